@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+# Pageferry. `make help` lists what can be asked for. Every room has a rules.mk of its own, included below.
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.SUFFIXES:
+.SECONDEXPANSION:
+MAKEFLAGS += --no-builtin-rules
+SHELL := /bin/bash
+
+BUILD := build
+GENERATED := $(BUILD)/generated
+VENV := $(BUILD)/venv
+PYTHON := $(VENV)/bin/python
+
+CC := gcc
+CXX := g++
+VERILATOR := verilator
+YOSYS := yosys
+WARNINGS := -Wall -Wextra -Wpedantic -Werror
+CFLAGS := -std=c11 -O2 -g $(WARNINGS) -D_POSIX_C_SOURCE=200809L
+CPPFLAGS := -I$(GENERATED) -Ihost-driver/include -Ihost-driver -Isim
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+LDLIBS := -lz -lpthread -lm
+
+# Each rules.mk adds to these: TEST_PROGRAMS holds executables that `make test` runs, LINTS style checks, BENCHES targets
+# that write rows into build/bench/*.json, FORMAL proofs, SOAKS the long campaigns. SIM_OBJECTS (and its sanitized twin)
+# and SIM_LIBS are what sim/ adds to libferry.a and to the programs that link it.
+TEST_PROGRAMS :=
+SIM_OBJECTS :=
+SIM_OBJECTS_SAN :=
+SIM_LIBS :=
+LINTS :=
+BENCHES :=
+FORMAL :=
+SOAKS :=
+
+include scripts/rules.mk
+
+# Make builds this file before it reads on: on a fresh machine that installs what is missing.
+ifneq ($(filter-out help clean,$(or $(MAKECMDGOALS),help)),)
+include $(BUILD)/setup.mk
+endif
+
+include contract/rules.mk
+-include rtl/rules.mk
+-include firmware/rules.mk
+-include sim/rules.mk
+-include host-driver/rules.mk
+-include tests/rules.mk

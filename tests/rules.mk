@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+# `make test` builds every test program that the rooms announce and runs them all; see scripts/run_tests.py.
+
+-include $(sort $(wildcard tests/*/rules.mk tests/*/*/rules.mk))
+
+.PHONY: test lint formal soak
+test: $$(TEST_PROGRAMS)
+	@$(PYTHON) scripts/run_tests.py --registry $(BUILD)/requirements.txt --logs $(BUILD)/logs $(TEST_PROGRAMS)
+
+lint: $$(LINTS)
+	@echo "lint: clean"
+
+formal: $$(FORMAL)
+	@echo "formal: proved"
+
+soak: $$(SOAKS)
