@@ -40,7 +40,7 @@ class Register:
         self.desc = node.get_property("desc") or ""
         self.count = node.array_dimensions[0] if node.is_array else None
         self.stride = node.array_stride if node.is_array else None
-        self.type = node.type_name if node.type_name in SHARED_TYPES else None
+        self.type = node.orig_type_name if node.orig_type_name in SHARED_TYPES else None
         self.fields = [Field(f) for f in node.fields()]
         self.access = "".join(sorted({f.access for f in self.fields}, key="rw".find)) or "r"
 

@@ -12,7 +12,7 @@ $(VENV)/ready: scripts/requirements.txt scripts/setup.sh $(PACKAGES_STAMP)
 # Where the packaged soft cores keep their Verilog.
 $(BUILD)/setup.mk: $(PACKAGES_STAMP) $(VENV)/ready scripts/rules.mk
 	@$(PYTHON) -c 'import pythondata_cpu_vexriscv as v, pythondata_cpu_picorv32 as p; \
-	    print("VEXRISCV := " + v.data_location + "/verilog\nPICORV32 := " + p.data_location + "/verilog")' > $@
+	    print("VEXRISCV := " + v.data_location + "\nPICORV32 := " + p.data_location)' > $@
 
 .PHONY: help setup clean
 help:
@@ -28,3 +28,11 @@ setup: $(BUILD)/setup.mk
 
 clean:
 	@find $(BUILD) -mindepth 1 -maxdepth 1 ! -name venv ! -name packages.stamp ! -name setup.mk -exec rm -rf {} + 2>/dev/null; true
+
+.PHONY: lint-style format
+LINTS += lint-style
+lint-style:
+	@scripts/lint.sh
+
+format:
+	@clang-format -i $$(git ls-files --cached --others --exclude-standard -- '*.c' '*.h' '*.cpp')
