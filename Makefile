@@ -8,6 +8,12 @@
 MAKEFLAGS += --no-builtin-rules
 SHELL := /bin/bash
 
+# Commands are shown with V=1.
+ifndef V
+.SILENT:
+MAKEFLAGS += --no-print-directory
+endif
+
 BUILD := build
 GENERATED := $(BUILD)/generated
 VENV := $(BUILD)/venv

@@ -42,7 +42,7 @@ class Register:
         self.stride = node.array_stride if node.is_array else None
         self.type = node.orig_type_name if node.orig_type_name in SHARED_TYPES else None
         self.fields = [Field(f) for f in node.fields()]
-        self.access = "".join(sorted({f.access for f in self.fields}, key="rw".find)) or "r"
+        self.access = "".join(letter for letter in "rw" if any(letter in f.access for f in self.fields))
 
 
 class Field:
@@ -229,7 +229,8 @@ def manual_registers(out, registers):
         access = r.access
         reset = f" Reset {r.fields[0].reset:#x}." if whole and r.fields[0].reset else ""
         enum = f" One of *{r.fields[0].encode}*." if whole and r.fields[0].encode else ""
-        out.append(f"| {r.offset:#05x} | {r.name}{tail} | {r.bits if not whole else bits_text(r.fields[0])} | {access} | | {r.desc}{enum}{reset} |")
+        bits = bits_text(r.fields[0]) if whole else r.bits
+        out.append(f"| {r.offset:#05x} | {r.name}{tail} | {bits} | {access} | | {r.desc}{enum}{reset} |")
         if not whole:
             for f in r.fields:
                 enum = f" One of *{f.encode}*." if f.encode else ""

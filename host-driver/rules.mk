@@ -27,3 +27,8 @@ $(BUILD)/libferry-san.a: $$(HOST_OBJECTS_SAN) $$(SIM_OBJECTS_SAN)
 	ar rcs $@ $^
 
 -include $(shell find $(BUILD)/obj $(BUILD)/obj-san -name '*.d' 2>/dev/null)
+
+# What a program links behind libferry.a.
+.PHONY: print-libs
+print-libs:
+	@echo $(SIM_LIBS) $(LDLIBS)

@@ -10,12 +10,12 @@ sources=$(git ls-files --cached --others --exclude-standard -- '*.c' '*.h' '*.cp
 for file in $sources; do
     [ -f "$file" ] || continue
     head -n 3 "$file" | grep -q 'SPDX-License-Identifier: Apache-2.0' || complain "$file: no SPDX line"
-    awk -v f="$file" 'length($0) > 140 { print f ":" FNR ": longer than 140 columns"; bad = 1 } END { exit bad }' "$file" \
-        || [[ $file == *.rdl ]] || status=1
+    # A description in the contract is one sentence on one line; generated pages fold it.
+    [[ $file == *.rdl ]] || ! grep -nE '^.{141,}$' "$file" /dev/null || complain "$file: longer than 140 columns"
     grep -nP '\t' "$file" >/dev/null && [[ $file != *.mk && $file != Makefile && $file != *.S ]] && complain "$file: tab"
     grep -nE 'lint_off|\bTODO\b|\bFIXME\b|\bXXX\b' "$file" | grep -v scripts/lint.sh | grep . && complain "$file: unfinished or waived"
 done
 formatted=$(git ls-files --cached --others --exclude-standard -- '*.c' '*.h' '*.cpp')
-clang-format --dry-run -Werror $formatted 2>&1 | grep -E 'error' | cut -d: -f1 | sort | uniq -c | sed 's/^/lint: not as clang-format writes it: /'
-[ "${PIPESTATUS[0]}" -eq 0 ] || status=1
+unformatted=$(clang-format --dry-run -Werror $formatted 2>&1 | grep ' error: ' | cut -d: -f1 | sort -u)
+[ -z "$unformatted" ] || complain "not as clang-format writes it, run 'make format':" $unformatted
 exit $status

@@ -42,7 +42,7 @@ python_environment() {
     echo "setup: Python environment in $venv"
     if ! "$venv/bin/python" -m pip install --disable-pip-version-check -q -r "$here/requirements.txt" >"$log" 2>&1; then
         tail -n 3 "$log" >&2
-        fail "pip could not install scripts/requirements.txt (is the network there?); run: $venv/bin/python -m pip install -r scripts/requirements.txt"
+        fail "pip failed (is the network there?); run: $venv/bin/python -m pip install -r scripts/requirements.txt"
     fi
     rm -f "$log"
     touch "$venv/ready"

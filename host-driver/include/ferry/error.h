@@ -6,27 +6,27 @@
 
 enum ferry_error {
     FERRY_OK = 0,
-    FERRY_PENDING = 1,                   // Accepted; wait for the fence value that came with it.
-    FERRY_ERROR_ARGUMENT = -1,           // A null pointer, a struct size, a size or a flag that is never legal.
-    FERRY_ERROR_FLAGS = -2,              // Allocation flags that break a rule; the rule's id is in the message.
-    FERRY_ERROR_HANDLE = -3,             // Not a live handle of the kind asked for.
-    FERRY_ERROR_FOREIGN = -4,            // A live handle of another adapter or device.
-    FERRY_ERROR_NO_HOST_MEMORY = -5,     // The host has no memory left.
-    FERRY_ERROR_NO_VIDEO_MEMORY = -6,    // Not everything can be resident; bytes_to_trim says by how much.
-    FERRY_ERROR_NOT_RESIDENT = -7,       // GPU work names an allocation that is not on the device's residency list.
-    FERRY_ERROR_NOT_LOCKABLE = -8,       // The allocation was made without CPU access.
-    FERRY_ERROR_LOCKED = -9,             // Already locked, or still locked.
-    FERRY_ERROR_NOT_LOCKED = -10,        // Unlock without a lock.
-    FERRY_ERROR_RANGE = -11,             // An offset and size that leave the allocation.
-    FERRY_ERROR_BUSY = -12,              // The GPU uses it and the caller asked not to wait.
-    FERRY_ERROR_DEVICE_LOST = -13,       // The device is in error; it takes no more work.
-    FERRY_ERROR_TIMEOUT = -14,           // The hardware did not answer in time.
-    FERRY_ERROR_FAULT = -15,             // The GPU job faulted; ferry_adapter_next_fault() tells how.
-    FERRY_ERROR_CONTRACT = -16,          // Hardware, firmware and driver are of different contract versions.
-    FERRY_ERROR_FIRMWARE = -17,          // The firmware halted or did not start.
-    FERRY_ERROR_BACKEND = -18,           // No back end of that name, or it cannot start.
-    FERRY_ERROR_UNSUPPORTED = -19,       // A part of the contract that this adapter does not announce.
-    FERRY_ERROR_CRITICAL = -20,          // The manager stopped at a broken DDI rule; the record says which.
+    FERRY_PENDING = 1,                // Accepted; wait for the fence value that came with it.
+    FERRY_ERROR_ARGUMENT = -1,        // A null pointer, a struct size, a size or a flag that is never legal.
+    FERRY_ERROR_FLAGS = -2,           // Allocation flags that break a rule; the rule's id is in the message.
+    FERRY_ERROR_HANDLE = -3,          // Not a live handle of the kind asked for.
+    FERRY_ERROR_FOREIGN = -4,         // A live handle of another adapter or device.
+    FERRY_ERROR_NO_HOST_MEMORY = -5,  // The host has no memory left.
+    FERRY_ERROR_NO_VIDEO_MEMORY = -6, // Not everything can be resident; bytes_to_trim says by how much.
+    FERRY_ERROR_NOT_RESIDENT = -7,    // GPU work names an allocation that is not on the device's residency list.
+    FERRY_ERROR_NOT_LOCKABLE = -8,    // The allocation was made without CPU access.
+    FERRY_ERROR_LOCKED = -9,          // Already locked, or still locked.
+    FERRY_ERROR_NOT_LOCKED = -10,     // Unlock without a lock.
+    FERRY_ERROR_RANGE = -11,          // An offset and size that leave the allocation.
+    FERRY_ERROR_BUSY = -12,           // The GPU uses it and the caller asked not to wait.
+    FERRY_ERROR_DEVICE_LOST = -13,    // The device is in error; it takes no more work.
+    FERRY_ERROR_TIMEOUT = -14,        // The hardware did not answer in time.
+    FERRY_ERROR_FAULT = -15,          // The GPU job faulted; ferry_adapter_next_fault() tells how.
+    FERRY_ERROR_CONTRACT = -16,       // Hardware, firmware and driver are of different contract versions.
+    FERRY_ERROR_FIRMWARE = -17,       // The firmware halted or did not start.
+    FERRY_ERROR_BACKEND = -18,        // No back end of that name, or it cannot start.
+    FERRY_ERROR_UNSUPPORTED = -19,    // A part of the contract that this adapter does not announce.
+    FERRY_ERROR_CRITICAL = -20,       // The manager stopped at a broken DDI rule; the record says which.
 };
 
 #ifdef __cplusplus

@@ -4,8 +4,8 @@
 //
 // Handles are opaque and owned by the caller until the matching destroy call. Argument structs begin with their size:
 // set it to sizeof the struct and everything not needed to 0. Every call returns FERRY_OK, FERRY_PENDING or a negative
-// enum ferry_error. Every call may be made from any thread; calls on one adapter serialise inside it. Destroying a handle
-// while another thread is in a call on it is the caller's error.
+// enum ferry_error. Every call may be made from any thread; calls on one adapter serialise inside it. Destroying a
+// handle while another thread is in a call on it is the caller's error.
 #ifndef FERRY_FERRY_H
 #define FERRY_FERRY_H
 
@@ -30,16 +30,16 @@ struct ferry_queue;
 
 struct ferry_adapter_options {
     size_t size;
-    const char *backend;             // "sim" (NULL means it) or "model".
-    uint64_t video_memory_bytes;     // What the manager may use; 0 = all the device has. Multiple of 4096.
-    uint64_t aperture_bytes;         // What of the aperture segment the manager may use; 0 = all.
-    uint32_t paging_buffer_bytes;    // DMA buffer for paging; 0 = what the miniport asks for. For tests.
-    uint32_t read_latency_cycles;    // sim: constant memory latency; 0 = the DRAM model with banks and refresh.
-    uint32_t link_latency_cycles;    // sim: one way latency of the link; 0 = 100.
-    uint32_t random_stall_percent;   // sim: refuse this share of handshakes, on every channel.
-    uint64_t seed;                   // sim: seed of stalls and reordering.
-    const char *wave_file;           // sim: FST file to write, or NULL.
-    const char *firmware_file;       // Flat binary to load; NULL = the one built with the library.
+    const char *backend;           // "sim" (NULL means it) or "model".
+    uint64_t video_memory_bytes;   // What the manager may use; 0 = all the device has. Multiple of 4096.
+    uint64_t aperture_bytes;       // What of the aperture segment the manager may use; 0 = all.
+    uint32_t paging_buffer_bytes;  // DMA buffer for paging; 0 = what the miniport asks for. For tests.
+    uint32_t read_latency_cycles;  // sim: constant memory latency; 0 = the DRAM model with banks and refresh.
+    uint32_t link_latency_cycles;  // sim: one way latency of the link; 0 = 100.
+    uint32_t random_stall_percent; // sim: refuse this share of handshakes, on every channel.
+    uint64_t seed;                 // sim: seed of stalls and reordering.
+    const char *wave_file;         // sim: FST file to write, or NULL.
+    const char *firmware_file;     // Flat binary to load; NULL = the one built with the library.
 };
 
 /// Open an adapter: start the back end, check the contract version, load and start the firmware, start the miniport and
@@ -51,11 +51,11 @@ void ferry_adapter_close(struct ferry_adapter *adapter);
 struct ferry_adapter_info {
     size_t size;
     char backend[16];
-    uint32_t contract_version;       // major << 16 | minor
+    uint32_t contract_version; // major << 16 | minor
     uint32_t firmware_version;
     uint32_t rings, tags, command_slots, command_slot_bytes;
-    uint64_t local_bytes;            // What the device has.
-    uint64_t video_memory_bytes;     // What the manager uses of it.
+    uint64_t local_bytes;        // What the device has.
+    uint64_t video_memory_bytes; // What the manager uses of it.
     uint64_t aperture_bytes;
 };
 /// Errors: ARGUMENT, HANDLE.
@@ -65,17 +65,17 @@ int ferry_adapter_query(struct ferry_adapter *adapter, struct ferry_adapter_info
 struct ferry_statistics {
     size_t size;
     // Manager.
-    uint64_t operations[FERRY_OPERATIONS];  // BuildPagingBuffer operations completed, by DXGK_OPERATION number.
-    uint64_t bytes_in, bytes_out;           // System to video memory, and back.
-    uint64_t bytes_discarded;               // Left video memory without a copy: clean or no longer wanted.
+    uint64_t operations[FERRY_OPERATIONS]; // BuildPagingBuffer operations completed, by DXGK_OPERATION number.
+    uint64_t bytes_in, bytes_out;          // System to video memory, and back.
+    uint64_t bytes_discarded;              // Left video memory without a copy: clean or no longer wanted.
     uint64_t bytes_filled;
     uint64_t evictions;
-    uint64_t paging_buffers;                // Submitted.
-    uint64_t busy_retries;                  // ALLOCATION_BUSY answers.
-    uint64_t resident_bytes;                // In video memory now.
+    uint64_t paging_buffers; // Submitted.
+    uint64_t busy_retries;   // ALLOCATION_BUSY answers.
+    uint64_t resident_bytes; // In video memory now.
     uint64_t budget_bytes;
-    uint64_t faults;                        // Fault records read.
-    uint64_t dummy_page_writes;             // Times the dummy page was found changed (R76).
+    uint64_t faults;            // Fault records read.
+    uint64_t dummy_page_writes; // Times the dummy page was found changed (R76).
     // Device counters, as BAR0 COUNTER holds them.
     uint64_t cycles, engine_busy_cycles, engine_jobs;
     uint64_t local_read_beats, local_write_beats, host_read_beats, host_write_beats;
@@ -84,7 +84,7 @@ struct ferry_statistics {
     uint64_t tlps_unsupported, tlps_malformed, tlps_poisoned, tlps_unexpected;
     uint64_t firmware_packets, firmware_busy_cycles;
     uint64_t window_refused;
-    uint64_t unmapped_accesses;             // Device accesses to bus addresses that are not mapped.
+    uint64_t unmapped_accesses; // Device accesses to bus addresses that are not mapped.
 };
 /// Errors: ARGUMENT, HANDLE, TIMEOUT.
 int ferry_adapter_statistics(struct ferry_adapter *adapter, struct ferry_statistics *statistics);
@@ -94,7 +94,8 @@ struct ferry_fault {
     uint32_t sequence, kind, ring, address_kind, is_write, packet_offset, packet_header, written;
     uint64_t time, address, fence_value, buffer_address;
 };
-/// Take the oldest fault that was not taken yet. FERRY_OK and *found = false when there is none. Errors: ARGUMENT, HANDLE.
+/// Take the oldest fault that was not taken yet. FERRY_OK and *found = false when there is none. Errors: ARGUMENT,
+/// HANDLE.
 int ferry_adapter_next_fault(struct ferry_adapter *adapter, struct ferry_fault *fault, bool *found);
 
 /// Change the budget of video memory bytes for all devices together; evicts nothing by itself. 0 = no budget below the
@@ -108,11 +109,11 @@ int ferry_adapter_reset_engine(struct ferry_adapter *adapter);
 // ---- Events, for timelines and pictures -------------------------------------------------------------------------
 
 enum ferry_event_kind {
-    FERRY_EVENT_CALL_BEGIN,        // name; track HOST. id pairs begin with end.
+    FERRY_EVENT_CALL_BEGIN, // name; track HOST. id pairs begin with end.
     FERRY_EVENT_CALL_END,
-    FERRY_EVENT_PAGING_BEGIN,      // One paging operation: operation, allocation, bytes; track PAGING.
+    FERRY_EVENT_PAGING_BEGIN, // One paging operation: operation, allocation, bytes; track PAGING.
     FERRY_EVENT_PAGING_END,
-    FERRY_EVENT_JOB_BEGIN,         // One user buffer; track USER.
+    FERRY_EVENT_JOB_BEGIN, // One user buffer; track USER.
     FERRY_EVENT_JOB_END,
     FERRY_EVENT_FENCE_WAIT,        // MakeResident or a submit asks for paging fence value `value`.
     FERRY_EVENT_FENCE_SIGNAL,      // Paging fence `value` reached.
@@ -120,17 +121,24 @@ enum ferry_event_kind {
     FERRY_EVENT_REMOVED,           // allocation left that place.
     FERRY_EVENT_RESIDENT_BYTES,    // value = bytes in video memory.
     FERRY_EVENT_READS_OUTSTANDING, // value = host reads outstanding, sampled.
-    FERRY_EVENT_SPAN,              // Device activity: track FIRMWARE, READ_CHANNEL or WRITE_CHANNEL, [time, time + bytes).
+    FERRY_EVENT_SPAN, // Device activity: track FIRMWARE, READ_CHANNEL or WRITE_CHANNEL, [time, time + bytes).
 };
-enum ferry_track { FERRY_TRACK_HOST, FERRY_TRACK_PAGING, FERRY_TRACK_USER, FERRY_TRACK_FIRMWARE, FERRY_TRACK_READ_CHANNEL, FERRY_TRACK_WRITE_CHANNEL };
+enum ferry_track {
+    FERRY_TRACK_HOST,
+    FERRY_TRACK_PAGING,
+    FERRY_TRACK_USER,
+    FERRY_TRACK_FIRMWARE,
+    FERRY_TRACK_READ_CHANNEL,
+    FERRY_TRACK_WRITE_CHANNEL
+};
 struct ferry_event {
     size_t size;
     enum ferry_event_kind kind;
     enum ferry_track track;
-    uint64_t time;                 // Device cycles.
-    uint64_t id;                   // Pairs begin and end.
-    const char *name;              // Valid during the call-back only.
-    uint64_t allocation;           // ferry_allocation_id(), 0 = none.
+    uint64_t time;       // Device cycles.
+    uint64_t id;         // Pairs begin and end.
+    const char *name;    // Valid during the call-back only.
+    uint64_t allocation; // ferry_allocation_id(), 0 = none.
     uint32_t segment;
     uint64_t offset, bytes, value;
 };
@@ -152,14 +160,14 @@ int ferry_device_wait_paging(struct ferry_device *device, uint64_t value);
 
 struct ferry_allocation_options {
     size_t size;
-    uint64_t bytes;                  // 1 and more; rounded up to pages.
-    uint32_t flags;                  // DXGK_ALLOCATIONINFOFLAGS_WDDM2_0 bits; FERRY_FLAG_* below.
-    uint32_t flags2;                 // DXGK_ALLOCATIONINFOFLAGS2 bits.
-    uint32_t alignment;              // Bytes, power of two; 0 = 4096.
-    uint32_t fill_pattern;           // Initial content, a repeated 32-bit word.
-    bool in_aperture;                // Never in video memory: resident means mapped into the aperture.
+    uint64_t bytes;        // 1 and more; rounded up to pages.
+    uint32_t flags;        // DXGK_ALLOCATIONINFOFLAGS_WDDM2_0 bits; FERRY_FLAG_* below.
+    uint32_t flags2;       // DXGK_ALLOCATIONINFOFLAGS2 bits.
+    uint32_t alignment;    // Bytes, power of two; 0 = 4096.
+    uint32_t fill_pattern; // Initial content, a repeated 32-bit word.
+    bool in_aperture;      // Never in video memory: resident means mapped into the aperture.
     bool primary;
-    void *existing;                  // ExistingSysMem: page-aligned memory of the caller's that outlives the allocation.
+    void *existing; // ExistingSysMem: page-aligned memory of the caller's that outlives the allocation.
 };
 #define FERRY_FLAG_CPU_VISIBLE      0x00000001u
 #define FERRY_FLAG_PERMANENT_SYSMEM 0x00000002u
@@ -176,10 +184,10 @@ uint64_t ferry_allocation_id(const struct ferry_allocation *allocation);
 struct ferry_placement {
     size_t size;
     bool resident;
-    uint32_t segment;                // 1 local, 3 aperture; 0 = system memory.
+    uint32_t segment; // 1 local, 3 aperture; 0 = system memory.
     uint64_t offset;
-    bool dirty;                      // The copy in video memory is newer than the one in system memory.
-    uint32_t residency_count;        // Of the allocation's device.
+    bool dirty;               // The copy in video memory is newer than the one in system memory.
+    uint32_t residency_count; // Of the allocation's device.
 };
 /// Errors: ARGUMENT, HANDLE.
 int ferry_allocation_placement(struct ferry_allocation *allocation, struct ferry_placement *placement);
@@ -190,17 +198,18 @@ struct ferry_residency {
     size_t size;
     struct ferry_allocation *const *allocations;
     size_t count;
-    bool cant_trim_further;          // in
-    bool must_succeed;               // in: only with cant_trim_further; failure puts the device in error.
-    uint64_t paging_fence_value;     // out: meaningful with FERRY_PENDING.
-    uint64_t bytes_to_trim;          // out: meaningful with NO_VIDEO_MEMORY, and after ferry_evict().
+    bool cant_trim_further;      // in
+    bool must_succeed;           // in: only with cant_trim_further; failure puts the device in error.
+    uint64_t paging_fence_value; // out: meaningful with FERRY_PENDING.
+    uint64_t bytes_to_trim;      // out: meaningful with NO_VIDEO_MEMORY, and after ferry_evict().
 };
 /// Add one to the residency count of each allocation; all or none. FERRY_OK: usable at once. FERRY_PENDING: wait for
 /// paging_fence_value first (ferry_queue_submit does so itself). Errors: ARGUMENT, HANDLE, FOREIGN, NO_VIDEO_MEMORY,
 /// DEVICE_LOST, CRITICAL.
 int ferry_make_resident(struct ferry_device *device, struct ferry_residency *arguments);
 /// The user-mode driver's loop (R226 to R229): make resident, and on NO_VIDEO_MEMORY evict what this device used least
-/// recently and does not need here, until it succeeds or nothing is left to trim. Errors: those of ferry_make_resident().
+/// recently and does not need here, until it succeeds or nothing is left to trim. Errors: those of
+/// ferry_make_resident().
 int ferry_make_resident_trim(struct ferry_device *device, struct ferry_residency *arguments);
 /// Take one off each count; at 0 the allocation leaves the residency list. Errors: ARGUMENT, HANDLE, FOREIGN,
 /// NOT_RESIDENT (a count is 0 already; nothing changes).
@@ -208,10 +217,10 @@ int ferry_evict(struct ferry_device *device, struct ferry_residency *arguments);
 
 // ---- CPU access -------------------------------------------------------------------------------------------------
 
-#define FERRY_LOCK_READ_ONLY  0x01u
-#define FERRY_LOCK_WRITE_ONLY 0x02u
+#define FERRY_LOCK_READ_ONLY   0x01u
+#define FERRY_LOCK_WRITE_ONLY  0x02u
 #define FERRY_LOCK_DO_NOT_WAIT 0x04u
-#define FERRY_LOCK_DISCARD    0x80u
+#define FERRY_LOCK_DISCARD     0x80u
 /// Make the whole allocation's content reachable at *address until unlock; waits while the GPU uses it. Errors:
 /// ARGUMENT, HANDLE, NOT_LOCKABLE, LOCKED, BUSY, NO_HOST_MEMORY, TIMEOUT, DEVICE_LOST, FAULT.
 int ferry_lock(struct ferry_allocation *allocation, uint32_t flags, void **address);
@@ -233,7 +242,8 @@ int ferry_queue_copy(struct ferry_queue *queue, struct ferry_allocation *destina
 int ferry_queue_fill(struct ferry_queue *queue, struct ferry_allocation *destination, uint64_t offset, uint32_t bytes,
                      uint64_t pattern, uint32_t pattern_bytes);
 /// Close the job, make everything on the device's residency list resident, and submit; *fence gets the job's number.
-/// The recorded job is dropped on an error. Errors: ARGUMENT, HANDLE, NOT_RESIDENT, NO_VIDEO_MEMORY, DEVICE_LOST, TIMEOUT.
+/// The recorded job is dropped on an error. Errors: ARGUMENT, HANDLE, NOT_RESIDENT, NO_VIDEO_MEMORY, DEVICE_LOST,
+/// TIMEOUT.
 int ferry_queue_submit(struct ferry_queue *queue, uint64_t *fence);
 /// Wait until the job is done. Errors: HANDLE, ARGUMENT (no such job), TIMEOUT, FAULT, DEVICE_LOST.
 int ferry_queue_wait(struct ferry_queue *queue, uint64_t fence);

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// Start, the loop over everything, and the end when an invariant breaks.
+#include "decode.h"
+
+void ferry_halt(enum ferry_halt code, uint32_t argument)
+{
+    hal_write(FERRY_CORE_BUSY, 0);
+    hal_write(FERRY_CORE_HALT_CODE, code);
+    hal_write(FERRY_CORE_HALT_ARGUMENT, argument);
+    hal_write(FERRY_CORE_FIRMWARE_STATE, FERRY_FIRMWARE_STATE_HALTED);
+    hal_stop();
+}
+
+// Versions with the same major number agree on the meaning of everything that both know.
+static bool same_major(uint32_t version)
+{
+    const uint32_t major = FERRY_BAR0_CONTRACT_VERSION_MAJOR_MASK;
+
+    return (version & major) == (FERRY_CONTRACT_VERSION & major);
+}
+
+bool ferry_firmware_start(void)
+{
+    hal_write(FERRY_CORE_BUSY, 0);
+    hal_write(FERRY_CORE_HALT_CODE, FERRY_HALT_NONE);
+    hal_write(FERRY_CORE_HALT_ARGUMENT, 0);
+    hal_write(FERRY_CORE_FIRMWARE_VERSION, FERRY_CONTRACT_VERSION);
+    hal_write(FERRY_CORE_FIRMWARE_STATE, FERRY_FIRMWARE_STATE_BOOTING);
+    if (!same_major(hal_read(FERRY_CORE_HARDWARE_CONTRACT)) || !same_major(hal_read(FERRY_CORE_HOST_CONTRACT))) {
+        hal_write(FERRY_CORE_FIRMWARE_STATE, FERRY_FIRMWARE_STATE_REFUSED);
+        return false;
+    }
+
+    uint32_t capabilities = hal_read(FERRY_CORE_CAPABILITIES);
+    uint32_t slots = FERRY_GET(FERRY_BAR0_CAPABILITIES_SLOTS, capabilities);
+    uint32_t rings = FERRY_GET(FERRY_BAR0_CAPABILITIES_RINGS, capabilities);
+    uint32_t slot_bytes_log2 = FERRY_GET(FERRY_BAR0_CAPABILITIES_SLOT_BYTES_LOG2, capabilities);
+
+    ferry_assert(slots >= 1 && slots <= FERRY_SLOTS && rings >= 1 && rings <= FERRY_RINGS && slot_bytes_log2 >= 3 &&
+                     slot_bytes_log2 <= 12,
+                 FERRY_HALT_CAPABILITIES, capabilities);
+    ferry_engine_start(1u << FERRY_GET(FERRY_BAR0_CAPABILITIES_JOB_QUEUE_LOG2, capabilities));
+    ferry_queues_start(slots, rings, slot_bytes_log2);
+    ferry_faults_start();
+    ferry_fast_start();
+    hal_write(FERRY_CORE_FIRMWARE_STATE, FERRY_FIRMWARE_STATE_RUNNING);
+    return true;
+}
+
+void ferry_firmware_step(void)
+{
+    ferry_queues_service();
+
+    struct ferry_flight *flight = ferry_queues_claim();
+
+    if (!flight)
+        return;
+    if (flight->refusal.kind == FERRY_FAULT_KIND_NONE)
+        ferry_decode(flight);
+    ferry_queues_decoded(flight);
+}
+
+#ifdef __riscv
+
+#define FERRY_STACK_MARK 0x46455252u
+
+extern const volatile uint32_t ferry_stack_guard;
+
+_Noreturn void ferry_main(void);
+
+void ferry_main(void)
+{
+    if (!ferry_firmware_start())
+        hal_stop();
+    for (;;) {
+        ferry_firmware_step();
+        ferry_assert(ferry_stack_guard == FERRY_STACK_MARK, FERRY_HALT_STACK, ferry_stack_guard);
+    }
+}
+
+#endif

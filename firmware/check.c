@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every rule that a packet must keep, in the order that decides which fault is reported when several are broken.
+// decode.c asks here for each packet that its fast path does not take. Nothing here acts: it reads, and says yes or why
+// not.
+#include "firmware.h"
+
+#define UNORDERED        FERRY_PACKET_HEADER_UNORDERED_MASK
+#define PROTECTED        FERRY_PACKET_HEADER_PROTECTED_MASK
+#define SOURCE_KIND      FERRY_PACKET_PLACES_SOURCE_KIND_MASK
+#define DESTINATION_KIND FERRY_PACKET_PLACES_DESTINATION_KIND_MASK
+#define WORDS(NAME)      (FERRY_PACKET_##NAME##_SIZE / 4)
+
+// What an opcode's packets look like.
+struct shape {
+    uint8_t words;         // Fixed words; those before the list for packets with one.
+    uint8_t page_list;     // A list of pages stands behind the fixed words.
+    uint8_t reserved_word; // Word 3 must be zero.
+    uint8_t eight_bytes;   // BYTES is 1 to 8.
+    uint16_t header_free;  // Bits of the header, besides opcode and words, that may be set.
+    uint16_t places_free;  // Bits of PLACES that may be set.
+};
+
+static const struct shape shapes[] = {
+    [FERRY_OPCODE_NOP] = {WORDS(NOP), 0, 0, 0, 0, 0},
+    [FERRY_OPCODE_COPY] = {WORDS(COPY), 0, 1, 0, UNORDERED | PROTECTED, SOURCE_KIND | DESTINATION_KIND},
+    [FERRY_OPCODE_COPY_PAGES] = {WORDS(COPY_PAGES), 1, 0, 0, UNORDERED | PROTECTED,
+                                 SOURCE_KIND | DESTINATION_KIND | FERRY_PACKET_PLACES_LIST_MASK},
+    [FERRY_OPCODE_FILL] = {WORDS(FILL), 0, 1, 0, PROTECTED, DESTINATION_KIND | FERRY_PACKET_PLACES_PATTERN_LOG2_MASK},
+    [FERRY_OPCODE_READ] = {WORDS(READ), 0, 1, 1, PROTECTED, SOURCE_KIND},
+    [FERRY_OPCODE_WRITE] = {WORDS(WRITE), 0, 1, 1, PROTECTED, DESTINATION_KIND},
+    [FERRY_OPCODE_MAP_APERTURE] = {WORDS(MAP_APERTURE), 1, 0, 0, 0, FERRY_PACKET_PLACES_SNOOP_MASK},
+    [FERRY_OPCODE_UNMAP_APERTURE] = {WORDS(UNMAP_APERTURE), 0, 0, 0, 0, 0},
+    [FERRY_OPCODE_FENCE] = {WORDS(FENCE), 0, 0, 0, 0, DESTINATION_KIND},
+    [FERRY_OPCODE_DISCARD] = {WORDS(DISCARD), 0, 1, 0, 0, 0},
+};
+
+// A range that a packet names.
+struct range {
+    uint32_t kind, write;
+    uint64_t address;
+    uint64_t bytes;
+};
+
+// Both sides of a packet as far as it has them. The side that is a page list has an address kind but no range; in fault
+// records the packet's only address stands for it.
+struct sides {
+    struct range source, destination;
+    bool has_source, has_destination;
+    bool to_list; // The destination is a page list.
+};
+
+void ferry_check_limits(struct ferry_limits *limits, const struct ferry_ring *ring)
+{
+    limits->rights = hal_read(ring->registers + FERRY_CORE_RING_RIGHTS);
+    limits->local_low = hal_read(FERRY_CORE_LOCAL_LIMIT_LOW);
+    limits->local_high = hal_read(FERRY_CORE_LOCAL_LIMIT_HIGH);
+    limits->protect_base_low = hal_read(FERRY_CORE_PROTECT_BASE_LOW);
+    limits->protect_base_high = hal_read(FERRY_CORE_PROTECT_BASE_HIGH);
+    limits->protect_limit_low = hal_read(FERRY_CORE_PROTECT_LIMIT_LOW);
+    limits->protect_limit_high = hal_read(FERRY_CORE_PROTECT_LIMIT_HIGH);
+    limits->aperture_pages = hal_read(FERRY_CORE_APERTURE_PAGES);
+}
+
+static uint64_t pair(uint32_t low, uint32_t high)
+{
+    return (uint64_t)high << 32 | low;
+}
+
+static uint64_t long_at(const volatile uint32_t *packet, unsigned byte)
+{
+    uint32_t low = packet[byte / 4];
+
+    return pair(low, packet[byte / 4 + 1]);
+}
+
+static bool refuse_address(struct ferry_fault *fault, uint32_t kind, uint32_t address_kind, uint64_t address,
+                           uint32_t write)
+{
+    fault->kind = kind;
+    fault->address_kind = address_kind;
+    fault->address_low = (uint32_t)address;
+    fault->address_high = (uint32_t)(address >> 32);
+    fault->write = write;
+    fault->written = 0;
+    return false;
+}
+
+static bool refuse(struct ferry_fault *fault, uint32_t kind)
+{
+    return refuse_address(fault, kind, 0, 0, 0);
+}
+
+static bool refuse_range(struct ferry_fault *fault, uint32_t kind, const struct range *range)
+{
+    return refuse_address(fault, kind, range->kind, range->address, range->write);
+}
+
+// Words that the list of a packet with these fields takes; two for each page.
+static uint64_t list_words(const volatile uint32_t *packet, uint32_t opcode)
+{
+    if (opcode == FERRY_OPCODE_MAP_APERTURE)
+        return 2 * (uint64_t)packet[FERRY_PACKET_MAP_APERTURE_COUNT / 4];
+
+    uint64_t end =
+        (uint64_t)packet[FERRY_PACKET_COPY_PAGES_FIRST_OFFSET / 4] + packet[FERRY_PACKET_COPY_PAGES_BYTES / 4];
+    uint64_t pages = (end + FERRY_PAGE - 1) / FERRY_PAGE;
+
+    return pages == 0 ? 2 : 2 * pages;
+}
+
+// Reserved bits and the ranges of single fields.
+static bool fields_hold(const volatile uint32_t *packet, uint32_t header, uint32_t places, const struct shape *shape)
+{
+    uint32_t opcode = FERRY_GET(FERRY_PACKET_HEADER_OPCODE, header);
+    uint32_t in_page = hal_constant(FERRY_PAGE - 1);
+    uint32_t header_fixed = UNORDERED | PROTECTED | FERRY_PACKET_HEADER_RESERVED_MASK;
+
+    if ((header & header_fixed & ~(uint32_t)shape->header_free) || (places & ~(uint32_t)shape->places_free))
+        return false;
+    if (shape->reserved_word && packet[3] != 0)
+        return false;
+    if (shape->eight_bytes && packet[2] - 1 > 7)
+        return false;
+    switch (opcode) {
+    case FERRY_OPCODE_COPY_PAGES: {
+        uint32_t list = FERRY_GET(FERRY_PACKET_PLACES_LIST, places);
+
+        return (list == FERRY_LIST_SIDE_SOURCE || list == FERRY_LIST_SIDE_DESTINATION) &&
+               packet[FERRY_PACKET_COPY_PAGES_BYTES / 4] != 0 &&
+               packet[FERRY_PACKET_COPY_PAGES_FIRST_OFFSET / 4] < FERRY_PAGE &&
+               (packet[FERRY_PACKET_COPY_PAGES_PAGE / 4] & in_page) == 0;
+    }
+    case FERRY_OPCODE_MAP_APERTURE:
+        return packet[FERRY_PACKET_MAP_APERTURE_COUNT / 4] != 0 &&
+               (packet[FERRY_PACKET_MAP_APERTURE_PAGE / 4] & in_page) == 0;
+    case FERRY_OPCODE_UNMAP_APERTURE:
+        return packet[FERRY_PACKET_UNMAP_APERTURE_COUNT / 4] != 0 &&
+               (packet[FERRY_PACKET_UNMAP_APERTURE_DUMMY_PAGE / 4] & in_page) == 0;
+    case FERRY_OPCODE_FENCE: return (packet[FERRY_PACKET_FENCE_ADDRESS / 4] & 7) == 0;
+    default: return true;
+    }
+}
+
+// The packet's ranges, as far as it has them.
+static void name_sides(const volatile uint32_t *packet, uint32_t opcode, uint32_t places, struct sides *sides)
+{
+    struct range *source = &sides->source, *destination = &sides->destination;
+
+    // Field by field: clearing whole structs would cost more than all the checks.
+    source->kind = FERRY_GET(FERRY_PACKET_PLACES_SOURCE_KIND, places);
+    source->write = 0;
+    source->bytes = packet[FERRY_PACKET_COPY_BYTES / 4];
+    destination->kind = FERRY_GET(FERRY_PACKET_PLACES_DESTINATION_KIND, places);
+    destination->write = 1;
+    destination->bytes = source->bytes;
+    sides->has_source = false;
+    sides->has_destination = true;
+    sides->to_list = false;
+    switch (opcode) {
+    case FERRY_OPCODE_COPY:
+        sides->has_source = true;
+        source->address = long_at(packet, FERRY_PACKET_COPY_SOURCE);
+        destination->address = long_at(packet, FERRY_PACKET_COPY_DESTINATION);
+        break;
+    case FERRY_OPCODE_COPY_PAGES:
+        sides->to_list = FERRY_GET(FERRY_PACKET_PLACES_LIST, places) == FERRY_LIST_SIDE_DESTINATION;
+        sides->has_source = sides->to_list;
+        sides->has_destination = !sides->to_list;
+        source->address = long_at(packet, FERRY_PACKET_COPY_PAGES_ADDRESS);
+        destination->address = source->address;
+        break;
+    case FERRY_OPCODE_READ:
+        sides->has_source = true;
+        sides->has_destination = false;
+        source->address = long_at(packet, FERRY_PACKET_READ_SOURCE);
+        break;
+    case FERRY_OPCODE_FENCE:
+        destination->address = long_at(packet, FERRY_PACKET_FENCE_ADDRESS);
+        destination->bytes = 8;
+        break;
+    case FERRY_OPCODE_MAP_APERTURE:
+    case FERRY_OPCODE_UNMAP_APERTURE:
+        // Entries of the table stand for the range of the aperture that they translate.
+        destination->kind = FERRY_ADDRESS_KIND_APERTURE;
+        destination->address = (uint64_t)packet[FERRY_PACKET_MAP_APERTURE_FIRST_PAGE / 4] * FERRY_PAGE;
+        destination->bytes = (uint64_t)packet[FERRY_PACKET_MAP_APERTURE_COUNT / 4] * FERRY_PAGE;
+        break;
+    default:
+        // FILL, WRITE and DISCARD keep their address in the same place.
+        destination->address = long_at(packet, FERRY_PACKET_FILL_DESTINATION);
+        break;
+    }
+}
+
+// Bits 1 << kind of the address kinds that the side may have.
+static uint32_t legal_kinds(uint32_t opcode, bool is_list)
+{
+    const uint32_t system = 1u << FERRY_ADDRESS_KIND_SYSTEM;
+    const uint32_t local = 1u << FERRY_ADDRESS_KIND_LOCAL;
+    const uint32_t aperture = 1u << FERRY_ADDRESS_KIND_APERTURE;
+
+    switch (opcode) {
+    case FERRY_OPCODE_COPY_PAGES: return is_list ? system : local | aperture;
+    case FERRY_OPCODE_FILL:
+    case FERRY_OPCODE_FENCE: return local | system;
+    default: return local | system | aperture;
+    }
+}
+
+static bool kinds_hold(uint32_t opcode, const struct sides *sides, struct ferry_fault *fault)
+{
+    // Without a source of its own the kind is 0, as the reserved bits were checked before; LOCAL is legal but for a
+    // list.
+    if (!(legal_kinds(opcode, !sides->to_list) >> sides->source.kind & 1) &&
+        (sides->has_source || opcode == FERRY_OPCODE_COPY_PAGES))
+        return refuse_range(fault, FERRY_FAULT_KIND_ADDRESS_KIND, &sides->source);
+    if (!(legal_kinds(opcode, sides->to_list) >> sides->destination.kind & 1))
+        return refuse_range(fault, FERRY_FAULT_KIND_ADDRESS_KIND, &sides->destination);
+    return true;
+}
+
+static bool rights_hold(uint32_t header, uint32_t opcode, const struct sides *sides, uint32_t rights,
+                        struct ferry_fault *fault)
+{
+    if (opcode == FERRY_OPCODE_MAP_APERTURE || opcode == FERRY_OPCODE_UNMAP_APERTURE)
+        return (rights & FERRY_BAR0_RING_RIGHTS_APERTURE_UPDATE_MASK) ||
+               refuse_range(fault, FERRY_FAULT_KIND_RIGHTS, &sides->destination);
+    if (!(rights & FERRY_BAR0_RING_RIGHTS_SYSTEM_MASK)) {
+        if (sides->source.kind == FERRY_ADDRESS_KIND_SYSTEM)
+            return refuse_range(fault, FERRY_FAULT_KIND_RIGHTS, &sides->source);
+        if (sides->destination.kind == FERRY_ADDRESS_KIND_SYSTEM)
+            return refuse_range(fault, FERRY_FAULT_KIND_RIGHTS, &sides->destination);
+    }
+    return !(header & PROTECTED) || (rights & FERRY_BAR0_RING_RIGHTS_PROTECTED_MASK) ||
+           refuse(fault, FERRY_FAULT_KIND_RIGHTS);
+}
+
+static bool range_holds(const struct range *range, const struct ferry_limits *limits)
+{
+    uint64_t last = range->address + range->bytes - 1;
+    uint64_t limit;
+
+    switch (range->kind) {
+    case FERRY_ADDRESS_KIND_LOCAL: limit = pair(limits->local_low, limits->local_high); break;
+    case FERRY_ADDRESS_KIND_APERTURE: limit = (uint64_t)limits->aperture_pages * FERRY_PAGE; break;
+    default: return range->bytes == 0 || last >= range->address;
+    }
+    return range->address <= limit && range->bytes <= limit - range->address;
+}
+
+static bool touches_protected(const struct range *range, const struct ferry_limits *limits)
+{
+    uint64_t base = pair(limits->protect_base_low, limits->protect_base_high);
+    uint64_t limit = pair(limits->protect_limit_low, limits->protect_limit_high);
+
+    return range->kind == FERRY_ADDRESS_KIND_LOCAL && range->bytes != 0 && range->address < limit &&
+           range->address + range->bytes > base && base < limit;
+}
+
+static bool inside_protected(const struct range *range, const struct ferry_limits *limits)
+{
+    return range->kind == FERRY_ADDRESS_KIND_LOCAL &&
+           range->address >= pair(limits->protect_base_low, limits->protect_base_high) &&
+           range->address + range->bytes <= pair(limits->protect_limit_low, limits->protect_limit_high);
+}
+
+// Protected memory is reached only with the right to, and its content goes nowhere but into protected memory.
+static bool protection_holds(uint32_t header, const struct sides *sides, const struct ferry_limits *limits,
+                             struct ferry_fault *fault)
+{
+    bool allowed = header & PROTECTED;
+
+    if (sides->has_source && touches_protected(&sides->source, limits)) {
+        bool leaks = sides->to_list || (sides->has_destination && !inside_protected(&sides->destination, limits));
+
+        if (!allowed || leaks)
+            return refuse_range(fault, FERRY_FAULT_KIND_PROTECTED, &sides->source);
+    }
+    if (sides->has_destination && touches_protected(&sides->destination, limits) && !allowed)
+        return refuse_range(fault, FERRY_FAULT_KIND_PROTECTED, &sides->destination);
+    return true;
+}
+
+bool ferry_check_packet(const volatile uint32_t *packet, uint32_t left, const struct ferry_limits *limits,
+                        struct ferry_fault *fault)
+{
+    uint32_t header = packet[0];
+    uint32_t places = packet[1];
+    uint32_t opcode = FERRY_GET(FERRY_PACKET_HEADER_OPCODE, header);
+    uint32_t words = hal_upper_half(packet);
+    struct sides sides;
+
+    if (words < WORDS(NOP) || (words & 1) || words * 4 > left)
+        return refuse(fault, FERRY_FAULT_KIND_PACKET_LENGTH);
+    if (opcode >= sizeof shapes / sizeof shapes[0])
+        return refuse(fault, FERRY_FAULT_KIND_PACKET_OPCODE);
+    if (opcode == FERRY_OPCODE_NOP)
+        return true;
+
+    const struct shape *shape = &shapes[opcode];
+
+    if (words < shape->words || words != shape->words + (shape->page_list ? list_words(packet, opcode) : 0))
+        return refuse(fault, FERRY_FAULT_KIND_PACKET_LENGTH);
+    if (!fields_hold(packet, header, places, shape))
+        return refuse(fault, FERRY_FAULT_KIND_PACKET_RESERVED);
+    name_sides(packet, opcode, places, &sides);
+    if (!kinds_hold(opcode, &sides, fault) || !rights_hold(header, opcode, &sides, limits->rights, fault))
+        return false;
+    if (sides.has_source && !range_holds(&sides.source, limits))
+        return refuse_range(fault, FERRY_FAULT_KIND_RANGE, &sides.source);
+    if (sides.has_destination && !range_holds(&sides.destination, limits))
+        return refuse_range(fault, FERRY_FAULT_KIND_RANGE, &sides.destination);
+    // Content that nobody wants any more is neither read nor written.
+    return opcode == FERRY_OPCODE_DISCARD || protection_holds(header, &sides, limits, fault);
+}

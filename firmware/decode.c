@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+// From packets to jobs. The loop leaves the common packets to the fast path (fast.c). What that does not take, be it
+// malformed or merely rare, goes through the full check, which alone names faults.
+#include "decode.h"
+
+// False: an earlier packet of the buffer came to grief, so the change must not be made.
+static bool change_table(const volatile uint32_t *packet, struct ferry_flight *flight)
+{
+    if (!ferry_queues_wait_ring(flight))
+        return false;
+    ferry_mmu_change(packet, hal_command_at(packet) + FERRY_PACKET_MAP_APERTURE_PAGE,
+                     (packet[0] & FERRY_PACKET_HEADER_OPCODE_MASK) == FERRY_OPCODE_UNMAP_APERTURE);
+    return true;
+}
+
+// Hands over a packet that passed the full check.
+static bool carry_out(const struct cursor *at, struct ferry_flight *flight)
+{
+    const volatile uint32_t *packet = at->packet;
+    uint32_t header = packet[0], places = packet[1];
+    uint32_t source_kind = FERRY_GET(FERRY_PACKET_PLACES_SOURCE_KIND, places);
+    uint32_t destination_kind = FERRY_GET(FERRY_PACKET_PLACES_DESTINATION_KIND, places);
+    uint32_t opcode = FERRY_GET(FERRY_PACKET_HEADER_OPCODE, header);
+
+    if (opcode == FERRY_OPCODE_NOP || opcode == FERRY_OPCODE_DISCARD)
+        return true;
+
+    // BYTES stands in the same place wherever there is one; the other opcodes set their length below.
+    struct ferry_job job = {
+        .length = packet[WORD(COPY_BYTES)],
+        .control = at->place | CONTROL(SOURCE_KIND, source_kind) | CONTROL(DESTINATION_KIND, destination_kind),
+    };
+
+    if (header & UNORDERED)
+        job.control |= CONTROL(UNORDERED, 1);
+    if (header & FERRY_PACKET_HEADER_PROTECTED_MASK)
+        job.control |= CONTROL(PROTECTED, 1);
+    switch (opcode) {
+    case FERRY_OPCODE_COPY:
+        job.control |= CONTROL(OP, FERRY_JOB_OP_COPY);
+        job.source_low = packet[WORD(COPY_SOURCE)];
+        job.source_high = packet[WORD(COPY_SOURCE) + 1];
+        job.destination_low = packet[WORD(COPY_DESTINATION)];
+        job.destination_high = packet[WORD(COPY_DESTINATION) + 1];
+        break;
+    case FERRY_OPCODE_COPY_PAGES: {
+        uint32_t list = FERRY_GET(FERRY_PACKET_PLACES_LIST, places);
+        uint32_t address_low = packet[WORD(COPY_PAGES_ADDRESS)];
+        uint32_t address_high = packet[WORD(COPY_PAGES_ADDRESS) + 1];
+        uint32_t first_offset = packet[WORD(COPY_PAGES_FIRST_OFFSET)];
+        bool from_list = list == FERRY_LIST_SIDE_SOURCE;
+
+        job.control |= CONTROL(OP, FERRY_JOB_OP_COPY) | CONTROL(LIST, list);
+        job.list_at = hal_command_at(packet) + FERRY_PACKET_COPY_PAGES_PAGE;
+        job.source_low = from_list ? first_offset : address_low;
+        job.source_high = from_list ? 0 : address_high;
+        job.destination_low = from_list ? address_low : first_offset;
+        job.destination_high = from_list ? address_high : 0;
+        break;
+    }
+    case FERRY_OPCODE_FILL:
+        job.control |=
+            CONTROL(OP, FERRY_JOB_OP_FILL) | CONTROL(PATTERN_LOG2, FERRY_GET(FERRY_PACKET_PLACES_PATTERN_LOG2, places));
+        job.source_low = packet[WORD(FILL_PATTERN)];
+        job.source_high = packet[WORD(FILL_PATTERN) + 1];
+        job.destination_low = packet[WORD(FILL_DESTINATION)];
+        job.destination_high = packet[WORD(FILL_DESTINATION) + 1];
+        break;
+    case FERRY_OPCODE_READ:
+        job.control |= CONTROL(OP, FERRY_JOB_OP_READ);
+        job.source_low = packet[WORD(READ_SOURCE)];
+        job.source_high = packet[WORD(READ_SOURCE) + 1];
+        break;
+    case FERRY_OPCODE_WRITE:
+        job.control |= CONTROL(OP, FERRY_JOB_OP_FILL) | CONTROL(PATTERN_LOG2, 3);
+        job.source_low = packet[WORD(WRITE_VALUE)];
+        job.source_high = packet[WORD(WRITE_VALUE) + 1];
+        job.destination_low = packet[WORD(WRITE_DESTINATION)];
+        job.destination_high = packet[WORD(WRITE_DESTINATION) + 1];
+        break;
+    case FERRY_OPCODE_FENCE:
+        job.control |= CONTROL(OP, FERRY_JOB_OP_FILL) | CONTROL(PATTERN_LOG2, 3);
+        job.source_low = packet[WORD(FENCE_VALUE)];
+        job.source_high = packet[WORD(FENCE_VALUE) + 1];
+        job.destination_low = packet[WORD(FENCE_ADDRESS)];
+        job.destination_high = packet[WORD(FENCE_ADDRESS) + 1];
+        job.length = 8;
+        break;
+    case FERRY_OPCODE_MAP_APERTURE:
+    case FERRY_OPCODE_UNMAP_APERTURE: return change_table(packet, flight);
+    default: ferry_halt(FERRY_HALT_CHECK, header);
+    }
+    ferry_engine_queue(&job);
+    return true;
+}
+
+// Accepts plain changes of the aperture table without the full check; their rules in full are in check.c.
+static bool plain_table_change(const uint32_t *packet, uint32_t left, uint32_t words, const struct ferry_limits *limits)
+{
+    uint32_t header = packet[0];
+    bool map = (header & 0xffff) == FERRY_OPCODE_MAP_APERTURE;
+
+    if (!map && header != HEADER(UNMAP_APERTURE))
+        return false;
+    if (words < FERRY_PACKET_UNMAP_APERTURE_SIZE / 4 || words * 4 > left)
+        return false;
+
+    uint32_t places = packet[1], first = packet[WORD(MAP_APERTURE_FIRST_PAGE)];
+    uint32_t count = packet[WORD(MAP_APERTURE_COUNT)], end = first + count;
+    // Sum rather than shift, and in steps, so that no count wraps around into a good one.
+    uint32_t list = words - FERRY_PACKET_MAP_APERTURE_SIZE / 4;
+
+    return (limits->rights & FERRY_BAR0_RING_RIGHTS_APERTURE_UPDATE_MASK) && count != 0 && end >= first &&
+           end <= limits->aperture_pages && (!map || (count < list && count + count == list)) &&
+           (places == 0 || (map && places == FERRY_PACKET_PLACES_SNOOP_MASK)) &&
+           (packet[WORD(MAP_APERTURE_PAGE)] & hal_constant(FERRY_PAGE - 1)) == 0;
+}
+
+// One packet the long way. False: the buffer ends here.
+__attribute__((noinline)) static bool full(struct cursor *at, struct ferry_flight *flight,
+                                           const struct ferry_limits *limits)
+{
+    uint32_t left = (uint32_t)((uintptr_t)at->end - (uintptr_t)at->packet);
+    uint32_t words = hal_upper_half(at->packet);
+
+    if (plain_table_change(at->packet, left, words, limits)) {
+        if (!change_table(at->packet, flight))
+            return false;
+    } else if (!ferry_check_packet(at->packet, left, limits, &flight->refusal)) {
+        flight->refusal.header = at->packet[0];
+        flight->refusal.packet_offset = FERRY_GET(FERRY_CORE_JOB_CONTROL_PACKET_OFFSET, at->place);
+        return false;
+    } else if (!carry_out(at, flight)) {
+        return false;
+    }
+    at->place += 4 * (at->packet[0] & FERRY_PACKET_HEADER_WORDS_MASK);
+    at->packet += words;
+    return true;
+}
+
+void ferry_decode(struct ferry_flight *flight)
+{
+    struct ferry_limits limits;
+    struct cursor at;
+
+    ferry_check_limits(&limits, flight->ring);
+    at.packet = hal_command(flight->command_at);
+    at.end = bytes_after(at.packet, flight->bytes);
+    at.place = flight->place;
+
+    uint32_t packets = 0;
+
+    ferry_fast_limits(&limits);
+    for (;;) {
+        packets += ferry_fast_packets(&at, flight->bytes);
+        if (at.packet == at.end)
+            break;
+        if (ferry_engine.room == 0) {
+            ferry_engine_wait_room();
+            continue;
+        }
+        packets++;
+        if (!full(&at, flight, &limits))
+            break;
+    }
+    hal_write(FERRY_CORE_PACKETS, packets);
+}

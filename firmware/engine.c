@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Jobs for the engine. Between jobs the high words of the staging registers are zero, which saves the common job, whose
+// addresses are offsets in a video memory below 4 GiB, two stores.
+#include "firmware.h"
+
+struct ferry_engine ferry_engine;
+
+void ferry_engine_start(uint32_t depth)
+{
+    ferry_engine.depth = depth;
+    ferry_engine.queued = hal_read(FERRY_CORE_JOBS_QUEUED);
+    // The core may have been started anew over jobs of a firmware before this one. Their buffers are fetched again, so
+    // what becomes of them does not matter; but they must be gone.
+    while (hal_read(FERRY_CORE_JOBS_RETIRED) != ferry_engine.queued || hal_read(FERRY_CORE_ENGINE_RESETTING))
+        hal_write(FERRY_CORE_ENGINE_FAULT, FERRY_CORE_ENGINE_FAULT_VALID_MASK);
+    hal_write(FERRY_CORE_ENGINE_FAULT, FERRY_CORE_ENGINE_FAULT_VALID_MASK);
+    hal_write(FERRY_CORE_POISON, FERRY_CORE_POISON_SLOTS_MASK);
+    hal_write(FERRY_CORE_ABORTED, FERRY_CORE_ABORTED_SLOTS_MASK);
+    ferry_engine.room = 0;
+    hal_write(FERRY_CORE_JOB_SOURCE_HIGH, 0);
+    hal_write(FERRY_CORE_JOB_DESTINATION_HIGH, 0);
+}
+
+void ferry_engine_wait_room(void)
+{
+    bool waiting = false;
+
+    for (;;) {
+        uint32_t pending = ferry_engine.queued - hal_read(FERRY_CORE_JOBS_RETIRED);
+
+        if (pending < ferry_engine.depth) {
+            ferry_engine.room = ferry_engine.depth - pending;
+            break;
+        }
+        // Time that the engine needs is not time that decoding needs.
+        if (!waiting) {
+            waiting = true;
+            hal_write(FERRY_CORE_BUSY, 0);
+        }
+        ferry_queues_service();
+    }
+    if (waiting)
+        hal_write(FERRY_CORE_BUSY, 1);
+}
+
+void ferry_engine_queue(const struct ferry_job *job)
+{
+    if (ferry_engine.room == 0)
+        ferry_engine_wait_room();
+    hal_write(FERRY_CORE_JOB_SOURCE_LOW, job->source_low);
+    hal_write(FERRY_CORE_JOB_SOURCE_HIGH, job->source_high);
+    hal_write(FERRY_CORE_JOB_DESTINATION_LOW, job->destination_low);
+    hal_write(FERRY_CORE_JOB_DESTINATION_HIGH, job->destination_high);
+    hal_write(FERRY_CORE_JOB_LENGTH, job->length);
+    hal_write(FERRY_CORE_JOB_LIST, job->list_at);
+    hal_write(FERRY_CORE_JOB_CONTROL, job->control);
+    hal_write(FERRY_CORE_JOB_SOURCE_HIGH, 0);
+    hal_write(FERRY_CORE_JOB_DESTINATION_HIGH, 0);
+    ferry_engine.room--;
+    ferry_engine.queued++;
+}

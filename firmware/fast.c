@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fast path for common packets: a conjunction of tests that together imply every rule of check.c for them. The
+// tests hold it and the full check against an oracle on random packets.
+//
+// The core this is written for has no multiplier and shifts one bit a cycle, so fields are compared in place, and masks
+// come from hal_constant() where the compiler would otherwise make shifts of them.
+#include "decode.h"
+
+_Static_assert(FERRY_PACKET_HEADER_WORDS_SHIFT == FERRY_CORE_JOB_CONTROL_PACKET_OFFSET_SHIFT, "place += 4 * step");
+
+// Header of COPY_PAGES without its length but for the bit that makes it odd, and without the unordered bit.
+#define LIST_HEADER_MASK                                                                                               \
+    (FERRY_PACKET_HEADER_OPCODE_MASK | FERRY_PACKET_HEADER_PROTECTED_MASK | FERRY_PACKET_HEADER_RESERVED_MASK |        \
+     1u << FERRY_PACKET_HEADER_WORDS_SHIFT)
+
+// Places and job words of page lists between host pages and video memory, the paging buffer's daily bread.
+#define PAGE_IN_PLACES (PLACES(SOURCE_KIND, FERRY_ADDRESS_KIND_SYSTEM) | PLACES(LIST, FERRY_LIST_SIDE_SOURCE))
+#define PAGE_OUT_PLACES                                                                                                \
+    (PLACES(DESTINATION_KIND, FERRY_ADDRESS_KIND_SYSTEM) | PLACES(LIST, FERRY_LIST_SIDE_DESTINATION))
+#define PAGE_IN_CONTROL (CONTROL(SOURCE_KIND, FERRY_ADDRESS_KIND_SYSTEM) | CONTROL(LIST, FERRY_LIST_SIDE_SOURCE))
+#define PAGE_OUT_CONTROL                                                                                               \
+    (CONTROL(DESTINATION_KIND, FERRY_ADDRESS_KIND_SYSTEM) | CONTROL(LIST, FERRY_LIST_SIDE_DESTINATION))
+
+// What the fast path takes without asking of an address of each kind: up to limit, and no bit of high_bits in the high
+// word. refuse is 1 for kinds that it leaves to the full check.
+struct fast_kind {
+    uint32_t limit, high_bits, refuse, unused; // 16 bytes, so that shifts by few places find it.
+};
+
+static struct fast_kind fast_kinds[4];
+
+void ferry_fast_start(void)
+{
+    uint32_t pages = hal_read(FERRY_CORE_APERTURE_PAGES);
+
+    fast_kinds[FERRY_ADDRESS_KIND_SYSTEM] = (struct fast_kind){UINT32_MAX, 0, 0, 0};
+    fast_kinds[FERRY_ADDRESS_KIND_APERTURE] =
+        (struct fast_kind){pages < UINT32_MAX / FERRY_PAGE ? pages * FERRY_PAGE : UINT32_MAX, UINT32_MAX, 0, 0};
+    fast_kinds[FERRY_ADDRESS_KIND_VIRTUAL] = (struct fast_kind){0, UINT32_MAX, 1, 0};
+}
+
+// First byte of video memory that the fast path leaves to the full check: the limit or the protected range's base.
+static uint32_t fast_limit(const struct ferry_limits *limits)
+{
+    uint32_t limit = limits->local_high ? UINT32_MAX : limits->local_low;
+    bool protection = limits->protect_base_low != limits->protect_limit_low ||
+                      limits->protect_base_high != limits->protect_limit_high;
+
+    if (protection && !limits->protect_base_high && limits->protect_base_low < limit)
+        limit = limits->protect_base_low;
+    return limit;
+}
+
+void ferry_fast_limits(const struct ferry_limits *limits)
+{
+    fast_kinds[FERRY_ADDRESS_KIND_LOCAL] = (struct fast_kind){fast_limit(limits), UINT32_MAX, 0, 0};
+    fast_kinds[FERRY_ADDRESS_KIND_SYSTEM].refuse = !(limits->rights & FERRY_BAR0_RING_RIGHTS_SYSTEM_MASK);
+}
+
+#define FENCE_CONTROL                                                                                                  \
+    (CONTROL(OP, FERRY_JOB_OP_FILL) | CONTROL(PATTERN_LOG2, 3) | CONTROL(DESTINATION_KIND, FERRY_ADDRESS_KIND_SYSTEM))
+
+// One step of the fast path, in the place where it stands. On the small core an instruction that needs the result of
+// the one before waits four cycles for it, and a branch costs as much as three other instructions. So the fast path has
+// few branches, adds up the reasons to refuse, and each step stands some steps behind those whose results it uses; the
+// compiler, which knows nothing of this, must leave the order alone.
+#define unlikely(condition) __builtin_expect((condition) != 0, 0)
+#define STEP(statement, variable)                                                                                      \
+    statement;                                                                                                         \
+    HAL_IN_ORDER(variable)
+
+// Calls nothing, so that all it needs stays in registers.
+uint32_t ferry_fast_packets(struct cursor *at, uint32_t bytes)
+{
+    const uint32_t *packet = at->packet, *const end = at->end;
+    const uint32_t limit = fast_kinds[FERRY_ADDRESS_KIND_LOCAL].limit;
+    const uint32_t no_system = fast_kinds[FERRY_ADDRESS_KIND_SYSTEM].refuse;
+    // Constants that would take more than one instruction each time.
+    const uint32_t page_mask = hal_constant(FERRY_PAGE - 1);
+    const uint32_t list_mask = hal_constant(LIST_HEADER_MASK);
+    // Last place at which a packet of eight words may start; a shorter buffer has none.
+    const uintptr_t last_eight = bytes < 32 ? 0 : (uintptr_t)end - 32;
+    uint32_t place = at->place, packets = 0;
+    // Jobs queued, and how far that may go before the engine is asked again how many it has done.
+    uint32_t queued = ferry_engine.queued, until = queued + ferry_engine.room;
+
+    while (packet != end) {
+        const uint32_t *next;
+        uint32_t header, places, length, word3, low, high, word6, word7, kind, shape, step, cap, bad, more, flag;
+
+        if (unlikely(queued == until)) {
+            until = hal_read(FERRY_CORE_JOBS_RETIRED) + ferry_engine.depth;
+            if (queued == until)
+                break;
+        }
+        if ((uintptr_t)packet > last_eight)
+            goto short_of_eight;
+        // From front to back, since command RAM has the next word ready then.
+        STEP(header = packet[0], header);
+        STEP(places = packet[1], places);
+        STEP(length = packet[2], length);
+        STEP(word3 = packet[3], word3);
+        STEP(shape = header & list_mask, shape);
+        STEP(kind = header & ~UNORDERED, kind);
+        STEP(flag = FERRY_OPCODE_COPY_PAGES, flag);
+        STEP(low = packet[4], low);
+        STEP(high = packet[5], high);
+        STEP(kind = kind - FERRY_OPCODE_COPY, kind);
+        STEP(step = HEADER(COPY) - FERRY_OPCODE_COPY, step);
+        STEP(cap = limit, cap);
+        STEP(word6 = packet[6], word6);
+        STEP(word7 = packet[7], word7);
+        if (shape == flag) {
+            uint32_t words, used, span, last, control;
+
+            STEP(words = hal_upper_half(packet), words);
+            STEP(kind = no_system, kind);
+            STEP(step = FERRY_PACKET_HEADER_WORDS_MASK, step);
+            STEP(last = low + length, last);
+            STEP(used = word3 + length, used);
+            STEP(span = FERRY_PACKET_COPY_PAGES_SIZE / 4 << FERRY_PACKET_HEADER_WORDS_SHIFT, span);
+            STEP(step = header & step, step);
+            STEP(word6 = word6 & page_mask, word6);
+            STEP(bad = last < length, bad);
+            STEP(more = cap < last, more);
+            STEP(shape = words * 4, shape);
+            // Bytes of the list's pages, 2048 for each word.
+            STEP(span = step - span, span);
+            STEP(high = high | kind, high);
+            STEP(flag = used < length, flag);
+            STEP(last = length < 1, last);
+            STEP(next = bytes_after(packet, shape), next);
+            STEP(span = span >> 5, span);
+            STEP(bad = bad | more, bad);
+            STEP(more = page_mask < word3, more);
+            STEP(words = words < FERRY_PACKET_COPY_PAGES_SIZE / 4 + 2, words);
+            STEP(flag = flag | last, flag);
+            STEP(span = span - used, span);
+            STEP(high = high | word6, high);
+            STEP(last = end < next, last);
+            STEP(bad = bad | more, bad);
+            STEP(words = words | flag, words);
+            STEP(span = page_mask < span, span);
+            STEP(high = high | last, high);
+            STEP(bad = bad | words, bad);
+            STEP(control = header & UNORDERED, control);
+            hal_write(FERRY_CORE_JOB_LENGTH, length);
+            STEP(high = high | span, high);
+            STEP(shape = hal_command_at(packet) + FERRY_PACKET_COPY_PAGES_PAGE, shape);
+            STEP(control = control * (CONTROL(UNORDERED, 1) / UNORDERED), control);
+            STEP(flag = PAGE_IN_PLACES, flag);
+            STEP(bad = bad | high, bad);
+            STEP(step = 4 * step, step);
+            hal_write(FERRY_CORE_JOB_LIST, shape);
+            STEP(control = control | place, control);
+            if (places == flag) {
+                STEP(queued++, queued);
+                hal_write(FERRY_CORE_JOB_SOURCE_LOW, word3);
+                STEP(control = control | PAGE_IN_CONTROL, control);
+                hal_write(FERRY_CORE_JOB_DESTINATION_LOW, low);
+            } else {
+                STEP(flag = places ^ PAGE_OUT_PLACES, flag);
+                hal_write(FERRY_CORE_JOB_SOURCE_LOW, low);
+                STEP(control = control | PAGE_OUT_CONTROL, control);
+                STEP(bad = bad | flag, bad);
+                STEP(queued++, queued);
+                hal_write(FERRY_CORE_JOB_DESTINATION_LOW, word3);
+            }
+            STEP(packets++, packets);
+            if (unlikely(bad)) {
+                queued--;
+                packets--;
+                break;
+            }
+            STEP(packet = next, packet);
+            hal_write(FERRY_CORE_JOB_CONTROL, control);
+            STEP(place = place + step, place);
+            continue;
+        }
+        if (kind == step) {
+            uint32_t last, to_last;
+
+            if (places != 0)
+                goto other_kinds;
+            STEP(last = low + length, last);
+            STEP(to_last = word6 + length, to_last);
+            STEP(word3 = word3 | high, word3);
+            STEP(next = bytes_after(packet, FERRY_PACKET_COPY_SIZE), next);
+            STEP(header = header & UNORDERED, header);
+            STEP(bad = last < length, bad);
+            STEP(more = cap < last, more);
+            STEP(flag = to_last < length, flag);
+            STEP(to_last = cap < to_last, to_last);
+            STEP(word3 = word3 | word7, word3);
+            STEP(header = header * (CONTROL(UNORDERED, 1) / UNORDERED), header);
+            STEP(bad = bad | more, bad);
+            hal_write(FERRY_CORE_JOB_SOURCE_LOW, low);
+            STEP(flag = flag | to_last, flag);
+            STEP(step = place | CONTROL(OP, FERRY_JOB_OP_COPY), step);
+            hal_write(FERRY_CORE_JOB_DESTINATION_LOW, word6);
+            STEP(bad = bad | word3, bad);
+            hal_write(FERRY_CORE_JOB_LENGTH, length);
+            STEP(header = header | step, header);
+            STEP(queued++, queued);
+            STEP(bad = bad | flag, bad);
+            STEP(step = FERRY_PACKET_COPY_SIZE << FERRY_CORE_JOB_CONTROL_PACKET_OFFSET_SHIFT, step);
+            if (unlikely(bad)) {
+                queued--;
+                break;
+            }
+            STEP(packet = next, packet);
+            STEP(packets++, packets);
+            hal_write(FERRY_CORE_JOB_CONTROL, header);
+            STEP(place = place + step, place);
+            continue;
+        }
+        if (header == HEADER(FILL)) {
+            uint32_t last;
+
+            STEP(last = low + length, last);
+            STEP(flag = places & ~(PLACES(PATTERN_LOG2, 1) | PLACES(PATTERN_LOG2, 2)), flag);
+            STEP(more = places ^ PLACES(PATTERN_LOG2, 3), more);
+            STEP(word3 = word3 | high, word3);
+            STEP(next = bytes_after(packet, FERRY_PACKET_FILL_SIZE), next);
+            STEP(bad = last < length, bad);
+            STEP(last = cap < last, last);
+            // Patterns of 1, 2 or 4 bytes: the high word of the pattern stays zero.
+            STEP(more = more < 1, more);
+            STEP(word3 = word3 | flag, word3);
+            STEP(step = places *
+                        (1u << (FERRY_CORE_JOB_CONTROL_PATTERN_LOG2_SHIFT - FERRY_PACKET_PLACES_PATTERN_LOG2_SHIFT)),
+                 step);
+            hal_write(FERRY_CORE_JOB_SOURCE_LOW, word6);
+            STEP(bad = bad | last, bad);
+            STEP(word3 = word3 | more, word3);
+            hal_write(FERRY_CORE_JOB_DESTINATION_LOW, low);
+            STEP(step = step | place, step);
+            hal_write(FERRY_CORE_JOB_LENGTH, length);
+            STEP(bad = bad | word3, bad);
+            STEP(step = step | CONTROL(OP, FERRY_JOB_OP_FILL), step);
+            STEP(queued++, queued);
+            STEP(flag = FERRY_PACKET_FILL_SIZE << FERRY_CORE_JOB_CONTROL_PACKET_OFFSET_SHIFT, flag);
+            if (unlikely(bad)) {
+                queued--;
+                break;
+            }
+            STEP(packet = next, packet);
+            STEP(packets++, packets);
+            hal_write(FERRY_CORE_JOB_CONTROL, step);
+            STEP(place = place + flag, place);
+            continue;
+        }
+        if (header == HEADER(FENCE)) {
+        fence:;
+            // Read anew: the fast paths above have no use for copies of their words.
+            const volatile uint32_t *words = packet;
+
+            STEP(places = words[1], places);
+            STEP(length = words[WORD(FENCE_ADDRESS)], length);
+            STEP(word3 = words[WORD(FENCE_ADDRESS) + 1], word3);
+            STEP(low = words[WORD(FENCE_VALUE)], low);
+            STEP(high = words[WORD(FENCE_VALUE) + 1], high);
+            STEP(bad = places ^ PLACES(DESTINATION_KIND, FERRY_ADDRESS_KIND_SYSTEM), bad);
+            // Eight aligned bytes cannot wrap around the end of the address space.
+            STEP(more = length & 7, more);
+            STEP(flag = no_system, flag);
+            STEP(step = FENCE_CONTROL, step);
+            hal_write(FERRY_CORE_JOB_DESTINATION_LOW, length);
+            STEP(length = FERRY_PACKET_FENCE_SIZE << FERRY_CORE_JOB_CONTROL_PACKET_OFFSET_SHIFT, length);
+            STEP(bad = bad | more, bad);
+            STEP(cap = 8, cap);
+            hal_write(FERRY_CORE_JOB_SOURCE_LOW, low);
+            STEP(step = step | place, step);
+            STEP(bad = bad | flag, bad);
+            hal_write(FERRY_CORE_JOB_LENGTH, cap);
+            STEP(next = bytes_after(packet, FERRY_PACKET_FENCE_SIZE), next);
+            STEP(queued++, queued);
+            STEP(packets++, packets);
+            if (unlikely(bad)) {
+                queued--;
+                packets--;
+                break;
+            }
+            STEP(packet = next, packet);
+            hal_write(FERRY_CORE_JOB_DESTINATION_HIGH, word3);
+            hal_write(FERRY_CORE_JOB_SOURCE_HIGH, high);
+            hal_write(FERRY_CORE_JOB_CONTROL, step);
+            STEP(place = place + length, place);
+            // As engine.c wants them between jobs.
+            hal_write(FERRY_CORE_JOB_SOURCE_HIGH, 0);
+            hal_write(FERRY_CORE_JOB_DESTINATION_HIGH, 0);
+            continue;
+        }
+        break;
+
+    other_kinds : {
+        const struct fast_kind *from, *to;
+        uint32_t last, to_last;
+
+        STEP(kind = places & FERRY_PACKET_PLACES_SOURCE_KIND_MASK, kind);
+        STEP(shape = places & FERRY_PACKET_PLACES_DESTINATION_KIND_MASK, shape);
+        STEP(from = fast_kinds, from);
+        STEP(next = bytes_after(packet, FERRY_PACKET_COPY_SIZE), next);
+        STEP(to = (const struct fast_kind *)((uintptr_t)from + shape * (sizeof *to / 4)), to);
+        STEP(from = (const struct fast_kind *)((uintptr_t)from + kind * sizeof *from), from);
+        STEP(last = low + length, last);
+        STEP(to_last = word6 + length, to_last);
+        STEP(header = header & UNORDERED, header);
+        STEP(shape = to->high_bits, shape);
+        STEP(kind = from->high_bits, kind);
+        STEP(cap = from->limit, cap);
+        STEP(flag = to->limit, flag);
+        STEP(bad = from->refuse, bad);
+        STEP(more = to->refuse, more);
+        STEP(shape = shape & word7, shape);
+        STEP(kind = kind & high, kind);
+        STEP(cap = cap < last, cap);
+        STEP(flag = flag < to_last, flag);
+        STEP(last = last < length, last);
+        STEP(to_last = to_last < length, to_last);
+        STEP(bad = bad | more, bad);
+        STEP(shape = shape | kind, shape);
+        STEP(cap = cap | flag, cap);
+        STEP(more = places > 15, more);
+        STEP(last = last | to_last, last);
+        STEP(header = header * (CONTROL(UNORDERED, 1) / UNORDERED), header);
+        STEP(shape = shape | word3, shape);
+        STEP(bad = bad | cap, bad);
+        STEP(more = more | last, more);
+        hal_write(FERRY_CORE_JOB_SOURCE_LOW, low);
+        STEP(places = places << FERRY_CORE_JOB_CONTROL_SOURCE_KIND_SHIFT, places);
+        STEP(bad = bad | shape, bad);
+        STEP(header = header | place, header);
+        hal_write(FERRY_CORE_JOB_DESTINATION_LOW, word6);
+        hal_write(FERRY_CORE_JOB_LENGTH, length);
+        STEP(bad = bad | more, bad);
+        STEP(header = header | places, header);
+        STEP(step = FERRY_PACKET_COPY_SIZE << FERRY_CORE_JOB_CONTROL_PACKET_OFFSET_SHIFT, step);
+        STEP(queued++, queued);
+        STEP(packets++, packets);
+        if (unlikely(bad)) {
+            queued--;
+            packets--;
+            break;
+        }
+        STEP(packet = next, packet);
+        hal_write(FERRY_CORE_JOB_SOURCE_HIGH, high);
+        hal_write(FERRY_CORE_JOB_DESTINATION_HIGH, word7);
+        hal_write(FERRY_CORE_JOB_CONTROL, header | CONTROL(OP, FERRY_JOB_OP_COPY));
+        STEP(place = place + step, place);
+        hal_write(FERRY_CORE_JOB_SOURCE_HIGH, 0);
+        hal_write(FERRY_CORE_JOB_DESTINATION_HIGH, 0);
+        continue;
+    }
+    short_of_eight:
+        // A fence is the last packet of many a buffer.
+        if ((uintptr_t)end - (uintptr_t)packet == FERRY_PACKET_FENCE_SIZE && packet[0] == HEADER(FENCE))
+            goto fence;
+        break;
+    }
+    at->packet = packet;
+    at->place = place;
+    ferry_engine.queued = queued;
+    ferry_engine.room = until - queued;
+    return packets;
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the firmware needs of a machine: core registers, command RAM, and a way to stop. On the soft core these are
+// plain loads and stores; in the tests they are calls into a double of the hardware. Nothing else in firmware/ knows
+// which.
+//
+//   uint32_t hal_read(unsigned offset)             Value of the core register at a FERRY_CORE_ offset.
+//   void hal_write(unsigned offset, uint32_t v)    Writes it. Writes take effect in program order, and before later
+//   reads. const uint32_t *hal_command(uint32_t at)   Command RAM from byte offset at on (a multiple of 4). uint32_t
+//   hal_command_at(const volatile uint32_t *word)   Byte offset in command RAM of a word of it, in bits 15:0;
+//                                                  what stands above them does not count.
+//   uint32_t hal_upper_half(const volatile uint32_t *word)   Bits 31:16 of a word of command RAM, in bits 15:0.
+//   uint32_t hal_constant(uint32_t v)   v, kept in a register: the compiler must not turn a mask into shifts.
+//   HAL_IN_ORDER(variable)   The compiler keeps such lines in the order of the source.
+//   void hal_stop(void)                            Never comes back.
+#ifndef FERRY_FIRMWARE_HAL_H
+#define FERRY_FIRMWARE_HAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ferry_contract.h"
+
+#ifdef __riscv
+#include "hal_riscv.h"
+#else
+#include "hal_native.h"
+#endif
+
+#endif

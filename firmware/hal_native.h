@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+// The hal of a native build: whoever links the firmware provides these, as the tests' double of the hardware does.
+#ifndef FERRY_FIRMWARE_HAL_NATIVE_H
+#define FERRY_FIRMWARE_HAL_NATIVE_H
+
+uint32_t hal_read(unsigned offset);
+void hal_write(unsigned offset, uint32_t value);
+const uint32_t *hal_command(uint32_t at);
+uint32_t hal_command_at(const volatile uint32_t *word);
+_Noreturn void hal_stop(void);
+
+#define HAL_IN_ORDER(value) ((void)(value))
+
+static inline uint32_t hal_constant(uint32_t value)
+{
+    return value;
+}
+
+static inline uint32_t hal_upper_half(const volatile uint32_t *word)
+{
+    return *word >> 16;
+}
+
+#endif

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// The hal on the soft core: one load or store each.
+#ifndef FERRY_FIRMWARE_HAL_RISCV_H
+#define FERRY_FIRMWARE_HAL_RISCV_H
+
+#define HAL_COMMAND_RAM 0x10000000u
+
+#define HAL_REGISTERS 0x20000000u
+
+// boot.S puts HAL_REGISTERS into gp, which nothing else uses, so that an access is one instruction. As assembler since
+// the compiler would make the address of each register first and then run out of places to keep it.
+static inline __attribute__((always_inline)) uint32_t hal_read(unsigned offset)
+{
+    uint32_t value;
+
+    if (__builtin_constant_p(offset))
+        __asm__ volatile("lw %0, %1(gp)" : "=r"(value) : "i"(offset));
+    else
+        value = *(const volatile uint32_t *)(HAL_REGISTERS + offset);
+    return value;
+}
+
+static inline __attribute__((always_inline)) void hal_write(unsigned offset, uint32_t value)
+{
+    if (__builtin_constant_p(offset))
+        __asm__ volatile("sw %z0, %1(gp)" : : "rJ"(value), "i"(offset));
+    else
+        *(volatile uint32_t *)(HAL_REGISTERS + offset) = value;
+}
+
+static inline const uint32_t *hal_command(uint32_t at)
+{
+    // Nothing is read of a slot before it was claimed.
+    __asm__ volatile("" ::: "memory");
+    return (const uint32_t *)(HAL_COMMAND_RAM + at);
+}
+
+static inline uint32_t hal_command_at(const volatile uint32_t *word)
+{
+    return (uint32_t)word;
+}
+
+static inline uint32_t hal_constant(uint32_t value)
+{
+    __asm__("" : "+r"(value));
+    return value;
+}
+
+// The value is there, in a register, before anything that follows in the source.
+#define HAL_IN_ORDER(value) __asm__ volatile("" : "+r"(value))
+
+// One load of a half word. From C the compiler adds two shifts by 16, which the small core does one bit a cycle.
+static inline uint32_t hal_upper_half(const volatile uint32_t *word)
+{
+    uint32_t half;
+
+    __asm__ volatile("lhu %0, 2(%1)" : "=r"(half) : "r"(word), "m"(*word));
+    return half;
+}
+
+_Noreturn void hal_stop(void);
+
+#endif

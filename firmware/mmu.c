@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+// Changes of the aperture table. The hardware walks the list; the core names first page, count and list.
+#include "firmware.h"
+
+void ferry_mmu_change(const volatile uint32_t *packet, uint32_t list_at, bool unmap)
+{
+    uint32_t control = 0;
+
+    hal_write(FERRY_CORE_MMU_FIRST, packet[FERRY_PACKET_MAP_APERTURE_FIRST_PAGE / 4]);
+    hal_write(FERRY_CORE_MMU_COUNT, packet[FERRY_PACKET_MAP_APERTURE_COUNT / 4]);
+    if (unmap) {
+        hal_write(FERRY_CORE_MMU_DUMMY_LOW, packet[FERRY_PACKET_UNMAP_APERTURE_DUMMY_PAGE / 4]);
+        hal_write(FERRY_CORE_MMU_DUMMY_HIGH, packet[FERRY_PACKET_UNMAP_APERTURE_DUMMY_PAGE / 4 + 1]);
+        control = FERRY_CORE_MMU_CONTROL_UNMAP_MASK;
+    } else {
+        hal_write(FERRY_CORE_MMU_LIST, list_at);
+        if (packet[FERRY_PACKET_MAP_APERTURE_PLACES / 4] & FERRY_PACKET_PLACES_SNOOP_MASK)
+            control = FERRY_CORE_MMU_CONTROL_SNOOP_MASK;
+    }
+    hal_write(FERRY_CORE_MMU_CONTROL, control);
+    // Hardware alone ends this, one entry every few cycles, whatever the engine and the host do.
+    hal_write(FERRY_CORE_BUSY, 0);
+    while (hal_read(FERRY_CORE_MMU_BUSY)) {
+    }
+    hal_write(FERRY_CORE_BUSY, 1);
+}

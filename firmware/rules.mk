@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+# Firmware of the soft core: elf, flat binary at address 0, $readmemh words, and the binary as a C array for libferry.a.
+
+FIRMWARE_BUILD := $(BUILD)/firmware
+FIRMWARE_CC := riscv64-unknown-elf-gcc
+FIRMWARE_OBJCOPY := riscv64-unknown-elf-objcopy
+# Firmware RAM of the full configuration, and what the deepest chain of calls may take of it.
+FIRMWARE_RAM_BYTES := 16384
+FIRMWARE_STACK_BYTES := 512
+FIRMWARE_ARCH := -march=rv32i_zicsr -mabi=ilp32
+# Small, but for what runs once a packet or once a buffer, where cycles count.
+FIRMWARE_OPTIMIZE = -Os
+$(addprefix $(BUILD)/firmware/,decode.o fast.o queues.o): FIRMWARE_OPTIMIZE = -O2
+FIRMWARE_CFLAGS = -std=c11 $(FIRMWARE_ARCH) $(FIRMWARE_OPTIMIZE) -g -ffreestanding -fno-builtin -fno-jump-tables \
+    -fno-tree-loop-distribute-patterns -ffunction-sections -Wall -Wextra -Wpedantic -Werror -Wvla \
+    -Wstack-usage=256 -fcallgraph-info=su -I$(GENERATED) -Ifirmware
+FIRMWARE_SOURCES := firmware/boot.c firmware/queues.c firmware/decode.c firmware/fast.c firmware/check.c firmware/engine.c \
+    firmware/mmu.c firmware/faults.c
+FIRMWARE_C := $(FIRMWARE_SOURCES) firmware/hal_riscv.c
+FIRMWARE_OBJECTS := $(FIRMWARE_BUILD)/boot-asm.o $(FIRMWARE_C:firmware/%.c=$(FIRMWARE_BUILD)/%.o)
+FIRMWARE_HEX := $(FIRMWARE_BUILD)/firmware.hex
+FIRMWARE_IMAGE := $(FIRMWARE_BUILD)/firmware_image.c
+
+$(FIRMWARE_BUILD)/boot-asm.o: firmware/boot.S | $(PACKAGES_STAMP)
+	@mkdir -p $(@D)
+	$(FIRMWARE_CC) $(FIRMWARE_ARCH) -g -c $< -o $@
+
+$(FIRMWARE_BUILD)/%.o: firmware/%.c firmware/rules.mk | $(CONTRACT)
+	@mkdir -p $(@D)
+	$(FIRMWARE_CC) $(FIRMWARE_CFLAGS) -MMD -MP -c $< -o $@
+
+# Links, then adds up the stack of the deepest chain of calls; an image that could overrun its stack is not made.
+$(FIRMWARE_BUILD)/firmware.elf: $(FIRMWARE_OBJECTS) firmware/link.ld firmware/stack_bound.py
+	$(FIRMWARE_CC) $(FIRMWARE_ARCH) -nostdlib -static -T firmware/link.ld -Wl,--gc-sections -Wl,--build-id=none -Wl,--no-warn-rwx-segments \
+	    -Wl,--defsym=FERRY_RAM_BYTES=$(FIRMWARE_RAM_BYTES) -Wl,--defsym=FERRY_STACK_BYTES=$(FIRMWARE_STACK_BYTES) \
+	    -Wl,-Map=$(@:.elf=.map) $(FIRMWARE_OBJECTS) -o $@
+	$(PYTHON) firmware/stack_bound.py --limit $(FIRMWARE_STACK_BYTES) --root ferry_main \
+	    $(FIRMWARE_C:firmware/%.c=$(FIRMWARE_BUILD)/%.ci)
+
+$(FIRMWARE_BUILD)/firmware.bin: $(FIRMWARE_BUILD)/firmware.elf
+	$(FIRMWARE_OBJCOPY) -O binary $< $@
+
+$(FIRMWARE_HEX) $(FIRMWARE_IMAGE) &: $(FIRMWARE_BUILD)/firmware.bin firmware/image.py
+	$(PYTHON) firmware/image.py $< --hex $(FIRMWARE_HEX) --c $(FIRMWARE_IMAGE)
+
+.PHONY: firmware
+firmware: $(FIRMWARE_HEX) $(FIRMWARE_IMAGE)
+
+-include $(FIRMWARE_OBJECTS:.o=.d)

@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+// Open and close, registers, engine control.
+#include "device/device.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/device_state.h"
+
+#define DEFAULT_ENGINE_TIMEOUT     100000u
+#define DEFAULT_COMPLETION_TIMEOUT 50000u
+#define RESET_POLL_CYCLES          500u
+
+// ---- Registers --------------------------------------------------------------------------------------------------
+
+int ferry_gpu_register_read(struct ferry_gpu *gpu, uint32_t offset, uint32_t *value)
+{
+    return gpu->link->operations->read32(gpu->link, FERRY_BAR_REGISTERS, offset, value);
+}
+
+int ferry_gpu_register_write(struct ferry_gpu *gpu, uint32_t offset, uint32_t value)
+{
+    return gpu->link->operations->write32(gpu->link, FERRY_BAR_REGISTERS, offset, value);
+}
+
+int ferry_gpu_register_read64(struct ferry_gpu *gpu, uint32_t offset, uint64_t *value)
+{
+    uint32_t low = 0;
+    uint32_t high = 0;
+    int error = ferry_gpu_register_read(gpu, offset, &low);
+    error = error == FERRY_OK ? ferry_gpu_register_read(gpu, offset + 4, &high) : error;
+    *value = (uint64_t)high << 32 | low;
+    return error;
+}
+
+int ferry_gpu_register_write64(struct ferry_gpu *gpu, uint32_t offset, uint64_t value)
+{
+    int error = ferry_gpu_register_write(gpu, offset, (uint32_t)value);
+    return error != FERRY_OK ? error : ferry_gpu_register_write(gpu, offset + 4, (uint32_t)(value >> 32));
+}
+
+// ---- Open and close ---------------------------------------------------------------------------------------------
+
+static int identify(struct ferry_gpu *gpu)
+{
+    uint32_t magic, version, capabilities;
+    struct ferry_gpu_info *info = &gpu->info;
+    int error = ferry_gpu_register_read(gpu, FERRY_BAR0_MAGIC, &magic);
+    if (error != FERRY_OK ||
+        (error = ferry_gpu_register_read(gpu, FERRY_BAR0_CONTRACT_VERSION, &version)) != FERRY_OK) {
+        return error;
+    }
+    if (magic != FERRY_BAR0_MAGIC_RESET ||
+        FERRY_GET(FERRY_BAR0_CONTRACT_VERSION_MAJOR, version) != FERRY_BAR0_CONTRACT_VERSION_MAJOR_RESET) {
+        return FERRY_ERROR_CONTRACT;
+    }
+    if ((error = ferry_gpu_register_read(gpu, FERRY_BAR0_CAPABILITIES, &capabilities)) != FERRY_OK ||
+        (error = ferry_gpu_register_read(gpu, FERRY_BAR0_APERTURE_PAGES, &info->aperture_pages)) != FERRY_OK ||
+        (error = ferry_gpu_register_read(gpu, FERRY_BAR0_FIRMWARE_RAM_BYTES, &info->firmware_ram_bytes)) != FERRY_OK ||
+        (error = ferry_gpu_register_read64(gpu, FERRY_BAR0_LOCAL_BYTES, &info->local_bytes)) != FERRY_OK) {
+        return error;
+    }
+    info->contract_version = version;
+    info->rings = FERRY_GET(FERRY_BAR0_CAPABILITIES_RINGS, capabilities);
+    info->tags = 1u << FERRY_GET(FERRY_BAR0_CAPABILITIES_TAGS_LOG2, capabilities);
+    info->slots = FERRY_GET(FERRY_BAR0_CAPABILITIES_SLOTS, capabilities);
+    info->slot_bytes = 1u << FERRY_GET(FERRY_BAR0_CAPABILITIES_SLOT_BYTES_LOG2, capabilities);
+    info->data_bytes = 1u << FERRY_GET(FERRY_BAR0_CAPABILITIES_DATA_BYTES_LOG2, capabilities);
+    return info->rings == 0 || info->rings > FERRY_BAR0_RING_COUNT ? FERRY_ERROR_CONTRACT : FERRY_OK;
+}
+
+static int set_up(struct ferry_gpu *gpu, const struct ferry_gpu_options *options)
+{
+    int error =
+        ferry_gpu_memory_make(gpu, FERRY_BAR0_RING_COUNT * FERRY_GPU_RECORD_STRIDE, FERRY_DMA_WATCH, &gpu->records);
+    if (error != FERRY_OK || (error = ferry_gpu_memory_make(gpu, FERRY_FAULT_RECORD_SIZE << FERRY_GPU_FAULT_LOG_LOG2,
+                                                            FERRY_DMA_WATCH, &gpu->fault_log)) != FERRY_OK) {
+        return error;
+    }
+    const struct {
+        uint32_t offset, value;
+    } settings[] = {
+        {FERRY_BAR0_HOST_CONTRACT,
+         options->host_contract != 0
+             ? options->host_contract
+             : FERRY_PUT(FERRY_BAR0_CONTRACT_VERSION_MAJOR, (uint32_t)FERRY_BAR0_CONTRACT_VERSION_MAJOR_RESET)},
+        {FERRY_BAR0_ENGINE_TIMEOUT, options->engine_timeout != 0 ? options->engine_timeout : DEFAULT_ENGINE_TIMEOUT},
+        {FERRY_BAR0_COMPLETION_TIMEOUT,
+         options->completion_timeout != 0 ? options->completion_timeout : DEFAULT_COMPLETION_TIMEOUT},
+        {FERRY_BAR0_TAG_LIMIT, options->tag_limit},
+        {FERRY_BAR0_INTERRUPT_COALESCE, FERRY_PUT(FERRY_BAR0_INTERRUPT_COALESCE_COUNT, options->interrupt_count) |
+                                            FERRY_PUT(FERRY_BAR0_INTERRUPT_COALESCE_CYCLES, options->interrupt_cycles)},
+        {FERRY_BAR0_INTERRUPT_STATUS, 0xffffffffu},
+        {FERRY_BAR0_INTERRUPT_ENABLE, FERRY_BAR0_INTERRUPT_STATUS_RING_MASK | FERRY_BAR0_INTERRUPT_STATUS_FAULT_MASK |
+                                          FERRY_BAR0_INTERRUPT_STATUS_HALT_MASK},
+        {FERRY_BAR0_FAULT_LOG_ENTRIES_LOG2, FERRY_GPU_FAULT_LOG_LOG2},
+        {FERRY_BAR0_FAULT_LOG_CONSUMED, 0},
+    };
+    for (size_t n = 0; n < sizeof(settings) / sizeof(settings[0]); n++) {
+        if ((error = ferry_gpu_register_write(gpu, settings[n].offset, settings[n].value)) != FERRY_OK) {
+            return error;
+        }
+    }
+    return ferry_gpu_register_write64(gpu, FERRY_BAR0_FAULT_LOG_ADDRESS, gpu->fault_log.bus);
+}
+
+/// Everything but the link.
+static void drop(struct ferry_gpu *gpu)
+{
+    for (uint32_t ring = 0; ring < FERRY_BAR0_RING_COUNT; ring++) {
+        ferry_gpu_memory_drop(gpu, &gpu->ring[ring].memory);
+    }
+    ferry_gpu_memory_drop(gpu, &gpu->records);
+    ferry_gpu_memory_drop(gpu, &gpu->fault_log);
+    pthread_mutex_destroy(&gpu->mutex);
+    free(gpu);
+}
+
+int ferry_gpu_open(struct ferry_link *link, const struct ferry_gpu_options *options, struct ferry_gpu **gpu)
+{
+    const struct ferry_gpu_options defaults = {.size = sizeof(defaults)};
+    options = options == NULL ? &defaults : options;
+    if (link == NULL || gpu == NULL || options->size != sizeof(*options)) {
+        return FERRY_ERROR_ARGUMENT;
+    }
+    struct ferry_gpu *made = calloc(1, sizeof(*made));
+    if (made == NULL || pthread_mutex_init(&made->mutex, NULL) != 0) {
+        free(made);
+        return FERRY_ERROR_NO_HOST_MEMORY;
+    }
+    made->link = link;
+    int error = identify(made);
+    error = error == FERRY_OK ? ferry_gpu_register_write(made, FERRY_BAR0_CONTROL, 0) : error;
+    error = error == FERRY_OK ? set_up(made, options) : error;
+    error = error == FERRY_OK ? ferry_gpu_firmware_load(made, options->firmware_file) : error;
+    error = error == FERRY_OK ? ferry_gpu_firmware_start(made, options->boot_timeout) : error;
+    if (error != FERRY_OK) {
+        drop(made);
+        return error;
+    }
+    *gpu = made;
+    return FERRY_OK;
+}
+
+void ferry_gpu_close(struct ferry_gpu *gpu)
+{
+    if (gpu == NULL) {
+        return;
+    }
+    // With the core held in reset nothing starts any more; what is on its way to memory that goes away is refused
+    // there.
+    struct ferry_link *link = gpu->link;
+    (void)ferry_gpu_register_write(gpu, FERRY_BAR0_CONTROL, 0);
+    drop(gpu);
+    link->operations->close(link);
+}
+
+void ferry_gpu_query(const struct ferry_gpu *gpu, struct ferry_gpu_info *info)
+{
+    *info = gpu->info;
+}
+
+uint64_t ferry_gpu_window_aperture(const struct ferry_gpu *gpu)
+{
+    // BAR2's lower half is video memory rounded up to a power of two, as BARs are.
+    uint64_t half = 4096;
+    while (half < gpu->info.local_bytes) {
+        half *= 2;
+    }
+    return half;
+}
+
+// ---- Control ----------------------------------------------------------------------------------------------------
+
+int ferry_gpu_reset_engine(struct ferry_gpu *gpu)
+{
+    const uint32_t resetting = FERRY_BAR0_CONTROL_ENGINE_RESET_MASK;
+    uint32_t control = FERRY_BAR0_CONTROL_CORE_RUN_MASK | resetting;
+    pthread_mutex_lock(&gpu->mutex);
+    int error = ferry_gpu_register_write(gpu, FERRY_BAR0_CONTROL, control);
+    for (uint64_t waited = 0; error == FERRY_OK; waited += RESET_POLL_CYCLES) {
+        error = ferry_gpu_register_read(gpu, FERRY_BAR0_CONTROL, &control);
+        if (error != FERRY_OK || (control & resetting) == 0) {
+            break;
+        }
+        error = waited >= FERRY_GPU_DEFAULT_TIMEOUT ? FERRY_ERROR_TIMEOUT
+                                                    : gpu->link->operations->pump(gpu->link, RESET_POLL_CYCLES, NULL);
+    }
+    pthread_mutex_unlock(&gpu->mutex);
+    return error;
+}
+
+int ferry_gpu_set_local_limit(struct ferry_gpu *gpu, uint64_t limit)
+{
+    if (limit % 4096 != 0 || limit > gpu->info.local_bytes) {
+        return FERRY_ERROR_ARGUMENT;
+    }
+    pthread_mutex_lock(&gpu->mutex);
+    int error = limit == 0 ? FERRY_OK : ferry_gpu_register_write64(gpu, FERRY_BAR0_LOCAL_LIMIT, limit);
+    pthread_mutex_unlock(&gpu->mutex);
+    return error;
+}
+
+int ferry_gpu_set_protected(struct ferry_gpu *gpu, uint64_t base, uint64_t limit)
+{
+    if (base % 4096 != 0 || limit % 4096 != 0 || base > limit || limit > gpu->info.local_bytes) {
+        return FERRY_ERROR_ARGUMENT;
+    }
+    pthread_mutex_lock(&gpu->mutex);
+    // An empty range in between, so that no half-written pair ever protects the wrong place.
+    int error = ferry_gpu_register_write64(gpu, FERRY_BAR0_PROTECT_LIMIT, 0);
+    error = error == FERRY_OK ? ferry_gpu_register_write64(gpu, FERRY_BAR0_PROTECT_BASE, base) : error;
+    error = error == FERRY_OK ? ferry_gpu_register_write64(gpu, FERRY_BAR0_PROTECT_LIMIT, limit) : error;
+    pthread_mutex_unlock(&gpu->mutex);
+    return error;
+}
+
+int ferry_gpu_inject(struct ferry_gpu *gpu, enum ferry_injection kind, uint32_t count)
+{
+    if (gpu->link->operations->inject == NULL) {
+        return FERRY_ERROR_UNSUPPORTED;
+    }
+    pthread_mutex_lock(&gpu->mutex);
+    int error = gpu->link->operations->inject(gpu->link, kind, count);
+    pthread_mutex_unlock(&gpu->mutex);
+    return error;
+}
+
+int ferry_gpu_read32(struct ferry_gpu *gpu, uint32_t offset, uint32_t *value)
+{
+    pthread_mutex_lock(&gpu->mutex);
+    int error = ferry_gpu_register_read(gpu, offset, value);
+    pthread_mutex_unlock(&gpu->mutex);
+    return error;
+}
+
+int ferry_gpu_write32(struct ferry_gpu *gpu, uint32_t offset, uint32_t value)
+{
+    pthread_mutex_lock(&gpu->mutex);
+    int error = ferry_gpu_register_write(gpu, offset, value);
+    pthread_mutex_unlock(&gpu->mutex);
+    return error;
+}
+
+int ferry_gpu_window_read(struct ferry_gpu *gpu, uint64_t offset, void *data, size_t bytes)
+{
+    pthread_mutex_lock(&gpu->mutex);
+    int error = gpu->link->operations->read_block(gpu->link, FERRY_BAR_WINDOW, offset, data, bytes);
+    pthread_mutex_unlock(&gpu->mutex);
+    return error;
+}
+
+int ferry_gpu_window_write(struct ferry_gpu *gpu, uint64_t offset, const void *data, size_t bytes)
+{
+    pthread_mutex_lock(&gpu->mutex);
+    int error = gpu->link->operations->write_block(gpu->link, FERRY_BAR_WINDOW, offset, data, bytes);
+    pthread_mutex_unlock(&gpu->mutex);
+    return error;
+}
+
+void ferry_gpu_observe(struct ferry_gpu *gpu, const struct ferry_link_observer *observer)
+{
+    pthread_mutex_lock(&gpu->mutex);
+    if (gpu->link->operations->observe != NULL) {
+        gpu->link->operations->observe(gpu->link, observer);
+    }
+    pthread_mutex_unlock(&gpu->mutex);
+}
+
+void ferry_gpu_link_counts(struct ferry_gpu *gpu, struct ferry_link_counts *counts)
+{
+    pthread_mutex_lock(&gpu->mutex);
+    gpu->link->operations->counts(gpu->link, counts);
+    pthread_mutex_unlock(&gpu->mutex);
+}

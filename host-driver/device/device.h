@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// The device as registers, rings and records: what the miniport drives. `gpu` is one copy engine behind one link.
+//
+// Thread rule: every call may be made from any thread; a mutex inside serialises them. The interrupt handler runs in
+// the thread that waits (or reads registers), with that mutex released, so it may call everything here but a wait or
+// close. Time-outs are device cycles, never host time: a slow simulation does not time out, and a run repeats exactly.
+// Calls return FERRY_OK or a negative enum ferry_error; TIMEOUT and DEVICE_LOST can come from every call that reads a
+// register, and are listed only where they mean more.
+#ifndef FERRY_DEVICE_DEVICE_H
+#define FERRY_DEVICE_DEVICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ferry/error.h"
+#include "ferry/ferry.h"
+#include "link/link.h"
+
+struct ferry_gpu;
+
+/// Cycles a wait lets pass without any fence or fault record before it gives up; 0 in an argument means this.
+#define FERRY_GPU_DEFAULT_TIMEOUT 2000000u
+
+struct ferry_gpu_options {
+    size_t size;
+    const char *firmware_file;   // Flat binary; NULL = the image built with the library.
+    uint32_t engine_timeout;     // Cycles without progress of a job; 0 = 100000.
+    uint32_t completion_timeout; // Cycles a device read waits; 0 = 50000.
+    uint32_t interrupt_count;    // INTERRUPT_COALESCE.count.
+    uint32_t interrupt_cycles;   // INTERRUPT_COALESCE.cycles.
+    uint32_t tag_limit;          // 0 = all tags.
+    uint32_t host_contract;      // For tests of refusal: announce this version; 0 = the real one.
+    uint64_t boot_timeout;       // Cycles for the firmware to start; 0 = FERRY_GPU_DEFAULT_TIMEOUT.
+};
+
+struct ferry_gpu_info {
+    uint32_t contract_version; // Of the hardware, major << 16 | minor.
+    uint32_t firmware_version;
+    uint32_t rings; // Ring 0 is the paging ring.
+    uint32_t tags, slots, slot_bytes, data_bytes;
+    uint64_t local_bytes;
+    uint32_t aperture_pages;
+    uint32_t firmware_ram_bytes;
+};
+
+/// Check MAGIC and contract, load and start the firmware, set up the fault log. The gpu owns the link from a successful
+/// open on; on an error the link stays the caller's. options may be NULL. Errors: ARGUMENT, CONTRACT (wrong MAGIC, or
+/// hardware, firmware and host differ in the major number), FIRMWARE (image missing or too large, or it halted),
+/// NO_HOST_MEMORY, TIMEOUT.
+int ferry_gpu_open(struct ferry_link *link, const struct ferry_gpu_options *options, struct ferry_gpu **gpu);
+/// Stop the core and close the link. NULL is allowed.
+void ferry_gpu_close(struct ferry_gpu *gpu);
+/// What was read at open; does not touch the device.
+void ferry_gpu_query(const struct ferry_gpu *gpu, struct ferry_gpu_info *info);
+/// FERRY_OK while RUNNING; FIRMWARE when halted (then *halt_code and *halt_argument, may be NULL, tell), CONTRACT when
+/// it refused.
+int ferry_gpu_firmware_state(struct ferry_gpu *gpu, uint32_t *halt_code, uint32_t *halt_argument);
+
+// ---- Rings ------------------------------------------------------------------------------------------------------
+
+#define FERRY_GPU_RIGHT_SYSTEM    0x1u // RING.RIGHTS.
+#define FERRY_GPU_RIGHT_APERTURE  0x2u
+#define FERRY_GPU_RIGHT_PROTECTED 0x4u
+
+struct ferry_gpu_entry {
+    uint64_t buffer_address; // Bus address; multiple of 8.
+    uint32_t buffer_bytes;   // Multiple of 8, at most slot_bytes; 0 = only the fence.
+    bool interrupt;
+    uint64_t fence_value;
+};
+
+/// Copy of a ring's fence record (contract, fence_record).
+struct ferry_gpu_fence {
+    uint64_t value, time;
+    uint32_t retired;      // Free-running count of retired entries.
+    uint32_t status;       // FERRY_BUFFER_STATUS_* of the entry retired last.
+    uint32_t faults;       // Free-running count of entries that ended FAULTED or ABORTED.
+    uint32_t last_faulted; // `retired` of the last of them.
+};
+
+/// Make ring `ring` of 2^entries_log2 entries (0 to 12) and enable it. Errors: ARGUMENT (no such ring, or it exists),
+/// NO_HOST_MEMORY.
+int ferry_gpu_ring_create(struct ferry_gpu *gpu, uint32_t ring, uint32_t entries_log2, uint32_t rights);
+/// Write one entry and ring the doorbell; *number (may be NULL) gets the value of `retired` that says it is done. The
+/// buffer stays the caller's and must not change before that. Errors: ARGUMENT, BUSY (the ring is full).
+int ferry_gpu_ring_submit(struct ferry_gpu *gpu, uint32_t ring, const struct ferry_gpu_entry *entry, uint32_t *number);
+/// Look at the fence record in host memory; does not run the device. Errors: ARGUMENT.
+int ferry_gpu_ring_completed(struct ferry_gpu *gpu, uint32_t ring, struct ferry_gpu_fence *fence);
+/// Entries submitted and not retired. 0 for a ring that was not made.
+uint32_t ferry_gpu_ring_pending(struct ferry_gpu *gpu, uint32_t ring);
+
+// ---- Waiting and interrupts -------------------------------------------------------------------------------------
+
+/// `causes` are the bits of INTERRUPT_STATUS, already cleared in the device.
+typedef void ferry_gpu_interrupt(void *context, uint32_t causes);
+/// NULL ends it. Interrupts are enabled in the device either way.
+void ferry_gpu_set_interrupt(struct ferry_gpu *gpu, ferry_gpu_interrupt *handler, void *context);
+/// Run the device until a fence or fault record or an interrupt arrives, and call the handler for what came. Errors:
+/// TIMEOUT (nothing in `cycles`; 0 = FERRY_GPU_DEFAULT_TIMEOUT).
+int ferry_gpu_wait(struct ferry_gpu *gpu, uint64_t cycles);
+/// Records and interrupts that have come so far, in any thread's wait. With several threads that wait, read it, look
+/// whether what you wait for is there, and only then wait_after() it.
+uint64_t ferry_gpu_events(struct ferry_gpu *gpu);
+/// As ferry_gpu_wait(), but returns at once when more than `events` have come already. Errors: TIMEOUT.
+int ferry_gpu_wait_after(struct ferry_gpu *gpu, uint64_t events, uint64_t cycles);
+/// Wait until `retired` of the ring has reached `number`. Errors: ARGUMENT, TIMEOUT (`cycles` without any record; 0 as
+/// above), FIRMWARE (it halted).
+int ferry_gpu_wait_retired(struct ferry_gpu *gpu, uint32_t ring, uint32_t number, uint64_t cycles);
+/// Let the device run for exactly `cycles` (polling, idle time), handling what comes.
+int ferry_gpu_run(struct ferry_gpu *gpu, uint64_t cycles);
+/// Device time in cycles.
+uint64_t ferry_gpu_cycles(struct ferry_gpu *gpu);
+
+// ---- Faults, counters, control ----------------------------------------------------------------------------------
+
+/// Take the oldest fault record not taken yet; *found = false when there is none. Errors: ARGUMENT.
+int ferry_gpu_next_fault(struct ferry_gpu *gpu, struct ferry_fault *fault, bool *found);
+/// Fill the device counters of `statistics` and unmapped_accesses; the other fields stay.
+int ferry_gpu_counters(struct ferry_gpu *gpu, struct ferry_statistics *statistics);
+/// Drop every job; what was in flight retires ABORTED afterwards. Comes back when the engine is ready. Errors: TIMEOUT.
+int ferry_gpu_reset_engine(struct ferry_gpu *gpu);
+/// Set LOCAL_LIMIT (0 = leave). Errors: ARGUMENT (not a page multiple, or beyond the memory there is).
+int ferry_gpu_set_local_limit(struct ferry_gpu *gpu, uint64_t limit);
+/// Set the protected range [base, limit); equal = none. Errors: ARGUMENT.
+int ferry_gpu_set_protected(struct ferry_gpu *gpu, uint64_t base, uint64_t limit);
+/// Plant faults, for tests. Errors: UNSUPPORTED.
+int ferry_gpu_inject(struct ferry_gpu *gpu, enum ferry_injection kind, uint32_t count);
+/// Registers, for tools and tests. Errors: RANGE.
+int ferry_gpu_read32(struct ferry_gpu *gpu, uint32_t offset, uint32_t *value);
+int ferry_gpu_write32(struct ferry_gpu *gpu, uint32_t offset, uint32_t value);
+/// The CPU's window (BAR2): video memory at 0, the aperture segment at ferry_gpu_window_aperture(). Any alignment.
+/// Errors: RANGE.
+int ferry_gpu_window_read(struct ferry_gpu *gpu, uint64_t offset, void *data, size_t bytes);
+int ferry_gpu_window_write(struct ferry_gpu *gpu, uint64_t offset, const void *data, size_t bytes);
+uint64_t ferry_gpu_window_aperture(const struct ferry_gpu *gpu);
+/// Report spans and outstanding reads from now on (see link.h). NULL ends it.
+void ferry_gpu_observe(struct ferry_gpu *gpu, const struct ferry_link_observer *observer);
+void ferry_gpu_link_counts(struct ferry_gpu *gpu, struct ferry_link_counts *counts);
+
+// ---- Host memory for the device ---------------------------------------------------------------------------------
+
+/// dma_map and dma_unmap of link.h under the gpu's mutex.
+int ferry_gpu_dma_map(struct ferry_gpu *gpu, void *memory, size_t pages, unsigned flags, uint64_t *bus);
+void ferry_gpu_dma_unmap(struct ferry_gpu *gpu, const uint64_t *bus, size_t pages);
+
+/// Memory with consecutive bus addresses, zero at first: rings, records, command buffers.
+struct ferry_gpu_memory {
+    void *address;
+    uint64_t bus;
+    size_t pages;
+};
+/// `flags` as FERRY_DMA_*; consecutive always. Errors: ARGUMENT, NO_HOST_MEMORY.
+int ferry_gpu_memory_allocate(struct ferry_gpu *gpu, size_t bytes, unsigned flags, struct ferry_gpu_memory *memory);
+void ferry_gpu_memory_free(struct ferry_gpu *gpu, struct ferry_gpu_memory *memory);
+
+#endif

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fault log and the counters.
+#include <string.h>
+
+#include "device/device_state.h"
+
+static int take_fault(struct ferry_gpu *gpu, struct ferry_fault *fault, bool *found)
+{
+    const struct ferry_fault_record *log = gpu->fault_log.address;
+    const uint32_t place = gpu->faults_taken & ((1u << FERRY_GPU_FAULT_LOG_LOG2) - 1);
+    const volatile uint32_t *sequence = &log[place].sequence;
+    *found = *sequence == gpu->faults_taken + 1;
+    if (!*found) {
+        return FERRY_OK;
+    }
+    const struct ferry_fault_record record = log[place];
+    *fault = (struct ferry_fault){
+        .size = sizeof(*fault),
+        .sequence = record.sequence,
+        .kind = FERRY_GET(FERRY_FAULT_RECORD_WHAT_KIND, record.what),
+        .ring = FERRY_GET(FERRY_FAULT_RECORD_WHAT_RING, record.what),
+        .address_kind = FERRY_GET(FERRY_FAULT_RECORD_WHAT_ADDRESS_KIND, record.what),
+        .is_write = FERRY_GET(FERRY_FAULT_RECORD_WHAT_WRITE, record.what),
+        .packet_offset = FERRY_GET(FERRY_FAULT_RECORD_WHAT_PACKET_OFFSET, record.what),
+        .packet_header = record.header,
+        .written = record.written,
+        .time = record.time,
+        .address = record.address,
+        .fence_value = record.fence_value,
+        .buffer_address = record.buffer_address,
+    };
+    gpu->faults_taken++;
+    return ferry_gpu_register_write(gpu, FERRY_BAR0_FAULT_LOG_CONSUMED, gpu->faults_taken);
+}
+
+int ferry_gpu_next_fault(struct ferry_gpu *gpu, struct ferry_fault *fault, bool *found)
+{
+    if (fault == NULL || found == NULL || fault->size != sizeof(*fault)) {
+        return FERRY_ERROR_ARGUMENT;
+    }
+    pthread_mutex_lock(&gpu->mutex);
+    int error = take_fault(gpu, fault, found);
+    pthread_mutex_unlock(&gpu->mutex);
+    return error;
+}
+
+// Where each counter of BAR0 goes in the statistics.
+static const struct {
+    uint32_t offset;
+    size_t field;
+} counter_fields[] = {
+    {FERRY_BAR0_COUNTER_CYCLES, offsetof(struct ferry_statistics, cycles)},
+    {FERRY_BAR0_COUNTER_ENGINE_BUSY, offsetof(struct ferry_statistics, engine_busy_cycles)},
+    {FERRY_BAR0_COUNTER_ENGINE_JOBS, offsetof(struct ferry_statistics, engine_jobs)},
+    {FERRY_BAR0_COUNTER_LOCAL_READ_BEATS, offsetof(struct ferry_statistics, local_read_beats)},
+    {FERRY_BAR0_COUNTER_LOCAL_WRITE_BEATS, offsetof(struct ferry_statistics, local_write_beats)},
+    {FERRY_BAR0_COUNTER_HOST_READ_BEATS, offsetof(struct ferry_statistics, host_read_beats)},
+    {FERRY_BAR0_COUNTER_HOST_WRITE_BEATS, offsetof(struct ferry_statistics, host_write_beats)},
+    {FERRY_BAR0_COUNTER_STALL_READ, offsetof(struct ferry_statistics, stall_read_cycles)},
+    {FERRY_BAR0_COUNTER_STALL_WRITE, offsetof(struct ferry_statistics, stall_write_cycles)},
+    {FERRY_BAR0_COUNTER_STALL_JOB, offsetof(struct ferry_statistics, stall_job_cycles)},
+    {FERRY_BAR0_COUNTER_STALL_LINK, offsetof(struct ferry_statistics, stall_link_cycles)},
+    {FERRY_BAR0_COUNTER_TLP_RECEIVED, offsetof(struct ferry_statistics, tlps_received)},
+    {FERRY_BAR0_COUNTER_TLP_SENT, offsetof(struct ferry_statistics, tlps_sent)},
+    {FERRY_BAR0_COUNTER_LINK_RECEIVE_BEATS, offsetof(struct ferry_statistics, link_receive_beats)},
+    {FERRY_BAR0_COUNTER_LINK_SEND_BEATS, offsetof(struct ferry_statistics, link_send_beats)},
+    {FERRY_BAR0_COUNTER_TLP_UNSUPPORTED, offsetof(struct ferry_statistics, tlps_unsupported)},
+    {FERRY_BAR0_COUNTER_TLP_MALFORMED, offsetof(struct ferry_statistics, tlps_malformed)},
+    {FERRY_BAR0_COUNTER_TLP_POISONED, offsetof(struct ferry_statistics, tlps_poisoned)},
+    {FERRY_BAR0_COUNTER_TLP_UNEXPECTED, offsetof(struct ferry_statistics, tlps_unexpected)},
+    {FERRY_BAR0_COUNTER_CORE_PACKETS, offsetof(struct ferry_statistics, firmware_packets)},
+    {FERRY_BAR0_COUNTER_CORE_BUSY, offsetof(struct ferry_statistics, firmware_busy_cycles)},
+    {FERRY_BAR0_COUNTER_WINDOW_REFUSED, offsetof(struct ferry_statistics, window_refused)},
+};
+
+/// Counters run while they are read, and a 64-bit one takes two register accesses. The second round's low word belongs
+/// to the high word that both rounds saw; only when they differ (a carry in between) must there be a third round.
+static int read_counters(struct ferry_gpu *gpu, uint64_t *values, size_t count)
+{
+    const struct ferry_link_operations *link = gpu->link->operations;
+    uint32_t words[2][FERRY_BAR0_COUNTER_STRIDE / 4];
+    for (int round = 0;; round++) {
+        uint32_t(*now)[FERRY_BAR0_COUNTER_STRIDE / 4] = &words[round & 1];
+        const uint32_t *before = words[~round & 1];
+        int error = link->read_block(gpu->link, FERRY_BAR_REGISTERS, FERRY_BAR0_COUNTER_AT, *now, sizeof(*now));
+        if (error != FERRY_OK) {
+            return error;
+        }
+        bool steady = round != 0;
+        for (size_t n = 0; n < count && steady; n++) {
+            steady = (*now)[2 * n + 1] == before[2 * n + 1];
+        }
+        if (steady) {
+            for (size_t n = 0; n < count; n++) {
+                values[n] = (uint64_t)before[2 * n + 1] << 32 | (*now)[2 * n];
+            }
+            return FERRY_OK;
+        }
+    }
+}
+
+int ferry_gpu_counters(struct ferry_gpu *gpu, struct ferry_statistics *statistics)
+{
+    uint64_t values[FERRY_BAR0_COUNTER_STRIDE / 8];
+    struct ferry_link_counts counts;
+    if (statistics == NULL || statistics->size != sizeof(*statistics)) {
+        return FERRY_ERROR_ARGUMENT;
+    }
+    pthread_mutex_lock(&gpu->mutex);
+    int error = read_counters(gpu, values, sizeof(values) / sizeof(values[0]));
+    gpu->link->operations->counts(gpu->link, &counts);
+    pthread_mutex_unlock(&gpu->mutex);
+    if (error != FERRY_OK) {
+        return error;
+    }
+    for (size_t n = 0; n < sizeof(counter_fields) / sizeof(counter_fields[0]); n++) {
+        memcpy((char *)statistics + counter_fields[n].field, &values[counter_fields[n].offset / 8], sizeof(uint64_t));
+    }
+    statistics->unmapped_accesses = counts.unmapped_accesses;
+    return FERRY_OK;
+}

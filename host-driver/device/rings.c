@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rings, and waiting for what comes back from them.
+#include <string.h>
+
+#include "device/device_state.h"
+
+#define ENTRIES_LOG2_MAX 12u
+// A wait gives the mutex away after so many cycles, so that other threads get their turn while it goes on.
+#define SLICE_CYCLES 20000u
+
+static uint32_t ring_register(uint32_t ring, uint32_t offset)
+{
+    return FERRY_BAR0_RING_AT + ring * FERRY_BAR0_RING_STRIDE + offset;
+}
+
+static bool ring_made(const struct ferry_gpu *gpu, uint32_t ring)
+{
+    return ring < gpu->info.rings && gpu->ring[ring].entries != 0;
+}
+
+static int make_ring(struct ferry_gpu *gpu, uint32_t ring, uint32_t entries_log2, uint32_t rights)
+{
+    struct ferry_gpu_ring *made = &gpu->ring[ring];
+    const uint64_t fence_bus = gpu->records.bus + ring * FERRY_GPU_RECORD_STRIDE;
+    int error = ferry_gpu_memory_make(gpu, (size_t)FERRY_RING_ENTRY_SIZE << entries_log2, 0, &made->memory);
+    if (error != FERRY_OK) {
+        return error;
+    }
+    if ((error = ferry_gpu_register_write64(gpu, ring_register(ring, FERRY_BAR0_RING_BASE), made->memory.bus)) !=
+            FERRY_OK ||
+        (error = ferry_gpu_register_write64(gpu, ring_register(ring, FERRY_BAR0_RING_FENCE_ADDRESS), fence_bus)) !=
+            FERRY_OK ||
+        (error = ferry_gpu_register_write(gpu, ring_register(ring, FERRY_BAR0_RING_ENTRIES_LOG2), entries_log2)) !=
+            FERRY_OK ||
+        (error = ferry_gpu_register_write(gpu, ring_register(ring, FERRY_BAR0_RING_RIGHTS), rights)) != FERRY_OK ||
+        (error = ferry_gpu_register_write(gpu, ring_register(ring, FERRY_BAR0_RING_CONTROL),
+                                          FERRY_BAR0_RING_CONTROL_ENABLE_MASK)) != FERRY_OK) {
+        ferry_gpu_memory_drop(gpu, &made->memory);
+        return error;
+    }
+    made->fence = (const volatile struct ferry_fence_record *)((const char *)gpu->records.address +
+                                                               ring * FERRY_GPU_RECORD_STRIDE);
+    made->entries = 1u << entries_log2;
+    return FERRY_OK;
+}
+
+int ferry_gpu_ring_create(struct ferry_gpu *gpu, uint32_t ring, uint32_t entries_log2, uint32_t rights)
+{
+    const uint32_t known = FERRY_GPU_RIGHT_SYSTEM | FERRY_GPU_RIGHT_APERTURE | FERRY_GPU_RIGHT_PROTECTED;
+    if (ring >= gpu->info.rings || entries_log2 > ENTRIES_LOG2_MAX || (rights & ~known) != 0) {
+        return FERRY_ERROR_ARGUMENT;
+    }
+    pthread_mutex_lock(&gpu->mutex);
+    int error = gpu->ring[ring].entries != 0 ? FERRY_ERROR_ARGUMENT : make_ring(gpu, ring, entries_log2, rights);
+    pthread_mutex_unlock(&gpu->mutex);
+    return error;
+}
+
+int ferry_gpu_ring_submit(struct ferry_gpu *gpu, uint32_t ring, const struct ferry_gpu_entry *entry, uint32_t *number)
+{
+    if (entry == NULL || !ring_made(gpu, ring) || entry->buffer_address % 8 != 0 || entry->buffer_bytes % 8 != 0 ||
+        entry->buffer_bytes > gpu->info.slot_bytes) {
+        return FERRY_ERROR_ARGUMENT;
+    }
+    pthread_mutex_lock(&gpu->mutex);
+    struct ferry_gpu_ring *to = &gpu->ring[ring];
+    int error = FERRY_ERROR_BUSY;
+    if (to->produced - to->fence->retired < to->entries) {
+        struct ferry_ring_entry *place = (struct ferry_ring_entry *)to->memory.address + to->produced % to->entries;
+        *place = (struct ferry_ring_entry){
+            .buffer_address = entry->buffer_address,
+            .buffer_bytes = entry->buffer_bytes,
+            .flags = FERRY_PUT(FERRY_RING_ENTRY_FLAGS_INTERRUPT, entry->interrupt ? 1u : 0u),
+            .fence_value = entry->fence_value,
+        };
+        to->produced++;
+        error = ferry_gpu_register_write(gpu, ring_register(ring, FERRY_BAR0_RING_PRODUCER), to->produced);
+        if (number != NULL) {
+            *number = to->produced;
+        }
+    }
+    pthread_mutex_unlock(&gpu->mutex);
+    return error;
+}
+
+int ferry_gpu_ring_completed(struct ferry_gpu *gpu, uint32_t ring, struct ferry_gpu_fence *fence)
+{
+    if (fence == NULL || !ring_made(gpu, ring)) {
+        return FERRY_ERROR_ARGUMENT;
+    }
+    pthread_mutex_lock(&gpu->mutex);
+    const volatile struct ferry_fence_record *record = gpu->ring[ring].fence;
+    *fence = (struct ferry_gpu_fence){
+        .value = record->value,
+        .time = record->time,
+        .retired = record->retired,
+        .status = record->status,
+        .faults = record->faults,
+        .last_faulted = record->last_faulted,
+    };
+    pthread_mutex_unlock(&gpu->mutex);
+    return FERRY_OK;
+}
+
+uint32_t ferry_gpu_ring_pending(struct ferry_gpu *gpu, uint32_t ring)
+{
+    if (!ring_made(gpu, ring)) {
+        return 0;
+    }
+    pthread_mutex_lock(&gpu->mutex);
+    uint32_t pending = gpu->ring[ring].produced - gpu->ring[ring].fence->retired;
+    pthread_mutex_unlock(&gpu->mutex);
+    return pending;
+}
+
+// ---- Waiting ----------------------------------------------------------------------------------------------------
+
+void ferry_gpu_set_interrupt(struct ferry_gpu *gpu, ferry_gpu_interrupt *handler, void *context)
+{
+    pthread_mutex_lock(&gpu->mutex);
+    gpu->handler = handler;
+    gpu->handler_context = context;
+    pthread_mutex_unlock(&gpu->mutex);
+}
+
+/// Run for up to `cycles`, take interrupts that came and call the handler, without the mutex. Runs nothing when more
+/// than `events` have come before.
+static int run_slice(struct ferry_gpu *gpu, uint64_t cycles, uint64_t events)
+{
+    const struct ferry_link_operations *link = gpu->link->operations;
+    unsigned reasons = 0;
+    uint32_t causes = 0;
+    int error = FERRY_OK;
+    pthread_mutex_lock(&gpu->mutex);
+    if (gpu->events <= events) {
+        error = link->pump(gpu->link, cycles, &reasons);
+        gpu->events += reasons != 0;
+    }
+    if (error == FERRY_OK && link->take_interrupts(gpu->link) != 0) {
+        error = ferry_gpu_register_read(gpu, FERRY_BAR0_INTERRUPT_STATUS, &causes);
+        if (error == FERRY_OK && causes != 0) {
+            error = ferry_gpu_register_write(gpu, FERRY_BAR0_INTERRUPT_STATUS, causes);
+        }
+    }
+    ferry_gpu_interrupt *handler = gpu->handler;
+    void *context = gpu->handler_context;
+    pthread_mutex_unlock(&gpu->mutex);
+    if (error == FERRY_OK && causes != 0 && handler != NULL) {
+        handler(context, causes);
+    }
+    return error;
+}
+
+uint64_t ferry_gpu_events(struct ferry_gpu *gpu)
+{
+    pthread_mutex_lock(&gpu->mutex);
+    uint64_t events = gpu->events;
+    pthread_mutex_unlock(&gpu->mutex);
+    return events;
+}
+
+int ferry_gpu_wait_after(struct ferry_gpu *gpu, uint64_t events, uint64_t cycles)
+{
+    cycles = cycles == 0 ? FERRY_GPU_DEFAULT_TIMEOUT : cycles;
+    const uint64_t end = ferry_gpu_cycles(gpu) + cycles;
+    for (;;) {
+        // Another thread's slice may have passed the end while it brought what this one waits for.
+        if (ferry_gpu_events(gpu) > events) {
+            return FERRY_OK;
+        }
+        const uint64_t now = ferry_gpu_cycles(gpu);
+        if (now >= end) {
+            return FERRY_ERROR_TIMEOUT;
+        }
+        int error = run_slice(gpu, end - now < SLICE_CYCLES ? end - now : SLICE_CYCLES, events);
+        if (error != FERRY_OK) {
+            return error;
+        }
+    }
+}
+
+int ferry_gpu_wait(struct ferry_gpu *gpu, uint64_t cycles)
+{
+    return ferry_gpu_wait_after(gpu, ferry_gpu_events(gpu), cycles);
+}
+
+int ferry_gpu_wait_retired(struct ferry_gpu *gpu, uint32_t ring, uint32_t number, uint64_t cycles)
+{
+    for (;;) {
+        struct ferry_gpu_fence fence;
+        const uint64_t events = ferry_gpu_events(gpu);
+        int error = ferry_gpu_ring_completed(gpu, ring, &fence);
+        if (error != FERRY_OK || (int32_t)(fence.retired - number) >= 0) {
+            return error;
+        }
+        error = ferry_gpu_wait_after(gpu, events, cycles);
+        if (error == FERRY_ERROR_TIMEOUT) {
+            int state = ferry_gpu_firmware_state(gpu, NULL, NULL);
+            return state == FERRY_ERROR_FIRMWARE ? state : error;
+        }
+        if (error != FERRY_OK) {
+            return error;
+        }
+    }
+}
+
+int ferry_gpu_run(struct ferry_gpu *gpu, uint64_t cycles)
+{
+    const uint64_t end = ferry_gpu_cycles(gpu) + cycles;
+    for (uint64_t now = end - cycles; now < end; now = ferry_gpu_cycles(gpu)) {
+        int error = run_slice(gpu, end - now < SLICE_CYCLES ? end - now : SLICE_CYCLES, UINT64_MAX);
+        if (error != FERRY_OK) {
+            return error;
+        }
+    }
+    return FERRY_OK;
+}
+
+uint64_t ferry_gpu_cycles(struct ferry_gpu *gpu)
+{
+    pthread_mutex_lock(&gpu->mutex);
+    uint64_t cycles = gpu->link->operations->cycles(gpu->link);
+    pthread_mutex_unlock(&gpu->mutex);
+    return cycles;
+}

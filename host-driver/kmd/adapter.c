@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+// The adapter's life, and the table of entry points.
+#include <stdlib.h>
+#include <string.h>
+
+#include "kmd/internal.h"
+
+static NTSTATUS add_device(VOID *PhysicalDevice, HANDLE *MiniportDeviceContext)
+{
+    if (!PhysicalDevice || !MiniportDeviceContext)
+        return STATUS_INVALID_PARAMETER;
+    struct kmd_adapter *adapter = calloc(1, sizeof *adapter);
+    if (!adapter)
+        return STATUS_NO_MEMORY;
+    adapter->gpu = PhysicalDevice;
+    ferry_gpu_query(adapter->gpu, &adapter->info);
+    adapter->hazards = calloc(KMD_HAZARD_SLOTS, sizeof *adapter->hazards);
+    if (!adapter->hazards) {
+        free(adapter);
+        return STATUS_NO_MEMORY;
+    }
+    pthread_mutex_init(&adapter->fault_lock, NULL);
+    *MiniportDeviceContext = adapter;
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS remove_device(HANDLE hAdapter)
+{
+    struct kmd_adapter *adapter = hAdapter;
+
+    if (!adapter)
+        return STATUS_INVALID_PARAMETER;
+    pthread_mutex_destroy(&adapter->fault_lock);
+    free(adapter->faults);
+    free(adapter->hazards);
+    free(adapter);
+    return STATUS_SUCCESS;
+}
+
+// Every aperture page leads somewhere from the first moment on (R75): one packet points them all at a page of ours.
+static int point_aperture_at_dummy(struct kmd_adapter *adapter)
+{
+    uint32_t packet[6] = {0}, number;
+    int error = ferry_gpu_memory_allocate(adapter->gpu, PAGE_SIZE, 0, &adapter->dummy_page);
+
+    if (error == FERRY_OK)
+        error = ferry_gpu_memory_allocate(adapter->gpu, PAGE_SIZE, 0, &adapter->command);
+    if (error != FERRY_OK)
+        return error;
+    packet[0] =
+        FERRY_PUT(FERRY_PACKET_HEADER_OPCODE, FERRY_OPCODE_UNMAP_APERTURE) | FERRY_PUT(FERRY_PACKET_HEADER_WORDS, 6u);
+    packet[FERRY_PACKET_UNMAP_APERTURE_COUNT / 4] = adapter->info.aperture_pages;
+    packet[FERRY_PACKET_UNMAP_APERTURE_DUMMY_PAGE / 4] = (uint32_t)adapter->dummy_page.bus;
+    packet[FERRY_PACKET_UNMAP_APERTURE_DUMMY_PAGE / 4 + 1] = (uint32_t)(adapter->dummy_page.bus >> 32);
+    memcpy(adapter->command.address, packet, sizeof packet);
+    struct ferry_gpu_entry entry = {.buffer_address = adapter->command.bus, .buffer_bytes = sizeof packet};
+    error = ferry_gpu_ring_submit(adapter->gpu, KMD_PAGING_RING, &entry, &number);
+    if (error != FERRY_OK)
+        return error;
+    error = ferry_gpu_wait_retired(adapter->gpu, KMD_PAGING_RING, number, 0);
+    adapter->rings[KMD_PAGING_RING].submitted = number;
+    adapter->rings[KMD_PAGING_RING].notified = number;
+    return error;
+}
+
+static NTSTATUS stop_device(HANDLE hAdapter)
+{
+    struct kmd_adapter *adapter = hAdapter;
+
+    if (!adapter)
+        return STATUS_INVALID_PARAMETER;
+    adapter->started = false;
+    ferry_gpu_memory_free(adapter->gpu, &adapter->command);
+    ferry_gpu_memory_free(adapter->gpu, &adapter->dummy_page);
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS start_device(HANDLE hAdapter, const DXGKRNL_INTERFACE *DxgkInterface)
+{
+    struct kmd_adapter *adapter = hAdapter;
+    int error = FERRY_OK;
+
+    if (!adapter || !DxgkInterface || DxgkInterface->Version != DXGKRNL_INTERFACE_VERSION || adapter->started)
+        return STATUS_INVALID_PARAMETER;
+    if (adapter->info.rings < KMD_RINGS)
+        return STATUS_DEVICE_NOT_READY;
+    adapter->os = *DxgkInterface;
+    // User rings reach video memory and the aperture, and nothing else: no bus address, no aperture table.
+    for (uint32_t ring = 0; ring < KMD_RINGS && error == FERRY_OK; ring++)
+        error = ferry_gpu_ring_create(adapter->gpu, ring, KMD_RING_ENTRIES_LOG2,
+                                      ring == KMD_PAGING_RING ? FERRY_GPU_RIGHT_SYSTEM | FERRY_GPU_RIGHT_APERTURE : 0);
+    if (error == FERRY_OK)
+        error = point_aperture_at_dummy(adapter);
+    if (error != FERRY_OK) {
+        stop_device(adapter);
+        return kmd_status(error);
+    }
+    adapter->started = true;
+    return STATUS_SUCCESS;
+}
+
+static const DRIVER_INITIALIZATION_DATA table = {
+    .Version = DXGKDDI_WDDMv3_0,
+    .DxgkDdiAddDevice = add_device,
+    .DxgkDdiStartDevice = start_device,
+    .DxgkDdiStopDevice = stop_device,
+    .DxgkDdiRemoveDevice = remove_device,
+    .DxgkDdiInterruptRoutine = kmd_interrupt_routine,
+    .DxgkDdiDpcRoutine = kmd_dpc_routine,
+    .DxgkDdiQueryAdapterInfo = kmd_query_adapter_info,
+    .DxgkDdiCreateDevice = kmd_create_device,
+    .DxgkDdiDestroyDevice = kmd_destroy_device,
+    .DxgkDdiCreateContext = kmd_create_context,
+    .DxgkDdiDestroyContext = kmd_destroy_context,
+    .DxgkDdiCreateAllocation = kmd_create_allocation,
+    .DxgkDdiDestroyAllocation = kmd_destroy_allocation,
+    .DxgkDdiBuildPagingBuffer = kmd_build_paging_buffer,
+    .DxgkDdiPatch = kmd_patch,
+    .DxgkDdiSubmitCommand = kmd_submit_command,
+    .DxgkDdiPreemptCommand = kmd_preempt_command,
+    .DxgkDdiQueryCurrentFence = kmd_query_current_fence,
+    .DxgkDdiResetEngine = kmd_reset_engine,
+    .DxgkDdiResetFromTimeout = kmd_reset_from_timeout,
+    .DxgkDdiRestartFromTimeout = kmd_restart_from_timeout,
+};
+
+const DRIVER_INITIALIZATION_DATA *ferry_kmd_miniport(void)
+{
+    return &table;
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inside of the miniport.
+#ifndef FERRY_KMD_INTERNAL_H
+#define FERRY_KMD_INTERNAL_H
+
+#include <pthread.h>
+#include <stdint.h>
+
+#include "ferry_contract.h"
+#include "kmd/kmd.h"
+
+#define KMD_RINGS             5u
+#define KMD_PAGING_RING       0u
+#define KMD_RING_ENTRIES_LOG2 8u
+#define KMD_RING_ENTRIES      (1u << KMD_RING_ENTRIES_LOG2)
+#define KMD_HAZARD_SLOTS      65536u
+
+// An allocation as the miniport sees it.
+struct kmd_allocation {
+    uint64_t bytes;
+    UINT flags;
+    bool aperture;
+    uint32_t last_job[KMD_RINGS]; // Number of the ring's entry that named it last; 0 = none yet.
+};
+
+struct kmd_device {
+    struct kmd_adapter *adapter;
+    HANDLE os_handle;
+};
+
+struct kmd_context {
+    struct kmd_device *device;
+    uint32_t node;
+};
+
+struct kmd_ring {
+    uint32_t submitted;                   // Number of the newest entry.
+    uint32_t notified;                    // Number up to which the manager knows.
+    uint32_t fence_ids[KMD_RING_ENTRIES]; // By number modulo entries.
+    bool faulted[KMD_RING_ENTRIES];
+    uint32_t last_fence_id; // Of the newest completed entry.
+    bool preempting;
+    uint32_t preemption_fence_id;
+};
+
+// Pages that paging packets in flight write: page address and kind -> number of the paging entry that writes it.
+struct kmd_hazard {
+    uint64_t key; // Page address | address kind + 1; 0 = never used.
+    uint32_t number;
+};
+
+struct kmd_adapter {
+    struct ferry_gpu *gpu;
+    struct ferry_gpu_info info;
+    DXGKRNL_INTERFACE os;
+    bool started;
+    struct kmd_ring rings[KMD_RINGS];
+    struct ferry_gpu_memory dummy_page, command;
+    struct kmd_hazard *hazards;
+    uint32_t all_hazardous_until; // The table overflowed at this paging entry: everything is ordered until it is done.
+    bool hazards_overflowed;
+    uint32_t hazard_retired; // Paging entries retired when the Patch under way began.
+
+    pthread_mutex_t fault_lock; // Faults are taken by any thread.
+    struct ferry_fault *faults; // Ring buffer.
+    size_t fault_capacity, fault_first, fault_count;
+    uint64_t faults_total;
+};
+
+// query.c
+NTSTATUS kmd_query_adapter_info(HANDLE hAdapter, const DXGKARG_QUERYADAPTERINFO *arguments);
+// objects.c
+NTSTATUS kmd_create_device(HANDLE hAdapter, DXGKARG_CREATEDEVICE *arguments);
+NTSTATUS kmd_destroy_device(HANDLE hDevice);
+NTSTATUS kmd_create_context(HANDLE hDevice, DXGKARG_CREATECONTEXT *arguments);
+NTSTATUS kmd_destroy_context(HANDLE hContext);
+NTSTATUS kmd_create_allocation(HANDLE hAdapter, DXGKARG_CREATEALLOCATION *arguments);
+NTSTATUS kmd_destroy_allocation(HANDLE hAdapter, const DXGKARG_DESTROYALLOCATION *arguments);
+// paging.c
+NTSTATUS kmd_build_paging_buffer(HANDLE hAdapter, DXGKARG_BUILDPAGINGBUFFER *arguments);
+// patch.c
+NTSTATUS kmd_patch(HANDLE hAdapter, const DXGKARG_PATCH *arguments);
+// submit.c
+NTSTATUS kmd_submit_command(HANDLE hAdapter, const DXGKARG_SUBMITCOMMAND *arguments);
+NTSTATUS kmd_preempt_command(HANDLE hAdapter, const DXGKARG_PREEMPTCOMMAND *arguments);
+NTSTATUS kmd_query_current_fence(HANDLE hAdapter, DXGKARG_QUERYCURRENTFENCE *arguments);
+bool kmd_interrupt_routine(HANDLE hAdapter, ULONG message);
+VOID kmd_dpc_routine(HANDLE hAdapter);
+// reset.c
+NTSTATUS kmd_reset_engine(HANDLE hAdapter, DXGKARG_RESETENGINE *arguments);
+NTSTATUS kmd_reset_from_timeout(HANDLE hAdapter);
+NTSTATUS kmd_restart_from_timeout(HANDLE hAdapter);
+
+// Take the device's fault log over. Marks the entries concerned.
+void kmd_drain_faults(struct kmd_adapter *adapter);
+// Number of the newest entry of a ring that has retired.
+uint32_t kmd_retired(struct kmd_adapter *adapter, uint32_t ring);
+// A job that names the allocation has not retired.
+bool kmd_allocation_is_busy(struct kmd_adapter *adapter, const struct kmd_allocation *allocation);
+NTSTATUS kmd_status(int ferry_error);
+// Address kind and device address of a segment address; false for a segment that there is not.
+bool kmd_place(UINT segment, uint64_t address, uint32_t *kind, uint64_t *device_address);
+// hazard.c
+void kmd_hazard_write(struct kmd_adapter *adapter, uint32_t kind, uint64_t address, uint64_t bytes, uint32_t number);
+bool kmd_hazard_read(struct kmd_adapter *adapter, uint32_t kind, uint64_t address, uint64_t bytes);
+
+// a is at or behind b; both run freely.
+static inline bool kmd_reached(uint32_t a, uint32_t b)
+{
+    return (int32_t)(a - b) >= 0;
+}
+
+#endif

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// The miniport: the driver contract of ddi/ carried out with the copy engine of device/. Only whoever brings manager
+// and miniport together (umd/adapter.c) and the tests include this header.
+#ifndef FERRY_KMD_KMD_H
+#define FERRY_KMD_KMD_H
+
+#include "ddi/miniport.h"
+#include "device/device.h"
+
+/// The entry points. AddDevice takes a struct ferry_gpu *, which must outlive RemoveDevice. The interrupt of the gpu is
+/// the platform's: it calls InterruptRoutine when ferry_gpu_set_interrupt()'s handler runs, or whenever it likes.
+const DRIVER_INITIALIZATION_DATA *ferry_kmd_miniport(void);
+
+// GPU addresses of the segments: segment 1 begins at 0 and so 0 is a valid segment address (R96); the aperture lies far
+// above, so that an address that lost its base is refused by the device instead of hitting video memory.
+#define FERRY_KMD_SEGMENT_LOCAL    1u
+#define FERRY_KMD_SEGMENT_APERTURE 2u
+#define FERRY_KMD_APERTURE_BASE    (UINT64_C(1) << 40)
+
+/// What the device refused or could not do, oldest first; false when there is nothing more. This is the miniport's
+/// escape call: faults of all rings, with the fence id the buffer was submitted with. Any thread.
+bool ferry_kmd_next_fault(HANDLE hAdapter, struct ferry_fault *fault);
+/// Fault records taken from the device so far. Any thread.
+uint64_t ferry_kmd_faults(HANDLE hAdapter);
+
+// Patch locations of our user-mode driver: PatchOffset is where the 64-bit address stands, and DriverId tells which
+// packet it belongs to and on which side, so that the address kind can be set with the address.
+#define FERRY_KMD_PATCH_SOURCE                  0u
+#define FERRY_KMD_PATCH_DESTINATION             1u
+#define FERRY_KMD_PATCH_ID(packet_offset, side) ((UINT)(packet_offset) << 1 | (side))
+
+// One record per BuildPagingBuffer call that wrote something, in the DMA buffer's private data. Patch checks that they
+// tile what is submitted.
+struct ferry_kmd_paging_record {
+    UINT Operation;
+    UINT Offset; // Bytes from the DMA buffer's begin.
+    UINT Bytes;
+    UINT Multipass; // The cursor before this call.
+};
+
+#endif

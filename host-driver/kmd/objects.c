@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// Devices, contexts and allocations: what the miniport keeps for each.
+#include <stdlib.h>
+
+#include "kmd/internal.h"
+
+#define USER_LIST_ENTRIES 1024u
+
+NTSTATUS kmd_create_device(HANDLE hAdapter, DXGKARG_CREATEDEVICE *arguments)
+{
+    if (!hAdapter || !arguments)
+        return STATUS_INVALID_PARAMETER;
+    struct kmd_device *device = calloc(1, sizeof *device);
+    if (!device)
+        return STATUS_NO_MEMORY;
+    device->adapter = hAdapter;
+    device->os_handle = arguments->hDevice;
+    arguments->hDevice = device;
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS kmd_destroy_device(HANDLE hDevice)
+{
+    free(hDevice);
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS kmd_create_context(HANDLE hDevice, DXGKARG_CREATECONTEXT *arguments)
+{
+    struct kmd_device *device = hDevice;
+
+    if (!device || !arguments || arguments->NodeOrdinal >= KMD_RINGS)
+        return STATUS_INVALID_PARAMETER;
+    // The paging ring may do what user rings may not; only the system's own context gets it.
+    if ((arguments->NodeOrdinal == KMD_PAGING_RING) != (arguments->Flags.SystemContext == 1))
+        return STATUS_INVALID_PARAMETER;
+    struct kmd_context *context = calloc(1, sizeof *context);
+    if (!context)
+        return STATUS_NO_MEMORY;
+    context->device = device;
+    context->node = arguments->NodeOrdinal;
+    arguments->hContext = context;
+    arguments->ContextInfo = (DXGK_CONTEXTINFO){
+        .DmaBufferSize = device->adapter->info.slot_bytes,
+        .AllocationListSize = USER_LIST_ENTRIES,
+        .PatchLocationListSize = USER_LIST_ENTRIES,
+    };
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS kmd_destroy_context(HANDLE hContext)
+{
+    free(hContext);
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS create_one(const struct kmd_adapter *adapter, DXGK_ALLOCATIONINFO *info)
+{
+    const struct ferry_allocation_private *wish = info->pPrivateDriverData;
+
+    if (!wish || info->PrivateDriverDataSize < sizeof *wish || wish->Version != FERRY_ALLOCATION_PRIVATE_VERSION ||
+        wish->Size != sizeof *wish || wish->Bytes == 0 || wish->Bytes > UINT64_MAX - PAGE_SIZE || wish->Aperture > 1 ||
+        wish->Reserved || (wish->Alignment & (wish->Alignment - 1)))
+        return STATUS_INVALID_PARAMETER;
+    struct kmd_allocation *allocation = calloc(1, sizeof *allocation);
+    if (!allocation)
+        return STATUS_NO_MEMORY;
+    (void)adapter;
+    allocation->bytes = (wish->Bytes + PAGE_SIZE - 1) & ~(uint64_t)(PAGE_SIZE - 1);
+    allocation->aperture = wish->Aperture;
+    allocation->flags = wish->Flags;
+    // The engine names places by segment and offset, never by a GPU virtual address. A history buffer's flag word is
+    // fixed to the last bit (rule C7).
+    if (!(allocation->flags & DXGK_ALLOC_FLAG_HISTORY_BUFFER))
+        allocation->flags |= DXGK_ALLOC_FLAG_ACCESSED_PHYSICALLY;
+
+    UINT segment = wish->Aperture ? FERRY_KMD_SEGMENT_APERTURE : FERRY_KMD_SEGMENT_LOCAL;
+    info->Alignment = wish->Alignment > PAGE_SIZE ? wish->Alignment : PAGE_SIZE;
+    info->Size = (SIZE_T)allocation->bytes;
+    info->PitchAlignedSize = 0;
+    info->HintedBank.Value = 0;
+    info->PreferredSegment.Value = wish->SegmentPreference;
+    if (!wish->SegmentPreference) {
+        info->PreferredSegment.SegmentId0 = segment & 0x1Fu;
+        info->PreferredSegment.Direction0 = (wish->Flags & DXGK_ALLOC_FLAG_FROM_END_OF_SEGMENT) != 0;
+    }
+    info->SupportedReadSegmentSet = 1u << (segment - 1);
+    info->SupportedWriteSegmentSet = 1u << (segment - 1);
+    info->EvictionSegmentSet = 0;
+    info->PhysicalAdapterIndex = 0;
+    info->hAllocation = allocation;
+    info->FlagsWddm2.Value = allocation->flags;
+    info->pAllocationUsageHint = NULL;
+    info->AllocationPriority = D3DDDI_ALLOCATIONPRIORITY_NORMAL;
+    info->Flags2.Value = wish->Flags2;
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS kmd_create_allocation(HANDLE hAdapter, DXGKARG_CREATEALLOCATION *arguments)
+{
+    if (!hAdapter || !arguments || !arguments->NumAllocations || !arguments->pAllocationInfo)
+        return STATUS_INVALID_PARAMETER;
+    for (UINT i = 0; i < arguments->NumAllocations; i++) {
+        NTSTATUS status = create_one(hAdapter, &arguments->pAllocationInfo[i]);
+
+        if (status != STATUS_SUCCESS) {
+            while (i--) {
+                free(arguments->pAllocationInfo[i].hAllocation);
+                arguments->pAllocationInfo[i].hAllocation = NULL;
+            }
+            return status;
+        }
+    }
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS kmd_destroy_allocation(HANDLE hAdapter, const DXGKARG_DESTROYALLOCATION *arguments)
+{
+    if (!hAdapter || !arguments || (arguments->NumAllocations && !arguments->pAllocationList))
+        return STATUS_INVALID_PARAMETER;
+    for (UINT i = 0; i < arguments->NumAllocations; i++)
+        free(arguments->pAllocationList[i]);
+    return STATUS_SUCCESS;
+}
+
+bool kmd_allocation_is_busy(struct kmd_adapter *adapter, const struct kmd_allocation *allocation)
+{
+    for (uint32_t ring = 0; ring < KMD_RINGS; ring++) {
+        if (allocation->last_job[ring] && !kmd_reached(kmd_retired(adapter, ring), allocation->last_job[ring]))
+            return true;
+    }
+    return false;
+}
+
+bool kmd_place(UINT segment, uint64_t address, uint32_t *kind, uint64_t *device_address)
+{
+    switch (segment) {
+    case 0:
+        *kind = FERRY_ADDRESS_KIND_SYSTEM;
+        *device_address = address;
+        return true;
+    case FERRY_KMD_SEGMENT_LOCAL:
+        *kind = FERRY_ADDRESS_KIND_LOCAL;
+        *device_address = address;
+        return true;
+    case FERRY_KMD_SEGMENT_APERTURE:
+        *kind = FERRY_ADDRESS_KIND_APERTURE;
+        *device_address = address - FERRY_KMD_APERTURE_BASE;
+        return address >= FERRY_KMD_APERTURE_BASE;
+    default: return false;
+    }
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+// DxgkDdiPatch. A paging buffer has no patch list (R15): what is changed in it is the `unordered` bit of copies, which
+// can be judged only now, when it is known what else is in flight. A user buffer gets its addresses.
+#include <string.h>
+
+#include "kmd/internal.h"
+
+static uint32_t get32(const uint8_t *at)
+{
+    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
+
+static uint64_t get64(const uint8_t *at)
+{
+    return get32(at) | (uint64_t)get32(at + 4) << 32;
+}
+
+static void put32(uint8_t *at, uint32_t value)
+{
+    for (unsigned i = 0; i < 4; i++)
+        at[i] = (uint8_t)(value >> (8 * i));
+}
+
+static void put64(uint8_t *at, uint64_t value)
+{
+    put32(at, (uint32_t)value);
+    put32(at + 4, (uint32_t)(value >> 32));
+}
+
+// ---- Paging buffers ---------------------------------------------------------------------------------------------
+
+// The pages of a COPY_PAGES list, one after the other.
+static bool list_is_hazardous(struct kmd_adapter *adapter, const uint8_t *packet, uint32_t words)
+{
+    for (uint32_t at = FERRY_PACKET_COPY_PAGES_PAGE; at < 4 * words; at += 8) {
+        if (kmd_hazard_read(adapter, FERRY_ADDRESS_KIND_SYSTEM, get64(packet + at), PAGE_SIZE))
+            return true;
+    }
+    return false;
+}
+
+static void note_list_writes(struct kmd_adapter *adapter, const uint8_t *packet, uint32_t words, uint32_t number)
+{
+    for (uint32_t at = FERRY_PACKET_COPY_PAGES_PAGE; at < 4 * words; at += 8)
+        kmd_hazard_write(adapter, FERRY_ADDRESS_KIND_SYSTEM, get64(packet + at), PAGE_SIZE, number);
+}
+
+// Decide about one packet and remember what it writes. An aperture place is some host page: reading one is never
+// unordered, and its writes are kept apart by the manager, who maps no page that it pages (R70, R78).
+static void patch_packet(struct kmd_adapter *adapter, uint8_t *packet, uint32_t number)
+{
+    uint32_t header = get32(packet), kinds = get32(packet + 4);
+    uint32_t words = FERRY_GET(FERRY_PACKET_HEADER_WORDS, header);
+    uint32_t source_kind = FERRY_GET(FERRY_PACKET_PLACES_SOURCE_KIND, kinds);
+    uint32_t destination_kind = FERRY_GET(FERRY_PACKET_PLACES_DESTINATION_KIND, kinds);
+    uint64_t bytes = get32(packet + FERRY_PACKET_COPY_BYTES);
+    bool hazard = source_kind == FERRY_ADDRESS_KIND_APERTURE;
+
+    switch (FERRY_GET(FERRY_PACKET_HEADER_OPCODE, header)) {
+    case FERRY_OPCODE_COPY_PAGES: {
+        bool from_list = FERRY_GET(FERRY_PACKET_PLACES_LIST, kinds) == FERRY_LIST_SIDE_SOURCE;
+        uint64_t address = get64(packet + FERRY_PACKET_COPY_PAGES_ADDRESS);
+
+        if (header & FERRY_PACKET_HEADER_UNORDERED_MASK) {
+            hazard = hazard || (from_list ? list_is_hazardous(adapter, packet, words)
+                                          : kmd_hazard_read(adapter, source_kind, address, bytes));
+            if (hazard)
+                put32(packet, header & ~FERRY_PACKET_HEADER_UNORDERED_MASK);
+        }
+        if (from_list)
+            kmd_hazard_write(adapter, destination_kind, address, bytes, number);
+        else
+            note_list_writes(adapter, packet, words, number);
+        break;
+    }
+    case FERRY_OPCODE_COPY:
+        if ((header & FERRY_PACKET_HEADER_UNORDERED_MASK) &&
+            (hazard || kmd_hazard_read(adapter, source_kind, get64(packet + FERRY_PACKET_COPY_SOURCE), bytes)))
+            put32(packet, header & ~FERRY_PACKET_HEADER_UNORDERED_MASK);
+        kmd_hazard_write(adapter, destination_kind, get64(packet + FERRY_PACKET_COPY_DESTINATION), bytes, number);
+        break;
+    case FERRY_OPCODE_FILL:
+    case FERRY_OPCODE_WRITE:
+        kmd_hazard_write(adapter, destination_kind, get64(packet + FERRY_PACKET_FILL_DESTINATION), bytes, number);
+        break;
+    case FERRY_OPCODE_FENCE:
+        kmd_hazard_write(adapter, destination_kind, get64(packet + FERRY_PACKET_FENCE_ADDRESS), 8, number);
+        break;
+    default: break;
+    }
+}
+
+static NTSTATUS patch_paging(struct kmd_adapter *adapter, const DXGKARG_PATCH *p)
+{
+    uint32_t start = p->DmaBufferSubmissionStartOffset, end = p->DmaBufferSubmissionEndOffset;
+    uint32_t at = start, number = adapter->rings[KMD_PAGING_RING].submitted + 1;
+    uint32_t record_at = p->DmaBufferPrivateDataSubmissionStartOffset;
+    uint8_t *buffer = p->pDmaBuffer;
+
+    if (p->pAllocationList || p->AllocationListSize || p->PatchLocationListSubmissionLength)
+        return STATUS_INVALID_PARAMETER;
+    adapter->hazard_retired = kmd_retired(adapter, KMD_PAGING_RING);
+    // The records of the operations must cover the window without a gap: whatever lies in between is not ours.
+    while (at < end) {
+        struct ferry_kmd_paging_record record;
+
+        if (!p->pDmaBufferPrivateData || record_at + sizeof record > p->DmaBufferPrivateDataSubmissionEndOffset)
+            return STATUS_INVALID_PARAMETER;
+        memcpy(&record, (const uint8_t *)p->pDmaBufferPrivateData + record_at, sizeof record);
+        if (record.Offset != at || !record.Bytes || record.Bytes > end - at)
+            return STATUS_INVALID_PARAMETER;
+        for (uint32_t packet = at; packet < at + record.Bytes;) {
+            uint32_t words = FERRY_GET(FERRY_PACKET_HEADER_WORDS, get32(buffer + packet));
+
+            if (words < 2 || 4 * words > at + record.Bytes - packet)
+                return STATUS_INVALID_PARAMETER;
+            patch_packet(adapter, buffer + packet, number);
+            packet += 4 * words;
+        }
+        at += record.Bytes;
+        record_at += (uint32_t)sizeof record;
+    }
+    return STATUS_SUCCESS;
+}
+
+// ---- User buffers -----------------------------------------------------------------------------------------------
+
+static NTSTATUS patch_one(const DXGKARG_PATCH *p, const D3DDDI_PATCHLOCATIONLIST *location)
+{
+    uint32_t start = p->DmaBufferSubmissionStartOffset, end = p->DmaBufferSubmissionEndOffset;
+    uint32_t packet = location->DriverId >> 1, side = location->DriverId & 1, kind;
+    uint8_t *buffer = p->pDmaBuffer;
+    uint64_t address;
+
+    if (location->AllocationIndex >= p->AllocationListSize || location->PatchOffset % 8 || packet % 8 ||
+        packet < start || packet > end - 8 || location->PatchOffset < packet + 8 || location->PatchOffset > end - 8)
+        return STATUS_INVALID_PARAMETER;
+    const DXGK_ALLOCATIONLIST *entry = &p->pAllocationList[location->AllocationIndex];
+    // A user buffer reaches allocations in segments, never system memory as such.
+    if (!entry->SegmentId || !kmd_place(entry->SegmentId, (uint64_t)entry->PhysicalAddress.QuadPart, &kind, &address))
+        return STATUS_INVALID_PARAMETER;
+    uint32_t kinds = get32(buffer + packet + 4);
+    kinds &= side == FERRY_KMD_PATCH_SOURCE ? ~FERRY_PACKET_PLACES_SOURCE_KIND_MASK
+                                            : ~FERRY_PACKET_PLACES_DESTINATION_KIND_MASK;
+    kinds |= side == FERRY_KMD_PATCH_SOURCE ? FERRY_PUT(FERRY_PACKET_PLACES_SOURCE_KIND, kind)
+                                            : FERRY_PUT(FERRY_PACKET_PLACES_DESTINATION_KIND, kind);
+    put32(buffer + packet + 4, kinds);
+    put64(buffer + location->PatchOffset, address + location->AllocationOffset);
+    return STATUS_SUCCESS;
+}
+
+static NTSTATUS patch_user(struct kmd_adapter *adapter, const DXGKARG_PATCH *p)
+{
+    const struct kmd_context *context = p->hContext;
+    UINT first = p->PatchLocationListSubmissionStart, count = p->PatchLocationListSubmissionLength;
+
+    if (!context || first > p->PatchLocationListSize || count > p->PatchLocationListSize - first ||
+        (count && (!p->pPatchLocationList || !p->pAllocationList)) ||
+        p->DmaBufferSubmissionEndOffset - p->DmaBufferSubmissionStartOffset < 8 * (count != 0))
+        return STATUS_INVALID_PARAMETER;
+    for (UINT i = 0; i < count; i++) {
+        NTSTATUS status = patch_one(p, &p->pPatchLocationList[first + i]);
+
+        if (status != STATUS_SUCCESS)
+            return status;
+    }
+    // From here on the allocations are in use: the job goes to the ring next.
+    for (UINT i = 0; i < p->AllocationListSize; i++) {
+        struct kmd_allocation *allocation = p->pAllocationList[i].hDeviceSpecificAllocation;
+
+        if (allocation)
+            allocation->last_job[context->node] = adapter->rings[context->node].submitted + 1;
+    }
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS kmd_patch(HANDLE hAdapter, const DXGKARG_PATCH *p)
+{
+    struct kmd_adapter *adapter = hAdapter;
+
+    if (!adapter || !p || p->DmaBufferSubmissionStartOffset > p->DmaBufferSubmissionEndOffset ||
+        p->DmaBufferSubmissionEndOffset > p->DmaBufferSize ||
+        (!p->pDmaBuffer && p->DmaBufferSubmissionStartOffset != p->DmaBufferSubmissionEndOffset))
+        return STATUS_INVALID_PARAMETER;
+    return p->Flags.Paging ? patch_paging(adapter, p) : patch_user(adapter, p);
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// Resets. The engine is one for all rings: a reset aborts every buffer that the device has fetched, whatever its node.
+// Buffers that still stand in a ring in host memory are untouched and run afterwards.
+#include "kmd/internal.h"
+
+static int fetched(struct kmd_adapter *adapter, uint32_t node, uint32_t *number)
+{
+    return ferry_gpu_read32(adapter->gpu, FERRY_BAR0_RING_AT + node * FERRY_BAR0_RING_STRIDE + FERRY_BAR0_RING_FETCHED,
+                            number);
+}
+
+// Reset the engine and wait until all that was fetched before has retired. numbers[n]: the last such entry of ring n.
+static int reset(struct kmd_adapter *adapter, uint32_t numbers[KMD_RINGS])
+{
+    // The reset itself lets the device run, so the rings are read afterwards too: what was fetched meanwhile is either
+    // aborted or goes on, and in both cases retires without help.
+    for (uint32_t node = 0; node < KMD_RINGS; node++) {
+        int error = fetched(adapter, node, &numbers[node]);
+
+        if (error != FERRY_OK)
+            return error;
+    }
+    int error = ferry_gpu_reset_engine(adapter->gpu);
+    for (uint32_t node = 0; node < KMD_RINGS && error == FERRY_OK; node++)
+        error = ferry_gpu_wait_retired(adapter->gpu, node, numbers[node], 0);
+    return error;
+}
+
+NTSTATUS kmd_reset_engine(HANDLE hAdapter, DXGKARG_RESETENGINE *arguments)
+{
+    struct kmd_adapter *adapter = hAdapter;
+    uint32_t numbers[KMD_RINGS];
+
+    if (!adapter || !arguments || arguments->NodeOrdinal >= KMD_RINGS)
+        return STATUS_INVALID_PARAMETER;
+    struct kmd_ring *ring = &adapter->rings[arguments->NodeOrdinal];
+    kmd_interrupt_routine(adapter, 0); // What has ended by itself is told first.
+    int error = reset(adapter, numbers);
+    if (error != FERRY_OK)
+        return kmd_status(error);
+    // The node's aborted buffers are told by LastAbortedFenceId, once; other nodes' come as faults at the next
+    // interrupt.
+    kmd_drain_faults(adapter);
+    uint32_t aborted = numbers[arguments->NodeOrdinal];
+    if (!kmd_reached(ring->notified, aborted)) {
+        ring->notified = aborted;
+        ring->last_fence_id = ring->fence_ids[aborted % KMD_RING_ENTRIES];
+    }
+    arguments->LastAbortedFenceId = ring->last_fence_id;
+    kmd_interrupt_routine(adapter, 0);
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS kmd_reset_from_timeout(HANDLE hAdapter)
+{
+    struct kmd_adapter *adapter = hAdapter;
+    uint32_t numbers[KMD_RINGS];
+
+    if (!adapter)
+        return STATUS_INVALID_PARAMETER;
+    // Until the rings are empty: each round aborts what the device holds.
+    for (;;) {
+        uint32_t pending = 0;
+
+        for (uint32_t node = 0; node < KMD_RINGS; node++)
+            pending += ferry_gpu_ring_pending(adapter->gpu, node);
+        if (!pending)
+            break;
+        int error = reset(adapter, numbers);
+        if (error != FERRY_OK)
+            return kmd_status(error);
+    }
+    kmd_drain_faults(adapter);
+    for (uint32_t node = 0; node < KMD_RINGS; node++) {
+        struct kmd_ring *ring = &adapter->rings[node];
+
+        ring->notified = ring->submitted;
+        if (ring->submitted)
+            ring->last_fence_id = ring->fence_ids[ring->submitted % KMD_RING_ENTRIES];
+    }
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS kmd_restart_from_timeout(HANDLE hAdapter)
+{
+    return hAdapter ? STATUS_SUCCESS : STATUS_INVALID_PARAMETER;
+}

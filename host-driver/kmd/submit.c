@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+// Submission, fences and interrupts. Node n is ring n; a submission is one ring entry, and the entry's fence value is
+// the manager's SubmissionFenceId.
+#include <stdlib.h>
+
+#include "kmd/internal.h"
+
+uint32_t kmd_retired(struct kmd_adapter *adapter, uint32_t ring)
+{
+    struct ferry_gpu_fence fence = {0};
+
+    ferry_gpu_ring_completed(adapter->gpu, ring, &fence);
+    return fence.retired;
+}
+
+NTSTATUS kmd_status(int ferry_error)
+{
+    switch (ferry_error) {
+    case FERRY_OK: return STATUS_SUCCESS;
+    case FERRY_ERROR_NO_HOST_MEMORY: return STATUS_NO_MEMORY;
+    case FERRY_ERROR_TIMEOUT: return STATUS_IO_TIMEOUT;
+    case FERRY_ERROR_CONTRACT: return STATUS_REVISION_MISMATCH;
+    case FERRY_ERROR_DEVICE_LOST: return STATUS_DEVICE_REMOVED;
+    case FERRY_ERROR_ARGUMENT: return STATUS_INVALID_PARAMETER;
+    default: return STATUS_IO_DEVICE_ERROR;
+    }
+}
+
+// Enter into the ring, waiting for room in it. The manager keeps far fewer buffers in flight than a ring has entries,
+// so the wait is for programs that fill it with empty ones.
+static int enter(struct kmd_adapter *adapter, uint32_t node, const struct ferry_gpu_entry *entry, uint32_t *number)
+{
+    for (;;) {
+        int error = ferry_gpu_ring_submit(adapter->gpu, node, entry, number);
+
+        if (error != FERRY_ERROR_BUSY)
+            return error;
+        error = ferry_gpu_wait(adapter->gpu, 0);
+        if (error != FERRY_OK)
+            return error;
+    }
+}
+
+NTSTATUS kmd_submit_command(HANDLE hAdapter, const DXGKARG_SUBMITCOMMAND *s)
+{
+    struct kmd_adapter *adapter = hAdapter;
+    uint32_t number = 0;
+
+    if (!adapter || !s || s->DmaBufferSubmissionStartOffset > s->DmaBufferSubmissionEndOffset ||
+        s->DmaBufferSubmissionEndOffset > s->DmaBufferSize)
+        return STATUS_INVALID_PARAMETER;
+    const struct kmd_context *context = s->hContext;
+    uint32_t node = s->Flags.Paging ? KMD_PAGING_RING : context ? context->node : KMD_RINGS;
+    uint32_t bytes = s->DmaBufferSubmissionEndOffset - s->DmaBufferSubmissionStartOffset;
+    if (node >= KMD_RINGS || s->NodeOrdinal != node || bytes % 8 || bytes > adapter->info.slot_bytes)
+        return STATUS_INVALID_PARAMETER;
+
+    struct kmd_ring *ring = &adapter->rings[node];
+    struct ferry_gpu_entry entry = {
+        .buffer_address = (uint64_t)s->DmaBufferPhysicalAddress.QuadPart + s->DmaBufferSubmissionStartOffset,
+        .buffer_bytes = bytes,
+        .interrupt = true,
+        .fence_value = s->SubmissionFenceId,
+    };
+    int error = enter(adapter, node, &entry, &number);
+    if (error != FERRY_OK)
+        return kmd_status(error);
+    ring->submitted = number;
+    ring->fence_ids[number % KMD_RING_ENTRIES] = s->SubmissionFenceId;
+    ring->faulted[number % KMD_RING_ENTRIES] = false;
+    return STATUS_SUCCESS;
+}
+
+// The device runs a buffer to its end, so the boundary of preemption is the buffer: the request is answered when the
+// ring has run dry.
+static bool answer_preemption(struct kmd_adapter *adapter, uint32_t node)
+{
+    struct kmd_ring *ring = &adapter->rings[node];
+
+    if (!ring->preempting || ring->notified != ring->submitted)
+        return false;
+    ring->preempting = false;
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {.InterruptType = DXGK_INTERRUPT_DMA_PREEMPTED};
+    data.DmaPreempted.PreemptionFenceId = ring->preemption_fence_id;
+    data.DmaPreempted.LastCompletedFenceId = ring->last_fence_id;
+    data.DmaPreempted.NodeOrdinal = node;
+    adapter->os.DxgkCbNotifyInterrupt(adapter->os.DeviceHandle, &data);
+    return true;
+}
+
+NTSTATUS kmd_preempt_command(HANDLE hAdapter, const DXGKARG_PREEMPTCOMMAND *p)
+{
+    struct kmd_adapter *adapter = hAdapter;
+
+    if (!adapter || !p || p->NodeOrdinal >= KMD_RINGS)
+        return STATUS_INVALID_PARAMETER;
+    adapter->rings[p->NodeOrdinal].preempting = true;
+    adapter->rings[p->NodeOrdinal].preemption_fence_id = p->PreemptionFenceId;
+    kmd_interrupt_routine(adapter, 0);
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS kmd_query_current_fence(HANDLE hAdapter, DXGKARG_QUERYCURRENTFENCE *q)
+{
+    struct kmd_adapter *adapter = hAdapter;
+
+    if (!adapter || !q || q->NodeOrdinal >= KMD_RINGS)
+        return STATUS_INVALID_PARAMETER;
+    struct kmd_ring *ring = &adapter->rings[q->NodeOrdinal];
+    uint32_t retired = kmd_retired(adapter, q->NodeOrdinal);
+    q->CurrentFence =
+        kmd_reached(ring->notified, retired) ? ring->last_fence_id : ring->fence_ids[retired % KMD_RING_ENTRIES];
+    return STATUS_SUCCESS;
+}
+
+// ---- Interrupts -------------------------------------------------------------------------------------------------
+
+static void keep_fault(struct kmd_adapter *adapter, const struct ferry_fault *fault)
+{
+    pthread_mutex_lock(&adapter->fault_lock);
+    if (adapter->fault_count == adapter->fault_capacity) {
+        size_t capacity = adapter->fault_capacity ? 2 * adapter->fault_capacity : 64;
+        struct ferry_fault *faults = malloc(capacity * sizeof *faults);
+
+        if (faults) {
+            for (size_t i = 0; i < adapter->fault_count; i++)
+                faults[i] = adapter->faults[(adapter->fault_first + i) % adapter->fault_capacity];
+            free(adapter->faults);
+            adapter->faults = faults;
+            adapter->fault_capacity = capacity;
+            adapter->fault_first = 0;
+        }
+    }
+    // Without memory for it the record is lost; the count and the errored fence still tell of it.
+    if (adapter->fault_count < adapter->fault_capacity) {
+        adapter->faults[(adapter->fault_first + adapter->fault_count) % adapter->fault_capacity] = *fault;
+        adapter->fault_count++;
+    }
+    adapter->faults_total++;
+    pthread_mutex_unlock(&adapter->fault_lock);
+}
+
+bool ferry_kmd_next_fault(HANDLE hAdapter, struct ferry_fault *fault)
+{
+    struct kmd_adapter *adapter = hAdapter;
+
+    pthread_mutex_lock(&adapter->fault_lock);
+    bool found = adapter->fault_count > 0;
+    if (found) {
+        *fault = adapter->faults[adapter->fault_first];
+        adapter->fault_first = (adapter->fault_first + 1) % adapter->fault_capacity;
+        adapter->fault_count--;
+    }
+    pthread_mutex_unlock(&adapter->fault_lock);
+    return found;
+}
+
+uint64_t ferry_kmd_faults(HANDLE hAdapter)
+{
+    struct kmd_adapter *adapter = hAdapter;
+
+    pthread_mutex_lock(&adapter->fault_lock);
+    uint64_t total = adapter->faults_total;
+    pthread_mutex_unlock(&adapter->fault_lock);
+    return total;
+}
+
+// A fault record is written before the fence record of its buffer and names it by fence value; the buffer is one of the
+// entries that the manager has not heard of yet.
+static void mark_faulted(struct kmd_adapter *adapter, const struct ferry_fault *fault)
+{
+    if (fault->ring >= KMD_RINGS)
+        return;
+    struct kmd_ring *ring = &adapter->rings[fault->ring];
+    for (uint32_t number = ring->notified + 1; kmd_reached(ring->submitted, number); number++) {
+        if (ring->fence_ids[number % KMD_RING_ENTRIES] == (uint32_t)fault->fence_value &&
+            !ring->faulted[number % KMD_RING_ENTRIES]) {
+            ring->faulted[number % KMD_RING_ENTRIES] = true;
+            return;
+        }
+    }
+}
+
+void kmd_drain_faults(struct kmd_adapter *adapter)
+{
+    struct ferry_fault fault = {.size = sizeof fault};
+    bool found = false;
+
+    while (ferry_gpu_next_fault(adapter->gpu, &fault, &found) == FERRY_OK && found) {
+        mark_faulted(adapter, &fault);
+        keep_fault(adapter, &fault);
+    }
+}
+
+static bool notify_ring(struct kmd_adapter *adapter, uint32_t node)
+{
+    struct kmd_ring *ring = &adapter->rings[node];
+    uint32_t retired = kmd_retired(adapter, node);
+    bool told = false, last_faulted = false;
+
+    kmd_drain_faults(adapter); // After the fence record was read: its fault records are there by now.
+    for (; !kmd_reached(ring->notified, retired); told = true) {
+        uint32_t slot = ++ring->notified % KMD_RING_ENTRIES;
+
+        ring->last_fence_id = ring->fence_ids[slot];
+        last_faulted = ring->faulted[slot];
+        if (!last_faulted)
+            continue;
+        DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {.InterruptType = DXGK_INTERRUPT_DMA_FAULTED};
+        data.DmaFaulted.FaultedFenceId = ring->last_fence_id;
+        data.DmaFaulted.Status = STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE;
+        data.DmaFaulted.NodeOrdinal = node;
+        adapter->os.DxgkCbNotifyInterrupt(adapter->os.DeviceHandle, &data);
+    }
+    if (told && !last_faulted) {
+        DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {.InterruptType = DXGK_INTERRUPT_DMA_COMPLETED};
+        data.DmaCompleted.SubmissionFenceId = ring->last_fence_id;
+        data.DmaCompleted.NodeOrdinal = node;
+        adapter->os.DxgkCbNotifyInterrupt(adapter->os.DeviceHandle, &data);
+    }
+    return answer_preemption(adapter, node) || told;
+}
+
+bool kmd_interrupt_routine(HANDLE hAdapter, ULONG message)
+{
+    struct kmd_adapter *adapter = hAdapter;
+    bool ours = false;
+
+    (void)message;
+    if (!adapter->started)
+        return false;
+    for (uint32_t node = 0; node < KMD_RINGS; node++)
+        ours |= notify_ring(adapter, node);
+    if (ours)
+        adapter->os.DxgkCbQueueDpc(adapter->os.DeviceHandle);
+    return ours;
+}
+
+VOID kmd_dpc_routine(HANDLE hAdapter)
+{
+    struct kmd_adapter *adapter = hAdapter;
+
+    adapter->os.DxgkCbNotifyDpc(adapter->os.DeviceHandle);
+}

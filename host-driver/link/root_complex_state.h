@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the files of the root complex share; nobody else includes it.
+#ifndef FERRY_LINK_ROOT_COMPLEX_STATE_H
+#define FERRY_LINK_ROOT_COMPLEX_STATE_H
+
+#include "link/dma_map.h"
+#include "link/root_complex.h"
+#include "link/tlp.h"
+
+#define FERRY_RC_TAGS      16u     // Reads of the host's that may be on their way at once.
+#define FERRY_RC_REQUESTER 0x0000u // Bus 0, device 0, function 0.
+#define FERRY_RC_DEVICE    0x0100u // The device is function 0 of bus 1.
+
+/// One read of the host's; its completions may come in pieces.
+struct ferry_rc_request {
+    bool busy, done;
+    int result;          // enum ferry_error once done.
+    unsigned char *data; // Where the next byte goes.
+    uint32_t left;       // Bytes still to come.
+};
+
+struct ferry_root_complex {
+    struct ferry_link link;
+    struct ferry_tlp_transport transport;
+    struct ferry_dma_map *map;
+    uint32_t max_payload, max_read, boundary; // Bytes.
+    uint64_t bar_base[3], bar_bytes[3];       // By BAR number; [1] is not used.
+    bool random_split; // Completions are cut at random boundaries rather than as long as allowed.
+    uint64_t random;
+    struct ferry_rc_request request[FERRY_RC_TAGS];
+    uint32_t next_tag;
+    unsigned reasons;    // FERRY_PUMP_* that pump() has not told yet.
+    uint32_t interrupts; // Messages not taken yet.
+    uint32_t inject_lose, inject_abort, inject_poison;
+    struct ferry_link_counts counts;
+    struct ferry_root_complex_counts traffic;
+};
+
+/// Interrupt messages are writes to this address (in the range that PCs use for them).
+#define FERRY_RC_MESSAGE_ADDRESS 0xfee00000u
+#define FERRY_RC_MESSAGE_DATA    0x4021u
+
+/// Serve one packet of the device's. root_complex_serve.c
+void ferry_rc_serve(struct ferry_root_complex *rc, const uint32_t *words, size_t count);
+/// Send a packet, running the device while there is no room. root_complex.c
+int ferry_rc_send(struct ferry_root_complex *rc, const struct ferry_tlp *tlp);
+/// Serve every packet that is there.
+void ferry_rc_drain(struct ferry_root_complex *rc);
+/// Send a read (memory or configuration; tlp->requester and tag are filled in) whose `bytes` go to `data`; *tag names
+/// it. At most FERRY_RC_TAGS of them at once; the caller sees to it, and finishes them in the order of their start.
+int ferry_rc_start_read(struct ferry_root_complex *rc, struct ferry_tlp *tlp, void *data, uint32_t bytes,
+                        uint32_t *tag);
+/// Run the device until the read of that tag is done; its result. Errors: TIMEOUT, RANGE (refused).
+int ferry_rc_finish_read(struct ferry_root_complex *rc, uint32_t tag);
+/// Find the device, place its BARs, set sizes and interrupts, enable it. root_complex_enumerate.c
+int ferry_rc_enumerate(struct ferry_root_complex *rc);
+
+#endif

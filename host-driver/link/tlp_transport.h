@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// What carries packets between the software root complex and a device: the simulation here, a byte stream to a board
+// elsewhere. One thread at a time.
+#ifndef FERRY_LINK_TLP_TRANSPORT_H
+#define FERRY_LINK_TLP_TRANSPORT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "link/link.h"
+
+struct ferry_tlp_transport {
+    void *context;
+    /// Queue one packet for the device; it is copied. Packets leave in the order of PCIe section 2.4.1, at least: none
+    /// passes a posted one. Returns FERRY_OK, or BUSY while there is no room: run() makes some.
+    int (*send)(void *context, const uint32_t *words, size_t count);
+    /// Words that were sent and have not reached the device yet.
+    size_t (*queued)(void *context);
+    /// The next packet of the device's, or NULL; *count gets its words. Valid until the next call of receive() or
+    /// run().
+    const uint32_t *(*receive)(void *context, size_t *count);
+    /// Run up to `cycles` cycles, or until receive() has something; returns the cycles run.
+    uint64_t (*run)(void *context, uint64_t cycles);
+    /// Cycles run since open.
+    uint64_t (*cycles)(void *context);
+    /// Host seconds spent in run().
+    double (*run_seconds)(void *context);
+    /// As in link.h; each may be NULL.
+    void (*observe)(void *context, const struct ferry_link_observer *observer);
+    int (*inject)(void *context, enum ferry_injection kind, uint32_t count);
+    void (*close)(void *context);
+};
+
+#endif

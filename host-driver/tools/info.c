@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "ferry/ferry.h"
+#include "tools/commands.h"
+#include "tools/report.h"
+#include "tools/tool.h"
+
+static int refused(const char *what, const char *backend, int error)
+{
+    ferry_complain("cannot %s back end '%s': %s: %s", what, backend ? backend : "sim", ferry_error_name(error),
+                   ferry_error_text(error));
+    return error == FERRY_ERROR_BACKEND ? FERRY_EXIT_USAGE : FERRY_EXIT_LIBRARY;
+}
+
+int ferry_info(const char *backend)
+{
+    struct ferry_adapter_options options = {.size = sizeof options, .backend = backend};
+    struct ferry_adapter_info info = {.size = sizeof info};
+    struct ferry_statistics statistics = {.size = sizeof statistics};
+    struct ferry_adapter *adapter;
+    char size[FERRY_SIZE_TEXT];
+    int error = ferry_adapter_open(&options, &adapter);
+    if (error < 0)
+        return refused("open", backend, error);
+    error = ferry_adapter_query(adapter, &info);
+    if (error == FERRY_OK)
+        error = ferry_adapter_statistics(adapter, &statistics);
+    if (error == FERRY_OK) {
+        printf("back end           %s\n", info.backend);
+        printf("contract           %u.%u\n", info.contract_version >> 16, info.contract_version & 0xffff);
+        printf("firmware           0x%08x\n", info.firmware_version);
+        printf("rings              %u (1 for paging, %u for users)\n", info.rings, info.rings ? info.rings - 1 : 0);
+        printf("command slots      %u of %u bytes\n", info.command_slots, info.command_slot_bytes);
+        printf("read tags          %u\n", info.tags);
+        printf("local memory       %s\n", ferry_size_text(info.local_bytes, size));
+        printf("video memory used  %s\n", ferry_size_text(info.video_memory_bytes, size));
+        printf("aperture           %s\n", ferry_size_text(info.aperture_bytes, size));
+        printf("cycles since reset %" PRIu64 "\n", statistics.cycles);
+        printf("faults             %" PRIu64 "\n", statistics.faults);
+    }
+    ferry_adapter_close(adapter);
+    return error < 0 ? refused("query", backend, error) : FERRY_EXIT_OK;
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/json.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+
+// Length of the UTF-8 sequence at text, or 0 when it is none.
+static int sequence_length(const unsigned char *text)
+{
+    int length = text[0] < 0x80             ? 1
+                 : (text[0] & 0xe0) == 0xc0 ? 2
+                 : (text[0] & 0xf0) == 0xe0 ? 3
+                 : (text[0] & 0xf8) == 0xf0 ? 4
+                                            : 0;
+    for (int i = 1; i < length; i++) {
+        if ((text[i] & 0xc0) != 0x80)
+            return 0;
+    }
+    if (length == 2 && text[0] < 0xc2)
+        return 0;
+    if (length == 3 && ((text[0] == 0xe0 && text[1] < 0xa0) || (text[0] == 0xed && text[1] >= 0xa0)))
+        return 0;
+    if (length == 4 && ((text[0] == 0xf0 && text[1] < 0x90) || text[0] > 0xf4 || (text[0] == 0xf4 && text[1] >= 0x90)))
+        return 0;
+    return length;
+}
+
+void ferry_json_text(FILE *file, const char *text)
+{
+    const unsigned char *at = (const unsigned char *)text;
+    fputc('"', file);
+    while (*at) {
+        int length = sequence_length(at);
+        if (*at == '"' || *at == '\\')
+            fprintf(file, "\\%c", *at);
+        else if (*at < 0x20)
+            fprintf(file, "\\u%04x", *at);
+        else if (length == 0)
+            fputs("\\ufffd", file);
+        else
+            fwrite(at, 1, (size_t)length, file);
+        at += length ? length : 1;
+    }
+    fputc('"', file);
+}
+
+static void number(FILE *file, const char *name, uint64_t value)
+{
+    fprintf(file, "  \"%s\": %" PRIu64 ",\n", name, value);
+}
+
+static void real(FILE *file, const char *name, double value)
+{
+    fprintf(file, "  \"%s\": %.6g,\n", name, value);
+}
+
+int ferry_json_write(const char *path, const struct ferry_report *report)
+{
+    const struct ferry_statistics *statistics = &report->statistics;
+    FILE *file = fopen(path, "w");
+    if (!file)
+        return -1;
+    fputs("{\n  \"trace\": ", file);
+    ferry_json_text(file, report->trace_name);
+    fputs(",\n  \"backend\": ", file);
+    ferry_json_text(file, report->backend);
+    fputs(",\n", file);
+    number(file, "video_memory_bytes", report->video_memory_bytes);
+    number(file, "seed", report->seed);
+    number(file, "frames", report->frames);
+    number(file, "allocations", report->allocations);
+    number(file, "draws", report->draws);
+    number(file, "targets", report->targets);
+    number(file, "writes", report->writes);
+    number(file, "locks", report->locks);
+    number(file, "bytes_in", statistics->bytes_in);
+    number(file, "bytes_out", statistics->bytes_out);
+    number(file, "bytes_discarded", statistics->bytes_discarded);
+    number(file, "bytes_filled", statistics->bytes_filled);
+    number(file, "evictions", statistics->evictions);
+    number(file, "worst_frame_bytes", report->worst_frame_bytes);
+    number(file, "paging_buffers", statistics->paging_buffers);
+    number(file, "busy_retries", statistics->busy_retries);
+    fputs("  \"operations\": {", file);
+    bool any = false;
+    for (unsigned operation = 0; operation < FERRY_OPERATIONS; operation++) {
+        if (!statistics->operations[operation])
+            continue;
+        fprintf(file, "%s\n    \"%s\": %" PRIu64, any ? "," : "", ferry_operation_name(operation),
+                statistics->operations[operation]);
+        any = true;
+    }
+    fputs(any ? "\n  },\n" : "},\n", file);
+    number(file, "cycles", statistics->cycles);
+    number(file, "engine_busy_cycles", statistics->engine_busy_cycles);
+    number(file, "engine_jobs", statistics->engine_jobs);
+    number(file, "local_read_beats", statistics->local_read_beats);
+    number(file, "local_write_beats", statistics->local_write_beats);
+    number(file, "host_read_beats", statistics->host_read_beats);
+    number(file, "host_write_beats", statistics->host_write_beats);
+    number(file, "link_receive_beats", statistics->link_receive_beats);
+    number(file, "link_send_beats", statistics->link_send_beats);
+    number(file, "stall_read_cycles", statistics->stall_read_cycles);
+    number(file, "stall_write_cycles", statistics->stall_write_cycles);
+    number(file, "stall_job_cycles", statistics->stall_job_cycles);
+    number(file, "stall_link_cycles", statistics->stall_link_cycles);
+    number(file, "firmware_packets", statistics->firmware_packets);
+    number(file, "firmware_busy_cycles", statistics->firmware_busy_cycles);
+    real(file, "firmware_cycles_per_packet", ferry_cycles_per_packet(statistics));
+    real(file, "link_share", ferry_link_share(statistics));
+    real(file, "bus_share", ferry_bus_share(statistics));
+    real(file, "seconds", report->seconds);
+    real(file, "sim_khz", ferry_sim_khz(report));
+    number(file, "faults", report->faults);
+    number(file, "unmapped_accesses", statistics->unmapped_accesses);
+    number(file, "dummy_page_writes", statistics->dummy_page_writes);
+    number(file, "verified_bytes", report->verified_bytes);
+    number(file, "bad_bytes", report->bad_bytes);
+    fprintf(file, "  \"exit_code\": %d\n}\n", report->exit_code);
+    bool bad = ferror(file) != 0;
+    int why = errno;
+    if (fclose(file) != 0) {
+        bad = true;
+        why = errno;
+    }
+    errno = why;
+    return bad ? -1 : 0;
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tool `ferry`: reads the command line and hands over to a command.
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "tools/commands.h"
+#include "tools/replay.h"
+#include "tools/tool.h"
+
+static const char general_help[] =
+    "usage: ferry COMMAND [ARGUMENTS]\n"
+    "\n"
+    "  ferry replay TRACE   replay a program's memory trace through the whole machine and compare every byte\n"
+    "  ferry info           what the device and its firmware say about themselves\n"
+    "  ferry selftest       a few checks of the whole path\n"
+    "\n"
+    "ferry COMMAND --help tells more. Exit codes: 0 all is right, 1 wrong content or a fault, 2 a bad command line or\n"
+    "trace (nothing was run), 3 video memory too small for one draw, 4 the library or the system failed.\n";
+
+static const char replay_help[] =
+    "usage: ferry replay TRACE [OPTIONS]\n"
+    "\n"
+    "Replays a memory trace, plain or gzip: each write goes through a lock, each draw is a GPU job that reads the "
+    "first,\n"
+    "the last and some other page of its allocations, each render target is written by the GPU. What jobs read, what "
+    "was\n"
+    "evicted and at the end everything is compared with what the program wrote. The trace is checked whole before.\n"
+    "\n"
+    "  --vram SIZE        video memory to use, with K, M or G (1024 each), whole pages; all of it when not given\n"
+    "  --frames N         stop after N frames\n"
+    "  --backend NAME     sim (Verilated RTL, the default) or model (C reference model)\n"
+    "  --json FILE        write the figures: frames, allocations, bytes_in, bytes_out, bytes_discarded, evictions,\n"
+    "                     operations, cycles, sim_khz, verified_bytes, bad_bytes, firmware_cycles_per_packet, "
+    "link_share,\n"
+    "                     bus_share and more\n"
+    "  --timeline FILE    write a timeline for https://ui.perfetto.dev (device cycles drawn at a nominal 100 MHz)\n"
+    "  --svg FILE         write a picture of video memory over time\n"
+    "  --seed N           seed of the generated content and of the simulation (1)\n"
+    "  --latency N        sim: memory read latency of N cycles instead of the DRAM model\n"
+    "  --link-latency N   sim: one-way latency of the link in cycles (100)\n"
+    "  --stall PERCENT    sim: refuse this share of all handshakes\n"
+    "  --paging-buffer N  bytes of a paging buffer\n"
+    "  --wave FILE        sim: write waves (FST)\n"
+    "  --quiet            no progress\n";
+
+static const char info_help[] = "usage: ferry info [--backend NAME]\n"
+                                "\n"
+                                "Opens the back end (sim or model), starts the firmware and prints what they say.\n";
+
+static const char selftest_help[] =
+    "usage: ferry selftest [--backend NAME]\n"
+    "\n"
+    "Pages, copies, fills, resets and compares on the back end (sim or model) with little\n"
+    "video memory; prints each check and exits with 1 when one fails.\n";
+
+enum kind { TEXT, NUMBER, SIZE, FLAG };
+struct option {
+    const char *name;
+    enum kind kind;
+    void *to;
+    uint64_t least, most;
+};
+
+static int set_option(const struct option *option, const char *value)
+{
+    uint64_t number = 0;
+    if (option->kind == TEXT) {
+        if (*value == 0) {
+            ferry_complain("--%s needs a name", option->name);
+            return FERRY_EXIT_USAGE;
+        }
+        *(const char **)option->to = value;
+        return FERRY_EXIT_OK;
+    }
+    int bad = option->kind == SIZE ? ferry_parse_size(value, &number) : ferry_parse_number(value, &number);
+    if (bad) {
+        ferry_complain("--%s: '%s' is not a %s", option->name, value,
+                       option->kind == SIZE ? "size (a number with K, M or G)" : "number");
+        return FERRY_EXIT_USAGE;
+    }
+    if (number < option->least || number > option->most || (option->kind == SIZE && number % 4096 != 0)) {
+        if (option->kind == SIZE)
+            ferry_complain("--%s: %s is not a multiple of 4096 from 4096 to 1 TiB", option->name, value);
+        else
+            ferry_complain("--%s: %s is not from %llu to %llu", option->name, value, (unsigned long long)option->least,
+                           (unsigned long long)option->most);
+        return FERRY_EXIT_USAGE;
+    }
+    *(uint64_t *)option->to = number;
+    return FERRY_EXIT_OK;
+}
+
+// Read "--name VALUE" and "--name=VALUE"; other arguments go to *operand, of which there may be one if it is not NULL.
+static int read_options(int count, char **arguments, const struct option *options, const char **operand)
+{
+    for (int i = 0; i < count; i++) {
+        const char *argument = arguments[i];
+        if (strncmp(argument, "--", 2) != 0) {
+            if (argument[0] == '-' || !operand || *operand) {
+                ferry_complain("'%s' is not understood here", argument);
+                return FERRY_EXIT_USAGE;
+            }
+            *operand = argument;
+            continue;
+        }
+        const char *name = argument + 2;
+        size_t length = strcspn(name, "=");
+        const struct option *option = options;
+        while (option->name && (strlen(option->name) != length || strncmp(option->name, name, length) != 0))
+            option++;
+        if (!option->name) {
+            ferry_complain("there is no option '%.*s'", (int)(length + 2), argument);
+            return FERRY_EXIT_USAGE;
+        }
+        const char *value = name[length] == '=' ? name + length + 1 : NULL;
+        if (option->kind == FLAG) {
+            if (value) {
+                ferry_complain("--%s takes no value", option->name);
+                return FERRY_EXIT_USAGE;
+            }
+            *(bool *)option->to = true;
+            continue;
+        }
+        if (!value && i + 1 < count)
+            value = arguments[++i];
+        if (!value) {
+            ferry_complain("--%s needs a value", option->name);
+            return FERRY_EXIT_USAGE;
+        }
+        int status = set_option(option, value);
+        if (status != FERRY_EXIT_OK)
+            return status;
+    }
+    return FERRY_EXIT_OK;
+}
+
+static int replay(int count, char **arguments)
+{
+    struct ferry_replay_options options = {.seed = 1};
+    const struct option table[] = {
+        {"vram", SIZE, &options.video_memory_bytes, 4096, FERRY_TIB},
+        {"frames", NUMBER, &options.frames, 1, UINT64_MAX},
+        {"backend", TEXT, &options.backend, 0, 0},
+        {"json", TEXT, &options.json_file, 0, 0},
+        {"timeline", TEXT, &options.timeline_file, 0, 0},
+        {"svg", TEXT, &options.svg_file, 0, 0},
+        {"seed", NUMBER, &options.seed, 0, UINT64_MAX},
+        {"latency", NUMBER, &options.read_latency_cycles, 1, 100000},
+        {"link-latency", NUMBER, &options.link_latency_cycles, 1, 100000},
+        {"stall", NUMBER, &options.stall_percent, 0, 90},
+        {"paging-buffer", NUMBER, &options.paging_buffer_bytes, 64, 1u << 30},
+        {"wave", TEXT, &options.wave_file, 0, 0},
+        {"quiet", FLAG, &options.quiet, 0, 0},
+        {0},
+    };
+    int status = read_options(count, arguments, table, &options.trace_file);
+    if (status == FERRY_EXIT_OK && !options.trace_file) {
+        ferry_complain("replay needs a trace file; try `ferry replay --help`");
+        return FERRY_EXIT_USAGE;
+    }
+    return status == FERRY_EXIT_OK ? ferry_replay(&options) : status;
+}
+
+static int with_backend(int (*command)(const char *backend), int count, char **arguments)
+{
+    const char *backend = NULL;
+    const struct option table[] = {{"backend", TEXT, &backend, 0, 0}, {0}};
+    int status = read_options(count, arguments, table, NULL);
+    return status == FERRY_EXIT_OK ? command(backend) : status;
+}
+
+static bool asks_for_help(int count, char **arguments)
+{
+    for (int i = 0; i < count; i++) {
+        if (strcmp(arguments[i], "--help") == 0 || strcmp(arguments[i], "-h") == 0)
+            return true;
+    }
+    return false;
+}
+
+static int run(int count, char **arguments)
+{
+    if (count < 2) {
+        ferry_complain("no command given; try `ferry --help`");
+        return FERRY_EXIT_USAGE;
+    }
+    const char *command = arguments[1];
+    bool help = asks_for_help(count - 1, arguments + 1);
+    const char *text = general_help;
+    if (strcmp(command, "replay") == 0) {
+        text = replay_help;
+        if (!help)
+            return replay(count - 2, arguments + 2);
+    } else if (strcmp(command, "info") == 0) {
+        text = info_help;
+        if (!help)
+            return with_backend(ferry_info, count - 2, arguments + 2);
+    } else if (strcmp(command, "selftest") == 0) {
+        text = selftest_help;
+        if (!help)
+            return with_backend(ferry_selftest, count - 2, arguments + 2);
+    } else if (!help && strcmp(command, "help") != 0) {
+        ferry_complain("there is no command '%s'; try `ferry --help`", command);
+        return FERRY_EXIT_USAGE;
+    }
+    fputs(text, stdout);
+    return FERRY_EXIT_OK;
+}
+
+int main(int count, char **arguments)
+{
+    int status = run(count, arguments);
+    // A full disk or a closed pipe must not look like success.
+    if ((fflush(stdout) != 0 || ferror(stdout)) && status == FERRY_EXIT_OK) {
+        ferry_complain("cannot write to the standard output");
+        status = FERRY_EXIT_LIBRARY;
+    }
+    return status;
+}

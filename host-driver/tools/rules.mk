@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: Apache-2.0
+# The tool `ferry`, and the demo.
+
+TOOL_SOURCES := $(wildcard host-driver/tools/*.c)
+TOOL_OBJECTS := $(TOOL_SOURCES:%.c=$(BUILD)/obj/%.o)
+
+# The C++ driver links, because the simulation is C++.
+$(BUILD)/ferry: $(TOOL_OBJECTS) $(BUILD)/libferry.a
+	$(CXX) $^ $(SIM_LIBS) $(LDLIBS) -o $@
+
+# 60 frames of a game whose frame needs 5.5 MB, in 5 MiB: paging goes on in every frame.
+DEMO_TRACE := tests/data/neverball.memtrace.gz
+DEMO_OPTIONS := --vram 5M --frames 60
+
+.PHONY: demo
+demo: setup $(BUILD)/ferry
+	@mkdir -p $(BUILD)/demo
+	@$(BUILD)/ferry replay $(DEMO_TRACE) $(DEMO_OPTIONS) --backend sim --json $(BUILD)/demo/replay.json \
+	    --timeline $(BUILD)/demo/timeline.json --svg $(BUILD)/demo/video-memory.svg

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+// A first look at a machine: does every part of the path do its work? Video memory is made small, so that the checks
+// page.
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ferry/ferry.h"
+#include "tools/commands.h"
+#include "tools/content.h"
+#include "tools/tool.h"
+
+#define VIDEO_BYTES (512 * FERRY_KIB)
+#define COUNT       8u
+#define BYTES       (96 * 1024u + 40) // Eight of them are more than VIDEO_BYTES; the end is inside a page.
+
+struct state {
+    struct ferry_adapter *adapter;
+    struct ferry_device *device;
+    struct ferry_queue *queue;
+    struct ferry_allocation *allocations[COUNT];
+    struct ferry_statistics before;
+    unsigned passed, failed;
+};
+
+static bool check(struct state *state, bool good, const char *format, ...) __attribute__((format(printf, 3, 4)));
+static bool check(struct state *state, bool good, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    printf("%s  ", good ? "ok  " : "FAIL");
+    vprintf(format, arguments);
+    printf("\n");
+    fflush(stdout);
+    va_end(arguments);
+    *(good ? &state->passed : &state->failed) += 1;
+    return good;
+}
+
+static bool call(struct state *state, int error, const char *what)
+{
+    if (error < 0)
+        check(state, false, "%s: %s: %s", what, ferry_error_name(error), ferry_error_text(error));
+    return error >= 0;
+}
+
+static bool compare(struct state *state, unsigned number, uint64_t offset, uint64_t bytes, enum ferry_content_kind kind,
+                    uint64_t key, uint64_t key_offset, struct ferry_mismatch *mismatch)
+{
+    void *address;
+    if (!call(state, ferry_lock(state->allocations[number], FERRY_LOCK_READ_ONLY, &address), "lock"))
+        return false;
+    ferry_content_compare(kind, key, key_offset, (const uint8_t *)address + offset, (size_t)bytes, mismatch);
+    return call(state, ferry_unlock(state->allocations[number]), "unlock");
+}
+
+// One job that names two allocations at most.
+static bool run_job(struct state *state, unsigned first, unsigned second, bool copy)
+{
+    struct ferry_allocation *named[2] = {state->allocations[first], state->allocations[second]};
+    struct ferry_residency residency = {
+        .size = sizeof residency, .allocations = named, .count = first == second ? 1 : 2};
+    uint64_t fence;
+    if (!call(state, ferry_make_resident_trim(state->device, &residency), "make resident"))
+        return false;
+    bool good =
+        copy ? call(state, ferry_queue_copy(state->queue, named[0], 13, named[1], 3, BYTES - 29), "copy")
+             : call(state, ferry_queue_fill(state->queue, named[0], 5, BYTES - 11, 0x0123456789abcdef, 8), "fill");
+    good = good && call(state, ferry_queue_submit(state->queue, &fence), "submit") &&
+           call(state, ferry_queue_wait(state->queue, fence), "wait");
+    return call(state, ferry_evict(state->device, &residency), "evict") && good;
+}
+
+static void check_open(struct state *state, const char *backend)
+{
+    struct ferry_adapter_options options = {
+        .size = sizeof options, .backend = backend, .video_memory_bytes = VIDEO_BYTES};
+    struct ferry_adapter_info info = {.size = sizeof info};
+    int error = ferry_adapter_open(&options, &state->adapter);
+    if (error < 0)
+        state->adapter = NULL;
+    if (!call(state, error, "open the adapter") || !call(state, ferry_adapter_query(state->adapter, &info), "query") ||
+        !call(state, ferry_device_create(state->adapter, &state->device), "create a device") ||
+        !call(state, ferry_queue_create(state->device, &state->queue), "create a queue"))
+        return;
+    state->before.size = sizeof state->before;
+    ferry_adapter_statistics(state->adapter, &state->before);
+    check(state, info.video_memory_bytes == VIDEO_BYTES && info.contract_version != 0,
+          "back end %s answers: contract %u.%u, firmware 0x%x runs", info.backend, info.contract_version >> 16,
+          info.contract_version & 0xffff, info.firmware_version);
+}
+
+static void check_initial_content(struct state *state)
+{
+    struct ferry_mismatch mismatch = {0};
+    bool good = true;
+    for (unsigned i = 0; i < COUNT && good; i++) {
+        struct ferry_allocation_options options = {
+            .size = sizeof options, .bytes = BYTES, .flags = FERRY_FLAG_CPU_VISIBLE, .fill_pattern = 0xa5000000 + i};
+        good = call(state, ferry_allocation_create(state->device, &options, &state->allocations[i]), "create") &&
+               compare(state, i, 0, BYTES, FERRY_CONTENT_PATTERN, options.fill_pattern * 0x100000001u, 0, &mismatch);
+    }
+    check(state, good && mismatch.bad == 0, "%u new allocations hold their fill pattern", COUNT);
+}
+
+static void check_content_survives(struct state *state)
+{
+    struct ferry_mismatch mismatch = {0};
+    bool good = true;
+    for (unsigned i = 0; i < COUNT && good; i++) {
+        void *address;
+        good = call(state, ferry_lock(state->allocations[i], 0, &address), "lock");
+        if (good) {
+            ferry_content_generate(FERRY_CONTENT_WRITTEN, i + 1, 0, address, BYTES);
+            good = call(state, ferry_unlock(state->allocations[i]), "unlock");
+        }
+    }
+    struct ferry_statistics after = {.size = sizeof after};
+    for (unsigned round = 0; round < 2 && good; round++) {
+        for (unsigned i = 0; i < COUNT && good; i++) {
+            struct ferry_residency residency = {
+                .size = sizeof residency, .allocations = &state->allocations[i], .count = 1};
+            good =
+                call(state, ferry_make_resident_trim(state->device, &residency), "make resident") &&
+                call(state, ferry_device_wait_paging(state->device, residency.paging_fence_value), "wait for paging") &&
+                call(state, ferry_evict(state->device, &residency), "evict");
+        }
+    }
+    for (unsigned i = 0; i < COUNT && good; i++)
+        good = compare(state, i, 0, BYTES, FERRY_CONTENT_WRITTEN, i + 1, 0, &mismatch);
+    good = good && call(state, ferry_adapter_statistics(state->adapter, &after), "statistics");
+    check(state, good && mismatch.bad == 0 && after.evictions > state->before.evictions,
+          "%u KiB paged through %u KiB of video memory keep every byte (%" PRIu64 " evictions, %" PRIu64 " bytes in)",
+          COUNT * BYTES / 1024, (unsigned)(VIDEO_BYTES / 1024), after.evictions - state->before.evictions,
+          after.bytes_in - state->before.bytes_in);
+}
+
+static void check_copy_and_fill(struct state *state)
+{
+    struct ferry_mismatch mismatch = {0};
+    bool good = run_job(state, 0, 1, true) &&
+                compare(state, 0, 13, BYTES - 29, FERRY_CONTENT_WRITTEN, 2, 3, &mismatch) &&
+                compare(state, 0, 0, 13, FERRY_CONTENT_WRITTEN, 1, 0, &mismatch) &&
+                compare(state, 0, BYTES - 16, 16, FERRY_CONTENT_WRITTEN, 1, BYTES - 16, &mismatch);
+    check(state, good && mismatch.bad == 0, "an unaligned GPU copy of %u bytes is right, and so are its neighbours",
+          BYTES - 29);
+    memset(&mismatch, 0, sizeof mismatch);
+    good = run_job(state, 2, 2, false) &&
+           compare(state, 2, 5, BYTES - 11, FERRY_CONTENT_PATTERN, 0x0123456789abcdef, 0, &mismatch) &&
+           compare(state, 2, 0, 5, FERRY_CONTENT_WRITTEN, 3, 0, &mismatch) &&
+           compare(state, 2, BYTES - 6, 6, FERRY_CONTENT_WRITTEN, 3, BYTES - 6, &mismatch);
+    check(state, good && mismatch.bad == 0,
+          "an unaligned GPU fill with an 8-byte pattern is right, and so are its neighbours");
+}
+
+static void check_refusals(struct state *state)
+{
+    struct ferry_allocation_options nothing = {.size = sizeof nothing, .bytes = 0, .flags = FERRY_FLAG_CPU_VISIBLE};
+    struct ferry_residency residency = {
+        .size = sizeof residency, .allocations = state->allocations, .count = COUNT, .cant_trim_further = true};
+    struct ferry_allocation *none = NULL;
+    int size = ferry_allocation_create(state->device, &nothing, &none);
+    int range = ferry_queue_fill(state->queue, state->allocations[0], BYTES + 4096, 4096, 0, 1);
+    int room = ferry_make_resident(state->device, &residency);
+    check(state, size == FERRY_ERROR_ARGUMENT && range == FERRY_ERROR_RANGE && room == FERRY_ERROR_NO_VIDEO_MEMORY,
+          "what cannot be is refused by name: size 0 %s, a range too far %s, too much at once %s",
+          ferry_error_name(size), ferry_error_name(range), ferry_error_name(room));
+}
+
+static void check_reset(struct state *state)
+{
+    struct ferry_mismatch mismatch = {0};
+    bool good = call(state, ferry_adapter_reset_engine(state->adapter), "reset the engine") &&
+                run_job(state, 3, 4, true) &&
+                compare(state, 3, 13, BYTES - 29, FERRY_CONTENT_WRITTEN, 5, 3, &mismatch) &&
+                compare(state, 7, 0, BYTES, FERRY_CONTENT_WRITTEN, 8, 0, &mismatch);
+    check(state, good && mismatch.bad == 0, "after an engine reset the next job runs and nothing is lost");
+}
+
+static void check_clean(struct state *state)
+{
+    struct ferry_statistics after = {.size = sizeof after};
+    if (!call(state, ferry_adapter_statistics(state->adapter, &after), "statistics"))
+        return;
+    check(state, after.faults == state->before.faults && after.unmapped_accesses == 0 && after.dummy_page_writes == 0,
+          "%" PRIu64 " faults, %" PRIu64 " accesses to unmapped memory, %" PRIu64 " writes to the dummy page",
+          after.faults - state->before.faults, after.unmapped_accesses, after.dummy_page_writes);
+}
+
+int ferry_selftest(const char *backend)
+{
+    struct state state = {0};
+    static void (*const checks[])(struct state *) = {
+        check_initial_content, check_content_survives, check_copy_and_fill, check_refusals, check_reset, check_clean};
+    check_open(&state, backend);
+    for (size_t i = 0; i < sizeof checks / sizeof *checks && state.queue && !state.failed; i++)
+        checks[i](&state);
+    ferry_adapter_close(state.adapter);
+    printf("%u passed, %u failed\n", state.passed, state.failed);
+    return state.failed ? FERRY_EXIT_WRONG : FERRY_EXIT_OK;
+}

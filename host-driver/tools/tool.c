@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/tool.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+void (*ferry_before_complaint)(void);
+
+void ferry_complain(const char *format, ...)
+{
+    va_list arguments;
+    if (ferry_before_complaint) {
+        void (*hook)(void) = ferry_before_complaint;
+        ferry_before_complaint = NULL;
+        hook();
+    }
+    fflush(stdout);
+    fputs("ferry: ", stderr);
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fputc('\n', stderr);
+}
+
+const char *ferry_size_text(uint64_t bytes, char text[FERRY_SIZE_TEXT])
+{
+    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    if (bytes < FERRY_KIB) {
+        snprintf(text, FERRY_SIZE_TEXT, "%u B", (unsigned)bytes);
+        return text;
+    }
+    double value = (double)bytes / 1024;
+    size_t unit = 0;
+    while (value >= 1023.95 && unit + 1 < sizeof units / sizeof *units) {
+        value /= 1024;
+        unit++;
+    }
+    snprintf(text, FERRY_SIZE_TEXT, "%.1f %s", value, units[unit]);
+    return text;
+}
+
+const char *ferry_count_text(uint64_t count, char text[28])
+{
+    char digits[24];
+    int length = snprintf(digits, sizeof digits, "%llu", (unsigned long long)count);
+    int out = 0;
+    for (int i = 0; i < length; i++) {
+        if (i > 0 && (length - i) % 3 == 0)
+            text[out++] = ',';
+        text[out++] = digits[i];
+    }
+    text[out] = 0;
+    return text;
+}
+
+static int parse(const char *text, uint64_t *number, const char **end)
+{
+    uint64_t value = 0;
+    const char *at = text;
+    for (; *at >= '0' && *at <= '9'; at++) {
+        unsigned digit = (unsigned)(*at - '0');
+        if (value > (UINT64_MAX - digit) / 10)
+            return -1;
+        value = value * 10 + digit;
+    }
+    if (at == text)
+        return -1;
+    *number = value;
+    *end = at;
+    return 0;
+}
+
+int ferry_parse_number(const char *text, uint64_t *number)
+{
+    const char *end;
+    return parse(text, number, &end) == 0 && *end == 0 ? 0 : -1;
+}
+
+int ferry_parse_size(const char *text, uint64_t *bytes)
+{
+    const char *end;
+    uint64_t value;
+    unsigned shift = 0;
+    if (parse(text, &value, &end) != 0)
+        return -1;
+    switch (*end) {
+    case 'k':
+    case 'K': shift = 10; break;
+    case 'm':
+    case 'M': shift = 20; break;
+    case 'g':
+    case 'G': shift = 30; break;
+    default: break;
+    }
+    if (shift != 0) {
+        end++;
+        if (strcmp(end, "iB") == 0)
+            end += 2;
+    }
+    if (*end != 0 || value > UINT64_MAX >> shift)
+        return -1;
+    *bytes = value << shift;
+    return 0;
+}
+
+double ferry_seconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
+}
+
+int ferry_reserve(void *array, size_t *capacity, size_t need, size_t item_bytes)
+{
+    if (need <= *capacity)
+        return 0;
+    size_t grown = *capacity ? *capacity : 16;
+    while (grown < need) {
+        if (grown > SIZE_MAX / 2 / item_bytes)
+            return -1;
+        grown *= 2;
+    }
+    void *old, *moved;
+    memcpy(&old, array, sizeof old);
+    moved = realloc(old, grown * item_bytes);
+    if (!moved)
+        return -1;
+    memcpy(array, &moved, sizeof moved);
+    *capacity = grown;
+    return 0;
+}

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/vram_svg.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/tool.h"
+
+#define WIDTH          1280.0
+#define LEFT           92.0
+#define RIGHT          28.0
+#define TOP            84.0
+#define PLOT_WIDTH     (WIDTH - LEFT - RIGHT)
+#define PLOT_HEIGHT    440.0
+#define BARS_TOP       (TOP + PLOT_HEIGHT + 84)
+#define BARS_HEIGHT    84.0
+#define LEGEND_TOP     (BARS_TOP + BARS_HEIGHT + 56)
+#define LEGEND_ROWS    6
+#define LEGEND_COLUMNS 2
+#define HEIGHT         (LEGEND_TOP + LEGEND_ROWS * 20 + 46)
+#define JOIN_PIXELS    0.25 // A gap that nobody can see.
+#define MOST_BARS      400u
+
+struct drawing {
+    FILE *file;
+    const struct ferry_vram_map *map;
+    const struct ferry_trace *trace;
+    double frames;
+    struct ferry_stay *stays; // Sorted by object, then begin; joined.
+    size_t count, joined, left_out;
+};
+
+static double x_of(const struct drawing *drawing, double frame)
+{
+    return LEFT + frame / drawing->frames * PLOT_WIDTH;
+}
+
+static double y_of(const struct drawing *drawing, uint64_t offset)
+{
+    return TOP + PLOT_HEIGHT - (double)offset / (double)drawing->map->video_bytes * PLOT_HEIGHT;
+}
+
+static int by_object_then_begin(const void *left, const void *right)
+{
+    const struct ferry_stay *a = left, *b = right;
+    if (a->object != b->object)
+        return a->object < b->object ? -1 : 1;
+    return a->begin < b->begin ? -1 : a->begin > b->begin;
+}
+
+static void print_text(FILE *file, const char *text)
+{
+    for (; *text; text++) {
+        switch (*text) {
+        case '<': fputs("&lt;", file); break;
+        case '>': fputs("&gt;", file); break;
+        case '&': fputs("&amp;", file); break;
+        case '"': fputs("&quot;", file); break;
+        default: fputc((unsigned char)*text < 0x20 || (unsigned char)*text >= 0x7f ? '?' : *text, file); break;
+        }
+    }
+}
+
+// ---- Which rectangles ---------------------------------------------------------------------------------------------
+
+static int choose_rectangles(struct drawing *drawing)
+{
+    const struct ferry_vram_map *map = drawing->map;
+    drawing->stays = malloc((map->stay_count + 1) * sizeof *drawing->stays);
+    if (!drawing->stays)
+        return -1;
+    if (map->stay_count > 0)
+        memcpy(drawing->stays, map->stays, map->stay_count * sizeof *drawing->stays);
+    qsort(drawing->stays, map->stay_count, sizeof *drawing->stays, by_object_then_begin);
+    double gap = JOIN_PIXELS / PLOT_WIDTH * drawing->frames;
+    for (size_t i = 0; i < map->stay_count; i++) {
+        struct ferry_stay *last = drawing->count ? &drawing->stays[drawing->count - 1] : NULL;
+        const struct ferry_stay stay = drawing->stays[i];
+        if (last && last->object == stay.object && last->offset == stay.offset && stay.begin - last->end < gap &&
+            map->stay_count > FERRY_MOST_RECTANGLES) {
+            last->end = stay.end;
+            drawing->joined++;
+        } else {
+            drawing->stays[drawing->count++] = stay;
+        }
+    }
+    if (drawing->count > FERRY_MOST_RECTANGLES) {
+        qsort(drawing->stays, drawing->count, sizeof *drawing->stays, ferry_stay_by_area);
+        drawing->left_out = drawing->count - FERRY_MOST_RECTANGLES;
+        drawing->count = FERRY_MOST_RECTANGLES;
+        qsort(drawing->stays, drawing->count, sizeof *drawing->stays, by_object_then_begin);
+    }
+    return 0;
+}
+
+// ---- Parts of the picture -----------------------------------------------------------------------------------------
+
+static double nice_step(double range, double most)
+{
+    double step = pow(10, floor(log10(range / most)));
+    while (range / step > most) {
+        if (range / (step * 2) <= most)
+            return step * 2;
+        if (range / (step * 5) <= most)
+            return step * 5;
+        step *= 10;
+    }
+    return step;
+}
+
+static void write_head(struct drawing *drawing, const char *trace_name, const char *backend)
+{
+    const struct ferry_vram_map *map = drawing->map;
+    FILE *file = drawing->file;
+    char size[FERRY_SIZE_TEXT], count[28];
+    uint64_t came = 0;
+    for (size_t i = 0; i < map->frame_count; i++)
+        came += map->frames[i].placed_bytes;
+    fprintf(file,
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" font-family=\"Helvetica, Arial, "
+            "'DejaVu Sans', sans-serif\" font-size=\"13\" fill=\"#24292f\">\n<title>Video memory of ",
+            WIDTH, HEIGHT);
+    print_text(file, trace_name);
+    fputs("</title>\n<!-- SPDX-License-Identifier: Apache-2.0 -->\n"
+          "<rect width=\"100%\" height=\"100%\" rx=\"10\" fill=\"#ffffff\"/>\n"
+          "<text x=\"28\" y=\"38\" font-size=\"22\" font-weight=\"bold\">Which allocation was where in video "
+          "memory</text>\n"
+          "<text x=\"28\" y=\"62\" fill=\"#57606a\">",
+          file);
+    print_text(file, trace_name);
+    fprintf(file, " on ");
+    print_text(file, backend);
+    fprintf(file, ": %s of video memory, %zu frames, ", ferry_size_text(map->video_bytes, size), map->frame_count);
+    fprintf(file, "%s stays of allocations, ", ferry_count_text(map->stay_count + map->stays_lost, count));
+    fprintf(file, "%s placed in all. One colour an allocation; hover for its name.</text>\n",
+            ferry_size_text(came, size));
+}
+
+static void write_axes(struct drawing *drawing)
+{
+    FILE *file = drawing->file;
+    uint64_t bytes = drawing->map->video_bytes;
+    char size[FERRY_SIZE_TEXT];
+    fprintf(file, "<rect x=\"%.0f\" y=\"%.0f\" width=\"%.0f\" height=\"%.0f\" fill=\"#eaeef2\"/>\n", LEFT, TOP,
+            PLOT_WIDTH, PLOT_HEIGHT);
+    uint64_t step = 4096;
+    while (bytes / step > 8)
+        step *= 2;
+    fputs("<g fill=\"#57606a\" text-anchor=\"end\">\n", file);
+    for (uint64_t at = 0; at <= bytes; at += step)
+        fprintf(file, "<text x=\"%.0f\" y=\"%.1f\">%s</text>\n", LEFT - 8, y_of(drawing, at) + 4.5,
+                ferry_size_text(at, size));
+    fputs("</g>\n", file);
+    fprintf(file,
+            "<text transform=\"translate(20 %.0f) rotate(-90)\" text-anchor=\"middle\">offset in video memory</text>\n",
+            TOP + PLOT_HEIGHT / 2);
+    double frame_step = nice_step(drawing->frames, 16);
+    if (frame_step < 1)
+        frame_step = 1;
+    fputs("<g fill=\"#57606a\" text-anchor=\"middle\">\n", file);
+    for (double at = 0; at <= drawing->frames + 1e-9; at += frame_step)
+        fprintf(file, "<path d=\"M%.1f %.0fv6\" stroke=\"#57606a\"/><text x=\"%.1f\" y=\"%.0f\">%.0f</text>\n",
+                x_of(drawing, at), TOP + PLOT_HEIGHT, x_of(drawing, at), TOP + PLOT_HEIGHT + 21, at);
+    fprintf(file, "</g>\n<text x=\"%.0f\" y=\"%.0f\" text-anchor=\"middle\">frame of the program</text>\n",
+            LEFT + PLOT_WIDTH / 2, TOP + PLOT_HEIGHT + 40);
+}
+
+static void write_object(struct drawing *drawing, size_t first, size_t end)
+{
+    FILE *file = drawing->file;
+    const struct ferry_stay *stays = drawing->stays;
+    uint32_t object = stays[first].object;
+    struct ferry_colour colour = ferry_object_colour(drawing->map, object);
+    char text[96], size[FERRY_SIZE_TEXT];
+    double pixels = 0;
+    for (size_t i = first; i < end; i++)
+        pixels += (double)(stays[i].end - stays[i].begin) / drawing->frames * PLOT_WIDTH;
+    // Edges help where rectangles are wide; on narrow ones they would hide the colour.
+    double height = (double)stays[first].bytes / (double)drawing->map->video_bytes * PLOT_HEIGHT;
+    const char *edge = pixels / (double)(end - first) > 6 && height > 3 ? " stroke=\"#fff\" stroke-width=\".6\"" : "";
+    fprintf(file, "<g fill=\"#%02x%02x%02x\"%s><title>allocation %" PRIu64 ", ", colour.red, colour.green, colour.blue,
+            edge, drawing->trace->objects[object].id);
+    print_text(file, ferry_trace_object_text(drawing->trace, object, text));
+    fprintf(file, ", %s (%" PRIu64 " bytes): %zu stays</title>",
+            ferry_size_text(drawing->trace->objects[object].bytes, size), drawing->trace->objects[object].bytes,
+            end - first);
+    for (size_t i = first; i < end; i++) {
+        double x = x_of(drawing, stays[i].begin), width = x_of(drawing, stays[i].end) - x;
+        double y = y_of(drawing, stays[i].offset + stays[i].bytes), deep = y_of(drawing, stays[i].offset) - y;
+        fprintf(file, "\n<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>", x, y, width < 0.3 ? 0.3 : width,
+                deep < 0.3 ? 0.3 : deep);
+    }
+    fputs("</g>\n", file);
+}
+
+// The id inside the rectangles that have room for it, so that the largest need no hovering.
+static void write_labels(struct drawing *drawing)
+{
+    FILE *file = drawing->file;
+    unsigned labels = 0;
+    fputs("<g font-size=\"9\" fill=\"#000\" fill-opacity=\".62\" text-anchor=\"middle\" pointer-events=\"none\">\n",
+          file);
+    for (size_t i = 0; i < drawing->count && labels < 600; i++) {
+        const struct ferry_stay *stay = &drawing->stays[i];
+        double x = x_of(drawing, stay->begin), width = x_of(drawing, stay->end) - x;
+        double y = y_of(drawing, stay->offset + stay->bytes), deep = y_of(drawing, stay->offset) - y;
+        uint64_t id = drawing->trace->objects[stay->object].id;
+        if (deep < 12 || width < 1 + 5.5 * floor(log10((double)id + 1) + 1))
+            continue;
+        fprintf(file, "<text x=\"%.1f\" y=\"%.1f\">%" PRIu64 "</text>\n", x + width / 2, y + deep / 2 + 3.6, id);
+        labels++;
+    }
+    fputs("</g>\n", file);
+}
+
+// What each frame brought in; many frames share a bar that shows their mean.
+static void write_bars(struct drawing *drawing)
+{
+    FILE *file = drawing->file;
+    const struct ferry_vram_map *map = drawing->map;
+    size_t group = map->frame_count / MOST_BARS + 1;
+    double most = 1;
+    char size[FERRY_SIZE_TEXT];
+    for (int pass = 0; pass < 2; pass++) {
+        for (size_t first = 0; first < map->frame_count; first += group) {
+            size_t end = first + group < map->frame_count ? first + group : map->frame_count;
+            double bytes = 0;
+            for (size_t i = first; i < end; i++)
+                bytes += (double)map->frames[i].placed_bytes;
+            bytes /= (double)(end - first);
+            if (pass == 0) {
+                most = bytes > most ? bytes : most;
+                continue;
+            }
+            double x = x_of(drawing, (double)first), width = x_of(drawing, (double)end) - x;
+            double deep = bytes / most * BARS_HEIGHT;
+            fprintf(file,
+                    "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"><title>frame %zu: %s</title></rect>\n",
+                    x + width * 0.08, BARS_TOP + BARS_HEIGHT - deep, width * 0.84, deep, first + 1,
+                    ferry_size_text((uint64_t)bytes, size));
+        }
+        if (pass == 0)
+            fprintf(file,
+                    "<text x=\"%.0f\" y=\"%.0f\" font-weight=\"bold\">Brought into video memory in each frame</text>\n"
+                    "<g fill=\"#57606a\" text-anchor=\"end\"><text x=\"%.0f\" y=\"%.0f\">%s</text><text x=\"%.0f\" "
+                    "y=\"%.0f\">0 B"
+                    "</text></g>\n<path d=\"M%.0f %.1fh%.0f\" stroke=\"#8c959f\"/>\n<g fill=\"#6e7781\">\n",
+                    LEFT, BARS_TOP - 10, LEFT - 8, BARS_TOP + 10, ferry_size_text(most > 1 ? (uint64_t)most : 0, size),
+                    LEFT - 8, BARS_TOP + BARS_HEIGHT + 4, LEFT, BARS_TOP + BARS_HEIGHT + 0.5, PLOT_WIDTH);
+    }
+    fputs("</g>\n", file);
+}
+
+static int write_legend(struct drawing *drawing)
+{
+    FILE *file = drawing->file;
+    const struct ferry_vram_map *map = drawing->map;
+    struct ferry_stay *sums = calloc(map->object_count + 1, sizeof *sums);
+    if (!sums)
+        return -1;
+    // Largest by bytes times frames; end - begin adds up the frames.
+    for (size_t i = 0; i < map->stay_count; i++) {
+        struct ferry_stay *sum = &sums[map->stays[i].object];
+        sum->object = map->stays[i].object;
+        sum->bytes = map->stays[i].bytes;
+        sum->end += map->stays[i].end - map->stays[i].begin;
+        sum->offset++;
+    }
+    qsort(sums, map->object_count, sizeof *sums, ferry_stay_by_area);
+    fprintf(file, "<text x=\"%.0f\" y=\"%.0f\" font-weight=\"bold\">The allocations that took most of it</text>\n",
+            LEFT, LEGEND_TOP - 14);
+    for (int i = 0; i < LEGEND_ROWS * LEGEND_COLUMNS && (size_t)i < map->object_count && sums[i].end > 0; i++) {
+        struct ferry_colour colour = ferry_object_colour(map, sums[i].object);
+        double x = LEFT + (double)(i / LEGEND_ROWS) * (PLOT_WIDTH / LEGEND_COLUMNS);
+        double y = LEGEND_TOP + i % LEGEND_ROWS * 20;
+        char text[96], size[FERRY_SIZE_TEXT];
+        fprintf(file,
+                "<rect x=\"%.1f\" y=\"%.1f\" width=\"13\" height=\"13\" rx=\"2\" fill=\"#%02x%02x%02x\"/><text "
+                "x=\"%.1f\" y=\"%.1f\">%" PRIu64 ": ",
+                x, y, colour.red, colour.green, colour.blue, x + 20, y + 11.5,
+                drawing->trace->objects[sums[i].object].id);
+        print_text(file, ferry_trace_object_text(drawing->trace, sums[i].object, text));
+        fprintf(file, ", %s, %" PRIu64 " %s</text>\n",
+                ferry_size_text(drawing->trace->objects[sums[i].object].bytes, size), sums[i].offset,
+                sums[i].offset == 1 ? "stay" : "stays");
+    }
+    free(sums);
+    return 0;
+}
+
+static void write_foot(struct drawing *drawing)
+{
+    FILE *file = drawing->file;
+    double y = LEGEND_TOP + LEGEND_ROWS * 20 + 22;
+    fprintf(
+        file,
+        "<rect x=\"%.1f\" y=\"%.1f\" width=\"13\" height=\"13\" rx=\"2\" fill=\"#eaeef2\"/><text x=\"%.1f\" y=\"%.1f\" "
+        "fill=\"#57606a\">free video memory.",
+        LEFT, y - 11, LEFT + 20, y);
+    if (drawing->joined || drawing->left_out || drawing->map->stays_lost)
+        fprintf(file,
+                " To keep the file small, %zu stays are joined with the next one in the same place, and the %" PRIu64
+                " smallest ones are left out.",
+                drawing->joined, drawing->left_out + drawing->map->stays_lost);
+    else
+        fputs(" Every stay is drawn.", file);
+    fputs("</text>\n</svg>\n", file);
+}
+
+int ferry_vram_svg_write(const char *path, const struct ferry_vram_map *map, const struct ferry_trace *trace,
+                         const char *trace_name, const char *backend)
+{
+    struct drawing drawing = {.map = map, .trace = trace, .frames = map->now > 0 ? map->now : 1};
+    if (choose_rectangles(&drawing) != 0) {
+        errno = ENOMEM;
+        return -1;
+    }
+    drawing.file = fopen(path, "w");
+    if (!drawing.file) {
+        int why = errno;
+        free(drawing.stays);
+        errno = why;
+        return -1;
+    }
+    write_head(&drawing, trace_name, backend);
+    write_axes(&drawing);
+    for (size_t first = 0; first < drawing.count;) {
+        size_t end = first;
+        while (end < drawing.count && drawing.stays[end].object == drawing.stays[first].object)
+            end++;
+        write_object(&drawing, first, end);
+        first = end;
+    }
+    write_labels(&drawing);
+    write_bars(&drawing);
+    bool bad = write_legend(&drawing) != 0;
+    write_foot(&drawing);
+    free(drawing.stays);
+    bad |= ferror(drawing.file) != 0;
+    int why = errno;
+    if (fclose(drawing.file) != 0) {
+        bad = true;
+        why = errno;
+    }
+    errno = why;
+    return bad ? -1 : 0;
+}

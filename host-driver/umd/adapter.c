@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+// An adapter: back end, device, miniport and manager brought together.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "umd/internal.h"
+
+static void on_interrupt(void *context, uint32_t causes)
+{
+    struct umd_adapter *adapter = context;
+
+    (void)causes;
+    ferry_kmd_miniport()->DxgkDdiInterruptRoutine(adapter->kmd, 0);
+}
+
+// The manager's wait hook. A record may be seen before its interrupt message, so the miniport is asked in any case.
+static int wait_for_progress(void *context)
+{
+    struct umd_adapter *adapter = context;
+    int error = ferry_gpu_wait(adapter->gpu, 0);
+
+    ferry_kmd_miniport()->DxgkDdiInterruptRoutine(adapter->kmd, 0);
+    return error == FERRY_OK ? FERRY_OK : FERRY_ERROR_TIMEOUT;
+}
+
+static void shut(struct umd_adapter *adapter)
+{
+    ferry_vidmm_stop(adapter->vidmm);
+    if (adapter->gpu)
+        ferry_gpu_set_interrupt(adapter->gpu, NULL, NULL);
+    if (adapter->kmd)
+        ferry_kmd_miniport()->DxgkDdiRemoveDevice(adapter->kmd);
+    ferry_host_pages_destroy(adapter->pages);
+    ferry_gpu_close(adapter->gpu);
+    pthread_mutex_destroy(&adapter->lock);
+    free(adapter);
+}
+
+static int start_gpu(struct umd_adapter *adapter, const struct ferry_adapter_options *options)
+{
+    struct ferry_link_config config = {
+        .size = sizeof config,
+        .read_latency_cycles = options->read_latency_cycles,
+        .link_latency_cycles = options->link_latency_cycles,
+        .random_stall_percent = options->random_stall_percent,
+        .seed = options->seed,
+        .wave_file = options->wave_file,
+    };
+    struct ferry_gpu_options gpu_options = {.size = sizeof gpu_options, .firmware_file = options->firmware_file};
+    struct ferry_link *link;
+    int error = ferry_link_open(options->backend, &config, &link);
+
+    if (error != FERRY_OK)
+        return error;
+    error = ferry_gpu_open(link, &gpu_options, &adapter->gpu);
+    if (error != FERRY_OK)
+        link->operations->close(link);
+    return error;
+}
+
+static int start_manager(struct umd_adapter *adapter, const struct ferry_adapter_options *options)
+{
+    const DRIVER_INITIALIZATION_DATA *miniport = ferry_kmd_miniport();
+    int error = ferry_host_pages_create(adapter->gpu, &adapter->pages);
+
+    if (error != FERRY_OK)
+        return error;
+    if (miniport->DxgkDdiAddDevice(adapter->gpu, &adapter->kmd) != STATUS_SUCCESS)
+        return FERRY_ERROR_NO_HOST_MEMORY;
+    ferry_gpu_set_interrupt(adapter->gpu, on_interrupt, adapter);
+    struct ferry_vidmm_options vidmm = {
+        .size = sizeof vidmm,
+        .miniport = miniport,
+        .miniport_device_context = adapter->kmd,
+        .platform = {adapter, ferry_host_pages_source(adapter->pages), wait_for_progress},
+        .memory_limit_bytes = options->video_memory_bytes,
+        .aperture_limit_bytes = options->aperture_bytes,
+        .paging_buffer_bytes = options->paging_buffer_bytes,
+        .observer = umd_on_vidmm_event,
+        .observer_context = adapter,
+    };
+    return ferry_vidmm_start(&vidmm, &adapter->vidmm);
+}
+
+int ferry_adapter_open(const struct ferry_adapter_options *options, struct ferry_adapter **handle)
+{
+    if (!options || !handle || options->size != sizeof *options || options->video_memory_bytes % FERRY_PAGE_BYTES ||
+        options->aperture_bytes % FERRY_PAGE_BYTES || options->random_stall_percent > 90)
+        return FERRY_ERROR_ARGUMENT;
+    *handle = NULL;
+    struct umd_adapter *adapter = calloc(1, sizeof *adapter);
+    if (!adapter)
+        return FERRY_ERROR_NO_HOST_MEMORY;
+    pthread_mutex_init(&adapter->lock, NULL);
+    snprintf(adapter->backend, sizeof adapter->backend, "%s",
+             options->backend ? options->backend : ferry_link_backend_name(0));
+    int error = start_gpu(adapter, options);
+    if (error == FERRY_OK)
+        error = start_manager(adapter, options);
+    if (error == FERRY_OK) {
+        adapter->handle = umd_handle_make(UMD_ADAPTER, adapter);
+        error = adapter->handle ? FERRY_OK : FERRY_ERROR_NO_HOST_MEMORY;
+    }
+    if (error != FERRY_OK) {
+        shut(adapter);
+        return error;
+    }
+    *handle = adapter->handle;
+    return FERRY_OK;
+}
+
+void ferry_adapter_close(struct ferry_adapter *handle)
+{
+    struct umd_adapter *adapter = umd_object(UMD_ADAPTER, handle);
+
+    if (!adapter)
+        return;
+    pthread_mutex_lock(&adapter->lock);
+    umd_handle_end(handle);
+    while (adapter->devices) {
+        ferry_vidmm_destroy_device(adapter->vidmm, adapter->devices->vidmm);
+        umd_device_end(adapter->devices);
+    }
+    pthread_mutex_unlock(&adapter->lock);
+    shut(adapter);
+}
+
+int ferry_adapter_query(struct ferry_adapter *handle, struct ferry_adapter_info *info)
+{
+    struct umd_adapter *adapter = umd_object(UMD_ADAPTER, handle);
+    struct ferry_gpu_info gpu;
+    struct ferry_vidmm_segment_info segment;
+
+    if (!info || info->size != sizeof *info)
+        return FERRY_ERROR_ARGUMENT;
+    if (!adapter)
+        return FERRY_ERROR_HANDLE;
+    pthread_mutex_lock(&adapter->lock);
+    ferry_gpu_query(adapter->gpu, &gpu);
+    *info = (struct ferry_adapter_info){
+        .size = sizeof *info,
+        .contract_version = gpu.contract_version,
+        .firmware_version = gpu.firmware_version,
+        .rings = gpu.rings,
+        .tags = gpu.tags,
+        .command_slots = gpu.slots,
+        .command_slot_bytes = gpu.slot_bytes,
+        .local_bytes = gpu.local_bytes,
+    };
+    memcpy(info->backend, adapter->backend, sizeof info->backend);
+    for (unsigned i = 0; ferry_vidmm_segment(adapter->vidmm, i, &segment) == FERRY_OK; i++) {
+        if (segment.flags.Aperture)
+            info->aperture_bytes += segment.bytes;
+        else
+            info->video_memory_bytes += segment.bytes;
+    }
+    pthread_mutex_unlock(&adapter->lock);
+    return FERRY_OK;
+}
+
+int ferry_adapter_statistics(struct ferry_adapter *handle, struct ferry_statistics *out)
+{
+    struct umd_adapter *adapter = umd_object(UMD_ADAPTER, handle);
+    struct ferry_vidmm_statistics vidmm = {0};
+
+    if (!out || out->size != sizeof *out)
+        return FERRY_ERROR_ARGUMENT;
+    if (!adapter)
+        return FERRY_ERROR_HANDLE;
+    pthread_mutex_lock(&adapter->lock);
+    int error = ferry_gpu_counters(adapter->gpu, out);
+    if (error == FERRY_OK)
+        error = ferry_vidmm_statistics(adapter->vidmm, &vidmm);
+    if (error == FERRY_OK) {
+        memcpy(out->operations, vidmm.operations, sizeof out->operations);
+        out->bytes_in = vidmm.bytes_in;
+        out->bytes_out = vidmm.bytes_out;
+        out->bytes_discarded = vidmm.bytes_discarded;
+        out->bytes_filled = vidmm.bytes_filled;
+        out->evictions = vidmm.evictions;
+        out->paging_buffers = vidmm.paging_buffers;
+        out->busy_retries = vidmm.busy_answers;
+        out->resident_bytes = vidmm.resident_bytes;
+        out->budget_bytes = vidmm.budget_bytes;
+        out->dummy_page_writes = vidmm.dummy_page_writes;
+        out->faults = ferry_kmd_faults(adapter->kmd);
+    }
+    pthread_mutex_unlock(&adapter->lock);
+    return error;
+}
+
+int ferry_adapter_next_fault(struct ferry_adapter *handle, struct ferry_fault *fault, bool *found)
+{
+    struct umd_adapter *adapter = umd_object(UMD_ADAPTER, handle);
+
+    if (!fault || !found || fault->size != sizeof *fault)
+        return FERRY_ERROR_ARGUMENT;
+    if (!adapter)
+        return FERRY_ERROR_HANDLE;
+    pthread_mutex_lock(&adapter->lock);
+    *found = ferry_kmd_next_fault(adapter->kmd, fault);
+    fault->size = sizeof *fault;
+    pthread_mutex_unlock(&adapter->lock);
+    return FERRY_OK;
+}
+
+int ferry_adapter_set_budget(struct ferry_adapter *handle, uint64_t bytes)
+{
+    struct umd_adapter *adapter = umd_object(UMD_ADAPTER, handle);
+    uint64_t id;
+
+    if (!adapter)
+        return FERRY_ERROR_HANDLE;
+    umd_enter(adapter, "set budget", &id);
+    return umd_leave(adapter, "set budget", id, ferry_vidmm_set_budget(adapter->vidmm, bytes));
+}
+
+int ferry_adapter_reset_engine(struct ferry_adapter *handle)
+{
+    struct umd_adapter *adapter = umd_object(UMD_ADAPTER, handle);
+    uint64_t id;
+
+    if (!adapter)
+        return FERRY_ERROR_HANDLE;
+    umd_enter(adapter, "reset engine", &id);
+    return umd_leave(adapter, "reset engine", id, ferry_vidmm_reset_engine(adapter->vidmm));
+}

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0
+// Allocations and their CPU access.
+#include <stdlib.h>
+
+#include "umd/internal.h"
+
+int ferry_allocation_create(struct ferry_device *device_handle, const struct ferry_allocation_options *options,
+                            struct ferry_allocation **handle)
+{
+    struct umd_device *device = umd_object(UMD_DEVICE, device_handle);
+    uint64_t id;
+
+    if (!handle || !options || options->size != sizeof *options || !options->bytes ||
+        options->bytes > FERRY_VIDMM_MAX_ALLOCATION_BYTES || (options->alignment & (options->alignment - 1)))
+        return FERRY_ERROR_ARGUMENT;
+    *handle = NULL;
+    if (!device)
+        return FERRY_ERROR_HANDLE;
+    struct umd_allocation *allocation = calloc(1, sizeof *allocation);
+    if (!allocation)
+        return FERRY_ERROR_NO_HOST_MEMORY;
+    struct umd_adapter *adapter = device->adapter;
+    umd_enter(adapter, "create allocation", &id);
+    struct ferry_allocation_private wish = {
+        .Version = FERRY_ALLOCATION_PRIVATE_VERSION,
+        .Size = sizeof wish,
+        .Bytes = options->bytes,
+        .Flags = options->flags | (options->existing ? DXGK_ALLOC_FLAG_EXISTING_SYSMEM : 0),
+        .Flags2 = options->flags2,
+        .Alignment = options->alignment,
+        .Aperture = options->in_aperture,
+    };
+    struct ferry_vidmm_allocation_options vidmm = {
+        .size = sizeof vidmm,
+        .private_data = &wish,
+        .private_data_bytes = sizeof wish,
+        .primary = options->primary,
+        .existing = options->existing,
+        .existing_bytes = options->existing ? options->bytes : 0,
+        .fill_pattern = options->fill_pattern,
+    };
+    int error = ferry_vidmm_create_allocation(adapter->vidmm, device->vidmm, &vidmm, &allocation->vidmm, NULL);
+    if (error == FERRY_OK) {
+        allocation->handle = umd_handle_make(UMD_ALLOCATION, allocation);
+        if (!allocation->handle) {
+            ferry_vidmm_destroy_allocation(adapter->vidmm, allocation->vidmm);
+            error = FERRY_ERROR_NO_HOST_MEMORY;
+        }
+    }
+    if (error != FERRY_OK) {
+        free(allocation);
+        return umd_leave(adapter, "create allocation", id, error);
+    }
+    allocation->device = device;
+    allocation->bytes = options->bytes;
+    allocation->in_aperture = options->in_aperture;
+    allocation->next = device->allocations;
+    if (allocation->next)
+        allocation->next->previous = allocation;
+    device->allocations = allocation;
+    *handle = allocation->handle;
+    return umd_leave(adapter, "create allocation", id, FERRY_OK);
+}
+
+void umd_allocation_end(struct umd_allocation *allocation)
+{
+    if (allocation->count)
+        umd_unlist(allocation);
+    if (allocation->next)
+        allocation->next->previous = allocation->previous;
+    if (allocation->previous)
+        allocation->previous->next = allocation->next;
+    else
+        allocation->device->allocations = allocation->next;
+    umd_handle_end(allocation->handle);
+    free(allocation);
+}
+
+int ferry_allocation_destroy(struct ferry_allocation *handle)
+{
+    struct umd_allocation *allocation = umd_object(UMD_ALLOCATION, handle);
+    uint64_t id;
+
+    if (!allocation)
+        return FERRY_ERROR_HANDLE;
+    struct umd_adapter *adapter = allocation->device->adapter;
+    umd_enter(adapter, "destroy allocation", &id);
+    int error = ferry_vidmm_destroy_allocation(adapter->vidmm, allocation->vidmm);
+    if (error == FERRY_OK)
+        umd_allocation_end(allocation);
+    return umd_leave(adapter, "destroy allocation", id, error);
+}
+
+uint64_t ferry_allocation_id(const struct ferry_allocation *handle)
+{
+    const struct umd_allocation *allocation = umd_object(UMD_ALLOCATION, handle);
+
+    return allocation ? allocation->vidmm : 0;
+}
+
+int ferry_allocation_placement(struct ferry_allocation *handle, struct ferry_placement *placement)
+{
+    struct umd_allocation *allocation = umd_object(UMD_ALLOCATION, handle);
+    struct ferry_vidmm_placement vidmm;
+
+    if (!placement || placement->size != sizeof *placement)
+        return FERRY_ERROR_ARGUMENT;
+    if (!allocation)
+        return FERRY_ERROR_HANDLE;
+    struct umd_adapter *adapter = allocation->device->adapter;
+    pthread_mutex_lock(&adapter->lock);
+    int error = ferry_vidmm_placement(adapter->vidmm, allocation->vidmm, &vidmm);
+    if (error == FERRY_OK) {
+        *placement = (struct ferry_placement){
+            .size = sizeof *placement,
+            .resident = vidmm.segment != 0,
+            .segment = umd_segment_number(vidmm.segment),
+            .offset = vidmm.offset,
+            .dirty = vidmm.dirty,
+            .residency_count = vidmm.residency_count,
+        };
+    }
+    pthread_mutex_unlock(&adapter->lock);
+    return error;
+}
+
+int ferry_lock(struct ferry_allocation *handle, uint32_t flags, void **address)
+{
+    struct umd_allocation *allocation = umd_object(UMD_ALLOCATION, handle);
+    const uint32_t known = FERRY_LOCK_READ_ONLY | FERRY_LOCK_WRITE_ONLY | FERRY_LOCK_DO_NOT_WAIT | FERRY_LOCK_DISCARD;
+    const uint32_t both = FERRY_LOCK_READ_ONLY | FERRY_LOCK_WRITE_ONLY;
+    uint64_t id;
+
+    if (!address || (flags & ~known) || (flags & both) == both)
+        return FERRY_ERROR_ARGUMENT;
+    *address = NULL;
+    if (!allocation)
+        return FERRY_ERROR_HANDLE;
+    // The public flags have the values of the contract's.
+    _Static_assert(FERRY_LOCK_READ_ONLY == D3DDDI_LOCK_READ_ONLY && FERRY_LOCK_WRITE_ONLY == D3DDDI_LOCK_WRITE_ONLY &&
+                       FERRY_LOCK_DO_NOT_WAIT == D3DDDI_LOCK_DO_NOT_WAIT && FERRY_LOCK_DISCARD == D3DDDI_LOCK_DISCARD,
+                   "lock flags");
+    struct umd_adapter *adapter = allocation->device->adapter;
+    umd_enter(adapter, "lock", &id);
+    return umd_leave(adapter, "lock", id, ferry_vidmm_lock(adapter->vidmm, allocation->vidmm, flags, address));
+}
+
+int ferry_unlock(struct ferry_allocation *handle)
+{
+    struct umd_allocation *allocation = umd_object(UMD_ALLOCATION, handle);
+    uint64_t id;
+
+    if (!allocation)
+        return FERRY_ERROR_HANDLE;
+    struct umd_adapter *adapter = allocation->device->adapter;
+    umd_enter(adapter, "unlock", &id);
+    return umd_leave(adapter, "unlock", id, ferry_vidmm_unlock(adapter->vidmm, allocation->vidmm));
+}

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// Residency lists, and the trim loop of the user-mode driver (R226 to R229).
+#include <stdlib.h>
+
+#include "umd/internal.h"
+
+void umd_unlist(struct umd_allocation *allocation)
+{
+    struct umd_device *device = allocation->device;
+
+    if (allocation->newer)
+        allocation->newer->older = allocation->older;
+    else
+        device->newest = allocation->older;
+    if (allocation->older)
+        allocation->older->newer = allocation->newer;
+    else
+        device->oldest = allocation->newer;
+    allocation->newer = allocation->older = NULL;
+}
+
+static void list_as_newest(struct umd_allocation *allocation)
+{
+    struct umd_device *device = allocation->device;
+
+    allocation->older = device->newest;
+    allocation->newer = NULL;
+    if (device->newest)
+        device->newest->newer = allocation;
+    else
+        device->oldest = allocation;
+    device->newest = allocation;
+}
+
+void umd_touch(struct umd_allocation *allocation)
+{
+    if (!allocation->count || allocation->device->newest == allocation)
+        return;
+    umd_unlist(allocation);
+    list_as_newest(allocation);
+}
+
+static void count_up(struct umd_allocation *allocation)
+{
+    if (allocation->count++)
+        umd_touch(allocation);
+    else
+        list_as_newest(allocation);
+}
+
+static void count_down(struct umd_allocation *allocation)
+{
+    if (!--allocation->count)
+        umd_unlist(allocation);
+}
+
+// The objects behind a list of handles, all of one device. NULL with *error set; the caller frees the list.
+static struct umd_allocation **objects(const struct umd_device *device, const struct ferry_residency *arguments,
+                                       int *error)
+{
+    struct umd_allocation **list = calloc(arguments->count + 1, sizeof *list);
+
+    if (!list) {
+        *error = FERRY_ERROR_NO_HOST_MEMORY;
+        return NULL;
+    }
+    for (size_t i = 0; i < arguments->count; i++) {
+        list[i] = umd_object(UMD_ALLOCATION, arguments->allocations[i]);
+        if (!list[i] || list[i]->device != device) {
+            *error = list[i] ? FERRY_ERROR_FOREIGN : FERRY_ERROR_HANDLE;
+            free(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+static int vidmm_handles(struct umd_allocation *const *list, size_t count, D3DKMT_HANDLE **handles)
+{
+    *handles = calloc(count + 1, sizeof **handles);
+    if (!*handles)
+        return FERRY_ERROR_NO_HOST_MEMORY;
+    for (size_t i = 0; i < count; i++)
+        (*handles)[i] = list[i]->vidmm;
+    return FERRY_OK;
+}
+
+static bool legal(const struct ferry_residency *arguments)
+{
+    return arguments && arguments->size == sizeof *arguments && (arguments->allocations || !arguments->count) &&
+           arguments->count <= D3DDDI_MAKERESIDENT_MAX_ALLOCATIONS;
+}
+
+static int attempt(struct umd_device *device, struct umd_allocation *const *list, const D3DKMT_HANDLE *handles,
+                   bool cant_trim_further, bool must_succeed, struct ferry_residency *arguments)
+{
+    struct umd_adapter *adapter = device->adapter;
+    D3DDDI_MAKERESIDENT make = {
+        .hPagingQueue = device->paging_queue,
+        .NumAllocations = (UINT)arguments->count,
+        .AllocationList = handles,
+    };
+
+    make.Flags.CantTrimFurther = cant_trim_further;
+    make.Flags.MustSucceed = must_succeed;
+    int error = ferry_vidmm_make_resident(adapter->vidmm, &make);
+    arguments->paging_fence_value = error == FERRY_PENDING ? make.PagingFenceValue : 0;
+    arguments->bytes_to_trim = error == FERRY_ERROR_NO_VIDEO_MEMORY ? make.NumBytesToTrim : 0;
+    if (error < 0)
+        return error;
+    for (size_t i = 0; i < arguments->count; i++)
+        count_up(list[i]);
+    return error;
+}
+
+int ferry_make_resident(struct ferry_device *handle, struct ferry_residency *arguments)
+{
+    struct umd_device *device = umd_object(UMD_DEVICE, handle);
+    D3DKMT_HANDLE *handles = NULL;
+    int error = FERRY_OK;
+    uint64_t id;
+
+    if (!legal(arguments) || (arguments->must_succeed && !arguments->cant_trim_further))
+        return FERRY_ERROR_ARGUMENT;
+    if (!device)
+        return FERRY_ERROR_HANDLE;
+    umd_enter(device->adapter, "make resident", &id);
+    struct umd_allocation **list = objects(device, arguments, &error);
+    if (list)
+        error = vidmm_handles(list, arguments->count, &handles);
+    if (error == FERRY_OK)
+        error = attempt(device, list, handles, arguments->cant_trim_further, arguments->must_succeed, arguments);
+    free(handles);
+    free(list);
+    return umd_leave(device->adapter, "make resident", id, error);
+}
+
+// Take an allocation off the residency list altogether.
+static int drop(struct umd_device *device, struct umd_allocation *allocation)
+{
+    while (allocation->count) {
+        D3DDDICB_EVICT evict = {.NumAllocations = 1, .AllocationList = &allocation->vidmm};
+        int error = ferry_vidmm_evict(device->adapter->vidmm, device->vidmm, &evict);
+
+        if (error != FERRY_OK)
+            return error;
+        count_down(allocation);
+    }
+    return FERRY_OK;
+}
+
+// Evict what was used least recently and is not marked, until `bytes` are gone; from the kind of segment that ran
+// short, where that can be told. *trimmed tells whether anything went.
+static int trim(struct umd_device *device, uint64_t bytes, bool from_memory, bool from_aperture, bool *trimmed)
+{
+    struct umd_allocation *next;
+    uint64_t gone = 0;
+
+    *trimmed = false;
+    for (struct umd_allocation *a = device->oldest; a && (gone < bytes || !*trimmed); a = next) {
+        next = a->newer;
+        if (a->marked || !(a->in_aperture ? from_aperture : from_memory))
+            continue;
+        int error = drop(device, a);
+        if (error != FERRY_OK)
+            return error;
+        gone += (a->bytes + FERRY_PAGE_BYTES - 1) / FERRY_PAGE_BYTES * FERRY_PAGE_BYTES;
+        *trimmed = true;
+    }
+    return FERRY_OK;
+}
+
+int ferry_make_resident_trim(struct ferry_device *handle, struct ferry_residency *arguments)
+{
+    struct umd_device *device = umd_object(UMD_DEVICE, handle);
+    D3DKMT_HANDLE *handles = NULL;
+    int error = FERRY_OK;
+    uint64_t id;
+
+    if (!legal(arguments))
+        return FERRY_ERROR_ARGUMENT;
+    if (!device)
+        return FERRY_ERROR_HANDLE;
+    umd_enter(device->adapter, "make resident, trimming", &id);
+    struct umd_allocation **list = objects(device, arguments, &error);
+    if (list)
+        error = vidmm_handles(list, arguments->count, &handles);
+    bool memory = false, aperture = false;
+    for (size_t i = 0; error == FERRY_OK && i < arguments->count; i++) {
+        list[i]->marked = true;
+        memory |= !list[i]->in_aperture;
+        aperture |= list[i]->in_aperture;
+    }
+    bool marked = error == FERRY_OK;
+    bool last = false; // R227: nothing is left to trim, so this attempt is made with what the operation needs alone.
+    while (error == FERRY_OK) {
+        error = attempt(device, list, handles, last, last && arguments->must_succeed, arguments);
+        if (error != FERRY_ERROR_NO_VIDEO_MEMORY || last)
+            break;
+        bool trimmed;
+        error = trim(device, arguments->bytes_to_trim, memory, aperture, &trimmed);
+        last = !trimmed;
+    }
+    for (size_t i = 0; marked && i < arguments->count; i++)
+        list[i]->marked = false;
+    free(handles);
+    free(list);
+    return umd_leave(device->adapter, "make resident, trimming", id, error);
+}
+
+int ferry_evict(struct ferry_device *handle, struct ferry_residency *arguments)
+{
+    struct umd_device *device = umd_object(UMD_DEVICE, handle);
+    D3DKMT_HANDLE *handles = NULL;
+    int error = FERRY_OK;
+    uint64_t id;
+
+    if (!legal(arguments))
+        return FERRY_ERROR_ARGUMENT;
+    if (!device)
+        return FERRY_ERROR_HANDLE;
+    umd_enter(device->adapter, "evict", &id);
+    struct umd_allocation **list = objects(device, arguments, &error);
+    if (list)
+        error = vidmm_handles(list, arguments->count, &handles);
+    if (error == FERRY_OK) {
+        D3DDDICB_EVICT evict = {.NumAllocations = (UINT)arguments->count, .AllocationList = handles};
+
+        error = ferry_vidmm_evict(device->adapter->vidmm, device->vidmm, &evict);
+        arguments->bytes_to_trim = evict.NumBytesToTrim;
+        for (size_t i = 0; error == FERRY_OK && i < arguments->count; i++)
+            count_down(list[i]);
+    }
+    free(handles);
+    free(list);
+    return umd_leave(device->adapter, "evict", id, error);
+}

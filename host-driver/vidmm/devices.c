@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vidmm/internal.h"
+
+static int create(struct ferry_vidmm *manager, D3DKMT_HANDLE *handle)
+{
+    struct ferry_vm_device *device = calloc(1, sizeof(*device));
+    if (!device)
+        return FERRY_ERROR_NO_HOST_MEMORY;
+    device->handle = ferry_vm_handle_new(&manager->handles, FERRY_VM_DEVICE, device);
+    if (device->handle == 0) {
+        free(device);
+        return FERRY_ERROR_NO_HOST_MEMORY;
+    }
+    DXGKARG_CREATEDEVICE argument = {.hDevice = (HANDLE)(uintptr_t)device->handle};
+    NTSTATUS status = manager->miniport->DxgkDdiCreateDevice(manager->adapter, &argument);
+    if (!NT_SUCCESS(status)) {
+        ferry_vm_handle_free(&manager->handles, device->handle);
+        free(device);
+        return ferry_vm_error_of_status(status);
+    }
+    device->miniport = argument.hDevice;
+    device->state = D3DKMT_DEVICEEXECUTION_ACTIVE;
+    ferry_vm_list_init(&device->allocations);
+    ferry_vm_list_init(&device->missing);
+    ferry_vm_list_init(&device->contexts);
+    ferry_vm_list_init(&device->queues);
+    ferry_vm_list_add(&manager->devices, &device->link);
+    *handle = device->handle;
+    return FERRY_OK;
+}
+
+int ferry_vidmm_create_device(struct ferry_vidmm *manager, D3DKMT_HANDLE *device)
+{
+    if (!manager || !device)
+        return FERRY_ERROR_ARGUMENT;
+    int result = ferry_vm_enter(manager);
+    return ferry_vm_leave(manager, result == FERRY_OK ? create(manager, device) : result);
+}
+
+int ferry_vm_device_free(struct ferry_vidmm *manager, struct ferry_vm_device *device)
+{
+    while (!ferry_vm_list_empty(&device->contexts)) {
+        int result =
+            ferry_vm_context_free(manager, FERRY_VM_CONTAINER(device->contexts.next, struct ferry_vm_context, link));
+        if (result != FERRY_OK)
+            return result;
+    }
+    while (!ferry_vm_list_empty(&device->allocations)) {
+        int result = ferry_vm_allocation_free(
+            manager, FERRY_VM_CONTAINER(device->allocations.next, struct ferry_vm_allocation, link));
+        if (result != FERRY_OK)
+            return result;
+    }
+    while (!ferry_vm_list_empty(&device->queues))
+        ferry_vm_queue_free(manager, FERRY_VM_CONTAINER(device->queues.next, struct ferry_vm_queue, link));
+    manager->miniport->DxgkDdiDestroyDevice(device->miniport);
+    ferry_vm_handle_free(&manager->handles, device->handle);
+    ferry_vm_list_remove(&device->link);
+    free(device);
+    return FERRY_OK;
+}
+
+int ferry_vidmm_destroy_device(struct ferry_vidmm *manager, D3DKMT_HANDLE handle)
+{
+    if (!manager)
+        return FERRY_ERROR_ARGUMENT;
+    int result = ferry_vm_enter(manager);
+    if (result == FERRY_OK) {
+        struct ferry_vm_device *device = ferry_vm_handle_find(&manager->handles, FERRY_VM_DEVICE, handle);
+        result = device ? ferry_vm_device_free(manager, device) : FERRY_ERROR_HANDLE;
+    }
+    return ferry_vm_leave(manager, result);
+}
+
+int ferry_vidmm_device_state(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, D3DKMT_DEVICEEXECUTION_STATE *state)
+{
+    if (!manager || !state)
+        return FERRY_ERROR_ARGUMENT;
+    int result = ferry_vm_enter(manager);
+    if (result == FERRY_OK) {
+        const struct ferry_vm_device *device = ferry_vm_handle_find(&manager->handles, FERRY_VM_DEVICE, handle);
+        if (device)
+            *state = device->state;
+        else
+            result = FERRY_ERROR_HANDLE;
+    }
+    return ferry_vm_leave(manager, result);
+}

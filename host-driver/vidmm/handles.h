@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers for objects: a slot index and a generation, so that a handle whose object is gone never finds the slot's next
+// object. Not thread-safe by itself; the manager's lock covers it.
+#ifndef FERRY_VIDMM_HANDLES_H
+#define FERRY_VIDMM_HANDLES_H
+
+#include <stdint.h>
+
+#include "ddi/residency.h"
+
+enum ferry_vm_kind { FERRY_VM_DEVICE = 1, FERRY_VM_CONTEXT, FERRY_VM_ALLOCATION, FERRY_VM_PAGING_QUEUE };
+
+struct ferry_vm_slot {
+    void *object; // NULL = free
+    uint32_t generation;
+    uint32_t next_free; // index + 1
+    uint8_t kind;
+};
+
+struct ferry_vm_handles {
+    struct ferry_vm_slot *slots;
+    uint32_t count, capacity;
+    uint32_t first_free; // index + 1; 0 = none
+};
+
+/// A new handle for object, 0 when the host has no memory left.
+D3DKMT_HANDLE ferry_vm_handle_new(struct ferry_vm_handles *handles, enum ferry_vm_kind kind, void *object);
+/// The object, or NULL when the handle is not a live one of this kind.
+void *ferry_vm_handle_find(const struct ferry_vm_handles *handles, enum ferry_vm_kind kind, D3DKMT_HANDLE handle);
+void ferry_vm_handle_free(struct ferry_vm_handles *handles, D3DKMT_HANDLE handle);
+void ferry_vm_handles_destroy(struct ferry_vm_handles *handles);
+
+#endif

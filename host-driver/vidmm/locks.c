@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+// CPU access. The CPU always works on a backing store: PermanentSysMem keeps one next to the copy in video memory and
+// the two are brought into line at lock and unlock (R113 to R115); anything else leaves video memory for the time of
+// the lock.
+#include "vidmm/internal.h"
+
+#define LEGAL_FLAGS                                                                                                    \
+    (D3DDDI_LOCK_READ_ONLY | D3DDDI_LOCK_WRITE_ONLY | D3DDDI_LOCK_DO_NOT_WAIT | D3DDDI_LOCK_LOCK_ENTIRE |              \
+     D3DDDI_LOCK_DO_NOT_EVICT | D3DDDI_LOCK_DISCARD)
+
+static int bring_to_backing(struct ferry_vidmm *manager, struct ferry_vm_allocation *allocation, uint32_t flags)
+{
+    const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(manager, allocation->segment);
+    bool discard = (flags & D3DDDI_LOCK_DISCARD) != 0;
+    if (!segment)
+        return FERRY_OK;
+    if (segment->aperture)
+        return ferry_vm_aperture_order(manager, allocation, (flags & D3DDDI_LOCK_WRITE_ONLY) == 0);
+    if (!ferry_vm_permanent(allocation)) {
+        if ((flags & D3DDDI_LOCK_DO_NOT_EVICT) != 0)
+            return FERRY_ERROR_BUSY;
+        return ferry_vm_remove(manager, allocation, discard);
+    }
+    int result = FERRY_OK;
+    if (allocation->dirty && !discard)
+        result = ferry_vm_transfer_out(manager, allocation);
+    if (result == FERRY_OK)
+        allocation->dirty = 0;
+    return result;
+}
+
+static int lock(struct ferry_vidmm *manager, struct ferry_vm_allocation *allocation, uint32_t flags, uint64_t first,
+                uint64_t count, void **address)
+{
+    if (!ferry_flags_lockable(allocation->flags))
+        return FERRY_ERROR_NOT_LOCKABLE;
+    if (allocation->locked)
+        return FERRY_ERROR_LOCKED;
+    if (first >= allocation->pages || count > allocation->pages - first)
+        return FERRY_ERROR_RANGE;
+    if (allocation->lost)
+        return FERRY_ERROR_DEVICE_LOST;
+    if ((flags & D3DDDI_LOCK_DO_NOT_WAIT) != 0 && ferry_vm_busy(manager, allocation))
+        return FERRY_ERROR_BUSY;
+    int result = ferry_vm_wait_allocation(manager, allocation, false);
+    if (result == FERRY_OK)
+        result = bring_to_backing(manager, allocation, flags);
+    if (result == FERRY_OK)
+        result = ferry_vm_backing_make(manager, allocation);
+    // Also a transfer to video memory that is still reading the pages the CPU is about to write.
+    if (result == FERRY_OK)
+        result = ferry_vm_wait(manager, manager->paging_node, allocation->last_fence[manager->paging_node]);
+    if (result == FERRY_OK && allocation->lost)
+        result = FERRY_ERROR_DEVICE_LOST;
+    if (result != FERRY_OK)
+        return result;
+    if ((flags & D3DDDI_LOCK_READ_ONLY) == 0)
+        allocation->fresh = 0;
+    // What the GPU wrote and the CPU discarded exists nowhere any more, so all of it is written at unlock.
+    if ((flags & D3DDDI_LOCK_DISCARD) != 0) {
+        first = 0;
+        count = allocation->pages;
+    }
+    allocation->locked = 1;
+    allocation->lock_flags = flags & 0xFF;
+    allocation->lock_first = (uint32_t)first;
+    allocation->lock_pages = (uint32_t)count;
+    ferry_vm_cache_handover(manager, allocation);
+    if ((allocation->flags & DXGK_ALLOC_FLAG_CPU_VISIBLE_ON_DEMAND) != 0)
+        manager->statistics.on_demand_bytes += ferry_vm_bytes(allocation);
+    *address = allocation->backing->MappedSystemVa;
+    return FERRY_OK;
+}
+
+static int lock_range(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, uint32_t flags, uint64_t first, uint64_t count,
+                      bool entire, void **address)
+{
+    uint32_t both = D3DDDI_LOCK_READ_ONLY | D3DDDI_LOCK_WRITE_ONLY;
+    if (!manager || !address || (flags & ~(uint32_t)LEGAL_FLAGS) != 0 || (flags & both) == both ||
+        (!entire && count == 0))
+        return FERRY_ERROR_ARGUMENT;
+    int result = ferry_vm_enter(manager);
+    if (result == FERRY_OK) {
+        struct ferry_vm_allocation *allocation = ferry_vm_allocation_find(manager, NULL, handle, &result);
+        if (allocation)
+            result = lock(manager, allocation, flags, first, entire ? allocation->pages : count, address);
+    }
+    return ferry_vm_leave(manager, result);
+}
+
+int ferry_vidmm_lock(struct ferry_vidmm *manager, D3DKMT_HANDLE allocation, uint32_t flags, void **address)
+{
+    return lock_range(manager, allocation, flags, 0, 0, true, address);
+}
+
+int ferry_vidmm_lock_pages(struct ferry_vidmm *manager, D3DKMT_HANDLE allocation, uint32_t flags, uint64_t first,
+                           uint64_t count, void **address)
+{
+    return lock_range(manager, allocation, flags, first, count, false, address);
+}
+
+static int unlock(struct ferry_vidmm *manager, struct ferry_vm_allocation *allocation)
+{
+    if (!allocation->locked)
+        return FERRY_ERROR_NOT_LOCKED;
+    allocation->locked = 0;
+    if ((allocation->flags & DXGK_ALLOC_FLAG_CPU_VISIBLE_ON_DEMAND) != 0)
+        manager->statistics.on_demand_bytes -= ferry_vm_bytes(allocation);
+    bool written = (allocation->lock_flags & D3DDDI_LOCK_READ_ONLY) == 0;
+    const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(manager, allocation->segment);
+    if (!written || !segment)
+        return FERRY_OK;
+    if (segment->aperture) {
+        if (!allocation->coherent)
+            ferry_vm_cache_handover(manager, allocation);
+        return FERRY_OK;
+    }
+    int result = ferry_vm_transfer_in(manager, allocation, allocation->lock_first, allocation->lock_pages);
+    return result == FERRY_OK ? ferry_vm_flush(manager) : result;
+}
+
+int ferry_vidmm_unlock(struct ferry_vidmm *manager, D3DKMT_HANDLE handle)
+{
+    if (!manager)
+        return FERRY_ERROR_ARGUMENT;
+    int result = ferry_vm_enter(manager);
+    if (result == FERRY_OK) {
+        struct ferry_vm_allocation *allocation = ferry_vm_allocation_find(manager, NULL, handle, &result);
+        if (allocation)
+            result = unlock(manager, allocation);
+    }
+    return ferry_vm_leave(manager, result);
+}

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// One function a paging operation: what the argument struct says for an allocation of ours.
+#include "vidmm/internal.h"
+
+static LARGE_INTEGER address_of(const struct ferry_vm_segment *segment, uint64_t page)
+{
+    return (LARGE_INTEGER){.QuadPart = (int64_t)(segment->base + page * PAGE_SIZE)};
+}
+
+// Cut [first, first + bytes) into sub-transfers and build each (R29 to R36): the first carries TransferStart, the last
+// TransferEnd. TransferOffset has 32 bits, so what begins beyond them goes with the piece before it.
+static int transfer(struct ferry_vidmm *manager, struct ferry_vm_allocation *allocation,
+                    const DXGK_BUILDPAGINGBUFFER_TRANSFER *whole, uint64_t first, uint64_t bytes, uint64_t piece)
+{
+    uint64_t done = 0;
+    while (done < bytes) {
+        uint64_t size = bytes - done;
+        if (piece != 0 && size > piece && first + done + piece <= UINT32_MAX)
+            size = piece;
+        DXGKARG_BUILDPAGINGBUFFER argument = {.Operation = DXGK_OPERATION_TRANSFER, .Transfer = *whole};
+        argument.Transfer.hAllocation = allocation->miniport;
+        argument.Transfer.TransferOffset = (UINT)(first + done);
+        argument.Transfer.TransferSize = size;
+        argument.Transfer.MdlOffset = (UINT)((first + done) / PAGE_SIZE);
+        argument.Transfer.Flags.TransferStart = done == 0;
+        argument.Transfer.Flags.TransferEnd = done + size == bytes;
+        int result = ferry_vm_build(manager, &argument, allocation, size);
+        if (result != FERRY_OK)
+            return result;
+        done += size;
+    }
+    return FERRY_OK;
+}
+
+int ferry_vm_transfer_in(struct ferry_vidmm *manager, struct ferry_vm_allocation *allocation, uint64_t first,
+                         uint64_t pages)
+{
+    const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(manager, allocation->segment);
+    DXGK_BUILDPAGINGBUFFER_TRANSFER whole = {0};
+    whole.Source.pMdl = allocation->backing;
+    whole.Destination.SegmentId = segment->id;
+    whole.Destination.SegmentAddress = address_of(segment, allocation->block->first);
+    ferry_vm_cache_handover(manager, allocation);
+    int result =
+        transfer(manager, allocation, &whole, first * PAGE_SIZE, pages * PAGE_SIZE, manager->sub_transfer_bytes);
+    if (result == FERRY_OK)
+        manager->statistics.bytes_in += pages * PAGE_SIZE;
+    return result;
+}
+
+int ferry_vm_transfer_out(struct ferry_vidmm *manager, struct ferry_vm_allocation *allocation)
+{
+    const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(manager, allocation->segment);
+    DXGK_BUILDPAGINGBUFFER_TRANSFER whole = {0};
+    whole.Source.SegmentId = segment->id;
+    whole.Source.SegmentAddress = address_of(segment, allocation->block->first);
+    whole.Destination.pMdl = allocation->backing;
+    uint64_t bytes = ferry_vm_bytes(allocation);
+    ferry_vm_cache_handover(manager, allocation);
+    int result = transfer(manager, allocation, &whole, 0, bytes, manager->sub_transfer_bytes);
+    if (result == FERRY_OK)
+        manager->statistics.bytes_out += bytes;
+    return result;
+}
+
+int ferry_vm_transfer_move(struct ferry_vidmm *manager, struct ferry_vm_allocation *allocation, uint64_t to)
+{
+    const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(manager, allocation->segment);
+    DXGK_BUILDPAGINGBUFFER_TRANSFER whole = {0};
+    whole.Source.SegmentId = whole.Destination.SegmentId = segment->id;
+    whole.Source.SegmentAddress = address_of(segment, allocation->block->first);
+    whole.Destination.SegmentAddress = address_of(segment, to);
+    // Pieces no longer than the way: then source and destination of one piece never overlap, and the pieces, in order
+    // from the low end, never write what a later piece still reads.
+    uint64_t piece = (allocation->block->first - to) * PAGE_SIZE;
+    if (manager->sub_transfer_bytes != 0 && manager->sub_transfer_bytes < piece)
+        piece = manager->sub_transfer_bytes;
+    uint64_t bytes = ferry_vm_bytes(allocation);
+    int result = transfer(manager, allocation, &whole, 0, bytes, piece);
+    if (result == FERRY_OK)
+        manager->statistics.bytes_moved += bytes;
+    return result;
+}
+
+int ferry_vm_fill(struct ferry_vidmm *manager, struct ferry_vm_allocation *allocation)
+{
+    const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(manager, allocation->segment);
+    // R46: idle while its content is filled. What it shares with jobs in flight is only its name.
+    int result = ferry_vm_wait_allocation(manager, allocation, false);
+    if (result != FERRY_OK)
+        return result;
+    uint64_t bytes = ferry_vm_bytes(allocation);
+    DXGKARG_BUILDPAGINGBUFFER argument = {.Operation = DXGK_OPERATION_FILL};
+    argument.Fill.hAllocation = allocation->miniport;
+    argument.Fill.FillSize = bytes;
+    argument.Fill.FillPattern = allocation->fill_pattern;
+    argument.Fill.Destination.SegmentId = segment->id;
+    argument.Fill.Destination.SegmentAddress = address_of(segment, allocation->block->first);
+    result = ferry_vm_build(manager, &argument, allocation, bytes);
+    if (result == FERRY_OK)
+        manager->statistics.bytes_filled += bytes;
+    return result;
+}
+
+int ferry_vm_discard(struct ferry_vidmm *manager, struct ferry_vm_allocation *allocation)
+{
+    const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(manager, allocation->segment);
+    DXGKARG_BUILDPAGINGBUFFER argument = {.Operation = DXGK_OPERATION_DISCARD_CONTENT};
+    argument.DiscardContent.hAllocation = allocation->miniport;
+    argument.DiscardContent.SegmentId = segment->id;
+    argument.DiscardContent.SegmentAddress = address_of(segment, allocation->block->first);
+    uint64_t bytes = ferry_vm_bytes(allocation);
+    int result = ferry_vm_build(manager, &argument, allocation, bytes);
+    if (result == FERRY_OK)
+        manager->statistics.bytes_discarded += bytes;
+    return result;
+}
+
+int ferry_vm_physical(struct ferry_vidmm *manager, struct ferry_vm_segment *segment, uint64_t page, bool write)
+{
+    DXGKARG_BUILDPAGINGBUFFER argument = {.Operation =
+                                              write ? DXGK_OPERATION_WRITE_PHYSICAL : DXGK_OPERATION_READ_PHYSICAL};
+    DXGK_BUILDPAGINGBUFFER_PHYSICAL physical = {.SegmentId = segment->id, .PhysicalAddress = address_of(segment, page)};
+    if (write)
+        argument.WritePhysical = physical;
+    else
+        argument.ReadPhysical = physical;
+    return ferry_vm_build(manager, &argument, NULL, 0);
+}

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// The segments as the miniport reports them, and in which of them an allocation may be.
+#include "vidmm/internal.h"
+
+static int query(struct ferry_vidmm *manager, DXGK_QUERYSEGMENTOUT4 *out)
+{
+    DXGKARG_QUERYADAPTERINFO argument = {
+        .Type = DXGKQAITYPE_QUERYSEGMENT4, .pOutputData = out, .OutputDataSize = sizeof(*out)};
+    NTSTATUS status = manager->miniport->DxgkDdiQueryAdapterInfo(manager->adapter, &argument);
+    return NT_SUCCESS(status) ? FERRY_OK : ferry_vm_error_of_status(status);
+}
+
+// Combinations that no driver may report (rules of DXGK_SEGMENTFLAGS).
+static bool contradictory(DXGK_SEGMENTFLAGS flags)
+{
+    unsigned kept = flags.PreservedDuringStandby | flags.PreservedDuringHibernate << 1 |
+                    flags.PartiallyPreservedDuringHibernate << 2;
+    if (kept != 0 && kept != 1 && kept != 3 && kept != 5)
+        return true;
+    return (flags.CacheCoherent && !flags.Aperture) || (flags.CpuVisible && flags.SupportsCpuHostAperture) ||
+           (flags.SupportsCachedCpuHostAperture && !flags.SupportsCpuHostAperture) || flags.Reserved != 0;
+}
+
+static uint64_t limited(uint64_t bytes, uint64_t limit)
+{
+    return limit != 0 && limit < bytes ? limit : bytes;
+}
+
+static int add_segment(struct ferry_vidmm *manager, const struct ferry_vidmm_options *options, uint32_t id,
+                       const DXGK_SEGMENTDESCRIPTOR4 *descriptor)
+{
+    struct ferry_vm_segment *segment = &manager->segments[manager->segment_count];
+    if (contradictory(descriptor->Flags) || descriptor->Size % PAGE_SIZE != 0)
+        return FERRY_ERROR_UNSUPPORTED;
+    segment->id = id;
+    segment->flags = descriptor->Flags;
+    segment->base = (uint64_t)descriptor->BaseAddress.QuadPart;
+    segment->aperture = descriptor->Flags.Aperture;
+    uint64_t size = descriptor->Size;
+    if (segment->aperture)
+        size = limited(limited(size, descriptor->CommitLimit), options->aperture_limit_bytes);
+    else
+        size = limited(size, options->memory_limit_bytes);
+    segment->pages = size / PAGE_SIZE;
+    if (!ferry_vm_space_init(&segment->space, segment->pages))
+        return FERRY_ERROR_NO_HOST_MEMORY;
+    ferry_vm_victims_init(&segment->victims, manager->lru);
+    if (segment->aperture)
+        manager->aperture_bytes += segment->pages * PAGE_SIZE;
+    else
+        manager->memory_bytes += segment->pages * PAGE_SIZE;
+    manager->segment_count++;
+    return FERRY_OK;
+}
+
+int ferry_vm_segments_read(struct ferry_vidmm *manager, const struct ferry_vidmm_options *options)
+{
+    // Asked twice: first for the count, then with room for the descriptors.
+    DXGK_QUERYSEGMENTOUT4 out = {0};
+    int result = query(manager, &out);
+    if (result < 0)
+        return result;
+    if (out.NbSegment == 0 || out.NbSegment > FERRY_VM_MAX_SEGMENTS)
+        return FERRY_ERROR_UNSUPPORTED;
+    size_t stride = out.SegmentDescriptorStride ? out.SegmentDescriptorStride : sizeof(DXGK_SEGMENTDESCRIPTOR4);
+    if (stride < sizeof(DXGK_SEGMENTDESCRIPTOR4))
+        return FERRY_ERROR_UNSUPPORTED;
+    UINT count = out.NbSegment;
+    uint8_t *descriptors = calloc(count, stride);
+    if (!descriptors)
+        return FERRY_ERROR_NO_HOST_MEMORY;
+    out.pSegmentDescriptor = descriptors;
+    result = query(manager, &out);
+    if (result == FERRY_OK && out.NbSegment != count)
+        result = FERRY_ERROR_UNSUPPORTED;
+    for (UINT i = 0; i < count && result == FERRY_OK; i++) {
+        DXGK_SEGMENTDESCRIPTOR4 descriptor;
+        memcpy(&descriptor, descriptors + i * stride, sizeof(descriptor));
+        result = add_segment(manager, options, i + 1, &descriptor);
+    }
+    free(descriptors);
+    if (result != FERRY_OK)
+        return result;
+    // Segment 0 as the paging buffer's place means contiguous system memory, the only place this manager puts it.
+    if (out.PagingBufferSegmentId != 0)
+        return FERRY_ERROR_UNSUPPORTED;
+    uint32_t bytes = options->paging_buffer_bytes ? options->paging_buffer_bytes : out.PagingBufferSize;
+    return ferry_vm_paging_start(manager, options, bytes, out.PagingBufferPrivateDataSize);
+}
+
+void ferry_vm_segments_destroy(struct ferry_vidmm *manager)
+{
+    for (unsigned i = 0; i < manager->segment_count; i++)
+        ferry_vm_space_destroy(&manager->segments[i].space);
+    manager->segment_count = 0;
+}
+
+struct ferry_vm_segment *ferry_vm_segment_by_id(struct ferry_vidmm *manager, uint32_t id)
+{
+    return id >= 1 && id <= manager->segment_count ? &manager->segments[id - 1] : NULL;
+}
+
+static uint32_t preference(uint32_t preferred, unsigned n, bool *from_end)
+{
+    uint32_t field = preferred >> (6 * n) & 0x3F;
+    *from_end = (field & 0x20) != 0;
+    return field & 0x1F;
+}
+
+unsigned ferry_vm_segment_order(struct ferry_vidmm *manager, const struct ferry_vm_allocation *allocation,
+                                struct ferry_vm_segment *order[FERRY_VM_MAX_SEGMENTS])
+{
+    uint32_t left = allocation->segment_set;
+    unsigned count = 0;
+    for (unsigned n = 0; n < 5; n++) {
+        bool from_end;
+        uint32_t id = preference(allocation->preferred, n, &from_end);
+        if (id != 0 && id <= manager->segment_count && (left & 1u << (id - 1)) != 0) {
+            order[count++] = &manager->segments[id - 1];
+            left &= ~(1u << (id - 1));
+        }
+    }
+    for (unsigned i = 0; i < manager->segment_count; i++)
+        if ((left & 1u << i) != 0)
+            order[count++] = &manager->segments[i];
+    return count;
+}
+
+// R144 to R146: from the start, unless FromEndOfSegment; the hinted bank and the preferred segment override both.
+bool ferry_vm_from_end(const struct ferry_vm_allocation *allocation, uint32_t segment)
+{
+    for (unsigned n = 0; n < 5; n++) {
+        bool from_end;
+        uint32_t id = preference(allocation->preferred, n, &from_end);
+        if (id == segment) {
+            if (n == 0 && allocation->bank_direction != 0)
+                return allocation->bank_direction == 2;
+            return from_end;
+        }
+    }
+    return (allocation->flags & DXGK_ALLOC_FLAG_FROM_END_OF_SEGMENT) != 0;
+}

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+// Programs use memory in rounds: what a frame used at some place, the next frame will use near that place again. So
+// the next use is predicted from the last one and the distance between uses, and the allocation predicted furthest
+// away leaves. Least-recently-used does the opposite in a round that does not fit: it throws out exactly what is
+// needed next.
+//
+// The distance remembered is the longest of late, not the last one: within a frame an allocation is used several
+// times in a row, and the short gaps say nothing about the next frame. It fades by an eighth of the time that passes,
+// so that a new, shorter rhythm is learnt after some rounds, however many uses a round has. An allocation that is
+// overdue by more than its distance has broken its rhythm: it is cold, and cold ones go first, oldest first, as does
+// everything used only once. A scan that never comes back is therefore treated exactly as least-recently-used would.
+//
+// Of those predicted about equally far (within a twentieth), the smallest that makes room enough leaves: what is thrown
+// out has to be brought back, so it should be no larger than needed.
+#include "vidmm/victim.h"
+
+#include <stddef.h>
+
+enum tree { NEXT = 0, COLD = 0, DUE = 1 };
+enum listed { NOT_LISTED, WARM, COLDER };
+
+static uint64_t next_key(const struct ferry_vm_use *use)
+{
+    return use->last + use->period;
+}
+
+static uint64_t due_key(const struct ferry_vm_use *use)
+{
+    return use->last + 2 * use->period;
+}
+
+static uint64_t last_key(const struct ferry_vm_use *use)
+{
+    return use->last;
+}
+
+typedef uint64_t key_function(const struct ferry_vm_use *use);
+
+static bool before(key_function *key, const struct ferry_vm_use *a, const struct ferry_vm_use *b)
+{
+    uint64_t ka = key(a), kb = key(b);
+    return ka != kb ? ka < kb : a->serial < b->serial;
+}
+
+static void split(key_function *key, enum tree tree, struct ferry_vm_use *node, const struct ferry_vm_use *at,
+                  struct ferry_vm_use **left, struct ferry_vm_use **right)
+{
+    if (!node) {
+        *left = *right = NULL;
+    } else if (before(key, node, at)) {
+        split(key, tree, node->links[tree][1], at, &node->links[tree][1], right);
+        *left = node;
+    } else {
+        split(key, tree, node->links[tree][0], at, left, &node->links[tree][0]);
+        *right = node;
+    }
+}
+
+static struct ferry_vm_use *merge(enum tree tree, struct ferry_vm_use *left, struct ferry_vm_use *right)
+{
+    if (!left || !right)
+        return left ? left : right;
+    if (left->priority >= right->priority) {
+        left->links[tree][1] = merge(tree, left->links[tree][1], right);
+        return left;
+    }
+    right->links[tree][0] = merge(tree, left, right->links[tree][0]);
+    return right;
+}
+
+static void insert(key_function *key, enum tree tree, struct ferry_vm_use **root, struct ferry_vm_use *use)
+{
+    struct ferry_vm_use *below, *above;
+    use->links[tree][0] = use->links[tree][1] = NULL;
+    split(key, tree, *root, use, &below, &above);
+    *root = merge(tree, merge(tree, below, use), above);
+}
+
+static void take_out(key_function *key, enum tree tree, struct ferry_vm_use **root, struct ferry_vm_use *use)
+{
+    while (*root != use)
+        root = &(*root)->links[tree][before(key, *root, use) ? 1 : 0];
+    *root = merge(tree, use->links[tree][0], use->links[tree][1]);
+}
+
+static struct ferry_vm_use *outermost(enum tree tree, struct ferry_vm_use *root, int side)
+{
+    while (root && root->links[tree][side])
+        root = root->links[tree][side];
+    return root;
+}
+
+void ferry_vm_victims_init(struct ferry_vm_victims *victims, bool lru)
+{
+    *victims = (struct ferry_vm_victims){.seed = 0x2545F491u, .lru = lru};
+}
+
+void ferry_vm_victim_used(struct ferry_vm_use *use, uint64_t now)
+{
+    if (use->last != 0 && now > use->last) {
+        uint64_t gap = now - use->last, fading = gap / 8;
+        uint64_t faded = use->period > fading ? use->period - fading : 0;
+        use->period = gap > faded ? gap : faded;
+    }
+    use->last = now;
+}
+
+void ferry_vm_victim_add(struct ferry_vm_victims *victims, struct ferry_vm_use *use)
+{
+    if (use->listed != NOT_LISTED)
+        return;
+    victims->seed ^= victims->seed << 13;
+    victims->seed ^= victims->seed >> 17;
+    victims->seed ^= victims->seed << 5;
+    use->priority = victims->seed;
+    if (victims->lru) {
+        insert(last_key, COLD, &victims->cold, use);
+        use->listed = COLDER;
+        return;
+    }
+    insert(next_key, NEXT, &victims->warm, use);
+    insert(due_key, DUE, &victims->due, use);
+    use->listed = WARM;
+}
+
+void ferry_vm_victim_remove(struct ferry_vm_victims *victims, struct ferry_vm_use *use)
+{
+    if (use->listed == WARM) {
+        take_out(next_key, NEXT, &victims->warm, use);
+        take_out(due_key, DUE, &victims->due, use);
+    } else if (use->listed == COLDER) {
+        take_out(last_key, COLD, &victims->cold, use);
+    }
+    use->listed = NOT_LISTED;
+}
+
+// The search among the furthest: from the far end inwards, and no more than a few, so that its cost stays that of
+// finding the end.
+struct choice {
+    uint64_t now, pages, nearest; // predicted uses before `nearest` are not about equally far
+    unsigned looks;
+    struct ferry_vm_use *furthest, *best;
+};
+#define MOST_LOOKS 16
+
+static void look(struct ferry_vm_use *node, struct choice *choice)
+{
+    if (!node || choice->looks == MOST_LOOKS)
+        return;
+    look(node->links[NEXT][1], choice);
+    if (choice->looks == MOST_LOOKS)
+        return;
+    uint64_t next = next_key(node);
+    if (!choice->furthest) {
+        choice->furthest = node;
+        choice->nearest = next > choice->now ? next - (next - choice->now) / 20 : next;
+    }
+    if (next < choice->nearest) {
+        choice->looks = MOST_LOOKS;
+        return;
+    }
+    choice->looks++;
+    if (node->pages >= choice->pages && (!choice->best || node->pages < choice->best->pages))
+        choice->best = node;
+    look(node->links[NEXT][0], choice);
+}
+
+struct ferry_vm_use *ferry_vm_victim_choose(struct ferry_vm_victims *victims, uint64_t now, uint64_t pages)
+{
+    // What has become cold since the last choice changes trees; each does so once at most in one stay on the list.
+    for (struct ferry_vm_use *use = outermost(DUE, victims->due, 0); use && due_key(use) < now;
+         use = outermost(DUE, victims->due, 0)) {
+        ferry_vm_victim_remove(victims, use);
+        insert(last_key, COLD, &victims->cold, use);
+        use->listed = COLDER;
+    }
+    if (victims->cold)
+        return outermost(COLD, victims->cold, 0);
+    struct choice choice = {.now = now, .pages = pages};
+    look(victims->warm, &choice);
+    return choice.best ? choice.best : choice.furthest;
+}

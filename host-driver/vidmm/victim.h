@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Who has to leave when room is needed. One file (victim.c) behind this interface; nothing else knows how it chooses.
+//
+// A candidate is an allocation that sits in the segment and that nobody requires. Time is counted in GPU submissions.
+// Not thread-safe by itself. Every call is O(log n), amortised for choose().
+#ifndef FERRY_VIDMM_VICTIM_H
+#define FERRY_VIDMM_VICTIM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+// Part of every allocation: its history of uses and its place among the candidates.
+struct ferry_vm_use {
+    uint64_t last;   // time of the last use
+    uint64_t period; // expected time from one use to the next; 0 = not known
+    uint64_t pages;  // its size
+    uint64_t serial; // never the same in two allocations: makes every order strict, and so every run the same
+    struct ferry_vm_use *links[2][2]; // below it in the tree of its next use or of cold ones [0], and of coldness [1]
+    uint32_t priority;
+    uint8_t listed; // 0 = no candidate, 1 = warm, 2 = cold
+};
+
+struct ferry_vm_victims {
+    struct ferry_vm_use *warm; // by predicted next use
+    struct ferry_vm_use *due;  // the same ones by the time from which they count as cold
+    struct ferry_vm_use *cold; // by last use
+    uint32_t seed;
+    bool lru; // plain least recently used, for comparison
+};
+
+void ferry_vm_victims_init(struct ferry_vm_victims *victims, bool lru);
+/// The GPU uses it at this time. Must not be a candidate at that moment.
+void ferry_vm_victim_used(struct ferry_vm_use *use, uint64_t now);
+/// From now on it is a candidate, or no longer. Doing either twice is allowed.
+void ferry_vm_victim_add(struct ferry_vm_victims *victims, struct ferry_vm_use *use);
+void ferry_vm_victim_remove(struct ferry_vm_victims *victims, struct ferry_vm_use *use);
+/// The candidate to leave first when `pages` are wanted, NULL when there is none. It stays a candidate until it is
+/// removed.
+struct ferry_vm_use *ferry_vm_victim_choose(struct ferry_vm_victims *victims, uint64_t now, uint64_t pages);
+
+#endif

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// Command RAM: the slots into which ferry_fetch puts buffers. One write port (fetch) and one read port, which the core,
+// the engine's and the aperture table's page lists share; the core comes first since it waits for each word, lists are
+// prefetched by their readers. Slot n stands at n * 4096 for everybody, whatever a slot's real size is.
+`default_nettype none
+
+module ferry_command_ram #(
+    // Command slots, 2 to 4.
+    parameter SLOTS = 4,
+    // log2 of the bytes of a slot, 9 to 12.
+    parameter SLOT_BYTES_LOG2 = 12
+) (
+    // Clock and synchronous reset.
+    input  wire        clk,
+    input  wire        rst,
+
+    // Write port of the fetcher: byte address (multiple of 8), never refused.
+    input  wire        write_valid,
+    input  wire [15:0] write_address,
+    input  wire [63:0] write_data,
+
+    // Core: byte address (multiple of 4), held until core_ready, with which the word is there.
+    input  wire        core_valid,
+    input  wire [15:0] core_address,
+    output wire        core_ready,
+    output wire [31:0] core_rdata,
+
+    // Page lists of the engine: byte address (multiple of 8); data in order, one cycle after the request was taken.
+    input  wire        list0_valid,
+    output wire        list0_ready,
+    input  wire [15:0] list0_address,
+    output wire        list0_data_valid,
+    output wire [63:0] list0_data,
+
+    // Page lists of the aperture table, the same.
+    input  wire        list1_valid,
+    output wire        list1_ready,
+    input  wire [15:0] list1_address,
+    output wire        list1_data_valid,
+    output wire [63:0] list1_data
+);
+
+localparam SLOT_BITS = SLOTS > 2 ? 2 : 1;
+localparam INDEX_BITS = SLOT_BITS + SLOT_BYTES_LOG2 - 3;
+
+reg [63:0] memory [0:(1 << INDEX_BITS) - 1];
+reg [63:0] data_reg;
+
+// What data_reg holds: the core's double word (with its index), or a list entry for one of the two readers.
+reg                  hold_reg;
+reg [INDEX_BITS-1:0] hold_index_reg;
+reg                  list0_reg;
+reg                  list1_reg;
+// The list that was served last, so that the other is next.
+reg                  turn_reg;
+
+wire [INDEX_BITS-1:0] write_index = {write_address[12 +: SLOT_BITS], write_address[SLOT_BYTES_LOG2-1:3]};
+wire [INDEX_BITS-1:0] core_index  = {core_address[12 +: SLOT_BITS], core_address[SLOT_BYTES_LOG2-1:3]};
+wire [INDEX_BITS-1:0] list0_index = {list0_address[12 +: SLOT_BITS], list0_address[SLOT_BYTES_LOG2-1:3]};
+wire [INDEX_BITS-1:0] list1_index = {list1_address[12 +: SLOT_BITS], list1_address[SLOT_BYTES_LOG2-1:3]};
+
+// Packets are decoded from front to back. So when the core takes the upper word of a double word that is already here,
+// the next double word is read in the same cycle, and the core finds that one waiting too.
+wire core_hit  = hold_reg && hold_index_reg == core_index;
+wire core_read = core_valid && (!core_hit || core_address[2]);
+wire [INDEX_BITS-1:0] core_read_index = core_hit ? core_index + 1'b1 : core_index;
+
+assign core_ready = core_valid && core_hit;
+assign core_rdata = core_address[2] ? data_reg[63:32] : data_reg[31:0];
+
+assign list0_ready = !core_read && !(list1_valid && turn_reg == 1'b0);
+assign list1_ready = !core_read && !(list0_valid && turn_reg == 1'b1);
+wire list0_read = list0_valid && list0_ready;
+wire list1_read = list1_valid && list1_ready;
+
+assign list0_data_valid = list0_reg;
+assign list1_data_valid = list1_reg;
+assign list0_data = data_reg;
+assign list1_data = data_reg;
+
+wire read_enable = core_read || list0_read || list1_read;
+wire [INDEX_BITS-1:0] read_index = core_read ? core_read_index : list0_read ? list0_index : list1_index;
+
+always @(posedge clk) begin
+    if (write_valid) begin
+        memory[write_index] <= write_data;
+    end
+    if (read_enable) begin
+        data_reg <= memory[read_index];
+    end
+end
+
+always @(posedge clk) begin
+    list0_reg <= list0_read;
+    list1_reg <= list1_read;
+    if (list0_read) begin
+        turn_reg <= 1'b0;
+    end else if (list1_read) begin
+        turn_reg <= 1'b1;
+    end
+
+    // A double word that the fetcher writes while or after it is read ahead must be read again: what was read ahead
+    // past the end of one buffer may be the start of a buffer that is only now arriving.
+    if (read_enable) begin
+        hold_reg <= core_read && !(write_valid && write_index == core_read_index);
+        hold_index_reg <= core_read_index;
+    end else if (write_valid && write_index == hold_index_reg) begin
+        hold_reg <= 1'b0;
+    end
+
+    if (rst) begin
+        hold_reg  <= 1'b0;
+        list0_reg <= 1'b0;
+        list1_reg <= 1'b0;
+        turn_reg  <= 1'b0;
+    end
+end
+
+wire unused = &{1'b0, write_address, core_address[15:0], list0_address, list1_address};
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// Posts fence and fault records: the core fills sixteen words, names an address, and the record leaves as one AXI4
+// write burst with the cycle counter in words 2 and 3. The burst's address is aligned down to the record's size, so
+// that no record can cross a 4 KiB boundary whatever the core was told.
+`default_nettype none
+
+module ferry_post (
+    // Clock and synchronous reset.
+    input  wire        clk,
+    input  wire        rst,
+
+    // Cycle counter.
+    input  wire [63:0] time_now,
+
+    // Words of the record: written one by one while not busy.
+    input  wire        data_write,
+    input  wire [3:0]  data_index,
+    input  wire [31:0] data_wdata,
+
+    // Start, while not busy: bus address and whether the record has 16 words (else 8).
+    input  wire        start,
+    input  wire [63:0] start_address,
+    input  wire        start_long,
+    // A record is on its way: until its last packet stands in the transmit queue.
+    output wire        busy,
+
+    // AXI4 write master to the host port.
+    output reg  [63:0] m_axi_awaddr,
+    output wire [7:0]  m_axi_awlen,
+    output wire        m_axi_awnosnoop,
+    output wire        m_axi_awvalid,
+    input  wire        m_axi_awready,
+    output wire [63:0] m_axi_wdata,
+    output wire [7:0]  m_axi_wstrb,
+    output wire        m_axi_wlast,
+    output wire        m_axi_wvalid,
+    input  wire        m_axi_wready,
+    input  wire [1:0]  m_axi_bresp,
+    input  wire        m_axi_bvalid,
+    output wire        m_axi_bready
+);
+
+// Even and odd words apart, since a beat takes one of each.
+reg [31:0] even_words [0:7];
+reg [31:0] odd_words [0:7];
+
+reg        busy_reg;
+reg        long_reg;
+reg        address_reg;
+reg        data_reg;
+reg [2:0]  beat_reg;
+reg [63:0] time_reg;
+
+wire [31:0] even_word = even_words[beat_reg];
+wire [31:0] odd_word = odd_words[beat_reg];
+
+assign busy = busy_reg;
+
+assign m_axi_awlen = long_reg ? 8'd7 : 8'd3;
+assign m_axi_awnosnoop = 1'b0;
+assign m_axi_awvalid = address_reg;
+assign m_axi_wdata = beat_reg == 3'd1 ? time_reg : {odd_word, even_word};
+assign m_axi_wstrb = 8'hff;
+assign m_axi_wlast = beat_reg == (long_reg ? 3'd7 : 3'd3);
+assign m_axi_wvalid = data_reg;
+assign m_axi_bready = 1'b1;
+
+always @(posedge clk) begin
+    if (data_write && !data_index[0]) begin
+        even_words[data_index[3:1]] <= data_wdata;
+    end
+    if (data_write && data_index[0]) begin
+        odd_words[data_index[3:1]] <= data_wdata;
+    end
+end
+
+always @(posedge clk) begin
+    if (start && !busy_reg) begin
+        busy_reg <= 1'b1;
+        address_reg <= 1'b1;
+        data_reg <= 1'b1;
+        beat_reg <= 3'd0;
+        long_reg <= start_long;
+        time_reg <= time_now;
+        m_axi_awaddr <= {start_address[63:6], start_address[5] && !start_long, 5'd0};
+    end
+    if (m_axi_awvalid && m_axi_awready) begin
+        address_reg <= 1'b0;
+    end
+    if (m_axi_wvalid && m_axi_wready) begin
+        beat_reg <= beat_reg + 3'd1;
+        if (m_axi_wlast) begin
+            data_reg <= 1'b0;
+        end
+    end
+    // A posted write always answers OKAY; the response only says that the record has its place in the packet order.
+    if (m_axi_bvalid) begin
+        busy_reg <= 1'b0;
+    end
+
+    if (rst) begin
+        busy_reg <= 1'b0;
+        address_reg <= 1'b0;
+        data_reg <= 1'b0;
+        beat_reg <= 3'd0;
+    end
+end
+
+`ifdef FORMAL
+    reg past_valid = 1'b0;
+    wire [12:0] end_in_page = {1'b0, m_axi_awaddr[11:0]} + {2'd0, m_axi_awlen, 3'd0} + 13'd8;
+    always @(posedge clk) begin
+        past_valid <= 1'b1;
+        if (!past_valid) begin
+            assume (rst);
+        end else begin
+            // The other side answers once, after address and data.
+            assume (!m_axi_bvalid || (busy_reg && !address_reg && !data_reg));
+            if (!$past(rst) && $past(m_axi_awvalid && !m_axi_awready)) begin
+                assert (m_axi_awvalid && $stable(m_axi_awaddr) && $stable(m_axi_awlen));
+            end
+            if (!$past(rst) && $past(m_axi_wvalid && !m_axi_wready)) begin
+                assert (m_axi_wvalid && $stable(beat_reg) && $stable(m_axi_wlast));
+            end
+            // One burst at a time; as many beats as were announced; inside a page.
+            assert (busy_reg || (!address_reg && !data_reg));
+            assert (!data_reg || {5'd0, beat_reg} <= m_axi_awlen);
+            if (address_reg) begin
+                assert (end_in_page <= 13'd4096);
+                assert (m_axi_awaddr[4:0] == 5'd0);
+            end
+        end
+    end
+`endif
+
+wire unused = &{1'b0, m_axi_bresp, start_address[4:0]};
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,464 @@
+// SPDX-License-Identifier: Apache-2.0
+// The copy engine: job queue, read side, byte realigner with data FIFO, write side, retirement in order.
+//
+// The read side and the write side each turn a job's range into bursts of their own (ferry_address_generator); only the
+// data FIFO lies between them, so a read never waits for the shape of a write. Bursts are 64-bit INCR, at most 64
+// beats, inside one 512-byte block, hence never over 4 KiB. AxSIZE is always 3, AxBURST always INCR, one ID: these
+// constants are not ports. Data of a job that involves the host is buffered whole before its write burst is announced,
+// so that a burst on a shared write channel never waits for another channel.
+`default_nettype none
+
+module ferry_engine #(
+    // Bits of a video memory address.
+    parameter LOCAL_ADDRESS_BITS = 26,
+    // Pages in the aperture table: an aperture range beyond them is a RANGE fault.
+    parameter APERTURE_PAGES = 4096,
+    // log2 of the number of jobs that can wait or run.
+    parameter LG_JOBS = 4,
+    // log2 of the number of read bursts outstanding.
+    parameter LG_READS = 5,
+    // log2 of the number of write bursts outstanding.
+    parameter LG_WRITES = 4,
+    // log2 of the words in the data FIFO; at least 7.
+    parameter LG_DATA = 9
+) (
+    // Clock, and synchronous reset, active high.
+    input  wire clk,
+    input  wire rst,
+
+    // ---- Jobs, from the core's registers (contract: core.JOB_*) ----
+    // A job is offered; taken when job_ready is 1 too.
+    input  wire        job_valid,
+    output wire        job_ready,
+    // job_op: COPY, FILL, READ.
+    input  wire [2:0]  job_op,
+    // address_kind of both sides.
+    input  wire [1:0]  job_source_kind,
+    input  wire [1:0]  job_destination_kind,
+    // list_side.
+    input  wire [1:0]  job_list,
+    // Reads may start before earlier jobs' writes are done.
+    input  wire        job_unordered,
+    // The job may touch the protected range.
+    input  wire        job_protected,
+    // Command slot the job belongs to.
+    input  wire [1:0]  job_slot,
+    // FILL: log2 of the pattern's bytes.
+    input  wire [1:0]  job_pattern_log2,
+    // Byte offset of the packet in its buffer, for the fault record.
+    input  wire [15:0] job_packet_offset,
+    // Source address, or pattern, or byte offset in the first page of a source list.
+    input  wire [63:0] job_source,
+    // Destination address, or byte offset in the first page of a destination list.
+    input  wire [63:0] job_destination,
+    // Bytes.
+    input  wire [31:0] job_length,
+    // Byte offset of the page list in command RAM; multiple of 8.
+    input  wire [15:0] job_list_address,
+
+    // ---- Retirement, poison and faults ----
+    // Jobs retired since reset, free-running.
+    output wire [31:0] jobs_retired,
+    // Slots whose later jobs are dropped; poison_clear clears bit by bit (one-cycle pulses).
+    output wire [3:0]  poison,
+    input  wire [3:0]  poison_clear,
+    // The oldest fault; held until fault_clear (one-cycle pulse). A further faulted job waits unretired meanwhile.
+    output wire        fault_valid,
+    output wire [7:0]  fault_kind,
+    output wire [1:0]  fault_slot,
+    output wire        fault_write,
+    output wire [15:0] fault_packet_offset,
+    output wire [63:0] fault_address,
+    output wire [1:0]  fault_address_kind,
+    output wire [31:0] fault_written,
+    input  wire        fault_clear,
+
+    // ---- Limits and control (level signals) ----
+    // Bytes of video memory that jobs may use.
+    input  wire [63:0] local_limit,
+    // Protected range [base, limit) of video memory; empty when limit <= base.
+    input  wire [63:0] protect_base,
+    input  wire [63:0] protect_limit,
+    // Cycles without progress until WATCHDOG; 0 = never.
+    input  wire [31:0] timeout,
+    // Pulse or level: drop all jobs, finish outstanding bursts; resetting is 1 from the next cycle until all is idle.
+    input  wire        reset_request,
+    output wire        resetting,
+    // A job is in the engine; reads are outstanding; writes are outstanding.
+    output wire        busy,
+    output wire        busy_read,
+    output wire        busy_write,
+
+    // ---- Strobes for the counters, one event a cycle each ----
+    // A job retires (the cycle its last write response arrives; jobs_retired steps at the end of this cycle).
+    output wire        count_job,
+    output wire        count_local_read_beat,
+    output wire        count_local_write_beat,
+    output wire        count_host_read_beat,
+    output wire        count_host_write_beat,
+    // Reads are outstanding, no data arrived, and the write side has nothing to send.
+    output wire        count_stall_read,
+    // A write beat is offered and not accepted.
+    output wire        count_stall_write,
+
+    // ---- Page lists: command RAM, 64 bits wide; data in order, 1 or more cycles after the request ----
+    output wire        list_valid,
+    input  wire        list_ready,
+    output wire [15:0] list_address,
+    input  wire        list_data_valid,
+    input  wire [63:0] list_data,
+
+    // ---- Aperture table, read side: result in order, 1 or more cycles after the request; always taken ----
+    output wire        read_lookup_valid,
+    input  wire        read_lookup_ready,
+    output wire [31:0] read_lookup_page,
+    input  wire        read_result_valid,
+    input  wire        read_result_hit,
+    input  wire        read_result_snoop,
+    input  wire [51:12] read_result_page,
+
+    // ---- Aperture table, write side ----
+    output wire        write_lookup_valid,
+    input  wire        write_lookup_ready,
+    output wire [31:0] write_lookup_page,
+    input  wire        write_result_valid,
+    input  wire        write_result_hit,
+    input  wire        write_result_snoop,
+    input  wire [51:12] write_result_page,
+
+    // ---- AXI4 master to video memory ----
+    output wire [LOCAL_ADDRESS_BITS-1:0] m_axi_local_araddr,
+    output wire [7:0]  m_axi_local_arlen,
+    output wire        m_axi_local_arvalid,
+    input  wire        m_axi_local_arready,
+    input  wire [63:0] m_axi_local_rdata,
+    input  wire [1:0]  m_axi_local_rresp,
+    input  wire        m_axi_local_rlast,
+    input  wire        m_axi_local_rvalid,
+    output wire        m_axi_local_rready,
+    output wire [LOCAL_ADDRESS_BITS-1:0] m_axi_local_awaddr,
+    output wire [7:0]  m_axi_local_awlen,
+    output wire        m_axi_local_awvalid,
+    input  wire        m_axi_local_awready,
+    output wire [63:0] m_axi_local_wdata,
+    output wire [7:0]  m_axi_local_wstrb,
+    output wire        m_axi_local_wlast,
+    output wire        m_axi_local_wvalid,
+    input  wire        m_axi_local_wready,
+    input  wire [1:0]  m_axi_local_bresp,
+    input  wire        m_axi_local_bvalid,
+    output wire        m_axi_local_bready,
+
+    // ---- AXI4 master to host memory: 64-bit bus addresses, No Snoop attribute, fault kind with an error response ----
+    output wire [63:0] m_axi_host_araddr,
+    output wire [7:0]  m_axi_host_arlen,
+    output wire        m_axi_host_arnosnoop,
+    output wire        m_axi_host_arvalid,
+    input  wire        m_axi_host_arready,
+    input  wire [63:0] m_axi_host_rdata,
+    input  wire [1:0]  m_axi_host_rresp,
+    input  wire [7:0]  m_axi_host_rfault,
+    input  wire        m_axi_host_rlast,
+    input  wire        m_axi_host_rvalid,
+    output wire        m_axi_host_rready,
+    output wire [63:0] m_axi_host_awaddr,
+    output wire [7:0]  m_axi_host_awlen,
+    output wire        m_axi_host_awnosnoop,
+    output wire        m_axi_host_awvalid,
+    input  wire        m_axi_host_awready,
+    output wire [63:0] m_axi_host_wdata,
+    output wire [7:0]  m_axi_host_wstrb,
+    output wire        m_axi_host_wlast,
+    output wire        m_axi_host_wvalid,
+    input  wire        m_axi_host_wready,
+    input  wire [1:0]  m_axi_host_bresp,
+    input  wire        m_axi_host_bvalid,
+    output wire        m_axi_host_bready
+);
+    // ---- Job queue ----
+    wire        hold = resetting || reset_request;
+    wire        view_oldest;
+    wire        retire;
+    wire [LG_JOBS-1:0] oldest_job;
+
+    wire        read_valid;
+    wire        read_take;
+    wire [LG_JOBS-1:0] read_job;
+    wire        read_first;
+    wire [2:0]  read_op;
+    wire [1:0]  read_kind;
+    wire        read_is_list;
+    wire        read_unordered;
+    wire        read_protected;
+    wire [1:0]  read_slot;
+    wire [1:0]  read_pattern_log2;
+    wire [2:0]  read_shift;
+    wire        read_descending;
+    wire [8:0]  read_chunk_end;
+    wire [63:0] read_base;
+    wire [31:0] read_length;
+    wire [15:0] read_list_base;
+
+    wire        write_valid;
+    wire        write_take;
+    wire [LG_JOBS-1:0] write_job;
+    wire        write_first;
+    wire [2:0]  write_op;
+    wire [1:0]  write_kind;
+    wire        write_is_list;
+    wire        write_unordered;
+    wire        write_protected;
+    wire        write_whole;
+    wire [1:0]  write_slot;
+    wire [15:0] write_packet_offset;
+    wire        write_descending;
+    wire [8:0]  write_chunk_end;
+    wire [63:0] write_base;
+    wire [31:0] write_length;
+    wire [15:0] write_list_base;
+
+    ferry_job_queue #(.LG_JOBS(LG_JOBS)) queue (
+        .clk(clk), .rst(rst), .hold(hold),
+        .job_valid(job_valid), .job_ready(job_ready), .job_op(job_op), .job_source_kind(job_source_kind),
+        .job_destination_kind(job_destination_kind), .job_list(job_list), .job_unordered(job_unordered),
+        .job_protected(job_protected), .job_slot(job_slot), .job_pattern_log2(job_pattern_log2),
+        .job_packet_offset(job_packet_offset), .job_source(job_source), .job_destination(job_destination),
+        .job_length(job_length), .job_list_address(job_list_address),
+        .view_oldest(view_oldest), .retire(retire), .oldest_job(oldest_job), .busy(busy),
+        .read_valid(read_valid), .read_take(read_take), .read_job(read_job), .read_first(read_first),
+        .read_op(read_op), .read_kind(read_kind), .read_is_list(read_is_list), .read_unordered(read_unordered),
+        .read_protected(read_protected), .read_slot(read_slot), .read_pattern_log2(read_pattern_log2),
+        .read_shift(read_shift), .read_descending(read_descending), .read_chunk_end(read_chunk_end),
+        .read_base(read_base), .read_length(read_length), .read_list_base(read_list_base),
+        .write_valid(write_valid), .write_take(write_take), .write_job(write_job), .write_first(write_first),
+        .write_op(write_op), .write_kind(write_kind), .write_is_list(write_is_list),
+        .write_unordered(write_unordered), .write_protected(write_protected), .write_whole(write_whole),
+        .write_slot(write_slot), .write_packet_offset(write_packet_offset), .write_descending(write_descending),
+        .write_chunk_end(write_chunk_end), .write_base(write_base), .write_length(write_length),
+        .write_list_base(write_list_base)
+    );
+
+    // ---- Page lists: reader 0 the read side, 1 the write side, 2 the fault report ----
+    wire [2:0]  lists_valid;
+    wire [2:0]  lists_ready;
+    wire [47:0] lists_address;
+    wire [2:0]  lists_data_valid;
+
+    ferry_list_arbiter lists (
+        .clk(clk), .rst(rst), .in_valid(lists_valid), .in_ready(lists_ready), .in_address(lists_address),
+        .in_data_valid(lists_data_valid), .list_valid(list_valid), .list_ready(list_ready),
+        .list_address(list_address), .list_data_valid(list_data_valid)
+    );
+
+    // ---- Limits ----
+    wire [LOCAL_ADDRESS_BITS:0] limit;
+    wire [LOCAL_ADDRESS_BITS:0] closed_base;
+    wire [LOCAL_ADDRESS_BITS:0] closed_limit;
+
+    ferry_limits #(.LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS)) limits (
+        .clk(clk), .local_limit(local_limit), .protect_base(protect_base), .protect_limit(protect_limit),
+        .local_limit_clipped(limit), .protect_base_clipped(closed_base), .protect_limit_clipped(closed_limit)
+    );
+
+    // ---- Read side and data FIFO ----
+    reg         resetting_reg;
+    wire [3:0]  drop = poison | {4{resetting_reg}};
+    wire        give_up;
+    wire [LG_JOBS-1:0] side_job;
+    wire        push;
+    wire [63:0] push_data;
+    wire        push_last;
+    wire        push_bad;
+    wire        word_valid;
+    wire        word_take;
+    wire [63:0] word;
+    wire        word_last;
+    wire        word_bad;
+    wire        word_room;
+    wire        read_fault_valid;
+    wire [7:0]  read_fault_kind;
+    wire [31:0] read_fault_position;
+    wire        resolved;
+    wire        read_progress;
+
+    ferry_read_side #(
+        .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .APERTURE_PAGES(APERTURE_PAGES), .LG_JOBS(LG_JOBS),
+        .LG_READS(LG_READS), .LG_DATA(LG_DATA)
+    ) read_side (
+        .clk(clk), .rst(rst),
+        .job_valid(read_valid), .job_take(read_take), .job(read_job), .job_first(read_first), .job_op(read_op),
+        .job_kind(read_kind), .job_is_list(read_is_list), .job_unordered(read_unordered),
+        .job_protected(read_protected), .job_slot(read_slot), .job_pattern_log2(read_pattern_log2),
+        .job_shift(read_shift), .job_descending(read_descending), .job_chunk_end(read_chunk_end),
+        .job_base(read_base), .job_length(read_length), .job_list_base(read_list_base),
+        .drop(drop), .drop_job_valid(give_up), .drop_job(side_job), .resetting(resetting_reg),
+        .local_limit(limit), .protect_base(closed_base), .protect_limit(closed_limit),
+        .push(push), .push_data(push_data), .push_last(push_last), .push_bad(push_bad), .freed(word_take),
+        .fault_valid(read_fault_valid), .fault_kind(read_fault_kind), .fault_position(read_fault_position),
+        .resolved(resolved), .busy(busy_read), .progress(read_progress), .took_local(count_local_read_beat),
+        .took_host(count_host_read_beat),
+        .list_valid(lists_valid[0]), .list_ready(lists_ready[0]), .list_address(lists_address[15:0]),
+        .list_data_valid(lists_data_valid[0]), .list_data(list_data),
+        .lookup_valid(read_lookup_valid), .lookup_ready(read_lookup_ready), .lookup_page(read_lookup_page),
+        .result_valid(read_result_valid), .result_hit(read_result_hit), .result_snoop(read_result_snoop),
+        .result_page(read_result_page),
+        .local_araddr(m_axi_local_araddr), .local_arlen(m_axi_local_arlen), .local_arvalid(m_axi_local_arvalid),
+        .local_arready(m_axi_local_arready), .local_rdata(m_axi_local_rdata), .local_rresp(m_axi_local_rresp),
+        .local_rvalid(m_axi_local_rvalid), .local_rready(m_axi_local_rready),
+        .host_araddr(m_axi_host_araddr), .host_arlen(m_axi_host_arlen), .host_arnosnoop(m_axi_host_arnosnoop),
+        .host_arvalid(m_axi_host_arvalid), .host_arready(m_axi_host_arready), .host_rdata(m_axi_host_rdata),
+        .host_rresp(m_axi_host_rresp), .host_rfault(m_axi_host_rfault), .host_rvalid(m_axi_host_rvalid),
+        .host_rready(m_axi_host_rready)
+    );
+
+    ferry_fifo #(.WIDTH(66), .LG_DEPTH(LG_DATA), .BLOCK(1)) data (
+        .clk(clk), .rst(rst), .in_valid(push), .in_ready(word_room), .in_data({push_bad, push_last, push_data}),
+        .out_valid(word_valid), .out_ready(word_take), .out_data({word_bad, word_last, word})
+    );
+
+    // ---- Write side ----
+    wire        burst_valid;
+    wire        burst_ready;
+    wire        burst_host;
+    wire [6:0]  burst_beats;
+    wire [2:0]  burst_first_lane;
+    wire [2:0]  burst_last_lane;
+    wire        burst_last;
+    wire        burst_fill;
+    wire        bursts_done;
+    wire [LG_JOBS-1:0] word_job;
+    wire        drain;
+    wire        drain_good;
+    wire        drain_done;
+    wire        side_active;
+    wire [1:0]  side_slot;
+    wire        side_descending;
+    wire        side_fault_valid;
+    wire [7:0]  side_fault_kind;
+    wire [31:0] side_fault_position;
+    wire        note_valid;
+    wire        note_ready;
+    wire        note_marker;
+    wire        note_last;
+    wire        note_host;
+    wire [1:0]  note_slot;
+    wire [31:0] note_position;
+
+    ferry_write_side #(
+        .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .APERTURE_PAGES(APERTURE_PAGES), .LG_JOBS(LG_JOBS),
+        .LG_DATA(LG_DATA)
+    ) write_side (
+        .clk(clk), .rst(rst),
+        .job_valid(write_valid), .job_take(write_take), .job(write_job), .job_first(write_first), .job_op(write_op),
+        .job_kind(write_kind), .job_is_list(write_is_list), .job_unordered(write_unordered),
+        .job_protected(write_protected), .job_whole(write_whole), .job_slot(write_slot),
+        .job_descending(write_descending), .job_chunk_end(write_chunk_end), .job_base(write_base),
+        .job_length(write_length), .job_list_base(write_list_base),
+        .drop(drop), .local_limit(limit), .protect_base(closed_base), .protect_limit(closed_limit),
+        .push_good(push && !push_bad), .push_bad(push && push_bad), .resolved(resolved),
+        .burst_valid(burst_valid), .burst_ready(burst_ready), .burst_host(burst_host), .burst_beats(burst_beats),
+        .burst_first_lane(burst_first_lane), .burst_last_lane(burst_last_lane), .burst_last(burst_last),
+        .burst_fill(burst_fill), .bursts_done(bursts_done), .word_job(word_job), .drain(drain), .drain_good(drain_good),
+        .drain_done(drain_done), .give_up(give_up), .active(side_active), .active_job(side_job),
+        .active_slot(side_slot), .active_descending(side_descending), .fault_valid(side_fault_valid),
+        .fault_kind(side_fault_kind), .fault_position(side_fault_position),
+        .note_valid(note_valid), .note_ready(note_ready), .note_marker(note_marker), .note_last(note_last),
+        .note_host(note_host), .note_slot(note_slot), .note_position(note_position),
+        .list_valid(lists_valid[1]), .list_ready(lists_ready[1]), .list_address(lists_address[31:16]),
+        .list_data_valid(lists_data_valid[1]), .list_data(list_data),
+        .lookup_valid(write_lookup_valid), .lookup_ready(write_lookup_ready), .lookup_page(write_lookup_page),
+        .result_valid(write_result_valid), .result_hit(write_result_hit), .result_snoop(write_result_snoop),
+        .result_page(write_result_page),
+        .local_awaddr(m_axi_local_awaddr), .local_awlen(m_axi_local_awlen), .local_awvalid(m_axi_local_awvalid),
+        .local_awready(m_axi_local_awready), .host_awaddr(m_axi_host_awaddr), .host_awlen(m_axi_host_awlen),
+        .host_awnosnoop(m_axi_host_awnosnoop), .host_awvalid(m_axi_host_awvalid),
+        .host_awready(m_axi_host_awready)
+    );
+
+    wire        record_valid;
+    wire [LG_JOBS-1:0] record_job;
+    wire [1:0]  record_slot;
+    wire        record_write;
+    wire [7:0]  record_kind;
+    wire [31:0] record_position;
+    wire [31:0] record_written;
+
+    ferry_write_data #(.LG_JOBS(LG_JOBS)) write_data (
+        .clk(clk), .rst(rst),
+        .burst_valid(burst_valid), .burst_ready(burst_ready), .burst_host(burst_host), .burst_beats(burst_beats),
+        .burst_first_lane(burst_first_lane), .burst_last_lane(burst_last_lane), .burst_last(burst_last),
+        .burst_fill(burst_fill), .bursts_done(bursts_done), .word_job(word_job), .drain(drain), .drain_good(drain_good),
+        .drain_done(drain_done), .side_active(side_active), .side_job(side_job), .side_slot(side_slot),
+        .side_descending(side_descending), .side_fault_valid(side_fault_valid), .side_fault_kind(side_fault_kind),
+        .side_fault_position(side_fault_position),
+        .word_valid(word_valid), .word_take(word_take), .word(word), .word_last(word_last), .word_bad(word_bad),
+        .read_fault_valid(read_fault_valid), .read_fault_kind(read_fault_kind),
+        .read_fault_position(read_fault_position), .resolved(resolved),
+        .poison(poison), .record_valid(record_valid), .record_job(record_job), .record_slot(record_slot),
+        .record_write(record_write), .record_kind(record_kind), .record_position(record_position),
+        .record_written(record_written),
+        .wdata(m_axi_local_wdata), .wstrb(m_axi_local_wstrb), .wlast(m_axi_local_wlast),
+        .local_wvalid(m_axi_local_wvalid), .local_wready(m_axi_local_wready), .host_wvalid(m_axi_host_wvalid),
+        .host_wready(m_axi_host_wready)
+    );
+
+    assign m_axi_host_wdata = m_axi_local_wdata;
+    assign m_axi_host_wstrb = m_axi_local_wstrb;
+    assign m_axi_host_wlast = m_axi_local_wlast;
+
+    // ---- Retirement ----
+    wire write_beat = count_local_write_beat || count_host_write_beat;
+    wire progress = read_progress || write_beat || burst_valid || word_take || write_take
+        || (m_axi_local_awvalid && m_axi_local_awready) || (m_axi_host_awvalid && m_axi_host_awready);
+
+    ferry_retire #(.LG_JOBS(LG_JOBS), .LG_WRITES(LG_WRITES)) retirement (
+        .clk(clk), .rst(rst),
+        .note_valid(note_valid), .note_ready(note_ready), .note_marker(note_marker), .note_last(note_last),
+        .note_host(note_host), .note_slot(note_slot), .note_position(note_position), .busy(busy_write),
+        .record_valid(record_valid), .record_job(record_job), .record_slot(record_slot),
+        .record_write(record_write), .record_kind(record_kind), .record_position(record_position),
+        .record_written(record_written),
+        .local_berror(m_axi_local_bresp[1]), .local_bvalid(m_axi_local_bvalid), .local_bready(m_axi_local_bready),
+        .host_berror(m_axi_host_bresp[1]), .host_bvalid(m_axi_host_bvalid), .host_bready(m_axi_host_bready),
+        .job_busy(busy), .oldest_job(oldest_job), .view_oldest(view_oldest), .retire(retire), .job_op(read_op),
+        .job_source_kind(read_kind), .job_source_list(read_is_list), .job_source(read_base),
+        .job_destination_kind(write_kind), .job_destination_list(write_is_list), .job_destination(write_base),
+        .job_list_base(write_list_base), .job_descending(write_descending), .job_slot(write_slot),
+        .job_packet_offset(write_packet_offset),
+        .list_valid(lists_valid[2]), .list_ready(lists_ready[2]), .list_address(lists_address[47:32]),
+        .list_data_valid(lists_data_valid[2]), .list_data(list_data),
+        .timeout(timeout), .progress(progress), .resetting(resetting_reg),
+        .jobs_retired(jobs_retired), .poison(poison), .poison_clear(poison_clear),
+        .fault_valid(fault_valid), .fault_kind(fault_kind), .fault_slot(fault_slot), .fault_write(fault_write),
+        .fault_packet_offset(fault_packet_offset), .fault_address(fault_address),
+        .fault_address_kind(fault_address_kind), .fault_written(fault_written), .fault_clear(fault_clear)
+    );
+
+    // ---- Reset: every job is dropped, which ends when none is left ----
+    assign resetting = resetting_reg;
+
+    always @(posedge clk) begin
+        if (reset_request) begin
+            resetting_reg <= 1'b1;
+        end else if (!busy && !view_oldest) begin
+            resetting_reg <= 1'b0;
+        end
+        if (rst) begin
+            resetting_reg <= 1'b0;
+        end
+    end
+
+    // ---- Counters ----
+    assign count_job = retire;
+    assign count_local_write_beat = m_axi_local_wvalid && m_axi_local_wready;
+    assign count_host_write_beat = m_axi_host_wvalid && m_axi_host_wready;
+    assign count_stall_write = (m_axi_local_wvalid && !m_axi_local_wready)
+        || (m_axi_host_wvalid && !m_axi_host_wready);
+    assign count_stall_read = busy_read && !count_local_read_beat && !count_host_read_beat && !m_axi_local_wvalid
+        && !m_axi_host_wvalid;
+
+    wire unused = &{word_room, m_axi_local_rresp[0], m_axi_host_rresp[0], m_axi_local_rlast, m_axi_host_rlast,
+        m_axi_local_bresp[0], m_axi_host_bresp[0], 1'b0};
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// The jobs, from acceptance to retirement, in two memories: what the read side needs and what the write side needs.
+// Each side has its own pointer; the retiring job can be looked at through both (view_oldest) for a fault record.
+// What both sides must agree on about overlap is worked out once, as the job enters.
+`include "ferry_contract.vh"
+`default_nettype none
+
+module ferry_job_queue #(
+    // log2 of the number of jobs.
+    parameter LG_JOBS = 4
+) (
+    // Clock, and synchronous reset, active high.
+    input  wire clk,
+    input  wire rst,
+    // No job is accepted.
+    input  wire hold,
+
+    // Jobs in; see ferry_engine.
+    input  wire        job_valid,
+    output wire        job_ready,
+    input  wire [2:0]  job_op,
+    input  wire [1:0]  job_source_kind,
+    input  wire [1:0]  job_destination_kind,
+    input  wire [1:0]  job_list,
+    input  wire        job_unordered,
+    input  wire        job_protected,
+    input  wire [1:0]  job_slot,
+    input  wire [1:0]  job_pattern_log2,
+    input  wire [15:0] job_packet_offset,
+    input  wire [63:0] job_source,
+    input  wire [63:0] job_destination,
+    input  wire [31:0] job_length,
+    input  wire [15:0] job_list_address,
+
+    // Show the oldest job to both views and offer none.
+    input  wire        view_oldest,
+    // A job is retired.
+    input  wire        retire,
+    output wire [LG_JOBS-1:0] oldest_job,
+    // A job is in the queue.
+    output wire        busy,
+
+    // Next job of the read side. *_first: every earlier job is retired.
+    output wire        read_valid,
+    input  wire        read_take,
+    output wire [LG_JOBS-1:0] read_job,
+    output wire        read_first,
+    output wire [2:0]  read_op,
+    output wire [1:0]  read_kind,
+    output wire        read_is_list,
+    output wire        read_unordered,
+    output wire        read_protected,
+    output wire [1:0]  read_slot,
+    output wire [1:0]  read_pattern_log2,
+    // (destination - source) mod 8: where the realigner puts byte lane 0.
+    output wire [2:0]  read_shift,
+    output wire        read_descending,
+    output wire [8:0]  read_chunk_end,
+    output wire [63:0] read_base,
+    output wire [31:0] read_length,
+    output wire [15:0] read_list_base,
+
+    // Next job of the write side. write_whole: bursts wait until all of their data is there.
+    output wire        write_valid,
+    input  wire        write_take,
+    output wire [LG_JOBS-1:0] write_job,
+    output wire        write_first,
+    output wire [2:0]  write_op,
+    output wire [1:0]  write_kind,
+    output wire        write_is_list,
+    output wire        write_unordered,
+    output wire        write_protected,
+    output wire        write_whole,
+    output wire [1:0]  write_slot,
+    output wire [15:0] write_packet_offset,
+    output wire        write_descending,
+    output wire [8:0]  write_chunk_end,
+    output wire [63:0] write_base,
+    output wire [31:0] write_length,
+    output wire [15:0] write_list_base
+);
+    localparam READ_BITS = 137;
+    localparam WRITE_BITS = 149;
+
+    reg [READ_BITS-1:0]  read_memory [0:(1 << LG_JOBS)-1];
+    reg [WRITE_BITS-1:0] write_memory [0:(1 << LG_JOBS)-1];
+    reg [LG_JOBS:0] in_reg;
+    reg [LG_JOBS:0] read_reg;
+    reg [LG_JOBS:0] write_reg;
+    reg [LG_JOBS:0] oldest_reg;
+
+    wire [LG_JOBS:0] level = in_reg - oldest_reg;
+    wire accept = job_valid && job_ready;
+
+    assign job_ready = !level[LG_JOBS] && !hold;
+    assign busy = in_reg != oldest_reg;
+    assign oldest_job = oldest_reg[LG_JOBS-1:0];
+
+    // ---- As the job enters ----
+    wire is_copy = job_op == `FERRY_JOB_OP_COPY;
+    wire source_list = is_copy && job_list == `FERRY_LIST_SIDE_SOURCE;
+    wire destination_list = is_copy && job_list == `FERRY_LIST_SIDE_DESTINATION;
+    wire [63:0] distance = job_destination - job_source;
+    // distance is a difference modulo 2^64, so "destination above the source" is part of the comparison.
+    wire descending = is_copy && !source_list && !destination_list && job_source_kind == job_destination_kind
+        && distance != 0 && distance[63:32] == 0 && distance[31:0] < job_length;
+    wire [8:0] chunk_end = job_destination[8:0] + job_length[8:0];
+    // READ has no destination: its bytes go to lane 0. FILL: its pattern starts at the destination's lane.
+    wire [2:0] shift = (job_op == `FERRY_JOB_OP_READ ? 3'd0 : job_destination[2:0])
+        - (job_op == `FERRY_JOB_OP_FILL ? 3'd0 : job_source[2:0]);
+    // With the host involved, or chunks to be read before they are written, a burst waits for all of its data.
+    wire whole = descending || job_source_kind != `FERRY_ADDRESS_KIND_LOCAL
+        || job_destination_kind != `FERRY_ADDRESS_KIND_LOCAL;
+
+    always @(posedge clk) begin
+        if (accept) begin
+            read_memory[in_reg[LG_JOBS-1:0]] <= {job_op, job_source_kind, source_list, job_unordered, job_protected,
+                job_slot, job_pattern_log2, shift, descending, chunk_end, job_source, job_length, job_list_address};
+            write_memory[in_reg[LG_JOBS-1:0]] <= {job_op, job_destination_kind, destination_list, job_unordered,
+                job_protected, whole, job_slot, job_packet_offset, descending, chunk_end, job_destination, job_length,
+                job_list_address};
+        end
+        in_reg <= in_reg + {{LG_JOBS{1'b0}}, accept};
+        read_reg <= read_reg + {{LG_JOBS{1'b0}}, read_take};
+        write_reg <= write_reg + {{LG_JOBS{1'b0}}, write_take};
+        oldest_reg <= oldest_reg + {{LG_JOBS{1'b0}}, retire};
+        if (rst) begin
+            in_reg <= {(LG_JOBS + 1){1'b0}};
+            read_reg <= {(LG_JOBS + 1){1'b0}};
+            write_reg <= {(LG_JOBS + 1){1'b0}};
+            oldest_reg <= {(LG_JOBS + 1){1'b0}};
+        end
+    end
+
+    // ---- Views ----
+    assign read_valid = read_reg != in_reg && !view_oldest;
+    assign read_job = read_reg[LG_JOBS-1:0];
+    assign read_first = read_reg == oldest_reg;
+    assign {read_op, read_kind, read_is_list, read_unordered, read_protected, read_slot, read_pattern_log2, read_shift,
+            read_descending, read_chunk_end, read_base, read_length, read_list_base}
+        = read_memory[view_oldest ? oldest_job : read_job];
+
+    assign write_valid = write_reg != in_reg && !view_oldest;
+    assign write_job = write_reg[LG_JOBS-1:0];
+    assign write_first = write_reg == oldest_reg;
+    assign {write_op, write_kind, write_is_list, write_unordered, write_protected, write_whole, write_slot,
+            write_packet_offset, write_descending, write_chunk_end, write_base, write_length, write_list_base}
+        = write_memory[view_oldest ? oldest_job : write_job];
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: Apache-2.0
+// Read side: starts jobs, issues their read bursts on the local or the host port, and feeds the realigner. A burst is
+// asked for only when the data FIFO has room for all of it, and video memory only when no host data is awaited, so
+// that data never waits on a bus: neither can hold up another master.
+`include "ferry_contract.vh"
+`default_nettype none
+
+module ferry_read_side #(
+    // Bits of a video memory address.
+    parameter LOCAL_ADDRESS_BITS = 26,
+    // Pages in the aperture table.
+    parameter APERTURE_PAGES = 4096,
+    // log2 of the number of jobs.
+    parameter LG_JOBS = 4,
+    // log2 of the read bursts and tokens between address and data.
+    parameter LG_READS = 5,
+    // log2 of the words in the data FIFO; at least 7.
+    parameter LG_DATA = 9
+) (
+    // Clock, and synchronous reset, active high.
+    input  wire clk,
+    input  wire rst,
+
+    // Next job; see ferry_job_queue.
+    input  wire        job_valid,
+    output wire        job_take,
+    input  wire [LG_JOBS-1:0] job,
+    input  wire        job_first,
+    input  wire [2:0]  job_op,
+    input  wire [1:0]  job_kind,
+    input  wire        job_is_list,
+    input  wire        job_unordered,
+    input  wire        job_protected,
+    input  wire [1:0]  job_slot,
+    input  wire [1:0]  job_pattern_log2,
+    input  wire [2:0]  job_shift,
+    input  wire        job_descending,
+    input  wire [8:0]  job_chunk_end,
+    input  wire [63:0] job_base,
+    input  wire [31:0] job_length,
+    input  wire [15:0] job_list_base,
+
+    // Slots whose jobs are dropped (all of them during a reset); the write side has given up this job.
+    input  wire [3:0]  drop,
+    input  wire        drop_job_valid,
+    input  wire [LG_JOBS-1:0] drop_job,
+    // An engine reset is going on.
+    input  wire        resetting,
+
+    // Limits of video memory, clipped (ferry_limits).
+    input  wire [LOCAL_ADDRESS_BITS:0] local_limit,
+    input  wire [LOCAL_ADDRESS_BITS:0] protect_base,
+    input  wire [LOCAL_ADDRESS_BITS:0] protect_limit,
+
+    // Entries of the data FIFO; never refused, as room is reserved. freed: an entry left it.
+    output wire        push,
+    output wire [63:0] push_data,
+    output wire        push_last,
+    output wire        push_bad,
+    input  wire        freed,
+    // First fault of a bad job; until resolved.
+    output wire        fault_valid,
+    output wire [7:0]  fault_kind,
+    output wire [31:0] fault_position,
+    input  wire        resolved,
+
+    // Reads are outstanding; something moved.
+    output wire        busy,
+    output wire        progress,
+    output wire        took_local,
+    output wire        took_host,
+
+    // Page lists and aperture table.
+    output wire        list_valid,
+    input  wire        list_ready,
+    output wire [15:0] list_address,
+    input  wire        list_data_valid,
+    input  wire [63:0] list_data,
+    output wire        lookup_valid,
+    input  wire        lookup_ready,
+    output wire [31:0] lookup_page,
+    input  wire        result_valid,
+    input  wire        result_hit,
+    input  wire        result_snoop,
+    input  wire [51:12] result_page,
+
+    // AXI4 read channels.
+    output wire [LOCAL_ADDRESS_BITS-1:0] local_araddr,
+    output wire [7:0]  local_arlen,
+    output wire        local_arvalid,
+    input  wire        local_arready,
+    input  wire [63:0] local_rdata,
+    input  wire [1:0]  local_rresp,
+    input  wire        local_rvalid,
+    output wire        local_rready,
+    output wire [63:0] host_araddr,
+    output wire [7:0]  host_arlen,
+    output wire        host_arnosnoop,
+    output wire        host_arvalid,
+    input  wire        host_arready,
+    input  wire [63:0] host_rdata,
+    input  wire [1:0]  host_rresp,
+    input  wire [7:0]  host_rfault,
+    input  wire        host_rvalid,
+    output wire        host_rready
+);
+    localparam TYPE_BURST = 2'd0, TYPE_FILL = 2'd1, TYPE_EMPTY = 2'd2, TYPE_BAD = 2'd3;
+    localparam ENTRY_BITS = 2 + 1 + 32 + 7 + 5 + 3;
+    // The most entries that one burst can need: 64 beats and one more word behind the last.
+    localparam [LG_DATA:0] MOST = 66;
+
+    // ---- Job at hand ----
+    reg [LG_JOBS-1:0] job_reg;
+    reg [2:0]  shift_reg;
+    // A job without bursts, or the early end of one, waits to be passed on as a token.
+    reg        token_reg;
+    reg [1:0]  token_type_reg;
+    reg [63:0] pattern_reg;
+    reg        pattern_busy_reg;
+    reg        fault_reg;
+    reg [7:0]  fault_kind_reg;
+    reg [31:0] fault_position_reg;
+    // The job was given up; its token follows once the generator has stopped.
+    reg        giving_up_reg;
+
+    // ---- Room and order ----
+    reg [LG_DATA:0] room_reg;
+    reg        room_ok_reg;
+    reg [LG_READS:0] host_reg;
+
+    // ---- Address channel ----
+    reg [63:0] address_reg;
+    reg [6:0]  beats_reg;
+    reg        nosnoop_reg;
+    reg        local_valid_reg;
+    reg        host_valid_reg;
+
+    wire        generator_ready;
+    wire        generator_active;
+    wire        valid;
+    wire        step;
+    wire        to_host;
+    wire        nosnoop;
+    wire [63:0] address;
+    wire [31:0] position;
+    wire [9:0]  bytes;
+    wire [6:0]  beats;
+    wire        first;
+    wire        segment_last;
+    wire        last;
+    wire [7:0]  fault;
+    wire        abort;
+
+    wire        entry_ready;
+    wire        token_step;
+
+    // A fill's pattern, repeated to 8 bytes.
+    wire [63:0] pattern = job_pattern_log2 == 2'd0 ? {8{job_base[7:0]}}
+        : job_pattern_log2 == 2'd1 ? {4{job_base[15:0]}} : job_pattern_log2 == 2'd2 ? {2{job_base[31:0]}} : job_base;
+
+    // ---- Start ----
+    wire is_fill = job_op == `FERRY_JOB_OP_FILL;
+    wire dropped = drop[job_slot];
+    wire no_bursts = is_fill || job_length == 0 || dropped;
+    wire ready = generator_ready && (!token_reg || token_step) && !giving_up_reg && !fault_reg;
+    wire ordered_ok = job_unordered || job_first || is_fill || dropped;
+    wire start = job_valid && ready && ordered_ok && !(is_fill && pattern_busy_reg);
+    assign job_take = start;
+
+    ferry_address_generator #(
+        .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .APERTURE_PAGES(APERTURE_PAGES)
+    ) generator (
+        .clk(clk), .rst(rst),
+        .start(start && !no_bursts), .start_ready(generator_ready), .base(job_base), .bytes(job_length),
+        .kind(job_kind), .is_list(job_is_list), .list_base(job_list_base), .may_protected(job_protected),
+        .descending(job_descending), .chunk_end(job_chunk_end), .abort(abort), .active(generator_active),
+        .burst_valid(valid), .burst_step(step), .burst_host(to_host), .burst_nosnoop(nosnoop),
+        .burst_address(address), .burst_position(position), .burst_bytes(bytes), .burst_beats(beats),
+        .burst_first(first), .burst_segment_last(segment_last), .burst_last(last), .burst_fault(fault),
+        .local_limit(local_limit), .protect_base(protect_base), .protect_limit(protect_limit),
+        .list_valid(list_valid), .list_ready(list_ready), .list_address(list_address),
+        .list_data_valid(list_data_valid), .list_data(list_data),
+        .lookup_valid(lookup_valid), .lookup_ready(lookup_ready), .lookup_page(lookup_page),
+        .result_valid(result_valid), .result_hit(result_hit), .result_snoop(result_snoop), .result_page(result_page)
+    );
+
+    // ---- A job that is given up: by the write side, after bad data, by a reset, or at a faulting address ----
+    wire [LG_JOBS-1:0] data_job;
+    wire        data_bad;
+    wire stop = resetting || (drop_job_valid && drop_job == job_reg) || (data_bad && data_job == job_reg);
+    wire fault_now = valid && fault != `FERRY_FAULT_KIND_NONE && !stop && !giving_up_reg;
+    assign abort = generator_active && (stop || fault_now || giving_up_reg);
+
+    // ---- Bursts ----
+    wire prime = {1'b0, position[2:0]} + {1'b0, shift_reg} >= 4'd8;
+    wire [2:0] last_lane = position[2:0] + bytes[2:0] - 3'd1;
+    wire flush = {1'b0, last_lane} + {1'b0, shift_reg} >= 4'd8;
+    wire [6:0] entries = beats - {6'd0, first && prime} + {6'd0, segment_last && flush};
+    wire unused = &{bytes[9:3], address[2:0], local_rresp[0], host_rresp[0], 1'b0};
+
+    wire address_free = (!local_valid_reg || local_arready) && (!host_valid_reg || host_arready);
+    wire order_ok = to_host || host_reg == 0;
+    assign step = valid && !abort && fault == `FERRY_FAULT_KIND_NONE && address_free && order_ok && entry_ready
+        && room_ok_reg;
+    assign token_step = token_reg && entry_ready && room_ok_reg;
+
+    wire [ENTRY_BITS-1:0] entry = token_reg
+        ? {token_type_reg, 1'b0, 32'd0, 7'd1, 5'b00000, shift_reg}
+        : {TYPE_BURST, to_host, position, beats, first, segment_last, last, prime, flush, shift_reg};
+    wire [LG_DATA:0] reserve = step ? {{(LG_DATA-6){1'b0}}, entries} : {{LG_DATA{1'b0}}, token_step};
+    wire [LG_DATA:0] room_next = room_reg - reserve + {{LG_DATA{1'b0}}, freed};
+
+    wire        head_valid;
+    wire        head_ready;
+    wire [ENTRY_BITS-1:0] head;
+    wire [1:0]  head_type = head[ENTRY_BITS-1 -: 2];
+    wire        head_host = head[ENTRY_BITS-3];
+
+    ferry_fifo #(.WIDTH(ENTRY_BITS), .LG_DEPTH(LG_READS)) entries_fifo (
+        .clk(clk), .rst(rst), .in_valid(step || token_step), .in_ready(entry_ready), .in_data(entry),
+        .out_valid(head_valid), .out_ready(head_ready), .out_data(head)
+    );
+
+    wire fault_take;
+    ferry_realigner #(.LG_JOBS(LG_JOBS)) realigner (
+        .clk(clk), .rst(rst),
+        .burst_valid(head_valid), .burst_ready(head_ready), .burst_type(head_type), .burst_host(head_host),
+        .burst_position(head[46:15]), .burst_beats(head[14:8]), .burst_first(head[7]), .burst_segment_last(head[6]),
+        .burst_last(head[5]), .burst_prime(head[4]), .burst_flush(head[3]), .burst_shift(head[2:0]),
+        .pattern(pattern_reg),
+        .local_rdata(local_rdata), .local_rerror(local_rresp[1]), .local_rvalid(local_rvalid),
+        .local_rready(local_rready), .host_rdata(host_rdata), .host_rerror(host_rresp[1]), .host_rfault(host_rfault),
+        .host_rvalid(host_rvalid), .host_rready(host_rready),
+        .push(push), .push_data(push_data), .push_last(push_last), .push_bad(push_bad),
+        .took_local(took_local), .took_host(took_host), .job(data_job), .job_bad(data_bad),
+        .address_fault_valid(fault_reg), .address_fault_kind(fault_kind_reg),
+        .address_fault_position(fault_position_reg), .address_fault_take(fault_take),
+        .fault_valid(fault_valid), .fault_kind(fault_kind), .fault_position(fault_position), .resolved(resolved)
+    );
+
+    assign local_araddr = address_reg[LOCAL_ADDRESS_BITS-1:0];
+    assign local_arlen = {1'b0, beats_reg} - 8'd1;
+    assign local_arvalid = local_valid_reg;
+    assign host_araddr = address_reg;
+    assign host_arlen = local_arlen;
+    assign host_arnosnoop = nosnoop_reg;
+    assign host_arvalid = host_valid_reg;
+    assign busy = head_valid;
+    assign progress = step || token_step || took_local || took_host || (local_valid_reg && local_arready)
+        || (host_valid_reg && host_arready);
+
+    wire host_done = head_valid && head_ready && head_host && head_type == TYPE_BURST;
+
+    always @(posedge clk) begin
+        if (start) begin
+            job_reg <= job;
+            shift_reg <= job_shift;
+        end
+        if (start && is_fill && !dropped && job_length != 0) begin
+            pattern_reg <= pattern;
+            pattern_busy_reg <= 1'b1;
+        end
+        if (head_valid && head_ready && head_type == TYPE_FILL) begin
+            pattern_busy_reg <= 1'b0;
+        end
+
+        if (token_step) begin
+            token_reg <= 1'b0;
+        end
+        if (start && no_bursts) begin
+            token_reg <= 1'b1;
+            token_type_reg <= dropped ? TYPE_BAD : job_length == 0 ? TYPE_EMPTY : TYPE_FILL;
+        end
+
+        if (fault_now) begin
+            fault_reg <= 1'b1;
+            fault_kind_reg <= fault;
+            fault_position_reg <= position;
+        end else if (fault_take) begin
+            fault_reg <= 1'b0;
+        end
+        if (abort) begin
+            giving_up_reg <= 1'b1;
+        end
+        if (giving_up_reg && !generator_active) begin
+            giving_up_reg <= 1'b0;
+            token_reg <= 1'b1;
+            token_type_reg <= TYPE_BAD;
+        end
+
+        if (local_arready) begin
+            local_valid_reg <= 1'b0;
+        end
+        if (host_arready) begin
+            host_valid_reg <= 1'b0;
+        end
+        if (step) begin
+            address_reg <= {address[63:3], 3'd0};
+            beats_reg <= beats;
+            nosnoop_reg <= nosnoop;
+            local_valid_reg <= !to_host;
+            host_valid_reg <= to_host;
+        end
+        host_reg <= host_reg + {{LG_READS{1'b0}}, step && to_host} - {{LG_READS{1'b0}}, host_done};
+        room_reg <= room_next;
+        room_ok_reg <= room_next >= MOST;
+        if (rst) begin
+            token_reg <= 1'b0;
+            pattern_busy_reg <= 1'b0;
+            fault_reg <= 1'b0;
+            giving_up_reg <= 1'b0;
+            local_valid_reg <= 1'b0;
+            host_valid_reg <= 1'b0;
+            host_reg <= {(LG_READS + 1){1'b0}};
+            room_reg <= {1'b1, {LG_DATA{1'b0}}};
+            room_ok_reg <= 1'b0;
+        end
+    end
+
+`ifdef FORMAL
+    // AXI4 of this master: an address that was offered stays until it is taken; a burst lies in one page.
+    wire [9:0] ar_beats = {2'd0, local_arlen} + 10'd1;
+    reg past_valid = 1'b0;
+    always @(posedge clk) begin
+        past_valid <= 1'b1;
+        if (past_valid && !rst && !$past(rst)) begin
+            if ($past(local_arvalid && !local_arready)) begin
+                assert (local_arvalid && $stable(local_araddr) && $stable(local_arlen));
+            end
+            if ($past(host_arvalid && !host_arready)) begin
+                assert (host_arvalid && $stable(host_araddr) && $stable(host_arlen)
+                    && $stable(host_arnosnoop));
+            end
+            cover (host_arvalid && host_arready);
+        end
+    end
+    always @(*) begin
+        assume (past_valid || rst);
+        if (past_valid && !rst) begin
+            assert (!(local_valid_reg && host_valid_reg));
+            if (local_valid_reg || host_valid_reg) begin
+                assert (address_reg[2:0] == 0 && {1'b0, address_reg[11:3]} + ar_beats <= 512);
+                assert (beats_reg != 0 && beats_reg <= 64);
+            end
+        end
+    end
+`endif
+endmodule
+
+`default_nettype wire

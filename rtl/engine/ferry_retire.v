@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0
+// Retirement in order: collects write responses, steps the count of retired jobs in the cycle the last response of the
+// oldest job arrives, and makes the fault record of a job that went wrong. Responses are always taken from the bus.
+// Also the watchdog: a job without progress is reported at once, and retires when its outstanding bursts end.
+`include "ferry_contract.vh"
+`default_nettype none
+
+module ferry_retire #(
+    // log2 of the number of jobs.
+    parameter LG_JOBS = 4,
+    // log2 of the number of write bursts and markers outstanding.
+    parameter LG_WRITES = 4
+) (
+    // Clock, and synchronous reset, active high.
+    input  wire clk,
+    input  wire rst,
+
+    // Bursts and markers in order; see ferry_write_side.
+    input  wire        note_valid,
+    output wire        note_ready,
+    input  wire        note_marker,
+    input  wire        note_last,
+    input  wire        note_host,
+    input  wire [1:0]  note_slot,
+    input  wire [31:0] note_position,
+    // Writes are outstanding.
+    output wire        busy,
+
+    // Fault records of data and addresses; see ferry_write_data.
+    input  wire        record_valid,
+    input  wire [LG_JOBS-1:0] record_job,
+    input  wire [1:0]  record_slot,
+    input  wire        record_write,
+    input  wire [7:0]  record_kind,
+    input  wire [31:0] record_position,
+    input  wire [31:0] record_written,
+
+    // Write responses.
+    input  wire        local_berror,
+    input  wire        local_bvalid,
+    output wire        local_bready,
+    input  wire        host_berror,
+    input  wire        host_bvalid,
+    output wire        host_bready,
+
+    // The oldest job: shown by the queue while view_oldest is 1.
+    input  wire        job_busy,
+    input  wire [LG_JOBS-1:0] oldest_job,
+    output wire        view_oldest,
+    output wire        retire,
+    input  wire [2:0]  job_op,
+    input  wire [1:0]  job_source_kind,
+    input  wire        job_source_list,
+    input  wire [63:0] job_source,
+    input  wire [1:0]  job_destination_kind,
+    input  wire        job_destination_list,
+    input  wire [63:0] job_destination,
+    input  wire [15:0] job_list_base,
+    input  wire        job_descending,
+    input  wire [1:0]  job_slot,
+    input  wire [15:0] job_packet_offset,
+
+    // Page list entry of a fault in a list.
+    output wire        list_valid,
+    input  wire        list_ready,
+    output wire [15:0] list_address,
+    input  wire        list_data_valid,
+    input  wire [63:0] list_data,
+
+    // Watchdog.
+    input  wire [31:0] timeout,
+    input  wire        progress,
+    // An engine reset goes on: nothing is reported.
+    input  wire        resetting,
+
+    // See ferry_engine.
+    output reg  [31:0] jobs_retired,
+    output reg  [3:0]  poison,
+    input  wire [3:0]  poison_clear,
+    output reg         fault_valid,
+    output reg  [7:0]  fault_kind,
+    output reg  [1:0]  fault_slot,
+    output reg         fault_write,
+    output reg  [15:0] fault_packet_offset,
+    output reg  [63:0] fault_address,
+    output reg  [1:0]  fault_address_kind,
+    output reg  [31:0] fault_written,
+    input  wire        fault_clear
+);
+    localparam NOTE_BITS = 3 + 2 + 32;
+    localparam RECORD_BITS = LG_JOBS + 1 + 8 + 32 + 32;
+    // IDLE: nothing to report. LOOK: the oldest job's fields are shown. LIST, DATA: fetch the page of a list.
+    localparam IDLE = 2'd0, LOOK = 2'd1, LIST = 2'd2, DATA = 2'd3;
+
+    // ---- Notes ----
+    wire        head_valid;
+    wire        head_take;
+    wire        marker;
+    wire        last;
+    wire        host;
+    wire [1:0]  slot;
+    wire [31:0] position;
+
+    ferry_fifo #(.WIDTH(NOTE_BITS), .LG_DEPTH(LG_WRITES)) notes (
+        .clk(clk), .rst(rst), .in_valid(note_valid), .in_ready(note_ready),
+        .in_data({note_marker, note_last, note_host, note_slot, note_position}),
+        .out_valid(head_valid), .out_ready(head_take), .out_data({marker, last, host, slot, position})
+    );
+
+    // ---- Responses that cannot be used yet wait here; there are never more than notes ----
+    wire [1:0]  kept;
+    wire [1:0]  kept_error;
+    wire [1:0]  take;
+    wire [1:0]  arrive = {host_bvalid, local_bvalid};
+    wire [1:0]  arrive_error = {host_berror, local_berror};
+    wire [1:0]  keep_ready;
+
+    genvar port;
+    generate
+        for (port = 0; port < 2; port = port + 1) begin : responses
+            ferry_fifo #(.WIDTH(1), .LG_DEPTH(LG_WRITES)) waiting (
+                .clk(clk), .rst(rst),
+                .in_valid(arrive[port] && !(take[port] && !kept[port])), .in_ready(keep_ready[port]),
+                .in_data(arrive_error[port]),
+                .out_valid(kept[port]), .out_ready(take[port]), .out_data(kept_error[port])
+            );
+        end
+    endgenerate
+    assign local_bready = keep_ready[0];
+    assign host_bready = keep_ready[1];
+
+    wire there = host ? kept[1] || host_bvalid : kept[0] || local_bvalid;
+    wire error = host ? (kept[1] ? kept_error[1] : host_berror) : (kept[0] ? kept_error[0] : local_berror);
+
+    // ---- Records ----
+    wire        have_record;
+    wire [LG_JOBS-1:0] rec_job;
+    wire        rec_write;
+    wire [7:0]  rec_kind;
+    wire [31:0] rec_position;
+    wire [31:0] rec_written;
+    wire        rec_take;
+    wire        rec_room;
+
+    // A slot records one fault and is poisoned by it, so four places are enough.
+    ferry_fifo #(.WIDTH(RECORD_BITS), .LG_DEPTH(2)) records (
+        .clk(clk), .rst(rst), .in_valid(record_valid), .in_ready(rec_room),
+        .in_data({record_job, record_write, record_kind, record_position, record_written}),
+        .out_valid(have_record), .out_ready(rec_take),
+        .out_data({rec_job, rec_write, rec_kind, rec_position, rec_written})
+    );
+    wire unused = &{rec_room, list_data[11:0], 1'b0};
+
+    reg [1:0]  state_reg;
+    // A response error of the oldest job, its burst's kind and position.
+    reg        bad_reg;
+    reg        bad_host_reg;
+    reg [31:0] bad_position_reg;
+    // The oldest job is complete but for its report; it was reported already; the report is the watchdog's.
+    reg        complete_reg;
+    reg        reported_reg;
+    reg        late_reg;
+    reg [31:0] quiet_reg;
+
+    wire recorded = have_record && rec_job == oldest_job;
+    assign head_take = head_valid && state_reg == IDLE && !complete_reg && (marker || there);
+    assign take = {head_take && !marker && host, head_take && !marker && !host};
+    wire error_now = head_take && !marker && error;
+    wire complete = head_take && last;
+    wire faulted = (bad_reg || error_now || recorded) && !reported_reg && !resetting;
+
+    // ---- Report ----
+    wire        use_bad = bad_reg;
+    wire        side_write = late_reg ? job_op == `FERRY_JOB_OP_FILL : use_bad || rec_write;
+    wire [63:0] base = side_write ? job_destination : job_source;
+    wire        in_list = side_write ? job_destination_list : job_source_list;
+    wire [31:0] where = late_reg ? base[31:0] : use_bad ? bad_position_reg : rec_position;
+    wire [31:0] high = base[63:32] + {31'd0, where < base[31:0]};
+    wire        free = !fault_valid;
+    wire        looked = state_reg == LOOK && free && !in_list;
+    wire        listed = state_reg == DATA && list_data_valid;
+    wire        report = (looked || listed) && !resetting;
+    wire        leave = looked || listed || (state_reg == LOOK && resetting);
+
+    assign view_oldest = state_reg != IDLE;
+    assign list_valid = state_reg == LIST;
+    assign list_address = job_list_base + {where[24:12], 3'd0};
+    assign retire = (complete && !faulted) || (leave && complete_reg);
+    assign rec_take = retire && recorded;
+    assign busy = head_valid;
+
+    wire [3:0] poison_record = record_valid ? 4'd1 << record_slot : 4'd0;
+    wire [3:0] poison_error = error_now ? 4'd1 << slot : 4'd0;
+    wire [3:0] poison_report = report ? 4'd1 << job_slot : 4'd0;
+
+    // ---- Watchdog: late when quiet_reg has come down to 1 ----
+    wire late = quiet_reg == 32'd1 && job_busy && state_reg == IDLE && !complete_reg && !reported_reg && !resetting
+        && !progress && !head_take;
+
+    always @(posedge clk) begin
+        if (retire) begin
+            jobs_retired <= jobs_retired + 32'd1;
+        end
+        poison <= (poison | poison_record | poison_error | poison_report) & ~poison_clear;
+
+        if (timeout == 32'd0 || progress || head_take || !job_busy || state_reg != IDLE) begin
+            quiet_reg <= timeout;
+        end else if (quiet_reg > 32'd1) begin
+            quiet_reg <= quiet_reg - 32'd1;
+        end
+
+        if (error_now && !bad_reg) begin
+            bad_reg <= 1'b1;
+            bad_host_reg <= host;
+            bad_position_reg <= position;
+        end
+
+        case (state_reg)
+        IDLE: begin
+            if (complete && faulted) begin
+                state_reg <= LOOK;
+                complete_reg <= 1'b1;
+            end else if (late) begin
+                state_reg <= LOOK;
+                late_reg <= 1'b1;
+            end
+        end
+        LOOK: begin
+            if (leave) begin
+                state_reg <= IDLE;
+            end else if (free && in_list) begin
+                state_reg <= LIST;
+            end
+        end
+        LIST: begin
+            if (list_ready) begin
+                state_reg <= DATA;
+            end
+        end
+        default: begin
+            if (list_data_valid) begin
+                state_reg <= IDLE;
+            end
+        end
+        endcase
+
+        if (fault_clear) begin
+            fault_valid <= 1'b0;
+        end
+        if (report) begin
+            fault_valid <= 1'b1;
+            fault_kind <= late_reg ? `FERRY_FAULT_KIND_WATCHDOG
+                : use_bad ? (bad_host_reg ? `FERRY_FAULT_KIND_HOST_ABORT : `FERRY_FAULT_KIND_LOCAL_ERROR) : rec_kind;
+            fault_slot <= job_slot;
+            fault_write <= side_write;
+            fault_packet_offset <= job_packet_offset;
+            fault_address <= listed ? {list_data[63:12], where[11:0]} : {high, where};
+            fault_address_kind <= side_write ? job_destination_kind : job_source_kind;
+            // A descending job writes its end first; a READ writes nothing.
+            fault_written <= late_reg || job_descending ? 32'd0
+                : use_bad ? bad_position_reg - job_destination[31:0] : rec_written;
+            reported_reg <= 1'b1;
+        end
+        if (leave) begin
+            late_reg <= 1'b0;
+        end
+        if (retire) begin
+            complete_reg <= 1'b0;
+            reported_reg <= 1'b0;
+            bad_reg <= 1'b0;
+        end
+        if (rst) begin
+            jobs_retired <= 32'd0;
+            poison <= 4'd0;
+            state_reg <= IDLE;
+            bad_reg <= 1'b0;
+            complete_reg <= 1'b0;
+            reported_reg <= 1'b0;
+            late_reg <= 1'b0;
+            fault_valid <= 1'b0;
+            quiet_reg <= 32'd0;
+        end
+    end
+endmodule
+
+`default_nettype wire

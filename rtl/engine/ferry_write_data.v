@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// Write side, data: sends the beats of the announced bursts from the data FIFO with their byte strobes, and throws
+// away words that must not be written. From the first bad word on, the beats that announced bursts still owe the bus
+// go out with no strobe set. Makes the record of a fault (with what was written before it) for ferry_retire.
+`default_nettype none
+
+module ferry_write_data #(
+    // log2 of the number of jobs.
+    parameter LG_JOBS = 4
+) (
+    // Clock, and synchronous reset, active high.
+    input  wire clk,
+    input  wire rst,
+
+    // Bursts; see ferry_write_side.
+    input  wire        burst_valid,
+    output wire        burst_ready,
+    input  wire        burst_host,
+    input  wire [6:0]  burst_beats,
+    input  wire [2:0]  burst_first_lane,
+    input  wire [2:0]  burst_last_lane,
+    input  wire        burst_last,
+    input  wire        burst_fill,
+    output wire        bursts_done,
+    output wire [LG_JOBS-1:0] word_job,
+    input  wire        drain,
+    output wire        drain_good,
+    output wire        drain_done,
+    input  wire        side_active,
+    input  wire [LG_JOBS-1:0] side_job,
+    input  wire [1:0]  side_slot,
+    input  wire        side_descending,
+    input  wire        side_fault_valid,
+    input  wire [7:0]  side_fault_kind,
+    input  wire [31:0] side_fault_position,
+
+    // Head of the data FIFO.
+    input  wire        word_valid,
+    output wire        word_take,
+    input  wire [63:0] word,
+    input  wire        word_last,
+    input  wire        word_bad,
+
+    // The read side's fault, if the bad words come from one.
+    input  wire        read_fault_valid,
+    input  wire [7:0]  read_fault_kind,
+    input  wire [31:0] read_fault_position,
+    // The last bad word of the job is gone.
+    output wire        resolved,
+
+    // Fault record: one-cycle pulse.
+    input  wire [3:0]  poison,
+    output wire        record_valid,
+    output wire [LG_JOBS-1:0] record_job,
+    output wire [1:0]  record_slot,
+    output wire        record_write,
+    output wire [7:0]  record_kind,
+    output wire [31:0] record_position,
+    output wire [31:0] record_written,
+
+    // AXI4 write data channels.
+    output wire [63:0] wdata,
+    output wire [7:0]  wstrb,
+    output wire        wlast,
+    output wire        local_wvalid,
+    input  wire        local_wready,
+    output wire        host_wvalid,
+    input  wire        host_wready
+);
+    localparam BURST_BITS = 1 + 7 + 3 + 3 + 1 + 1 + 2 + 1;
+
+    wire        have_burst;
+    wire        burst_end;
+    wire        host;
+    wire [6:0]  beats;
+    wire [2:0]  first_lane;
+    wire [2:0]  last_lane;
+    wire        last;
+    wire        fill;
+    wire [1:0]  slot;
+    wire        descending;
+
+    ferry_fifo #(.WIDTH(BURST_BITS), .LG_DEPTH(3)) bursts (
+        .clk(clk), .rst(rst), .in_valid(burst_valid), .in_ready(burst_ready),
+        .in_data({burst_host, burst_beats, burst_first_lane, burst_last_lane, burst_last, burst_fill, side_slot,
+            side_descending}),
+        .out_valid(have_burst), .out_ready(burst_end),
+        .out_data({host, beats, first_lane, last_lane, last, fill, slot, descending})
+    );
+
+    reg [6:0]  beat_reg;
+    // A bad word was met in a burst of the present job; its last word has been taken already.
+    reg        dead_reg;
+    reg        exhausted_reg;
+    // Data beats of the present job that were sent, and the lane of its first byte.
+    reg [28:0] sent_reg;
+    reg [2:0]  lane_reg;
+    reg        started_reg;
+    reg [LG_JOBS-1:0] job_reg;
+
+    // ---- Beats ----
+    wire first_beat = beat_reg == 0;
+    wire final_beat = beat_reg == beats - 7'd1;
+    wire go = have_burst && (word_valid || exhausted_reg);
+    wire quiet = dead_reg || word_bad;
+    wire [7:0] head_mask = first_beat ? 8'hff << first_lane : 8'hff;
+    wire [7:0] tail_mask = final_beat ? 8'hff >> (3'd7 - last_lane) : 8'hff;
+    wire beat = go && (host ? host_wready : local_wready);
+    assign wdata = word;
+    assign wstrb = quiet ? 8'h00 : head_mask & tail_mask;
+    assign wlast = final_beat;
+    assign local_wvalid = go && !host;
+    assign host_wvalid = go && host;
+    assign burst_end = beat && final_beat;
+    assign bursts_done = !have_burst;
+    assign word_job = job_reg;
+
+    // ---- Words thrown away ----
+    // After a bad word in its last burst the job is this unit's alone: the write side has gone on to the next.
+    wire own_drain = dead_reg && !have_burst && !(side_active && side_job == job_reg);
+    // That comes first; the next job may be waiting to be thrown away too.
+    wire side_drain = drain && !own_drain;
+    wire draining = (side_drain || own_drain) && !have_burst;
+    wire drain_take = draining && word_valid && !exhausted_reg;
+    wire done = draining && (exhausted_reg || (word_valid && word_last));
+    wire keep = fill && !(final_beat && last);
+
+    assign word_take = drain_take || (beat && !exhausted_reg && !keep);
+    assign drain_good = drain_take && !word_bad;
+    assign drain_done = done && side_drain;
+    assign resolved = done && (exhausted_reg || word_bad);
+
+    // ---- Fault record ----
+    wire dead_now = beat && word_bad && !dead_reg && !exhausted_reg;
+    wire bad_record = (dead_now || (done && word_bad && !dead_reg)) && read_fault_valid;
+    wire side_record = done && side_drain && side_fault_valid && !dead_reg;
+    wire [31:0] written = {sent_reg, 3'd0} - {29'd0, lane_reg};
+
+    assign record_slot = dead_now ? slot : side_slot;
+    assign record_valid = (bad_record || side_record) && !poison[record_slot];
+    assign record_job = job_reg;
+    assign record_write = side_record;
+    assign record_kind = side_record ? side_fault_kind : read_fault_kind;
+    assign record_position = side_record ? side_fault_position : read_fault_position;
+    assign record_written = (dead_now ? descending : side_descending) || sent_reg == 0 ? 32'd0 : written;
+
+    always @(posedge clk) begin
+        if (beat) begin
+            beat_reg <= final_beat ? 7'd0 : beat_reg + 7'd1;
+            started_reg <= 1'b1;
+            if (!started_reg) begin
+                lane_reg <= first_lane;
+            end
+            if (!quiet) begin
+                sent_reg <= sent_reg + 29'd1;
+            end
+        end
+        if (dead_now) begin
+            dead_reg <= 1'b1;
+        end
+        if (beat && word_take && word_bad && word_last) begin
+            exhausted_reg <= 1'b1;
+        end
+        if (done || (burst_end && last && !quiet)) begin
+            dead_reg <= 1'b0;
+            exhausted_reg <= 1'b0;
+            sent_reg <= 29'd0;
+            started_reg <= 1'b0;
+            job_reg <= job_reg + 1'b1;
+        end
+        if (rst) begin
+            beat_reg <= 7'd0;
+            dead_reg <= 1'b0;
+            exhausted_reg <= 1'b0;
+            sent_reg <= 29'd0;
+            started_reg <= 1'b0;
+            job_reg <= {LG_JOBS{1'b0}};
+        end
+    end
+
+`ifdef FORMAL
+    // AXI4 of this master: a beat that was offered stays as it is until it is taken, whatever happens to the job.
+    reg past_valid = 1'b0;
+    reg word_held = 1'b0;
+    always @(posedge clk) begin
+        past_valid <= 1'b1;
+        // The data FIFO holds its word.
+        word_held <= !rst && word_valid && !word_take;
+        if (past_valid && word_held) begin
+            assume (word_valid && $stable(word) && $stable(word_last) && $stable(word_bad));
+        end
+        if (past_valid && !rst && !$past(rst)) begin
+            if ($past(local_wvalid && !local_wready)) begin
+                assert (local_wvalid && $stable(wstrb) && $stable(wlast));
+                assert ($past(exhausted_reg) || $stable(wdata));
+            end
+            if ($past(host_wvalid && !host_wready)) begin
+                assert (host_wvalid && $stable(wstrb) && $stable(wlast));
+                assert ($past(exhausted_reg) || $stable(wdata));
+            end
+            // A bad word is never written, nor any beat after it in the job.
+            if ($past((local_wvalid || host_wvalid) && word_valid && word_bad && !exhausted_reg)) begin
+                assert ($past(wstrb) == 0);
+            end
+            if ($past(dead_reg)) begin
+                assert ($past(wstrb) == 0);
+            end
+            cover ($past(dead_reg) && local_wvalid);
+        end
+    end
+    always @(*) begin
+        assume (past_valid || rst);
+        if (past_valid && !rst) begin
+            assert (!exhausted_reg || dead_reg);
+        end
+    end
+`endif
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+// Write side, addresses: starts jobs in order, announces their write bursts on the local or the host port once the data
+// FIFO holds enough, and passes each burst to ferry_write_data (its beats) and to ferry_retire (its response).
+//
+// Enough is: the burst's first word for a copy inside video memory, all of it when the host is involved or the job
+// descends. `have` counts good words in the FIFO that no announced burst has claimed; an inside copy claims words
+// still to come, so it may be below zero.
+//
+// A job that does not write (READ, no bytes, dropped, faulted) has its words thrown away up to its last (drain), and a
+// marker takes the place of its last burst in ferry_retire.
+`include "ferry_contract.vh"
+`default_nettype none
+
+module ferry_write_side #(
+    // Bits of a video memory address.
+    parameter LOCAL_ADDRESS_BITS = 26,
+    // Pages in the aperture table.
+    parameter APERTURE_PAGES = 4096,
+    // log2 of the number of jobs.
+    parameter LG_JOBS = 4,
+    // log2 of the words in the data FIFO.
+    parameter LG_DATA = 9
+) (
+    // Clock, and synchronous reset, active high.
+    input  wire clk,
+    input  wire rst,
+
+    // Next job; see ferry_job_queue.
+    input  wire        job_valid,
+    output wire        job_take,
+    input  wire [LG_JOBS-1:0] job,
+    input  wire        job_first,
+    input  wire [2:0]  job_op,
+    input  wire [1:0]  job_kind,
+    input  wire        job_is_list,
+    input  wire        job_unordered,
+    input  wire        job_protected,
+    input  wire        job_whole,
+    input  wire [1:0]  job_slot,
+    input  wire        job_descending,
+    input  wire [8:0]  job_chunk_end,
+    input  wire [63:0] job_base,
+    input  wire [31:0] job_length,
+    input  wire [15:0] job_list_base,
+
+    // Slots whose jobs are dropped (all of them during a reset).
+    input  wire [3:0]  drop,
+
+    // Limits of video memory, clipped (ferry_limits).
+    input  wire [LOCAL_ADDRESS_BITS:0] local_limit,
+    input  wire [LOCAL_ADDRESS_BITS:0] protect_base,
+    input  wire [LOCAL_ADDRESS_BITS:0] protect_limit,
+
+    // A good or a bad word enters the data FIFO; the bad job's words are gone.
+    input  wire        push_good,
+    input  wire        push_bad,
+    input  wire        resolved,
+
+    // Bursts for ferry_write_data.
+    output wire        burst_valid,
+    input  wire        burst_ready,
+    output wire        burst_host,
+    output wire [6:0]  burst_beats,
+    output wire [2:0]  burst_first_lane,
+    output wire [2:0]  burst_last_lane,
+    output wire        burst_last,
+    output wire        burst_fill,
+    // Every burst passed on has been sent.
+    input  wire        bursts_done,
+    // The job whose words come next out of the data FIFO.
+    input  wire [LG_JOBS-1:0] word_job,
+    // Throw this job's words away; drain_done ends it, drain_good tells of each good word.
+    output wire        drain,
+    input  wire        drain_good,
+    input  wire        drain_done,
+    // The job writes no more: its reads are pointless (but for READ, which is nothing but its read).
+    output wire        give_up,
+    // The job at hand.
+    output wire        active,
+    output wire [LG_JOBS-1:0] active_job,
+    output wire [1:0]  active_slot,
+    output wire        active_descending,
+    // The drain is for a fault of the job's own address.
+    output wire        fault_valid,
+    output wire [7:0]  fault_kind,
+    output wire [31:0] fault_position,
+
+    // Bursts and markers for ferry_retire.
+    output wire        note_valid,
+    input  wire        note_ready,
+    output wire        note_marker,
+    output wire        note_last,
+    output wire        note_host,
+    output wire [1:0]  note_slot,
+    output wire [31:0] note_position,
+
+    // Page lists and aperture table.
+    output wire        list_valid,
+    input  wire        list_ready,
+    output wire [15:0] list_address,
+    input  wire        list_data_valid,
+    input  wire [63:0] list_data,
+    output wire        lookup_valid,
+    input  wire        lookup_ready,
+    output wire [31:0] lookup_page,
+    input  wire        result_valid,
+    input  wire        result_hit,
+    input  wire        result_snoop,
+    input  wire [51:12] result_page,
+
+    // AXI4 write address channels.
+    output wire [LOCAL_ADDRESS_BITS-1:0] local_awaddr,
+    output wire [7:0]  local_awlen,
+    output wire        local_awvalid,
+    input  wire        local_awready,
+    output wire [63:0] host_awaddr,
+    output wire [7:0]  host_awlen,
+    output wire        host_awnosnoop,
+    output wire        host_awvalid,
+    input  wire        host_awready
+);
+    reg        active_reg;
+    reg [LG_JOBS-1:0] job_reg;
+    reg [1:0]  slot_reg;
+    reg        descending_reg;
+    reg        whole_reg;
+    reg        fill_reg;
+    // The job writes nothing.
+    reg        silent_reg;
+    reg        drain_reg;
+    reg        drained_reg;
+    reg        fault_reg;
+    reg [7:0]  fault_kind_reg;
+    reg [31:0] fault_position_reg;
+
+    reg signed [LG_DATA+1:0] have_reg;
+    // Bad words lie in the FIFO: no more good ones come.
+    reg        frozen_reg;
+
+    reg [63:0] address_reg;
+    reg [6:0]  beats_reg;
+    reg        nosnoop_reg;
+    reg        local_valid_reg;
+    reg        host_valid_reg;
+
+    wire        generator_ready;
+    wire        generator_active;
+    wire        valid;
+    wire        step;
+    wire        to_host;
+    wire        nosnoop;
+    wire [63:0] address;
+    wire [31:0] position;
+    wire [9:0]  bytes;
+    wire [6:0]  beats;
+    wire        last;
+    wire [7:0]  fault;
+    wire        first;
+    wire        segment_last;
+
+    // ---- Start ----
+    wire is_fill = job_op == `FERRY_JOB_OP_FILL;
+    wire silent = job_op == `FERRY_JOB_OP_READ || job_length == 0;
+    wire finish = step && last;
+    wire ordered_ok = !is_fill || job_unordered || job_first;
+    wire start = job_valid && (!active_reg || finish) && generator_ready && ordered_ok;
+    assign job_take = start;
+
+    ferry_address_generator #(
+        .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .APERTURE_PAGES(APERTURE_PAGES)
+    ) generator (
+        .clk(clk), .rst(rst),
+        .start(start && !silent), .start_ready(generator_ready), .base(job_base), .bytes(job_length),
+        .kind(job_kind), .is_list(job_is_list), .list_base(job_list_base), .may_protected(job_protected),
+        .descending(job_descending), .chunk_end(job_chunk_end), .abort(drain_reg), .active(generator_active),
+        .burst_valid(valid), .burst_step(step), .burst_host(to_host), .burst_nosnoop(nosnoop),
+        .burst_address(address), .burst_position(position), .burst_bytes(bytes), .burst_beats(beats),
+        .burst_first(first), .burst_segment_last(segment_last), .burst_last(last), .burst_fault(fault),
+        .local_limit(local_limit), .protect_base(protect_base), .protect_limit(protect_limit),
+        .list_valid(list_valid), .list_ready(list_ready), .list_address(list_address),
+        .list_data_valid(list_data_valid), .list_data(list_data),
+        .lookup_valid(lookup_valid), .lookup_ready(lookup_ready), .lookup_page(lookup_page),
+        .result_valid(result_valid), .result_hit(result_hit), .result_snoop(result_snoop), .result_page(result_page)
+    );
+    wire unused = &{first, segment_last, bytes[9:3], address[2:0], 1'b0};
+
+    // ---- Bursts ----
+    wire signed [LG_DATA+1:0] beats_wide = {{(LG_DATA-5){1'b0}}, beats};
+    wire some = have_reg > 0 || (have_reg == 0 && push_good);
+    wire enough = whole_reg && !fill_reg ? have_reg >= beats_wide : some;
+    wire stopped = silent_reg || drop[slot_reg];
+    wire faulty = valid && fault != `FERRY_FAULT_KIND_NONE;
+    wire address_free = (!local_valid_reg || local_awready) && (!host_valid_reg || host_awready);
+    assign step = active_reg && valid && !faulty && !stopped && !drain_reg && enough && address_free && burst_ready
+        && note_ready;
+
+    // A fill has one word, which its last burst takes.
+    wire signed [LG_DATA+1:0] claim = !step ? {(LG_DATA+2){1'b0}}
+        : fill_reg ? {{(LG_DATA+1){1'b0}}, last} : beats_wide;
+    wire signed [LG_DATA+1:0] plus = {{(LG_DATA+1){1'b0}}, push_good};
+    wire signed [LG_DATA+1:0] minus = {{(LG_DATA+1){1'b0}}, drain_good};
+
+    assign burst_valid = step;
+    assign burst_host = to_host;
+    assign burst_beats = beats;
+    assign burst_first_lane = position[2:0];
+    assign burst_last_lane = position[2:0] + bytes[2:0] - 3'd1;
+    assign burst_last = last;
+    assign burst_fill = fill_reg;
+
+    // ---- Giving up ----
+    wire drain_start = active_reg && !drain_reg && bursts_done
+        && (stopped || faulty || (frozen_reg && valid && !enough && word_job == job_reg));
+    wire marker = drained_reg && !generator_active && note_ready;
+
+    assign drain = drain_reg && !drained_reg;
+    assign give_up = drain_reg && !silent_reg;
+    assign active = active_reg;
+    assign active_job = job_reg;
+    assign active_slot = slot_reg;
+    assign active_descending = descending_reg;
+    assign fault_valid = fault_reg;
+    assign fault_kind = fault_kind_reg;
+    assign fault_position = fault_position_reg;
+
+    assign note_valid = step || marker;
+    assign note_marker = drained_reg;
+    assign note_last = drained_reg || last;
+    assign note_host = to_host;
+    assign note_slot = slot_reg;
+    assign note_position = position;
+
+    assign local_awaddr = address_reg[LOCAL_ADDRESS_BITS-1:0];
+    assign local_awlen = {1'b0, beats_reg} - 8'd1;
+    assign local_awvalid = local_valid_reg;
+    assign host_awaddr = address_reg;
+    assign host_awlen = local_awlen;
+    assign host_awnosnoop = nosnoop_reg;
+    assign host_awvalid = host_valid_reg;
+
+    always @(posedge clk) begin
+        if (finish || marker) begin
+            active_reg <= 1'b0;
+        end
+        if (start) begin
+            active_reg <= 1'b1;
+            job_reg <= job;
+            slot_reg <= job_slot;
+            descending_reg <= job_descending;
+            whole_reg <= job_whole;
+            fill_reg <= is_fill;
+            silent_reg <= silent;
+        end
+
+        if (drain_start) begin
+            drain_reg <= 1'b1;
+            fault_reg <= faulty && !stopped;
+            fault_kind_reg <= fault;
+            fault_position_reg <= position;
+        end
+        if (drain_done) begin
+            drained_reg <= 1'b1;
+        end
+        if (marker) begin
+            drain_reg <= 1'b0;
+            drained_reg <= 1'b0;
+            fault_reg <= 1'b0;
+        end
+
+        have_reg <= have_reg + plus - claim - minus;
+        if (push_bad) begin
+            frozen_reg <= 1'b1;
+        end
+        if (resolved) begin
+            frozen_reg <= 1'b0;
+            have_reg <= {(LG_DATA+2){1'b0}};
+        end
+
+        if (local_awready) begin
+            local_valid_reg <= 1'b0;
+        end
+        if (host_awready) begin
+            host_valid_reg <= 1'b0;
+        end
+        if (step) begin
+            address_reg <= {address[63:3], 3'd0};
+            beats_reg <= beats;
+            nosnoop_reg <= nosnoop;
+            local_valid_reg <= !to_host;
+            host_valid_reg <= to_host;
+        end
+        if (rst) begin
+            active_reg <= 1'b0;
+            drain_reg <= 1'b0;
+            drained_reg <= 1'b0;
+            fault_reg <= 1'b0;
+            frozen_reg <= 1'b0;
+            have_reg <= {(LG_DATA+2){1'b0}};
+            local_valid_reg <= 1'b0;
+            host_valid_reg <= 1'b0;
+        end
+    end
+
+`ifdef FORMAL
+    // AXI4 of this master: an address that was offered stays until it is taken; a burst lies in one page.
+    wire [9:0] aw_beats = {2'd0, local_awlen} + 10'd1;
+    reg past_valid = 1'b0;
+    always @(posedge clk) begin
+        past_valid <= 1'b1;
+        if (past_valid && !rst && !$past(rst)) begin
+            if ($past(local_awvalid && !local_awready)) begin
+                assert (local_awvalid && $stable(local_awaddr) && $stable(local_awlen));
+            end
+            if ($past(host_awvalid && !host_awready)) begin
+                assert (host_awvalid && $stable(host_awaddr) && $stable(host_awlen)
+                    && $stable(host_awnosnoop));
+            end
+            cover (host_awvalid && host_awready);
+        end
+    end
+    always @(*) begin
+        assume (past_valid || rst);
+        if (past_valid && !rst) begin
+            assert (!(local_valid_reg && host_valid_reg));
+            if (local_valid_reg || host_valid_reg) begin
+                assert (address_reg[2:0] == 0 && {1'b0, address_reg[11:3]} + aw_beats <= 512);
+                assert (beats_reg != 0 && beats_reg <= 64);
+            end
+        end
+    end
+`endif
+endmodule
+
+`default_nettype wire

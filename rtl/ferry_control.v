@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: Apache-2.0
+// The deciding half of the device: the registers of host and core, the counters, the soft core, and the three units
+// that feed it: fetcher, command RAM, record poster. No payload byte passes through here.
+`default_nettype none
+`include "ferry_contract.vh"
+
+module ferry_control #(
+    // Parameters as in ferry_device.
+    parameter TAGS = 32,
+    parameter RINGS = 5,
+    parameter SLOTS = 4,
+    parameter SLOT_BYTES_LOG2 = 12,
+    parameter LOCAL_ADDRESS_BITS = 26,
+    parameter APERTURE_PAGES = 4096,
+    parameter FIRMWARE_RAM_WORDS = 4096,
+    parameter FIRMWARE_HEX = "",
+    parameter JOB_QUEUE = 8,
+    parameter CPU_CORE = "vexriscv"
+) (
+    // Clock and synchronous reset.
+    input  wire clk,
+    input  wire rst,
+
+    // Register bus of the completer (BAR0): held until reg_ready.
+    input  wire reg_valid,
+    input  wire reg_write,
+    input  wire [15:0] reg_address,
+    input  wire [31:0] reg_wdata,
+    input  wire [3:0] reg_wstrb,
+    output wire reg_ready,
+    output wire [31:0] reg_rdata,
+
+    // What the host set: limits of video memory, timeouts, tags.
+    output wire [63:0] local_limit,
+    output wire [63:0] protect_base,
+    output wire [63:0] protect_limit,
+    output wire [31:0] completion_timeout,
+    output wire [7:0] tag_limit,
+
+    // Causes and settings for the interrupt module, and its state.
+    output wire [9:0] interrupt_cause,
+    output wire [9:0] interrupt_clear,
+    input  wire [9:0] interrupt_status,
+    output wire [9:0] interrupt_enable,
+    output wire [15:0] interrupt_coalesce_count,
+    output wire [15:0] interrupt_coalesce_cycles,
+    input  wire [31:0] interrupt_count,
+
+    // A read request to the host is outstanding.
+    input  wire requester_busy,
+
+    // One-cycle strobes for the counters of the contract.
+    input  wire count_stall_link,
+    input  wire count_tlp_received,
+    input  wire count_tlp_sent,
+    input  wire count_link_receive_beat,
+    input  wire count_link_send_beat,
+    input  wire count_unsupported,
+    input  wire count_malformed,
+    input  wire count_poisoned,
+    input  wire count_unexpected,
+    input  wire count_window_refused,
+
+    // Engine reset: a pulse, and 1 while it goes on.
+    output wire reset_request,
+    input  wire resetting,
+
+    // ENGINE_TIMEOUT.
+    output wire [31:0] timeout,
+
+    // Units at work, for ferry_observe and STATUS.
+    output wire core_busy,
+
+    // Engine jobs and their retirement, as in ferry_engine.
+    output wire job_valid,
+    input  wire job_ready,
+    output wire [2:0] job_op,
+    output wire [1:0] job_source_kind,
+    output wire [1:0] job_destination_kind,
+    output wire [1:0] job_list,
+    output wire job_unordered,
+    output wire job_protected,
+    output wire [1:0] job_slot,
+    output wire [1:0] job_pattern_log2,
+    output wire [15:0] job_packet_offset,
+    output wire [63:0] job_source,
+    output wire [63:0] job_destination,
+    output wire [31:0] job_length,
+    output wire [15:0] job_list_address,
+    input  wire [31:0] jobs_retired,
+    input  wire [3:0] poison,
+    output wire [3:0] poison_clear,
+
+    // The engine's fault.
+    input  wire fault_valid,
+    input  wire [7:0] fault_kind,
+    input  wire [1:0] fault_slot,
+    input  wire fault_write,
+    input  wire [15:0] fault_packet_offset,
+    input  wire [63:0] fault_address,
+    input  wire [1:0] fault_address_kind,
+    input  wire [31:0] fault_written,
+    output wire fault_clear,
+
+    // A change of the aperture table, as in ferry_aperture_update.
+    output wire update_valid,
+    input  wire update_ready,
+    output wire [31:0] update_first,
+    output wire [31:0] update_count,
+
+    // Page lists of the aperture table's changes, in command RAM.
+    output wire [15:0] update_list,
+
+    // A change of the aperture table, as in ferry_aperture_update.
+    output wire update_unmap,
+    output wire update_snoop,
+    output wire [63:0] update_dummy,
+    input  wire update_busy,
+    output wire post_busy,
+    output wire fetch_busy,
+
+    // Reads of ring entries and buffers, AXI4 read port.
+    output wire [63:0] fetch_araddr,
+    output wire [7:0] fetch_arlen,
+    output wire fetch_arnosnoop,
+    output wire fetch_arvalid,
+    input  wire fetch_arready,
+    input  wire [63:0] fetch_rdata,
+    input  wire [1:0] fetch_rresp,
+    input  wire fetch_rlast,
+    input  wire fetch_rvalid,
+    output wire fetch_rready,
+
+    // Page lists of the engine, in command RAM.
+    input  wire engine_list_valid,
+    output wire engine_list_ready,
+    input  wire [15:0] engine_list_address,
+    output wire engine_list_data_valid,
+    output wire [63:0] engine_list_data,
+
+    // Page lists of the aperture table's changes, in command RAM.
+    input  wire update_list_valid,
+    output wire update_list_ready,
+    input  wire [15:0] update_list_address,
+    output wire update_list_data_valid,
+    output wire [63:0] update_list_data,
+
+    // Fence and fault records, AXI4 write port.
+    output wire [63:0] post_awaddr,
+    output wire [7:0] post_awlen,
+    output wire post_awnosnoop,
+    output wire post_awvalid,
+    input  wire post_awready,
+    output wire [63:0] post_wdata,
+    output wire [7:0] post_wstrb,
+    output wire post_wlast,
+    output wire post_wvalid,
+    input  wire post_wready,
+    input  wire [1:0] post_bresp,
+    input  wire post_bvalid,
+    output wire post_bready,
+
+    // The engine has a job, a read, a write outstanding.
+    input  wire engine_busy,
+    input  wire engine_busy_read,
+    input  wire engine_busy_write,
+
+    // One-cycle strobes for the counters of the contract.
+    input  wire count_job,
+    input  wire count_local_read_beat,
+    input  wire count_local_write_beat,
+    input  wire count_host_read_beat,
+    input  wire count_host_write_beat,
+    input  wire count_stall_read,
+    input  wire count_stall_write
+);
+
+wire firmware_valid, firmware_write, firmware_ready, counter_valid, counter_ready, host_file_access, host_file_write,
+    host_file_taken, ring_write, firmware_told, core_run, file_clearing, core_file_access, core_file_write,
+    retired_write, fetch_enable, packets_valid, io_valid, io_write, io_ready, fetch_claim, fetch_claimed_valid,
+    fetch_release, post_data_write, post_start, post_long, command_valid, command_ready, command_write_valid;
+wire [14:0] firmware_address;
+wire [31:0] firmware_wdata, firmware_rdata, host_file_wdata, file_rdata, ring_fetched, core_file_wdata, io_wdata,
+    fetch_producer, fetch_retired, packets_value, io_rdata, fetch_next, fetch_bytes, post_data_wdata, command_rdata;
+wire [3:0] firmware_wstrb, slots_used, post_data_index, slots_ready;
+wire [4:0] counter_number, fetch_entries_log2, fetch_kick;
+wire [63:0] counter_value, time_now, fetch_base, fetch_fence, fetch_address, post_address, command_write_data;
+wire [8:0] host_file_index, core_file_index;
+wire [2:0] ring_number, file_clear_index, retired_ring, fetch_ring;
+wire [5:0] ring_offset;
+wire [9:0] status;
+wire [21:0] events;
+wire [11:0] io_address;
+wire [1:0] fetch_release_slot;
+wire [15:0] command_address, command_write_address;
+
+// --- Sizes that the host can read ----------------------------------------------------------------------------------
+
+localparam        TAGS_LOG2 = $clog2(TAGS);
+localparam        JOBS_LOG2 = $clog2(JOB_QUEUE);
+localparam [3:0]  RINGS_VALUE = RINGS;
+localparam [3:0]  SLOTS_VALUE = SLOTS;
+localparam [3:0]  SLOT_VALUE = SLOT_BYTES_LOG2;
+localparam [31:0] CAPABILITIES = {
+    6'd0, JOBS_LOG2[3:0], 2'd0, 4'd3, SLOT_VALUE, SLOTS_VALUE, TAGS_LOG2[3:0], RINGS_VALUE
+};
+
+// --- Time, counters, status ----------------------------------------------------------------------------------------
+
+reg [63:0] time_reg;
+always @(posedge clk) begin
+    time_reg <= rst ? 64'd0 : time_reg + 64'd1;
+end
+assign time_now = time_reg;
+
+// In the order of bar0.COUNTER. CYCLES is time_now; CORE_PACKETS adds what the firmware writes.
+wire slot_waits = |slots_ready;
+assign events = {
+    count_window_refused, core_busy, 1'b0, count_unexpected, count_poisoned, count_malformed, count_unsupported,
+    count_link_send_beat, count_link_receive_beat, count_tlp_sent, count_tlp_received, count_stall_link,
+    !engine_busy && slot_waits, count_stall_write, count_stall_read, count_host_write_beat, count_host_read_beat,
+    count_local_write_beat, count_local_read_beat, count_job, engine_busy, 1'b0
+};
+
+assign status = {
+    fault_valid, update_valid || update_busy, post_busy, requester_busy, |slots_used, fetch_busy, engine_busy_write,
+    engine_busy_read, engine_busy, core_run
+};
+
+// --- Units ---------------------------------------------------------------------------------------------------------
+
+ferry_registers #(.LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS)) registers (
+    .clk(clk), .rst(rst), .reg_valid(reg_valid), .reg_write(reg_write), .reg_address(reg_address),
+    .reg_wdata(reg_wdata), .reg_wstrb(reg_wstrb), .reg_ready(reg_ready), .reg_rdata(reg_rdata),
+    .firmware_valid(firmware_valid), .firmware_write(firmware_write), .firmware_address(firmware_address),
+    .firmware_wdata(firmware_wdata), .firmware_wstrb(firmware_wstrb), .firmware_ready(firmware_ready),
+    .firmware_rdata(firmware_rdata), .counter_valid(counter_valid), .counter_number(counter_number),
+    .counter_ready(counter_ready), .counter_value(counter_value), .file_access(host_file_access),
+    .file_write(host_file_write), .file_index(host_file_index), .file_wdata(host_file_wdata),
+    .file_taken(host_file_taken), .file_rdata(file_rdata), .ring_write(ring_write), .ring_number(ring_number),
+    .ring_offset(ring_offset), .ring_fetched(ring_fetched), .time_now(time_now), .status(status),
+    .firmware_told(firmware_told), .core_run(core_run), .engine_reset(reset_request), .engine_resetting(resetting),
+    .local_limit(local_limit), .protect_base(protect_base), .protect_limit(protect_limit), .engine_timeout(timeout),
+    .completion_timeout(completion_timeout), .tag_limit(tag_limit), .interrupt_status(interrupt_status),
+    .interrupt_clear(interrupt_clear), .interrupt_enable(interrupt_enable),
+    .interrupt_coalesce_count(interrupt_coalesce_count), .interrupt_coalesce_cycles(interrupt_coalesce_cycles),
+    .interrupt_count(interrupt_count)
+);
+
+ferry_registers_file #(
+    .CAPABILITIES(CAPABILITIES), .APERTURE_PAGES(APERTURE_PAGES), .LOCAL_BYTES(64'd1 << LOCAL_ADDRESS_BITS),
+    .FIRMWARE_RAM_BYTES(FIRMWARE_RAM_WORDS * 4)
+) file (
+    .clk(clk), .rst(rst), .clearing(file_clearing), .clear_index(file_clear_index), .core_access(core_file_access),
+    .core_write(core_file_write), .core_index(core_file_index), .core_wdata(core_file_wdata),
+    .host_access(host_file_access), .host_write(host_file_write), .host_index(host_file_index),
+    .host_wdata(host_file_wdata), .host_taken(host_file_taken), .rdata(file_rdata)
+);
+
+ferry_registers_rings rings (
+    .clk(clk), .rst(rst), .clearing(file_clearing), .clear_ring(file_clear_index), .host_write(ring_write),
+    .host_ring(ring_number), .host_offset(ring_offset), .host_wdata(host_file_wdata), .retired_write(retired_write),
+    .retired_ring(retired_ring), .retired_wdata(io_wdata), .fetch_ring(fetch_ring), .fetch_base(fetch_base),
+    .fetch_entries_log2(fetch_entries_log2), .fetch_producer(fetch_producer), .fetch_retired(fetch_retired),
+    .fetch_enable(fetch_enable), .fetch_kick(fetch_kick)
+);
+
+ferry_registers_counters counters (
+    .clk(clk), .rst(rst), .events(events), .many_valid(packets_valid), .many_value(packets_value),
+    .read_valid(counter_valid), .read_number(counter_number), .read_ready(counter_ready), .read_value(counter_value)
+);
+
+ferry_registers_core core_registers (
+    .clk(clk), .rst(rst), .run(core_run), .io_valid(io_valid), .io_write(io_write), .io_address(io_address),
+    .io_wdata(io_wdata), .io_ready(io_ready), .io_rdata(io_rdata), .time_now(time_now),
+    .firmware_told(firmware_told), .packets_valid(packets_valid), .packets_value(packets_value),
+    .core_busy(core_busy), .interrupt_cause(interrupt_cause), .file_access(core_file_access),
+    .file_write(core_file_write), .file_index(core_file_index), .file_wdata(core_file_wdata),
+    .file_rdata(file_rdata), .retired_write(retired_write), .retired_ring(retired_ring), .job_valid(job_valid),
+    .job_ready(job_ready), .job_op(job_op), .job_source_kind(job_source_kind),
+    .job_destination_kind(job_destination_kind), .job_list(job_list), .job_unordered(job_unordered),
+    .job_protected(job_protected), .job_slot(job_slot), .job_pattern_log2(job_pattern_log2),
+    .job_packet_offset(job_packet_offset), .job_source(job_source), .job_destination(job_destination),
+    .job_length(job_length), .job_list_address(job_list_address), .jobs_retired(jobs_retired), .poison(poison),
+    .poison_clear(poison_clear), .fault_valid(fault_valid), .fault_kind(fault_kind), .fault_slot(fault_slot),
+    .fault_write(fault_write), .fault_packet_offset(fault_packet_offset), .fault_address(fault_address),
+    .fault_address_kind(fault_address_kind), .fault_written(fault_written), .fault_clear(fault_clear),
+    .resetting(resetting), .update_valid(update_valid), .update_ready(update_ready), .update_first(update_first),
+    .update_count(update_count), .update_list(update_list), .update_unmap(update_unmap), .update_snoop(update_snoop),
+    .update_dummy(update_dummy), .update_busy(update_busy), .fetch_next(fetch_next), .fetch_claim(fetch_claim),
+    .fetch_claimed_valid(fetch_claimed_valid), .fetch_bytes(fetch_bytes), .fetch_fence(fetch_fence),
+    .fetch_address(fetch_address), .fetch_release(fetch_release), .fetch_release_slot(fetch_release_slot),
+    .slots_used(slots_used), .post_data_write(post_data_write), .post_data_index(post_data_index),
+    .post_data_wdata(post_data_wdata), .post_start(post_start), .post_address(post_address), .post_long(post_long),
+    .post_busy(post_busy)
+);
+
+ferry_cpu #(
+    .FIRMWARE_RAM_WORDS(FIRMWARE_RAM_WORDS), .FIRMWARE_HEX(FIRMWARE_HEX), .CPU_CORE(CPU_CORE)
+) cpu (
+    .clk(clk), .rst(rst), .run(core_run), .host_valid(firmware_valid), .host_write(firmware_write),
+    .host_address(firmware_address), .host_wdata(firmware_wdata), .host_wstrb(firmware_wstrb),
+    .host_ready(firmware_ready), .host_rdata(firmware_rdata), .command_valid(command_valid),
+    .command_address(command_address), .command_ready(command_ready), .command_rdata(command_rdata),
+    .io_valid(io_valid), .io_write(io_write), .io_address(io_address), .io_wdata(io_wdata), .io_ready(io_ready),
+    .io_rdata(io_rdata)
+);
+
+ferry_fetch #(.RINGS(RINGS), .SLOTS(SLOTS), .SLOT_BYTES_LOG2(SLOT_BYTES_LOG2)) fetch (
+    .clk(clk), .rst(rst), .run(core_run), .hold(resetting), .ring_kick(fetch_kick), .ring_select(fetch_ring),
+    .ring_base(fetch_base), .ring_entries_log2(fetch_entries_log2), .ring_producer(fetch_producer),
+    .ring_retired(fetch_retired), .ring_enable(fetch_enable), .fetched_ring(ring_number), .fetched(ring_fetched),
+    .write_valid(command_write_valid), .write_address(command_write_address), .write_data(command_write_data),
+    .next(fetch_next), .claim(fetch_claim), .claimed_valid(fetch_claimed_valid), .claimed_bytes(fetch_bytes),
+    .claimed_fence(fetch_fence), .claimed_address(fetch_address), .release_slot(fetch_release),
+    .release_number(fetch_release_slot), .used(slots_used), .ready(slots_ready), .busy(fetch_busy),
+    .m_axi_araddr(fetch_araddr), .m_axi_arlen(fetch_arlen), .m_axi_arnosnoop(fetch_arnosnoop),
+    .m_axi_arvalid(fetch_arvalid), .m_axi_arready(fetch_arready), .m_axi_rdata(fetch_rdata),
+    .m_axi_rresp(fetch_rresp), .m_axi_rlast(fetch_rlast), .m_axi_rvalid(fetch_rvalid), .m_axi_rready(fetch_rready)
+);
+
+ferry_command_ram #(.SLOTS(SLOTS), .SLOT_BYTES_LOG2(SLOT_BYTES_LOG2)) command_ram (
+    .clk(clk), .rst(rst), .write_valid(command_write_valid), .write_address(command_write_address),
+    .write_data(command_write_data), .core_valid(command_valid), .core_address(command_address),
+    .core_ready(command_ready), .core_rdata(command_rdata), .list0_valid(engine_list_valid),
+    .list0_ready(engine_list_ready), .list0_address(engine_list_address), .list0_data_valid(engine_list_data_valid),
+    .list0_data(engine_list_data), .list1_valid(update_list_valid), .list1_ready(update_list_ready),
+    .list1_address(update_list_address), .list1_data_valid(update_list_data_valid), .list1_data(update_list_data)
+);
+
+ferry_post post (
+    .clk(clk), .rst(rst), .time_now(time_now), .data_write(post_data_write), .data_index(post_data_index),
+    .data_wdata(post_data_wdata), .start(post_start), .start_address(post_address), .start_long(post_long),
+    .busy(post_busy), .m_axi_awaddr(post_awaddr), .m_axi_awlen(post_awlen), .m_axi_awnosnoop(post_awnosnoop),
+    .m_axi_awvalid(post_awvalid), .m_axi_awready(post_awready), .m_axi_wdata(post_wdata), .m_axi_wstrb(post_wstrb),
+    .m_axi_wlast(post_wlast), .m_axi_wvalid(post_wvalid), .m_axi_wready(post_wready), .m_axi_bresp(post_bresp),
+    .m_axi_bvalid(post_bvalid), .m_axi_bready(post_bready)
+);
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// PCI configuration space, as config_space of the contract has it. The host's first configuration write also tells the
+// device its own bus and device number (base specification 2.2.6.2), which every packet it sends carries.
+`default_nettype none
+`include "ferry_contract.vh"
+
+module ferry_config #(
+    // log2 of the bytes of BAR2, at most 31.
+    parameter BAR2_BITS = 27
+) (
+    // Clock.
+    input  wire clk,
+    // Synchronous reset, active high.
+    input  wire rst,
+
+    // Configuration access to function 0. Byte offset of the register, multiple of 4; read data stands at once.
+    input  wire [11:0] config_address,
+    output wire [31:0] config_rdata,
+    // One-cycle pulse: write the bytes of wdata whose strobe is set.
+    input  wire        config_write,
+    input  wire [31:0] config_wdata,
+    input  wire [3:0]  config_wstrb,
+    // Bus, device and function number that the write was sent to.
+    input  wire [15:0] config_target,
+
+    // Address of BAR0 (64 KiB) and of BAR2, of which only the bits above its size exist.
+    output wire [31:16]       bar0_base,
+    output wire [63:BAR2_BITS] bar2_base,
+    // Memory requests are answered; requests may be sent.
+    output reg         memory_enable,
+    output reg         bus_master,
+    // Payload 0 = 128, 1 = 256 bytes; larger settings stand for 256.
+    output wire        max_payload,
+    // Read request 0 = 128, 1 = 256, 2 = 512 bytes; larger settings stand for 512.
+    output wire [1:0]  max_read,
+    // No Snoop may be set in packets.
+    output reg         no_snoop_enable,
+    // Message signalled interrupt.
+    output reg         msi_enable,
+    output wire [63:2] msi_address,
+    output reg  [15:0] msi_data,
+    output reg         msi_mask,
+    input  wire        msi_pending,
+    // Bus, device and function number of this device.
+    output reg  [15:0] completer_id
+);
+    integer            i;
+    reg [31:16]        bar0_reg;
+    reg [63:BAR2_BITS] bar2_reg;
+    reg [2:0]          payload_reg;
+    reg [2:0]          read_reg;
+    // Kept for the host to read back. Tags here are below 32 in any case, and an endpoint's own completions end at
+    // multiples of 128 bytes whatever the boundary of the root is (2.3.1.1).
+    reg                tag_reg;
+    reg                boundary_reg;
+    reg [31:2]         msi_low_reg;
+    reg [31:0]         msi_high_reg;
+
+    assign bar0_base = bar0_reg;
+    assign bar2_base = bar2_reg;
+    assign max_payload = payload_reg != 3'd0;
+    assign max_read = read_reg[2:1] != 2'd0 ? 2'd2 : {1'b0, read_reg[0]};
+    assign msi_address = {msi_high_reg, msi_low_reg};
+
+    // BAR2 as it reads: zeros below its size, which is how the host learns the size.
+    wire [63:0] bar2_value = {bar2_reg, {BAR2_BITS{1'b0}}};
+    // Only the first 256 bytes have registers. One select a register, and the registers that are read are ORed.
+    wire        here = config_address[11:8] == 4'd0;
+    wire [11:0] place = {4'd0, config_address[7:0]};
+    wire        at_id = here && (place == `FERRY_CONFIG_SPACE_ID || place == `FERRY_CONFIG_SPACE_SUBSYSTEM);
+    wire        at_command = here && place == `FERRY_CONFIG_SPACE_COMMAND;
+    wire        at_class = here && place == `FERRY_CONFIG_SPACE_CLASS;
+    wire        at_bar0 = here && place == `FERRY_CONFIG_SPACE_BAR0;
+    wire        at_bar2_low = here && place == `FERRY_CONFIG_SPACE_BAR2_LOW;
+    wire        at_bar2_high = here && place == `FERRY_CONFIG_SPACE_BAR2_HIGH;
+    wire        at_capability = here && place == `FERRY_CONFIG_SPACE_CAPABILITY;
+    wire        at_pcie = here && place == `FERRY_CONFIG_SPACE_PCIE;
+    wire        at_device = here && place == `FERRY_CONFIG_SPACE_DEVICE_CAPABILITIES;
+    wire        at_control = here && place == `FERRY_CONFIG_SPACE_DEVICE_CONTROL;
+    wire        at_link = here && place == `FERRY_CONFIG_SPACE_LINK_CONTROL;
+    wire        at_msi = here && place == `FERRY_CONFIG_SPACE_MSI;
+    wire        at_msi_low = here && place == `FERRY_CONFIG_SPACE_MSI_ADDRESS_LOW;
+    wire        at_msi_high = here && place == `FERRY_CONFIG_SPACE_MSI_ADDRESS_HIGH;
+    wire        at_msi_data = here && place == `FERRY_CONFIG_SPACE_MSI_DATA;
+    wire        at_msi_mask = here && place == `FERRY_CONFIG_SPACE_MSI_MASK;
+    wire        at_msi_pending = here && place == `FERRY_CONFIG_SPACE_MSI_PENDING;
+
+    // Bytes that are written.
+    wire        byte0 = config_write && config_wstrb[0];
+    wire        byte1 = config_write && config_wstrb[1];
+    wire        byte2 = config_write && config_wstrb[2];
+    wire        byte3 = config_write && config_wstrb[3];
+
+    // Registers of constants and single bits, in one word since no two of them are read at once.
+    reg [31:0]  fixed;
+
+    always @* begin
+        fixed = 32'd0;
+        if (at_id) begin
+            fixed[`FERRY_CONFIG_SPACE_ID_VENDOR_RANGE] = `FERRY_CONFIG_SPACE_ID_VENDOR_RESET;
+            fixed[`FERRY_CONFIG_SPACE_ID_DEVICE_RANGE] = `FERRY_CONFIG_SPACE_ID_DEVICE_RESET;
+        end
+        if (at_command) begin
+            fixed[`FERRY_CONFIG_SPACE_COMMAND_MEMORY_ENABLE_RANGE] = memory_enable;
+            fixed[`FERRY_CONFIG_SPACE_COMMAND_BUS_MASTER_RANGE] = bus_master;
+            fixed[`FERRY_CONFIG_SPACE_COMMAND_CAPABILITIES_RANGE] = 1'b1;
+        end
+        if (at_class) begin
+            fixed[`FERRY_CONFIG_SPACE_CLASS_REVISION_RANGE] = `FERRY_CONFIG_SPACE_CLASS_REVISION_RESET;
+            fixed[`FERRY_CONFIG_SPACE_CLASS_CLASS_CODE_RANGE] = `FERRY_CONFIG_SPACE_CLASS_CLASS_CODE_RESET;
+        end
+        if (at_bar2_low)
+            fixed[`FERRY_CONFIG_SPACE_BAR2_LOW_KIND_RANGE] = `FERRY_CONFIG_SPACE_BAR2_LOW_KIND_RESET;
+        if (at_capability)
+            fixed[`FERRY_CONFIG_SPACE_CAPABILITY_POINTER_RANGE] = `FERRY_CONFIG_SPACE_CAPABILITY_POINTER_RESET;
+        if (at_pcie) begin
+            fixed[`FERRY_CONFIG_SPACE_PCIE_ID_RANGE] = `FERRY_CONFIG_SPACE_PCIE_ID_RESET;
+            fixed[`FERRY_CONFIG_SPACE_PCIE_NEXT_RANGE] = `FERRY_CONFIG_SPACE_PCIE_NEXT_RESET;
+            fixed[`FERRY_CONFIG_SPACE_PCIE_VERSION_RANGE] = `FERRY_CONFIG_SPACE_PCIE_VERSION_RESET;
+        end
+        if (at_device) begin
+            fixed[`FERRY_CONFIG_SPACE_DEVICE_CAPABILITIES_MAX_PAYLOAD_RANGE] =
+                `FERRY_CONFIG_SPACE_DEVICE_CAPABILITIES_MAX_PAYLOAD_RESET;
+            fixed[`FERRY_CONFIG_SPACE_DEVICE_CAPABILITIES_EXTENDED_TAG_RANGE] =
+                `FERRY_CONFIG_SPACE_DEVICE_CAPABILITIES_EXTENDED_TAG_RESET;
+        end
+        if (at_control) begin
+            fixed[`FERRY_CONFIG_SPACE_DEVICE_CONTROL_MAX_PAYLOAD_RANGE] = payload_reg;
+            fixed[`FERRY_CONFIG_SPACE_DEVICE_CONTROL_EXTENDED_TAG_ENABLE_RANGE] = tag_reg;
+            fixed[`FERRY_CONFIG_SPACE_DEVICE_CONTROL_NO_SNOOP_ENABLE_RANGE] = no_snoop_enable;
+            fixed[`FERRY_CONFIG_SPACE_DEVICE_CONTROL_MAX_READ_RANGE] = read_reg;
+        end
+        if (at_link)
+            fixed[`FERRY_CONFIG_SPACE_LINK_CONTROL_READ_COMPLETION_BOUNDARY_RANGE] = boundary_reg;
+        if (at_msi) begin
+            fixed[`FERRY_CONFIG_SPACE_MSI_ID_RANGE] = `FERRY_CONFIG_SPACE_MSI_ID_RESET;
+            fixed[`FERRY_CONFIG_SPACE_MSI_ENABLE_RANGE] = msi_enable;
+            fixed[`FERRY_CONFIG_SPACE_MSI_ADDRESS64_RANGE] = `FERRY_CONFIG_SPACE_MSI_ADDRESS64_RESET;
+            fixed[`FERRY_CONFIG_SPACE_MSI_MASKABLE_RANGE] = `FERRY_CONFIG_SPACE_MSI_MASKABLE_RESET;
+        end
+        if (at_msi_mask)
+            fixed[`FERRY_CONFIG_SPACE_MSI_MASK_MASK_RANGE] = msi_mask;
+        if (at_msi_pending)
+            fixed[`FERRY_CONFIG_SPACE_MSI_PENDING_PENDING_RANGE] = msi_pending;
+    end
+
+    assign config_rdata = fixed |
+                          ({32{at_bar0}} & {bar0_reg, 16'd0}) |
+                          ({32{at_bar2_low}} & bar2_value[31:0]) |
+                          ({32{at_bar2_high}} & bar2_value[63:32]) |
+                          ({32{at_msi_low}} & {msi_low_reg, 2'd0}) |
+                          ({32{at_msi_high}} & msi_high_reg) |
+                          ({32{at_msi_data}} & {16'd0, msi_data});
+
+    always @(posedge clk) begin
+        if (config_write)
+            completer_id <= config_target;
+        if (byte0 && at_command) begin
+            memory_enable <= config_wdata[`FERRY_CONFIG_SPACE_COMMAND_MEMORY_ENABLE_RANGE];
+            bus_master <= config_wdata[`FERRY_CONFIG_SPACE_COMMAND_BUS_MASTER_RANGE];
+        end
+        if (byte2 && at_bar0)
+            bar0_reg[23:16] <= config_wdata[23:16];
+        if (byte3 && at_bar0)
+            bar0_reg[31:24] <= config_wdata[31:24];
+        for (i = BAR2_BITS; i < 32; i = i + 1)
+            if (at_bar2_low && config_write && config_wstrb[i / 8])
+                bar2_reg[i] <= config_wdata[i];
+        if (byte0 && at_bar2_high)
+            bar2_reg[39:32] <= config_wdata[7:0];
+        if (byte1 && at_bar2_high)
+            bar2_reg[47:40] <= config_wdata[15:8];
+        if (byte2 && at_bar2_high)
+            bar2_reg[55:48] <= config_wdata[23:16];
+        if (byte3 && at_bar2_high)
+            bar2_reg[63:56] <= config_wdata[31:24];
+        if (byte0 && at_control)
+            payload_reg <= config_wdata[`FERRY_CONFIG_SPACE_DEVICE_CONTROL_MAX_PAYLOAD_RANGE];
+        if (byte1 && at_control) begin
+            tag_reg <= config_wdata[`FERRY_CONFIG_SPACE_DEVICE_CONTROL_EXTENDED_TAG_ENABLE_RANGE];
+            no_snoop_enable <= config_wdata[`FERRY_CONFIG_SPACE_DEVICE_CONTROL_NO_SNOOP_ENABLE_RANGE];
+            read_reg <= config_wdata[`FERRY_CONFIG_SPACE_DEVICE_CONTROL_MAX_READ_RANGE];
+        end
+        if (byte0 && at_link)
+            boundary_reg <= config_wdata[`FERRY_CONFIG_SPACE_LINK_CONTROL_READ_COMPLETION_BOUNDARY_RANGE];
+        if (byte2 && at_msi)
+            msi_enable <= config_wdata[`FERRY_CONFIG_SPACE_MSI_ENABLE_RANGE];
+        if (byte0 && at_msi_low)
+            msi_low_reg[7:2] <= config_wdata[7:2];
+        if (byte1 && at_msi_low)
+            msi_low_reg[15:8] <= config_wdata[15:8];
+        if (byte2 && at_msi_low)
+            msi_low_reg[23:16] <= config_wdata[23:16];
+        if (byte3 && at_msi_low)
+            msi_low_reg[31:24] <= config_wdata[31:24];
+        if (byte0 && at_msi_high)
+            msi_high_reg[7:0] <= config_wdata[7:0];
+        if (byte1 && at_msi_high)
+            msi_high_reg[15:8] <= config_wdata[15:8];
+        if (byte2 && at_msi_high)
+            msi_high_reg[23:16] <= config_wdata[23:16];
+        if (byte3 && at_msi_high)
+            msi_high_reg[31:24] <= config_wdata[31:24];
+        if (byte0 && at_msi_data)
+            msi_data[7:0] <= config_wdata[7:0];
+        if (byte1 && at_msi_data)
+            msi_data[15:8] <= config_wdata[15:8];
+        if (byte0 && at_msi_mask)
+            msi_mask <= config_wdata[`FERRY_CONFIG_SPACE_MSI_MASK_MASK_RANGE];
+        if (rst) begin
+            completer_id <= 16'd0;
+            memory_enable <= 1'b0;
+            bus_master <= 1'b0;
+            bar0_reg <= 16'd0;
+            bar2_reg <= {64 - BAR2_BITS{1'b0}};
+            payload_reg <= 3'd0;
+            tag_reg <= 1'b0;
+            no_snoop_enable <= 1'b1;
+            read_reg <= 3'd2;
+            boundary_reg <= 1'b0;
+            msi_enable <= 1'b0;
+            msi_low_reg <= 30'd0;
+            msi_high_reg <= 32'd0;
+            msi_data <= 16'd0;
+            msi_mask <= 1'b0;
+        end
+    end
+endmodule
+
+`default_nettype wire

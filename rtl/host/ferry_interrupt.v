@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+// INTERRUPT_STATUS, and when an interrupt message (MSI) is due. Messages are coalesced, and wait while the vector is
+// masked. The message itself is one of the posted writes of ferry_requester_write, so it never overtakes what it announces.
+`default_nettype none
+
+module ferry_interrupt (
+    // Clock.
+    input  wire clk,
+    // Synchronous reset, active high.
+    input  wire rst,
+
+    // One-cycle pulses: a cause; the host's write of 1 to INTERRUPT_STATUS. A cause in the same cycle wins.
+    input  wire [9:0]  cause,
+    input  wire [9:0]  clear,
+    // INTERRUPT_STATUS, INTERRUPT_ENABLE, both fields of INTERRUPT_COALESCE, INTERRUPT_COUNT.
+    output reg  [9:0]  status,
+    input  wire [9:0]  enable,
+    input  wire [15:0] coalesce_count,
+    input  wire [15:0] coalesce_cycles,
+    output reg  [31:0] count,
+
+    // Configuration space.
+    input  wire        bus_master,
+    input  wire        msi_enable,
+    input  wire        msi_mask,
+    output wire        msi_pending,
+
+    // A message is to be sent; taken is a pulse when it has its place among the posted writes.
+    output wire        message_valid,
+    input  wire        message_taken
+);
+    // Enabled causes as of the cycle before: one that becomes active by its enable bit counts as a cause too.
+    reg [9:0]  active_reg;
+    // A message is owed; causes and cycles since the first of them.
+    reg        owed_reg;
+    reg [15:0] causes_reg;
+    reg [15:0] cycles_reg;
+
+    wire [9:0] status_next = (status & ~clear) | cause;
+    wire [9:0] active = status_next & enable;
+    wire       event_now = ((active & ~active_reg) | (cause & enable)) != 10'd0;
+    wire       due = owed_reg && (causes_reg >= coalesce_count || cycles_reg >= coalesce_cycles);
+
+    assign message_valid = due && msi_enable && !msi_mask && bus_master;
+    assign msi_pending = due && msi_mask;
+
+    always @(posedge clk) begin
+        status <= status_next;
+        active_reg <= active;
+        if (message_taken)
+            count <= count + 32'd1;
+        // Nothing is owed any more when the host has seen and cleared every cause by itself.
+        owed_reg <= event_now || (owed_reg && !message_taken && active != 10'd0);
+        if (!owed_reg || message_taken) begin
+            causes_reg <= {15'd0, event_now};
+            cycles_reg <= 16'd0;
+        end else begin
+            if (event_now && causes_reg != 16'hffff)
+                causes_reg <= causes_reg + 16'd1;
+            if (cycles_reg != 16'hffff)
+                cycles_reg <= cycles_reg + 16'd1;
+        end
+        if (rst) begin
+            status <= 10'd0;
+            active_reg <= 10'd0;
+            owed_reg <= 1'b0;
+            count <= 32'd0;
+        end
+    end
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: Apache-2.0
+// The soft core's registers, contract map `core`. A write is taken in the cycle it comes, unless what it would change
+// is still being handed over; a read takes two cycles, so that the wide selection below stays out of the core's own
+// paths.
+`default_nettype none
+`include "ferry_contract.vh"
+
+module ferry_registers_core (
+    // Clock and synchronous reset.
+    input  wire        clk,
+    input  wire        rst,
+    // The core runs. While not, its state as the host sees it is cleared, and so are poison and faults.
+    input  wire        run,
+
+    // Bus from ferry_cpu: held until ready.
+    input  wire        io_valid,
+    input  wire        io_write,
+    input  wire [11:0] io_address,
+    input  wire [31:0] io_wdata,
+    output wire        io_ready,
+    output wire [31:0] io_rdata,
+
+    // Cycle counter.
+    input  wire [63:0] time_now,
+
+    // The firmware has told its state since the core was started.
+    output reg         firmware_told,
+    // Counters: packets to add, and the firmware has a buffer to decode.
+    output wire        packets_valid,
+    output wire [31:0] packets_value,
+    output reg         core_busy,
+    // Interrupt causes, pulses; given only when no record is on its way, so that a message never overtakes its record.
+    output wire [9:0]  interrupt_cause,
+
+    // Port of ferry_registers_file: read data a cycle later.
+    output wire        file_access,
+    output wire        file_write,
+    output wire [8:0]  file_index,
+    output wire [31:0] file_wdata,
+    input  wire [31:0] file_rdata,
+    // RETIRED of a ring is written.
+    output wire        retired_write,
+    output wire [2:0]  retired_ring,
+
+    // Engine: a job.
+    output wire        job_valid,
+    input  wire        job_ready,
+    output wire [2:0]  job_op,
+    output wire [1:0]  job_source_kind,
+    output wire [1:0]  job_destination_kind,
+    output wire [1:0]  job_list,
+    output wire        job_unordered,
+    output wire        job_protected,
+    output wire [1:0]  job_slot,
+    output wire [1:0]  job_pattern_log2,
+    output wire [15:0] job_packet_offset,
+    output wire [63:0] job_source,
+    output wire [63:0] job_destination,
+    output wire [31:0] job_length,
+    output wire [15:0] job_list_address,
+    // Engine: retirement, poison, fault, reset.
+    input  wire [31:0] jobs_retired,
+    input  wire [3:0]  poison,
+    output wire [3:0]  poison_clear,
+    input  wire        fault_valid,
+    input  wire [7:0]  fault_kind,
+    input  wire [1:0]  fault_slot,
+    input  wire        fault_write,
+    input  wire [15:0] fault_packet_offset,
+    input  wire [63:0] fault_address,
+    input  wire [1:0]  fault_address_kind,
+    input  wire [31:0] fault_written,
+    output wire        fault_clear,
+    input  wire        resetting,
+
+    // Aperture table update.
+    output wire        update_valid,
+    input  wire        update_ready,
+    output wire [31:0] update_first,
+    output wire [31:0] update_count,
+    output wire [15:0] update_list,
+    output wire        update_unmap,
+    output wire        update_snoop,
+    output wire [63:0] update_dummy,
+    input  wire        update_busy,
+
+    // Fetcher.
+    input  wire [31:0] fetch_next,
+    output wire        fetch_claim,
+    input  wire        fetch_claimed_valid,
+    input  wire [31:0] fetch_bytes,
+    input  wire [63:0] fetch_fence,
+    input  wire [63:0] fetch_address,
+    output wire        fetch_release,
+    output wire [1:0]  fetch_release_slot,
+    // Slots that are not free.
+    input  wire [3:0]  slots_used,
+
+    // Record poster.
+    output wire        post_data_write,
+    output wire [3:0]  post_data_index,
+    output wire [31:0] post_data_wdata,
+    output wire        post_start,
+    output wire [63:0] post_address,
+    output wire        post_long,
+    input  wire        post_busy
+);
+
+wire write = io_valid && io_write && io_ready;
+
+// --- Engine jobs and aperture table --------------------------------------------------------------------------------
+
+wire        job_free;
+wire        update_free;
+wire [31:0] jobs_queued;
+wire [3:0]  aborted;
+wire [3:0]  dropped;
+
+ferry_registers_jobs jobs (
+    .clk(clk), .rst(rst), .run(run), .write(write),
+    .io_address(io_address), .io_wdata(io_wdata), .job_free(job_free), .update_free(update_free),
+    .jobs_queued(jobs_queued), .aborted(aborted), .dropped(dropped),
+    .slots_used(slots_used), .job_valid(job_valid), .job_ready(job_ready), .job_op(job_op),
+    .job_source_kind(job_source_kind), .job_destination_kind(job_destination_kind), .job_list(job_list),
+    .job_unordered(job_unordered),
+    .job_protected(job_protected), .job_slot(job_slot), .job_pattern_log2(job_pattern_log2),
+    .job_packet_offset(job_packet_offset),
+    .job_source(job_source), .job_destination(job_destination), .job_length(job_length),
+    .job_list_address(job_list_address),
+    .poison_clear(poison_clear), .fault_clear(fault_clear), .resetting(resetting), .update_valid(update_valid),
+    .update_ready(update_ready), .update_first(update_first), .update_count(update_count), .update_list(update_list),
+    .update_unmap(update_unmap), .update_snoop(update_snoop), .update_dummy(update_dummy)
+);
+
+// --- Records and interrupts ----------------------------------------------------------------------------------------
+
+reg [63:0] post_address_reg;
+reg [9:0]  interrupt_reg;
+
+wire at_post_data = io_address[11:6] == 6'h10;
+assign post_data_write = write && at_post_data;
+assign post_data_index = io_address[5:2];
+assign post_data_wdata = io_wdata;
+assign post_start = write && io_address == `FERRY_CORE_POST_CONTROL;
+assign post_address = post_address_reg;
+assign post_long = io_wdata[4];
+assign interrupt_cause = interrupt_reg & {10{!post_busy}};
+
+assign fetch_release = write && io_address == `FERRY_CORE_FETCH_RELEASE;
+assign fetch_release_slot = io_wdata[`FERRY_CORE_FETCH_RELEASE_SLOT_RANGE];
+assign packets_valid = write && io_address == `FERRY_CORE_PACKETS;
+assign packets_value = io_wdata;
+
+wire write_halted = write && io_address == `FERRY_CORE_FIRMWARE_STATE &&
+                    io_wdata[7:0] == `FERRY_FIRMWARE_STATE_HALTED;
+
+always @(posedge clk) begin
+    if (write) begin
+        case (io_address)
+        `FERRY_CORE_FIRMWARE_STATE:     firmware_told <= 1'b1;
+        `FERRY_CORE_BUSY:               core_busy <= io_wdata[0];
+        `FERRY_CORE_POST_ADDRESS_LOW:   post_address_reg[31:0] <= io_wdata;
+        `FERRY_CORE_POST_ADDRESS_HIGH:  post_address_reg[63:32] <= io_wdata;
+        default: ;
+        endcase
+    end
+    interrupt_reg <= (interrupt_reg & ~interrupt_cause) |
+                     (io_wdata[9:0] & {10{write && io_address == `FERRY_CORE_INTERRUPT_SET}}) |
+                     {write_halted, 9'd0};
+    if (!run) begin
+        firmware_told <= 1'b0;
+        core_busy <= 1'b0;
+    end
+    if (rst) begin
+        interrupt_reg <= 10'd0;
+    end
+end
+
+// --- The bus -------------------------------------------------------------------------------------------------------
+
+wire at_rings = (io_address & 12'hf00) == `FERRY_CORE_RING_AT;
+
+// Where a register stands in the register file. What the host keeps there for the core is read in the host's place;
+// words of BAR0 begin at byte 1856, those of ring n at 1536 + 64 n.
+reg [15:0] ring_offset;
+reg [15:0] word;
+always @* begin
+    case ({7'd0, io_address[4:0]})
+    `FERRY_CORE_RING_RIGHTS:             ring_offset = `FERRY_BAR0_RING_RIGHTS;
+    `FERRY_CORE_RING_FENCE_ADDRESS_LOW:  ring_offset = `FERRY_BAR0_RING_FENCE_ADDRESS;
+    `FERRY_CORE_RING_FENCE_ADDRESS_HIGH: ring_offset = `FERRY_BAR0_RING_FENCE_ADDRESS + 16'd4;
+    `FERRY_CORE_RING_RETIRED:            ring_offset = `FERRY_BAR0_RING_RETIRED;
+    `FERRY_CORE_RING_FENCE_VALUE_LOW:    ring_offset = `FERRY_BAR0_RING_FENCE_VALUE;
+    `FERRY_CORE_RING_FENCE_VALUE_HIGH:   ring_offset = `FERRY_BAR0_RING_FENCE_VALUE + 16'd4;
+    `FERRY_CORE_RING_FAULTS:             ring_offset = `FERRY_BAR0_RING_FAULTS;
+    default:                             ring_offset = `FERRY_BAR0_RING_RESERVED;
+    endcase
+    case (io_address)
+    `FERRY_CORE_HARDWARE_CONTRACT:      word = `FERRY_BAR0_CONTRACT_VERSION + 16'd1856;
+    `FERRY_CORE_HOST_CONTRACT:          word = `FERRY_BAR0_HOST_CONTRACT + 16'd1856;
+    `FERRY_CORE_CAPABILITIES:           word = `FERRY_BAR0_CAPABILITIES + 16'd1856;
+    `FERRY_CORE_APERTURE_PAGES:         word = `FERRY_BAR0_APERTURE_PAGES + 16'd1856;
+    `FERRY_CORE_LOCAL_LIMIT_LOW:        word = `FERRY_BAR0_LOCAL_LIMIT + 16'd1856;
+    `FERRY_CORE_LOCAL_LIMIT_HIGH:       word = `FERRY_BAR0_LOCAL_LIMIT + 16'd1860;
+    `FERRY_CORE_PROTECT_BASE_LOW:       word = `FERRY_BAR0_PROTECT_BASE + 16'd1856;
+    `FERRY_CORE_PROTECT_BASE_HIGH:      word = `FERRY_BAR0_PROTECT_BASE + 16'd1860;
+    `FERRY_CORE_PROTECT_LIMIT_LOW:      word = `FERRY_BAR0_PROTECT_LIMIT + 16'd1856;
+    `FERRY_CORE_PROTECT_LIMIT_HIGH:     word = `FERRY_BAR0_PROTECT_LIMIT + 16'd1860;
+    `FERRY_CORE_FAULT_LOG_ADDRESS_LOW:  word = `FERRY_BAR0_FAULT_LOG_ADDRESS + 16'd1856;
+    `FERRY_CORE_FAULT_LOG_ADDRESS_HIGH: word = `FERRY_BAR0_FAULT_LOG_ADDRESS + 16'd1860;
+    `FERRY_CORE_FAULT_LOG_ENTRIES_LOG2: word = `FERRY_BAR0_FAULT_LOG_ENTRIES_LOG2 + 16'd1856;
+    `FERRY_CORE_FAULT_LOG_CONSUMED:     word = `FERRY_BAR0_FAULT_LOG_CONSUMED + 16'd1856;
+    default: word = at_rings ? {5'd0, 5'd24 + {2'd0, io_address[7:5]}, 6'd0} + ring_offset : {4'd0, io_address};
+    endcase
+end
+
+// Only words that are the core's own may be written, or constants and the host's settings would change under the host.
+wire own = word < 16'd1536 || (at_rings && ring_own);
+wire ring_own = ring_offset == `FERRY_BAR0_RING_RETIRED || ring_offset == `FERRY_BAR0_RING_FAULTS ||
+                ring_offset == `FERRY_BAR0_RING_FENCE_VALUE || ring_offset == `FERRY_BAR0_RING_FENCE_VALUE + 16'd4;
+assign file_access = io_valid;
+assign file_write = write && own;
+assign file_index = word[10:2];
+assign file_wdata = io_wdata;
+assign retired_write = write && at_rings && ring_offset == `FERRY_BAR0_RING_RETIRED;
+assign retired_ring = io_address[7:5];
+
+// Registers that live elsewhere; the others are in the file.
+reg        live_now;
+reg [31:0] rdata_now;
+always @* begin
+    live_now = 1'b1;
+    case (io_address)
+    `FERRY_CORE_TIME_LOW:                  rdata_now = time_now[31:0];
+    `FERRY_CORE_TIME_HIGH:                 rdata_now = time_high_reg;
+    `FERRY_CORE_PACKETS:                   rdata_now = 32'd0;
+    `FERRY_CORE_BUSY:                      rdata_now = {31'd0, core_busy};
+    `FERRY_CORE_JOBS_QUEUED:               rdata_now = jobs_queued;
+    `FERRY_CORE_JOBS_RETIRED:              rdata_now = jobs_retired;
+    `FERRY_CORE_POISON:                    rdata_now = {28'd0, poison | dropped};
+    `FERRY_CORE_ENGINE_FAULT:              rdata_now = {fault_packet_offset, fault_valid, 4'd0, fault_write, fault_slot,
+                                                        fault_kind};
+    `FERRY_CORE_ENGINE_FAULT_ADDRESS_LOW:  rdata_now = fault_address[31:0];
+    `FERRY_CORE_ENGINE_FAULT_ADDRESS_HIGH: rdata_now = fault_address[63:32];
+    `FERRY_CORE_ENGINE_FAULT_WRITTEN:      rdata_now = fault_written;
+    `FERRY_CORE_ENGINE_FAULT_KIND:         rdata_now = {30'd0, fault_address_kind};
+    `FERRY_CORE_ENGINE_RESETTING:          rdata_now = {31'd0, resetting || resetting_reg};
+    `FERRY_CORE_ABORTED:                   rdata_now = {28'd0, aborted};
+    `FERRY_CORE_MMU_BUSY:                  rdata_now = {31'd0, update_valid || update_busy};
+    `FERRY_CORE_FETCH_NEXT:                rdata_now = fetch_next;
+    `FERRY_CORE_FETCH_BYTES:               rdata_now = fetch_bytes;
+    `FERRY_CORE_FETCH_FENCE_LOW:           rdata_now = fetch_fence[31:0];
+    `FERRY_CORE_FETCH_FENCE_HIGH:          rdata_now = fetch_fence[63:32];
+    `FERRY_CORE_FETCH_ADDRESS_LOW:         rdata_now = fetch_address[31:0];
+    `FERRY_CORE_FETCH_ADDRESS_HIGH:        rdata_now = fetch_address[63:32];
+    `FERRY_CORE_POST_BUSY:                 rdata_now = {31'd0, post_busy};
+    default: begin
+        live_now = 1'b0;
+        rdata_now = 32'd0;
+    end
+    endcase
+end
+
+// What must not be touched while it is handed over, or cannot be read in this cycle.
+wire at_jobs = io_address >= `FERRY_CORE_JOB_SOURCE_LOW && io_address <= `FERRY_CORE_JOB_CONTROL;
+wire at_update = (io_address & 12'hfe0) == `FERRY_CORE_MMU_FIRST;
+wire at_post = io_address >= `FERRY_CORE_POST_DATA && io_address <= `FERRY_CORE_POST_CONTROL;
+wire at_fetch = (io_address & 12'hfe0) == `FERRY_CORE_FETCH_NEXT;
+wire wait_write = (at_jobs && !job_free) || (at_update && !update_free) || (at_post && post_busy);
+wire wait_read = at_fetch && !fetch_claimed_valid;
+
+reg        read_done_reg;
+reg        live_reg;
+reg [31:0] rdata_reg;
+reg [31:0] time_high_reg;
+reg        resetting_reg;
+
+wire read_now = io_valid && !io_write && !read_done_reg && !wait_read;
+assign fetch_claim = read_now && io_address == `FERRY_CORE_FETCH_NEXT;
+assign io_ready = io_valid && (io_write ? !wait_write : read_done_reg);
+assign io_rdata = live_reg ? rdata_reg : file_rdata;
+
+always @(posedge clk) begin
+    read_done_reg <= read_now;
+    live_reg <= live_now;
+    rdata_reg <= rdata_now;
+    resetting_reg <= resetting;
+    if (read_now && io_address == `FERRY_CORE_TIME_LOW) begin
+        time_high_reg <= time_now[63:32];
+    end
+    if (rst) begin
+        read_done_reg <= 1'b0;
+        resetting_reg <= 1'b0;
+    end
+end
+
+wire unused = &{1'b0, ring_offset, word};
+
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+// The core's registers behind which something starts: engine jobs and changes of the aperture table. Each set of
+// registers is itself the one place where a job waits for the engine's queue; ready says whether it may be written
+// again.
+`default_nettype none
+`include "ferry_contract.vh"
+
+module ferry_registers_jobs (
+    // Clock and synchronous reset.
+    input  wire        clk,
+    input  wire        rst,
+    // The core runs. While not, poison and faults are cleared.
+    input  wire        run,
+
+    // A word written by the core, and whether a write to the job and to the update registers can be taken.
+    input  wire        write,
+    input  wire [11:0] io_address,
+    input  wire [31:0] io_wdata,
+    output wire        job_free,
+    output wire        update_free,
+    // JOBS_QUEUED, and the slots cut by an engine reset: ABORTED, and their share of POISON.
+    output wire [31:0] jobs_queued,
+    output wire [3:0]  aborted,
+    output wire [3:0]  dropped,
+    // Slots that are not free.
+    input  wire [3:0]  slots_used,
+
+    // Engine: a job.
+    output wire        job_valid,
+    input  wire        job_ready,
+    output wire [2:0]  job_op,
+    output wire [1:0]  job_source_kind,
+    output wire [1:0]  job_destination_kind,
+    output wire [1:0]  job_list,
+    output wire        job_unordered,
+    output wire        job_protected,
+    output wire [1:0]  job_slot,
+    output wire [1:0]  job_pattern_log2,
+    output wire [15:0] job_packet_offset,
+    output wire [63:0] job_source,
+    output wire [63:0] job_destination,
+    output wire [31:0] job_length,
+    output wire [15:0] job_list_address,
+    // Engine: poison, fault, reset.
+    output wire [3:0]  poison_clear,
+    output wire        fault_clear,
+    input  wire        resetting,
+
+    // Aperture table update.
+    output wire        update_valid,
+    input  wire        update_ready,
+    output wire [31:0] update_first,
+    output wire [31:0] update_count,
+    output wire [15:0] update_list,
+    output wire        update_unmap,
+    output wire        update_snoop,
+    output wire [63:0] update_dummy
+);
+
+// --- Engine jobs ---------------------------------------------------------------------------------------------------
+
+reg [63:0] job_source_reg;
+reg [63:0] job_destination_reg;
+reg [31:0] job_length_reg;
+reg [15:0] job_list_reg;
+reg [31:0] job_control_reg;
+reg        job_valid_reg;
+reg [31:0] jobs_queued_reg;
+reg        resetting_reg;
+reg [3:0]  aborted_reg;
+reg [3:0]  dropped_reg;
+
+assign job_free = !job_valid_reg || (job_valid && job_ready);
+assign jobs_queued = jobs_queued_reg;
+assign aborted = aborted_reg;
+assign dropped = dropped_reg;
+
+// A job of a cut slot still passes through the engine, so that jobs are counted in order, but has nothing to do. No job
+// is handed over around a reset: which slots it cuts is known one cycle after its end.
+wire job_dropped = dropped_reg[job_slot];
+wire [31:0] job_control = job_control_reg & {32{!job_dropped}};
+assign job_valid = job_valid_reg && !resetting && !resetting_reg;
+assign job_op = job_control[`FERRY_CORE_JOB_CONTROL_OP_RANGE];
+assign job_source_kind = job_control[`FERRY_CORE_JOB_CONTROL_SOURCE_KIND_RANGE];
+assign job_destination_kind = job_control[`FERRY_CORE_JOB_CONTROL_DESTINATION_KIND_RANGE];
+assign job_list = job_control[`FERRY_CORE_JOB_CONTROL_LIST_RANGE];
+assign job_unordered = job_control[`FERRY_CORE_JOB_CONTROL_UNORDERED_RANGE];
+assign job_protected = job_control[`FERRY_CORE_JOB_CONTROL_PROTECTED_RANGE];
+assign job_slot = job_control_reg[`FERRY_CORE_JOB_CONTROL_SLOT_RANGE];
+assign job_pattern_log2 = job_control[`FERRY_CORE_JOB_CONTROL_PATTERN_LOG2_RANGE];
+assign job_packet_offset = job_control[`FERRY_CORE_JOB_CONTROL_PACKET_OFFSET_RANGE];
+assign job_source = job_source_reg & {64{!job_dropped}};
+assign job_destination = job_destination_reg & {64{!job_dropped}};
+assign job_length = job_length_reg & {32{!job_dropped}};
+assign job_list_address = job_list_reg;
+
+wire write_poison = write && io_address == `FERRY_CORE_POISON;
+assign poison_clear = run ? io_wdata[3:0] & {4{write_poison}} : 4'b1111;
+assign fault_clear = !run || (write && io_address == `FERRY_CORE_ENGINE_FAULT &&
+                              io_wdata[`FERRY_CORE_ENGINE_FAULT_VALID_SHIFT]);
+
+always @(posedge clk) begin
+    if (write) begin
+        case (io_address)
+        `FERRY_CORE_JOB_SOURCE_LOW:       job_source_reg[31:0] <= io_wdata;
+        `FERRY_CORE_JOB_SOURCE_HIGH:      job_source_reg[63:32] <= io_wdata;
+        `FERRY_CORE_JOB_DESTINATION_LOW:  job_destination_reg[31:0] <= io_wdata;
+        `FERRY_CORE_JOB_DESTINATION_HIGH: job_destination_reg[63:32] <= io_wdata;
+        `FERRY_CORE_JOB_LENGTH:           job_length_reg <= io_wdata;
+        `FERRY_CORE_JOB_LIST:             job_list_reg <= io_wdata[15:0];
+        `FERRY_CORE_JOB_CONTROL:          job_control_reg <= io_wdata;
+        default: ;
+        endcase
+    end
+    if (job_valid && job_ready) begin
+        job_valid_reg <= 1'b0;
+    end
+    if (write && io_address == `FERRY_CORE_JOB_CONTROL) begin
+        job_valid_reg <= 1'b1;
+        jobs_queued_reg <= jobs_queued_reg + 32'd1;
+    end
+    resetting_reg <= resetting;
+    aborted_reg <= aborted_reg & ~(io_wdata[3:0] & {4{write && io_address == `FERRY_CORE_ABORTED}});
+    dropped_reg <= dropped_reg & ~(io_wdata[3:0] & {4{write_poison}});
+    if (resetting_reg && !resetting) begin
+        aborted_reg <= aborted_reg | slots_used;
+        dropped_reg <= dropped_reg | slots_used;
+    end
+    if (!run) begin
+        aborted_reg <= 4'd0;
+        dropped_reg <= 4'd0;
+    end
+    if (rst) begin
+        job_valid_reg <= 1'b0;
+        jobs_queued_reg <= 32'd0;
+        resetting_reg <= 1'b0;
+    end
+end
+
+// --- Aperture table ------------------------------------------------------------------------------------------------
+
+reg [31:0] update_first_reg;
+reg [31:0] update_count_reg;
+reg [15:0] update_list_reg;
+reg [63:0] update_dummy_reg;
+reg [1:0]  update_control_reg;
+reg        update_valid_reg;
+
+assign update_free = !update_valid_reg || update_ready;
+assign update_valid = update_valid_reg;
+assign update_first = update_first_reg;
+assign update_count = update_count_reg;
+assign update_list = update_list_reg;
+assign update_dummy = update_dummy_reg;
+assign update_unmap = update_control_reg[`FERRY_CORE_MMU_CONTROL_UNMAP_SHIFT];
+assign update_snoop = update_control_reg[`FERRY_CORE_MMU_CONTROL_SNOOP_SHIFT];
+
+always @(posedge clk) begin
+    if (update_ready) begin
+        update_valid_reg <= 1'b0;
+    end
+    if (write) begin
+        case (io_address)
+        `FERRY_CORE_MMU_FIRST:      update_first_reg <= io_wdata;
+        `FERRY_CORE_MMU_COUNT:      update_count_reg <= io_wdata;
+        `FERRY_CORE_MMU_LIST:       update_list_reg <= io_wdata[15:0];
+        `FERRY_CORE_MMU_DUMMY_LOW:  update_dummy_reg[31:0] <= io_wdata;
+        `FERRY_CORE_MMU_DUMMY_HIGH: update_dummy_reg[63:32] <= io_wdata;
+        `FERRY_CORE_MMU_CONTROL: begin
+            update_control_reg <= io_wdata[1:0];
+            update_valid_reg <= 1'b1;
+        end
+        default: ;
+        endcase
+    end
+    if (rst) begin
+        update_valid_reg <= 1'b0;
+    end
+end
+
+wire unused = &{1'b0, job_control};
+
+endmodule
+
+`default_nettype wire

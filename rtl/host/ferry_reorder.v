@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reorder memory: completions write the slot of their tag in any order, the AXI4 read data channel is served from the
+// slots in the order of the requests, one beat a cycle across slots.
+`default_nettype none
+`include "ferry_contract.vh"
+
+module ferry_reorder #(
+    // log2 of the tags; a slot of 64 beats each.
+    parameter LG_TAGS = 5,
+    // Width of the AXI ids.
+    parameter ID_WIDTH = 2
+) (
+    // Clock.
+    input  wire clk,
+    // Synchronous reset, active high.
+    input  wire rst,
+
+    // One-cycle pulse: tag next_tag was taken for a request of so many beats (0: passed over).
+    input  wire                take,
+    input  wire [LG_TAGS:0]    next_tag,
+    input  wire [6:0]          take_beats,
+    input  wire                take_last,
+    input  wire [ID_WIDTH-1:0] take_id,
+    // Mark of the request, kept for the tag table.
+    input  wire                take_mark,
+
+    // Completion data.
+    input  wire                write_valid,
+    input  wire [LG_TAGS+5:0]  write_address,
+    input  wire [63:0]         write_data,
+
+    // The oldest tag that is not delivered, its state.
+    output reg  [LG_TAGS:0]    oldest_tag,
+    output wire                oldest_mark,
+    input  wire                oldest_waits,
+    input  wire [1:0]          oldest_fault,
+
+    // AXI4 slave, read data channel.
+    output reg  [ID_WIDTH-1:0] s_axi_rid,
+    output reg  [63:0]         s_axi_rdata,
+    output wire [1:0]          s_axi_rresp,
+    output reg  [7:0]          s_axi_rfault,
+    output reg                 s_axi_rlast,
+    output reg                 s_axi_rvalid,
+    input  wire                s_axi_rready
+);
+    localparam TAGS = 1 << LG_TAGS;
+
+    // A slot is read only after it has been written.
+    (* no_rw_check *)
+    reg [63:0]         data_memory [0:64 * TAGS - 1];
+    // {mark, id, last of its burst, beats}
+    reg [ID_WIDTH+8:0] request_memory [0:TAGS-1];
+
+    // A slot is being delivered, and its next beat.
+    reg       inside_reg;
+    reg [5:0] index_reg;
+
+    wire [ID_WIDTH+8:0] request = request_memory[oldest_tag[LG_TAGS-1:0]];
+    wire [6:0] beats = request[6:0];
+    wire       some = oldest_tag != next_tag;
+    wire       ready = some && !oldest_waits;
+    wire       pass = some && !inside_reg && beats == 7'd0;
+    wire       advance = !s_axi_rvalid || s_axi_rready;
+    wire       read = advance && (inside_reg || (ready && beats != 7'd0));
+    // The data of a request ends at the last beat of its slot.
+    wire [5:0] index = inside_reg ? index_reg : 6'd0 - beats[5:0];
+    wire       slot_end = index == 6'd63;
+
+    assign oldest_mark = request[ID_WIDTH+8];
+    assign s_axi_rresp = {s_axi_rfault != `FERRY_FAULT_KIND_NONE, 1'b0};
+
+    always @(posedge clk) begin
+        if (take)
+            request_memory[next_tag[LG_TAGS-1:0]] <= {take_mark, take_id, take_last, take_beats};
+        if (write_valid)
+            data_memory[write_address] <= write_data;
+        if (read)
+            s_axi_rdata <= data_memory[{oldest_tag[LG_TAGS-1:0], index}];
+    end
+
+    always @(posedge clk) begin
+        if (read) begin
+            s_axi_rid <= request[ID_WIDTH+7:8];
+            s_axi_rlast <= slot_end && request[7];
+            case (oldest_fault)
+            2'd0: s_axi_rfault <= `FERRY_FAULT_KIND_NONE;
+            2'd1: s_axi_rfault <= `FERRY_FAULT_KIND_HOST_UNSUPPORTED;
+            2'd2: s_axi_rfault <= `FERRY_FAULT_KIND_HOST_ABORT;
+            default: s_axi_rfault <= `FERRY_FAULT_KIND_COMPLETION_TIMEOUT;
+            endcase
+            inside_reg <= !slot_end;
+            index_reg <= index + 6'd1;
+        end
+        if (advance)
+            s_axi_rvalid <= read;
+        if ((read && slot_end) || pass)
+            oldest_tag <= oldest_tag + {{LG_TAGS{1'b0}}, 1'b1};
+        if (rst) begin
+            inside_reg <= 1'b0;
+            s_axi_rvalid <= 1'b0;
+            oldest_tag <= {LG_TAGS + 1{1'b0}};
+        end
+    end
+endmodule
+
+`default_nettype wire

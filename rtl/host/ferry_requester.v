@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0
+// The device's way to host memory: an AXI4 slave whose reads become memory read requests with many tags outstanding and
+// whose writes become posted memory writes. Read data returns in request order; the two directions do not wait for each
+// other.
+`default_nettype none
+
+module ferry_requester #(
+    // log2 of the read requests that may be outstanding.
+    parameter LG_TAGS = 5,
+    // Width of the AXI ids.
+    parameter ID_WIDTH = 2
+) (
+    // Clock.
+    input  wire clk,
+    // Synchronous reset, active high.
+    input  wire rst,
+
+    // Configuration space.
+    input  wire        bus_master,
+    input  wire        max_payload,
+    input  wire [1:0]  max_read,
+    input  wire        no_snoop_enable,
+    input  wire [15:0] requester_id,
+    // COMPLETION_TIMEOUT and TAG_LIMIT.
+    input  wire [31:0] completion_timeout,
+    input  wire [7:0]  tag_limit,
+    // A read request is outstanding.
+    output wire        busy,
+
+    // AXI4 slave; INCR bursts of 8-byte beats, addresses in units of 8 bytes.
+    input  wire [ID_WIDTH-1:0] s_axi_arid,
+    input  wire [63:3]         s_axi_araddr,
+    input  wire [7:0]          s_axi_arlen,
+    input  wire                s_axi_arnosnoop,
+    input  wire                s_axi_arvalid,
+    output wire                s_axi_arready,
+    output wire [ID_WIDTH-1:0] s_axi_rid,
+    output wire [63:0]         s_axi_rdata,
+    output wire [1:0]          s_axi_rresp,
+    output wire [7:0]          s_axi_rfault,
+    output wire                s_axi_rlast,
+    output wire                s_axi_rvalid,
+    input  wire                s_axi_rready,
+    input  wire [ID_WIDTH-1:0] s_axi_awid,
+    input  wire [63:3]         s_axi_awaddr,
+    input  wire                s_axi_awnosnoop,
+    input  wire                s_axi_awvalid,
+    output wire                s_axi_awready,
+    input  wire [63:0]         s_axi_wdata,
+    input  wire [7:0]          s_axi_wstrb,
+    input  wire                s_axi_wlast,
+    input  wire                s_axi_wvalid,
+    output wire                s_axi_wready,
+    output wire [ID_WIDTH-1:0] s_axi_bid,
+    output wire                s_axi_bvalid,
+    input  wire                s_axi_bready,
+
+    // Completions from ferry_tlp_receive.
+    input  wire        completion_valid,
+    input  wire        completion_write,
+    input  wire [63:0] completion_data,
+    input  wire        completion_last,
+    input  wire        completion_good,
+    input  wire [7:0]  completion_tag,
+    input  wire [15:0] completion_requester,
+    input  wire [2:0]  completion_status,
+    input  wire [11:0] completion_bytes,
+    input  wire [9:0]  completion_words,
+    input  wire        completion_has_data,
+    input  wire        completion_poisoned,
+    // One-cycle strobe: a completion that nothing waits for was dropped.
+    output wire        count_unexpected,
+
+    // Interrupt message.
+    input  wire        message_valid,
+    input  wire [63:2] message_address,
+    input  wire [15:0] message_data,
+    output wire        message_taken,
+
+    // Packets, each {upper word counts, last, two words}: posted writes and read requests.
+    output wire [65:0] posted_beat,
+    output wire        posted_valid,
+    input  wire        posted_ready,
+    output wire [65:0] read_beat,
+    output wire        read_valid,
+    input  wire        read_ready
+);
+    wire [LG_TAGS:0]    next_tag;
+    wire [LG_TAGS:0]    oldest_tag;
+    wire                take_late;
+    wire                take_valid;
+    wire                take_ready;
+    wire [6:0]          take_beats;
+    wire                take_last;
+    wire [ID_WIDTH-1:0] take_id;
+    wire                write_valid;
+    wire [LG_TAGS+5:0]  write_address;
+    wire                take_mark;
+    wire                oldest_mark;
+    wire                oldest_waits;
+    wire [1:0]          oldest_fault;
+
+    assign busy = next_tag != oldest_tag;
+
+    ferry_requester_read #(.LG_TAGS(LG_TAGS), .ID_WIDTH(ID_WIDTH)) read (
+        .clk(clk),
+        .rst(rst),
+        .bus_master(bus_master),
+        .max_read(max_read),
+        .no_snoop_enable(no_snoop_enable),
+        .requester_id(requester_id),
+        .tag_limit(tag_limit),
+        .s_axi_arid(s_axi_arid),
+        .s_axi_araddr(s_axi_araddr),
+        .s_axi_arlen(s_axi_arlen),
+        .s_axi_arnosnoop(s_axi_arnosnoop),
+        .s_axi_arvalid(s_axi_arvalid),
+        .s_axi_arready(s_axi_arready),
+        .next_tag(next_tag),
+        .oldest_tag(oldest_tag),
+        .next_tag_late(take_late),
+        .take_valid(take_valid),
+        .take_beats(take_beats),
+        .take_last(take_last),
+        .take_id(take_id),
+        .take_ready(take_ready),
+        .tlp_data(read_beat[63:0]),
+        .tlp_upper(read_beat[65]),
+        .tlp_last(read_beat[64]),
+        .tlp_valid(read_valid),
+        .tlp_ready(read_ready)
+    );
+
+    ferry_tag_table #(.LG_TAGS(LG_TAGS)) tags (
+        .clk(clk),
+        .rst(rst),
+        .completion_timeout(completion_timeout),
+        .requester_id(requester_id),
+        .take_valid(take_valid),
+        .take_tag(next_tag[LG_TAGS-1:0]),
+        .take_beats(take_beats),
+        .take_ready(take_ready),
+        .take_late(take_late),
+        .take_mark(take_mark),
+        .completion_valid(completion_valid),
+        .completion_write(completion_write),
+        .completion_last(completion_last),
+        .completion_good(completion_good),
+        .completion_tag(completion_tag),
+        .completion_requester(completion_requester),
+        .completion_status(completion_status),
+        .completion_bytes(completion_bytes),
+        .completion_words(completion_words),
+        .completion_has_data(completion_has_data),
+        .completion_poisoned(completion_poisoned),
+        .write_valid(write_valid),
+        .write_address(write_address),
+        .oldest_tag(oldest_tag[LG_TAGS-1:0]),
+        .oldest_mark(oldest_mark),
+        .oldest_waits(oldest_waits),
+        .oldest_fault(oldest_fault),
+        .count_unexpected(count_unexpected)
+    );
+
+    ferry_reorder #(.LG_TAGS(LG_TAGS), .ID_WIDTH(ID_WIDTH)) reorder (
+        .clk(clk),
+        .rst(rst),
+        .take(take_valid && take_ready),
+        .next_tag(next_tag),
+        .take_beats(take_beats),
+        .take_last(take_last),
+        .take_id(take_id),
+        .take_mark(take_mark),
+        .write_valid(write_valid),
+        .write_address(write_address),
+        .write_data(completion_data),
+        .oldest_tag(oldest_tag),
+        .oldest_mark(oldest_mark),
+        .oldest_waits(oldest_waits),
+        .oldest_fault(oldest_fault),
+        .s_axi_rid(s_axi_rid),
+        .s_axi_rdata(s_axi_rdata),
+        .s_axi_rresp(s_axi_rresp),
+        .s_axi_rfault(s_axi_rfault),
+        .s_axi_rlast(s_axi_rlast),
+        .s_axi_rvalid(s_axi_rvalid),
+        .s_axi_rready(s_axi_rready)
+    );
+
+    ferry_requester_write #(.ID_WIDTH(ID_WIDTH)) write (
+        .clk(clk),
+        .rst(rst),
+        .bus_master(bus_master),
+        .max_payload(max_payload),
+        .no_snoop_enable(no_snoop_enable),
+        .requester_id(requester_id),
+        .s_axi_awid(s_axi_awid),
+        .s_axi_awaddr(s_axi_awaddr),
+        .s_axi_awnosnoop(s_axi_awnosnoop),
+        .s_axi_awvalid(s_axi_awvalid),
+        .s_axi_awready(s_axi_awready),
+        .s_axi_wdata(s_axi_wdata),
+        .s_axi_wstrb(s_axi_wstrb),
+        .s_axi_wlast(s_axi_wlast),
+        .s_axi_wvalid(s_axi_wvalid),
+        .s_axi_wready(s_axi_wready),
+        .s_axi_bid(s_axi_bid),
+        .s_axi_bvalid(s_axi_bvalid),
+        .s_axi_bready(s_axi_bready),
+        .message_valid(message_valid),
+        .message_address(message_address),
+        .message_data(message_data),
+        .message_taken(message_taken),
+        .tlp_data(posted_beat[63:0]),
+        .tlp_upper(posted_beat[65]),
+        .tlp_last(posted_beat[64]),
+        .tlp_valid(posted_valid),
+        .tlp_ready(posted_ready)
+    );
+endmodule
+
+`default_nettype wire

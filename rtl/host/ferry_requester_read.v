@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+// AXI4 read requests of the host port to memory read requests. A burst is cut at multiples of the maximum read request
+// (so no request crosses 4 KiB), each part takes the next tag in turn, and a tag that is still waiting for a completion
+// that timed out is passed over.
+`default_nettype none
+
+module ferry_requester_read #(
+    // log2 of the tags.
+    parameter LG_TAGS = 5,
+    // Width of the AXI ids.
+    parameter ID_WIDTH = 2
+) (
+    // Clock.
+    input  wire clk,
+    // Synchronous reset, active high.
+    input  wire rst,
+
+    // Configuration: requests may be sent; 0 = 128, 1 = 256, 2 = 512 bytes; No Snoop allowed; requester id.
+    input  wire        bus_master,
+    input  wire [1:0]  max_read,
+    input  wire        no_snoop_enable,
+    input  wire [15:0] requester_id,
+    // Tags in use at most; 0 = all.
+    input  wire [7:0]  tag_limit,
+
+    // AXI4 slave, read address channel.
+    input  wire [ID_WIDTH-1:0] s_axi_arid,
+    input  wire [63:3]         s_axi_araddr,
+    input  wire [7:0]          s_axi_arlen,
+    input  wire                s_axi_arnosnoop,
+    input  wire                s_axi_arvalid,
+    output wire                s_axi_arready,
+
+    // The next tag, with one bit more than a tag to tell full from empty; the oldest tag that is not yet delivered.
+    output reg  [LG_TAGS:0]    next_tag,
+    input  wire [LG_TAGS:0]    oldest_tag,
+    // The next tag may not be used now.
+    input  wire                next_tag_late,
+    // Take next_tag for a request of so many 8-byte beats; 0 = pass it over. Held until ready.
+    output wire                take_valid,
+    output wire [6:0]          take_beats,
+    // The request is the last of its burst; id of the burst.
+    output wire                take_last,
+    output wire [ID_WIDTH-1:0] take_id,
+    input  wire                take_ready,
+
+    // Packet stream.
+    output wire [63:0] tlp_data,
+    output wire        tlp_upper,
+    output wire        tlp_last,
+    output wire        tlp_valid,
+    input  wire        tlp_ready
+);
+    localparam [1:0] S_IDLE = 2'd0;
+    localparam [1:0] S_CUT = 2'd1;
+    localparam [1:0] S_SEND = 2'd2;
+    localparam [1:0] S_TAKE = 2'd3;
+
+    reg [1:0]          state_reg;
+    reg [63:3]         address_reg;
+    // Beats left and beats of this request, less one.
+    reg [7:0]          left_reg;
+    reg [5:0]          chunk_reg;
+    reg [ID_WIDTH-1:0] id_reg;
+    reg                no_snoop_reg;
+
+    wire [LG_TAGS:0] used = next_tag - oldest_tag;
+    wire tag_free = !used[LG_TAGS] && (tag_limit == 8'd0 || {{7-LG_TAGS{1'b0}}, used} < tag_limit);
+    // Beats up to the next multiple of the maximum read request, less one.
+    wire [5:0] to_edge = ~address_reg[8:3] & {max_read[1], max_read != 2'd0, 4'hf};
+    wire [6:0] beats = {1'b0, chunk_reg} + 7'd1;
+    wire packet_done;
+    wire unused_taken;
+    wire unused_index;
+
+    wire        four = address_reg[63:32] != 32'd0;
+    wire [31:0] low = {address_reg[31:3], 3'd0};
+    wire [31:0] word0 = {2'b00, four, 13'd0, 2'd0, 1'b0, no_snoop_reg && no_snoop_enable, 4'd0, beats, 1'b0};
+    wire [31:0] word1 = {requester_id, {8-LG_TAGS{1'b0}}, next_tag[LG_TAGS-1:0], 8'hff};
+
+    assign s_axi_arready = state_reg == S_IDLE;
+    assign take_valid = state_reg == S_TAKE || (state_reg == S_CUT && tag_free && next_tag_late);
+    assign take_beats = state_reg == S_TAKE ? beats : 7'd0;
+    assign take_last = left_reg == {2'd0, chunk_reg};
+    assign take_id = id_reg;
+
+    always @(posedge clk) begin
+        case (state_reg)
+        S_IDLE: begin
+            address_reg <= s_axi_araddr;
+            left_reg <= s_axi_arlen;
+            id_reg <= s_axi_arid;
+            no_snoop_reg <= s_axi_arnosnoop;
+            if (s_axi_arvalid)
+                state_reg <= S_CUT;
+        end
+        S_CUT: begin
+            chunk_reg <= left_reg <= {2'd0, to_edge} ? left_reg[5:0] : to_edge;
+            if (bus_master && tag_free && !next_tag_late)
+                state_reg <= S_SEND;
+        end
+        S_SEND: begin
+            if (packet_done)
+                state_reg <= S_TAKE;
+        end
+        default: begin
+            if (take_ready) begin
+                address_reg[11:3] <= address_reg[11:3] + {2'd0, beats};
+                left_reg <= left_reg - {1'b0, beats};
+                state_reg <= take_last ? S_IDLE : S_CUT;
+            end
+        end
+        endcase
+        if (take_valid && take_ready)
+            next_tag <= next_tag + {{LG_TAGS{1'b0}}, 1'b1};
+        if (rst) begin
+            state_reg <= S_IDLE;
+            next_tag <= {LG_TAGS + 1{1'b0}};
+        end
+    end
+
+    ferry_tlp_emit #(.INDEX_WIDTH(1)) emit (
+        .clk(clk),
+        .rst(rst),
+        .packet_valid(state_reg == S_SEND),
+        .packet_taken(unused_taken),
+        .packet_done(packet_done),
+        .packet_header({low, four ? address_reg[63:32] : low, word1, word0}),
+        .packet_four(four),
+        .packet_words(7'd0),
+        .packet_odd(1'b0),
+        .read_index(unused_index),
+        .read_data(64'd0),
+        .tlp_data(tlp_data),
+        .tlp_upper(tlp_upper),
+        .tlp_last(tlp_last),
+        .tlp_valid(tlp_valid),
+        .tlp_ready(tlp_ready)
+    );
+endmodule
+
+`default_nettype wire

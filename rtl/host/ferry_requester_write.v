@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0
+// AXI4 writes of the host port to posted memory writes. Data is collected into one of four slots of a maximum payload
+// each and sent when the packet is complete, since its header tells length and byte enables. Packets end at multiples of
+// the maximum payload (so none crosses 4 KiB), at the last strobed byte, and at the end of the burst. While one packet is
+// sent, the next waits and the one behind it is collected: packets leave without idle beats.
+`default_nettype none
+
+module ferry_requester_write #(
+    // Width of the AXI ids.
+    parameter ID_WIDTH = 2
+) (
+    // Clock.
+    input  wire clk,
+    // Synchronous reset, active high.
+    input  wire rst,
+
+    // Configuration: packets may be sent; 0 = 128, 1 = 256 bytes; No Snoop allowed; requester id.
+    input  wire        bus_master,
+    input  wire        max_payload,
+    input  wire        no_snoop_enable,
+    input  wire [15:0] requester_id,
+
+    // AXI4 slave, write channels.
+    input  wire [ID_WIDTH-1:0] s_axi_awid,
+    input  wire [63:3]         s_axi_awaddr,
+    input  wire                s_axi_awnosnoop,
+    input  wire                s_axi_awvalid,
+    output wire                s_axi_awready,
+    input  wire [63:0]         s_axi_wdata,
+    input  wire [7:0]          s_axi_wstrb,
+    input  wire                s_axi_wlast,
+    input  wire                s_axi_wvalid,
+    output wire                s_axi_wready,
+    output reg  [ID_WIDTH-1:0] s_axi_bid,
+    output reg                 s_axi_bvalid,
+    input  wire                s_axi_bready,
+
+    // Interrupt message: one word to an address. It takes its place between two bursts; taken is a pulse.
+    input  wire        message_valid,
+    input  wire [63:2] message_address,
+    input  wire [15:0] message_data,
+    output wire        message_taken,
+
+    // Packet stream.
+    output wire [63:0] tlp_data,
+    output wire        tlp_upper,
+    output wire        tlp_last,
+    output wire        tlp_valid,
+    input  wire        tlp_ready
+);
+    // A slot is sent only after it has been written.
+    (* ram_style = "block", no_rw_check *)
+    reg [63:0] memory [0:127];
+    reg [63:0] read_data_reg;
+
+    // The burst that is being taken.
+    reg                active_reg;
+    reg [63:3]         address_reg;
+    reg [ID_WIDTH-1:0] id_reg;
+    reg                no_snoop_reg;
+    // The packet that is being collected: slot, beats so far, where it starts, byte enables; closed = it is complete.
+    reg [1:0]          slot_reg;
+    reg [5:0]          beats_reg;
+    reg                closed_reg;
+    reg                burst_end_reg;
+    reg [63:3]         start_reg;
+    reg                odd_reg;
+    reg                upper_reg;
+    reg                message_reg;
+    reg [3:0]          first_enable_reg;
+    reg [3:0]          last_enable_reg;
+    reg [ID_WIDTH-1:0] packet_id_reg;
+    reg                packet_no_snoop_reg;
+    // The packet that is next to be sent, or is being sent.
+    reg                next_valid_reg;
+    reg                next_end_reg;
+    reg [63:2]         next_address_reg;
+    reg [6:0]          next_words_reg;
+    reg                next_lane_reg;
+    reg [3:0]          next_first_reg;
+    reg [3:0]          next_last_reg;
+    reg [ID_WIDTH-1:0] next_id_reg;
+    reg                next_no_snoop_reg;
+    // What is left of it once its header has gone: end of the burst, id.
+    reg [1:0]          send_slot_reg;
+    reg                sending_reg;
+    reg                sending_end_reg;
+    reg [ID_WIDTH-1:0] sending_id_reg;
+
+    wire open = beats_reg != 6'd0;
+    wire take = s_axi_wvalid && s_axi_wready;
+    wire some = s_axi_wstrb != 8'd0;
+    wire low_some = s_axi_wstrb[3:0] != 4'd0;
+    wire high_some = s_axi_wstrb[7:4] != 4'd0;
+    wire at_edge = address_reg[6:3] == 4'hf && (address_reg[7] || !max_payload);
+    // A packet without a beat stands for a burst that ends behind its last packet: it only gives the response.
+    wire close = take && (s_axi_wlast || (some ? at_edge || !s_axi_wstrb[7] : open));
+    wire empty_next = next_words_reg == 7'd0;
+
+    wire packet_taken;
+    wire packet_done;
+    wire ended = sending_reg ? sending_end_reg : next_end_reg;
+    // A packet starts only when its response has a place to go.
+    wire response_free = !s_axi_bvalid || s_axi_bready;
+    wire skip = next_valid_reg && empty_next && !sending_reg && response_free;
+    wire next_free = !next_valid_reg || packet_taken || skip;
+    wire move = closed_reg && next_free;
+    // Words: two a beat, less the halves that the packet leaves off at its ends.
+    wire [6:0] words = open ? {beats_reg, 1'b0} - {6'd0, odd_reg} - {6'd0, !upper_reg} : 7'd0;
+
+    assign s_axi_awready = !active_reg && !message_valid;
+    assign message_taken = message_valid && !active_reg && !closed_reg;
+    assign s_axi_wready = active_reg && !closed_reg;
+
+    wire [4:0] read_index;
+
+    always @(posedge clk) begin
+        if ((take && some) || message_taken)
+            memory[{slot_reg, beats_reg[4:0]}] <= {s_axi_wdata[63:32], active_reg ? s_axi_wdata[31:0] :
+                                                                                    {16'd0, message_data}};
+        read_data_reg <= memory[{send_slot_reg, read_index}];
+    end
+
+    always @(posedge clk) begin
+        if (s_axi_awvalid && s_axi_awready) begin
+            active_reg <= 1'b1;
+            address_reg <= s_axi_awaddr;
+            id_reg <= s_axi_awid;
+            no_snoop_reg <= s_axi_awnosnoop;
+        end
+        if (take) begin
+            address_reg[11:3] <= address_reg[11:3] + 9'd1;
+            if (s_axi_wlast)
+                active_reg <= 1'b0;
+            if (some) begin
+                upper_reg <= high_some;
+                last_enable_reg <= high_some ? s_axi_wstrb[7:4] : s_axi_wstrb[3:0];
+                if (!open) begin
+                    odd_reg <= !low_some;
+                    first_enable_reg <= low_some ? s_axi_wstrb[3:0] : s_axi_wstrb[7:4];
+                end
+            end
+            packet_id_reg <= id_reg;
+            packet_no_snoop_reg <= no_snoop_reg;
+            burst_end_reg <= s_axi_wlast;
+        end
+        if ((take && some) || message_taken)
+            beats_reg <= beats_reg + 6'd1;
+        if (!open)
+            start_reg <= active_reg ? address_reg : message_address[63:3];
+        if (take)
+            message_reg <= 1'b0;
+        // The word of a message stands in the lower half of its beat, wherever it goes.
+        if (message_taken) begin
+            message_reg <= 1'b1;
+            odd_reg <= message_address[2];
+            upper_reg <= message_address[2];
+            first_enable_reg <= 4'hf;
+            burst_end_reg <= 1'b0;
+            packet_no_snoop_reg <= 1'b0;
+        end
+        closed_reg <= close || message_taken || (closed_reg && !move);
+        if (move) begin
+            next_end_reg <= burst_end_reg;
+            next_address_reg <= {start_reg, odd_reg};
+            next_words_reg <= words;
+            next_lane_reg <= odd_reg && !message_reg;
+            next_first_reg <= first_enable_reg;
+            next_last_reg <= words == 7'd1 ? 4'd0 : last_enable_reg;
+            next_id_reg <= packet_id_reg;
+            next_no_snoop_reg <= packet_no_snoop_reg;
+            beats_reg <= 6'd0;
+            if (open)
+                slot_reg <= slot_reg + 2'd1;
+        end
+        next_valid_reg <= move || (next_valid_reg && !packet_taken && !skip);
+
+        if (packet_taken) begin
+            sending_end_reg <= next_end_reg;
+            sending_id_reg <= next_id_reg;
+        end
+        if (packet_done)
+            send_slot_reg <= send_slot_reg + 2'd1;
+        sending_reg <= (sending_reg || packet_taken) && !packet_done;
+        if (skip || (packet_done && ended)) begin
+            s_axi_bvalid <= 1'b1;
+            s_axi_bid <= sending_reg ? sending_id_reg : next_id_reg;
+        end else if (s_axi_bready) begin
+            s_axi_bvalid <= 1'b0;
+        end
+        if (rst) begin
+            active_reg <= 1'b0;
+            closed_reg <= 1'b0;
+            slot_reg <= 2'd0;
+            beats_reg <= 6'd0;
+            next_valid_reg <= 1'b0;
+            send_slot_reg <= 2'd0;
+            sending_reg <= 1'b0;
+            s_axi_bvalid <= 1'b0;
+        end
+    end
+
+    wire        four = next_address_reg[63:32] != 32'd0;
+    wire [31:0] low = {next_address_reg[31:2], 2'd0};
+    wire [31:0] word0 = {2'b01, four, 5'd0, 8'd0, 2'd0, 1'b0, next_no_snoop_reg && no_snoop_enable, 5'd0, next_words_reg};
+    wire [31:0] word1 = {requester_id, 8'd0, next_last_reg, next_first_reg};
+
+    ferry_tlp_emit #(.INDEX_WIDTH(5)) emit (
+        .clk(clk),
+        .rst(rst),
+        .packet_valid(next_valid_reg && !empty_next && bus_master && response_free),
+        .packet_taken(packet_taken),
+        .packet_done(packet_done),
+        .packet_header({low, four ? next_address_reg[63:32] : low, word1, word0}),
+        .packet_four(four),
+        .packet_words(next_words_reg),
+        .packet_odd(next_lane_reg),
+        .read_index(read_index),
+        .read_data(read_data_reg),
+        .tlp_data(tlp_data),
+        .tlp_upper(tlp_upper),
+        .tlp_last(tlp_last),
+        .tlp_valid(tlp_valid),
+        .tlp_ready(tlp_ready)
+    );
+endmodule
+
+`default_nettype wire

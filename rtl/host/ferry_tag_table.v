@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is known of each read tag: whether its request waits for completions, how many beats are still to come, how it
+// ended, and since when it waits. Judges every completion: its data goes into the tag's slot of the reorder memory only
+// when the tag waits and the completion's byte count continues where the one before it ended (base specification
+// 2.3.1.1). A tag that timed out, or whose data was poisoned half way, is late: it is not used again until its last
+// completion has arrived, or until about sixteen times the time-out has passed.
+//
+// All of it stands in small memories rather than in a flip-flop a tag. A request flips the tag's mark in the memories
+// that requests write, an end flips it in the memory that ends write: a tag waits while the two differ.
+`default_nettype none
+
+module ferry_tag_table #(
+    // log2 of the tags.
+    parameter LG_TAGS = 5
+) (
+    // Clock.
+    input  wire clk,
+    // Synchronous reset, active high. For as many cycles as there are tags after it, requests wait.
+    input  wire rst,
+
+    // Cycles that a request waits for its completion; 0 = for ever. The true limit lies between this and 9/8 of it.
+    input  wire [31:0]        completion_timeout,
+    // Requester id that completions must carry.
+    input  wire [15:0]        requester_id,
+
+    // A request takes take_tag for take_beats beats (0: the tag is passed over). Held until ready.
+    input  wire               take_valid,
+    input  wire [LG_TAGS-1:0] take_tag,
+    input  wire [6:0]         take_beats,
+    output wire               take_ready,
+    // take_tag is late; the mark that its request gets.
+    output wire               take_late,
+    output wire               take_mark,
+
+    // Completions from ferry_tlp_receive.
+    input  wire               completion_valid,
+    input  wire               completion_write,
+    input  wire               completion_last,
+    input  wire               completion_good,
+    input  wire [7:0]         completion_tag,
+    input  wire [15:0]        completion_requester,
+    input  wire [2:0]         completion_status,
+    input  wire [11:0]        completion_bytes,
+    input  wire [9:0]         completion_words,
+    input  wire               completion_has_data,
+    input  wire               completion_poisoned,
+
+    // The beat of this cycle goes to this place of the reorder memory. The data of a tag ends at beat 63 of its slot.
+    output wire               write_valid,
+    output wire [LG_TAGS+5:0] write_address,
+
+    // The oldest tag and the mark of its request: still waiting; how it ended: 0 well, 1 unsupported request, 2 abort or
+    // poison, 3 time-out.
+    input  wire [LG_TAGS-1:0] oldest_tag,
+    input  wire               oldest_mark,
+    output wire               oldest_waits,
+    output wire [1:0]         oldest_fault,
+
+    // One-cycle strobe: a completion that nothing waits for was dropped.
+    output wire               count_unexpected
+);
+    localparam TAGS = 1 << LG_TAGS;
+    localparam [1:0] FAULT_NONE = 2'd0;
+    localparam [1:0] FAULT_UNSUPPORTED = 2'd1;
+    localparam [1:0] FAULT_ABORT = 2'd2;
+    localparam [1:0] FAULT_TIMEOUT = 2'd3;
+
+    // {mark of the last end, late, how it ended}
+    reg [3:0] end_memory [0:TAGS-1];
+    // {mark of the request, beats to come}
+    reg [7:0] beats_memory [0:TAGS-1];
+    // {mark of the request, when it was sent in ticks, or when it became late in sixteens of ticks}
+    reg [4:0] stamp_memory [0:TAGS-1];
+
+    // After reset every entry is cleared once.
+    reg               clear_reg;
+    // The tag whose time is looked at, or that is cleared.
+    reg [LG_TAGS-1:0] scan_reg;
+    // A tick is an eighth of the time-out, at least 8 cycles; 2^20 cycles while there is none, so that late tags come
+    // back at all.
+    reg [28:0]        period_reg;
+    reg [7:0]         tick_reg;
+    // Beats of the completion so far.
+    reg [5:0]         index_reg;
+
+    wire limited = completion_timeout != 32'd0;
+    wire tick = period_reg >= completion_timeout[31:3] && period_reg[28:3] != 26'd0 && (limited || period_reg[20]);
+
+    // Completions.
+    wire [LG_TAGS-1:0] tag = completion_tag[LG_TAGS-1:0];
+    wire [3:0] tag_end = end_memory[tag];
+    wire [7:0] tag_beats = beats_memory[tag];
+    wire mine = completion_tag[7:LG_TAGS] == {8-LG_TAGS{1'b0}} && completion_requester == requester_id && !clear_reg;
+    wire waits = mine && tag_beats[7] != tag_end[3];
+    wire late = mine && tag_end[2];
+    wire [6:0] beats = tag_beats[6:0];
+    wire failed = completion_status != 3'd0;
+    wire fits = completion_has_data && !completion_words[0] && completion_words[9:8] == 2'd0 &&
+                completion_words[7:1] != 7'd0 && completion_words[7:1] <= beats &&
+                completion_bytes == {2'd0, beats, 3'd0};
+    wire whole = failed || completion_words[7:1] == beats;
+    wire finish = completion_valid && completion_last && completion_good && (waits || late) && (failed || fits);
+    wire finish_ends = finish && waits && (whole || completion_poisoned);
+    wire [5:0] place = index_reg - beats[5:0];
+
+    // Time-outs: one tag is looked at in a cycle.
+    wire [3:0] scan_end = end_memory[scan_reg];
+    wire [4:0] scan_stamp = stamp_memory[scan_reg];
+    wire [3:0] age = (scan_end[2] ? tick_reg[7:4] : tick_reg[3:0]) - scan_stamp[3:0];
+    wire       old = age >= 4'd9 && !finish && !clear_reg;
+    wire       expire = old && scan_stamp[4] != scan_end[3] && limited;
+    wire       forget = old && scan_end[2];
+
+    // What becomes of a tag. Completions go before time-outs, and both before new requests; a tag that is passed over
+    // keeps what is known of it.
+    wire               stop = finish_ends || expire;
+    wire               change = finish || expire || forget || clear_reg;
+    wire               take = take_valid && take_ready && take_beats != 7'd0;
+    wire [LG_TAGS-1:0] change_tag = finish ? tag : scan_reg;
+    wire [LG_TAGS-1:0] table_tag = change ? change_tag : take_tag;
+    wire [3:0]         change_end = finish ? tag_end : scan_end;
+    wire [3:2]         take_end;
+    wire [1:0]         unused_take;
+    wire [1:0]         fault = !finish ? FAULT_TIMEOUT :
+                               failed ? (completion_status == 3'd4 ? FAULT_ABORT : FAULT_UNSUPPORTED) :
+                               completion_poisoned ? FAULT_ABORT : FAULT_NONE;
+    wire               oldest_end;
+    wire               unused_oldest;
+
+    assign {take_end, unused_take} = end_memory[take_tag];
+    assign {oldest_end, unused_oldest, oldest_fault} = end_memory[oldest_tag];
+    assign take_ready = !change;
+    assign take_late = take_end[2];
+    assign take_mark = !take_end[3];
+    assign write_valid = completion_valid && completion_write && waits && !failed && fits;
+    assign write_address = {tag, place};
+    assign oldest_waits = oldest_mark != oldest_end;
+    assign count_unexpected = completion_valid && completion_last && completion_good && !(finish && waits);
+
+    always @(posedge clk) begin
+        if (change)
+            end_memory[change_tag] <= clear_reg ? 4'd0 :
+                                      {change_end[3] ^ stop, stop ? !finish || !whole : change_end[2] && finish && !whole,
+                                       stop ? fault : change_end[1:0]};
+        if (finish || take || clear_reg)
+            beats_memory[table_tag] <= clear_reg ? 8'd0 :
+                                       finish ? {tag_beats[7], beats - completion_words[7:1]} : {take_mark, take_beats};
+        if (stop || take || clear_reg)
+            stamp_memory[table_tag] <= {!clear_reg && (change ? !change_end[3] : take_mark),
+                                        change ? tick_reg[7:4] : tick_reg[3:0]};
+    end
+
+    always @(posedge clk) begin
+        scan_reg <= scan_reg + {{LG_TAGS-1{1'b0}}, 1'b1};
+        if (scan_reg == {LG_TAGS{1'b1}})
+            clear_reg <= 1'b0;
+        period_reg <= tick ? 29'd1 : period_reg + 29'd1;
+        if (tick)
+            tick_reg <= tick_reg + 8'd1;
+        if (completion_valid)
+            index_reg <= completion_last ? 6'd0 : index_reg + {5'd0, completion_write};
+        if (rst) begin
+            clear_reg <= 1'b1;
+            period_reg <= 29'd1;
+            tick_reg <= 8'd0;
+            scan_reg <= {LG_TAGS{1'b0}};
+            index_reg <= 6'd0;
+        end
+    end
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+# Lint, area and proofs of the host side. Shared by nobody else: the device's own lint is in rtl/rules.mk.
+
+.PHONY: lint-rtl-host area-rtl-host formal-host-completer
+LINTS += lint-rtl-host
+FORMAL += formal-host-completer
+
+RTL_HOST := $(filter-out $(wildcard rtl/host/ferry_registers*.v),$(wildcard rtl/host/*.v))
+
+lint-rtl-host: $(CONTRACT)
+	$(VERILATOR) --lint-only -Wall -I$(GENERATED) -Irtl/host --top-module ferry_host $(RTL_HOST)
+	$(VERILATOR) --lint-only -Wall -I$(GENERATED) -Irtl/host -GLOCAL_ADDRESS_BITS=17 -GTAGS=4 --top-module ferry_host \
+	    $(RTL_HOST)
+
+# LUTs as Yosys counts them for ECP5.
+area-rtl-host: $(CONTRACT)
+	@mkdir -p $(BUILD)/area
+	$(YOSYS) -q -p 'read_verilog -I$(GENERATED) $(RTL_HOST); synth_ecp5 -top ferry_host; tee -o $(BUILD)/area/host.txt stat'
+	@awk '/ LUT4/ { l = $$2 } / CCU2C/ { c = $$2 } /DPR16X4/ { d = $$2 } \
+	    END { print "rtl/host: " l + 2 * c + 6 * d " LUT (LUT4 " l ", CCU2C " c ", DPR16X4 " d ")" }' $(BUILD)/area/host.txt
+
+# The completer answers each request that wants an answer exactly once: by induction for all time; and within a stated
+# time when its partners answer, for requests of up to two words from reset on.
+HOST_COMPLETER := $(addprefix rtl/host/,ferry_completer.v ferry_completion.v ferry_tlp_align.v ferry_tlp_emit.v)
+HOST_PREPARE := prep -flatten -top ferry_completer; async2sync; dffunmap; opt_clean
+formal-host-completer: $(CONTRACT)
+	@mkdir -p $(BUILD)/formal
+	$(YOSYS) -q -p 'read_verilog -formal -DFORMAL -I$(GENERATED) -Irtl/host $(HOST_COMPLETER); $(HOST_PREPARE)' \
+	    -p 'write_smt2 -wires $(BUILD)/formal/host_completer.smt2'
+	yosys-smtbmc --noprogress -s z3 --unroll -t 6 $(BUILD)/formal/host_completer.smt2
+	yosys-smtbmc --noprogress -s z3 --unroll -i -t 3 $(BUILD)/formal/host_completer.smt2
+	$(YOSYS) -q -p 'read_verilog -formal -DFORMAL -DFORMAL_BOUND -I$(GENERATED) -Irtl/host $(HOST_COMPLETER)' \
+	    -p '$(HOST_PREPARE)' -p 'write_smt2 -wires $(BUILD)/formal/host_completer_bound.smt2'
+	yosys-smtbmc --noprogress -s z3 --unroll -t 19 $(BUILD)/formal/host_completer_bound.smt2

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checks one burst against the limits of video memory, beside the firmware's own checks: what the engine itself lets
+// through is what reaches memory. Combinational; the limits come clipped from ferry_limits.
+//
+// GPU page tables will bring their own rights (read-only pages); they join here.
+`include "ferry_contract.vh"
+`default_nettype none
+
+module ferry_access_check #(
+    // Bits of a video memory address.
+    parameter LOCAL_ADDRESS_BITS = 26
+) (
+    // First byte of the burst in video memory; the burst lies in one 512-byte block.
+    input  wire [63:0] address,
+    // Bytes of the burst, 1 to 512.
+    input  wire [9:0]  bytes,
+    // The job may touch the protected range.
+    input  wire        may_protected,
+    // Bytes of video memory in use; protected range [base, limit), empty when limit <= base. One bit more than an
+    // address: 2^LOCAL_ADDRESS_BITS stands for all that is as high or higher.
+    input  wire [LOCAL_ADDRESS_BITS:0] local_limit,
+    input  wire [LOCAL_ADDRESS_BITS:0] protect_base,
+    input  wire [LOCAL_ADDRESS_BITS:0] protect_limit,
+    // FERRY_FAULT_KIND_NONE, RANGE or PROTECTED.
+    output wire [7:0]  fault
+);
+    localparam B = LOCAL_ADDRESS_BITS;
+
+    wire [9:0] last_in_block = {1'b0, address[8:0]} + bytes - 10'd1;
+    wire [B-1:0] first = address[B-1:0];
+    wire [B-1:0] last = {address[B-1:9], last_in_block[8:0]};
+    wire unused = &{last_in_block[9], 1'b0};
+
+    wire in_range = address[63:B] == 0 && {1'b0, last} < local_limit;
+    wire denied = {1'b0, last} >= protect_base && {1'b0, first} < protect_limit && !may_protected;
+
+    assign fault = !in_range ? `FERRY_FAULT_KIND_RANGE
+        : denied ? `FERRY_FAULT_KIND_PROTECTED : `FERRY_FAULT_KIND_NONE;
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// The aperture table: one entry a 4 KiB page of the aperture segment, in block RAM, read by three ports in turn and
+// written by ferry_aperture_update while lookups go on. Every entry is invalid after reset: a sequencer clears the
+// table, one entry a cycle, and lookups and writes wait for it (`ready` low).
+//
+// GPU page tables (address kind VIRTUAL) will sit beside this table: a translation cache and a walker with the same
+// lookup port, chosen by address kind in ferry_address_generator; nothing here changes then.
+`default_nettype none
+
+module ferry_aperture_table #(
+    // Pages in the aperture: a power of two, at most 2^20.
+    parameter PAGES = 4096
+) (
+    // Clock, and synchronous reset, active high.
+    input  wire clk,
+    input  wire rst,
+    // 1 while the entries are being cleared after reset.
+    output wire clearing,
+
+    // Lookup ports 0 (engine read side), 1 (engine write side), 2 (BAR2 window). A request is taken when valid and
+    // ready are 1; its result comes two cycles later, in order, and must be taken. A page beyond the table does not
+    // hit.
+    input  wire         lookup0_valid,
+    output wire         lookup0_ready,
+    input  wire [31:0]  lookup0_page,
+    output wire         result0_valid,
+    output wire         result0_hit,
+    output wire         result0_snoop,
+    output wire [51:12] result0_page,
+
+    input  wire         lookup1_valid,
+    output wire         lookup1_ready,
+    input  wire [31:0]  lookup1_page,
+    output wire         result1_valid,
+    output wire         result1_hit,
+    output wire         result1_snoop,
+    output wire [51:12] result1_page,
+
+    input  wire         lookup2_valid,
+    output wire         lookup2_ready,
+    input  wire [31:0]  lookup2_page,
+    output wire         result2_valid,
+    output wire         result2_hit,
+    output wire         result2_snoop,
+    output wire [51:12] result2_page,
+
+    // Entry write port, from ferry_aperture_update. A page beyond the table is ignored.
+    input  wire         write_valid,
+    output wire         write_ready,
+    input  wire [31:0]  write_page,
+    input  wire         write_entry_valid,
+    input  wire         write_entry_snoop,
+    input  wire [51:12] write_entry_page
+);
+    localparam LG = $clog2(PAGES);
+    localparam [LG-1:0] LAST = {LG{1'b1}};
+
+    // Entry: valid, snoop, page.
+    reg [41:0] memory [0:PAGES-1];
+    reg [41:0] entry_reg;
+
+    // ---- Write side: the clearing sequence, then changes ----
+    reg [LG-1:0] clear_reg;
+    reg          clearing_reg;
+    assign clearing = clearing_reg;
+    assign write_ready = !clearing_reg;
+
+    wire write_inside_table = write_page[31:LG] == 0;
+    wire write_now = clearing_reg || (write_valid && write_inside_table);
+    wire [LG-1:0] write_index = clearing_reg ? clear_reg : write_page[LG-1:0];
+    wire [41:0] write_entry = clearing_reg ? 42'd0 : {write_entry_valid, write_entry_snoop, write_entry_page};
+
+    // ---- Read side: one port, three users in turn ----
+    wire [2:0]  request = {lookup2_valid, lookup1_valid, lookup0_valid} & {3{!clearing_reg}};
+    wire [2:0]  grant;
+    wire [31:0] page = ({32{grant[0]}} & lookup0_page) | ({32{grant[1]}} & lookup1_page)
+        | ({32{grant[2]}} & lookup2_page);
+    reg [2:0]   user_reg;
+    reg         within_reg;
+    reg [2:0]   result_user_reg;
+    reg [41:0]  result_reg;
+
+    ferry_arbiter #(.PORTS(3)) arbiter (
+        .clk(clk), .rst(rst), .request(request), .accept(1'b1), .grant(grant)
+    );
+
+    assign {lookup2_ready, lookup1_ready, lookup0_ready} = grant;
+
+    always @(posedge clk) begin
+        if (write_now) begin
+            memory[write_index] <= write_entry;
+        end
+    end
+    always @(posedge clk) begin
+        entry_reg <= memory[page[LG-1:0]];
+    end
+    always @(posedge clk) begin
+        user_reg <= grant;
+        within_reg <= page[31:LG] == 0;
+        result_user_reg <= user_reg;
+        result_reg <= within_reg ? entry_reg : 42'd0;
+        if (clearing_reg) begin
+            clear_reg <= clear_reg + 1'b1;
+            clearing_reg <= clear_reg != LAST;
+        end
+        if (rst) begin
+            user_reg <= 3'd0;
+            result_user_reg <= 3'd0;
+            clear_reg <= {LG{1'b0}};
+            clearing_reg <= 1'b1;
+        end
+    end
+
+    assign {result2_valid, result1_valid, result0_valid} = result_user_reg;
+    assign {result0_hit, result0_snoop, result0_page} = result_reg;
+    assign {result1_hit, result1_snoop, result1_page} = result_reg;
+    assign {result2_hit, result2_snoop, result2_page} = result_reg;
+endmodule
+
+`default_nettype wire

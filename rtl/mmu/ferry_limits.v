@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// The limits of video memory as the access checks use them: clipped to one bit more than an address, registered, and an
+// empty protected range made one that no access meets.
+`default_nettype none
+
+module ferry_limits #(
+    // Bits of a video memory address.
+    parameter LOCAL_ADDRESS_BITS = 26
+) (
+    // Clock.
+    input  wire clk,
+    // As the registers hold them.
+    input  wire [63:0] local_limit,
+    input  wire [63:0] protect_base,
+    input  wire [63:0] protect_limit,
+    // A cycle later, clipped.
+    output reg  [LOCAL_ADDRESS_BITS:0] local_limit_clipped,
+    output reg  [LOCAL_ADDRESS_BITS:0] protect_base_clipped,
+    output reg  [LOCAL_ADDRESS_BITS:0] protect_limit_clipped
+);
+    localparam B = LOCAL_ADDRESS_BITS;
+
+    function [B:0] clip(input [63:0] value);
+        clip = value[63:B] != 0 ? {1'b1, {B{1'b0}}} : value[B:0];
+    endfunction
+
+    always @(posedge clk) begin
+        local_limit_clipped <= clip(local_limit);
+        protect_base_clipped <= clip(protect_base);
+        // A base at or above the limit: nothing lies below 0.
+        protect_limit_clipped <= protect_limit > protect_base ? clip(protect_limit) : {(B + 1){1'b0}};
+    end
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+# The RTL: where its files are, its lint, and its size. RTL_FLAGS and RTL_DEVICE are what Verilator needs for the
+# whole device.
+
+RTL_FOLDERS := rtl rtl/host rtl/cpu rtl/engine rtl/mmu rtl/fabric
+RTL_SOURCES := $(foreach folder,$(RTL_FOLDERS),$(wildcard $(folder)/*.v))
+# The packaged core: a file of the Python package, found at recipe time since the package may not be installed before.
+CPU_CORE ?= vexriscv
+CPU_VARIANT ?= Min
+RTL_CORE = $(if $(filter picorv32,$(CPU_CORE)),$(RTL_PICORV32),$(RTL_VEXRISCV))
+RTL_VEXRISCV = $$($(PYTHON) -c "import pythondata_cpu_vexriscv as p; print(p.data_location)")/VexRiscv_$(CPU_VARIANT).v
+RTL_PICORV32 = $$($(PYTHON) -c "import pythondata_cpu_picorv32 as p; print(p.data_location)")/picorv32.v
+# Only the packaged core's own file is excepted from the warnings, by rtl/packaged_core.vlt.
+RTL_FLAGS := --timescale 1ns/1ns -Wall -I$(GENERATED) $(addprefix -I,$(RTL_FOLDERS)) rtl/packaged_core.vlt
+RTL_DEVICE = --top-module ferry_device -GCPU_CORE='"$(CPU_CORE)"' rtl/ferry_device.v $(RTL_CORE)
+
+# --- Lint: the device in both configurations ------------------------------------------------------------------------
+
+LINTS += rtl-lint
+.PHONY: rtl-lint
+rtl-lint: $(BUILD)/rtl/lint.stamp
+
+$(BUILD)/rtl/lint.stamp: $(RTL_SOURCES) $(CONTRACT) rtl/packaged_core.vlt $(VENV)/ready
+	@mkdir -p $(@D)
+	$(VERILATOR) --lint-only $(RTL_FLAGS) $(RTL_DEVICE)
+	$(VERILATOR) --lint-only $(RTL_FLAGS) -GCONFIGURATION='"tiny"' $(RTL_DEVICE)
+	@touch $@
+
+# --- Size: LUTs on ECP5 as Yosys counts them: LUT4 + 2 * CCU2C + 6 * TRELLIS_DPR16X4 --------------------------------
+
+BENCHES += $(BUILD)/bench/lut.json
+LUT_BLOCKS := device host engine cpu registers fetch
+LUT_TOP_device := ferry_device
+LUT_TOP_host := ferry_host
+LUT_TOP_engine := ferry_engine
+LUT_TOP_cpu := ferry_cpu
+LUT_TOP_registers := ferry_registers_core
+LUT_TOP_fetch := ferry_fetch
+
+$(BUILD)/rtl/%.size.json: $(RTL_SOURCES) $(CONTRACT) rtl/synthesis.sh $(VENV)/ready
+	@mkdir -p $(@D)
+	rtl/synthesis.sh ecp5 $(LUT_TOP_$*) "$(GENERATED)" "$(RTL_CORE)" $@ $(RTL_SOURCES)
+
+$(BUILD)/bench/lut.json: $(LUT_BLOCKS:%=$(BUILD)/rtl/%.size.json) rtl/lut.py
+	@mkdir -p $(@D)
+	$(PYTHON) rtl/lut.py $@ $(foreach block,$(LUT_BLOCKS),$(block)=$(BUILD)/rtl/$(block).size.json)
+
+# The small configuration goes through the iCE40 flow.
+.PHONY: rtl-tiny
+rtl-tiny: $(BUILD)/rtl/tiny.size.json
+$(BUILD)/rtl/tiny.size.json: $(RTL_SOURCES) $(CONTRACT) rtl/synthesis.sh $(VENV)/ready
+	@mkdir -p $(@D)
+	rtl/synthesis.sh ice40 ferry_device "$(GENERATED)" "$(RTL_CORE)" $@ $(RTL_SOURCES)
+
+-include $(wildcard rtl/*/rules.mk)

@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cycle loop: one device between the link and video memory. A template over the device's class, so that the plain
+// model, the one with waves and a test's stand-in all run the same loop without a virtual call in it.
+//
+// A cycle is two evaluations. With the clock low the device settles on this cycle's inputs, and the handshakes are read
+// off; the models take note of them; then the clock rises.
+#ifndef FERRY_SIM_HARNESS_H
+#define FERRY_SIM_HARNESS_H
+
+#include <cstdint>
+
+#include "dram.h"
+#include "ferry_sim.h"
+#include "link_model.h"
+#include "random.h"
+#include "spans.h"
+
+namespace ferry
+{
+
+/// What ferry_sim.cpp needs of a harness, whatever the device's class is.
+class Simulation
+{
+  public:
+    virtual ~Simulation() = default;
+    virtual uint64_t run(uint64_t cycles) = 0;
+    virtual bool send(const uint32_t *words, size_t count) = 0;
+    virtual size_t queued() const = 0;
+    virtual const uint32_t *receive(size_t *count) = 0;
+    virtual uint64_t cycles() const = 0;
+    virtual const char *violation() const = 0;
+    virtual void fail_bursts(bool write, uint32_t count) = 0;
+    virtual void observe(const ferry_sim_observer *observer) = 0;
+};
+
+/// Device gives: `Top &top()` with the ports of ferry_device as members, `void eval(uint64_t time)`, `bool usable()`,
+/// and bool firmware_busy(), read_busy(), write_busy(), reading_host().
+template <class Device> class Harness : public Simulation
+{
+  public:
+    Harness(const ferry_sim_config &config, size_t memory_bytes)
+        : device_(config), dram_(memory_bytes, config.read_latency, config.dram),
+          down_(config.link_latency, config.link_words_per_16, config.link_credit_words, config.reorder_percent),
+          up_(config.link_latency, config.link_words_per_16, config.link_credit_words), random_(config.seed),
+          stall_(config.stall_percent * 256 / 100)
+    {
+        if (!usable()) {
+            return;
+        }
+        device_.top().rst = 1;
+        for (int n = 0; n < 8; n++) {
+            idle_cycle();
+        }
+        device_.top().rst = 0;
+    }
+
+    bool usable() const { return device_.usable() && dram_.usable(); }
+
+    uint64_t run(uint64_t cycles) override
+    {
+        const uint64_t start = now_;
+        const uint64_t end = now_ + cycles;
+        while (now_ < end && now_ < up_.next_due() && violation_ == nullptr) {
+            cycle();
+        }
+        return now_ - start;
+    }
+
+    bool send(const uint32_t *words, size_t count) override { return down_.send(now_, words, count); }
+    size_t queued() const override { return down_.words(); }
+    const uint32_t *receive(size_t *count) override
+    {
+        if (up_.next_due() > now_) {
+            return nullptr;
+        }
+        const PacketQueue::Packet &packet = up_.front();
+        *count = packet.count;
+        up_.pop(now_);
+        return packet.words; // The slot is filled again at the earliest by the next run().
+    }
+    uint64_t cycles() const override { return now_; }
+    const char *violation() const override { return violation_; }
+    void fail_bursts(bool write, uint32_t count) override { dram_.fail(write, count); }
+    void observe(const ferry_sim_observer *observer) override { spans_.observe(observer); }
+    Dram &dram() { return dram_; }
+    Device &device() { return device_; }
+
+  private:
+    /// The handshakes that chance decides in this cycle, one byte of the draw each.
+    enum Channel { tlp_in, tlp_out, aw, w, b, ar, r };
+
+    bool allowed(uint64_t draw, Channel channel) const { return (draw >> 8 * channel & 0xff) >= stall_; }
+
+    void idle_cycle()
+    {
+        auto &top = device_.top();
+        top.s_axis_tlp_tvalid = 0;
+        top.m_axis_tlp_tready = 0;
+        top.m_axi_awready = top.m_axi_wready = top.m_axi_arready = 0;
+        top.m_axi_bvalid = top.m_axi_rvalid = 0;
+        top.clk = 0;
+        device_.eval(2 * now_);
+        top.clk = 1;
+        device_.eval(2 * now_ + 1);
+        now_++;
+    }
+
+    void drive(uint64_t draw)
+    {
+        auto &top = device_.top();
+        // An offer that was refused stands: only new ones are up to chance.
+        tlp_offered_ = tlp_offered_ || (down_.valid(now_, random_) && allowed(draw, tlp_in));
+        top.s_axis_tlp_tvalid = tlp_offered_;
+        if (tlp_offered_) {
+            top.s_axis_tlp_tdata = down_.data();
+            top.s_axis_tlp_tkeep = static_cast<uint8_t>(down_.keep());
+            top.s_axis_tlp_tlast = down_.last();
+        }
+        if (!read_offered_ && dram_.read_data_valid(now_) && allowed(draw, r)) {
+            read_offered_ = true;
+            const Dram::ReadBeat beat = dram_.read_data();
+            top.m_axi_rid = beat.id;
+            top.m_axi_rdata = beat.data;
+            top.m_axi_rresp = beat.response;
+            top.m_axi_rlast = beat.last;
+        }
+        top.m_axi_rvalid = read_offered_;
+        if (!response_offered_ && dram_.write_response_valid(now_) && allowed(draw, b)) {
+            response_offered_ = true;
+            const Dram::WriteResponse response = dram_.write_response();
+            top.m_axi_bid = response.id;
+            top.m_axi_bresp = response.response;
+        }
+        top.m_axi_bvalid = response_offered_;
+        top.m_axis_tlp_tready = up_.ready() && allowed(draw, tlp_out);
+        top.m_axi_awready = dram_.write_address_ready() && allowed(draw, aw);
+        top.m_axi_wready = dram_.write_data_ready() && allowed(draw, w);
+        top.m_axi_arready = dram_.read_address_ready() && allowed(draw, ar);
+    }
+
+    /// Take note of what was handed over at this cycle's edge.
+    void note()
+    {
+        auto &top = device_.top();
+        if (tlp_offered_ && top.s_axis_tlp_tready) {
+            tlp_offered_ = false;
+            down_.taken(now_);
+        }
+        if (top.m_axis_tlp_tvalid && top.m_axis_tlp_tready &&
+            !up_.beat(now_, top.m_axis_tlp_tdata, top.m_axis_tlp_tkeep, top.m_axis_tlp_tlast)) {
+            violation_ = "packet with a hole, or longer than the link carries";
+        }
+        if (read_offered_ && top.m_axi_rready) {
+            read_offered_ = false;
+            dram_.read_data_taken(now_);
+        }
+        if (response_offered_ && top.m_axi_bready) {
+            response_offered_ = false;
+            dram_.write_response_taken();
+        }
+        if (top.m_axi_wvalid && top.m_axi_wready) {
+            dram_.write_data(now_, top.m_axi_wdata, top.m_axi_wstrb, top.m_axi_wlast);
+        }
+        if (top.m_axi_awvalid && top.m_axi_awready) {
+            note_kind(top.m_axi_awsize, top.m_axi_awburst);
+            dram_.write_address(now_, top.m_axi_awid, top.m_axi_awaddr, top.m_axi_awlen + 1u);
+        }
+        if (top.m_axi_arvalid && top.m_axi_arready) {
+            note_kind(top.m_axi_arsize, top.m_axi_arburst);
+            dram_.read_address(now_, top.m_axi_arid, top.m_axi_araddr, top.m_axi_arlen + 1u);
+        }
+        if (dram_.violation() != nullptr) {
+            violation_ = dram_.violation();
+        }
+    }
+
+    uint32_t reads_outstanding()
+    {
+        const uint64_t more = up_.reads_asked() - down_.reads_answered();
+        // A read whose answer was lost is over once the device has waited for none for a while.
+        quiet_ = device_.reading_host() ? 0 : quiet_ + 1;
+        if (quiet_ > 16 || reads_given_up_ > more) {
+            reads_given_up_ = more;
+        }
+        return static_cast<uint32_t>(more - reads_given_up_);
+    }
+
+    void note_kind(uint32_t size, uint32_t burst)
+    {
+        if (size != 3 || burst != 1) {
+            violation_ = "a burst that is not INCR of 8-byte beats";
+        }
+    }
+
+    void cycle()
+    {
+        auto &top = device_.top();
+        down_.tick(now_);
+        up_.tick(now_);
+        drive(stall_ == 0 ? UINT64_MAX : random_.next());
+        top.clk = 0;
+        device_.eval(2 * now_);
+        note();
+        if (spans_.on()) {
+            spans_.sample(now_, FERRY_SIM_FIRMWARE, device_.firmware_busy());
+            spans_.sample(now_, FERRY_SIM_READ_CHANNEL, device_.read_busy());
+            spans_.sample(now_, FERRY_SIM_WRITE_CHANNEL, device_.write_busy());
+            spans_.sample_reads(now_, reads_outstanding());
+        }
+        top.clk = 1;
+        device_.eval(2 * now_ + 1);
+        now_++;
+    }
+
+    Device device_;
+    Dram dram_;
+    ToDevice down_;
+    FromDevice up_;
+    Random random_;
+    Spans spans_;
+    uint32_t stall_; // In 256ths.
+    uint64_t now_ = 0;
+    bool tlp_offered_ = false, read_offered_ = false, response_offered_ = false;
+    uint64_t reads_given_up_ = 0, quiet_ = 0;
+    const char *violation_ = nullptr;
+};
+
+} // namespace ferry
+
+#endif

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// Inside of the reference model; nothing outside sim/model/ includes it.
+#ifndef FERRY_MODEL_INTERNAL_H
+#define FERRY_MODEL_INTERNAL_H
+
+#include <string.h>
+
+#include "ferry_contract.h"
+#include "model/model.h"
+
+#define MODEL_RINGS      FERRY_BAR0_RING_COUNT
+#define MODEL_SLOTS      4u
+#define MODEL_SLOT_BYTES 4096u
+#define MODEL_PAGE       4096u
+
+// Counters in the order of BAR0 COUNTER, eight bytes each.
+#define MODEL_COUNTERS      (FERRY_BAR0_COUNTER_STRIDE / 8u)
+#define MODEL_COUNTER(NAME) (FERRY_BAR0_COUNTER_##NAME / 8u)
+
+struct model_fault {
+    uint32_t kind, address_kind;
+    bool write;
+    uint32_t packet_offset, header, written;
+    uint64_t address;
+};
+
+struct model_slot {
+    bool held;     // A buffer was fetched into it and has not retired.
+    bool aborted;  // An engine reset cut it.
+    bool executed; // Carried out; waits only for room in the fault log.
+    uint32_t ring, bytes, status;
+    uint64_t number;   // Order of fetching.
+    uint64_t ready_at; // Cycle from which it may be carried out.
+    uint64_t address, fence_value;
+    bool interrupt;
+    struct model_fault fault;
+    uint8_t data[MODEL_SLOT_BYTES];
+};
+
+struct model_ring {
+    uint64_t base, fence_address, fence_value;
+    uint32_t entries_log2, rights, producer, fetched, retired, control, faults, last_faulted;
+};
+
+struct ferry_model {
+    struct ferry_model_host host;
+    struct ferry_model_options options;
+    uint8_t *local;
+    uint64_t *aperture;
+
+    struct model_ring rings[MODEL_RINGS];
+    struct model_slot slots[MODEL_SLOTS];
+    uint64_t fetched_buffers;
+    uint32_t next_user_ring_to_fetch, next_user_ring_to_run;
+
+    uint32_t scratch, control, firmware_version, firmware_state, host_contract;
+    uint32_t engine_timeout, completion_timeout, tag_limit;
+    uint64_t local_limit, protect_base, protect_limit;
+    uint32_t interrupt_status, interrupt_enable, interrupt_coalesce, interrupt_count;
+    uint32_t coalesced;       // Causes since the last message.
+    uint64_t coalesced_since; // Cycle of the first of them.
+    uint64_t fault_log;
+    uint32_t fault_log_entries_log2, fault_log_produced, fault_log_consumed;
+    uint64_t counters[MODEL_COUNTERS];
+    uint64_t random;
+    uint32_t injected[FERRY_MODEL_INJECTIONS];
+    bool hung, resetting;
+    bool event; // Something reached the host.
+    uint8_t firmware_ram[FERRY_BAR0_FIRMWARE_RAM_SPAN];
+};
+
+static inline uint32_t model_get32(const uint8_t *at)
+{
+    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
+
+static inline uint64_t model_get64(const uint8_t *at)
+{
+    return model_get32(at) | (uint64_t)model_get32(at + 4) << 32;
+}
+
+static inline void model_put32(uint8_t *at, uint32_t value)
+{
+    for (unsigned i = 0; i < 4; i++)
+        at[i] = (uint8_t)(value >> (8 * i));
+}
+
+static inline void model_put64(uint8_t *at, uint64_t value)
+{
+    model_put32(at, (uint32_t)value);
+    model_put32(at + 4, (uint32_t)(value >> 32));
+}
+
+// registers.c
+void model_cause(struct ferry_model *model, uint32_t bits);
+void model_interrupt_tick(struct ferry_model *model);
+
+// memory.c: true, or false with the fault's kind, address kind, direction, address and written bytes set.
+bool model_copy(struct ferry_model *model, uint32_t destination_kind, uint64_t destination, uint32_t source_kind,
+                uint64_t source, uint64_t bytes, struct model_fault *fault);
+bool model_copy_pages(struct ferry_model *model, bool pages_are_source, const uint8_t *pages, uint32_t first_offset,
+                      uint32_t kind, uint64_t address, uint64_t bytes, struct model_fault *fault);
+bool model_fill(struct ferry_model *model, uint32_t kind, uint64_t address, uint64_t bytes, const uint8_t *pattern,
+                uint32_t pattern_bytes, struct model_fault *fault);
+bool model_read(struct ferry_model *model, uint32_t kind, uint64_t address, uint32_t bytes, struct model_fault *fault);
+// Posted: what is not mapped is dropped.
+void model_post(struct ferry_model *model, uint64_t address, const uint8_t *data, uint32_t bytes);
+// False with the first address that cannot be read.
+bool model_fetch(struct ferry_model *model, uint64_t address, uint8_t *data, uint32_t bytes, uint64_t *failed);
+
+// packets.c: carry out the buffer of a slot; sets status and fault.
+void model_run_buffer(struct ferry_model *model, struct model_slot *slot);
+
+#endif

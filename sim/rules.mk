@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+# The simulation: the device Verilated twice (plain for speed, and with waves), the models of link and video memory, and
+# the loop around them. Adds its objects to libferry.a through SIM_OBJECTS.
+
+include $(wildcard sim/*/rules.mk)
+
+SIM_BUILD := $(BUILD)/sim
+SIM_INCLUDE := $(shell $(VERILATOR) --getenv VERILATOR_ROOT 2>/dev/null)/include
+SIM_CXXFLAGS := -std=c++17 -O3 $(WARNINGS)
+# The warnings are for rtl-lint; here they would only be told twice.
+SIM_VERILATE = $(VERILATOR) --cc --no-skip-identical -O3 --x-assign fast --x-initial fast --noassert --flatten --threads 1 \
+    --output-split 0 $(RTL_FLAGS) -Wno-fatal $(RTL_DEVICE)
+SIM_RUNTIME := verilated verilated_threads verilated_fst_c
+SIM_OWN := dram link_model ferry_sim device_plain device_traced
+
+$(SIM_BUILD)/plain/Vferry_device.mk: $(RTL_SOURCES) $(CONTRACT) rtl/packaged_core.vlt rtl/rules.mk sim/rules.mk | $(VENV)/ready
+	@mkdir -p $(@D)
+	$(SIM_VERILATE) --prefix Vferry_device -Mdir $(@D)
+
+$(SIM_BUILD)/traced/Vferry_traced.mk: $(RTL_SOURCES) $(CONTRACT) rtl/packaged_core.vlt rtl/rules.mk sim/rules.mk | $(VENV)/ready
+	@mkdir -p $(@D)
+	$(SIM_VERILATE) --trace-fst --trace-structs --prefix Vferry_traced -Mdir $(@D)
+
+# Verilator's makefile puts all of the model into one file; the compiler then sees through every call. -O2 runs a fifth
+# faster than -O3 here (measured: 920 against 760 kHz). Waves are for looking, not for speed.
+$(SIM_BUILD)/plain/Vferry_device__ALL.o: $(SIM_BUILD)/plain/Vferry_device.mk
+	$(MAKE) --no-print-directory -C $(@D) -f Vferry_device.mk OPT_FAST=-O2 OPT_SLOW=-O1 OPT_GLOBAL=-O2 CXX=$(CXX) \
+	    VM_PARALLEL_BUILDS=0 $(@F)
+
+$(SIM_BUILD)/traced/Vferry_traced__ALL.o: $(SIM_BUILD)/traced/Vferry_traced.mk
+	$(MAKE) --no-print-directory -C $(@D) -f Vferry_traced.mk OPT_FAST=-O1 OPT_SLOW=-O0 OPT_GLOBAL=-O1 CXX=$(CXX) \
+	    VM_PARALLEL_BUILDS=0 $(@F)
+
+$(SIM_RUNTIME:%=$(SIM_BUILD)/%.o): $(SIM_BUILD)/%.o: $(SIM_INCLUDE)/%.cpp
+	@mkdir -p $(@D)
+	$(CXX) -std=c++17 -O2 -w -I$(SIM_INCLUDE) -I$(SIM_INCLUDE)/vltstd -c $< -o $@
+
+$(SIM_BUILD)/%.o: sim/%.cpp $(wildcard sim/*.h)
+	@mkdir -p $(@D)
+	$(CXX) $(SIM_CXXFLAGS) -Isim -c $< -o $@
+
+$(SIM_BUILD)/device_plain.o: sim/device_plain.cpp $(wildcard sim/*.h) $(SIM_BUILD)/plain/Vferry_device.mk
+	$(CXX) $(SIM_CXXFLAGS) -Isim -isystem $(SIM_BUILD)/plain -isystem $(SIM_INCLUDE) -isystem $(SIM_INCLUDE)/vltstd -c $< -o $@
+
+$(SIM_BUILD)/device_traced.o: sim/device_traced.cpp $(wildcard sim/*.h) $(SIM_BUILD)/traced/Vferry_traced.mk
+	$(CXX) $(SIM_CXXFLAGS) -Isim -isystem $(SIM_BUILD)/traced -isystem $(SIM_INCLUDE) -isystem $(SIM_INCLUDE)/vltstd -c $< -o $@
+
+SIM_DEVICE_OBJECTS := $(SIM_OWN:%=$(SIM_BUILD)/%.o) $(SIM_RUNTIME:%=$(SIM_BUILD)/%.o) \
+    $(SIM_BUILD)/plain/Vferry_device__ALL.o $(SIM_BUILD)/traced/Vferry_traced__ALL.o
+SIM_OBJECTS += $(SIM_DEVICE_OBJECTS)
+# The sanitizers look at our C; the Verilated model would only become slow.
+SIM_OBJECTS_SAN += $(SIM_DEVICE_OBJECTS)
+SIM_LIBS += -lstdc++ -lz
+
+.PHONY: sim
+sim: $(SIM_DEVICE_OBJECTS)

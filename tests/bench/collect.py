@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Collect what the benchmarks measured into build/bench.json and into the table of README.md.
+
+Each benchmark leaves an array of rows {"name", "value", "unit", "floor"} in build/bench/*.json; floor, the best that is
+possible at all, may be missing. `replay` turns the figures of `ferry replay --json` into such rows. The table stands between
+the markers <!-- bench --> and <!-- /bench --> and is rewritten whole.
+"""
+import argparse
+import json
+import math
+import sys
+from pathlib import Path
+
+BEGIN, END = "<!-- bench -->", "<!-- /bench -->"
+# The order of the table; rows that are not named here follow by name.
+ORDER = ["firmware/cycles-per-packet", "replay/link-share", "replay/bus-share", "sim/khz", "copy/4KiB/rl20",
+         "queue/4KiB/rl100", "lut/device", "lut/engine", "lut/cpu"]
+
+
+class BenchError(Exception):
+    pass
+
+
+def replay_rows(figures):
+    """The rows of a replay. A share's floor is 1: a beat in every cycle, TLP headers included."""
+    return [
+        {"name": "firmware/cycles-per-packet", "value": round(figures["firmware_cycles_per_packet"], 1), "unit": "cycles"},
+        {"name": "replay/link-share", "value": round(figures["link_share"], 4), "unit": "of cycles", "floor": 1.0},
+        {"name": "replay/bus-share", "value": round(figures["bus_share"], 4), "unit": "of cycles", "floor": 1.0},
+        {"name": "sim/khz", "value": round(figures["sim_khz"], 1), "unit": "kHz"},
+    ]
+
+
+def is_number(value):
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def read_rows(folder):
+    rows, sources = [], {}
+    for path in sorted(folder.glob("*.json")):
+        try:
+            content = json.loads(path.read_text())
+        except ValueError as error:
+            raise BenchError(f"{path}: no JSON: {error}") from error
+        if not isinstance(content, list):
+            raise BenchError(f"{path}: not an array of rows")
+        for row in content:
+            if not (isinstance(row, dict) and isinstance(row.get("name"), str) and is_number(row.get("value"))
+                    and isinstance(row.get("unit"), str)):
+                raise BenchError(f"{path}: a row without name, value or unit: {row!r}")
+            if "floor" in row and row["floor"] is not None and not is_number(row["floor"]):
+                raise BenchError(f"{path}: {row['name']}: the floor is no number")
+            if row["name"] in sources:
+                raise BenchError(f"{path}: {row['name']} is in {sources[row['name']]} too")
+            sources[row["name"]] = path
+            rows.append(row)
+    rows.sort(key=lambda row: (ORDER.index(row["name"]) if row["name"] in ORDER else len(ORDER), row["name"]))
+    return rows
+
+
+def show(value, unit):
+    if value is None:
+        return ""
+    if unit == "of cycles":
+        return f"{value * 100:.1f} %"
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
+
+
+def table(rows):
+    lines = ["| measured | value | best possible | unit |", "| --- | ---: | ---: | --- |"]
+    for row in rows:
+        lines.append(f"| `{row['name']}` | {show(row['value'], row['unit'])} | {show(row.get('floor'), row['unit'])} | {row['unit']} |")
+    return "\n".join(lines)
+
+
+def rewrite(text, rows):
+    if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
+        raise BenchError(f"the markers {BEGIN} and {END} are not there once each, in this order")
+    head, rest = text.split(BEGIN)
+    return f"{head}{BEGIN}\n{table(rows)}\n{END}{rest.split(END)[1]}"
+
+
+def collect(arguments):
+    rows = read_rows(arguments.folder)
+    if not rows:
+        raise BenchError(f"no rows in {arguments.folder}")
+    arguments.output.write_text(json.dumps(rows, indent=2) + "\n")
+    print(table(rows))
+    missing = [name for name in ORDER if name not in {row["name"] for row in rows}]
+    if missing:
+        print(f"bench: not measured: {', '.join(missing)}", file=sys.stderr)
+    try:
+        old = arguments.readme.read_text()
+        new = rewrite(old, rows)
+    except (OSError, BenchError) as error:
+        raise BenchError(f"{arguments.readme}: {error}") from error
+    if new != old:
+        arguments.readme.write_text(new)
+    print(f"bench: {len(rows)} rows in {arguments.output} and {arguments.readme}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    commands = parser.add_subparsers(dest="command", required=True)
+    replay = commands.add_parser("replay", help="rows of a replay's figures")
+    replay.add_argument("figures", type=Path)
+    replay.add_argument("rows", type=Path)
+    gather = commands.add_parser("collect", help="all rows into one file and into the README")
+    gather.add_argument("folder", type=Path)
+    gather.add_argument("output", type=Path)
+    gather.add_argument("readme", type=Path)
+    arguments = parser.parse_args()
+    try:
+        if arguments.command == "replay":
+            arguments.rows.parent.mkdir(parents=True, exist_ok=True)
+            arguments.rows.write_text(json.dumps(replay_rows(json.loads(arguments.figures.read_text())), indent=2) + "\n")
+        else:
+            collect(arguments)
+    except (OSError, ValueError, KeyError, BenchError) as error:
+        print(f"bench: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The collector of benchmark rows: what it writes, and what it refuses."""
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+COLLECT = Path.cwd() / "tests/bench/collect.py"
+results = []
+
+
+def check(good, name, detail=""):
+    results.append(bool(good))
+    print(f"[       OK ] {name}" if good else f"[  FAILED  ] {name}\n    {detail}")
+
+
+def run(*arguments):
+    return subprocess.run([sys.executable, COLLECT, *map(str, arguments)], capture_output=True, text=True, check=False)
+
+
+def fresh(rows, readme="# x\n<!-- bench -->\nold\n<!-- /bench -->\nrest\n"):
+    folder = Path(tempfile.mkdtemp(prefix="ferry-bench-"))
+    (folder / "rows").mkdir()
+    for name, content in rows.items():
+        (folder / "rows" / name).write_text(content if isinstance(content, str) else json.dumps(content))
+    (folder / "README.md").write_text(readme)
+    return folder, run("collect", folder / "rows", folder / "bench.json", folder / "README.md")
+
+
+def main():
+    lut = {"name": "lut/cpu", "value": 1573, "unit": "LUT"}
+    link = {"name": "replay/link-share", "value": 0.9312, "unit": "of cycles", "floor": 1.0}
+    other = {"name": "zebra", "value": 1.5, "unit": "ms"}
+    folder, done = fresh({"a.json": [other, lut], "b.json": [link]})
+    written = json.loads((folder / "bench.json").read_text())
+    check(done.returncode == 0 and [row["name"] for row in written] == ["replay/link-share", "lut/cpu", "zebra"],
+          "rows_are_put_together_in_order", done.stderr)
+    readme = (folder / "README.md").read_text()
+    check("| `replay/link-share` | 93.1 % | 100.0 % | of cycles |" in readme and "| `lut/cpu` | 1,573 |  | LUT |" in readme
+          and "old" not in readme and readme.startswith("# x\n") and readme.endswith("<!-- /bench -->\nrest\n"),
+          "readme_table_is_rewritten_and_the_rest_kept", readme)
+    again = run("collect", folder / "rows", folder / "bench.json", folder / "README.md")
+    check(again.returncode == 0 and (folder / "README.md").read_text() == readme, "a_second_run_changes_nothing")
+    for name, rows, words, text in (
+            ("same_name_twice", {"a.json": [lut], "b.json": [lut]}, "is in", None),
+            ("no_json", {"a.json": "{"}, "no JSON", None),
+            ("no_array", {"a.json": {"name": 1}}, "not an array", None),
+            ("no_value", {"a.json": [{"name": "x", "unit": "y"}]}, "without name, value or unit", None),
+            ("text_as_value", {"a.json": [{"name": "x", "unit": "y", "value": "3"}]}, "without name", None),
+            ("no_number_as_value", {"a.json": '[{"name": "x", "unit": "y", "value": NaN}]'}, "without name", None),
+            ("no_rows", {}, "no rows", None),
+            ("no_markers", {"a.json": [lut]}, "are not there once each", "# x\n")):
+        _, done = fresh(rows, *([text] if text else []))
+        check(done.returncode == 1 and words in done.stderr and len(done.stderr.splitlines()) <= 2, name, done.stderr)
+    figures = folder / "figures.json"
+    figures.write_text(json.dumps({"firmware_cycles_per_packet": 97.25, "link_share": 0.91234, "bus_share": 0.5, "sim_khz": 512.04}))
+    done = run("replay", figures, folder / "out" / "replay.json")
+    rows = {row["name"]: row["value"] for row in json.loads((folder / "out" / "replay.json").read_text())}
+    check(done.returncode == 0 and rows == {"firmware/cycles-per-packet": 97.2, "replay/link-share": 0.9123,
+                                            "replay/bus-share": 0.5, "sim/khz": 512.0}, "rows_of_a_replay", rows)
+    check(run("replay", folder / "nowhere", figures).returncode == 1, "missing_figures")
+    print(f"{sum(results)} passed, {len(results) - sum(results)} failed")
+    return 0 if all(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

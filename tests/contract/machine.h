@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// The seam under the manager's suite: what a test needs of a machine besides the manager. memcpy_machine.c and
+// memcpy_miniport.c implement it with plain arrays; the same tests link against the real miniport with another
+// implementation of this header.
+#ifndef FERRY_TESTS_MACHINE_H
+#define FERRY_TESTS_MACHINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ddi/miniport.h"
+#include "ddi/page_source.h"
+#include "vidmm/vidmm.h"
+
+#define TEST_LOCAL_SEGMENT    1
+#define TEST_HIDDEN_SEGMENT   2
+#define TEST_APERTURE_SEGMENT 3
+
+struct machine_options {
+    uint64_t local_bytes;    // segment 1
+    uint64_t hidden_bytes;   // segment 2
+    uint64_t aperture_bytes; // segment 3
+    bool coherent_aperture;
+    bool map_aperture2;
+    bool vpr;
+    UINT version;                 // DXGK_WDDMVERSION; 0 = 3.2
+    uint32_t paging_buffer_bytes; // 0 = 4096
+    uint32_t paging_private_bytes;
+    uint64_t seed;
+};
+
+// Behaviour that a test may change at any time between two calls of the manager.
+struct machine_knobs {
+    unsigned delay;          // work waits up to this many turns of the wait hook before it runs; 0 = runs at submit
+    unsigned busy_times;     // ALLOCATION_BUSY answers before each operation that may be answered so
+    NTSTATUS illegal_status; // answer of the next BuildPagingBuffer when not 0
+    NTSTATUS patch_status, submit_status;
+    bool silent_discard;     // DISCARD_CONTENT writes nothing into the buffer
+    bool patch_completes;    // packets are built unfinished, Patch finishes them
+    bool refuse_progress;    // INSUFFICIENT_DMA_BUFFER for ever
+    unsigned physical_bytes; // size of READ_PHYSICAL and WRITE_PHYSICAL accesses, 1 to 8; 0 = 8
+    bool write_behind;       // write behind the end of the buffer without saying so
+    bool overrun;            // move pDmaBuffer past the end of the buffer
+    bool hang;               // nodes stop working; only a reset helps
+    unsigned fault_paging;   // this many paging buffers from now on fault (and do nothing)
+    unsigned fault_jobs;
+    bool backwards;         // report a fence that is older than the newest report
+    long host_pages;        // pages the source still gives out; negative = any number
+    bool own_alignment_64k; // answer 64 KiB alignment for every allocation
+    UINT segment_set;       // answer this SupportedWriteSegmentSet when not 0
+    UINT eviction_set;
+    UINT hinted_bank; // answer this HintedBank
+    bool zero_size;   // answer Size 0
+};
+
+struct machine;
+
+/// The table under test.
+const DRIVER_INITIALIZATION_DATA *ferry_test_miniport(void);
+
+struct machine *machine_open(const struct machine_options *options);
+void machine_close(struct machine *machine);
+HANDLE machine_adapter(struct machine *machine);
+struct machine_knobs *machine_knobs(struct machine *machine);
+struct ferry_vidmm_platform machine_platform(struct machine *machine);
+/// Rules of the contract that the manager broke, seen from below (0 = none); text of the first one.
+unsigned machine_errors(const struct machine *machine, const char **first);
+/// Pages of the page source that are not given back.
+size_t machine_pages_out(const struct machine *machine);
+/// Content of a segment as the GPU sees it (through the table for the aperture).
+void machine_peek(struct machine *machine, unsigned segment, uint64_t offset, void *to, size_t bytes);
+/// Write as the GPU would, without any job: stray accesses.
+void machine_poke(struct machine *machine, unsigned segment, uint64_t offset, const void *from, size_t bytes);
+/// Bus address that an aperture page points at, and its coherency mark.
+uint64_t machine_aperture_entry(const struct machine *machine, uint64_t page, bool *coherent);
+/// READ_PHYSICAL or WRITE_PHYSICAL accesses executed so far.
+uint64_t machine_physical_accesses(const struct machine *machine, bool write);
+/// Jobs of user nodes that are queued and not executed.
+unsigned machine_queued_jobs(const struct machine *machine);
+
+// A user job under construction, in the miniport's own command format.
+struct machine_job {
+    uint8_t commands[4096];
+    uint32_t bytes;
+    D3DDDI_PATCHLOCATIONLIST patches[64];
+    uint32_t patch_count;
+};
+void machine_job_copy(struct machine_job *job, unsigned to, uint64_t to_offset, unsigned from, uint64_t from_offset,
+                      uint32_t bytes);
+/// A job that does nothing but name its allocations.
+void machine_job_nothing(struct machine_job *job);
+void machine_job_fill(struct machine_job *job, unsigned to, uint64_t offset, uint32_t bytes, uint32_t pattern);
+
+#endif

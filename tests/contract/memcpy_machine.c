@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: Apache-2.0
+// The machine under the memcpy miniport: arrays as video memory, a page source whose bus addresses are deliberately
+// neither host addresses nor neighbours, and a queue of work that runs a few turns of the wait hook later, nodes in
+// random order, so that a manager that forgets to wait is found out by wrong bytes.
+#include "memcpy_machine.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "vidmm/vidmm.h"
+
+void mini_error(struct machine *machine, const char *format, ...)
+{
+    if (machine->errors++ == 0) {
+        va_list list;
+        va_start(list, format);
+        vsnprintf(machine->first_error, sizeof(machine->first_error), format, list);
+        va_end(list);
+    }
+}
+
+uint32_t mini_random(struct machine *machine, uint32_t below)
+{
+    machine->random ^= machine->random << 13;
+    machine->random ^= machine->random >> 7;
+    machine->random ^= machine->random << 17;
+    return (uint32_t)(machine->random >> 16) % below;
+}
+
+// ---- Host pages ----
+
+static int allocate_pages(void *context, size_t pages, unsigned flags, MDL **out)
+{
+    struct machine *machine = context;
+    if (pages == 0)
+        return FERRY_ERROR_ARGUMENT;
+    pthread_mutex_lock(&machine->page_lock);
+    int result = FERRY_ERROR_NO_HOST_MEMORY;
+    MDL *mdl = NULL;
+    if (machine->knobs.host_pages >= 0 && (size_t)machine->knobs.host_pages < pages)
+        goto out;
+    // One spare number between two pages unless they must be consecutive; scattered ones count downwards.
+    size_t step = flags & FERRY_PAGES_CONSECUTIVE ? 1 : 2, need = pages * step;
+    if (machine->page_count + need > machine->page_capacity) {
+        size_t capacity = (machine->page_count + need) * 2;
+        uint8_t **table = realloc(machine->pages, capacity * sizeof(*table));
+        if (!table)
+            goto out;
+        machine->pages = table;
+        machine->page_capacity = capacity;
+    }
+    mdl = calloc(1, sizeof(*mdl));
+    uint64_t *pfn = malloc(pages * sizeof(*pfn));
+    uint8_t *memory = aligned_alloc(PAGE_SIZE, pages * PAGE_SIZE);
+    if (!mdl || !pfn || !memory) {
+        free(mdl);
+        free(pfn);
+        free(memory);
+        goto out;
+    }
+    memset(memory, 0, pages * PAGE_SIZE);
+    for (size_t i = 0; i < need; i++)
+        machine->pages[machine->page_count + i] = NULL;
+    for (size_t i = 0; i < pages; i++) {
+        size_t at = machine->page_count + (step == 1 ? i : (pages - 1 - i) * 2);
+        machine->pages[at] = memory + i * PAGE_SIZE;
+        pfn[i] = FIRST_PFN + at;
+    }
+    machine->page_count += need;
+    machine->pages_out += pages;
+    if (machine->knobs.host_pages >= 0)
+        machine->knobs.host_pages -= (long)pages;
+    *mdl = (MDL){.MappedSystemVa = memory, .PageCount = pages, .ByteCount = pages * PAGE_SIZE, .Pfn = pfn};
+    *out = mdl;
+    result = FERRY_OK;
+out:
+    pthread_mutex_unlock(&machine->page_lock);
+    return result;
+}
+
+#define WRAPPED 0x80000000u
+
+static int wrap_pages(void *context, void *memory, size_t pages, unsigned flags, MDL **out)
+{
+    if (!memory || (uintptr_t)memory % PAGE_SIZE != 0)
+        return FERRY_ERROR_ARGUMENT;
+    struct machine *machine = context;
+    int result = allocate_pages(context, pages, flags, out);
+    if (result != FERRY_OK)
+        return result;
+    pthread_mutex_lock(&machine->page_lock);
+    free((*out)->MappedSystemVa);
+    (*out)->MappedSystemVa = memory;
+    (*out)->Flags |= WRAPPED;
+    for (size_t i = 0; i < pages; i++)
+        machine->pages[(*out)->Pfn[i] - FIRST_PFN] = (uint8_t *)memory + i * PAGE_SIZE;
+    pthread_mutex_unlock(&machine->page_lock);
+    return FERRY_OK;
+}
+
+static void free_pages(void *context, MDL *mdl)
+{
+    struct machine *machine = context;
+    if (!mdl)
+        return;
+    pthread_mutex_lock(&machine->page_lock);
+    for (size_t i = 0; i < mdl->PageCount; i++)
+        machine->pages[mdl->Pfn[i] - FIRST_PFN] = NULL;
+    machine->pages_out -= mdl->PageCount;
+    if (machine->knobs.host_pages >= 0)
+        machine->knobs.host_pages += (long)mdl->PageCount;
+    pthread_mutex_unlock(&machine->page_lock);
+    if ((mdl->Flags & WRAPPED) == 0)
+        free(mdl->MappedSystemVa);
+    free(mdl->Pfn);
+    free(mdl);
+}
+
+uint8_t *mini_bus(struct machine *machine, uint64_t address)
+{
+    uint64_t pfn = address >> PAGE_SHIFT;
+    if (pfn < FIRST_PFN || pfn - FIRST_PFN >= machine->page_count || !machine->pages[pfn - FIRST_PFN])
+        return NULL;
+    return machine->pages[pfn - FIRST_PFN] + address % PAGE_SIZE;
+}
+
+// ---- GPU addresses ----
+
+uint8_t *mini_gpu(struct machine *machine, uint64_t address, uint64_t *run)
+{
+    const struct machine_options *o = &machine->options;
+    if (address >= LOCAL_BASE && address - LOCAL_BASE < o->local_bytes) {
+        *run = o->local_bytes - (address - LOCAL_BASE);
+        return machine->memory[0] + (address - LOCAL_BASE);
+    }
+    if (address >= HIDDEN_BASE && address - HIDDEN_BASE < o->hidden_bytes) {
+        *run = o->hidden_bytes - (address - HIDDEN_BASE);
+        return machine->memory[1] + (address - HIDDEN_BASE);
+    }
+    if (address >= APERTURE_BASE && address - APERTURE_BASE < o->aperture_bytes) {
+        uint64_t page = (address - APERTURE_BASE) / PAGE_SIZE;
+        uint8_t *host = mini_bus(machine, (machine->aperture[page].pfn << PAGE_SHIFT) + address % PAGE_SIZE);
+        if (!host)
+            mini_error(machine, "aperture page %llu leads nowhere", (unsigned long long)page);
+        *run = PAGE_SIZE - address % PAGE_SIZE;
+        return host;
+    }
+    mini_error(machine, "GPU address %llx is in no segment", (unsigned long long)address);
+    return NULL;
+}
+
+void mini_copy(struct machine *machine, uint64_t to, uint64_t from, uint64_t bytes)
+{
+    while (bytes > 0) {
+        uint64_t to_run, from_run;
+        uint8_t *destination = mini_gpu(machine, to, &to_run), *source = mini_gpu(machine, from, &from_run);
+        if (!destination || !source)
+            return;
+        uint64_t size = bytes;
+        size = size < to_run ? size : to_run;
+        size = size < from_run ? size : from_run;
+        memmove(destination, source, size);
+        to += size;
+        from += size;
+        bytes -= size;
+    }
+}
+
+// ---- Work ----
+
+static void report(struct machine *machine, DXGKARGCB_NOTIFY_INTERRUPT_DATA data)
+{
+    if (machine->report_count == sizeof(machine->reports) / sizeof(machine->reports[0])) {
+        mini_error(machine, "interrupt reports pile up");
+        return;
+    }
+    machine->reports[machine->report_count++] = data;
+    machine->interrupt = true;
+}
+
+static void run_one(struct machine *machine, struct mini_submission **link)
+{
+    struct mini_submission *work = *link;
+    *link = work->next;
+    unsigned *faults = work->paging ? &machine->knobs.fault_paging : &machine->knobs.fault_jobs;
+    bool fault = *faults > 0;
+    if (fault)
+        --*faults;
+    else
+        mini_execute(machine, work);
+    for (size_t i = 0; i < work->name_count; i++) {
+        if (work->paging)
+            work->names[i]->paging_references--;
+        else
+            work->names[i]->job_references--;
+        if (work->names[i]->destroyed)
+            mini_error(machine, "an allocation was destroyed under work in flight");
+    }
+    machine->current[work->node] = work->fence;
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {0};
+    if (fault) {
+        data.InterruptType = DXGK_INTERRUPT_DMA_FAULTED;
+        data.DmaFaulted.FaultedFenceId = work->fence;
+        data.DmaFaulted.Status = STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE;
+        data.DmaFaulted.NodeOrdinal = work->node;
+    } else {
+        data.InterruptType = DXGK_INTERRUPT_DMA_COMPLETED;
+        data.DmaCompleted.SubmissionFenceId = work->fence - (machine->knobs.backwards ? 2 : 0);
+        data.DmaCompleted.NodeOrdinal = work->node;
+    }
+    report(machine, data);
+    free(work->names);
+    free(work);
+}
+
+// One piece of work of one node that has any, the oldest of that node; which node is chance.
+static bool step(struct machine *machine)
+{
+    if (machine->knobs.hang || !machine->queue)
+        return false;
+    unsigned start = mini_random(machine, NODES);
+    for (unsigned i = 0; i < NODES; i++) {
+        struct mini_submission **link = &machine->queue;
+        while (*link && (*link)->node != (start + i) % NODES)
+            link = &(*link)->next;
+        if (*link && (*link)->not_before <= machine->turn) {
+            run_one(machine, link);
+            return true;
+        }
+    }
+    return false;
+}
+
+static void raise_interrupt(struct machine *machine)
+{
+    if (machine->interrupt) {
+        machine->interrupt = false;
+        ferry_test_miniport()->DxgkDdiInterruptRoutine(machine, 0);
+    }
+}
+
+int mini_turn(void *context)
+{
+    struct machine *machine = context;
+    machine->turn++;
+    bool any = machine->queue != NULL && !machine->knobs.hang;
+    step(machine);
+    raise_interrupt(machine);
+    return any ? FERRY_OK : FERRY_ERROR_TIMEOUT;
+}
+
+void mini_submit(struct machine *machine, struct mini_submission *work)
+{
+    struct mini_submission **link = &machine->queue;
+    uint64_t earliest = machine->turn;
+    for (; *link; link = &(*link)->next)
+        if ((*link)->node == work->node && (*link)->not_before > earliest)
+            earliest = (*link)->not_before;
+    *link = work;
+    work->not_before = earliest + (machine->knobs.delay ? mini_random(machine, machine->knobs.delay + 1) : 0);
+    if (machine->knobs.delay == 0) {
+        while (step(machine))
+            ;
+        raise_interrupt(machine);
+    }
+}
+
+// ---- The seam ----
+
+struct machine *machine_open(const struct machine_options *options)
+{
+    struct machine *machine = calloc(1, sizeof(*machine));
+    machine->options = *options;
+    if (machine->options.version == 0)
+        machine->options.version = DXGKDDI_WDDMv3_2;
+    if (machine->options.paging_buffer_bytes == 0)
+        machine->options.paging_buffer_bytes = PAGE_SIZE;
+    machine->knobs.host_pages = -1;
+    machine->random = options->seed ? options->seed : 1;
+    machine->memory[0] = malloc(options->local_bytes + 1);
+    machine->memory[1] = malloc(options->hidden_bytes + 1);
+    memset(machine->memory[0], 0xEE, options->local_bytes + 1);
+    memset(machine->memory[1], 0xEE, options->hidden_bytes + 1);
+    machine->aperture = calloc(options->aperture_bytes / PAGE_SIZE + 1, sizeof(*machine->aperture));
+    pthread_mutex_init(&machine->page_lock, NULL);
+    machine->source = (struct ferry_page_source){
+        .context = machine, .allocate = allocate_pages, .wrap = wrap_pages, .free = free_pages};
+    return machine;
+}
+
+void machine_close(struct machine *machine)
+{
+    while (machine->queue) {
+        struct mini_submission *work = machine->queue;
+        machine->queue = work->next;
+        free(work->names);
+        free(work);
+    }
+    pthread_mutex_destroy(&machine->page_lock);
+    free(machine->memory[0]);
+    free(machine->memory[1]);
+    free(machine->aperture);
+    free(machine->pages);
+    free(machine->building);
+    free(machine->patched);
+    free(machine);
+}
+
+HANDLE machine_adapter(struct machine *machine)
+{
+    return machine;
+}
+
+struct machine_knobs *machine_knobs(struct machine *machine)
+{
+    return &machine->knobs;
+}
+
+struct ferry_vidmm_platform machine_platform(struct machine *machine)
+{
+    return (struct ferry_vidmm_platform){.context = machine, .pages = &machine->source, .wait_for_progress = mini_turn};
+}
+
+unsigned machine_errors(const struct machine *machine, const char **first)
+{
+    if (first)
+        *first = machine->first_error;
+    return machine->errors;
+}
+
+size_t machine_pages_out(const struct machine *machine)
+{
+    return machine->pages_out;
+}
+
+static uint64_t base_of(unsigned segment)
+{
+    return segment == TEST_LOCAL_SEGMENT ? LOCAL_BASE : segment == TEST_HIDDEN_SEGMENT ? HIDDEN_BASE : APERTURE_BASE;
+}
+
+static void access_bytes(struct machine *machine, unsigned segment, uint64_t offset, uint8_t *bytes, size_t count,
+                         bool write)
+{
+    while (count > 0) {
+        uint64_t run;
+        uint8_t *at = mini_gpu(machine, base_of(segment) + offset, &run);
+        if (!at)
+            return;
+        size_t size = count < run ? count : run;
+        if (write)
+            memcpy(at, bytes, size);
+        else
+            memcpy(bytes, at, size);
+        bytes += size;
+        offset += size;
+        count -= size;
+    }
+}
+
+void machine_peek(struct machine *machine, unsigned segment, uint64_t offset, void *to, size_t bytes)
+{
+    access_bytes(machine, segment, offset, to, bytes, false);
+}
+
+void machine_poke(struct machine *machine, unsigned segment, uint64_t offset, const void *from, size_t bytes)
+{
+    uint8_t *copy = malloc(bytes + 1);
+    memcpy(copy, from, bytes);
+    access_bytes(machine, segment, offset, copy, bytes, true);
+    free(copy);
+}
+
+uint64_t machine_aperture_entry(const struct machine *machine, uint64_t page, bool *coherent)
+{
+    if (coherent)
+        *coherent = machine->aperture[page].coherent;
+    return machine->aperture[page].pfn << PAGE_SHIFT;
+}
+
+uint64_t machine_physical_accesses(const struct machine *machine, bool write)
+{
+    return write ? machine->writes : machine->reads;
+}
+
+unsigned machine_queued_jobs(const struct machine *machine)
+{
+    unsigned count = 0;
+    for (const struct mini_submission *work = machine->queue; work; work = work->next)
+        count += !work->paging;
+    return count;
+}

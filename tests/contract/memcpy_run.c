@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Carrying out the memcpy miniport's packets, and writing those of user jobs.
+#include <string.h>
+
+#include "memcpy_machine.h"
+
+static void run_list(struct machine *machine, const struct packet *packet, const uint8_t *list)
+{
+    for (uint32_t i = 0; i < packet->pages; i++) {
+        uint64_t pfn;
+        memcpy(&pfn, list + i * sizeof(pfn), sizeof(pfn));
+        uint64_t at = (uint64_t)i * PAGE_SIZE, size = packet->size - at < PAGE_SIZE ? packet->size - at : PAGE_SIZE;
+        uint8_t *host = mini_bus(machine, pfn << PAGE_SHIFT);
+        uint64_t run;
+        uint8_t *gpu = mini_gpu(machine, (packet->list == 1 ? packet->to : packet->from) + at, &run);
+        if (!host || !gpu || run < size) {
+            mini_error(machine, "a paging buffer uses a page that is not mapped (list %u, page %u of %u)", packet->list,
+                       i, packet->pages);
+            return;
+        }
+        if (packet->list == 1)
+            memcpy(gpu, host, size);
+        else
+            memcpy(host, gpu, size);
+    }
+}
+
+static void fill(struct machine *machine, uint64_t to, uint64_t size, uint32_t pattern)
+{
+    for (uint64_t at = 0; at < size; at += 4) {
+        uint64_t run;
+        uint8_t *gpu = mini_gpu(machine, to + at, &run);
+        if (!gpu)
+            return;
+        memcpy(gpu, &pattern, size - at < 4 ? size - at : 4);
+    }
+}
+
+static void run_packet(struct machine *machine, const struct packet *packet, const uint8_t *list)
+{
+    uint64_t run;
+    uint8_t *at;
+    switch (packet->kind) {
+    case PACKET_MOVE:
+        if (packet->list != 0)
+            run_list(machine, packet, list);
+        else
+            mini_copy(machine, packet->to, packet->from, packet->size);
+        break;
+    case PACKET_JOB_COPY: mini_copy(machine, packet->to, packet->from, packet->size); break;
+    case PACKET_FILL:
+    case PACKET_JOB_FILL: fill(machine, packet->to, packet->size, (uint32_t)packet->pattern); break;
+    case PACKET_NOTHING: break;
+    case PACKET_READ:
+        machine->reads++;
+        mini_gpu(machine, packet->from, &run);
+        break;
+    case PACKET_WRITE:
+        machine->writes++;
+        at = mini_gpu(machine, packet->to, &run);
+        if (at)
+            memset(at, 0x77, machine->knobs.physical_bytes ? machine->knobs.physical_bytes : 8);
+        break;
+    case PACKET_MAP:
+        for (uint32_t i = 0; i < packet->pages; i++) {
+            struct mini_entry *entry = &machine->aperture[packet->to / PAGE_SIZE + i];
+            memcpy(&entry->pfn, list + i * sizeof(uint64_t), sizeof(uint64_t));
+            entry->coherent = packet->pattern != 0;
+        }
+        break;
+    case PACKET_UNMAP:
+        for (uint64_t i = 0; i < packet->size / PAGE_SIZE; i++)
+            machine->aperture[packet->to / PAGE_SIZE + i] = (struct mini_entry){.pfn = packet->pattern};
+        break;
+    default: mini_error(machine, "packet of kind %x", packet->kind);
+    }
+}
+
+void mini_execute(struct machine *machine, const struct mini_submission *work)
+{
+    // The buffer is read where the bus address says it is, not where the build call wrote.
+    UINT at = work->start;
+    while (at < work->end) {
+        const uint8_t *bytes = mini_bus(machine, work->address + at);
+        struct packet packet;
+        if (!bytes || work->end - at < sizeof(packet)) {
+            mini_error(machine, "a DMA buffer is cut short or not mapped");
+            return;
+        }
+        memcpy(&packet, bytes, sizeof(packet));
+        if (packet.bytes < sizeof(packet) || packet.bytes > work->end - at) {
+            mini_error(machine, "a packet leaves its DMA buffer");
+            return;
+        }
+        run_packet(machine, &packet, bytes + sizeof(packet));
+        at += packet.bytes;
+    }
+}
+
+// ---- User jobs ----
+
+static void job_packet(struct machine_job *job, struct packet packet, const unsigned *allocations,
+                       const uint64_t *offsets, const size_t *places, unsigned count)
+{
+    packet.bytes = sizeof(packet);
+    for (unsigned i = 0; i < count; i++)
+        job->patches[job->patch_count++] = (D3DDDI_PATCHLOCATIONLIST){.AllocationIndex = allocations[i],
+                                                                      .AllocationOffset = (UINT)offsets[i],
+                                                                      .PatchOffset = job->bytes + (UINT)places[i]};
+    memcpy(job->commands + job->bytes, &packet, sizeof(packet));
+    job->bytes += sizeof(packet);
+}
+
+void machine_job_copy(struct machine_job *job, unsigned to, uint64_t to_offset, unsigned from, uint64_t from_offset,
+                      uint32_t bytes)
+{
+    job_packet(job, (struct packet){.kind = PACKET_JOB_COPY, .size = bytes}, (unsigned[]){to, from},
+               (uint64_t[]){to_offset, from_offset},
+               (size_t[]){offsetof(struct packet, to), offsetof(struct packet, from)}, 2);
+}
+
+void machine_job_nothing(struct machine_job *job)
+{
+    job_packet(job, (struct packet){.kind = PACKET_NOTHING}, NULL, NULL, NULL, 0);
+}
+
+void machine_job_fill(struct machine_job *job, unsigned to, uint64_t offset, uint32_t bytes, uint32_t pattern)
+{
+    job_packet(job, (struct packet){.kind = PACKET_JOB_FILL, .size = bytes, .pattern = pattern}, (unsigned[]){to},
+               (uint64_t[]){offset}, (size_t[]){offsetof(struct packet, to)}, 1);
+}

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "spy.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CANARY 0xA5
+
+struct spy spy;
+
+static void wrong(const char *what, unsigned long long value)
+{
+    if (spy.errors++ == 0)
+        snprintf(spy.first_error, sizeof(spy.first_error), "%s (%llx)", what, value);
+}
+
+static void keep(const struct spy_entry *entry)
+{
+    if (!spy.keep)
+        return;
+    if (spy.count == spy.capacity) {
+        spy.capacity = spy.capacity * 2 + 64;
+        spy.entries = realloc(spy.entries, spy.capacity * sizeof(*spy.entries));
+    }
+    spy.entries[spy.count++] = *entry;
+}
+
+static void keep_transfer(void)
+{
+    if (spy.transfer_count == spy.transfer_capacity) {
+        spy.transfer_capacity = spy.transfer_capacity * 2 + 64;
+        spy.transfers = realloc(spy.transfers, spy.transfer_capacity * sizeof(*spy.transfers));
+    }
+    spy.transfers[spy.transfer_count++] = spy.open;
+}
+
+// Pieces follow each other without gap or overlap from TransferStart to TransferEnd, and no other transfer begins
+// before.
+static void check_transfer(const DXGK_BUILDPAGINGBUFFER_TRANSFER *t)
+{
+    if ((t->Flags.Value & DXGK_TRANSFER_RESERVED_MASK) != 0)
+        wrong("reserved transfer flags", t->Flags.Value);
+    if (t->Flags.TransferStart) {
+        if (spy.in_transfer)
+            wrong("R33: a transfer starts before the one under way has ended", 0);
+        spy.in_transfer = true;
+        spy.open = (struct spy_transfer){.allocation = t->hAllocation,
+                                         .first = t->TransferOffset,
+                                         .source_segment = t->Source.SegmentId,
+                                         .destination_segment = t->Destination.SegmentId};
+    } else if (!spy.in_transfer) {
+        wrong("R31: the first piece carries no TransferStart", t->TransferOffset);
+    } else if (t->hAllocation != spy.open.allocation) {
+        wrong("R33: a piece of another allocation inside a transfer", 0);
+    } else if (t->TransferOffset != spy.open.first + spy.open.bytes) {
+        wrong("R29: gap or overlap between pieces", t->TransferOffset);
+    }
+    spy.open.bytes += t->TransferSize;
+    spy.open.pieces++;
+    if ((t->Source.SegmentId == 0 || t->Destination.SegmentId == 0) && t->MdlOffset != t->TransferOffset / PAGE_SIZE)
+        wrong("MdlOffset does not match TransferOffset", t->MdlOffset);
+    int64_t way = t->Destination.SegmentAddress.QuadPart - t->Source.SegmentAddress.QuadPart;
+    if (t->Source.SegmentId != 0 && t->Source.SegmentId == t->Destination.SegmentId &&
+        (uint64_t)(way < 0 ? -way : way) < t->TransferSize)
+        wrong("R7: source and destination of one piece overlap", t->TransferSize);
+    if (t->Flags.TransferEnd) {
+        spy.in_transfer = false;
+        keep_transfer();
+    }
+}
+
+static void clear_idle(DXGKARG_BUILDPAGINGBUFFER *argument)
+{
+    if (argument->Operation == DXGK_OPERATION_TRANSFER)
+        argument->Transfer.Flags.AllocationIsIdle = 0;
+    else if (argument->Operation == DXGK_OPERATION_DISCARD_CONTENT)
+        argument->DiscardContent.Flags.AllocationIsIdle = 0;
+}
+
+static bool idle_flag(const DXGKARG_BUILDPAGINGBUFFER *argument)
+{
+    if (argument->Operation == DXGK_OPERATION_TRANSFER)
+        return argument->Transfer.Flags.AllocationIsIdle;
+    return argument->Operation == DXGK_OPERATION_DISCARD_CONTENT && argument->DiscardContent.Flags.AllocationIsIdle;
+}
+
+static void check_before(const DXGKARG_BUILDPAGINGBUFFER *argument)
+{
+    if (spy.buffer && argument->pDmaBuffer != spy.buffer && (uintptr_t)argument->pDmaBuffer % PAGE_SIZE != 0)
+        wrong("R95: pDmaBuffer is neither where the last operation ended nor a fresh buffer", 0);
+    if (!spy.in_operation) {
+        if (argument->MultipassOffset != 0)
+            wrong("R25: MultipassOffset at the start", argument->MultipassOffset);
+        if (idle_flag(argument))
+            wrong("R40: AllocationIsIdle before BUSY was answered", 0);
+        spy.busy_seen = false;
+        if (argument->Operation == DXGK_OPERATION_TRANSFER)
+            check_transfer(&argument->Transfer);
+    } else {
+        DXGKARG_BUILDPAGINGBUFFER now = *argument, then = spy.last;
+        if (now.MultipassOffset != then.MultipassOffset)
+            wrong("R26: the manager changed MultipassOffset between passes", now.MultipassOffset);
+        if (spy.busy_seen && !idle_flag(argument))
+            wrong("R40: the call after BUSY is not marked idle", 0);
+        clear_idle(&now);
+        clear_idle(&then);
+        if (now.Operation != then.Operation || memcmp(&now.Reserved, &then.Reserved, sizeof(now.Reserved)) != 0)
+            wrong("R21: another operation before the last one had success", (unsigned)now.Operation);
+    }
+}
+
+static NTSTATUS spy_build_paging_buffer(HANDLE adapter, DXGKARG_BUILDPAGINGBUFFER *argument)
+{
+    struct spy_entry entry = {.kind = SPY_BUILD, .before = *argument};
+    spy.adapter = adapter;
+    if (spy.in_routine)
+        wrong("R2: BuildPagingBuffer from an interrupt or DPC", 0);
+    check_before(argument);
+    uint8_t *start = argument->pDmaBuffer;
+    UINT size = argument->DmaSize;
+    memset(start, CANARY, size);
+    entry.status = spy.under->DxgkDdiBuildPagingBuffer(adapter, argument);
+    entry.after = *argument;
+    uint8_t *end = argument->pDmaBuffer;
+    bool inside = end >= start && end <= start + size;
+    if (inside && entry.status != STATUS_GRAPHICS_ALLOCATION_BUSY) {
+        entry.written = (uint32_t)(end - start);
+        for (const uint8_t *at = end; at < start + size; at++)
+            if (*at != CANARY) {
+                wrong("R18: bytes behind pDmaBuffer were written", (unsigned long long)(at - start));
+                break;
+            }
+        spy.buffer = end;
+    }
+    spy.builds++;
+    spy.in_operation = entry.status != STATUS_SUCCESS;
+    if (entry.status == STATUS_SUCCESS)
+        spy.operations[argument->Operation]++;
+    if (entry.status == STATUS_GRAPHICS_ALLOCATION_BUSY)
+        spy.busy_seen = true;
+    spy.last = *argument;
+    keep(&entry);
+    return entry.status;
+}
+
+static NTSTATUS spy_patch(HANDLE adapter, const DXGKARG_PATCH *argument)
+{
+    struct spy_entry entry = {.kind = SPY_PATCH, .patch = *argument};
+    spy.patches++;
+    spy.patched = true;
+    spy.last_patch = *argument;
+    if (argument->Flags.Paging && (argument->pAllocationList || argument->PatchLocationListSubmissionLength))
+        wrong("R15: lists in a paging patch", 0);
+    entry.status = spy.under->DxgkDdiPatch(adapter, argument);
+    keep(&entry);
+    return entry.status;
+}
+
+static NTSTATUS spy_submit(HANDLE adapter, const DXGKARG_SUBMITCOMMAND *argument)
+{
+    struct spy_entry entry = {.kind = SPY_SUBMIT, .submit = *argument};
+    const DXGKARG_PATCH *patch = &spy.last_patch;
+    if (!spy.patched)
+        wrong("R14: submitted without Patch", argument->SubmissionFenceId);
+    else if (patch->DmaBufferSubmissionStartOffset != argument->DmaBufferSubmissionStartOffset ||
+             patch->DmaBufferSubmissionEndOffset != argument->DmaBufferSubmissionEndOffset ||
+             patch->SubmissionFenceId != argument->SubmissionFenceId ||
+             patch->DmaBufferPhysicalAddress.QuadPart != argument->DmaBufferPhysicalAddress.QuadPart)
+        wrong("R17: submit and patch differ", argument->SubmissionFenceId);
+    spy.patched = false;
+    spy.submissions++;
+    if (argument->Flags.Paging) {
+        if ((int32_t)(argument->SubmissionFenceId - spy.last_paging_fence) != 1)
+            wrong("R22: paging fences do not count one by one", argument->SubmissionFenceId);
+        spy.last_paging_fence = argument->SubmissionFenceId;
+        spy.buffer = NULL;
+    }
+    entry.status = spy.under->DxgkDdiSubmitCommand(adapter, argument);
+    keep(&entry);
+    return entry.status;
+}
+
+static bool spy_interrupt(HANDLE adapter, ULONG message)
+{
+    spy.in_routine++;
+    bool ours = spy.under->DxgkDdiInterruptRoutine(adapter, message);
+    spy.in_routine--;
+    return ours;
+}
+
+static VOID spy_dpc(HANDLE adapter)
+{
+    spy.in_routine++;
+    spy.under->DxgkDdiDpcRoutine(adapter);
+    spy.in_routine--;
+}
+
+const DRIVER_INITIALIZATION_DATA *spy_start(const DRIVER_INITIALIZATION_DATA *under)
+{
+    spy_end();
+    spy.under = under;
+    spy.table = *under;
+    spy.table.DxgkDdiBuildPagingBuffer = spy_build_paging_buffer;
+    spy.table.DxgkDdiInterruptRoutine = spy_interrupt;
+    spy.table.DxgkDdiDpcRoutine = spy_dpc;
+    spy.table.DxgkDdiPatch = spy_patch;
+    spy.table.DxgkDdiSubmitCommand = spy_submit;
+    return &spy.table;
+}
+
+void spy_clear(void)
+{
+    spy.count = spy.transfer_count = 0;
+    memset(spy.operations, 0, sizeof(spy.operations));
+    spy.builds = spy.submissions = spy.patches = 0;
+}
+
+void spy_end(void)
+{
+    free(spy.entries);
+    free(spy.transfers);
+    memset(&spy, 0, sizeof(spy));
+}
+
+const struct spy_entry *spy_build(DXGK_BUILDPAGINGBUFFER_OPERATION operation, size_t n)
+{
+    for (size_t i = 0; i < spy.count; i++)
+        if (spy.entries[i].kind == SPY_BUILD && spy.entries[i].before.Operation == operation && n-- == 0)
+            return &spy.entries[i];
+    return NULL;
+}
+
+size_t spy_builds(DXGK_BUILDPAGINGBUFFER_OPERATION operation)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < spy.count; i++)
+        count += spy.entries[i].kind == SPY_BUILD && spy.entries[i].before.Operation == operation;
+    return count;
+}

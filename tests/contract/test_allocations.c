@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: Apache-2.0
+// Creation, flags as the manager applies them, and placement.
+#include <stdlib.h>
+
+#include "world.h"
+
+static int create_flags(struct world *world, UINT flags, unsigned *rule)
+{
+    struct ferry_allocation_private wanted = world_private(PAGES(2), flags);
+    D3DKMT_HANDLE handle = 0;
+    int result = world_try_create(world, &wanted, NULL, &handle, rule);
+    assert_int_equal(handle == 0, result != FERRY_OK);
+    return result;
+}
+
+static void R117_R126_R129_R137_R142_R161_R162_R168_R170_R175_R180_broken_rules_refuse_creation(void **state)
+{
+    (void)state;
+    static const struct {
+        UINT flags;
+        unsigned rule;
+    } cases[] = {{0x2, 1},       {0x4, 2},       {0x8 | 0x3, 3},   {0x10 | 0x3, 4},      {0x30, 4},   {0x20 | 0x3, 5},
+                 {0x4000, 7},    {0x4003, 7},    {0x10000, 8},     {0x2000 | 0x8000, 9}, {0x800, 11}, {0x1000, 11},
+                 {1u << 19, 11}, {1u << 31, 11}, {0x10 | 0x1, 13}, {0x20 | 0x1, 14},     {0x400, 16}};
+    struct world *world = world_open_default();
+    size_t pages = machine_pages_out(world->machine);
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        unsigned rule = 0;
+        assert_int_equal(create_flags(world, cases[i].flags, &rule), FERRY_ERROR_FLAGS);
+        assert_int_equal(rule, cases[i].rule);
+    }
+    assert_int_equal(world_statistics(world).allocations, 0);
+    assert_int_equal(machine_pages_out(world->machine), pages);
+    world_close(world);
+}
+
+static void R118_R127_R130_R138_R143_primaries(void **state)
+{
+    (void)state;
+    struct world *world = world_open_default();
+    struct ferry_vidmm_allocation_options primary = {.primary = true};
+    for (unsigned bit = 1; bit <= 5; bit++) {
+        struct ferry_allocation_private wanted = world_private(PAGES(2), 1u | 1u << bit);
+        D3DKMT_HANDLE handle;
+        assert_int_equal(world_try_create(world, &wanted, &primary, &handle, NULL), FERRY_ERROR_FLAGS);
+    }
+    struct ferry_allocation_private wanted = world_private(PAGES(2), CPU);
+    D3DKMT_HANDLE handle;
+    assert_int_equal(world_try_create(world, &wanted, &primary, &handle, NULL), FERRY_OK);
+    world_close(world);
+}
+
+static void R105_R160_R166_gates_follow_the_driver_version(void **state)
+{
+    (void)state;
+    static const struct {
+        UINT version, flags;
+        int result;
+    } cases[] = {{DXGKDDI_WDDMv2, 0x400, FERRY_ERROR_FLAGS},
+                 {DXGKDDI_WDDMv2_1, 0x400, FERRY_OK},
+                 {DXGKDDI_WDDMv2_1, 0xA000, FERRY_ERROR_FLAGS},
+                 {DXGKDDI_WDDMv2_9, 0xA000, FERRY_OK},
+                 {DXGKDDI_WDDMv2, 0x80, FERRY_OK}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct world_options options = world_defaults();
+        options.machine.version = cases[i].version;
+        options.machine.vpr = options.machine.map_aperture2 = true;
+        struct world *world = world_open(&options);
+        assert_int_equal(create_flags(world, cases[i].flags, NULL), cases[i].result);
+        world_close(world);
+    }
+}
+
+static void R169_history_buffer_beside_a_coherent_aperture(void **state)
+{
+    (void)state;
+    for (unsigned coherent = 0; coherent < 2; coherent++) {
+        struct world_options options = world_defaults();
+        options.machine.coherent_aperture = coherent;
+        struct world *world = world_open(&options);
+        assert_int_equal(create_flags(world, 0x4001, NULL), coherent ? FERRY_ERROR_FLAGS : FERRY_OK);
+        assert_int_equal(create_flags(world, 0x4005, NULL), FERRY_OK);
+        world_close(world);
+    }
+}
+
+static void R181_value_and_members_are_the_same_word(void **state)
+{
+    (void)state;
+    for (unsigned bit = 0; bit < 32; bit++) {
+        DXGK_ALLOCATIONINFO info = {.Flags = 1u << bit};
+        assert_int_equal(info.FlagsWddm2.Value, 1u << bit);
+        DXGK_ALLOCATIONINFOFLAGS_WDDM2_0 flags = {.Value = 1u << bit}, copy = {.Value = 0};
+        copy.CpuVisible = flags.CpuVisible;
+        copy.PermanentSysMem = flags.PermanentSysMem;
+        copy.Cached = flags.Cached;
+        copy.Protected = flags.Protected;
+        copy.ExistingSysMem = flags.ExistingSysMem;
+        copy.ExistingKernelSysMem = flags.ExistingKernelSysMem;
+        copy.FromEndOfSegment = flags.FromEndOfSegment;
+        copy.DisableLargePageMapping = flags.DisableLargePageMapping;
+        copy.Overlay = flags.Overlay;
+        copy.Capture = flags.Capture;
+        copy.CreateInVpr = flags.CreateInVpr;
+        copy.DXGK_ALLOC_RESERVED17 = flags.DXGK_ALLOC_RESERVED17;
+        copy.Reserved02 = flags.Reserved02;
+        copy.MapApertureCpuVisible = flags.MapApertureCpuVisible;
+        copy.HistoryBuffer = flags.HistoryBuffer;
+        copy.AccessedPhysically = flags.AccessedPhysically;
+        copy.ExplicitResidencyNotification = flags.ExplicitResidencyNotification;
+        copy.HardwareProtected = flags.HardwareProtected;
+        copy.CpuVisibleOnDemand = flags.CpuVisibleOnDemand;
+        copy.DXGK_ALLOC_RESERVED16 = flags.DXGK_ALLOC_RESERVED16;
+        copy.DXGK_ALLOC_RESERVED15 = flags.DXGK_ALLOC_RESERVED15;
+        copy.DXGK_ALLOC_RESERVED14 = flags.DXGK_ALLOC_RESERVED14;
+        copy.DXGK_ALLOC_RESERVED13 = flags.DXGK_ALLOC_RESERVED13;
+        copy.DXGK_ALLOC_RESERVED12 = flags.DXGK_ALLOC_RESERVED12;
+        copy.DXGK_ALLOC_RESERVED11 = flags.DXGK_ALLOC_RESERVED11;
+        copy.DXGK_ALLOC_RESERVED10 = flags.DXGK_ALLOC_RESERVED10;
+        copy.DXGK_ALLOC_RESERVED9 = flags.DXGK_ALLOC_RESERVED9;
+        copy.DXGK_ALLOC_RESERVED4 = flags.DXGK_ALLOC_RESERVED4;
+        copy.DXGK_ALLOC_RESERVED3 = flags.DXGK_ALLOC_RESERVED3;
+        copy.DXGK_ALLOC_RESERVED2 = flags.DXGK_ALLOC_RESERVED2;
+        copy.DXGK_ALLOC_RESERVED1 = flags.DXGK_ALLOC_RESERVED1;
+        copy.DXGK_ALLOC_RESERVED0 = flags.DXGK_ALLOC_RESERVED0;
+        assert_int_equal(copy.Value, 1u << bit);
+    }
+}
+
+static void R144_R145_R146_direction_of_the_search(void **state)
+{
+    (void)state;
+    static const struct {
+        UINT flags, preference, bank;
+        bool end;
+    } cases[] = {{CPU, 0, 0, false},
+                 {CPU | DXGK_ALLOC_FLAG_FROM_END_OF_SEGMENT, 0, 0, true},
+                 {CPU | DXGK_ALLOC_FLAG_FROM_END_OF_SEGMENT, 1, 0, false}, // preferred segment 1, low to high
+                 {CPU, 1 | 1 << 5, 0, true},
+                 {CPU, 1, 1 | 1 << 7, true}, // bank 1, high to low
+                 {CPU | DXGK_ALLOC_FLAG_FROM_END_OF_SEGMENT, 1 | 1 << 5, 1, false}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct world *world = world_open_default();
+        world->knobs->hinted_bank = cases[i].bank;
+        struct ferry_allocation_private wanted = world_private(PAGES(4), cases[i].flags);
+        wanted.SegmentPreference = cases[i].preference;
+        D3DKMT_HANDLE a;
+        assert_int_equal(world_try_create(world, &wanted, NULL, &a, NULL), FERRY_OK);
+        world_require(world, a);
+        assert_int_equal(world_place(world, a).offset, cases[i].end ? PAGES(60) : 0);
+        world_close(world);
+    }
+}
+
+static void R149_R150_R152_R157_overlays_are_pinned_in_the_last_fifth(void **state)
+{
+    (void)state;
+    static const UINT kinds[] = {DXGK_ALLOC_FLAG_OVERLAY, DXGK_ALLOC_FLAG_CAPTURE};
+    for (unsigned i = 0; i < 2; i++) {
+        struct world *world = world_open_default();
+        D3DKMT_HANDLE overlay = world_create(world, PAGES(6), CPU | kinds[i]);
+        world_require(world, overlay);
+        uint64_t offset = world_place(world, overlay).offset;
+        assert_true(offset >= PAGES(64) / 5 * 4);
+        D3DKMT_HANDLE second = world_create(world, PAGES(10), CPU | kinds[i]); // 16 pages are more than a fifth
+        assert_int_equal(world_resident(world, &second, 1), FERRY_ERROR_NO_VIDEO_MEMORY);
+        assert_int_equal(world_evict(world, overlay), FERRY_OK); // count 0, still pinned
+        for (unsigned n = 0; n < 8; n++) {
+            D3DKMT_HANDLE a = world_create(world, PAGES(50), CPU);
+            world_require(world, a);
+            assert_int_equal(world_evict(world, a), FERRY_OK);
+            assert_int_equal(world_place(world, overlay).segment, TEST_LOCAL_SEGMENT);
+            assert_int_equal(world_place(world, overlay).offset, offset);
+        }
+        D3DKMT_HANDLE all = world_create(world, PAGES(60), CPU);
+        assert_int_equal(world_resident(world, &all, 1), FERRY_ERROR_NO_VIDEO_MEMORY);
+        assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, overlay), FERRY_OK);
+        assert_true(world_resident(world, &all, 1) >= 0);
+        world_close(world);
+    }
+}
+
+static void R172_physical_allocations_are_contiguous_in_memory_segments(void **state)
+{
+    (void)state;
+    struct world *world = world_open_default();
+    D3DKMT_HANDLE a = world_create(world, PAGES(33), CPU | DXGK_ALLOC_FLAG_ACCESSED_PHYSICALLY);
+    world_write(world, a, 9);
+    world_require(world, a);
+    world_check_gpu(world, a, 9); // read as one run from the placement
+    world_close(world);
+}
+
+static void alignments_are_kept(void **state)
+{
+    (void)state;
+    struct world *world = world_open_default();
+    D3DKMT_HANDLE odd = world_create(world, PAGES(3), CPU);
+    world_require(world, odd);
+    world->knobs->own_alignment_64k = true;
+    D3DKMT_HANDLE list[3];
+    for (unsigned i = 0; i < 3; i++) {
+        list[i] = world_create(world, PAGES(5), CPU);
+        world_write(world, list[i], i);
+        world_require(world, list[i]);
+        assert_int_equal(world_place(world, list[i]).offset % 65536, 0);
+    }
+    for (unsigned i = 0; i < 3; i++)
+        world_check_gpu(world, list[i], i);
+    world_close(world);
+}
+
+static void R154_only_apertures_may_be_eviction_segments(void **state)
+{
+    (void)state;
+    struct world *world = world_open_default();
+    world->knobs->eviction_set = 1;
+    assert_int_equal(create_flags(world, CPU, NULL), FERRY_ERROR_UNSUPPORTED);
+    world->knobs->eviction_set = 4;
+    assert_int_equal(create_flags(world, CPU, NULL), FERRY_OK);
+    world_close(world);
+}
+
+static void R153_R154_R155_R156_too_large_for_eviction_beside_an_overlay(void **state)
+{
+    (void)state;
+    struct world *world = world_open_default();
+    struct ferry_allocation_private wanted = world_private(PAGES(6), CPU | DXGK_ALLOC_FLAG_OVERLAY);
+    wanted.Aperture = 1;
+    D3DKMT_HANDLE overlay;
+    assert_int_equal(world_try_create(world, &wanted, NULL, &overlay, NULL), FERRY_OK);
+    world->knobs->eviction_set = 4;
+    D3DKMT_HANDLE large = world_create(world, PAGES(52), CPU), fits = world_create(world, PAGES(51), CPU);
+    D3DKMT_HANDLE *both[] = {&large, &fits};
+    for (unsigned with_overlay = 0; with_overlay < 2; with_overlay++) {
+        if (with_overlay)
+            world_require(world, overlay);
+        for (unsigned i = 0; i < 2; i++) {
+            world_write(world, *both[i], 40 + i);
+            world_require(world, *both[i]);
+            world_force_out(world, *both[i]);
+            bool lost = with_overlay && i == 0;
+            assert_int_equal(world_place(world, *both[i]).lost, lost);
+            if (!lost)
+                world_check(world, *both[i], 40 + i);
+        }
+    }
+    assert_int_equal(world_statistics(world).contents_lost, 1);
+    // The owner is told and can no longer use it; its other allocations work on.
+    void *address;
+    assert_int_equal(world_resident(world, &large, 1), FERRY_ERROR_DEVICE_LOST);
+    assert_int_equal(ferry_vidmm_lock(world->manager, large, 0, &address), FERRY_ERROR_DEVICE_LOST);
+    world_require(world, fits);
+    world_wait(world, world_gpu_fill(world, fits, 0, 4, 1));
+    world_close(world);
+}
+
+static void R150_R151_R158_overlays_and_captures_before_or_after_the_stop(void **state)
+{
+    (void)state;
+    for (unsigned destroy_first = 0; destroy_first < 2; destroy_first++) {
+        struct world *world = world_open_default();
+        D3DKMT_HANDLE overlay = world_create(world, PAGES(5), CPU | DXGK_ALLOC_FLAG_OVERLAY);
+        D3DKMT_HANDLE capture = world_create(world, PAGES(5), CPU | DXGK_ALLOC_FLAG_CAPTURE);
+        world_require(world, overlay);
+        world_require(world, capture);
+        if (destroy_first) {
+            assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, overlay), FERRY_OK);
+            assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, capture), FERRY_OK);
+        }
+        world_close(world); // the stop takes out what is still pinned, and every page comes back
+    }
+}
+
+static void R147_R176_flags_that_change_nothing_here_are_accepted(void **state)
+{
+    (void)state;
+    struct world *world = world_open_default();
+    static const UINT flags[] = {CPU | DXGK_ALLOC_FLAG_DISABLE_LARGE_PAGE_MAPPING,
+                                 CPU | DXGK_ALLOC_FLAG_HARDWARE_PROTECTED};
+    for (unsigned i = 0; i < 2; i++) {
+        D3DKMT_HANDLE a = world_create(world, PAGES(5), flags[i]);
+        world_write(world, a, i);
+        world_require(world, a);
+        world_check_gpu(world, a, i);
+        world_force_out(world, a);
+        world_check(world, a, i);
+    }
+    world_close(world);
+}
+
+static void R177_R178_on_demand_addresses_exist_only_under_a_lock(void **state)
+{
+    (void)state;
+    struct world *world = world_open_default();
+    D3DKMT_HANDLE a = world_create(world, PAGES(5), DXGK_ALLOC_FLAG_CPU_VISIBLE_ON_DEMAND);
+    void *address;
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(world_statistics(world).on_demand_bytes, 0);
+        assert_int_equal(ferry_vidmm_lock(world->manager, a, 0, &address), FERRY_OK);
+        assert_int_equal(world_statistics(world).on_demand_bytes, PAGES(5));
+        assert_int_equal(ferry_vidmm_unlock(world->manager, a), FERRY_OK);
+    }
+    assert_int_equal(world_statistics(world).on_demand_bytes, 0);
+    world_close(world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(R117_R126_R129_R137_R142_R161_R162_R168_R170_R175_R180_broken_rules_refuse_creation),
+        cmocka_unit_test(R118_R127_R130_R138_R143_primaries),
+        cmocka_unit_test(R105_R160_R166_gates_follow_the_driver_version),
+        cmocka_unit_test(R169_history_buffer_beside_a_coherent_aperture),
+        cmocka_unit_test(R181_value_and_members_are_the_same_word),
+        cmocka_unit_test(R144_R145_R146_direction_of_the_search),
+        cmocka_unit_test(R149_R150_R152_R157_overlays_are_pinned_in_the_last_fifth),
+        cmocka_unit_test(R172_physical_allocations_are_contiguous_in_memory_segments),
+        cmocka_unit_test(alignments_are_kept),
+        cmocka_unit_test(R154_only_apertures_may_be_eviction_segments),
+        cmocka_unit_test(R153_R154_R155_R156_too_large_for_eviction_beside_an_overlay),
+        cmocka_unit_test(R150_R151_R158_overlays_and_captures_before_or_after_the_stop),
+        cmocka_unit_test(R147_R176_flags_that_change_nothing_here_are_accepted),
+        cmocka_unit_test(R177_R178_on_demand_addresses_exist_only_under_a_lock),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Several threads on one manager, under the thread sanitizer: two share a device, two have their own, one only looks.
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "world.h"
+
+#define ROUNDS 150
+
+struct worker {
+    struct world *world;
+    D3DKMT_HANDLE device, queue, context;
+    uint32_t seed;
+    unsigned failures, done;
+};
+
+#define EXPECT(condition) (worker->failures += !(condition))
+
+static void one_round(struct worker *worker, unsigned round)
+{
+    struct ferry_vidmm *m = worker->world->manager;
+    uint32_t value = worker->seed * 1000 + round;
+    struct ferry_allocation_private wanted = world_private(PAGES(1 + round % 9), round % 2 ? PERMANENT : CPU);
+    struct ferry_vidmm_allocation_options options = {
+        .size = sizeof(options), .private_data = &wanted, .private_data_bytes = sizeof(wanted), .fill_pattern = value};
+    D3DKMT_HANDLE a;
+    EXPECT(ferry_vidmm_create_allocation(m, worker->device, &options, &a, NULL) == FERRY_OK);
+    D3DDDI_MAKERESIDENT resident = {.hPagingQueue = worker->queue, .NumAllocations = 1, .AllocationList = &a};
+    int result = ferry_vidmm_make_resident(m, &resident);
+    void *address;
+    if (result >= 0) {
+        if (result == FERRY_PENDING && round % 3 == 0)
+            EXPECT(ferry_vidmm_wait_paging(m, worker->queue, resident.PagingFenceValue) == FERRY_OK);
+        struct machine_job job = {0};
+        machine_job_fill(&job, 0, 8, 4, value + 1);
+        struct ferry_vidmm_reference reference = {a, true};
+        struct ferry_vidmm_submission submission = {job.commands, job.bytes,      &reference, 1,
+                                                    job.patches,  job.patch_count};
+        uint64_t fence;
+        EXPECT(ferry_vidmm_submit(m, worker->context, &submission, &fence) == FERRY_OK);
+        if (round % 4 == 0)
+            EXPECT(ferry_vidmm_wait(m, worker->context, fence) == FERRY_OK);
+        D3DDDICB_EVICT evict = {.NumAllocations = 1, .AllocationList = &a};
+        EXPECT(ferry_vidmm_evict(m, worker->device, &evict) == FERRY_OK);
+        worker->done++;
+    } else {
+        EXPECT(result == FERRY_ERROR_NO_VIDEO_MEMORY);
+    }
+    EXPECT(ferry_vidmm_lock(m, a, D3DDDI_LOCK_READ_ONLY, &address) == FERRY_OK);
+    const uint32_t *words = address;
+    EXPECT(words[0] == value && words[2] == (result >= 0 ? value + 1 : value) && words[1023] == value);
+    EXPECT(ferry_vidmm_unlock(m, a) == FERRY_OK);
+    EXPECT(ferry_vidmm_destroy_allocation(m, a) == FERRY_OK);
+}
+
+static void *work(void *argument)
+{
+    struct worker *worker = argument;
+    for (unsigned i = 0; i < ROUNDS; i++)
+        one_round(worker, i);
+    return NULL;
+}
+
+static void *watch(void *argument)
+{
+    struct worker *worker = argument;
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        struct ferry_vidmm_statistics statistics;
+        EXPECT(ferry_vidmm_statistics(worker->world->manager, &statistics) == FERRY_OK);
+        ferry_vidmm_set_budget(worker->world->manager, i % 2 ? PAGES(40) : 0);
+        EXPECT(ferry_vidmm_poll(worker->world->manager, false) == FERRY_OK);
+    }
+    return NULL;
+}
+
+static void many_threads_keep_their_content(void **state)
+{
+    (void)state;
+    struct world *world = world_open_default();
+    spy.keep = false;
+    world->knobs->delay = 3;
+    struct worker workers[5];
+    pthread_t threads[5];
+    for (uint32_t i = 0; i < 5; i++) {
+        workers[i] = (struct worker){.world = world, .device = world->device, .queue = world->queue, .seed = i + 1};
+        if (i >= 2) {
+            assert_int_equal(ferry_vidmm_create_device(world->manager, &workers[i].device), FERRY_OK);
+            assert_int_equal(ferry_vidmm_create_paging_queue(world->manager, workers[i].device, 0, &workers[i].queue),
+                             FERRY_OK);
+        }
+        assert_int_equal(ferry_vidmm_create_context(world->manager, workers[i].device, FERRY_VIDMM_ANY_NODE,
+                                                    &workers[i].context, NULL),
+                         FERRY_OK);
+    }
+    for (unsigned i = 0; i < 5; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, i < 4 ? work : watch, &workers[i]), 0);
+    for (unsigned i = 0; i < 5; i++)
+        pthread_join(threads[i], NULL);
+    for (unsigned i = 0; i < 5; i++) {
+        assert_int_equal(workers[i].failures, 0);
+        assert_true(i == 4 || workers[i].done > 0);
+    }
+    world_close(world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(many_threads_keep_their_content)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+// Stands for ferry_address_generator in the proofs of the two bus masters: any bursts at all, as long as each keeps to
+// what the generator's own proof shows of it (inside one page, 1 to 64 beats).
+`default_nettype none
+
+module ferry_address_generator #(
+    // Bits of a video memory address.
+    parameter LOCAL_ADDRESS_BITS = 26,
+    // Pages in the aperture table.
+    parameter APERTURE_PAGES = 4096
+) (
+    // Clock, and synchronous reset, active high.
+    input  wire clk,
+    input  wire rst,
+
+    // A job is taken in the cycle start is 1, which needs start_ready. bytes is not 0.
+    input  wire        start,
+    output wire        start_ready,
+    input  wire [63:0] base,
+    input  wire [31:0] bytes,
+    input  wire [1:0]  kind,
+    // This side is a page list at list_base in command RAM; base is then the offset in its first page.
+    input  wire        is_list,
+    input  wire [15:0] list_base,
+    input  wire        may_protected,
+    // Go down by chunks; chunk_end is the low part of the destination's end address.
+    input  wire        descending,
+    input  wire [8:0]  chunk_end,
+    // Give the job up; active falls as soon as no request is half made and none is unanswered.
+    input  wire        abort,
+    // A job is being walked.
+    output wire        active,
+
+    // The present burst. Position is the low part of the address as the job named it.
+    output wire        burst_valid,
+    input  wire        burst_step,
+    output wire        burst_host,
+    output wire        burst_nosnoop,
+    output wire [63:0] burst_address,
+    output wire [31:0] burst_position,
+    output wire [9:0]  burst_bytes,
+    output wire [6:0]  burst_beats,
+    // First burst of a segment, last burst of a segment, last burst of the job.
+    output wire        burst_first,
+    output wire        burst_segment_last,
+    output wire        burst_last,
+    // Not NONE: this burst must not be issued.
+    output wire [7:0]  burst_fault,
+
+    // Limits of video memory.
+    input  wire [LOCAL_ADDRESS_BITS:0] local_limit,
+    input  wire [LOCAL_ADDRESS_BITS:0] protect_base,
+    input  wire [LOCAL_ADDRESS_BITS:0] protect_limit,
+
+    // Page list in command RAM.
+    output wire        list_valid,
+    input  wire        list_ready,
+    output wire [15:0] list_address,
+    input  wire        list_data_valid,
+    input  wire [63:0] list_data,
+
+    // Aperture table.
+    output wire        lookup_valid,
+    input  wire        lookup_ready,
+    output wire [31:0] lookup_page,
+    input  wire        result_valid,
+    input  wire        result_hit,
+    input  wire        result_snoop,
+    input  wire [51:12] result_page
+);
+    (* anyseq *) wire any_ready, any_active, any_valid, any_host, any_nosnoop, any_first, any_segment, any_last;
+    (* anyseq *) wire [63:0] any_address;
+    (* anyseq *) wire [31:0] any_position;
+    (* anyseq *) wire [9:0]  any_bytes;
+    (* anyseq *) wire [6:0]  any_beats;
+    (* anyseq *) wire [7:0]  any_fault;
+    assign start_ready = any_ready;
+    assign active = any_active;
+    assign burst_valid = any_valid;
+    assign burst_host = any_host;
+    assign burst_nosnoop = any_nosnoop;
+    assign burst_address = any_address;
+    assign burst_position = any_position;
+    assign burst_bytes = any_bytes;
+    assign burst_beats = any_beats;
+    assign burst_first = any_first;
+    assign burst_segment_last = any_segment;
+    assign burst_last = any_last;
+    assign burst_fault = any_fault;
+    assign list_valid = 1'b0;
+    assign list_address = 16'd0;
+    assign lookup_valid = 1'b0;
+    assign lookup_page = 32'd0;
+    always @(*) begin
+        assume (any_beats != 0 && any_beats <= 64);
+        assume (any_address[11:3] + {3'd0, any_beats} <= 512);
+    end
+endmodule
+
+`default_nettype wire

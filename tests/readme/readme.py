@@ -1,0 +1,71 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What the README promises: its program compiles without a warning, runs and prints its line; its paths exist; the
+commands it names are make's.
+
+usage: readme.py LIBS...      (run from the repository root)
+"""
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+EXPECTED = "ferried through video memory\n"
+
+
+def program_of(text):
+    return re.search(r"^```c\n(.*?)^```", text, re.M | re.S).group(1)
+
+
+def check_program(text, compiler, libs):
+    with tempfile.TemporaryDirectory() as folder:
+        source, program = Path(folder) / "first.c", Path(folder) / "first"
+        source.write_text(program_of(text))
+        subprocess.run([compiler, "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", source,
+                        "-Ihost-driver/include", "build/libferry.a", *libs, "-o", program], check=True)
+        done = subprocess.run([program], capture_output=True, text=True, check=True)
+        assert done.stdout == EXPECTED, f"printed {done.stdout!r}"
+
+
+def check_paths(text):
+    for path in set(re.findall(r"`((?:contract|rtl|firmware|host-driver|sim|tests|docs)/[\w./-]*)`", text)) | \
+            set(re.findall(r"\]\(((?!https?:)[^)]+)\)", text)):
+        assert Path(path).exists(), f"{path} is named and does not exist"
+
+
+def check_commands(text):
+    known = subprocess.run(["make", "-pnq", "help"], capture_output=True, text=True, check=False).stdout
+    for goal in set(re.findall(r"(?:^|`)make ([a-z]+)(?![\w/])", text, re.M)):
+        assert re.search(rf"^{goal}:", known, re.M), f"make {goal} is named and no such target exists"
+
+
+def check_length(text):
+    lines = len(program_of(text).split("int main")[1].splitlines())
+    assert lines <= 40, f"main has {lines} lines"
+
+
+def main():
+    text = Path("README.md").read_text()
+    cases = {
+        "program_compiles_with_gcc_and_runs": lambda: check_program(text, "gcc", sys.argv[1:]),
+        "program_compiles_with_clang_and_runs": lambda: check_program(text, "clang", sys.argv[1:]),
+        "program_has_40_lines_at_most": lambda: check_length(text),
+        "paths_exist": lambda: check_paths(text),
+        "commands_exist": lambda: check_commands(text),
+    }
+    passed = failed = 0
+    for name, case in cases.items():
+        try:
+            case()
+            print(f"[       OK ] {name}")
+            passed += 1
+        except (AssertionError, subprocess.CalledProcessError) as error:
+            print(f"    {error}\n[  FAILED  ] {name}")
+            failed += 1
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// ferry_control with the real firmware: registers, fetching, decoding, records. The engine is played by the bench, so
+// what is checked here is what the deciding half asks for, and in how many cycles.
+#include <memory>
+
+#include "control_bench.h"
+
+static const uint64_t RING_AT = 0x1000, BUFFERS_AT = 0x10000, FENCES_AT = 0x2000, FAULTS_AT = 0x4000;
+
+static uint32_t ring(unsigned number, uint32_t offset)
+{
+    return FERRY_BAR0_RING_AT + number * FERRY_BAR0_RING_STRIDE + offset;
+}
+
+// Ring and its fence record, with all rights.
+static void open_ring(ControlBench &bench, unsigned number, unsigned entries_log2)
+{
+    bench.write64(ring(number, FERRY_BAR0_RING_BASE), RING_AT + number * 0x1000);
+    bench.write(ring(number, FERRY_BAR0_RING_ENTRIES_LOG2), entries_log2);
+    bench.write(ring(number, FERRY_BAR0_RING_RIGHTS), 7);
+    bench.write64(ring(number, FERRY_BAR0_RING_FENCE_ADDRESS), FENCES_AT + number * 64);
+    bench.write(ring(number, FERRY_BAR0_RING_CONTROL), 1);
+}
+
+static void put_entry(ControlBench &bench, unsigned number, unsigned index, uint64_t buffer, uint32_t bytes,
+                      uint32_t flags, uint64_t fence)
+{
+    uint64_t at = RING_AT + number * 0x1000 + index * 32;
+    bench.store64(at, buffer);
+    bench.store64(at + 8, bytes | uint64_t{flags} << 32);
+    bench.store64(at + 16, fence);
+    bench.store64(at + 24, 0);
+}
+
+static bool wait_for_fence(ControlBench &bench, unsigned number, uint64_t fence, unsigned cycles)
+{
+    for (unsigned i = 0; i < cycles; i++) {
+        if (bench.load64(FENCES_AT + number * 64) == fence)
+            return true;
+        bench.tick();
+    }
+    return false;
+}
+
+// COPY of bytes from LOCAL to SYSTEM.
+static uint64_t put_copy(ControlBench &bench, uint64_t at, uint64_t source, uint64_t destination, uint32_t bytes)
+{
+    bench.store64(at, FERRY_OPCODE_COPY | 1u << 8 | 8u << 16 | uint64_t{FERRY_ADDRESS_KIND_SYSTEM} << 34);
+    bench.store64(at + 8, bytes);
+    bench.store64(at + 16, source);
+    bench.store64(at + 24, destination);
+    return at + 32;
+}
+
+static void registers(Checks &checks, Random &random)
+{
+    checks.begin("registers_keep_what_is_written_byte_by_byte");
+    ControlBench bench(random);
+    struct {
+        uint32_t address, mask;
+    } const words[] = {{FERRY_BAR0_SCRATCH, ~0u},
+                       {FERRY_BAR0_LOCAL_LIMIT, ~0u},
+                       {FERRY_BAR0_LOCAL_LIMIT + 4, ~0u},
+                       {FERRY_BAR0_PROTECT_BASE, ~0u},
+                       {FERRY_BAR0_PROTECT_LIMIT + 4, ~0u},
+                       {FERRY_BAR0_HOST_CONTRACT, ~0u},
+                       {FERRY_BAR0_ENGINE_TIMEOUT, ~0u},
+                       {FERRY_BAR0_COMPLETION_TIMEOUT, ~0u},
+                       {FERRY_BAR0_TAG_LIMIT, 0xff},
+                       {FERRY_BAR0_INTERRUPT_ENABLE, 0x3ff},
+                       {FERRY_BAR0_INTERRUPT_COALESCE, ~0u},
+                       {FERRY_BAR0_FAULT_LOG_ADDRESS, ~0u},
+                       {FERRY_BAR0_FAULT_LOG_ENTRIES_LOG2, 0x1f},
+                       {FERRY_BAR0_FAULT_LOG_CONSUMED, ~0u},
+                       {ring(0, FERRY_BAR0_RING_BASE), ~0u},
+                       {ring(4, FERRY_BAR0_RING_BASE + 4), ~0u},
+                       {ring(3, FERRY_BAR0_RING_ENTRIES_LOG2), 0x1f},
+                       {ring(2, FERRY_BAR0_RING_RIGHTS), 7},
+                       {ring(1, FERRY_BAR0_RING_PRODUCER), ~0u},
+                       {ring(4, FERRY_BAR0_RING_FENCE_ADDRESS), ~0u},
+                       {ring(4, FERRY_BAR0_RING_RETIRED), 0},
+                       {FERRY_BAR0_MAGIC, 0}};
+    const unsigned count = sizeof(words) / sizeof(words[0]);
+    uint32_t model[count];
+    for (unsigned i = 0; i < count; i++)
+        model[i] = bench.read(words[i].address);
+    checks.equal(bench.read(FERRY_BAR0_MAGIC), 0x59525246, "magic");
+    checks.equal(bench.read(FERRY_BAR0_LOCAL_LIMIT), 1u << 26, "local limit after reset");
+    for (int step = 0; step < 3000; step++) {
+        unsigned i = random.below(count);
+        if (random.once_in(2)) {
+            uint32_t value = static_cast<uint32_t>(random.word()), strobes = random.below(16), bytes = 0;
+            for (unsigned b = 0; b < 4; b++)
+                bytes |= strobes >> b & 1 ? 0xffu << 8 * b : 0;
+            bench.write(words[i].address, value, strobes);
+            model[i] = (model[i] & ~(bytes & words[i].mask)) | (value & bytes & words[i].mask);
+        }
+        checks.equal(bench.read(words[i].address), model[i], "register");
+    }
+    checks.equal(bench.read(FERRY_BAR0_RING_AT + 5 * FERRY_BAR0_RING_STRIDE), 0, "behind the last ring");
+
+    checks.begin("firmware_ram_is_the_hosts_while_the_core_stands_and_reads_zero_while_it_runs");
+    std::vector<uint32_t> ram(4096);
+    for (unsigned i = 0; i < ram.size(); i++)
+        bench.write(FERRY_BAR0_FIRMWARE_RAM + 4 * i, ram[i] = static_cast<uint32_t>(random.word()));
+    for (unsigned step = 0; step < 500; step++) {
+        unsigned i = random.below(4096);
+        if (random.once_in(3))
+            bench.write(FERRY_BAR0_FIRMWARE_RAM + 4 * i, ram[i] = static_cast<uint32_t>(random.word()));
+        checks.equal(bench.read(FERRY_BAR0_FIRMWARE_RAM + 4 * i), ram[i], "firmware word");
+    }
+    bench.write(FERRY_BAR0_FIRMWARE_RAM, 0x6f);
+    bench.write(FERRY_BAR0_CONTROL, 1);
+    checks.equal(bench.read(FERRY_BAR0_FIRMWARE_RAM), 0, "firmware word while the core runs");
+    bench.write(FERRY_BAR0_FIRMWARE_RAM, 0);
+    bench.write(FERRY_BAR0_CONTROL, 0);
+    checks.equal(bench.read(FERRY_BAR0_FIRMWARE_RAM), 0x6f, "firmware word written while the core ran");
+}
+
+static void packets(Checks &checks, Random &random, const char *firmware)
+{
+    checks.begin("firmware_boots_and_says_so");
+    ControlBench bench(random);
+    checks.that(bench.boot(firmware), "firmware serves rings");
+    checks.equal(bench.read(FERRY_BAR0_FIRMWARE_VERSION), FERRY_CONTRACT_VERSION, "firmware version");
+
+    checks.begin("a_paging_buffer_of_copies_becomes_jobs_in_order_and_a_fence");
+    open_ring(bench, 0, 4);
+    uint64_t at = BUFFERS_AT;
+    for (unsigned i = 0; i < 128; i++)
+        at = put_copy(bench, at, i * 4096, 0x80000000 + i * 8192, 4096);
+    put_entry(bench, 0, 0, BUFFERS_AT, 4096, 1, 77);
+    bench.write(ring(0, FERRY_BAR0_RING_PRODUCER), 1);
+    checks.that(wait_for_fence(bench, 0, 77, 400000), "fence");
+    checks.equal(bench.read(FERRY_BAR0_HALT_CODE), 0, "halt code");
+    checks.equal(bench.jobs.size(), 128, "jobs");
+    for (unsigned i = 0; i < bench.jobs.size(); i++) {
+        checks.equal(bench.jobs[i].source, i * 4096, "source");
+        checks.equal(bench.jobs[i].destination, 0x80000000 + i * 8192, "destination");
+        checks.equal(bench.jobs[i].length, 4096, "length");
+        checks.equal(bench.jobs[i].packet_offset, i * 32, "packet offset");
+    }
+    for (int i = 0; i < 3000; i++)
+        bench.tick();
+    checks.equal(bench.read(FERRY_BAR0_STATUS), 1, "status of an idle device");
+    checks.equal(bench.read(ring(0, FERRY_BAR0_RING_RETIRED)), 1, "retired");
+    checks.equal(bench.read(ring(0, FERRY_BAR0_RING_FETCHED)), 1, "fetched");
+    checks.equal(bench.interrupts, 1, "interrupt of ring 0");
+    uint64_t busy = bench.counter(FERRY_BAR0_COUNTER_CORE_BUSY);
+    uint64_t count = bench.counter(FERRY_BAR0_COUNTER_CORE_PACKETS);
+    checks.equal(count, 128, "packets counted");
+    checks.that(bench.bad_bursts.empty(), "bursts inside 4 KiB");
+    std::printf("    %.1f cycles a COPY packet\n", static_cast<double>(busy) / static_cast<double>(count));
+}
+
+int main(int argc, char **argv)
+{
+    Random random;
+    Checks checks;
+    registers(checks, random);
+    packets(checks, random, argc > 1 ? argv[1] : "build/firmware/firmware.bin");
+    return checks.done();
+}

@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// The running whole: ferry_device with the real firmware, reached only through transaction-layer packets.
+#include "host_ring.h"
+
+static void compare(Checks &checks, const std::vector<uint8_t> &found, const std::vector<uint8_t> &expected,
+                    const char *what)
+{
+    for (size_t i = 0; i < expected.size(); i++)
+        if (found[i] != expected[i]) {
+            std::printf("    %s differs from byte 0x%zx on\n", what, i);
+            checks.equal(found[i], expected[i], what);
+            return;
+        }
+}
+
+static std::vector<uint8_t> host_data(RootComplex &root)
+{
+    std::vector<uint8_t> all;
+    for (unsigned i = 0; i < DATA_PAGES; i++)
+        all.insert(all.end(), root.page(DATA + i * 4096), root.page(DATA + i * 4096) + 4096);
+    return all;
+}
+
+// Random copies and fills on two rings; each ring has its own half of both memories, so the order between them is free.
+static void random_jobs(Checks &checks, Random &random, RootComplex &root, Ring *rings[2])
+{
+    const uint32_t half = DATA_PAGES * 4096 / 2;
+    std::vector<uint8_t> local(root.local.begin(), root.local.begin() + 2 * half), host = host_data(root);
+    for (int buffer = 0; buffer < 60; buffer++) {
+        unsigned side = random.below(2);
+        Ring &ring = *rings[side];
+        while (ring.full())
+            root.tick();
+        for (unsigned count = 1 + random.below(6); count; count--) {
+            uint32_t bytes = random.once_in(4) ? random.below(9000) : random.below(200);
+            uint32_t from = side * half + random.below(half - bytes), to = side * half + random.below(half - bytes);
+            bool from_host = random.once_in(2), to_host = random.once_in(2);
+            std::vector<uint8_t> &target = to_host ? host : local;
+            uint32_t kind = to_host ? FERRY_ADDRESS_KIND_SYSTEM : FERRY_ADDRESS_KIND_LOCAL;
+            uint64_t destination = to_host ? DATA + to : to;
+            if (random.once_in(3)) {
+                uint32_t log2 = random.below(4);
+                uint64_t pattern = random.word();
+                bytes &= ~((1u << log2) - 1);
+                pattern &= log2 == 3 ? ~0ull : (1ull << (8u << log2)) - 1;
+                ring.fill(kind, destination, bytes, log2, pattern);
+                for (uint32_t i = 0; i < bytes; i++)
+                    target[to + i] = static_cast<uint8_t>(pattern >> 8 * (i & ((1u << log2) - 1)));
+            } else {
+                std::vector<uint8_t> &source = from_host ? host : local;
+                ring.copy(from_host ? FERRY_ADDRESS_KIND_SYSTEM : FERRY_ADDRESS_KIND_LOCAL,
+                          from_host ? DATA + from : from, kind, destination, bytes);
+                std::vector<uint8_t> moved(source.begin() + from, source.begin() + from + bytes);
+                std::copy(moved.begin(), moved.end(), target.begin() + to);
+            }
+        }
+        ring.submit();
+    }
+    checks.that(rings[0]->wait(), "fence of the first ring");
+    checks.that(rings[1]->wait(), "fence of the second ring");
+    checks.equal(rings[0]->status(), FERRY_BUFFER_STATUS_SUCCESS, "status of the first ring");
+    checks.equal(rings[1]->status(), FERRY_BUFFER_STATUS_SUCCESS, "status of the second ring");
+    root.local.resize(1u << 26);
+    compare(checks, root.local, local, "video memory");
+    compare(checks, host_data(root), host, "host memory");
+}
+
+int main(int argc, char **argv)
+{
+    Random random;
+    Checks checks;
+    RootComplex root(random);
+    for (uint64_t at = HOST; at < HOST + 0x80000; at += 4096)
+        root.map(at);
+    for (unsigned i = 0; i < DATA_PAGES; i++)
+        root.map(DATA + i * 4096);
+    for (unsigned i = 0; i < DATA_PAGES * 4096; i++)
+        root.byte(DATA + i) = static_cast<uint8_t>(random.word());
+    for (unsigned i = 0; i < DATA_PAGES * 4096; i++)
+        root.local[i] = static_cast<uint8_t>(random.word());
+
+    checks.begin("device_answers_configuration_and_takes_its_addresses");
+    checks.equal(root.config_read(0), 0xfe011209, "vendor and device");
+    checks.equal(root.enumerate(), 65536, "size of BAR0");
+    checks.equal(root.bar0(FERRY_BAR0_MAGIC), 0x59525246, "magic");
+    checks.equal(root.bar0(FERRY_BAR0_CONTRACT_VERSION), FERRY_CONTRACT_VERSION, "contract version");
+
+    checks.begin("firmware_is_loaded_and_runs");
+    checks.that(root.boot(argc > 1 ? argv[1] : "build/firmware/firmware.bin"), "firmware serves rings");
+    Ring paging(root, 0, 7), user(root, 1, 1);
+    root.bar0(FERRY_BAR0_INTERRUPT_ENABLE, 0x3ff);
+    root.bar0_64(FERRY_BAR0_FAULT_LOG_ADDRESS, FAULTS);
+    root.bar0(FERRY_BAR0_FAULT_LOG_ENTRIES_LOG2, 4);
+
+    checks.begin("a_fill_reaches_video_memory_and_its_fence_the_host");
+    paging.fill(FERRY_ADDRESS_KIND_LOCAL, 0x10000, 4096, 2, 0xdeadbeef).submit(1);
+    checks.that(paging.wait(), "fence");
+    checks.equal(paging.status(), FERRY_BUFFER_STATUS_SUCCESS, "status");
+    for (unsigned i = 0; i < 4096; i++)
+        checks.equal(root.local[0x10000 + i], 0xdeadbeef >> 8 * (i & 3) & 255, "filled byte");
+    root.run(3000);
+    checks.equal(root.interrupts, 1, "interrupt messages");
+    checks.equal(root.bar0(FERRY_BAR0_STATUS), 1, "status of an idle device");
+    checks.equal(root.bar0(FERRY_BAR0_INTERRUPT_STATUS), 1, "interrupt status");
+    root.bar0(FERRY_BAR0_INTERRUPT_STATUS, 1);
+    checks.equal(root.bar0(FERRY_BAR0_INTERRUPT_STATUS), 0, "interrupt status after clearing");
+
+    checks.begin("video_memory_is_seen_through_bar2");
+    checks.equal(root.read(RootComplex::BAR2 + 0x10008), 0xdeadbeef, "BAR2 read");
+    root.write(RootComplex::BAR2 + 0x1000c, 0x01020304);
+    checks.equal(root.read(RootComplex::BAR2 + 0x1000c), 0x01020304, "BAR2 read back");
+
+    checks.begin("a_page_list_brings_scattered_host_pages_in");
+    const unsigned scattered[5] = {9, 3, 4, 5, 30};
+    const uint32_t list_bytes = 4 * 4096 + 77, list_offset = 100;
+    paging.word(FERRY_OPCODE_COPY_PAGES | (6 + 2 * 5) << 16,
+                FERRY_ADDRESS_KIND_SYSTEM | FERRY_ADDRESS_KIND_LOCAL << 2 | FERRY_LIST_SIDE_SOURCE << 4);
+    paging.word(list_bytes, list_offset).word(0x20003);
+    for (unsigned page : scattered)
+        paging.word(DATA + page * 4096);
+    paging.submit();
+    checks.that(paging.wait(), "fence");
+    for (uint32_t i = 0; i < list_bytes; i++)
+        checks.equal(root.local[0x20003 + i],
+                     root.byte(DATA + scattered[(list_offset + i) / 4096] * 4096 + (list_offset + i) % 4096), "byte");
+
+    checks.begin("the_aperture_leads_to_mapped_pages_for_jobs_and_bar2");
+    paging.word(FERRY_OPCODE_MAP_APERTURE | (4 + 2 * 2) << 16, 1u << 8).word(5, 2);
+    paging.word(DATA + 7 * 4096).word(DATA + 2 * 4096);
+    paging.copy(FERRY_ADDRESS_KIND_APERTURE, 5 * 4096 + 4000, FERRY_ADDRESS_KIND_LOCAL, 0x40001, 200).submit();
+    checks.that(paging.wait(), "fence");
+    checks.equal(paging.status(), FERRY_BUFFER_STATUS_SUCCESS, "status");
+    for (uint32_t i = 0; i < 200; i++)
+        checks.equal(root.local[0x40001 + i], root.byte(i < 96 ? DATA + 7 * 4096 + 4000 + i : DATA + 2 * 4096 + i - 96),
+                     "byte");
+    const uint64_t window = RootComplex::BAR2 + (1u << 26) + 6 * 4096 + 16;
+    checks.equal(root.read(window), static_cast<uint32_t>(root.load64(DATA + 2 * 4096 + 16)), "aperture through BAR2");
+
+    checks.begin("an_unmapped_bus_address_faults_and_the_next_buffer_runs");
+    paging.copy(FERRY_ADDRESS_KIND_LOCAL, 0, FERRY_ADDRESS_KIND_LOCAL, 64, 8);
+    paging.copy(FERRY_ADDRESS_KIND_SYSTEM, NOWHERE, FERRY_ADDRESS_KIND_LOCAL, 0x50000, 512).submit();
+    checks.that(paging.wait(), "fence of the bad buffer");
+    checks.equal(paging.status(), FERRY_BUFFER_STATUS_FAULTED, "status");
+    checks.equal(root.load64(FAULTS) & 0xffffffff, 1, "sequence");
+    uint32_t what = static_cast<uint32_t>(root.load64(FAULTS) >> 32);
+    checks.equal(what & 255, FERRY_FAULT_KIND_HOST_UNSUPPORTED, "fault kind");
+    checks.equal(what >> 16, 32, "packet offset");
+    checks.equal(root.load64(FAULTS + 16), NOWHERE, "fault address");
+    root.bar0(FERRY_BAR0_FAULT_LOG_CONSUMED, 1);
+    paging.fill(FERRY_ADDRESS_KIND_LOCAL, 0x50000, 8, 3, 0x1122334455667788).submit();
+    checks.that(paging.wait(), "fence of the next buffer");
+    checks.equal(paging.status(), FERRY_BUFFER_STATUS_SUCCESS, "status of the next buffer");
+
+    checks.begin("a_ring_without_the_right_is_refused");
+    user.word(FERRY_OPCODE_MAP_APERTURE | 6u << 16, 0).word(0, 1).word(DATA).submit();
+    checks.that(user.wait(), "fence");
+    checks.equal(user.status(), FERRY_BUFFER_STATUS_FAULTED, "status");
+    what = static_cast<uint32_t>(root.load64(FAULTS + 64) >> 32);
+    checks.equal(what & 255, FERRY_FAULT_KIND_RIGHTS, "fault kind");
+    checks.equal(what >> 8 & 15, 1, "ring");
+    root.bar0(FERRY_BAR0_FAULT_LOG_CONSUMED, 2);
+
+    checks.begin("random_jobs_of_two_rings_leave_what_the_order_of_each_says");
+    Ring *rings[2] = {&paging, &user};
+    random_jobs(checks, random, root, rings);
+    checks.begin("random_jobs_with_stalls_on_every_handshake");
+    root.stall = true;
+    random_jobs(checks, random, root, rings);
+    root.stall = false;
+    checks.equal(root.broken, 0, "packets and bursts that break the rules");
+
+    checks.begin("an_engine_reset_aborts_what_is_in_flight_and_the_device_goes_on");
+    for (int i = 0; i < 20; i++)
+        user.copy(FERRY_ADDRESS_KIND_SYSTEM, DATA, FERRY_ADDRESS_KIND_LOCAL, 0x100000, DATA_PAGES * 4096);
+    user.submit();
+    root.run(4000);
+    root.bar0(FERRY_BAR0_CONTROL, 3);
+    checks.that(user.wait(), "fence of the aborted buffer");
+    checks.equal(user.status(), FERRY_BUFFER_STATUS_ABORTED, "status");
+    checks.equal(root.bar0(FERRY_BAR0_CONTROL), 1, "reset has ended");
+    user.copy(FERRY_ADDRESS_KIND_SYSTEM, DATA, FERRY_ADDRESS_KIND_LOCAL, 0x200000, 4096).submit();
+    checks.that(user.wait(), "fence of the next buffer");
+    checks.equal(user.status(), FERRY_BUFFER_STATUS_SUCCESS, "status of the next buffer");
+    for (uint32_t i = 0; i < 4096; i++)
+        checks.equal(root.local[0x200000 + i], root.byte(DATA + i), "byte");
+
+    checks.begin("counters_agree_with_what_was_seen");
+    checks.equal(root.counter(FERRY_BAR0_COUNTER_TLP_MALFORMED), 0, "malformed");
+    checks.equal(root.counter(FERRY_BAR0_COUNTER_TLP_UNEXPECTED), 0, "unexpected");
+    checks.equal(root.bar0(FERRY_BAR0_INTERRUPT_COUNT), root.interrupts, "interrupt messages");
+    std::printf("    %.1f cycles a packet, %llu cycles in all\n",
+                static_cast<double>(root.counter(FERRY_BAR0_COUNTER_CORE_BUSY)) /
+                    static_cast<double>(root.counter(FERRY_BAR0_COUNTER_CORE_PACKETS)),
+                static_cast<unsigned long long>(root.time));
+    return checks.done();
+}

@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: Apache-2.0
+// The fetcher with the command RAM that it fills and the record poster, as one Verilated top for the unit test.
+`default_nettype none
+
+module fetch_bench (
+    input  wire         clk,
+    input  wire         rst,
+    input  wire         run,
+    input  wire         hold,
+    // Rings as the register file shows them: of the ring that the fetcher selects.
+    input  wire [4:0]   ring_kick,
+    output wire [2:0]   ring_select,
+    input  wire [63:0]  ring_base,
+    input  wire [4:0]   ring_entries_log2,
+    input  wire [31:0]  ring_producer,
+    input  wire [31:0]  ring_retired,
+    input  wire         ring_enable,
+    input  wire [2:0]   fetched_ring,
+    output wire [31:0]  fetched,
+    // Core side.
+    output wire [31:0]  next,
+    input  wire         claim,
+    output wire         claimed_valid,
+    output wire [31:0]  claimed_bytes,
+    output wire [63:0]  claimed_fence,
+    output wire [63:0]  claimed_address,
+    input  wire         release_slot,
+    input  wire [1:0]   release_number,
+    output wire [3:0]   used,
+    output wire [3:0]   ready,
+    output wire         busy,
+    // Command RAM's readers.
+    input  wire         core_valid,
+    input  wire [15:0]  core_address,
+    output wire         core_ready,
+    output wire [31:0]  core_rdata,
+    input  wire         list0_valid,
+    output wire         list0_ready,
+    input  wire [15:0]  list0_address,
+    output wire         list0_data_valid,
+    output wire [63:0]  list0_data,
+    input  wire         list1_valid,
+    output wire         list1_ready,
+    input  wire [15:0]  list1_address,
+    output wire         list1_data_valid,
+    output wire [63:0]  list1_data,
+    // Host port, read.
+    output wire [63:0]  araddr,
+    output wire [7:0]   arlen,
+    output wire         arvalid,
+    input  wire         arready,
+    input  wire [63:0]  rdata,
+    input  wire [1:0]   rresp,
+    input  wire         rlast,
+    input  wire         rvalid,
+    output wire         rready,
+    // Poster and host port, write.
+    input  wire [63:0]  time_now,
+    input  wire         data_write,
+    input  wire [3:0]   data_index,
+    input  wire [31:0]  data_wdata,
+    input  wire         start,
+    input  wire [63:0]  start_address,
+    input  wire         start_long,
+    output wire         post_busy,
+    output wire [63:0]  awaddr,
+    output wire [7:0]   awlen,
+    output wire         awvalid,
+    input  wire         awready,
+    output wire [63:0]  wdata,
+    output wire [7:0]   wstrb,
+    output wire         wlast,
+    output wire         wvalid,
+    input  wire         wready,
+    input  wire         bvalid,
+    output wire         bready
+);
+
+wire        write_valid;
+wire [15:0] write_address;
+wire [63:0] write_data;
+wire        unused_arnosnoop;
+wire        unused_awnosnoop;
+
+ferry_fetch fetch (
+    .clk(clk), .rst(rst), .run(run), .hold(hold), .ring_kick(ring_kick), .ring_select(ring_select),
+    .ring_base(ring_base), .ring_entries_log2(ring_entries_log2), .ring_producer(ring_producer),
+    .ring_retired(ring_retired), .ring_enable(ring_enable), .fetched_ring(fetched_ring), .fetched(fetched),
+    .write_valid(write_valid), .write_address(write_address), .write_data(write_data), .next(next), .claim(claim),
+    .claimed_valid(claimed_valid), .claimed_bytes(claimed_bytes), .claimed_fence(claimed_fence),
+    .claimed_address(claimed_address), .release_slot(release_slot), .release_number(release_number), .used(used),
+    .ready(ready), .busy(busy), .m_axi_araddr(araddr), .m_axi_arlen(arlen), .m_axi_arnosnoop(unused_arnosnoop),
+    .m_axi_arvalid(arvalid), .m_axi_arready(arready), .m_axi_rdata(rdata), .m_axi_rresp(rresp), .m_axi_rlast(rlast),
+    .m_axi_rvalid(rvalid), .m_axi_rready(rready)
+);
+
+ferry_command_ram ram (
+    .clk(clk), .rst(rst), .write_valid(write_valid), .write_address(write_address), .write_data(write_data),
+    .core_valid(core_valid), .core_address(core_address), .core_ready(core_ready), .core_rdata(core_rdata),
+    .list0_valid(list0_valid), .list0_ready(list0_ready), .list0_address(list0_address),
+    .list0_data_valid(list0_data_valid), .list0_data(list0_data), .list1_valid(list1_valid),
+    .list1_ready(list1_ready), .list1_address(list1_address), .list1_data_valid(list1_data_valid),
+    .list1_data(list1_data)
+);
+
+ferry_post post (
+    .clk(clk), .rst(rst), .time_now(time_now), .data_write(data_write), .data_index(data_index),
+    .data_wdata(data_wdata), .start(start), .start_address(start_address), .start_long(start_long), .busy(post_busy),
+    .m_axi_awaddr(awaddr), .m_axi_awlen(awlen), .m_axi_awnosnoop(unused_awnosnoop), .m_axi_awvalid(awvalid),
+    .m_axi_awready(awready), .m_axi_wdata(wdata), .m_axi_wstrb(wstrb), .m_axi_wlast(wlast), .m_axi_wvalid(wvalid),
+    .m_axi_wready(wready), .m_axi_bresp(2'b00), .m_axi_bvalid(bvalid), .m_axi_bready(bready)
+);
+
+endmodule
+
+`default_nettype wire

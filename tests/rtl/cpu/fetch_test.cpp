@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: Apache-2.0
+// ferry_fetch, ferry_command_ram and ferry_post against plain C++ models: random entries and buffers on five rings,
+// good and bad, with random stalls; every word of every slot is compared, through the core's port and both list ports.
+#include <cstring>
+#include <deque>
+#include <map>
+#include <vector>
+
+#include "Vfetch_bench.h"
+#include "check.h"
+// The contract is C11.
+#define _Static_assert static_assert
+#include "ferry_contract.h"
+
+// Host memory whose content is a function of the address, but for the ring entries that the test writes.
+class Host
+{
+  public:
+    uint64_t load(uint64_t address) const
+    {
+        auto found = words.find(address);
+        return found == words.end() ? mix(address) : found->second;
+    }
+    bool mapped(uint64_t address) const { return !unmapped.count(address >> 12); }
+    std::map<uint64_t, uint64_t> words;
+    std::map<uint64_t, bool> unmapped;
+
+  private:
+    static uint64_t mix(uint64_t x)
+    {
+        x *= 0x9e3779b97f4a7c15;
+        x ^= x >> 31;
+        return x * 0xd6e8feb86659fd93;
+    }
+};
+
+struct Entry {
+    uint64_t address, fence, fault_address;
+    uint32_t bytes, fault;
+    bool interrupt;
+};
+
+struct Ring {
+    uint64_t base;
+    uint32_t log2, produced = 0, claimed = 0, retired = 0;
+    bool enabled = true;
+    std::deque<Entry> waiting;
+};
+
+class Bench
+{
+  public:
+    explicit Bench(Random &random) : random(random)
+    {
+        top.rst = 1;
+        tick();
+        tick();
+        top.rst = 0;
+    }
+    void tick()
+    {
+        top.time_now = time;
+        top.arready = !once_in(3);
+        bool data = !reads.empty() && reads.front().due <= time && (holding || !once_in(3));
+        holding = data;
+        top.rvalid = data;
+        if (data) {
+            uint64_t at = reads.front().address;
+            top.rdata = host.mapped(at) ? host.load(at) : 0xdeaddeaddeaddead;
+            top.rresp = host.mapped(at) ? 0 : 2;
+            top.rlast = reads.front().beats == 1;
+        }
+        top.awready = !once_in(3);
+        top.wready = !once_in(3);
+        top.bvalid = response;
+        // The ring is selected in the cycle in which its registers are looked at.
+        top.clk = 0;
+        top.eval();
+        const Ring &r = rings[top.ring_select < 5 ? top.ring_select : 0];
+        top.ring_base = r.base;
+        top.ring_entries_log2 = r.log2;
+        top.ring_producer = r.produced;
+        top.ring_retired = r.retired;
+        top.ring_enable = r.enabled;
+        top.eval();
+        observe();
+        top.clk = 1;
+        top.eval();
+        top.ring_kick = 0;
+        time++;
+    }
+    void observe()
+    {
+        if (top.rst)
+            return;
+        if (top.rvalid && top.rready) {
+            holding = false;
+            waited = 0;
+            reads.front().address += 8;
+            if (--reads.front().beats == 0)
+                reads.pop_front();
+        } else if (top.rvalid && ++waited > longest_wait) {
+            longest_wait = waited;
+        }
+        if (top.arvalid && top.arready) {
+            uint64_t last = top.araddr + top.arlen * 8 + 7;
+            broken += top.araddr % 8 || (top.araddr ^ last) >> 12;
+            reads.push_back({top.araddr, time + 10 + random.below(40), top.arlen + 1u});
+        }
+        if (response && top.bready)
+            response = false;
+        if (top.awvalid && top.awready) {
+            post_address = top.awaddr;
+            post_beats = top.awlen + 1u;
+            broken += (top.awaddr ^ (top.awaddr + top.awlen * 8 + 7)) >> 12 != 0;
+        }
+        if (top.wvalid && top.wready) {
+            posted.push_back(top.wdata);
+            broken += top.wstrb != 255;
+            last_seen = top.wlast;
+        }
+        if (last_seen && post_beats) {
+            response = true;
+            last_seen = false;
+            post_beats = 0;
+        }
+    }
+    bool once_in(uint32_t n) { return stall && random.once_in(n); }
+
+    Vfetch_bench top;
+    Random &random;
+    Host host;
+    Ring rings[5];
+    uint64_t time = 0;
+    bool stall = true;
+    unsigned waited = 0, longest_wait = 0, broken = 0;
+    std::vector<uint64_t> posted;
+    uint64_t post_address = 0;
+
+  private:
+    struct Read {
+        uint64_t address, due;
+        unsigned beats;
+    };
+    std::deque<Read> reads;
+    bool holding = false, response = false, last_seen = false;
+    unsigned post_beats = 0;
+};
+
+// Writes one more entry of a ring, good or bad in one way, and rings the doorbell.
+static void produce(Bench &bench, unsigned number)
+{
+    Random &random = bench.random;
+    Ring &ring = bench.rings[number];
+    Entry e = {};
+    uint64_t at = ring.base + 32ull * (ring.produced & ((1u << ring.log2) - 1));
+    e.address = (random.word() & 0xffff'ffff'f000ull) | (random.below(512) * 8);
+    e.bytes = random.once_in(6) ? 0 : random.once_in(5) ? 4096 : 8 * (1 + random.below(random.once_in(2) ? 16 : 512));
+    e.fence = random.word();
+    e.interrupt = random.once_in(2);
+    e.fault_address = e.address;
+    uint64_t flags = e.interrupt, reserved = 0;
+    bench.host.unmapped.erase(at >> 12);
+    switch (random.below(12)) {
+    case 0:
+        e.bytes = random.once_in(2) ? 4104 + 8 * random.below(1 << 20) : e.bytes + 1 + random.below(7);
+        e.fault = FERRY_FAULT_KIND_BUFFER_SIZE;
+        break;
+    case 1:
+        flags |= 2ull << random.below(31);
+        e.fault = FERRY_FAULT_KIND_PACKET_RESERVED;
+        break;
+    case 2:
+        reserved = 1ull << random.below(64);
+        e.fault = FERRY_FAULT_KIND_PACKET_RESERVED;
+        break;
+    case 3:
+        e.address += 1 + random.below(7);
+        e.fault_address = e.address;
+        e.fault = FERRY_FAULT_KIND_PACKET_RESERVED;
+        break;
+    case 4:
+        if (e.bytes) {
+            bool second = (e.address >> 12) != (e.address + e.bytes - 1) >> 12 && random.once_in(2);
+            bench.host.unmapped[(e.address >> 12) + second] = true;
+            e.fault_address = second ? ((e.address >> 12) + 1) << 12 : e.address;
+            e.fault = FERRY_FAULT_KIND_BUFFER_FETCH;
+        }
+        break;
+    default: break;
+    }
+    bench.host.words[at] = e.address;
+    bench.host.words[at + 8] = e.bytes | flags << 32;
+    bench.host.words[at + 16] = e.fence;
+    bench.host.words[at + 24] = reserved;
+    ring.waiting.push_back(e);
+    ring.produced++;
+    bench.top.ring_kick = 1u << number;
+}
+
+struct Held {
+    unsigned ring;
+    Entry entry;
+    bool whole;
+};
+
+// Compares a slot's content word by word through one of the three read ports.
+static void compare_slot(Checks &checks, Bench &bench, unsigned slot, const Entry &e)
+{
+    unsigned port = bench.random.below(3);
+    for (uint32_t at = 0; at < e.bytes; at += port ? 8 : 4) {
+        // Now and then the core looks at a word again, or goes somewhere else.
+        uint32_t offset = bench.random.once_in(8) ? bench.random.below(e.bytes / 8) * 8 : at;
+        uint64_t word = bench.host.load(e.address + (offset & ~7u));
+        if (port == 0) {
+            bench.top.core_valid = 1;
+            bench.top.core_address = slot * 4096 + offset;
+            do {
+                bench.top.eval();
+                if (bench.top.core_ready)
+                    break;
+                bench.tick();
+            } while (true);
+            checks.equal(bench.top.core_rdata, static_cast<uint32_t>(offset & 4 ? word >> 32 : word), "core's word");
+            bench.tick();
+            bench.top.core_valid = 0;
+        } else {
+            (port == 1 ? bench.top.list0_valid : bench.top.list1_valid) = 1;
+            (port == 1 ? bench.top.list0_address : bench.top.list1_address) = slot * 4096 + offset;
+            for (bool taken = false; !taken;) {
+                bench.top.eval();
+                taken = port == 1 ? bench.top.list0_ready : bench.top.list1_ready;
+                bench.tick();
+            }
+            bench.top.list0_valid = bench.top.list1_valid = 0;
+            checks.that(port == 1 ? bench.top.list0_data_valid : bench.top.list1_data_valid, "list data");
+            checks.equal(port == 1 ? bench.top.list0_data : bench.top.list1_data, word, "list's word");
+        }
+    }
+}
+
+static void fetching(Checks &checks, Random &random)
+{
+    checks.begin("entries_of_five_rings_arrive_whole_in_order_and_paging_first");
+    Bench bench(random);
+    for (unsigned i = 0; i < 5; i++) {
+        bench.rings[i].base = 0x7000000000ull + i * 0x1000000ull;
+        bench.rings[i].log2 = i == 4 ? 12 : 3 + i;
+    }
+    for (int i = 0; i < 50; i++)
+        bench.tick();
+    bench.top.run = 1;
+    std::map<unsigned, Held> held;
+    unsigned claims = 0;
+    for (unsigned step = 0; step < 60000 && claims < 1500; step++) {
+        unsigned number = random.below(5);
+        Ring &ring = bench.rings[number];
+        if (random.once_in(20) && ring.produced - ring.retired < (1u << ring.log2))
+            produce(bench, number);
+        bench.top.fetched_ring = number;
+        bench.top.eval();
+        checks.that(bench.top.fetched - ring.claimed <= 4, "fetched counter");
+        uint32_t next = bench.top.next;
+        if (next >> 31 && random.once_in(10)) {
+            unsigned slot = next & 3, from = next >> 4 & 7;
+            bench.top.claim = 1;
+            bench.tick();
+            bench.top.claim = 0;
+            bench.top.eval();
+            while (!bench.top.claimed_valid)
+                bench.tick();
+            checks.that(from < 5 && !held.count(slot), "ring and slot of the claimed buffer");
+            Ring &owner = bench.rings[from];
+            if (owner.waiting.empty()) {
+                checks.that(false, "a buffer that nobody handed over");
+                return;
+            }
+            Entry e = owner.waiting.front();
+            owner.waiting.pop_front();
+            owner.claimed++;
+            claims++;
+            checks.equal(next >> 16 & 255, e.fault, "fault");
+            checks.equal(next >> 8 & 1, e.interrupt, "interrupt flag");
+            checks.equal(bench.top.claimed_fence, e.fence, "fence value");
+            checks.equal(bench.top.claimed_address, e.fault_address, "address");
+            if (!e.fault)
+                checks.equal(bench.top.claimed_bytes, e.bytes, "bytes");
+            held[slot] = {from, e, e.fault == 0};
+            if (!e.fault && random.once_in(4))
+                compare_slot(checks, bench, slot, e);
+        }
+        if (!held.empty() && random.once_in(12)) {
+            auto it = held.begin();
+            std::advance(it, random.below(static_cast<uint32_t>(held.size())));
+            if (it->second.whole)
+                compare_slot(checks, bench, it->first, it->second.entry);
+            bench.top.release_slot = 1;
+            bench.top.release_number = it->first;
+            bench.rings[it->second.ring].retired++;
+            held.erase(it);
+            bench.tick();
+            bench.top.release_slot = 0;
+        }
+        bench.tick();
+    }
+    checks.that(claims > 300, "enough buffers claimed");
+    checks.equal(bench.broken, 0, "bursts that break the rules");
+    // A marker of an entry without a buffer takes one cycle of the queue; at most all slots hold one.
+    checks.that(bench.longest_wait <= 4, "read data never waits for more than the markers before it");
+
+    checks.begin("a_stopped_core_gets_every_entry_again_that_was_not_retired");
+    bench.top.run = 0;
+    for (int i = 0; i < 3000; i++)
+        bench.tick();
+    checks.equal(bench.top.used, 0, "slots in use while stopped");
+    for (unsigned i = 0; i < 5; i++) {
+        bench.top.fetched_ring = i;
+        bench.top.eval();
+        checks.equal(bench.top.fetched, bench.rings[i].retired, "fetched goes back to retired");
+    }
+}
+
+static void sharing(Checks &checks, Random &random)
+{
+    checks.begin("user_rings_leave_one_slot_to_the_paging_ring_which_is_claimed_first");
+    Bench bench(random);
+    for (unsigned i = 0; i < 5; i++) {
+        bench.rings[i].base = 0x7000000000ull + i * 0x1000000ull;
+        bench.rings[i].log2 = 6;
+    }
+    bench.top.run = 1;
+    for (int round = 0; round < 20; round++) {
+        produce(bench, 1 + random.below(4));
+        bench.tick();
+    }
+    for (int i = 0; i < 5000; i++)
+        bench.tick();
+    checks.equal(__builtin_popcount(bench.top.used), 3, "slots that user rings took");
+    checks.equal(__builtin_popcount(bench.top.ready), 3, "slots that are ready");
+    produce(bench, 0);
+    for (int i = 0; i < 5000; i++)
+        bench.tick();
+    checks.equal(bench.top.used, 15, "slots with the paging ring's");
+    checks.equal(bench.top.next >> 31, 1, "a buffer is offered");
+    checks.equal(bench.top.next >> 4 & 7, 0, "ring that is offered");
+}
+
+static void posting(Checks &checks, Random &random)
+{
+    checks.begin("records_leave_with_the_time_in_words_2_and_3_and_never_cross_a_page");
+    Bench bench(random);
+    for (int step = 0; step < 300; step++) {
+        uint32_t words[16];
+        for (unsigned i = 0; i < 16; i++) {
+            bench.top.data_write = 1;
+            bench.top.data_index = i;
+            bench.top.data_wdata = words[i] = static_cast<uint32_t>(random.word());
+            bench.tick();
+        }
+        bench.top.data_write = 0;
+        bool is_long = random.once_in(2);
+        uint64_t address = random.word() & ~31ull;
+        bench.posted.clear();
+        bench.top.start = 1;
+        bench.top.start_long = is_long;
+        bench.top.start_address = address;
+        uint64_t sent = bench.time;
+        bench.tick();
+        bench.top.start = 0;
+        checks.that(bench.top.post_busy, "busy");
+        for (int i = 0; i < 200 && bench.top.post_busy; i++)
+            bench.tick();
+        checks.that(!bench.top.post_busy, "record is out");
+        checks.equal(bench.post_address, is_long ? address & ~63ull : address, "address");
+        checks.equal(bench.posted.size(), is_long ? 8 : 4, "beats");
+        for (unsigned i = 0; i < bench.posted.size(); i++)
+            checks.equal(bench.posted[i], i == 1 ? sent : words[2 * i] | uint64_t{words[2 * i + 1]} << 32, "beat");
+    }
+    checks.equal(bench.broken, 0, "bursts that break the rules");
+}
+
+int main()
+{
+    Random random;
+    Checks checks;
+    fetching(checks, random);
+    sharing(checks, random);
+    posting(checks, random);
+    return checks.done();
+}

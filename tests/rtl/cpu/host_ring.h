@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// Host side of one ring, for the tests of the whole device: writes entries and buffers into the root complex's pages,
+// rings the doorbell, waits for fences.
+#ifndef FERRY_TESTS_RTL_CPU_HOST_RING_H
+#define FERRY_TESTS_RTL_CPU_HOST_RING_H
+
+#include "root_complex.h"
+
+static const uint64_t HOST = 0x1234500000, RINGS = HOST, FENCES = HOST + 0x8000, FAULTS = HOST + 0x9000,
+                      BUFFERS = HOST + 0x10000, DATA = HOST + 0x100000, NOWHERE = 0x7700000000;
+static const unsigned DATA_PAGES = 64;
+
+static inline uint32_t ring(unsigned number, uint32_t offset)
+{
+    return FERRY_BAR0_RING_AT + number * FERRY_BAR0_RING_STRIDE + offset;
+}
+
+class Ring
+{
+  public:
+    Ring(RootComplex &root, unsigned number, uint32_t rights) : root_(root), number_(number)
+    {
+        root.bar0_64(ring(number, FERRY_BAR0_RING_BASE), RINGS + number * 0x1000);
+        root.bar0(ring(number, FERRY_BAR0_RING_ENTRIES_LOG2), 3);
+        root.bar0(ring(number, FERRY_BAR0_RING_RIGHTS), rights);
+        root.bar0_64(ring(number, FERRY_BAR0_RING_FENCE_ADDRESS), FENCES + number * 64);
+        root.bar0(ring(number, FERRY_BAR0_RING_CONTROL), 1);
+    }
+    Ring &word(uint32_t low, uint32_t high)
+    {
+        root_.store64(buffer() + bytes_, low | uint64_t{high} << 32);
+        bytes_ += 8;
+        return *this;
+    }
+    Ring &word(uint64_t both) { return word(static_cast<uint32_t>(both), static_cast<uint32_t>(both >> 32)); }
+    Ring &copy(uint32_t source_kind, uint64_t source, uint32_t destination_kind, uint64_t destination, uint32_t bytes)
+    {
+        word(FERRY_OPCODE_COPY | 8u << 16, source_kind | destination_kind << 2);
+        return word(bytes).word(source).word(destination);
+    }
+    Ring &fill(uint32_t kind, uint64_t destination, uint32_t bytes, uint32_t pattern_log2, uint64_t pattern)
+    {
+        word(FERRY_OPCODE_FILL | 8u << 16, kind << 2 | pattern_log2 << 6);
+        return word(bytes).word(destination).word(pattern);
+    }
+    // Hands over what was written since; returns its fence value.
+    uint64_t submit(uint32_t flags = 0)
+    {
+        uint64_t at = RINGS + number_ * 0x1000 + produced_ % 8 * 32;
+        fence_ += 1 + number_;
+        root_.store64(at, buffer());
+        root_.store64(at + 8, bytes_ | uint64_t{flags} << 32);
+        root_.store64(at + 16, fence_);
+        root_.store64(at + 24, 0);
+        root_.bar0(ring(number_, FERRY_BAR0_RING_PRODUCER), ++produced_);
+        bytes_ = 0;
+        return fence_;
+    }
+    bool wait(unsigned cycles = 1000000)
+    {
+        for (unsigned i = 0; i < cycles; i++) {
+            if (record(FERRY_FENCE_RECORD_VALUE) == fence_)
+                return true;
+            root_.tick();
+        }
+        return false;
+    }
+    uint64_t record(uint32_t offset) { return root_.load64(FENCES + number_ * 64 + offset); }
+    uint32_t status() { return static_cast<uint32_t>(record(16) >> 32); }
+    // Seven buffers may wait; the eighth entry stays free.
+    bool full() { return produced_ - static_cast<uint32_t>(record(16)) >= 7; }
+    uint32_t bytes() const { return bytes_; }
+
+  private:
+    uint64_t buffer() { return BUFFERS + number_ * 0x10000 + produced_ % 8 * 0x1000; }
+    RootComplex &root_;
+    unsigned number_;
+    uint32_t produced_ = 0, bytes_ = 0;
+    uint64_t fence_ = 100;
+};
+
+#endif

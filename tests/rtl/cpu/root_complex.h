@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: Apache-2.0
+// ferry_device with the smallest world that it can live in: a root complex that speaks transaction-layer packets and
+// owns some host pages, and a video memory behind AXI4. Written from the PCIe rules for this test alone.
+#ifndef FERRY_TESTS_RTL_CPU_ROOT_COMPLEX_H
+#define FERRY_TESTS_RTL_CPU_ROOT_COMPLEX_H
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <vector>
+
+#include "Vferry_device.h"
+#include "check.h"
+// The contract is C11.
+#define _Static_assert static_assert
+#include "ferry_contract.h"
+
+class RootComplex
+{
+  public:
+    static const uint64_t BAR0 = 0xfe000000, BAR2 = 0x4000000000, MSI = 0xfee00000;
+    using Packet = std::vector<uint32_t>;
+
+    explicit RootComplex(Random &random) : local(1u << 26), random_(random)
+    {
+        top.rst = 1;
+        for (int i = 0; i < 4; i++)
+            tick();
+        top.rst = 0;
+    }
+
+    void tick()
+    {
+        drive_link();
+        drive_memory();
+        top.clk = 0;
+        top.eval();
+        observe_link();
+        observe_memory();
+        top.clk = 1;
+        top.eval();
+        time++;
+    }
+    void run(unsigned cycles)
+    {
+        for (unsigned i = 0; i < cycles; i++)
+            tick();
+    }
+
+    // --- What software does ---
+
+    uint32_t config_read(uint32_t offset)
+    {
+        Packet reply = request({0x04000001, 0x0f, DEVICE_ID << 16 | offset}, 0);
+        return reply.size() == 4 ? reply[3] : 0xffffffff;
+    }
+    void config_write(uint32_t offset, uint32_t value)
+    {
+        request({0x44000001, 0x0f, DEVICE_ID << 16 | offset, value}, 0);
+    }
+    // Gives the device its addresses and lets it speak. Returns the size that BAR0 reports.
+    uint32_t enumerate()
+    {
+        config_write(0x10, 0xffffffff);
+        uint32_t size = ~(config_read(0x10) & ~15u) + 1;
+        config_write(0x10, static_cast<uint32_t>(BAR0));
+        config_write(0x18, static_cast<uint32_t>(BAR2));
+        config_write(0x1c, static_cast<uint32_t>(BAR2 >> 32));
+        config_write(0x84, static_cast<uint32_t>(MSI));
+        config_write(0x8c, 0x4242);
+        config_write(0x80, 1u << 16);
+        config_write(0x48, 1u << 5 | 1u << 8 | 1u << 11 | 2u << 12);
+        config_write(0x04, 6);
+        return size;
+    }
+    uint32_t read(uint64_t address)
+    {
+        Packet reply =
+            address >> 32
+                ? request({0x20000001, 0x0f, static_cast<uint32_t>(address >> 32), static_cast<uint32_t>(address)}, 0)
+                : request({0x00000001, 0x0f, static_cast<uint32_t>(address)}, 0);
+        return reply.size() == 4 ? reply[3] : 0xffffffff;
+    }
+    void write(uint64_t address, uint32_t value)
+    {
+        if (address >> 32)
+            send({0x60000001, 0x0f, static_cast<uint32_t>(address >> 32), static_cast<uint32_t>(address), value});
+        else
+            send({0x40000001, 0x0f, static_cast<uint32_t>(address), value});
+    }
+    uint32_t bar0(uint32_t offset) { return read(BAR0 + offset); }
+    void bar0(uint32_t offset, uint32_t value) { write(BAR0 + offset, value); }
+    void bar0_64(uint32_t offset, uint64_t value)
+    {
+        bar0(offset, static_cast<uint32_t>(value));
+        bar0(offset + 4, static_cast<uint32_t>(value >> 32));
+    }
+    uint64_t counter(uint32_t offset)
+    {
+        uint32_t at = FERRY_BAR0_COUNTER_AT + offset;
+        return bar0(at) | uint64_t{bar0(at + 4)} << 32;
+    }
+    bool boot(const char *path)
+    {
+        std::FILE *file = std::fopen(path, "rb");
+        if (!file) {
+            std::printf("    cannot open %s\n", path);
+            return false;
+        }
+        uint8_t b[4] = {};
+        for (uint32_t at = 0; std::fread(b, 1, 4, file) == 4; at += 4)
+            bar0(FERRY_BAR0_FIRMWARE_RAM + at, b[0] | b[1] << 8 | b[2] << 16 | uint32_t{b[3]} << 24);
+        std::fclose(file);
+        bar0(FERRY_BAR0_HOST_CONTRACT, FERRY_CONTRACT_VERSION);
+        bar0(FERRY_BAR0_CONTROL, 1);
+        for (int i = 0; i < 500; i++)
+            if (bar0(FERRY_BAR0_FIRMWARE_STATE) == FERRY_FIRMWARE_STATE_RUNNING)
+                return true;
+        return false;
+    }
+
+    // --- Host memory: pages by bus address ---
+
+    uint8_t *page(uint64_t address)
+    {
+        auto found = pages_.find(address >> 12);
+        return found == pages_.end() ? nullptr : found->second.data();
+    }
+    void map(uint64_t address) { pages_[address >> 12].assign(4096, 0); }
+    uint8_t &byte(uint64_t address) { return page(address)[address & 4095]; }
+    uint64_t load64(uint64_t address)
+    {
+        uint64_t value;
+        std::memcpy(&value, page(address) + (address & 4095), 8);
+        return value;
+    }
+    void store64(uint64_t address, uint64_t value) { std::memcpy(page(address) + (address & 4095), &value, 8); }
+
+    Vferry_device top;
+    uint64_t time = 0;
+    unsigned link_latency = 20, memory_latency = 10;
+    bool stall = false;
+    unsigned interrupts = 0, unmapped = 0, broken = 0;
+    std::vector<uint8_t> local;
+
+  private:
+    static const uint32_t DEVICE_ID = 0x0100;
+
+    bool hesitate() { return stall && random_.once_in(3); }
+
+    void send(const Packet &packet) { to_device_.push_back({time, packet}); }
+
+    // Sends a non-posted request and waits for its completion, which must come.
+    Packet request(Packet packet, uint32_t requester)
+    {
+        uint32_t tag = next_tag_++ & 31;
+        packet[1] |= requester << 16 | tag << 8;
+        answered_ = false;
+        send(packet);
+        for (int i = 0; i < 20000 && !answered_; i++)
+            tick();
+        if (!answered_) {
+            std::printf("    no completion for %08x %08x %08x\n", packet[0], packet[1], packet[2]);
+            std::exit(1);
+        }
+        return answer_;
+    }
+
+    void drive_link()
+    {
+        bool go = !to_device_.empty() && to_device_.front().due <= time && (sending_ || !hesitate());
+        top.s_axis_tlp_tvalid = go;
+        sending_ = go;
+        if (go) {
+            const Packet &p = to_device_.front().packet;
+            bool two = sent_ + 1 < p.size();
+            top.s_axis_tlp_tdata = p[sent_] | (two ? uint64_t{p[sent_ + 1]} << 32 : 0);
+            top.s_axis_tlp_tkeep = two ? 3 : 1;
+            top.s_axis_tlp_tlast = sent_ + 2 >= p.size();
+        }
+        top.m_axis_tlp_tready = !hesitate();
+    }
+
+    void observe_link()
+    {
+        if (top.s_axis_tlp_tvalid && top.s_axis_tlp_tready) {
+            sent_ += 2;
+            sending_ = false;
+            if (top.s_axis_tlp_tlast) {
+                to_device_.pop_front();
+                sent_ = 0;
+            }
+        }
+        if (!top.rst && top.m_axis_tlp_tvalid && top.m_axis_tlp_tready) {
+            from_device_.push_back(static_cast<uint32_t>(top.m_axis_tlp_tdata));
+            if (top.m_axis_tlp_tkeep == 3)
+                from_device_.push_back(static_cast<uint32_t>(top.m_axis_tlp_tdata >> 32));
+            if (top.m_axis_tlp_tlast) {
+                receive(from_device_);
+                from_device_.clear();
+            }
+        }
+    }
+
+    void receive(const Packet &p)
+    {
+        uint32_t kind = p[0] >> 24, length = p[0] & 1023 ? p[0] & 1023 : 1024;
+        bool wide = kind & 0x20;
+        if (kind == 0x4a || kind == 0x0a) {
+            answer_ = p;
+            answered_ = true;
+            return;
+        }
+        uint64_t address = wide ? uint64_t{p[2]} << 32 | p[3] : p[2];
+        address &= ~3ull;
+        unsigned header = wide ? 4 : 3;
+        if (length * 4 > (kind & 0x40 ? 256 : 512) || (address & 4095) + length * 4 > 4096)
+            broken++;
+        if ((kind & 0xdf) == 0x00)
+            serve_read(p, address, length);
+        else if ((kind & 0xdf) == 0x40)
+            serve_write(p, address, length, header);
+        else
+            broken++;
+    }
+
+    void serve_write(const Packet &p, uint64_t address, uint32_t length, unsigned header)
+    {
+        if (p.size() != header + length) {
+            broken++;
+            return;
+        }
+        if (address == MSI) {
+            interrupts++;
+            return;
+        }
+        if (!page(address)) {
+            unmapped++;
+            return;
+        }
+        for (uint32_t i = 0; i < length; i++) {
+            uint32_t enable = i == 0 ? p[1] & 15 : i == length - 1 ? p[1] >> 4 & 15 : 15;
+            for (unsigned b = 0; b < 4; b++)
+                if (enable >> b & 1)
+                    byte(address + i * 4 + b) = static_cast<uint8_t>(p[header + i] >> 8 * b);
+        }
+    }
+
+    void serve_read(const Packet &p, uint64_t address, uint32_t length)
+    {
+        uint32_t id = p[1] & 0xffffff00;
+        uint64_t due = std::max(time + link_latency, to_device_.empty() ? 0 : to_device_.back().due);
+        if (!page(address)) {
+            unmapped++;
+            to_device_.push_back(
+                {due, {0x0a000000, 0x00002000 | (length * 4 & 0xfff), id | static_cast<uint32_t>(address & 0x7f)}});
+            return;
+        }
+        // At most 256 bytes a completion, the largest payload that enumerate allows, and ends at the read completion
+        // boundary, the next one now and then.
+        while (length) {
+            uint32_t to_edge = ((random_.once_in(3) ? 64 : 256) - (address & 63)) / 4;
+            uint32_t now = std::min(to_edge, length);
+            Packet c = {0x4a000000 | now, (length * 4) & 0xfff, id | static_cast<uint32_t>(address & 0x7f)};
+            // The first completion's byte count leaves out what the first byte enables leave out; the device asks for
+            // whole words, so nothing is left out here.
+            for (uint32_t i = 0; i < now; i++) {
+                uint32_t word;
+                std::memcpy(&word, page(address) + (address & 4095) + i * 4, 4);
+                c.push_back(word);
+            }
+            to_device_.push_back({due, c});
+            address += now * 4;
+            length -= now;
+        }
+    }
+
+    void drive_memory()
+    {
+        top.m_axi_arready = !hesitate();
+        top.m_axi_awready = !hesitate();
+        top.m_axi_wready = !hesitate();
+        bool data = !reads_.empty() && reads_.front().due <= time && (holding_ || !hesitate());
+        holding_ = data;
+        top.m_axi_rvalid = data;
+        if (data) {
+            std::memcpy(&top.m_axi_rdata, &local[reads_.front().address], 8);
+            top.m_axi_rid = reads_.front().id;
+            top.m_axi_rresp = 0;
+            top.m_axi_rlast = reads_.front().beats == 1;
+        }
+        top.m_axi_bvalid = !responses_.empty();
+        if (!responses_.empty())
+            top.m_axi_bid = responses_.front();
+        top.m_axi_bresp = 0;
+    }
+
+    void observe_memory()
+    {
+        if (top.rst)
+            return;
+        if (top.m_axi_rvalid && top.m_axi_rready) {
+            holding_ = false;
+            reads_.front().address += 8;
+            if (--reads_.front().beats == 0)
+                reads_.pop_front();
+        }
+        if (top.m_axi_arvalid && top.m_axi_arready) {
+            if (top.m_axi_araddr % 8 || (top.m_axi_araddr & 4095) + top.m_axi_arlen * 8 + 8 > 4096)
+                broken++;
+            reads_.push_back({top.m_axi_araddr & ~7u, time + memory_latency, top.m_axi_arlen + 1u, top.m_axi_arid});
+        }
+        if (top.m_axi_bvalid && top.m_axi_bready)
+            responses_.pop_front();
+        if (top.m_axi_awvalid && top.m_axi_awready) {
+            if (top.m_axi_awaddr % 8 || (top.m_axi_awaddr & 4095) + top.m_axi_awlen * 8 + 8 > 4096)
+                broken++;
+            writes_.push_back({top.m_axi_awaddr & ~7u, 0, top.m_axi_awlen + 1u, top.m_axi_awid});
+        }
+        if (top.m_axi_wvalid && top.m_axi_wready)
+            beats_.push_back({top.m_axi_wdata, top.m_axi_wstrb, top.m_axi_wlast != 0});
+        while (!writes_.empty() && !beats_.empty()) {
+            Burst &w = writes_.front();
+            for (unsigned b = 0; b < 8; b++)
+                if (beats_.front().strobes >> b & 1)
+                    local[w.address + b] = static_cast<uint8_t>(beats_.front().data >> 8 * b);
+            w.address += 8;
+            if (beats_.front().last != (w.beats == 1))
+                broken++;
+            beats_.pop_front();
+            if (--w.beats == 0) {
+                responses_.push_back(w.id);
+                writes_.pop_front();
+            }
+        }
+    }
+
+    struct Sent {
+        uint64_t due;
+        Packet packet;
+    };
+    struct Burst {
+        uint32_t address;
+        uint64_t due;
+        unsigned beats;
+        uint8_t id;
+    };
+    struct Beat {
+        uint64_t data;
+        unsigned strobes;
+        bool last;
+    };
+    Random &random_;
+    std::map<uint64_t, std::vector<uint8_t>> pages_;
+    std::deque<Sent> to_device_;
+    Packet from_device_, answer_;
+    bool answered_ = false, sending_ = false, holding_ = false;
+    size_t sent_ = 0;
+    uint32_t next_tag_ = 0;
+    std::deque<Burst> reads_, writes_;
+    std::deque<Beat> beats_;
+    std::deque<uint8_t> responses_;
+};
+
+#endif

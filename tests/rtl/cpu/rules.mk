@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+# RTL tests of the deciding half and of the whole device. Each is one C++ program around one Verilated module.
+
+RTL_CPU_TEST := tests/rtl/cpu
+RTL_CXXFLAGS := -std=c++17 -O2 -Wall -Wextra -I$(abspath $(RTL_CPU_TEST)) -I$(abspath $(GENERATED))
+# $(call rtl_program,TOP,TEST SOURCE,FLAGS): Verilates TOP and builds the program.
+rtl_program = $(VERILATOR) --cc --exe --build -O3 $(RTL_FLAGS) --top-module $(1) $(3) \
+    --Mdir $(BUILD)/verilated/$(notdir $@) -CFLAGS "$(RTL_CXXFLAGS)" -MAKEFLAGS "OPT_FAST=-O2 OPT_SLOW=-O1" \
+    -o $(abspath $@) $(abspath $(2)) > $(BUILD)/verilated/$(notdir $@).log
+
+RTL_CPU_PROGRAMS := $(addprefix $(BUILD)/tests/,rtl_control rtl_device rtl_fetch rtl_tiny)
+RTL_CPU_CORE := -GCPU_CORE='"$(CPU_CORE)"'
+TEST_PROGRAMS += $(RTL_CPU_PROGRAMS)
+$(RTL_CPU_PROGRAMS): $(RTL_SOURCES) rtl/packaged_core.vlt $(wildcard $(RTL_CPU_TEST)/*) $(CONTRACT) $(VENV)/ready
+
+$(BUILD)/tests/rtl_control: | $(BUILD)/firmware/firmware.bin
+	@mkdir -p $(@D) $(BUILD)/verilated
+	$(call rtl_program,ferry_control,$(RTL_CPU_TEST)/control_test.cpp,$(RTL_CPU_CORE) rtl/ferry_control.v $(RTL_CORE))
+
+$(BUILD)/tests/rtl_device: | $(BUILD)/firmware/firmware.bin
+	@mkdir -p $(@D) $(BUILD)/verilated
+	$(call rtl_program,ferry_device,$(RTL_CPU_TEST)/device_test.cpp,$(RTL_CPU_CORE) rtl/ferry_device.v $(RTL_CORE))
+
+$(BUILD)/tests/rtl_tiny: | $(BUILD)/firmware/firmware.bin
+	@mkdir -p $(@D) $(BUILD)/verilated
+	$(call rtl_program,ferry_device,$(RTL_CPU_TEST)/tiny_test.cpp,$(RTL_CPU_CORE) -GCONFIGURATION='"tiny"' \
+	    rtl/ferry_device.v $(RTL_CORE))
+
+$(BUILD)/tests/rtl_fetch:
+	@mkdir -p $(@D) $(BUILD)/verilated
+	$(call rtl_program,fetch_bench,$(RTL_CPU_TEST)/fetch_test.cpp,$(RTL_CPU_TEST)/fetch_bench.v)
+
+# Proofs of the two bus masters of this room.
+FORMAL_POST := ferry_post 3 "" rtl/cpu/ferry_post.v
+FORMAL_FETCH := ferry_fetch 3 "" rtl/cpu/ferry_fetch.v rtl/cpu/ferry_fetch_receive.v rtl/cpu/ferry_fetch_slots.v
+FORMAL += formal-cpu-POST formal-cpu-FETCH
+.PHONY: formal-cpu-POST formal-cpu-FETCH
+formal-cpu-POST formal-cpu-FETCH: formal-cpu-%: $(CONTRACT)
+	@tests/formal/prove.sh $(BUILD)/formal/$* $(GENERATED) $(FORMAL_$*)

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// The small configuration of the device runs the same firmware: two rings, two slots of 1 KiB, 128 KiB of video memory.
+#include "host_ring.h"
+
+int main(int argc, char **argv)
+{
+    Random random;
+    Checks checks;
+    RootComplex root(random);
+    for (uint64_t at = HOST; at < HOST + 0x80000; at += 4096)
+        root.map(at);
+    for (unsigned i = 0; i < 4; i++)
+        root.map(DATA + i * 4096);
+    for (unsigned i = 0; i < 4 * 4096; i++)
+        root.byte(DATA + i) = static_cast<uint8_t>(random.word());
+
+    checks.begin("tiny_reports_its_sizes");
+    root.enumerate();
+    uint32_t capabilities = root.bar0(FERRY_BAR0_CAPABILITIES);
+    checks.equal(FERRY_GET(FERRY_BAR0_CAPABILITIES_RINGS, capabilities), 2, "rings");
+    checks.equal(FERRY_GET(FERRY_BAR0_CAPABILITIES_SLOTS, capabilities), 2, "slots");
+    checks.equal(FERRY_GET(FERRY_BAR0_CAPABILITIES_SLOT_BYTES_LOG2, capabilities), 10, "log2 of a slot");
+    checks.equal(root.bar0(FERRY_BAR0_LOCAL_BYTES), 1u << 17, "video memory");
+    checks.equal(root.bar0(FERRY_BAR0_LOCAL_LIMIT), 1u << 17, "limit of video memory");
+
+    checks.begin("tiny_runs_the_firmware_and_moves_bytes_on_both_rings");
+    checks.that(root.boot(argc > 1 ? argv[1] : "build/firmware/firmware.bin"), "firmware serves rings");
+    root.bar0_64(FERRY_BAR0_FAULT_LOG_ADDRESS, FAULTS);
+    root.bar0(FERRY_BAR0_FAULT_LOG_ENTRIES_LOG2, 4);
+    Ring paging(root, 0, 7), user(root, 1, 1);
+    for (int i = 0; i < 12; i++) {
+        paging.fill(FERRY_ADDRESS_KIND_LOCAL, 0x10000, 1000, 0, 17 + i).submit();
+        user.copy(FERRY_ADDRESS_KIND_SYSTEM, DATA + 5, FERRY_ADDRESS_KIND_LOCAL, 0x4003, 9000).submit();
+        checks.that(paging.wait() && user.wait(), "fences");
+        checks.equal(paging.status(), FERRY_BUFFER_STATUS_SUCCESS, "status of the paging ring");
+        checks.equal(user.status(), FERRY_BUFFER_STATUS_SUCCESS, "status of the user ring");
+        for (unsigned at = 0; at < 1000; at++)
+            checks.equal(root.local[0x10000 + at], 17 + i, "filled byte");
+    }
+    for (unsigned at = 0; at < 9000; at++)
+        checks.equal(root.local[0x4003 + at], root.byte(DATA + 5 + at), "copied byte");
+
+    checks.begin("tiny_refuses_what_is_larger_than_its_slots_and_memory");
+    for (int i = 0; i < 33; i++)
+        user.copy(FERRY_ADDRESS_KIND_LOCAL, 0, FERRY_ADDRESS_KIND_LOCAL, 0x1000, 8);
+    user.submit();
+    checks.that(user.wait(), "fence of the long buffer");
+    checks.equal(user.status(), FERRY_BUFFER_STATUS_FAULTED, "status of the long buffer");
+    user.copy(FERRY_ADDRESS_KIND_LOCAL, 0, FERRY_ADDRESS_KIND_LOCAL, (1u << 17) - 4, 8).submit();
+    checks.that(user.wait(), "fence of the copy behind the end");
+    checks.equal(user.status(), FERRY_BUFFER_STATUS_FAULTED, "status of the copy behind the end");
+    checks.equal(root.load64(FAULTS) >> 32 & 255, FERRY_FAULT_KIND_BUFFER_SIZE, "first fault");
+    checks.equal(root.load64(FAULTS + 64) >> 32 & 255, FERRY_FAULT_KIND_RANGE, "second fault");
+    return checks.done();
+}

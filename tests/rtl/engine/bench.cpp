@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measures the engine in cycles: one memory with constant read latency (RL), write response one cycle after the last
+// beat, start-to-done from the cycle the job is taken to the cycle its last response arrives. Rows with a floor name
+// what no engine with a registered address and one registered data stage can beat: RL + 2 + beats. Memory is compared
+// after every row. The argument is the file to write.
+#include <cmath>
+
+#include "suite.h"
+
+namespace
+{
+
+constexpr uint64_t SOURCE = 0x10000;
+constexpr uint64_t DESTINATION = 0x100000;
+constexpr size_t BYTES = 2 << 20;
+
+struct Row {
+    std::string name;
+    double value;
+    const char *unit;
+    double floor;
+};
+std::vector<Row> rows;
+bool wrong = false;
+
+void add(const std::string &name, double value, const char *unit, double floor)
+{
+    rows.push_back({name, value, unit, floor});
+    printf("%-28s %10.2f %-22s floor %10.2f\n", name.c_str(), value, unit, floor);
+}
+
+struct Bench {
+    Machine machine;
+    Reference reference;
+    explicit Bench(unsigned read_latency, unsigned stall = 0) : machine(1, BYTES, HOST_BASE, BYTES), reference(machine)
+    {
+        machine.timing.read_latency = read_latency;
+        machine.timing.stall_percent = stall;
+    }
+    void add(const Job &job)
+    {
+        machine.submit(job);
+        reference.apply(job);
+    }
+    double run()
+    {
+        size_t first = machine.taken_at.size();
+        machine.drain();
+        std::string difference = reference.compare(machine);
+        if (!machine.errors.empty() || !difference.empty()) {
+            printf("wrong: %s %s\n", difference.c_str(), machine.errors.empty() ? "" : machine.errors[0].c_str());
+            wrong = true;
+        }
+        return (double)(machine.retired_at.back() - machine.taken_at[first]);
+    }
+};
+
+std::string size_name(uint32_t bytes)
+{
+    return bytes >= 1024 ? std::to_string(bytes / 1024) + "KiB" : std::to_string(bytes) + "B";
+}
+
+double beats(uint64_t destination, uint32_t bytes)
+{
+    return (double)(((destination & 7) + bytes + 7) / 8);
+}
+
+void single(const char *name, uint32_t bytes, unsigned latency, unsigned source_off, unsigned destination_off)
+{
+    Bench bench(latency);
+    Job job;
+    job.source = SOURCE + source_off;
+    job.destination = DESTINATION + destination_off;
+    job.length = bytes;
+    bench.add(job);
+    add(std::string(name) + "/" + size_name(bytes) + "/rl" + std::to_string(latency), bench.run(), "cycles",
+        latency + 2 + beats(job.destination, bytes));
+}
+
+void queue(const char *name, uint32_t bytes, unsigned count, unsigned latency, unsigned source_off,
+           unsigned destination_off)
+{
+    Bench bench(latency);
+    for (unsigned i = 0; i < count; i++) {
+        Job job;
+        uint32_t pitch = (bytes + 7) & ~7u;
+        job.unordered = true;
+        job.source = SOURCE + pitch * i + source_off;
+        job.destination = DESTINATION + (pitch + (destination_off ? 8 : 0)) * i + destination_off;
+        job.length = bytes;
+        bench.add(job);
+    }
+    double each = beats(DESTINATION + destination_off, bytes);
+    add(std::string(name) + "/" + size_name(bytes) + "/rl" + std::to_string(latency), bench.run() / count,
+        "cycles/descriptor", each);
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+    for (unsigned latency : {1u, 20u, 100u})
+        for (uint32_t bytes : {1u, 8u, 64u, 256u, 1024u, 4096u, 65536u})
+            single("copy", bytes, latency, 0, 0);
+    for (uint32_t bytes : {64u, 4096u, 65536u})
+        single("misaligned", bytes, 20, 1, 3);
+    for (unsigned latency : {1u, 20u, 100u}) {
+        queue("queue", 8, 256, latency, 0, 0);
+        queue("queue", 64, 256, latency, 0, 0);
+        queue("queue", 256, 64, latency, 0, 0);
+        queue("queue", 4096, 64, latency, 0, 0);
+        queue("queue-misaligned", 64, 256, latency, 1, 3);
+        queue("queue-misaligned", 4096, 64, latency, 1, 3);
+    }
+    for (unsigned misaligned : {0u, 1u}) {
+        Bench bench(20, 25);
+        Job job;
+        job.source = SOURCE + misaligned;
+        job.destination = DESTINATION + 3 * misaligned;
+        job.length = 65536;
+        bench.add(job);
+        double each = beats(job.destination, job.length);
+        add(misaligned ? "stall25-misaligned/64KiB/rl20" : "stall25/64KiB/rl20", 100 * each / bench.run(), "% of bus",
+            75);
+    }
+    for (uint32_t bytes : {1u, 4096u, 65536u}) {
+        Bench bench(20);
+        Job job;
+        job.op = FERRY_JOB_OP_FILL;
+        job.source = 0x0123456789abcdef;
+        job.pattern_log2 = 3;
+        job.destination = DESTINATION + 3;
+        job.length = bytes;
+        bench.add(job);
+        add("fill/" + size_name(bytes), bench.run(), "cycles", 2 + beats(job.destination, bytes));
+    }
+    // 128 scattered host pages into consecutive local ones: as a list, and through the aperture.
+    for (unsigned aperture : {0u, 1u}) {
+        Bench bench(20);
+        std::vector<uint64_t> pages;
+        for (unsigned i = 0; i < 128; i++)
+            pages.push_back(HOST_BASE + 4096ull * ((i * 37) % 128));
+        Job job;
+        job.length = 128 * 4096;
+        job.destination = DESTINATION;
+        if (aperture) {
+            bench.machine.map_pages(0, pages, true);
+            for (unsigned i = 0; i < 128; i++)
+                bench.reference.aperture[i] = pages[i];
+            job.source_kind = FERRY_ADDRESS_KIND_APERTURE;
+        } else {
+            bench.machine.put_list(0, pages);
+            bench.reference.lists[0] = pages;
+            job.source_kind = FERRY_ADDRESS_KIND_SYSTEM;
+            job.list = FERRY_LIST_SIDE_SOURCE;
+        }
+        bench.add(job);
+        add(aperture ? "gather-aperture/4KiB/rl20" : "gather-list/4KiB/rl20", bench.run() / 128, "cycles/page", 512);
+    }
+    FILE *file = argc > 1 ? fopen(argv[1], "w") : nullptr;
+    if (file != nullptr) {
+        fprintf(file, "[\n");
+        for (size_t i = 0; i < rows.size(); i++)
+            fprintf(file, " {\"name\": \"%s\", \"value\": %.2f, \"unit\": \"%s\", \"floor\": %.2f}%s\n",
+                    rows[i].name.c_str(), rows[i].value, rows[i].unit, rows[i].floor, i + 1 < rows.size() ? "," : "");
+        fprintf(file, "]\n");
+        fclose(file);
+    }
+    return wrong;
+}

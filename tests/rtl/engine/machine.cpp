@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// One clock cycle of the bench: inputs from the models, outputs into them.
+#include "machine.h"
+
+static uint64_t garbage(uint64_t address)
+{
+    return ~(address * 0x9e3779b97f4a7c15ull);
+}
+
+void Machine::port_inputs(unsigned port, Memory &memory)
+{
+    bool ar = ready() && !memory.dead, aw = ready() && !memory.dead, w = ready() && !memory.dead;
+    // Valid is held once raised.
+    bool r =
+        !memory.reads.empty() && memory.reads.front().ready_at <= cycle && !memory.dead && (r_chosen[port] || ready());
+    bool b = !memory.responses.empty() && memory.responses.front().first <= cycle && !memory.dead &&
+             (b_chosen[port] || ready());
+    r_chosen[port] = r;
+    b_chosen[port] = b;
+    uint64_t data = 0;
+    unsigned resp = 0, fault = 0;
+    bool last = false;
+    if (r) {
+        const Memory::Read &read = memory.reads.front();
+        uint64_t address = read.address + 8ull * memory.read_beat;
+        last = memory.read_beat + 1 == read.beats;
+        if (!memory.has(address) || (memory.read_error != 0 && address == memory.read_error)) {
+            resp = 2;
+            fault = memory.error_fault;
+            data = garbage(address);
+        } else {
+            data = memory.word(address);
+        }
+    }
+    bool bad = b && memory.responses.front().second;
+    if (port == 0) {
+        top->m_axi_local_arready = ar;
+        top->m_axi_local_awready = aw;
+        top->m_axi_local_wready = w;
+        top->m_axi_local_rvalid = r;
+        top->m_axi_local_rdata = data;
+        top->m_axi_local_rresp = resp;
+        top->m_axi_local_rlast = last;
+        top->m_axi_local_bvalid = b;
+        top->m_axi_local_bresp = bad ? 2 : 0;
+    } else {
+        top->m_axi_host_arready = ar;
+        top->m_axi_host_awready = aw;
+        top->m_axi_host_wready = w;
+        top->m_axi_host_rvalid = r;
+        top->m_axi_host_rdata = data;
+        top->m_axi_host_rresp = resp;
+        top->m_axi_host_rfault = fault;
+        top->m_axi_host_rlast = last;
+        top->m_axi_host_bvalid = b;
+        top->m_axi_host_bresp = bad ? 2 : 0;
+    }
+}
+
+void Machine::port_outputs(unsigned port, Memory &memory)
+{
+    const char *name = port == 0 ? "local" : "host";
+    bool arvalid = port == 0 ? top->m_axi_local_arvalid : top->m_axi_host_arvalid;
+    bool arready = port == 0 ? top->m_axi_local_arready : top->m_axi_host_arready;
+    uint64_t araddr = port == 0 ? top->m_axi_local_araddr : top->m_axi_host_araddr;
+    unsigned arlen = port == 0 ? top->m_axi_local_arlen : top->m_axi_host_arlen;
+    bool awvalid = port == 0 ? top->m_axi_local_awvalid : top->m_axi_host_awvalid;
+    bool awready = port == 0 ? top->m_axi_local_awready : top->m_axi_host_awready;
+    uint64_t awaddr = port == 0 ? top->m_axi_local_awaddr : top->m_axi_host_awaddr;
+    unsigned awlen = port == 0 ? top->m_axi_local_awlen : top->m_axi_host_awlen;
+    bool wvalid = port == 0 ? top->m_axi_local_wvalid : top->m_axi_host_wvalid;
+    bool wready = port == 0 ? top->m_axi_local_wready : top->m_axi_host_wready;
+    uint64_t wdata = port == 0 ? top->m_axi_local_wdata : top->m_axi_host_wdata;
+    unsigned wstrb = port == 0 ? top->m_axi_local_wstrb : top->m_axi_host_wstrb;
+    bool wlast = port == 0 ? top->m_axi_local_wlast : top->m_axi_host_wlast;
+    bool rvalid = port == 0 ? top->m_axi_local_rvalid : top->m_axi_host_rvalid;
+    bool rready = port == 0 ? top->m_axi_local_rready : top->m_axi_host_rready;
+    bool bvalid = port == 0 ? top->m_axi_local_bvalid : top->m_axi_host_bvalid;
+    bool bready = port == 0 ? top->m_axi_local_bready : top->m_axi_host_bready;
+
+    // Stability: what was shown and not taken stays.
+    Held now_ar = {arvalid, araddr, arlen}, now_aw = {awvalid, awaddr, awlen};
+    Held now_w = {wvalid, wdata, (uint64_t)wstrb | (uint64_t)wlast << 8};
+    if (held_ar[port].valid && !(now_ar.valid && now_ar.a == held_ar[port].a && now_ar.b == held_ar[port].b))
+        error(std::string(name) + " AR changed before it was taken");
+    if (held_aw[port].valid && !(now_aw.valid && now_aw.a == held_aw[port].a && now_aw.b == held_aw[port].b))
+        error(std::string(name) + " AW changed before it was taken");
+    if (held_w[port].valid && !(now_w.valid && now_w.a == held_w[port].a && now_w.b == held_w[port].b))
+        error(std::string(name) + " W changed before it was taken");
+    held_ar[port] = {arvalid && !arready, araddr, arlen};
+    held_aw[port] = {awvalid && !awready, awaddr, awlen};
+    held_w[port] = {wvalid && !wready, wdata, (uint64_t)wstrb | (uint64_t)wlast << 8};
+    if (top->rst)
+        held_ar[port] = held_aw[port] = held_w[port] = Held();
+
+    if (arvalid && arready) {
+        if ((araddr & 7) != 0 || (araddr & 4095) + 8ull * (arlen + 1) > 4096)
+            error(std::string(name) + " read burst crosses 4 KiB");
+        uint64_t at = cycle + timing.read_latency;
+        memory.reads.push_back({araddr, arlen + 1, at});
+        memory.read_bursts++;
+        if (memory.reads.size() > memory.most_reads)
+            memory.most_reads = (unsigned)memory.reads.size();
+    }
+    if (rvalid && rready) {
+        memory.read_beats++;
+        r_chosen[port] = false;
+        if (++memory.read_beat == memory.reads.front().beats) {
+            memory.reads.pop_front();
+            memory.read_beat = 0;
+        }
+    }
+    if (awvalid && awready) {
+        if ((awaddr & 7) != 0 || (awaddr & 4095) + 8ull * (awlen + 1) > 4096)
+            error(std::string(name) + " write burst crosses 4 KiB");
+        memory.writes.push_back({awaddr, awlen + 1});
+        memory.write_bursts++;
+    }
+    if (bvalid && bready) {
+        memory.responses.pop_front();
+        b_chosen[port] = false;
+    }
+    if (wvalid && wready)
+        memory.beats.push_back({wdata, (uint8_t)wstrb, wlast});
+    while (!memory.writes.empty() && !memory.beats.empty()) {
+        const Memory::Write &write = memory.writes.front();
+        const Memory::Beat &beat = memory.beats.front();
+        uint64_t address = write.address + 8ull * memory.write_beat;
+        bool outside = !memory.has(address);
+        if (outside && beat.strobe != 0)
+            memory.write_bad = true;
+        if (memory.write_error != 0 && address == memory.write_error)
+            memory.write_bad = true;
+        else if (!outside)
+            for (unsigned i = 0; i < 8; i++)
+                if (beat.strobe >> i & 1)
+                    memory.bytes[address - memory.base + i] = (uint8_t)(beat.data >> (8 * i));
+        bool final = memory.write_beat + 1 == write.beats;
+        if (final != beat.last)
+            error(std::string(name) + " wlast is wrong");
+        memory.write_beats++;
+        memory.write_beat++;
+        memory.beats.pop_front();
+        if (final) {
+            memory.responses.push_back({cycle + timing.write_latency, memory.write_bad});
+            memory.write_bad = false;
+            memory.write_beat = 0;
+            memory.writes.pop_front();
+        }
+    }
+    if (arvalid || awvalid || wvalid || rvalid || bvalid)
+        progress_at = cycle;
+}
+
+void Machine::step()
+{
+    port_inputs(0, local);
+    port_inputs(1, host);
+    // Command RAM: data the cycle after the request, now and then later.
+    top->list_ready = ready();
+    top->map_list_ready = ready();
+    top->list_data_valid = !lists.empty() && lists.front().first <= cycle;
+    top->list_data = top->list_data_valid ? list_word(lists.front().second) : 0;
+    top->map_list_data_valid = !map_lists.empty() && map_lists.front().first <= cycle;
+    top->map_list_data = top->map_list_data_valid ? list_word(map_lists.front().second) : 0;
+    bool offer = !waiting.empty() && !top->rst && !(jobs_stall && random.chance(50));
+    top->job_valid = offer;
+    if (offer) {
+        const Job &job = waiting.front();
+        top->job_op = job.op;
+        top->job_source_kind = job.source_kind;
+        top->job_destination_kind = job.destination_kind;
+        top->job_list = job.list;
+        top->job_unordered = job.unordered;
+        top->job_protected = job.may_protected;
+        top->job_slot = job.slot;
+        top->job_pattern_log2 = job.pattern_log2;
+        top->job_packet_offset = job.packet_offset;
+        top->job_source = job.source;
+        top->job_destination = job.destination;
+        top->job_length = job.length;
+        top->job_list_address = job.list_address;
+    }
+    top->clk = 0;
+    top->eval();
+
+    if (offer && top->job_ready) {
+        waiting.pop_front();
+        queued++;
+        taken_at.push_back(cycle);
+        progress_at = cycle;
+    }
+    if (top->count_job) {
+        retired_at.push_back(cycle);
+        progress_at = cycle;
+    }
+    if (top->list_data_valid)
+        lists.pop_front();
+    if (top->map_list_data_valid)
+        map_lists.pop_front();
+    if (top->list_valid && top->list_ready)
+        lists.push_back({cycle + 1 + random.below(1 + timing.stall_percent / 10), top->list_address});
+    if (top->map_list_valid && top->map_list_ready)
+        map_lists.push_back({cycle + 1, top->map_list_address});
+    window_done = top->window_result_valid;
+    if (window_done) {
+        last_window_result = (uint64_t)top->window_result_page << 12;
+        last_window_hit = top->window_result_hit;
+        last_window_snoop = top->window_result_snoop;
+    }
+    port_outputs(0, local);
+    port_outputs(1, host);
+
+    top->clk = 1;
+    top->eval();
+    cycle++;
+}

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Runs the engine's tests; FERRY_SEED replays one run, an argument picks tests by a part of their name.
+#include <cstring>
+#include <ctime>
+
+#include "suite.h"
+
+int main(int argc, char **argv)
+{
+    const char *text = getenv("FERRY_SEED");
+    uint64_t seed = text != nullptr ? strtoull(text, nullptr, 0) : (uint64_t)time(nullptr);
+    unsigned passed = 0, failed = 0;
+    printf("seed %llu (FERRY_SEED=%llu replays)\n", (unsigned long long)seed, (unsigned long long)seed);
+    for (const std::vector<Test> *tests : {&COPY_TESTS, &FAULT_TESTS}) {
+        for (const Test &test : *tests) {
+            if (argc > 1 && strstr(test.name, argv[1]) == nullptr)
+                continue;
+            clock_t start = clock();
+            std::string wrong = test.run(seed);
+            double seconds = (double)(clock() - start) / CLOCKS_PER_SEC;
+            if (wrong.empty()) {
+                passed++;
+                printf("[       OK ] engine_%s (%.1f s)\n", test.name, seconds);
+            } else {
+                failed++;
+                printf("[  FAILED  ] engine_%s: %s\n", test.name, wrong.c_str());
+            }
+            fflush(stdout);
+        }
+    }
+    printf("%u passed, %u failed\n", passed, failed);
+    return failed != 0;
+}

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+# The engine's tests and its bench: one Verilator build, two programs.
+
+ENGINE_RTL := $(wildcard rtl/engine/*.v rtl/mmu/*.v rtl/fabric/*.v)
+ENGINE_TESTS := tests/rtl/engine
+ENGINE_FLAGS = --cc -Wall --timescale 1ns/1ns -O3 -I$(GENERATED) -Irtl/engine -Irtl/mmu -Irtl/fabric \
+	--top-module engine_under_test --exe --build \
+	-CFLAGS "-O2 -std=c++17 -Wall -Wextra -Werror -I$(abspath $(GENERATED))" $(ENGINE_TESTS)/engine_under_test.v
+ENGINE_NEEDS = $(ENGINE_RTL) $(wildcard $(ENGINE_TESTS)/*.v $(ENGINE_TESTS)/*.h $(ENGINE_TESTS)/*.cpp) $(CONTRACT)
+
+TEST_PROGRAMS += $(BUILD)/tests/rtl_engine
+BENCHES += $(BUILD)/bench/engine.json
+
+$(BUILD)/tests/rtl_engine: $(ENGINE_NEEDS)
+	@mkdir -p $(@D) $(BUILD)/obj/rtl_engine
+	$(VERILATOR) $(ENGINE_FLAGS) --Mdir $(BUILD)/obj/rtl_engine \
+		$(addprefix $(abspath $(ENGINE_TESTS))/,main.cpp machine.cpp engine_copy.cpp engine_faults.cpp) -o $(abspath $@)
+
+$(BUILD)/bench/engine: $(ENGINE_NEEDS)
+	@mkdir -p $(@D) $(BUILD)/obj/rtl_engine_bench
+	$(VERILATOR) $(ENGINE_FLAGS) --Mdir $(BUILD)/obj/rtl_engine_bench \
+		$(addprefix $(abspath $(ENGINE_TESTS))/,bench.cpp machine.cpp) -o $(abspath $@)
+
+$(BUILD)/bench/engine.json: $(BUILD)/bench/engine
+	$(BUILD)/bench/engine $@

@@ -1,0 +1,334 @@
+// SPDX-License-Identifier: Apache-2.0
+// The clocked models around ferry_host: streams, AXI masters and slaves, registers, aperture table.
+#include "bench.h"
+
+#include <cstdarg>
+#include <cstdio>
+
+void Bench::fail(const char *format, ...)
+{
+    if (failures++ < 10) {
+        va_list list;
+        va_start(list, format);
+        std::printf("    cycle %llu: ", (unsigned long long)cycle);
+        std::vprintf(format, list);
+        std::printf("\n");
+        va_end(list);
+    }
+}
+
+Bench::Bench(uint64_t seed) : top(new Vferry_host), generator(seed), registers(16384), counts()
+{
+    for (auto &word : registers)
+        word = uint32_t(generator());
+    reset();
+}
+
+Bench::~Bench()
+{
+    top->final();
+}
+
+void Bench::reset()
+{
+    top->rst = 1;
+    top->local_limit = 1ull << 26;
+    top->protect_base = 0;
+    top->protect_limit = 0;
+    top->completion_timeout = 0;
+    top->tag_limit = 0;
+    top->interrupt_cause = 0;
+    top->interrupt_clear = 0;
+    top->interrupt_enable = 0;
+    top->interrupt_coalesce_count = 0;
+    top->interrupt_coalesce_cycles = 0;
+    for (int i = 0; i < 4; i++) {
+        top->clk = 0;
+        top->eval();
+        top->clk = 1;
+        top->eval();
+    }
+    top->rst = 0;
+}
+
+// One side of a slave memory: ports are passed as references so that both windows share the code.
+#define SLAVE_BEFORE(M, P)                                                                                             \
+    do {                                                                                                               \
+        top->P##_arready = !chance(stall_slave) && (M).reads.size() < 4;                                               \
+        top->P##_awready = !chance(stall_slave) && (M).writes.size() < 4;                                              \
+        top->P##_wready = !chance(stall_slave) && !(M).writes.empty();                                                 \
+        if (!(M).reads.empty() && (M).reads.front().due <= cycle && !chance(stall_slave)) {                            \
+            const SlaveMemory::Burst &b = (M).reads.front();                                                           \
+            uint64_t at = b.address + 8 * b.at;                                                                        \
+            top->P##_rvalid = 1;                                                                                       \
+            top->P##_rdata = (M).memory.word(at) | uint64_t((M).memory.word(at + 4)) << 32;                            \
+            auto fault = (M).faults.find(at >> 12);                                                                    \
+            top->P##_rresp = fault != (M).faults.end() ? 2 : 0;                                                        \
+            top->P##_rlast = b.at + 1 == b.beats;                                                                      \
+        } else {                                                                                                       \
+            top->P##_rvalid = 0;                                                                                       \
+            top->P##_rlast = 0;                                                                                        \
+            top->P##_rresp = 0;                                                                                        \
+        }                                                                                                              \
+        top->P##_bvalid = !(M).responses.empty() && (M).responses.front() <= cycle && !chance(stall_slave);            \
+        top->P##_bresp = 0;                                                                                            \
+    } while (0)
+
+#define SLAVE_AFTER(M, P)                                                                                              \
+    do {                                                                                                               \
+        if (top->P##_rvalid && top->P##_rready) {                                                                      \
+            if (++(M).reads.front().at == (M).reads.front().beats)                                                     \
+                (M).reads.pop_front();                                                                                 \
+        }                                                                                                              \
+        if (top->P##_bvalid && top->P##_bready)                                                                        \
+            (M).responses.pop_front();                                                                                 \
+        if (top->P##_wvalid && top->P##_wready) {                                                                      \
+            SlaveMemory::Burst &b = (M).writes.front();                                                                \
+            uint64_t at = b.address + 8 * b.at;                                                                        \
+            for (int i = 0; i < 8; i++)                                                                                \
+                if (top->P##_wstrb >> i & 1)                                                                           \
+                    (M).memory.put(at + i, uint8_t(top->P##_wdata >> 8 * i));                                          \
+            if (++b.at == b.beats) {                                                                                   \
+                if (!top->P##_wlast)                                                                                   \
+                    fail("window: wlast missing");                                                                     \
+                (M).writes.pop_front();                                                                                \
+                (M).responses.push_back(cycle + random(20));                                                           \
+            } else if (top->P##_wlast) {                                                                               \
+                fail("window: wlast early");                                                                           \
+            }                                                                                                          \
+        }                                                                                                              \
+        if (top->P##_arvalid && top->P##_arready) {                                                                    \
+            (M).reads.push_back({top->P##_araddr, top->P##_arlen + 1u, 0, cycle + random(20)});                        \
+            (M).read_bursts++;                                                                                         \
+            if ((top->P##_araddr & 7) || (top->P##_araddr & 4095) + 8 * (top->P##_arlen + 1u) > 4096)                  \
+                fail("window: read burst %llx + %u", (unsigned long long)top->P##_araddr, top->P##_arlen + 1);         \
+            if (!(M).responses.empty() || !(M).writes.empty())                                                         \
+                fail("window: read while a write is open");                                                            \
+        }                                                                                                              \
+        if (top->P##_awvalid && top->P##_awready) {                                                                    \
+            (M).writes.push_back({top->P##_awaddr, top->P##_awlen + 1u, 0, 0});                                        \
+            (M).write_bursts++;                                                                                        \
+            if ((top->P##_awaddr & 7) || (top->P##_awaddr & 4095) + 8 * (top->P##_awlen + 1u) > 4096)                  \
+                fail("window: write burst %llx + %u", (unsigned long long)top->P##_awaddr, top->P##_awlen + 1);        \
+        }                                                                                                              \
+    } while (0)
+
+void Bench::tick()
+{
+    root_answer();
+
+    // Packets to the device.
+    if (!outbox.empty() && (top->s_axis_tlp_tvalid || !chance(stall_tx))) {
+        const Packet &packet = outbox.front();
+        top->s_axis_tlp_tvalid = 1;
+        bool two = outbox_word + 1 < packet.size();
+        top->s_axis_tlp_tdata = packet[outbox_word] | uint64_t(two ? packet[outbox_word + 1] : uint32_t(generator()))
+                                                          << 32;
+        top->s_axis_tlp_tkeep = two ? 3 : 1;
+        top->s_axis_tlp_tlast = outbox_word + 2 >= packet.size();
+    } else {
+        top->s_axis_tlp_tvalid = 0;
+        top->s_axis_tlp_tdata = generator();
+        top->s_axis_tlp_tlast = random(2);
+    }
+    top->m_axis_tlp_tready = !chance(stall_rx);
+
+    // Host port masters.
+    if (!read_queue.empty() && (top->s_axi_host_arvalid || !chance(stall_axi))) {
+        AxiRead *r = read_queue.front();
+        top->s_axi_host_arvalid = 1;
+        top->s_axi_host_arid = r->id;
+        top->s_axi_host_araddr = r->address;
+        top->s_axi_host_arlen = r->beats - 1;
+        top->s_axi_host_arnosnoop = r->no_snoop;
+    } else {
+        top->s_axi_host_arvalid = 0;
+    }
+    top->s_axi_host_rready = !chance(stall_axi);
+    if (!write_queue.empty() && (top->s_axi_host_awvalid || !chance(stall_axi))) {
+        AxiWrite *w = write_queue.front();
+        top->s_axi_host_awvalid = 1;
+        top->s_axi_host_awid = w->id;
+        top->s_axi_host_awaddr = w->address;
+        top->s_axi_host_awlen = w->data.size() - 1;
+        top->s_axi_host_awnosnoop = w->no_snoop;
+    } else {
+        top->s_axi_host_awvalid = 0;
+    }
+    AxiWrite *writing = nullptr;
+    for (AxiWrite *w : write_waiting)
+        if (w->sent < w->data.size()) {
+            writing = w;
+            break;
+        }
+    if (!writing && !write_queue.empty() && top->s_axi_host_awvalid)
+        writing = write_queue.front();
+    if (writing && (top->s_axi_host_wvalid || !chance(stall_axi))) {
+        top->s_axi_host_wvalid = 1;
+        top->s_axi_host_wdata = writing->data[writing->sent];
+        top->s_axi_host_wstrb = writing->strobe[writing->sent];
+        top->s_axi_host_wlast = writing->sent + 1 == writing->data.size();
+    } else {
+        top->s_axi_host_wvalid = 0;
+    }
+    top->s_axi_host_bready = !chance(stall_axi);
+
+    SLAVE_BEFORE(local, m_axi_local);
+    SLAVE_BEFORE(aperture, m_axi_aperture);
+    top->m_axi_aperture_rfault = 0;
+    if (top->m_axi_aperture_rvalid && top->m_axi_aperture_rresp) {
+        const SlaveMemory::Burst &b = aperture.reads.front();
+        top->m_axi_aperture_rfault = aperture.faults[(b.address + 8 * b.at) >> 12];
+    }
+    top->lookup_ready = !chance(stall_slave);
+    top->result_valid = 0;
+    if (!lookups.empty() && lookups.front().first <= cycle) {
+        auto at = table.find(lookups.front().second);
+        top->result_valid = 1;
+        top->result_hit = at != table.end();
+        top->result_page = at != table.end() ? at->second.address >> 12 : generator() >> 24;
+        top->result_snoop = at != table.end() && at->second.snoop;
+        lookups.pop_front();
+    }
+
+    // Register bus: the request is looked at once it stands, and answered in a cycle of the model's choice.
+    top->reg_ready = 0;
+    top->clk = 0;
+    top->eval();
+    if (top->reg_valid && !chance(stall_reg)) {
+        top->reg_ready = 1;
+        unsigned index = top->reg_address >> 2;
+        top->reg_rdata = registers[index];
+        if (top->reg_write) {
+            if (!top->reg_wstrb)
+                fail("register write without a byte");
+            reg_writes++;
+            for (int i = 0; i < 4; i++)
+                if (top->reg_wstrb >> i & 1)
+                    registers[index] = (registers[index] & ~(0xffu << 8 * i)) | (top->reg_wdata & (0xffu << 8 * i));
+        }
+        top->eval();
+    }
+
+    counts.stall += top->count_stall_link;
+    counts.received += top->count_tlp_received;
+    counts.sent += top->count_tlp_sent;
+    counts.receive_beats += top->count_link_receive_beat;
+    counts.send_beats += top->count_link_send_beat;
+    counts.unsupported += top->count_unsupported;
+    counts.malformed += top->count_malformed;
+    counts.poisoned += top->count_poisoned;
+    counts.unexpected += top->count_unexpected;
+    counts.refused += top->count_window_refused;
+
+    if (top->s_axis_tlp_tvalid && top->s_axis_tlp_tready) {
+        tx_beats++;
+        outbox_word += 2;
+        if (outbox_word >= outbox.front().size()) {
+            outbox.pop_front();
+            outbox_word = 0;
+        }
+    }
+    if (in_packet_ && !top->m_axis_tlp_tvalid)
+        fail("valid fell inside a packet");
+    if (top->m_axis_tlp_tvalid && top->m_axis_tlp_tready) {
+        rx_beats++;
+        incoming.push_back(uint32_t(top->m_axis_tlp_tdata));
+        if (top->m_axis_tlp_tkeep == 3)
+            incoming.push_back(uint32_t(top->m_axis_tlp_tdata >> 32));
+        else if (top->m_axis_tlp_tkeep != 1 || !top->m_axis_tlp_tlast)
+            fail("tkeep %x", top->m_axis_tlp_tkeep);
+        in_packet_ = !top->m_axis_tlp_tlast;
+        if (top->m_axis_tlp_tlast) {
+            root_receive(incoming);
+            incoming.clear();
+        }
+    }
+
+    if (top->s_axi_host_arvalid && top->s_axi_host_arready) {
+        read_waiting.push_back(read_queue.front());
+        read_queue.pop_front();
+    }
+    if (top->s_axi_host_rvalid && top->s_axi_host_rready) {
+        r_beats++;
+        if (read_waiting.empty()) {
+            fail("read data that nobody asked for");
+        } else {
+            AxiRead *r = read_waiting.front();
+            if (top->s_axi_host_rid != r->id)
+                fail("rid %u, expected %u", top->s_axi_host_rid, r->id);
+            if ((top->s_axi_host_rresp != 0) != (top->s_axi_host_rfault != 0) || top->s_axi_host_rresp & 1)
+                fail("rresp %u with rfault %u", top->s_axi_host_rresp, top->s_axi_host_rfault);
+            r->data.push_back(top->s_axi_host_rdata);
+            r->faults.push_back(top->s_axi_host_rfault);
+            if (top->s_axi_host_rlast != (r->data.size() == r->beats))
+                fail("rlast %u at beat %zu of %u", top->s_axi_host_rlast, r->data.size(), r->beats);
+            if (r->data.size() == r->beats) {
+                r->done = true;
+                read_waiting.pop_front();
+            }
+        }
+    }
+    bool aw = top->s_axi_host_awvalid && top->s_axi_host_awready;
+    if (top->s_axi_host_wvalid && top->s_axi_host_wready) {
+        w_beats++;
+        writing->sent++;
+    }
+    if (aw) {
+        write_waiting.push_back(write_queue.front());
+        write_queue.pop_front();
+    }
+    if (top->s_axi_host_bvalid && top->s_axi_host_bready) {
+        if (write_waiting.empty() || write_waiting.front()->sent < write_waiting.front()->data.size()) {
+            fail("write response too early");
+        } else {
+            if (top->s_axi_host_bid != write_waiting.front()->id)
+                fail("bid %u", top->s_axi_host_bid);
+            write_waiting.front()->done = true;
+            write_waiting.pop_front();
+        }
+    }
+
+    if (top->m_axi_aperture_arvalid || top->m_axi_aperture_awvalid)
+        aperture.last_no_snoop =
+            top->m_axi_aperture_arvalid ? top->m_axi_aperture_arnosnoop : top->m_axi_aperture_awnosnoop;
+    SLAVE_AFTER(local, m_axi_local);
+    SLAVE_AFTER(aperture, m_axi_aperture);
+    if (top->lookup_valid && top->lookup_ready)
+        lookups.push_back({cycle + 1 + random(4), top->lookup_page});
+
+    top->clk = 1;
+    top->eval();
+    cycle++;
+    top->interrupt_cause = 0;
+    top->interrupt_clear = 0;
+}
+
+bool Bench::idle() const
+{
+    return outbox.empty() && reads.empty() && read_queue.empty() && read_waiting.empty() && write_queue.empty() &&
+           write_waiting.empty() && local.reads.empty() && local.writes.empty() && local.responses.empty() &&
+           aperture.reads.empty() && aperture.writes.empty() && aperture.responses.empty() && incoming.empty();
+}
+
+bool Bench::settle(unsigned limit)
+{
+    unsigned quiet = 0;
+    while (limit--) {
+        uint64_t before = rx_beats;
+        tick();
+        quiet = idle() && rx_beats == before && !top->m_axis_tlp_tvalid ? quiet + 1 : 0;
+        if (quiet == 60)
+            return true;
+    }
+    fail("does not settle: %zu packets, %zu reads to answer, %zu + %zu reads, %zu + %zu writes", outbox.size(),
+         reads.size(), read_queue.size(), read_waiting.size(), write_queue.size(), write_waiting.size());
+    return false;
+}
+
+void Bench::settle_quietly()
+{
+    while (!outbox.empty())
+        tick();
+    run(40);
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0
+// The cases of tests/rtl_host. A case gets a bench after reset and reports through bench.fail.
+#ifndef FERRY_TEST_HOST_CASES_H
+#define FERRY_TEST_HOST_CASES_H
+
+#include "bench.h"
+
+struct Case {
+    const char *name;
+    void (*run)(Bench &bench);
+};
+
+// Ended by a case without a name.
+extern const Case completer_cases[];
+extern const Case requester_cases[];
+
+// Expect a value; the message names the place.
+#define EXPECT(bench, what, got, want)                                                                                 \
+    do {                                                                                                               \
+        unsigned long long got_ = (unsigned long long)(got), want_ = (unsigned long long)(want);                       \
+        if (got_ != want_)                                                                                             \
+            (bench).fail("%s:%d: %s is %llx, expected %llx", __func__, __LINE__, what, got_, want_);                   \
+    } while (0)
+
+#endif

@@ -1,0 +1,527 @@
+// SPDX-License-Identifier: Apache-2.0
+// Requests of the host: configuration space, BAR0, BAR2, and everything that is refused; the interrupt message.
+#include "cases.h"
+
+static void stalls(Bench &b, unsigned percent)
+{
+    b.stall_tx = b.stall_rx = b.stall_axi = b.stall_reg = b.stall_slave = percent;
+}
+
+static void config_space(Bench &b)
+{
+    EXPECT(b, "ID", b.config_read(0x00), 0xfe011209);
+    b.config_write(0x3c, 0);
+    EXPECT(b, "COMMAND", b.config_read(0x04), 0x00100000);
+    EXPECT(b, "CLASS", b.config_read(0x08), 0x03020001);
+    EXPECT(b, "SUBSYSTEM", b.config_read(0x2c), 0xfe011209);
+    EXPECT(b, "CAPABILITY", b.config_read(0x34), 0x40);
+    EXPECT(b, "PCIE", b.config_read(0x40), 0x00028010);
+    EXPECT(b, "DEVICE_CAPABILITIES", b.config_read(0x44), 0x21);
+    EXPECT(b, "DEVICE_CONTROL", b.config_read(0x48), 0x2800);
+    EXPECT(b, "MSI", b.config_read(0x80), 0x01800005);
+    for (unsigned reg : {0x0c, 0x14, 0x20, 0x24, 0x28, 0x30, 0x98, 0xffc})
+        EXPECT(b, "hole", b.config_read(reg), 0);
+    // Sizing: all ones, then the size is read back as zeros.
+    for (unsigned reg : {0x10, 0x14, 0x18, 0x1c, 0x20, 0x24})
+        b.config_write(reg, 0xffffffff);
+    EXPECT(b, "BAR0 size", b.config_read(0x10), 0xffff0000);
+    EXPECT(b, "BAR1", b.config_read(0x14), 0);
+    EXPECT(b, "BAR2 low size", b.config_read(0x18), 0xf800000c);
+    EXPECT(b, "BAR2 high size", b.config_read(0x1c), 0xffffffff);
+    // Each byte by itself.
+    b.config_write(0x10, 0x12345678, 4);
+    EXPECT(b, "BAR0 one byte", b.config_read(0x10), 0xff340000);
+    for (unsigned reg : {0x84, 0x88, 0x8c})
+        for (unsigned enable = 0; enable < 16; enable++) {
+            uint32_t old = b.config_read(reg), value = uint32_t(b.generator()), mask = 0;
+            for (int i = 0; i < 4; i++)
+                mask |= enable >> i & 1 ? 0xffu << 8 * i : 0;
+            uint32_t writable = reg == 0x84 ? 0xfffffffc : reg == 0x88 ? 0xffffffff : 0xffff;
+            b.config_write(reg, value, enable);
+            EXPECT(b, "MSI register", b.config_read(reg), ((value & mask) | (old & ~mask)) & writable);
+        }
+    b.config_write(0x04, 0xffffffff);
+    EXPECT(b, "COMMAND", b.config_read(0x04), 0x00100006);
+    // Another function is not there; a poisoned write changes nothing.
+    b.send({0x04000001, 0x0008110f, 0x03010000});
+    auto got = b.collect(0x11);
+    EXPECT(b, "function 1", got[0].status, 1);
+    EXPECT(b, "unsupported", b.counts.unsupported, 1);
+    b.send({0x44004001, 0x0008120f, 0x03000010, 0});
+    got = b.collect(0x12);
+    EXPECT(b, "poisoned write", got[0].status, 1);
+    EXPECT(b, "poisoned", b.counts.poisoned, 1);
+    EXPECT(b, "BAR0", b.config_read(0x10), 0xff340000);
+}
+
+static void bar0_enables(Bench &b)
+{
+    b.configure(128, 512, 64);
+    for (int round = 0; round < 2; round++, stalls(b, 30))
+        for (unsigned first = 0; first < 16; first++)
+            for (unsigned last = 0; last < 16; last++)
+                for (unsigned words = 1; words <= 5; words++) {
+                    unsigned at = b.random(1000) * 4;
+                    if (words > 1) {
+                        bool whole = words == 2 && !(at & 4);
+                        bool runs = (first == 15 || first == 14 || first == 12 || first == 8) &&
+                                    (last == 15 || last == 7 || last == 3 || last == 1);
+                        if (!first || !last || !(whole || runs))
+                            continue;
+                    } else if (last) {
+                        continue;
+                    }
+                    std::vector<uint32_t> want = b.registers, data = random_words(b, words), got;
+                    for (unsigned i = 0; i < words; i++)
+                        for (int byte = 0; byte < 4; byte++) {
+                            unsigned enable = i == 0 ? first : i + 1 == words ? last : 15;
+                            if (enable >> byte & 1)
+                                want[at / 4 + i] =
+                                    (want[at / 4 + i] & ~(0xffu << 8 * byte)) | (data[i] & (0xffu << 8 * byte));
+                        }
+                    int four = int(b.random(2));
+                    b.send(b.memory_request(true, b.bar0 + at, words, first, last, data, 0, four));
+                    uint8_t status = 0;
+                    b.read_bytes(b.bar0 + at, words, first, last, got, status, four);
+                    EXPECT(b, "status", status, 0);
+                    for (unsigned i = 0; i < words && i < got.size(); i++)
+                        EXPECT(b, "read back", got[i], want[at / 4 + i]);
+                    if (b.registers != want)
+                        b.fail("registers differ after write of %u words %x %x at %x", words, first, last, at);
+                }
+    EXPECT(b, "refused", b.counts.unsupported + b.counts.malformed, 0);
+}
+
+static void bar0_long_reads(Bench &b)
+{
+    for (unsigned payload : {128, 256}) {
+        b.configure(payload, 512, 64);
+        stalls(b, 20);
+        for (unsigned words : {1, 2, 3, 31, 32, 33, 63, 64, 65, 100, 1024})
+            for (int i = 0; i < 6; i++) {
+                unsigned page = b.random(16) * 4096, word = b.random(1025 - words);
+                std::vector<uint32_t> got;
+                uint8_t status = 9;
+                b.read_bytes(b.bar0 + page + word * 4, words, 15, words > 1 ? 15 : 0, got, status);
+                EXPECT(b, "status", status, 0);
+                for (unsigned j = 0; j < got.size(); j++)
+                    EXPECT(b, "word", got[j], b.registers[page / 4 + word + j]);
+            }
+        stalls(b, 0);
+    }
+}
+
+static void zero_length_reads(Bench &b)
+{
+    b.configure(128, 512, 64);
+    b.table[3] = {0x123456000, true};
+    for (uint64_t address : {uint64_t(b.bar0 + 0x24), b.bar2 + 0x1000, b.bar2 + 0x1004, b.bar2 + (1 << 26) + 0x3ff8}) {
+        std::vector<uint32_t> got;
+        uint8_t status = 9;
+        b.read_bytes(address, 1, 0, 0, got, status);
+        EXPECT(b, "status", status, 0);
+        EXPECT(b, "words", got.size(), 1);
+        b.send(b.memory_request(true, address, 1, 0, 0, {0xdeadbeef}, 0));
+    }
+    b.settle();
+    EXPECT(b, "register writes", b.reg_writes, 0);
+    EXPECT(b, "bytes written", b.local.memory.bytes_.size() + b.aperture.memory.bytes_.size(), 0);
+    EXPECT(b, "refused", b.counts.unsupported + b.counts.malformed, 0);
+}
+
+// What is not there: Unsupported Request for what wants an answer, a count for what is posted.
+static void unsupported(Bench &b)
+{
+    uint64_t expected = 0;
+    std::vector<uint32_t> got;
+    uint8_t status = 0;
+    auto refused = [&](const Packet &packet, uint8_t tag, unsigned byte_count) {
+        b.send(packet);
+        auto c = b.collect(tag);
+        expected++;
+        EXPECT(b, "completions", c.size(), 1);
+        if (c.size()) {
+            EXPECT(b, "status", c[0].status, 1);
+            EXPECT(b, "data", c[0].has_data, 0);
+            EXPECT(b, "byte count", c[0].byte_count, byte_count);
+        }
+        EXPECT(b, "count", b.counts.unsupported, expected);
+    };
+    b.configure(128, 512, 64);
+    b.config_write(0x04, 4);
+    b.read_bytes(b.bar0, 1, 15, 0, got, status);
+    EXPECT(b, "status with memory off", status, 1);
+    expected++;
+    b.config_write(0x04, 6);
+    for (int round = 0; round < 2; round++, stalls(b, 40)) {
+        const std::vector<uint64_t> nowhere = {
+            b.bar0 - 4,       b.bar0 + 0x10000ull, b.bar2 - 4, b.bar2 + (2ull << 26), (1ull << 32) + b.bar0,
+            uint32_t(b.bar2), 1ull << 63};
+        for (uint64_t address : nowhere) {
+            refused(b.memory_request(false, address, 1, 6, 0, {}, 0x21), 0x21, 2);
+            refused(b.memory_request(false, address & ~127ull, 2, 12, 3, {}, 0x22), 0x22, 4);
+            b.send(b.memory_request(true, address & ~127ull, 32, 15, 15, random_words(b, 32), 0));
+            expected++;
+            b.settle();
+            EXPECT(b, "count", b.counts.unsupported, expected);
+        }
+        refused({0x02000001, 0x0008310f, 0x1000}, 0x31, 4);                // IORd
+        refused({0x42000001, 0x0008320f, 0x1000, 5}, 0x32, 4);             // IOWr
+        refused({0x05000001, 0x0008330f, 0x04000000}, 0x33, 4);            // CfgRd1
+        refused({0x45000001, 0x0008340f, 0x04000000, 7}, 0x34, 4);         // CfgWr1
+        refused({0x01000001, 0x0008350f, b.bar0}, 0x35, 4);                // MRdLk
+        refused({0x4c000001, 0x0008360f, b.bar0, 7}, 0x36, 4);             // FetchAdd
+        refused({0x6e000004, 0x000837ff, 5, b.bar0, 1, 2, 3, 4}, 0x37, 4); // CAS
+        // Messages are taken without an answer.
+        b.send({0x34000000, 0x00080000, 0, 0});
+        b.send({0x74000001, 0x00080050, 0, 0, 0x12345678});
+        b.read_bytes(b.bar0 + 8, 1, 15, 0, got, status);
+        EXPECT(b, "register", got.empty() ? 0 : got[0], b.registers[2]);
+    }
+    EXPECT(b, "register writes", b.reg_writes, 0);
+    EXPECT(b, "malformed", b.counts.malformed, 0);
+}
+
+static void malformed(Bench &b)
+{
+    b.configure(128, 512, 64);
+    uint32_t r = b.bar0;
+    std::vector<Packet> bad = {
+        {0x40000001, 0x0000000f},                    // no address
+        {0x40000001},                                // one word
+        {0x40000002, 0x000000ff, r, 1},              // shorter than its length
+        {0x40000003, 0x000000ff, r, 1, 2},           //
+        {0x40000001, 0x0000000f, r, 1, 2},           // longer
+        {0x40000001, 0x0000000f, r, 1, 2, 3},        //
+        {0x60000001, 0x0000000f, 0, r},              //
+        {0x00000001, 0x0000000f, r, 1},              // read with data
+        {0x20000001, 0x0000000f, 0, r, 1},           //
+        {0x20000001, 0x0000000f, 0},                 //
+        {0x40000001, 0x0000001f, r, 1},              // last enables of one word
+        {0x40000002, 0x0000000f, r, 1, 2},           // none of two
+        {0x40000002, 0x000000f0, r, 1, 2},           //
+        {0x40000002, 0x000000f5, r + 4, 1, 2},       // holes
+        {0x40000002, 0x0000005f, r + 4, 1, 2},       //
+        {0x40000003, 0x000000f9, r, 1, 2, 3},        //
+        {0x40000003, 0x000000ef, r, 1, 2, 3},        //
+        {0x00000002, 0x000000ff, r + 4092},          // crosses 4 KiB
+        {0x00000000, 0x000000ff, r + 4},             //
+        {0x40000002, 0x000000ff, r + 4092, 1, 2},    //
+        {0x60000002, 0x000000ff, 0, r + 8188, 1, 2}, //
+        {0x80000001, 0x0000000f, r},                 // unknown formats and types
+        {0xc0000001, 0x0000000f, r, 1},              //
+        {0x0f000001, 0x0000000f, r},                 //
+        {0x43000001, 0x0000000f, r, 1},              //
+        {0x41000001, 0x0000000f, r, 1},              //
+        {0x24000001, 0x0000000f, 0, r},              //
+        {0x0c000001, 0x0000000f, r},                 //
+        {0x10000000, 0x00000000, 0},                 //
+        {0x40008001, 0x0000000f, r, 1},              // digest that is not there
+        {0x04000002, 0x0000000f, 0x03000000},        // configuration of two words
+        {0x04000001, 0x0000001f, 0x03000000},        //
+    };
+    Packet big = b.memory_request(true, r, 33, 15, 15, random_words(b, 33), 0);
+    bad.push_back(big);
+    big = b.memory_request(true, r, 64, 15, 15, random_words(b, 64), 0);
+    bad.push_back(big);
+    Packet huge = b.memory_request(true, r, 0, 15, 15, random_words(b, 1024), 0);
+    bad.push_back(huge);
+    huge = b.memory_request(true, r, 8, 15, 15, random_words(b, 3000), 0);
+    bad.push_back(huge);
+    std::vector<uint32_t> before = b.registers, got;
+    uint64_t expected = 0;
+    for (int round = 0; round < 3; round++, stalls(b, 25)) {
+        for (auto &packet : bad) {
+            b.send(packet);
+            expected++;
+            if (round == 1)
+                continue;
+            uint8_t status = 9;
+            b.read_bytes(r + 0x40, 1, 15, 0, got, status);
+            EXPECT(b, "status", status, 0);
+            if (b.counts.malformed != expected)
+                b.fail("packet %08x %08x of %zu words: %llu counted, expected %llu", packet[0],
+                       packet.size() > 1 ? packet[1] : 0, packet.size(), (unsigned long long)b.counts.malformed,
+                       (unsigned long long)expected);
+        }
+        b.settle(100000);
+        EXPECT(b, "malformed", b.counts.malformed, expected);
+    }
+    if (b.registers != before || !b.completions.empty())
+        b.fail("a malformed packet had an effect");
+    EXPECT(b, "others", b.counts.unsupported + b.counts.poisoned + b.counts.unexpected, 0);
+}
+
+static void poisoned(Bench &b)
+{
+    b.configure(128, 512, 64);
+    std::vector<uint32_t> before = b.registers;
+    for (unsigned words = 1; words <= 32; words++) {
+        Packet packet = b.memory_request(true, b.bar0 + 64, words, 15, words > 1 ? 15 : 0, random_words(b, words), 0);
+        packet[0] |= 0x4000;
+        b.send(packet);
+        packet = b.memory_request(true, b.bar2 + 64, words, 15, words > 1 ? 15 : 0, random_words(b, words), 0);
+        packet[0] |= 0x4000;
+        b.send(packet);
+    }
+    b.settle();
+    if (b.registers != before || !b.local.memory.bytes_.empty())
+        b.fail("a poisoned write had an effect");
+    EXPECT(b, "poisoned", b.counts.poisoned, 64);
+    EXPECT(b, "others", b.counts.unsupported + b.counts.malformed + b.counts.unexpected, 0);
+}
+
+// Random accesses through BAR2, both halves, against byte maps.
+static void window_random(Bench &b)
+{
+    Memory local, pages;
+    std::vector<uint32_t> mapped;
+    for (int i = 0; i < 8; i++) {
+        uint32_t page = i == 0 ? 0 : i == 1 ? (1u << 14) - 1 : b.random(1 << 14);
+        b.table[page] = {(b.generator() & 0xfffffffffull) << 12, b.chance(50)};
+        mapped.push_back(page);
+    }
+    for (int round = 0; round < 3000; round++) {
+        if (round % 500 == 0) {
+            b.settle();
+            stalls(b, round % 1000 ? 30 : 0);
+            b.configure(round % 1500 ? 256 : 128, 512, 64);
+        }
+        bool upper = b.chance(40);
+        uint32_t page = upper ? mapped[b.random(8)] : b.chance(50) ? b.random(4) : (1u << 14) - 1;
+        bool write = b.chance(50);
+        unsigned most = write ? b.payload / 4 : 1024;
+        unsigned words = 1 + (b.chance(80) ? b.random(20) : b.random(most));
+        if (words > most)
+            words = most;
+        unsigned word = b.random(1025 - words);
+        unsigned first = 15u << b.random(4) & 15, last = words > 1 ? 15u >> b.random(4) : 0;
+        if (words == 1 || (words == 2 && !(word & 1)))
+            first = words == 1 ? b.random(16) : 1 + b.random(15), last = words == 1 ? 0 : 1 + b.random(15);
+        uint64_t offset = uint64_t(page) << 12 | word << 2;
+        uint64_t real = upper ? b.table[page].address + (word << 2) : offset;
+        Memory &model = upper ? pages : local;
+        uint64_t address = b.bar2 + (uint64_t(upper) << 26) + offset;
+        if (write) {
+            std::vector<uint32_t> data = random_words(b, words);
+            for (unsigned i = 0; i < words; i++)
+                for (int byte = 0; byte < 4; byte++)
+                    if ((i == 0 ? first : i + 1 == words ? last : 15) >> byte & 1)
+                        model.put(real + 4 * i + byte, uint8_t(data[i] >> 8 * byte));
+            b.send(b.memory_request(true, address, words, first, last, data, 0));
+        } else {
+            std::vector<uint32_t> got;
+            uint8_t status = 9;
+            b.read_bytes(address, words, first, last, got, status);
+            EXPECT(b, "status", status, 0);
+            for (unsigned i = 0; i < got.size(); i++)
+                EXPECT(b, "window word", got[i], model.word(real + 4 * i));
+            if (upper)
+                EXPECT(b, "no snoop", b.aperture.last_no_snoop, !b.table[page].snoop);
+        }
+    }
+    b.settle(100000);
+    for (auto *pair : {&local, &pages}) {
+        Memory &real = pair == &local ? b.local.memory : b.aperture.memory;
+        for (auto &byte : real.bytes_)
+            if (!pair->bytes_.count(byte.first))
+                b.fail("byte %llx was touched", (unsigned long long)byte.first);
+        for (auto &byte : pair->bytes_)
+            if (real.get(byte.first) != byte.second)
+                b.fail("byte %llx is %02x, expected %02x", (unsigned long long)byte.first, real.get(byte.first),
+                       byte.second);
+    }
+    EXPECT(b, "refused", b.counts.refused + b.counts.unsupported + b.counts.malformed, 0);
+}
+
+static void window_refusals(Bench &b)
+{
+    b.configure(128, 512, 64);
+    b.top->local_limit = 0x3000000;
+    b.top->protect_base = 0x1000000;
+    b.top->protect_limit = 0x1002000;
+    std::vector<uint32_t> got;
+    uint8_t status = 0;
+    struct {
+        uint64_t offset;
+        unsigned words;
+        bool good;
+    } list[] = {
+        {0x0fffffc, 1, true},   {0x1000000, 1, false}, {0x1001ffc, 1, false},  {0x1002000, 1, true},
+        {0x0fffff8, 2, true},   {0x1000ffc, 1, false}, {0x1001000, 32, false}, {0x2fffffc, 1, true},
+        {0x2ffff80, 32, true},  {0x3000000, 1, false}, {0x3ffff80, 32, false}, {0x0000000, 32, true},
+        {0x1001f84, 31, false}, {0x2ffff84, 31, true},
+    };
+    uint64_t refused = 0, unsupported = 0;
+    for (auto &entry : list) {
+        uint64_t address = b.bar2 + entry.offset;
+        unsigned last = entry.words > 1 ? 15 : 0;
+        size_t before = b.local.memory.bytes_.size();
+        b.read_bytes(address, entry.words, 15, last, got, status);
+        EXPECT(b, "read status", status, entry.good ? 0 : 1);
+        b.send(b.memory_request(true, address, entry.words, 15, last, random_words(b, entry.words), 0));
+        b.settle();
+        unsupported += !entry.good;
+        refused += !entry.good;
+        EXPECT(b, "count of reads", b.counts.unsupported, unsupported);
+        EXPECT(b, "count of writes", b.counts.refused, refused);
+        if (!entry.good)
+            EXPECT(b, "bytes", b.local.memory.bytes_.size(), before);
+    }
+    // A limit inside a page; limits above local memory allow all of it.
+    b.top->local_limit = 0x3000104;
+    b.read_bytes(b.bar2 + 0x3000100, 1, 15, 0, got, status);
+    EXPECT(b, "below", status, 0);
+    b.read_bytes(b.bar2 + 0x3000100, 2, 15, 15, got, status);
+    EXPECT(b, "across", status, 1);
+    b.top->local_limit = 1ull << 40;
+    b.top->protect_base = b.top->protect_limit = 0;
+    b.read_bytes(b.bar2 + 0x3fffffc, 1, 15, 0, got, status);
+    EXPECT(b, "top", status, 0);
+    b.top->protect_base = 1ull << 40;
+    b.top->protect_limit = 1ull << 41;
+    b.read_bytes(b.bar2, 1, 15, 0, got, status);
+    EXPECT(b, "protected far away", status, 0);
+    b.top->protect_base = 0;
+    b.read_bytes(b.bar2 + 0x2000000, 1, 15, 0, got, status);
+    EXPECT(b, "all protected", status, 1);
+    // Aperture pages that are not mapped; errors of host memory behind one that is.
+    unsupported = b.counts.unsupported;
+    b.table[7] = {0x777000, false};
+    b.read_bytes(b.bar2 + 0x4008000, 1, 15, 0, got, status);
+    EXPECT(b, "not mapped", status, 1);
+    b.send(b.memory_request(true, b.bar2 + 0x4008000, 32, 15, 15, random_words(b, 32), 0));
+    b.settle();
+    EXPECT(b, "aperture counts", b.counts.unsupported, unsupported + 2);
+    b.aperture.faults[0x777] = 10;
+    b.read_bytes(b.bar2 + 0x4007010, 4, 15, 15, got, status);
+    EXPECT(b, "host unsupported", status, 1);
+    b.aperture.faults[0x777] = 12;
+    b.read_bytes(b.bar2 + 0x4007010, 4, 15, 15, got, status);
+    EXPECT(b, "host time-out", status, 4);
+    EXPECT(b, "aperture bytes", b.aperture.memory.bytes_.size(), 0);
+}
+
+// A register write waits until the writes to memory before it have been answered.
+static void window_order(Bench &b)
+{
+    b.configure(256, 512, 64);
+    for (int i = 0; i < 200; i++) {
+        stalls(b, b.random(60));
+        unsigned writes = b.reg_writes;
+        for (int j = 0; j < 3; j++)
+            b.send(b.memory_request(true, b.bar2 + 0x2000 + 256 * j, 64, 15, 15, random_words(b, 64), 0));
+        b.send(b.memory_request(true, b.bar0 + 0x100, 1, 15, 0, random_words(b, 1), 0));
+        for (int limit = 0; b.reg_writes == writes && limit < 10000; limit++)
+            b.tick();
+        if (!b.local.writes.empty() || !b.local.responses.empty())
+            b.fail("register written before local memory");
+    }
+    b.settle();
+}
+
+static void interrupts(Bench &b)
+{
+    b.configure(128, 512, 64);
+    auto pulse = [&](unsigned cause) {
+        b.top->interrupt_cause = uint16_t(cause);
+        b.tick();
+    };
+    auto clear = [&](unsigned bits) {
+        b.top->interrupt_clear = uint16_t(bits);
+        b.tick();
+    };
+    auto expect = [&](unsigned messages, uint64_t address, uint32_t value) {
+        b.settle();
+        EXPECT(b, "messages", b.posted.size(), messages);
+        for (auto &w : b.posted) {
+            EXPECT(b, "address", w.address, address);
+            EXPECT(b, "words", w.data.size(), 1);
+            EXPECT(b, "value", w.data[0], value);
+            EXPECT(b, "enables", w.first_enable, 15);
+        }
+        b.posted.clear();
+    };
+    uint32_t total = 0;
+    pulse(1);
+    expect(0, 0, 0); // MSI is off, and the cause not enabled
+    EXPECT(b, "status", b.top->interrupt_status, 1);
+    b.config_write(0x84, 0xfee01004);
+    b.config_write(0x88, 0);
+    b.config_write(0x8c, 0x4321);
+    b.config_write(0x80, 0x10000);
+    expect(0, 0, 0);
+    b.top->interrupt_enable = 0x3ff;
+    expect(1, 0xfee01004, 0x4321); // enabling a standing cause sends
+    total++;
+    for (unsigned bit = 0; bit < 10; bit++) {
+        pulse(1u << bit);
+        expect(1, 0xfee01004, 0x4321);
+        EXPECT(b, "count", b.top->interrupt_count, ++total);
+    }
+    EXPECT(b, "status", b.top->interrupt_status, 0x3ff);
+    clear(0x3fe);
+    EXPECT(b, "status", b.top->interrupt_status, 1);
+    b.top->interrupt_cause = 1;
+    clear(1);
+    EXPECT(b, "cause wins", b.top->interrupt_status, 1);
+    expect(1, 0xfee01004, 0x4321);
+    total++;
+    b.top->interrupt_enable = 2;
+    pulse(4);
+    expect(0, 0, 0);
+    // Mask: pending is seen, the message comes with the unmasking.
+    b.config_write(0x88, 0x12);
+    b.config_write(0x90, 1);
+    pulse(2);
+    expect(0, 0, 0);
+    EXPECT(b, "pending", b.config_read(0x94), 1);
+    b.config_write(0x90, 0);
+    expect(1, 0x12fee01004ull, 0x4321);
+    total++;
+    EXPECT(b, "pending", b.config_read(0x94), 0);
+    // Coalescing by count and by cycles.
+    b.top->interrupt_enable = 0x3ff;
+    clear(0x3ff);
+    b.settle();
+    b.posted.clear();
+    total = b.top->interrupt_count;
+    b.top->interrupt_coalesce_count = 4;
+    b.top->interrupt_coalesce_cycles = 1000;
+    for (int i = 0; i < 3; i++)
+        pulse(1);
+    b.run(200);
+    EXPECT(b, "held back", b.posted.size(), 0);
+    pulse(2);
+    b.run(100);
+    EXPECT(b, "by count", b.posted.size(), 1);
+    b.posted.clear();
+    uint64_t start = b.cycle;
+    pulse(1);
+    b.run(1100);
+    EXPECT(b, "by time", b.posted.size(), 1);
+    if (b.posted.size() && (b.posted[0].cycle < start + 1000 || b.posted[0].cycle > start + 1010))
+        b.fail("message after %llu cycles", (unsigned long long)(b.posted[0].cycle - start));
+    b.posted.clear();
+    // Cleared before it was due: nothing to say any more.
+    pulse(1);
+    clear(0x3ff);
+    b.run(1100);
+    EXPECT(b, "cleared", b.posted.size(), 0);
+    EXPECT(b, "count", b.top->interrupt_count, total + 2);
+}
+
+const Case completer_cases[] = {
+    {"config_space", config_space},
+    {"bar0_enables", bar0_enables},
+    {"bar0_long_reads", bar0_long_reads},
+    {"zero_length_reads", zero_length_reads},
+    {"unsupported", unsupported},
+    {"malformed", malformed},
+    {"poisoned", poisoned},
+    {"window_random", window_random},
+    {"window_refusals", window_refusals},
+    {"window_order", window_order},
+    {"interrupts", interrupts},
+    {nullptr, nullptr},
+};

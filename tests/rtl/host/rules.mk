@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+# ferry_host against a root complex in C++.
+
+TEST_PROGRAMS += $(BUILD)/tests/rtl_host
+TESTS_RTL_HOST := $(filter-out $(wildcard rtl/host/ferry_registers*.v),$(wildcard rtl/host/*.v))
+
+$(BUILD)/tests/rtl_host: $(wildcard tests/rtl/host/*.cpp tests/rtl/host/*.h) $(TESTS_RTL_HOST) $(CONTRACT)
+	@mkdir -p $(BUILD)/tests $(BUILD)/obj/rtl_host
+	$(VERILATOR) --cc --exe --build -O3 --x-assign unique --x-initial unique -Wall --top-module ferry_host \
+	    -I$(GENERATED) -Irtl/host -CFLAGS '-O1 -std=c++17 -Wall -Wextra' --Mdir $(BUILD)/obj/rtl_host \
+	    $(TESTS_RTL_HOST) $(abspath $(filter %.cpp,$^)) -o $(abspath $@)

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+# Whole machine, each program on each back end. The C of the host side runs under the sanitizers.
+
+SYSTEM_TESTS := calls failures random_calls agreement
+# On the model the agreement run compares the model with itself: it shows that the comparison is fair.
+SYSTEM_RUNS := $(SYSTEM_TESTS:%=$(BUILD)/tests/system_%_model) $(SYSTEM_TESTS:%=$(BUILD)/tests/system_%_sim)
+
+$(SYSTEM_TESTS:%=$(BUILD)/system/%): $(BUILD)/system/%: tests/system/test_%.c tests/system/system.h $(BUILD)/libferry-san.a
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(SANITIZE) $(CPPFLAGS) $< $(BUILD)/libferry-san.a $(SIM_LIBS) -lcmocka $(LDLIBS) -o $@
+
+$(BUILD)/tests/system_%_model: $(BUILD)/system/%
+	@mkdir -p $(@D)
+	@printf '#!/bin/sh\nexec %s --backend model "$$@"\n' $< > $@ && chmod +x $@
+
+$(BUILD)/tests/system_%_sim: $(BUILD)/system/%
+	@mkdir -p $(@D)
+	@printf '#!/bin/sh\nexec %s --backend sim "$$@"\n' $< > $@ && chmod +x $@
+
+TEST_PROGRAMS += $(SYSTEM_RUNS)
+
+# The thread test has all of the host side built with the thread sanitizer.
+# One stand-alone fence, which the thread sanitizer cannot see through, orders nothing between threads of ours.
+THREAD_SANITIZE := -fsanitize=thread $(if $(findstring clang,$(CC)),,-Wno-tsan) -fno-sanitize-recover=all -fno-omit-frame-pointer
+THREAD_SOURCES = $(HOST_SOURCES) $(MODEL_SOURCES)
+THREAD_OBJECTS = $(THREAD_SOURCES:%.c=$(BUILD)/obj-threads/%.o)
+
+$(BUILD)/obj-threads/%.o: %.c | $(CONTRACT)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(THREAD_SANITIZE) $(CPPFLAGS) -I$(BUILD)/firmware -MMD -MP -c $< -o $@
+
+$(BUILD)/tests/system_threads: tests/system/test_threads.c tests/system/system.h $$(THREAD_OBJECTS) $$(SIM_DEVICE_OBJECTS)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(THREAD_SANITIZE) $(CPPFLAGS) $(filter-out %.h,$^) $(SIM_LIBS) -lcmocka $(LDLIBS) -o $@
+-include $(shell find $(BUILD)/obj-threads -name '*.d' 2>/dev/null)
+
+TEST_PROGRAMS += $(BUILD)/tests/system_threads
+
+.PHONY: soak-system
+SOAKS += soak-system
+soak-system: $(BUILD)/system/random_calls $(BUILD)/system/agreement
+	@for seed in $$(seq 11 30); do \
+	    FERRY_SEED=$$seed $(BUILD)/system/random_calls --backend model || exit 1; \
+	    FERRY_SEED=$$seed $(BUILD)/system/random_calls --backend sim || exit 1; \
+	    FERRY_SEED=$$seed $(BUILD)/system/agreement --backend sim || exit 1; \
+	done

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the system tests share: the back end's name from `--backend NAME` or FERRY_BACKEND, the seed from FERRY_SEED,
+// and a few calls that every test makes.
+#ifndef FERRY_TESTS_SYSTEM_H
+#define FERRY_TESTS_SYSTEM_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// cmocka asks for the standard headers before it.
+#include <cmocka.h>
+
+#include "ferry/ferry.h"
+
+static const char *backend = "model";
+static uint64_t seed = 1;
+
+static inline void read_options(int argc, char **argv)
+{
+    if (getenv("FERRY_BACKEND"))
+        backend = getenv("FERRY_BACKEND");
+    if (getenv("FERRY_SEED"))
+        seed = strtoull(getenv("FERRY_SEED"), NULL, 0);
+    for (int i = 1; i + 1 < argc; i++) {
+        if (!strcmp(argv[i], "--backend"))
+            backend = argv[i + 1];
+    }
+    printf("back end %s, FERRY_SEED=%llu\n", backend, (unsigned long long)seed);
+    fflush(stdout);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+static inline bool on_model(void)
+{
+    return !strcmp(backend, "model");
+}
+
+#define ok(call)                                                                                                       \
+    do {                                                                                                               \
+        int ok_result = (call);                                                                                        \
+        if (ok_result != FERRY_OK)                                                                                     \
+            print_error("%s: %s\n", #call, ferry_error_name(ok_result));                                               \
+        assert_int_equal(ok_result, FERRY_OK);                                                                         \
+    } while (0)
+
+static inline struct ferry_adapter *open_adapter(uint64_t video_memory_bytes)
+{
+    struct ferry_adapter_options options = {
+        .size = sizeof options, .backend = backend, .video_memory_bytes = video_memory_bytes, .seed = seed};
+    struct ferry_adapter *adapter = NULL;
+
+    ok(ferry_adapter_open(&options, &adapter));
+    return adapter;
+}
+
+static inline struct ferry_allocation *make(struct ferry_device *device, uint64_t bytes, uint32_t flags)
+{
+    struct ferry_allocation_options options = {.size = sizeof options, .bytes = bytes, .flags = flags};
+    struct ferry_allocation *allocation = NULL;
+
+    ok(ferry_allocation_create(device, &options, &allocation));
+    return allocation;
+}
+
+static inline int make_resident(struct ferry_device *device, struct ferry_allocation **list, size_t count)
+{
+    struct ferry_residency residency = {.size = sizeof residency, .allocations = list, .count = count};
+
+    return ferry_make_resident(device, &residency);
+}
+
+static inline void must_be_resident(struct ferry_device *device, struct ferry_allocation **list, size_t count)
+{
+    int result = make_resident(device, list, count);
+
+    if (result != FERRY_OK && result != FERRY_PENDING)
+        print_error("make resident: %s\n", ferry_error_name(result));
+    assert_true(result == FERRY_OK || result == FERRY_PENDING);
+}
+
+static inline void evict(struct ferry_device *device, struct ferry_allocation **list, size_t count)
+{
+    struct ferry_residency residency = {.size = sizeof residency, .allocations = list, .count = count};
+
+    ok(ferry_evict(device, &residency));
+}
+
+static inline uint8_t content(uint32_t which, uint64_t at)
+{
+    return (uint8_t)(which * 89 + at * 7 + at / 253);
+}
+
+static inline void write_content(struct ferry_allocation *allocation, uint64_t bytes, uint32_t which)
+{
+    void *address;
+
+    ok(ferry_lock(allocation, FERRY_LOCK_WRITE_ONLY, &address));
+    for (uint64_t i = 0; i < bytes; i++)
+        ((uint8_t *)address)[i] = content(which, i);
+    ok(ferry_unlock(allocation));
+}
+
+static inline void expect_content(struct ferry_allocation *allocation, uint64_t bytes, uint32_t which)
+{
+    void *address;
+    uint64_t i = 0;
+
+    ok(ferry_lock(allocation, FERRY_LOCK_READ_ONLY, &address));
+    while (i < bytes && ((uint8_t *)address)[i] == content(which, i))
+        i++;
+    if (i < bytes)
+        print_error("offset %llu: expected %02x, found %02x\n", (unsigned long long)i, content(which, i),
+                    ((uint8_t *)address)[i]);
+    assert_true(i == bytes);
+    ok(ferry_unlock(allocation));
+}
+
+static inline void run_job(struct ferry_queue *queue)
+{
+    uint64_t fence;
+
+    ok(ferry_queue_submit(queue, &fence));
+    ok(ferry_queue_wait(queue, fence));
+}
+
+#define VISIBLE FERRY_FLAG_CPU_VISIBLE
+
+struct bench {
+    struct ferry_adapter *adapter;
+    struct ferry_device *device;
+    struct ferry_queue *queue;
+};
+
+static inline int setup(void **state)
+{
+    struct bench *bench = calloc(1, sizeof *bench);
+
+    bench->adapter = open_adapter(1 << 20);
+    ok(ferry_device_create(bench->adapter, &bench->device));
+    ok(ferry_queue_create(bench->device, &bench->queue));
+    *state = bench;
+    return 0;
+}
+
+static inline int teardown(void **state)
+{
+    struct bench *bench = *state;
+
+    ferry_adapter_close(bench->adapter);
+    free(bench);
+    return 0;
+}
+
+#endif

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// What goes wrong: planted failures of host, video memory and engine, and what the program that had nothing to do with
+// it sees of them, which is nothing.
+#include "system.h"
+
+#include "device/device_state.h"
+#include "model/model_link.h"
+#include "umd/internal.h"
+
+static struct ferry_gpu *gpu_of(struct bench *b)
+{
+    return ((struct umd_adapter *)umd_object(UMD_ADAPTER, b->adapter))->gpu;
+}
+
+static bool next_fault(struct bench *b, struct ferry_fault *fault)
+{
+    bool found;
+
+    *fault = (struct ferry_fault){.size = sizeof *fault};
+    ok(ferry_adapter_next_fault(b->adapter, fault, &found));
+    return found;
+}
+
+static void a_faulted_job_is_told_and_the_next_one_runs(void **state)
+{
+    struct bench *b = *state;
+    struct ferry_allocation *a = make(b->device, 8192, VISIBLE), *untouched = make(b->device, 8192, VISIBLE);
+    struct ferry_allocation *both[2] = {a, untouched};
+    struct umd_adapter *inside = umd_object(UMD_ADAPTER, b->adapter);
+    struct ferry_fault fault = {.size = sizeof fault};
+    bool found = true;
+    uint64_t fence;
+
+    write_content(a, 8192, 1);
+    write_content(untouched, 8192, 2);
+    must_be_resident(b->device, both, 2);
+    run_job(b->queue);
+    ok(ferry_adapter_next_fault(b->adapter, &fault, &found));
+    assert_false(found);
+    ok(ferry_gpu_inject(inside->gpu, FERRY_INJECT_LOCAL_READ_ERROR, 1));
+    ok(ferry_queue_copy(b->queue, a, 4096, a, 0, 64));
+    ok(ferry_queue_submit(b->queue, &fence));
+    assert_int_equal(ferry_queue_wait(b->queue, fence), FERRY_ERROR_FAULT);
+    ok(ferry_adapter_next_fault(b->adapter, &fault, &found));
+    assert_true(found);
+    assert_int_equal(fault.kind, 13); // LOCAL_ERROR
+    assert_int_equal(fault.is_write, 0);
+    ok(ferry_adapter_next_fault(b->adapter, &fault, &found));
+    assert_false(found);
+    ok(ferry_queue_copy(b->queue, a, 4096, a, 0, 64));
+    run_job(b->queue);
+    expect_content(untouched, 8192, 2);
+}
+
+static void lost_answers_of_the_host_become_faults(void **state)
+{
+    struct bench *b = *state;
+    struct umd_adapter *inside = umd_object(UMD_ADAPTER, b->adapter);
+    struct ferry_allocation *a = make(b->device, 8192, VISIBLE);
+    static const enum ferry_injection what[] = {FERRY_INJECT_LOSE_COMPLETION, FERRY_INJECT_ABORT_COMPLETION,
+                                                FERRY_INJECT_POISON_COMPLETION};
+
+    must_be_resident(b->device, &a, 1);
+    run_job(b->queue);
+    for (size_t i = 0; i < sizeof what / sizeof what[0]; i++) {
+        struct ferry_fault fault = {.size = sizeof fault};
+        bool found;
+        uint64_t fence;
+
+        ok(ferry_gpu_inject(inside->gpu, what[i], 1));
+        ok(ferry_queue_fill(b->queue, a, 0, 64, i, 1));
+        ok(ferry_queue_submit(b->queue, &fence));
+        int result = ferry_queue_wait(b->queue, fence);
+        ok(ferry_adapter_next_fault(b->adapter, &fault, &found));
+        assert_true(found);
+        assert_int_equal(fault.kind, 9); // BUFFER_FETCH
+        // When it was the entry that got lost, its number is not known and the job ends all the same.
+        assert_true(result == FERRY_ERROR_FAULT || fault.fence_value == 0);
+        ok(ferry_queue_fill(b->queue, a, 0, 64, 77, 1));
+        run_job(b->queue);
+    }
+}
+
+static void an_engine_reset_leaves_content_and_engine_well(void **state)
+{
+    struct bench *b = *state;
+    struct ferry_allocation *a = make(b->device, 100000, VISIBLE);
+
+    write_content(a, 100000, 9);
+    must_be_resident(b->device, &a, 1);
+    run_job(b->queue);
+    ok(ferry_adapter_reset_engine(b->adapter));
+    ok(ferry_queue_copy(b->queue, a, 0, a, 0, 100000));
+    run_job(b->queue);
+    expect_content(a, 100000, 9);
+}
+
+// The engine stops for good in the middle of a job: the time-out cuts it off.
+static void a_hang_is_cut_off_and_the_next_job_runs(void **state)
+{
+    struct bench *b = *state;
+    struct ferry_allocation *list[2] = {make(b->device, 8192, VISIBLE), make(b->device, 100000, VISIBLE)};
+    struct ferry_fault fault;
+    uint64_t fence;
+
+    write_content(list[1], 100000, 4);
+    must_be_resident(b->device, list, 2);
+    run_job(b->queue);
+    ferry_model_hang(ferry_model_link_model(gpu_of(b)->link));
+    ok(ferry_queue_fill(b->queue, list[0], 0, 64, 1, 1));
+    ok(ferry_queue_submit(b->queue, &fence));
+    assert_int_equal(ferry_queue_wait(b->queue, fence), FERRY_ERROR_FAULT);
+    assert_true(next_fault(b, &fault));
+    assert_int_equal(fault.kind, 16); // ENGINE_RESET
+    ok(ferry_queue_fill(b->queue, list[0], 0, 64, 0x33, 1));
+    run_job(b->queue);
+    expect_content(list[1], 100000, 4);
+}
+
+// A page-in that fails takes its device with it, whose content cannot be trusted, and no other.
+static void a_failed_page_in_puts_only_its_device_in_error(void **state)
+{
+    struct bench *b = *state;
+    struct ferry_device *other;
+    struct ferry_queue *queue;
+    struct ferry_allocation *mine = make(b->device, 50000, VISIBLE), *theirs;
+    uint64_t fence;
+    struct ferry_fault fault;
+
+    ok(ferry_device_create(b->adapter, &other));
+    ok(ferry_queue_create(other, &queue));
+    theirs = make(other, 50000, VISIBLE);
+    write_content(mine, 50000, 1);
+    write_content(theirs, 50000, 2);
+    must_be_resident(other, &theirs, 1);
+    ok(ferry_queue_copy(queue, theirs, 0, theirs, 0, 50000));
+    run_job(queue);
+
+    ok(ferry_gpu_inject(gpu_of(b), FERRY_INJECT_LOCAL_WRITE_ERROR, 1));
+    must_be_resident(b->device, &mine, 1);
+    ok(ferry_queue_copy(b->queue, mine, 0, mine, 0, 64));
+    int result = ferry_queue_submit(b->queue, &fence);
+    if (result == FERRY_OK)
+        result = ferry_queue_wait(b->queue, fence);
+    assert_true(result == FERRY_ERROR_DEVICE_LOST || result == FERRY_ERROR_FAULT);
+    assert_int_equal(ferry_queue_submit(b->queue, &fence), FERRY_ERROR_DEVICE_LOST);
+    assert_true(next_fault(b, &fault));
+    assert_int_equal(fault.kind, 13); // LOCAL_ERROR
+    assert_int_equal(fault.ring, 0);
+    assert_int_equal(fault.is_write, 1);
+
+    ok(ferry_queue_copy(queue, theirs, 0, theirs, 0, 50000));
+    run_job(queue);
+    expect_content(theirs, 50000, 2);
+}
+
+static void every_one_of_many_faults_is_told(void **state)
+{
+    struct bench *b = *state;
+    struct ferry_allocation *a = make(b->device, 8192, VISIBLE);
+    struct ferry_statistics statistics = {.size = sizeof statistics};
+    struct ferry_fault fault;
+    const uint32_t count = on_model() ? 3000 : 60;
+    uint64_t fence, last = 0;
+
+    must_be_resident(b->device, &a, 1);
+    run_job(b->queue);
+    for (uint32_t i = 0; i < count; i++) {
+        ok(ferry_gpu_inject(gpu_of(b), FERRY_INJECT_LOCAL_READ_ERROR, 1));
+        ok(ferry_queue_copy(b->queue, a, 4096, a, 0, 8));
+        ok(ferry_queue_submit(b->queue, &fence));
+        assert_int_equal(ferry_queue_wait(b->queue, fence), FERRY_ERROR_FAULT);
+    }
+    ok(ferry_adapter_statistics(b->adapter, &statistics));
+    assert_int_equal(statistics.faults, count);
+    for (uint32_t i = 0; i < count; i++) {
+        assert_true(next_fault(b, &fault));
+        assert_int_equal(fault.sequence, i + 1);
+        assert_true(fault.fence_value > last);
+        last = fault.fence_value;
+    }
+    assert_false(next_fault(b, &fault));
+}
+
+// What the driver has unmapped, the device cannot reach: the host answers and counts.
+static void unmapped_host_memory_is_refused_and_counted(void **state)
+{
+    struct bench *b = *state;
+    struct ferry_gpu *gpu = gpu_of(b);
+    struct ferry_gpu_memory gone;
+    struct ferry_link_counts before, after;
+
+    ok(ferry_gpu_memory_allocate(gpu, 4096, 0, &gone));
+    uint64_t bus = gone.bus;
+    ferry_gpu_memory_free(gpu, &gone);
+    struct ferry_gpu_entry entry = {.buffer_address = bus, .buffer_bytes = 8};
+    ferry_gpu_link_counts(gpu, &before);
+    uint32_t number;
+    ok(ferry_gpu_ring_submit(gpu, 4, &entry, &number)); // Behind the miniport's back.
+    ok(ferry_gpu_wait_retired(gpu, 4, number, 0));
+    ferry_gpu_link_counts(gpu, &after);
+    assert_true(after.unmapped_accesses > before.unmapped_accesses);
+    assert_int_equal(after.last_unmapped_address >> 12, bus >> 12);
+}
+
+static void a_firmware_that_is_not_there_is_named(void **state)
+{
+    struct ferry_adapter_options options = {
+        .size = sizeof options, .backend = backend, .firmware_file = "no/such/file"};
+    struct ferry_adapter *adapter = NULL;
+
+    (void)state;
+    assert_int_equal(ferry_adapter_open(&options, &adapter), FERRY_ERROR_FIRMWARE);
+    assert_null(adapter);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(a_faulted_job_is_told_and_the_next_one_runs),
+        CASE(lost_answers_of_the_host_become_faults),
+        CASE(an_engine_reset_leaves_content_and_engine_well),
+        CASE(a_failed_page_in_puts_only_its_device_in_error),
+        CASE(every_one_of_many_faults_is_told),
+        CASE(unmapped_host_memory_is_refused_and_counted),
+        cmocka_unit_test(a_firmware_that_is_not_there_is_named),
+    };
+
+    // Nothing hangs the hardware's engine but its own faults, and those have watchdogs.
+    const struct CMUnitTest of_the_model[] = {CASE(a_hang_is_cut_off_and_the_next_job_runs)};
+
+    read_options(argc, argv);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    if (on_model())
+        failed += cmocka_run_group_tests(of_the_model, NULL, NULL);
+    return failed;
+}

@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: Apache-2.0
+// A random program of calls on little memory. A shadow keeps what every byte and every count must be; counts are
+// compared after each step, the content of one allocation after each step, and all content now and then and at the end.
+#include "system.h"
+
+#define DEVICES        2
+#define QUEUES         2
+#define SLOTS          14
+#define MEMORY_PAGES   80u
+#define APERTURE_PAGES 48u
+
+struct shadow {
+    struct ferry_allocation *handle; // NULL = free.
+    uint8_t *bytes;
+    uint64_t size;
+    uint32_t flags, count;
+    bool aperture, locked;
+    int last_queue; // Queue that used it last, or -1.
+    uint64_t last_fence;
+    void *address; // While locked.
+};
+
+struct world {
+    struct ferry_adapter *adapter;
+    struct ferry_device *devices[DEVICES];
+    struct ferry_queue *queues[DEVICES][QUEUES];
+    struct shadow slots[DEVICES][SLOTS];
+    uint64_t random;
+    unsigned step, jobs, refusals, trims;
+};
+
+static uint64_t draw(struct world *w, uint64_t limit)
+{
+    w->random ^= w->random << 13;
+    w->random ^= w->random >> 7;
+    w->random ^= w->random << 17;
+    return (w->random >> 11) % limit;
+}
+
+static void complain(struct world *w, const char *what, int result)
+{
+    fail_msg("FERRY_SEED=%llu step %u: %s: %s", (unsigned long long)seed, w->step, what, ferry_error_name(result));
+}
+
+// A result that must be one of OK, PENDING or `other`.
+static bool good(struct world *w, const char *what, int result, int other)
+{
+    if (result != FERRY_OK && result != FERRY_PENDING && result != other)
+        complain(w, what, result);
+    return result >= 0;
+}
+
+static struct shadow *any(struct world *w, unsigned device)
+{
+    for (unsigned i = 0; i < 8; i++) {
+        struct shadow *s = &w->slots[device][draw(w, SLOTS)];
+
+        if (s->handle)
+            return s;
+    }
+    return NULL;
+}
+
+static void create(struct world *w, unsigned device)
+{
+    struct shadow *s = &w->slots[device][draw(w, SLOTS)];
+    static const uint32_t flags[] = {FERRY_FLAG_CPU_VISIBLE, FERRY_FLAG_CPU_VISIBLE,
+                                     FERRY_FLAG_CPU_VISIBLE | FERRY_FLAG_CACHED,
+                                     FERRY_FLAG_CPU_VISIBLE | FERRY_FLAG_PERMANENT_SYSMEM, 0};
+    struct ferry_allocation_options options = {.size = sizeof options};
+
+    if (s->handle)
+        return;
+    *s = (struct shadow){.last_queue = -1};
+    s->size = options.bytes = 1 + draw(w, draw(w, 4) ? 8 * 4096 : 30 * 4096);
+    s->flags = options.flags = flags[draw(w, 5)];
+    s->aperture = options.in_aperture = draw(w, 4) == 0;
+    options.fill_pattern = (uint32_t)draw(w, 1ull << 32);
+    options.alignment = draw(w, 5) ? 0 : 4096u << draw(w, 4);
+    ok(ferry_allocation_create(w->devices[device], &options, &s->handle));
+    s->bytes = malloc(s->size);
+    for (uint64_t i = 0; i < s->size; i++)
+        s->bytes[i] = (uint8_t)(options.fill_pattern >> (8 * (i % 4)));
+}
+
+static void destroy(struct world *w, struct shadow *s)
+{
+    int result = ferry_allocation_destroy(s->handle);
+
+    if (result != (s->locked ? FERRY_ERROR_LOCKED : FERRY_OK))
+        complain(w, "destroy", result);
+    if (s->locked)
+        return;
+    if (ferry_allocation_destroy(s->handle) != FERRY_ERROR_HANDLE)
+        complain(w, "second destroy", FERRY_OK);
+    free(s->bytes);
+    *s = (struct shadow){0};
+}
+
+static void residency(struct world *w, unsigned device)
+{
+    struct ferry_allocation *list[4];
+    struct shadow *shadows[4];
+    size_t count = 1 + draw(w, 4), n = 0;
+
+    for (size_t i = 0; i < count; i++) {
+        struct shadow *s = any(w, device);
+
+        if (s) {
+            shadows[n] = s;
+            list[n++] = s->handle;
+        }
+    }
+    struct ferry_residency arguments = {.size = sizeof arguments, .allocations = list, .count = n};
+    switch (draw(w, 5)) {
+    case 0:
+    case 1:
+        if (good(w, "make resident", ferry_make_resident(w->devices[device], &arguments),
+                 FERRY_ERROR_NO_VIDEO_MEMORY)) {
+            for (size_t i = 0; i < n; i++)
+                shadows[i]->count++;
+        } else {
+            w->refusals++;
+            assert_true(arguments.bytes_to_trim > 0); // R222
+        }
+        break;
+    case 2: {
+        bool enough = good(w, "make resident, trimming", ferry_make_resident_trim(w->devices[device], &arguments),
+                           FERRY_ERROR_NO_VIDEO_MEMORY);
+
+        // Whatever was trimmed went off the list completely, and nothing that was named.
+        for (size_t i = 0; i < n && enough; i++)
+            shadows[i]->count++;
+        for (unsigned i = 0; i < SLOTS; i++) {
+            struct shadow *s = &w->slots[device][i];
+            struct ferry_placement placement = {.size = sizeof placement};
+            bool named = false;
+
+            if (!s->handle)
+                continue;
+            ok(ferry_allocation_placement(s->handle, &placement));
+            for (size_t k = 0; k < n; k++)
+                named |= shadows[k] == s;
+            if (placement.residency_count != s->count) {
+                if (named || placement.residency_count)
+                    complain(w, "trimmed what was named, or half", FERRY_OK);
+                w->trims++;
+                s->count = 0;
+            }
+        }
+        break;
+    }
+    default: {
+        // Legal when no count goes below 0, each mention counting.
+        bool legal = true;
+
+        for (size_t i = 0; i < n; i++) {
+            uint32_t mentions = 0;
+            for (size_t k = 0; k < n; k++)
+                mentions += shadows[k] == shadows[i];
+            legal &= mentions <= shadows[i]->count;
+        }
+        int result = ferry_evict(w->devices[device], &arguments);
+        if (result != (legal ? FERRY_OK : FERRY_ERROR_NOT_RESIDENT))
+            complain(w, "evict", result);
+        for (size_t i = 0; i < n && legal; i++)
+            shadows[i]->count--;
+    }
+    }
+}
+
+// Queues run on rings of their own; only waiting orders them.
+static void settle(struct world *w, unsigned device, struct shadow *s, int queue)
+{
+    if (s->last_queue >= 0 && s->last_queue != queue) {
+        ok(ferry_queue_wait(w->queues[device][s->last_queue], s->last_fence));
+        s->last_queue = -1;
+    }
+}
+
+static void job(struct world *w, unsigned device)
+{
+    struct shadow *named[16], *list[SLOTS];
+    unsigned names = 0, listed = 0;
+    int q = (int)draw(w, QUEUES);
+    struct ferry_queue *queue = w->queues[device][q];
+    uint8_t *undo[SLOTS] = {0};
+    uint64_t fence;
+
+    for (unsigned i = 0; i < SLOTS; i++) {
+        struct shadow *s = &w->slots[device][i];
+
+        if (s->handle && s->count && !s->locked)
+            list[listed++] = s;
+    }
+    if (!listed)
+        return;
+    for (unsigned i = 0; i < listed; i++) {
+        undo[i] = malloc(list[i]->size);
+        memcpy(undo[i], list[i]->bytes, list[i]->size);
+    }
+    for (unsigned i = 1 + (unsigned)draw(w, 7); i; i--) {
+        struct shadow *to = list[draw(w, listed)], *from = list[draw(w, listed)];
+        uint64_t least = to->size < from->size ? to->size : from->size;
+        uint32_t bytes = (uint32_t)draw(w, draw(w, 2) ? least + 1 : least < 70 ? least + 1 : 70);
+        uint64_t at = draw(w, to->size - bytes + 1), of = draw(w, from->size - bytes + 1);
+
+        settle(w, device, to, q);
+        named[names++] = to;
+        if (draw(w, 3)) {
+            settle(w, device, from, q);
+            named[names++] = from;
+            ok(ferry_queue_copy(queue, to->handle, at, from->handle, of, bytes));
+            memmove(to->bytes + at, from->bytes + of, bytes);
+        } else {
+            uint64_t pattern = draw(w, UINT64_MAX);
+            uint32_t pattern_bytes = 1u << draw(w, 4);
+
+            ok(ferry_queue_fill(queue, to->handle, at, bytes, pattern, pattern_bytes));
+            for (uint32_t k = 0; k < bytes; k++)
+                to->bytes[at + k] = (uint8_t)(pattern >> (8 * (k % pattern_bytes)));
+        }
+    }
+    if (good(w, "submit", ferry_queue_submit(queue, &fence), FERRY_ERROR_NO_VIDEO_MEMORY)) {
+        w->jobs++;
+        for (unsigned i = 0; i < names; i++) {
+            named[i]->last_queue = q;
+            named[i]->last_fence = fence;
+        }
+        if (draw(w, 4) == 0)
+            ok(ferry_queue_wait(queue, fence));
+    } else {
+        w->refusals++;
+        for (unsigned i = 0; i < listed; i++)
+            memcpy(list[i]->bytes, undo[i], list[i]->size);
+    }
+    for (unsigned i = 0; i < listed; i++)
+        free(undo[i]);
+}
+
+static void lock_step(struct world *w, struct shadow *s)
+{
+    uint32_t flags = 0;
+
+    if (s->locked) {
+        for (int i = 0; i < 5; i++) {
+            uint64_t at = draw(w, s->size);
+            ((uint8_t *)s->address)[at] = s->bytes[at] = (uint8_t)draw(w, 256);
+        }
+        ok(ferry_unlock(s->handle));
+        s->locked = false;
+        return;
+    }
+    bool discard = draw(w, 6) == 0;
+    if (discard)
+        flags |= FERRY_LOCK_DISCARD | FERRY_LOCK_WRITE_ONLY;
+    int result = ferry_lock(s->handle, flags, &s->address);
+    if (result != (s->flags & FERRY_FLAG_CPU_VISIBLE ? FERRY_OK : FERRY_ERROR_NOT_LOCKABLE))
+        complain(w, "lock", result);
+    if (result != FERRY_OK)
+        return;
+    s->locked = true;
+    if (discard) {
+        memset(s->address, (int)w->step & 0xff, s->size);
+        memset(s->bytes, (int)w->step & 0xff, s->size);
+    } else if (memcmp(s->address, s->bytes, s->size) != 0) {
+        complain(w, "content under a lock", FERRY_OK);
+    }
+    if (draw(w, 4))
+        lock_step(w, s);
+}
+
+static void compare(struct world *w, struct shadow *s)
+{
+    void *address = s->address;
+
+    if (!(s->flags & FERRY_FLAG_CPU_VISIBLE))
+        return; // Its content shows in what is copied from it.
+    if (!s->locked)
+        ok(ferry_lock(s->handle, FERRY_LOCK_READ_ONLY, &address));
+    for (uint64_t i = 0; i < s->size; i++) {
+        if (((uint8_t *)address)[i] != s->bytes[i])
+            fail_msg("FERRY_SEED=%llu step %u: allocation %llu offset %llu: expected %02x, found %02x",
+                     (unsigned long long)seed, w->step, (unsigned long long)ferry_allocation_id(s->handle),
+                     (unsigned long long)i, s->bytes[i], ((uint8_t *)address)[i]);
+    }
+    if (!s->locked)
+        ok(ferry_unlock(s->handle));
+}
+
+static void check(struct world *w, bool all)
+{
+    for (unsigned device = 0; device < DEVICES; device++) {
+        for (unsigned i = 0; i < SLOTS; i++) {
+            struct shadow *s = &w->slots[device][i];
+            struct ferry_placement placement = {.size = sizeof placement};
+
+            if (!s->handle)
+                continue;
+            ok(ferry_allocation_placement(s->handle, &placement));
+            if (placement.residency_count != s->count)
+                complain(w, "residency count", FERRY_OK);
+            if (placement.resident && placement.segment != (s->aperture ? 3u : 1u))
+                complain(w, "segment", FERRY_OK);
+            if (all)
+                compare(w, s);
+        }
+    }
+    struct shadow *s = any(w, (unsigned)draw(w, DEVICES));
+    if (s && !all)
+        compare(w, s);
+}
+
+static void a_random_program_of_calls(void **state)
+{
+    struct world *w = calloc(1, sizeof *w);
+    struct ferry_adapter_options options = {.size = sizeof options,
+                                            .backend = backend,
+                                            .video_memory_bytes = MEMORY_PAGES * 4096,
+                                            .aperture_bytes = APERTURE_PAGES * 4096,
+                                            .seed = seed};
+    // The manager's paging buffer: what the miniport asks for, or so small that most operations take several.
+    static const uint32_t paging_buffers[] = {0, 64, 136, 1000};
+    unsigned steps = on_model() ? 10000 : 600;
+
+    (void)state;
+    if (getenv("FERRY_STEPS"))
+        steps = (unsigned)strtoul(getenv("FERRY_STEPS"), NULL, 0);
+    w->random = seed * 0x9E3779B97F4A7C15ull + 1;
+    options.paging_buffer_bytes = paging_buffers[seed % 4];
+    ok(ferry_adapter_open(&options, &w->adapter));
+    for (unsigned device = 0; device < DEVICES; device++) {
+        ok(ferry_device_create(w->adapter, &w->devices[device]));
+        for (unsigned i = 0; i < QUEUES; i++)
+            ok(ferry_queue_create(w->devices[device], &w->queues[device][i]));
+    }
+    for (w->step = 0; w->step < steps; w->step++) {
+        unsigned device = (unsigned)draw(w, DEVICES);
+        struct shadow *s;
+
+        switch (draw(w, 20)) {
+        case 0:
+        case 1:
+        case 2: create(w, device); break;
+        case 3:
+            if ((s = any(w, device)))
+                destroy(w, s);
+            break;
+        case 4:
+        case 5:
+        case 6:
+        case 7:
+        case 8: residency(w, device); break;
+        case 9:
+            ok(ferry_adapter_set_budget(w->adapter, draw(w, 3) ? 0 : 4096 * (20 + draw(w, MEMORY_PAGES - 20))));
+            break;
+        case 10:
+        case 11:
+        case 12:
+            if ((s = any(w, device)))
+                lock_step(w, s);
+            break;
+        default: job(w, device); break;
+        }
+        check(w, w->step % 250 == 249);
+    }
+    check(w, true);
+
+    struct ferry_statistics statistics = {.size = sizeof statistics};
+    ok(ferry_adapter_statistics(w->adapter, &statistics));
+    printf("%u steps: %u jobs, %u refusals, %u trims, %llu evictions, %llu bytes in, %llu out\n", steps, w->jobs,
+           w->refusals, w->trims, (unsigned long long)statistics.evictions, (unsigned long long)statistics.bytes_in,
+           (unsigned long long)statistics.bytes_out);
+    assert_int_equal(statistics.faults, 0);
+    assert_int_equal(statistics.unmapped_accesses, 0);
+    assert_int_equal(statistics.dummy_page_writes, 0);
+    for (unsigned device = 0; device < DEVICES; device++) {
+        for (unsigned i = 0; i < SLOTS; i++)
+            free(w->slots[device][i].bytes);
+    }
+    ferry_adapter_close(w->adapter);
+    free(w);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_random_program_of_calls)};
+
+    read_options(argc, argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Recorded traces through the whole machine, on both back ends, with less video memory than a frame needs: no wrong byte,
+no fault, and both back ends do the same work."""
+import gzip
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from random import Random
+
+ROOT = Path.cwd()
+sys.path.insert(0, str(ROOT / "tests/tools"))
+import files  # noqa: E402
+
+FERRY = ROOT / "build/ferry"
+NEVERBALL, GLMARK2 = ROOT / "tests/data/neverball.memtrace.gz", ROOT / "tests/data/glmark2.memtrace.gz"
+SEED = os.environ.get("FERRY_SEED", "20261120")
+folder = Path(tempfile.mkdtemp(prefix="ferry-replay-"))
+results = []
+
+
+def check(good, name, detail=""):
+    results.append(bool(good))
+    print(f"[       OK ] {name}" if good else f"[  FAILED  ] {name}\n    {detail}", flush=True)
+
+
+def replay(name, trace, backend, *options):
+    figures = folder / f"{name}.json"
+    done = subprocess.run([FERRY, "replay", trace, "--backend", backend, "--json", figures, "--seed", SEED, "--quiet", *options],
+                          capture_output=True, text=True, timeout=600, check=False)
+    values = json.loads(figures.read_text()) if figures.exists() else {}
+    good = (done.returncode == 0 and not done.stderr and values.get("bad_bytes") == 0 and values.get("faults") == 0
+            and values.get("unmapped_accesses") == 0 and values.get("verified_bytes", 0) > 0)
+    check(good, name, f"exit {done.returncode}: {done.stderr[-600:]}")
+    return values if good else {}
+
+
+def part_of_glmark2(path, frames):
+    """The part with locks, discards and render targets begins late: keep every creation and upload, and the frames there."""
+    lines = gzip.decompress(GLMARK2.read_bytes()).decode().splitlines()
+    ends = [i for i, line in enumerate(lines) if line == "f"]
+    first = next(i for i, line in enumerate(lines) if line[0] == "t")
+    begin = max(i for i in ends if i < first)
+    kept = [line for line in lines[:begin] if line[0] in "awx"] + lines[begin:ends[ends.index(begin) + frames]]
+    path.write_text("\n".join(kept) + "\nf\n")
+
+
+def random_trace(path, number, steps, most_pages):
+    """Every kind of event in any order that is allowed; ids come back, locks overlap draws, sizes are odd."""
+    random = Random(f"{SEED}/{number}")
+    sizes, locked, lines = {}, set(), []
+    while len(lines) < steps:
+        what = random.random()
+        if what < 0.10 or not sizes:
+            name = random.randrange(1, 60)
+            if name not in sizes:
+                sizes[name] = random.choice((random.randrange(1, 5000), random.randrange(1, most_pages * 4096)))
+                lines.append(f"a {name} {sizes[name]} " + random.choice(("buffer", "texture 9x9 GL_RGBA")))
+            continue
+        name = random.choice(sorted(sizes))
+        if what < 0.35:
+            offset = random.randrange(sizes[name])
+            lines.append(f"w {name} {offset} {random.choice((1, random.randrange(1, sizes[name] - offset + 1)))}")
+        elif what < 0.45:
+            lines.append(f"u {name}" if name in locked else f"l {name} {random.choice(('discard', 'write'))}")
+            locked ^= {name}
+        elif what < 0.55:
+            lines.append(f"t {name}")
+        elif what < 0.85:
+            lines.append("d " + " ".join(map(str, random.choices(sorted(sizes), k=random.randrange(1, 5)))))
+        elif what < 0.90:
+            lines.append(f"x {name}")
+            del sizes[name]
+            locked.discard(name)
+        else:
+            lines.append("f")
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def main():
+    print(f"FERRY_SEED={SEED}")
+    targets = folder / "targets.memtrace"
+    part_of_glmark2(targets, 12)
+    picture, timeline = folder / "v.svg", folder / "t.json"
+    model = replay("model_neverball", NEVERBALL, "model", "--vram", "5M", "--frames", "120", "--svg", picture,
+                   "--timeline", timeline)
+    files.picture_is_right(check, picture, NEVERBALL.name, 142)
+    files.timeline_is_right(check, timeline, ("firmware", "read channel", "write channel"))
+    check(model.get("evictions", 0) > 4 * 120 and model.get("bytes_discarded", 0) > 0, "model_neverball_pages_in_every_frame")
+    replay("model_glmark2", GLMARK2, "model", "--vram", "22M")
+    replay("model_glmark2_targets", targets, "model", "--vram", "22M")
+    for size in ("1024", "4096"):
+        replay(f"model_paging_buffer_{size}", NEVERBALL, "model", "--vram", "5M", "--frames", "10", "--paging-buffer", size)
+    for number in range(6):
+        trace = random_trace(folder / f"random{number}.memtrace", number, 4000, 40)
+        replay(f"model_random_{number}", trace, "model", "--vram", "700K")
+    replay("sim_random", random_trace(folder / "random.memtrace", 99, 300, 12), "sim", "--vram", "200K")
+    shorts = [replay(f"{backend}_neverball", NEVERBALL, backend, "--vram", "5M", "--frames", "3",
+                     "--timeline", timeline) for backend in ("model", "sim")]
+    files.timeline_is_right(lambda good, name, detail="": check(good, f"sim_{name}", detail), timeline)
+    names = ("frames", "allocations", "draws", "bytes_in", "bytes_out", "bytes_discarded", "evictions", "operations")
+    different = [name for name in names if shorts[0].get(name) != shorts[1].get(name)]
+    check(all(shorts) and not different, "both_back_ends_do_the_same_work", [(n, [s.get(n) for s in shorts]) for n in different])
+    check(shorts[1].get("cycles", 0) > 100000 and 0 < shorts[1].get("link_share", 0) <= 1 and 0 < shorts[1].get("bus_share", 0) <= 1
+          and shorts[1].get("firmware_cycles_per_packet", 0) > 1, "sim_counts_its_cycles", shorts[1])
+    replay("sim_neverball_with_stalls", NEVERBALL, "sim", "--vram", "5M", "--frames", "1", "--stall", "20")
+    replay("sim_glmark2", GLMARK2, "sim", "--vram", "22M", "--frames", "300")
+    replay("sim_glmark2_targets", targets, "sim", "--vram", "22M", "--frames", "1")
+    print(f"{sum(results)} passed, {len(results) - sum(results)} failed")
+    return 0 if all(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

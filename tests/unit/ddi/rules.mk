@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+$(BUILD)/tests/ddi: tests/unit/ddi/test_ddi.c $(wildcard host-driver/ddi/*.c) $(wildcard host-driver/ddi/*.h)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(SANITIZE) $(CPPFLAGS) $(filter %.c,$^) -o $@ -lcmocka
+
+TEST_PROGRAMS += $(BUILD)/tests/ddi

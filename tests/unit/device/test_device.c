@@ -1,0 +1,530 @@
+// SPDX-License-Identifier: Apache-2.0
+// The device layer over a fake link.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "device/device.h"
+#include "device/host_pages.h"
+#include "fake_link.h"
+#include "firmware_image.h"
+
+struct state {
+    struct fake_link *fake;
+    struct ferry_gpu *gpu;
+    bool closed;
+    unsigned calls;
+    uint32_t causes;
+};
+
+static int set_up(void **context)
+{
+    struct state *state = calloc(1, sizeof(*state));
+    state->fake = fake_link_create(&state->closed);
+    assert_int_equal(ferry_gpu_open(&state->fake->link, NULL, &state->gpu), FERRY_OK);
+    *context = state;
+    return 0;
+}
+
+static int tear_down(void **context)
+{
+    struct state *state = *context;
+    ferry_gpu_close(state->gpu);
+    assert_true(state->closed);
+    free(state);
+    return 0;
+}
+
+static uint32_t reg(struct state *state, uint32_t offset)
+{
+    return state->fake->registers[offset / 4];
+}
+
+// ---- Open -------------------------------------------------------------------------------------------------------
+
+static void open_loads_the_image_and_reports_sizes(void **context)
+{
+    struct state *state = *context;
+    struct ferry_gpu_info info;
+    ferry_gpu_query(state->gpu, &info);
+    assert_int_equal(info.contract_version, 0x10000);
+    assert_int_equal(info.firmware_version, 0x10000);
+    assert_int_equal(info.rings, 5);
+    assert_int_equal(info.tags, 32);
+    assert_int_equal(info.slots, 4);
+    assert_int_equal(info.slot_bytes, 4096);
+    assert_int_equal(info.data_bytes, 8);
+    assert_int_equal(info.aperture_pages, 4096);
+    assert_int_equal(info.local_bytes, 0x3000000);
+    assert_int_equal(ferry_gpu_window_aperture(state->gpu), 0x4000000);
+    assert_memory_equal((char *)state->fake->registers + 0x8000, ferry_firmware_image, ferry_firmware_image_bytes);
+    assert_int_equal(reg(state, FERRY_BAR0_HOST_CONTRACT), 0x10000);
+    assert_int_equal(reg(state, FERRY_BAR0_CONTROL), 1);
+    assert_int_not_equal(reg(state, FERRY_BAR0_ENGINE_TIMEOUT), 0);
+    assert_int_not_equal(reg(state, FERRY_BAR0_COMPLETION_TIMEOUT), 0);
+    assert_int_equal(reg(state, FERRY_BAR0_INTERRUPT_ENABLE), 0x3ff);
+    assert_int_equal(ferry_gpu_firmware_state(state->gpu, NULL, NULL), FERRY_OK);
+}
+
+/// Open with one thing wrong; everything must be given back.
+static int open_wrong(struct fake_link *fake, const struct ferry_gpu_options *options)
+{
+    struct ferry_gpu *gpu = NULL;
+    bool *closed = fake->closed;
+    int error = ferry_gpu_open(&fake->link, options, &gpu);
+    assert_null(gpu);
+    assert_false(*closed); // The link stays the caller's.
+    assert_int_equal(ferry_dma_map_pages(fake->map), 0);
+    fake->link.operations->close(&fake->link);
+    *closed = false;
+    return error;
+}
+
+static void another_contract_is_refused_by_name(void **context)
+{
+    (void)context;
+    bool closed = false;
+    struct fake_link *fake = fake_link_create(&closed);
+    fake->registers[FERRY_BAR0_CONTRACT_VERSION / 4] = 0x20000;
+    assert_int_equal(open_wrong(fake, NULL), FERRY_ERROR_CONTRACT);
+    fake = fake_link_create(&closed);
+    fake->registers[0] = 0xffffffff;
+    assert_int_equal(open_wrong(fake, NULL), FERRY_ERROR_CONTRACT);
+    fake = fake_link_create(&closed);
+    fake->final_state = FERRY_FIRMWARE_STATE_REFUSED;
+    const struct ferry_gpu_options options = {.size = sizeof(options), .host_contract = 0x30007};
+    assert_int_equal(open_wrong(fake, &options), FERRY_ERROR_CONTRACT);
+}
+
+static void a_newer_minor_version_is_taken(void **context)
+{
+    (void)context;
+    bool closed = false;
+    struct ferry_gpu *gpu;
+    struct fake_link *fake = fake_link_create(&closed);
+    fake->registers[FERRY_BAR0_CONTRACT_VERSION / 4] = 0x10009;
+    assert_int_equal(ferry_gpu_open(&fake->link, NULL, &gpu), FERRY_OK);
+    ferry_gpu_close(gpu);
+}
+
+static void firmware_that_does_not_come_up_is_named(void **context)
+{
+    (void)context;
+    bool closed = false;
+    struct fake_link *fake = fake_link_create(&closed);
+    fake->final_state = FERRY_FIRMWARE_STATE_HALTED;
+    assert_int_equal(open_wrong(fake, NULL), FERRY_ERROR_FIRMWARE);
+    fake = fake_link_create(&closed);
+    fake->corrupt_firmware_ram = true;
+    assert_int_equal(open_wrong(fake, NULL), FERRY_ERROR_FIRMWARE);
+    fake = fake_link_create(&closed);
+    fake->boot_cycles = 60000;
+    struct ferry_gpu_options options = {.size = sizeof(options), .boot_timeout = 50000};
+    assert_int_equal(open_wrong(fake, &options), FERRY_ERROR_TIMEOUT);
+    fake = fake_link_create(&closed);
+    fake->registers[FERRY_BAR0_FIRMWARE_RAM_BYTES / 4] = 16;
+    assert_int_equal(open_wrong(fake, NULL), FERRY_ERROR_FIRMWARE);
+    fake = fake_link_create(&closed);
+    options = (struct ferry_gpu_options){.size = sizeof(options), .firmware_file = "/nonexistent/image"};
+    assert_int_equal(open_wrong(fake, &options), FERRY_ERROR_FIRMWARE);
+    fake = fake_link_create(&closed);
+    options = (struct ferry_gpu_options){.size = 3};
+    assert_int_equal(open_wrong(fake, &options), FERRY_ERROR_ARGUMENT);
+}
+
+static void firmware_may_come_from_a_file(void **context)
+{
+    (void)context;
+    bool closed = false;
+    struct ferry_gpu *gpu;
+    char name[] = "/tmp/ferry-firmware-XXXXXX";
+    const int file = mkstemp(name);
+    assert_true(file >= 0);
+    assert_int_equal(write(file, "abcdefg", 7), 7);
+    close(file);
+    struct fake_link *fake = fake_link_create(&closed);
+    const struct ferry_gpu_options options = {.size = sizeof(options), .firmware_file = name};
+    assert_int_equal(ferry_gpu_open(&fake->link, &options, &gpu), FERRY_OK);
+    assert_memory_equal((char *)fake->registers + 0x8000, "abcdefg\0", 8);
+    ferry_gpu_close(gpu);
+    unlink(name);
+}
+
+// ---- Rings ------------------------------------------------------------------------------------------------------
+
+static void ring_registers_and_entries_are_as_the_contract_says(void **context)
+{
+    struct state *state = *context;
+    uint32_t number;
+    const struct ferry_gpu_entry entry = {0x1234567890, 64, true, 0xabcdef0123456789};
+    assert_int_equal(ferry_gpu_ring_create(state->gpu, 2, 3, FERRY_GPU_RIGHT_SYSTEM), FERRY_OK);
+    const uint32_t ring = FERRY_BAR0_RING_AT + 2 * FERRY_BAR0_RING_STRIDE;
+    assert_int_equal(reg(state, ring + FERRY_BAR0_RING_BASE) % 4096, 0);
+    assert_int_equal(reg(state, ring + FERRY_BAR0_RING_ENTRIES_LOG2), 3);
+    assert_int_equal(reg(state, ring + FERRY_BAR0_RING_RIGHTS), 1);
+    assert_int_equal(reg(state, ring + FERRY_BAR0_RING_CONTROL), 1);
+    assert_int_equal(reg(state, ring + FERRY_BAR0_RING_FENCE_ADDRESS) % 64, 0);
+    assert_int_equal(ferry_gpu_ring_submit(state->gpu, 2, &entry, &number), FERRY_OK);
+    assert_int_equal(number, 1);
+    assert_int_equal(reg(state, ring + FERRY_BAR0_RING_PRODUCER), 1);
+    const struct ferry_ring_entry *written = fake_link_entry(state->fake, 2, 0);
+    assert_true(written->buffer_address == 0x1234567890 && written->buffer_bytes == 64 && written->flags == 1);
+    assert_true(written->fence_value == 0xabcdef0123456789 && written->reserved == 0);
+    assert_int_equal(ferry_gpu_ring_pending(state->gpu, 2), 1);
+    assert_int_equal(ferry_gpu_wait_retired(state->gpu, 2, number, 0), FERRY_OK);
+    struct ferry_gpu_fence fence;
+    assert_int_equal(ferry_gpu_ring_completed(state->gpu, 2, &fence), FERRY_OK);
+    assert_true(fence.value == 0xabcdef0123456789 && fence.retired == 1 && fence.status == 0 && fence.faults == 0);
+    assert_int_equal(ferry_gpu_ring_pending(state->gpu, 2), 0);
+}
+
+static void a_full_ring_is_busy_and_goes_round(void **context)
+{
+    struct state *state = *context;
+    struct ferry_gpu_entry entry = {.buffer_bytes = 0};
+    assert_int_equal(ferry_gpu_ring_create(state->gpu, 0, 1, 7), FERRY_OK);
+    for (uint32_t round = 0; round < 5; round++) {
+        uint32_t number = 0;
+        for (uint32_t n = 0; n < 2; n++) {
+            entry.fence_value = 2 * round + n + 1;
+            assert_int_equal(ferry_gpu_ring_submit(state->gpu, 0, &entry, &number), FERRY_OK);
+            assert_int_equal(number, 2 * round + n + 1);
+        }
+        assert_int_equal(ferry_gpu_ring_submit(state->gpu, 0, &entry, NULL), FERRY_ERROR_BUSY);
+        assert_int_equal(ferry_gpu_wait_retired(state->gpu, 0, number, 0), FERRY_OK);
+        assert_int_equal(fake_link_entry(state->fake, 0, 1)->fence_value, 2 * round + 2);
+    }
+}
+
+static void bad_ring_arguments_change_nothing(void **context)
+{
+    struct state *state = *context;
+    struct ferry_gpu_fence fence;
+    struct ferry_gpu_entry entry = {.buffer_bytes = 8};
+    assert_int_equal(ferry_gpu_ring_submit(state->gpu, 1, &entry, NULL), FERRY_ERROR_ARGUMENT);
+    assert_int_equal(ferry_gpu_ring_completed(state->gpu, 1, &fence), FERRY_ERROR_ARGUMENT);
+    assert_int_equal(ferry_gpu_ring_create(state->gpu, 5, 3, 0), FERRY_ERROR_ARGUMENT);
+    assert_int_equal(ferry_gpu_ring_create(state->gpu, 1, 13, 0), FERRY_ERROR_ARGUMENT);
+    assert_int_equal(ferry_gpu_ring_create(state->gpu, 1, 3, 8), FERRY_ERROR_ARGUMENT);
+    assert_int_equal(ferry_gpu_ring_create(state->gpu, 1, 3, 0), FERRY_OK);
+    assert_int_equal(ferry_gpu_ring_create(state->gpu, 1, 3, 0), FERRY_ERROR_ARGUMENT);
+    entry.buffer_address = 4;
+    assert_int_equal(ferry_gpu_ring_submit(state->gpu, 1, &entry, NULL), FERRY_ERROR_ARGUMENT);
+    entry = (struct ferry_gpu_entry){.buffer_bytes = 12};
+    assert_int_equal(ferry_gpu_ring_submit(state->gpu, 1, &entry, NULL), FERRY_ERROR_ARGUMENT);
+    entry.buffer_bytes = 4104;
+    assert_int_equal(ferry_gpu_ring_submit(state->gpu, 1, &entry, NULL), FERRY_ERROR_ARGUMENT);
+    assert_int_equal(ferry_gpu_ring_submit(state->gpu, 1, NULL, NULL), FERRY_ERROR_ARGUMENT);
+    assert_int_equal(reg(state, FERRY_BAR0_RING_AT + FERRY_BAR0_RING_STRIDE + FERRY_BAR0_RING_PRODUCER), 0);
+}
+
+static void a_fault_shows_in_the_fence(void **context)
+{
+    struct state *state = *context;
+    struct ferry_gpu_fence fence;
+    const struct ferry_gpu_entry entry = {.fence_value = 9};
+    uint32_t number;
+    state->fake->error_status = FERRY_BUFFER_STATUS_FAULTED;
+    assert_int_equal(ferry_gpu_ring_create(state->gpu, 0, 4, 7), FERRY_OK);
+    assert_int_equal(ferry_gpu_ring_submit(state->gpu, 0, &entry, &number), FERRY_OK);
+    assert_int_equal(ferry_gpu_wait_retired(state->gpu, 0, number, 0), FERRY_OK);
+    assert_int_equal(ferry_gpu_ring_completed(state->gpu, 0, &fence), FERRY_OK);
+    assert_true(fence.status == FERRY_BUFFER_STATUS_FAULTED && fence.faults == 1 && fence.last_faulted == 1);
+}
+
+// ---- Waiting ----------------------------------------------------------------------------------------------------
+
+static void waits_end_after_exactly_their_cycles(void **context)
+{
+    struct state *state = *context;
+    const struct ferry_gpu_entry entry = {0};
+    state->fake->retire_cycles = 0;
+    assert_int_equal(ferry_gpu_ring_create(state->gpu, 0, 4, 7), FERRY_OK);
+    assert_int_equal(ferry_gpu_ring_submit(state->gpu, 0, &entry, NULL), FERRY_OK);
+    uint64_t before = ferry_gpu_cycles(state->gpu);
+    assert_int_equal(ferry_gpu_wait(state->gpu, 70123), FERRY_ERROR_TIMEOUT);
+    assert_int_equal(ferry_gpu_cycles(state->gpu) - before, 70123);
+    before = ferry_gpu_cycles(state->gpu);
+    assert_int_equal(ferry_gpu_wait_retired(state->gpu, 0, 1, 0), FERRY_ERROR_TIMEOUT);
+    assert_int_equal(ferry_gpu_cycles(state->gpu) - before, FERRY_GPU_DEFAULT_TIMEOUT);
+    before = ferry_gpu_cycles(state->gpu);
+    assert_int_equal(ferry_gpu_run(state->gpu, 45678), FERRY_OK);
+    assert_int_equal(ferry_gpu_cycles(state->gpu) - before, 45678);
+}
+
+static void a_halt_is_told_apart_from_a_timeout(void **context)
+{
+    struct state *state = *context;
+    const struct ferry_gpu_entry entry = {0};
+    uint32_t code, argument;
+    state->fake->retire_cycles = 0;
+    state->fake->final_state = FERRY_FIRMWARE_STATE_HALTED;
+    state->fake->registers[FERRY_BAR0_HALT_CODE / 4] = 5;
+    state->fake->registers[FERRY_BAR0_HALT_ARGUMENT / 4] = 6;
+    assert_int_equal(ferry_gpu_ring_create(state->gpu, 0, 4, 7), FERRY_OK);
+    assert_int_equal(ferry_gpu_ring_submit(state->gpu, 0, &entry, NULL), FERRY_OK);
+    assert_int_equal(ferry_gpu_wait_retired(state->gpu, 0, 1, 30000), FERRY_ERROR_FIRMWARE);
+    assert_int_equal(ferry_gpu_firmware_state(state->gpu, &code, &argument), FERRY_ERROR_FIRMWARE);
+    assert_true(code == 5 && argument == 6);
+}
+
+static void on_interrupt(void *context, uint32_t causes)
+{
+    struct state *state = context;
+    struct ferry_gpu_fence fence;
+    state->calls++;
+    state->causes |= causes;
+    // The mutex is free here: the handler may look at the rings.
+    assert_int_equal(ferry_gpu_ring_completed(state->gpu, 0, &fence), FERRY_OK);
+}
+
+static void interrupts_are_cleared_and_handed_on(void **context)
+{
+    struct state *state = *context;
+    const struct ferry_gpu_entry entry = {.interrupt = true};
+    assert_int_equal(ferry_gpu_ring_create(state->gpu, 0, 4, 7), FERRY_OK);
+    ferry_gpu_set_interrupt(state->gpu, on_interrupt, state);
+    assert_int_equal(ferry_gpu_ring_submit(state->gpu, 0, &entry, NULL), FERRY_OK);
+    assert_int_equal(ferry_gpu_wait(state->gpu, 10000), FERRY_OK);
+    assert_int_equal(state->calls, 1);
+    assert_int_equal(state->causes, 1);
+    assert_int_equal(reg(state, FERRY_BAR0_INTERRUPT_STATUS), 0);
+    // A message whose cause is already gone calls nobody.
+    fake_link_interrupt(state->fake, 0);
+    assert_int_equal(ferry_gpu_wait(state->gpu, 10000), FERRY_OK);
+    assert_int_equal(state->calls, 1);
+    ferry_gpu_set_interrupt(state->gpu, NULL, NULL);
+    fake_link_interrupt(state->fake, 0x200);
+    assert_int_equal(ferry_gpu_wait(state->gpu, 10000), FERRY_OK);
+    assert_int_equal(state->calls, 1);
+}
+
+static void an_unanswered_register_is_a_timeout(void **context)
+{
+    struct state *state = *context;
+    uint32_t value;
+    state->fake->fail_reads = 1;
+    assert_int_equal(ferry_gpu_read32(state->gpu, 0, &value), FERRY_ERROR_TIMEOUT);
+    assert_int_equal(ferry_gpu_read32(state->gpu, 0, &value), FERRY_OK);
+}
+
+// ---- Faults, counters, control ----------------------------------------------------------------------------------
+
+static void faults_come_in_order_and_round_the_log(void **context)
+{
+    struct state *state = *context;
+    struct ferry_fault fault = {.size = sizeof(fault)};
+    bool found = true;
+    assert_int_equal(ferry_gpu_next_fault(state->gpu, &fault, &found), FERRY_OK);
+    assert_false(found);
+    uint32_t taken = 0;
+    for (uint32_t round = 0; round < 10; round++) {
+        for (uint32_t n = 0; n < 13; n++) {
+            fake_link_fault(state->fake, FERRY_FAULT_KIND_RANGE, 0x1000ull * (13 * round + n));
+        }
+        for (uint32_t n = 0; n < 13; n++, taken++) {
+            assert_int_equal(ferry_gpu_next_fault(state->gpu, &fault, &found), FERRY_OK);
+            assert_true(found);
+            assert_int_equal(fault.sequence, taken + 1);
+            assert_int_equal(fault.address, 0x1000ull * taken);
+            assert_int_equal(reg(state, FERRY_BAR0_FAULT_LOG_CONSUMED), taken + 1);
+        }
+        assert_int_equal(ferry_gpu_next_fault(state->gpu, &fault, &found), FERRY_OK);
+        assert_false(found);
+    }
+    assert_true(fault.kind == FERRY_FAULT_KIND_RANGE && fault.ring == 2 && fault.address_kind == 1 && fault.is_write);
+    assert_true(fault.packet_offset == 0x48 && fault.packet_header == 0x80001 && fault.written == 64);
+    assert_true(fault.time == 77 && fault.fence_value == 5 && fault.buffer_address == 0x123000);
+    fault.size = 1;
+    assert_int_equal(ferry_gpu_next_fault(state->gpu, &fault, &found), FERRY_ERROR_ARGUMENT);
+}
+
+static void every_counter_lands_in_its_field(void **context)
+{
+    struct state *state = *context;
+    struct ferry_statistics statistics = {.size = sizeof(statistics), .evictions = 4};
+    for (uint32_t n = 0; n < 22; n++) {
+        state->fake->registers[FERRY_BAR0_COUNTER_AT / 4 + 2 * n] = 100 + n;
+        state->fake->registers[FERRY_BAR0_COUNTER_AT / 4 + 2 * n + 1] = n;
+    }
+    assert_int_equal(ferry_gpu_counters(state->gpu, &statistics), FERRY_OK);
+    // The order of the contract's table.
+    const uint64_t fields[22] = {
+        statistics.cycles,           statistics.engine_busy_cycles, statistics.engine_jobs,
+        statistics.local_read_beats, statistics.local_write_beats,  statistics.host_read_beats,
+        statistics.host_write_beats, statistics.stall_read_cycles,  statistics.stall_write_cycles,
+        statistics.stall_job_cycles, statistics.stall_link_cycles,  statistics.tlps_received,
+        statistics.tlps_sent,        statistics.link_receive_beats, statistics.link_send_beats,
+        statistics.tlps_unsupported, statistics.tlps_malformed,     statistics.tlps_poisoned,
+        statistics.tlps_unexpected,  statistics.firmware_packets,   statistics.firmware_busy_cycles,
+        statistics.window_refused};
+    for (uint64_t n = 0; n < 22; n++) {
+        assert_true(fields[n] == (n << 32 | (100 + n)));
+    }
+    assert_int_equal(statistics.unmapped_accesses, 9);
+    assert_int_equal(statistics.evictions, 4);
+    statistics.size = 8;
+    assert_int_equal(ferry_gpu_counters(state->gpu, &statistics), FERRY_ERROR_ARGUMENT);
+}
+
+static void a_carry_between_two_words_is_not_seen(void **context)
+{
+    struct state *state = *context;
+    struct ferry_statistics statistics = {.size = sizeof(statistics)};
+    state->fake->carry_reads = 1;
+    assert_int_equal(ferry_gpu_counters(state->gpu, &statistics), FERRY_OK);
+    assert_true(statistics.cycles == 0x100000003); // Not 0x1fffffffd.
+}
+
+static void engine_reset_ends_or_times_out(void **context)
+{
+    struct state *state = *context;
+    assert_int_equal(ferry_gpu_reset_engine(state->gpu), FERRY_OK);
+    assert_int_equal(reg(state, FERRY_BAR0_CONTROL), 1); // The core runs on.
+    state->fake->never_ends_reset = true;
+    assert_int_equal(ferry_gpu_reset_engine(state->gpu), FERRY_ERROR_TIMEOUT);
+}
+
+static void ranges_are_checked_before_they_are_written(void **context)
+{
+    struct state *state = *context;
+    assert_int_equal(ferry_gpu_set_protected(state->gpu, 0x1000, 0x3001), FERRY_ERROR_ARGUMENT);
+    assert_int_equal(ferry_gpu_set_protected(state->gpu, 0x3000, 0x1000), FERRY_ERROR_ARGUMENT);
+    assert_int_equal(ferry_gpu_set_protected(state->gpu, 0x1000, 0x4000000), FERRY_ERROR_ARGUMENT);
+    assert_int_equal(ferry_gpu_set_local_limit(state->gpu, 0x4000000), FERRY_ERROR_ARGUMENT);
+    assert_int_equal(reg(state, FERRY_BAR0_PROTECT_LIMIT), 0);
+    assert_int_equal(ferry_gpu_set_protected(state->gpu, 0x1000, 0x3000), FERRY_OK);
+    assert_int_equal(reg(state, FERRY_BAR0_PROTECT_BASE), 0x1000);
+    assert_int_equal(reg(state, FERRY_BAR0_PROTECT_LIMIT), 0x3000);
+    assert_int_equal(ferry_gpu_set_local_limit(state->gpu, 0x500000), FERRY_OK);
+    assert_int_equal(reg(state, FERRY_BAR0_LOCAL_LIMIT), 0x500000);
+    assert_int_equal(ferry_gpu_inject(state->gpu, FERRY_INJECT_LOSE_COMPLETION, 1), FERRY_ERROR_UNSUPPORTED);
+}
+
+static void the_window_goes_to_bar_2(void **context)
+{
+    struct state *state = *context;
+    char back[16] = "";
+    assert_int_equal(ferry_gpu_window_write(state->gpu, 0x1fd, "pageferry", 10), FERRY_OK);
+    assert_string_equal((char *)state->fake->window + 0x1fd, "pageferry");
+    assert_int_equal(ferry_gpu_window_read(state->gpu, 0x1fd, back, 10), FERRY_OK);
+    assert_string_equal(back, "pageferry");
+    assert_int_equal(ferry_gpu_window_read(state->gpu, 0x1fff, back, 10), FERRY_ERROR_RANGE);
+}
+
+// ---- Host memory ------------------------------------------------------------------------------------------------
+
+static void gpu_memory_is_consecutive_zero_and_given_back(void **context)
+{
+    struct state *state = *context;
+    struct ferry_gpu_memory memory = {0};
+    const uint64_t before = ferry_dma_map_pages(state->fake->map);
+    assert_int_equal(ferry_gpu_memory_allocate(state->gpu, 3 * 4096 + 1, 0, &memory), FERRY_OK);
+    assert_int_equal(memory.pages, 4);
+    for (size_t n = 0; n < 4; n++) {
+        assert_ptr_equal(ferry_dma_map_find(state->fake->map, memory.bus + 4096 * n, NULL),
+                         (char *)memory.address + 4096 * n);
+        assert_int_equal(((char *)memory.address)[4096 * n], 0);
+    }
+    ferry_gpu_memory_free(state->gpu, &memory);
+    assert_null(memory.address);
+    assert_int_equal(ferry_dma_map_pages(state->fake->map), before);
+    assert_int_equal(ferry_gpu_memory_allocate(state->gpu, 0, 0, &memory), FERRY_ERROR_ARGUMENT);
+}
+
+static void mdls_name_their_pages(void **context)
+{
+    struct state *state = *context;
+    struct ferry_host_pages *pages;
+    struct ferry_host_pages_totals totals;
+    MDL *mdl = NULL;
+    MDL *wrapped = NULL;
+    unsigned char *own;
+    const uint64_t before = ferry_dma_map_pages(state->fake->map);
+    assert_int_equal(posix_memalign((void **)&own, 4096, 2 * 4096), 0);
+    assert_int_equal(ferry_host_pages_create(state->gpu, &pages), FERRY_OK);
+    const struct ferry_page_source *source = ferry_host_pages_source(pages);
+    assert_int_equal(source->allocate(source->context, 40, 0, &mdl), FERRY_OK);
+    assert_int_equal(source->wrap(source->context, own, 2, FERRY_PAGES_CONSECUTIVE, &wrapped), FERRY_OK);
+    assert_true(mdl->PageCount == 40 && mdl->ByteCount == 40 * 4096);
+    assert_ptr_equal(wrapped->MappedSystemVa, own);
+    assert_true(wrapped->Pfn[1] == wrapped->Pfn[0] + 1);
+    for (size_t n = 0; n < 40; n++) {
+        unsigned char *page = (unsigned char *)mdl->MappedSystemVa + 4096 * n;
+        assert_ptr_equal(ferry_dma_map_find(state->fake->map, mdl->Pfn[n] << 12, NULL), page);
+        assert_int_equal(page[4095], 0);
+        page[0] = 1;
+    }
+    ferry_host_pages_totals(pages, &totals);
+    assert_true(totals.mdls == 2 && totals.pages == 42 && totals.wrapped_pages == 2 && totals.peak_pages == 42);
+    const uint64_t first = mdl->Pfn[0] << 12;
+    source->free(source->context, mdl);
+    assert_null(ferry_dma_map_find(state->fake->map, first, NULL));
+    source->free(source->context, NULL);
+    ferry_host_pages_totals(pages, &totals);
+    assert_true(totals.mdls == 1 && totals.pages == 2 && totals.peak_pages == 42);
+    ferry_host_pages_destroy(pages); // Takes the wrapped one with it.
+    assert_int_equal(ferry_dma_map_pages(state->fake->map), before);
+    own[0] = own[8191] = 1; // Still the caller's.
+    free(own);
+}
+
+static void bad_page_requests_are_named(void **context)
+{
+    struct state *state = *context;
+    struct ferry_host_pages *pages;
+    MDL *mdl = NULL;
+    assert_int_equal(ferry_host_pages_create(state->gpu, &pages), FERRY_OK);
+    const struct ferry_page_source *source = ferry_host_pages_source(pages);
+    assert_int_equal(source->allocate(source->context, 0, 0, &mdl), FERRY_ERROR_ARGUMENT);
+    assert_int_equal(source->allocate(source->context, SIZE_MAX / 4096, 0, &mdl), FERRY_ERROR_ARGUMENT);
+    assert_int_equal(source->allocate(source->context, 1, 2, &mdl), FERRY_ERROR_ARGUMENT);
+    assert_int_equal(source->allocate(source->context, 1, 0, NULL), FERRY_ERROR_ARGUMENT);
+    assert_int_equal(source->wrap(source->context, (void *)(uintptr_t)0x1008, 1, 0, &mdl), FERRY_ERROR_ARGUMENT);
+    assert_int_equal(source->wrap(source->context, NULL, 1, 0, &mdl), FERRY_ERROR_ARGUMENT);
+    // More than all bus address space.
+    assert_int_equal(source->allocate(source->context, FERRY_DMA_HIGH_PAGES + 0x40000ul, 0, &mdl),
+                     FERRY_ERROR_NO_HOST_MEMORY);
+    assert_null(mdl);
+    ferry_host_pages_destroy(pages);
+    ferry_host_pages_destroy(NULL);
+    ferry_gpu_close(NULL);
+}
+
+#define CASE(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(open_loads_the_image_and_reports_sizes),
+        cmocka_unit_test(another_contract_is_refused_by_name),
+        cmocka_unit_test(a_newer_minor_version_is_taken),
+        cmocka_unit_test(firmware_that_does_not_come_up_is_named),
+        cmocka_unit_test(firmware_may_come_from_a_file),
+        CASE(ring_registers_and_entries_are_as_the_contract_says),
+        CASE(a_full_ring_is_busy_and_goes_round),
+        CASE(bad_ring_arguments_change_nothing),
+        CASE(a_fault_shows_in_the_fence),
+        CASE(waits_end_after_exactly_their_cycles),
+        CASE(a_halt_is_told_apart_from_a_timeout),
+        CASE(interrupts_are_cleared_and_handed_on),
+        CASE(an_unanswered_register_is_a_timeout),
+        CASE(faults_come_in_order_and_round_the_log),
+        CASE(every_counter_lands_in_its_field),
+        CASE(a_carry_between_two_words_is_not_seen),
+        CASE(engine_reset_ends_or_times_out),
+        CASE(ranges_are_checked_before_they_are_written),
+        CASE(the_window_goes_to_bar_2),
+        CASE(gpu_memory_is_consecutive_zero_and_given_back),
+        CASE(mdls_name_their_pages),
+        CASE(bad_page_requests_are_named),
+    };
+    return cmocka_run_group_tests_name("device", tests, NULL, NULL);
+}

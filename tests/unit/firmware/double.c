@@ -1,0 +1,538 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "double.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#include <sanitizer/asan_interface.h>
+#endif
+#endif
+#ifndef ASAN_POISON_MEMORY_REGION
+#define ASAN_POISON_MEMORY_REGION(at, bytes)   ((void)(at), (void)(bytes))
+#define ASAN_UNPOISON_MEMORY_REGION(at, bytes) ((void)(at), (void)(bytes))
+#endif
+
+struct double_machine machine;
+
+static void wrong(const char *what, uint64_t with)
+{
+    if (!machine.wrong[0])
+        snprintf(machine.wrong, sizeof machine.wrong, "%s (%llx)", what, (unsigned long long)with);
+}
+
+static uint32_t *slot_words(uint32_t slot)
+{
+    return &machine.command_ram[slot * DOUBLE_SLOT_BYTES / 4];
+}
+
+void double_reset(void)
+{
+    ASAN_UNPOISON_MEMORY_REGION(machine.command_ram, sizeof machine.command_ram);
+    for (unsigned i = 0; i < machine.entry_count; i++) {
+        free(machine.entries[i].data);
+        free(machine.entries[i].actions);
+    }
+    memset(&machine, 0, sizeof machine);
+    machine.hardware_contract = FERRY_CONTRACT_VERSION;
+    machine.host_contract = FERRY_CONTRACT_VERSION;
+    machine.capabilities = FERRY_PUT(FERRY_BAR0_CAPABILITIES_RINGS, DOUBLE_RINGS) |
+                           FERRY_PUT(FERRY_BAR0_CAPABILITIES_SLOTS, DOUBLE_SLOTS) |
+                           FERRY_PUT(FERRY_BAR0_CAPABILITIES_SLOT_BYTES_LOG2, 12u) |
+                           FERRY_PUT(FERRY_BAR0_CAPABILITIES_JOB_QUEUE_LOG2, 3u);
+    machine.limits = (struct oracle_limits){.aperture_pages = 4096, .local_limit = 64u << 20};
+    machine.rights[0] = 7;
+    for (unsigned ring = 0; ring < DOUBLE_RINGS; ring++)
+        machine.fence_address[ring] = 0x123450000ull + 64 * ring;
+    machine.log_address = 0xfffffff80ull;
+    machine.log_entries_log2 = 3;
+    machine.job_ticks = 20;
+    machine.mmu_ticks_per_page = 2;
+    machine.post_ticks = 12;
+    machine.log_is_read = true;
+    for (unsigned slot = 0; slot < DOUBLE_SLOTS; slot++)
+        machine.slot_entry[slot] = -1;
+    ASAN_POISON_MEMORY_REGION(machine.command_ram, sizeof machine.command_ram);
+}
+
+static struct double_entry *append(uint32_t ring, uint64_t fence)
+{
+    struct double_entry *entry = &machine.entries[machine.entry_count];
+
+    if (machine.entry_count == DOUBLE_ENTRIES)
+        abort();
+    machine.entry_count++;
+    entry->ring = ring;
+    entry->fence = fence;
+    return entry;
+}
+
+unsigned double_submit(uint32_t ring, const uint32_t *words, unsigned count, uint64_t fence, bool interrupt)
+{
+    struct double_entry *entry = append(ring, fence);
+
+    entry->bytes = count * 4;
+    entry->interrupt = interrupt;
+    entry->address = 0x5000000000ull + 0x1000 * (machine.entry_count - 1);
+    entry->data = malloc(count * 4 + 1);
+    for (unsigned i = 0; i < count; i++)
+        for (unsigned byte = 0; byte < 4; byte++)
+            entry->data[4 * i + byte] = (uint8_t)(words[i] >> 8 * byte);
+    return machine.entry_count - 1;
+}
+
+unsigned double_submit_unfetched(uint32_t ring, uint32_t fault, uint64_t address, uint64_t fence)
+{
+    struct double_entry *entry = append(ring, fence);
+
+    entry->fetch_fault = fault;
+    entry->address = address;
+    entry->bytes = 0xfffffff4u; // Whatever the entry said; nobody may trust it.
+    return machine.entry_count - 1;
+}
+
+void double_fault_job(uint32_t job, uint32_t kind, uint32_t address_kind, uint64_t address, bool write,
+                      uint32_t written)
+{
+    for (unsigned i = 0; i < sizeof machine.faults / sizeof machine.faults[0]; i++) {
+        if (!machine.faults[i].armed) {
+            machine.faults[i].armed = true;
+            machine.faults[i].job = job;
+            machine.faults[i].kind = kind;
+            machine.faults[i].address_kind = address_kind;
+            machine.faults[i].address = address;
+            machine.faults[i].write = write;
+            machine.faults[i].written = written;
+            return;
+        }
+    }
+    abort();
+}
+
+void double_engine_reset(unsigned ticks)
+{
+    machine.resetting = true;
+    machine.reset_done_at = machine.now + ticks;
+}
+
+// Fetch: entries go into free slots, in order within a ring, one slot being kept for the paging ring.
+static void fetch_step(void)
+{
+    for (unsigned n = 0; n < DOUBLE_RINGS; n++) {
+        unsigned ring = n == 0 ? 0 : 1 + (machine.turn + n - 1) % (DOUBLE_RINGS - 1);
+        unsigned *next = &machine.fetched[ring], free_slots = 0, slot = 0;
+
+        while (*next < machine.entry_count && machine.entries[*next].ring != ring)
+            ++*next;
+        for (unsigned s = 0; s < DOUBLE_SLOTS; s++) {
+            if (machine.slot_entry[s] < 0) {
+                free_slots++;
+                slot = s;
+            }
+        }
+        if (*next == machine.entry_count || free_slots < (ring == 0 ? 1u : 2u))
+            continue;
+
+        struct double_entry *entry = &machine.entries[*next];
+
+        machine.slot_entry[slot] = (int)*next;
+        entry->slot = slot;
+        entry->fetched = true;
+        if (entry->data) {
+            ASAN_UNPOISON_MEMORY_REGION(slot_words(slot), DOUBLE_SLOT_BYTES);
+            for (unsigned i = 0; i < entry->bytes / 4; i++)
+                slot_words(slot)[i] = entry->data[4 * i] | entry->data[4 * i + 1] << 8 | entry->data[4 * i + 2] << 16 |
+                                      (uint32_t)entry->data[4 * i + 3] << 24;
+            ASAN_POISON_MEMORY_REGION(slot_words(slot) + entry->bytes / 4, DOUBLE_SLOT_BYTES - entry->bytes);
+        }
+        ++*next;
+    }
+}
+
+static uint32_t claim(void)
+{
+    for (unsigned n = 0; n < DOUBLE_RINGS; n++) {
+        unsigned ring = n == 0 ? 0 : 1 + (machine.turn + n - 1) % (DOUBLE_RINGS - 1);
+        int best = -1;
+
+        for (unsigned slot = 0; slot < DOUBLE_SLOTS; slot++) {
+            int entry = machine.slot_entry[slot];
+
+            if (entry >= 0 && machine.entries[entry].ring == ring && !machine.entries[entry].claimed &&
+                (best < 0 || entry < best))
+                best = entry;
+        }
+        if (best < 0)
+            continue;
+
+        struct double_entry *entry = &machine.entries[best];
+
+        if (ring != 0)
+            machine.turn = ring % (DOUBLE_RINGS - 1);
+        entry->claimed = true;
+        entry->rights = machine.rights[ring];
+        machine.claims[machine.claim_count++] = (unsigned)best;
+        machine.latched[0] = entry->bytes;
+        machine.latched[1] = (uint32_t)entry->fence;
+        machine.latched[2] = (uint32_t)(entry->fence >> 32);
+        machine.latched[3] = (uint32_t)entry->address;
+        machine.latched[4] = (uint32_t)(entry->address >> 32);
+        return FERRY_PUT(FERRY_CORE_FETCH_NEXT_SLOT, entry->slot) | FERRY_PUT(FERRY_CORE_FETCH_NEXT_RING, ring) |
+               FERRY_PUT(FERRY_CORE_FETCH_NEXT_INTERRUPT, (uint32_t)entry->interrupt) |
+               FERRY_PUT(FERRY_CORE_FETCH_NEXT_FAULT, entry->fetch_fault) | FERRY_CORE_FETCH_NEXT_VALID_MASK;
+    }
+    return 0;
+}
+
+static struct double_entry *slot_owner(uint32_t slot)
+{
+    if (machine.slot_entry[slot] < 0 || !machine.entries[machine.slot_entry[slot]].claimed)
+        return NULL;
+    return &machine.entries[machine.slot_entry[slot]];
+}
+
+static void keep_action(struct double_entry *entry, const struct oracle_action *action)
+{
+    if (entry->action_count == entry->action_room) {
+        entry->action_room = 2 * entry->action_room + 16;
+        entry->actions = realloc(entry->actions, entry->action_room * sizeof *entry->actions);
+    }
+    entry->actions[entry->action_count++] = *action;
+}
+
+static uint64_t staged(unsigned low)
+{
+    return machine.stage[low / 4] | (uint64_t)machine.stage[low / 4 + 1] << 32;
+}
+
+static void take_job(uint32_t control)
+{
+    uint32_t slot = FERRY_GET(FERRY_CORE_JOB_CONTROL_SLOT, control);
+    struct double_entry *entry = slot_owner(slot);
+    struct oracle_action job = {
+        .op = FERRY_GET(FERRY_CORE_JOB_CONTROL_OP, control),
+        .source_kind = FERRY_GET(FERRY_CORE_JOB_CONTROL_SOURCE_KIND, control),
+        .destination_kind = FERRY_GET(FERRY_CORE_JOB_CONTROL_DESTINATION_KIND, control),
+        .list = FERRY_GET(FERRY_CORE_JOB_CONTROL_LIST, control),
+        .unordered = FERRY_GET(FERRY_CORE_JOB_CONTROL_UNORDERED, control),
+        .is_protected = FERRY_GET(FERRY_CORE_JOB_CONTROL_PROTECTED, control),
+        .pattern_log2 = FERRY_GET(FERRY_CORE_JOB_CONTROL_PATTERN_LOG2, control),
+        .packet_offset = FERRY_GET(FERRY_CORE_JOB_CONTROL_PACKET_OFFSET, control),
+        .source = staged(FERRY_CORE_JOB_SOURCE_LOW),
+        .destination = staged(FERRY_CORE_JOB_DESTINATION_LOW),
+        .length = machine.stage[FERRY_CORE_JOB_LENGTH / 4],
+    };
+
+    if (!entry || entry->released) {
+        wrong("job of a slot without a buffer", control);
+        return;
+    }
+    if (&machine.entries[machine.claims[machine.claim_count - 1]] != entry)
+        wrong("job of another buffer than the one claimed last", control);
+    if (job.list) {
+        uint32_t list_at = machine.stage[FERRY_CORE_JOB_LIST / 4] & 0xffff;
+
+        job.list_offset = list_at - slot * DOUBLE_SLOT_BYTES;
+        if (job.list_offset >= entry->bytes || job.list_offset % 8)
+            wrong("page list outside the buffer", list_at);
+        uint64_t first = job.list == FERRY_LIST_SIDE_SOURCE ? job.source : job.destination;
+        if (job.list_offset + 8 * ((first + job.length + 4095) / 4096) > entry->bytes)
+            wrong("page list runs out of the buffer", list_at);
+    }
+
+    struct oracle_limits limits = machine.limits;
+    const char *why;
+
+    limits.rights = entry->rights;
+    why = oracle_job_is_illegal(&job, &limits);
+    if (why)
+        wrong(why, control);
+    // What the operation does not look at does not count.
+    if (job.op == FERRY_JOB_OP_READ)
+        job.destination = 0;
+    if (job.op == FERRY_JOB_OP_FILL && job.pattern_log2 < 3)
+        job.source &= (1ull << (8u << job.pattern_log2)) - 1;
+    keep_action(entry, &job);
+    if (machine.queue_count == 0)
+        machine.job_done_at = machine.now + machine.job_ticks;
+    unsigned at = (machine.queue_head + machine.queue_count++) % DOUBLE_QUEUE;
+    machine.queue[at].entry = (unsigned)machine.slot_entry[slot];
+    machine.queue[at].job = job;
+    machine.jobs_queued++;
+    entry->last_job = machine.jobs_queued;
+}
+
+static void take_table_change(uint32_t control)
+{
+    struct double_entry *entry = machine.claim_count ? &machine.entries[machine.claims[machine.claim_count - 1]] : NULL;
+    struct oracle_action change = {
+        .is_table_change = true,
+        .unmap = FERRY_GET(FERRY_CORE_MMU_CONTROL_UNMAP, control),
+        .snoop = FERRY_GET(FERRY_CORE_MMU_CONTROL_SNOOP, control),
+        .first = machine.stage[FERRY_CORE_MMU_FIRST / 4],
+        .count = machine.stage[FERRY_CORE_MMU_COUNT / 4],
+    };
+
+    if (!entry || entry->released) {
+        wrong("table changed without a buffer", control);
+        return;
+    }
+    if (change.unmap)
+        change.dummy = staged(FERRY_CORE_MMU_DUMMY_LOW);
+    else
+        change.list_offset = (machine.stage[FERRY_CORE_MMU_LIST / 4] & 0xffff) - entry->slot * DOUBLE_SLOT_BYTES;
+    if ((uint64_t)change.first + change.count > machine.limits.aperture_pages)
+        wrong("table changed outside the aperture", change.first);
+    if (!(entry->rights & FERRY_BAR0_RING_RIGHTS_APERTURE_UPDATE_MASK))
+        wrong("table changed without the right", entry->ring);
+    if (!change.unmap && change.list_offset + 8 * (uint64_t)change.count > entry->bytes)
+        wrong("page list of a table change runs out of the buffer", change.list_offset);
+    if (entry->engine_faulted)
+        wrong("table changed although an earlier packet of the buffer faulted", change.first);
+    // Every earlier job of the ring must be done.
+    for (unsigned i = 0; i < machine.claim_count; i++) {
+        const struct double_entry *earlier = &machine.entries[machine.claims[i]];
+
+        if (earlier->ring == entry->ring && !earlier->released &&
+            (int32_t)(machine.jobs_retired - earlier->last_job) < 0 && earlier->action_count)
+            wrong("table changed under a running job of its ring", earlier->last_job);
+    }
+    keep_action(entry, &change);
+    // Even a change of the largest aperture ends while somebody still looks.
+    uint64_t ticks = (uint64_t)machine.mmu_ticks_per_page * change.count;
+    machine.mmu_done_at = machine.now + 1 + (ticks < 10000 ? ticks : 10000);
+}
+
+static void take_post(uint32_t control)
+{
+    struct double_post *post = &machine.posts[machine.post_count];
+
+    if (machine.post_count == DOUBLE_POSTS)
+        abort();
+    machine.post_count++;
+    post->count = FERRY_GET(FERRY_CORE_POST_CONTROL_WORDS, control);
+    if (post->count != 8 && post->count != 16)
+        wrong("record of an odd size", post->count);
+    memcpy(post->words, &machine.stage[FERRY_CORE_POST_DATA / 4], sizeof post->words);
+    post->words[2] = (uint32_t)machine.now;
+    post->words[3] = (uint32_t)(machine.now >> 32);
+    post->address = staged(FERRY_CORE_POST_ADDRESS_LOW);
+    if (post->count == 16) {
+        if (!machine.log_is_read && machine.fault_records - machine.log_consumed >= 1u << machine.log_entries_log2)
+            wrong("fault record over one that was not read", machine.fault_records);
+        machine.fault_records++;
+    }
+    machine.post_done_at = machine.now + machine.post_ticks;
+}
+
+static void release(uint32_t slot)
+{
+    struct double_entry *entry = slot_owner(slot);
+
+    if (!entry || entry->released) {
+        wrong("slot given back that is not held", slot);
+        return;
+    }
+    if (machine.now < machine.post_done_at)
+        wrong("slot given back while its record is on its way", slot);
+    entry->released = true;
+    machine.slot_entry[slot] = -1;
+    ASAN_POISON_MEMORY_REGION(slot_words(slot), DOUBLE_SLOT_BYTES);
+}
+
+static void retire_job(bool by_reset)
+{
+    unsigned number = machine.queue[machine.queue_head].entry;
+    struct double_entry *entry = &machine.entries[number];
+
+    if (by_reset && !entry->engine_faulted)
+        entry->dropped_by_reset = true;
+    if (entry->released)
+        wrong("buffer retired before its jobs", number);
+    machine.queue_head = (machine.queue_head + 1) % DOUBLE_QUEUE;
+    machine.queue_count--;
+    machine.jobs_retired++;
+    machine.job_done_at = machine.now + machine.job_ticks;
+}
+
+static void engine_step(void)
+{
+    if (machine.resetting) {
+        bool over = machine.now >= machine.reset_done_at;
+
+        while (machine.queue_count) {
+            retire_job(true);
+            if (!over)
+                break;
+        }
+        if (over) {
+            machine.resetting = false;
+            for (unsigned slot = 0; slot < DOUBLE_SLOTS; slot++) {
+                if (machine.slot_entry[slot] >= 0) {
+                    machine.poison |= 1u << slot;
+                    machine.aborted |= 1u << slot;
+                    machine.entries[machine.slot_entry[slot]].marked_aborted = true;
+                }
+            }
+        }
+        return;
+    }
+    if (!machine.queue_count)
+        return;
+
+    struct double_entry *entry = &machine.entries[machine.queue[machine.queue_head].entry];
+    const struct oracle_action *job = &machine.queue[machine.queue_head].job;
+
+    if (machine.poison & 1u << entry->slot) {
+        retire_job(machine.aborted & 1u << entry->slot);
+        return;
+    }
+    if (machine.now < machine.job_done_at)
+        return;
+    for (unsigned i = 0; i < sizeof machine.faults / sizeof machine.faults[0]; i++) {
+        if (!machine.faults[i].armed || machine.faults[i].job != machine.jobs_retired)
+            continue;
+        if (machine.engine_fault & FERRY_CORE_ENGINE_FAULT_VALID_MASK)
+            return;
+        machine.faults[i].armed = false;
+        entry->engine_faulted = true;
+        entry->engine_fault = (struct oracle_fault){
+            .kind = machine.faults[i].kind,
+            .packet_offset = job->packet_offset,
+            .address_kind = machine.faults[i].address_kind,
+            .write = machine.faults[i].write,
+            .address = machine.faults[i].address,
+        };
+        entry->engine_written = machine.faults[i].written;
+        machine.engine_fault = FERRY_PUT(FERRY_CORE_ENGINE_FAULT_KIND, machine.faults[i].kind) |
+                               FERRY_PUT(FERRY_CORE_ENGINE_FAULT_SLOT, entry->slot) |
+                               FERRY_PUT(FERRY_CORE_ENGINE_FAULT_WRITE, (uint32_t)machine.faults[i].write) |
+                               FERRY_CORE_ENGINE_FAULT_VALID_MASK |
+                               FERRY_PUT(FERRY_CORE_ENGINE_FAULT_PACKET_OFFSET, job->packet_offset);
+        machine.engine_fault_address = machine.faults[i].address;
+        machine.engine_fault_kind = machine.faults[i].address_kind;
+        machine.engine_fault_written = machine.faults[i].written;
+        machine.poison |= 1u << entry->slot;
+        break;
+    }
+    retire_job(false);
+}
+
+void double_tick(void)
+{
+    machine.now++;
+    if (machine.stage[FERRY_CORE_BUSY / 4])
+        machine.busy_ticks++;
+    fetch_step();
+    engine_step();
+}
+
+bool double_idle(void)
+{
+    for (unsigned i = 0; i < machine.entry_count; i++)
+        if (!machine.entries[i].released)
+            return false;
+    return true;
+}
+
+uint32_t double_state(void)
+{
+    return machine.stage[FERRY_CORE_FIRMWARE_STATE / 4];
+}
+
+static uint32_t read_ring(unsigned ring, unsigned offset)
+{
+    switch (offset) {
+    case FERRY_CORE_RING_RIGHTS: return machine.rights[ring];
+    case FERRY_CORE_RING_FENCE_ADDRESS_LOW: return (uint32_t)machine.fence_address[ring];
+    case FERRY_CORE_RING_FENCE_ADDRESS_HIGH: return (uint32_t)(machine.fence_address[ring] >> 32);
+    default: return machine.stage[(FERRY_CORE_RING_AT + ring * FERRY_CORE_RING_STRIDE + offset) / 4];
+    }
+}
+
+uint32_t double_read(unsigned offset)
+{
+    if (offset >= FERRY_CORE_RING_AT && offset < FERRY_CORE_SIZE)
+        return read_ring((offset - FERRY_CORE_RING_AT) / FERRY_CORE_RING_STRIDE,
+                         (offset - FERRY_CORE_RING_AT) % FERRY_CORE_RING_STRIDE);
+    switch (offset) {
+    case FERRY_CORE_TIME_LOW: return (uint32_t)machine.now;
+    case FERRY_CORE_TIME_HIGH: return (uint32_t)(machine.now >> 32);
+    case FERRY_CORE_HARDWARE_CONTRACT: return machine.hardware_contract;
+    case FERRY_CORE_HOST_CONTRACT: return machine.host_contract;
+    case FERRY_CORE_CAPABILITIES: return machine.capabilities;
+    case FERRY_CORE_APERTURE_PAGES: return machine.limits.aperture_pages;
+    case FERRY_CORE_LOCAL_LIMIT_LOW: return (uint32_t)machine.limits.local_limit;
+    case FERRY_CORE_LOCAL_LIMIT_HIGH: return (uint32_t)(machine.limits.local_limit >> 32);
+    case FERRY_CORE_PROTECT_BASE_LOW: return (uint32_t)machine.limits.protect_base;
+    case FERRY_CORE_PROTECT_BASE_HIGH: return (uint32_t)(machine.limits.protect_base >> 32);
+    case FERRY_CORE_PROTECT_LIMIT_LOW: return (uint32_t)machine.limits.protect_limit;
+    case FERRY_CORE_PROTECT_LIMIT_HIGH: return (uint32_t)(machine.limits.protect_limit >> 32);
+    case FERRY_CORE_JOBS_QUEUED: return machine.jobs_queued;
+    case FERRY_CORE_JOBS_RETIRED: return machine.jobs_retired;
+    case FERRY_CORE_POISON: return machine.poison;
+    case FERRY_CORE_ABORTED: return machine.aborted;
+    case FERRY_CORE_ENGINE_FAULT: return machine.engine_fault;
+    case FERRY_CORE_ENGINE_FAULT_ADDRESS_LOW: return (uint32_t)machine.engine_fault_address;
+    case FERRY_CORE_ENGINE_FAULT_ADDRESS_HIGH: return (uint32_t)(machine.engine_fault_address >> 32);
+    case FERRY_CORE_ENGINE_FAULT_WRITTEN: return machine.engine_fault_written;
+    case FERRY_CORE_ENGINE_FAULT_KIND: return machine.engine_fault_kind;
+    case FERRY_CORE_ENGINE_RESETTING: return machine.resetting;
+    case FERRY_CORE_MMU_BUSY: return machine.now < machine.mmu_done_at;
+    case FERRY_CORE_FETCH_NEXT: return claim();
+    case FERRY_CORE_FETCH_BYTES: return machine.latched[0];
+    case FERRY_CORE_FETCH_FENCE_LOW: return machine.latched[1];
+    case FERRY_CORE_FETCH_FENCE_HIGH: return machine.latched[2];
+    case FERRY_CORE_FETCH_ADDRESS_LOW: return machine.latched[3];
+    case FERRY_CORE_FETCH_ADDRESS_HIGH: return machine.latched[4];
+    case FERRY_CORE_POST_BUSY: return machine.now < machine.post_done_at;
+    case FERRY_CORE_FAULT_LOG_ADDRESS_LOW: return (uint32_t)machine.log_address;
+    case FERRY_CORE_FAULT_LOG_ADDRESS_HIGH: return (uint32_t)(machine.log_address >> 32);
+    case FERRY_CORE_FAULT_LOG_ENTRIES_LOG2: return machine.log_entries_log2;
+    case FERRY_CORE_FAULT_LOG_CONSUMED:
+        return machine.log_is_read ? machine.stage[FERRY_CORE_FAULT_LOG_PRODUCED / 4] : machine.log_consumed;
+    default: return offset < FERRY_CORE_SIZE ? machine.stage[offset / 4] : 0;
+    }
+}
+
+bool double_write_waits(unsigned offset)
+{
+    bool waits = (offset == FERRY_CORE_JOB_CONTROL && machine.queue_count == DOUBLE_QUEUE) ||
+                 (offset == FERRY_CORE_MMU_CONTROL && machine.now < machine.mmu_done_at) ||
+                 (offset == FERRY_CORE_POST_CONTROL && machine.now < machine.post_done_at);
+
+    machine.stalls += waits;
+    return waits;
+}
+
+void double_write(unsigned offset, uint32_t value)
+{
+    if (offset >= FERRY_CORE_POST_DATA && offset <= FERRY_CORE_POST_CONTROL && machine.now < machine.post_done_at)
+        wrong("record changed while it is on its way", offset);
+    switch (offset) {
+    case FERRY_CORE_JOB_CONTROL: take_job(value); break;
+    case FERRY_CORE_MMU_CONTROL: take_table_change(value); break;
+    case FERRY_CORE_POST_CONTROL: take_post(value); break;
+    case FERRY_CORE_POISON: machine.poison &= ~value; break;
+    case FERRY_CORE_ABORTED: machine.aborted &= ~value; break;
+    case FERRY_CORE_ENGINE_FAULT: machine.engine_fault &= ~(value & FERRY_CORE_ENGINE_FAULT_VALID_MASK); break;
+    case FERRY_CORE_FETCH_RELEASE: release(value & 3); break;
+    case FERRY_CORE_PACKETS: machine.packets += value; break;
+    case FERRY_CORE_INTERRUPT_SET:
+        if (machine.now < machine.post_done_at)
+            wrong("interrupt before its record has left", value);
+        machine.interrupts |= value;
+        machine.interrupt_writes++;
+        break;
+    default:
+        if (offset >= FERRY_CORE_SIZE)
+            wrong("write outside the registers", offset);
+        else
+            machine.stage[offset / 4] = value;
+        break;
+    }
+}

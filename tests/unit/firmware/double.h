@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+// A double of the hardware as the firmware sees it: rings that are already fetched, engine, aperture table, record
+// post. It is driven through register reads and writes, either by the natively built firmware (double_hal.c) or by the
+// firmware on a simulated core, and takes one step of time for each access or clock. Everything that the firmware does
+// is kept and held against the oracle at the end (double_verify()); what is never allowed fails at once.
+#ifndef FERRY_TESTS_FIRMWARE_DOUBLE_H
+#define FERRY_TESTS_FIRMWARE_DOUBLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ferry_contract.h"
+#include "oracle.h"
+
+#define DOUBLE_SLOTS      4u
+#define DOUBLE_RINGS      5u
+#define DOUBLE_SLOT_BYTES 4096u
+#define DOUBLE_ENTRIES    4096u
+#define DOUBLE_POSTS      (2 * DOUBLE_ENTRIES)
+#define DOUBLE_QUEUE      8u
+
+struct double_entry {
+    uint32_t ring, bytes, fetch_fault;
+    bool interrupt;
+    uint64_t fence, address;
+    uint8_t *data; // bytes long, owned.
+    uint32_t rights;
+    // What happened.
+    bool fetched, claimed, released;
+    uint32_t slot;
+    uint32_t last_job;             // JOBS_QUEUED behind the entry's last job.
+    struct oracle_action *actions; // Jobs and table changes that came, owned.
+    unsigned action_count, action_room;
+    bool engine_faulted, marked_aborted, dropped_by_reset;
+    struct oracle_fault engine_fault;
+    uint32_t engine_written;
+};
+
+struct double_post {
+    uint32_t words[16], count;
+    uint64_t address;
+};
+
+struct double_machine {
+    // Set by the test before the start.
+    uint32_t hardware_contract, host_contract, capabilities;
+    struct oracle_limits limits; // rights are per ring, below.
+    uint32_t rights[DOUBLE_RINGS];
+    uint64_t fence_address[DOUBLE_RINGS], log_address;
+    uint32_t log_entries_log2;
+    uint32_t job_ticks, mmu_ticks_per_page, post_ticks; // Durations.
+    bool log_is_read;                                   // The host reads the fault log at once.
+    // The job with this serial number faults; see double_fault_job().
+    struct {
+        bool armed;
+        uint32_t job;
+        uint32_t kind, address_kind, written;
+        bool write;
+        uint64_t address;
+    } faults[64];
+
+    // State of the hardware.
+    uint64_t now;
+    struct double_entry entries[DOUBLE_ENTRIES];
+    unsigned entry_count;
+    unsigned claims[DOUBLE_ENTRIES], claim_count; // Entries in the order in which they were claimed.
+    int slot_entry[DOUBLE_SLOTS];                 // -1: free.
+    unsigned fetched[DOUBLE_RINGS];               // Index among all entries from which the ring's next is looked for.
+    unsigned turn;
+    uint32_t stage[FERRY_CORE_SIZE / 4]; // Plain registers.
+    uint32_t latched[5];                 // FETCH_ registers of the entry claimed last.
+    struct {
+        unsigned entry;
+        struct oracle_action job;
+    } queue[DOUBLE_QUEUE];
+    unsigned queue_head, queue_count;
+    uint64_t job_done_at, mmu_done_at, post_done_at, reset_done_at;
+    bool resetting;
+    uint32_t jobs_queued, jobs_retired, poison, aborted;
+    uint32_t engine_fault, engine_fault_kind, engine_fault_written;
+    uint64_t engine_fault_address;
+    uint32_t log_consumed;  // Used unless log_is_read.
+    uint32_t fault_records; // Posted so far.
+    struct double_post posts[DOUBLE_POSTS];
+    unsigned post_count;
+    uint32_t interrupts;       // Bits set since the test looked last.
+    uint32_t interrupt_writes; // How often INTERRUPT_SET was written.
+    uint32_t packets;          // Sum of what was written to PACKETS.
+    uint64_t busy_ticks;
+    uint32_t stalls; // Accesses that the hardware made wait.
+    uint64_t align;  // Command RAM starts at a double word.
+    uint32_t command_ram[DOUBLE_SLOTS * DOUBLE_SLOT_BYTES / 4];
+    char wrong[256]; // First broken rule; empty = none.
+};
+
+extern struct double_machine machine;
+
+// Empties the machine and sets the defaults: paging ring with every right, user rings with none, 64 MiB video memory,
+// 4096 aperture pages, nothing protected, a fault log that is read at once.
+void double_reset(void);
+
+// Appends an entry to a ring; words are copied. Returns its number.
+unsigned double_submit(uint32_t ring, const uint32_t *words, unsigned count, uint64_t fence, bool interrupt);
+
+// Appends an entry that fetch could not bring.
+unsigned double_submit_unfetched(uint32_t ring, uint32_t fault, uint64_t address, uint64_t fence);
+
+// Lets the job with the given serial number (0 = first since reset) fault.
+void double_fault_job(uint32_t job, uint32_t kind, uint32_t address_kind, uint64_t address, bool write,
+                      uint32_t written);
+
+// The host asks for an engine reset, which takes ticks steps.
+void double_engine_reset(unsigned ticks);
+
+// Register access as the core makes it. A read may claim; a write may have to wait: double_write_waits() says so first.
+uint32_t double_read(unsigned offset);
+void double_write(unsigned offset, uint32_t value);
+bool double_write_waits(unsigned offset);
+
+// One step of time.
+void double_tick(void);
+
+// Everything that was submitted is retired.
+bool double_idle(void);
+
+// The firmware halted or refused.
+uint32_t double_state(void);
+
+// Compares everything that happened with what should have. Null when all is well, else a sentence. Every entry must be
+// retired.
+const char *double_verify(void);
+
+// Status that the fence record of the entry carried; ~0u when it has none yet. Valid after double_verify().
+uint32_t double_status(unsigned entry);
+
+// Fault record posted n-th; null when there are not so many.
+const struct double_post *double_fault_record(unsigned n);
+
+#endif

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+# The firmware's own sources natively over a double of the hardware.
+
+FIRMWARE_TEST := tests/unit/firmware
+FIRMWARE_TEST_SHARED := $(addprefix $(FIRMWARE_TEST)/,double.c verify.c oracle.c packets.c scenarios.c)
+FIRMWARE_TEST_SOURCES := $(FIRMWARE_TEST_SHARED) $(FIRMWARE_TEST)/double_hal.c $(FIRMWARE_TEST)/test_firmware.c
+
+$(BUILD)/tests/firmware_native: $(FIRMWARE_TEST_SOURCES) $(FIRMWARE_SOURCES) $(wildcard firmware/*.h $(FIRMWARE_TEST)/*.h) | $(CONTRACT)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(SANITIZE) -I$(GENERATED) -Ifirmware -I$(FIRMWARE_TEST) $(FIRMWARE_TEST_SOURCES) \
+	    $(FIRMWARE_SOURCES) -lcmocka -o $@
+
+TEST_PROGRAMS += $(BUILD)/tests/firmware_native
+
+# --- The same scenarios with the image on the simulated core ---------------------------------------------------------------
+
+FIRMWARE_CORE := $(BUILD)/tests/firmware-core
+FIRMWARE_CORE_OBJECTS := $(FIRMWARE_TEST_SHARED:$(FIRMWARE_TEST)/%.c=$(FIRMWARE_CORE)/%.o) $(FIRMWARE_CORE)/firmware_image.o
+FIRMWARE_CORE_RTL := $(wildcard rtl/cpu/*.v) $(FIRMWARE_TEST)/core_machine.v
+
+$(FIRMWARE_CORE)/%.o: $(FIRMWARE_TEST)/%.c $(wildcard $(FIRMWARE_TEST)/*.h) | $(CONTRACT)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -I$(GENERATED) -I$(FIRMWARE_TEST) -c $< -o $@
+
+$(FIRMWARE_CORE)/firmware_image.o: $(FIRMWARE_IMAGE)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -c $< -o $@
+
+$(BUILD)/tests/firmware_core: $(FIRMWARE_CORE_OBJECTS) $(FIRMWARE_CORE_RTL) $(FIRMWARE_TEST)/core_run.cpp $(VENV)/ready
+	$(VERILATOR) --cc --exe --build -O3 --Mdir $(FIRMWARE_CORE)/verilated --top-module core_machine \
+	    $(RTL_FLAGS) -CFLAGS "-O2 -I$(CURDIR)/$(GENERATED) -I$(CURDIR)/$(FIRMWARE_TEST) -I$(CURDIR)/$(FIRMWARE_BUILD)" \
+	    $(FIRMWARE_TEST)/core_machine.v $(RTL_CORE) $(abspath $(FIRMWARE_TEST)/core_run.cpp $(FIRMWARE_CORE_OBJECTS)) \
+	    -o $(abspath $@)
+
+TEST_PROGRAMS += $(BUILD)/tests/firmware_core
+
+# --- The check of the stack's bound ----------------------------------------------------------------------------------------
+
+$(BUILD)/tests/firmware_stack_bound: $(FIRMWARE_TEST)/test_stack_bound.py firmware/stack_bound.py $(VENV)/ready
+	@mkdir -p $(@D)
+	@printf '#!/bin/sh\nexec $(PYTHON) $<\n' > $@
+	@chmod +x $@
+
+TEST_PROGRAMS += $(BUILD)/tests/firmware_stack_bound

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+// A miniport on the reference model, with the test in the manager's place.
+#ifndef FERRY_TESTS_KMD_RIG_H
+#define FERRY_TESTS_KMD_RIG_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+// cmocka asks for the standard headers before it.
+#include <cmocka.h>
+
+#include "kmd/kmd.h"
+#include "model/model_link.h"
+
+#define LOCAL_BYTES    (4u << 20)
+#define APERTURE_PAGES 256u
+#define NOTES          256
+
+struct note {
+    DXGK_INTERRUPT_TYPE type;
+    uint32_t fence, node, last;
+};
+
+struct rig {
+    struct ferry_link *link;
+    struct ferry_model *model;
+    struct ferry_gpu *gpu;
+    const DRIVER_INITIALIZATION_DATA *kmd;
+    HANDLE adapter;
+    struct note notes[NOTES];
+    unsigned note_count, dpcs, queued;
+    struct ferry_gpu_memory buffer; // A paging or user DMA buffer, two pages.
+    uint8_t private_data[4096];
+    HANDLE device, paging_context, user_context;
+};
+
+static inline VOID on_notify(HANDLE handle, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    struct rig *rig = handle;
+    struct note *note = &rig->notes[rig->note_count++ % NOTES];
+
+    note->type = data->InterruptType;
+    if (data->InterruptType == DXGK_INTERRUPT_DMA_COMPLETED) {
+        note->fence = data->DmaCompleted.SubmissionFenceId;
+        note->node = data->DmaCompleted.NodeOrdinal;
+    } else if (data->InterruptType == DXGK_INTERRUPT_DMA_FAULTED) {
+        note->fence = data->DmaFaulted.FaultedFenceId;
+        note->node = data->DmaFaulted.NodeOrdinal;
+    } else {
+        note->fence = data->DmaPreempted.PreemptionFenceId;
+        note->last = data->DmaPreempted.LastCompletedFenceId;
+        note->node = data->DmaPreempted.NodeOrdinal;
+    }
+}
+
+static inline VOID on_dpc(HANDLE handle)
+{
+    ((struct rig *)handle)->dpcs++;
+}
+
+static inline bool on_queue(HANDLE handle)
+{
+    ((struct rig *)handle)->queued++;
+    return true;
+}
+
+static inline void on_interrupt(void *context, uint32_t causes)
+{
+    struct rig *rig = context;
+
+    (void)causes;
+    rig->kmd->DxgkDdiInterruptRoutine(rig->adapter, 0);
+}
+
+static inline int rig_setup(void **state)
+{
+    struct rig *rig = calloc(1, sizeof *rig);
+    struct ferry_model_options options = {.local_bytes = LOCAL_BYTES, .aperture_pages = APERTURE_PAGES};
+    struct ferry_link_config config = {.size = sizeof config, .seed = 5};
+    DXGKRNL_INTERFACE os = {sizeof os, DXGKRNL_INTERFACE_VERSION, rig, on_notify, on_dpc, on_queue};
+
+    assert_int_equal(ferry_model_link_open(&options, &config, &rig->link), FERRY_OK);
+    rig->model = ferry_model_link_model(rig->link);
+    assert_int_equal(ferry_gpu_open(rig->link, NULL, &rig->gpu), FERRY_OK);
+    rig->kmd = ferry_kmd_miniport();
+    assert_int_equal(rig->kmd->DxgkDdiAddDevice(rig->gpu, &rig->adapter), STATUS_SUCCESS);
+    assert_int_equal(rig->kmd->DxgkDdiStartDevice(rig->adapter, &os), STATUS_SUCCESS);
+    ferry_gpu_set_interrupt(rig->gpu, on_interrupt, rig);
+    assert_int_equal(ferry_gpu_memory_allocate(rig->gpu, 8192, 0, &rig->buffer), FERRY_OK);
+
+    DXGKARG_CREATEDEVICE device = {.hDevice = rig};
+    assert_int_equal(rig->kmd->DxgkDdiCreateDevice(rig->adapter, &device), STATUS_SUCCESS);
+    rig->device = device.hDevice;
+    DXGKARG_CREATECONTEXT context = {.NodeOrdinal = 0, .Flags.SystemContext = 1};
+    assert_int_equal(rig->kmd->DxgkDdiCreateContext(rig->device, &context), STATUS_SUCCESS);
+    rig->paging_context = context.hContext;
+    context = (DXGKARG_CREATECONTEXT){.NodeOrdinal = 2};
+    assert_int_equal(rig->kmd->DxgkDdiCreateContext(rig->device, &context), STATUS_SUCCESS);
+    assert_int_equal(context.ContextInfo.DmaBufferSize, 4096);
+    rig->user_context = context.hContext;
+    *state = rig;
+    return 0;
+}
+
+static inline int rig_teardown(void **state)
+{
+    struct rig *rig = *state;
+
+    rig->kmd->DxgkDdiDestroyContext(rig->user_context);
+    rig->kmd->DxgkDdiDestroyContext(rig->paging_context);
+    rig->kmd->DxgkDdiDestroyDevice(rig->device);
+    ferry_gpu_memory_free(rig->gpu, &rig->buffer);
+    rig->kmd->DxgkDdiStopDevice(rig->adapter);
+    rig->kmd->DxgkDdiRemoveDevice(rig->adapter);
+    ferry_gpu_close(rig->gpu);
+    free(rig);
+    return 0;
+}
+
+static inline HANDLE make_allocation(struct rig *rig, uint64_t bytes, bool aperture)
+{
+    struct ferry_allocation_private wish = {
+        .Version = FERRY_ALLOCATION_PRIVATE_VERSION, .Size = sizeof wish, .Bytes = bytes, .Aperture = aperture};
+    DXGK_ALLOCATIONINFO info = {.pPrivateDriverData = &wish, .PrivateDriverDataSize = sizeof wish};
+    DXGKARG_CREATEALLOCATION create = {.NumAllocations = 1, .pAllocationInfo = &info};
+
+    assert_int_equal(rig->kmd->DxgkDdiCreateAllocation(rig->adapter, &create), STATUS_SUCCESS);
+    return info.hAllocation;
+}
+
+static inline void destroy_allocation(struct rig *rig, HANDLE allocation)
+{
+    DXGKARG_DESTROYALLOCATION destroy = {.NumAllocations = 1, .pAllocationList = &allocation};
+
+    assert_int_equal(rig->kmd->DxgkDdiDestroyAllocation(rig->adapter, &destroy), STATUS_SUCCESS);
+}
+
+// An argument block for a fresh buffer at `memory`.
+static inline DXGKARG_BUILDPAGINGBUFFER arguments(struct rig *rig, void *memory, uint32_t bytes,
+                                                  DXGK_BUILDPAGINGBUFFER_OPERATION operation)
+{
+    DXGKARG_BUILDPAGINGBUFFER a = {.pDmaBuffer = memory,
+                                   .DmaSize = bytes,
+                                   .pDmaBufferPrivateData = rig->private_data,
+                                   .DmaBufferPrivateDataSize = sizeof rig->private_data,
+                                   .Operation = operation};
+
+    return a;
+}
+
+static inline void wait_for(struct rig *rig, uint32_t node, uint32_t fence)
+{
+    DXGKARG_QUERYCURRENTFENCE query = {.NodeOrdinal = node};
+
+    for (int i = 0; i < 1000; i++) {
+        assert_int_equal(rig->kmd->DxgkDdiQueryCurrentFence(rig->adapter, &query), STATUS_SUCCESS);
+        if ((int32_t)(query.CurrentFence - fence) >= 0)
+            return;
+        assert_int_equal(ferry_gpu_wait(rig->gpu, 0), FERRY_OK);
+    }
+    fail();
+}
+
+// Patch and submit what the arguments have put into rig->buffer, and leave it running.
+static inline void submit_paging(struct rig *rig, const DXGKARG_BUILDPAGINGBUFFER *a, uint32_t fence)
+{
+    uint32_t bytes = (uint32_t)((uint8_t *)a->pDmaBuffer - (uint8_t *)rig->buffer.address);
+    uint32_t private_bytes = (uint32_t)((uint8_t *)a->pDmaBufferPrivateData - rig->private_data);
+    DXGKARG_PATCH patch = {.pDmaBuffer = rig->buffer.address,
+                           .DmaBufferSize = 4096,
+                           .DmaBufferSubmissionEndOffset = bytes,
+                           .pDmaBufferPrivateData = rig->private_data,
+                           .DmaBufferPrivateDataSize = sizeof rig->private_data,
+                           .DmaBufferPrivateDataSubmissionEndOffset = private_bytes,
+                           .SubmissionFenceId = fence,
+                           .Flags.Paging = 1};
+    DXGKARG_SUBMITCOMMAND submit = {
+        .DmaBufferSize = 4096, .DmaBufferSubmissionEndOffset = bytes, .SubmissionFenceId = fence, .Flags.Paging = 1};
+
+    patch.DmaBufferPhysicalAddress.QuadPart = (int64_t)rig->buffer.bus;
+    submit.DmaBufferPhysicalAddress.QuadPart = (int64_t)rig->buffer.bus;
+    assert_int_equal(rig->kmd->DxgkDdiPatch(rig->adapter, &patch), STATUS_SUCCESS);
+    assert_int_equal(rig->kmd->DxgkDdiSubmitCommand(rig->adapter, &submit), STATUS_SUCCESS);
+}
+
+struct host_pages {
+    MDL mdl;
+    uint64_t pfn[64];
+    void *memory;
+};
+
+static inline void pages_make(struct rig *rig, struct host_pages *p, size_t pages)
+{
+    uint64_t bus[64];
+
+    p->memory = aligned_alloc(4096, pages * 4096);
+    memset(p->memory, 0, pages * 4096);
+    assert_int_equal(ferry_gpu_dma_map(rig->gpu, p->memory, pages, 0, bus), FERRY_OK);
+    for (size_t i = 0; i < pages; i++)
+        p->pfn[i] = bus[i] >> 12;
+    p->mdl = (MDL){.MappedSystemVa = p->memory, .PageCount = pages, .ByteCount = pages * 4096, .Pfn = p->pfn};
+}
+
+static inline void pages_free(struct rig *rig, struct host_pages *p)
+{
+    for (size_t i = 0; i < p->mdl.PageCount; i++) {
+        uint64_t bus = p->pfn[i] << 12;
+        ferry_gpu_dma_unmap(rig->gpu, &bus, 1);
+    }
+    free(p->memory);
+}
+
+#endif

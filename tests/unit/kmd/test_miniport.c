@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: Apache-2.0
+// The miniport as the manager meets it: buffers run on the reference model, notifications counted.
+#include "rig.h"
+
+const unsigned char ferry_firmware_image[] = {0, 0, 0, 0};
+const unsigned ferry_firmware_image_bytes = sizeof ferry_firmware_image;
+
+static void transfer_arguments(DXGKARG_BUILDPAGINGBUFFER *a, HANDLE allocation, MDL *mdl, bool in, int64_t address,
+                               uint64_t bytes)
+{
+    DXGK_TRANSFERSIDE list = {.SegmentId = 0}, segment = {.SegmentId = 1};
+
+    a->Operation = DXGK_OPERATION_TRANSFER;
+    a->MultipassOffset = 0;
+    list.pMdl = mdl;
+    segment.SegmentAddress.QuadPart = address;
+    a->Transfer = (DXGK_BUILDPAGINGBUFFER_TRANSFER){.hAllocation = allocation,
+                                                    .TransferSize = bytes,
+                                                    .Source = in ? list : segment,
+                                                    .Destination = in ? segment : list};
+}
+
+// Append to a buffer under construction.
+static NTSTATUS append(struct rig *rig, DXGKARG_BUILDPAGINGBUFFER *a)
+{
+    a->DmaBufferWriteOffset = (UINT)((uint8_t *)a->pDmaBuffer - (uint8_t *)rig->buffer.address);
+    return rig->kmd->DxgkDdiBuildPagingBuffer(rig->adapter, a);
+}
+
+static void R28_content_travels_there_and_back(void **state)
+{
+    struct rig *rig = *state;
+    struct host_pages from, to;
+    DXGKARG_BUILDPAGINGBUFFER a = arguments(rig, rig->buffer.address, 4096, DXGK_OPERATION_TRANSFER);
+
+    pages_make(rig, &from, 10);
+    pages_make(rig, &to, 10);
+    for (int i = 0; i < 40960; i++)
+        ((uint8_t *)from.memory)[i] = (uint8_t)(i * 31 + i / 4096);
+    transfer_arguments(&a, NULL, &from.mdl, true, 0x10000, 40960);
+    assert_int_equal(append(rig, &a), STATUS_SUCCESS);
+    transfer_arguments(&a, NULL, &to.mdl, false, 0x10000, 40000);
+    assert_int_equal(append(rig, &a), STATUS_SUCCESS);
+    submit_paging(rig, &a, 1);
+    wait_for(rig, 0, 1);
+    assert_memory_equal(ferry_model_local(rig->model) + 0x10000, from.memory, 40960);
+    assert_memory_equal(to.memory, from.memory, 40000);
+    assert_int_equal(((uint8_t *)to.memory)[40000], 0);
+    assert_int_equal(rig->note_count, 1);
+    assert_int_equal(rig->notes[0].type, DXGK_INTERRUPT_DMA_COMPLETED);
+    assert_int_equal(rig->notes[0].fence, 1);
+    assert_int_equal(rig->notes[0].node, 0);
+    assert_int_equal(rig->queued, 1);
+    assert_int_equal(rig->dpcs, 0);
+    rig->kmd->DxgkDdiDpcRoutine(rig->adapter);
+    assert_int_equal(rig->dpcs, 1);
+    pages_free(rig, &from);
+    pages_free(rig, &to);
+}
+
+static uint32_t header_at(struct rig *rig, uint32_t offset)
+{
+    uint32_t header;
+
+    memcpy(&header, (uint8_t *)rig->buffer.address + offset, 4);
+    return header;
+}
+
+static void reads_run_ahead_only_where_nothing_in_flight_writes(void **state)
+{
+    struct rig *rig = *state;
+    struct host_pages first, second;
+    HANDLE allocation = make_allocation(rig, 16384, false);
+    DXGKARG_BUILDPAGINGBUFFER a = arguments(rig, rig->buffer.address, 4096, DXGK_OPERATION_TRANSFER);
+    const uint32_t step = 24 + 8 * 4, unordered = 1u << 8;
+
+    pages_make(rig, &first, 4);
+    pages_make(rig, &second, 4);
+    transfer_arguments(&a, allocation, &first.mdl, true, 0, 16384); // In.
+    append(rig, &a);
+    transfer_arguments(&a, allocation, &second.mdl, false, 0x8000, 16384); // Out from elsewhere.
+    append(rig, &a);
+    transfer_arguments(&a, allocation, &second.mdl, false, 0x3000, 4096); // Out of what the first one writes.
+    append(rig, &a);
+    transfer_arguments(&a, allocation, &second.mdl, true, 0x10000, 16384); // In from what the others write.
+    append(rig, &a);
+    transfer_arguments(&a, NULL, &first.mdl, true, 0x20000, 16384); // Raw: nothing is known.
+    append(rig, &a);
+    submit_paging(rig, &a, 1);
+    assert_int_equal(header_at(rig, 0) & unordered, unordered);
+    assert_int_equal(header_at(rig, step) & unordered, unordered);
+    assert_int_equal(header_at(rig, 2 * step) & unordered, 0);
+    assert_int_equal(header_at(rig, 2 * step + 32) & unordered, 0);
+    assert_int_equal(header_at(rig, 3 * step + 32) & unordered, 0);
+    wait_for(rig, 0, 1);
+    // Once all that is done, the same page-in may run ahead.
+    a = arguments(rig, rig->buffer.address, 4096, DXGK_OPERATION_TRANSFER);
+    transfer_arguments(&a, allocation, &second.mdl, true, 0x10000, 16384);
+    append(rig, &a);
+    submit_paging(rig, &a, 2);
+    assert_int_equal(header_at(rig, 0) & unordered, unordered);
+    wait_for(rig, 0, 2);
+    destroy_allocation(rig, allocation);
+    pages_free(rig, &first);
+    pages_free(rig, &second);
+}
+
+// A user job that copies 64 bytes inside an allocation at `address`, not waited for.
+static void submit_user(struct rig *rig, struct ferry_gpu_memory *commands, HANDLE allocation, int64_t address,
+                        uint32_t fence)
+{
+    uint32_t packet[8] = {1 | 8 << 16, 0, 64};
+    DXGK_ALLOCATIONLIST list = {.hDeviceSpecificAllocation = allocation, .SegmentId = 1, .WriteOperation = 1};
+    D3DDDI_PATCHLOCATIONLIST locations[2] = {
+        {.DriverId = FERRY_KMD_PATCH_ID(0, FERRY_KMD_PATCH_SOURCE), .AllocationOffset = 128, .PatchOffset = 16},
+        {.DriverId = FERRY_KMD_PATCH_ID(0, FERRY_KMD_PATCH_DESTINATION), .AllocationOffset = 0, .PatchOffset = 24},
+    };
+    DXGKARG_PATCH patch = {.hContext = rig->user_context,
+                           .pDmaBuffer = commands->address,
+                           .DmaBufferSize = 4096,
+                           .DmaBufferSubmissionEndOffset = 32,
+                           .pAllocationList = &list,
+                           .AllocationListSize = 1,
+                           .pPatchLocationList = locations,
+                           .PatchLocationListSize = 2,
+                           .PatchLocationListSubmissionLength = 2,
+                           .NodeOrdinal = 2};
+    DXGKARG_SUBMITCOMMAND submit = {.hContext = rig->user_context,
+                                    .DmaBufferSize = 4096,
+                                    .DmaBufferSubmissionEndOffset = 32,
+                                    .SubmissionFenceId = fence,
+                                    .NodeOrdinal = 2};
+
+    list.PhysicalAddress.QuadPart = address;
+    submit.DmaBufferPhysicalAddress.QuadPart = (int64_t)commands->bus;
+    memcpy(commands->address, packet, sizeof packet);
+    assert_int_equal(rig->kmd->DxgkDdiPatch(rig->adapter, &patch), STATUS_SUCCESS);
+    assert_int_equal(rig->kmd->DxgkDdiSubmitCommand(rig->adapter, &submit), STATUS_SUCCESS);
+}
+
+static void R5_R38_R42_busy_until_the_user_job_is_done_or_said_idle(void **state)
+{
+    struct rig *rig = *state;
+    HANDLE allocation = make_allocation(rig, 8192, false), other = make_allocation(rig, 8192, false);
+    struct ferry_gpu_memory commands;
+    struct host_pages pages;
+    DXGKARG_BUILDPAGINGBUFFER a = arguments(rig, rig->buffer.address, 4096, DXGK_OPERATION_TRANSFER);
+
+    pages_make(rig, &pages, 2);
+    assert_int_equal(ferry_gpu_memory_allocate(rig->gpu, 4096, 0, &commands), FERRY_OK);
+    memset(ferry_model_local(rig->model) + 0x4000 + 128, 0x77, 64);
+    submit_user(rig, &commands, allocation, 0x4000, 9);
+
+    transfer_arguments(&a, allocation, &pages.mdl, false, 0x4000, 8192);
+    DXGKARG_BUILDPAGINGBUFFER before = a;
+    assert_int_equal(append(rig, &a), STATUS_GRAPHICS_ALLOCATION_BUSY);
+    assert_memory_equal(&before, &a, sizeof a); // R5: nothing has begun.
+    a.Operation = DXGK_OPERATION_DISCARD_CONTENT;
+    memset(&a.DiscardContent, 0, sizeof a.DiscardContent);
+    a.DiscardContent.hAllocation = allocation;
+    a.DiscardContent.SegmentId = 1;
+    assert_int_equal(append(rig, &a), STATUS_GRAPHICS_ALLOCATION_BUSY); // R51
+    transfer_arguments(&a, other, &pages.mdl, false, 0x8000, 8192);
+    assert_int_equal(append(rig, &a), STATUS_SUCCESS);
+    transfer_arguments(&a, allocation, &pages.mdl, false, 0x4000, 8192);
+    a.Transfer.Flags.AllocationIsIdle = 1;
+    assert_int_equal(append(rig, &a), STATUS_SUCCESS);
+    wait_for(rig, 2, 9);
+    transfer_arguments(&a, allocation, &pages.mdl, false, 0x4000, 8192);
+    assert_int_equal(append(rig, &a), STATUS_SUCCESS);
+    assert_int_equal(ferry_model_local(rig->model)[0x4000], 0x77);
+    ferry_gpu_memory_free(rig->gpu, &commands);
+    destroy_allocation(rig, allocation);
+    destroy_allocation(rig, other);
+    pages_free(rig, &pages);
+}
+
+static void a_fault_is_told_with_its_fence_and_the_ring_goes_on(void **state)
+{
+    struct rig *rig = *state;
+    HANDLE allocation = make_allocation(rig, 8192, false);
+    struct ferry_gpu_memory commands;
+    struct ferry_fault fault;
+
+    assert_int_equal(ferry_gpu_memory_allocate(rig->gpu, 4096, 0, &commands), FERRY_OK);
+    submit_user(rig, &commands, allocation, LOCAL_BYTES, 5);
+    wait_for(rig, 2, 5);
+    submit_user(rig, &commands, allocation, 0, 6);
+    wait_for(rig, 2, 6);
+    assert_int_equal(rig->note_count, 2);
+    assert_int_equal(rig->notes[0].type, DXGK_INTERRUPT_DMA_FAULTED);
+    assert_int_equal(rig->notes[0].fence, 5);
+    assert_int_equal(rig->notes[0].node, 2);
+    assert_int_equal(rig->notes[1].type, DXGK_INTERRUPT_DMA_COMPLETED);
+    assert_int_equal(rig->notes[1].fence, 6);
+    assert_int_equal(ferry_kmd_faults(rig->adapter), 1);
+    assert_true(ferry_kmd_next_fault(rig->adapter, &fault));
+    assert_int_equal(fault.kind, 5); // RANGE
+    assert_int_equal(fault.address, LOCAL_BYTES + 128);
+    assert_int_equal(fault.fence_value, 5);
+    assert_int_equal(fault.ring, 2);
+    assert_false(ferry_kmd_next_fault(rig->adapter, &fault));
+    ferry_gpu_memory_free(rig->gpu, &commands);
+    destroy_allocation(rig, allocation);
+}
+
+static void a_reset_reports_the_last_aborted_fence(void **state)
+{
+    struct rig *rig = *state;
+    HANDLE allocation = make_allocation(rig, 8192, false);
+    struct ferry_gpu_memory commands;
+    DXGKARG_RESETENGINE reset = {.NodeOrdinal = 2};
+    struct ferry_fault fault;
+
+    assert_int_equal(ferry_gpu_memory_allocate(rig->gpu, 4096, 0, &commands), FERRY_OK);
+    submit_user(rig, &commands, allocation, 0, 20);
+    wait_for(rig, 2, 20);
+    ferry_model_hang(rig->model);
+    submit_user(rig, &commands, allocation, 0, 21);
+    submit_user(rig, &commands, allocation, 0, 22);
+    assert_int_equal(ferry_gpu_wait(rig->gpu, 20000), FERRY_ERROR_TIMEOUT);
+    assert_int_equal(rig->kmd->DxgkDdiResetEngine(rig->adapter, &reset), STATUS_SUCCESS);
+    assert_int_equal(reset.LastAbortedFenceId, 22);
+    assert_true(ferry_kmd_next_fault(rig->adapter, &fault));
+    assert_int_equal(fault.kind, 16); // ENGINE_RESET
+    assert_int_equal(fault.fence_value, 21);
+    submit_user(rig, &commands, allocation, 0, 23);
+    wait_for(rig, 2, 23);
+    assert_int_equal(rig->notes[rig->note_count - 1].type, DXGK_INTERRUPT_DMA_COMPLETED);
+    assert_int_equal(rig->notes[rig->note_count - 1].fence, 23);
+    assert_int_equal(rig->note_count, 2);
+    // A whole-adapter reset leaves the rings empty.
+    ferry_model_hang(rig->model);
+    for (uint32_t i = 0; i < 9; i++)
+        submit_user(rig, &commands, allocation, 0, 30 + i);
+    assert_int_equal(rig->kmd->DxgkDdiResetFromTimeout(rig->adapter), STATUS_SUCCESS);
+    assert_int_equal(ferry_gpu_ring_pending(rig->gpu, 2), 0);
+    assert_int_equal(rig->kmd->DxgkDdiRestartFromTimeout(rig->adapter), STATUS_SUCCESS);
+    submit_user(rig, &commands, allocation, 0, 50);
+    wait_for(rig, 2, 50);
+    ferry_gpu_memory_free(rig->gpu, &commands);
+    destroy_allocation(rig, allocation);
+}
+
+static void preemption_is_answered_at_the_end_of_the_ring(void **state)
+{
+    struct rig *rig = *state;
+    HANDLE allocation = make_allocation(rig, 8192, false);
+    struct ferry_gpu_memory commands;
+    DXGKARG_PREEMPTCOMMAND preempt = {.PreemptionFenceId = 100, .NodeOrdinal = 2};
+
+    assert_int_equal(ferry_gpu_memory_allocate(rig->gpu, 4096, 0, &commands), FERRY_OK);
+    submit_user(rig, &commands, allocation, 0, 1);
+    submit_user(rig, &commands, allocation, 0, 2);
+    assert_int_equal(rig->kmd->DxgkDdiPreemptCommand(rig->adapter, &preempt), STATUS_SUCCESS);
+    assert_int_equal(rig->note_count, 0);
+    wait_for(rig, 2, 2);
+    rig->kmd->DxgkDdiInterruptRoutine(rig->adapter, 0);
+    const struct note *last = &rig->notes[rig->note_count - 1];
+    assert_int_equal(last->type, DXGK_INTERRUPT_DMA_PREEMPTED);
+    assert_int_equal(last->fence, 100);
+    assert_int_equal(last->last, 2);
+    ferry_gpu_memory_free(rig->gpu, &commands);
+    destroy_allocation(rig, allocation);
+}
+
+static void R74_the_aperture_points_at_a_dummy_page_from_the_start(void **state)
+{
+    struct rig *rig = *state;
+    uint64_t entry = ferry_model_aperture_entry(rig->model, 0);
+
+    assert_int_equal(entry & 1, 1);
+    assert_true(entry >> 12);
+    for (uint32_t i = 0; i < APERTURE_PAGES; i++)
+        assert_int_equal(ferry_model_aperture_entry(rig->model, i), entry);
+}
+
+static void R69_R73_pages_are_mapped_and_unmapped(void **state)
+{
+    struct rig *rig = *state;
+    struct host_pages pages;
+    DXGKARG_BUILDPAGINGBUFFER a = arguments(rig, rig->buffer.address, 4096, DXGK_OPERATION_MAP_APERTURE_SEGMENT);
+
+    pages_make(rig, &pages, 8);
+    a.MapApertureSegment.SegmentId = 2;
+    a.MapApertureSegment.OffsetInPages = 100;
+    a.MapApertureSegment.NumberOfPages = 5;
+    a.MapApertureSegment.pMdl = &pages.mdl;
+    a.MapApertureSegment.MdlOffset = 2;
+    a.MapApertureSegment.Flags.CacheCoherent = 1;
+    assert_int_equal(append(rig, &a), STATUS_SUCCESS);
+    submit_paging(rig, &a, 1);
+    wait_for(rig, 0, 1);
+    for (uint32_t i = 0; i < 5; i++)
+        assert_int_equal(ferry_model_aperture_entry(rig->model, 100 + i), pages.pfn[2 + i] << 12 | 3);
+    a = arguments(rig, rig->buffer.address, 4096, DXGK_OPERATION_UNMAP_APERTURE_SEGMENT);
+    a.UnmapApertureSegment.SegmentId = 2;
+    a.UnmapApertureSegment.OffsetInPages = 101;
+    a.UnmapApertureSegment.NumberOfPages = 2;
+    a.UnmapApertureSegment.DummyPage.QuadPart = (int64_t)(pages.pfn[7] << 12);
+    assert_int_equal(append(rig, &a), STATUS_SUCCESS);
+    submit_paging(rig, &a, 2);
+    wait_for(rig, 0, 2);
+    assert_int_equal(ferry_model_aperture_entry(rig->model, 100), pages.pfn[2] << 12 | 3);
+    assert_int_equal(ferry_model_aperture_entry(rig->model, 101), pages.pfn[7] << 12 | 1);
+    assert_int_equal(ferry_model_aperture_entry(rig->model, 102), pages.pfn[7] << 12 | 1);
+    assert_int_equal(ferry_model_aperture_entry(rig->model, 103), pages.pfn[5] << 12 | 3);
+    pages_free(rig, &pages);
+}
+
+static void a_monitored_fence_is_written_behind_the_operations(void **state)
+{
+    struct rig *rig = *state;
+    struct host_pages pages;
+    DXGKARG_BUILDPAGINGBUFFER a = arguments(rig, rig->buffer.address, 4096, DXGK_OPERATION_SIGNAL_MONITORED_FENCE);
+    uint64_t value;
+
+    pages_make(rig, &pages, 1);
+    a.SignalMonitoredFence.MonitoredFenceGpuVa = (pages.pfn[0] << 12) + 24;
+    a.SignalMonitoredFence.MonitoredFenceValue = 0x123456789abcdef0;
+    assert_int_equal(append(rig, &a), STATUS_SUCCESS);
+    submit_paging(rig, &a, 1);
+    wait_for(rig, 0, 1);
+    memcpy(&value, (uint8_t *)pages.memory + 24, 8);
+    assert_true(value == 0x123456789abcdef0);
+    pages_free(rig, &pages);
+}
+
+static void patch_refuses_what_it_did_not_build(void **state)
+{
+    struct rig *rig = *state;
+    DXGKARG_BUILDPAGINGBUFFER a = arguments(rig, rig->buffer.address, 4096, DXGK_OPERATION_FILL);
+    DXGKARG_PATCH patch = {.pDmaBuffer = rig->buffer.address,
+                           .DmaBufferSize = 4096,
+                           .DmaBufferSubmissionEndOffset = 32,
+                           .pDmaBufferPrivateData = rig->private_data,
+                           .DmaBufferPrivateDataSize = 4096,
+                           .DmaBufferPrivateDataSubmissionEndOffset = 16,
+                           .Flags.Paging = 1};
+
+    a.Fill.FillSize = 4096;
+    a.Fill.Destination.SegmentId = 1;
+    assert_int_equal(append(rig, &a), STATUS_SUCCESS);
+    assert_int_equal(rig->kmd->DxgkDdiPatch(rig->adapter, &patch), STATUS_SUCCESS);
+    patch.DmaBufferSubmissionEndOffset = 40;
+    assert_int_equal(rig->kmd->DxgkDdiPatch(rig->adapter, &patch), STATUS_INVALID_PARAMETER);
+    patch.DmaBufferSubmissionEndOffset = 24;
+    assert_int_equal(rig->kmd->DxgkDdiPatch(rig->adapter, &patch), STATUS_INVALID_PARAMETER);
+    patch.DmaBufferSubmissionEndOffset = 32;
+    patch.AllocationListSize = 1; // R15
+    assert_int_equal(rig->kmd->DxgkDdiPatch(rig->adapter, &patch), STATUS_INVALID_PARAMETER);
+    patch.AllocationListSize = 0;
+    patch.DmaBufferPrivateDataSubmissionEndOffset = 8;
+    assert_int_equal(rig->kmd->DxgkDdiPatch(rig->adapter, &patch), STATUS_INVALID_PARAMETER);
+}
+
+static void segments_and_caps_are_reported_twice_as_the_contract_says(void **state)
+{
+    struct rig *rig = *state;
+    DXGK_SEGMENTDESCRIPTOR4 descriptors[2] = {0};
+    DXGK_QUERYSEGMENTOUT4 out = {0};
+    DXGKARG_QUERYADAPTERINFO query = {
+        .Type = DXGKQAITYPE_QUERYSEGMENT4, .pOutputData = &out, .OutputDataSize = sizeof out};
+    DXGK_DRIVERCAPS caps;
+
+    assert_int_equal(rig->kmd->DxgkDdiQueryAdapterInfo(rig->adapter, &query), STATUS_SUCCESS);
+    assert_int_equal(out.NbSegment, 2);
+    assert_int_equal(out.PagingBufferSize, 4096);
+    assert_true(out.PagingBufferPrivateDataSize >= 16 * (4096 / 24));
+    out.pSegmentDescriptor = (UINT8 *)descriptors;
+    assert_int_equal(rig->kmd->DxgkDdiQueryAdapterInfo(rig->adapter, &query), STATUS_SUCCESS);
+    assert_int_equal(descriptors[0].Flags.CpuVisible, 1);
+    assert_int_equal(descriptors[0].Flags.Aperture, 0);
+    assert_int_equal(descriptors[0].Size, LOCAL_BYTES);
+    assert_int_equal(descriptors[1].Flags.Aperture, 1);
+    assert_int_equal(descriptors[1].Flags.CacheCoherent, 1);
+    assert_int_equal(descriptors[1].Size, APERTURE_PAGES * 4096);
+    query =
+        (DXGKARG_QUERYADAPTERINFO){.Type = DXGKQAITYPE_DRIVERCAPS, .pOutputData = &caps, .OutputDataSize = sizeof caps};
+    assert_int_equal(rig->kmd->DxgkDdiQueryAdapterInfo(rig->adapter, &query), STATUS_SUCCESS);
+    assert_int_equal(caps.MemoryManagementCaps.PagingNode, 0);
+    assert_int_equal(caps.MemoryManagementCaps.MapAperture2Supported, 0);
+    assert_int_equal(caps.NbAsymetricProcessingNodes, 5);
+    query.OutputDataSize--;
+    assert_int_equal(rig->kmd->DxgkDdiQueryAdapterInfo(rig->adapter, &query), STATUS_BUFFER_TOO_SMALL);
+    UINT index = 0, megabytes = 5;
+    query = (DXGKARG_QUERYADAPTERINFO){.Type = DXGKQAITYPE_PAGINGPROCESSGPUVASIZE,
+                                       .pInputData = &index,
+                                       .InputDataSize = sizeof index,
+                                       .pOutputData = &megabytes,
+                                       .OutputDataSize = sizeof megabytes};
+    assert_int_equal(rig->kmd->DxgkDdiQueryAdapterInfo(rig->adapter, &query), STATUS_SUCCESS);
+    assert_int_equal(megabytes, 0);
+    query.Type = DXGKQAITYPE_GPUMMUCAPS;
+    assert_int_equal(rig->kmd->DxgkDdiQueryAdapterInfo(rig->adapter, &query), STATUS_NOT_SUPPORTED);
+}
+
+static void allocations_get_sizes_and_segments_and_bad_wishes_a_name(void **state)
+{
+    struct rig *rig = *state;
+    struct ferry_allocation_private wish = {
+        .Version = FERRY_ALLOCATION_PRIVATE_VERSION, .Size = sizeof wish, .Bytes = 5000, .Aperture = 1, .Flags = 5};
+    DXGK_ALLOCATIONINFO info[2] = {{.pPrivateDriverData = &wish, .PrivateDriverDataSize = sizeof wish},
+                                   {.pPrivateDriverData = &wish, .PrivateDriverDataSize = sizeof wish - 1}};
+    DXGKARG_CREATEALLOCATION create = {.NumAllocations = 1, .pAllocationInfo = info};
+
+    assert_int_equal(rig->kmd->DxgkDdiCreateAllocation(rig->adapter, &create), STATUS_SUCCESS);
+    assert_int_equal(info[0].Size, 8192);
+    assert_int_equal(info[0].Alignment, 4096);
+    assert_int_equal(info[0].SupportedWriteSegmentSet, 2);
+    assert_int_equal(info[0].FlagsWddm2.Value, 5 | DXGK_ALLOC_FLAG_ACCESSED_PHYSICALLY);
+    assert_true(info[0].AllocationPriority != 0);
+    destroy_allocation(rig, info[0].hAllocation);
+    create.NumAllocations = 2; // The second fails, and the first does not stay.
+    assert_int_equal(rig->kmd->DxgkDdiCreateAllocation(rig->adapter, &create), STATUS_INVALID_PARAMETER);
+    assert_null(info[0].hAllocation);
+    create.NumAllocations = 1;
+    wish.Bytes = 0;
+    assert_int_equal(rig->kmd->DxgkDdiCreateAllocation(rig->adapter, &create), STATUS_INVALID_PARAMETER);
+    wish.Bytes = UINT64_MAX;
+    assert_int_equal(rig->kmd->DxgkDdiCreateAllocation(rig->adapter, &create), STATUS_INVALID_PARAMETER);
+    wish.Bytes = 1;
+    wish.Alignment = 3;
+    assert_int_equal(rig->kmd->DxgkDdiCreateAllocation(rig->adapter, &create), STATUS_INVALID_PARAMETER);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(R28_content_travels_there_and_back),
+        CASE(reads_run_ahead_only_where_nothing_in_flight_writes),
+        CASE(R5_R38_R42_busy_until_the_user_job_is_done_or_said_idle),
+        CASE(a_fault_is_told_with_its_fence_and_the_ring_goes_on),
+        CASE(a_reset_reports_the_last_aborted_fence),
+        CASE(preemption_is_answered_at_the_end_of_the_ring),
+        CASE(R74_the_aperture_points_at_a_dummy_page_from_the_start),
+        CASE(R69_R73_pages_are_mapped_and_unmapped),
+        CASE(a_monitored_fence_is_written_behind_the_operations),
+        CASE(patch_refuses_what_it_did_not_build),
+        CASE(segments_and_caps_are_reported_twice_as_the_contract_says),
+        CASE(allocations_get_sizes_and_segments_and_bad_wishes_a_name),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

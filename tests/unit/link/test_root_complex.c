@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+// The host's side of the root complex against a scripted device: enumeration and BAR accesses.
+#include "root_complex_rig.h"
+
+// ---- Enumeration ------------------------------------------------------------------------------------------------
+
+static void enumeration_programs_what_the_script_expects(void **context)
+{
+    struct state *state = *context;
+    assert_int_equal(state->device.step, 26);
+    assert_int_equal(state->device.sent_count, 0);
+}
+
+static int open_script(struct fake_device *device, struct ferry_link **link)
+{
+    struct ferry_link_config config = config_with(0);
+    const struct ferry_tlp_transport transport = fake_device_transport(device);
+    int error = ferry_root_complex_open(&transport, &config, link);
+    assert_true(device->closed);
+    return error;
+}
+
+static void a_foreign_device_is_refused(void **context)
+{
+    (void)context;
+    struct fake_device *device = calloc(1, sizeof(*device));
+    struct ferry_link *link = NULL;
+    fake_device_expect_enumeration(device, false);
+    device->steps = 1;
+    device->answer[0].words[3] = 0x12345678;
+    assert_int_equal(open_script(device, &link), FERRY_ERROR_BACKEND);
+    free(device);
+}
+
+static void a_device_without_interrupt_capability_is_refused(void **context)
+{
+    (void)context;
+    struct fake_device *device = calloc(1, sizeof(*device));
+    struct ferry_link *link = NULL;
+    fake_device_expect_enumeration(device, false);
+    device->steps = 17;
+    device->answer[11].words[3] = 0x00020010; // The list ends at the first capability.
+    assert_int_equal(open_script(device, &link), FERRY_ERROR_BACKEND);
+    free(device);
+}
+
+static void silence_is_a_timeout_and_refusal_is_named(void **context)
+{
+    (void)context;
+    struct fake_device *device = calloc(1, sizeof(*device));
+    struct ferry_link *link = NULL;
+    fake_device_expect_enumeration(device, false);
+    device->steps = 1;
+    device->answer[0].count = 0;
+    assert_int_equal(open_script(device, &link), FERRY_ERROR_TIMEOUT);
+    memset(device, 0, sizeof(*device));
+    fake_device_expect_enumeration(device, false);
+    device->steps = 1;
+    device->answer[0] = (struct fake_packet){{0x0a000000, 0x01002004, 0}, 3}; // Unsupported Request.
+    assert_int_equal(open_script(device, &link), FERRY_ERROR_RANGE);
+    free(device);
+}
+
+static void settings_out_of_range_are_refused(void **context)
+{
+    (void)context;
+    struct fake_device *device = calloc(1, sizeof(*device));
+    struct ferry_link *link = NULL;
+    const struct ferry_tlp_transport transport = fake_device_transport(device);
+    struct ferry_link_config config = config_with(96);
+    assert_int_equal(ferry_root_complex_open(&transport, &config, &link), FERRY_ERROR_ARGUMENT);
+    config = config_with(0);
+    config.max_payload_bytes = 512;
+    assert_int_equal(ferry_root_complex_open(&transport, &config, &link), FERRY_ERROR_ARGUMENT);
+    free(device);
+}
+
+// ---- BAR accesses -----------------------------------------------------------------------------------------------
+
+static void register_read_is_one_word_and_returns_the_answer(void **context)
+{
+    struct state *state = *context;
+    state->device.answer_to = answer_with_address;
+    uint32_t value = 0;
+    assert_int_equal(state->link->operations->read32(state->link, FERRY_BAR_REGISTERS, 0x104, &value), FERRY_OK);
+    assert_int_equal(value, 0xe0000104);
+    assert_int_equal(state->device.sent_count, 1);
+    const struct fake_packet *packet = &state->device.sent[0];
+    assert_int_equal(packet->count, 3);
+    assert_int_equal(packet->words[0], 0x00000001);
+    assert_int_equal(packet->words[1] & 0xffff00ff, 0x0f);
+    assert_int_equal(packet->words[2], 0xe0000104);
+}
+
+static void register_write_is_posted(void **context)
+{
+    struct state *state = *context;
+    assert_int_equal(state->link->operations->write32(state->link, FERRY_BAR_REGISTERS, 0x20, 0xcafe0001), FERRY_OK);
+    const struct fake_packet *packet = &state->device.sent[0];
+    assert_int_equal(packet->count, 4);
+    assert_int_equal(packet->words[0], 0x40000001);
+    assert_int_equal(packet->words[1] & 0xff, 0x0f);
+    assert_int_equal(packet->words[2], 0xe0000020);
+    assert_int_equal(packet->words[3], 0xcafe0001);
+}
+
+static void accesses_outside_a_bar_are_refused_here(void **context)
+{
+    struct state *state = *context;
+    const struct ferry_link_operations *link = state->link->operations;
+    uint32_t value;
+    assert_int_equal(link->read32(state->link, FERRY_BAR_REGISTERS, 0x10000, &value), FERRY_ERROR_RANGE);
+    assert_int_equal(value, 0xffffffff);
+    assert_int_equal(link->read32(state->link, FERRY_BAR_REGISTERS, 0x102, &value), FERRY_ERROR_RANGE);
+    assert_int_equal(link->write32(state->link, FERRY_BAR_WINDOW, 128u << 20, 0), FERRY_ERROR_RANGE);
+    assert_int_equal(link->read32(state->link, (enum ferry_bar)1, 0, &value), FERRY_ERROR_RANGE);
+    assert_int_equal(state->device.sent_count, 0);
+}
+
+static void window_uses_long_headers_and_cuts_at_payload_blocks(void **context)
+{
+    struct state *state = *context;
+    unsigned char data[600];
+    for (size_t n = 0; n < sizeof(data); n++) {
+        data[n] = (unsigned char)n;
+    }
+    assert_int_equal(state->link->operations->write_block(state->link, FERRY_BAR_WINDOW, 0x10fd, data, sizeof(data)),
+                     FERRY_OK);
+    // 0x10fd..0x10ff, then two blocks of 256, then the rest of 85 bytes.
+    assert_int_equal(state->device.sent_count, 4);
+    const struct fake_packet *packet = state->device.sent;
+    assert_int_equal(packet[0].words[0], 0x60000001);
+    assert_int_equal(packet[0].words[1] & 0xff, 0x0e);
+    assert_int_equal(packet[0].words[2], 0x40);
+    assert_int_equal(packet[0].words[3], 0x10fc);
+    assert_int_equal(packet[0].words[4], 0x02010000);
+    assert_int_equal(packet[1].words[0], 0x60000040);
+    assert_int_equal(packet[1].words[1] & 0xff, 0xff);
+    assert_int_equal(packet[1].words[3], 0x1100);
+    assert_int_equal(packet[1].words[4], 0x06050403);
+    assert_int_equal(packet[2].words[3], 0x1200);
+    assert_int_equal(packet[3].words[0], 0x60000016); // 85 bytes: 22 words, one byte in the last.
+    assert_int_equal(packet[3].words[1] & 0xff, 0x1f);
+    assert_int_equal(packet[3].words[3], 0x1300);
+    assert_int_equal(packet[3].words[4 + 21] & 0xff, data[599]);
+}
+
+static void block_read_is_put_together_from_unaligned_pieces(void **context)
+{
+    struct state *state = *context;
+    unsigned char data[700];
+    state->device.answer_to = answer_with_address;
+    for (uint32_t offset = 0x2f9; offset < 0x302; offset++) {
+        for (size_t bytes = 1; bytes < sizeof(data); bytes += bytes < 12 ? 1 : 97) {
+            assert_int_equal(state->link->operations->read_block(state->link, FERRY_BAR_WINDOW, offset, data, bytes),
+                             FERRY_OK);
+            for (size_t n = 0; n < bytes; n++) {
+                const uint32_t word = (uint32_t)(offset + n) & ~3u;
+                assert_int_equal(data[n], word >> 8 * ((offset + n) & 3) & 0xff);
+            }
+        }
+        state->device.sent_count = 0;
+    }
+}
+
+static struct fake_packet held[16];
+static size_t held_count;
+
+/// Answers nothing until four reads are there, then in pieces of 64 bytes, last tag first, interleaved.
+static void answer_late(struct fake_device *device, const struct fake_packet *packet)
+{
+    held[held_count++] = *packet;
+    if (held_count < 4) {
+        return;
+    }
+    for (uint32_t piece = 0; piece < 4; piece++) {
+        for (size_t n = held_count; n-- > 0;) {
+            const uint32_t address = held[n].words[3] + 64 * piece;
+            uint32_t words[19] = {0x4a000010, 0x01000000 | (256 - 64 * piece),
+                                  (held[n].words[1] & 0xff00) | (address & 0x7f)};
+            for (uint32_t word = 0; word < 16; word++) {
+                words[3 + word] = address + 4 * word;
+            }
+            fake_device_send(device, words, 19);
+        }
+    }
+}
+
+static void split_and_interleaved_answers_find_their_places(void **context)
+{
+    struct state *state = *context;
+    uint32_t data[256];
+    held_count = 0;
+    state->device.answer_to = answer_late;
+    assert_int_equal(state->link->operations->read_block(state->link, FERRY_BAR_WINDOW, 0x4000, data, sizeof(data)),
+                     FERRY_OK);
+    for (uint32_t n = 0; n < 256; n++) {
+        assert_int_equal(data[n], 0x4000 + 4 * n);
+    }
+    assert_int_equal(traffic(state).unexpected, 0);
+}
+
+static void refused_read_gives_ones(void **context)
+{
+    struct state *state = *context;
+    const uint32_t tag = 26 % 16 << 8; // Behind the enumeration's 26 packets.
+    uint32_t value = 5;
+    fake_device_send(&state->device, (const uint32_t[]){0x0a000000, 0x01002004, tag}, 3);
+    assert_int_equal(state->link->operations->read32(state->link, FERRY_BAR_REGISTERS, 0x7ffc, &value),
+                     FERRY_ERROR_RANGE);
+    assert_int_equal(value, 0xffffffff);
+}
+
+static void lost_answer_is_a_timeout_in_cycles_and_a_late_one_is_counted(void **context)
+{
+    struct state *state = *context;
+    uint32_t value;
+    const uint64_t before = state->device.cycles;
+    assert_int_equal(state->link->operations->read32(state->link, FERRY_BAR_REGISTERS, 0, &value), FERRY_ERROR_TIMEOUT);
+    assert_int_equal(state->device.cycles - before, FERRY_ROOT_COMPLEX_TIMEOUT);
+    DELIVER(state, 0x4a000001, 0x01000004, 26 % 16 << 8, 0);
+    assert_int_equal(traffic(state).unexpected, 1);
+    state->device.answer_to = answer_with_address;
+    assert_int_equal(state->link->operations->read32(state->link, FERRY_BAR_REGISTERS, 0, &value), FERRY_OK);
+    assert_int_equal(value, 0xe0000000);
+}
+
+static void a_full_queue_is_waited_for(void **context)
+{
+    struct state *state = *context;
+    state->device.refuse_sends = 5;
+    assert_int_equal(state->link->operations->write32(state->link, FERRY_BAR_REGISTERS, 0x20, 1), FERRY_OK);
+    assert_int_equal(state->device.sent_count, 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(enumeration_programs_what_the_script_expects),
+        cmocka_unit_test(a_foreign_device_is_refused),
+        cmocka_unit_test(a_device_without_interrupt_capability_is_refused),
+        cmocka_unit_test(silence_is_a_timeout_and_refusal_is_named),
+        cmocka_unit_test(settings_out_of_range_are_refused),
+        CASE(register_read_is_one_word_and_returns_the_answer),
+        CASE(register_write_is_posted),
+        CASE(accesses_outside_a_bar_are_refused_here),
+        CASE(window_uses_long_headers_and_cuts_at_payload_blocks),
+        CASE(block_read_is_put_together_from_unaligned_pieces),
+        CASE(split_and_interleaved_answers_find_their_places),
+        CASE(refused_read_gives_ones),
+        CASE(lost_answer_is_a_timeout_in_cycles_and_a_late_one_is_counted),
+        CASE(a_full_queue_is_waited_for),
+    };
+    return cmocka_run_group_tests_name("root_complex", tests, NULL, NULL);
+}

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+
+$(BUILD)/tests/machine: tests/unit/sim/test_machine.c $(ROOT_COMPLEX_SOURCES) host-driver/link/backend_sim.c \
+    $(wildcard host-driver/device/*.c) $(FIRMWARE_IMAGE) $(SIM_DEVICE_OBJECTS) $(wildcard host-driver/device/*.h) \
+    $(wildcard host-driver/link/*.h) | $(CONTRACT)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(SANITIZE) $(CPPFLAGS) -I$(BUILD)/firmware $(filter %.c,$^) $(SIM_DEVICE_OBJECTS) -o $@ -lcmocka \
+	    $(SIM_LIBS) $(LDLIBS)
+
+TEST_PROGRAMS += $(BUILD)/tests/machine
+
+SIM_TEST_FLAGS := -std=c++17 -O1 -g $(WARNINGS) $(SANITIZE) -Isim -Itests/unit/sim
+
+$(BUILD)/tests/dram: tests/unit/sim/test_dram.cpp sim/dram.cpp tests/unit/sim/check.h $(wildcard sim/*.h)
+	@mkdir -p $(@D)
+	$(CXX) $(SIM_TEST_FLAGS) $(filter %.cpp,$^) -o $@
+
+$(BUILD)/tests/link_model: tests/unit/sim/test_link_model.cpp sim/link_model.cpp tests/unit/sim/check.h $(wildcard sim/*.h)
+	@mkdir -p $(@D)
+	$(CXX) $(SIM_TEST_FLAGS) $(filter %.cpp,$^) -o $@
+
+TEST_PROGRAMS += $(BUILD)/tests/dram $(BUILD)/tests/link_model
+
+$(BUILD)/tests/harness: tests/unit/sim/test_harness.cpp sim/link_model.cpp sim/dram.cpp tests/unit/sim/check.h \
+    $(wildcard sim/*.h)
+	@mkdir -p $(@D)
+	$(CXX) $(SIM_TEST_FLAGS) $(filter %.cpp,$^) -o $@
+
+TEST_PROGRAMS += $(BUILD)/tests/harness

@@ -1,0 +1,519 @@
+// SPDX-License-Identifier: Apache-2.0
+// The machine from the device layer down: real firmware on the Verilated device behind the root complex. Every expected
+// byte is computed here with memcpy and memset.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/device.h"
+#include "device/host_pages.h"
+#include "ferry_contract.h"
+#include "link/root_complex.h"
+
+#define RING_PAGING 0u
+#define RING_USER   1u
+
+struct machine {
+    struct ferry_link *link;
+    struct ferry_gpu *gpu;
+    struct ferry_gpu_memory buffer; // Packets.
+    uint32_t words;
+    struct ferry_gpu_memory host; // 64 KiB to copy from and to.
+    uint64_t fence;
+};
+
+static void open_machine(struct machine *machine, const struct ferry_link_config *config,
+                         const struct ferry_gpu_options *options)
+{
+    memset(machine, 0, sizeof(*machine));
+    assert_int_equal(ferry_backend_sim.open(config, &machine->link), FERRY_OK);
+    assert_int_equal(ferry_gpu_open(machine->link, options, &machine->gpu), FERRY_OK);
+    assert_int_equal(ferry_gpu_ring_create(machine->gpu, RING_PAGING, 6, 7), FERRY_OK);
+    assert_int_equal(ferry_gpu_ring_create(machine->gpu, RING_USER, 4, FERRY_GPU_RIGHT_SYSTEM), FERRY_OK);
+    assert_int_equal(ferry_gpu_memory_allocate(machine->gpu, 4096, 0, &machine->buffer), FERRY_OK);
+    assert_int_equal(ferry_gpu_memory_allocate(machine->gpu, 65536, 0, &machine->host), FERRY_OK);
+    for (uint32_t n = 0; n < 65536; n++) {
+        ((uint8_t *)machine->host.address)[n] = (uint8_t)(n * 13 + n / 253);
+    }
+}
+
+static void close_machine(struct machine *machine)
+{
+    struct ferry_root_complex_counts counts;
+    ferry_root_complex_counts(machine->link, &counts);
+    assert_int_equal(counts.malformed, 0);
+    assert_int_equal(counts.poisoned, 0);
+    assert_int_equal(counts.unexpected, 0);
+    ferry_gpu_memory_free(machine->gpu, &machine->buffer);
+    ferry_gpu_memory_free(machine->gpu, &machine->host);
+    ferry_gpu_close(machine->gpu);
+}
+
+static int set_up(void **context)
+{
+    const struct ferry_link_config config = {.size = sizeof(config), .seed = 1};
+    const struct ferry_gpu_options options = {
+        .size = sizeof(options), .completion_timeout = 3000, .engine_timeout = 20000};
+    struct machine *machine = malloc(sizeof(*machine));
+    open_machine(machine, &config, &options);
+    *context = machine;
+    return 0;
+}
+
+static int tear_down(void **context)
+{
+    close_machine(*context);
+    free(*context);
+    return 0;
+}
+
+static uint32_t *packet(struct machine *machine, uint32_t opcode, uint32_t places, uint32_t words)
+{
+    uint32_t *at = (uint32_t *)machine->buffer.address + machine->words;
+    memset(at, 0, 4 * words);
+    at[0] = opcode | words << 16;
+    at[1] = places;
+    machine->words += words;
+    return at;
+}
+
+static void put64(uint32_t *at, uint64_t value)
+{
+    at[0] = (uint32_t)value;
+    at[1] = (uint32_t)(value >> 32);
+}
+
+static void copy(struct machine *machine, uint32_t source_kind, uint64_t source, uint32_t destination_kind,
+                 uint64_t destination, uint32_t bytes)
+{
+    uint32_t *at = packet(machine, FERRY_OPCODE_COPY, source_kind | destination_kind << 2, 8);
+    at[2] = bytes;
+    put64(at + 4, source);
+    put64(at + 6, destination);
+}
+
+static void fill(struct machine *machine, uint64_t destination, uint32_t bytes, uint32_t log2, uint64_t pattern)
+{
+    uint32_t *at = packet(machine, FERRY_OPCODE_FILL, FERRY_ADDRESS_KIND_LOCAL << 2 | log2 << 6, 8);
+    at[2] = bytes;
+    put64(at + 4, destination);
+    put64(at + 6, pattern);
+}
+
+/// Submit what was recorded and wait; returns the entry's status.
+static uint32_t run(struct machine *machine, uint32_t ring)
+{
+    struct ferry_gpu_fence fence;
+    uint32_t number;
+    const struct ferry_gpu_entry entry = {machine->buffer.bus, 4 * machine->words, true, ++machine->fence};
+    machine->words = 0;
+    assert_int_equal(ferry_gpu_ring_submit(machine->gpu, ring, &entry, &number), FERRY_OK);
+    int error = ferry_gpu_wait_retired(machine->gpu, ring, number, 600000);
+    if (error != FERRY_OK) {
+        uint32_t status, code, argument;
+        ferry_gpu_read32(machine->gpu, FERRY_BAR0_STATUS, &status);
+        int state = ferry_gpu_firmware_state(machine->gpu, &code, &argument);
+        print_message("no answer: STATUS 0x%x, firmware %d, halt %u %u\n", status, state, code, argument);
+    }
+    assert_int_equal(error, FERRY_OK);
+    assert_int_equal(ferry_gpu_ring_completed(machine->gpu, ring, &fence), FERRY_OK);
+    assert_int_equal(fence.value, machine->fence);
+    return fence.status;
+}
+
+static struct ferry_fault only_fault(struct machine *machine)
+{
+    struct ferry_fault fault = {.size = sizeof(fault)};
+    struct ferry_fault none = {.size = sizeof(none)};
+    bool found;
+    assert_int_equal(ferry_gpu_next_fault(machine->gpu, &fault, &found), FERRY_OK);
+    assert_true(found);
+    assert_int_equal(ferry_gpu_next_fault(machine->gpu, &none, &found), FERRY_OK);
+    assert_false(found);
+    return fault;
+}
+
+static uint8_t *host(struct machine *machine)
+{
+    return machine->host.address;
+}
+
+/// A job that must work, and proves that its bytes really moved.
+static void next_job_runs(struct machine *machine)
+{
+    copy(machine, FERRY_ADDRESS_KIND_SYSTEM, machine->host.bus, FERRY_ADDRESS_KIND_LOCAL, 0x7000, 256);
+    copy(machine, FERRY_ADDRESS_KIND_LOCAL, 0x7000, FERRY_ADDRESS_KIND_SYSTEM, machine->host.bus + 61440, 256);
+    memset(host(machine) + 61440, 0, 256);
+    assert_int_equal(run(machine, RING_PAGING), FERRY_BUFFER_STATUS_SUCCESS);
+    assert_memory_equal(host(machine) + 61440, host(machine), 256);
+}
+
+static void identity_and_registers(void **context)
+{
+    struct machine *machine = *context;
+    struct ferry_gpu_info info;
+    uint32_t value;
+    ferry_gpu_query(machine->gpu, &info);
+    assert_int_equal(info.contract_version, 0x10000);
+    assert_int_equal(info.firmware_version >> 16, 1);
+    assert_int_equal(info.rings, 5);
+    assert_int_equal(info.local_bytes, 1u << 26);
+    assert_int_equal(ferry_gpu_write32(machine->gpu, FERRY_BAR0_SCRATCH, 0x12345678), FERRY_OK);
+    assert_int_equal(ferry_gpu_read32(machine->gpu, FERRY_BAR0_SCRATCH, &value), FERRY_OK);
+    assert_int_equal(value, 0x12345678);
+}
+
+static void window_reaches_video_memory(void **context)
+{
+    struct machine *machine = *context;
+    uint8_t back[1000];
+    assert_int_equal(ferry_gpu_window_write(machine->gpu, 0x12345, host(machine), 1000), FERRY_OK);
+    assert_int_equal(ferry_gpu_window_read(machine->gpu, 0x12345, back, 1000), FERRY_OK);
+    assert_memory_equal(back, host(machine), 1000);
+}
+
+static void copy_in_and_out(void **context)
+{
+    struct machine *machine = *context;
+    uint8_t *bytes = host(machine);
+    copy(machine, FERRY_ADDRESS_KIND_SYSTEM, machine->host.bus + 3, FERRY_ADDRESS_KIND_LOCAL, 0x100005, 20001);
+    copy(machine, FERRY_ADDRESS_KIND_LOCAL, 0x100005, FERRY_ADDRESS_KIND_SYSTEM, machine->host.bus + 32769, 20001);
+    uint8_t *before = malloc(65536);
+    memcpy(before, bytes, 65536);
+    assert_int_equal(run(machine, RING_PAGING), FERRY_BUFFER_STATUS_SUCCESS);
+    memcpy(before + 32769, before + 3, 20001);
+    assert_memory_equal(bytes, before, 65536);
+    free(before);
+}
+
+static void fill_patterns_and_neighbours(void **context)
+{
+    struct machine *machine = *context;
+    uint8_t back[64], expect[64];
+    for (uint32_t log2 = 0; log2 < 4; log2++) {
+        fill(machine, 0x200000, 64, 3, 0x1122334455667788);
+        fill(machine, 0x200003, 29, log2, 0xa8a7a6a5a4a3a2a1);
+        assert_int_equal(run(machine, RING_USER), FERRY_BUFFER_STATUS_SUCCESS);
+        assert_int_equal(ferry_gpu_window_read(machine->gpu, 0x200000, back, 64), FERRY_OK);
+        for (uint32_t n = 0; n < 64; n++) {
+            expect[n] = (uint8_t)(0x88 - 0x11 * (n % 8));
+        }
+        for (uint32_t n = 0; n < 29; n++) {
+            expect[3 + n] = (uint8_t)(0xa1 + n % (1u << log2));
+        }
+        assert_memory_equal(back, expect, 64);
+    }
+}
+
+static void unmapped_bus_address_is_a_fault_with_its_address(void **context)
+{
+    struct machine *machine = *context;
+    struct ferry_link_counts counts;
+    copy(machine, FERRY_ADDRESS_KIND_SYSTEM, 0x7700001000, FERRY_ADDRESS_KIND_LOCAL, 0x3000, 64);
+    assert_int_equal(run(machine, RING_PAGING), FERRY_BUFFER_STATUS_FAULTED);
+    const struct ferry_fault fault = only_fault(machine);
+    assert_int_equal(fault.kind, FERRY_FAULT_KIND_HOST_UNSUPPORTED);
+    assert_true(fault.address == 0x7700001000);
+    assert_int_equal(fault.ring, RING_PAGING);
+    assert_int_equal(fault.packet_offset, 0);
+    assert_int_equal(fault.address_kind, FERRY_ADDRESS_KIND_SYSTEM);
+    ferry_gpu_link_counts(machine->gpu, &counts);
+    assert_true(counts.unmapped_accesses >= 1);
+    assert_true(counts.last_unmapped_address == 0x7700001000);
+    next_job_runs(machine);
+}
+
+static void an_unreadable_buffer_is_a_fault_and_the_ring_goes_on(void **context)
+{
+    struct machine *machine = *context;
+    const struct ferry_gpu_entry entry = {0x7700002000, 64, false, ++machine->fence};
+    struct ferry_gpu_fence fence;
+    uint32_t number;
+    assert_int_equal(ferry_gpu_ring_submit(machine->gpu, RING_USER, &entry, &number), FERRY_OK);
+    assert_int_equal(ferry_gpu_wait_retired(machine->gpu, RING_USER, number, 100000), FERRY_OK);
+    assert_int_equal(ferry_gpu_ring_completed(machine->gpu, RING_USER, &fence), FERRY_OK);
+    assert_int_equal(fence.status, FERRY_BUFFER_STATUS_FAULTED);
+    const struct ferry_fault fault = only_fault(machine);
+    assert_int_equal(fault.kind, FERRY_FAULT_KIND_BUFFER_FETCH);
+    assert_true(fault.address == 0x7700002000 && fault.ring == RING_USER);
+    fill(machine, 0x8000, 8, 0, 1);
+    assert_int_equal(run(machine, RING_USER), FERRY_BUFFER_STATUS_SUCCESS);
+    next_job_runs(machine);
+}
+
+static void scattered_pages_both_ways(void **context)
+{
+    struct machine *machine = *context;
+    struct ferry_host_pages *pages;
+    MDL *in, *out;
+    enum { PAGES = 40, OFFSET = 100, BYTES = PAGES * 4096 - 300 };
+    assert_int_equal(ferry_host_pages_create(machine->gpu, &pages), FERRY_OK);
+    const struct ferry_page_source *source = ferry_host_pages_source(pages);
+    assert_int_equal(source->allocate(source->context, PAGES, 0, &in), FERRY_OK);
+    assert_int_equal(source->allocate(source->context, PAGES, 0, &out), FERRY_OK);
+    uint8_t *from = in->MappedSystemVa;
+    uint8_t *to = out->MappedSystemVa;
+    for (uint32_t n = 0; n < PAGES * 4096; n++) {
+        from[n] = (uint8_t)(n * 31 + n / 509);
+    }
+    for (int way = 0; way < 2; way++) {
+        const MDL *mdl = way == 0 ? in : out;
+        const uint32_t kinds = way == 0 ? FERRY_ADDRESS_KIND_SYSTEM : FERRY_ADDRESS_KIND_SYSTEM << 2;
+        uint32_t *at =
+            packet(machine, FERRY_OPCODE_COPY_PAGES,
+                   kinds | (way == 0 ? FERRY_LIST_SIDE_SOURCE : FERRY_LIST_SIDE_DESTINATION) << 4, 6 + 2 * PAGES);
+        at[2] = BYTES;
+        at[3] = OFFSET;
+        put64(at + 4, 0x400000);
+        for (uint32_t n = 0; n < PAGES; n++) {
+            put64(at + 6 + 2 * n, mdl->Pfn[n] << 12);
+        }
+        assert_int_equal(run(machine, RING_PAGING), FERRY_BUFFER_STATUS_SUCCESS);
+    }
+    assert_memory_equal(to + OFFSET, from + OFFSET, BYTES);
+    for (uint32_t n = 0; n < OFFSET; n++) {
+        assert_int_equal(to[n], 0);
+    }
+    for (uint32_t n = OFFSET + BYTES; n < PAGES * 4096; n++) {
+        assert_int_equal(to[n], 0);
+    }
+    ferry_host_pages_destroy(pages);
+}
+
+static void aperture_leads_jobs_and_the_window_to_host_pages(void **context)
+{
+    struct machine *machine = *context;
+    const uint64_t window = ferry_gpu_window_aperture(machine->gpu);
+    uint8_t *bytes = host(machine);
+    uint8_t back[600];
+    // Aperture pages 5, 6, 7 are host pages 2, 0, 1.
+    const uint32_t order[3] = {2, 0, 1};
+    uint32_t *at = packet(machine, FERRY_OPCODE_MAP_APERTURE, 1u << 8, 10);
+    at[2] = 5;
+    at[3] = 3;
+    for (uint32_t n = 0; n < 3; n++) {
+        put64(at + 4 + 2 * n, machine->host.bus + 4096 * order[n]);
+    }
+    fill(machine, 0x9000, 1000, 0, 0x5a);
+    copy(machine, FERRY_ADDRESS_KIND_LOCAL, 0x9000, FERRY_ADDRESS_KIND_APERTURE, 6 * 4096 - 500, 1000);
+    assert_int_equal(run(machine, RING_PAGING), FERRY_BUFFER_STATUS_SUCCESS);
+    for (uint32_t n = 0; n < 500; n++) {
+        assert_int_equal(bytes[3 * 4096 - 500 + n], 0x5a);
+        assert_int_equal(bytes[n], 0x5a);
+    }
+    assert_int_equal(ferry_gpu_window_read(machine->gpu, window + 7 * 4096 - 300, back, 600), FERRY_OK);
+    assert_memory_equal(back, bytes + 4096 - 300, 300);
+    assert_memory_equal(back + 300, bytes + 4096, 300);
+    assert_int_equal(ferry_gpu_window_write(machine->gpu, window + 5 * 4096 + 7, "through the aperture", 20), FERRY_OK);
+    assert_int_equal(ferry_gpu_run(machine->gpu, 2000), FERRY_OK);
+    assert_memory_equal(bytes + 2 * 4096 + 7, "through the aperture", 20);
+    copy(machine, FERRY_ADDRESS_KIND_APERTURE, 4096, FERRY_ADDRESS_KIND_LOCAL, 0, 64); // Never mapped.
+    assert_int_equal(run(machine, RING_PAGING), FERRY_BUFFER_STATUS_FAULTED);
+    const struct ferry_fault fault = only_fault(machine);
+    assert_int_equal(fault.kind, FERRY_FAULT_KIND_APERTURE_INVALID);
+    assert_int_equal(fault.address, 4096);
+    assert_int_equal(fault.address_kind, FERRY_ADDRESS_KIND_APERTURE);
+    next_job_runs(machine);
+}
+
+static void lost_completion_is_a_timeout_fault(void **context)
+{
+    struct machine *machine = *context;
+    copy(machine, FERRY_ADDRESS_KIND_SYSTEM, machine->host.bus, FERRY_ADDRESS_KIND_LOCAL, 0x3000, 4096);
+    // The fetch of the entry and of the buffer must get through: let it, then lose the copy's first read.
+    const struct ferry_gpu_entry entry = {machine->buffer.bus, 4 * machine->words, false, ++machine->fence};
+    machine->words = 0;
+    uint32_t number, fetched, ring = FERRY_BAR0_RING_AT + FERRY_BAR0_RING_FETCHED;
+    assert_int_equal(ferry_gpu_ring_submit(machine->gpu, RING_PAGING, &entry, &number), FERRY_OK);
+    do {
+        assert_int_equal(ferry_gpu_read32(machine->gpu, ring, &fetched), FERRY_OK);
+    } while (fetched != number);
+    assert_int_equal(ferry_gpu_inject(machine->gpu, FERRY_INJECT_LOSE_COMPLETION, 1), FERRY_OK);
+    assert_int_equal(ferry_gpu_wait_retired(machine->gpu, RING_PAGING, number, 100000), FERRY_OK);
+    const struct ferry_fault fault = only_fault(machine);
+    assert_int_equal(fault.kind, FERRY_FAULT_KIND_COMPLETION_TIMEOUT);
+    assert_true(fault.address >= machine->host.bus && fault.address < machine->host.bus + 4096);
+    next_job_runs(machine);
+}
+
+static void an_error_of_video_memory_is_a_fault(void **context)
+{
+    struct machine *machine = *context;
+    assert_int_equal(ferry_gpu_inject(machine->gpu, FERRY_INJECT_LOCAL_READ_ERROR, 1), FERRY_OK);
+    copy(machine, FERRY_ADDRESS_KIND_LOCAL, 0x5000, FERRY_ADDRESS_KIND_SYSTEM, machine->host.bus, 64);
+    assert_int_equal(run(machine, RING_PAGING), FERRY_BUFFER_STATUS_FAULTED);
+    struct ferry_fault fault = only_fault(machine);
+    assert_int_equal(fault.kind, FERRY_FAULT_KIND_LOCAL_ERROR);
+    assert_false(fault.is_write);
+    assert_int_equal(ferry_gpu_inject(machine->gpu, FERRY_INJECT_LOCAL_WRITE_ERROR, 1), FERRY_OK);
+    fill(machine, 0x6000, 64, 0, 7);
+    assert_int_equal(run(machine, RING_PAGING), FERRY_BUFFER_STATUS_FAULTED);
+    fault = only_fault(machine);
+    assert_int_equal(fault.kind, FERRY_FAULT_KIND_LOCAL_ERROR);
+    assert_true(fault.is_write);
+    next_job_runs(machine);
+}
+
+static void engine_reset_leaves_the_engine_usable(void **context)
+{
+    struct machine *machine = *context;
+    copy(machine, FERRY_ADDRESS_KIND_SYSTEM, machine->host.bus, FERRY_ADDRESS_KIND_LOCAL, 0, 65536);
+    const struct ferry_gpu_entry entry = {machine->buffer.bus, 4 * machine->words, false, ++machine->fence};
+    struct ferry_gpu_fence fence;
+    uint32_t number;
+    machine->words = 0;
+    assert_int_equal(ferry_gpu_ring_submit(machine->gpu, RING_PAGING, &entry, &number), FERRY_OK);
+    assert_int_equal(ferry_gpu_run(machine->gpu, 2500), FERRY_OK);
+    assert_int_equal(ferry_gpu_reset_engine(machine->gpu), FERRY_OK);
+    assert_int_equal(ferry_gpu_wait_retired(machine->gpu, RING_PAGING, number, 100000), FERRY_OK);
+    assert_int_equal(ferry_gpu_ring_completed(machine->gpu, RING_PAGING, &fence), FERRY_OK);
+    assert_int_equal(fence.status, FERRY_BUFFER_STATUS_ABORTED);
+    assert_int_equal(only_fault(machine).kind, FERRY_FAULT_KIND_ENGINE_RESET);
+    next_job_runs(machine);
+}
+
+static void another_host_contract_is_refused(void **context)
+{
+    (void)context;
+    const struct ferry_link_config config = {.size = sizeof(config)};
+    const struct ferry_gpu_options options = {.size = sizeof(options), .host_contract = 0x20000};
+    struct ferry_link *link;
+    struct ferry_gpu *gpu;
+    assert_int_equal(ferry_backend_sim.open(&config, &link), FERRY_OK);
+    assert_int_equal(ferry_gpu_open(link, &options, &gpu), FERRY_ERROR_CONTRACT);
+    link->operations->close(link);
+}
+
+static void copies_survive_stalls_on_every_handshake(void **context)
+{
+    (void)context;
+    const char *text = getenv("FERRY_SEED");
+    const unsigned seed = text != NULL ? (unsigned)strtoul(text, NULL, 0) : 5;
+    print_message("FERRY_SEED=%u\n", seed);
+    struct ferry_link_config config = {.size = sizeof(config), .seed = seed, .random_stall_percent = 25};
+    struct machine machine;
+    uint8_t *expect = malloc(65536);
+    config.max_payload_bytes = seed % 2 ? 128 : 256;
+    config.max_read_bytes = 128u << seed % 3;
+    config.completion_boundary = seed % 5 ? 64 : 128;
+    open_machine(&machine, &config, NULL);
+    srand(seed);
+    memcpy(expect, host(&machine), 65536);
+    for (int round = 0; round < 12; round++) {
+        const uint32_t from = (uint32_t)rand() % 20000;
+        const uint32_t to = 40000 + (uint32_t)rand() % 10000;
+        const uint32_t local = (uint32_t)rand() % 100000;
+        const uint32_t bytes = (uint32_t)rand() % 8000;
+        copy(&machine, FERRY_ADDRESS_KIND_SYSTEM, machine.host.bus + from, FERRY_ADDRESS_KIND_LOCAL, local, bytes);
+        copy(&machine, FERRY_ADDRESS_KIND_LOCAL, local, FERRY_ADDRESS_KIND_SYSTEM, machine.host.bus + to, bytes);
+        memcpy(expect + to, expect + from, bytes);
+        assert_int_equal(run(&machine, round % 2 ? RING_USER : RING_PAGING), FERRY_BUFFER_STATUS_SUCCESS);
+        assert_memory_equal(host(&machine), expect, 65536);
+    }
+    free(expect);
+    close_machine(&machine);
+}
+
+static uint64_t spans[8], last_end[8];
+static uint32_t most_reads;
+static bool spans_overlap; // Nothing is asserted inside a call-back: that would leave the gpu's mutex locked.
+
+static void on_span(void *context, enum ferry_track track, uint64_t begin, uint64_t end)
+{
+    (void)context;
+    spans_overlap = spans_overlap || begin >= end || begin < last_end[track];
+    last_end[track] = end;
+    spans[track]++;
+}
+
+static void on_reads(void *context, uint64_t time, uint32_t value)
+{
+    (void)context;
+    (void)time;
+    most_reads = value > most_reads ? value : most_reads;
+}
+
+static void activity_is_reported(void **context)
+{
+    struct machine *machine = *context;
+    const struct ferry_link_observer observer = {NULL, on_span, on_reads};
+    ferry_gpu_observe(machine->gpu, &observer);
+    copy(machine, FERRY_ADDRESS_KIND_SYSTEM, machine->host.bus, FERRY_ADDRESS_KIND_LOCAL, 0, 65536);
+    assert_int_equal(run(machine, RING_PAGING), FERRY_BUFFER_STATUS_SUCCESS);
+    ferry_gpu_observe(machine->gpu, NULL);
+    assert_true(spans[FERRY_TRACK_FIRMWARE] >= 1);
+    assert_true(spans[FERRY_TRACK_READ_CHANNEL] >= 1);
+    assert_true(spans[FERRY_TRACK_WRITE_CHANNEL] >= 1);
+    assert_false(spans_overlap);
+    assert_in_range(most_reads, 4, 32);
+}
+
+static void a_wave_file_is_written(void **context)
+{
+    (void)context;
+    const char *name = "build/tests/machine.fst";
+    const struct ferry_link_config config = {.size = sizeof(config), .wave_file = name};
+    struct ferry_link *link = NULL;
+    assert_int_equal(ferry_backend_sim.open(&config, &link), FERRY_OK);
+    link->operations->close(link);
+    FILE *file = fopen(name, "rb");
+    assert_non_null(file);
+    fseek(file, 0, SEEK_END);
+    assert_true(ftell(file) > 1000);
+    fclose(file);
+    remove(name);
+    const struct ferry_link_config bad = {.size = sizeof(bad), .wave_file = "/nonexistent/machine.fst"};
+    assert_int_equal(ferry_backend_sim.open(&bad, &link), FERRY_ERROR_BACKEND);
+}
+
+static void speed(void **context)
+{
+    struct machine *machine = *context;
+    struct ferry_link_counts before, after;
+    struct ferry_statistics statistics = {.size = sizeof(statistics)};
+    ferry_gpu_link_counts(machine->gpu, &before);
+    const uint64_t start = ferry_gpu_cycles(machine->gpu);
+    for (int round = 0; round < 4; round++) {
+        for (int n = 0; n < 16; n++) {
+            copy(machine, n & 1, n & 1 ? machine->host.bus : 0, ~n & 1, n & 1 ? 0 : machine->host.bus, 65536);
+        }
+        assert_int_equal(run(machine, RING_PAGING), FERRY_BUFFER_STATUS_SUCCESS);
+    }
+    ferry_gpu_link_counts(machine->gpu, &after);
+    const double cycles = (double)(ferry_gpu_cycles(machine->gpu) - start);
+    assert_int_equal(ferry_gpu_counters(machine->gpu, &statistics), FERRY_OK);
+    print_message("%.0f kHz under load, %.2f bytes moved a cycle\n",
+                  cycles / 1000 / (after.run_seconds - before.run_seconds), 64 * 65536.0 / cycles);
+    assert_int_equal(statistics.engine_jobs, 64);
+}
+
+#define CASE(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(identity_and_registers),
+        CASE(window_reaches_video_memory),
+        CASE(copy_in_and_out),
+        CASE(fill_patterns_and_neighbours),
+        CASE(unmapped_bus_address_is_a_fault_with_its_address),
+        CASE(an_unreadable_buffer_is_a_fault_and_the_ring_goes_on),
+        CASE(scattered_pages_both_ways),
+        CASE(aperture_leads_jobs_and_the_window_to_host_pages),
+        CASE(lost_completion_is_a_timeout_fault),
+        CASE(an_error_of_video_memory_is_a_fault),
+        CASE(engine_reset_leaves_the_engine_usable),
+        cmocka_unit_test(another_host_contract_is_refused),
+        cmocka_unit_test(copies_survive_stalls_on_every_handshake),
+        CASE(activity_is_reported),
+        cmocka_unit_test(a_wave_file_is_written),
+        CASE(speed),
+    };
+    return cmocka_run_group_tests_name("machine", tests, NULL, NULL);
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// The parts of the user-mode driver that need no device: handles and error names.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+// cmocka asks for the standard headers before it.
+#include <cmocka.h>
+
+#include "umd/internal.h"
+
+static void a_handle_is_live_from_make_to_end_and_of_one_kind(void **state)
+{
+    int object, other;
+    void *handle = umd_handle_make(UMD_DEVICE, &object);
+
+    (void)state;
+    assert_non_null(handle);
+    assert_ptr_equal(umd_object(UMD_DEVICE, handle), &object);
+    assert_null(umd_object(UMD_QUEUE, handle));
+    umd_handle_end(handle);
+    assert_null(umd_object(UMD_DEVICE, handle));
+    void *next = umd_handle_make(UMD_DEVICE, &other); // Takes the same place, as another value.
+    assert_ptr_not_equal(next, handle);
+    assert_null(umd_object(UMD_DEVICE, handle));
+    umd_handle_end(handle);
+    assert_ptr_equal(umd_object(UMD_DEVICE, next), &other);
+    umd_handle_end(next);
+}
+
+static void made_up_handles_are_none(void **state)
+{
+    int object;
+
+    (void)state;
+    assert_null(umd_object(UMD_DEVICE, NULL));
+    assert_null(umd_object(UMD_DEVICE, &object));
+    for (uintptr_t value = 0; value < 100000; value += 7)
+        assert_null(umd_object(UMD_ADAPTER, (void *)(value << 20 | value)));
+    assert_null(umd_object(UMD_DEVICE, (void *)UINTPTR_MAX));
+    umd_handle_end((void *)UINTPTR_MAX);
+}
+
+static void thousands_of_handles_live_together_and_no_value_returns(void **state)
+{
+    enum { COUNT = 5000 };
+    static int objects[COUNT];
+    static void *handles[COUNT], *old[COUNT];
+
+    (void)state;
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < COUNT; i++)
+            handles[i] = umd_handle_make(UMD_ALLOCATION, &objects[i]);
+        for (int i = 0; i < COUNT; i++) {
+            assert_ptr_equal(umd_object(UMD_ALLOCATION, handles[i]), &objects[i]);
+            assert_null(umd_object(UMD_ALLOCATION, old[i]));
+        }
+        for (int i = 0; i < COUNT; i++)
+            umd_handle_end(handles[(i * 7) % COUNT]);
+        memcpy(old, handles, sizeof old);
+    }
+}
+
+static void every_error_has_a_name_and_a_sentence_of_its_own(void **state)
+{
+    (void)state;
+    for (int a = FERRY_ERROR_CRITICAL; a <= FERRY_PENDING; a++) {
+        assert_string_not_equal(ferry_error_name(a), "?");
+        assert_true(strlen(ferry_error_text(a)) > 3);
+        for (int b = FERRY_ERROR_CRITICAL; b < a; b++) {
+            assert_string_not_equal(ferry_error_name(a), ferry_error_name(b));
+            assert_string_not_equal(ferry_error_text(a), ferry_error_text(b));
+        }
+    }
+    assert_string_equal(ferry_error_name(FERRY_ERROR_NO_VIDEO_MEMORY), "NO_VIDEO_MEMORY");
+    assert_string_equal(ferry_error_name(FERRY_PENDING + 1), "?");
+    assert_string_equal(ferry_error_name(FERRY_ERROR_CRITICAL - 1), "?");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_handle_is_live_from_make_to_end_and_of_one_kind),
+        cmocka_unit_test(made_up_handles_are_none),
+        cmocka_unit_test(thousands_of_handles_live_together_and_no_value_returns),
+        cmocka_unit_test(every_error_has_a_name_and_a_sentence_of_its_own),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

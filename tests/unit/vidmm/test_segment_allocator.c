@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// The segment allocator against a bitmap: random programs, both directions, alignments, sliding.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "vidmm/segment_allocator.h"
+
+#define PAGES 512
+
+static uint64_t state_word;
+
+static uint32_t pick(uint32_t below)
+{
+    state_word ^= state_word << 13;
+    state_word ^= state_word >> 7;
+    state_word ^= state_word << 17;
+    return (uint32_t)(state_word >> 20) % below;
+}
+
+static bool map_free(const uint8_t *map, uint64_t first, uint64_t pages)
+{
+    for (uint64_t i = first; i < first + pages; i++)
+        if (map[i])
+            return false;
+    return true;
+}
+
+// The lowest or highest place by looking at every one.
+static uint64_t map_find(const uint8_t *map, uint64_t pages, uint64_t alignment, bool from_end)
+{
+    for (uint64_t n = 0; n + pages <= PAGES; n++) {
+        uint64_t first = from_end ? PAGES - pages - n : n;
+        if (first % alignment == 0 && map_free(map, first, pages))
+            return first;
+    }
+    return UINT64_MAX;
+}
+
+static void check_structure(const struct ferry_vm_space *space, const uint8_t *map)
+{
+    uint64_t at = 0, free_pages = 0, largest = 0;
+    const struct ferry_vm_block *previous = NULL;
+    for (const struct ferry_vm_block *block = space->head; block; block = block->next) {
+        assert_int_equal(block->first, at);
+        assert_ptr_equal(block->previous, previous);
+        assert_true(block->pages > 0);
+        for (uint64_t i = 0; i < block->pages; i++)
+            assert_int_equal(map[at + i] != 0, block->owner != NULL);
+        if (!block->owner) {
+            assert_true(!previous || previous->owner); // neighbours are joined
+            free_pages += block->pages;
+            largest = block->pages > largest ? block->pages : largest;
+        }
+        at += block->pages;
+        previous = block;
+    }
+    assert_int_equal(at, PAGES);
+    assert_int_equal(space->free_pages, free_pages);
+    assert_int_equal(ferry_vm_space_largest(space), largest);
+}
+
+static void random_programs_match_a_bitmap(void **state)
+{
+    (void)state;
+    const char *text = getenv("FERRY_SEED");
+    uint64_t seed = text ? strtoull(text, NULL, 0) : (uint64_t)time(NULL);
+    printf("FERRY_SEED=%llu\n", (unsigned long long)seed);
+    state_word = seed * 0x9E3779B97F4A7C15u + 1;
+    struct ferry_vm_space space;
+    static uint8_t map[PAGES];
+    memset(map, 0, sizeof(map));
+    assert_true(ferry_vm_space_init(&space, PAGES));
+    struct ferry_vm_block *taken[PAGES];
+    unsigned count = 0;
+    for (unsigned step = 0; step < 20000; step++) {
+        unsigned kind = pick(10);
+        if (kind < 5 && count < PAGES) {
+            uint64_t pages = 1 + pick(pick(5) ? 12 : 150);
+            uint64_t alignment = pick(4) ? 1 : UINT64_C(1) << pick(6);
+            bool from_end = pick(2), no_memory;
+            uint64_t expected = map_find(map, pages, alignment, from_end);
+            struct ferry_vm_block *block = ferry_vm_space_take(&space, pages, alignment, from_end, 0, map, &no_memory);
+            assert_false(no_memory);
+            if (alignment == 1)
+                assert_int_equal(block ? block->first : UINT64_MAX, expected);
+            if (expected == UINT64_MAX)
+                assert_null(block);
+            if (block) {
+                assert_int_equal(block->first % alignment, 0);
+                assert_int_equal(block->pages, pages);
+                assert_true(map_free(map, block->first, pages));
+                memset(map + block->first, 1, pages);
+                taken[count++] = block;
+            }
+        } else if (kind < 9 && count > 0) {
+            unsigned n = pick(count);
+            memset(map + taken[n]->first, 0, taken[n]->pages);
+            ferry_vm_space_give(&space, taken[n]);
+            taken[n] = taken[--count];
+        } else if (count > 0) {
+            struct ferry_vm_block *block = taken[pick(count)];
+            uint64_t first = block->first, pages = block->pages, hole = first;
+            while (hole > 0 && !map[hole - 1])
+                hole--;
+            assert_int_equal(ferry_vm_space_slide_down(&space, block), hole < first);
+            memset(map + first, 0, pages);
+            memset(map + hole, 1, pages);
+            assert_int_equal(block->first, hole);
+        }
+        if (step % 50 == 0)
+            check_structure(&space, map);
+    }
+    while (count > 0) {
+        memset(map + taken[count - 1]->first, 0, taken[count - 1]->pages);
+        ferry_vm_space_give(&space, taken[--count]);
+    }
+    check_structure(&space, map);
+    assert_int_equal(ferry_vm_space_largest(&space), PAGES);
+    ferry_vm_space_destroy(&space);
+}
+
+static void edges(void **state)
+{
+    (void)state;
+    struct ferry_vm_space space;
+    bool no_memory;
+    assert_true(ferry_vm_space_init(&space, 0));
+    assert_null(ferry_vm_space_take(&space, 1, 1, false, 0, &space, &no_memory));
+    ferry_vm_space_destroy(&space);
+    assert_true(ferry_vm_space_init(&space, 10));
+    assert_null(ferry_vm_space_take(&space, 0, 1, false, 0, &space, &no_memory));
+    assert_null(ferry_vm_space_take(&space, 11, 1, false, 0, &space, &no_memory));
+    assert_null(ferry_vm_space_take(&space, UINT64_MAX, 1, true, 0, &space, &no_memory));
+    assert_null(ferry_vm_space_take(&space, 1, UINT64_C(1) << 60, true, 8, &space, &no_memory));
+    assert_null(ferry_vm_space_take(&space, 3, 1, true, 8, &space, &no_memory)); // does not lie above page 8
+    struct ferry_vm_block *all = ferry_vm_space_take(&space, 10, 1, false, 0, &space, &no_memory);
+    assert_int_equal(all->first, 0);
+    assert_null(ferry_vm_space_take(&space, 1, 1, false, 0, &space, &no_memory));
+    ferry_vm_space_give(&space, all);
+    ferry_vm_space_destroy(&space);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_programs_match_a_bitmap), cmocka_unit_test(edges)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

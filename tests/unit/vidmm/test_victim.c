@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+// The choice of victims alone, on a cache of equal pages: rounds, a scan, a change of rhythm; beside plain LRU.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "vidmm/victim.h"
+
+#define MOST 4000
+
+struct cache {
+    struct ferry_vm_victims victims;
+    struct ferry_vm_use uses[MOST];
+    bool in[MOST];
+    unsigned room, used, misses;
+    uint64_t now;
+};
+
+static struct cache *make(unsigned room, bool lru)
+{
+    struct cache *cache = calloc(1, sizeof(*cache));
+    cache->room = room;
+    ferry_vm_victims_init(&cache->victims, lru);
+    for (unsigned i = 0; i < MOST; i++) {
+        cache->uses[i].serial = i + 1;
+        cache->uses[i].pages = 1;
+    }
+    return cache;
+}
+
+static void use(struct cache *cache, unsigned id)
+{
+    cache->now++;
+    if (!cache->in[id]) {
+        cache->misses++;
+        if (cache->used == cache->room) {
+            struct ferry_vm_use *victim = ferry_vm_victim_choose(&cache->victims, cache->now, 1);
+            assert_non_null(victim);
+            ferry_vm_victim_remove(&cache->victims, victim);
+            cache->in[victim - cache->uses] = false;
+            cache->used--;
+        }
+        cache->in[id] = true;
+        cache->used++;
+    }
+    ferry_vm_victim_remove(&cache->victims, &cache->uses[id]);
+    ferry_vm_victim_used(&cache->uses[id], cache->now);
+    ferry_vm_victim_add(&cache->victims, &cache->uses[id]);
+}
+
+static unsigned rounds(bool lru, unsigned set, unsigned room, unsigned times, unsigned repeats)
+{
+    struct cache *cache = make(room, lru);
+    for (unsigned t = 0; t < times; t++)
+        for (unsigned i = 0; i < set; i++)
+            for (unsigned r = 0; r < repeats; r++)
+                use(cache, i);
+    unsigned misses = cache->misses;
+    free(cache);
+    return misses;
+}
+
+static void rounds_that_do_not_fit_cost_a_fraction_of_lru(void **state)
+{
+    (void)state;
+    unsigned lru = rounds(true, 100, 95, 50, 1), predicted = rounds(false, 100, 95, 50, 1);
+    assert_int_equal(lru, 5000); // every use misses
+    print_message("  rounds: LRU %u misses, predicted %u\n", lru, predicted);
+    assert_true(predicted * 5 < lru);
+    lru = rounds(true, 100, 95, 50, 6);
+    predicted = rounds(false, 100, 95, 50, 6);
+    print_message("  rounds of six uses each: LRU %u misses, predicted %u\n", lru, predicted);
+    assert_true(predicted * 4 < lru);
+}
+
+static void a_cold_scan_costs_what_lru_costs(void **state)
+{
+    (void)state;
+    unsigned misses[2];
+    for (unsigned lru = 0; lru < 2; lru++) {
+        struct cache *cache = make(50, lru);
+        for (unsigned i = 0; i < MOST; i++)
+            use(cache, i);
+        misses[lru] = cache->misses;
+        free(cache);
+    }
+    assert_int_equal(misses[0], misses[1]);
+}
+
+static void a_scan_does_not_throw_out_what_is_used_in_rounds(void **state)
+{
+    (void)state;
+    unsigned misses[2];
+    for (unsigned lru = 0; lru < 2; lru++) {
+        struct cache *cache = make(50, lru);
+        unsigned scan = 40;
+        for (unsigned t = 0; t < 60; t++) {
+            for (unsigned i = 0; i < 40; i++)
+                use(cache, i);
+            for (unsigned i = 0; i < 20; i++)
+                use(cache, scan++);
+        }
+        misses[lru] = cache->misses;
+        free(cache);
+    }
+    print_message("  rounds beside a scan: LRU %u misses, predicted %u\n", misses[1], misses[0]);
+    assert_true(misses[0] < misses[1]);
+}
+
+static void a_rhythm_that_ends_goes_cold(void **state)
+{
+    (void)state;
+    struct cache *cache = make(60, false);
+    for (unsigned t = 0; t < 20; t++)
+        for (unsigned i = 0; i < 50; i++)
+            use(cache, i);
+    cache->misses = 0;
+    for (unsigned t = 0; t < 20; t++)
+        for (unsigned i = 100; i < 150; i++)
+            use(cache, i);
+    // The old set must be gone soon: the new one fits and misses little more than once each.
+    print_message("  change of level: %u misses for 50 pages\n", cache->misses);
+    assert_true(cache->misses <= 250);
+    for (unsigned t = 0; t < 2; t++) {
+        cache->misses = 0;
+        for (unsigned i = 100; i < 150; i++)
+            use(cache, i);
+    }
+    assert_int_equal(cache->misses, 0);
+    free(cache);
+}
+
+static void of_equally_far_ones_the_smallest_that_suffices(void **state)
+{
+    (void)state;
+    struct ferry_vm_victims victims;
+    ferry_vm_victims_init(&victims, false);
+    struct ferry_vm_use uses[4];
+    memset(uses, 0, sizeof(uses));
+    static const uint64_t sizes[] = {1, 8, 64, 300};
+    for (unsigned i = 0; i < 4; i++) {
+        uses[i].serial = i + 1;
+        uses[i].pages = sizes[i];
+        uses[i].last = 1000 + i;
+        uses[i].period = 1000;
+        ferry_vm_victim_add(&victims, &uses[i]);
+    }
+    assert_ptr_equal(ferry_vm_victim_choose(&victims, 1010, 1), &uses[0]);
+    assert_ptr_equal(ferry_vm_victim_choose(&victims, 1010, 5), &uses[1]);
+    assert_ptr_equal(ferry_vm_victim_choose(&victims, 1010, 65), &uses[3]);
+    assert_ptr_equal(ferry_vm_victim_choose(&victims, 1010, 999), &uses[3]); // nobody suffices: the furthest
+    ferry_vm_victim_remove(&victims, &uses[3]);
+    assert_ptr_equal(ferry_vm_victim_choose(&victims, 1010, 999), &uses[2]);
+    for (unsigned i = 0; i < 4; i++)
+        ferry_vm_victim_remove(&victims, &uses[i]); // the last one twice
+    assert_null(ferry_vm_victim_choose(&victims, 1010, 1));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rounds_that_do_not_fit_cost_a_fraction_of_lru),
+        cmocka_unit_test(a_cold_scan_costs_what_lru_costs),
+        cmocka_unit_test(a_scan_does_not_throw_out_what_is_used_in_rounds),
+        cmocka_unit_test(a_rhythm_that_ends_goes_cold),
+        cmocka_unit_test(of_equally_far_ones_the_smallest_that_suffices),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
