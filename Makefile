@@ -11,7 +11,7 @@ SHELL := /bin/bash
 # Commands are shown with V=1.
 ifndef V
 .SILENT:
-MAKEFLAGS += --no-print-directory
+MAKEFLAGS += --silent --no-print-directory
 endif
 
 BUILD := build

@@ -15,6 +15,7 @@ SIM_OWN := dram link_model ferry_sim device_plain device_traced
 
 $(SIM_BUILD)/plain/Vferry_device.mk: $(RTL_SOURCES) $(CONTRACT) rtl/packaged_core.vlt rtl/rules.mk sim/rules.mk | $(VENV)/ready
 	@mkdir -p $(@D)
+	@echo "building the simulated device, twice: plain, and with waves"
 	$(SIM_VERILATE) --prefix Vferry_device -Mdir $(@D)
 
 $(SIM_BUILD)/traced/Vferry_traced.mk: $(RTL_SOURCES) $(CONTRACT) rtl/packaged_core.vlt rtl/rules.mk sim/rules.mk | $(VENV)/ready
