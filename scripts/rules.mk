@@ -18,6 +18,7 @@ $(BUILD)/setup.mk: $(PACKAGES_STAMP) $(VENV)/ready scripts/rules.mk
 help:
 	@echo "make demo    replay a game's memory trace through the whole machine and show video memory"
 	@echo "make test    every test; ends with 'N passed, N failed'"
+	@echo "make requirements  the registry of the last test run: R-number, test, result"
 	@echo "make lint    warnings, format and style checks"
 	@echo "make formal  prove the properties beside the RTL"
 	@echo "make bench   measure; writes build/bench.json and the table in README.md"

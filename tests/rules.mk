@@ -14,3 +14,8 @@ formal: $$(FORMAL)
 	@echo "formal: proved"
 
 soak: $$(SOAKS)
+
+# The registry of the last `make test`: requirement number, test, result.
+.PHONY: requirements
+requirements:
+	@cat $(BUILD)/requirements.txt 2>/dev/null || { echo "run make test first"; exit 1; }
