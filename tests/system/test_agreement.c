@@ -328,14 +328,15 @@ static void show(const char *name, const struct ferry_fault *f)
 static bool same_fault(const struct ferry_fault *m, const struct ferry_fault *o, bool *cut)
 {
     bool inside = m->kind >= FERRY_FAULT_KIND_HOST_UNSUPPORTED;
+    uint64_t apart = o->address <= m->address ? m->address - o->address : o->address - m->address;
 
     *cut |= inside;
-    // The model says exactly how far it came; hardware says what is certain, and names the burst that failed.
+    // The model says exactly how far it came; hardware says what is certain, and names the burst that failed, which
+    // lies above the model's place when an overlapping copy goes downwards.
     return m->kind == o->kind && m->ring == o->ring && m->packet_offset == o->packet_offset &&
            m->packet_header == o->packet_header && m->fence_value == o->fence_value &&
            m->buffer_address == o->buffer_address && m->sequence == o->sequence && m->address_kind == o->address_kind &&
-           m->is_write == o->is_write && o->written <= m->written &&
-           (inside ? o->address <= m->address && m->address - o->address < 4096 : o->address == m->address);
+           m->is_write == o->is_write && o->written <= m->written && (inside ? apart < 4096 : apart == 0);
 }
 
 static void show_difference(const char *where, const void *model, const void *other, uint32_t bytes)
