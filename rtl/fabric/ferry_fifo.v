@@ -24,7 +24,8 @@ module ferry_fifo #(
     input  wire             out_ready,
     output wire [WIDTH-1:0] out_data
 );
-    reg [WIDTH-1:0] memory [0:(1 << LG_DEPTH)-1];
+    // A read of the word being written is never used: block RAM needs no logic to say what it gives.
+    (* no_rw_check *) reg [WIDTH-1:0] memory [0:(1 << LG_DEPTH)-1];
     // One bit more than an address, so that full and empty differ.
     reg [LG_DEPTH:0] write_reg;
     reg [LG_DEPTH:0] read_reg;

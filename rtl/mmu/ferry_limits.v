@@ -20,15 +20,19 @@ module ferry_limits #(
 );
     localparam B = LOCAL_ADDRESS_BITS;
 
+    // The top bit says "at or above 2^B"; what lies below it is then of no matter, as no address reaches that far.
     function [B:0] clip(input [63:0] value);
-        clip = value[63:B] != 0 ? {1'b1, {B{1'b0}}} : value[B:0];
+        clip = {value[63:B] != 0, value[B-1:0]};
     endfunction
+
+    wire [B:0] base = clip(protect_base);
+    wire [B:0] limit = clip(protect_limit);
 
     always @(posedge clk) begin
         local_limit_clipped <= clip(local_limit);
-        protect_base_clipped <= clip(protect_base);
+        protect_base_clipped <= base;
         // A base at or above the limit: nothing lies below 0.
-        protect_limit_clipped <= protect_limit > protect_base ? clip(protect_limit) : {(B + 1){1'b0}};
+        protect_limit_clipped <= limit > base ? limit : {(B + 1){1'b0}};
     end
 endmodule
 
