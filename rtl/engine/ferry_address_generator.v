@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Turns one side of a job into bursts: walks the range, finds the page of each position (directly, from the aperture
 // table, or from a page list), checks video memory accesses, cuts at 512-byte blocks. Shows one burst a cycle; the
-// next page is asked for while the bursts of the present one go out, so a change of page costs no cycle. As no burst
-// may cross 4 KiB, neighbouring pages give the same bursts whether or not they are joined.
+// next page is asked for while the bursts of the present one go out, so a change of page costs no cycle. Pages of a list
+// that are neighbours in memory are joined to the present range: up to 15 of them are known ahead, so that a list port
+// which is busy for a while holds no joined page back. A range is only counted on inside 16 MiB, which keeps that
+// counter short. The aperture is read one page ahead only, as its entries may change behind the job.
 //
 // A descending job (destination overlaps above the source) goes by chunks from its end: each chunk is one block of the
 // destination, and one segment for the realigner.
@@ -21,17 +23,17 @@ module ferry_address_generator #(
     input  wire clk,
     input  wire rst,
 
-    // A job is taken in the cycle start is 1, which needs start_ready. bytes is not 0.
+    // A job is taken in the cycle start is 1, which needs start_ready. last_byte is its length less one.
     input  wire        start,
     output wire        start_ready,
     input  wire [63:0] base,
-    input  wire [31:0] bytes,
+    input  wire [31:0] last_byte,
     input  wire [1:0]  kind,
     // This side is a page list at list_base in command RAM; base is then the offset in its first page.
     input  wire        is_list,
     input  wire [15:0] list_base,
     input  wire        may_protected,
-    // Go down by chunks; chunk_end is the low part of the destination's end address.
+    // Go down by chunks; chunk_end is the low part of the address of the destination's last byte.
     input  wire        descending,
     input  wire [8:0]  chunk_end,
     // Give the job up; active falls as soon as no request is half made and none is unanswered.
@@ -46,7 +48,8 @@ module ferry_address_generator #(
     output wire        burst_nosnoop,
     output wire [63:0] burst_address,
     output wire [31:0] burst_position,
-    output wire [9:0]  burst_bytes,
+    // Place of its last byte in its 512-byte block.
+    output wire [8:0]  burst_top,
     output wire [6:0]  burst_beats,
     // First burst of a segment, last burst of a segment, last burst of the job.
     output wire        burst_first,
@@ -86,28 +89,31 @@ module ferry_address_generator #(
     reg [15:0] list_base_reg;
     reg        may_protected_reg;
     reg [8:0]  chunk_end_reg;
-    // A segment is in the cutter.
+    // A segment is in the cutter, the job's last one.
     reg        active_reg;
-    // Descending: bytes below the present chunk; a chunk is to be chosen, a chunk is to be loaded.
-    reg [31:0] low_reg;
+    reg        final_reg;
+    // Descending: offset of the last byte below the present chunk (all ones: none); a chunk is to be chosen, a chunk is
+    // to be loaded, its bytes less one.
+    reg [31:0] below_reg;
     reg        choose_reg;
     reg        choose_first_reg;
     reg        load_reg;
-    reg [9:0]  chunk_reg;
-    // Position: page as the job named it, physical page.
-    reg [19:0] named_reg;
-    reg        beyond_reg;
+    reg [8:0]  chunk_reg;
+    reg        first_reg;
+    // Present range: its page, and how many pages of the job follow it as neighbours in memory.
     reg [51:0] page_reg;
+    reg [3:0]  joined_reg;
     reg        page_valid_reg;
     reg        snoop_reg;
     reg        hit_reg;
-    reg        first_reg;
-    // The page after it.
+    // The page after the range.
     reg [51:0] next_page_reg;
     reg        next_valid_reg;
     reg        next_snoop_reg;
     reg        next_hit_reg;
-    // A translation has been asked for and not come.
+    // Page to ask for next, as the job names it; there is one; a translation has been asked for and not come.
+    reg [32:12] ask_reg;
+    reg        more_reg;
     reg        pending_reg;
 
     wire is_aperture = kind_reg == `FERRY_ADDRESS_KIND_APERTURE;
@@ -117,58 +123,61 @@ module ferry_address_generator #(
     // ---- Loading a segment: the whole job, or a chunk of a descending one ----
     wire load_whole = start && !descending;
     wire load = load_whole || load_reg;
-    wire [63:0] load_address = load_reg ? base_reg + {32'd0, low_reg} : base;
-    wire [31:0] load_bytes = load_reg ? {22'd0, chunk_reg} : bytes;
-    wire [1:0]  load_kind = load_reg ? kind_reg : kind;
-    wire        load_translated = load_kind == `FERRY_ADDRESS_KIND_APERTURE || (load_whole && is_list);
+    // base + below + 1, as one adder.
+    wire [32:0] chunk_position = {1'b0, base_reg[31:0]} - ~{&below_reg, below_reg};
+    wire [32:0] load_position = load_reg ? chunk_position : {1'b0, base[31:0]};
+    wire [31:0] load_last = load_reg ? {23'd0, chunk_reg} : last_byte;
 
-    wire [9:0] chunk_top = choose_first_reg && chunk_end_reg != 0 ? {1'b0, chunk_end_reg} : 10'd512;
-    wire [9:0] chunk = low_reg[31:10] == 0 && low_reg[9:0] < chunk_top ? low_reg[9:0] : chunk_top;
+    wire [8:0] chunk_top = choose_first_reg ? chunk_end_reg : 9'd511;
+    wire chunk_final = below_reg[31:9] == 0 && below_reg[8:0] <= chunk_top;
+    wire [8:0] chunk = chunk_final ? below_reg[8:0] : chunk_top;
 
     // ---- Bursts ----
-    wire [11:0] offset;
+    wire [32:0] position;
+    wire [32:12] end_page;
     wire last;
     wire page_end;
-    wire next_page;
 
     ferry_burst_cutter #(.LG_BLOCK(9)) cutter (
-        .clk(clk), .load(load), .load_offset(load_address[11:0]), .load_bytes(load_bytes), .step(burst_step),
-        .offset(offset), .bytes(burst_bytes), .beats(burst_beats), .last(last), .page_end(page_end),
-        .next_page(next_page)
+        .clk(clk), .load(load), .load_position(load_position), .load_last(load_last), .step(burst_step),
+        .position(position), .top(burst_top), .beats(burst_beats), .last(last), .page_end(page_end),
+        .end_page(end_page)
 `ifdef FORMAL
-        , .formal_left(formal_left)
+        , .formal_end(formal_end)
 `endif
     );
 
 `ifdef FORMAL
-    wire [31:0] formal_left;
+    wire [32:0] formal_end;
 `endif
 
+    // The position has 33 bits: bit 32 is the carry into the upper half of the address.
+    wire [32:0] high = {1'b0, base_reg[63:32]} + {32'd0, position[32]};
+    wire far = base_reg[63:32] != 0 || position[32];
     // Pages beyond the aperture are not looked up.
-    wire outside = is_aperture && (beyond_reg || named_reg[19:LG_PAGES] != 0);
+    wire outside = is_aperture && (far || position[31:12+LG_PAGES] != 0);
     wire [7:0] check_fault;
 
+    // Of an address from 2^32 on, the check need only know that it is one.
     ferry_access_check #(.LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS)) check (
-        .address(burst_address), .bytes(burst_bytes), .may_protected(may_protected_reg), .local_limit(local_limit),
-        .protect_base(protect_base), .protect_limit(protect_limit), .fault(check_fault)
+        .address({31'd0, far, position[31:0]}), .top(burst_top), .may_protected(may_protected_reg),
+        .local_limit(local_limit), .protect_base(protect_base), .protect_limit(protect_limit), .fault(check_fault)
     );
 
-    assign burst_valid = active_reg && (page_valid_reg || outside);
+    assign burst_valid = active_reg && (!translated || page_valid_reg || outside);
     assign burst_host = !is_local;
     assign burst_nosnoop = is_aperture && !snoop_reg;
-    assign burst_address = {page_reg, offset};
-    assign burst_position = {named_reg, offset};
+    assign burst_address = translated ? {page_reg, position[11:0]} : {high[31:0], position[31:0]};
+    assign burst_position = position[31:0];
     assign burst_first = first_reg;
     assign burst_segment_last = last;
-    assign burst_last = last && low_reg == 0;
-    assign burst_fault = is_local ? (beyond_reg ? `FERRY_FAULT_KIND_RANGE : check_fault)
-        : outside || (!translated && beyond_reg) ? `FERRY_FAULT_KIND_RANGE
+    assign burst_last = last && final_reg;
+    assign burst_fault = is_local ? check_fault
+        : outside || (!translated && high[32]) ? `FERRY_FAULT_KIND_RANGE
         : is_aperture && !hit_reg ? `FERRY_FAULT_KIND_APERTURE_INVALID : `FERRY_FAULT_KIND_NONE;
 
-    // ---- Translation, one page ahead ----
-    wire ask = active_reg && translated && !pending_reg && !next_valid_reg && !outside
-        && (!page_valid_reg || next_page);
-    wire [19:0] ask_page = named_reg + {19'd0, page_valid_reg};
+    // ---- Translation, ahead ----
+    wire ask = active_reg && translated && more_reg && !pending_reg && !next_valid_reg && !outside && !(&joined_reg);
     wire asked = is_list_reg ? list_valid && list_ready : lookup_valid && lookup_ready;
     wire answer = pending_reg && (is_list_reg ? list_data_valid : result_valid);
     wire [51:0] answer_page = is_list_reg ? list_data[63:12] : {12'd0, result_page};
@@ -177,14 +186,20 @@ module ferry_address_generator #(
     wire unused = &{list_data[11:0], 1'b0};
 
     assign list_valid = ask && is_list_reg;
-    assign list_address = list_base_reg + {ask_page[12:0], 3'd0};
+    assign list_address = list_base_reg + {ask_reg[24:12], 3'd0};
     assign lookup_valid = ask && !is_list_reg;
-    assign lookup_page = {12'd0, ask_page};
+    assign lookup_page = {12'd0, ask_reg[31:12]};
 
-    // A page is left behind.
+    // A page is left behind; the range with it.
     wire turn = burst_step && page_end && !last;
-    wire [52:0] page_after = {1'b0, page_reg} + 53'd1;
-    wire finish = burst_step && last && low_reg == 0;
+    wire leave = turn && joined_reg == 0;
+    wire stays = page_valid_reg && !leave;
+    // The page behind the range; its top bit: it is in the next 16 MiB.
+    wire [12:0] behind = {1'b0, page_reg[11:0]} - ~{9'd0, joined_reg};
+    wire neighbour = is_list_reg && answer_page[51:12] == page_reg[51:12] && {1'b0, answer_page[11:0]} == behind;
+    wire widen = answer && stays && neighbour;
+
+    wire finish = burst_step && last && final_reg;
     wire give_up = abort && !(ask && !asked) && !(pending_reg && !answer) && !asked;
 
     assign active = active_reg || choose_reg || load_reg;
@@ -195,49 +210,51 @@ module ferry_address_generator #(
         load_reg <= choose_reg;
         if (choose_reg) begin
             chunk_reg <= chunk;
-            low_reg <= low_reg - {22'd0, chunk};
+            final_reg <= chunk_final;
+            below_reg <= below_reg + {23'h7fffff, ~chunk};
             choose_first_reg <= 1'b0;
         end
 
-        if (answer) begin
-            pending_reg <= 1'b0;
-            if (page_valid_reg && !turn) begin
-                next_valid_reg <= 1'b1;
-                next_page_reg <= answer_page;
-                next_snoop_reg <= answer_snoop;
-                next_hit_reg <= answer_hit;
-            end else begin
-                page_valid_reg <= 1'b1;
-                page_reg <= answer_page;
-                snoop_reg <= answer_snoop;
-                hit_reg <= answer_hit;
-            end
-        end else if (turn && translated) begin
+        if (answer && !stays) begin
+            page_valid_reg <= 1'b1;
+            page_reg <= answer_page;
+            snoop_reg <= answer_snoop;
+            hit_reg <= answer_hit;
+        end else if (leave) begin
             page_valid_reg <= next_valid_reg;
             next_valid_reg <= 1'b0;
             page_reg <= next_page_reg;
             snoop_reg <= next_snoop_reg;
             hit_reg <= next_hit_reg;
+        end else if (turn) begin
+            page_reg[11:0] <= page_reg[11:0] + 12'd1;
+        end
+        if (answer && stays && !neighbour) begin
+            next_valid_reg <= 1'b1;
+            next_page_reg <= answer_page;
+            next_snoop_reg <= answer_snoop;
+            next_hit_reg <= answer_hit;
+        end
+        if (widen && !turn) begin
+            joined_reg <= joined_reg + 4'd1;
+        end else if (turn && !leave && !widen) begin
+            joined_reg <= joined_reg - 4'd1;
+        end
+        if (answer) begin
+            pending_reg <= 1'b0;
         end
         if (asked) begin
             pending_reg <= 1'b1;
+            ask_reg <= ask_reg + 21'd1;
+            more_reg <= ask_reg != end_page;
         end
 
         if (burst_step) begin
             first_reg <= 1'b0;
         end
-        if (turn) begin
-            named_reg <= named_reg + 20'd1;
-            if (is_aperture) begin
-                beyond_reg <= beyond_reg || &named_reg;
-            end else if (!is_list_reg) begin
-                page_reg <= page_after[51:0];
-                beyond_reg <= beyond_reg || page_after[52];
-            end
-        end
         if (burst_step && last) begin
             active_reg <= 1'b0;
-            choose_reg <= low_reg != 0;
+            choose_reg <= !final_reg;
         end
 
         if (start) begin
@@ -249,29 +266,28 @@ module ferry_address_generator #(
             chunk_end_reg <= chunk_end;
             choose_reg <= descending;
             choose_first_reg <= 1'b1;
-            low_reg <= descending ? bytes : 32'd0;
+            final_reg <= 1'b1;
+            below_reg <= descending ? last_byte : 32'hffffffff;
         end
         if (load) begin
             active_reg <= 1'b1;
             first_reg <= 1'b1;
-            named_reg <= load_address[31:12];
-            beyond_reg <= load_kind == `FERRY_ADDRESS_KIND_APERTURE && load_address[63:32] != 0;
-            page_reg <= load_address[63:12];
-            page_valid_reg <= !load_translated;
+            ask_reg <= load_position[32:12];
+            more_reg <= 1'b1;
+            page_valid_reg <= 1'b0;
+            joined_reg <= 4'd0;
             next_valid_reg <= 1'b0;
         end
         if (give_up) begin
             active_reg <= 1'b0;
             choose_reg <= 1'b0;
             load_reg <= 1'b0;
-            low_reg <= 32'd0;
         end
         if (rst) begin
             active_reg <= 1'b0;
             choose_reg <= 1'b0;
             load_reg <= 1'b0;
             pending_reg <= 1'b0;
-            low_reg <= 32'd0;
         end
     end
 
@@ -280,16 +296,16 @@ module ferry_address_generator #(
     reg past_valid = 1'b0;
     reg [64:0] range_base = 0;
     reg [64:0] range_end = 0;
-    reg [64:0] segment_end = 0;
-    wire [64:0] at = {1'b0, page_reg, offset};
+    wire [21:0] formal_ahead = {1'b0, position[32:12]} + page_valid_reg + joined_reg + next_valid_reg + pending_reg;
+    wire [21:0] formal_behind = {1'b0, end_page} + 1'b1;
+    wire [64:0] high_base = {1'b0, base_reg[63:32], 32'd0};
+    // Bytes of the job below the present chunk; none left is written as all ones.
+    wire [32:0] low = &below_reg ? 33'd0 : {1'b0, below_reg} + 33'd1;
     always @(posedge clk) begin
         past_valid <= 1'b1;
         if (start) begin
             range_base <= {1'b0, base};
-            range_end <= {1'b0, base} + bytes;
-        end
-        if (load) begin
-            segment_end <= {1'b0, load_address} + load_bytes;
+            range_end <= {1'b0, base} + last_byte + 65'd1;
         end
         if (rst) begin
             range_base <= 0;
@@ -299,38 +315,48 @@ module ferry_address_generator #(
     end
     always @(*) begin
         assume (past_valid || rst);
-        assume (!start || (start_ready && bytes != 0));
+        assume (!start || (start_ready && last_byte != 32'hffffffff));
         assume (!burst_step || (burst_valid && burst_fault == 0 && !abort));
         // A range that wraps around is refused by the firmware.
-        assume (!start || !({1'b0, base} + bytes > 65'h1_0000_0000_0000_0000));
+        assume (!start || !({1'b0, base} + last_byte >= 65'h1_0000_0000_0000_0000));
     end
     always @(*) if (past_valid && !rst) begin
-        assert (!pending_reg || (translated && active_reg && (!page_valid_reg || next_page)));
-        assert (!next_valid_reg || !active_reg || (translated && page_valid_reg && next_page));
+        assert (!pending_reg || (translated && active_reg));
         assert (!active_reg || !(pending_reg && next_valid_reg));
+        // What is asked for and known lies ahead of the present page without a gap, and inside the job.
+        if (active_reg && translated) begin
+            assert (ask_reg == formal_ahead[20:0]);
+            assert (more_reg ? formal_ahead < formal_behind : formal_ahead == formal_behind);
+            assert (!(pending_reg && &joined_reg));
+            assert (page_valid_reg || (joined_reg == 0 && !next_valid_reg));
+        end
+        if (active_reg && !translated) begin
+            assert (!page_valid_reg && joined_reg == 0 && !next_valid_reg);
+        end
         assert (!active || range_base == {1'b0, base_reg});
         assert (range_base <= range_end && range_end <= 65'h1_0000_0000_0000_0000);
-        assert (range_base + low_reg + (choose_reg ? 0 : load_reg ? chunk_reg : 0) <= range_end);
+        assert (range_end - range_base <= 65'hffffffff);
+        assert (!active || range_base + low + (load_reg ? chunk_reg + 65'd1 : 0) <= range_end);
         assert (active_reg + choose_reg + load_reg <= 1);
-        assert (!choose_reg || low_reg != 0);
-        assert (!load_reg || chunk_reg != 0);
-        assert (!active_reg || formal_left != 0);
+        assert (!choose_reg || low != 0);
+        assert (!(load_reg || active_reg) || final_reg == (low == 0));
+        if (active_reg) begin
+            assert (position <= formal_end);
+        end
         if (active_reg && !translated) begin
-            assert (!next_valid_reg && page_valid_reg);
-            // The segment: from its present place to its end.
-            assert (beyond_reg || at + formal_left == segment_end);
-            assert (segment_end <= range_end);
-            assert (beyond_reg || at >= range_base + low_reg);
+            // The segment: from its present place to its end, inside the job.
+            assert (high_base + position >= range_base + low);
+            assert (high_base + formal_end < range_end);
             // The claim itself.
             if (burst_valid && burst_fault == 0) begin
                 assert (burst_address >= range_base);
-                assert (burst_address + burst_bytes <= range_end);
+                assert ({burst_address[63:9], burst_top} < range_end);
             end
         end
         if (active_reg) begin
-            // In one page, and its beats too.
-            assert (burst_address[11:0] + burst_bytes <= 4096);
-            assert (burst_address[11:3] + burst_beats <= 512);
+            // Its bytes and beats are in one block, hence in one page.
+            assert (burst_address[8:0] <= burst_top);
+            assert (burst_address[8:3] + burst_beats <= 64);
             assert (burst_beats != 0 && burst_beats <= 64);
         end
     end

@@ -196,7 +196,8 @@ module ferry_engine #(
     wire        read_descending;
     wire [8:0]  read_chunk_end;
     wire [63:0] read_base;
-    wire [31:0] read_length;
+    wire        read_empty;
+    wire [31:0] read_last;
     wire [15:0] read_list_base;
 
     wire        write_valid;
@@ -214,7 +215,8 @@ module ferry_engine #(
     wire        write_descending;
     wire [8:0]  write_chunk_end;
     wire [63:0] write_base;
-    wire [31:0] write_length;
+    wire        write_empty;
+    wire [31:0] write_last;
     wire [15:0] write_list_base;
 
     ferry_job_queue #(.LG_JOBS(LG_JOBS)) queue (
@@ -229,12 +231,12 @@ module ferry_engine #(
         .read_op(read_op), .read_kind(read_kind), .read_is_list(read_is_list), .read_unordered(read_unordered),
         .read_protected(read_protected), .read_slot(read_slot), .read_pattern_log2(read_pattern_log2),
         .read_shift(read_shift), .read_descending(read_descending), .read_chunk_end(read_chunk_end),
-        .read_base(read_base), .read_length(read_length), .read_list_base(read_list_base),
+        .read_base(read_base), .read_empty(read_empty), .read_last(read_last), .read_list_base(read_list_base),
         .write_valid(write_valid), .write_take(write_take), .write_job(write_job), .write_first(write_first),
         .write_op(write_op), .write_kind(write_kind), .write_is_list(write_is_list),
         .write_unordered(write_unordered), .write_protected(write_protected), .write_whole(write_whole),
         .write_slot(write_slot), .write_packet_offset(write_packet_offset), .write_descending(write_descending),
-        .write_chunk_end(write_chunk_end), .write_base(write_base), .write_length(write_length),
+        .write_chunk_end(write_chunk_end), .write_base(write_base), .write_empty(write_empty), .write_last(write_last),
         .write_list_base(write_list_base)
     );
 
@@ -290,7 +292,7 @@ module ferry_engine #(
         .job_kind(read_kind), .job_is_list(read_is_list), .job_unordered(read_unordered),
         .job_protected(read_protected), .job_slot(read_slot), .job_pattern_log2(read_pattern_log2),
         .job_shift(read_shift), .job_descending(read_descending), .job_chunk_end(read_chunk_end),
-        .job_base(read_base), .job_length(read_length), .job_list_base(read_list_base),
+        .job_base(read_base), .job_empty(read_empty), .job_last(read_last), .job_list_base(read_list_base),
         .drop(drop), .drop_job_valid(give_up), .drop_job(side_job), .resetting(resetting_reg),
         .local_limit(limit), .protect_base(closed_base), .protect_limit(closed_limit),
         .push(push), .push_data(push_data), .push_last(push_last), .push_bad(push_bad), .freed(word_take),
@@ -353,7 +355,7 @@ module ferry_engine #(
         .job_kind(write_kind), .job_is_list(write_is_list), .job_unordered(write_unordered),
         .job_protected(write_protected), .job_whole(write_whole), .job_slot(write_slot),
         .job_descending(write_descending), .job_chunk_end(write_chunk_end), .job_base(write_base),
-        .job_length(write_length), .job_list_base(write_list_base),
+        .job_empty(write_empty), .job_last(write_last), .job_list_base(write_list_base),
         .drop(drop), .local_limit(limit), .protect_base(closed_base), .protect_limit(closed_limit),
         .push_good(push && !push_bad), .push_bad(push && push_bad), .resolved(resolved),
         .burst_valid(burst_valid), .burst_ready(burst_ready), .burst_host(burst_host), .burst_beats(burst_beats),

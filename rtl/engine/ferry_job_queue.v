@@ -57,10 +57,11 @@ module ferry_job_queue #(
     output wire        read_descending,
     output wire [8:0]  read_chunk_end,
     output wire [63:0] read_base,
-    output wire [31:0] read_length,
+    output wire        read_empty,
+    output wire [31:0] read_last,
     output wire [15:0] read_list_base,
 
-    // Next job of the write side. write_whole: bursts wait until all of their data is there.
+    // Next job of the write side; `last` is its length less one, `empty` a length of 0. write_whole: bursts wait until all of their data is there.
     output wire        write_valid,
     input  wire        write_take,
     output wire [LG_JOBS-1:0] write_job,
@@ -76,11 +77,12 @@ module ferry_job_queue #(
     output wire        write_descending,
     output wire [8:0]  write_chunk_end,
     output wire [63:0] write_base,
-    output wire [31:0] write_length,
+    output wire        write_empty,
+    output wire [31:0] write_last,
     output wire [15:0] write_list_base
 );
-    localparam READ_BITS = 137;
-    localparam WRITE_BITS = 149;
+    localparam READ_BITS = 138;
+    localparam WRITE_BITS = 150;
 
     reg [READ_BITS-1:0]  read_memory [0:(1 << LG_JOBS)-1];
     reg [WRITE_BITS-1:0] write_memory [0:(1 << LG_JOBS)-1];
@@ -104,7 +106,10 @@ module ferry_job_queue #(
     // distance is a difference modulo 2^64, so "destination above the source" is part of the comparison.
     wire descending = is_copy && !source_list && !destination_list && job_source_kind == job_destination_kind
         && distance != 0 && distance[63:32] == 0 && distance[31:0] < job_length;
-    wire [8:0] chunk_end = job_destination[8:0] + job_length[8:0];
+    // Both sides walk a job up to its last byte; a job of no bytes has none.
+    wire [31:0] last = job_length - 32'd1;
+    wire empty = job_length == 32'd0;
+    wire [8:0] chunk_end = job_destination[8:0] + last[8:0];
     // READ has no destination: its bytes go to lane 0. FILL: its pattern starts at the destination's lane.
     wire [2:0] shift = (job_op == `FERRY_JOB_OP_READ ? 3'd0 : job_destination[2:0])
         - (job_op == `FERRY_JOB_OP_FILL ? 3'd0 : job_source[2:0]);
@@ -115,9 +120,10 @@ module ferry_job_queue #(
     always @(posedge clk) begin
         if (accept) begin
             read_memory[in_reg[LG_JOBS-1:0]] <= {job_op, job_source_kind, source_list, job_unordered, job_protected,
-                job_slot, job_pattern_log2, shift, descending, chunk_end, job_source, job_length, job_list_address};
+                job_slot, job_pattern_log2, shift, descending, chunk_end, job_source, empty, last,
+                job_list_address};
             write_memory[in_reg[LG_JOBS-1:0]] <= {job_op, job_destination_kind, destination_list, job_unordered,
-                job_protected, whole, job_slot, job_packet_offset, descending, chunk_end, job_destination, job_length,
+                job_protected, whole, job_slot, job_packet_offset, descending, chunk_end, job_destination, empty, last,
                 job_list_address};
         end
         in_reg <= in_reg + {{LG_JOBS{1'b0}}, accept};
@@ -137,14 +143,15 @@ module ferry_job_queue #(
     assign read_job = read_reg[LG_JOBS-1:0];
     assign read_first = read_reg == oldest_reg;
     assign {read_op, read_kind, read_is_list, read_unordered, read_protected, read_slot, read_pattern_log2, read_shift,
-            read_descending, read_chunk_end, read_base, read_length, read_list_base}
+            read_descending, read_chunk_end, read_base, read_empty, read_last, read_list_base}
         = read_memory[view_oldest ? oldest_job : read_job];
 
     assign write_valid = write_reg != in_reg && !view_oldest;
     assign write_job = write_reg[LG_JOBS-1:0];
     assign write_first = write_reg == oldest_reg;
     assign {write_op, write_kind, write_is_list, write_unordered, write_protected, write_whole, write_slot,
-            write_packet_offset, write_descending, write_chunk_end, write_base, write_length, write_list_base}
+            write_packet_offset, write_descending, write_chunk_end, write_base, write_empty, write_last,
+            write_list_base}
         = write_memory[view_oldest ? oldest_job : write_job];
 endmodule
 

@@ -37,7 +37,8 @@ module ferry_read_side #(
     input  wire        job_descending,
     input  wire [8:0]  job_chunk_end,
     input  wire [63:0] job_base,
-    input  wire [31:0] job_length,
+    input  wire        job_empty,
+    input  wire [31:0] job_last,
     input  wire [15:0] job_list_base,
 
     // Slots whose jobs are dropped (all of them during a reset); the write side has given up this job.
@@ -143,7 +144,7 @@ module ferry_read_side #(
     wire        nosnoop;
     wire [63:0] address;
     wire [31:0] position;
-    wire [9:0]  bytes;
+    wire [8:0]  top;
     wire [6:0]  beats;
     wire        first;
     wire        segment_last;
@@ -161,7 +162,7 @@ module ferry_read_side #(
     // ---- Start ----
     wire is_fill = job_op == `FERRY_JOB_OP_FILL;
     wire dropped = drop[job_slot];
-    wire no_bursts = is_fill || job_length == 0 || dropped;
+    wire no_bursts = is_fill || job_empty || dropped;
     wire ready = generator_ready && (!token_reg || token_step) && !giving_up_reg && !fault_reg;
     wire ordered_ok = job_unordered || job_first || is_fill || dropped;
     wire start = job_valid && ready && ordered_ok && !(is_fill && pattern_busy_reg);
@@ -171,11 +172,11 @@ module ferry_read_side #(
         .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .APERTURE_PAGES(APERTURE_PAGES)
     ) generator (
         .clk(clk), .rst(rst),
-        .start(start && !no_bursts), .start_ready(generator_ready), .base(job_base), .bytes(job_length),
+        .start(start && !no_bursts), .start_ready(generator_ready), .base(job_base), .last_byte(job_last),
         .kind(job_kind), .is_list(job_is_list), .list_base(job_list_base), .may_protected(job_protected),
         .descending(job_descending), .chunk_end(job_chunk_end), .abort(abort), .active(generator_active),
         .burst_valid(valid), .burst_step(step), .burst_host(to_host), .burst_nosnoop(nosnoop),
-        .burst_address(address), .burst_position(position), .burst_bytes(bytes), .burst_beats(beats),
+        .burst_address(address), .burst_position(position), .burst_top(top), .burst_beats(beats),
         .burst_first(first), .burst_segment_last(segment_last), .burst_last(last), .burst_fault(fault),
         .local_limit(local_limit), .protect_base(protect_base), .protect_limit(protect_limit),
         .list_valid(list_valid), .list_ready(list_ready), .list_address(list_address),
@@ -193,10 +194,10 @@ module ferry_read_side #(
 
     // ---- Bursts ----
     wire prime = {1'b0, position[2:0]} + {1'b0, shift_reg} >= 4'd8;
-    wire [2:0] last_lane = position[2:0] + bytes[2:0] - 3'd1;
+    wire [2:0] last_lane = top[2:0];
     wire flush = {1'b0, last_lane} + {1'b0, shift_reg} >= 4'd8;
     wire [6:0] entries = beats - {6'd0, first && prime} + {6'd0, segment_last && flush};
-    wire unused = &{bytes[9:3], address[2:0], local_rresp[0], host_rresp[0], 1'b0};
+    wire unused = &{top[8:3], address[2:0], local_rresp[0], host_rresp[0], 1'b0};
 
     wire address_free = (!local_valid_reg || local_arready) && (!host_valid_reg || host_arready);
     wire order_ok = to_host || host_reg == 0;
@@ -256,7 +257,7 @@ module ferry_read_side #(
             job_reg <= job;
             shift_reg <= job_shift;
         end
-        if (start && is_fill && !dropped && job_length != 0) begin
+        if (start && is_fill && !dropped && !job_empty) begin
             pattern_reg <= pattern;
             pattern_busy_reg <= 1'b1;
         end
@@ -269,7 +270,7 @@ module ferry_read_side #(
         end
         if (start && no_bursts) begin
             token_reg <= 1'b1;
-            token_type_reg <= dropped ? TYPE_BAD : job_length == 0 ? TYPE_EMPTY : TYPE_FILL;
+            token_type_reg <= dropped ? TYPE_BAD : job_empty ? TYPE_EMPTY : TYPE_FILL;
         end
 
         if (fault_now) begin

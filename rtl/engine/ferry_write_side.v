@@ -40,7 +40,8 @@ module ferry_write_side #(
     input  wire        job_descending,
     input  wire [8:0]  job_chunk_end,
     input  wire [63:0] job_base,
-    input  wire [31:0] job_length,
+    input  wire        job_empty,
+    input  wire [31:0] job_last,
     input  wire [15:0] job_list_base,
 
     // Slots whose jobs are dropped (all of them during a reset).
@@ -151,7 +152,7 @@ module ferry_write_side #(
     wire        nosnoop;
     wire [63:0] address;
     wire [31:0] position;
-    wire [9:0]  bytes;
+    wire [8:0]  top;
     wire [6:0]  beats;
     wire        last;
     wire [7:0]  fault;
@@ -160,7 +161,7 @@ module ferry_write_side #(
 
     // ---- Start ----
     wire is_fill = job_op == `FERRY_JOB_OP_FILL;
-    wire silent = job_op == `FERRY_JOB_OP_READ || job_length == 0;
+    wire silent = job_op == `FERRY_JOB_OP_READ || job_empty;
     wire finish = step && last;
     wire ordered_ok = !is_fill || job_unordered || job_first;
     wire start = job_valid && (!active_reg || finish) && generator_ready && ordered_ok;
@@ -170,11 +171,11 @@ module ferry_write_side #(
         .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .APERTURE_PAGES(APERTURE_PAGES)
     ) generator (
         .clk(clk), .rst(rst),
-        .start(start && !silent), .start_ready(generator_ready), .base(job_base), .bytes(job_length),
+        .start(start && !silent), .start_ready(generator_ready), .base(job_base), .last_byte(job_last),
         .kind(job_kind), .is_list(job_is_list), .list_base(job_list_base), .may_protected(job_protected),
         .descending(job_descending), .chunk_end(job_chunk_end), .abort(drain_reg), .active(generator_active),
         .burst_valid(valid), .burst_step(step), .burst_host(to_host), .burst_nosnoop(nosnoop),
-        .burst_address(address), .burst_position(position), .burst_bytes(bytes), .burst_beats(beats),
+        .burst_address(address), .burst_position(position), .burst_top(top), .burst_beats(beats),
         .burst_first(first), .burst_segment_last(segment_last), .burst_last(last), .burst_fault(fault),
         .local_limit(local_limit), .protect_base(protect_base), .protect_limit(protect_limit),
         .list_valid(list_valid), .list_ready(list_ready), .list_address(list_address),
@@ -182,7 +183,7 @@ module ferry_write_side #(
         .lookup_valid(lookup_valid), .lookup_ready(lookup_ready), .lookup_page(lookup_page),
         .result_valid(result_valid), .result_hit(result_hit), .result_snoop(result_snoop), .result_page(result_page)
     );
-    wire unused = &{first, segment_last, bytes[9:3], address[2:0], 1'b0};
+    wire unused = &{first, segment_last, top[8:3], address[2:0], 1'b0};
 
     // ---- Bursts ----
     wire signed [LG_DATA+1:0] beats_wide = {{(LG_DATA-5){1'b0}}, beats};
@@ -204,7 +205,7 @@ module ferry_write_side #(
     assign burst_host = to_host;
     assign burst_beats = beats;
     assign burst_first_lane = position[2:0];
-    assign burst_last_lane = position[2:0] + bytes[2:0] - 3'd1;
+    assign burst_last_lane = top[2:0];
     assign burst_last = last;
     assign burst_fill = fill_reg;
 

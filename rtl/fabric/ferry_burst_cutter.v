@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cuts [offset, offset + bytes) into AXI4 bursts of 8-byte beats, each inside one block of 2^LG_BLOCK bytes and hence
-// inside one 4 KiB page. One burst a step; the next one is shown the cycle after.
+// Cuts a range of bytes into AXI4 bursts of 8-byte beats, each inside one block of 2^LG_BLOCK bytes and hence inside one
+// 4 KiB page. One burst a step; the next one is shown the cycle after. The range is kept as the position of its next
+// and of its last byte: a step counts blocks, and nothing is subtracted.
 `default_nettype none
 
 module ferry_burst_cutter #(
@@ -9,66 +10,61 @@ module ferry_burst_cutter #(
 ) (
     // Clock. No reset: load starts it.
     input  wire clk,
-    // Take a new range: byte offset in its first page, number of bytes, at least 1.
+    // Take a new range: position of its first byte, number of bytes less one. Both together stay below 2^33.
     input  wire        load,
-    input  wire [11:0] load_offset,
-    input  wire [31:0] load_bytes,
+    input  wire [32:0] load_position,
+    input  wire [31:0] load_last,
     // The burst shown is taken.
     input  wire        step,
-    // Offset of the burst in its page.
-    output wire [11:0] offset,
-    // Bytes and beats of the burst.
-    output wire [LG_BLOCK:0]   bytes,
+    // Position of the burst's first byte.
+    output wire [32:0] position,
+    // Place of its last byte in its block.
+    output wire [LG_BLOCK-1:0] top,
+    // Beats of the burst.
     output wire [LG_BLOCK-3:0] beats,
     // It is the range's last burst.
     output wire        last,
     // The next burst begins a new page.
     output wire        page_end,
-    // The range goes on into a next page.
-    output wire        next_page
+    // Page of the range's last byte.
+    output wire [32:12] end_page
 `ifdef FORMAL
     ,
-    // Bytes of the range from this burst on, for proofs.
-    output wire [31:0] formal_left
+    // Position of the range's last byte, for proofs.
+    output wire [32:0] formal_end
 `endif
 );
-    reg [11:0] offset_reg;
-    reg [31:0] left_reg;
+    reg [32:LG_BLOCK]  block_reg;
+    reg [LG_BLOCK-1:0] place_reg;
+    reg [32:0]         end_reg;
 
-    // Bytes to the end of the block.
-    wire [LG_BLOCK:0] room = {1'b1, {LG_BLOCK{1'b0}}} - {1'b0, offset_reg[LG_BLOCK-1:0]};
-    wire [LG_BLOCK:0] end_lane = {{(LG_BLOCK-2){1'b0}}, offset_reg[2:0]} + bytes + {{(LG_BLOCK-2){1'b0}}, 3'd7};
-    wire unused = &{end_lane[2:0], 1'b0};
-    // 4096 + 4095 is the most that decides: above, another page follows anyway.
-    wire [13:0] reach = {1'b0, left_reg[12:0]} + {2'b0, offset_reg};
-
-    assign offset = offset_reg;
-    assign last = left_reg[31:LG_BLOCK+1] == 0 && left_reg[LG_BLOCK:0] <= room;
-    assign bytes = last ? left_reg[LG_BLOCK:0] : room;
-    assign beats = end_lane[LG_BLOCK:3];
-    assign page_end = &offset_reg[11:LG_BLOCK];
-    assign next_page = left_reg[31:13] != 0 || reach > 14'd4096;
+    assign position = {block_reg, place_reg};
+    assign last = block_reg == end_reg[32:LG_BLOCK];
+    assign top = last ? end_reg[LG_BLOCK-1:0] : {LG_BLOCK{1'b1}};
+    assign beats = {1'b0, top[LG_BLOCK-1:3]} - {1'b0, place_reg[LG_BLOCK-1:3]} + 1'b1;
+    assign page_end = &block_reg[11:LG_BLOCK];
+    assign end_page = end_reg[32:12];
 
     always @(posedge clk) begin
         if (step) begin
-            offset_reg <= {offset_reg[11:LG_BLOCK] + 1'b1, {LG_BLOCK{1'b0}}};
-            left_reg <= left_reg - {{(31-LG_BLOCK){1'b0}}, room};
+            block_reg <= block_reg + 1'b1;
+            place_reg <= {LG_BLOCK{1'b0}};
         end
         if (load) begin
-            offset_reg <= load_offset;
-            left_reg <= load_bytes;
+            {block_reg, place_reg} <= load_position;
+            end_reg <= load_position + {1'b0, load_last};
         end
     end
 
 `ifdef FORMAL
-    assign formal_left = left_reg;
+    assign formal_end = end_reg;
     reg past_valid = 1'b0;
     reg loaded = 1'b0;
     reg finished = 1'b0;
-    // Where the range began and ends, and the bytes handed out, counted apart.
-    reg [32:0] end_at = 0;
-    reg [32:0] at = 0;
-    wire [LG_BLOCK:0] in_block = {1'b0, offset[LG_BLOCK-1:0]} + bytes;
+    // Where the range ends, and the bytes handed out, counted apart.
+    reg [33:0] end_at = 0;
+    reg [33:0] at = 0;
+    wire [LG_BLOCK:0] bytes = {1'b0, top} - position[LG_BLOCK-1:0] + 1'b1;
     always @(posedge clk) begin
         past_valid <= 1'b1;
         if (step) begin
@@ -78,25 +74,24 @@ module ferry_burst_cutter #(
         if (load) begin
             loaded <= 1'b1;
             finished <= 1'b0;
-            at <= load_offset;
-            end_at <= load_offset + {1'b0, load_bytes};
+            at <= load_position;
+            end_at <= {1'b0, load_position} + load_last + 1'b1;
         end
         cover (loaded && !finished && last && at > 5000);
     end
     always @(*) begin
-        assume (!load || load_bytes != 0);
+        assume (!load || {1'b0, load_position} + load_last < 34'h2_0000_0000);
         assume (!step || (loaded && !finished));
         if (loaded && !finished) begin
             // Covers the range exactly: each burst begins where the one before ended, the last ends at the end.
-            assert (offset == at[11:0]);
-            assert (at + left_reg == end_at && left_reg != 0);
+            assert (position == at);
+            assert (end_reg + 34'd1 == end_at && at < end_at);
             assert (last == (at + bytes == end_at));
             assert (bytes != 0);
             // Never leaves a block, hence never a page; the beats are those that hold the bytes.
-            assert (in_block <= (1 << LG_BLOCK));
-            assert (beats == ((offset[2:0] + bytes + 7) >> 3));
+            assert (position[LG_BLOCK-1:0] + bytes <= (1 << LG_BLOCK));
+            assert (beats == ((position[2:0] + bytes + 7) >> 3));
             assert (beats != 0 && beats <= (1 << (LG_BLOCK - 3)));
-            assert (next_page == (at[11:0] + left_reg > 33'd4096));
         end
     end
 `endif

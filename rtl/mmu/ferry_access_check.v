@@ -12,8 +12,8 @@ module ferry_access_check #(
 ) (
     // First byte of the burst in video memory; the burst lies in one 512-byte block.
     input  wire [63:0] address,
-    // Bytes of the burst, 1 to 512.
-    input  wire [9:0]  bytes,
+    // Place of its last byte in that block.
+    input  wire [8:0]  top,
     // The job may touch the protected range.
     input  wire        may_protected,
     // Bytes of video memory in use; protected range [base, limit), empty when limit <= base. One bit more than an
@@ -26,10 +26,8 @@ module ferry_access_check #(
 );
     localparam B = LOCAL_ADDRESS_BITS;
 
-    wire [9:0] last_in_block = {1'b0, address[8:0]} + bytes - 10'd1;
     wire [B-1:0] first = address[B-1:0];
-    wire [B-1:0] last = {address[B-1:9], last_in_block[8:0]};
-    wire unused = &{last_in_block[9], 1'b0};
+    wire [B-1:0] last = {address[B-1:9], top};
 
     wire in_range = address[63:B] == 0 && {1'b0, last} < local_limit;
     wire denied = {1'b0, last} >= protect_base && {1'b0, first} < protect_limit && !may_protected;

@@ -13,17 +13,17 @@ module ferry_address_generator #(
     input  wire clk,
     input  wire rst,
 
-    // A job is taken in the cycle start is 1, which needs start_ready. bytes is not 0.
+    // A job is taken in the cycle start is 1, which needs start_ready. last_byte is its length less one.
     input  wire        start,
     output wire        start_ready,
     input  wire [63:0] base,
-    input  wire [31:0] bytes,
+    input  wire [31:0] last_byte,
     input  wire [1:0]  kind,
     // This side is a page list at list_base in command RAM; base is then the offset in its first page.
     input  wire        is_list,
     input  wire [15:0] list_base,
     input  wire        may_protected,
-    // Go down by chunks; chunk_end is the low part of the destination's end address.
+    // Go down by chunks; chunk_end is the low part of the address of the destination's last byte.
     input  wire        descending,
     input  wire [8:0]  chunk_end,
     // Give the job up; active falls as soon as no request is half made and none is unanswered.
@@ -38,7 +38,7 @@ module ferry_address_generator #(
     output wire        burst_nosnoop,
     output wire [63:0] burst_address,
     output wire [31:0] burst_position,
-    output wire [9:0]  burst_bytes,
+    output wire [8:0]  burst_top,
     output wire [6:0]  burst_beats,
     // First burst of a segment, last burst of a segment, last burst of the job.
     output wire        burst_first,
@@ -71,7 +71,7 @@ module ferry_address_generator #(
     (* anyseq *) wire any_ready, any_active, any_valid, any_host, any_nosnoop, any_first, any_segment, any_last;
     (* anyseq *) wire [63:0] any_address;
     (* anyseq *) wire [31:0] any_position;
-    (* anyseq *) wire [9:0]  any_bytes;
+    (* anyseq *) wire [8:0]  any_top;
     (* anyseq *) wire [6:0]  any_beats;
     (* anyseq *) wire [7:0]  any_fault;
     assign start_ready = any_ready;
@@ -81,7 +81,7 @@ module ferry_address_generator #(
     assign burst_nosnoop = any_nosnoop;
     assign burst_address = any_address;
     assign burst_position = any_position;
-    assign burst_bytes = any_bytes;
+    assign burst_top = any_top;
     assign burst_beats = any_beats;
     assign burst_first = any_first;
     assign burst_segment_last = any_segment;

@@ -201,6 +201,66 @@ static std::string page_lists(uint64_t seed)
     return finish(machine, reference);
 }
 
+// Neighbouring pages of a list are one range: with the list port shut soon after the start, such a job runs on as if
+// nothing had happened, while a job of scattered pages has to wait. A run over a 16 MiB edge, where the engine begins a
+// new range, is copied as well as any other.
+static std::string joined_pages(uint64_t seed)
+{
+    constexpr unsigned PAGES = 14;
+    // Whether the pages are neighbours, whether the port is shut for a while.
+    uint64_t cycles[2][2];
+    for (bool to_pages : {false, true}) {
+        for (bool neighbours : {false, true}) {
+            for (bool shut : {false, true}) {
+                Machine machine(seed, LOCAL_BYTES, HOST_BASE, HOST_BYTES);
+                Reference reference(machine);
+                Job job;
+                job.list = to_pages ? FERRY_LIST_SIDE_DESTINATION : FERRY_LIST_SIDE_SOURCE;
+                (to_pages ? job.destination_kind : job.source_kind) = FERRY_ADDRESS_KIND_SYSTEM;
+                (to_pages ? job.destination : job.source) = 8 * machine.random.below(512);
+                job.length = 4096 * (PAGES - 1);
+                std::vector<uint64_t> pages;
+                for (unsigned i = 0; i < PAGES; i++)
+                    pages.push_back(HOST_BASE + 4096ull * (neighbours ? 20 + i : 20 + 3 * i));
+                machine.put_list(0, pages);
+                reference.lists[0] = pages;
+                machine.submit(job);
+                reference.apply(job);
+                for (unsigned i = 0; i < 10000; i++) {
+                    machine.list_closed = shut && i >= 100;
+                    machine.step();
+                }
+                machine.list_closed = false;
+                std::string wrong = finish(machine, reference);
+                if (!wrong.empty())
+                    return wrong;
+                cycles[neighbours][shut] = machine.retired_at.back() - machine.taken_at.front();
+            }
+        }
+        if (cycles[true][true] != cycles[true][false] || cycles[true][false] > cycles[false][false])
+            return "joined pages waited for the list: " + std::to_string(cycles[true][true]) + " cycles, " +
+                   std::to_string(cycles[true][false]) + " with an open port, scattered " +
+                   std::to_string(cycles[false][false]);
+        if (cycles[false][true] <= cycles[false][false])
+            return "scattered pages did not wait: the port was never shut";
+    }
+
+    Machine machine(seed, LOCAL_BYTES, 0x0000001234ff0000ull, HOST_BYTES);
+    Reference reference(machine);
+    Job job;
+    job.list = FERRY_LIST_SIDE_SOURCE;
+    job.source_kind = FERRY_ADDRESS_KIND_SYSTEM;
+    job.length = 4096 * 40;
+    std::vector<uint64_t> pages;
+    for (unsigned i = 0; i < 40; i++)
+        pages.push_back(machine.host.base + 4096ull * i);
+    machine.put_list(0, pages);
+    reference.lists[0] = pages;
+    machine.submit(job);
+    reference.apply(job);
+    return finish(machine, reference);
+}
+
 // Fills: every pattern size, every alignment, lengths 0..70 and long ones.
 static std::string fills(uint64_t seed)
 {
@@ -417,6 +477,7 @@ const std::vector<Test> COPY_TESTS = {
     {"long_copies", long_copies},
     {"overlap_both_ways", overlaps},
     {"page_lists_both_sides", page_lists},
+    {"page_lists_join_neighbours", joined_pages},
     {"fills_every_pattern_and_alignment", fills},
     {"reads_change_nothing", reads},
     {"ordered_jobs_see_earlier_writes", ordering},

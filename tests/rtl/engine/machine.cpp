@@ -157,7 +157,7 @@ void Machine::step()
     port_inputs(0, local);
     port_inputs(1, host);
     // Command RAM: data the cycle after the request, now and then later.
-    top->list_ready = ready();
+    top->list_ready = !list_closed && ready();
     top->map_list_ready = ready();
     top->list_data_valid = !lists.empty() && lists.front().first <= cycle;
     top->list_data = top->list_data_valid ? list_word(lists.front().second) : 0;

@@ -119,6 +119,8 @@ class Machine
     uint64_t queued = 0;
     uint64_t progress_at = 0;
     bool jobs_stall = false;
+    // The page list port refuses every request.
+    bool list_closed = false;
     std::vector<std::string> errors;
     std::deque<std::pair<uint64_t, uint16_t>> lists, map_lists;
     std::deque<Job> waiting;
