@@ -136,8 +136,9 @@ module ferry_realigner #(
             fault_valid <= 1'b1;
             fault_kind <= !burst_host ? `FERRY_FAULT_KIND_LOCAL_ERROR
                 : host_rfault == `FERRY_FAULT_KIND_NONE ? `FERRY_FAULT_KIND_HOST_ABORT : host_rfault;
-            fault_position <= beat_reg == 0 ? burst_position
-                : {burst_position[31:3] + {22'd0, beat_reg}, 3'd0};
+            // A burst lies in one block of 64 beats.
+            fault_position <= {burst_position[31:9], burst_position[8:3] + beat_reg[5:0],
+                beat_reg == 0 ? burst_position[2:0] : 3'd0};
         end
         if (!fault_valid && address_fault_take && address_fault_valid) begin
             fault_valid <= 1'b1;

@@ -194,7 +194,8 @@ module ferry_retire #(
     wire [3:0] poison_report = report ? 4'd1 << job_slot : 4'd0;
 
     // ---- Watchdog: late when quiet_reg has come down to 1 ----
-    wire late = quiet_reg == 32'd1 && job_busy && state_reg == IDLE && !complete_reg && !reported_reg && !resetting
+    wire waits = quiet_reg[31:1] != 0;
+    wire late = !waits && quiet_reg[0] && job_busy && state_reg == IDLE && !complete_reg && !reported_reg && !resetting
         && !progress && !head_take;
 
     always @(posedge clk) begin
@@ -205,7 +206,7 @@ module ferry_retire #(
 
         if (timeout == 32'd0 || progress || head_take || !job_busy || state_reg != IDLE) begin
             quiet_reg <= timeout;
-        end else if (quiet_reg > 32'd1) begin
+        end else if (waits) begin
             quiet_reg <= quiet_reg - 32'd1;
         end
 

@@ -92,9 +92,11 @@ module ferry_write_data #(
     // A bad word was met in a burst of the present job; its last word has been taken already.
     reg        dead_reg;
     reg        exhausted_reg;
-    // Data beats of the present job that were sent, and the lane of its first byte.
+    // Bytes of the present job that were sent are any_reg ? {sent_reg, rest_reg} : 0: the first beat sets how many bytes
+    // it has over or instead of a whole word, each further one adds a word.
     reg [28:0] sent_reg;
-    reg [2:0]  lane_reg;
+    reg [2:0]  rest_reg;
+    reg        any_reg;
     reg        started_reg;
     reg [LG_JOBS-1:0] job_reg;
 
@@ -134,7 +136,6 @@ module ferry_write_data #(
     wire dead_now = beat && word_bad && !dead_reg && !exhausted_reg;
     wire bad_record = (dead_now || (done && word_bad && !dead_reg)) && read_fault_valid;
     wire side_record = done && side_drain && side_fault_valid && !dead_reg;
-    wire [31:0] written = {sent_reg, 3'd0} - {29'd0, lane_reg};
 
     assign record_slot = dead_now ? slot : side_slot;
     assign record_valid = (bad_record || side_record) && !poison[record_slot];
@@ -142,16 +143,18 @@ module ferry_write_data #(
     assign record_write = side_record;
     assign record_kind = side_record ? side_fault_kind : read_fault_kind;
     assign record_position = side_record ? side_fault_position : read_fault_position;
-    assign record_written = (dead_now ? descending : side_descending) || sent_reg == 0 ? 32'd0 : written;
+    assign record_written = (dead_now ? descending : side_descending) || !any_reg ? 32'd0
+        : {sent_reg, rest_reg};
 
     always @(posedge clk) begin
         if (beat) begin
             beat_reg <= final_beat ? 7'd0 : beat_reg + 7'd1;
             started_reg <= 1'b1;
             if (!started_reg) begin
-                lane_reg <= first_lane;
-            end
-            if (!quiet) begin
+                rest_reg <= 3'd0 - first_lane;
+                sent_reg <= {28'd0, first_lane == 3'd0};
+                any_reg <= !quiet;
+            end else if (!quiet) begin
                 sent_reg <= sent_reg + 29'd1;
             end
         end
@@ -164,7 +167,7 @@ module ferry_write_data #(
         if (done || (burst_end && last && !quiet)) begin
             dead_reg <= 1'b0;
             exhausted_reg <= 1'b0;
-            sent_reg <= 29'd0;
+            any_reg <= 1'b0;
             started_reg <= 1'b0;
             job_reg <= job_reg + 1'b1;
         end
@@ -172,7 +175,7 @@ module ferry_write_data #(
             beat_reg <= 7'd0;
             dead_reg <= 1'b0;
             exhausted_reg <= 1'b0;
-            sent_reg <= 29'd0;
+            any_reg <= 1'b0;
             started_reg <= 1'b0;
             job_reg <= {LG_JOBS{1'b0}};
         end
