@@ -21,7 +21,7 @@ SOURCES = ("enums", "bar0", "core", "packets", "records")
 ENUMS = ("address_kind", "opcode", "fault_kind", "buffer_status", "firmware_state", "job_op", "list_side")
 MAPS = ("bar0", "core", "packet_nop", "packet_copy", "packet_copy_pages", "packet_fill", "packet_read", "packet_write",
         "packet_map_aperture", "packet_unmap_aperture", "packet_fence", "packet_discard", "ring_entry", "fence_record",
-        "fault_record", "aperture_entry", "tunnel_frame", "config_space")
+        "fault_record", "write_tag", "aperture_entry", "tunnel_frame", "config_space")
 # Registers that many packets share: their fields are written once, under the type's own name.
 SHARED_TYPES = ("packet_header", "packet_places")
 # Width of an offset into the map, as a Verilog literal.

@@ -81,6 +81,8 @@ module ferry_control #(
     output wire job_unordered,
     output wire job_protected,
     output wire [1:0] job_slot,
+    // Whose buffer each slot holds, 8 bits a slot in the layout of WRITE_TAG.
+    output wire [31:0] slot_tags,
     output wire [1:0] job_pattern_log2,
     output wire [15:0] job_packet_offset,
     output wire [63:0] job_source,
@@ -313,7 +315,7 @@ ferry_fetch #(.RINGS(RINGS), .SLOTS(SLOTS), .SLOT_BYTES_LOG2(SLOT_BYTES_LOG2)) f
     .write_valid(command_write_valid), .write_address(command_write_address), .write_data(command_write_data),
     .next(fetch_next), .claim(fetch_claim), .claimed_valid(fetch_claimed_valid), .claimed_bytes(fetch_bytes),
     .claimed_fence(fetch_fence), .claimed_address(fetch_address), .release_slot(fetch_release),
-    .release_number(fetch_release_slot), .used(slots_used), .ready(slots_ready), .busy(fetch_busy),
+    .release_number(fetch_release_slot), .used(slots_used), .ready(slots_ready), .tags(slot_tags), .busy(fetch_busy),
     .m_axi_araddr(fetch_araddr), .m_axi_arlen(fetch_arlen), .m_axi_arnosnoop(fetch_arnosnoop),
     .m_axi_arvalid(fetch_arvalid), .m_axi_arready(fetch_arready), .m_axi_rdata(fetch_rdata),
     .m_axi_rresp(fetch_rresp), .m_axi_rlast(fetch_rlast), .m_axi_rvalid(fetch_rvalid), .m_axi_rready(fetch_rready)

@@ -31,6 +31,7 @@ module ferry_datapath #(
     output wire [63:0] host_awaddr,
     output wire [7:0] host_awlen,
     output wire host_awnosnoop,
+    output wire [7:0] host_awtag,
     output wire host_awvalid,
     input  wire host_awready,
     output wire [63:0] host_wdata,
@@ -123,6 +124,8 @@ module ferry_datapath #(
     input  wire job_unordered,
     input  wire job_protected,
     input  wire [1:0] job_slot,
+    // Whose buffer each slot holds, 8 bits a slot in the layout of WRITE_TAG.
+    input  wire [31:0] slot_tags,
     input  wire [1:0] job_pattern_log2,
     input  wire [15:0] job_packet_offset,
     input  wire [63:0] job_source,
@@ -257,7 +260,7 @@ wire [7:0] engine_local_arlen, engine_local_awlen, engine_local_wstrb, engine_ho
     engine_host_awlen, engine_host_wstrb;
 wire [63:0] engine_local_rdata, engine_local_wdata, engine_host_araddr, engine_host_rdata, engine_host_awaddr,
     engine_host_wdata;
-wire [1:0] engine_local_rresp, engine_local_bresp, engine_host_rresp, engine_host_bresp;
+wire [1:0] engine_local_rresp, engine_local_bresp, engine_host_rresp, engine_host_bresp, engine_host_awslot;
 
 ferry_engine #(
     .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .APERTURE_PAGES(APERTURE_PAGES), .LG_JOBS($clog2(JOB_QUEUE))
@@ -302,6 +305,7 @@ ferry_engine #(
     .m_axi_host_rlast(engine_host_rlast), .m_axi_host_rvalid(engine_host_rvalid),
     .m_axi_host_rready(engine_host_rready), .m_axi_host_awaddr(engine_host_awaddr),
     .m_axi_host_awlen(engine_host_awlen), .m_axi_host_awnosnoop(engine_host_awnosnoop),
+    .m_axi_host_awslot(engine_host_awslot),
     .m_axi_host_awvalid(engine_host_awvalid), .m_axi_host_awready(engine_host_awready),
     .m_axi_host_wdata(engine_host_wdata), .m_axi_host_wstrb(engine_host_wstrb), .m_axi_host_wlast(engine_host_wlast),
     .m_axi_host_wvalid(engine_host_wvalid), .m_axi_host_wready(engine_host_wready),
@@ -352,22 +356,29 @@ ferry_axi_read_mux #(.ADDRESS_BITS(64)) host_read_mux (
     .m_axi_rlast(host_rlast), .m_axi_rvalid(host_rvalid), .m_axi_rready(host_rready)
 );
 
+// A posted write has no completion, so a host that refuses one can tell the driver only by the write's tag whose it was.
+wire [7:0] engine_tag = slot_tags[{engine_host_awslot, 3'd0} +: 8];
+localparam [7:0] NO_TAG = 8'hff;
+
 ferry_axi_write_mux #(.ADDRESS_BITS(64)) host_write_mux (
     .clk(clk), .rst(rst), .s0_axi_awaddr(engine_host_awaddr), .s0_axi_awlen(engine_host_awlen),
-    .s0_axi_awnosnoop(engine_host_awnosnoop), .s0_axi_awvalid(engine_host_awvalid),
+    .s0_axi_awnosnoop(engine_host_awnosnoop), .s0_axi_awtag(engine_tag),
+    .s0_axi_awvalid(engine_host_awvalid),
     .s0_axi_awready(engine_host_awready), .s0_axi_wdata(engine_host_wdata), .s0_axi_wstrb(engine_host_wstrb),
     .s0_axi_wlast(engine_host_wlast), .s0_axi_wvalid(engine_host_wvalid), .s0_axi_wready(engine_host_wready),
     .s0_axi_bresp(engine_host_bresp), .s0_axi_bvalid(engine_host_bvalid), .s0_axi_bready(engine_host_bready),
     .s1_axi_awaddr(post_awaddr), .s1_axi_awlen(post_awlen), .s1_axi_awnosnoop(post_awnosnoop),
+    .s1_axi_awtag(NO_TAG),
     .s1_axi_awvalid(post_awvalid), .s1_axi_awready(post_awready), .s1_axi_wdata(post_wdata),
     .s1_axi_wstrb(post_wstrb), .s1_axi_wlast(post_wlast), .s1_axi_wvalid(post_wvalid), .s1_axi_wready(post_wready),
     .s1_axi_bresp(post_bresp), .s1_axi_bvalid(post_bvalid), .s1_axi_bready(post_bready),
-    .s2_axi_awaddr(window_host_awaddr), .s2_axi_awlen(window_host_awlen), .s2_axi_awnosnoop(window_host_awnosnoop),
+    .s2_axi_awaddr(window_host_awaddr), .s2_axi_awlen(window_host_awlen), .s2_axi_awnosnoop(window_host_awnosnoop), .s2_axi_awtag(NO_TAG),
     .s2_axi_awvalid(window_host_awvalid), .s2_axi_awready(window_host_awready), .s2_axi_wdata(window_host_wdata),
     .s2_axi_wstrb(window_host_wstrb), .s2_axi_wlast(window_host_wlast), .s2_axi_wvalid(window_host_wvalid),
     .s2_axi_wready(window_host_wready), .s2_axi_bresp(window_host_bresp), .s2_axi_bvalid(window_host_bvalid),
     .s2_axi_bready(window_host_bready), .m_axi_awid(host_awid), .m_axi_awaddr(host_awaddr), .m_axi_awlen(host_awlen),
-    .m_axi_awnosnoop(host_awnosnoop), .m_axi_awvalid(host_awvalid), .m_axi_awready(host_awready),
+    .m_axi_awnosnoop(host_awnosnoop), .m_axi_awtag(host_awtag), .m_axi_awvalid(host_awvalid),
+    .m_axi_awready(host_awready),
     .m_axi_wdata(host_wdata), .m_axi_wstrb(host_wstrb), .m_axi_wlast(host_wlast), .m_axi_wvalid(host_wvalid),
     .m_axi_wready(host_wready), .m_axi_bid(host_bid), .m_axi_bresp(host_bresp), .m_axi_bvalid(host_bvalid),
     .m_axi_bready(host_bready)
@@ -400,24 +411,28 @@ ferry_axi_read_mux #(.ADDRESS_BITS(LOCAL_ADDRESS_BITS)) local_read_mux (
 
 wire unused_local_write_s1_awready, unused_local_write_s1_wready, unused_local_write_s1_bvalid,
     unused_local_write_m_awnosnoop;
+wire [7:0] unused_local_write_m_awtag;
 wire [1:0] unused_local_write_s1_bresp;
 ferry_axi_write_mux #(.ADDRESS_BITS(LOCAL_ADDRESS_BITS)) local_write_mux (
     .clk(clk), .rst(rst), .s0_axi_awaddr(engine_local_awaddr), .s0_axi_awlen(engine_local_awlen),
-    .s0_axi_awnosnoop(1'b0), .s0_axi_awvalid(engine_local_awvalid), .s0_axi_awready(engine_local_awready),
+    .s0_axi_awnosnoop(1'b0), .s0_axi_awtag(8'd0),
+    .s0_axi_awvalid(engine_local_awvalid), .s0_axi_awready(engine_local_awready),
     .s0_axi_wdata(engine_local_wdata), .s0_axi_wstrb(engine_local_wstrb), .s0_axi_wlast(engine_local_wlast),
     .s0_axi_wvalid(engine_local_wvalid), .s0_axi_wready(engine_local_wready), .s0_axi_bresp(engine_local_bresp),
     .s0_axi_bvalid(engine_local_bvalid), .s0_axi_bready(engine_local_bready),
-    .s1_axi_awaddr({LOCAL_ADDRESS_BITS{1'b0}}), .s1_axi_awlen(8'd0), .s1_axi_awnosnoop(1'b0), .s1_axi_awvalid(1'b0),
+    .s1_axi_awaddr({LOCAL_ADDRESS_BITS{1'b0}}), .s1_axi_awlen(8'd0), .s1_axi_awnosnoop(1'b0), .s1_axi_awtag(8'd0),
+    .s1_axi_awvalid(1'b0),
     .s1_axi_awready(unused_local_write_s1_awready), .s1_axi_wdata(64'd0), .s1_axi_wstrb(8'd0), .s1_axi_wlast(1'b0),
     .s1_axi_wvalid(1'b0),
     .s1_axi_wready(unused_local_write_s1_wready), .s1_axi_bresp(unused_local_write_s1_bresp),
     .s1_axi_bvalid(unused_local_write_s1_bvalid), .s1_axi_bready(1'b0), .s2_axi_awaddr(window_local_awaddr),
-    .s2_axi_awlen(window_local_awlen), .s2_axi_awnosnoop(1'b0), .s2_axi_awvalid(window_local_awvalid),
+    .s2_axi_awlen(window_local_awlen), .s2_axi_awnosnoop(1'b0), .s2_axi_awtag(8'd0),
+    .s2_axi_awvalid(window_local_awvalid),
     .s2_axi_awready(window_local_awready), .s2_axi_wdata(window_local_wdata), .s2_axi_wstrb(window_local_wstrb),
     .s2_axi_wlast(window_local_wlast), .s2_axi_wvalid(window_local_wvalid), .s2_axi_wready(window_local_wready),
     .s2_axi_bresp(window_local_bresp), .s2_axi_bvalid(window_local_bvalid), .s2_axi_bready(window_local_bready),
     .m_axi_awid(m_axi_awid), .m_axi_awaddr(m_axi_awaddr), .m_axi_awlen(m_axi_awlen),
-    .m_axi_awnosnoop(unused_local_write_m_awnosnoop),
+    .m_axi_awnosnoop(unused_local_write_m_awnosnoop), .m_axi_awtag(unused_local_write_m_awtag),
     .m_axi_awvalid(m_axi_awvalid), .m_axi_awready(m_axi_awready), .m_axi_wdata(m_axi_wdata),
     .m_axi_wstrb(m_axi_wstrb), .m_axi_wlast(m_axi_wlast), .m_axi_wvalid(m_axi_wvalid), .m_axi_wready(m_axi_wready),
     .m_axi_bid(m_axi_bid), .m_axi_bresp(m_axi_bresp), .m_axi_bvalid(m_axi_bvalid), .m_axi_bready(m_axi_bready)

@@ -124,6 +124,8 @@ wire [15:0] reg_address, interrupt_coalesce_count, interrupt_coalesce_cycles, jo
     fault_packet_offset, update_list, engine_list_address, update_list_address;
 wire [31:0] reg_wdata, reg_rdata, window_lookup_page, completion_timeout, interrupt_count, timeout, job_length,
     jobs_retired, fault_written, update_first, update_count;
+wire [31:0] slot_tags;
+wire [7:0] host_awtag;
 wire [3:0] reg_wstrb, poison, poison_clear;
 wire [1:0] host_arid, host_rid, host_rresp, host_awid, host_bid, host_bresp, 
     window_local_rresp, window_local_bresp, 
@@ -155,7 +157,8 @@ ferry_host #(.TAGS(TAGS), .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS)) host (
     .s_axi_host_rid(host_rid), .s_axi_host_rdata(host_rdata), .s_axi_host_rresp(host_rresp),
     .s_axi_host_rfault(host_rfault), .s_axi_host_rlast(host_rlast), .s_axi_host_rvalid(host_rvalid),
     .s_axi_host_rready(host_rready), .s_axi_host_awid(host_awid), .s_axi_host_awaddr(host_awaddr),
-    .s_axi_host_awlen(host_awlen), .s_axi_host_awnosnoop(host_awnosnoop), .s_axi_host_awvalid(host_awvalid),
+    .s_axi_host_awlen(host_awlen), .s_axi_host_awnosnoop(host_awnosnoop), .s_axi_host_awtag(host_awtag),
+    .s_axi_host_awvalid(host_awvalid),
     .s_axi_host_awready(host_awready), .s_axi_host_wdata(host_wdata), .s_axi_host_wstrb(host_wstrb),
     .s_axi_host_wlast(host_wlast), .s_axi_host_wvalid(host_wvalid), .s_axi_host_wready(host_wready),
     .s_axi_host_bid(host_bid), .s_axi_host_bresp(host_bresp), .s_axi_host_bvalid(host_bvalid),
@@ -219,7 +222,7 @@ ferry_control #(
     .resetting(resetting), .timeout(timeout), .core_busy(core_busy), .job_valid(job_valid), .job_ready(job_ready),
     .job_op(job_op), .job_source_kind(job_source_kind), .job_destination_kind(job_destination_kind),
     .job_list(job_list), .job_unordered(job_unordered), .job_protected(job_protected), .job_slot(job_slot),
-    .job_pattern_log2(job_pattern_log2), .job_packet_offset(job_packet_offset), .job_source(job_source),
+    .slot_tags(slot_tags), .job_pattern_log2(job_pattern_log2), .job_packet_offset(job_packet_offset), .job_source(job_source),
     .job_destination(job_destination), .job_length(job_length), .job_list_address(job_list_address),
     .jobs_retired(jobs_retired), .poison(poison), .poison_clear(poison_clear), .fault_valid(fault_valid),
     .fault_kind(fault_kind), .fault_slot(fault_slot), .fault_write(fault_write),
@@ -253,7 +256,8 @@ ferry_datapath #(
     .host_arnosnoop(host_arnosnoop), .host_arvalid(host_arvalid), .host_arready(host_arready), .host_rid(host_rid),
     .host_rdata(host_rdata), .host_rresp(host_rresp), .host_rfault(host_rfault), .host_rlast(host_rlast),
     .host_rvalid(host_rvalid), .host_rready(host_rready), .host_awid(host_awid), .host_awaddr(host_awaddr),
-    .host_awlen(host_awlen), .host_awnosnoop(host_awnosnoop), .host_awvalid(host_awvalid),
+    .host_awlen(host_awlen), .host_awnosnoop(host_awnosnoop), .host_awtag(host_awtag),
+    .host_awvalid(host_awvalid),
     .host_awready(host_awready), .host_wdata(host_wdata), .host_wstrb(host_wstrb), .host_wlast(host_wlast),
     .host_wvalid(host_wvalid), .host_wready(host_wready), .host_bid(host_bid), .host_bresp(host_bresp),
     .host_bvalid(host_bvalid), .host_bready(host_bready), .window_local_araddr(window_local_araddr),
@@ -286,7 +290,7 @@ ferry_datapath #(
     .protect_limit(protect_limit), .reset_request(reset_request), .resetting(resetting), .timeout(timeout),
     .job_valid(job_valid), .job_ready(job_ready), .job_op(job_op), .job_source_kind(job_source_kind),
     .job_destination_kind(job_destination_kind), .job_list(job_list), .job_unordered(job_unordered),
-    .job_protected(job_protected), .job_slot(job_slot), .job_pattern_log2(job_pattern_log2),
+    .job_protected(job_protected), .job_slot(job_slot), .slot_tags(slot_tags), .job_pattern_log2(job_pattern_log2),
     .job_packet_offset(job_packet_offset), .job_source(job_source), .job_destination(job_destination),
     .job_length(job_length), .job_list_address(job_list_address), .jobs_retired(jobs_retired), .poison(poison),
     .poison_clear(poison_clear), .fault_valid(fault_valid), .fault_kind(fault_kind), .fault_slot(fault_slot),

@@ -57,6 +57,8 @@ module ferry_fetch #(
     // Slots that are not free, and slots that hold a whole buffer.
     output wire [3:0]  used,
     output wire [3:0]  ready,
+    // Whose buffer each slot holds, 8 bits a slot in the layout of WRITE_TAG.
+    output wire [31:0] tags,
     // A read is outstanding or about to be issued.
     output wire        busy,
 
@@ -197,7 +199,7 @@ ferry_fetch_receive #(.SLOT_BYTES_LOG2(SLOT_BYTES_LOG2)) receive (
 ferry_fetch_slots #(.SLOTS(SLOTS)) slots (
     .clk(clk), .rst(rst), .clear(rewind),
     .free_slot(free_slot), .paging_may_take(paging_may_take), .user_may_take(user_may_take),
-    .take(take), .take_ring(ring_reg), .take_address(entry_address),
+    .take(take), .take_ring(ring_reg), .take_entry(issued_now[4:0] + 5'd1), .take_address(entry_address),
     .describe(describe), .describe_slot(describe_slot), .describe_address(describe_address),
     .describe_bytes(describe_bytes), .describe_fence(describe_fence), .describe_interrupt(describe_interrupt),
     .describe_fault(describe_fault), .describe_unread(describe_unread),
@@ -207,7 +209,7 @@ ferry_fetch_slots #(.SLOTS(SLOTS)) slots (
     .next(next), .claim(claim),
     .claimed_bytes(claimed_bytes), .claimed_fence(claimed_fence), .claimed_address(claimed_address),
     .release_slot(release_slot), .release_number(release_number),
-    .used(used), .ready(ready), .count_ring(fetched_ring), .count_arriving(arriving)
+    .used(used), .ready(ready), .tags(tags), .count_ring(fetched_ring), .count_arriving(arriving)
 );
 
 // --- Sequencer -----------------------------------------------------------------------------------------------------

@@ -20,9 +20,11 @@ module ferry_fetch_slots #(
     output wire [1:0]   free_slot,
     output wire         paging_may_take,
     output wire         user_may_take,
-    // Takes free_slot for a ring and notes the bus address of the entry, for the case that it cannot be read.
+    // Takes free_slot for an entry of a ring, given by the low bits of what RING.RETIRED is with it, and notes the bus
+    // address of the entry, for the case that it cannot be read.
     input  wire         take,
     input  wire [2:0]   take_ring,
+    input  wire [4:0]   take_entry,
     input  wire [63:0]  take_address,
 
     // The entry of a slot has arrived.
@@ -64,6 +66,8 @@ module ferry_fetch_slots #(
     // Slots in use, and those of them that hold a whole buffer.
     output wire [3:0]   used,
     output wire [3:0]   ready,
+    // Whose buffer each slot holds, 8 bits a slot in the layout of WRITE_TAG; kept while the slot is in use.
+    output wire [31:0]  tags,
     // Number of slots that were taken for this ring and are not complete.
     input  wire [2:0]   count_ring,
     output reg  [2:0]   count_arriving
@@ -76,6 +80,7 @@ reg [3:0]  ready_reg;
 reg [3:0]  interrupt_reg;
 reg [1:0]  claimed_reg;
 reg [2:0]  ring_reg [0:3];
+reg [4:0]  entry_reg [0:3];
 reg [7:0]  fault_reg [0:3];
 reg [11:0] offset_reg [0:3];
 
@@ -91,6 +96,9 @@ assign user_may_take = |(free & (free - 4'd1));
 
 assign used = used_reg;
 assign ready = ready_reg;
+assign tags = {
+    ring_reg[3], entry_reg[3], ring_reg[2], entry_reg[2], ring_reg[1], entry_reg[1], ring_reg[0], entry_reg[0]
+};
 
 // Order of the slots, one queue for the paging ring and one for the user rings; the fetcher serves those in turn, so
 // their common order is the turn.
@@ -150,6 +158,7 @@ always @(posedge clk) begin
         ready_reg[free_slot] <= 1'b0;
         interrupt_reg[free_slot] <= 1'b0;
         ring_reg[free_slot] <= take_ring;
+        entry_reg[free_slot] <= take_entry;
         offset_reg[free_slot] <= 12'd0;
         if (take_ring == 3'd0) begin
             paging_order[paging_in_reg[1:0]] <= free_slot;

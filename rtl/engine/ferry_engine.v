@@ -164,6 +164,8 @@ module ferry_engine #(
     output wire [63:0] m_axi_host_awaddr,
     output wire [7:0]  m_axi_host_awlen,
     output wire        m_axi_host_awnosnoop,
+    // Command slot of the job that writes.
+    output wire [1:0]  m_axi_host_awslot,
     output wire        m_axi_host_awvalid,
     input  wire        m_axi_host_awready,
     output wire [63:0] m_axi_host_wdata,
@@ -373,7 +375,8 @@ module ferry_engine #(
         .result_page(write_result_page),
         .local_awaddr(m_axi_local_awaddr), .local_awlen(m_axi_local_awlen), .local_awvalid(m_axi_local_awvalid),
         .local_awready(m_axi_local_awready), .host_awaddr(m_axi_host_awaddr), .host_awlen(m_axi_host_awlen),
-        .host_awnosnoop(m_axi_host_awnosnoop), .host_awvalid(m_axi_host_awvalid),
+        .host_awnosnoop(m_axi_host_awnosnoop), .host_awslot(m_axi_host_awslot),
+        .host_awvalid(m_axi_host_awvalid),
         .host_awready(m_axi_host_awready)
     );
 

@@ -117,6 +117,7 @@ module ferry_write_side #(
     output wire [63:0] host_awaddr,
     output wire [7:0]  host_awlen,
     output wire        host_awnosnoop,
+    output wire [1:0]  host_awslot,
     output wire        host_awvalid,
     input  wire        host_awready
 );
@@ -141,6 +142,7 @@ module ferry_write_side #(
     reg [63:0] address_reg;
     reg [6:0]  beats_reg;
     reg        nosnoop_reg;
+    reg [1:0]  address_slot_reg;
     reg        local_valid_reg;
     reg        host_valid_reg;
 
@@ -237,6 +239,7 @@ module ferry_write_side #(
     assign host_awaddr = address_reg;
     assign host_awlen = local_awlen;
     assign host_awnosnoop = nosnoop_reg;
+    assign host_awslot = address_slot_reg;
     assign host_awvalid = host_valid_reg;
 
     always @(posedge clk) begin
@@ -287,6 +290,7 @@ module ferry_write_side #(
             address_reg <= {address[63:3], 3'd0};
             beats_reg <= beats;
             nosnoop_reg <= nosnoop;
+            address_slot_reg <= slot_reg;
             local_valid_reg <= !to_host;
             host_valid_reg <= to_host;
         end
@@ -314,7 +318,7 @@ module ferry_write_side #(
             end
             if ($past(host_awvalid && !host_awready)) begin
                 assert (host_awvalid && $stable(host_awaddr) && $stable(host_awlen)
-                    && $stable(host_awnosnoop));
+                    && $stable(host_awnosnoop) && $stable(host_awslot));
             end
             cover (host_awvalid && host_awready);
         end

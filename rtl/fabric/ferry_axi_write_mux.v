@@ -16,10 +16,11 @@ module ferry_axi_write_mux #(
     input  wire clk,
     input  wire rst,
 
-    // Master 0. nosnoop is used on the host port only; tie to 0 elsewhere.
+    // Master 0. nosnoop and tag are used on the host port only; tie to 0 elsewhere.
     input  wire [ADDRESS_BITS-1:0] s0_axi_awaddr,
     input  wire [7:0]  s0_axi_awlen,
     input  wire        s0_axi_awnosnoop,
+    input  wire [7:0]  s0_axi_awtag,
     input  wire        s0_axi_awvalid,
     output wire        s0_axi_awready,
     input  wire [63:0] s0_axi_wdata,
@@ -31,10 +32,11 @@ module ferry_axi_write_mux #(
     output wire        s0_axi_bvalid,
     input  wire        s0_axi_bready,
 
-    // Master 1. nosnoop is used on the host port only; tie to 0 elsewhere.
+    // Master 1. nosnoop and tag are used on the host port only; tie to 0 elsewhere.
     input  wire [ADDRESS_BITS-1:0] s1_axi_awaddr,
     input  wire [7:0]  s1_axi_awlen,
     input  wire        s1_axi_awnosnoop,
+    input  wire [7:0]  s1_axi_awtag,
     input  wire        s1_axi_awvalid,
     output wire        s1_axi_awready,
     input  wire [63:0] s1_axi_wdata,
@@ -46,10 +48,11 @@ module ferry_axi_write_mux #(
     output wire        s1_axi_bvalid,
     input  wire        s1_axi_bready,
 
-    // Master 2. nosnoop is used on the host port only; tie to 0 elsewhere.
+    // Master 2. nosnoop and tag are used on the host port only; tie to 0 elsewhere.
     input  wire [ADDRESS_BITS-1:0] s2_axi_awaddr,
     input  wire [7:0]  s2_axi_awlen,
     input  wire        s2_axi_awnosnoop,
+    input  wire [7:0]  s2_axi_awtag,
     input  wire        s2_axi_awvalid,
     output wire        s2_axi_awready,
     input  wire [63:0] s2_axi_wdata,
@@ -66,6 +69,7 @@ module ferry_axi_write_mux #(
     output wire [ADDRESS_BITS-1:0] m_axi_awaddr,
     output wire [7:0]  m_axi_awlen,
     output wire        m_axi_awnosnoop,
+    output wire [7:0]  m_axi_awtag,
     output wire        m_axi_awvalid,
     input  wire        m_axi_awready,
     output wire [63:0] m_axi_wdata,
@@ -104,6 +108,8 @@ module ferry_axi_write_mux #(
         | ({8{grant[2]}} & s2_axi_awlen);
     assign m_axi_awnosnoop = (grant[0] && s0_axi_awnosnoop) || (grant[1] && s1_axi_awnosnoop)
         || (grant[2] && s2_axi_awnosnoop);
+    assign m_axi_awtag = ({8{grant[0]}} & s0_axi_awtag) | ({8{grant[1]}} & s1_axi_awtag)
+        | ({8{grant[2]}} & s2_axi_awtag);
     assign {s2_axi_awready, s1_axi_awready, s0_axi_awready} = grant & {3{m_axi_awready}};
 
     assign m_axi_wdata = order[1] ? s2_axi_wdata : order[0] ? s1_axi_wdata : s0_axi_wdata;

@@ -24,6 +24,8 @@ module ferry_requester_write #(
     input  wire [ID_WIDTH-1:0] s_axi_awid,
     input  wire [63:3]         s_axi_awaddr,
     input  wire                s_axi_awnosnoop,
+    // Tag of the burst's packets: a posted request's tag means nothing to PCIe (base specification 2.2.6.2).
+    input  wire [7:0]          s_axi_awtag,
     input  wire                s_axi_awvalid,
     output wire                s_axi_awready,
     input  wire [63:0]         s_axi_wdata,
@@ -58,6 +60,7 @@ module ferry_requester_write #(
     reg [63:3]         address_reg;
     reg [ID_WIDTH-1:0] id_reg;
     reg                no_snoop_reg;
+    reg [7:0]          tag_reg;
     // The packet that is being collected: slot, beats so far, where it starts, byte enables; closed = it is complete.
     reg [1:0]          slot_reg;
     reg [5:0]          beats_reg;
@@ -71,6 +74,7 @@ module ferry_requester_write #(
     reg [3:0]          last_enable_reg;
     reg [ID_WIDTH-1:0] packet_id_reg;
     reg                packet_no_snoop_reg;
+    reg [7:0]          packet_tag_reg;
     // The packet that is next to be sent, or is being sent.
     reg                next_valid_reg;
     reg                next_end_reg;
@@ -81,6 +85,7 @@ module ferry_requester_write #(
     reg [3:0]          next_last_reg;
     reg [ID_WIDTH-1:0] next_id_reg;
     reg                next_no_snoop_reg;
+    reg [7:0]          next_tag_reg;
     // What is left of it once its header has gone: end of the burst, id.
     reg [1:0]          send_slot_reg;
     reg                sending_reg;
@@ -127,6 +132,7 @@ module ferry_requester_write #(
             address_reg <= s_axi_awaddr;
             id_reg <= s_axi_awid;
             no_snoop_reg <= s_axi_awnosnoop;
+            tag_reg <= s_axi_awtag;
         end
         if (take) begin
             address_reg[11:3] <= address_reg[11:3] + 9'd1;
@@ -142,6 +148,7 @@ module ferry_requester_write #(
             end
             packet_id_reg <= id_reg;
             packet_no_snoop_reg <= no_snoop_reg;
+            packet_tag_reg <= tag_reg;
             burst_end_reg <= s_axi_wlast;
         end
         if ((take && some) || message_taken)
@@ -158,6 +165,7 @@ module ferry_requester_write #(
             first_enable_reg <= 4'hf;
             burst_end_reg <= 1'b0;
             packet_no_snoop_reg <= 1'b0;
+            packet_tag_reg <= 8'hff;
         end
         closed_reg <= close || message_taken || (closed_reg && !move);
         if (move) begin
@@ -169,6 +177,7 @@ module ferry_requester_write #(
             next_last_reg <= words == 7'd1 ? 4'd0 : last_enable_reg;
             next_id_reg <= packet_id_reg;
             next_no_snoop_reg <= packet_no_snoop_reg;
+            next_tag_reg <= packet_tag_reg;
             beats_reg <= 6'd0;
             if (open)
                 slot_reg <= slot_reg + 2'd1;
@@ -203,7 +212,7 @@ module ferry_requester_write #(
     wire        four = next_address_reg[63:32] != 32'd0;
     wire [31:0] low = {next_address_reg[31:2], 2'd0};
     wire [31:0] word0 = {2'b01, four, 5'd0, 8'd0, 2'd0, 1'b0, next_no_snoop_reg && no_snoop_enable, 5'd0, next_words_reg};
-    wire [31:0] word1 = {requester_id, 8'd0, next_last_reg, next_first_reg};
+    wire [31:0] word1 = {requester_id, next_tag_reg, next_last_reg, next_first_reg};
 
     ferry_tlp_emit #(.INDEX_WIDTH(5)) emit (
         .clk(clk),

@@ -28,6 +28,7 @@ module fetch_bench (
     input  wire [1:0]   release_number,
     output wire [3:0]   used,
     output wire [3:0]   ready,
+    output wire [31:0]  tags,
     output wire         busy,
     // Command RAM's readers.
     input  wire         core_valid,
@@ -89,7 +90,8 @@ ferry_fetch fetch (
     .write_valid(write_valid), .write_address(write_address), .write_data(write_data), .next(next), .claim(claim),
     .claimed_valid(claimed_valid), .claimed_bytes(claimed_bytes), .claimed_fence(claimed_fence),
     .claimed_address(claimed_address), .release_slot(release_slot), .release_number(release_number), .used(used),
-    .ready(ready), .busy(busy), .m_axi_araddr(araddr), .m_axi_arlen(arlen), .m_axi_arnosnoop(unused_arnosnoop),
+    .ready(ready), .tags(tags), .busy(busy), .m_axi_araddr(araddr), .m_axi_arlen(arlen),
+    .m_axi_arnosnoop(unused_arnosnoop),
     .m_axi_arvalid(arvalid), .m_axi_arready(arready), .m_axi_rdata(rdata), .m_axi_rresp(rresp), .m_axi_rlast(rlast),
     .m_axi_rvalid(rvalid), .m_axi_rready(rready)
 );

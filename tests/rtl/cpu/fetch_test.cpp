@@ -278,6 +278,8 @@ static void fetching(Checks &checks, Random &random)
             Entry e = owner.waiting.front();
             owner.waiting.pop_front();
             owner.claimed++;
+            checks.equal(bench.top.tags >> 8 * slot & 255, from << 5 | (owner.claimed & 31),
+                         "tag of the slot's writes");
             claims++;
             checks.equal(next >> 16 & 255, e.fault, "fault");
             checks.equal(next >> 8 & 1, e.interrupt, "interrupt flag");

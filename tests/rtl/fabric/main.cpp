@@ -226,7 +226,7 @@ std::string write_multiplexer()
         }
         for (unsigned i = 0; i < 3; i++)
             if (top->aw_valid >> i & top->aw_ready >> i & 1) {
-                if (top->m_awid != i || top->m_awaddr != (numbers[i] & 0xffff))
+                if (top->m_awid != i || top->m_awtag != i + 1 || top->m_awaddr != (numbers[i] & 0xffff))
                     return "an address went through wrongly";
                 order.push_back({i, numbers[i], top->m_awlen + 1u});
                 numbers[i]++;

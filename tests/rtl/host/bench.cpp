@@ -152,6 +152,7 @@ void Bench::tick()
         top->s_axi_host_awaddr = w->address;
         top->s_axi_host_awlen = w->data.size() - 1;
         top->s_axi_host_awnosnoop = w->no_snoop;
+        top->s_axi_host_awtag = w->tag;
     } else {
         top->s_axi_host_awvalid = 0;
     }

@@ -65,7 +65,7 @@ struct Completion {
 
 struct PostedWrite {
     uint64_t address;
-    uint8_t first_enable, last_enable;
+    uint8_t first_enable, last_enable, tag;
     bool no_snoop;
     std::vector<uint32_t> data;
     uint64_t cycle;
@@ -84,6 +84,7 @@ struct AxiRead {
 struct AxiWrite {
     uint64_t address;
     unsigned id;
+    uint8_t tag;
     bool no_snoop;
     std::vector<uint64_t> data;
     std::vector<uint8_t> strobe;

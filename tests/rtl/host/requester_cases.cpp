@@ -26,7 +26,7 @@ struct Work {
     {
         uint64_t begin = (address & ~7ull) - 8 * before;
         uint64_t end = ((address + bytes + 7) & ~7ull) + 8 * behind;
-        writes.push_back({begin, b.random(4), no_snoop, {}, {}, false, 0});
+        writes.push_back({begin, b.random(4), uint8_t(b.random(256)), no_snoop, {}, {}, false, 0});
         AxiWrite &w = writes.back();
         for (uint64_t at = begin; at < end; at += 8) {
             uint64_t value = b.generator();
@@ -161,7 +161,7 @@ static void writes_strobes(Bench &b)
     b.configure(128, 512, 64);
     for (unsigned strobe = 0; strobe < 256; strobe++) {
         uint64_t address = 0x40000 + 64 * strobe, value = b.generator();
-        work.writes.push_back({address, strobe & 3, false, {value}, {uint8_t(strobe)}, false, 0});
+        work.writes.push_back({address, strobe & 3, 0, false, {value}, {uint8_t(strobe)}, false, 0});
         b.write_queue.push_back(&work.writes.back());
         for (int i = 0; i < 8; i++)
             if (strobe >> i & 1)
@@ -169,7 +169,7 @@ static void writes_strobes(Bench &b)
     }
     for (unsigned beats = 1; beats <= 256; beats += 17) {
         work.writes.push_back(
-            {0x80000, beats & 3, false, std::vector<uint64_t>(beats, 5), std::vector<uint8_t>(beats, 0), false, 0});
+            {0x80000, beats & 3, 0, false, std::vector<uint64_t>(beats, 5), std::vector<uint8_t>(beats, 0), false, 0});
         b.write_queue.push_back(&work.writes.back());
     }
     b.settle(100000);
@@ -210,6 +210,10 @@ static void posted_order(Bench &b)
         }
         if (b.host.get(base + 0x1000) != model.get(base + 0x1000))
             b.fail("overtook the fence of burst %d", i);
+        // Each packet has its burst's tag, a message the one that no burst of a buffer has.
+        for (const PostedWrite &w : b.posted)
+            EXPECT(b, "tag", w.tag,
+                   w.address >= base + 0x1000 ? (w.address < base + 0x2000 ? fence.tag : 0xff) : data.tag);
         b.posted.clear();
     }
     stalls(b, 0);

@@ -83,6 +83,7 @@ void Bench::root_receive(const Packet &packet)
         w.first_enable = uint8_t(first);
         w.last_enable = uint8_t(last);
         w.no_snoop = w0 >> 12 & 1;
+        w.tag = uint8_t(w1 >> 8);
         w.cycle = cycle;
         w.data.assign(packet.begin() + header, packet.end());
         for (unsigned i = 0; i < words; i++) {
