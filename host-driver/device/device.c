@@ -104,9 +104,18 @@ static int set_up(struct ferry_gpu *gpu, const struct ferry_gpu_options *options
     return ferry_gpu_register_write64(gpu, FERRY_BAR0_FAULT_LOG_ADDRESS, gpu->fault_log.bus);
 }
 
+static void tell_refusals(struct ferry_gpu *gpu, ferry_link_refused_write *handler)
+{
+    if (gpu->link->operations->tell_refused != NULL) {
+        gpu->link->operations->tell_refused(gpu->link, handler, gpu);
+    }
+}
+
 /// Everything but the link.
 static void drop(struct ferry_gpu *gpu)
 {
+    tell_refusals(gpu, NULL);
+    free(gpu->refusal);
     for (uint32_t ring = 0; ring < FERRY_BAR0_RING_COUNT; ring++) {
         ferry_gpu_memory_drop(gpu, &gpu->ring[ring].memory);
     }
@@ -129,6 +138,7 @@ int ferry_gpu_open(struct ferry_link *link, const struct ferry_gpu_options *opti
         return FERRY_ERROR_NO_HOST_MEMORY;
     }
     made->link = link;
+    tell_refusals(made, ferry_gpu_refusals_note);
     int error = identify(made);
     error = error == FERRY_OK ? ferry_gpu_register_write(made, FERRY_BAR0_CONTROL, 0) : error;
     error = error == FERRY_OK ? set_up(made, options) : error;

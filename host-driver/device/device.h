@@ -114,7 +114,7 @@ uint64_t ferry_gpu_cycles(struct ferry_gpu *gpu);
 
 // ---- Faults, counters, control ----------------------------------------------------------------------------------
 
-/// Take the oldest fault record not taken yet; *found = false when there is none. Errors: ARGUMENT.
+/// Take the fault not taken yet that reached the host first; *found = false when there is none. Errors: ARGUMENT.
 int ferry_gpu_next_fault(struct ferry_gpu *gpu, struct ferry_fault *fault, bool *found);
 /// Fill the device counters of `statistics` and unmapped_accesses; the other fields stay.
 int ferry_gpu_counters(struct ferry_gpu *gpu, struct ferry_statistics *statistics);

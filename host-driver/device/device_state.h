@@ -16,6 +16,19 @@ struct ferry_gpu_ring {
     uint32_t entries; // 0 = not made.
     uint32_t produced;
     const volatile struct ferry_fence_record *fence;
+    // Entries in flight that a refused write was one of, by number modulo 32, all in (refused_base, refused_base + 31];
+    // told = the device has a fault record of its own for it.
+    uint32_t refused, told, refused_base;
+    // What the fence record does not say: retired entries with refused writes that the device counts as good, and the
+    // last one with refused writes.
+    uint32_t refused_count, refused_last;
+    bool refused_any;
+};
+
+/// A fault that the device cannot know of; it comes behind the device's record number `after`.
+struct ferry_gpu_refusal {
+    uint32_t after;
+    struct ferry_fault fault;
 };
 
 struct ferry_gpu {
@@ -25,6 +38,10 @@ struct ferry_gpu {
     struct ferry_gpu_memory records; // Fence records.
     struct ferry_gpu_memory fault_log;
     uint32_t faults_taken; // FAULT_LOG_CONSUMED.
+    uint32_t faults_given; // Those and the refusals that were handed on.
+    struct ferry_gpu_refusal *refusal;
+    size_t refusal_first, refusal_end, refusal_capacity;
+    bool refusal_cause; // An entry with refused writes has retired since the last look.
     struct ferry_gpu_ring ring[FERRY_BAR0_RING_COUNT];
     uint64_t events; // Times that a pump brought something.
     ferry_gpu_interrupt *handler;
@@ -44,5 +61,18 @@ int ferry_gpu_firmware_start(struct ferry_gpu *gpu, uint64_t timeout);
 int ferry_gpu_firmware_check(struct ferry_gpu *gpu, uint32_t *state);
 int ferry_gpu_memory_make(struct ferry_gpu *gpu, size_t bytes, unsigned flags, struct ferry_gpu_memory *memory);
 void ferry_gpu_memory_drop(struct ferry_gpu *gpu, struct ferry_gpu_memory *memory);
+
+/// ferry_link_refused_write of link.h; context is the gpu. refusals.c
+void ferry_gpu_refusals_note(void *gpu, uint64_t address, uint32_t tag);
+/// Take note of the entries that the ring's fence record has reached.
+void ferry_gpu_refusals_settle(struct ferry_gpu *gpu, uint32_t ring);
+/// Put into a copy of the ring's fence record what the device could not know.
+void ferry_gpu_refusals_apply(struct ferry_gpu *gpu, uint32_t ring, struct ferry_gpu_fence *fence);
+/// The next fault, when it is a refusal's turn.
+bool ferry_gpu_refusals_take(struct ferry_gpu *gpu, struct ferry_fault *fault);
+/// A record of the device's leaves the log.
+void ferry_gpu_refusals_record_taken(struct ferry_gpu *gpu, const struct ferry_fault_record *record);
+/// True once after entries with refused writes have retired: the interrupt that the device did not raise for them.
+bool ferry_gpu_refusals_cause(struct ferry_gpu *gpu);
 
 #endif

@@ -6,6 +6,11 @@
 
 static int take_fault(struct ferry_gpu *gpu, struct ferry_fault *fault, bool *found)
 {
+    *found = ferry_gpu_refusals_take(gpu, fault);
+    if (*found) {
+        fault->sequence = ++gpu->faults_given;
+        return FERRY_OK;
+    }
     const struct ferry_fault_record *log = gpu->fault_log.address;
     const uint32_t place = gpu->faults_taken & ((1u << FERRY_GPU_FAULT_LOG_LOG2) - 1);
     const volatile uint32_t *sequence = &log[place].sequence;
@@ -16,7 +21,7 @@ static int take_fault(struct ferry_gpu *gpu, struct ferry_fault *fault, bool *fo
     const struct ferry_fault_record record = log[place];
     *fault = (struct ferry_fault){
         .size = sizeof(*fault),
-        .sequence = record.sequence,
+        .sequence = ++gpu->faults_given,
         .kind = FERRY_GET(FERRY_FAULT_RECORD_WHAT_KIND, record.what),
         .ring = FERRY_GET(FERRY_FAULT_RECORD_WHAT_RING, record.what),
         .address_kind = FERRY_GET(FERRY_FAULT_RECORD_WHAT_ADDRESS_KIND, record.what),
@@ -29,6 +34,7 @@ static int take_fault(struct ferry_gpu *gpu, struct ferry_fault *fault, bool *fo
         .fence_value = record.fence_value,
         .buffer_address = record.buffer_address,
     };
+    ferry_gpu_refusals_record_taken(gpu, &record);
     gpu->faults_taken++;
     return ferry_gpu_register_write(gpu, FERRY_BAR0_FAULT_LOG_CONSUMED, gpu->faults_taken);
 }

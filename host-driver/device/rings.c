@@ -66,6 +66,7 @@ int ferry_gpu_ring_submit(struct ferry_gpu *gpu, uint32_t ring, const struct fer
     struct ferry_gpu_ring *to = &gpu->ring[ring];
     int error = FERRY_ERROR_BUSY;
     if (to->produced - to->fence->retired < to->entries) {
+        ferry_gpu_refusals_settle(gpu, ring); // It looks at retired entries, whose place is taken now.
         struct ferry_ring_entry *place = (struct ferry_ring_entry *)to->memory.address + to->produced % to->entries;
         *place = (struct ferry_ring_entry){
             .buffer_address = entry->buffer_address,
@@ -98,6 +99,7 @@ int ferry_gpu_ring_completed(struct ferry_gpu *gpu, uint32_t ring, struct ferry_
         .faults = record->faults,
         .last_faulted = record->last_faulted,
     };
+    ferry_gpu_refusals_apply(gpu, ring, fence);
     pthread_mutex_unlock(&gpu->mutex);
     return FERRY_OK;
 }
@@ -141,6 +143,9 @@ static int run_slice(struct ferry_gpu *gpu, uint64_t cycles, uint64_t events)
         if (error == FERRY_OK && causes != 0) {
             error = ferry_gpu_register_write(gpu, FERRY_BAR0_INTERRUPT_STATUS, causes);
         }
+    }
+    if (error == FERRY_OK && ferry_gpu_refusals_cause(gpu)) {
+        causes |= FERRY_BAR0_INTERRUPT_STATUS_FAULT_MASK;
     }
     ferry_gpu_interrupt *handler = gpu->handler;
     void *context = gpu->handler_context;

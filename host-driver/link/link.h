@@ -57,6 +57,11 @@ struct ferry_link_observer {
     void (*reads_outstanding)(void *context, uint64_t time, uint32_t value);
 };
 
+/// The device wrote to a bus address that is not mapped and the write was dropped: address of the first byte, tag of
+/// the packet (contract, write_tag). It comes inside the link call that ran the device, before anything that the device
+/// sent later is seen. The call-back may call dma_find() and cycles(), no other link call.
+typedef void ferry_link_refused_write(void *context, uint64_t address, uint32_t tag);
+
 /// Calls that return int give FERRY_OK or a negative enum ferry_error.
 struct ferry_link_operations {
     /// Read or write one aligned 32-bit register. Errors: TIMEOUT (no answer), RANGE (the device refused; *value = ~0).
@@ -71,6 +76,11 @@ struct ferry_link_operations {
     int (*dma_map)(struct ferry_link *link, void *memory, size_t pages, unsigned flags, uint64_t *bus);
     /// Undo it, page by page; a bus address that is not mapped is left alone.
     void (*dma_unmap)(struct ferry_link *link, const uint64_t *bus, size_t pages);
+    /// Call this for refused writes; NULL ends it. NULL operation = this back end cannot tell.
+    void (*tell_refused)(struct ferry_link *link, ferry_link_refused_write *handler, void *context);
+    /// The memory that the device reaches at a bus address, valid to the end of its page; NULL when it is not mapped.
+    /// Does not run the device. NULL operation = the back end keeps no table of it.
+    const void *(*dma_find)(struct ferry_link *link, uint64_t bus);
     /// Run the device for up to `cycles` cycles, or until something arrives (*reasons, FERRY_PUMP_*; may be NULL).
     /// Errors: DEVICE_LOST (the back end is gone).
     int (*pump)(struct ferry_link *link, uint64_t cycles, unsigned *reasons);

@@ -254,6 +254,17 @@ static void close_link(struct ferry_link *link)
     free(rc);
 }
 
+static void tell_refused(struct ferry_link *link, ferry_link_refused_write *handler, void *context)
+{
+    of(link)->refused = handler;
+    of(link)->refused_context = context;
+}
+
+static const void *dma_find(struct ferry_link *link, uint64_t bus)
+{
+    return ferry_dma_map_find(of(link)->map, bus, NULL);
+}
+
 static const struct ferry_link_operations operations = {
     .read32 = read32,
     .write32 = write32,
@@ -261,6 +272,8 @@ static const struct ferry_link_operations operations = {
     .write_block = write_block,
     .dma_map = dma_map,
     .dma_unmap = dma_unmap,
+    .tell_refused = tell_refused,
+    .dma_find = dma_find,
     .pump = pump,
     .take_interrupts = take_interrupts,
     .cycles = cycles,

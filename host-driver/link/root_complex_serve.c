@@ -135,7 +135,11 @@ static void serve_write(struct ferry_root_complex *rc, const struct ferry_tlp *w
     bool watched;
     unsigned char *memory = ferry_dma_map_find(rc->map, write->address, &watched);
     if (memory == NULL) {
-        unmapped(rc, write->address);
+        const uint64_t first = write->address + ferry_tlp_first_byte(write->first_enable);
+        unmapped(rc, first);
+        if (rc->refused != NULL) {
+            rc->refused(rc->refused_context, first, write->tag);
+        }
         return;
     }
     store(memory, write);

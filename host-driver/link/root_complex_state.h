@@ -29,8 +29,10 @@ struct ferry_root_complex {
     uint64_t random;
     struct ferry_rc_request request[FERRY_RC_TAGS];
     uint32_t next_tag;
-    unsigned reasons;    // FERRY_PUMP_* that pump() has not told yet.
-    uint32_t interrupts; // Messages not taken yet.
+    unsigned reasons;                  // FERRY_PUMP_* that pump() has not told yet.
+    uint32_t interrupts;               // Messages not taken yet.
+    ferry_link_refused_write *refused; // May be NULL.
+    void *refused_context;
     uint32_t inject_lose, inject_abort, inject_poison;
     struct ferry_link_counts counts;
     struct ferry_root_complex_counts traffic;

@@ -50,6 +50,7 @@ struct ferry_model {
 
     struct model_ring rings[MODEL_RINGS];
     struct model_slot slots[MODEL_SLOTS];
+    const struct model_slot *running; // Its buffer is being carried out; NULL between buffers.
     uint64_t fetched_buffers;
     uint32_t next_user_ring_to_fetch, next_user_ring_to_run;
 

@@ -15,6 +15,8 @@ struct model_link {
     struct ferry_dma_map *map;
     struct ferry_link_counts counts;
     struct ferry_link_observer observer;
+    ferry_link_refused_write *refused; // May be NULL.
+    void *refused_context;
     uint32_t interrupts;
     bool written; // A watched page, since pump() began.
 };
@@ -37,6 +39,14 @@ static void *host_memory(void *context, uint64_t address, size_t bytes, bool wri
     }
     l->written |= watched && write;
     return memory;
+}
+
+static void host_refused(void *context, uint64_t address, uint32_t tag)
+{
+    struct model_link *l = context;
+
+    if (l->refused)
+        l->refused(l->refused_context, address, tag);
 }
 
 static void host_interrupt(void *context)
@@ -125,6 +135,17 @@ static void model_dma_unmap(struct ferry_link *link, const uint64_t *bus, size_t
     ferry_dma_map_remove(of(link)->map, bus, pages);
 }
 
+static void model_tell_refused(struct ferry_link *link, ferry_link_refused_write *handler, void *context)
+{
+    of(link)->refused = handler;
+    of(link)->refused_context = context;
+}
+
+static const void *model_dma_find(struct ferry_link *link, uint64_t bus)
+{
+    return ferry_dma_map_find(of(link)->map, bus, NULL);
+}
+
 static int model_pump(struct ferry_link *link, uint64_t cycles, unsigned *reasons)
 {
     struct model_link *l = of(link);
@@ -208,6 +229,8 @@ static const struct ferry_link_operations operations = {
     .write_block = model_write_block,
     .dma_map = model_dma_map,
     .dma_unmap = model_dma_unmap,
+    .tell_refused = model_tell_refused,
+    .dma_find = model_dma_find,
     .pump = model_pump,
     .take_interrupts = model_take_interrupts,
     .cycles = model_cycles,
@@ -225,7 +248,8 @@ int ferry_model_link_open(const struct ferry_model_options *options, const struc
     if (!l)
         return FERRY_ERROR_NO_HOST_MEMORY;
     l->link.operations = &operations;
-    struct ferry_model_host host = {.context = l, .memory = host_memory, .interrupt = host_interrupt};
+    struct ferry_model_host host = {
+        .context = l, .memory = host_memory, .refused = host_refused, .interrupt = host_interrupt};
     int error = ferry_dma_map_create(config ? config->seed : 0, &l->map);
     if (error) {
         free(l);

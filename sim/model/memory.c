@@ -33,7 +33,7 @@ static uint32_t planted_host_fault(struct ferry_model *model)
 
 // Memory at a place for bytes that stay in a page. NULL: nothing is there, and *fault_kind says why (NONE for a posted
 // write to an unmapped bus address, which a device cannot notice: PCIe base specification 2.4.1, posted requests have
-// no completion).
+// no completion; the host learns by the write's tag whose it was).
 static uint8_t *resolve(struct ferry_model *model, uint32_t kind, uint64_t address, uint64_t bytes, bool write,
                         uint32_t *fault_kind)
 {
@@ -73,6 +73,14 @@ static uint8_t *resolve(struct ferry_model *model, uint32_t kind, uint64_t addre
     uint8_t *memory = model->host.memory(model->host.context, address, bytes, write);
     if (!memory && !write)
         *fault_kind = FERRY_FAULT_KIND_HOST_UNSUPPORTED;
+    if (!memory && write && model->running && model->host.refused) {
+        // Buffers of a ring are carried out in order: this one's entry is the next to retire.
+        uint32_t ring = model->running->ring;
+        uint32_t tag = FERRY_PUT(FERRY_WRITE_TAG_TAG_RING, ring) |
+                       FERRY_PUT(FERRY_WRITE_TAG_TAG_ENTRY, model->rings[ring].retired + 1);
+
+        model->host.refused(model->host.context, address, tag);
+    }
     return memory;
 }
 

@@ -210,7 +210,9 @@ static void execute(struct ferry_model *model, struct model_slot *slot)
         slot->status = FERRY_BUFFER_STATUS_ABORTED;
         slot->fault = (struct model_fault){.kind = FERRY_FAULT_KIND_ENGINE_RESET};
     } else if (slot->fault.kind == FERRY_FAULT_KIND_NONE) {
+        model->running = slot;
         model_run_buffer(model, slot);
+        model->running = NULL;
     }
     slot->executed = true;
     model->counters[MODEL_COUNTER(CYCLES)] += 100;

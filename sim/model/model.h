@@ -20,6 +20,9 @@ struct ferry_model_host {
     /// The host memory at bus address `address` for `bytes` bytes that do not cross a 4 KiB line, or NULL when the bus
     /// address is not mapped (the host counts it). The pointer is used before the next call only.
     void *(*memory)(void *context, uint64_t address, size_t bytes, bool write);
+    /// A posted write of a buffer went to a bus address that is not mapped; the tag is the contract's write_tag. May be
+    /// NULL.
+    void (*refused)(void *context, uint64_t address, uint32_t tag);
     /// An interrupt message arrived.
     void (*interrupt)(void *context);
 };

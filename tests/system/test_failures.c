@@ -6,6 +6,7 @@
 #include "device/device_state.h"
 #include "model/model_link.h"
 #include "umd/internal.h"
+#include "vidmm/internal.h"
 
 static struct ferry_gpu *gpu_of(struct bench *b)
 {
@@ -203,6 +204,76 @@ static void unmapped_host_memory_is_refused_and_counted(void **state)
     assert_int_equal(after.last_unmapped_address >> 12, bus >> 12);
 }
 
+// A source of host pages that takes the mapping of page 3 away again.
+static const struct ferry_page_source *real_pages;
+static struct ferry_gpu *unmapping_gpu;
+static uint64_t unmapped_bus;
+
+static int allocate_with_a_hole(void *context, size_t pages, unsigned flags, MDL **mdl)
+{
+    int result = real_pages->allocate(context, pages, flags, mdl);
+
+    if (result == FERRY_OK && pages > 3) {
+        unmapped_bus = (*mdl)->Pfn[3] << 12;
+        ferry_gpu_dma_unmap(unmapping_gpu, &unmapped_bus, 1);
+    }
+    return result;
+}
+
+// A page-out into a page that is not mapped: the device cannot notice, the host does, and the buffer's fence is errored
+// as for any fault. Who has nothing to do with it, not even with jobs under way at the time, notices nothing.
+static void a_page_out_to_an_unmapped_page_is_a_fault(void **state)
+{
+    struct bench *b = *state;
+    struct umd_adapter *inside = umd_object(UMD_ADAPTER, b->adapter);
+    struct ferry_device *other;
+    struct ferry_queue *queue;
+    struct ferry_allocation *mine = make(b->device, 100000, VISIBLE), *big = make(b->device, 900000, VISIBLE), *theirs;
+    struct ferry_fault fault;
+    uint64_t fence, under_way;
+    struct ferry_page_source holed;
+
+    ok(ferry_device_create(b->adapter, &other));
+    ok(ferry_queue_create(other, &queue));
+    theirs = make(other, 50000, VISIBLE);
+    write_content(mine, 100000, 1);
+    write_content(theirs, 50000, 2);
+    must_be_resident(other, &theirs, 1);
+    must_be_resident(b->device, &mine, 1);
+    ok(ferry_queue_copy(b->queue, mine, 50000, mine, 0, 1000));
+    run_job(b->queue);
+    real_pages = inside->vidmm->platform.pages;
+    unmapping_gpu = gpu_of(b);
+    holed = *real_pages;
+    holed.allocate = allocate_with_a_hole;
+
+    evict(b->device, &mine, 1);
+    for (int i = 0; i < 8; i++)
+        ok(ferry_queue_copy(queue, theirs, 0, theirs, 0, 50000));
+    ok(ferry_queue_submit(queue, &under_way));
+    inside->vidmm->platform.pages = &holed;
+    must_be_resident(b->device, &big, 1); // There is no room for both.
+    inside->vidmm->platform.pages = real_pages;
+    ok(ferry_queue_fill(b->queue, big, 0, 900000, 0x5a, 1));
+    int result = ferry_queue_submit(b->queue, &fence);
+    if (result == FERRY_OK)
+        result = ferry_queue_wait(b->queue, fence);
+    assert_true(result == FERRY_ERROR_DEVICE_LOST || result == FERRY_ERROR_FAULT);
+    ok(ferry_queue_wait(queue, under_way));
+    assert_true(next_fault(b, &fault));
+    assert_int_equal(fault.kind, 10); // HOST_UNSUPPORTED
+    assert_int_equal(fault.is_write, 1);
+    assert_int_equal(fault.ring, 0);
+    assert_true(fault.address == unmapped_bus);
+    assert_int_equal(fault.packet_header & 0xff, 2); // COPY_PAGES
+    assert_false(next_fault(b, &fault));
+    assert_int_equal(ferry_queue_submit(b->queue, &fence), FERRY_ERROR_DEVICE_LOST);
+
+    ok(ferry_queue_copy(queue, theirs, 0, theirs, 0, 50000));
+    run_job(queue);
+    expect_content(theirs, 50000, 2);
+}
+
 static void a_firmware_that_is_not_there_is_named(void **state)
 {
     struct ferry_adapter_options options = {
@@ -223,6 +294,7 @@ int main(int argc, char **argv)
         CASE(a_failed_page_in_puts_only_its_device_in_error),
         CASE(every_one_of_many_faults_is_told),
         CASE(unmapped_host_memory_is_refused_and_counted),
+        CASE(a_page_out_to_an_unmapped_page_is_a_fault),
         cmocka_unit_test(a_firmware_that_is_not_there_is_named),
     };
 

@@ -182,6 +182,17 @@ static void dma_unmap(struct ferry_link *link, const uint64_t *bus, size_t pages
     ferry_dma_map_remove(of(link)->map, bus, pages);
 }
 
+static void tell_refused(struct ferry_link *link, ferry_link_refused_write *handler, void *context)
+{
+    of(link)->refused = handler;
+    of(link)->refused_context = context;
+}
+
+static const void *dma_find(struct ferry_link *link, uint64_t bus)
+{
+    return ferry_dma_map_find(of(link)->map, bus, NULL);
+}
+
 static int pump(struct ferry_link *link, uint64_t cycles, unsigned *reasons)
 {
     struct fake_link *fake = of(link);
@@ -217,6 +228,9 @@ static void counts(struct ferry_link *link, struct ferry_link_counts *counts)
 static void close_link(struct ferry_link *link)
 {
     *of(link)->closed = true;
+    if (of(link)->refused != NULL) {
+        abort(); // Whoever it would call is gone.
+    }
     ferry_dma_map_destroy(of(link)->map);
     free(link);
 }
@@ -228,6 +242,8 @@ static const struct ferry_link_operations operations = {
     .write_block = write_block,
     .dma_map = dma_map,
     .dma_unmap = dma_unmap,
+    .tell_refused = tell_refused,
+    .dma_find = dma_find,
     .pump = pump,
     .take_interrupts = take_interrupts,
     .cycles = cycles,

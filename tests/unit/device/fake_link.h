@@ -34,6 +34,8 @@ struct fake_link {
     int fail_reads;              // Register reads that end in TIMEOUT.
     uint32_t writes_seen[64][2]; // Last register writes, offset and value.
     uint32_t writes;
+    ferry_link_refused_write *refused;
+    void *refused_context;
 };
 
 struct fake_link *fake_link_create(bool *closed);

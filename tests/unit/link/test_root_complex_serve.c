@@ -199,6 +199,43 @@ static void bad_writes_change_nothing(void **context)
     assert_int_equal(state->device.sent_count, 0);
 }
 
+struct refusal {
+    unsigned count;
+    uint64_t address;
+    uint32_t tag;
+};
+
+static void on_refusal(void *context, uint64_t address, uint32_t tag)
+{
+    struct refusal *refusal = context;
+    *refusal = (struct refusal){refusal->count + 1, address, tag};
+}
+
+static void a_refused_write_is_told_with_its_first_byte_and_tag(void **context)
+{
+    struct state *state = *context;
+    const struct ferry_link_operations *link = state->link->operations;
+    struct refusal refusal = {0};
+    link->tell_refused(state->link, on_refusal, &refusal);
+    DELIVER(state, 0x40000001, 0x01004b0f, (uint32_t)state->low, 1); // Mapped.
+    DELIVER(state, 0x00000001, 0x01004b0f, 0x00001000);              // A read has its completion.
+    assert_int_equal(refusal.count, 0);
+    DELIVER(state, 0x40000002, 0x01004bfc, 0x00001004, 1, 2);
+    assert_int_equal(refusal.count, 1);
+    assert_true(refusal.address == 0x1006);
+    assert_int_equal(refusal.tag, 0x4b);
+    DELIVER(state, 0x60000001, 0x0100ff0f, 0x77, 0x12345680, 1);
+    assert_int_equal(refusal.count, 2);
+    assert_true(refusal.address == 0x7712345680ull);
+    assert_int_equal(refusal.tag, 0xff);
+    link->tell_refused(state->link, NULL, NULL);
+    DELIVER(state, 0x40000001, 0x01004b0f, 0x00001000, 1);
+    assert_int_equal(refusal.count, 2);
+    assert_int_equal(link_counts(state).unmapped_accesses, 4);
+    assert_ptr_equal(link->dma_find(state->link, state->low + 9), state->low_memory + 9);
+    assert_null(link->dma_find(state->link, 0x1000));
+}
+
 static void write_to_a_watched_page_ends_the_pump(void **context)
 {
     struct state *state = *context;
@@ -279,6 +316,7 @@ int main(void)
         cmocka_unit_test(chance_cuts_only_at_boundaries_and_loses_nothing),
         CASE(writes_store_enabled_bytes_only),
         CASE(bad_writes_change_nothing),
+        CASE(a_refused_write_is_told_with_its_first_byte_and_tag),
         CASE(write_to_a_watched_page_ends_the_pump),
         CASE(interrupt_messages_are_counted_and_end_the_pump),
         CASE(a_message_during_a_register_read_is_told_by_the_next_pump),

@@ -49,7 +49,8 @@ enum {
 struct rig {
     struct ferry_model *model;
     uint8_t host[HOST_PAGES * 4096];
-    uint32_t unmapped, interrupts;
+    uint32_t unmapped, interrupts, refused, refused_tag;
+    uint64_t refused_address;
     uint32_t produced[5];
     uint32_t buffer_bytes;
 };
@@ -73,6 +74,15 @@ static inline void *rig_memory(void *context, uint64_t address, size_t bytes, bo
         return NULL;
     }
     return rig->host + (address - HOST_BASE);
+}
+
+static inline void rig_refused(void *context, uint64_t address, uint32_t tag)
+{
+    struct rig *rig = context;
+
+    rig->refused++;
+    rig->refused_address = address;
+    rig->refused_tag = tag;
 }
 
 static inline void rig_interrupt(void *context)
@@ -111,7 +121,7 @@ static inline struct rig *rig_make(const struct ferry_model_options *options)
 {
     struct rig *rig = calloc(1, sizeof *rig);
     struct ferry_model_options defaults = {.local_bytes = LOCAL_BYTES, .aperture_pages = APERTURE_PAGES};
-    struct ferry_model_host host = {rig, rig_memory, rig_interrupt};
+    struct ferry_model_host host = {rig, rig_memory, rig_refused, rig_interrupt};
 
     assert_non_null(rig);
     rig->model = ferry_model_create(options ? options : &defaults, &host);

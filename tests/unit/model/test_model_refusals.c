@@ -252,7 +252,7 @@ static void a_fault_names_its_packet_and_stops_the_buffer(void **state)
     assert_int_equal(local[64], 1);
 }
 
-static void unmapped_host_pages_fault_on_read_and_swallow_writes(void **state)
+static void unmapped_host_pages_fault_on_read_and_drop_writes(void **state)
 {
     struct rig *rig = *state;
     uint64_t end = HOST_BASE + HOST_PAGES * 4096, list[2] = {DATA_PAGE, 0x1000};
@@ -275,10 +275,18 @@ static void unmapped_host_pages_fault_on_read_and_swallow_writes(void **state)
     assert_int_equal(r.kind, HOST_UNSUPPORTED);
     assert_int_equal(r.address_kind, APERTURE);
     assert_int_equal(r.address, 4096);
-    // A posted write has no answer that could tell.
-    copy(rig, LOCAL, 0, SYSTEM, end, 8);
+    // A posted write has no answer that could tell; its tag names ring and entry.
+    assert_int_equal(rig->refused, 0);
+    copy(rig, LOCAL, 0, SYSTEM, end - 3, 8);
     assert_int_equal(submit(rig, 0), 0);
     assert_int_equal(rig->unmapped, 4);
+    assert_int_equal(rig->refused, 1);
+    assert_int_equal(rig->refused_address, end);
+    assert_int_equal(rig->refused_tag, rig->produced[0] % 32);
+    fill(rig, SYSTEM, end + 1, 8, 1, 0);
+    assert_int_equal(submit(rig, 2), 0);
+    assert_int_equal(rig->refused_address, end + 1);
+    assert_int_equal(rig->refused_tag, 2 << 5 | rig->produced[2] % 32);
     copy(rig, LOCAL, 0, APERTURE, 9 * 4096 + 4, 8);
     r = fault_of(rig, 0);
     assert_int_equal(r.kind, APERTURE_INVALID);
@@ -336,7 +344,7 @@ int main(void)
         CASE(ranges_are_refused_source_first),
         CASE(protected_range_is_kept),
         CASE(a_fault_names_its_packet_and_stops_the_buffer),
-        CASE(unmapped_host_pages_fault_on_read_and_swallow_writes),
+        CASE(unmapped_host_pages_fault_on_read_and_drop_writes),
         CASE(entries_are_checked),
     };
 

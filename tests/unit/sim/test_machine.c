@@ -229,6 +229,76 @@ static void unmapped_bus_address_is_a_fault_with_its_address(void **context)
     next_job_runs(machine);
 }
 
+/// Entries of two rings at once, some with a write that the host refuses: only those are errored, and the rest does
+/// what it would have done.
+static void a_refused_write_is_a_fault_of_its_entry_only(void **context)
+{
+    struct machine *machine = *context;
+    const uint64_t nowhere = 0x7700001000;
+    struct ferry_gpu_memory more;
+    struct ferry_gpu_fence fence;
+    uint32_t paging, user;
+    assert_int_equal(ferry_gpu_memory_allocate(machine->gpu, 4096, 0, &more), FERRY_OK);
+    const struct ferry_gpu_memory first = machine->buffer;
+    memset(host(machine) + 32768, 0, 32768);
+    // An innocent buffer of the user ring, long enough to be under way while the others write to nowhere.
+    machine->buffer = more;
+    for (uint32_t n = 0; n < 8; n++) {
+        copy(machine, FERRY_ADDRESS_KIND_SYSTEM, machine->host.bus, FERRY_ADDRESS_KIND_LOCAL, 0x20000, 16384);
+        copy(machine, FERRY_ADDRESS_KIND_LOCAL, 0x20000, FERRY_ADDRESS_KIND_SYSTEM, machine->host.bus + 32768, 16384);
+    }
+    const struct ferry_gpu_entry good = {more.bus, 4 * machine->words, true, 0x9900};
+    machine->words = 0;
+    machine->buffer = first;
+    copy(machine, FERRY_ADDRESS_KIND_LOCAL, 0x20000, FERRY_ADDRESS_KIND_LOCAL, 0x40000, 64);
+    copy(machine, FERRY_ADDRESS_KIND_LOCAL, 0x20000, FERRY_ADDRESS_KIND_SYSTEM, nowhere + 5, 5000);
+    copy(machine, FERRY_ADDRESS_KIND_LOCAL, 0x20000, FERRY_ADDRESS_KIND_SYSTEM, nowhere + 4096, 64);
+    const struct ferry_gpu_entry bad = {first.bus, 4 * machine->words, true, 0x9901};
+    machine->words = 0;
+    const struct ferry_gpu_entry empty = {first.bus, 0, true, 0x9902};
+    assert_int_equal(ferry_gpu_ring_submit(machine->gpu, RING_USER, &good, NULL), FERRY_OK);
+    assert_int_equal(ferry_gpu_ring_submit(machine->gpu, RING_PAGING, &empty, NULL), FERRY_OK);
+    assert_int_equal(ferry_gpu_ring_submit(machine->gpu, RING_PAGING, &bad, &paging), FERRY_OK);
+    assert_int_equal(ferry_gpu_ring_submit(machine->gpu, RING_USER, &empty, &user), FERRY_OK);
+    assert_int_equal(ferry_gpu_wait_retired(machine->gpu, RING_PAGING, paging, 600000), FERRY_OK);
+    assert_int_equal(ferry_gpu_ring_completed(machine->gpu, RING_PAGING, &fence), FERRY_OK);
+    assert_int_equal(fence.value, 0x9901);
+    assert_int_equal(fence.status, FERRY_BUFFER_STATUS_FAULTED);
+    assert_int_equal(fence.faults, 1);
+    assert_int_equal(fence.last_faulted, paging);
+    const struct ferry_fault fault = only_fault(machine);
+    assert_int_equal(fault.kind, FERRY_FAULT_KIND_HOST_UNSUPPORTED);
+    assert_int_equal(fault.is_write, 1);
+    assert_int_equal(fault.address_kind, FERRY_ADDRESS_KIND_SYSTEM);
+    assert_true(fault.address == nowhere + 5);
+    assert_int_equal(fault.ring, RING_PAGING);
+    assert_int_equal(fault.fence_value, 0x9901);
+    assert_true(fault.buffer_address == first.bus);
+    assert_int_equal(fault.packet_offset, 32);
+    assert_int_equal(fault.packet_header, FERRY_OPCODE_COPY | 8u << 16);
+    assert_int_equal(ferry_gpu_wait_retired(machine->gpu, RING_USER, user, 600000), FERRY_OK);
+    assert_int_equal(ferry_gpu_ring_completed(machine->gpu, RING_USER, &fence), FERRY_OK);
+    assert_int_equal(fence.value, 0x9902);
+    assert_int_equal(fence.status, FERRY_BUFFER_STATUS_SUCCESS);
+    assert_int_equal(fence.faults, 0);
+    assert_memory_equal(host(machine) + 32768, host(machine), 16384);
+    next_job_runs(machine);
+    fill(machine, 0x8000, 8, 0, 1);
+    assert_int_equal(run(machine, RING_USER), FERRY_BUFFER_STATUS_SUCCESS);
+    // Every ring entry number modulo 32 once, and the same through the other ring.
+    for (uint32_t n = 0; n < 40; n++) {
+        const uint32_t ring = n % 3 == 0 ? RING_USER : RING_PAGING;
+        copy(machine, FERRY_ADDRESS_KIND_LOCAL, 0x20000, FERRY_ADDRESS_KIND_SYSTEM, nowhere + 8 * n, 8);
+        assert_int_equal(run(machine, ring), FERRY_BUFFER_STATUS_FAULTED);
+        const struct ferry_fault one = only_fault(machine);
+        assert_int_equal(one.ring, ring);
+        assert_int_equal(one.fence_value, machine->fence);
+        assert_true(one.address == nowhere + 8 * n);
+    }
+    next_job_runs(machine);
+    ferry_gpu_memory_free(machine->gpu, &more);
+}
+
 static void an_unreadable_buffer_is_a_fault_and_the_ring_goes_on(void **context)
 {
     struct machine *machine = *context;
@@ -503,6 +573,7 @@ int main(void)
         CASE(copy_in_and_out),
         CASE(fill_patterns_and_neighbours),
         CASE(unmapped_bus_address_is_a_fault_with_its_address),
+        CASE(a_refused_write_is_a_fault_of_its_entry_only),
         CASE(an_unreadable_buffer_is_a_fault_and_the_ring_goes_on),
         CASE(scattered_pages_both_ways),
         CASE(aperture_leads_jobs_and_the_window_to_host_pages),
