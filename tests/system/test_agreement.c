@@ -336,13 +336,18 @@ static bool same_fault(const struct ferry_fault *m, const struct ferry_fault *o,
     bool inside = m->kind >= FERRY_FAULT_KIND_HOST_UNSUPPORTED;
     uint64_t apart = o->address <= m->address ? m->address - o->address : o->address - m->address;
 
+    // Source and destination of one job are both bad: hardware looks into its own table before the host has answered.
+    bool table_first = m->kind == FERRY_FAULT_KIND_HOST_UNSUPPORTED && !m->is_write &&
+                       o->kind == FERRY_FAULT_KIND_APERTURE_INVALID && o->is_write;
+
     *cut |= inside && !refused(m);
+    if (m->ring != o->ring || m->packet_offset != o->packet_offset || m->packet_header != o->packet_header ||
+        m->fence_value != o->fence_value || m->buffer_address != o->buffer_address || o->written > m->written)
+        return false;
     // The model says exactly how far it came; hardware says what is certain, and names the burst that failed, which
     // lies above the model's place when an overlapping copy goes downwards.
-    return m->kind == o->kind && m->ring == o->ring && m->packet_offset == o->packet_offset &&
-           m->packet_header == o->packet_header && m->fence_value == o->fence_value &&
-           m->buffer_address == o->buffer_address && m->address_kind == o->address_kind && m->is_write == o->is_write &&
-           o->written <= m->written && (inside ? apart < 4096 : apart == 0);
+    return table_first || (m->kind == o->kind && m->address_kind == o->address_kind && m->is_write == o->is_write &&
+                           (inside ? apart < 4096 : apart == 0));
 }
 
 // A write that the host refused is told when it comes, which may be before the faults of entries in front of its own:
