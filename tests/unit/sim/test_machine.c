@@ -285,6 +285,25 @@ static void a_refused_write_is_a_fault_of_its_entry_only(void **context)
     next_job_runs(machine);
     fill(machine, 0x8000, 8, 0, 1);
     assert_int_equal(run(machine, RING_USER), FERRY_BUFFER_STATUS_SUCCESS);
+    // Through the aperture: the host knows the bus address only.
+    uint32_t *map = packet(machine, FERRY_OPCODE_MAP_APERTURE, 0, 6);
+    map[2] = 5;
+    map[3] = 1;
+    put64(map + 4, nowhere);
+    copy(machine, FERRY_ADDRESS_KIND_LOCAL, 0x20000, FERRY_ADDRESS_KIND_APERTURE, 5 * 4096 + 16, 64);
+    assert_int_equal(run(machine, RING_PAGING), FERRY_BUFFER_STATUS_FAULTED);
+    const struct ferry_fault through = only_fault(machine);
+    assert_true(through.address == nowhere + 16);
+    assert_int_equal(through.address_kind, FERRY_ADDRESS_KIND_SYSTEM);
+    assert_int_equal(through.packet_offset, 24);
+    // The CPU's own write through it is nobody's buffer's.
+    const uint64_t window = ferry_gpu_window_aperture(machine->gpu) + 5 * 4096;
+    assert_int_equal(ferry_gpu_window_write(machine->gpu, window, &window, 8), FERRY_OK);
+    next_job_runs(machine);
+    struct ferry_fault none = {.size = sizeof(none)};
+    bool found = true;
+    assert_int_equal(ferry_gpu_next_fault(machine->gpu, &none, &found), FERRY_OK);
+    assert_false(found);
     // Every ring entry number modulo 32 once, and the same through the other ring.
     for (uint32_t n = 0; n < 40; n++) {
         const uint32_t ring = n % 3 == 0 ? RING_USER : RING_PAGING;
