@@ -47,19 +47,6 @@ bool ferry_firmware_start(void)
     return true;
 }
 
-void ferry_firmware_step(void)
-{
-    ferry_queues_service();
-
-    struct ferry_flight *flight = ferry_queues_claim();
-
-    if (!flight)
-        return;
-    if (flight->refusal.kind == FERRY_FAULT_KIND_NONE)
-        ferry_decode(flight);
-    ferry_queues_decoded(flight);
-}
-
 #ifdef __riscv
 
 #define FERRY_STACK_MARK 0x46455252u

@@ -51,7 +51,7 @@ struct sides {
 
 void ferry_check_limits(struct ferry_limits *limits, const struct ferry_ring *ring)
 {
-    limits->rights = hal_read(ring->registers + FERRY_CORE_RING_RIGHTS);
+    limits->rights = hal_ring_read(ring->registers, FERRY_CORE_RING_RIGHTS);
     limits->local_low = hal_read(FERRY_CORE_LOCAL_LIMIT_LOW);
     limits->local_high = hal_read(FERRY_CORE_LOCAL_LIMIT_HIGH);
     limits->protect_base_low = hal_read(FERRY_CORE_PROTECT_BASE_LOW);

@@ -95,7 +95,7 @@ static bool carry_out(const struct cursor *at, struct ferry_flight *flight)
 }
 
 // Accepts plain changes of the aperture table without the full check; their rules in full are in check.c.
-static bool plain_table_change(const uint32_t *packet, uint32_t left, uint32_t words, const struct ferry_limits *limits)
+static bool plain_table_change(const uint32_t *packet, uint32_t left, uint32_t words, uint32_t ring)
 {
     uint32_t header = packet[0];
     bool map = (header & 0xffff) == FERRY_OPCODE_MAP_APERTURE;
@@ -110,28 +110,33 @@ static bool plain_table_change(const uint32_t *packet, uint32_t left, uint32_t w
     // Sum rather than shift, and in steps, so that no count wraps around into a good one.
     uint32_t list = words - FERRY_PACKET_MAP_APERTURE_SIZE / 4;
 
-    return (limits->rights & FERRY_BAR0_RING_RIGHTS_APERTURE_UPDATE_MASK) && count != 0 && end >= first &&
-           end <= limits->aperture_pages && (!map || (count < list && count + count == list)) &&
+    return (hal_ring_read(ring, FERRY_CORE_RING_RIGHTS) & FERRY_BAR0_RING_RIGHTS_APERTURE_UPDATE_MASK) && count != 0 &&
+           end >= first && end <= hal_read(FERRY_CORE_APERTURE_PAGES) &&
+           (!map || (count < list && count + count == list)) &&
            (places == 0 || (map && places == FERRY_PACKET_PLACES_SNOOP_MASK)) &&
            (packet[WORD(MAP_APERTURE_PAGE)] & hal_constant(FERRY_PAGE - 1)) == 0;
 }
 
 // One packet the long way. False: the buffer ends here.
-__attribute__((noinline)) static bool full(struct cursor *at, struct ferry_flight *flight,
-                                           const struct ferry_limits *limits)
+__attribute__((noinline)) static bool full(struct cursor *at, struct ferry_flight *flight)
 {
     uint32_t left = (uint32_t)((uintptr_t)at->end - (uintptr_t)at->packet);
     uint32_t words = hal_upper_half(at->packet);
 
-    if (plain_table_change(at->packet, left, words, limits)) {
+    if (plain_table_change(at->packet, left, words, flight->ring->registers)) {
         if (!change_table(at->packet, flight))
             return false;
-    } else if (!ferry_check_packet(at->packet, left, limits, &flight->refusal)) {
-        flight->refusal.header = at->packet[0];
-        flight->refusal.packet_offset = FERRY_GET(FERRY_CORE_JOB_CONTROL_PACKET_OFFSET, at->place);
-        return false;
-    } else if (!carry_out(at, flight)) {
-        return false;
+    } else {
+        struct ferry_limits limits;
+
+        ferry_check_limits(&limits, flight->ring);
+        if (!ferry_check_packet(at->packet, left, &limits, &flight->refusal)) {
+            flight->refusal.header = at->packet[0];
+            flight->refusal.packet_offset = FERRY_GET(FERRY_CORE_JOB_CONTROL_PACKET_OFFSET, at->place);
+            return false;
+        }
+        if (!carry_out(at, flight))
+            return false;
     }
     at->place += 4 * (at->packet[0] & FERRY_PACKET_HEADER_WORDS_MASK);
     at->packet += words;
@@ -140,17 +145,13 @@ __attribute__((noinline)) static bool full(struct cursor *at, struct ferry_fligh
 
 void ferry_decode(struct ferry_flight *flight)
 {
-    struct ferry_limits limits;
     struct cursor at;
+    uint32_t packets = 0;
 
-    ferry_check_limits(&limits, flight->ring);
     at.packet = hal_command(flight->command_at);
     at.end = bytes_after(at.packet, flight->bytes);
     at.place = flight->place;
-
-    uint32_t packets = 0;
-
-    ferry_fast_limits(&limits);
+    ferry_fast_limits(flight->ring->registers);
     for (;;) {
         packets += ferry_fast_packets(&at, flight->bytes);
         if (at.packet == at.end)
@@ -160,7 +161,7 @@ void ferry_decode(struct ferry_flight *flight)
             continue;
         }
         packets++;
-        if (!full(&at, flight, &limits))
+        if (!full(&at, flight))
             break;
     }
     hal_write(FERRY_CORE_PACKETS, packets);

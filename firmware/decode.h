@@ -25,8 +25,8 @@ static inline const uint32_t *bytes_after(const uint32_t *packet, uint32_t bytes
 // Sets what follows from the hardware's sizes.
 void ferry_fast_start(void);
 
-// Sets the limits for a buffer.
-void ferry_fast_limits(const struct ferry_limits *limits);
+// Sets the limits for a buffer. ring: handle of its ring's registers.
+void ferry_fast_limits(uint32_t ring);
 
 // Takes packets from the cursor on until one is for the full check, there is no room for its job, or the buffer ends.
 // bytes: length of the buffer. Returns how many packets it took.

@@ -22,7 +22,7 @@ _Static_assert(FERRY_PACKET_HEADER_WORDS_SHIFT == FERRY_CORE_JOB_CONTROL_PACKET_
     (CONTROL(DESTINATION_KIND, FERRY_ADDRESS_KIND_SYSTEM) | CONTROL(LIST, FERRY_LIST_SIDE_DESTINATION))
 
 // What the fast path takes without asking of an address of each kind: up to limit, and no bit of high_bits in the high
-// word. refuse is 1 for kinds that it leaves to the full check.
+// word. refuse is not 0 for kinds that it leaves to the full check.
 struct fast_kind {
     uint32_t limit, high_bits, refuse, unused; // 16 bytes, so that shifts by few places find it.
 };
@@ -33,41 +33,49 @@ void ferry_fast_start(void)
 {
     uint32_t pages = hal_read(FERRY_CORE_APERTURE_PAGES);
 
+    fast_kinds[FERRY_ADDRESS_KIND_LOCAL] = (struct fast_kind){0, UINT32_MAX, 0, 0};
     fast_kinds[FERRY_ADDRESS_KIND_SYSTEM] = (struct fast_kind){UINT32_MAX, 0, 0, 0};
     fast_kinds[FERRY_ADDRESS_KIND_APERTURE] =
         (struct fast_kind){pages < UINT32_MAX / FERRY_PAGE ? pages * FERRY_PAGE : UINT32_MAX, UINT32_MAX, 0, 0};
     fast_kinds[FERRY_ADDRESS_KIND_VIRTUAL] = (struct fast_kind){0, UINT32_MAX, 1, 0};
 }
 
-// First byte of video memory that the fast path leaves to the full check: the limit or the protected range's base.
-static uint32_t fast_limit(const struct ferry_limits *limits)
+// The first byte of video memory that the fast path leaves to the full check is the limit or the protected range's
+// base, or the end of 4 GiB.
+void ferry_fast_limits(uint32_t ring)
 {
-    uint32_t limit = limits->local_high ? UINT32_MAX : limits->local_low;
-    bool protection = limits->protect_base_low != limits->protect_limit_low ||
-                      limits->protect_base_high != limits->protect_limit_high;
+    uint32_t rights, limit, high, base, base_high, end, end_high, no, all;
 
-    if (protection && !limits->protect_base_high && limits->protect_base_low < limit)
-        limit = limits->protect_base_low;
-    return limit;
-}
-
-void ferry_fast_limits(const struct ferry_limits *limits)
-{
-    fast_kinds[FERRY_ADDRESS_KIND_LOCAL] = (struct fast_kind){fast_limit(limits), UINT32_MAX, 0, 0};
-    fast_kinds[FERRY_ADDRESS_KIND_SYSTEM].refuse = !(limits->rights & FERRY_BAR0_RING_RIGHTS_SYSTEM_MASK);
+    STEP(base = hal_read(FERRY_CORE_PROTECT_BASE_LOW), base);
+    STEP(base_high = hal_read(FERRY_CORE_PROTECT_BASE_HIGH), base_high);
+    STEP(end = hal_read(FERRY_CORE_PROTECT_LIMIT_LOW), end);
+    STEP(end_high = hal_read(FERRY_CORE_PROTECT_LIMIT_HIGH), end_high);
+    STEP(high = hal_read(FERRY_CORE_LOCAL_LIMIT_HIGH), high);
+    STEP(limit = hal_read(FERRY_CORE_LOCAL_LIMIT_LOW), limit);
+    STEP(rights = hal_ring_read(ring, FERRY_CORE_RING_RIGHTS), rights);
+    STEP(end = end ^ base, end);
+    STEP(end_high = end_high ^ base_high, end_high);
+    STEP(high = high != 0, high);
+    STEP(base_high = base_high != 0, base_high);
+    STEP(all = 0, all);
+    STEP(end = end | end_high, end);
+    STEP(high = all - high, high);
+    STEP(base_high = all - base_high, base_high);
+    STEP(rights = rights & FERRY_BAR0_RING_RIGHTS_SYSTEM_MASK, rights);
+    STEP(no = end < 1, no);
+    STEP(limit = limit | high, limit);
+    STEP(base = base | base_high, base);
+    STEP(rights = rights ^ FERRY_BAR0_RING_RIGHTS_SYSTEM_MASK, rights);
+    STEP(no = all - no, no);
+    STEP(base = base | no, base);
+    if (base < limit)
+        limit = base;
+    fast_kinds[FERRY_ADDRESS_KIND_LOCAL].limit = limit;
+    fast_kinds[FERRY_ADDRESS_KIND_SYSTEM].refuse = rights;
 }
 
 #define FENCE_CONTROL                                                                                                  \
     (CONTROL(OP, FERRY_JOB_OP_FILL) | CONTROL(PATTERN_LOG2, 3) | CONTROL(DESTINATION_KIND, FERRY_ADDRESS_KIND_SYSTEM))
-
-// One step of the fast path, in the place where it stands. On the small core an instruction that needs the result of
-// the one before waits four cycles for it, and a branch costs as much as three other instructions. So the fast path has
-// few branches, adds up the reasons to refuse, and each step stands some steps behind those whose results it uses; the
-// compiler, which knows nothing of this, must leave the order alone.
-#define unlikely(condition) __builtin_expect((condition) != 0, 0)
-#define STEP(statement, variable)                                                                                      \
-    statement;                                                                                                         \
-    HAL_IN_ORDER(variable)
 
 // Calls nothing, so that all it needs stays in registers.
 uint32_t ferry_fast_packets(struct cursor *at, uint32_t bytes)

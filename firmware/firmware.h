@@ -26,7 +26,7 @@ struct ferry_fault {
 
 // A ring, as far as retirement needs it. The first fields are set once at start.
 struct ferry_ring {
-    uint32_t registers; // Offset of its core registers.
+    uint32_t registers; // Its core registers; hal_ring().
     uint32_t number, interrupt_bit;
     uint32_t retired, faults, last_faulted;
     uint32_t in_flight; // Decoded buffers that have not retired.
@@ -42,7 +42,7 @@ struct ferry_flight {
     uint32_t in_flight;        // 0 or 1.
     struct ferry_flight *next; // The buffer that retires after this one.
     struct ferry_ring *ring;
-    uint32_t interrupt;
+    uint32_t interrupt; // All ones when the entry asks for an interrupt, else 0.
     uint32_t first_job; // JOBS_QUEUED when the buffer was claimed.
     uint32_t last_job;  // JOBS_RETIRED once every job of the buffer is done; from ferry_queues_decoded() on.
     uint32_t bytes;
@@ -52,7 +52,7 @@ struct ferry_flight {
     struct ferry_fault engine;  // Reported by the engine; of an earlier packet than the refusal.
 };
 
-// Limits that packets of a buffer are held against, read once a buffer.
+// Limits that a packet is held against.
 struct ferry_limits {
     uint32_t rights;
     uint32_t local_low, local_high;
@@ -67,11 +67,18 @@ struct ferry_limits {
 // ferry_firmware_step() must not be called.
 bool ferry_firmware_start(void);
 
-// Retires what is done and decodes the next fetched buffer, if there is one.
-void ferry_firmware_step(void);
-
 // Stops with a record of an invariant of our own that broke.
 _Noreturn void ferry_halt(enum ferry_halt code, uint32_t argument);
+
+#define unlikely(condition) __builtin_expect((condition) != 0, 0)
+
+// One step of a path that was ordered by hand, in the place where it stands. On the small core an instruction that
+// needs the result of the one before waits four cycles for it, and a branch costs as much as three other instructions.
+// So such a path has few branches, adds up the reasons to leave it, and each step stands some steps behind those whose
+// results it uses; the compiler, which knows nothing of this, must leave the order alone.
+#define STEP(statement, variable)                                                                                      \
+    statement;                                                                                                         \
+    HAL_IN_ORDER(variable)
 
 static inline void ferry_assert(bool holds, enum ferry_halt code, uint32_t argument)
 {
@@ -84,14 +91,11 @@ static inline void ferry_assert(bool holds, enum ferry_halt code, uint32_t argum
 // Takes over the rings' counters. slots: number of command slots that the hardware has, 1 to FERRY_SLOTS.
 void ferry_queues_start(uint32_t slots, uint32_t rings, uint32_t slot_bytes_log2);
 
+// Retires what is done and decodes the next fetched buffer, if there is one.
+void ferry_firmware_step(void);
+
 // Takes the engine's fault and carries retirement on as far as it goes without waiting.
 void ferry_queues_service(void);
-
-// Claims the buffer to decode next; null when there is none.
-struct ferry_flight *ferry_queues_claim(void);
-
-// The flight is decoded to its end: from now on it retires once the engine has retired every job queued so far.
-void ferry_queues_decoded(struct ferry_flight *flight);
 
 // Waits, retiring meanwhile, until every job so far of the flight's ring is done. Waits for the engine alone, never for
 // the host. False: the engine stopped a job of this very buffer, or was reset; the rest of the buffer must not be done.
@@ -129,7 +133,7 @@ void ferry_mmu_change(const volatile uint32_t *packet, uint32_t list_at, bool un
 
 // check.c ------------------------------------------------------------------------------------------------------------
 
-// Reads the limits for a buffer of the ring.
+// Reads the limits for a packet of the ring.
 void ferry_check_limits(struct ferry_limits *limits, const struct ferry_ring *ring);
 
 // Holds one packet against every rule, in the order that the contract gives. left: bytes from the packet to the end of

@@ -5,12 +5,16 @@
 //
 //   uint32_t hal_read(unsigned offset)             Value of the core register at a FERRY_CORE_ offset.
 //   void hal_write(unsigned offset, uint32_t v)    Writes it. Writes take effect in program order, and before later
-//   reads. const uint32_t *hal_command(uint32_t at)   Command RAM from byte offset at on (a multiple of 4). uint32_t
-//   hal_command_at(const volatile uint32_t *word)   Byte offset in command RAM of a word of it, in bits 15:0;
+//                                                  reads.
+//   uint32_t hal_ring(unsigned offset)             Handle of the ring's registers that begin at the offset, for
+//   uint32_t hal_ring_read(uint32_t ring, unsigned offset), void hal_ring_write(uint32_t ring, unsigned offset,
+//   uint32_t v)                                    which take a FERRY_CORE_RING_ offset known at compile time.
+//   const uint32_t *hal_command(uint32_t at)       Command RAM from byte offset at on (a multiple of 4).
+//   uint32_t hal_command_at(const volatile uint32_t *word)   Byte offset in command RAM of a word of it, in bits 15:0;
 //                                                  what stands above them does not count.
 //   uint32_t hal_upper_half(const volatile uint32_t *word)   Bits 31:16 of a word of command RAM, in bits 15:0.
-//   uint32_t hal_constant(uint32_t v)   v, kept in a register: the compiler must not turn a mask into shifts.
-//   HAL_IN_ORDER(variable)   The compiler keeps such lines in the order of the source.
+//   uint32_t hal_constant(uint32_t v)              v, kept in a register: no mask turned into shifts.
+//   HAL_IN_ORDER(variable)                         The compiler keeps such lines in the order of the source.
 //   void hal_stop(void)                            Never comes back.
 #ifndef FERRY_FIRMWARE_HAL_H
 #define FERRY_FIRMWARE_HAL_H

@@ -11,6 +11,21 @@ _Noreturn void hal_stop(void);
 
 #define HAL_IN_ORDER(value) ((void)(value))
 
+static inline uint32_t hal_ring(unsigned offset)
+{
+    return offset;
+}
+
+static inline uint32_t hal_ring_read(uint32_t ring, unsigned offset)
+{
+    return hal_read(ring + offset);
+}
+
+static inline void hal_ring_write(uint32_t ring, unsigned offset, uint32_t value)
+{
+    hal_write(ring + offset, value);
+}
+
 static inline uint32_t hal_constant(uint32_t value)
 {
     return value;

@@ -28,6 +28,24 @@ static inline __attribute__((always_inline)) void hal_write(unsigned offset, uin
         *(volatile uint32_t *)(HAL_REGISTERS + offset) = value;
 }
 
+static inline uint32_t hal_ring(unsigned offset)
+{
+    return HAL_REGISTERS + offset;
+}
+
+static inline __attribute__((always_inline)) uint32_t hal_ring_read(uint32_t ring, unsigned offset)
+{
+    uint32_t value;
+
+    __asm__ volatile("lw %0, %1(%2)" : "=r"(value) : "i"(offset), "r"(ring));
+    return value;
+}
+
+static inline __attribute__((always_inline)) void hal_ring_write(uint32_t ring, unsigned offset, uint32_t value)
+{
+    __asm__ volatile("sw %z0, %1(%2)" : : "rJ"(value), "i"(offset), "r"(ring));
+}
+
 static inline const uint32_t *hal_command(uint32_t at)
 {
     // Nothing is read of a slot before it was claimed.

@@ -11,30 +11,37 @@ enum retire_stage {
 
 static struct ferry_flight flights[FERRY_SLOTS];
 static struct ferry_ring rings[FERRY_RINGS];
-static struct ferry_flight *const flight_of[FERRY_SLOTS] = {&flights[0], &flights[1], &flights[2], &flights[3]};
-static struct ferry_ring *const ring_of[FERRY_RINGS] = {&rings[0], &rings[1], &rings[2], &rings[3], &rings[4]};
+
+// FETCH_NEXT's ring field in place, times this, leads from one ring to the next.
+#define RING_STEP (sizeof(struct ferry_ring) >> FERRY_CORE_FETCH_NEXT_RING_SHIFT)
+_Static_assert(RING_STEP << FERRY_CORE_FETCH_NEXT_RING_SHIFT == sizeof(struct ferry_ring), "a power of two");
+_Static_assert(FERRY_CORE_FETCH_NEXT_SLOT_SHIFT == 0, "the slot is taken as it is");
 
 static struct {
     struct ferry_flight *oldest, *newest; // Decoded and not retired; oldest is null when there is none.
-    uint32_t slots, ring_count, slot_bytes;
     enum retire_stage stage;
     uint32_t status; // buffer_status of the oldest, from the first stage on.
-    uint32_t busy;   // CORE_BUSY runs.
+    struct ferry_flight *flight_of[FERRY_SLOTS];
+    uint32_t slots, slot_bytes;
+    uint32_t ring_end; // FETCH_NEXT's ring field is below this.
 } queues;
+
+// Good buffers are claimed and retired in straight lines, ordered by hand as fast.c explains. Whatever is out of the
+// ordinary is found by one test and looked into elsewhere.
 
 void ferry_queues_start(uint32_t slots, uint32_t ring_count, uint32_t slot_bytes_log2)
 {
     uint32_t registers = FERRY_CORE_RING_AT;
 
     queues.slots = slots;
-    queues.ring_count = ring_count;
+    queues.ring_end = FERRY_PUT(FERRY_CORE_FETCH_NEXT_RING, ring_count);
     queues.slot_bytes = 1u << slot_bytes_log2;
     queues.oldest = 0;
     queues.stage = RETIRE_NOTHING;
-    queues.busy = 0;
     for (uint32_t slot = 0; slot < FERRY_SLOTS; slot++) {
         flights[slot].in_flight = 0;
         flights[slot].slot = slot;
+        queues.flight_of[slot] = &flights[slot];
         flights[slot].slot_bit = 1u << slot;
         flights[slot].command_at = slot * FERRY_SLOT_STRIDE;
         flights[slot].place = FERRY_PUT(FERRY_CORE_JOB_CONTROL_SLOT, slot);
@@ -42,7 +49,7 @@ void ferry_queues_start(uint32_t slots, uint32_t ring_count, uint32_t slot_bytes
     for (uint32_t number = 0; number < ring_count; number++) {
         struct ferry_ring *ring = &rings[number];
 
-        ring->registers = registers;
+        ring->registers = hal_ring(registers);
         ring->number = number;
         ring->interrupt_bit = 1u << number;
         ring->retired = hal_read(registers + FERRY_CORE_RING_RETIRED);
@@ -61,7 +68,7 @@ static void take_engine_fault(void)
     if (!ferry_faults_take(&fault, &slot))
         return;
 
-    struct ferry_flight *flight = flight_of[slot];
+    struct ferry_flight *flight = queues.flight_of[slot];
 
     ferry_assert(slot < queues.slots && flight->in_flight, FERRY_HALT_FAULT_SLOT, slot);
     ferry_assert(fault.packet_offset < flight->bytes, FERRY_HALT_FAULT_KIND, fault.packet_offset);
@@ -87,134 +94,157 @@ static uint32_t outcome(struct ferry_flight *flight, uint32_t poison)
     return flight->refusal.kind != FERRY_FAULT_KIND_NONE ? FERRY_BUFFER_STATUS_FAULTED : FERRY_BUFFER_STATUS_SUCCESS;
 }
 
-static void post_fence(const struct ferry_flight *flight, struct ferry_ring *ring)
+// Takes the oldest buffer through its fence record to its end. Calls nothing, so that it has nothing to save. stage is
+// not RETIRE_NOTHING; queues.status belongs to it.
+static void advance(struct ferry_flight *flight, enum retire_stage stage)
 {
-    ring->retired++;
-    if (queues.status != FERRY_BUFFER_STATUS_SUCCESS) {
-        ring->faults++;
-        ring->last_faulted = ring->retired;
+    uint32_t status = queues.status;
+
+    struct ferry_ring *ring = flight->ring;
+    uint32_t low, high, address_low, address_high, registers, count, faults, last_faulted, busy, words;
+
+    STEP(busy = hal_read(FERRY_CORE_POST_BUSY), busy);
+    STEP(registers = ring->registers, registers);
+    STEP(low = flight->fence_low, low);
+    STEP(high = flight->fence_high, high);
+    STEP(count = ring->retired, count);
+    STEP(faults = ring->faults, faults);
+    STEP(last_faulted = ring->last_faulted, last_faulted);
+    if (unlikely(busy)) {
+        queues.stage = stage;
+        return;
     }
-    hal_write(FERRY_CORE_POST_DATA + FERRY_FENCE_RECORD_VALUE, flight->fence_low);
-    hal_write(FERRY_CORE_POST_DATA + FERRY_FENCE_RECORD_VALUE + 4, flight->fence_high);
-    hal_write(FERRY_CORE_POST_DATA + FERRY_FENCE_RECORD_RETIRED, ring->retired);
-    hal_write(FERRY_CORE_POST_DATA + FERRY_FENCE_RECORD_STATUS, queues.status);
-    hal_write(FERRY_CORE_POST_DATA + FERRY_FENCE_RECORD_FAULTS, ring->faults);
-    hal_write(FERRY_CORE_POST_DATA + FERRY_FENCE_RECORD_LAST_FAULTED, ring->last_faulted);
-    hal_write(FERRY_CORE_POST_ADDRESS_LOW, hal_read(ring->registers + FERRY_CORE_RING_FENCE_ADDRESS_LOW));
-    hal_write(FERRY_CORE_POST_ADDRESS_HIGH, hal_read(ring->registers + FERRY_CORE_RING_FENCE_ADDRESS_HIGH));
-    hal_write(FERRY_CORE_POST_CONTROL, FERRY_FENCE_RECORD_SIZE / 4);
-}
+    if (stage == RETIRE_FAULT_POSTED) {
+        STEP(address_low = hal_ring_read(registers, FERRY_CORE_RING_FENCE_ADDRESS_LOW), address_low);
+        STEP(address_high = hal_ring_read(registers, FERRY_CORE_RING_FENCE_ADDRESS_HIGH), address_high);
+        STEP(count++, count);
+        if (unlikely(status != FERRY_BUFFER_STATUS_SUCCESS)) {
+            faults++;
+            last_faulted = count;
+            ring->faults = faults;
+            ring->last_faulted = last_faulted;
+        }
+        hal_write(FERRY_CORE_POST_DATA + FERRY_FENCE_RECORD_VALUE, low);
+        hal_write(FERRY_CORE_POST_DATA + FERRY_FENCE_RECORD_VALUE + 4, high);
+        hal_write(FERRY_CORE_POST_DATA + FERRY_FENCE_RECORD_STATUS, status);
+        STEP(words = FERRY_FENCE_RECORD_SIZE / 4, words);
+        hal_write(FERRY_CORE_POST_DATA + FERRY_FENCE_RECORD_FAULTS, faults);
+        hal_write(FERRY_CORE_POST_DATA + FERRY_FENCE_RECORD_LAST_FAULTED, last_faulted);
+        hal_write(FERRY_CORE_POST_DATA + FERRY_FENCE_RECORD_RETIRED, count);
+        hal_write(FERRY_CORE_POST_ADDRESS_LOW, address_low);
+        hal_write(FERRY_CORE_POST_ADDRESS_HIGH, address_high);
+        hal_write(FERRY_CORE_POST_CONTROL, words);
+        ring->retired = count;
+        queues.stage = RETIRE_FENCE_POSTED;
+    }
 
-// The fence record has left: tell the host and give the slot back.
-static void finish(struct ferry_flight *flight, struct ferry_ring *ring)
-{
-    uint32_t causes = flight->interrupt ? ring->interrupt_bit : 0;
+    // What comes next is made ready while the record leaves.
+    struct ferry_flight *next;
+    uint32_t slot, slot_bit, causes, bit, in_flight;
 
-    hal_write(ring->registers + FERRY_CORE_RING_FENCE_VALUE_LOW, flight->fence_low);
-    hal_write(ring->registers + FERRY_CORE_RING_FENCE_VALUE_HIGH, flight->fence_high);
-    if (queues.status != FERRY_BUFFER_STATUS_SUCCESS) {
-        hal_write(ring->registers + FERRY_CORE_RING_FAULTS, ring->faults);
+    STEP(slot = flight->slot, slot);
+    STEP(slot_bit = flight->slot_bit, slot_bit);
+    STEP(causes = flight->interrupt, causes);
+    STEP(next = flight->next, next);
+    STEP(bit = ring->interrupt_bit, bit);
+    STEP(in_flight = ring->in_flight, in_flight);
+    STEP(busy = hal_read(FERRY_CORE_POST_BUSY), busy);
+    STEP(causes = causes & bit, causes);
+    STEP(in_flight--, in_flight);
+    if (unlikely(busy))
+        return;
+    // The fence record has left: tell the host and give the slot back.
+    hal_ring_write(registers, FERRY_CORE_RING_FENCE_VALUE_LOW, low);
+    hal_ring_write(registers, FERRY_CORE_RING_FENCE_VALUE_HIGH, high);
+    if (unlikely(status != FERRY_BUFFER_STATUS_SUCCESS)) {
+        hal_ring_write(registers, FERRY_CORE_RING_FAULTS, faults);
         causes |= FERRY_BAR0_INTERRUPT_STATUS_FAULT_MASK;
     }
-    hal_write(ring->registers + FERRY_CORE_RING_RETIRED, ring->retired);
-    if (causes)
-        hal_write(FERRY_CORE_INTERRUPT_SET, causes);
-
+    hal_ring_write(registers, FERRY_CORE_RING_RETIRED, count);
+    hal_write(FERRY_CORE_INTERRUPT_SET, causes);
     flight->in_flight = 0;
-    ring->in_flight--;
-    queues.oldest = flight->next;
-    queues.stage = RETIRE_NOTHING;
+    ring->in_flight = in_flight;
+    queues.oldest = next;
     // Given back first: a reset that ends in between marks only slots that are held. Should the slot be taken again
     // before the marks are cleared, then its new buffer came after that reset and none of its jobs is queued.
-    hal_write(FERRY_CORE_FETCH_RELEASE, flight->slot);
-    hal_write(FERRY_CORE_POISON, flight->slot_bit);
-    hal_write(FERRY_CORE_ABORTED, flight->slot_bit);
+    hal_write(FERRY_CORE_FETCH_RELEASE, slot);
+    hal_write(FERRY_CORE_POISON, slot_bit);
+    hal_write(FERRY_CORE_ABORTED, slot_bit);
+    queues.stage = RETIRE_NOTHING;
 }
 
-void ferry_queues_service(void)
+// Something is not as it is with good buffers: finds out what, and carries retirement on if it can be.
+__attribute__((noinline)) static void trouble(uint32_t retired, uint32_t poison)
 {
-    // Read in this order. A reset drops jobs, which retires them, while RESETTING is 1, and marks the slots when it
-    // ends: whoever saw the dropped jobs as retired sees either RESETTING or the marks.
-    uint32_t retired = hal_read(FERRY_CORE_JOBS_RETIRED);
-
-    if (hal_read(FERRY_CORE_ENGINE_RESETTING))
-        return;
-
-    uint32_t poison = hal_read(FERRY_CORE_POISON);
+    struct ferry_flight *flight = queues.oldest;
 
     ferry_assert((int32_t)(ferry_engine.queued - retired) >= 0, FERRY_HALT_JOBS_RETIRED, retired);
     if (poison)
         take_engine_fault();
-    while (queues.oldest) {
-        struct ferry_flight *flight = queues.oldest;
-        struct ferry_ring *ring = flight->ring;
-
-        if (queues.stage == RETIRE_NOTHING) {
-            if ((int32_t)(retired - flight->last_job) < 0)
-                return;
-            if (flight->refusal.kind | poison) {
-                if (hal_read(FERRY_CORE_POST_BUSY))
-                    return;
-                queues.status = outcome(flight, poison);
-                if (queues.status != FERRY_BUFFER_STATUS_SUCCESS) {
-                    if (!ferry_faults_room())
-                        return;
-                    ferry_faults_post(flight, &flight->refusal);
-                }
-            } else {
-                queues.status = FERRY_BUFFER_STATUS_SUCCESS;
-            }
-            queues.stage = RETIRE_FAULT_POSTED;
-        }
-        if (hal_read(FERRY_CORE_POST_BUSY))
+    if (!flight)
+        return;
+    if (queues.stage == RETIRE_NOTHING) {
+        if ((int32_t)(retired - flight->last_job) < 0 || hal_read(FERRY_CORE_POST_BUSY))
             return;
-        if (queues.stage == RETIRE_FAULT_POSTED) {
-            post_fence(flight, ring);
-            queues.stage = RETIRE_FENCE_POSTED;
-            if (hal_read(FERRY_CORE_POST_BUSY))
+        queues.status = outcome(flight, poison);
+        if (queues.status != FERRY_BUFFER_STATUS_SUCCESS) {
+            if (!ferry_faults_room())
                 return;
+            ferry_faults_post(flight, &flight->refusal);
         }
-        finish(flight, ring);
+        queues.stage = RETIRE_FAULT_POSTED;
     }
+    advance(flight, queues.stage);
 }
 
-static void set_busy(uint32_t busy)
+void ferry_queues_service(void)
 {
-    if (queues.busy != busy) {
-        queues.busy = busy;
-        hal_write(FERRY_CORE_BUSY, busy);
+    uint32_t retired, resetting, poison, queued, positive, last_job, kind;
+    struct ferry_flight *flight;
+    enum retire_stage stage;
+
+    // Read in this order. A reset drops jobs, which retires them, while RESETTING is 1, and marks the slots when it
+    // ends: whoever saw the dropped jobs as retired sees either RESETTING or the marks.
+    STEP(retired = hal_read(FERRY_CORE_JOBS_RETIRED), retired);
+    STEP(resetting = hal_read(FERRY_CORE_ENGINE_RESETTING), resetting);
+    STEP(poison = hal_read(FERRY_CORE_POISON), poison);
+    STEP(queued = ferry_engine.queued, queued);
+    STEP(flight = queues.oldest, flight);
+    STEP(stage = queues.stage, stage);
+    if (unlikely(resetting))
+        return;
+    STEP(queued = queued - retired, queued);
+    STEP(positive = hal_constant(INT32_MAX), positive);
+    if (unlikely(poison | (positive < queued))) {
+        trouble(retired, poison);
+        return;
     }
+    if (!flight)
+        return;
+    if (stage == RETIRE_NOTHING) {
+        STEP(last_job = flight->last_job, last_job);
+        STEP(kind = flight->refusal.kind, kind);
+        STEP(stage = RETIRE_FAULT_POSTED, stage);
+        if ((int32_t)(retired - last_job) < 0)
+            return;
+        if (unlikely(kind)) {
+            trouble(retired, 0);
+            return;
+        }
+        queues.status = FERRY_BUFFER_STATUS_SUCCESS;
+    }
+    advance(flight, stage);
 }
 
-struct ferry_flight *ferry_queues_claim(void)
+// A claimed buffer that is not one to decode: the hardware broke a rule, or the buffer could not be fetched. was: the
+// slot's in_flight before.
+__attribute__((noinline)) static void look_into_claim(struct ferry_flight *flight, uint32_t next, uint32_t was)
 {
-    uint32_t next = hal_read(FERRY_CORE_FETCH_NEXT);
+    uint32_t queued = flight->first_job;
 
-    if (!(next & FERRY_CORE_FETCH_NEXT_VALID_MASK)) {
-        set_busy(0);
-        return 0;
-    }
-    set_busy(1);
-
-    uint32_t slot = FERRY_GET(FERRY_CORE_FETCH_NEXT_SLOT, next);
-    uint32_t ring = FERRY_GET(FERRY_CORE_FETCH_NEXT_RING, next);
-    uint32_t queued = hal_read(FERRY_CORE_JOBS_QUEUED);
-    struct ferry_flight *flight = flight_of[slot];
-
-    ferry_assert(slot < queues.slots && !flight->in_flight, FERRY_HALT_SLOT_TAKEN, next);
-    ferry_assert(ring < queues.ring_count, FERRY_HALT_RING, next);
+    ferry_assert(flight->slot < queues.slots && !was, FERRY_HALT_SLOT_TAKEN, next);
+    ferry_assert((next & FERRY_CORE_FETCH_NEXT_RING_MASK) < queues.ring_end, FERRY_HALT_RING, next);
     ferry_assert(queued == ferry_engine.queued, FERRY_HALT_JOBS_QUEUED, queued);
-    flight->in_flight = 1;
-    flight->ring = ring_of[ring];
-    flight->interrupt = next & FERRY_CORE_FETCH_NEXT_INTERRUPT_MASK;
-    flight->first_job = queued;
-    flight->bytes = hal_read(FERRY_CORE_FETCH_BYTES);
-    flight->fence_low = hal_read(FERRY_CORE_FETCH_FENCE_LOW);
-    flight->fence_high = hal_read(FERRY_CORE_FETCH_FENCE_HIGH);
-    flight->address_low = hal_read(FERRY_CORE_FETCH_ADDRESS_LOW);
-    flight->address_high = hal_read(FERRY_CORE_FETCH_ADDRESS_HIGH);
-    flight->engine.kind = FERRY_FAULT_KIND_NONE;
-    flight->refusal.kind = FERRY_FAULT_KIND_NONE;
     if (next & FERRY_CORE_FETCH_NEXT_FAULT_MASK) {
         flight->refusal = (struct ferry_fault){
             .kind = FERRY_GET(FERRY_CORE_FETCH_NEXT_FAULT, next),
@@ -226,10 +256,73 @@ struct ferry_flight *ferry_queues_claim(void)
         ferry_assert(flight->bytes <= queues.slot_bytes && (flight->bytes & 7) == 0, FERRY_HALT_BUFFER_BYTES,
                      flight->bytes);
     }
+}
+
+// Claims the buffer to decode next; null when there is none.
+static inline struct ferry_flight *claim(void)
+{
+    uint32_t next, slot, ring_bits, bytes, low, high, address_low, address_high, queued, known, was, bad, more, odd;
+    uint32_t interrupt, busy, below_valid;
+    struct ferry_flight *flight;
+    struct ferry_ring *ring;
+
+    // A comparison with a value that the compiler knows would become a shift by 31.
+    STEP(below_valid = hal_constant(FERRY_CORE_FETCH_NEXT_VALID_MASK - 1), below_valid);
+    STEP(next = hal_read(FERRY_CORE_FETCH_NEXT), next);
+    // What is read here means nothing if there is no buffer.
+    STEP(bytes = hal_read(FERRY_CORE_FETCH_BYTES), bytes);
+    STEP(low = hal_read(FERRY_CORE_FETCH_FENCE_LOW), low);
+    STEP(high = hal_read(FERRY_CORE_FETCH_FENCE_HIGH), high);
+    STEP(slot = next & FERRY_CORE_FETCH_NEXT_SLOT_MASK, slot);
+    STEP(busy = below_valid < next, busy);
+    STEP(address_low = hal_read(FERRY_CORE_FETCH_ADDRESS_LOW), address_low);
+    STEP(address_high = hal_read(FERRY_CORE_FETCH_ADDRESS_HIGH), address_high);
+    STEP(queued = hal_read(FERRY_CORE_JOBS_QUEUED), queued);
+    hal_write(FERRY_CORE_BUSY, busy);
+    if (!busy)
+        return 0;
+    STEP(flight = queues.flight_of[slot], flight);
+    STEP(ring_bits = next & FERRY_CORE_FETCH_NEXT_RING_MASK, ring_bits);
+    STEP(odd = hal_constant(FERRY_CORE_FETCH_NEXT_FAULT_MASK), odd);
+    STEP(more = queues.slot_bytes, more);
+    STEP(bad = queues.slots, bad);
+    STEP(known = ferry_engine.queued, known);
+    STEP(interrupt = next & FERRY_CORE_FETCH_NEXT_INTERRUPT_MASK, interrupt);
+    STEP(odd = next & odd, odd);
+    STEP(was = flight->in_flight, was);
+    STEP(more = more < bytes, more);
+    STEP(bad = slot >= bad, bad);
+    STEP(slot = queues.ring_end, slot);
+    STEP(ring = (struct ferry_ring *)((uintptr_t)rings + ring_bits * RING_STEP), ring);
+    STEP(known = known ^ queued, known);
+    STEP(interrupt = interrupt != 0, interrupt);
+    STEP(more = more | odd, more);
+    STEP(odd = bytes & 7, odd);
+    STEP(bad = bad | was, bad);
+    STEP(slot = ring_bits >= slot, slot);
+    flight->bytes = bytes;
+    STEP(interrupt = 0 - interrupt, interrupt);
+    flight->fence_low = low;
+    STEP(more = more | known, more);
+    flight->fence_high = high;
+    STEP(bad = bad | odd, bad);
+    flight->address_low = address_low;
+    flight->address_high = address_high;
+    STEP(more = more | slot, more);
+    flight->first_job = queued;
+    flight->ring = ring;
+    flight->interrupt = interrupt;
+    STEP(bad = bad | more, bad);
+    flight->in_flight = 1;
+    flight->engine.kind = FERRY_FAULT_KIND_NONE;
+    flight->refusal.kind = FERRY_FAULT_KIND_NONE;
+    if (unlikely(bad))
+        look_into_claim(flight, next, was);
     return flight;
 }
 
-void ferry_queues_decoded(struct ferry_flight *flight)
+// The flight is decoded to its end: from now on it retires once the engine has retired every job queued so far.
+static inline void decoded(struct ferry_flight *flight)
 {
     struct ferry_ring *ring = flight->ring;
 
@@ -245,6 +338,25 @@ void ferry_queues_decoded(struct ferry_flight *flight)
     queues.newest = flight;
 }
 
+void ferry_firmware_step(void)
+{
+    const struct ferry_flight *oldest;
+
+    // As many as are done: those behind must not wait until another buffer is decoded.
+    do {
+        oldest = queues.oldest;
+        ferry_queues_service();
+    } while (queues.oldest != oldest && queues.oldest);
+
+    struct ferry_flight *flight = claim();
+
+    if (!flight)
+        return;
+    if (flight->refusal.kind == FERRY_FAULT_KIND_NONE)
+        ferry_decode(flight);
+    decoded(flight);
+}
+
 bool ferry_queues_wait_ring(const struct ferry_flight *flight)
 {
     const struct ferry_ring *ring = flight->ring;
@@ -254,7 +366,7 @@ bool ferry_queues_wait_ring(const struct ferry_flight *flight)
         last_job = ferry_engine.queued;
     else
         last_job = ring->last_job;
-    set_busy(0);
+    hal_write(FERRY_CORE_BUSY, 0);
     for (;;) {
         uint32_t retired = hal_read(FERRY_CORE_JOBS_RETIRED);
 
@@ -268,6 +380,6 @@ bool ferry_queues_wait_ring(const struct ferry_flight *flight)
         }
         ferry_queues_service();
     }
-    set_busy(1);
+    hal_write(FERRY_CORE_BUSY, 1);
     return !(hal_read(FERRY_CORE_POISON) & flight->slot_bit);
 }
