@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Start, the loop over everything, and the end when an invariant breaks.
-#include "decode.h"
+#include "firmware.h"
 
 void ferry_halt(enum ferry_halt code, uint32_t argument)
 {
@@ -42,16 +42,11 @@ bool ferry_firmware_start(void)
     ferry_engine_start(1u << FERRY_GET(FERRY_BAR0_CAPABILITIES_JOB_QUEUE_LOG2, capabilities));
     ferry_queues_start(slots, rings, slot_bytes_log2);
     ferry_faults_start();
-    ferry_fast_start();
     hal_write(FERRY_CORE_FIRMWARE_STATE, FERRY_FIRMWARE_STATE_RUNNING);
     return true;
 }
 
 #ifdef __riscv
-
-#define FERRY_STACK_MARK 0x46455252u
-
-extern const volatile uint32_t ferry_stack_guard;
 
 _Noreturn void ferry_main(void);
 
@@ -59,10 +54,7 @@ void ferry_main(void)
 {
     if (!ferry_firmware_start())
         hal_stop();
-    for (;;) {
-        ferry_firmware_step();
-        ferry_assert(ferry_stack_guard == FERRY_STACK_MARK, FERRY_HALT_STACK, ferry_stack_guard);
-    }
+    ferry_firmware_run();
 }
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// From packets to jobs. The loop leaves the common packets to the fast path (fast.c). What that does not take, be it
-// malformed or merely rare, goes through the full check, which alone names faults.
+// From packets to jobs, the long way. What the fast path (fast.h) does not take, be it malformed or merely rare, goes
+// through the full check, which alone names faults.
 #include "decode.h"
 
 // False: an earlier packet of the buffer came to grief, so the change must not be made.
@@ -117,8 +117,7 @@ static bool plain_table_change(const uint32_t *packet, uint32_t left, uint32_t w
            (packet[WORD(MAP_APERTURE_PAGE)] & hal_constant(FERRY_PAGE - 1)) == 0;
 }
 
-// One packet the long way. False: the buffer ends here.
-__attribute__((noinline)) static bool full(struct cursor *at, struct ferry_flight *flight)
+bool ferry_decode_full(struct cursor *at, struct ferry_flight *flight)
 {
     uint32_t left = (uint32_t)((uintptr_t)at->end - (uintptr_t)at->packet);
     uint32_t words = hal_upper_half(at->packet);
@@ -141,28 +140,4 @@ __attribute__((noinline)) static bool full(struct cursor *at, struct ferry_fligh
     at->place += 4 * (at->packet[0] & FERRY_PACKET_HEADER_WORDS_MASK);
     at->packet += words;
     return true;
-}
-
-void ferry_decode(struct ferry_flight *flight)
-{
-    struct cursor at;
-    uint32_t packets = 0;
-
-    at.packet = hal_command(flight->command_at);
-    at.end = bytes_after(at.packet, flight->bytes);
-    at.place = flight->place;
-    ferry_fast_limits(flight->ring->registers);
-    for (;;) {
-        packets += ferry_fast_packets(&at, flight->bytes);
-        if (at.packet == at.end)
-            break;
-        if (ferry_engine.room == 0) {
-            ferry_engine_wait_room();
-            continue;
-        }
-        packets++;
-        if (!full(&at, flight))
-            break;
-    }
-    hal_write(FERRY_CORE_PACKETS, packets);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the two halves of decoding share: decode.c, which takes any packet, and fast.c, which takes the common ones.
+// What the two halves of decoding share: decode.c, which takes any packet, and fast.h, which takes the common ones.
 #ifndef FERRY_FIRMWARE_DECODE_H
 #define FERRY_FIRMWARE_DECODE_H
 
@@ -22,14 +22,8 @@ static inline const uint32_t *bytes_after(const uint32_t *packet, uint32_t bytes
     return (const uint32_t *)((uintptr_t)packet + bytes);
 }
 
-// Sets what follows from the hardware's sizes.
-void ferry_fast_start(void);
-
-// Sets the limits for a buffer. ring: handle of its ring's registers.
-void ferry_fast_limits(uint32_t ring);
-
-// Takes packets from the cursor on until one is for the full check, there is no room for its job, or the buffer ends.
-// bytes: length of the buffer. Returns how many packets it took.
-uint32_t ferry_fast_packets(struct cursor *at, uint32_t bytes);
+// Takes the packet at the cursor the long way, of the flight's buffer. There is room for its job. False: the buffer
+// ends here, by a refusal, which is left in flight->refusal, or since an earlier packet came to grief.
+bool ferry_decode_full(struct cursor *at, struct ferry_flight *flight);
 
 #endif

@@ -37,7 +37,7 @@ struct ferry_ring {
 // at start, since shifting by a slot's number takes the small core longer than loading what comes of it.
 struct ferry_flight {
     uint32_t slot, slot_bit;
-    uint32_t command_at;       // Byte offset of the slot in command RAM.
+    const uint32_t *packets;   // The slot in command RAM.
     uint32_t place;            // JOB_CONTROL's slot field.
     uint32_t in_flight;        // 0 or 1.
     struct ferry_flight *next; // The buffer that retires after this one.
@@ -94,8 +94,12 @@ void ferry_queues_start(uint32_t slots, uint32_t rings, uint32_t slot_bytes_log2
 // Retires what is done and decodes the next fetched buffer, if there is one.
 void ferry_firmware_step(void);
 
-// Takes the engine's fault and carries retirement on as far as it goes without waiting.
-void ferry_queues_service(void);
+// On the core: that again and again, with an eye on the word under the stack.
+_Noreturn void ferry_firmware_run(void);
+
+// Takes the engine's fault and carries the retirement of the oldest buffer on as far as it goes without waiting. True
+// when the buffer retired and another one follows.
+bool ferry_queues_service(void);
 
 // Waits, retiring meanwhile, until every job so far of the flight's ring is done. Waits for the engine alone, never for
 // the host. False: the engine stopped a job of this very buffer, or was reset; the rest of the buffer must not be done.
@@ -141,12 +145,6 @@ void ferry_check_limits(struct ferry_limits *limits, const struct ferry_ring *ri
 // header and packet_offset.
 bool ferry_check_packet(const volatile uint32_t *packet, uint32_t left, const struct ferry_limits *limits,
                         struct ferry_fault *fault);
-
-// decode.c -----------------------------------------------------------------------------------------------------------
-
-// Checks the flight's packets and hands them to engine and aperture table until its end or a refusal, which is left in
-// flight->refusal.
-void ferry_decode(struct ferry_flight *flight);
 
 // faults.c -----------------------------------------------------------------------------------------------------------
 

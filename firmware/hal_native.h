@@ -26,6 +26,8 @@ static inline void hal_ring_write(uint32_t ring, unsigned offset, uint32_t value
     hal_write(ring + offset, value);
 }
 
+static inline void hal_arrived(void) {}
+
 static inline uint32_t hal_constant(uint32_t value)
 {
     return value;

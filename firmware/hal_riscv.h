@@ -48,9 +48,13 @@ static inline __attribute__((always_inline)) void hal_ring_write(uint32_t ring, 
 
 static inline const uint32_t *hal_command(uint32_t at)
 {
-    // Nothing is read of a slot before it was claimed.
-    __asm__ volatile("" ::: "memory");
     return (const uint32_t *)(HAL_COMMAND_RAM + at);
+}
+
+// Nothing is read of a slot before it was claimed.
+static inline void hal_arrived(void)
+{
+    __asm__ volatile("" ::: "memory");
 }
 
 static inline uint32_t hal_command_at(const volatile uint32_t *word)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Buffers in flight: claimed from fetch, decoded, and retired in order. Retirement never waits in place: each step that
 // cannot go on (engine not done, fault log full, record still on its way) is taken up again by the next service.
-#include "firmware.h"
+#include "fast.h"
 
 enum retire_stage {
     RETIRE_NOTHING,      // No record of the oldest buffer was sent yet.
@@ -26,13 +26,14 @@ static struct {
     uint32_t ring_end; // FETCH_NEXT's ring field is below this.
 } queues;
 
-// Good buffers are claimed and retired in straight lines, ordered by hand as fast.c explains. Whatever is out of the
-// ordinary is found by one test and looked into elsewhere.
+// Good buffers are claimed and retired in straight lines, ordered by hand as firmware.h explains at STEP. Whatever is
+// out of the ordinary is found by one test and looked into elsewhere.
 
 void ferry_queues_start(uint32_t slots, uint32_t ring_count, uint32_t slot_bytes_log2)
 {
     uint32_t registers = FERRY_CORE_RING_AT;
 
+    fast_start();
     queues.slots = slots;
     queues.ring_end = FERRY_PUT(FERRY_CORE_FETCH_NEXT_RING, ring_count);
     queues.slot_bytes = 1u << slot_bytes_log2;
@@ -43,7 +44,7 @@ void ferry_queues_start(uint32_t slots, uint32_t ring_count, uint32_t slot_bytes
         flights[slot].slot = slot;
         queues.flight_of[slot] = &flights[slot];
         flights[slot].slot_bit = 1u << slot;
-        flights[slot].command_at = slot * FERRY_SLOT_STRIDE;
+        flights[slot].packets = hal_command(slot * FERRY_SLOT_STRIDE);
         flights[slot].place = FERRY_PUT(FERRY_CORE_JOB_CONTROL_SLOT, slot);
     }
     for (uint32_t number = 0; number < ring_count; number++) {
@@ -75,7 +76,7 @@ static void take_engine_fault(void)
     // Later jobs of the slot are dropped by the engine, so the first fault is the one that counts.
     if (flight->engine.kind == FERRY_FAULT_KIND_NONE) {
         flight->engine = fault;
-        flight->engine.header = *hal_command(flight->command_at + fault.packet_offset);
+        flight->engine.header = *bytes_after(flight->packets, fault.packet_offset);
     }
 }
 
@@ -96,7 +97,7 @@ static uint32_t outcome(struct ferry_flight *flight, uint32_t poison)
 
 // Takes the oldest buffer through its fence record to its end. Calls nothing, so that it has nothing to save. stage is
 // not RETIRE_NOTHING; queues.status belongs to it.
-static void advance(struct ferry_flight *flight, enum retire_stage stage)
+static bool advance(struct ferry_flight *flight, enum retire_stage stage)
 {
     uint32_t status = queues.status;
 
@@ -112,7 +113,7 @@ static void advance(struct ferry_flight *flight, enum retire_stage stage)
     STEP(last_faulted = ring->last_faulted, last_faulted);
     if (unlikely(busy)) {
         queues.stage = stage;
-        return;
+        return false;
     }
     if (stage == RETIRE_FAULT_POSTED) {
         STEP(address_low = hal_ring_read(registers, FERRY_CORE_RING_FENCE_ADDRESS_LOW), address_low);
@@ -152,7 +153,7 @@ static void advance(struct ferry_flight *flight, enum retire_stage stage)
     STEP(causes = causes & bit, causes);
     STEP(in_flight--, in_flight);
     if (unlikely(busy))
-        return;
+        return false;
     // The fence record has left: tell the host and give the slot back.
     hal_ring_write(registers, FERRY_CORE_RING_FENCE_VALUE_LOW, low);
     hal_ring_write(registers, FERRY_CORE_RING_FENCE_VALUE_HIGH, high);
@@ -171,10 +172,11 @@ static void advance(struct ferry_flight *flight, enum retire_stage stage)
     hal_write(FERRY_CORE_POISON, slot_bit);
     hal_write(FERRY_CORE_ABORTED, slot_bit);
     queues.stage = RETIRE_NOTHING;
+    return next != 0;
 }
 
 // Something is not as it is with good buffers: finds out what, and carries retirement on if it can be.
-__attribute__((noinline)) static void trouble(uint32_t retired, uint32_t poison)
+__attribute__((noinline)) static bool trouble(uint32_t retired, uint32_t poison)
 {
     struct ferry_flight *flight = queues.oldest;
 
@@ -182,22 +184,22 @@ __attribute__((noinline)) static void trouble(uint32_t retired, uint32_t poison)
     if (poison)
         take_engine_fault();
     if (!flight)
-        return;
+        return false;
     if (queues.stage == RETIRE_NOTHING) {
         if ((int32_t)(retired - flight->last_job) < 0 || hal_read(FERRY_CORE_POST_BUSY))
-            return;
+            return false;
         queues.status = outcome(flight, poison);
         if (queues.status != FERRY_BUFFER_STATUS_SUCCESS) {
             if (!ferry_faults_room())
-                return;
+                return false;
             ferry_faults_post(flight, &flight->refusal);
         }
         queues.stage = RETIRE_FAULT_POSTED;
     }
-    advance(flight, queues.stage);
+    return advance(flight, queues.stage);
 }
 
-void ferry_queues_service(void)
+bool ferry_queues_service(void)
 {
     uint32_t retired, resetting, poison, queued, positive, last_job, kind;
     struct ferry_flight *flight;
@@ -212,28 +214,26 @@ void ferry_queues_service(void)
     STEP(flight = queues.oldest, flight);
     STEP(stage = queues.stage, stage);
     if (unlikely(resetting))
-        return;
+        return false;
     STEP(queued = queued - retired, queued);
     STEP(positive = hal_constant(INT32_MAX), positive);
     if (unlikely(poison | (positive < queued))) {
-        trouble(retired, poison);
-        return;
+        return trouble(retired, poison);
     }
     if (!flight)
-        return;
+        return false;
     if (stage == RETIRE_NOTHING) {
         STEP(last_job = flight->last_job, last_job);
         STEP(kind = flight->refusal.kind, kind);
         STEP(stage = RETIRE_FAULT_POSTED, stage);
         if ((int32_t)(retired - last_job) < 0)
-            return;
+            return false;
         if (unlikely(kind)) {
-            trouble(retired, 0);
-            return;
+            return trouble(retired, 0);
         }
         queues.status = FERRY_BUFFER_STATUS_SUCCESS;
     }
-    advance(flight, stage);
+    return advance(flight, stage);
 }
 
 // A claimed buffer that is not one to decode: the hardware broke a rule, or the buffer could not be fetched. was: the
@@ -262,60 +262,66 @@ __attribute__((noinline)) static void look_into_claim(struct ferry_flight *fligh
 static inline struct ferry_flight *claim(void)
 {
     uint32_t next, slot, ring_bits, bytes, low, high, address_low, address_high, queued, known, was, bad, more, odd;
-    uint32_t interrupt, busy, below_valid;
+    uint32_t interrupt, busy, below_valid, at, step, end;
     struct ferry_flight *flight;
     struct ferry_ring *ring;
 
     // A comparison with a value that the compiler knows would become a shift by 31.
     STEP(below_valid = hal_constant(FERRY_CORE_FETCH_NEXT_VALID_MASK - 1), below_valid);
     STEP(next = hal_read(FERRY_CORE_FETCH_NEXT), next);
-    // What is read here means nothing if there is no buffer.
+    // What is read and made of it here means nothing if there is no buffer.
     STEP(bytes = hal_read(FERRY_CORE_FETCH_BYTES), bytes);
     STEP(low = hal_read(FERRY_CORE_FETCH_FENCE_LOW), low);
-    STEP(high = hal_read(FERRY_CORE_FETCH_FENCE_HIGH), high);
     STEP(slot = next & FERRY_CORE_FETCH_NEXT_SLOT_MASK, slot);
     STEP(busy = below_valid < next, busy);
-    STEP(address_low = hal_read(FERRY_CORE_FETCH_ADDRESS_LOW), address_low);
-    STEP(address_high = hal_read(FERRY_CORE_FETCH_ADDRESS_HIGH), address_high);
-    STEP(queued = hal_read(FERRY_CORE_JOBS_QUEUED), queued);
-    hal_write(FERRY_CORE_BUSY, busy);
-    if (!busy)
-        return 0;
-    STEP(flight = queues.flight_of[slot], flight);
     STEP(ring_bits = next & FERRY_CORE_FETCH_NEXT_RING_MASK, ring_bits);
     STEP(odd = hal_constant(FERRY_CORE_FETCH_NEXT_FAULT_MASK), odd);
-    STEP(more = queues.slot_bytes, more);
-    STEP(bad = queues.slots, bad);
-    STEP(known = ferry_engine.queued, known);
     STEP(interrupt = next & FERRY_CORE_FETCH_NEXT_INTERRUPT_MASK, interrupt);
+    STEP(high = hal_read(FERRY_CORE_FETCH_FENCE_HIGH), high);
+    STEP(at = slot + slot, at);
+    STEP(bad = queues.slots, bad);
     STEP(odd = next & odd, odd);
-    STEP(was = flight->in_flight, was);
-    STEP(more = more < bytes, more);
-    STEP(bad = slot >= bad, bad);
-    STEP(slot = queues.ring_end, slot);
-    STEP(ring = (struct ferry_ring *)((uintptr_t)rings + ring_bits * RING_STEP), ring);
-    STEP(known = known ^ queued, known);
+    STEP(step = (uint32_t)(uintptr_t)ring_bits * RING_STEP, step);
+    STEP(address_low = hal_read(FERRY_CORE_FETCH_ADDRESS_LOW), address_low);
+    STEP(at = at + at, at);
     STEP(interrupt = interrupt != 0, interrupt);
-    STEP(more = more | odd, more);
-    STEP(odd = bytes & 7, odd);
-    STEP(bad = bad | was, bad);
-    STEP(slot = ring_bits >= slot, slot);
-    flight->bytes = bytes;
+    hal_write(FERRY_CORE_BUSY, busy);
+    STEP(bad = slot >= bad, bad);
+    if (!busy)
+        return 0;
+    hal_arrived();
+    STEP(flight = *(struct ferry_flight **)((uintptr_t)queues.flight_of + at * (sizeof flight / 4)), flight);
+    STEP(address_high = hal_read(FERRY_CORE_FETCH_ADDRESS_HIGH), address_high);
+    STEP(end = queues.ring_end, end);
+    STEP(queued = hal_read(FERRY_CORE_JOBS_QUEUED), queued);
+    STEP(more = queues.slot_bytes, more);
+    STEP(ring = (struct ferry_ring *)((uintptr_t)rings + step), ring);
     STEP(interrupt = 0 - interrupt, interrupt);
-    flight->fence_low = low;
-    STEP(more = more | known, more);
-    flight->fence_high = high;
+    STEP(was = flight->in_flight, was);
+    STEP(end = end - 1, end);
+    STEP(known = ferry_engine.queued, known);
+    STEP(more = more < bytes, more);
+    STEP(step = bytes & 7, step);
     STEP(bad = bad | odd, bad);
+    flight->bytes = bytes;
+    STEP(end = end < ring_bits, end);
+    flight->fence_low = low;
+    STEP(known = known ^ queued, known);
+    flight->fence_high = high;
+    STEP(more = more | step, more);
     flight->address_low = address_low;
+    STEP(bad = bad | was, bad);
     flight->address_high = address_high;
-    STEP(more = more | slot, more);
+    STEP(known = known | end, known);
     flight->first_job = queued;
+    STEP(bad = bad | more, bad);
     flight->ring = ring;
     flight->interrupt = interrupt;
-    STEP(bad = bad | more, bad);
-    flight->in_flight = 1;
+    STEP(step = 1, step);
     flight->engine.kind = FERRY_FAULT_KIND_NONE;
+    STEP(bad = bad | known, bad);
     flight->refusal.kind = FERRY_FAULT_KIND_NONE;
+    flight->in_flight = step;
     if (unlikely(bad))
         look_into_claim(flight, next, was);
     return flight;
@@ -338,24 +344,74 @@ static inline void decoded(struct ferry_flight *flight)
     queues.newest = flight;
 }
 
-void ferry_firmware_step(void)
+// Checks the flight's packets and hands them to engine and aperture table until its end or a refusal.
+static inline void decode(struct ferry_flight *flight)
 {
-    const struct ferry_flight *oldest;
+    struct cursor at;
+    uint32_t bytes = flight->bytes, packets = 0;
 
+    at.packet = flight->packets;
+    at.end = bytes_after(at.packet, bytes);
+    at.place = flight->place;
+    fast_limits(flight->ring->registers);
+    for (;;) {
+        uint32_t queued = ferry_engine.queued;
+
+        fast_packets(&at, bytes);
+        packets += ferry_engine.queued - queued;
+        if (at.packet == at.end)
+            break;
+        if (ferry_engine.room == 0) {
+            ferry_engine_wait_room();
+            continue;
+        }
+        packets++;
+        if (!ferry_decode_full(&at, flight))
+            break;
+    }
+    hal_write(FERRY_CORE_PACKETS, packets);
+}
+
+static inline void step(void)
+{
     // As many as are done: those behind must not wait until another buffer is decoded.
-    do {
-        oldest = queues.oldest;
-        ferry_queues_service();
-    } while (queues.oldest != oldest && queues.oldest);
+    while (ferry_queues_service()) {
+    }
 
     struct ferry_flight *flight = claim();
 
     if (!flight)
         return;
     if (flight->refusal.kind == FERRY_FAULT_KIND_NONE)
-        ferry_decode(flight);
+        decode(flight);
     decoded(flight);
 }
+
+#ifdef __riscv
+
+#define FERRY_STACK_MARK 0x46455252u
+
+extern const volatile uint32_t ferry_stack_guard;
+
+void ferry_firmware_run(void)
+{
+    for (;;) {
+        step();
+
+        uint32_t guard = ferry_stack_guard;
+
+        ferry_assert(guard == FERRY_STACK_MARK, FERRY_HALT_STACK, guard);
+    }
+}
+
+#else
+
+void ferry_firmware_step(void)
+{
+    step();
+}
+
+#endif
 
 bool ferry_queues_wait_ring(const struct ferry_flight *flight)
 {

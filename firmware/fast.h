@@ -3,7 +3,11 @@
 // tests hold it and the full check against an oracle on random packets.
 //
 // The core this is written for has no multiplier and shifts one bit a cycle, so fields are compared in place, and masks
-// come from hal_constant() where the compiler would otherwise make shifts of them.
+// come from hal_constant() where the compiler would otherwise make shifts of them. Part of queues.c, so that claim,
+// fast path and retirement are one function on the core and nothing is saved and restored between them.
+#ifndef FERRY_FIRMWARE_FAST_H
+#define FERRY_FIRMWARE_FAST_H
+
 #include "decode.h"
 
 _Static_assert(FERRY_PACKET_HEADER_WORDS_SHIFT == FERRY_CORE_JOB_CONTROL_PACKET_OFFSET_SHIFT, "place += 4 * step");
@@ -29,7 +33,7 @@ struct fast_kind {
 
 static struct fast_kind fast_kinds[4];
 
-void ferry_fast_start(void)
+static inline void fast_start(void)
 {
     uint32_t pages = hal_read(FERRY_CORE_APERTURE_PAGES);
 
@@ -42,43 +46,45 @@ void ferry_fast_start(void)
 
 // The first byte of video memory that the fast path leaves to the full check is the limit or the protected range's
 // base, or the end of 4 GiB.
-void ferry_fast_limits(uint32_t ring)
+static inline void fast_limits(uint32_t ring)
 {
     uint32_t rights, limit, high, base, base_high, end, end_high, no, all;
 
     STEP(base = hal_read(FERRY_CORE_PROTECT_BASE_LOW), base);
-    STEP(base_high = hal_read(FERRY_CORE_PROTECT_BASE_HIGH), base_high);
     STEP(end = hal_read(FERRY_CORE_PROTECT_LIMIT_LOW), end);
+    STEP(base_high = hal_read(FERRY_CORE_PROTECT_BASE_HIGH), base_high);
     STEP(end_high = hal_read(FERRY_CORE_PROTECT_LIMIT_HIGH), end_high);
-    STEP(high = hal_read(FERRY_CORE_LOCAL_LIMIT_HIGH), high);
-    STEP(limit = hal_read(FERRY_CORE_LOCAL_LIMIT_LOW), limit);
-    STEP(rights = hal_ring_read(ring, FERRY_CORE_RING_RIGHTS), rights);
-    STEP(end = end ^ base, end);
-    STEP(end_high = end_high ^ base_high, end_high);
-    STEP(high = high != 0, high);
-    STEP(base_high = base_high != 0, base_high);
     STEP(all = 0, all);
-    STEP(end = end | end_high, end);
-    STEP(high = all - high, high);
-    STEP(base_high = all - base_high, base_high);
-    STEP(rights = rights & FERRY_BAR0_RING_RIGHTS_SYSTEM_MASK, rights);
-    STEP(no = end < 1, no);
-    STEP(limit = limit | high, limit);
-    STEP(base = base | base_high, base);
-    STEP(rights = rights ^ FERRY_BAR0_RING_RIGHTS_SYSTEM_MASK, rights);
+    STEP(end = end ^ base, end);
+    STEP(high = hal_read(FERRY_CORE_LOCAL_LIMIT_HIGH), high);
+    STEP(no = base_high != 0, no);
+    STEP(end_high = end_high ^ base_high, end_high);
+    STEP(rights = hal_ring_read(ring, FERRY_CORE_RING_RIGHTS), rights);
     STEP(no = all - no, no);
+    STEP(high = high != 0, high);
+    STEP(end = end | end_high, end);
+    STEP(limit = hal_read(FERRY_CORE_LOCAL_LIMIT_LOW), limit);
+    STEP(base = base | no, base);
+    STEP(high = all - high, high);
+    STEP(no = end < 1, no);
+    STEP(rights = rights & FERRY_BAR0_RING_RIGHTS_SYSTEM_MASK, rights);
+    STEP(limit = limit | high, limit);
+    STEP(no = all - no, no);
+    STEP(rights = rights ^ FERRY_BAR0_RING_RIGHTS_SYSTEM_MASK, rights);
+    fast_kinds[FERRY_ADDRESS_KIND_SYSTEM].refuse = rights;
     STEP(base = base | no, base);
     if (base < limit)
         limit = base;
     fast_kinds[FERRY_ADDRESS_KIND_LOCAL].limit = limit;
-    fast_kinds[FERRY_ADDRESS_KIND_SYSTEM].refuse = rights;
 }
 
 #define FENCE_CONTROL                                                                                                  \
     (CONTROL(OP, FERRY_JOB_OP_FILL) | CONTROL(PATTERN_LOG2, 3) | CONTROL(DESTINATION_KIND, FERRY_ADDRESS_KIND_SYSTEM))
 
-// Calls nothing, so that all it needs stays in registers.
-uint32_t ferry_fast_packets(struct cursor *at, uint32_t bytes)
+// Takes packets from the cursor on until one is for the full check, there is no room for its job, or the buffer ends.
+// bytes: length of the buffer. Each
+// packet it takes becomes one job. Calls nothing, so that all it needs stays in registers.
+static inline void fast_packets(struct cursor *at, uint32_t bytes)
 {
     const uint32_t *packet = at->packet, *const end = at->end;
     const uint32_t limit = fast_kinds[FERRY_ADDRESS_KIND_LOCAL].limit;
@@ -88,7 +94,7 @@ uint32_t ferry_fast_packets(struct cursor *at, uint32_t bytes)
     const uint32_t list_mask = hal_constant(LIST_HEADER_MASK);
     // Last place at which a packet of eight words may start; a shorter buffer has none.
     const uintptr_t last_eight = bytes < 32 ? 0 : (uintptr_t)end - 32;
-    uint32_t place = at->place, packets = 0;
+    uint32_t place = at->place;
     // Jobs queued, and how far that may go before the engine is asked again how many it has done.
     uint32_t queued = ferry_engine.queued, until = queued + ferry_engine.room;
 
@@ -174,10 +180,8 @@ uint32_t ferry_fast_packets(struct cursor *at, uint32_t bytes)
                 STEP(queued++, queued);
                 hal_write(FERRY_CORE_JOB_DESTINATION_LOW, word3);
             }
-            STEP(packets++, packets);
             if (unlikely(bad)) {
                 queued--;
-                packets--;
                 break;
             }
             STEP(packet = next, packet);
@@ -217,7 +221,6 @@ uint32_t ferry_fast_packets(struct cursor *at, uint32_t bytes)
                 break;
             }
             STEP(packet = next, packet);
-            STEP(packets++, packets);
             hal_write(FERRY_CORE_JOB_CONTROL, header);
             STEP(place = place + step, place);
             continue;
@@ -253,7 +256,6 @@ uint32_t ferry_fast_packets(struct cursor *at, uint32_t bytes)
                 break;
             }
             STEP(packet = next, packet);
-            STEP(packets++, packets);
             hal_write(FERRY_CORE_JOB_CONTROL, step);
             STEP(place = place + flag, place);
             continue;
@@ -283,10 +285,8 @@ uint32_t ferry_fast_packets(struct cursor *at, uint32_t bytes)
             hal_write(FERRY_CORE_JOB_LENGTH, cap);
             STEP(next = bytes_after(packet, FERRY_PACKET_FENCE_SIZE), next);
             STEP(queued++, queued);
-            STEP(packets++, packets);
             if (unlikely(bad)) {
                 queued--;
-                packets--;
                 break;
             }
             STEP(packet = next, packet);
@@ -345,10 +345,8 @@ uint32_t ferry_fast_packets(struct cursor *at, uint32_t bytes)
         STEP(header = header | places, header);
         STEP(step = FERRY_PACKET_COPY_SIZE << FERRY_CORE_JOB_CONTROL_PACKET_OFFSET_SHIFT, step);
         STEP(queued++, queued);
-        STEP(packets++, packets);
         if (unlikely(bad)) {
             queued--;
-            packets--;
             break;
         }
         STEP(packet = next, packet);
@@ -370,5 +368,6 @@ uint32_t ferry_fast_packets(struct cursor *at, uint32_t bytes)
     at->place = place;
     ferry_engine.queued = queued;
     ferry_engine.room = until - queued;
-    return packets;
 }
+
+#endif
