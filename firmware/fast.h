@@ -25,23 +25,49 @@ _Static_assert(FERRY_PACKET_HEADER_WORDS_SHIFT == FERRY_CORE_JOB_CONTROL_PACKET_
 #define PAGE_OUT_CONTROL                                                                                               \
     (CONTROL(DESTINATION_KIND, FERRY_ADDRESS_KIND_SYSTEM) | CONTROL(LIST, FERRY_LIST_SIDE_DESTINATION))
 
-// What the fast path takes without asking of an address of each kind: up to limit, and no bit of high_bits in the high
-// word. refuse is not 0 for kinds that it leaves to the full check.
-struct fast_kind {
-    uint32_t limit, high_bits, refuse, unused; // 16 bytes, so that shifts by few places find it.
+// What the fast path takes of a COPY with these places: last bytes up to a limit, and no bit of a mask in the high
+// words.
+struct fast_places {
+    uint32_t from_limit, to_limit, from_high, to_high; // 16 bytes: JOB_CONTROL's kinds in place lead to the entry.
 };
 
-static struct fast_kind fast_kinds[4];
+_Static_assert(sizeof(struct fast_places) == 1u << FERRY_CORE_JOB_CONTROL_SOURCE_KIND_SHIFT, "place of the kinds");
+
+static struct {
+    uint32_t limit;     // Video memory below it needs no further question.
+    uint32_t no_system; // 1 when the buffer's ring may not name the host's memory.
+    uint32_t aperture_limit;
+    struct fast_places places[16];
+} fast;
+
+// The limit that tells something of an address of the kind.
+static uint32_t kind_limit(uint32_t kind, uint32_t limit)
+{
+    if (kind == FERRY_ADDRESS_KIND_LOCAL)
+        return limit;
+    return kind == FERRY_ADDRESS_KIND_APERTURE ? fast.aperture_limit : UINT32_MAX;
+}
+
+static __attribute__((noinline)) void fast_set_limit(uint32_t limit)
+{
+    fast.limit = limit;
+    for (uint32_t places = 0; places < 16; places++) {
+        uint32_t from = FERRY_GET(FERRY_PACKET_PLACES_SOURCE_KIND, places);
+        uint32_t to = FERRY_GET(FERRY_PACKET_PLACES_DESTINATION_KIND, places);
+
+        fast.places[places].from_limit = kind_limit(from, limit);
+        fast.places[places].to_limit = kind_limit(to, limit);
+        fast.places[places].from_high = from == FERRY_ADDRESS_KIND_SYSTEM ? 0 : UINT32_MAX;
+        fast.places[places].to_high = to == FERRY_ADDRESS_KIND_SYSTEM ? 0 : UINT32_MAX;
+    }
+}
 
 static inline void fast_start(void)
 {
     uint32_t pages = hal_read(FERRY_CORE_APERTURE_PAGES);
 
-    fast_kinds[FERRY_ADDRESS_KIND_LOCAL] = (struct fast_kind){0, UINT32_MAX, 0, 0};
-    fast_kinds[FERRY_ADDRESS_KIND_SYSTEM] = (struct fast_kind){UINT32_MAX, 0, 0, 0};
-    fast_kinds[FERRY_ADDRESS_KIND_APERTURE] =
-        (struct fast_kind){pages < UINT32_MAX / FERRY_PAGE ? pages * FERRY_PAGE : UINT32_MAX, UINT32_MAX, 0, 0};
-    fast_kinds[FERRY_ADDRESS_KIND_VIRTUAL] = (struct fast_kind){0, UINT32_MAX, 1, 0};
+    fast.aperture_limit = pages < UINT32_MAX / FERRY_PAGE ? pages * FERRY_PAGE : UINT32_MAX;
+    fast_set_limit(hal_read(FERRY_CORE_LOCAL_LIMIT_LOW));
 }
 
 // The first byte of video memory that the fast path leaves to the full check is the limit or the protected range's
@@ -71,11 +97,12 @@ static inline void fast_limits(uint32_t ring)
     STEP(limit = limit | high, limit);
     STEP(no = all - no, no);
     STEP(rights = rights ^ FERRY_BAR0_RING_RIGHTS_SYSTEM_MASK, rights);
-    fast_kinds[FERRY_ADDRESS_KIND_SYSTEM].refuse = rights;
+    fast.no_system = rights;
     STEP(base = base | no, base);
     if (base < limit)
         limit = base;
-    fast_kinds[FERRY_ADDRESS_KIND_LOCAL].limit = limit;
+    if (unlikely(limit != fast.limit))
+        fast_set_limit(limit);
 }
 
 #define FENCE_CONTROL                                                                                                  \
@@ -87,8 +114,8 @@ static inline void fast_limits(uint32_t ring)
 static inline void fast_packets(struct cursor *at, uint32_t bytes)
 {
     const uint32_t *packet = at->packet, *const end = at->end;
-    const uint32_t limit = fast_kinds[FERRY_ADDRESS_KIND_LOCAL].limit;
-    const uint32_t no_system = fast_kinds[FERRY_ADDRESS_KIND_SYSTEM].refuse;
+    const uint32_t limit = fast.limit;
+    const uint32_t no_system = fast.no_system;
     // Constants that would take more than one instruction each time.
     const uint32_t page_mask = hal_constant(FERRY_PAGE - 1);
     const uint32_t list_mask = hal_constant(LIST_HEADER_MASK);
@@ -110,11 +137,12 @@ static inline void fast_packets(struct cursor *at, uint32_t bytes)
         if ((uintptr_t)packet > last_eight)
             goto short_of_eight;
         // From front to back, since command RAM has the next word ready then.
+        STEP(shape = list_mask, shape);
         STEP(header = packet[0], header);
         STEP(places = packet[1], places);
         STEP(length = packet[2], length);
         STEP(word3 = packet[3], word3);
-        STEP(shape = header & list_mask, shape);
+        STEP(shape = header & shape, shape);
         STEP(kind = header & ~UNORDERED, kind);
         STEP(flag = FERRY_OPCODE_COPY_PAGES, flag);
         STEP(low = packet[4], low);
@@ -167,7 +195,7 @@ static inline void fast_packets(struct cursor *at, uint32_t bytes)
             STEP(step = 4 * step, step);
             hal_write(FERRY_CORE_JOB_LIST, shape);
             STEP(control = control | place, control);
-            if (places == flag) {
+            if (likely(places == flag)) {
                 STEP(queued++, queued);
                 hal_write(FERRY_CORE_JOB_SOURCE_LOW, word3);
                 STEP(control = control | PAGE_IN_CONTROL, control);
@@ -302,58 +330,65 @@ static inline void fast_packets(struct cursor *at, uint32_t bytes)
         break;
 
     other_kinds : {
-        const struct fast_kind *from, *to;
-        uint32_t last, to_last;
+        const struct fast_places *entry;
+        uint32_t last, to_last, from_high, to_high;
 
+        STEP(shape = places & 15, shape);
         STEP(kind = places & FERRY_PACKET_PLACES_SOURCE_KIND_MASK, kind);
-        STEP(shape = places & FERRY_PACKET_PLACES_DESTINATION_KIND_MASK, shape);
-        STEP(from = fast_kinds, from);
-        STEP(next = bytes_after(packet, FERRY_PACKET_COPY_SIZE), next);
-        STEP(to = (const struct fast_kind *)((uintptr_t)from + shape * (sizeof *to / 4)), to);
-        STEP(from = (const struct fast_kind *)((uintptr_t)from + kind * sizeof *from), from);
+        STEP(entry = fast.places, entry);
         STEP(last = low + length, last);
+        STEP(step = FERRY_ADDRESS_KIND_APERTURE, step);
+        STEP(shape = shape << FERRY_CORE_JOB_CONTROL_SOURCE_KIND_SHIFT, shape);
         STEP(to_last = word6 + length, to_last);
+        STEP(cap = PLACES(DESTINATION_KIND, FERRY_ADDRESS_KIND_VIRTUAL) - 1, cap);
+        STEP(kind = step < kind, kind);
+        STEP(bad = last < length, bad);
+        STEP(entry = (const struct fast_places *)((uintptr_t)entry + shape), entry);
+        STEP(more = to_last < length, more);
+        STEP(cap = cap < places, cap);
         STEP(header = header & UNORDERED, header);
-        STEP(shape = to->high_bits, shape);
-        STEP(kind = from->high_bits, kind);
-        STEP(cap = from->limit, cap);
-        STEP(flag = to->limit, flag);
-        STEP(bad = from->refuse, bad);
-        STEP(more = to->refuse, more);
-        STEP(shape = shape & word7, shape);
-        STEP(kind = kind & high, kind);
-        STEP(cap = cap < last, cap);
-        STEP(flag = flag < to_last, flag);
-        STEP(last = last < length, last);
-        STEP(to_last = to_last < length, to_last);
+        STEP(bad = bad | kind, bad);
+        STEP(kind = entry->from_limit, kind);
+        STEP(flag = entry->to_limit, flag);
+        STEP(from_high = entry->from_high, from_high);
         STEP(bad = bad | more, bad);
-        STEP(shape = shape | kind, shape);
-        STEP(cap = cap | flag, cap);
-        STEP(more = places > 15, more);
-        STEP(last = last | to_last, last);
+        STEP(kind = kind < last, kind);
+        STEP(to_high = entry->to_high, to_high);
         STEP(header = header * (CONTROL(UNORDERED, 1) / UNORDERED), header);
-        STEP(shape = shape | word3, shape);
+        STEP(flag = flag < to_last, flag);
         STEP(bad = bad | cap, bad);
-        STEP(more = more | last, more);
-        hal_write(FERRY_CORE_JOB_SOURCE_LOW, low);
-        STEP(places = places << FERRY_CORE_JOB_CONTROL_SOURCE_KIND_SHIFT, places);
-        STEP(bad = bad | shape, bad);
+        STEP(more = from_high & to_high, more);
+        STEP(from_high = from_high & high, from_high);
+        STEP(to_high = to_high & word7, to_high);
+        STEP(kind = kind | flag, kind);
         STEP(header = header | place, header);
+        hal_write(FERRY_CORE_JOB_SOURCE_LOW, low);
+        STEP(more = ~more, more);
+        STEP(word3 = word3 | from_high, word3);
         hal_write(FERRY_CORE_JOB_DESTINATION_LOW, word6);
+        STEP(bad = bad | to_high, bad);
+        STEP(more = more & no_system, more);
+        STEP(word3 = word3 | kind, word3);
+        STEP(header = header | shape, header);
         hal_write(FERRY_CORE_JOB_LENGTH, length);
-        STEP(bad = bad | more, bad);
-        STEP(header = header | places, header);
-        STEP(step = FERRY_PACKET_COPY_SIZE << FERRY_CORE_JOB_CONTROL_PACKET_OFFSET_SHIFT, step);
         STEP(queued++, queued);
+        STEP(bad = bad | more, bad);
+        STEP(step = FERRY_PACKET_COPY_SIZE << FERRY_CORE_JOB_CONTROL_PACKET_OFFSET_SHIFT, step);
+        STEP(header = header | CONTROL(OP, FERRY_JOB_OP_COPY), header);
+        STEP(next = bytes_after(packet, FERRY_PACKET_COPY_SIZE), next);
+        STEP(bad = bad | word3, bad);
+        hal_write(FERRY_CORE_JOB_SOURCE_HIGH, high);
+        hal_write(FERRY_CORE_JOB_DESTINATION_HIGH, word7);
+        STEP(place = place + step, place);
         if (unlikely(bad)) {
             queued--;
+            place -= step;
+            hal_write(FERRY_CORE_JOB_SOURCE_HIGH, 0);
+            hal_write(FERRY_CORE_JOB_DESTINATION_HIGH, 0);
             break;
         }
         STEP(packet = next, packet);
-        hal_write(FERRY_CORE_JOB_SOURCE_HIGH, high);
-        hal_write(FERRY_CORE_JOB_DESTINATION_HIGH, word7);
-        hal_write(FERRY_CORE_JOB_CONTROL, header | CONTROL(OP, FERRY_JOB_OP_COPY));
-        STEP(place = place + step, place);
+        hal_write(FERRY_CORE_JOB_CONTROL, header);
         hal_write(FERRY_CORE_JOB_SOURCE_HIGH, 0);
         hal_write(FERRY_CORE_JOB_DESTINATION_HIGH, 0);
         continue;

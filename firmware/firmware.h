@@ -71,6 +71,7 @@ bool ferry_firmware_start(void);
 _Noreturn void ferry_halt(enum ferry_halt code, uint32_t argument);
 
 #define unlikely(condition) __builtin_expect((condition) != 0, 0)
+#define likely(condition)   __builtin_expect((condition) != 0, 1)
 
 // One step of a path that was ordered by hand, in the place where it stands. On the small core an instruction that
 // needs the result of the one before waits four cycles for it, and a branch costs as much as three other instructions.
