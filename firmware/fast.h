@@ -115,9 +115,9 @@ static inline void fast_packets(struct cursor *at, uint32_t bytes)
 {
     const uint32_t *packet = at->packet, *const end = at->end;
     const uint32_t limit = fast.limit;
-    const uint32_t no_system = fast.no_system;
-    // Constants that would take more than one instruction each time.
-    const uint32_t page_mask = hal_constant(FERRY_PAGE - 1);
+    // Read where it is needed, to leave a register to others.
+    const volatile uint32_t *const no_system = &fast.no_system;
+    // A constant that would take more than one instruction each time.
     const uint32_t list_mask = hal_constant(LIST_HEADER_MASK);
     // Last place at which a packet of eight words may start; a shorter buffer has none.
     const uintptr_t last_eight = bytes < 32 ? 0 : (uintptr_t)end - 32;
@@ -153,28 +153,30 @@ static inline void fast_packets(struct cursor *at, uint32_t bytes)
         STEP(word6 = packet[6], word6);
         STEP(word7 = packet[7], word7);
         if (shape == flag) {
-            uint32_t words, used, span, last, control;
+            uint32_t words, used, span, last, control, mask;
 
             STEP(words = hal_upper_half(packet), words);
-            STEP(kind = no_system, kind);
+            STEP(mask = FERRY_PAGE, mask);
+            STEP(kind = *no_system, kind);
             STEP(step = FERRY_PACKET_HEADER_WORDS_MASK, step);
             STEP(last = low + length, last);
             STEP(used = word3 + length, used);
             STEP(span = FERRY_PACKET_COPY_PAGES_SIZE / 4 << FERRY_PACKET_HEADER_WORDS_SHIFT, span);
+            STEP(mask = mask - 1, mask);
             STEP(step = header & step, step);
-            STEP(word6 = word6 & page_mask, word6);
             STEP(bad = last < length, bad);
             STEP(more = cap < last, more);
             STEP(shape = words * 4, shape);
             // Bytes of the list's pages, 2048 for each word.
             STEP(span = step - span, span);
+            STEP(word6 = word6 & mask, word6);
             STEP(high = high | kind, high);
             STEP(flag = used < length, flag);
             STEP(last = length < 1, last);
             STEP(next = bytes_after(packet, shape), next);
             STEP(span = span >> 5, span);
             STEP(bad = bad | more, bad);
-            STEP(more = page_mask < word3, more);
+            STEP(more = mask < word3, more);
             STEP(words = words < FERRY_PACKET_COPY_PAGES_SIZE / 4 + 2, words);
             STEP(flag = flag | last, flag);
             STEP(span = span - used, span);
@@ -182,7 +184,7 @@ static inline void fast_packets(struct cursor *at, uint32_t bytes)
             STEP(last = end < next, last);
             STEP(bad = bad | more, bad);
             STEP(words = words | flag, words);
-            STEP(span = page_mask < span, span);
+            STEP(span = mask < span, span);
             STEP(high = high | last, high);
             STEP(bad = bad | words, bad);
             STEP(control = header & UNORDERED, control);
@@ -301,7 +303,7 @@ static inline void fast_packets(struct cursor *at, uint32_t bytes)
             STEP(bad = places ^ PLACES(DESTINATION_KIND, FERRY_ADDRESS_KIND_SYSTEM), bad);
             // Eight aligned bytes cannot wrap around the end of the address space.
             STEP(more = length & 7, more);
-            STEP(flag = no_system, flag);
+            STEP(flag = *no_system, flag);
             STEP(step = FENCE_CONTROL, step);
             hal_write(FERRY_CORE_JOB_DESTINATION_LOW, length);
             STEP(length = FERRY_PACKET_FENCE_SIZE << FERRY_CORE_JOB_CONTROL_PACKET_OFFSET_SHIFT, length);
@@ -333,52 +335,54 @@ static inline void fast_packets(struct cursor *at, uint32_t bytes)
         const struct fast_places *entry;
         uint32_t last, to_last, from_high, to_high;
 
+        // What is only passed on is passed on first, so that there are registers enough.
         STEP(shape = places & 15, shape);
-        STEP(kind = places & FERRY_PACKET_PLACES_SOURCE_KIND_MASK, kind);
-        STEP(entry = fast.places, entry);
-        STEP(last = low + length, last);
-        STEP(step = FERRY_ADDRESS_KIND_APERTURE, step);
-        STEP(shape = shape << FERRY_CORE_JOB_CONTROL_SOURCE_KIND_SHIFT, shape);
-        STEP(to_last = word6 + length, to_last);
         STEP(cap = PLACES(DESTINATION_KIND, FERRY_ADDRESS_KIND_VIRTUAL) - 1, cap);
-        STEP(kind = step < kind, kind);
-        STEP(bad = last < length, bad);
-        STEP(entry = (const struct fast_places *)((uintptr_t)entry + shape), entry);
-        STEP(more = to_last < length, more);
+        STEP(kind = places & FERRY_PACKET_PLACES_SOURCE_KIND_MASK, kind);
+        STEP(last = low + length, last);
+        STEP(to_last = word6 + length, to_last);
+        STEP(step = FERRY_ADDRESS_KIND_APERTURE, step);
         STEP(cap = cap < places, cap);
+        hal_write(FERRY_CORE_JOB_SOURCE_LOW, low);
+        STEP(shape = shape << FERRY_CORE_JOB_CONTROL_SOURCE_KIND_SHIFT, shape);
+        STEP(entry = fast.places, entry);
+        hal_write(FERRY_CORE_JOB_DESTINATION_LOW, word6);
+        STEP(bad = last < length, bad);
+        STEP(more = to_last < length, more);
+        STEP(entry = (const struct fast_places *)((uintptr_t)entry + shape), entry);
+        STEP(kind = step < kind, kind);
         STEP(header = header & UNORDERED, header);
-        STEP(bad = bad | kind, bad);
-        STEP(kind = entry->from_limit, kind);
-        STEP(flag = entry->to_limit, flag);
-        STEP(from_high = entry->from_high, from_high);
-        STEP(bad = bad | more, bad);
-        STEP(kind = kind < last, kind);
-        STEP(to_high = entry->to_high, to_high);
-        STEP(header = header * (CONTROL(UNORDERED, 1) / UNORDERED), header);
-        STEP(flag = flag < to_last, flag);
+        hal_write(FERRY_CORE_JOB_LENGTH, length);
         STEP(bad = bad | cap, bad);
+        STEP(bad = bad | more, bad);
+        STEP(low = entry->from_limit, low);
+        STEP(word6 = entry->to_limit, word6);
+        STEP(from_high = entry->from_high, from_high);
+        STEP(to_high = entry->to_high, to_high);
+        STEP(cap = *no_system, cap);
+        STEP(header = header * (CONTROL(UNORDERED, 1) / UNORDERED), header);
+        STEP(low = low < last, low);
+        STEP(word6 = word6 < to_last, word6);
         STEP(more = from_high & to_high, more);
         STEP(from_high = from_high & high, from_high);
         STEP(to_high = to_high & word7, to_high);
-        STEP(kind = kind | flag, kind);
-        STEP(header = header | place, header);
-        hal_write(FERRY_CORE_JOB_SOURCE_LOW, low);
-        STEP(more = ~more, more);
-        STEP(word3 = word3 | from_high, word3);
-        hal_write(FERRY_CORE_JOB_DESTINATION_LOW, word6);
-        STEP(bad = bad | to_high, bad);
-        STEP(more = more & no_system, more);
-        STEP(word3 = word3 | kind, word3);
         STEP(header = header | shape, header);
-        hal_write(FERRY_CORE_JOB_LENGTH, length);
-        STEP(queued++, queued);
-        STEP(bad = bad | more, bad);
+        STEP(low = low | word6, low);
+        STEP(more = ~more, more);
+        hal_write(FERRY_CORE_JOB_SOURCE_HIGH, high);
+        STEP(word3 = word3 | from_high, word3);
+        STEP(bad = bad | to_high, bad);
+        STEP(kind = kind | low, kind);
+        STEP(more = more & cap, more);
+        STEP(header = header | place, header);
+        hal_write(FERRY_CORE_JOB_DESTINATION_HIGH, word7);
+        STEP(bad = bad | word3, bad);
+        STEP(kind = kind | more, kind);
         STEP(step = FERRY_PACKET_COPY_SIZE << FERRY_CORE_JOB_CONTROL_PACKET_OFFSET_SHIFT, step);
+        STEP(queued++, queued);
         STEP(header = header | CONTROL(OP, FERRY_JOB_OP_COPY), header);
         STEP(next = bytes_after(packet, FERRY_PACKET_COPY_SIZE), next);
-        STEP(bad = bad | word3, bad);
-        hal_write(FERRY_CORE_JOB_SOURCE_HIGH, high);
-        hal_write(FERRY_CORE_JOB_DESTINATION_HIGH, word7);
+        STEP(bad = bad | kind, bad);
         STEP(place = place + step, place);
         if (unlikely(bad)) {
             queued--;

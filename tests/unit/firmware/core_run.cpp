@@ -154,8 +154,9 @@ static void report(const char *name, const char *why)
     (why ? failed : passed)++;
 }
 
-// Cycles that the firmware needs for each of many packets of one kind, as CORE_BUSY / CORE_PACKETS tells it.
-static void measure(const char *name, void (*put)(struct buffer *), unsigned words = 1024)
+// Cycles that the firmware needs for each of many packets of one kind, as CORE_BUSY / CORE_PACKETS tells it. words:
+// length of the buffers.
+static double measure(const char *name, void (*put)(struct buffer *), unsigned words = 1024)
 {
     static struct buffer b;
 
@@ -175,10 +176,12 @@ static void measure(const char *name, void (*put)(struct buffer *), unsigned wor
 
     bool done = run_machine(3000000);
     const char *why = done ? double_verify() : "not everything retired";
+    double cycles = why ? 0 : double(machine.busy_ticks) / machine.packets;
 
     if (!why)
-        std::printf("firmware cycles per packet, %s: %.1f\n", name, double(machine.busy_ticks) / machine.packets);
+        std::printf("firmware cycles per packet, %s: %.1f\n", name, cycles);
     report(name, why);
+    return cycles;
 }
 
 static void copies(struct buffer *b)
@@ -188,6 +191,10 @@ static void copies(struct buffer *b)
 static void copies_through_the_aperture(struct buffer *b)
 {
     put_copy(b, 0, FROM(APERTURE), 4096, 0x1000, 0x200000);
+}
+static void copies_to_the_host(struct buffer *b)
+{
+    put_copy(b, UNORDERED, TO(SYSTEM), 4096, 0x1000, 0x7700200000);
 }
 static void page_in(struct buffer *b)
 {
@@ -253,8 +260,16 @@ int main()
             std::printf("FERRY_SEED=%llu\n", (unsigned long long)seed);
     }
     report("random_runs", why);
-    measure("copy", copies);
+
+    double copy = measure("copy", copies);
+    double one_copy = measure("one_copy_in_a_buffer", copies, 8);
+    // Buffers of one packet, less what the packet costs among others: claim, the limits, records, release.
+    double buffer = one_copy - copy;
+
+    std::printf("firmware cycles per buffer, on top of its packets: %.1f\n", buffer);
+    report("a_buffer_costs_less_than_600_cycles", buffer > 0 && buffer < 600 ? nullptr : "more");
     measure("copy_aperture", copies_through_the_aperture);
+    measure("copy_system", copies_to_the_host);
     measure("page_in_16", page_in);
     measure("page_out_1", page_out);
     measure("fill", fills);
