@@ -95,49 +95,79 @@ static bool carry_out(const struct cursor *at, struct ferry_flight *flight)
 }
 
 // Accepts plain changes of the aperture table without the full check; their rules in full are in check.c.
-static bool plain_table_change(const uint32_t *packet, uint32_t left, uint32_t words, uint32_t ring)
+static inline bool plain_table_change(const uint32_t *packet, uint32_t left, uint32_t words, uint32_t ring)
 {
-    uint32_t header = packet[0];
-    bool map = (header & 0xffff) == FERRY_OPCODE_MAP_APERTURE;
+    uint32_t header, low_half, list, bytes, bad, more, rights, places, first, count, page, pages, end, mask, in_page;
 
-    if (!map && header != HEADER(UNMAP_APERTURE))
+    STEP(bytes = words * 4, bytes);
+    STEP(header = packet[0], header);
+    STEP(low_half = 1u << FERRY_PACKET_HEADER_WORDS_SHIFT, low_half);
+    STEP(more = words < FERRY_PACKET_UNMAP_APERTURE_SIZE / 4, more);
+    STEP(in_page = FERRY_PAGE, in_page);
+    STEP(low_half = low_half - 1, low_half);
+    STEP(bad = left < bytes, bad);
+    STEP(rights = hal_ring_read(ring, FERRY_CORE_RING_RIGHTS), rights);
+    STEP(list = words - FERRY_PACKET_MAP_APERTURE_SIZE / 4, list);
+    STEP(low_half = header & low_half, low_half);
+    STEP(bad = bad | more, bad);
+    STEP(in_page = in_page - 1, in_page);
+    STEP(rights = rights & FERRY_BAR0_RING_RIGHTS_APERTURE_UPDATE_MASK, rights);
+    STEP(pages = hal_read(FERRY_CORE_APERTURE_PAGES), pages);
+    if (bad)
         return false;
-    if (words < FERRY_PACKET_UNMAP_APERTURE_SIZE / 4 || words * 4 > left)
+    STEP(places = packet[WORD(MAP_APERTURE_PLACES)], places);
+    STEP(first = packet[WORD(MAP_APERTURE_FIRST_PAGE)], first);
+    STEP(count = packet[WORD(MAP_APERTURE_COUNT)], count);
+    STEP(page = packet[WORD(MAP_APERTURE_PAGE)], page);
+    STEP(rights = rights < 1, rights);
+    STEP(mask = places & ~FERRY_PACKET_PLACES_SNOOP_MASK, mask);
+    STEP(end = first + count, end);
+    STEP(bad = count < 1, bad);
+    STEP(page = page & in_page, page);
+    // Doubled rather than the list halved; a count that is not below the list could wrap around into a good one.
+    STEP(more = count < list, more);
+    STEP(list = list - count, list);
+    STEP(bad = bad | rights, bad);
+    STEP(first = end < first, first);
+    STEP(pages = pages < end, pages);
+    STEP(bad = bad | page, bad);
+    STEP(more = more ^ 1, more);
+    STEP(list = list ^ count, list);
+    STEP(first = first | pages, first);
+    if (low_half == FERRY_OPCODE_MAP_APERTURE)
+        return (bad | first | mask | more | list) == 0;
+    return header == HEADER(UNMAP_APERTURE) && (bad | first | places) == 0;
+}
+
+// The packet through the full check. Apart from the changes of the table, which need none of its registers.
+__attribute__((noinline)) static bool long_way(struct cursor *at, struct ferry_flight *flight)
+{
+    struct ferry_limits limits;
+    uint32_t left = (uint32_t)((uintptr_t)at->end - (uintptr_t)at->packet);
+
+    ferry_check_limits(&limits, flight->ring);
+    if (!ferry_check_packet(at->packet, left, &limits, &flight->refusal)) {
+        flight->refusal.header = at->packet[0];
+        flight->refusal.packet_offset = FERRY_GET(FERRY_CORE_JOB_CONTROL_PACKET_OFFSET, at->place);
         return false;
-
-    uint32_t places = packet[1], first = packet[WORD(MAP_APERTURE_FIRST_PAGE)];
-    uint32_t count = packet[WORD(MAP_APERTURE_COUNT)], end = first + count;
-    // Sum rather than shift, and in steps, so that no count wraps around into a good one.
-    uint32_t list = words - FERRY_PACKET_MAP_APERTURE_SIZE / 4;
-
-    return (hal_ring_read(ring, FERRY_CORE_RING_RIGHTS) & FERRY_BAR0_RING_RIGHTS_APERTURE_UPDATE_MASK) && count != 0 &&
-           end >= first && end <= hal_read(FERRY_CORE_APERTURE_PAGES) &&
-           (!map || (count < list && count + count == list)) &&
-           (places == 0 || (map && places == FERRY_PACKET_PLACES_SNOOP_MASK)) &&
-           (packet[WORD(MAP_APERTURE_PAGE)] & hal_constant(FERRY_PAGE - 1)) == 0;
+    }
+    return carry_out(at, flight);
 }
 
 bool ferry_decode_full(struct cursor *at, struct ferry_flight *flight)
 {
-    uint32_t left = (uint32_t)((uintptr_t)at->end - (uintptr_t)at->packet);
-    uint32_t words = hal_upper_half(at->packet);
+    const uint32_t *packet = at->packet;
+    uint32_t left = (uint32_t)((uintptr_t)at->end - (uintptr_t)packet);
+    uint32_t words = hal_upper_half(packet);
+    bool done;
 
-    if (plain_table_change(at->packet, left, words, flight->ring->registers)) {
-        if (!change_table(at->packet, flight))
-            return false;
-    } else {
-        struct ferry_limits limits;
-
-        ferry_check_limits(&limits, flight->ring);
-        if (!ferry_check_packet(at->packet, left, &limits, &flight->refusal)) {
-            flight->refusal.header = at->packet[0];
-            flight->refusal.packet_offset = FERRY_GET(FERRY_CORE_JOB_CONTROL_PACKET_OFFSET, at->place);
-            return false;
-        }
-        if (!carry_out(at, flight))
-            return false;
-    }
-    at->place += 4 * (at->packet[0] & FERRY_PACKET_HEADER_WORDS_MASK);
-    at->packet += words;
+    if (plain_table_change(packet, left, words, flight->ring->registers))
+        done = change_table(packet, flight);
+    else
+        done = long_way(at, flight);
+    if (!done)
+        return false;
+    at->place += 4 * (packet[0] & FERRY_PACKET_HEADER_WORDS_MASK);
+    at->packet = packet + words;
     return true;
 }

@@ -14,7 +14,8 @@ void ferry_mmu_change(const volatile uint32_t *packet, uint32_t list_at, bool un
         control = FERRY_CORE_MMU_CONTROL_UNMAP_MASK;
     } else {
         hal_write(FERRY_CORE_MMU_LIST, list_at);
-        if (packet[FERRY_PACKET_MAP_APERTURE_PLACES / 4] & FERRY_PACKET_PLACES_SNOOP_MASK)
+        // Compared rather than masked, which would become a shift; no other bit of PLACES is set.
+        if (packet[FERRY_PACKET_MAP_APERTURE_PLACES / 4] == FERRY_PACKET_PLACES_SNOOP_MASK)
             control = FERRY_CORE_MMU_CONTROL_SNOOP_MASK;
     }
     hal_write(FERRY_CORE_MMU_CONTROL, control);
