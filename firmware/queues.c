@@ -201,7 +201,7 @@ __attribute__((noinline)) static bool trouble(uint32_t retired, uint32_t poison)
 
 bool ferry_queues_service(void)
 {
-    uint32_t retired, resetting, poison, queued, positive, last_job, kind;
+    uint32_t retired, resetting, poison, queued, last_job, kind;
     struct ferry_flight *flight;
     enum retire_stage stage;
 
@@ -216,10 +216,12 @@ bool ferry_queues_service(void)
     if (unlikely(resetting))
         return false;
     STEP(queued = queued - retired, queued);
-    STEP(positive = hal_constant(INT32_MAX), positive);
-    if (unlikely(poison | (positive < queued))) {
+    if (unlikely(poison))
         return trouble(retired, poison);
-    }
+    // Apart from the test above, or the compiler would make one of both with a shift by 31.
+    HAL_IN_ORDER(queued);
+    if (unlikely((int32_t)queued < 0))
+        return trouble(retired, 0);
     if (!flight)
         return false;
     if (stage == RETIRE_NOTHING) {
