@@ -48,10 +48,14 @@ module ferry_arbiter #(
     always @(posedge clk) past_valid <= 1'b1;
     always @(*) if (!past_valid) assume (rst);
 
-    // A request stays until it is granted and accepted.
+    // A request stays until it is granted and accepted. Inside another module that is not taken for granted.
     reg [PORTS-1:0] pending = 0;
     always @(posedge clk) pending <= rst ? 0 : request & ~(grant & {PORTS{accept}});
+`ifdef FORMAL_INSIDE
+    always @(*) if (past_valid && !rst) assert ((request & pending) == pending);
+`else
     always @(*) assume ((request & pending) == pending);
+`endif
 
     // How long port 0 has waited, in accepted grants of others.
     reg [PORTS:0] waited = 0;

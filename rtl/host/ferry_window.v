@@ -229,6 +229,10 @@ module ferry_window #(
             open_reg <= 3'd0;
         end
     end
+
+`ifdef FORMAL
+`include "ferry_window_properties.vh"
+`endif
 endmodule
 
 `default_nettype wire

@@ -13,8 +13,16 @@ FORMAL_READ := ferry_read_side 3 "" tests/formal/any_address_generator.v rtl/fab
 	rtl/engine/ferry_realigner.v rtl/engine/ferry_read_side.v
 FORMAL_WRITE := ferry_write_side 3 "" tests/formal/any_address_generator.v rtl/engine/ferry_write_side.v
 FORMAL_DATA := ferry_write_data 3 "" rtl/fabric/ferry_fifo.v rtl/engine/ferry_write_data.v
+# The muxes: by induction what each cycle shows; the order of the write data is followed from reset on.
+FORMAL_MUX := -DFORMAL_INSIDE rtl/fabric/ferry_arbiter.v rtl/fabric/ferry_fifo.v
+FORMAL_READ_MUX := ferry_axi_read_mux 4 "" $(FORMAL_MUX) rtl/fabric/ferry_axi_read_mux.v
+FORMAL_WRITE_MUX := ferry_axi_write_mux 4 "-set LG_BURSTS 2" $(FORMAL_MUX) rtl/fabric/ferry_axi_write_mux.v
+FORMAL_WRITE_ORDER := write_mux_order 7:bounded "" -DFORMAL_INSIDE rtl/fabric/ferry_arbiter.v rtl/fabric/ferry_fifo.v \
+	rtl/fabric/ferry_axi_write_mux.v tests/formal/write_mux_order.v
+# Both masters of the BAR2 window.
+FORMAL_WINDOW := ferry_window 4 "-set LOCAL_ADDRESS_BITS 14" -Irtl/host rtl/host/ferry_window.v
 
-FORMAL_FABRIC := SKID FIFO BLOCK_FIFO ARBITER CUTTER RANGE READ WRITE DATA
+FORMAL_FABRIC := SKID FIFO BLOCK_FIFO ARBITER CUTTER RANGE READ WRITE DATA READ_MUX WRITE_MUX WRITE_ORDER WINDOW
 FORMAL += $(addprefix formal-fabric-,$(FORMAL_FABRIC))
 
 .PHONY: $(addprefix formal-fabric-,$(FORMAL_FABRIC))

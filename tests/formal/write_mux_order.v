@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// The write mux from reset on, against queues kept apart from it: data comes in the order of the addresses, from the
+// master that announced the burst, one or two beats as announced, and never before its address.
+`default_nettype none
+
+module write_mux_order (
+    // Clock, and synchronous reset, active high.
+    input  wire clk,
+    input  wire rst,
+    // What the masters and the slave do, free but for the assumptions below.
+    input  wire [2:0]  s_awvalid,
+    input  wire [2:0]  s_awlen,
+    input  wire [2:0]  s_wvalid,
+    input  wire [2:0]  s_wlast,
+    input  wire        m_awready,
+    input  wire        m_wready
+);
+    wire [2:0] s_awready;
+    wire [2:0] s_wready;
+    wire [1:0] m_awid;
+    wire [7:0] m_awlen;
+    wire m_awvalid;
+    wire m_wlast;
+    wire m_wvalid;
+
+    ferry_axi_write_mux #(.ADDRESS_BITS(12), .LG_BURSTS(1)) mux (
+        .clk(clk), .rst(rst),
+        .s0_axi_awaddr(12'd0), .s0_axi_awlen({7'd0, s_awlen[0]}), .s0_axi_awnosnoop(1'b0),
+        .s0_axi_awvalid(s_awvalid[0]), .s0_axi_awready(s_awready[0]),
+        .s0_axi_wdata(64'd0), .s0_axi_wstrb(8'hFF), .s0_axi_wlast(s_wlast[0]),
+        .s0_axi_wvalid(s_wvalid[0]), .s0_axi_wready(s_wready[0]), .s0_axi_bready(1'b1),
+        .s1_axi_awaddr(12'd0), .s1_axi_awlen({7'd0, s_awlen[1]}), .s1_axi_awnosnoop(1'b0),
+        .s1_axi_awvalid(s_awvalid[1]), .s1_axi_awready(s_awready[1]),
+        .s1_axi_wdata(64'd0), .s1_axi_wstrb(8'hFF), .s1_axi_wlast(s_wlast[1]),
+        .s1_axi_wvalid(s_wvalid[1]), .s1_axi_wready(s_wready[1]), .s1_axi_bready(1'b1),
+        .s2_axi_awaddr(12'd0), .s2_axi_awlen({7'd0, s_awlen[2]}), .s2_axi_awnosnoop(1'b0),
+        .s2_axi_awvalid(s_awvalid[2]), .s2_axi_awready(s_awready[2]),
+        .s2_axi_wdata(64'd0), .s2_axi_wstrb(8'hFF), .s2_axi_wlast(s_wlast[2]),
+        .s2_axi_wvalid(s_wvalid[2]), .s2_axi_wready(s_wready[2]), .s2_axi_bready(1'b1),
+        .m_axi_awid(m_awid), .m_axi_awlen(m_awlen), .m_axi_awvalid(m_awvalid), .m_axi_awready(m_awready),
+        .m_axi_wlast(m_wlast), .m_axi_wvalid(m_wvalid), .m_axi_wready(m_wready),
+        .m_axi_bid(2'd0), .m_axi_bresp(2'd0), .m_axi_bvalid(1'b0)
+    );
+
+    reg past_valid = 1'b0;
+    always @(posedge clk) past_valid <= 1'b1;
+    always @(*) assume (rst == !past_valid);
+
+    // Bursts announced on the shared port, and beats gone of the oldest.
+    reg [23:0] queue = 0;
+    reg [2:0] written = 0;
+    reg [2:0] finished = 0;
+    reg beat = 0;
+    wire [1:0] from = queue[3*finished + 1 +: 2];
+    always @(posedge clk) if (!rst) begin
+        if (m_awvalid && m_awready) begin
+            queue[3*written +: 3] <= {m_awid, m_awlen[0]};
+            written <= written + 1'b1;
+        end
+        if (m_wvalid && m_wready) begin
+            beat <= !m_wlast && !beat;
+            finished <= finished + m_wlast;
+        end
+    end
+    always @(*) if (past_valid && m_wvalid) begin
+        assert (written != finished);
+        assert (m_wlast == (beat == queue[3*finished]));
+        assert (s_wready == {2'd0, m_wready} << from);
+    end
+
+    // Each master ends its bursts where it said, in the order in which it announced them.
+    genvar i;
+    generate for (i = 0; i < 3; i = i + 1) begin : master
+        reg [7:0] length = 0;
+        reg [2:0] announced = 0;
+        reg [2:0] ended = 0;
+        reg at = 0;
+        always @(posedge clk) if (!rst) begin
+            if (s_awvalid[i] && s_awready[i]) begin
+                length[announced] <= s_awlen[i];
+                announced <= announced + 1'b1;
+            end
+            if (s_wvalid[i] && s_wready[i]) begin
+                at <= !s_wlast[i] && !at;
+                ended <= ended + s_wlast[i];
+            end
+        end
+        always @(*) if (s_wvalid[i] && announced != ended) begin
+            assume (s_wlast[i] == (at == length[ended]));
+        end
+    end endgenerate
+endmodule
+
+`default_nettype wire
