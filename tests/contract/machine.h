@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The seam under the manager's suite: what a test needs of a machine besides the manager. memcpy_machine.c and
 // memcpy_miniport.c implement it with plain arrays; the same tests link against the real miniport with another
-// implementation of this header.
+// implementation of this header, kmd_machine.c.
 #ifndef FERRY_TESTS_MACHINE_H
 #define FERRY_TESTS_MACHINE_H
 
@@ -13,9 +13,14 @@
 #include "ddi/page_source.h"
 #include "vidmm/vidmm.h"
 
-#define TEST_LOCAL_SEGMENT    1
-#define TEST_HIDDEN_SEGMENT   2
-#define TEST_APERTURE_SEGMENT 3
+// The machine's segments; 0 = it has none of that sort.
+extern const UINT machine_local_segment, machine_hidden_segment, machine_aperture_segment;
+// Bytes of the smallest paging buffer that the manager starts with, and that takes a page of every operation.
+extern const uint32_t machine_least_start_bytes, machine_least_page_bytes;
+// User jobs may fill an allocation in the aperture.
+extern const bool machine_fills_aperture;
+/// Why this machine does not run the test of that name; NULL when it does.
+const char *machine_leaves_out(const char *test);
 
 struct machine_options {
     uint64_t local_bytes;    // segment 1

@@ -11,6 +11,18 @@
 
 #include "vidmm/vidmm.h"
 
+const UINT machine_local_segment = 1, machine_hidden_segment = 2, machine_aperture_segment = 3;
+const uint32_t machine_least_start_bytes = sizeof(struct packet) + 8,
+               machine_least_page_bytes = sizeof(struct packet) + 8;
+
+const bool machine_fills_aperture = true;
+
+const char *machine_leaves_out(const char *test)
+{
+    (void)test;
+    return NULL;
+}
+
 void mini_error(struct machine *machine, const char *format, ...)
 {
     if (machine->errors++ == 0) {
@@ -337,7 +349,9 @@ size_t machine_pages_out(const struct machine *machine)
 
 static uint64_t base_of(unsigned segment)
 {
-    return segment == TEST_LOCAL_SEGMENT ? LOCAL_BASE : segment == TEST_HIDDEN_SEGMENT ? HIDDEN_BASE : APERTURE_BASE;
+    return segment == machine_local_segment    ? LOCAL_BASE
+           : segment == machine_hidden_segment ? HIDDEN_BASE
+                                               : APERTURE_BASE;
 }
 
 static void access_bytes(struct machine *machine, unsigned segment, uint64_t offset, uint8_t *bytes, size_t count,

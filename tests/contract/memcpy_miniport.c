@@ -90,7 +90,7 @@ static NTSTATUS build_map(struct machine *machine, DXGKARG_BUILDPAGINGBUFFER *ar
     const struct mini_allocation *allocation = m->hAllocation;
     if (allocation && allocation->job_references)
         mini_error(machine, "MAP_APERTURE while a job uses the range (R70)");
-    if (m->SegmentId != TEST_APERTURE_SEGMENT ||
+    if (m->SegmentId != machine_aperture_segment ||
         (m->OffsetInPages + m->NumberOfPages) * PAGE_SIZE > machine->options.aperture_bytes)
         mini_error(machine, "MAP_APERTURE outside the aperture");
     if (m->Flags.CacheCoherent && !machine->options.coherent_aperture)
@@ -106,7 +106,7 @@ static NTSTATUS build_small(struct machine *machine, DXGKARG_BUILDPAGINGBUFFER *
     switch (argument->Operation) {
     case DXGK_OPERATION_FILL: {
         const struct mini_allocation *allocation = argument->Fill.hAllocation;
-        if (argument->Fill.Destination.SegmentId == TEST_APERTURE_SEGMENT)
+        if (argument->Fill.Destination.SegmentId == machine_aperture_segment)
             mini_error(machine, "FILL of an aperture (R47)");
         if (allocation && allocation->job_references)
             mini_error(machine, "FILL of a busy allocation (R46)");

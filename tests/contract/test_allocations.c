@@ -169,7 +169,7 @@ static void R149_R150_R152_R157_overlays_are_pinned_in_the_last_fifth(void **sta
             D3DKMT_HANDLE a = world_create(world, PAGES(50), CPU);
             world_require(world, a);
             assert_int_equal(world_evict(world, a), FERRY_OK);
-            assert_int_equal(world_place(world, overlay).segment, TEST_LOCAL_SEGMENT);
+            assert_int_equal(world_place(world, overlay).segment, machine_local_segment);
             assert_int_equal(world_place(world, overlay).offset, offset);
         }
         D3DKMT_HANDLE all = world_create(world, PAGES(60), CPU);
@@ -323,5 +323,5 @@ int main(void)
         cmocka_unit_test(R147_R176_flags_that_change_nothing_here_are_accepted),
         cmocka_unit_test(R177_R178_on_demand_addresses_exist_only_under_a_lock),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return WORLD_RUN(tests);
 }

@@ -16,7 +16,7 @@ static void R63_R171_map_puts_the_pages_at_the_offset(void **state)
     world_require(world, a);
     const DXGK_BUILDPAGINGBUFFER_MAPAPERTURESEGMENT *m =
         &spy_build(DXGK_OPERATION_MAP_APERTURE_SEGMENT, 0)->before.MapApertureSegment;
-    assert_int_equal(m->SegmentId, TEST_APERTURE_SEGMENT);
+    assert_int_equal(m->SegmentId, machine_aperture_segment);
     assert_int_equal(m->OffsetInPages, 3);
     assert_int_equal(m->NumberOfPages, 5);
     assert_int_equal(m->MdlOffset, 0);
@@ -98,7 +98,7 @@ static void R73_R74_R75_unmapped_pages_show_the_dummy_page(void **state)
         assert_int_not_equal(machine_aperture_entry(world->machine, i, NULL), own);
     }
     uint32_t word = 0;
-    machine_peek(world->machine, TEST_APERTURE_SEGMENT, PAGES(3), &word, 4); // works: no fault
+    machine_peek(world->machine, machine_aperture_segment, PAGES(3), &word, 4); // works: no fault
     assert_int_equal(machine_errors(world->machine, NULL), 0);
     assert_int_equal(word, 0xD5D5D5D5);
     world_close(world);
@@ -121,10 +121,10 @@ static void R76_writes_to_the_dummy_page_are_counted(void **state)
     struct world *world = world_open_default();
     assert_int_equal(world_statistics(world).dummy_page_writes, 0);
     uint8_t stray = 0x42;
-    machine_poke(world->machine, TEST_APERTURE_SEGMENT, PAGES(10) + 1234, &stray, 1);
+    machine_poke(world->machine, machine_aperture_segment, PAGES(10) + 1234, &stray, 1);
     assert_int_equal(world_statistics(world).dummy_page_writes, 1);
     assert_int_equal(world_statistics(world).dummy_page_writes, 1); // put back in order
-    machine_poke(world->machine, TEST_APERTURE_SEGMENT, PAGES(11), &stray, 1);
+    machine_poke(world->machine, machine_aperture_segment, PAGES(11), &stray, 1);
     D3DKMT_HANDLE a = world_create_in_aperture(world, PAGES(2), CPU);
     world_require(world, a);
     assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, a), FERRY_OK); // looks at it by itself
@@ -182,5 +182,5 @@ int main(void)
         cmocka_unit_test(R77_R78_R79_R80_unmapping_waits_for_jobs_of_that_range_only),
         cmocka_unit_test(R173_aperture_pages_need_not_be_neighbours),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return WORLD_RUN(tests);
 }

@@ -180,7 +180,7 @@ static void a_hanging_node_is_reset_and_goes_on(void **state)
     assert_int_equal(ferry_vidmm_wait(world->manager, world->context, lost), FERRY_ERROR_FAULT);
     world_wait(world, world_gpu_fill(world, a, 0, 4, 2));
     uint32_t word;
-    machine_peek(world->machine, TEST_LOCAL_SEGMENT, world_place(world, a).offset, &word, 4);
+    machine_peek(world->machine, machine_local_segment, world_place(world, a).offset, &word, 4);
     assert_int_equal(word, 2);
     world_check_gpu(world, untouched, 3);
     world_close(world);
@@ -196,5 +196,5 @@ int main(void)
         cmocka_unit_test(a_faulting_job_is_told_and_the_next_one_runs),
         cmocka_unit_test(a_hanging_node_is_reset_and_goes_on),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return WORLD_RUN(tests);
 }

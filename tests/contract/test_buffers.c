@@ -17,7 +17,7 @@ static void R1_R12_R13_R96_page_in_is_built_then_submitted(void **state)
     assert_ptr_equal(spy.adapter, machine_adapter(world->machine));
     assert_int_equal(entry->before.Transfer.Source.SegmentId, 0);
     assert_non_null(entry->before.Transfer.Source.pMdl);
-    assert_int_equal(entry->before.Transfer.Destination.SegmentId, TEST_LOCAL_SEGMENT);
+    assert_int_equal(entry->before.Transfer.Destination.SegmentId, machine_local_segment);
     assert_int_equal(spy.count, 3); // build, patch, submit
     assert_int_equal(spy.entries[1].kind, SPY_PATCH);
     assert_int_equal(spy.entries[2].kind, SPY_SUBMIT);
@@ -113,7 +113,7 @@ static void R5_R37_R38_R39_R40_R41_R42_busy_transfer_waits_and_is_repeated_idle(
         world_require(world, b);
         const struct spy_entry *out = spy_build(DXGK_OPERATION_TRANSFER, 0);
         assert_int_equal(out->status, STATUS_GRAPHICS_ALLOCATION_BUSY);
-        assert_int_equal(out->before.Transfer.Source.SegmentId, TEST_LOCAL_SEGMENT);
+        assert_int_equal(out->before.Transfer.Source.SegmentId, machine_local_segment);
         assert_false(out->before.Transfer.Flags.AllocationIsIdle);
         for (unsigned i = 1; i <= times; i++) {
             out = spy_build(DXGK_OPERATION_TRANSFER, i);
@@ -149,7 +149,7 @@ static void R6_R20_R21_R22_R99_R100_insufficient_submits_and_goes_on_in_a_new_bu
 {
     (void)state;
     struct world_options options = world_defaults();
-    options.manager.paging_buffer_bytes = 48 + 3 * 8; // three pages a pass
+    options.manager.paging_buffer_bytes = machine_least_page_bytes - 8 + 3 * 8; // three pages a pass
     struct world *world = world_open(&options);
     D3DKMT_HANDLE a = world_create(world, PAGES(10), CPU);
     world_write(world, a, 6);
@@ -226,7 +226,7 @@ static void R18_R19_R20_R95_R102_every_buffer_size(void **state)
                                             .platform = machine_platform(machine),
                                             .paging_buffer_bytes = bytes};
         int result = ferry_vidmm_start(&plain, &manager);
-        assert_int_equal(result, bytes < 56 ? FERRY_ERROR_CRITICAL : FERRY_OK);
+        assert_int_equal(result, bytes < machine_least_start_bytes ? FERRY_ERROR_CRITICAL : FERRY_OK);
         if (result == FERRY_OK)
             ferry_vidmm_stop(manager);
         machine_close(machine);
@@ -234,6 +234,12 @@ static void R18_R19_R20_R95_R102_every_buffer_size(void **state)
             continue;
         struct world *world = world_open(&options);
         D3DKMT_HANDLE a = world_create(world, PAGES(37), CPU), b = world_create(world, PAGES(50), CPU);
+        if (bytes < machine_least_page_bytes) {
+            world_write(world, a, 7);
+            assert_int_equal(world_resident(world, &a, 1), FERRY_ERROR_CRITICAL);
+            world_close(world);
+            continue;
+        }
         D3DKMT_HANDLE c = world_create_in_aperture(world, PAGES(30), CPU);
         world_write(world, a, 7);
         world_write(world, c, 9);
@@ -287,7 +293,7 @@ static void R24_R25_R26_R27_R35_multipass_offset_belongs_to_the_driver(void **st
 {
     (void)state;
     struct world_options options = world_defaults();
-    options.manager.paging_buffer_bytes = 48 + 5 * 8;
+    options.manager.paging_buffer_bytes = machine_least_page_bytes - 8 + 5 * 8;
     options.manager.sub_transfer_bytes = PAGES(7);
     struct world *world = world_open(&options);
     D3DKMT_HANDLE a = world_create(world, PAGES(20), CPU);
@@ -402,5 +408,5 @@ int main(void)
         cmocka_unit_test(R103_operations_0_to_7_have_no_version_gate),
         cmocka_unit_test(a_fence_that_goes_backwards_is_critical),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return WORLD_RUN(tests);
 }

@@ -249,5 +249,5 @@ int main(void)
         cmocka_unit_test(R152_R153_R155_the_last_fifth_and_the_other_four),
         cmocka_unit_test(the_table_is_complete_and_in_order),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return WORLD_RUN(tests);
 }

@@ -33,7 +33,7 @@ static void R109_R113_permanent_keeps_and_locks_its_backing_store(void **state)
     assert_true(world_place(world, a).has_backing);
     assert_int_equal(ferry_vidmm_lock(world->manager, a, 0, &during), FERRY_OK);
     assert_ptr_equal(before, during);
-    assert_int_equal(world_place(world, a).segment, TEST_LOCAL_SEGMENT); // it did not have to leave
+    assert_int_equal(world_place(world, a).segment, machine_local_segment); // it did not have to leave
     ferry_vidmm_unlock(world->manager, a);
     world_close(world);
 }
@@ -120,10 +120,10 @@ static void R114_R115_R116_unlock_updates_video_memory_by_an_ordinary_transfer(v
     assert_int_equal(t->TransferOffset, PAGES(2));
     assert_int_equal(t->MdlOffset, 2);
     assert_int_equal(t->TransferSize, PAGES(3));
-    assert_int_equal(t->Destination.SegmentId, TEST_LOCAL_SEGMENT);
+    assert_int_equal(t->Destination.SegmentId, machine_local_segment);
     assert_true(t->Flags.TransferStart && t->Flags.TransferEnd);
     uint8_t seen[PAGES(8)];
-    machine_peek(world->machine, TEST_LOCAL_SEGMENT, world_place(world, a).offset, seen, PAGES(8));
+    machine_peek(world->machine, machine_local_segment, world_place(world, a).offset, seen, PAGES(8));
     assert_memory_equal(seen, address, PAGES(8));
     // A lock for reading changes nothing, so nothing is transferred.
     assert_int_equal(ferry_vidmm_lock(world->manager, a, D3DDDI_LOCK_READ_ONLY, &address), FERRY_OK);
@@ -198,7 +198,7 @@ static void R122_R131_R136_R140_R141_existing_memory_is_the_backing_store(void *
         memory[0] = 1;
         assert_int_equal(ferry_vidmm_unlock(world->manager, a), FERRY_OK);
         uint32_t word;
-        machine_peek(world->machine, TEST_LOCAL_SEGMENT, world_place(world, a).offset, &word, 4);
+        machine_peek(world->machine, machine_local_segment, world_place(world, a).offset, &word, 4);
         assert_int_equal(word, 1);
         world_gpu_fill(world, a, 4, 4, 2);
         world_force_out(world, a);
@@ -234,9 +234,9 @@ static void a_lock_brings_other_memory_out_and_the_next_job_brings_it_back(void 
     assert_int_equal(ferry_vidmm_submit(world->manager, world->context, &submission, &fence), FERRY_ERROR_LOCKED);
     assert_int_equal(ferry_vidmm_unlock(world->manager, a), FERRY_OK);
     world_wait(world, world_gpu_fill(world, a, 0, 4, 9));
-    assert_int_equal(world_place(world, a).segment, TEST_LOCAL_SEGMENT);
+    assert_int_equal(world_place(world, a).segment, machine_local_segment);
     uint32_t words[2];
-    machine_peek(world->machine, TEST_LOCAL_SEGMENT, world_place(world, a).offset, words, 8);
+    machine_peek(world->machine, machine_local_segment, world_place(world, a).offset, words, 8);
     assert_int_equal(words[0], 9);
     assert_int_equal(words[1], 77);
     world_close(world);
@@ -253,7 +253,7 @@ static void do_not_wait_and_do_not_evict_say_busy(void **state)
     world->knobs->delay = 20;
     uint64_t fence = world_gpu_fill(world, a, 0, 4, 1);
     assert_int_equal(ferry_vidmm_lock(world->manager, a, D3DDDI_LOCK_DO_NOT_WAIT, &address), FERRY_ERROR_BUSY);
-    assert_int_equal(world_place(world, a).segment, TEST_LOCAL_SEGMENT);
+    assert_int_equal(world_place(world, a).segment, machine_local_segment);
     world_wait(world, fence);
     assert_int_equal(ferry_vidmm_lock(world->manager, a, D3DDDI_LOCK_DO_NOT_WAIT, &address), FERRY_OK);
     ferry_vidmm_unlock(world->manager, a);
@@ -297,5 +297,5 @@ int main(void)
         cmocka_unit_test(do_not_wait_and_do_not_evict_say_busy),
         cmocka_unit_test(R238_discard_moves_no_old_content),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return WORLD_RUN(tests);
 }

@@ -23,8 +23,8 @@ static void R7_R11_moves_inside_a_segment_close_holes(void **state)
     assert_true(world_statistics(world).bytes_moved > 0);
     bool inside = false;
     for (size_t i = 0; i < spy.transfer_count; i++)
-        inside |= spy.transfers[i].source_segment == TEST_LOCAL_SEGMENT &&
-                  spy.transfers[i].destination_segment == TEST_LOCAL_SEGMENT;
+        inside |= spy.transfers[i].source_segment == machine_local_segment &&
+                  spy.transfers[i].destination_segment == machine_local_segment;
     assert_true(inside);
     for (unsigned i = 1; i < 8; i += 2)
         world_check_gpu(world, small[i], i);
@@ -75,7 +75,7 @@ static void R8_R43_raw_move_between_segments(void **state)
     uint8_t bytes[PAGE_SIZE], seen[PAGE_SIZE];
     for (unsigned i = 0; i < PAGE_SIZE; i++)
         bytes[i] = (uint8_t)(i * 7);
-    machine_poke(machine, TEST_LOCAL_SEGMENT, PAGES(50), bytes, PAGE_SIZE);
+    machine_poke(machine, machine_local_segment, PAGES(50), bytes, PAGE_SIZE);
     struct ferry_vidmm_platform platform = machine_platform(machine);
     MDL *buffer;
     assert_int_equal(platform.pages->allocate(platform.pages->context, 1, FERRY_PAGES_CONSECUTIVE, &buffer), FERRY_OK);
@@ -83,9 +83,9 @@ static void R8_R43_raw_move_between_segments(void **state)
     argument.Operation = DXGK_OPERATION_TRANSFER;
     argument.Transfer.TransferSize = PAGE_SIZE;
     argument.Transfer.TransferOffset = PAGE_SIZE;
-    argument.Transfer.Source.SegmentId = TEST_LOCAL_SEGMENT;
+    argument.Transfer.Source.SegmentId = machine_local_segment;
     argument.Transfer.Source.SegmentAddress.QuadPart = segments[0].BaseAddress.QuadPart + (int64_t)PAGES(49);
-    argument.Transfer.Destination.SegmentId = TEST_HIDDEN_SEGMENT;
+    argument.Transfer.Destination.SegmentId = machine_hidden_segment;
     argument.Transfer.Destination.SegmentAddress.QuadPart = segments[1].BaseAddress.QuadPart + (int64_t)PAGES(2);
     argument.Transfer.Flags.Value = DXGK_TRANSFER_START | DXGK_TRANSFER_END | DXGK_TRANSFER_SWIZZLE;
     assert_int_equal(table->DxgkDdiBuildPagingBuffer(adapter, &argument), STATUS_SUCCESS);
@@ -107,7 +107,7 @@ static void R8_R43_raw_move_between_segments(void **state)
     for (unsigned i = 0; i < 100 && reports == 0; i++)
         platform.wait_for_progress(platform.context);
     assert_int_equal(reports, 1);
-    machine_peek(machine, TEST_HIDDEN_SEGMENT, PAGES(3), seen, PAGE_SIZE);
+    machine_peek(machine, machine_hidden_segment, PAGES(3), seen, PAGE_SIZE);
     assert_memory_equal(bytes, seen, PAGE_SIZE);
     platform.pages->free(platform.pages->context, buffer);
     machine_close(machine);
@@ -124,7 +124,7 @@ static void R9_R10_segment_and_system_memory_both_ways(void **state)
     spy_clear();
     world_force_out(world, a);
     assert_int_equal(spy.transfer_count, 1);
-    assert_int_equal(spy.transfers[0].source_segment, TEST_LOCAL_SEGMENT);
+    assert_int_equal(spy.transfers[0].source_segment, machine_local_segment);
     assert_int_equal(spy.transfers[0].destination_segment, 0);
     world_check(world, a, 11);
     world_close(world);
@@ -180,7 +180,7 @@ static void R34_passes_of_one_sub_transfer_repeat_transfer_start(void **state)
 {
     (void)state;
     struct world_options options = world_defaults();
-    options.manager.paging_buffer_bytes = 48 + 2 * 8;
+    options.manager.paging_buffer_bytes = machine_least_page_bytes - 8 + 2 * 8;
     struct world *world = world_open(&options);
     D3DKMT_HANDLE a = world_create(world, PAGES(6), CPU);
     world_write(world, a, 1);
@@ -244,7 +244,7 @@ static void R47_an_aperture_is_never_filled(void **state)
     world_require(world, a);
     assert_int_equal(spy_builds(DXGK_OPERATION_FILL), 0);
     uint32_t word;
-    machine_peek(world->machine, TEST_APERTURE_SEGMENT, world_place(world, a).offset + PAGE_SIZE, &word, 4);
+    machine_peek(world->machine, machine_aperture_segment, world_place(world, a).offset + PAGE_SIZE, &word, 4);
     assert_int_equal(word, 0x12345678);
     world_close(world);
 }
@@ -328,7 +328,7 @@ static void R55_R57_R58_read_physical_before_the_cpu_reads_what_the_gpu_wrote(vo
     assert_int_equal(machine_physical_accesses(world->machine, false), 1);
     assert_int_equal(*(uint32_t *)address, 0xABCD);
     const struct spy_entry *read = spy_build(DXGK_OPERATION_READ_PHYSICAL, 0);
-    assert_int_equal(read->before.ReadPhysical.SegmentId, TEST_APERTURE_SEGMENT);
+    assert_int_equal(read->before.ReadPhysical.SegmentId, machine_aperture_segment);
     ferry_vidmm_unlock(world->manager, a);
     // Nothing new was written, so nothing is to be ordered.
     assert_int_equal(ferry_vidmm_lock(world->manager, a, 0, &address), FERRY_OK);
@@ -409,5 +409,5 @@ int main(void)
         cmocka_unit_test(R56_R60_R61_physical_accesses_of_1_to_8_bytes),
         cmocka_unit_test(R59_R61_R62_write_physical_orders_and_touches_nobody),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return WORLD_RUN(tests);
 }

@@ -170,6 +170,9 @@ static void step_gpu(struct run *run)
                  from_at = pick(run, (uint32_t)(from->size - bytes) + 1);
         machine_job_copy(&job, 0, to_at, 1, from_at, bytes);
         memcpy(to->bytes + to_at, from->bytes + from_at, bytes);
+    } else if (to->aperture && !machine_fills_aperture) {
+        free(before);
+        return;
     } else {
         bytes = bytes < to->size ? bytes : (uint32_t)to->size;
         uint64_t at = pick(run, (uint32_t)(to->size - bytes) / 4 + 1) * 4;
@@ -293,5 +296,5 @@ int main(void)
         cmocka_unit_test(R22_R98_random_program_lru),
         cmocka_unit_test(R22_random_program_two_memory_segments),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return WORLD_RUN(tests);
 }

@@ -166,12 +166,12 @@ static void R224_a_lower_budget_evicts_at_evict(void **state)
     world_require(world, a);
     world_require(world, b);
     assert_int_equal(ferry_vidmm_set_budget(world->manager, PAGES(25)), FERRY_OK);
-    assert_int_equal(world_place(world, a).segment, TEST_LOCAL_SEGMENT);
+    assert_int_equal(world_place(world, a).segment, machine_local_segment);
     D3DDDICB_EVICT arguments = {.NumAllocations = 1, .AllocationList = &a};
     assert_int_equal(ferry_vidmm_evict(world->manager, world->device, &arguments), FERRY_OK);
     assert_int_equal(arguments.NumBytesToTrim, 0);
     assert_int_equal(world_place(world, a).segment, 0);
-    assert_int_equal(world_place(world, b).segment, TEST_LOCAL_SEGMENT);
+    assert_int_equal(world_place(world, b).segment, machine_local_segment);
     world_close(world);
 }
 
@@ -186,7 +186,7 @@ static void R221_a_failing_page_in_rolls_back(void **state)
     world->knobs->host_pages = 10; // a cannot be written back
     assert_int_equal(world_resident(world, &b, 1), FERRY_ERROR_NO_HOST_MEMORY);
     assert_int_equal(world_place(world, b).residency_count, 0);
-    assert_int_equal(world_place(world, a).segment, TEST_LOCAL_SEGMENT);
+    assert_int_equal(world_place(world, a).segment, machine_local_segment);
     world->knobs->host_pages = -1;
     world_require(world, b);
     world_check(world, a, 1);
@@ -233,13 +233,13 @@ static void evicted_allocations_stay_until_room_is_needed(void **state)
     world_write(world, a, 1);
     world_require(world, a);
     assert_int_equal(world_evict(world, a), FERRY_OK);
-    assert_int_equal(world_place(world, a).segment, TEST_LOCAL_SEGMENT);
+    assert_int_equal(world_place(world, a).segment, machine_local_segment);
     spy_clear();
     world_require(world, a); // still there: nothing moves
     assert_int_equal(spy.builds, 0);
     assert_int_equal(world_evict(world, a), FERRY_OK);
     world_require(world, b);
-    assert_int_equal(world_place(world, a).segment, TEST_LOCAL_SEGMENT);
+    assert_int_equal(world_place(world, a).segment, machine_local_segment);
     D3DKMT_HANDLE c = world_create(world, PAGES(10), CPU);
     world_require(world, c);
     assert_int_equal(world_place(world, a).segment, 0);
@@ -261,7 +261,7 @@ static void what_is_required_is_never_a_victim(void **state)
         world_require(world, a);
         world_gpu_fill(world, a, 0, 64, i);
         assert_int_equal(world_evict(world, a), FERRY_OK);
-        assert_int_equal(world_place(world, keep).segment, TEST_LOCAL_SEGMENT);
+        assert_int_equal(world_place(world, keep).segment, machine_local_segment);
     }
     world_check_gpu(world, keep, 1);
     world_close(world);
@@ -311,5 +311,5 @@ int main(void)
         cmocka_unit_test(what_is_required_is_never_a_victim),
         cmocka_unit_test(R218_values_of_a_queue_grow_and_failures_burn_none),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return WORLD_RUN(tests);
 }

@@ -107,5 +107,5 @@ static void many_threads_keep_their_content(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(many_threads_keep_their_content)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return WORLD_RUN(tests);
 }

@@ -154,5 +154,5 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(predicted_victims_stay_near_the_yardstick_where_lru_is_far),
     };
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return WORLD_RUN(tests);
 }

@@ -34,6 +34,10 @@ struct world_options {
     bool broken;                        // errors of machine and spy, and a critical stop, are what the test is about
 };
 
+/// Run the tests that the machine does not leave out; those are printed with the reason.
+#define WORLD_RUN(tests) world_run(tests, sizeof(tests) / sizeof((tests)[0]))
+int world_run(const struct CMUnitTest *tests, size_t count);
+
 struct world_options world_defaults(void); // 64 pages local, 64 pages coherent aperture
 struct world *world_open(const struct world_options *options);
 struct world *world_open_default(void);
