@@ -61,7 +61,8 @@ module ferry_job_queue #(
     output wire [31:0] read_last,
     output wire [15:0] read_list_base,
 
-    // Next job of the write side; `last` is its length less one, `empty` a length of 0. write_whole: bursts wait until all of their data is there.
+    // Next job of the write side; `last` is its length less one, `empty` a length of 0. write_whole: bursts wait until
+    // all of their data is there.
     output wire        write_valid,
     input  wire        write_take,
     output wire [LG_JOBS-1:0] write_job,
