@@ -28,6 +28,9 @@ module ferry_device #(
     parameter FIRMWARE_HEX = "",
     // Jobs that the engine's queue holds, a power of two. The core runs ahead of the data by so many.
     parameter JOB_QUEUE = CONFIGURATION == "tiny" ? 2 : 8,
+    // Bits of a beat of the two packet streams: 32, 64 or 128, whichever the link's own side has. Inside, packets are 64
+    // bits a beat; the other two widths cost a converter and a cycle or two each way.
+    parameter TLP_BITS = 64,
     // The soft core: "vexriscv" (whichever variant's file is among the sources) or "picorv32". docs/decisions.md has
     // the measured choice.
     parameter CPU_CORE = "vexriscv"
@@ -38,9 +41,9 @@ module ferry_device #(
     input  wire                          rst,
 
     // Transaction-layer packets from the host: word 0 in bits 31:0, word 1 in bits 63:32, densely.
-    input  wire [63:0]                   s_axis_tlp_tdata,
-    // One bit for each 32-bit word of the beat; 2'b01 only in the last beat.
-    input  wire [1:0]                    s_axis_tlp_tkeep,
+    input  wire [TLP_BITS-1:0]           s_axis_tlp_tdata,
+    // One bit for each 32-bit word of the beat, from word 0 on; not all of them only in the last beat.
+    input  wire [TLP_BITS/32-1:0]        s_axis_tlp_tkeep,
     // Last beat of a packet.
     input  wire                          s_axis_tlp_tlast,
     // Beat is there.
@@ -49,9 +52,9 @@ module ferry_device #(
     output wire                          s_axis_tlp_tready,
 
     // Transaction-layer packets to the host, same layout.
-    output wire [63:0]                   m_axis_tlp_tdata,
+    output wire [TLP_BITS-1:0]           m_axis_tlp_tdata,
     // One bit for each 32-bit word of the beat.
-    output wire [1:0]                    m_axis_tlp_tkeep,
+    output wire [TLP_BITS/32-1:0]        m_axis_tlp_tkeep,
     // Last beat of a packet.
     output wire                          m_axis_tlp_tlast,
     // Beat is there.
@@ -145,12 +148,50 @@ wire [2:0] job_op;
 
 wire [1:0] unused_host_m_local_arid, unused_host_m_local_awid, unused_host_m_aperture_arid,
     unused_host_m_aperture_awid;
+// The packet streams at the width of the inside.
+wire [63:0] in_tdata, out_tdata;
+wire [1:0] in_tkeep, out_tkeep;
+wire in_tlast, in_tvalid, in_tready, out_tlast, out_tvalid, out_tready;
+
+generate
+    if (TLP_BITS == 32) begin : link_32
+        ferry_tlp_widen #(.IN_WORDS(1), .OUT_WORDS(2)) from_host (
+            .clk(clk), .rst(rst), .s_tdata(s_axis_tlp_tdata), .s_tkeep(s_axis_tlp_tkeep), .s_tlast(s_axis_tlp_tlast),
+            .s_tvalid(s_axis_tlp_tvalid), .s_tready(s_axis_tlp_tready), .m_tdata(in_tdata), .m_tkeep(in_tkeep),
+            .m_tlast(in_tlast), .m_tvalid(in_tvalid), .m_tready(in_tready)
+        );
+        ferry_tlp_narrow #(.IN_WORDS(2), .OUT_WORDS(1)) to_host (
+            .clk(clk), .rst(rst), .s_tdata(out_tdata), .s_tkeep(out_tkeep), .s_tlast(out_tlast), .s_tvalid(out_tvalid),
+            .s_tready(out_tready), .m_tdata(m_axis_tlp_tdata), .m_tkeep(m_axis_tlp_tkeep),
+            .m_tlast(m_axis_tlp_tlast), .m_tvalid(m_axis_tlp_tvalid), .m_tready(m_axis_tlp_tready)
+        );
+    end else if (TLP_BITS == 128) begin : link_128
+        ferry_tlp_narrow #(.IN_WORDS(4), .OUT_WORDS(2)) from_host (
+            .clk(clk), .rst(rst), .s_tdata(s_axis_tlp_tdata), .s_tkeep(s_axis_tlp_tkeep), .s_tlast(s_axis_tlp_tlast),
+            .s_tvalid(s_axis_tlp_tvalid), .s_tready(s_axis_tlp_tready), .m_tdata(in_tdata), .m_tkeep(in_tkeep),
+            .m_tlast(in_tlast), .m_tvalid(in_tvalid), .m_tready(in_tready)
+        );
+        ferry_tlp_widen #(.IN_WORDS(2), .OUT_WORDS(4)) to_host (
+            .clk(clk), .rst(rst), .s_tdata(out_tdata), .s_tkeep(out_tkeep), .s_tlast(out_tlast), .s_tvalid(out_tvalid),
+            .s_tready(out_tready), .m_tdata(m_axis_tlp_tdata), .m_tkeep(m_axis_tlp_tkeep),
+            .m_tlast(m_axis_tlp_tlast), .m_tvalid(m_axis_tlp_tvalid), .m_tready(m_axis_tlp_tready)
+        );
+    end else begin : link_64
+        assign {in_tdata, in_tkeep, in_tlast, in_tvalid}
+            = {s_axis_tlp_tdata, s_axis_tlp_tkeep, s_axis_tlp_tlast, s_axis_tlp_tvalid};
+        assign s_axis_tlp_tready = in_tready;
+        assign {m_axis_tlp_tdata, m_axis_tlp_tkeep, m_axis_tlp_tlast, m_axis_tlp_tvalid}
+            = {out_tdata, out_tkeep, out_tlast, out_tvalid};
+        assign out_tready = m_axis_tlp_tready;
+    end
+endgenerate
+
 ferry_host #(.TAGS(TAGS), .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS)) host (
-    .clk(clk), .rst(rst), .s_axis_tlp_tdata(s_axis_tlp_tdata), .s_axis_tlp_tkeep(s_axis_tlp_tkeep),
-    .s_axis_tlp_tlast(s_axis_tlp_tlast), .s_axis_tlp_tvalid(s_axis_tlp_tvalid),
-    .s_axis_tlp_tready(s_axis_tlp_tready), .m_axis_tlp_tdata(m_axis_tlp_tdata), .m_axis_tlp_tkeep(m_axis_tlp_tkeep),
-    .m_axis_tlp_tlast(m_axis_tlp_tlast), .m_axis_tlp_tvalid(m_axis_tlp_tvalid),
-    .m_axis_tlp_tready(m_axis_tlp_tready), .reg_valid(reg_valid), .reg_write(reg_write), .reg_address(reg_address),
+    .clk(clk), .rst(rst), .s_axis_tlp_tdata(in_tdata), .s_axis_tlp_tkeep(in_tkeep),
+    .s_axis_tlp_tlast(in_tlast), .s_axis_tlp_tvalid(in_tvalid),
+    .s_axis_tlp_tready(in_tready), .m_axis_tlp_tdata(out_tdata), .m_axis_tlp_tkeep(out_tkeep),
+    .m_axis_tlp_tlast(out_tlast), .m_axis_tlp_tvalid(out_tvalid),
+    .m_axis_tlp_tready(out_tready), .reg_valid(reg_valid), .reg_write(reg_write), .reg_address(reg_address),
     .reg_wdata(reg_wdata), .reg_wstrb(reg_wstrb), .reg_ready(reg_ready), .reg_rdata(reg_rdata),
     .s_axi_host_arid(host_arid), .s_axi_host_araddr(host_araddr), .s_axi_host_arlen(host_arlen),
     .s_axi_host_arnosnoop(host_arnosnoop), .s_axi_host_arvalid(host_arvalid), .s_axi_host_arready(host_arready),

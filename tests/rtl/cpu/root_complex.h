@@ -16,6 +16,31 @@
 #define _Static_assert static_assert
 #include "ferry_contract.h"
 
+// Width of the packet streams; the device is built for the same.
+#ifndef LINK_BITS
+#define LINK_BITS 64
+#endif
+constexpr unsigned LINK_WORDS = LINK_BITS / 32;
+
+// Word i of a beat, however wide Verilator makes the port.
+template <typename Beat> uint32_t word_of(const Beat &beat, unsigned i)
+{
+    return static_cast<uint32_t>(uint64_t{beat} >> 32 * i);
+}
+template <std::size_t N> uint32_t word_of(const VlWide<N> &beat, unsigned i)
+{
+    return beat[i];
+}
+template <typename Beat> void set_word(Beat &beat, unsigned i, uint32_t word)
+{
+    uint64_t others = uint64_t{beat} & ~(uint64_t{0xffffffff} << 32 * i);
+    beat = static_cast<Beat>(others | uint64_t{word} << 32 * i);
+}
+template <std::size_t N> void set_word(VlWide<N> &beat, unsigned i, uint32_t word)
+{
+    beat[i] = word;
+}
+
 class RootComplex
 {
   public:
@@ -174,10 +199,13 @@ class RootComplex
         sending_ = go;
         if (go) {
             const Packet &p = to_device_.front().packet;
-            bool two = sent_ + 1 < p.size();
-            top.s_axis_tlp_tdata = p[sent_] | (two ? uint64_t{p[sent_ + 1]} << 32 : 0);
-            top.s_axis_tlp_tkeep = two ? 3 : 1;
-            top.s_axis_tlp_tlast = sent_ + 2 >= p.size();
+            unsigned keep = 0;
+            for (unsigned i = 0; i < LINK_WORDS; i++) {
+                set_word(top.s_axis_tlp_tdata, i, sent_ + i < p.size() ? p[sent_ + i] : 0);
+                keep |= (sent_ + i < p.size() ? 1u : 0u) << i;
+            }
+            top.s_axis_tlp_tkeep = keep;
+            top.s_axis_tlp_tlast = sent_ + LINK_WORDS >= p.size();
         }
         top.m_axis_tlp_tready = !hesitate();
     }
@@ -185,7 +213,7 @@ class RootComplex
     void observe_link()
     {
         if (top.s_axis_tlp_tvalid && top.s_axis_tlp_tready) {
-            sent_ += 2;
+            sent_ += LINK_WORDS;
             sending_ = false;
             if (top.s_axis_tlp_tlast) {
                 to_device_.pop_front();
@@ -193,9 +221,9 @@ class RootComplex
             }
         }
         if (!top.rst && top.m_axis_tlp_tvalid && top.m_axis_tlp_tready) {
-            from_device_.push_back(static_cast<uint32_t>(top.m_axis_tlp_tdata));
-            if (top.m_axis_tlp_tkeep == 3)
-                from_device_.push_back(static_cast<uint32_t>(top.m_axis_tlp_tdata >> 32));
+            for (unsigned i = 0; i < LINK_WORDS; i++)
+                if (top.m_axis_tlp_tkeep >> i & 1)
+                    from_device_.push_back(word_of(top.m_axis_tlp_tdata, i));
             if (top.m_axis_tlp_tlast) {
                 receive(from_device_);
                 from_device_.clear();

@@ -8,7 +8,7 @@ rtl_program = $(VERILATOR) --cc --exe --build -O3 $(RTL_FLAGS) --top-module $(1)
     --Mdir $(BUILD)/verilated/$(notdir $@) -CFLAGS "$(RTL_CXXFLAGS)" -MAKEFLAGS "OPT_FAST=-O2 OPT_SLOW=-O1" \
     -o $(abspath $@) $(abspath $(2)) > $(BUILD)/verilated/$(notdir $@).log
 
-RTL_CPU_PROGRAMS := $(addprefix $(BUILD)/tests/,rtl_control rtl_device rtl_fetch rtl_tiny)
+RTL_CPU_PROGRAMS := $(addprefix $(BUILD)/tests/,rtl_control rtl_device rtl_device_32 rtl_device_128 rtl_fetch rtl_tiny)
 RTL_CPU_CORE := -GCPU_CORE='"$(CPU_CORE)"'
 TEST_PROGRAMS += $(RTL_CPU_PROGRAMS)
 $(RTL_CPU_PROGRAMS): $(RTL_SOURCES) rtl/packaged_core.vlt $(wildcard $(RTL_CPU_TEST)/*) $(CONTRACT) $(VENV)/ready
@@ -20,6 +20,12 @@ $(BUILD)/tests/rtl_control: | $(BUILD)/firmware/firmware.bin
 $(BUILD)/tests/rtl_device: | $(BUILD)/firmware/firmware.bin
 	@mkdir -p $(@D) $(BUILD)/verilated
 	$(call rtl_program,ferry_device,$(RTL_CPU_TEST)/device_test.cpp,$(RTL_CPU_CORE) rtl/ferry_device.v $(RTL_CORE))
+
+# The same test with the packet streams at another width.
+$(BUILD)/tests/rtl_device_32 $(BUILD)/tests/rtl_device_128: $(BUILD)/tests/rtl_device_%: | $(BUILD)/firmware/firmware.bin
+	@mkdir -p $(@D) $(BUILD)/verilated
+	$(call rtl_program,ferry_device,$(RTL_CPU_TEST)/device_test.cpp,$(RTL_CPU_CORE) -GTLP_BITS=$* \
+	    -CFLAGS -DLINK_BITS=$* rtl/ferry_device.v $(RTL_CORE))
 
 $(BUILD)/tests/rtl_tiny: | $(BUILD)/firmware/firmware.bin
 	@mkdir -p $(@D) $(BUILD)/verilated
