@@ -5,34 +5,6 @@
 
 #include "tools/tool.h"
 
-const char *ferry_operation_name(unsigned operation)
-{
-    static const char *const names[FERRY_OPERATIONS] = {"TRANSFER",
-                                                        "FILL",
-                                                        "DISCARD_CONTENT",
-                                                        "READ_PHYSICAL",
-                                                        "WRITE_PHYSICAL",
-                                                        "MAP_APERTURE_SEGMENT",
-                                                        "UNMAP_APERTURE_SEGMENT",
-                                                        "SPECIAL_LOCK_TRANSFER",
-                                                        "VIRTUAL_TRANSFER",
-                                                        "VIRTUAL_FILL",
-                                                        "INIT_CONTEXT_RESOURCE",
-                                                        "UPDATE_PAGE_TABLE",
-                                                        "FLUSH_TLB",
-                                                        "UPDATE_CONTEXT_ALLOCATION",
-                                                        "COPY_PAGE_TABLE_ENTRIES",
-                                                        "NOTIFY_RESIDENCY",
-                                                        "SIGNAL_MONITORED_FENCE",
-                                                        "MAP_APERTURE_SEGMENT2",
-                                                        "NOTIFY_FENCE_RESIDENCY",
-                                                        "MAP_MMU",
-                                                        "UNMAP_MMU",
-                                                        "NOTIFY_RESIDENCY2",
-                                                        "NOTIFY_ALLOC"};
-    return operation < FERRY_OPERATIONS ? names[operation] : "?";
-}
-
 void ferry_statistics_subtract(struct ferry_statistics *later, const struct ferry_statistics *earlier)
 {
     for (unsigned i = 0; i < FERRY_OPERATIONS; i++)

@@ -21,8 +21,6 @@ struct ferry_report {
     uint64_t worst_frame_bytes; // Placed in video memory in one frame.
 };
 
-/// "TRANSFER" for 0 and so on (DXGK_OPERATION_...); "?" for what is none.
-const char *ferry_operation_name(unsigned operation);
 /// later - earlier, field by field; what is a level and not a count is taken from later.
 void ferry_statistics_subtract(struct ferry_statistics *later, const struct ferry_statistics *earlier);
 

@@ -17,7 +17,8 @@ $(BUILD)/tests/tool_content: tests/tools/test_content.c host-driver/tools/conten
 	@mkdir -p $(@D)
 	$(CC) $(TOOL_TEST_FLAGS) $(filter %.c,$^) -lcmocka $(LDLIBS) -o $@
 
-$(BUILD)/tests/parts/ferry-fake: tests/tools/fake_ferry.c $(wildcard host-driver/tools/*.c) $(TOOL_HEADERS) | $(CONTRACT)
+$(BUILD)/tests/parts/ferry-fake: tests/tools/fake_ferry.c host-driver/ddi/operation_names.c \
+    $(wildcard host-driver/tools/*.c) $(TOOL_HEADERS) | $(CONTRACT)
 	@mkdir -p $(@D)
 	$(CC) $(TOOL_TEST_FLAGS) $(filter %.c,$^) $(LDLIBS) -o $@
 

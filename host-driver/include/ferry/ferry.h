@@ -62,6 +62,10 @@ struct ferry_adapter_info {
 int ferry_adapter_query(struct ferry_adapter *adapter, struct ferry_adapter_info *info);
 
 #define FERRY_OPERATIONS 23
+/// Name of DXGK_OPERATION number `operation` without the prefix, for example "TRANSFER"; "?" for a number that is none.
+/// Any thread.
+const char *ferry_operation_name(unsigned operation);
+
 struct ferry_statistics {
     size_t size;
     // Manager.
