@@ -6,6 +6,9 @@
 // which is busy for a while holds no joined page back. A range is only counted on inside 16 MiB, which keeps that
 // counter short. The aperture is read one page ahead only, as its entries may change behind the job.
 //
+// An entry of a list is a bus address of 52 bits, of a page's first byte: one with any other bit set is never used, and
+// the first burst of its page is a RANGE fault.
+//
 // A descending job (destination overlaps above the source) goes by chunks from its end: each chunk is one block of the
 // destination, and one segment for the realigner.
 //
@@ -101,13 +104,13 @@ module ferry_address_generator #(
     reg [8:0]  chunk_reg;
     reg        first_reg;
     // Present range: its page, and how many pages of the job follow it as neighbours in memory.
-    reg [51:0] page_reg;
+    reg [39:0] page_reg;
     reg [3:0]  joined_reg;
     reg        page_valid_reg;
     reg        snoop_reg;
     reg        hit_reg;
     // The page after the range.
-    reg [51:0] next_page_reg;
+    reg [39:0] next_page_reg;
     reg        next_valid_reg;
     reg        next_snoop_reg;
     reg        next_hit_reg;
@@ -167,23 +170,24 @@ module ferry_address_generator #(
     assign burst_valid = active_reg && (!translated || page_valid_reg || outside);
     assign burst_host = !is_local;
     assign burst_nosnoop = is_aperture && !snoop_reg;
-    assign burst_address = translated ? {page_reg, position[11:0]} : {high[31:0], position[31:0]};
+    assign burst_address = translated ? {12'd0, page_reg, position[11:0]} : {high[31:0], position[31:0]};
     assign burst_position = position[31:0];
     assign burst_first = first_reg;
     assign burst_segment_last = last;
     assign burst_last = last && final_reg;
     assign burst_fault = is_local ? check_fault
         : outside || (!translated && high[32]) ? `FERRY_FAULT_KIND_RANGE
-        : is_aperture && !hit_reg ? `FERRY_FAULT_KIND_APERTURE_INVALID : `FERRY_FAULT_KIND_NONE;
+        : translated && !hit_reg ? (is_aperture ? `FERRY_FAULT_KIND_APERTURE_INVALID : `FERRY_FAULT_KIND_RANGE)
+        : `FERRY_FAULT_KIND_NONE;
 
     // ---- Translation, ahead ----
     wire ask = active_reg && translated && more_reg && !pending_reg && !next_valid_reg && !outside && !(&joined_reg);
     wire asked = is_list_reg ? list_valid && list_ready : lookup_valid && lookup_ready;
     wire answer = pending_reg && (is_list_reg ? list_data_valid : result_valid);
-    wire [51:0] answer_page = is_list_reg ? list_data[63:12] : {12'd0, result_page};
-    wire answer_hit = is_list_reg || result_hit;
+    wire [39:0] answer_page = is_list_reg ? list_data[51:12] : result_page;
+    wire list_sound = list_data[63:52] == 12'd0 && list_data[11:0] == 12'd0;
+    wire answer_hit = is_list_reg ? list_sound : result_hit;
     wire answer_snoop = is_list_reg || result_snoop;
-    wire unused = &{list_data[11:0], 1'b0};
 
     assign list_valid = ask && is_list_reg;
     assign list_address = list_base_reg + {ask_reg[24:12], 3'd0};
@@ -196,7 +200,8 @@ module ferry_address_generator #(
     wire stays = page_valid_reg && !leave;
     // The page behind the range; its top bit: it is in the next 16 MiB.
     wire [12:0] behind = {1'b0, page_reg[11:0]} - ~{9'd0, joined_reg};
-    wire neighbour = is_list_reg && answer_page[51:12] == page_reg[51:12] && {1'b0, answer_page[11:0]} == behind;
+    wire neighbour = is_list_reg && hit_reg && answer_hit && answer_page[39:12] == page_reg[39:12]
+        && {1'b0, answer_page[11:0]} == behind;
     wire widen = answer && stays && neighbour;
 
     wire finish = burst_step && last && final_reg;

@@ -149,7 +149,7 @@ module ferry_retire #(
         .out_valid(have_record), .out_ready(rec_take),
         .out_data({rec_job, rec_write, rec_kind, rec_position, rec_written})
     );
-    wire unused = &{rec_room, list_data[11:0], 1'b0};
+    wire unused = &{rec_room, 1'b0};
 
     reg [1:0]  state_reg;
     // A response error of the oldest job, its burst's kind and position.
@@ -179,6 +179,7 @@ module ferry_retire #(
     wire        free = !fault_valid;
     wire        looked = state_reg == LOOK && free && !in_list;
     wire        listed = state_reg == DATA && list_data_valid;
+    wire        list_sound = list_data[63:52] == 12'd0 && list_data[11:0] == 12'd0;
     wire        report = (looked || listed) && !resetting;
     wire        leave = looked || listed || (state_reg == LOOK && resetting);
 
@@ -255,7 +256,8 @@ module ferry_retire #(
             fault_slot <= job_slot;
             fault_write <= side_write;
             fault_packet_offset <= job_packet_offset;
-            fault_address <= listed ? {list_data[63:12], where[11:0]} : {high, where};
+            // An entry that is no page is shown as it was read.
+            fault_address <= listed ? {list_data[63:12], list_sound ? where[11:0] : list_data[11:0]} : {high, where};
             fault_address_kind <= side_write ? job_destination_kind : job_source_kind;
             // A descending job writes its end first; a READ writes nothing.
             fault_written <= late_reg || job_descending ? 32'd0

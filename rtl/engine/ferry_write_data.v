@@ -89,9 +89,8 @@ module ferry_write_data #(
     );
 
     reg [6:0]  beat_reg;
-    // A bad word was met in a burst of the present job; its last word has been taken already.
+    // A bad word was met in a burst of the present job.
     reg        dead_reg;
-    reg        exhausted_reg;
     // Bytes of the present job that were sent are any_reg ? {sent_reg, rest_reg} : 0: the first beat sets how many bytes
     // it has over or instead of a whole word, each further one adds a word.
     reg [28:0] sent_reg;
@@ -103,7 +102,7 @@ module ferry_write_data #(
     // ---- Beats ----
     wire first_beat = beat_reg == 0;
     wire final_beat = beat_reg == beats - 7'd1;
-    wire go = have_burst && (word_valid || exhausted_reg);
+    wire go = have_burst && word_valid;
     wire quiet = dead_reg || word_bad;
     wire [7:0] head_mask = first_beat ? 8'hff << first_lane : 8'hff;
     wire [7:0] tail_mask = final_beat ? 8'hff >> (3'd7 - last_lane) : 8'hff;
@@ -122,18 +121,19 @@ module ferry_write_data #(
     wire own_drain = dead_reg && !have_burst && !(side_active && side_job == job_reg);
     // That comes first; the next job may be waiting to be thrown away too.
     wire side_drain = drain && !own_drain;
-    wire draining = (side_drain || own_drain) && !have_burst;
-    wire drain_take = draining && word_valid && !exhausted_reg;
-    wire done = draining && (exhausted_reg || (word_valid && word_last));
-    wire keep = fill && !(final_beat && last);
+    wire drain_take = (side_drain || own_drain) && !have_burst && word_valid;
+    wire done = drain_take && word_last;
+    // A fill's word serves all of its beats. The last word of a bad job serves all beats that are still owed, so that
+    // no other word shows while they go out; it leaves when it is thrown away.
+    wire keep = fill ? !(final_beat && last) : word_bad && word_last;
 
-    assign word_take = drain_take || (beat && !exhausted_reg && !keep);
+    assign word_take = drain_take || (beat && !keep);
     assign drain_good = drain_take && !word_bad;
     assign drain_done = done && side_drain;
-    assign resolved = done && (exhausted_reg || word_bad);
+    assign resolved = done && word_bad;
 
     // ---- Fault record ----
-    wire dead_now = beat && word_bad && !dead_reg && !exhausted_reg;
+    wire dead_now = beat && word_bad && !dead_reg;
     wire bad_record = (dead_now || (done && word_bad && !dead_reg)) && read_fault_valid;
     wire side_record = done && side_drain && side_fault_valid && !dead_reg;
 
@@ -161,12 +161,8 @@ module ferry_write_data #(
         if (dead_now) begin
             dead_reg <= 1'b1;
         end
-        if (beat && word_take && word_bad && word_last) begin
-            exhausted_reg <= 1'b1;
-        end
         if (done || (burst_end && last && !quiet)) begin
             dead_reg <= 1'b0;
-            exhausted_reg <= 1'b0;
             any_reg <= 1'b0;
             started_reg <= 1'b0;
             job_reg <= job_reg + 1'b1;
@@ -174,7 +170,6 @@ module ferry_write_data #(
         if (rst) begin
             beat_reg <= 7'd0;
             dead_reg <= 1'b0;
-            exhausted_reg <= 1'b0;
             any_reg <= 1'b0;
             started_reg <= 1'b0;
             job_reg <= {LG_JOBS{1'b0}};
@@ -194,15 +189,13 @@ module ferry_write_data #(
         end
         if (past_valid && !rst && !$past(rst)) begin
             if ($past(local_wvalid && !local_wready)) begin
-                assert (local_wvalid && $stable(wstrb) && $stable(wlast));
-                assert ($past(exhausted_reg) || $stable(wdata));
+                assert (local_wvalid && $stable(wdata) && $stable(wstrb) && $stable(wlast));
             end
             if ($past(host_wvalid && !host_wready)) begin
-                assert (host_wvalid && $stable(wstrb) && $stable(wlast));
-                assert ($past(exhausted_reg) || $stable(wdata));
+                assert (host_wvalid && $stable(wdata) && $stable(wstrb) && $stable(wlast));
             end
             // A bad word is never written, nor any beat after it in the job.
-            if ($past((local_wvalid || host_wvalid) && word_valid && word_bad && !exhausted_reg)) begin
+            if ($past((local_wvalid || host_wvalid) && word_bad)) begin
                 assert ($past(wstrb) == 0);
             end
             if ($past(dead_reg)) begin
@@ -214,7 +207,8 @@ module ferry_write_data #(
     always @(*) begin
         assume (past_valid || rst);
         if (past_valid && !rst) begin
-            assert (!exhausted_reg || dead_reg);
+            // Nothing is offered without a word to show.
+            assert (!(local_wvalid || host_wvalid) || word_valid);
         end
     end
 `endif

@@ -148,10 +148,13 @@ bool model_copy_pages(struct ferry_model *model, bool pages_are_source, const ui
 
     while (done < bytes) {
         uint64_t position = first_offset + done;
-        uint64_t page = model_get64(pages + position / MODEL_PAGE * 8) & ~(uint64_t)(MODEL_PAGE - 1);
+        uint64_t page = model_get64(pages + position / MODEL_PAGE * 8);
         uint64_t system = page | (position & (MODEL_PAGE - 1));
         uint64_t piece = least(bytes - done, in_page(position));
 
+        // An entry with a bit that no page's address has is no page.
+        if (page & ~(uint64_t)FERRY_APERTURE_ENTRY_ENTRY_PAGE_MASK)
+            return fail(fault, FERRY_FAULT_KIND_RANGE, FERRY_ADDRESS_KIND_SYSTEM, page, !pages_are_source, done);
         // The linear side need not be aligned as the pages are: an aperture page edge may fall in between.
         if (kind != FERRY_ADDRESS_KIND_LOCAL)
             piece = least(piece, in_page(address + done));

@@ -131,6 +131,12 @@ static void packet(struct buffer *b, const struct side *side)
         uint64_t start = draw(SYSTEM_PAGES);
         for (uint32_t i = 0; i < pages; i++)
             put_wide(b, draw(100) ? side->pool.bus + SYSTEM_AT + (start + 5 * i) % SYSTEM_PAGES * 4096 : 0x3000);
+        // Now and then an entry has a bit that no page's address has.
+        if (draw(8) == 0) {
+            uint32_t bit = (uint32_t)draw(24);
+
+            b->words[b->count - 2 * (1 + draw(pages)) + (bit < 12 ? 0 : 1)] ^= 1u << (bit < 12 ? bit : 8 + bit);
+        }
         break;
     }
     case FERRY_OPCODE_FILL:
@@ -340,7 +346,11 @@ static bool same_fault(const struct ferry_fault *m, const struct ferry_fault *o,
     bool table_first = m->kind == FERRY_FAULT_KIND_HOST_UNSUPPORTED && !m->is_write &&
                        o->kind == FERRY_FAULT_KIND_APERTURE_INVALID && o->is_write;
 
-    *cut |= inside && !refused(m);
+    // So does a list entry that is no page, before which its job may have written.
+    bool entry = m->kind == FERRY_FAULT_KIND_RANGE && (m->packet_header & 0xff) == FERRY_OPCODE_COPY_PAGES &&
+                 m->address_kind == FERRY_ADDRESS_KIND_SYSTEM;
+
+    *cut |= entry || (inside && !refused(m));
     if (m->ring != o->ring || m->packet_offset != o->packet_offset || m->packet_header != o->packet_header ||
         m->fence_value != o->fence_value || m->buffer_address != o->buffer_address || o->written > m->written)
         return false;

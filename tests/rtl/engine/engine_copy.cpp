@@ -406,7 +406,7 @@ static std::string aperture_changes(uint64_t seed)
         uint64_t before = machine.cycle;
         bool unmap = random.chance(30);
         if (unmap)
-            machine.update(first, count, 0, true, snoop, dummy + 5);
+            machine.update(first, count, 0, true, snoop, dummy);
         else
             machine.map_pages(first, pages, snoop);
         if (!machine.timing.stall_percent && machine.cycle - before > count + 10)

@@ -2,15 +2,6 @@
 // Jobs that go wrong: the fault named exactly, nothing written past it, the slot's later jobs dropped, the others run.
 #include "suite.h"
 
-namespace
-{
-
-struct Fault {
-    unsigned kind, slot, write, packet_offset, address_kind;
-    uint64_t address;
-    uint32_t written;
-};
-
 Fault take_fault(Machine &machine)
 {
     Vengine_under_test &top = *machine.top;
@@ -38,8 +29,6 @@ Timing any_timing(Random &random)
     return timing;
 }
 
-// The faulted job, one behind it in the same slot (dropped) and one in another (runs). `reach` is the offset in the job
-// from which on nothing may be written; before it, `written` bytes must be there and the rest may be.
 std::string check_job(Machine &machine, Reference &reference, const Job &bad, const Fault &wanted, uint32_t reach,
                       uint32_t least_written)
 {
@@ -89,6 +78,9 @@ std::string check_job(Machine &machine, Reference &reference, const Job &bad, co
     reference.apply(good);
     return reference.compare(machine);
 }
+
+namespace
+{
 
 // An error on some beat of the read, in video memory or in host memory, through every kind of address.
 std::string read_errors(uint64_t seed)

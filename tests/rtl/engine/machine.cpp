@@ -96,6 +96,8 @@ void Machine::port_outputs(unsigned port, Memory &memory)
     if (arvalid && arready) {
         if ((araddr & 7) != 0 || (araddr & 4095) + 8ull * (arlen + 1) > 4096)
             error(std::string(name) + " read burst crosses 4 KiB");
+        if (port == 1)
+            asked.push_back({araddr, false, (bool)top->m_axi_host_arnosnoop});
         uint64_t at = cycle + timing.read_latency;
         memory.reads.push_back({araddr, arlen + 1, at});
         memory.read_bursts++;
@@ -113,6 +115,8 @@ void Machine::port_outputs(unsigned port, Memory &memory)
     if (awvalid && awready) {
         if ((awaddr & 7) != 0 || (awaddr & 4095) + 8ull * (awlen + 1) > 4096)
             error(std::string(name) + " write burst crosses 4 KiB");
+        if (port == 1)
+            asked.push_back({awaddr, true, (bool)top->m_axi_host_awnosnoop});
         memory.writes.push_back({awaddr, awlen + 1});
         memory.write_bursts++;
     }

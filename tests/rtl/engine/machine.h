@@ -100,6 +100,13 @@ struct Memory {
     }
 };
 
+// A burst that the host port was asked for.
+struct Asked {
+    uint64_t address;
+    bool write;
+    bool no_snoop;
+};
+
 // What one AXI port showed last cycle without being taken, for the stability rule.
 struct Held {
     bool valid = false;
@@ -122,6 +129,7 @@ class Machine
     // The page list port refuses every request.
     bool list_closed = false;
     std::vector<std::string> errors;
+    std::vector<Asked> asked;
     std::deque<std::pair<uint64_t, uint16_t>> lists, map_lists;
     std::deque<Job> waiting;
     // Cycle at which each job was taken and retired.
@@ -161,10 +169,8 @@ class Machine
     void put_list(uint16_t at, const std::vector<uint64_t> &pages)
     {
         for (size_t i = 0; i < pages.size(); i++) {
-            // The low 12 bits mean nothing: fill them with what a careless packet might hold.
-            uint64_t entry = pages[i] | (random.next() & 0xfff);
             for (unsigned k = 0; k < 8; k++)
-                command_ram[(at + 8 * i + k) & 0xffff] = (uint8_t)(entry >> (8 * k));
+                command_ram[(at + 8 * i + k) & 0xffff] = (uint8_t)(pages[i] >> (8 * k));
         }
     }
     void submit(const Job &job) { waiting.push_back(job); }

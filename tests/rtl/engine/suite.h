@@ -16,6 +16,22 @@ struct Test {
 
 extern const std::vector<Test> COPY_TESTS;
 extern const std::vector<Test> FAULT_TESTS;
+extern const std::vector<Test> EDGE_TESTS;
+
+struct Fault {
+    unsigned kind, slot, write, packet_offset, address_kind;
+    uint64_t address;
+    uint32_t written;
+};
+
+// Reads the engine's fault and clears it.
+Fault take_fault(Machine &machine);
+std::string text(const Fault &fault);
+Timing any_timing(Random &random);
+// Runs the faulted job, one behind it in the same slot (dropped) and one in another (runs). `reach` is the offset in
+// the job from which on nothing may be written; before it, `written` bytes must be there and the rest may be.
+std::string check_job(Machine &machine, Reference &reference, const Job &bad, const Fault &wanted, uint32_t reach,
+                      uint32_t least_written);
 
 // Runs what is queued and compares everything.
 inline std::string finish(Machine &machine, const Reference &reference)
