@@ -16,7 +16,7 @@ from systemrdl import RDLCompiler
 from systemrdl.node import FieldNode, MemNode, RegfileNode, RegNode
 
 HERE = Path(__file__).resolve().parent
-SOURCES = ("enums", "bar0", "core", "packets", "records")
+SOURCES = ("enums", "bar0", "core", "packets", "records", "bundles")
 # In the order of the manual's chapter.
 ENUMS = ("address_kind", "opcode", "fault_kind", "buffer_status", "firmware_state", "job_op", "list_side")
 MAPS = ("bar0", "core", "packet_nop", "packet_copy", "packet_copy_pages", "packet_fill", "packet_read", "packet_write",
@@ -27,6 +27,8 @@ SHARED_TYPES = ("packet_header", "packet_places")
 # Width of an offset into the map, as a Verilog literal.
 OFFSET_BITS = {"bar0": 16, "core": 12, "config_space": 12}
 REGISTER_MAPS = ("bar0", "core", "config_space")
+# Vectors between the device's modules; not in the C header.
+BUNDLES = "bundles"
 
 
 class Register:
@@ -101,7 +103,7 @@ def load():
         compiler.compile_file(str(HERE / f"{source}.rdl"))
     maps = [Map(compiler.elaborate(name).top) for name in MAPS]
     enums = {name: list(compiler.namespace.lookup_type(name)) for name in ENUMS}
-    return maps, enums
+    return maps, enums, Map(compiler.elaborate(BUNDLES).top)
 
 
 def version_of(maps):
@@ -197,7 +199,27 @@ def write_c(maps, enums):
     return "\n".join(out)
 
 
-def write_verilog(maps, enums):
+def events_of(maps):
+    """The counters' registers give each event its bit in an event vector: (name, bit)."""
+    bar0 = next(m for m in maps if m.name == "bar0")
+    counters = next(group[4] for group in bar0.groups if group[0] == "COUNTER")
+    return [(r.name, r.offset // 8) for r in counters]
+
+
+def write_bundles(maps, bundles):
+    """Verilog names of the bundles' fields, and of the bits of the counters' event vector."""
+    out = []
+    for r in bundles.registers:
+        where = f"FERRY_{r.name}"
+        out.append(f"`define {where}_BITS {max(f.low + f.width for f in r.fields)}")
+        out += [f"`define {where}_{f.name.upper()}_RANGE {f.low + f.width - 1}:{f.low}" for f in r.fields]
+    events = events_of(maps)
+    out.append(f"`define FERRY_EVENTS_BITS {len(events)}")
+    out += [f"`define FERRY_EVENT_{name} {bit}" for name, bit in events]
+    return out
+
+
+def write_verilog(maps, enums, bundles):
     out = ["// SPDX-License-Identifier: Apache-2.0", f"// {BANNER}", "`ifndef FERRY_CONTRACT_VH", "`define FERRY_CONTRACT_VH", ""]
     for name, value, width in definitions(maps, enums):
         out.append(f"`define {name} {width}'h{value:x}" if width else f"`define {name} {value}")
@@ -212,6 +234,11 @@ def write_verilog(maps, enums):
             for f in r.fields:
                 if not (f.name == "value" and f.width == r.bits):
                     out.append(f"`define {where}_{f.name.upper()}_RANGE {f.low + f.width - 1}:{f.low}")
+    out += write_bundles(maps, bundles)
+    names = [line.split()[1] for line in out if line.startswith("`define")]
+    twice = {name for name in names if names.count(name) > 1}
+    if twice:
+        raise SystemExit(f"contract: made twice: {', '.join(sorted(twice))}; rename a register, field or bundle")
     out += ["", "`endif", ""]
     return "\n".join(out)
 
@@ -239,7 +266,17 @@ def manual_registers(out, registers):
     out.append("")
 
 
-def write_manual(maps, enums):
+def manual_bundles(out, bundles):
+    out += ["## Bundles", "", bundles.desc, ""]
+    for r in bundles.registers:
+        out += [f"### Bundle `{r.name}`", "", r.desc, "", "| field | bits | meaning |", "| --- | --- | --- |"]
+        for f in r.fields:
+            enum = f" One of *{f.encode}*." if f.encode else ""
+            out.append(f"| {f.name} | {f.width} | {(f.desc + enum).strip()} |")
+        out.append("")
+
+
+def write_manual(maps, enums, bundles):
     major, minor = version_of(maps)
     out = ["# Registers, packets and records", "", f"<!-- {BANNER} -->", "",
            f"Contract version {major}.{minor}. Everything is little endian. C names stand in "
@@ -256,6 +293,7 @@ def write_manual(maps, enums):
             manual_registers(out, members)
         for name, offset, size, desc in m.memories:
             out += [f"### {m.name}.{name}: {size} bytes from {offset:#x}", "", desc, ""]
+    manual_bundles(out, bundles)
     return "\n".join(out).rstrip() + "\n"
 
 
@@ -276,10 +314,13 @@ def main():
     parser.add_argument("--verilog")
     parser.add_argument("--manual")
     arguments = parser.parse_args()
-    maps, enums = load()
-    for path, writer in ((arguments.c, write_c), (arguments.verilog, write_verilog), (arguments.manual, write_manual)):
-        if path:
-            store(path, writer(maps, enums))
+    maps, enums, bundles = load()
+    if arguments.c:
+        store(arguments.c, write_c(maps, enums))
+    if arguments.verilog:
+        store(arguments.verilog, write_verilog(maps, enums, bundles))
+    if arguments.manual:
+        store(arguments.manual, write_manual(maps, enums, bundles))
     return 0
 
 

@@ -2,6 +2,7 @@
 // The portable top of Pageferry: one clock, one stream of PCIe transaction-layer packets in, one out, one AXI4 master
 // to video memory. Every simulation and every board instantiates this module as it is.
 `default_nettype none
+`include "ferry_contract.vh"
 
 module ferry_device #(
     // Name of a set of sizes: "full" (FPGAs with some 40,000 LUTs, and simulation) or "tiny" (5,000 LUTs). The
@@ -105,50 +106,150 @@ assign m_axi_awburst = 2'b01;
 assign m_axi_arsize = 3'd3;
 assign m_axi_arburst = 2'b01;
 
-wire reg_valid, reg_write, reg_ready, host_arnosnoop, host_arvalid, host_arready, host_rlast, host_rvalid,
-    host_rready, host_awnosnoop, host_awvalid, host_awready, host_wlast, host_wvalid, host_wready, host_bvalid,
-    host_bready, window_local_arvalid, window_local_arready, window_local_rlast, window_local_rvalid,
-    window_local_rready, window_local_awvalid, window_local_awready, window_local_wlast, window_local_wvalid,
-    window_local_wready, window_local_bvalid, window_local_bready, window_host_arnosnoop, window_host_arvalid,
-    window_host_arready, window_host_rlast, window_host_rvalid, window_host_rready, window_host_awnosnoop,
-    window_host_awvalid, window_host_awready, window_host_wlast, window_host_wvalid, window_host_wready,
-    window_host_bvalid, window_host_bready, window_lookup_valid, window_lookup_ready, window_result_valid,
-    window_result_hit, window_result_snoop, requester_busy, count_stall_link, count_tlp_received, count_tlp_sent,
-    count_link_receive_beat, count_link_send_beat, count_unsupported, count_malformed, count_poisoned,
-    count_unexpected, count_window_refused, core_busy, post_busy, fetch_busy, engine_busy, engine_busy_read,
-    engine_busy_write, reset_request, resetting, job_valid, job_ready, job_unordered, job_protected, fault_valid,
-    fault_write, fault_clear, update_valid, update_ready, update_unmap, update_snoop, update_busy, fetch_arnosnoop,
-    fetch_arvalid, fetch_arready, fetch_rlast, fetch_rvalid, fetch_rready, engine_list_valid, engine_list_ready,
-    engine_list_data_valid, update_list_valid, update_list_ready, update_list_data_valid, post_awnosnoop,
-    post_awvalid, post_awready, post_wlast, post_wvalid, post_wready, post_bvalid, post_bready, count_job,
-    count_local_read_beat, count_local_write_beat, count_host_read_beat, count_host_write_beat, count_stall_read,
-    count_stall_write;
-wire [15:0] reg_address, interrupt_coalesce_count, interrupt_coalesce_cycles, job_packet_offset, job_list_address,
-    fault_packet_offset, update_list, engine_list_address, update_list_address;
-wire [31:0] reg_wdata, reg_rdata, window_lookup_page, completion_timeout, interrupt_count, timeout, job_length,
-    jobs_retired, fault_written, update_first, update_count;
-wire [31:0] slot_tags;
-wire [7:0] host_awtag;
-wire [3:0] reg_wstrb, poison, poison_clear;
-wire [1:0] host_arid, host_rid, host_rresp, host_awid, host_bid, host_bresp, 
-    window_local_rresp, window_local_bresp, 
-    window_host_rresp, window_host_bresp, job_source_kind, job_destination_kind,
-    job_list, job_slot, job_pattern_log2, fault_slot, fault_address_kind, fetch_rresp, post_bresp;
-wire [63:0] host_araddr, host_rdata, host_awaddr, host_wdata, window_local_rdata, window_local_wdata,
-    window_host_araddr, window_host_rdata, window_host_awaddr, window_host_wdata, local_limit, protect_base,
-    protect_limit, job_source, job_destination, fault_address, update_dummy, fetch_araddr, fetch_rdata,
-    engine_list_data, update_list_data, post_awaddr, post_wdata;
-wire [7:0] host_arlen, host_rfault, host_awlen, host_wstrb, window_local_arlen, window_local_awlen,
-    window_local_wstrb, window_host_arlen, window_host_rfault, window_host_awlen, window_host_wstrb, tag_limit,
-    fault_kind, fetch_arlen, post_awlen, post_wstrb;
-wire [LOCAL_ADDRESS_BITS-1:0] window_local_araddr, window_local_awaddr;
-wire [51:12] window_result_page;
-wire [9:0] interrupt_cause, interrupt_clear, interrupt_status, interrupt_enable;
-wire [2:0] job_op;
+// --- Wires between the units, by who drives them --------------------------------------------------------------------
 
-wire [1:0] unused_host_m_local_arid, unused_host_m_local_awid, unused_host_m_aperture_arid,
-    unused_host_m_aperture_awid;
-// The packet streams at the width of the inside.
+localparam A = `FERRY_AXI_A_BITS;
+localparam W = `FERRY_AXI_W_BITS;
+localparam R = `FERRY_AXI_R_BITS;
+localparam E = `FERRY_EVENTS_BITS;
+localparam T = `FERRY_TRANSLATION_BITS;
+
+// Host: register bus, interrupt state, what it counts.
+wire        reg_valid, reg_write, reg_ready, requester_busy;
+wire [15:0] reg_address;
+wire [31:0] reg_wdata, reg_rdata, interrupt_count;
+wire [3:0]  reg_wstrb;
+wire [9:0]  interrupt_status;
+wire [E-1:0] host_events;
+
+// Registers: what the host set.
+wire        core_run, reset_request;
+wire [`FERRY_LIMITS_BITS-1:0] limits;
+wire [`FERRY_INTERRUPT_SETTINGS_BITS-1:0] interrupt_settings;
+wire [31:0] engine_timeout, completion_timeout;
+wire [7:0]  tag_limit;
+wire [9:0]  interrupt_clear;
+
+// Registers: firmware RAM, counters, register file, rings.
+wire        firmware_valid, firmware_write, firmware_ready, counter_valid, counter_ready;
+wire [14:0] firmware_address;
+wire [31:0] firmware_wdata, firmware_rdata;
+wire [3:0]  firmware_wstrb;
+wire [4:0]  counter_number;
+wire [63:0] counter_value;
+wire        host_file_access, host_file_write, host_file_taken, core_file_access, core_file_write, file_clearing;
+wire [8:0]  host_file_index, core_file_index;
+wire [31:0] host_file_wdata, core_file_wdata, file_rdata;
+wire [2:0]  file_clear_index;
+wire        ring_write, retired_write;
+wire [2:0]  ring_number, retired_ring, fetch_ring;
+wire [5:0]  ring_offset;
+wire [63:0] ring_base;
+wire [4:0]  ring_entries_log2, ring_kick;
+wire [31:0] ring_producer, ring_retired, ring_fetched;
+wire        ring_enable;
+
+// Soft core and its registers.
+wire        io_valid, io_write, io_ready, command_valid, command_ready;
+wire [11:0] io_address;
+wire [31:0] io_wdata, io_rdata, command_rdata, packets_value;
+wire [15:0] command_address;
+wire        core_busy, firmware_told, packets_valid;
+wire [9:0]  interrupt_cause;
+wire        post_data_write, post_start, post_long, post_busy;
+wire [3:0]  post_data_index;
+wire [31:0] post_data_wdata;
+wire [63:0] post_address;
+
+// Fetcher: command slots.
+wire        fetch_claim, fetch_claimed_valid, fetch_release, fetch_busy, command_write_valid;
+wire [31:0] fetch_next, fetch_bytes, slot_tags;
+wire [63:0] fetch_fence, fetch_address, command_write_data;
+wire [1:0]  fetch_release_slot;
+wire [3:0]  slots_used, slots_ready;
+wire [15:0] command_write_address;
+
+// Engine: jobs, retirement, faults.
+wire        job_valid, job_ready, fault_valid, fault_clear, resetting, engine_busy, engine_busy_read, engine_busy_write;
+wire [`FERRY_JOB_BITS-1:0] job;
+wire [`FERRY_ENGINE_FAULT_BITS-1:0] fault;
+wire [31:0] jobs_retired;
+wire [3:0]  poison, poison_clear;
+wire [E-1:0] engine_events;
+
+// Page lists in command RAM, and the aperture table.
+wire        engine_list_valid, engine_list_ready, engine_list_data_valid;
+wire        update_list_valid, update_list_ready, update_list_data_valid;
+wire [15:0] engine_list_address, update_list_address;
+wire [63:0] engine_list_data, update_list_data;
+wire        update_valid, update_ready, update_busy;
+wire [`FERRY_UPDATE_BITS-1:0] update;
+wire        read_lookup_valid, read_lookup_ready, read_result_valid;
+wire        write_lookup_valid, write_lookup_ready, write_result_valid;
+wire        window_lookup_valid, window_lookup_ready, window_result_valid;
+wire [31:0] read_lookup_page, write_lookup_page, window_lookup_page;
+wire [T-1:0] read_result, write_result, window_result;
+wire        table_write_valid, table_write_ready, table_clearing;
+wire [31:0] table_write_page;
+wire [T-1:0] table_write_entry;
+
+// Masters of host memory: engine, fetcher (reads) or record poster (writes), BAR2 window to the aperture; and the port.
+wire [A-1:0] engine_host_ar, engine_host_aw, fetch_ar, post_aw, window_host_ar, window_host_aw, host_ar, host_aw;
+wire [W-1:0] engine_host_w, post_w, window_host_w, host_w;
+wire [R-1:0] host_read_data, host_r;
+wire [1:0]   host_response, host_arid, host_rid, host_awid, host_bid, host_bresp;
+wire         engine_host_arvalid, engine_host_arready, engine_host_rvalid, engine_host_rready, engine_host_awvalid,
+             engine_host_awready, engine_host_wvalid, engine_host_wready, engine_host_bvalid, engine_host_bready;
+wire         fetch_arvalid, fetch_arready, fetch_rvalid, fetch_rready;
+wire         post_awvalid, post_awready, post_wvalid, post_wready, post_bvalid, post_bready;
+wire         window_host_arvalid, window_host_arready, window_host_rvalid, window_host_rready, window_host_awvalid,
+             window_host_awready, window_host_wvalid, window_host_wready, window_host_bvalid, window_host_bready;
+wire         host_arvalid, host_arready, host_rvalid, host_rready, host_awvalid, host_awready, host_wvalid,
+             host_wready, host_bvalid, host_bready;
+
+// Masters of video memory: engine, BAR2 window; and the port.
+wire [A-1:0] engine_local_ar, engine_local_aw, window_local_ar, window_local_aw, local_ar, local_aw;
+wire [W-1:0] engine_local_w, window_local_w, local_w;
+wire [R-1:0] local_read_data, local_r;
+wire [1:0]   local_response;
+wire         engine_local_arvalid, engine_local_arready, engine_local_rvalid, engine_local_rready,
+             engine_local_awvalid, engine_local_awready, engine_local_wvalid, engine_local_wready,
+             engine_local_bvalid, engine_local_bready;
+wire         window_local_arvalid, window_local_arready, window_local_rvalid, window_local_rready,
+             window_local_awvalid, window_local_awready, window_local_wvalid, window_local_wready,
+             window_local_bvalid, window_local_bready;
+
+// --- Time, counters, status -----------------------------------------------------------------------------------------
+
+reg [63:0] time_reg;
+always @(posedge clk) begin
+    time_reg <= rst ? 64'd0 : time_reg + 64'd1;
+end
+
+// CYCLES is the time itself; CORE_PACKETS adds what the firmware writes.
+wire         job_missing = !engine_busy && (|slots_ready);
+wire [E-1:0] events = host_events | engine_events
+    | {{(E-1){1'b0}}, job_missing} << `FERRY_EVENT_STALL_JOB
+    | {{(E-1){1'b0}}, core_busy} << `FERRY_EVENT_CORE_BUSY;
+
+wire [9:0] status = {
+    fault_valid, update_valid || update_busy, post_busy, requester_busy, |slots_used, fetch_busy, engine_busy_write,
+    engine_busy_read, engine_busy, core_run
+};
+
+// --- Sizes that the host can read -----------------------------------------------------------------------------------
+
+localparam        TAGS_LOG2 = $clog2(TAGS);
+localparam        JOBS_LOG2 = $clog2(JOB_QUEUE);
+localparam [3:0]  RINGS_VALUE = RINGS;
+localparam [3:0]  SLOTS_VALUE = SLOTS;
+localparam [3:0]  SLOT_VALUE = SLOT_BYTES_LOG2;
+localparam [31:0] CAPABILITIES = {
+    6'd0, JOBS_LOG2[3:0], 2'd0, 4'd3, SLOT_VALUE, SLOTS_VALUE, TAGS_LOG2[3:0], RINGS_VALUE
+};
+
+// --- Packet streams at the width of the inside ----------------------------------------------------------------------
+
 wire [63:0] in_tdata, out_tdata;
 wire [1:0] in_tkeep, out_tkeep;
 wire in_tlast, in_tvalid, in_tready, out_tlast, out_tvalid, out_tready;
@@ -186,187 +287,258 @@ generate
     end
 endgenerate
 
+// --- Host side ------------------------------------------------------------------------------------------------------
+
 ferry_host #(.TAGS(TAGS), .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS)) host (
-    .clk(clk), .rst(rst), .s_axis_tlp_tdata(in_tdata), .s_axis_tlp_tkeep(in_tkeep),
-    .s_axis_tlp_tlast(in_tlast), .s_axis_tlp_tvalid(in_tvalid),
-    .s_axis_tlp_tready(in_tready), .m_axis_tlp_tdata(out_tdata), .m_axis_tlp_tkeep(out_tkeep),
-    .m_axis_tlp_tlast(out_tlast), .m_axis_tlp_tvalid(out_tvalid),
+    .clk(clk), .rst(rst), .s_axis_tlp_tdata(in_tdata), .s_axis_tlp_tkeep(in_tkeep), .s_axis_tlp_tlast(in_tlast),
+    .s_axis_tlp_tvalid(in_tvalid), .s_axis_tlp_tready(in_tready), .m_axis_tlp_tdata(out_tdata),
+    .m_axis_tlp_tkeep(out_tkeep), .m_axis_tlp_tlast(out_tlast), .m_axis_tlp_tvalid(out_tvalid),
     .m_axis_tlp_tready(out_tready), .reg_valid(reg_valid), .reg_write(reg_write), .reg_address(reg_address),
     .reg_wdata(reg_wdata), .reg_wstrb(reg_wstrb), .reg_ready(reg_ready), .reg_rdata(reg_rdata),
-    .s_axi_host_arid(host_arid), .s_axi_host_araddr(host_araddr), .s_axi_host_arlen(host_arlen),
-    .s_axi_host_arnosnoop(host_arnosnoop), .s_axi_host_arvalid(host_arvalid), .s_axi_host_arready(host_arready),
-    .s_axi_host_rid(host_rid), .s_axi_host_rdata(host_rdata), .s_axi_host_rresp(host_rresp),
-    .s_axi_host_rfault(host_rfault), .s_axi_host_rlast(host_rlast), .s_axi_host_rvalid(host_rvalid),
-    .s_axi_host_rready(host_rready), .s_axi_host_awid(host_awid), .s_axi_host_awaddr(host_awaddr),
-    .s_axi_host_awlen(host_awlen), .s_axi_host_awnosnoop(host_awnosnoop), .s_axi_host_awtag(host_awtag),
-    .s_axi_host_awvalid(host_awvalid),
-    .s_axi_host_awready(host_awready), .s_axi_host_wdata(host_wdata), .s_axi_host_wstrb(host_wstrb),
-    .s_axi_host_wlast(host_wlast), .s_axi_host_wvalid(host_wvalid), .s_axi_host_wready(host_wready),
+    .s_axi_host_arid(host_arid), .s_axi_host_ar(host_ar), .s_axi_host_arvalid(host_arvalid),
+    .s_axi_host_arready(host_arready), .s_axi_host_rid(host_rid), .s_axi_host_r(host_r),
+    .s_axi_host_rvalid(host_rvalid), .s_axi_host_rready(host_rready), .s_axi_host_awid(host_awid),
+    .s_axi_host_aw(host_aw), .s_axi_host_awvalid(host_awvalid), .s_axi_host_awready(host_awready),
+    .s_axi_host_w(host_w), .s_axi_host_wvalid(host_wvalid), .s_axi_host_wready(host_wready),
     .s_axi_host_bid(host_bid), .s_axi_host_bresp(host_bresp), .s_axi_host_bvalid(host_bvalid),
-    .s_axi_host_bready(host_bready), .m_axi_local_arid(unused_host_m_local_arid),
-    .m_axi_local_araddr(window_local_araddr),
-    .m_axi_local_arlen(window_local_arlen), .m_axi_local_arvalid(window_local_arvalid),
-    .m_axi_local_arready(window_local_arready), .m_axi_local_rid(2'd2),
-    .m_axi_local_rdata(window_local_rdata), .m_axi_local_rresp(window_local_rresp),
-    .m_axi_local_rlast(window_local_rlast), .m_axi_local_rvalid(window_local_rvalid),
-    .m_axi_local_rready(window_local_rready), .m_axi_local_awid(unused_host_m_local_awid),
-    .m_axi_local_awaddr(window_local_awaddr), .m_axi_local_awlen(window_local_awlen),
-    .m_axi_local_awvalid(window_local_awvalid), .m_axi_local_awready(window_local_awready),
-    .m_axi_local_wdata(window_local_wdata), .m_axi_local_wstrb(window_local_wstrb),
-    .m_axi_local_wlast(window_local_wlast), .m_axi_local_wvalid(window_local_wvalid),
-    .m_axi_local_wready(window_local_wready), .m_axi_local_bid(2'd2),
-    .m_axi_local_bresp(window_local_bresp), .m_axi_local_bvalid(window_local_bvalid),
-    .m_axi_local_bready(window_local_bready), .m_axi_aperture_arid(unused_host_m_aperture_arid),
-    .m_axi_aperture_araddr(window_host_araddr), .m_axi_aperture_arlen(window_host_arlen),
-    .m_axi_aperture_arnosnoop(window_host_arnosnoop), .m_axi_aperture_arvalid(window_host_arvalid),
-    .m_axi_aperture_arready(window_host_arready), .m_axi_aperture_rid(2'd2),
-    .m_axi_aperture_rdata(window_host_rdata), .m_axi_aperture_rresp(window_host_rresp),
-    .m_axi_aperture_rfault(window_host_rfault), .m_axi_aperture_rlast(window_host_rlast),
-    .m_axi_aperture_rvalid(window_host_rvalid), .m_axi_aperture_rready(window_host_rready),
-    .m_axi_aperture_awid(unused_host_m_aperture_awid), .m_axi_aperture_awaddr(window_host_awaddr),
-    .m_axi_aperture_awlen(window_host_awlen), .m_axi_aperture_awnosnoop(window_host_awnosnoop),
+    .s_axi_host_bready(host_bready), .m_axi_local_ar(window_local_ar), .m_axi_local_arvalid(window_local_arvalid),
+    .m_axi_local_arready(window_local_arready), .m_axi_local_r(local_read_data),
+    .m_axi_local_rvalid(window_local_rvalid), .m_axi_local_rready(window_local_rready),
+    .m_axi_local_aw(window_local_aw), .m_axi_local_awvalid(window_local_awvalid),
+    .m_axi_local_awready(window_local_awready), .m_axi_local_w(window_local_w),
+    .m_axi_local_wvalid(window_local_wvalid), .m_axi_local_wready(window_local_wready),
+    .m_axi_local_bresp(local_response), .m_axi_local_bvalid(window_local_bvalid),
+    .m_axi_local_bready(window_local_bready), .m_axi_aperture_ar(window_host_ar),
+    .m_axi_aperture_arvalid(window_host_arvalid), .m_axi_aperture_arready(window_host_arready),
+    .m_axi_aperture_r(host_read_data), .m_axi_aperture_rvalid(window_host_rvalid),
+    .m_axi_aperture_rready(window_host_rready), .m_axi_aperture_aw(window_host_aw),
     .m_axi_aperture_awvalid(window_host_awvalid), .m_axi_aperture_awready(window_host_awready),
-    .m_axi_aperture_wdata(window_host_wdata), .m_axi_aperture_wstrb(window_host_wstrb),
-    .m_axi_aperture_wlast(window_host_wlast), .m_axi_aperture_wvalid(window_host_wvalid),
-    .m_axi_aperture_wready(window_host_wready), .m_axi_aperture_bid(2'd2),
-    .m_axi_aperture_bresp(window_host_bresp), .m_axi_aperture_bvalid(window_host_bvalid),
-    .m_axi_aperture_bready(window_host_bready), .lookup_valid(window_lookup_valid),
-    .lookup_ready(window_lookup_ready), .lookup_page(window_lookup_page), .result_valid(window_result_valid),
-    .result_hit(window_result_hit), .result_snoop(window_result_snoop), .result_page(window_result_page),
-    .local_limit(local_limit), .protect_base(protect_base), .protect_limit(protect_limit),
+    .m_axi_aperture_w(window_host_w), .m_axi_aperture_wvalid(window_host_wvalid),
+    .m_axi_aperture_wready(window_host_wready), .m_axi_aperture_bresp(host_response),
+    .m_axi_aperture_bvalid(window_host_bvalid), .m_axi_aperture_bready(window_host_bready),
+    .lookup_valid(window_lookup_valid), .lookup_ready(window_lookup_ready), .lookup_page(window_lookup_page),
+    .result_valid(window_result_valid), .result(window_result), .limits(limits),
     .completion_timeout(completion_timeout), .tag_limit(tag_limit), .interrupt_cause(interrupt_cause),
-    .interrupt_clear(interrupt_clear), .interrupt_status(interrupt_status), .interrupt_enable(interrupt_enable),
-    .interrupt_coalesce_count(interrupt_coalesce_count), .interrupt_coalesce_cycles(interrupt_coalesce_cycles),
-    .interrupt_count(interrupt_count), .requester_busy(requester_busy), .count_stall_link(count_stall_link),
-    .count_tlp_received(count_tlp_received), .count_tlp_sent(count_tlp_sent),
-    .count_link_receive_beat(count_link_receive_beat), .count_link_send_beat(count_link_send_beat),
-    .count_unsupported(count_unsupported), .count_malformed(count_malformed), .count_poisoned(count_poisoned),
-    .count_unexpected(count_unexpected), .count_window_refused(count_window_refused)
+    .interrupt_clear(interrupt_clear), .interrupt_status(interrupt_status), .interrupt_settings(interrupt_settings),
+    .interrupt_count(interrupt_count), .requester_busy(requester_busy), .events(host_events)
 );
 
-ferry_control #(
-    .TAGS(TAGS), .RINGS(RINGS), .SLOTS(SLOTS), .SLOT_BYTES_LOG2(SLOT_BYTES_LOG2),
-    .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .APERTURE_PAGES(APERTURE_PAGES),
-    .FIRMWARE_RAM_WORDS(FIRMWARE_RAM_WORDS), .FIRMWARE_HEX(FIRMWARE_HEX), .JOB_QUEUE(JOB_QUEUE), .CPU_CORE(CPU_CORE)
-) control (
+// --- Registers of host and core -------------------------------------------------------------------------------------
+
+ferry_registers #(.LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS)) registers (
     .clk(clk), .rst(rst), .reg_valid(reg_valid), .reg_write(reg_write), .reg_address(reg_address),
     .reg_wdata(reg_wdata), .reg_wstrb(reg_wstrb), .reg_ready(reg_ready), .reg_rdata(reg_rdata),
-    .local_limit(local_limit), .protect_base(protect_base), .protect_limit(protect_limit),
-    .completion_timeout(completion_timeout), .tag_limit(tag_limit), .interrupt_cause(interrupt_cause),
-    .interrupt_clear(interrupt_clear), .interrupt_status(interrupt_status), .interrupt_enable(interrupt_enable),
-    .interrupt_coalesce_count(interrupt_coalesce_count), .interrupt_coalesce_cycles(interrupt_coalesce_cycles),
-    .interrupt_count(interrupt_count), .requester_busy(requester_busy), .count_stall_link(count_stall_link),
-    .count_tlp_received(count_tlp_received), .count_tlp_sent(count_tlp_sent),
-    .count_link_receive_beat(count_link_receive_beat), .count_link_send_beat(count_link_send_beat),
-    .count_unsupported(count_unsupported), .count_malformed(count_malformed), .count_poisoned(count_poisoned),
-    .count_unexpected(count_unexpected), .count_window_refused(count_window_refused), .reset_request(reset_request),
-    .resetting(resetting), .timeout(timeout), .core_busy(core_busy), .job_valid(job_valid), .job_ready(job_ready),
-    .job_op(job_op), .job_source_kind(job_source_kind), .job_destination_kind(job_destination_kind),
-    .job_list(job_list), .job_unordered(job_unordered), .job_protected(job_protected), .job_slot(job_slot),
-    .slot_tags(slot_tags), .job_pattern_log2(job_pattern_log2), .job_packet_offset(job_packet_offset), .job_source(job_source),
-    .job_destination(job_destination), .job_length(job_length), .job_list_address(job_list_address),
-    .jobs_retired(jobs_retired), .poison(poison), .poison_clear(poison_clear), .fault_valid(fault_valid),
-    .fault_kind(fault_kind), .fault_slot(fault_slot), .fault_write(fault_write),
-    .fault_packet_offset(fault_packet_offset), .fault_address(fault_address),
-    .fault_address_kind(fault_address_kind), .fault_written(fault_written), .fault_clear(fault_clear),
-    .update_valid(update_valid), .update_ready(update_ready), .update_first(update_first),
-    .update_count(update_count), .update_list(update_list), .update_unmap(update_unmap), .update_snoop(update_snoop),
-    .update_dummy(update_dummy), .update_busy(update_busy), .post_busy(post_busy), .fetch_busy(fetch_busy),
-    .fetch_araddr(fetch_araddr), .fetch_arlen(fetch_arlen), .fetch_arnosnoop(fetch_arnosnoop),
-    .fetch_arvalid(fetch_arvalid), .fetch_arready(fetch_arready), .fetch_rdata(fetch_rdata),
-    .fetch_rresp(fetch_rresp), .fetch_rlast(fetch_rlast), .fetch_rvalid(fetch_rvalid), .fetch_rready(fetch_rready),
-    .engine_list_valid(engine_list_valid), .engine_list_ready(engine_list_ready),
-    .engine_list_address(engine_list_address), .engine_list_data_valid(engine_list_data_valid),
-    .engine_list_data(engine_list_data), .update_list_valid(update_list_valid),
-    .update_list_ready(update_list_ready), .update_list_address(update_list_address),
-    .update_list_data_valid(update_list_data_valid), .update_list_data(update_list_data), .post_awaddr(post_awaddr),
-    .post_awlen(post_awlen), .post_awnosnoop(post_awnosnoop), .post_awvalid(post_awvalid),
-    .post_awready(post_awready), .post_wdata(post_wdata), .post_wstrb(post_wstrb), .post_wlast(post_wlast),
-    .post_wvalid(post_wvalid), .post_wready(post_wready), .post_bresp(post_bresp), .post_bvalid(post_bvalid),
-    .post_bready(post_bready), .engine_busy(engine_busy), .engine_busy_read(engine_busy_read),
-    .engine_busy_write(engine_busy_write), .count_job(count_job), .count_local_read_beat(count_local_read_beat),
-    .count_local_write_beat(count_local_write_beat), .count_host_read_beat(count_host_read_beat),
-    .count_host_write_beat(count_host_write_beat), .count_stall_read(count_stall_read),
-    .count_stall_write(count_stall_write)
+    .firmware_valid(firmware_valid), .firmware_write(firmware_write), .firmware_address(firmware_address),
+    .firmware_wdata(firmware_wdata), .firmware_wstrb(firmware_wstrb), .firmware_ready(firmware_ready),
+    .firmware_rdata(firmware_rdata), .counter_valid(counter_valid), .counter_number(counter_number),
+    .counter_ready(counter_ready), .counter_value(counter_value), .file_access(host_file_access),
+    .file_write(host_file_write), .file_index(host_file_index), .file_wdata(host_file_wdata),
+    .file_taken(host_file_taken), .file_rdata(file_rdata), .ring_write(ring_write), .ring_number(ring_number),
+    .ring_offset(ring_offset), .ring_fetched(ring_fetched), .time_now(time_reg), .status(status),
+    .firmware_told(firmware_told), .core_run(core_run), .engine_reset(reset_request), .engine_resetting(resetting),
+    .limits(limits), .engine_timeout(engine_timeout), .completion_timeout(completion_timeout), .tag_limit(tag_limit),
+    .interrupt_status(interrupt_status), .interrupt_clear(interrupt_clear), .interrupt_settings(interrupt_settings),
+    .interrupt_count(interrupt_count)
 );
 
-ferry_datapath #(
-    .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .APERTURE_PAGES(APERTURE_PAGES), .JOB_QUEUE(JOB_QUEUE)
-) datapath (
-    .clk(clk), .rst(rst), .host_arid(host_arid), .host_araddr(host_araddr), .host_arlen(host_arlen),
-    .host_arnosnoop(host_arnosnoop), .host_arvalid(host_arvalid), .host_arready(host_arready), .host_rid(host_rid),
-    .host_rdata(host_rdata), .host_rresp(host_rresp), .host_rfault(host_rfault), .host_rlast(host_rlast),
-    .host_rvalid(host_rvalid), .host_rready(host_rready), .host_awid(host_awid), .host_awaddr(host_awaddr),
-    .host_awlen(host_awlen), .host_awnosnoop(host_awnosnoop), .host_awtag(host_awtag),
-    .host_awvalid(host_awvalid),
-    .host_awready(host_awready), .host_wdata(host_wdata), .host_wstrb(host_wstrb), .host_wlast(host_wlast),
-    .host_wvalid(host_wvalid), .host_wready(host_wready), .host_bid(host_bid), .host_bresp(host_bresp),
-    .host_bvalid(host_bvalid), .host_bready(host_bready), .window_local_araddr(window_local_araddr),
-    .window_local_arlen(window_local_arlen), .window_local_arvalid(window_local_arvalid),
-    .window_local_arready(window_local_arready), .window_local_rdata(window_local_rdata),
-    .window_local_rresp(window_local_rresp), .window_local_rlast(window_local_rlast),
-    .window_local_rvalid(window_local_rvalid), .window_local_rready(window_local_rready),
-    .window_local_awaddr(window_local_awaddr), .window_local_awlen(window_local_awlen),
-    .window_local_awvalid(window_local_awvalid), .window_local_awready(window_local_awready),
-    .window_local_wdata(window_local_wdata), .window_local_wstrb(window_local_wstrb),
-    .window_local_wlast(window_local_wlast), .window_local_wvalid(window_local_wvalid),
-    .window_local_wready(window_local_wready), .window_local_bresp(window_local_bresp),
-    .window_local_bvalid(window_local_bvalid), .window_local_bready(window_local_bready),
-    .window_host_araddr(window_host_araddr), .window_host_arlen(window_host_arlen),
-    .window_host_arnosnoop(window_host_arnosnoop), .window_host_arvalid(window_host_arvalid),
-    .window_host_arready(window_host_arready), .window_host_rdata(window_host_rdata),
-    .window_host_rresp(window_host_rresp), .window_host_rfault(window_host_rfault),
-    .window_host_rlast(window_host_rlast), .window_host_rvalid(window_host_rvalid),
-    .window_host_rready(window_host_rready), .window_host_awaddr(window_host_awaddr),
-    .window_host_awlen(window_host_awlen), .window_host_awnosnoop(window_host_awnosnoop),
-    .window_host_awvalid(window_host_awvalid), .window_host_awready(window_host_awready),
-    .window_host_wdata(window_host_wdata), .window_host_wstrb(window_host_wstrb),
-    .window_host_wlast(window_host_wlast), .window_host_wvalid(window_host_wvalid),
-    .window_host_wready(window_host_wready), .window_host_bresp(window_host_bresp),
-    .window_host_bvalid(window_host_bvalid), .window_host_bready(window_host_bready),
-    .window_lookup_valid(window_lookup_valid), .window_lookup_ready(window_lookup_ready),
-    .window_lookup_page(window_lookup_page), .window_result_valid(window_result_valid),
-    .window_result_hit(window_result_hit), .window_result_snoop(window_result_snoop),
-    .window_result_page(window_result_page), .local_limit(local_limit), .protect_base(protect_base),
-    .protect_limit(protect_limit), .reset_request(reset_request), .resetting(resetting), .timeout(timeout),
-    .job_valid(job_valid), .job_ready(job_ready), .job_op(job_op), .job_source_kind(job_source_kind),
-    .job_destination_kind(job_destination_kind), .job_list(job_list), .job_unordered(job_unordered),
-    .job_protected(job_protected), .job_slot(job_slot), .slot_tags(slot_tags), .job_pattern_log2(job_pattern_log2),
-    .job_packet_offset(job_packet_offset), .job_source(job_source), .job_destination(job_destination),
-    .job_length(job_length), .job_list_address(job_list_address), .jobs_retired(jobs_retired), .poison(poison),
-    .poison_clear(poison_clear), .fault_valid(fault_valid), .fault_kind(fault_kind), .fault_slot(fault_slot),
-    .fault_write(fault_write), .fault_packet_offset(fault_packet_offset), .fault_address(fault_address),
-    .fault_address_kind(fault_address_kind), .fault_written(fault_written), .fault_clear(fault_clear),
-    .update_valid(update_valid), .update_ready(update_ready), .update_first(update_first),
-    .update_count(update_count), .update_list(update_list), .update_unmap(update_unmap), .update_snoop(update_snoop),
-    .update_dummy(update_dummy), .update_busy(update_busy), .fetch_araddr(fetch_araddr), .fetch_arlen(fetch_arlen),
-    .fetch_arnosnoop(fetch_arnosnoop), .fetch_arvalid(fetch_arvalid), .fetch_arready(fetch_arready),
-    .fetch_rdata(fetch_rdata), .fetch_rresp(fetch_rresp), .fetch_rlast(fetch_rlast), .fetch_rvalid(fetch_rvalid),
-    .fetch_rready(fetch_rready), .engine_list_valid(engine_list_valid), .engine_list_ready(engine_list_ready),
-    .engine_list_address(engine_list_address), .engine_list_data_valid(engine_list_data_valid),
-    .engine_list_data(engine_list_data), .update_list_valid(update_list_valid),
-    .update_list_ready(update_list_ready), .update_list_address(update_list_address),
-    .update_list_data_valid(update_list_data_valid), .update_list_data(update_list_data), .post_awaddr(post_awaddr),
-    .post_awlen(post_awlen), .post_awnosnoop(post_awnosnoop), .post_awvalid(post_awvalid),
-    .post_awready(post_awready), .post_wdata(post_wdata), .post_wstrb(post_wstrb), .post_wlast(post_wlast),
-    .post_wvalid(post_wvalid), .post_wready(post_wready), .post_bresp(post_bresp), .post_bvalid(post_bvalid),
-    .post_bready(post_bready), .engine_busy(engine_busy), .engine_busy_read(engine_busy_read),
-    .engine_busy_write(engine_busy_write), .count_job(count_job), .count_local_read_beat(count_local_read_beat),
-    .count_local_write_beat(count_local_write_beat), .count_host_read_beat(count_host_read_beat),
-    .count_host_write_beat(count_host_write_beat), .count_stall_read(count_stall_read),
-    .count_stall_write(count_stall_write), .m_axi_arid(m_axi_arid), .m_axi_araddr(m_axi_araddr),
-    .m_axi_arlen(m_axi_arlen), .m_axi_arvalid(m_axi_arvalid), .m_axi_arready(m_axi_arready), .m_axi_rid(m_axi_rid),
-    .m_axi_rdata(m_axi_rdata), .m_axi_rresp(m_axi_rresp), .m_axi_rlast(m_axi_rlast), .m_axi_rvalid(m_axi_rvalid),
-    .m_axi_rready(m_axi_rready), .m_axi_awid(m_axi_awid), .m_axi_awaddr(m_axi_awaddr), .m_axi_awlen(m_axi_awlen),
-    .m_axi_awvalid(m_axi_awvalid), .m_axi_awready(m_axi_awready), .m_axi_wdata(m_axi_wdata),
-    .m_axi_wstrb(m_axi_wstrb), .m_axi_wlast(m_axi_wlast), .m_axi_wvalid(m_axi_wvalid), .m_axi_wready(m_axi_wready),
-    .m_axi_bid(m_axi_bid), .m_axi_bresp(m_axi_bresp), .m_axi_bvalid(m_axi_bvalid), .m_axi_bready(m_axi_bready)
+ferry_registers_file #(
+    .CAPABILITIES(CAPABILITIES), .APERTURE_PAGES(APERTURE_PAGES), .LOCAL_BYTES(64'd1 << LOCAL_ADDRESS_BITS),
+    .FIRMWARE_RAM_BYTES(FIRMWARE_RAM_WORDS * 4)
+) file (
+    .clk(clk), .rst(rst), .clearing(file_clearing), .clear_index(file_clear_index), .core_access(core_file_access),
+    .core_write(core_file_write), .core_index(core_file_index), .core_wdata(core_file_wdata),
+    .host_access(host_file_access), .host_write(host_file_write), .host_index(host_file_index),
+    .host_wdata(host_file_wdata), .host_taken(host_file_taken), .rdata(file_rdata)
 );
+
+ferry_registers_rings rings (
+    .clk(clk), .rst(rst), .clearing(file_clearing), .clear_ring(file_clear_index), .host_write(ring_write),
+    .host_ring(ring_number), .host_offset(ring_offset), .host_wdata(host_file_wdata), .retired_write(retired_write),
+    .retired_ring(retired_ring), .retired_wdata(io_wdata), .fetch_ring(fetch_ring), .fetch_base(ring_base),
+    .fetch_entries_log2(ring_entries_log2), .fetch_producer(ring_producer), .fetch_retired(ring_retired),
+    .fetch_enable(ring_enable), .fetch_kick(ring_kick)
+);
+
+ferry_registers_counters counters (
+    .clk(clk), .rst(rst), .events(events), .many_valid(packets_valid), .many_value(packets_value),
+    .read_valid(counter_valid), .read_number(counter_number), .read_ready(counter_ready), .read_value(counter_value)
+);
+
+ferry_registers_core core_registers (
+    .clk(clk), .rst(rst), .run(core_run), .io_valid(io_valid), .io_write(io_write), .io_address(io_address),
+    .io_wdata(io_wdata), .io_ready(io_ready), .io_rdata(io_rdata), .time_now(time_reg),
+    .firmware_told(firmware_told), .packets_valid(packets_valid), .packets_value(packets_value),
+    .core_busy(core_busy), .interrupt_cause(interrupt_cause), .file_access(core_file_access),
+    .file_write(core_file_write), .file_index(core_file_index), .file_wdata(core_file_wdata),
+    .file_rdata(file_rdata), .retired_write(retired_write), .retired_ring(retired_ring), .job_valid(job_valid),
+    .job_ready(job_ready), .job(job), .jobs_retired(jobs_retired), .poison(poison), .poison_clear(poison_clear),
+    .fault_valid(fault_valid), .fault(fault), .fault_clear(fault_clear), .resetting(resetting),
+    .update_valid(update_valid), .update_ready(update_ready), .update(update), .update_busy(update_busy),
+    .fetch_next(fetch_next), .fetch_claim(fetch_claim), .fetch_claimed_valid(fetch_claimed_valid),
+    .fetch_bytes(fetch_bytes), .fetch_fence(fetch_fence), .fetch_address(fetch_address),
+    .fetch_release(fetch_release), .fetch_release_slot(fetch_release_slot), .slots_used(slots_used),
+    .post_data_write(post_data_write), .post_data_index(post_data_index), .post_data_wdata(post_data_wdata),
+    .post_start(post_start), .post_address(post_address), .post_long(post_long), .post_busy(post_busy)
+);
+
+// --- Soft core, and what feeds it -----------------------------------------------------------------------------------
+
+ferry_cpu #(
+    .FIRMWARE_RAM_WORDS(FIRMWARE_RAM_WORDS), .FIRMWARE_HEX(FIRMWARE_HEX), .CPU_CORE(CPU_CORE)
+) cpu (
+    .clk(clk), .rst(rst), .run(core_run), .host_valid(firmware_valid), .host_write(firmware_write),
+    .host_address(firmware_address), .host_wdata(firmware_wdata), .host_wstrb(firmware_wstrb),
+    .host_ready(firmware_ready), .host_rdata(firmware_rdata), .command_valid(command_valid),
+    .command_address(command_address), .command_ready(command_ready), .command_rdata(command_rdata),
+    .io_valid(io_valid), .io_write(io_write), .io_address(io_address), .io_wdata(io_wdata), .io_ready(io_ready),
+    .io_rdata(io_rdata)
+);
+
+ferry_fetch #(.RINGS(RINGS), .SLOTS(SLOTS), .SLOT_BYTES_LOG2(SLOT_BYTES_LOG2)) fetch (
+    .clk(clk), .rst(rst), .run(core_run), .hold(resetting), .ring_kick(ring_kick), .ring_select(fetch_ring),
+    .ring_base(ring_base), .ring_entries_log2(ring_entries_log2), .ring_producer(ring_producer),
+    .ring_retired(ring_retired), .ring_enable(ring_enable), .fetched_ring(ring_number), .fetched(ring_fetched),
+    .write_valid(command_write_valid), .write_address(command_write_address), .write_data(command_write_data),
+    .next(fetch_next), .claim(fetch_claim), .claimed_valid(fetch_claimed_valid), .claimed_bytes(fetch_bytes),
+    .claimed_fence(fetch_fence), .claimed_address(fetch_address), .release_slot(fetch_release),
+    .release_number(fetch_release_slot), .used(slots_used), .ready(slots_ready), .tags(slot_tags), .busy(fetch_busy),
+    .m_axi_ar(fetch_ar), .m_axi_arvalid(fetch_arvalid), .m_axi_arready(fetch_arready), .m_axi_r(host_read_data),
+    .m_axi_rvalid(fetch_rvalid), .m_axi_rready(fetch_rready)
+);
+
+ferry_command_ram #(.SLOTS(SLOTS), .SLOT_BYTES_LOG2(SLOT_BYTES_LOG2)) command_ram (
+    .clk(clk), .rst(rst), .write_valid(command_write_valid), .write_address(command_write_address),
+    .write_data(command_write_data), .core_valid(command_valid), .core_address(command_address),
+    .core_ready(command_ready), .core_rdata(command_rdata), .list0_valid(engine_list_valid),
+    .list0_ready(engine_list_ready), .list0_address(engine_list_address), .list0_data_valid(engine_list_data_valid),
+    .list0_data(engine_list_data), .list1_valid(update_list_valid), .list1_ready(update_list_ready),
+    .list1_address(update_list_address), .list1_data_valid(update_list_data_valid), .list1_data(update_list_data)
+);
+
+ferry_post post (
+    .clk(clk), .rst(rst), .time_now(time_reg), .data_write(post_data_write), .data_index(post_data_index),
+    .data_wdata(post_data_wdata), .start(post_start), .start_address(post_address), .start_long(post_long),
+    .busy(post_busy), .m_axi_aw(post_aw), .m_axi_awvalid(post_awvalid), .m_axi_awready(post_awready),
+    .m_axi_w(post_w), .m_axi_wvalid(post_wvalid), .m_axi_wready(post_wready), .m_axi_bresp(host_response),
+    .m_axi_bvalid(post_bvalid), .m_axi_bready(post_bready)
+);
+
+// --- Engine and aperture table --------------------------------------------------------------------------------------
+
+ferry_engine #(
+    .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .APERTURE_PAGES(APERTURE_PAGES), .LG_JOBS(JOBS_LOG2)
+) engine (
+    .clk(clk), .rst(rst), .job_valid(job_valid), .job_ready(job_ready), .job(job), .slot_tags(slot_tags),
+    .jobs_retired(jobs_retired), .poison(poison), .poison_clear(poison_clear), .fault_valid(fault_valid),
+    .fault(fault), .fault_clear(fault_clear), .limits(limits), .timeout(engine_timeout),
+    .reset_request(reset_request), .resetting(resetting), .busy(engine_busy), .busy_read(engine_busy_read),
+    .busy_write(engine_busy_write), .events(engine_events), .list_valid(engine_list_valid),
+    .list_ready(engine_list_ready), .list_address(engine_list_address), .list_data_valid(engine_list_data_valid),
+    .list_data(engine_list_data), .read_lookup_valid(read_lookup_valid), .read_lookup_ready(read_lookup_ready),
+    .read_lookup_page(read_lookup_page), .read_result_valid(read_result_valid), .read_result(read_result),
+    .write_lookup_valid(write_lookup_valid), .write_lookup_ready(write_lookup_ready),
+    .write_lookup_page(write_lookup_page), .write_result_valid(write_result_valid), .write_result(write_result),
+    .m_axi_local_ar(engine_local_ar), .m_axi_local_arvalid(engine_local_arvalid),
+    .m_axi_local_arready(engine_local_arready), .m_axi_local_r(local_read_data),
+    .m_axi_local_rvalid(engine_local_rvalid), .m_axi_local_rready(engine_local_rready),
+    .m_axi_local_aw(engine_local_aw), .m_axi_local_awvalid(engine_local_awvalid),
+    .m_axi_local_awready(engine_local_awready), .m_axi_local_w(engine_local_w),
+    .m_axi_local_wvalid(engine_local_wvalid), .m_axi_local_wready(engine_local_wready),
+    .m_axi_local_bresp(local_response), .m_axi_local_bvalid(engine_local_bvalid),
+    .m_axi_local_bready(engine_local_bready), .m_axi_host_ar(engine_host_ar),
+    .m_axi_host_arvalid(engine_host_arvalid), .m_axi_host_arready(engine_host_arready),
+    .m_axi_host_r(host_read_data), .m_axi_host_rvalid(engine_host_rvalid), .m_axi_host_rready(engine_host_rready),
+    .m_axi_host_aw(engine_host_aw), .m_axi_host_awvalid(engine_host_awvalid),
+    .m_axi_host_awready(engine_host_awready), .m_axi_host_w(engine_host_w), .m_axi_host_wvalid(engine_host_wvalid),
+    .m_axi_host_wready(engine_host_wready), .m_axi_host_bresp(host_response),
+    .m_axi_host_bvalid(engine_host_bvalid), .m_axi_host_bready(engine_host_bready)
+);
+
+ferry_aperture_update aperture_update (
+    .clk(clk), .rst(rst), .update_valid(update_valid), .update_ready(update_ready), .update(update),
+    .update_busy(update_busy), .list_valid(update_list_valid), .list_ready(update_list_ready),
+    .list_address(update_list_address), .list_data_valid(update_list_data_valid), .list_data(update_list_data),
+    .write_valid(table_write_valid), .write_ready(table_write_ready), .write_page(table_write_page),
+    .write_entry(table_write_entry)
+);
+
+ferry_aperture_table #(.PAGES(APERTURE_PAGES)) aperture_table (
+    .clk(clk), .rst(rst), .clearing(table_clearing), .lookup0_valid(read_lookup_valid),
+    .lookup0_ready(read_lookup_ready), .lookup0_page(read_lookup_page), .result0_valid(read_result_valid),
+    .result0(read_result), .lookup1_valid(write_lookup_valid), .lookup1_ready(write_lookup_ready),
+    .lookup1_page(write_lookup_page), .result1_valid(write_result_valid), .result1(write_result),
+    .lookup2_valid(window_lookup_valid), .lookup2_ready(window_lookup_ready), .lookup2_page(window_lookup_page),
+    .result2_valid(window_result_valid), .result2(window_result), .write_valid(table_write_valid),
+    .write_ready(table_write_ready), .write_page(table_write_page), .write_entry(table_write_entry)
+);
+
+// --- Who may speak to the host, and who to video memory -------------------------------------------------------------
+
+ferry_axi_read_mux #(.PORTS(3)) host_read_mux (
+    .clk(clk), .rst(rst), .s_axi_ar({window_host_ar, fetch_ar, engine_host_ar}),
+    .s_axi_arvalid({window_host_arvalid, fetch_arvalid, engine_host_arvalid}),
+    .s_axi_arready({window_host_arready, fetch_arready, engine_host_arready}), .s_axi_r(host_read_data),
+    .s_axi_rvalid({window_host_rvalid, fetch_rvalid, engine_host_rvalid}),
+    .s_axi_rready({window_host_rready, fetch_rready, engine_host_rready}), .m_axi_arid(host_arid),
+    .m_axi_ar(host_ar), .m_axi_arvalid(host_arvalid), .m_axi_arready(host_arready), .m_axi_rid(host_rid),
+    .m_axi_r(host_r), .m_axi_rvalid(host_rvalid), .m_axi_rready(host_rready)
+);
+
+ferry_axi_write_mux #(.PORTS(3)) host_write_mux (
+    .clk(clk), .rst(rst), .s_axi_aw({window_host_aw, post_aw, engine_host_aw}),
+    .s_axi_awvalid({window_host_awvalid, post_awvalid, engine_host_awvalid}),
+    .s_axi_awready({window_host_awready, post_awready, engine_host_awready}),
+    .s_axi_w({window_host_w, post_w, engine_host_w}),
+    .s_axi_wvalid({window_host_wvalid, post_wvalid, engine_host_wvalid}),
+    .s_axi_wready({window_host_wready, post_wready, engine_host_wready}), .s_axi_bresp(host_response),
+    .s_axi_bvalid({window_host_bvalid, post_bvalid, engine_host_bvalid}),
+    .s_axi_bready({window_host_bready, post_bready, engine_host_bready}), .m_axi_awid(host_awid),
+    .m_axi_aw(host_aw), .m_axi_awvalid(host_awvalid), .m_axi_awready(host_awready), .m_axi_w(host_w),
+    .m_axi_wvalid(host_wvalid), .m_axi_wready(host_wready), .m_axi_bid(host_bid), .m_axi_bresp(host_bresp),
+    .m_axi_bvalid(host_bvalid), .m_axi_bready(host_bready)
+);
+
+ferry_axi_read_mux #(.PORTS(2)) local_read_mux (
+    .clk(clk), .rst(rst), .s_axi_ar({window_local_ar, engine_local_ar}),
+    .s_axi_arvalid({window_local_arvalid, engine_local_arvalid}),
+    .s_axi_arready({window_local_arready, engine_local_arready}), .s_axi_r(local_read_data),
+    .s_axi_rvalid({window_local_rvalid, engine_local_rvalid}),
+    .s_axi_rready({window_local_rready, engine_local_rready}), .m_axi_arid(m_axi_arid), .m_axi_ar(local_ar),
+    .m_axi_arvalid(m_axi_arvalid), .m_axi_arready(m_axi_arready), .m_axi_rid(m_axi_rid), .m_axi_r(local_r),
+    .m_axi_rvalid(m_axi_rvalid), .m_axi_rready(m_axi_rready)
+);
+
+ferry_axi_write_mux #(.PORTS(2)) local_write_mux (
+    .clk(clk), .rst(rst), .s_axi_aw({window_local_aw, engine_local_aw}),
+    .s_axi_awvalid({window_local_awvalid, engine_local_awvalid}),
+    .s_axi_awready({window_local_awready, engine_local_awready}), .s_axi_w({window_local_w, engine_local_w}),
+    .s_axi_wvalid({window_local_wvalid, engine_local_wvalid}),
+    .s_axi_wready({window_local_wready, engine_local_wready}), .s_axi_bresp(local_response),
+    .s_axi_bvalid({window_local_bvalid, engine_local_bvalid}),
+    .s_axi_bready({window_local_bready, engine_local_bready}), .m_axi_awid(m_axi_awid), .m_axi_aw(local_aw),
+    .m_axi_awvalid(m_axi_awvalid), .m_axi_awready(m_axi_awready), .m_axi_w(local_w), .m_axi_wvalid(m_axi_wvalid),
+    .m_axi_wready(m_axi_wready), .m_axi_bid(m_axi_bid), .m_axi_bresp(m_axi_bresp), .m_axi_bvalid(m_axi_bvalid),
+    .m_axi_bready(m_axi_bready)
+);
+
+assign m_axi_araddr = local_ar[LOCAL_ADDRESS_BITS-1:0];
+assign m_axi_arlen = local_ar[`FERRY_AXI_A_LENGTH_RANGE];
+assign local_r[`FERRY_AXI_R_DATA_RANGE] = m_axi_rdata;
+assign local_r[`FERRY_AXI_R_RESPONSE_RANGE] = m_axi_rresp;
+assign local_r[`FERRY_AXI_R_FAULT_RANGE] = 8'd0;
+assign local_r[`FERRY_AXI_R_LAST_RANGE] = m_axi_rlast;
+assign m_axi_awaddr = local_aw[LOCAL_ADDRESS_BITS-1:0];
+assign m_axi_awlen = local_aw[`FERRY_AXI_A_LENGTH_RANGE];
+assign m_axi_wdata = local_w[`FERRY_AXI_W_DATA_RANGE];
+assign m_axi_wstrb = local_w[`FERRY_AXI_W_STROBE_RANGE];
+assign m_axi_wlast = local_w[`FERRY_AXI_W_LAST_RANGE];
 
 ferry_observe observe (
     .clk(clk), .core(core_busy), .engine(engine_busy), .engine_read(engine_busy_read),
     .engine_write(engine_busy_write), .requester(requester_busy), .fetch(fetch_busy), .post(post_busy)
 );
+
+wire unused = &{1'b0, local_ar, local_aw, table_clearing};
 
 endmodule
 

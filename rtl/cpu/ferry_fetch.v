@@ -8,6 +8,7 @@
 // While the core is stopped nothing is fetched; every slot is freed and each ring goes back to its first entry that was
 // not retired, so no entry is lost over a restart of the firmware.
 `default_nettype none
+`include "ferry_contract.vh"
 
 module ferry_fetch #(
     // Rings, 1 to 5.
@@ -63,17 +64,20 @@ module ferry_fetch #(
     output wire        busy,
 
     // AXI4 read master to the host port.
-    output reg  [63:0] m_axi_araddr,
-    output reg  [7:0]  m_axi_arlen,
-    output wire        m_axi_arnosnoop,
+    output wire [`FERRY_AXI_A_BITS-1:0] m_axi_ar,
     output reg         m_axi_arvalid,
     input  wire        m_axi_arready,
-    input  wire [63:0] m_axi_rdata,
-    input  wire [1:0]  m_axi_rresp,
-    input  wire        m_axi_rlast,
+    input  wire [`FERRY_AXI_R_BITS-1:0] m_axi_r,
     input  wire        m_axi_rvalid,
     output wire        m_axi_rready
 );
+
+reg [63:0] araddr_reg;
+reg [7:0]  arlen_reg;
+assign m_axi_ar[`FERRY_AXI_A_ADDRESS_RANGE] = araddr_reg;
+assign m_axi_ar[`FERRY_AXI_A_LENGTH_RANGE] = arlen_reg;
+assign m_axi_ar[`FERRY_AXI_A_NO_SNOOP_RANGE] = 1'b0;
+assign m_axi_ar[`FERRY_AXI_A_TAG_RANGE] = 8'd0;
 
 localparam [2:0] LAST_RING = RINGS - 1;
 
@@ -180,7 +184,6 @@ assign claimed_valid = !look;
 assign busy = !queue_empty || state_reg == S_ENTRY || state_reg == S_LOOK || state_reg == S_BUFFER;
 assign ring_select = ring_reg;
 assign fetched = issued[fetched_ring] - {29'd0, arriving};
-assign m_axi_arnosnoop = 1'b0;
 
 ferry_fetch_receive #(.SLOT_BYTES_LOG2(SLOT_BYTES_LOG2)) receive (
     .clk(clk), .rst(rst),
@@ -192,8 +195,8 @@ ferry_fetch_receive #(.SLOT_BYTES_LOG2(SLOT_BYTES_LOG2)) receive (
     .describe_fault(describe_fault), .describe_unread(describe_unread),
     .complete(complete), .complete_failed(complete_failed), .complete_offset(complete_offset),
     .write_valid(write_valid), .write_address(write_address), .write_data(write_data),
-    .m_axi_rdata(m_axi_rdata), .m_axi_rresp(m_axi_rresp), .m_axi_rlast(m_axi_rlast),
-    .m_axi_rvalid(m_axi_rvalid), .m_axi_rready(m_axi_rready)
+    .m_axi_rdata(m_axi_r[`FERRY_AXI_R_DATA_RANGE]), .m_axi_rresp(m_axi_r[`FERRY_AXI_R_RESPONSE_RANGE]),
+    .m_axi_rlast(m_axi_r[`FERRY_AXI_R_LAST_RANGE]), .m_axi_rvalid(m_axi_rvalid), .m_axi_rready(m_axi_rready)
 );
 
 ferry_fetch_slots #(.SLOTS(SLOTS)) slots (
@@ -247,8 +250,8 @@ always @(posedge clk) begin
         state_reg <= drained ? S_IDLE : S_ENTRY;
     S_ENTRY:
         if (take) begin
-            m_axi_araddr <= entry_address;
-            m_axi_arlen <= 8'd3;
+            araddr_reg <= entry_address;
+            arlen_reg <= 8'd3;
             m_axi_arvalid <= 1'b1;
             turn_reg <= ring_reg == 3'd0 ? turn_reg : ring_reg;
             state_reg <= S_IDLE;
@@ -264,8 +267,8 @@ always @(posedge clk) begin
     end
     S_BUFFER:
         if (issue) begin
-            m_axi_araddr <= address_reg;
-            m_axi_arlen <= burst_length[7:0];
+            araddr_reg <= address_reg;
+            arlen_reg <= burst_length[7:0];
             m_axi_arvalid <= 1'b1;
             address_reg <= address_reg + {51'd0, burst_beats, 3'd0};
             bytes_reg <= bytes_reg - {burst_beats, 3'd0};
@@ -298,7 +301,7 @@ end
 
 `ifdef FORMAL
     reg past_valid = 1'b0;
-    wire [9:0] end_in_block = {2'd0, m_axi_araddr[10:3]} + {2'd0, m_axi_arlen} + 10'd1;
+    wire [9:0] end_in_block = {2'd0, araddr_reg[10:3]} + {2'd0, arlen_reg} + 10'd1;
     always @(posedge clk) begin
         past_valid <= 1'b1;
         if (!past_valid) begin
@@ -306,7 +309,7 @@ end
         end else begin
             // A request stays as it is until it is taken, and no burst leaves a 2 KiB block, hence no page.
             if (!$past(rst) && $past(m_axi_arvalid && !m_axi_arready)) begin
-                assert (m_axi_arvalid && $stable(m_axi_araddr) && $stable(m_axi_arlen));
+                assert (m_axi_arvalid && $stable(araddr_reg) && $stable(arlen_reg));
             end
             if (m_axi_arvalid) begin
                 assert (end_in_block <= 10'd256);
@@ -318,7 +321,7 @@ end
     end
 `endif
 
-wire unused = &{1'b0, ring_base[4:0], burst_length[9:8]};
+wire unused = &{1'b0, ring_base[4:0], burst_length[9:8], m_axi_r};
 
 endmodule
 

@@ -3,6 +3,7 @@
 // write burst with the cycle counter in words 2 and 3. The burst's address is aligned down to the record's size, so
 // that no record can cross a 4 KiB boundary whatever the core was told.
 `default_nettype none
+`include "ferry_contract.vh"
 
 module ferry_post (
     // Clock and synchronous reset.
@@ -25,14 +26,10 @@ module ferry_post (
     output wire        busy,
 
     // AXI4 write master to the host port.
-    output reg  [63:0] m_axi_awaddr,
-    output wire [7:0]  m_axi_awlen,
-    output wire        m_axi_awnosnoop,
+    output wire [`FERRY_AXI_A_BITS-1:0] m_axi_aw,
     output wire        m_axi_awvalid,
     input  wire        m_axi_awready,
-    output wire [63:0] m_axi_wdata,
-    output wire [7:0]  m_axi_wstrb,
-    output wire        m_axi_wlast,
+    output wire [`FERRY_AXI_W_BITS-1:0] m_axi_w,
     output wire        m_axi_wvalid,
     input  wire        m_axi_wready,
     input  wire [1:0]  m_axi_bresp,
@@ -56,12 +53,21 @@ wire [31:0] odd_word = odd_words[beat_reg];
 
 assign busy = busy_reg;
 
-assign m_axi_awlen = long_reg ? 8'd7 : 8'd3;
-assign m_axi_awnosnoop = 1'b0;
+// Records are nobody's buffer.
+localparam [7:0] NO_TAG = 8'hff;
+
+reg [63:0] awaddr_reg;
+wire [7:0] awlen = long_reg ? 8'd7 : 8'd3;
+wire       wlast = beat_reg == (long_reg ? 3'd7 : 3'd3);
+
+assign m_axi_aw[`FERRY_AXI_A_ADDRESS_RANGE] = awaddr_reg;
+assign m_axi_aw[`FERRY_AXI_A_LENGTH_RANGE] = awlen;
+assign m_axi_aw[`FERRY_AXI_A_NO_SNOOP_RANGE] = 1'b0;
+assign m_axi_aw[`FERRY_AXI_A_TAG_RANGE] = NO_TAG;
 assign m_axi_awvalid = address_reg;
-assign m_axi_wdata = beat_reg == 3'd1 ? time_reg : {odd_word, even_word};
-assign m_axi_wstrb = 8'hff;
-assign m_axi_wlast = beat_reg == (long_reg ? 3'd7 : 3'd3);
+assign m_axi_w[`FERRY_AXI_W_DATA_RANGE] = beat_reg == 3'd1 ? time_reg : {odd_word, even_word};
+assign m_axi_w[`FERRY_AXI_W_STROBE_RANGE] = 8'hff;
+assign m_axi_w[`FERRY_AXI_W_LAST_RANGE] = wlast;
 assign m_axi_wvalid = data_reg;
 assign m_axi_bready = 1'b1;
 
@@ -82,14 +88,14 @@ always @(posedge clk) begin
         beat_reg <= 3'd0;
         long_reg <= start_long;
         time_reg <= time_now;
-        m_axi_awaddr <= {start_address[63:6], start_address[5] && !start_long, 5'd0};
+        awaddr_reg <= {start_address[63:6], start_address[5] && !start_long, 5'd0};
     end
     if (m_axi_awvalid && m_axi_awready) begin
         address_reg <= 1'b0;
     end
     if (m_axi_wvalid && m_axi_wready) begin
         beat_reg <= beat_reg + 3'd1;
-        if (m_axi_wlast) begin
+        if (wlast) begin
             data_reg <= 1'b0;
         end
     end
@@ -108,7 +114,7 @@ end
 
 `ifdef FORMAL
     reg past_valid = 1'b0;
-    wire [12:0] end_in_page = {1'b0, m_axi_awaddr[11:0]} + {2'd0, m_axi_awlen, 3'd0} + 13'd8;
+    wire [12:0] end_in_page = {1'b0, awaddr_reg[11:0]} + {2'd0, awlen, 3'd0} + 13'd8;
     always @(posedge clk) begin
         past_valid <= 1'b1;
         if (!past_valid) begin
@@ -117,17 +123,17 @@ end
             // The other side answers once, after address and data.
             assume (!m_axi_bvalid || (busy_reg && !address_reg && !data_reg));
             if (!$past(rst) && $past(m_axi_awvalid && !m_axi_awready)) begin
-                assert (m_axi_awvalid && $stable(m_axi_awaddr) && $stable(m_axi_awlen));
+                assert (m_axi_awvalid && $stable(awaddr_reg) && $stable(awlen));
             end
             if (!$past(rst) && $past(m_axi_wvalid && !m_axi_wready)) begin
-                assert (m_axi_wvalid && $stable(beat_reg) && $stable(m_axi_wlast));
+                assert (m_axi_wvalid && $stable(beat_reg) && $stable(wlast));
             end
             // One burst at a time; as many beats as were announced; inside a page.
             assert (busy_reg || (!address_reg && !data_reg));
-            assert (!data_reg || {5'd0, beat_reg} <= m_axi_awlen);
+            assert (!data_reg || {5'd0, beat_reg} <= awlen);
             if (address_reg) begin
                 assert (end_in_page <= 13'd4096);
-                assert (m_axi_awaddr[4:0] == 5'd0);
+                assert (awaddr_reg[4:0] == 5'd0);
             end
         end
     end

@@ -7,6 +7,7 @@
 // constants are not ports. Data of a job that involves the host is buffered whole before its write burst is announced,
 // so that a burst on a shared write channel never waits for another channel.
 `default_nettype none
+`include "ferry_contract.vh"
 
 module ferry_engine #(
     // Bits of a video memory address.
@@ -26,35 +27,13 @@ module ferry_engine #(
     input  wire clk,
     input  wire rst,
 
-    // ---- Jobs, from the core's registers (contract: core.JOB_*) ----
+    // ---- Jobs, from the core's registers: bundle JOB ----
     // A job is offered; taken when job_ready is 1 too.
     input  wire        job_valid,
     output wire        job_ready,
-    // job_op: COPY, FILL, READ.
-    input  wire [2:0]  job_op,
-    // address_kind of both sides.
-    input  wire [1:0]  job_source_kind,
-    input  wire [1:0]  job_destination_kind,
-    // list_side.
-    input  wire [1:0]  job_list,
-    // Reads may start before earlier jobs' writes are done.
-    input  wire        job_unordered,
-    // The job may touch the protected range.
-    input  wire        job_protected,
-    // Command slot the job belongs to.
-    input  wire [1:0]  job_slot,
-    // FILL: log2 of the pattern's bytes.
-    input  wire [1:0]  job_pattern_log2,
-    // Byte offset of the packet in its buffer, for the fault record.
-    input  wire [15:0] job_packet_offset,
-    // Source address, or pattern, or byte offset in the first page of a source list.
-    input  wire [63:0] job_source,
-    // Destination address, or byte offset in the first page of a destination list.
-    input  wire [63:0] job_destination,
-    // Bytes.
-    input  wire [31:0] job_length,
-    // Byte offset of the page list in command RAM; multiple of 8.
-    input  wire [15:0] job_list_address,
+    input  wire [`FERRY_JOB_BITS-1:0] job,
+    // Tag for the posted writes of each slot's jobs, 8 bits a slot (contract: write_tag).
+    input  wire [31:0] slot_tags,
 
     // ---- Retirement, poison and faults ----
     // Jobs retired since reset, free-running.
@@ -64,21 +43,12 @@ module ferry_engine #(
     input  wire [3:0]  poison_clear,
     // The oldest fault; held until fault_clear (one-cycle pulse). A further faulted job waits unretired meanwhile.
     output wire        fault_valid,
-    output wire [7:0]  fault_kind,
-    output wire [1:0]  fault_slot,
-    output wire        fault_write,
-    output wire [15:0] fault_packet_offset,
-    output wire [63:0] fault_address,
-    output wire [1:0]  fault_address_kind,
-    output wire [31:0] fault_written,
+    output wire [`FERRY_ENGINE_FAULT_BITS-1:0] fault,
     input  wire        fault_clear,
 
     // ---- Limits and control (level signals) ----
-    // Bytes of video memory that jobs may use.
-    input  wire [63:0] local_limit,
-    // Protected range [base, limit) of video memory; empty when limit <= base.
-    input  wire [63:0] protect_base,
-    input  wire [63:0] protect_limit,
+    // What jobs may use of video memory.
+    input  wire [`FERRY_LIMITS_BITS-1:0] limits,
     // Cycles without progress until WATCHDOG; 0 = never.
     input  wire [31:0] timeout,
     // Pulse or level: drop all jobs, finish outstanding bursts; resetting is 1 from the next cycle until all is idle.
@@ -89,17 +59,10 @@ module ferry_engine #(
     output wire        busy_read,
     output wire        busy_write,
 
-    // ---- Strobes for the counters, one event a cycle each ----
-    // A job retires (the cycle its last write response arrives; jobs_retired steps at the end of this cycle).
-    output wire        count_job,
-    output wire        count_local_read_beat,
-    output wire        count_local_write_beat,
-    output wire        count_host_read_beat,
-    output wire        count_host_write_beat,
-    // Reads are outstanding, no data arrived, and the write side has nothing to send.
-    output wire        count_stall_read,
-    // A write beat is offered and not accepted.
-    output wire        count_stall_write,
+    // Events for the counters, a bit each (FERRY_EVENT_*); those that are not the engine's stay 0. ENGINE_JOBS comes in
+    // the cycle a job's last write response arrives, and jobs_retired steps at its end. STALL_READ: reads are
+    // outstanding, no data arrived, and the write side has nothing to send. STALL_WRITE: a beat is offered and not taken.
+    output wire [`FERRY_EVENTS_BITS-1:0] events,
 
     // ---- Page lists: command RAM, 64 bits wide; data in order, 1 or more cycles after the request ----
     output wire        list_valid,
@@ -108,75 +71,96 @@ module ferry_engine #(
     input  wire        list_data_valid,
     input  wire [63:0] list_data,
 
-    // ---- Aperture table, read side: result in order, 1 or more cycles after the request; always taken ----
+    // ---- Aperture table, both sides: result in order, 1 or more cycles after the request; always taken ----
     output wire        read_lookup_valid,
     input  wire        read_lookup_ready,
     output wire [31:0] read_lookup_page,
     input  wire        read_result_valid,
-    input  wire        read_result_hit,
-    input  wire        read_result_snoop,
-    input  wire [51:12] read_result_page,
-
-    // ---- Aperture table, write side ----
+    input  wire [`FERRY_TRANSLATION_BITS-1:0] read_result,
     output wire        write_lookup_valid,
     input  wire        write_lookup_ready,
     output wire [31:0] write_lookup_page,
     input  wire        write_result_valid,
-    input  wire        write_result_hit,
-    input  wire        write_result_snoop,
-    input  wire [51:12] write_result_page,
+    input  wire [`FERRY_TRANSLATION_BITS-1:0] write_result,
 
-    // ---- AXI4 master to video memory ----
-    output wire [LOCAL_ADDRESS_BITS-1:0] m_axi_local_araddr,
-    output wire [7:0]  m_axi_local_arlen,
+    // ---- AXI4 master to video memory; upper address bits are 0 ----
+    output wire [`FERRY_AXI_A_BITS-1:0] m_axi_local_ar,
     output wire        m_axi_local_arvalid,
     input  wire        m_axi_local_arready,
-    input  wire [63:0] m_axi_local_rdata,
-    input  wire [1:0]  m_axi_local_rresp,
-    input  wire        m_axi_local_rlast,
+    input  wire [`FERRY_AXI_R_BITS-1:0] m_axi_local_r,
     input  wire        m_axi_local_rvalid,
     output wire        m_axi_local_rready,
-    output wire [LOCAL_ADDRESS_BITS-1:0] m_axi_local_awaddr,
-    output wire [7:0]  m_axi_local_awlen,
+    output wire [`FERRY_AXI_A_BITS-1:0] m_axi_local_aw,
     output wire        m_axi_local_awvalid,
     input  wire        m_axi_local_awready,
-    output wire [63:0] m_axi_local_wdata,
-    output wire [7:0]  m_axi_local_wstrb,
-    output wire        m_axi_local_wlast,
+    output wire [`FERRY_AXI_W_BITS-1:0] m_axi_local_w,
     output wire        m_axi_local_wvalid,
     input  wire        m_axi_local_wready,
     input  wire [1:0]  m_axi_local_bresp,
     input  wire        m_axi_local_bvalid,
     output wire        m_axi_local_bready,
 
-    // ---- AXI4 master to host memory: 64-bit bus addresses, No Snoop attribute, fault kind with an error response ----
-    output wire [63:0] m_axi_host_araddr,
-    output wire [7:0]  m_axi_host_arlen,
-    output wire        m_axi_host_arnosnoop,
+    // ---- AXI4 master to host memory: 64-bit bus addresses ----
+    output wire [`FERRY_AXI_A_BITS-1:0] m_axi_host_ar,
     output wire        m_axi_host_arvalid,
     input  wire        m_axi_host_arready,
-    input  wire [63:0] m_axi_host_rdata,
-    input  wire [1:0]  m_axi_host_rresp,
-    input  wire [7:0]  m_axi_host_rfault,
-    input  wire        m_axi_host_rlast,
+    input  wire [`FERRY_AXI_R_BITS-1:0] m_axi_host_r,
     input  wire        m_axi_host_rvalid,
     output wire        m_axi_host_rready,
-    output wire [63:0] m_axi_host_awaddr,
-    output wire [7:0]  m_axi_host_awlen,
-    output wire        m_axi_host_awnosnoop,
-    // Command slot of the job that writes.
-    output wire [1:0]  m_axi_host_awslot,
+    output wire [`FERRY_AXI_A_BITS-1:0] m_axi_host_aw,
     output wire        m_axi_host_awvalid,
     input  wire        m_axi_host_awready,
-    output wire [63:0] m_axi_host_wdata,
-    output wire [7:0]  m_axi_host_wstrb,
-    output wire        m_axi_host_wlast,
+    output wire [`FERRY_AXI_W_BITS-1:0] m_axi_host_w,
     output wire        m_axi_host_wvalid,
     input  wire        m_axi_host_wready,
     input  wire [1:0]  m_axi_host_bresp,
     input  wire        m_axi_host_bvalid,
     output wire        m_axi_host_bready
 );
+    // ---- Bundles taken apart and put together ----
+    wire [2:0]  job_op = job[`FERRY_JOB_OP_RANGE];
+    wire [1:0]  job_source_kind = job[`FERRY_JOB_SOURCE_KIND_RANGE];
+    wire [1:0]  job_destination_kind = job[`FERRY_JOB_DESTINATION_KIND_RANGE];
+    wire [1:0]  job_list = job[`FERRY_JOB_LIST_RANGE];
+    wire        job_unordered = job[`FERRY_JOB_UNORDERED_RANGE];
+    wire        job_protected = job[`FERRY_JOB_PROTECTED_RANGE];
+    wire [1:0]  job_slot = job[`FERRY_JOB_SLOT_RANGE];
+    wire [1:0]  job_pattern_log2 = job[`FERRY_JOB_PATTERN_LOG2_RANGE];
+    wire [15:0] job_packet_offset = job[`FERRY_JOB_PACKET_OFFSET_RANGE];
+    wire [63:0] job_source = job[`FERRY_JOB_SOURCE_RANGE];
+    wire [63:0] job_destination = job[`FERRY_JOB_DESTINATION_RANGE];
+    wire [31:0] job_length = job[`FERRY_JOB_LENGTH_RANGE];
+    wire [15:0] job_list_address = job[`FERRY_JOB_LIST_ADDRESS_RANGE];
+
+    wire [LOCAL_ADDRESS_BITS-1:0] local_araddr, local_awaddr;
+    wire [63:0] host_araddr, host_awaddr, wdata;
+    wire [7:0]  local_arlen, local_awlen, host_arlen, host_awlen, wstrb;
+    wire [1:0]  host_awslot;
+    wire        host_arnosnoop, host_awnosnoop, wlast;
+    wire        took_local, took_host;
+
+    assign m_axi_local_ar[`FERRY_AXI_A_ADDRESS_RANGE] = {{(64-LOCAL_ADDRESS_BITS){1'b0}}, local_araddr};
+    assign m_axi_local_ar[`FERRY_AXI_A_LENGTH_RANGE] = local_arlen;
+    assign m_axi_local_ar[`FERRY_AXI_A_NO_SNOOP_RANGE] = 1'b0;
+    assign m_axi_local_ar[`FERRY_AXI_A_TAG_RANGE] = 8'd0;
+    assign m_axi_local_aw[`FERRY_AXI_A_ADDRESS_RANGE] = {{(64-LOCAL_ADDRESS_BITS){1'b0}}, local_awaddr};
+    assign m_axi_local_aw[`FERRY_AXI_A_LENGTH_RANGE] = local_awlen;
+    assign m_axi_local_aw[`FERRY_AXI_A_NO_SNOOP_RANGE] = 1'b0;
+    assign m_axi_local_aw[`FERRY_AXI_A_TAG_RANGE] = 8'd0;
+    assign m_axi_host_ar[`FERRY_AXI_A_ADDRESS_RANGE] = host_araddr;
+    assign m_axi_host_ar[`FERRY_AXI_A_LENGTH_RANGE] = host_arlen;
+    assign m_axi_host_ar[`FERRY_AXI_A_NO_SNOOP_RANGE] = host_arnosnoop;
+    assign m_axi_host_ar[`FERRY_AXI_A_TAG_RANGE] = 8'd0;
+    assign m_axi_host_aw[`FERRY_AXI_A_ADDRESS_RANGE] = host_awaddr;
+    assign m_axi_host_aw[`FERRY_AXI_A_LENGTH_RANGE] = host_awlen;
+    assign m_axi_host_aw[`FERRY_AXI_A_NO_SNOOP_RANGE] = host_awnosnoop;
+    assign m_axi_host_aw[`FERRY_AXI_A_TAG_RANGE] = slot_tags[{host_awslot, 3'd0} +: 8];
+    // Only one of the two ports is valid at a time.
+    assign m_axi_local_w[`FERRY_AXI_W_DATA_RANGE] = wdata;
+    assign m_axi_local_w[`FERRY_AXI_W_STROBE_RANGE] = wstrb;
+    assign m_axi_local_w[`FERRY_AXI_W_LAST_RANGE] = wlast;
+    assign m_axi_host_w = m_axi_local_w;
+
     // ---- Job queue ----
     wire        hold = resetting || reset_request;
     wire        view_oldest;
@@ -259,8 +243,8 @@ module ferry_engine #(
     wire [LOCAL_ADDRESS_BITS:0] closed_base;
     wire [LOCAL_ADDRESS_BITS:0] closed_limit;
 
-    ferry_limits #(.LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS)) limits (
-        .clk(clk), .local_limit(local_limit), .protect_base(protect_base), .protect_limit(protect_limit),
+    ferry_limits #(.LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS)) clipped_limits (
+        .clk(clk), .limits(limits),
         .local_limit_clipped(limit), .protect_base_clipped(closed_base), .protect_limit_clipped(closed_limit)
     );
 
@@ -299,19 +283,22 @@ module ferry_engine #(
         .local_limit(limit), .protect_base(closed_base), .protect_limit(closed_limit),
         .push(push), .push_data(push_data), .push_last(push_last), .push_bad(push_bad), .freed(word_take),
         .fault_valid(read_fault_valid), .fault_kind(read_fault_kind), .fault_position(read_fault_position),
-        .resolved(resolved), .busy(busy_read), .progress(read_progress), .took_local(count_local_read_beat),
-        .took_host(count_host_read_beat),
+        .resolved(resolved), .busy(busy_read), .progress(read_progress), .took_local(took_local),
+        .took_host(took_host),
         .list_valid(lists_valid[0]), .list_ready(lists_ready[0]), .list_address(lists_address[15:0]),
         .list_data_valid(lists_data_valid[0]), .list_data(list_data),
         .lookup_valid(read_lookup_valid), .lookup_ready(read_lookup_ready), .lookup_page(read_lookup_page),
-        .result_valid(read_result_valid), .result_hit(read_result_hit), .result_snoop(read_result_snoop),
-        .result_page(read_result_page),
-        .local_araddr(m_axi_local_araddr), .local_arlen(m_axi_local_arlen), .local_arvalid(m_axi_local_arvalid),
-        .local_arready(m_axi_local_arready), .local_rdata(m_axi_local_rdata), .local_rresp(m_axi_local_rresp),
-        .local_rvalid(m_axi_local_rvalid), .local_rready(m_axi_local_rready),
-        .host_araddr(m_axi_host_araddr), .host_arlen(m_axi_host_arlen), .host_arnosnoop(m_axi_host_arnosnoop),
-        .host_arvalid(m_axi_host_arvalid), .host_arready(m_axi_host_arready), .host_rdata(m_axi_host_rdata),
-        .host_rresp(m_axi_host_rresp), .host_rfault(m_axi_host_rfault), .host_rvalid(m_axi_host_rvalid),
+        .result_valid(read_result_valid), .result_hit(read_result[`FERRY_TRANSLATION_HIT_RANGE]),
+        .result_snoop(read_result[`FERRY_TRANSLATION_SNOOP_RANGE]),
+        .result_page(read_result[`FERRY_TRANSLATION_PAGE_RANGE]),
+        .local_araddr(local_araddr), .local_arlen(local_arlen), .local_arvalid(m_axi_local_arvalid),
+        .local_arready(m_axi_local_arready), .local_rdata(m_axi_local_r[`FERRY_AXI_R_DATA_RANGE]),
+        .local_rresp(m_axi_local_r[`FERRY_AXI_R_RESPONSE_RANGE]), .local_rvalid(m_axi_local_rvalid),
+        .local_rready(m_axi_local_rready),
+        .host_araddr(host_araddr), .host_arlen(host_arlen), .host_arnosnoop(host_arnosnoop),
+        .host_arvalid(m_axi_host_arvalid), .host_arready(m_axi_host_arready),
+        .host_rdata(m_axi_host_r[`FERRY_AXI_R_DATA_RANGE]), .host_rresp(m_axi_host_r[`FERRY_AXI_R_RESPONSE_RANGE]),
+        .host_rfault(m_axi_host_r[`FERRY_AXI_R_FAULT_RANGE]), .host_rvalid(m_axi_host_rvalid),
         .host_rready(m_axi_host_rready)
     );
 
@@ -371,12 +358,12 @@ module ferry_engine #(
         .list_valid(lists_valid[1]), .list_ready(lists_ready[1]), .list_address(lists_address[31:16]),
         .list_data_valid(lists_data_valid[1]), .list_data(list_data),
         .lookup_valid(write_lookup_valid), .lookup_ready(write_lookup_ready), .lookup_page(write_lookup_page),
-        .result_valid(write_result_valid), .result_hit(write_result_hit), .result_snoop(write_result_snoop),
-        .result_page(write_result_page),
-        .local_awaddr(m_axi_local_awaddr), .local_awlen(m_axi_local_awlen), .local_awvalid(m_axi_local_awvalid),
-        .local_awready(m_axi_local_awready), .host_awaddr(m_axi_host_awaddr), .host_awlen(m_axi_host_awlen),
-        .host_awnosnoop(m_axi_host_awnosnoop), .host_awslot(m_axi_host_awslot),
-        .host_awvalid(m_axi_host_awvalid),
+        .result_valid(write_result_valid), .result_hit(write_result[`FERRY_TRANSLATION_HIT_RANGE]),
+        .result_snoop(write_result[`FERRY_TRANSLATION_SNOOP_RANGE]),
+        .result_page(write_result[`FERRY_TRANSLATION_PAGE_RANGE]),
+        .local_awaddr(local_awaddr), .local_awlen(local_awlen), .local_awvalid(m_axi_local_awvalid),
+        .local_awready(m_axi_local_awready), .host_awaddr(host_awaddr), .host_awlen(host_awlen),
+        .host_awnosnoop(host_awnosnoop), .host_awslot(host_awslot), .host_awvalid(m_axi_host_awvalid),
         .host_awready(m_axi_host_awready)
     );
 
@@ -402,17 +389,15 @@ module ferry_engine #(
         .poison(poison), .record_valid(record_valid), .record_job(record_job), .record_slot(record_slot),
         .record_write(record_write), .record_kind(record_kind), .record_position(record_position),
         .record_written(record_written),
-        .wdata(m_axi_local_wdata), .wstrb(m_axi_local_wstrb), .wlast(m_axi_local_wlast),
+        .wdata(wdata), .wstrb(wstrb), .wlast(wlast),
         .local_wvalid(m_axi_local_wvalid), .local_wready(m_axi_local_wready), .host_wvalid(m_axi_host_wvalid),
         .host_wready(m_axi_host_wready)
     );
 
-    assign m_axi_host_wdata = m_axi_local_wdata;
-    assign m_axi_host_wstrb = m_axi_local_wstrb;
-    assign m_axi_host_wlast = m_axi_local_wlast;
-
     // ---- Retirement ----
-    wire write_beat = count_local_write_beat || count_host_write_beat;
+    wire wrote_local = m_axi_local_wvalid && m_axi_local_wready;
+    wire wrote_host = m_axi_host_wvalid && m_axi_host_wready;
+    wire write_beat = wrote_local || wrote_host;
     wire progress = read_progress || write_beat || burst_valid || word_take || write_take
         || (m_axi_local_awvalid && m_axi_local_awready) || (m_axi_host_awvalid && m_axi_host_awready);
 
@@ -434,9 +419,12 @@ module ferry_engine #(
         .list_data_valid(lists_data_valid[2]), .list_data(list_data),
         .timeout(timeout), .progress(progress), .resetting(resetting_reg),
         .jobs_retired(jobs_retired), .poison(poison), .poison_clear(poison_clear),
-        .fault_valid(fault_valid), .fault_kind(fault_kind), .fault_slot(fault_slot), .fault_write(fault_write),
-        .fault_packet_offset(fault_packet_offset), .fault_address(fault_address),
-        .fault_address_kind(fault_address_kind), .fault_written(fault_written), .fault_clear(fault_clear)
+        .fault_valid(fault_valid), .fault_kind(fault[`FERRY_ENGINE_FAULT_KIND_RANGE]),
+        .fault_slot(fault[`FERRY_ENGINE_FAULT_SLOT_RANGE]), .fault_write(fault[`FERRY_ENGINE_FAULT_WRITE_RANGE]),
+        .fault_packet_offset(fault[`FERRY_ENGINE_FAULT_PACKET_OFFSET_RANGE]),
+        .fault_address(fault[`FERRY_ENGINE_FAULT_ADDRESS_RANGE]),
+        .fault_address_kind(fault[`FERRY_ENGINE_FAULT_ADDRESS_KIND_RANGE]),
+        .fault_written(fault[`FERRY_ENGINE_FAULT_WRITTEN_RANGE]), .fault_clear(fault_clear)
     );
 
     // ---- Reset: every job is dropped, which ends when none is left ----
@@ -454,16 +442,19 @@ module ferry_engine #(
     end
 
     // ---- Counters ----
-    assign count_job = retire;
-    assign count_local_write_beat = m_axi_local_wvalid && m_axi_local_wready;
-    assign count_host_write_beat = m_axi_host_wvalid && m_axi_host_wready;
-    assign count_stall_write = (m_axi_local_wvalid && !m_axi_local_wready)
-        || (m_axi_host_wvalid && !m_axi_host_wready);
-    assign count_stall_read = busy_read && !count_local_read_beat && !count_host_read_beat && !m_axi_local_wvalid
-        && !m_axi_host_wvalid;
+    wire stall_write = (m_axi_local_wvalid && !m_axi_local_wready) || (m_axi_host_wvalid && !m_axi_host_wready);
+    wire stall_read = busy_read && !took_local && !took_host && !m_axi_local_wvalid && !m_axi_host_wvalid;
+    localparam E = `FERRY_EVENTS_BITS;
+    assign events = {{(E-1){1'b0}}, busy} << `FERRY_EVENT_ENGINE_BUSY
+        | {{(E-1){1'b0}}, retire} << `FERRY_EVENT_ENGINE_JOBS
+        | {{(E-1){1'b0}}, took_local} << `FERRY_EVENT_LOCAL_READ_BEATS
+        | {{(E-1){1'b0}}, wrote_local} << `FERRY_EVENT_LOCAL_WRITE_BEATS
+        | {{(E-1){1'b0}}, took_host} << `FERRY_EVENT_HOST_READ_BEATS
+        | {{(E-1){1'b0}}, wrote_host} << `FERRY_EVENT_HOST_WRITE_BEATS
+        | {{(E-1){1'b0}}, stall_read} << `FERRY_EVENT_STALL_READ
+        | {{(E-1){1'b0}}, stall_write} << `FERRY_EVENT_STALL_WRITE;
 
-    wire unused = &{word_room, m_axi_local_rresp[0], m_axi_host_rresp[0], m_axi_local_rlast, m_axi_host_rlast,
-        m_axi_local_bresp[0], m_axi_host_bresp[0], 1'b0};
+    wire unused = &{1'b0, word_room, m_axi_local_r, m_axi_host_r, m_axi_local_bresp[0], m_axi_host_bresp[0]};
 endmodule
 
 `default_nettype wire

@@ -2,6 +2,7 @@
 // Everything between the PCIe packet stream and the rest of the device: configuration space, completer, requester,
 // interrupt message, BAR2 window, and the arbiter that puts their packets on the one transmit stream.
 `default_nettype none
+`include "ferry_contract.vh"
 
 module ferry_host #(
     // Read requests to the host that may be outstanding; a power of two, 2 to 32. Each takes 512 bytes of reorder RAM.
@@ -13,9 +14,7 @@ module ferry_host #(
     // log2 of the beats of requests from the host that wait for the completer. While they are full, the receive stream
     // stalls at the next request, and with it completions behind that; so a transport must not offer more request
     // beats than this holds while a BAR2 read of the aperture is open.
-    parameter REQUEST_BEATS_LOG2 = 9,
-    // AXI id that the BAR2 window uses on the local port and on the host port.
-    parameter [ID_WIDTH-1:0] WINDOW_ID = 2
+    parameter REQUEST_BEATS_LOG2 = 9
 ) (
     // Clock of everything.
     input  wire clk,
@@ -47,33 +46,22 @@ module ferry_host #(
     input  wire [31:0] reg_rdata,
 
     // Host port, AXI4 slave, INCR bursts of 8-byte beats; addresses are multiples of 8, no burst crosses 4 KiB.
-    // Read data of all ids comes back in the order of the requests.
+    // Read data of all ids comes back in the order of the requests. no_snoop sets the No Snoop attribute when
+    // configuration allows; fault of an error response is HOST_UNSUPPORTED, HOST_ABORT or COMPLETION_TIMEOUT.
     input  wire [ID_WIDTH-1:0] s_axi_host_arid,
-    input  wire [63:0]         s_axi_host_araddr,
-    input  wire [7:0]          s_axi_host_arlen,
-    // 1 = the access need not snoop the host's caches (sets the No Snoop attribute when configuration allows).
-    input  wire                s_axi_host_arnosnoop,
+    input  wire [`FERRY_AXI_A_BITS-1:0] s_axi_host_ar,
     input  wire                s_axi_host_arvalid,
     output wire                s_axi_host_arready,
     output wire [ID_WIDTH-1:0] s_axi_host_rid,
-    output wire [63:0]         s_axi_host_rdata,
-    output wire [1:0]          s_axi_host_rresp,
-    // fault_kind of the contract when rresp is not OKAY: HOST_UNSUPPORTED, HOST_ABORT or COMPLETION_TIMEOUT.
-    output wire [7:0]          s_axi_host_rfault,
-    output wire                s_axi_host_rlast,
+    output wire [`FERRY_AXI_R_BITS-1:0] s_axi_host_r,
     output wire                s_axi_host_rvalid,
     input  wire                s_axi_host_rready,
     input  wire [ID_WIDTH-1:0] s_axi_host_awid,
-    input  wire [63:0]         s_axi_host_awaddr,
-    input  wire [7:0]          s_axi_host_awlen,
-    input  wire                s_axi_host_awnosnoop,
-    input  wire [7:0]          s_axi_host_awtag,
+    input  wire [`FERRY_AXI_A_BITS-1:0] s_axi_host_aw,
     input  wire                s_axi_host_awvalid,
     output wire                s_axi_host_awready,
-    input  wire [63:0]         s_axi_host_wdata,
     // The strobes of a burst are one run of bytes; a beat without any is skipped.
-    input  wire [7:0]          s_axi_host_wstrb,
-    input  wire                s_axi_host_wlast,
+    input  wire [`FERRY_AXI_W_BITS-1:0] s_axi_host_w,
     input  wire                s_axi_host_wvalid,
     output wire                s_axi_host_wready,
     // A response is given once the burst's last packet has entered the transmit stream; always OKAY (posted).
@@ -82,59 +70,36 @@ module ferry_host #(
     output wire                s_axi_host_bvalid,
     input  wire                s_axi_host_bready,
 
-    // BAR2 window to local memory, AXI4 master, one burst of at most 33 beats a packet; ids are WINDOW_ID.
-    output wire [ID_WIDTH-1:0]           m_axi_local_arid,
-    output wire [LOCAL_ADDRESS_BITS-1:0] m_axi_local_araddr,
-    output wire [7:0]                    m_axi_local_arlen,
-    output wire                          m_axi_local_arvalid,
-    input  wire                          m_axi_local_arready,
-    input  wire [ID_WIDTH-1:0]           m_axi_local_rid,
-    input  wire [63:0]                   m_axi_local_rdata,
-    input  wire [1:0]                    m_axi_local_rresp,
-    input  wire                          m_axi_local_rlast,
-    input  wire                          m_axi_local_rvalid,
-    output wire                          m_axi_local_rready,
-    output wire [ID_WIDTH-1:0]           m_axi_local_awid,
-    output wire [LOCAL_ADDRESS_BITS-1:0] m_axi_local_awaddr,
-    output wire [7:0]                    m_axi_local_awlen,
-    output wire                          m_axi_local_awvalid,
-    input  wire                          m_axi_local_awready,
-    output wire [63:0]                   m_axi_local_wdata,
-    output wire [7:0]                    m_axi_local_wstrb,
-    output wire                          m_axi_local_wlast,
-    output wire                          m_axi_local_wvalid,
-    input  wire                          m_axi_local_wready,
-    input  wire [ID_WIDTH-1:0]           m_axi_local_bid,
-    input  wire [1:0]                    m_axi_local_bresp,
-    input  wire                          m_axi_local_bvalid,
-    output wire                          m_axi_local_bready,
+    // BAR2 window to local memory, AXI4 master, one burst of at most 33 beats a packet. Upper address bits are 0.
+    output wire [`FERRY_AXI_A_BITS-1:0] m_axi_local_ar,
+    output wire                m_axi_local_arvalid,
+    input  wire                m_axi_local_arready,
+    input  wire [`FERRY_AXI_R_BITS-1:0] m_axi_local_r,
+    input  wire                m_axi_local_rvalid,
+    output wire                m_axi_local_rready,
+    output wire [`FERRY_AXI_A_BITS-1:0] m_axi_local_aw,
+    output wire                m_axi_local_awvalid,
+    input  wire                m_axi_local_awready,
+    output wire [`FERRY_AXI_W_BITS-1:0] m_axi_local_w,
+    output wire                m_axi_local_wvalid,
+    input  wire                m_axi_local_wready,
+    input  wire [1:0]          m_axi_local_bresp,
+    input  wire                m_axi_local_bvalid,
+    output wire                m_axi_local_bready,
 
-    // BAR2 window to host pages behind the aperture, AXI4 master to the host port's mux; ids are WINDOW_ID.
-    output wire [ID_WIDTH-1:0] m_axi_aperture_arid,
-    output wire [63:0]         m_axi_aperture_araddr,
-    output wire [7:0]          m_axi_aperture_arlen,
-    output wire                m_axi_aperture_arnosnoop,
+    // BAR2 window to host pages behind the aperture, AXI4 master to the host port's mux.
+    output wire [`FERRY_AXI_A_BITS-1:0] m_axi_aperture_ar,
     output wire                m_axi_aperture_arvalid,
     input  wire                m_axi_aperture_arready,
-    input  wire [ID_WIDTH-1:0] m_axi_aperture_rid,
-    input  wire [63:0]         m_axi_aperture_rdata,
-    input  wire [1:0]          m_axi_aperture_rresp,
-    input  wire [7:0]          m_axi_aperture_rfault,
-    input  wire                m_axi_aperture_rlast,
+    input  wire [`FERRY_AXI_R_BITS-1:0] m_axi_aperture_r,
     input  wire                m_axi_aperture_rvalid,
     output wire                m_axi_aperture_rready,
-    output wire [ID_WIDTH-1:0] m_axi_aperture_awid,
-    output wire [63:0]         m_axi_aperture_awaddr,
-    output wire [7:0]          m_axi_aperture_awlen,
-    output wire                m_axi_aperture_awnosnoop,
+    output wire [`FERRY_AXI_A_BITS-1:0] m_axi_aperture_aw,
     output wire                m_axi_aperture_awvalid,
     input  wire                m_axi_aperture_awready,
-    output wire [63:0]         m_axi_aperture_wdata,
-    output wire [7:0]          m_axi_aperture_wstrb,
-    output wire                m_axi_aperture_wlast,
+    output wire [`FERRY_AXI_W_BITS-1:0] m_axi_aperture_w,
     output wire                m_axi_aperture_wvalid,
     input  wire                m_axi_aperture_wready,
-    input  wire [ID_WIDTH-1:0] m_axi_aperture_bid,
     input  wire [1:0]          m_axi_aperture_bresp,
     input  wire                m_axi_aperture_bvalid,
     output wire                m_axi_aperture_bready,
@@ -145,15 +110,11 @@ module ferry_host #(
     // Page of the aperture segment.
     output wire [31:0]  lookup_page,
     input  wire         result_valid,
-    input  wire         result_hit,
-    input  wire         result_snoop,
-    input  wire [51:12] result_page,
+    input  wire [`FERRY_TRANSLATION_BITS-1:0] result,
 
     // Contract registers that stand in ferry_registers.
-    // LOCAL_LIMIT, PROTECT_BASE and PROTECT_LIMIT: what BAR2 may reach of local memory.
-    input  wire [63:0] local_limit,
-    input  wire [63:0] protect_base,
-    input  wire [63:0] protect_limit,
+    // What BAR2 may reach of local memory.
+    input  wire [`FERRY_LIMITS_BITS-1:0] limits,
     // COMPLETION_TIMEOUT in cycles, 0 = for ever.
     input  wire [31:0] completion_timeout,
     // TAG_LIMIT, 0 = all there are.
@@ -165,28 +126,15 @@ module ferry_host #(
     input  wire [9:0]  interrupt_clear,
     // Value of INTERRUPT_STATUS.
     output wire [9:0]  interrupt_status,
-    // INTERRUPT_ENABLE.
-    input  wire [9:0]  interrupt_enable,
-    // INTERRUPT_COALESCE, both fields.
-    input  wire [15:0] interrupt_coalesce_count,
-    input  wire [15:0] interrupt_coalesce_cycles,
+    input  wire [`FERRY_INTERRUPT_SETTINGS_BITS-1:0] interrupt_settings,
     // INTERRUPT_COUNT.
     output wire [31:0] interrupt_count,
 
     // STATUS.requester: a read request to the host is outstanding.
     output wire        requester_busy,
 
-    // One-cycle strobes for the counters of the contract.
-    output wire        count_stall_link,
-    output wire        count_tlp_received,
-    output wire        count_tlp_sent,
-    output wire        count_link_receive_beat,
-    output wire        count_link_send_beat,
-    output wire        count_unsupported,
-    output wire        count_malformed,
-    output wire        count_poisoned,
-    output wire        count_unexpected,
-    output wire        count_window_refused
+    // Events for the counters, a bit each (FERRY_EVENT_*); those that are not the host side's stay 0.
+    output wire [`FERRY_EVENTS_BITS-1:0] events
 );
     localparam LG_TAGS = $clog2(TAGS);
     localparam BAR2_BITS = LOCAL_ADDRESS_BITS + 1;
@@ -251,7 +199,6 @@ module ferry_host #(
     wire                 window_read_done;
     wire [2:0]           window_read_status;
     wire                 window_idle;
-    wire [ID_WIDTH-1:0]  axi_id;
     wire [LOCAL_ADDRESS_BITS-1:0] local_address;
     wire [63:0]          aperture_address;
     wire [7:0]           axi_length;
@@ -276,39 +223,56 @@ module ferry_host #(
     wire        count_window_unsupported;
     wire        count_window_dropped;
 
+    wire count_stall_link;
+    wire count_tlp_received;
+    wire count_tlp_sent;
+    wire count_link_receive_beat;
+    wire count_link_send_beat;
+    wire count_malformed;
+    wire count_poisoned;
+    wire count_unexpected;
     // Both can speak in one cycle only for different packets, and the completer waits while the window works.
-    assign count_unsupported = count_completer_unsupported || count_window_unsupported;
-    assign count_window_refused = count_window_dropped || (m_axi_local_bvalid && m_axi_local_bresp != 2'b00);
-    // Bursts are in order for one id and never refused on the host port, so nobody looks at these.
-    wire unused_inputs = &{1'b0, s_axi_host_araddr[2:0], s_axi_host_awaddr[2:0], s_axi_host_awlen, m_axi_local_rid,
-                           m_axi_local_bid, m_axi_aperture_rid, m_axi_aperture_bid, m_axi_aperture_bresp};
-    // Posted writes cannot fail.
+    wire count_unsupported = count_completer_unsupported || count_window_unsupported;
+    wire count_window_refused = count_window_dropped || (m_axi_local_bvalid && m_axi_local_bresp != 2'b00);
+    localparam E = `FERRY_EVENTS_BITS;
+    assign events = {{(E-1){1'b0}}, count_stall_link} << `FERRY_EVENT_STALL_LINK
+        | {{(E-1){1'b0}}, count_tlp_received} << `FERRY_EVENT_TLP_RECEIVED
+        | {{(E-1){1'b0}}, count_tlp_sent} << `FERRY_EVENT_TLP_SENT
+        | {{(E-1){1'b0}}, count_link_receive_beat} << `FERRY_EVENT_LINK_RECEIVE_BEATS
+        | {{(E-1){1'b0}}, count_link_send_beat} << `FERRY_EVENT_LINK_SEND_BEATS
+        | {{(E-1){1'b0}}, count_unsupported} << `FERRY_EVENT_TLP_UNSUPPORTED
+        | {{(E-1){1'b0}}, count_malformed} << `FERRY_EVENT_TLP_MALFORMED
+        | {{(E-1){1'b0}}, count_poisoned} << `FERRY_EVENT_TLP_POISONED
+        | {{(E-1){1'b0}}, count_unexpected} << `FERRY_EVENT_TLP_UNEXPECTED
+        | {{(E-1){1'b0}}, count_window_refused} << `FERRY_EVENT_WINDOW_REFUSED;
+
+    // Requests to the host.
+    wire [63:0] host_araddr = s_axi_host_ar[`FERRY_AXI_A_ADDRESS_RANGE];
+    wire [63:0] host_awaddr = s_axi_host_aw[`FERRY_AXI_A_ADDRESS_RANGE];
+    // Posted writes cannot fail; a tag on a read has no meaning, and a write burst's end is its last beat.
     assign s_axi_host_bresp = 2'b00;
+    wire unused_inputs = &{1'b0, s_axi_host_ar, s_axi_host_aw, host_araddr[2:0], host_awaddr[2:0], m_axi_local_r,
+                           m_axi_aperture_r, m_axi_aperture_bresp};
 
     // Both masters of the window carry the same address and data; only one is valid at a time.
-    assign m_axi_local_arid = axi_id;
-    assign m_axi_local_araddr = local_address;
-    assign m_axi_local_arlen = axi_length;
+    assign m_axi_local_ar[`FERRY_AXI_A_ADDRESS_RANGE] = {{(64-LOCAL_ADDRESS_BITS){1'b0}}, local_address};
+    assign m_axi_local_ar[`FERRY_AXI_A_LENGTH_RANGE] = axi_length;
+    assign m_axi_local_ar[`FERRY_AXI_A_NO_SNOOP_RANGE] = 1'b0;
+    assign m_axi_local_ar[`FERRY_AXI_A_TAG_RANGE] = 8'hff;
+    assign m_axi_local_aw = m_axi_local_ar;
     assign m_axi_local_rready = 1'b1;
-    assign m_axi_local_awid = axi_id;
-    assign m_axi_local_awaddr = local_address;
-    assign m_axi_local_awlen = axi_length;
-    assign m_axi_local_wdata = axi_wdata;
-    assign m_axi_local_wstrb = axi_wstrb;
-    assign m_axi_local_wlast = axi_wlast;
+    assign m_axi_local_w[`FERRY_AXI_W_DATA_RANGE] = axi_wdata;
+    assign m_axi_local_w[`FERRY_AXI_W_STROBE_RANGE] = axi_wstrb;
+    assign m_axi_local_w[`FERRY_AXI_W_LAST_RANGE] = axi_wlast;
     assign m_axi_local_bready = 1'b1;
-    assign m_axi_aperture_arid = axi_id;
-    assign m_axi_aperture_araddr = aperture_address;
-    assign m_axi_aperture_arlen = axi_length;
-    assign m_axi_aperture_arnosnoop = axi_no_snoop;
+    // The CPU's own writes are nobody's buffer.
+    assign m_axi_aperture_ar[`FERRY_AXI_A_ADDRESS_RANGE] = aperture_address;
+    assign m_axi_aperture_ar[`FERRY_AXI_A_LENGTH_RANGE] = axi_length;
+    assign m_axi_aperture_ar[`FERRY_AXI_A_NO_SNOOP_RANGE] = axi_no_snoop;
+    assign m_axi_aperture_ar[`FERRY_AXI_A_TAG_RANGE] = 8'hff;
+    assign m_axi_aperture_aw = m_axi_aperture_ar;
     assign m_axi_aperture_rready = 1'b1;
-    assign m_axi_aperture_awid = axi_id;
-    assign m_axi_aperture_awaddr = aperture_address;
-    assign m_axi_aperture_awlen = axi_length;
-    assign m_axi_aperture_awnosnoop = axi_no_snoop;
-    assign m_axi_aperture_wdata = axi_wdata;
-    assign m_axi_aperture_wstrb = axi_wstrb;
-    assign m_axi_aperture_wlast = axi_wlast;
+    assign m_axi_aperture_w = m_axi_local_w;
     assign m_axi_aperture_bready = 1'b1;
 
     ferry_config #(.BAR2_BITS(BAR2_BITS)) config_space (
@@ -428,7 +392,7 @@ module ferry_host #(
         .count_unsupported(count_completer_unsupported)
     );
 
-    ferry_window #(.LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .ID_WIDTH(ID_WIDTH), .WINDOW_ID(WINDOW_ID)) window (
+    ferry_window #(.LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS)) window (
         .clk(clk),
         .rst(rst),
         .request_valid(window_valid),
@@ -447,17 +411,16 @@ module ferry_host #(
         .read_done(window_read_done),
         .read_status(window_read_status),
         .idle(window_idle),
-        .local_limit(local_limit),
-        .protect_base(protect_base),
-        .protect_limit(protect_limit),
+        .local_limit(limits[`FERRY_LIMITS_LOCAL_LIMIT_RANGE]),
+        .protect_base(limits[`FERRY_LIMITS_PROTECT_BASE_RANGE]),
+        .protect_limit(limits[`FERRY_LIMITS_PROTECT_LIMIT_RANGE]),
         .lookup_valid(lookup_valid),
         .lookup_ready(lookup_ready),
         .lookup_page(lookup_page),
         .result_valid(result_valid),
-        .result_hit(result_hit),
-        .result_snoop(result_snoop),
-        .result_page(result_page),
-        .axi_id(axi_id),
+        .result_hit(result[`FERRY_TRANSLATION_HIT_RANGE]),
+        .result_snoop(result[`FERRY_TRANSLATION_SNOOP_RANGE]),
+        .result_page(result[`FERRY_TRANSLATION_PAGE_RANGE]),
         .local_address(local_address),
         .aperture_address(aperture_address),
         .axi_length(axi_length),
@@ -467,9 +430,9 @@ module ferry_host #(
         .axi_wlast(axi_wlast),
         .local_arvalid(m_axi_local_arvalid),
         .local_arready(m_axi_local_arready),
-        .local_rdata(m_axi_local_rdata),
-        .local_rresp(m_axi_local_rresp),
-        .local_rlast(m_axi_local_rlast),
+        .local_rdata(m_axi_local_r[`FERRY_AXI_R_DATA_RANGE]),
+        .local_rresp(m_axi_local_r[`FERRY_AXI_R_RESPONSE_RANGE]),
+        .local_rlast(m_axi_local_r[`FERRY_AXI_R_LAST_RANGE]),
         .local_rvalid(m_axi_local_rvalid),
         .local_awvalid(m_axi_local_awvalid),
         .local_awready(m_axi_local_awready),
@@ -478,10 +441,10 @@ module ferry_host #(
         .local_bvalid(m_axi_local_bvalid),
         .aperture_arvalid(m_axi_aperture_arvalid),
         .aperture_arready(m_axi_aperture_arready),
-        .aperture_rdata(m_axi_aperture_rdata),
-        .aperture_rresp(m_axi_aperture_rresp),
-        .aperture_rfault(m_axi_aperture_rfault),
-        .aperture_rlast(m_axi_aperture_rlast),
+        .aperture_rdata(m_axi_aperture_r[`FERRY_AXI_R_DATA_RANGE]),
+        .aperture_rresp(m_axi_aperture_r[`FERRY_AXI_R_RESPONSE_RANGE]),
+        .aperture_rfault(m_axi_aperture_r[`FERRY_AXI_R_FAULT_RANGE]),
+        .aperture_rlast(m_axi_aperture_r[`FERRY_AXI_R_LAST_RANGE]),
         .aperture_rvalid(m_axi_aperture_rvalid),
         .aperture_awvalid(m_axi_aperture_awvalid),
         .aperture_awready(m_axi_aperture_awready),
@@ -504,27 +467,27 @@ module ferry_host #(
         .tag_limit(tag_limit),
         .busy(requester_busy),
         .s_axi_arid(s_axi_host_arid),
-        .s_axi_araddr(s_axi_host_araddr[63:3]),
-        .s_axi_arlen(s_axi_host_arlen),
-        .s_axi_arnosnoop(s_axi_host_arnosnoop),
+        .s_axi_araddr(host_araddr[63:3]),
+        .s_axi_arlen(s_axi_host_ar[`FERRY_AXI_A_LENGTH_RANGE]),
+        .s_axi_arnosnoop(s_axi_host_ar[`FERRY_AXI_A_NO_SNOOP_RANGE]),
         .s_axi_arvalid(s_axi_host_arvalid),
         .s_axi_arready(s_axi_host_arready),
         .s_axi_rid(s_axi_host_rid),
-        .s_axi_rdata(s_axi_host_rdata),
-        .s_axi_rresp(s_axi_host_rresp),
-        .s_axi_rfault(s_axi_host_rfault),
-        .s_axi_rlast(s_axi_host_rlast),
+        .s_axi_rdata(s_axi_host_r[`FERRY_AXI_R_DATA_RANGE]),
+        .s_axi_rresp(s_axi_host_r[`FERRY_AXI_R_RESPONSE_RANGE]),
+        .s_axi_rfault(s_axi_host_r[`FERRY_AXI_R_FAULT_RANGE]),
+        .s_axi_rlast(s_axi_host_r[`FERRY_AXI_R_LAST_RANGE]),
         .s_axi_rvalid(s_axi_host_rvalid),
         .s_axi_rready(s_axi_host_rready),
         .s_axi_awid(s_axi_host_awid),
-        .s_axi_awaddr(s_axi_host_awaddr[63:3]),
-        .s_axi_awnosnoop(s_axi_host_awnosnoop),
-        .s_axi_awtag(s_axi_host_awtag),
+        .s_axi_awaddr(host_awaddr[63:3]),
+        .s_axi_awnosnoop(s_axi_host_aw[`FERRY_AXI_A_NO_SNOOP_RANGE]),
+        .s_axi_awtag(s_axi_host_aw[`FERRY_AXI_A_TAG_RANGE]),
         .s_axi_awvalid(s_axi_host_awvalid),
         .s_axi_awready(s_axi_host_awready),
-        .s_axi_wdata(s_axi_host_wdata),
-        .s_axi_wstrb(s_axi_host_wstrb),
-        .s_axi_wlast(s_axi_host_wlast),
+        .s_axi_wdata(s_axi_host_w[`FERRY_AXI_W_DATA_RANGE]),
+        .s_axi_wstrb(s_axi_host_w[`FERRY_AXI_W_STROBE_RANGE]),
+        .s_axi_wlast(s_axi_host_w[`FERRY_AXI_W_LAST_RANGE]),
         .s_axi_wvalid(s_axi_host_wvalid),
         .s_axi_wready(s_axi_host_wready),
         .s_axi_bid(s_axi_host_bid),
@@ -561,9 +524,9 @@ module ferry_host #(
         .cause(interrupt_cause),
         .clear(interrupt_clear),
         .status(interrupt_status),
-        .enable(interrupt_enable),
-        .coalesce_count(interrupt_coalesce_count),
-        .coalesce_cycles(interrupt_coalesce_cycles),
+        .enable(interrupt_settings[`FERRY_INTERRUPT_SETTINGS_ENABLE_RANGE]),
+        .coalesce_count(interrupt_settings[`FERRY_INTERRUPT_SETTINGS_COUNT_RANGE]),
+        .coalesce_cycles(interrupt_settings[`FERRY_INTERRUPT_SETTINGS_CYCLES_RANGE]),
         .count(interrupt_count),
         .bus_master(bus_master),
         .msi_enable(msi_enable),

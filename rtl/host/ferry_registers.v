@@ -61,10 +61,8 @@ module ferry_registers #(
     // One-cycle pulse: reset the engine; done when engine_resetting has come and gone.
     output reg         engine_reset,
     input  wire        engine_resetting,
-    // LOCAL_LIMIT, but never behind the end of video memory.
-    output wire [63:0] local_limit,
-    output wire [63:0] protect_base,
-    output wire [63:0] protect_limit,
+    // LOCAL_LIMIT is never behind the end of video memory here.
+    output wire [`FERRY_LIMITS_BITS-1:0] limits,
     output wire [31:0] engine_timeout,
     output wire [31:0] completion_timeout,
     output wire [7:0]  tag_limit,
@@ -72,9 +70,7 @@ module ferry_registers #(
     // Interrupt module.
     input  wire [9:0]  interrupt_status,
     output wire [9:0]  interrupt_clear,
-    output wire [9:0]  interrupt_enable,
-    output wire [15:0] interrupt_coalesce_count,
-    output wire [15:0] interrupt_coalesce_cycles,
+    output wire [`FERRY_INTERRUPT_SETTINGS_BITS-1:0] interrupt_settings,
     input  wire [31:0] interrupt_count
 );
 
@@ -90,15 +86,17 @@ reg [9:0]  interrupt_enable_reg;
 reg [31:0] interrupt_coalesce_reg;
 
 assign core_run = core_run_reg;
-assign local_limit = local_limit_reg > LOCAL_BYTES ? LOCAL_BYTES : local_limit_reg;
-assign protect_base = protect_base_reg;
-assign protect_limit = protect_limit_reg;
+assign limits[`FERRY_LIMITS_LOCAL_LIMIT_RANGE] = local_limit_reg > LOCAL_BYTES ? LOCAL_BYTES : local_limit_reg;
+assign limits[`FERRY_LIMITS_PROTECT_BASE_RANGE] = protect_base_reg;
+assign limits[`FERRY_LIMITS_PROTECT_LIMIT_RANGE] = protect_limit_reg;
 assign engine_timeout = engine_timeout_reg;
 assign completion_timeout = completion_timeout_reg;
 assign tag_limit = tag_limit_reg;
-assign interrupt_enable = interrupt_enable_reg;
-assign interrupt_coalesce_count = interrupt_coalesce_reg[`FERRY_BAR0_INTERRUPT_COALESCE_COUNT_RANGE];
-assign interrupt_coalesce_cycles = interrupt_coalesce_reg[`FERRY_BAR0_INTERRUPT_COALESCE_CYCLES_RANGE];
+assign interrupt_settings[`FERRY_INTERRUPT_SETTINGS_ENABLE_RANGE] = interrupt_enable_reg;
+assign interrupt_settings[`FERRY_INTERRUPT_SETTINGS_COUNT_RANGE] =
+    interrupt_coalesce_reg[`FERRY_BAR0_INTERRUPT_COALESCE_COUNT_RANGE];
+assign interrupt_settings[`FERRY_INTERRUPT_SETTINGS_CYCLES_RANGE] =
+    interrupt_coalesce_reg[`FERRY_BAR0_INTERRUPT_COALESCE_CYCLES_RANGE];
 
 // --- Where an access goes ------------------------------------------------------------------------------------------
 

@@ -45,43 +45,20 @@ module ferry_registers_core (
     // Engine: a job.
     output wire        job_valid,
     input  wire        job_ready,
-    output wire [2:0]  job_op,
-    output wire [1:0]  job_source_kind,
-    output wire [1:0]  job_destination_kind,
-    output wire [1:0]  job_list,
-    output wire        job_unordered,
-    output wire        job_protected,
-    output wire [1:0]  job_slot,
-    output wire [1:0]  job_pattern_log2,
-    output wire [15:0] job_packet_offset,
-    output wire [63:0] job_source,
-    output wire [63:0] job_destination,
-    output wire [31:0] job_length,
-    output wire [15:0] job_list_address,
+    output wire [`FERRY_JOB_BITS-1:0] job,
     // Engine: retirement, poison, fault, reset.
     input  wire [31:0] jobs_retired,
     input  wire [3:0]  poison,
     output wire [3:0]  poison_clear,
     input  wire        fault_valid,
-    input  wire [7:0]  fault_kind,
-    input  wire [1:0]  fault_slot,
-    input  wire        fault_write,
-    input  wire [15:0] fault_packet_offset,
-    input  wire [63:0] fault_address,
-    input  wire [1:0]  fault_address_kind,
-    input  wire [31:0] fault_written,
+    input  wire [`FERRY_ENGINE_FAULT_BITS-1:0] fault,
     output wire        fault_clear,
     input  wire        resetting,
 
     // Aperture table update.
     output wire        update_valid,
     input  wire        update_ready,
-    output wire [31:0] update_first,
-    output wire [31:0] update_count,
-    output wire [15:0] update_list,
-    output wire        update_unmap,
-    output wire        update_snoop,
-    output wire [63:0] update_dummy,
+    output wire [`FERRY_UPDATE_BITS-1:0] update,
     input  wire        update_busy,
 
     // Fetcher.
@@ -120,16 +97,9 @@ ferry_registers_jobs jobs (
     .clk(clk), .rst(rst), .run(run), .write(write),
     .io_address(io_address), .io_wdata(io_wdata), .job_free(job_free), .update_free(update_free),
     .jobs_queued(jobs_queued), .aborted(aborted), .dropped(dropped),
-    .slots_used(slots_used), .job_valid(job_valid), .job_ready(job_ready), .job_op(job_op),
-    .job_source_kind(job_source_kind), .job_destination_kind(job_destination_kind), .job_list(job_list),
-    .job_unordered(job_unordered),
-    .job_protected(job_protected), .job_slot(job_slot), .job_pattern_log2(job_pattern_log2),
-    .job_packet_offset(job_packet_offset),
-    .job_source(job_source), .job_destination(job_destination), .job_length(job_length),
-    .job_list_address(job_list_address),
+    .slots_used(slots_used), .job_valid(job_valid), .job_ready(job_ready), .job(job),
     .poison_clear(poison_clear), .fault_clear(fault_clear), .resetting(resetting), .update_valid(update_valid),
-    .update_ready(update_ready), .update_first(update_first), .update_count(update_count), .update_list(update_list),
-    .update_unmap(update_unmap), .update_snoop(update_snoop), .update_dummy(update_dummy)
+    .update_ready(update_ready), .update(update)
 );
 
 // --- Records and interrupts ----------------------------------------------------------------------------------------
@@ -225,6 +195,11 @@ assign file_wdata = io_wdata;
 assign retired_write = write && at_rings && ring_offset == `FERRY_BAR0_RING_RETIRED;
 assign retired_ring = io_address[7:5];
 
+wire [63:0] fault_address = fault[`FERRY_ENGINE_FAULT_ADDRESS_RANGE];
+wire [31:0] fault_word = {fault[`FERRY_ENGINE_FAULT_PACKET_OFFSET_RANGE], fault_valid, 4'd0,
+    fault[`FERRY_ENGINE_FAULT_WRITE_RANGE], fault[`FERRY_ENGINE_FAULT_SLOT_RANGE],
+    fault[`FERRY_ENGINE_FAULT_KIND_RANGE]};
+
 // Registers that live elsewhere; the others are in the file.
 reg        live_now;
 reg [31:0] rdata_now;
@@ -238,12 +213,11 @@ always @* begin
     `FERRY_CORE_JOBS_QUEUED:               rdata_now = jobs_queued;
     `FERRY_CORE_JOBS_RETIRED:              rdata_now = jobs_retired;
     `FERRY_CORE_POISON:                    rdata_now = {28'd0, poison | dropped};
-    `FERRY_CORE_ENGINE_FAULT:              rdata_now = {fault_packet_offset, fault_valid, 4'd0, fault_write, fault_slot,
-                                                        fault_kind};
+    `FERRY_CORE_ENGINE_FAULT:              rdata_now = fault_word;
     `FERRY_CORE_ENGINE_FAULT_ADDRESS_LOW:  rdata_now = fault_address[31:0];
     `FERRY_CORE_ENGINE_FAULT_ADDRESS_HIGH: rdata_now = fault_address[63:32];
-    `FERRY_CORE_ENGINE_FAULT_WRITTEN:      rdata_now = fault_written;
-    `FERRY_CORE_ENGINE_FAULT_KIND:         rdata_now = {30'd0, fault_address_kind};
+    `FERRY_CORE_ENGINE_FAULT_WRITTEN:      rdata_now = fault[`FERRY_ENGINE_FAULT_WRITTEN_RANGE];
+    `FERRY_CORE_ENGINE_FAULT_KIND:         rdata_now = {30'd0, fault[`FERRY_ENGINE_FAULT_ADDRESS_KIND_RANGE]};
     `FERRY_CORE_ENGINE_RESETTING:          rdata_now = {31'd0, resetting || resetting_reg};
     `FERRY_CORE_ABORTED:                   rdata_now = {28'd0, aborted};
     `FERRY_CORE_MMU_BUSY:                  rdata_now = {31'd0, update_valid || update_busy};

@@ -28,19 +28,7 @@ module ferry_registers_jobs (
     // Engine: a job.
     output wire        job_valid,
     input  wire        job_ready,
-    output wire [2:0]  job_op,
-    output wire [1:0]  job_source_kind,
-    output wire [1:0]  job_destination_kind,
-    output wire [1:0]  job_list,
-    output wire        job_unordered,
-    output wire        job_protected,
-    output wire [1:0]  job_slot,
-    output wire [1:0]  job_pattern_log2,
-    output wire [15:0] job_packet_offset,
-    output wire [63:0] job_source,
-    output wire [63:0] job_destination,
-    output wire [31:0] job_length,
-    output wire [15:0] job_list_address,
+    output wire [`FERRY_JOB_BITS-1:0] job,
     // Engine: poison, fault, reset.
     output wire [3:0]  poison_clear,
     output wire        fault_clear,
@@ -49,12 +37,7 @@ module ferry_registers_jobs (
     // Aperture table update.
     output wire        update_valid,
     input  wire        update_ready,
-    output wire [31:0] update_first,
-    output wire [31:0] update_count,
-    output wire [15:0] update_list,
-    output wire        update_unmap,
-    output wire        update_snoop,
-    output wire [63:0] update_dummy
+    output wire [`FERRY_UPDATE_BITS-1:0] update
 );
 
 // --- Engine jobs ---------------------------------------------------------------------------------------------------
@@ -77,22 +60,23 @@ assign dropped = dropped_reg;
 
 // A job of a cut slot still passes through the engine, so that jobs are counted in order, but has nothing to do. No job
 // is handed over around a reset: which slots it cuts is known one cycle after its end.
+wire [1:0] job_slot = job_control_reg[`FERRY_CORE_JOB_CONTROL_SLOT_RANGE];
 wire job_dropped = dropped_reg[job_slot];
 wire [31:0] job_control = job_control_reg & {32{!job_dropped}};
 assign job_valid = job_valid_reg && !resetting && !resetting_reg;
-assign job_op = job_control[`FERRY_CORE_JOB_CONTROL_OP_RANGE];
-assign job_source_kind = job_control[`FERRY_CORE_JOB_CONTROL_SOURCE_KIND_RANGE];
-assign job_destination_kind = job_control[`FERRY_CORE_JOB_CONTROL_DESTINATION_KIND_RANGE];
-assign job_list = job_control[`FERRY_CORE_JOB_CONTROL_LIST_RANGE];
-assign job_unordered = job_control[`FERRY_CORE_JOB_CONTROL_UNORDERED_RANGE];
-assign job_protected = job_control[`FERRY_CORE_JOB_CONTROL_PROTECTED_RANGE];
-assign job_slot = job_control_reg[`FERRY_CORE_JOB_CONTROL_SLOT_RANGE];
-assign job_pattern_log2 = job_control[`FERRY_CORE_JOB_CONTROL_PATTERN_LOG2_RANGE];
-assign job_packet_offset = job_control[`FERRY_CORE_JOB_CONTROL_PACKET_OFFSET_RANGE];
-assign job_source = job_source_reg & {64{!job_dropped}};
-assign job_destination = job_destination_reg & {64{!job_dropped}};
-assign job_length = job_length_reg & {32{!job_dropped}};
-assign job_list_address = job_list_reg;
+assign job[`FERRY_JOB_OP_RANGE] = job_control[`FERRY_CORE_JOB_CONTROL_OP_RANGE];
+assign job[`FERRY_JOB_SOURCE_KIND_RANGE] = job_control[`FERRY_CORE_JOB_CONTROL_SOURCE_KIND_RANGE];
+assign job[`FERRY_JOB_DESTINATION_KIND_RANGE] = job_control[`FERRY_CORE_JOB_CONTROL_DESTINATION_KIND_RANGE];
+assign job[`FERRY_JOB_LIST_RANGE] = job_control[`FERRY_CORE_JOB_CONTROL_LIST_RANGE];
+assign job[`FERRY_JOB_UNORDERED_RANGE] = job_control[`FERRY_CORE_JOB_CONTROL_UNORDERED_RANGE];
+assign job[`FERRY_JOB_PROTECTED_RANGE] = job_control[`FERRY_CORE_JOB_CONTROL_PROTECTED_RANGE];
+assign job[`FERRY_JOB_SLOT_RANGE] = job_slot;
+assign job[`FERRY_JOB_PATTERN_LOG2_RANGE] = job_control[`FERRY_CORE_JOB_CONTROL_PATTERN_LOG2_RANGE];
+assign job[`FERRY_JOB_PACKET_OFFSET_RANGE] = job_control[`FERRY_CORE_JOB_CONTROL_PACKET_OFFSET_RANGE];
+assign job[`FERRY_JOB_SOURCE_RANGE] = job_source_reg & {64{!job_dropped}};
+assign job[`FERRY_JOB_DESTINATION_RANGE] = job_destination_reg & {64{!job_dropped}};
+assign job[`FERRY_JOB_LENGTH_RANGE] = job_length_reg & {32{!job_dropped}};
+assign job[`FERRY_JOB_LIST_ADDRESS_RANGE] = job_list_reg;
 
 wire write_poison = write && io_address == `FERRY_CORE_POISON;
 assign poison_clear = run ? io_wdata[3:0] & {4{write_poison}} : 4'b1111;
@@ -148,12 +132,12 @@ reg        update_valid_reg;
 
 assign update_free = !update_valid_reg || update_ready;
 assign update_valid = update_valid_reg;
-assign update_first = update_first_reg;
-assign update_count = update_count_reg;
-assign update_list = update_list_reg;
-assign update_dummy = update_dummy_reg;
-assign update_unmap = update_control_reg[`FERRY_CORE_MMU_CONTROL_UNMAP_SHIFT];
-assign update_snoop = update_control_reg[`FERRY_CORE_MMU_CONTROL_SNOOP_SHIFT];
+assign update[`FERRY_UPDATE_FIRST_RANGE] = update_first_reg;
+assign update[`FERRY_UPDATE_COUNT_RANGE] = update_count_reg;
+assign update[`FERRY_UPDATE_LIST_RANGE] = update_list_reg;
+assign update[`FERRY_UPDATE_UNMAP_RANGE] = update_control_reg[`FERRY_CORE_MMU_CONTROL_UNMAP_SHIFT];
+assign update[`FERRY_UPDATE_SNOOP_RANGE] = update_control_reg[`FERRY_CORE_MMU_CONTROL_SNOOP_SHIFT];
+assign update[`FERRY_UPDATE_DUMMY_RANGE] = update_dummy_reg;
 
 always @(posedge clk) begin
     if (update_ready) begin

@@ -7,11 +7,7 @@
 
 module ferry_window #(
     // log2 of the bytes of local memory.
-    parameter LOCAL_ADDRESS_BITS = 26,
-    // Width of the AXI ids.
-    parameter ID_WIDTH = 2,
-    // AXI id of every burst.
-    parameter [ID_WIDTH-1:0] WINDOW_ID = 2
+    parameter LOCAL_ADDRESS_BITS = 26
 ) (
     // Clock.
     input  wire clk,
@@ -56,7 +52,6 @@ module ferry_window #(
     input  wire [51:12]                  result_page,
 
     // Both AXI4 masters: what they share, then what each has of its own.
-    output wire [ID_WIDTH-1:0]           axi_id,
     output wire [7:0]                    axi_length,
     output wire                          axi_no_snoop,
     output wire [63:0]                   axi_wdata,
@@ -150,7 +145,6 @@ module ferry_window #(
     assign read_status = status_reg;
     assign lookup_valid = state_reg == S_CHECK && aperture_reg;
     assign lookup_page = {{44-LAB{1'b0}}, address_reg[LAB-1:12]};
-    assign axi_id = WINDOW_ID;
     assign local_address = {address_reg[LAB-1:3], 3'd0};
     assign aperture_address = {12'd0, page_reg, address_reg[11:3], 3'd0};
     assign axi_length = {2'd0, length};

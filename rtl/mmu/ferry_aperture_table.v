@@ -6,6 +6,7 @@
 // GPU page tables (address kind VIRTUAL) will sit beside this table: a translation cache and a walker with the same
 // lookup port, chosen by address kind in ferry_address_generator; nothing here changes then.
 `default_nettype none
+`include "ferry_contract.vh"
 
 module ferry_aperture_table #(
     // Pages in the aperture: a power of two, at most 2^20.
@@ -24,40 +25,33 @@ module ferry_aperture_table #(
     output wire         lookup0_ready,
     input  wire [31:0]  lookup0_page,
     output wire         result0_valid,
-    output wire         result0_hit,
-    output wire         result0_snoop,
-    output wire [51:12] result0_page,
+    output wire [`FERRY_TRANSLATION_BITS-1:0] result0,
 
     input  wire         lookup1_valid,
     output wire         lookup1_ready,
     input  wire [31:0]  lookup1_page,
     output wire         result1_valid,
-    output wire         result1_hit,
-    output wire         result1_snoop,
-    output wire [51:12] result1_page,
+    output wire [`FERRY_TRANSLATION_BITS-1:0] result1,
 
     input  wire         lookup2_valid,
     output wire         lookup2_ready,
     input  wire [31:0]  lookup2_page,
     output wire         result2_valid,
-    output wire         result2_hit,
-    output wire         result2_snoop,
-    output wire [51:12] result2_page,
+    output wire [`FERRY_TRANSLATION_BITS-1:0] result2,
 
     // Entry write port, from ferry_aperture_update. A page beyond the table is ignored.
     input  wire         write_valid,
     output wire         write_ready,
     input  wire [31:0]  write_page,
-    input  wire         write_entry_valid,
-    input  wire         write_entry_snoop,
-    input  wire [51:12] write_entry_page
+    input  wire [`FERRY_TRANSLATION_BITS-1:0] write_entry
 );
     localparam LG = $clog2(PAGES);
     localparam [LG-1:0] LAST = {LG{1'b1}};
 
-    // Entry: valid, snoop, page.
-    reg [41:0] memory [0:PAGES-1];
-    reg [41:0] entry_reg;
+    localparam E = `FERRY_TRANSLATION_BITS;
+
+    reg [E-1:0] memory [0:PAGES-1];
+    reg [E-1:0] entry_reg;
 
     // ---- Write side: the clearing sequence, then changes ----
     reg [LG-1:0] clear_reg;
@@ -68,7 +62,7 @@ module ferry_aperture_table #(
     wire write_inside_table = write_page[31:LG] == 0;
     wire write_now = clearing_reg || (write_valid && write_inside_table);
     wire [LG-1:0] write_index = clearing_reg ? clear_reg : write_page[LG-1:0];
-    wire [41:0] write_entry = clearing_reg ? 42'd0 : {write_entry_valid, write_entry_snoop, write_entry_page};
+    wire [E-1:0] write_data = clearing_reg ? {E{1'b0}} : write_entry;
 
     // ---- Read side: one port, three users in turn ----
     wire [2:0]  request = {lookup2_valid, lookup1_valid, lookup0_valid} & {3{!clearing_reg}};
@@ -78,7 +72,7 @@ module ferry_aperture_table #(
     reg [2:0]   user_reg;
     reg         within_reg;
     reg [2:0]   result_user_reg;
-    reg [41:0]  result_reg;
+    reg [E-1:0] result_reg;
 
     ferry_arbiter #(.PORTS(3)) arbiter (
         .clk(clk), .rst(rst), .request(request), .accept(1'b1), .grant(grant)
@@ -88,7 +82,7 @@ module ferry_aperture_table #(
 
     always @(posedge clk) begin
         if (write_now) begin
-            memory[write_index] <= write_entry;
+            memory[write_index] <= write_data;
         end
     end
     always @(posedge clk) begin
@@ -98,7 +92,7 @@ module ferry_aperture_table #(
         user_reg <= grant;
         within_reg <= page[31:LG] == 0;
         result_user_reg <= user_reg;
-        result_reg <= within_reg ? entry_reg : 42'd0;
+        result_reg <= within_reg ? entry_reg : {E{1'b0}};
         if (clearing_reg) begin
             clear_reg <= clear_reg + 1'b1;
             clearing_reg <= clear_reg != LAST;
@@ -112,9 +106,9 @@ module ferry_aperture_table #(
     end
 
     assign {result2_valid, result1_valid, result0_valid} = result_user_reg;
-    assign {result0_hit, result0_snoop, result0_page} = result_reg;
-    assign {result1_hit, result1_snoop, result1_page} = result_reg;
-    assign {result2_hit, result2_snoop, result2_page} = result_reg;
+    assign result0 = result_reg;
+    assign result1 = result_reg;
+    assign result2 = result_reg;
 endmodule
 
 `default_nettype wire

@@ -2,26 +2,17 @@
 // Changes a run of aperture table entries: to the host pages of a list in command RAM (map), or all to one dummy page
 // (unmap). One entry a cycle, while lookups go on.
 `default_nettype none
+`include "ferry_contract.vh"
 
 module ferry_aperture_update (
     // Clock, and synchronous reset, active high.
     input  wire clk,
     input  wire rst,
 
-    // A change is offered; taken when update_ready is 1 too. The other update_ inputs are sampled then.
+    // A change is offered; taken when update_ready is 1 too, and sampled then.
     input  wire         update_valid,
     output wire         update_ready,
-    // First aperture page, number of pages.
-    input  wire [31:0]  update_first,
-    input  wire [31:0]  update_count,
-    // Byte offset of the page list in command RAM (map); multiple of 8.
-    input  wire [15:0]  update_list,
-    // 1: every page goes to update_dummy; 0: page i goes to entry i of the list.
-    input  wire         update_unmap,
-    // Accesses through the pages snoop the host's caches.
-    input  wire         update_snoop,
-    // Bus address of the dummy page.
-    input  wire [63:0]  update_dummy,
+    input  wire [`FERRY_UPDATE_BITS-1:0] update,
     // 1 from the cycle after a change is taken until its last entry is written.
     output wire         update_busy,
 
@@ -36,10 +27,15 @@ module ferry_aperture_update (
     output wire         write_valid,
     input  wire         write_ready,
     output wire [31:0]  write_page,
-    output wire         write_entry_valid,
-    output wire         write_entry_snoop,
-    output wire [51:12] write_entry_page
+    output wire [`FERRY_TRANSLATION_BITS-1:0] write_entry
 );
+    wire [31:0] update_first = update[`FERRY_UPDATE_FIRST_RANGE];
+    wire [31:0] update_count = update[`FERRY_UPDATE_COUNT_RANGE];
+    wire [15:0] update_list = update[`FERRY_UPDATE_LIST_RANGE];
+    wire        update_unmap = update[`FERRY_UPDATE_UNMAP_RANGE];
+    wire        update_snoop = update[`FERRY_UPDATE_SNOOP_RANGE];
+    wire [63:0] update_dummy = update[`FERRY_UPDATE_DUMMY_RANGE];
+
     reg         busy_reg;
     reg         unmap_reg;
     reg         snoop_reg;
@@ -70,9 +66,9 @@ module ferry_aperture_update (
     assign list_address = list_reg;
     assign write_valid = busy_reg && writes_reg != 0 && (unmap_reg || have);
     assign write_page = page_reg;
-    assign write_entry_valid = 1'b1;
-    assign write_entry_snoop = snoop_reg;
-    assign write_entry_page = unmap_reg ? dummy_reg : listed;
+    assign write_entry[`FERRY_TRANSLATION_HIT_RANGE] = 1'b1;
+    assign write_entry[`FERRY_TRANSLATION_SNOOP_RANGE] = snoop_reg;
+    assign write_entry[`FERRY_TRANSLATION_PAGE_RANGE] = unmap_reg ? dummy_reg : listed;
 
     always @(posedge clk) begin
         if (update_valid && update_ready) begin

@@ -2,6 +2,7 @@
 // The limits of video memory as the access checks use them: clipped to one bit more than an address, registered, and an
 // empty protected range made one that no access meets.
 `default_nettype none
+`include "ferry_contract.vh"
 
 module ferry_limits #(
     // Bits of a video memory address.
@@ -10,9 +11,7 @@ module ferry_limits #(
     // Clock.
     input  wire clk,
     // As the registers hold them.
-    input  wire [63:0] local_limit,
-    input  wire [63:0] protect_base,
-    input  wire [63:0] protect_limit,
+    input  wire [`FERRY_LIMITS_BITS-1:0] limits,
     // A cycle later, clipped.
     output reg  [LOCAL_ADDRESS_BITS:0] local_limit_clipped,
     output reg  [LOCAL_ADDRESS_BITS:0] protect_base_clipped,
@@ -25,11 +24,11 @@ module ferry_limits #(
         clip = {value[63:B] != 0, value[B-1:0]};
     endfunction
 
-    wire [B:0] base = clip(protect_base);
-    wire [B:0] limit = clip(protect_limit);
+    wire [B:0] base = clip(limits[`FERRY_LIMITS_PROTECT_BASE_RANGE]);
+    wire [B:0] limit = clip(limits[`FERRY_LIMITS_PROTECT_LIMIT_RANGE]);
 
     always @(posedge clk) begin
-        local_limit_clipped <= clip(local_limit);
+        local_limit_clipped <= clip(limits[`FERRY_LIMITS_LOCAL_LIMIT_RANGE]);
         protect_base_clipped <= base;
         // A base at or above the limit: nothing lies below 0.
         protect_limit_clipped <= limit > base ? limit : {(B + 1){1'b0}};

@@ -56,10 +56,35 @@ def read_verilog(include):
     return values, ranges
 
 
+def read_bundles(manual):
+    """The manual's bundles: name -> [(field, bits)] in order, lowest first."""
+    bundles, rows = {}, None
+    for line in manual.read_text().splitlines():
+        if match := re.match(r"### Bundle `(\w+)`$", line):
+            rows = bundles.setdefault(match.group(1), [])
+        elif (match := re.match(r"\| (\w+) \| (\d+) \| ", line)) and rows is not None:
+            rows.append((match.group(1).upper(), int(match.group(2))))
+    return bundles
+
+
+def bundle_problems(bundles, values, ranges):
+    """Each bundle's fields lie one behind the other, in the manual's order, and fill it."""
+    for bundle, fields in bundles.items():
+        at = 0
+        for field, bits in fields:
+            if ranges.get(f"FERRY_{bundle}_{field}") != (at + bits - 1, at):
+                yield f"{bundle}.{field}: {ranges.get(f'FERRY_{bundle}_{field}')}, not bit {at} and {bits} bits"
+            at += bits
+        if values.get(f"FERRY_{bundle}_BITS") != at:
+            yield f"{bundle}: {values.get(f'FERRY_{bundle}_BITS')} bits, fields have {at}"
+
+
 def read_manual(manual):
     """Names with values as a reader of the manual would understand its tables."""
     values, section, group, kind, register = {}, None, None, None, None
     for line in manual.read_text().splitlines():
+        if line == "## Bundles":
+            break
         if match := re.match(r"## (\w+)$", line):
             section, group = match.group(1), None
         elif match := re.match(r"### (\w+)\.(\w+): (\d+) from (0x[0-9a-f]+), (0x[0-9a-f]+) bytes each", line):
@@ -101,6 +126,17 @@ def main():
     c = read_c(generated / "ferry_contract.h")
     verilog, ranges = read_verilog(generated / "ferry_contract.vh")
     book = read_manual(manual)
+    bundles = read_bundles(manual)
+    # Bundles and the counters' event bits are the RTL's alone.
+    rtl_values = {n: verilog.pop(n) for n in list(verilog) if n.endswith("_BITS") or n.startswith("FERRY_EVENT_")}
+    rtl_ranges = {f"FERRY_{b}_{f}": ranges.pop(f"FERRY_{b}_{f}", None) for b, fields in bundles.items() for f, _ in fields}
+    check("bundles_are_filled_by_their_fields", list(bundle_problems(bundles, rtl_values, rtl_ranges))
+          + ([] if len(bundles) >= 9 else [f"{len(bundles)} bundles"]))
+    counters = {n.removeprefix("FERRY_BAR0_COUNTER_"): v // 8 for n, v in c.items() if re.match(r"FERRY_BAR0_COUNTER_[A-Z_]+$", n)}
+    events = {n.removeprefix("FERRY_EVENT_"): v for n, v in rtl_values.items() if n.startswith("FERRY_EVENT_")}
+    check("events_are_in_the_order_of_the_counters", [f"{n}: event {events.get(n)}, counter {v}" for n, v in counters.items()
+                                                      if n not in ("AT", "STRIDE", "COUNT") and events.get(n) != v]
+          + ([] if len(events) == rtl_values.get("FERRY_EVENTS_BITS") else ["number of events"]))
     check("c_and_verilog_name_the_same_things", [f"only one side has {n}" for n in sorted(set(c) ^ set(verilog))])
     check("c_and_verilog_give_the_same_values", [f"{n}: C {c[n]:#x}, Verilog {verilog[n]:#x}"
                                                 for n in sorted(set(c) & set(verilog)) if c[n] != verilog[n]])

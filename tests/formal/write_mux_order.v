@@ -2,6 +2,7 @@
 // The write mux from reset on, against queues kept apart from it: data comes in the order of the addresses, from the
 // master that announced the burst, one or two beats as announced, and never before its address.
 `default_nettype none
+`include "ferry_contract.vh"
 
 module write_mux_order (
     // Clock, and synchronous reset, active high.
@@ -15,30 +16,41 @@ module write_mux_order (
     input  wire        m_awready,
     input  wire        m_wready
 );
+    localparam A = `FERRY_AXI_A_BITS;
+    localparam W = `FERRY_AXI_W_BITS;
     wire [2:0] s_awready;
     wire [2:0] s_wready;
     wire [1:0] m_awid;
-    wire [7:0] m_awlen;
+    wire [A-1:0] m_aw;
     wire m_awvalid;
-    wire m_wlast;
+    wire [W-1:0] m_w;
     wire m_wvalid;
+    wire [7:0] m_awlen = m_aw[`FERRY_AXI_A_LENGTH_RANGE];
+    wire m_wlast = m_w[`FERRY_AXI_W_LAST_RANGE];
 
-    ferry_axi_write_mux #(.ADDRESS_BITS(12), .LG_BURSTS(1)) mux (
-        .clk(clk), .rst(rst),
-        .s0_axi_awaddr(12'd0), .s0_axi_awlen({7'd0, s_awlen[0]}), .s0_axi_awnosnoop(1'b0),
-        .s0_axi_awvalid(s_awvalid[0]), .s0_axi_awready(s_awready[0]),
-        .s0_axi_wdata(64'd0), .s0_axi_wstrb(8'hFF), .s0_axi_wlast(s_wlast[0]),
-        .s0_axi_wvalid(s_wvalid[0]), .s0_axi_wready(s_wready[0]), .s0_axi_bready(1'b1),
-        .s1_axi_awaddr(12'd0), .s1_axi_awlen({7'd0, s_awlen[1]}), .s1_axi_awnosnoop(1'b0),
-        .s1_axi_awvalid(s_awvalid[1]), .s1_axi_awready(s_awready[1]),
-        .s1_axi_wdata(64'd0), .s1_axi_wstrb(8'hFF), .s1_axi_wlast(s_wlast[1]),
-        .s1_axi_wvalid(s_wvalid[1]), .s1_axi_wready(s_wready[1]), .s1_axi_bready(1'b1),
-        .s2_axi_awaddr(12'd0), .s2_axi_awlen({7'd0, s_awlen[2]}), .s2_axi_awnosnoop(1'b0),
-        .s2_axi_awvalid(s_awvalid[2]), .s2_axi_awready(s_awready[2]),
-        .s2_axi_wdata(64'd0), .s2_axi_wstrb(8'hFF), .s2_axi_wlast(s_wlast[2]),
-        .s2_axi_wvalid(s_wvalid[2]), .s2_axi_wready(s_wready[2]), .s2_axi_bready(1'b1),
-        .m_axi_awid(m_awid), .m_axi_awlen(m_awlen), .m_axi_awvalid(m_awvalid), .m_axi_awready(m_awready),
-        .m_axi_wlast(m_wlast), .m_axi_wvalid(m_wvalid), .m_axi_wready(m_wready),
+    // Lengths and last beats are all that matters here.
+    wire [3*A-1:0] s_aw;
+    wire [3*W-1:0] s_w;
+    genvar m;
+    generate for (m = 0; m < 3; m = m + 1) begin : bundle
+        wire [A-1:0] aw;
+        wire [W-1:0] w;
+        assign aw[`FERRY_AXI_A_ADDRESS_RANGE] = 64'd0;
+        assign aw[`FERRY_AXI_A_LENGTH_RANGE] = {7'd0, s_awlen[m]};
+        assign aw[`FERRY_AXI_A_NO_SNOOP_RANGE] = 1'b0;
+        assign aw[`FERRY_AXI_A_TAG_RANGE] = 8'd0;
+        assign w[`FERRY_AXI_W_DATA_RANGE] = 64'd0;
+        assign w[`FERRY_AXI_W_STROBE_RANGE] = 8'hff;
+        assign w[`FERRY_AXI_W_LAST_RANGE] = s_wlast[m];
+        assign s_aw[m*A +: A] = aw;
+        assign s_w[m*W +: W] = w;
+    end endgenerate
+
+    ferry_axi_write_mux #(.PORTS(3), .LG_BURSTS(1)) mux (
+        .clk(clk), .rst(rst), .s_axi_aw(s_aw), .s_axi_awvalid(s_awvalid), .s_axi_awready(s_awready),
+        .s_axi_w(s_w), .s_axi_wvalid(s_wvalid), .s_axi_wready(s_wready), .s_axi_bready(3'b111),
+        .m_axi_awid(m_awid), .m_axi_aw(m_aw), .m_axi_awvalid(m_awvalid), .m_axi_awready(m_awready),
+        .m_axi_w(m_w), .m_axi_wvalid(m_wvalid), .m_axi_wready(m_wready),
         .m_axi_bid(2'd0), .m_axi_bresp(2'd0), .m_axi_bvalid(1'b0)
     );
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ferry_control with everything around it played by this class: the completer's register bus, host memory behind an
-// AXI4 read and write port, an engine that retires jobs, and the aperture table's update port.
+// The deciding half of the device (control_bench.v) with everything around it played by this class: the completer's
+// register bus, host memory behind an AXI4 read and write port, an engine that retires jobs, and the aperture table's
+// update port.
 #ifndef FERRY_TESTS_RTL_CPU_CONTROL_BENCH_H
 #define FERRY_TESTS_RTL_CPU_CONTROL_BENCH_H
 
@@ -9,7 +10,7 @@
 #include <functional>
 #include <vector>
 
-#include "Vferry_control.h"
+#include "Vcontrol_bench.h"
 #include "check.h"
 // The contract is C11.
 #define _Static_assert static_assert
@@ -108,7 +109,7 @@ class ControlBench
     }
     void store64(uint64_t address, uint64_t value) { std::memcpy(&memory[address], &value, 8); }
 
-    Vferry_control top;
+    Vcontrol_bench top;
     uint64_t time = 0;
     std::deque<Job> jobs;
     // Cycles from a read request to its first beat, and whether the ports stall at random.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ferry_control with the real firmware: registers, fetching, decoding, records. The engine is played by the bench, so
-// what is checked here is what the deciding half asks for, and in how many cycles.
+// The deciding half of the device with the real firmware: registers, fetching, decoding, records. The engine is played
+// by the bench, so what is checked here is what this half asks for, and in how many cycles.
 #include <memory>
 
 #include "control_bench.h"

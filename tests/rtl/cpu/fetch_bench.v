@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The fetcher with the command RAM that it fills and the record poster, as one Verilated top for the unit test.
 `default_nettype none
+`include "ferry_contract.vh"
 
 module fetch_bench (
     input  wire         clk,
@@ -80,8 +81,22 @@ module fetch_bench (
 wire        write_valid;
 wire [15:0] write_address;
 wire [63:0] write_data;
-wire        unused_arnosnoop;
-wire        unused_awnosnoop;
+wire [`FERRY_AXI_A_BITS-1:0] ar, aw;
+wire [`FERRY_AXI_R_BITS-1:0] r;
+wire [`FERRY_AXI_W_BITS-1:0] w;
+
+assign araddr = ar[`FERRY_AXI_A_ADDRESS_RANGE];
+assign arlen = ar[`FERRY_AXI_A_LENGTH_RANGE];
+assign r[`FERRY_AXI_R_DATA_RANGE] = rdata;
+assign r[`FERRY_AXI_R_RESPONSE_RANGE] = rresp;
+assign r[`FERRY_AXI_R_FAULT_RANGE] = 8'd0;
+assign r[`FERRY_AXI_R_LAST_RANGE] = rlast;
+assign awaddr = aw[`FERRY_AXI_A_ADDRESS_RANGE];
+assign awlen = aw[`FERRY_AXI_A_LENGTH_RANGE];
+assign wdata = w[`FERRY_AXI_W_DATA_RANGE];
+assign wstrb = w[`FERRY_AXI_W_STROBE_RANGE];
+assign wlast = w[`FERRY_AXI_W_LAST_RANGE];
+wire unused = &{1'b0, ar, aw};
 
 ferry_fetch fetch (
     .clk(clk), .rst(rst), .run(run), .hold(hold), .ring_kick(ring_kick), .ring_select(ring_select),
@@ -90,10 +105,8 @@ ferry_fetch fetch (
     .write_valid(write_valid), .write_address(write_address), .write_data(write_data), .next(next), .claim(claim),
     .claimed_valid(claimed_valid), .claimed_bytes(claimed_bytes), .claimed_fence(claimed_fence),
     .claimed_address(claimed_address), .release_slot(release_slot), .release_number(release_number), .used(used),
-    .ready(ready), .tags(tags), .busy(busy), .m_axi_araddr(araddr), .m_axi_arlen(arlen),
-    .m_axi_arnosnoop(unused_arnosnoop),
-    .m_axi_arvalid(arvalid), .m_axi_arready(arready), .m_axi_rdata(rdata), .m_axi_rresp(rresp), .m_axi_rlast(rlast),
-    .m_axi_rvalid(rvalid), .m_axi_rready(rready)
+    .ready(ready), .tags(tags), .busy(busy), .m_axi_ar(ar), .m_axi_arvalid(arvalid), .m_axi_arready(arready),
+    .m_axi_r(r), .m_axi_rvalid(rvalid), .m_axi_rready(rready)
 );
 
 ferry_command_ram ram (
@@ -108,8 +121,7 @@ ferry_command_ram ram (
 ferry_post post (
     .clk(clk), .rst(rst), .time_now(time_now), .data_write(data_write), .data_index(data_index),
     .data_wdata(data_wdata), .start(start), .start_address(start_address), .start_long(start_long), .busy(post_busy),
-    .m_axi_awaddr(awaddr), .m_axi_awlen(awlen), .m_axi_awnosnoop(unused_awnosnoop), .m_axi_awvalid(awvalid),
-    .m_axi_awready(awready), .m_axi_wdata(wdata), .m_axi_wstrb(wstrb), .m_axi_wlast(wlast), .m_axi_wvalid(wvalid),
+    .m_axi_aw(aw), .m_axi_awvalid(awvalid), .m_axi_awready(awready), .m_axi_w(w), .m_axi_wvalid(wvalid),
     .m_axi_wready(wready), .m_axi_bresp(2'b00), .m_axi_bvalid(bvalid), .m_axi_bready(bready)
 );
 

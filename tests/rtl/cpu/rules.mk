@@ -15,7 +15,7 @@ $(RTL_CPU_PROGRAMS): $(RTL_SOURCES) rtl/packaged_core.vlt $(wildcard $(RTL_CPU_T
 
 $(BUILD)/tests/rtl_control: | $(BUILD)/firmware/firmware.bin
 	@mkdir -p $(@D) $(BUILD)/verilated
-	$(call rtl_program,ferry_control,$(RTL_CPU_TEST)/control_test.cpp,$(RTL_CPU_CORE) rtl/ferry_control.v $(RTL_CORE))
+	$(call rtl_program,control_bench,$(RTL_CPU_TEST)/control_test.cpp,$(RTL_CPU_CORE) $(RTL_CPU_TEST)/control_bench.v $(RTL_CORE))
 
 $(BUILD)/tests/rtl_device: | $(BUILD)/firmware/firmware.bin
 	@mkdir -p $(@D) $(BUILD)/verilated

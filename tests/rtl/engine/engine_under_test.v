@@ -2,6 +2,7 @@
 // The engine with its aperture table and the table's update unit, as the tests drive them: command RAM and both
 // memories are outside.
 `default_nettype none
+`include "ferry_contract.vh"
 
 module engine_under_test (
     input  wire clk,
@@ -115,7 +116,7 @@ module engine_under_test (
     output wire [63:0] m_axi_host_awaddr,
     output wire [7:0]  m_axi_host_awlen,
     output wire        m_axi_host_awnosnoop,
-    output wire [1:0]  m_axi_host_awslot,
+    output wire [7:0]  m_axi_host_awtag,
     output wire        m_axi_host_awvalid,
     input  wire        m_axi_host_awready,
     output wire [63:0] m_axi_host_wdata,
@@ -127,62 +128,114 @@ module engine_under_test (
     input  wire        m_axi_host_bvalid,
     output wire        m_axi_host_bready
 );
-    wire         read_lookup_valid, read_lookup_ready, read_result_valid, read_result_hit, read_result_snoop;
-    wire [31:0]  read_lookup_page;
-    wire [51:12] read_result_page;
-    wire         write_lookup_valid, write_lookup_ready, write_result_valid, write_result_hit, write_result_snoop;
-    wire [31:0]  write_lookup_page;
-    wire [51:12] write_result_page;
-    wire         write_valid, write_ready, write_entry_valid, write_entry_snoop;
-    wire [31:0]  write_page;
-    wire [51:12] write_entry_page;
+    wire         read_lookup_valid, read_lookup_ready, read_result_valid;
+    wire         write_lookup_valid, write_lookup_ready, write_result_valid;
+    wire [31:0]  read_lookup_page, write_lookup_page, write_page;
+    wire [`FERRY_TRANSLATION_BITS-1:0] read_result, write_result, window_result, write_entry;
+    wire         write_valid, write_ready;
 
+    // ---- Bundles, put together and taken apart ----
+    wire [`FERRY_JOB_BITS-1:0] job;
+    wire [`FERRY_ENGINE_FAULT_BITS-1:0] fault;
+    wire [`FERRY_UPDATE_BITS-1:0] update;
+    wire [`FERRY_LIMITS_BITS-1:0] limits;
+    wire [`FERRY_EVENTS_BITS-1:0] events;
+    wire [`FERRY_AXI_A_BITS-1:0] local_ar, local_aw, host_ar, host_aw;
+    wire [`FERRY_AXI_W_BITS-1:0] local_w, host_w;
+    wire [`FERRY_AXI_R_BITS-1:0] local_r, host_r;
+    // Each slot's tag is its number.
+    wire [31:0] slot_tags = 32'h03020100;
+
+    assign job[`FERRY_JOB_OP_RANGE] = job_op;
+    assign job[`FERRY_JOB_SOURCE_KIND_RANGE] = job_source_kind;
+    assign job[`FERRY_JOB_DESTINATION_KIND_RANGE] = job_destination_kind;
+    assign job[`FERRY_JOB_LIST_RANGE] = job_list;
+    assign job[`FERRY_JOB_UNORDERED_RANGE] = job_unordered;
+    assign job[`FERRY_JOB_PROTECTED_RANGE] = job_protected;
+    assign job[`FERRY_JOB_SLOT_RANGE] = job_slot;
+    assign job[`FERRY_JOB_PATTERN_LOG2_RANGE] = job_pattern_log2;
+    assign job[`FERRY_JOB_PACKET_OFFSET_RANGE] = job_packet_offset;
+    assign job[`FERRY_JOB_SOURCE_RANGE] = job_source;
+    assign job[`FERRY_JOB_DESTINATION_RANGE] = job_destination;
+    assign job[`FERRY_JOB_LENGTH_RANGE] = job_length;
+    assign job[`FERRY_JOB_LIST_ADDRESS_RANGE] = job_list_address;
+    assign fault_kind = fault[`FERRY_ENGINE_FAULT_KIND_RANGE];
+    assign fault_slot = fault[`FERRY_ENGINE_FAULT_SLOT_RANGE];
+    assign fault_write = fault[`FERRY_ENGINE_FAULT_WRITE_RANGE];
+    assign fault_packet_offset = fault[`FERRY_ENGINE_FAULT_PACKET_OFFSET_RANGE];
+    assign fault_address = fault[`FERRY_ENGINE_FAULT_ADDRESS_RANGE];
+    assign fault_address_kind = fault[`FERRY_ENGINE_FAULT_ADDRESS_KIND_RANGE];
+    assign fault_written = fault[`FERRY_ENGINE_FAULT_WRITTEN_RANGE];
+    assign update[`FERRY_UPDATE_FIRST_RANGE] = update_first;
+    assign update[`FERRY_UPDATE_COUNT_RANGE] = update_count;
+    assign update[`FERRY_UPDATE_LIST_RANGE] = update_list;
+    assign update[`FERRY_UPDATE_UNMAP_RANGE] = update_unmap;
+    assign update[`FERRY_UPDATE_SNOOP_RANGE] = update_snoop;
+    assign update[`FERRY_UPDATE_DUMMY_RANGE] = update_dummy;
+    assign limits[`FERRY_LIMITS_LOCAL_LIMIT_RANGE] = local_limit;
+    assign limits[`FERRY_LIMITS_PROTECT_BASE_RANGE] = protect_base;
+    assign limits[`FERRY_LIMITS_PROTECT_LIMIT_RANGE] = protect_limit;
+    assign count_job = events[`FERRY_EVENT_ENGINE_JOBS];
+    assign count_local_read_beat = events[`FERRY_EVENT_LOCAL_READ_BEATS];
+    assign count_local_write_beat = events[`FERRY_EVENT_LOCAL_WRITE_BEATS];
+    assign count_host_read_beat = events[`FERRY_EVENT_HOST_READ_BEATS];
+    assign count_host_write_beat = events[`FERRY_EVENT_HOST_WRITE_BEATS];
+    assign count_stall_read = events[`FERRY_EVENT_STALL_READ];
+    assign count_stall_write = events[`FERRY_EVENT_STALL_WRITE];
+    assign window_result_hit = window_result[`FERRY_TRANSLATION_HIT_RANGE];
+    assign window_result_snoop = window_result[`FERRY_TRANSLATION_SNOOP_RANGE];
+    assign window_result_page = window_result[`FERRY_TRANSLATION_PAGE_RANGE];
+
+    assign m_axi_local_araddr = local_ar[25:0];
+    assign m_axi_local_arlen = local_ar[`FERRY_AXI_A_LENGTH_RANGE];
+    assign m_axi_local_awaddr = local_aw[25:0];
+    assign m_axi_local_awlen = local_aw[`FERRY_AXI_A_LENGTH_RANGE];
+    assign m_axi_local_wdata = local_w[`FERRY_AXI_W_DATA_RANGE];
+    assign m_axi_local_wstrb = local_w[`FERRY_AXI_W_STROBE_RANGE];
+    assign m_axi_local_wlast = local_w[`FERRY_AXI_W_LAST_RANGE];
+    assign local_r[`FERRY_AXI_R_DATA_RANGE] = m_axi_local_rdata;
+    assign local_r[`FERRY_AXI_R_RESPONSE_RANGE] = m_axi_local_rresp;
+    assign local_r[`FERRY_AXI_R_FAULT_RANGE] = 8'd0;
+    assign local_r[`FERRY_AXI_R_LAST_RANGE] = m_axi_local_rlast;
+    assign m_axi_host_araddr = host_ar[`FERRY_AXI_A_ADDRESS_RANGE];
+    assign m_axi_host_arlen = host_ar[`FERRY_AXI_A_LENGTH_RANGE];
+    assign m_axi_host_arnosnoop = host_ar[`FERRY_AXI_A_NO_SNOOP_RANGE];
+    assign m_axi_host_awaddr = host_aw[`FERRY_AXI_A_ADDRESS_RANGE];
+    assign m_axi_host_awlen = host_aw[`FERRY_AXI_A_LENGTH_RANGE];
+    assign m_axi_host_awnosnoop = host_aw[`FERRY_AXI_A_NO_SNOOP_RANGE];
+    assign m_axi_host_awtag = host_aw[`FERRY_AXI_A_TAG_RANGE];
+    assign m_axi_host_wdata = host_w[`FERRY_AXI_W_DATA_RANGE];
+    assign m_axi_host_wstrb = host_w[`FERRY_AXI_W_STROBE_RANGE];
+    assign m_axi_host_wlast = host_w[`FERRY_AXI_W_LAST_RANGE];
+    assign host_r[`FERRY_AXI_R_DATA_RANGE] = m_axi_host_rdata;
+    assign host_r[`FERRY_AXI_R_RESPONSE_RANGE] = m_axi_host_rresp;
+    assign host_r[`FERRY_AXI_R_FAULT_RANGE] = m_axi_host_rfault;
+    assign host_r[`FERRY_AXI_R_LAST_RANGE] = m_axi_host_rlast;
+    wire unused = &{1'b0, events, local_ar, local_aw, host_ar};
+
+    // ---- Units ----
     ferry_engine #(.APERTURE_PAGES(256)) engine (
-        .clk(clk), .rst(rst), .job_valid(job_valid), .job_ready(job_ready), .job_op(job_op),
-        .job_source_kind(job_source_kind), .job_destination_kind(job_destination_kind), .job_list(job_list),
-        .job_unordered(job_unordered), .job_protected(job_protected), .job_slot(job_slot),
-        .job_pattern_log2(job_pattern_log2), .job_packet_offset(job_packet_offset), .job_source(job_source),
-        .job_destination(job_destination), .job_length(job_length), .job_list_address(job_list_address),
-        .jobs_retired(jobs_retired), .poison(poison), .poison_clear(poison_clear), .fault_valid(fault_valid),
-        .fault_kind(fault_kind), .fault_slot(fault_slot), .fault_write(fault_write),
-        .fault_packet_offset(fault_packet_offset), .fault_address(fault_address),
-        .fault_address_kind(fault_address_kind), .fault_written(fault_written), .fault_clear(fault_clear),
-        .local_limit(local_limit), .protect_base(protect_base), .protect_limit(protect_limit), .timeout(timeout),
+        .clk(clk), .rst(rst), .job_valid(job_valid), .job_ready(job_ready), .job(job), .slot_tags(slot_tags),
+        .jobs_retired(jobs_retired), .poison(poison), .poison_clear(poison_clear),
+        .fault_valid(fault_valid), .fault(fault), .fault_clear(fault_clear), .limits(limits), .timeout(timeout),
         .reset_request(reset_request), .resetting(resetting), .busy(busy), .busy_read(busy_read),
-        .busy_write(busy_write), .count_job(count_job), .count_local_read_beat(count_local_read_beat),
-        .count_local_write_beat(count_local_write_beat), .count_host_read_beat(count_host_read_beat),
-        .count_host_write_beat(count_host_write_beat), .count_stall_read(count_stall_read),
-        .count_stall_write(count_stall_write), .list_valid(list_valid), .list_ready(list_ready),
+        .busy_write(busy_write), .events(events), .list_valid(list_valid), .list_ready(list_ready),
         .list_address(list_address), .list_data_valid(list_data_valid), .list_data(list_data),
         .read_lookup_valid(read_lookup_valid), .read_lookup_ready(read_lookup_ready),
-        .read_lookup_page(read_lookup_page), .read_result_valid(read_result_valid),
-        .read_result_hit(read_result_hit), .read_result_snoop(read_result_snoop),
-        .read_result_page(read_result_page), .write_lookup_valid(write_lookup_valid),
-        .write_lookup_ready(write_lookup_ready), .write_lookup_page(write_lookup_page),
-        .write_result_valid(write_result_valid), .write_result_hit(write_result_hit),
-        .write_result_snoop(write_result_snoop), .write_result_page(write_result_page),
-        .m_axi_local_araddr(m_axi_local_araddr), .m_axi_local_arlen(m_axi_local_arlen),
-        .m_axi_local_arvalid(m_axi_local_arvalid), .m_axi_local_arready(m_axi_local_arready),
-        .m_axi_local_rdata(m_axi_local_rdata), .m_axi_local_rresp(m_axi_local_rresp),
-        .m_axi_local_rlast(m_axi_local_rlast), .m_axi_local_rvalid(m_axi_local_rvalid),
-        .m_axi_local_rready(m_axi_local_rready), .m_axi_local_awaddr(m_axi_local_awaddr),
-        .m_axi_local_awlen(m_axi_local_awlen), .m_axi_local_awvalid(m_axi_local_awvalid),
-        .m_axi_local_awready(m_axi_local_awready), .m_axi_local_wdata(m_axi_local_wdata),
-        .m_axi_local_wstrb(m_axi_local_wstrb), .m_axi_local_wlast(m_axi_local_wlast),
-        .m_axi_local_wvalid(m_axi_local_wvalid), .m_axi_local_wready(m_axi_local_wready),
+        .read_lookup_page(read_lookup_page), .read_result_valid(read_result_valid), .read_result(read_result),
+        .write_lookup_valid(write_lookup_valid), .write_lookup_ready(write_lookup_ready),
+        .write_lookup_page(write_lookup_page), .write_result_valid(write_result_valid), .write_result(write_result),
+        .m_axi_local_ar(local_ar), .m_axi_local_arvalid(m_axi_local_arvalid),
+        .m_axi_local_arready(m_axi_local_arready), .m_axi_local_r(local_r), .m_axi_local_rvalid(m_axi_local_rvalid),
+        .m_axi_local_rready(m_axi_local_rready), .m_axi_local_aw(local_aw),
+        .m_axi_local_awvalid(m_axi_local_awvalid), .m_axi_local_awready(m_axi_local_awready),
+        .m_axi_local_w(local_w), .m_axi_local_wvalid(m_axi_local_wvalid), .m_axi_local_wready(m_axi_local_wready),
         .m_axi_local_bresp(m_axi_local_bresp), .m_axi_local_bvalid(m_axi_local_bvalid),
-        .m_axi_local_bready(m_axi_local_bready), .m_axi_host_araddr(m_axi_host_araddr),
-        .m_axi_host_arlen(m_axi_host_arlen), .m_axi_host_arnosnoop(m_axi_host_arnosnoop),
-        .m_axi_host_arvalid(m_axi_host_arvalid), .m_axi_host_arready(m_axi_host_arready),
-        .m_axi_host_rdata(m_axi_host_rdata), .m_axi_host_rresp(m_axi_host_rresp),
-        .m_axi_host_rfault(m_axi_host_rfault), .m_axi_host_rlast(m_axi_host_rlast),
-        .m_axi_host_rvalid(m_axi_host_rvalid), .m_axi_host_rready(m_axi_host_rready),
-        .m_axi_host_awaddr(m_axi_host_awaddr), .m_axi_host_awlen(m_axi_host_awlen),
-        .m_axi_host_awnosnoop(m_axi_host_awnosnoop),
-        .m_axi_host_awslot(m_axi_host_awslot), .m_axi_host_awvalid(m_axi_host_awvalid),
-        .m_axi_host_awready(m_axi_host_awready), .m_axi_host_wdata(m_axi_host_wdata),
-        .m_axi_host_wstrb(m_axi_host_wstrb), .m_axi_host_wlast(m_axi_host_wlast),
-        .m_axi_host_wvalid(m_axi_host_wvalid), .m_axi_host_wready(m_axi_host_wready),
+        .m_axi_local_bready(m_axi_local_bready),
+        .m_axi_host_ar(host_ar), .m_axi_host_arvalid(m_axi_host_arvalid), .m_axi_host_arready(m_axi_host_arready),
+        .m_axi_host_r(host_r), .m_axi_host_rvalid(m_axi_host_rvalid), .m_axi_host_rready(m_axi_host_rready),
+        .m_axi_host_aw(host_aw), .m_axi_host_awvalid(m_axi_host_awvalid), .m_axi_host_awready(m_axi_host_awready),
+        .m_axi_host_w(host_w), .m_axi_host_wvalid(m_axi_host_wvalid), .m_axi_host_wready(m_axi_host_wready),
         .m_axi_host_bresp(m_axi_host_bresp), .m_axi_host_bvalid(m_axi_host_bvalid),
         .m_axi_host_bready(m_axi_host_bready)
     );
@@ -190,29 +243,20 @@ module engine_under_test (
     ferry_aperture_table #(.PAGES(256)) table_under_test (
         .clk(clk), .rst(rst), .clearing(clearing),
         .lookup0_valid(read_lookup_valid), .lookup0_ready(read_lookup_ready), .lookup0_page(read_lookup_page),
-        .result0_valid(read_result_valid), .result0_hit(read_result_hit), .result0_snoop(read_result_snoop),
-        .result0_page(read_result_page),
+        .result0_valid(read_result_valid), .result0(read_result),
         .lookup1_valid(write_lookup_valid), .lookup1_ready(write_lookup_ready), .lookup1_page(write_lookup_page),
-        .result1_valid(write_result_valid), .result1_hit(write_result_hit), .result1_snoop(write_result_snoop),
-        .result1_page(write_result_page),
+        .result1_valid(write_result_valid), .result1(write_result),
         .lookup2_valid(window_lookup_valid), .lookup2_ready(window_lookup_ready), .lookup2_page(window_lookup_page),
-        .result2_valid(window_result_valid), .result2_hit(window_result_hit), .result2_snoop(window_result_snoop),
-        .result2_page(window_result_page),
-        .write_valid(write_valid), .write_ready(write_ready), .write_page(write_page),
-        .write_entry_valid(write_entry_valid), .write_entry_snoop(write_entry_snoop),
-        .write_entry_page(write_entry_page)
+        .result2_valid(window_result_valid), .result2(window_result),
+        .write_valid(write_valid), .write_ready(write_ready), .write_page(write_page), .write_entry(write_entry)
     );
 
-    ferry_aperture_update update (
-        .clk(clk), .rst(rst),
-        .update_valid(update_valid), .update_ready(update_ready), .update_first(update_first),
-        .update_count(update_count), .update_list(update_list), .update_unmap(update_unmap),
-        .update_snoop(update_snoop), .update_dummy(update_dummy), .update_busy(update_busy),
+    ferry_aperture_update update_unit (
+        .clk(clk), .rst(rst), .update_valid(update_valid), .update_ready(update_ready), .update(update),
+        .update_busy(update_busy),
         .list_valid(map_list_valid), .list_ready(map_list_ready), .list_address(map_list_address),
         .list_data_valid(map_list_data_valid), .list_data(map_list_data),
-        .write_valid(write_valid), .write_ready(write_ready), .write_page(write_page),
-        .write_entry_valid(write_entry_valid), .write_entry_snoop(write_entry_snoop),
-        .write_entry_page(write_entry_page)
+        .write_valid(write_valid), .write_ready(write_ready), .write_page(write_page), .write_entry(write_entry)
     );
 endmodule
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The two multiplexers with three masters, and the two kinds of FIFO with a skid buffer behind, for their test.
 `default_nettype none
+`include "ferry_contract.vh"
 
 module fabric_under_test (
     input  wire clk,
@@ -60,58 +61,66 @@ module fabric_under_test (
     input  wire         out_ready,
     output wire [31:0]  out_data
 );
-    wire [191:0] r_data_all;
-    wire [5:0]   r_resp_all;
-    wire [23:0]  r_fault_all;
-    wire [2:0]   r_last_all;
-    assign r_data = r_data_all[63:0];
-    assign r_last = r_last_all[0];
+    localparam A = `FERRY_AXI_A_BITS;
+    localparam W = `FERRY_AXI_W_BITS;
+    localparam R = `FERRY_AXI_R_BITS;
 
-    ferry_axi_read_mux #(.ADDRESS_BITS(16)) read_mux (
-        .clk(clk), .rst(rst),
-        .s0_axi_araddr(ar_address[15:0]), .s0_axi_arlen(ar_length[7:0]), .s0_axi_arnosnoop(1'b1),
-        .s0_axi_arvalid(ar_valid[0]), .s0_axi_arready(ar_ready[0]), .s0_axi_rdata(r_data_all[63:0]),
-        .s0_axi_rresp(r_resp_all[1:0]), .s0_axi_rfault(r_fault_all[7:0]), .s0_axi_rlast(r_last_all[0]),
-        .s0_axi_rvalid(r_valid[0]), .s0_axi_rready(r_ready[0]),
-        .s1_axi_araddr(ar_address[31:16]), .s1_axi_arlen(ar_length[15:8]), .s1_axi_arnosnoop(1'b0),
-        .s1_axi_arvalid(ar_valid[1]), .s1_axi_arready(ar_ready[1]), .s1_axi_rdata(r_data_all[127:64]),
-        .s1_axi_rresp(r_resp_all[3:2]), .s1_axi_rfault(r_fault_all[15:8]), .s1_axi_rlast(r_last_all[1]),
-        .s1_axi_rvalid(r_valid[1]), .s1_axi_rready(r_ready[1]),
-        .s2_axi_araddr(ar_address[47:32]), .s2_axi_arlen(ar_length[23:16]), .s2_axi_arnosnoop(1'b0),
-        .s2_axi_arvalid(ar_valid[2]), .s2_axi_arready(ar_ready[2]), .s2_axi_rdata(r_data_all[191:128]),
-        .s2_axi_rresp(r_resp_all[5:4]), .s2_axi_rfault(r_fault_all[23:16]), .s2_axi_rlast(r_last_all[2]),
-        .s2_axi_rvalid(r_valid[2]), .s2_axi_rready(r_ready[2]),
-        .m_axi_arid(m_arid), .m_axi_araddr(m_araddr), .m_axi_arlen(m_arlen), .m_axi_arnosnoop(m_arnosnoop),
-        .m_axi_arvalid(m_arvalid), .m_axi_arready(m_arready), .m_axi_rid(m_rid), .m_axi_rdata(m_rdata),
-        .m_axi_rresp(2'd0), .m_axi_rfault(8'd0), .m_axi_rlast(m_rlast), .m_axi_rvalid(m_rvalid),
-        .m_axi_rready(m_rready)
+    // Master 0 of the read side asks without snoops; the write masters have tags 1, 2 and 3.
+    wire [3*A-1:0] s_ar, s_aw;
+    wire [3*W-1:0] s_w;
+    genvar m;
+    generate for (m = 0; m < 3; m = m + 1) begin : master
+        localparam [7:0] TAG = m + 1;
+        wire [A-1:0] ar, aw;
+        wire [W-1:0] w;
+        assign ar[`FERRY_AXI_A_ADDRESS_RANGE] = {48'd0, ar_address[16*m +: 16]};
+        assign ar[`FERRY_AXI_A_LENGTH_RANGE] = ar_length[8*m +: 8];
+        assign ar[`FERRY_AXI_A_NO_SNOOP_RANGE] = m == 0;
+        assign ar[`FERRY_AXI_A_TAG_RANGE] = 8'd0;
+        assign aw[`FERRY_AXI_A_ADDRESS_RANGE] = {48'd0, aw_address[16*m +: 16]};
+        assign aw[`FERRY_AXI_A_LENGTH_RANGE] = aw_length[8*m +: 8];
+        assign aw[`FERRY_AXI_A_NO_SNOOP_RANGE] = 1'b0;
+        assign aw[`FERRY_AXI_A_TAG_RANGE] = TAG;
+        assign w[`FERRY_AXI_W_DATA_RANGE] = w_data[64*m +: 64];
+        assign w[`FERRY_AXI_W_STROBE_RANGE] = 8'hff;
+        assign w[`FERRY_AXI_W_LAST_RANGE] = w_last[m];
+        assign s_ar[m*A +: A] = ar;
+        assign s_aw[m*A +: A] = aw;
+        assign s_w[m*W +: W] = w;
+    end endgenerate
+
+    wire [A-1:0] m_ar, m_aw;
+    wire [W-1:0] m_w;
+    wire [R-1:0] s_r, m_r;
+    wire [1:0]   unused_bresp;
+    assign m_araddr = m_ar[15:0];
+    assign m_arlen = m_ar[`FERRY_AXI_A_LENGTH_RANGE];
+    assign m_arnosnoop = m_ar[`FERRY_AXI_A_NO_SNOOP_RANGE];
+    assign m_r[`FERRY_AXI_R_DATA_RANGE] = m_rdata;
+    assign m_r[`FERRY_AXI_R_RESPONSE_RANGE] = 2'd0;
+    assign m_r[`FERRY_AXI_R_FAULT_RANGE] = 8'd0;
+    assign m_r[`FERRY_AXI_R_LAST_RANGE] = m_rlast;
+    assign r_data = s_r[`FERRY_AXI_R_DATA_RANGE];
+    assign r_last = s_r[`FERRY_AXI_R_LAST_RANGE];
+    assign m_awaddr = m_aw[15:0];
+    assign m_awlen = m_aw[`FERRY_AXI_A_LENGTH_RANGE];
+    assign m_awtag = m_aw[`FERRY_AXI_A_TAG_RANGE];
+    assign m_wdata = m_w[`FERRY_AXI_W_DATA_RANGE];
+    assign m_wlast = m_w[`FERRY_AXI_W_LAST_RANGE];
+
+    ferry_axi_read_mux #(.PORTS(3)) read_mux (
+        .clk(clk), .rst(rst), .s_axi_ar(s_ar), .s_axi_arvalid(ar_valid), .s_axi_arready(ar_ready),
+        .s_axi_r(s_r), .s_axi_rvalid(r_valid), .s_axi_rready(r_ready),
+        .m_axi_arid(m_arid), .m_axi_ar(m_ar), .m_axi_arvalid(m_arvalid), .m_axi_arready(m_arready),
+        .m_axi_rid(m_rid), .m_axi_r(m_r), .m_axi_rvalid(m_rvalid), .m_axi_rready(m_rready)
     );
 
-    wire       m_awnosnoop;
-    wire [7:0] m_wstrb;
-    wire [5:0] b_resp_all;
-
-    ferry_axi_write_mux #(.ADDRESS_BITS(16)) write_mux (
-        .clk(clk), .rst(rst),
-        .s0_axi_awaddr(aw_address[15:0]), .s0_axi_awlen(aw_length[7:0]), .s0_axi_awnosnoop(1'b0),
-        .s0_axi_awtag(8'd1),
-        .s0_axi_awvalid(aw_valid[0]), .s0_axi_awready(aw_ready[0]), .s0_axi_wdata(w_data[63:0]),
-        .s0_axi_wstrb(8'hff), .s0_axi_wlast(w_last[0]), .s0_axi_wvalid(w_valid[0]), .s0_axi_wready(w_ready[0]),
-        .s0_axi_bresp(b_resp_all[1:0]), .s0_axi_bvalid(b_valid[0]), .s0_axi_bready(b_ready[0]),
-        .s1_axi_awaddr(aw_address[31:16]), .s1_axi_awlen(aw_length[15:8]), .s1_axi_awnosnoop(1'b0),
-        .s1_axi_awtag(8'd2),
-        .s1_axi_awvalid(aw_valid[1]), .s1_axi_awready(aw_ready[1]), .s1_axi_wdata(w_data[127:64]),
-        .s1_axi_wstrb(8'hff), .s1_axi_wlast(w_last[1]), .s1_axi_wvalid(w_valid[1]), .s1_axi_wready(w_ready[1]),
-        .s1_axi_bresp(b_resp_all[3:2]), .s1_axi_bvalid(b_valid[1]), .s1_axi_bready(b_ready[1]),
-        .s2_axi_awaddr(aw_address[47:32]), .s2_axi_awlen(aw_length[23:16]), .s2_axi_awnosnoop(1'b0),
-        .s2_axi_awtag(8'd3),
-        .s2_axi_awvalid(aw_valid[2]), .s2_axi_awready(aw_ready[2]), .s2_axi_wdata(w_data[191:128]),
-        .s2_axi_wstrb(8'hff), .s2_axi_wlast(w_last[2]), .s2_axi_wvalid(w_valid[2]), .s2_axi_wready(w_ready[2]),
-        .s2_axi_bresp(b_resp_all[5:4]), .s2_axi_bvalid(b_valid[2]), .s2_axi_bready(b_ready[2]),
-        .m_axi_awid(m_awid), .m_axi_awaddr(m_awaddr), .m_axi_awlen(m_awlen), .m_axi_awnosnoop(m_awnosnoop),
-        .m_axi_awtag(m_awtag),
-        .m_axi_awvalid(m_awvalid), .m_axi_awready(m_awready), .m_axi_wdata(m_wdata), .m_axi_wstrb(m_wstrb),
-        .m_axi_wlast(m_wlast), .m_axi_wvalid(m_wvalid), .m_axi_wready(m_wready), .m_axi_bid(m_bid),
+    ferry_axi_write_mux #(.PORTS(3)) write_mux (
+        .clk(clk), .rst(rst), .s_axi_aw(s_aw), .s_axi_awvalid(aw_valid), .s_axi_awready(aw_ready),
+        .s_axi_w(s_w), .s_axi_wvalid(w_valid), .s_axi_wready(w_ready), .s_axi_bresp(unused_bresp),
+        .s_axi_bvalid(b_valid), .s_axi_bready(b_ready),
+        .m_axi_awid(m_awid), .m_axi_aw(m_aw), .m_axi_awvalid(m_awvalid), .m_axi_awready(m_awready),
+        .m_axi_w(m_w), .m_axi_wvalid(m_wvalid), .m_axi_wready(m_wready), .m_axi_bid(m_bid),
         .m_axi_bresp(2'd0), .m_axi_bvalid(m_bvalid), .m_axi_bready(m_bready)
     );
 
@@ -131,8 +140,7 @@ module fabric_under_test (
         .out_valid(out_valid), .out_ready(out_ready), .out_data(out_data)
     );
 
-    wire unused = &{r_data_all[191:64], r_resp_all, r_fault_all, r_last_all[2:1], m_awnosnoop, m_wstrb, b_resp_all,
-        1'b0};
+    wire unused = &{1'b0, m_ar, m_aw, m_w, s_r, unused_bresp};
 endmodule
 
 `default_nettype wire

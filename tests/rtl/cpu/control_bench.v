@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The deciding half of the device: the registers of host and core, the counters, the soft core, and the three units
-// that feed it: fetcher, command RAM, record poster. No payload byte passes through here.
+// The deciding half of ferry_device, wired as there, for a test that plays the other half (host side, engine, aperture
+// table) in C++: registers of host and core, counters, soft core, fetcher, command RAM, record poster.
 `default_nettype none
 `include "ferry_contract.vh"
 
-module ferry_control #(
+module control_bench #(
     // Parameters as in ferry_device.
     parameter TAGS = 32,
     parameter RINGS = 5,
@@ -229,6 +229,65 @@ assign status = {
     engine_busy_read, engine_busy, core_run
 };
 
+
+// --- Bundles, taken apart and put together ---------------------------------------------------------------------------
+
+wire [`FERRY_JOB_BITS-1:0] job;
+wire [`FERRY_ENGINE_FAULT_BITS-1:0] fault;
+wire [`FERRY_UPDATE_BITS-1:0] update;
+wire [`FERRY_LIMITS_BITS-1:0] limits;
+wire [`FERRY_INTERRUPT_SETTINGS_BITS-1:0] interrupt_settings;
+wire [`FERRY_AXI_A_BITS-1:0] fetch_ar, post_aw;
+wire [`FERRY_AXI_R_BITS-1:0] fetch_r;
+wire [`FERRY_AXI_W_BITS-1:0] post_w;
+
+assign job_op = job[`FERRY_JOB_OP_RANGE];
+assign job_source_kind = job[`FERRY_JOB_SOURCE_KIND_RANGE];
+assign job_destination_kind = job[`FERRY_JOB_DESTINATION_KIND_RANGE];
+assign job_list = job[`FERRY_JOB_LIST_RANGE];
+assign job_unordered = job[`FERRY_JOB_UNORDERED_RANGE];
+assign job_protected = job[`FERRY_JOB_PROTECTED_RANGE];
+assign job_slot = job[`FERRY_JOB_SLOT_RANGE];
+assign job_pattern_log2 = job[`FERRY_JOB_PATTERN_LOG2_RANGE];
+assign job_packet_offset = job[`FERRY_JOB_PACKET_OFFSET_RANGE];
+assign job_source = job[`FERRY_JOB_SOURCE_RANGE];
+assign job_destination = job[`FERRY_JOB_DESTINATION_RANGE];
+assign job_length = job[`FERRY_JOB_LENGTH_RANGE];
+assign job_list_address = job[`FERRY_JOB_LIST_ADDRESS_RANGE];
+assign fault[`FERRY_ENGINE_FAULT_KIND_RANGE] = fault_kind;
+assign fault[`FERRY_ENGINE_FAULT_SLOT_RANGE] = fault_slot;
+assign fault[`FERRY_ENGINE_FAULT_WRITE_RANGE] = fault_write;
+assign fault[`FERRY_ENGINE_FAULT_PACKET_OFFSET_RANGE] = fault_packet_offset;
+assign fault[`FERRY_ENGINE_FAULT_ADDRESS_RANGE] = fault_address;
+assign fault[`FERRY_ENGINE_FAULT_ADDRESS_KIND_RANGE] = fault_address_kind;
+assign fault[`FERRY_ENGINE_FAULT_WRITTEN_RANGE] = fault_written;
+assign update_first = update[`FERRY_UPDATE_FIRST_RANGE];
+assign update_count = update[`FERRY_UPDATE_COUNT_RANGE];
+assign update_list = update[`FERRY_UPDATE_LIST_RANGE];
+assign update_unmap = update[`FERRY_UPDATE_UNMAP_RANGE];
+assign update_snoop = update[`FERRY_UPDATE_SNOOP_RANGE];
+assign update_dummy = update[`FERRY_UPDATE_DUMMY_RANGE];
+assign local_limit = limits[`FERRY_LIMITS_LOCAL_LIMIT_RANGE];
+assign protect_base = limits[`FERRY_LIMITS_PROTECT_BASE_RANGE];
+assign protect_limit = limits[`FERRY_LIMITS_PROTECT_LIMIT_RANGE];
+assign interrupt_enable = interrupt_settings[`FERRY_INTERRUPT_SETTINGS_ENABLE_RANGE];
+assign interrupt_coalesce_count = interrupt_settings[`FERRY_INTERRUPT_SETTINGS_COUNT_RANGE];
+assign interrupt_coalesce_cycles = interrupt_settings[`FERRY_INTERRUPT_SETTINGS_CYCLES_RANGE];
+assign fetch_araddr = fetch_ar[`FERRY_AXI_A_ADDRESS_RANGE];
+assign fetch_arlen = fetch_ar[`FERRY_AXI_A_LENGTH_RANGE];
+assign fetch_arnosnoop = fetch_ar[`FERRY_AXI_A_NO_SNOOP_RANGE];
+assign post_awaddr = post_aw[`FERRY_AXI_A_ADDRESS_RANGE];
+assign post_awlen = post_aw[`FERRY_AXI_A_LENGTH_RANGE];
+assign post_awnosnoop = post_aw[`FERRY_AXI_A_NO_SNOOP_RANGE];
+assign post_wdata = post_w[`FERRY_AXI_W_DATA_RANGE];
+assign post_wstrb = post_w[`FERRY_AXI_W_STROBE_RANGE];
+assign post_wlast = post_w[`FERRY_AXI_W_LAST_RANGE];
+assign fetch_r[`FERRY_AXI_R_DATA_RANGE] = fetch_rdata;
+assign fetch_r[`FERRY_AXI_R_RESPONSE_RANGE] = fetch_rresp;
+assign fetch_r[`FERRY_AXI_R_LAST_RANGE] = fetch_rlast;
+assign fetch_r[`FERRY_AXI_R_FAULT_RANGE] = 8'd0;
+wire unused = &{1'b0, fetch_ar, post_aw};
+
 // --- Units ---------------------------------------------------------------------------------------------------------
 
 ferry_registers #(.LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS)) registers (
@@ -242,10 +301,9 @@ ferry_registers #(.LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS)) registers (
     .file_taken(host_file_taken), .file_rdata(file_rdata), .ring_write(ring_write), .ring_number(ring_number),
     .ring_offset(ring_offset), .ring_fetched(ring_fetched), .time_now(time_now), .status(status),
     .firmware_told(firmware_told), .core_run(core_run), .engine_reset(reset_request), .engine_resetting(resetting),
-    .local_limit(local_limit), .protect_base(protect_base), .protect_limit(protect_limit), .engine_timeout(timeout),
+    .limits(limits), .engine_timeout(timeout),
     .completion_timeout(completion_timeout), .tag_limit(tag_limit), .interrupt_status(interrupt_status),
-    .interrupt_clear(interrupt_clear), .interrupt_enable(interrupt_enable),
-    .interrupt_coalesce_count(interrupt_coalesce_count), .interrupt_coalesce_cycles(interrupt_coalesce_cycles),
+    .interrupt_clear(interrupt_clear), .interrupt_settings(interrupt_settings),
     .interrupt_count(interrupt_count)
 );
 
@@ -279,17 +337,10 @@ ferry_registers_core core_registers (
     .core_busy(core_busy), .interrupt_cause(interrupt_cause), .file_access(core_file_access),
     .file_write(core_file_write), .file_index(core_file_index), .file_wdata(core_file_wdata),
     .file_rdata(file_rdata), .retired_write(retired_write), .retired_ring(retired_ring), .job_valid(job_valid),
-    .job_ready(job_ready), .job_op(job_op), .job_source_kind(job_source_kind),
-    .job_destination_kind(job_destination_kind), .job_list(job_list), .job_unordered(job_unordered),
-    .job_protected(job_protected), .job_slot(job_slot), .job_pattern_log2(job_pattern_log2),
-    .job_packet_offset(job_packet_offset), .job_source(job_source), .job_destination(job_destination),
-    .job_length(job_length), .job_list_address(job_list_address), .jobs_retired(jobs_retired), .poison(poison),
-    .poison_clear(poison_clear), .fault_valid(fault_valid), .fault_kind(fault_kind), .fault_slot(fault_slot),
-    .fault_write(fault_write), .fault_packet_offset(fault_packet_offset), .fault_address(fault_address),
-    .fault_address_kind(fault_address_kind), .fault_written(fault_written), .fault_clear(fault_clear),
-    .resetting(resetting), .update_valid(update_valid), .update_ready(update_ready), .update_first(update_first),
-    .update_count(update_count), .update_list(update_list), .update_unmap(update_unmap), .update_snoop(update_snoop),
-    .update_dummy(update_dummy), .update_busy(update_busy), .fetch_next(fetch_next), .fetch_claim(fetch_claim),
+    .job_ready(job_ready), .job(job), .jobs_retired(jobs_retired), .poison(poison),
+    .poison_clear(poison_clear), .fault_valid(fault_valid), .fault(fault), .fault_clear(fault_clear),
+    .resetting(resetting), .update_valid(update_valid), .update_ready(update_ready), .update(update),
+    .update_busy(update_busy), .fetch_next(fetch_next), .fetch_claim(fetch_claim),
     .fetch_claimed_valid(fetch_claimed_valid), .fetch_bytes(fetch_bytes), .fetch_fence(fetch_fence),
     .fetch_address(fetch_address), .fetch_release(fetch_release), .fetch_release_slot(fetch_release_slot),
     .slots_used(slots_used), .post_data_write(post_data_write), .post_data_index(post_data_index),
@@ -316,9 +367,8 @@ ferry_fetch #(.RINGS(RINGS), .SLOTS(SLOTS), .SLOT_BYTES_LOG2(SLOT_BYTES_LOG2)) f
     .next(fetch_next), .claim(fetch_claim), .claimed_valid(fetch_claimed_valid), .claimed_bytes(fetch_bytes),
     .claimed_fence(fetch_fence), .claimed_address(fetch_address), .release_slot(fetch_release),
     .release_number(fetch_release_slot), .used(slots_used), .ready(slots_ready), .tags(slot_tags), .busy(fetch_busy),
-    .m_axi_araddr(fetch_araddr), .m_axi_arlen(fetch_arlen), .m_axi_arnosnoop(fetch_arnosnoop),
-    .m_axi_arvalid(fetch_arvalid), .m_axi_arready(fetch_arready), .m_axi_rdata(fetch_rdata),
-    .m_axi_rresp(fetch_rresp), .m_axi_rlast(fetch_rlast), .m_axi_rvalid(fetch_rvalid), .m_axi_rready(fetch_rready)
+    .m_axi_ar(fetch_ar), .m_axi_arvalid(fetch_arvalid), .m_axi_arready(fetch_arready), .m_axi_r(fetch_r),
+    .m_axi_rvalid(fetch_rvalid), .m_axi_rready(fetch_rready)
 );
 
 ferry_command_ram #(.SLOTS(SLOTS), .SLOT_BYTES_LOG2(SLOT_BYTES_LOG2)) command_ram (
@@ -333,9 +383,8 @@ ferry_command_ram #(.SLOTS(SLOTS), .SLOT_BYTES_LOG2(SLOT_BYTES_LOG2)) command_ra
 ferry_post post (
     .clk(clk), .rst(rst), .time_now(time_now), .data_write(post_data_write), .data_index(post_data_index),
     .data_wdata(post_data_wdata), .start(post_start), .start_address(post_address), .start_long(post_long),
-    .busy(post_busy), .m_axi_awaddr(post_awaddr), .m_axi_awlen(post_awlen), .m_axi_awnosnoop(post_awnosnoop),
-    .m_axi_awvalid(post_awvalid), .m_axi_awready(post_awready), .m_axi_wdata(post_wdata), .m_axi_wstrb(post_wstrb),
-    .m_axi_wlast(post_wlast), .m_axi_wvalid(post_wvalid), .m_axi_wready(post_wready), .m_axi_bresp(post_bresp),
+    .busy(post_busy), .m_axi_aw(post_aw), .m_axi_awvalid(post_awvalid), .m_axi_awready(post_awready),
+    .m_axi_w(post_w), .m_axi_wvalid(post_wvalid), .m_axi_wready(post_wready), .m_axi_bresp(post_bresp),
     .m_axi_bvalid(post_bvalid), .m_axi_bready(post_bready)
 );
 
