@@ -20,12 +20,13 @@ LINTS += rtl-lint
 .PHONY: rtl-lint
 rtl-lint: $(BUILD)/rtl/lint.stamp
 
-$(BUILD)/rtl/lint.stamp: $(RTL_SOURCES) $(CONTRACT) rtl/packaged_core.vlt $(VENV)/ready
+$(BUILD)/rtl/lint.stamp: $(RTL_SOURCES) sim/ferry_simulated.v $(CONTRACT) rtl/packaged_core.vlt $(VENV)/ready
 	@mkdir -p $(@D)
 	$(VERILATOR) --lint-only $(RTL_FLAGS) $(RTL_DEVICE)
 	$(VERILATOR) --lint-only $(RTL_FLAGS) -GCONFIGURATION='"tiny"' $(RTL_DEVICE)
 	$(VERILATOR) --lint-only $(RTL_FLAGS) -GTLP_BITS=32 $(RTL_DEVICE)
 	$(VERILATOR) --lint-only $(RTL_FLAGS) -GTLP_BITS=128 $(RTL_DEVICE)
+	$(VERILATOR) --lint-only $(RTL_FLAGS) $(SIM_TOP)
 	@touch $@
 
 # --- Size: LUTs on ECP5 as Yosys counts them: LUT4 + 2 * CCU2C + 6 * TRELLIS_DPR16X4 --------------------------------

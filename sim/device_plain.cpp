@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "devices.h"
 
-#include "Vferry_device.h"
-#include "Vferry_device___024root.h"
+#include "Vferry_plain.h"
+#include "Vferry_plain___024root.h"
 #include "verilated.h"
 
 namespace ferry
@@ -17,17 +17,17 @@ class PlainDevice
     explicit PlainDevice(const ferry_sim_config &) : top_(&context_) {}
     ~PlainDevice() { top_.final(); }
 
-    Vferry_device &top() { return top_; }
+    Vferry_plain &top() { return top_; }
     void eval(uint64_t) { top_.eval(); }
     bool usable() const { return true; }
-    bool firmware_busy() const { return top_.rootp->ferry_device__DOT__observe__DOT__core_busy; }
-    bool read_busy() const { return top_.rootp->ferry_device__DOT__observe__DOT__read_busy; }
-    bool write_busy() const { return top_.rootp->ferry_device__DOT__observe__DOT__write_busy; }
-    bool reading_host() const { return top_.rootp->ferry_device__DOT__observe__DOT__requester_busy; }
+    bool firmware_busy() const { return top_.rootp->ferry_simulated__DOT__device__DOT__observe__DOT__core_busy; }
+    bool read_busy() const { return top_.rootp->ferry_simulated__DOT__device__DOT__observe__DOT__read_busy; }
+    bool write_busy() const { return top_.rootp->ferry_simulated__DOT__device__DOT__observe__DOT__write_busy; }
+    bool reading_host() const { return top_.rootp->ferry_simulated__DOT__device__DOT__observe__DOT__requester_busy; }
 
   private:
     VerilatedContext context_;
-    Vferry_device top_;
+    Vferry_plain top_;
 };
 
 } // namespace

@@ -2,8 +2,9 @@
 // The cycle loop: one device between the link and video memory. A template over the device's class, so that the plain
 // model, the one with waves and a test's stand-in all run the same loop without a virtual call in it.
 //
-// A cycle is two evaluations. With the clock low the device settles on this cycle's inputs, and the handshakes are read
-// off; the models take note of them; then the clock rises.
+// A cycle begins with its rising edge. The inputs that it shall see are set before; the edge takes them into flip-flops
+// (ferry_simulated.v) and the device settles on them in the same evaluation; then the handshakes are read off and the
+// models take note of them. The falling edge changes nothing and costs next to nothing.
 #ifndef FERRY_SIM_HARNESS_H
 #define FERRY_SIM_HARNESS_H
 
@@ -98,11 +99,17 @@ template <class Device> class Harness : public Simulation
         top.m_axis_tlp_tready = 0;
         top.m_axi_awready = top.m_axi_wready = top.m_axi_arready = 0;
         top.m_axi_bvalid = top.m_axi_rvalid = 0;
+        clock();
+        now_++;
+    }
+
+    void clock()
+    {
+        auto &top = device_.top();
         top.clk = 0;
         device_.eval(2 * now_);
         top.clk = 1;
         device_.eval(2 * now_ + 1);
-        now_++;
     }
 
     void drive(uint64_t draw)
@@ -138,7 +145,7 @@ template <class Device> class Harness : public Simulation
         top.m_axi_arready = dram_.read_address_ready() && allowed(draw, ar);
     }
 
-    /// Take note of what was handed over at this cycle's edge.
+    /// Take note of what is handed over at the edge that ends this cycle.
     void note()
     {
         auto &top = device_.top();
@@ -194,12 +201,10 @@ template <class Device> class Harness : public Simulation
 
     void cycle()
     {
-        auto &top = device_.top();
         down_.tick(now_);
         up_.tick(now_);
         drive(stall_ == 0 ? UINT64_MAX : random_.next());
-        top.clk = 0;
-        device_.eval(2 * now_);
+        clock();
         note();
         if (spans_.on()) {
             spans_.sample(now_, FERRY_SIM_FIRMWARE, device_.firmware_busy());
@@ -207,8 +212,6 @@ template <class Device> class Harness : public Simulation
             spans_.sample(now_, FERRY_SIM_WRITE_CHANNEL, device_.write_busy());
             spans_.sample_reads(now_, reads_outstanding());
         }
-        top.clk = 1;
-        device_.eval(2 * now_ + 1);
         now_++;
     }
 

@@ -26,8 +26,9 @@ struct Ports {
     uint8_t m_axi_rid = 0, m_axi_rresp = 0, m_axi_rlast = 0, m_axi_rvalid = 0, m_axi_rready = 0;
 };
 
-/// Takes each beat of a packet, writes it to video memory, reads it back and sends it home. At every rising edge it
-/// checks that an offer that was not taken still stands.
+/// Takes each beat of a packet, writes it to video memory, reads it back and sends it home. Its inputs stand in
+/// flip-flops, as ferry_simulated's do: an edge acts on the inputs of the cycle that it ends, then takes the next ones.
+/// At every edge it checks that an offer that was not taken still stands.
 class Echo
 {
   public:
@@ -42,16 +43,17 @@ class Echo
     void eval(uint64_t)
     {
         if (ports_.clk == 0) {
-            outputs();
             return;
         }
         edges++;
-        if (ports_.rst) {
+        if (held_.rst) {
             state_ = idle;
-            return;
+        } else {
+            check_offers();
+            edge();
         }
-        check_offers();
-        edge();
+        held_ = ports_;
+        outputs();
     }
 
     uint64_t edges = 0;
@@ -82,50 +84,50 @@ class Echo
     void check_offers()
     {
         offer_broken =
-            offer_broken || (stood_ && (!ports_.s_axis_tlp_tvalid || ports_.s_axis_tlp_tdata != stood_data_));
-        stood_ = ports_.s_axis_tlp_tvalid && !ports_.s_axis_tlp_tready;
-        stood_data_ = ports_.s_axis_tlp_tdata;
+            offer_broken || (stood_ && (!held_.s_axis_tlp_tvalid || held_.s_axis_tlp_tdata != stood_data_));
+        stood_ = held_.s_axis_tlp_tvalid && !ports_.s_axis_tlp_tready;
+        stood_data_ = held_.s_axis_tlp_tdata;
     }
 
     void edge()
     {
         switch (state_) {
         case idle:
-            if (ports_.s_axis_tlp_tvalid) {
-                beat_ = ports_.s_axis_tlp_tdata;
-                keep_ = ports_.s_axis_tlp_tkeep;
-                last_ = ports_.s_axis_tlp_tlast;
+            if (held_.s_axis_tlp_tvalid) {
+                beat_ = held_.s_axis_tlp_tdata;
+                keep_ = held_.s_axis_tlp_tkeep;
+                last_ = held_.s_axis_tlp_tlast;
                 state_ = write_address;
             }
             break;
         case write_address:
-            refused_address += !ports_.m_axi_awready;
-            state_ = ports_.m_axi_awready ? write_data : state_;
+            refused_address += !held_.m_axi_awready;
+            state_ = held_.m_axi_awready ? write_data : state_;
             break;
-        case write_data: state_ = ports_.m_axi_wready ? response : state_; break;
+        case write_data: state_ = held_.m_axi_wready ? response : state_; break;
         case response:
-            if (ports_.m_axi_bvalid) {
+            if (held_.m_axi_bvalid) {
                 beat_ = 0;
                 state_ = read_address;
             }
             break;
-        case read_address: state_ = ports_.m_axi_arready ? data : state_; break;
+        case read_address: state_ = held_.m_axi_arready ? data : state_; break;
         case data:
-            late_data += !ports_.m_axi_rvalid;
-            if (ports_.m_axi_rvalid) {
-                beat_ = ports_.m_axi_rdata;
+            late_data += !held_.m_axi_rvalid;
+            if (held_.m_axi_rvalid) {
+                beat_ = held_.m_axi_rdata;
                 address_ = (address_ + 8) % 4096;
                 state_ = home;
             }
             break;
         case home:
-            refused_home += !ports_.m_axis_tlp_tready;
-            state_ = ports_.m_axis_tlp_tready ? idle : state_;
+            refused_home += !held_.m_axis_tlp_tready;
+            state_ = held_.m_axis_tlp_tready ? idle : state_;
             break;
         }
     }
 
-    Ports ports_;
+    Ports ports_, held_;
     State state_ = idle;
     uint64_t beat_ = 0, stood_data_ = 0;
     uint8_t keep_ = 0, last_ = 0;
