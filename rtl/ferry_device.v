@@ -170,7 +170,7 @@ wire [3:0]  slots_used, slots_ready;
 wire [15:0] command_write_address;
 
 // Engine: jobs, retirement, faults.
-wire        job_valid, job_ready, fault_valid, fault_clear, resetting, engine_busy, engine_busy_read, engine_busy_write;
+wire        job_valid, job_ready, fault_valid, fault_clear, resetting, engine_stuck, engine_busy, engine_busy_read, engine_busy_write;
 wire [`FERRY_JOB_BITS-1:0] job;
 wire [`FERRY_ENGINE_FAULT_BITS-1:0] fault;
 wire [31:0] jobs_retired;
@@ -431,8 +431,8 @@ ferry_engine #(
     .clk(clk), .rst(rst), .job_valid(job_valid), .job_ready(job_ready), .job(job), .slot_tags(slot_tags),
     .jobs_retired(jobs_retired), .poison(poison), .poison_clear(poison_clear), .fault_valid(fault_valid),
     .fault(fault), .fault_clear(fault_clear), .limits(limits), .timeout(engine_timeout),
-    .reset_request(reset_request), .resetting(resetting), .busy(engine_busy), .busy_read(engine_busy_read),
-    .busy_write(engine_busy_write), .events(engine_events), .list_valid(engine_list_valid),
+    .reset_request(reset_request), .resetting(resetting), .stuck(engine_stuck), .busy(engine_busy),
+    .busy_read(engine_busy_read), .busy_write(engine_busy_write), .events(engine_events), .list_valid(engine_list_valid),
     .list_ready(engine_list_ready), .list_address(engine_list_address), .list_data_valid(engine_list_data_valid),
     .list_data(engine_list_data), .read_lookup_valid(read_lookup_valid), .read_lookup_ready(read_lookup_ready),
     .read_lookup_page(read_lookup_page), .read_result_valid(read_result_valid), .read_result(read_result),
@@ -538,7 +538,7 @@ ferry_observe observe (
     .engine_write(engine_busy_write), .requester(requester_busy), .fetch(fetch_busy), .post(post_busy)
 );
 
-wire unused = &{1'b0, local_ar, local_aw, table_clearing};
+wire unused = &{1'b0, local_ar, local_aw, table_clearing, engine_stuck};
 
 endmodule
 

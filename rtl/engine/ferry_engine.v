@@ -54,6 +54,8 @@ module ferry_engine #(
     // Pulse or level: drop all jobs, finish outstanding bursts; resetting is 1 from the next cycle until all is idle.
     input  wire        reset_request,
     output wire        resetting,
+    // Memory did not move for `timeout` cycles and still owes an answer: jobs are refused with WATCHDOG until it is given.
+    output wire        stuck,
     // A job is in the engine; reads are outstanding; writes are outstanding.
     output wire        busy,
     output wire        busy_read,
@@ -163,8 +165,12 @@ module ferry_engine #(
 
     // ---- Job queue ----
     wire        hold = resetting || reset_request;
-    wire        view_oldest;
+    wire        view_shown;
+    wire        shown_valid;
     wire        retire;
+    wire        over;
+    wire        lost;
+    wire        tell;
     wire [LG_JOBS-1:0] oldest_job;
 
     wire        read_valid;
@@ -212,7 +218,8 @@ module ferry_engine #(
         .job_protected(job_protected), .job_slot(job_slot), .job_pattern_log2(job_pattern_log2),
         .job_packet_offset(job_packet_offset), .job_source(job_source), .job_destination(job_destination),
         .job_length(job_length), .job_list_address(job_list_address),
-        .view_oldest(view_oldest), .retire(retire), .oldest_job(oldest_job), .busy(busy),
+        .view_shown(view_shown), .retire(retire), .oldest_job(oldest_job), .lost(lost), .tell(tell),
+        .shown_valid(shown_valid), .busy(busy),
         .read_valid(read_valid), .read_take(read_take), .read_job(read_job), .read_first(read_first),
         .read_op(read_op), .read_kind(read_kind), .read_is_list(read_is_list), .read_unordered(read_unordered),
         .read_protected(read_protected), .read_slot(read_slot), .read_pattern_log2(read_pattern_log2),
@@ -250,7 +257,8 @@ module ferry_engine #(
 
     // ---- Read side and data FIFO ----
     reg         resetting_reg;
-    wire [3:0]  drop = poison | {4{resetting_reg}};
+    wire        drop_all = resetting_reg || lost;
+    wire [3:0]  drop = poison | {4{drop_all}};
     wire        give_up;
     wire [LG_JOBS-1:0] side_job;
     wire        push;
@@ -279,7 +287,7 @@ module ferry_engine #(
         .job_protected(read_protected), .job_slot(read_slot), .job_pattern_log2(read_pattern_log2),
         .job_shift(read_shift), .job_descending(read_descending), .job_chunk_end(read_chunk_end),
         .job_base(read_base), .job_empty(read_empty), .job_last(read_last), .job_list_base(read_list_base),
-        .drop(drop), .drop_job_valid(give_up), .drop_job(side_job), .resetting(resetting_reg),
+        .drop(drop), .drop_job_valid(give_up), .drop_job(side_job), .drop_all(drop_all),
         .local_limit(limit), .protect_base(closed_base), .protect_limit(closed_limit),
         .push(push), .push_data(push_data), .push_last(push_last), .push_bad(push_bad), .freed(word_take),
         .fault_valid(read_fault_valid), .fault_kind(read_fault_kind), .fault_position(read_fault_position),
@@ -384,7 +392,7 @@ module ferry_engine #(
         .side_descending(side_descending), .side_fault_valid(side_fault_valid), .side_fault_kind(side_fault_kind),
         .side_fault_position(side_fault_position),
         .word_valid(word_valid), .word_take(word_take), .word(word), .word_last(word_last), .word_bad(word_bad),
-        .read_fault_valid(read_fault_valid), .read_fault_kind(read_fault_kind),
+        .lost(lost), .read_fault_valid(read_fault_valid), .read_fault_kind(read_fault_kind),
         .read_fault_position(read_fault_position), .resolved(resolved),
         .poison(poison), .record_valid(record_valid), .record_job(record_job), .record_slot(record_slot),
         .record_write(record_write), .record_kind(record_kind), .record_position(record_position),
@@ -410,7 +418,8 @@ module ferry_engine #(
         .record_written(record_written),
         .local_berror(m_axi_local_bresp[1]), .local_bvalid(m_axi_local_bvalid), .local_bready(m_axi_local_bready),
         .host_berror(m_axi_host_bresp[1]), .host_bvalid(m_axi_host_bvalid), .host_bready(m_axi_host_bready),
-        .job_busy(busy), .oldest_job(oldest_job), .view_oldest(view_oldest), .retire(retire), .job_op(read_op),
+        .job_busy(busy), .oldest_job(oldest_job), .shown_valid(shown_valid), .view_shown(view_shown),
+        .retire(retire), .lost(lost), .tell(tell), .over(over), .job_op(read_op),
         .job_source_kind(read_kind), .job_source_list(read_is_list), .job_source(read_base),
         .job_destination_kind(write_kind), .job_destination_list(write_is_list), .job_destination(write_base),
         .job_list_base(write_list_base), .job_descending(write_descending), .job_slot(write_slot),
@@ -427,13 +436,14 @@ module ferry_engine #(
         .fault_written(fault[`FERRY_ENGINE_FAULT_WRITTEN_RANGE]), .fault_clear(fault_clear)
     );
 
-    // ---- Reset: every job is dropped, which ends when none is left ----
+    // ---- Reset: every job is dropped, which ends when none is left to be told of ----
     assign resetting = resetting_reg;
+    assign stuck = lost;
 
     always @(posedge clk) begin
         if (reset_request) begin
             resetting_reg <= 1'b1;
-        end else if (!busy && !view_oldest) begin
+        end else if (!shown_valid && !view_shown) begin
             resetting_reg <= 1'b0;
         end
         if (rst) begin
@@ -446,7 +456,7 @@ module ferry_engine #(
     wire stall_read = busy_read && !took_local && !took_host && !m_axi_local_wvalid && !m_axi_host_wvalid;
     localparam E = `FERRY_EVENTS_BITS;
     assign events = {{(E-1){1'b0}}, busy} << `FERRY_EVENT_ENGINE_BUSY
-        | {{(E-1){1'b0}}, retire} << `FERRY_EVENT_ENGINE_JOBS
+        | {{(E-1){1'b0}}, over} << `FERRY_EVENT_ENGINE_JOBS
         | {{(E-1){1'b0}}, took_local} << `FERRY_EVENT_LOCAL_READ_BEATS
         | {{(E-1){1'b0}}, wrote_local} << `FERRY_EVENT_LOCAL_WRITE_BEATS
         | {{(E-1){1'b0}}, took_host} << `FERRY_EVENT_HOST_READ_BEATS

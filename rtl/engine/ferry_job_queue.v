@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The jobs, from acceptance to retirement, in two memories: what the read side needs and what the write side needs.
-// Each side has its own pointer; the retiring job can be looked at through both (view_oldest) for a fault record.
+// Each side has its own pointer; the job to be told of can be looked at through both (view_shown) for a fault record.
+// That is the oldest one, unless memory was given up on: then jobs are told to be over while they still wait for it.
 // What both sides must agree on about overlap is worked out once, as the job enters.
 `include "ferry_contract.vh"
 `default_nettype none
@@ -32,11 +33,16 @@ module ferry_job_queue #(
     input  wire [31:0] job_length,
     input  wire [15:0] job_list_address,
 
-    // Show the oldest job to both views and offer none.
-    input  wire        view_oldest,
+    // Show the job to be told of to both views and offer none.
+    input  wire        view_shown,
     // A job is retired.
     input  wire        retire,
     output wire [LG_JOBS-1:0] oldest_job,
+    // Memory was given up on: the job shown is told to be over (tell), one behind the other, without being retired.
+    input  wire        lost,
+    input  wire        tell,
+    // There is a job not yet told to be over; it is shown.
+    output wire        shown_valid,
     // A job is in the queue.
     output wire        busy,
 
@@ -91,12 +97,14 @@ module ferry_job_queue #(
     reg [LG_JOBS:0] read_reg;
     reg [LG_JOBS:0] write_reg;
     reg [LG_JOBS:0] oldest_reg;
+    reg [LG_JOBS:0] shown_reg;
 
     wire [LG_JOBS:0] level = in_reg - oldest_reg;
     wire accept = job_valid && job_ready;
 
     assign job_ready = !level[LG_JOBS] && !hold;
     assign busy = in_reg != oldest_reg;
+    assign shown_valid = in_reg != shown_reg;
     assign oldest_job = oldest_reg[LG_JOBS-1:0];
 
     // ---- As the job enters ----
@@ -131,7 +139,9 @@ module ferry_job_queue #(
         read_reg <= read_reg + {{LG_JOBS{1'b0}}, read_take};
         write_reg <= write_reg + {{LG_JOBS{1'b0}}, write_take};
         oldest_reg <= oldest_reg + {{LG_JOBS{1'b0}}, retire};
+        shown_reg <= shown_reg + {{LG_JOBS{1'b0}}, lost ? tell : retire};
         if (rst) begin
+            shown_reg <= {(LG_JOBS + 1){1'b0}};
             in_reg <= {(LG_JOBS + 1){1'b0}};
             read_reg <= {(LG_JOBS + 1){1'b0}};
             write_reg <= {(LG_JOBS + 1){1'b0}};
@@ -140,20 +150,21 @@ module ferry_job_queue #(
     end
 
     // ---- Views ----
-    assign read_valid = read_reg != in_reg && !view_oldest;
+    wire [LG_JOBS-1:0] shown_job = shown_reg[LG_JOBS-1:0];
+    assign read_valid = read_reg != in_reg && !view_shown;
     assign read_job = read_reg[LG_JOBS-1:0];
     assign read_first = read_reg == oldest_reg;
     assign {read_op, read_kind, read_is_list, read_unordered, read_protected, read_slot, read_pattern_log2, read_shift,
             read_descending, read_chunk_end, read_base, read_empty, read_last, read_list_base}
-        = read_memory[view_oldest ? oldest_job : read_job];
+        = read_memory[view_shown ? shown_job : read_job];
 
-    assign write_valid = write_reg != in_reg && !view_oldest;
+    assign write_valid = write_reg != in_reg && !view_shown;
     assign write_job = write_reg[LG_JOBS-1:0];
     assign write_first = write_reg == oldest_reg;
     assign {write_op, write_kind, write_is_list, write_unordered, write_protected, write_whole, write_slot,
             write_packet_offset, write_descending, write_chunk_end, write_base, write_empty, write_last,
             write_list_base}
-        = write_memory[view_oldest ? oldest_job : write_job];
+        = write_memory[view_shown ? shown_job : write_job];
 endmodule
 
 `default_nettype wire

@@ -45,8 +45,8 @@ module ferry_read_side #(
     input  wire [3:0]  drop,
     input  wire        drop_job_valid,
     input  wire [LG_JOBS-1:0] drop_job,
-    // An engine reset is going on.
-    input  wire        resetting,
+    // Every job is dropped: an engine reset is going on, or memory was given up on.
+    input  wire        drop_all,
 
     // Limits of video memory, clipped (ferry_limits).
     input  wire [LOCAL_ADDRESS_BITS:0] local_limit,
@@ -188,7 +188,7 @@ module ferry_read_side #(
     // ---- A job that is given up: by the write side, after bad data, by a reset, or at a faulting address ----
     wire [LG_JOBS-1:0] data_job;
     wire        data_bad;
-    wire stop = resetting || (drop_job_valid && drop_job == job_reg) || (data_bad && data_job == job_reg);
+    wire stop = drop_all || (drop_job_valid && drop_job == job_reg) || (data_bad && data_job == job_reg);
     wire fault_now = valid && fault != `FERRY_FAULT_KIND_NONE && !stop && !giving_up_reg;
     assign abort = generator_active && (stop || fault_now || giving_up_reg);
 

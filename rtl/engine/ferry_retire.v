@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Retirement in order: collects write responses, steps the count of retired jobs in the cycle the last response of the
 // oldest job arrives, and makes the fault record of a job that went wrong. Responses are always taken from the bus.
-// Also the watchdog: a job without progress is reported at once, and retires when its outstanding bursts end.
+//
+// Also the watchdog. When nothing has moved for too long, memory is given up on (lost): each job that the engine holds is
+// told to be over at once, one fault a slot, as if it had retired, and none is started. What the buses still owe is
+// awaited and thrown away; when the last job has truly retired, memory is trusted again.
 `include "ferry_contract.vh"
 `default_nettype none
 
@@ -43,11 +46,16 @@ module ferry_retire #(
     input  wire        host_bvalid,
     output wire        host_bready,
 
-    // The oldest job: shown by the queue while view_oldest is 1.
+    // The oldest job; the one to be told of, which the queue shows while view_shown is 1 (see ferry_job_queue).
     input  wire        job_busy,
     input  wire [LG_JOBS-1:0] oldest_job,
-    output wire        view_oldest,
+    input  wire        shown_valid,
+    output wire        view_shown,
     output wire        retire,
+    output reg         lost,
+    output wire        tell,
+    // A job is over, as the count of retired jobs says.
+    output wire        over,
     input  wire [2:0]  job_op,
     input  wire [1:0]  job_source_kind,
     input  wire        job_source_list,
@@ -70,7 +78,7 @@ module ferry_retire #(
     // Watchdog.
     input  wire [31:0] timeout,
     input  wire        progress,
-    // An engine reset goes on: nothing is reported.
+    // An engine reset goes on: nothing is reported, and memory is given up on even without a timeout.
     input  wire        resetting,
 
     // See ferry_engine.
@@ -90,6 +98,8 @@ module ferry_retire #(
     localparam NOTE_BITS = 3 + 2 + 32;
     localparam RECORD_BITS = LG_JOBS + 1 + 8 + 32 + 32;
     // IDLE: nothing to report. LOOK: the oldest job's fields are shown. LIST, DATA: fetch the page of a list.
+    // Cycles without progress that end an engine reset when the host has set no timeout.
+    localparam [31:0] RESET_TIMEOUT = 32'd65536;
     localparam IDLE = 2'd0, LOOK = 2'd1, LIST = 2'd2, DATA = 2'd3;
 
     // ---- Notes ----
@@ -156,10 +166,10 @@ module ferry_retire #(
     reg        bad_reg;
     reg        bad_host_reg;
     reg [31:0] bad_position_reg;
-    // The oldest job is complete but for its report; it was reported already; the report is the watchdog's.
+    // The oldest job is complete but for its report.
     reg        complete_reg;
-    reg        reported_reg;
-    reg        late_reg;
+    // Slots whose fault was reported.
+    reg [3:0]  told_reg;
     reg [31:0] quiet_reg;
 
     wire recorded = have_record && rec_job == oldest_job;
@@ -167,48 +177,59 @@ module ferry_retire #(
     assign take = {head_take && !marker && host, head_take && !marker && !host};
     wire error_now = head_take && !marker && error;
     wire complete = head_take && last;
-    wire faulted = (bad_reg || error_now || recorded) && !reported_reg && !resetting;
+    wire faulted = (bad_reg || error_now || recorded) && !resetting && !lost;
 
     // ---- Report ----
     wire        use_bad = bad_reg;
-    wire        side_write = late_reg ? job_op == `FERRY_JOB_OP_FILL : use_bad || rec_write;
+    wire        side_write = lost ? job_op == `FERRY_JOB_OP_FILL : use_bad || rec_write;
     wire [63:0] base = side_write ? job_destination : job_source;
     wire        in_list = side_write ? job_destination_list : job_source_list;
-    wire [31:0] where = late_reg ? base[31:0] : use_bad ? bad_position_reg : rec_position;
+    wire [31:0] where = lost ? base[31:0] : use_bad ? bad_position_reg : rec_position;
     wire [31:0] high = base[63:32] + {31'd0, where < base[31:0]};
+    wire        silent = resetting || (lost && told_reg[job_slot]);
     wire        free = !fault_valid;
-    wire        looked = state_reg == LOOK && free && !in_list;
+    wire        looked = state_reg == LOOK && free && !in_list && !silent;
     wire        listed = state_reg == DATA && list_data_valid;
     wire        list_sound = list_data[63:52] == 12'd0 && list_data[11:0] == 12'd0;
     wire        report = (looked || listed) && !resetting;
-    wire        leave = looked || listed || (state_reg == LOOK && resetting);
+    wire        leave = looked || listed || (state_reg == LOOK && silent);
 
-    assign view_oldest = state_reg != IDLE;
+    assign view_shown = state_reg != IDLE;
     assign list_valid = state_reg == LIST;
     assign list_address = job_list_base + {where[24:12], 3'd0};
     assign retire = (complete && !faulted) || (leave && complete_reg);
+    assign tell = leave && lost;
+    assign over = lost ? tell : retire;
     assign rec_take = retire && recorded;
     assign busy = head_valid;
 
-    wire [3:0] poison_record = record_valid ? 4'd1 << record_slot : 4'd0;
-    wire [3:0] poison_error = error_now ? 4'd1 << slot : 4'd0;
+    // What comes after memory was given up on belongs to nobody any more.
+    wire [3:0] poison_record = record_valid && !lost ? 4'd1 << record_slot : 4'd0;
+    wire [3:0] poison_error = error_now && !lost ? 4'd1 << slot : 4'd0;
     wire [3:0] poison_report = report ? 4'd1 << job_slot : 4'd0;
 
     // ---- Watchdog: late when quiet_reg has come down to 1 ----
+    wire [31:0] patience = resetting && timeout == 32'd0 ? RESET_TIMEOUT : timeout;
     wire waits = quiet_reg[31:1] != 0;
-    wire late = !waits && quiet_reg[0] && job_busy && state_reg == IDLE && !complete_reg && !reported_reg && !resetting
-        && !progress && !head_take;
+    wire quiet = job_busy && state_reg == IDLE && !complete_reg && !lost && !progress && !head_take;
+    wire late = !waits && quiet_reg[0] && quiet;
 
     always @(posedge clk) begin
-        if (retire) begin
+        if (over) begin
             jobs_retired <= jobs_retired + 32'd1;
         end
+        told_reg <= (told_reg | poison_report) & ~poison_clear;
         poison <= (poison | poison_record | poison_error | poison_report) & ~poison_clear;
 
-        if (timeout == 32'd0 || progress || head_take || !job_busy || state_reg != IDLE) begin
-            quiet_reg <= timeout;
+        if (patience == 32'd0 || !quiet || (!waits && !quiet_reg[0])) begin
+            quiet_reg <= patience;
         end else if (waits) begin
             quiet_reg <= quiet_reg - 32'd1;
+        end
+        if (late) begin
+            lost <= 1'b1;
+        end else if (lost && !job_busy && !shown_valid && state_reg == IDLE) begin
+            lost <= 1'b0;
         end
 
         if (error_now && !bad_reg) begin
@@ -222,15 +243,14 @@ module ferry_retire #(
             if (complete && faulted) begin
                 state_reg <= LOOK;
                 complete_reg <= 1'b1;
-            end else if (late) begin
+            end else if (lost && shown_valid) begin
                 state_reg <= LOOK;
-                late_reg <= 1'b1;
             end
         end
         LOOK: begin
             if (leave) begin
                 state_reg <= IDLE;
-            end else if (free && in_list) begin
+            end else if (free && in_list && !silent) begin
                 state_reg <= LIST;
             end
         end
@@ -251,7 +271,7 @@ module ferry_retire #(
         end
         if (report) begin
             fault_valid <= 1'b1;
-            fault_kind <= late_reg ? `FERRY_FAULT_KIND_WATCHDOG
+            fault_kind <= lost ? `FERRY_FAULT_KIND_WATCHDOG
                 : use_bad ? (bad_host_reg ? `FERRY_FAULT_KIND_HOST_ABORT : `FERRY_FAULT_KIND_LOCAL_ERROR) : rec_kind;
             fault_slot <= job_slot;
             fault_write <= side_write;
@@ -260,16 +280,11 @@ module ferry_retire #(
             fault_address <= listed ? {list_data[63:12], list_sound ? where[11:0] : list_data[11:0]} : {high, where};
             fault_address_kind <= side_write ? job_destination_kind : job_source_kind;
             // A descending job writes its end first; a READ writes nothing.
-            fault_written <= late_reg || job_descending ? 32'd0
+            fault_written <= lost || job_descending ? 32'd0
                 : use_bad ? bad_position_reg - job_destination[31:0] : rec_written;
-            reported_reg <= 1'b1;
-        end
-        if (leave) begin
-            late_reg <= 1'b0;
         end
         if (retire) begin
             complete_reg <= 1'b0;
-            reported_reg <= 1'b0;
             bad_reg <= 1'b0;
         end
         if (rst) begin
@@ -278,8 +293,8 @@ module ferry_retire #(
             state_reg <= IDLE;
             bad_reg <= 1'b0;
             complete_reg <= 1'b0;
-            reported_reg <= 1'b0;
-            late_reg <= 1'b0;
+            lost <= 1'b0;
+            told_reg <= 4'd0;
             fault_valid <= 1'b0;
             quiet_reg <= 32'd0;
         end

@@ -41,6 +41,9 @@ module ferry_write_data #(
     input  wire        word_last,
     input  wire        word_bad,
 
+    // Memory was given up on: what is still owed to it goes out with no strobe, but for a beat that is offered already.
+    input  wire        lost,
+
     // The read side's fault, if the bad words come from one.
     input  wire        read_fault_valid,
     input  wire [7:0]  read_fault_kind,
@@ -97,6 +100,8 @@ module ferry_write_data #(
     reg [2:0]  rest_reg;
     reg        any_reg;
     reg        started_reg;
+    // Memory was given up on, and no beat from before is offered any more.
+    reg        mute_reg;
     reg [LG_JOBS-1:0] job_reg;
 
     // ---- Beats ----
@@ -108,7 +113,7 @@ module ferry_write_data #(
     wire [7:0] tail_mask = final_beat ? 8'hff >> (3'd7 - last_lane) : 8'hff;
     wire beat = go && (host ? host_wready : local_wready);
     assign wdata = word;
-    assign wstrb = quiet ? 8'h00 : head_mask & tail_mask;
+    assign wstrb = quiet || mute_reg ? 8'h00 : head_mask & tail_mask;
     assign wlast = final_beat;
     assign local_wvalid = go && !host;
     assign host_wvalid = go && host;
@@ -161,6 +166,7 @@ module ferry_write_data #(
         if (dead_now) begin
             dead_reg <= 1'b1;
         end
+        mute_reg <= lost && (mute_reg || !go || beat);
         if (done || (burst_end && last && !quiet)) begin
             dead_reg <= 1'b0;
             any_reg <= 1'b0;
@@ -170,6 +176,7 @@ module ferry_write_data #(
         if (rst) begin
             beat_reg <= 7'd0;
             dead_reg <= 1'b0;
+            mute_reg <= 1'b0;
             any_reg <= 1'b0;
             started_reg <= 1'b0;
             job_reg <= {LG_JOBS{1'b0}};
@@ -184,6 +191,10 @@ module ferry_write_data #(
         past_valid <= 1'b1;
         // The data FIFO holds its word.
         word_held <= !rst && word_valid && !word_take;
+        // Memory is trusted again only when no job is left.
+        if (past_valid && $past(lost) && !lost) begin
+            assume (!have_burst);
+        end
         if (past_valid && word_held) begin
             assume (word_valid && $stable(word) && $stable(word_last) && $stable(word_bad));
         end
@@ -201,6 +212,11 @@ module ferry_write_data #(
             if ($past(dead_reg)) begin
                 assert ($past(wstrb) == 0);
             end
+            // Memory given up on is written no more, but for the beat that it was offered already.
+            if ($past(lost) && lost && !$past(go && !beat)) begin
+                assert (wstrb == 0);
+            end
+            cover ($past(lost) && local_wvalid && !word_bad);
             cover ($past(dead_reg) && local_wvalid);
         end
     end

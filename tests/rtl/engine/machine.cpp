@@ -9,12 +9,13 @@ static uint64_t garbage(uint64_t address)
 
 void Machine::port_inputs(unsigned port, Memory &memory)
 {
-    bool ar = ready() && !memory.dead, aw = ready() && !memory.dead, w = ready() && !memory.dead;
+    bool ar = ready() && !(memory.dead & Memory::AR), aw = ready() && !(memory.dead & Memory::AW);
+    bool w = ready() && !(memory.dead & Memory::W);
     // Valid is held once raised.
-    bool r =
-        !memory.reads.empty() && memory.reads.front().ready_at <= cycle && !memory.dead && (r_chosen[port] || ready());
-    bool b = !memory.responses.empty() && memory.responses.front().first <= cycle && !memory.dead &&
-             (b_chosen[port] || ready());
+    bool r = !memory.reads.empty() && memory.reads.front().ready_at <= cycle &&
+             (r_chosen[port] || (ready() && !(memory.dead & Memory::R)));
+    bool b = !memory.responses.empty() && memory.responses.front().first <= cycle &&
+             (b_chosen[port] || (ready() && !(memory.dead & Memory::B)));
     r_chosen[port] = r;
     b_chosen[port] = b;
     uint64_t data = 0;

@@ -63,8 +63,9 @@ struct Memory {
     uint64_t read_error = 0;
     uint64_t write_error = 0;
     uint8_t error_fault = 0;
-    // Freezes a whole direction, for the watchdog.
-    bool dead = false;
+    // Channels that neither take nor give anything.
+    enum : unsigned { AR = 1, R = 2, AW = 4, W = 8, B = 16, ALL = 31 };
+    unsigned dead = 0;
 
     struct Read {
         uint64_t address;
