@@ -83,8 +83,7 @@ class Echo
 
     void check_offers()
     {
-        offer_broken =
-            offer_broken || (stood_ && (!held_.s_axis_tlp_tvalid || held_.s_axis_tlp_tdata != stood_data_));
+        offer_broken = offer_broken || (stood_ && (!held_.s_axis_tlp_tvalid || held_.s_axis_tlp_tdata != stood_data_));
         stood_ = held_.s_axis_tlp_tvalid && !ports_.s_axis_tlp_tready;
         stood_data_ = held_.s_axis_tlp_tdata;
     }

@@ -1,15 +1,17 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""pnr_wrapper.py NETLIST TOP OUT [NAME=VALUE ...]: a module `pnr_wrapper` of four pins around TOP, for place and route.
+"""A module `pnr_wrapper` of four pins around another one, TOP, for place and route.
 
 A design has more ports than the chip has pins, so one pin feeds a shift register that drives every input, and every
 output goes through two rows of flip-flops into one exclusive-or pin. Nothing of TOP can be removed then, and each path
-that nextpnr times begins and ends at a flip-flop, as it would beside a link and a memory controller. The ports come from
-NETLIST, what Yosys' write_json says of TOP with its parameters set, so that the wrapper fits whatever TOP is.
-NAME=VALUE are TOP's parameters once more, in Verilog's notation.
+that nextpnr times begins and ends at a flip-flop, as it would beside a link and a memory controller. The ports are what
+Yosys' write_json says of TOP with its parameters set, so that the wrapper fits whatever TOP is.
 """
 import json
-import sys
+
+
+class NoPorts(Exception):
+    pass
+
 
 GROUP = 8  # Outputs that meet in one flip-flop of the first row.
 
@@ -23,11 +25,11 @@ def ports_of(path, top):
              if name == top or module.get("attributes", {}).get("hdlname") == top or name.startswith(f"$paramod\\{top}\\")
              or (name.startswith("$paramod$") and name.endswith("\\" + top))]
     if len(found) != 1:
-        raise SystemExit(f"pnr_wrapper: {path} holds {len(found)} modules that are {top}")
+        raise NoPorts(f"{path} holds {len(found)} modules that are {top}")
     ports = found[0]["ports"]
     bad = [name for name, port in ports.items() if port["direction"] not in ("input", "output")]
     if bad or "clk" not in ports:
-        raise SystemExit(f"pnr_wrapper: {top} has no clk, or a port in both directions: {bad}")
+        raise NoPorts(f"{top} has no clk, or a port in both directions: {bad}")
     inputs = [(name, len(port["bits"])) for name, port in ports.items()
               if port["direction"] == "input" and name not in ("clk", "rst")]
     outputs = [(name, len(port["bits"])) for name, port in ports.items() if port["direction"] == "output"]
@@ -35,7 +37,7 @@ def ports_of(path, top):
 
 
 def wrapper(top, parameters, inputs, outputs):
-    """The module's text."""
+    """The module's text. Parameters are (name, value in Verilog's notation)."""
     wide_in, wide_out = sum(bits for _, bits in inputs), sum(bits for _, bits in outputs)
     groups = (wide_out + GROUP - 1) // GROUP
     connections = [".clk(clk)", ".rst(rst_held)"]
@@ -69,14 +71,3 @@ def wrapper(top, parameters, inputs, outputs):
         "`default_nettype wire",
     ]
     return "\n".join(lines) + "\n"
-
-
-def main():
-    netlist, top, out = sys.argv[1:4]
-    parameters = [argument.split("=", 1) for argument in sys.argv[4:]]
-    with open(out, "w", encoding="utf-8") as file:
-        file.write(wrapper(top, parameters, *ports_of(netlist, top)))
-
-
-if __name__ == "__main__":
-    main()

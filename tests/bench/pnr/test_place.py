@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Place and route of small modules: which rows come out, that nothing of them is removed, and what is refused."""
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+PLACE = Path.cwd() / "tests/bench/pnr/place.py"
+SQUARE = """module square #(parameter BITS = 4, parameter KIND = "plain") (
+    input wire clk, input wire rst, input wire [BITS-1:0] a, output reg [2*BITS-1:0] b);
+always @(posedge clk) b <= rst ? 0 : KIND == "cube" ? a * a * a : a * a;
+endmodule
+"""
+BOTH_WAYS = "module both (input wire clk, inout wire pin);\nassign pin = clk ? 1'b1 : 1'bz;\nendmodule\n"
+results = []
+
+
+def check(good, name, detail=""):
+    results.append(bool(good))
+    print(f"[       OK ] {name}" if good else f"[  FAILED  ] {name}: {detail}")
+
+
+def place(text, top, *settings, nextpnr="nextpnr-ice40"):
+    folder = Path(tempfile.mkdtemp(prefix="ferry-place-"))
+    (folder / "top.v").write_text(text)
+    arguments = [word for setting in settings for word in ("--set", setting)]
+    done = subprocess.run([sys.executable, PLACE, "--part", "hx8k", "--row", "hx8k/" + top, "--top", top, "--folder", folder / "work",
+                           "--rows", folder / "rows.json", "--nextpnr", nextpnr, *arguments, folder / "top.v"],
+                          capture_output=True, text=True, check=False)
+    return folder, done
+
+
+def flip_flops(folder):
+    cells = json.loads((folder / "work/stat.json").read_text())["design"]["num_cells_by_type"]
+    return sum(count for name, count in cells.items() if name.startswith("SB_DFF"))
+
+
+def main():
+    folder, done = place(SQUARE, "square", "BITS=9")
+    rows = json.loads((folder / "rows.json").read_text()) if done.returncode == 0 else []
+    check([row["name"] for row in rows] == ["fmax/hx8k/square"] and rows[0]["unit"] == "MHz", "one_row_in_megahertz", done.stderr)
+    reports = [json.loads((folder / f"work/report{seed}.json").read_text())["fmax"] for seed in (1, 2, 3)]
+    fastest = sorted(clock["achieved"] for report in reports for clock in report.values())
+    check(len(fastest) == 3 and abs(rows[0]["value"] - fastest[1]) <= 0.05, "the_median_of_three_seeds", f"{rows} {fastest}")
+    # Each input bit, each output bit and what holds it, three groups of outputs, the pin, reset.
+    check(flip_flops(folder) == 9 + 2 * 18 + 3 + 1 + 1, "nothing_is_removed", flip_flops(folder))
+    paths = (folder / "work/paths.txt").read_text()
+    check(paths.count("longest path") == 3 and " ns  feed[" in paths and " ns  b" in paths, "paths_name_signals", paths)
+    wide, done = place(SQUARE, "square", "BITS=5", 'KIND="cube"')
+    check(done.returncode == 0 and flip_flops(wide) > 5 + 2 * 9, "parameters_and_text_reach_the_module", done.stderr)
+    for name, text, top, tool, words in (
+            ("both_directions", BOTH_WAYS, "both", "nextpnr-ice40", "both has no clk, or a port in both directions"),
+            ("not_verilog", "module nonsense(\n", "nonsense", "nextpnr-ice40", "yosys failed"),
+            ("no_place_and_route", SQUARE, "square", "/nowhere/nextpnr", "/nowhere/nextpnr")):
+        folder, done = place(text, top, nextpnr=tool)
+        check(done.returncode == 1 and words in done.stderr and len(done.stderr.splitlines()) == 1
+              and not (folder / "rows.json").exists(), name, done.stderr)
+    print(f"{sum(results)} passed, {len(results) - sum(results)} failed")
+    return 0 if all(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
