@@ -184,6 +184,7 @@ wire [15:0] engine_list_address, update_list_address;
 wire [63:0] engine_list_data, update_list_data;
 wire        update_valid, update_ready, update_busy;
 wire [`FERRY_UPDATE_BITS-1:0] update;
+wire [`FERRY_UPDATE_FAULT_BITS-1:0] update_fault;
 wire        read_lookup_valid, read_lookup_ready, read_result_valid;
 wire        write_lookup_valid, write_lookup_ready, write_result_valid;
 wire        window_lookup_valid, window_lookup_ready, window_result_valid;
@@ -456,7 +457,7 @@ ferry_engine #(
 
 ferry_aperture_update aperture_update (
     .clk(clk), .rst(rst), .update_valid(update_valid), .update_ready(update_ready), .update(update),
-    .update_busy(update_busy), .list_valid(update_list_valid), .list_ready(update_list_ready),
+    .update_busy(update_busy), .fault(update_fault), .list_valid(update_list_valid), .list_ready(update_list_ready),
     .list_address(update_list_address), .list_data_valid(update_list_data_valid), .list_data(update_list_data),
     .write_valid(table_write_valid), .write_ready(table_write_ready), .write_page(table_write_page),
     .write_entry(table_write_entry)
@@ -538,7 +539,7 @@ ferry_observe observe (
     .engine_write(engine_busy_write), .requester(requester_busy), .fetch(fetch_busy), .post(post_busy)
 );
 
-wire unused = &{1'b0, local_ar, local_aw, table_clearing, engine_stuck};
+wire unused = &{1'b0, local_ar, local_aw, table_clearing, engine_stuck, update_fault};
 
 endmodule
 

@@ -433,7 +433,8 @@ module ferry_engine #(
         .fault_packet_offset(fault[`FERRY_ENGINE_FAULT_PACKET_OFFSET_RANGE]),
         .fault_address(fault[`FERRY_ENGINE_FAULT_ADDRESS_RANGE]),
         .fault_address_kind(fault[`FERRY_ENGINE_FAULT_ADDRESS_KIND_RANGE]),
-        .fault_written(fault[`FERRY_ENGINE_FAULT_WRITTEN_RANGE]), .fault_clear(fault_clear)
+        .fault_written(fault[`FERRY_ENGINE_FAULT_WRITTEN_RANGE]),
+        .fault_list_index(fault[`FERRY_ENGINE_FAULT_LIST_INDEX_RANGE]), .fault_clear(fault_clear)
     );
 
     // ---- Reset: every job is dropped, which ends when none is left to be told of ----

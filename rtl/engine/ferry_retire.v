@@ -93,6 +93,7 @@ module ferry_retire #(
     output reg  [63:0] fault_address,
     output reg  [1:0]  fault_address_kind,
     output reg  [31:0] fault_written,
+    output reg  [12:0] fault_list_index,
     input  wire        fault_clear
 );
     localparam NOTE_BITS = 3 + 2 + 32;
@@ -278,6 +279,7 @@ module ferry_retire #(
             fault_packet_offset <= job_packet_offset;
             // An entry that is no page is shown as it was read.
             fault_address <= listed ? {list_data[63:12], list_sound ? where[11:0] : list_data[11:0]} : {high, where};
+            fault_list_index <= listed ? where[24:12] : 13'd0;
             fault_address_kind <= side_write ? job_destination_kind : job_source_kind;
             // A descending job writes its end first; a READ writes nothing.
             fault_written <= lost || job_descending ? 32'd0

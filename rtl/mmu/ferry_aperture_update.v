@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Changes a run of aperture table entries: to the host pages of a list in command RAM (map), or all to one dummy page
-// (unmap). One entry a cycle, while lookups go on.
+// (unmap). One entry a cycle, while lookups go on. Each entry of the list is checked as it is read: at one with a bit
+// that no page's address has the change stops, and `fault` tells which it was.
 `default_nettype none
 `include "ferry_contract.vh"
 
@@ -13,8 +14,10 @@ module ferry_aperture_update (
     input  wire         update_valid,
     output wire         update_ready,
     input  wire [`FERRY_UPDATE_BITS-1:0] update,
-    // 1 from the cycle after a change is taken until its last entry is written.
+    // 1 from the cycle after a change is taken until its last entry is written or it has stopped.
     output wire         update_busy,
+    // Whether and where the latest change stopped: from its end until the next one is taken.
+    output wire [`FERRY_UPDATE_FAULT_BITS-1:0] fault,
 
     // Command RAM, 64 bits wide; data in order, 1 or more cycles after the request.
     output wire         list_valid,
@@ -48,31 +51,62 @@ module ferry_aperture_update (
     // List entries asked for and not yet written: the buffer below takes four.
     reg [2:0]   ahead_reg;
 
+    // Pages changed, which is the index of the entry at hand; that entry is bad, and what it is.
+    reg [12:0]  index_reg;
+    reg         fault_reg;
+    reg [63:0]  bad_reg;
+    reg         caught_reg;
+
+    // Only bits 51 to 12 make a page's address.
+    function sound(input [63:0] entry);
+        sound = (entry & 64'hfff0_0000_0000_0fff) == 64'd0;
+    endfunction
+
     wire        have;
     wire        room;
+    wire        listed_sound;
     wire [51:12] listed;
     wire        list_take = list_valid && list_ready;
     wire        write_take = write_valid && write_ready;
+    wire        stop = have && !listed_sound && !fault_reg;
+    // After a bad entry those that were asked for behind it are thrown away.
+    wire        entry_take = (write_take && !unmap_reg) || stop || (have && fault_reg);
+    wire        start = update_valid && update_ready;
+    wire        start_bad = update_unmap && !sound(update_dummy);
 
-    ferry_fifo #(.WIDTH(40), .LG_DEPTH(2)) entries (
-        .clk(clk), .rst(rst), .in_valid(list_data_valid), .in_ready(room), .in_data(list_data[51:12]),
-        .out_valid(have), .out_ready(write_take && !unmap_reg), .out_data(listed)
+    ferry_fifo #(.WIDTH(41), .LG_DEPTH(2)) entries (
+        .clk(clk), .rst(rst), .in_valid(list_data_valid), .in_ready(room),
+        .in_data({sound(list_data), list_data[51:12]}), .out_valid(have), .out_ready(entry_take),
+        .out_data({listed_sound, listed})
     );
-    wire unused = &{room, list_data[63:52], list_data[11:0], update_dummy[63:52], update_dummy[11:0], 1'b0};
+    wire unused = &{room, 1'b0};
+
+    assign fault[`FERRY_UPDATE_FAULT_VALID_RANGE] = fault_reg;
+    assign fault[`FERRY_UPDATE_FAULT_INDEX_RANGE] = index_reg;
+    assign fault[`FERRY_UPDATE_FAULT_ENTRY_RANGE] = bad_reg;
 
     assign update_ready = !busy_reg;
     assign update_busy = busy_reg;
     assign list_valid = busy_reg && !unmap_reg && asks_reg != 0 && !ahead_reg[2];
     assign list_address = list_reg;
-    assign write_valid = busy_reg && writes_reg != 0 && (unmap_reg || have);
+    assign write_valid = busy_reg && writes_reg != 0 && !fault_reg && (unmap_reg || (have && listed_sound));
     assign write_page = page_reg;
     assign write_entry[`FERRY_TRANSLATION_HIT_RANGE] = 1'b1;
     assign write_entry[`FERRY_TRANSLATION_SNOOP_RANGE] = snoop_reg;
     assign write_entry[`FERRY_TRANSLATION_PAGE_RANGE] = unmap_reg ? dummy_reg : listed;
 
     always @(posedge clk) begin
-        if (update_valid && update_ready) begin
-            busy_reg <= update_count != 0;
+        // The first bad entry to come is the first to be met: they come in order.
+        if (start ? start_bad : list_data_valid && !sound(list_data) && !caught_reg) begin
+            bad_reg <= start ? update_dummy : list_data;
+            caught_reg <= 1'b1;
+        end else if (start) begin
+            caught_reg <= 1'b0;
+        end
+        if (start) begin
+            busy_reg <= update_count != 0 && !start_bad;
+            fault_reg <= update_count != 0 && start_bad;
+            index_reg <= 13'd0;
             unmap_reg <= update_unmap;
             snoop_reg <= update_snoop;
             page_reg <= update_first;
@@ -85,14 +119,25 @@ module ferry_aperture_update (
             list_reg <= list_reg + 16'd8;
             asks_reg <= asks_reg - 32'd1;
         end
-        ahead_reg <= ahead_reg + {2'd0, list_take} - {2'd0, write_take && !unmap_reg};
+        ahead_reg <= ahead_reg + {2'd0, list_take} - {2'd0, entry_take};
+        if (stop) begin
+            fault_reg <= 1'b1;
+            // A request that stands is not withdrawn.
+            asks_reg <= {31'd0, list_valid && !list_ready};
+        end
+        if (busy_reg && fault_reg && asks_reg == 32'd0 && ahead_reg == 3'd0) begin
+            busy_reg <= 1'b0;
+        end
         if (write_take) begin
+            index_reg <= index_reg + 13'd1;
             page_reg <= page_reg + 32'd1;
             writes_reg <= writes_reg - 32'd1;
             busy_reg <= writes_reg != 32'd1;
         end
         if (rst) begin
             busy_reg <= 1'b0;
+            fault_reg <= 1'b0;
+            caught_reg <= 1'b0;
             ahead_reg <= 3'd0;
         end
     end

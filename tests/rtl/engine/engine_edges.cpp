@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values at the very edge of a rule: first and last byte of a range, last lane of a burst, one bit of an address.
+#include <algorithm>
+
 #include "suite.h"
 
 namespace
@@ -200,14 +202,77 @@ std::string bad_list_entries(uint64_t seed)
         reference.lists[job.list_address] = pages;
         uint32_t reach = bad == 0 ? 0 : (uint32_t)(4096 * bad - offset);
         machine.asked.clear();
+        machine.list_index = 0;
         Fault wanted = {(unsigned)FERRY_FAULT_KIND_RANGE, job.slot, to_pages, job.packet_offset, 1, entries[bad], 0};
         std::string wrong = check_job(machine, reference, job, wanted, reach, reach > 520 ? reach - 520 : 0);
+        if (wrong.empty() && machine.list_index != bad)
+            wrong = "told of entry " + std::to_string(machine.list_index);
         for (const Asked &burst : machine.asked)
             if (wrong.empty() && burst.address >> 12 == (entries[bad] & 0x000fffffffffffffull) >> 12)
                 wrong = "its page was asked for";
         if (!wrong.empty())
             return "round " + std::to_string(round) + ", entry " + std::to_string(bad) + " of " +
                    std::to_string(count) + ", bit " + std::to_string(bit < 12 ? bit : 40 + bit) + ": " + wrong;
+    }
+    return "";
+}
+
+// Asks the window port for an aperture page.
+bool look_up(Machine &machine, uint32_t page)
+{
+    machine.top->window_lookup_valid = 1;
+    machine.top->window_lookup_page = page;
+    machine.step();
+    machine.top->window_lookup_valid = 0;
+    for (int i = 0; i < 5 && !machine.window_done; i++)
+        machine.step();
+    return machine.window_done && machine.last_window_hit;
+}
+
+// A change of the aperture table stops at an entry with any bit above or below a page's address and tells which; pages
+// before it are changed, its own and those behind it are as they were. A bad dummy page changes nothing.
+std::string bad_map_entries(uint64_t seed)
+{
+    Machine machine(seed, LOCAL_BYTES, HOST_BASE, HOST_BYTES);
+    Random &random = machine.random;
+    std::vector<uint64_t> now(256, HOST_BASE);
+    machine.map_pages(0, now, true);
+    for (unsigned round = 0; round < 200; round++) {
+        machine.timing = any_timing(random);
+        uint32_t first = (uint32_t)random.below(200), count = (uint32_t)(1 + random.below(50));
+        uint32_t bad = (uint32_t)random.below(count + 1);
+        unsigned bit = (unsigned)random.below(24);
+        uint64_t flaw = 1ull << (bit < 12 ? bit : 40 + bit);
+        bool unmap = random.chance(30), snoop = random.chance(50);
+        std::vector<uint64_t> pages;
+        for (uint32_t i = 0; i < count; i++)
+            pages.push_back(HOST_BASE + 4096 * random.below(256));
+        uint64_t entry;
+        if (unmap) {
+            bad = random.chance(50) ? 0 : count;
+            entry = pages[0] ^ (bad ? 0 : flaw);
+            machine.update(first, count, 0, true, snoop, entry);
+            std::fill(pages.begin(), pages.end(), pages[0]);
+        } else {
+            std::vector<uint64_t> entries = pages;
+            if (bad < count)
+                entries[bad] ^= flaw;
+            // What stands behind the bad one does not matter, and is bad too now and then.
+            for (uint32_t i = bad + 1; i < count; i++)
+                entries[i] ^= random.chance(30) ? 1 : 0;
+            entry = bad < count ? entries[bad] : 0;
+            machine.map_pages(first, entries, snoop);
+        }
+        std::copy(pages.begin(), pages.begin() + bad, now.begin() + first);
+        std::string where = "round " + std::to_string(round) + ", entry " + std::to_string(bad) + " of " +
+                            std::to_string(count) + (unmap ? ", unmap: " : ": ");
+        if (machine.top->update_fault_valid != (bad < count))
+            return where + (bad < count ? "not told" : "told of a fault");
+        if (bad < count && (machine.top->update_fault_index != bad || machine.top->update_fault_entry != entry))
+            return where + "told of entry " + std::to_string(machine.top->update_fault_index);
+        for (uint32_t page = first; page < first + count; page++)
+            if (!look_up(machine, page) || machine.last_window_result != now[page])
+                return where + "page " + std::to_string(page - first) + " is not as it must be";
     }
     return "";
 }
@@ -220,4 +285,5 @@ const std::vector<Test> EDGE_TESTS = {
     {"no_snoop_of_every_burst", no_snoop_of_bursts},
     {"list_neighbours_but_for_a_bit", neighbours_but_for_a_bit},
     {"bad_list_entries", bad_list_entries},
+    {"bad_map_entries", bad_map_entries},
 };

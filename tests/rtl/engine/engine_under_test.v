@@ -33,6 +33,7 @@ module engine_under_test (
     output wire [63:0] fault_address,
     output wire [1:0]  fault_address_kind,
     output wire [31:0] fault_written,
+    output wire [12:0] fault_list_index,
     input  wire        fault_clear,
     input  wire [63:0] local_limit,
     input  wire [63:0] protect_base,
@@ -73,6 +74,9 @@ module engine_under_test (
     input  wire        update_snoop,
     input  wire [63:0] update_dummy,
     output wire        update_busy,
+    output wire        update_fault_valid,
+    output wire [12:0] update_fault_index,
+    output wire [63:0] update_fault_entry,
     // A third user of the table, as the BAR2 window is.
     input  wire        window_lookup_valid,
     output wire        window_lookup_ready,
@@ -139,6 +143,7 @@ module engine_under_test (
     wire [`FERRY_JOB_BITS-1:0] job;
     wire [`FERRY_ENGINE_FAULT_BITS-1:0] fault;
     wire [`FERRY_UPDATE_BITS-1:0] update;
+    wire [`FERRY_UPDATE_FAULT_BITS-1:0] update_fault;
     wire [`FERRY_LIMITS_BITS-1:0] limits;
     wire [`FERRY_EVENTS_BITS-1:0] events;
     wire [`FERRY_AXI_A_BITS-1:0] local_ar, local_aw, host_ar, host_aw;
@@ -166,6 +171,7 @@ module engine_under_test (
     assign fault_packet_offset = fault[`FERRY_ENGINE_FAULT_PACKET_OFFSET_RANGE];
     assign fault_address = fault[`FERRY_ENGINE_FAULT_ADDRESS_RANGE];
     assign fault_address_kind = fault[`FERRY_ENGINE_FAULT_ADDRESS_KIND_RANGE];
+    assign fault_list_index = fault[`FERRY_ENGINE_FAULT_LIST_INDEX_RANGE];
     assign fault_written = fault[`FERRY_ENGINE_FAULT_WRITTEN_RANGE];
     assign update[`FERRY_UPDATE_FIRST_RANGE] = update_first;
     assign update[`FERRY_UPDATE_COUNT_RANGE] = update_count;
@@ -176,6 +182,9 @@ module engine_under_test (
     assign limits[`FERRY_LIMITS_LOCAL_LIMIT_RANGE] = local_limit;
     assign limits[`FERRY_LIMITS_PROTECT_BASE_RANGE] = protect_base;
     assign limits[`FERRY_LIMITS_PROTECT_LIMIT_RANGE] = protect_limit;
+    assign update_fault_valid = update_fault[`FERRY_UPDATE_FAULT_VALID_RANGE];
+    assign update_fault_index = update_fault[`FERRY_UPDATE_FAULT_INDEX_RANGE];
+    assign update_fault_entry = update_fault[`FERRY_UPDATE_FAULT_ENTRY_RANGE];
     assign count_job = events[`FERRY_EVENT_ENGINE_JOBS];
     assign count_local_read_beat = events[`FERRY_EVENT_LOCAL_READ_BEATS];
     assign count_local_write_beat = events[`FERRY_EVENT_LOCAL_WRITE_BEATS];
@@ -254,7 +263,7 @@ module engine_under_test (
 
     ferry_aperture_update update_unit (
         .clk(clk), .rst(rst), .update_valid(update_valid), .update_ready(update_ready), .update(update),
-        .update_busy(update_busy),
+        .update_busy(update_busy), .fault(update_fault),
         .list_valid(map_list_valid), .list_ready(map_list_ready), .list_address(map_list_address),
         .list_data_valid(map_list_data_valid), .list_data(map_list_data),
         .write_valid(write_valid), .write_ready(write_ready), .write_page(write_page), .write_entry(write_entry)
