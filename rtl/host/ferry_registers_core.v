@@ -268,7 +268,7 @@ always @(posedge clk) begin
     end
 end
 
-wire unused = &{1'b0, ring_offset, word};
+wire unused = &{1'b0, ring_offset, word, fault};
 
 endmodule
 
