@@ -8,7 +8,7 @@ module ferry_device #(
     // Name of a set of sizes: "full" (FPGAs with some 40,000 LUTs, and simulation) or "tiny" (5,000 LUTs). The
     // parameters below take their defaults from the set and may be given one by one instead.
     parameter CONFIGURATION = "full",
-    // Read requests to the host that may be outstanding at once, 1 to 64. Reads of host memory collapse to
+    // Read requests to the host that may be outstanding at once: a power of two, 2 to 32. Reads of host memory collapse to
     // (max_read / round trip) without several of them; each costs max_read bytes of reorder RAM.
     parameter TAGS = CONFIGURATION == "tiny" ? 4 : 32,
     // Rings, 1 to 5. Ring 0 is the paging ring, the others are user rings.
@@ -99,6 +99,32 @@ module ferry_device #(
     input  wire                          m_axi_rvalid,
     output wire                          m_axi_rready
 );
+
+`include "ferry_parameter_limits.vh"
+localparam [0:0] SIZES_HOLD = TAGS_HOLD && RINGS_HOLD && SLOTS_HOLD && SLOT_BYTES_HOLD && LOCAL_HOLDS && PAGES_HOLD
+    && FIRMWARE_HOLDS && JOBS_HOLD && STREAM_HOLDS;
+localparam [0:0] CONFIGURATION_IS_KNOWN = CONFIGURATION == "full" || CONFIGURATION == "tiny";
+localparam [0:0] CPU_CORE_IS_KNOWN = CPU_CORE == "vexriscv" || CPU_CORE == "picorv32" || CPU_CORE == "serv";
+
+generate if (!SIZES_HOLD || !CONFIGURATION_IS_KNOWN || !CPU_CORE_IS_KNOWN) begin : refused
+
+ferry_parameter_check #(
+    .CONFIGURATION_IS_KNOWN(CONFIGURATION_IS_KNOWN), .TAGS(TAGS), .RINGS(RINGS), .SLOTS(SLOTS),
+    .SLOT_BYTES_LOG2(SLOT_BYTES_LOG2), .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .APERTURE_PAGES(APERTURE_PAGES),
+    .FIRMWARE_RAM_WORDS(FIRMWARE_RAM_WORDS), .JOB_QUEUE(JOB_QUEUE), .TLP_BITS(TLP_BITS),
+    .CPU_CORE_IS_KNOWN(CPU_CORE_IS_KNOWN)
+) sizes ();
+
+// Nothing to complain about but that size.
+assign {s_axis_tlp_tready, m_axis_tlp_tdata, m_axis_tlp_tkeep, m_axis_tlp_tlast, m_axis_tlp_tvalid, m_axi_awid,
+    m_axi_awaddr, m_axi_awlen, m_axi_awsize, m_axi_awburst, m_axi_awvalid, m_axi_wdata, m_axi_wstrb, m_axi_wlast,
+    m_axi_wvalid, m_axi_bready, m_axi_arid, m_axi_araddr, m_axi_arlen, m_axi_arsize, m_axi_arburst, m_axi_arvalid,
+    m_axi_rready} = 0;
+wire unused = &{clk, rst, s_axis_tlp_tdata, s_axis_tlp_tkeep, s_axis_tlp_tlast, s_axis_tlp_tvalid, m_axis_tlp_tready,
+    m_axi_awready, m_axi_wready, m_axi_bid, m_axi_bresp, m_axi_bvalid, m_axi_arready, m_axi_rid, m_axi_rdata,
+    m_axi_rresp, m_axi_rlast, m_axi_rvalid, 1'b0};
+
+end else begin : units
 
 // Every burst is INCR of whole 8-byte beats.
 assign m_axi_awsize = 3'd3;
@@ -255,7 +281,6 @@ wire [63:0] in_tdata, out_tdata;
 wire [1:0] in_tkeep, out_tkeep;
 wire in_tlast, in_tvalid, in_tready, out_tlast, out_tvalid, out_tready;
 
-generate
     if (TLP_BITS == 32) begin : link_32
         ferry_tlp_widen #(.IN_WORDS(1), .OUT_WORDS(2)) from_host (
             .clk(clk), .rst(rst), .s_tdata(s_axis_tlp_tdata), .s_tkeep(s_axis_tlp_tkeep), .s_tlast(s_axis_tlp_tlast),
@@ -286,7 +311,6 @@ generate
             = {out_tdata, out_tkeep, out_tlast, out_tvalid};
         assign out_tready = m_axis_tlp_tready;
     end
-endgenerate
 
 // --- Host side ------------------------------------------------------------------------------------------------------
 
@@ -540,6 +564,8 @@ ferry_observe observe (
 );
 
 wire unused = &{1'b0, local_ar, local_aw, table_clearing, engine_stuck, update_fault};
+
+end endgenerate
 
 endmodule
 
