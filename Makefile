@@ -28,7 +28,7 @@ PYTHON := $(VENV)/bin/python
 CC := gcc
 CXX := g++
 # Verilator calls make too, and cannot share this one's jobs.
-VERILATOR := env -u MAKEFLAGS verilator
+VERILATOR := env MAKEFLAGS=$(if $(V),,-s) verilator
 YOSYS := yosys
 WARNINGS := -Wall -Wextra -Wpedantic -Werror
 CFLAGS := -std=c11 -O2 -g $(WARNINGS) -D_POSIX_C_SOURCE=200809L
