@@ -39,6 +39,9 @@ take() {
 }
 take /etc/resolv.conf /etc/hosts /etc/pip.conf "${PIP_CONFIG_FILE:-/etc/pip.conf}" "${PIP_CERT:-/etc/pip.conf}"
 take /etc/ssl/certs/ca-certificates.crt "${SSL_CERT_FILE:-/etc/pip.conf}" "${REQUESTS_CA_BUNDLE:-/etc/pip.conf}"
+# The package ca-certificates writes its bundle anew, when something asks for it, and takes these in.
+[ -d /usr/local/share/ca-certificates ] && mkdir -p "$root/usr/local/share" &&
+    cp -rL /usr/local/share/ca-certificates "$root/usr/local/share/"
 for file in .config/pip/pip.conf .pip/pip.conf; do
     [ -e ~/$file ] && mkdir -p "$root/root/$(dirname $file)" && cp -L ~/$file "$root/root/$file"
 done
