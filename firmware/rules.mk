@@ -8,7 +8,7 @@ FIRMWARE_OBJCOPY = $(FIRMWARE_CC:gcc=objcopy)
 # Firmware RAM of the full configuration, and what the deepest chain of calls may take of it.
 FIRMWARE_RAM_BYTES := 16384
 FIRMWARE_STACK_BYTES := 512
-FIRMWARE_ARCH := -march=rv32i_zicsr -mabi=ilp32
+FIRMWARE_ARCH := -march=rv32i_zicsr -mabi=ilp32 -fno-pie
 # Small, but for what runs once a packet or once a buffer, where cycles count.
 FIRMWARE_OPTIMIZE = -Os
 $(addprefix $(BUILD)/firmware/,decode.o queues.o): FIRMWARE_OPTIMIZE = -O2
