@@ -26,6 +26,12 @@ BENCH_SOURCES = --sources $(RTL_SOURCES) $(GENERATED)/ferry_contract.vh
 bench-luts: $(BUILD)/bench/lut.json
 	@python3 tests/bench/collect.py record $< $(BENCH_LUTS) $(BENCH_SOURCES)
 
+# The other Yosys: that of the newest Debian, on what is committed here.
+.PHONY: bench-luts-fresh
+bench-luts-fresh:
+	scripts/fresh.sh $(BUILD)/fresh $(lastword $(FRESH)) "make bench-luts"
+	@cp $(BUILD)/fresh/$(lastword $(FRESH))/src/$(BENCH_LUTS) $(BENCH_LUTS)
+
 $(BUILD)/tests/bench_collect: tests/bench/test_collect.py tests/bench/collect.py
 	@mkdir -p $(@D)
 	install -m 755 $< $@
