@@ -47,7 +47,9 @@ def is_made(program, commands):
 
 
 def nothing_is_made_when_nothing_changed():
-    commands = make("-n", *PROGRAMS)
+    # Told that the contract's files are old: their stamp is newer when the generator left them alone, and with -n make takes
+    # that for a change.
+    commands = make("-n", "-o", HEADER, "-o", VERILOG, *PROGRAMS)
     assert not commands.strip(), commands[:1000]
 
 
