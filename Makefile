@@ -8,6 +8,12 @@
 MAKEFLAGS += --no-builtin-rules
 SHELL := /bin/bash
 
+# All cores, unless the user says how many: a -j on the command line wins over this line, one that comes in the
+# environment is looked for here (make 4.3 shows it to the shell only).
+ifeq ($(filter -j%,$(MAKEFLAGS) $(shell echo "$$MAKEFLAGS")),)
+MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 1)
+endif
+
 # Commands are shown with V=1.
 ifndef V
 .SILENT:
@@ -21,7 +27,8 @@ PYTHON := $(VENV)/bin/python
 
 CC := gcc
 CXX := g++
-VERILATOR := verilator
+# Verilator calls make too, and cannot share this one's jobs.
+VERILATOR := env MAKEFLAGS=$(if $(V),,-s) verilator
 YOSYS := yosys
 WARNINGS := -Wall -Wextra -Wpedantic -Werror
 CFLAGS := -std=c11 -O2 -g $(WARNINGS) -D_POSIX_C_SOURCE=200809L
@@ -45,7 +52,7 @@ include scripts/rules.mk
 
 # Make builds this file before it reads on: on a fresh machine that installs what is missing.
 ifneq ($(filter-out help clean,$(or $(MAKECMDGOALS),help)),)
-include $(BUILD)/setup.mk
+include $(BUILD)/tools.mk $(BUILD)/setup.mk
 endif
 
 include contract/rules.mk

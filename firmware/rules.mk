@@ -2,12 +2,13 @@
 # Firmware of the soft core: elf, flat binary at address 0, $readmemh words, and the binary as a C array for libferry.a.
 
 FIRMWARE_BUILD := $(BUILD)/firmware
-FIRMWARE_CC := riscv64-unknown-elf-gcc
-FIRMWARE_OBJCOPY := riscv64-unknown-elf-objcopy
+# Other spellings of the compiler's name: set-up finds them.
+FIRMWARE_CC ?= riscv64-unknown-elf-gcc
+FIRMWARE_OBJCOPY = $(FIRMWARE_CC:gcc=objcopy)
 # Firmware RAM of the full configuration, and what the deepest chain of calls may take of it.
 FIRMWARE_RAM_BYTES := 16384
 FIRMWARE_STACK_BYTES := 512
-FIRMWARE_ARCH := -march=rv32i_zicsr -mabi=ilp32
+FIRMWARE_ARCH := -march=rv32i_zicsr -mabi=ilp32 -fno-pie
 # Small, but for what runs once a packet or once a buffer, where cycles count.
 FIRMWARE_OPTIMIZE = -Os
 $(addprefix $(BUILD)/firmware/,decode.o queues.o): FIRMWARE_OPTIMIZE = -O2
@@ -21,7 +22,7 @@ FIRMWARE_OBJECTS := $(FIRMWARE_BUILD)/boot-asm.o $(FIRMWARE_C:firmware/%.c=$(FIR
 FIRMWARE_HEX := $(FIRMWARE_BUILD)/firmware.hex
 FIRMWARE_IMAGE := $(FIRMWARE_BUILD)/firmware_image.c
 
-$(FIRMWARE_BUILD)/boot-asm.o: firmware/boot.S | $(PACKAGES_STAMP)
+$(FIRMWARE_BUILD)/boot-asm.o: firmware/boot.S | $(TOOLS)
 	@mkdir -p $(@D)
 	$(FIRMWARE_CC) $(FIRMWARE_ARCH) -g -c $< -o $@
 

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""lut.py OUT BLOCK=STAT...: turns Yosys' cell counts into rows of the bench table, one for each block."""
+"""lut.py OUT BLOCK=STAT...: turns Yosys' cell counts into rows of the bench table, one for each block. Counts differ from
+one Yosys to the next, so each row says which it was.
+"""
 import json
 import sys
 
@@ -7,10 +9,11 @@ WEIGHTS = {"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 6}
 
 
 def luts(path):
-    """LUTs of the whole design in one of Yosys' stat files."""
+    """LUTs of the whole design in one of Yosys' stat files, and its "Yosys 0.23"."""
     with open(path, encoding="utf-8") as file:
-        cells = json.load(file)["design"]["num_cells_by_type"]
-    return sum(weight * cells.get(name, 0) for name, weight in WEIGHTS.items())
+        stat = json.load(file)
+    cells = stat["design"]["num_cells_by_type"]
+    return sum(weight * cells.get(name, 0) for name, weight in WEIGHTS.items()), " ".join(stat["creator"].split()[:2])
 
 
 def main():
@@ -18,7 +21,8 @@ def main():
     rows = []
     for argument in sys.argv[2:]:
         block, path = argument.split("=", 1)
-        rows.append({"name": "lut/" + block, "value": luts(path), "unit": "LUT"})
+        value, tool = luts(path)
+        rows.append({"name": "lut/" + block, "value": value, "unit": "LUT", "tool": tool})
     with open(sys.argv[1], "w", encoding="utf-8") as file:
         json.dump(rows, file, indent=2)
         file.write("\n")

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 # Set-up and the commands that people type. The targets themselves are filled by the rooms' rules.mk.
 
-PACKAGES_STAMP := $(BUILD)/packages.stamp
+# What was found of scripts/tools.txt; names the firmware's compiler.
+TOOLS := $(BUILD)/tools.mk
 
-$(PACKAGES_STAMP): scripts/packages.txt scripts/setup.sh
-	@scripts/setup.sh packages $@
+$(TOOLS): scripts/tools.txt scripts/setup.sh
+	@scripts/setup.sh tools $@
 
-$(VENV)/ready: scripts/requirements.txt scripts/setup.sh $(PACKAGES_STAMP)
+$(VENV)/ready: scripts/requirements.txt scripts/setup.sh $(TOOLS)
 	@scripts/setup.sh python $(VENV)
 
 # Where the packaged soft cores keep their Verilog.
-$(BUILD)/setup.mk: $(PACKAGES_STAMP) $(VENV)/ready scripts/rules.mk
+$(BUILD)/setup.mk: $(TOOLS) $(VENV)/ready scripts/rules.mk
 	@$(PYTHON) -c 'import pythondata_cpu_vexriscv as v, pythondata_cpu_picorv32 as p; \
 	    print("VEXRISCV := " + v.data_location + "\nPICORV32 := " + p.data_location)' > $@
 
@@ -21,19 +22,26 @@ help:
 	@echo "make requirements  the registry of the last test run: R-number, test, result"
 	@echo "make lint    warnings, format and style checks"
 	@echo "make formal  prove the properties beside the RTL"
-	@echo "make bench   measure; writes build/bench.json and the table in README.md"
+	@echo "make bench   measure; writes build/bench.json and build/bench.md; make bench-readme puts the table into README.md"
+	@echo "make test-fresh    both commands of README on a bare Debian 12 and 13 (root, debootstrap)"
 	@echo "make soak    the long campaigns"
 	@echo "make clean   remove build/ but for the Python environment"
 
 setup: $(BUILD)/setup.mk
 
+# The commands of README on bare systems, one after the other: each uses all cores. Takes root, debootstrap and half an hour.
+FRESH := bookworm trixie
+.PHONY: test-fresh
+test-fresh:
+	@failed=0; for release in $(FRESH); do scripts/fresh.sh $(BUILD)/fresh $$release || failed=1; done; exit $$failed
+
 clean:
-	@find $(BUILD) -mindepth 1 -maxdepth 1 ! -name venv ! -name packages.stamp ! -name setup.mk -exec rm -rf {} + 2>/dev/null; true
+	@find $(BUILD) -mindepth 1 -maxdepth 1 ! -name venv ! -name tools.mk ! -name setup.mk -exec rm -rf {} + 2>/dev/null; true
 
 .PHONY: lint-style format
 LINTS += lint-style
-lint-style:
-	@scripts/lint.sh
+lint-style: $(VENV)/ready
+	@FORMATTER=$(VENV)/bin/clang-format scripts/lint.sh
 
-format:
-	@clang-format -i $$(git ls-files --cached --others --exclude-standard -- '*.c' '*.h' '*.cpp')
+format: $(VENV)/ready
+	@$(VENV)/bin/clang-format -i $$(git ls-files --cached --others --exclude-standard -- '*.c' '*.h' '*.cpp')

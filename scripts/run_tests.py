@@ -1,37 +1,45 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Run test programs, two at a time, and add up what they print.
+"""Run test programs, as many at a time as there are cores, and add up what they print.
 
-A program passes or fails cases in cmocka's form ("[       OK ] name", "[  FAILED  ] name") or ends with a line
-"N passed, N failed". A program that ends with a nonzero status without a failed case counts as one failed case, so a
-crash is never lost. Cases whose names begin with requirement numbers (R31_R36_name) go into the registry file, one line a
-requirement: number, case, result. The last line printed is the sum.
+A program passes or fails cases in cmocka's form ("[       OK ] name", "[  FAILED  ] name" or "[  FAILED  ] name: reason")
+or ends with a line "N passed, N failed". A program that ends with a nonzero status without a failed case counts as one
+failed case, so a crash is never lost. Cases whose names begin with requirement numbers (R31_R36_name) go into the registry
+file, one line a requirement: number, case, result. The last line printed is the sum.
+
+A program that prints "FERRY_SEED=N" is random: it runs twice, with a seed that is always the same and with a fresh one.
+FERRY_SEED in the environment replays: every program runs once, with that seed.
 """
 import argparse
 import os
+import random
 import re
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from pathlib import Path
 
 OK = re.compile(r"^\[\s+OK\s+\] (\S+)")
-FAILED = re.compile(r"^\[\s+FAILED\s+\] (\S+)$")
+FAILED = re.compile(r"^\[\s+FAILED\s+\] (\S+?)(?::? .*|:)?$")
+LISTED = re.compile(r"\d+ test\(s\), listed below:$")  # cmocka's heading of its list of failed cases is no case.
+SEED = re.compile(r"FERRY_SEED=\d")
 SUM = re.compile(r"^(\d+) passed, (\d+) failed")
 NUMBER = re.compile(r"R(\d+)(?=_)")
+FIXED_SEED = 1
 LIMIT_SECONDS = 900  # A hang, not a speed limit: the slowest program takes a small part of it.
 
 
 class Result:
-    def __init__(self, program, output, status, seconds):
-        self.program, self.output, self.status, self.seconds = program, output, status, seconds
+    def __init__(self, program, seed, output, status, seconds):
+        self.program, self.seed, self.output, self.status, self.seconds = program, seed, output, status, seconds
+        self.random = bool(SEED.search(output))
         self.cases = {}
         last_sum = None
         for line in output.splitlines():
             if match := OK.match(line):
                 self.cases.setdefault(match.group(1), True)
-            elif match := FAILED.match(line):
+            elif (match := FAILED.match(line)) and not LISTED.search(line):
                 self.cases[match.group(1)] = False
             elif match := SUM.match(line):
                 last_sum = int(match.group(1)), int(match.group(2))
@@ -46,52 +54,78 @@ class Result:
             self.failed = 1  # A test program that tests nothing is broken.
 
 
-def run(program):
+def run(program, seed):
     start = time.monotonic()
     try:
         done = subprocess.run([program], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-                              timeout=LIMIT_SECONDS, stdin=subprocess.DEVNULL, check=False)
+                              timeout=LIMIT_SECONDS, stdin=subprocess.DEVNULL, env=dict(os.environ, FERRY_SEED=str(seed)),
+                              check=False)
         output, status = done.stdout, done.returncode
     except subprocess.TimeoutExpired as stop:
         output = (stop.stdout or b"").decode(errors="replace") + f"\nstopped after {LIMIT_SECONDS} s\n"
         status = -1
     except OSError as error:
         output, status = f"cannot run: {error}\n", -1
-    return Result(program, output, status, time.monotonic() - start)
+    return Result(program, seed, output, status, time.monotonic() - start)
+
+
+def run_all(programs, seeds, jobs):
+    """Results as they come: each program with the first seed, random ones with the others too."""
+    with ThreadPoolExecutor(max_workers=jobs) as pool:
+        waiting = {pool.submit(run, program, seeds[0]) for program in programs}
+        while waiting:
+            done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
+            for result in (future.result() for future in done):
+                if result.random and result.seed == seeds[0]:
+                    waiting |= {pool.submit(run, result.program, seed) for seed in seeds[1:]}
+                yield result
+
+
+def choose_seeds(given):
+    if given is None:
+        return [FIXED_SEED, random.randrange(2, 1 << 31)]
+    if not re.fullmatch(r"\d{1,19}", given):
+        raise SystemExit(f"run_tests: FERRY_SEED={given}: want a number, as a test printed it")
+    return [int(given)]
 
 
 def write_registry(results, path):
     """One line a requirement and case, in the order of the numbers."""
-    rows = []
+    rows = {}  # A case of a random program passes when it passes with every seed.
     for result in results:
         for case, good in result.cases.items():
             prefix = re.match(r"(?:R\d+_)+", case)
-            if prefix:
-                rows += [(int(n), case, good, Path(result.program).name) for n in NUMBER.findall(prefix.group(0))]
-    rows.sort()
+            for n in NUMBER.findall(prefix.group(0)) if prefix else []:
+                key = int(n), case, Path(result.program).name
+                rows[key] = rows.get(key, True) and good
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(f"R{n}\t{program}/{case}\t{'pass' if good else 'FAIL'}\n" for n, case, good, program in rows))
-    return len({n for n, *_ in rows}), len({n for n, _, good, _ in rows if not good})
+    path.write_text("".join(f"R{n}\t{program}/{case}\t{'pass' if rows[n, case, program] else 'FAIL'}\n"
+                            for n, case, program in sorted(rows)))
+    return len({n for n, *_ in rows}), len({n for (n, *_), good in rows.items() if not good})
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--registry", type=Path, required=True)
     parser.add_argument("--logs", type=Path, required=True)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("programs", nargs="+")
     arguments = parser.parse_args()
     arguments.logs.mkdir(parents=True, exist_ok=True)
+    seeds = choose_seeds(os.environ.get("FERRY_SEED"))
+    print(f"random programs run with FERRY_SEED={' and '.join(map(str, seeds))}", flush=True)
     results = []
-    with ThreadPoolExecutor(max_workers=min(2, os.cpu_count() or 1)) as pool:
-        for result in pool.map(run, arguments.programs):
-            name = Path(result.program).name
-            (arguments.logs / f"{name}.log").write_text(result.output)
-            print(f"{'FAIL' if result.failed else 'ok  '} {name:32} {result.passed:5} passed {result.failed:3} failed"
-                  f" {result.seconds:7.1f} s", flush=True)
-            if result.failed:
-                tail = result.output.splitlines()[-40:]
-                print("".join(f"     | {line}\n" for line in tail), end="", flush=True)
-            results.append(result)
+    for result in run_all(arguments.programs, seeds, arguments.jobs):
+        name = Path(result.program).name + (f" {result.seed}" if result.random else "")
+        (arguments.logs / f"{name.replace(' ', '-')}.log").write_text(result.output)
+        print(f"{'FAIL' if result.failed else 'ok  '} {name:36} {result.passed:5} passed {result.failed:3} failed"
+              f" {result.seconds:7.1f} s", flush=True)
+        if result.failed:
+            tail = result.output.splitlines()[-40:]
+            print("".join(f"     | {line}\n" for line in tail), end="", flush=True)
+            if result.random:
+                print(f"     replay: FERRY_SEED={result.seed} {result.program}", flush=True)
+        results.append(result)
     covered, broken = write_registry(results, arguments.registry)
     print(f"requirements with a test: {covered}, failing: {broken}; table in {arguments.registry}")
     passed, failed = sum(r.passed for r in results), sum(r.failed for r in results)

@@ -1,55 +1,105 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Installs what is missing: Debian packages of packages.txt and the pinned Python environment.
-# usage: setup.sh packages STAMP | setup.sh python VENV_DIRECTORY
-# Every failure is one line that says what to do.
+# Looks for the tools of tools.txt and installs what is missing, where the system is a Debian; then the pinned Python
+# environment.
+# usage: setup.sh tools OUTPUT.mk | setup.sh python VENV_DIRECTORY
+# Every failure is one line that says what to do. OUTPUT.mk names the firmware's compiler, which has several spellings.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
+log=$(mktemp)
+trap 'rm -f "$log" "$log.out"' EXIT
 
 fail() { echo "setup: $*" >&2; exit 1; }
 
-packages() {
-    local wanted missing=() name
-    wanted=$(sed -e 's/#.*//' "$here/packages.txt" | awk 'NF { print $1 }')
-    command -v dpkg-query >/dev/null || fail "this is not a Debian system; install by hand: $(echo $wanted)"
-    for name in $wanted; do
-        [ "$(dpkg-query -W -f='${Status}' "$name" 2>/dev/null)" = "install ok installed" ] || missing+=("$name")
+table() { sed -e '/^#/d' "$here/tools.txt"; }
+
+version_of() {
+    case $1 in
+        *gcc | g++ | clang) "$1" -dumpversion ;;
+        yosys) yosys -V ;;
+        *) "$1" --version ;;
+    esac 2>/dev/null | grep -oE '\b[0-9]+(\.[0-9]+)*' | head -n 1
+}
+
+# The first python3 that can make an environment: one of a tool suite, first on PATH, may not.
+python_with_venv() {
+    local python
+    for python in python3 /usr/bin/python3; do
+        "$python" -c 'import venv, ensurepip' 2>/dev/null && echo "$python" && return
     done
+    return 1
+}
+
+# there NAME OLDEST: prints what is there; fails when it is not there or too old.
+there() {
+    local name found
+    case $1 in
+        *.h) printf '#include <%s>\n' "$1" | gcc -E -x c - >"$log" 2>&1 ; return ;;
+        clang-sanitizers)
+            echo 'int LLVMFuzzerTestOneInput(void) { return 0; }' |
+                clang -fsanitize=fuzzer,address,undefined -x c - -o "$log.out" >"$log" 2>&1
+            return ;;
+        python3-venv) python_with_venv >"$log"; return ;;
+    esac
+    for name in ${1//|/ }; do
+        command -v "$name" >/dev/null || continue
+        found=$(version_of "$name")
+        [ "$(printf '%s\n' "$2" "$found" | sort -V | head -n 1)" = "$2" ] && echo "$name" && return
+    done
+    return 1
+}
+
+# Two lists of what is not there: for people, and for apt-get.
+look() {
+    local name oldest package
+    missing=() missing_packages=()
+    while read -r name oldest package _; do
+        there "$name" "$oldest" >/dev/null && continue
+        missing+=("${name%%|*} $oldest or newer,") missing_packages+=("$package")
+    done < <(table)
+}
+
+tools() {
+    look
     if [ ${#missing[@]} -gt 0 ]; then
-        local how="apt-get install -y --no-install-recommends ${missing[*]}" root=()
+        local names="${missing[*]}" how="apt-get install -y --no-install-recommends ${missing_packages[*]}" root=()
+        command -v apt-get >/dev/null || fail "missing or too old: ${names%,}; install them, or put them on PATH"
         if [ "$(id -u)" -ne 0 ]; then
-            sudo -n true 2>/dev/null || fail "packages are missing and this user may not install them; run: sudo $how"
+            sudo -n true 2>/dev/null || fail "missing or too old: ${names%,}; put them on PATH or run: sudo $how"
             root=(sudo -n)
         fi
-        echo "setup: installing ${missing[*]}"
-        local log; log=$(mktemp)
+        echo "setup: installing ${missing_packages[*]}"
         if ! { "${root[@]}" apt-get update -q && "${root[@]}" env DEBIAN_FRONTEND=noninteractive $how; } >"$log" 2>&1; then
             tail -n 5 "$log" >&2
             fail "apt-get could not install them (is the network there?); run by hand: $how"
         fi
-        rm -f "$log"
+        look
+        names="${missing[*]}"
+        [ -z "$names" ] || fail "this system's packages are too old, or an old tool comes first on PATH: need ${names%,}"
     fi
-    mkdir -p "$(dirname "$1")" && touch "$1"
+    mkdir -p "$(dirname "$1")"
+    while read -r name oldest _; do
+        if [[ $name == riscv* ]]; then echo "FIRMWARE_CC := $(there "$name" "$oldest")"; fi
+    done < <(table) >"$1"
 }
 
 python_environment() {
-    local venv=$1 log
-    log=$(mktemp)
-    if [ ! -x "$venv/bin/python" ] && ! /usr/bin/python3 -m venv "$venv" >"$log" 2>&1; then
+    local venv=$1 python
+    python=$(python_with_venv) || fail "no python3 here can make an environment; run: apt-get install python3-venv"
+    if [ ! -x "$venv/bin/python" ] && ! "$python" -m venv "$venv" >"$log" 2>&1; then
         tail -n 3 "$log" >&2
-        fail "cannot make a Python environment in $venv; run: apt-get install python3-venv"
+        fail "cannot make a Python environment in $venv; run: $python -m venv $venv"
     fi
     echo "setup: Python environment in $venv"
     if ! "$venv/bin/python" -m pip install --disable-pip-version-check -q -r "$here/requirements.txt" >"$log" 2>&1; then
         tail -n 3 "$log" >&2
         fail "pip failed (is the network there?); run: $venv/bin/python -m pip install -r scripts/requirements.txt"
     fi
-    rm -f "$log"
     touch "$venv/ready"
 }
 
 case "${1-}" in
-    packages) packages "$2" ;;
+    tools) tools "$2" ;;
     python) python_environment "$2" ;;
-    *) fail "usage: setup.sh packages STAMP | python VENV_DIRECTORY" ;;
+    *) fail "usage: setup.sh tools OUTPUT.mk | python VENV_DIRECTORY" ;;
 esac

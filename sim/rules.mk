@@ -18,11 +18,11 @@ SIM_OWN := dram link_model ferry_sim device_plain device_traced
 $(SIM_BUILD)/plain/Vferry_plain.mk: $(SIM_NEEDS) | $(VENV)/ready
 	@mkdir -p $(@D)
 	@echo "building the simulated device, twice: plain, and with waves"
-	$(SIM_VERILATE) --prefix Vferry_plain -Mdir $(@D)
+	$(SIM_VERILATE) --prefix Vferry_plain -Mdir $(@D) > $(@D)/verilator.log
 
 $(SIM_BUILD)/traced/Vferry_traced.mk: $(SIM_NEEDS) | $(VENV)/ready
 	@mkdir -p $(@D)
-	$(SIM_VERILATE) --trace-fst --trace-structs --prefix Vferry_traced -Mdir $(@D)
+	$(SIM_VERILATE) --trace-fst --trace-structs --prefix Vferry_traced -Mdir $(@D) > $(@D)/verilator.log
 
 # Verilator's makefile puts all of the model into one file; the compiler then sees through every call. -O2 runs a fifth
 # faster than -O3 here (measured: 920 against 760 kHz). Waves are for looking, not for speed.

@@ -5,7 +5,8 @@
 
 .PHONY: test lint formal soak
 test: $$(TEST_PROGRAMS)
-	@$(PYTHON) scripts/run_tests.py --registry $(BUILD)/requirements.txt --logs $(BUILD)/logs $(TEST_PROGRAMS)
+	@$(PYTHON) scripts/run_tests.py --registry $(BUILD)/requirements.txt --logs $(BUILD)/logs \
+	    $(patsubst -j%,--jobs=%,$(filter-out -j,$(filter -j%,$(MAKEFLAGS)))) $(TEST_PROGRAMS)
 
 lint: $$(LINTS)
 	@echo "lint: clean"

@@ -1,17 +1,23 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Collect what the benchmarks measured into build/bench.json and into the table of README.md.
+"""Collect what the benchmarks measured into build/bench.json and into a table, build/bench.md.
 
-Each benchmark leaves an array of rows {"name", "value", "unit", "floor"} in build/bench/*.json; floor, the best that is
-possible at all, may be missing. `replay` turns the figures of `ferry replay --json` into such rows. The table stands between
-the markers <!-- bench --> and <!-- /bench --> and is rewritten whole.
+Each benchmark leaves an array of rows {"name", "value", "unit", "floor", "tool"} in build/bench/*.json; floor, the best that
+is possible at all, and tool, what counted, may be missing. `replay` turns the figures of `ferry replay --json` into such
+rows. `readme` puts the table between the markers <!-- bench --> and <!-- /bench -->.
+
+Yosys' versions count LUTs differently, and one machine has one version: `record` keeps the figures of the version at hand
+in a file of the repository, with a digest of the RTL they are of. The table shows another version's figure beside the
+measured one where they differ by more than DIFFERENCE and the RTL is the same.
 """
 import argparse
+import hashlib
 import json
 import math
 import sys
 from pathlib import Path
 
+DIFFERENCE = 0.03
 BEGIN, END = "<!-- bench -->", "<!-- /bench -->"
 # The order of the table; rows that are not named here follow by name.
 ORDER = ["firmware/cycles-per-packet", "replay/link-share", "replay/bus-share", "sim/khz", "copy/4KiB/rl20",
@@ -67,37 +73,78 @@ def show(value, unit):
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
 
 
-def table(rows):
+def digest(paths):
+    return hashlib.sha256(b"".join(path.read_bytes() for path in sorted(paths))).hexdigest()[:16]
+
+
+def record(arguments):
+    """Replaces the figures of the versions that counted these rows; those of other versions stay."""
+    rows = [row for row in json.loads(arguments.rows.read_text()) if "tool" in row]
+    figures = json.loads(arguments.figures.read_text()) if arguments.figures.exists() else {}
+    for tool in {row["tool"] for row in rows}:
+        figures[tool] = {"sources": digest(arguments.sources),
+                         "figures": {row["name"]: row["value"] for row in rows if row["tool"] == tool}}
+    arguments.figures.write_text(json.dumps(figures, indent=2, sort_keys=True) + "\n")
+
+
+def other_versions(rows, arguments):
+    """Figures of the same RTL by tools that did not count these rows: {name: [(tool, value)]}."""
+    others = {}
+    if arguments.figures is None or not arguments.figures.exists():
+        return others
+    here = {row.get("tool") for row in rows}
+    for tool, recorded in json.loads(arguments.figures.read_text()).items():
+        if tool in here:
+            continue
+        if recorded["sources"] != digest(arguments.sources):
+            print(f"bench: left out the LUTs by {tool}, they are of another RTL: make bench-luts there", file=sys.stderr)
+            continue
+        for name, value in recorded["figures"].items():
+            others.setdefault(name, []).append((tool, value))
+    return others
+
+
+def table(rows, others):
     lines = ["| measured | value | best possible | unit |", "| --- | ---: | ---: | --- |"]
     for row in rows:
-        lines.append(f"| `{row['name']}` | {show(row['value'], row['unit'])} | {show(row.get('floor'), row['unit'])} | {row['unit']} |")
+        value, unit = show(row["value"], row["unit"]), row["unit"]
+        for tool, other in others.get(row["name"], []):
+            if abs(other - row["value"]) > DIFFERENCE * row["value"]:
+                value += f" ({show(other, unit)} by {tool})"
+        floor = show(row.get("floor"), unit)
+        lines.append(f"| `{row['name']}` | {value} | {floor} | {unit}{' by ' + row['tool'] if 'tool' in row else ''} |")
     return "\n".join(lines)
 
 
-def rewrite(text, rows):
+def rewrite(text, lines):
     if text.count(BEGIN) != 1 or text.count(END) != 1 or text.index(BEGIN) > text.index(END):
         raise BenchError(f"the markers {BEGIN} and {END} are not there once each, in this order")
     head, rest = text.split(BEGIN)
-    return f"{head}{BEGIN}\n{table(rows)}\n{END}{rest.split(END)[1]}"
+    return f"{head}{BEGIN}\n{lines.strip()}\n{END}{rest.split(END)[1]}"
 
 
 def collect(arguments):
     rows = read_rows(arguments.folder)
     if not rows:
         raise BenchError(f"no rows in {arguments.folder}")
+    lines = table(rows, other_versions(rows, arguments))
     arguments.output.write_text(json.dumps(rows, indent=2) + "\n")
-    print(table(rows))
+    arguments.table.write_text(lines + "\n")
+    print(lines)
     missing = [name for name in ORDER if name not in {row["name"] for row in rows}]
     if missing:
         print(f"bench: not measured: {', '.join(missing)}", file=sys.stderr)
+    print(f"bench: {len(rows)} rows in {arguments.output} and {arguments.table}")
+
+
+def readme(arguments):
     try:
         old = arguments.readme.read_text()
-        new = rewrite(old, rows)
+        new = rewrite(old, arguments.table.read_text())
     except (OSError, BenchError) as error:
         raise BenchError(f"{arguments.readme}: {error}") from error
     if new != old:
         arguments.readme.write_text(new)
-    print(f"bench: {len(rows)} rows in {arguments.output} and {arguments.readme}")
 
 
 def main():
@@ -106,17 +153,26 @@ def main():
     replay = commands.add_parser("replay", help="rows of a replay's figures")
     replay.add_argument("figures", type=Path)
     replay.add_argument("rows", type=Path)
-    gather = commands.add_parser("collect", help="all rows into one file and into the README")
+    gather = commands.add_parser("collect", help="all rows into one file and one table")
     gather.add_argument("folder", type=Path)
     gather.add_argument("output", type=Path)
-    gather.add_argument("readme", type=Path)
+    gather.add_argument("table", type=Path)
+    gather.add_argument("--figures", type=Path, help="what `record` wrote")
+    gather.add_argument("--sources", type=Path, nargs="*", default=[], help="the RTL")
+    keep = commands.add_parser("record", help="keeps the rows that a tool counted")
+    keep.add_argument("rows", type=Path)
+    keep.add_argument("figures", type=Path)
+    keep.add_argument("--sources", type=Path, nargs="*", default=[])
+    put = commands.add_parser("readme", help="the table into the README")
+    put.add_argument("table", type=Path)
+    put.add_argument("readme", type=Path)
     arguments = parser.parse_args()
     try:
         if arguments.command == "replay":
             arguments.rows.parent.mkdir(parents=True, exist_ok=True)
             arguments.rows.write_text(json.dumps(replay_rows(json.loads(arguments.figures.read_text())), indent=2) + "\n")
         else:
-            collect(arguments)
+            {"collect": collect, "record": record, "readme": readme}[arguments.command](arguments)
     except (OSError, ValueError, KeyError, BenchError) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1

@@ -1,19 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
-# `make bench`: every benchmark leaves rows in build/bench/, collect.py puts them together.
+# `make bench`: every benchmark leaves rows in build/bench/, collect.py puts them together, in build/ only.
 
 BENCHES += bench-replay
 TEST_PROGRAMS += $(BUILD)/tests/bench_collect
 
 # As the demo, shorter and without pictures: neverball's frames are alike from the second on.
-.PHONY: bench bench-replay
-bench-replay: $(BUILD)/ferry
+# It measures the simulation's speed, so nothing else may run beside it.
+.PHONY: bench bench-replay bench-readme bench-luts
+bench-replay: $(BUILD)/ferry | $$(filter-out bench-replay,$$(BENCHES))
 	@mkdir -p $(BUILD)/bench/figures
 	$(BUILD)/ferry replay $(DEMO_TRACE) --vram 5M --frames 20 --backend sim --quiet --json $(BUILD)/bench/figures/replay.json \
 	    > $(BUILD)/bench/figures/replay.txt
 	@python3 tests/bench/collect.py replay $(BUILD)/bench/figures/replay.json $(BUILD)/bench/replay.json
 
 bench: $$(BENCHES)
-	@python3 tests/bench/collect.py collect $(BUILD)/bench $(BUILD)/bench.json README.md
+	@python3 tests/bench/collect.py collect $(BUILD)/bench $(BUILD)/bench.json $(BUILD)/bench.md \
+	    --figures $(BENCH_LUTS) $(BENCH_SOURCES)
+
+bench-readme: bench
+	@python3 tests/bench/collect.py readme $(BUILD)/bench.md README.md
+
+# The committed LUTs of each Yosys that was tried, with a digest of the RTL that they are of.
+BENCH_LUTS := tests/bench/luts.json
+BENCH_SOURCES = --sources $(RTL_SOURCES) $(GENERATED)/ferry_contract.vh
+bench-luts: $(BUILD)/bench/lut.json
+	@python3 tests/bench/collect.py record $< $(BENCH_LUTS) $(BENCH_SOURCES)
+
+# The other Yosys: that of the newest Debian, on what is committed here.
+.PHONY: bench-luts-fresh
+bench-luts-fresh:
+	scripts/fresh.sh $(BUILD)/fresh $(lastword $(FRESH)) "make bench-luts"
+	@cp $(BUILD)/fresh/$(lastword $(FRESH))/src/$(BENCH_LUTS) $(BENCH_LUTS)
 
 $(BUILD)/tests/bench_collect: tests/bench/test_collect.py tests/bench/collect.py
 	@mkdir -p $(@D)

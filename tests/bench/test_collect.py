@@ -26,7 +26,48 @@ def fresh(rows, readme="# x\n<!-- bench -->\nold\n<!-- /bench -->\nrest\n"):
     for name, content in rows.items():
         (folder / "rows" / name).write_text(content if isinstance(content, str) else json.dumps(content))
     (folder / "README.md").write_text(readme)
-    return folder, run("collect", folder / "rows", folder / "bench.json", folder / "README.md")
+    return folder, collect_into_readme(folder)
+
+
+def collect_into_readme(folder):
+    done = run("collect", folder / "rows", folder / "bench.json", folder / "bench.md")
+    return done if done.returncode else run("readme", folder / "bench.md", folder / "README.md")
+
+
+def versions_of_a_tool():
+    """Two versions of one tool: both figures where they differ enough and are of the same sources."""
+    folder = Path(tempfile.mkdtemp(prefix="ferry-bench-"))
+    (folder / "rows").mkdir()
+    (folder / "a.v").write_text("one")
+
+    def counted(tool, device, cpu):
+        rows = [{"name": "lut/device", "value": device, "unit": "LUT", "tool": tool},
+                {"name": "lut/cpu", "value": cpu, "unit": "LUT", "tool": tool}]
+        (folder / "rows/lut.json").write_text(json.dumps(rows))
+
+    def shown():
+        done = run("collect", folder / "rows", folder / "out.json", folder / "out.md", "--figures", folder / "luts.json",
+                   "--sources", folder / "a.v")
+        check(done.returncode == 0, "versions_are_collected", done.stderr)
+        return (folder / "out.md").read_text(), done.stderr
+
+    counted("Yosys 0.52", 15449, 1888)
+    done = run("record", folder / "rows/lut.json", folder / "luts.json", "--sources", folder / "a.v")
+    check(done.returncode == 0, "figures_are_recorded", done.stderr)
+    check("| `lut/device` | 15,449 |  | LUT by Yosys 0.52 |" in shown()[0], "a_version_is_named_and_not_shown_twice")
+    counted("Yosys 0.23", 16241, 1900)
+    run("record", folder / "rows/lut.json", folder / "luts.json", "--sources", folder / "a.v")
+    table, _ = shown()
+    check("| `lut/device` | 16,241 (15,449 by Yosys 0.52) |  | LUT by Yosys 0.23 |" in table, "both_figures_are_shown", table)
+    check("| `lut/cpu` | 1,900 |  | LUT by Yosys 0.23 |" in table, "figures_that_hardly_differ_are_shown_once", table)
+    counted("Yosys 0.52", 15449, 1888)
+    check("15,449 (16,241 by Yosys 0.23)" in shown()[0], "the_other_way_round_too")
+    (folder / "a.v").write_text("two")
+    table, said = shown()
+    check("| 15,449 |" in table and "by Yosys 0.23, they are of another RTL" in said, "figures_of_another_rtl_are_left_out", said)
+    (folder / "luts.json").write_text("{")
+    done = run("collect", folder / "rows", folder / "out.json", folder / "out.md", "--figures", folder / "luts.json")
+    check(done.returncode == 1 and len(done.stderr.splitlines()) == 1, "figures_that_are_no_json", done.stderr)
 
 
 def main():
@@ -41,7 +82,7 @@ def main():
     check("| `replay/link-share` | 93.1 % | 100.0 % | of cycles |" in readme and "| `lut/cpu` | 1,573 |  | LUT |" in readme
           and "old" not in readme and readme.startswith("# x\n") and readme.endswith("<!-- /bench -->\nrest\n"),
           "readme_table_is_rewritten_and_the_rest_kept", readme)
-    again = run("collect", folder / "rows", folder / "bench.json", folder / "README.md")
+    again = collect_into_readme(folder)
     check(again.returncode == 0 and (folder / "README.md").read_text() == readme, "a_second_run_changes_nothing")
     for name, rows, words, text in (
             ("same_name_twice", {"a.json": [lut], "b.json": [lut]}, "is in", None),
@@ -61,6 +102,7 @@ def main():
     check(done.returncode == 0 and rows == {"firmware/cycles-per-packet": 97.2, "replay/link-share": 0.9123,
                                             "replay/bus-share": 0.5, "sim/khz": 512.0}, "rows_of_a_replay", rows)
     check(run("replay", folder / "nowhere", figures).returncode == 1, "missing_figures")
+    versions_of_a_tool()
     print(f"{sum(results)} passed, {len(results) - sum(results)} failed")
     return 0 if all(results) else 1
 

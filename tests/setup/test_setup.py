@@ -1,37 +1,53 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""scripts/setup.sh on machines that lack something: each case puts stand-ins for the system's commands before the real
-ones and looks at the one line that says what to do. Nothing is installed.
+"""scripts/setup.sh on machines that lack something: each case puts stand-ins for tools and the system's commands on PATH
+and looks at the one line that says what to do. Nothing is installed.
 """
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 SETUP = Path("scripts/setup.sh").resolve()
+TABLE = [line.split()[:3] for line in Path("scripts/tools.txt").read_text().splitlines() if line and line[0] != "#"]
+# What the script itself calls; nothing else of the real machine is on PATH.
+BASICS = ["bash", "sh", "cat", "dirname", "env", "grep", "head", "mkdir", "mktemp", "rm", "sed", "sort", "tail", "touch", "true"]
+# Stand-ins: gcc and clang say their version, and fail on a header or a sanitizer named in MISSING.
+COMPILER = '''[ "$1" = -dumpversion ] && { echo "${OLD:-99.1}"; exit; }
+case "$*$(cat)" in *$MISSING*) exit 1;; esac'''
 COMMANDS = {
-    "nothing_installed": {"dpkg-query": "exit 1"},
-    "one_missing": {"dpkg-query": 'for last; do :; done; [ "$last" = z3 ] && exit 1; echo -n "install ok installed"'},
-    "all_installed": {"dpkg-query": 'echo -n "install ok installed"'},
     "user": {"id": "echo 1000"},
     "root": {"id": "echo 0"},
     "no_sudo": {"sudo": "exit 1"},
     "sudo": {"sudo": '[ "$1" = -n ] && shift; exec "$@"'},
     "no_network": {"apt-get": 'echo "E: Failed to fetch" >&2; exit 100'},
-    "network": {"apt-get": 'echo "$*" >> "$APT_LOG"'},
+    # Installing z3 puts it on PATH.
+    "network": {"apt-get": 'echo "$*" >> "$APT_LOG"; case "$*" in *z3*) printf "#!/bin/sh\\necho Z3 version 4.8.12 - 64 bit\\n" '
+                           '> "$STAND_INS/z3"; "$CHMOD" 755 "$STAND_INS/z3";; esac'},
+    "nothing_arrives": {"apt-get": 'echo "$*" >> "$APT_LOG"'},
 }
 
 
-def run(folder, arguments, *machine):
+def run(folder, arguments, *machine, without=(), missing="-none-", **commands):
+    """Runs set-up where every tool of the table is there but those of `without`; `missing` is what gcc and clang lack."""
     stand_ins = Path(folder) / "bin"
     stand_ins.mkdir()
+    for name in BASICS:
+        (stand_ins / name).symlink_to(shutil.which(name))
+    bodies = {names.split("|")[0]: 'echo "Tool 99.1 of 2031"' for names, *_ in TABLE if "." not in names}
+    bodies |= {"gcc": COMPILER, "g++": COMPILER, "clang": COMPILER, "riscv64-unknown-elf-gcc": COMPILER,
+               "python3": '[ "$1" = -c ] && exit; echo "Python 3.99"'}
     for part in machine:
-        for name, body in COMMANDS[part].items():
+        bodies |= COMMANDS[part]
+    for name, body in (bodies | commands).items():
+        if name not in without:
             (stand_ins / name).write_text(f"#!/bin/sh\n{body}\n")
             (stand_ins / name).chmod(0o755)
-    environment = dict(os.environ, PATH=f"{stand_ins}:{os.environ['PATH']}", APT_LOG=str(Path(folder) / "apt.log"))
-    done = subprocess.run(["bash", SETUP, *arguments], capture_output=True, text=True, env=environment, check=False)
+    environment = {"PATH": str(stand_ins), "STAND_INS": str(stand_ins), "CHMOD": shutil.which("chmod"), "MISSING": missing,
+                   "APT_LOG": f"{folder}/apt.log"}
+    done = subprocess.run([shutil.which("bash"), SETUP, *arguments], capture_output=True, text=True, env=environment, check=False)
     log = Path(folder) / "apt.log"
     return done, log.read_text() if log.exists() else ""
 
@@ -41,55 +57,87 @@ def last_line(done):
 
 
 def no_root_names_the_command(folder):
-    done, log = run(folder, ["packages", f"{folder}/stamp"], "one_missing", "user", "no_sudo", "network")
+    done, log = run(folder, ["tools", f"{folder}/tools.mk"], "user", "no_sudo", "network", without=["z3"])
     assert done.returncode == 1 and log == "", (done, log)
-    assert last_line(done) == ("setup: packages are missing and this user may not install them; run: "
+    assert last_line(done) == ("setup: missing or too old: z3 4.8.12 or newer; put them on PATH or run: "
                                "sudo apt-get install -y --no-install-recommends z3"), last_line(done)
-    assert len(done.stderr.splitlines()) == 1 and not Path(f"{folder}/stamp").exists()
+    assert len(done.stderr.splitlines()) == 1 and not Path(f"{folder}/tools.mk").exists()
 
 
 def no_network_names_the_command(folder):
-    done, _ = run(folder, ["packages", f"{folder}/stamp"], "one_missing", "root", "no_network")
-    assert done.returncode == 1 and not Path(f"{folder}/stamp").exists()
+    done, _ = run(folder, ["tools", f"{folder}/tools.mk"], "root", "no_network", without=["z3"])
+    assert done.returncode == 1 and not Path(f"{folder}/tools.mk").exists()
     assert "network" in last_line(done) and last_line(done).endswith("apt-get install -y --no-install-recommends z3")
 
 
 def only_what_is_missing_is_installed(folder):
-    done, log = run(folder, ["packages", f"{folder}/stamp"], "one_missing", "root", "network")
-    assert done.returncode == 0 and Path(f"{folder}/stamp").exists()
+    done, log = run(folder, ["tools", f"{folder}/tools.mk"], "root", "network", without=["z3"])
+    assert done.returncode == 0 and Path(f"{folder}/tools.mk").exists(), done
     assert log.splitlines() == ["update -q", "install -y --no-install-recommends z3"], log
+    assert done.stdout == "setup: installing z3\n", done
 
 
 def sudo_is_used_where_it_asks_nothing(folder):
-    done, log = run(folder, ["packages", f"{folder}/stamp"], "one_missing", "user", "sudo", "network")
+    done, log = run(folder, ["tools", f"{folder}/tools.mk"], "user", "sudo", "network", without=["z3"])
     assert done.returncode == 0 and "install -y --no-install-recommends z3" in log, (done, log)
 
 
-def a_bare_machine_gets_everything(folder):
-    done, log = run(folder, ["packages", f"{folder}/stamp"], "nothing_installed", "root", "network")
-    wanted = [line.split()[0] for line in Path("scripts/packages.txt").read_text().splitlines() if line and line[0] != "#"]
-    assert done.returncode == 0 and log.splitlines()[1].split()[3:] == wanted, log
+def a_bare_machine_is_given_everything(folder):
+    everything = [name for names, *_ in TABLE for name in names.split("|")]
+    done, log = run(folder, ["tools", f"{folder}/tools.mk"], "root", "nothing_arrives", without=everything)
+    asked = log.splitlines()[1].split()[3:]
+    # The system's own python3 may do where PATH has none that can make an environment.
+    assert [*asked, *{"python3-venv"} - {*asked}] == [package for *_, package in TABLE], log
+    assert done.returncode == 1 and "too old, or an old tool comes first on PATH: need make 4.3 or newer, gcc" in last_line(done)
 
 
 def nothing_missing_installs_nothing(folder):
-    done, log = run(folder, ["packages", f"{folder}/stamp"], "all_installed", "root", "network")
+    done, log = run(folder, ["tools", f"{folder}/tools.mk"], "root", "nothing_arrives")
     assert done.returncode == 0 and log == "" and done.stdout == "", (done, log)
+    assert Path(f"{folder}/tools.mk").read_text() == "FIRMWARE_CC := riscv64-unknown-elf-gcc\n"
+
+
+def another_system_is_told_names_and_versions(folder):
+    done, _ = run(folder, ["tools", f"{folder}/tools.mk"], without=["yosys", "riscv64-unknown-elf-gcc"])
+    assert done.returncode == 1 and len(done.stderr.splitlines()) == 1, done
+    assert last_line(done) == ("setup: missing or too old: yosys 0.23 or newer, riscv64-unknown-elf-gcc 12 or newer; "
+                               "install them, or put them on PATH"), last_line(done)
+
+
+def an_old_tool_is_missing_and_a_new_one_counts(folder):
+    done, log = run(folder, ["tools", f"{folder}/tools.mk"], "root", "nothing_arrives",
+                    verilator='echo "Verilator 4.038 2020"', yosys='[ "$1" = -V ] && echo "Yosys 0.60+36 (git sha1 1)"')
+    assert done.returncode == 1 and "install -y --no-install-recommends verilator\n" in log, (done, log)
+    assert last_line(done).endswith("need verilator 5.006 or newer"), last_line(done)
+
+
+def a_header_and_the_sanitizers_are_looked_for(folder):
+    for missing, package in (("cmocka.h", "libcmocka-dev"), ("-fsanitize", "libclang-rt-dev")):
+        Path(f"{folder}/{package}").mkdir()
+        done, log = run(f"{folder}/{package}", ["tools", f"{folder}/tools.mk"], "root", "nothing_arrives", missing=missing)
+        assert done.returncode == 1 and log.endswith(f"--no-install-recommends {package}\n"), (done, log)
+
+
+def another_spelling_of_the_compiler_counts(folder):
+    done, log = run(folder, ["tools", f"{folder}/tools.mk"], without=["riscv64-unknown-elf-gcc"],
+                    **{"riscv64-elf-gcc": "echo 14.1.0"})
+    assert done.returncode == 0, (done, log)
+    assert Path(f"{folder}/tools.mk").read_text() == "FIRMWARE_CC := riscv64-elf-gcc\n"
 
 
 def python_without_network_names_the_command(folder):
     """pip fails at once when it may only look into an empty folder."""
-    os.environ.update(PIP_NO_INDEX="1", PIP_FIND_LINKS=folder)
-    try:
-        done, _ = run(folder, ["python", f"{folder}/venv"], "all_installed")
-    finally:
-        del os.environ["PIP_NO_INDEX"], os.environ["PIP_FIND_LINKS"]
+    done = subprocess.run(["bash", SETUP, "python", f"{folder}/venv"], capture_output=True, text=True, check=False,
+                          env=dict(os.environ, PIP_NO_INDEX="1", PIP_FIND_LINKS=folder))
     assert done.returncode == 1 and not Path(f"{folder}/venv/ready").exists()
     assert last_line(done) == ("setup: pip failed (is the network there?); run: "
                                f"{folder}/venv/bin/python -m pip install -r scripts/requirements.txt"), last_line(done)
 
 
 CASES = [no_root_names_the_command, no_network_names_the_command, only_what_is_missing_is_installed,
-         sudo_is_used_where_it_asks_nothing, a_bare_machine_gets_everything, nothing_missing_installs_nothing,
+         sudo_is_used_where_it_asks_nothing, a_bare_machine_is_given_everything, nothing_missing_installs_nothing,
+         another_system_is_told_names_and_versions, an_old_tool_is_missing_and_a_new_one_counts,
+         a_header_and_the_sanitizers_are_looked_for, another_spelling_of_the_compiler_counts,
          python_without_network_names_the_command]
 
 

@@ -30,7 +30,14 @@ static inline void read_options(int argc, char **argv)
         if (!strcmp(argv[i], "--backend"))
             backend = argv[i + 1];
     }
-    printf("back end %s, FERRY_SEED=%llu\n", backend, (unsigned long long)seed);
+    printf("back end %s, seed %llu\n", backend, (unsigned long long)seed);
+    fflush(stdout);
+}
+
+// scripts/run_tests.py knows a random program by this line, and runs it with another seed too.
+static inline void say_random(void)
+{
+    printf("FERRY_SEED=%llu\n", (unsigned long long)seed);
     fflush(stdout);
 }
 

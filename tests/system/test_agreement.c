@@ -515,5 +515,6 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {cmocka_unit_test(both_back_ends_agree)};
 
     read_options(argc, argv);
+    say_random();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

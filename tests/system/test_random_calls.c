@@ -387,5 +387,6 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {cmocka_unit_test(a_random_program_of_calls)};
 
     read_options(argc, argv);
+    say_random();
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

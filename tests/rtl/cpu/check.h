@@ -18,7 +18,7 @@ class Random
         seed_ = given ? std::strtoull(given, nullptr, 0) : std::random_device{}();
         source_.seed(seed_);
         std::setvbuf(stdout, nullptr, _IOLBF, 0);
-        std::printf("seed %" PRIu64 " (replay with FERRY_SEED)\n", seed_);
+        std::printf("FERRY_SEED=%" PRIu64 "\n", seed_);
     }
     uint64_t word() { return source_(); }
     // 0 to limit - 1.

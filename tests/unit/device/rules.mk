@@ -5,11 +5,11 @@ DEVICE_TEST_SOURCES := tests/unit/device/fake_link.c $(wildcard host-driver/devi
 DEVICE_TEST_HEADERS := tests/unit/device/fake_link.h $(wildcard host-driver/device/*.h) $(wildcard host-driver/link/*.h)
 DEVICE_TEST_FLAGS := $(CPPFLAGS) -I$(BUILD)/firmware -Itests/unit/device
 
-$(BUILD)/tests/device: tests/unit/device/test_device.c $(DEVICE_TEST_SOURCES) $(DEVICE_TEST_HEADERS) | $(CONTRACT)
+$(BUILD)/tests/device: tests/unit/device/test_device.c $(DEVICE_TEST_SOURCES) $(DEVICE_TEST_HEADERS) $(CONTRACT)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(SANITIZE) $(DEVICE_TEST_FLAGS) $(filter %.c,$^) -o $@ -lcmocka $(LDLIBS)
 
-$(BUILD)/tests/device_threads: tests/unit/device/test_threads.c $(DEVICE_TEST_SOURCES) $(DEVICE_TEST_HEADERS) | $(CONTRACT)
+$(BUILD)/tests/device_threads: tests/unit/device/test_threads.c $(DEVICE_TEST_SOURCES) $(DEVICE_TEST_HEADERS) $(CONTRACT)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -fsanitize=thread $(DEVICE_TEST_FLAGS) $(filter %.c,$^) -o $@ -lcmocka $(LDLIBS)
 

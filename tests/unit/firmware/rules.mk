@@ -5,7 +5,7 @@ FIRMWARE_TEST := tests/unit/firmware
 FIRMWARE_TEST_SHARED := $(addprefix $(FIRMWARE_TEST)/,double.c verify.c oracle.c packets.c scenarios.c)
 FIRMWARE_TEST_SOURCES := $(FIRMWARE_TEST_SHARED) $(FIRMWARE_TEST)/double_hal.c $(FIRMWARE_TEST)/test_firmware.c
 
-$(BUILD)/tests/firmware_native: $(FIRMWARE_TEST_SOURCES) $(FIRMWARE_SOURCES) $(wildcard firmware/*.h $(FIRMWARE_TEST)/*.h) | $(CONTRACT)
+$(BUILD)/tests/firmware_native: $(FIRMWARE_TEST_SOURCES) $(FIRMWARE_SOURCES) $(wildcard firmware/*.h $(FIRMWARE_TEST)/*.h) $(CONTRACT)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(SANITIZE) -I$(GENERATED) -Ifirmware -I$(FIRMWARE_TEST) $(FIRMWARE_TEST_SOURCES) \
 	    $(FIRMWARE_SOURCES) -lcmocka -o $@
@@ -18,7 +18,7 @@ FIRMWARE_CORE := $(BUILD)/tests/firmware-core
 FIRMWARE_CORE_OBJECTS := $(FIRMWARE_TEST_SHARED:$(FIRMWARE_TEST)/%.c=$(FIRMWARE_CORE)/%.o) $(FIRMWARE_CORE)/firmware_image.o
 FIRMWARE_CORE_RTL := $(wildcard rtl/cpu/*.v) $(FIRMWARE_TEST)/core_machine.v
 
-$(FIRMWARE_CORE)/%.o: $(FIRMWARE_TEST)/%.c $(wildcard $(FIRMWARE_TEST)/*.h) | $(CONTRACT)
+$(FIRMWARE_CORE)/%.o: $(FIRMWARE_TEST)/%.c $(wildcard $(FIRMWARE_TEST)/*.h) $(CONTRACT)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -I$(GENERATED) -I$(FIRMWARE_TEST) -c $< -o $@
 

@@ -562,7 +562,7 @@ static void random_runs(void **state)
 {
     const char *given = getenv("FERRY_SEED");
     uint64_t seed = given ? strtoull(given, NULL, 0) : 1;
-    unsigned runs = given ? 1 : 1500;
+    const unsigned runs = 1500;
 
     (void)state;
     printf("FERRY_SEED=%llu, %u runs\n", (unsigned long long)seed, runs);

@@ -5,7 +5,7 @@ KMD_TEST_SOURCES = $(wildcard host-driver/kmd/*.c host-driver/device/*.c sim/mod
 KMD_TEST_HEADERS = $(wildcard $(addsuffix /*.h,$(addprefix host-driver/,kmd device ddi link) sim/model tests/unit/kmd))
 KMD_TESTS := $(BUILD)/tests/test_paging_sizes $(BUILD)/tests/test_miniport
 
-$(KMD_TESTS): $(BUILD)/tests/%: tests/unit/kmd/%.c $$(KMD_TEST_SOURCES) $$(KMD_TEST_HEADERS) | $(CONTRACT)
+$(KMD_TESTS): $(BUILD)/tests/%: tests/unit/kmd/%.c $$(KMD_TEST_SOURCES) $$(KMD_TEST_HEADERS) $(CONTRACT)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(SANITIZE) -Itests/unit/kmd/no_firmware $(CPPFLAGS) $< $(KMD_TEST_SOURCES) -lcmocka -lpthread -o $@
 TEST_PROGRAMS += $(KMD_TESTS)

@@ -5,7 +5,7 @@ ROOT_COMPLEX_SOURCES := host-driver/link/root_complex.c host-driver/link/root_co
     host-driver/link/root_complex_enumerate.c host-driver/link/tlp.c host-driver/link/dma_map.c
 
 $(BUILD)/tests/root_complex $(BUILD)/tests/root_complex_serve: $(BUILD)/tests/%: tests/unit/link/test_%.c \
-    tests/unit/link/fake_device.c $(ROOT_COMPLEX_SOURCES) $(wildcard tests/unit/link/*.h host-driver/link/*.h) | $(CONTRACT)
+    tests/unit/link/fake_device.c $(ROOT_COMPLEX_SOURCES) $(wildcard tests/unit/link/*.h host-driver/link/*.h) $(CONTRACT)
 	@mkdir -p $(@D)
 	$(CC) $(LINK_TEST_FLAGS) $(filter %.c,$^) -o $@ -lcmocka
 

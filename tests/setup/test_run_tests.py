@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""scripts/run_tests.py: what it reads of a program's output, what it counts, and with which seeds it runs."""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+RUN_TESTS = Path("scripts/run_tests.py").resolve()
+RANDOM = 'echo "FERRY_SEED=$FERRY_SEED"; echo "[       OK ] R7_walk"'
+
+
+def run(folder, *bodies, seed=None):
+    """Runs programs of these shell bodies; returns what was printed, the exit status and the registry."""
+    environment = {name: value for name, value in os.environ.items() if name != "FERRY_SEED"}
+    programs = []
+    for index, body in enumerate(bodies):
+        program = Path(folder) / f"program{index}"
+        program.write_text(f"#!/bin/sh\n{body}\n")
+        program.chmod(0o755)
+        programs.append(program)
+    done = subprocess.run([sys.executable, RUN_TESTS, "--registry", f"{folder}/registry", "--logs", f"{folder}/logs", *programs],
+                          capture_output=True, text=True, check=False,
+                          env=environment | ({"FERRY_SEED": seed} if seed else {}))
+    registry = Path(folder) / "registry"
+    return done.stdout + done.stderr, done.returncode, registry.read_text() if registry.exists() else ""
+
+
+def last_line(output):
+    return output.strip().splitlines()[-1]
+
+
+def cases_are_counted_and_registered(folder):
+    output, status, registry = run(folder, 'echo "[       OK ] R1_R2_good"; echo "[       OK ] plain"')
+    assert status == 0 and last_line(output) == "2 passed, 0 failed", output
+    assert registry == "R1\tprogram0/R1_R2_good\tpass\nR2\tprogram0/R1_R2_good\tpass\n", registry
+
+
+def a_failed_case_counts_with_and_without_a_reason(folder):
+    for line in ("R3_bad", "R3_bad: expected 1, found 2", "R3_bad:", "R3_bad (0.2 s)"):
+        output, status, registry = run(folder, f'echo "[       OK ] R4_good"; echo "[  FAILED  ] {line}"')
+        assert status == 1 and last_line(output) == "1 passed, 1 failed", (line, output)
+        assert registry == "R3\tprogram0/R3_bad\tFAIL\nR4\tprogram0/R4_good\tpass\n", (line, registry)
+
+
+def the_headings_of_cmocka_are_no_cases(folder):
+    """1.1.5 and 1.1.7 put the list of failed cases under different headings."""
+    for heading in ("1 test(s), listed below:", "tests: 1 test(s), listed below:"):
+        output, _, _ = run(folder, f'echo "[       OK ] a"; echo "[  FAILED  ] b"; echo "[  PASSED  ] 1 test(s)."; '
+                                   f'echo "[  FAILED  ] {heading}"; echo "[  FAILED  ] b"; exit 1')
+        assert last_line(output) == "1 passed, 1 failed", (heading, output)
+
+
+def a_sum_wins_and_a_crash_counts(folder):
+    output, status, _ = run(folder, 'echo "41 passed, 1 failed"; exit 1', 'echo "[       OK ] a"; kill -SEGV $$', "true")
+    assert status == 1 and last_line(output) == "42 passed, 3 failed", output
+
+
+def a_random_program_runs_with_two_seeds_that_are_printed(folder):
+    output, status, registry = run(folder, RANDOM, 'echo "[       OK ] plain"')
+    seeds = re.findall(r"^ok   program0 (\d+)", output, re.M)
+    assert status == 0 and last_line(output) == "3 passed, 0 failed" and seeds[0] == "1" and len(set(seeds)) == 2, output
+    assert f"FERRY_SEED=1 and {seeds[1]}\n" in output and registry == "R7\tprogram0/R7_walk\tpass\n", (output, registry)
+    assert (Path(folder) / f"logs/program0-{seeds[1]}.log").read_text().startswith(f"FERRY_SEED={seeds[1]}\n")
+    again, _, _ = run(folder, RANDOM)
+    assert f" {seeds[1]} " not in again, "the second seed is not fresh"
+
+
+def a_failing_seed_is_named_and_replayed(folder):
+    body = RANDOM + '\n[ "$FERRY_SEED" -lt 2 ] || { echo "[  FAILED  ] R7_walk: wrong turn"; exit 1; }'
+    output, status, registry = run(folder, body)
+    replay = re.search(r"replay: FERRY_SEED=(\d+) \S+/program0\n", output)
+    assert status == 1 and registry == "R7\tprogram0/R7_walk\tFAIL\n" and replay, (output, registry)
+    again, status, _ = run(folder, body, seed=replay.group(1))
+    assert status == 1 and last_line(again) == "0 passed, 1 failed" and f"FERRY_SEED={replay.group(1)}\n" in again, again
+
+
+def a_seed_that_is_no_number_is_refused(folder):
+    output, status, _ = run(folder, RANDOM, seed="dice")
+    assert status != 0 and output == "run_tests: FERRY_SEED=dice: want a number, as a test printed it\n", output
+
+
+CASES = [cases_are_counted_and_registered, a_failed_case_counts_with_and_without_a_reason, the_headings_of_cmocka_are_no_cases,
+         a_sum_wins_and_a_crash_counts, a_random_program_runs_with_two_seeds_that_are_printed,
+         a_failing_seed_is_named_and_replayed, a_seed_that_is_no_number_is_refused]
+
+
+def main():
+    failed = 0
+    for case in CASES:
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                case(folder)
+                print(f"[       OK ] {case.__name__}")
+            except AssertionError as error:
+                failed += 1
+                print(f"    {error!r}\n[  FAILED  ] {case.__name__}")
+    print(f"{len(CASES) - failed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
