@@ -20,10 +20,22 @@ class PlainDevice
     Vferry_plain &top() { return top_; }
     void eval(uint64_t) { top_.eval(); }
     bool usable() const { return true; }
-    bool firmware_busy() const { return top_.rootp->ferry_simulated__DOT__device__DOT__units__DOT__observe__DOT__core_busy; }
-    bool read_busy() const { return top_.rootp->ferry_simulated__DOT__device__DOT__units__DOT__observe__DOT__read_busy; }
-    bool write_busy() const { return top_.rootp->ferry_simulated__DOT__device__DOT__units__DOT__observe__DOT__write_busy; }
-    bool reading_host() const { return top_.rootp->ferry_simulated__DOT__device__DOT__units__DOT__observe__DOT__requester_busy; }
+    bool firmware_busy() const
+    {
+        return top_.rootp->ferry_simulated__DOT__device__DOT__units__DOT__observe__DOT__core_busy;
+    }
+    bool read_busy() const
+    {
+        return top_.rootp->ferry_simulated__DOT__device__DOT__units__DOT__observe__DOT__read_busy;
+    }
+    bool write_busy() const
+    {
+        return top_.rootp->ferry_simulated__DOT__device__DOT__units__DOT__observe__DOT__write_busy;
+    }
+    bool reading_host() const
+    {
+        return top_.rootp->ferry_simulated__DOT__device__DOT__units__DOT__observe__DOT__requester_busy;
+    }
 
   private:
     VerilatedContext context_;

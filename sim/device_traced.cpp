@@ -35,10 +35,22 @@ class TracedDevice
         file_.dump(time);
     }
     bool usable() const { return file_.isOpen(); }
-    bool firmware_busy() const { return top_->rootp->ferry_simulated__DOT__device__DOT__units__DOT__observe__DOT__core_busy; }
-    bool read_busy() const { return top_->rootp->ferry_simulated__DOT__device__DOT__units__DOT__observe__DOT__read_busy; }
-    bool write_busy() const { return top_->rootp->ferry_simulated__DOT__device__DOT__units__DOT__observe__DOT__write_busy; }
-    bool reading_host() const { return top_->rootp->ferry_simulated__DOT__device__DOT__units__DOT__observe__DOT__requester_busy; }
+    bool firmware_busy() const
+    {
+        return top_->rootp->ferry_simulated__DOT__device__DOT__units__DOT__observe__DOT__core_busy;
+    }
+    bool read_busy() const
+    {
+        return top_->rootp->ferry_simulated__DOT__device__DOT__units__DOT__observe__DOT__read_busy;
+    }
+    bool write_busy() const
+    {
+        return top_->rootp->ferry_simulated__DOT__device__DOT__units__DOT__observe__DOT__write_busy;
+    }
+    bool reading_host() const
+    {
+        return top_->rootp->ferry_simulated__DOT__device__DOT__units__DOT__observe__DOT__requester_busy;
+    }
 
   private:
     VerilatedContext context_;
