@@ -9,13 +9,8 @@ void ferry_engine_start(uint32_t depth)
 {
     ferry_engine.depth = depth;
     ferry_engine.queued = hal_read(FERRY_CORE_JOBS_QUEUED);
-    // The core may have been started anew over jobs of a firmware before this one. Their buffers are fetched again, so
-    // what becomes of them does not matter; but they must be gone.
-    while (hal_read(FERRY_CORE_JOBS_RETIRED) != ferry_engine.queued || hal_read(FERRY_CORE_ENGINE_RESETTING))
-        hal_write(FERRY_CORE_ENGINE_FAULT, FERRY_CORE_ENGINE_FAULT_VALID_MASK);
-    hal_write(FERRY_CORE_ENGINE_FAULT, FERRY_CORE_ENGINE_FAULT_VALID_MASK);
-    hal_write(FERRY_CORE_POISON, FERRY_CORE_POISON_SLOTS_MASK);
-    hal_write(FERRY_CORE_ABORTED, FERRY_CORE_ABORTED_SLOTS_MASK);
+    // Whatever a firmware before this one had queued is gone: the hardware sees to that before it starts the core.
+    ferry_assert(hal_read(FERRY_CORE_JOBS_RETIRED) == ferry_engine.queued, FERRY_HALT_JOBS_QUEUED, ferry_engine.queued);
     ferry_engine.room = 0;
     hal_write(FERRY_CORE_JOB_SOURCE_HIGH, 0);
     hal_write(FERRY_CORE_JOB_DESTINATION_HIGH, 0);

@@ -45,8 +45,7 @@ void ferry_faults_post(const struct ferry_flight *flight, const struct ferry_fau
         hal_write(FERRY_CORE_POST_DATA + word, 0);
     hal_write(FERRY_CORE_POST_ADDRESS_LOW, log_low + at);
     hal_write(FERRY_CORE_POST_ADDRESS_HIGH, log_high + (log_low + at < at));
-    hal_write(FERRY_CORE_POST_CONTROL, FERRY_FAULT_RECORD_SIZE / 4);
-    hal_write(FERRY_CORE_FAULT_LOG_PRODUCED, produced);
+    hal_write(FERRY_CORE_POST_CONTROL, FERRY_CORE_POST_CONTROL_LONG_MASK);
 }
 
 bool ferry_faults_take(struct ferry_fault *out, uint32_t *slot)

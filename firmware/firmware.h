@@ -27,10 +27,11 @@ struct ferry_fault {
 // A ring, as far as retirement needs it. The first fields are set once at start.
 struct ferry_ring {
     uint32_t registers; // Its core registers; hal_ring().
-    uint32_t number, interrupt_bit;
+    uint32_t number;
     uint32_t retired, faults, last_faulted;
     uint32_t in_flight; // Decoded buffers that have not retired.
     uint32_t last_job;  // Number of the last job of those.
+    uint32_t unused;    // To 32 bytes: the core finds a ring by one shift.
 };
 
 // A buffer in flight: claimed from fetch and not yet retired. There is one for each slot. The first fields are set once
@@ -42,7 +43,7 @@ struct ferry_flight {
     uint32_t in_flight;        // 0 or 1.
     struct ferry_flight *next; // The buffer that retires after this one.
     struct ferry_ring *ring;
-    uint32_t interrupt; // All ones when the entry asks for an interrupt, else 0.
+    uint32_t ends;      // What POST_CONTROL gets with the fence record: FETCH_NEXT as it was claimed.
     uint32_t first_job; // JOBS_QUEUED when the buffer was claimed.
     uint32_t last_job;  // JOBS_RETIRED once every job of the buffer is done; from ferry_queues_decoded() on.
     uint32_t bytes;

@@ -188,10 +188,14 @@ wire [31:0] post_data_wdata;
 wire [63:0] post_address;
 
 // Fetcher: command slots.
-wire        fetch_claim, fetch_claimed_valid, fetch_release, fetch_busy, command_write_valid;
+wire        fetch_claim, fetch_claimed_valid, fetch_wound, fetch_busy, command_write_valid;
 wire [31:0] fetch_next, fetch_bytes, slot_tags;
 wire [63:0] fetch_fence, fetch_address, command_write_data;
-wire [1:0]  fetch_release_slot;
+wire [1:0]  post_slot, ended_slot;
+wire [2:0]  post_ring, enter_word, enter_ring;
+wire [31:0] enter_data, retired_wdata;
+wire        post_interrupt, enter, enter_long, ended, ended_interrupt, fence_hold;
+wire        run, settled, stopping, host_reset, stop_reset;
 wire [3:0]  slots_used, slots_ready;
 wire [15:0] command_write_address;
 
@@ -259,9 +263,9 @@ wire [E-1:0] events = host_events | engine_events
     | {{(E-1){1'b0}}, job_missing} << `FERRY_EVENT_STALL_JOB
     | {{(E-1){1'b0}}, core_busy} << `FERRY_EVENT_CORE_BUSY;
 
-wire [9:0] status = {
-    fault_valid, update_valid || update_busy, post_busy, requester_busy, |slots_used, fetch_busy, engine_busy_write,
-    engine_busy_read, engine_busy, core_run
+wire [10:0] status = {
+    stopping, fault_valid, update_valid || update_busy, post_busy, requester_busy, |slots_used, fetch_busy, engine_busy_write,
+    engine_busy_read, engine_busy, run
 };
 
 // --- Sizes that the host can read -----------------------------------------------------------------------------------
@@ -359,8 +363,8 @@ ferry_registers #(.LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS)) registers (
     .counter_ready(counter_ready), .counter_value(counter_value), .file_access(host_file_access),
     .file_write(host_file_write), .file_index(host_file_index), .file_wdata(host_file_wdata),
     .file_taken(host_file_taken), .file_rdata(file_rdata), .ring_write(ring_write), .ring_number(ring_number),
-    .ring_offset(ring_offset), .ring_fetched(ring_fetched), .time_now(time_reg), .status(status),
-    .firmware_told(firmware_told), .core_run(core_run), .engine_reset(reset_request), .engine_resetting(resetting),
+    .ring_offset(ring_offset), .ring_fetched(ring_fetched), .fence_hold(fence_hold), .time_now(time_reg), .status(status),
+    .firmware_told(firmware_told), .core_run(core_run), .engine_reset(host_reset), .engine_resetting(resetting),
     .limits(limits), .engine_timeout(engine_timeout), .completion_timeout(completion_timeout), .tag_limit(tag_limit),
     .interrupt_status(interrupt_status), .interrupt_clear(interrupt_clear), .interrupt_settings(interrupt_settings),
     .interrupt_count(interrupt_count)
@@ -379,7 +383,7 @@ ferry_registers_file #(
 ferry_registers_rings rings (
     .clk(clk), .rst(rst), .clearing(file_clearing), .clear_ring(file_clear_index), .host_write(ring_write),
     .host_ring(ring_number), .host_offset(ring_offset), .host_wdata(host_file_wdata), .retired_write(retired_write),
-    .retired_ring(retired_ring), .retired_wdata(io_wdata), .fetch_ring(fetch_ring), .fetch_base(ring_base),
+    .retired_ring(retired_ring), .retired_wdata(retired_wdata), .fetch_ring(fetch_ring), .fetch_base(ring_base),
     .fetch_entries_log2(ring_entries_log2), .fetch_producer(ring_producer), .fetch_retired(ring_retired),
     .fetch_enable(ring_enable), .fetch_kick(ring_kick)
 );
@@ -390,28 +394,40 @@ ferry_registers_counters counters (
 );
 
 ferry_registers_core core_registers (
-    .clk(clk), .rst(rst), .run(core_run), .io_valid(io_valid), .io_write(io_write), .io_address(io_address),
+    .clk(clk), .rst(rst), .run(run), .settled(settled), .io_valid(io_valid), .io_write(io_write), .io_address(io_address),
     .io_wdata(io_wdata), .io_ready(io_ready), .io_rdata(io_rdata), .time_now(time_reg),
     .firmware_told(firmware_told), .packets_valid(packets_valid), .packets_value(packets_value),
     .core_busy(core_busy), .interrupt_cause(interrupt_cause), .file_access(core_file_access),
     .file_write(core_file_write), .file_index(core_file_index), .file_wdata(core_file_wdata),
-    .file_rdata(file_rdata), .retired_write(retired_write), .retired_ring(retired_ring), .job_valid(job_valid),
+    .file_rdata(file_rdata), .retired_write(retired_write), .retired_ring(retired_ring),
+    .retired_wdata(retired_wdata), .job_valid(job_valid),
     .job_ready(job_ready), .job(job), .jobs_retired(jobs_retired), .poison(poison), .poison_clear(poison_clear),
     .fault_valid(fault_valid), .fault(fault), .fault_clear(fault_clear), .resetting(resetting),
     .update_valid(update_valid), .update_ready(update_ready), .update(update), .update_busy(update_busy),
     .fetch_next(fetch_next), .fetch_claim(fetch_claim), .fetch_claimed_valid(fetch_claimed_valid),
     .fetch_bytes(fetch_bytes), .fetch_fence(fetch_fence), .fetch_address(fetch_address),
-    .fetch_release(fetch_release), .fetch_release_slot(fetch_release_slot), .slots_used(slots_used),
+    .slots_used(slots_used),
     .post_data_write(post_data_write), .post_data_index(post_data_index), .post_data_wdata(post_data_wdata),
-    .post_start(post_start), .post_address(post_address), .post_long(post_long), .post_busy(post_busy)
+    .post_start(post_start), .post_address(post_address), .post_long(post_long), .post_ring(post_ring),
+    .post_slot(post_slot), .post_interrupt(post_interrupt), .post_busy(post_busy), .enter(enter),
+    .enter_long(enter_long), .enter_word(enter_word), .enter_data(enter_data), .enter_ring(enter_ring),
+    .ended(ended), .ended_interrupt(ended_interrupt)
 );
 
-// --- Soft core, and what feeds it -----------------------------------------------------------------------------------
+// --- Soft core, what stops and starts it, and what feeds it ------------------------------------------------------------
+
+assign reset_request = host_reset || stop_reset;
+
+ferry_stop stop (
+    .clk(clk), .rst(rst), .core_run(core_run), .run(run), .stopping(stopping), .settled(settled),
+    .engine_reset(stop_reset), .engine_busy(engine_busy), .engine_resetting(resetting),
+    .update_busy(update_valid || update_busy), .post_busy(post_busy), .fetch_wound(fetch_wound)
+);
 
 ferry_cpu #(
     .FIRMWARE_RAM_WORDS(FIRMWARE_RAM_WORDS), .FIRMWARE_HEX(FIRMWARE_HEX), .CPU_CORE(CPU_CORE)
 ) cpu (
-    .clk(clk), .rst(rst), .run(core_run), .host_valid(firmware_valid), .host_write(firmware_write),
+    .clk(clk), .rst(rst), .run(run), .host_valid(firmware_valid), .host_write(firmware_write),
     .host_address(firmware_address), .host_wdata(firmware_wdata), .host_wstrb(firmware_wstrb),
     .host_ready(firmware_ready), .host_rdata(firmware_rdata), .command_valid(command_valid),
     .command_address(command_address), .command_ready(command_ready), .command_rdata(command_rdata),
@@ -420,13 +436,14 @@ ferry_cpu #(
 );
 
 ferry_fetch #(.RINGS(RINGS), .SLOTS(SLOTS), .SLOT_BYTES_LOG2(SLOT_BYTES_LOG2)) fetch (
-    .clk(clk), .rst(rst), .run(core_run), .hold(resetting), .ring_kick(ring_kick), .ring_select(fetch_ring),
+    .clk(clk), .rst(rst), .run(run), .hold(resetting), .settled(settled && !file_clearing), .wound(fetch_wound),
+    .ring_kick(ring_kick), .ring_select(fetch_ring),
     .ring_base(ring_base), .ring_entries_log2(ring_entries_log2), .ring_producer(ring_producer),
     .ring_retired(ring_retired), .ring_enable(ring_enable), .fetched_ring(ring_number), .fetched(ring_fetched),
     .write_valid(command_write_valid), .write_address(command_write_address), .write_data(command_write_data),
     .next(fetch_next), .claim(fetch_claim), .claimed_valid(fetch_claimed_valid), .claimed_bytes(fetch_bytes),
-    .claimed_fence(fetch_fence), .claimed_address(fetch_address), .release_slot(fetch_release),
-    .release_number(fetch_release_slot), .used(slots_used), .ready(slots_ready), .tags(slot_tags), .busy(fetch_busy),
+    .claimed_fence(fetch_fence), .claimed_address(fetch_address), .release_slot(ended && !enter_long),
+    .release_number(ended_slot), .used(slots_used), .ready(slots_ready), .tags(slot_tags), .busy(fetch_busy),
     .m_axi_ar(fetch_ar), .m_axi_arvalid(fetch_arvalid), .m_axi_arready(fetch_arready), .m_axi_r(host_read_data),
     .m_axi_rvalid(fetch_rvalid), .m_axi_rready(fetch_rready)
 );
@@ -443,6 +460,9 @@ ferry_command_ram #(.SLOTS(SLOTS), .SLOT_BYTES_LOG2(SLOT_BYTES_LOG2)) command_ra
 ferry_post post (
     .clk(clk), .rst(rst), .time_now(time_reg), .data_write(post_data_write), .data_index(post_data_index),
     .data_wdata(post_data_wdata), .start(post_start), .start_address(post_address), .start_long(post_long),
+    .start_ring(post_ring), .start_slot(post_slot), .start_interrupt(post_interrupt), .enter_hold(fence_hold),
+    .enter(enter), .enter_long(enter_long), .enter_word(enter_word), .enter_data(enter_data),
+    .enter_ring(enter_ring), .ended(ended), .ended_slot(ended_slot), .ended_interrupt(ended_interrupt),
     .busy(post_busy), .m_axi_aw(post_aw), .m_axi_awvalid(post_awvalid), .m_axi_awready(post_awready),
     .m_axi_w(post_w), .m_axi_wvalid(post_wvalid), .m_axi_wready(post_wready), .m_axi_bresp(host_response),
     .m_axi_bvalid(post_bvalid), .m_axi_bready(post_bready)

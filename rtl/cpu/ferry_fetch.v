@@ -5,8 +5,9 @@
 // turn) and buffers of entries that have arrived, in bursts that stay inside 2 KiB blocks. ferry_fetch_receive takes
 // what comes back, ferry_fetch_slots keeps the slots.
 //
-// While the core is stopped nothing is fetched; every slot is freed and each ring goes back to its first entry that was
-// not retired, so no entry is lost over a restart of the firmware.
+// When the core is stopped, what is asked for is taken in and nothing more is asked for. Once nothing of the core's can
+// act any more (ferry_stop), every slot is freed and each ring goes back to its first entry that was not retired, so no
+// entry is lost over a restart of the firmware. Not before: page lists stand in the slots, and the engine reads them.
 `default_nettype none
 `include "ferry_contract.vh"
 
@@ -25,6 +26,9 @@ module ferry_fetch #(
     input  wire        run,
     // No new entry is taken while 1 (an engine reset goes on).
     input  wire        hold,
+    // With run 0: slots may be freed. Answered by wound, which stays until the core runs.
+    input  wire        settled,
+    output wire        wound,
 
     // One-cycle pulse a ring: its producer or control register was written; the new value is seen a cycle later.
     input  wire [4:0]  ring_kick,
@@ -88,6 +92,7 @@ localparam [2:0] S_LOOK   = 3'd3;
 localparam [2:0] S_BUFFER = 3'd4;
 localparam [2:0] S_STOP   = 3'd5;
 localparam [2:0] S_REWIND = 3'd6;
+localparam [2:0] S_WOUND  = 3'd7;
 
 reg [2:0]  state_reg;
 reg [4:0]  pending_reg;
@@ -180,6 +185,7 @@ wire issue = state_reg == S_BUFFER && address_free && !queue_full;
 wire mark = look && look_none && !queue_full;
 wire rewind = state_reg == S_REWIND;
 
+assign wound = state_reg == S_WOUND;
 assign claimed_valid = !look;
 assign busy = !queue_empty || state_reg == S_ENTRY || state_reg == S_LOOK || state_reg == S_BUFFER;
 assign ring_select = ring_reg;
@@ -236,12 +242,12 @@ always @(posedge clk) begin
 
     case (state_reg)
     S_IDLE:
-        if (!arrived_empty) begin
+        if (!run) begin
+            state_reg <= S_STOP;
+        end else if (!arrived_empty) begin
             slot_reg <= arrived[arrived_out_reg[1:0]];
             arrived_out_reg <= arrived_out_reg + 3'd1;
             state_reg <= S_LOOK;
-        end else if (!run) begin
-            state_reg <= S_STOP;
         end else if (!hold && (choose_paging || choose_user)) begin
             ring_reg <= choose_paging ? 3'd0 : user_ring;
             state_reg <= S_CHECK;
@@ -274,20 +280,24 @@ always @(posedge clk) begin
             bytes_reg <= bytes_reg - {burst_beats, 3'd0};
             state_reg <= burst_final ? S_IDLE : S_BUFFER;
         end
-    // Stopped: once nothing is outstanding, wind every ring back, again and again until the core runs.
-    S_STOP:
-        if (!arrived_empty) begin
-            state_reg <= S_IDLE;
-        end else if (queue_empty) begin
-            ring_reg <= 3'd0;
+    // Stopped: what was asked for must have come, or it would be taken for something else.
+    S_STOP: begin
+        ring_reg <= 3'd0;
+        if (settled && queue_empty) begin
             state_reg <= S_REWIND;
         end
-    default: begin
+    end
+    S_REWIND: begin
         ring_reg <= ring_reg + 3'd1;
+        arrived_out_reg <= arrived_in_reg;
         if (ring_reg == LAST_RING) begin
-            state_reg <= run ? S_IDLE : S_STOP;
+            state_reg <= S_WOUND;
         end
     end
+    default:
+        if (run) begin
+            state_reg <= S_IDLE;
+        end
     endcase
 
     if (rst) begin

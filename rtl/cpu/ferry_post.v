@@ -2,6 +2,10 @@
 // Posts fence and fault records: the core fills sixteen words, names an address, and the record leaves as one AXI4
 // write burst with the cycle counter in words 2 and 3. The burst's address is aligned down to the record's size, so
 // that no record can cross a 4 KiB boundary whatever the core was told.
+//
+// When the record has its place in the order of packets, what it says becomes the content of the host's registers, word
+// by word, and the entry has ended: all in one go, whatever becomes of the core meanwhile, so that no entry is run again
+// whose fence the host has seen.
 `default_nettype none
 `include "ferry_contract.vh"
 
@@ -22,8 +26,25 @@ module ferry_post (
     input  wire        start,
     input  wire [63:0] start_address,
     input  wire        start_long,
-    // A record is on its way: until its last packet stands in the transmit queue.
+    // Of an entry's end: its ring, its slot, and whether it asks for an interrupt.
+    input  wire [2:0]  start_ring,
+    input  wire [1:0]  start_slot,
+    input  wire        start_interrupt,
+    // A record is on its way: until its last packet stands in the transmit queue and its words are in the registers.
     output wire        busy,
+
+    // A word of the record goes into the registers in this cycle; it does not begin while enter_hold, and does not stop
+    // before the last. Word 0 of a record of 16 words; words 6, 7, 0, 1, 4 of one of 8.
+    input  wire        enter_hold,
+    output wire        enter,
+    output wire        enter_long,
+    output wire [2:0]  enter_word,
+    output wire [31:0] enter_data,
+    output wire [2:0]  enter_ring,
+    // The last word goes in: the entry has ended (8 words), or a fault has been told (16 words).
+    output wire        ended,
+    output wire [1:0]  ended_slot,
+    output wire        ended_interrupt,
 
     // AXI4 write master to the host port.
     output wire [`FERRY_AXI_A_BITS-1:0] m_axi_aw,
@@ -47,11 +68,31 @@ reg        address_reg;
 reg        data_reg;
 reg [2:0]  beat_reg;
 reg [63:0] time_reg;
+reg [2:0]  ring_reg;
+reg [1:0]  slot_reg;
+reg        interrupt_reg;
+// Words of the record that go into the registers: 0 none, else 1 more than their turn.
+reg [2:0]  step_reg;
 
-wire [31:0] even_word = even_words[beat_reg];
-wire [31:0] odd_word = odd_words[beat_reg];
+localparam [2:0] STEPS = 3'd5;
+
+// Word by turn: 6, 7, 0, 1, 4.
+wire [2:0] word = long_reg || step_reg == 3'd3 ? 3'd0 :
+                  step_reg == 3'd1 ? 3'd6 : step_reg == 3'd2 ? 3'd7 : step_reg == 3'd4 ? 3'd1 : 3'd4;
+wire [2:0] pair = step_reg != 3'd0 ? {1'b0, word[2:1]} : beat_reg;
+
+wire [31:0] even_word = even_words[pair];
+wire [31:0] odd_word = odd_words[pair];
 
 assign busy = busy_reg;
+assign enter = step_reg > 3'd1 || (step_reg == 3'd1 && !enter_hold);
+assign enter_long = long_reg;
+assign enter_word = word;
+assign enter_data = word[0] ? odd_word : even_word;
+assign enter_ring = ring_reg;
+assign ended = enter && (long_reg || step_reg == STEPS);
+assign ended_slot = slot_reg;
+assign ended_interrupt = interrupt_reg;
 
 // Records are nobody's buffer.
 localparam [7:0] NO_TAG = 8'hff;
@@ -88,6 +129,9 @@ always @(posedge clk) begin
         beat_reg <= 3'd0;
         long_reg <= start_long;
         time_reg <= time_now;
+        ring_reg <= start_ring;
+        slot_reg <= start_slot;
+        interrupt_reg <= start_interrupt;
         awaddr_reg <= {start_address[63:6], start_address[5] && !start_long, 5'd0};
     end
     if (m_axi_awvalid && m_axi_awready) begin
@@ -101,6 +145,12 @@ always @(posedge clk) begin
     end
     // A posted write always answers OKAY; the response only says that the record has its place in the packet order.
     if (m_axi_bvalid) begin
+        step_reg <= 3'd1;
+    end
+    if (enter) begin
+        step_reg <= ended ? 3'd0 : step_reg + 3'd1;
+    end
+    if (ended) begin
         busy_reg <= 1'b0;
     end
 
@@ -109,6 +159,7 @@ always @(posedge clk) begin
         address_reg <= 1'b0;
         data_reg <= 1'b0;
         beat_reg <= 3'd0;
+        step_reg <= 3'd0;
     end
 end
 
@@ -121,7 +172,7 @@ end
             assume (rst);
         end else begin
             // The other side answers once, after address and data.
-            assume (!m_axi_bvalid || (busy_reg && !address_reg && !data_reg));
+            assume (!m_axi_bvalid || (busy_reg && !address_reg && !data_reg && step_reg == 3'd0));
             if (!$past(rst) && $past(m_axi_awvalid && !m_axi_awready)) begin
                 assert (m_axi_awvalid && $stable(awaddr_reg) && $stable(awlen));
             end
@@ -129,7 +180,16 @@ end
                 assert (m_axi_wvalid && $stable(beat_reg) && $stable(wlast));
             end
             // One burst at a time; as many beats as were announced; inside a page.
-            assert (busy_reg || (!address_reg && !data_reg));
+            assert (busy_reg || (!address_reg && !data_reg && step_reg == 3'd0));
+            assert (step_reg <= STEPS && (step_reg == 3'd0 || (!address_reg && !data_reg)));
+            // The registers change only behind the record, and in one go.
+            if (!$past(rst) && $past(enter && !ended)) begin
+                assert (enter);
+            end
+            if (!$past(rst) && enter && !$past(enter)) begin
+                assert (step_reg == 3'd1);
+            end
+            cover (ended && !long_reg);
             assert (!data_reg || {5'd0, beat_reg} <= awlen);
             if (address_reg) begin
                 assert (end_in_page <= 13'd4096);

@@ -50,10 +50,12 @@ module ferry_registers #(
     output wire [2:0]  ring_number,
     output wire [5:0]  ring_offset,
     input  wire [31:0] ring_fetched,
+    // FENCE_VALUE is being read: neither of its words may change.
+    output wire        fence_hold,
 
     // Cycle counter, STATUS, and whether the firmware has told its state since the core was started.
     input  wire [63:0] time_now,
-    input  wire [9:0]  status,
+    input  wire [10:0] status,
     input  wire        firmware_told,
 
     // What the host sets.
@@ -100,13 +102,17 @@ assign interrupt_settings[`FERRY_INTERRUPT_SETTINGS_CYCLES_RANGE] =
 
 // --- Where an access goes ------------------------------------------------------------------------------------------
 
-localparam [1:0] S_IDLE  = 2'd0;
-localparam [1:0] S_READ  = 2'd1;
-localparam [1:0] S_WRITE = 2'd2;
-localparam [1:0] S_DONE  = 2'd3;
+localparam [2:0] S_IDLE  = 3'd0;
+localparam [2:0] S_READ  = 3'd1;
+localparam [2:0] S_WRITE = 3'd2;
+localparam [2:0] S_DONE  = 3'd3;
+localparam [2:0] S_UPPER = 3'd4;
+localparam [2:0] S_LATCH = 3'd5;
 
-reg [1:0]  state_reg;
+reg [2:0]  state_reg;
 reg [31:0] rdata_reg;
+// High word of the 64-bit value whose low word was read last: what hardware counts or writes may change in between.
+reg [31:0] high_reg;
 
 wire at_firmware = reg_address[15];
 wire at_rings = reg_address >= `FERRY_BAR0_RING_AT &&
@@ -119,7 +125,11 @@ wire [15:0] ring_address = reg_address - `FERRY_BAR0_RING_AT;
 assign ring_number = ring_address[8:6];
 assign ring_offset = ring_address[5:0];
 assign counter_number = reg_address[7:3];
-assign counter_valid = state_reg == S_READ && at_counters && !at_cycles;
+assign counter_valid = state_reg == S_READ && at_counters && !at_cycles && !reg_address[2];
+
+wire at_fence_low = at_rings && {10'd0, ring_offset} == `FERRY_BAR0_RING_FENCE_VALUE;
+wire at_fence_high = at_rings && {10'd0, ring_offset} == `FERRY_BAR0_RING_FENCE_VALUE + 16'd4;
+assign fence_hold = reg_valid && !reg_write && at_fence_low && state_reg != S_DONE;
 
 assign firmware_valid = state_reg == S_READ && at_firmware;
 assign firmware_write = reg_write;
@@ -146,8 +156,8 @@ always @* begin
 end
 wire at_file = at_rings || reg_address < 16'hc0;
 
-assign file_index = word[10:2];
-assign file_access = (state_reg == S_IDLE && reg_valid) || (state_reg == S_WRITE && at_file && |write_mask);
+assign file_index = word[10:2] | {8'd0, state_reg == S_UPPER};
+assign file_access = (state_reg == S_IDLE && reg_valid) || state_reg == S_UPPER || (state_reg == S_WRITE && at_file && |write_mask);
 assign file_write = state_reg == S_WRITE;
 
 reg [31:0] read_value;
@@ -155,17 +165,16 @@ always @* begin
     if (at_firmware) begin
         read_value = firmware_rdata;
     end else if (at_rings) begin
-        read_value = {10'd0, ring_offset} == `FERRY_BAR0_RING_FETCHED ? ring_fetched : file_rdata;
-    end else if (at_counters && at_cycles) begin
-        read_value = reg_address[2] ? time_now[63:32] : time_now[31:0];
+        read_value = {10'd0, ring_offset} == `FERRY_BAR0_RING_FETCHED ? ring_fetched :
+                     at_fence_high ? high_reg : file_rdata;
     end else if (at_counters) begin
-        read_value = reg_address[2] ? counter_value[63:32] : counter_value[31:0];
+        read_value = reg_address[2] ? high_reg : at_cycles ? time_now[31:0] : counter_value[31:0];
     end else if (!at_file || (told && !firmware_told)) begin
         read_value = 32'd0;
     end else begin
         case (reg_address)
         `FERRY_BAR0_CONTROL:          read_value = {30'd0, engine_reset || engine_resetting, core_run_reg};
-        `FERRY_BAR0_STATUS:           read_value = {22'd0, status};
+        `FERRY_BAR0_STATUS:           read_value = {21'd0, status};
         `FERRY_BAR0_INTERRUPT_STATUS: read_value = {22'd0, interrupt_status};
         `FERRY_BAR0_INTERRUPT_COUNT:  read_value = interrupt_count;
         default:                      read_value = file_rdata;
@@ -229,13 +238,24 @@ always @(posedge clk) begin
     S_READ: begin
         rdata_reg <= read_value;
         if (!read_waits) begin
-            state_reg <= reg_write && !at_firmware ? S_WRITE : S_DONE;
+            state_reg <= reg_write && !at_firmware ? S_WRITE : at_fence_low && !reg_write ? S_UPPER : S_DONE;
+            if (at_counters && !reg_address[2]) begin
+                high_reg <= at_cycles ? time_now[63:32] : counter_value[63:32];
+            end
         end
     end
     S_WRITE:
         if (!file_access || file_taken) begin
             state_reg <= S_DONE;
         end
+    S_UPPER:
+        if (file_taken) begin
+            state_reg <= S_LATCH;
+        end
+    S_LATCH: begin
+        high_reg <= file_rdata;
+        state_reg <= S_DONE;
+    end
     default:
         state_reg <= S_IDLE;
     endcase

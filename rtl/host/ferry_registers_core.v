@@ -9,8 +9,9 @@ module ferry_registers_core (
     // Clock and synchronous reset.
     input  wire        clk,
     input  wire        rst,
-    // The core runs. While not, its state as the host sees it is cleared, and so are poison and faults.
+    // The core runs. While not, its state as the host sees it is cleared. settled: nothing that it has set going is left.
     input  wire        run,
+    input  wire        settled,
 
     // Bus from ferry_cpu: held until ready.
     input  wire        io_valid,
@@ -38,9 +39,10 @@ module ferry_registers_core (
     output wire [8:0]  file_index,
     output wire [31:0] file_wdata,
     input  wire [31:0] file_rdata,
-    // RETIRED of a ring is written.
+    // RETIRED of a ring becomes this.
     output wire        retired_write,
     output wire [2:0]  retired_ring,
+    output wire [31:0] retired_wdata,
 
     // Engine: a job.
     output wire        job_valid,
@@ -68,8 +70,6 @@ module ferry_registers_core (
     input  wire [31:0] fetch_bytes,
     input  wire [63:0] fetch_fence,
     input  wire [63:0] fetch_address,
-    output wire        fetch_release,
-    output wire [1:0]  fetch_release_slot,
     // Slots that are not free.
     input  wire [3:0]  slots_used,
 
@@ -80,7 +80,18 @@ module ferry_registers_core (
     output wire        post_start,
     output wire [63:0] post_address,
     output wire        post_long,
-    input  wire        post_busy
+    output wire [2:0]  post_ring,
+    output wire [1:0]  post_slot,
+    output wire        post_interrupt,
+    input  wire        post_busy,
+    // What a record says goes into the register file; see ferry_post.
+    input  wire        enter,
+    input  wire        enter_long,
+    input  wire [2:0]  enter_word,
+    input  wire [31:0] enter_data,
+    input  wire [2:0]  enter_ring,
+    input  wire        ended,
+    input  wire        ended_interrupt
 );
 
 wire write = io_valid && io_write && io_ready;
@@ -94,10 +105,10 @@ wire [3:0]  aborted;
 wire [3:0]  dropped;
 
 ferry_registers_jobs jobs (
-    .clk(clk), .rst(rst), .run(run), .write(write),
+    .clk(clk), .rst(rst), .run(run), .settled(settled), .write(write),
     .io_address(io_address), .io_wdata(io_wdata), .job_free(job_free), .update_free(update_free),
     .jobs_queued(jobs_queued), .aborted(aborted), .dropped(dropped),
-    .slots_used(slots_used), .job_valid(job_valid), .job_ready(job_ready), .job(job),
+    .slots_used(slots_used), .jobs_retired(jobs_retired), .job_valid(job_valid), .job_ready(job_ready), .job(job),
     .poison_clear(poison_clear), .fault_clear(fault_clear), .resetting(resetting), .update_valid(update_valid),
     .update_ready(update_ready), .update(update)
 );
@@ -113,14 +124,17 @@ assign post_data_index = io_address[5:2];
 assign post_data_wdata = io_wdata;
 assign post_start = write && io_address == `FERRY_CORE_POST_CONTROL;
 assign post_address = post_address_reg;
-assign post_long = io_wdata[4];
+assign post_long = io_wdata[`FERRY_CORE_POST_CONTROL_LONG_SHIFT];
+assign post_ring = io_wdata[`FERRY_CORE_POST_CONTROL_RING_RANGE];
+assign post_slot = io_wdata[`FERRY_CORE_POST_CONTROL_SLOT_RANGE];
+assign post_interrupt = io_wdata[`FERRY_CORE_POST_CONTROL_INTERRUPT_SHIFT];
 assign interrupt_cause = interrupt_reg & {10{!post_busy}};
 
-assign fetch_release = write && io_address == `FERRY_CORE_FETCH_RELEASE;
-assign fetch_release_slot = io_wdata[`FERRY_CORE_FETCH_RELEASE_SLOT_RANGE];
 assign packets_valid = write && io_address == `FERRY_CORE_PACKETS;
 assign packets_value = io_wdata;
 
+wire [9:0] cause_ring = {9'd0, ended_interrupt && !enter_long} << enter_ring;
+wire [9:0] cause_fault = {9'd0, enter_long} << `FERRY_BAR0_INTERRUPT_STATUS_FAULT_SHIFT;
 wire write_halted = write && io_address == `FERRY_CORE_FIRMWARE_STATE &&
                     io_wdata[7:0] == `FERRY_FIRMWARE_STATE_HALTED;
 
@@ -135,7 +149,7 @@ always @(posedge clk) begin
         endcase
     end
     interrupt_reg <= (interrupt_reg & ~interrupt_cause) |
-                     (io_wdata[9:0] & {10{write && io_address == `FERRY_CORE_INTERRUPT_SET}}) |
+                     ((cause_ring | cause_fault) & {10{ended}}) |
                      {write_halted, 9'd0};
     if (!run) begin
         firmware_told <= 1'b0;
@@ -160,9 +174,8 @@ always @* begin
     `FERRY_CORE_RING_FENCE_ADDRESS_LOW:  ring_offset = `FERRY_BAR0_RING_FENCE_ADDRESS;
     `FERRY_CORE_RING_FENCE_ADDRESS_HIGH: ring_offset = `FERRY_BAR0_RING_FENCE_ADDRESS + 16'd4;
     `FERRY_CORE_RING_RETIRED:            ring_offset = `FERRY_BAR0_RING_RETIRED;
-    `FERRY_CORE_RING_FENCE_VALUE_LOW:    ring_offset = `FERRY_BAR0_RING_FENCE_VALUE;
-    `FERRY_CORE_RING_FENCE_VALUE_HIGH:   ring_offset = `FERRY_BAR0_RING_FENCE_VALUE + 16'd4;
     `FERRY_CORE_RING_FAULTS:             ring_offset = `FERRY_BAR0_RING_FAULTS;
+    `FERRY_CORE_RING_LAST_FAULTED:       ring_offset = `FERRY_BAR0_RING_LAST_FAULTED;
     default:                             ring_offset = `FERRY_BAR0_RING_RESERVED;
     endcase
     case (io_address)
@@ -184,16 +197,29 @@ always @* begin
     endcase
 end
 
+// What a record says goes into the host's words; it comes before the core.
+reg [15:0] enter_offset;
+always @* begin
+    case (enter_word)
+    3'd0:    enter_offset = `FERRY_BAR0_RING_FENCE_VALUE;
+    3'd1:    enter_offset = `FERRY_BAR0_RING_FENCE_VALUE + 16'd4;
+    3'd4:    enter_offset = `FERRY_BAR0_RING_RETIRED;
+    3'd6:    enter_offset = `FERRY_BAR0_RING_FAULTS;
+    default: enter_offset = `FERRY_BAR0_RING_LAST_FAULTED;
+    endcase
+end
+wire [15:0] entered = enter_long ? {4'd0, `FERRY_CORE_FAULT_LOG_PRODUCED} :
+                                   {5'd0, 5'd24 + {2'd0, enter_ring}, 6'd0} + enter_offset;
+assign retired_write = enter && !enter_long && enter_offset == `FERRY_BAR0_RING_RETIRED;
+assign retired_ring = enter_ring;
+assign retired_wdata = enter_data;
+
 // Only words that are the core's own may be written, or constants and the host's settings would change under the host.
-wire own = word < 16'd1536 || (at_rings && ring_own);
-wire ring_own = ring_offset == `FERRY_BAR0_RING_RETIRED || ring_offset == `FERRY_BAR0_RING_FAULTS ||
-                ring_offset == `FERRY_BAR0_RING_FENCE_VALUE || ring_offset == `FERRY_BAR0_RING_FENCE_VALUE + 16'd4;
-assign file_access = io_valid;
-assign file_write = write && own;
-assign file_index = word[10:2];
-assign file_wdata = io_wdata;
-assign retired_write = write && at_rings && ring_offset == `FERRY_BAR0_RING_RETIRED;
-assign retired_ring = io_address[7:5];
+wire own = word < 16'd1536 && io_address != `FERRY_CORE_FAULT_LOG_PRODUCED;
+assign file_access = enter || io_valid;
+assign file_write = enter || (write && own);
+assign file_index = enter ? entered[10:2] : word[10:2];
+assign file_wdata = enter ? enter_data : io_wdata;
 
 wire [63:0] fault_address = fault[`FERRY_ENGINE_FAULT_ADDRESS_RANGE];
 wire [31:0] fault_word = {fault[`FERRY_ENGINE_FAULT_PACKET_OFFSET_RANGE], fault_valid, 4'd0,
@@ -240,8 +266,8 @@ wire at_jobs = io_address >= `FERRY_CORE_JOB_SOURCE_LOW && io_address <= `FERRY_
 wire at_update = (io_address & 12'hfe0) == `FERRY_CORE_MMU_FIRST;
 wire at_post = io_address >= `FERRY_CORE_POST_DATA && io_address <= `FERRY_CORE_POST_CONTROL;
 wire at_fetch = (io_address & 12'hfe0) == `FERRY_CORE_FETCH_NEXT;
-wire wait_write = (at_jobs && !job_free) || (at_update && !update_free) || (at_post && post_busy);
-wire wait_read = at_fetch && !fetch_claimed_valid;
+wire wait_write = (at_jobs && !job_free) || (at_update && !update_free) || (at_post && post_busy) || enter;
+wire wait_read = (at_fetch && !fetch_claimed_valid) || enter;
 
 reg        read_done_reg;
 reg        live_reg;
@@ -268,7 +294,7 @@ always @(posedge clk) begin
     end
 end
 
-wire unused = &{1'b0, ring_offset, word, fault};
+wire unused = &{1'b0, ring_offset, word, entered, fault};
 
 endmodule
 

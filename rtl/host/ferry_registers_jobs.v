@@ -9,8 +9,10 @@ module ferry_registers_jobs (
     // Clock and synchronous reset.
     input  wire        clk,
     input  wire        rst,
-    // The core runs. While not, poison and faults are cleared.
+    // The core runs. When it stops, what is staged here is dropped. Once nothing of the core's is left (settled), jobs are
+    // counted anew from those that have retired, and the fault is cleared.
     input  wire        run,
+    input  wire        settled,
 
     // A word written by the core, and whether a write to the job and to the update registers can be taken.
     input  wire        write,
@@ -22,8 +24,9 @@ module ferry_registers_jobs (
     output wire [31:0] jobs_queued,
     output wire [3:0]  aborted,
     output wire [3:0]  dropped,
-    // Slots that are not free.
+    // Slots that are not free. A slot that is freed loses its marks.
     input  wire [3:0]  slots_used,
+    input  wire [31:0] jobs_retired,
 
     // Engine: a job.
     output wire        job_valid,
@@ -63,7 +66,7 @@ assign dropped = dropped_reg;
 wire [1:0] job_slot = job_control_reg[`FERRY_CORE_JOB_CONTROL_SLOT_RANGE];
 wire job_dropped = dropped_reg[job_slot];
 wire [31:0] job_control = job_control_reg & {32{!job_dropped}};
-assign job_valid = job_valid_reg && !resetting && !resetting_reg;
+assign job_valid = job_valid_reg && run && !resetting && !resetting_reg;
 assign job[`FERRY_JOB_OP_RANGE] = job_control[`FERRY_CORE_JOB_CONTROL_OP_RANGE];
 assign job[`FERRY_JOB_SOURCE_KIND_RANGE] = job_control[`FERRY_CORE_JOB_CONTROL_SOURCE_KIND_RANGE];
 assign job[`FERRY_JOB_DESTINATION_KIND_RANGE] = job_control[`FERRY_CORE_JOB_CONTROL_DESTINATION_KIND_RANGE];
@@ -78,10 +81,9 @@ assign job[`FERRY_JOB_DESTINATION_RANGE] = job_destination_reg & {64{!job_droppe
 assign job[`FERRY_JOB_LENGTH_RANGE] = job_length_reg & {32{!job_dropped}};
 assign job[`FERRY_JOB_LIST_ADDRESS_RANGE] = job_list_reg;
 
-wire write_poison = write && io_address == `FERRY_CORE_POISON;
-assign poison_clear = run ? io_wdata[3:0] & {4{write_poison}} : 4'b1111;
-assign fault_clear = !run || (write && io_address == `FERRY_CORE_ENGINE_FAULT &&
-                              io_wdata[`FERRY_CORE_ENGINE_FAULT_VALID_SHIFT]);
+assign poison_clear = ~slots_used;
+assign fault_clear = settled || (write && io_address == `FERRY_CORE_ENGINE_FAULT &&
+                                 io_wdata[`FERRY_CORE_ENGINE_FAULT_VALID_SHIFT]);
 
 always @(posedge clk) begin
     if (write) begin
@@ -104,15 +106,14 @@ always @(posedge clk) begin
         jobs_queued_reg <= jobs_queued_reg + 32'd1;
     end
     resetting_reg <= resetting;
-    aborted_reg <= aborted_reg & ~(io_wdata[3:0] & {4{write && io_address == `FERRY_CORE_ABORTED}});
-    dropped_reg <= dropped_reg & ~(io_wdata[3:0] & {4{write_poison}});
-    if (resetting_reg && !resetting) begin
-        aborted_reg <= aborted_reg | slots_used;
-        dropped_reg <= dropped_reg | slots_used;
-    end
+    // Every slot that is in use when a reset ends.
+    aborted_reg <= (aborted_reg | {4{resetting_reg && !resetting}}) & slots_used;
+    dropped_reg <= (dropped_reg | {4{resetting_reg && !resetting}}) & slots_used;
     if (!run) begin
-        aborted_reg <= 4'd0;
-        dropped_reg <= 4'd0;
+        job_valid_reg <= 1'b0;
+    end
+    if (settled) begin
+        jobs_queued_reg <= jobs_retired;
     end
     if (rst) begin
         job_valid_reg <= 1'b0;
@@ -157,7 +158,7 @@ always @(posedge clk) begin
         default: ;
         endcase
     end
-    if (rst) begin
+    if (rst || !run) begin
         update_valid_reg <= 1'b0;
     end
 end

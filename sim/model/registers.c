@@ -45,6 +45,7 @@ static uint32_t ring_read(const struct model_ring *ring, uint32_t offset)
     case FERRY_BAR0_RING_FENCE_VALUE:
     case FERRY_BAR0_RING_FENCE_VALUE + 4: return half(ring->fence_value, offset);
     case FERRY_BAR0_RING_FAULTS: return ring->faults;
+    case FERRY_BAR0_RING_LAST_FAULTED: return ring->last_faulted;
     default: return 0;
     }
 }

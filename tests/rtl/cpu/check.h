@@ -12,11 +12,10 @@
 class Random
 {
   public:
-    Random()
+    // A fresh seed, or that of the environment.
+    Random() : Random(fresh()) {}
+    explicit Random(uint64_t seed) : seed_(seed), source_(seed)
     {
-        const char *given = std::getenv("FERRY_SEED");
-        seed_ = given ? std::strtoull(given, nullptr, 0) : std::random_device{}();
-        source_.seed(seed_);
         std::setvbuf(stdout, nullptr, _IOLBF, 0);
         std::printf("FERRY_SEED=%" PRIu64 "\n", seed_);
     }
@@ -27,6 +26,11 @@ class Random
     bool once_in(uint32_t n) { return below(n) == 0; }
 
   private:
+    static uint64_t fresh()
+    {
+        const char *given = std::getenv("FERRY_SEED");
+        return given ? std::strtoull(given, nullptr, 0) : std::random_device{}();
+    }
     uint64_t seed_;
     std::mt19937_64 source_;
 };
@@ -48,6 +52,8 @@ class Checks
             std::printf("    %s: found 0x%" PRIx64 ", expected 0x%" PRIx64 "\n", what, found, expected);
     }
     void that(bool holds, const char *what) { equal(holds, 1, what); }
+    // Differences of the named test so far.
+    int faults() const { return faults_; }
     // Closing line; exit status.
     int done()
     {

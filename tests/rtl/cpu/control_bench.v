@@ -180,7 +180,7 @@ module control_bench #(
 wire firmware_valid, firmware_write, firmware_ready, counter_valid, counter_ready, host_file_access, host_file_write,
     host_file_taken, ring_write, firmware_told, core_run, file_clearing, core_file_access, core_file_write,
     retired_write, fetch_enable, packets_valid, io_valid, io_write, io_ready, fetch_claim, fetch_claimed_valid,
-    fetch_release, post_data_write, post_start, post_long, command_valid, command_ready, command_write_valid;
+    post_data_write, post_start, post_long, command_valid, command_ready, command_write_valid;
 wire [14:0] firmware_address;
 wire [31:0] firmware_wdata, firmware_rdata, host_file_wdata, file_rdata, ring_fetched, core_file_wdata, io_wdata,
     fetch_producer, fetch_retired, packets_value, io_rdata, fetch_next, fetch_bytes, post_data_wdata, command_rdata;
@@ -190,10 +190,14 @@ wire [63:0] counter_value, time_now, fetch_base, fetch_fence, fetch_address, pos
 wire [8:0] host_file_index, core_file_index;
 wire [2:0] ring_number, file_clear_index, retired_ring, fetch_ring;
 wire [5:0] ring_offset;
-wire [9:0] status;
+wire [10:0] status;
 wire [21:0] events;
 wire [11:0] io_address;
-wire [1:0] fetch_release_slot;
+wire [1:0] post_slot, ended_slot;
+wire [2:0] post_ring, enter_word, enter_ring;
+wire [31:0] retired_wdata, enter_data;
+wire run, settled, stopping, stop_reset, host_reset, fetch_wound, fence_hold, post_interrupt, enter, enter_long, ended,
+    ended_interrupt;
 wire [15:0] command_address, command_write_address;
 
 // --- Sizes that the host can read ----------------------------------------------------------------------------------
@@ -225,8 +229,8 @@ assign events = {
 };
 
 assign status = {
-    fault_valid, update_valid || update_busy, post_busy, requester_busy, |slots_used, fetch_busy, engine_busy_write,
-    engine_busy_read, engine_busy, core_run
+    stopping, fault_valid, update_valid || update_busy, post_busy, requester_busy, |slots_used, fetch_busy, engine_busy_write,
+    engine_busy_read, engine_busy, run
 };
 
 
@@ -288,6 +292,16 @@ assign fetch_r[`FERRY_AXI_R_LAST_RANGE] = fetch_rlast;
 assign fetch_r[`FERRY_AXI_R_FAULT_RANGE] = 8'd0;
 wire unused = &{1'b0, fetch_ar, post_aw};
 
+// --- Stopping and starting the core ---------------------------------------------------------------------------------
+
+assign reset_request = host_reset || stop_reset;
+
+ferry_stop stop (
+    .clk(clk), .rst(rst), .core_run(core_run), .run(run), .stopping(stopping), .settled(settled),
+    .engine_reset(stop_reset), .engine_busy(engine_busy), .engine_resetting(resetting),
+    .update_busy(update_valid || update_busy), .post_busy(post_busy), .fetch_wound(fetch_wound)
+);
+
 // --- Units ---------------------------------------------------------------------------------------------------------
 
 ferry_registers #(.LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS)) registers (
@@ -299,8 +313,8 @@ ferry_registers #(.LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS)) registers (
     .counter_ready(counter_ready), .counter_value(counter_value), .file_access(host_file_access),
     .file_write(host_file_write), .file_index(host_file_index), .file_wdata(host_file_wdata),
     .file_taken(host_file_taken), .file_rdata(file_rdata), .ring_write(ring_write), .ring_number(ring_number),
-    .ring_offset(ring_offset), .ring_fetched(ring_fetched), .time_now(time_now), .status(status),
-    .firmware_told(firmware_told), .core_run(core_run), .engine_reset(reset_request), .engine_resetting(resetting),
+    .ring_offset(ring_offset), .ring_fetched(ring_fetched), .fence_hold(fence_hold), .time_now(time_now), .status(status),
+    .firmware_told(firmware_told), .core_run(core_run), .engine_reset(host_reset), .engine_resetting(resetting),
     .limits(limits), .engine_timeout(timeout),
     .completion_timeout(completion_timeout), .tag_limit(tag_limit), .interrupt_status(interrupt_status),
     .interrupt_clear(interrupt_clear), .interrupt_settings(interrupt_settings),
@@ -320,7 +334,7 @@ ferry_registers_file #(
 ferry_registers_rings rings (
     .clk(clk), .rst(rst), .clearing(file_clearing), .clear_ring(file_clear_index), .host_write(ring_write),
     .host_ring(ring_number), .host_offset(ring_offset), .host_wdata(host_file_wdata), .retired_write(retired_write),
-    .retired_ring(retired_ring), .retired_wdata(io_wdata), .fetch_ring(fetch_ring), .fetch_base(fetch_base),
+    .retired_ring(retired_ring), .retired_wdata(retired_wdata), .fetch_ring(fetch_ring), .fetch_base(fetch_base),
     .fetch_entries_log2(fetch_entries_log2), .fetch_producer(fetch_producer), .fetch_retired(fetch_retired),
     .fetch_enable(fetch_enable), .fetch_kick(fetch_kick)
 );
@@ -331,27 +345,30 @@ ferry_registers_counters counters (
 );
 
 ferry_registers_core core_registers (
-    .clk(clk), .rst(rst), .run(core_run), .io_valid(io_valid), .io_write(io_write), .io_address(io_address),
+    .clk(clk), .rst(rst), .run(run), .settled(settled), .io_valid(io_valid), .io_write(io_write), .io_address(io_address),
     .io_wdata(io_wdata), .io_ready(io_ready), .io_rdata(io_rdata), .time_now(time_now),
     .firmware_told(firmware_told), .packets_valid(packets_valid), .packets_value(packets_value),
     .core_busy(core_busy), .interrupt_cause(interrupt_cause), .file_access(core_file_access),
     .file_write(core_file_write), .file_index(core_file_index), .file_wdata(core_file_wdata),
-    .file_rdata(file_rdata), .retired_write(retired_write), .retired_ring(retired_ring), .job_valid(job_valid),
+    .file_rdata(file_rdata), .retired_write(retired_write), .retired_ring(retired_ring),
+    .retired_wdata(retired_wdata), .job_valid(job_valid),
     .job_ready(job_ready), .job(job), .jobs_retired(jobs_retired), .poison(poison),
     .poison_clear(poison_clear), .fault_valid(fault_valid), .fault(fault), .fault_clear(fault_clear),
     .resetting(resetting), .update_valid(update_valid), .update_ready(update_ready), .update(update),
     .update_busy(update_busy), .fetch_next(fetch_next), .fetch_claim(fetch_claim),
     .fetch_claimed_valid(fetch_claimed_valid), .fetch_bytes(fetch_bytes), .fetch_fence(fetch_fence),
-    .fetch_address(fetch_address), .fetch_release(fetch_release), .fetch_release_slot(fetch_release_slot),
+    .fetch_address(fetch_address),
     .slots_used(slots_used), .post_data_write(post_data_write), .post_data_index(post_data_index),
     .post_data_wdata(post_data_wdata), .post_start(post_start), .post_address(post_address), .post_long(post_long),
-    .post_busy(post_busy)
+    .post_ring(post_ring), .post_slot(post_slot), .post_interrupt(post_interrupt), .post_busy(post_busy),
+    .enter(enter), .enter_long(enter_long), .enter_word(enter_word), .enter_data(enter_data),
+    .enter_ring(enter_ring), .ended(ended), .ended_interrupt(ended_interrupt)
 );
 
 ferry_cpu #(
     .FIRMWARE_RAM_WORDS(FIRMWARE_RAM_WORDS), .FIRMWARE_HEX(FIRMWARE_HEX), .CPU_CORE(CPU_CORE)
 ) cpu (
-    .clk(clk), .rst(rst), .run(core_run), .host_valid(firmware_valid), .host_write(firmware_write),
+    .clk(clk), .rst(rst), .run(run), .host_valid(firmware_valid), .host_write(firmware_write),
     .host_address(firmware_address), .host_wdata(firmware_wdata), .host_wstrb(firmware_wstrb),
     .host_ready(firmware_ready), .host_rdata(firmware_rdata), .command_valid(command_valid),
     .command_address(command_address), .command_ready(command_ready), .command_rdata(command_rdata),
@@ -360,13 +377,14 @@ ferry_cpu #(
 );
 
 ferry_fetch #(.RINGS(RINGS), .SLOTS(SLOTS), .SLOT_BYTES_LOG2(SLOT_BYTES_LOG2)) fetch (
-    .clk(clk), .rst(rst), .run(core_run), .hold(resetting), .ring_kick(fetch_kick), .ring_select(fetch_ring),
+    .clk(clk), .rst(rst), .run(run), .hold(resetting), .settled(settled && !file_clearing), .wound(fetch_wound),
+    .ring_kick(fetch_kick), .ring_select(fetch_ring),
     .ring_base(fetch_base), .ring_entries_log2(fetch_entries_log2), .ring_producer(fetch_producer),
     .ring_retired(fetch_retired), .ring_enable(fetch_enable), .fetched_ring(ring_number), .fetched(ring_fetched),
     .write_valid(command_write_valid), .write_address(command_write_address), .write_data(command_write_data),
     .next(fetch_next), .claim(fetch_claim), .claimed_valid(fetch_claimed_valid), .claimed_bytes(fetch_bytes),
-    .claimed_fence(fetch_fence), .claimed_address(fetch_address), .release_slot(fetch_release),
-    .release_number(fetch_release_slot), .used(slots_used), .ready(slots_ready), .tags(slot_tags), .busy(fetch_busy),
+    .claimed_fence(fetch_fence), .claimed_address(fetch_address), .release_slot(ended && !enter_long),
+    .release_number(ended_slot), .used(slots_used), .ready(slots_ready), .tags(slot_tags), .busy(fetch_busy),
     .m_axi_ar(fetch_ar), .m_axi_arvalid(fetch_arvalid), .m_axi_arready(fetch_arready), .m_axi_r(fetch_r),
     .m_axi_rvalid(fetch_rvalid), .m_axi_rready(fetch_rready)
 );
@@ -383,6 +401,9 @@ ferry_command_ram #(.SLOTS(SLOTS), .SLOT_BYTES_LOG2(SLOT_BYTES_LOG2)) command_ra
 ferry_post post (
     .clk(clk), .rst(rst), .time_now(time_now), .data_write(post_data_write), .data_index(post_data_index),
     .data_wdata(post_data_wdata), .start(post_start), .start_address(post_address), .start_long(post_long),
+    .start_ring(post_ring), .start_slot(post_slot), .start_interrupt(post_interrupt), .enter_hold(fence_hold),
+    .enter(enter), .enter_long(enter_long), .enter_word(enter_word), .enter_data(enter_data), .enter_ring(enter_ring),
+    .ended(ended), .ended_slot(ended_slot), .ended_interrupt(ended_interrupt),
     .busy(post_busy), .m_axi_aw(post_aw), .m_axi_awvalid(post_awvalid), .m_axi_awready(post_awready),
     .m_axi_w(post_w), .m_axi_wvalid(post_wvalid), .m_axi_wready(post_wready), .m_axi_bresp(post_bresp),
     .m_axi_bvalid(post_bvalid), .m_axi_bready(post_bready)

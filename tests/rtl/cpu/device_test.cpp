@@ -184,6 +184,25 @@ int main(int argc, char **argv)
     for (uint32_t i = 0; i < 4096; i++)
         checks.equal(root.local[0x200000 + i], root.byte(DATA + i), "byte");
 
+    checks.begin("a_fence_value_is_read_whole_while_fences_arrive");
+    const uint32_t value_at = ring(1, FERRY_BAR0_RING_FENCE_VALUE);
+    uint64_t before = root.bar0(value_at) | uint64_t{root.bar0(value_at + 4)} << 32, seen = before;
+    unsigned steps = 0;
+    // Every step adds one to both halves.
+    user.fence_step = 0x100000001;
+    for (int i = 0; i < 3000; i++) {
+        if (!user.full())
+            user.submit();
+        uint32_t low = root.bar0(value_at);
+        root.run(random.below(40));
+        uint32_t high = root.bar0(value_at + 4);
+        checks.equal(high - static_cast<uint32_t>(before >> 32), low - static_cast<uint32_t>(before), "both halves");
+        steps += seen != (low | uint64_t{high} << 32);
+        seen = low | uint64_t{high} << 32;
+    }
+    checks.that(steps > 100, "the value changed often enough");
+    checks.that(user.wait(), "fence");
+
     checks.begin("counters_agree_with_what_was_seen");
     checks.equal(root.counter(FERRY_BAR0_COUNTER_TLP_MALFORMED), 0, "malformed");
     checks.equal(root.counter(FERRY_BAR0_COUNTER_TLP_UNEXPECTED), 0, "unexpected");

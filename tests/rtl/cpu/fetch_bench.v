@@ -8,6 +8,8 @@ module fetch_bench (
     input  wire         rst,
     input  wire         run,
     input  wire         hold,
+    input  wire         settled,
+    output wire         wound,
     // Rings as the register file shows them: of the ring that the fetcher selects.
     input  wire [4:0]   ring_kick,
     output wire [2:0]   ring_select,
@@ -65,6 +67,11 @@ module fetch_bench (
     input  wire [63:0]  start_address,
     input  wire         start_long,
     output wire         post_busy,
+    input  wire         enter_hold,
+    output wire         enter,
+    output wire [2:0]   enter_word,
+    output wire [31:0]  enter_data,
+    output wire         ended,
     output wire [63:0]  awaddr,
     output wire [7:0]   awlen,
     output wire         awvalid,
@@ -97,9 +104,12 @@ assign wdata = w[`FERRY_AXI_W_DATA_RANGE];
 assign wstrb = w[`FERRY_AXI_W_STROBE_RANGE];
 assign wlast = w[`FERRY_AXI_W_LAST_RANGE];
 wire unused = &{1'b0, ar, aw};
+wire        unused_enter_long, unused_ended_interrupt;
+wire [2:0]  unused_enter_ring;
+wire [1:0]  unused_ended_slot;
 
 ferry_fetch fetch (
-    .clk(clk), .rst(rst), .run(run), .hold(hold), .ring_kick(ring_kick), .ring_select(ring_select),
+    .clk(clk), .rst(rst), .run(run), .hold(hold), .settled(settled), .wound(wound), .ring_kick(ring_kick), .ring_select(ring_select),
     .ring_base(ring_base), .ring_entries_log2(ring_entries_log2), .ring_producer(ring_producer),
     .ring_retired(ring_retired), .ring_enable(ring_enable), .fetched_ring(fetched_ring), .fetched(fetched),
     .write_valid(write_valid), .write_address(write_address), .write_data(write_data), .next(next), .claim(claim),
@@ -120,7 +130,11 @@ ferry_command_ram ram (
 
 ferry_post post (
     .clk(clk), .rst(rst), .time_now(time_now), .data_write(data_write), .data_index(data_index),
-    .data_wdata(data_wdata), .start(start), .start_address(start_address), .start_long(start_long), .busy(post_busy),
+    .data_wdata(data_wdata), .start(start), .start_address(start_address), .start_long(start_long),
+    .start_ring(3'd0), .start_slot(2'd0), .start_interrupt(1'b0), .enter_hold(enter_hold), .enter(enter),
+    .enter_long(unused_enter_long), .enter_word(enter_word), .enter_data(enter_data),
+    .enter_ring(unused_enter_ring), .ended(ended), .ended_slot(unused_ended_slot),
+    .ended_interrupt(unused_ended_interrupt), .busy(post_busy),
     .m_axi_aw(aw), .m_axi_awvalid(awvalid), .m_axi_awready(awready), .m_axi_w(w), .m_axi_wvalid(wvalid),
     .m_axi_wready(wready), .m_axi_bresp(2'b00), .m_axi_bvalid(bvalid), .m_axi_bready(bready)
 );

@@ -239,6 +239,18 @@ static void compare_slot(Checks &checks, Bench &bench, unsigned slot, const Entr
     }
 }
 
+// As ferry_stop does it: first everything is wound back, then the core runs.
+static void start(Checks &checks, Bench &bench)
+{
+    bench.top.settled = 1;
+    for (int i = 0; i < 3000 && !bench.top.wound; i++)
+        bench.tick();
+    checks.that(bench.top.wound, "wound back");
+    bench.top.settled = 0;
+    bench.top.run = 1;
+    bench.tick();
+}
+
 static void fetching(Checks &checks, Random &random)
 {
     checks.begin("entries_of_five_rings_arrive_whole_in_order_and_paging_first");
@@ -249,7 +261,7 @@ static void fetching(Checks &checks, Random &random)
     }
     for (int i = 0; i < 50; i++)
         bench.tick();
-    bench.top.run = 1;
+    start(checks, bench);
     std::map<unsigned, Held> held;
     unsigned claims = 0;
     for (unsigned step = 0; step < 60000 && claims < 1500; step++) {
@@ -310,10 +322,23 @@ static void fetching(Checks &checks, Random &random)
     // A marker of an entry without a buffer takes one cycle of the queue; at most all slots hold one.
     checks.that(bench.longest_wait <= 4, "read data never waits for more than the markers before it");
 
-    checks.begin("a_stopped_core_gets_every_entry_again_that_was_not_retired");
+    checks.begin("a_stopped_core_keeps_its_slots_until_nothing_reads_them_any_more");
     bench.top.run = 0;
-    for (int i = 0; i < 3000; i++)
+    for (int i = 0; i < 3000; i++) {
         bench.tick();
+        checks.that(!bench.top.wound, "not wound back");
+    }
+    for (auto &[slot, claimed] : held) {
+        checks.equal(bench.top.used >> slot & 1, 1, "slot of a claimed buffer is in use");
+        if (claimed.whole)
+            compare_slot(checks, bench, slot, claimed.entry);
+    }
+
+    checks.begin("a_stopped_core_gets_every_entry_again_that_was_not_retired");
+    bench.top.settled = 1;
+    for (int i = 0; i < 20 && !bench.top.wound; i++)
+        bench.tick();
+    checks.that(bench.top.wound, "wound back");
     checks.equal(bench.top.used, 0, "slots in use while stopped");
     for (unsigned i = 0; i < 5; i++) {
         bench.top.fetched_ring = i;
@@ -330,7 +355,7 @@ static void sharing(Checks &checks, Random &random)
         bench.rings[i].base = 0x7000000000ull + i * 0x1000000ull;
         bench.rings[i].log2 = 6;
     }
-    bench.top.run = 1;
+    start(checks, bench);
     for (int round = 0; round < 20; round++) {
         produce(bench, 1 + random.below(4));
         bench.tick();
@@ -370,9 +395,29 @@ static void posting(Checks &checks, Random &random)
         bench.tick();
         bench.top.start = 0;
         checks.that(bench.top.post_busy, "busy");
-        for (int i = 0; i < 200 && bench.top.post_busy; i++)
+        // What the record says goes into the registers behind it, in one go, unless they are being read.
+        std::vector<std::pair<unsigned, uint32_t>> entered;
+        int held_for = random.once_in(3) ? random.below(60) : 0;
+        for (int i = 0; i < 300 && bench.top.post_busy; i++) {
+            bench.top.enter_hold = i < held_for && entered.empty();
+            bench.top.eval();
+            if (bench.top.enter) {
+                checks.that(bench.posted.size() == (is_long ? 8 : 4), "registers change behind the record");
+                checks.that(i >= held_for || !entered.empty(), "registers do not change while they are read");
+                entered.push_back({bench.top.enter_word, bench.top.enter_data});
+                checks.equal(bench.top.ended, entered.size() == (is_long ? 1 : 5), "end");
+            } else {
+                checks.that(entered.empty(), "in one go");
+            }
             bench.tick();
+        }
         checks.that(!bench.top.post_busy, "record is out");
+        const unsigned order[5] = {6, 7, 0, 1, 4};
+        checks.equal(entered.size(), is_long ? 1 : 5, "words that went into the registers");
+        for (unsigned i = 0; i < entered.size(); i++) {
+            checks.equal(entered[i].first, is_long ? 0 : order[i], "word's place");
+            checks.equal(entered[i].second, words[entered[i].first], "word");
+        }
         checks.equal(bench.post_address, is_long ? address & ~63ull : address, "address");
         checks.equal(bench.posted.size(), is_long ? 8 : 4, "beats");
         for (unsigned i = 0; i < bench.posted.size(); i++)

@@ -18,7 +18,7 @@ static inline uint32_t ring(unsigned number, uint32_t offset)
 class Ring
 {
   public:
-    Ring(RootComplex &root, unsigned number, uint32_t rights) : root_(root), number_(number)
+    Ring(RootComplex &root, unsigned number, uint32_t rights) : fence_step(1 + number), root_(root), number_(number)
     {
         root.bar0_64(ring(number, FERRY_BAR0_RING_BASE), RINGS + number * 0x1000);
         root.bar0(ring(number, FERRY_BAR0_RING_ENTRIES_LOG2), 3);
@@ -47,7 +47,7 @@ class Ring
     uint64_t submit(uint32_t flags = 0)
     {
         uint64_t at = RINGS + number_ * 0x1000 + produced_ % 8 * 32;
-        fence_ += 1 + number_;
+        fence_ += fence_step;
         root_.store64(at, buffer());
         root_.store64(at + 8, bytes_ | uint64_t{flags} << 32);
         root_.store64(at + 16, fence_);
@@ -70,6 +70,10 @@ class Ring
     // Seven buffers may wait; the eighth entry stays free.
     bool full() { return produced_ - static_cast<uint32_t>(record(16)) >= 7; }
     uint32_t bytes() const { return bytes_; }
+    bool idle() { return record(FERRY_FENCE_RECORD_VALUE) == fence_; }
+
+    // From one fence value to the next.
+    uint64_t fence_step;
 
   private:
     uint64_t buffer() { return BUFFERS + number_ * 0x10000 + produced_ % 8 * 0x1000; }

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <functional>
 #include <map>
 #include <vector>
 
@@ -126,7 +127,8 @@ class RootComplex
         uint32_t at = FERRY_BAR0_COUNTER_AT + offset;
         return bar0(at) | uint64_t{bar0(at + 4)} << 32;
     }
-    bool boot(const char *path)
+    // Writes the firmware into its RAM. The core must stand.
+    bool load(const char *path)
     {
         std::FILE *file = std::fopen(path, "rb");
         if (!file) {
@@ -137,6 +139,12 @@ class RootComplex
         for (uint32_t at = 0; std::fread(b, 1, 4, file) == 4; at += 4)
             bar0(FERRY_BAR0_FIRMWARE_RAM + at, b[0] | b[1] << 8 | b[2] << 16 | uint32_t{b[3]} << 24);
         std::fclose(file);
+        return true;
+    }
+    bool boot(const char *path)
+    {
+        if (!load(path))
+            return false;
         bar0(FERRY_BAR0_HOST_CONTRACT, FERRY_CONTRACT_VERSION);
         bar0(FERRY_BAR0_CONTROL, 1);
         for (int i = 0; i < 500; i++)
@@ -165,9 +173,15 @@ class RootComplex
     Vferry_device top;
     uint64_t time = 0;
     unsigned link_latency = 20, memory_latency = 10;
+    // The link takes a beat from the device, and video memory gives one, once in so many cycles.
+    unsigned link_pace = 1, memory_pace = 1;
     bool stall = false;
     unsigned interrupts = 0, unmapped = 0, broken = 0;
     std::vector<uint8_t> local;
+    // Called with every byte that the device writes to host pages and to video memory, and with the address of a write
+    // that no page takes.
+    std::function<void(uint64_t, uint8_t)> on_host_write, on_local_write;
+    std::function<void(uint64_t)> on_unmapped_write;
 
   private:
     static const uint32_t DEVICE_ID = 0x0100;
@@ -207,7 +221,7 @@ class RootComplex
             top.s_axis_tlp_tkeep = keep;
             top.s_axis_tlp_tlast = sent_ + LINK_WORDS >= p.size();
         }
-        top.m_axis_tlp_tready = !hesitate();
+        top.m_axis_tlp_tready = !hesitate() && time % link_pace == 0;
     }
 
     void observe_link()
@@ -265,13 +279,19 @@ class RootComplex
         }
         if (!page(address)) {
             unmapped++;
+            if (on_unmapped_write)
+                on_unmapped_write(address);
             return;
         }
         for (uint32_t i = 0; i < length; i++) {
             uint32_t enable = i == 0 ? p[1] & 15 : i == length - 1 ? p[1] >> 4 & 15 : 15;
             for (unsigned b = 0; b < 4; b++)
-                if (enable >> b & 1)
-                    byte(address + i * 4 + b) = static_cast<uint8_t>(p[header + i] >> 8 * b);
+                if (enable >> b & 1) {
+                    uint8_t value = static_cast<uint8_t>(p[header + i] >> 8 * b);
+                    byte(address + i * 4 + b) = value;
+                    if (on_host_write)
+                        on_host_write(address + i * 4 + b, value);
+                }
         }
     }
 
@@ -309,7 +329,8 @@ class RootComplex
         top.m_axi_arready = !hesitate();
         top.m_axi_awready = !hesitate();
         top.m_axi_wready = !hesitate();
-        bool data = !reads_.empty() && reads_.front().due <= time && (holding_ || !hesitate());
+        bool data =
+            !reads_.empty() && reads_.front().due <= time && (holding_ || (!hesitate() && time % memory_pace == 0));
         holding_ = data;
         top.m_axi_rvalid = data;
         if (data) {
@@ -351,8 +372,12 @@ class RootComplex
         while (!writes_.empty() && !beats_.empty()) {
             Burst &w = writes_.front();
             for (unsigned b = 0; b < 8; b++)
-                if (beats_.front().strobes >> b & 1)
-                    local[w.address + b] = static_cast<uint8_t>(beats_.front().data >> 8 * b);
+                if (beats_.front().strobes >> b & 1) {
+                    uint8_t value = static_cast<uint8_t>(beats_.front().data >> 8 * b);
+                    local[w.address + b] = value;
+                    if (on_local_write)
+                        on_local_write(w.address + b, value);
+                }
             w.address += 8;
             if (beats_.front().last != (w.beats == 1))
                 broken++;

@@ -8,7 +8,8 @@ rtl_program = $(VERILATOR) --cc --exe --build -O3 $(RTL_FLAGS) --top-module $(1)
     --Mdir $(BUILD)/verilated/$(notdir $@) -CFLAGS "$(RTL_CXXFLAGS)" -MAKEFLAGS "OPT_FAST=-O2 OPT_SLOW=-O1" \
     -o $(abspath $@) $(abspath $(2)) > $(BUILD)/verilated/$(notdir $@).log
 
-RTL_CPU_PROGRAMS := $(addprefix $(BUILD)/tests/,rtl_control rtl_device rtl_device_32 rtl_device_128 rtl_fetch rtl_tiny)
+RTL_CPU_PROGRAMS := $(addprefix $(BUILD)/tests/,rtl_control rtl_device rtl_device_32 rtl_device_128 rtl_fetch \
+    rtl_restart rtl_tiny)
 RTL_CPU_CORE := -GCPU_CORE='"$(CPU_CORE)"'
 TEST_PROGRAMS += $(RTL_CPU_PROGRAMS)
 $(RTL_CPU_PROGRAMS): $(RTL_SOURCES) rtl/packaged_core.vlt $(wildcard $(RTL_CPU_TEST)/*) $(CONTRACT) $(VENV)/ready
@@ -32,14 +33,28 @@ $(BUILD)/tests/rtl_tiny: | $(BUILD)/firmware/firmware.bin
 	$(call rtl_program,ferry_device,$(RTL_CPU_TEST)/tiny_test.cpp,$(RTL_CPU_CORE) -GCONFIGURATION='"tiny"' \
 	    rtl/ferry_device.v $(RTL_CORE))
 
+# Disturbs a running program in some cycles; `make soak` does it in every cycle.
+$(BUILD)/tests/rtl_restart: | $(BUILD)/firmware/firmware.bin
+	@mkdir -p $(@D) $(BUILD)/verilated
+	$(call rtl_program,ferry_device,$(RTL_CPU_TEST)/restart_test.cpp,$(RTL_CPU_CORE) --flatten $(RTL_CPU_TEST)/restart_test.vlt \
+	    -CFLAGS -DFIRMWARE_MEMORY=ferry_device__DOT__units__DOT__cpu__DOT__ram__DOT__memory \
+	    -CFLAGS -DTIME_NOW=ferry_device__DOT__units__DOT__time_reg rtl/ferry_device.v $(RTL_CORE))
+
+.PHONY: soak-restart
+soak-restart: $(BUILD)/tests/rtl_restart
+	$< $(BUILD)/firmware/firmware.bin every
+SOAKS += soak-restart
+
 $(BUILD)/tests/rtl_fetch:
 	@mkdir -p $(@D) $(BUILD)/verilated
 	$(call rtl_program,fetch_bench,$(RTL_CPU_TEST)/fetch_test.cpp,$(RTL_CPU_TEST)/fetch_bench.v)
 
-# Proofs of the two bus masters of this room.
+# Proofs of the two bus masters of this room, and that the core is stopped and started in order.
 FORMAL_POST := ferry_post 3 "" rtl/cpu/ferry_post.v
 FORMAL_FETCH := ferry_fetch 3 "" rtl/cpu/ferry_fetch.v rtl/cpu/ferry_fetch_receive.v rtl/cpu/ferry_fetch_slots.v
-FORMAL += formal-cpu-POST formal-cpu-FETCH
-.PHONY: formal-cpu-POST formal-cpu-FETCH
-formal-cpu-POST formal-cpu-FETCH: formal-cpu-%: $(CONTRACT)
+FORMAL_STOP := ferry_stop 4 "" rtl/cpu/ferry_stop.v
+FORMAL_CPU := POST FETCH STOP
+FORMAL += $(addprefix formal-cpu-,$(FORMAL_CPU))
+.PHONY: $(addprefix formal-cpu-,$(FORMAL_CPU))
+$(addprefix formal-cpu-,$(FORMAL_CPU)): formal-cpu-%: $(CONTRACT)
 	@tests/formal/prove.sh $(BUILD)/formal/$* $(GENERATED) $(FORMAL_$*)

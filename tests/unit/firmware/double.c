@@ -310,23 +310,26 @@ static void take_table_change(uint32_t control)
 static void take_post(uint32_t control)
 {
     struct double_post *post = &machine.posts[machine.post_count];
+    bool is_long = control & FERRY_CORE_POST_CONTROL_LONG_MASK;
 
     if (machine.post_count == DOUBLE_POSTS)
         abort();
     machine.post_count++;
-    post->count = FERRY_GET(FERRY_CORE_POST_CONTROL_WORDS, control);
-    if (post->count != 8 && post->count != 16)
-        wrong("record of an odd size", post->count);
+    post->count = is_long ? 16 : 8;
     memcpy(post->words, &machine.stage[FERRY_CORE_POST_DATA / 4], sizeof post->words);
     post->words[2] = (uint32_t)machine.now;
     post->words[3] = (uint32_t)(machine.now >> 32);
     post->address = staged(FERRY_CORE_POST_ADDRESS_LOW);
-    if (post->count == 16) {
+    if (is_long) {
         if (!machine.log_is_read && machine.fault_records - machine.log_consumed >= 1u << machine.log_entries_log2)
             wrong("fault record over one that was not read", machine.fault_records);
         machine.fault_records++;
+    } else if (!slot_owner(FERRY_GET(FERRY_CORE_POST_CONTROL_SLOT, control))) {
+        wrong("fence record for a slot that is not held", control);
     }
+    machine.post_control = control;
     machine.post_done_at = machine.now + machine.post_ticks;
+    machine.posting = true;
 }
 
 static void release(uint32_t slot)
@@ -337,11 +340,33 @@ static void release(uint32_t slot)
         wrong("slot given back that is not held", slot);
         return;
     }
-    if (machine.now < machine.post_done_at)
-        wrong("slot given back while its record is on its way", slot);
     entry->released = true;
     machine.slot_entry[slot] = -1;
+    machine.poison &= ~(1u << slot);
+    machine.aborted &= ~(1u << slot);
     ASAN_POISON_MEMORY_REGION(slot_words(slot), DOUBLE_SLOT_BYTES);
+}
+
+// What the hardware does once a record has left.
+static void end_post(void)
+{
+    const struct double_post *post = &machine.posts[machine.post_count - 1];
+    uint32_t number = FERRY_GET(FERRY_CORE_POST_CONTROL_RING, machine.post_control);
+    struct double_ring *ring = &machine.rings[number];
+
+    machine.posting = false;
+    if (post->count == 16) {
+        machine.stage[FERRY_CORE_FAULT_LOG_PRODUCED / 4] = post->words[FERRY_FAULT_RECORD_SEQUENCE / 4];
+        machine.interrupts |= FERRY_BAR0_INTERRUPT_STATUS_FAULT_MASK;
+        return;
+    }
+    ring->fence = post->words[0] | (uint64_t)post->words[1] << 32;
+    ring->retired = post->words[FERRY_FENCE_RECORD_RETIRED / 4];
+    ring->faults = post->words[FERRY_FENCE_RECORD_FAULTS / 4];
+    ring->last_faulted = post->words[FERRY_FENCE_RECORD_LAST_FAULTED / 4];
+    if (FERRY_GET(FERRY_CORE_POST_CONTROL_INTERRUPT, machine.post_control))
+        machine.interrupts |= 1u << number;
+    release(FERRY_GET(FERRY_CORE_POST_CONTROL_SLOT, machine.post_control));
 }
 
 static void retire_job(bool by_reset)
@@ -429,6 +454,8 @@ void double_tick(void)
         machine.busy_ticks++;
     fetch_step();
     engine_step();
+    if (machine.posting && machine.now >= machine.post_done_at)
+        end_post();
 }
 
 bool double_idle(void)
@@ -450,7 +477,10 @@ static uint32_t read_ring(unsigned ring, unsigned offset)
     case FERRY_CORE_RING_RIGHTS: return machine.rights[ring];
     case FERRY_CORE_RING_FENCE_ADDRESS_LOW: return (uint32_t)machine.fence_address[ring];
     case FERRY_CORE_RING_FENCE_ADDRESS_HIGH: return (uint32_t)(machine.fence_address[ring] >> 32);
-    default: return machine.stage[(FERRY_CORE_RING_AT + ring * FERRY_CORE_RING_STRIDE + offset) / 4];
+    case FERRY_CORE_RING_RETIRED: return machine.rings[ring].retired;
+    case FERRY_CORE_RING_FAULTS: return machine.rings[ring].faults;
+    case FERRY_CORE_RING_LAST_FAULTED: return machine.rings[ring].last_faulted;
+    default: return 0;
     }
 }
 
@@ -489,7 +519,7 @@ uint32_t double_read(unsigned offset)
     case FERRY_CORE_FETCH_FENCE_HIGH: return machine.latched[2];
     case FERRY_CORE_FETCH_ADDRESS_LOW: return machine.latched[3];
     case FERRY_CORE_FETCH_ADDRESS_HIGH: return machine.latched[4];
-    case FERRY_CORE_POST_BUSY: return machine.now < machine.post_done_at;
+    case FERRY_CORE_POST_BUSY: return machine.posting;
     case FERRY_CORE_FAULT_LOG_ADDRESS_LOW: return (uint32_t)machine.log_address;
     case FERRY_CORE_FAULT_LOG_ADDRESS_HIGH: return (uint32_t)(machine.log_address >> 32);
     case FERRY_CORE_FAULT_LOG_ENTRIES_LOG2: return machine.log_entries_log2;
@@ -503,7 +533,7 @@ bool double_write_waits(unsigned offset)
 {
     bool waits = (offset == FERRY_CORE_JOB_CONTROL && machine.queue_count == DOUBLE_QUEUE) ||
                  (offset == FERRY_CORE_MMU_CONTROL && machine.now < machine.mmu_done_at) ||
-                 (offset == FERRY_CORE_POST_CONTROL && machine.now < machine.post_done_at);
+                 (offset == FERRY_CORE_POST_CONTROL && machine.posting);
 
     machine.stalls += waits;
     return waits;
@@ -511,26 +541,17 @@ bool double_write_waits(unsigned offset)
 
 void double_write(unsigned offset, uint32_t value)
 {
-    if (offset >= FERRY_CORE_POST_DATA && offset <= FERRY_CORE_POST_CONTROL && machine.now < machine.post_done_at)
+    if (offset >= FERRY_CORE_POST_DATA && offset <= FERRY_CORE_POST_CONTROL && machine.posting)
         wrong("record changed while it is on its way", offset);
     switch (offset) {
     case FERRY_CORE_JOB_CONTROL: take_job(value); break;
     case FERRY_CORE_MMU_CONTROL: take_table_change(value); break;
     case FERRY_CORE_POST_CONTROL: take_post(value); break;
-    case FERRY_CORE_POISON: machine.poison &= ~value; break;
-    case FERRY_CORE_ABORTED: machine.aborted &= ~value; break;
     case FERRY_CORE_ENGINE_FAULT: machine.engine_fault &= ~(value & FERRY_CORE_ENGINE_FAULT_VALID_MASK); break;
-    case FERRY_CORE_FETCH_RELEASE: release(value & 3); break;
     case FERRY_CORE_PACKETS: machine.packets += value; break;
-    case FERRY_CORE_INTERRUPT_SET:
-        if (machine.now < machine.post_done_at)
-            wrong("interrupt before its record has left", value);
-        machine.interrupts |= value;
-        machine.interrupt_writes++;
-        break;
     default:
-        if (offset >= FERRY_CORE_SIZE)
-            wrong("write outside the registers", offset);
+        if (offset >= FERRY_CORE_RING_AT || offset == FERRY_CORE_FAULT_LOG_PRODUCED)
+            wrong("write to a register that is not the core's", offset);
         else
             machine.stage[offset / 4] = value;
         break;

@@ -41,6 +41,12 @@ struct double_post {
     uint64_t address;
 };
 
+// A ring's registers as the host sees them.
+struct double_ring {
+    uint32_t retired, faults, last_faulted;
+    uint64_t fence;
+};
+
 struct double_machine {
     // Set by the test before the start.
     uint32_t hardware_contract, host_contract, capabilities;
@@ -83,9 +89,11 @@ struct double_machine {
     uint32_t fault_records; // Posted so far.
     struct double_post posts[DOUBLE_POSTS];
     unsigned post_count;
-    uint32_t interrupts;       // Bits set since the test looked last.
-    uint32_t interrupt_writes; // How often INTERRUPT_SET was written.
-    uint32_t packets;          // Sum of what was written to PACKETS.
+    bool posting;
+    uint32_t post_control; // As it was written last.
+    struct double_ring rings[DOUBLE_RINGS];
+    uint32_t interrupts; // Bits set since the test looked last.
+    uint32_t packets;    // Sum of what was written to PACKETS.
     uint64_t busy_ticks;
     uint32_t stalls; // Accesses that the hardware made wait.
     uint64_t align;  // Command RAM starts at a double word.

@@ -542,16 +542,17 @@ static void restart_goes_on_behind_the_counters(void **state)
     double_reset();
     run_from_reset();
     put_copy(&b, 0, 0, 16, 0, 64);
-    machine.stage[(FERRY_CORE_RING_AT + FERRY_CORE_RING_RETIRED) / 4] = 41;
-    machine.stage[(FERRY_CORE_RING_AT + FERRY_CORE_RING_FAULTS) / 4] = 3;
+    machine.rings[0].retired = 41;
+    machine.rings[0].faults = 3;
+    machine.rings[0].last_faulted = 40;
     machine.jobs_queued = machine.jobs_retired = 0xfffffffe;
-    machine.poison = 0xf;
     for (unsigned i = 0; i < 4; i++)
         double_submit(0, b.words, b.count, i, false);
     assert_true(run_machine(100000));
     assert_string_equal(machine.wrong, "");
     assert_int_equal(machine.posts[3].words[FERRY_FENCE_RECORD_RETIRED / 4], 45);
     assert_int_equal(machine.posts[3].words[FERRY_FENCE_RECORD_FAULTS / 4], 3);
+    assert_int_equal(machine.posts[3].words[FERRY_FENCE_RECORD_LAST_FAULTED / 4], 40);
     assert_int_equal(machine.posts[3].words[FERRY_FENCE_RECORD_STATUS / 4], FERRY_BUFFER_STATUS_SUCCESS);
     assert_int_equal(machine.jobs_retired, 2);
 }

@@ -199,15 +199,14 @@ const char *double_verify(void)
             interrupts |= 1u << entry->ring;
         post = fence_at + 1;
 
-        const uint32_t *ring = &machine.stage[(FERRY_CORE_RING_AT + entry->ring * FERRY_CORE_RING_STRIDE) / 4];
+        const struct double_ring *ring = &machine.rings[entry->ring];
         bool last = true;
 
         for (unsigned later = i + 1; later < machine.claim_count; later++)
             last = last && machine.entries[machine.claims[later]].ring != entry->ring;
-        if (last && (ring[FERRY_CORE_RING_RETIRED / 4] != retired[entry->ring] ||
-                     ring[FERRY_CORE_RING_FAULTS / 4] != faults[entry->ring] ||
-                     two(ring, FERRY_CORE_RING_FENCE_VALUE_LOW) != entry->fence))
-            return say(number, "registers of the ring", ring[FERRY_CORE_RING_RETIRED / 4], retired[entry->ring]);
+        if (last && (ring->retired != retired[entry->ring] || ring->faults != faults[entry->ring] ||
+                     ring->last_faulted != last_faulted[entry->ring] || ring->fence != entry->fence))
+            return say(number, "registers of the ring", ring->retired, retired[entry->ring]);
     }
     if (post != machine.post_count)
         return say(0, "records", machine.post_count, post);
