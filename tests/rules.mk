@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # `make test` builds every test program that the rooms announce and runs them all; see scripts/run_tests.py.
 
--include $(sort $(wildcard tests/*/rules.mk tests/*/*/rules.mk))
+-include $(sort $(wildcard tests/*/rules.mk tests/*/*/rules.mk docs/examples/*/rules.mk))
 
 .PHONY: test lint formal soak
 test: $$(TEST_PROGRAMS)
