@@ -41,7 +41,7 @@ $(FIRMWARE_BUILD)/firmware.elf: $(FIRMWARE_OBJECTS) firmware/link.ld firmware/st
 $(FIRMWARE_BUILD)/firmware.bin: $(FIRMWARE_BUILD)/firmware.elf
 	$(FIRMWARE_OBJCOPY) -O binary $< $@
 
-$(FIRMWARE_HEX) $(FIRMWARE_IMAGE) &: $(FIRMWARE_BUILD)/firmware.bin firmware/image.py
+$(FIRMWARE_HEX) $(FIRMWARE_IMAGE) $(FIRMWARE_IMAGE:.c=.h) &: $(FIRMWARE_BUILD)/firmware.bin firmware/image.py
 	$(PYTHON) firmware/image.py $< --hex $(FIRMWARE_HEX) --c $(FIRMWARE_IMAGE)
 
 .PHONY: firmware
