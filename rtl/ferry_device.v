@@ -3,32 +3,33 @@
 // to video memory. Every simulation and every board instantiates this module as it is.
 `default_nettype none
 `include "ferry_contract.vh"
+`include "ferry_sets.vh"
 
 module ferry_device #(
-    // Name of a set of sizes: "full" (FPGAs with some 40,000 LUTs, and simulation) or "tiny" (5,000 LUTs). The
-    // parameters below take their defaults from the set and may be given one by one instead.
+    // Name of a set of sizes, "full" or "tiny" (ferry_sets.vh). The parameters below take their defaults from the set and
+    // may be given one by one instead.
     parameter CONFIGURATION = "full",
     // Read requests to the host that may be outstanding at once: a power of two, 2 to 32. Reads of host memory collapse to
     // (max_read / round trip) without several of them; each costs max_read bytes of reorder RAM.
-    parameter TAGS = CONFIGURATION == "tiny" ? 4 : 32,
+    parameter TAGS = `FERRY_SET_TAGS(CONFIGURATION),
     // Rings, 1 to 5. Ring 0 is the paging ring, the others are user rings.
-    parameter RINGS = CONFIGURATION == "tiny" ? 2 : 5,
+    parameter RINGS = `FERRY_SET_RINGS(CONFIGURATION),
     // Command slots, 2 to 4: buffers that are fetched, decoded or running at once. One is kept for the paging ring.
-    parameter SLOTS = CONFIGURATION == "tiny" ? 2 : 4,
+    parameter SLOTS = `FERRY_SET_SLOTS(CONFIGURATION),
     // log2 of the bytes of a command slot, 9 to 12: the largest buffer that a ring entry may name.
-    parameter SLOT_BYTES_LOG2 = CONFIGURATION == "tiny" ? 10 : 12,
+    parameter SLOT_BYTES_LOG2 = `FERRY_SET_SLOT_BYTES_LOG2(CONFIGURATION),
     // log2 of the bytes of video memory behind m_axi_*. BAR2 is twice as large; its upper half is the aperture.
-    parameter LOCAL_ADDRESS_BITS = CONFIGURATION == "tiny" ? 17 : 26,
+    parameter LOCAL_ADDRESS_BITS = `FERRY_SET_LOCAL_ADDRESS_BITS(CONFIGURATION),
     // Pages of the aperture segment; 8 bytes of block RAM each. At most video memory's number of pages is reachable
     // through BAR2.
-    parameter APERTURE_PAGES = CONFIGURATION == "tiny" ? 32 : 4096,
+    parameter APERTURE_PAGES = `FERRY_SET_APERTURE_PAGES(CONFIGURATION),
     // 32-bit words of firmware RAM, a power of two up to 8192. The firmware says at its build how much it needs.
-    parameter FIRMWARE_RAM_WORDS = 4096,
+    parameter FIRMWARE_RAM_WORDS = `FERRY_SET_FIRMWARE_RAM_WORDS(CONFIGURATION),
     // File for $readmemh with the firmware, one 32-bit word a line, so that a bitstream can bring it along. Empty: the
     // host loads it through BAR0.
     parameter FIRMWARE_HEX = "",
     // Jobs that the engine's queue holds, a power of two. The core runs ahead of the data by so many.
-    parameter JOB_QUEUE = CONFIGURATION == "tiny" ? 2 : 8,
+    parameter JOB_QUEUE = `FERRY_SET_JOB_QUEUE(CONFIGURATION),
     // Bits of a beat of the two packet streams: 32, 64 or 128, whichever the link's own side has. Inside, packets are 64
     // bits a beat; the other two widths cost a converter and a cycle or two each way.
     parameter TLP_BITS = 64,
@@ -471,7 +472,9 @@ ferry_post post (
 // --- Engine and aperture table --------------------------------------------------------------------------------------
 
 ferry_engine #(
-    .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .APERTURE_PAGES(APERTURE_PAGES), .LG_JOBS(JOBS_LOG2)
+    .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .APERTURE_PAGES(APERTURE_PAGES), .LG_JOBS(JOBS_LOG2),
+    .LG_READS(`FERRY_SET_LG_READS(CONFIGURATION)), .LG_WRITES(`FERRY_SET_LG_WRITES(CONFIGURATION)),
+    .LG_DATA(`FERRY_SET_LG_DATA(CONFIGURATION))
 ) engine (
     .clk(clk), .rst(rst), .job_valid(job_valid), .job_ready(job_ready), .job(job), .slot_tags(slot_tags),
     .jobs_retired(jobs_retired), .poison(poison), .poison_clear(poison_clear), .fault_valid(fault_valid),

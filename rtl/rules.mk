@@ -3,7 +3,7 @@
 # whole device.
 
 RTL_FOLDERS := rtl rtl/host rtl/cpu rtl/engine rtl/mmu rtl/fabric
-RTL_SOURCES := $(foreach folder,$(RTL_FOLDERS),$(wildcard $(folder)/*.v))
+RTL_SOURCES := $(wildcard rtl/*.vh) $(foreach folder,$(RTL_FOLDERS),$(wildcard $(folder)/*.v))
 # The packaged core: a file of the Python package, found at recipe time since the package may not be installed before.
 CPU_CORE ?= vexriscv
 CPU_VARIANT ?= Min
@@ -32,21 +32,20 @@ $(BUILD)/rtl/lint.stamp: $(RTL_SOURCES) sim/ferry_simulated.v $(CONTRACT) rtl/pa
 # --- Size: LUTs on ECP5 as Yosys counts them: LUT4 + 2 * CCU2C + 6 * TRELLIS_DPR16X4 --------------------------------
 
 BENCHES += $(BUILD)/bench/lut.json
-LUT_BLOCKS := device host engine cpu registers fetch
-LUT_TOP_device := ferry_device
-LUT_TOP_host := ferry_host
-LUT_TOP_engine := ferry_engine
-LUT_TOP_cpu := ferry_cpu
-LUT_TOP_registers := ferry_registers_core
-LUT_TOP_fetch := ferry_fetch
+# The modules that are counted one by one, each as it stands in the device.
+LUT_KEPT = $(shell python3 -c 'import sys; sys.path.insert(0, "rtl"); import lut; print(*lut.BLOCK_OF)' 2>/dev/null)
 
-$(BUILD)/rtl/%.size.json: $(RTL_SOURCES) $(CONTRACT) rtl/synthesis.sh $(VENV)/ready
+$(BUILD)/rtl/device.size.json: $(RTL_SOURCES) $(CONTRACT) rtl/synthesis.sh $(VENV)/ready
 	@mkdir -p $(@D)
-	rtl/synthesis.sh ecp5 $(LUT_TOP_$*) "$(GENERATED)" "$(RTL_CORE)" $@ $(RTL_SOURCES)
+	rtl/synthesis.sh ecp5 ferry_device "$(GENERATED)" "$(RTL_CORE)" $@ $(RTL_SOURCES)
 
-$(BUILD)/bench/lut.json: $(LUT_BLOCKS:%=$(BUILD)/rtl/%.size.json) rtl/lut.py
+$(BUILD)/rtl/blocks.size.json: $(RTL_SOURCES) $(CONTRACT) rtl/synthesis.sh rtl/lut.py $(VENV)/ready
 	@mkdir -p $(@D)
-	$(PYTHON) rtl/lut.py $@ $(foreach block,$(LUT_BLOCKS),$(block)=$(BUILD)/rtl/$(block).size.json)
+	KEEP="$(filter-out ferry_device,$(LUT_KEPT))" rtl/synthesis.sh ecp5 ferry_device "$(GENERATED)" "$(RTL_CORE)" $@ $(RTL_SOURCES)
+
+$(BUILD)/bench/lut.json: $(BUILD)/rtl/device.size.json $(BUILD)/rtl/blocks.size.json rtl/lut.py
+	@mkdir -p $(@D)
+	$(PYTHON) rtl/lut.py $@ $(BUILD)/rtl/device.size.json $(BUILD)/rtl/blocks.size.json
 
 # The small configuration goes through the iCE40 flow.
 .PHONY: rtl-tiny

@@ -9,6 +9,9 @@ rows. `readme` puts the table between the markers <!-- bench --> and <!-- /bench
 Yosys' versions count LUTs differently, and one machine has one version: `record` keeps the figures of the version at hand
 in a file of the repository, with a digest of the RTL they are of. The table shows another version's figure beside the
 measured one where they differ by more than DIFFERENCE and the RTL is the same.
+
+goals.json beside this file holds by a row's name what it is to reach ("goal") and the best figure measured elsewhere ("peer",
+"by" whom), in the row's unit.
 """
 import argparse
 import hashlib
@@ -20,8 +23,10 @@ from pathlib import Path
 DIFFERENCE = 0.03
 BEGIN, END = "<!-- bench -->", "<!-- /bench -->"
 # The order of the table; rows that are not named here follow by name.
-ORDER = ["firmware/cycles-per-packet", "replay/link-share", "replay/bus-share", "sim/khz", "copy/4KiB/rl20",
-         "queue/4KiB/rl100", "lut/device", "lut/engine", "lut/cpu"]
+ORDER = ["link/page-in/latency600", "link/page-out/latency600", "link/both/latency600", "preempt/worst",
+         "firmware/cycles-per-packet", "firmware/cycles-per-buffer", "copy/4KiB/rl20", "queue/8B/rl100", "queue/4KiB/rl100",
+         "lut/device", "bram/device", "lut/engine", "lut/cpu", "replay/link-share", "replay/bus-share", "sim/khz"]
+GOALS = Path(__file__).parent / "goals.json"
 
 
 class BenchError(Exception):
@@ -31,7 +36,7 @@ class BenchError(Exception):
 def replay_rows(figures):
     """The rows of a replay. A share's floor is 1: a beat in every cycle, TLP headers included."""
     return [
-        {"name": "firmware/cycles-per-packet", "value": round(figures["firmware_cycles_per_packet"], 1), "unit": "cycles"},
+        {"name": "replay/firmware-cycles", "value": round(figures["firmware_cycles_per_packet"], 1), "unit": "cycles/packet"},
         {"name": "replay/link-share", "value": round(figures["link_share"], 4), "unit": "of cycles", "floor": 1.0},
         {"name": "replay/bus-share", "value": round(figures["bus_share"], 4), "unit": "of cycles", "floor": 1.0},
         {"name": "sim/khz", "value": round(figures["sim_khz"], 1), "unit": "kHz"},
@@ -104,15 +109,18 @@ def other_versions(rows, arguments):
     return others
 
 
-def table(rows, others):
-    lines = ["| measured | value | best possible | unit |", "| --- | ---: | ---: | --- |"]
+def table(rows, others, goals):
+    lines = ["| measured | value | goal | best possible | best elsewhere | unit |", "| --- | ---: | ---: | ---: | ---: | --- |"]
     for row in rows:
         value, unit = show(row["value"], row["unit"]), row["unit"]
         for tool, other in others.get(row["name"], []):
             if abs(other - row["value"]) > DIFFERENCE * row["value"]:
                 value += f" ({show(other, unit)} by {tool})"
-        floor = show(row.get("floor"), unit)
-        lines.append(f"| `{row['name']}` | {value} | {floor} | {unit}{' by ' + row['tool'] if 'tool' in row else ''} |")
+        goal = goals.get(row["name"], {})
+        aim, floor, peer = show(goal.get("goal"), unit), show(row.get("floor"), unit), show(goal.get("peer"), unit)
+        peer += f" ({goal['by']})" if "by" in goal else ""
+        lines.append(f"| `{row['name']}` | {value} | {aim} | {floor} | {peer} | "
+                     f"{unit}{' by ' + row['tool'] if 'tool' in row else ''} |")
     return "\n".join(lines)
 
 
@@ -127,7 +135,7 @@ def collect(arguments):
     rows = read_rows(arguments.folder)
     if not rows:
         raise BenchError(f"no rows in {arguments.folder}")
-    lines = table(rows, other_versions(rows, arguments))
+    lines = table(rows, other_versions(rows, arguments), json.loads(arguments.goals.read_text()))
     arguments.output.write_text(json.dumps(rows, indent=2) + "\n")
     arguments.table.write_text(lines + "\n")
     print(lines)
@@ -157,6 +165,7 @@ def main():
     gather.add_argument("folder", type=Path)
     gather.add_argument("output", type=Path)
     gather.add_argument("table", type=Path)
+    gather.add_argument("--goals", type=Path, default=GOALS)
     gather.add_argument("--figures", type=Path, help="what `record` wrote")
     gather.add_argument("--sources", type=Path, nargs="*", default=[], help="the RTL")
     keep = commands.add_parser("record", help="keeps the rows that a tool counted")

@@ -13,6 +13,15 @@ bench-replay: $(BUILD)/ferry | $$(filter-out bench-replay,$$(BENCHES))
 	    > $(BUILD)/bench/figures/replay.txt
 	@python3 tests/bench/collect.py replay $(BUILD)/bench/figures/replay.json $(BUILD)/bench/replay.json
 
+# Paging over the link, the firmware's cost and preemption, on the device as it ships.
+BENCHES += $(BUILD)/bench/path.json
+$(BUILD)/bench/path: tests/bench/path.c $(BUILD)/libferry.a $(wildcard host-driver/device/*.h host-driver/link/*.h) | $(CONTRACT)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(CPPFLAGS) $< $(BUILD)/libferry.a -o $@ $(SIM_LIBS) $(LDLIBS)
+
+$(BUILD)/bench/path.json: $(BUILD)/bench/path
+	@$< $@.new && mv $@.new $@
+
 bench: $$(BENCHES)
 	@python3 tests/bench/collect.py collect $(BUILD)/bench $(BUILD)/bench.json $(BUILD)/bench.md \
 	    --figures $(BENCH_LUTS) $(BENCH_SOURCES)
@@ -32,6 +41,12 @@ bench-luts-fresh:
 	scripts/fresh.sh $(BUILD)/fresh $(lastword $(FRESH)) "make bench-luts"
 	@cp $(BUILD)/fresh/$(lastword $(FRESH))/src/$(BENCH_LUTS) $(BENCH_LUTS)
 
-$(BUILD)/tests/bench_collect: tests/bench/test_collect.py tests/bench/collect.py
+$(BUILD)/tests/bench_collect: tests/bench/test_collect.py tests/bench/collect.py tests/bench/goals.json
 	@mkdir -p $(@D)
 	install -m 755 $< $@
+
+$(BUILD)/tests/bench_lut: tests/bench/test_lut.py rtl/lut.py rtl/synthesis.sh
+	@mkdir -p $(@D)
+	install -m 755 $< $@
+
+TEST_PROGRAMS += $(BUILD)/tests/bench_lut

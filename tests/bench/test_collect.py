@@ -26,11 +26,12 @@ def fresh(rows, readme="# x\n<!-- bench -->\nold\n<!-- /bench -->\nrest\n"):
     for name, content in rows.items():
         (folder / "rows" / name).write_text(content if isinstance(content, str) else json.dumps(content))
     (folder / "README.md").write_text(readme)
+    (folder / "goals.json").write_text(json.dumps({"zebra": {"goal": 1, "peer": 1234.5, "by": "a horse"}}))
     return folder, collect_into_readme(folder)
 
 
 def collect_into_readme(folder):
-    done = run("collect", folder / "rows", folder / "bench.json", folder / "bench.md")
+    done = run("collect", folder / "rows", folder / "bench.json", folder / "bench.md", "--goals", folder / "goals.json")
     return done if done.returncode else run("readme", folder / "bench.md", folder / "README.md")
 
 
@@ -39,6 +40,7 @@ def versions_of_a_tool():
     folder = Path(tempfile.mkdtemp(prefix="ferry-bench-"))
     (folder / "rows").mkdir()
     (folder / "a.v").write_text("one")
+    (folder / "none.json").write_text("{}")
 
     def counted(tool, device, cpu):
         rows = [{"name": "lut/device", "value": device, "unit": "LUT", "tool": tool},
@@ -47,19 +49,19 @@ def versions_of_a_tool():
 
     def shown():
         done = run("collect", folder / "rows", folder / "out.json", folder / "out.md", "--figures", folder / "luts.json",
-                   "--sources", folder / "a.v")
+                   "--sources", folder / "a.v", "--goals", folder / "none.json")
         check(done.returncode == 0, "versions_are_collected", done.stderr)
         return (folder / "out.md").read_text(), done.stderr
 
     counted("Yosys 0.52", 15449, 1888)
     done = run("record", folder / "rows/lut.json", folder / "luts.json", "--sources", folder / "a.v")
     check(done.returncode == 0, "figures_are_recorded", done.stderr)
-    check("| `lut/device` | 15,449 |  | LUT by Yosys 0.52 |" in shown()[0], "a_version_is_named_and_not_shown_twice")
+    check("| `lut/device` | 15,449 |  |  |  | LUT by Yosys 0.52 |" in shown()[0], "a_version_is_named_and_not_shown_twice")
     counted("Yosys 0.23", 16241, 1900)
     run("record", folder / "rows/lut.json", folder / "luts.json", "--sources", folder / "a.v")
     table, _ = shown()
-    check("| `lut/device` | 16,241 (15,449 by Yosys 0.52) |  | LUT by Yosys 0.23 |" in table, "both_figures_are_shown", table)
-    check("| `lut/cpu` | 1,900 |  | LUT by Yosys 0.23 |" in table, "figures_that_hardly_differ_are_shown_once", table)
+    check("| `lut/device` | 16,241 (15,449 by Yosys 0.52) |  |  |  | LUT by Yosys 0.23 |" in table, "both_figures_are_shown", table)
+    check("| `lut/cpu` | 1,900 |  |  |  | LUT by Yosys 0.23 |" in table, "figures_that_hardly_differ_are_shown_once", table)
     counted("Yosys 0.52", 15449, 1888)
     check("15,449 (16,241 by Yosys 0.23)" in shown()[0], "the_other_way_round_too")
     (folder / "a.v").write_text("two")
@@ -76,12 +78,16 @@ def main():
     other = {"name": "zebra", "value": 1.5, "unit": "ms"}
     folder, done = fresh({"a.json": [other, lut], "b.json": [link]})
     written = json.loads((folder / "bench.json").read_text())
-    check(done.returncode == 0 and [row["name"] for row in written] == ["replay/link-share", "lut/cpu", "zebra"],
+    check(done.returncode == 0 and [row["name"] for row in written] == ["lut/cpu", "replay/link-share", "zebra"],
           "rows_are_put_together_in_order", done.stderr)
     readme = (folder / "README.md").read_text()
-    check("| `replay/link-share` | 93.1 % | 100.0 % | of cycles |" in readme and "| `lut/cpu` | 1,573 |  | LUT |" in readme
+    check("| `replay/link-share` | 93.1 % |  | 100.0 % |  | of cycles |" in readme and "| `lut/cpu` | 1,573 |  |  |  | LUT |" in readme
           and "old" not in readme and readme.startswith("# x\n") and readme.endswith("<!-- /bench -->\nrest\n"),
           "readme_table_is_rewritten_and_the_rest_kept", readme)
+    check("| `zebra` | 1.5 | 1 |  | 1,234.5 (a horse) | ms |" in readme, "goals_and_peers_are_shown", readme)
+    known = json.loads((COLLECT.parent / "goals.json").read_text())
+    check(known and all(set(goal) <= {"goal", "peer", "by"} and goal and ("peer" in goal) == ("by" in goal) for goal in known.values()),
+          "goals_are_well_formed", known)
     again = collect_into_readme(folder)
     check(again.returncode == 0 and (folder / "README.md").read_text() == readme, "a_second_run_changes_nothing")
     for name, rows, words, text in (
@@ -99,7 +105,7 @@ def main():
     figures.write_text(json.dumps({"firmware_cycles_per_packet": 97.25, "link_share": 0.91234, "bus_share": 0.5, "sim_khz": 512.04}))
     done = run("replay", figures, folder / "out" / "replay.json")
     rows = {row["name"]: row["value"] for row in json.loads((folder / "out" / "replay.json").read_text())}
-    check(done.returncode == 0 and rows == {"firmware/cycles-per-packet": 97.2, "replay/link-share": 0.9123,
+    check(done.returncode == 0 and rows == {"replay/firmware-cycles": 97.2, "replay/link-share": 0.9123,
                                             "replay/bus-share": 0.5, "sim/khz": 512.0}, "rows_of_a_replay", rows)
     check(run("replay", folder / "nowhere", figures).returncode == 1, "missing_figures")
     versions_of_a_tool()

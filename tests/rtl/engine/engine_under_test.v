@@ -3,8 +3,12 @@
 // memories are outside.
 `default_nettype none
 `include "ferry_contract.vh"
+`include "ferry_sets.vh"
 
-module engine_under_test (
+module engine_under_test #(
+    // Sizes as those of ferry_device, but for the aperture, of which these tests need little.
+    parameter CONFIGURATION = "full"
+) (
     input  wire clk,
     input  wire rst,
     input  wire        job_valid,
@@ -224,7 +228,11 @@ module engine_under_test (
     wire unused = &{1'b0, events, local_ar, local_aw, host_ar};
 
     // ---- Units ----
-    ferry_engine #(.APERTURE_PAGES(256)) engine (
+    ferry_engine #(
+        .LOCAL_ADDRESS_BITS(26), .APERTURE_PAGES(256), .LG_JOBS($clog2(`FERRY_SET_JOB_QUEUE(CONFIGURATION))),
+        .LG_READS(`FERRY_SET_LG_READS(CONFIGURATION)), .LG_WRITES(`FERRY_SET_LG_WRITES(CONFIGURATION)),
+        .LG_DATA(`FERRY_SET_LG_DATA(CONFIGURATION))
+    ) engine (
         .clk(clk), .rst(rst), .job_valid(job_valid), .job_ready(job_ready), .job(job), .slot_tags(slot_tags),
         .jobs_retired(jobs_retired), .poison(poison), .poison_clear(poison_clear),
         .fault_valid(fault_valid), .fault(fault), .fault_clear(fault_clear), .limits(limits), .timeout(timeout),

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # The engine's tests and its bench: one Verilator build, two programs.
 
-ENGINE_RTL := $(wildcard rtl/engine/*.v rtl/mmu/*.v rtl/fabric/*.v)
+ENGINE_RTL := $(wildcard rtl/*.vh rtl/engine/*.v rtl/mmu/*.v rtl/fabric/*.v)
 ENGINE_TESTS := tests/rtl/engine
-ENGINE_FLAGS = --cc -Wall --timescale 1ns/1ns -O3 -I$(GENERATED) -Irtl/engine -Irtl/mmu -Irtl/fabric \
+ENGINE_FLAGS = --cc -Wall --timescale 1ns/1ns -O3 -I$(GENERATED) -Irtl -Irtl/engine -Irtl/mmu -Irtl/fabric \
 	--top-module engine_under_test --exe --build \
 	-CFLAGS "-O2 -std=c++17 -Wall -Wextra -Werror -I$(abspath $(GENERATED))" $(ENGINE_TESTS)/engine_under_test.v
 ENGINE_NEEDS = $(ENGINE_RTL) $(wildcard $(ENGINE_TESTS)/*.v $(ENGINE_TESTS)/*.h $(ENGINE_TESTS)/*.cpp) $(CONTRACT)

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+// Measures the whole path on ferry_device with its firmware, as it ships: paging over the link, what a packet and a
+// buffer cost the firmware, and how long a paging buffer waits for a user's job. The argument is the file to write.
+//
+// link/...: 4 KiB pages, scattered in host memory, through 64 MiB of video memory with a constant latency; packets of
+// 256 bytes, read requests of 512, 32 tags. `latency` is the round trip: half of it each way. A page takes 16 packets
+// of one header and 256 bytes, 34 beats each (3 or 4 header words, and a packet begins with a beat), so 544 cycles a
+// page are 100 %. Times are those of the fence records, between the first buffer's and the last one's, so that the way
+// from the doorbell to the first byte does not count.
+//
+// firmware/...: cycles that the core was busy with buffers of 128 copies of 8 bytes, and with buffers of one.
+//
+// preempt/worst: how much later a paging buffer of one page is done because a user's copy of 1 MiB runs, at the worst
+// of 24 moments.
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "device/device.h"
+#include "ferry_contract.h"
+
+#define RING_PAGING   0u
+#define RING_USER     1u
+#define PAGE_CYCLES   544.0
+#define BUFFER_BYTES  4096u
+#define BUFFERS       24u
+#define PAGES         1024u // Of host memory; each direction of `both` uses half of them.
+#define PAGES_A_COPY  4u
+#define LOCAL_LATENCY 20u
+
+static FILE *out;
+static bool first_row = true;
+
+#define CHECK(call) check((call), #call)
+static void check(int error, const char *call)
+{
+    if (error != FERRY_OK) {
+        fprintf(stderr, "path: %s: %s\n", call, ferry_error_text(error));
+        exit(1);
+    }
+}
+
+static void row(const char *name, double value, const char *unit)
+{
+    fprintf(out, "%s\n  {\"name\": \"%s\", \"value\": %.1f, \"unit\": \"%s\"}", first_row ? "[" : ",", name, value,
+            unit);
+    printf("%-28s %10.1f %s\n", name, value, unit);
+    first_row = false;
+}
+
+// ---- The machine ------------------------------------------------------------------------------------------------
+
+struct machine {
+    struct ferry_gpu *gpu;
+    struct ferry_gpu_memory buffer[BUFFERS];
+    uint32_t words[BUFFERS];
+    unsigned char *host;
+    uint64_t bus[PAGES];                 // Of host page n, in an order without neighbours.
+    const unsigned char *page_of[PAGES]; // Where page n is.
+};
+
+static void open_machine(struct machine *machine, uint32_t round_trip)
+{
+    const struct ferry_link_config config = {.size = sizeof(config),
+                                             .seed = 1,
+                                             .read_latency_cycles = LOCAL_LATENCY,
+                                             .link_latency_cycles = round_trip / 2,
+                                             .max_payload_bytes = 256,
+                                             .max_read_bytes = 512,
+                                             .in_order_completions = true};
+    struct ferry_link *link;
+    uint64_t bus[PAGES];
+    memset(machine, 0, sizeof(*machine));
+    CHECK(ferry_link_open("sim", &config, &link));
+    CHECK(ferry_gpu_open(link, NULL, &machine->gpu));
+    CHECK(ferry_gpu_ring_create(machine->gpu, RING_PAGING, 6, 7));
+    CHECK(ferry_gpu_ring_create(machine->gpu, RING_USER, 6, FERRY_GPU_RIGHT_SYSTEM));
+    for (uint32_t n = 0; n < BUFFERS; n++) {
+        CHECK(ferry_gpu_memory_allocate(machine->gpu, BUFFER_BYTES, 0, &machine->buffer[n]));
+    }
+    machine->host = aligned_alloc(4096, PAGES * 4096);
+    if (machine->host == NULL) {
+        exit(1);
+    }
+    for (uint32_t n = 0; n < PAGES * 4096; n++) {
+        machine->host[n] = (unsigned char)(n * 31 + n / 4099);
+    }
+    CHECK(ferry_gpu_dma_map(machine->gpu, machine->host, PAGES, 0, bus));
+    for (uint32_t n = 0; n < PAGES; n++) {
+        machine->bus[n] = bus[n * 421u % PAGES];
+        machine->page_of[n] = machine->host + 4096 * (size_t)(n * 421u % PAGES);
+    }
+}
+
+static void close_machine(struct machine *machine)
+{
+    struct ferry_link_counts counts;
+    ferry_gpu_link_counts(machine->gpu, &counts);
+    if (counts.unmapped_accesses != 0) {
+        fprintf(stderr, "path: the device left its pages\n");
+        exit(1);
+    }
+    ferry_gpu_close(machine->gpu);
+    free(machine->host);
+}
+
+static void put64(uint32_t *at, uint64_t value)
+{
+    at[0] = (uint32_t)value;
+    at[1] = (uint32_t)(value >> 32);
+}
+
+static uint32_t *packet(struct machine *machine, uint32_t buffer, uint32_t opcode, uint32_t places, uint32_t words)
+{
+    uint32_t *at = (uint32_t *)machine->buffer[buffer].address + machine->words[buffer];
+    if (4 * (machine->words[buffer] + words) > BUFFER_BYTES) {
+        fprintf(stderr, "path: a buffer is too small for its packets\n");
+        exit(1);
+    }
+    memset(at, 0, 4 * words);
+    at[0] = opcode | 1u << 8 | words << 16; // Unordered: no packet here reads what another writes.
+    at[1] = places;
+    machine->words[buffer] += words;
+    return at;
+}
+
+static void copy(struct machine *machine, uint32_t buffer, uint64_t source, uint64_t destination, uint32_t bytes)
+{
+    uint32_t *at =
+        packet(machine, buffer, FERRY_OPCODE_COPY, FERRY_ADDRESS_KIND_LOCAL | FERRY_ADDRESS_KIND_LOCAL << 2, 8);
+    at[2] = bytes;
+    put64(at + 4, source);
+    put64(at + 6, destination);
+}
+
+static void copy_pages(struct machine *machine, uint32_t buffer, bool in, uint32_t first, uint32_t count)
+{
+    const uint32_t kind = FERRY_ADDRESS_KIND_SYSTEM, side = in ? FERRY_LIST_SIDE_SOURCE : FERRY_LIST_SIDE_DESTINATION;
+    uint32_t *at = packet(machine, buffer, FERRY_OPCODE_COPY_PAGES, kind << (in ? 0 : 2) | side << 4, 6 + 2 * count);
+    at[2] = count * 4096;
+    put64(at + 4, (uint64_t)first * 4096);
+    for (uint32_t n = 0; n < count; n++) {
+        put64(at + 6 + 2 * n, machine->bus[first + n]);
+    }
+}
+
+static uint32_t submit(struct machine *machine, uint32_t ring, uint32_t buffer)
+{
+    const struct ferry_gpu_entry entry = {machine->buffer[buffer].bus, 4 * machine->words[buffer], true, buffer + 1};
+    uint32_t number;
+    CHECK(ferry_gpu_ring_submit(machine->gpu, ring, &entry, &number));
+    return number;
+}
+
+/// Wait for the entry; its fence record's time.
+static uint64_t retired_at(struct machine *machine, uint32_t ring, uint32_t number)
+{
+    struct ferry_gpu_fence fence;
+    CHECK(ferry_gpu_wait_retired(machine->gpu, ring, number, 0));
+    CHECK(ferry_gpu_ring_completed(machine->gpu, ring, &fence));
+    if (fence.status != FERRY_BUFFER_STATUS_SUCCESS || fence.retired != number) {
+        fprintf(stderr, "path: entry %" PRIu32 " ended with status %" PRIu32 "\n", number, fence.status);
+        exit(1);
+    }
+    return fence.time;
+}
+
+// ---- link/... ---------------------------------------------------------------------------------------------------
+
+enum way { WAY_IN, WAY_OUT, WAY_BOTH };
+
+/// Cycles from the first buffer's fence to the last one's, with `count` pages a buffer.
+static double cycles_of(struct machine *machine, enum way way, uint32_t count)
+{
+    uint64_t begin = 0, end = 0;
+    uint32_t number[BUFFERS];
+    for (uint32_t n = 0; n < BUFFERS; n++) {
+        machine->words[n] = 0;
+        for (uint32_t page = 0; page < count; page += PAGES_A_COPY) {
+            const uint32_t first = (n * count + page) % (PAGES / 2);
+            if (way != WAY_OUT) {
+                copy_pages(machine, n, true, first, PAGES_A_COPY);
+            }
+            if (way != WAY_IN) {
+                copy_pages(machine, n, false, PAGES / 2 + first, PAGES_A_COPY);
+            }
+        }
+        number[n] = submit(machine, RING_PAGING, n);
+    }
+    for (uint32_t n = 0; n < BUFFERS; n++) {
+        end = retired_at(machine, RING_PAGING, number[n]);
+        begin = n == 0 ? end : begin;
+    }
+    return (double)(end - begin);
+}
+
+static void wrong(const char *what)
+{
+    fprintf(stderr, "path: %s is wrong\n", what);
+    exit(1);
+}
+
+/// Whether pages really moved: all of those that went out, some of those that came in.
+static void compare(struct machine *machine, enum way way)
+{
+    static const unsigned char zero[4096];
+    unsigned char back[4096];
+    for (uint32_t n = PAGES / 2; n < PAGES && way != WAY_IN; n++) {
+        if (memcmp(machine->page_of[n], zero, 4096) != 0) {
+            wrong("a page that went out");
+        }
+    }
+    for (uint32_t n = 0; n < PAGES / 2 && way != WAY_OUT; n += 37) {
+        CHECK(ferry_gpu_window_read(machine->gpu, (uint64_t)n * 4096, back, 4096));
+        if (memcmp(machine->page_of[n], back, 4096) != 0) {
+            wrong("a page that came in");
+        }
+    }
+}
+
+static void measure_link(uint32_t latency)
+{
+    static const char *const name[] = {"page-in", "page-out", "both"};
+    for (enum way way = WAY_IN; way <= WAY_BOTH; way++) {
+        struct machine machine;
+        char text[64];
+        const uint32_t count = 64;
+        open_machine(&machine, latency);
+        const double cycles = cycles_of(&machine, way, count);
+        snprintf(text, sizeof text, "link/%s/latency%" PRIu32, name[way], latency);
+        row(text, 100.0 * PAGE_CYCLES * count * (BUFFERS - 1) / cycles, "% of link");
+        compare(&machine, way);
+        close_machine(&machine);
+    }
+}
+
+// ---- firmware/... -----------------------------------------------------------------------------------------------
+
+/// Cycles that the firmware worked on BUFFERS buffers of `packets` small copies each, per buffer.
+static double work_of(uint32_t packets)
+{
+    struct machine machine;
+    struct ferry_statistics before = {.size = sizeof before}, after = {.size = sizeof after};
+    uint32_t number = 0;
+    open_machine(&machine, 200);
+    for (uint32_t n = 0; n < BUFFERS; n++) {
+        for (uint32_t i = 0; i < packets; i++) {
+            copy(&machine, n, 0x1000 + 8 * i, 0x100000 + 8 * i, 8);
+        }
+    }
+    CHECK(ferry_gpu_counters(machine.gpu, &before));
+    for (uint32_t n = 0; n < BUFFERS; n++) {
+        number = submit(&machine, RING_PAGING, n);
+    }
+    retired_at(&machine, RING_PAGING, number);
+    CHECK(ferry_gpu_counters(machine.gpu, &after));
+    if (after.firmware_packets - before.firmware_packets != (uint64_t)BUFFERS * packets) {
+        wrong("the number of packets");
+    }
+    close_machine(&machine);
+    return (double)(after.firmware_busy_cycles - before.firmware_busy_cycles) / BUFFERS;
+}
+
+static void measure_firmware(void)
+{
+    const double one = work_of(1), many = work_of(128), each = (many - one) / 127;
+    row("firmware/cycles-per-packet", each, "cycles");
+    row("firmware/cycles-per-buffer", one - each, "cycles");
+}
+
+// ---- preempt/worst ----------------------------------------------------------------------------------------------
+
+/// Cycles from the doorbell of a paging buffer of one page to its fence, `later` cycles after the user's doorbell.
+static double paging_time(struct machine *machine, bool user, uint32_t later)
+{
+    uint32_t number = 0;
+    if (user) {
+        number = submit(machine, RING_USER, 1);
+    }
+    CHECK(ferry_gpu_run(machine->gpu, later));
+    const uint64_t begin = ferry_gpu_cycles(machine->gpu);
+    const double cycles = (double)(retired_at(machine, RING_PAGING, submit(machine, RING_PAGING, 0)) - begin);
+    if (user) {
+        retired_at(machine, RING_USER, number);
+    }
+    return cycles;
+}
+
+static void measure_preemption(void)
+{
+    struct machine machine;
+    open_machine(&machine, 200);
+    copy_pages(&machine, 0, true, 0, 1);
+    copy(&machine, 1, 0x100000, 0x300000, 1u << 20);
+    const double alone = paging_time(&machine, false, 5000);
+    double worst = 0;
+    for (uint32_t n = 0; n < 24; n++) {
+        const double cycles = paging_time(&machine, true, 2000 + 97 * n) - alone;
+        worst = cycles > worst ? cycles : worst;
+    }
+    row("preempt/worst", worst, "cycles");
+    close_machine(&machine);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 2 || (out = fopen(argv[1], "w")) == NULL) {
+        fprintf(stderr, "usage: path ROWS.json\n");
+        return 2;
+    }
+    measure_link(200);
+    measure_link(600);
+    measure_link(1000);
+    measure_firmware();
+    measure_preemption();
+    fprintf(out, "\n]\n");
+    return fclose(out) == 0 ? 0 : 1;
+}
