@@ -316,7 +316,9 @@ module ferry_address_generator #(
             range_base <= 0;
             range_end <= 0;
         end
-        cover (active_reg && !is_local && burst_last && range_end - range_base > 9000 && first_reg);
+        cover (active_reg && is_aperture && burst_valid && burst_fault == 0 && first_reg && burst_nosnoop);
+        cover (active_reg && !translated && burst_step && burst_segment_last && !burst_last);
+        cover (widen && !turn);
     end
     always @(*) begin
         assume (past_valid || rst);

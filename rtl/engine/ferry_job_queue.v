@@ -126,14 +126,15 @@ module ferry_job_queue #(
     wire whole = descending || job_source_kind != `FERRY_ADDRESS_KIND_LOCAL
         || job_destination_kind != `FERRY_ADDRESS_KIND_LOCAL;
 
+    wire [READ_BITS-1:0] read_entry = {job_op, job_source_kind, source_list, job_unordered, job_protected, job_slot,
+        job_pattern_log2, shift, descending, chunk_end, job_source, empty, last, job_list_address};
+    wire [WRITE_BITS-1:0] write_entry = {job_op, job_destination_kind, destination_list, job_unordered, job_protected,
+        whole, job_slot, job_packet_offset, descending, chunk_end, job_destination, empty, last, job_list_address};
+
     always @(posedge clk) begin
         if (accept) begin
-            read_memory[in_reg[LG_JOBS-1:0]] <= {job_op, job_source_kind, source_list, job_unordered, job_protected,
-                job_slot, job_pattern_log2, shift, descending, chunk_end, job_source, empty, last,
-                job_list_address};
-            write_memory[in_reg[LG_JOBS-1:0]] <= {job_op, job_destination_kind, destination_list, job_unordered,
-                job_protected, whole, job_slot, job_packet_offset, descending, chunk_end, job_destination, empty, last,
-                job_list_address};
+            read_memory[in_reg[LG_JOBS-1:0]] <= read_entry;
+            write_memory[in_reg[LG_JOBS-1:0]] <= write_entry;
         end
         in_reg <= in_reg + {{LG_JOBS{1'b0}}, accept};
         read_reg <= read_reg + {{LG_JOBS{1'b0}}, read_take};
@@ -165,6 +166,80 @@ module ferry_job_queue #(
             write_packet_offset, write_descending, write_chunk_end, write_base, write_empty, write_last,
             write_list_base}
         = write_memory[view_shown ? shown_job : write_job];
+
+`ifdef FORMAL
+    // Each side starts a job after it was accepted and before it retires; memory is trusted again when no job is left.
+    reg past_valid = 1'b0;
+    reg past_lost = 1'b0;
+    wire [LG_JOBS:0] read_ahead = read_reg - oldest_reg;
+    wire [LG_JOBS:0] write_ahead = write_reg - oldest_reg;
+    wire [LG_JOBS:0] shown_ahead = shown_reg - oldest_reg;
+    always @(posedge clk) begin
+        past_valid <= 1'b1;
+        past_lost <= lost && !rst;
+    end
+    always @(*) begin
+        assume (past_valid || rst);
+        assume (!read_take || read_valid);
+        assume (!write_take || write_valid);
+        assume (!retire || (read_ahead != 0 && write_ahead != 0 && !(lost && shown_valid)));
+        assume (!tell || (lost && shown_valid));
+        assume (past_valid ? !(past_lost && !lost) || (!busy && !shown_valid) : !lost);
+    end
+
+    // One job, whichever, is followed by its place: both views show it as it entered.
+    (* anyconst *) reg [LG_JOBS:0] place;
+    wire [LG_JOBS:0] place_ahead = place - oldest_reg;
+    reg held = 1'b0;
+    reg [READ_BITS-1:0]  followed_read = 0;
+    reg [WRITE_BITS-1:0] followed_write = 0;
+    wire [READ_BITS-1:0] read_view = {read_op, read_kind, read_is_list, read_unordered, read_protected, read_slot,
+        read_pattern_log2, read_shift, read_descending, read_chunk_end, read_base, read_empty, read_last,
+        read_list_base};
+    wire [WRITE_BITS-1:0] write_view = {write_op, write_kind, write_is_list, write_unordered, write_protected,
+        write_whole, write_slot, write_packet_offset, write_descending, write_chunk_end, write_base, write_empty,
+        write_last, write_list_base};
+    always @(posedge clk) begin
+        if (accept && in_reg == place) begin
+            held <= 1'b1;
+            followed_read <= read_entry;
+            followed_write <= write_entry;
+        end
+        if (retire && oldest_reg == place) begin
+            held <= 1'b0;
+        end
+        if (rst) begin
+            held <= 1'b0;
+        end
+        cover (past_valid && !rst && held && level[LG_JOBS] && read_ahead == 2 && write_ahead == 1);
+        cover (past_valid && !rst && lost && tell && shown_ahead == 1);
+    end
+    always @(*) if (past_valid && !rst) begin
+        assert (level <= (1 << LG_JOBS));
+        assert (read_ahead <= level && write_ahead <= level && shown_ahead <= level);
+        assert (lost || past_lost || shown_reg == oldest_reg);
+        assert (held == (place_ahead < level));
+        if (held) begin
+            assert (read_memory[place[LG_JOBS-1:0]] == followed_read);
+            assert (write_memory[place[LG_JOBS-1:0]] == followed_write);
+            assert ((view_shown ? shown_reg : read_reg) != place || read_view == followed_read);
+            assert ((view_shown ? shown_reg : write_reg) != place || write_view == followed_write);
+        end
+    end
+
+    // What is worked out as a job enters. Ranges do not wrap around: the firmware refuses them.
+    wire [64:0] source_end = {1'b0, job_source} + {33'd0, job_length};
+    wire [64:0] destination_end = {1'b0, job_destination} + {33'd0, job_length};
+    wire linear = job_list != `FERRY_LIST_SIDE_SOURCE && job_list != `FERRY_LIST_SIDE_DESTINATION;
+    always @(*) if (past_valid && !rst && accept && is_copy) begin
+        if (!source_end[64] && !destination_end[64]) begin
+            assert (descending == (linear && job_source_kind == job_destination_kind && job_destination > job_source
+                && {1'b0, job_destination} < source_end));
+        end
+        assert (empty || chunk_end + 9'd1 == destination_end[8:0]);
+        assert (shift + job_source[2:0] == job_destination[2:0]);
+    end
+`endif
 endmodule
 
 `default_nettype wire

@@ -319,32 +319,24 @@ module ferry_read_side #(
     end
 
 `ifdef FORMAL
-    // AXI4 of this master: an address that was offered stays until it is taken; a burst lies in one page.
-    wire [9:0] ar_beats = {2'd0, local_arlen} + 10'd1;
+    // Only one of the two ports has a burst at a time; both are AXI4, with bursts of one block.
     reg past_valid = 1'b0;
-    always @(posedge clk) begin
-        past_valid <= 1'b1;
-        if (past_valid && !rst && !$past(rst)) begin
-            if ($past(local_arvalid && !local_arready)) begin
-                assert (local_arvalid && $stable(local_araddr) && $stable(local_arlen));
-            end
-            if ($past(host_arvalid && !host_arready)) begin
-                assert (host_arvalid && $stable(host_araddr) && $stable(host_arlen)
-                    && $stable(host_arnosnoop));
-            end
-            cover (host_arvalid && host_arready);
-        end
-    end
+    always @(posedge clk) past_valid <= 1'b1;
     always @(*) begin
         assume (past_valid || rst);
         if (past_valid && !rst) begin
             assert (!(local_valid_reg && host_valid_reg));
-            if (local_valid_reg || host_valid_reg) begin
-                assert (address_reg[2:0] == 0 && {1'b0, address_reg[11:3]} + ar_beats <= 512);
-                assert (beats_reg != 0 && beats_reg <= 64);
-            end
         end
     end
+    axi4_address_properties #(.BEATS(64)) local_ar_properties (
+        .clk(clk), .rst(rst || !past_valid), .valid(local_arvalid), .ready(local_arready),
+        .page_offset(address_reg[11:0]), .page({{(64-LOCAL_ADDRESS_BITS){1'b0}}, local_araddr[LOCAL_ADDRESS_BITS-1:12]}),
+        .length(local_arlen), .extra(1'b0)
+    );
+    axi4_address_properties #(.BEATS(64)) host_ar_properties (
+        .clk(clk), .rst(rst || !past_valid), .valid(host_arvalid), .ready(host_arready),
+        .page_offset(host_araddr[11:0]), .page(host_araddr[63:12]), .length(host_arlen), .extra(host_arnosnoop)
+    );
 `endif
 endmodule
 

@@ -163,6 +163,93 @@ module ferry_realigner #(
             job_reg <= {LG_JOBS{1'b0}};
         end
     end
+
+`ifdef FORMAL
+`ifndef FORMAL_INSIDE
+    reg past_valid = 1'b0;
+    always @(posedge clk) past_valid <= 1'b1;
+    always @(*) assume (past_valid || rst);
+
+    // What the read side hands over: bursts of a segment one behind the other, with one shift; a job's last burst ends a
+    // segment; bytes over the end of a word only where there is a shift. A burst waits until it is taken.
+    valid_ready_properties #(.WIDTH(2 + 1 + 32 + 7 + 5 + 3), .ASSUME(1)) burst_properties (
+        .clk(clk), .rst(rst || !past_valid), .valid(burst_valid), .ready(burst_ready),
+        .data({burst_type, burst_host, burst_position, burst_beats, burst_first, burst_segment_last, burst_last,
+            burst_prime, burst_flush, burst_shift})
+    );
+    reg inside = 1'b0;
+    reg [2:0] segment_shift = 0;
+    always @(posedge clk) begin
+        if (burst_ready) begin
+            inside <= is_burst && !burst_segment_last;
+            segment_shift <= burst_shift;
+        end
+        if (rst) begin
+            inside <= 1'b0;
+        end
+    end
+    always @(*) if (burst_valid && is_burst) begin
+        assume (burst_beats != 0 && burst_beats <= 64);
+        assume (burst_first == !inside && (burst_first || burst_shift == segment_shift));
+        assume (!burst_last || burst_segment_last);
+        assume (burst_shift != 0 || (!burst_prime && !burst_flush));
+        assume (!(burst_first && burst_segment_last && burst_beats == 1 && burst_prime) || burst_flush);
+    end
+
+    // The words of the source as they came. A word of the destination is a window on two of them.
+    reg [63:0] before = 0;
+    reg [2:0]  before_shift = 0;
+    always @(posedge clk) if (took) begin
+        before <= word;
+        before_shift <= burst_shift;
+    end
+    wire [127:0] both = single ? {word, word} : flush_reg ? {64'd0, before} : {word, before};
+    wire [127:0] window = both >> (64 - 8 * burst_shift);
+    wire [127:0] turned_before = {before, before} >> (64 - 8 * before_shift);
+    // Which of its bytes count: none in front of a segment's first byte or behind its last, whose strobes are off.
+    wire [7:0] above = 8'hff << burst_shift;
+    wire [7:0] counts = flush_reg ? ~above : first_beat && !single ? above : 8'hff;
+    wire [63:0] count_mask = {{8{counts[7]}}, {8{counts[6]}}, {8{counts[5]}}, {8{counts[4]}}, {8{counts[3]}},
+        {8{counts[2]}}, {8{counts[1]}}, {8{counts[0]}}};
+
+    // Pushes of the burst so far; as many in all as room was reserved for.
+    reg [6:0] pushed = 0;
+    wire [6:0] reserved = burst_beats - {6'd0, burst_first && burst_prime} + {6'd0, burst_segment_last && burst_flush};
+    // The job has met an error.
+    reg error_met = 1'b0;
+    always @(posedge clk) begin
+        pushed <= burst_ready || rst ? 7'd0 : pushed + {6'd0, push};
+        error_met <= !rst && !(push && push_last) && (error_met || (took && error));
+        cover (push && is_burst && burst_shift == 3 && !first_beat && !bad_now && pushed == 2);
+        cover (flushing && push_last && burst_beats == 2);
+        cover (error_met && push && push_last);
+    end
+    always @(*) if (past_valid && !rst) begin
+        if (push && is_burst) begin
+            assert ((push_data & count_mask) == (window[63:0] & count_mask));
+        end
+        assert (!burst_ready || !is_burst || pushed + {6'd0, push} == reserved);
+        assert (!push || push_last == (burst_ready && (!is_burst || burst_last)));
+        assert (!(error_met || (took && error)) || !push || push_bad);
+        assert (!stall_reg || !push);
+        assert (!push || burst_valid);
+        // For induction.
+        assert (saved_reg == turned_before[63:0] || (!inside && beat_reg == 0 && !flush_reg));
+        assert (!(inside || beat_reg != 0 || flush_reg) || before_shift == (inside ? segment_shift : burst_shift));
+        assert (!error_met || bad_reg);
+        if (flush_reg) begin
+            assert (burst_valid && is_burst && burst_segment_last && burst_flush && beat_reg == 0);
+            assert (pushed == burst_beats - {6'd0, burst_first && burst_prime});
+            assert (!burst_first || !burst_prime || burst_beats != 1);
+        end else if (beat_reg != 0) begin
+            assert (burst_valid && is_burst && beat_reg < burst_beats);
+            assert (pushed == beat_reg - {6'd0, burst_first && burst_prime});
+        end else begin
+            assert (pushed == 0);
+        end
+    end
+`endif
+`endif
 endmodule
 
 `default_nettype wire

@@ -174,7 +174,8 @@ module ferry_retire #(
     reg [31:0] quiet_reg;
 
     wire recorded = have_record && rec_job == oldest_job;
-    assign head_take = head_valid && state_reg == IDLE && !complete_reg && (marker || there);
+    // Once memory was given up on, every job is told of before the first one truly retires and may be overwritten.
+    assign head_take = head_valid && state_reg == IDLE && !complete_reg && !(lost && shown_valid) && (marker || there);
     assign take = {head_take && !marker && host, head_take && !marker && !host};
     wire error_now = head_take && !marker && error;
     wire complete = head_take && last;

@@ -186,25 +186,13 @@ module ferry_write_data #(
 `ifdef FORMAL
     // AXI4 of this master: a beat that was offered stays as it is until it is taken, whatever happens to the job.
     reg past_valid = 1'b0;
-    reg word_held = 1'b0;
     always @(posedge clk) begin
         past_valid <= 1'b1;
-        // The data FIFO holds its word.
-        word_held <= !rst && word_valid && !word_take;
         // Memory is trusted again only when no job is left.
         if (past_valid && $past(lost) && !lost) begin
             assume (!have_burst);
         end
-        if (past_valid && word_held) begin
-            assume (word_valid && $stable(word) && $stable(word_last) && $stable(word_bad));
-        end
         if (past_valid && !rst && !$past(rst)) begin
-            if ($past(local_wvalid && !local_wready)) begin
-                assert (local_wvalid && $stable(wdata) && $stable(wstrb) && $stable(wlast));
-            end
-            if ($past(host_wvalid && !host_wready)) begin
-                assert (host_wvalid && $stable(wdata) && $stable(wstrb) && $stable(wlast));
-            end
             // A bad word is never written, nor any beat after it in the job.
             if ($past((local_wvalid || host_wvalid) && word_bad)) begin
                 assert ($past(wstrb) == 0);
@@ -220,6 +208,16 @@ module ferry_write_data #(
             cover ($past(dead_reg) && local_wvalid);
         end
     end
+    valid_ready_properties #(.WIDTH(73)) local_w_properties (
+        .clk(clk), .rst(rst || !past_valid), .valid(local_wvalid), .ready(local_wready), .data({wdata, wstrb, wlast})
+    );
+    valid_ready_properties #(.WIDTH(73)) host_w_properties (
+        .clk(clk), .rst(rst || !past_valid), .valid(host_wvalid), .ready(host_wready), .data({wdata, wstrb, wlast})
+    );
+    // The data FIFO holds its word.
+    valid_ready_properties #(.WIDTH(66), .ASSUME(1)) word_properties (
+        .clk(clk), .rst(rst || !past_valid), .valid(word_valid), .ready(word_take), .data({word, word_last, word_bad})
+    );
     always @(*) begin
         assume (past_valid || rst);
         if (past_valid && !rst) begin

@@ -307,32 +307,25 @@ module ferry_write_side #(
     end
 
 `ifdef FORMAL
-    // AXI4 of this master: an address that was offered stays until it is taken; a burst lies in one page.
-    wire [9:0] aw_beats = {2'd0, local_awlen} + 10'd1;
+    // Only one of the two ports has a burst at a time; both are AXI4, with bursts of one block.
     reg past_valid = 1'b0;
-    always @(posedge clk) begin
-        past_valid <= 1'b1;
-        if (past_valid && !rst && !$past(rst)) begin
-            if ($past(local_awvalid && !local_awready)) begin
-                assert (local_awvalid && $stable(local_awaddr) && $stable(local_awlen));
-            end
-            if ($past(host_awvalid && !host_awready)) begin
-                assert (host_awvalid && $stable(host_awaddr) && $stable(host_awlen)
-                    && $stable(host_awnosnoop) && $stable(host_awslot));
-            end
-            cover (host_awvalid && host_awready);
-        end
-    end
+    always @(posedge clk) past_valid <= 1'b1;
     always @(*) begin
         assume (past_valid || rst);
         if (past_valid && !rst) begin
             assert (!(local_valid_reg && host_valid_reg));
-            if (local_valid_reg || host_valid_reg) begin
-                assert (address_reg[2:0] == 0 && {1'b0, address_reg[11:3]} + aw_beats <= 512);
-                assert (beats_reg != 0 && beats_reg <= 64);
-            end
         end
     end
+    axi4_address_properties #(.BEATS(64)) local_aw_properties (
+        .clk(clk), .rst(rst || !past_valid), .valid(local_awvalid), .ready(local_awready),
+        .page_offset(address_reg[11:0]), .page({{(64-LOCAL_ADDRESS_BITS){1'b0}}, local_awaddr[LOCAL_ADDRESS_BITS-1:12]}),
+        .length(local_awlen), .extra(1'b0)
+    );
+    axi4_address_properties #(.BEATS(64), .EXTRA(3)) host_aw_properties (
+        .clk(clk), .rst(rst || !past_valid), .valid(host_awvalid), .ready(host_awready),
+        .page_offset(host_awaddr[11:0]), .page(host_awaddr[63:12]), .length(host_awlen),
+        .extra({host_awnosnoop, host_awslot})
+    );
 `endif
 endmodule
 

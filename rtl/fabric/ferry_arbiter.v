@@ -74,7 +74,9 @@ module ferry_arbiter #(
             if (!$past(rst) && $past(|request && !accept)) begin
                 assert (grant == $past(grant));
             end
+`ifndef FORMAL_INSIDE
             cover (grant == 1 << (PORTS - 1) && accept);
+`endif
         end
     end
     // What the held grant may be, for induction.

@@ -73,6 +73,7 @@ module ferry_axi_read_mux #(
     always @(posedge clk) past_valid <= 1'b1;
     always @(*) if (!past_valid) assume (rst);
 
+    localparam R = `FERRY_AXI_R_BITS;
     wire [63:0] m_address = m_axi_ar[`FERRY_AXI_A_ADDRESS_RANGE];
     wire [7:0]  m_length = m_axi_ar[`FERRY_AXI_A_LENGTH_RANGE];
     wire        m_last = m_axi_r[`FERRY_AXI_R_LAST_RANGE];
@@ -82,15 +83,18 @@ module ferry_axi_read_mux #(
         wire [A-1:0] ar = s_axi_ar[g*A +: A];
         wire [63:0] address = ar[`FERRY_AXI_A_ADDRESS_RANGE];
         wire [7:0] length = ar[`FERRY_AXI_A_LENGTH_RANGE];
-        // What this master showed and was not yet taken: it stays.
-        reg ar_waits = 1'b0;
-        reg [A-1:0] ar_shown = 0;
+        axi4_address_properties #(.EXTRA(9), .ASSUME(1)) ar_properties (
+            .clk(clk), .rst(rst || !past_valid), .valid(s_axi_arvalid[g]), .ready(s_axi_arready[g]),
+            .page_offset(address[11:0]), .page(address[63:12]), .length(length),
+            .extra({ar[`FERRY_AXI_A_NO_SNOOP_RANGE], ar[`FERRY_AXI_A_TAG_RANGE]})
+        );
+        valid_ready_properties #(.WIDTH(R)) r_properties (
+            .clk(clk), .rst(rst || !past_valid), .valid(s_axi_rvalid[g]), .ready(s_axi_rready[g]), .data(s_axi_r)
+        );
         // Bursts without their last beat: as the slave sees them by ID, and as this master sees them.
         reg [3:0] slave_open = 0;
         reg [3:0] master_open = 0;
         always @(posedge clk) begin
-            ar_waits <= !rst && s_axi_arvalid[g] && !s_axi_arready[g];
-            ar_shown <= ar;
             slave_open <= slave_open + (m_axi_arvalid && m_axi_arready && m_axi_arid == g)
                 - (m_axi_rvalid && m_axi_rready && m_last && m_axi_rid == g);
             master_open <= master_open + (s_axi_arvalid[g] && s_axi_arready[g])
@@ -99,18 +103,9 @@ module ferry_axi_read_mux #(
                 slave_open <= 0;
                 master_open <= 0;
             end
-            if (past_valid && !rst && !$past(rst)) begin
-                if ($past(s_axi_rvalid[g] && !s_axi_rready[g])) begin
-                    assert (s_axi_rvalid[g] && $stable(s_axi_r));
-                end
-            end
         end
         always @(*) begin
-            assume (!ar_waits || (s_axi_arvalid[g] && ar == ar_shown));
             assume (!(s_axi_arvalid[g] && slave_open == 15));
-            if (s_axi_arvalid[g]) begin
-                assume ({2'd0, address[11:3]} + {3'd0, length} < 512);
-            end
             if (m_axi_rvalid && m_axi_rid == g) begin
                 assume (slave_open != 0);
             end
@@ -130,19 +125,21 @@ module ferry_axi_read_mux #(
         end
     end endgenerate
 
+    axi4_address_properties #(.EXTRA(11)) ar_properties (
+        .clk(clk), .rst(rst || !past_valid), .valid(m_axi_arvalid), .ready(m_axi_arready),
+        .page_offset(m_address[11:0]), .page(m_address[63:12]), .length(m_length),
+        .extra({m_axi_arid, m_axi_ar[`FERRY_AXI_A_NO_SNOOP_RANGE], m_axi_ar[`FERRY_AXI_A_TAG_RANGE]})
+    );
+    valid_ready_properties #(.WIDTH(R + 2), .ASSUME(1)) r_properties (
+        .clk(clk), .rst(rst || !past_valid), .valid(m_axi_rvalid), .ready(m_axi_rready), .data({m_axi_rid, m_axi_r})
+    );
     always @(posedge clk) if (past_valid && !rst && !$past(rst)) begin
-        if ($past(m_axi_rvalid && !m_axi_rready)) begin
-            assume (m_axi_rvalid && $stable(m_axi_rid) && $stable(m_axi_r));
-        end
-        if ($past(m_axi_arvalid && !m_axi_arready)) begin
-            assert (m_axi_arvalid && $stable(m_axi_arid) && $stable(m_axi_ar));
-        end
         cover (m_axi_rvalid && m_axi_rready && m_axi_rid == PORTS - 1);
     end
     always @(*) begin
         assume (!m_axi_rvalid || m_axi_rid < PORTS);
         if (past_valid && !rst && m_axi_arvalid) begin
-            assert (m_axi_arid < PORTS && {2'd0, m_address[11:3]} + {3'd0, m_length} < 512);
+            assert (m_axi_arid < PORTS);
         end
     end
 `endif

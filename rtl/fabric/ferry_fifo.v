@@ -23,6 +23,15 @@ module ferry_fifo #(
     output wire             out_valid,
     input  wire             out_ready,
     output wire [WIDTH-1:0] out_data
+`ifdef FORMAL
+    ,
+    // The place that the proof follows, whether a word is in it and which; and both pointers.
+    output wire [LG_DEPTH:0] formal_place,
+    output wire             formal_held,
+    output wire [WIDTH-1:0] formal_word,
+    output wire [LG_DEPTH:0] formal_write,
+    output wire [LG_DEPTH:0] formal_read
+`endif
 );
     // A read of the word being written is never used: block RAM needs no logic to say what it gives.
     (* no_rw_check *) reg [WIDTH-1:0] memory [0:(1 << LG_DEPTH)-1];
@@ -88,6 +97,11 @@ module ferry_fifo #(
     (* anyconst *) reg [LG_DEPTH:0] place;
     reg held = 1'b0;
     reg [WIDTH-1:0] word = 0;
+    assign formal_place = place;
+    assign formal_held = held;
+    assign formal_word = word;
+    assign formal_write = write_reg;
+    assign formal_read = read_reg;
     wire [LG_DEPTH:0] level = write_reg - read_reg;
     wire [LG_DEPTH:0] ahead = place - read_reg;
     always @(posedge clk) begin
@@ -102,7 +116,9 @@ module ferry_fifo #(
                 held <= 1'b0;
             end
         end
+`ifndef FORMAL_INSIDE
         cover (past_valid && !rst && full_reg);
+`endif
     end
     always @(*) if (past_valid && !rst) begin
         assert (level <= (1 << LG_DEPTH));

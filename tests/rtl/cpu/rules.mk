@@ -50,10 +50,11 @@ $(BUILD)/tests/rtl_fetch:
 	$(call rtl_program,fetch_bench,$(RTL_CPU_TEST)/fetch_test.cpp,$(RTL_CPU_TEST)/fetch_bench.v)
 
 # Proofs of the two bus masters of this room, and that the core is stopped and started in order.
-FORMAL_POST := ferry_post 3 "" rtl/cpu/ferry_post.v
+FORMAL_POST := ferry_post 3,20 "" rtl/cpu/ferry_post.v
 FORMAL_FETCH := ferry_fetch 3 "" rtl/cpu/ferry_fetch.v rtl/cpu/ferry_fetch_receive.v rtl/cpu/ferry_fetch_slots.v
 FORMAL_STOP := ferry_stop 4 "" rtl/cpu/ferry_stop.v
 FORMAL_CPU := POST FETCH STOP
+FORMAL_QUICK += $(FORMAL_CPU)
 FORMAL += $(addprefix formal-cpu-,$(FORMAL_CPU))
 .PHONY: $(addprefix formal-cpu-,$(FORMAL_CPU))
 $(addprefix formal-cpu-,$(FORMAL_CPU)): formal-cpu-%: $(CONTRACT)

@@ -416,6 +416,11 @@ std::string watchdog(uint64_t seed)
             request_reset();
         std::vector<uint8_t> local = machine.local.bytes, other = machine.host.bytes;
         uint64_t may_change = 8 * (1 + memory.beats.size());
+        auto bursts = [&] {
+            return machine.local.read_bursts + machine.host.read_bursts + machine.local.write_bursts +
+                   machine.host.write_bursts;
+        };
+        uint64_t begun = bursts();
         std::vector<Fault> faults;
         uint64_t begin = machine.cycle;
         unsigned told = 0;
@@ -470,6 +475,12 @@ std::string watchdog(uint64_t seed)
         for (uint64_t i = random.below(3000); i; i--)
             machine.step();
         memory.dead = 0;
+        // What it answers may be an error: that is nobody's any more.
+        if (random.chance(50)) {
+            const Job &job = jobs[random.below(jobs.size())];
+            memory.read_error = (job.source + 512 * random.below(3)) & ~7ull;
+            memory.write_error = (job.destination + 512 * random.below(3)) & ~7ull;
+        }
         begin = machine.cycle;
         while (machine.top->stuck || machine.top->resetting || machine.top->busy) {
             machine.step();
@@ -480,6 +491,10 @@ std::string watchdog(uint64_t seed)
             machine.step();
         if (machine.top->fault_valid || machine.top->poison)
             return where + "a fault of jobs that are over";
+        memory.read_error = memory.write_error = 0;
+        // Nothing is begun but the read and the write whose addresses were on offer.
+        if (bursts() > begun + 2)
+            return where + std::to_string(bursts() - begun) + " bursts begun late";
         // Nothing but the beat on offer, and beats that memory had taken in before their address.
         uint64_t changed = 0;
         for (size_t i = 0; i < local.size(); i++)
