@@ -1,7 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Read side: starts jobs, issues their read bursts on the local or the host port, and feeds the realigner. A burst is
-// asked for only when the data FIFO has room for all of it, and video memory only when no host data is awaited, so
-// that data never waits on a bus: neither can hold up another master.
+// Read side: starts jobs, issues their read bursts on the local or the host port, and feeds the realigner. Video memory
+// is asked for a burst only when the data FIFO has room for all of it, and only when no host data is awaited, so that
+// its data never waits on the bus and holds up no other master.
+//
+// Host bursts take their room in the data FIFO word by word as they come: what is outstanding waits in the requester's
+// reorder RAM, which has a place for each tag, so as many reads as there are tags cover the latency of the link. The
+// host's read channel may thus wait for the write side, but never for good: a full FIFO holds more than any write burst
+// needs, all video memory data in front of it has its room and comes without the host's read channel, and neither
+// writes nor the firmware's work on a fault wait for host data. Tokens behind host bursts have their room beforehand.
 `include "ferry_contract.vh"
 `default_nettype none
 
@@ -53,7 +59,7 @@ module ferry_read_side #(
     input  wire [LOCAL_ADDRESS_BITS:0] protect_base,
     input  wire [LOCAL_ADDRESS_BITS:0] protect_limit,
 
-    // Entries of the data FIFO; never refused, as room is reserved. freed: an entry left it.
+    // Entries of the data FIFO; never refused, as room is counted here. freed: an entry left it.
     output wire        push,
     output wire [63:0] push_data,
     output wire        push_last,
@@ -125,8 +131,10 @@ module ferry_read_side #(
     reg        giving_up_reg;
 
     // ---- Room and order ----
+    // Words of the data FIFO that are neither taken nor promised; enough of them for any burst; any at all.
     reg [LG_DATA:0] room_reg;
     reg        room_ok_reg;
+    reg        room_any_reg;
     reg [LG_READS:0] host_reg;
 
     // ---- Address channel ----
@@ -202,14 +210,15 @@ module ferry_read_side #(
     wire address_free = (!local_valid_reg || local_arready) && (!host_valid_reg || host_arready);
     wire order_ok = to_host || host_reg == 0;
     assign step = valid && !abort && fault == `FERRY_FAULT_KIND_NONE && address_free && order_ok && entry_ready
-        && room_ok_reg;
+        && (room_ok_reg || to_host);
     assign token_step = token_reg && entry_ready && room_ok_reg;
 
     wire [ENTRY_BITS-1:0] entry = token_reg
         ? {token_type_reg, 1'b0, 32'd0, 7'd1, 5'b00000, shift_reg}
         : {TYPE_BURST, to_host, position, beats, first, segment_last, last, prime, flush, shift_reg};
-    wire [LG_DATA:0] reserve = step ? {{(LG_DATA-6){1'b0}}, entries} : {{LG_DATA{1'b0}}, token_step};
-    wire [LG_DATA:0] room_next = room_reg - reserve + {{LG_DATA{1'b0}}, freed};
+    wire [LG_DATA:0] reserve = step && !to_host ? {{(LG_DATA-6){1'b0}}, entries} : {{LG_DATA{1'b0}}, token_step};
+    wire host_push = push && head_host && head_type == TYPE_BURST;
+    wire [LG_DATA:0] room_next = room_reg - reserve - {{LG_DATA{1'b0}}, host_push} + {{LG_DATA{1'b0}}, freed};
 
     wire        head_valid;
     wire        head_ready;
@@ -228,7 +237,7 @@ module ferry_read_side #(
         .burst_valid(head_valid), .burst_ready(head_ready), .burst_type(head_type), .burst_host(head_host),
         .burst_position(head[46:15]), .burst_beats(head[14:8]), .burst_first(head[7]), .burst_segment_last(head[6]),
         .burst_last(head[5]), .burst_prime(head[4]), .burst_flush(head[3]), .burst_shift(head[2:0]),
-        .pattern(pattern_reg),
+        .pattern(pattern_reg), .host_room(room_any_reg),
         .local_rdata(local_rdata), .local_rerror(local_rresp[1]), .local_rvalid(local_rvalid),
         .local_rready(local_rready), .host_rdata(host_rdata), .host_rerror(host_rresp[1]), .host_rfault(host_rfault),
         .host_rvalid(host_rvalid), .host_rready(host_rready),
@@ -305,6 +314,7 @@ module ferry_read_side #(
         host_reg <= host_reg + {{LG_READS{1'b0}}, step && to_host} - {{LG_READS{1'b0}}, host_done};
         room_reg <= room_next;
         room_ok_reg <= room_next >= MOST;
+        room_any_reg <= room_next != 0;
         if (rst) begin
             token_reg <= 1'b0;
             pattern_busy_reg <= 1'b0;
@@ -315,6 +325,7 @@ module ferry_read_side #(
             host_reg <= {(LG_READS + 1){1'b0}};
             room_reg <= {1'b1, {LG_DATA{1'b0}}};
             room_ok_reg <= 1'b0;
+            room_any_reg <= 1'b0;
         end
     end
 

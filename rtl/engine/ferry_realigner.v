@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Takes read data burst by burst in the order the bursts were asked for, and shifts it to the byte lanes of the
-// destination. One entry of the data FIFO for each beat of the destination; room for it was reserved before the burst
-// was asked for, so data is always taken. The last entry of every job carries `last`, also when the job has no data;
+// destination. One entry of the data FIFO for each beat of the destination; room for those of a video memory burst was
+// reserved before it was asked for, so its data is always taken; host data waits for room. The last entry of every job carries `last`, also when the job has no data;
 // entries of a job after an error are `bad`, and after the last of these nothing of the next job is pushed until the
 // write side has thrown the bad ones away (resolved).
 `include "ferry_contract.vh"
@@ -32,6 +32,9 @@ module ferry_realigner #(
     input  wire [2:0]  burst_shift,
     // Pattern of the fill token, repeated to 8 bytes.
     input  wire [63:0] pattern,
+
+    // The data FIFO has room for an entry that none was reserved for.
+    input  wire        host_room,
 
     // Read data.
     input  wire [63:0] local_rdata,
@@ -77,7 +80,8 @@ module ferry_realigner #(
     reg [LG_JOBS-1:0] job_reg;
 
     wire is_burst = burst_type == TYPE_BURST;
-    wire take = burst_valid && is_burst && !flush_reg && !stall_reg;
+    wire may_push = !burst_host || host_room;
+    wire take = burst_valid && is_burst && !flush_reg && !stall_reg && may_push;
     wire token = burst_valid && !is_burst && !stall_reg;
 
     assign local_rready = take && !burst_host;
@@ -112,7 +116,7 @@ module ferry_realigner #(
     endgenerate
 
     wire bad_now = bad_reg || (took && error) || (token && burst_type == TYPE_BAD);
-    wire flushing = flush_reg && !stall_reg;
+    wire flushing = flush_reg && !stall_reg && may_push;
 
     assign push = (took && !hold) || flushing || token;
     assign push_last = token || (burst_last && (flush_reg || (final_beat && !flush_next)));

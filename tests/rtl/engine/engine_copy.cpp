@@ -470,6 +470,61 @@ static std::string many_outstanding(uint64_t seed)
     return "";
 }
 
+// A long latency of the host is covered by 32 reads of a block, whatever the data FIFO holds: a page-in of 64 KiB takes
+// little more than its beats and one latency. Page-ins to and from everywhere while video memory takes no writes for a
+// while: what has come waits, nothing is lost, other jobs' video memory data keeps its room.
+static std::string host_data_waits(uint64_t seed)
+{
+    {
+        Machine machine(seed, LOCAL_BYTES, HOST_BASE, HOST_BYTES);
+        Reference reference(machine);
+        machine.timing.read_latency = 1500;
+        Job job;
+        job.source_kind = FERRY_ADDRESS_KIND_SYSTEM;
+        job.source = HOST_BASE + 8 * machine.random.below(64);
+        job.destination = 8 * machine.random.below(64);
+        job.length = 65536;
+        machine.submit(job);
+        reference.apply(job);
+        std::string wrong = finish(machine, reference);
+        if (!wrong.empty())
+            return wrong;
+        uint64_t cycles = machine.retired_at.back() - machine.taken_at.front();
+        if (cycles > 8192 + 1500 + 200)
+            return "64 KiB from a host 1,500 cycles away took " + std::to_string(cycles) + " cycles";
+    }
+    for (unsigned round = 0; round < 30; round++) {
+        Machine machine(seed + round, LOCAL_BYTES, HOST_BASE, HOST_BYTES);
+        Reference reference(machine);
+        Random &random = machine.random;
+        machine.timing = random_timing(random, round % 2);
+        for (unsigned i = 0; i < 12; i++) {
+            Job job;
+            job.unordered = true;
+            job.source_kind = (unsigned)random.below(2);
+            job.destination_kind = (unsigned)random.below(2);
+            job.length = (uint32_t)random.below(12000);
+            job.source = random.below(400000) + (job.source_kind ? HOST_BASE : 0);
+            job.destination = 524288 + 16384 * i + random.below(4000) + (job.destination_kind ? HOST_BASE : 0);
+            machine.submit(job);
+            reference.apply(job);
+        }
+        for (unsigned stop = 0; stop < 3; stop++) {
+            for (uint64_t i = random.below(1500); i; i--)
+                machine.step();
+            machine.local.dead = Memory::AW | Memory::W | Memory::B;
+            machine.host.dead = random.chance(50) ? machine.local.dead : 0;
+            for (uint64_t i = random.below(6000); i; i--)
+                machine.step();
+            machine.local.dead = machine.host.dead = 0;
+        }
+        std::string wrong = finish(machine, reference);
+        if (!wrong.empty())
+            return "round " + std::to_string(round) + ": " + wrong;
+    }
+    return "";
+}
+
 const std::vector<Test> COPY_TESTS = {
     {"sweep_of_lengths_and_offsets", sweep_local},
     {"sweep_of_lengths_and_offsets_stalled", sweep_local_stalled},
@@ -484,4 +539,5 @@ const std::vector<Test> COPY_TESTS = {
     {"unordered_jobs_keep_write_orders", unordered_hazards},
     {"aperture_changes_between_jobs", aperture_changes},
     {"many_reads_outstanding", many_outstanding},
+    {"host_data_waits_for_room", host_data_waits},
 };
