@@ -33,9 +33,9 @@ module ferry_device #(
     // Bits of a beat of the two packet streams: 32, 64 or 128, whichever the link's own side has. Inside, packets are 64
     // bits a beat; the other two widths cost a converter and a cycle or two each way.
     parameter TLP_BITS = 64,
-    // The soft core: "vexriscv" (whichever variant's file is among the sources) or "picorv32". docs/decisions.md has
-    // the measured choice.
-    parameter CPU_CORE = "vexriscv"
+    // The soft core: "vexriscv" (whichever variant's file is among the sources), "picorv32" or "serv".
+    // docs/decisions.md has the measured choice.
+    parameter [63:0] CPU_CORE = "vexriscv"
 ) (
     // Clock of everything; all ports are synchronous to it.
     input  wire                          clk,
@@ -105,7 +105,7 @@ module ferry_device #(
 localparam [0:0] SIZES_HOLD = TAGS_HOLD && RINGS_HOLD && SLOTS_HOLD && SLOT_BYTES_HOLD && LOCAL_HOLDS && PAGES_HOLD
     && FIRMWARE_HOLDS && JOBS_HOLD && STREAM_HOLDS;
 localparam [0:0] CONFIGURATION_IS_KNOWN = CONFIGURATION == "full" || CONFIGURATION == "tiny";
-localparam [0:0] CPU_CORE_IS_KNOWN = CPU_CORE == "vexriscv" || CPU_CORE == "picorv32" || CPU_CORE == "serv";
+localparam [0:0] CPU_CORE_IS_KNOWN = CPU_CORE == "vexriscv" || CPU_CORE == "picorv32" || CPU_CORE == {32'd0, "serv"};
 
 generate if (!SIZES_HOLD || !CONFIGURATION_IS_KNOWN || !CPU_CORE_IS_KNOWN) begin : refused
 

@@ -4,12 +4,15 @@
 
 RTL_FOLDERS := rtl rtl/host rtl/cpu rtl/engine rtl/mmu rtl/fabric
 RTL_SOURCES := $(wildcard rtl/*.vh) $(foreach folder,$(RTL_FOLDERS),$(wildcard $(folder)/*.v))
-# The packaged core: a file of the Python package, found at recipe time since the package may not be installed before.
+# The packaged core: files of the Python package, found at recipe time since the package may not be installed before.
 CPU_CORE ?= vexriscv
 CPU_VARIANT ?= Min
-RTL_CORE = $(if $(filter picorv32,$(CPU_CORE)),$(RTL_PICORV32),$(RTL_VEXRISCV))
-RTL_VEXRISCV = $$($(PYTHON) -c "import pythondata_cpu_vexriscv as p; print(p.data_location)")/VexRiscv_$(CPU_VARIANT).v
-RTL_PICORV32 = $$($(PYTHON) -c "import pythondata_cpu_picorv32 as p; print(p.data_location)")/picorv32.v
+RTL_CORE = $(RTL_CORE_$(CPU_CORE))
+RTL_CORE_vexriscv = $$($(PYTHON) -c "import pythondata_cpu_vexriscv as p; print(p.data_location)")/VexRiscv_$(CPU_VARIANT).v
+RTL_CORE_picorv32 = $$($(PYTHON) -c "import pythondata_cpu_picorv32 as p; print(p.data_location)")/picorv32.v
+# SERV is many files; its folder also holds tops for synthesis alone.
+RTL_CORE_serv = $$($(PYTHON) -c "import glob, pythondata_cpu_serv as p; \
+    print(*[f for f in sorted(glob.glob(p.data_location + '/rtl/serv_*.v')) if 'wrapper' not in f])")
 # Only the packaged core's own file is excepted from the warnings, by rtl/packaged_core.vlt.
 RTL_FLAGS := --timescale 1ns/1ns -Wall -I$(GENERATED) $(addprefix -I,$(RTL_FOLDERS)) rtl/packaged_core.vlt
 RTL_DEVICE = --top-module ferry_device -GCPU_CORE='"$(CPU_CORE)"' rtl/ferry_device.v $(RTL_CORE)

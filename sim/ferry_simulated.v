@@ -7,7 +7,7 @@
 
 module ferry_simulated #(
     // As ferry_device's.
-    parameter CPU_CORE = "vexriscv",
+    parameter [63:0] CPU_CORE = "vexriscv",
     parameter LOCAL_ADDRESS_BITS = 26
 ) (
     input  wire                          clk,

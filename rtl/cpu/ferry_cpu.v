@@ -9,8 +9,8 @@ module ferry_cpu #(
     parameter FIRMWARE_RAM_WORDS = 4096,
     // File for $readmemh with the firmware, or empty.
     parameter FIRMWARE_HEX = "",
-    // "vexriscv" or "picorv32".
-    parameter CPU_CORE = "vexriscv"
+    // "vexriscv", "picorv32" or "serv".
+    parameter [63:0] CPU_CORE = "vexriscv"
 ) (
     // Clock and synchronous reset.
     input  wire        clk,
@@ -64,6 +64,15 @@ wire [31:0] data_rdata;
 generate
     if (CPU_CORE == "picorv32") begin : g_picorv32
         ferry_cpu_picorv32 core (
+            .clk(clk), .rst(core_rst_reg),
+            .fetch_valid(fetch_valid), .fetch_address(fetch_address),
+            .fetch_ready(fetch_ready), .fetch_rdata(fetch_rdata),
+            .data_valid(data_valid), .data_write(data_write), .data_address(data_address),
+            .data_wdata(data_wdata), .data_wstrb(data_wstrb),
+            .data_ready(data_ready), .data_rdata(data_rdata)
+        );
+    end else if (CPU_CORE == {32'd0, "serv"}) begin : g_serv
+        ferry_cpu_serv core (
             .clk(clk), .rst(core_rst_reg),
             .fetch_valid(fetch_valid), .fetch_address(fetch_address),
             .fetch_ready(fetch_ready), .fetch_rdata(fetch_rdata),

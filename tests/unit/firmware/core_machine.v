@@ -2,7 +2,10 @@
 // The soft core with its firmware RAM and the command RAM as they stand in the device; its registers are the test's.
 `default_nettype none
 
-module core_machine (
+module core_machine #(
+    // As ferry_device's.
+    parameter [63:0] CPU_CORE = "vexriscv"
+) (
     // Clock and synchronous reset.
     input  wire        clk,
     input  wire        rst,
@@ -41,7 +44,7 @@ wire        list1_ready;
 wire        list1_data_valid;
 wire [63:0] list1_data;
 
-ferry_cpu cpu (
+ferry_cpu #(.CPU_CORE(CPU_CORE)) cpu (
     .clk(clk), .rst(rst), .run(run),
     .host_valid(host_valid), .host_write(1'b1), .host_address(host_address), .host_wdata(host_wdata),
     .host_wstrb(4'hf), .host_ready(host_ready), .host_rdata(host_rdata),

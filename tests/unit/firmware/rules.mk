@@ -26,12 +26,22 @@ $(FIRMWARE_CORE)/firmware_image.o: $(FIRMWARE_IMAGE)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -c $< -o $@
 
-$(BUILD)/tests/firmware_core: $(FIRMWARE_CORE_OBJECTS) $(FIRMWARE_CORE_RTL) $(FIRMWARE_TEST)/core_run.cpp $(VENV)/ready
-	$(VERILATOR) --cc --exe --build -O3 --Mdir $(FIRMWARE_CORE)/verilated --top-module core_machine \
-	    $(RTL_FLAGS) -CFLAGS "-O2 -I$(CURDIR)/$(GENERATED) -I$(CURDIR)/$(FIRMWARE_TEST) -I$(CURDIR)/$(FIRMWARE_BUILD)" \
-	    $(FIRMWARE_TEST)/core_machine.v $(RTL_CORE) $(abspath $(FIRMWARE_TEST)/core_run.cpp $(FIRMWARE_CORE_OBJECTS)) \
-	    -o $(abspath $@)
+# $(call firmware_core,CORE,CORE FILES,FLAGS)
+firmware_core = $(VERILATOR) --cc --exe --build -O3 --Mdir $(FIRMWARE_CORE)/verilated-$(1) --top-module core_machine $(RTL_FLAGS) \
+    -GCPU_CORE='"$(1)"' -CFLAGS "-O2 -I$(CURDIR)/$(GENERATED) -I$(CURDIR)/$(FIRMWARE_TEST) -I$(CURDIR)/$(FIRMWARE_BUILD) $(3)" \
+    $(FIRMWARE_TEST)/core_machine.v $(2) $(abspath $(FIRMWARE_TEST)/core_run.cpp $(FIRMWARE_CORE_OBJECTS)) -o $(abspath $@)
 
+$(BUILD)/tests/firmware_core $(BUILD)/tests/firmware_core_serv: $(FIRMWARE_CORE_OBJECTS) $(FIRMWARE_CORE_RTL) \
+    $(FIRMWARE_TEST)/core_run.cpp $(VENV)/ready
+
+$(BUILD)/tests/firmware_core:
+	$(call firmware_core,$(CPU_CORE),$(RTL_CORE),)
+
+# The smallest core takes some thirty times as long for each instruction; all else must be the same.
+$(BUILD)/tests/firmware_core_serv:
+	$(call firmware_core,serv,$(RTL_CORE_serv),-DSLOWER=30 -DRUNS=4)
+
+TEST_PROGRAMS += $(BUILD)/tests/firmware_core_serv
 TEST_PROGRAMS += $(BUILD)/tests/firmware_core
 
 # --- The check of the stack's bound ----------------------------------------------------------------------------------------
