@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Takes read data burst by burst in the order the bursts were asked for, and shifts it to the byte lanes of the
 // destination. One entry of the data FIFO for each beat of the destination; room for those of a video memory burst was
-// reserved before it was asked for, so its data is always taken; host data waits for room. The last entry of every job carries `last`, also when the job has no data;
+// reserved before it was asked for, so its data is always taken; host data waits for room. The last entry of every job
+// carries `last`, also when the job has no data;
 // entries of a job after an error are `bad`, and after the last of these nothing of the next job is pushed until the
 // write side has thrown the bad ones away (resolved).
 `include "ferry_contract.vh"
