@@ -422,7 +422,7 @@ module ferry_engine #(
         .retire(retire), .lost(lost), .tell(tell), .over(over), .job_op(read_op),
         .job_source_kind(read_kind), .job_source_list(read_is_list), .job_source(read_base),
         .job_destination_kind(write_kind), .job_destination_list(write_is_list), .job_destination(write_base),
-        .job_list_base(write_list_base), .job_descending(write_descending), .job_slot(write_slot),
+        .job_descending(write_descending), .job_slot(write_slot),
         .job_packet_offset(write_packet_offset),
         .list_valid(lists_valid[2]), .list_ready(lists_ready[2]), .list_address(lists_address[47:32]),
         .list_data_valid(lists_data_valid[2]), .list_data(list_data),

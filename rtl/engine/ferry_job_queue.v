@@ -62,6 +62,7 @@ module ferry_job_queue #(
     output wire [2:0]  read_shift,
     output wire        read_descending,
     output wire [8:0]  read_chunk_end,
+    // Above a list's offset: its place (read_list_base), of no meaning to the address.
     output wire [63:0] read_base,
     output wire        read_empty,
     output wire [31:0] read_last,
@@ -88,8 +89,8 @@ module ferry_job_queue #(
     output wire [31:0] write_last,
     output wire [15:0] write_list_base
 );
-    localparam READ_BITS = 138;
-    localparam WRITE_BITS = 150;
+    localparam READ_BITS = 3 + 2 + 1 + 1 + 1 + 2 + 2 + 3 + 1 + 9 + 64 + 1 + 32;
+    localparam WRITE_BITS = 3 + 2 + 1 + 1 + 1 + 1 + 2 + 16 + 1 + 64 + 1 + 32;
 
     reg [READ_BITS-1:0]  read_memory [0:(1 << LG_JOBS)-1];
     reg [WRITE_BITS-1:0] write_memory [0:(1 << LG_JOBS)-1];
@@ -118,7 +119,11 @@ module ferry_job_queue #(
     // Both sides walk a job up to its last byte; a job of no bytes has none.
     wire [31:0] last = job_length - 32'd1;
     wire empty = job_length == 32'd0;
+    // The read side goes down by the destination's blocks too; the write side knows them by itself.
     wire [8:0] chunk_end = job_destination[8:0] + last[8:0];
+    // The side that is a list needs an offset instead of an address: the list's place rides above it.
+    wire [63:0] source = source_list ? {job_list_address, 16'd0, job_source[31:0]} : job_source;
+    wire [63:0] destination = destination_list ? {job_list_address, 16'd0, job_destination[31:0]} : job_destination;
     // READ has no destination: its bytes go to lane 0. FILL: its pattern starts at the destination's lane.
     wire [2:0] shift = (job_op == `FERRY_JOB_OP_READ ? 3'd0 : job_destination[2:0])
         - (job_op == `FERRY_JOB_OP_FILL ? 3'd0 : job_source[2:0]);
@@ -127,9 +132,9 @@ module ferry_job_queue #(
         || job_destination_kind != `FERRY_ADDRESS_KIND_LOCAL;
 
     wire [READ_BITS-1:0] read_entry = {job_op, job_source_kind, source_list, job_unordered, job_protected, job_slot,
-        job_pattern_log2, shift, descending, chunk_end, job_source, empty, last, job_list_address};
+        job_pattern_log2, shift, descending, chunk_end, source, empty, last};
     wire [WRITE_BITS-1:0] write_entry = {job_op, job_destination_kind, destination_list, job_unordered, job_protected,
-        whole, job_slot, job_packet_offset, descending, chunk_end, job_destination, empty, last, job_list_address};
+        whole, job_slot, job_packet_offset, descending, destination, empty, last};
 
     always @(posedge clk) begin
         if (accept) begin
@@ -156,16 +161,18 @@ module ferry_job_queue #(
     assign read_job = read_reg[LG_JOBS-1:0];
     assign read_first = read_reg == oldest_reg;
     assign {read_op, read_kind, read_is_list, read_unordered, read_protected, read_slot, read_pattern_log2, read_shift,
-            read_descending, read_chunk_end, read_base, read_empty, read_last, read_list_base}
+            read_descending, read_chunk_end, read_base, read_empty, read_last}
         = read_memory[view_shown ? shown_job : read_job];
+    assign read_list_base = read_base[63:48];
 
     assign write_valid = write_reg != in_reg && !view_shown;
     assign write_job = write_reg[LG_JOBS-1:0];
     assign write_first = write_reg == oldest_reg;
     assign {write_op, write_kind, write_is_list, write_unordered, write_protected, write_whole, write_slot,
-            write_packet_offset, write_descending, write_chunk_end, write_base, write_empty, write_last,
-            write_list_base}
+            write_packet_offset, write_descending, write_base, write_empty, write_last}
         = write_memory[view_shown ? shown_job : write_job];
+    assign write_list_base = write_base[63:48];
+    assign write_chunk_end = write_base[8:0] + write_last[8:0];
 
 `ifdef FORMAL
     // Each side starts a job after it was accepted and before it retires; memory is trusted again when no job is left.
@@ -194,11 +201,9 @@ module ferry_job_queue #(
     reg [READ_BITS-1:0]  followed_read = 0;
     reg [WRITE_BITS-1:0] followed_write = 0;
     wire [READ_BITS-1:0] read_view = {read_op, read_kind, read_is_list, read_unordered, read_protected, read_slot,
-        read_pattern_log2, read_shift, read_descending, read_chunk_end, read_base, read_empty, read_last,
-        read_list_base};
+        read_pattern_log2, read_shift, read_descending, read_chunk_end, read_base, read_empty, read_last};
     wire [WRITE_BITS-1:0] write_view = {write_op, write_kind, write_is_list, write_unordered, write_protected,
-        write_whole, write_slot, write_packet_offset, write_descending, write_chunk_end, write_base, write_empty,
-        write_last, write_list_base};
+        write_whole, write_slot, write_packet_offset, write_descending, write_base, write_empty, write_last};
     always @(posedge clk) begin
         if (accept && in_reg == place) begin
             held <= 1'b1;

@@ -101,10 +101,19 @@ module ferry_realigner #(
     wire flush_next = segment_end && burst_flush && !single;
 
     // ---- Byte lanes ----
-    wire [63:0] word = burst_type == TYPE_FILL ? pattern : burst_host ? host_rdata : local_rdata;
-    wire [63:0] turned1 = burst_shift[0] ? {word[55:0], word[63:56]} : word;
-    wire [63:0] turned2 = burst_shift[1] ? {turned1[47:0], turned1[63:48]} : turned1;
-    wire [63:0] turned = burst_shift[2] ? {turned2[31:0], turned2[63:32]} : turned2;
+    // Stages of two inputs each: where the word is from, then turned by one, two and four lanes.
+    wire [63:0] word_read, word, turned1, turned2, turned;
+
+    ferry_choice from_port (.second(burst_host), .word0(local_rdata), .word1(host_rdata), .chosen(word_read));
+    ferry_choice from_fill (.second(burst_type == TYPE_FILL), .word0(word_read), .word1(pattern), .chosen(word));
+    ferry_choice turn1 (.second(burst_shift[0]), .word0(word), .word1({word[55:0], word[63:56]}), .chosen(turned1));
+    ferry_choice turn2 (
+        .second(burst_shift[1]), .word0(turned1), .word1({turned1[47:0], turned1[63:48]}), .chosen(turned2)
+    );
+    ferry_choice turn4 (
+        .second(burst_shift[2]), .word0(turned2), .word1({turned2[31:0], turned2[63:32]}), .chosen(turned)
+    );
+
     // Lanes below the shift come from the beat before, unless this beat is all there is.
     wire [7:0] from_saved = single || burst_type == TYPE_FILL ? 8'h00 : ~(8'hff << burst_shift);
 

@@ -59,11 +59,11 @@ module ferry_retire #(
     input  wire [2:0]  job_op,
     input  wire [1:0]  job_source_kind,
     input  wire        job_source_list,
+    // A list side has the place of its list in bits 63 to 48, its offset in the lower half.
     input  wire [63:0] job_source,
     input  wire [1:0]  job_destination_kind,
     input  wire        job_destination_list,
     input  wire [63:0] job_destination,
-    input  wire [15:0] job_list_base,
     input  wire        job_descending,
     input  wire [1:0]  job_slot,
     input  wire [15:0] job_packet_offset,
@@ -198,7 +198,7 @@ module ferry_retire #(
 
     assign view_shown = state_reg != IDLE;
     assign list_valid = state_reg == LIST;
-    assign list_address = job_list_base + {where[24:12], 3'd0};
+    assign list_address = base[63:48] + {where[24:12], 3'd0};
     assign retire = (complete && !faulted) || (leave && complete_reg);
     assign tell = leave && lost;
     assign over = lost ? tell : retire;

@@ -10,11 +10,11 @@ FORMAL_RANGE := ferry_address_generator 3 "" rtl/fabric/ferry_burst_cutter.v rtl
 	rtl/engine/ferry_address_generator.v
 # The generator's proof stands for it in those of the masters.
 FORMAL_READ := ferry_read_side 3 "" -DFORMAL_INSIDE tests/formal/any_address_generator.v rtl/fabric/ferry_fifo.v \
-	rtl/engine/ferry_realigner.v rtl/engine/ferry_read_side.v
+	rtl/fabric/ferry_choice.v rtl/engine/ferry_realigner.v rtl/engine/ferry_read_side.v
 FORMAL_WRITE := ferry_write_side 3 "" tests/formal/any_address_generator.v rtl/engine/ferry_write_side.v
 FORMAL_DATA := ferry_write_data 3 "" -DFORMAL_INSIDE rtl/fabric/ferry_fifo.v rtl/engine/ferry_write_data.v
 FORMAL_QUEUE := ferry_job_queue 3 "-set LG_JOBS 2" rtl/engine/ferry_job_queue.v
-FORMAL_REALIGNER := ferry_realigner 3 "" rtl/engine/ferry_realigner.v
+FORMAL_REALIGNER := ferry_realigner 3 "" rtl/fabric/ferry_choice.v rtl/engine/ferry_realigner.v
 # The muxes: by induction what each cycle shows; the order of the write data is followed from reset on.
 FORMAL_MUX := -DFORMAL_INSIDE rtl/fabric/ferry_arbiter.v rtl/fabric/ferry_fifo.v
 FORMAL_READ_MUX := ferry_axi_read_mux 4 "" $(FORMAL_MUX) rtl/fabric/ferry_axi_read_mux.v
