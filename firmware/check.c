@@ -82,6 +82,7 @@ static bool refuse_address(struct ferry_fault *fault, uint32_t kind, uint32_t ad
     fault->address_high = (uint32_t)(address >> 32);
     fault->write = write;
     fault->written = 0;
+    fault->list_index = 0;
     return false;
 }
 
@@ -108,11 +109,10 @@ static uint64_t list_words(const volatile uint32_t *packet, uint32_t opcode)
     return pages == 0 ? 2 : 2 * pages;
 }
 
-// Reserved bits and the ranges of single fields.
+// Reserved bits and the ranges of single fields. Pages are checked by the hardware that reads them.
 static bool fields_hold(const volatile uint32_t *packet, uint32_t header, uint32_t places, const struct shape *shape)
 {
     uint32_t opcode = FERRY_GET(FERRY_PACKET_HEADER_OPCODE, header);
-    uint32_t in_page = hal_constant(FERRY_PAGE - 1);
     uint32_t header_fixed = UNORDERED | PROTECTED | FERRY_PACKET_HEADER_RESERVED_MASK;
 
     if ((header & header_fixed & ~(uint32_t)shape->header_free) || (places & ~(uint32_t)shape->places_free))
@@ -127,15 +127,10 @@ static bool fields_hold(const volatile uint32_t *packet, uint32_t header, uint32
 
         return (list == FERRY_LIST_SIDE_SOURCE || list == FERRY_LIST_SIDE_DESTINATION) &&
                packet[FERRY_PACKET_COPY_PAGES_BYTES / 4] != 0 &&
-               packet[FERRY_PACKET_COPY_PAGES_FIRST_OFFSET / 4] < FERRY_PAGE &&
-               (packet[FERRY_PACKET_COPY_PAGES_PAGE / 4] & in_page) == 0;
+               packet[FERRY_PACKET_COPY_PAGES_FIRST_OFFSET / 4] < FERRY_PAGE;
     }
     case FERRY_OPCODE_MAP_APERTURE:
-        return packet[FERRY_PACKET_MAP_APERTURE_COUNT / 4] != 0 &&
-               (packet[FERRY_PACKET_MAP_APERTURE_PAGE / 4] & in_page) == 0;
-    case FERRY_OPCODE_UNMAP_APERTURE:
-        return packet[FERRY_PACKET_UNMAP_APERTURE_COUNT / 4] != 0 &&
-               (packet[FERRY_PACKET_UNMAP_APERTURE_DUMMY_PAGE / 4] & in_page) == 0;
+    case FERRY_OPCODE_UNMAP_APERTURE: return packet[FERRY_PACKET_MAP_APERTURE_COUNT / 4] != 0;
     case FERRY_OPCODE_FENCE: return (packet[FERRY_PACKET_FENCE_ADDRESS / 4] & 7) == 0;
     default: return true;
     }

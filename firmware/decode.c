@@ -3,14 +3,14 @@
 // through the full check, which alone names faults.
 #include "decode.h"
 
-// False: an earlier packet of the buffer came to grief, so the change must not be made.
+// False: an earlier packet of the buffer came to grief, so the change was not made; or this one did.
 static bool change_table(const volatile uint32_t *packet, struct ferry_flight *flight)
 {
     if (!ferry_queues_wait_ring(flight))
         return false;
-    ferry_mmu_change(packet, hal_command_at(packet) + FERRY_PACKET_MAP_APERTURE_PAGE,
-                     (packet[0] & FERRY_PACKET_HEADER_OPCODE_MASK) == FERRY_OPCODE_UNMAP_APERTURE);
-    return true;
+    return ferry_mmu_change(packet, hal_command_at(packet) + FERRY_PACKET_MAP_APERTURE_PAGE,
+                            (packet[0] & FERRY_PACKET_HEADER_OPCODE_MASK) == FERRY_OPCODE_UNMAP_APERTURE,
+                            &flight->refusal);
 }
 
 // Hands over a packet that passed the full check.
@@ -97,20 +97,18 @@ static bool carry_out(const struct cursor *at, struct ferry_flight *flight)
 // Accepts plain changes of the aperture table without the full check; their rules in full are in check.c.
 static inline bool plain_table_change(const uint32_t *packet, uint32_t left, uint32_t words, uint32_t ring)
 {
-    uint32_t header, low_half, list, bytes, bad, more, rights, places, first, count, page, pages, end, mask, in_page;
+    uint32_t header, low_half, list, bytes, bad, more, rights, places, first, count, pages, end, mask;
 
     STEP(bytes = words * 4, bytes);
     STEP(header = packet[0], header);
     STEP(low_half = 1u << FERRY_PACKET_HEADER_WORDS_SHIFT, low_half);
     STEP(more = words < FERRY_PACKET_UNMAP_APERTURE_SIZE / 4, more);
-    STEP(in_page = FERRY_PAGE, in_page);
     STEP(low_half = low_half - 1, low_half);
     STEP(bad = left < bytes, bad);
     STEP(rights = hal_ring_read(ring, FERRY_CORE_RING_RIGHTS), rights);
     STEP(list = words - FERRY_PACKET_MAP_APERTURE_SIZE / 4, list);
     STEP(low_half = header & low_half, low_half);
     STEP(bad = bad | more, bad);
-    STEP(in_page = in_page - 1, in_page);
     STEP(rights = rights & FERRY_BAR0_RING_RIGHTS_APERTURE_UPDATE_MASK, rights);
     STEP(pages = hal_read(FERRY_CORE_APERTURE_PAGES), pages);
     if (bad)
@@ -118,19 +116,16 @@ static inline bool plain_table_change(const uint32_t *packet, uint32_t left, uin
     STEP(places = packet[WORD(MAP_APERTURE_PLACES)], places);
     STEP(first = packet[WORD(MAP_APERTURE_FIRST_PAGE)], first);
     STEP(count = packet[WORD(MAP_APERTURE_COUNT)], count);
-    STEP(page = packet[WORD(MAP_APERTURE_PAGE)], page);
     STEP(rights = rights < 1, rights);
     STEP(mask = places & ~FERRY_PACKET_PLACES_SNOOP_MASK, mask);
     STEP(end = first + count, end);
     STEP(bad = count < 1, bad);
-    STEP(page = page & in_page, page);
     // Doubled rather than the list halved; a count that is not below the list could wrap around into a good one.
     STEP(more = count < list, more);
     STEP(list = list - count, list);
     STEP(bad = bad | rights, bad);
     STEP(first = end < first, first);
     STEP(pages = pages < end, pages);
-    STEP(bad = bad | page, bad);
     STEP(more = more ^ 1, more);
     STEP(list = list ^ count, list);
     STEP(first = first | pages, first);
@@ -146,12 +141,7 @@ __attribute__((noinline)) static bool long_way(struct cursor *at, struct ferry_f
     uint32_t left = (uint32_t)((uintptr_t)at->end - (uintptr_t)at->packet);
 
     ferry_check_limits(&limits, flight->ring);
-    if (!ferry_check_packet(at->packet, left, &limits, &flight->refusal)) {
-        flight->refusal.header = at->packet[0];
-        flight->refusal.packet_offset = FERRY_GET(FERRY_CORE_JOB_CONTROL_PACKET_OFFSET, at->place);
-        return false;
-    }
-    return carry_out(at, flight);
+    return ferry_check_packet(at->packet, left, &limits, &flight->refusal) && carry_out(at, flight);
 }
 
 bool ferry_decode_full(struct cursor *at, struct ferry_flight *flight)
@@ -165,8 +155,11 @@ bool ferry_decode_full(struct cursor *at, struct ferry_flight *flight)
         done = change_table(packet, flight);
     else
         done = long_way(at, flight);
-    if (!done)
+    if (!done) {
+        flight->refusal.header = packet[0];
+        flight->refusal.packet_offset = FERRY_GET(FERRY_CORE_JOB_CONTROL_PACKET_OFFSET, at->place);
         return false;
+    }
     at->place += 4 * (packet[0] & FERRY_PACKET_HEADER_WORDS_MASK);
     at->packet = packet + words;
     return true;

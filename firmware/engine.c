@@ -5,9 +5,8 @@
 
 struct ferry_engine ferry_engine;
 
-void ferry_engine_start(uint32_t depth)
+void ferry_engine_start(void)
 {
-    ferry_engine.depth = depth;
     ferry_engine.queued = hal_read(FERRY_CORE_JOBS_QUEUED);
     // Whatever a firmware before this one had queued is gone: the hardware sees to that before it starts the core.
     ferry_assert(hal_read(FERRY_CORE_JOBS_RETIRED) == ferry_engine.queued, FERRY_HALT_JOBS_QUEUED, ferry_engine.queued);
@@ -16,32 +15,29 @@ void ferry_engine_start(uint32_t depth)
     hal_write(FERRY_CORE_JOB_DESTINATION_HIGH, 0);
 }
 
-void ferry_engine_wait_room(void)
+bool ferry_engine_wait_room(void)
 {
-    bool waiting = false;
+    bool waiting = false, stuck = false;
 
-    for (;;) {
-        uint32_t pending = ferry_engine.queued - hal_read(FERRY_CORE_JOBS_RETIRED);
-
-        if (pending < ferry_engine.depth) {
-            ferry_engine.room = ferry_engine.depth - pending;
+    while (!stuck) {
+        ferry_engine.room = hal_read(FERRY_CORE_JOB_ROOM);
+        if (ferry_engine.room)
             break;
-        }
         // Time that the engine needs is not time that decoding needs.
         if (!waiting) {
             waiting = true;
             hal_write(FERRY_CORE_BUSY, 0);
         }
         ferry_queues_service();
+        stuck = ferry_engine_stuck();
     }
     if (waiting)
         hal_write(FERRY_CORE_BUSY, 1);
+    return !stuck;
 }
 
 void ferry_engine_queue(const struct ferry_job *job)
 {
-    if (ferry_engine.room == 0)
-        ferry_engine_wait_room();
     hal_write(FERRY_CORE_JOB_SOURCE_LOW, job->source_low);
     hal_write(FERRY_CORE_JOB_SOURCE_HIGH, job->source_high);
     hal_write(FERRY_CORE_JOB_DESTINATION_LOW, job->destination_low);

@@ -130,7 +130,7 @@ static inline void fast_packets(struct cursor *at, uint32_t bytes)
         uint32_t header, places, length, word3, low, high, word6, word7, kind, shape, step, cap, bad, more, flag;
 
         if (unlikely(queued == until)) {
-            until = hal_read(FERRY_CORE_JOBS_RETIRED) + ferry_engine.depth;
+            until = queued + hal_read(FERRY_CORE_JOB_ROOM);
             if (queued == until)
                 break;
         }
@@ -169,7 +169,6 @@ static inline void fast_packets(struct cursor *at, uint32_t bytes)
             STEP(shape = words * 4, shape);
             // Bytes of the list's pages, 2048 for each word.
             STEP(span = step - span, span);
-            STEP(word6 = word6 & mask, word6);
             STEP(high = high | kind, high);
             STEP(flag = used < length, flag);
             STEP(last = length < 1, last);
@@ -180,7 +179,6 @@ static inline void fast_packets(struct cursor *at, uint32_t bytes)
             STEP(words = words < FERRY_PACKET_COPY_PAGES_SIZE / 4 + 2, words);
             STEP(flag = flag | last, flag);
             STEP(span = span - used, span);
-            STEP(high = high | word6, high);
             STEP(last = end < next, last);
             STEP(bad = bad | more, bad);
             STEP(words = words | flag, words);

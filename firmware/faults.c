@@ -41,6 +41,7 @@ void ferry_faults_post(const struct ferry_flight *flight, const struct ferry_fau
     hal_write(FERRY_CORE_POST_DATA + FERRY_FAULT_RECORD_BUFFER_ADDRESS + 4, flight->address_high);
     hal_write(FERRY_CORE_POST_DATA + FERRY_FAULT_RECORD_HEADER, fault->header);
     hal_write(FERRY_CORE_POST_DATA + FERRY_FAULT_RECORD_WRITTEN, fault->written);
+    hal_write(FERRY_CORE_POST_DATA + FERRY_FAULT_RECORD_LIST_INDEX, fault->list_index);
     for (unsigned word = FERRY_FAULT_RECORD_RESERVED; word < FERRY_FAULT_RECORD_SIZE; word += 4)
         hal_write(FERRY_CORE_POST_DATA + word, 0);
     hal_write(FERRY_CORE_POST_ADDRESS_LOW, log_low + at);
@@ -62,6 +63,7 @@ bool ferry_faults_take(struct ferry_fault *out, uint32_t *slot)
         .address_low = hal_read(FERRY_CORE_ENGINE_FAULT_ADDRESS_LOW),
         .address_high = hal_read(FERRY_CORE_ENGINE_FAULT_ADDRESS_HIGH),
         .written = hal_read(FERRY_CORE_ENGINE_FAULT_WRITTEN),
+        .list_index = hal_read(FERRY_CORE_ENGINE_FAULT_INDEX),
     };
     *slot = FERRY_GET(FERRY_CORE_ENGINE_FAULT_SLOT, what);
     ferry_assert(out->kind != FERRY_FAULT_KIND_NONE && (out->packet_offset & 7) == 0, FERRY_HALT_FAULT_KIND, what);

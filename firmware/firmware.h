@@ -22,6 +22,7 @@ struct ferry_fault {
     uint32_t address_low, address_high;
     uint32_t header;
     uint32_t written;
+    uint32_t list_index;
 };
 
 // A ring, as far as retirement needs it. The first fields are set once at start.
@@ -113,29 +114,34 @@ bool ferry_queues_wait_ring(const struct ferry_flight *flight);
 struct ferry_engine {
     uint32_t queued; // In step with JOBS_QUEUED.
     uint32_t room;
-    uint32_t depth; // Jobs that the engine's queue holds.
 };
 extern struct ferry_engine ferry_engine;
 
-// depth: jobs that the engine's queue holds.
-void ferry_engine_start(uint32_t depth);
+void ferry_engine_start(void);
 
 // Waits, retiring meanwhile, until room is at least 1. The write of JOB_CONTROL would wait as well, but a core that
 // waits there cannot take a fault that the engine holds, and the engine does not go on to a second fault before it is
-// taken.
-void ferry_engine_wait_room(void);
+// taken. False: the engine has given up on memory that does not answer, and takes nothing.
+bool ferry_engine_wait_room(void);
 
 // A job with every field given; for the packets that are not on the fast path.
 struct ferry_job {
     uint32_t source_low, source_high, destination_low, destination_high, length, list_at, control;
 };
-void ferry_engine_queue(const struct ferry_job *job);
+void ferry_engine_queue(const struct ferry_job *job); // There is room.
+
+static inline bool ferry_engine_stuck(void)
+{
+    return hal_read(FERRY_CORE_ENGINE_STATE) & FERRY_CORE_ENGINE_STATE_STUCK_MASK;
+}
 
 // mmu.c --------------------------------------------------------------------------------------------------------------
 
 // Changes count aperture pages from first on and waits until the table is changed. packet is the MAP_APERTURE or
-// UNMAP_APERTURE packet, already checked; list_at the byte offset of its page list in command RAM.
-void ferry_mmu_change(const volatile uint32_t *packet, uint32_t list_at, bool unmap);
+// UNMAP_APERTURE packet, already checked but for the pages, which the hardware checks as it reads them; list_at the
+// byte offset of its page list in command RAM. False: a bad page stopped the change, and fault says which, all but for
+// header and packet_offset.
+bool ferry_mmu_change(const volatile uint32_t *packet, uint32_t list_at, bool unmap, struct ferry_fault *fault);
 
 // check.c ------------------------------------------------------------------------------------------------------------
 

@@ -2,7 +2,7 @@
 // Changes of the aperture table. The hardware walks the list; the core names first page, count and list.
 #include "firmware.h"
 
-void ferry_mmu_change(const volatile uint32_t *packet, uint32_t list_at, bool unmap)
+bool ferry_mmu_change(const volatile uint32_t *packet, uint32_t list_at, bool unmap, struct ferry_fault *fault)
 {
     uint32_t control = 0;
 
@@ -24,4 +24,17 @@ void ferry_mmu_change(const volatile uint32_t *packet, uint32_t list_at, bool un
     while (hal_read(FERRY_CORE_MMU_BUSY)) {
     }
     hal_write(FERRY_CORE_BUSY, 1);
+
+    uint32_t end = hal_read(FERRY_CORE_MMU_FAULT);
+
+    if (!(end & FERRY_CORE_MMU_FAULT_VALID_MASK))
+        return true;
+    *fault = (struct ferry_fault){
+        .kind = FERRY_FAULT_KIND_RANGE,
+        .address_kind = FERRY_ADDRESS_KIND_SYSTEM,
+        .address_low = hal_read(FERRY_CORE_MMU_FAULT_ENTRY_LOW),
+        .address_high = hal_read(FERRY_CORE_MMU_FAULT_ENTRY_HIGH),
+        .list_index = FERRY_GET(FERRY_CORE_MMU_FAULT_INDEX, end),
+    };
+    return false;
 }

@@ -116,7 +116,7 @@ bool ferry_queues_service(void)
     // Read in this order. A reset drops jobs, which retires them, while RESETTING is 1, and marks the slots when it
     // ends: whoever saw the dropped jobs as retired sees either RESETTING or the marks.
     uint32_t retired = hal_read(FERRY_CORE_JOBS_RETIRED);
-    uint32_t resetting = hal_read(FERRY_CORE_ENGINE_RESETTING);
+    uint32_t resetting = hal_read(FERRY_CORE_ENGINE_STATE) & FERRY_CORE_ENGINE_STATE_RESETTING_MASK;
     uint32_t poison = hal_read(FERRY_CORE_POISON);
     struct ferry_flight *flight;
 
@@ -210,6 +210,16 @@ static inline void decoded(struct ferry_flight *flight)
     queues.newest = flight;
 }
 
+// The engine has given up on memory that does not answer: nothing more of the buffer is tried.
+static void refuse_stuck(struct ferry_flight *flight, const struct cursor *at)
+{
+    flight->refusal = (struct ferry_fault){
+        .kind = FERRY_FAULT_KIND_WATCHDOG,
+        .header = *at->packet,
+        .packet_offset = FERRY_GET(FERRY_CORE_JOB_CONTROL_PACKET_OFFSET, at->place),
+    };
+}
+
 // Checks the flight's packets and hands them to engine and aperture table until its end or a refusal.
 static inline void decode(struct ferry_flight *flight)
 {
@@ -228,8 +238,10 @@ static inline void decode(struct ferry_flight *flight)
         if (at.packet == at.end)
             break;
         if (ferry_engine.room == 0) {
-            ferry_engine_wait_room();
-            continue;
+            if (ferry_engine_wait_room())
+                continue;
+            refuse_stuck(flight, &at);
+            break;
         }
         packets++;
         if (!ferry_decode_full(&at, flight))
@@ -293,7 +305,7 @@ bool ferry_queues_wait_ring(const struct ferry_flight *flight)
         uint32_t retired = hal_read(FERRY_CORE_JOBS_RETIRED);
 
         // The order of the reads as in service.
-        if (!hal_read(FERRY_CORE_ENGINE_RESETTING)) {
+        if (!(hal_read(FERRY_CORE_ENGINE_STATE) & FERRY_CORE_ENGINE_STATE_RESETTING_MASK)) {
             bool done = (int32_t)(retired - last_job) >= 0;
 
             // A ring without a buffer in flight has a last_job of any age; and nothing to wait for.

@@ -264,8 +264,8 @@ wire [E-1:0] events = host_events | engine_events
     | {{(E-1){1'b0}}, job_missing} << `FERRY_EVENT_STALL_JOB
     | {{(E-1){1'b0}}, core_busy} << `FERRY_EVENT_CORE_BUSY;
 
-wire [10:0] status = {
-    stopping, fault_valid, update_valid || update_busy, post_busy, requester_busy, |slots_used, fetch_busy, engine_busy_write,
+wire [11:0] status = {
+    engine_stuck, stopping, fault_valid, update_valid || update_busy, post_busy, requester_busy, |slots_used, fetch_busy, engine_busy_write,
     engine_busy_read, engine_busy, run
 };
 
@@ -394,7 +394,7 @@ ferry_registers_counters counters (
     .read_valid(counter_valid), .read_number(counter_number), .read_ready(counter_ready), .read_value(counter_value)
 );
 
-ferry_registers_core core_registers (
+ferry_registers_core #(.JOB_QUEUE(JOB_QUEUE)) core_registers (
     .clk(clk), .rst(rst), .run(run), .settled(settled), .io_valid(io_valid), .io_write(io_write), .io_address(io_address),
     .io_wdata(io_wdata), .io_ready(io_ready), .io_rdata(io_rdata), .time_now(time_reg),
     .firmware_told(firmware_told), .packets_valid(packets_valid), .packets_value(packets_value),
@@ -403,9 +403,9 @@ ferry_registers_core core_registers (
     .file_rdata(file_rdata), .retired_write(retired_write), .retired_ring(retired_ring),
     .retired_wdata(retired_wdata), .job_valid(job_valid),
     .job_ready(job_ready), .job(job), .jobs_retired(jobs_retired), .poison(poison), .poison_clear(poison_clear),
-    .fault_valid(fault_valid), .fault(fault), .fault_clear(fault_clear), .resetting(resetting),
+    .fault_valid(fault_valid), .fault(fault), .fault_clear(fault_clear), .resetting(resetting), .stuck(engine_stuck),
     .update_valid(update_valid), .update_ready(update_ready), .update(update), .update_busy(update_busy),
-    .fetch_next(fetch_next), .fetch_claim(fetch_claim), .fetch_claimed_valid(fetch_claimed_valid),
+    .update_fault(update_fault), .fetch_next(fetch_next), .fetch_claim(fetch_claim), .fetch_claimed_valid(fetch_claimed_valid),
     .fetch_bytes(fetch_bytes), .fetch_fence(fetch_fence), .fetch_address(fetch_address),
     .slots_used(slots_used),
     .post_data_write(post_data_write), .post_data_index(post_data_index), .post_data_wdata(post_data_wdata),
@@ -421,7 +421,7 @@ assign reset_request = host_reset || stop_reset;
 
 ferry_stop stop (
     .clk(clk), .rst(rst), .core_run(core_run), .run(run), .stopping(stopping), .settled(settled),
-    .engine_reset(stop_reset), .engine_busy(engine_busy), .engine_resetting(resetting),
+    .engine_reset(stop_reset), .engine_busy(engine_busy && !engine_stuck), .engine_resetting(resetting),
     .update_busy(update_valid || update_busy), .post_busy(post_busy), .fetch_wound(fetch_wound)
 );
 
@@ -586,7 +586,7 @@ ferry_observe observe (
     .engine_write(engine_busy_write), .requester(requester_busy), .fetch(fetch_busy), .post(post_busy)
 );
 
-wire unused = &{1'b0, local_ar, local_aw, table_clearing, engine_stuck, update_fault};
+wire unused = &{1'b0, local_ar, local_aw, table_clearing};
 
 end endgenerate
 

@@ -22,7 +22,7 @@ module ferry_stop (
 
     // One-cycle pulse: the engine drops its jobs.
     output wire engine_reset,
-    // What may still act.
+    // What may still act: the engine has a job or something outstanding that it has not given up.
     input  wire engine_busy,
     input  wire engine_resetting,
     input  wire update_busy,

@@ -55,7 +55,7 @@ module ferry_registers #(
 
     // Cycle counter, STATUS, and whether the firmware has told its state since the core was started.
     input  wire [63:0] time_now,
-    input  wire [10:0] status,
+    input  wire [11:0] status,
     input  wire        firmware_told,
 
     // What the host sets.
@@ -174,7 +174,7 @@ always @* begin
     end else begin
         case (reg_address)
         `FERRY_BAR0_CONTROL:          read_value = {30'd0, engine_reset || engine_resetting, core_run_reg};
-        `FERRY_BAR0_STATUS:           read_value = {21'd0, status};
+        `FERRY_BAR0_STATUS:           read_value = {20'd0, status};
         `FERRY_BAR0_INTERRUPT_STATUS: read_value = {22'd0, interrupt_status};
         `FERRY_BAR0_INTERRUPT_COUNT:  read_value = interrupt_count;
         default:                      read_value = file_rdata;

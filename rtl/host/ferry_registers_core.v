@@ -5,7 +5,10 @@
 `default_nettype none
 `include "ferry_contract.vh"
 
-module ferry_registers_core (
+module ferry_registers_core #(
+    // Jobs that the engine's queue holds.
+    parameter JOB_QUEUE = 8
+) (
     // Clock and synchronous reset.
     input  wire        clk,
     input  wire        rst,
@@ -56,12 +59,14 @@ module ferry_registers_core (
     input  wire [`FERRY_ENGINE_FAULT_BITS-1:0] fault,
     output wire        fault_clear,
     input  wire        resetting,
+    input  wire        stuck,
 
     // Aperture table update.
     output wire        update_valid,
     input  wire        update_ready,
     output wire [`FERRY_UPDATE_BITS-1:0] update,
     input  wire        update_busy,
+    input  wire [`FERRY_UPDATE_FAULT_BITS-1:0] update_fault,
 
     // Fetcher.
     input  wire [31:0] fetch_next,
@@ -93,6 +98,8 @@ module ferry_registers_core (
     input  wire        ended,
     input  wire        ended_interrupt
 );
+
+localparam [31:0] JOBS = JOB_QUEUE;
 
 wire write = io_valid && io_write && io_ready;
 
@@ -216,7 +223,8 @@ assign retired_wdata = enter_data;
 
 // Only words that are the core's own may be written, or constants and the host's settings would change under the host.
 wire own = word < 16'd1536 && io_address != `FERRY_CORE_FAULT_LOG_PRODUCED;
-assign file_access = enter || io_valid;
+// Only in the cycle that counts: a core that waits must not keep the host from its registers.
+assign file_access = enter || write || read_now;
 assign file_write = enter || (write && own);
 assign file_index = enter ? entered[10:2] : word[10:2];
 assign file_wdata = enter ? enter_data : io_wdata;
@@ -225,6 +233,8 @@ wire [63:0] fault_address = fault[`FERRY_ENGINE_FAULT_ADDRESS_RANGE];
 wire [31:0] fault_word = {fault[`FERRY_ENGINE_FAULT_PACKET_OFFSET_RANGE], fault_valid, 4'd0,
     fault[`FERRY_ENGINE_FAULT_WRITE_RANGE], fault[`FERRY_ENGINE_FAULT_SLOT_RANGE],
     fault[`FERRY_ENGINE_FAULT_KIND_RANGE]};
+
+wire [63:0] update_entry = update_fault[`FERRY_UPDATE_FAULT_ENTRY_RANGE];
 
 // Registers that live elsewhere; the others are in the file.
 reg        live_now;
@@ -244,7 +254,13 @@ always @* begin
     `FERRY_CORE_ENGINE_FAULT_ADDRESS_HIGH: rdata_now = fault_address[63:32];
     `FERRY_CORE_ENGINE_FAULT_WRITTEN:      rdata_now = fault[`FERRY_ENGINE_FAULT_WRITTEN_RANGE];
     `FERRY_CORE_ENGINE_FAULT_KIND:         rdata_now = {30'd0, fault[`FERRY_ENGINE_FAULT_ADDRESS_KIND_RANGE]};
-    `FERRY_CORE_ENGINE_RESETTING:          rdata_now = {31'd0, resetting || resetting_reg};
+    `FERRY_CORE_ENGINE_STATE:              rdata_now = {30'd0, stuck, resetting || resetting_reg};
+    `FERRY_CORE_JOB_ROOM:                  rdata_now = stuck ? 32'd0 : JOBS - (jobs_queued - jobs_retired);
+    `FERRY_CORE_ENGINE_FAULT_INDEX:        rdata_now = {19'd0, fault[`FERRY_ENGINE_FAULT_LIST_INDEX_RANGE]};
+    `FERRY_CORE_MMU_FAULT:                 rdata_now = {3'd0, update_fault[`FERRY_UPDATE_FAULT_INDEX_RANGE], 15'd0,
+                                                        update_fault[`FERRY_UPDATE_FAULT_VALID_RANGE]};
+    `FERRY_CORE_MMU_FAULT_ENTRY_LOW:       rdata_now = update_entry[31:0];
+    `FERRY_CORE_MMU_FAULT_ENTRY_HIGH:      rdata_now = update_entry[63:32];
     `FERRY_CORE_ABORTED:                   rdata_now = {28'd0, aborted};
     `FERRY_CORE_MMU_BUSY:                  rdata_now = {31'd0, update_valid || update_busy};
     `FERRY_CORE_FETCH_NEXT:                rdata_now = fetch_next;
@@ -294,7 +310,7 @@ always @(posedge clk) begin
     end
 end
 
-wire unused = &{1'b0, ring_offset, word, entered, fault};
+wire unused = &{1'b0, ring_offset, word, entered};
 
 endmodule
 

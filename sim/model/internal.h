@@ -20,7 +20,7 @@
 struct model_fault {
     uint32_t kind, address_kind;
     bool write;
-    uint32_t packet_offset, header, written;
+    uint32_t packet_offset, header, written, list_index;
     uint64_t address;
 };
 

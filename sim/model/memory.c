@@ -152,6 +152,8 @@ bool model_copy_pages(struct ferry_model *model, bool pages_are_source, const ui
         uint64_t system = page | (position & (MODEL_PAGE - 1));
         uint64_t piece = least(bytes - done, in_page(position));
 
+        // Counts only if the fault is in a page of the list.
+        fault->list_index = (uint32_t)(position / MODEL_PAGE);
         // An entry with a bit that no page's address has is no page.
         if (page & ~(uint64_t)FERRY_APERTURE_ENTRY_ENTRY_PAGE_MASK)
             return fail(fault, FERRY_FAULT_KIND_RANGE, FERRY_ADDRESS_KIND_SYSTEM, page, !pages_are_source, done);
@@ -161,8 +163,11 @@ bool model_copy_pages(struct ferry_model *model, bool pages_are_source, const ui
         bool good = pages_are_source
                         ? move(model, kind, address + done, FERRY_ADDRESS_KIND_SYSTEM, system, piece, done, fault)
                         : move(model, FERRY_ADDRESS_KIND_SYSTEM, system, kind, address + done, piece, done, fault);
-        if (!good)
+        if (!good) {
+            if (fault->address_kind != FERRY_ADDRESS_KIND_SYSTEM)
+                fault->list_index = 0;
             return false;
+        }
         done += piece;
     }
     return true;

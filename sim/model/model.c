@@ -171,6 +171,7 @@ static bool post_fault(struct ferry_model *model, const struct model_slot *slot)
     model_put64(record + FERRY_FAULT_RECORD_BUFFER_ADDRESS, slot->address);
     model_put32(record + FERRY_FAULT_RECORD_HEADER, fault->header);
     model_put32(record + FERRY_FAULT_RECORD_WRITTEN, fault->written);
+    model_put32(record + FERRY_FAULT_RECORD_LIST_INDEX, fault->list_index);
     model_post(model, at, record, sizeof record);
     model_cause(model, FERRY_BAR0_INTERRUPT_STATUS_FAULT_MASK);
     return true;

@@ -119,16 +119,11 @@ static bool check_reserved(const struct packet *p, struct model_fault *fault)
     case FERRY_OPCODE_COPY_PAGES:
         bad |= bytes == 0 || word(p, FERRY_PACKET_COPY_PAGES_FIRST_OFFSET) >= MODEL_PAGE;
         bad |= p->list != FERRY_LIST_SIDE_SOURCE && p->list != FERRY_LIST_SIDE_DESTINATION;
-        bad |= wide(p, FERRY_PACKET_COPY_PAGES_PAGE) % MODEL_PAGE != 0;
         break;
     case FERRY_OPCODE_READ:
     case FERRY_OPCODE_WRITE: bad |= bytes < 1 || bytes > 8; break;
     case FERRY_OPCODE_MAP_APERTURE:
-        bad |= bytes_of(p) == 0 || wide(p, FERRY_PACKET_MAP_APERTURE_PAGE) % MODEL_PAGE != 0;
-        break;
-    case FERRY_OPCODE_UNMAP_APERTURE:
-        bad |= bytes_of(p) == 0 || wide(p, FERRY_PACKET_UNMAP_APERTURE_DUMMY_PAGE) % MODEL_PAGE != 0;
-        break;
+    case FERRY_OPCODE_UNMAP_APERTURE: bad |= bytes_of(p) == 0; break;
     case FERRY_OPCODE_FENCE: bad |= wide(p, FERRY_PACKET_FENCE_ADDRESS) % 8 != 0; break;
     default: break;
     }
@@ -266,7 +261,7 @@ static bool check_places(const struct ferry_model *model, const struct packet *p
     return true;
 }
 
-static bool change_aperture(struct ferry_model *model, const struct packet *p)
+static bool change_aperture(struct ferry_model *model, const struct packet *p, struct model_fault *fault)
 {
     uint32_t first = word(p, FERRY_PACKET_MAP_APERTURE_FIRST_PAGE), count = word(p, FERRY_PACKET_MAP_APERTURE_COUNT);
     bool unmap = p->opcode == FERRY_OPCODE_UNMAP_APERTURE;
@@ -278,6 +273,11 @@ static bool change_aperture(struct ferry_model *model, const struct packet *p)
         uint64_t page =
             unmap ? wide(p, FERRY_PACKET_UNMAP_APERTURE_DUMMY_PAGE) : wide(p, FERRY_PACKET_MAP_APERTURE_PAGE + 8 * i);
 
+        // The pages before a bad one are changed.
+        if (page & ~(uint64_t)FERRY_APERTURE_ENTRY_ENTRY_PAGE_MASK) {
+            fault->list_index = i;
+            return refuse_at(fault, FERRY_FAULT_KIND_RANGE, FERRY_ADDRESS_KIND_SYSTEM, page, false);
+        }
         model->aperture[first + i] = (page & FERRY_APERTURE_ENTRY_ENTRY_PAGE_MASK) | flags;
     }
     model->counters[MODEL_COUNTER(CYCLES)] += count;
@@ -291,9 +291,9 @@ static bool carry_out(struct ferry_model *model, const struct packet *p, struct 
     if (p->opcode == FERRY_OPCODE_DISCARD)
         return true;
     if (!is_fixed(p->opcode) && p->opcode != FERRY_OPCODE_COPY_PAGES)
-        return change_aperture(model, p);
+        return change_aperture(model, p, fault);
     if (p->opcode == FERRY_OPCODE_UNMAP_APERTURE)
-        return change_aperture(model, p);
+        return change_aperture(model, p, fault);
 
     model->counters[MODEL_COUNTER(ENGINE_JOBS)]++;
     model->counters[MODEL_COUNTER(ENGINE_BUSY)] += cycles;

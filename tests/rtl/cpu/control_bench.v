@@ -190,7 +190,7 @@ wire [63:0] counter_value, time_now, fetch_base, fetch_fence, fetch_address, pos
 wire [8:0] host_file_index, core_file_index;
 wire [2:0] ring_number, file_clear_index, retired_ring, fetch_ring;
 wire [5:0] ring_offset;
-wire [10:0] status;
+wire [11:0] status;
 wire [21:0] events;
 wire [11:0] io_address;
 wire [1:0] post_slot, ended_slot;
@@ -229,7 +229,7 @@ assign events = {
 };
 
 assign status = {
-    stopping, fault_valid, update_valid || update_busy, post_busy, requester_busy, |slots_used, fetch_busy, engine_busy_write,
+    1'b0, stopping, fault_valid, update_valid || update_busy, post_busy, requester_busy, |slots_used, fetch_busy, engine_busy_write,
     engine_busy_read, engine_busy, run
 };
 
@@ -265,6 +265,7 @@ assign fault[`FERRY_ENGINE_FAULT_PACKET_OFFSET_RANGE] = fault_packet_offset;
 assign fault[`FERRY_ENGINE_FAULT_ADDRESS_RANGE] = fault_address;
 assign fault[`FERRY_ENGINE_FAULT_ADDRESS_KIND_RANGE] = fault_address_kind;
 assign fault[`FERRY_ENGINE_FAULT_WRITTEN_RANGE] = fault_written;
+assign fault[`FERRY_ENGINE_FAULT_LIST_INDEX_RANGE] = 13'd0;
 assign update_first = update[`FERRY_UPDATE_FIRST_RANGE];
 assign update_count = update[`FERRY_UPDATE_COUNT_RANGE];
 assign update_list = update[`FERRY_UPDATE_LIST_RANGE];
@@ -344,7 +345,7 @@ ferry_registers_counters counters (
     .read_valid(counter_valid), .read_number(counter_number), .read_ready(counter_ready), .read_value(counter_value)
 );
 
-ferry_registers_core core_registers (
+ferry_registers_core #(.JOB_QUEUE(JOB_QUEUE)) core_registers (
     .clk(clk), .rst(rst), .run(run), .settled(settled), .io_valid(io_valid), .io_write(io_write), .io_address(io_address),
     .io_wdata(io_wdata), .io_ready(io_ready), .io_rdata(io_rdata), .time_now(time_now),
     .firmware_told(firmware_told), .packets_valid(packets_valid), .packets_value(packets_value),
@@ -354,8 +355,8 @@ ferry_registers_core core_registers (
     .retired_wdata(retired_wdata), .job_valid(job_valid),
     .job_ready(job_ready), .job(job), .jobs_retired(jobs_retired), .poison(poison),
     .poison_clear(poison_clear), .fault_valid(fault_valid), .fault(fault), .fault_clear(fault_clear),
-    .resetting(resetting), .update_valid(update_valid), .update_ready(update_ready), .update(update),
-    .update_busy(update_busy), .fetch_next(fetch_next), .fetch_claim(fetch_claim),
+    .resetting(resetting), .stuck(1'b0), .update_valid(update_valid), .update_ready(update_ready), .update(update),
+    .update_busy(update_busy), .update_fault({`FERRY_UPDATE_FAULT_BITS{1'b0}}), .fetch_next(fetch_next), .fetch_claim(fetch_claim),
     .fetch_claimed_valid(fetch_claimed_valid), .fetch_bytes(fetch_bytes), .fetch_fence(fetch_fence),
     .fetch_address(fetch_address),
     .slots_used(slots_used), .post_data_write(post_data_write), .post_data_index(post_data_index),

@@ -176,6 +176,10 @@ class RootComplex
     // The link takes a beat from the device, and video memory gives one, once in so many cycles.
     unsigned link_pace = 1, memory_pace = 1;
     bool stall = false;
+    // Video memory takes nothing and answers nothing.
+    bool memory_dead = false;
+    // So many beats read, and bursts written, from now on the answer is an error; below 0 never.
+    int read_error_in = -1, write_error_in = -1;
     unsigned interrupts = 0, unmapped = 0, broken = 0;
     std::vector<uint8_t> local;
     // Called with every byte that the device writes to host pages and to video memory, and with the address of a write
@@ -326,23 +330,25 @@ class RootComplex
 
     void drive_memory()
     {
-        top.m_axi_arready = !hesitate();
-        top.m_axi_awready = !hesitate();
-        top.m_axi_wready = !hesitate();
-        bool data =
-            !reads_.empty() && reads_.front().due <= time && (holding_ || (!hesitate() && time % memory_pace == 0));
+        top.m_axi_arready = !memory_dead && !hesitate();
+        top.m_axi_awready = !memory_dead && !hesitate();
+        top.m_axi_wready = !memory_dead && !hesitate();
+        // What is offered stays.
+        bool data = !reads_.empty() && reads_.front().due <= time &&
+                    (holding_ || (!memory_dead && !hesitate() && time % memory_pace == 0));
         holding_ = data;
         top.m_axi_rvalid = data;
         if (data) {
             std::memcpy(&top.m_axi_rdata, &local[reads_.front().address], 8);
             top.m_axi_rid = reads_.front().id;
-            top.m_axi_rresp = 0;
+            top.m_axi_rresp = read_error_in == 0 ? 2 : 0;
             top.m_axi_rlast = reads_.front().beats == 1;
         }
-        top.m_axi_bvalid = !responses_.empty();
-        if (!responses_.empty())
+        answering_ = !responses_.empty() && (answering_ || !memory_dead);
+        top.m_axi_bvalid = answering_;
+        if (answering_)
             top.m_axi_bid = responses_.front();
-        top.m_axi_bresp = 0;
+        top.m_axi_bresp = write_error_in == 0 ? 2 : 0;
     }
 
     void observe_memory()
@@ -351,6 +357,7 @@ class RootComplex
             return;
         if (top.m_axi_rvalid && top.m_axi_rready) {
             holding_ = false;
+            read_error_in -= read_error_in >= 0;
             reads_.front().address += 8;
             if (--reads_.front().beats == 0)
                 reads_.pop_front();
@@ -360,8 +367,11 @@ class RootComplex
                 broken++;
             reads_.push_back({top.m_axi_araddr & ~7u, time + memory_latency, top.m_axi_arlen + 1u, top.m_axi_arid});
         }
-        if (top.m_axi_bvalid && top.m_axi_bready)
+        if (top.m_axi_bvalid && top.m_axi_bready) {
             responses_.pop_front();
+            answering_ = false;
+            write_error_in -= write_error_in >= 0;
+        }
         if (top.m_axi_awvalid && top.m_axi_awready) {
             if (top.m_axi_awaddr % 8 || (top.m_axi_awaddr & 4095) + top.m_axi_awlen * 8 + 8 > 4096)
                 broken++;
@@ -408,7 +418,7 @@ class RootComplex
     std::map<uint64_t, std::vector<uint8_t>> pages_;
     std::deque<Sent> to_device_;
     Packet from_device_, answer_;
-    bool answered_ = false, sending_ = false, holding_ = false;
+    bool answered_ = false, sending_ = false, holding_ = false, answering_ = false;
     size_t sent_ = 0;
     uint32_t next_tag_ = 0;
     std::deque<Burst> reads_, writes_;

@@ -302,6 +302,14 @@ static void take_table_change(uint32_t control)
             wrong("table changed under a running job of its ring", earlier->last_job);
     }
     keep_action(entry, &change);
+    machine.mmu_fault = 0;
+    for (uint32_t i = 0; i < (change.unmap ? 1 : change.count) && !machine.wrong[0] && !machine.mmu_fault; i++) {
+        const uint32_t *word = slot_words(entry->slot) + (change.list_offset + 8 * i) / 4;
+
+        machine.mmu_entry = change.unmap ? change.dummy : word[0] | (uint64_t)word[1] << 32;
+        if (machine.mmu_entry & (0xfffull << 52 | 0xfff))
+            machine.mmu_fault = FERRY_CORE_MMU_FAULT_VALID_MASK | FERRY_PUT(FERRY_CORE_MMU_FAULT_INDEX, i);
+    }
     // Even a change of the largest aperture ends while somebody still looks.
     uint64_t ticks = (uint64_t)machine.mmu_ticks_per_page * change.count;
     machine.mmu_done_at = machine.now + 1 + (ticks < 10000 ? ticks : 10000);
@@ -441,6 +449,9 @@ static void engine_step(void)
         machine.engine_fault_address = machine.faults[i].address;
         machine.engine_fault_kind = machine.faults[i].address_kind;
         machine.engine_fault_written = machine.faults[i].written;
+        // Any number does: it need only arrive.
+        machine.engine_fault_index = job->list ? machine.jobs_retired % 512 : 0;
+        entry->engine_fault.list_index = machine.engine_fault_index;
         machine.poison |= 1u << entry->slot;
         break;
     }
@@ -450,6 +461,11 @@ static void engine_step(void)
 void double_tick(void)
 {
     machine.now++;
+    if (machine.stuck_at && machine.now == machine.stuck_at) {
+        machine.stuck = true;
+        machine.job_ticks = 1;
+        machine.job_done_at = machine.now;
+    }
     if (machine.stage[FERRY_CORE_BUSY / 4])
         machine.busy_ticks++;
     fetch_step();
@@ -511,7 +527,14 @@ uint32_t double_read(unsigned offset)
     case FERRY_CORE_ENGINE_FAULT_ADDRESS_HIGH: return (uint32_t)(machine.engine_fault_address >> 32);
     case FERRY_CORE_ENGINE_FAULT_WRITTEN: return machine.engine_fault_written;
     case FERRY_CORE_ENGINE_FAULT_KIND: return machine.engine_fault_kind;
-    case FERRY_CORE_ENGINE_RESETTING: return machine.resetting;
+    case FERRY_CORE_ENGINE_STATE:
+        return FERRY_PUT(FERRY_CORE_ENGINE_STATE_RESETTING, (uint32_t)machine.resetting) |
+               FERRY_PUT(FERRY_CORE_ENGINE_STATE_STUCK, (uint32_t)machine.stuck);
+    case FERRY_CORE_JOB_ROOM: return machine.stuck ? 0 : DOUBLE_QUEUE - machine.queue_count;
+    case FERRY_CORE_ENGINE_FAULT_INDEX: return machine.engine_fault_index;
+    case FERRY_CORE_MMU_FAULT: return machine.mmu_fault;
+    case FERRY_CORE_MMU_FAULT_ENTRY_LOW: return (uint32_t)machine.mmu_entry;
+    case FERRY_CORE_MMU_FAULT_ENTRY_HIGH: return (uint32_t)(machine.mmu_entry >> 32);
     case FERRY_CORE_MMU_BUSY: return machine.now < machine.mmu_done_at;
     case FERRY_CORE_FETCH_NEXT: return claim();
     case FERRY_CORE_FETCH_BYTES: return machine.latched[0];

@@ -83,7 +83,11 @@ struct double_machine {
     uint64_t job_done_at, mmu_done_at, post_done_at, reset_done_at;
     bool resetting;
     uint32_t jobs_queued, jobs_retired, poison, aborted;
-    uint32_t engine_fault, engine_fault_kind, engine_fault_written;
+    uint32_t engine_fault, engine_fault_kind, engine_fault_written, engine_fault_index;
+    uint32_t mmu_fault; // As MMU_FAULT shows it.
+    uint64_t mmu_entry;
+    uint64_t stuck_at; // When it gives up; 0 never.
+    bool stuck;        // The engine has given up: each job that comes ends at once, and the test sees to its fault.
     uint64_t engine_fault_address;
     uint32_t log_consumed;  // Used unless log_is_read.
     uint32_t fault_records; // Posted so far.

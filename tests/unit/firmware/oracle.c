@@ -10,11 +10,13 @@ enum { LOCAL = FERRY_ADDRESS_KIND_LOCAL, SYSTEM = FERRY_ADDRESS_KIND_SYSTEM, APE
 
 struct at {
     const uint8_t *bytes;
+    const uint8_t *whole; // The packet in its buffer; bytes may be a copy of its fixed words.
     const struct oracle_limits *limits;
     struct oracle_fault *fault;
     struct oracle_action *action;
     uint32_t words, source_kind, destination_kind, list, pattern_log2;
     bool unordered, is_protected, snoop;
+    bool begun; // Refused in the middle of its action.
     uint32_t header_reserved, places_reserved;
 };
 
@@ -143,8 +145,7 @@ static bool copy_pages(struct at *at)
         pages++;
     if (at->words != 6 + 2 * (pages ? pages : 1))
         return no(at, FERRY_FAULT_KIND_PACKET_LENGTH);
-    if (!only(at, 1 | 2 | 4 | 8 | 16) || at->list == 0 || at->list == 3 || bytes == 0 || first_offset > 4095 ||
-        get64(at->bytes + 24) % 4096 != 0)
+    if (!only(at, 1 | 2 | 4 | 8 | 16) || at->list == 0 || at->list == 3 || bytes == 0 || first_offset > 4095)
         return no(at, FERRY_FAULT_KIND_PACKET_RESERVED);
 
     bool in = at->list == FERRY_LIST_SIDE_SOURCE;
@@ -230,7 +231,7 @@ static bool table(struct at *at, bool unmap)
 
     if (at->words != (unmap ? 6 : 4 + 2 * (uint64_t)count))
         return no(at, FERRY_FAULT_KIND_PACKET_LENGTH);
-    if (!only(at, unmap ? 0 : 64) || count == 0 || get64(at->bytes + 16) % 4096 != 0)
+    if (!only(at, unmap ? 0 : 64) || count == 0)
         return no(at, FERRY_FAULT_KIND_PACKET_RESERVED);
     if (!(at->limits->rights & FERRY_BAR0_RING_RIGHTS_APERTURE_UPDATE_MASK))
         return no_at(at, FERRY_FAULT_KIND_RIGHTS, APERTURE, 4096ull * first, true);
@@ -245,6 +246,16 @@ static bool table(struct at *at, bool unmap)
         .dummy = unmap ? get64(at->bytes + 16) : 0,
         .list_offset = unmap ? 0 : 16,
     };
+    // The hardware meets a bad page in the middle of the change.
+    for (uint32_t i = 0; i < (unmap ? 1 : count); i++) {
+        uint64_t page = get64(at->whole + 16 + 8 * i);
+
+        if (page % 4096 == 0 && page >> 52 == 0)
+            continue;
+        at->begun = true;
+        at->fault->list_index = i;
+        return no_at(at, FERRY_FAULT_KIND_RANGE, SYSTEM, page, false);
+    }
     return true;
 }
 
@@ -303,6 +314,7 @@ void oracle_run(const uint8_t *buffer, uint32_t bytes, const struct oracle_limit
         struct oracle_action *action = &result->actions[result->action_count];
         struct at at = {
             .bytes = buffer + offset,
+            .whole = buffer + offset,
             .limits = limits,
             .fault = &result->fault,
             .action = action,
@@ -334,6 +346,11 @@ void oracle_run(const uint8_t *buffer, uint32_t bytes, const struct oracle_limit
         if (!good) {
             result->fault.packet_offset = offset;
             result->fault.header = header;
+            if (!at.begun)
+                return;
+            action->packet_offset = offset;
+            action->list_offset += action->list_offset ? offset : 0;
+            result->action_count++;
             return;
         }
         if (acts) {

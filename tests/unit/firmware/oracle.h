@@ -29,6 +29,7 @@ struct oracle_action {
 
 struct oracle_fault {
     uint32_t kind, packet_offset, address_kind, header;
+    uint32_t list_index;
     bool write;
     uint64_t address;
 };

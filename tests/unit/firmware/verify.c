@@ -77,6 +77,8 @@ static const char *check_fault(unsigned number, const struct double_post *post, 
     if (FERRY_GET(FERRY_FAULT_RECORD_WHAT_PACKET_OFFSET, what) != fault->packet_offset)
         return say(number, "fault's packet offset", FERRY_GET(FERRY_FAULT_RECORD_WHAT_PACKET_OFFSET, what),
                    fault->packet_offset);
+    if (post->words[FERRY_FAULT_RECORD_LIST_INDEX / 4] != fault->list_index)
+        return say(number, "fault's list index", post->words[FERRY_FAULT_RECORD_LIST_INDEX / 4], fault->list_index);
     if (two(post->words, FERRY_FAULT_RECORD_ADDRESS) != fault->address)
         return say(number, "fault's address", two(post->words, FERRY_FAULT_RECORD_ADDRESS), fault->address);
     if (two(post->words, FERRY_FAULT_RECORD_FENCE_VALUE) != entry->fence)

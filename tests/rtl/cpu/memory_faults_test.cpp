@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+// Video memory that does not answer, answers with errors, or comes back late: the whole device with its firmware tells
+// the host at once, by record, interrupt and errored fence, and afterwards works, or says in STATUS that it cannot.
+#include "host_ring.h"
+
+namespace
+{
+
+const uint32_t TIMEOUT = 2000, AREA = 0x40000;
+
+class Bench
+{
+  public:
+    Bench(Checks &checks, Random &random) : checks_(checks), random_(random), root_(random)
+    {
+        for (uint64_t at = HOST; at < HOST + 0x80000; at += 4096)
+            root_.map(at);
+        for (unsigned i = 0; i < DATA_PAGES; i++)
+            root_.map(DATA + i * 4096);
+        for (unsigned i = 0; i < DATA_PAGES * 4096; i++)
+            root_.byte(DATA + i) = static_cast<uint8_t>(random.word());
+        for (unsigned i = 0; i < AREA; i++)
+            root_.local[i] = static_cast<uint8_t>(random.word());
+        root_.enumerate();
+        checks.that(root_.boot("build/firmware/firmware.bin"), "firmware serves rings");
+        root_.bar0(FERRY_BAR0_INTERRUPT_ENABLE, 0x3ff);
+        root_.bar0_64(FERRY_BAR0_FAULT_LOG_ADDRESS, FAULTS);
+        root_.bar0(FERRY_BAR0_FAULT_LOG_ENTRIES_LOG2, 5);
+        root_.bar0(FERRY_BAR0_ENGINE_TIMEOUT, TIMEOUT);
+        rings_.emplace_back(root_, 0, 7);
+        rings_.emplace_back(root_, 1, 1);
+    }
+
+    Ring &paging() { return rings_[0]; }
+    Ring &user() { return rings_[1]; }
+    RootComplex &root() { return root_; }
+
+    // A buffer of copies between all kinds of places.
+    void copies(Ring &ring, unsigned count)
+    {
+        for (unsigned i = 0; i < count; i++) {
+            uint32_t bytes = 1 + random_.below(3000);
+            bool out = random_.once_in(3), in = !out && random_.once_in(2);
+            uint64_t host = DATA + random_.below(32 * 4096 - bytes) + (out ? 32 * 4096 : 0);
+            ring.copy(in ? FERRY_ADDRESS_KIND_SYSTEM : FERRY_ADDRESS_KIND_LOCAL,
+                      in ? host : random_.below(AREA - bytes),
+                      out ? FERRY_ADDRESS_KIND_SYSTEM : FERRY_ADDRESS_KIND_LOCAL,
+                      out ? host : AREA + random_.below(AREA - bytes), bytes);
+        }
+        ring.submit(1);
+    }
+    // The record that was written last.
+    uint32_t last_kind()
+    {
+        uint32_t produced = root_.bar0(FERRY_BAR0_FAULT_LOG_PRODUCED);
+        uint32_t what = static_cast<uint32_t>(root_.load64(FAULTS + (produced - 1) % 32 * 64) >> 32);
+        root_.bar0(FERRY_BAR0_FAULT_LOG_CONSUMED, produced);
+        return FERRY_GET(FERRY_FAULT_RECORD_WHAT_KIND, what);
+    }
+    bool stuck() { return root_.bar0(FERRY_BAR0_STATUS) & FERRY_BAR0_STATUS_ENGINE_STUCK_MASK; }
+    // Bytes move again and the device is idle.
+    void works()
+    {
+        uint32_t bytes = 1 + random_.below(5000), from = random_.below(AREA - bytes), to = 3 * AREA + random_.below(99);
+        for (Ring *ring : {&user(), &paging()}) {
+            for (uint32_t i = 0; i < bytes; i++)
+                root_.local[to + i] = static_cast<uint8_t>(~root_.local[from + i]);
+            ring->copy(FERRY_ADDRESS_KIND_LOCAL, from, FERRY_ADDRESS_KIND_LOCAL, to, bytes).submit();
+            checks_.that(ring->wait(100000), "fence of a good buffer");
+            checks_.equal(ring->status(), FERRY_BUFFER_STATUS_SUCCESS, "status of a good buffer");
+            for (uint32_t i = 0; i < bytes; i++)
+                checks_.equal(root_.local[to + i], root_.local[from + i], "copied byte");
+        }
+        for (int i = 0; i < 200 && root_.bar0(FERRY_BAR0_STATUS) != FERRY_BAR0_STATUS_CORE_MASK; i++)
+            root_.run(50);
+        checks_.equal(root_.bar0(FERRY_BAR0_STATUS), FERRY_BAR0_STATUS_CORE_MASK, "status of an idle device");
+        checks_.equal(root_.broken, 0, "broken rules of buses and link");
+    }
+    void comes_back()
+    {
+        root_.memory_dead = false;
+        for (int i = 0; i < 1000 && stuck(); i++)
+            root_.run(20);
+        checks_.that(!stuck(), "the engine is unstuck when memory answers");
+        works();
+    }
+
+  private:
+    Checks &checks_;
+    Random &random_;
+    RootComplex root_;
+    std::vector<Ring> rings_;
+};
+
+void dead_from_the_start(Checks &checks, Random &random)
+{
+    checks.begin("memory_that_never_answers_is_told_at_once_and_so_is_each_later_buffer");
+    Bench bench(checks, random);
+    bench.root().memory_dead = true;
+    bench.copies(bench.user(), 3);
+    checks.that(bench.user().wait(TIMEOUT + 6000), "errored fence soon after the timeout");
+    checks.equal(bench.user().status(), FERRY_BUFFER_STATUS_FAULTED, "status");
+    checks.equal(bench.last_kind(), FERRY_FAULT_KIND_WATCHDOG, "fault kind");
+    bench.root().run(500);
+    checks.that(bench.root().interrupts >= 1, "interrupt");
+    checks.equal(bench.root().bar0(FERRY_BAR0_INTERRUPT_STATUS), FERRY_BAR0_INTERRUPT_STATUS_FAULT_MASK | 1u << 1,
+                 "causes");
+    checks.that(bench.stuck(), "STATUS says that the engine is stuck");
+    for (int i = 0; i < 6; i++) {
+        bench.copies(i % 2 ? bench.user() : bench.paging(), 1 + random.below(20));
+        checks.that((i % 2 ? bench.user() : bench.paging()).wait(8000), "fence of a later buffer");
+        checks.equal((i % 2 ? bench.user() : bench.paging()).status(), FERRY_BUFFER_STATUS_FAULTED, "status");
+        checks.equal(bench.last_kind(), FERRY_FAULT_KIND_WATCHDOG, "fault kind of a later buffer");
+    }
+    bench.root().run(500000);
+    checks.that(bench.stuck(), "still stuck");
+    bench.comes_back();
+}
+
+void dies_in_the_middle(Checks &checks, Random &random)
+{
+    checks.begin("memory_that_stops_in_any_cycle_loses_no_fence_and_works_when_it_comes_back");
+    Bench bench(checks, random);
+    for (int round = 0; round < 25; round++) {
+        for (int i = 0; i < 4; i++) {
+            bench.copies(bench.user(), 1 + random.below(8));
+            bench.copies(bench.paging(), 1 + random.below(4));
+        }
+        bench.root().run(random.below(6000));
+        bench.root().memory_dead = true;
+        // Back before the timeout, while the engine gives up, or after a long time.
+        unsigned late = random.below(4);
+        bench.root().run(late == 0 ? random.below(TIMEOUT) : late == 1 ? TIMEOUT - 50 + random.below(600) : 9000);
+        if (late >= 2) {
+            checks.that(bench.user().wait(60000) && bench.paging().wait(60000), "every fence while memory is dead");
+            bench.last_kind();
+        }
+        if (late == 3) {
+            bench.root().bar0(FERRY_BAR0_CONTROL, 3);
+            bench.root().run(3000);
+            checks.equal(bench.root().bar0(FERRY_BAR0_CONTROL), 1, "an engine reset ends though memory is dead");
+        }
+        bench.root().memory_dead = false;
+        for (int i = 0; i < 100; i++)
+            if (bench.user().wait(3000) && bench.paging().wait(3000))
+                break;
+            else
+                bench.last_kind();
+        checks.that(bench.user().idle() && bench.paging().idle(), "every fence");
+        bench.last_kind();
+        bench.comes_back();
+    }
+}
+
+void restarted_while_dead(Checks &checks, Random &random)
+{
+    checks.begin("the_core_starts_anew_while_memory_is_dead_and_serves_rings");
+    Bench bench(checks, random);
+    for (int round = 0; round < 6; round++) {
+        bench.copies(bench.user(), 8);
+        bench.copies(bench.paging(), 8);
+        bench.root().run(random.below(3000));
+        bench.root().memory_dead = true;
+        bench.root().run(random.below(2 * TIMEOUT));
+        bench.root().bar0(FERRY_BAR0_CONTROL, 0);
+        bench.root().run(random.below(3 * TIMEOUT));
+        bench.root().bar0(FERRY_BAR0_CONTROL, 1);
+        checks.that(bench.user().wait(100000) && bench.paging().wait(100000), "fences after the restart");
+        bench.last_kind();
+        bench.comes_back();
+    }
+}
+
+void errors(Checks &checks, Random &random)
+{
+    checks.begin("an_error_on_any_beat_read_or_burst_written_is_told_and_the_next_buffer_works");
+    Bench bench(checks, random);
+    for (int beat = 0; beat < 130; beat++) {
+        bool write = beat % 3 == 2;
+        // 1,040 bytes: 130 beats read and at least 3 bursts written.
+        (write ? bench.root().write_error_in : bench.root().read_error_in) = write ? beat / 3 % 3 : beat;
+        Ring &ring = beat % 2 ? bench.user() : bench.paging();
+        ring.copy(FERRY_ADDRESS_KIND_LOCAL, 0x800, FERRY_ADDRESS_KIND_LOCAL, AREA + 0x800, 1040).submit();
+        checks.that(ring.wait(20000), "fence");
+        checks.equal(ring.status(), FERRY_BUFFER_STATUS_FAULTED, "status");
+        checks.equal(bench.last_kind(), FERRY_FAULT_KIND_LOCAL_ERROR, "fault kind");
+        bench.root().read_error_in = bench.root().write_error_in = -1;
+        if (beat % 10 == 0)
+            bench.works();
+    }
+    bench.works();
+}
+
+} // namespace
+
+int main()
+{
+    Random random;
+    Checks checks;
+    dead_from_the_start(checks, random);
+    dies_in_the_middle(checks, random);
+    restarted_while_dead(checks, random);
+    errors(checks, random);
+    return checks.done();
+}
