@@ -24,6 +24,7 @@ help:
 	@echo "make formal  prove the properties beside the RTL"
 	@echo "make bench   measure; writes build/bench.json and build/bench.md; make bench-readme puts the table into README.md"
 	@echo "make bench-pnr     place and route: how fast the clock may be (fetches its tool)"
+	@echo "make timing-diagrams  draw docs/manual/timing.md anew from waves"
 	@echo "make test-fresh    both commands of README on a bare Debian 12 and 13 (root, debootstrap)"
 	@echo "make example-engine  the copy engine alone, as another design would use it"
 	@echo "make soak    the long campaigns"
