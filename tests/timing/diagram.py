@@ -32,10 +32,10 @@ MOMENTS = {
                  "One COPY of 64 bytes from host memory. The ring entry is fetched, then its buffer; the firmware checks the packet\n"
                  "and queues the job; the engine reads, writes, and the entry is retired with its record.",
                  {**FETCH, **COMMON, **ENGINE, **END}),
-    "page-in": ("Page-in", "COPY_PAGES of two host pages that do not lie side by side: the engine reads the list out of the slot, and its writes\n"
-                "run while its reads go on.", {"slots_ready": "slot ready", **COMMON, **ENGINE, **END}),
-    "fault": ("Fault", "A COPY from a bus address that the host refuses: the fault is held for the firmware, which writes the record; the slot is\n"
-              "poisoned until it is given back.",
+    "page-in": ("Page-in", "COPY_PAGES of two host pages that do not lie side by side: the engine reads the list out of the slot,\n"
+                "and its writes run while its reads go on.", {"slots_ready": "slot ready", **COMMON, **ENGINE, **END}),
+    "fault": ("Fault", "A COPY from a bus address that the host refuses: the fault is held for the firmware, which writes the\n"
+              "record; the slot is poisoned until it is given back.",
               {**COMMON, "engine_host_arvalid": "AR host", "engine_host_rvalid": "R host", "fault_valid": "fault",
                "poison": "slot poisoned", "fault_clear": "fault taken", **END, "interrupt_status": "interrupt"}),
     "preemption": ("Preemption", "A paging buffer comes while a user's COPY of 16 KiB runs.", {**FETCH, **COMMON, **ENGINE, **END}),
