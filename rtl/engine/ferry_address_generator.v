@@ -119,8 +119,9 @@ module ferry_address_generator #(
     reg        more_reg;
     reg        pending_reg;
 
-    wire is_aperture = kind_reg == `FERRY_ADDRESS_KIND_APERTURE;
-    wire is_local = kind_reg == `FERRY_ADDRESS_KIND_LOCAL;
+    // A list is one of host pages, whatever kind its side claims.
+    wire is_aperture = kind_reg == `FERRY_ADDRESS_KIND_APERTURE && !is_list_reg;
+    wire is_local = kind_reg == `FERRY_ADDRESS_KIND_LOCAL && !is_list_reg;
     wire translated = is_aperture || is_list_reg;
 
     // ---- Loading a segment: the whole job, or a chunk of a descending one ----
@@ -160,14 +161,21 @@ module ferry_address_generator #(
     // Pages beyond the aperture are not looked up.
     wire outside = is_aperture && (far || position[31:12+LG_PAGES] != 0);
     wire [7:0] check_fault;
+    wire clear;
+    // The burst stood here in the cycle before, and what the check said of it then.
+    reg        checked_reg;
+    reg [7:0]  check_reg;
 
     // Of an address from 2^32 on, the check need only know that it is one.
     ferry_access_check #(.LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS)) check (
         .address({31'd0, far, position[31:0]}), .top(burst_top), .may_protected(may_protected_reg),
-        .local_limit(local_limit), .protect_base(protect_base), .protect_limit(protect_limit), .fault(check_fault)
+        .local_limit(local_limit), .protect_base(protect_base), .protect_limit(protect_limit), .clear(clear),
+        .fault(check_fault)
     );
 
-    assign burst_valid = active_reg && (!translated || page_valid_reg || outside);
+    // A burst whose whole block is clear of all limits goes at once; one in a block with a limit in it waits a cycle for
+    // the exact answer, which keeps the comparison of its bytes out of the way from here to everything that follows.
+    assign burst_valid = active_reg && (is_local ? clear || checked_reg : !translated || page_valid_reg || outside);
     assign burst_host = !is_local;
     assign burst_nosnoop = is_aperture && !snoop_reg;
     assign burst_address = translated ? {12'd0, page_reg, position[11:0]} : {high[31:0], position[31:0]};
@@ -175,7 +183,7 @@ module ferry_address_generator #(
     assign burst_first = first_reg;
     assign burst_segment_last = last;
     assign burst_last = last && final_reg;
-    assign burst_fault = is_local ? check_fault
+    assign burst_fault = is_local ? (clear ? `FERRY_FAULT_KIND_NONE : check_reg)
         : outside || (!translated && high[32]) ? `FERRY_FAULT_KIND_RANGE
         : translated && !hit_reg ? (is_aperture ? `FERRY_FAULT_KIND_APERTURE_INVALID : `FERRY_FAULT_KIND_RANGE)
         : `FERRY_FAULT_KIND_NONE;
@@ -254,6 +262,8 @@ module ferry_address_generator #(
             more_reg <= ask_reg != end_page;
         end
 
+        checked_reg <= active_reg && !burst_step && !load;
+        check_reg <= check_fault;
         if (burst_step) begin
             first_reg <= 1'b0;
         end
@@ -299,6 +309,7 @@ module ferry_address_generator #(
 `ifdef FORMAL
     // No burst outside the job's range, for the kinds whose address is the job's own (LOCAL, SYSTEM).
     reg past_valid = 1'b0;
+    reg [3*LOCAL_ADDRESS_BITS+2:0] past_limits = 0;
     reg [64:0] range_base = 0;
     reg [64:0] range_end = 0;
     wire [21:0] formal_ahead = {1'b0, position[32:12]} + page_valid_reg + joined_reg + next_valid_reg + pending_reg;
@@ -308,6 +319,7 @@ module ferry_address_generator #(
     wire [32:0] low = &below_reg ? 33'd0 : {1'b0, below_reg} + 33'd1;
     always @(posedge clk) begin
         past_valid <= 1'b1;
+        past_limits <= {local_limit, protect_base, protect_limit};
         if (start) begin
             range_base <= {1'b0, base};
             range_end <= {1'b0, base} + last_byte + 65'd1;
@@ -324,6 +336,8 @@ module ferry_address_generator #(
         assume (past_valid || rst);
         assume (!start || (start_ready && last_byte != 32'hffffffff));
         assume (!burst_step || (burst_valid && burst_fault == 0 && !abort));
+        // The limits change only between jobs.
+        assume (!past_valid || !active || {local_limit, protect_base, protect_limit} == past_limits);
         // A range that wraps around is refused by the firmware.
         assume (!start || !({1'b0, base} + last_byte >= 65'h1_0000_0000_0000_0000));
     end
@@ -358,6 +372,15 @@ module ferry_address_generator #(
             if (burst_valid && burst_fault == 0) begin
                 assert (burst_address >= range_base);
                 assert ({burst_address[63:9], burst_top} < range_end);
+            end
+        end
+        // Video memory: no byte of a burst at or above the limit, none in the protected range without the right.
+        if (active_reg && is_local) begin
+            assert (!checked_reg || check_reg == check_fault);
+            if (burst_valid && burst_fault == 0) begin
+                assert ({1'b0, burst_address[63:9], burst_top} < {38'd0, local_limit});
+                assert (may_protected_reg || {1'b0, burst_address[63:9], burst_top} < {38'd0, protect_base}
+                    || {1'b0, burst_address} >= {38'd0, protect_limit});
             end
         end
         if (active_reg) begin

@@ -354,7 +354,7 @@ module ferry_engine #(
         .job_descending(write_descending), .job_chunk_end(write_chunk_end), .job_base(write_base),
         .job_empty(write_empty), .job_last(write_last), .job_list_base(write_list_base),
         .drop(drop), .local_limit(limit), .protect_base(closed_base), .protect_limit(closed_limit),
-        .push_good(push && !push_bad), .push_bad(push && push_bad), .resolved(resolved),
+        .push_good(push && !push_bad), .push_bad(push && push_bad), .push_last(push_last), .resolved(resolved),
         .burst_valid(burst_valid), .burst_ready(burst_ready), .burst_host(burst_host), .burst_beats(burst_beats),
         .burst_first_lane(burst_first_lane), .burst_last_lane(burst_last_lane), .burst_last(burst_last),
         .burst_fill(burst_fill), .bursts_done(bursts_done), .word_job(word_job), .drain(drain), .drain_good(drain_good),

@@ -128,7 +128,7 @@ module ferry_job_queue #(
     wire [2:0] shift = (job_op == `FERRY_JOB_OP_READ ? 3'd0 : job_destination[2:0])
         - (job_op == `FERRY_JOB_OP_FILL ? 3'd0 : job_source[2:0]);
     // With the host involved, or chunks to be read before they are written, a burst waits for all of its data.
-    wire whole = descending || job_source_kind != `FERRY_ADDRESS_KIND_LOCAL
+    wire whole = descending || source_list || destination_list || job_source_kind != `FERRY_ADDRESS_KIND_LOCAL
         || job_destination_kind != `FERRY_ADDRESS_KIND_LOCAL;
 
     wire [READ_BITS-1:0] read_entry = {job_op, job_source_kind, source_list, job_unordered, job_protected, job_slot,

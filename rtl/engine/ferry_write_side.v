@@ -2,9 +2,10 @@
 // Write side, addresses: starts jobs in order, announces their write bursts on the local or the host port once the data
 // FIFO holds enough, and passes each burst to ferry_write_data (its beats) and to ferry_retire (its response).
 //
-// Enough is: the burst's first word for a copy inside video memory, all of it when the host is involved or the job
-// descends. `have` counts good words in the FIFO that no announced burst has claimed; an inside copy claims words
-// still to come, so it may be below zero.
+// Enough is: the burst's first word for a copy inside video memory; when the host is involved or the job descends, all
+// of it, which is known when a block's 64 words are there or the job's last word is. `have` counts good words in the
+// FIFO that no announced burst has claimed, `ends` jobs' last words among them; an inside copy claims words still to
+// come, so both may be below zero.
 //
 // A job that does not write (READ, no bytes, dropped, faulted) has its words thrown away up to its last (drain), and a
 // marker takes the place of its last burst in ferry_retire.
@@ -55,6 +56,8 @@ module ferry_write_side #(
     // A good or a bad word enters the data FIFO; the bad job's words are gone.
     input  wire        push_good,
     input  wire        push_bad,
+    // The good word is its job's last.
+    input  wire        push_last,
     input  wire        resolved,
 
     // Bursts for ferry_write_data.
@@ -136,6 +139,7 @@ module ferry_write_side #(
     reg [31:0] fault_position_reg;
 
     reg signed [LG_DATA+1:0] have_reg;
+    reg signed [LG_JOBS+1:0] ends_reg;
     // Bad words lie in the FIFO: no more good ones come.
     reg        frozen_reg;
 
@@ -190,7 +194,10 @@ module ferry_write_side #(
     // ---- Bursts ----
     wire signed [LG_DATA+1:0] beats_wide = {{(LG_DATA-5){1'b0}}, beats};
     wire some = have_reg > 0 || (have_reg == 0 && push_good);
-    wire enough = whole_reg && !fill_reg ? have_reg >= beats_wide : some;
+    // Not compared with the burst's own beats, which are known late in a cycle.
+    wire block_there = !have_reg[LG_DATA+1] && (|have_reg[LG_DATA:6]);
+    wire end_there = !ends_reg[LG_JOBS+1] && ends_reg != 0;
+    wire enough = whole_reg && !fill_reg ? block_there || end_there : some;
     wire stopped = silent_reg || drop[slot_reg];
     wire faulty = valid && fault != `FERRY_FAULT_KIND_NONE;
     wire address_free = (!local_valid_reg || local_awready) && (!host_valid_reg || host_awready);
@@ -272,12 +279,15 @@ module ferry_write_side #(
         end
 
         have_reg <= have_reg + plus - claim - minus;
+        ends_reg <= ends_reg + {{(LG_JOBS+1){1'b0}}, push_good && push_last}
+            - {{(LG_JOBS+1){1'b0}}, (step && last) || (drain_done && drain_good)};
         if (push_bad) begin
             frozen_reg <= 1'b1;
         end
         if (resolved) begin
             frozen_reg <= 1'b0;
             have_reg <= {(LG_DATA+2){1'b0}};
+            ends_reg <= {(LG_JOBS+2){1'b0}};
         end
 
         if (local_awready) begin
@@ -301,6 +311,7 @@ module ferry_write_side #(
             fault_reg <= 1'b0;
             frozen_reg <= 1'b0;
             have_reg <= {(LG_DATA+2){1'b0}};
+            ends_reg <= {(LG_JOBS+2){1'b0}};
             local_valid_reg <= 1'b0;
             host_valid_reg <= 1'b0;
         end

@@ -21,6 +21,8 @@ module ferry_access_check #(
     input  wire [LOCAL_ADDRESS_BITS:0] local_limit,
     input  wire [LOCAL_ADDRESS_BITS:0] protect_base,
     input  wire [LOCAL_ADDRESS_BITS:0] protect_limit,
+    // The whole block is in range and open: no need to wait for `fault`. (0 says nothing.)
+    output wire        clear,
     // FERRY_FAULT_KIND_NONE, RANGE or PROTECTED.
     output wire [7:0]  fault
 );
@@ -31,6 +33,12 @@ module ferry_access_check #(
 
     wire in_range = address[63:B] == 0 && {1'b0, last} < local_limit;
     wire denied = {1'b0, last} >= protect_base && {1'b0, first} < protect_limit && !may_protected;
+
+
+    // By blocks, which `top` has no part in.
+    wire [B-9:0] block = {1'b0, address[B-1:9]};
+    assign clear = address[63:B] == 0 && block < local_limit[B:9]
+        && (may_protected || block < protect_base[B:9] || block > protect_limit[B:9]);
 
     assign fault = !in_range ? `FERRY_FAULT_KIND_RANGE
         : denied ? `FERRY_FAULT_KIND_PROTECTED : `FERRY_FAULT_KIND_NONE;

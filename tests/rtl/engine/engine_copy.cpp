@@ -169,6 +169,9 @@ static std::string page_lists(uint64_t seed)
         job.list = to_pages ? FERRY_LIST_SIDE_DESTINATION : FERRY_LIST_SIDE_SOURCE;
         job.source_kind = to_pages ? FERRY_ADDRESS_KIND_LOCAL : FERRY_ADDRESS_KIND_SYSTEM;
         job.destination_kind = to_pages ? FERRY_ADDRESS_KIND_SYSTEM : FERRY_ADDRESS_KIND_LOCAL;
+        // A list is one of host pages, whatever kind its side claims.
+        if (random.chance(20))
+            (to_pages ? job.destination_kind : job.source_kind) = (unsigned)random.below(3);
         job.length = (uint32_t)(1 + random.below(round % 3 ? 300 : 30000));
         uint64_t offset = random.chance(30) ? 4096 - 1 - random.below(16) : random.below(4096);
         size_t count = (offset + job.length + 4095) / 4096;
