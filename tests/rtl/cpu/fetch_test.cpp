@@ -155,6 +155,9 @@ static void produce(Bench &bench, unsigned number)
     Entry e = {};
     uint64_t at = ring.base + 32ull * (ring.produced & ((1u << ring.log2) - 1));
     e.address = (random.word() & 0xffff'ffff'f000ull) | (random.below(512) * 8);
+    // The last bytes of a page now and then: the first burst ends there.
+    if (random.once_in(6))
+        e.address = (e.address & ~0xfffull) | (4096 - 8 * (1 + random.below(4)));
     e.bytes = random.once_in(6) ? 0 : random.once_in(5) ? 4096 : 8 * (1 + random.below(random.once_in(2) ? 16 : 512));
     e.fence = random.word();
     e.interrupt = random.once_in(2);

@@ -293,6 +293,8 @@ static void take_table_change(uint32_t control)
         wrong("page list of a table change runs out of the buffer", change.list_offset);
     if (entry->engine_faulted)
         wrong("table changed although an earlier packet of the buffer faulted", change.first);
+    if (entry->dropped_by_reset)
+        wrong("table changed although a reset dropped an earlier packet of the buffer", change.first);
     // Every earlier job of the ring must be done.
     for (unsigned i = 0; i < machine.claim_count; i++) {
         const struct double_entry *earlier = &machine.entries[machine.claims[i]];
@@ -421,6 +423,8 @@ static void engine_step(void)
     const struct oracle_action *job = &machine.queue[machine.queue_head].job;
 
     if (machine.poison & 1u << entry->slot) {
+        if (machine.slow_drops && machine.now < machine.job_done_at)
+            return;
         retire_job(machine.aborted & 1u << entry->slot);
         return;
     }
@@ -461,6 +465,8 @@ static void engine_step(void)
 void double_tick(void)
 {
     machine.now++;
+    if (machine.reset_at && machine.now == machine.reset_at)
+        double_engine_reset(machine.reset_ticks);
     if (machine.stuck_at && machine.now == machine.stuck_at) {
         machine.stuck = true;
         machine.job_ticks = 1;

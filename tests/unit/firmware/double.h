@@ -54,6 +54,9 @@ struct double_machine {
     uint32_t rights[DOUBLE_RINGS];
     uint64_t fence_address[DOUBLE_RINGS], log_address;
     uint32_t log_entries_log2;
+    bool slow_drops;   // Jobs of a poisoned slot take as long as others.
+    uint64_t reset_at; // An engine reset begins in this step, of reset_ticks; 0 never.
+    unsigned reset_ticks;
     uint32_t job_ticks, mmu_ticks_per_page, post_ticks; // Durations.
     bool log_is_read;                                   // The host reads the fault log at once.
     // The job with this serial number faults; see double_fault_job().

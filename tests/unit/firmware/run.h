@@ -45,6 +45,8 @@ void put_discard(struct buffer *b, uint32_t bytes, uint64_t address);
 const char *scenario_every_packet(void);
 const char *scenario_rings_and_order(void);
 const char *scenario_faults_and_reset(void);
+const char *scenario_reset_at_any_step(void);
+const char *scenario_fault_with_jobs_behind_it(void);
 // One random run. What it does follows from the seed alone.
 const char *scenario_random(uint64_t seed);
 // A random buffer: valid packets, mutated packets or garbage, as the seed decides.

@@ -143,6 +143,67 @@ const char *scenario_faults_and_reset(void)
     return finish("after the resets");
 }
 
+// A reset begins between any two register accesses around the retirement of a buffer's last job.
+const char *scenario_reset_at_any_step(void)
+{
+    struct buffer b;
+    uint64_t after = 1;
+
+    for (unsigned jobs = 1; jobs <= 3; jobs++) {
+        for (unsigned step = 0; step < 520; step++) {
+            double_reset();
+            run_from_reset();
+            machine.job_ticks = 150;
+            b.count = 0;
+            for (unsigned n = 0; n < jobs; n++)
+                put_copy(&b, 0, 0, 128, 128 * n, 1u << 20);
+            // With an odd step the last job is waited for by a change of the table, else by retirement.
+            if (step % 2)
+                put_map(&b, 0, 3, 2);
+            double_submit(0, b.words, b.count, 1, true);
+            double_submit(1, b.words, b.count, 2, true);
+            machine.reset_at = after + step / 2 * jobs;
+            machine.reset_ticks = 1 + step % 9;
+
+            const char *why = finish("a reset at any step");
+
+            if (why)
+                return why;
+            // From shortly before the first job's end on.
+            if (step == 0)
+                after = machine.now > 500 * jobs ? machine.now - 500 * jobs : 1;
+        }
+    }
+    return NULL;
+}
+
+// The first job of a buffer faults while others of it are still at work: its fence waits for them.
+const char *scenario_fault_with_jobs_behind_it(void)
+{
+    struct buffer b;
+
+    for (unsigned bad = 0; bad < 6; bad++) {
+        double_reset();
+        run_from_reset();
+        machine.slow_drops = true;
+        machine.job_ticks = 400;
+        b.count = 0;
+        for (unsigned n = 0; n < 6; n++)
+            put_copy(&b, 0, 0, 128, 128 * n, 1u << 20);
+        double_submit(0, b.words, b.count, 1, true);
+        double_submit(0, b.words, b.count, 2, false);
+        double_fault_job(bad, FERRY_FAULT_KIND_LOCAL_ERROR, FERRY_ADDRESS_KIND_LOCAL, 0x1000, true, 0);
+
+        const char *why = finish("a fault with jobs behind it");
+
+        if (why)
+            return why;
+        if (double_status(0) != FERRY_BUFFER_STATUS_FAULTED || double_status(1) != FERRY_BUFFER_STATUS_SUCCESS)
+            return "a fault with jobs behind it: status";
+    }
+    return NULL;
+}
+
 const char *scenario_random(uint64_t seed)
 {
     uint64_t state = seed;
@@ -190,6 +251,12 @@ const char *scenario_random(uint64_t seed)
                              (uint32_t)random_next(&state));
     }
     bool cut = random_next(&state) % 3 == 0;
+
+    machine.slow_drops = random_next(&state) % 2;
+    if (random_next(&state) % 4 == 0) {
+        machine.reset_at = 1 + random_next(&state) % 20000;
+        machine.reset_ticks = 1 + (unsigned)(random_next(&state) % 60);
+    }
 
     // A full fault log holds everything up until the host reads it.
     if (random_next(&state) % 3 == 0) {

@@ -65,6 +65,18 @@ static void faults_and_reset(void **state)
     must_be_null(scenario_faults_and_reset());
 }
 
+static void reset_at_any_step(void **state)
+{
+    (void)state;
+    must_be_null(scenario_reset_at_any_step());
+}
+
+static void fault_with_jobs_behind_it(void **state)
+{
+    (void)state;
+    must_be_null(scenario_fault_with_jobs_behind_it());
+}
+
 // A packet, the ring that it comes from, and what must be said of it. The words after `bad` are changed in a good
 // packet.
 static struct {
@@ -660,6 +672,8 @@ int main(void)
         cmocka_unit_test(every_packet),
         cmocka_unit_test(rings_and_order),
         cmocka_unit_test(faults_and_reset),
+        cmocka_unit_test(reset_at_any_step),
+        cmocka_unit_test(fault_with_jobs_behind_it),
         cmocka_unit_test(every_bad_form),
         cmocka_unit_test(bad_page_of_a_table_change),
         cmocka_unit_test(stuck_engine_gets_no_jobs),
