@@ -30,6 +30,9 @@ module ferry_cpu_ram #(
     output wire [31:0]           data_rdata
 );
 
+// What a fetch reads of a word that is written in the same cycle does not matter: code is not written while it runs.
+// Saying so lets synthesis use the block RAM's two true ports, instead of a second copy with a bypass around it.
+(* no_rw_check *)
 reg [31:0] memory [0:(1 << WORDS_LOG2) - 1];
 
 generate
@@ -60,10 +63,6 @@ assign data_rdata  = data_data_reg;
 always @(posedge clk) begin
     if (fetch_valid) begin
         fetch_data_reg <= memory[fetch_read_address];
-        // Code is not written while it runs; saying so spares a bypass around the block RAM.
-        if (|data_strobe && data_port_address == fetch_read_address) begin
-            fetch_data_reg <= 32'hxxxx_xxxx;
-        end
     end
 end
 
