@@ -18,10 +18,10 @@ module ferry_device #(
     parameter SLOTS = `FERRY_SET_SLOTS(CONFIGURATION),
     // log2 of the bytes of a command slot, 9 to 12: the largest buffer that a ring entry may name.
     parameter SLOT_BYTES_LOG2 = `FERRY_SET_SLOT_BYTES_LOG2(CONFIGURATION),
-    // log2 of the bytes of video memory behind m_axi_*. BAR2 is twice as large; its upper half is the aperture.
+    // log2 of the bytes of video memory behind m_axi_*. BAR2 is twice as large; its upper half, the place of
+    // the aperture segment, is refused.
     parameter LOCAL_ADDRESS_BITS = `FERRY_SET_LOCAL_ADDRESS_BITS(CONFIGURATION),
-    // Pages of the aperture segment; 8 bytes of block RAM each. At most video memory's number of pages is reachable
-    // through BAR2.
+    // Pages of the aperture segment; 8 bytes of block RAM each.
     parameter APERTURE_PAGES = `FERRY_SET_APERTURE_PAGES(CONFIGURATION),
     // 32-bit words of firmware RAM, a power of two up to 8192. The firmware says at its build how much it needs.
     parameter FIRMWARE_RAM_WORDS = `FERRY_SET_FIRMWARE_RAM_WORDS(CONFIGURATION),
@@ -52,6 +52,10 @@ module ferry_device #(
     input  wire                          s_axis_tlp_tvalid,
     // Beat is taken.
     output wire                          s_axis_tlp_tready,
+    // Requests that want an answer (reads, configuration) may be offered. Once it falls there is room for two more, so
+    // that one may be on its way already; writes and completions go past those that wait at the far end. While it is
+    // respected, tready never waits for m_axis_tlp_tready or the three below.
+    output wire                          s_axis_tlp_request_ok,
 
     // Transaction-layer packets to the host, same layout.
     output wire [TLP_BITS-1:0]           m_axis_tlp_tdata,
@@ -63,6 +67,12 @@ module ferry_device #(
     output wire                          m_axis_tlp_tvalid,
     // Beat is taken.
     input  wire                          m_axis_tlp_tready,
+    // The link has credits for a posted request (write, message), for a request that wants an answer (read), for a
+    // completion, each with the largest payload that is configured. A packet whose first beat was taken in an earlier
+    // cycle counts as having used its credits. Packets of a kind that has none are passed by the others.
+    input  wire                          m_axis_tlp_posted_ok,
+    input  wire                          m_axis_tlp_request_ok,
+    input  wire                          m_axis_tlp_completion_ok,
 
     // Video memory, AXI4: INCR bursts of 8-byte beats that never cross 4 KiB; responses of one id in order.
     // Write address: id, byte address, beats - 1, log2 of bytes a beat (3), burst kind (INCR).
@@ -218,24 +228,21 @@ wire [`FERRY_UPDATE_BITS-1:0] update;
 wire [`FERRY_UPDATE_FAULT_BITS-1:0] update_fault;
 wire        read_lookup_valid, read_lookup_ready, read_result_valid;
 wire        write_lookup_valid, write_lookup_ready, write_result_valid;
-wire        window_lookup_valid, window_lookup_ready, window_result_valid;
-wire [31:0] read_lookup_page, write_lookup_page, window_lookup_page;
-wire [T-1:0] read_result, write_result, window_result;
+wire [31:0] read_lookup_page, write_lookup_page;
+wire [T-1:0] read_result, write_result;
 wire        table_write_valid, table_write_ready, table_clearing;
 wire [31:0] table_write_page;
 wire [T-1:0] table_write_entry;
 
-// Masters of host memory: engine, fetcher (reads) or record poster (writes), BAR2 window to the aperture; and the port.
-wire [A-1:0] engine_host_ar, engine_host_aw, fetch_ar, post_aw, window_host_ar, window_host_aw, host_ar, host_aw;
-wire [W-1:0] engine_host_w, post_w, window_host_w, host_w;
+// Masters of host memory: engine, fetcher (reads) or record poster (writes); and the port.
+wire [A-1:0] engine_host_ar, engine_host_aw, fetch_ar, post_aw, host_ar, host_aw;
+wire [W-1:0] engine_host_w, post_w, host_w;
 wire [R-1:0] host_read_data, host_r;
 wire [1:0]   host_response, host_arid, host_rid, host_awid, host_bid, host_bresp;
 wire         engine_host_arvalid, engine_host_arready, engine_host_rvalid, engine_host_rready, engine_host_awvalid,
              engine_host_awready, engine_host_wvalid, engine_host_wready, engine_host_bvalid, engine_host_bready;
 wire         fetch_arvalid, fetch_arready, fetch_rvalid, fetch_rready;
 wire         post_awvalid, post_awready, post_wvalid, post_wready, post_bvalid, post_bready;
-wire         window_host_arvalid, window_host_arready, window_host_rvalid, window_host_rready, window_host_awvalid,
-             window_host_awready, window_host_wvalid, window_host_wready, window_host_bvalid, window_host_bready;
 wire         host_arvalid, host_arready, host_rvalid, host_rready, host_awvalid, host_awready, host_wvalid,
              host_wready, host_bvalid, host_bready;
 
@@ -285,6 +292,8 @@ localparam [31:0] CAPABILITIES = {
 wire [63:0] in_tdata, out_tdata;
 wire [1:0] in_tkeep, out_tkeep;
 wire in_tlast, in_tvalid, in_tready, out_tlast, out_tvalid, out_tready;
+// A packet has begun inside that has not begun at the port, so its credits are not yet counted there.
+wire out_hidden;
 
     if (TLP_BITS == 32) begin : link_32
         ferry_tlp_widen #(.IN_WORDS(1), .OUT_WORDS(2)) from_host (
@@ -297,6 +306,8 @@ wire in_tlast, in_tvalid, in_tready, out_tlast, out_tvalid, out_tready;
             .s_tready(out_tready), .m_tdata(m_axis_tlp_tdata), .m_tkeep(m_axis_tlp_tkeep),
             .m_tlast(m_axis_tlp_tlast), .m_tvalid(m_axis_tlp_tvalid), .m_tready(m_axis_tlp_tready)
         );
+        // The first half of a beat is taken at the port before the converter takes the next beat.
+        assign out_hidden = 1'b0;
     end else if (TLP_BITS == 128) begin : link_128
         ferry_tlp_narrow #(.IN_WORDS(4), .OUT_WORDS(2)) from_host (
             .clk(clk), .rst(rst), .s_tdata(s_axis_tlp_tdata), .s_tkeep(s_axis_tlp_tkeep), .s_tlast(s_axis_tlp_tlast),
@@ -308,6 +319,24 @@ wire in_tlast, in_tvalid, in_tready, out_tlast, out_tvalid, out_tready;
             .s_tready(out_tready), .m_tdata(m_axis_tlp_tdata), .m_tkeep(m_axis_tlp_tkeep),
             .m_tlast(m_axis_tlp_tlast), .m_tvalid(m_axis_tlp_tvalid), .m_tready(m_axis_tlp_tready)
         );
+        // The converter may still hold a short packet whole when the next one is chosen.
+        reg out_first_reg;
+        reg port_first_reg;
+        reg hidden_reg;
+        wire port_taken = m_axis_tlp_tvalid && m_axis_tlp_tready;
+        always @(posedge clk) begin
+            if (out_tvalid && out_tready)
+                out_first_reg <= out_tlast;
+            if (port_taken)
+                port_first_reg <= m_axis_tlp_tlast;
+            hidden_reg <= (out_tvalid && out_tready && out_first_reg) || (hidden_reg && !(port_taken && port_first_reg));
+            if (rst) begin
+                out_first_reg <= 1'b1;
+                port_first_reg <= 1'b1;
+                hidden_reg <= 1'b0;
+            end
+        end
+        assign out_hidden = hidden_reg;
     end else begin : link_64
         assign {in_tdata, in_tkeep, in_tlast, in_tvalid}
             = {s_axis_tlp_tdata, s_axis_tlp_tkeep, s_axis_tlp_tlast, s_axis_tlp_tvalid};
@@ -315,15 +344,20 @@ wire in_tlast, in_tvalid, in_tready, out_tlast, out_tvalid, out_tready;
         assign {m_axis_tlp_tdata, m_axis_tlp_tkeep, m_axis_tlp_tlast, m_axis_tlp_tvalid}
             = {out_tdata, out_tkeep, out_tlast, out_tvalid};
         assign out_tready = m_axis_tlp_tready;
+        assign out_hidden = 1'b0;
     end
 
 // --- Host side ------------------------------------------------------------------------------------------------------
 
 ferry_host #(.TAGS(TAGS), .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS)) host (
     .clk(clk), .rst(rst), .s_axis_tlp_tdata(in_tdata), .s_axis_tlp_tkeep(in_tkeep), .s_axis_tlp_tlast(in_tlast),
-    .s_axis_tlp_tvalid(in_tvalid), .s_axis_tlp_tready(in_tready), .m_axis_tlp_tdata(out_tdata),
-    .m_axis_tlp_tkeep(out_tkeep), .m_axis_tlp_tlast(out_tlast), .m_axis_tlp_tvalid(out_tvalid),
-    .m_axis_tlp_tready(out_tready), .reg_valid(reg_valid), .reg_write(reg_write), .reg_address(reg_address),
+    .s_axis_tlp_tvalid(in_tvalid), .s_axis_tlp_tready(in_tready), .s_axis_tlp_request_ok(s_axis_tlp_request_ok),
+    .m_axis_tlp_tdata(out_tdata), .m_axis_tlp_tkeep(out_tkeep), .m_axis_tlp_tlast(out_tlast),
+    .m_axis_tlp_tvalid(out_tvalid), .m_axis_tlp_tready(out_tready),
+    .m_axis_tlp_posted_ok(m_axis_tlp_posted_ok && !out_hidden),
+    .m_axis_tlp_request_ok(m_axis_tlp_request_ok && !out_hidden),
+    .m_axis_tlp_completion_ok(m_axis_tlp_completion_ok && !out_hidden), .reg_valid(reg_valid), .reg_write(reg_write),
+    .reg_address(reg_address),
     .reg_wdata(reg_wdata), .reg_wstrb(reg_wstrb), .reg_ready(reg_ready), .reg_rdata(reg_rdata),
     .s_axi_host_arid(host_arid), .s_axi_host_ar(host_ar), .s_axi_host_arvalid(host_arvalid),
     .s_axi_host_arready(host_arready), .s_axi_host_rid(host_rid), .s_axi_host_r(host_r),
@@ -338,16 +372,7 @@ ferry_host #(.TAGS(TAGS), .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS)) host (
     .m_axi_local_awready(window_local_awready), .m_axi_local_w(window_local_w),
     .m_axi_local_wvalid(window_local_wvalid), .m_axi_local_wready(window_local_wready),
     .m_axi_local_bresp(local_response), .m_axi_local_bvalid(window_local_bvalid),
-    .m_axi_local_bready(window_local_bready), .m_axi_aperture_ar(window_host_ar),
-    .m_axi_aperture_arvalid(window_host_arvalid), .m_axi_aperture_arready(window_host_arready),
-    .m_axi_aperture_r(host_read_data), .m_axi_aperture_rvalid(window_host_rvalid),
-    .m_axi_aperture_rready(window_host_rready), .m_axi_aperture_aw(window_host_aw),
-    .m_axi_aperture_awvalid(window_host_awvalid), .m_axi_aperture_awready(window_host_awready),
-    .m_axi_aperture_w(window_host_w), .m_axi_aperture_wvalid(window_host_wvalid),
-    .m_axi_aperture_wready(window_host_wready), .m_axi_aperture_bresp(host_response),
-    .m_axi_aperture_bvalid(window_host_bvalid), .m_axi_aperture_bready(window_host_bready),
-    .lookup_valid(window_lookup_valid), .lookup_ready(window_lookup_ready), .lookup_page(window_lookup_page),
-    .result_valid(window_result_valid), .result(window_result), .limits(limits),
+    .m_axi_local_bready(window_local_bready), .limits(limits),
     .completion_timeout(completion_timeout), .tag_limit(tag_limit), .interrupt_cause(interrupt_cause),
     .interrupt_clear(interrupt_clear), .interrupt_status(interrupt_status), .interrupt_settings(interrupt_settings),
     .interrupt_count(interrupt_count), .requester_busy(requester_busy), .events(host_events)
@@ -515,32 +540,31 @@ ferry_aperture_table #(.PAGES(APERTURE_PAGES)) aperture_table (
     .lookup0_ready(read_lookup_ready), .lookup0_page(read_lookup_page), .result0_valid(read_result_valid),
     .result0(read_result), .lookup1_valid(write_lookup_valid), .lookup1_ready(write_lookup_ready),
     .lookup1_page(write_lookup_page), .result1_valid(write_result_valid), .result1(write_result),
-    .lookup2_valid(window_lookup_valid), .lookup2_ready(window_lookup_ready), .lookup2_page(window_lookup_page),
-    .result2_valid(window_result_valid), .result2(window_result), .write_valid(table_write_valid),
+    .write_valid(table_write_valid),
     .write_ready(table_write_ready), .write_page(table_write_page), .write_entry(table_write_entry)
 );
 
 // --- Who may speak to the host, and who to video memory -------------------------------------------------------------
 
-ferry_axi_read_mux #(.PORTS(3)) host_read_mux (
-    .clk(clk), .rst(rst), .s_axi_ar({window_host_ar, fetch_ar, engine_host_ar}),
-    .s_axi_arvalid({window_host_arvalid, fetch_arvalid, engine_host_arvalid}),
-    .s_axi_arready({window_host_arready, fetch_arready, engine_host_arready}), .s_axi_r(host_read_data),
-    .s_axi_rvalid({window_host_rvalid, fetch_rvalid, engine_host_rvalid}),
-    .s_axi_rready({window_host_rready, fetch_rready, engine_host_rready}), .m_axi_arid(host_arid),
+ferry_axi_read_mux #(.PORTS(2)) host_read_mux (
+    .clk(clk), .rst(rst), .s_axi_ar({fetch_ar, engine_host_ar}),
+    .s_axi_arvalid({fetch_arvalid, engine_host_arvalid}),
+    .s_axi_arready({fetch_arready, engine_host_arready}), .s_axi_r(host_read_data),
+    .s_axi_rvalid({fetch_rvalid, engine_host_rvalid}),
+    .s_axi_rready({fetch_rready, engine_host_rready}), .m_axi_arid(host_arid),
     .m_axi_ar(host_ar), .m_axi_arvalid(host_arvalid), .m_axi_arready(host_arready), .m_axi_rid(host_rid),
     .m_axi_r(host_r), .m_axi_rvalid(host_rvalid), .m_axi_rready(host_rready)
 );
 
-ferry_axi_write_mux #(.PORTS(3)) host_write_mux (
-    .clk(clk), .rst(rst), .s_axi_aw({window_host_aw, post_aw, engine_host_aw}),
-    .s_axi_awvalid({window_host_awvalid, post_awvalid, engine_host_awvalid}),
-    .s_axi_awready({window_host_awready, post_awready, engine_host_awready}),
-    .s_axi_w({window_host_w, post_w, engine_host_w}),
-    .s_axi_wvalid({window_host_wvalid, post_wvalid, engine_host_wvalid}),
-    .s_axi_wready({window_host_wready, post_wready, engine_host_wready}), .s_axi_bresp(host_response),
-    .s_axi_bvalid({window_host_bvalid, post_bvalid, engine_host_bvalid}),
-    .s_axi_bready({window_host_bready, post_bready, engine_host_bready}), .m_axi_awid(host_awid),
+ferry_axi_write_mux #(.PORTS(2)) host_write_mux (
+    .clk(clk), .rst(rst), .s_axi_aw({post_aw, engine_host_aw}),
+    .s_axi_awvalid({post_awvalid, engine_host_awvalid}),
+    .s_axi_awready({post_awready, engine_host_awready}),
+    .s_axi_w({post_w, engine_host_w}),
+    .s_axi_wvalid({post_wvalid, engine_host_wvalid}),
+    .s_axi_wready({post_wready, engine_host_wready}), .s_axi_bresp(host_response),
+    .s_axi_bvalid({post_bvalid, engine_host_bvalid}),
+    .s_axi_bready({post_bready, engine_host_bready}), .m_axi_awid(host_awid),
     .m_axi_aw(host_aw), .m_axi_awvalid(host_awvalid), .m_axi_awready(host_awready), .m_axi_w(host_w),
     .m_axi_wvalid(host_wvalid), .m_axi_wready(host_wready), .m_axi_bid(host_bid), .m_axi_bresp(host_bresp),
     .m_axi_bvalid(host_bvalid), .m_axi_bready(host_bready)

@@ -16,7 +16,7 @@ table() { sed -e '/^#/d' "$here/tools.txt"; }
 version_of() {
     case $1 in
         *gcc | g++ | clang) "$1" -dumpversion ;;
-        yosys) yosys -V ;;
+        yosys | iverilog) "$1" -V ;;
         *) "$1" --version ;;
     esac 2>/dev/null | grep -oE '\b[0-9]+(\.[0-9]+)*' | head -n 1
 }

@@ -35,11 +35,12 @@ struct ferry_sim_config {
     uint32_t link_latency;      // One way, last beat in to first beat out.
     uint32_t link_words_per_16; // Bandwidth of each direction; 32 = a full beat every cycle.
     uint32_t
-        link_credit_words;    // Words that may be on their way in one direction before credits come back; 0 = no bound.
-    uint32_t reorder_percent; // How often a completion overtakes completions of other tags.
-    uint32_t stall_percent;   // Share of cycles in which a handshake is refused or not offered, on every channel.
-    uint64_t seed;            // Of stalls and reordering.
-    const char *wave_file;    // FST file, or NULL.
+        link_credit_words; // Words that may be on their way in one direction before credits come back; 0 = no bound.
+    bool link_smallest_credits; // The host takes one packet of each kind at a time, the least that PCI Express allows.
+    uint32_t reorder_percent;   // How often a completion overtakes completions of other tags.
+    uint32_t stall_percent;     // Share of cycles in which a handshake is refused or not offered, on every channel.
+    uint64_t seed;              // Of stalls and reordering.
+    const char *wave_file;      // FST file, or NULL.
 };
 
 /// Fill in the defaults: DRAM model, latency 100, full bandwidth, no bound on credits, reordering 25 %, no stalls.

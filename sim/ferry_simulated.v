@@ -17,11 +17,15 @@ module ferry_simulated #(
     input  wire                          s_axis_tlp_tlast,
     input  wire                          s_axis_tlp_tvalid,
     output wire                          s_axis_tlp_tready,
+    output wire                          s_axis_tlp_request_ok,
     output wire [63:0]                   m_axis_tlp_tdata,
     output wire [1:0]                    m_axis_tlp_tkeep,
     output wire                          m_axis_tlp_tlast,
     output wire                          m_axis_tlp_tvalid,
     input  wire                          m_axis_tlp_tready,
+    input  wire                          m_axis_tlp_posted_ok,
+    input  wire                          m_axis_tlp_request_ok,
+    input  wire                          m_axis_tlp_completion_ok,
     output wire [1:0]                    m_axi_awid,
     output wire [LOCAL_ADDRESS_BITS-1:0] m_axi_awaddr,
     output wire [7:0]                    m_axi_awlen,
@@ -55,7 +59,7 @@ module ferry_simulated #(
 
 // Inputs as they were at the last rising edge.
 reg        rst_reg, tlp_last_reg, tlp_valid_reg, tlp_ready_reg, awready_reg, wready_reg, bvalid_reg, arready_reg,
-           rlast_reg, rvalid_reg;
+           rlast_reg, rvalid_reg, posted_ok_reg, request_ok_reg, completion_ok_reg;
 reg [63:0] tlp_data_reg, rdata_reg;
 reg [1:0]  tlp_keep_reg, bid_reg, bresp_reg, rid_reg, rresp_reg;
 
@@ -66,6 +70,9 @@ always @(posedge clk) begin
     tlp_last_reg <= s_axis_tlp_tlast;
     tlp_valid_reg <= s_axis_tlp_tvalid;
     tlp_ready_reg <= m_axis_tlp_tready;
+    posted_ok_reg <= m_axis_tlp_posted_ok;
+    request_ok_reg <= m_axis_tlp_request_ok;
+    completion_ok_reg <= m_axis_tlp_completion_ok;
     awready_reg <= m_axi_awready;
     wready_reg <= m_axi_wready;
     bid_reg <= m_axi_bid;
@@ -83,8 +90,11 @@ ferry_device #(.CPU_CORE(CPU_CORE), .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS)) dev
     .clk(clk), .rst(rst_reg),
     .s_axis_tlp_tdata(tlp_data_reg), .s_axis_tlp_tkeep(tlp_keep_reg), .s_axis_tlp_tlast(tlp_last_reg),
     .s_axis_tlp_tvalid(tlp_valid_reg), .s_axis_tlp_tready(s_axis_tlp_tready),
+    .s_axis_tlp_request_ok(s_axis_tlp_request_ok),
     .m_axis_tlp_tdata(m_axis_tlp_tdata), .m_axis_tlp_tkeep(m_axis_tlp_tkeep), .m_axis_tlp_tlast(m_axis_tlp_tlast),
     .m_axis_tlp_tvalid(m_axis_tlp_tvalid), .m_axis_tlp_tready(tlp_ready_reg),
+    .m_axis_tlp_posted_ok(posted_ok_reg), .m_axis_tlp_request_ok(request_ok_reg),
+    .m_axis_tlp_completion_ok(completion_ok_reg),
     .m_axi_awid(m_axi_awid), .m_axi_awaddr(m_axi_awaddr), .m_axi_awlen(m_axi_awlen), .m_axi_awsize(m_axi_awsize),
     .m_axi_awburst(m_axi_awburst), .m_axi_awvalid(m_axi_awvalid), .m_axi_awready(awready_reg),
     .m_axi_wdata(m_axi_wdata), .m_axi_wstrb(m_axi_wstrb), .m_axi_wlast(m_axi_wlast), .m_axi_wvalid(m_axi_wvalid),

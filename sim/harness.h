@@ -42,8 +42,8 @@ template <class Device> class Harness : public Simulation
     Harness(const ferry_sim_config &config, size_t memory_bytes)
         : device_(config), dram_(memory_bytes, config.read_latency, config.dram),
           down_(config.link_latency, config.link_words_per_16, config.link_credit_words, config.reorder_percent),
-          up_(config.link_latency, config.link_words_per_16, config.link_credit_words), random_(config.seed),
-          stall_(config.stall_percent * 256 / 100)
+          up_(config.link_latency, config.link_words_per_16, config.link_credit_words, config.link_smallest_credits),
+          random_(config.seed), stall_(config.stall_percent * 256 / 100)
     {
         if (!usable()) {
             return;
@@ -97,6 +97,7 @@ template <class Device> class Harness : public Simulation
         auto &top = device_.top();
         top.s_axis_tlp_tvalid = 0;
         top.m_axis_tlp_tready = 0;
+        top.m_axis_tlp_posted_ok = top.m_axis_tlp_request_ok = top.m_axis_tlp_completion_ok = 0;
         top.m_axi_awready = top.m_axi_wready = top.m_axi_arready = 0;
         top.m_axi_bvalid = top.m_axi_rvalid = 0;
         clock();
@@ -116,7 +117,7 @@ template <class Device> class Harness : public Simulation
     {
         auto &top = device_.top();
         // An offer that was refused stands: only new ones are up to chance.
-        tlp_offered_ = tlp_offered_ || (down_.valid(now_, random_) && allowed(draw, tlp_in));
+        tlp_offered_ = tlp_offered_ || (down_.valid(now_, random_, top.s_axis_tlp_request_ok) && allowed(draw, tlp_in));
         top.s_axis_tlp_tvalid = tlp_offered_;
         if (tlp_offered_) {
             top.s_axis_tlp_tdata = down_.data();
@@ -140,6 +141,9 @@ template <class Device> class Harness : public Simulation
         }
         top.m_axi_bvalid = response_offered_;
         top.m_axis_tlp_tready = up_.ready() && allowed(draw, tlp_out);
+        top.m_axis_tlp_posted_ok = up_.room(PacketKind::posted);
+        top.m_axis_tlp_request_ok = up_.room(PacketKind::request);
+        top.m_axis_tlp_completion_ok = up_.room(PacketKind::completion);
         top.m_axi_awready = dram_.write_address_ready() && allowed(draw, aw);
         top.m_axi_wready = dram_.write_data_ready() && allowed(draw, w);
         top.m_axi_arready = dram_.read_address_ready() && allowed(draw, ar);
@@ -155,7 +159,7 @@ template <class Device> class Harness : public Simulation
         }
         if (top.m_axis_tlp_tvalid && top.m_axis_tlp_tready &&
             !up_.beat(now_, top.m_axis_tlp_tdata, top.m_axis_tlp_tkeep, top.m_axis_tlp_tlast)) {
-            violation_ = "packet with a hole, or longer than the link carries";
+            violation_ = "packet with a hole, longer than the link carries, or without a credit";
         }
         if (read_offered_ && top.m_axi_rready) {
             read_offered_ = false;

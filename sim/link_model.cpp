@@ -7,6 +7,15 @@
 namespace ferry
 {
 
+PacketKind kind_of(uint32_t word0)
+{
+    const uint32_t type = word0 >> 24 & 0x1f;
+    if (type >> 1 == 5) {
+        return PacketKind::completion;
+    }
+    return type >> 3 == 2 || (type == 0 && (word0 >> 30 & 1) != 0) ? PacketKind::posted : PacketKind::request;
+}
+
 // ---- PacketQueue ------------------------------------------------------------------------------------------------
 
 PacketQueue::PacketQueue() : slots_(capacity), free_(capacity - 1), order_(capacity), open_(0)
@@ -146,6 +155,18 @@ void ToDevice::choose(uint64_t now, Random &random)
     }
 }
 
+/// false = only requests are there.
+bool ToDevice::pass_requests(uint64_t now)
+{
+    for (uint32_t n = 0; n < queue_.size() && queue_.at(n).due <= now; n++) {
+        if (kind_of(queue_.at(n).words[0]) != PacketKind::request) {
+            queue_.bring_forward(n);
+            return true;
+        }
+    }
+    return false;
+}
+
 uint64_t ToDevice::data() const
 {
     const PacketQueue::Packet &packet = queue_.at(0);
@@ -169,8 +190,8 @@ void ToDevice::taken(uint64_t now)
 
 // ---- FromDevice -------------------------------------------------------------------------------------------------
 
-FromDevice::FromDevice(uint32_t latency, uint32_t words_per_16, uint32_t credit_words)
-    : flow_(words_per_16, credit_words, latency), latency_(latency)
+FromDevice::FromDevice(uint32_t latency, uint32_t words_per_16, uint32_t credit_words, bool smallest_credits)
+    : flow_(words_per_16, credit_words, latency), latency_(latency), smallest_(smallest_credits)
 {
 }
 
@@ -179,6 +200,13 @@ bool FromDevice::beat(uint64_t now, uint64_t data, uint32_t keep, bool last)
     const uint32_t words = keep == 1 ? 1 : 2;
     if ((keep != 3 && !(keep == 1 && last)) || filled_ + words > PacketQueue::packet_words) {
         return false;
+    }
+    if (filled_ == 0 && smallest_) {
+        uint64_t &free_at = free_at_[static_cast<int>(kind_of(static_cast<uint32_t>(data)))];
+        if (free_at > now) {
+            return false;
+        }
+        free_at = PacketQueue::never;
     }
     PacketQueue::Packet &packet = queue_.open();
     packet.words[filled_] = static_cast<uint32_t>(data);
@@ -200,6 +228,9 @@ bool FromDevice::beat(uint64_t now, uint64_t data, uint32_t keep, bool last)
 void FromDevice::pop(uint64_t now)
 {
     flow_.freed(now, front().count);
+    if (smallest_) {
+        free_at_[static_cast<int>(kind_of(front().words[0]))] = now + latency_;
+    }
     queue_.pop_front();
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One direction of the link as a queue of packets: latency, bandwidth, credits. The direction to the device may let
-// completions overtake each other, as a memory system does.
+// completions overtake each other, as a memory system does, and lets the rest pass requests that the device holds back.
 #ifndef FERRY_SIM_LINK_MODEL_H
 #define FERRY_SIM_LINK_MODEL_H
 
@@ -54,6 +54,10 @@ class PacketQueue
     uint64_t next_due_ = never;
 };
 
+/// What the ordering and credit rules of PCI Express tell apart.
+enum class PacketKind { posted, request, completion };
+PacketKind kind_of(uint32_t word0);
+
 /// Words a cycle, and words under way: what lets a beat go.
 class Flow
 {
@@ -106,11 +110,15 @@ class ToDevice
     size_t words() const { return queue_.words() - sent_; }
     /// Start of a cycle.
     void tick(uint64_t now) { flow_.tick(now); }
-    /// A beat is there. `random` decides who overtakes whom at the start of a packet.
-    bool valid(uint64_t now, Random &random)
+    /// A beat is there. `random` decides who overtakes whom at the start of a packet; without `request_ok` a packet
+    /// that wants an answer is held back, and the first that does not want one passes it.
+    bool valid(uint64_t now, Random &random, bool request_ok = true)
     {
         if (sent_ == 0 && queue_.next_due() <= now && !chosen_) {
             choose(now, random);
+        }
+        if (!request_ok && sent_ == 0 && queue_.next_due() <= now && !pass_requests(now)) {
+            return false;
         }
         return queue_.next_due() <= now && flow_.may_send();
     }
@@ -124,6 +132,7 @@ class ToDevice
   private:
     static constexpr uint32_t window = 8; // Completions that may be passed at once.
     void choose(uint64_t now, Random &random);
+    bool pass_requests(uint64_t now);
 
     PacketQueue queue_;
     Flow flow_;
@@ -137,10 +146,18 @@ class ToDevice
 class FromDevice
 {
   public:
-    FromDevice(uint32_t latency, uint32_t words_per_16, uint32_t credit_words);
-    void tick(uint64_t now) { flow_.tick(now); }
+    /// smallest_credits: one packet of each kind is under way or waits at the far end; its credits come back a latency
+    /// after pop().
+    FromDevice(uint32_t latency, uint32_t words_per_16, uint32_t credit_words, bool smallest_credits = false);
+    void tick(uint64_t now)
+    {
+        flow_.tick(now);
+        now_ = now;
+    }
+    /// The far end has room for a packet of that kind.
+    bool room(PacketKind kind) const { return !smallest_ || free_at_[static_cast<int>(kind)] <= now_; }
     bool ready() const { return flow_.may_send() && !queue_.full(); }
-    /// false = a packet longer than the link carries, or a beat with a hole.
+    /// false = a packet longer than the link carries, a beat with a hole, or a packet without a credit.
     bool beat(uint64_t now, uint64_t data, uint32_t keep, bool last);
     uint64_t next_due() const { return queue_.next_due(); }
     /// The front packet; pop() drops it.
@@ -155,6 +172,9 @@ class FromDevice
     uint32_t latency_;
     uint64_t reads_asked_ = 0;
     uint32_t filled_ = 0; // Words of the packet that is coming in.
+    bool smallest_;
+    uint64_t now_ = 0;
+    uint64_t free_at_[3] = {0, 0, 0}; // By kind: when its credit is back; never while one is out.
 };
 
 } // namespace ferry

@@ -170,16 +170,6 @@ void ferry_gpu_query(const struct ferry_gpu *gpu, struct ferry_gpu_info *info)
     *info = gpu->info;
 }
 
-uint64_t ferry_gpu_window_aperture(const struct ferry_gpu *gpu)
-{
-    // BAR2's lower half is video memory rounded up to a power of two, as BARs are.
-    uint64_t half = 4096;
-    while (half < gpu->info.local_bytes) {
-        half *= 2;
-    }
-    return half;
-}
-
 // ---- Control ----------------------------------------------------------------------------------------------------
 
 int ferry_gpu_reset_engine(struct ferry_gpu *gpu)

@@ -129,11 +129,10 @@ int ferry_gpu_inject(struct ferry_gpu *gpu, enum ferry_injection kind, uint32_t 
 /// Registers, for tools and tests. Errors: RANGE.
 int ferry_gpu_read32(struct ferry_gpu *gpu, uint32_t offset, uint32_t *value);
 int ferry_gpu_write32(struct ferry_gpu *gpu, uint32_t offset, uint32_t value);
-/// The CPU's window (BAR2): video memory at 0, the aperture segment at ferry_gpu_window_aperture(). Any alignment.
-/// Errors: RANGE.
+/// The CPU's window (BAR2): video memory, from 0 on. Any alignment. Pages behind the aperture are the CPU's own memory
+/// already, and the device refuses the upper half of the BAR. Errors: RANGE.
 int ferry_gpu_window_read(struct ferry_gpu *gpu, uint64_t offset, void *data, size_t bytes);
 int ferry_gpu_window_write(struct ferry_gpu *gpu, uint64_t offset, const void *data, size_t bytes);
-uint64_t ferry_gpu_window_aperture(const struct ferry_gpu *gpu);
 /// Report spans and outstanding reads from now on (see link.h). NULL ends it.
 void ferry_gpu_observe(struct ferry_gpu *gpu, const struct ferry_link_observer *observer);
 void ferry_gpu_link_counts(struct ferry_gpu *gpu, struct ferry_link_counts *counts);

@@ -111,6 +111,7 @@ static int open_sim(const struct ferry_link_config *config, struct ferry_link **
     settings.link_words_per_16 =
         config->link_words_per_16_cycles != 0 ? config->link_words_per_16_cycles : settings.link_words_per_16;
     settings.reorder_percent = config->in_order_completions ? 0 : settings.reorder_percent;
+    settings.link_smallest_credits = config->smallest_credits;
     settings.stall_percent = config->random_stall_percent;
     settings.seed = config->seed;
     settings.wave_file = config->wave_file;

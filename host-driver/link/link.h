@@ -115,6 +115,7 @@ struct ferry_link_config {
     uint32_t completion_boundary;  // 64 or 128; 0 = 64.
     uint32_t
         link_words_per_16_cycles; // Bandwidth of each direction in 32-bit words per 16 cycles; 0 = 32 (64 bit a cycle).
+    bool smallest_credits;        // The host takes one packet of each kind at a time, the least PCI Express allows.
     bool in_order_completions;    // Completions of different tags keep the order of the requests.
 };
 

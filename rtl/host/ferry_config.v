@@ -23,16 +23,39 @@ module ferry_config #(
     // Bus, device and function number that the write was sent to.
     input  wire [15:0] config_target,
 
+    // One-cycle pulses that set the status bit of the same name.
+    input  wire        set_correctable,
+    input  wire        set_nonfatal,
+    input  wire        set_fatal,
+    input  wire        set_unsupported,
+    input  wire        set_detected_parity,
+    input  wire        set_master_parity,
+    input  wire        set_signaled_abort,
+    input  wire        set_received_abort,
+    input  wire        set_received_unsupported,
+    input  wire        set_signaled_error,
+    // Which errors are reported by message; the response to poisoned data; errors are reported as system errors too.
+    output reg         report_correctable,
+    output reg         report_nonfatal,
+    output reg         report_fatal,
+    output reg         report_unsupported,
+    output reg         parity_response,
+    output reg         system_error_enable,
+    // A read request of this device is under way.
+    input  wire        requests_pending,
+
     // Address of BAR0 (64 KiB) and of BAR2, of which only the bits above its size exist.
     output wire [31:16]       bar0_base,
     output wire [63:BAR2_BITS] bar2_base,
-    // Memory requests are answered; requests may be sent.
-    output reg         memory_enable,
-    output reg         bus_master,
+    // Memory requests are answered; requests may be sent. Neither in power state D3hot.
+    output wire        memory_enable,
+    output wire        bus_master,
     // Payload 0 = 128, 1 = 256 bytes; larger settings stand for 256.
     output wire        max_payload,
     // Read request 0 = 128, 1 = 256, 2 = 512 bytes; larger settings stand for 512.
     output wire [1:0]  max_read,
+    // Read requests never time out.
+    output reg         timeout_disable,
     // No Snoop may be set in packets.
     output reg         no_snoop_enable,
     // Message signalled interrupt.
@@ -47,15 +70,24 @@ module ferry_config #(
     integer            i;
     reg [31:16]        bar0_reg;
     reg [63:BAR2_BITS] bar2_reg;
+    reg                memory_reg;
+    reg                master_reg;
+    reg                sleep_reg;
+    reg [7:0]          cache_line_reg;
+    // Error bits of the two status registers, as they stand there.
+    reg [31:24]        status_reg;
+    reg [19:16]        device_status_reg;
     reg [2:0]          payload_reg;
     reg [2:0]          read_reg;
-    // Kept for the host to read back. Tags here are below 32 in any case, and an endpoint's own completions end at
+    // Kept for the host to read back. Tags here are below 32, which needs no leave (2.2.6.2), and an endpoint's own completions end at
     // multiples of 128 bytes whatever the boundary of the root is (2.3.1.1).
     reg                tag_reg;
     reg                boundary_reg;
     reg [31:2]         msi_low_reg;
     reg [31:0]         msi_high_reg;
 
+    assign memory_enable = memory_reg && !sleep_reg;
+    assign bus_master = master_reg && !sleep_reg;
     assign bar0_base = bar0_reg;
     assign bar2_base = bar2_reg;
     assign max_payload = payload_reg != 3'd0;
@@ -70,6 +102,7 @@ module ferry_config #(
     wire        at_id = here && (place == `FERRY_CONFIG_SPACE_ID || place == `FERRY_CONFIG_SPACE_SUBSYSTEM);
     wire        at_command = here && place == `FERRY_CONFIG_SPACE_COMMAND;
     wire        at_class = here && place == `FERRY_CONFIG_SPACE_CLASS;
+    wire        at_cache_line = here && place == `FERRY_CONFIG_SPACE_CACHE_LINE;
     wire        at_bar0 = here && place == `FERRY_CONFIG_SPACE_BAR0;
     wire        at_bar2_low = here && place == `FERRY_CONFIG_SPACE_BAR2_LOW;
     wire        at_bar2_high = here && place == `FERRY_CONFIG_SPACE_BAR2_HIGH;
@@ -77,7 +110,11 @@ module ferry_config #(
     wire        at_pcie = here && place == `FERRY_CONFIG_SPACE_PCIE;
     wire        at_device = here && place == `FERRY_CONFIG_SPACE_DEVICE_CAPABILITIES;
     wire        at_control = here && place == `FERRY_CONFIG_SPACE_DEVICE_CONTROL;
+    wire        at_link_capabilities = here && place == `FERRY_CONFIG_SPACE_LINK_CAPABILITIES;
     wire        at_link = here && place == `FERRY_CONFIG_SPACE_LINK_CONTROL;
+    wire        at_device2 = here && place == `FERRY_CONFIG_SPACE_DEVICE_CAPABILITIES2;
+    wire        at_control2 = here && place == `FERRY_CONFIG_SPACE_DEVICE_CONTROL2;
+    wire        at_link2 = here && place == `FERRY_CONFIG_SPACE_LINK_CAPABILITIES2;
     wire        at_msi = here && place == `FERRY_CONFIG_SPACE_MSI;
     wire        at_msi_low = here && place == `FERRY_CONFIG_SPACE_MSI_ADDRESS_LOW;
     wire        at_msi_high = here && place == `FERRY_CONFIG_SPACE_MSI_ADDRESS_HIGH;
@@ -85,11 +122,34 @@ module ferry_config #(
     wire        at_msi_mask = here && place == `FERRY_CONFIG_SPACE_MSI_MASK;
     wire        at_msi_pending = here && place == `FERRY_CONFIG_SPACE_MSI_PENDING;
 
+    wire        at_power = here && place == `FERRY_CONFIG_SPACE_POWER;
+    wire        at_power_control = here && place == `FERRY_CONFIG_SPACE_POWER_CONTROL;
+
     // Bytes that are written.
     wire        byte0 = config_write && config_wstrb[0];
     wire        byte1 = config_write && config_wstrb[1];
     wire        byte2 = config_write && config_wstrb[2];
     wire        byte3 = config_write && config_wstrb[3];
+
+    // What sets bits of the two status registers.
+    reg [31:0]  status_set;
+    reg [31:0]  device_set;
+    wire        unused_set = &{1'b0, status_set[23:0], device_set[31:20], device_set[15:0]};
+
+    always @* begin
+        status_set = 32'd0;
+        status_set[`FERRY_CONFIG_SPACE_COMMAND_MASTER_DATA_PARITY_RANGE] = set_master_parity;
+        status_set[`FERRY_CONFIG_SPACE_COMMAND_SIGNALED_TARGET_ABORT_RANGE] = set_signaled_abort;
+        status_set[`FERRY_CONFIG_SPACE_COMMAND_RECEIVED_TARGET_ABORT_RANGE] = set_received_abort;
+        status_set[`FERRY_CONFIG_SPACE_COMMAND_RECEIVED_MASTER_ABORT_RANGE] = set_received_unsupported;
+        status_set[`FERRY_CONFIG_SPACE_COMMAND_SIGNALED_SYSTEM_ERROR_RANGE] = set_signaled_error;
+        status_set[`FERRY_CONFIG_SPACE_COMMAND_DETECTED_PARITY_RANGE] = set_detected_parity;
+        device_set = 32'd0;
+        device_set[`FERRY_CONFIG_SPACE_DEVICE_CONTROL_CORRECTABLE_RANGE] = set_correctable;
+        device_set[`FERRY_CONFIG_SPACE_DEVICE_CONTROL_NONFATAL_RANGE] = set_nonfatal;
+        device_set[`FERRY_CONFIG_SPACE_DEVICE_CONTROL_FATAL_RANGE] = set_fatal;
+        device_set[`FERRY_CONFIG_SPACE_DEVICE_CONTROL_UNSUPPORTED_RANGE] = set_unsupported;
+    end
 
     // Registers of constants and single bits, in one word since no two of them are read at once.
     reg [31:0]  fixed;
@@ -101,14 +161,19 @@ module ferry_config #(
             fixed[`FERRY_CONFIG_SPACE_ID_DEVICE_RANGE] = `FERRY_CONFIG_SPACE_ID_DEVICE_RESET;
         end
         if (at_command) begin
-            fixed[`FERRY_CONFIG_SPACE_COMMAND_MEMORY_ENABLE_RANGE] = memory_enable;
-            fixed[`FERRY_CONFIG_SPACE_COMMAND_BUS_MASTER_RANGE] = bus_master;
+            fixed[31:24] = status_reg;
+            fixed[`FERRY_CONFIG_SPACE_COMMAND_MEMORY_ENABLE_RANGE] = memory_reg;
+            fixed[`FERRY_CONFIG_SPACE_COMMAND_BUS_MASTER_RANGE] = master_reg;
+            fixed[`FERRY_CONFIG_SPACE_COMMAND_PARITY_RESPONSE_RANGE] = parity_response;
+            fixed[`FERRY_CONFIG_SPACE_COMMAND_SYSTEM_ERROR_ENABLE_RANGE] = system_error_enable;
             fixed[`FERRY_CONFIG_SPACE_COMMAND_CAPABILITIES_RANGE] = 1'b1;
         end
         if (at_class) begin
             fixed[`FERRY_CONFIG_SPACE_CLASS_REVISION_RANGE] = `FERRY_CONFIG_SPACE_CLASS_REVISION_RESET;
             fixed[`FERRY_CONFIG_SPACE_CLASS_CLASS_CODE_RANGE] = `FERRY_CONFIG_SPACE_CLASS_CLASS_CODE_RESET;
         end
+        if (at_cache_line)
+            fixed[`FERRY_CONFIG_SPACE_CACHE_LINE_VALUE_RANGE] = cache_line_reg;
         if (at_bar2_low)
             fixed[`FERRY_CONFIG_SPACE_BAR2_LOW_KIND_RANGE] = `FERRY_CONFIG_SPACE_BAR2_LOW_KIND_RESET;
         if (at_capability)
@@ -123,17 +188,43 @@ module ferry_config #(
                 `FERRY_CONFIG_SPACE_DEVICE_CAPABILITIES_MAX_PAYLOAD_RESET;
             fixed[`FERRY_CONFIG_SPACE_DEVICE_CAPABILITIES_EXTENDED_TAG_RANGE] =
                 `FERRY_CONFIG_SPACE_DEVICE_CAPABILITIES_EXTENDED_TAG_RESET;
+            fixed[`FERRY_CONFIG_SPACE_DEVICE_CAPABILITIES_ROLE_BASED_ERRORS_RANGE] =
+                `FERRY_CONFIG_SPACE_DEVICE_CAPABILITIES_ROLE_BASED_ERRORS_RESET;
         end
         if (at_control) begin
+            fixed[19:16] = device_status_reg;
+            fixed[`FERRY_CONFIG_SPACE_DEVICE_CONTROL_PENDING_RANGE] = requests_pending;
+            fixed[`FERRY_CONFIG_SPACE_DEVICE_CONTROL_REPORT_CORRECTABLE_RANGE] = report_correctable;
+            fixed[`FERRY_CONFIG_SPACE_DEVICE_CONTROL_REPORT_NONFATAL_RANGE] = report_nonfatal;
+            fixed[`FERRY_CONFIG_SPACE_DEVICE_CONTROL_REPORT_FATAL_RANGE] = report_fatal;
+            fixed[`FERRY_CONFIG_SPACE_DEVICE_CONTROL_REPORT_UNSUPPORTED_RANGE] = report_unsupported;
             fixed[`FERRY_CONFIG_SPACE_DEVICE_CONTROL_MAX_PAYLOAD_RANGE] = payload_reg;
             fixed[`FERRY_CONFIG_SPACE_DEVICE_CONTROL_EXTENDED_TAG_ENABLE_RANGE] = tag_reg;
             fixed[`FERRY_CONFIG_SPACE_DEVICE_CONTROL_NO_SNOOP_ENABLE_RANGE] = no_snoop_enable;
             fixed[`FERRY_CONFIG_SPACE_DEVICE_CONTROL_MAX_READ_RANGE] = read_reg;
         end
-        if (at_link)
+        if (at_link_capabilities) begin
+            fixed[`FERRY_CONFIG_SPACE_LINK_CAPABILITIES_SPEED_RANGE] = `FERRY_CONFIG_SPACE_LINK_CAPABILITIES_SPEED_RESET;
+            fixed[`FERRY_CONFIG_SPACE_LINK_CAPABILITIES_WIDTH_RANGE] = `FERRY_CONFIG_SPACE_LINK_CAPABILITIES_WIDTH_RESET;
+            fixed[`FERRY_CONFIG_SPACE_LINK_CAPABILITIES_POWER_OPTIONAL_RANGE] =
+                `FERRY_CONFIG_SPACE_LINK_CAPABILITIES_POWER_OPTIONAL_RESET;
+        end
+        if (at_link) begin
             fixed[`FERRY_CONFIG_SPACE_LINK_CONTROL_READ_COMPLETION_BOUNDARY_RANGE] = boundary_reg;
+            fixed[`FERRY_CONFIG_SPACE_LINK_CONTROL_SPEED_RANGE] = `FERRY_CONFIG_SPACE_LINK_CONTROL_SPEED_RESET;
+            fixed[`FERRY_CONFIG_SPACE_LINK_CONTROL_WIDTH_RANGE] = `FERRY_CONFIG_SPACE_LINK_CONTROL_WIDTH_RESET;
+        end
+        if (at_device2)
+            fixed[`FERRY_CONFIG_SPACE_DEVICE_CAPABILITIES2_TIMEOUT_DISABLE_RANGE] =
+                `FERRY_CONFIG_SPACE_DEVICE_CAPABILITIES2_TIMEOUT_DISABLE_RESET;
+        if (at_control2)
+            fixed[`FERRY_CONFIG_SPACE_DEVICE_CONTROL2_TIMEOUT_DISABLE_RANGE] = timeout_disable;
+        if (at_link2)
+            fixed[`FERRY_CONFIG_SPACE_LINK_CAPABILITIES2_SPEEDS_RANGE] =
+                `FERRY_CONFIG_SPACE_LINK_CAPABILITIES2_SPEEDS_RESET;
         if (at_msi) begin
             fixed[`FERRY_CONFIG_SPACE_MSI_ID_RANGE] = `FERRY_CONFIG_SPACE_MSI_ID_RESET;
+            fixed[`FERRY_CONFIG_SPACE_MSI_NEXT_RANGE] = `FERRY_CONFIG_SPACE_MSI_NEXT_RESET;
             fixed[`FERRY_CONFIG_SPACE_MSI_ENABLE_RANGE] = msi_enable;
             fixed[`FERRY_CONFIG_SPACE_MSI_ADDRESS64_RANGE] = `FERRY_CONFIG_SPACE_MSI_ADDRESS64_RESET;
             fixed[`FERRY_CONFIG_SPACE_MSI_MASKABLE_RANGE] = `FERRY_CONFIG_SPACE_MSI_MASKABLE_RESET;
@@ -142,6 +233,15 @@ module ferry_config #(
             fixed[`FERRY_CONFIG_SPACE_MSI_MASK_MASK_RANGE] = msi_mask;
         if (at_msi_pending)
             fixed[`FERRY_CONFIG_SPACE_MSI_PENDING_PENDING_RANGE] = msi_pending;
+        if (at_power) begin
+            fixed[`FERRY_CONFIG_SPACE_POWER_ID_RANGE] = `FERRY_CONFIG_SPACE_POWER_ID_RESET;
+            fixed[`FERRY_CONFIG_SPACE_POWER_VERSION_RANGE] = `FERRY_CONFIG_SPACE_POWER_VERSION_RESET;
+        end
+        if (at_power_control) begin
+            fixed[`FERRY_CONFIG_SPACE_POWER_CONTROL_STATE_RANGE] = {2{sleep_reg}};
+            fixed[`FERRY_CONFIG_SPACE_POWER_CONTROL_NO_SOFT_RESET_RANGE] =
+                `FERRY_CONFIG_SPACE_POWER_CONTROL_NO_SOFT_RESET_RESET;
+        end
     end
 
     assign config_rdata = fixed |
@@ -156,9 +256,18 @@ module ferry_config #(
         if (config_write)
             completer_id <= config_target;
         if (byte0 && at_command) begin
-            memory_enable <= config_wdata[`FERRY_CONFIG_SPACE_COMMAND_MEMORY_ENABLE_RANGE];
-            bus_master <= config_wdata[`FERRY_CONFIG_SPACE_COMMAND_BUS_MASTER_RANGE];
+            memory_reg <= config_wdata[`FERRY_CONFIG_SPACE_COMMAND_MEMORY_ENABLE_RANGE];
+            master_reg <= config_wdata[`FERRY_CONFIG_SPACE_COMMAND_BUS_MASTER_RANGE];
+            parity_response <= config_wdata[`FERRY_CONFIG_SPACE_COMMAND_PARITY_RESPONSE_RANGE];
         end
+        if (byte1 && at_command)
+            system_error_enable <= config_wdata[`FERRY_CONFIG_SPACE_COMMAND_SYSTEM_ERROR_ENABLE_RANGE];
+        // A new error in the cycle of a clearing write wins.
+        status_reg <= (status_reg & ~(config_wdata[31:24] & {8{byte3 && at_command}})) | status_set[31:24];
+        device_status_reg <= (device_status_reg & ~(config_wdata[19:16] & {4{byte2 && at_control}})) |
+                             device_set[19:16];
+        if (byte0 && at_cache_line)
+            cache_line_reg <= config_wdata[`FERRY_CONFIG_SPACE_CACHE_LINE_VALUE_RANGE];
         if (byte2 && at_bar0)
             bar0_reg[23:16] <= config_wdata[23:16];
         if (byte3 && at_bar0)
@@ -174,8 +283,13 @@ module ferry_config #(
             bar2_reg[55:48] <= config_wdata[23:16];
         if (byte3 && at_bar2_high)
             bar2_reg[63:56] <= config_wdata[31:24];
-        if (byte0 && at_control)
+        if (byte0 && at_control) begin
+            report_correctable <= config_wdata[`FERRY_CONFIG_SPACE_DEVICE_CONTROL_REPORT_CORRECTABLE_RANGE];
+            report_nonfatal <= config_wdata[`FERRY_CONFIG_SPACE_DEVICE_CONTROL_REPORT_NONFATAL_RANGE];
+            report_fatal <= config_wdata[`FERRY_CONFIG_SPACE_DEVICE_CONTROL_REPORT_FATAL_RANGE];
+            report_unsupported <= config_wdata[`FERRY_CONFIG_SPACE_DEVICE_CONTROL_REPORT_UNSUPPORTED_RANGE];
             payload_reg <= config_wdata[`FERRY_CONFIG_SPACE_DEVICE_CONTROL_MAX_PAYLOAD_RANGE];
+        end
         if (byte1 && at_control) begin
             tag_reg <= config_wdata[`FERRY_CONFIG_SPACE_DEVICE_CONTROL_EXTENDED_TAG_ENABLE_RANGE];
             no_snoop_enable <= config_wdata[`FERRY_CONFIG_SPACE_DEVICE_CONTROL_NO_SNOOP_ENABLE_RANGE];
@@ -207,10 +321,26 @@ module ferry_config #(
             msi_data[15:8] <= config_wdata[15:8];
         if (byte0 && at_msi_mask)
             msi_mask <= config_wdata[`FERRY_CONFIG_SPACE_MSI_MASK_MASK_RANGE];
+        if (byte0 && at_control2)
+            timeout_disable <= config_wdata[`FERRY_CONFIG_SPACE_DEVICE_CONTROL2_TIMEOUT_DISABLE_RANGE];
+        // D1 and D2 are not there, so a write of them changes nothing (PCI power management 3.2.4).
+        if (byte0 && at_power_control && config_wdata[1] == config_wdata[0])
+            sleep_reg <= config_wdata[0];
         if (rst) begin
             completer_id <= 16'd0;
-            memory_enable <= 1'b0;
-            bus_master <= 1'b0;
+            memory_reg <= 1'b0;
+            master_reg <= 1'b0;
+            parity_response <= 1'b0;
+            system_error_enable <= 1'b0;
+            status_reg <= 8'd0;
+            device_status_reg <= 4'd0;
+            cache_line_reg <= 8'd0;
+            report_correctable <= 1'b0;
+            report_nonfatal <= 1'b0;
+            report_fatal <= 1'b0;
+            report_unsupported <= 1'b0;
+            timeout_disable <= 1'b0;
+            sleep_reg <= 1'b0;
             bar0_reg <= 16'd0;
             bar2_reg <= {64 - BAR2_BITS{1'b0}};
             payload_reg <= 3'd0;

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything between the PCIe packet stream and the rest of the device: configuration space, completer, requester,
-// interrupt message, BAR2 window, and the arbiter that puts their packets on the one transmit stream.
+// Everything between the PCIe packet stream and the rest of the device: configuration space, the host's writes and the
+// answers to its reads, BAR2 window, requester, interrupt and error messages, and what puts their packets on the one
+// transmit stream.
+//
+// What comes in splits in three: completions go to the requester at once; writes are carried out in order; requests that
+// want an answer wait in a queue of their own, the only place that depends on what leaves.
 `default_nettype none
 `include "ferry_contract.vh"
 
@@ -11,10 +15,10 @@ module ferry_host #(
     parameter LOCAL_ADDRESS_BITS = 26,
     // Width of the AXI ids on the host port.
     parameter ID_WIDTH = 2,
-    // log2 of the beats of requests from the host that wait for the completer. While they are full, the receive stream
-    // stalls at the next request, and with it completions behind that; so a transport must not offer more request
-    // beats than this holds while a BAR2 read of the aperture is open.
-    parameter REQUEST_BEATS_LOG2 = 9
+    // log2 of the beats of requests from the host that are buffered in front of what carries them out.
+    parameter REQUEST_BEATS_LOG2 = 9,
+    // log2 of the requests that want an answer which are taken in before the first of them has been answered; at least 2.
+    parameter REQUESTS_LOG2 = 3
 ) (
     // Clock of everything.
     input  wire clk,
@@ -27,12 +31,21 @@ module ferry_host #(
     input  wire        s_axis_tlp_tlast,
     input  wire        s_axis_tlp_tvalid,
     output wire        s_axis_tlp_tready,
+    // Requests that want an answer (reads, configuration) may be offered. Once it falls there is room for two more of
+    // them, so that one may be on its way; a third makes the stream wait at its first beat. While it is respected, tready
+    // never waits for packets to the host: writes and completions always get in.
+    output wire        s_axis_tlp_request_ok,
     // Packets to the host, same layout. tvalid never drops inside a packet.
     output wire [63:0] m_axis_tlp_tdata,
     output wire [1:0]  m_axis_tlp_tkeep,
     output wire        m_axis_tlp_tlast,
     output wire        m_axis_tlp_tvalid,
     input  wire        m_axis_tlp_tready,
+    // The link has credits for a posted request, a request that wants an answer, a completion, each of the largest size
+    // (256 bytes of data). A packet whose first beat was taken in an earlier cycle counts as having used its own.
+    input  wire        m_axis_tlp_posted_ok,
+    input  wire        m_axis_tlp_request_ok,
+    input  wire        m_axis_tlp_completion_ok,
 
     // Register bus, BAR0: the request holds until reg_ready, a pulse of one cycle with the read data.
     output wire        reg_valid,
@@ -87,31 +100,6 @@ module ferry_host #(
     input  wire                m_axi_local_bvalid,
     output wire                m_axi_local_bready,
 
-    // BAR2 window to host pages behind the aperture, AXI4 master to the host port's mux.
-    output wire [`FERRY_AXI_A_BITS-1:0] m_axi_aperture_ar,
-    output wire                m_axi_aperture_arvalid,
-    input  wire                m_axi_aperture_arready,
-    input  wire [`FERRY_AXI_R_BITS-1:0] m_axi_aperture_r,
-    input  wire                m_axi_aperture_rvalid,
-    output wire                m_axi_aperture_rready,
-    output wire [`FERRY_AXI_A_BITS-1:0] m_axi_aperture_aw,
-    output wire                m_axi_aperture_awvalid,
-    input  wire                m_axi_aperture_awready,
-    output wire [`FERRY_AXI_W_BITS-1:0] m_axi_aperture_w,
-    output wire                m_axi_aperture_wvalid,
-    input  wire                m_axi_aperture_wready,
-    input  wire [1:0]          m_axi_aperture_bresp,
-    input  wire                m_axi_aperture_bvalid,
-    output wire                m_axi_aperture_bready,
-
-    // Aperture table, third lookup port: requests and results in order.
-    output wire         lookup_valid,
-    input  wire         lookup_ready,
-    // Page of the aperture segment.
-    output wire [31:0]  lookup_page,
-    input  wire         result_valid,
-    input  wire [`FERRY_TRANSLATION_BITS-1:0] result,
-
     // Contract registers that stand in ferry_registers.
     // What BAR2 may reach of local memory.
     input  wire [`FERRY_LIMITS_BITS-1:0] limits,
@@ -138,6 +126,8 @@ module ferry_host #(
 );
     localparam LG_TAGS = $clog2(TAGS);
     localparam BAR2_BITS = LOCAL_ADDRESS_BITS + 1;
+    localparam [REQUESTS_LOG2:0] REQUESTS = 1 << REQUESTS_LOG2;
+    localparam [REQUESTS_LOG2:0] ONE_REQUEST = 1;
 
     // Configuration space.
     wire [11:0]         config_address;
@@ -152,23 +142,66 @@ module ferry_host #(
     wire                bus_master;
     wire                max_payload;
     wire [1:0]          max_read;
+    wire                timeout_disable;
     wire                no_snoop_enable;
     wire                msi_enable;
     wire [63:2]         msi_address;
     wire [15:0]         msi_data;
     wire                msi_mask;
     wire                msi_pending;
-    wire [15:0]         completer_id;
+    wire [15:0]         device_id;
+    wire                report_correctable;
+    wire                report_nonfatal;
+    wire                report_fatal;
+    wire                report_unsupported;
+    wire                parity_response;
+    wire                system_error_enable;
 
-    // Requests from receiver to completer; completions from receiver to requester.
+    // Errors.
+    wire                set_correctable;
+    wire                set_nonfatal;
+    wire                set_fatal;
+    wire                set_unsupported;
+    wire                set_detected_parity;
+    wire                set_master_parity;
+    wire                set_signaled_abort;
+    wire                set_signaled_error;
+    wire                poisoned_write;
+    wire                poisoned_completion;
+    wire                write_unsupported;
+    wire                read_unsupported;
+    wire                read_aborted;
+    wire                window_refused;
+    wire                got_unsupported;
+    wire                got_abort;
+    wire                got_timeout;
+    wire                error_valid;
+    wire [7:0]          error_code;
+    wire                error_done;
+
+    // Requests from the receiver, and those of them that want an answer.
     wire        push_valid;
     wire [64:0] push_beat;
     wire        push_commit;
     wire        push_discard;
     wire        push_ready;
+    wire        push_request;
     wire        request_valid;
     wire [64:0] request_beat;
     wire        request_pop;
+    wire        answer_push;
+    wire [63:0] answer_push_beat;
+    wire        answer_valid;
+    wire [63:0] answer_beat;
+    wire        answer_pop;
+    wire        unused_answer_ready;
+    // Requests that want an answer, from their commit until the completer has taken them.
+    reg  [REQUESTS_LOG2:0] answers_reg;
+    reg         answer_half_reg;
+    wire        answer_taken = answer_valid && answer_pop && answer_half_reg;
+    wire        answer_more = push_commit && push_request;
+
+    // Completions from the receiver to the requester.
     wire        completion_valid;
     wire        completion_write;
     wire [63:0] completion_data;
@@ -182,46 +215,75 @@ module ferry_host #(
     wire        completion_has_data;
     wire        completion_poisoned;
 
-    // Completer to window.
-    wire                 window_valid;
-    wire                 window_write;
-    wire [BAR2_BITS-1:2] window_address;
-    wire [6:0]           window_words;
-    wire                 window_ready;
+    // Register bus: of the writes and of the reads.
+    wire        write_reg_valid;
+    wire [15:0] write_reg_address;
+    wire        read_reg_valid;
+    wire [15:0] read_reg_address;
+    // A read has the bus and keeps it; writes go first, and each ends by itself.
+    reg         reg_read_reg;
+    wire        reg_read = read_reg_valid && (reg_read_reg || !write_reg_valid);
+
+    // Window.
+    wire                 window_write_valid;
+    wire [BAR2_BITS-2:2] window_write_address;
+    wire [6:0]           window_write_words;
+    wire                 window_write_ready;
     wire                 window_beat_valid;
     wire [63:0]          window_beat_data;
     wire [7:0]           window_beat_strobe;
     wire                 window_beat_last;
     wire                 window_beat_ready;
+    wire                 window_write_idle;
     wire                 window_read_valid;
-    wire [4:0]           window_read_index;
-    wire [63:0]          window_read_data;
+    wire [BAR2_BITS-2:2] window_read_address;
+    wire [6:0]           window_read_words;
+    wire                 window_read_ready;
+    wire                 window_data_valid;
+    wire [4:0]           window_data_index;
+    wire [63:0]          window_data;
     wire                 window_read_done;
     wire [2:0]           window_read_status;
-    wire                 window_idle;
-    wire [LOCAL_ADDRESS_BITS-1:0] local_address;
-    wire [63:0]          aperture_address;
+    wire [LOCAL_ADDRESS_BITS-1:0] axi_address;
     wire [7:0]           axi_length;
-    wire                 axi_no_snoop;
-    wire [63:0]          axi_wdata;
-    wire [7:0]           axi_wstrb;
-    wire                 axi_wlast;
 
-    // Packets to the transmit stream: {upper word counts, last beat, two words}.
-    wire [65:0] reply_beat;
+    // Completions to send.
+    wire [1:0]  reply_write_valid;
+    wire [4:0]  reply_write_index;
+    wire [63:0] reply_write_data;
     wire        reply_valid;
-    wire        reply_ready;
+    wire        reply_done;
+    wire [2:0]  reply_status;
+    wire [6:0]  reply_words;
+    wire [11:0] reply_bytes;
+    wire [6:0]  reply_lower;
+    wire        reply_locked;
+    wire [2:0]  reply_class;
+    wire [2:0]  reply_attributes;
+    wire [15:0] reply_requester;
+    wire [7:0]  reply_tag;
+    wire [63:0] reply_data;
+    // Writes and read requests to send.
+    wire        write_valid;
+    wire        write_taken;
+    wire        write_done;
+    wire [63:2] write_address;
+    wire [6:0]  write_words;
+    wire        write_odd;
+    wire [3:0]  write_first_enable;
+    wire [3:0]  write_last_enable;
+    wire [7:0]  write_tag;
+    wire        write_no_snoop;
+    wire [63:0] write_data;
+    wire        read_valid;
+    wire        read_done;
+    wire [63:3] read_address;
+    wire [6:0]  read_beats;
+    wire [7:0]  read_tag;
+    wire        read_no_snoop;
+    wire [4:0]  data_index;
     wire        message_valid;
     wire        message_taken;
-    wire [65:0] posted_beat;
-    wire        posted_valid;
-    wire        posted_ready;
-    wire [65:0] read_beat;
-    wire        read_valid;
-    wire        read_ready;
-    wire        count_completer_unsupported;
-    wire        count_window_unsupported;
-    wire        count_window_dropped;
 
     wire count_stall_link;
     wire count_tlp_received;
@@ -231,9 +293,10 @@ module ferry_host #(
     wire count_malformed;
     wire count_poisoned;
     wire count_unexpected;
-    // Both can speak in one cycle only for different packets, and the completer waits while the window works.
-    wire count_unsupported = count_completer_unsupported || count_window_unsupported;
-    wire count_window_refused = count_window_dropped || (m_axi_local_bvalid && m_axi_local_bresp != 2'b00);
+    // Each stands for a packet of its own; two in one cycle would count once, so one of them waits for the next cycle.
+    reg  read_unsupported_reg;
+    wire count_unsupported = write_unsupported || read_unsupported_reg;
+    wire count_window_refused = window_refused || (m_axi_local_bvalid && m_axi_local_bresp != 2'b00);
     localparam E = `FERRY_EVENTS_BITS;
     assign events = {{(E-1){1'b0}}, count_stall_link} << `FERRY_EVENT_STALL_LINK
         | {{(E-1){1'b0}}, count_tlp_received} << `FERRY_EVENT_TLP_RECEIVED
@@ -251,29 +314,34 @@ module ferry_host #(
     wire [63:0] host_awaddr = s_axi_host_aw[`FERRY_AXI_A_ADDRESS_RANGE];
     // Posted writes cannot fail; a tag on a read has no meaning, and a write burst's end is its last beat.
     assign s_axi_host_bresp = 2'b00;
-    wire unused_inputs = &{1'b0, s_axi_host_ar, s_axi_host_aw, host_araddr[2:0], host_awaddr[2:0], m_axi_local_r,
-                           m_axi_aperture_r, m_axi_aperture_bresp};
+    wire unused_inputs = &{1'b0, s_axi_host_ar, s_axi_host_aw, host_araddr[2:0], host_awaddr[2:0], m_axi_local_r};
 
-    // Both masters of the window carry the same address and data; only one is valid at a time.
-    assign m_axi_local_ar[`FERRY_AXI_A_ADDRESS_RANGE] = {{(64-LOCAL_ADDRESS_BITS){1'b0}}, local_address};
+    assign s_axis_tlp_request_ok = answers_reg < REQUESTS - 2 * ONE_REQUEST;
+
+    assign reg_valid = write_reg_valid || read_reg_valid;
+    assign reg_write = !reg_read;
+    assign reg_address = reg_read ? read_reg_address : write_reg_address;
+
+    assign m_axi_local_ar[`FERRY_AXI_A_ADDRESS_RANGE] = {{(64-LOCAL_ADDRESS_BITS){1'b0}}, axi_address};
     assign m_axi_local_ar[`FERRY_AXI_A_LENGTH_RANGE] = axi_length;
     assign m_axi_local_ar[`FERRY_AXI_A_NO_SNOOP_RANGE] = 1'b0;
     assign m_axi_local_ar[`FERRY_AXI_A_TAG_RANGE] = 8'hff;
     assign m_axi_local_aw = m_axi_local_ar;
     assign m_axi_local_rready = 1'b1;
-    assign m_axi_local_w[`FERRY_AXI_W_DATA_RANGE] = axi_wdata;
-    assign m_axi_local_w[`FERRY_AXI_W_STROBE_RANGE] = axi_wstrb;
-    assign m_axi_local_w[`FERRY_AXI_W_LAST_RANGE] = axi_wlast;
     assign m_axi_local_bready = 1'b1;
-    // The CPU's own writes are nobody's buffer.
-    assign m_axi_aperture_ar[`FERRY_AXI_A_ADDRESS_RANGE] = aperture_address;
-    assign m_axi_aperture_ar[`FERRY_AXI_A_LENGTH_RANGE] = axi_length;
-    assign m_axi_aperture_ar[`FERRY_AXI_A_NO_SNOOP_RANGE] = axi_no_snoop;
-    assign m_axi_aperture_ar[`FERRY_AXI_A_TAG_RANGE] = 8'hff;
-    assign m_axi_aperture_aw = m_axi_aperture_ar;
-    assign m_axi_aperture_rready = 1'b1;
-    assign m_axi_aperture_w = m_axi_local_w;
-    assign m_axi_aperture_bready = 1'b1;
+
+    always @(posedge clk) begin
+        reg_read_reg <= reg_read && !reg_ready;
+        answers_reg <= answers_reg + {{REQUESTS_LOG2{1'b0}}, answer_more} - {{REQUESTS_LOG2{1'b0}}, answer_taken};
+        answer_half_reg <= answer_half_reg ^ (answer_valid && answer_pop);
+        read_unsupported_reg <= read_unsupported || (read_unsupported_reg && write_unsupported);
+        if (rst) begin
+            reg_read_reg <= 1'b0;
+            answers_reg <= {REQUESTS_LOG2 + 1{1'b0}};
+            answer_half_reg <= 1'b0;
+            read_unsupported_reg <= 1'b0;
+        end
+    end
 
     ferry_config #(.BAR2_BITS(BAR2_BITS)) config_space (
         .clk(clk),
@@ -284,19 +352,68 @@ module ferry_host #(
         .config_wdata(config_wdata),
         .config_wstrb(config_wstrb),
         .config_target(config_target),
+        .set_correctable(set_correctable),
+        .set_nonfatal(set_nonfatal),
+        .set_fatal(set_fatal),
+        .set_unsupported(set_unsupported),
+        .set_detected_parity(set_detected_parity),
+        .set_master_parity(set_master_parity),
+        .set_signaled_abort(set_signaled_abort),
+        .set_received_abort(got_abort),
+        .set_received_unsupported(got_unsupported),
+        .set_signaled_error(set_signaled_error),
+        .report_correctable(report_correctable),
+        .report_nonfatal(report_nonfatal),
+        .report_fatal(report_fatal),
+        .report_unsupported(report_unsupported),
+        .parity_response(parity_response),
+        .system_error_enable(system_error_enable),
+        .requests_pending(requester_busy),
         .bar0_base(bar0_base),
         .bar2_base(bar2_base),
         .memory_enable(memory_enable),
         .bus_master(bus_master),
         .max_payload(max_payload),
         .max_read(max_read),
+        .timeout_disable(timeout_disable),
         .no_snoop_enable(no_snoop_enable),
         .msi_enable(msi_enable),
         .msi_address(msi_address),
         .msi_data(msi_data),
         .msi_mask(msi_mask),
         .msi_pending(msi_pending),
-        .completer_id(completer_id)
+        .completer_id(device_id)
+    );
+
+    ferry_errors errors (
+        .clk(clk),
+        .rst(rst),
+        .malformed(count_malformed),
+        .poisoned(count_poisoned),
+        .poisoned_write(poisoned_write),
+        .poisoned_completion(poisoned_completion),
+        .write_unsupported(write_unsupported || window_refused),
+        .request_unsupported(read_unsupported),
+        .request_aborted(read_aborted),
+        .unexpected(count_unexpected),
+        .timed_out(got_timeout),
+        .report_correctable(report_correctable),
+        .report_nonfatal(report_nonfatal),
+        .report_fatal(report_fatal),
+        .report_unsupported(report_unsupported),
+        .parity_response(parity_response),
+        .system_error_enable(system_error_enable),
+        .set_correctable(set_correctable),
+        .set_nonfatal(set_nonfatal),
+        .set_fatal(set_fatal),
+        .set_unsupported(set_unsupported),
+        .set_detected_parity(set_detected_parity),
+        .set_master_parity(set_master_parity),
+        .set_signaled_abort(set_signaled_abort),
+        .set_signaled_error(set_signaled_error),
+        .message_valid(error_valid),
+        .message_code(error_code),
+        .message_done(error_done)
     );
 
     ferry_tlp_receive receive (
@@ -313,6 +430,8 @@ module ferry_host #(
         .push_commit(push_commit),
         .push_discard(push_discard),
         .push_ready(push_ready),
+        .push_request(push_request),
+        .request_room(answers_reg != REQUESTS),
         .completion_valid(completion_valid),
         .completion_write(completion_write),
         .completion_data(completion_data),
@@ -328,7 +447,9 @@ module ferry_host #(
         .count_received(count_tlp_received),
         .count_beat(count_link_receive_beat),
         .count_malformed(count_malformed),
-        .count_poisoned(count_poisoned)
+        .count_poisoned(count_poisoned),
+        .poisoned_write(poisoned_write),
+        .poisoned_completion(poisoned_completion)
     );
 
     ferry_packet_fifo #(.LG_DEPTH(REQUEST_BEATS_LOG2)) requests (
@@ -344,12 +465,53 @@ module ferry_host #(
         .pop(request_pop)
     );
 
-    ferry_completer #(.BAR2_BITS(BAR2_BITS)) completer (
+    ferry_posted #(.BAR2_BITS(BAR2_BITS)) posted (
         .clk(clk),
         .rst(rst),
         .request_valid(request_valid),
         .request_beat(request_beat),
         .request_pop(request_pop),
+        .answer_valid(answer_push),
+        .answer_beat(answer_push_beat),
+        .bar0_base(bar0_base),
+        .bar2_base(bar2_base),
+        .memory_enable(memory_enable),
+        .reg_valid(write_reg_valid),
+        .reg_address(write_reg_address),
+        .reg_wdata(reg_wdata),
+        .reg_wstrb(reg_wstrb),
+        .reg_ready(reg_ready && !reg_read),
+        .window_valid(window_write_valid),
+        .window_address(window_write_address),
+        .window_words(window_write_words),
+        .window_ready(window_write_ready),
+        .window_beat_valid(window_beat_valid),
+        .window_beat_data(window_beat_data),
+        .window_beat_strobe(window_beat_strobe),
+        .window_beat_last(window_beat_last),
+        .window_beat_ready(window_beat_ready),
+        .window_idle(window_write_idle),
+        .count_unsupported(write_unsupported)
+    );
+
+    // Two beats each, and never full: the receiver lets in no more than fit.
+    ferry_fifo #(.WIDTH(64), .LG_DEPTH(REQUESTS_LOG2 + 1)) answers (
+        .clk(clk),
+        .rst(rst),
+        .in_valid(answer_push),
+        .in_ready(unused_answer_ready),
+        .in_data(answer_push_beat),
+        .out_valid(answer_valid),
+        .out_ready(answer_pop),
+        .out_data(answer_beat)
+    );
+
+    ferry_completer #(.BAR2_BITS(BAR2_BITS)) completer (
+        .clk(clk),
+        .rst(rst),
+        .request_valid(answer_valid),
+        .request_beat(answer_beat),
+        .request_pop(answer_pop),
         .config_address(config_address),
         .config_rdata(config_rdata),
         .config_write(config_write),
@@ -360,99 +522,88 @@ module ferry_host #(
         .bar2_base(bar2_base),
         .memory_enable(memory_enable),
         .max_payload(max_payload),
-        .completer_id(completer_id),
-        .reg_valid(reg_valid),
-        .reg_write(reg_write),
-        .reg_address(reg_address),
-        .reg_wdata(reg_wdata),
-        .reg_wstrb(reg_wstrb),
-        .reg_ready(reg_ready),
+        .reg_valid(read_reg_valid),
+        .reg_address(read_reg_address),
+        .reg_ready(reg_ready && reg_read),
         .reg_rdata(reg_rdata),
-        .window_valid(window_valid),
-        .window_write(window_write),
-        .window_address(window_address),
-        .window_words(window_words),
-        .window_ready(window_ready),
-        .window_beat_valid(window_beat_valid),
-        .window_beat_data(window_beat_data),
-        .window_beat_strobe(window_beat_strobe),
-        .window_beat_last(window_beat_last),
-        .window_beat_ready(window_beat_ready),
-        .window_read_valid(window_read_valid),
-        .window_read_index(window_read_index),
-        .window_read_data(window_read_data),
+        .window_valid(window_read_valid),
+        .window_address(window_read_address),
+        .window_words(window_read_words),
+        .window_ready(window_read_ready),
+        .window_read_valid(window_data_valid),
+        .window_read_index(window_data_index),
+        .window_read_data(window_data),
         .window_read_done(window_read_done),
         .window_read_status(window_read_status),
-        .window_idle(window_idle),
-        .tlp_data(reply_beat[63:0]),
-        .tlp_upper(reply_beat[65]),
-        .tlp_last(reply_beat[64]),
-        .tlp_valid(reply_valid),
-        .tlp_ready(reply_ready),
-        .count_unsupported(count_completer_unsupported)
+        .write_valid(reply_write_valid),
+        .write_index(reply_write_index),
+        .write_data(reply_write_data),
+        .send_valid(reply_valid),
+        .send_done(reply_done),
+        .send_status(reply_status),
+        .send_words(reply_words),
+        .send_bytes(reply_bytes),
+        .send_lower(reply_lower),
+        .send_locked(reply_locked),
+        .send_class(reply_class),
+        .send_attributes(reply_attributes),
+        .send_requester(reply_requester),
+        .send_tag(reply_tag),
+        .count_unsupported(read_unsupported),
+        .count_abort(read_aborted)
+    );
+
+    ferry_completion completion (
+        .clk(clk),
+        .write_valid(reply_write_valid),
+        .write_index(reply_write_index),
+        .write_data(reply_write_data),
+        .read_index(data_index),
+        .read_data(reply_data)
     );
 
     ferry_window #(.LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS)) window (
         .clk(clk),
         .rst(rst),
-        .request_valid(window_valid),
-        .request_write(window_write),
-        .request_address(window_address),
-        .request_words(window_words),
-        .request_ready(window_ready),
+        .write_valid(window_write_valid),
+        .write_address(window_write_address),
+        .write_words(window_write_words),
+        .write_ready(window_write_ready),
         .beat_valid(window_beat_valid),
         .beat_data(window_beat_data),
         .beat_strobe(window_beat_strobe),
         .beat_last(window_beat_last),
         .beat_ready(window_beat_ready),
+        .write_idle(window_write_idle),
         .read_valid(window_read_valid),
-        .read_index(window_read_index),
-        .read_data(window_read_data),
+        .read_address(window_read_address),
+        .read_words(window_read_words),
+        .read_ready(window_read_ready),
+        .data_valid(window_data_valid),
+        .data_index(window_data_index),
+        .data(window_data),
         .read_done(window_read_done),
         .read_status(window_read_status),
-        .idle(window_idle),
         .local_limit(limits[`FERRY_LIMITS_LOCAL_LIMIT_RANGE]),
         .protect_base(limits[`FERRY_LIMITS_PROTECT_BASE_RANGE]),
         .protect_limit(limits[`FERRY_LIMITS_PROTECT_LIMIT_RANGE]),
-        .lookup_valid(lookup_valid),
-        .lookup_ready(lookup_ready),
-        .lookup_page(lookup_page),
-        .result_valid(result_valid),
-        .result_hit(result[`FERRY_TRANSLATION_HIT_RANGE]),
-        .result_snoop(result[`FERRY_TRANSLATION_SNOOP_RANGE]),
-        .result_page(result[`FERRY_TRANSLATION_PAGE_RANGE]),
-        .local_address(local_address),
-        .aperture_address(aperture_address),
+        .axi_address(axi_address),
         .axi_length(axi_length),
-        .axi_no_snoop(axi_no_snoop),
-        .axi_wdata(axi_wdata),
-        .axi_wstrb(axi_wstrb),
-        .axi_wlast(axi_wlast),
-        .local_arvalid(m_axi_local_arvalid),
-        .local_arready(m_axi_local_arready),
-        .local_rdata(m_axi_local_r[`FERRY_AXI_R_DATA_RANGE]),
-        .local_rresp(m_axi_local_r[`FERRY_AXI_R_RESPONSE_RANGE]),
-        .local_rlast(m_axi_local_r[`FERRY_AXI_R_LAST_RANGE]),
-        .local_rvalid(m_axi_local_rvalid),
-        .local_awvalid(m_axi_local_awvalid),
-        .local_awready(m_axi_local_awready),
-        .local_wvalid(m_axi_local_wvalid),
-        .local_wready(m_axi_local_wready),
-        .local_bvalid(m_axi_local_bvalid),
-        .aperture_arvalid(m_axi_aperture_arvalid),
-        .aperture_arready(m_axi_aperture_arready),
-        .aperture_rdata(m_axi_aperture_r[`FERRY_AXI_R_DATA_RANGE]),
-        .aperture_rresp(m_axi_aperture_r[`FERRY_AXI_R_RESPONSE_RANGE]),
-        .aperture_rfault(m_axi_aperture_r[`FERRY_AXI_R_FAULT_RANGE]),
-        .aperture_rlast(m_axi_aperture_r[`FERRY_AXI_R_LAST_RANGE]),
-        .aperture_rvalid(m_axi_aperture_rvalid),
-        .aperture_awvalid(m_axi_aperture_awvalid),
-        .aperture_awready(m_axi_aperture_awready),
-        .aperture_wvalid(m_axi_aperture_wvalid),
-        .aperture_wready(m_axi_aperture_wready),
-        .aperture_bvalid(m_axi_aperture_bvalid),
-        .count_refused(count_window_dropped),
-        .count_unsupported(count_window_unsupported)
+        .axi_arvalid(m_axi_local_arvalid),
+        .axi_arready(m_axi_local_arready),
+        .axi_rdata(m_axi_local_r[`FERRY_AXI_R_DATA_RANGE]),
+        .axi_rresp(m_axi_local_r[`FERRY_AXI_R_RESPONSE_RANGE]),
+        .axi_rlast(m_axi_local_r[`FERRY_AXI_R_LAST_RANGE]),
+        .axi_rvalid(m_axi_local_rvalid),
+        .axi_awvalid(m_axi_local_awvalid),
+        .axi_awready(m_axi_local_awready),
+        .axi_wdata(m_axi_local_w[`FERRY_AXI_W_DATA_RANGE]),
+        .axi_wstrb(m_axi_local_w[`FERRY_AXI_W_STROBE_RANGE]),
+        .axi_wlast(m_axi_local_w[`FERRY_AXI_W_LAST_RANGE]),
+        .axi_wvalid(m_axi_local_wvalid),
+        .axi_wready(m_axi_local_wready),
+        .axi_bvalid(m_axi_local_bvalid),
+        .count_refused(window_refused)
     );
 
     ferry_requester #(.LG_TAGS(LG_TAGS), .ID_WIDTH(ID_WIDTH)) requester (
@@ -462,8 +613,8 @@ module ferry_host #(
         .max_payload(max_payload),
         .max_read(max_read),
         .no_snoop_enable(no_snoop_enable),
-        .requester_id(completer_id),
-        .completion_timeout(completion_timeout),
+        .requester_id(device_id),
+        .completion_timeout(timeout_disable ? 32'd0 : completion_timeout),
         .tag_limit(tag_limit),
         .busy(requester_busy),
         .s_axi_arid(s_axi_host_arid),
@@ -506,16 +657,31 @@ module ferry_host #(
         .completion_has_data(completion_has_data),
         .completion_poisoned(completion_poisoned),
         .count_unexpected(count_unexpected),
+        .got_unsupported(got_unsupported),
+        .got_abort(got_abort),
+        .got_timeout(got_timeout),
         .message_valid(message_valid),
         .message_address(msi_address),
         .message_data(msi_data),
         .message_taken(message_taken),
-        .posted_beat(posted_beat),
-        .posted_valid(posted_valid),
-        .posted_ready(posted_ready),
-        .read_beat(read_beat),
-        .read_valid(read_valid),
-        .read_ready(read_ready)
+        .write_packet_valid(write_valid),
+        .write_packet_taken(write_taken),
+        .write_packet_done(write_done),
+        .write_packet_address(write_address),
+        .write_packet_words(write_words),
+        .write_packet_odd(write_odd),
+        .write_packet_first_enable(write_first_enable),
+        .write_packet_last_enable(write_last_enable),
+        .write_packet_tag(write_tag),
+        .write_packet_no_snoop(write_no_snoop),
+        .write_packet_index(data_index),
+        .write_packet_data(write_data),
+        .read_packet_valid(read_valid),
+        .read_packet_done(read_done),
+        .read_packet_address(read_address),
+        .read_packet_beats(read_beats),
+        .read_packet_tag(read_tag),
+        .read_packet_no_snoop(read_no_snoop)
     );
 
     ferry_interrupt interrupt (
@@ -539,15 +705,43 @@ module ferry_host #(
     ferry_transmit transmit (
         .clk(clk),
         .rst(rst),
-        .completion_beat(reply_beat),
+        .device_id(device_id),
         .completion_valid(reply_valid),
-        .completion_ready(reply_ready),
-        .posted_beat(posted_beat),
-        .posted_valid(posted_valid),
-        .posted_ready(posted_ready),
-        .read_beat(read_beat),
+        .completion_done(reply_done),
+        .completion_status(reply_status),
+        .completion_words(reply_words),
+        .completion_bytes(reply_bytes),
+        .completion_lower(reply_lower),
+        .completion_locked(reply_locked),
+        .completion_class(reply_class),
+        .completion_attributes(reply_attributes),
+        .completion_requester(reply_requester),
+        .completion_tag(reply_tag),
+        .completion_data(reply_data),
+        .write_valid(write_valid),
+        .write_taken(write_taken),
+        .write_done(write_done),
+        .write_address(write_address),
+        .write_words(write_words),
+        .write_odd(write_odd),
+        .write_first_enable(write_first_enable),
+        .write_last_enable(write_last_enable),
+        .write_tag(write_tag),
+        .write_no_snoop(write_no_snoop),
+        .write_data(write_data),
         .read_valid(read_valid),
-        .read_ready(read_ready),
+        .read_done(read_done),
+        .read_address(read_address),
+        .read_beats(read_beats),
+        .read_tag(read_tag),
+        .read_no_snoop(read_no_snoop),
+        .message_valid(error_valid),
+        .message_code(error_code),
+        .message_done(error_done),
+        .data_index(data_index),
+        .room_posted(m_axis_tlp_posted_ok),
+        .room_request(m_axis_tlp_request_ok),
+        .room_completion(m_axis_tlp_completion_ok),
         .m_axis_tlp_tdata(m_axis_tlp_tdata),
         .m_axis_tlp_tkeep(m_axis_tlp_tkeep),
         .m_axis_tlp_tlast(m_axis_tlp_tlast),

@@ -67,6 +67,64 @@ module ferry_packet_fifo #(
             pop_valid <= 1'b0;
         end
     end
+
+`ifdef FORMAL
+    // Order and no loss, of packets: the beat that enters at one place, whichever, leaves as the same beat at the same
+    // place once its packet is committed, and never otherwise. A buffer that is full of more than one packet has
+    // something to read, so whoever waits for room waits for the reader only.
+    reg past_valid = 1'b0;
+    always @(posedge clk) past_valid <= 1'b1;
+    always @(*) if (!past_valid) assume (rst);
+    always @(*) begin
+        assume (!push_valid || push_ready);
+        assume (!(push_commit && push_discard));
+        assume (!pop || pop_valid);
+    end
+
+    (* anyconst *) reg [LG_DEPTH:0] place;
+    reg held = 1'b0;
+    reg [WIDTH-1:0] beat = 0;
+    wire [LG_DEPTH:0] level = write_reg - read_reg;
+    wire [LG_DEPTH:0] ready = commit_reg - read_reg;
+    wire [LG_DEPTH:0] ahead = place - read_reg;
+    wire [LG_DEPTH:0] coming = write_reg - commit_reg;
+    reg shown = 1'b0;
+    reg [WIDTH-1:0] shown_beat = 0;
+    always @(posedge clk) begin
+        if (push_valid && write_reg == place) begin
+            held <= 1'b1;
+            beat <= push_beat;
+        end
+        if (fetch && read_reg == place) begin
+            held <= 1'b0;
+        end
+        if (push_discard && ahead >= ready) begin
+            held <= 1'b0;
+        end
+        if (fetch || pop) begin
+            shown <= fetch && read_reg == place;
+            shown_beat <= beat;
+        end
+        if (rst) begin
+            held <= 1'b0;
+            shown <= 1'b0;
+        end
+        cover (past_valid && !rst && !push_ready);
+        cover (past_valid && !rst && push_discard && level > ready + 1);
+    end
+    always @(*) if (past_valid && !rst) begin
+        assert (level <= (1 << LG_DEPTH) && ready <= level);
+        assert (push_ready == (level != (1 << LG_DEPTH)));
+        assert (held == (ahead < level));
+        if (held)
+            assert (memory[place[LG_DEPTH-1:0]] == beat);
+        if (shown)
+            assert (pop_valid && pop_beat == shown_beat);
+        // Full, and the packet that is coming in does not fill it alone: a beat is there to take.
+        if (!push_ready && coming != (1 << LG_DEPTH))
+            assert (ready != 0);
+    end
+`endif
 endmodule
 
 `default_nettype wire

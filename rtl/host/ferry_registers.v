@@ -289,7 +289,7 @@ always @(posedge clk) begin
         protect_base_reg <= 64'd0;
         protect_limit_reg <= 64'd0;
         engine_timeout_reg <= 32'd0;
-        completion_timeout_reg <= 32'd0;
+        completion_timeout_reg <= `FERRY_BAR0_COMPLETION_TIMEOUT_RESET;
         tag_limit_reg <= 8'd0;
         interrupt_enable_reg <= 10'd0;
         interrupt_coalesce_reg <= 32'd0;

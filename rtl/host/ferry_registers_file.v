@@ -58,6 +58,7 @@ always @* begin
     `FERRY_BAR0_FIRMWARE_RAM_BYTES: first_value = FIRMWARE_RAM_BYTES;
     `FERRY_BAR0_LOCAL_LIMIT: first_value = LOCAL_BYTES[31:0];
     `FERRY_BAR0_LOCAL_LIMIT + 16'd4: first_value = LOCAL_BYTES[63:32];
+    `FERRY_BAR0_COMPLETION_TIMEOUT: first_value = `FERRY_BAR0_COMPLETION_TIMEOUT_RESET;
     default:                                   first_value = 32'd0;
     endcase
 end

@@ -69,8 +69,11 @@ module ferry_requester #(
     input  wire [9:0]  completion_words,
     input  wire        completion_has_data,
     input  wire        completion_poisoned,
-    // One-cycle strobe: a completion that nothing waits for was dropped.
+    // One-cycle strobes: a completion that nothing waits for was dropped; how read requests ended otherwise than well.
     output wire        count_unexpected,
+    output wire        got_unsupported,
+    output wire        got_abort,
+    output wire        got_timeout,
 
     // Interrupt message.
     input  wire        message_valid,
@@ -78,13 +81,25 @@ module ferry_requester #(
     input  wire [15:0] message_data,
     output wire        message_taken,
 
-    // Packets, each {upper word counts, last, two words}: posted writes and read requests.
-    output wire [65:0] posted_beat,
-    output wire        posted_valid,
-    input  wire        posted_ready,
-    output wire [65:0] read_beat,
-    output wire        read_valid,
-    input  wire        read_ready
+    // Packets to ferry_transmit, which says what they are: posted writes and read requests.
+    output wire        write_packet_valid,
+    input  wire        write_packet_taken,
+    input  wire        write_packet_done,
+    output wire [63:2] write_packet_address,
+    output wire [6:0]  write_packet_words,
+    output wire        write_packet_odd,
+    output wire [3:0]  write_packet_first_enable,
+    output wire [3:0]  write_packet_last_enable,
+    output wire [7:0]  write_packet_tag,
+    output wire        write_packet_no_snoop,
+    input  wire [4:0]  write_packet_index,
+    output wire [63:0] write_packet_data,
+    output wire        read_packet_valid,
+    input  wire        read_packet_done,
+    output wire [63:3] read_packet_address,
+    output wire [6:0]  read_packet_beats,
+    output wire [7:0]  read_packet_tag,
+    output wire        read_packet_no_snoop
 );
     wire [LG_TAGS:0]    next_tag;
     wire [LG_TAGS:0]    oldest_tag;
@@ -109,7 +124,6 @@ module ferry_requester #(
         .bus_master(bus_master),
         .max_read(max_read),
         .no_snoop_enable(no_snoop_enable),
-        .requester_id(requester_id),
         .tag_limit(tag_limit),
         .s_axi_arid(s_axi_arid),
         .s_axi_araddr(s_axi_araddr),
@@ -125,11 +139,12 @@ module ferry_requester #(
         .take_last(take_last),
         .take_id(take_id),
         .take_ready(take_ready),
-        .tlp_data(read_beat[63:0]),
-        .tlp_upper(read_beat[65]),
-        .tlp_last(read_beat[64]),
-        .tlp_valid(read_valid),
-        .tlp_ready(read_ready)
+        .packet_valid(read_packet_valid),
+        .packet_done(read_packet_done),
+        .packet_address(read_packet_address),
+        .packet_beats(read_packet_beats),
+        .packet_tag(read_packet_tag),
+        .packet_no_snoop(read_packet_no_snoop)
     );
 
     ferry_tag_table #(.LG_TAGS(LG_TAGS)) tags (
@@ -160,7 +175,10 @@ module ferry_requester #(
         .oldest_mark(oldest_mark),
         .oldest_waits(oldest_waits),
         .oldest_fault(oldest_fault),
-        .count_unexpected(count_unexpected)
+        .count_unexpected(count_unexpected),
+        .got_unsupported(got_unsupported),
+        .got_abort(got_abort),
+        .got_timeout(got_timeout)
     );
 
     ferry_reorder #(.LG_TAGS(LG_TAGS), .ID_WIDTH(ID_WIDTH)) reorder (
@@ -194,7 +212,6 @@ module ferry_requester #(
         .bus_master(bus_master),
         .max_payload(max_payload),
         .no_snoop_enable(no_snoop_enable),
-        .requester_id(requester_id),
         .s_axi_awid(s_axi_awid),
         .s_axi_awaddr(s_axi_awaddr),
         .s_axi_awnosnoop(s_axi_awnosnoop),
@@ -213,11 +230,18 @@ module ferry_requester #(
         .message_address(message_address),
         .message_data(message_data),
         .message_taken(message_taken),
-        .tlp_data(posted_beat[63:0]),
-        .tlp_upper(posted_beat[65]),
-        .tlp_last(posted_beat[64]),
-        .tlp_valid(posted_valid),
-        .tlp_ready(posted_ready)
+        .packet_valid(write_packet_valid),
+        .packet_taken(write_packet_taken),
+        .packet_done(write_packet_done),
+        .packet_address(write_packet_address),
+        .packet_words(write_packet_words),
+        .packet_odd(write_packet_odd),
+        .packet_first_enable(write_packet_first_enable),
+        .packet_last_enable(write_packet_last_enable),
+        .packet_tag(write_packet_tag),
+        .packet_no_snoop(write_packet_no_snoop),
+        .packet_index(write_packet_index),
+        .packet_data(write_packet_data)
     );
 endmodule
 

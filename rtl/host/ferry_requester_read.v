@@ -15,11 +15,10 @@ module ferry_requester_read #(
     // Synchronous reset, active high.
     input  wire rst,
 
-    // Configuration: requests may be sent; 0 = 128, 1 = 256, 2 = 512 bytes; No Snoop allowed; requester id.
+    // Configuration: requests may be sent; 0 = 128, 1 = 256, 2 = 512 bytes; No Snoop allowed.
     input  wire        bus_master,
     input  wire [1:0]  max_read,
     input  wire        no_snoop_enable,
-    input  wire [15:0] requester_id,
     // Tags in use at most; 0 = all.
     input  wire [7:0]  tag_limit,
 
@@ -44,12 +43,13 @@ module ferry_requester_read #(
     output wire [ID_WIDTH-1:0] take_id,
     input  wire                take_ready,
 
-    // Packet stream.
-    output wire [63:0] tlp_data,
-    output wire        tlp_upper,
-    output wire        tlp_last,
-    output wire        tlp_valid,
-    input  wire        tlp_ready
+    // The request, to ferry_transmit: stable until done, a pulse with its last beat.
+    output wire        packet_valid,
+    input  wire        packet_done,
+    output wire [63:3] packet_address,
+    output wire [6:0]  packet_beats,
+    output wire [7:0]  packet_tag,
+    output wire        packet_no_snoop
 );
     localparam [1:0] S_IDLE = 2'd0;
     localparam [1:0] S_CUT = 2'd1;
@@ -69,20 +69,17 @@ module ferry_requester_read #(
     // Beats up to the next multiple of the maximum read request, less one.
     wire [5:0] to_edge = ~address_reg[8:3] & {max_read[1], max_read != 2'd0, 4'hf};
     wire [6:0] beats = {1'b0, chunk_reg} + 7'd1;
-    wire packet_done;
-    wire unused_taken;
-    wire unused_index;
-
-    wire        four = address_reg[63:32] != 32'd0;
-    wire [31:0] low = {address_reg[31:3], 3'd0};
-    wire [31:0] word0 = {2'b00, four, 13'd0, 2'd0, 1'b0, no_snoop_reg && no_snoop_enable, 4'd0, beats, 1'b0};
-    wire [31:0] word1 = {requester_id, {8-LG_TAGS{1'b0}}, next_tag[LG_TAGS-1:0], 8'hff};
 
     assign s_axi_arready = state_reg == S_IDLE;
     assign take_valid = state_reg == S_TAKE || (state_reg == S_CUT && tag_free && next_tag_late);
     assign take_beats = state_reg == S_TAKE ? beats : 7'd0;
     assign take_last = left_reg == {2'd0, chunk_reg};
     assign take_id = id_reg;
+    assign packet_valid = state_reg == S_SEND && bus_master;
+    assign packet_address = address_reg;
+    assign packet_beats = beats;
+    assign packet_tag = {{8-LG_TAGS{1'b0}}, next_tag[LG_TAGS-1:0]};
+    assign packet_no_snoop = no_snoop_reg && no_snoop_enable;
 
     always @(posedge clk) begin
         case (state_reg)
@@ -118,25 +115,6 @@ module ferry_requester_read #(
             next_tag <= {LG_TAGS + 1{1'b0}};
         end
     end
-
-    ferry_tlp_emit #(.INDEX_WIDTH(1)) emit (
-        .clk(clk),
-        .rst(rst),
-        .packet_valid(state_reg == S_SEND),
-        .packet_taken(unused_taken),
-        .packet_done(packet_done),
-        .packet_header({low, four ? address_reg[63:32] : low, word1, word0}),
-        .packet_four(four),
-        .packet_words(7'd0),
-        .packet_odd(1'b0),
-        .read_index(unused_index),
-        .read_data(64'd0),
-        .tlp_data(tlp_data),
-        .tlp_upper(tlp_upper),
-        .tlp_last(tlp_last),
-        .tlp_valid(tlp_valid),
-        .tlp_ready(tlp_ready)
-    );
 endmodule
 
 `default_nettype wire

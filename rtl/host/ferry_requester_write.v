@@ -14,11 +14,10 @@ module ferry_requester_write #(
     // Synchronous reset, active high.
     input  wire rst,
 
-    // Configuration: packets may be sent; 0 = 128, 1 = 256 bytes; No Snoop allowed; requester id.
+    // Configuration: packets may be sent; 0 = 128, 1 = 256 bytes; No Snoop allowed.
     input  wire        bus_master,
     input  wire        max_payload,
     input  wire        no_snoop_enable,
-    input  wire [15:0] requester_id,
 
     // AXI4 slave, write channels.
     input  wire [ID_WIDTH-1:0] s_axi_awid,
@@ -43,12 +42,21 @@ module ferry_requester_write #(
     input  wire [15:0] message_data,
     output wire        message_taken,
 
-    // Packet stream.
-    output wire [63:0] tlp_data,
-    output wire        tlp_upper,
-    output wire        tlp_last,
-    output wire        tlp_valid,
-    input  wire        tlp_ready
+    // The next packet, to ferry_transmit: stable until taken; done is a pulse with its last beat.
+    output wire        packet_valid,
+    input  wire        packet_taken,
+    input  wire        packet_done,
+    output wire [63:2] packet_address,
+    // Words, 1 to 64; the first of them stands in the upper half of beat 0.
+    output wire [6:0]  packet_words,
+    output wire        packet_odd,
+    output wire [3:0]  packet_first_enable,
+    output wire [3:0]  packet_last_enable,
+    output wire [7:0]  packet_tag,
+    output wire        packet_no_snoop,
+    // Beat of the packet whose data stands on packet_data in the next cycle.
+    input  wire [4:0]  packet_index,
+    output wire [63:0] packet_data
 );
     // A slot is sent only after it has been written.
     (* ram_style = "block", no_rw_check *)
@@ -102,8 +110,6 @@ module ferry_requester_write #(
     wire close = take && (s_axi_wlast || (some ? at_edge || !s_axi_wstrb[7] : open));
     wire empty_next = next_words_reg == 7'd0;
 
-    wire packet_taken;
-    wire packet_done;
     wire ended = sending_reg ? sending_end_reg : next_end_reg;
     // A packet starts only when its response has a place to go.
     wire response_free = !s_axi_bvalid || s_axi_bready;
@@ -117,13 +123,11 @@ module ferry_requester_write #(
     assign message_taken = message_valid && !active_reg && !closed_reg;
     assign s_axi_wready = active_reg && !closed_reg;
 
-    wire [4:0] read_index;
-
     always @(posedge clk) begin
         if ((take && some) || message_taken)
             memory[{slot_reg, beats_reg[4:0]}] <= {s_axi_wdata[63:32], active_reg ? s_axi_wdata[31:0] :
                                                                                     {16'd0, message_data}};
-        read_data_reg <= memory[{send_slot_reg, read_index}];
+        read_data_reg <= memory[{send_slot_reg, packet_index}];
     end
 
     always @(posedge clk) begin
@@ -209,29 +213,15 @@ module ferry_requester_write #(
         end
     end
 
-    wire        four = next_address_reg[63:32] != 32'd0;
-    wire [31:0] low = {next_address_reg[31:2], 2'd0};
-    wire [31:0] word0 = {2'b01, four, 5'd0, 8'd0, 2'd0, 1'b0, next_no_snoop_reg && no_snoop_enable, 5'd0, next_words_reg};
-    wire [31:0] word1 = {requester_id, next_tag_reg, next_last_reg, next_first_reg};
-
-    ferry_tlp_emit #(.INDEX_WIDTH(5)) emit (
-        .clk(clk),
-        .rst(rst),
-        .packet_valid(next_valid_reg && !empty_next && bus_master && response_free),
-        .packet_taken(packet_taken),
-        .packet_done(packet_done),
-        .packet_header({low, four ? next_address_reg[63:32] : low, word1, word0}),
-        .packet_four(four),
-        .packet_words(next_words_reg),
-        .packet_odd(next_lane_reg),
-        .read_index(read_index),
-        .read_data(read_data_reg),
-        .tlp_data(tlp_data),
-        .tlp_upper(tlp_upper),
-        .tlp_last(tlp_last),
-        .tlp_valid(tlp_valid),
-        .tlp_ready(tlp_ready)
-    );
+    assign packet_valid = next_valid_reg && !empty_next && bus_master && response_free;
+    assign packet_address = next_address_reg;
+    assign packet_words = next_words_reg;
+    assign packet_odd = next_lane_reg;
+    assign packet_first_enable = next_first_reg;
+    assign packet_last_enable = next_last_reg;
+    assign packet_tag = next_tag_reg;
+    assign packet_no_snoop = next_no_snoop_reg && no_snoop_enable;
+    assign packet_data = read_data_reg;
 endmodule
 
 `default_nettype wire

@@ -56,8 +56,12 @@ module ferry_tag_table #(
     output wire               oldest_waits,
     output wire [1:0]         oldest_fault,
 
-    // One-cycle strobe: a completion that nothing waits for was dropped.
-    output wire               count_unexpected
+    // One-cycle strobes: a completion that nothing waits for was dropped; a request was answered Unsupported Request,
+    // Completer Abort, or not in time.
+    output wire               count_unexpected,
+    output wire               got_unsupported,
+    output wire               got_abort,
+    output wire               got_timeout
 );
     localparam TAGS = 1 << LG_TAGS;
     localparam [1:0] FAULT_NONE = 2'd0;
@@ -135,6 +139,9 @@ module ferry_tag_table #(
     assign write_valid = completion_valid && completion_write && waits && !failed && fits;
     assign write_address = {tag, place};
     assign oldest_waits = oldest_mark != oldest_end;
+    assign got_unsupported = finish_ends && failed && completion_status != 3'd4;
+    assign got_abort = finish_ends && completion_status == 3'd4;
+    assign got_timeout = expire;
     assign count_unexpected = completion_valid && completion_last && completion_good && !(finish && waits);
 
     always @(posedge clk) begin

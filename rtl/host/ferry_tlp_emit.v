@@ -39,6 +39,10 @@ module ferry_tlp_emit #(
     output wire                   tlp_last,
     output wire                   tlp_valid,
     input  wire                   tlp_ready
+`ifdef FORMAL
+    // Between packets.
+    , output wire                 formal_first
+`endif
 );
     localparam [1:0] S_FIRST = 2'd0;
     localparam [1:0] S_SECOND = 2'd1;
@@ -71,6 +75,15 @@ module ferry_tlp_emit #(
     assign packet_done = accept && tlp_last;
     assign read_index = first ? {INDEX_WIDTH{1'b0}} :
                         consume ? index_reg + {{INDEX_WIDTH-1{1'b0}}, 1'b1} : index_reg;
+
+`ifdef FORMAL
+    assign formal_first = first;
+    reg started = 1'b0;
+    always @(posedge clk) started <= 1'b1;
+    always @*
+        if (started)
+            assert (first || second || state_reg == S_DATA);
+`endif
 
     always @(posedge clk) begin
         index_reg <= read_index;

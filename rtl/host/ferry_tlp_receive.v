@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Takes packets from the host apart: checks form and length (PCI Express base specification 2.2 and 2.3), writes good
 // requests into the request buffer and hands completions to the requester as 8-byte beats. A malformed packet leaves
-// no trace but its count. Completions are taken even while the request buffer is full.
+// no trace but its count. A digest is dropped unread, since no capability says that it would be checked (2.7.1).
+//
+// Completions are taken even while the request buffer is full, and writes whatever the requests that want an answer
+// wait for: only the first beat of such a request can be held, by request_room.
 `default_nettype none
 
 module ferry_tlp_receive (
@@ -26,6 +29,9 @@ module ferry_tlp_receive (
     output wire        push_commit,
     output wire        push_discard,
     input  wire        push_ready,
+    // With commit: the request wants an answer. There is room for one more of those.
+    output wire        push_request,
+    input  wire        request_room,
 
     // A beat of a completion's payload, or with completion_last the completion's end (or both).
     output reg         completion_valid,
@@ -47,7 +53,10 @@ module ferry_tlp_receive (
     output wire        count_received,
     output wire        count_beat,
     output wire        count_malformed,
-    output wire        count_poisoned
+    output wire        count_poisoned,
+    // With count_poisoned: nobody gets an answer to it; it was a completion.
+    output wire        poisoned_write,
+    output wire        poisoned_completion
 );
     // Which beat comes next: header words 0 and 1, words 2 and 3, or one behind them.
     reg        first_reg;
@@ -57,7 +66,7 @@ module ferry_tlp_receive (
     reg [14:0] word1_reg;
     // Upper word of the beat before.
     reg [31:0] carry_reg;
-    // Words still expected.
+    // Words still expected, the digest among them.
     reg [10:0] left_reg;
     reg        bad_reg;
 
@@ -65,10 +74,16 @@ module ferry_tlp_receive (
     wire [31:0] word_low = s_axis_tlp_tdata[31:0];
     wire [31:0] word_high = s_axis_tlp_tdata[63:32];
 
-    // What the packet is; format and type stand in word 0.
+    // What the packet is; format and type stand in word 0, which is there with the first beat.
     wire       four = word0_reg[17];
     wire       data = word0_reg[18];
     wire [4:0] kind = word0_reg[16:12];
+    wire       digest = word0_reg[11];
+    wire [4:0] kind_now = first_reg ? word_low[28:24] : kind;
+    wire       data_now = first_reg ? word_low[30] : data;
+    wire       is_completion = kind_now[4:1] == 4'b0101;
+    wire       is_message = kind_now[4:3] == 2'b10;
+    wire       wants_answer = !is_completion && !is_message && !(kind_now == 5'd0 && data_now);
     wire       memory = kind == 5'b00000;
     wire       locked = kind == 5'b00001;
     wire       io = kind == 5'b00010;
@@ -99,7 +114,7 @@ module ferry_tlp_receive (
     wire [10:0] page_end = {1'b0, page_word} + {length == 10'd0, length};
     wire crosses = page_end[10] && page_end[9:0] != 10'd0;
 
-    wire header_bad = !known || word0_reg[11] || too_long ||
+    wire header_bad = !known || too_long ||
                       ((memory || locked) && (enables_bad || crosses)) ||
                       ((io || config_access) && (!single || last_enable != 4'd0));
     wire tail_good = s_axis_tlp_tkeep == 2'b11 ? left_reg == 11'd2 : s_axis_tlp_tkeep == 2'b01 && left_reg == 11'd1;
@@ -108,13 +123,17 @@ module ferry_tlp_receive (
                                        (second_reg && header_bad) ||
                                        (s_axis_tlp_tlast ? !tail_good : !more_good));
 
-    wire is_completion = first_reg ? word_low[28:25] == 4'b0101 : completion;
     wire finish = accept && s_axis_tlp_tlast;
     wire poisoned = data && word0_reg[10];
+    // The buffer sees the packet as if it had no digest: the beat before one that holds nothing else is the last.
+    wire only_digest = !first_reg && digest && left_reg == 11'd1;
+    wire last_words = left_reg <= 11'd2 || (digest && left_reg == 11'd3);
 
-    assign s_axis_tlp_tready = push_ready || is_completion || bad_reg;
-    assign push_valid = accept && !is_completion && !bad_reg;
-    assign push_beat = {s_axis_tlp_tlast, s_axis_tlp_tdata};
+    assign s_axis_tlp_tready = bad_reg || is_completion || is_message ||
+                               (push_ready && !(first_reg && wants_answer && !request_room));
+    assign push_valid = accept && !is_completion && !is_message && !bad_reg && !only_digest;
+    assign push_beat = {!first_reg && last_words, s_axis_tlp_tdata};
+    assign push_request = wants_answer;
     // A poisoned memory write is dropped here; a poisoned request that wants an answer goes on to get its refusal.
     assign push_commit = finish && !bad && !completion && !message && !(poisoned && memory);
     assign push_discard = finish && !push_commit;
@@ -122,6 +141,8 @@ module ferry_tlp_receive (
     assign count_beat = accept;
     assign count_malformed = finish && bad;
     assign count_poisoned = finish && !bad && poisoned;
+    assign poisoned_write = memory || message;
+    assign poisoned_completion = completion;
 
     assign completion_status = word1_reg[14:12];
     assign completion_bytes = word1_reg[11:0];
@@ -143,7 +164,7 @@ module ferry_tlp_receive (
             if (first_reg) begin
                 word0_reg <= {word_low[31:24], word_low[15:14], word_low[9:0]};
                 word1_reg <= {word_high[15:13], word_high[11:0]};
-                left_reg <= {8'd0, 1'b0, word_low[29], !word_low[29]} +
+                left_reg <= {8'd0, 1'b0, word_low[29], !word_low[29]} + {10'd0, word_low[15]} +
                             (word_low[30] ? {word_low[9:0] == 10'd0, word_low[9:0]} : 11'd0);
             end else begin
                 left_reg <= left_reg - 11'd2;
@@ -160,6 +181,10 @@ module ferry_tlp_receive (
             completion_valid <= 1'b0;
         end
     end
+
+`ifdef FORMAL
+`include "ferry_tlp_receive_properties.vh"
+`endif
 endmodule
 
 `default_nettype wire

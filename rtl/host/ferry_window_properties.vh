@@ -1,127 +1,144 @@
 // SPDX-License-Identifier: Apache-2.0
-// AXI4 of the window's two masters, by induction. Included by ferry_window under FORMAL. The completer keeps its request
-// and its beats until they are taken, names no word outside one page, and ends a write with its last beat; the memories
-// answer what was asked and nothing else.
+// AXI4 of the window's master, by induction, and that no byte outside the limits is touched. Included by ferry_window
+// under FORMAL. Its partners keep their requests and beats until they are taken, name no word outside one page, ask for
+// one write and one read at a time, and end a write with its last beat; the memory answers what was asked and no more.
     reg past_valid = 1'b0;
     always @(posedge clk) past_valid <= 1'b1;
     always @(*) if (!past_valid) assume (rst);
 
-    wire local_ar = local_arvalid && local_arready;
-    wire local_aw = local_awvalid && local_awready;
-    wire local_w = local_wvalid && local_wready;
-    wire aperture_ar = aperture_arvalid && aperture_arready;
-    wire aperture_aw = aperture_awvalid && aperture_awready;
-    wire aperture_w = aperture_wvalid && aperture_wready;
+    wire ar = axi_arvalid && axi_arready;
+    wire aw = axi_awvalid && axi_awready;
+    wire w = axi_wvalid && axi_wready;
 
-    // Beats still to come of the write or read under way, and what the memories owe.
+    // Beats still to come of the write and the read under way, as the memory and as the partner sees them.
     reg [8:0] write_beats = 0;
     reg [8:0] read_beats = 0;
-    reg       read_side = 0;
-    reg [3:0] local_open = 0;
-    reg [3:0] aperture_open = 0;
+    reg [8:0] due_write = 0;
+    reg [8:0] due_read = 0;
+    reg [8:0] taken = 0;
+    reg       write_open = 0;
+    reg       read_open = 0;
     reg       beat_waits = 0;
     reg       beat_last_shown = 0;
-    reg       request_waits = 0;
-    wire r_beat = local_rvalid || aperture_rvalid;
+    reg       write_waits = 0;
+    reg       read_waits = 0;
     // Words to beats, counted apart from the length the window computes.
-    wire [7:0] spread = {1'b0, request_words} + {7'd0, request_address[2]} + 8'd1;
-    reg [8:0] due = 0;
-    reg [8:0] beats_taken = 0;
+    wire [7:0] spread_write = {1'b0, write_words} + {7'd0, write_address[2]} + 8'd1;
+    wire [7:0] spread_read = {1'b0, read_words} + {7'd0, read_address[2]} + 8'd1;
+    wire write_takes = write_valid && write_ready;
+    wire read_takes = read_valid && read_ready;
     always @(posedge clk) begin
-        if (request_valid && request_ready) begin
-            due <= {2'd0, spread[7:1]};
-            beats_taken <= 0;
+        if (write_takes) begin
+            due_write <= {2'd0, spread_write[7:1]};
+            taken <= 0;
+            write_open <= 1'b1;
         end
-        if (beat_valid && beat_ready)
-            beats_taken <= beats_taken + 9'd1;
-        if (local_aw || aperture_aw)
+        if (read_takes) begin
+            due_read <= {2'd0, spread_read[7:1]};
+            read_open <= 1'b1;
+        end
+        if (beat_valid && beat_ready) begin
+            taken <= taken + 9'd1;
+            write_open <= !beat_last;
+        end
+        if (read_done)
+            read_open <= 1'b0;
+        if (aw)
             write_beats <= {1'b0, axi_length} + 9'd1;
-        else if (local_w || aperture_w)
+        else if (w)
             write_beats <= write_beats - 9'd1;
-        if (local_ar || aperture_ar) begin
+        if (ar)
             read_beats <= {1'b0, axi_length} + 9'd1;
-            read_side <= aperture_ar;
-        end else if (r_beat)
+        else if (axi_rvalid)
             read_beats <= read_beats - 9'd1;
-        local_open <= local_open + {3'd0, local_aw} - {3'd0, local_bvalid};
-        aperture_open <= aperture_open + {3'd0, aperture_aw} - {3'd0, aperture_bvalid};
         beat_waits <= beat_valid && !beat_ready;
         beat_last_shown <= beat_last;
-        request_waits <= request_valid && !request_ready;
+        write_waits <= write_valid && !write_ready;
+        read_waits <= read_valid && !read_ready;
         if (rst) begin
             write_beats <= 0;
             read_beats <= 0;
-            local_open <= 0;
-            aperture_open <= 0;
+            write_open <= 0;
+            read_open <= 0;
             beat_waits <= 0;
-            request_waits <= 0;
+            write_waits <= 0;
+            read_waits <= 0;
         end
     end
+
+    // The limits as they were when the address was checked, and the bytes that the request names.
+    wire [191:0] limits = {local_limit, protect_base, protect_limit};
+    reg [191:0] limits_checked = 0;
+    wire [63:0] touched = {{64-LAB{1'b0}}, address_reg, 2'd0};
+    wire [63:0] touched_end = touched + {55'd0, words_reg, 2'd0};
+    always @(*) assume (protect_base[11:0] == 12'd0);
+    always @(posedge clk)
+        if (checking)
+            limits_checked <= limits;
 
     always @(*) begin
-        // The completer.
-        assume (request_words >= 1 && request_words <= 64);
-        assume ({1'b0, request_address[11:2]} + {4'd0, request_words} <= 11'd1024);
+        // The partners.
+        assume (write_words >= 1 && write_words <= 64 && read_words >= 1 && read_words <= 64);
+        assume ({1'b0, write_address[11:2]} + {4'd0, write_words} <= 11'd1024);
+        assume ({1'b0, read_address[11:2]} + {4'd0, read_words} <= 11'd1024);
         assume (!beat_waits || (beat_valid && beat_last == beat_last_shown));
-        assume (!request_waits || request_valid);
-        assume (beat_last == (beats_taken + 9'd1 == due));
-        // The memories.
-        assume (!local_rvalid || (read_beats != 0 && !read_side));
-        assume (!aperture_rvalid || (read_beats != 0 && read_side));
-        assume (local_rlast == (read_beats == 1) && aperture_rlast == (read_beats == 1));
-        assume (!local_bvalid || local_open != 0);
-        assume (!aperture_bvalid || aperture_open != 0);
+        assume (!write_waits || write_valid);
+        assume (!read_waits || read_valid);
+        assume (beat_last == (taken + 9'd1 == due_write));
+        assume (!write_open || !write_valid);
+        assume (!read_open || !read_valid);
+        assume (!beat_valid || write_open);
+        // The memory.
+        assume (!axi_rvalid || read_beats != 0);
+        assume (axi_rlast == (read_beats == 1));
+        assume (!axi_bvalid || open_reg != 0);
         if (past_valid && !rst) begin
-            // One side at a time; a write waits for the answers of the other side.
-            assert (!(local_open != 0 && aperture_open != 0));
-            assert ({1'b0, open_reg} == local_open + aperture_open);
-            assert (local_open == 0 || !open_side_reg);
-            assert (aperture_open == 0 || open_side_reg);
-            assert (!(aperture_awvalid && local_open != 0) && !(local_awvalid && aperture_open != 0));
-            assert ({2'd0, local_arvalid} + local_awvalid + aperture_arvalid + aperture_awvalid <= 1);
-            // No burst leaves its page, and it has the beats of the request.
-            if (local_arvalid || local_awvalid || aperture_arvalid || aperture_awvalid) begin
-                assert ({2'd0, aperture_arvalid || aperture_awvalid ? aperture_address[11:3] : local_address[11:3]}
-                    + {3'd0, axi_length} < 512);
-                assert ({1'b0, axi_length} + 9'd1 == due);
-                assert (local_address[2:0] == 0 && aperture_address[2:0] == 0);
+            assert (!(axi_arvalid && axi_awvalid));
+            assert (!axi_awvalid || open_reg != 3'd7);
+            // No burst leaves its page, it has the beats of its request, and it keeps to the limits.
+            if (axi_arvalid || axi_awvalid) begin
+                assert (axi_address[11:3] + {3'd0, axi_length} < 512);
+                assert ({1'b0, axi_length} + 9'd1 == (axi_awvalid ? due_write : due_read));
+                assert (axi_address[2:0] == 0);
             end
-            // Data after its address, the last beat marked, nothing owed when the next request is looked at.
-            assert ((write_beats != 0) == data_write);
-            assert ((read_beats != 0) == data_read);
-            assert (!data_read || read_side == aperture_reg);
-            if (local_wvalid || aperture_wvalid)
+            if (asking) begin
+                assert (touched_end <= limits_checked[191:128]);
+                assert (touched_end <= limits_checked[127:64] || touched >= limits_checked[63:0]);
+            end
+            // Data after its address, the last beat marked.
+            assert ((write_beats != 0) == writing_reg);
+            assert ((read_beats != 0) == reading_reg);
+            assert (!(writing_reg && dropping_reg));
+            if (axi_wvalid)
                 assert (axi_wlast == (write_beats == 1));
-            assert (!data_write || write_beats + beats_taken == due);
-            assert (state_reg == S_IDLE || state_reg == S_DATA || state_reg == S_DROP || beats_taken == 0);
-            assert (state_reg != S_DROP || (write_reg && beats_taken < due));
-            assert (state_reg == S_IDLE || write_reg || beats_taken == 0);
+            assert (!writing_reg || write_beats + taken == due_write);
+            assert (!dropping_reg || taken < due_write);
+            // One of each is under way, in one place.
+            assert (write_open == (writing_reg || dropping_reg || (is_write_reg && !idle)));
+            assert (read_open == (reading_reg || read_done || (!is_write_reg && !idle)));
+            assert (!(reading_reg && read_done));
+            assert (idle || !is_write_reg || (!writing_reg && !dropping_reg && taken == 0));
+            assert (idle || is_write_reg || (!reading_reg && !read_done));
             // No beat of a read is lost, and each read is answered once it has all of them.
-            assert (!r_beat || read_valid);
+            assert (!axi_rvalid || data_valid);
             assert (!read_done || read_beats == 0);
             // What the registers hold of the request.
-            if (state_reg != S_IDLE && state_reg <= S_DONE) begin
+            if (!idle) begin
+                assert (state_reg != 2'd3);
                 assert (words_reg >= 1 && words_reg <= 64);
                 assert ({1'b0, address_reg[11:2]} + {4'd0, words_reg} <= 11'd1024);
-                assert (due == ({2'd0, words_reg} + {8'd0, address_reg[2]} + 9'd1) >> 1);
+                assert ((is_write_reg ? due_write : due_read) == ({2'd0, words_reg} + {8'd0, address_reg[2]} + 9'd1) >> 1);
             end
         end
     end
-    // Beats are only shown to a write that has been taken.
-    always @(*) assume (!beat_valid || (write_reg && state_reg != S_IDLE && state_reg != S_DONE));
-
     always @(posedge clk) if (past_valid && !rst && !$past(rst)) begin
-        if ($past(local_arvalid && !local_arready))
-            assert (local_arvalid && $stable(local_address) && $stable(axi_length));
-        if ($past(local_awvalid && !local_awready))
-            assert (local_awvalid && $stable(local_address) && $stable(axi_length));
-        if ($past(aperture_arvalid && !aperture_arready))
-            assert (aperture_arvalid && $stable(aperture_address) && $stable(axi_length) && $stable(axi_no_snoop));
-        if ($past(aperture_awvalid && !aperture_awready))
-            assert (aperture_awvalid && $stable(aperture_address) && $stable(axi_length) && $stable(axi_no_snoop));
-        if ($past(local_wvalid && !local_wready))
-            assert (local_wvalid && $stable(axi_wlast));
-        if ($past(aperture_wvalid && !aperture_wready))
-            assert (aperture_wvalid && $stable(axi_wlast));
-        cover (local_w && axi_wlast && aperture_open == 0);
+        if ($past(axi_arvalid && !axi_arready))
+            assert (axi_arvalid && $stable(axi_address) && $stable(axi_length));
+        if ($past(axi_awvalid && !axi_awready))
+            assert (axi_awvalid && $stable(axi_address) && $stable(axi_length));
+        if ($past(axi_wvalid && !axi_wready))
+            assert (axi_wvalid && $stable(axi_wlast));
+        cover (w && axi_wlast && reading_reg);
+        cover (read_done && read_status == STATUS_UNSUPPORTED);
+        cover (beat_valid && beat_ready && beat_last && dropping_reg);
     end

@@ -5,7 +5,7 @@
 LINTS += lint-rtl-host
 FORMAL += formal-host-completer
 
-RTL_HOST := $(filter-out $(wildcard rtl/host/ferry_registers*.v),$(wildcard rtl/host/*.v))
+RTL_HOST := $(filter-out $(wildcard rtl/host/ferry_registers*.v),$(wildcard rtl/host/*.v)) rtl/fabric/ferry_fifo.v
 
 lint-rtl-host: $(CONTRACT)
 	$(VERILATOR) --lint-only -Wall -I$(GENERATED) -Irtl/host --top-module ferry_host $(RTL_HOST)
@@ -21,7 +21,7 @@ area-rtl-host: $(CONTRACT)
 
 # The completer answers each request that wants an answer exactly once: by induction for all time; and within a stated
 # time when its partners answer, for requests of up to two words from reset on.
-HOST_COMPLETER := $(addprefix rtl/host/,ferry_completer.v ferry_completion.v ferry_tlp_align.v ferry_tlp_emit.v)
+HOST_COMPLETER := rtl/host/ferry_completer.v
 HOST_PREPARE := prep -flatten -top ferry_completer; async2sync; dffunmap; opt_clean
 formal-host-completer: $(CONTRACT)
 	@mkdir -p $(BUILD)/formal
@@ -32,3 +32,16 @@ formal-host-completer: $(CONTRACT)
 	$(YOSYS) -q -p 'read_verilog -formal -DFORMAL -DFORMAL_BOUND -I$(GENERATED) -Irtl/host $(HOST_COMPLETER)' \
 	    -p '$(HOST_PREPARE)' -p 'write_smt2 -wires $(BUILD)/formal/host_completer_bound.smt2'
 	yosys-smtbmc --noprogress -s z3 --unroll -t 19 $(BUILD)/formal/host_completer_bound.smt2
+
+# The way in and the way out, module by module: what comes in waits for nothing that leaves.
+FORMAL_HOST_RECEIVE := ferry_tlp_receive 3 "" -Irtl/host rtl/host/ferry_tlp_receive.v
+FORMAL_HOST_BUFFER := ferry_packet_fifo 3 "-set LG_DEPTH 3 -set WIDTH 4" rtl/host/ferry_packet_fifo.v
+FORMAL_HOST_POSTED := ferry_posted 20 "" -Irtl/host rtl/host/ferry_posted.v rtl/host/ferry_tlp_align.v
+FORMAL_HOST_TRANSMIT := ferry_transmit 3 "" -Irtl/host rtl/host/ferry_transmit.v rtl/host/ferry_tlp_emit.v
+
+FORMAL_HOST := RECEIVE BUFFER POSTED TRANSMIT
+FORMAL += $(addprefix formal-host-,$(FORMAL_HOST))
+
+.PHONY: $(addprefix formal-host-,$(FORMAL_HOST))
+$(addprefix formal-host-,$(FORMAL_HOST)): formal-host-%: $(CONTRACT)
+	@tests/formal/prove.sh $(BUILD)/formal/host-$* $(GENERATED) $(FORMAL_HOST_$*)

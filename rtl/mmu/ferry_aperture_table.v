@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The aperture table: one entry a 4 KiB page of the aperture segment, in block RAM, read by three ports in turn and
+// The aperture table: one entry a 4 KiB page of the aperture segment, in block RAM, read by two ports in turn and
 // written by ferry_aperture_update while lookups go on. Every entry is invalid after reset: a sequencer clears the
 // table, one entry a cycle, and lookups and writes wait for it (`ready` low).
 //
@@ -18,9 +18,8 @@ module ferry_aperture_table #(
     // 1 while the entries are being cleared after reset.
     output wire clearing,
 
-    // Lookup ports 0 (engine read side), 1 (engine write side), 2 (BAR2 window). A request is taken when valid and
-    // ready are 1; its result comes two cycles later, in order, and must be taken. A page beyond the table does not
-    // hit.
+    // Lookup ports 0 (engine read side) and 1 (engine write side). A request is taken when valid and ready are 1; its
+    // result comes two cycles later, in order, and must be taken. A page beyond the table does not hit.
     input  wire         lookup0_valid,
     output wire         lookup0_ready,
     input  wire [31:0]  lookup0_page,
@@ -32,12 +31,6 @@ module ferry_aperture_table #(
     input  wire [31:0]  lookup1_page,
     output wire         result1_valid,
     output wire [`FERRY_TRANSLATION_BITS-1:0] result1,
-
-    input  wire         lookup2_valid,
-    output wire         lookup2_ready,
-    input  wire [31:0]  lookup2_page,
-    output wire         result2_valid,
-    output wire [`FERRY_TRANSLATION_BITS-1:0] result2,
 
     // Entry write port, from ferry_aperture_update. A page beyond the table is ignored.
     input  wire         write_valid,
@@ -64,21 +57,20 @@ module ferry_aperture_table #(
     wire [LG-1:0] write_index = clearing_reg ? clear_reg : write_page[LG-1:0];
     wire [E-1:0] write_data = clearing_reg ? {E{1'b0}} : write_entry;
 
-    // ---- Read side: one port, three users in turn ----
-    wire [2:0]  request = {lookup2_valid, lookup1_valid, lookup0_valid} & {3{!clearing_reg}};
-    wire [2:0]  grant;
-    wire [31:0] page = ({32{grant[0]}} & lookup0_page) | ({32{grant[1]}} & lookup1_page)
-        | ({32{grant[2]}} & lookup2_page);
-    reg [2:0]   user_reg;
+    // ---- Read side: one port, two users in turn ----
+    wire [1:0]  request = {lookup1_valid, lookup0_valid} & {2{!clearing_reg}};
+    wire [1:0]  grant;
+    wire [31:0] page = ({32{grant[0]}} & lookup0_page) | ({32{grant[1]}} & lookup1_page);
+    reg [1:0]   user_reg;
     reg         within_reg;
-    reg [2:0]   result_user_reg;
+    reg [1:0]   result_user_reg;
     reg [E-1:0] result_reg;
 
-    ferry_arbiter #(.PORTS(3)) arbiter (
+    ferry_arbiter #(.PORTS(2)) arbiter (
         .clk(clk), .rst(rst), .request(request), .accept(1'b1), .grant(grant)
     );
 
-    assign {lookup2_ready, lookup1_ready, lookup0_ready} = grant;
+    assign {lookup1_ready, lookup0_ready} = grant;
 
     always @(posedge clk) begin
         if (write_now) begin
@@ -98,17 +90,16 @@ module ferry_aperture_table #(
             clearing_reg <= clear_reg != LAST;
         end
         if (rst) begin
-            user_reg <= 3'd0;
-            result_user_reg <= 3'd0;
+            user_reg <= 2'd0;
+            result_user_reg <= 2'd0;
             clear_reg <= {LG{1'b0}};
             clearing_reg <= 1'b1;
         end
     end
 
-    assign {result2_valid, result1_valid, result0_valid} = result_user_reg;
+    assign {result1_valid, result0_valid} = result_user_reg;
     assign result0 = result_reg;
     assign result1 = result_reg;
-    assign result2 = result_reg;
 endmodule
 
 `default_nettype wire

@@ -254,15 +254,10 @@ uint64_t ferry_model_window_bytes(const struct ferry_model *model)
 static uint8_t *window(struct ferry_model *model, uint64_t offset, uint64_t bytes, bool write)
 {
     uint64_t half = ferry_model_window_bytes(model) / 2;
-    uint32_t why;
 
-    if (offset >= 2 * half)
-        return NULL;
     if (offset >= half) {
-        offset -= half;
-        if (offset + bytes > (uint64_t)model->options.aperture_pages * MODEL_PAGE)
-            return NULL;
-        return resolve(model, FERRY_ADDRESS_KIND_APERTURE, offset, bytes, write, &why);
+        model->counters[MODEL_COUNTER(TLP_UNSUPPORTED)]++;
+        return NULL;
     }
     bool within = offset + bytes <= model->local_limit && offset + bytes <= model->options.local_bytes;
     bool protected_range = offset < model->protect_limit && offset + bytes > model->protect_base &&

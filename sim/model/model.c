@@ -19,6 +19,7 @@ struct ferry_model *ferry_model_create(const struct ferry_model_options *options
     if (!model->options.contract_version)
         model->options.contract_version = FERRY_CONTRACT_VERSION;
     model->local_limit = model->options.local_bytes;
+    model->completion_timeout = FERRY_BAR0_COMPLETION_TIMEOUT_RESET;
     model->random = options->seed * 2 + 1;
     model->local = calloc(model->options.local_bytes, 1);
     model->aperture = calloc(model->options.aperture_pages, sizeof *model->aperture);

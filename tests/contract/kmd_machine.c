@@ -28,6 +28,7 @@ struct machine {
     struct machine_options options;
     struct machine_knobs knobs;
     struct ferry_model *model;
+    struct ferry_link *link;
     struct ferry_gpu *gpu;
     struct ferry_host_pages *pages;
     struct ferry_page_source source;
@@ -214,6 +215,7 @@ struct machine *machine_open(const struct machine_options *options)
     machine->options = *options;
     machine->knobs.host_pages = -1;
     must(ferry_model_link_open(&model, &config, &link) == FERRY_OK, "the model");
+    machine->link = link;
     machine->model = ferry_model_link_model(link);
     must(ferry_gpu_open(link, NULL, &machine->gpu) == FERRY_OK, "the device");
     must(ferry_host_pages_create(machine->gpu, &machine->pages) == FERRY_OK, "the page source");
@@ -274,19 +276,33 @@ size_t machine_pages_out(const struct machine *machine)
     return totals.pages;
 }
 
-static uint64_t window(const struct machine *machine, unsigned segment)
+/// Host memory behind a place of the aperture, to the end of its page: what a processor has mapped there.
+static uint8_t *aperture_page(const struct machine *machine, uint64_t offset)
 {
-    return segment == FERRY_KMD_SEGMENT_APERTURE ? ferry_gpu_window_aperture(machine->gpu) : 0;
+    uint64_t bus = machine_aperture_entry(machine, offset / PAGE_SIZE, NULL);
+    uint8_t *page = (uint8_t *)(uintptr_t)machine->link->operations->dma_find(machine->link, bus);
+    must(page != NULL, "an aperture page that leads to memory");
+    return page + offset % PAGE_SIZE;
 }
 
 void machine_peek(struct machine *machine, unsigned segment, uint64_t offset, void *to, size_t bytes)
 {
-    ferry_gpu_window_read(machine->gpu, window(machine, segment) + offset, to, bytes);
+    if (segment != FERRY_KMD_SEGMENT_APERTURE) {
+        ferry_gpu_window_read(machine->gpu, offset, to, bytes);
+        return;
+    }
+    for (size_t done = 0; done < bytes; done++)
+        ((uint8_t *)to)[done] = *aperture_page(machine, offset + done);
 }
 
 void machine_poke(struct machine *machine, unsigned segment, uint64_t offset, const void *from, size_t bytes)
 {
-    ferry_gpu_window_write(machine->gpu, window(machine, segment) + offset, from, bytes);
+    if (segment != FERRY_KMD_SEGMENT_APERTURE) {
+        ferry_gpu_window_write(machine->gpu, offset, from, bytes);
+        return;
+    }
+    for (size_t done = 0; done < bytes; done++)
+        *aperture_page(machine, offset + done) = ((const uint8_t *)from)[done];
 }
 
 uint64_t machine_aperture_entry(const struct machine *machine, uint64_t page, bool *coherent)

@@ -21,7 +21,7 @@ FORMAL_READ_MUX := ferry_axi_read_mux 4 "" $(FORMAL_MUX) rtl/fabric/ferry_axi_re
 FORMAL_WRITE_MUX := ferry_axi_write_mux 4 "-set LG_BURSTS 2" $(FORMAL_MUX) rtl/fabric/ferry_axi_write_mux.v
 FORMAL_WRITE_ORDER := write_mux_order 7:bounded "" -DFORMAL_INSIDE rtl/fabric/ferry_arbiter.v rtl/fabric/ferry_fifo.v \
 	rtl/fabric/ferry_axi_write_mux.v tests/formal/write_mux_order.v
-# Both masters of the BAR2 window.
+# The master of the BAR2 window.
 FORMAL_WINDOW := ferry_window 4 "-set LOCAL_ADDRESS_BITS 14" -Irtl/host rtl/host/ferry_window.v
 
 FORMAL_FABRIC := SKID FIFO BLOCK_FIFO ARBITER CUTTER RANGE READ WRITE DATA QUEUE REALIGNER READ_MUX WRITE_MUX WRITE_ORDER WINDOW

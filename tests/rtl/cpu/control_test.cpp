@@ -56,6 +56,9 @@ static void registers(Checks &checks, Random &random)
 {
     checks.begin("registers_keep_what_is_written_byte_by_byte");
     ControlBench bench(random);
+    // A read whose answer is lost must not wait for ever before software has said how long: 10 to 50 ms at 100 MHz.
+    const uint32_t reset = bench.read(FERRY_BAR0_COMPLETION_TIMEOUT);
+    checks.equal(reset >= 1000000 && reset <= 5000000, 1, "COMPLETION_TIMEOUT after reset");
     struct {
         uint32_t address, mask;
     } const words[] = {{FERRY_BAR0_SCRATCH, ~0u},

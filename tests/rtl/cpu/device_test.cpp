@@ -124,7 +124,7 @@ int main(int argc, char **argv)
         checks.equal(root.local[0x20003 + i],
                      root.byte(DATA + scattered[(list_offset + i) / 4096] * 4096 + (list_offset + i) % 4096), "byte");
 
-    checks.begin("the_aperture_leads_to_mapped_pages_for_jobs_and_bar2");
+    checks.begin("the_aperture_leads_to_mapped_pages_for_jobs_and_never_for_bar2");
     paging.word(FERRY_OPCODE_MAP_APERTURE | (4 + 2 * 2) << 16, 1u << 8).word(5, 2);
     paging.word(DATA + 7 * 4096).word(DATA + 2 * 4096);
     paging.copy(FERRY_ADDRESS_KIND_APERTURE, 5 * 4096 + 4000, FERRY_ADDRESS_KIND_LOCAL, 0x40001, 200).submit();
@@ -133,8 +133,14 @@ int main(int argc, char **argv)
     for (uint32_t i = 0; i < 200; i++)
         checks.equal(root.local[0x40001 + i], root.byte(i < 96 ? DATA + 7 * 4096 + 4000 + i : DATA + 2 * 4096 + i - 96),
                      "byte");
-    const uint64_t window = RootComplex::BAR2 + (1u << 26) + 6 * 4096 + 16;
-    checks.equal(root.read(window), static_cast<uint32_t>(root.load64(DATA + 2 * 4096 + 16)), "aperture through BAR2");
+    const uint64_t window = RootComplex::BAR2 + (1u << 26) + 6 * 4096 + 16, stood = root.load64(DATA + 2 * 4096 + 16);
+    const uint64_t unsupported = root.counter(FERRY_BAR0_COUNTER_TLP_UNSUPPORTED);
+    checks.equal(root.read(window), 0xffffffff, "aperture through BAR2");
+    root.write(window, static_cast<uint32_t>(~stood));
+    checks.equal(root.counter(FERRY_BAR0_COUNTER_TLP_UNSUPPORTED), unsupported + 2, "refusals counted");
+    checks.equal(root.load64(DATA + 2 * 4096 + 16), stood, "the page stays");
+    checks.equal(root.config_read(0x48) >> 16 & 15, 0xb, "Device Status");
+    checks.equal(root.unmapped, 0, "accesses to unmapped pages");
 
     checks.begin("an_unmapped_bus_address_faults_and_the_next_buffer_runs");
     paging.copy(FERRY_ADDRESS_KIND_LOCAL, 0, FERRY_ADDRESS_KIND_LOCAL, 64, 8);

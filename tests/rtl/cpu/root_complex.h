@@ -226,6 +226,9 @@ class RootComplex
             top.s_axis_tlp_tlast = sent_ + LINK_WORDS >= p.size();
         }
         top.m_axis_tlp_tready = !hesitate() && time % link_pace == 0;
+        top.m_axis_tlp_posted_ok = !hesitate();
+        top.m_axis_tlp_request_ok = !hesitate();
+        top.m_axis_tlp_completion_ok = !hesitate();
     }
 
     void observe_link()

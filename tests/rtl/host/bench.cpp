@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The clocked models around ferry_host: streams, AXI masters and slaves, registers, aperture table.
+// The clocked models around ferry_host: streams with credits, AXI masters and slaves, registers.
 #include "bench.h"
 
 #include <cstdarg>
@@ -102,7 +102,7 @@ void Bench::reset()
             (M).read_bursts++;                                                                                         \
             if ((top->P##_araddr & 7) || (top->P##_araddr & 4095) + 8 * (top->P##_arlen + 1u) > 4096)                  \
                 fail("window: read burst %llx + %u", (unsigned long long)top->P##_araddr, top->P##_arlen + 1);         \
-            if (!(M).responses.empty() || !(M).writes.empty())                                                         \
+            if (!later_writes && (!(M).responses.empty() || !(M).writes.empty()))                                      \
                 fail("window: read while a write is open");                                                            \
         }                                                                                                              \
         if (top->P##_awvalid && top->P##_awready) {                                                                    \
@@ -113,12 +113,76 @@ void Bench::reset()
         }                                                                                                              \
     } while (0)
 
+Kind kind_of(uint32_t word0)
+{
+    unsigned type = word0 >> 24 & 31;
+    bool data = word0 >> 30 & 1;
+    return type >> 1 == 5 ? REPLY : type >> 3 == 2 || (type == 0 && data) ? POSTED : REQUEST;
+}
+
+// At the start of a packet to the device: a request that has to wait is passed by the first packet that has not. False
+// when there is no such packet.
+bool Bench::choose_packet()
+{
+    if (heed && !request_ok_) {
+        for (size_t i = 0; i < outbox.size(); i++)
+            if (kind_of(outbox[i][0]) != REQUEST) {
+                Packet packet = outbox[i];
+                outbox.erase(outbox.begin() + long(i));
+                outbox.push_front(packet);
+                break;
+            }
+        if (kind_of(outbox.front()[0]) == REQUEST)
+            return false;
+    }
+    Packet &packet = outbox.front();
+    if (chance(digests) && packet.size() > 2 && !(packet[0] & 0x8000)) {
+        packet[0] |= 0x8000;
+        packet.push_back(uint32_t(generator()));
+    }
+    if (on_sent)
+        on_sent(packet);
+    return true;
+}
+
+bool Bench::has_room(Kind kind) const
+{
+    const Credits &c = credits[kind];
+    return !withheld[kind] &&
+           (!c.headers || (c.used_headers < c.headers && (kind == REQUEST || c.used_data + payload / 16 <= c.data)));
+}
+
+void Bench::use_credit(Kind kind, unsigned words)
+{
+    Credits &c = credits[kind];
+    unsigned data = (words + 3) / 4;
+    if (!c.headers)
+        return;
+    c.used_headers++;
+    c.used_data += data;
+    if (c.used_headers > c.headers || c.used_data > c.data)
+        fail("packet of kind %d without a credit", kind);
+    c.returns.push_back({cycle + 1 + random(credit_latency + 1), data});
+}
+
 void Bench::tick()
 {
     root_answer();
+    for (Credits &c : credits)
+        while (!c.returns.empty() && c.returns.front().due <= cycle) {
+            c.used_headers--;
+            c.used_data -= c.returns.front().data;
+            c.returns.pop_front();
+        }
+    top->m_axis_tlp_posted_ok = has_room(POSTED);
+    top->m_axis_tlp_request_ok = has_room(REQUEST);
+    top->m_axis_tlp_completion_ok = has_room(REPLY);
 
     // Packets to the device.
-    if (!outbox.empty() && (top->s_axis_tlp_tvalid || !chance(stall_tx))) {
+    if (!outbox.empty() && !chosen_)
+        chosen_ = choose_packet();
+    if (chosen_ && (offered_ || !chance(stall_tx))) {
+        offered_ = true;
         const Packet &packet = outbox.front();
         top->s_axis_tlp_tvalid = 1;
         bool two = outbox_word + 1 < packet.size();
@@ -131,7 +195,7 @@ void Bench::tick()
         top->s_axis_tlp_tdata = generator();
         top->s_axis_tlp_tlast = random(2);
     }
-    top->m_axis_tlp_tready = !chance(stall_rx);
+    top->m_axis_tlp_tready = !deaf && !chance(stall_rx);
 
     // Host port masters.
     if (!read_queue.empty() && (top->s_axi_host_arvalid || !chance(stall_axi))) {
@@ -175,23 +239,6 @@ void Bench::tick()
     top->s_axi_host_bready = !chance(stall_axi);
 
     SLAVE_BEFORE(local, m_axi_local);
-    SLAVE_BEFORE(aperture, m_axi_aperture);
-    top->m_axi_aperture_rfault = 0;
-    if (top->m_axi_aperture_rvalid && top->m_axi_aperture_rresp) {
-        const SlaveMemory::Burst &b = aperture.reads.front();
-        top->m_axi_aperture_rfault = aperture.faults[(b.address + 8 * b.at) >> 12];
-    }
-    top->lookup_ready = !chance(stall_slave);
-    top->result_valid = 0;
-    if (!lookups.empty() && lookups.front().first <= cycle) {
-        auto at = table.find(lookups.front().second);
-        top->result_valid = 1;
-        top->result_hit = at != table.end();
-        top->result_page = at != table.end() ? at->second.address >> 12 : generator() >> 24;
-        top->result_snoop = at != table.end() && at->second.snoop;
-        lookups.pop_front();
-    }
-
     // Register bus: the request is looked at once it stands, and answered in a cycle of the model's choice.
     top->reg_ready = 0;
     top->clk = 0;
@@ -224,16 +271,22 @@ void Bench::tick()
 
     if (top->s_axis_tlp_tvalid && top->s_axis_tlp_tready) {
         tx_beats++;
+        offered_ = false;
         outbox_word += 2;
         if (outbox_word >= outbox.front().size()) {
             outbox.pop_front();
             outbox_word = 0;
+            chosen_ = false;
         }
     }
     if (in_packet_ && !top->m_axis_tlp_tvalid)
         fail("valid fell inside a packet");
     if (top->m_axis_tlp_tvalid && top->m_axis_tlp_tready) {
         rx_beats++;
+        if (incoming.empty()) {
+            uint32_t word0 = uint32_t(top->m_axis_tlp_tdata);
+            use_credit(kind_of(word0), word0 >> 30 & 1 ? word0 & 1023 : 0);
+        }
         incoming.push_back(uint32_t(top->m_axis_tlp_tdata));
         if (top->m_axis_tlp_tkeep == 3)
             incoming.push_back(uint32_t(top->m_axis_tlp_tdata >> 32));
@@ -290,13 +343,8 @@ void Bench::tick()
         }
     }
 
-    if (top->m_axi_aperture_arvalid || top->m_axi_aperture_awvalid)
-        aperture.last_no_snoop =
-            top->m_axi_aperture_arvalid ? top->m_axi_aperture_arnosnoop : top->m_axi_aperture_awnosnoop;
     SLAVE_AFTER(local, m_axi_local);
-    SLAVE_AFTER(aperture, m_axi_aperture);
-    if (top->lookup_valid && top->lookup_ready)
-        lookups.push_back({cycle + 1 + random(4), top->lookup_page});
+    request_ok_ = top->s_axis_tlp_request_ok;
 
     top->clk = 1;
     top->eval();
@@ -309,7 +357,7 @@ bool Bench::idle() const
 {
     return outbox.empty() && reads.empty() && read_queue.empty() && read_waiting.empty() && write_queue.empty() &&
            write_waiting.empty() && local.reads.empty() && local.writes.empty() && local.responses.empty() &&
-           aperture.reads.empty() && aperture.writes.empty() && aperture.responses.empty() && incoming.empty();
+           incoming.empty();
 }
 
 bool Bench::settle(unsigned limit)

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <random>
@@ -92,7 +93,7 @@ struct AxiWrite {
     size_t sent;
 };
 
-// An AXI4 slave memory with random or no delays, for the two masters of the window.
+// An AXI4 slave memory with random or no delays, behind the window.
 struct SlaveMemory {
     Memory memory;
     struct Burst {
@@ -104,10 +105,23 @@ struct SlaveMemory {
     std::deque<Burst> reads;
     std::deque<Burst> writes;
     std::deque<uint64_t> responses;
-    std::map<uint64_t, uint8_t> faults; // page -> fault kind answered to reads
-    bool last_no_snoop = false;
+    std::map<uint64_t, uint8_t> faults; // page -> reads end with an error
     unsigned read_bursts = 0, write_bursts = 0;
 };
+
+// What the far end of the link has room for, of one kind of packet (base specification 2.6.1): headers, and payload in
+// units of 16 bytes. 0 headers = no bound.
+struct Credits {
+    unsigned headers = 0, data = 0;
+    unsigned used_headers = 0, used_data = 0;
+    struct Return {
+        uint64_t due;
+        unsigned data;
+    };
+    std::deque<Return> returns;
+};
+enum Kind { POSTED, REQUEST, REPLY };
+Kind kind_of(uint32_t word0);
 
 class Bench
 {
@@ -156,6 +170,19 @@ class Bench
 
     // Stall chances in percent.
     unsigned stall_tx = 0, stall_rx = 0, stall_axi = 0, stall_reg = 0, stall_slave = 0;
+    // Share of the packets to the device that carry a digest.
+    unsigned digests = 0;
+    // Credits by kind, how long they take to come back, and kinds that have none now.
+    Credits credits[3];
+    unsigned credit_latency = 0;
+    bool withheld[3] = {false, false, false};
+    // Nothing is taken from the device.
+    bool deaf = false;
+    // Requests that want an answer are held back while the device says so, and let the others pass.
+    bool heed = true;
+
+    // Told of each packet to the device when it begins, as it is sent.
+    std::function<void(const Packet &)> on_sent;
 
     // Root complex.
     Memory host;
@@ -166,9 +193,12 @@ class Bench
     std::vector<HostRead> kept;  // lost or late ones
     std::deque<Completion> completions;
     std::vector<PostedWrite> posted;
-    unsigned latency = 0; // cycles before a read may be answered
-    bool shuffle = true;  // answers of different tags interleave at random
-    bool answer = true;   // reads are answered at all
+    std::vector<uint8_t> messages; // Codes of the messages that came.
+    unsigned latency = 0;          // cycles before a read may be answered
+    bool shuffle = true;           // answers of different tags interleave at random
+    bool answer = true;            // reads are answered at all
+    // Others answer the device's reads too: a tag may come again before its answer here.
+    bool impostors = false;
     unsigned payload = 128, read_request = 512, boundary = 64;
     uint16_t device_id = 0;
     unsigned max_outstanding = 0;
@@ -190,14 +220,9 @@ class Bench
     unsigned reg_wait = 0;
     unsigned reg_writes = 0;
 
-    // Window.
-    SlaveMemory local, aperture;
-    struct Page {
-        uint64_t address;
-        bool snoop;
-    };
-    std::map<uint32_t, Page> table;
-    std::deque<std::pair<uint64_t, uint32_t>> lookups;
+    // Window. Reads go when every write is answered, unless a later one has passed them.
+    SlaveMemory local;
+    bool later_writes = false;
 
     // Counter strobes added up.
     struct {
@@ -208,9 +233,15 @@ class Bench
   private:
     void root_receive(const Packet &packet);
     void root_answer();
+    bool choose_packet();
+    bool has_room(Kind kind) const;
+    void use_credit(Kind kind, unsigned words);
     void check_request_enables(const char *what, unsigned words, unsigned first, unsigned last, bool odd);
     uint8_t next_tag_ = 0;
     bool in_packet_ = false;
+    // What the device said at the end of the last cycle; the first packet of the outbox is on its way; a beat stands
+    // that was not taken.
+    bool request_ok_ = false, chosen_ = false, offered_ = false;
 };
 
 // Payload words from a pattern.

@@ -13,6 +13,8 @@ struct Case {
 // Ended by a case without a name.
 extern const Case completer_cases[];
 extern const Case requester_cases[];
+extern const Case link_cases[];
+extern const Case hostile_cases[];
 
 // Expect a value; the message names the place.
 #define EXPECT(bench, what, got, want)                                                                                 \

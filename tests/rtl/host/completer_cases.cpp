@@ -16,10 +16,16 @@ static void config_space(Bench &b)
     EXPECT(b, "SUBSYSTEM", b.config_read(0x2c), 0xfe011209);
     EXPECT(b, "CAPABILITY", b.config_read(0x34), 0x40);
     EXPECT(b, "PCIE", b.config_read(0x40), 0x00028010);
-    EXPECT(b, "DEVICE_CAPABILITIES", b.config_read(0x44), 0x21);
+    EXPECT(b, "DEVICE_CAPABILITIES", b.config_read(0x44), 0x8021);
     EXPECT(b, "DEVICE_CONTROL", b.config_read(0x48), 0x2800);
-    EXPECT(b, "MSI", b.config_read(0x80), 0x01800005);
-    for (unsigned reg : {0x0c, 0x14, 0x20, 0x24, 0x28, 0x30, 0x98, 0xffc})
+    EXPECT(b, "LINK_CAPABILITIES", b.config_read(0x4c), 0x00400011);
+    EXPECT(b, "LINK_CONTROL", b.config_read(0x50), 0x00110000);
+    EXPECT(b, "DEVICE_CAPABILITIES2", b.config_read(0x64), 0x10);
+    EXPECT(b, "LINK_CAPABILITIES2", b.config_read(0x6c), 2);
+    EXPECT(b, "MSI", b.config_read(0x80), 0x0180a005);
+    EXPECT(b, "POWER", b.config_read(0xa0), 0x00030001);
+    EXPECT(b, "POWER_CONTROL", b.config_read(0xa4), 8);
+    for (unsigned reg : {0x14, 0x20, 0x24, 0x28, 0x30, 0x98, 0xffc})
         EXPECT(b, "hole", b.config_read(reg), 0);
     // Sizing: all ones, then the size is read back as zeros.
     for (unsigned reg : {0x10, 0x14, 0x18, 0x1c, 0x20, 0x24})
@@ -40,8 +46,12 @@ static void config_space(Bench &b)
             b.config_write(reg, value, enable);
             EXPECT(b, "MSI register", b.config_read(reg), ((value & mask) | (old & ~mask)) & writable);
         }
+    b.config_write(0x0c, 0xffffffff);
+    EXPECT(b, "CACHE_LINE", b.config_read(0x0c), 0xff);
+    b.config_write(0x68, 0xffffffff);
+    EXPECT(b, "DEVICE_CONTROL2", b.config_read(0x68), 0x10);
     b.config_write(0x04, 0xffffffff);
-    EXPECT(b, "COMMAND", b.config_read(0x04), 0x00100006);
+    EXPECT(b, "COMMAND", b.config_read(0x04), 0x00100146);
     // Another function is not there; a poisoned write changes nothing.
     b.send({0x04000001, 0x0008110f, 0x03010000});
     auto got = b.collect(0x11);
@@ -56,6 +66,7 @@ static void config_space(Bench &b)
 
 static void bar0_enables(Bench &b)
 {
+    b.digests = 50;
     b.configure(128, 512, 64);
     for (int round = 0; round < 2; round++, stalls(b, 30))
         for (unsigned first = 0; first < 16; first++)
@@ -114,8 +125,7 @@ static void bar0_long_reads(Bench &b)
 static void zero_length_reads(Bench &b)
 {
     b.configure(128, 512, 64);
-    b.table[3] = {0x123456000, true};
-    for (uint64_t address : {uint64_t(b.bar0 + 0x24), b.bar2 + 0x1000, b.bar2 + 0x1004, b.bar2 + (1 << 26) + 0x3ff8}) {
+    for (uint64_t address : {uint64_t(b.bar0 + 0x24), b.bar2 + 0x1000, b.bar2 + 0x1004, b.bar2 + 0x3fffff8}) {
         std::vector<uint32_t> got;
         uint8_t status = 9;
         b.read_bytes(address, 1, 0, 0, got, status);
@@ -125,7 +135,7 @@ static void zero_length_reads(Bench &b)
     }
     b.settle();
     EXPECT(b, "register writes", b.reg_writes, 0);
-    EXPECT(b, "bytes written", b.local.memory.bytes_.size() + b.aperture.memory.bytes_.size(), 0);
+    EXPECT(b, "bytes written", b.local.memory.bytes_.size(), 0);
     EXPECT(b, "refused", b.counts.unsupported + b.counts.malformed, 0);
 }
 
@@ -135,6 +145,7 @@ static void unsupported(Bench &b)
     uint64_t expected = 0;
     std::vector<uint32_t> got;
     uint8_t status = 0;
+    b.digests = 25;
     auto refused = [&](const Packet &packet, uint8_t tag, unsigned byte_count) {
         b.send(packet);
         auto c = b.collect(tag);
@@ -155,11 +166,14 @@ static void unsupported(Bench &b)
     b.config_write(0x04, 6);
     for (int round = 0; round < 2; round++, stalls(b, 40)) {
         const std::vector<uint64_t> nowhere = {
-            b.bar0 - 4,       b.bar0 + 0x10000ull, b.bar2 - 4, b.bar2 + (2ull << 26), (1ull << 32) + b.bar0,
-            uint32_t(b.bar2), 1ull << 63};
+            b.bar0 - 4, b.bar0 + 0x10000ull, b.bar2 - 4, b.bar2 + (2ull << 26), (1ull << 32) + b.bar0, uint32_t(b.bar2),
+            1ull << 63,
+            // The half of BAR2 that belongs to the aperture segment: first page, one inside, last.
+            b.bar2 + (1ull << 26), b.bar2 + (1ull << 26) + 0x5000, b.bar2 + (2ull << 26) - 4};
         for (uint64_t address : nowhere) {
             refused(b.memory_request(false, address, 1, 6, 0, {}, 0x21), 0x21, 2);
             refused(b.memory_request(false, address & ~127ull, 2, 12, 3, {}, 0x22), 0x22, 4);
+            refused(b.memory_request(false, address & ~4095ull, 1024, 15, 15, {}, 0x23), 0x23, 0);
             b.send(b.memory_request(true, address & ~127ull, 32, 15, 15, random_words(b, 32), 0));
             expected++;
             b.settle();
@@ -179,6 +193,8 @@ static void unsupported(Bench &b)
         EXPECT(b, "register", got.empty() ? 0 : got[0], b.registers[2]);
     }
     EXPECT(b, "register writes", b.reg_writes, 0);
+    EXPECT(b, "bytes", b.local.memory.bytes_.size(), 0);
+    EXPECT(b, "bursts", b.local.read_bursts + b.local.write_bursts, 0);
     EXPECT(b, "malformed", b.counts.malformed, 0);
 }
 
@@ -271,24 +287,18 @@ static void poisoned(Bench &b)
     EXPECT(b, "others", b.counts.unsupported + b.counts.malformed + b.counts.unexpected, 0);
 }
 
-// Random accesses through BAR2, both halves, against byte maps.
+// Random accesses through BAR2 against a byte map.
 static void window_random(Bench &b)
 {
-    Memory local, pages;
-    std::vector<uint32_t> mapped;
-    for (int i = 0; i < 8; i++) {
-        uint32_t page = i == 0 ? 0 : i == 1 ? (1u << 14) - 1 : b.random(1 << 14);
-        b.table[page] = {(b.generator() & 0xfffffffffull) << 12, b.chance(50)};
-        mapped.push_back(page);
-    }
+    Memory local;
+    b.digests = 20;
     for (int round = 0; round < 3000; round++) {
         if (round % 500 == 0) {
             b.settle();
             stalls(b, round % 1000 ? 30 : 0);
             b.configure(round % 1500 ? 256 : 128, 512, 64);
         }
-        bool upper = b.chance(40);
-        uint32_t page = upper ? mapped[b.random(8)] : b.chance(50) ? b.random(4) : (1u << 14) - 1;
+        uint32_t page = b.chance(50) ? b.random(4) : (1u << 14) - 1;
         bool write = b.chance(50);
         unsigned most = write ? b.payload / 4 : 1024;
         unsigned words = 1 + (b.chance(80) ? b.random(20) : b.random(most));
@@ -299,38 +309,30 @@ static void window_random(Bench &b)
         if (words == 1 || (words == 2 && !(word & 1)))
             first = words == 1 ? b.random(16) : 1 + b.random(15), last = words == 1 ? 0 : 1 + b.random(15);
         uint64_t offset = uint64_t(page) << 12 | word << 2;
-        uint64_t real = upper ? b.table[page].address + (word << 2) : offset;
-        Memory &model = upper ? pages : local;
-        uint64_t address = b.bar2 + (uint64_t(upper) << 26) + offset;
         if (write) {
             std::vector<uint32_t> data = random_words(b, words);
             for (unsigned i = 0; i < words; i++)
                 for (int byte = 0; byte < 4; byte++)
                     if ((i == 0 ? first : i + 1 == words ? last : 15) >> byte & 1)
-                        model.put(real + 4 * i + byte, uint8_t(data[i] >> 8 * byte));
-            b.send(b.memory_request(true, address, words, first, last, data, 0));
+                        local.put(offset + 4 * i + unsigned(byte), uint8_t(data[i] >> 8 * byte));
+            b.send(b.memory_request(true, b.bar2 + offset, words, first, last, data, 0));
         } else {
             std::vector<uint32_t> got;
             uint8_t status = 9;
-            b.read_bytes(address, words, first, last, got, status);
+            b.read_bytes(b.bar2 + offset, words, first, last, got, status);
             EXPECT(b, "status", status, 0);
             for (unsigned i = 0; i < got.size(); i++)
-                EXPECT(b, "window word", got[i], model.word(real + 4 * i));
-            if (upper)
-                EXPECT(b, "no snoop", b.aperture.last_no_snoop, !b.table[page].snoop);
+                EXPECT(b, "window word", got[i], local.word(offset + 4 * i));
         }
     }
     b.settle(100000);
-    for (auto *pair : {&local, &pages}) {
-        Memory &real = pair == &local ? b.local.memory : b.aperture.memory;
-        for (auto &byte : real.bytes_)
-            if (!pair->bytes_.count(byte.first))
-                b.fail("byte %llx was touched", (unsigned long long)byte.first);
-        for (auto &byte : pair->bytes_)
-            if (real.get(byte.first) != byte.second)
-                b.fail("byte %llx is %02x, expected %02x", (unsigned long long)byte.first, real.get(byte.first),
-                       byte.second);
-    }
+    for (auto &byte : b.local.memory.bytes_)
+        if (!local.bytes_.count(byte.first))
+            b.fail("byte %llx was touched", (unsigned long long)byte.first);
+    for (auto &byte : local.bytes_)
+        if (b.local.memory.get(byte.first) != byte.second)
+            b.fail("byte %llx is %02x, expected %02x", (unsigned long long)byte.first, b.local.memory.get(byte.first),
+                   byte.second);
     EXPECT(b, "refused", b.counts.refused + b.counts.unsupported + b.counts.malformed, 0);
 }
 
@@ -385,21 +387,13 @@ static void window_refusals(Bench &b)
     b.top->protect_base = 0;
     b.read_bytes(b.bar2 + 0x2000000, 1, 15, 0, got, status);
     EXPECT(b, "all protected", status, 1);
-    // Aperture pages that are not mapped; errors of host memory behind one that is.
-    unsupported = b.counts.unsupported;
-    b.table[7] = {0x777000, false};
-    b.read_bytes(b.bar2 + 0x4008000, 1, 15, 0, got, status);
-    EXPECT(b, "not mapped", status, 1);
-    b.send(b.memory_request(true, b.bar2 + 0x4008000, 32, 15, 15, random_words(b, 32), 0));
-    b.settle();
-    EXPECT(b, "aperture counts", b.counts.unsupported, unsupported + 2);
-    b.aperture.faults[0x777] = 10;
-    b.read_bytes(b.bar2 + 0x4007010, 4, 15, 15, got, status);
-    EXPECT(b, "host unsupported", status, 1);
-    b.aperture.faults[0x777] = 12;
-    b.read_bytes(b.bar2 + 0x4007010, 4, 15, 15, got, status);
-    EXPECT(b, "host time-out", status, 4);
-    EXPECT(b, "aperture bytes", b.aperture.memory.bytes_.size(), 0);
+    // Errors of the memory.
+    b.top->protect_limit = 0;
+    b.local.faults[0x777] = 1;
+    b.read_bytes(b.bar2 + 0x777010, 4, 15, 15, got, status);
+    EXPECT(b, "memory error", status, 4);
+    b.read_bytes(b.bar2 + 0x778010, 4, 15, 15, got, status);
+    EXPECT(b, "next page", status, 0);
 }
 
 // A register write waits until the writes to memory before it have been answered.

@@ -15,12 +15,18 @@ module host_under_test (
     input  wire        s_axis_tlp_tlast,
     input  wire        s_axis_tlp_tvalid,
     output wire        s_axis_tlp_tready,
+    // More requests that want an answer may come.
+    output wire        s_axis_tlp_request_ok,
     // Packets to the host, same layout. tvalid never drops inside a packet.
     output wire [63:0] m_axis_tlp_tdata,
     output wire [1:0]  m_axis_tlp_tkeep,
     output wire        m_axis_tlp_tlast,
     output wire        m_axis_tlp_tvalid,
     input  wire        m_axis_tlp_tready,
+    // Credits of the link, by kind of packet.
+    input  wire        m_axis_tlp_posted_ok,
+    input  wire        m_axis_tlp_request_ok,
+    input  wire        m_axis_tlp_completion_ok,
 
     // Register bus, BAR0: the request holds until reg_ready, a pulse of one cycle with the read data.
     output wire        reg_valid,
@@ -96,46 +102,6 @@ module host_under_test (
     input  wire                          m_axi_local_bvalid,
     output wire                          m_axi_local_bready,
 
-    // BAR2 window to host pages behind the aperture, AXI4 master to the host port's mux; ids are WINDOW_ID.
-    output wire [1:0] m_axi_aperture_arid,
-    output wire [63:0]         m_axi_aperture_araddr,
-    output wire [7:0]          m_axi_aperture_arlen,
-    output wire                m_axi_aperture_arnosnoop,
-    output wire                m_axi_aperture_arvalid,
-    input  wire                m_axi_aperture_arready,
-    input  wire [1:0] m_axi_aperture_rid,
-    input  wire [63:0]         m_axi_aperture_rdata,
-    input  wire [1:0]          m_axi_aperture_rresp,
-    input  wire [7:0]          m_axi_aperture_rfault,
-    input  wire                m_axi_aperture_rlast,
-    input  wire                m_axi_aperture_rvalid,
-    output wire                m_axi_aperture_rready,
-    output wire [1:0] m_axi_aperture_awid,
-    output wire [63:0]         m_axi_aperture_awaddr,
-    output wire [7:0]          m_axi_aperture_awlen,
-    output wire                m_axi_aperture_awnosnoop,
-    output wire                m_axi_aperture_awvalid,
-    input  wire                m_axi_aperture_awready,
-    output wire [63:0]         m_axi_aperture_wdata,
-    output wire [7:0]          m_axi_aperture_wstrb,
-    output wire                m_axi_aperture_wlast,
-    output wire                m_axi_aperture_wvalid,
-    input  wire                m_axi_aperture_wready,
-    input  wire [1:0] m_axi_aperture_bid,
-    input  wire [1:0]          m_axi_aperture_bresp,
-    input  wire                m_axi_aperture_bvalid,
-    output wire                m_axi_aperture_bready,
-
-    // Aperture table, third lookup port: requests and results in order.
-    output wire         lookup_valid,
-    input  wire         lookup_ready,
-    // Page of the aperture segment.
-    output wire [31:0]  lookup_page,
-    input  wire         result_valid,
-    input  wire         result_hit,
-    input  wire         result_snoop,
-    input  wire [51:12] result_page,
-
     // Contract registers that stand in ferry_registers.
     // LOCAL_LIMIT, PROTECT_BASE and PROTECT_LIMIT: what BAR2 may reach of local memory.
     input  wire [63:0] local_limit,
@@ -175,10 +141,9 @@ module host_under_test (
     output wire        count_unexpected,
     output wire        count_window_refused
 );
-    wire [`FERRY_AXI_A_BITS-1:0] host_ar, host_aw, local_ar, local_aw, aperture_ar, aperture_aw;
-    wire [`FERRY_AXI_W_BITS-1:0] host_w, local_w, aperture_w;
-    wire [`FERRY_AXI_R_BITS-1:0] host_r, local_r, aperture_r;
-    wire [`FERRY_TRANSLATION_BITS-1:0] result;
+    wire [`FERRY_AXI_A_BITS-1:0] host_ar, host_aw, local_ar, local_aw;
+    wire [`FERRY_AXI_W_BITS-1:0] host_w, local_w;
+    wire [`FERRY_AXI_R_BITS-1:0] host_r, local_r;
     wire [`FERRY_LIMITS_BITS-1:0] limits;
     wire [`FERRY_INTERRUPT_SETTINGS_BITS-1:0] interrupt_settings;
     wire [`FERRY_EVENTS_BITS-1:0] events;
@@ -211,24 +176,6 @@ module host_under_test (
     assign local_r[`FERRY_AXI_R_RESPONSE_RANGE] = m_axi_local_rresp;
     assign local_r[`FERRY_AXI_R_FAULT_RANGE] = 8'd0;
     assign local_r[`FERRY_AXI_R_LAST_RANGE] = m_axi_local_rlast;
-    assign m_axi_aperture_arid = 2'd2;
-    assign m_axi_aperture_araddr = aperture_ar[`FERRY_AXI_A_ADDRESS_RANGE];
-    assign m_axi_aperture_arlen = aperture_ar[`FERRY_AXI_A_LENGTH_RANGE];
-    assign m_axi_aperture_arnosnoop = aperture_ar[`FERRY_AXI_A_NO_SNOOP_RANGE];
-    assign m_axi_aperture_awid = 2'd2;
-    assign m_axi_aperture_awaddr = aperture_aw[`FERRY_AXI_A_ADDRESS_RANGE];
-    assign m_axi_aperture_awlen = aperture_aw[`FERRY_AXI_A_LENGTH_RANGE];
-    assign m_axi_aperture_awnosnoop = aperture_aw[`FERRY_AXI_A_NO_SNOOP_RANGE];
-    assign m_axi_aperture_wdata = aperture_w[`FERRY_AXI_W_DATA_RANGE];
-    assign m_axi_aperture_wstrb = aperture_w[`FERRY_AXI_W_STROBE_RANGE];
-    assign m_axi_aperture_wlast = aperture_w[`FERRY_AXI_W_LAST_RANGE];
-    assign aperture_r[`FERRY_AXI_R_DATA_RANGE] = m_axi_aperture_rdata;
-    assign aperture_r[`FERRY_AXI_R_RESPONSE_RANGE] = m_axi_aperture_rresp;
-    assign aperture_r[`FERRY_AXI_R_FAULT_RANGE] = m_axi_aperture_rfault;
-    assign aperture_r[`FERRY_AXI_R_LAST_RANGE] = m_axi_aperture_rlast;
-    assign result[`FERRY_TRANSLATION_HIT_RANGE] = result_hit;
-    assign result[`FERRY_TRANSLATION_SNOOP_RANGE] = result_snoop;
-    assign result[`FERRY_TRANSLATION_PAGE_RANGE] = result_page;
     assign limits[`FERRY_LIMITS_LOCAL_LIMIT_RANGE] = local_limit;
     assign limits[`FERRY_LIMITS_PROTECT_BASE_RANGE] = protect_base;
     assign limits[`FERRY_LIMITS_PROTECT_LIMIT_RANGE] = protect_limit;
@@ -245,13 +192,14 @@ module host_under_test (
     assign count_poisoned = events[`FERRY_EVENT_TLP_POISONED];
     assign count_unexpected = events[`FERRY_EVENT_TLP_UNEXPECTED];
     assign count_window_refused = events[`FERRY_EVENT_WINDOW_REFUSED];
-    wire unused = &{1'b0, events, local_ar, local_aw, aperture_ar, aperture_aw, m_axi_local_rid, m_axi_local_bid,
-        m_axi_aperture_rid, m_axi_aperture_bid};
+    wire unused = &{1'b0, events, local_ar, local_aw, m_axi_local_rid, m_axi_local_bid};
 
     ferry_host host (
         .clk(clk), .rst(rst), .s_axis_tlp_tdata(s_axis_tlp_tdata), .s_axis_tlp_tkeep(s_axis_tlp_tkeep),
         .s_axis_tlp_tlast(s_axis_tlp_tlast), .s_axis_tlp_tvalid(s_axis_tlp_tvalid),
-        .s_axis_tlp_tready(s_axis_tlp_tready), .m_axis_tlp_tdata(m_axis_tlp_tdata), .m_axis_tlp_tkeep(m_axis_tlp_tkeep),
+        .s_axis_tlp_tready(s_axis_tlp_tready), .s_axis_tlp_request_ok(s_axis_tlp_request_ok),
+        .m_axis_tlp_posted_ok(m_axis_tlp_posted_ok), .m_axis_tlp_request_ok(m_axis_tlp_request_ok),
+        .m_axis_tlp_completion_ok(m_axis_tlp_completion_ok), .m_axis_tlp_tdata(m_axis_tlp_tdata), .m_axis_tlp_tkeep(m_axis_tlp_tkeep),
         .m_axis_tlp_tlast(m_axis_tlp_tlast), .m_axis_tlp_tvalid(m_axis_tlp_tvalid),
         .m_axis_tlp_tready(m_axis_tlp_tready), .reg_valid(reg_valid), .reg_write(reg_write), .reg_address(reg_address),
         .reg_wdata(reg_wdata), .reg_wstrb(reg_wstrb), .reg_ready(reg_ready), .reg_rdata(reg_rdata),
@@ -267,15 +215,7 @@ module host_under_test (
         .m_axi_local_awready(m_axi_local_awready), .m_axi_local_w(local_w), .m_axi_local_wvalid(m_axi_local_wvalid),
         .m_axi_local_wready(m_axi_local_wready), .m_axi_local_bresp(m_axi_local_bresp),
         .m_axi_local_bvalid(m_axi_local_bvalid), .m_axi_local_bready(m_axi_local_bready),
-        .m_axi_aperture_ar(aperture_ar), .m_axi_aperture_arvalid(m_axi_aperture_arvalid),
-        .m_axi_aperture_arready(m_axi_aperture_arready), .m_axi_aperture_r(aperture_r),
-        .m_axi_aperture_rvalid(m_axi_aperture_rvalid), .m_axi_aperture_rready(m_axi_aperture_rready),
-        .m_axi_aperture_aw(aperture_aw), .m_axi_aperture_awvalid(m_axi_aperture_awvalid),
-        .m_axi_aperture_awready(m_axi_aperture_awready), .m_axi_aperture_w(aperture_w),
-        .m_axi_aperture_wvalid(m_axi_aperture_wvalid), .m_axi_aperture_wready(m_axi_aperture_wready),
-        .m_axi_aperture_bresp(m_axi_aperture_bresp), .m_axi_aperture_bvalid(m_axi_aperture_bvalid),
-        .m_axi_aperture_bready(m_axi_aperture_bready), .lookup_valid(lookup_valid), .lookup_ready(lookup_ready),
-        .lookup_page(lookup_page), .result_valid(result_valid), .result(result), .limits(limits),
+        .limits(limits),
         .completion_timeout(completion_timeout), .tag_limit(tag_limit), .interrupt_cause(interrupt_cause),
         .interrupt_clear(interrupt_clear), .interrupt_status(interrupt_status), .interrupt_settings(interrupt_settings),
         .interrupt_count(interrupt_count), .requester_busy(requester_busy), .events(events)

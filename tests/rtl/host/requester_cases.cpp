@@ -84,6 +84,7 @@ static uint64_t random_page(Bench &b)
 // Bursts of every kind; completions split at the boundary and interleaved over tags.
 static void reads_random(Bench &b)
 {
+    b.digests = 30;
     for (unsigned payload : {128, 256})
         for (unsigned request : {128, 256, 512})
             for (unsigned boundary : {64, 128}) {
@@ -403,6 +404,7 @@ static void everything(Bench &b)
     b.config_write(0x80, 0x10000);
     b.top->interrupt_enable = 0x3ff;
     b.log_posted = false;
+    b.digests = 10;
     for (int round = 0; round < 60; round++) {
         Work work;
         stalls(b, round % 3 * 20);

@@ -62,6 +62,12 @@ void Bench::root_receive(const Packet &packet)
         completions.push_back(c);
         return;
     }
+    if (type >> 3 == 2) {
+        if (type != 0x10 || !four || data || w1 >> 16 != device_id || packet[2] || packet[3])
+            fail("message %08x %08x", w0, w1);
+        messages.push_back(uint8_t(w1));
+        return;
+    }
     if (type != 0) {
         fail("packet type %02x", w0 >> 24);
         return;
@@ -110,6 +116,10 @@ void Bench::root_receive(const Packet &packet)
     r.no_snoop = w0 >> 12 & 1;
     auto at = treatments.find(address >> 12);
     r.treatment = at != treatments.end() ? at->second : ANSWER;
+    for (auto *list : {&reads, &kept})
+        for (size_t i = 0; impostors && i < list->size(); i++)
+            if ((*list)[i].tag == r.tag)
+                list->erase(list->begin() + long(i--));
     for (auto &other : reads)
         if (other.tag == r.tag)
             fail("tag %u used twice", r.tag);
@@ -128,7 +138,12 @@ void Bench::root_receive(const Packet &packet)
 // Send one completion for some waiting read, when there is little in the outbox already.
 void Bench::root_answer()
 {
-    if (!answer || reads.empty() || outbox.size() >= 2)
+    if (!answer || reads.empty())
+        return;
+    unsigned answers = 0;
+    for (auto &packet : outbox)
+        answers += kind_of(packet[0]) == REPLY;
+    if (answers >= 2)
         return;
     size_t pick = shuffle ? random(unsigned(reads.size())) : 0;
     HostRead &r = reads[pick];

@@ -15,6 +15,8 @@ struct Ports {
     uint8_t clk = 0, rst = 0;
     uint64_t s_axis_tlp_tdata = 0;
     uint8_t s_axis_tlp_tkeep = 0, s_axis_tlp_tlast = 0, s_axis_tlp_tvalid = 0, s_axis_tlp_tready = 0;
+    uint8_t s_axis_tlp_request_ok = 1, m_axis_tlp_posted_ok = 0, m_axis_tlp_request_ok = 0,
+            m_axis_tlp_completion_ok = 0;
     uint64_t m_axis_tlp_tdata = 0;
     uint8_t m_axis_tlp_tkeep = 0, m_axis_tlp_tlast = 0, m_axis_tlp_tvalid = 0, m_axis_tlp_tready = 0;
     uint8_t m_axi_awid = 0, m_axi_awlen = 0, m_axi_awsize = 3, m_axi_awburst = 1, m_axi_awvalid = 0, m_axi_awready = 0;

@@ -128,6 +128,73 @@ void credits_bound_what_is_under_way()
     CHECK(up.ready());
 }
 
+Words request(uint32_t tag)
+{
+    return {0x00000001, tag << 8 | 0xf, 0xe0000000};
+}
+
+void held_requests_are_passed_by_the_rest_and_keep_their_order()
+{
+    ToDevice link(10, 32, 0, 0);
+    Random random(1);
+    uint64_t now = 10;
+    for (const Words &words : {request(1), posted(2), request(3), completion(4, 8, 4), posted(5)}) {
+        CHECK(send(link, 0, words));
+    }
+    std::vector<Words> out;
+    Words packet;
+    for (; now < 100; now++) {
+        link.tick(now);
+        const bool ok = now >= 50;
+        if (!link.valid(now, random, ok)) {
+            continue;
+        }
+        // What has begun goes on whatever the level does then.
+        packet.push_back(static_cast<uint32_t>(link.data()));
+        if (link.keep() == 3) {
+            packet.push_back(static_cast<uint32_t>(link.data() >> 32));
+        }
+        const bool last = link.last();
+        link.taken(now);
+        if (last) {
+            CHECK(ok || packet[0] != 0x00000001);
+            out.push_back(packet);
+            packet.clear();
+        }
+    }
+    CHECK((out == std::vector<Words>{posted(2), completion(4, 8, 4), posted(5), request(1), request(3)}));
+}
+
+void smallest_credits_let_one_packet_of_each_kind_go()
+{
+    using ferry::PacketKind;
+    FromDevice up(20, 32, 0, true);
+    const std::map<PacketKind, uint32_t> heads = {
+        {PacketKind::posted, 0x40000001}, {PacketKind::request, 0x00000001}, {PacketKind::completion, 0x0a000000}};
+    for (const auto &[kind, head] : heads) {
+        CHECK(ferry::kind_of(head) == kind);
+    }
+    CHECK(ferry::kind_of(0x30000000) == PacketKind::posted);  // A message.
+    CHECK(ferry::kind_of(0x44000001) == PacketKind::request); // A configuration write.
+    up.tick(0);
+    for (const auto &[kind, head] : heads) {
+        CHECK(up.room(kind));
+        CHECK(up.beat(0, head, 3, false) && up.beat(1, 0, 3, true));
+        CHECK(!up.room(kind));
+        CHECK(!up.beat(2, head, 3, false)); // Without a credit.
+    }
+    // All three are there after the latency; each credit is back a latency after its packet was taken.
+    for (const auto &[kind, head] : heads) {
+        up.tick(30);
+        CHECK(up.front().words[0] == head);
+        up.pop(30);
+        up.tick(49);
+        CHECK(!up.room(kind));
+        up.tick(50);
+        CHECK(up.room(kind));
+    }
+}
+
 void completions_overtake_only_other_tags_and_nothing_posted()
 {
     const unsigned seed = seed_of(4);
@@ -297,6 +364,8 @@ int main()
         CASE(packets_cross_whole_after_the_latency),
         CASE(bandwidth_bounds_the_words),
         CASE(credits_bound_what_is_under_way),
+        CASE(held_requests_are_passed_by_the_rest_and_keep_their_order),
+        CASE(smallest_credits_let_one_packet_of_each_kind_go),
         CASE(completions_overtake_only_other_tags_and_nothing_posted),
         CASE(without_reordering_the_order_is_kept),
         CASE(equal_seeds_give_equal_orders),

@@ -1,0 +1,381 @@
+// SPDX-License-Identifier: Apache-2.0
+// What PCI Express asks of a link partner: who may pass whom, credits, digests, errors and their messages, power
+// states.
+#include "cases.h"
+
+#include <algorithm>
+
+static uint32_t device_status(Bench &b)
+{
+    return b.config_read(0x48) >> 16 & 15;
+}
+
+static uint32_t status(Bench &b)
+{
+    return b.config_read(0x04) >> 16;
+}
+
+enum { CORRECTABLE = 1, NONFATAL = 2, FATAL = 4, UNSUPPORTED_REQUEST = 8 };
+
+// The device's own packets do not leave, for ever: writes and completions get in all the same, and do what they should.
+static void writes_get_in(Bench &b)
+{
+    b.configure(256, 512, 64);
+    b.later_writes = true;
+    for (int how = 0; how < 4; how++) {
+        b.stall_reg = b.stall_slave = how * 20;
+        AxiRead host_read = {0x123000, 64, 1, false, {}, {}, false};
+        b.read_queue.push_back(&host_read);
+        b.answer = false;
+        b.run(40);
+        EXPECT(b, "request of the device", b.reads.size(), 1);
+        // Deaf, or without a credit of any kind, or only for completions.
+        b.deaf = how == 0;
+        for (int kind = 0; kind < 3; kind++)
+            b.withheld[kind] = how == 1 || how == 3 || (how == 2 && kind == REPLY);
+        // Far more reads than there is room for; they wait at the far end, and the rest passes them.
+        for (int i = 0; i < 40; i++)
+            b.send(b.memory_request(false, i & 1 ? b.bar0 + 0x800 : b.bar2 + 0x9000, 1 + unsigned(i & 1), 15,
+                                    i & 1 ? 15 : 0, {}, uint8_t(i)));
+        b.answer = true;
+        for (uint32_t i = 0; i < 600; i++) {
+            if (i % 3)
+                b.send(b.memory_request(true, b.bar2 + 0x10000 + 256 * i, 64, 15, 15, std::vector<uint32_t>(64, i), 0));
+            else
+                b.send(b.memory_request(true, b.bar0 + 4 * (i & 127), 1, 15, 0, {i ^ 0x5a5a5a5a}, 0));
+        }
+        size_t reads = 0;
+        for (unsigned limit = 0; limit < 200000; limit++) {
+            b.tick();
+            reads = 0;
+            for (auto &packet : b.outbox)
+                reads += (packet[0] & 0x40000000) == 0;
+            if (reads == b.outbox.size() && host_read.done)
+                break;
+        }
+        EXPECT(b, "writes still waiting", b.outbox.size() - reads, 0);
+        EXPECT(b, "the device's own read", host_read.done, 1);
+        if (reads < 25 || (how < 3 && b.completions.size() > 1))
+            b.fail("%zu reads wait, %zu were answered: nothing was held back", reads, b.completions.size());
+        b.run(2000);
+        for (uint32_t i = 0; i < 600; i++) {
+            uint32_t want = i % 3 ? i : 0;
+            if (i % 3 && b.local.memory.word(0x10000 + 256 * i + 252) != want)
+                b.fail("write %u to the window was not carried out", i);
+        }
+        EXPECT(b, "register", b.registers[597 & 127], 597u ^ 0x5a5a5a5a);
+        // And when the link works again, each read is answered, in order.
+        b.deaf = b.withheld[0] = b.withheld[1] = b.withheld[2] = false;
+        b.settle(100000);
+        EXPECT(b, "answers", b.completions.size(), 40);
+        for (unsigned i = 0; i < b.completions.size(); i++)
+            EXPECT(b, "order", b.completions[i].tag, i);
+        b.completions.clear();
+    }
+}
+
+// A transport that does not know how to hold requests back: the stream waits, and nothing is lost.
+static void requests_not_held(Bench &b)
+{
+    b.configure(256, 512, 64);
+    b.heed = false;
+    b.deaf = true;
+    for (int i = 0; i < 40; i++)
+        b.send(b.memory_request(false, b.bar0 + 4 * unsigned(i), 1, 15, 0, {}, uint8_t(i)));
+    b.run(500);
+    // Eight in the queue, one in the completer, one offered.
+    if (b.outbox.size() < 30 || b.outbox.size() > 32)
+        b.fail("%zu requests still wait", b.outbox.size());
+    b.deaf = false;
+    b.settle();
+    EXPECT(b, "answers", b.completions.size(), 40);
+    for (unsigned i = 0; i < b.completions.size() && i < 40; i++) {
+        EXPECT(b, "tag", b.completions[i].tag, i);
+        EXPECT(b, "word", b.completions[i].data[0], b.registers[i]);
+    }
+    b.completions.clear();
+}
+
+// Each kind of packet without credits in turn: the two others pass it, which a single stream could not do.
+static void kinds_pass(Bench &b)
+{
+    b.configure(256, 512, 64);
+    for (int round = 0; round < 40; round++)
+        for (int kind = 0; kind < 3; kind++) {
+            b.stall_rx = b.random(2) * b.random(60);
+            b.withheld[kind] = true;
+            AxiRead read = {0x40000 + 4096 * uint64_t(round), 16, 1, false, {}, {}, false};
+            AxiWrite write = {0x900000 + 4096 * uint64_t(round), 2, 7, false, {1, 2, 3}, {255, 255, 255}, false, 0};
+            b.read_queue.push_back(&read);
+            b.write_queue.push_back(&write);
+            b.send(b.memory_request(false, b.bar0 + 16, 1, 15, 0, {}, 9));
+            b.run(1000);
+            EXPECT(b, "read", read.done, kind != REQUEST);
+            EXPECT(b, "write", write.done, kind != POSTED);
+            EXPECT(b, "answer", b.completions.size(), kind != REPLY);
+            b.withheld[kind] = false;
+            b.run(1000);
+            EXPECT(b, "all", read.done && write.done && b.completions.size() == 1, 1);
+            b.completions.clear();
+        }
+    if (!b.counts.stall)
+        b.fail("packets without credit do not count as stalls of the link");
+}
+
+// A slot with the smallest credits that the base specification allows (table 2-37 and 2.6.1): one header of each kind,
+// and payload for one packet. Requests get theirs back only when everything else has gone, so what waits for a request
+// to leave before it moves would never move again.
+static void smallest_credits(Bench &b)
+{
+    for (unsigned payload : {128, 256}) {
+        b.credits[REPLY] = Credits();
+        b.configure(payload, 512, 64);
+        b.credits[POSTED] = {1, payload / 16, 0, 0, {}};
+        b.credits[REQUEST] = {1, 0, 0, 0, {}};
+        b.credits[REPLY] = {1, payload / 16, 0, 0, {}};
+        b.digests = 10;
+        b.log_posted = false;
+        for (unsigned latency : {1, 20, 300}) {
+            b.credit_latency = latency;
+            b.stall_rx = b.stall_tx = latency % 40;
+            std::deque<AxiRead> reads;
+            std::deque<AxiWrite> writes;
+            for (int i = 0; i < 60; i++) {
+                reads.push_back({0x100000 + 4096 * uint64_t(i), 1 + b.random(200), b.random(4), false, {}, {}, false});
+                b.read_queue.push_back(&reads.back());
+                unsigned beats = 1 + b.random(200);
+                writes.push_back({0x900000 + 4096 * uint64_t(i), b.random(4), 0, false,
+                                  std::vector<uint64_t>(beats, b.generator()), std::vector<uint8_t>(beats, 255), false,
+                                  0});
+                b.write_queue.push_back(&writes.back());
+                if (i % 2)
+                    b.send(
+                        b.memory_request(false, b.bar0 + 4 * unsigned(i), 1 + b.random(100), 15, 15, {}, uint8_t(i)));
+                else
+                    b.send(b.memory_request(true, b.bar2 + 64 * unsigned(i), 16, 15, 15, random_words(b, 16), 0));
+            }
+            b.outbox.erase(std::remove_if(b.outbox.begin(), b.outbox.end(),
+                                          [](const Packet &p) { return (p[0] & 0x400003ff) == 1; }),
+                           b.outbox.end());
+            b.settle(1000000);
+            for (auto &r : reads) {
+                EXPECT(b, "read", r.done, 1);
+                for (unsigned i = 0; i < r.data.size(); i++)
+                    EXPECT(b, "data", r.data[i],
+                           b.host.word(r.address + 8 * i) | uint64_t(b.host.word(r.address + 8 * i + 4)) << 32);
+            }
+            for (auto &w : writes)
+                EXPECT(b, "write", w.done, 1);
+            b.completions.clear();
+        }
+    }
+    EXPECT(b, "dropped", b.counts.malformed + b.counts.unexpected + b.counts.unsupported, 0);
+}
+
+// Each error sets its bits in Device Status and Status, and sends its message when and only when that is enabled.
+static void errors(Bench &b)
+{
+    struct Error {
+        const char *name;
+        unsigned device, status; // Bits set.
+        uint8_t code;            // Message.
+        bool is_unsupported;     // Its message needs report_unsupported as well.
+        void (*make)(Bench &b);
+    };
+    static const Error list[] = {
+        {"read of nothing", CORRECTABLE | UNSUPPORTED_REQUEST, 0, 0x30, true,
+         [](Bench &x) { x.send(x.memory_request(false, 0x1000, 1, 15, 0, {}, 1)); }},
+        {"read of the aperture half", CORRECTABLE | UNSUPPORTED_REQUEST, 0, 0x30, true,
+         [](Bench &x) { x.send(x.memory_request(false, x.bar2 + (1 << 26), 1, 15, 0, {}, 1)); }},
+        {"read outside the limit", CORRECTABLE | UNSUPPORTED_REQUEST, 0, 0x30, true,
+         [](Bench &x) { x.send(x.memory_request(false, x.bar2 + 0x3000000, 1, 15, 0, {}, 1)); }},
+        {"write to nothing", NONFATAL | UNSUPPORTED_REQUEST, 0, 0x31, true,
+         [](Bench &x) { x.send(x.memory_request(true, 0x1000, 1, 15, 0, {1}, 1)); }},
+        {"write to the aperture half", NONFATAL | UNSUPPORTED_REQUEST, 0, 0x31, true,
+         [](Bench &x) {
+             x.send(x.memory_request(true, x.bar2 + (1 << 26), 2, 15, 15, {1, 2}, 1));
+         }},
+        {"write outside the limit", NONFATAL | UNSUPPORTED_REQUEST, 0, 0x31, true,
+         [](Bench &x) { x.send(x.memory_request(true, x.bar2 + 0x3000000, 1, 15, 0, {1}, 1)); }},
+        {"malformed", FATAL, 0, 0x33, false,
+         [](Bench &x) {
+             x.send({0x40000002, 0x000000ff, 0x1000, 1});
+         }},
+        {"poisoned write", NONFATAL, 0x8000, 0x31, false,
+         [](Bench &x) {
+             x.send({0x40004001, 0x0000000f, x.bar0 + 16, 1});
+         }},
+        {"poisoned configuration write", CORRECTABLE | UNSUPPORTED_REQUEST, 0x8000, 0x30, true,
+         [](Bench &x) {
+             x.send({0x44004001, 0x0008120f, 0x03000010, 0});
+         }},
+        {"unexpected completion", CORRECTABLE, 0, 0x30, false,
+         [](Bench &x) {
+             x.send({0x4a000002, 0x01000008, uint32_t(x.device_id) << 16 | 0x1f00, 1, 2});
+         }},
+        {"memory error under a read", CORRECTABLE, 0x0800, 0x30, false,
+         [](Bench &x) { x.send(x.memory_request(false, x.bar2 + 0x777000, 1, 15, 0, {}, 1)); }},
+        {"answer Unsupported Request", 0, 0x2000, 0, false, [](Bench &x) { x.treatments[0x500] = UNSUPPORTED; }},
+        {"answer Completer Abort", 0, 0x1000, 0, false, [](Bench &x) { x.treatments[0x500] = ABORT; }},
+        {"poisoned completion", CORRECTABLE, 0x8100, 0x30, false, [](Bench &x) { x.treatments[0x500] = POISON; }},
+        {"no answer", NONFATAL, 0, 0x31, false, [](Bench &x) { x.treatments[0x500] = LOSE; }},
+    };
+    b.configure(128, 512, 64);
+    b.shuffle = false;
+    b.top->local_limit = 0x3000000;
+    b.top->completion_timeout = 400;
+    b.local.faults[0x777] = 1;
+    for (const Error &e : list)
+        for (unsigned enabled = 0; enabled < 16; enabled++)
+            for (unsigned system = 0; system < 2; system++) {
+                b.config_write(0x04, 0xf9000046 | system << 8);
+                b.config_write(0x48, 0x000f2800 | enabled);
+                EXPECT(b, e.name, device_status(b), 0);
+                EXPECT(b, e.name, status(b), 0x10);
+                b.messages.clear();
+                b.treatments.clear();
+                e.make(b);
+                AxiRead read = {0x500000, 8, 1, false, {}, {}, false};
+                if (!b.treatments.empty())
+                    b.read_queue.push_back(&read);
+                b.run(1000);
+                b.settle();
+                b.completions.clear();
+                bool fatal_kind = e.code == 0x31 || e.code == 0x33;
+                unsigned own = e.code == 0x30 ? CORRECTABLE : e.code == 0x31 ? NONFATAL : FATAL;
+                bool told = e.code && ((enabled & own) || (system && fatal_kind)) &&
+                            (!e.is_unsupported || (enabled & UNSUPPORTED_REQUEST));
+                if (b.messages.size() != told || (told && b.messages[0] != e.code))
+                    b.fail("%s, enabled %x, system errors %u: %zu messages, expected %u of code %02x", e.name, enabled,
+                           system, b.messages.size(), told, e.code);
+                unsigned bits = e.status | (told && system && fatal_kind ? 0x4000 : 0);
+                if (device_status(b) != e.device || status(b) != (bits | 0x10))
+                    b.fail("%s: device status %x, expected %x; status %x, expected %x", e.name, device_status(b),
+                           e.device, status(b), bits | 0x10);
+                b.kept.clear();
+                b.run(8000); // A tag that was given up comes back.
+            }
+    // Without the parity response a poisoned completion is not a data parity error.
+    b.config_write(0x04, 0xf9000006);
+    b.treatments[0x500] = POISON;
+    AxiRead read = {0x500000, 8, 1, false, {}, {}, false};
+    b.read_queue.push_back(&read);
+    b.settle();
+    EXPECT(b, "parity", status(b), 0x8010);
+    // Transactions pending: while a read of ours waits.
+    b.treatments.clear();
+    EXPECT(b, "nothing pending", b.config_read(0x48) >> 21 & 1, 0);
+    b.answer = false;
+    b.top->completion_timeout = 0;
+    AxiRead waits = {0x501000, 8, 1, false, {}, {}, false};
+    b.read_queue.push_back(&waits);
+    b.run(50);
+    EXPECT(b, "pending", b.config_read(0x48) >> 21 & 1, 1);
+    b.answer = true;
+    b.settle();
+    EXPECT(b, "nothing pending", b.config_read(0x48) >> 21 & 1, 0);
+    // The time-out can be switched off.
+    b.config_write(0x68, 0x10);
+    b.top->completion_timeout = 400;
+    b.answer = false;
+    AxiRead patient = {0x502000, 8, 1, false, {}, {}, false};
+    b.read_queue.push_back(&patient);
+    b.run(3000);
+    EXPECT(b, "still waiting", patient.done, 0);
+    b.answer = true;
+    b.settle();
+    EXPECT(b, "fault", patient.faults.empty() ? 99 : patient.faults[0], 0);
+}
+
+// D3hot refuses memory requests and sends none; D0 goes on where it was. D1 and D2 are not there.
+static void power_states(Bench &b)
+{
+    b.configure(128, 512, 64);
+    std::vector<uint32_t> got;
+    uint8_t result = 9;
+    for (unsigned state : {1u, 2u}) {
+        b.config_write(0xa4, state);
+        EXPECT(b, "power state", b.config_read(0xa4), 8);
+    }
+    b.config_write(0xa4, 3);
+    EXPECT(b, "power state", b.config_read(0xa4), 0xb);
+    EXPECT(b, "COMMAND", b.config_read(0x04), 0x00100006);
+    b.read_bytes(b.bar0, 1, 15, 0, got, result);
+    EXPECT(b, "read in D3hot", result, 1);
+    b.send(b.memory_request(true, b.bar0 + 16, 1, 15, 0, {0x12345678}, 0));
+    AxiRead read = {0x123000, 16, 1, false, {}, {}, false};
+    AxiWrite write = {0x900000, 2, 7, false, {1, 2, 3}, {255, 255, 255}, false, 0};
+    b.read_queue.push_back(&read);
+    b.write_queue.push_back(&write);
+    b.config_write(0x84, 0xfee00000);
+    b.config_write(0x80, 0x10000);
+    b.top->interrupt_enable = 1;
+    b.top->interrupt_cause = 1;
+    b.run(2000);
+    EXPECT(b, "register writes", b.reg_writes, 0);
+    EXPECT(b, "requests in D3hot", b.read_requests + b.posted.size(), 0);
+    for (unsigned state : {1u, 2u}) {
+        b.config_write(0xa4, state);
+        EXPECT(b, "power state", b.config_read(0xa4), 0xb);
+    }
+    b.config_write(0xa4, 0);
+    EXPECT(b, "power state", b.config_read(0xa4), 8);
+    b.settle();
+    EXPECT(b, "both go on", read.done && write.done, 1);
+    EXPECT(b, "write and interrupt", b.posted.size(), 2);
+    b.read_bytes(b.bar0, 1, 15, 0, got, result);
+    EXPECT(b, "read in D0", result, 0);
+}
+
+// Packets with a digest are served as if they had none, whatever their length and place (2.7.1).
+static void digests(Bench &b)
+{
+    b.configure(256, 512, 64);
+    b.digests = 100;
+    Memory model;
+    for (unsigned words = 1; words <= 64; words++)
+        for (unsigned place : {0u, 4u}) {
+            uint64_t offset = 0x1000 * words + place;
+            std::vector<uint32_t> data = random_words(b, words), got;
+            uint8_t result = 9;
+            b.send(b.memory_request(true, b.bar2 + offset, words, 15, words > 1 ? 15 : 0, data, 0));
+            b.read_bytes(b.bar2 + offset, words, 15, words > 1 ? 15 : 0, got, result);
+            if (got != data)
+                b.fail("%u words at %llx", words, (unsigned long long)offset);
+            for (int four = 0; four < 2; four++) {
+                data = random_words(b, words);
+                b.send(b.memory_request(true, b.bar0 + 0x400 + place, words, 15, words > 1 ? 15 : 0, data, 0, four));
+                b.read_bytes(b.bar0 + 0x400 + place, words, 15, words > 1 ? 15 : 0, got, result, four);
+                if (got != data)
+                    b.fail("%u words to registers at %x", words, place);
+            }
+        }
+    for (unsigned beats = 1; beats <= 64; beats++) {
+        AxiRead read = {0x10000ull * beats, beats, 1, false, {}, {}, false};
+        b.read_queue.push_back(&read);
+        b.settle();
+        for (unsigned i = 0; i < read.data.size(); i++)
+            EXPECT(b, "beat", read.data[i],
+                   b.host.word(read.address + 8 * i) | uint64_t(b.host.word(read.address + 8 * i + 4)) << 32);
+        EXPECT(b, "beats", read.data.size(), beats);
+    }
+    EXPECT(b, "refused", b.counts.malformed + b.counts.unsupported + b.counts.unexpected, 0);
+    // A digest that is announced and missing, or there and not announced, is an error of form.
+    b.digests = 0;
+    b.send({0x40008001, 0x0000000f, b.bar0, 1});
+    b.send({0x00008001, 0x0000000f, b.bar0});
+    b.send({0x00000001, 0x0000000f, b.bar0, 1});
+    b.settle();
+    EXPECT(b, "malformed", b.counts.malformed, 3);
+}
+
+const Case link_cases[] = {
+    {"writes_get_in", writes_get_in},
+    {"requests_not_held", requests_not_held},
+    {"kinds_pass", kinds_pass},
+    {"smallest_credits", smallest_credits},
+    {"errors", errors},
+    {"power_states", power_states},
+    {"digests", digests},
+    {nullptr, nullptr},
+};
