@@ -99,6 +99,8 @@ module ferry_reorder #(
         if (rst) begin
             inside_reg <= 1'b0;
             s_axi_rvalid <= 1'b0;
+            // The mux behind follows it before the first beat comes, which simulators with unknown values take badly.
+            s_axi_rid <= {ID_WIDTH{1'b0}};
             oldest_tag <= {LG_TAGS + 1{1'b0}};
         end
     end

@@ -210,6 +210,8 @@ module ferry_requester_write #(
             send_slot_reg <= 2'd0;
             sending_reg <= 1'b0;
             s_axi_bvalid <= 1'b0;
+            // The mux behind follows it before the first response, which simulators with unknown values take badly.
+            s_axi_bid <= {ID_WIDTH{1'b0}};
         end
     end
 
