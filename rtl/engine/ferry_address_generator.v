@@ -19,8 +19,10 @@
 module ferry_address_generator #(
     // Bits of a video memory address.
     parameter LOCAL_ADDRESS_BITS = 26,
-    // Pages in the aperture table.
-    parameter APERTURE_PAGES = 4096
+    // Pages in the aperture table; 0: there is none, every access to it is a RANGE fault.
+    parameter APERTURE_PAGES = 4096,
+    // 1: a side may be a page list.
+    parameter LISTS = 1
 ) (
     // Clock, and synchronous reset, active high.
     input  wire clk,
@@ -83,12 +85,14 @@ module ferry_address_generator #(
     input  wire [51:12] result_page
 );
     // Bits of an aperture page number; the number of pages is a power of two.
-    localparam LG_PAGES = $clog2(APERTURE_PAGES);
+    localparam LG_PAGES = APERTURE_PAGES == 0 ? 0 : $clog2(APERTURE_PAGES);
+    localparam [0:0] HAS_APERTURE = APERTURE_PAGES != 0;
+    localparam [0:0] HAS_LISTS = LISTS != 0;
 
     // The job.
     reg [63:0] base_reg;
     reg [1:0]  kind_reg;
-    reg        is_list_reg;
+    reg        list_reg;
     reg [15:0] list_base_reg;
     reg        may_protected_reg;
     reg [8:0]  chunk_end_reg;
@@ -119,10 +123,11 @@ module ferry_address_generator #(
     reg        more_reg;
     reg        pending_reg;
 
+    wire from_list = list_reg && HAS_LISTS;
     // A list is one of host pages, whatever kind its side claims.
-    wire is_aperture = kind_reg == `FERRY_ADDRESS_KIND_APERTURE && !is_list_reg;
-    wire is_local = kind_reg == `FERRY_ADDRESS_KIND_LOCAL && !is_list_reg;
-    wire translated = is_aperture || is_list_reg;
+    wire is_aperture = kind_reg == `FERRY_ADDRESS_KIND_APERTURE && !from_list;
+    wire is_local = kind_reg == `FERRY_ADDRESS_KIND_LOCAL && !from_list;
+    wire translated = (is_aperture && HAS_APERTURE) || from_list;
 
     // ---- Loading a segment: the whole job, or a chunk of a descending one ----
     wire load_whole = start && !descending;
@@ -159,7 +164,7 @@ module ferry_address_generator #(
     wire [32:0] high = {1'b0, base_reg[63:32]} + {32'd0, position[32]};
     wire far = base_reg[63:32] != 0 || position[32];
     // Pages beyond the aperture are not looked up.
-    wire outside = is_aperture && (far || position[31:12+LG_PAGES] != 0);
+    wire outside = is_aperture && (far || position[31:12+LG_PAGES] != 0 || !HAS_APERTURE);
     wire [7:0] check_fault;
     wire clear;
     // The burst stood here in the cycle before, and what the check said of it then.
@@ -190,16 +195,16 @@ module ferry_address_generator #(
 
     // ---- Translation, ahead ----
     wire ask = active_reg && translated && more_reg && !pending_reg && !next_valid_reg && !outside && !(&joined_reg);
-    wire asked = is_list_reg ? list_valid && list_ready : lookup_valid && lookup_ready;
-    wire answer = pending_reg && (is_list_reg ? list_data_valid : result_valid);
-    wire [39:0] answer_page = is_list_reg ? list_data[51:12] : result_page;
+    wire asked = from_list ? list_valid && list_ready : lookup_valid && lookup_ready;
+    wire answer = pending_reg && (HAS_LISTS || HAS_APERTURE) && (from_list ? list_data_valid : result_valid);
+    wire [39:0] answer_page = from_list ? list_data[51:12] : result_page;
     wire list_sound = list_data[63:52] == 12'd0 && list_data[11:0] == 12'd0;
-    wire answer_hit = is_list_reg ? list_sound : result_hit;
-    wire answer_snoop = is_list_reg || result_snoop;
+    wire answer_hit = from_list ? list_sound : result_hit;
+    wire answer_snoop = from_list || result_snoop;
 
-    assign list_valid = ask && is_list_reg;
+    assign list_valid = ask && from_list;
     assign list_address = list_base_reg + {ask_reg[24:12], 3'd0};
-    assign lookup_valid = ask && !is_list_reg;
+    assign lookup_valid = ask && !from_list;
     assign lookup_page = {12'd0, ask_reg[31:12]};
 
     // A page is left behind; the range with it.
@@ -208,7 +213,7 @@ module ferry_address_generator #(
     wire stays = page_valid_reg && !leave;
     // The page behind the range; its top bit: it is in the next 16 MiB.
     wire [12:0] behind = {1'b0, page_reg[11:0]} - ~{9'd0, joined_reg};
-    wire neighbour = is_list_reg && hit_reg && answer_hit && answer_page[39:12] == page_reg[39:12]
+    wire neighbour = from_list && hit_reg && answer_hit && answer_page[39:12] == page_reg[39:12]
         && {1'b0, answer_page[11:0]} == behind;
     wire widen = answer && stays && neighbour;
 
@@ -275,7 +280,7 @@ module ferry_address_generator #(
         if (start) begin
             base_reg <= base;
             kind_reg <= kind;
-            is_list_reg <= is_list;
+            list_reg <= is_list;
             list_base_reg <= list_base;
             may_protected_reg <= may_protected;
             chunk_end_reg <= chunk_end;

@@ -14,6 +14,8 @@ module ferry_engine #(
     parameter LOCAL_ADDRESS_BITS = 26,
     // Pages in the aperture table: an aperture range beyond them is a RANGE fault.
     parameter APERTURE_PAGES = 4096,
+    // 1: a side of a COPY may be a page list; 0: lists are taken for linear ranges, for a host that sends none.
+    parameter LISTS = 1,
     // log2 of the number of jobs that can wait or run.
     parameter LG_JOBS = 4,
     // log2 of the number of read bursts outstanding.
@@ -211,7 +213,7 @@ module ferry_engine #(
     wire [31:0] write_last;
     wire [15:0] write_list_base;
 
-    ferry_job_queue #(.LG_JOBS(LG_JOBS)) queue (
+    ferry_job_queue #(.LG_JOBS(LG_JOBS), .LISTS(LISTS)) queue (
         .clk(clk), .rst(rst), .hold(hold),
         .job_valid(job_valid), .job_ready(job_ready), .job_op(job_op), .job_source_kind(job_source_kind),
         .job_destination_kind(job_destination_kind), .job_list(job_list), .job_unordered(job_unordered),
@@ -278,7 +280,7 @@ module ferry_engine #(
     wire        read_progress;
 
     ferry_read_side #(
-        .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .APERTURE_PAGES(APERTURE_PAGES), .LG_JOBS(LG_JOBS),
+        .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .APERTURE_PAGES(APERTURE_PAGES), .LISTS(LISTS), .LG_JOBS(LG_JOBS),
         .LG_READS(LG_READS), .LG_DATA(LG_DATA)
     ) read_side (
         .clk(clk), .rst(rst),
@@ -344,7 +346,7 @@ module ferry_engine #(
     wire [31:0] note_position;
 
     ferry_write_side #(
-        .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .APERTURE_PAGES(APERTURE_PAGES), .LG_JOBS(LG_JOBS),
+        .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .APERTURE_PAGES(APERTURE_PAGES), .LISTS(LISTS), .LG_JOBS(LG_JOBS),
         .LG_DATA(LG_DATA)
     ) write_side (
         .clk(clk), .rst(rst),

@@ -8,7 +8,9 @@
 
 module ferry_job_queue #(
     // log2 of the number of jobs.
-    parameter LG_JOBS = 4
+    parameter LG_JOBS = 4,
+    // 1: a side of a COPY may be a page list.
+    parameter LISTS = 1
 ) (
     // Clock, and synchronous reset, active high.
     input  wire clk,
@@ -110,8 +112,8 @@ module ferry_job_queue #(
 
     // ---- As the job enters ----
     wire is_copy = job_op == `FERRY_JOB_OP_COPY;
-    wire source_list = is_copy && job_list == `FERRY_LIST_SIDE_SOURCE;
-    wire destination_list = is_copy && job_list == `FERRY_LIST_SIDE_DESTINATION;
+    wire source_list = LISTS != 0 && is_copy && job_list == `FERRY_LIST_SIDE_SOURCE;
+    wire destination_list = LISTS != 0 && is_copy && job_list == `FERRY_LIST_SIDE_DESTINATION;
     wire [63:0] distance = job_destination - job_source;
     // distance is a difference modulo 2^64, so "destination above the source" is part of the comparison.
     wire descending = is_copy && !source_list && !destination_list && job_source_kind == job_destination_kind

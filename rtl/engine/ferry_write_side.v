@@ -17,6 +17,8 @@ module ferry_write_side #(
     parameter LOCAL_ADDRESS_BITS = 26,
     // Pages in the aperture table.
     parameter APERTURE_PAGES = 4096,
+    // 1: a side may be a page list.
+    parameter LISTS = 1,
     // log2 of the number of jobs.
     parameter LG_JOBS = 4,
     // log2 of the words in the data FIFO.
@@ -174,7 +176,7 @@ module ferry_write_side #(
     assign job_take = start;
 
     ferry_address_generator #(
-        .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .APERTURE_PAGES(APERTURE_PAGES)
+        .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .APERTURE_PAGES(APERTURE_PAGES), .LISTS(LISTS)
     ) generator (
         .clk(clk), .rst(rst),
         .start(start && !silent), .start_ready(generator_ready), .base(job_base), .last_byte(job_last),

@@ -28,18 +28,23 @@ module ferry_access_check #(
 );
     localparam B = LOCAL_ADDRESS_BITS;
 
-    wire [B-1:0] first = address[B-1:0];
-    wire [B-1:0] last = {address[B-1:9], top};
-
-    wire in_range = address[63:B] == 0 && {1'b0, last} < local_limit;
-    wire denied = {1'b0, last} >= protect_base && {1'b0, first} < protect_limit && !may_protected;
-
-
-    // By blocks, which `top` has no part in.
+    // By blocks, which `top` has no part in; then, in a block with a limit in it, by the bytes of the block.
     wire [B-9:0] block = {1'b0, address[B-1:9]};
-    assign clear = address[63:B] == 0 && block < local_limit[B:9]
-        && (may_protected || block < protect_base[B:9] || block > protect_limit[B:9]);
+    wire [8:0] first = address[8:0];
+    wire reachable = address[63:B] == 0;
+    wire below_limit = block < local_limit[B:9];
+    wire at_limit = block == local_limit[B:9];
+    wire below_base = block < protect_base[B:9];
+    wire at_base = block == protect_base[B:9];
+    wire below_end = block < protect_limit[B:9];
+    wire at_end = block == protect_limit[B:9];
 
+    wire in_range = reachable && (below_limit || (at_limit && top < local_limit[8:0]));
+    wire last_reaches_base = !below_base && !(at_base && top < protect_base[8:0]);
+    wire first_before_end = below_end || (at_end && first < protect_limit[8:0]);
+    wire denied = last_reaches_base && first_before_end && !may_protected;
+
+    assign clear = reachable && below_limit && (may_protected || below_base || !(below_end || at_end));
     assign fault = !in_range ? `FERRY_FAULT_KIND_RANGE
         : denied ? `FERRY_FAULT_KIND_PROTECTED : `FERRY_FAULT_KIND_NONE;
 endmodule

@@ -7,7 +7,9 @@ module ferry_address_generator #(
     // Bits of a video memory address.
     parameter LOCAL_ADDRESS_BITS = 26,
     // Pages in the aperture table.
-    parameter APERTURE_PAGES = 4096
+    parameter APERTURE_PAGES = 4096,
+    // 1: a side may be a page list.
+    parameter LISTS = 1
 ) (
     // Clock, and synchronous reset, active high.
     input  wire clk,
