@@ -1,11 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 // The copy engine: job queue, read side, byte realigner with data FIFO, write side, retirement in order.
 //
+//   job ──> job queue ─┬──────────────────> write side ──────────> AW   (bursts of the destination, once their data
+//                      │                      │ bursts  │ notes          is there or, inside video memory, begins to be)
+//                      v                      v         v
+//            AR <── read side        ┌──> write data ──> W      retirement <── B ──> jobs_retired, fault, poison
+//   (bursts of the     │ bursts      │        ^                    ^
+//    source)           v             │        └── records of faults┘
+//            R ───> realigner ──> data FIFO
+//
 // The read side and the write side each turn a job's range into bursts of their own (ferry_address_generator); only the
 // data FIFO lies between them, so a read never waits for the shape of a write. Bursts are 64-bit INCR, at most 64
 // beats, inside one 512-byte block, hence never over 4 KiB. AxSIZE is always 3, AxBURST always INCR, one ID: these
-// constants are not ports. Data of a job that involves the host is buffered whole before its write burst is announced,
+// constants are not ports. Data of a job that involves the host is buffered before its write burst is announced,
 // so that a burst on a shared write channel never waits for another channel.
+//
+// What becomes of a job that cannot go on. Every one of these ends as a good job does: through the last entry of its
+// data and a note for retirement, in its turn.
+//
+//   what                        read side          data                    write side           retirement
+//   drop: slot poisoned,        no burst begins,   one bad entry           drains up to the     retires silently
+//     reset, memory lost        a bad token                                job's last entry
+//   bad data: read error        stops asking       bad from there to the   announced beats go   fault of the read
+//                                                  last entry              without strobe
+//   refused address, read side  stops, bad token   as bad data             as bad data          fault of the address
+//   refused address, write side is told (give_up)  thrown away (drain)     stops, drains        fault of the address
+//   write response is an error  -                  -                       -                    fault of the burst
+//   nothing moves: lost         drop, for all      thrown away             owed beats without   all told at once, then
+//                                                                          strobe               retire unseen
+//
+// A fault poisons its slot: jobs behind it in the slot are dropped until the slot is given free.
 `default_nettype none
 `include "ferry_contract.vh"
 
@@ -203,7 +227,7 @@ module ferry_engine #(
     wire        write_is_list;
     wire        write_unordered;
     wire        write_protected;
-    wire        write_whole;
+    wire        write_buffered;
     wire [1:0]  write_slot;
     wire [15:0] write_packet_offset;
     wire        write_descending;
@@ -229,7 +253,7 @@ module ferry_engine #(
         .read_base(read_base), .read_empty(read_empty), .read_last(read_last), .read_list_base(read_list_base),
         .write_valid(write_valid), .write_take(write_take), .write_job(write_job), .write_first(write_first),
         .write_op(write_op), .write_kind(write_kind), .write_is_list(write_is_list),
-        .write_unordered(write_unordered), .write_protected(write_protected), .write_whole(write_whole),
+        .write_unordered(write_unordered), .write_protected(write_protected), .write_buffered(write_buffered),
         .write_slot(write_slot), .write_packet_offset(write_packet_offset), .write_descending(write_descending),
         .write_chunk_end(write_chunk_end), .write_base(write_base), .write_empty(write_empty), .write_last(write_last),
         .write_list_base(write_list_base)
@@ -352,7 +376,7 @@ module ferry_engine #(
         .clk(clk), .rst(rst),
         .job_valid(write_valid), .job_take(write_take), .job(write_job), .job_first(write_first), .job_op(write_op),
         .job_kind(write_kind), .job_is_list(write_is_list), .job_unordered(write_unordered),
-        .job_protected(write_protected), .job_whole(write_whole), .job_slot(write_slot),
+        .job_protected(write_protected), .job_buffered(write_buffered), .job_slot(write_slot),
         .job_descending(write_descending), .job_chunk_end(write_chunk_end), .job_base(write_base),
         .job_empty(write_empty), .job_last(write_last), .job_list_base(write_list_base),
         .drop(drop), .local_limit(limit), .protect_base(closed_base), .protect_limit(closed_limit),

@@ -70,7 +70,7 @@ module ferry_job_queue #(
     output wire [31:0] read_last,
     output wire [15:0] read_list_base,
 
-    // Next job of the write side; `last` is its length less one, `empty` a length of 0. write_whole: bursts wait until
+    // Next job of the write side; `last` is its length less one, `empty` a length of 0. write_buffered: bursts wait until
     // all of their data is there.
     output wire        write_valid,
     input  wire        write_take,
@@ -81,7 +81,7 @@ module ferry_job_queue #(
     output wire        write_is_list,
     output wire        write_unordered,
     output wire        write_protected,
-    output wire        write_whole,
+    output wire        write_buffered,
     output wire [1:0]  write_slot,
     output wire [15:0] write_packet_offset,
     output wire        write_descending,
@@ -130,13 +130,13 @@ module ferry_job_queue #(
     wire [2:0] shift = (job_op == `FERRY_JOB_OP_READ ? 3'd0 : job_destination[2:0])
         - (job_op == `FERRY_JOB_OP_FILL ? 3'd0 : job_source[2:0]);
     // With the host involved, or chunks to be read before they are written, a burst waits for all of its data.
-    wire whole = descending || source_list || destination_list || job_source_kind != `FERRY_ADDRESS_KIND_LOCAL
+    wire buffered = descending || source_list || destination_list || job_source_kind != `FERRY_ADDRESS_KIND_LOCAL
         || job_destination_kind != `FERRY_ADDRESS_KIND_LOCAL;
 
     wire [READ_BITS-1:0] read_entry = {job_op, job_source_kind, source_list, job_unordered, job_protected, job_slot,
         job_pattern_log2, shift, descending, chunk_end, source, empty, last};
     wire [WRITE_BITS-1:0] write_entry = {job_op, job_destination_kind, destination_list, job_unordered, job_protected,
-        whole, job_slot, job_packet_offset, descending, destination, empty, last};
+        buffered, job_slot, job_packet_offset, descending, destination, empty, last};
 
     always @(posedge clk) begin
         if (accept) begin
@@ -170,7 +170,7 @@ module ferry_job_queue #(
     assign write_valid = write_reg != in_reg && !view_shown;
     assign write_job = write_reg[LG_JOBS-1:0];
     assign write_first = write_reg == oldest_reg;
-    assign {write_op, write_kind, write_is_list, write_unordered, write_protected, write_whole, write_slot,
+    assign {write_op, write_kind, write_is_list, write_unordered, write_protected, write_buffered, write_slot,
             write_packet_offset, write_descending, write_base, write_empty, write_last}
         = write_memory[view_shown ? shown_job : write_job];
     assign write_list_base = write_base[63:48];
@@ -205,7 +205,7 @@ module ferry_job_queue #(
     wire [READ_BITS-1:0] read_view = {read_op, read_kind, read_is_list, read_unordered, read_protected, read_slot,
         read_pattern_log2, read_shift, read_descending, read_chunk_end, read_base, read_empty, read_last};
     wire [WRITE_BITS-1:0] write_view = {write_op, write_kind, write_is_list, write_unordered, write_protected,
-        write_whole, write_slot, write_packet_offset, write_descending, write_base, write_empty, write_last};
+        write_buffered, write_slot, write_packet_offset, write_descending, write_base, write_empty, write_last};
     always @(posedge clk) begin
         if (accept && in_reg == place) begin
             held <= 1'b1;

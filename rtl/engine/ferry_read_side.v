@@ -203,10 +203,10 @@ module ferry_read_side #(
     assign abort = generator_active && (stop || fault_now || giving_up_reg);
 
     // ---- Bursts ----
-    wire prime = {1'b0, position[2:0]} + {1'b0, shift_reg} >= 4'd8;
+    wire starts_short = {1'b0, position[2:0]} + {1'b0, shift_reg} >= 4'd8;
     wire [2:0] last_lane = top[2:0];
     wire flush = {1'b0, last_lane} + {1'b0, shift_reg} >= 4'd8;
-    wire [6:0] entries = beats - {6'd0, first && prime} + {6'd0, segment_last && flush};
+    wire [6:0] entries = beats - {6'd0, first && starts_short} + {6'd0, segment_last && flush};
     wire unused = &{top[8:3], address[2:0], local_rresp[0], host_rresp[0], 1'b0};
 
     wire address_free = (!local_valid_reg || local_arready) && (!host_valid_reg || host_arready);
@@ -217,7 +217,7 @@ module ferry_read_side #(
 
     wire [ENTRY_BITS-1:0] entry = token_reg
         ? {token_type_reg, 1'b0, 32'd0, 7'd1, 5'b00000, shift_reg}
-        : {TYPE_BURST, to_host, position, beats, first, segment_last, last, prime, flush, shift_reg};
+        : {TYPE_BURST, to_host, position, beats, first, segment_last, last, starts_short, flush, shift_reg};
     wire [LG_DATA:0] reserve = step && !to_host ? {{(LG_DATA-6){1'b0}}, entries} : {{LG_DATA{1'b0}}, token_step};
     wire host_push = push && head_host && head_type == TYPE_BURST;
     wire [LG_DATA:0] room_next = room_reg - reserve - {{LG_DATA{1'b0}}, host_push} + {{LG_DATA{1'b0}}, freed};
@@ -238,7 +238,7 @@ module ferry_read_side #(
         .clk(clk), .rst(rst),
         .burst_valid(head_valid), .burst_ready(head_ready), .burst_type(head_type), .burst_host(head_host),
         .burst_position(head[46:15]), .burst_beats(head[14:8]), .burst_first(head[7]), .burst_segment_last(head[6]),
-        .burst_last(head[5]), .burst_prime(head[4]), .burst_flush(head[3]), .burst_shift(head[2:0]),
+        .burst_last(head[5]), .burst_starts_short(head[4]), .burst_flush(head[3]), .burst_shift(head[2:0]),
         .pattern(pattern_reg), .host_room(room_any_reg),
         .local_rdata(local_rdata), .local_rerror(local_rresp[1]), .local_rvalid(local_rvalid),
         .local_rready(local_rready), .host_rdata(host_rdata), .host_rerror(host_rresp[1]), .host_rfault(host_rfault),

@@ -28,7 +28,7 @@ module ferry_realigner #(
     input  wire        burst_segment_last,
     input  wire        burst_last,
     // The first beat alone does not fill a word; the last leaves bytes for one more word.
-    input  wire        burst_prime,
+    input  wire        burst_starts_short,
     input  wire        burst_flush,
     input  wire [2:0]  burst_shift,
     // Pattern of the fill token, repeated to 8 bytes.
@@ -96,8 +96,8 @@ module ferry_realigner #(
     wire final_beat = beat_reg == burst_beats - 7'd1;
     wire segment_end = final_beat && burst_segment_last;
     // One word in, one word out: all bytes are in this one beat, wherever they go.
-    wire single = first_beat && segment_end && burst_prime && burst_flush;
-    wire hold = first_beat && burst_prime && !single;
+    wire single = first_beat && segment_end && burst_starts_short && burst_flush;
+    wire hold = first_beat && burst_starts_short && !single;
     wire flush_next = segment_end && burst_flush && !single;
 
     // ---- Byte lanes ----
@@ -189,7 +189,7 @@ module ferry_realigner #(
     valid_ready_properties #(.WIDTH(2 + 1 + 32 + 7 + 5 + 3), .ASSUME(1)) burst_properties (
         .clk(clk), .rst(rst || !past_valid), .valid(burst_valid), .ready(burst_ready),
         .data({burst_type, burst_host, burst_position, burst_beats, burst_first, burst_segment_last, burst_last,
-            burst_prime, burst_flush, burst_shift})
+            burst_starts_short, burst_flush, burst_shift})
     );
     reg inside = 1'b0;
     reg [2:0] segment_shift = 0;
@@ -206,8 +206,8 @@ module ferry_realigner #(
         assume (burst_beats != 0 && burst_beats <= 64);
         assume (burst_first == !inside && (burst_first || burst_shift == segment_shift));
         assume (!burst_last || burst_segment_last);
-        assume (burst_shift != 0 || (!burst_prime && !burst_flush));
-        assume (!(burst_first && burst_segment_last && burst_beats == 1 && burst_prime) || burst_flush);
+        assume (burst_shift != 0 || (!burst_starts_short && !burst_flush));
+        assume (!(burst_first && burst_segment_last && burst_beats == 1 && burst_starts_short) || burst_flush);
     end
 
     // The words of the source as they came. A word of the destination is a window on two of them.
@@ -228,7 +228,7 @@ module ferry_realigner #(
 
     // Pushes of the burst so far; as many in all as room was reserved for.
     reg [6:0] pushed = 0;
-    wire [6:0] reserved = burst_beats - {6'd0, burst_first && burst_prime} + {6'd0, burst_segment_last && burst_flush};
+    wire [6:0] reserved = burst_beats - {6'd0, burst_first && burst_starts_short} + {6'd0, burst_segment_last && burst_flush};
     // The job has met an error.
     reg error_met = 1'b0;
     always @(posedge clk) begin
@@ -253,11 +253,11 @@ module ferry_realigner #(
         assert (!error_met || bad_reg);
         if (flush_reg) begin
             assert (burst_valid && is_burst && burst_segment_last && burst_flush && beat_reg == 0);
-            assert (pushed == burst_beats - {6'd0, burst_first && burst_prime});
-            assert (!burst_first || !burst_prime || burst_beats != 1);
+            assert (pushed == burst_beats - {6'd0, burst_first && burst_starts_short});
+            assert (!burst_first || !burst_starts_short || burst_beats != 1);
         end else if (beat_reg != 0) begin
             assert (burst_valid && is_burst && beat_reg < burst_beats);
-            assert (pushed == beat_reg - {6'd0, burst_first && burst_prime});
+            assert (pushed == beat_reg - {6'd0, burst_first && burst_starts_short});
         end else begin
             assert (pushed == 0);
         end

@@ -171,7 +171,7 @@ module ferry_retire #(
     reg        complete_reg;
     // Slots whose fault was reported.
     reg [3:0]  told_reg;
-    reg [31:0] quiet_reg;
+    reg [31:0] patience_reg;
 
     wire recorded = have_record && rec_job == oldest_job;
     // Once memory was given up on, every job is told of before the first one truly retires and may be overwritten.
@@ -210,11 +210,11 @@ module ferry_retire #(
     wire [3:0] poison_error = error_now && !lost ? 4'd1 << slot : 4'd0;
     wire [3:0] poison_report = report ? 4'd1 << job_slot : 4'd0;
 
-    // ---- Watchdog: late when quiet_reg has come down to 1 ----
+    // ---- Watchdog: late when patience_reg has come down to 1 ----
     wire [31:0] patience = resetting && timeout == 32'd0 ? RESET_TIMEOUT : timeout;
-    wire waits = quiet_reg[31:1] != 0;
-    wire quiet = job_busy && state_reg == IDLE && !complete_reg && !lost && !progress && !head_take;
-    wire late = !waits && quiet_reg[0] && quiet;
+    wire waits = patience_reg[31:1] != 0;
+    wire nothing_moves = job_busy && state_reg == IDLE && !complete_reg && !lost && !progress && !head_take;
+    wire late = !waits && patience_reg[0] && nothing_moves;
 
     always @(posedge clk) begin
         if (over) begin
@@ -223,10 +223,10 @@ module ferry_retire #(
         told_reg <= (told_reg | poison_report) & ~poison_clear;
         poison <= (poison | poison_record | poison_error | poison_report) & ~poison_clear;
 
-        if (patience == 32'd0 || !quiet || (!waits && !quiet_reg[0])) begin
-            quiet_reg <= patience;
+        if (patience == 32'd0 || !nothing_moves || (!waits && !patience_reg[0])) begin
+            patience_reg <= patience;
         end else if (waits) begin
-            quiet_reg <= quiet_reg - 32'd1;
+            patience_reg <= patience_reg - 32'd1;
         end
         if (late) begin
             lost <= 1'b1;
@@ -299,7 +299,7 @@ module ferry_retire #(
             lost <= 1'b0;
             told_reg <= 4'd0;
             fault_valid <= 1'b0;
-            quiet_reg <= 32'd0;
+            patience_reg <= 32'd0;
         end
     end
 endmodule

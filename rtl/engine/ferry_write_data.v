@@ -108,12 +108,12 @@ module ferry_write_data #(
     wire first_beat = beat_reg == 0;
     wire final_beat = beat_reg == beats - 7'd1;
     wire go = have_burst && word_valid;
-    wire quiet = dead_reg || word_bad;
+    wire unwritten = dead_reg || word_bad;
     wire [7:0] head_mask = first_beat ? 8'hff << first_lane : 8'hff;
     wire [7:0] tail_mask = final_beat ? 8'hff >> (3'd7 - last_lane) : 8'hff;
     wire beat = go && (host ? host_wready : local_wready);
     assign wdata = word;
-    assign wstrb = quiet || mute_reg ? 8'h00 : head_mask & tail_mask;
+    assign wstrb = unwritten || mute_reg ? 8'h00 : head_mask & tail_mask;
     assign wlast = final_beat;
     assign local_wvalid = go && !host;
     assign host_wvalid = go && host;
@@ -158,8 +158,8 @@ module ferry_write_data #(
             if (!started_reg) begin
                 rest_reg <= 3'd0 - first_lane;
                 sent_reg <= {28'd0, first_lane == 3'd0};
-                any_reg <= !quiet;
-            end else if (!quiet) begin
+                any_reg <= !unwritten;
+            end else if (!unwritten) begin
                 sent_reg <= sent_reg + 29'd1;
             end
         end
@@ -167,7 +167,7 @@ module ferry_write_data #(
             dead_reg <= 1'b1;
         end
         mute_reg <= lost && (mute_reg || !go || beat);
-        if (done || (burst_end && last && !quiet)) begin
+        if (done || (burst_end && last && !unwritten)) begin
             dead_reg <= 1'b0;
             any_reg <= 1'b0;
             started_reg <= 1'b0;

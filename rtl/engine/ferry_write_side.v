@@ -38,7 +38,7 @@ module ferry_write_side #(
     input  wire        job_is_list,
     input  wire        job_unordered,
     input  wire        job_protected,
-    input  wire        job_whole,
+    input  wire        job_buffered,
     input  wire [1:0]  job_slot,
     input  wire        job_descending,
     input  wire [8:0]  job_chunk_end,
@@ -130,7 +130,7 @@ module ferry_write_side #(
     reg [LG_JOBS-1:0] job_reg;
     reg [1:0]  slot_reg;
     reg        descending_reg;
-    reg        whole_reg;
+    reg        buffered_reg;
     reg        fill_reg;
     // The job writes nothing.
     reg        silent_reg;
@@ -195,11 +195,11 @@ module ferry_write_side #(
 
     // ---- Bursts ----
     wire signed [LG_DATA+1:0] beats_wide = {{(LG_DATA-5){1'b0}}, beats};
-    wire some = have_reg > 0 || (have_reg == 0 && push_good);
+    wire word_there = have_reg > 0 || (have_reg == 0 && push_good);
     // Not compared with the burst's own beats, which are known late in a cycle.
     wire block_there = !have_reg[LG_DATA+1] && (|have_reg[LG_DATA:6]);
     wire end_there = !ends_reg[LG_JOBS+1] && ends_reg != 0;
-    wire enough = whole_reg && !fill_reg ? block_there || end_there : some;
+    wire enough = buffered_reg && !fill_reg ? block_there || end_there : word_there;
     wire stopped = silent_reg || drop[slot_reg];
     wire faulty = valid && fault != `FERRY_FAULT_KIND_NONE;
     wire address_free = (!local_valid_reg || local_awready) && (!host_valid_reg || host_awready);
@@ -260,7 +260,7 @@ module ferry_write_side #(
             job_reg <= job;
             slot_reg <= job_slot;
             descending_reg <= job_descending;
-            whole_reg <= job_whole;
+            buffered_reg <= job_buffered;
             fill_reg <= is_fill;
             silent_reg <= silent;
         end

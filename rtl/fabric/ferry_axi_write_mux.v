@@ -196,14 +196,14 @@ module ferry_axi_write_mux #(
     // follows who announced it. When its turn comes, its master alone may send; as each master's bursts leave the FIFO in
     // the order in which they came, each burst on the shared port is the one announced, and as long, since its
     // master ends its bursts where it said. tests/formal/write_mux_order.v counts the beats too, from reset on.
-    reg [1:0] marked_id = 0;
+    reg [1:0] announcer = 0;
     always @(posedge clk) if (taken && order_write == order_place) begin
-        marked_id <= s_axi_awready[0] && s_axi_awvalid[0] ? 2'd0 : s_axi_awready[1] && s_axi_awvalid[1] ? 2'd1 : 2'd2;
+        announcer <= s_axi_awready[0] && s_axi_awvalid[0] ? 2'd0 : s_axi_awready[1] && s_axi_awvalid[1] ? 2'd1 : 2'd2;
     end
     always @(*) if (past_valid && !rst) begin
-        assert (!order_held || order_word == marked_id);
+        assert (!order_held || order_word == announcer);
         if (order_valid && order_read == order_place) begin
-            assert (w_taken == 0 || w_taken == (1 << marked_id));
+            assert (w_taken == 0 || w_taken == (1 << announcer));
         end else begin
             assert (order_valid || w_taken == 0);
         end

@@ -39,7 +39,7 @@ module ferry_fifo #(
     reg [LG_DEPTH:0] write_reg;
     reg [LG_DEPTH:0] read_reg;
     reg full_reg;
-    reg some_reg;
+    reg filled_reg;
 
     wire push = in_valid && in_ready;
     wire pop = out_valid && out_ready;
@@ -47,7 +47,7 @@ module ferry_fifo #(
     wire [LG_DEPTH:0] read_next = read_reg + {{LG_DEPTH{1'b0}}, pop};
 
     assign in_ready = !full_reg;
-    assign out_valid = some_reg;
+    assign out_valid = filled_reg;
 
     always @(posedge clk) begin
         if (push) begin
@@ -55,12 +55,12 @@ module ferry_fifo #(
         end
         write_reg <= write_next;
         read_reg <= read_next;
-        some_reg <= write_next != read_next;
+        filled_reg <= write_next != read_next;
         full_reg <= write_next == {~read_next[LG_DEPTH], read_next[LG_DEPTH-1:0]};
         if (rst) begin
             write_reg <= {(LG_DEPTH + 1){1'b0}};
             read_reg <= {(LG_DEPTH + 1){1'b0}};
-            some_reg <= 1'b0;
+            filled_reg <= 1'b0;
             full_reg <= 1'b0;
         end
     end
@@ -123,7 +123,7 @@ module ferry_fifo #(
     always @(*) if (past_valid && !rst) begin
         assert (level <= (1 << LG_DEPTH));
         assert (full_reg == (level == (1 << LG_DEPTH)));
-        assert (some_reg == (level != 0));
+        assert (filled_reg == (level != 0));
         assert (held == (ahead < level));
         if (held) begin
             assert (memory[place[LG_DEPTH-1:0]] == word);

@@ -41,11 +41,11 @@ module ferry_skid_buffer #(
     always @(posedge clk) past_valid <= 1'b1;
     always @(*) if (!past_valid) assume (rst);
 
-    // Order and no loss: one marked word is followed from its entrance to its exit.
-    (* anyconst *) reg [WIDTH-1:0] marked;
-    (* anyseq *) reg mark_now;
+    // Order and no loss: one followed word is followed from its entrance to its exit.
+    (* anyconst *) reg [WIDTH-1:0] followed;
+    (* anyseq *) reg follow_now;
     reg held = 1'b0;
-    wire enters = mark_now && in_valid && in_ready && in_data == marked && !held;
+    wire enters = follow_now && in_valid && in_ready && in_data == followed && !held;
     always @(posedge clk) begin
         if (rst) begin
             held <= 1'b0;
@@ -65,9 +65,9 @@ module ferry_skid_buffer #(
         end
     end
     always @(*) if (past_valid && !rst) begin
-        // The marked word is the one stored: it can neither be overtaken nor vanish.
-        assert (!held || (full_reg && data_reg == marked));
-        assert (!enters || (out_valid && out_data == marked));
+        // The followed word is the one stored: it can neither be overtaken nor vanish.
+        assert (!held || (full_reg && data_reg == followed));
+        assert (!enters || (out_valid && out_data == followed));
     end
 `endif
 endmodule
