@@ -323,7 +323,7 @@ void check_answers(Bench &b, Oracle &o)
 // Until what was sent has been taken and answered; the device's own reads may stay open.
 void settle(Bench &b, Oracle &o)
 {
-    for (unsigned quiet = 0, limit = 0; quiet < 100 && limit < 200000; limit++) {
+    for (unsigned quiet = 0, limit = 0; quiet < 600 && limit < 200000; limit++) {
         const uint64_t before = b.rx_beats;
         b.tick();
         const bool idle = b.outbox.empty() && b.local.reads.empty() && b.local.writes.empty() &&
