@@ -302,6 +302,55 @@ module ferry_retire #(
             patience_reg <= 32'd0;
         end
     end
+
+`ifdef FORMAL
+    // The queue shows one job until it is told of or retired, and the job at hand is the same for both.
+    reg past_valid = 1'b0;
+    always @(posedge clk) past_valid <= 1'b1;
+    reg kept_shown = 1'b0;
+    reg [1:0] kept_slot = 0;
+    always @(posedge clk) begin
+        kept_shown <= !rst && shown_valid && !tell && !retire;
+        kept_slot <= job_slot;
+    end
+    always @(*) begin
+        assume (past_valid || rst);
+        assume (!kept_shown || (shown_valid && (!view_shown || job_slot == kept_slot)));
+    end
+
+    // An error response of the job at hand was met.
+    reg met = 1'b0;
+    wire [127:0] fault_fields = {fault_kind, fault_slot, fault_write, fault_packet_offset, fault_address,
+        fault_address_kind, fault_written, 3'd0};
+    always @(posedge clk) begin
+        met <= !rst && !retire && (met || error_now);
+        if (past_valid && !rst && !$past(rst)) begin
+            // A fault stays as it is until it is taken.
+            if ($past(fault_valid && !fault_clear)) begin
+                assert (fault_valid && $stable(fault_fields) && $stable(fault_list_index));
+            end
+            assert (jobs_retired == $past(jobs_retired) + $past(over));
+            cover ($past(report && lost) && told_reg == 4'd2);
+            cover ($past(retire && report && !lost) && bad_reg == 1'b0);
+            cover ($past(lost) && !lost);
+        end
+    end
+    always @(*) if (past_valid && !rst) begin
+        // A job whose write went wrong does not retire unreported, but in a reset or when memory was given up on.
+        assert (!met || bad_reg);
+        assert (!(retire && (met || error_now) && !resetting && !lost) || report);
+        // No report writes over one that was not taken, nor tells a slot twice that memory was lost.
+        assert (!report || !fault_valid);
+        assert (!(state_reg == LIST || state_reg == DATA) || !fault_valid);
+        assert (!(report && state_reg == LOOK && lost && told_reg[job_slot]));
+        // Memory lost: what is told is shown, and nothing retires before all is told.
+        assert (!tell || shown_valid);
+        assert (!(retire && lost && shown_valid));
+        assert (!(lost && state_reg != IDLE) || (shown_valid && !complete_reg));
+        assert (!(state_reg != IDLE && !lost) || complete_reg);
+        assert (!(complete_reg && state_reg == IDLE));
+    end
+`endif
 endmodule
 
 `default_nettype wire

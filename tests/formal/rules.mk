@@ -14,6 +14,7 @@ FORMAL_READ := ferry_read_side 3 "" -DFORMAL_INSIDE tests/formal/any_address_gen
 FORMAL_WRITE := ferry_write_side 3 "" tests/formal/any_address_generator.v rtl/engine/ferry_write_side.v
 FORMAL_DATA := ferry_write_data 3 "" -DFORMAL_INSIDE rtl/fabric/ferry_fifo.v rtl/engine/ferry_write_data.v
 FORMAL_QUEUE := ferry_job_queue 3 "-set LG_JOBS 2" rtl/engine/ferry_job_queue.v
+FORMAL_RETIRE := ferry_retire 3,12 "-set LG_JOBS 2 -set LG_WRITES 2" -DFORMAL_INSIDE rtl/fabric/ferry_fifo.v rtl/engine/ferry_retire.v
 FORMAL_REALIGNER := ferry_realigner 3 "" rtl/fabric/ferry_choice.v rtl/engine/ferry_realigner.v
 # The muxes: by induction what each cycle shows; the order of the write data is followed from reset on.
 FORMAL_MUX := -DFORMAL_INSIDE rtl/fabric/ferry_arbiter.v rtl/fabric/ferry_fifo.v
@@ -24,7 +25,7 @@ FORMAL_WRITE_ORDER := write_mux_order 7:bounded "" -DFORMAL_INSIDE rtl/fabric/fe
 # The master of the BAR2 window.
 FORMAL_WINDOW := ferry_window 4 "-set LOCAL_ADDRESS_BITS 14" -Irtl/host rtl/host/ferry_window.v
 
-FORMAL_FABRIC := SKID FIFO BLOCK_FIFO ARBITER CUTTER RANGE READ WRITE DATA QUEUE REALIGNER READ_MUX WRITE_MUX WRITE_ORDER WINDOW
+FORMAL_FABRIC := SKID FIFO BLOCK_FIFO ARBITER CUTTER RANGE READ WRITE DATA QUEUE RETIRE REALIGNER READ_MUX WRITE_MUX WRITE_ORDER WINDOW
 # What `make test` proves too; other rooms add theirs. (The bounded one takes minutes.)
 FORMAL_QUICK += $(filter-out WRITE_ORDER,$(FORMAL_FABRIC))
 FORMAL += $(addprefix formal-fabric-,$(FORMAL_FABRIC))
