@@ -349,6 +349,7 @@ void hostile_host(Bench &b)
     auto reset = [&] {
         // A hostile host may have switched off or moved what the rest of the case needs.
         b.config_write(0xa4, 0);
+        b.config_write(0x68, 0);
         b.configure(b.random(2) ? 256 : 128, 512, 64);
         o.answers.clear();
         b.top->local_limit = o.limit = b.chance(50) ? LOCAL_BYTES : 0x2800;
