@@ -333,9 +333,9 @@ module ferry_address_generator #(
             range_base <= 0;
             range_end <= 0;
         end
-        cover (active_reg && is_aperture && burst_valid && burst_fault == 0 && first_reg && burst_nosnoop);
-        cover (active_reg && !translated && burst_step && burst_segment_last && !burst_last);
-        cover (widen && !turn);
+        cover (past_valid && !rst && active_reg && is_aperture && burst_valid && burst_fault == 0 && first_reg && burst_nosnoop);
+        cover (past_valid && !rst && active_reg && !translated && burst_step && burst_segment_last && !burst_last);
+        cover (past_valid && !rst && widen && !turn);
     end
     always @(*) begin
         assume (past_valid || rst);

@@ -234,9 +234,9 @@ module ferry_realigner #(
     always @(posedge clk) begin
         pushed <= burst_ready || rst ? 7'd0 : pushed + {6'd0, push};
         error_met <= !rst && !(push && push_last) && (error_met || (took && error));
-        cover (push && is_burst && burst_shift == 3 && !first_beat && !bad_now && pushed == 2);
-        cover (flushing && push_last && burst_beats == 2);
-        cover (error_met && push && push_last);
+        cover (past_valid && !rst && push && is_burst && burst_shift == 3 && !first_beat && !bad_now && pushed == 2);
+        cover (past_valid && !rst && flushing && push_last && burst_beats == 2);
+        cover (past_valid && !rst && error_met && push && push_last);
     end
     always @(*) if (past_valid && !rst) begin
         if (push && is_burst) begin
