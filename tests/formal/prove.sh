@@ -14,7 +14,7 @@ yosys -q -p "read_verilog -formal -I$include $* $rules; ${parameters:+chparam $p
     prep -flatten -nordff -top $top; write_smt2 -wires $work/$top.smt2"
 cover=10
 case $steps in
-*:bounded) steps=${steps%:bounded}; ways=base; said="holds for $steps cycles from reset" ;;
+*:bounded) steps=${steps%:bounded}; ways=base; said="holds for ${steps%,*} cycles from reset" ;;
 *) ways="base induction"; said=proved ;;
 esac
 case $steps in

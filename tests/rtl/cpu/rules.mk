@@ -57,8 +57,11 @@ $(BUILD)/tests/rtl_fetch:
 FORMAL_POST := ferry_post 3,20 "" rtl/cpu/ferry_post.v
 FORMAL_FETCH := ferry_fetch 3 "" rtl/cpu/ferry_fetch.v rtl/cpu/ferry_fetch_receive.v rtl/cpu/ferry_fetch_slots.v
 FORMAL_STOP := ferry_stop 4 "" rtl/cpu/ferry_stop.v
-FORMAL_CPU := POST FETCH STOP
-FORMAL_QUICK += $(FORMAL_CPU)
+# Bounded: long enough for a slot to be claimed, and for the core to be stopped behind it.
+FORMAL_SLOTS := slots_in_use 18,20:bounded "" rtl/cpu/ferry_fetch.v rtl/cpu/ferry_fetch_receive.v \
+	rtl/cpu/ferry_fetch_slots.v tests/formal/slots_in_use.v
+FORMAL_CPU := POST FETCH STOP SLOTS
+FORMAL_QUICK += POST FETCH STOP
 FORMAL += $(addprefix formal-cpu-,$(FORMAL_CPU))
 .PHONY: $(addprefix formal-cpu-,$(FORMAL_CPU))
 $(addprefix formal-cpu-,$(FORMAL_CPU)): formal-cpu-%: $(CONTRACT)

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// A slot that the core has claimed is neither written nor freed before the core releases it, or before the core has been
+// stopped and nothing of its own can act any more (settled). Everything around ferry_fetch is free, but for what
+// ferry_stop guarantees: the core runs only once the slots are wound back, and settled stays until they are.
+`default_nettype none
+`include "ferry_contract.vh"
+
+module slots_in_use (
+    input  wire        clk,
+    input  wire        rst,
+    input  wire        run,
+    input  wire        hold,
+    input  wire        settled,
+    input  wire [4:0]  ring_kick,
+    input  wire [63:0] ring_base,
+    input  wire [4:0]  ring_entries_log2,
+    input  wire [31:0] ring_producer,
+    input  wire [31:0] ring_retired,
+    input  wire        ring_enable,
+    input  wire        claim,
+    input  wire        release_slot,
+    input  wire        arready,
+    input  wire [`FERRY_AXI_R_BITS-1:0] r,
+    input  wire        rvalid
+);
+    (* anyconst *) reg [1:0] slot;
+    wire        wound;
+    wire        write_valid;
+    wire [15:0] write_address;
+    wire [31:0] next;
+    wire [3:0]  used;
+    reg         held = 1'b0;
+    reg         past_valid = 1'b0;
+
+    ferry_fetch #(.RINGS(1), .SLOTS(2)) fetch (
+        .clk(clk), .rst(rst), .run(run), .hold(hold), .settled(settled), .wound(wound), .ring_kick(ring_kick),
+        .ring_select(), .ring_base(ring_base), .ring_entries_log2(ring_entries_log2), .ring_producer(ring_producer),
+        .ring_retired(ring_retired), .ring_enable(ring_enable), .fetched_ring(3'd0), .fetched(),
+        .write_valid(write_valid), .write_address(write_address), .write_data(), .next(next), .claim(claim),
+        .claimed_valid(), .claimed_bytes(), .claimed_fence(), .claimed_address(), .release_slot(release_slot),
+        .release_number(slot), .used(used), .ready(), .tags(), .busy(), .m_axi_ar(), .m_axi_arvalid(),
+        .m_axi_arready(arready), .m_axi_r(r), .m_axi_rvalid(rvalid), .m_axi_rready()
+    );
+
+    always @(posedge clk) begin
+        past_valid <= 1'b1;
+        if (rst || release_slot || (settled && !run)) begin
+            held <= 1'b0;
+        end else if (claim && next[`FERRY_CORE_FETCH_NEXT_VALID_SHIFT]
+                && next[`FERRY_CORE_FETCH_NEXT_SLOT_RANGE] == slot) begin
+            held <= 1'b1;
+        end
+        if (!past_valid) begin
+            assume (rst);
+        end else begin
+            assume (!rst);
+            assume (!release_slot || (held && run));
+            assume (!claim || run);
+            assume (!settled || !run);
+            assume (!run || $past(run) || $past(wound && settled));
+            assume (!$past(settled && !wound) || settled);
+            assert (!held || used[slot]);
+            assert (!held || !write_valid || write_address[13:12] != slot);
+            cover (held && write_valid);
+            cover ($past(held && !run) && held && !run);
+        end
+    end
+endmodule
+
+`default_nettype wire
