@@ -104,6 +104,77 @@ module ferry_reorder #(
             oldest_tag <= {LG_TAGS + 1{1'b0}};
         end
     end
+
+`ifdef FORMAL
+    // Requests are delivered in the order in which they were taken, each with as many beats as it asked for, the last of a
+    // burst marked and no other; none begins while its tag still waits; what is offered stands until it is taken.
+    reg past_valid = 1'b0;
+    always @(posedge clk) past_valid <= 1'b1;
+    always @(*) assume (rst == !past_valid);
+
+    wire [LG_TAGS:0] used = next_tag - oldest_tag;
+    reg  [LG_TAGS:0] next_shown;
+    reg              took;
+    reg  [6:0]       given;
+    reg              waits;
+    reg  [64:0]      shown;
+    wire [64:0]      offered = {s_axi_rlast, s_axi_rdata};
+    always @(*) begin
+        // One tag at a time, and never more than there are.
+        if (past_valid)
+            assume (next_tag == next_shown + {{LG_TAGS{1'b0}}, took});
+        assume (!take || used < TAGS);
+        assume (take_beats <= 7'd64);
+    end
+    always @(posedge clk) begin
+        next_shown <= next_tag;
+        took <= take;
+        if (read)
+            given <= slot_end ? 7'd0 : given + 7'd1;
+        waits <= s_axi_rvalid && !s_axi_rready;
+        shown <= offered;
+        if (rst) begin
+            next_shown <= {LG_TAGS + 1{1'b0}};
+            took <= 1'b0;
+            given <= 7'd0;
+            waits <= 1'b0;
+        end
+    end
+    // The entry of a tag that is in use says what the request said, for any one tag.
+    (* anyconst *) reg [LG_TAGS:0] place;
+    reg                held;
+    reg [ID_WIDTH+8:0] asked;
+    always @(posedge clk) begin
+        if (take && next_tag == place) begin
+            held <= 1'b1;
+            asked <= {take_mark, take_id, take_last, take_beats};
+        end
+        if (((read && slot_end) || pass) && oldest_tag == place)
+            held <= 1'b0;
+        if (rst)
+            held <= 1'b0;
+    end
+    wire [LG_TAGS:0] ahead = place - oldest_tag;
+    always @(*) if (past_valid) begin
+        assert (used <= TAGS && (!inside_reg || used != 0));
+        assert (held == (ahead < used));
+        if (held)
+            assert (request_memory[place[LG_TAGS-1:0]] == asked && asked[6:0] <= 7'd64);
+        assert (inside_reg == (given != 7'd0) && (!inside_reg || {1'b0, index_reg} >= given));
+        if (place == oldest_tag) begin
+            if (inside_reg)
+                assert (held && given < asked[6:0] && {1'b0, index_reg} == 7'd64 - asked[6:0] + given);
+            if (read)
+                assert (held && (inside_reg || !oldest_waits) && slot_end == (given + 7'd1 == asked[6:0]));
+        end
+        if (waits)
+            assert (s_axi_rvalid && offered == shown);
+    end
+    always @(posedge clk) begin
+        cover (past_valid && read && slot_end && given == 7'd2);
+        cover (past_valid && pass);
+    end
+`endif
 endmodule
 
 `default_nettype wire

@@ -39,9 +39,11 @@ FORMAL_HOST_BUFFER := ferry_packet_fifo 3,14 "-set LG_DEPTH 3 -set WIDTH 4" rtl/
 FORMAL_HOST_POSTED := ferry_posted 20 "" -Irtl/host rtl/host/ferry_posted.v rtl/host/ferry_tlp_align.v
 FORMAL_HOST_TRANSMIT := ferry_transmit 3 "" -Irtl/host rtl/host/ferry_transmit.v rtl/host/ferry_tlp_emit.v
 
-FORMAL_HOST := RECEIVE BUFFER POSTED TRANSMIT
+FORMAL_HOST_REORDER := ferry_reorder 3 "-set LG_TAGS 2" rtl/host/ferry_reorder.v
+
+FORMAL_HOST := RECEIVE BUFFER POSTED TRANSMIT REORDER
 # The induction of POSTED goes over twenty cycles, which is long for make test.
-FORMAL_QUICK += HOST_RECEIVE HOST_BUFFER HOST_TRANSMIT
+FORMAL_QUICK += HOST_RECEIVE HOST_BUFFER HOST_TRANSMIT HOST_REORDER
 FORMAL += $(addprefix formal-host-,$(FORMAL_HOST))
 
 .PHONY: $(addprefix formal-host-,$(FORMAL_HOST))

@@ -133,6 +133,18 @@ int main(int argc, char **argv)
     for (uint32_t i = 0; i < 200; i++)
         checks.equal(root.local[0x40001 + i], root.byte(i < 96 ? DATA + 7 * 4096 + 4000 + i : DATA + 2 * 4096 + i - 96),
                      "byte");
+    // The snoop flag of the mapping reaches the packets' No Snoop attribute, for reads and writes, and only it does.
+    checks.equal(root.no_snoop[(DATA >> 12) + 7], 0, "No Snoop of a page that snoops");
+    paging.word(FERRY_OPCODE_MAP_APERTURE | (4 + 2 * 2) << 16, 0).word(9, 2);
+    paging.word(DATA + 4 * 4096).word(DATA + 5 * 4096);
+    paging.copy(FERRY_ADDRESS_KIND_APERTURE, 9 * 4096, FERRY_ADDRESS_KIND_LOCAL, 0x40001, 100);
+    paging.copy(FERRY_ADDRESS_KIND_LOCAL, 0x40001, FERRY_ADDRESS_KIND_APERTURE, 10 * 4096, 100).submit();
+    checks.that(paging.wait(), "fence");
+    checks.equal(root.no_snoop[(DATA >> 12) + 4], 1, "No Snoop of a read");
+    checks.equal(root.no_snoop[(DATA >> 12) + 5], 1, "No Snoop of a write");
+    paging.copy(FERRY_ADDRESS_KIND_LOCAL, 0x40001, FERRY_ADDRESS_KIND_APERTURE, 6 * 4096, 100).submit();
+    checks.that(paging.wait(), "fence");
+    checks.equal(root.no_snoop[(DATA >> 12) + 2], 0, "No Snoop of a write to a page that snoops");
     const uint64_t window = RootComplex::BAR2 + (1u << 26) + 6 * 4096 + 16, stood = root.load64(DATA + 2 * 4096 + 16);
     const uint64_t unsupported = root.counter(FERRY_BAR0_COUNTER_TLP_UNSUPPORTED);
     checks.equal(root.read(window), 0xffffffff, "aperture through BAR2");

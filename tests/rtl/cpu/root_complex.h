@@ -182,6 +182,8 @@ class RootComplex
     int read_error_in = -1, write_error_in = -1;
     unsigned interrupts = 0, unmapped = 0, broken = 0;
     std::vector<uint8_t> local;
+    // No Snoop attribute of the device's last access, by page.
+    std::map<uint64_t, bool> no_snoop;
     // Called with every byte that the device writes to host pages and to video memory, and with the address of a write
     // that no page takes.
     std::function<void(uint64_t, uint8_t)> on_host_write, on_local_write;
@@ -264,6 +266,7 @@ class RootComplex
         uint64_t address = wide ? uint64_t{p[2]} << 32 | p[3] : p[2];
         address &= ~3ull;
         unsigned header = wide ? 4 : 3;
+        no_snoop[address >> 12] = p[0] >> 12 & 1;
         if (length * 4 > (kind & 0x40 ? 256 : 512) || (address & 4095) + length * 4 > 4096)
             broken++;
         if ((kind & 0xdf) == 0x00)

@@ -234,6 +234,7 @@ Packet friendly(Bench &b, const Oracle &o)
     const unsigned words = 1 + (b.chance(70) ? b.random(8) : b.random(o.payload / 4));
     const unsigned word = b.random(1025 - words);
     const uint64_t place = uint64_t(b.random(3)) << 12 | word << 2;
+    const uint64_t half = b.chance(15) ? LOCAL_BYTES : 0; // Of BAR2.
     const unsigned first = words == 1 ? b.random(16) : 15u << b.random(4) & 15;
     const unsigned last = words == 1 ? 0 : 15u >> b.random(4);
     const uint8_t tag = uint8_t(b.random(256));
@@ -241,9 +242,9 @@ Packet friendly(Bench &b, const Oracle &o)
     case 0:
     case 1: return b.memory_request(true, o.bar0 + place, words, first, last, random_words(b, words), tag);
     case 2:
-    case 3: return b.memory_request(true, o.bar2 + place, words, first, last, random_words(b, words), tag);
+    case 3: return b.memory_request(true, o.bar2 + half + place, words, first, last, random_words(b, words), tag);
     case 4: return b.memory_request(false, o.bar0 + place, words, first, last, {}, tag);
-    case 5: return b.memory_request(false, o.bar2 + place, words, first, last, {}, tag);
+    case 5: return b.memory_request(false, o.bar2 + half + place, words, first, last, {}, tag);
     case 6: return {0x04000001, 0x00080000u | uint32_t(tag) << 8 | 15, 0x03000000u | b.random(64) * 4};
     case 7:
         return {0x4a000000u | 2, 0x01000008, 0x03000000u | uint32_t(b.random(40)) << 8, uint32_t(b.generator()),
