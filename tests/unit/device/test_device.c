@@ -54,7 +54,7 @@ static void open_loads_the_image_and_reports_sizes(void **context)
     struct state *state = *context;
     struct ferry_gpu_info info;
     ferry_gpu_query(state->gpu, &info);
-    assert_int_equal(info.contract_version, 0x10000);
+    assert_int_equal(info.contract_version, 0x20000);
     assert_int_equal(info.firmware_version, 0x10000);
     assert_int_equal(info.rings, 5);
     assert_int_equal(info.tags, 32);
@@ -91,7 +91,7 @@ static void another_contract_is_refused_by_name(void **context)
     (void)context;
     bool closed = false;
     struct fake_link *fake = fake_link_create(&closed);
-    fake->registers[FERRY_BAR0_CONTRACT_VERSION / 4] = 0x20000;
+    fake->registers[FERRY_BAR0_CONTRACT_VERSION / 4] = 0x10000;
     assert_int_equal(open_wrong(fake, NULL), FERRY_ERROR_CONTRACT);
     fake = fake_link_create(&closed);
     fake->registers[0] = 0xffffffff;
@@ -108,7 +108,7 @@ static void a_newer_minor_version_is_taken(void **context)
     bool closed = false;
     struct ferry_gpu *gpu;
     struct fake_link *fake = fake_link_create(&closed);
-    fake->registers[FERRY_BAR0_CONTRACT_VERSION / 4] = 0x10009;
+    fake->registers[FERRY_BAR0_CONTRACT_VERSION / 4] = 0x20009;
     assert_int_equal(ferry_gpu_open(&fake->link, NULL, &gpu), FERRY_OK);
     ferry_gpu_close(gpu);
 }
