@@ -414,7 +414,8 @@ static void registers_are_written_while_pages_come_in(void **context)
 {
     (void)context;
     // Video memory that is never in the way, so that the link is.
-    const struct ferry_link_config config = {.size = sizeof(config), .read_latency_cycles = 20};
+    const struct ferry_link_config config = {
+        .size = sizeof(config), .read_latency_cycles = 20, .in_order_completions = true};
     struct machine machine;
     uint64_t longest = 0;
     open_machine(&machine, &config, NULL);
@@ -422,10 +423,11 @@ static void registers_are_written_while_pages_come_in(void **context)
     for (uint32_t n = 0; n < 24; n++) {
         uint32_t *at =
             packet(&machine, FERRY_OPCODE_COPY_PAGES, FERRY_ADDRESS_KIND_SYSTEM | FERRY_LIST_SIDE_SOURCE << 4, 38);
+        at[0] |= 1u << 8; // Unordered: reads of one packet follow those of another.
         at[2] = 65536;
         put64(at + 4, 0x400000);
         for (uint32_t page = 0; page < 16; page++) {
-            put64(at + 6 + 2 * page, machine.host.bus + 4096 * page);
+            put64(at + 6 + 2 * page, machine.host.bus + 4096 * (page * 5 % 16));
         }
     }
     const struct ferry_gpu_entry entry = {machine.buffer.bus, 4 * machine.words, true, ++machine.fence};
