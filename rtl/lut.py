@@ -55,17 +55,19 @@ def block_cells(stat):
     modules = stat["modules"]
     blocks = {}
 
-    def add(name):
-        block = blocks.setdefault(BLOCK_OF[base_name(name)], {})
+    def add(name, outer):
+        # A border that the module itself asks to be kept belongs to the block around it.
+        row = BLOCK_OF.get(base_name(name), outer)
+        block = blocks.setdefault(row, {})
         for cell, count in modules[name]["num_cells_by_type"].items():
             inner = next((other for other in (cell, "\\" + cell) if other in modules), None)
             if inner is None:
                 block[cell] = block.get(cell, 0) + count
             else:
                 for _ in range(count):
-                    add(inner)
+                    add(inner, row)
 
-    add(next(name for name in modules if base_name(name) == "ferry_device"))
+    add(next(name for name in modules if base_name(name) == "ferry_device"), None)
     return blocks
 
 

@@ -15,7 +15,12 @@ class PlainDevice
 {
   public:
     explicit PlainDevice(const ferry_sim_config &) : top_(&context_) {}
-    ~PlainDevice() { top_.final(); }
+    ~PlainDevice()
+    {
+        // The model's destructor uses the context of the thread, which may be that of a simulation that is gone.
+        Verilated::threadContextp(&context_);
+        top_.final();
+    }
 
     Vferry_plain &top() { return top_; }
     void eval(uint64_t) { top_.eval(); }

@@ -24,6 +24,8 @@ class TracedDevice
     }
     ~TracedDevice()
     {
+        // As in device_plain.cpp.
+        Verilated::threadContextp(&context_);
         top_->final();
         file_.close();
     }

@@ -6,8 +6,11 @@
 
 #include "link/root_complex_state.h"
 
-// Packets to the device wait in the transport; beyond so many words the host runs the device before it sends more.
-#define QUEUE_WORDS 2048u
+// Packets to the device wait in the transport; beyond so many words the host runs the device before it sends more. The
+// answers to the device's own reads wait there too, and a device that pages in keeps all of them waiting: up to 64
+// reads of 512 bytes, with headers. They are not to hold back the host's writes.
+#define ANSWER_WORDS (64u * 160u)
+#define QUEUE_WORDS  (2048u + ANSWER_WORDS)
 
 static struct ferry_root_complex *of(struct ferry_link *link)
 {

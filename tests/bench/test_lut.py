@@ -12,8 +12,12 @@ ROOT = Path.cwd()
 DEVICE = """module ferry_host #(parameter BITS = 1) (input wire [BITS-1:0] a, input wire [BITS-1:0] b, output wire [BITS-1:0] y);
 assign y = a & b;
 endmodule
-module ferry_post (input wire [3:0] a, output wire y);
+(* keep_hierarchy *)
+module ferry_inner (input wire [3:0] a, output wire y);
 assign y = ^a;
+endmodule
+module ferry_post (input wire [3:0] a, output wire y);
+ferry_inner inner (.a(a), .y(y));
 endmodule
 module ferry_device #(parameter CONFIGURATION = "none", parameter BITS = 6) (
     input wire clk, input wire [BITS-1:0] a, input wire [BITS-1:0] b, output wire [BITS:0] y, output reg [35:0] read, input wire [9:0] at);

@@ -410,6 +410,45 @@ static void aperture_leads_jobs_to_host_pages_and_the_cpu_nowhere(void **context
     next_job_runs(machine);
 }
 
+static void registers_are_written_while_pages_come_in(void **context)
+{
+    (void)context;
+    // Video memory that is never in the way, so that the link is.
+    const struct ferry_link_config config = {
+        .size = sizeof(config), .read_latency_cycles = 20, .in_order_completions = true};
+    struct machine machine;
+    uint64_t longest = 0;
+    open_machine(&machine, &config, NULL);
+    uint32_t number;
+    for (uint32_t n = 0; n < 24; n++) {
+        uint32_t *at =
+            packet(&machine, FERRY_OPCODE_COPY_PAGES, FERRY_ADDRESS_KIND_SYSTEM | FERRY_LIST_SIDE_SOURCE << 4, 38);
+        at[0] |= 1u << 8; // Unordered: reads of one packet follow those of another.
+        at[2] = 65536;
+        put64(at + 4, 0x400000);
+        for (uint32_t page = 0; page < 16; page++) {
+            put64(at + 6 + 2 * page, machine.host.bus + 4096 * (page * 5 % 16));
+        }
+    }
+    const struct ferry_gpu_entry entry = {machine.buffer.bus, 4 * machine.words, true, ++machine.fence};
+    assert_int_equal(ferry_gpu_ring_submit(machine.gpu, RING_PAGING, &entry, &number), FERRY_OK);
+    assert_int_equal(ferry_gpu_run(machine.gpu, 10000), FERRY_OK);
+    // The device keeps the link full of answers to its reads, and the host's writes go between them.
+    for (uint32_t n = 0; n < 10; n++) {
+        uint32_t value;
+        const uint64_t begin = ferry_gpu_cycles(machine.gpu);
+        assert_int_equal(ferry_gpu_write32(machine.gpu, FERRY_BAR0_SCRATCH, n), FERRY_OK);
+        assert_int_equal(ferry_gpu_read32(machine.gpu, FERRY_BAR0_SCRATCH, &value), FERRY_OK);
+        assert_int_equal(value, n);
+        const uint64_t took = ferry_gpu_cycles(machine.gpu) - begin;
+        longest = took > longest ? took : longest;
+    }
+    assert_in_range(longest, 1, 10000);
+    assert_int_equal(ferry_gpu_wait_retired(machine.gpu, RING_PAGING, number, 0), FERRY_OK);
+    machine.words = 0;
+    close_machine(&machine);
+}
+
 static void lost_completion_is_a_timeout_fault(void **context)
 {
     struct machine *machine = *context;
@@ -607,6 +646,7 @@ int main(void)
         CASE(a_refused_write_is_a_fault_of_its_entry_only),
         CASE(an_unreadable_buffer_is_a_fault_and_the_ring_goes_on),
         CASE(scattered_pages_both_ways),
+        CASE(registers_are_written_while_pages_come_in),
         CASE(aperture_leads_jobs_to_host_pages_and_the_cpu_nowhere),
         CASE(lost_completion_is_a_timeout_fault),
         CASE(an_error_of_video_memory_is_a_fault),
