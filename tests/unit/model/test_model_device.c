@@ -127,7 +127,7 @@ static void another_major_version_is_refused(void **state)
 
     ferry_model_write(rig->model, 0x20, 0);
     assert_int_equal(ferry_model_read(rig->model, 0x2c), 0);
-    ferry_model_write(rig->model, 0x50, 0x20000);
+    ferry_model_write(rig->model, 0x50, 0x10000);
     ferry_model_write(rig->model, 0x20, 1);
     entry(rig, 1, BUFFER_PAGE, 0, 0, 1, 0);
     ferry_model_run(rig->model, 100000);
@@ -140,7 +140,7 @@ static void registers_read_as_the_contract_says(void **state)
     struct rig *rig = *state;
 
     assert_int_equal(ferry_model_read(rig->model, 0), 0x59525246);
-    assert_int_equal(ferry_model_read(rig->model, 4), 0x10000);
+    assert_int_equal(ferry_model_read(rig->model, 4), 0x20000);
     assert_int_equal(ferry_model_read(rig->model, 8), 0x3c455);
     assert_int_equal(ferry_model_read(rig->model, 0xc), APERTURE_PAGES);
     assert_int_equal(read64(rig, 0x10), LOCAL_BYTES);
