@@ -161,7 +161,7 @@ static void identity_and_registers(void **context)
     uint32_t value;
     ferry_gpu_query(machine->gpu, &info);
     assert_int_equal(info.contract_version, 0x20000);
-    assert_int_equal(info.firmware_version >> 16, 1);
+    assert_int_equal(info.firmware_version >> 16, 2);
     assert_int_equal(info.rings, 5);
     assert_int_equal(info.local_bytes, 1u << 26);
     assert_int_equal(ferry_gpu_write32(machine->gpu, FERRY_BAR0_SCRATCH, 0x12345678), FERRY_OK);
@@ -509,7 +509,7 @@ static void another_host_contract_is_refused(void **context)
 {
     (void)context;
     const struct ferry_link_config config = {.size = sizeof(config)};
-    const struct ferry_gpu_options options = {.size = sizeof(options), .host_contract = 0x20000};
+    const struct ferry_gpu_options options = {.size = sizeof(options), .host_contract = 0x10000};
     struct ferry_link *link;
     struct ferry_gpu *gpu;
     assert_int_equal(ferry_backend_sim.open(&config, &link), FERRY_OK);
