@@ -17,6 +17,8 @@ version_of() {
     case $1 in
         *gcc | g++ | clang) "$1" -dumpversion ;;
         yosys | iverilog) "$1" -V ;;
+        # Tells its version where others complain.
+        nextpnr-ice40) "$1" --version 2>&1 ;;
         *) "$1" --version ;;
     esac 2>/dev/null | grep -oE '\b[0-9]+(\.[0-9]+)*' | head -n 1
 }
@@ -40,6 +42,14 @@ there() {
                 clang -fsanitize=fuzzer,address,undefined -x c - -o "$log.out" >"$log" 2>&1
             return ;;
         python3-venv) python_with_venv >"$log"; return ;;
+        # The interpreter as a library, for the simulator that loads cocotb.
+        libpython)
+            command -v python3 >/dev/null && "$(python_with_venv)" -c '
+import ctypes.util, os, sys, sysconfig as config
+library = os.path.join(config.get_config_var("LIBDIR") or "", config.get_config_var("LDLIBRARY") or "")
+sys.exit(not (ctypes.util.find_library("python" + config.get_config_var("VERSION"))
+              or (library.endswith(".so") and os.path.exists(library))))' 2>"$log"
+            return ;;
     esac
     for name in ${1//|/ }; do
         command -v "$name" >/dev/null || continue
