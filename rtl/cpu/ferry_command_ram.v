@@ -43,6 +43,9 @@ module ferry_command_ram #(
 localparam SLOT_BITS = SLOTS > 2 ? 2 : 1;
 localparam INDEX_BITS = SLOT_BITS + SLOT_BYTES_LOG2 - 3;
 
+// Nobody uses what was read of a word in the cycle in which it was written: hold_reg sees to it for the core, and lists are
+// read of slots that are whole. Block RAM needs no way around it then.
+(* no_rw_check *)
 reg [63:0] memory [0:(1 << INDEX_BITS) - 1];
 reg [63:0] data_reg;
 

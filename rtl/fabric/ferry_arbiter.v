@@ -3,6 +3,7 @@
 // by it stays stable as valid/ready asks; then the port after the granted one comes first.
 `default_nettype none
 
+(* keep_hierarchy *)
 module ferry_arbiter #(
     // Number of ports.
     parameter PORTS = 2

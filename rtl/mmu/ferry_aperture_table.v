@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The aperture table: one entry a 4 KiB page of the aperture segment, in block RAM, read by two ports in turn and
-// written by ferry_aperture_update while lookups go on. Every entry is invalid after reset: a sequencer clears the
-// table, one entry a cycle, and lookups and writes wait for it (`ready` low).
+// written by ferry_aperture_update while lookups go on; a lookup of the very page that is written waits. Every entry is
+// invalid after reset: a sequencer clears the table's hit bits, one entry a cycle, and lookups and writes wait for it
+// (`ready` low).
 //
 // GPU page tables (address kind VIRTUAL) will sit beside this table: a translation cache and a walker with the same
 // lookup port, chosen by address kind in ferry_address_generator; nothing here changes then.
@@ -19,7 +20,8 @@ module ferry_aperture_table #(
     output wire clearing,
 
     // Lookup ports 0 (engine read side) and 1 (engine write side). A request is taken when valid and ready are 1; its
-    // result comes two cycles later, in order, and must be taken. A page beyond the table does not hit.
+    // result comes two cycles later, in order, and must be taken. A page beyond the table does not hit; of an entry
+    // that does not hit the other fields mean nothing.
     input  wire         lookup0_valid,
     output wire         lookup0_ready,
     input  wire [31:0]  lookup0_page,
@@ -43,6 +45,8 @@ module ferry_aperture_table #(
 
     localparam E = `FERRY_TRANSLATION_BITS;
 
+    // A page is never looked up in the cycle in which it is written: block RAM needs no way around it.
+    (* no_rw_check *)
     reg [E-1:0] memory [0:PAGES-1];
     reg [E-1:0] entry_reg;
 
@@ -55,10 +59,15 @@ module ferry_aperture_table #(
     wire write_inside_table = write_page[31:LG] == 0;
     wire write_now = clearing_reg || (write_valid && write_inside_table);
     wire [LG-1:0] write_index = clearing_reg ? clear_reg : write_page[LG-1:0];
-    wire [E-1:0] write_data = clearing_reg ? {E{1'b0}} : write_entry;
+    reg [E-1:0] write_data;
+    always @* begin
+        write_data = write_entry;
+        write_data[`FERRY_TRANSLATION_HIT_RANGE] = write_entry[`FERRY_TRANSLATION_HIT_RANGE] && !clearing_reg;
+    end
 
     // ---- Read side: one port, two users in turn ----
-    wire [1:0]  request = {lookup1_valid, lookup0_valid} & {2{!clearing_reg}};
+    wire [1:0]  written = {2{write_now}} & {lookup1_page[LG-1:0] == write_index, lookup0_page[LG-1:0] == write_index};
+    wire [1:0]  request = {lookup1_valid, lookup0_valid} & {2{!clearing_reg}} & ~written;
     wire [1:0]  grant;
     wire [31:0] page = ({32{grant[0]}} & lookup0_page) | ({32{grant[1]}} & lookup1_page);
     reg [1:0]   user_reg;
@@ -84,7 +93,8 @@ module ferry_aperture_table #(
         user_reg <= grant;
         within_reg <= page[31:LG] == 0;
         result_user_reg <= user_reg;
-        result_reg <= within_reg ? entry_reg : {E{1'b0}};
+        result_reg <= entry_reg;
+        result_reg[`FERRY_TRANSLATION_HIT_RANGE] <= entry_reg[`FERRY_TRANSLATION_HIT_RANGE] && within_reg;
         if (clearing_reg) begin
             clear_reg <= clear_reg + 1'b1;
             clearing_reg <= clear_reg != LAST;
