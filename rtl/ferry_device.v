@@ -215,6 +215,7 @@ wire        job_valid, job_ready, fault_valid, fault_clear, resetting, engine_st
 wire [`FERRY_JOB_BITS-1:0] job;
 wire [`FERRY_ENGINE_FAULT_BITS-1:0] fault;
 wire [31:0] jobs_retired;
+wire [31:0] jobs_retired_urgent;
 wire [3:0]  poison, poison_clear;
 wire [E-1:0] engine_events;
 
@@ -502,8 +503,8 @@ ferry_engine #(
     .LG_DATA(`FERRY_SET_LG_DATA(CONFIGURATION))
 ) engine (
     .clk(clk), .rst(rst), .job_valid(job_valid), .job_ready(job_ready), .job(job), .slot_tags(slot_tags),
-    .jobs_retired(jobs_retired), .poison(poison), .poison_clear(poison_clear), .fault_valid(fault_valid),
-    .fault(fault), .fault_clear(fault_clear), .limits(limits), .timeout(engine_timeout),
+    .jobs_retired(jobs_retired), .jobs_retired_urgent(jobs_retired_urgent), .poison(poison),
+    .poison_clear(poison_clear), .fault_valid(fault_valid), .fault(fault), .fault_clear(fault_clear), .limits(limits), .timeout(engine_timeout),
     .reset_request(reset_request), .resetting(resetting), .stuck(engine_stuck), .busy(engine_busy),
     .busy_read(engine_busy_read), .busy_write(engine_busy_write), .events(engine_events), .list_valid(engine_list_valid),
     .list_ready(engine_list_ready), .list_address(engine_list_address), .list_data_valid(engine_list_data_valid),
@@ -610,7 +611,7 @@ ferry_observe observe (
     .engine_write(engine_busy_write), .requester(requester_busy), .fetch(fetch_busy), .post(post_busy)
 );
 
-wire unused = &{1'b0, local_ar, local_aw, table_clearing};
+wire unused = &{1'b0, local_ar, local_aw, table_clearing, jobs_retired_urgent};
 
 end endgenerate
 

@@ -62,8 +62,9 @@ module ferry_engine #(
     input  wire [31:0] slot_tags,
 
     // ---- Retirement, poison and faults ----
-    // Jobs retired since reset, free-running.
+    // Jobs retired since reset, free-running: those that are not urgent, and those that are.
     output wire [31:0] jobs_retired,
+    output wire [31:0] jobs_retired_urgent,
     // Slots whose later jobs are dropped; poison_clear clears bit by bit (one-cycle pulses).
     output wire [3:0]  poison,
     input  wire [3:0]  poison_clear,
@@ -463,6 +464,8 @@ module ferry_engine #(
         .fault_list_index(fault[`FERRY_ENGINE_FAULT_LIST_INDEX_RANGE]), .fault_clear(fault_clear)
     );
 
+    assign jobs_retired_urgent = 32'd0;
+
     // ---- Reset: every job is dropped, which ends when none is left to be told of ----
     assign resetting = resetting_reg;
     assign stuck = lost;
@@ -491,7 +494,7 @@ module ferry_engine #(
         | {{(E-1){1'b0}}, stall_read} << `FERRY_EVENT_STALL_READ
         | {{(E-1){1'b0}}, stall_write} << `FERRY_EVENT_STALL_WRITE;
 
-    wire unused = &{1'b0, word_room, m_axi_local_r, m_axi_host_r, m_axi_local_bresp[0], m_axi_host_bresp[0]};
+    wire unused = &{1'b0, job[`FERRY_JOB_URGENT_RANGE], word_room, m_axi_local_r, m_axi_host_r, m_axi_local_bresp[0], m_axi_host_bresp[0]};
 endmodule
 
 `default_nettype wire

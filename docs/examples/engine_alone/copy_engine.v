@@ -73,6 +73,7 @@ assign job[`FERRY_JOB_DESTINATION_KIND_RANGE] = `FERRY_ADDRESS_KIND_LOCAL;
 assign job[`FERRY_JOB_LIST_RANGE] = `FERRY_LIST_SIDE_NONE;
 assign job[`FERRY_JOB_UNORDERED_RANGE] = 1'b0;
 assign job[`FERRY_JOB_PROTECTED_RANGE] = 1'b0;
+assign job[`FERRY_JOB_URGENT_RANGE] = 1'b0;
 assign job[`FERRY_JOB_SLOT_RANGE] = 2'd0;
 assign job[`FERRY_JOB_PATTERN_LOG2_RANGE] = 2'd3;
 assign job[`FERRY_JOB_PACKET_OFFSET_RANGE] = descriptor_name;
@@ -118,6 +119,7 @@ assign m_axi_wlast = w[`FERRY_AXI_W_LAST_RANGE];
 wire         unused_resetting, unused_stuck, unused_busy, unused_busy_read, unused_busy_write, unused_list_valid,
              unused_read_lookup_valid, unused_write_lookup_valid, unused_host_arvalid, unused_host_rready,
              unused_host_awvalid, unused_host_wvalid, unused_host_bready;
+wire [31:0]  unused_urgent;
 wire [3:0]   unused_poison;
 wire [15:0]  unused_list_address;
 wire [31:0]  unused_read_lookup_page, unused_write_lookup_page;
@@ -127,7 +129,7 @@ wire [`FERRY_AXI_W_BITS-1:0] unused_host_w;
 
 ferry_engine #(.LOCAL_ADDRESS_BITS(ADDRESS_BITS), .APERTURE_PAGES(2), .LG_JOBS(LG_DESCRIPTORS)) engine (
     .clk(clk), .rst(rst), .job_valid(descriptor_valid), .job_ready(descriptor_ready), .job(job), .slot_tags(32'd0),
-    .jobs_retired(done), .poison(unused_poison), .poison_clear({3'd0, fault_clear}), .fault_valid(fault_valid),
+    .jobs_retired(done), .jobs_retired_urgent(unused_urgent), .poison(unused_poison), .poison_clear({3'd0, fault_clear}), .fault_valid(fault_valid),
     .fault(fault), .fault_clear(fault_clear), .limits(limits), .timeout(32'd0), .reset_request(1'b0),
     .resetting(unused_resetting), .stuck(unused_stuck), .busy(unused_busy), .busy_read(unused_busy_read),
     .busy_write(unused_busy_write), .events(unused_events), .list_valid(unused_list_valid), .list_ready(1'b1),

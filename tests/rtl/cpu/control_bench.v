@@ -291,7 +291,7 @@ assign fetch_r[`FERRY_AXI_R_DATA_RANGE] = fetch_rdata;
 assign fetch_r[`FERRY_AXI_R_RESPONSE_RANGE] = fetch_rresp;
 assign fetch_r[`FERRY_AXI_R_LAST_RANGE] = fetch_rlast;
 assign fetch_r[`FERRY_AXI_R_FAULT_RANGE] = 8'd0;
-wire unused = &{1'b0, fetch_ar, post_aw};
+wire unused = &{1'b0, fetch_ar, post_aw, job[`FERRY_JOB_URGENT_RANGE]};
 
 // --- Stopping and starting the core ---------------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ module engine_under_test #(
     input  wire [1:0]  job_list,
     input  wire        job_unordered,
     input  wire        job_protected,
+    input  wire        job_urgent,
     input  wire [1:0]  job_slot,
     input  wire [1:0]  job_pattern_log2,
     input  wire [15:0] job_packet_offset,
@@ -27,6 +28,7 @@ module engine_under_test #(
     input  wire [31:0] job_length,
     input  wire [15:0] job_list_address,
     output wire [31:0] jobs_retired,
+    output wire [31:0] jobs_retired_urgent,
     output wire [3:0]  poison,
     input  wire [3:0]  poison_clear,
     output wire        fault_valid,
@@ -162,6 +164,7 @@ module engine_under_test #(
     assign job[`FERRY_JOB_LIST_RANGE] = job_list;
     assign job[`FERRY_JOB_UNORDERED_RANGE] = job_unordered;
     assign job[`FERRY_JOB_PROTECTED_RANGE] = job_protected;
+    assign job[`FERRY_JOB_URGENT_RANGE] = job_urgent;
     assign job[`FERRY_JOB_SLOT_RANGE] = job_slot;
     assign job[`FERRY_JOB_PATTERN_LOG2_RANGE] = job_pattern_log2;
     assign job[`FERRY_JOB_PACKET_OFFSET_RANGE] = job_packet_offset;
@@ -243,7 +246,7 @@ module engine_under_test #(
         .LG_DATA(`FERRY_SET_LG_DATA(CONFIGURATION))
     ) engine (
         .clk(clk), .rst(rst), .job_valid(job_valid), .job_ready(job_ready), .job(job), .slot_tags(slot_tags),
-        .jobs_retired(jobs_retired), .poison(poison), .poison_clear(poison_clear),
+        .jobs_retired(jobs_retired), .jobs_retired_urgent(jobs_retired_urgent), .poison(poison), .poison_clear(poison_clear),
         .fault_valid(fault_valid), .fault(fault), .fault_clear(fault_clear), .limits(limits), .timeout(timeout),
         .reset_request(reset_request), .resetting(resetting), .stuck(stuck), .busy(busy), .busy_read(busy_read),
         .busy_write(busy_write), .events(events), .list_valid(list_valid), .list_ready(list_ready),
