@@ -207,6 +207,11 @@ wire [2:0]  post_ring, enter_word, enter_ring;
 wire [31:0] enter_data, retired_wdata;
 wire        post_interrupt, enter, enter_long, ended, ended_interrupt, fence_hold;
 wire        run, settled, stopping, host_reset, stop_reset;
+
+// Function level reset, and what it resets: everything behind the host side, but not an engine whose memory is dead.
+wire        function_reset, function_resetting, reset_units, requester_idle;
+wire        units_rst = rst || reset_units;
+wire        engine_rst = rst || (reset_units && !engine_stuck);
 wire [3:0]  slots_used, slots_ready;
 wire [15:0] command_write_address;
 
@@ -263,7 +268,7 @@ wire         window_local_arvalid, window_local_arready, window_local_rvalid, wi
 
 reg [63:0] time_reg;
 always @(posedge clk) begin
-    time_reg <= rst ? 64'd0 : time_reg + 64'd1;
+    time_reg <= units_rst ? 64'd0 : time_reg + 64'd1;
 end
 
 // CYCLES is the time itself; CORE_PACKETS adds what the firmware writes.
@@ -376,13 +381,20 @@ ferry_host #(.TAGS(TAGS), .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS)) host (
     .m_axi_local_bready(window_local_bready), .limits(limits),
     .completion_timeout(completion_timeout), .tag_limit(tag_limit), .interrupt_cause(interrupt_cause),
     .interrupt_clear(interrupt_clear), .interrupt_status(interrupt_status), .interrupt_settings(interrupt_settings),
-    .interrupt_count(interrupt_count), .requester_busy(requester_busy), .events(host_events)
+    .interrupt_count(interrupt_count), .requester_busy(requester_busy), .function_reset(function_reset),
+    .function_resetting(function_resetting), .requester_idle(requester_idle), .events(host_events)
+);
+
+ferry_function_reset function_level (
+    .clk(clk), .rst(rst), .start(function_reset), .resetting(function_resetting), .reset_units(reset_units),
+    .core_settled(settled), .fetch_wound(fetch_wound),
+    .engine_at_rest(engine_stuck || (!engine_busy && !resetting)), .requester_idle(requester_idle)
 );
 
 // --- Registers of host and core -------------------------------------------------------------------------------------
 
 ferry_registers #(.LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS)) registers (
-    .clk(clk), .rst(rst), .reg_valid(reg_valid), .reg_write(reg_write), .reg_address(reg_address),
+    .clk(clk), .rst(units_rst), .reg_valid(reg_valid), .reg_write(reg_write), .reg_address(reg_address),
     .reg_wdata(reg_wdata), .reg_wstrb(reg_wstrb), .reg_ready(reg_ready), .reg_rdata(reg_rdata),
     .firmware_valid(firmware_valid), .firmware_write(firmware_write), .firmware_address(firmware_address),
     .firmware_wdata(firmware_wdata), .firmware_wstrb(firmware_wstrb), .firmware_ready(firmware_ready),
@@ -401,14 +413,14 @@ ferry_registers_file #(
     .CAPABILITIES(CAPABILITIES), .APERTURE_PAGES(APERTURE_PAGES), .LOCAL_BYTES(64'd1 << LOCAL_ADDRESS_BITS),
     .FIRMWARE_RAM_BYTES(FIRMWARE_RAM_WORDS * 4)
 ) file (
-    .clk(clk), .rst(rst), .clearing(file_clearing), .clear_index(file_clear_index), .core_access(core_file_access),
+    .clk(clk), .rst(units_rst), .clearing(file_clearing), .clear_index(file_clear_index), .core_access(core_file_access),
     .core_write(core_file_write), .core_index(core_file_index), .core_wdata(core_file_wdata),
     .host_access(host_file_access), .host_write(host_file_write), .host_index(host_file_index),
     .host_wdata(host_file_wdata), .host_taken(host_file_taken), .rdata(file_rdata)
 );
 
 ferry_registers_rings rings (
-    .clk(clk), .rst(rst), .clearing(file_clearing), .clear_ring(file_clear_index), .host_write(ring_write),
+    .clk(clk), .rst(units_rst), .clearing(file_clearing), .clear_ring(file_clear_index), .host_write(ring_write),
     .host_ring(ring_number), .host_offset(ring_offset), .host_wdata(host_file_wdata), .retired_write(retired_write),
     .retired_ring(retired_ring), .retired_wdata(retired_wdata), .fetch_ring(fetch_ring), .fetch_base(ring_base),
     .fetch_entries_log2(ring_entries_log2), .fetch_producer(ring_producer), .fetch_retired(ring_retired),
@@ -416,12 +428,12 @@ ferry_registers_rings rings (
 );
 
 ferry_registers_counters counters (
-    .clk(clk), .rst(rst), .events(events), .many_valid(packets_valid), .many_value(packets_value),
+    .clk(clk), .rst(units_rst), .events(events), .many_valid(packets_valid), .many_value(packets_value),
     .read_valid(counter_valid), .read_number(counter_number), .read_ready(counter_ready), .read_value(counter_value)
 );
 
 ferry_registers_core #(.JOB_QUEUE(JOB_QUEUE)) core_registers (
-    .clk(clk), .rst(rst), .run(run), .settled(settled), .io_valid(io_valid), .io_write(io_write), .io_address(io_address),
+    .clk(clk), .rst(units_rst), .run(run), .settled(settled), .io_valid(io_valid), .io_write(io_write), .io_address(io_address),
     .io_wdata(io_wdata), .io_ready(io_ready), .io_rdata(io_rdata), .time_now(time_reg),
     .firmware_told(firmware_told), .packets_valid(packets_valid), .packets_value(packets_value),
     .core_busy(core_busy), .interrupt_cause(interrupt_cause), .file_access(core_file_access),
@@ -446,7 +458,7 @@ ferry_registers_core #(.JOB_QUEUE(JOB_QUEUE)) core_registers (
 assign reset_request = host_reset || stop_reset;
 
 ferry_stop stop (
-    .clk(clk), .rst(rst), .core_run(core_run), .run(run), .stopping(stopping), .settled(settled),
+    .clk(clk), .rst(units_rst), .core_run(core_run && !function_resetting), .run(run), .stopping(stopping), .settled(settled),
     .engine_reset(stop_reset), .engine_busy(engine_busy && !engine_stuck), .engine_resetting(resetting),
     .update_busy(update_valid || update_busy), .post_busy(post_busy), .fetch_wound(fetch_wound)
 );
@@ -454,7 +466,7 @@ ferry_stop stop (
 ferry_cpu #(
     .FIRMWARE_RAM_WORDS(FIRMWARE_RAM_WORDS), .FIRMWARE_HEX(FIRMWARE_HEX), .CPU_CORE(CPU_CORE)
 ) cpu (
-    .clk(clk), .rst(rst), .run(run), .host_valid(firmware_valid), .host_write(firmware_write),
+    .clk(clk), .rst(units_rst), .run(run), .host_valid(firmware_valid), .host_write(firmware_write),
     .host_address(firmware_address), .host_wdata(firmware_wdata), .host_wstrb(firmware_wstrb),
     .host_ready(firmware_ready), .host_rdata(firmware_rdata), .command_valid(command_valid),
     .command_address(command_address), .command_ready(command_ready), .command_rdata(command_rdata),
@@ -463,7 +475,7 @@ ferry_cpu #(
 );
 
 ferry_fetch #(.RINGS(RINGS), .SLOTS(SLOTS), .SLOT_BYTES_LOG2(SLOT_BYTES_LOG2)) fetch (
-    .clk(clk), .rst(rst), .run(run), .hold(resetting), .settled(settled && !file_clearing), .wound(fetch_wound),
+    .clk(clk), .rst(units_rst), .run(run), .hold(resetting), .settled(settled && !file_clearing), .wound(fetch_wound),
     .ring_kick(ring_kick), .ring_select(fetch_ring),
     .ring_base(ring_base), .ring_entries_log2(ring_entries_log2), .ring_producer(ring_producer),
     .ring_retired(ring_retired), .ring_enable(ring_enable), .fetched_ring(ring_number), .fetched(ring_fetched),
@@ -476,7 +488,7 @@ ferry_fetch #(.RINGS(RINGS), .SLOTS(SLOTS), .SLOT_BYTES_LOG2(SLOT_BYTES_LOG2)) f
 );
 
 ferry_command_ram #(.SLOTS(SLOTS), .SLOT_BYTES_LOG2(SLOT_BYTES_LOG2)) command_ram (
-    .clk(clk), .rst(rst), .write_valid(command_write_valid), .write_address(command_write_address),
+    .clk(clk), .rst(units_rst), .write_valid(command_write_valid), .write_address(command_write_address),
     .write_data(command_write_data), .core_valid(command_valid), .core_address(command_address),
     .core_ready(command_ready), .core_rdata(command_rdata), .list0_valid(engine_list_valid),
     .list0_ready(engine_list_ready), .list0_address(engine_list_address), .list0_data_valid(engine_list_data_valid),
@@ -485,7 +497,7 @@ ferry_command_ram #(.SLOTS(SLOTS), .SLOT_BYTES_LOG2(SLOT_BYTES_LOG2)) command_ra
 );
 
 ferry_post post (
-    .clk(clk), .rst(rst), .time_now(time_reg), .data_write(post_data_write), .data_index(post_data_index),
+    .clk(clk), .rst(units_rst), .time_now(time_reg), .data_write(post_data_write), .data_index(post_data_index),
     .data_wdata(post_data_wdata), .start(post_start), .start_address(post_address), .start_long(post_long),
     .start_ring(post_ring), .start_slot(post_slot), .start_interrupt(post_interrupt), .enter_hold(fence_hold),
     .enter(enter), .enter_long(enter_long), .enter_word(enter_word), .enter_data(enter_data),
@@ -502,7 +514,7 @@ ferry_engine #(
     .LG_READS(`FERRY_SET_LG_READS(CONFIGURATION)), .LG_WRITES(`FERRY_SET_LG_WRITES(CONFIGURATION)),
     .LG_DATA(`FERRY_SET_LG_DATA(CONFIGURATION))
 ) engine (
-    .clk(clk), .rst(rst), .job_valid(job_valid), .job_ready(job_ready), .job(job), .slot_tags(slot_tags),
+    .clk(clk), .rst(engine_rst), .job_valid(job_valid), .job_ready(job_ready), .job(job), .slot_tags(slot_tags),
     .jobs_retired(jobs_retired), .jobs_retired_urgent(jobs_retired_urgent), .poison(poison),
     .poison_clear(poison_clear), .fault_valid(fault_valid), .fault(fault), .fault_clear(fault_clear), .limits(limits), .timeout(engine_timeout),
     .reset_request(reset_request), .resetting(resetting), .stuck(engine_stuck), .busy(engine_busy),
@@ -529,7 +541,7 @@ ferry_engine #(
 );
 
 ferry_aperture_update aperture_update (
-    .clk(clk), .rst(rst), .update_valid(update_valid), .update_ready(update_ready), .update(update),
+    .clk(clk), .rst(units_rst), .update_valid(update_valid), .update_ready(update_ready), .update(update),
     .update_busy(update_busy), .fault(update_fault), .list_valid(update_list_valid), .list_ready(update_list_ready),
     .list_address(update_list_address), .list_data_valid(update_list_data_valid), .list_data(update_list_data),
     .write_valid(table_write_valid), .write_ready(table_write_ready), .write_page(table_write_page),
@@ -537,7 +549,7 @@ ferry_aperture_update aperture_update (
 );
 
 ferry_aperture_table #(.PAGES(APERTURE_PAGES)) aperture_table (
-    .clk(clk), .rst(rst), .clearing(table_clearing), .lookup0_valid(read_lookup_valid),
+    .clk(clk), .rst(units_rst), .clearing(table_clearing), .lookup0_valid(read_lookup_valid),
     .lookup0_ready(read_lookup_ready), .lookup0_page(read_lookup_page), .result0_valid(read_result_valid),
     .result0(read_result), .lookup1_valid(write_lookup_valid), .lookup1_ready(write_lookup_ready),
     .lookup1_page(write_lookup_page), .result1_valid(write_result_valid), .result1(write_result),

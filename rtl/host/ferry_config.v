@@ -43,6 +43,9 @@ module ferry_config #(
     output reg         system_error_enable,
     // A read request of this device is under way.
     input  wire        requests_pending,
+    // One-cycle pulse: software asked for a function level reset (base specification 6.6.2). This space is reset by
+    // itself, all but the device's own number, which the answer to that very write carries.
+    output reg         function_reset,
 
     // Address of BAR0 (64 KiB) and of BAR2, of which only the bits above its size exist.
     output wire [31:16]       bar0_base,
@@ -169,7 +172,7 @@ module ferry_config #(
             fixed[`FERRY_CONFIG_SPACE_COMMAND_CAPABILITIES_RANGE] = 1'b1;
         end
         if (at_class) begin
-            fixed[`FERRY_CONFIG_SPACE_CLASS_REVISION_RANGE] = `FERRY_CONFIG_SPACE_CLASS_REVISION_RESET;
+            fixed[`FERRY_CONFIG_SPACE_CLASS_REVISION_RANGE] = `FERRY_BAR0_CONTRACT_VERSION_MAJOR_RESET;
             fixed[`FERRY_CONFIG_SPACE_CLASS_CLASS_CODE_RANGE] = `FERRY_CONFIG_SPACE_CLASS_CLASS_CODE_RESET;
         end
         if (at_cache_line)
@@ -190,6 +193,8 @@ module ferry_config #(
                 `FERRY_CONFIG_SPACE_DEVICE_CAPABILITIES_EXTENDED_TAG_RESET;
             fixed[`FERRY_CONFIG_SPACE_DEVICE_CAPABILITIES_ROLE_BASED_ERRORS_RANGE] =
                 `FERRY_CONFIG_SPACE_DEVICE_CAPABILITIES_ROLE_BASED_ERRORS_RESET;
+            fixed[`FERRY_CONFIG_SPACE_DEVICE_CAPABILITIES_FUNCTION_RESET_RANGE] =
+                `FERRY_CONFIG_SPACE_DEVICE_CAPABILITIES_FUNCTION_RESET_RESET;
         end
         if (at_control) begin
             fixed[19:16] = device_status_reg;
@@ -326,8 +331,11 @@ module ferry_config #(
         // D1 and D2 are not there, so a write of them changes nothing (PCI power management 3.2.4).
         if (byte0 && at_power_control && config_wdata[1] == config_wdata[0])
             sleep_reg <= config_wdata[0];
-        if (rst) begin
+        function_reset <= byte1 && at_control && !rst &&
+                          config_wdata[`FERRY_CONFIG_SPACE_DEVICE_CONTROL_INITIATE_FUNCTION_RESET_RANGE];
+        if (rst)
             completer_id <= 16'd0;
+        if (rst || function_reset) begin
             memory_reg <= 1'b0;
             master_reg <= 1'b0;
             parity_response <= 1'b0;

@@ -121,6 +121,12 @@ module ferry_host #(
     // STATUS.requester: a read request to the host is outstanding.
     output wire        requester_busy,
 
+    // Function level reset, ferry_function_reset: software asks for it (a pulse); it is going on; no burst of the host port
+    // is under way.
+    output wire        function_reset,
+    input  wire        function_resetting,
+    output wire        requester_idle,
+
     // Events for the counters, a bit each (FERRY_EVENT_*); those that are not the host side's stay 0.
     output wire [`FERRY_EVENTS_BITS-1:0] events
 );
@@ -265,6 +271,7 @@ module ferry_host #(
     wire [63:0] reply_data;
     // Writes and read requests to send.
     wire        write_valid;
+    wire        write_begun;
     wire        write_taken;
     wire        write_done;
     wire [63:2] write_address;
@@ -276,6 +283,7 @@ module ferry_host #(
     wire        write_no_snoop;
     wire [63:0] write_data;
     wire        read_valid;
+    wire        read_begun;
     wire        read_done;
     wire [63:3] read_address;
     wire [6:0]  read_beats;
@@ -369,6 +377,7 @@ module ferry_host #(
         .parity_response(parity_response),
         .system_error_enable(system_error_enable),
         .requests_pending(requester_busy),
+        .function_reset(function_reset),
         .bar0_base(bar0_base),
         .bar2_base(bar2_base),
         .memory_enable(memory_enable),
@@ -387,7 +396,7 @@ module ferry_host #(
 
     ferry_errors errors (
         .clk(clk),
-        .rst(rst),
+        .rst(rst || function_reset),
         .malformed(count_malformed),
         .poisoned(count_poisoned),
         .poisoned_write(poisoned_write),
@@ -396,7 +405,7 @@ module ferry_host #(
         .request_unsupported(read_unsupported),
         .request_aborted(read_aborted),
         .unexpected(count_unexpected),
-        .timed_out(got_timeout),
+        .timed_out(got_timeout && !function_resetting),
         .report_correctable(report_correctable),
         .report_nonfatal(report_nonfatal),
         .report_fatal(report_fatal),
@@ -610,6 +619,7 @@ module ferry_host #(
         .clk(clk),
         .rst(rst),
         .bus_master(bus_master),
+        .discard(function_resetting),
         .max_payload(max_payload),
         .max_read(max_read),
         .no_snoop_enable(no_snoop_enable),
@@ -617,6 +627,7 @@ module ferry_host #(
         .completion_timeout(timeout_disable ? 32'd0 : completion_timeout),
         .tag_limit(tag_limit),
         .busy(requester_busy),
+        .idle(requester_idle),
         .s_axi_arid(s_axi_host_arid),
         .s_axi_araddr(host_araddr[63:3]),
         .s_axi_arlen(s_axi_host_ar[`FERRY_AXI_A_LENGTH_RANGE]),
@@ -665,6 +676,7 @@ module ferry_host #(
         .message_data(msi_data),
         .message_taken(message_taken),
         .write_packet_valid(write_valid),
+        .write_packet_begun(write_begun),
         .write_packet_taken(write_taken),
         .write_packet_done(write_done),
         .write_packet_address(write_address),
@@ -677,6 +689,7 @@ module ferry_host #(
         .write_packet_index(data_index),
         .write_packet_data(write_data),
         .read_packet_valid(read_valid),
+        .read_packet_begun(read_begun),
         .read_packet_done(read_done),
         .read_packet_address(read_address),
         .read_packet_beats(read_beats),
@@ -686,7 +699,7 @@ module ferry_host #(
 
     ferry_interrupt interrupt (
         .clk(clk),
-        .rst(rst),
+        .rst(rst || function_resetting),
         .cause(interrupt_cause),
         .clear(interrupt_clear),
         .status(interrupt_status),
@@ -719,6 +732,7 @@ module ferry_host #(
         .completion_tag(reply_tag),
         .completion_data(reply_data),
         .write_valid(write_valid),
+        .write_begun(write_begun),
         .write_taken(write_taken),
         .write_done(write_done),
         .write_address(write_address),
@@ -730,6 +744,7 @@ module ferry_host #(
         .write_no_snoop(write_no_snoop),
         .write_data(write_data),
         .read_valid(read_valid),
+        .read_begun(read_begun),
         .read_done(read_done),
         .read_address(read_address),
         .read_beats(read_beats),

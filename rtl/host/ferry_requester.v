@@ -17,6 +17,8 @@ module ferry_requester #(
 
     // Configuration space.
     input  wire        bus_master,
+    // Nothing more is sent that has not begun: writes count as sent, reads end as if timed out.
+    input  wire        discard,
     input  wire        max_payload,
     input  wire [1:0]  max_read,
     input  wire        no_snoop_enable,
@@ -26,6 +28,8 @@ module ferry_requester #(
     input  wire [7:0]  tag_limit,
     // A read request is outstanding.
     output wire        busy,
+    // No request is in front of the link or under way.
+    output wire        idle,
 
     // AXI4 slave; INCR bursts of 8-byte beats, addresses in units of 8 bytes.
     input  wire [ID_WIDTH-1:0] s_axi_arid,
@@ -83,6 +87,7 @@ module ferry_requester #(
 
     // Packets to ferry_transmit, which says what they are: posted writes and read requests.
     output wire        write_packet_valid,
+    input  wire        write_packet_begun,
     input  wire        write_packet_taken,
     input  wire        write_packet_done,
     output wire [63:2] write_packet_address,
@@ -95,6 +100,7 @@ module ferry_requester #(
     input  wire [4:0]  write_packet_index,
     output wire [63:0] write_packet_data,
     output wire        read_packet_valid,
+    input  wire        read_packet_begun,
     input  wire        read_packet_done,
     output wire [63:3] read_packet_address,
     output wire [6:0]  read_packet_beats,
@@ -116,7 +122,11 @@ module ferry_requester #(
     wire                oldest_waits;
     wire [1:0]          oldest_fault;
 
+    wire                read_idle;
+    wire                write_idle;
+
     assign busy = next_tag != oldest_tag;
+    assign idle = !busy && read_idle && write_idle;
 
     ferry_requester_read #(.LG_TAGS(LG_TAGS), .ID_WIDTH(ID_WIDTH)) read (
         .clk(clk),
@@ -124,6 +134,8 @@ module ferry_requester #(
         .bus_master(bus_master),
         .max_read(max_read),
         .no_snoop_enable(no_snoop_enable),
+        .discard(discard),
+        .idle(read_idle),
         .tag_limit(tag_limit),
         .s_axi_arid(s_axi_arid),
         .s_axi_araddr(s_axi_araddr),
@@ -140,6 +152,7 @@ module ferry_requester #(
         .take_id(take_id),
         .take_ready(take_ready),
         .packet_valid(read_packet_valid),
+        .packet_begun(read_packet_begun),
         .packet_done(read_packet_done),
         .packet_address(read_packet_address),
         .packet_beats(read_packet_beats),
@@ -151,6 +164,7 @@ module ferry_requester #(
         .clk(clk),
         .rst(rst),
         .completion_timeout(completion_timeout),
+        .abandon(discard),
         .requester_id(requester_id),
         .take_valid(take_valid),
         .take_tag(next_tag[LG_TAGS-1:0]),
@@ -212,6 +226,8 @@ module ferry_requester #(
         .bus_master(bus_master),
         .max_payload(max_payload),
         .no_snoop_enable(no_snoop_enable),
+        .discard(discard),
+        .idle(write_idle),
         .s_axi_awid(s_axi_awid),
         .s_axi_awaddr(s_axi_awaddr),
         .s_axi_awnosnoop(s_axi_awnosnoop),
@@ -231,6 +247,7 @@ module ferry_requester #(
         .message_data(message_data),
         .message_taken(message_taken),
         .packet_valid(write_packet_valid),
+        .packet_begun(write_packet_begun),
         .packet_taken(write_packet_taken),
         .packet_done(write_packet_done),
         .packet_address(write_packet_address),

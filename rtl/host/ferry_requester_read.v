@@ -19,6 +19,10 @@ module ferry_requester_read #(
     input  wire        bus_master,
     input  wire [1:0]  max_read,
     input  wire        no_snoop_enable,
+    // Requests that have not begun are not sent; they take their tag, late or not, and ferry_tag_table ends them.
+    input  wire        discard,
+    // No burst is under way.
+    output wire        idle,
     // Tags in use at most; 0 = all.
     input  wire [7:0]  tag_limit,
 
@@ -45,6 +49,7 @@ module ferry_requester_read #(
 
     // The request, to ferry_transmit: stable until done, a pulse with its last beat.
     output wire        packet_valid,
+    input  wire        packet_begun,
     input  wire        packet_done,
     output wire [63:3] packet_address,
     output wire [6:0]  packet_beats,
@@ -71,11 +76,12 @@ module ferry_requester_read #(
     wire [6:0] beats = {1'b0, chunk_reg} + 7'd1;
 
     assign s_axi_arready = state_reg == S_IDLE;
-    assign take_valid = state_reg == S_TAKE || (state_reg == S_CUT && tag_free && next_tag_late);
+    assign take_valid = state_reg == S_TAKE || (state_reg == S_CUT && tag_free && next_tag_late && !discard);
     assign take_beats = state_reg == S_TAKE ? beats : 7'd0;
     assign take_last = left_reg == {2'd0, chunk_reg};
     assign take_id = id_reg;
-    assign packet_valid = state_reg == S_SEND && bus_master;
+    assign idle = state_reg == S_IDLE;
+    assign packet_valid = state_reg == S_SEND && bus_master && !discard;
     assign packet_address = address_reg;
     assign packet_beats = beats;
     assign packet_tag = {{8-LG_TAGS{1'b0}}, next_tag[LG_TAGS-1:0]};
@@ -93,11 +99,11 @@ module ferry_requester_read #(
         end
         S_CUT: begin
             chunk_reg <= left_reg <= {2'd0, to_edge} ? left_reg[5:0] : to_edge;
-            if (bus_master && tag_free && !next_tag_late)
+            if (tag_free && (discard || (bus_master && !next_tag_late)))
                 state_reg <= S_SEND;
         end
         S_SEND: begin
-            if (packet_done)
+            if (packet_done || (discard && !packet_begun))
                 state_reg <= S_TAKE;
         end
         default: begin

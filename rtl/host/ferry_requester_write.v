@@ -18,6 +18,10 @@ module ferry_requester_write #(
     input  wire        bus_master,
     input  wire        max_payload,
     input  wire        no_snoop_enable,
+    // Packets that have not begun are thrown away, and count as sent.
+    input  wire        discard,
+    // No burst and no packet is under way.
+    output wire        idle,
 
     // AXI4 slave, write channels.
     input  wire [ID_WIDTH-1:0] s_axi_awid,
@@ -44,6 +48,8 @@ module ferry_requester_write #(
 
     // The next packet, to ferry_transmit: stable until taken; done is a pulse with its last beat.
     output wire        packet_valid,
+    // ferry_transmit has begun with a packet of this source.
+    input  wire        packet_begun,
     input  wire        packet_taken,
     input  wire        packet_done,
     output wire [63:2] packet_address,
@@ -113,7 +119,8 @@ module ferry_requester_write #(
     wire ended = sending_reg ? sending_end_reg : next_end_reg;
     // A packet starts only when its response has a place to go.
     wire response_free = !s_axi_bvalid || s_axi_bready;
-    wire skip = next_valid_reg && empty_next && !sending_reg && response_free;
+    wire drop = discard && !empty_next && !packet_begun;
+    wire skip = next_valid_reg && (empty_next || drop) && !sending_reg && response_free;
     wire next_free = !next_valid_reg || packet_taken || skip;
     wire move = closed_reg && next_free;
     // Words: two a beat, less the halves that the packet leaves off at its ends.
@@ -192,10 +199,10 @@ module ferry_requester_write #(
             sending_end_reg <= next_end_reg;
             sending_id_reg <= next_id_reg;
         end
-        if (packet_done)
+        if (packet_done || (skip && drop))
             send_slot_reg <= send_slot_reg + 2'd1;
         sending_reg <= (sending_reg || packet_taken) && !packet_done;
-        if (skip || (packet_done && ended)) begin
+        if ((skip || packet_done) && ended) begin
             s_axi_bvalid <= 1'b1;
             s_axi_bid <= sending_reg ? sending_id_reg : next_id_reg;
         end else if (s_axi_bready) begin
@@ -215,7 +222,8 @@ module ferry_requester_write #(
         end
     end
 
-    assign packet_valid = next_valid_reg && !empty_next && bus_master && response_free;
+    assign idle = !active_reg && !closed_reg && !next_valid_reg && !sending_reg && !s_axi_bvalid;
+    assign packet_valid = next_valid_reg && !empty_next && bus_master && !discard && response_free;
     assign packet_address = next_address_reg;
     assign packet_words = next_words_reg;
     assign packet_odd = next_lane_reg;

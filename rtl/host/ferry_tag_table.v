@@ -20,6 +20,8 @@ module ferry_tag_table #(
 
     // Cycles that a request waits for its completion; 0 = for ever. The true limit lies between this and 9/8 of it.
     input  wire [31:0]        completion_timeout,
+    // Every request that waits is ended as one that timed out.
+    input  wire               abandon,
     // Requester id that completions must carry.
     input  wire [15:0]        requester_id,
 
@@ -112,7 +114,8 @@ module ferry_tag_table #(
     wire [4:0] scan_stamp = stamp_memory[scan_reg];
     wire [3:0] age = (scan_end[2] ? tick_reg[7:4] : tick_reg[3:0]) - scan_stamp[3:0];
     wire       old = age >= 4'd9 && !finish && !clear_reg;
-    wire       expire = old && scan_stamp[4] != scan_end[3] && limited;
+    wire       over = (old && limited) || (abandon && !finish && !clear_reg);
+    wire       expire = over && scan_stamp[4] != scan_end[3];
     wire       forget = old && scan_end[2];
 
     // What becomes of a tag. Completions go before time-outs, and both before new requests; a tag that is passed over

@@ -31,8 +31,10 @@ module ferry_transmit (
     input  wire [7:0]  completion_tag,
     input  wire [63:0] completion_data,
 
-    // Posted write: stable until taken, when the header has left; done comes with its last beat.
+    // Posted write: stable until taken, when the header has left; done comes with its last beat. A write and a read request
+    // that have not begun may be withdrawn.
     input  wire        write_valid,
+    output wire        write_begun,
     output wire        write_taken,
     output wire        write_done,
     input  wire [63:2] write_address,
@@ -47,6 +49,7 @@ module ferry_transmit (
 
     // Read request for whole beats: stable until done.
     input  wire        read_valid,
+    output wire        read_begun,
     output wire        read_done,
     input  wire [63:3] read_address,
     input  wire [6:0]  read_beats,
@@ -156,6 +159,8 @@ module ferry_transmit (
     );
 
     assign completion_done = packet_done && grant[COMPLETION];
+    assign write_begun = grant_reg[WRITE];
+    assign read_begun = grant_reg[READ];
     assign write_taken = packet_taken && grant[WRITE];
     assign write_done = packet_done && grant[WRITE];
     assign read_done = packet_done && grant[READ];

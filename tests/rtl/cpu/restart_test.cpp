@@ -72,6 +72,10 @@ class Campaign
     bool start()
     {
         root_.enumerate();
+        return boot();
+    }
+    bool boot()
+    {
         if (!root_.boot(firmware_path))
             return false;
         root_.bar0_64(FERRY_BAR0_FAULT_LOG_ADDRESS, FAULTS);
@@ -103,12 +107,13 @@ class Campaign
     // One program with a disturbance at its given cycle.
     void disturbed(uint64_t cycle)
     {
-        switch (random_.below(6)) {
+        switch (random_.below(7)) {
         case 0: program(cycle, [this] { restart(0); }); break;
         case 1: program(cycle, [this] { restart(random_.below(2500)); }); break;
         case 2: program(cycle, [this] { control("engine reset", 3); }); break;
         case 3: program(cycle, [this] { stop_ring(); }); break;
         case 4: program(cycle, [this] { halt_and_reload(); }); break;
+        case 5: program(cycle, [this] { function_reset(); }); break;
         default: program(cycle, [this] { anything(); }); break;
         }
     }
@@ -390,6 +395,50 @@ class Campaign
         control("core off", 0);
         root_.load(firmware_path);
         control("core on", 1);
+    }
+    // A driver that takes over from one that died. It should take the leave to speak first and wait, and may not have.
+    void function_reset()
+    {
+        const uint32_t reset = FERRY_CONFIG_SPACE_DEVICE_CONTROL_INITIATE_FUNCTION_RESET_MASK;
+        if (random_.once_in(2)) {
+            note("command off");
+            root_.config_write(FERRY_CONFIG_SPACE_COMMAND, 0);
+            wait(random_.below(400));
+        }
+        note("function reset");
+        root_.config_write(FERRY_CONFIG_SPACE_DEVICE_CONTROL, root_.config_read(FERRY_CONFIG_SPACE_DEVICE_CONTROL) | reset);
+        root_.silent_from = root_.time;
+        // Nothing of what was going on gets through, and nothing of it is known any more.
+        host_may_.assign(host_may_.size(), NEVER);
+        std::vector<uint8_t> fences(root_.page(FENCES), root_.page(FENCES) + 4096);
+        uint32_t sent = root_.interrupts;
+        wait(random_.once_in(2) ? 0 : random_.below(3000));
+        checks_.equal(root_.config_read(FERRY_CONFIG_SPACE_COMMAND) & 7, 0, "COMMAND");
+        checks_.equal(root_.config_read(FERRY_CONFIG_SPACE_DEVICE_CONTROL) & 0xffffu, 0x2800, "DEVICE_CONTROL");
+        checks_.equal(root_.config_read(FERRY_CONFIG_SPACE_BAR0), 0, "BAR0");
+        root_.enumerate();
+        for (int i = 0; i < 5000 && (root_.bar0(FERRY_BAR0_STATUS) || root_.config_read(0x48) >> 21 & 1); i++)
+            root_.run(20);
+        checks_.equal(root_.bar0(FERRY_BAR0_STATUS), 0, "status after a function reset");
+        local_may_.assign(local_may_.size(), NEVER);
+        for (unsigned number = 0; number < 2; number++) {
+            for (uint32_t offset : {FERRY_BAR0_RING_BASE, FERRY_BAR0_RING_CONTROL, FERRY_BAR0_RING_RIGHTS,
+                                    FERRY_BAR0_RING_PRODUCER, FERRY_BAR0_RING_FETCHED, FERRY_BAR0_RING_RETIRED})
+                checks_.equal(root_.bar0(ring(number, offset)), 0, "ring after a function reset");
+            waiting_[number].clear();
+            produced_[number] = retired_[number] = 0;
+        }
+        checks_.equal(root_.bar0(FERRY_BAR0_FAULT_LOG_PRODUCED), 0, "fault log after a function reset");
+        checks_.equal(root_.bar0(FERRY_BAR0_INTERRUPT_STATUS), 0, "interrupts after a function reset");
+        checks_.equal(root_.counter(FERRY_BAR0_COUNTER_ENGINE_JOBS), 0, "jobs after a function reset");
+        root_.run(random_.below(2000));
+        checks_.equal(root_.indiscreet, 0, "requests of a device that was reset");
+        checks_.equal(root_.interrupts, sent, "interrupts of a device that was reset");
+        checks_.that(!std::memcmp(root_.page(FENCES), fences.data(), 4096), "fence records stand");
+        root_.silent_from = ~0ull;
+        std::memset(root_.page(FENCES), 0, 4096);
+        rings_.clear();
+        checks_.that(boot(), "firmware serves rings after a function reset");
     }
     // Several of these close together, and at the end everything is on again.
     void anything()

@@ -178,6 +178,16 @@ class RootComplex
     bool stall = false;
     // Video memory takes nothing and answers nothing.
     bool memory_dead = false;
+    // The host's memory takes reads and does not answer; answer_late() does.
+    bool host_silent = false;
+    void answer_late()
+    {
+        host_silent = false;
+        for (const Packet &p : unanswered_)
+            receive(p);
+        unanswered_.clear();
+    }
+    size_t unanswered() const { return unanswered_.size(); }
     // So many beats read, and bursts written, from now on the answer is an error; below 0 never.
     int read_error_in = -1, write_error_in = -1;
     unsigned interrupts = 0, unmapped = 0, broken = 0;
@@ -188,6 +198,9 @@ class RootComplex
     // that no page takes.
     std::function<void(uint64_t, uint8_t)> on_host_write, on_local_write;
     std::function<void(uint64_t)> on_unmapped_write;
+    // From this time on the device has nothing to ask for and nothing to write; requests of its own that began later.
+    uint64_t silent_from = ~0ull;
+    unsigned indiscreet = 0;
 
   private:
     static const uint32_t DEVICE_ID = 0x0100;
@@ -244,6 +257,8 @@ class RootComplex
             }
         }
         if (!top.rst && top.m_axis_tlp_tvalid && top.m_axis_tlp_tready) {
+            if (from_device_.empty())
+                began_ = time;
             for (unsigned i = 0; i < LINK_WORDS; i++)
                 if (top.m_axis_tlp_tkeep >> i & 1)
                     from_device_.push_back(word_of(top.m_axis_tlp_tdata, i));
@@ -263,13 +278,16 @@ class RootComplex
             answered_ = true;
             return;
         }
+        indiscreet += began_ >= silent_from;
         uint64_t address = wide ? uint64_t{p[2]} << 32 | p[3] : p[2];
         address &= ~3ull;
         unsigned header = wide ? 4 : 3;
         no_snoop[address >> 12] = p[0] >> 12 & 1;
         if (length * 4 > (kind & 0x40 ? 256 : 512) || (address & 4095) + length * 4 > 4096)
             broken++;
-        if ((kind & 0xdf) == 0x00)
+        if ((kind & 0xdf) == 0x00 && host_silent)
+            unanswered_.push_back(p);
+        else if ((kind & 0xdf) == 0x00)
             serve_read(p, address, length);
         else if ((kind & 0xdf) == 0x40)
             serve_write(p, address, length, header);
@@ -424,8 +442,10 @@ class RootComplex
     std::map<uint64_t, std::vector<uint8_t>> pages_;
     std::deque<Sent> to_device_;
     Packet from_device_, answer_;
+    std::vector<Packet> unanswered_;
     bool answered_ = false, sending_ = false, holding_ = false, answering_ = false;
     size_t sent_ = 0;
+    uint64_t began_ = 0;
     uint32_t next_tag_ = 0;
     std::deque<Burst> reads_, writes_;
     std::deque<Beat> beats_;

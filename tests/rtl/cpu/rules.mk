@@ -9,7 +9,7 @@ rtl_program = $(VERILATOR) --cc --exe --build -O3 $(RTL_FLAGS) --top-module $(1)
     -o $(abspath $@) $(abspath $(2)) > $(BUILD)/verilated/$(notdir $@).log
 
 RTL_CPU_PROGRAMS := $(addprefix $(BUILD)/tests/,rtl_control rtl_device rtl_device_32 rtl_device_128 rtl_fetch \
-    rtl_memory_faults rtl_restart rtl_tiny)
+    rtl_function_reset rtl_memory_faults rtl_restart rtl_tiny)
 RTL_CPU_CORE := -GCPU_CORE='"$(CPU_CORE)"'
 TEST_PROGRAMS += $(RTL_CPU_PROGRAMS)
 $(RTL_CPU_PROGRAMS): $(RTL_SOURCES) rtl/packaged_core.vlt $(wildcard $(RTL_CPU_TEST)/*) $(CONTRACT) $(VENV)/ready
@@ -43,6 +43,10 @@ $(BUILD)/tests/rtl_restart: | $(BUILD)/firmware/firmware.bin
 $(BUILD)/tests/rtl_memory_faults: | $(BUILD)/firmware/firmware.bin
 	@mkdir -p $(@D) $(BUILD)/verilated
 	$(call rtl_program,ferry_device,$(RTL_CPU_TEST)/memory_faults_test.cpp,$(RTL_CPU_CORE) rtl/ferry_device.v $(RTL_CORE))
+
+$(BUILD)/tests/rtl_function_reset: | $(BUILD)/firmware/firmware.bin
+	@mkdir -p $(@D) $(BUILD)/verilated
+	$(call rtl_program,ferry_device,$(RTL_CPU_TEST)/function_reset_test.cpp,$(RTL_CPU_CORE) rtl/ferry_device.v $(RTL_CORE))
 
 .PHONY: soak-restart
 soak-restart: $(BUILD)/tests/rtl_restart

@@ -12,11 +12,11 @@ static void config_space(Bench &b)
     EXPECT(b, "ID", b.config_read(0x00), 0xfe011209);
     b.config_write(0x3c, 0);
     EXPECT(b, "COMMAND", b.config_read(0x04), 0x00100000);
-    EXPECT(b, "CLASS", b.config_read(0x08), 0x03020001);
+    EXPECT(b, "CLASS", b.config_read(0x08), 0x03020002);
     EXPECT(b, "SUBSYSTEM", b.config_read(0x2c), 0xfe011209);
     EXPECT(b, "CAPABILITY", b.config_read(0x34), 0x40);
     EXPECT(b, "PCIE", b.config_read(0x40), 0x00028010);
-    EXPECT(b, "DEVICE_CAPABILITIES", b.config_read(0x44), 0x8021);
+    EXPECT(b, "DEVICE_CAPABILITIES", b.config_read(0x44), 0x10008021);
     EXPECT(b, "DEVICE_CONTROL", b.config_read(0x48), 0x2800);
     EXPECT(b, "LINK_CAPABILITIES", b.config_read(0x4c), 0x00400011);
     EXPECT(b, "LINK_CONTROL", b.config_read(0x50), 0x00110000);

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// Function level reset (PCI Express base specification 6.6.2) of the whole device with its firmware: it ends although the
+// host owes answers or memory is dead, nothing of before it is left, and the device works again. What it does at any
+// cycle of a running program is rtl_restart's.
+#include "host_ring.h"
+
+namespace
+{
+
+const uint32_t AREA = 0x40000;
+// What the engine still waits for on the bus of dead memory.
+const uint32_t OWED = FERRY_BAR0_STATUS_ENGINE_MASK | FERRY_BAR0_STATUS_ENGINE_READ_MASK | FERRY_BAR0_STATUS_ENGINE_WRITE_MASK;
+const uint32_t RESET = FERRY_CONFIG_SPACE_DEVICE_CONTROL_INITIATE_FUNCTION_RESET_MASK;
+
+class Bench
+{
+  public:
+    Bench(Checks &checks, Random &random) : checks_(checks), random_(random), root_(random)
+    {
+        for (uint64_t at = HOST; at < HOST + 0x80000; at += 4096)
+            root_.map(at);
+        for (unsigned i = 0; i < DATA_PAGES; i++)
+            root_.map(DATA + i * 4096);
+        for (unsigned i = 0; i < DATA_PAGES * 4096; i++)
+            root_.byte(DATA + i) = static_cast<uint8_t>(random.word());
+        for (unsigned i = 0; i < AREA; i++)
+            root_.local[i] = static_cast<uint8_t>(random.word());
+        start();
+    }
+
+    // What a driver does with a device that it has just found.
+    void start()
+    {
+        root_.enumerate();
+        std::memset(root_.page(FENCES), 0, 4096);
+        checks_.that(root_.boot("build/firmware/firmware.bin"), "firmware serves rings");
+        root_.bar0_64(FERRY_BAR0_FAULT_LOG_ADDRESS, FAULTS);
+        root_.bar0(FERRY_BAR0_FAULT_LOG_ENTRIES_LOG2, 5);
+        rings_.clear();
+        rings_.emplace_back(root_, 0, 7);
+    }
+    Ring &paging() { return rings_[0]; }
+    RootComplex &root() { return root_; }
+
+    void reset() { root_.config_write(0x48, RESET); }
+    // Software may have to wait 100 ms; without dead memory it is some thousand cycles at most.
+    uint32_t status_after(unsigned cycles)
+    {
+        root_.run(cycles);
+        root_.enumerate();
+        return root_.bar0(FERRY_BAR0_STATUS);
+    }
+    uint32_t last_kind()
+    {
+        uint32_t produced = root_.bar0(FERRY_BAR0_FAULT_LOG_PRODUCED);
+        uint32_t what = static_cast<uint32_t>(root_.load64(FAULTS + (produced - 1) % 32 * 64) >> 32);
+        root_.bar0(FERRY_BAR0_FAULT_LOG_CONSUMED, produced);
+        return FERRY_GET(FERRY_FAULT_RECORD_WHAT_KIND, what);
+    }
+    // Page-in and page-out.
+    void works()
+    {
+        uint32_t bytes = 1 + random_.below(20000), to = AREA + random_.below(99);
+        uint64_t back = DATA + 32 * 4096 + random_.below(99);
+        paging().copy(FERRY_ADDRESS_KIND_SYSTEM, DATA, FERRY_ADDRESS_KIND_LOCAL, to, bytes);
+        paging().copy(FERRY_ADDRESS_KIND_LOCAL, to, FERRY_ADDRESS_KIND_SYSTEM, back, bytes).submit();
+        checks_.that(paging().wait(), "fence of a good buffer");
+        checks_.equal(paging().status(), FERRY_BUFFER_STATUS_SUCCESS, "status of a good buffer");
+        for (uint32_t i = 0; i < bytes; i++)
+            checks_.equal(root_.byte(back + i), root_.byte(DATA + i), "byte that went there and back");
+        checks_.equal(root_.broken, 0, "broken rules of buses and link");
+    }
+
+  private:
+    Checks &checks_;
+    Random &random_;
+    RootComplex root_;
+    std::vector<Ring> rings_;
+};
+
+void host_owes_answers(Checks &checks, Random &random)
+{
+    checks.begin("a_function_reset_ends_though_the_host_owes_answers_that_come_long_after_it");
+    for (unsigned round = 0; round < 12; round++) {
+        Bench bench(checks, random);
+        RootComplex &root = bench.root();
+        root.bar0(FERRY_BAR0_COMPLETION_TIMEOUT, 0);
+        bench.paging().copy(FERRY_ADDRESS_KIND_SYSTEM, DATA, FERRY_ADDRESS_KIND_LOCAL, AREA, 100000).submit();
+        // The buffer has been fetched and its reads are going out; of some rounds' the link takes none.
+        root.run(1000 + random.below(400));
+        root.host_silent = true;
+        root.run(random.below(1500));
+        bench.reset();
+        checks.equal(bench.status_after(4000), 0, "status");
+        checks.equal(root.config_read(0x48) >> 21 & 1, 0, "transactions pending");
+        std::vector<uint8_t> before(root.local.begin() + AREA, root.local.begin() + 2 * AREA);
+        bool late = round % 2;
+        if (late)
+            root.answer_late();
+        root.host_silent = false;
+        root.run(3000);
+        checks.that(std::equal(before.begin(), before.end(), root.local.begin() + AREA), "late answers are thrown away");
+        bench.start();
+        if (!late && root.unanswered() > 28)
+            root.answer_late();
+        bench.works();
+    }
+}
+
+void mappings_are_gone(Checks &checks, Random &random)
+{
+    checks.begin("after_a_function_reset_the_aperture_maps_nothing_and_registers_are_as_after_power_on");
+    Bench bench(checks, random);
+    RootComplex &root = bench.root();
+    bench.paging().word(FERRY_OPCODE_MAP_APERTURE | 6u << 16, 0).word(7, 1).word(DATA);
+    bench.paging().copy(FERRY_ADDRESS_KIND_APERTURE, 7 * 4096, FERRY_ADDRESS_KIND_LOCAL, AREA, 64).submit();
+    checks.that(bench.paging().wait(), "fence");
+    checks.equal(bench.paging().status(), FERRY_BUFFER_STATUS_SUCCESS, "status while it is mapped");
+    root.bar0_64(FERRY_BAR0_LOCAL_LIMIT, 0x1000);
+    root.bar0(FERRY_BAR0_SCRATCH, 0x1234);
+    bench.reset();
+    checks.equal(root.config_read(0x48), 0x2800, "DEVICE_CONTROL");
+    checks.equal(bench.status_after(2000), 0, "status");
+    checks.equal(root.bar0(FERRY_BAR0_LOCAL_LIMIT), 1u << 26, "LOCAL_LIMIT");
+    checks.equal(root.bar0(FERRY_BAR0_SCRATCH), 0, "SCRATCH");
+    checks.equal(root.bar0(FERRY_BAR0_MAGIC), FERRY_BAR0_MAGIC_RESET, "MAGIC");
+    bench.start();
+    bench.paging().copy(FERRY_ADDRESS_KIND_APERTURE, 7 * 4096, FERRY_ADDRESS_KIND_LOCAL, AREA, 64).submit();
+    checks.that(bench.paging().wait(), "fence");
+    checks.equal(bench.paging().status(), FERRY_BUFFER_STATUS_FAULTED, "status without a mapping");
+    checks.equal(bench.last_kind(), FERRY_FAULT_KIND_APERTURE_INVALID, "fault kind");
+    bench.works();
+}
+
+void memory_is_dead(Checks &checks, Random &random)
+{
+    checks.begin("a_function_reset_with_dead_memory_ends_and_status_says_that_the_engine_is_stuck");
+    Bench bench(checks, random);
+    RootComplex &root = bench.root();
+    for (unsigned round = 0; round < 4; round++) {
+        for (unsigned i = 0; i < 20; i++)
+            bench.paging().copy(FERRY_ADDRESS_KIND_LOCAL, 0, FERRY_ADDRESS_KIND_LOCAL, AREA, 5000);
+        bench.paging().submit();
+        root.run(2000 + random.below(2000));
+        root.memory_dead = true;
+        root.run(random.below(200));
+        bench.reset();
+        // During a reset the engine gives memory up after 65,536 cycles by itself.
+        checks.equal(bench.status_after(70000) & ~OWED, FERRY_BAR0_STATUS_ENGINE_STUCK_MASK, "status");
+        root.memory_dead = false;
+        for (int i = 0; i < 1000 && root.bar0(FERRY_BAR0_STATUS); i++)
+            root.run(20);
+        checks.equal(root.bar0(FERRY_BAR0_STATUS), 0, "status when memory is back");
+        bench.start();
+        bench.works();
+    }
+}
+
+} // namespace
+
+int main()
+{
+    Random random;
+    Checks checks;
+    host_owes_answers(checks, random);
+    mappings_are_gone(checks, random);
+    memory_is_dead(checks, random);
+    return checks.done();
+}
