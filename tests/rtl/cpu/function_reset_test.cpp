@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Function level reset (PCI Express base specification 6.6.2) of the whole device with its firmware: it ends although the
-// host owes answers or memory is dead, nothing of before it is left, and the device works again. What it does at any
-// cycle of a running program is rtl_restart's.
+// Function level reset (PCI Express base specification 6.6.2) of the whole device with its firmware: it ends although
+// the host owes answers or memory is dead, nothing of before it is left, and the device works again. What it does at
+// any cycle of a running program is rtl_restart's.
+#include "../host/hostile_packets.h"
 #include "host_ring.h"
 
 namespace
@@ -9,7 +10,8 @@ namespace
 
 const uint32_t AREA = 0x40000;
 // What the engine still waits for on the bus of dead memory.
-const uint32_t OWED = FERRY_BAR0_STATUS_ENGINE_MASK | FERRY_BAR0_STATUS_ENGINE_READ_MASK | FERRY_BAR0_STATUS_ENGINE_WRITE_MASK;
+const uint32_t OWED =
+    FERRY_BAR0_STATUS_ENGINE_MASK | FERRY_BAR0_STATUS_ENGINE_READ_MASK | FERRY_BAR0_STATUS_ENGINE_WRITE_MASK;
 const uint32_t RESET = FERRY_CONFIG_SPACE_DEVICE_CONTROL_INITIATE_FUNCTION_RESET_MASK;
 
 class Bench
@@ -99,7 +101,8 @@ void host_owes_answers(Checks &checks, Random &random)
             root.answer_late();
         root.host_silent = false;
         root.run(3000);
-        checks.that(std::equal(before.begin(), before.end(), root.local.begin() + AREA), "late answers are thrown away");
+        checks.that(std::equal(before.begin(), before.end(), root.local.begin() + AREA),
+                    "late answers are thrown away");
         bench.start();
         if (!late && root.unanswered() > 28)
             root.answer_late();
@@ -156,6 +159,36 @@ void memory_is_dead(Checks &checks, Random &random)
     }
 }
 
+// Packets of every kind into the running device, whose registers they write too: what they make it do is theirs to
+// answer for, but a driver that comes after them finds a device that works.
+void after_a_hostile_host(Checks &checks, Random &random)
+{
+    checks.begin("whatever_a_hostile_host_sent_a_function_reset_leaves_a_device_that_works");
+    Bench bench(checks, random);
+    RootComplex &root = bench.root();
+    HostilePackets packets([&random] { return random.word(); });
+    for (unsigned round = 0; round < 25; round++) {
+        packets.bar0 = RootComplex::BAR0;
+        packets.bar2 = RootComplex::BAR2;
+        for (unsigned count = 50 + random.below(400); count; count--) {
+            if (random.once_in(20))
+                bench.paging().copy(FERRY_ADDRESS_KIND_SYSTEM, DATA, FERRY_ADDRESS_KIND_LOCAL, AREA, 8000).submit();
+            root.send(packets.next());
+            root.run(random.below(40));
+        }
+        for (int i = 0; i < 2000 && !root.sent_all(); i++)
+            root.run(100);
+        checks.that(root.sent_all(), "every packet is taken");
+        root.run(3000);
+        bench.reset();
+        checks.equal(bench.status_after(20000), 0, "status");
+        bench.start();
+        bench.works();
+        root.write(RootComplex::BAR2 + 0x10, 0x600d600d);
+        checks.equal(root.read(RootComplex::BAR2 + 0x10), 0x600d600d, "word of the window");
+    }
+}
+
 } // namespace
 
 int main()
@@ -165,5 +198,6 @@ int main()
     host_owes_answers(checks, random);
     mappings_are_gone(checks, random);
     memory_is_dead(checks, random);
+    after_a_hostile_host(checks, random);
     return checks.done();
 }

@@ -406,7 +406,8 @@ class Campaign
             wait(random_.below(400));
         }
         note("function reset");
-        root_.config_write(FERRY_CONFIG_SPACE_DEVICE_CONTROL, root_.config_read(FERRY_CONFIG_SPACE_DEVICE_CONTROL) | reset);
+        root_.config_write(FERRY_CONFIG_SPACE_DEVICE_CONTROL,
+                           root_.config_read(FERRY_CONFIG_SPACE_DEVICE_CONTROL) | reset);
         root_.silent_from = root_.time;
         // Nothing of what was going on gets through, and nothing of it is known any more.
         host_may_.assign(host_may_.size(), NEVER);

@@ -153,6 +153,10 @@ class RootComplex
         return false;
     }
 
+    // Any packet, right or wrong; answers to it are not waited for.
+    void send(const Packet &packet) { to_device_.push_back({time, packet}); }
+    bool sent_all() const { return to_device_.empty(); }
+
     // --- Host memory: pages by bus address ---
 
     uint8_t *page(uint64_t address)
@@ -206,8 +210,6 @@ class RootComplex
     static const uint32_t DEVICE_ID = 0x0100;
 
     bool hesitate() { return stall && random_.once_in(3); }
-
-    void send(const Packet &packet) { to_device_.push_back({time, packet}); }
 
     // Sends a non-posted request and waits for its completion, which must come.
     Packet request(Packet packet, uint32_t requester)

@@ -4,6 +4,7 @@
 // them are legal, what each changes and how it is answered; nothing else may change, and afterwards everything works.
 // FERRY_HOSTILE says how many packets (make soak: a million).
 #include "cases.h"
+#include "hostile_packets.h"
 
 #include <cstdlib>
 
@@ -212,6 +213,12 @@ class Oracle
         case 0x18: bar2 = (bar2 & ~0xffffffffull) | merge(uint32_t(bar2), 0xf8000000); break;
         case 0x1c: bar2 = uint64_t(merge(uint32_t(bar2 >> 32), 0xffffffff)) << 32 | uint32_t(bar2); break;
         case 0x48:
+            if (value & mask & 0x8000) { // Function level reset.
+                command = bar0 = power = control_ = 0;
+                bar2 = 0;
+                payload = 128;
+                break;
+            }
             control_ = merge(control_, 0xe0);
             payload = control_ & 0xe0 ? 256 : 128;
             break;
@@ -227,68 +234,6 @@ class Oracle
     std::vector<uint32_t> registers;
     uint32_t control_ = 0;
 };
-
-// Something that a well-meaning host would send.
-Packet friendly(Bench &b, const Oracle &o)
-{
-    const unsigned words = 1 + (b.chance(70) ? b.random(8) : b.random(o.payload / 4));
-    const unsigned word = b.random(1025 - words);
-    const uint64_t place = uint64_t(b.random(3)) << 12 | word << 2;
-    const uint64_t half = b.chance(15) ? LOCAL_BYTES : 0; // Of BAR2.
-    const unsigned first = words == 1 ? b.random(16) : 15u << b.random(4) & 15;
-    const unsigned last = words == 1 ? 0 : 15u >> b.random(4);
-    const uint8_t tag = uint8_t(b.random(256));
-    switch (b.random(9)) {
-    case 0:
-    case 1: return b.memory_request(true, o.bar0 + place, words, first, last, random_words(b, words), tag);
-    case 2:
-    case 3: return b.memory_request(true, o.bar2 + half + place, words, first, last, random_words(b, words), tag);
-    case 4: return b.memory_request(false, o.bar0 + place, words, first, last, {}, tag);
-    case 5: return b.memory_request(false, o.bar2 + half + place, words, first, last, {}, tag);
-    case 6: return {0x04000001, 0x00080000u | uint32_t(tag) << 8 | 15, 0x03000000u | b.random(64) * 4};
-    case 7:
-        return {0x4a000000u | 2, 0x01000008, 0x03000000u | uint32_t(b.random(40)) << 8, uint32_t(b.generator()),
-                uint32_t(b.generator())};
-    default: return {0x34000000, 0x00080000u | b.random(256), 0, 0};
-    }
-}
-
-Packet hostile(Bench &b, const Oracle &o)
-{
-    Packet p = friendly(b, o);
-    if (b.chance(15)) {
-        // All of it at random, but often a type that exists.
-        p = random_words(b, 1 + b.random(b.chance(90) ? 12 : 300));
-        static const uint32_t types[] = {0x00, 0x20, 0x40, 0x60, 0x01, 0x21, 0x02, 0x42, 0x04, 0x44, 0x05,
-                                         0x45, 0x0a, 0x4a, 0x0b, 0x4b, 0x4c, 0x6d, 0x4e, 0x30, 0x74, 0x33};
-        if (b.chance(80))
-            p[0] = (p[0] & 0x00ffc000) | types[b.random(sizeof types / sizeof types[0])] << 24 |
-                   (b.chance(80) ? b.random(20) : b.random(1024));
-    }
-    for (unsigned n = b.random(4); n--;)
-        switch (b.random(8)) {
-        case 0:
-            p[b.random(unsigned(std::min<size_t>(p.size(), 4)))] ^= 1u << b.random(32);
-            break;                                            // A bit of the header.
-        case 1: p[0] = (p[0] & ~1023u) | b.random(70); break; // Length.
-        case 2: p[0] ^= 0x4000; break;                        // Poison.
-        case 3: p[0] ^= 0x8000; break;                        // Digest.
-        case 4: p.resize(1 + b.random(unsigned(p.size()) + 4), 0x5a5a5a5a); break;
-        case 5: p[0] = (p[0] & 0x00ffffff) | b.random(256) << 24; break; // Format and type.
-        case 6:
-            if (p.size() > 1)
-                p[1] = (p[1] & ~255u) | b.random(256); // Byte enables.
-            break;
-        default:
-            if (p.size() > 2)
-                p[2] = uint32_t(b.generator()); // Address or more.
-            break;
-        }
-    // The device takes its own name from configuration writes: only one is used here.
-    if (p.size() > 2 && (p[0] >> 24 & 31) == 4)
-        p[2] = (p[2] & 0x0007ffff) | 0x03000000;
-    return p;
-}
 
 void check_answers(Bench &b, Oracle &o)
 {
@@ -341,6 +286,7 @@ void hostile_host(Bench &b)
     const char *text = std::getenv("FERRY_HOSTILE");
     const unsigned count = text ? unsigned(std::strtoul(text, nullptr, 0)) : 20000;
     Oracle o(b);
+    HostilePackets packets([&b] { return b.generator(); });
     b.on_sent = [&o](const Packet &p) { o.sent(p); };
     b.log_posted = false;
     b.later_writes = true;
@@ -374,7 +320,10 @@ void hostile_host(Bench &b)
             }
         const uint64_t unexpected = b.counts.unexpected, completions = o.completions;
         for (unsigned n = 20 + b.random(400); n-- && sent < count; sent++) {
-            const Packet p = hostile(b, o);
+            packets.bar0 = o.bar0;
+            packets.bar2 = o.bar2;
+            packets.payload = o.payload;
+            const Packet p = packets.next();
             const bool alone = o.configures(p);
             if (alone)
                 settle(b, o);
