@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Write the C header, the Verilog include and the manual's chapter from the SystemRDL description in this folder.
+"""Write the C header, the Verilog includes and the manual's chapter from the SystemRDL description in this folder.
 
-usage: generate.py --c FILE --verilog FILE --manual FILE      (any subset)
+usage: generate.py --c FILE --verilog FILE --access FOLDER --manual FILE      (any subset)
 
-The three outputs come from one walk over the elaborated description; tests/contract/agreement.py reads the first two
+--access writes what rtl/host includes of the register map: ferry_bar0_access.vh, ferry_bar0_first.vh, ferry_core_access.vh
+(access.py). The other three outputs come from one walk over the elaborated description; tests/contract/agreement.py reads the first two
 back with a C compiler and with Verilator and compares them with each other and with the description.
 """
 import argparse
@@ -12,11 +13,12 @@ import os
 import sys
 from pathlib import Path
 
+import access
 from systemrdl import RDLCompiler
 from systemrdl.node import FieldNode, MemNode, RegfileNode, RegNode
 
 HERE = Path(__file__).resolve().parent
-SOURCES = ("enums", "bar0", "core", "packets", "records", "bundles")
+SOURCES = ("properties", "enums", "bar0", "core", "packets", "records", "bundles")
 # In the order of the manual's chapter.
 ENUMS = ("address_kind", "opcode", "fault_kind", "buffer_status", "firmware_state", "job_op", "list_side")
 MAPS = ("bar0", "core", "packet_nop", "packet_copy", "packet_copy_pages", "packet_fill", "packet_read", "packet_write",
@@ -29,6 +31,8 @@ OFFSET_BITS = {"bar0": 16, "core": 12, "config_space": 12}
 REGISTER_MAPS = ("bar0", "core", "config_space")
 # Vectors between the device's modules; not in the C header.
 BUNDLES = "bundles"
+# From here on the core's registers are words of BAR0, which stand at the same distance from its begin.
+CORE_VIEW = 0x400
 
 
 class Register:
@@ -45,6 +49,11 @@ class Register:
         self.type = node.orig_type_name if node.orig_type_name in SHARED_TYPES else None
         self.fields = [Field(f) for f in node.fields()]
         self.access = "".join(letter for letter in "rw" if any(letter in f.access for f in self.fields))
+        # Properties of properties.rdl.
+        self.live, self.kept, self.told = (node.get_property(name) for name in ("live", "kept", "told"))
+        self.built = node.get_property("built")
+        # 64 bits that hardware changes: their halves are read together.
+        self.halves = self.bits == 64 and all(f.hardware and "w" not in f.access for f in self.fields)
 
 
 class Field:
@@ -56,6 +65,9 @@ class Field:
         encode = node.get_property("encode")
         self.encode = encode.type_name if encode is not None else None
         self.access = {"rw": "rw", "r": "r", "w": "w"}.get(node.get_property("sw").name, "r")
+        self.hardware = "w" in node.get_property("hw").name
+        self.one_to_clear = node.get_property("woclr")
+        self.pulse = node.get_property("singlepulse")
 
     @property
     def mask(self):
@@ -82,6 +94,9 @@ class Map:
             elif isinstance(child, MemNode):
                 size = child.get_property("mementries") * child.get_property("memwidth") // 8
                 self.memories.append((child.inst_name, child.raw_address_offset, size, child.get_property("desc") or ""))
+
+    # Of the core's map.
+    view = CORE_VIEW
 
     @property
     def open_ended(self):
@@ -312,6 +327,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--c")
     parser.add_argument("--verilog")
+    parser.add_argument("--access")
     parser.add_argument("--manual")
     arguments = parser.parse_args()
     maps, enums, bundles = load()
@@ -319,6 +335,11 @@ def main():
         store(arguments.c, write_c(maps, enums))
     if arguments.verilog:
         store(arguments.verilog, write_verilog(maps, enums, bundles))
+    if arguments.access:
+        bar0, core = (next(m for m in maps if m.name == name) for name in ("bar0", "core"))
+        for name, text in (("bar0_access", access.write_access(bar0)), ("core_access", access.write_core(core, bar0)),
+                           ("bar0_first", access.write_first(bar0, version_of(maps)))):
+            store(Path(arguments.access) / f"ferry_{name}.vh", f"// SPDX-License-Identifier: Apache-2.0\n// {BANNER}\n//\n{text}")
     if arguments.manual:
         store(arguments.manual, write_manual(maps, enums, bundles))
     return 0

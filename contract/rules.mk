@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# The contract: one description, three outputs. Everything that includes ferry_contract.h or .vh depends on $(CONTRACT).
+# The contract: one description, all outputs. Everything that includes one of the files of $(CONTRACT) depends on $(CONTRACT).
 
-CONTRACT := $(GENERATED)/ferry_contract.h $(GENERATED)/ferry_contract.vh
+CONTRACT := $(addprefix $(GENERATED)/ferry_,contract.h contract.vh bar0_access.vh bar0_first.vh core_access.vh)
 CONTRACT_STAMP := $(GENERATED)/contract.stamp
 
-$(CONTRACT_STAMP): contract/generate.py $(wildcard contract/*.rdl) $(VENV)/ready
+$(CONTRACT_STAMP): $(wildcard contract/*.py contract/*.rdl) $(VENV)/ready
 	@mkdir -p $(GENERATED)
 	$(PYTHON) contract/generate.py --c $(GENERATED)/ferry_contract.h --verilog $(GENERATED)/ferry_contract.vh \
-	    --manual docs/manual/contract.md
+	    --access $(GENERATED) --manual docs/manual/contract.md
 	@touch $@
 
 # generate.py leaves a file alone whose text did not change.

@@ -173,7 +173,9 @@ wire [14:0] firmware_address;
 wire [31:0] firmware_wdata, firmware_rdata;
 wire [3:0]  firmware_wstrb;
 wire [4:0]  counter_number;
-wire [63:0] counter_value;
+wire        counter_word_write;
+wire [5:0]  counter_word;
+wire [31:0] counter_word_wdata, counter_word_rdata;
 wire        host_file_access, host_file_write, host_file_taken, core_file_access, core_file_write, file_clearing;
 wire [8:0]  host_file_index, core_file_index;
 wire [31:0] host_file_wdata, core_file_wdata, file_rdata;
@@ -189,7 +191,8 @@ wire        ring_enable;
 // Soft core and its registers.
 wire        io_valid, io_write, io_ready, command_valid, command_ready;
 wire [11:0] io_address;
-wire [31:0] io_wdata, io_rdata, command_rdata, packets_value;
+wire [31:0] io_wdata, io_rdata, command_rdata;
+wire [11:0] packets_value;
 wire [15:0] command_address;
 wire        core_busy, firmware_told, packets_valid;
 wire [9:0]  interrupt_cause;
@@ -271,9 +274,10 @@ always @(posedge clk) begin
     time_reg <= units_rst ? 64'd0 : time_reg + 64'd1;
 end
 
-// CYCLES is the time itself; CORE_PACKETS adds what the firmware writes.
+// CORE_PACKETS adds what the firmware writes.
 wire         job_missing = !engine_busy && (|slots_ready);
 wire [E-1:0] events = host_events | engine_events
+    | {{(E-1){1'b0}}, 1'b1} << `FERRY_EVENT_CYCLES
     | {{(E-1){1'b0}}, job_missing} << `FERRY_EVENT_STALL_JOB
     | {{(E-1){1'b0}}, core_busy} << `FERRY_EVENT_CORE_BUSY;
 
@@ -399,10 +403,10 @@ ferry_registers #(.LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS)) registers (
     .firmware_valid(firmware_valid), .firmware_write(firmware_write), .firmware_address(firmware_address),
     .firmware_wdata(firmware_wdata), .firmware_wstrb(firmware_wstrb), .firmware_ready(firmware_ready),
     .firmware_rdata(firmware_rdata), .counter_valid(counter_valid), .counter_number(counter_number),
-    .counter_ready(counter_ready), .counter_value(counter_value), .file_access(host_file_access),
+    .counter_ready(counter_ready), .file_access(host_file_access),
     .file_write(host_file_write), .file_index(host_file_index), .file_wdata(host_file_wdata),
     .file_taken(host_file_taken), .file_rdata(file_rdata), .ring_write(ring_write), .ring_number(ring_number),
-    .ring_offset(ring_offset), .ring_fetched(ring_fetched), .fence_hold(fence_hold), .time_now(time_reg), .status(status),
+    .ring_offset(ring_offset), .ring_fetched(ring_fetched), .fence_hold(fence_hold), .status(status),
     .firmware_told(firmware_told), .core_run(core_run), .engine_reset(host_reset), .engine_resetting(resetting),
     .limits(limits), .engine_timeout(engine_timeout), .completion_timeout(completion_timeout), .tag_limit(tag_limit),
     .interrupt_status(interrupt_status), .interrupt_clear(interrupt_clear), .interrupt_settings(interrupt_settings),
@@ -416,7 +420,9 @@ ferry_registers_file #(
     .clk(clk), .rst(units_rst), .clearing(file_clearing), .clear_index(file_clear_index), .core_access(core_file_access),
     .core_write(core_file_write), .core_index(core_file_index), .core_wdata(core_file_wdata),
     .host_access(host_file_access), .host_write(host_file_write), .host_index(host_file_index),
-    .host_wdata(host_file_wdata), .host_taken(host_file_taken), .rdata(file_rdata)
+    .host_wdata(host_file_wdata), .host_taken(host_file_taken), .rdata(file_rdata),
+    .counter_write(counter_word_write), .counter_word(counter_word), .counter_wdata(counter_word_wdata),
+    .counter_rdata(counter_word_rdata)
 );
 
 ferry_registers_rings rings (
@@ -427,9 +433,10 @@ ferry_registers_rings rings (
     .fetch_enable(ring_enable), .fetch_kick(ring_kick)
 );
 
-ferry_registers_counters counters (
-    .clk(clk), .rst(units_rst), .events(events), .many_valid(packets_valid), .many_value(packets_value),
-    .read_valid(counter_valid), .read_number(counter_number), .read_ready(counter_ready), .read_value(counter_value)
+ferry_registers_counters #(.COUNT(`FERRY_EVENTS_BITS), .MANY(`FERRY_EVENT_CORE_PACKETS)) counters (
+    .clk(clk), .rst(units_rst || file_clearing), .events(events), .many_valid(packets_valid), .many_value(packets_value),
+    .read_valid(counter_valid), .read_number(counter_number), .read_ready(counter_ready),
+    .word_write(counter_word_write), .word(counter_word), .word_wdata(counter_word_wdata), .word_rdata(counter_word_rdata)
 );
 
 ferry_registers_core #(.JOB_QUEUE(JOB_QUEUE)) core_registers (

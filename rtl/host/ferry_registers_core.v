@@ -31,7 +31,7 @@ module ferry_registers_core #(
     output reg         firmware_told,
     // Counters: packets to add, and the firmware has a buffer to decode.
     output wire        packets_valid,
-    output wire [31:0] packets_value,
+    output wire [11:0] packets_value,
     output reg         core_busy,
     // Interrupt causes, pulses; given only when no record is on its way, so that a message never overtakes its record.
     output wire [9:0]  interrupt_cause,
@@ -125,7 +125,7 @@ ferry_registers_jobs jobs (
 reg [63:0] post_address_reg;
 reg [9:0]  interrupt_reg;
 
-wire at_post_data = io_address[11:6] == 6'h10;
+wire at_post_data = (io_address & 12'hfc0) == `FERRY_CORE_POST_DATA;
 assign post_data_write = write && at_post_data;
 assign post_data_index = io_address[5:2];
 assign post_data_wdata = io_wdata;
@@ -138,7 +138,7 @@ assign post_interrupt = io_wdata[`FERRY_CORE_POST_CONTROL_INTERRUPT_SHIFT];
 assign interrupt_cause = interrupt_reg & {10{!post_busy}};
 
 assign packets_valid = write && io_address == `FERRY_CORE_PACKETS;
-assign packets_value = io_wdata;
+assign packets_value = io_wdata[`FERRY_CORE_PACKETS_VALUE_RANGE];
 
 wire [9:0] cause_ring = {9'd0, ended_interrupt && !enter_long} << enter_ring;
 wire [9:0] cause_fault = {9'd0, enter_long} << `FERRY_BAR0_INTERRUPT_STATUS_FAULT_SHIFT;
@@ -169,40 +169,7 @@ end
 
 // --- The bus -------------------------------------------------------------------------------------------------------
 
-wire at_rings = (io_address & 12'hf00) == `FERRY_CORE_RING_AT;
-
-// Where a register stands in the register file. What the host keeps there for the core is read in the host's place;
-// words of BAR0 begin at byte 1856, those of ring n at 1536 + 64 n.
-reg [15:0] ring_offset;
-reg [15:0] word;
-always @* begin
-    case ({7'd0, io_address[4:0]})
-    `FERRY_CORE_RING_RIGHTS:             ring_offset = `FERRY_BAR0_RING_RIGHTS;
-    `FERRY_CORE_RING_FENCE_ADDRESS_LOW:  ring_offset = `FERRY_BAR0_RING_FENCE_ADDRESS;
-    `FERRY_CORE_RING_FENCE_ADDRESS_HIGH: ring_offset = `FERRY_BAR0_RING_FENCE_ADDRESS + 16'd4;
-    `FERRY_CORE_RING_RETIRED:            ring_offset = `FERRY_BAR0_RING_RETIRED;
-    `FERRY_CORE_RING_FAULTS:             ring_offset = `FERRY_BAR0_RING_FAULTS;
-    `FERRY_CORE_RING_LAST_FAULTED:       ring_offset = `FERRY_BAR0_RING_LAST_FAULTED;
-    default:                             ring_offset = `FERRY_BAR0_RING_RESERVED;
-    endcase
-    case (io_address)
-    `FERRY_CORE_HARDWARE_CONTRACT:      word = `FERRY_BAR0_CONTRACT_VERSION + 16'd1856;
-    `FERRY_CORE_HOST_CONTRACT:          word = `FERRY_BAR0_HOST_CONTRACT + 16'd1856;
-    `FERRY_CORE_CAPABILITIES:           word = `FERRY_BAR0_CAPABILITIES + 16'd1856;
-    `FERRY_CORE_APERTURE_PAGES:         word = `FERRY_BAR0_APERTURE_PAGES + 16'd1856;
-    `FERRY_CORE_LOCAL_LIMIT_LOW:        word = `FERRY_BAR0_LOCAL_LIMIT + 16'd1856;
-    `FERRY_CORE_LOCAL_LIMIT_HIGH:       word = `FERRY_BAR0_LOCAL_LIMIT + 16'd1860;
-    `FERRY_CORE_PROTECT_BASE_LOW:       word = `FERRY_BAR0_PROTECT_BASE + 16'd1856;
-    `FERRY_CORE_PROTECT_BASE_HIGH:      word = `FERRY_BAR0_PROTECT_BASE + 16'd1860;
-    `FERRY_CORE_PROTECT_LIMIT_LOW:      word = `FERRY_BAR0_PROTECT_LIMIT + 16'd1856;
-    `FERRY_CORE_PROTECT_LIMIT_HIGH:     word = `FERRY_BAR0_PROTECT_LIMIT + 16'd1860;
-    `FERRY_CORE_FAULT_LOG_ADDRESS_LOW:  word = `FERRY_BAR0_FAULT_LOG_ADDRESS + 16'd1856;
-    `FERRY_CORE_FAULT_LOG_ADDRESS_HIGH: word = `FERRY_BAR0_FAULT_LOG_ADDRESS + 16'd1860;
-    `FERRY_CORE_FAULT_LOG_ENTRIES_LOG2: word = `FERRY_BAR0_FAULT_LOG_ENTRIES_LOG2 + 16'd1856;
-    `FERRY_CORE_FAULT_LOG_CONSUMED:     word = `FERRY_BAR0_FAULT_LOG_CONSUMED + 16'd1856;
-    default: word = at_rings ? {5'd0, 5'd24 + {2'd0, io_address[7:5]}, 6'd0} + ring_offset : {4'd0, io_address};
-    endcase
-end
+`include "ferry_core_access.vh"
 
 // What a record says goes into the host's words; it comes before the core.
 reg [15:0] enter_offset;
@@ -215,18 +182,19 @@ always @* begin
     default: enter_offset = `FERRY_BAR0_RING_LAST_FAULTED;
     endcase
 end
-wire [15:0] entered = enter_long ? {4'd0, `FERRY_CORE_FAULT_LOG_PRODUCED} :
-                                   {5'd0, 5'd24 + {2'd0, enter_ring}, 6'd0} + enter_offset;
+wire [15:0] ring_words = `FERRY_BAR0_RING_AT + {7'd0, enter_ring, 6'd0};
+wire [15:0] entered = enter_long ? `FERRY_BAR0_FAULT_LOG_PRODUCED : ring_words + enter_offset;
 assign retired_write = enter && !enter_long && enter_offset == `FERRY_BAR0_RING_RETIRED;
 assign retired_ring = enter_ring;
 assign retired_wdata = enter_data;
 
-// Only words that are the core's own may be written, or constants and the host's settings would change under the host.
-wire own = word < 16'd1536 && io_address != `FERRY_CORE_FAULT_LOG_PRODUCED;
+// Words of BAR0 begin at byte 0 of the register file; the core sees them from byte 0x400 on, and its own before.
+wire [11:0] place = io_address ^ 12'h400;
 // Only in the cycle that counts: a core that waits must not keep the host from its registers.
 assign file_access = enter || write || read_now;
-assign file_write = enter || (write && own);
-assign file_index = enter ? entered[10:2] : word[10:2];
+// Constants and the host's settings do not change under the host.
+assign file_write = enter || (write && may_write(io_address[11:2]));
+assign file_index = enter ? entered[10:2] : place[10:2];
 assign file_wdata = enter ? enter_data : io_wdata;
 
 wire [63:0] fault_address = fault[`FERRY_ENGINE_FAULT_ADDRESS_RANGE];
@@ -310,7 +278,7 @@ always @(posedge clk) begin
     end
 end
 
-wire unused = &{1'b0, ring_offset, word, entered};
+wire unused = &{1'b0, place, entered};
 
 endmodule
 

@@ -1,81 +1,122 @@
 // SPDX-License-Identifier: Apache-2.0
-// The 64-bit event counters. Each event has a 5-bit counter of its own; a sweep adds one of them a cycle to its 64-bit
-// word in block RAM, so 21 wide counters cost one wide adder. A read waits for the sweep to come by and is exact.
+// The 64-bit event counters. Each event has a small counter of its own; a sweep goes round and adds one after the other to
+// its 64-bit word in the register file's second port, so one adder of 32 bits serves all. A read waits until the sweep has
+// just been there, and holds it, so what is read is exact and its halves belong together.
 `default_nettype none
 
 module ferry_registers_counters #(
-    // Counters; a sweep takes as many cycles, at most 31.
+    // Counters, at most 32.
     parameter COUNT = 22,
     // The counter that adds many_value instead of an event.
     parameter MANY = 19
 ) (
-    // Clock and synchronous reset; all counters are zero after it.
+    // Clock and synchronous reset; the words in the register file are set by others meanwhile.
     input  wire             clk,
     input  wire             rst,
 
-    // One bit a counter: an event in this cycle.
+    // One bit a counter: an event in this cycle; none in place MANY.
     input  wire [COUNT-1:0] events,
     // Adds many_value to counter MANY.
     input  wire             many_valid,
-    input  wire [31:0]      many_value,
+    input  wire [11:0]      many_value,
 
-    // Read: number of a counter, held until ready, with which the value is there.
+    // Read: number of a counter, held until its words have been read, from the cycle with ready on.
     input  wire             read_valid,
     input  wire [4:0]       read_number,
     output wire             read_ready,
-    output wire [63:0]      read_value
+
+    // The counters' words in the register file: twice the counter's number, and 1 more for its upper half. What is read
+    // comes a cycle later.
+    output wire             word_write,
+    output wire [5:0]       word,
+    output wire [31:0]      word_wdata,
+    input  wire [31:0]      word_rdata
 );
 
 localparam [4:0] LAST = COUNT - 1;
-localparam [4:0] MANY_NUMBER = MANY;
+// A round takes 2 cycles a counter, 4 for one whose lower half carries, and what a read holds it: less than 2^7 - 1.
+localparam SMALL = 7;
 
-reg [63:0] memory [0:31];
-reg [63:0] old_reg;
-reg [4:0]  sweep_reg;
-reg [4:0]  next_reg;
-// The first sweep finds no values yet.
-reg        first_reg;
-reg [31:0] many_reg;
-wire [5*COUNT-1:0] short_counts;
+// Read the lower half, add, and if it carries read the upper half and add 1.
+localparam [1:0] S_READ  = 2'd0;
+localparam [1:0] S_ADD   = 2'd1;
+localparam [1:0] S_UPPER = 2'd2;
+localparam [1:0] S_CARRY = 2'd3;
 
-wire [4:0]  small_now = short_counts[5 * sweep_reg +: 5];
-wire [63:0] added = sweep_reg == MANY_NUMBER ? {32'd0, many_reg} : {59'd0, small_now};
-wire [63:0] sum = (first_reg ? 64'd0 : old_reg) + added;
+reg [1:0]       state_reg;
+// The counter that the sweep is at, in S_READ the one it has done; and one bit for each, set while that one is added.
+reg [4:0]       number_reg;
+reg [COUNT-1:0] place_reg;
+reg [COUNT-1:0] turn_reg;
+reg [15:0]      many_reg;
 
-assign read_ready = read_valid && read_number == sweep_reg && !first_reg;
-assign read_value = sum;
+wire [4:0]       next_number = number_reg == LAST ? 5'd0 : number_reg + 5'd1;
+wire [COUNT-1:0] next_place = {place_reg[COUNT-2:0], place_reg[COUNT-1]};
+wire             advance = state_reg == S_READ && !read_ready;
 
-always @(posedge clk) begin
-    memory[sweep_reg] <= sum;
-    old_reg <= memory[next_reg];
-end
+assign read_ready = read_valid && state_reg == S_READ && read_number == number_reg;
+assign word = {state_reg == S_READ ? next_number : number_reg, state_reg[1]};
+assign word_write = state_reg[0];
 
-always @(posedge clk) begin
-    sweep_reg <= next_reg;
-    next_reg <= next_reg == LAST ? 5'd0 : next_reg + 5'd1;
-    if (sweep_reg == LAST) begin
-        first_reg <= 1'b0;
+// What the small counter whose turn it is has counted, and its event of this cycle.
+wire [SMALL*COUNT-1:0] counts;
+reg  [SMALL-1:0]       small_now;
+always @* begin : pick
+    integer i;
+    small_now = {SMALL{1'b0}};
+    for (i = 0; i < COUNT; i = i + 1) begin
+        small_now = small_now | (counts[SMALL*i +: SMALL] & {SMALL{turn_reg[i]}});
     end
-    many_reg <= (sweep_reg == MANY_NUMBER ? 32'd0 : many_reg) + (many_valid ? many_value : 32'd0);
+end
+wire             event_now = |(events & turn_reg);
+wire [SMALL-1:0] small_sum = small_now + {{SMALL-1{1'b0}}, event_now};
+wire [15:0]      addend = {9'd0, small_sum} | (many_reg & {16{turn_reg[MANY]}}) | {15'd0, state_reg == S_CARRY};
+wire             carry;
+assign {carry, word_wdata} = {1'b0, word_rdata} + {17'd0, addend};
+
+always @(posedge clk) begin
+    case (state_reg)
+    S_READ:
+        if (advance) begin
+            number_reg <= next_number;
+            place_reg <= next_place;
+            state_reg <= S_ADD;
+        end
+    S_ADD:
+        state_reg <= carry ? S_UPPER : S_READ;
+    S_UPPER:
+        state_reg <= S_CARRY;
+    default:
+        state_reg <= S_READ;
+    endcase
+    turn_reg <= next_place;
+    if (rst || !advance) begin
+        turn_reg <= {COUNT{1'b0}};
+    end
+    many_reg <= (many_reg & {16{!turn_reg[MANY]}}) + {4'd0, many_value & {12{many_valid}}};
     if (rst) begin
-        sweep_reg <= 5'd0;
-        next_reg <= 5'd1;
-        first_reg <= 1'b1;
-        many_reg <= 32'd0;
+        state_reg <= S_READ;
+        number_reg <= LAST;
+        place_reg <= {1'b1, {COUNT-1{1'b0}}};
+        many_reg <= 16'd0;
     end
 end
 
 genvar i;
 generate
-    for (i = 0; i < COUNT; i = i + 1) begin : g_short
-        reg [4:0] count_reg;
-        always @(posedge clk) begin
-            count_reg <= (sweep_reg == i ? 5'd0 : count_reg) + {4'd0, events[i]};
-            if (rst) begin
-                count_reg <= 5'd0;
+    for (i = 0; i < COUNT; i = i + 1) begin : g_small
+        if (i == MANY) begin : g_many
+            assign counts[SMALL*i +: SMALL] = {SMALL{1'b0}};
+        end else begin : g_counts
+            reg [SMALL-1:0] count_reg;
+            always @(posedge clk) begin
+                count_reg <= count_reg + {{SMALL-1{1'b0}}, events[i]};
+                if (rst || turn_reg[i]) begin
+                    count_reg <= {SMALL{1'b0}};
+                end
             end
+            assign counts[SMALL*i +: SMALL] = count_reg;
         end
-        assign short_counts[5 * i +: 5] = count_reg;
     end
 endgenerate
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // One block RAM behind the registers of host and core: whatever only needs to be kept and read back stands here, and
 // what one side writes for the other to read costs no flip-flops and no selection. The core comes first; the host
-// waits. After reset a sequencer writes every word's first value.
+// waits. After reset a sequencer writes every word's first value. The second port of the RAM is the counters'.
 //
-// Words: 0 to 319 the core's registers in the order of map `core`, 384 to 463 the rings as in map `bar0` (16 words
-// each), 464 to 511 BAR0 from 0 to 0xbc.
+// Word n is the word at byte 4 * n of BAR0; the core sees those at 0x400 + 4 * n, and its own words, which are nothing to
+// BAR0, at 0xc0 to 0x3fc.
 `default_nettype none
 `include "ferry_contract.vh"
 
@@ -34,39 +34,35 @@ module ferry_registers_file #(
     input  wire [31:0] host_wdata,
     output wire        host_taken,
     // Word that was read in the cycle before.
-    output wire [31:0] rdata
+    output wire [31:0] rdata,
+
+    // Counters: place among bar0.COUNTER's words; data is read a cycle later. Nobody else touches one that is written.
+    input  wire        counter_write,
+    input  wire [5:0]  counter_word,
+    input  wire [31:0] counter_wdata,
+    output wire [31:0] counter_rdata
 );
 
+// The counters begin to count when the sequencer has gone through all 512 words.
+localparam [63:0] CYCLES_AT_START = 64'd512;
+`include "ferry_bar0_first.vh"
+
+(* no_rw_check *)
 reg [31:0] memory [0:511];
 reg [31:0] rdata_reg;
+reg [31:0] counter_rdata_reg;
 reg [9:0]  clear_reg;
-reg [31:0] first_value;
 
 assign clearing = !clear_reg[9];
 assign clear_index = clear_reg[2:0];
 assign host_taken = host_access && !core_access && !clearing;
 assign rdata = rdata_reg;
-
-always @* begin
-    case ({5'd0, clear_reg[8:0] - 9'd464, 2'd0})
-    `FERRY_BAR0_MAGIC: first_value = `FERRY_BAR0_MAGIC_RESET;
-    `FERRY_BAR0_CONTRACT_VERSION: first_value = `FERRY_CONTRACT_VERSION;
-    `FERRY_BAR0_CAPABILITIES: first_value = CAPABILITIES;
-    `FERRY_BAR0_APERTURE_PAGES: first_value = APERTURE_PAGES;
-    `FERRY_BAR0_LOCAL_BYTES: first_value = LOCAL_BYTES[31:0];
-    `FERRY_BAR0_LOCAL_BYTES + 16'd4: first_value = LOCAL_BYTES[63:32];
-    `FERRY_BAR0_FIRMWARE_RAM_BYTES: first_value = FIRMWARE_RAM_BYTES;
-    `FERRY_BAR0_LOCAL_LIMIT: first_value = LOCAL_BYTES[31:0];
-    `FERRY_BAR0_LOCAL_LIMIT + 16'd4: first_value = LOCAL_BYTES[63:32];
-    `FERRY_BAR0_COMPLETION_TIMEOUT: first_value = `FERRY_BAR0_COMPLETION_TIMEOUT_RESET;
-    default:                                   first_value = 32'd0;
-    endcase
-end
+assign counter_rdata = counter_rdata_reg;
 
 wire        write = clearing || (core_access ? core_write : host_access && host_write);
 wire        read = core_access ? !core_write : host_access && !host_write;
 wire [8:0]  index = clearing ? clear_reg[8:0] : core_access ? core_index : host_index;
-wire [31:0] wdata = clearing ? first_value : core_access ? core_wdata : host_wdata;
+wire [31:0] wdata = clearing ? first_value(clear_reg[8:0]) : core_access ? core_wdata : host_wdata;
 
 always @(posedge clk) begin
     if (write) begin
@@ -75,6 +71,18 @@ always @(posedge clk) begin
         rdata_reg <= memory[index];
     end
 end
+
+wire [15:0] counter_address = `FERRY_BAR0_COUNTER_AT | {8'd0, counter_word, 2'd0};
+
+always @(posedge clk) begin
+    if (counter_write) begin
+        memory[counter_address[10:2]] <= counter_wdata;
+    end else begin
+        counter_rdata_reg <= memory[counter_address[10:2]];
+    end
+end
+
+wire unused = &{1'b0, counter_address};
 
 always @(posedge clk) begin
     if (clearing) begin

@@ -183,10 +183,14 @@ wire firmware_valid, firmware_write, firmware_ready, counter_valid, counter_read
     post_data_write, post_start, post_long, command_valid, command_ready, command_write_valid;
 wire [14:0] firmware_address;
 wire [31:0] firmware_wdata, firmware_rdata, host_file_wdata, file_rdata, ring_fetched, core_file_wdata, io_wdata,
-    fetch_producer, fetch_retired, packets_value, io_rdata, fetch_next, fetch_bytes, post_data_wdata, command_rdata;
+    fetch_producer, fetch_retired, io_rdata, fetch_next, fetch_bytes, post_data_wdata, command_rdata;
 wire [3:0] firmware_wstrb, slots_used, post_data_index, slots_ready;
 wire [4:0] counter_number, fetch_entries_log2, fetch_kick;
-wire [63:0] counter_value, time_now, fetch_base, fetch_fence, fetch_address, post_address, command_write_data;
+wire counter_word_write;
+wire [31:0] counter_word_wdata, counter_word_rdata;
+wire [5:0] counter_word;
+wire [11:0] packets_value;
+wire [63:0] time_now, fetch_base, fetch_fence, fetch_address, post_address, command_write_data;
 wire [8:0] host_file_index, core_file_index;
 wire [2:0] ring_number, file_clear_index, retired_ring, fetch_ring;
 wire [5:0] ring_offset;
@@ -219,13 +223,13 @@ always @(posedge clk) begin
 end
 assign time_now = time_reg;
 
-// In the order of bar0.COUNTER. CYCLES is time_now; CORE_PACKETS adds what the firmware writes.
+// In the order of bar0.COUNTER. CORE_PACKETS adds what the firmware writes.
 wire slot_waits = |slots_ready;
 assign events = {
     count_window_refused, core_busy, 1'b0, count_unexpected, count_poisoned, count_malformed, count_unsupported,
     count_link_send_beat, count_link_receive_beat, count_tlp_sent, count_tlp_received, count_stall_link,
     !engine_busy && slot_waits, count_stall_write, count_stall_read, count_host_write_beat, count_host_read_beat,
-    count_local_write_beat, count_local_read_beat, count_job, engine_busy, 1'b0
+    count_local_write_beat, count_local_read_beat, count_job, engine_busy, 1'b1
 };
 
 assign status = {
@@ -311,10 +315,10 @@ ferry_registers #(.LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS)) registers (
     .firmware_valid(firmware_valid), .firmware_write(firmware_write), .firmware_address(firmware_address),
     .firmware_wdata(firmware_wdata), .firmware_wstrb(firmware_wstrb), .firmware_ready(firmware_ready),
     .firmware_rdata(firmware_rdata), .counter_valid(counter_valid), .counter_number(counter_number),
-    .counter_ready(counter_ready), .counter_value(counter_value), .file_access(host_file_access),
+    .counter_ready(counter_ready), .file_access(host_file_access),
     .file_write(host_file_write), .file_index(host_file_index), .file_wdata(host_file_wdata),
     .file_taken(host_file_taken), .file_rdata(file_rdata), .ring_write(ring_write), .ring_number(ring_number),
-    .ring_offset(ring_offset), .ring_fetched(ring_fetched), .fence_hold(fence_hold), .time_now(time_now), .status(status),
+    .ring_offset(ring_offset), .ring_fetched(ring_fetched), .fence_hold(fence_hold), .status(status),
     .firmware_told(firmware_told), .core_run(core_run), .engine_reset(host_reset), .engine_resetting(resetting),
     .limits(limits), .engine_timeout(timeout),
     .completion_timeout(completion_timeout), .tag_limit(tag_limit), .interrupt_status(interrupt_status),
@@ -329,7 +333,9 @@ ferry_registers_file #(
     .clk(clk), .rst(rst), .clearing(file_clearing), .clear_index(file_clear_index), .core_access(core_file_access),
     .core_write(core_file_write), .core_index(core_file_index), .core_wdata(core_file_wdata),
     .host_access(host_file_access), .host_write(host_file_write), .host_index(host_file_index),
-    .host_wdata(host_file_wdata), .host_taken(host_file_taken), .rdata(file_rdata)
+    .host_wdata(host_file_wdata), .host_taken(host_file_taken), .rdata(file_rdata),
+    .counter_write(counter_word_write), .counter_word(counter_word), .counter_wdata(counter_word_wdata),
+    .counter_rdata(counter_word_rdata)
 );
 
 ferry_registers_rings rings (
@@ -340,9 +346,10 @@ ferry_registers_rings rings (
     .fetch_enable(fetch_enable), .fetch_kick(fetch_kick)
 );
 
-ferry_registers_counters counters (
-    .clk(clk), .rst(rst), .events(events), .many_valid(packets_valid), .many_value(packets_value),
-    .read_valid(counter_valid), .read_number(counter_number), .read_ready(counter_ready), .read_value(counter_value)
+ferry_registers_counters #(.COUNT(`FERRY_EVENTS_BITS), .MANY(`FERRY_EVENT_CORE_PACKETS)) counters (
+    .clk(clk), .rst(rst || file_clearing), .events(events), .many_valid(packets_valid), .many_value(packets_value),
+    .read_valid(counter_valid), .read_number(counter_number), .read_ready(counter_ready),
+    .word_write(counter_word_write), .word(counter_word), .word_wdata(counter_word_wdata), .word_rdata(counter_word_rdata)
 );
 
 ferry_registers_core #(.JOB_QUEUE(JOB_QUEUE)) core_registers (

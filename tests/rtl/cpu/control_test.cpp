@@ -102,6 +102,50 @@ static void registers(Checks &checks, Random &random)
     }
     checks.equal(bench.read(FERRY_BAR0_RING_AT + 5 * FERRY_BAR0_RING_STRIDE), 0, "behind the last ring");
 
+    checks.begin("hardware_sees_what_the_host_wrote");
+    const auto whole = [&bench](uint32_t at) {
+        return bench.read(at) | static_cast<uint64_t>(bench.read(at + 4)) << 32;
+    };
+    for (int step = 0; step < 200; step++) {
+        for (uint32_t at : {FERRY_BAR0_LOCAL_LIMIT, FERRY_BAR0_LOCAL_LIMIT + 4, FERRY_BAR0_PROTECT_BASE,
+                            FERRY_BAR0_PROTECT_BASE + 4, FERRY_BAR0_PROTECT_LIMIT, FERRY_BAR0_PROTECT_LIMIT + 4,
+                            FERRY_BAR0_ENGINE_TIMEOUT, FERRY_BAR0_COMPLETION_TIMEOUT, FERRY_BAR0_TAG_LIMIT,
+                            FERRY_BAR0_INTERRUPT_ENABLE, FERRY_BAR0_INTERRUPT_COALESCE})
+            if (random.once_in(3))
+                bench.write(at, static_cast<uint32_t>(random.word()) & (random.once_in(2) ? ~0u : 0x3ffffff),
+                            random.below(16));
+        if (random.once_in(2))
+            bench.write(FERRY_BAR0_LOCAL_LIMIT + 4, 0);
+        const uint64_t limit = whole(FERRY_BAR0_LOCAL_LIMIT), memory = 1u << 26;
+        checks.equal(bench.top.local_limit, limit < memory ? limit : memory, "local limit, not behind video memory");
+        checks.equal(bench.top.protect_base, whole(FERRY_BAR0_PROTECT_BASE), "protect base");
+        checks.equal(bench.top.protect_limit, whole(FERRY_BAR0_PROTECT_LIMIT), "protect limit");
+        checks.equal(bench.top.timeout, bench.read(FERRY_BAR0_ENGINE_TIMEOUT), "engine timeout");
+        checks.equal(bench.top.completion_timeout, bench.read(FERRY_BAR0_COMPLETION_TIMEOUT), "completion timeout");
+        checks.equal(bench.top.tag_limit, bench.read(FERRY_BAR0_TAG_LIMIT), "tag limit");
+        checks.equal(bench.top.interrupt_enable, bench.read(FERRY_BAR0_INTERRUPT_ENABLE), "interrupt enable");
+        checks.equal(bench.top.interrupt_coalesce_count, bench.read(FERRY_BAR0_INTERRUPT_COALESCE) & 0xffff,
+                     "coalesce count");
+        checks.equal(bench.top.interrupt_coalesce_cycles, bench.read(FERRY_BAR0_INTERRUPT_COALESCE) >> 16,
+                     "coalesce cycles");
+    }
+
+    checks.begin("what_is_no_register_reads_zero_and_takes_nothing");
+    for (unsigned i = 0; i < count; i++)
+        model[i] = bench.read(words[i].address);
+    const struct {
+        uint32_t from, to;
+    } gaps[] = {{0x054, 0x058}, {0x064, 0x080},  {0x090, 0x0a0},  {0x0b4, 0x100},
+                {0x240, 0x400}, {0x4b0, 0x1000}, {0x7f00, 0x8000}};
+    for (const auto &gap : gaps)
+        for (uint32_t at = gap.from; at < gap.to; at += 4) {
+            checks.equal(bench.read(at), 0, "no register");
+            bench.write(at, ~0u);
+            checks.equal(bench.read(at), 0, "no register, written");
+        }
+    for (unsigned i = 0; i < count; i++)
+        checks.equal(bench.read(words[i].address), model[i], "register beside those");
+
     checks.begin("firmware_ram_is_the_hosts_while_the_core_stands_and_reads_zero_while_it_runs");
     std::vector<uint32_t> ram(4096);
     for (unsigned i = 0; i < ram.size(); i++)

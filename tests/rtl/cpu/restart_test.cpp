@@ -95,13 +95,22 @@ class Campaign
     void carry()
     {
         const uint32_t at = FERRY_BAR0_COUNTER_AT + FERRY_BAR0_COUNTER_CYCLES;
+        auto &words = root_.top.rootp->REGISTER_FILE;
+        unsigned carried = 0;
         for (unsigned round = 0; round < 20; round++) {
-            root_.top.rootp->TIME_NOW = 0x100000000 - 40 - round;
+            // The counter is read for adding in one cycle and written in the next: a value set in between is lost.
+            do {
+                words[at / 4] = 0xffffffff - 300 - round;
+                words[at / 4 + 1] = round;
+                root_.bar0(FERRY_BAR0_SCRATCH);
+            } while (words[at / 4] < 0x80000000);
             for (unsigned i = 0; i < 10; i++) {
                 uint64_t low = root_.bar0(at), high = root_.bar0(at + 4);
-                checks_.equal(high, low < 0x80000000, "high word with the low word that was read first");
+                checks_.equal(high, round + (low < 0x80000000), "high word with the low word that was read first");
+                carried += i == 9 && high == round + 1;
             }
         }
+        checks_.equal(carried, 20, "low words that carried");
     }
 
     // One program with a disturbance at its given cycle.
