@@ -110,6 +110,7 @@ module ferry_requester #(
     wire [LG_TAGS:0]    next_tag;
     wire [LG_TAGS:0]    oldest_tag;
     wire                take_late;
+    wire                take_unsent;
     wire                take_valid;
     wire                take_ready;
     wire [6:0]          take_beats;
@@ -148,6 +149,7 @@ module ferry_requester #(
         .next_tag_late(take_late),
         .take_valid(take_valid),
         .take_beats(take_beats),
+        .take_unsent(take_unsent),
         .take_last(take_last),
         .take_id(take_id),
         .take_ready(take_ready),
@@ -169,6 +171,7 @@ module ferry_requester #(
         .take_valid(take_valid),
         .take_tag(next_tag[LG_TAGS-1:0]),
         .take_beats(take_beats),
+        .take_unsent(take_unsent),
         .take_ready(take_ready),
         .take_late(take_late),
         .take_mark(take_mark),
@@ -210,7 +213,8 @@ module ferry_requester #(
         .oldest_tag(oldest_tag),
         .oldest_mark(oldest_mark),
         .oldest_waits(oldest_waits),
-        .oldest_fault(oldest_fault),
+        // Whatever is known of a tag, while packets are discarded no data counts.
+        .oldest_fault(oldest_fault | {2{discard}}),
         .s_axi_rid(s_axi_rid),
         .s_axi_rdata(s_axi_rdata),
         .s_axi_rresp(s_axi_rresp),

@@ -19,7 +19,7 @@ module ferry_requester_read #(
     input  wire        bus_master,
     input  wire [1:0]  max_read,
     input  wire        no_snoop_enable,
-    // Requests that have not begun are not sent; they take their tag, late or not, and ferry_tag_table ends them.
+    // Requests that have not begun are not sent: they take the next tag, late or not, as one that has its answer.
     input  wire        discard,
     // No burst is under way.
     output wire        idle,
@@ -42,6 +42,7 @@ module ferry_requester_read #(
     // Take next_tag for a request of so many 8-byte beats; 0 = pass it over. Held until ready.
     output wire                take_valid,
     output wire [6:0]          take_beats,
+    output wire                take_unsent,
     // The request is the last of its burst; id of the burst.
     output wire                take_last,
     output wire [ID_WIDTH-1:0] take_id,
@@ -68,6 +69,7 @@ module ferry_requester_read #(
     reg [5:0]          chunk_reg;
     reg [ID_WIDTH-1:0] id_reg;
     reg                no_snoop_reg;
+    reg                unsent_reg;
 
     wire [LG_TAGS:0] used = next_tag - oldest_tag;
     wire tag_free = !used[LG_TAGS] && (tag_limit == 8'd0 || {{7-LG_TAGS{1'b0}}, used} < tag_limit);
@@ -78,6 +80,7 @@ module ferry_requester_read #(
     assign s_axi_arready = state_reg == S_IDLE;
     assign take_valid = state_reg == S_TAKE || (state_reg == S_CUT && tag_free && next_tag_late && !discard);
     assign take_beats = state_reg == S_TAKE ? beats : 7'd0;
+    assign take_unsent = unsent_reg;
     assign take_last = left_reg == {2'd0, chunk_reg};
     assign take_id = id_reg;
     assign idle = state_reg == S_IDLE;
@@ -103,6 +106,7 @@ module ferry_requester_read #(
                 state_reg <= S_SEND;
         end
         S_SEND: begin
+            unsent_reg <= !packet_done;
             if (packet_done || (discard && !packet_begun))
                 state_reg <= S_TAKE;
         end

@@ -29,6 +29,8 @@ module ferry_tag_table #(
     input  wire               take_valid,
     input  wire [LG_TAGS-1:0] take_tag,
     input  wire [6:0]         take_beats,
+    // The request was not sent: the tag does not wait, and what is known of it stays.
+    input  wire               take_unsent,
     output wire               take_ready,
     // take_tag is late; the mark that its request gets.
     output wire               take_late,
@@ -122,7 +124,7 @@ module ferry_tag_table #(
     // keeps what is known of it.
     wire               stop = finish_ends || expire;
     wire               change = finish || expire || forget || clear_reg;
-    wire               take = take_valid && take_ready && take_beats != 7'd0;
+    wire               take = take_valid && take_ready && take_beats != 7'd0 && !take_unsent;
     wire [LG_TAGS-1:0] change_tag = finish ? tag : scan_reg;
     wire [LG_TAGS-1:0] table_tag = change ? change_tag : take_tag;
     wire [3:0]         change_end = finish ? tag_end : scan_end;
@@ -138,7 +140,7 @@ module ferry_tag_table #(
     assign {oldest_end, unused_oldest, oldest_fault} = end_memory[oldest_tag];
     assign take_ready = !change;
     assign take_late = take_end[2];
-    assign take_mark = !take_end[3];
+    assign take_mark = !take_end[3] ^ take_unsent;
     assign write_valid = completion_valid && completion_write && waits && !failed && fits;
     assign write_address = {tag, place};
     assign oldest_waits = oldest_mark != oldest_end;

@@ -110,6 +110,52 @@ void host_owes_answers(Checks &checks, Random &random)
     }
 }
 
+// Page-out and page-in with a link that is slow, or has credits for no write or no read, or with a host that took the
+// leave to speak: the packet that has begun is whole and right, of the others nothing is seen, also when the link takes
+// them again.
+void in_front_of_the_link(Checks &checks, Random &random)
+{
+    checks.begin("a_function_reset_lets_a_packet_that_has_begun_end_and_none_begin");
+    Bench bench(checks, random);
+    RootComplex &root = bench.root();
+    const uint64_t out = DATA + 32 * 4096;
+    unsigned wrong = 0, whole = 0;
+    root.on_host_write = [&](uint64_t at, uint8_t value) {
+        if (at >= out && at < DATA + DATA_PAGES * 4096)
+            root.local[at - out] == value ? whole++ : wrong++;
+    };
+    for (unsigned round = 0; round < 60; round++) {
+        const uint32_t unordered = FERRY_PACKET_HEADER_UNORDERED_MASK;
+        for (unsigned i = 0; i < 6; i++) {
+            bool in = round % 4 == 3;
+            bench.paging().word(FERRY_OPCODE_COPY | unordered | 8u << 16,
+                                in ? FERRY_ADDRESS_KIND_SYSTEM : FERRY_ADDRESS_KIND_SYSTEM << 2);
+            bench.paging().word(20000).word(in ? DATA : 0).word(in ? AREA : out);
+        }
+        bench.paging().submit();
+        root.run(1500 + random.below(300));
+        root.link_pace = round % 2 ? 1 : 2 + random.below(30);
+        root.posted_credits = round % 8 != 1;
+        root.request_credits = round % 8 != 3;
+        if (round % 8 == 5)
+            root.config_write(FERRY_CONFIG_SPACE_COMMAND, 2);
+        root.run(random.below(600));
+        bench.reset();
+        root.silent_from = root.time;
+        root.run(4000);
+        root.link_pace = 1;
+        root.posted_credits = root.request_credits = true;
+        checks.equal(bench.status_after(3000), 0, "status");
+        checks.equal(root.indiscreet, 0, "packets that began after the reset");
+        root.silent_from = ~0ull;
+        bench.start();
+    }
+    checks.equal(wrong, 0, "wrong bytes of page-out");
+    checks.that(whole > 1000, "page-out was under way");
+    root.on_host_write = nullptr;
+    bench.works();
+}
+
 void mappings_are_gone(Checks &checks, Random &random)
 {
     checks.begin("after_a_function_reset_the_aperture_maps_nothing_and_registers_are_as_after_power_on");
@@ -196,6 +242,7 @@ int main()
     Random random;
     Checks checks;
     host_owes_answers(checks, random);
+    in_front_of_the_link(checks, random);
     mappings_are_gone(checks, random);
     memory_is_dead(checks, random);
     after_a_hostile_host(checks, random);

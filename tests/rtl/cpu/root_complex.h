@@ -182,6 +182,8 @@ class RootComplex
     bool stall = false;
     // Video memory takes nothing and answers nothing.
     bool memory_dead = false;
+    // The link has credits for writes and for reads.
+    bool posted_credits = true, request_credits = true;
     // The host's memory takes reads and does not answer; answer_late() does.
     bool host_silent = false;
     void answer_late()
@@ -243,8 +245,8 @@ class RootComplex
             top.s_axis_tlp_tlast = sent_ + LINK_WORDS >= p.size();
         }
         top.m_axis_tlp_tready = !hesitate() && time % link_pace == 0;
-        top.m_axis_tlp_posted_ok = !hesitate();
-        top.m_axis_tlp_request_ok = !hesitate();
+        top.m_axis_tlp_posted_ok = posted_credits && !hesitate();
+        top.m_axis_tlp_request_ok = request_credits && !hesitate();
         top.m_axis_tlp_completion_ok = !hesitate();
     }
 
@@ -274,8 +276,14 @@ class RootComplex
     void receive(const Packet &p)
     {
         uint32_t kind = p[0] >> 24, length = p[0] & 1023 ? p[0] & 1023 : 1024;
+        // Error messages, if the host has allowed them.
+        if (kind == 0x30) {
+            if (p.size() != 4)
+                broke("a message of another length", p);
+            return;
+        }
         bool wide = kind & 0x20;
-        if (kind == 0x4a || kind == 0x0a) {
+        if (kind == 0x4a || kind == 0x0a || kind == 0x0b) {
             answer_ = p;
             answered_ = true;
             return;
@@ -286,7 +294,7 @@ class RootComplex
         unsigned header = wide ? 4 : 3;
         no_snoop[address >> 12] = p[0] >> 12 & 1;
         if (length * 4 > (kind & 0x40 ? 256 : 512) || (address & 4095) + length * 4 > 4096)
-            broken++;
+            broke("a packet is too long", p);
         if ((kind & 0xdf) == 0x00 && host_silent)
             unanswered_.push_back(p);
         else if ((kind & 0xdf) == 0x00)
@@ -294,13 +302,19 @@ class RootComplex
         else if ((kind & 0xdf) == 0x40)
             serve_write(p, address, length, header);
         else
-            broken++;
+            broke("a packet of no kind that it sends", p);
+    }
+
+    void broke(const char *what, const Packet &p)
+    {
+        if (broken++ < 4)
+            std::printf("    %s: %08x %08x %08x, %zu words\n", what, p[0], p[1], p[2], p.size());
     }
 
     void serve_write(const Packet &p, uint64_t address, uint32_t length, unsigned header)
     {
         if (p.size() != header + length) {
-            broken++;
+            broke("a write of another length", p);
             return;
         }
         if (address == MSI) {
