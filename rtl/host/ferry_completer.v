@@ -18,7 +18,7 @@ module ferry_completer #(
     input  wire [63:0] request_beat,
     output wire        request_pop,
 
-    // Configuration space.
+    // Configuration space. What is read comes a cycle after the address.
     output wire [11:0]         config_address,
     input  wire [31:0]         config_rdata,
     output wire                config_write,
@@ -104,7 +104,7 @@ module ferry_completer #(
     reg        bar2_hit_reg;
     reg        config_hit_reg;
     // Next word of the access, words still to be answered, bytes of the first and the last word that are not asked for.
-    reg [BAR2_BITS-2:2] address_reg;
+    reg [63:2] address_reg;
     reg [10:0] words_reg;
     reg [1:0]  offset_reg;
     reg [1:0]  trail_reg;
@@ -121,8 +121,12 @@ module ferry_completer #(
     wire [63:2] address = four_reg ? {word_low, word_high[31:2]} : {32'd0, word_low[31:2]};
 
     wire address_taken = state_reg == S_ADDRESS && request_valid;
+    // Looked at in S_ROUTE. The upper half of BAR2 belongs to the aperture segment, which the CPU does not reach through us.
+    wire bar0_match = memory_reg && address_reg[63:32] == 32'd0 && address_reg[31:16] == bar0_base;
+    wire bar2_match = memory_reg && address_reg[63:BAR2_BITS] == bar2_base && !address_reg[BAR2_BITS-1];
+    wire match = memory_enable && (bar0_match || bar2_match);
+    // Afterwards.
     wire hit = memory_reg && memory_enable && (bar0_hit_reg || bar2_hit_reg);
-    wire supported = hit || config_hit_reg;
 
     // Bytes that the enables leave off at both ends (2.3.1.1); a read of no byte counts as one byte.
     wire       single = words_reg == 11'd1;
@@ -154,16 +158,16 @@ module ferry_completer #(
     assign reg_valid = reading && bar0_hit_reg;
     assign reg_address = {address_reg[15:2], 2'd0};
     assign window_valid = window_reading && !asked_reg;
-    assign window_address = address_reg;
+    assign window_address = address_reg[BAR2_BITS-2:2];
     assign window_words = chunk_reg;
 
     // Buffer writes: configuration data, a register, or a beat of the window. The buffer's first beat is the one that
     // holds the first word, so a register's beat number counts the changes from upper to lower half.
-    assign write_valid = address_taken ? 2'b01 : window_reading ? {2{window_read_valid}} :
+    assign write_valid = state_reg == S_ROUTE ? 2'b01 : window_reading ? {2{window_read_valid}} :
                          {reg_read_done && address_reg[2], reg_read_done && !address_reg[2]};
-    assign write_index = address_taken ? 5'd0 : window_reading ? window_read_index :
+    assign write_index = state_reg == S_ROUTE ? 5'd0 : window_reading ? window_read_index :
                          done_reg[5:1] + {4'd0, done_reg[0] && lower_reg[2]};
-    assign write_data = address_taken ? {32'd0, config_rdata} : window_reading ? window_read_data : {2{reg_rdata}};
+    assign write_data = state_reg == S_ROUTE ? {32'd0, config_rdata} : window_reading ? window_read_data : {2{reg_rdata}};
 
     assign send_valid = state_reg == S_REPLY;
     assign send_status = status_reg;
@@ -176,7 +180,7 @@ module ferry_completer #(
     assign send_requester = requester_reg;
     assign send_tag = tag_reg;
 
-    assign count_unsupported = (state_reg == S_ROUTE && !supported) ||
+    assign count_unsupported = (state_reg == S_ROUTE && !match && !config_hit_reg) ||
                                (window_reading && window_read_done && window_read_status == STATUS_UNSUPPORTED);
     assign count_abort = window_reading && window_read_done && window_read_status == STATUS_ABORT;
 
@@ -200,11 +204,8 @@ module ferry_completer #(
                 state_reg <= S_ADDRESS;
         end
         S_ADDRESS: begin
-            bar0_hit_reg <= memory_reg && address[63:32] == 32'd0 && address[31:16] == bar0_base;
-            // The upper half of BAR2 belongs to the aperture segment, which the CPU does not reach through us.
-            bar2_hit_reg <= memory_reg && address[63:BAR2_BITS] == bar2_base && !address[BAR2_BITS-1];
             config_hit_reg <= config_good;
-            address_reg <= address[BAR2_BITS-2:2];
+            address_reg <= address;
             offset_reg <= memory_reg || locked_reg ? offset : 2'd0;
             trail_reg <= memory_reg || locked_reg ? trail : 2'd0;
             if (!memory_reg && !locked_reg)
@@ -217,8 +218,10 @@ module ferry_completer #(
                 state_reg <= S_ROUTE;
         end
         S_ROUTE: begin
-            status_reg <= supported ? STATUS_GOOD : STATUS_UNSUPPORTED;
-            state_reg <= hit ? S_CHUNK : S_REPLY;
+            bar0_hit_reg <= bar0_match;
+            bar2_hit_reg <= bar2_match;
+            status_reg <= match || config_hit_reg ? STATUS_GOOD : STATUS_UNSUPPORTED;
+            state_reg <= match ? S_CHUNK : S_REPLY;
         end
         S_CHUNK: begin
             chunk_reg <= chunk_is_rest ? words_reg[6:0] : to_edge;

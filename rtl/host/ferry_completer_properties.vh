@@ -73,10 +73,11 @@
             if (config_reg && state_reg != S_HEAD)
                 assert (words_reg == 11'd1);
             if (state_reg != S_HEAD && state_reg != S_ADDRESS)
-                assert (!(config_hit_reg && !config_reg) && (!(bar0_hit_reg || bar2_hit_reg) || memory_reg));
+                assert (!(config_hit_reg && !config_reg) &&
+                        (!(bar0_hit_reg || bar2_hit_reg) || memory_reg || state_reg == S_ROUTE));
             if (config_hit_reg && (state_reg == S_ROUTE || state_reg == S_REPLY))
                 assert (chunk_reg == 7'd1);
-            if (state_reg == S_REPLY && !supported)
+            if (state_reg == S_REPLY && !hit && !config_hit_reg)
                 assert (status_reg == STATUS_UNSUPPORTED);
             if (memory_reg && state_reg != S_HEAD)
                 assert (words_reg != 11'd0 && words_reg <= 11'd1024);

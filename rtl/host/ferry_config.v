@@ -13,7 +13,7 @@ module ferry_config #(
     // Synchronous reset, active high.
     input  wire rst,
 
-    // Configuration access to function 0. Byte offset of the register, multiple of 4; read data stands at once.
+    // Configuration access to function 0. Byte offset of the register, multiple of 4; read data comes a cycle later.
     input  wire [11:0] config_address,
     output wire [31:0] config_rdata,
     // One-cycle pulse: write the bytes of wdata whose strobe is set.
@@ -99,40 +99,74 @@ module ferry_config #(
 
     // BAR2 as it reads: zeros below its size, which is how the host learns the size.
     wire [63:0] bar2_value = {bar2_reg, {BAR2_BITS{1'b0}}};
-    // Only the first 256 bytes have registers. One select a register, and the registers that are read are ORed.
+    // Only the first 256 bytes have registers. One select a register, and the registers that are read are ORed; both a cycle
+    // after the address, which keeps them small.
     wire        here = config_address[11:8] == 4'd0;
     wire [11:0] place = {4'd0, config_address[7:0]};
-    wire        at_id = here && (place == `FERRY_CONFIG_SPACE_ID || place == `FERRY_CONFIG_SPACE_SUBSYSTEM);
-    wire        at_command = here && place == `FERRY_CONFIG_SPACE_COMMAND;
-    wire        at_class = here && place == `FERRY_CONFIG_SPACE_CLASS;
-    wire        at_cache_line = here && place == `FERRY_CONFIG_SPACE_CACHE_LINE;
-    wire        at_bar0 = here && place == `FERRY_CONFIG_SPACE_BAR0;
-    wire        at_bar2_low = here && place == `FERRY_CONFIG_SPACE_BAR2_LOW;
-    wire        at_bar2_high = here && place == `FERRY_CONFIG_SPACE_BAR2_HIGH;
-    wire        at_capability = here && place == `FERRY_CONFIG_SPACE_CAPABILITY;
-    wire        at_pcie = here && place == `FERRY_CONFIG_SPACE_PCIE;
-    wire        at_device = here && place == `FERRY_CONFIG_SPACE_DEVICE_CAPABILITIES;
-    wire        at_control = here && place == `FERRY_CONFIG_SPACE_DEVICE_CONTROL;
-    wire        at_link_capabilities = here && place == `FERRY_CONFIG_SPACE_LINK_CAPABILITIES;
-    wire        at_link = here && place == `FERRY_CONFIG_SPACE_LINK_CONTROL;
-    wire        at_device2 = here && place == `FERRY_CONFIG_SPACE_DEVICE_CAPABILITIES2;
-    wire        at_control2 = here && place == `FERRY_CONFIG_SPACE_DEVICE_CONTROL2;
-    wire        at_link2 = here && place == `FERRY_CONFIG_SPACE_LINK_CAPABILITIES2;
-    wire        at_msi = here && place == `FERRY_CONFIG_SPACE_MSI;
-    wire        at_msi_low = here && place == `FERRY_CONFIG_SPACE_MSI_ADDRESS_LOW;
-    wire        at_msi_high = here && place == `FERRY_CONFIG_SPACE_MSI_ADDRESS_HIGH;
-    wire        at_msi_data = here && place == `FERRY_CONFIG_SPACE_MSI_DATA;
-    wire        at_msi_mask = here && place == `FERRY_CONFIG_SPACE_MSI_MASK;
-    wire        at_msi_pending = here && place == `FERRY_CONFIG_SPACE_MSI_PENDING;
-
-    wire        at_power = here && place == `FERRY_CONFIG_SPACE_POWER;
-    wire        at_power_control = here && place == `FERRY_CONFIG_SPACE_POWER_CONTROL;
+    reg         at_id;
+    reg         at_command;
+    reg         at_class;
+    reg         at_cache_line;
+    reg         at_bar0;
+    reg         at_bar2_low;
+    reg         at_bar2_high;
+    reg         at_capability;
+    reg         at_pcie;
+    reg         at_device;
+    reg         at_control;
+    reg         at_link_capabilities;
+    reg         at_link;
+    reg         at_device2;
+    reg         at_control2;
+    reg         at_link2;
+    reg         at_msi;
+    reg         at_msi_low;
+    reg         at_msi_high;
+    reg         at_msi_data;
+    reg         at_msi_mask;
+    reg         at_msi_pending;
+    reg         at_power;
+    reg         at_power_control;
+    reg         write_reg;
+    reg [31:0]  wdata_reg;
+    reg [3:0]   wstrb_reg;
+    reg [15:0]  target_reg;
+    always @(posedge clk) begin
+        at_id <= here && (place == `FERRY_CONFIG_SPACE_ID || place == `FERRY_CONFIG_SPACE_SUBSYSTEM);
+        at_command <= here && place == `FERRY_CONFIG_SPACE_COMMAND;
+        at_class <= here && place == `FERRY_CONFIG_SPACE_CLASS;
+        at_cache_line <= here && place == `FERRY_CONFIG_SPACE_CACHE_LINE;
+        at_bar0 <= here && place == `FERRY_CONFIG_SPACE_BAR0;
+        at_bar2_low <= here && place == `FERRY_CONFIG_SPACE_BAR2_LOW;
+        at_bar2_high <= here && place == `FERRY_CONFIG_SPACE_BAR2_HIGH;
+        at_capability <= here && place == `FERRY_CONFIG_SPACE_CAPABILITY;
+        at_pcie <= here && place == `FERRY_CONFIG_SPACE_PCIE;
+        at_device <= here && place == `FERRY_CONFIG_SPACE_DEVICE_CAPABILITIES;
+        at_control <= here && place == `FERRY_CONFIG_SPACE_DEVICE_CONTROL;
+        at_link_capabilities <= here && place == `FERRY_CONFIG_SPACE_LINK_CAPABILITIES;
+        at_link <= here && place == `FERRY_CONFIG_SPACE_LINK_CONTROL;
+        at_device2 <= here && place == `FERRY_CONFIG_SPACE_DEVICE_CAPABILITIES2;
+        at_control2 <= here && place == `FERRY_CONFIG_SPACE_DEVICE_CONTROL2;
+        at_link2 <= here && place == `FERRY_CONFIG_SPACE_LINK_CAPABILITIES2;
+        at_msi <= here && place == `FERRY_CONFIG_SPACE_MSI;
+        at_msi_low <= here && place == `FERRY_CONFIG_SPACE_MSI_ADDRESS_LOW;
+        at_msi_high <= here && place == `FERRY_CONFIG_SPACE_MSI_ADDRESS_HIGH;
+        at_msi_data <= here && place == `FERRY_CONFIG_SPACE_MSI_DATA;
+        at_msi_mask <= here && place == `FERRY_CONFIG_SPACE_MSI_MASK;
+        at_msi_pending <= here && place == `FERRY_CONFIG_SPACE_MSI_PENDING;
+        at_power <= here && place == `FERRY_CONFIG_SPACE_POWER;
+        at_power_control <= here && place == `FERRY_CONFIG_SPACE_POWER_CONTROL;
+        write_reg <= config_write && !rst;
+        wdata_reg <= config_wdata;
+        wstrb_reg <= config_wstrb;
+        target_reg <= config_target;
+    end
 
     // Bytes that are written.
-    wire        byte0 = config_write && config_wstrb[0];
-    wire        byte1 = config_write && config_wstrb[1];
-    wire        byte2 = config_write && config_wstrb[2];
-    wire        byte3 = config_write && config_wstrb[3];
+    wire        byte0 = write_reg && wstrb_reg[0];
+    wire        byte1 = write_reg && wstrb_reg[1];
+    wire        byte2 = write_reg && wstrb_reg[2];
+    wire        byte3 = write_reg && wstrb_reg[3];
 
     // What sets bits of the two status registers.
     reg [31:0]  status_set;
@@ -258,81 +292,81 @@ module ferry_config #(
                           ({32{at_msi_data}} & {16'd0, msi_data});
 
     always @(posedge clk) begin
-        if (config_write)
-            completer_id <= config_target;
+        if (write_reg)
+            completer_id <= target_reg;
         if (byte0 && at_command) begin
-            memory_reg <= config_wdata[`FERRY_CONFIG_SPACE_COMMAND_MEMORY_ENABLE_RANGE];
-            master_reg <= config_wdata[`FERRY_CONFIG_SPACE_COMMAND_BUS_MASTER_RANGE];
-            parity_response <= config_wdata[`FERRY_CONFIG_SPACE_COMMAND_PARITY_RESPONSE_RANGE];
+            memory_reg <= wdata_reg[`FERRY_CONFIG_SPACE_COMMAND_MEMORY_ENABLE_RANGE];
+            master_reg <= wdata_reg[`FERRY_CONFIG_SPACE_COMMAND_BUS_MASTER_RANGE];
+            parity_response <= wdata_reg[`FERRY_CONFIG_SPACE_COMMAND_PARITY_RESPONSE_RANGE];
         end
         if (byte1 && at_command)
-            system_error_enable <= config_wdata[`FERRY_CONFIG_SPACE_COMMAND_SYSTEM_ERROR_ENABLE_RANGE];
+            system_error_enable <= wdata_reg[`FERRY_CONFIG_SPACE_COMMAND_SYSTEM_ERROR_ENABLE_RANGE];
         // A new error in the cycle of a clearing write wins.
-        status_reg <= (status_reg & ~(config_wdata[31:24] & {8{byte3 && at_command}})) | status_set[31:24];
-        device_status_reg <= (device_status_reg & ~(config_wdata[19:16] & {4{byte2 && at_control}})) |
+        status_reg <= (status_reg & ~(wdata_reg[31:24] & {8{byte3 && at_command}})) | status_set[31:24];
+        device_status_reg <= (device_status_reg & ~(wdata_reg[19:16] & {4{byte2 && at_control}})) |
                              device_set[19:16];
         if (byte0 && at_cache_line)
-            cache_line_reg <= config_wdata[`FERRY_CONFIG_SPACE_CACHE_LINE_VALUE_RANGE];
+            cache_line_reg <= wdata_reg[`FERRY_CONFIG_SPACE_CACHE_LINE_VALUE_RANGE];
         if (byte2 && at_bar0)
-            bar0_reg[23:16] <= config_wdata[23:16];
+            bar0_reg[23:16] <= wdata_reg[23:16];
         if (byte3 && at_bar0)
-            bar0_reg[31:24] <= config_wdata[31:24];
+            bar0_reg[31:24] <= wdata_reg[31:24];
         for (i = BAR2_BITS; i < 32; i = i + 1)
-            if (at_bar2_low && config_write && config_wstrb[i / 8])
-                bar2_reg[i] <= config_wdata[i];
+            if (at_bar2_low && write_reg && wstrb_reg[i / 8])
+                bar2_reg[i] <= wdata_reg[i];
         if (byte0 && at_bar2_high)
-            bar2_reg[39:32] <= config_wdata[7:0];
+            bar2_reg[39:32] <= wdata_reg[7:0];
         if (byte1 && at_bar2_high)
-            bar2_reg[47:40] <= config_wdata[15:8];
+            bar2_reg[47:40] <= wdata_reg[15:8];
         if (byte2 && at_bar2_high)
-            bar2_reg[55:48] <= config_wdata[23:16];
+            bar2_reg[55:48] <= wdata_reg[23:16];
         if (byte3 && at_bar2_high)
-            bar2_reg[63:56] <= config_wdata[31:24];
+            bar2_reg[63:56] <= wdata_reg[31:24];
         if (byte0 && at_control) begin
-            report_correctable <= config_wdata[`FERRY_CONFIG_SPACE_DEVICE_CONTROL_REPORT_CORRECTABLE_RANGE];
-            report_nonfatal <= config_wdata[`FERRY_CONFIG_SPACE_DEVICE_CONTROL_REPORT_NONFATAL_RANGE];
-            report_fatal <= config_wdata[`FERRY_CONFIG_SPACE_DEVICE_CONTROL_REPORT_FATAL_RANGE];
-            report_unsupported <= config_wdata[`FERRY_CONFIG_SPACE_DEVICE_CONTROL_REPORT_UNSUPPORTED_RANGE];
-            payload_reg <= config_wdata[`FERRY_CONFIG_SPACE_DEVICE_CONTROL_MAX_PAYLOAD_RANGE];
+            report_correctable <= wdata_reg[`FERRY_CONFIG_SPACE_DEVICE_CONTROL_REPORT_CORRECTABLE_RANGE];
+            report_nonfatal <= wdata_reg[`FERRY_CONFIG_SPACE_DEVICE_CONTROL_REPORT_NONFATAL_RANGE];
+            report_fatal <= wdata_reg[`FERRY_CONFIG_SPACE_DEVICE_CONTROL_REPORT_FATAL_RANGE];
+            report_unsupported <= wdata_reg[`FERRY_CONFIG_SPACE_DEVICE_CONTROL_REPORT_UNSUPPORTED_RANGE];
+            payload_reg <= wdata_reg[`FERRY_CONFIG_SPACE_DEVICE_CONTROL_MAX_PAYLOAD_RANGE];
         end
         if (byte1 && at_control) begin
-            tag_reg <= config_wdata[`FERRY_CONFIG_SPACE_DEVICE_CONTROL_EXTENDED_TAG_ENABLE_RANGE];
-            no_snoop_enable <= config_wdata[`FERRY_CONFIG_SPACE_DEVICE_CONTROL_NO_SNOOP_ENABLE_RANGE];
-            read_reg <= config_wdata[`FERRY_CONFIG_SPACE_DEVICE_CONTROL_MAX_READ_RANGE];
+            tag_reg <= wdata_reg[`FERRY_CONFIG_SPACE_DEVICE_CONTROL_EXTENDED_TAG_ENABLE_RANGE];
+            no_snoop_enable <= wdata_reg[`FERRY_CONFIG_SPACE_DEVICE_CONTROL_NO_SNOOP_ENABLE_RANGE];
+            read_reg <= wdata_reg[`FERRY_CONFIG_SPACE_DEVICE_CONTROL_MAX_READ_RANGE];
         end
         if (byte0 && at_link)
-            boundary_reg <= config_wdata[`FERRY_CONFIG_SPACE_LINK_CONTROL_READ_COMPLETION_BOUNDARY_RANGE];
+            boundary_reg <= wdata_reg[`FERRY_CONFIG_SPACE_LINK_CONTROL_READ_COMPLETION_BOUNDARY_RANGE];
         if (byte2 && at_msi)
-            msi_enable <= config_wdata[`FERRY_CONFIG_SPACE_MSI_ENABLE_RANGE];
+            msi_enable <= wdata_reg[`FERRY_CONFIG_SPACE_MSI_ENABLE_RANGE];
         if (byte0 && at_msi_low)
-            msi_low_reg[7:2] <= config_wdata[7:2];
+            msi_low_reg[7:2] <= wdata_reg[7:2];
         if (byte1 && at_msi_low)
-            msi_low_reg[15:8] <= config_wdata[15:8];
+            msi_low_reg[15:8] <= wdata_reg[15:8];
         if (byte2 && at_msi_low)
-            msi_low_reg[23:16] <= config_wdata[23:16];
+            msi_low_reg[23:16] <= wdata_reg[23:16];
         if (byte3 && at_msi_low)
-            msi_low_reg[31:24] <= config_wdata[31:24];
+            msi_low_reg[31:24] <= wdata_reg[31:24];
         if (byte0 && at_msi_high)
-            msi_high_reg[7:0] <= config_wdata[7:0];
+            msi_high_reg[7:0] <= wdata_reg[7:0];
         if (byte1 && at_msi_high)
-            msi_high_reg[15:8] <= config_wdata[15:8];
+            msi_high_reg[15:8] <= wdata_reg[15:8];
         if (byte2 && at_msi_high)
-            msi_high_reg[23:16] <= config_wdata[23:16];
+            msi_high_reg[23:16] <= wdata_reg[23:16];
         if (byte3 && at_msi_high)
-            msi_high_reg[31:24] <= config_wdata[31:24];
+            msi_high_reg[31:24] <= wdata_reg[31:24];
         if (byte0 && at_msi_data)
-            msi_data[7:0] <= config_wdata[7:0];
+            msi_data[7:0] <= wdata_reg[7:0];
         if (byte1 && at_msi_data)
-            msi_data[15:8] <= config_wdata[15:8];
+            msi_data[15:8] <= wdata_reg[15:8];
         if (byte0 && at_msi_mask)
-            msi_mask <= config_wdata[`FERRY_CONFIG_SPACE_MSI_MASK_MASK_RANGE];
+            msi_mask <= wdata_reg[`FERRY_CONFIG_SPACE_MSI_MASK_MASK_RANGE];
         if (byte0 && at_control2)
-            timeout_disable <= config_wdata[`FERRY_CONFIG_SPACE_DEVICE_CONTROL2_TIMEOUT_DISABLE_RANGE];
+            timeout_disable <= wdata_reg[`FERRY_CONFIG_SPACE_DEVICE_CONTROL2_TIMEOUT_DISABLE_RANGE];
         // D1 and D2 are not there, so a write of them changes nothing (PCI power management 3.2.4).
-        if (byte0 && at_power_control && config_wdata[1] == config_wdata[0])
-            sleep_reg <= config_wdata[0];
+        if (byte0 && at_power_control && wdata_reg[1] == wdata_reg[0])
+            sleep_reg <= wdata_reg[0];
         function_reset <= byte1 && at_control && !rst &&
-                          config_wdata[`FERRY_CONFIG_SPACE_DEVICE_CONTROL_INITIATE_FUNCTION_RESET_RANGE];
+                          wdata_reg[`FERRY_CONFIG_SPACE_DEVICE_CONTROL_INITIATE_FUNCTION_RESET_RANGE];
         if (rst)
             completer_id <= 16'd0;
         if (rst || function_reset) begin

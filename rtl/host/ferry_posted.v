@@ -66,11 +66,10 @@ module ferry_posted #(
     reg [3:0]  last_enable_reg;
     reg [3:0]  first_enable_reg;
     reg        bar0_hit_reg;
-    reg        bar2_hit_reg;
     // The packet's last beat was taken.
     reg        ended_reg;
     // Next two words of the write.
-    reg [BAR2_BITS-2:2] address_reg;
+    reg [63:2] address_reg;
     // The window took the request; which half of a beat goes to the registers.
     reg        asked_reg;
     reg        lane_reg;
@@ -84,7 +83,10 @@ module ferry_posted #(
     wire handing = state_reg == S_HAND;
     wire writing = state_reg == S_WRITE;
     wire address_taken = state_reg == S_ADDRESS && request_valid;
-    wire hit = memory_enable && (bar0_hit_reg || bar2_hit_reg);
+    // Looked at in S_ROUTE. The upper half of BAR2 belongs to the aperture segment, which the CPU does not reach through us.
+    wire bar0_match = address_reg[63:32] == 32'd0 && address_reg[31:16] == bar0_base;
+    wire bar2_match = address_reg[63:BAR2_BITS] == bar2_base && !address_reg[BAR2_BITS-1];
+    wire match = memory_enable && (bar0_match || bar2_match);
     wire take_head = request_valid && (is_write || window_idle);
 
     // Beats of the payload.
@@ -112,14 +114,14 @@ module ferry_posted #(
     assign reg_wstrb = lane_strobe;
 
     assign window_valid = writing && !bar0_hit_reg && !asked_reg;
-    assign window_address = address_reg;
+    assign window_address = address_reg[BAR2_BITS-2:2];
     assign window_words = words_reg;
     assign window_beat_valid = writing && !bar0_hit_reg && asked_reg && align_valid;
     assign window_beat_data = align_data;
     assign window_beat_strobe = align_strobe;
     assign window_beat_last = align_last;
 
-    assign count_unsupported = state_reg == S_ROUTE && !hit;
+    assign count_unsupported = state_reg == S_ROUTE && !match;
 
     always @(posedge clk) begin
         case (state_reg)
@@ -132,20 +134,18 @@ module ferry_posted #(
                 state_reg <= is_write ? S_ADDRESS : S_HAND;
         end
         S_ADDRESS: begin
-            bar0_hit_reg <= address[63:32] == 32'd0 && address[31:16] == bar0_base;
-            // The upper half of BAR2 belongs to the aperture segment, which the CPU does not reach through us.
-            bar2_hit_reg <= address[63:BAR2_BITS] == bar2_base && !address[BAR2_BITS-1];
             ended_reg <= request_beat[64] && !keep;
-            address_reg <= address[BAR2_BITS-2:2];
+            address_reg <= address;
             asked_reg <= 1'b0;
             lane_reg <= 1'b0;
             if (request_valid)
                 state_reg <= S_ROUTE;
         end
         S_ROUTE: begin
-            if (!hit)
+            bar0_hit_reg <= bar0_match;
+            if (!match)
                 state_reg <= S_DRAIN;
-            else if (!bar0_hit_reg || window_idle)
+            else if (!bar0_match || window_idle)
                 state_reg <= S_WRITE;
         end
         S_WRITE: begin
