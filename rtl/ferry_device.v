@@ -30,6 +30,8 @@ module ferry_device #(
     parameter FIRMWARE_HEX = "",
     // Jobs that the engine's queue holds, a power of two. The core runs ahead of the data by so many.
     parameter JOB_QUEUE = `FERRY_SET_JOB_QUEUE(CONFIGURATION),
+    // The same for urgent jobs, which have places of their own: a power of two, at most JOB_QUEUE.
+    parameter URGENT_QUEUE = `FERRY_SET_URGENT_QUEUE(CONFIGURATION),
     // Bits of a beat of the two packet streams: 32, 64 or 128, whichever the link's own side has. Inside, packets are 64
     // bits a beat; the other two widths cost a converter and a cycle or two each way.
     parameter TLP_BITS = 64,
@@ -113,7 +115,7 @@ module ferry_device #(
 
 `include "ferry_parameter_limits.vh"
 localparam [0:0] SIZES_HOLD = TAGS_HOLD && RINGS_HOLD && SLOTS_HOLD && SLOT_BYTES_HOLD && LOCAL_HOLDS && PAGES_HOLD
-    && FIRMWARE_HOLDS && JOBS_HOLD && STREAM_HOLDS;
+    && FIRMWARE_HOLDS && JOBS_HOLD && URGENT_HOLDS && STREAM_HOLDS;
 localparam [0:0] CONFIGURATION_IS_KNOWN = CONFIGURATION == "full" || CONFIGURATION == "tiny";
 localparam [0:0] CPU_CORE_IS_KNOWN = CPU_CORE == "vexriscv" || CPU_CORE == "picorv32" || CPU_CORE == {32'd0, "serv"};
 
@@ -122,7 +124,7 @@ generate if (!SIZES_HOLD || !CONFIGURATION_IS_KNOWN || !CPU_CORE_IS_KNOWN) begin
 ferry_parameter_check #(
     .CONFIGURATION_IS_KNOWN(CONFIGURATION_IS_KNOWN), .TAGS(TAGS), .RINGS(RINGS), .SLOTS(SLOTS),
     .SLOT_BYTES_LOG2(SLOT_BYTES_LOG2), .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .APERTURE_PAGES(APERTURE_PAGES),
-    .FIRMWARE_RAM_WORDS(FIRMWARE_RAM_WORDS), .JOB_QUEUE(JOB_QUEUE), .TLP_BITS(TLP_BITS),
+    .FIRMWARE_RAM_WORDS(FIRMWARE_RAM_WORDS), .JOB_QUEUE(JOB_QUEUE), .URGENT_QUEUE(URGENT_QUEUE), .TLP_BITS(TLP_BITS),
     .CPU_CORE_IS_KNOWN(CPU_CORE_IS_KNOWN)
 ) sizes ();
 
@@ -290,6 +292,7 @@ wire [11:0] status = {
 
 localparam        TAGS_LOG2 = $clog2(TAGS);
 localparam        JOBS_LOG2 = $clog2(JOB_QUEUE);
+localparam        URGENT_LOG2 = $clog2(URGENT_QUEUE);
 localparam [3:0]  RINGS_VALUE = RINGS;
 localparam [3:0]  SLOTS_VALUE = SLOTS;
 localparam [3:0]  SLOT_VALUE = SLOT_BYTES_LOG2;
@@ -517,7 +520,7 @@ ferry_post post (
 // --- Engine and aperture table --------------------------------------------------------------------------------------
 
 ferry_engine #(
-    .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .APERTURE_PAGES(APERTURE_PAGES), .LG_JOBS(JOBS_LOG2),
+    .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .APERTURE_PAGES(APERTURE_PAGES), .LG_JOBS(JOBS_LOG2), .LG_URGENT(URGENT_LOG2),
     .LG_READS(`FERRY_SET_LG_READS(CONFIGURATION)), .LG_WRITES(`FERRY_SET_LG_WRITES(CONFIGURATION)),
     .LG_DATA(`FERRY_SET_LG_DATA(CONFIGURATION))
 ) engine (

@@ -14,6 +14,7 @@ module ferry_parameter_check #(
     parameter APERTURE_PAGES = 4096,
     parameter FIRMWARE_RAM_WORDS = 4096,
     parameter JOB_QUEUE = 8,
+    parameter URGENT_QUEUE = 8,
     parameter TLP_BITS = 64,
     parameter [0:0] CPU_CORE_IS_KNOWN = 1
 ) ();
@@ -54,6 +55,9 @@ generate
     end
     if (!JOBS_HOLD) begin : g_jobs
         $error("ferry_device: JOB_QUEUE is a power of two, 2 to 64");
+    end
+    if (!URGENT_HOLDS) begin : g_urgent
+        $error("ferry_device: URGENT_QUEUE is a power of two, 2 to JOB_QUEUE");
     end
     if (!STREAM_HOLDS) begin : g_stream
         $error("ferry_device: TLP_BITS is 32, 64 or 128");

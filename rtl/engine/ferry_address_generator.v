@@ -12,6 +12,9 @@
 // A descending job (destination overlaps above the source) goes by chunks from its end: each chunk is one block of the
 // destination, and one segment for the realigner.
 //
+// A job may be left half done and gone on with later: `place` says how far it was walked, and a job that is resumed starts
+// there. A trim makes the present burst, or the first bytes of it, the last.
+//
 // GPU page tables: one more address kind here, asking its own translation port.
 `include "ferry_contract.vh"
 `default_nettype none
@@ -41,10 +44,20 @@ module ferry_address_generator #(
     // Go down by chunks; chunk_end is the low part of the address of the destination's last byte.
     input  wire        descending,
     input  wire [8:0]  chunk_end,
+    // With start: go on at resume_place, where the job was left.
+    input  wire        resume,
+    input  wire [32:0] resume_place,
+    // The burst shown is the last, and this is the place of its last byte in its block. Not of a descending job.
+    input  wire        trim,
+    input  wire [8:0]  trim_top,
     // Give the job up; active falls as soon as no request is half made and none is unanswered.
     input  wire        abort,
-    // A job is being walked.
+    // A job is being walked; bursts of it are at hand.
     output wire        active,
+    output wire        in_segment,
+    // How far the job was walked: the position of the present burst; of a descending job the offset of the last byte of
+    // the present chunk, where it may be left only before the chunk's first burst.
+    output wire [32:0] place,
 
     // The present burst. Position is the low part of the address as the job named it.
     output wire        burst_valid,
@@ -102,6 +115,9 @@ module ferry_address_generator #(
     // Descending: offset of the last byte below the present chunk (all ones: none); a chunk is to be chosen, a chunk is
     // to be loaded, its bytes less one.
     reg [31:0] below_reg;
+    // Descending: below_reg as it was before the present chunk.
+    reg [31:0] chunk_last_reg;
+    reg        descending_reg;
     reg        choose_reg;
     reg        choose_first_reg;
     reg        load_reg;
@@ -136,6 +152,7 @@ module ferry_address_generator #(
     wire [32:0] chunk_position = {1'b0, base_reg[31:0]} - ~{&below_reg, below_reg};
     wire [32:0] load_position = load_reg ? chunk_position : {1'b0, base[31:0]};
     wire [31:0] load_last = load_reg ? {23'd0, chunk_reg} : last_byte;
+    wire [32:0] load_from = load_whole && resume ? resume_place : load_position;
 
     wire [8:0] chunk_top = choose_first_reg ? chunk_end_reg : 9'd511;
     wire chunk_final = below_reg[31:9] == 0 && below_reg[8:0] <= chunk_top;
@@ -148,8 +165,9 @@ module ferry_address_generator #(
     wire page_end;
 
     ferry_burst_cutter #(.LG_BLOCK(9)) cutter (
-        .clk(clk), .load(load), .load_position(load_position), .load_last(load_last), .step(burst_step),
-        .position(position), .top(burst_top), .beats(burst_beats), .last(last), .page_end(page_end),
+        .clk(clk), .load(load), .load_position(load_position), .load_last(load_last),
+        .load_from(load_from), .trim(trim), .trim_top(trim_top), .step(burst_step), .position(position), .top(burst_top),
+        .beats(burst_beats), .last(last), .page_end(page_end),
         .end_page(end_page)
 `ifdef FORMAL
         , .formal_end(formal_end)
@@ -221,6 +239,8 @@ module ferry_address_generator #(
     wire give_up = abort && !(ask && !asked) && !(pending_reg && !answer) && !asked;
 
     assign active = active_reg || choose_reg || load_reg;
+    assign in_segment = active_reg;
+    assign place = descending_reg ? {1'b0, chunk_last_reg} : position;
     assign start_ready = (!active || finish) && !pending_reg && !abort;
 
     always @(posedge clk) begin
@@ -230,6 +250,7 @@ module ferry_address_generator #(
             chunk_reg <= chunk;
             final_reg <= chunk_final;
             below_reg <= below_reg + {23'h7fffff, ~chunk};
+            chunk_last_reg <= below_reg;
             choose_first_reg <= 1'b0;
         end
 
@@ -267,7 +288,7 @@ module ferry_address_generator #(
             more_reg <= ask_reg != end_page;
         end
 
-        checked_reg <= active_reg && !burst_step && !load;
+        checked_reg <= active_reg && !burst_step && !load && !trim;
         check_reg <= check_fault;
         if (burst_step) begin
             first_reg <= 1'b0;
@@ -275,6 +296,11 @@ module ferry_address_generator #(
         if (burst_step && last) begin
             active_reg <= 1'b0;
             choose_reg <= !final_reg;
+        end
+
+        // The present page is known: no other is needed.
+        if (trim) begin
+            more_reg <= 1'b0;
         end
 
         if (start) begin
@@ -285,14 +311,16 @@ module ferry_address_generator #(
             may_protected_reg <= may_protected;
             chunk_end_reg <= chunk_end;
             choose_reg <= descending;
-            choose_first_reg <= 1'b1;
+            // A chunk after the first ends with its block.
+            choose_first_reg <= !resume;
             final_reg <= 1'b1;
-            below_reg <= descending ? last_byte : 32'hffffffff;
+            below_reg <= !descending ? 32'hffffffff : resume ? resume_place[31:0] : last_byte;
+            descending_reg <= descending;
         end
         if (load) begin
             active_reg <= 1'b1;
             first_reg <= 1'b1;
-            ask_reg <= load_position[32:12];
+            ask_reg <= load_from[32:12];
             more_reg <= 1'b1;
             page_valid_reg <= 1'b0;
             joined_reg <= 4'd0;
@@ -319,12 +347,19 @@ module ferry_address_generator #(
     reg [64:0] range_end = 0;
     wire [21:0] formal_ahead = {1'b0, position[32:12]} + page_valid_reg + joined_reg + next_valid_reg + pending_reg;
     wire [21:0] formal_behind = {1'b0, end_page} + 1'b1;
+    reg trimmed = 1'b0;
     wire [64:0] high_base = {1'b0, base_reg[63:32], 32'd0};
     // Bytes of the job below the present chunk; none left is written as all ones.
     wire [32:0] low = &below_reg ? 33'd0 : {1'b0, below_reg} + 33'd1;
     always @(posedge clk) begin
         past_valid <= 1'b1;
         past_limits <= {local_limit, protect_base, protect_limit};
+        if (trim) begin
+            trimmed <= 1'b1;
+        end
+        if (start || load || rst) begin
+            trimmed <= 1'b0;
+        end
         if (start) begin
             range_base <= {1'b0, base};
             range_end <= {1'b0, base} + last_byte + 65'd1;
@@ -340,19 +375,27 @@ module ferry_address_generator #(
     always @(*) begin
         assume (past_valid || rst);
         assume (!start || (start_ready && last_byte != 32'hffffffff));
-        assume (!burst_step || (burst_valid && burst_fault == 0 && !abort));
+        assume (!burst_step || (burst_valid && burst_fault == 0 && !abort && !trim));
+        assume (!trim || (burst_valid && burst_fault == 0 && !descending_reg && trim_top >= position[8:0]
+            && trim_top <= burst_top));
+        // A place inside the job, as `place` gave it.
+        assume (!(start && resume) || (descending ? {1'b0, last_byte} : {1'b0, base[31:0]} + last_byte) >= resume_place);
+        assume (!(start && resume) || descending || resume_place >= {1'b0, base[31:0]});
         // The limits change only between jobs.
         assume (!past_valid || !active || {local_limit, protect_base, protect_limit} == past_limits);
         // A range that wraps around is refused by the firmware.
         assume (!start || !({1'b0, base} + last_byte >= 65'h1_0000_0000_0000_0000));
     end
     always @(*) if (past_valid && !rst) begin
-        assert (!pending_reg || (translated && active_reg));
+        assert (!pending_reg || (translated && (active_reg || trimmed)));
+        assert (!trimmed || !(descending_reg || choose_reg || load_reg));
         assert (!active_reg || !(pending_reg && next_valid_reg));
         // What is asked for and known lies ahead of the present page without a gap, and inside the job.
         if (active_reg && translated) begin
             assert (ask_reg == formal_ahead[20:0]);
-            assert (more_reg ? formal_ahead < formal_behind : formal_ahead == formal_behind);
+            assert (more_reg ? formal_ahead < formal_behind
+                : trimmed ? formal_ahead >= formal_behind : formal_ahead == formal_behind);
+            assert (!trimmed || (last && !more_reg && page_valid_reg));
             assert (!(pending_reg && &joined_reg));
             assert (page_valid_reg || (joined_reg == 0 && !next_valid_reg));
         end
@@ -360,6 +403,10 @@ module ferry_address_generator #(
             assert (!page_valid_reg && joined_reg == 0 && !next_valid_reg);
         end
         assert (!active || range_base == {1'b0, base_reg});
+        // What is left for later is what was not handed out: a job resumed at its place goes over every byte once.
+        assert (!(active_reg && !descending_reg) || (place == position && &below_reg));
+        assert (!((active_reg || load_reg) && descending_reg) || chunk_last_reg + 33'd1 == low + chunk_reg + 33'd1);
+        assert (!(choose_reg || load_reg) || descending_reg);
         assert (range_base <= range_end && range_end <= 65'h1_0000_0000_0000_0000);
         assert (range_end - range_base <= 65'hffffffff);
         assert (!active || range_base + low + (load_reg ? chunk_reg + 65'd1 : 0) <= range_end);

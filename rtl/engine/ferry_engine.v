@@ -15,12 +15,18 @@
 // constants are not ports. Data of a job that involves the host is buffered before its write burst is announced,
 // so that a burst on a shared write channel never waits for another channel.
 //
+// Two classes of jobs: urgent ones go first. What the read side does of a job without interruption is a turn; the write side
+// and retirement follow in the order of the turns. A job that makes way for an urgent one ends its turn at the end of a
+// block of the destination, each side keeps its place, and the job gets a further turn later.
+//
 // What becomes of a job that cannot go on. Every one of these ends as a good job does: through the last entry of its
 // data and a note for retirement, in its turn.
 //
 //   what                        read side          data                    write side           retirement
 //   drop: slot poisoned,        no burst begins,   one bad entry           drains up to the     retires silently
 //     reset, memory lost        a bad token                                job's last entry
+//   cut: an urgent job waits    asks for the rest  one bad entry           writes all, then     no job retires
+//                               of a block                                 drains it
 //   bad data: read error        stops asking       bad from there to the   announced beats go   fault of the read
 //                                                  last entry              without strobe
 //   refused address, read side  stops, bad token   as bad data             as bad data          fault of the address
@@ -40,8 +46,9 @@ module ferry_engine #(
     parameter APERTURE_PAGES = 4096,
     // 1: a side of a COPY may be a page list; 0: lists are taken for linear ranges, for a host that sends none.
     parameter LISTS = 1,
-    // log2 of the number of jobs that can wait or run.
+    // log2 of the number of jobs that can wait or run: of those that are not urgent, and of urgent ones (not more).
     parameter LG_JOBS = 4,
+    parameter LG_URGENT = 1,
     // log2 of the number of read bursts outstanding.
     parameter LG_READS = 5,
     // log2 of the number of write bursts outstanding.
@@ -54,7 +61,7 @@ module ferry_engine #(
     input  wire rst,
 
     // ---- Jobs, from the core's registers: bundle JOB ----
-    // A job is offered; taken when job_ready is 1 too.
+    // A job is offered; taken when job_ready, which is its class's, is 1 too.
     input  wire        job_valid,
     output wire        job_ready,
     input  wire [`FERRY_JOB_BITS-1:0] job,
@@ -153,6 +160,7 @@ module ferry_engine #(
     wire [1:0]  job_list = job[`FERRY_JOB_LIST_RANGE];
     wire        job_unordered = job[`FERRY_JOB_UNORDERED_RANGE];
     wire        job_protected = job[`FERRY_JOB_PROTECTED_RANGE];
+    wire        job_urgent = job[`FERRY_JOB_URGENT_RANGE];
     wire [1:0]  job_slot = job[`FERRY_JOB_SLOT_RANGE];
     wire [1:0]  job_pattern_log2 = job[`FERRY_JOB_PATTERN_LOG2_RANGE];
     wire [15:0] job_packet_offset = job[`FERRY_JOB_PACKET_OFFSET_RANGE];
@@ -193,16 +201,24 @@ module ferry_engine #(
     // ---- Job queue ----
     wire        hold = resetting || reset_request;
     wire        view_shown;
-    wire        shown_valid;
+    wire        view_urgent;
+    wire        shown_normal;
+    wire        shown_urgent;
+    wire        urgent_waits;
     wire        retire;
+    wire        retire_urgent;
     wire        over;
     wire        lost;
     wire        tell;
-    wire [LG_JOBS-1:0] oldest_job;
+
+    // Turns between the read side and retirement are told apart by number: those that wait for the write side are as many as
+    // jobs, those behind it as notes.
+    localparam LG_TURNS = (LG_JOBS > LG_WRITES ? LG_JOBS : LG_WRITES) + 1;
 
     wire        read_valid;
     wire        read_take;
-    wire [LG_JOBS-1:0] read_job;
+    wire        read_back;
+    wire        read_urgent;
     wire        read_first;
     wire [2:0]  read_op;
     wire [1:0]  read_kind;
@@ -211,7 +227,7 @@ module ferry_engine #(
     wire        read_protected;
     wire [1:0]  read_slot;
     wire [1:0]  read_pattern_log2;
-    wire [2:0]  read_shift;
+    wire [8:0]  read_shift;
     wire        read_descending;
     wire [8:0]  read_chunk_end;
     wire [63:0] read_base;
@@ -221,7 +237,10 @@ module ferry_engine #(
 
     wire        write_valid;
     wire        write_take;
-    wire [LG_JOBS-1:0] write_job;
+    wire        write_back;
+    wire        write_urgent;
+    wire        fill_over;
+    wire        fill_cut;
     wire        write_first;
     wire [2:0]  write_op;
     wire [1:0]  write_kind;
@@ -238,21 +257,23 @@ module ferry_engine #(
     wire [31:0] write_last;
     wire [15:0] write_list_base;
 
-    ferry_job_queue #(.LG_JOBS(LG_JOBS), .LISTS(LISTS)) queue (
+    ferry_job_queue #(.LG_JOBS(LG_JOBS), .LG_URGENT(LG_URGENT), .LISTS(LISTS)) queue (
         .clk(clk), .rst(rst), .hold(hold),
         .job_valid(job_valid), .job_ready(job_ready), .job_op(job_op), .job_source_kind(job_source_kind),
         .job_destination_kind(job_destination_kind), .job_list(job_list), .job_unordered(job_unordered),
-        .job_protected(job_protected), .job_slot(job_slot), .job_pattern_log2(job_pattern_log2),
+        .job_protected(job_protected), .job_urgent(job_urgent), .job_slot(job_slot), .job_pattern_log2(job_pattern_log2),
         .job_packet_offset(job_packet_offset), .job_source(job_source), .job_destination(job_destination),
         .job_length(job_length), .job_list_address(job_list_address),
-        .view_shown(view_shown), .retire(retire), .oldest_job(oldest_job), .lost(lost), .tell(tell),
-        .shown_valid(shown_valid), .busy(busy),
-        .read_valid(read_valid), .read_take(read_take), .read_job(read_job), .read_first(read_first),
+        .view_shown(view_shown), .view_urgent(view_urgent), .retire(retire), .retire_urgent(retire_urgent), .lost(lost),
+        .tell(tell), .shown_normal(shown_normal), .shown_urgent(shown_urgent), .busy(busy),
+        .urgent_waits(urgent_waits), .read_valid(read_valid), .read_take(read_take), .read_back(read_back),
+        .read_urgent(read_urgent), .read_first(read_first),
         .read_op(read_op), .read_kind(read_kind), .read_is_list(read_is_list), .read_unordered(read_unordered),
         .read_protected(read_protected), .read_slot(read_slot), .read_pattern_log2(read_pattern_log2),
         .read_shift(read_shift), .read_descending(read_descending), .read_chunk_end(read_chunk_end),
         .read_base(read_base), .read_empty(read_empty), .read_last(read_last), .read_list_base(read_list_base),
-        .write_valid(write_valid), .write_take(write_take), .write_job(write_job), .write_first(write_first),
+        .write_valid(write_valid), .write_take(write_take), .write_back(write_back), .write_urgent(write_urgent),
+        .write_first(write_first),
         .write_op(write_op), .write_kind(write_kind), .write_is_list(write_is_list),
         .write_unordered(write_unordered), .write_protected(write_protected), .write_buffered(write_buffered),
         .write_slot(write_slot), .write_packet_offset(write_packet_offset), .write_descending(write_descending),
@@ -287,11 +308,12 @@ module ferry_engine #(
     wire        drop_all = resetting_reg || lost;
     wire [3:0]  drop = poison | {4{drop_all}};
     wire        give_up;
-    wire [LG_JOBS-1:0] side_job;
+    wire [LG_TURNS-1:0] side_turn;
     wire        push;
     wire [63:0] push_data;
     wire        push_last;
     wire        push_bad;
+    wire        push_cut;
     wire        word_valid;
     wire        word_take;
     wire [63:0] word;
@@ -305,18 +327,20 @@ module ferry_engine #(
     wire        read_progress;
 
     ferry_read_side #(
-        .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .APERTURE_PAGES(APERTURE_PAGES), .LISTS(LISTS), .LG_JOBS(LG_JOBS),
+        .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .APERTURE_PAGES(APERTURE_PAGES), .LISTS(LISTS), .LG_TURNS(LG_TURNS),
         .LG_READS(LG_READS), .LG_DATA(LG_DATA)
     ) read_side (
         .clk(clk), .rst(rst),
-        .job_valid(read_valid), .job_take(read_take), .job(read_job), .job_first(read_first), .job_op(read_op),
+        .job_valid(read_valid), .job_take(read_take), .job_back(read_back), .job_urgent(read_urgent),
+        .job_first(read_first), .job_op(read_op),
         .job_kind(read_kind), .job_is_list(read_is_list), .job_unordered(read_unordered),
         .job_protected(read_protected), .job_slot(read_slot), .job_pattern_log2(read_pattern_log2),
         .job_shift(read_shift), .job_descending(read_descending), .job_chunk_end(read_chunk_end),
         .job_base(read_base), .job_empty(read_empty), .job_last(read_last), .job_list_base(read_list_base),
-        .drop(drop), .drop_job_valid(give_up), .drop_job(side_job), .drop_all(drop_all),
+        .urgent_waits(urgent_waits), .fill_over(fill_over), .fill_cut(fill_cut),
+        .drop(drop), .drop_turn_valid(give_up), .drop_turn(side_turn), .drop_all(drop_all),
         .local_limit(limit), .protect_base(closed_base), .protect_limit(closed_limit),
-        .push(push), .push_data(push_data), .push_last(push_last), .push_bad(push_bad), .freed(word_take),
+        .push(push), .push_data(push_data), .push_last(push_last), .push_bad(push_bad), .push_cut(push_cut), .freed(word_take),
         .fault_valid(read_fault_valid), .fault_kind(read_fault_kind), .fault_position(read_fault_position),
         .resolved(resolved), .busy(busy_read), .progress(read_progress), .took_local(took_local),
         .took_host(took_host),
@@ -352,11 +376,13 @@ module ferry_engine #(
     wire        burst_last;
     wire        burst_fill;
     wire        bursts_done;
-    wire [LG_JOBS-1:0] word_job;
+    wire [LG_TURNS-1:0] word_turn;
     wire        drain;
     wire        drain_good;
     wire        drain_done;
     wire        side_active;
+    wire        side_resumed;
+    wire        side_urgent;
     wire [1:0]  side_slot;
     wire        side_descending;
     wire        side_fault_valid;
@@ -366,30 +392,35 @@ module ferry_engine #(
     wire        note_ready;
     wire        note_marker;
     wire        note_last;
+    wire        note_cut;
+    wire        note_urgent;
     wire        note_host;
     wire [1:0]  note_slot;
     wire [31:0] note_position;
 
     ferry_write_side #(
-        .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .APERTURE_PAGES(APERTURE_PAGES), .LISTS(LISTS), .LG_JOBS(LG_JOBS),
+        .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .APERTURE_PAGES(APERTURE_PAGES), .LISTS(LISTS), .LG_TURNS(LG_TURNS),
         .LG_DATA(LG_DATA)
     ) write_side (
         .clk(clk), .rst(rst),
-        .job_valid(write_valid), .job_take(write_take), .job(write_job), .job_first(write_first), .job_op(write_op),
+        .job_valid(write_valid), .job_take(write_take), .job_back(write_back), .job_urgent(write_urgent),
+        .job_first(write_first), .job_op(write_op),
         .job_kind(write_kind), .job_is_list(write_is_list), .job_unordered(write_unordered),
         .job_protected(write_protected), .job_buffered(write_buffered), .job_slot(write_slot),
         .job_descending(write_descending), .job_chunk_end(write_chunk_end), .job_base(write_base),
         .job_empty(write_empty), .job_last(write_last), .job_list_base(write_list_base),
-        .drop(drop), .local_limit(limit), .protect_base(closed_base), .protect_limit(closed_limit),
-        .push_good(push && !push_bad), .push_bad(push && push_bad), .push_last(push_last), .resolved(resolved),
+        .fill_over(fill_over), .fill_cut(fill_cut), .drop(drop), .local_limit(limit), .protect_base(closed_base),
+        .protect_limit(closed_limit),
+        .push_good(push && !push_bad), .push_bad(push && push_bad), .push_cut(push_cut), .push_last(push_last), .resolved(resolved),
         .burst_valid(burst_valid), .burst_ready(burst_ready), .burst_host(burst_host), .burst_beats(burst_beats),
         .burst_first_lane(burst_first_lane), .burst_last_lane(burst_last_lane), .burst_last(burst_last),
-        .burst_fill(burst_fill), .bursts_done(bursts_done), .word_job(word_job), .drain(drain), .drain_good(drain_good),
-        .drain_done(drain_done), .give_up(give_up), .active(side_active), .active_job(side_job),
-        .active_slot(side_slot), .active_descending(side_descending), .fault_valid(side_fault_valid),
+        .burst_fill(burst_fill), .bursts_done(bursts_done), .word_turn(word_turn), .drain(drain), .drain_good(drain_good),
+        .drain_done(drain_done), .give_up(give_up), .active(side_active), .active_turn(side_turn),
+        .active_resumed(side_resumed), .active_urgent(side_urgent), .active_slot(side_slot),
+        .active_descending(side_descending), .fault_valid(side_fault_valid),
         .fault_kind(side_fault_kind), .fault_position(side_fault_position),
         .note_valid(note_valid), .note_ready(note_ready), .note_marker(note_marker), .note_last(note_last),
-        .note_host(note_host), .note_slot(note_slot), .note_position(note_position),
+        .note_cut(note_cut), .note_urgent(note_urgent), .note_host(note_host), .note_slot(note_slot), .note_position(note_position),
         .list_valid(lists_valid[1]), .list_ready(lists_ready[1]), .list_address(lists_address[31:16]),
         .list_data_valid(lists_data_valid[1]), .list_data(list_data),
         .lookup_valid(write_lookup_valid), .lookup_ready(write_lookup_ready), .lookup_page(write_lookup_page),
@@ -403,25 +434,26 @@ module ferry_engine #(
     );
 
     wire        record_valid;
-    wire [LG_JOBS-1:0] record_job;
+    wire [LG_TURNS-1:0] record_turn;
     wire [1:0]  record_slot;
     wire        record_write;
     wire [7:0]  record_kind;
     wire [31:0] record_position;
     wire [31:0] record_written;
 
-    ferry_write_data #(.LG_JOBS(LG_JOBS)) write_data (
+    ferry_write_data #(.LG_TURNS(LG_TURNS)) write_data (
         .clk(clk), .rst(rst),
         .burst_valid(burst_valid), .burst_ready(burst_ready), .burst_host(burst_host), .burst_beats(burst_beats),
         .burst_first_lane(burst_first_lane), .burst_last_lane(burst_last_lane), .burst_last(burst_last),
-        .burst_fill(burst_fill), .bursts_done(bursts_done), .word_job(word_job), .drain(drain), .drain_good(drain_good),
-        .drain_done(drain_done), .side_active(side_active), .side_job(side_job), .side_slot(side_slot),
+        .burst_fill(burst_fill), .bursts_done(bursts_done), .word_turn(word_turn), .drain(drain), .drain_good(drain_good),
+        .drain_done(drain_done), .side_active(side_active), .side_turn(side_turn), .side_resumed(side_resumed),
+        .side_urgent(side_urgent), .side_slot(side_slot),
         .side_descending(side_descending), .side_fault_valid(side_fault_valid), .side_fault_kind(side_fault_kind),
         .side_fault_position(side_fault_position),
         .word_valid(word_valid), .word_take(word_take), .word(word), .word_last(word_last), .word_bad(word_bad),
         .lost(lost), .read_fault_valid(read_fault_valid), .read_fault_kind(read_fault_kind),
         .read_fault_position(read_fault_position), .resolved(resolved),
-        .poison(poison), .record_valid(record_valid), .record_job(record_job), .record_slot(record_slot),
+        .poison(poison), .record_valid(record_valid), .record_turn(record_turn), .record_slot(record_slot),
         .record_write(record_write), .record_kind(record_kind), .record_position(record_position),
         .record_written(record_written),
         .wdata(wdata), .wstrb(wstrb), .wlast(wlast),
@@ -436,17 +468,19 @@ module ferry_engine #(
     wire progress = read_progress || write_beat || burst_valid || word_take || write_take
         || (m_axi_local_awvalid && m_axi_local_awready) || (m_axi_host_awvalid && m_axi_host_awready);
 
-    ferry_retire #(.LG_JOBS(LG_JOBS), .LG_WRITES(LG_WRITES)) retirement (
+    ferry_retire #(.LG_TURNS(LG_TURNS), .LG_WRITES(LG_WRITES)) retirement (
         .clk(clk), .rst(rst),
         .note_valid(note_valid), .note_ready(note_ready), .note_marker(note_marker), .note_last(note_last),
-        .note_host(note_host), .note_slot(note_slot), .note_position(note_position), .busy(busy_write),
-        .record_valid(record_valid), .record_job(record_job), .record_slot(record_slot),
+        .note_cut(note_cut), .note_urgent(note_urgent), .note_host(note_host), .note_slot(note_slot),
+        .note_position(note_position), .busy(busy_write),
+        .record_valid(record_valid), .record_turn(record_turn), .record_slot(record_slot),
         .record_write(record_write), .record_kind(record_kind), .record_position(record_position),
         .record_written(record_written),
         .local_berror(m_axi_local_bresp[1]), .local_bvalid(m_axi_local_bvalid), .local_bready(m_axi_local_bready),
         .host_berror(m_axi_host_bresp[1]), .host_bvalid(m_axi_host_bvalid), .host_bready(m_axi_host_bready),
-        .job_busy(busy), .oldest_job(oldest_job), .shown_valid(shown_valid), .view_shown(view_shown),
-        .retire(retire), .lost(lost), .tell(tell), .over(over), .job_op(read_op),
+        .job_busy(busy), .shown_normal(shown_normal), .shown_urgent(shown_urgent), .view_shown(view_shown),
+        .view_urgent(view_urgent), .retire(retire), .retire_urgent(retire_urgent), .lost(lost), .tell(tell),
+        .over(over), .job_op(read_op),
         .job_source_kind(read_kind), .job_source_list(read_is_list), .job_source(read_base),
         .job_destination_kind(write_kind), .job_destination_list(write_is_list), .job_destination(write_base),
         .job_descending(write_descending), .job_slot(write_slot),
@@ -454,8 +488,8 @@ module ferry_engine #(
         .list_valid(lists_valid[2]), .list_ready(lists_ready[2]), .list_address(lists_address[47:32]),
         .list_data_valid(lists_data_valid[2]), .list_data(list_data),
         .timeout(timeout), .progress(progress), .resetting(resetting_reg),
-        .jobs_retired(jobs_retired), .poison(poison), .poison_clear(poison_clear),
-        .fault_valid(fault_valid), .fault_kind(fault[`FERRY_ENGINE_FAULT_KIND_RANGE]),
+        .jobs_retired(jobs_retired), .jobs_retired_urgent(jobs_retired_urgent), .poison(poison),
+        .poison_clear(poison_clear), .fault_valid(fault_valid), .fault_kind(fault[`FERRY_ENGINE_FAULT_KIND_RANGE]),
         .fault_slot(fault[`FERRY_ENGINE_FAULT_SLOT_RANGE]), .fault_write(fault[`FERRY_ENGINE_FAULT_WRITE_RANGE]),
         .fault_packet_offset(fault[`FERRY_ENGINE_FAULT_PACKET_OFFSET_RANGE]),
         .fault_address(fault[`FERRY_ENGINE_FAULT_ADDRESS_RANGE]),
@@ -464,8 +498,6 @@ module ferry_engine #(
         .fault_list_index(fault[`FERRY_ENGINE_FAULT_LIST_INDEX_RANGE]), .fault_clear(fault_clear)
     );
 
-    assign jobs_retired_urgent = 32'd0;
-
     // ---- Reset: every job is dropped, which ends when none is left to be told of ----
     assign resetting = resetting_reg;
     assign stuck = lost;
@@ -473,7 +505,7 @@ module ferry_engine #(
     always @(posedge clk) begin
         if (reset_request) begin
             resetting_reg <= 1'b1;
-        end else if (!shown_valid && !view_shown) begin
+        end else if (!shown_normal && !shown_urgent && !view_shown) begin
             resetting_reg <= 1'b0;
         end
         if (rst) begin
@@ -494,7 +526,7 @@ module ferry_engine #(
         | {{(E-1){1'b0}}, stall_read} << `FERRY_EVENT_STALL_READ
         | {{(E-1){1'b0}}, stall_write} << `FERRY_EVENT_STALL_WRITE;
 
-    wire unused = &{1'b0, job[`FERRY_JOB_URGENT_RANGE], word_room, m_axi_local_r, m_axi_host_r, m_axi_local_bresp[0], m_axi_host_bresp[0]};
+    wire unused = &{1'b0, word_room, m_axi_local_r, m_axi_host_r, m_axi_local_bresp[0], m_axi_host_bresp[0]};
 endmodule
 
 `default_nettype wire

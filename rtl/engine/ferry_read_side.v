@@ -8,6 +8,11 @@
 // host's read channel may thus wait for the write side, but never for good: a full FIFO holds more than any write burst
 // needs, all video memory data in front of it has its room and comes without the host's read channel, and neither
 // writes nor the firmware's work on a fault wait for host data. Tokens behind host bursts have their room beforehand.
+//
+// A job makes way as soon as an urgent one waits: it reads on to the end of the destination's block that it is in, so that
+// no write burst is left half supplied, and a bad token without a fault (cut) ends its turn. Where it was is kept here;
+// the job is put back into the queue and gets a further turn when no urgent job waits. A long fill reads nothing: while
+// one is written no other job but urgent ones starts here, so that the write side may cut it.
 `include "ferry_contract.vh"
 `default_nettype none
 
@@ -18,8 +23,8 @@ module ferry_read_side #(
     parameter APERTURE_PAGES = 4096,
     // 1: a side may be a page list.
     parameter LISTS = 1,
-    // log2 of the number of jobs.
-    parameter LG_JOBS = 4,
+    // Bits of a turn's number.
+    parameter LG_TURNS = 5,
     // log2 of the read bursts and tokens between address and data.
     parameter LG_READS = 5,
     // log2 of the words in the data FIFO; at least 7.
@@ -32,7 +37,8 @@ module ferry_read_side #(
     // Next job; see ferry_job_queue.
     input  wire        job_valid,
     output wire        job_take,
-    input  wire [LG_JOBS-1:0] job,
+    output wire        job_back,
+    input  wire        job_urgent,
     input  wire        job_first,
     input  wire [2:0]  job_op,
     input  wire [1:0]  job_kind,
@@ -41,7 +47,7 @@ module ferry_read_side #(
     input  wire        job_protected,
     input  wire [1:0]  job_slot,
     input  wire [1:0]  job_pattern_log2,
-    input  wire [2:0]  job_shift,
+    input  wire [8:0]  job_shift,
     input  wire        job_descending,
     input  wire [8:0]  job_chunk_end,
     input  wire [63:0] job_base,
@@ -49,10 +55,16 @@ module ferry_read_side #(
     input  wire [31:0] job_last,
     input  wire [15:0] job_list_base,
 
-    // Slots whose jobs are dropped (all of them during a reset); the write side has given up this job.
+    // An urgent job waits to be taken.
+    input  wire        urgent_waits,
+    // The write side has done with a long fill's turn, and whether it left the job half done.
+    input  wire        fill_over,
+    input  wire        fill_cut,
+
+    // Slots whose jobs are dropped (all of them during a reset); the write side has given up this turn.
     input  wire [3:0]  drop,
-    input  wire        drop_job_valid,
-    input  wire [LG_JOBS-1:0] drop_job,
+    input  wire        drop_turn_valid,
+    input  wire [LG_TURNS-1:0] drop_turn,
     // Every job is dropped: an engine reset is going on, or memory was given up on.
     input  wire        drop_all,
 
@@ -66,6 +78,7 @@ module ferry_read_side #(
     output wire [63:0] push_data,
     output wire        push_last,
     output wire        push_bad,
+    output wire        push_cut,
     input  wire        freed,
     // First fault of a bad job; until resolved.
     output wire        fault_valid,
@@ -114,16 +127,32 @@ module ferry_read_side #(
     output wire        host_rready
 );
     localparam TYPE_BURST = 2'd0, TYPE_FILL = 2'd1, TYPE_EMPTY = 2'd2, TYPE_BAD = 2'd3;
-    localparam ENTRY_BITS = 2 + 1 + 32 + 7 + 5 + 3;
-    // The most entries that one burst can need: 64 beats and one more word behind the last.
+    localparam ENTRY_BITS = 2 + 1 + 32 + 7 + 5 + 3 + 2;
+    // The most entries that one burst can need: 64 beats and one more word behind the last. A job that is not urgent leaves
+    // as much for the last burst of its turn, which an urgent job then need not wait for.
     localparam [LG_DATA:0] MOST = 66;
+    localparam [LG_DATA:0] MOST_TWICE = LG_DATA > 7 ? 130 : 66;
 
-    // ---- Job at hand ----
-    reg [LG_JOBS-1:0] job_reg;
-    reg [2:0]  shift_reg;
+    // ---- Job at hand, and number of its turn ----
+    reg [LG_TURNS-1:0] turn_reg;
+    reg        urgent_reg;
+    reg        descending_reg;
+    reg [8:0]  shift_reg;
+    // A job that is not urgent was left at this place, and is the next of its class.
+    reg        resume_reg;
+    reg [32:0] place_reg;
+    // This turn ends as a cut: by its last burst, or at once.
+    reg        cut_reg;
+    reg        cut_now_reg;
+    // The turn's cut token is on its way: what is before it is not written yet.
+    reg        cut_away_reg;
+    // A long fill that is not urgent is being written.
+    reg        fill_reg;
     // A job without bursts, or the early end of one, waits to be passed on as a token.
     reg        token_reg;
     reg [1:0]  token_type_reg;
+    reg        token_fault_reg;
+    reg        token_cut_reg;
     reg [63:0] pattern_reg;
     reg        pattern_busy_reg;
     reg        fault_reg;
@@ -136,6 +165,7 @@ module ferry_read_side #(
     // Words of the data FIFO that are neither taken nor promised; enough of them for any burst; any at all.
     reg [LG_DATA:0] room_reg;
     reg        room_ok_reg;
+    reg        room_more_reg;
     reg        room_any_reg;
     reg [LG_READS:0] host_reg;
 
@@ -148,6 +178,8 @@ module ferry_read_side #(
 
     wire        generator_ready;
     wire        generator_active;
+    wire        in_segment;
+    wire [32:0] place;
     wire        valid;
     wire        step;
     wire        to_host;
@@ -173,9 +205,11 @@ module ferry_read_side #(
     wire is_fill = job_op == `FERRY_JOB_OP_FILL;
     wire dropped = drop[job_slot];
     wire no_bursts = is_fill || job_empty || dropped;
-    wire ready = generator_ready && (!token_reg || token_step) && !giving_up_reg && !fault_reg;
+    wire long_fill = is_fill && !job_urgent && job_last[31:12] != 20'd0 && !job_empty;
+    wire ready = generator_ready && (!token_reg || token_step) && !giving_up_reg && !fault_reg && !cut_reg;
     wire ordered_ok = job_unordered || job_first || is_fill || dropped;
-    wire start = job_valid && ready && ordered_ok && !(is_fill && pattern_busy_reg);
+    wire start = job_valid && ready && ordered_ok && !(is_fill && pattern_busy_reg) && !(fill_reg && !job_urgent);
+    wire resume = resume_reg && !job_urgent;
     assign job_take = start;
 
     ferry_address_generator #(
@@ -184,7 +218,9 @@ module ferry_read_side #(
         .clk(clk), .rst(rst),
         .start(start && !no_bursts), .start_ready(generator_ready), .base(job_base), .last_byte(job_last),
         .kind(job_kind), .is_list(job_is_list), .list_base(job_list_base), .may_protected(job_protected),
-        .descending(job_descending), .chunk_end(job_chunk_end), .abort(abort), .active(generator_active),
+        .descending(job_descending), .chunk_end(job_chunk_end), .resume(resume), .resume_place(place_reg),
+        .trim(trim), .trim_top(~shift_reg), .abort(abort), .active(generator_active), .in_segment(in_segment),
+        .place(place),
         .burst_valid(valid), .burst_step(step), .burst_host(to_host), .burst_nosnoop(nosnoop),
         .burst_address(address), .burst_position(position), .burst_top(top), .burst_beats(beats),
         .burst_first(first), .burst_segment_last(segment_last), .burst_last(last), .burst_fault(fault),
@@ -196,28 +232,44 @@ module ferry_read_side #(
     );
 
     // ---- A job that is given up: by the write side, after bad data, by a reset, or at a faulting address ----
-    wire [LG_JOBS-1:0] data_job;
+    wire [LG_TURNS-1:0] data_turn;
     wire        data_bad;
-    wire stop = drop_all || (drop_job_valid && drop_job == job_reg) || (data_bad && data_job == job_reg);
-    wire fault_now = valid && fault != `FERRY_FAULT_KIND_NONE && !stop && !giving_up_reg;
-    assign abort = generator_active && (stop || fault_now || giving_up_reg);
+    wire stop = drop_all || (drop_turn_valid && drop_turn == turn_reg) || (data_bad && data_turn == turn_reg);
+    wire fault_now = valid && fault != `FERRY_FAULT_KIND_NONE && !stop && !giving_up_reg && !cut_now_reg;
+    wire give_up = generator_active && (stop || fault_now || giving_up_reg);
+
+    // ---- A job that makes way ----
+    // At once where the destination is at the end of a block: before the first burst of a turn or of a descending job's
+    // chunk, and anywhere else if both sides have their blocks at the same place. Otherwise the next burst is the turn's
+    // last, up to there; from a turn's second burst on the source is at the beginning of a block.
+    wire may_cut = in_segment && urgent_waits && !urgent_reg && !cut_reg && !give_up;
+    wire at_block = first || (!descending_reg && shift_reg == 9'd0);
+    wire ends_anyway = last && top <= ~shift_reg;
+    wire leave = may_cut && at_block;
+    wire trim = may_cut && !at_block && !descending_reg && valid && !ends_anyway;
+    wire cut = leave || trim;
+    wire cut_done = cut_reg && !giving_up_reg && !generator_active;
+    assign job_back = cut_done || (fill_over && fill_cut);
+    assign abort = give_up || leave || (cut_now_reg && generator_active);
 
     // ---- Bursts ----
-    wire starts_short = {1'b0, position[2:0]} + {1'b0, shift_reg} >= 4'd8;
+    wire starts_short = {1'b0, position[2:0]} + {1'b0, shift_reg[2:0]} >= 4'd8;
     wire [2:0] last_lane = top[2:0];
-    wire flush = {1'b0, last_lane} + {1'b0, shift_reg} >= 4'd8;
+    wire flush = {1'b0, last_lane} + {1'b0, shift_reg[2:0]} >= 4'd8;
     wire [6:0] entries = beats - {6'd0, first && starts_short} + {6'd0, segment_last && flush};
-    wire unused = &{top[8:3], address[2:0], local_rresp[0], host_rresp[0], 1'b0};
+    wire unused = &{address[2:0], local_rresp[0], host_rresp[0], 1'b0};
 
     wire address_free = (!local_valid_reg || local_arready) && (!host_valid_reg || host_arready);
-    wire order_ok = to_host || host_reg == 0;
-    assign step = valid && !abort && fault == `FERRY_FAULT_KIND_NONE && address_free && order_ok && entry_ready
-        && (room_ok_reg || to_host);
+    // What is behind a cut may have to wait on the bus for writes: not on one that others share.
+    wire order_ok = to_host || (host_reg == 0 && !cut_away_reg);
+    assign step = valid && !abort && !trim && fault == `FERRY_FAULT_KIND_NONE && address_free && order_ok && entry_ready
+        && (to_host || (urgent_reg || cut_reg ? room_ok_reg : room_more_reg));
     assign token_step = token_reg && entry_ready && room_ok_reg;
 
     wire [ENTRY_BITS-1:0] entry = token_reg
-        ? {token_type_reg, 1'b0, 32'd0, 7'd1, 5'b00000, shift_reg}
-        : {TYPE_BURST, to_host, position, beats, first, segment_last, last, starts_short, flush, shift_reg};
+        ? {token_cut_reg, token_fault_reg, token_type_reg, 1'b0, 32'd0, 7'd1, 5'b00000, shift_reg[2:0]}
+        : {2'b00, TYPE_BURST, to_host, position, beats, first, segment_last, last && !cut_reg, starts_short, flush,
+            shift_reg[2:0]};
     wire [LG_DATA:0] reserve = step && !to_host ? {{(LG_DATA-6){1'b0}}, entries} : {{LG_DATA{1'b0}}, token_step};
     wire host_push = push && head_host && head_type == TYPE_BURST;
     wire [LG_DATA:0] room_next = room_reg - reserve - {{LG_DATA{1'b0}}, host_push} + {{LG_DATA{1'b0}}, freed};
@@ -225,8 +277,10 @@ module ferry_read_side #(
     wire        head_valid;
     wire        head_ready;
     wire [ENTRY_BITS-1:0] head;
-    wire [1:0]  head_type = head[ENTRY_BITS-1 -: 2];
-    wire        head_host = head[ENTRY_BITS-3];
+    wire        head_cut = head[ENTRY_BITS-1];
+    wire        head_fault = head[ENTRY_BITS-2];
+    wire [1:0]  head_type = head[ENTRY_BITS-3 -: 2];
+    wire        head_host = head[ENTRY_BITS-5];
 
     ferry_fifo #(.WIDTH(ENTRY_BITS), .LG_DEPTH(LG_READS)) entries_fifo (
         .clk(clk), .rst(rst), .in_valid(step || token_step), .in_ready(entry_ready), .in_data(entry),
@@ -234,18 +288,19 @@ module ferry_read_side #(
     );
 
     wire fault_take;
-    ferry_realigner #(.LG_JOBS(LG_JOBS)) realigner (
+    ferry_realigner #(.LG_TURNS(LG_TURNS)) realigner (
         .clk(clk), .rst(rst),
         .burst_valid(head_valid), .burst_ready(head_ready), .burst_type(head_type), .burst_host(head_host),
         .burst_position(head[46:15]), .burst_beats(head[14:8]), .burst_first(head[7]), .burst_segment_last(head[6]),
         .burst_last(head[5]), .burst_starts_short(head[4]), .burst_flush(head[3]), .burst_shift(head[2:0]),
+        .burst_fault(head_fault), .burst_cut(head_cut),
         .pattern(pattern_reg), .host_room(room_any_reg),
         .local_rdata(local_rdata), .local_rerror(local_rresp[1]), .local_rvalid(local_rvalid),
         .local_rready(local_rready), .host_rdata(host_rdata), .host_rerror(host_rresp[1]), .host_rfault(host_rfault),
         .host_rvalid(host_rvalid), .host_rready(host_rready),
         .push(push), .push_data(push_data), .push_last(push_last), .push_bad(push_bad),
-        .took_local(took_local), .took_host(took_host), .job(data_job), .job_bad(data_bad),
-        .address_fault_valid(fault_reg), .address_fault_kind(fault_kind_reg),
+        .push_cut(push_cut), .took_local(took_local), .took_host(took_host), .turn(data_turn), .turn_bad(data_bad),
+        .address_fault_kind(fault_kind_reg),
         .address_fault_position(fault_position_reg), .address_fault_take(fault_take),
         .fault_valid(fault_valid), .fault_kind(fault_kind), .fault_position(fault_position), .resolved(resolved)
     );
@@ -265,8 +320,36 @@ module ferry_read_side #(
 
     always @(posedge clk) begin
         if (start) begin
-            job_reg <= job;
+            turn_reg <= turn_reg + 1'b1;
+            urgent_reg <= job_urgent;
+            descending_reg <= job_descending;
             shift_reg <= job_shift;
+        end
+        if (start && !job_urgent) begin
+            resume_reg <= 1'b0;
+        end
+
+        if (cut) begin
+            cut_reg <= 1'b1;
+            cut_now_reg <= leave;
+            // The source's place that belongs to the end of the destination's block.
+            place_reg <= leave ? place : {place[32:9], 9'd0 - shift_reg};
+        end
+        if (cut_done) begin
+            resume_reg <= 1'b1;
+            cut_away_reg <= 1'b1;
+        end
+        if (cut_done || (giving_up_reg && !generator_active)) begin
+            cut_reg <= 1'b0;
+            cut_now_reg <= 1'b0;
+        end
+        if (resolved) begin
+            cut_away_reg <= 1'b0;
+        end
+        if (start && long_fill) begin
+            fill_reg <= 1'b1;
+        end else if (fill_over) begin
+            fill_reg <= 1'b0;
         end
         if (start && is_fill && !dropped && !job_empty) begin
             pattern_reg <= pattern;
@@ -282,6 +365,8 @@ module ferry_read_side #(
         if (start && no_bursts) begin
             token_reg <= 1'b1;
             token_type_reg <= dropped ? TYPE_BAD : job_empty ? TYPE_EMPTY : TYPE_FILL;
+            token_fault_reg <= 1'b0;
+            token_cut_reg <= 1'b0;
         end
 
         if (fault_now) begin
@@ -291,13 +376,15 @@ module ferry_read_side #(
         end else if (fault_take) begin
             fault_reg <= 1'b0;
         end
-        if (abort) begin
+        if (give_up) begin
             giving_up_reg <= 1'b1;
         end
-        if (giving_up_reg && !generator_active) begin
+        if (cut_done || (giving_up_reg && !generator_active)) begin
             giving_up_reg <= 1'b0;
             token_reg <= 1'b1;
             token_type_reg <= TYPE_BAD;
+            token_fault_reg <= !cut_done && fault_reg;
+            token_cut_reg <= cut_done;
         end
 
         if (local_arready) begin
@@ -316,8 +403,16 @@ module ferry_read_side #(
         host_reg <= host_reg + {{LG_READS{1'b0}}, step && to_host} - {{LG_READS{1'b0}}, host_done};
         room_reg <= room_next;
         room_ok_reg <= room_next >= MOST;
+        room_more_reg <= room_next >= MOST_TWICE;
         room_any_reg <= room_next != 0;
         if (rst) begin
+            turn_reg <= {LG_TURNS{1'b1}};
+            urgent_reg <= 1'b0;
+            resume_reg <= 1'b0;
+            cut_reg <= 1'b0;
+            cut_now_reg <= 1'b0;
+            cut_away_reg <= 1'b0;
+            fill_reg <= 1'b0;
             token_reg <= 1'b0;
             pattern_busy_reg <= 1'b0;
             fault_reg <= 1'b0;
@@ -327,6 +422,7 @@ module ferry_read_side #(
             host_reg <= {(LG_READS + 1){1'b0}};
             room_reg <= {1'b1, {LG_DATA{1'b0}}};
             room_ok_reg <= 1'b0;
+            room_more_reg <= 1'b0;
             room_any_reg <= 1'b0;
         end
     end

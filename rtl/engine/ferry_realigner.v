@@ -4,13 +4,14 @@
 // reserved before it was asked for, so its data is always taken; host data waits for room. The last entry of every job
 // carries `last`, also when the job has no data;
 // entries of a job after an error are `bad`, and after the last of these nothing of the next job is pushed until the
-// write side has thrown the bad ones away (resolved).
+// write side has thrown the bad ones away (resolved). So it is at the end of a turn whose job makes way for urgent ones
+// (`cut`): one bad entry, and nothing behind it until everything before it is written.
 `include "ferry_contract.vh"
 `default_nettype none
 
 module ferry_realigner #(
-    // log2 of the number of jobs.
-    parameter LG_JOBS = 4
+    // Bits of a turn's number.
+    parameter LG_TURNS = 5
 ) (
     // Clock, and synchronous reset, active high.
     input  wire clk,
@@ -31,6 +32,9 @@ module ferry_realigner #(
     input  wire        burst_starts_short,
     input  wire        burst_flush,
     input  wire [2:0]  burst_shift,
+    // The bad token is of the fault that the address side met; it ends a turn, not its job.
+    input  wire        burst_fault,
+    input  wire        burst_cut,
     // Pattern of the fill token, repeated to 8 bytes.
     input  wire [63:0] pattern,
 
@@ -53,15 +57,15 @@ module ferry_realigner #(
     output wire [63:0] push_data,
     output wire        push_last,
     output wire        push_bad,
+    output wire        push_cut,
     // A beat of read data was taken.
     output wire        took_local,
     output wire        took_host,
 
-    // The job at hand, and that it has gone bad.
-    output wire [LG_JOBS-1:0] job,
-    output wire        job_bad,
-    // A fault that the address side met; taken over with the job's bad token.
-    input  wire        address_fault_valid,
+    // The turn at hand, and that it has gone bad.
+    output wire [LG_TURNS-1:0] turn,
+    output wire        turn_bad,
+    // The fault that the address side met; taken over with its bad token.
     input  wire [7:0]  address_fault_kind,
     input  wire [31:0] address_fault_position,
     output wire        address_fault_take,
@@ -78,7 +82,7 @@ module ferry_realigner #(
     reg        bad_reg;
     reg        stall_reg;
     reg [63:0] saved_reg;
-    reg [LG_JOBS-1:0] job_reg;
+    reg [LG_TURNS-1:0] turn_reg;
 
     wire is_burst = burst_type == TYPE_BURST;
     wire may_push = !burst_host || host_room;
@@ -131,10 +135,11 @@ module ferry_realigner #(
     assign push = (took && !hold) || flushing || token;
     assign push_last = token || (burst_last && (flush_reg || (final_beat && !flush_next)));
     assign push_bad = bad_now;
+    assign push_cut = token && burst_cut;
     assign burst_ready = (took && final_beat && !flush_next) || flushing || token;
-    assign job = job_reg;
-    assign job_bad = bad_reg;
-    assign address_fault_take = token && burst_type == TYPE_BAD;
+    assign turn = turn_reg;
+    assign turn_bad = bad_reg;
+    assign address_fault_take = token && burst_fault;
 
     always @(posedge clk) begin
         if (took) begin
@@ -154,7 +159,7 @@ module ferry_realigner #(
             fault_position <= {burst_position[31:9], burst_position[8:3] + beat_reg[5:0],
                 beat_reg == 0 ? burst_position[2:0] : 3'd0};
         end
-        if (!fault_valid && address_fault_take && address_fault_valid) begin
+        if (!fault_valid && address_fault_take) begin
             fault_valid <= 1'b1;
             fault_kind <= address_fault_kind;
             fault_position <= address_fault_position;
@@ -162,7 +167,7 @@ module ferry_realigner #(
         if (push && push_last) begin
             bad_reg <= 1'b0;
             stall_reg <= bad_now;
-            job_reg <= job_reg + 1'b1;
+            turn_reg <= turn_reg + 1'b1;
         end
         if (resolved) begin
             stall_reg <= 1'b0;
@@ -174,7 +179,7 @@ module ferry_realigner #(
             bad_reg <= 1'b0;
             stall_reg <= 1'b0;
             fault_valid <= 1'b0;
-            job_reg <= {LG_JOBS{1'b0}};
+            turn_reg <= {LG_TURNS{1'b0}};
         end
     end
 
@@ -186,10 +191,10 @@ module ferry_realigner #(
 
     // What the read side hands over: bursts of a segment one behind the other, with one shift; a job's last burst ends a
     // segment; bytes over the end of a word only where there is a shift. A burst waits until it is taken.
-    valid_ready_properties #(.WIDTH(2 + 1 + 32 + 7 + 5 + 3), .ASSUME(1)) burst_properties (
+    valid_ready_properties #(.WIDTH(2 + 1 + 32 + 7 + 5 + 3 + 2), .ASSUME(1)) burst_properties (
         .clk(clk), .rst(rst || !past_valid), .valid(burst_valid), .ready(burst_ready),
         .data({burst_type, burst_host, burst_position, burst_beats, burst_first, burst_segment_last, burst_last,
-            burst_starts_short, burst_flush, burst_shift})
+            burst_starts_short, burst_flush, burst_shift, burst_fault, burst_cut})
     );
     reg inside = 1'b0;
     reg [2:0] segment_shift = 0;
@@ -209,6 +214,7 @@ module ferry_realigner #(
         assume (burst_shift != 0 || (!burst_starts_short && !burst_flush));
         assume (!(burst_first && burst_segment_last && burst_beats == 1 && burst_starts_short) || burst_flush);
     end
+    always @(*) assume (!(burst_valid && (burst_cut || burst_fault)) || burst_type == TYPE_BAD);
 
     // The words of the source as they came. A word of the destination is a window on two of them.
     reg [63:0] before = 0;
@@ -246,6 +252,7 @@ module ferry_realigner #(
         assert (!push || push_last == (burst_ready && (!is_burst || burst_last)));
         assert (!(error_met || (took && error)) || !push || push_bad);
         assert (!stall_reg || !push);
+        assert (!push_cut || (push && push_last && push_bad));
         assert (!push || burst_valid);
         // For induction.
         assert (saved_reg == turned_before[63:0] || (!inside && beat_reg == 0 && !flush_reg));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Retirement in order: collects write responses, steps the count of retired jobs in the cycle the last response of the
-// oldest job arrives, and makes the fault record of a job that went wrong. Responses are always taken from the bus.
+// Retirement in order of the turns, which is the order of the jobs of each class: collects write responses, steps the count
+// of retired jobs in the cycle the last response of the oldest job arrives, and makes the fault record of a job that went
+// wrong. A turn that leaves its job half done ends without a job being retired, but a fault in it is reported at its end.
+// Responses are always taken from the bus.
 //
 // Also the watchdog. When nothing has moved for too long, memory is given up on (lost): each job that the engine holds is
 // told to be over at once, one fault a slot, as if it had retired, and none is started. What the buses still owe is
@@ -9,8 +11,8 @@
 `default_nettype none
 
 module ferry_retire #(
-    // log2 of the number of jobs.
-    parameter LG_JOBS = 4,
+    // Bits of a turn's number.
+    parameter LG_TURNS = 5,
     // log2 of the number of write bursts and markers outstanding.
     parameter LG_WRITES = 4
 ) (
@@ -23,6 +25,8 @@ module ferry_retire #(
     output wire        note_ready,
     input  wire        note_marker,
     input  wire        note_last,
+    input  wire        note_cut,
+    input  wire        note_urgent,
     input  wire        note_host,
     input  wire [1:0]  note_slot,
     input  wire [31:0] note_position,
@@ -31,7 +35,7 @@ module ferry_retire #(
 
     // Fault records of data and addresses; see ferry_write_data.
     input  wire        record_valid,
-    input  wire [LG_JOBS-1:0] record_job,
+    input  wire [LG_TURNS-1:0] record_turn,
     input  wire [1:0]  record_slot,
     input  wire        record_write,
     input  wire [7:0]  record_kind,
@@ -46,12 +50,15 @@ module ferry_retire #(
     input  wire        host_bvalid,
     output wire        host_bready,
 
-    // The oldest job; the one to be told of, which the queue shows while view_shown is 1 (see ferry_job_queue).
+    // Jobs to be told of, not urgent and urgent; the one of these classes that the queue shows while view_shown is 1 (see
+    // ferry_job_queue).
     input  wire        job_busy,
-    input  wire [LG_JOBS-1:0] oldest_job,
-    input  wire        shown_valid,
+    input  wire        shown_normal,
+    input  wire        shown_urgent,
     output wire        view_shown,
+    output wire        view_urgent,
     output wire        retire,
+    output wire        retire_urgent,
     output reg         lost,
     output wire        tell,
     // A job is over, as the count of retired jobs says.
@@ -83,6 +90,7 @@ module ferry_retire #(
 
     // See ferry_engine.
     output reg  [31:0] jobs_retired,
+    output reg  [31:0] jobs_retired_urgent,
     output reg  [3:0]  poison,
     input  wire [3:0]  poison_clear,
     output reg         fault_valid,
@@ -96,8 +104,8 @@ module ferry_retire #(
     output reg  [12:0] fault_list_index,
     input  wire        fault_clear
 );
-    localparam NOTE_BITS = 3 + 2 + 32;
-    localparam RECORD_BITS = LG_JOBS + 1 + 8 + 32 + 32;
+    localparam NOTE_BITS = 5 + 2 + 32;
+    localparam RECORD_BITS = LG_TURNS + 1 + 8 + 32 + 32;
     // IDLE: nothing to report. LOOK: the oldest job's fields are shown. LIST, DATA: fetch the page of a list.
     // Cycles without progress that end an engine reset when the host has set no timeout.
     localparam [31:0] RESET_TIMEOUT = 32'd65536;
@@ -108,14 +116,16 @@ module ferry_retire #(
     wire        head_take;
     wire        marker;
     wire        last;
+    wire        cut;
+    wire        urgent;
     wire        host;
     wire [1:0]  slot;
     wire [31:0] position;
 
     ferry_fifo #(.WIDTH(NOTE_BITS), .LG_DEPTH(LG_WRITES)) notes (
         .clk(clk), .rst(rst), .in_valid(note_valid), .in_ready(note_ready),
-        .in_data({note_marker, note_last, note_host, note_slot, note_position}),
-        .out_valid(head_valid), .out_ready(head_take), .out_data({marker, last, host, slot, position})
+        .in_data({note_marker, note_last, note_cut, note_urgent, note_host, note_slot, note_position}),
+        .out_valid(head_valid), .out_ready(head_take), .out_data({marker, last, cut, urgent, host, slot, position})
     );
 
     // ---- Responses that cannot be used yet wait here; there are never more than notes ----
@@ -145,7 +155,7 @@ module ferry_retire #(
 
     // ---- Records ----
     wire        have_record;
-    wire [LG_JOBS-1:0] rec_job;
+    wire [LG_TURNS-1:0] rec_turn;
     wire        rec_write;
     wire [7:0]  rec_kind;
     wire [31:0] rec_position;
@@ -156,9 +166,9 @@ module ferry_retire #(
     // A slot records one fault and is poisoned by it, so four places are enough.
     ferry_fifo #(.WIDTH(RECORD_BITS), .LG_DEPTH(2)) records (
         .clk(clk), .rst(rst), .in_valid(record_valid), .in_ready(rec_room),
-        .in_data({record_job, record_write, record_kind, record_position, record_written}),
+        .in_data({record_turn, record_write, record_kind, record_position, record_written}),
         .out_valid(have_record), .out_ready(rec_take),
-        .out_data({rec_job, rec_write, rec_kind, rec_position, rec_written})
+        .out_data({rec_turn, rec_write, rec_kind, rec_position, rec_written})
     );
     wire unused = &{rec_room, 1'b0};
 
@@ -167,13 +177,19 @@ module ferry_retire #(
     reg        bad_reg;
     reg        bad_host_reg;
     reg [31:0] bad_position_reg;
-    // The oldest job is complete but for its report.
+    // The oldest turn is complete but for its report; it leaves its job half done.
     reg        complete_reg;
+    reg        cut_reg;
+    // Class of the job that is shown.
+    reg        urgent_reg;
+    // Number of the oldest turn.
+    reg [LG_TURNS-1:0] turn_reg;
     // Slots whose fault was reported.
     reg [3:0]  told_reg;
     reg [31:0] patience_reg;
 
-    wire recorded = have_record && rec_job == oldest_job;
+    wire shown_valid = shown_normal || shown_urgent;
+    wire recorded = have_record && rec_turn == turn_reg;
     // Once memory was given up on, every job is told of before the first one truly retires and may be overwritten.
     assign head_take = head_valid && state_reg == IDLE && !complete_reg && !(lost && shown_valid) && (marker || there);
     assign take = {head_take && !marker && host, head_take && !marker && !host};
@@ -199,10 +215,13 @@ module ferry_retire #(
     assign view_shown = state_reg != IDLE;
     assign list_valid = state_reg == LIST;
     assign list_address = base[63:48] + {where[24:12], 3'd0};
-    assign retire = (complete && !faulted) || (leave && complete_reg);
+    wire turn_over = (complete && !faulted) || (leave && complete_reg);
+    assign view_urgent = urgent_reg;
+    assign retire = (complete && !faulted && !cut) || (leave && complete_reg && !cut_reg);
+    assign retire_urgent = view_shown ? urgent_reg : urgent;
     assign tell = leave && lost;
     assign over = lost ? tell : retire;
-    assign rec_take = retire && recorded;
+    assign rec_take = turn_over && recorded;
     assign busy = head_valid;
 
     // What comes after memory was given up on belongs to nobody any more.
@@ -217,8 +236,14 @@ module ferry_retire #(
     wire late = !waits && patience_reg[0] && nothing_moves;
 
     always @(posedge clk) begin
-        if (over) begin
+        if (over && !retire_urgent) begin
             jobs_retired <= jobs_retired + 32'd1;
+        end
+        if (over && retire_urgent) begin
+            jobs_retired_urgent <= jobs_retired_urgent + 32'd1;
+        end
+        if (turn_over) begin
+            turn_reg <= turn_reg + 1'b1;
         end
         told_reg <= (told_reg | poison_report) & ~poison_clear;
         poison <= (poison | poison_record | poison_error | poison_report) & ~poison_clear;
@@ -245,8 +270,11 @@ module ferry_retire #(
             if (complete && faulted) begin
                 state_reg <= LOOK;
                 complete_reg <= 1'b1;
+                cut_reg <= cut;
+                urgent_reg <= urgent;
             end else if (lost && shown_valid) begin
                 state_reg <= LOOK;
+                urgent_reg <= !shown_normal;
             end
         end
         LOOK: begin
@@ -286,12 +314,14 @@ module ferry_retire #(
             fault_written <= lost || job_descending ? 32'd0
                 : use_bad ? bad_position_reg - job_destination[31:0] : rec_written;
         end
-        if (retire) begin
+        if (turn_over) begin
             complete_reg <= 1'b0;
             bad_reg <= 1'b0;
         end
         if (rst) begin
             jobs_retired <= 32'd0;
+            jobs_retired_urgent <= 32'd0;
+            turn_reg <= {LG_TURNS{1'b0}};
             poison <= 4'd0;
             state_reg <= IDLE;
             bad_reg <= 1'b0;
@@ -304,18 +334,23 @@ module ferry_retire #(
     end
 
 `ifdef FORMAL
-    // The queue shows one job until it is told of or retired, and the job at hand is the same for both.
+    // The queue keeps the oldest job of a class to be shown until it is told of or retired.
     reg past_valid = 1'b0;
     always @(posedge clk) past_valid <= 1'b1;
-    reg kept_shown = 1'b0;
+    reg kept_normal = 1'b0;
+    reg kept_urgent = 1'b0;
+    reg kept_view = 1'b0;
     reg [1:0] kept_slot = 0;
     always @(posedge clk) begin
-        kept_shown <= !rst && shown_valid && !tell && !retire;
+        kept_normal <= !rst && shown_normal && !((tell || retire) && !retire_urgent);
+        kept_urgent <= !rst && shown_urgent && !((tell || retire) && retire_urgent);
+        kept_view <= !rst && view_shown && !leave;
         kept_slot <= job_slot;
     end
     always @(*) begin
         assume (past_valid || rst);
-        assume (!kept_shown || (shown_valid && (!view_shown || job_slot == kept_slot)));
+        assume ((!kept_normal || shown_normal) && (!kept_urgent || shown_urgent));
+        assume (!kept_view || job_slot == kept_slot);
     end
 
     // An error response of the job at hand was met.
@@ -323,13 +358,15 @@ module ferry_retire #(
     wire [127:0] fault_fields = {fault_kind, fault_slot, fault_write, fault_packet_offset, fault_address,
         fault_address_kind, fault_written, 3'd0};
     always @(posedge clk) begin
-        met <= !rst && !retire && (met || error_now);
+        met <= !rst && !turn_over && (met || error_now);
         if (past_valid && !rst && !$past(rst)) begin
             // A fault stays as it is until it is taken.
             if ($past(fault_valid && !fault_clear)) begin
                 assert (fault_valid && $stable(fault_fields) && $stable(fault_list_index));
             end
-            assert (jobs_retired == $past(jobs_retired) + $past(over));
+            assert (jobs_retired == $past(jobs_retired) + $past(over && !retire_urgent));
+            assert (jobs_retired_urgent == $past(jobs_retired_urgent) + $past(over && retire_urgent));
+            cover ($past(turn_over && report) && $past(cut_reg) && turn_reg == 2);
             cover ($past(report && lost) && told_reg == 4'd2);
             cover ($past(retire && report && !lost) && bad_reg == 1'b0);
             cover ($past(lost) && !lost);
@@ -338,7 +375,9 @@ module ferry_retire #(
     always @(*) if (past_valid && !rst) begin
         // A job whose write went wrong does not retire unreported, but in a reset or when memory was given up on.
         assert (!met || bad_reg);
-        assert (!(retire && (met || error_now) && !resetting && !lost) || report);
+        assert (!(turn_over && (met || error_now) && !resetting && !lost) || report);
+        // A turn that leaves its job half done retires none; every other turn does.
+        assert (retire == (turn_over && !(state_reg == IDLE ? cut : cut_reg)));
         // No report writes over one that was not taken, nor tells a slot twice that memory was lost.
         assert (!report || !fault_valid);
         assert (!(state_reg == LIST || state_reg == DATA) || !fault_valid);
@@ -346,7 +385,7 @@ module ferry_retire #(
         // Memory lost: what is told is shown, and nothing retires before all is told.
         assert (!tell || shown_valid);
         assert (!(retire && lost && shown_valid));
-        assert (!(lost && state_reg != IDLE) || (shown_valid && !complete_reg));
+        assert (!(lost && state_reg != IDLE) || ((urgent_reg ? shown_urgent : shown_normal) && !complete_reg));
         assert (!(state_reg != IDLE && !lost) || complete_reg);
         assert (!(complete_reg && state_reg == IDLE));
     end

@@ -5,8 +5,8 @@
 `default_nettype none
 
 module ferry_write_data #(
-    // log2 of the number of jobs.
-    parameter LG_JOBS = 4
+    // Bits of a turn's number.
+    parameter LG_TURNS = 5
 ) (
     // Clock, and synchronous reset, active high.
     input  wire clk,
@@ -22,12 +22,14 @@ module ferry_write_data #(
     input  wire        burst_last,
     input  wire        burst_fill,
     output wire        bursts_done,
-    output wire [LG_JOBS-1:0] word_job,
+    output wire [LG_TURNS-1:0] word_turn,
     input  wire        drain,
     output wire        drain_good,
     output wire        drain_done,
     input  wire        side_active,
-    input  wire [LG_JOBS-1:0] side_job,
+    input  wire [LG_TURNS-1:0] side_turn,
+    input  wire        side_resumed,
+    input  wire        side_urgent,
     input  wire [1:0]  side_slot,
     input  wire        side_descending,
     input  wire        side_fault_valid,
@@ -54,7 +56,7 @@ module ferry_write_data #(
     // Fault record: one-cycle pulse.
     input  wire [3:0]  poison,
     output wire        record_valid,
-    output wire [LG_JOBS-1:0] record_job,
+    output wire [LG_TURNS-1:0] record_turn,
     output wire [1:0]  record_slot,
     output wire        record_write,
     output wire [7:0]  record_kind,
@@ -70,7 +72,7 @@ module ferry_write_data #(
     output wire        host_wvalid,
     input  wire        host_wready
 );
-    localparam BURST_BITS = 1 + 7 + 3 + 3 + 1 + 1 + 2 + 1;
+    localparam BURST_BITS = 1 + 7 + 3 + 3 + 1 + 1 + 2 + 1 + 1;
 
     wire        have_burst;
     wire        burst_end;
@@ -82,13 +84,14 @@ module ferry_write_data #(
     wire        fill;
     wire [1:0]  slot;
     wire        descending;
+    wire        resumed;
 
     ferry_fifo #(.WIDTH(BURST_BITS), .LG_DEPTH(3)) bursts (
         .clk(clk), .rst(rst), .in_valid(burst_valid), .in_ready(burst_ready),
         .in_data({burst_host, burst_beats, burst_first_lane, burst_last_lane, burst_last, burst_fill, side_slot,
-            side_descending}),
+            side_descending, side_resumed}),
         .out_valid(have_burst), .out_ready(burst_end),
-        .out_data({host, beats, first_lane, last_lane, last, fill, slot, descending})
+        .out_data({host, beats, first_lane, last_lane, last, fill, slot, descending, resumed})
     );
 
     reg [6:0]  beat_reg;
@@ -100,9 +103,13 @@ module ferry_write_data #(
     reg [2:0]  rest_reg;
     reg        any_reg;
     reg        started_reg;
+    // The same of the job that was left half done, up to its last turn's end.
+    reg        left_any_reg;
+    reg [28:0] left_sent_reg;
+    reg [2:0]  left_rest_reg;
     // Memory was given up on, and no beat from before is offered any more.
     reg        mute_reg;
-    reg [LG_JOBS-1:0] job_reg;
+    reg [LG_TURNS-1:0] turn_reg;
 
     // ---- Beats ----
     wire first_beat = beat_reg == 0;
@@ -119,11 +126,11 @@ module ferry_write_data #(
     assign host_wvalid = go && host;
     assign burst_end = beat && final_beat;
     assign bursts_done = !have_burst;
-    assign word_job = job_reg;
+    assign word_turn = turn_reg;
 
     // ---- Words thrown away ----
     // After a bad word in its last burst the job is this unit's alone: the write side has gone on to the next.
-    wire own_drain = dead_reg && !have_burst && !(side_active && side_job == job_reg);
+    wire own_drain = dead_reg && !have_burst && !(side_active && side_turn == turn_reg);
     // That comes first; the next job may be waiting to be thrown away too.
     wire side_drain = drain && !own_drain;
     wire drain_take = (side_drain || own_drain) && !have_burst && word_valid;
@@ -144,18 +151,25 @@ module ferry_write_data #(
 
     assign record_slot = dead_now ? slot : side_slot;
     assign record_valid = (bad_record || side_record) && !poison[record_slot];
-    assign record_job = job_reg;
+    assign record_turn = turn_reg;
     assign record_write = side_record;
     assign record_kind = side_record ? side_fault_kind : read_fault_kind;
     assign record_position = side_record ? side_fault_position : read_fault_position;
-    assign record_written = (dead_now ? descending : side_descending) || !any_reg ? 32'd0
-        : {sent_reg, rest_reg};
+    wire go_on = (dead_now ? resumed : side_resumed) && left_any_reg;
+    assign record_written = (dead_now ? descending : side_descending) ? 32'd0
+        : any_reg ? {sent_reg, rest_reg} : go_on ? {left_sent_reg, left_rest_reg} : 32'd0;
+    wire count_on = resumed && left_any_reg;
 
     always @(posedge clk) begin
         if (beat) begin
             beat_reg <= final_beat ? 7'd0 : beat_reg + 7'd1;
             started_reg <= 1'b1;
-            if (!started_reg) begin
+            if (!started_reg && count_on) begin
+                // It was left at the end of a word.
+                rest_reg <= left_rest_reg;
+                sent_reg <= left_sent_reg + {28'd0, !unwritten};
+                any_reg <= 1'b1;
+            end else if (!started_reg) begin
                 rest_reg <= 3'd0 - first_lane;
                 sent_reg <= {28'd0, first_lane == 3'd0};
                 any_reg <= !unwritten;
@@ -167,11 +181,19 @@ module ferry_write_data #(
             dead_reg <= 1'b1;
         end
         mute_reg <= lost && (mute_reg || !go || beat);
+        // Kept at the end of any turn that is thrown away; used if its job goes on.
+        if (done && side_drain && !side_urgent) begin
+            left_any_reg <= any_reg || (side_resumed && left_any_reg);
+            if (any_reg) begin
+                left_sent_reg <= sent_reg;
+                left_rest_reg <= rest_reg;
+            end
+        end
         if (done || (burst_end && last && !unwritten)) begin
             dead_reg <= 1'b0;
             any_reg <= 1'b0;
             started_reg <= 1'b0;
-            job_reg <= job_reg + 1'b1;
+            turn_reg <= turn_reg + 1'b1;
         end
         if (rst) begin
             beat_reg <= 7'd0;
@@ -179,7 +201,7 @@ module ferry_write_data #(
             mute_reg <= 1'b0;
             any_reg <= 1'b0;
             started_reg <= 1'b0;
-            job_reg <= {LG_JOBS{1'b0}};
+            turn_reg <= {LG_TURNS{1'b0}};
         end
     end
 

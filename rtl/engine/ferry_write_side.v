@@ -7,6 +7,10 @@
 // FIFO that no announced burst has claimed, `ends` jobs' last words among them; an inside copy claims words still to
 // come, so both may be below zero.
 //
+// A turn whose job makes way for urgent ones ends with a cut: what the read side had asked for is written, up to the end of
+// a block, then the cut's one bad word is thrown away, and the place is kept here until the job's next turn. A long fill,
+// of which the read side knows nothing but the pattern, is cut here, as soon as an urgent turn stands behind it.
+//
 // A job that does not write (READ, no bytes, dropped, faulted) has its words thrown away up to its last (drain), and a
 // marker takes the place of its last burst in ferry_retire.
 `include "ferry_contract.vh"
@@ -19,8 +23,8 @@ module ferry_write_side #(
     parameter APERTURE_PAGES = 4096,
     // 1: a side may be a page list.
     parameter LISTS = 1,
-    // log2 of the number of jobs.
-    parameter LG_JOBS = 4,
+    // Bits of a turn's number.
+    parameter LG_TURNS = 5,
     // log2 of the words in the data FIFO.
     parameter LG_DATA = 9
 ) (
@@ -28,10 +32,11 @@ module ferry_write_side #(
     input  wire clk,
     input  wire rst,
 
-    // Next job; see ferry_job_queue.
+    // Next turn; see ferry_job_queue.
     input  wire        job_valid,
     output wire        job_take,
-    input  wire [LG_JOBS-1:0] job,
+    output wire        job_back,
+    input  wire        job_urgent,
     input  wire        job_first,
     input  wire [2:0]  job_op,
     input  wire [1:0]  job_kind,
@@ -47,6 +52,10 @@ module ferry_write_side #(
     input  wire [31:0] job_last,
     input  wire [15:0] job_list_base,
 
+    // The turn of a long fill is over, and whether its job was left half done.
+    output wire        fill_over,
+    output wire        fill_cut,
+
     // Slots whose jobs are dropped (all of them during a reset).
     input  wire [3:0]  drop,
 
@@ -55,9 +64,10 @@ module ferry_write_side #(
     input  wire [LOCAL_ADDRESS_BITS:0] protect_base,
     input  wire [LOCAL_ADDRESS_BITS:0] protect_limit,
 
-    // A good or a bad word enters the data FIFO; the bad job's words are gone.
+    // A good or a bad word enters the data FIFO, the bad one for a cut; the bad words are gone.
     input  wire        push_good,
     input  wire        push_bad,
+    input  wire        push_cut,
     // The good word is its job's last.
     input  wire        push_last,
     input  wire        resolved,
@@ -73,17 +83,19 @@ module ferry_write_side #(
     output wire        burst_fill,
     // Every burst passed on has been sent.
     input  wire        bursts_done,
-    // The job whose words come next out of the data FIFO.
-    input  wire [LG_JOBS-1:0] word_job,
+    // The turn whose words come next out of the data FIFO.
+    input  wire [LG_TURNS-1:0] word_turn,
     // Throw this job's words away; drain_done ends it, drain_good tells of each good word.
     output wire        drain,
     input  wire        drain_good,
     input  wire        drain_done,
     // The job writes no more: its reads are pointless (but for READ, which is nothing but its read).
     output wire        give_up,
-    // The job at hand.
+    // The turn at hand; whether it goes on with a job, and which class's job it is.
     output wire        active,
-    output wire [LG_JOBS-1:0] active_job,
+    output wire [LG_TURNS-1:0] active_turn,
+    output wire        active_resumed,
+    output wire        active_urgent,
     output wire [1:0]  active_slot,
     output wire        active_descending,
     // The drain is for a fault of the job's own address.
@@ -96,6 +108,9 @@ module ferry_write_side #(
     input  wire        note_ready,
     output wire        note_marker,
     output wire        note_last,
+    // The turn's last note: its job is left half done.
+    output wire        note_cut,
+    output wire        note_urgent,
     output wire        note_host,
     output wire [1:0]  note_slot,
     output wire [31:0] note_position,
@@ -127,11 +142,14 @@ module ferry_write_side #(
     input  wire        host_awready
 );
     reg        active_reg;
-    reg [LG_JOBS-1:0] job_reg;
+    reg [LG_TURNS-1:0] turn_reg;
+    reg        urgent_reg;
+    reg        resumed_reg;
     reg [1:0]  slot_reg;
     reg        descending_reg;
     reg        buffered_reg;
     reg        fill_reg;
+    reg        long_fill_reg;
     // The job writes nothing.
     reg        silent_reg;
     reg        drain_reg;
@@ -141,9 +159,16 @@ module ferry_write_side #(
     reg [31:0] fault_position_reg;
 
     reg signed [LG_DATA+1:0] have_reg;
-    reg signed [LG_JOBS+1:0] ends_reg;
-    // Bad words lie in the FIFO: no more good ones come.
+    reg signed [LG_TURNS+1:0] ends_reg;
+    // Bad words lie in the FIFO: no more good ones come. They are a cut's.
     reg        frozen_reg;
+    reg        frozen_cut_reg;
+    // The turn being drained ends with a cut.
+    reg        fill_cut_reg;
+    reg        cut_reg;
+    // A job that is not urgent was left at this place, and is the next of its class.
+    reg        resume_reg;
+    reg [32:0] place_reg;
 
     reg [63:0] address_reg;
     reg [6:0]  beats_reg;
@@ -154,6 +179,8 @@ module ferry_write_side #(
 
     wire        generator_ready;
     wire        generator_active;
+    wire        in_segment;
+    wire [32:0] place;
     wire        valid;
     wire        step;
     wire        to_host;
@@ -173,6 +200,7 @@ module ferry_write_side #(
     wire finish = step && last;
     wire ordered_ok = !is_fill || job_unordered || job_first;
     wire start = job_valid && (!active_reg || finish) && generator_ready && ordered_ok;
+    wire resume = resume_reg && !job_urgent;
     assign job_take = start;
 
     ferry_address_generator #(
@@ -181,7 +209,9 @@ module ferry_write_side #(
         .clk(clk), .rst(rst),
         .start(start && !silent), .start_ready(generator_ready), .base(job_base), .last_byte(job_last),
         .kind(job_kind), .is_list(job_is_list), .list_base(job_list_base), .may_protected(job_protected),
-        .descending(job_descending), .chunk_end(job_chunk_end), .abort(drain_reg), .active(generator_active),
+        .descending(job_descending), .chunk_end(job_chunk_end), .resume(resume), .resume_place(place_reg),
+        .trim(1'b0), .trim_top(9'd0), .abort(drain_reg), .active(generator_active), .in_segment(in_segment),
+        .place(place),
         .burst_valid(valid), .burst_step(step), .burst_host(to_host), .burst_nosnoop(nosnoop),
         .burst_address(address), .burst_position(position), .burst_top(top), .burst_beats(beats),
         .burst_first(first), .burst_segment_last(segment_last), .burst_last(last), .burst_fault(fault),
@@ -191,19 +221,23 @@ module ferry_write_side #(
         .lookup_valid(lookup_valid), .lookup_ready(lookup_ready), .lookup_page(lookup_page),
         .result_valid(result_valid), .result_hit(result_hit), .result_snoop(result_snoop), .result_page(result_page)
     );
-    wire unused = &{first, segment_last, top[8:3], address[2:0], 1'b0};
+    wire unused = &{in_segment, first, segment_last, top[8:3], address[2:0], 1'b0};
 
     // ---- Bursts ----
     wire signed [LG_DATA+1:0] beats_wide = {{(LG_DATA-5){1'b0}}, beats};
     wire word_there = have_reg > 0 || (have_reg == 0 && push_good);
     // Not compared with the burst's own beats, which are known late in a cycle.
     wire block_there = !have_reg[LG_DATA+1] && (|have_reg[LG_DATA:6]);
-    wire end_there = !ends_reg[LG_JOBS+1] && ends_reg != 0;
-    wire enough = buffered_reg && !fill_reg ? block_there || end_there : word_there;
+    wire end_there = !ends_reg[LG_TURNS+1] && ends_reg != 0;
+    // Before a cut lie whole bursts: what is there is all of them.
+    wire cut_there = frozen_cut_reg && word_there;
+    wire enough = buffered_reg && !fill_reg ? block_there || end_there || cut_there : word_there;
     wire stopped = silent_reg || drop[slot_reg];
     wire faulty = valid && fault != `FERRY_FAULT_KIND_NONE;
     wire address_free = (!local_valid_reg || local_awready) && (!host_valid_reg || host_awready);
-    assign step = active_reg && valid && !faulty && !stopped && !drain_reg && enough && address_free && burst_ready
+    // An urgent turn stands behind a long fill.
+    wire make_way = long_fill_reg && job_valid && job_urgent;
+    assign step = active_reg && valid && !faulty && !stopped && !drain_reg && !make_way && enough && address_free && burst_ready
         && note_ready;
 
     // A fill has one word, which its last burst takes.
@@ -222,13 +256,19 @@ module ferry_write_side #(
 
     // ---- Giving up ----
     wire drain_start = active_reg && !drain_reg && bursts_done
-        && (stopped || faulty || (frozen_reg && valid && !enough && word_job == job_reg));
+        && (stopped || faulty || make_way || (frozen_reg && valid && !enough && word_turn == turn_reg));
     wire marker = drained_reg && !generator_active && note_ready;
+    wire turn_over = finish || marker;
+    assign job_back = marker && cut_reg;
+    assign fill_over = turn_over && long_fill_reg;
+    assign fill_cut = job_back;
 
     assign drain = drain_reg && !drained_reg;
     assign give_up = drain_reg && !silent_reg;
     assign active = active_reg;
-    assign active_job = job_reg;
+    assign active_turn = turn_reg;
+    assign active_resumed = resumed_reg;
+    assign active_urgent = urgent_reg;
     assign active_slot = slot_reg;
     assign active_descending = descending_reg;
     assign fault_valid = fault_reg;
@@ -238,6 +278,8 @@ module ferry_write_side #(
     assign note_valid = step || marker;
     assign note_marker = drained_reg;
     assign note_last = drained_reg || last;
+    assign note_cut = drained_reg && cut_reg;
+    assign note_urgent = urgent_reg;
     assign note_host = to_host;
     assign note_slot = slot_reg;
     assign note_position = position;
@@ -252,12 +294,15 @@ module ferry_write_side #(
     assign host_awvalid = host_valid_reg;
 
     always @(posedge clk) begin
-        if (finish || marker) begin
+        if (turn_over) begin
             active_reg <= 1'b0;
         end
         if (start) begin
             active_reg <= 1'b1;
-            job_reg <= job;
+            turn_reg <= turn_reg + 1'b1;
+            urgent_reg <= job_urgent;
+            resumed_reg <= resume;
+            long_fill_reg <= is_fill && !job_urgent && job_last[31:12] != 20'd0 && !job_empty;
             slot_reg <= job_slot;
             descending_reg <= job_descending;
             buffered_reg <= job_buffered;
@@ -267,12 +312,21 @@ module ferry_write_side #(
 
         if (drain_start) begin
             drain_reg <= 1'b1;
+            fill_cut_reg <= make_way && !stopped && !faulty;
             fault_reg <= faulty && !stopped;
             fault_kind_reg <= fault;
             fault_position_reg <= position;
         end
         if (drain_done) begin
             drained_reg <= 1'b1;
+            // By its last word: of a fill's turn that makes way it is the pattern.
+            cut_reg <= fill_cut_reg || (frozen_cut_reg && !drain_good);
+        end
+        if (job_back) begin
+            resume_reg <= 1'b1;
+            place_reg <= place;
+        end else if (start && !job_urgent) begin
+            resume_reg <= 1'b0;
         end
         if (marker) begin
             drain_reg <= 1'b0;
@@ -281,15 +335,17 @@ module ferry_write_side #(
         end
 
         have_reg <= have_reg + plus - claim - minus;
-        ends_reg <= ends_reg + {{(LG_JOBS+1){1'b0}}, push_good && push_last}
-            - {{(LG_JOBS+1){1'b0}}, (step && last) || (drain_done && drain_good)};
+        ends_reg <= ends_reg + {{(LG_TURNS+1){1'b0}}, push_good && push_last}
+            - {{(LG_TURNS+1){1'b0}}, (step && last) || (drain_done && drain_good)};
         if (push_bad) begin
             frozen_reg <= 1'b1;
+            frozen_cut_reg <= push_cut;
         end
         if (resolved) begin
             frozen_reg <= 1'b0;
+            frozen_cut_reg <= 1'b0;
             have_reg <= {(LG_DATA+2){1'b0}};
-            ends_reg <= {(LG_JOBS+2){1'b0}};
+            ends_reg <= {(LG_TURNS+2){1'b0}};
         end
 
         if (local_awready) begin
@@ -308,12 +364,15 @@ module ferry_write_side #(
         end
         if (rst) begin
             active_reg <= 1'b0;
+            turn_reg <= {LG_TURNS{1'b1}};
+            resume_reg <= 1'b0;
             drain_reg <= 1'b0;
             drained_reg <= 1'b0;
             fault_reg <= 1'b0;
             frozen_reg <= 1'b0;
+            frozen_cut_reg <= 1'b0;
             have_reg <= {(LG_DATA+2){1'b0}};
-            ends_reg <= {(LG_JOBS+2){1'b0}};
+            ends_reg <= {(LG_TURNS+2){1'b0}};
             local_valid_reg <= 1'b0;
             host_valid_reg <= 1'b0;
         end

@@ -10,10 +10,15 @@ module ferry_burst_cutter #(
 ) (
     // Clock. No reset: load starts it.
     input  wire clk,
-    // Take a new range: position of its first byte, number of bytes less one. Both together stay below 2^33.
+    // Take a new range: position of its first byte, number of bytes less one; both together stay below 2^33. Of its bytes
+    // those from load_from on are handed out.
     input  wire        load,
     input  wire [32:0] load_position,
     input  wire [31:0] load_last,
+    input  wire [32:0] load_from,
+    // The range ends in this block already, at this place of it. Not together with a step.
+    input  wire        trim,
+    input  wire [LG_BLOCK-1:0] trim_top,
     // The burst shown is taken.
     input  wire        step,
     // Position of the burst's first byte.
@@ -50,8 +55,11 @@ module ferry_burst_cutter #(
             block_reg <= block_reg + 1'b1;
             place_reg <= {LG_BLOCK{1'b0}};
         end
+        if (trim) begin
+            end_reg <= {block_reg, trim_top};
+        end
         if (load) begin
-            {block_reg, place_reg} <= load_position;
+            {block_reg, place_reg} <= load_from;
             end_reg <= load_position + {1'b0, load_last};
         end
     end
@@ -71,17 +79,22 @@ module ferry_burst_cutter #(
             at <= at + bytes;
             finished <= last;
         end
+        if (trim) begin
+            end_at <= {1'b0, block_reg, trim_top} + 1'b1;
+        end
         if (load) begin
             loaded <= 1'b1;
             finished <= 1'b0;
-            at <= load_position;
+            at <= load_from;
             end_at <= {1'b0, load_position} + load_last + 1'b1;
         end
         cover (loaded && !finished && last && at > 5000);
     end
     always @(*) begin
         assume (!load || {1'b0, load_position} + load_last < 34'h2_0000_0000);
-        assume (!step || (loaded && !finished));
+        assume (!load || (load_from >= load_position && load_from <= load_position + {1'b0, load_last}));
+        assume (!step || (loaded && !finished && !trim));
+        assume (!trim || (trim_top >= position[LG_BLOCK-1:0] && trim_top <= top));
         if (loaded && !finished) begin
             // Covers the range exactly: each burst begins where the one before ended, the last ends at the end.
             assert (position == at);

@@ -28,10 +28,18 @@ module ferry_address_generator #(
     // Go down by chunks; chunk_end is the low part of the address of the destination's last byte.
     input  wire        descending,
     input  wire [8:0]  chunk_end,
+    // With start: go on at resume_place, where the job was left.
+    input  wire        resume,
+    input  wire [32:0] resume_place,
+    // The burst shown is the last, and this is the place of its last byte in its block.
+    input  wire        trim,
+    input  wire [8:0]  trim_top,
     // Give the job up; active falls as soon as no request is half made and none is unanswered.
     input  wire        abort,
     // A job is being walked.
     output wire        active,
+    output wire        in_segment,
+    output wire [32:0] place,
 
     // The present burst. Position is the low part of the address as the job named it.
     output wire        burst_valid,
@@ -70,14 +78,17 @@ module ferry_address_generator #(
     input  wire        result_snoop,
     input  wire [51:12] result_page
 );
-    (* anyseq *) wire any_ready, any_active, any_valid, any_host, any_nosnoop, any_first, any_segment, any_last;
+    (* anyseq *) wire any_ready, any_active, any_segment_at_hand, any_valid, any_host, any_nosnoop, any_first, any_segment, any_last;
     (* anyseq *) wire [63:0] any_address;
+    (* anyseq *) wire [32:0] any_place;
     (* anyseq *) wire [31:0] any_position;
     (* anyseq *) wire [8:0]  any_top;
     (* anyseq *) wire [6:0]  any_beats;
     (* anyseq *) wire [7:0]  any_fault;
     assign start_ready = any_ready;
     assign active = any_active;
+    assign in_segment = any_segment_at_hand;
+    assign place = any_place;
     assign burst_valid = any_valid;
     assign burst_host = any_host;
     assign burst_nosnoop = any_nosnoop;

@@ -129,7 +129,8 @@ wire [`FERRY_AXI_W_BITS-1:0] unused_host_w;
 
 ferry_engine #(.LOCAL_ADDRESS_BITS(ADDRESS_BITS), .APERTURE_PAGES(2), .LG_JOBS(LG_DESCRIPTORS)) engine (
     .clk(clk), .rst(rst), .job_valid(descriptor_valid), .job_ready(descriptor_ready), .job(job), .slot_tags(32'd0),
-    .jobs_retired(done), .jobs_retired_urgent(unused_urgent), .poison(unused_poison), .poison_clear({3'd0, fault_clear}), .fault_valid(fault_valid),
+    .jobs_retired(done), .jobs_retired_urgent(unused_urgent), .poison(unused_poison),
+    .poison_clear({3'd0, fault_clear}), .fault_valid(fault_valid),
     .fault(fault), .fault_clear(fault_clear), .limits(limits), .timeout(32'd0), .reset_request(1'b0),
     .resetting(unused_resetting), .stuck(unused_stuck), .busy(unused_busy), .busy_read(unused_busy_read),
     .busy_write(unused_busy_write), .events(unused_events), .list_valid(unused_list_valid), .list_ready(1'b1),

@@ -134,6 +134,33 @@ int main(int argc, char **argv)
         bench.add(job);
         add("fill/" + size_name(bytes), bench.run(), "cycles", 2 + beats(job.destination, bytes));
     }
+    // A copy of 64 KiB makes way for an urgent job of no bytes: from the cycle it is taken to the one in which it is
+    // over, so with the last response of what went before. The worst of all phases. Floor: what is in flight.
+    for (unsigned latency : {1u, 20u, 100u}) {
+        for (unsigned misaligned : {0u, 1u}) {
+            double worst = 0;
+            for (unsigned phase = 0; phase < 100; phase++) {
+                Bench bench(latency);
+                Job job, urgent;
+                job.source = SOURCE + misaligned;
+                job.destination = DESTINATION + 3 * misaligned;
+                job.length = 65536;
+                urgent.urgent = true;
+                urgent.slot = 1;
+                bench.add(job);
+                for (unsigned i = 0; i < 300 + 67 * phase; i++)
+                    bench.machine.step();
+                size_t first = bench.machine.taken_at.size();
+                size_t retired = bench.machine.retired_at.size();
+                bench.machine.submit(urgent);
+                bench.run();
+                double cycles = (double)(bench.machine.retired_at[retired] - bench.machine.taken_at[first]);
+                worst = cycles > worst ? cycles : worst;
+            }
+            add(std::string(misaligned ? "preempt-misaligned" : "preempt") + "/rl" + std::to_string(latency), worst,
+                "cycles", latency + 512);
+        }
+    }
     // 128 scattered host pages into consecutive local ones: as a list, and through the aperture.
     for (unsigned aperture : {0u, 1u}) {
         Bench bench(20);

@@ -332,6 +332,35 @@ std::string faults_queue_up(uint64_t seed)
     return "";
 }
 
+// A job that is dropped because of its slot, still behind a long one's data while a job of another slot meets a refused
+// address: the fault is the other's.
+std::string dropped_beside_refused(uint64_t seed)
+{
+    Machine machine(seed, LOCAL_BYTES, HOST_BASE, HOST_BYTES);
+    machine.timing.read_latency = 200;
+    Job refused, dropped, running;
+    refused.source = 5 * LOCAL_BYTES;
+    refused.length = dropped.length = 64;
+    refused.unordered = running.unordered = true;
+    refused.slot = 1;
+    dropped.slot = 2;
+    running.length = 1000;
+    Job first = refused;
+    first.slot = 2;
+    machine.submit(first);
+    machine.drain();
+    Fault found = take_fault(machine);
+    for (const Job &job : {running, dropped, refused})
+        machine.submit(job);
+    machine.drain();
+    if (!machine.top->fault_valid)
+        return "no fault";
+    found = take_fault(machine);
+    if (found.slot != 1 || found.address != refused.source || machine.top->poison != 6)
+        return text(found);
+    return machine.errors.empty() ? "" : machine.errors.front();
+}
+
 // What memory looks like to whoever waits for it.
 std::string bus_state(const Machine &machine)
 {
@@ -353,6 +382,8 @@ std::string watchdog(uint64_t seed)
         machine.timing = any_timing(random);
         Memory &memory = host ? machine.host : machine.local;
         std::vector<Job> jobs;
+        // Slots 2 and 3 of urgent jobs.
+        bool both = random.chance(60);
         std::vector<uint64_t> pages = {HOST_BASE, HOST_BASE + 8192, HOST_BASE + 4096};
         machine.put_list(0, pages);
         for (unsigned i = 0; i < 2 + random.below(4); i++) {
@@ -370,6 +401,7 @@ std::string watchdog(uint64_t seed)
             }
             job.length = (uint32_t)(2000 + random.below(2000));
             job.slot = (unsigned)random.below(4);
+            job.urgent = both && job.slot >= 2;
             job.unordered = random.chance(50);
             job.packet_offset = (uint16_t)(8 * i);
             jobs.push_back(job);
@@ -388,7 +420,7 @@ std::string watchdog(uint64_t seed)
         if (reset == 1 && random.chance(50))
             machine.top->timeout = 0, timeout = 65536;
         auto request_reset = [&] {
-            machine.waiting.clear();
+            machine.withdraw();
             machine.top->reset_request = 1;
             machine.step();
             machine.top->reset_request = 0;
@@ -467,7 +499,7 @@ std::string watchdog(uint64_t seed)
                 if (told != 1u << late.slot || machine.top->poison != told)
                     return where + "a late job was not refused";
             }
-            machine.waiting.clear();
+            machine.withdraw();
             machine.clear_poison(15);
         }
         if (reset == 3)
@@ -543,6 +575,8 @@ std::string resets(uint64_t seed)
         for (unsigned i = 0; i < 64; i++)
             reference.aperture[i] = pages[i];
         std::vector<Job> jobs;
+        // Slots 2 and 3 of urgent jobs.
+        bool both = random.chance(60);
         for (unsigned i = 0; i < 1 + random.below(10); i++) {
             Job job;
             job.op = (unsigned)random.below(3);
@@ -553,6 +587,7 @@ std::string resets(uint64_t seed)
             job.length = job.op == FERRY_JOB_OP_READ ? 8 : (uint32_t)random.below(3000);
             job.unordered = random.chance(70);
             job.slot = (unsigned)random.below(4);
+            job.urgent = both && job.slot >= 2;
             job.source = 1000 + random.below(60000) + (job.source_kind == 1 ? HOST_BASE : 0);
             job.destination = 131072 + random.below(60000) + (job.destination_kind == 1 ? HOST_BASE : 0);
             if (job.destination_kind == 2)
@@ -568,7 +603,7 @@ std::string resets(uint64_t seed)
         machine.top->reset_request = 1;
         machine.step();
         machine.top->reset_request = 0;
-        machine.waiting.clear();
+        machine.withdraw();
         if (!machine.top->resetting)
             return "resetting does not follow the request";
         uint64_t begin = machine.cycle;
@@ -607,7 +642,11 @@ std::string resets(uint64_t seed)
 } // namespace
 
 const std::vector<Test> FAULT_TESTS = {
-    {"read_errors_on_any_beat", read_errors}, {"write_errors_on_any_burst", write_errors},
-    {"refused_addresses", refused_addresses}, {"faults_of_several_slots_queue_up", faults_queue_up},
-    {"memory_that_never_answers", watchdog},  {"reset_from_any_state", resets},
+    {"read_errors_on_any_beat", read_errors},
+    {"write_errors_on_any_burst", write_errors},
+    {"refused_addresses", refused_addresses},
+    {"faults_of_several_slots_queue_up", faults_queue_up},
+    {"dropped_job_takes_no_fault", dropped_beside_refused},
+    {"memory_that_never_answers", watchdog},
+    {"reset_from_any_state", resets},
 };

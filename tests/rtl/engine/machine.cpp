@@ -113,6 +113,9 @@ void Machine::port_outputs(unsigned port, Memory &memory)
             memory.read_beat = 0;
         }
     }
+    memory.waiting = rvalid && !rready ? memory.waiting + 1 : 0;
+    if (memory.waiting > memory.most_waiting)
+        memory.most_waiting = memory.waiting;
     if (awvalid && awready) {
         if ((awaddr & 7) != 0 || (awaddr & 4095) + 8ull * (awlen + 1) > 4096)
             error(std::string(name) + " write burst crosses 4 KiB");
@@ -168,16 +171,18 @@ void Machine::step()
     top->list_data = top->list_data_valid ? list_word(lists.front().second) : 0;
     top->map_list_data_valid = !map_lists.empty() && map_lists.front().first <= cycle;
     top->map_list_data = top->map_list_data_valid ? list_word(map_lists.front().second) : 0;
-    bool offer = !waiting.empty() && !top->rst && !(jobs_stall && random.chance(50));
+    std::deque<Job> &next = waiting_urgent.empty() ? waiting : waiting_urgent;
+    bool offer = !next.empty() && !top->rst && !(jobs_stall && random.chance(50));
     top->job_valid = offer;
     if (offer) {
-        const Job &job = waiting.front();
+        const Job &job = next.front();
         top->job_op = job.op;
         top->job_source_kind = job.source_kind;
         top->job_destination_kind = job.destination_kind;
         top->job_list = job.list;
         top->job_unordered = job.unordered;
         top->job_protected = job.may_protected;
+        top->job_urgent = job.urgent;
         top->job_slot = job.slot;
         top->job_pattern_log2 = job.pattern_log2;
         top->job_packet_offset = job.packet_offset;
@@ -190,7 +195,8 @@ void Machine::step()
     top->eval();
 
     if (offer && top->job_ready) {
-        waiting.pop_front();
+        queued_urgent += next.front().urgent;
+        next.pop_front();
         queued++;
         taken_at.push_back(cycle);
         progress_at = cycle;

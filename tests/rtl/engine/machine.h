@@ -40,6 +40,7 @@ struct Job {
     unsigned list = FERRY_LIST_SIDE_NONE;
     bool unordered = false;
     bool may_protected = false;
+    bool urgent = false;
     unsigned slot = 0;
     unsigned pattern_log2 = 0;
     uint16_t packet_offset = 0;
@@ -89,6 +90,8 @@ struct Memory {
     unsigned write_beat = 0;
     bool write_bad = false;
     unsigned most_reads = 0;
+    // Cycles in a row in which read data was on offer and not taken: now, and the most.
+    unsigned waiting = 0, most_waiting = 0;
     uint64_t read_bursts = 0, read_beats = 0, write_bursts = 0, write_beats = 0;
 
     bool has(uint64_t address) const { return address >= base && address - base + 8 <= bytes.size(); }
@@ -134,9 +137,12 @@ class Machine
     // fault_list_index while there was a fault.
     uint32_t list_index = 0;
     std::deque<std::pair<uint64_t, uint16_t>> lists, map_lists;
-    std::deque<Job> waiting;
+    // Jobs on their way to the engine; urgent ones are offered first.
+    std::deque<Job> waiting, waiting_urgent;
     // Cycle at which each job was taken and retired.
     std::vector<uint64_t> taken_at, retired_at;
+    // Urgent jobs taken.
+    uint64_t queued_urgent = 0;
     uint64_t last_window_result = 0;
     bool last_window_hit = false, last_window_snoop = false, window_done = false;
 
@@ -176,8 +182,18 @@ class Machine
                 command_ram[(at + 8 * i + k) & 0xffff] = (uint8_t)(pages[i] >> (8 * k));
         }
     }
-    void submit(const Job &job) { waiting.push_back(job); }
-    bool idle() const { return waiting.empty() && top->jobs_retired == (uint32_t)queued; }
+    void submit(const Job &job) { (job.urgent ? waiting_urgent : waiting).push_back(job); }
+    bool idle() const
+    {
+        return waiting.empty() && waiting_urgent.empty() && top->jobs_retired == (uint32_t)(queued - queued_urgent) &&
+               top->jobs_retired_urgent == (uint32_t)queued_urgent;
+    }
+    // What was not offered yet is withdrawn.
+    void withdraw()
+    {
+        waiting.clear();
+        waiting_urgent.clear();
+    }
     // Runs until every job is retired. False when nothing happens for `limit` cycles.
     bool drain(uint64_t limit = 20000)
     {

@@ -17,6 +17,7 @@ struct Test {
 extern const std::vector<Test> COPY_TESTS;
 extern const std::vector<Test> FAULT_TESTS;
 extern const std::vector<Test> EDGE_TESTS;
+extern const std::vector<Test> PREEMPT_TESTS;
 
 struct Fault {
     unsigned kind, slot, write, packet_offset, address_kind;

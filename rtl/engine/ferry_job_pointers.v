@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where the jobs of one class (urgent or not) are in their memory: what came in, what each side took, what was told to be
+// over and what is retired, each in order. A side may put the job that it took last back, to go on with it later.
+`default_nettype none
+
+module ferry_job_pointers #(
+    // log2 of the number of jobs.
+    parameter LG_JOBS = 4
+) (
+    // Clock, and synchronous reset, active high.
+    input  wire clk,
+    input  wire rst,
+
+    // A job enters.
+    input  wire accept,
+    // A side takes its next job, or puts back the one that it took last.
+    input  wire read_take,
+    input  wire read_back,
+    input  wire write_take,
+    input  wire write_back,
+    // The oldest job is retired. While memory is given up on (lost) jobs are told to be over apart from that.
+    input  wire retire,
+    input  wire lost,
+    input  wire tell,
+
+    // Places in the memory: the next job that enters, the next of either side, the next to be told of.
+    output wire [LG_JOBS-1:0] in_job,
+    output wire [LG_JOBS-1:0] read_job,
+    output wire [LG_JOBS-1:0] write_job,
+    output wire [LG_JOBS-1:0] shown_job,
+    // There is room for a job; there is a job at all; one that the read side has not taken; one not told.
+    output wire room,
+    output wire busy,
+    output wire read_waits,
+    output wire shown_waits,
+    // Every job before a side's next one is retired.
+    output wire read_first,
+    output wire write_first
+`ifdef FORMAL
+    ,
+    output wire [LG_JOBS:0] formal_in,
+    output wire [LG_JOBS:0] formal_oldest,
+    output wire [LG_JOBS:0] formal_read,
+    output wire [LG_JOBS:0] formal_write,
+    output wire [LG_JOBS:0] formal_shown
+`endif
+);
+    // One bit more than a place, so that full and empty differ.
+    reg [LG_JOBS:0] in_reg;
+    reg [LG_JOBS:0] read_reg;
+    reg [LG_JOBS:0] write_reg;
+    reg [LG_JOBS:0] oldest_reg;
+    reg [LG_JOBS:0] shown_reg;
+
+    wire [LG_JOBS:0] level = in_reg - oldest_reg;
+
+    assign in_job = in_reg[LG_JOBS-1:0];
+    assign read_job = read_reg[LG_JOBS-1:0];
+    assign write_job = write_reg[LG_JOBS-1:0];
+    assign shown_job = shown_reg[LG_JOBS-1:0];
+    assign room = !level[LG_JOBS];
+    assign busy = in_reg != oldest_reg;
+    assign read_waits = in_reg != read_reg;
+    assign shown_waits = in_reg != shown_reg;
+    assign read_first = read_reg == oldest_reg;
+    assign write_first = write_reg == oldest_reg;
+
+    always @(posedge clk) begin
+        in_reg <= in_reg + {{LG_JOBS{1'b0}}, accept};
+        read_reg <= read_reg + {{LG_JOBS{read_back}}, read_take || read_back};
+        write_reg <= write_reg + {{LG_JOBS{write_back}}, write_take || write_back};
+        oldest_reg <= oldest_reg + {{LG_JOBS{1'b0}}, retire};
+        shown_reg <= shown_reg + {{LG_JOBS{1'b0}}, lost ? tell : retire};
+        if (rst) begin
+            in_reg <= {(LG_JOBS + 1){1'b0}};
+            read_reg <= {(LG_JOBS + 1){1'b0}};
+            write_reg <= {(LG_JOBS + 1){1'b0}};
+            oldest_reg <= {(LG_JOBS + 1){1'b0}};
+            shown_reg <= {(LG_JOBS + 1){1'b0}};
+        end
+    end
+
+`ifdef FORMAL
+    assign formal_in = in_reg;
+    assign formal_oldest = oldest_reg;
+    assign formal_read = read_reg;
+    assign formal_write = write_reg;
+    assign formal_shown = shown_reg;
+`endif
+endmodule
+
+`default_nettype wire

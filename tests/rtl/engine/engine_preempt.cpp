@@ -1,0 +1,419 @@
+// SPDX-License-Identifier: Apache-2.0
+// Urgent jobs beside others: a running job makes way within what is in flight, goes on where it was, and neither class
+// touches what is the other's.
+#include "suite.h"
+
+namespace
+{
+
+// Host pages of the normal jobs' list and aperture range, scattered over the lower half of host memory.
+std::vector<uint64_t> scattered_pages(unsigned count)
+{
+    std::vector<uint64_t> pages;
+    for (unsigned i = 0; i < count; i++)
+        pages.push_back(HOST_BASE + 4096ull * ((i * 37 + 11) % 128));
+    return pages;
+}
+
+enum Way {
+    ALIGNED,
+    MISALIGNED,
+    DOWN,
+    UP,
+    PAGE_IN,
+    PAGE_OUT,
+    LIST_IN,
+    LIST_OUT,
+    APERTURE_IN,
+    APERTURE_OUT,
+    FILL,
+    READ,
+    WAYS
+};
+const char *const WAY_NAMES[WAYS] = {"aligned", "misaligned", "descending",  "overlapping",  "page-in", "page-out",
+                                     "list-in", "list-out",   "aperture-in", "aperture-out", "fill",    "read"};
+
+// A long job of each kind, in the lower half of both memories.
+Job long_job(Way way, Random &random)
+{
+    Job job;
+    job.length = (uint32_t)(30000 + random.below(4000));
+    job.source = 8 * random.below(64);
+    job.destination = 100000 + (job.source & 7) + 8 * random.below(64);
+    switch (way) {
+    case ALIGNED: job.source = 0, job.destination = 131072; break;
+    case MISALIGNED: job.destination += 1 + random.below(7); break;
+    case DOWN: job.source = 100000 + random.below(600), job.destination = job.source + 1 + random.below(3000); break;
+    case UP: job.destination = 100000 + random.below(600), job.source = job.destination + 1 + random.below(3000); break;
+    case PAGE_IN: job.source_kind = FERRY_ADDRESS_KIND_SYSTEM, job.source += HOST_BASE + random.below(8); break;
+    case PAGE_OUT:
+        job.destination_kind = FERRY_ADDRESS_KIND_SYSTEM, job.destination += HOST_BASE + random.below(8);
+        break;
+    case LIST_IN:
+        job.source_kind = FERRY_ADDRESS_KIND_SYSTEM, job.list = FERRY_LIST_SIDE_SOURCE;
+        job.source = random.below(4096);
+        break;
+    case LIST_OUT:
+        job.destination_kind = FERRY_ADDRESS_KIND_SYSTEM, job.list = FERRY_LIST_SIDE_DESTINATION;
+        job.destination = random.below(4096);
+        break;
+    case APERTURE_IN: job.source_kind = FERRY_ADDRESS_KIND_APERTURE, job.source = random.below(8192); break;
+    case APERTURE_OUT: job.destination_kind = FERRY_ADDRESS_KIND_APERTURE, job.destination = random.below(8192); break;
+    case FILL: job.op = FERRY_JOB_OP_FILL, job.pattern_log2 = 2, job.source = random.next() & 0xffffffff; break;
+    case READ: job.op = FERRY_JOB_OP_READ; break;
+    default: break;
+    }
+    return job;
+}
+
+uint64_t blocks_beats(uint64_t address, uint32_t length)
+{
+    return length == 0 ? 0 : (address + length + 7) / 8 - address / 8;
+}
+
+uint64_t beats_written(const Machine &machine)
+{
+    return machine.local.write_beats + machine.host.write_beats;
+}
+
+// A long job runs; at some cycle of it an urgent one comes. Not more than what is in flight goes before it: the words
+// of the data FIFO, host data asked for, and a few cycles until the job has stopped. The long job goes on where it was:
+// not a beat is written twice, and at most two are read twice.
+std::string phases(uint64_t seed)
+{
+    Machine machine(seed, LOCAL_BYTES, HOST_BASE, HOST_BYTES);
+    Reference reference(machine);
+    Random &random = machine.random;
+    std::vector<uint64_t> pages = scattered_pages(16);
+    machine.map_pages(0, pages, true);
+    machine.put_list(0, pages);
+    reference.lists[0] = pages;
+    for (unsigned i = 0; i < 16; i++)
+        reference.aperture[i] = pages[i];
+    unsigned cuts = 0;
+    for (unsigned round = 0; round < 60 * WAYS; round++) {
+        Way way = (Way)(round % WAYS);
+        bool stalls = random.chance(30);
+        machine.timing.read_latency = (unsigned)(random.chance(50) ? 1 + random.below(4) : random.below(150));
+        machine.timing.write_latency = (unsigned)(1 + random.below(20));
+        machine.timing.stall_percent = stalls ? 10 + (unsigned)random.below(60) : 0;
+        Job job = long_job(way, random);
+        if (random.chance(20))
+            job.may_protected = true;
+        job.unordered = random.chance(50);
+        Job urgent;
+        urgent.urgent = true;
+        urgent.slot = 1;
+        urgent.op = random.chance(20) ? FERRY_JOB_OP_FILL : FERRY_JOB_OP_COPY;
+        urgent.source = 600000 + random.below(4096);
+        urgent.destination = 700000 + random.below(4096);
+        urgent.length = (uint32_t)(random.chance(30) ? random.below(20) : random.below(2000));
+        uint64_t read_before = machine.local.read_beats + machine.host.read_beats;
+        uint64_t written_before = beats_written(machine);
+        machine.submit(job);
+        std::string where = "round " + std::to_string(round) + ", " + WAY_NAMES[way];
+        uint64_t wait = random.below(way == READ ? 3000 : 4800);
+        for (uint64_t i = 0; i < wait; i++)
+            machine.step();
+        bool running = machine.top->jobs_retired != (uint32_t)(machine.queued - machine.queued_urgent);
+        uint64_t host_flight = 64;
+        for (const Memory::Read &read : machine.host.reads)
+            host_flight += read.beats;
+        if (machine.host.reads.empty())
+            host_flight = 0;
+        machine.submit(urgent);
+        uint32_t before = machine.top->jobs_retired_urgent;
+        while (!machine.waiting_urgent.empty())
+            machine.step();
+        uint64_t taken = machine.cycle, written = beats_written(machine);
+        while (machine.top->jobs_retired_urgent == before && machine.cycle - taken < 100000)
+            machine.step();
+        uint64_t own_beats = blocks_beats(urgent.destination, urgent.length);
+        uint64_t between = beats_written(machine) - written;
+        uint64_t latency = machine.timing.read_latency + machine.timing.write_latency;
+        if (between > 512 + 20 + host_flight + own_beats)
+            return where + ": " + std::to_string(between) + " beats were written before an urgent job of " +
+                   std::to_string(own_beats);
+        // In flight and 20 cycles, then the urgent job itself: latency of its data and of its response, five stages.
+        uint64_t bound = machine.timing.read_latency + 512 + host_flight + 20 + latency + own_beats + 5;
+        if (!stalls && machine.cycle - taken > bound)
+            return where + ": " + std::to_string(machine.cycle - taken) + " cycles for an urgent job of " +
+                   std::to_string(own_beats) + " beats, at most " + std::to_string(bound);
+        bool cut = running && machine.top->jobs_retired != (uint32_t)(machine.queued - machine.queued_urgent);
+        cuts += cut;
+        reference.apply(job);
+        reference.apply(urgent);
+        std::string wrong = finish(machine, reference);
+        if (!wrong.empty())
+            return where + ", after " + std::to_string(wait) + " cycles: " + wrong;
+        uint64_t writes = way == READ ? 0 : blocks_beats(job.destination, job.length);
+        if (beats_written(machine) - written_before != writes + own_beats)
+            return where + ": " + std::to_string(beats_written(machine) - written_before) + " beats written, not " +
+                   std::to_string(writes + own_beats);
+        if (way != DOWN) {
+            uint64_t reads = (way == FILL ? 0 : blocks_beats(job.source, job.length)) +
+                             (urgent.op == FERRY_JOB_OP_FILL ? 0 : blocks_beats(urgent.source, urgent.length));
+            uint64_t found = machine.local.read_beats + machine.host.read_beats - read_before;
+            if (found > reads + 1)
+                return where + ": " + std::to_string(found) + " beats read, not " + std::to_string(reads);
+        }
+    }
+    // Others share video memory's read channel: its data is taken as it comes, also behind a cut.
+    if (machine.local.most_waiting > 2)
+        return "local read data waited " + std::to_string(machine.local.most_waiting) + " cycles";
+    if (cuts < 20 * WAYS)
+        return "only " + std::to_string(cuts) + " jobs were cut";
+    return "";
+}
+
+// Jobs of both classes, random everything, each class in memory of its own; one after the other within a class.
+std::string mixes(uint64_t seed)
+{
+    Machine machine(seed, LOCAL_BYTES, HOST_BASE, HOST_BYTES);
+    Reference reference(machine);
+    Random &random = machine.random;
+    std::vector<uint64_t> pages[2];
+    for (unsigned urgent = 0; urgent < 2; urgent++) {
+        for (unsigned i = 0; i < 16; i++)
+            pages[urgent].push_back(HOST_BASE + 4096ull * (128 * urgent + 64 + (i * 13) % 64));
+        machine.map_pages(16 * urgent, pages[urgent], urgent);
+        machine.put_list((uint16_t)(256 * urgent), pages[urgent]);
+        reference.lists[(uint16_t)(256 * urgent)] = pages[urgent];
+        for (unsigned i = 0; i < 16; i++)
+            reference.aperture[16 * urgent + i] = pages[urgent][i];
+    }
+    const uint64_t half = LOCAL_BYTES / 2;
+    for (unsigned round = 0; round < 120; round++) {
+        machine.timing = any_timing(random);
+        if (round % 5 == 0)
+            machine.timing.stall_percent = 70;
+        machine.jobs_stall = random.chance(50);
+        std::deque<Job> jobs[2];
+        for (unsigned urgent = 0; urgent < 2; urgent++) {
+            for (unsigned i = 0; i < (urgent ? 10 + random.below(20) : 4 + random.below(20)); i++) {
+                Job job;
+                job.urgent = urgent;
+                job.slot = 2 * urgent + (unsigned)random.below(2);
+                job.op = random.chance(20)  ? FERRY_JOB_OP_FILL
+                         : random.chance(5) ? FERRY_JOB_OP_READ
+                                            : FERRY_JOB_OP_COPY;
+                job.length = (uint32_t)random.below(random.chance(60) ? 9000 : 40);
+                job.pattern_log2 = (unsigned)random.below(4);
+                // The first quarter of a half is read only: what reads from it alone need not wait.
+                job.unordered = random.chance(60);
+                uint64_t source = half * urgent + random.below(half / 4 - job.length);
+                uint64_t rest = half / 4 + random.below(half / 4 - job.length);
+                uint64_t destination = half * urgent + rest;
+                if (!job.unordered && random.chance(70))
+                    source = destination + random.below(400) - 200;
+                job.source = source;
+                job.destination = destination;
+                unsigned way = (unsigned)random.below(6);
+                if (job.op != FERRY_JOB_OP_COPY)
+                    way = 0;
+                if (way == 1)
+                    job.source_kind = FERRY_ADDRESS_KIND_SYSTEM, job.source += HOST_BASE;
+                if (way == 2)
+                    job.destination_kind = FERRY_ADDRESS_KIND_SYSTEM, job.destination += HOST_BASE;
+                // Pages of a list and of the aperture are the upper half of a class's host memory.
+                if (way == 3 || way == 4) {
+                    bool out = way == 4;
+                    (out ? job.destination_kind : job.source_kind) = FERRY_ADDRESS_KIND_SYSTEM;
+                    job.list = out ? FERRY_LIST_SIDE_DESTINATION : FERRY_LIST_SIDE_SOURCE;
+                    job.list_address = (uint16_t)(256 * urgent);
+                    (out ? job.destination : job.source) = random.below(30000);
+                    job.unordered = false;
+                }
+                if (way == 5) {
+                    job.source_kind = FERRY_ADDRESS_KIND_APERTURE;
+                    job.source = 65536 * urgent + random.below(30000);
+                    job.unordered = false;
+                }
+                if (job.op == FERRY_JOB_OP_FILL)
+                    job.source = random.next();
+                jobs[urgent].push_back(job);
+                reference.apply(job);
+            }
+        }
+        // Urgent ones come in groups while the others run.
+        for (const Job &job : jobs[0])
+            machine.submit(job);
+        while (!jobs[1].empty()) {
+            for (uint64_t i = random.below(1500); i; i--)
+                machine.step();
+            for (uint64_t i = 1 + random.below(6); i && !jobs[1].empty(); i--) {
+                machine.submit(jobs[1].front());
+                jobs[1].pop_front();
+            }
+        }
+        std::string wrong = finish(machine, reference);
+        if (!wrong.empty())
+            return "round " + std::to_string(round) + ": " + wrong;
+    }
+    return "";
+}
+
+// A full queue of long jobs holds no urgent one up, and urgent jobs are in order among themselves.
+std::string full_queue(uint64_t seed)
+{
+    Machine machine(seed, LOCAL_BYTES, HOST_BASE, HOST_BYTES);
+    Reference reference(machine);
+    for (unsigned i = 0; i < 40; i++) {
+        Job job;
+        job.op = i % 3 == 0 ? FERRY_JOB_OP_FILL : FERRY_JOB_OP_COPY;
+        job.source = 1000 * i;
+        job.destination = 100000 + 9000 * i;
+        job.length = 8000;
+        machine.submit(job);
+        reference.apply(job);
+    }
+    for (unsigned i = 0; i < 1000; i++)
+        machine.step();
+    uint64_t begin = machine.cycle;
+    for (unsigned i = 0; i < 30; i++) {
+        Job job;
+        job.urgent = true;
+        job.slot = 3;
+        job.source = i == 0 ? 600000 : 700000 + 64 * (i - 1);
+        job.destination = 700000 + 64 * i;
+        job.length = 64;
+        machine.submit(job);
+        reference.apply(job);
+    }
+    while (machine.top->jobs_retired_urgent != 30 && machine.cycle - begin < 20000)
+        machine.step();
+    // Each waits for the one before: its beats, both latencies, and what comes between.
+    if (machine.cycle - begin > 532 + 30 * 20)
+        return std::to_string(machine.cycle - begin) + " cycles";
+    return finish(machine, reference);
+}
+
+// Faults of one class while the other runs: named as if the job had run at one go, the other class is right.
+std::string faults_beside(uint64_t seed)
+{
+    Machine machine(seed, LOCAL_BYTES, HOST_BASE, HOST_BYTES);
+    Reference reference(machine);
+    Random &random = machine.random;
+    for (unsigned round = 0; round < 400; round++) {
+        machine.timing = any_timing(random);
+        bool in_urgent = random.chance(30);
+        bool write = random.chance(40);
+        bool address = random.chance(30);
+        Job bad, good, dropped;
+        bad.urgent = in_urgent;
+        bad.slot = in_urgent ? 2 : 1;
+        bad.packet_offset = (uint16_t)random.next();
+        bad.source = 10000 + random.below(100);
+        bad.destination = 300000 + random.below(100);
+        bad.source_kind = !write && !address && random.chance(40);
+        bad.destination_kind = bad.source_kind == 0 && !address && random.chance(40);
+        bad.source += bad.source_kind ? HOST_BASE : 0;
+        bad.destination += bad.destination_kind ? HOST_BASE : 0;
+        if (write && random.chance(30))
+            bad.op = FERRY_JOB_OP_FILL;
+        bad.length = (uint32_t)(20 + random.below(12000));
+        uint32_t at = (uint32_t)random.below(bad.length);
+        Fault wanted = {0, bad.slot, write, bad.packet_offset, 0, 0, 0};
+        uint64_t side = write ? bad.destination : bad.source;
+        unsigned kind = write ? bad.destination_kind : bad.source_kind;
+        Memory &memory = kind ? machine.host : machine.local;
+        // What may be named: the beat of a read, the burst of a write or of an address; a burst begins with its block
+        // or where the job was left, at a block of the other side.
+        uint32_t first = 0, latest = at;
+        if (address) {
+            machine.top->protect_base = side + at;
+            machine.top->protect_limit = side + at + 5000;
+            wanted.kind = FERRY_FAULT_KIND_PROTECTED;
+        } else if (write) {
+            memory.write_error = (side + at) & ~7ull;
+            wanted.kind = kind ? FERRY_FAULT_KIND_HOST_ABORT : FERRY_FAULT_KIND_LOCAL_ERROR;
+        } else {
+            memory.read_error = (side + at) & ~7ull;
+            memory.error_fault = FERRY_FAULT_KIND_HOST_UNSUPPORTED;
+            wanted.kind = kind ? FERRY_FAULT_KIND_HOST_UNSUPPORTED : FERRY_FAULT_KIND_LOCAL_ERROR;
+        }
+        uint64_t unit = write || address ? 511 : 7;
+        first = ((side + at) & ~unit) < side ? 0 : (uint32_t)(((side + at) & ~unit) - side);
+        dropped.urgent = in_urgent;
+        dropped.slot = bad.slot;
+        dropped.source = 450000;
+        dropped.destination = 460000;
+        dropped.length = 100;
+        std::vector<Job> others;
+        for (unsigned i = 0; i < (in_urgent ? 2u : 6u); i++) {
+            good = Job();
+            good.urgent = !in_urgent;
+            good.slot = in_urgent ? 1 : 2;
+            good.unordered = random.chance(50);
+            good.source = 600000 + random.below(1000);
+            good.destination = 700000 + 20000 * i + random.below(1000);
+            good.length = (uint32_t)random.below(in_urgent ? 16000 : 1000);
+            good.op = random.chance(20) ? FERRY_JOB_OP_FILL : FERRY_JOB_OP_COPY;
+            others.push_back(good);
+        }
+        std::string where = "round " + std::to_string(round) + (in_urgent ? " urgent" : " normal") +
+                            (address ? " address" : "") + (write ? " write" : " read") + " byte " + std::to_string(at) +
+                            " of " + std::to_string(bad.length) + ": ";
+        if (in_urgent) {
+            for (const Job &job : others)
+                machine.submit(job);
+            for (uint64_t i = random.below(2500); i; i--)
+                machine.step();
+        }
+        machine.submit(bad);
+        machine.submit(dropped);
+        if (!in_urgent) {
+            for (const Job &job : others) {
+                for (uint64_t i = random.below(1 + bad.length / 8); i; i--)
+                    machine.step();
+                machine.submit(job);
+            }
+        }
+        if (!machine.drain() || !machine.errors.empty())
+            return where + machine.errors.front();
+        if (!machine.top->fault_valid)
+            return where + "no fault";
+        if (machine.top->poison != 1u << bad.slot)
+            return where + "poisoned: " + std::to_string(machine.top->poison) + ", " + text(take_fault(machine));
+        Fault found = take_fault(machine);
+        machine.clear_poison(15);
+        memory.read_error = memory.write_error = 0;
+        machine.top->protect_base = machine.top->protect_limit = 0;
+        uint64_t named = found.address - side;
+        if (found.kind != wanted.kind || found.slot != bad.slot || found.write != wanted.write ||
+            found.packet_offset != bad.packet_offset || found.address_kind != kind || found.address < side ||
+            named < first || named > latest || (unit == 7 && named != first))
+            return where + text(found);
+        uint32_t slack = bad.source_kind == 0 && bad.destination_kind == 0 ? 16 : 520;
+        uint32_t least = write && !address                       ? first
+                         : first > slack + (address ? 512u : 0u) ? first - slack - (address ? 512u : 0u)
+                                                                 : 0;
+        if (found.written < least || found.written > named)
+            return where + "written " + std::to_string(found.written) + ", fault at " + std::to_string(named);
+        Reference done = reference;
+        done.apply(bad);
+        for (uint32_t i = 0; i < bad.length; i++) {
+            uint8_t *place = reference.destination(bad, i);
+            uint8_t now = bad.destination_kind == 0 ? machine.local.bytes[place - reference.local.data()]
+                                                    : machine.host.bytes[place - reference.host.data()];
+            bool behind = write && !address;
+            if (i < found.written || ((i < named || behind) && now != *place))
+                *place = *done.destination(bad, i);
+        }
+        for (const Job &job : others)
+            reference.apply(job);
+        std::string wrong = reference.compare(machine);
+        if (!wrong.empty())
+            return where + wrong;
+    }
+    return "";
+}
+
+} // namespace
+
+const std::vector<Test> PREEMPT_TESTS = {
+    {"urgent_job_at_every_phase_of_a_long_one", phases},
+    {"mixes_of_urgent_and_other_jobs", mixes},
+    {"urgent_jobs_pass_a_full_queue", full_queue},
+    {"faults_of_one_class_leave_the_other_alone", faults_beside},
+};
