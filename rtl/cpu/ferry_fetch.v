@@ -98,7 +98,7 @@ reg [2:0]  state_reg;
 reg [4:0]  pending_reg;
 reg [2:0]  ring_reg;
 reg [2:0]  turn_reg;
-reg [63:0] address_reg;
+reg [63:3] address_reg;
 reg [12:0] bytes_reg;
 reg [1:0]  slot_reg;
 
@@ -143,14 +143,18 @@ wire drained = state_reg == S_CHECK && (!ring_enable || ring_producer == issued_
 
 // --- Addresses -----------------------------------------------------------------------------------------------------
 
-wire [31:0] entry_number = issued_now & ~(32'hffff_ffff << ring_entries_log2);
-wire [63:0] entry_address = {ring_base[63:5] + {27'd0, entry_number}, 5'd0};
+// At most 4096 entries a ring.
+wire [11:0] entry_number = issued_now[11:0] & ~(12'hfff << ring_entries_log2);
 // Beats to the next 2 KiB boundary, and beats left.
 wire [9:0]  beats_to_edge = 10'd256 - {2'd0, address_reg[10:3]};
 wire [9:0]  beats_left = bytes_reg[12:3];
 wire        burst_final = beats_left <= beats_to_edge;
 wire [9:0]  burst_beats = burst_final ? beats_left : beats_to_edge;
 wire [9:0]  burst_length = burst_beats - 10'd1;
+// Address of the next entry, of a buffer, or of what is left of it.
+wire [63:3] address_from = state_reg == S_CHECK ? ring_base[63:3] : state_reg == S_LOOK ? look_address[63:3] : address_reg;
+wire [13:0] address_step = ({entry_number, 2'd0} & {14{state_reg == S_CHECK}}) | ({4'd0, burst_beats} & {14{issue}});
+wire [63:3] address_next = address_from + {47'd0, address_step};
 
 // --- Asking --------------------------------------------------------------------------------------------------------
 
@@ -208,7 +212,7 @@ ferry_fetch_receive #(.SLOT_BYTES_LOG2(SLOT_BYTES_LOG2)) receive (
 ferry_fetch_slots #(.SLOTS(SLOTS)) slots (
     .clk(clk), .rst(rst), .clear(rewind),
     .free_slot(free_slot), .paging_may_take(paging_may_take), .user_may_take(user_may_take),
-    .take(take), .take_ring(ring_reg), .take_entry(issued_now[4:0] + 5'd1), .take_address(entry_address),
+    .take(take), .take_ring(ring_reg), .take_entry(issued_now[4:0] + 5'd1), .take_address({address_reg, 3'd0}),
     .describe(describe), .describe_slot(describe_slot), .describe_address(describe_address),
     .describe_bytes(describe_bytes), .describe_fence(describe_fence), .describe_interrupt(describe_interrupt),
     .describe_fault(describe_fault), .describe_unread(describe_unread),
@@ -252,18 +256,20 @@ always @(posedge clk) begin
             ring_reg <= choose_paging ? 3'd0 : user_ring;
             state_reg <= S_CHECK;
         end
-    S_CHECK:
+    S_CHECK: begin
+        address_reg <= address_next;
         state_reg <= drained ? S_IDLE : S_ENTRY;
+    end
     S_ENTRY:
         if (take) begin
-            araddr_reg <= entry_address;
+            araddr_reg <= {address_reg, 3'd0};
             arlen_reg <= 8'd3;
             m_axi_arvalid <= 1'b1;
             turn_reg <= ring_reg == 3'd0 ? turn_reg : ring_reg;
             state_reg <= S_IDLE;
         end
     S_LOOK: begin
-        address_reg <= look_address;
+        address_reg <= address_next;
         bytes_reg <= look_bytes;
         if (!look_none) begin
             state_reg <= S_BUFFER;
@@ -273,10 +279,10 @@ always @(posedge clk) begin
     end
     S_BUFFER:
         if (issue) begin
-            araddr_reg <= address_reg;
+            araddr_reg <= {address_reg, 3'd0};
             arlen_reg <= burst_length[7:0];
             m_axi_arvalid <= 1'b1;
-            address_reg <= address_reg + {51'd0, burst_beats, 3'd0};
+            address_reg <= address_next;
             bytes_reg <= bytes_reg - {burst_beats, 3'd0};
             state_reg <= burst_final ? S_IDLE : S_BUFFER;
         end
@@ -331,7 +337,7 @@ end
     end
 `endif
 
-wire unused = &{1'b0, ring_base[4:0], burst_length[9:8], m_axi_r};
+wire unused = &{1'b0, ring_base[2:0], look_address[2:0], burst_length[9:8], m_axi_r};
 
 endmodule
 

@@ -5,9 +5,8 @@
 `include "ferry_contract.vh"
 
 module ferry_registers_rings (
-    // Clock and synchronous reset.
+    // Clock.
     input  wire        clk,
-    input  wire        rst,
     // Clears one ring after the other while the register file is cleared.
     input  wire        clearing,
     input  wire [2:0]  clear_ring,
@@ -38,7 +37,7 @@ reg [31:0] base_high [0:7];
 reg [4:0]  entries_log2 [0:7];
 reg [31:0] producer [0:7];
 reg [31:0] retired [0:7];
-reg [7:0]  enable_reg;
+reg        enable [0:7];
 
 wire [15:0] offset = {10'd0, host_offset};
 wire [2:0]  ring = clearing ? clear_ring : host_ring;
@@ -57,17 +56,11 @@ always @(posedge clk) begin
     if (clearing || (host_write && offset == `FERRY_BAR0_RING_PRODUCER)) begin
         producer[ring] <= value;
     end
+    if (clearing || (host_write && offset == `FERRY_BAR0_RING_CONTROL)) begin
+        enable[ring] <= value[0];
+    end
     if (clearing || retired_write) begin
         retired[clearing ? clear_ring : retired_ring] <= clearing ? 32'd0 : retired_wdata;
-    end
-end
-
-always @(posedge clk) begin
-    if (host_write && offset == `FERRY_BAR0_RING_CONTROL) begin
-        enable_reg[host_ring] <= host_wdata[0];
-    end
-    if (rst) begin
-        enable_reg <= 8'd0;
     end
 end
 
@@ -75,7 +68,7 @@ assign fetch_base = {base_high[fetch_ring], base_low[fetch_ring]};
 assign fetch_entries_log2 = entries_log2[fetch_ring];
 assign fetch_producer = producer[fetch_ring];
 assign fetch_retired = retired[fetch_ring];
-assign fetch_enable = enable_reg[fetch_ring];
+assign fetch_enable = enable[fetch_ring];
 
 wire       kick = host_write && (offset == `FERRY_BAR0_RING_PRODUCER || offset == `FERRY_BAR0_RING_CONTROL);
 wire [7:0] kick_ring = {7'd0, kick} << host_ring;

@@ -43,15 +43,13 @@ module ferry_aperture_update (
     reg         unmap_reg;
     reg         snoop_reg;
     reg [31:0]  page_reg;
-    reg [51:12] dummy_reg;
-    // Entries to ask for and entries to write.
-    reg [31:0]  asks_reg;
-    reg [31:0]  writes_reg;
+    // Entries to ask for, or pages to point at the dummy page.
+    reg [31:0]  left_reg;
     reg [15:0]  list_reg;
     // List entries asked for and not yet written: the buffer below takes four.
     reg [2:0]   ahead_reg;
 
-    // Pages changed, which is the index of the entry at hand; that entry is bad, and what it is.
+    // Pages changed, which is the index of the entry at hand; that entry is bad, and what it is. Of an unmap, the dummy page.
     reg [12:0]  index_reg;
     reg         fault_reg;
     reg [63:0]  bad_reg;
@@ -72,6 +70,7 @@ module ferry_aperture_update (
     // After a bad entry those that were asked for behind it are thrown away.
     wire        entry_take = (write_take && !unmap_reg) || stop || (have && fault_reg);
     wire        start = update_valid && update_ready;
+    wire        more = left_reg != 32'd0;
     wire        start_bad = update_unmap && !sound(update_dummy);
 
     ferry_fifo #(.WIDTH(41), .LG_DEPTH(2)) entries (
@@ -87,21 +86,19 @@ module ferry_aperture_update (
 
     assign update_ready = !busy_reg;
     assign update_busy = busy_reg;
-    assign list_valid = busy_reg && !unmap_reg && asks_reg != 0 && !ahead_reg[2];
+    assign list_valid = busy_reg && !unmap_reg && more && !ahead_reg[2];
     assign list_address = list_reg;
-    assign write_valid = busy_reg && writes_reg != 0 && !fault_reg && (unmap_reg || (have && listed_sound));
+    assign write_valid = busy_reg && !fault_reg && (unmap_reg ? more : have && listed_sound);
     assign write_page = page_reg;
     assign write_entry[`FERRY_TRANSLATION_HIT_RANGE] = 1'b1;
     assign write_entry[`FERRY_TRANSLATION_SNOOP_RANGE] = snoop_reg;
-    assign write_entry[`FERRY_TRANSLATION_PAGE_RANGE] = unmap_reg ? dummy_reg : listed;
+    assign write_entry[`FERRY_TRANSLATION_PAGE_RANGE] = unmap_reg ? bad_reg[51:12] : listed;
 
     always @(posedge clk) begin
         // The first bad entry to come is the first to be met: they come in order.
-        if (start ? start_bad : list_data_valid && !sound(list_data) && !caught_reg) begin
+        if (start || (list_data_valid && !sound(list_data) && !caught_reg)) begin
             bad_reg <= start ? update_dummy : list_data;
-            caught_reg <= 1'b1;
-        end else if (start) begin
-            caught_reg <= 1'b0;
+            caught_reg <= !start;
         end
         if (start) begin
             busy_reg <= update_count != 0 && !start_bad;
@@ -110,29 +107,29 @@ module ferry_aperture_update (
             unmap_reg <= update_unmap;
             snoop_reg <= update_snoop;
             page_reg <= update_first;
-            dummy_reg <= update_dummy[51:12];
-            asks_reg <= update_count;
-            writes_reg <= update_count;
+            left_reg <= update_count;
             list_reg <= update_list;
         end
         if (list_take) begin
             list_reg <= list_reg + 16'd8;
-            asks_reg <= asks_reg - 32'd1;
+        end
+        if (list_take || (write_take && unmap_reg)) begin
+            left_reg <= left_reg - 32'd1;
         end
         ahead_reg <= ahead_reg + {2'd0, list_take} - {2'd0, entry_take};
         if (stop) begin
             fault_reg <= 1'b1;
-            // A request that stands is not withdrawn.
-            asks_reg <= {31'd0, list_valid && !list_ready};
         end
-        if (busy_reg && fault_reg && asks_reg == 32'd0 && ahead_reg == 3'd0) begin
+        if (busy_reg && fault_reg) begin
+            // A request that stands is not withdrawn.
+            left_reg <= {31'd0, list_valid && !list_ready};
+        end
+        if (busy_reg && !more && ahead_reg == 3'd0) begin
             busy_reg <= 1'b0;
         end
         if (write_take) begin
             index_reg <= index_reg + 13'd1;
             page_reg <= page_reg + 32'd1;
-            writes_reg <= writes_reg - 32'd1;
-            busy_reg <= writes_reg != 32'd1;
         end
         if (rst) begin
             busy_reg <= 1'b0;

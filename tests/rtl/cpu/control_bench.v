@@ -339,7 +339,7 @@ ferry_registers_file #(
 );
 
 ferry_registers_rings rings (
-    .clk(clk), .rst(rst), .clearing(file_clearing), .clear_ring(file_clear_index), .host_write(ring_write),
+    .clk(clk), .clearing(file_clearing), .clear_ring(file_clear_index), .host_write(ring_write),
     .host_ring(ring_number), .host_offset(ring_offset), .host_wdata(host_file_wdata), .retired_write(retired_write),
     .retired_ring(retired_ring), .retired_wdata(retired_wdata), .fetch_ring(fetch_ring), .fetch_base(fetch_base),
     .fetch_entries_log2(fetch_entries_log2), .fetch_producer(fetch_producer), .fetch_retired(fetch_retired),
