@@ -43,8 +43,9 @@ module ferry_config #(
     output reg         system_error_enable,
     // A read request of this device is under way.
     input  wire        requests_pending,
-    // One-cycle pulse: software asked for a function level reset (base specification 6.6.2). This space is reset by
-    // itself, all but the device's own number, which the answer to that very write carries.
+    // One-cycle pulse: software asked for a function level reset. This space is reset by itself, but for the device's own
+    // number, which the answer to that very write carries, and for what belongs to the link (base specification 6.6.2):
+    // answers of the size allowed so far are still on their way.
     output reg         function_reset,
 
     // Address of BAR0 (64 KiB) and of BAR2, of which only the bits above its size exist.
@@ -367,8 +368,11 @@ module ferry_config #(
             sleep_reg <= wdata_reg[0];
         function_reset <= byte1 && at_control && !rst &&
                           wdata_reg[`FERRY_CONFIG_SPACE_DEVICE_CONTROL_INITIATE_FUNCTION_RESET_RANGE];
-        if (rst)
+        if (rst) begin
             completer_id <= 16'd0;
+            payload_reg <= 3'd0;
+            boundary_reg <= 1'b0;
+        end
         if (rst || function_reset) begin
             memory_reg <= 1'b0;
             master_reg <= 1'b0;
@@ -385,11 +389,9 @@ module ferry_config #(
             sleep_reg <= 1'b0;
             bar0_reg <= 16'd0;
             bar2_reg <= {64 - BAR2_BITS{1'b0}};
-            payload_reg <= 3'd0;
             tag_reg <= 1'b0;
             no_snoop_enable <= 1'b1;
             read_reg <= 3'd2;
-            boundary_reg <= 1'b0;
             msi_enable <= 1'b0;
             msi_low_reg <= 30'd0;
             msi_high_reg <= 32'd0;

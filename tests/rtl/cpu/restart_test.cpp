@@ -424,7 +424,7 @@ class Campaign
         uint32_t sent = root_.interrupts;
         wait(random_.once_in(2) ? 0 : random_.below(3000));
         checks_.equal(root_.config_read(FERRY_CONFIG_SPACE_COMMAND) & 7, 0, "COMMAND");
-        checks_.equal(root_.config_read(FERRY_CONFIG_SPACE_DEVICE_CONTROL) & 0xffffu, 0x2800, "DEVICE_CONTROL");
+        checks_.equal(root_.config_read(FERRY_CONFIG_SPACE_DEVICE_CONTROL) & 0xffffu, 0x2820, "DEVICE_CONTROL");
         checks_.equal(root_.config_read(FERRY_CONFIG_SPACE_BAR0), 0, "BAR0");
         root_.enumerate();
         for (int i = 0; i < 5000 && (root_.bar0(FERRY_BAR0_STATUS) || root_.config_read(0x48) >> 21 & 1); i++)

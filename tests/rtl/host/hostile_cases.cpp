@@ -214,9 +214,9 @@ class Oracle
         case 0x1c: bar2 = uint64_t(merge(uint32_t(bar2 >> 32), 0xffffffff)) << 32 | uint32_t(bar2); break;
         case 0x48:
             if (value & mask & 0x8000) { // Function level reset.
-                command = bar0 = power = control_ = 0;
+                command = bar0 = power = 0;
                 bar2 = 0;
-                payload = 128;
+                control_ &= 0xe0;
                 break;
             }
             control_ = merge(control_, 0xe0);
