@@ -25,7 +25,12 @@ FIRST_HEAD = """\
 // Included in ferry_registers_file: first_value(word) is what a word of the register file is after reset.
 """
 CORE_HEAD = """\
-// Included in ferry_registers_core: may_write(io_address[11:2]) tells a word that is the core's to write.
+// Included in ferry_registers_core. That declares:
+//   io_address     byte offset of the word that the core accesses
+//   live_NAME      for each register below that is read from a wire
+// and uses:
+//   may_write(io_address[11:2])   the word is the core's to write
+//   live_now, rdata_now           it is read from a wire, and what that says
 """
 
 
@@ -204,4 +209,9 @@ def write_core(core, bar0):
     out = [CORE_HEAD.rstrip(), "", "function may_write(input [11:2] address);", "    case (address[11:2])"]
     out += [f"    10'h{at >> 2:x}: may_write = 1'b1; // {name}" for at, name in shared]
     out += [f"    default: may_write = {own};", "    endcase", "endfunction", ""]
-    return "\n".join(out)
+    live = [r for r in core.registers if r.live]
+    out += [f"wire [{len(live) - 1}:0] live_at;", f"ferry_select #(.COUNT({len(live)}), .BITS(10), .VALUES({{"]
+    out += [f"    10'h{r.offset >> 2:x}{',' if r is not live[0] else ''} // {r.name}" for r in reversed(live)]
+    out += ["})) live_select (.value(io_address[11:2]), .selected(live_at));", "wire live_now = |live_at;", "wire [31:0] rdata_now ="]
+    out += [f"    ({{32{{live_at[{i}]}}}} & live_{r.name.lower()}){' |' if r is not live[-1] else ';'}" for i, r in enumerate(live)]
+    return "\n".join(out + [""])

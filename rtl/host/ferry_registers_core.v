@@ -169,8 +169,6 @@ end
 
 // --- The bus -------------------------------------------------------------------------------------------------------
 
-`include "ferry_core_access.vh"
-
 // What a record says goes into the host's words; it comes before the core.
 reg [15:0] enter_offset;
 always @* begin
@@ -205,45 +203,34 @@ wire [31:0] fault_word = {fault[`FERRY_ENGINE_FAULT_PACKET_OFFSET_RANGE], fault_
 wire [63:0] update_entry = update_fault[`FERRY_UPDATE_FAULT_ENTRY_RANGE];
 
 // Registers that live elsewhere; the others are in the file.
-reg        live_now;
-reg [31:0] rdata_now;
-always @* begin
-    live_now = 1'b1;
-    case (io_address)
-    `FERRY_CORE_TIME_LOW:                  rdata_now = time_now[31:0];
-    `FERRY_CORE_TIME_HIGH:                 rdata_now = time_high_reg;
-    `FERRY_CORE_PACKETS:                   rdata_now = 32'd0;
-    `FERRY_CORE_BUSY:                      rdata_now = {31'd0, core_busy};
-    `FERRY_CORE_JOBS_QUEUED:               rdata_now = jobs_queued;
-    `FERRY_CORE_JOBS_RETIRED:              rdata_now = jobs_retired;
-    `FERRY_CORE_POISON:                    rdata_now = {28'd0, poison | dropped};
-    `FERRY_CORE_ENGINE_FAULT:              rdata_now = fault_word;
-    `FERRY_CORE_ENGINE_FAULT_ADDRESS_LOW:  rdata_now = fault_address[31:0];
-    `FERRY_CORE_ENGINE_FAULT_ADDRESS_HIGH: rdata_now = fault_address[63:32];
-    `FERRY_CORE_ENGINE_FAULT_WRITTEN:      rdata_now = fault[`FERRY_ENGINE_FAULT_WRITTEN_RANGE];
-    `FERRY_CORE_ENGINE_FAULT_KIND:         rdata_now = {30'd0, fault[`FERRY_ENGINE_FAULT_ADDRESS_KIND_RANGE]};
-    `FERRY_CORE_ENGINE_STATE:              rdata_now = {30'd0, stuck, resetting || resetting_reg};
-    `FERRY_CORE_JOB_ROOM:                  rdata_now = stuck ? 32'd0 : JOBS - (jobs_queued - jobs_retired);
-    `FERRY_CORE_ENGINE_FAULT_INDEX:        rdata_now = {19'd0, fault[`FERRY_ENGINE_FAULT_LIST_INDEX_RANGE]};
-    `FERRY_CORE_MMU_FAULT:                 rdata_now = {3'd0, update_fault[`FERRY_UPDATE_FAULT_INDEX_RANGE], 15'd0,
-                                                        update_fault[`FERRY_UPDATE_FAULT_VALID_RANGE]};
-    `FERRY_CORE_MMU_FAULT_ENTRY_LOW:       rdata_now = update_entry[31:0];
-    `FERRY_CORE_MMU_FAULT_ENTRY_HIGH:      rdata_now = update_entry[63:32];
-    `FERRY_CORE_ABORTED:                   rdata_now = {28'd0, aborted};
-    `FERRY_CORE_MMU_BUSY:                  rdata_now = {31'd0, update_valid || update_busy};
-    `FERRY_CORE_FETCH_NEXT:                rdata_now = fetch_next;
-    `FERRY_CORE_FETCH_BYTES:               rdata_now = fetch_bytes;
-    `FERRY_CORE_FETCH_FENCE_LOW:           rdata_now = fetch_fence[31:0];
-    `FERRY_CORE_FETCH_FENCE_HIGH:          rdata_now = fetch_fence[63:32];
-    `FERRY_CORE_FETCH_ADDRESS_LOW:         rdata_now = fetch_address[31:0];
-    `FERRY_CORE_FETCH_ADDRESS_HIGH:        rdata_now = fetch_address[63:32];
-    `FERRY_CORE_POST_BUSY:                 rdata_now = {31'd0, post_busy};
-    default: begin
-        live_now = 1'b0;
-        rdata_now = 32'd0;
-    end
-    endcase
-end
+wire [31:0] live_time_low = time_now[31:0];
+wire [31:0] live_time_high = time_high_reg;
+wire [31:0] live_packets = 32'd0;
+wire [31:0] live_busy = {31'd0, core_busy};
+wire [31:0] live_jobs_queued = jobs_queued;
+wire [31:0] live_jobs_retired = jobs_retired;
+wire [31:0] live_poison = {28'd0, poison | dropped};
+wire [31:0] live_engine_fault = fault_word;
+wire [31:0] live_engine_fault_address_low = fault_address[31:0];
+wire [31:0] live_engine_fault_address_high = fault_address[63:32];
+wire [31:0] live_engine_fault_written = fault[`FERRY_ENGINE_FAULT_WRITTEN_RANGE];
+wire [31:0] live_engine_fault_kind = {30'd0, fault[`FERRY_ENGINE_FAULT_ADDRESS_KIND_RANGE]};
+wire [31:0] live_engine_state = {30'd0, stuck, resetting || resetting_reg};
+wire [31:0] live_job_room = stuck ? 32'd0 : JOBS - (jobs_queued - jobs_retired);
+wire [31:0] live_engine_fault_index = {19'd0, fault[`FERRY_ENGINE_FAULT_LIST_INDEX_RANGE]};
+wire [31:0] live_mmu_fault = {3'd0, update_fault[`FERRY_UPDATE_FAULT_INDEX_RANGE], 15'd0, update_fault[`FERRY_UPDATE_FAULT_VALID_RANGE]};
+wire [31:0] live_mmu_fault_entry_low = update_entry[31:0];
+wire [31:0] live_mmu_fault_entry_high = update_entry[63:32];
+wire [31:0] live_aborted = {28'd0, aborted};
+wire [31:0] live_mmu_busy = {31'd0, update_valid || update_busy};
+wire [31:0] live_fetch_next = fetch_next;
+wire [31:0] live_fetch_bytes = fetch_bytes;
+wire [31:0] live_fetch_fence_low = fetch_fence[31:0];
+wire [31:0] live_fetch_fence_high = fetch_fence[63:32];
+wire [31:0] live_fetch_address_low = fetch_address[31:0];
+wire [31:0] live_fetch_address_high = fetch_address[63:32];
+wire [31:0] live_post_busy = {31'd0, post_busy};
+`include "ferry_core_access.vh"
 
 // What must not be touched while it is handed over, or cannot be read in this cycle.
 wire at_jobs = io_address >= `FERRY_CORE_JOB_SOURCE_LOW && io_address <= `FERRY_CORE_JOB_CONTROL;

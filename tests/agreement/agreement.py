@@ -112,6 +112,27 @@ def read_manual(manual):
     return values
 
 
+def view_problems(manual, values):
+    """Core registers that the manual describes as `BAR0 NAME` stand where BAR0 has them, 0x400 further."""
+    section, group, base, seen = None, "", 0, 0
+    for line in manual.read_text().splitlines():
+        if match := re.match(r"## (\w+)$", line):
+            section, group, base = match.group(1), "", 0
+        elif match := re.match(r"### core\.(\w+): \d+ from (0x[0-9a-f]+)", line):
+            group, base = match.group(1) + "_", int(match.group(2), 16)
+        elif section == "core" and (match := re.match(
+                r"\| (0x[0-9a-f]+) \| (\w+) .*\| (?:Sets )?BAR0 (\w+(?:\.\w+)?)(?:, low word)?[.;]", line)):
+            name = match.group(3)
+            here = base + int(match.group(1), 16)
+            there = values.get("FERRY_BAR0_" + name.replace(".", "_"))
+            there = there if there is None or "." not in name else there + values["FERRY_BAR0_RING_AT"]
+            seen += 1
+            if there is None or here != 0x400 + there:
+                yield f"{group}{match.group(2)}: {here:#x}, BAR0 {name} {there}"
+    if seen < 15:
+        yield f"only {seen} registers of BAR0's seen"
+
+
 def main():
     generated, manual = Path(sys.argv[1]), Path(sys.argv[2])
     passed = failed = 0
@@ -147,6 +168,7 @@ def main():
     derived = re.compile(r"_(MASK|RESET|SPAN|SIZE|STRIDE|COUNT|VERSION|RAM)$")
     check("manual_leaves_nothing_out", [f"not in the manual: {n}" for n in c if n not in book and not derived.search(n)
                                         and not n.endswith(("_VALUE_SHIFT", "_VALUE_WIDTH", "_STATE_SHIFT", "_STATE_WIDTH"))])
+    check("the_core_sees_bar0_where_it_stands", list(view_problems(manual, c)))
     check("enough_was_compared", [] if len(c) > 600 and len(ranges) > 120 and len(book) > 400 else
           [f"C {len(c)}, ranges {len(ranges)}, manual {len(book)}"])
     with tempfile.TemporaryDirectory() as folder:
