@@ -8,10 +8,16 @@
 MAKEFLAGS += --no-builtin-rules
 SHELL := /bin/bash
 
+# Verilator and make itself take no path with a blank.
+ifneq ($(words $(CURDIR)),1)
+$(error the path of this folder has a blank in it: "$(CURDIR)")
+endif
+
 # All cores, unless the user says how many: a -j on the command line wins over this line, one that comes in the
 # environment is looked for here (make 4.3 shows it to the shell only).
-ifeq ($(filter -j%,$(MAKEFLAGS) $(shell echo "$$MAKEFLAGS")),)
-MAKEFLAGS += -j$(shell nproc 2>/dev/null || echo 1)
+GIVEN_FLAGS := $(MAKEFLAGS) $(shell echo "$$MAKEFLAGS $$GNUMAKEFLAGS")
+ifeq ($(filter -j% --jobs%,$(GIVEN_FLAGS))$(findstring j,$(filter-out --% %=%,$(GIVEN_FLAGS))),)
+MAKEFLAGS += -j$(shell env -u OMP_NUM_THREADS nproc 2>/dev/null || echo 1)
 endif
 
 # Commands are shown with V=1.

@@ -5,6 +5,8 @@ HOST_ROOMS := ddi vidmm kmd umd device link
 HOST_SOURCES = $(foreach room,$(HOST_ROOMS),$(wildcard host-driver/$(room)/*.c)) $(FIRMWARE_IMAGE)
 HOST_OBJECTS = $(HOST_SOURCES:%.c=$(BUILD)/obj/%.o)
 HOST_OBJECTS_SAN = $(HOST_SOURCES:%.c=$(BUILD)/obj-san/%.o)
+# For programs that are compiled in one go, without .d files.
+HOST_HEADERS := $(wildcard host-driver/*/*.h host-driver/include/*/*.h)
 FIRMWARE_IMAGE ?= $(BUILD)/firmware/firmware_image.c
 
 -include host-driver/*/rules.mk
@@ -17,14 +19,22 @@ $(BUILD)/obj-san/%.o: %.c | $(CONTRACT)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(SANITIZE) $(CPPFLAGS) -I$(BUILD)/firmware -MMD -MP -c $< -o $@
 
-# Archives are made anew so that an object whose source is gone does not stay in them.
-$(BUILD)/libferry.a: $$(HOST_OBJECTS) $$(SIM_OBJECTS)
-	@rm -f $@
-	ar rcs $@ $^
+# Archives are made anew when a source comes or goes, so that no object stays in them whose source is gone.
+LIBFERRY_LIST := $(BUILD)/libferry.list
+ifneq ($(wildcard $(LIBFERRY_LIST)),)
+ifneq ($(file <$(LIBFERRY_LIST)),$(HOST_SOURCES))
+$(file >$(LIBFERRY_LIST),$(HOST_SOURCES))
+endif
+endif
 
-$(BUILD)/libferry-san.a: $$(HOST_OBJECTS_SAN) $$(SIM_OBJECTS_SAN)
+$(BUILD)/libferry.a: $$(HOST_OBJECTS) $$(SIM_OBJECTS) $(wildcard $(LIBFERRY_LIST))
+	@[ -f $(LIBFERRY_LIST) ] || echo '$(HOST_SOURCES)' > $(LIBFERRY_LIST)
 	@rm -f $@
-	ar rcs $@ $^
+	ar rcs $@ $(filter %.o,$^)
+
+$(BUILD)/libferry-san.a: $$(HOST_OBJECTS_SAN) $$(SIM_OBJECTS_SAN) $(wildcard $(LIBFERRY_LIST))
+	@rm -f $@
+	ar rcs $@ $(filter %.o,$^)
 
 -include $(shell find $(BUILD)/obj $(BUILD)/obj-san -name '*.d' 2>/dev/null)
 

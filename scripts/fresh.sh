@@ -5,9 +5,11 @@
 # Prints one line; what the commands printed is in FOLDER/RELEASE.log. The system stays in FOLDER/RELEASE, /src is the clone.
 # Needs root, debootstrap and unshare. The machine's way to the network is taken along: mirror, proxies, certificates.
 set -u
+unset CDPATH
 fail() { echo "fresh: $*" >&2; exit 1; }
 
 [ $# -ge 2 ] || fail "usage: fresh.sh FOLDER RELEASE [COMMAND...]"
+[[ $2 =~ ^[a-z]+$ ]] || fail "'$2' is no name of a release" # It is part of a path that is removed.
 mkdir -p "$1" || exit 1
 folder=$(cd "$1" && pwd) release=$2
 shift 2

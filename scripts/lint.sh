@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # Style that no compiler checks: licence lines, format, names that must not appear, long files.
 set -u
+unset CDPATH
 cd "$(dirname "$0")/.." || exit 1
 status=0
 complain() { echo "lint: $*"; status=1; }
 
 sources=$(git ls-files --cached --others --exclude-standard -- '*.c' '*.h' '*.cpp' '*.v' '*.vh' '*.rdl' '*.py' '*.sh' '*.mk' '*.S' Makefile)
+[ -n "$sources" ] || complain "git does not say which files there are"
 for file in $sources; do
     [ -f "$file" ] || continue
     head -n 3 "$file" | grep -q 'SPDX-License-Identifier: Apache-2.0' || complain "$file: no SPDX line"
@@ -18,6 +20,8 @@ done
 formatter=${FORMATTER:-build/venv/bin/clang-format} # Pinned in requirements.txt; another version breaks lines elsewhere.
 [ -x "$formatter" ] || complain "no $formatter, run 'make lint'"
 formatted=$(git ls-files --cached --others --exclude-standard -- '*.c' '*.h' '*.cpp')
-unformatted=$("$formatter" --dry-run -Werror $formatted 2>&1 | grep ' error: ' | cut -d: -f1 | sort -u)
-[ -z "$unformatted" ] || complain "not as clang-format writes it, run 'make format':" $unformatted
+if ! said=$("$formatter" --dry-run -Werror $formatted 2>&1); then
+    unformatted=$(grep ' error: ' <<<"$said" | cut -d: -f1 | sort -u)
+    complain "${unformatted:+not as clang-format writes it, run 'make format':} ${unformatted:-$formatter failed: $said}"
+fi
 exit $status

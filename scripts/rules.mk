@@ -7,6 +7,13 @@ TOOLS := $(BUILD)/tools.mk
 $(TOOLS): scripts/tools.txt scripts/setup.sh
 	@scripts/setup.sh tools $@
 
+# An environment is its Python's: another one below it, after an upgrade of the system, cannot use it.
+ifneq ($(wildcard $(VENV)/ready),)
+ifeq ($(wildcard $(VENV)/lib/$(notdir $(realpath $(VENV)/bin/python))),)
+.PHONY: $(VENV)/ready
+endif
+endif
+
 $(VENV)/ready: scripts/requirements.txt scripts/setup.sh $(TOOLS)
 	@scripts/setup.sh python $(VENV)
 
@@ -38,6 +45,10 @@ FRESH := bookworm trixie
 test-fresh:
 	@failed=0; for release in $(FRESH); do scripts/fresh.sh $(BUILD)/fresh $$release || failed=1; done; exit $$failed
 
+# All cores would build and remove at the same time.
+ifneq ($(filter clean,$(MAKECMDGOALS)),)
+.NOTPARALLEL:
+endif
 clean:
 	@find $(BUILD) -mindepth 1 -maxdepth 1 ! -name venv ! -name tools.mk ! -name setup.mk -exec rm -rf {} + 2>/dev/null; true
 

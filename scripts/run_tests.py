@@ -14,8 +14,11 @@ import argparse
 import os
 import random
 import re
+import resource
+import signal
 import subprocess
 import sys
+import tempfile
 import time
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from pathlib import Path
@@ -28,6 +31,8 @@ SUM = re.compile(r"^(\d+) passed, (\d+) failed")
 NUMBER = re.compile(r"R(\d+)(?=_)")
 FIXED_SEED = 1
 LIMIT_SECONDS = 900  # A hang, not a speed limit: the slowest program takes a small part of it.
+LIMIT_FILE_BYTES = 1 << 30  # A program that prints without end, or writes such a file.
+SHOWN_BYTES = 8 << 20  # Of what a program prints, so much of the beginning and of the end is looked at.
 
 
 class Result:
@@ -44,7 +49,7 @@ class Result:
             elif match := SUM.match(line):
                 last_sum = int(match.group(1)), int(match.group(2))
         if last_sum is not None:
-            self.passed, self.failed = last_sum
+            self.passed, self.failed = last_sum[0], max(last_sum[1], list(self.cases.values()).count(False))
         else:
             self.passed = sum(self.cases.values())
             self.failed = len(self.cases) - self.passed
@@ -56,17 +61,32 @@ class Result:
 
 def run(program, seed):
     start = time.monotonic()
-    try:
-        done = subprocess.run([program], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
-                              timeout=LIMIT_SECONDS, stdin=subprocess.DEVNULL, env=dict(os.environ, FERRY_SEED=str(seed)),
-                              check=False)
-        output, status = done.stdout, done.returncode
-    except subprocess.TimeoutExpired as stop:
-        output = (stop.stdout or b"").decode(errors="replace") + f"\nstopped after {LIMIT_SECONDS} s\n"
-        status = -1
-    except OSError as error:
-        output, status = f"cannot run: {error}\n", -1
+    with tempfile.TemporaryFile() as said:
+        try:
+            # A session of its own, so that a hang is ended with its children.
+            process = subprocess.Popen([program], stdout=said, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+                                       env=dict(os.environ, FERRY_SEED=str(seed)), start_new_session=True)
+            resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (LIMIT_FILE_BYTES, LIMIT_FILE_BYTES))
+            status, end = process.wait(LIMIT_SECONDS), ""
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            status, end = -1, f"\nstopped after {LIMIT_SECONDS} s\n"
+        except OSError as error:
+            status, end = -1, f"cannot run: {error}\n"
+        output = shown(said) + end
     return Result(program, seed, output, status, time.monotonic() - start)
+
+
+def shown(file):
+    """What a program printed; of a flood its beginning and its end."""
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    text = file.read(SHOWN_BYTES)
+    if size > 2 * SHOWN_BYTES:
+        text += b"\n[...]\n"
+        file.seek(-SHOWN_BYTES, os.SEEK_END)
+    return (text + file.read()).decode(errors="replace").replace("\r\n", "\n")
 
 
 def run_all(programs, seeds, jobs):
@@ -123,8 +143,7 @@ def main():
         if result.failed:
             tail = result.output.splitlines()[-40:]
             print("".join(f"     | {line}\n" for line in tail), end="", flush=True)
-            if result.random:
-                print(f"     replay: FERRY_SEED={result.seed} {result.program}", flush=True)
+            print(f"     replay: FERRY_SEED={result.seed} {result.program}", flush=True)
         results.append(result)
     covered, broken = write_registry(results, arguments.registry)
     print(f"requirements with a test: {covered}, failing: {broken}; table in {arguments.registry}")

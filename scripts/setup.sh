@@ -5,6 +5,7 @@
 # usage: setup.sh tools OUTPUT.mk | setup.sh python VENV_DIRECTORY
 # Every failure is one line that says what to do. OUTPUT.mk names the firmware's compiler, which has several spellings.
 set -u
+unset CDPATH
 here=$(cd "$(dirname "$0")" && pwd)
 log=$(mktemp)
 trap 'rm -f "$log" "$log.out"' EXIT
@@ -87,6 +88,7 @@ tools() {
         names="${missing[*]}"
         [ -z "$names" ] || fail "this system's packages are too old, or an old tool comes first on PATH: need ${names%,}"
     fi
+    [ -n "$(table)" ] || fail "scripts/tools.txt names no tool"
     mkdir -p "$(dirname "$1")"
     while read -r name oldest _; do
         if [[ $name == riscv* ]]; then echo "FIRMWARE_CC := $(there "$name" "$oldest")"; fi
@@ -95,7 +97,12 @@ tools() {
 
 python_environment() {
     local venv=$1 python
+    # Two commands at once on a new clone: the second finds it made.
+    mkdir -p "$(dirname "$venv")"
+    exec 9>"$venv.lock" && flock 9
     python=$(python_with_venv) || fail "no python3 here can make an environment; run: apt-get install python3-venv"
+    # What a kill or another Python left is made anew: an environment without pip cannot be mended.
+    "$venv/bin/python" -m pip --version >/dev/null 2>&1 || rm -rf "$venv"
     if [ ! -x "$venv/bin/python" ] && ! "$python" -m venv "$venv" >"$log" 2>&1; then
         tail -n 3 "$log" >&2
         fail "cannot make a Python environment in $venv; run: $python -m venv $venv"

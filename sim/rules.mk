@@ -11,16 +11,16 @@ SIM_CXXFLAGS := -std=c++17 -O3 $(WARNINGS)
 SIM_VERILATE = $(VERILATOR) --cc --no-skip-identical -O3 --x-assign fast --x-initial fast --noassert --flatten --threads 1 \
     --output-split 0 $(RTL_FLAGS) -Wno-fatal $(SIM_TOP)
 SIM_TOP = --top-module ferry_simulated -GCPU_CORE='"$(CPU_CORE)"' sim/ferry_simulated.v $(RTL_CORE)
-SIM_NEEDS := sim/ferry_simulated.v $(RTL_SOURCES) $(CONTRACT) rtl/packaged_core.vlt rtl/rules.mk sim/rules.mk
+SIM_NEEDS := sim/ferry_simulated.v $(RTL_SOURCES) $(CONTRACT) rtl/packaged_core.vlt rtl/rules.mk sim/rules.mk $(VENV)/ready
 SIM_RUNTIME := verilated verilated_threads verilated_fst_c
 SIM_OWN := dram link_model ferry_sim device_plain device_traced
 
-$(SIM_BUILD)/plain/Vferry_plain.mk: $(SIM_NEEDS) | $(VENV)/ready
+$(SIM_BUILD)/plain/Vferry_plain.mk: $(SIM_NEEDS)
 	@mkdir -p $(@D)
 	@echo "building the simulated device, twice: plain, and with waves"
 	$(SIM_VERILATE) --prefix Vferry_plain -Mdir $(@D) > $(@D)/verilator.log
 
-$(SIM_BUILD)/traced/Vferry_traced.mk: $(SIM_NEEDS) | $(VENV)/ready
+$(SIM_BUILD)/traced/Vferry_traced.mk: $(SIM_NEEDS)
 	@mkdir -p $(@D)
 	$(SIM_VERILATE) --trace-fst --trace-structs --prefix Vferry_traced -Mdir $(@D) > $(@D)/verilator.log
 

@@ -31,7 +31,7 @@ bench-readme: bench
 
 # The committed LUTs of each Yosys that was tried, with a digest of the RTL that they are of.
 BENCH_LUTS := tests/bench/luts.json
-BENCH_SOURCES = --sources $(RTL_SOURCES) $(filter %.vh,$(CONTRACT))
+BENCH_SOURCES = --sources $(RTL_SOURCES) $(filter %.vh,$(CONTRACT)) rtl/synthesis.sh rtl/lut.py
 bench-luts: $(BUILD)/bench/lut.json
 	@python3 tests/bench/collect.py record $< $(BENCH_LUTS) $(BENCH_SOURCES)
 

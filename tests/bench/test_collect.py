@@ -72,6 +72,40 @@ def versions_of_a_tool():
     check(done.returncode == 1 and len(done.stderr.splitlines()) == 1, "figures_that_are_no_json", done.stderr)
 
 
+def every_source_counts():
+    folder = Path(tempfile.mkdtemp(prefix="ferry-bench-"))
+    (folder / "lut.json").write_text(json.dumps([{"name": "lut/x", "value": 1, "unit": "LUT", "tool": "t"}]))
+    names = [folder / name for name in ("a.v", "b.v", "c.vh")]
+
+    def digest():
+        run("record", folder / "lut.json", folder / "luts.json", "--sources", *names)
+        return json.loads((folder / "luts.json").read_text())["t"]["sources"]
+
+    for name in names:
+        name.write_text("old")
+    seen = [digest()]
+    for name in names:
+        name.write_text(f"new {name.name}")
+        seen.append(digest())
+    check(len(set(seen)) == 4, "every_source_counts", seen)
+    names.reverse()
+    check(digest() == seen[-1], "the_order_of_the_sources_does_not", seen)
+
+
+def the_bound_of_three_per_cent():
+    folder = Path(tempfile.mkdtemp(prefix="ferry-bench-"))
+    (folder / "rows").mkdir()
+    (folder / "rows/a.json").write_text(json.dumps([{"name": "lut/x", "value": 1000, "unit": "LUT", "tool": "new"},
+                                                    {"name": "lut/y", "value": 1000, "unit": "LUT", "tool": "new"}]))
+    run("record", folder / "rows/a.json", folder / "luts.json", "--sources")
+    figures = json.loads((folder / "luts.json").read_text())
+    figures["old"] = {"sources": figures.pop("new")["sources"], "figures": {"lut/x": 1031, "lut/y": 971}}
+    (folder / "luts.json").write_text(json.dumps(figures))
+    run("collect", folder / "rows", folder / "out.json", folder / "out.md", "--figures", folder / "luts.json")
+    text = (folder / "out.md").read_text()
+    check("1,000 (1,031 by old)" in text and "971" not in text, "more_than_three_per_cent", text)
+
+
 def main():
     lut = {"name": "lut/cpu", "value": 1573, "unit": "LUT"}
     link = {"name": "replay/link-share", "value": 0.9312, "unit": "of cycles", "floor": 1.0}
@@ -109,6 +143,8 @@ def main():
                                             "replay/bus-share": 0.5, "sim/khz": 512.0}, "rows_of_a_replay", rows)
     check(run("replay", folder / "nowhere", figures).returncode == 1, "missing_figures")
     versions_of_a_tool()
+    every_source_counts()
+    the_bound_of_three_per_cent()
     print(f"{sum(results)} passed, {len(results) - sum(results)} failed")
     return 0 if all(results) else 1
 

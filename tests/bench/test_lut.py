@@ -59,6 +59,10 @@ def main():
     check(rows.get("lut/host") == 2 * 6 and rows.get("lut/fetch") == 1, "blocks_count_each_instance", rows)
     check(rows.get("lut/wide") == 9 + 1, "parameters_are_set", rows)
     check(rows.get("bram/device") == 2, "block_rams_of_the_full_set", rows)
+    sys.path.insert(0, "rtl")
+    import lut
+    check([lut.luts({name: 1}) for name in ("LUT4", "CCU2C", "TRELLIS_DPR16X4", "SB_LUT4", "TRELLIS_FF")] == [1, 2, 6, 1, 0],
+          "what_a_cell_takes")
     print(f"{sum(results)} passed, {len(results) - sum(results)} failed")
     return 0 if all(results) else 1
 

@@ -38,7 +38,7 @@ $(addprefix formal-fabric-,$(FORMAL_FABRIC)): formal-fabric-%: $(CONTRACT)
 # One case a proof.
 TEST_PROGRAMS += $(BUILD)/tests/formal
 
-$(BUILD)/tests/formal: tests/formal/rules.mk $(CONTRACT)
+$(BUILD)/tests/formal: $(filter %.mk,$(MAKEFILE_LIST)) $(wildcard rtl/*/rules.mk tests/rtl/*/rules.mk) $(CONTRACT)
 	@mkdir -p $(@D)
 	@printf '%s\n' '#!/bin/sh' 'prove() {' \
 	    '    name=$$1; shift' \

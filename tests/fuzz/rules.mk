@@ -7,7 +7,8 @@ FUZZ_FLAGS = -std=c11 -O1 -g $(WARNINGS) -fsanitize=fuzzer,address,undefined -fn
 FUZZ_FIRMWARE_SOURCES = tests/fuzz/fuzz_firmware.c $(FIRMWARE_SOURCES) $(filter-out %/scenarios.c,$(FIRMWARE_TEST_SHARED)) \
     $(FIRMWARE_TEST)/double_hal.c
 
-$(BUILD)/fuzz/fuzz_firmware: tests/fuzz/fuzz_firmware.c $$(FUZZ_FIRMWARE_SOURCES) $$(wildcard firmware/*.h) $(CONTRACT)
+$(BUILD)/fuzz/fuzz_firmware: tests/fuzz/fuzz_firmware.c $$(FUZZ_FIRMWARE_SOURCES) \
+    $$(wildcard firmware/*.h $$(FIRMWARE_TEST)/*.h) $(CONTRACT)
 	@mkdir -p $(@D)
 	$(FUZZ_CC) $(FUZZ_FLAGS) -I$(GENERATED) -Ifirmware -I$(FIRMWARE_TEST) $(FUZZ_FIRMWARE_SOURCES) -o $@
 

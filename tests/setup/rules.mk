@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests of what stands around the project: set-up, the runner of tests, the makefiles.
-TEST_PROGRAMS += $(BUILD)/tests/setup $(BUILD)/tests/run_tests $(BUILD)/tests/rebuild
+TEST_PROGRAMS += $(BUILD)/tests/setup $(BUILD)/tests/run_tests $(BUILD)/tests/rebuild $(BUILD)/tests/scripts
 
 $(BUILD)/tests/setup: tests/setup/test_setup.py scripts/setup.sh scripts/tools.txt
 	@mkdir -p $(@D)
 	@install -m 755 $< $@
 
 $(BUILD)/tests/run_tests: tests/setup/test_run_tests.py scripts/run_tests.py
+	@mkdir -p $(@D)
+	@install -m 755 $< $@
+
+$(BUILD)/tests/scripts: tests/setup/test_scripts.py scripts/lint.sh scripts/fresh.sh
 	@mkdir -p $(@D)
 	@install -m 755 $< $@
 

@@ -5,9 +5,12 @@
 usage: test_rebuild.py      (from the repository root, after the test programs were built)
 
 What a program was compiled from stands in its debug information: one that names the contract's header must be made again
-when the header is newer. Verilated programs have none; those whose Verilog reads the contract are named here.
+when the header is newer. Verilated programs have none; those whose Verilog reads the contract are named here. Debug
+information does not name a header of macros alone, and a program may be linked anew from old objects, so includes are
+followed too and held against make's prerequisites.
 """
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -16,7 +19,7 @@ from pathlib import Path
 HEADER, VERILOG = "build/generated/ferry_contract.h", "build/generated/ferry_contract.vh"
 READ_THE_CONTRACT = ["rtl_control", "rtl_device", "rtl_device_32", "rtl_device_128", "rtl_fetch", "rtl_tiny", "rtl_host",
                      "rtl_engine", "firmware_core"]
-ENVIRONMENT = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "MFLAGS"))}
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "V" and not name.startswith(("MAKE", "MFLAGS", "GNUMAKE"))}
 
 
 def make(*arguments, **environment):
@@ -74,12 +77,157 @@ def all_cores_are_used_unless_the_user_says_how_many():
     cores = len(os.sched_getaffinity(0))
     for wanted, arguments, environment in (
             (f"-j{cores}", [], {}), ("-j1", ["-j1"], {}), ("-j7", ["-j7"], {}), ("-j7", ["--jobs=7"], {}), ("-j", ["-kj"], {}),
-            ("-j7", [], {"MAKEFLAGS": "-j7"})):
+            ("-j7", [], {"MAKEFLAGS": "-j7"}), ("-j7", [], {"MAKEFLAGS": "--jobs=7"}), ("-j3", [], {"MAKEFLAGS": "kj3"}),
+            ("-j3", [], {"GNUMAKEFLAGS": "-j3"}), (f"-j{cores}", [], {"OMP_NUM_THREADS": "1"})):
         shown = value_of("$(filter -j%,$(MAKEFLAGS))", *arguments, **environment)
         assert shown == wanted, f"make {arguments} {environment}: {shown}, not {wanted}"
 
 
-CASES = [nothing_is_made_when_nothing_changed, what_the_contracts_header_is_in_is_made_again,
+def prerequisites():
+    """{target: its prerequisites but the order-only ones}, as make expanded them."""
+    goals = [*PROGRAMS, "build/ferry", "build/fuzz/fuzz_firmware", "build/tools.mk", "build/setup.mk"]
+    done = subprocess.run(["make", "-pn", *goals], capture_output=True, text=True, check=False, env=ENVIRONMENT)
+    rules = {}
+    for line in done.stdout.partition("\n# Files\n")[2].splitlines():
+        if match := re.match(r"([^\s#:=][^:=]*?)(?: &)?:(?: ([^=]*))?$", line):
+            for target in match[1].split():
+                rules.setdefault(target, set()).update((match[2] or "").partition("|")[0].split())
+    return rules
+
+
+def all_below(target, rules):
+    found, waiting = set(), [target]
+    while waiting:
+        new = {os.path.normpath(name) for name in rules.get(waiting.pop(), ())} - found
+        found |= new
+        waiting += new
+    return found
+
+
+def in_repository(name):
+    path = os.path.relpath(os.path.realpath(name))
+    return path if not path.startswith(("..", "build/venv")) and os.path.isfile(path) else None
+
+
+HEADERS = [str(path) for folder in ("build/generated", "build/firmware", "firmware", "host-driver", "sim", "tests")
+           for path in Path(folder).rglob("*.h")]
+
+
+def headers_of(source, below):
+    """Our headers that a source includes, one way or another: those of its folder first, then those that `below` names."""
+    found, waiting = set(), [source]
+    while waiting:
+        file = waiting.pop()
+        for name in re.findall(r'^\s*#\s*include "([^"]+)"', Path(file).read_text(encoding="utf-8"), re.M):
+            # Of two that make and the preprocessor choose from: hal.h takes one by the target, the image comes with its .c.
+            if name in ("hal_native.h", "firmware_image.h"):
+                continue
+            beside = os.path.normpath(os.path.join(os.path.dirname(file), name))
+            choice = [beside] if os.path.exists(beside) else [path for path in HEADERS if path.endswith("/" + name)]
+            choice = [path for path in choice if path in below] or choice
+            new = set(choice[:1]) - found
+            found |= new
+            waiting += new
+    return found
+
+
+def what_is_compiled_in_is_a_prerequisite():
+    """Of each object, too: a program may be linked anew from objects that are old."""
+    rules = prerequisites()
+    missing, seen = {}, 0
+    for name in sorted(rules):
+        sources = [path for path in rules[name] if path.endswith((".c", ".cpp", ".S")) and in_repository(path)]
+        if not sources or not name.startswith("build/"):
+            continue
+        seen += 1
+        below = all_below(name, rules)
+        if lost := set().union(*(headers_of(os.path.relpath(path), below) for path in sources)) - below:
+            missing[name] = sorted(lost)
+    assert seen > 250, f"only {seen} programs and objects"
+    assert not missing, "\n    ".join(f"{name} is not made again after {', '.join(lost)}" for name, lost in missing.items())
+
+
+def what_verilator_read_is_a_prerequisite():
+    rules = prerequisites()
+    missing, seen = {}, 0
+    for told in [*Path("build").glob("*/*/V*__ver.d"), *Path("build/tests").glob("*/*/V*__ver.d")]:
+        folder = told.parent
+        program = {"build/sim": f"{folder}/{told.name.replace('__ver.d', '.mk')}",
+                   "build/tests/firmware-core": "build/tests/firmware_core" + ("_serv" if "serv" in folder.name else "")}.get(
+                       str(folder.parent), f"build/tests/{folder.name}")
+        if program not in rules:
+            continue
+        seen += 1
+        files = {in_repository(word) for word in told.read_text().partition(":")[2].replace("\\\n", " ").split()} - {None}
+        if lost := files - all_below(program, rules):
+            missing[program] = sorted(lost)
+    assert seen > 6, f"only {seen} Verilated programs"
+    assert not missing, missing
+
+
+# What no compiler tells.
+NEEDS = [("build/tools.mk", "scripts/tools.txt"), ("build/tools.mk", "scripts/setup.sh"),
+         ("build/venv/ready", "scripts/requirements.txt"), ("build/firmware/firmware.elf", "firmware/link.ld"),
+         ("build/firmware/firmware.elf", "firmware/stack_bound.py"), ("build/firmware/firmware.hex", "firmware/image.py"),
+         ("build/sim/device_plain.o", "build/sim/plain/Vferry_plain.mk"),
+         ("build/sim/device_traced.o", "build/sim/traced/Vferry_traced.mk"), ("build/ferry", "build/firmware/firmware_image.c"),
+         *((HEADER, str(name)) for name in [*Path("contract").glob("*.rdl"), "contract/generate.py"])]
+
+
+def what_no_compiler_tells_is_a_prerequisite():
+    rules = prerequisites()
+    missing = [(target, needed) for target, needed in NEEDS if needed not in all_below(target, rules)]
+    assert not missing, missing
+
+
+def commands_of(*goals, older=()):
+    return make("-n", *[word for name in older for word in ("-W", name)], "-o", HEADER, "-o", VERILOG, *goals)
+
+
+def recipes_are_right():
+    image = commands_of("build/firmware/firmware.hex", "build/firmware/firmware_image.c", "build/firmware/firmware_image.h",
+                        older=["build/firmware/firmware.bin"])
+    assert image.count("firmware/image.py") == 1, f"one recipe makes three files: {image}"
+    for archive in ("build/libferry.a", "build/libferry-san.a"):
+        lines = commands_of(archive, older=["host-driver/umd/handles.c"]).splitlines()
+        at = next(index for index, line in enumerate(lines) if line.startswith(f"ar rcs {archive} "))
+        assert lines[at - 1] == f"rm -f {archive}", f"{archive} keeps objects whose sources are gone"
+    assert "--jobs=3 " in make("-n", "-j3", "test"), "-j3 does not reach the runner"
+    recorded = make("-n", "bench-luts")
+    assert VERILOG in recorded.partition("--sources")[2], "the LUTs' digest leaves the contract out"
+    bench = make("-n", "bench-luts-fresh")
+    used, copied = re.search(r"fresh.sh \S+ (\S+)", bench)[1], re.search(r"cp build/fresh/([^/]+)/", bench)[1]
+    assert used == copied, bench
+
+
+def a_failed_recipe_leaves_no_file():
+    with tempfile.TemporaryDirectory() as folder:
+        Path(f"{folder}/x.mk").write_text(f"include Makefile\n{folder}/half: ; @echo x > $@; false\n")
+        subprocess.run(["make", "-f", f"{folder}/x.mk", f"{folder}/half"], capture_output=True, check=False, env=ENVIRONMENT)
+        assert not Path(f"{folder}/half").exists()
+
+
+def cores_that_are_not_ours_are_not_counted():
+    core = str(min(os.sched_getaffinity(0)))
+    done = subprocess.run(["taskset", "-c", core, "make", "-pnq", "help"], capture_output=True, text=True, check=False, env=ENVIRONMENT)
+    assert re.search(r"^MAKEFLAGS = .*-j1( |$)", done.stdout, re.M), re.findall(r"^MAKEFLAGS.*", done.stdout, re.M)
+
+
+def a_release_that_fails_fails_test_fresh():
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "scripts").mkdir()
+        script = Path(folder) / "scripts/fresh.sh"
+        script.write_text('#!/bin/sh\n[ "$2" != bad ]\n')
+        script.chmod(0o755)
+        for releases, good in (("bad good", False), ("good bad", False), ("good good", True)):
+            done = subprocess.run(["make", "-C", folder, "-f", Path("scripts/rules.mk").resolve(), "BUILD=build", f"FRESH={releases}",
+                                   "test-fresh"], capture_output=True, text=True, check=False, env=ENVIRONMENT)
+            assert (done.returncode == 0) == good, (releases, done)
+
+
+CASES = [what_is_compiled_in_is_a_prerequisite, what_verilator_read_is_a_prerequisite, what_no_compiler_tells_is_a_prerequisite,
+         recipes_are_right, a_failed_recipe_leaves_no_file, cores_that_are_not_ours_are_not_counted,
+         a_release_that_fails_fails_test_fresh, nothing_is_made_when_nothing_changed, what_the_contracts_header_is_in_is_made_again,
          what_the_contracts_verilog_is_in_is_made_again, all_cores_are_used_unless_the_user_says_how_many]
 
 

@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 RUN_TESTS = Path("scripts/run_tests.py").resolve()
@@ -82,7 +83,74 @@ def a_seed_that_is_no_number_is_refused(folder):
     assert status != 0 and output == "run_tests: FERRY_SEED=dice: want a number, as a test printed it\n", output
 
 
-CASES = [cases_are_counted_and_registered, a_failed_case_counts_with_and_without_a_reason, the_headings_of_cmocka_are_no_cases,
+def what_goes_to_the_error_output_counts(folder):
+    output, status, _ = run(folder, 'echo "[       OK ] a"; echo "[  FAILED  ] b" >&2')
+    assert status == 1 and last_line(output) == "1 passed, 1 failed", output
+
+
+def a_good_sum_hides_no_bad_status(folder):
+    output, status, _ = run(folder, 'echo "5 passed, 0 failed"; exit 1')
+    assert status == 1 and last_line(output) == "5 passed, 1 failed", output
+
+
+def a_case_that_fails_once_has_failed(folder):
+    output, _, registry = run(folder, 'echo "[  FAILED  ] R5_a"; echo "[       OK ] R5_a"; exit 1')
+    assert last_line(output) == "0 passed, 1 failed" and registry.endswith("FAIL\n"), (output, registry)
+
+
+def a_case_passes_when_it_passes_with_every_seed(folder):
+    _, _, registry = run(folder, RANDOM + '\n[ "$FERRY_SEED" -gt 1 ] || { echo "[  FAILED  ] R7_walk"; exit 1; }')
+    assert registry == "R7\tprogram0/R7_walk\tFAIL\n", registry
+
+
+def requirements_stand_in_the_order_of_their_numbers(folder):
+    _, _, registry = run(folder, 'echo "[       OK ] R10_R9_a"')
+    assert registry == "R9\tprogram0/R10_R9_a\tpass\nR10\tprogram0/R10_R9_a\tpass\n", registry
+
+
+def bytes_that_are_no_text_stop_nothing(folder):
+    output, status, _ = run(folder, 'printf "\\377\\n[       OK ] a\\n"')
+    assert status == 0 and last_line(output) == "1 passed, 0 failed", output
+
+
+def a_hang_is_a_failure(folder):
+    sys.path.insert(0, str(RUN_TESTS.parent))
+    import run_tests
+    run_tests.LIMIT_SECONDS = 0.5
+    program = Path(folder) / "hang"
+    program.write_text(f'#!/bin/sh\necho "[       OK ] a"\nsleep 30 & echo $! > {folder}/child\nwait\n')
+    program.chmod(0o755)
+    result = run_tests.run(str(program), 1)
+    assert (result.passed, result.failed) == (1, 1), result.output
+    # Nor do its children go on.
+    time.sleep(0.2)
+    child = Path(f"/proc/{Path(folder, 'child').read_text().strip()}/stat")
+    assert not child.exists() or child.read_text().split()[2] == "Z", "a child lives on"
+
+
+def a_flood_is_a_failure_and_its_end_is_read(folder):
+    sys.path.insert(0, str(RUN_TESTS.parent))
+    import run_tests
+    run_tests.LIMIT_FILE_BYTES, run_tests.SHOWN_BYTES, run_tests.LIMIT_SECONDS = 1 << 20, 1 << 10, 30
+    program = Path(folder) / "flood"
+    program.write_text('#!/bin/sh\necho "[       OK ] a"\nexec yes\n')
+    program.chmod(0o755)
+    result = run_tests.run(str(program), 1)
+    assert (result.passed, result.failed) == (1, 1) and len(result.output) < 4096, len(result.output)
+    program.write_text('#!/bin/sh\nyes | head -c 100000; echo "3 passed, 0 failed"\n')
+    assert (run_tests.run(str(program), 1).passed) == 3
+
+
+def a_sum_hides_no_failed_case(folder):
+    output, status, registry = run(folder, 'echo "[  FAILED  ] R2_b: reason"; echo "5 passed, 0 failed"')
+    assert status == 1 and last_line(output) == "5 passed, 1 failed" and registry.endswith("FAIL\n"), output
+
+
+CASES = [what_goes_to_the_error_output_counts, a_good_sum_hides_no_bad_status, a_case_that_fails_once_has_failed,
+         a_case_passes_when_it_passes_with_every_seed, requirements_stand_in_the_order_of_their_numbers,
+         bytes_that_are_no_text_stop_nothing, a_hang_is_a_failure, a_flood_is_a_failure_and_its_end_is_read,
+         a_sum_hides_no_failed_case, cases_are_counted_and_registered,
+         a_failed_case_counts_with_and_without_a_reason, the_headings_of_cmocka_are_no_cases,
          a_sum_wins_and_a_crash_counts, a_random_program_runs_with_two_seeds_that_are_printed,
          a_failing_seed_is_named_and_replayed, a_seed_that_is_no_number_is_refused]
 

@@ -4,6 +4,7 @@
 and looks at the one line that says what to do. Nothing is installed.
 """
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -21,10 +22,12 @@ COMMANDS = {
     "user": {"id": "echo 1000"},
     "root": {"id": "echo 0"},
     "no_sudo": {"sudo": "exit 1"},
-    "sudo": {"sudo": '[ "$1" = -n ] && shift; exec "$@"'},
+    # As the real one: asks when it is not told not to, and hands no environment on.
+    "sudo": {"sudo": '[ "$1" = -n ] || exit 1; shift; exec env -u DEBIAN_FRONTEND "$@"'},
     "no_network": {"apt-get": 'echo "E: Failed to fetch" >&2; exit 100'},
     # Installing z3 puts it on PATH.
-    "network": {"apt-get": 'echo "$*" >> "$APT_LOG"; case "$*" in *z3*) printf "#!/bin/sh\\necho Z3 version 4.8.12 - 64 bit\\n" '
+    "network": {"apt-get": 'echo "$*" >> "$APT_LOG"; [ "$1" = update ] || [ "$DEBIAN_FRONTEND" = noninteractive ] || exit 1; '
+                           'case "$*" in *z3*) printf "#!/bin/sh\\necho Z3 version 4.8.12 - 64 bit\\n" '
                            '> "$STAND_INS/z3"; "$CHMOD" 755 "$STAND_INS/z3";; esac'},
     "nothing_arrives": {"apt-get": 'echo "$*" >> "$APT_LOG"'},
 }
@@ -134,7 +137,82 @@ def python_without_network_names_the_command(folder):
                                f"{folder}/venv/bin/python -m pip install -r scripts/requirements.txt"), last_line(done)
 
 
-CASES = [no_root_names_the_command, no_network_names_the_command, only_what_is_missing_is_installed,
+# What the tools of Debian 12, the oldest that counts, say of themselves, and how they are asked.
+DEBIAN_12 = {
+    "make": '[ "$1" = --version ] && echo "GNU Make 4.3"', "gcc": COMPILER.replace("99.1", "12"), "g++": COMPILER.replace("99.1", "12"),
+    "clang": COMPILER.replace("99.1", "14.0.6"), "riscv64-unknown-elf-gcc": COMPILER.replace("99.1", "12.2.0"),
+    "verilator": '[ "$1" = --version ] && echo "Verilator 5.006 2023-01-22 rev (Debian 5.006-3)"',
+    "yosys": '[ "$1" = -V ] && echo "Yosys 0.23 (git sha1 7ce5011c24b)"',
+    "z3": '[ "$1" = --version ] && echo "Z3 version 4.8.12 - 64 bit"',
+    "lspci": '[ "$1" = --version ] && echo "lspci version 3.9.0"',
+    "iverilog": '[ "$1" = -V ] && echo "Icarus Verilog version 11.0 (stable) ()"',
+    "nextpnr-ice40": '[ "$1" = --version ] && echo "nextpnr-ice40 -- Next Generation Place and Route (Version 0.4-1+b1)" >&2',
+    "python3": '[ "$1" = -c ] && exit; echo "Python 3.11.2"',
+}
+
+
+def the_tools_of_debian_12_count(folder):
+    done, log = run(folder, ["tools", f"{folder}/tools.mk"], "root", "nothing_arrives", **DEBIAN_12)
+    assert done.returncode == 0 and log == "", (done, log)
+
+
+def versions_are_numbers_not_text(folder):
+    """As text, 4.13 comes before 4.8 and 0.9 behind 0.23."""
+    done, _ = run(folder, ["tools", f"{folder}/tools.mk"], z3='echo "Z3 version 4.13.3 - 64 bit"', yosys='echo "Yosys 0.9"')
+    assert last_line(done) == "setup: missing or too old: yosys 0.23 or newer; install them, or put them on PATH", last_line(done)
+
+
+def each_spelling_of_the_compiler_counts(folder):
+    for name in ("riscv64-unknown-elf-gcc", "riscv64-elf-gcc", "riscv64-linux-gnu-gcc"):
+        Path(f"{folder}/{name}").mkdir()
+        done, _ = run(f"{folder}/{name}", ["tools", f"{folder}/tools.mk"], without={"riscv64-unknown-elf-gcc"} - {name},
+                      **{name: "echo 14.1.0"})
+        assert done.returncode == 0 and Path(f"{folder}/tools.mk").read_text() == f"FIRMWARE_CC := {name}\n", (name, done)
+
+
+def the_fuzzers_library_is_looked_for(folder):
+    _, log = run(folder, ["tools", f"{folder}/tools.mk"], "root", "nothing_arrives", missing="fuzzer")
+    assert log.endswith("--no-install-recommends libclang-rt-dev\n"), log
+
+
+def packages_are_not_of_one_release(_):
+    bound = [package for *_, package in TABLE if re.search(r"\d\.\d|-\d+(-|$)", package)]
+    assert not bound, bound
+
+
+def a_python_that_makes_no_environment_is_passed_over(folder):
+    if subprocess.run(["/usr/bin/python3", "-c", "import venv, ensurepip"], capture_output=True, check=False).returncode:
+        return
+    _, log = run(folder, ["tools", f"{folder}/tools.mk"], "root", "nothing_arrives",
+                 python3='[ "$1" = -c ] && exit 1; echo "Python 3.99"')
+    assert "python3-venv" not in log, log
+
+
+def an_environment_that_was_half_made_is_made(folder):
+    Path(f"{folder}/venv/bin").mkdir(parents=True)
+    subprocess.run(["bash", SETUP, "python", f"{folder}/venv"], capture_output=True, check=False,
+                   env=dict(os.environ, PIP_NO_INDEX="1", PIP_FIND_LINKS=folder))
+    assert Path(f"{folder}/venv/bin/python").exists()
+    # Killed behind that: there is a Python and no pip.
+    for package in Path(f"{folder}/venv/lib").glob("*/site-packages/pip*"):
+        shutil.rmtree(package)
+    done = subprocess.run(["bash", SETUP, "python", f"{folder}/venv"], capture_output=True, text=True, check=False,
+                          env=dict(os.environ, PIP_NO_INDEX="1", PIP_FIND_LINKS=folder))
+    assert list(Path(f"{folder}/venv/lib").glob("*/site-packages/pip")), done.stderr
+
+
+def a_table_of_no_tools_is_refused(folder):
+    for name in ("setup.sh", "requirements.txt"):
+        shutil.copy(f"scripts/{name}", folder)
+    Path(folder, "tools.txt").write_text("# nothing\n")
+    done = subprocess.run(["bash", f"{folder}/setup.sh", "tools", f"{folder}/tools.mk"], capture_output=True, text=True, check=False)
+    assert done.returncode and not Path(folder, "tools.mk").exists(), done.stderr
+
+
+CASES = [the_tools_of_debian_12_count, versions_are_numbers_not_text, each_spelling_of_the_compiler_counts,
+         the_fuzzers_library_is_looked_for, packages_are_not_of_one_release, a_python_that_makes_no_environment_is_passed_over,
+         an_environment_that_was_half_made_is_made, a_table_of_no_tools_is_refused, no_root_names_the_command,
+         no_network_names_the_command, only_what_is_missing_is_installed,
          sudo_is_used_where_it_asks_nothing, a_bare_machine_is_given_everything, nothing_missing_installs_nothing,
          another_system_is_told_names_and_versions, an_old_tool_is_missing_and_a_new_one_counts,
          a_header_and_the_sanitizers_are_looked_for, another_spelling_of_the_compiler_counts,

@@ -2,7 +2,7 @@
 
 DEVICE_TEST_SOURCES := tests/unit/device/fake_link.c $(wildcard host-driver/device/*.c) host-driver/link/dma_map.c \
     $(FIRMWARE_IMAGE)
-DEVICE_TEST_HEADERS := tests/unit/device/fake_link.h $(wildcard host-driver/device/*.h) $(wildcard host-driver/link/*.h)
+DEVICE_TEST_HEADERS := tests/unit/device/fake_link.h $(HOST_HEADERS)
 DEVICE_TEST_FLAGS := $(CPPFLAGS) -I$(BUILD)/firmware -Itests/unit/device
 
 $(BUILD)/tests/device: tests/unit/device/test_device.c $(DEVICE_TEST_SOURCES) $(DEVICE_TEST_HEADERS) $(CONTRACT)

@@ -32,7 +32,7 @@ firmware_core = $(VERILATOR) --cc --exe --build -O3 --Mdir $(FIRMWARE_CORE)/veri
     $(FIRMWARE_TEST)/core_machine.v $(2) $(abspath $(FIRMWARE_TEST)/core_run.cpp $(FIRMWARE_CORE_OBJECTS)) -o $(abspath $@)
 
 $(BUILD)/tests/firmware_core $(BUILD)/tests/firmware_core_serv: $(FIRMWARE_CORE_OBJECTS) $(FIRMWARE_CORE_RTL) \
-    $(FIRMWARE_TEST)/core_run.cpp $(VENV)/ready
+    $(FIRMWARE_TEST)/core_run.cpp rtl/packaged_core.vlt $(VENV)/ready
 
 $(BUILD)/tests/firmware_core:
 	$(call firmware_core,$(CPU_CORE),$(RTL_CORE),)

@@ -5,15 +5,15 @@ ROOT_COMPLEX_SOURCES := host-driver/link/root_complex.c host-driver/link/root_co
     host-driver/link/root_complex_enumerate.c host-driver/link/tlp.c host-driver/link/dma_map.c
 
 $(BUILD)/tests/root_complex $(BUILD)/tests/root_complex_serve: $(BUILD)/tests/%: tests/unit/link/test_%.c \
-    tests/unit/link/fake_device.c $(ROOT_COMPLEX_SOURCES) $(wildcard tests/unit/link/*.h host-driver/link/*.h) $(CONTRACT)
+    tests/unit/link/fake_device.c $(ROOT_COMPLEX_SOURCES) $(wildcard tests/unit/link/*.h) $(HOST_HEADERS) $(CONTRACT)
 	@mkdir -p $(@D)
 	$(CC) $(LINK_TEST_FLAGS) $(filter %.c,$^) -o $@ -lcmocka
 
-$(BUILD)/tests/tlp: tests/unit/link/test_tlp.c host-driver/link/tlp.c host-driver/link/tlp.h
+$(BUILD)/tests/tlp: tests/unit/link/test_tlp.c host-driver/link/tlp.c $(HOST_HEADERS)
 	@mkdir -p $(@D)
 	$(CC) $(LINK_TEST_FLAGS) $(filter %.c,$^) -o $@ -lcmocka
 
-$(BUILD)/tests/dma_map: tests/unit/link/test_dma_map.c host-driver/link/dma_map.c host-driver/link/dma_map.h
+$(BUILD)/tests/dma_map: tests/unit/link/test_dma_map.c host-driver/link/dma_map.c $(HOST_HEADERS)
 	@mkdir -p $(@D)
 	$(CC) $(LINK_TEST_FLAGS) $(filter %.c,$^) -o $@ -lcmocka
 

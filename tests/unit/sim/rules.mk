@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 $(BUILD)/tests/machine: tests/unit/sim/test_machine.c $(ROOT_COMPLEX_SOURCES) host-driver/link/backend_sim.c \
-    $(wildcard host-driver/device/*.c) $(FIRMWARE_IMAGE) $(SIM_DEVICE_OBJECTS) $(wildcard host-driver/device/*.h) \
-    $(wildcard host-driver/link/*.h) $(CONTRACT)
+    $(wildcard host-driver/device/*.c) $(FIRMWARE_IMAGE) $(SIM_DEVICE_OBJECTS) $(HOST_HEADERS) $(wildcard sim/*.h) $(CONTRACT)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(SANITIZE) $(CPPFLAGS) -I$(BUILD)/firmware $(filter %.c,$^) $(SIM_DEVICE_OBJECTS) -o $@ -lcmocka \
 	    $(SIM_LIBS) $(LDLIBS)

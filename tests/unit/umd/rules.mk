@@ -3,7 +3,7 @@
 
 UMD_TEST_SOURCES := host-driver/umd/handles.c host-driver/umd/error.c
 
-$(BUILD)/tests/test_umd: tests/unit/umd/test_umd.c $(UMD_TEST_SOURCES) host-driver/umd/internal.h $(CONTRACT)
+$(BUILD)/tests/test_umd: tests/unit/umd/test_umd.c $(UMD_TEST_SOURCES) $(HOST_HEADERS) $(CONTRACT)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(SANITIZE) $(CPPFLAGS) $< $(UMD_TEST_SOURCES) -lcmocka -lpthread -o $@
 TEST_PROGRAMS += $(BUILD)/tests/test_umd
