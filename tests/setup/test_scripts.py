@@ -92,7 +92,8 @@ def lint_looks_at_something(folder):
     assert done.returncode == 1 and "git does not say" in done.stdout, done.stdout
 
 
-CASES = [lint_tells_and_fails, lint_looks_at_something, a_release_is_a_name, a_command_that_fails_fails, what_the_commands_print_is_one_line, settings_reach_the_system_whole]
+CASES = [lint_tells_and_fails, lint_looks_at_something, a_release_is_a_name, a_command_that_fails_fails,
+         what_the_commands_print_is_one_line, settings_reach_the_system_whole]
 
 
 def main():
