@@ -39,7 +39,6 @@ bool ferry_firmware_start(void)
     ferry_assert(slots >= 1 && slots <= FERRY_SLOTS && rings >= 1 && rings <= FERRY_RINGS && slot_bytes_log2 >= 3 &&
                      slot_bytes_log2 <= 12,
                  FERRY_HALT_CAPABILITIES, capabilities);
-    ferry_engine_start();
     ferry_queues_start(slots, rings, slot_bytes_log2);
     ferry_faults_start();
     hal_write(FERRY_CORE_FIRMWARE_STATE, FERRY_FIRMWARE_STATE_RUNNING);

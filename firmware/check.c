@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Every rule that a packet must keep, in the order that decides which fault is reported when several are broken.
-// decode.c asks here for each packet that its fast path does not take. Nothing here acts: it reads, and says yes or why
+// decode.c asks here for each packet that the sequencer leaves. Nothing here acts: it reads, and says yes or why
 // not.
 #include "firmware.h"
 
@@ -144,6 +144,7 @@ static void name_sides(const volatile uint32_t *packet, uint32_t opcode, uint32_
     // Field by field: clearing whole structs would cost more than all the checks.
     source->kind = FERRY_GET(FERRY_PACKET_PLACES_SOURCE_KIND, places);
     source->write = 0;
+    source->address = 0;
     source->bytes = packet[FERRY_PACKET_COPY_BYTES / 4];
     destination->kind = FERRY_GET(FERRY_PACKET_PLACES_DESTINATION_KIND, places);
     destination->write = 1;
@@ -282,7 +283,7 @@ bool ferry_check_packet(const volatile uint32_t *packet, uint32_t left, const st
     uint32_t header = packet[0];
     uint32_t places = packet[1];
     uint32_t opcode = FERRY_GET(FERRY_PACKET_HEADER_OPCODE, header);
-    uint32_t words = hal_upper_half(packet);
+    uint32_t words = FERRY_GET(FERRY_PACKET_HEADER_WORDS, header);
     struct sides sides;
 
     if (words < WORDS(NOP) || (words & 1) || words * 4 > left)

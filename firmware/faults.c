@@ -26,6 +26,7 @@ void ferry_faults_post(const struct ferry_flight *flight, const struct ferry_fau
     uint32_t log_high = hal_read(FERRY_CORE_FAULT_LOG_ADDRESS_HIGH);
 
     produced++;
+    hal_write(FERRY_CORE_FETCH_SLOT, ferry_slot(flight));
     hal_write(FERRY_CORE_POST_DATA + FERRY_FAULT_RECORD_SEQUENCE, produced);
     hal_write(FERRY_CORE_POST_DATA + FERRY_FAULT_RECORD_WHAT,
               FERRY_PUT(FERRY_FAULT_RECORD_WHAT_KIND, fault->kind) |
@@ -35,10 +36,10 @@ void ferry_faults_post(const struct ferry_flight *flight, const struct ferry_fau
                   FERRY_PUT(FERRY_FAULT_RECORD_WHAT_PACKET_OFFSET, fault->packet_offset));
     hal_write(FERRY_CORE_POST_DATA + FERRY_FAULT_RECORD_ADDRESS, fault->address_low);
     hal_write(FERRY_CORE_POST_DATA + FERRY_FAULT_RECORD_ADDRESS + 4, fault->address_high);
-    hal_write(FERRY_CORE_POST_DATA + FERRY_FAULT_RECORD_FENCE_VALUE, flight->fence_low);
-    hal_write(FERRY_CORE_POST_DATA + FERRY_FAULT_RECORD_FENCE_VALUE + 4, flight->fence_high);
-    hal_write(FERRY_CORE_POST_DATA + FERRY_FAULT_RECORD_BUFFER_ADDRESS, flight->address_low);
-    hal_write(FERRY_CORE_POST_DATA + FERRY_FAULT_RECORD_BUFFER_ADDRESS + 4, flight->address_high);
+    hal_write(FERRY_CORE_POST_DATA + FERRY_FAULT_RECORD_FENCE_VALUE, hal_read(FERRY_CORE_FETCH_FENCE_LOW));
+    hal_write(FERRY_CORE_POST_DATA + FERRY_FAULT_RECORD_FENCE_VALUE + 4, hal_read(FERRY_CORE_FETCH_FENCE_HIGH));
+    hal_write(FERRY_CORE_POST_DATA + FERRY_FAULT_RECORD_BUFFER_ADDRESS, hal_read(FERRY_CORE_FETCH_ADDRESS_LOW));
+    hal_write(FERRY_CORE_POST_DATA + FERRY_FAULT_RECORD_BUFFER_ADDRESS + 4, hal_read(FERRY_CORE_FETCH_ADDRESS_HIGH));
     hal_write(FERRY_CORE_POST_DATA + FERRY_FAULT_RECORD_HEADER, fault->header);
     hal_write(FERRY_CORE_POST_DATA + FERRY_FAULT_RECORD_WRITTEN, fault->written);
     hal_write(FERRY_CORE_POST_DATA + FERRY_FAULT_RECORD_LIST_INDEX, fault->list_index);
@@ -46,7 +47,7 @@ void ferry_faults_post(const struct ferry_flight *flight, const struct ferry_fau
         hal_write(FERRY_CORE_POST_DATA + word, 0);
     hal_write(FERRY_CORE_POST_ADDRESS_LOW, log_low + at);
     hal_write(FERRY_CORE_POST_ADDRESS_HIGH, log_high + (log_low + at < at));
-    hal_write(FERRY_CORE_POST_CONTROL, FERRY_CORE_POST_CONTROL_LONG_MASK);
+    hal_write(FERRY_CORE_POST_CONTROL, FERRY_CORE_POST_CONTROL_SEND_MASK);
 }
 
 bool ferry_faults_take(struct ferry_fault *out, uint32_t *slot)

@@ -25,34 +25,37 @@ struct ferry_fault {
     uint32_t list_index;
 };
 
-// A ring, as far as retirement needs it. The first fields are set once at start.
+// A ring. Set once at start.
 struct ferry_ring {
     uint32_t registers; // Its core registers; hal_ring().
     uint32_t number;
-    uint32_t retired, faults, last_faulted;
-    uint32_t in_flight; // Decoded buffers that have not retired.
-    uint32_t last_job;  // Number of the last job of those.
-    uint32_t unused;    // To 32 bytes: the core finds a ring by one shift.
+    uint32_t unused[2]; // To 16 bytes: FETCH_NEXT's ring leads here without a shift.
 };
 
-// A buffer in flight: claimed from fetch and not yet retired. There is one for each slot. The first fields are set once
-// at start, since shifting by a slot's number takes the small core longer than loading what comes of it.
+// A buffer from its claim until it ends, one for each slot. What is only asked when something goes wrong stays in the
+// hardware; see FETCH_SLOT.
 struct ferry_flight {
-    uint32_t slot, slot_bit;
-    const uint32_t *packets;   // The slot in command RAM.
-    uint32_t place;            // JOB_CONTROL's slot field.
-    uint32_t in_flight;        // 0 or 1.
-    struct ferry_flight *next; // The buffer that retires after this one.
-    struct ferry_ring *ring;
-    uint32_t ends;      // What POST_CONTROL gets with the fence record: FETCH_NEXT as it was claimed.
-    uint32_t first_job; // JOBS_QUEUED when the buffer was claimed.
-    uint32_t last_job;  // JOBS_RETIRED once every job of the buffer is done; from ferry_queues_decoded() on.
+    uint32_t claim;    // FETCH_NEXT, whose slot stands where SEQUENCE and FINISH have it.
+    uint32_t sequence; // While it is decoded: what SEQUENCE gets to go on.
     uint32_t bytes;
-    uint32_t fence_low, fence_high;
-    uint32_t address_low, address_high;
+    const struct ferry_ring *ring; // Null before the slot's first buffer.
+    bool sequencing;               // The sequencer is at work on it.
+    bool plain_table_change;       // The packet it is at changes the aperture table; only the right to is in question.
+    bool waits_for_ring; // The packet it is at is a good change of the aperture table and waits for earlier jobs.
     struct ferry_fault refusal; // Refused by fetch or by the checks of decode.
     struct ferry_fault engine;  // Reported by the engine; of an earlier packet than the refusal.
 };
+
+static inline uint32_t ferry_slot(const struct ferry_flight *flight)
+{
+    return FERRY_GET(FERRY_CORE_FETCH_NEXT_SLOT, flight->claim);
+}
+
+// A place in the buffer, which stands in command RAM.
+static inline const volatile uint32_t *ferry_packet(const struct ferry_flight *flight, uint32_t offset)
+{
+    return hal_command(ferry_slot(flight) * FERRY_SLOT_STRIDE + offset);
+}
 
 // Limits that a packet is held against.
 struct ferry_limits {
@@ -72,17 +75,6 @@ bool ferry_firmware_start(void);
 // Stops with a record of an invariant of our own that broke.
 _Noreturn void ferry_halt(enum ferry_halt code, uint32_t argument);
 
-#define unlikely(condition) __builtin_expect((condition) != 0, 0)
-#define likely(condition)   __builtin_expect((condition) != 0, 1)
-
-// One step of a path that was ordered by hand, in the place where it stands. On the small core an instruction that
-// needs the result of the one before waits four cycles for it, and a branch costs as much as three other instructions.
-// So such a path has few branches, adds up the reasons to leave it, and each step stands some steps behind those whose
-// results it uses; the compiler, which knows nothing of this, must leave the order alone.
-#define STEP(statement, variable)                                                                                      \
-    statement;                                                                                                         \
-    HAL_IN_ORDER(variable)
-
 static inline void ferry_assert(bool holds, enum ferry_halt code, uint32_t argument)
 {
     if (!holds)
@@ -91,49 +83,38 @@ static inline void ferry_assert(bool holds, enum ferry_halt code, uint32_t argum
 
 // queues.c -----------------------------------------------------------------------------------------------------------
 
-// Takes over the rings' counters. slots: number of command slots that the hardware has, 1 to FERRY_SLOTS.
+// slots: number of command slots that the hardware has, 1 to FERRY_SLOTS.
 void ferry_queues_start(uint32_t slots, uint32_t rings, uint32_t slot_bytes_log2);
 
-// Retires what is done and decodes the next fetched buffer, if there is one.
+// Tells the host of what went wrong, and decodes what there is to decode as far as it goes.
 void ferry_firmware_step(void);
 
 // On the core: that again and again, with an eye on the word under the stack.
 _Noreturn void ferry_firmware_run(void);
 
-// Takes the engine's fault and carries the retirement of the oldest buffer on as far as it goes without waiting. True
-// when the buffer retired and another one follows.
-bool ferry_queues_service(void);
-
-// Waits, retiring meanwhile, until every job so far of the flight's ring is done. Waits for the engine alone, never for
-// the host. False: the engine stopped a job of this very buffer, or was reset; the rest of the buffer must not be done.
-bool ferry_queues_wait_ring(const struct ferry_flight *flight);
-
-// engine.c -----------------------------------------------------------------------------------------------------------
-
-// Jobs queued and jobs that the engine surely takes without making the core wait, as last seen.
-struct ferry_engine {
-    uint32_t queued; // In step with JOBS_QUEUED.
-    uint32_t room;
-};
-extern struct ferry_engine ferry_engine;
-
-void ferry_engine_start(void);
-
-// Waits, retiring meanwhile, until room is at least 1. The write of JOB_CONTROL would wait as well, but a core that
-// waits there cannot take a fault that the engine holds, and the engine does not go on to a second fault before it is
-// taken. False: the engine has given up on memory that does not answer, and takes nothing.
-bool ferry_engine_wait_room(void);
-
-// A job with every field given; for the packets that are not on the fast path.
-struct ferry_job {
-    uint32_t source_low, source_high, destination_low, destination_high, length, list_at, control;
-};
-void ferry_engine_queue(const struct ferry_job *job); // There is room.
+// How far the earlier jobs of the flight's ring are. BROKEN: the engine stopped a job of this very buffer, or was
+// reset; the rest of the buffer must not be done.
+enum ferry_ring_jobs { FERRY_RING_RUNS, FERRY_RING_DONE, FERRY_RING_BROKEN };
+enum ferry_ring_jobs ferry_queues_ring_jobs(const struct ferry_flight *flight);
 
 static inline bool ferry_engine_stuck(void)
 {
     return hal_read(FERRY_CORE_ENGINE_STATE) & FERRY_CORE_ENGINE_STATE_STUCK_MASK;
 }
+
+// decode.c -----------------------------------------------------------------------------------------------------------
+
+enum ferry_progress {
+    FERRY_GOES_ON,
+    FERRY_LATER,   // The engine or the ring's earlier jobs must get on first, or the paging ring goes before.
+    FERRY_DECODED, // Every packet was handed over, or the rest must not be.
+};
+
+// Takes the packet that the sequencer left, the one that flight->sequence names. A refusal is left in flight->refusal.
+enum ferry_progress ferry_decode_left(struct ferry_flight *flight);
+
+// The same of the packet when the engine takes nothing more.
+void ferry_decode_stuck(struct ferry_flight *flight);
 
 // mmu.c --------------------------------------------------------------------------------------------------------------
 
@@ -161,7 +142,8 @@ void ferry_faults_start(void);
 // True when the fault log has room for a record.
 bool ferry_faults_room(void);
 
-// Sends a fault record of the flight. The caller has seen room in the log and POST_BUSY = 0.
+// Sends a fault record of the flight, the one that WORK.finish tells of. The caller has seen room in the log and
+// POST_BUSY = 0.
 void ferry_faults_post(const struct ferry_flight *flight, const struct ferry_fault *fault);
 
 // Copies the engine's fault into out and lets the engine go on. True when there was one.

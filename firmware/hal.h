@@ -11,11 +11,6 @@
 //   uint32_t v)                                    which take a FERRY_CORE_RING_ offset known at compile time.
 //   const uint32_t *hal_command(uint32_t at)       Command RAM from byte offset at on (a multiple of 4).
 //   void hal_arrived(void)                         What was read of command RAM before does not count any more.
-//   uint32_t hal_command_at(const volatile uint32_t *word)   Byte offset in command RAM of a word of it, in bits 15:0;
-//                                                  what stands above them does not count.
-//   uint32_t hal_upper_half(const volatile uint32_t *word)   Bits 31:16 of a word of command RAM, in bits 15:0.
-//   uint32_t hal_constant(uint32_t v)              v, kept in a register: no mask turned into shifts.
-//   HAL_IN_ORDER(variable)                         The compiler keeps such lines in the order of the source.
 //   void hal_stop(void)                            Never comes back.
 #ifndef FERRY_FIRMWARE_HAL_H
 #define FERRY_FIRMWARE_HAL_H

@@ -6,10 +6,7 @@
 uint32_t hal_read(unsigned offset);
 void hal_write(unsigned offset, uint32_t value);
 const uint32_t *hal_command(uint32_t at);
-uint32_t hal_command_at(const volatile uint32_t *word);
 _Noreturn void hal_stop(void);
-
-#define HAL_IN_ORDER(value) ((void)(value))
 
 static inline uint32_t hal_ring(unsigned offset)
 {
@@ -27,15 +24,5 @@ static inline void hal_ring_write(uint32_t ring, unsigned offset, uint32_t value
 }
 
 static inline void hal_arrived(void) {}
-
-static inline uint32_t hal_constant(uint32_t value)
-{
-    return value;
-}
-
-static inline uint32_t hal_upper_half(const volatile uint32_t *word)
-{
-    return *word >> 16;
-}
 
 #endif

@@ -57,29 +57,6 @@ static inline void hal_arrived(void)
     __asm__ volatile("" ::: "memory");
 }
 
-static inline uint32_t hal_command_at(const volatile uint32_t *word)
-{
-    return (uint32_t)word;
-}
-
-static inline uint32_t hal_constant(uint32_t value)
-{
-    __asm__("" : "+r"(value));
-    return value;
-}
-
-// The value is there, in a register, before anything that follows in the source.
-#define HAL_IN_ORDER(value) __asm__ volatile("" : "+r"(value))
-
-// One load of a half word. From C the compiler adds two shifts by 16, which the small core does one bit a cycle.
-static inline uint32_t hal_upper_half(const volatile uint32_t *word)
-{
-    uint32_t half;
-
-    __asm__ volatile("lhu %0, 2(%1)" : "=r"(half) : "r"(word), "m"(*word));
-    return half;
-}
-
 _Noreturn void hal_stop(void);
 
 #endif

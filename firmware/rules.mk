@@ -11,11 +11,11 @@ FIRMWARE_STACK_BYTES := 512
 FIRMWARE_ARCH := -march=rv32i_zicsr -mabi=ilp32 -fno-pie
 # Small, but for what runs once a packet or once a buffer, where cycles count.
 FIRMWARE_OPTIMIZE = -Os
-$(addprefix $(BUILD)/firmware/,decode.o queues.o): FIRMWARE_OPTIMIZE = -O2
+$(addprefix $(BUILD)/firmware/,check.o decode.o queues.o): FIRMWARE_OPTIMIZE = -O2
 FIRMWARE_CFLAGS = -std=c11 $(FIRMWARE_ARCH) $(FIRMWARE_OPTIMIZE) -g -ffreestanding -fno-builtin -fno-jump-tables \
     -fno-tree-loop-distribute-patterns -ffunction-sections -Wall -Wextra -Wpedantic -Werror -Wvla \
     -Wstack-usage=256 -fcallgraph-info=su -I$(GENERATED) -Ifirmware
-FIRMWARE_SOURCES := firmware/boot.c firmware/queues.c firmware/decode.c firmware/check.c firmware/engine.c \
+FIRMWARE_SOURCES := firmware/boot.c firmware/queues.c firmware/decode.c firmware/check.c \
     firmware/mmu.c firmware/faults.c
 FIRMWARE_C := $(FIRMWARE_SOURCES) firmware/hal_riscv.c
 FIRMWARE_OBJECTS := $(FIRMWARE_BUILD)/boot-asm.o $(FIRMWARE_C:firmware/%.c=$(FIRMWARE_BUILD)/%.o)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Command RAM: the slots into which ferry_fetch puts buffers. One write port (fetch) and one read port, which the core,
-// the engine's and the aperture table's page lists share; the core comes first since it waits for each word, lists are
-// prefetched by their readers. Slot n stands at n * 4096 for everybody, whatever a slot's real size is.
+// the engine's and the aperture table's page lists and the sequencer share; the core comes first since it waits for each
+// word, lists are prefetched by their readers and take few cycles, the sequencer has the rest.
+// Slot n stands at n * 4096 for everybody, whatever a slot's real size is.
 `default_nettype none
 
 module ferry_command_ram #(
@@ -37,7 +38,14 @@ module ferry_command_ram #(
     output wire        list1_ready,
     input  wire [15:0] list1_address,
     output wire        list1_data_valid,
-    output wire [63:0] list1_data
+    output wire [63:0] list1_data,
+
+    // Packets of the sequencer, the same.
+    input  wire        packet_valid,
+    output wire        packet_ready,
+    input  wire [15:0] packet_address,
+    output wire        packet_data_valid,
+    output wire [63:0] packet_data
 );
 
 localparam SLOT_BITS = SLOTS > 2 ? 2 : 1;
@@ -49,11 +57,12 @@ localparam INDEX_BITS = SLOT_BITS + SLOT_BYTES_LOG2 - 3;
 reg [63:0] memory [0:(1 << INDEX_BITS) - 1];
 reg [63:0] data_reg;
 
-// What data_reg holds: the core's double word (with its index), or a list entry for one of the two readers.
+// What data_reg holds: the core's double word (with its index), or what one of the other readers asked for.
 reg                  hold_reg;
 reg [INDEX_BITS-1:0] hold_index_reg;
 reg                  list0_reg;
 reg                  list1_reg;
+reg                  packet_reg;
 // The list that was served last, so that the other is next.
 reg                  turn_reg;
 
@@ -61,6 +70,7 @@ wire [INDEX_BITS-1:0] write_index = {write_address[12 +: SLOT_BITS], write_addre
 wire [INDEX_BITS-1:0] core_index  = {core_address[12 +: SLOT_BITS], core_address[SLOT_BYTES_LOG2-1:3]};
 wire [INDEX_BITS-1:0] list0_index = {list0_address[12 +: SLOT_BITS], list0_address[SLOT_BYTES_LOG2-1:3]};
 wire [INDEX_BITS-1:0] list1_index = {list1_address[12 +: SLOT_BITS], list1_address[SLOT_BYTES_LOG2-1:3]};
+wire [INDEX_BITS-1:0] packet_index = {packet_address[12 +: SLOT_BITS], packet_address[SLOT_BYTES_LOG2-1:3]};
 
 // Packets are decoded from front to back. So when the core takes the upper word of a double word that is already here,
 // the next double word is read in the same cycle, and the core finds that one waiting too.
@@ -75,14 +85,19 @@ assign list0_ready = !core_read && !(list1_valid && turn_reg == 1'b0);
 assign list1_ready = !core_read && !(list0_valid && turn_reg == 1'b1);
 wire list0_read = list0_valid && list0_ready;
 wire list1_read = list1_valid && list1_ready;
+assign packet_ready = !core_read && !list0_valid && !list1_valid;
+wire packet_read = packet_valid && packet_ready;
 
 assign list0_data_valid = list0_reg;
 assign list1_data_valid = list1_reg;
 assign list0_data = data_reg;
 assign list1_data = data_reg;
+assign packet_data_valid = packet_reg;
+assign packet_data = data_reg;
 
-wire read_enable = core_read || list0_read || list1_read;
-wire [INDEX_BITS-1:0] read_index = core_read ? core_read_index : list0_read ? list0_index : list1_index;
+wire read_enable = core_read || list0_read || list1_read || packet_read;
+wire [INDEX_BITS-1:0] read_index =
+    core_read ? core_read_index : list0_read ? list0_index : list1_read ? list1_index : packet_index;
 
 always @(posedge clk) begin
     if (write_valid) begin
@@ -96,6 +111,7 @@ end
 always @(posedge clk) begin
     list0_reg <= list0_read;
     list1_reg <= list1_read;
+    packet_reg <= packet_read;
     if (list0_read) begin
         turn_reg <= 1'b0;
     end else if (list1_read) begin
@@ -115,11 +131,12 @@ always @(posedge clk) begin
         hold_reg  <= 1'b0;
         list0_reg <= 1'b0;
         list1_reg <= 1'b0;
+        packet_reg <= 1'b0;
         turn_reg  <= 1'b0;
     end
 end
 
-wire unused = &{1'b0, write_address, core_address[15:0], list0_address, list1_address};
+wire unused = &{1'b0, write_address, core_address[15:0], list0_address, list1_address, packet_address};
 
 endmodule
 

@@ -55,6 +55,11 @@ module ferry_fetch #(
     output wire [31:0] claimed_bytes,
     output wire [63:0] claimed_fence,
     output wire [63:0] claimed_address,
+    // Shows another slot's description from the next cycle on; or in this cycle.
+    input  wire        select,
+    input  wire [1:0]  select_slot,
+    input  wire        fact_valid,
+    input  wire [1:0]  fact_slot,
     // FETCH_RELEASE.
     input  wire        release_slot,
     input  wire [1:0]  release_number,
@@ -62,6 +67,8 @@ module ferry_fetch #(
     // Slots that are not free, and slots that hold a whole buffer.
     output wire [3:0]  used,
     output wire [3:0]  ready,
+    // Whose entry asks for an interrupt.
+    output wire [3:0]  interrupts,
     // Whose buffer each slot holds, 8 bits a slot in the layout of WRITE_TAG.
     output wire [31:0] tags,
     // A read is outstanding or about to be issued.
@@ -221,6 +228,7 @@ ferry_fetch_slots #(.SLOTS(SLOTS)) slots (
     .complete_offset(complete_offset),
     .next(next), .claim(claim),
     .claimed_bytes(claimed_bytes), .claimed_fence(claimed_fence), .claimed_address(claimed_address),
+    .select(select), .select_slot(select_slot), .fact_valid(fact_valid), .fact_slot(fact_slot), .interrupts(interrupts),
     .release_slot(release_slot), .release_number(release_number),
     .used(used), .ready(ready), .tags(tags), .count_ring(fetched_ring), .count_arriving(arriving)
 );

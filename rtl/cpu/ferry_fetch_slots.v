@@ -59,6 +59,11 @@ module ferry_fetch_slots #(
     output wire [31:0]  claimed_bytes,
     output wire [63:0]  claimed_fence,
     output wire [63:0]  claimed_address,
+    // Shows another slot there from the next cycle on; or in this cycle.
+    input  wire         select,
+    input  wire [1:0]   select_slot,
+    input  wire         fact_valid,
+    input  wire [1:0]   fact_slot,
     // Frees a slot.
     input  wire         release_slot,
     input  wire [1:0]   release_number,
@@ -66,6 +71,8 @@ module ferry_fetch_slots #(
     // Slots in use, and those of them that hold a whole buffer.
     output wire [3:0]   used,
     output wire [3:0]   ready,
+    // Whose entry asks for an interrupt.
+    output wire [3:0]   interrupts,
     // Whose buffer each slot holds, 8 bits a slot in the layout of WRITE_TAG; kept while the slot is in use.
     output wire [31:0]  tags,
     // Number of slots that were taken for this ring and are not complete.
@@ -96,6 +103,7 @@ assign user_may_take = |(free & (free - 4'd1));
 
 assign used = used_reg;
 assign ready = ready_reg;
+assign interrupts = interrupt_reg;
 assign tags = {
     ring_reg[3], entry_reg[3], ring_reg[2], entry_reg[2], ring_reg[1], entry_reg[1], ring_reg[0], entry_reg[0]
 };
@@ -117,10 +125,10 @@ wire [1:0] next_slot = paging_ready ? paging_head : user_head;
 wire       next_valid = paging_ready || user_ready;
 
 assign next = {
-    next_valid, 7'd0, fault_reg[next_slot], 7'd0, interrupt_reg[next_slot], 1'b0, ring_reg[next_slot], 2'd0, next_slot
+    next_valid, 7'd0, fault_reg[next_slot], 2'd0, entry_reg[next_slot], interrupt_reg[next_slot], 1'b0, ring_reg[next_slot], next_slot, 2'd0
 } & {32{next_valid}};
 
-wire [1:0] read_slot = look ? look_slot : claimed_reg;
+wire [1:0] read_slot = look ? look_slot : fact_valid ? fact_slot : claimed_reg;
 wire [63:0] read_address = address_memory[read_slot];
 wire [12:0] read_bytes = bytes_memory[read_slot];
 assign look_address = read_address;
@@ -128,7 +136,7 @@ assign look_bytes = read_bytes;
 assign look_fault = fault_reg[look_slot] != `FERRY_FAULT_KIND_NONE;
 assign claimed_bytes = {19'd0, read_bytes};
 assign claimed_fence = fence_memory[read_slot];
-assign claimed_address = read_address + {52'd0, offset_reg[claimed_reg]};
+assign claimed_address = read_address + {52'd0, offset_reg[read_slot]};
 
 always @* begin : count
     integer i;
@@ -186,6 +194,9 @@ always @(posedge clk) begin
         end else begin
             user_out_reg <= user_out_reg + 3'd1;
         end
+    end
+    if (select) begin
+        claimed_reg <= select_slot;
     end
     if (release_slot) begin
         used_reg[release_number] <= 1'b0;

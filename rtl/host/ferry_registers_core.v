@@ -5,10 +5,7 @@
 `default_nettype none
 `include "ferry_contract.vh"
 
-module ferry_registers_core #(
-    // Jobs that the engine's queue holds.
-    parameter JOB_QUEUE = 8
-) (
+module ferry_registers_core (
     // Clock and synchronous reset.
     input  wire        clk,
     input  wire        rst,
@@ -32,7 +29,7 @@ module ferry_registers_core #(
     // Counters: packets to add, and the firmware has a buffer to decode.
     output wire        packets_valid,
     output wire [11:0] packets_value,
-    output reg         core_busy,
+    output wire        core_busy,
     // Interrupt causes, pulses; given only when no record is on its way, so that a message never overtakes its record.
     output wire [9:0]  interrupt_cause,
 
@@ -47,6 +44,23 @@ module ferry_registers_core #(
     output wire [2:0]  retired_ring,
     output wire [31:0] retired_wdata,
 
+    // Sequencer: start and stop, the buffer's length, where it is.
+    output wire        sequence_start,
+    output wire        sequence_stop,
+    output wire [1:0]  sequence_slot,
+    output wire [15:0] sequence_offset,
+    output wire        sequence_system,
+    output wire        sequence_checked,
+    output reg  [12:0] sequence_end,
+    input  wire        sequence_busy,
+    input  wire        sequence_waiting,
+    input  wire        sequence_ended,
+    input  wire        sequence_table,
+    input  wire [15:0] sequence_at,
+    // Its jobs.
+    input  wire        packet_valid,
+    output wire        packet_ready,
+    input  wire [`FERRY_JOB_BITS-1:0] packet_job,
     // Engine: a job.
     output wire        job_valid,
     input  wire        job_ready,
@@ -75,8 +89,15 @@ module ferry_registers_core #(
     input  wire [31:0] fetch_bytes,
     input  wire [63:0] fetch_fence,
     input  wire [63:0] fetch_address,
-    // Slots that are not free.
+    // Slots that are not free; whose buffer they hold; whose entry asks for an interrupt.
     input  wire [3:0]  slots_used,
+    input  wire [31:0] slot_tags,
+    input  wire [3:0]  slot_interrupts,
+    // Shows the description of another slot from the next cycle on, or in this cycle.
+    output wire        fetch_select,
+    output wire [1:0]  fetch_select_slot,
+    output wire        fact_valid,
+    output wire [1:0]  fact_slot,
 
     // Record poster.
     output wire        post_data_write,
@@ -99,13 +120,10 @@ module ferry_registers_core #(
     input  wire        ended_interrupt
 );
 
-localparam [31:0] JOBS = JOB_QUEUE;
-
 wire write = io_valid && io_write && io_ready;
 
 // --- Engine jobs and aperture table --------------------------------------------------------------------------------
 
-wire        job_free;
 wire        update_free;
 wire [31:0] jobs_queued;
 wire [3:0]  aborted;
@@ -113,32 +131,76 @@ wire [3:0]  dropped;
 
 ferry_registers_jobs jobs (
     .clk(clk), .rst(rst), .run(run), .settled(settled), .write(write),
-    .io_address(io_address), .io_wdata(io_wdata), .job_free(job_free), .update_free(update_free),
+    .io_address(io_address), .io_wdata(io_wdata), .update_free(update_free),
     .jobs_queued(jobs_queued), .aborted(aborted), .dropped(dropped),
-    .slots_used(slots_used), .jobs_retired(jobs_retired), .job_valid(job_valid), .job_ready(job_ready), .job(job),
-    .poison_clear(poison_clear), .fault_clear(fault_clear), .resetting(resetting), .update_valid(update_valid),
+    .slots_used(slots_used), .jobs_retired(jobs_retired), .packet_valid(packet_valid),
+    .packet_ready(packet_ready), .packet_job(packet_job), .job_valid(job_valid), .job_ready(job_ready), .job(job),
+    .poison_clear(poison_clear), .fault_clear(fault_clear), .resetting(resetting), .stuck(stuck), .update_valid(update_valid),
     .update_ready(update_ready), .update(update)
 );
+
+// --- Sequencer ------------------------------------------------------------------------------------------------------
+
+wire write_sequence = write && io_address == `FERRY_CORE_SEQUENCE;
+assign sequence_stop = write_sequence && io_wdata[`FERRY_CORE_SEQUENCE_STOP_SHIFT];
+assign sequence_start = write_sequence && !io_wdata[`FERRY_CORE_SEQUENCE_STOP_SHIFT];
+assign sequence_slot = io_wdata[`FERRY_CORE_SEQUENCE_SLOT_RANGE];
+assign sequence_offset = io_wdata[`FERRY_CORE_SEQUENCE_PACKET_OFFSET_RANGE];
+assign sequence_system = io_wdata[`FERRY_CORE_SEQUENCE_SYSTEM_SHIFT];
+assign sequence_checked = io_wdata[`FERRY_CORE_SEQUENCE_CHECKED_SHIFT];
+
+// FETCH_NEXT would give a buffer of ring 0.
+wire paging_waits = fetch_next[`FERRY_CORE_FETCH_NEXT_VALID_SHIFT] &&
+                    fetch_next[`FERRY_CORE_FETCH_NEXT_RING_RANGE] == 3'd0;
+wire [31:0] work = {sequence_at, 6'd0, finish_asks_slot, 1'b0, sequence_table, finish_asks, fault_valid, paging_waits, sequence_ended,
+                    sequence_waiting, sequence_busy};
 
 // --- Records and interrupts ----------------------------------------------------------------------------------------
 
 reg [63:0] post_address_reg;
 reg [9:0]  interrupt_reg;
 
+// The core sends fault records, ferry_finish fence records. Each writes a record's words in one go.
 wire at_post_data = (io_address & 12'hfc0) == `FERRY_CORE_POST_DATA;
-assign post_data_write = write && at_post_data;
-assign post_data_index = io_address[5:2];
-assign post_data_wdata = io_wdata;
-assign post_start = write && io_address == `FERRY_CORE_POST_CONTROL;
+wire send_fault = write && io_address == `FERRY_CORE_POST_CONTROL;
+reg  post_filling_reg;
+assign post_data_write = finish_data_write || (write && at_post_data);
+assign post_data_index = finish_data_write ? finish_data_index : io_address[5:2];
+assign post_data_wdata = finish_data_write ? finish_data : io_wdata;
+assign post_start = finish_start || send_fault;
 assign post_address = post_address_reg;
-assign post_long = io_wdata[`FERRY_CORE_POST_CONTROL_LONG_SHIFT];
-assign post_ring = io_wdata[`FERRY_CORE_POST_CONTROL_RING_RANGE];
-assign post_slot = io_wdata[`FERRY_CORE_POST_CONTROL_SLOT_RANGE];
-assign post_interrupt = io_wdata[`FERRY_CORE_POST_CONTROL_INTERRUPT_SHIFT];
+assign post_long = !finish_start;
+assign post_ring = finish_ring;
+assign post_slot = fact_slot;
+
+wire        finish_owns, finish_data_write, finish_start, finish_address_low, finish_address_high, finish_read, finish_asks;
+wire [1:0]  finish_asks_slot;
+wire [2:0]  finish_ring;
+wire [3:0]  finish_data_index;
+wire [15:0] finish_offset;
+wire [31:0] finish_data;
+
+ferry_finish endings (
+    .clk(clk), .rst(rst), .run(run), .finish(write && io_address == `FERRY_CORE_FINISH),
+    .finish_slot(io_wdata[`FERRY_CORE_FINISH_SLOT_RANGE]), .finish_refused(io_wdata[`FERRY_CORE_FINISH_REFUSED_SHIFT]),
+    .slot_tags(slot_tags), .slot_interrupts(slot_interrupts), .user_queued(jobs_queued), .user_retired(jobs_retired),
+    .paging_queued(jobs_queued), .paging_retired(jobs_retired), .resetting(resetting || resetting_reg),
+    .marks(poison | dropped | aborted), .asks(finish_asks), .asks_slot(finish_asks_slot),
+    .status_valid(write && io_address == `FERRY_CORE_FINISH_STATUS), .status(io_wdata[7:0]), .fact_valid(fact_valid),
+    .fact_slot(fact_slot), .fact_wait(!fetch_claimed_valid), .fact_fence(fetch_fence), .file_read(finish_read),
+    .file_ring(finish_ring), .file_offset(finish_offset), .file_rdata(file_rdata),
+    .post_taken(post_busy || post_filling_reg || (write && at_post)), .owns(finish_owns),
+    .data_write(finish_data_write), .data_index(finish_data_index), .data(finish_data),
+    .address_low(finish_address_low), .address_high(finish_address_high), .start(finish_start),
+    .start_interrupt(post_interrupt)
+);
 assign interrupt_cause = interrupt_reg & {10{!post_busy}};
 
-assign packets_valid = write && io_address == `FERRY_CORE_PACKETS;
-assign packets_value = io_wdata[`FERRY_CORE_PACKETS_VALUE_RANGE];
+// The sequencer's packets count themselves; the core waits a cycle with its own.
+assign packets_valid = packet_ready || (write && io_address == `FERRY_CORE_PACKETS);
+assign packets_value = packet_ready ? 12'd1 : io_wdata[`FERRY_CORE_PACKETS_VALUE_RANGE];
+reg core_busy_reg;
+assign core_busy = core_busy_reg && !sequence_waiting;
 
 wire [9:0] cause_ring = {9'd0, ended_interrupt && !enter_long} << enter_ring;
 wire [9:0] cause_fault = {9'd0, enter_long} << `FERRY_BAR0_INTERRUPT_STATUS_FAULT_SHIFT;
@@ -149,27 +211,39 @@ always @(posedge clk) begin
     if (write) begin
         case (io_address)
         `FERRY_CORE_FIRMWARE_STATE:     firmware_told <= 1'b1;
-        `FERRY_CORE_BUSY:               core_busy <= io_wdata[0];
+        `FERRY_CORE_BUSY:               core_busy_reg <= io_wdata[0];
+        `FERRY_CORE_SEQUENCE_END:       sequence_end <= io_wdata[12:0];
         `FERRY_CORE_POST_ADDRESS_LOW:   post_address_reg[31:0] <= io_wdata;
         `FERRY_CORE_POST_ADDRESS_HIGH:  post_address_reg[63:32] <= io_wdata;
         default: ;
         endcase
+    end
+    if (fetch_claim) begin
+        core_busy_reg <= fetch_next[`FERRY_CORE_FETCH_NEXT_VALID_SHIFT];
+    end
+    post_filling_reg <= run && !send_fault && (post_filling_reg || (write && at_post));
+    if (finish_address_low) begin
+        post_address_reg[31:0] <= file_rdata;
+    end
+    if (finish_address_high) begin
+        post_address_reg[63:32] <= file_rdata;
     end
     interrupt_reg <= (interrupt_reg & ~interrupt_cause) |
                      ((cause_ring | cause_fault) & {10{ended}}) |
                      {write_halted, 9'd0};
     if (!run) begin
         firmware_told <= 1'b0;
-        core_busy <= 1'b0;
+        core_busy_reg <= 1'b0;
     end
     if (rst) begin
         interrupt_reg <= 10'd0;
+        post_filling_reg <= 1'b0;
     end
 end
 
 // --- The bus -------------------------------------------------------------------------------------------------------
 
-// What a record says goes into the host's words; it comes before the core.
+// What a record says goes into the host's words; it comes before the core, as does what a fence record will say.
 reg [15:0] enter_offset;
 always @* begin
     case (enter_word)
@@ -189,10 +263,11 @@ assign retired_wdata = enter_data;
 // Words of BAR0 begin at byte 0 of the register file; the core sees them from byte 0x400 on, and its own before.
 wire [11:0] place = io_address ^ 12'h400;
 // Only in the cycle that counts: a core that waits must not keep the host from its registers.
-assign file_access = enter || write || read_now;
+wire [15:0] finish_word = `FERRY_BAR0_RING_AT + {7'd0, finish_ring, 6'd0} + finish_offset;
+assign file_access = enter || finish_read || write || read_now;
 // Constants and the host's settings do not change under the host.
-assign file_write = enter || (write && may_write(io_address[11:2]));
-assign file_index = enter ? entered[10:2] : place[10:2];
+assign file_write = enter || (!finish_read && write && may_write(io_address[11:2]));
+assign file_index = enter ? entered[10:2] : finish_read ? finish_word[10:2] : place[10:2];
 assign file_wdata = enter ? enter_data : io_wdata;
 
 wire [63:0] fault_address = fault[`FERRY_ENGINE_FAULT_ADDRESS_RANGE];
@@ -206,17 +281,15 @@ wire [63:0] update_entry = update_fault[`FERRY_UPDATE_FAULT_ENTRY_RANGE];
 wire [31:0] live_time_low = time_now[31:0];
 wire [31:0] live_time_high = time_high_reg;
 wire [31:0] live_packets = 32'd0;
-wire [31:0] live_busy = {31'd0, core_busy};
-wire [31:0] live_jobs_queued = jobs_queued;
-wire [31:0] live_jobs_retired = jobs_retired;
+wire [31:0] live_busy = {31'd0, core_busy_reg};
+wire [31:0] live_work = work;
 wire [31:0] live_poison = {28'd0, poison | dropped};
 wire [31:0] live_engine_fault = fault_word;
 wire [31:0] live_engine_fault_address_low = fault_address[31:0];
 wire [31:0] live_engine_fault_address_high = fault_address[63:32];
 wire [31:0] live_engine_fault_written = fault[`FERRY_ENGINE_FAULT_WRITTEN_RANGE];
 wire [31:0] live_engine_fault_kind = {30'd0, fault[`FERRY_ENGINE_FAULT_ADDRESS_KIND_RANGE]};
-wire [31:0] live_engine_state = {30'd0, stuck, resetting || resetting_reg};
-wire [31:0] live_job_room = stuck ? 32'd0 : JOBS - (jobs_queued - jobs_retired);
+wire [31:0] live_engine_state = {28'd0, {2{jobs_queued != jobs_retired}}, stuck, resetting || resetting_reg};
 wire [31:0] live_engine_fault_index = {19'd0, fault[`FERRY_ENGINE_FAULT_LIST_INDEX_RANGE]};
 wire [31:0] live_mmu_fault = {3'd0, update_fault[`FERRY_UPDATE_FAULT_INDEX_RANGE], 15'd0, update_fault[`FERRY_UPDATE_FAULT_VALID_RANGE]};
 wire [31:0] live_mmu_fault_entry_low = update_entry[31:0];
@@ -229,16 +302,17 @@ wire [31:0] live_fetch_fence_low = fetch_fence[31:0];
 wire [31:0] live_fetch_fence_high = fetch_fence[63:32];
 wire [31:0] live_fetch_address_low = fetch_address[31:0];
 wire [31:0] live_fetch_address_high = fetch_address[63:32];
-wire [31:0] live_post_busy = {31'd0, post_busy};
+wire [31:0] live_post_busy = {31'd0, post_busy || finish_owns};
 `include "ferry_core_access.vh"
 
 // What must not be touched while it is handed over, or cannot be read in this cycle.
-wire at_jobs = io_address >= `FERRY_CORE_JOB_SOURCE_LOW && io_address <= `FERRY_CORE_JOB_CONTROL;
 wire at_update = (io_address & 12'hfe0) == `FERRY_CORE_MMU_FIRST;
 wire at_post = io_address >= `FERRY_CORE_POST_DATA && io_address <= `FERRY_CORE_POST_CONTROL;
 wire at_fetch = (io_address & 12'hfe0) == `FERRY_CORE_FETCH_NEXT;
-wire wait_write = (at_jobs && !job_free) || (at_update && !update_free) || (at_post && post_busy) || enter;
-wire wait_read = (at_fetch && !fetch_claimed_valid) || enter;
+wire at_packets = io_address == `FERRY_CORE_PACKETS;
+wire wait_post = at_post && (post_busy || finish_owns);
+wire wait_write = (at_packets && packet_ready) || (at_update && !update_free) || wait_post || enter || finish_read;
+wire wait_read = (at_fetch && (!fetch_claimed_valid || fact_valid)) || enter || finish_read;
 
 reg        read_done_reg;
 reg        live_reg;
@@ -247,6 +321,8 @@ reg [31:0] time_high_reg;
 reg        resetting_reg;
 
 wire read_now = io_valid && !io_write && !read_done_reg && !wait_read;
+assign fetch_select = write && io_address == `FERRY_CORE_FETCH_SLOT;
+assign fetch_select_slot = io_wdata[1:0];
 assign fetch_claim = read_now && io_address == `FERRY_CORE_FETCH_NEXT;
 assign io_ready = io_valid && (io_write ? !wait_write : read_done_reg);
 assign io_rdata = live_reg ? rdata_reg : file_rdata;
@@ -265,7 +341,7 @@ always @(posedge clk) begin
     end
 end
 
-wire unused = &{1'b0, place, entered};
+wire unused = &{1'b0, place, entered, finish_word};
 
 endmodule
 

@@ -37,7 +37,8 @@ module slots_in_use (
         .ring_select(), .ring_base(ring_base), .ring_entries_log2(ring_entries_log2), .ring_producer(ring_producer),
         .ring_retired(ring_retired), .ring_enable(ring_enable), .fetched_ring(3'd0), .fetched(),
         .write_valid(write_valid), .write_address(write_address), .write_data(), .next(next), .claim(claim),
-        .claimed_valid(), .claimed_bytes(), .claimed_fence(), .claimed_address(), .release_slot(release_slot),
+        .claimed_valid(), .claimed_bytes(), .claimed_fence(), .claimed_address(), .select(1'b0),
+        .select_slot(2'd0), .fact_valid(1'b0), .fact_slot(2'd0), .interrupts(), .release_slot(release_slot),
         .release_number(slot), .used(used), .ready(), .tags(), .busy(), .m_axi_ar(), .m_axi_arvalid(),
         .m_axi_arready(arready), .m_axi_r(r), .m_axi_rvalid(rvalid), .m_axi_rready()
     );

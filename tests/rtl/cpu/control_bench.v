@@ -204,6 +204,20 @@ wire run, settled, stopping, stop_reset, host_reset, fetch_wound, fence_hold, po
     ended_interrupt;
 wire [15:0] command_address, command_write_address;
 
+// Sequencer: start, stop, where it is; its reads of command RAM; its jobs.
+wire        sequence_start, sequence_stop, sequence_system, sequence_checked, sequence_busy, sequence_waiting, sequence_ended,
+            sequence_table;
+wire        packet_read_valid, packet_read_ready, packet_data_valid, packet_valid, packet_ready;
+wire [1:0]  sequence_slot;
+wire [12:0] sequence_end;
+wire [15:0] sequence_offset, sequence_at, packet_read_address;
+wire [63:0] packet_data;
+wire [`FERRY_JOB_BITS-1:0] packet_job;
+// Which slot's description is shown; whose entry asks for an interrupt.
+wire        fetch_select, fact_valid;
+wire [1:0]  fetch_select_slot, fact_slot;
+wire [3:0]  slot_interrupts;
+
 // --- Sizes that the host can read ----------------------------------------------------------------------------------
 
 localparam        TAGS_LOG2 = $clog2(TAGS);
@@ -352,21 +366,27 @@ ferry_registers_counters #(.COUNT(`FERRY_EVENTS_BITS), .MANY(`FERRY_EVENT_CORE_P
     .word_write(counter_word_write), .word(counter_word), .word_wdata(counter_word_wdata), .word_rdata(counter_word_rdata)
 );
 
-ferry_registers_core #(.JOB_QUEUE(JOB_QUEUE)) core_registers (
+ferry_registers_core core_registers (
     .clk(clk), .rst(rst), .run(run), .settled(settled), .io_valid(io_valid), .io_write(io_write), .io_address(io_address),
     .io_wdata(io_wdata), .io_ready(io_ready), .io_rdata(io_rdata), .time_now(time_now),
     .firmware_told(firmware_told), .packets_valid(packets_valid), .packets_value(packets_value),
     .core_busy(core_busy), .interrupt_cause(interrupt_cause), .file_access(core_file_access),
     .file_write(core_file_write), .file_index(core_file_index), .file_wdata(core_file_wdata),
     .file_rdata(file_rdata), .retired_write(retired_write), .retired_ring(retired_ring),
-    .retired_wdata(retired_wdata), .job_valid(job_valid),
+    .retired_wdata(retired_wdata), .sequence_start(sequence_start), .sequence_stop(sequence_stop),
+    .sequence_slot(sequence_slot), .sequence_offset(sequence_offset), .sequence_system(sequence_system),
+    .sequence_checked(sequence_checked), .sequence_end(sequence_end), .sequence_busy(sequence_busy),
+    .sequence_waiting(sequence_waiting), .sequence_ended(sequence_ended), .sequence_table(sequence_table), .sequence_at(sequence_at),
+    .packet_valid(packet_valid), .packet_ready(packet_ready), .packet_job(packet_job), .job_valid(job_valid),
     .job_ready(job_ready), .job(job), .jobs_retired(jobs_retired), .poison(poison),
     .poison_clear(poison_clear), .fault_valid(fault_valid), .fault(fault), .fault_clear(fault_clear),
     .resetting(resetting), .stuck(1'b0), .update_valid(update_valid), .update_ready(update_ready), .update(update),
     .update_busy(update_busy), .update_fault({`FERRY_UPDATE_FAULT_BITS{1'b0}}), .fetch_next(fetch_next), .fetch_claim(fetch_claim),
     .fetch_claimed_valid(fetch_claimed_valid), .fetch_bytes(fetch_bytes), .fetch_fence(fetch_fence),
     .fetch_address(fetch_address),
-    .slots_used(slots_used), .post_data_write(post_data_write), .post_data_index(post_data_index),
+    .slots_used(slots_used), .slot_tags(slot_tags), .slot_interrupts(slot_interrupts),
+    .fetch_select(fetch_select), .fetch_select_slot(fetch_select_slot), .fact_valid(fact_valid), .fact_slot(fact_slot),
+    .post_data_write(post_data_write), .post_data_index(post_data_index),
     .post_data_wdata(post_data_wdata), .post_start(post_start), .post_address(post_address), .post_long(post_long),
     .post_ring(post_ring), .post_slot(post_slot), .post_interrupt(post_interrupt), .post_busy(post_busy),
     .enter(enter), .enter_long(enter_long), .enter_word(enter_word), .enter_data(enter_data),
@@ -391,7 +411,9 @@ ferry_fetch #(.RINGS(RINGS), .SLOTS(SLOTS), .SLOT_BYTES_LOG2(SLOT_BYTES_LOG2)) f
     .ring_retired(fetch_retired), .ring_enable(fetch_enable), .fetched_ring(ring_number), .fetched(ring_fetched),
     .write_valid(command_write_valid), .write_address(command_write_address), .write_data(command_write_data),
     .next(fetch_next), .claim(fetch_claim), .claimed_valid(fetch_claimed_valid), .claimed_bytes(fetch_bytes),
-    .claimed_fence(fetch_fence), .claimed_address(fetch_address), .release_slot(ended && !enter_long),
+    .claimed_fence(fetch_fence), .claimed_address(fetch_address), .select(fetch_select),
+    .select_slot(fetch_select_slot), .fact_valid(fact_valid), .fact_slot(fact_slot), .interrupts(slot_interrupts),
+    .release_slot(ended && !enter_long),
     .release_number(ended_slot), .used(slots_used), .ready(slots_ready), .tags(slot_tags), .busy(fetch_busy),
     .m_axi_ar(fetch_ar), .m_axi_arvalid(fetch_arvalid), .m_axi_arready(fetch_arready), .m_axi_r(fetch_r),
     .m_axi_rvalid(fetch_rvalid), .m_axi_rready(fetch_rready)
@@ -403,7 +425,19 @@ ferry_command_ram #(.SLOTS(SLOTS), .SLOT_BYTES_LOG2(SLOT_BYTES_LOG2)) command_ra
     .core_ready(command_ready), .core_rdata(command_rdata), .list0_valid(engine_list_valid),
     .list0_ready(engine_list_ready), .list0_address(engine_list_address), .list0_data_valid(engine_list_data_valid),
     .list0_data(engine_list_data), .list1_valid(update_list_valid), .list1_ready(update_list_ready),
-    .list1_address(update_list_address), .list1_data_valid(update_list_data_valid), .list1_data(update_list_data)
+    .list1_address(update_list_address), .list1_data_valid(update_list_data_valid), .list1_data(update_list_data),
+    .packet_valid(packet_read_valid),
+    .packet_ready(packet_read_ready), .packet_address(packet_read_address), .packet_data_valid(packet_data_valid),
+    .packet_data(packet_data)
+);
+
+ferry_sequencer #(.APERTURE_PAGES(APERTURE_PAGES)) sequencer (
+    .clk(clk), .rst(rst), .run(run), .start(sequence_start), .start_slot(sequence_slot),
+    .start_offset(sequence_offset), .start_system(sequence_system), .start_checked(sequence_checked),
+    .stop(sequence_stop), .buffer_bytes(sequence_end), .busy(sequence_busy), .waiting(sequence_waiting),
+    .ended(sequence_ended), .table_change(sequence_table), .offset(sequence_at), .limits(limits), .read_valid(packet_read_valid),
+    .read_ready(packet_read_ready), .read_address(packet_read_address), .read_data_valid(packet_data_valid),
+    .read_data(packet_data), .job_valid(packet_valid), .job_ready(packet_ready), .job(packet_job)
 );
 
 ferry_post post (

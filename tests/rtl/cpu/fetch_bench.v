@@ -104,6 +104,9 @@ assign wdata = w[`FERRY_AXI_W_DATA_RANGE];
 assign wstrb = w[`FERRY_AXI_W_STROBE_RANGE];
 assign wlast = w[`FERRY_AXI_W_LAST_RANGE];
 wire unused = &{1'b0, ar, aw};
+wire [3:0]  unused_interrupts;
+wire        unused_packet_ready, unused_packet_data_valid;
+wire [63:0] unused_packet_data;
 wire        unused_enter_long, unused_ended_interrupt;
 wire [2:0]  unused_enter_ring;
 wire [1:0]  unused_ended_slot;
@@ -114,7 +117,8 @@ ferry_fetch fetch (
     .ring_retired(ring_retired), .ring_enable(ring_enable), .fetched_ring(fetched_ring), .fetched(fetched),
     .write_valid(write_valid), .write_address(write_address), .write_data(write_data), .next(next), .claim(claim),
     .claimed_valid(claimed_valid), .claimed_bytes(claimed_bytes), .claimed_fence(claimed_fence),
-    .claimed_address(claimed_address), .release_slot(release_slot), .release_number(release_number), .used(used),
+    .claimed_address(claimed_address), .select(1'b0), .select_slot(2'd0), .fact_valid(1'b0), .fact_slot(2'd0),
+    .interrupts(unused_interrupts), .release_slot(release_slot), .release_number(release_number), .used(used),
     .ready(ready), .tags(tags), .busy(busy), .m_axi_ar(ar), .m_axi_arvalid(arvalid), .m_axi_arready(arready),
     .m_axi_r(r), .m_axi_rvalid(rvalid), .m_axi_rready(rready)
 );
@@ -125,7 +129,8 @@ ferry_command_ram ram (
     .list0_valid(list0_valid), .list0_ready(list0_ready), .list0_address(list0_address),
     .list0_data_valid(list0_data_valid), .list0_data(list0_data), .list1_valid(list1_valid),
     .list1_ready(list1_ready), .list1_address(list1_address), .list1_data_valid(list1_data_valid),
-    .list1_data(list1_data)
+    .list1_data(list1_data), .packet_valid(1'b0), .packet_ready(unused_packet_ready), .packet_address(16'd0),
+    .packet_data_valid(unused_packet_data_valid), .packet_data(unused_packet_data)
 );
 
 ferry_post post (

@@ -277,7 +277,7 @@ static void fetching(Checks &checks, Random &random)
         checks.that(bench.top.fetched - ring.claimed <= 4, "fetched counter");
         uint32_t next = bench.top.next;
         if (next >> 31 && random.once_in(10)) {
-            unsigned slot = next & 3, from = next >> 4 & 7;
+            unsigned slot = next >> 2 & 3, from = next >> 4 & 7;
             bench.top.claim = 1;
             bench.tick();
             bench.top.claim = 0;
@@ -298,6 +298,7 @@ static void fetching(Checks &checks, Random &random)
             claims++;
             checks.equal(next >> 16 & 255, e.fault, "fault");
             checks.equal(next >> 8 & 1, e.interrupt, "interrupt flag");
+            checks.equal(next >> 9 & 31, owner.claimed & 31, "number of the entry");
             checks.equal(bench.top.claimed_fence, e.fence, "fence value");
             checks.equal(bench.top.claimed_address, e.fault_address, "address");
             if (!e.fault)

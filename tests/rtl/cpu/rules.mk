@@ -64,7 +64,9 @@ FORMAL_STOP := ferry_stop 4 "" rtl/cpu/ferry_stop.v
 # Bounded: long enough for a slot to be claimed, and for the core to be stopped behind it.
 FORMAL_SLOTS := slots_in_use 18,20:bounded "" rtl/cpu/ferry_fetch.v rtl/cpu/ferry_fetch_receive.v \
 	rtl/cpu/ferry_fetch_slots.v tests/formal/slots_in_use.v
-FORMAL_CPU := POST FETCH STOP SLOTS
+# Bounded: a packet from its first read to its offer.
+FORMAL_SEQUENCER := ferry_sequencer 13,14:bounded "" rtl/cpu/ferry_sequencer.v
+FORMAL_CPU := POST FETCH STOP SLOTS SEQUENCER
 FORMAL_QUICK += POST FETCH STOP
 FORMAL += $(addprefix formal-cpu-,$(FORMAL_CPU))
 .PHONY: $(addprefix formal-cpu-,$(FORMAL_CPU))

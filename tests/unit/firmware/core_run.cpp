@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The firmware's image on the simulated soft core, over the same double as the native tests: one step of time a clock,
-// registers answered as ferry_registers_core answers them (writes at once, reads a cycle later).
+// The firmware's image on the simulated soft core with the sequencer of the device, over the same double as the native
+// tests: one step of time a clock, registers answered as ferry_registers_core answers them (writes at once, reads a
+// cycle later). The double holds each job of the sequencer against the oracle.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -46,6 +47,8 @@ static void start()
     core->host_valid = 0;
     core->write_valid = 0;
     core->io_ready = 0;
+    core->sequence_write = 0;
+    core->job_ready = 0;
     for (int i = 0; i < 4; i++)
         clock_edge();
     core->rst = 0;
@@ -97,6 +100,38 @@ static void feed_command_ram()
     writing = write_at < machine.entries[write_entry].bytes;
 }
 
+// The double sees the sequencer as it is, and takes its job.
+static void look_at_sequencer()
+{
+    machine.sequencer.busy = core->sequence_busy;
+    machine.sequencer.waiting = core->sequence_waiting;
+    machine.sequencer.ended = core->sequence_ended;
+    machine.sequencer.table = core->sequence_table;
+    machine.sequencer.offset = core->sequence_offset;
+    core->sequence_end = machine.stage[FERRY_CORE_SEQUENCE_END / 4];
+    core->local_limit = machine.limits.local_limit;
+    core->protect_base = machine.limits.protect_base;
+    core->protect_limit = machine.limits.protect_limit;
+    core->job_ready = core->job_valid && double_job_room();
+    if (!core->job_ready)
+        return;
+
+    struct oracle_action job = {};
+
+    job.op = core->job_op;
+    job.source_kind = core->job_source_kind;
+    job.destination_kind = core->job_destination_kind;
+    job.list = core->job_list;
+    job.unordered = core->job_unordered;
+    job.is_protected = core->job_protected;
+    job.pattern_log2 = core->job_pattern_log2;
+    job.packet_offset = core->job_packet_offset;
+    job.source = core->job_source;
+    job.destination = core->job_destination;
+    job.length = core->job_length;
+    double_take_job(core->job_slot, job, core->job_list_address);
+}
+
 static void one_clock()
 {
     double_tick();
@@ -106,18 +141,27 @@ static void one_clock()
     arriving = arriving || core->write_valid;
 
     core->io_ready = 0;
+    core->sequence_write = 0;
     core->eval();
+    look_at_sequencer();
     if (core->io_valid && core->io_write) {
         if (!double_write_waits(core->io_address)) {
             core->io_ready = 1;
             double_write(core->io_address, core->io_wdata);
+            core->sequence_write = core->io_address == FERRY_CORE_SEQUENCE;
+            core->sequence_wdata = core->io_wdata;
         }
     } else if (core->io_valid && read_done) {
         core->io_ready = 1;
         core->io_rdata = read_value;
         read_done = false;
     } else if (core->io_valid) {
-        read_value = core->io_address == FERRY_CORE_FETCH_NEXT && arriving ? 0 : double_read(core->io_address);
+        if (core->io_address == FERRY_CORE_FETCH_NEXT && arriving)
+            machine.stage[FERRY_CORE_BUSY / 4] = read_value = 0;
+        else
+            read_value = double_read(core->io_address);
+        if (core->io_address == FERRY_CORE_WORK && arriving)
+            read_value &= ~FERRY_CORE_WORK_PAGING_MASK;
         read_done = true;
     }
     core->eval();
@@ -135,6 +179,7 @@ extern "C" bool run_machine(uint64_t patience)
 
     if (!started) {
         started = true;
+        machine.sequencer_elsewhere = true;
         start();
     }
     while (!machine.wrong[0] && machine.now < until) {

@@ -36,6 +36,7 @@ void double_reset(void)
     for (unsigned i = 0; i < machine.entry_count; i++) {
         free(machine.entries[i].data);
         free(machine.entries[i].actions);
+        free(machine.entries[i].oracle);
     }
     memset(&machine, 0, sizeof machine);
     machine.hardware_contract = FERRY_CONTRACT_VERSION;
@@ -153,6 +154,26 @@ static void fetch_step(void)
     }
 }
 
+// What the FETCH_ registers speak of.
+static void latch(const struct double_entry *entry)
+{
+    machine.latched[0] = entry->bytes;
+    machine.latched[1] = (uint32_t)entry->fence;
+    machine.latched[2] = (uint32_t)(entry->fence >> 32);
+    machine.latched[3] = (uint32_t)entry->address;
+    machine.latched[4] = (uint32_t)(entry->address >> 32);
+}
+
+static void ask_oracle(struct double_entry *entry)
+{
+    struct oracle_limits limits = machine.limits;
+
+    limits.rights = entry->rights;
+    entry->oracle = calloc(1, sizeof *entry->oracle);
+    if (entry->data)
+        oracle_run(entry->data, entry->bytes, &limits, entry->oracle);
+}
+
 static uint32_t claim(void)
 {
     for (unsigned n = 0; n < DOUBLE_RINGS; n++) {
@@ -170,19 +191,20 @@ static uint32_t claim(void)
             continue;
 
         struct double_entry *entry = &machine.entries[best];
+        uint32_t number = machine.first_retired[ring];
 
         if (ring != 0)
             machine.turn = ring % (DOUBLE_RINGS - 1);
         entry->claimed = true;
         entry->rights = machine.rights[ring];
+        ask_oracle(entry);
         machine.claims[machine.claim_count++] = (unsigned)best;
-        machine.latched[0] = entry->bytes;
-        machine.latched[1] = (uint32_t)entry->fence;
-        machine.latched[2] = (uint32_t)(entry->fence >> 32);
-        machine.latched[3] = (uint32_t)entry->address;
-        machine.latched[4] = (uint32_t)(entry->address >> 32);
+        latch(entry);
+        for (unsigned i = 0; i <= (unsigned)best; i++)
+            number += machine.entries[i].ring == ring;
         return FERRY_PUT(FERRY_CORE_FETCH_NEXT_SLOT, entry->slot) | FERRY_PUT(FERRY_CORE_FETCH_NEXT_RING, ring) |
                FERRY_PUT(FERRY_CORE_FETCH_NEXT_INTERRUPT, (uint32_t)entry->interrupt) |
+               FERRY_PUT(FERRY_CORE_FETCH_NEXT_ENTRY, number) |
                FERRY_PUT(FERRY_CORE_FETCH_NEXT_FAULT, entry->fetch_fault) | FERRY_CORE_FETCH_NEXT_VALID_MASK;
     }
     return 0;
@@ -209,33 +231,31 @@ static uint64_t staged(unsigned low)
     return machine.stage[low / 4] | (uint64_t)machine.stage[low / 4 + 1] << 32;
 }
 
-static void take_job(uint32_t control)
+// The newest buffer that was claimed of the paging ring, or of the others.
+static struct double_entry *newest_claim(bool paging)
 {
-    uint32_t slot = FERRY_GET(FERRY_CORE_JOB_CONTROL_SLOT, control);
+    for (unsigned i = machine.claim_count; i--;)
+        if ((machine.entries[machine.claims[i]].ring == 0) == paging)
+            return &machine.entries[machine.claims[i]];
+    return NULL;
+}
+
+bool double_job_room(void)
+{
+    return machine.queue_count < DOUBLE_QUEUE && !machine.stuck && !machine.resetting;
+}
+
+void double_take_job(uint32_t slot, struct oracle_action job, uint32_t list_at)
+{
     struct double_entry *entry = slot_owner(slot);
-    struct oracle_action job = {
-        .op = FERRY_GET(FERRY_CORE_JOB_CONTROL_OP, control),
-        .source_kind = FERRY_GET(FERRY_CORE_JOB_CONTROL_SOURCE_KIND, control),
-        .destination_kind = FERRY_GET(FERRY_CORE_JOB_CONTROL_DESTINATION_KIND, control),
-        .list = FERRY_GET(FERRY_CORE_JOB_CONTROL_LIST, control),
-        .unordered = FERRY_GET(FERRY_CORE_JOB_CONTROL_UNORDERED, control),
-        .is_protected = FERRY_GET(FERRY_CORE_JOB_CONTROL_PROTECTED, control),
-        .pattern_log2 = FERRY_GET(FERRY_CORE_JOB_CONTROL_PATTERN_LOG2, control),
-        .packet_offset = FERRY_GET(FERRY_CORE_JOB_CONTROL_PACKET_OFFSET, control),
-        .source = staged(FERRY_CORE_JOB_SOURCE_LOW),
-        .destination = staged(FERRY_CORE_JOB_DESTINATION_LOW),
-        .length = machine.stage[FERRY_CORE_JOB_LENGTH / 4],
-    };
 
     if (!entry || entry->released) {
-        wrong("job of a slot without a buffer", control);
+        wrong("job of a slot without a buffer", slot);
         return;
     }
-    if (&machine.entries[machine.claims[machine.claim_count - 1]] != entry)
-        wrong("job of another buffer than the one claimed last", control);
+    if (newest_claim(entry->ring == 0) != entry)
+        wrong("job of another buffer than the one claimed last", slot);
     if (job.list) {
-        uint32_t list_at = machine.stage[FERRY_CORE_JOB_LIST / 4] & 0xffff;
-
         job.list_offset = list_at - slot * DOUBLE_SLOT_BYTES;
         if (job.list_offset >= entry->bytes || job.list_offset % 8)
             wrong("page list outside the buffer", list_at);
@@ -250,10 +270,12 @@ static void take_job(uint32_t control)
     limits.rights = entry->rights;
     why = oracle_job_is_illegal(&job, &limits);
     if (why)
-        wrong(why, control);
+        wrong(why, job.packet_offset);
     // What the operation does not look at does not count.
     if (job.op == FERRY_JOB_OP_READ)
         job.destination = 0;
+    if (job.op != FERRY_JOB_OP_FILL)
+        job.pattern_log2 = 0;
     if (job.op == FERRY_JOB_OP_FILL && job.pattern_log2 < 3)
         job.source &= (1ull << (8u << job.pattern_log2)) - 1;
     keep_action(entry, &job);
@@ -263,12 +285,94 @@ static void take_job(uint32_t control)
     machine.queue[at].entry = (unsigned)machine.slot_entry[slot];
     machine.queue[at].job = job;
     machine.jobs_queued++;
+    machine.packets++;
     entry->last_job = machine.jobs_queued;
+}
+
+// The sequencer, with the oracle for what comparisons tell: it may leave any packet, and take no bad one.
+static void start_sequencer(uint32_t command)
+{
+    uint32_t slot = FERRY_GET(FERRY_CORE_SEQUENCE_SLOT, command);
+    struct double_entry *entry = slot_owner(slot);
+
+    if (command & FERRY_CORE_SEQUENCE_STOP_MASK) {
+        machine.sequencer.stop = true;
+        return;
+    }
+    if (machine.sequencer.busy)
+        wrong("sequencer started while it is busy", command);
+    if (!entry || entry->fetch_fault) {
+        wrong("sequencer started on a slot without a buffer", command);
+        return;
+    }
+    if (machine.stage[FERRY_CORE_SEQUENCE_END / 4] != entry->bytes)
+        wrong("sequencer told another length than the buffer's", machine.stage[FERRY_CORE_SEQUENCE_END / 4]);
+    if ((command & FERRY_CORE_SEQUENCE_SYSTEM_MASK) && !(entry->rights & FERRY_BAR0_RING_RIGHTS_SYSTEM_MASK))
+        wrong("sequencer told of a right that the ring does not have", command);
+    machine.sequencer.slot = slot;
+    machine.sequencer.offset = FERRY_GET(FERRY_CORE_SEQUENCE_PACKET_OFFSET, command);
+    machine.sequencer.system = command & FERRY_CORE_SEQUENCE_SYSTEM_MASK;
+    machine.sequencer.checked = command & FERRY_CORE_SEQUENCE_CHECKED_MASK;
+    machine.sequencer.stop = false;
+    machine.sequencer.waiting = false;
+    machine.sequencer.busy = true;
+    machine.sequencer.table = false;
+    machine.sequencer.think = 0;
+    if (machine.sequencer.offset > entry->bytes)
+        wrong("sequencer started behind the buffer", command);
+}
+
+static void stop_sequencer(void)
+{
+    machine.sequencer.busy = false;
+    machine.sequencer.waiting = false;
+}
+
+static void sequencer_step(void)
+{
+    struct double_entry *entry = &machine.entries[machine.slot_entry[machine.sequencer.slot]];
+    const struct oracle_action *job = NULL;
+
+    machine.sequencer.ended = machine.sequencer.offset == machine.stage[FERRY_CORE_SEQUENCE_END / 4];
+    if (machine.sequencer.stop || machine.sequencer.ended) {
+        stop_sequencer();
+        return;
+    }
+    if (!machine.sequencer.waiting && ++machine.sequencer.think % 2)
+        return;
+    for (unsigned i = 0; i < entry->oracle->action_count; i++)
+        if (entry->oracle->actions[i].packet_offset == machine.sequencer.offset)
+            job = &entry->oracle->actions[i];
+    if (job && job->is_table_change) {
+        machine.sequencer.table = !machine.shy || ++machine.sequencer.taken % machine.shy != 0;
+        job = NULL;
+    }
+
+    const uint8_t *header = entry->data + machine.sequencer.offset;
+    bool names_system =
+        job && (job->source_kind == FERRY_ADDRESS_KIND_SYSTEM || job->destination_kind == FERRY_ADDRESS_KIND_SYSTEM);
+    bool simple = header[0] == FERRY_OPCODE_COPY || header[0] == FERRY_OPCODE_COPY_PAGES ||
+                  header[0] == FERRY_OPCODE_FILL || header[0] == FERRY_OPCODE_FENCE;
+
+    if (machine.sequencer.checked && !job)
+        wrong("a packet was called good that is not, or makes no job", machine.sequencer.offset);
+    if (!machine.sequencer.checked &&
+        (!job || !simple || job->is_protected || (names_system && !machine.sequencer.system) ||
+         (machine.shy && !machine.sequencer.waiting && ++machine.sequencer.taken % machine.shy == 0))) {
+        stop_sequencer();
+        return;
+    }
+    machine.sequencer.waiting = job && !double_job_room();
+    if (!job || machine.sequencer.waiting)
+        return;
+    double_take_job(machine.sequencer.slot, *job, machine.sequencer.slot * DOUBLE_SLOT_BYTES + job->list_offset);
+    machine.sequencer.offset += 4u * (header[2] | header[3] << 8);
+    machine.sequencer.checked = false;
 }
 
 static void take_table_change(uint32_t control)
 {
-    struct double_entry *entry = machine.claim_count ? &machine.entries[machine.claims[machine.claim_count - 1]] : NULL;
+    struct double_entry *entry = NULL;
     struct oracle_action change = {
         .is_table_change = true,
         .unmap = FERRY_GET(FERRY_CORE_MMU_CONTROL_UNMAP, control),
@@ -277,8 +381,17 @@ static void take_table_change(uint32_t control)
         .count = machine.stage[FERRY_CORE_MMU_COUNT / 4],
     };
 
-    if (!entry || entry->released) {
-        wrong("table changed without a buffer", control);
+    // Whose it is: the next thing that one of the two buffers that are decoded has to do.
+    for (unsigned paging = 0; paging < 2; paging++) {
+        struct double_entry *claimed = newest_claim(paging);
+
+        if (claimed && !claimed->released && claimed->action_count < claimed->oracle->action_count &&
+            claimed->oracle->actions[claimed->action_count].is_table_change &&
+            claimed->oracle->actions[claimed->action_count].first == change.first)
+            entry = claimed;
+    }
+    if (!entry) {
+        wrong("table changed without a buffer that asks for it", control);
         return;
     }
     if (change.unmap)
@@ -317,29 +430,105 @@ static void take_table_change(uint32_t control)
     machine.mmu_done_at = machine.now + 1 + (ticks < 10000 ? ticks : 10000);
 }
 
-static void take_post(uint32_t control)
+static struct double_post *new_post(unsigned count)
 {
     struct double_post *post = &machine.posts[machine.post_count];
-    bool is_long = control & FERRY_CORE_POST_CONTROL_LONG_MASK;
 
     if (machine.post_count == DOUBLE_POSTS)
         abort();
     machine.post_count++;
-    post->count = is_long ? 16 : 8;
+    memset(post, 0, sizeof *post);
+    post->count = count;
+    machine.post_done_at = machine.now + machine.post_ticks;
+    machine.posting = true;
+    return post;
+}
+
+// A fault record of the core's.
+static void take_post(void)
+{
+    struct double_post *post = new_post(16);
+
     memcpy(post->words, &machine.stage[FERRY_CORE_POST_DATA / 4], sizeof post->words);
     post->words[2] = (uint32_t)machine.now;
     post->words[3] = (uint32_t)(machine.now >> 32);
     post->address = staged(FERRY_CORE_POST_ADDRESS_LOW);
-    if (is_long) {
-        if (!machine.log_is_read && machine.fault_records - machine.log_consumed >= 1u << machine.log_entries_log2)
-            wrong("fault record over one that was not read", machine.fault_records);
-        machine.fault_records++;
-    } else if (!slot_owner(FERRY_GET(FERRY_CORE_POST_CONTROL_SLOT, control))) {
-        wrong("fence record for a slot that is not held", control);
+    if (!machine.log_is_read && machine.fault_records - machine.log_consumed >= 1u << machine.log_entries_log2)
+        wrong("fault record over one that was not read", machine.fault_records);
+    machine.fault_records++;
+}
+
+// The buffer ends with its fence record.
+static void post_fence(uint32_t slot, uint32_t status)
+{
+    const struct double_entry *entry = &machine.entries[machine.slot_entry[slot]];
+    const struct double_ring *ring = &machine.rings[entry->ring];
+    struct double_post *post = new_post(8);
+
+    post->slot = slot;
+    post->address = machine.fence_address[entry->ring];
+    post->words[0] = (uint32_t)entry->fence;
+    post->words[1] = (uint32_t)(entry->fence >> 32);
+    post->words[FERRY_FENCE_RECORD_RETIRED / 4] = ring->retired + 1;
+    post->words[FERRY_FENCE_RECORD_STATUS / 4] = status;
+    post->words[FERRY_FENCE_RECORD_FAULTS / 4] = ring->faults + (status != FERRY_BUFFER_STATUS_SUCCESS);
+    post->words[FERRY_FENCE_RECORD_LAST_FAULTED / 4] =
+        status != FERRY_BUFFER_STATUS_SUCCESS ? ring->retired + 1 : ring->last_faulted;
+}
+
+static void take_finish(uint32_t command)
+{
+    uint32_t slot = FERRY_GET(FERRY_CORE_FINISH_SLOT, command);
+    struct double_entry *entry = slot_owner(slot);
+    bool paging = entry && entry->ring == 0;
+
+    if (!entry || entry->finished) {
+        wrong("a buffer finished that is not held, or twice", slot);
+        return;
     }
-    machine.post_control = control;
-    machine.post_done_at = machine.now + machine.post_ticks;
-    machine.posting = true;
+    if (machine.sequencer.busy && machine.sequencer.slot == slot)
+        wrong("a buffer finished that the sequencer is at work on", slot);
+    entry->finished = true;
+    entry->refused = command & FERRY_CORE_FINISH_REFUSED_MASK;
+    machine.finish.order[paging][machine.finish.in[paging]++ % DOUBLE_SLOTS] = slot;
+}
+
+static bool has_jobs(unsigned entry)
+{
+    for (unsigned i = 0; i < machine.queue_count; i++)
+        if (machine.queue[(machine.queue_head + i) % DOUBLE_QUEUE].entry == entry)
+            return true;
+    return false;
+}
+
+static void finish_step(void)
+{
+    if (machine.finish.asks) {
+        if (machine.finish.told && !machine.posting) {
+            machine.finish.asks = machine.finish.told = false;
+            post_fence(machine.finish.slot, machine.finish.status);
+        }
+        return;
+    }
+    for (unsigned turn = 0; turn < 2; turn++) {
+        bool paging = turn == 0;
+
+        if (machine.finish.in[paging] == machine.finish.out[paging] || machine.resetting || machine.posting)
+            continue;
+
+        uint32_t slot = machine.finish.order[paging][machine.finish.out[paging] % DOUBLE_SLOTS];
+
+        if (has_jobs((unsigned)machine.slot_entry[slot]))
+            continue;
+        machine.finish.out[paging]++;
+        if ((machine.poison & 1u << slot) || machine.entries[machine.slot_entry[slot]].refused) {
+            machine.finish.asks = true;
+            machine.finish.slot = slot;
+        } else {
+            post_fence(slot, FERRY_BUFFER_STATUS_SUCCESS);
+        }
+        return;
+    }
 }
 
 static void release(uint32_t slot)
@@ -351,6 +540,7 @@ static void release(uint32_t slot)
         return;
     }
     entry->released = true;
+    machine.ended[machine.ended_count++] = (unsigned)machine.slot_entry[slot];
     machine.slot_entry[slot] = -1;
     machine.poison &= ~(1u << slot);
     machine.aborted &= ~(1u << slot);
@@ -361,8 +551,6 @@ static void release(uint32_t slot)
 static void end_post(void)
 {
     const struct double_post *post = &machine.posts[machine.post_count - 1];
-    uint32_t number = FERRY_GET(FERRY_CORE_POST_CONTROL_RING, machine.post_control);
-    struct double_ring *ring = &machine.rings[number];
 
     machine.posting = false;
     if (post->count == 16) {
@@ -370,13 +558,17 @@ static void end_post(void)
         machine.interrupts |= FERRY_BAR0_INTERRUPT_STATUS_FAULT_MASK;
         return;
     }
+
+    const struct double_entry *entry = &machine.entries[machine.slot_entry[post->slot]];
+    struct double_ring *ring = &machine.rings[entry->ring];
+
     ring->fence = post->words[0] | (uint64_t)post->words[1] << 32;
     ring->retired = post->words[FERRY_FENCE_RECORD_RETIRED / 4];
     ring->faults = post->words[FERRY_FENCE_RECORD_FAULTS / 4];
     ring->last_faulted = post->words[FERRY_FENCE_RECORD_LAST_FAULTED / 4];
-    if (FERRY_GET(FERRY_CORE_POST_CONTROL_INTERRUPT, machine.post_control))
-        machine.interrupts |= 1u << number;
-    release(FERRY_GET(FERRY_CORE_POST_CONTROL_SLOT, machine.post_control));
+    if (entry->interrupt)
+        machine.interrupts |= 1u << entry->ring;
+    release(post->slot);
 }
 
 static void retire_job(bool by_reset)
@@ -472,12 +664,15 @@ void double_tick(void)
         machine.job_ticks = 1;
         machine.job_done_at = machine.now;
     }
-    if (machine.stage[FERRY_CORE_BUSY / 4])
+    if (machine.stage[FERRY_CORE_BUSY / 4] && !machine.sequencer.waiting)
         machine.busy_ticks++;
     fetch_step();
     engine_step();
+    if (machine.sequencer.busy && !machine.sequencer_elsewhere)
+        sequencer_step();
     if (machine.posting && machine.now >= machine.post_done_at)
         end_post();
+    finish_step();
 }
 
 bool double_idle(void)
@@ -491,6 +686,24 @@ bool double_idle(void)
 uint32_t double_state(void)
 {
     return machine.stage[FERRY_CORE_FIRMWARE_STATE / 4];
+}
+
+static uint32_t work_state(void)
+{
+    bool paging = false;
+
+    for (unsigned slot = 0; slot < DOUBLE_SLOTS; slot++)
+        paging = paging || (machine.slot_entry[slot] >= 0 && machine.entries[machine.slot_entry[slot]].ring == 0 &&
+                            !machine.entries[machine.slot_entry[slot]].claimed);
+    return FERRY_PUT(FERRY_CORE_WORK_BUSY, (uint32_t)machine.sequencer.busy) |
+           FERRY_PUT(FERRY_CORE_WORK_WAITING, (uint32_t)machine.sequencer.waiting) |
+           FERRY_PUT(FERRY_CORE_WORK_ENDED, (uint32_t)machine.sequencer.ended) |
+           FERRY_PUT(FERRY_CORE_WORK_PAGING, (uint32_t)paging) |
+           (machine.engine_fault & FERRY_CORE_ENGINE_FAULT_VALID_MASK ? FERRY_CORE_WORK_FAULT_MASK : 0) |
+           FERRY_PUT(FERRY_CORE_WORK_FINISH, (uint32_t)(machine.finish.asks && !machine.finish.told)) |
+           FERRY_PUT(FERRY_CORE_WORK_TABLE, (uint32_t)machine.sequencer.table) |
+           FERRY_PUT(FERRY_CORE_WORK_FINISH_SLOT, machine.finish.slot) |
+           FERRY_PUT(FERRY_CORE_WORK_PACKET_OFFSET, machine.sequencer.offset);
 }
 
 static uint32_t read_ring(unsigned ring, unsigned offset)
@@ -524,8 +737,6 @@ uint32_t double_read(unsigned offset)
     case FERRY_CORE_PROTECT_BASE_HIGH: return (uint32_t)(machine.limits.protect_base >> 32);
     case FERRY_CORE_PROTECT_LIMIT_LOW: return (uint32_t)machine.limits.protect_limit;
     case FERRY_CORE_PROTECT_LIMIT_HIGH: return (uint32_t)(machine.limits.protect_limit >> 32);
-    case FERRY_CORE_JOBS_QUEUED: return machine.jobs_queued;
-    case FERRY_CORE_JOBS_RETIRED: return machine.jobs_retired;
     case FERRY_CORE_POISON: return machine.poison;
     case FERRY_CORE_ABORTED: return machine.aborted;
     case FERRY_CORE_ENGINE_FAULT: return machine.engine_fault;
@@ -535,14 +746,21 @@ uint32_t double_read(unsigned offset)
     case FERRY_CORE_ENGINE_FAULT_KIND: return machine.engine_fault_kind;
     case FERRY_CORE_ENGINE_STATE:
         return FERRY_PUT(FERRY_CORE_ENGINE_STATE_RESETTING, (uint32_t)machine.resetting) |
-               FERRY_PUT(FERRY_CORE_ENGINE_STATE_STUCK, (uint32_t)machine.stuck);
-    case FERRY_CORE_JOB_ROOM: return machine.stuck ? 0 : DOUBLE_QUEUE - machine.queue_count;
+               FERRY_PUT(FERRY_CORE_ENGINE_STATE_STUCK, (uint32_t)machine.stuck) |
+               FERRY_PUT(FERRY_CORE_ENGINE_STATE_USER_RUNS, (uint32_t)(machine.jobs_queued != machine.jobs_retired)) |
+               FERRY_PUT(FERRY_CORE_ENGINE_STATE_PAGING_RUNS, (uint32_t)(machine.jobs_queued != machine.jobs_retired));
+    case FERRY_CORE_WORK: return work_state();
     case FERRY_CORE_ENGINE_FAULT_INDEX: return machine.engine_fault_index;
     case FERRY_CORE_MMU_FAULT: return machine.mmu_fault;
     case FERRY_CORE_MMU_FAULT_ENTRY_LOW: return (uint32_t)machine.mmu_entry;
     case FERRY_CORE_MMU_FAULT_ENTRY_HIGH: return (uint32_t)(machine.mmu_entry >> 32);
     case FERRY_CORE_MMU_BUSY: return machine.now < machine.mmu_done_at;
-    case FERRY_CORE_FETCH_NEXT: return claim();
+    case FERRY_CORE_FETCH_NEXT: {
+        uint32_t next = claim();
+
+        machine.stage[FERRY_CORE_BUSY / 4] = next != 0;
+        return next;
+    }
     case FERRY_CORE_FETCH_BYTES: return machine.latched[0];
     case FERRY_CORE_FETCH_FENCE_LOW: return machine.latched[1];
     case FERRY_CORE_FETCH_FENCE_HIGH: return machine.latched[2];
@@ -560,8 +778,7 @@ uint32_t double_read(unsigned offset)
 
 bool double_write_waits(unsigned offset)
 {
-    bool waits = (offset == FERRY_CORE_JOB_CONTROL && machine.queue_count == DOUBLE_QUEUE) ||
-                 (offset == FERRY_CORE_MMU_CONTROL && machine.now < machine.mmu_done_at) ||
+    bool waits = (offset == FERRY_CORE_MMU_CONTROL && machine.now < machine.mmu_done_at) ||
                  (offset == FERRY_CORE_POST_CONTROL && machine.posting);
 
     machine.stalls += waits;
@@ -573,9 +790,25 @@ void double_write(unsigned offset, uint32_t value)
     if (offset >= FERRY_CORE_POST_DATA && offset <= FERRY_CORE_POST_CONTROL && machine.posting)
         wrong("record changed while it is on its way", offset);
     switch (offset) {
-    case FERRY_CORE_JOB_CONTROL: take_job(value); break;
+    case FERRY_CORE_SEQUENCE:
+        if (!machine.sequencer_elsewhere)
+            start_sequencer(value);
+        break;
     case FERRY_CORE_MMU_CONTROL: take_table_change(value); break;
-    case FERRY_CORE_POST_CONTROL: take_post(value); break;
+    case FERRY_CORE_POST_CONTROL: take_post(); break;
+    case FERRY_CORE_FINISH: take_finish(value); break;
+    case FERRY_CORE_FINISH_STATUS:
+        if (!machine.finish.asks || machine.finish.told)
+            wrong("status of a buffer that nobody asked for", value);
+        machine.finish.told = true;
+        machine.finish.status = value;
+        break;
+    case FERRY_CORE_FETCH_SLOT:
+        if (!slot_owner(value))
+            wrong("facts of a slot that is not held", value);
+        else
+            latch(slot_owner(value));
+        break;
     case FERRY_CORE_ENGINE_FAULT: machine.engine_fault &= ~(value & FERRY_CORE_ENGINE_FAULT_VALID_MASK); break;
     case FERRY_CORE_PACKETS: machine.packets += value; break;
     default:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A double of the hardware as the firmware sees it: rings that are already fetched, engine, aperture table, record
-// post. It is driven through register reads and writes, either by the natively built firmware (double_hal.c) or by the
-// firmware on a simulated core, and takes one step of time for each access or clock. Everything that the firmware does
-// is kept and held against the oracle at the end (double_verify()); what is never allowed fails at once.
+// A double of the hardware as the firmware sees it: rings that are already fetched, sequencer, engine, aperture table,
+// record post. It is driven through register reads and writes, either by the natively built firmware (double_hal.c) or
+// by the firmware on a simulated core, and takes one step of time for each access or clock. Everything that the
+// firmware does is kept and held against the oracle at the end (double_verify()); what is never allowed fails at once.
 #ifndef FERRY_TESTS_FIRMWARE_DOUBLE_H
 #define FERRY_TESTS_FIRMWARE_DOUBLE_H
 
@@ -27,8 +27,10 @@ struct double_entry {
     uint32_t rights;
     // What happened.
     bool fetched, claimed, released;
+    struct oracle_result *oracle; // Of the entry while it is claimed, owned.
     uint32_t slot;
-    uint32_t last_job;             // JOBS_QUEUED behind the entry's last job.
+    bool finished, refused;        // As FINISH said.
+    uint32_t last_job;             // Jobs queued up to the entry's last.
     struct oracle_action *actions; // Jobs and table changes that came, owned.
     unsigned action_count, action_room;
     bool engine_faulted, marked_aborted, dropped_by_reset;
@@ -39,6 +41,7 @@ struct double_entry {
 struct double_post {
     uint32_t words[16], count;
     uint64_t address;
+    uint32_t slot; // A fence record's.
 };
 
 // A ring's registers as the host sees them.
@@ -59,6 +62,8 @@ struct double_machine {
     unsigned reset_ticks;
     uint32_t job_ticks, mmu_ticks_per_page, post_ticks; // Durations.
     bool log_is_read;                                   // The host reads the fault log at once.
+    unsigned shy;                                       // The sequencer leaves each shy-th good packet; 0 none.
+    bool sequencer_elsewhere;                           // It is a real one: the test steps it.
     // The job with this serial number faults; see double_fault_job().
     struct {
         bool armed;
@@ -73,11 +78,16 @@ struct double_machine {
     struct double_entry entries[DOUBLE_ENTRIES];
     unsigned entry_count;
     unsigned claims[DOUBLE_ENTRIES], claim_count; // Entries in the order in which they were claimed.
+    unsigned ended[DOUBLE_ENTRIES], ended_count;  // And in that in which they ended.
     int slot_entry[DOUBLE_SLOTS];                 // -1: free.
     unsigned fetched[DOUBLE_RINGS];               // Index among all entries from which the ring's next is looked for.
     unsigned turn;
     uint32_t stage[FERRY_CORE_SIZE / 4]; // Plain registers.
     uint32_t latched[5];                 // FETCH_ registers of the entry claimed last.
+    struct {
+        bool busy, waiting, ended, table, system, checked, stop;
+        uint32_t slot, offset, think, taken;
+    } sequencer;
     struct {
         unsigned entry;
         struct oracle_action job;
@@ -97,7 +107,13 @@ struct double_machine {
     struct double_post posts[DOUBLE_POSTS];
     unsigned post_count;
     bool posting;
-    uint32_t post_control; // As it was written last.
+    struct {
+        uint32_t order[2][DOUBLE_SLOTS]; // User rings, paging ring.
+        unsigned in[2], out[2];
+        bool asks, told;
+        uint32_t slot, status;
+    } finish;
+    uint32_t first_retired[DOUBLE_RINGS]; // RETIRED at the start of the test.
     struct double_ring rings[DOUBLE_RINGS];
     uint32_t interrupts; // Bits set since the test looked last.
     uint32_t packets;    // Sum of what was written to PACKETS.
@@ -134,6 +150,11 @@ bool double_write_waits(unsigned offset);
 
 // One step of time.
 void double_tick(void);
+
+// The engine has room for a job of the sequencer; then hands it over. list_at: byte offset of its page list in command
+// RAM.
+bool double_job_room(void);
+void double_take_job(uint32_t slot, struct oracle_action job, uint32_t list_at);
 
 // Everything that was submitted is retired.
 bool double_idle(void);

@@ -253,6 +253,7 @@ const char *scenario_random(uint64_t seed)
     bool cut = random_next(&state) % 3 == 0;
 
     machine.slow_drops = random_next(&state) % 2;
+    machine.shy = (unsigned)(random_next(&state) % 5);
     if (random_next(&state) % 4 == 0) {
         machine.reset_at = 1 + random_next(&state) % 20000;
         machine.reset_ticks = 1 + (unsigned)(random_next(&state) % 60);

@@ -590,17 +590,13 @@ static void broken_invariants_halt(void **state)
     assert_int_equal(machine.stage[FERRY_CORE_HALT_CODE / 4], FERRY_HALT_CAPABILITIES);
     assert_int_equal(machine.stage[FERRY_CORE_HALT_ARGUMENT / 4], machine.capabilities);
 
-    // Jobs that the firmware did not queue.
+    // Jobs that are left from before.
     double_reset();
     run_from_reset();
-    double_submit(0, b.words, b.count, 1, false);
-    assert_true(run_machine(10000));
     machine.jobs_queued++;
-    machine.jobs_retired++;
-    double_submit(0, b.words, b.count, 2, false);
     assert_true(run_machine(10000));
     assert_int_equal(double_state(), FERRY_FIRMWARE_STATE_HALTED);
-    assert_int_equal(machine.stage[FERRY_CORE_HALT_CODE / 4], FERRY_HALT_JOBS_RETIRED);
+    assert_int_equal(machine.stage[FERRY_CORE_HALT_CODE / 4], FERRY_HALT_JOBS_QUEUED);
 
     // A fault of a slot that holds nothing.
     double_reset();
@@ -633,7 +629,7 @@ static void restart_goes_on_behind_the_counters(void **state)
     double_reset();
     run_from_reset();
     put_copy(&b, 0, 0, 16, 0, 64);
-    machine.rings[0].retired = 41;
+    machine.rings[0].retired = machine.first_retired[0] = 41;
     machine.rings[0].faults = 3;
     machine.rings[0].last_faulted = 40;
     machine.jobs_queued = machine.jobs_retired = 0xfffffffe;
@@ -648,8 +644,8 @@ static void restart_goes_on_behind_the_counters(void **state)
     assert_int_equal(machine.jobs_retired, 2);
 }
 
-// Both ways of looking at a packet must agree: what the fast path takes, the full check takes too, and leads to the
-// same job. The double's comparison with the oracle says so for every buffer; this is the long run over random ones.
+// The double compares each buffer with the oracle; this is the long run over random ones, in which the sequencer leaves
+// good packets too, now and then or always.
 static void random_runs(void **state)
 {
     const char *given = getenv("FERRY_SEED");

@@ -136,8 +136,10 @@ const char *double_verify(void)
         return say(0, "entries claimed", machine.claim_count, machine.entry_count);
     if (machine.stalls)
         return say(0, "accesses that made the core wait", machine.stalls, 0);
-    for (unsigned i = 0; i < machine.claim_count; i++) {
-        unsigned number = machine.claims[i];
+    if (machine.ended_count != machine.entry_count)
+        return say(0, "entries ended", machine.ended_count, machine.entry_count);
+    for (unsigned i = 0; i < machine.ended_count; i++) {
+        unsigned number = machine.ended[i];
         const struct double_entry *entry = &machine.entries[number];
         struct oracle_limits limits = machine.limits;
         struct oracle_fault fault;
@@ -204,8 +206,13 @@ const char *double_verify(void)
         const struct double_ring *ring = &machine.rings[entry->ring];
         bool last = true;
 
-        for (unsigned later = i + 1; later < machine.claim_count; later++)
-            last = last && machine.entries[machine.claims[later]].ring != entry->ring;
+        for (unsigned later = i + 1; later < machine.ended_count; later++) {
+            if (machine.entries[machine.ended[later]].ring != entry->ring)
+                continue;
+            last = false;
+            if (machine.ended[later] < number)
+                return say(number, "ended before an earlier one of its ring", number, machine.ended[later]);
+        }
         if (last && (ring->retired != retired[entry->ring] || ring->faults != faults[entry->ring] ||
                      ring->last_faulted != last_faulted[entry->ring] || ring->fence != entry->fence))
             return say(number, "registers of the ring", ring->retired, retired[entry->ring]);

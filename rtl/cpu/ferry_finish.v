@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0
+// Ends buffers. The firmware says of a slot that its buffer has no more jobs to come; when the last one has retired, the
+// fence record goes out and the slot is free (ferry_post), and the firmware hears nothing of it. Only of a buffer that
+// went wrong it is asked for the status, before which it sends the fault record.
+//
+// Buffers of the paging ring end in order, and those of the user rings, but not the ones behind the others.
+`default_nettype none
+`include "ferry_contract.vh"
+
+module ferry_finish (
+    // Clock and synchronous reset.
+    input  wire        clk,
+    input  wire        rst,
+    // The core runs. When it stops, what has not ended is forgotten, but for a record that is on its way.
+    input  wire        run,
+
+    // Every job of the slot's buffer is queued; refused: not all of its packets were carried out.
+    input  wire        finish,
+    input  wire [1:0]  finish_slot,
+    input  wire        finish_refused,
+
+    // Whose buffer each slot holds (WRITE_TAG, 8 bits a slot) and whether its entry asks for an interrupt.
+    input  wire [31:0] slot_tags,
+    input  wire [3:0]  slot_interrupts,
+    // Jobs of user rings and of the paging ring: queued and retired.
+    input  wire [31:0] user_queued,
+    input  wire [31:0] user_retired,
+    input  wire [31:0] paging_queued,
+    input  wire [31:0] paging_retired,
+    // An engine reset goes on, which retires jobs undone; slots in which a job faulted or was dropped, from the cycle after
+    // the job has retired and the reset has ended.
+    input  wire        resetting,
+    input  wire [3:0]  marks,
+
+    // All jobs of this slot's buffer are done and something is wrong with it: waits for the status.
+    output wire        asks,
+    output wire [1:0]  asks_slot,
+    input  wire        status_valid,
+    input  wire [7:0]  status,
+
+    // Fence value of a slot, in the same cycle unless fact_wait.
+    output wire        fact_valid,
+    output wire [1:0]  fact_slot,
+    input  wire        fact_wait,
+    input  wire [63:0] fact_fence,
+
+    // Reads of a ring's registers of BAR0: always taken; data a cycle later.
+    output wire        file_read,
+    output wire [2:0]  file_ring,
+    output reg  [15:0] file_offset,
+    input  wire [31:0] file_rdata,
+
+    // Record poster. It is this module's while owns; not to be taken while a record is on its way or being written.
+    input  wire        post_taken,
+    output wire        owns,
+    output wire        data_write,
+    output reg  [3:0]  data_index,
+    output reg  [31:0] data,
+    // The word that was read is the low or the high half of the record's address.
+    output wire        address_low,
+    output wire        address_high,
+    output wire        start,
+    output wire        start_interrupt
+);
+
+localparam [2:0] S_LOOK  = 3'd0;
+localparam [2:0] S_MARKS = 3'd1;
+localparam [2:0] S_ASK   = 3'd2;
+localparam [2:0] S_WAIT  = 3'd3;
+localparam [2:0] S_FENCE = 3'd4;
+localparam [2:0] S_FILE  = 3'd5;
+localparam [2:0] S_START = 3'd6;
+
+reg [2:0]  state_reg;
+// Half of the fence value, then the word of the register file that is asked for.
+reg [2:0]  step_reg;
+reg [1:0]  slot_reg;
+reg [7:0]  status_reg;
+reg [31:0] retired_reg;
+
+// --- The buffers that are to end ------------------------------------------------------------------------------------
+
+// Whose turn it is to be looked at: the paging ring's oldest buffer or the user rings'.
+reg        paging_reg;
+reg [1:0]  order [0:7];
+reg [2:0]  user_in_reg;
+reg [2:0]  user_out_reg;
+reg [2:0]  paging_in_reg;
+reg [2:0]  paging_out_reg;
+reg [31:0] last_job [0:3];
+reg [3:0]  refused_reg;
+
+wire [7:0] finish_tag = slot_tags[{finish_slot, 3'd0} +: 8];
+wire       finish_paging = finish_tag[7:5] == 3'd0;
+
+wire [2:0] in = paging_reg ? paging_in_reg : user_in_reg;
+wire [2:0] out = paging_reg ? paging_out_reg : user_out_reg;
+wire [1:0] oldest = order[{paging_reg, out[1:0]}];
+wire [31:0] ahead = (paging_reg ? paging_retired : user_retired) - last_job[oldest];
+wire       done = in != out && !ahead[31] && !resetting;
+
+always @(posedge clk) begin
+    if (finish) begin
+        order[{finish_paging, finish_paging ? paging_in_reg[1:0] : user_in_reg[1:0]}] <= finish_slot;
+        last_job[finish_slot] <= finish_paging ? paging_queued : user_queued;
+        refused_reg[finish_slot] <= finish_refused;
+    end
+end
+
+// --- The record -----------------------------------------------------------------------------------------------------
+
+wire [7:0] tag = slot_tags[{slot_reg, 3'd0} +: 8];
+wire       wrong = status_reg != `FERRY_BUFFER_STATUS_SUCCESS;
+
+assign asks = state_reg == S_ASK;
+assign asks_slot = slot_reg;
+assign fact_valid = state_reg == S_FENCE;
+assign fact_slot = slot_reg;
+assign file_read = state_reg == S_FILE && step_reg != 3'd5;
+assign file_ring = tag[7:5];
+assign owns = state_reg == S_FENCE || state_reg == S_FILE || state_reg == S_START;
+assign data_write = (state_reg == S_FENCE && !fact_wait) || (state_reg == S_FILE && step_reg != 3'd0 && step_reg != 3'd5);
+assign address_low = state_reg == S_FILE && step_reg == 3'd4;
+assign address_high = state_reg == S_FILE && step_reg == 3'd5;
+assign start = state_reg == S_START;
+assign start_interrupt = slot_interrupts[slot_reg];
+
+// RETIRED goes up with every entry, FAULTS with one that went wrong.
+wire [31:0] counted = file_rdata + {31'd0, wrong || step_reg == 3'd1};
+
+always @* begin
+    case (step_reg)
+    3'd0:    file_offset = `FERRY_BAR0_RING_RETIRED;
+    3'd1:    file_offset = `FERRY_BAR0_RING_FAULTS;
+    3'd2:    file_offset = `FERRY_BAR0_RING_LAST_FAULTED;
+    3'd3:    file_offset = `FERRY_BAR0_RING_FENCE_ADDRESS;
+    default: file_offset = `FERRY_BAR0_RING_FENCE_ADDRESS + 16'd4;
+    endcase
+    if (state_reg == S_FENCE) begin
+        data_index = {3'd0, step_reg[0]};
+        data = step_reg[0] ? fact_fence[63:32] : fact_fence[31:0];
+    end else begin
+        case (step_reg)
+        3'd1:    {data_index, data} = {4'd4, counted};
+        3'd2:    {data_index, data} = {4'd6, counted};
+        3'd3:    {data_index, data} = {4'd7, wrong ? retired_reg : file_rdata};
+        default: {data_index, data} = {4'd5, 24'd0, status_reg};
+        endcase
+    end
+end
+
+always @(posedge clk) begin
+    if (finish && finish_paging) begin
+        paging_in_reg <= paging_in_reg + 3'd1;
+    end
+    if (finish && !finish_paging) begin
+        user_in_reg <= user_in_reg + 3'd1;
+    end
+    if (step_reg == 3'd1) begin
+        retired_reg <= counted;
+    end
+    case (state_reg)
+    S_LOOK: begin
+        slot_reg <= oldest;
+        if (done) begin
+            state_reg <= S_MARKS;
+        end else begin
+            paging_reg <= !paging_reg;
+        end
+    end
+    S_MARKS: begin
+        status_reg <= `FERRY_BUFFER_STATUS_SUCCESS;
+        state_reg <= marks[slot_reg] || refused_reg[slot_reg] ? S_ASK : S_WAIT;
+    end
+    S_ASK:
+        if (status_valid) begin
+            status_reg <= status;
+            state_reg <= S_WAIT;
+        end
+    S_WAIT: begin
+        step_reg <= 3'd0;
+        if (!post_taken) begin
+            state_reg <= S_FENCE;
+        end
+    end
+    S_FENCE:
+        if (!fact_wait) begin
+            step_reg <= step_reg[0] ? 3'd0 : 3'd1;
+            state_reg <= step_reg[0] ? S_FILE : S_FENCE;
+        end
+    S_FILE: begin
+        step_reg <= step_reg + 3'd1;
+        if (step_reg == 3'd5) begin
+            state_reg <= S_START;
+        end
+    end
+    default: begin
+        if (paging_reg) begin
+            paging_out_reg <= paging_out_reg + 3'd1;
+        end else begin
+            user_out_reg <= user_out_reg + 3'd1;
+        end
+        paging_reg <= !paging_reg;
+        state_reg <= S_LOOK;
+    end
+    endcase
+    if (rst || !run) begin
+        state_reg <= S_LOOK;
+        paging_reg <= 1'b0;
+        user_in_reg <= 3'd0;
+        user_out_reg <= 3'd0;
+        paging_in_reg <= 3'd0;
+        paging_out_reg <= 3'd0;
+    end
+end
+
+wire unused = &{1'b0, finish_tag, tag, ahead};
+
+endmodule
+
+`default_nettype wire

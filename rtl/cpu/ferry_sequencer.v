@@ -1,0 +1,423 @@
+// SPDX-License-Identifier: Apache-2.0
+// Walks over the packets of a buffer and queues a job for each, about eight cycles a packet, so that no word of a packet
+// passes through the core. It takes a packet only when comparisons alone show that it keeps every rule; at any other it
+// stops and leaves the packet to the firmware, which alone knows all rules and names faults. The firmware may hand a
+// packet back that it has checked: then its job is queued as the packet says.
+//
+//   read     four double words of the packet, from command RAM; each range's end is compared one cycle behind
+//   decide   all comparisons are in
+//   offer    the job waits for the engine's queue
+`default_nettype none
+`include "ferry_contract.vh"
+
+module ferry_sequencer #(
+    // Pages of the aperture segment.
+    parameter APERTURE_PAGES = 4096
+) (
+    // Clock and synchronous reset.
+    input  wire        clk,
+    input  wire        rst,
+    // The core runs. When it stops, the sequencer does, between two jobs.
+    input  wire        run,
+
+    // Starts at a packet: slot, byte offset in it (multiple of 8), whether the ring may name the host's memory, and whether
+    // the firmware has checked this first packet. Only while not busy.
+    input  wire        start,
+    input  wire [1:0]  start_slot,
+    input  wire [15:0] start_offset,
+    input  wire        start_system,
+    input  wire        start_checked,
+    // Stops before the next packet, or before the one whose job waits.
+    input  wire        stop,
+    // Bytes of the buffer.
+    input  wire [12:0] buffer_bytes,
+
+    // The packet that it left changes the aperture table and keeps every rule but perhaps that of the right to.
+    output wire        table_change,
+    // Packets are being taken; the job of one waits for room; every packet up to the buffer's end was taken.
+    output wire        busy,
+    output wire        waiting,
+    output wire        ended,
+    // Byte offset of the packet it is at: when not busy, the one that was not taken.
+    output wire [15:0] offset,
+    // Limits that the host has set.
+    input  wire [`FERRY_LIMITS_BITS-1:0] limits,
+
+    // Reader of command RAM: byte address (multiple of 8); data in order, one cycle after the request was taken.
+    output wire        read_valid,
+    input  wire        read_ready,
+    output wire [15:0] read_address,
+    input  wire        read_data_valid,
+    input  wire [63:0] read_data,
+
+    // The job, whole before it is offered. It may be withdrawn.
+    output wire        job_valid,
+    input  wire        job_ready,
+    output wire [`FERRY_JOB_BITS-1:0] job
+);
+
+localparam [1:0] S_IDLE   = 2'd0;
+localparam [1:0] S_READ   = 2'd1;
+localparam [1:0] S_DECIDE = 2'd2;
+localparam [1:0] S_OFFER  = 2'd3;
+
+localparam [20:0] PAGES = APERTURE_PAGES;
+localparam [32:0] APERTURE_BYTES = {PAGES, 12'd0};
+
+reg [1:0]  state_reg;
+// Double words asked for and received.
+reg [2:0]  asked_reg;
+reg [2:0]  got_reg;
+reg        stop_reg;
+reg        checked_reg;
+reg        system_reg;
+reg [1:0]  slot_reg;
+// Places in the buffer count double words.
+reg [9:0]  place_reg;
+wire [9:0] end_place = buffer_bytes[12:3];
+
+// --- Words of the packet --------------------------------------------------------------------------------------------
+
+reg [31:0] header_reg;
+reg [31:0] places_reg;
+reg [31:0] length_reg;
+reg [11:0] first_offset_reg;
+reg [63:0] source_reg;
+reg [63:0] destination_reg;
+
+wire [7:0]  opcode = header_reg[`FERRY_PACKET_HEADER_OPCODE_RANGE];
+wire [15:0] words = header_reg[`FERRY_PACKET_HEADER_WORDS_RANGE];
+wire [31:0] packet_bytes = {14'd0, words, 2'd0};
+wire        unordered = header_reg[`FERRY_PACKET_HEADER_UNORDERED_SHIFT];
+wire        touch_protected = header_reg[`FERRY_PACKET_HEADER_PROTECTED_SHIFT];
+wire [1:0]  source_kind = places_reg[`FERRY_PACKET_PLACES_SOURCE_KIND_RANGE];
+wire [1:0]  destination_kind = places_reg[`FERRY_PACKET_PLACES_DESTINATION_KIND_RANGE];
+wire [1:0]  list = places_reg[`FERRY_PACKET_PLACES_LIST_RANGE];
+wire [1:0]  pattern_log2 = places_reg[`FERRY_PACKET_PLACES_PATTERN_LOG2_RANGE];
+
+wire is_copy  = opcode == `FERRY_OPCODE_COPY;
+wire is_pages = opcode == `FERRY_OPCODE_COPY_PAGES;
+wire is_fill  = opcode == `FERRY_OPCODE_FILL;
+wire is_read  = opcode == `FERRY_OPCODE_READ;
+wire is_fence = opcode == `FERRY_OPCODE_FENCE;
+wire is_map   = opcode == `FERRY_OPCODE_MAP_APERTURE;
+wire is_unmap = opcode == `FERRY_OPCODE_UNMAP_APERTURE;
+wire is_table = is_map || is_unmap;
+wire from_list = list == `FERRY_LIST_SIDE_SOURCE;
+
+// --- What each double word is good for ------------------------------------------------------------------------------
+
+wire got_0 = read_data_valid && got_reg == 3'd0;
+wire got_1 = read_data_valid && got_reg == 3'd1;
+wire got_2 = read_data_valid && got_reg == 3'd2;
+wire got_3 = read_data_valid && got_reg == 3'd3;
+
+wire [31:0] low = read_data[31:0];
+wire [31:0] high = read_data[63:32];
+
+// The end of a range, or of the list's bytes in its pages; FENCE names its eight bytes in double word 1, where a change
+// of the table has its first page and their number.
+wire        pages_turn = got_3 && is_pages;
+wire [31:0] range_start = pages_turn ? {20'd0, first_offset_reg} : low;
+wire [31:0] range_bytes = got_1 ? (is_fence ? 32'd8 : high) : length_reg;
+wire        table_turn = got_1 && is_table;
+wire        range_turn = (got_1 && is_fence) || (got_2 && (is_copy || is_pages || is_fill)) || (got_3 && is_copy);
+wire [1:0]  range_kind = got_2 && (is_copy || (is_pages && !from_list)) ? source_kind : destination_kind;
+
+reg        range_reg;
+reg        pages_reg;
+reg        table_reg;
+reg        table_change_reg;
+reg [1:0]  kind_reg;
+reg [32:0] end_reg;
+reg        high_zero_reg;
+reg        high_ones_reg;
+reg        bad_reg;
+
+// --- Comparisons ----------------------------------------------------------------------------------------------------
+
+wire [63:0] local_limit = limits[`FERRY_LIMITS_LOCAL_LIMIT_RANGE];
+wire [63:0] protect_base = limits[`FERRY_LIMITS_PROTECT_BASE_RANGE];
+wire [63:0] protect_limit = limits[`FERRY_LIMITS_PROTECT_LIMIT_RANGE];
+
+// Addresses of 4 GiB and more in video memory, and all behind the first protected byte, are the firmware's.
+wire in_local = local_limit[63:33] != 31'd0 || end_reg <= local_limit[32:0];
+wire in_open = protect_base == protect_limit || protect_base[63:33] != 31'd0 || end_reg <= protect_base[32:0];
+wire in_aperture = end_reg <= APERTURE_BYTES;
+
+reg range_holds;
+always @* begin
+    case (kind_reg)
+    `FERRY_ADDRESS_KIND_LOCAL:    range_holds = high_zero_reg && in_local && in_open;
+    `FERRY_ADDRESS_KIND_SYSTEM:   range_holds = system_reg && !(high_ones_reg && end_reg[32]);
+    `FERRY_ADDRESS_KIND_APERTURE: range_holds = high_zero_reg && in_aperture;
+    default:                      range_holds = 1'b0;
+    endcase
+end
+
+// Pages that the bytes from the first page's offset on touch; the list has words / 2 - 3 entries.
+wire [21:0] pages = {1'b0, end_reg[32:12]} + {21'd0, end_reg[11:0] != 12'd0};
+wire list_fits = {7'd0, words[15:1]} == pages + 22'd3;
+// A map's list has words / 2 - 2 entries.
+wire table_fits = end_reg <= {12'd0, PAGES} && (is_unmap || words[15:1] == {3'd0, first_offset_reg} + 15'd2);
+
+// Packet lengths, reserved bits and fields that an opcode does not use.
+reg shape_holds;
+always @* begin
+    case (opcode)
+    `FERRY_OPCODE_COPY:
+        shape_holds = packet_bytes == `FERRY_PACKET_COPY_SIZE && list == 2'd0 && pattern_log2 == 2'd0;
+    `FERRY_OPCODE_COPY_PAGES:
+        shape_holds = !words[0] && pattern_log2 == 2'd0 && system_reg &&
+                      ((from_list && source_kind == `FERRY_ADDRESS_KIND_SYSTEM && !destination_kind[0]) ||
+                       (list == `FERRY_LIST_SIDE_DESTINATION && destination_kind == `FERRY_ADDRESS_KIND_SYSTEM &&
+                        !source_kind[0]));
+    `FERRY_OPCODE_FILL:
+        shape_holds = packet_bytes == `FERRY_PACKET_FILL_SIZE && !unordered && list == 2'd0 && source_kind == 2'd0 &&
+                      !destination_kind[1];
+    `FERRY_OPCODE_FENCE:
+        shape_holds = packet_bytes == `FERRY_PACKET_FENCE_SIZE && !unordered && list == 2'd0 && pattern_log2 == 2'd0 &&
+                      source_kind == 2'd0 && !destination_kind[1];
+    `FERRY_OPCODE_MAP_APERTURE:
+        shape_holds = !words[0] && !unordered && places_reg[7:0] == 8'd0;
+    `FERRY_OPCODE_UNMAP_APERTURE:
+        shape_holds = packet_bytes == `FERRY_PACKET_UNMAP_APERTURE_SIZE && !unordered && places_reg[7:0] == 8'd0;
+    default:
+        shape_holds = 1'b0;
+    endcase
+end
+
+wire [15:0] next_place = {6'd0, place_reg} + {1'b0, words[15:1]};
+// The packet ends inside its buffer.
+wire fits = next_place <= {6'd0, end_place};
+wire holds = !bad_reg && shape_holds && fits;
+wire take = checked_reg || (holds && !is_table);
+wire taken = job_valid && job_ready;
+
+// --- Outside --------------------------------------------------------------------------------------------------------
+
+assign busy = state_reg != S_IDLE;
+assign waiting = state_reg == S_OFFER;
+assign ended = state_reg == S_IDLE && place_reg == end_place;
+assign table_change = table_change_reg;
+assign offset = {3'd0, place_reg, 3'd0};
+
+assign read_valid = state_reg == S_READ && !asked_reg[2];
+assign read_address = {2'd0, slot_reg, place_reg[8:0] + {7'd0, asked_reg[1:0]}, 3'd0};
+
+assign job_valid = state_reg == S_OFFER && !stop_reg;
+assign job[`FERRY_JOB_OP_RANGE] = is_copy || is_pages ? `FERRY_JOB_OP_COPY :
+                                  is_read ? `FERRY_JOB_OP_READ : `FERRY_JOB_OP_FILL;
+assign job[`FERRY_JOB_SOURCE_KIND_RANGE] = source_kind;
+assign job[`FERRY_JOB_DESTINATION_KIND_RANGE] = destination_kind;
+assign job[`FERRY_JOB_LIST_RANGE] = list;
+assign job[`FERRY_JOB_UNORDERED_RANGE] = unordered;
+assign job[`FERRY_JOB_PROTECTED_RANGE] = touch_protected;
+assign job[`FERRY_JOB_URGENT_RANGE] = 1'b0;
+assign job[`FERRY_JOB_SLOT_RANGE] = slot_reg;
+// FENCE and WRITE fill with a pattern of eight bytes.
+assign job[`FERRY_JOB_PATTERN_LOG2_RANGE] = is_fill ? pattern_log2 : 2'd3;
+assign job[`FERRY_JOB_PACKET_OFFSET_RANGE] = offset;
+assign job[`FERRY_JOB_SOURCE_RANGE] = source_reg;
+assign job[`FERRY_JOB_DESTINATION_RANGE] = destination_reg;
+assign job[`FERRY_JOB_LENGTH_RANGE] = length_reg;
+assign job[`FERRY_JOB_LIST_ADDRESS_RANGE] = {2'd0, slot_reg, place_reg[8:0] + 9'd3, 3'd0};
+
+always @(posedge clk) begin
+    if (got_0) begin
+        header_reg <= low;
+        places_reg <= high;
+    end
+    if (got_1) begin
+        length_reg <= is_fence ? 32'd8 : low;
+        first_offset_reg <= high[11:0];
+    end
+    // A page list's side is the offset in its first page. The others: COPY, READ and FENCE name or hold their source in
+    // double word 2, FILL and WRITE in 3; COPY its destination in 3, FENCE in 1, the rest in 2.
+    if (got_2 && !(is_pages && from_list)) begin
+        source_reg <= read_data;
+    end
+    if (got_3 && !is_copy && !is_pages && !is_read && !is_fence) begin
+        source_reg <= read_data;
+    end
+    if (is_pages && from_list && got_2) begin
+        source_reg <= {52'd0, first_offset_reg};
+    end
+    if ((got_1 && is_fence) || (got_2 && !is_fence) || (got_3 && is_copy)) begin
+        destination_reg <= read_data;
+    end
+    if (is_pages && !from_list && got_2) begin
+        destination_reg <= {52'd0, first_offset_reg};
+    end
+
+    range_reg <= range_turn;
+    pages_reg <= pages_turn;
+    table_reg <= table_turn;
+    kind_reg <= range_kind;
+    end_reg <= {1'b0, range_start} + {1'b0, range_bytes};
+    high_zero_reg <= high == 32'd0;
+    high_ones_reg <= high == 32'hffff_ffff;
+    if (got_0) begin
+        bad_reg <= (low & (`FERRY_PACKET_HEADER_PROTECTED_MASK | `FERRY_PACKET_HEADER_RESERVED_MASK)) != 32'd0 ||
+                   (high & `FERRY_PACKET_PLACES_RESERVED_MASK) != 32'd0 ||
+                   (high[`FERRY_PACKET_PLACES_SNOOP_SHIFT] && low[7:0] != `FERRY_OPCODE_MAP_APERTURE);
+    end else if ((got_1 && (is_copy || is_fill) && high != 32'd0) ||
+                 (got_1 && is_pages && (high[31:12] != 20'd0 || low == 32'd0)) ||
+                 (got_1 && is_fence && low[2:0] != 3'd0) ||
+                 (got_1 && is_table && high == 32'd0) || (got_1 && is_map && high[31:12] != 20'd0) ||
+                 (range_reg && !range_holds) || (pages_reg && !list_fits) ||
+                 (table_reg && !table_fits)) begin
+        bad_reg <= 1'b1;
+    end
+end
+
+always @(posedge clk) begin
+    if (stop) begin
+        stop_reg <= 1'b1;
+    end
+    case (state_reg)
+    S_IDLE:
+        if (start) begin
+            slot_reg <= start_slot;
+            place_reg <= start_offset[12:3];
+            system_reg <= start_system;
+            checked_reg <= start_checked;
+            stop_reg <= 1'b0;
+            table_change_reg <= 1'b0;
+            asked_reg <= 3'd0;
+            got_reg <= 3'd0;
+            state_reg <= start_offset[12:3] == end_place ? S_IDLE : S_READ;
+        end
+    S_READ: begin
+        asked_reg <= asked_reg + {2'd0, read_valid && read_ready};
+        got_reg <= got_reg + {2'd0, read_data_valid};
+        if (got_reg[2]) begin
+            state_reg <= S_DECIDE;
+        end
+    end
+    S_DECIDE: begin
+        table_change_reg <= holds && is_table;
+        state_reg <= take && !stop_reg ? S_OFFER : S_IDLE;
+    end
+    default: begin
+        asked_reg <= 3'd0;
+        got_reg <= 3'd0;
+        if (taken) begin
+            place_reg <= next_place[9:0];
+            checked_reg <= 1'b0;
+            state_reg <= stop || next_place[9:0] == end_place ? S_IDLE : S_READ;
+        end else if (stop_reg) begin
+            state_reg <= S_IDLE;
+        end
+    end
+    endcase
+    if (rst || !run) begin
+        state_reg <= S_IDLE;
+    end
+end
+
+`ifdef FORMAL
+    // A packet of any words stands in command RAM. What is queued is what it says, and lies inside the limits, worked out
+    // here in 65 bits from the words alone.
+    reg past_valid = 1'b0;
+    (* anyconst *) wire [63:0] word_0;
+    (* anyconst *) wire [63:0] word_1;
+    (* anyconst *) wire [63:0] word_2;
+    (* anyconst *) wire [63:0] word_3;
+    wire [63:0] expected = got_reg[1:0] == 2'd0 ? word_0 : got_reg[1:0] == 2'd1 ? word_1 :
+                           got_reg[1:0] == 2'd2 ? word_2 : word_3;
+
+    wire [7:0]  says = word_0[7:0];
+    wire        says_copy = says == `FERRY_OPCODE_COPY;
+    wire        says_pages = says == `FERRY_OPCODE_COPY_PAGES;
+    wire        says_fill = says == `FERRY_OPCODE_FILL;
+    wire        says_fence = says == `FERRY_OPCODE_FENCE;
+    wire        says_from_list = word_0[37:36] == `FERRY_LIST_SIDE_SOURCE;
+    wire [31:0] bytes = says_fence ? 32'd8 : word_1[31:0];
+    wire [63:0] first_offset = {32'd0, word_1[63:32]};
+    wire [63:0] from = says_pages && says_from_list ? first_offset : says_fill ? word_3 : word_2;
+    wire [63:0] to = says_copy ? word_3 : says_fence ? word_1 : says_pages && !says_from_list ? first_offset : word_2;
+    wire [64:0] from_end = {1'b0, from} + {33'd0, bytes};
+    wire [64:0] to_end = {1'b0, to} + {33'd0, bytes};
+    wire [64:0] local_end = {1'b0, local_limit};
+    wire [64:0] aperture_end = {32'd0, APERTURE_BYTES};
+    wire        guarded = protect_base < protect_limit;
+    wire        from_range = says_copy || (says_pages && !says_from_list);
+    wire        to_range = !(says_pages && !says_from_list);
+    wire [64:0] list_end = {33'd0, word_1[63:32]} + {33'd0, bytes};
+
+    wire [63:0] shown_source = job[`FERRY_JOB_SOURCE_RANGE];
+    wire [63:0] shown_destination = job[`FERRY_JOB_DESTINATION_RANGE];
+    wire [31:0] shown_length = job[`FERRY_JOB_LENGTH_RANGE];
+    wire [1:0]  shown_from = job[`FERRY_JOB_SOURCE_KIND_RANGE];
+    wire [1:0]  shown_to = job[`FERRY_JOB_DESTINATION_KIND_RANGE];
+
+    reg asked_past;
+    always @(posedge clk) begin
+        past_valid <= 1'b1;
+        asked_past <= read_valid && read_ready && !rst && run;
+        if (!past_valid) begin
+            assume (rst);
+        end else begin
+            // Command RAM answers a cycle after it took a request; the core starts only a sequencer that rests, with a slot's
+            // bytes at most, and what the host has set stays.
+            assume (read_data_valid == asked_past);
+            assume (!read_data_valid || read_data == expected);
+            assume (!start || (state_reg == S_IDLE && !asked_past && start_offset[15:12] == 4'd0));
+            assume (!job_ready || job_valid);
+            assume ($stable(limits) && buffer_bytes <= 13'd4096 && (state_reg == S_IDLE || $stable(buffer_bytes)));
+
+            if (job_valid && !checked_reg) begin
+                assert (says_copy || says_pages || says_fill || says_fence);
+                assert (!job[`FERRY_JOB_PROTECTED_RANGE] && word_0[15:9] == 7'd0 && word_0[63:40] == 24'd0);
+                assert (job[`FERRY_JOB_UNORDERED_RANGE] == word_0[8] && (!word_0[8] || says_copy || says_pages));
+                // The whole packet lies in the buffer, and is as long as its opcode asks for.
+                assert ({15'd0, offset} + {13'd0, word_0[31:16], 2'd0} <= {18'd0, buffer_bytes});
+                assert (!says_copy || word_0[31:16] == 16'd8);
+                assert (!says_fill || word_0[31:16] == 16'd8);
+                assert (!says_fence || (word_0[31:16] == 16'd6 && word_1[2:0] == 3'd0));
+                assert (!says_pages || ({49'd0, word_0[31:16]} == 65'd6 + 65'd2 * ((list_end + 65'd4095) >> 12)));
+                assert (!says_pages || (word_1[63:44] == 20'd0 && bytes != 32'd0 && system_reg));
+                assert (says_fence || says_pages || word_1[63:32] == 32'd0);
+                // Kinds, and who may name the host.
+                assert (shown_from == word_0[33:32] && shown_to == word_0[35:34]);
+                assert (shown_from != `FERRY_ADDRESS_KIND_VIRTUAL && shown_to != `FERRY_ADDRESS_KIND_VIRTUAL);
+                assert (system_reg || (shown_from != `FERRY_ADDRESS_KIND_SYSTEM && shown_to != `FERRY_ADDRESS_KIND_SYSTEM));
+                // The job is what the packet says.
+                assert (shown_source == from && shown_destination == to && shown_length == bytes);
+                assert (job[`FERRY_JOB_LIST_RANGE] == (says_pages ? word_0[37:36] : 2'd0));
+                assert (job[`FERRY_JOB_OP_RANGE] == (says_fill || says_fence ? `FERRY_JOB_OP_FILL : `FERRY_JOB_OP_COPY));
+                assert (!says_fill || job[`FERRY_JOB_PATTERN_LOG2_RANGE] == word_0[39:38]);
+                assert (!says_fence || job[`FERRY_JOB_PATTERN_LOG2_RANGE] == 2'd3);
+                // Both ranges lie inside their segments, and touch nothing protected.
+                if (from_range && shown_from == `FERRY_ADDRESS_KIND_LOCAL) begin
+                    assert (from_end <= local_end);
+                    assert (!guarded || bytes == 32'd0 || from >= protect_limit || from_end <= {1'b0, protect_base});
+                end
+                if (to_range && shown_to == `FERRY_ADDRESS_KIND_LOCAL) begin
+                    assert (to_end <= local_end);
+                    assert (!guarded || bytes == 32'd0 || to >= protect_limit || to_end <= {1'b0, protect_base});
+                end
+                assert (!from_range || shown_from != `FERRY_ADDRESS_KIND_APERTURE || from_end <= aperture_end);
+                assert (!to_range || shown_to != `FERRY_ADDRESS_KIND_APERTURE || to_end <= aperture_end);
+                assert (!from_range || shown_from != `FERRY_ADDRESS_KIND_SYSTEM || from_end <= {1'b1, 64'd0});
+                assert (!to_range || shown_to != `FERRY_ADDRESS_KIND_SYSTEM || to_end <= {1'b1, 64'd0});
+            end
+            // Only a core that stops, or the firmware that wants its place, takes an offer back; until then it stays.
+            if (!$past(rst) && $past(job_valid && !job_ready && run && !stop)) begin
+                assert (job_valid && $stable(job));
+            end
+            cover (job_valid && says_copy && !checked_reg && bytes != 32'd0);
+            cover (job_valid && says_pages && !checked_reg);
+            cover (job_valid && says_fence && !checked_reg);
+            cover (table_change);
+            cover (state_reg == S_IDLE && $past(state_reg == S_DECIDE) && !stop_reg);
+        end
+    end
+`endif
+
+wire unused = &{1'b0, buffer_bytes[2:0], start_offset, next_place, header_reg, places_reg};
+
+endmodule
+
+`default_nettype wire
