@@ -43,8 +43,13 @@ module ferry_fifo #(
 
     wire push = in_valid && in_ready;
     wire pop = out_valid && out_ready;
-    wire [LG_DEPTH:0] write_next = write_reg + {{LG_DEPTH{1'b0}}, push};
-    wire [LG_DEPTH:0] read_next = read_reg + {{LG_DEPTH{1'b0}}, pop};
+
+    // One more word fills the FIFO; one less empties it.
+    wire [LG_DEPTH:0] write_up = write_reg + {{LG_DEPTH{1'b0}}, 1'b1};
+    wire [LG_DEPTH:0] read_up = read_reg + {{LG_DEPTH{1'b0}}, 1'b1};
+    wire last_place = write_up == {~read_reg[LG_DEPTH], read_reg[LG_DEPTH-1:0]};
+    wire last_word = read_up == write_reg;
+    wire [LG_DEPTH:0] read_next = pop ? read_up : read_reg;
 
     assign in_ready = !full_reg;
     assign out_valid = filled_reg;
@@ -53,10 +58,18 @@ module ferry_fifo #(
         if (push) begin
             memory[write_reg[LG_DEPTH-1:0]] <= in_data;
         end
-        write_reg <= write_next;
+        if (push) begin
+            write_reg <= write_up;
+        end
         read_reg <= read_next;
-        filled_reg <= write_next != read_next;
-        full_reg <= write_next == {~read_next[LG_DEPTH], read_next[LG_DEPTH-1:0]};
+        // From the pointers as they are: what comes in and goes out is known late in the cycle.
+        if (push && !pop) begin
+            filled_reg <= 1'b1;
+            full_reg <= last_place;
+        end else if (pop && !push) begin
+            filled_reg <= !last_word;
+            full_reg <= 1'b0;
+        end
         if (rst) begin
             write_reg <= {(LG_DEPTH + 1){1'b0}};
             read_reg <= {(LG_DEPTH + 1){1'b0}};

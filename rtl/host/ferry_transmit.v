@@ -107,9 +107,11 @@ module ferry_transmit (
     wire       space = !valid_reg || m_axis_tlp_tready;
     wire       waiting = completion_valid || write_valid || read_valid || message_valid;
 
-    // Header. What two kinds have in the same place is ORed from their parts.
-    wire [63:0] address = {write_address & {62{grant[WRITE]}}, 2'd0} | {read_address & {61{grant[READ]}}, 3'd0};
-    wire        high = address[63:32] != 32'd0;
+    // The first two words of the header, of the packet that is chosen now. What two kinds have in the same place is ORed from
+    // their parts.
+    wire        write_high = write_address[63:32] != 32'd0;
+    wire        read_high = read_address[63:32] != 32'd0;
+    wire        high = (grant[WRITE] && write_high) || (grant[READ] && read_high);
     wire        four = high || grant[MESSAGE];
     wire [6:0]  words = grant[COMPLETION] ? completion_words : grant[WRITE] ? write_words : 7'd0;
     wire        no_snoop = (grant[WRITE] && write_no_snoop) || (grant[READ] && read_no_snoop);
@@ -123,8 +125,14 @@ module ferry_transmit (
     wire [31:0] word0 = {1'b0, words != 7'd0, four, kind, 1'b0, traffic_class, 1'b0, attributes[2], 4'd0,
                          attributes[1:0], 4'd0, length};
     wire [31:0] word1 = {device_id, grant[COMPLETION] ? {completion_status, 1'b0, completion_bytes} : {tag, enables}};
-    wire [31:0] word2 = grant[COMPLETION] ? {completion_requester, completion_tag, 1'b0, completion_lower} :
-                        high ? address[63:32] : address[31:0];
+
+    // The rest, of the packet that has begun: nothing of it waits for the choice.
+    reg         high_reg;
+    reg         four_reg;
+    wire [63:0] address = {write_address & {62{grant_reg[WRITE]}}, 2'd0} | {read_address & {61{grant_reg[READ]}}, 3'd0};
+    wire [31:0] word2 = grant_reg[COMPLETION] ? {completion_requester, completion_tag, 1'b0, completion_lower} :
+                        high_reg ? address[63:32] : address[31:0];
+    wire [6:0]  words_begun = grant_reg[COMPLETION] ? completion_words : grant_reg[WRITE] ? write_words : 7'd0;
 
     wire [63:0] beat_data;
     wire        beat_upper;
@@ -143,11 +151,11 @@ module ferry_transmit (
         .packet_taken(packet_taken),
         .packet_done(packet_done),
         .packet_header({address[31:0], word2, word1, word0}),
-        .packet_four(four),
-        .packet_words(words),
-        .packet_odd(grant[COMPLETION] ? completion_lower[2] : write_odd),
+        .packet_four(four_reg),
+        .packet_words(words_begun),
+        .packet_odd(grant_reg[COMPLETION] ? completion_lower[2] : write_odd),
         .read_index(data_index),
-        .read_data(grant[COMPLETION] ? completion_data : write_data),
+        .read_data(grant_reg[COMPLETION] ? completion_data : write_data),
         .tlp_data(beat_data),
         .tlp_upper(beat_upper),
         .tlp_last(beat_last),
@@ -158,13 +166,13 @@ module ferry_transmit (
 `endif
     );
 
-    assign completion_done = packet_done && grant[COMPLETION];
+    assign completion_done = packet_done && grant_reg[COMPLETION];
     assign write_begun = grant_reg[WRITE];
     assign read_begun = grant_reg[READ];
-    assign write_taken = packet_taken && grant[WRITE];
-    assign write_done = packet_done && grant[WRITE];
-    assign read_done = packet_done && grant[READ];
-    assign message_done = packet_done && grant[MESSAGE];
+    assign write_taken = packet_taken && grant_reg[WRITE];
+    assign write_done = packet_done && grant_reg[WRITE];
+    assign read_done = packet_done && grant_reg[READ];
+    assign message_done = packet_done && grant_reg[MESSAGE];
     assign m_axis_tlp_tdata = beat_reg[63:0];
     assign m_axis_tlp_tlast = beat_reg[64];
     assign m_axis_tlp_tkeep = {beat_reg[65], 1'b1};
@@ -178,6 +186,10 @@ module ferry_transmit (
             valid_reg <= beat_valid;
             beat_reg <= {beat_upper, beat_last, beat_data};
             grant_reg <= packet_done ? 4'd0 : grant;
+            if (!begun) begin
+                high_reg <= high;
+                four_reg <= four;
+            end
             read_last_reg <= grant[READ] || (read_last_reg && !grant[WRITE]);
         end
         if (rst) begin
