@@ -213,6 +213,7 @@ assign job[`FERRY_JOB_DESTINATION_KIND_RANGE] = destination_kind;
 assign job[`FERRY_JOB_LIST_RANGE] = list;
 assign job[`FERRY_JOB_UNORDERED_RANGE] = unordered;
 assign job[`FERRY_JOB_PROTECTED_RANGE] = touch_protected;
+// Told from the slot's ring on the way to the engine.
 assign job[`FERRY_JOB_URGENT_RANGE] = 1'b0;
 assign job[`FERRY_JOB_SLOT_RANGE] = slot_reg;
 // FENCE and WRITE fill with a pattern of eight bytes.

@@ -67,6 +67,7 @@ module ferry_registers_core (
     output wire [`FERRY_JOB_BITS-1:0] job,
     // Engine: retirement, poison, fault, reset.
     input  wire [31:0] jobs_retired,
+    input  wire [31:0] jobs_retired_urgent,
     input  wire [3:0]  poison,
     output wire [3:0]  poison_clear,
     input  wire        fault_valid,
@@ -126,13 +127,15 @@ wire write = io_valid && io_write && io_ready;
 
 wire        update_free;
 wire [31:0] jobs_queued;
+wire [31:0] jobs_queued_urgent;
 wire [3:0]  aborted;
 wire [3:0]  dropped;
 
 ferry_registers_jobs jobs (
     .clk(clk), .rst(rst), .run(run), .settled(settled), .write(write),
     .io_address(io_address), .io_wdata(io_wdata), .update_free(update_free),
-    .jobs_queued(jobs_queued), .aborted(aborted), .dropped(dropped),
+    .jobs_queued(jobs_queued), .jobs_queued_urgent(jobs_queued_urgent), .slot_tags(slot_tags),
+    .jobs_retired_urgent(jobs_retired_urgent), .aborted(aborted), .dropped(dropped),
     .slots_used(slots_used), .jobs_retired(jobs_retired), .packet_valid(packet_valid),
     .packet_ready(packet_ready), .packet_job(packet_job), .job_valid(job_valid), .job_ready(job_ready), .job(job),
     .poison_clear(poison_clear), .fault_clear(fault_clear), .resetting(resetting), .stuck(stuck), .update_valid(update_valid),
@@ -184,7 +187,7 @@ ferry_finish endings (
     .clk(clk), .rst(rst), .run(run), .finish(write && io_address == `FERRY_CORE_FINISH),
     .finish_slot(io_wdata[`FERRY_CORE_FINISH_SLOT_RANGE]), .finish_refused(io_wdata[`FERRY_CORE_FINISH_REFUSED_SHIFT]),
     .slot_tags(slot_tags), .slot_interrupts(slot_interrupts), .user_queued(jobs_queued), .user_retired(jobs_retired),
-    .paging_queued(jobs_queued), .paging_retired(jobs_retired), .resetting(resetting || resetting_reg),
+    .paging_queued(jobs_queued_urgent), .paging_retired(jobs_retired_urgent), .resetting(resetting || resetting_reg),
     .marks(poison | dropped | aborted), .asks(finish_asks), .asks_slot(finish_asks_slot),
     .status_valid(write && io_address == `FERRY_CORE_FINISH_STATUS), .status(io_wdata[7:0]), .fact_valid(fact_valid),
     .fact_slot(fact_slot), .fact_wait(!fetch_claimed_valid), .fact_fence(fetch_fence), .file_read(finish_read),
@@ -289,7 +292,8 @@ wire [31:0] live_engine_fault_address_low = fault_address[31:0];
 wire [31:0] live_engine_fault_address_high = fault_address[63:32];
 wire [31:0] live_engine_fault_written = fault[`FERRY_ENGINE_FAULT_WRITTEN_RANGE];
 wire [31:0] live_engine_fault_kind = {30'd0, fault[`FERRY_ENGINE_FAULT_ADDRESS_KIND_RANGE]};
-wire [31:0] live_engine_state = {28'd0, {2{jobs_queued != jobs_retired}}, stuck, resetting || resetting_reg};
+wire [31:0] live_engine_state = {28'd0, jobs_queued_urgent != jobs_retired_urgent,
+    jobs_queued != jobs_retired, stuck, resetting || resetting_reg};
 wire [31:0] live_engine_fault_index = {19'd0, fault[`FERRY_ENGINE_FAULT_LIST_INDEX_RANGE]};
 wire [31:0] live_mmu_fault = {3'd0, update_fault[`FERRY_UPDATE_FAULT_INDEX_RANGE], 15'd0, update_fault[`FERRY_UPDATE_FAULT_VALID_RANGE]};
 wire [31:0] live_mmu_fault_entry_low = update_entry[31:0];

@@ -19,13 +19,17 @@ module ferry_registers_jobs (
     input  wire [11:0] io_address,
     input  wire [31:0] io_wdata,
     output wire        update_free,
-    // Jobs queued, and the slots cut by an engine reset: ABORTED, and their share of POISON.
+    // Jobs queued, of user rings and of the paging ring; and the slots cut by an engine reset: ABORTED, and their share of POISON.
     output wire [31:0] jobs_queued,
+    output wire [31:0] jobs_queued_urgent,
     output wire [3:0]  aborted,
     output wire [3:0]  dropped,
     // Slots that are not free. A slot that is freed loses its marks.
     input  wire [3:0]  slots_used,
+    // Whose buffer each slot holds (WRITE_TAG, 8 bits a slot): jobs of ring 0 are urgent.
+    input  wire [31:0] slot_tags,
     input  wire [31:0] jobs_retired,
+    input  wire [31:0] jobs_retired_urgent,
 
     // Sequencer: a job.
     input  wire        packet_valid,
@@ -50,24 +54,30 @@ module ferry_registers_jobs (
 // --- Engine jobs ---------------------------------------------------------------------------------------------------
 
 reg [31:0] jobs_queued_reg;
+reg [31:0] jobs_queued_urgent_reg;
 reg        resetting_reg;
 reg [3:0]  aborted_reg;
 reg [3:0]  dropped_reg;
 
 assign jobs_queued = jobs_queued_reg;
+assign jobs_queued_urgent = jobs_queued_urgent_reg;
 assign aborted = aborted_reg;
 assign dropped = dropped_reg;
 
 // A job of a cut slot still passes through the engine, so that jobs are counted in order, but has nothing to do. No job
 // is handed over around a reset: which slots it cuts is known one cycle after its end.
 wire job_dropped = dropped_reg[packet_job[`FERRY_JOB_SLOT_RANGE]];
+wire [7:0] job_tag = slot_tags[{packet_job[`FERRY_JOB_SLOT_RANGE], 3'd0} +: 8];
+wire urgent = job_tag[7:5] == 3'd0;
 reg [`FERRY_JOB_BITS-1:0] empty_job;
+reg [`FERRY_JOB_BITS-1:0] classed_job;
 always @* begin
     empty_job = {`FERRY_JOB_BITS{1'b0}};
-    empty_job[`FERRY_JOB_URGENT_RANGE] = packet_job[`FERRY_JOB_URGENT_RANGE];
     empty_job[`FERRY_JOB_SLOT_RANGE] = packet_job[`FERRY_JOB_SLOT_RANGE];
+    classed_job = job_dropped ? empty_job : packet_job;
+    classed_job[`FERRY_JOB_URGENT_RANGE] = urgent;
 end
-assign job = job_dropped ? empty_job : packet_job;
+assign job = classed_job;
 assign job_valid = packet_valid && run && !resetting && !resetting_reg && !stuck;
 assign packet_ready = job_valid && job_ready;
 
@@ -76,8 +86,11 @@ assign fault_clear = settled || (write && io_address == `FERRY_CORE_ENGINE_FAULT
                                  io_wdata[`FERRY_CORE_ENGINE_FAULT_VALID_SHIFT]);
 
 always @(posedge clk) begin
-    if (packet_ready) begin
+    if (packet_ready && !urgent) begin
         jobs_queued_reg <= jobs_queued_reg + 32'd1;
+    end
+    if (packet_ready && urgent) begin
+        jobs_queued_urgent_reg <= jobs_queued_urgent_reg + 32'd1;
     end
     resetting_reg <= resetting;
     // Every slot that is in use when a reset ends.
@@ -85,9 +98,11 @@ always @(posedge clk) begin
     dropped_reg <= (dropped_reg | {4{resetting_reg && !resetting}}) & slots_used;
     if (settled) begin
         jobs_queued_reg <= jobs_retired;
+        jobs_queued_urgent_reg <= jobs_retired_urgent;
     end
     if (rst) begin
         jobs_queued_reg <= 32'd0;
+        jobs_queued_urgent_reg <= 32'd0;
         resetting_reg <= 1'b0;
     end
 end
@@ -132,6 +147,8 @@ always @(posedge clk) begin
         update_valid_reg <= 1'b0;
     end
 end
+
+wire unused = &{1'b0, job_tag};
 
 endmodule
 

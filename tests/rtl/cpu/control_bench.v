@@ -378,7 +378,7 @@ ferry_registers_core core_registers (
     .sequence_checked(sequence_checked), .sequence_end(sequence_end), .sequence_busy(sequence_busy),
     .sequence_waiting(sequence_waiting), .sequence_ended(sequence_ended), .sequence_table(sequence_table), .sequence_at(sequence_at),
     .packet_valid(packet_valid), .packet_ready(packet_ready), .packet_job(packet_job), .job_valid(job_valid),
-    .job_ready(job_ready), .job(job), .jobs_retired(jobs_retired), .poison(poison),
+    .job_ready(job_ready), .job(job), .jobs_retired(32'd0), .jobs_retired_urgent(jobs_retired), .poison(poison),
     .poison_clear(poison_clear), .fault_valid(fault_valid), .fault(fault), .fault_clear(fault_clear),
     .resetting(resetting), .stuck(1'b0), .update_valid(update_valid), .update_ready(update_ready), .update(update),
     .update_busy(update_busy), .update_fault({`FERRY_UPDATE_FAULT_BITS{1'b0}}), .fetch_next(fetch_next), .fetch_claim(fetch_claim),

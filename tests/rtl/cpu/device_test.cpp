@@ -202,6 +202,34 @@ int main(int argc, char **argv)
     for (uint32_t i = 0; i < 4096; i++)
         checks.equal(root.local[0x200000 + i], root.byte(DATA + i), "byte");
 
+    checks.begin("a_paging_buffer_ends_soon_while_a_user_ring_copies_for_long");
+    // Two million cycles a job, more jobs than the engine's queue takes, and every slot that users may have.
+    for (int buffer = 0; buffer < 3; buffer++) {
+        for (int i = 0; i < 100; i++)
+            user.copy(FERRY_ADDRESS_KIND_LOCAL, 0, FERRY_ADDRESS_KIND_LOCAL, 0x2000000, 0x1000000);
+        user.submit();
+    }
+    root.run(6000);
+    for (uint32_t round = 0; round < 4; round++) {
+        uint64_t began = root.time;
+        paging.fill(FERRY_ADDRESS_KIND_LOCAL, 0x3800000, 4096, 2, 0x600df00d + round);
+        paging.copy(FERRY_ADDRESS_KIND_LOCAL, 0x3800000, FERRY_ADDRESS_KIND_SYSTEM, DATA, 4096).submit();
+        checks.that(paging.wait(6000), "fence of the paging buffer");
+        std::printf("    a page filled and paged out in %llu cycles\n",
+                    static_cast<unsigned long long>(root.time - began));
+        for (uint32_t i = 0; i < 4096; i++)
+            checks.equal(root.byte(DATA + i), (0x600df00d + round) >> 8 * (i & 3) & 255, "byte that was paged out");
+        root.run(1000 + 333 * round);
+    }
+    checks.that(!user.idle(), "the user ring is still at work");
+    uint32_t at = 0;
+    while (at < 0x8000 && root.local[0x2000000 + at] == root.local[at])
+        at++;
+    checks.equal(at, 0x8000, "bytes that the interrupted job has copied");
+    root.bar0(FERRY_BAR0_CONTROL, 3);
+    checks.that(user.wait(), "fence of the last aborted buffer");
+    checks.equal(user.status(), FERRY_BUFFER_STATUS_ABORTED, "status");
+
     checks.begin("a_fence_value_is_read_whole_while_fences_arrive");
     const uint32_t value_at = ring(1, FERRY_BAR0_RING_FENCE_VALUE);
     uint64_t before = root.bar0(value_at) | uint64_t{root.bar0(value_at + 4)} << 32, seen = before;

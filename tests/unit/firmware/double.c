@@ -706,6 +706,15 @@ static uint32_t work_state(void)
            FERRY_PUT(FERRY_CORE_WORK_PACKET_OFFSET, machine.sequencer.offset);
 }
 
+static bool class_runs(bool paging)
+{
+    for (unsigned i = 0; i < machine.queue_count; i++)
+        if ((machine.entries[machine.queue[(machine.queue_head + i) % DOUBLE_QUEUE].entry].ring == 0) == paging)
+            return true;
+    // Jobs that nobody here queued are of some ring.
+    return machine.jobs_queued - machine.jobs_retired != machine.queue_count;
+}
+
 static uint32_t read_ring(unsigned ring, unsigned offset)
 {
     switch (offset) {
@@ -747,8 +756,8 @@ uint32_t double_read(unsigned offset)
     case FERRY_CORE_ENGINE_STATE:
         return FERRY_PUT(FERRY_CORE_ENGINE_STATE_RESETTING, (uint32_t)machine.resetting) |
                FERRY_PUT(FERRY_CORE_ENGINE_STATE_STUCK, (uint32_t)machine.stuck) |
-               FERRY_PUT(FERRY_CORE_ENGINE_STATE_USER_RUNS, (uint32_t)(machine.jobs_queued != machine.jobs_retired)) |
-               FERRY_PUT(FERRY_CORE_ENGINE_STATE_PAGING_RUNS, (uint32_t)(machine.jobs_queued != machine.jobs_retired));
+               FERRY_PUT(FERRY_CORE_ENGINE_STATE_USER_RUNS, (uint32_t)class_runs(false)) |
+               FERRY_PUT(FERRY_CORE_ENGINE_STATE_PAGING_RUNS, (uint32_t)class_runs(true));
     case FERRY_CORE_WORK: return work_state();
     case FERRY_CORE_ENGINE_FAULT_INDEX: return machine.engine_fault_index;
     case FERRY_CORE_MMU_FAULT: return machine.mmu_fault;
