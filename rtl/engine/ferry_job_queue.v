@@ -68,6 +68,7 @@ module ferry_job_queue #(
     output wire        read_is_list,
     output wire        read_unordered,
     output wire        read_protected,
+    output wire        read_buffered,
     output wire [1:0]  read_slot,
     output wire [1:0]  read_pattern_log2,
     // (destination - source) mod 512. Its lower 3 bits: where the realigner puts byte lane 0.
@@ -102,7 +103,7 @@ module ferry_job_queue #(
     output wire [31:0] write_last,
     output wire [15:0] write_list_base
 );
-    localparam READ_BITS = 3 + 2 + 1 + 1 + 1 + 2 + 2 + 9 + 1 + 9 + 64 + 1 + 32;
+    localparam READ_BITS = 3 + 2 + 1 + 1 + 1 + 1 + 2 + 2 + 9 + 1 + 9 + 64 + 1 + 32;
     localparam WRITE_BITS = 3 + 2 + 1 + 1 + 1 + 1 + 2 + 16 + 1 + 64 + 1 + 32;
 
     localparam PLACES = (1 << LG_JOBS) + (1 << LG_URGENT);
@@ -183,7 +184,7 @@ module ferry_job_queue #(
     wire buffered = descending || source_list || destination_list || job_source_kind != `FERRY_ADDRESS_KIND_LOCAL
         || job_destination_kind != `FERRY_ADDRESS_KIND_LOCAL;
 
-    wire [READ_BITS-1:0] read_entry = {job_op, job_source_kind, source_list, job_unordered, job_protected, job_slot,
+    wire [READ_BITS-1:0] read_entry = {job_op, job_source_kind, source_list, job_unordered, job_protected, buffered, job_slot,
         job_pattern_log2, shift, descending, chunk_end, source, empty, last};
     wire [WRITE_BITS-1:0] write_entry = {job_op, job_destination_kind, destination_list, job_unordered, job_protected,
         buffered, job_slot, job_packet_offset, descending, destination, empty, last};
@@ -214,7 +215,8 @@ module ferry_job_queue #(
     assign read_urgent = urgent_read_waits;
     assign read_valid = (urgent_read_waits || normal_read_waits) && turn_room && !view_shown;
     assign read_first = read_urgent ? urgent_read_first : normal_read_first;
-    assign {read_op, read_kind, read_is_list, read_unordered, read_protected, read_slot, read_pattern_log2, read_shift,
+    assign {read_op, read_kind, read_is_list, read_unordered, read_protected, read_buffered, read_slot,
+            read_pattern_log2, read_shift,
             read_descending, read_chunk_end, read_base, read_empty, read_last} = read_memory[read_place];
     assign read_list_base = read_base[63:48];
 
@@ -264,7 +266,7 @@ module ferry_job_queue #(
     reg held = 1'b0;
     reg [READ_BITS-1:0]  followed_read = 0;
     reg [WRITE_BITS-1:0] followed_write = 0;
-    wire [READ_BITS-1:0] read_view = {read_op, read_kind, read_is_list, read_unordered, read_protected, read_slot,
+    wire [READ_BITS-1:0] read_view = {read_op, read_kind, read_is_list, read_unordered, read_protected, read_buffered, read_slot,
         read_pattern_log2, read_shift, read_descending, read_chunk_end, read_base, read_empty, read_last};
     wire [WRITE_BITS-1:0] write_view = {write_op, write_kind, write_is_list, write_unordered, write_protected,
         write_buffered, write_slot, write_packet_offset, write_descending, write_base, write_empty, write_last};

@@ -45,6 +45,7 @@ module ferry_read_side #(
     input  wire        job_is_list,
     input  wire        job_unordered,
     input  wire        job_protected,
+    input  wire        job_buffered,
     input  wire [1:0]  job_slot,
     input  wire [1:0]  job_pattern_log2,
     input  wire [8:0]  job_shift,
@@ -129,14 +130,17 @@ module ferry_read_side #(
     localparam TYPE_BURST = 2'd0, TYPE_FILL = 2'd1, TYPE_EMPTY = 2'd2, TYPE_BAD = 2'd3;
     localparam ENTRY_BITS = 2 + 1 + 32 + 7 + 5 + 3 + 2;
     // The most entries that one burst can need: 64 beats and one more word behind the last. A job that is not urgent leaves
-    // as much for the last burst of its turn, which an urgent job then need not wait for.
+    // room for more, so that no urgent job waits for more than a full FIFO: for the last burst of its turn, and if a block
+    // is gathered before anything is written, for that too. A small FIFO has not that much.
     localparam [LG_DATA:0] MOST = 66;
-    localparam [LG_DATA:0] MOST_TWICE = LG_DATA > 7 ? 130 : 66;
+    localparam [LG_DATA:0] MOST_AND_ONE = LG_DATA > 8 ? MOST + 64 : MOST;
+    localparam [LG_DATA:0] MOST_AND_TWO = LG_DATA > 8 ? MOST + 128 : MOST;
 
     // ---- Job at hand, and number of its turn ----
     reg [LG_TURNS-1:0] turn_reg;
     reg        urgent_reg;
     reg        descending_reg;
+    reg        buffered_reg;
     reg [8:0]  shift_reg;
     // A job that is not urgent was left at this place, and is the next of its class.
     reg        resume_reg;
@@ -165,7 +169,8 @@ module ferry_read_side #(
     // Words of the data FIFO that are neither taken nor promised; enough of them for any burst; any at all.
     reg [LG_DATA:0] room_reg;
     reg        room_ok_reg;
-    reg        room_more_reg;
+    reg        room_one_reg;
+    reg        room_two_reg;
     reg        room_any_reg;
     reg [LG_READS:0] host_reg;
 
@@ -263,7 +268,7 @@ module ferry_read_side #(
     // What is behind a cut may have to wait on the bus for writes: not on one that others share.
     wire order_ok = to_host || (host_reg == 0 && !cut_away_reg);
     assign step = valid && !abort && !trim && fault == `FERRY_FAULT_KIND_NONE && address_free && order_ok && entry_ready
-        && (to_host || (urgent_reg || cut_reg ? room_ok_reg : room_more_reg));
+        && (to_host || (urgent_reg || cut_reg ? room_ok_reg : buffered_reg ? room_two_reg : room_one_reg));
     assign token_step = token_reg && entry_ready && room_ok_reg;
 
     wire [ENTRY_BITS-1:0] entry = token_reg
@@ -323,6 +328,7 @@ module ferry_read_side #(
             turn_reg <= turn_reg + 1'b1;
             urgent_reg <= job_urgent;
             descending_reg <= job_descending;
+            buffered_reg <= job_buffered;
             shift_reg <= job_shift;
         end
         if (start && !job_urgent) begin
@@ -403,7 +409,8 @@ module ferry_read_side #(
         host_reg <= host_reg + {{LG_READS{1'b0}}, step && to_host} - {{LG_READS{1'b0}}, host_done};
         room_reg <= room_next;
         room_ok_reg <= room_next >= MOST;
-        room_more_reg <= room_next >= MOST_TWICE;
+        room_one_reg <= room_next >= MOST_AND_ONE;
+        room_two_reg <= room_next >= MOST_AND_TWO;
         room_any_reg <= room_next != 0;
         if (rst) begin
             turn_reg <= {LG_TURNS{1'b1}};
@@ -422,7 +429,8 @@ module ferry_read_side #(
             host_reg <= {(LG_READS + 1){1'b0}};
             room_reg <= {1'b1, {LG_DATA{1'b0}}};
             room_ok_reg <= 1'b0;
-            room_more_reg <= 1'b0;
+            room_one_reg <= 1'b0;
+            room_two_reg <= 1'b0;
             room_any_reg <= 1'b0;
         end
     end

@@ -127,7 +127,9 @@ wire [`FERRY_EVENTS_BITS-1:0] unused_events;
 wire [`FERRY_AXI_A_BITS-1:0] unused_host_ar, unused_host_aw;
 wire [`FERRY_AXI_W_BITS-1:0] unused_host_w;
 
-ferry_engine #(.LOCAL_ADDRESS_BITS(ADDRESS_BITS), .APERTURE_PAGES(2), .LG_JOBS(LG_DESCRIPTORS)) engine (
+ferry_engine #(
+    .LOCAL_ADDRESS_BITS(ADDRESS_BITS), .APERTURE_PAGES(0), .LISTS(0), .LG_JOBS(LG_DESCRIPTORS)
+) engine (
     .clk(clk), .rst(rst), .job_valid(descriptor_valid), .job_ready(descriptor_ready), .job(job), .slot_tags(32'd0),
     .jobs_retired(done), .jobs_retired_urgent(unused_urgent), .poison(unused_poison),
     .poison_clear({3'd0, fault_clear}), .fault_valid(fault_valid),
