@@ -46,9 +46,15 @@ $(BUILD)/rtl/blocks.size.json: $(RTL_SOURCES) $(CONTRACT) rtl/synthesis.sh rtl/l
 	@mkdir -p $(@D)
 	KEEP="$(filter-out ferry_device,$(LUT_KEPT))" rtl/synthesis.sh ecp5 ferry_device "$(GENERATED)" "$(RTL_CORE)" $@ $(RTL_SOURCES)
 
-$(BUILD)/bench/lut.json: $(BUILD)/rtl/device.size.json $(BUILD)/rtl/blocks.size.json rtl/lut.py
+# The engine built for linear copies and fills inside one memory, as the manual's example has it.
+LUT_LINEAR := docs/examples/engine_alone/copy_engine.v
+$(BUILD)/rtl/linear.size.json: $(RTL_SOURCES) $(LUT_LINEAR) $(CONTRACT) rtl/synthesis.sh
 	@mkdir -p $(@D)
-	$(PYTHON) rtl/lut.py $@ $(BUILD)/rtl/device.size.json $(BUILD)/rtl/blocks.size.json
+	SET="ADDRESS_BITS 26" rtl/synthesis.sh ecp5 copy_engine "$(GENERATED)" "" $@ $(LUT_LINEAR) $(RTL_SOURCES)
+
+$(BUILD)/bench/lut.json: $(BUILD)/rtl/device.size.json $(BUILD)/rtl/blocks.size.json $(BUILD)/rtl/linear.size.json rtl/lut.py
+	@mkdir -p $(@D)
+	$(PYTHON) rtl/lut.py $@ $(BUILD)/rtl/device.size.json $(BUILD)/rtl/blocks.size.json linear=$(BUILD)/rtl/linear.size.json
 
 # The small configuration goes through the iCE40 flow.
 .PHONY: rtl-tiny
