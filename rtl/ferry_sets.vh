@@ -11,7 +11,7 @@
 `define FERRY_SET_SLOT_BYTES_LOG2(SET)    (SET == "tiny" ? 10 : 12)
 `define FERRY_SET_LOCAL_ADDRESS_BITS(SET) (SET == "tiny" ? 17 : 26)
 `define FERRY_SET_APERTURE_PAGES(SET)     (SET == "tiny" ? 32 : 4096)
-`define FERRY_SET_FIRMWARE_RAM_WORDS(SET) (4096)
+`define FERRY_SET_FIRMWARE_RAM_WORDS(SET) (2048)
 `define FERRY_SET_JOB_QUEUE(SET)          (SET == "tiny" ? 2 : 32)
 `define FERRY_SET_URGENT_QUEUE(SET)       (SET == "tiny" ? 2 : 16)
 // Bursts of the engine that may be outstanding, and words of its data FIFO (at least 128), as powers of two.
