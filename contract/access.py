@@ -193,8 +193,12 @@ def write_core(core, bar0):
     for _, at, stride, count, members in bar0.groups:
         host |= {at + i * stride + word for i in range(count) for r in members for word, _ in words_of(r)}
     view = core.view
-    own, shared = [], []
+    # The core's own words share the register file with words of BAR0 that lie behind the view: those are not the core's.
+    taken = max((at + 4 - view for at in host if view <= at < 2 * view), default=0)
+    shared = []
     for r in core.registers:
+        if r.offset < taken and not r.live:
+            raise SystemExit(f"contract: core.{r.name} would stand in a word of BAR0 in the register file")
         if r.offset < view:
             continue
         if r.offset - view not in host:
@@ -205,7 +209,7 @@ def write_core(core, bar0):
         for r in members:
             if any(at + i * stride + r.offset - view not in host for i in range(count)):
                 raise SystemExit(f"contract: core.{name}.{r.name} is no word of BAR0")
-    own = inside("address", 12, 0, view)
+    own = inside("address", 12, taken, view)
     out = [CORE_HEAD.rstrip(), "", "function may_write(input [11:2] address);", "    case (address[11:2])"]
     out += [f"    10'h{at >> 2:x}: may_write = 1'b1; // {name}" for at, name in shared]
     out += [f"    default: may_write = {own};", "    endcase", "endfunction", ""]

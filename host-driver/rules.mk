@@ -33,6 +33,7 @@ $(BUILD)/libferry.a: $$(HOST_OBJECTS) $$(SIM_OBJECTS) $(wildcard $(LIBFERRY_LIST
 	ar rcs $@ $(filter %.o,$^)
 
 $(BUILD)/libferry-san.a: $$(HOST_OBJECTS_SAN) $$(SIM_OBJECTS_SAN) $(wildcard $(LIBFERRY_LIST))
+	@[ -f $(LIBFERRY_LIST) ] || echo '$(HOST_SOURCES)' > $(LIBFERRY_LIST)
 	@rm -f $@
 	ar rcs $@ $(filter %.o,$^)
 

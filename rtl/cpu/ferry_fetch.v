@@ -159,7 +159,7 @@ wire        burst_final = beats_left <= beats_to_edge;
 wire [9:0]  burst_beats = burst_final ? beats_left : beats_to_edge;
 wire [9:0]  burst_length = burst_beats - 10'd1;
 // Address of the next entry, of a buffer, or of what is left of it.
-wire [63:3] address_from = state_reg == S_CHECK ? ring_base[63:3] : state_reg == S_LOOK ? look_address[63:3] : address_reg;
+wire [63:3] address_from = state_reg == S_CHECK ? {ring_base[63:5], 2'd0} : state_reg == S_LOOK ? look_address[63:3] : address_reg;
 wire [13:0] address_step = ({entry_number, 2'd0} & {14{state_reg == S_CHECK}}) | ({4'd0, burst_beats} & {14{issue}});
 wire [63:3] address_next = address_from + {47'd0, address_step};
 
@@ -338,6 +338,10 @@ end
             if (m_axi_arvalid) begin
                 assert (end_in_block <= 10'd256);
             end
+            // An entry is a multiple of its length, so that none leaves a page either.
+            if (state_reg == S_ENTRY) begin
+                assert (address_reg[4:3] == 2'd0);
+            end
             if (state_reg == S_BUFFER) begin
                 assert (beats_left != 10'd0);
             end
@@ -345,7 +349,7 @@ end
     end
 `endif
 
-wire unused = &{1'b0, ring_base[2:0], look_address[2:0], burst_length[9:8], m_axi_r};
+wire unused = &{1'b0, ring_base[4:0], look_address[2:0], burst_length[9:8], m_axi_r};
 
 endmodule
 

@@ -327,6 +327,14 @@ module ferry_engine #(
     wire        resolved;
     wire        read_progress;
 
+    wire [`FERRY_AXI_R_BITS-1:0] host_r;
+    wire        host_rvalid;
+    wire        host_rready;
+    ferry_lost_reads lost_reads (
+        .clk(clk), .rst(rst), .lost(lost), .s_axi_r(m_axi_host_r), .s_axi_rvalid(m_axi_host_rvalid),
+        .s_axi_rready(m_axi_host_rready), .m_axi_r(host_r), .m_axi_rvalid(host_rvalid), .m_axi_rready(host_rready)
+    );
+
     ferry_read_side #(
         .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .APERTURE_PAGES(APERTURE_PAGES), .LISTS(LISTS), .LG_TURNS(LG_TURNS),
         .LG_READS(LG_READS), .LG_DATA(LG_DATA)
@@ -357,9 +365,8 @@ module ferry_engine #(
         .local_rready(m_axi_local_rready),
         .host_araddr(host_araddr), .host_arlen(host_arlen), .host_arnosnoop(host_arnosnoop),
         .host_arvalid(m_axi_host_arvalid), .host_arready(m_axi_host_arready),
-        .host_rdata(m_axi_host_r[`FERRY_AXI_R_DATA_RANGE]), .host_rresp(m_axi_host_r[`FERRY_AXI_R_RESPONSE_RANGE]),
-        .host_rfault(m_axi_host_r[`FERRY_AXI_R_FAULT_RANGE]), .host_rvalid(m_axi_host_rvalid),
-        .host_rready(m_axi_host_rready)
+        .host_rdata(host_r[`FERRY_AXI_R_DATA_RANGE]), .host_rresp(host_r[`FERRY_AXI_R_RESPONSE_RANGE]),
+        .host_rfault(host_r[`FERRY_AXI_R_FAULT_RANGE]), .host_rvalid(host_rvalid), .host_rready(host_rready)
     );
 
     ferry_fifo #(.WIDTH(66), .LG_DEPTH(LG_DATA), .BLOCK(1)) data (
@@ -527,7 +534,7 @@ module ferry_engine #(
         | {{(E-1){1'b0}}, stall_read} << `FERRY_EVENT_STALL_READ
         | {{(E-1){1'b0}}, stall_write} << `FERRY_EVENT_STALL_WRITE;
 
-    wire unused = &{1'b0, word_room, m_axi_local_r, m_axi_host_r, m_axi_local_bresp[0], m_axi_host_bresp[0]};
+    wire unused = &{1'b0, word_room, m_axi_local_r, host_r, m_axi_local_bresp[0], m_axi_host_bresp[0]};
 endmodule
 
 `default_nettype wire

@@ -3,16 +3,16 @@
 
 RTL_CPU_TEST := tests/rtl/cpu
 RTL_CXXFLAGS := -std=c++17 -O2 -Wall -Wextra -I$(abspath $(RTL_CPU_TEST)) -I$(abspath $(GENERATED))
-# $(call rtl_program,TOP,TEST SOURCE,FLAGS): Verilates TOP and builds the program.
+# $(call rtl_program,TOP,TEST SOURCE,FLAGS): Verilates TOP and builds the program; it is new also when nothing of it changed.
 rtl_program = $(VERILATOR) --cc --exe --build -O3 $(RTL_FLAGS) --top-module $(1) $(3) \
     --Mdir $(BUILD)/verilated/$(notdir $@) -CFLAGS "$(RTL_CXXFLAGS)" -MAKEFLAGS "OPT_FAST=-O2 OPT_SLOW=-O1" \
-    -o $(abspath $@) $(abspath $(2)) > $(BUILD)/verilated/$(notdir $@).log
+    -o $(abspath $@) $(abspath $(2)) > $(BUILD)/verilated/$(notdir $@).log && touch $@
 
 RTL_CPU_PROGRAMS := $(addprefix $(BUILD)/tests/,rtl_control rtl_device rtl_device_32 rtl_device_128 rtl_fetch \
     rtl_function_reset rtl_memory_faults rtl_restart rtl_tiny)
 RTL_CPU_CORE := -GCPU_CORE='"$(CPU_CORE)"'
 TEST_PROGRAMS += $(RTL_CPU_PROGRAMS)
-$(RTL_CPU_PROGRAMS): $(RTL_SOURCES) rtl/packaged_core.vlt $(wildcard $(RTL_CPU_TEST)/*) $(CONTRACT) $(VENV)/ready
+$(RTL_CPU_PROGRAMS): $(RTL_SOURCES) rtl/packaged_core.vlt $(wildcard $(RTL_CPU_TEST)/*) tests/rtl/host/hostile_packets.h $(CONTRACT) $(VENV)/ready
 
 $(BUILD)/tests/rtl_control: | $(BUILD)/firmware/firmware.bin
 	@mkdir -p $(@D) $(BUILD)/verilated
