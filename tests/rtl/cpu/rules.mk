@@ -12,7 +12,8 @@ RTL_CPU_PROGRAMS := $(addprefix $(BUILD)/tests/,rtl_control rtl_device rtl_devic
     rtl_function_reset rtl_memory_faults rtl_restart rtl_tiny)
 RTL_CPU_CORE := -GCPU_CORE='"$(CPU_CORE)"'
 TEST_PROGRAMS += $(RTL_CPU_PROGRAMS)
-$(RTL_CPU_PROGRAMS): $(RTL_SOURCES) rtl/packaged_core.vlt $(wildcard $(RTL_CPU_TEST)/*) tests/rtl/host/hostile_packets.h $(CONTRACT) $(VENV)/ready
+$(RTL_CPU_PROGRAMS): $(RTL_SOURCES) rtl/packaged_core.vlt $(wildcard $(RTL_CPU_TEST)/*) \
+    tests/rtl/host/hostile_packets.h $(CONTRACT) $(VENV)/ready
 
 $(BUILD)/tests/rtl_control: | $(BUILD)/firmware/firmware.bin
 	@mkdir -p $(@D) $(BUILD)/verilated
