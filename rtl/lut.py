@@ -16,7 +16,7 @@ BLOCK_OF = {
     "ferry_registers": "registers", "ferry_registers_file": "registers", "ferry_registers_rings": "registers",
     "ferry_registers_counters": "registers", "ferry_registers_core": "registers", "ferry_interrupt": "registers",
     "ferry_host": "host",
-    "ferry_fetch": "fetch", "ferry_command_ram": "fetch", "ferry_post": "fetch",
+    "ferry_fetch": "fetch", "ferry_command_ram": "fetch", "ferry_sequencer": "fetch", "ferry_post": "fetch",
     "ferry_cpu": "cpu",
     "ferry_engine": "engine",
     "ferry_axi_read_mux": "muxes", "ferry_axi_write_mux": "muxes",
