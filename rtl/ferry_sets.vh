@@ -14,7 +14,7 @@
 `define FERRY_SET_FIRMWARE_RAM_WORDS(SET) (2048)
 `define FERRY_SET_JOB_QUEUE(SET)          (SET == "tiny" ? 2 : 32)
 `define FERRY_SET_URGENT_QUEUE(SET)       (SET == "tiny" ? 2 : 16)
-// Bursts of the engine that may be outstanding, and words of its data FIFO (at least 128), as powers of two.
+// Bursts of the engine that may be outstanding, and words of its data FIFO (at least 256), as powers of two.
 `define FERRY_SET_LG_READS(SET)           (SET == "tiny" ? 5 : 5)
 `define FERRY_SET_LG_WRITES(SET)          (SET == "tiny" ? 4 : 4)
 `define FERRY_SET_LG_DATA(SET)            (SET == "tiny" ? 9 : 9)

@@ -309,10 +309,10 @@ module ferry_address_generator #(
             list_reg <= is_list;
             list_base_reg <= list_base;
             may_protected_reg <= may_protected;
-            chunk_end_reg <= chunk_end;
+            // Chunks are blocks of the destination, also the first of a job that is resumed, be it that no chunk was done.
+            chunk_end_reg <= resume ? chunk_end - (last_byte[8:0] - resume_place[8:0]) : chunk_end;
             choose_reg <= descending;
-            // A chunk after the first ends with its block.
-            choose_first_reg <= !resume;
+            choose_first_reg <= 1'b1;
             final_reg <= 1'b1;
             below_reg <= !descending ? 32'hffffffff : resume ? resume_place[31:0] : last_byte;
             descending_reg <= descending;

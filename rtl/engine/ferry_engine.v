@@ -53,7 +53,7 @@ module ferry_engine #(
     parameter LG_READS = 5,
     // log2 of the number of write bursts outstanding.
     parameter LG_WRITES = 4,
-    // log2 of the words in the data FIFO; at least 7.
+    // log2 of the words in the data FIFO; at least 8: a burst is read and one gathered in front of it.
     parameter LG_DATA = 9
 ) (
     // Clock, and synchronous reset, active high.
@@ -153,6 +153,14 @@ module ferry_engine #(
     input  wire        m_axi_host_bvalid,
     output wire        m_axi_host_bready
 );
+`ifndef __ICARUS__
+    generate
+        if (LG_DATA < 8) begin : g_data
+            $error("ferry_engine: LG_DATA is at least 8");
+        end
+    endgenerate
+`endif
+
     // ---- Bundles taken apart and put together ----
     wire [2:0]  job_op = job[`FERRY_JOB_OP_RANGE];
     wire [1:0]  job_source_kind = job[`FERRY_JOB_SOURCE_KIND_RANGE];

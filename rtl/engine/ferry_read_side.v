@@ -11,8 +11,9 @@
 //
 // A job makes way as soon as an urgent one waits: it reads on to the end of the destination's block that it is in, so that
 // no write burst is left half supplied, and a bad token without a fault (cut) ends its turn. Where it was is kept here;
-// the job is put back into the queue and gets a further turn when no urgent job waits. A long fill reads nothing: while
-// one is written no other job but urgent ones starts here, so that the write side may cut it.
+// the job is put back into the queue and gets a further turn when no urgent job waits. A fill reads nothing: while one that is
+// not urgent waits to be written or is, no other fill but urgent ones starts here, or a queue of them, each waiting for the
+// one before, would stand in front of an urgent job; and if it is long, no other job, so that the write side may cut it.
 `include "ferry_contract.vh"
 `default_nettype none
 
@@ -27,7 +28,7 @@ module ferry_read_side #(
     parameter LG_TURNS = 5,
     // log2 of the read bursts and tokens between address and data.
     parameter LG_READS = 5,
-    // log2 of the words in the data FIFO; at least 7.
+    // log2 of the words in the data FIFO; at least 8: a burst is read and one gathered in front of it.
     parameter LG_DATA = 9
 ) (
     // Clock, and synchronous reset, active high.
@@ -58,7 +59,7 @@ module ferry_read_side #(
 
     // An urgent job waits to be taken.
     input  wire        urgent_waits,
-    // The write side has done with a long fill's turn, and whether it left the job half done.
+    // The write side has done with the turn of a fill that is not urgent, and whether it left the job half done.
     input  wire        fill_over,
     input  wire        fill_cut,
 
@@ -150,8 +151,9 @@ module ferry_read_side #(
     reg        cut_now_reg;
     // The turn's cut token is on its way: what is before it is not written yet.
     reg        cut_away_reg;
-    // A long fill that is not urgent is being written.
+    // A fill that is not urgent waits to be written or is; a long one.
     reg        fill_reg;
+    reg        long_reg;
     // A job without bursts, or the early end of one, waits to be passed on as a token.
     reg        token_reg;
     reg [1:0]  token_type_reg;
@@ -210,10 +212,10 @@ module ferry_read_side #(
     wire is_fill = job_op == `FERRY_JOB_OP_FILL;
     wire dropped = drop[job_slot];
     wire no_bursts = is_fill || job_empty || dropped;
-    wire long_fill = is_fill && !job_urgent && job_last[31:12] != 20'd0 && !job_empty;
+    wire kept_fill = is_fill && !job_urgent && !job_empty;
     wire ready = generator_ready && (!token_reg || token_step) && !giving_up_reg && !fault_reg && !cut_reg;
     wire ordered_ok = job_unordered || job_first || is_fill || dropped;
-    wire start = job_valid && ready && ordered_ok && !(is_fill && pattern_busy_reg) && !(fill_reg && !job_urgent);
+    wire start = job_valid && ready && ordered_ok && !(is_fill && pattern_busy_reg) && !(fill_reg && !job_urgent && (is_fill || long_reg));
     wire resume = resume_reg && !job_urgent;
     assign job_take = start;
 
@@ -352,8 +354,9 @@ module ferry_read_side #(
         if (resolved) begin
             cut_away_reg <= 1'b0;
         end
-        if (start && long_fill) begin
+        if (start && kept_fill) begin
             fill_reg <= 1'b1;
+            long_reg <= job_last[31:9] != 23'd0;
         end else if (fill_over) begin
             fill_reg <= 1'b0;
         end

@@ -52,7 +52,7 @@ module ferry_write_side #(
     input  wire [31:0] job_last,
     input  wire [15:0] job_list_base,
 
-    // The turn of a long fill is over, and whether its job was left half done.
+    // The turn of a fill that is not urgent is over, and whether its job was left half done.
     output wire        fill_over,
     output wire        fill_cut,
 
@@ -149,6 +149,7 @@ module ferry_write_side #(
     reg        descending_reg;
     reg        buffered_reg;
     reg        fill_reg;
+    reg        kept_fill_reg;
     reg        long_fill_reg;
     // The job writes nothing.
     reg        silent_reg;
@@ -260,7 +261,7 @@ module ferry_write_side #(
     wire marker = drained_reg && !generator_active && note_ready;
     wire turn_over = finish || marker;
     assign job_back = marker && cut_reg;
-    assign fill_over = turn_over && long_fill_reg;
+    assign fill_over = turn_over && kept_fill_reg;
     assign fill_cut = job_back;
 
     assign drain = drain_reg && !drained_reg;
@@ -302,7 +303,8 @@ module ferry_write_side #(
             turn_reg <= turn_reg + 1'b1;
             urgent_reg <= job_urgent;
             resumed_reg <= resume;
-            long_fill_reg <= is_fill && !job_urgent && job_last[31:12] != 20'd0 && !job_empty;
+            kept_fill_reg <= is_fill && !job_urgent && !job_empty;
+            long_fill_reg <= is_fill && !job_urgent && job_last[31:9] != 23'd0 && !job_empty;
             slot_reg <= job_slot;
             descending_reg <= job_descending;
             buffered_reg <= job_buffered;

@@ -409,6 +409,81 @@ std::string faults_beside(uint64_t seed)
     return "";
 }
 
+// Urgent jobs that come before a descending one has asked for anything: its chunks must be blocks of the destination
+// after it goes on, too. A wrong chunk shows when the distance is just below a block and data is late.
+std::string first_chunks(uint64_t seed)
+{
+    Machine machine(seed, LOCAL_BYTES, HOST_BASE, HOST_BYTES);
+    Reference reference(machine);
+    Random &random = machine.random;
+    for (unsigned round = 0; round < 300; round++) {
+        machine.timing.read_latency = (unsigned)(random.chance(50) ? 1 + random.below(4) : random.below(150));
+        machine.timing.write_latency = (unsigned)(1 + random.below(20));
+        machine.timing.stall_percent = (unsigned)(50 + random.below(40));
+        // Video memory is not read while host data is awaited.
+        Job before, job, urgent;
+        before.source_kind = FERRY_ADDRESS_KIND_SYSTEM;
+        before.source = HOST_BASE + random.below(4096);
+        before.destination = 300000;
+        before.length = (uint32_t)(1 + random.below(2000));
+        job.unordered = true;
+        job.length = (uint32_t)(600 + random.below(2000));
+        job.source = 100000 + random.below(600);
+        job.destination = job.source + 500 + random.below(12);
+        urgent.urgent = true;
+        urgent.slot = 1;
+        urgent.source = 600000;
+        urgent.destination = 700000;
+        urgent.length = 64;
+        machine.submit(before);
+        machine.submit(job);
+        for (uint64_t i = random.below(200); i; i--)
+            machine.step();
+        machine.submit(urgent);
+        for (const Job *each : {&before, &job, &urgent})
+            reference.apply(*each);
+        std::string wrong = finish(machine, reference);
+        if (!wrong.empty())
+            return "round " + std::to_string(round) + ", distance " + std::to_string(job.destination - job.source) +
+                   ": " + wrong;
+    }
+    return "";
+}
+
+// Fills wait for one another, and their data is made on the way out: a queue of them is not in flight.
+std::string queue_of_fills(uint64_t seed)
+{
+    for (uint32_t length : {8u, 512u, 520u, 4096u, 4097u}) {
+        Machine machine(seed, LOCAL_BYTES, HOST_BASE, HOST_BYTES);
+        machine.timing.read_latency = machine.timing.write_latency = 20;
+        for (unsigned i = 0; i < 100; i++) {
+            Job job;
+            job.op = FERRY_JOB_OP_FILL;
+            job.destination = 5000 * i;
+            job.length = length;
+            job.pattern_log2 = 3;
+            machine.submit(job);
+        }
+        for (unsigned i = 0; i < 500; i++)
+            machine.step();
+        Job urgent;
+        urgent.urgent = true;
+        urgent.slot = 1;
+        urgent.source = 600000;
+        urgent.destination = 700000;
+        urgent.length = 64;
+        machine.submit(urgent);
+        while (!machine.waiting_urgent.empty())
+            machine.step();
+        uint64_t taken = machine.cycle;
+        while (machine.top->jobs_retired_urgent == 0 && machine.cycle - taken < 100000)
+            machine.step();
+        if (machine.cycle - taken > 512 + 20 + 3 * 20 + 8 + 5)
+            return std::to_string(machine.cycle - taken) + " cycles behind fills of " + std::to_string(length);
+    }
+    return "";
+}
+
 } // namespace
 
 const std::vector<Test> PREEMPT_TESTS = {
@@ -416,4 +491,6 @@ const std::vector<Test> PREEMPT_TESTS = {
     {"mixes_of_urgent_and_other_jobs", mixes},
     {"urgent_jobs_pass_a_full_queue", full_queue},
     {"faults_of_one_class_leave_the_other_alone", faults_beside},
+    {"descending_jobs_cut_before_their_first_chunk", first_chunks},
+    {"a_queue_of_fills_in_front_of_an_urgent_job", queue_of_fills},
 };
