@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Start, the loop over everything, and the end when an invariant breaks.
-#include "firmware.h"
+// Start, and the loop over everything.
+#include "boot.h"
 
-void ferry_halt(enum ferry_halt code, uint32_t argument)
-{
-    hal_write(FERRY_CORE_BUSY, 0);
-    hal_write(FERRY_CORE_HALT_CODE, code);
-    hal_write(FERRY_CORE_HALT_ARGUMENT, argument);
-    hal_write(FERRY_CORE_FIRMWARE_STATE, FERRY_FIRMWARE_STATE_HALTED);
-    hal_stop();
-}
+#include "faults.h"
+#include "flight.h"
+#include "halt.h"
+#include "queues.h"
 
 // Versions with the same major number agree on the meaning of everything that both know.
 static bool same_major(uint32_t version)

@@ -2,7 +2,7 @@
 // Every rule that a packet must keep, in the order that decides which fault is reported when several are broken.
 // decode.c asks here for each packet that the sequencer leaves. Nothing here acts: it reads, and says yes or why
 // not.
-#include "firmware.h"
+#include "check.h"
 
 #define UNORDERED        FERRY_PACKET_HEADER_UNORDERED_MASK
 #define PROTECTED        FERRY_PACKET_HEADER_PROTECTED_MASK

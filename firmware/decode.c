@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packets that the sequencer leaves, since they take more than comparing or are bad. Each goes through the full check,
 // which alone names faults; what passes goes back to the sequencer if it makes a job.
-#include "firmware.h"
+#include "decode.h"
+
+#include "check.h"
+#include "mmu.h"
 
 static uint32_t packet_offset(const struct ferry_flight *flight)
 {
@@ -22,20 +25,40 @@ void ferry_decode_stuck(struct ferry_flight *flight)
     refuse_rest(flight, ferry_packet(flight, packet_offset(flight)));
 }
 
+// How far the earlier jobs of the flight's ring are. BROKEN: the engine stopped a job of this very buffer, or was
+// reset; the rest of the buffer must not be done.
+enum ring_jobs { RING_RUNS, RING_DONE, RING_BROKEN };
+static enum ring_jobs ring_jobs(const struct ferry_flight *flight)
+{
+    uint32_t runs =
+        flight->ring->number == 0 ? FERRY_CORE_ENGINE_STATE_PAGING_RUNS_MASK : FERRY_CORE_ENGINE_STATE_USER_RUNS_MASK;
+    const uint32_t entries = FERRY_CORE_FETCH_NEXT_ENTRY_MASK >> FERRY_CORE_FETCH_NEXT_ENTRY_SHIFT;
+    uint32_t entry = FERRY_GET(FERRY_CORE_FETCH_NEXT_ENTRY, flight->claim);
+    // The ring's earlier buffers have ended, and so have this one's jobs, if it can have any yet; others of the same
+    // rights may run on. A reset retires jobs while it goes on, and marks the slots in the cycle in which it ends.
+    bool earlier = ((hal_ring_read(flight->ring->registers, FERRY_CORE_RING_RETIRED) + 1 - entry) & entries) != 0;
+    bool first = (flight->sequence & FERRY_CORE_SEQUENCE_PACKET_OFFSET_MASK) == 0;
+    uint32_t state = hal_read(FERRY_CORE_ENGINE_STATE);
+
+    if (earlier || (state & FERRY_CORE_ENGINE_STATE_RESETTING_MASK) || (!first && (state & runs)))
+        return RING_RUNS;
+    return hal_read(FERRY_CORE_POISON) & 1u << ferry_slot(flight) ? RING_BROKEN : RING_DONE;
+}
+
 // A change of the aperture table, once every earlier job of the ring is done.
 static enum ferry_progress change_table(struct ferry_flight *flight, const volatile uint32_t *packet, bool unmap)
 {
     uint32_t list_at = ferry_slot(flight) * FERRY_SLOT_STRIDE + packet_offset(flight) + FERRY_PACKET_MAP_APERTURE_PAGE;
-    enum ferry_ring_jobs jobs = ferry_queues_ring_jobs(flight);
+    enum ring_jobs jobs = ring_jobs(flight);
 
-    hal_write(FERRY_CORE_BUSY, jobs != FERRY_RING_RUNS);
-    if (jobs == FERRY_RING_RUNS) {
+    hal_write(FERRY_CORE_BUSY, jobs != RING_RUNS);
+    if (jobs == RING_RUNS) {
         flight->waits_for_ring = true;
         return FERRY_LATER;
     }
     flight->waits_for_ring = false;
     hal_write(FERRY_CORE_PACKETS, 1);
-    if (jobs == FERRY_RING_BROKEN)
+    if (jobs == RING_BROKEN)
         return FERRY_DECODED;
     return ferry_mmu_change(packet, list_at, unmap, &flight->refusal) ? FERRY_GOES_ON : refuse_rest(flight, packet);
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fault records: out of the engine, into the host's fault log.
-#include "firmware.h"
+#include "faults.h"
+
+#include "halt.h"
 
 static uint32_t produced;
 

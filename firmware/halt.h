@@ -5,6 +5,9 @@
 #ifndef FERRY_FIRMWARE_HALT_H
 #define FERRY_FIRMWARE_HALT_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
 enum ferry_halt {
     FERRY_HALT_NONE = 0,
     FERRY_HALT_CAPABILITIES =
@@ -17,5 +20,14 @@ enum ferry_halt {
     FERRY_HALT_STACK = 10,       // The word under the stack was overwritten. What stands there now.
     FERRY_HALT_TRAP = 11,        // The core took a trap or an interrupt; neither is ever enabled or provoked. mcause.
 };
+
+// Stops with a record of an invariant of our own that broke.
+_Noreturn void ferry_halt(enum ferry_halt code, uint32_t argument);
+
+static inline void ferry_assert(bool holds, enum ferry_halt code, uint32_t argument)
+{
+    if (!holds)
+        ferry_halt(code, argument);
+}
 
 #endif

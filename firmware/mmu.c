@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Changes of the aperture table. The hardware walks the list; the core names first page, count and list.
-#include "firmware.h"
+#include "mmu.h"
+
+#include "hal.h"
 
 bool ferry_mmu_change(const volatile uint32_t *packet, uint32_t list_at, bool unmap, struct ferry_fault *fault)
 {

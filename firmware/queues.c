@@ -3,7 +3,12 @@
 // decoded at a time, the paging ring's first. Once all jobs of a buffer are queued the hardware ends it; only what went
 // wrong comes back here for its fault record. Nothing waits in place: what cannot go on is taken up again by the next
 // step.
-#include "firmware.h"
+#include "queues.h"
+
+#include "decode.h"
+#include "faults.h"
+#include "flight.h"
+#include "halt.h"
 
 static struct ferry_flight flights[FERRY_SLOTS];
 static struct ferry_ring rings[FERRY_RINGS];
@@ -148,6 +153,11 @@ static inline struct ferry_flight *claim(void)
 
 // --- Decoding -------------------------------------------------------------------------------------------------------
 
+static inline bool engine_stuck(void)
+{
+    return hal_read(FERRY_CORE_ENGINE_STATE) & FERRY_CORE_ENGINE_STATE_STUCK_MASK;
+}
+
 // The sequencer is to make way, for the paging ring or since the engine takes nothing.
 static __attribute__((noinline)) enum ferry_progress interrupt_sequencer(struct ferry_flight *flight, bool stuck)
 {
@@ -183,7 +193,7 @@ static inline enum ferry_progress sequence(struct ferry_flight *flight)
         work = hal_read(FERRY_CORE_WORK);
     } while ((work & (BUSY | WAITING | paging)) == BUSY);
     if (work & BUSY) {
-        bool stuck = (work & WAITING) && ferry_engine_stuck();
+        bool stuck = (work & WAITING) && engine_stuck();
 
         flight->sequencing = true;
         return stuck || (work & paging) ? interrupt_sequencer(flight, stuck) : FERRY_LATER;
@@ -269,20 +279,3 @@ void ferry_firmware_step(void)
 }
 
 #endif
-
-enum ferry_ring_jobs ferry_queues_ring_jobs(const struct ferry_flight *flight)
-{
-    uint32_t runs =
-        flight->ring->number == 0 ? FERRY_CORE_ENGINE_STATE_PAGING_RUNS_MASK : FERRY_CORE_ENGINE_STATE_USER_RUNS_MASK;
-    const uint32_t entries = FERRY_CORE_FETCH_NEXT_ENTRY_MASK >> FERRY_CORE_FETCH_NEXT_ENTRY_SHIFT;
-    uint32_t entry = FERRY_GET(FERRY_CORE_FETCH_NEXT_ENTRY, flight->claim);
-    // The ring's earlier buffers have ended, and so have this one's jobs, if it can have any yet; others of the same
-    // rights may run on. A reset retires jobs while it goes on, and marks the slots in the cycle in which it ends.
-    bool earlier = ((hal_ring_read(flight->ring->registers, FERRY_CORE_RING_RETIRED) + 1 - entry) & entries) != 0;
-    bool first = (flight->sequence & FERRY_CORE_SEQUENCE_PACKET_OFFSET_MASK) == 0;
-    uint32_t state = hal_read(FERRY_CORE_ENGINE_STATE);
-
-    if (earlier || (state & FERRY_CORE_ENGINE_STATE_RESETTING_MASK) || (!first && (state & runs)))
-        return FERRY_RING_RUNS;
-    return hal_read(FERRY_CORE_POISON) & 1u << ferry_slot(flight) ? FERRY_RING_BROKEN : FERRY_RING_DONE;
-}

@@ -16,7 +16,7 @@ FIRMWARE_CFLAGS = -std=c11 $(FIRMWARE_ARCH) $(FIRMWARE_OPTIMIZE) -g -ffreestandi
     -fno-tree-loop-distribute-patterns -ffunction-sections -Wall -Wextra -Wpedantic -Werror -Wvla \
     -Wstack-usage=256 -fcallgraph-info=su -I$(GENERATED) -Ifirmware
 FIRMWARE_SOURCES := firmware/boot.c firmware/queues.c firmware/decode.c firmware/check.c \
-    firmware/mmu.c firmware/faults.c
+    firmware/mmu.c firmware/faults.c firmware/halt.c
 FIRMWARE_C := $(FIRMWARE_SOURCES) firmware/hal_riscv.c
 FIRMWARE_OBJECTS := $(FIRMWARE_BUILD)/boot-asm.o $(FIRMWARE_C:firmware/%.c=$(FIRMWARE_BUILD)/%.o)
 FIRMWARE_HEX := $(FIRMWARE_BUILD)/firmware.hex

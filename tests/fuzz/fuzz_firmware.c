@@ -7,8 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "boot.h"
 #include "double_hal.h"
-#include "firmware.h"
+#include "queues.h"
 #include "run.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

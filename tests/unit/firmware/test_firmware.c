@@ -9,8 +9,10 @@
 
 #include <cmocka.h>
 
+#include "boot.h"
 #include "double_hal.h"
-#include "firmware.h"
+#include "halt.h"
+#include "queues.h"
 #include "run.h"
 
 static bool started;
