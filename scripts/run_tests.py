@@ -3,8 +3,9 @@
 """Run test programs, as many at a time as there are cores, and add up what they print.
 
 A program passes or fails cases in cmocka's form ("[       OK ] name", "[  FAILED  ] name" or "[  FAILED  ] name: reason")
-or ends with a line "N passed, N failed". A program that ends with a nonzero status without a failed case counts as one
-failed case, so a crash is never lost. Cases whose names begin with requirement numbers (R31_R36_name) go into the registry
+or ends with a line "N passed, N failed". A case that cmocka began ("[ RUN      ] name") and that has no result when its
+program ends badly has failed; a program that ends with a nonzero status without a failed case counts as one failed case,
+so a crash is never lost. Cases whose names begin with requirement numbers (R31_R36_name) go into the registry
 file, one line a requirement: number, case, result. The last line printed is the sum.
 
 A program that prints "FERRY_SEED=N" is random: it runs twice, with a seed that is always the same and with a fresh one.
@@ -25,6 +26,8 @@ from pathlib import Path
 
 OK = re.compile(r"^\[\s+OK\s+\] (\S+)")
 FAILED = re.compile(r"^\[\s+FAILED\s+\] (\S+?)(?::? .*|:)?$")
+RUN = re.compile(r"^\[\s+RUN\s+\] (\S+)")
+ERROR = re.compile(r"^\[\s+ERROR\s+\] ([A-Za-z_]\w*)$")  # cmocka: its set-up failed. A reason has dashes instead of a name.
 LISTED = re.compile(r"\d+ test\(s\), listed below:$")  # cmocka's heading of its list of failed cases is no case.
 SEED = re.compile(r"FERRY_SEED=\d")
 SUM = re.compile(r"^(\d+) passed, (\d+) failed")
@@ -36,18 +39,24 @@ SHOWN_BYTES = 8 << 20  # Of what a program prints, so much of the beginning and 
 
 
 class Result:
-    def __init__(self, program, seed, output, status, seconds):
+    def __init__(self, program, seed, output, status, seconds, is_random=False):
         self.program, self.seed, self.output, self.status, self.seconds = program, seed, output, status, seconds
-        self.random = bool(SEED.search(output))
+        self.random = is_random or bool(SEED.search(output))
         self.cases = {}
-        last_sum = None
+        last_sum = running = None
         for line in output.splitlines():
-            if match := OK.match(line):
+            if match := RUN.match(line):
+                running = match.group(1)
+            elif match := OK.match(line):
                 self.cases.setdefault(match.group(1), True)
-            elif (match := FAILED.match(line)) and not LISTED.search(line):
+                running = None
+            elif (match := FAILED.match(line) or ERROR.match(line)) and not LISTED.search(line):
                 self.cases[match.group(1)] = False
+                running = None
             elif match := SUM.match(line):
                 last_sum = int(match.group(1)), int(match.group(2))
+        if running and status != 0:
+            self.cases[running] = False
         if last_sum is not None:
             self.passed, self.failed = last_sum[0], max(last_sum[1], list(self.cases.values()).count(False))
         else:
@@ -59,23 +68,44 @@ class Result:
             self.failed = 1  # A test program that tests nothing is broken.
 
 
-def run(program, seed):
+RUNNING = set()  # Each in a session of its own, where no Ctrl-C reaches it.
+
+
+def end(process):
+    try:
+        os.killpg(process.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+def stop(number, _frame):
+    for process in list(RUNNING):
+        end(process)
+    print(f"run_tests: stopped by {signal.Signals(number).name}", file=sys.stderr, flush=True)
+    os._exit(128 + number)  # Threads that wait for their programs would start the next ones.
+
+
+def run(program, seed, is_random=False):
     start = time.monotonic()
+    process = None
     with tempfile.TemporaryFile() as said:
         try:
             # A session of its own, so that a hang is ended with its children.
             process = subprocess.Popen([program], stdout=said, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
                                        env=dict(os.environ, FERRY_SEED=str(seed)), start_new_session=True)
+            RUNNING.add(process)
             resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (LIMIT_FILE_BYTES, LIMIT_FILE_BYTES))
-            status, end = process.wait(LIMIT_SECONDS), ""
+            status, last_words = process.wait(LIMIT_SECONDS), ""
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
+            end(process)
             process.wait()
-            status, end = -1, f"\nstopped after {LIMIT_SECONDS} s\n"
+            status, last_words = -1, f"\nstopped after {LIMIT_SECONDS} s\n"
         except OSError as error:
-            status, end = -1, f"cannot run: {error}\n"
-        output = shown(said) + end
-    return Result(program, seed, output, status, time.monotonic() - start)
+            status, last_words = -1, f"cannot run: {error}\n"
+        finally:
+            RUNNING.discard(process)
+        output = shown(said) + last_words
+    return Result(program, seed, output, status, time.monotonic() - start, is_random)
 
 
 def shown(file):
@@ -97,14 +127,15 @@ def run_all(programs, seeds, jobs):
             done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
             for result in (future.result() for future in done):
                 if result.random and result.seed == seeds[0]:
-                    waiting |= {pool.submit(run, result.program, seed) for seed in seeds[1:]}
+                    # A crash may take the line with it that says so.
+                    waiting |= {pool.submit(run, result.program, seed, True) for seed in seeds[1:]}
                 yield result
 
 
 def choose_seeds(given):
     if given is None:
         return [FIXED_SEED, random.randrange(2, 1 << 31)]
-    if not re.fullmatch(r"\d{1,19}", given):
+    if not re.fullmatch(r"[0-9]{1,20}", given) or int(given) >= 1 << 64:
         raise SystemExit(f"run_tests: FERRY_SEED={given}: want a number, as a test printed it")
     return [int(given)]
 
@@ -131,6 +162,8 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("programs", nargs="+")
     arguments = parser.parse_args()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, stop)
     arguments.logs.mkdir(parents=True, exist_ok=True)
     seeds = choose_seeds(os.environ.get("FERRY_SEED"))
     print(f"random programs run with FERRY_SEED={' and '.join(map(str, seeds))}", flush=True)

@@ -16,6 +16,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+sys.path.insert(0, "tests/setup")
+from cases import run_cases
+
 HEADER, VERILOG = "build/generated/ferry_contract.h", "build/generated/ferry_contract.vh"
 READ_THE_CONTRACT = ["rtl_control", "rtl_device", "rtl_device_32", "rtl_device_128", "rtl_fetch", "rtl_tiny", "rtl_host",
                      "rtl_engine", "firmware_core"]
@@ -231,18 +234,5 @@ CASES = [what_is_compiled_in_is_a_prerequisite, what_verilator_read_is_a_prerequ
          what_the_contracts_verilog_is_in_is_made_again, all_cores_are_used_unless_the_user_says_how_many]
 
 
-def main():
-    failed = 0
-    for case in CASES:
-        try:
-            case()
-            print(f"[       OK ] {case.__name__}")
-        except AssertionError as error:
-            failed += 1
-            print(f"    {error}\n[  FAILED  ] {case.__name__}")
-    print(f"{len(CASES) - failed} passed, {failed} failed")
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_cases(CASES))

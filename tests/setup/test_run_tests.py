@@ -3,11 +3,15 @@
 """scripts/run_tests.py: what it reads of a program's output, what it counts, and with which seeds it runs."""
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+
+sys.path.insert(0, "tests/setup")
+from cases import run_cases
 
 RUN_TESTS = Path("scripts/run_tests.py").resolve()
 RANDOM = 'echo "FERRY_SEED=$FERRY_SEED"; echo "[       OK ] R7_walk"'
@@ -146,28 +150,63 @@ def a_sum_hides_no_failed_case(folder):
     assert status == 1 and last_line(output) == "5 passed, 1 failed" and registry.endswith("FAIL\n"), output
 
 
+def a_case_that_was_begun_has_failed_when_its_program_crashed(folder):
+    begun = 'echo "[ RUN      ] R4_a"; echo "[       OK ] R4_a"; echo "[ RUN      ] R5_b"; '
+    output, status, registry = run(folder, begun + "kill -SEGV $$")
+    assert status == 1 and last_line(output) == "1 passed, 1 failed", output
+    assert registry == "R4\tprogram0/R4_a\tpass\nR5\tprogram0/R5_b\tFAIL\n", registry
+    _, status, registry = run(folder, begun + 'echo "[  SKIPPED ] R5_b"')
+    assert status == 0 and "FAIL" not in registry, registry
+
+
+def a_case_whose_set_up_failed_has_failed(folder):
+    output, _, registry = run(folder, 'echo "[  ERROR   ] --- 1 != 2"; echo "[       OK ] a"; echo "[  ERROR   ] R6_b"; exit 1')
+    assert last_line(output) == "1 passed, 1 failed" and registry == "R6\tprogram0/R6_b\tFAIL\n", (output, registry)
+
+
+def a_seed_whose_line_a_crash_took_is_named(folder):
+    """The fresh seed crashes before its line is written."""
+    output, _, _ = run(folder, f'[ "$FERRY_SEED" = 1 ] || kill -SEGV $$\n{RANDOM}')
+    fresh = re.search(r"FERRY_SEED=1 and (\d+)\n", output)[1]
+    assert f"FAIL program0 {fresh} " in output and Path(folder, f"logs/program0-{fresh}.log").exists(), output
+    assert not Path(folder, "logs/program0.log").exists()
+
+
+def seeds_of_sixty_four_bits_are_taken(folder):
+    output, status, _ = run(folder, RANDOM, seed="18446744073709551615")
+    assert status == 0 and "FERRY_SEED=18446744073709551615\n" in output, output
+    assert run(folder, RANDOM, seed="18446744073709551616")[1] != 0
+
+
+def a_stopped_runner_stops_its_programs(folder):
+    program = Path(folder) / "slow"
+    program.write_text(f"#!/bin/sh\necho $$ > {folder}/pid; exec sleep 60\n")
+    program.chmod(0o755)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        with subprocess.Popen([sys.executable, RUN_TESTS, "--registry", f"{folder}/registry", "--logs", f"{folder}/logs", program],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as runner:
+            while not (Path(folder, "pid").exists() and Path(folder, "pid").read_text()):
+                time.sleep(0.05)
+            time.sleep(0.1)
+            runner.send_signal(number)
+            said = runner.communicate(timeout=20)[1]
+        assert runner.returncode == 128 + number and said == f"run_tests: stopped by {number.name}\n", (runner.returncode, said)
+        state = Path(f"/proc/{Path(folder, 'pid').read_text().strip()}/stat")
+        Path(folder, "pid").unlink()
+        time.sleep(0.1)
+        assert not state.exists() or state.read_text().split()[2] == "Z", "it lives on"
+
+
 CASES = [what_goes_to_the_error_output_counts, a_good_sum_hides_no_bad_status, a_case_that_fails_once_has_failed,
          a_case_passes_when_it_passes_with_every_seed, requirements_stand_in_the_order_of_their_numbers,
          bytes_that_are_no_text_stop_nothing, a_hang_is_a_failure, a_flood_is_a_failure_and_its_end_is_read,
          a_sum_hides_no_failed_case, cases_are_counted_and_registered,
          a_failed_case_counts_with_and_without_a_reason, the_headings_of_cmocka_are_no_cases,
          a_sum_wins_and_a_crash_counts, a_random_program_runs_with_two_seeds_that_are_printed,
-         a_failing_seed_is_named_and_replayed, a_seed_that_is_no_number_is_refused]
-
-
-def main():
-    failed = 0
-    for case in CASES:
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                case(folder)
-                print(f"[       OK ] {case.__name__}")
-            except AssertionError as error:
-                failed += 1
-                print(f"    {error!r}\n[  FAILED  ] {case.__name__}")
-    print(f"{len(CASES) - failed} passed, {failed} failed")
-    return 1 if failed else 0
+         a_failing_seed_is_named_and_replayed, a_seed_that_is_no_number_is_refused,
+         a_case_that_was_begun_has_failed_when_its_program_crashed, a_case_whose_set_up_failed_has_failed,
+         a_seed_whose_line_a_crash_took_is_named, seeds_of_sixty_four_bits_are_taken, a_stopped_runner_stops_its_programs]
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_cases(CASES))

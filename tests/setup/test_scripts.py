@@ -8,6 +8,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+sys.path.insert(0, "tests/setup")
+from cases import run_cases
+
 SPDX = "// SPDX-License-Identifier: Apache-2.0\n"
 
 
@@ -96,19 +99,5 @@ CASES = [lint_tells_and_fails, lint_looks_at_something, a_release_is_a_name, a_c
          what_the_commands_print_is_one_line, settings_reach_the_system_whole]
 
 
-def main():
-    failed = 0
-    for case in CASES:
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                case(folder)
-                print(f"[       OK ] {case.__name__}")
-            except AssertionError as error:
-                failed += 1
-                print(f"    {error}\n[  FAILED  ] {case.__name__}")
-    print(f"{len(CASES) - failed} passed, {failed} failed")
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_cases(CASES))

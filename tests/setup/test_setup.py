@@ -11,6 +11,9 @@ import sys
 import tempfile
 from pathlib import Path
 
+sys.path.insert(0, "tests/setup")
+from cases import run_cases
+
 SETUP = Path("scripts/setup.sh").resolve()
 TABLE = [line.split()[:3] for line in Path("scripts/tools.txt").read_text().splitlines() if line and line[0] != "#"]
 # What the script itself calls; nothing else of the real machine is on PATH.
@@ -219,19 +222,5 @@ CASES = [the_tools_of_debian_12_count, versions_are_numbers_not_text, each_spell
          python_without_network_names_the_command]
 
 
-def main():
-    failed = 0
-    for case in CASES:
-        with tempfile.TemporaryDirectory() as folder:
-            try:
-                case(folder)
-                print(f"[       OK ] {case.__name__}")
-            except AssertionError as error:
-                failed += 1
-                print(f"    {error}\n[  FAILED  ] {case.__name__}")
-    print(f"{len(CASES) - failed} passed, {failed} failed")
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_cases(CASES))
