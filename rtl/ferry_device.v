@@ -194,9 +194,8 @@ wire        ring_enable;
 wire        io_valid, io_write, io_ready, command_valid, command_ready;
 wire [11:0] io_address;
 wire [31:0] io_wdata, io_rdata, command_rdata;
-wire [11:0] packets_value;
 wire [15:0] command_address;
-wire        core_busy, firmware_told, packets_valid;
+wire        core_busy, firmware_told, packet_taken;
 wire [9:0]  interrupt_cause;
 wire        post_data_write, post_start, post_long, post_busy;
 wire [3:0]  post_data_index;
@@ -290,11 +289,11 @@ always @(posedge clk) begin
     time_reg <= units_rst ? 64'd0 : time_reg + 64'd1;
 end
 
-// CORE_PACKETS adds what the firmware writes.
 wire         job_missing = !engine_busy && (|slots_ready);
 wire [E-1:0] events = host_events | engine_events
     | {{(E-1){1'b0}}, 1'b1} << `FERRY_EVENT_CYCLES
     | {{(E-1){1'b0}}, job_missing} << `FERRY_EVENT_STALL_JOB
+    | {{(E-1){1'b0}}, packet_taken} << `FERRY_EVENT_CORE_PACKETS
     | {{(E-1){1'b0}}, core_busy} << `FERRY_EVENT_CORE_BUSY;
 
 wire [11:0] status = {
@@ -450,8 +449,8 @@ ferry_registers_rings rings (
     .fetch_enable(ring_enable), .fetch_kick(ring_kick)
 );
 
-ferry_registers_counters #(.COUNT(`FERRY_EVENTS_BITS), .MANY(`FERRY_EVENT_CORE_PACKETS)) counters (
-    .clk(clk), .rst(units_rst || file_clearing), .events(events), .many_valid(packets_valid), .many_value(packets_value),
+ferry_registers_counters #(.COUNT(`FERRY_EVENTS_BITS)) counters (
+    .clk(clk), .rst(units_rst || file_clearing), .events(events),
     .read_valid(counter_valid), .read_number(counter_number), .read_ready(counter_ready),
     .word_write(counter_word_write), .word(counter_word), .word_wdata(counter_word_wdata), .word_rdata(counter_word_rdata)
 );
@@ -459,7 +458,7 @@ ferry_registers_counters #(.COUNT(`FERRY_EVENTS_BITS), .MANY(`FERRY_EVENT_CORE_P
 ferry_registers_core core_registers (
     .clk(clk), .rst(units_rst), .run(run), .settled(settled), .io_valid(io_valid), .io_write(io_write), .io_address(io_address),
     .io_wdata(io_wdata), .io_ready(io_ready), .io_rdata(io_rdata), .time_now(time_reg),
-    .firmware_told(firmware_told), .packets_valid(packets_valid), .packets_value(packets_value),
+    .firmware_told(firmware_told), .packet_taken(packet_taken),
     .core_busy(core_busy), .interrupt_cause(interrupt_cause), .file_access(core_file_access),
     .file_write(core_file_write), .file_index(core_file_index), .file_wdata(core_file_wdata),
     .file_rdata(file_rdata), .retired_write(retired_write), .retired_ring(retired_ring),
@@ -468,8 +467,8 @@ ferry_registers_core core_registers (
     .sequence_checked(sequence_checked), .sequence_end(sequence_end), .sequence_busy(sequence_busy),
     .sequence_waiting(sequence_waiting), .sequence_ended(sequence_ended), .sequence_table(sequence_table), .sequence_at(sequence_at),
     .packet_valid(packet_valid), .packet_ready(packet_ready), .packet_job(packet_job), .job_valid(job_valid),
-    .job_ready(job_ready), .job(job), .jobs_retired(jobs_retired), .jobs_retired_urgent(jobs_retired_urgent),
-    .poison(poison), .poison_clear(poison_clear),
+    .job_ready(job_ready), .job(job), .jobs_retired(jobs_retired[15:0]),
+    .jobs_retired_urgent(jobs_retired_urgent[15:0]), .poison(poison), .poison_clear(poison_clear),
     .fault_valid(fault_valid), .fault(fault), .fault_clear(fault_clear), .resetting(resetting), .stuck(engine_stuck),
     .update_valid(update_valid), .update_ready(update_ready), .update(update), .update_busy(update_busy),
     .update_fault(update_fault), .fetch_next(fetch_next), .fetch_claim(fetch_claim), .fetch_claimed_valid(fetch_claimed_valid),
@@ -668,7 +667,7 @@ ferry_observe observe (
     .engine_write(engine_busy_write), .requester(requester_busy), .fetch(fetch_busy), .post(post_busy)
 );
 
-wire unused = &{1'b0, local_ar, local_aw, table_clearing};
+wire unused = &{1'b0, local_ar, local_aw, table_clearing, jobs_retired, jobs_retired_urgent};
 
 end endgenerate
 

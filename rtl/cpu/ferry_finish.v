@@ -22,11 +22,12 @@ module ferry_finish (
     // Whose buffer each slot holds (WRITE_TAG, 8 bits a slot) and whether its entry asks for an interrupt.
     input  wire [31:0] slot_tags,
     input  wire [3:0]  slot_interrupts,
-    // Jobs of user rings and of the paging ring: queued and retired.
-    input  wire [31:0] user_queued,
-    input  wire [31:0] user_retired,
-    input  wire [31:0] paging_queued,
-    input  wire [31:0] paging_retired,
+    // Jobs of user rings and of the paging ring: queued and retired, modulo 2^16. The slots hold no more than 2^11 packets in
+    // all, and no slot is freed before its buffer ends, so the two are never further apart from a slot's last job.
+    input  wire [15:0] user_queued,
+    input  wire [15:0] user_retired,
+    input  wire [15:0] paging_queued,
+    input  wire [15:0] paging_retired,
     // An engine reset goes on, which retires jobs undone; slots in which a job faulted or was dropped, from the cycle after
     // the job has retired and the reset has ended.
     input  wire        resetting,
@@ -53,10 +54,12 @@ module ferry_finish (
     // Record poster. It is this module's while owns; not to be taken while a record is on its way or being written.
     input  wire        post_taken,
     output wire        owns,
+    // A word of the record.
     output wire        data_write,
-    output reg  [3:0]  data_index,
-    output reg  [31:0] data,
-    // The word that was read is the low or the high half of the record's address.
+    output wire [3:0]  data_index,
+    // What is read of the register file, one more where the entry's end counts; a word of the record, or one half of its
+    // address.
+    output wire [31:0] data,
     output wire        address_low,
     output wire        address_high,
     output wire        start,
@@ -72,11 +75,11 @@ localparam [2:0] S_FILE  = 3'd5;
 localparam [2:0] S_START = 3'd6;
 
 reg [2:0]  state_reg;
-// Half of the fence value, then the word of the register file that is asked for.
+// Half of the fence value, then the word of the register file that is asked for; the one before it is there.
 reg [2:0]  step_reg;
 reg [1:0]  slot_reg;
+reg [2:0]  ring_reg;
 reg [7:0]  status_reg;
-reg [31:0] retired_reg;
 
 // --- The buffers that are to end ------------------------------------------------------------------------------------
 
@@ -87,7 +90,7 @@ reg [2:0]  user_in_reg;
 reg [2:0]  user_out_reg;
 reg [2:0]  paging_in_reg;
 reg [2:0]  paging_out_reg;
-reg [31:0] last_job [0:3];
+reg [15:0] last_job [0:3];
 reg [3:0]  refused_reg;
 
 wire [7:0] finish_tag = slot_tags[{finish_slot, 3'd0} +: 8];
@@ -96,8 +99,8 @@ wire       finish_paging = finish_tag[7:5] == 3'd0;
 wire [2:0] in = paging_reg ? paging_in_reg : user_in_reg;
 wire [2:0] out = paging_reg ? paging_out_reg : user_out_reg;
 wire [1:0] oldest = order[{paging_reg, out[1:0]}];
-wire [31:0] ahead = (paging_reg ? paging_retired : user_retired) - last_job[oldest];
-wire       done = in != out && !ahead[31] && !resetting;
+wire [15:0] ahead = (paging_reg ? paging_retired : user_retired) - last_job[oldest];
+wire       done = in != out && !ahead[15] && !resetting;
 
 always @(posedge clk) begin
     if (finish) begin
@@ -117,37 +120,41 @@ assign asks_slot = slot_reg;
 assign fact_valid = state_reg == S_FENCE;
 assign fact_slot = slot_reg;
 assign file_read = state_reg == S_FILE && step_reg != 3'd5;
-assign file_ring = tag[7:5];
+assign file_ring = ring_reg;
 assign owns = state_reg == S_FENCE || state_reg == S_FILE || state_reg == S_START;
-assign data_write = (state_reg == S_FENCE && !fact_wait) || (state_reg == S_FILE && step_reg != 3'd0 && step_reg != 3'd5);
 assign address_low = state_reg == S_FILE && step_reg == 3'd4;
 assign address_high = state_reg == S_FILE && step_reg == 3'd5;
+assign data_write = (state_reg == S_FENCE && !fact_wait) || (state_reg == S_FILE && !address_low && !address_high);
 assign start = state_reg == S_START;
 assign start_interrupt = slot_interrupts[slot_reg];
 
-// RETIRED goes up with every entry, FAULTS with one that went wrong.
-wire [31:0] counted = file_rdata + {31'd0, wrong || step_reg == 3'd1};
-
+// The faulted entry is the one that ends.
 always @* begin
     case (step_reg)
     3'd0:    file_offset = `FERRY_BAR0_RING_RETIRED;
     3'd1:    file_offset = `FERRY_BAR0_RING_FAULTS;
-    3'd2:    file_offset = `FERRY_BAR0_RING_LAST_FAULTED;
+    3'd2:    file_offset = wrong ? `FERRY_BAR0_RING_RETIRED : `FERRY_BAR0_RING_LAST_FAULTED;
     3'd3:    file_offset = `FERRY_BAR0_RING_FENCE_ADDRESS;
     default: file_offset = `FERRY_BAR0_RING_FENCE_ADDRESS + 16'd4;
     endcase
-    if (state_reg == S_FENCE) begin
-        data_index = {3'd0, step_reg[0]};
-        data = step_reg[0] ? fact_fence[63:32] : fact_fence[31:0];
-    end else begin
-        case (step_reg)
-        3'd1:    {data_index, data} = {4'd4, counted};
-        3'd2:    {data_index, data} = {4'd6, counted};
-        3'd3:    {data_index, data} = {4'd7, wrong ? retired_reg : file_rdata};
-        default: {data_index, data} = {4'd5, 24'd0, status_reg};
-        endcase
-    end
 end
+
+// RETIRED goes up with every entry, FAULTS with one that went wrong; the words of the record are 0 and 1, 5, 4, 6, 7.
+wire        counts = step_reg == 3'd1 || (wrong && (step_reg == 3'd2 || step_reg == 3'd3));
+wire [31:0] counted = file_rdata + {31'd0, counts};
+assign data_index = state_reg == S_FENCE ? {3'd0, step_reg[0]} :
+                    step_reg[1] ? {3'b011, step_reg[0]} : {3'b010, !step_reg[0]};
+
+wire [31:0] fence_half, status_or_fence;
+ferry_choice #(.WIDTH(32)) half (
+    .second(step_reg[0]), .word0(fact_fence[31:0]), .word1(fact_fence[63:32]), .chosen(fence_half)
+);
+ferry_choice #(.WIDTH(32)) not_counted (
+    .second(state_reg == S_FENCE), .word0({24'd0, status_reg}), .word1(fence_half), .chosen(status_or_fence)
+);
+ferry_choice #(.WIDTH(32)) any (
+    .second(state_reg == S_FILE && step_reg != 3'd0), .word0(status_or_fence), .word1(counted), .chosen(data)
+);
 
 always @(posedge clk) begin
     if (finish && finish_paging) begin
@@ -155,9 +162,6 @@ always @(posedge clk) begin
     end
     if (finish && !finish_paging) begin
         user_in_reg <= user_in_reg + 3'd1;
-    end
-    if (step_reg == 3'd1) begin
-        retired_reg <= counted;
     end
     case (state_reg)
     S_LOOK: begin
@@ -169,6 +173,7 @@ always @(posedge clk) begin
         end
     end
     S_MARKS: begin
+        ring_reg <= tag[7:5];
         status_reg <= `FERRY_BUFFER_STATUS_SUCCESS;
         state_reg <= marks[slot_reg] || refused_reg[slot_reg] ? S_ASK : S_WAIT;
     end

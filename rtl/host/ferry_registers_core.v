@@ -26,9 +26,8 @@ module ferry_registers_core (
 
     // The firmware has told its state since the core was started.
     output reg         firmware_told,
-    // Counters: packets to add, and the firmware has a buffer to decode.
-    output wire        packets_valid,
-    output wire [11:0] packets_value,
+    // Counters: a packet was taken, and the firmware has a buffer to decode.
+    output wire        packet_taken,
     output wire        core_busy,
     // Interrupt causes, pulses; given only when no record is on its way, so that a message never overtakes its record.
     output wire [9:0]  interrupt_cause,
@@ -65,9 +64,9 @@ module ferry_registers_core (
     output wire        job_valid,
     input  wire        job_ready,
     output wire [`FERRY_JOB_BITS-1:0] job,
-    // Engine: retirement, poison, fault, reset.
-    input  wire [31:0] jobs_retired,
-    input  wire [31:0] jobs_retired_urgent,
+    // Engine: retirement (modulo 2^16), poison, fault, reset.
+    input  wire [15:0] jobs_retired,
+    input  wire [15:0] jobs_retired_urgent,
     input  wire [3:0]  poison,
     output wire [3:0]  poison_clear,
     input  wire        fault_valid,
@@ -126,8 +125,8 @@ wire write = io_valid && io_write && io_ready;
 // --- Engine jobs and aperture table --------------------------------------------------------------------------------
 
 wire        update_free;
-wire [31:0] jobs_queued;
-wire [31:0] jobs_queued_urgent;
+wire [15:0] jobs_queued;
+wire [15:0] jobs_queued_urgent;
 wire [3:0]  aborted;
 wire [3:0]  dropped;
 
@@ -168,8 +167,8 @@ wire at_post_data = (io_address & 12'hfc0) == `FERRY_CORE_POST_DATA;
 wire send_fault = write && io_address == `FERRY_CORE_POST_CONTROL;
 reg  post_filling_reg;
 assign post_data_write = finish_data_write || (write && at_post_data);
-assign post_data_index = finish_data_write ? finish_data_index : io_address[5:2];
-assign post_data_wdata = finish_data_write ? finish_data : io_wdata;
+assign post_data_index = finish_owns ? finish_data_index : io_address[5:2];
+ferry_choice #(.WIDTH(32)) post_word (.second(finish_owns), .word0(io_wdata), .word1(finish_data), .chosen(post_data_wdata));
 assign post_start = finish_start || send_fault;
 assign post_address = post_address_reg;
 assign post_long = !finish_start;
@@ -200,8 +199,7 @@ ferry_finish endings (
 assign interrupt_cause = interrupt_reg & {10{!post_busy}};
 
 // The sequencer's packets count themselves; the core waits a cycle with its own.
-assign packets_valid = packet_ready || (write && io_address == `FERRY_CORE_PACKETS);
-assign packets_value = packet_ready ? 12'd1 : io_wdata[`FERRY_CORE_PACKETS_VALUE_RANGE];
+assign packet_taken = packet_ready || (write && io_address == `FERRY_CORE_PACKETS);
 reg core_busy_reg;
 assign core_busy = core_busy_reg && !sequence_waiting;
 
@@ -216,8 +214,6 @@ always @(posedge clk) begin
         `FERRY_CORE_FIRMWARE_STATE:     firmware_told <= 1'b1;
         `FERRY_CORE_BUSY:               core_busy_reg <= io_wdata[0];
         `FERRY_CORE_SEQUENCE_END:       sequence_end <= io_wdata[12:0];
-        `FERRY_CORE_POST_ADDRESS_LOW:   post_address_reg[31:0] <= io_wdata;
-        `FERRY_CORE_POST_ADDRESS_HIGH:  post_address_reg[63:32] <= io_wdata;
         default: ;
         endcase
     end
@@ -225,11 +221,11 @@ always @(posedge clk) begin
         core_busy_reg <= fetch_next[`FERRY_CORE_FETCH_NEXT_VALID_SHIFT];
     end
     post_filling_reg <= run && !send_fault && (post_filling_reg || (write && at_post));
-    if (finish_address_low) begin
-        post_address_reg[31:0] <= file_rdata;
+    if (finish_address_low || (write && io_address == `FERRY_CORE_POST_ADDRESS_LOW)) begin
+        post_address_reg[31:0] <= post_data_wdata;
     end
-    if (finish_address_high) begin
-        post_address_reg[63:32] <= file_rdata;
+    if (finish_address_high || (write && io_address == `FERRY_CORE_POST_ADDRESS_HIGH)) begin
+        post_address_reg[63:32] <= post_data_wdata;
     end
     interrupt_reg <= (interrupt_reg & ~interrupt_cause) |
                      ((cause_ring | cause_fault) & {10{ended}}) |

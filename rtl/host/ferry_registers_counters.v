@@ -6,19 +6,14 @@
 
 module ferry_registers_counters #(
     // Counters, at most 32.
-    parameter COUNT = 22,
-    // The counter that adds many_value instead of an event.
-    parameter MANY = 19
+    parameter COUNT = 22
 ) (
     // Clock and synchronous reset; the words in the register file are set by others meanwhile.
     input  wire             clk,
     input  wire             rst,
 
-    // One bit a counter: an event in this cycle; none in place MANY.
+    // One bit a counter: an event in this cycle.
     input  wire [COUNT-1:0] events,
-    // Adds many_value to counter MANY.
-    input  wire             many_valid,
-    input  wire [11:0]      many_value,
 
     // Read: number of a counter, held until its words have been read, from the cycle with ready on.
     input  wire             read_valid,
@@ -48,7 +43,6 @@ reg [1:0]       state_reg;
 reg [4:0]       number_reg;
 reg [COUNT-1:0] place_reg;
 reg [COUNT-1:0] turn_reg;
-reg [15:0]      many_reg;
 
 wire [4:0]       next_number = number_reg == LAST ? 5'd0 : number_reg + 5'd1;
 wire [COUNT-1:0] next_place = {place_reg[COUNT-2:0], place_reg[COUNT-1]};
@@ -70,9 +64,9 @@ always @* begin : pick
 end
 wire             event_now = |(events & turn_reg);
 wire [SMALL-1:0] small_sum = small_now + {{SMALL-1{1'b0}}, event_now};
-wire [15:0]      addend = {9'd0, small_sum} | (many_reg & {16{turn_reg[MANY]}}) | {15'd0, state_reg == S_CARRY};
+wire [SMALL-1:0] addend = small_sum | {{SMALL-1{1'b0}}, state_reg == S_CARRY};
 wire             carry;
-assign {carry, word_wdata} = {1'b0, word_rdata} + {17'd0, addend};
+assign {carry, word_wdata} = {1'b0, word_rdata} + {{33-SMALL{1'b0}}, addend};
 
 always @(posedge clk) begin
     case (state_reg)
@@ -93,30 +87,24 @@ always @(posedge clk) begin
     if (rst || !advance) begin
         turn_reg <= {COUNT{1'b0}};
     end
-    many_reg <= (many_reg & {16{!turn_reg[MANY]}}) + {4'd0, many_value & {12{many_valid}}};
     if (rst) begin
         state_reg <= S_READ;
         number_reg <= LAST;
         place_reg <= {1'b1, {COUNT-1{1'b0}}};
-        many_reg <= 16'd0;
     end
 end
 
 genvar i;
 generate
     for (i = 0; i < COUNT; i = i + 1) begin : g_small
-        if (i == MANY) begin : g_many
-            assign counts[SMALL*i +: SMALL] = {SMALL{1'b0}};
-        end else begin : g_counts
-            reg [SMALL-1:0] count_reg;
-            always @(posedge clk) begin
-                count_reg <= count_reg + {{SMALL-1{1'b0}}, events[i]};
-                if (rst || turn_reg[i]) begin
-                    count_reg <= {SMALL{1'b0}};
-                end
+        reg [SMALL-1:0] count_reg;
+        always @(posedge clk) begin
+            count_reg <= count_reg + {{SMALL-1{1'b0}}, events[i]};
+            if (rst || turn_reg[i]) begin
+                count_reg <= {SMALL{1'b0}};
             end
-            assign counts[SMALL*i +: SMALL] = count_reg;
         end
+        assign counts[SMALL*i +: SMALL] = count_reg;
     end
 endgenerate
 

@@ -20,16 +20,16 @@ module ferry_registers_jobs (
     input  wire [31:0] io_wdata,
     output wire        update_free,
     // Jobs queued, of user rings and of the paging ring; and the slots cut by an engine reset: ABORTED, and their share of POISON.
-    output wire [31:0] jobs_queued,
-    output wire [31:0] jobs_queued_urgent,
+    output wire [15:0] jobs_queued,
+    output wire [15:0] jobs_queued_urgent,
     output wire [3:0]  aborted,
     output wire [3:0]  dropped,
     // Slots that are not free. A slot that is freed loses its marks.
     input  wire [3:0]  slots_used,
     // Whose buffer each slot holds (WRITE_TAG, 8 bits a slot): jobs of ring 0 are urgent.
     input  wire [31:0] slot_tags,
-    input  wire [31:0] jobs_retired,
-    input  wire [31:0] jobs_retired_urgent,
+    input  wire [15:0] jobs_retired,
+    input  wire [15:0] jobs_retired_urgent,
 
     // Sequencer: a job.
     input  wire        packet_valid,
@@ -53,8 +53,8 @@ module ferry_registers_jobs (
 
 // --- Engine jobs ---------------------------------------------------------------------------------------------------
 
-reg [31:0] jobs_queued_reg;
-reg [31:0] jobs_queued_urgent_reg;
+reg [15:0] jobs_queued_reg;
+reg [15:0] jobs_queued_urgent_reg;
 reg        resetting_reg;
 reg [3:0]  aborted_reg;
 reg [3:0]  dropped_reg;
@@ -64,17 +64,24 @@ assign jobs_queued_urgent = jobs_queued_urgent_reg;
 assign aborted = aborted_reg;
 assign dropped = dropped_reg;
 
-// A job of a cut slot still passes through the engine, so that jobs are counted in order, but has nothing to do. No job
-// is handed over around a reset: which slots it cuts is known one cycle after its end.
+// A job of a cut slot still passes through the engine, so that jobs are counted in order, but has nothing to do: without
+// length, list and rights it looks at none of its other fields. No job is handed over around a reset: which slots it cuts
+// is known one cycle after its end.
 wire job_dropped = dropped_reg[packet_job[`FERRY_JOB_SLOT_RANGE]];
 wire [7:0] job_tag = slot_tags[{packet_job[`FERRY_JOB_SLOT_RANGE], 3'd0} +: 8];
 wire urgent = job_tag[7:5] == 3'd0;
-reg [`FERRY_JOB_BITS-1:0] empty_job;
 reg [`FERRY_JOB_BITS-1:0] classed_job;
 always @* begin
-    empty_job = {`FERRY_JOB_BITS{1'b0}};
-    empty_job[`FERRY_JOB_SLOT_RANGE] = packet_job[`FERRY_JOB_SLOT_RANGE];
-    classed_job = job_dropped ? empty_job : packet_job;
+    classed_job = packet_job;
+    if (job_dropped) begin
+        classed_job[`FERRY_JOB_OP_RANGE] = `FERRY_JOB_OP_COPY;
+        classed_job[`FERRY_JOB_SOURCE_KIND_RANGE] = `FERRY_ADDRESS_KIND_LOCAL;
+        classed_job[`FERRY_JOB_DESTINATION_KIND_RANGE] = `FERRY_ADDRESS_KIND_LOCAL;
+        classed_job[`FERRY_JOB_LIST_RANGE] = 2'd0;
+        classed_job[`FERRY_JOB_UNORDERED_RANGE] = 1'b0;
+        classed_job[`FERRY_JOB_PROTECTED_RANGE] = 1'b0;
+        classed_job[`FERRY_JOB_LENGTH_RANGE] = 32'd0;
+    end
     classed_job[`FERRY_JOB_URGENT_RANGE] = urgent;
 end
 assign job = classed_job;
@@ -87,10 +94,10 @@ assign fault_clear = settled || (write && io_address == `FERRY_CORE_ENGINE_FAULT
 
 always @(posedge clk) begin
     if (packet_ready && !urgent) begin
-        jobs_queued_reg <= jobs_queued_reg + 32'd1;
+        jobs_queued_reg <= jobs_queued_reg + 16'd1;
     end
     if (packet_ready && urgent) begin
-        jobs_queued_urgent_reg <= jobs_queued_urgent_reg + 32'd1;
+        jobs_queued_urgent_reg <= jobs_queued_urgent_reg + 16'd1;
     end
     resetting_reg <= resetting;
     // Every slot that is in use when a reset ends.
@@ -101,8 +108,8 @@ always @(posedge clk) begin
         jobs_queued_urgent_reg <= jobs_retired_urgent;
     end
     if (rst) begin
-        jobs_queued_reg <= 32'd0;
-        jobs_queued_urgent_reg <= 32'd0;
+        jobs_queued_reg <= 16'd0;
+        jobs_queued_urgent_reg <= 16'd0;
         resetting_reg <= 1'b0;
     end
 end

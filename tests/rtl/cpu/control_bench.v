@@ -179,7 +179,7 @@ module control_bench #(
 
 wire firmware_valid, firmware_write, firmware_ready, counter_valid, counter_ready, host_file_access, host_file_write,
     host_file_taken, ring_write, firmware_told, core_run, file_clearing, core_file_access, core_file_write,
-    retired_write, fetch_enable, packets_valid, io_valid, io_write, io_ready, fetch_claim, fetch_claimed_valid,
+    retired_write, fetch_enable, packet_taken, io_valid, io_write, io_ready, fetch_claim, fetch_claimed_valid,
     post_data_write, post_start, post_long, command_valid, command_ready, command_write_valid;
 wire [14:0] firmware_address;
 wire [31:0] firmware_wdata, firmware_rdata, host_file_wdata, file_rdata, ring_fetched, core_file_wdata, io_wdata,
@@ -189,7 +189,6 @@ wire [4:0] counter_number, fetch_entries_log2, fetch_kick;
 wire counter_word_write;
 wire [31:0] counter_word_wdata, counter_word_rdata;
 wire [5:0] counter_word;
-wire [11:0] packets_value;
 wire [63:0] time_now, fetch_base, fetch_fence, fetch_address, post_address, command_write_data;
 wire [8:0] host_file_index, core_file_index;
 wire [2:0] ring_number, file_clear_index, retired_ring, fetch_ring;
@@ -237,10 +236,10 @@ always @(posedge clk) begin
 end
 assign time_now = time_reg;
 
-// In the order of bar0.COUNTER. CORE_PACKETS adds what the firmware writes.
+// In the order of bar0.COUNTER.
 wire slot_waits = |slots_ready;
 assign events = {
-    count_window_refused, core_busy, 1'b0, count_unexpected, count_poisoned, count_malformed, count_unsupported,
+    count_window_refused, core_busy, packet_taken, count_unexpected, count_poisoned, count_malformed, count_unsupported,
     count_link_send_beat, count_link_receive_beat, count_tlp_sent, count_tlp_received, count_stall_link,
     !engine_busy && slot_waits, count_stall_write, count_stall_read, count_host_write_beat, count_host_read_beat,
     count_local_write_beat, count_local_read_beat, count_job, engine_busy, 1'b1
@@ -309,7 +308,7 @@ assign fetch_r[`FERRY_AXI_R_DATA_RANGE] = fetch_rdata;
 assign fetch_r[`FERRY_AXI_R_RESPONSE_RANGE] = fetch_rresp;
 assign fetch_r[`FERRY_AXI_R_LAST_RANGE] = fetch_rlast;
 assign fetch_r[`FERRY_AXI_R_FAULT_RANGE] = 8'd0;
-wire unused = &{1'b0, fetch_ar, post_aw, job[`FERRY_JOB_URGENT_RANGE]};
+wire unused = &{1'b0, jobs_retired, fetch_ar, post_aw, job[`FERRY_JOB_URGENT_RANGE]};
 
 // --- Stopping and starting the core ---------------------------------------------------------------------------------
 
@@ -360,8 +359,8 @@ ferry_registers_rings rings (
     .fetch_enable(fetch_enable), .fetch_kick(fetch_kick)
 );
 
-ferry_registers_counters #(.COUNT(`FERRY_EVENTS_BITS), .MANY(`FERRY_EVENT_CORE_PACKETS)) counters (
-    .clk(clk), .rst(rst || file_clearing), .events(events), .many_valid(packets_valid), .many_value(packets_value),
+ferry_registers_counters #(.COUNT(`FERRY_EVENTS_BITS)) counters (
+    .clk(clk), .rst(rst || file_clearing), .events(events),
     .read_valid(counter_valid), .read_number(counter_number), .read_ready(counter_ready),
     .word_write(counter_word_write), .word(counter_word), .word_wdata(counter_word_wdata), .word_rdata(counter_word_rdata)
 );
@@ -369,7 +368,7 @@ ferry_registers_counters #(.COUNT(`FERRY_EVENTS_BITS), .MANY(`FERRY_EVENT_CORE_P
 ferry_registers_core core_registers (
     .clk(clk), .rst(rst), .run(run), .settled(settled), .io_valid(io_valid), .io_write(io_write), .io_address(io_address),
     .io_wdata(io_wdata), .io_ready(io_ready), .io_rdata(io_rdata), .time_now(time_now),
-    .firmware_told(firmware_told), .packets_valid(packets_valid), .packets_value(packets_value),
+    .firmware_told(firmware_told), .packet_taken(packet_taken),
     .core_busy(core_busy), .interrupt_cause(interrupt_cause), .file_access(core_file_access),
     .file_write(core_file_write), .file_index(core_file_index), .file_wdata(core_file_wdata),
     .file_rdata(file_rdata), .retired_write(retired_write), .retired_ring(retired_ring),
@@ -378,7 +377,7 @@ ferry_registers_core core_registers (
     .sequence_checked(sequence_checked), .sequence_end(sequence_end), .sequence_busy(sequence_busy),
     .sequence_waiting(sequence_waiting), .sequence_ended(sequence_ended), .sequence_table(sequence_table), .sequence_at(sequence_at),
     .packet_valid(packet_valid), .packet_ready(packet_ready), .packet_job(packet_job), .job_valid(job_valid),
-    .job_ready(job_ready), .job(job), .jobs_retired(32'd0), .jobs_retired_urgent(jobs_retired), .poison(poison),
+    .job_ready(job_ready), .job(job), .jobs_retired(16'd0), .jobs_retired_urgent(jobs_retired[15:0]), .poison(poison),
     .poison_clear(poison_clear), .fault_valid(fault_valid), .fault(fault), .fault_clear(fault_clear),
     .resetting(resetting), .stuck(1'b0), .update_valid(update_valid), .update_ready(update_ready), .update(update),
     .update_busy(update_busy), .update_fault({`FERRY_UPDATE_FAULT_BITS{1'b0}}), .fetch_next(fetch_next), .fetch_claim(fetch_claim),
