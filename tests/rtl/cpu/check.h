@@ -19,6 +19,8 @@ class Random
         std::setvbuf(stdout, nullptr, _IOLBF, 0);
         std::printf("FERRY_SEED=%" PRIu64 "\n", seed_);
     }
+    // From here on as one with this seed.
+    void again(uint64_t seed) { source_.seed(seed); }
     uint64_t word() { return source_(); }
     // 0 to limit - 1.
     uint32_t below(uint32_t limit) { return static_cast<uint32_t>(source_() % limit); }
