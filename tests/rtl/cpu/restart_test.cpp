@@ -42,8 +42,8 @@ class Campaign : public WatchedProgram
         });
     }
 
-    // One program; in each of its cycles a child of this process, which has the device as it stands there, disturbs it and
-    // goes on with it for some packets. With `only`, the disturbance of that cycle alone, in this process.
+    // One program; in each of its cycles a child of this process, which has the device as it stands there, disturbs it
+    // and goes on with it for some packets. With `only`, the disturbance of that cycle alone, in this process.
     void every_cycle(uint64_t only)
     {
         root_.link_pace = 1;
@@ -255,7 +255,6 @@ class Campaign : public WatchedProgram
     }
 };
 
-
 // Programs disturbed at every step-th cycle from first on, at most count of them, each time a device went wrong on a
 // fresh one.
 void campaign(Checks &checks, Random &random, uint64_t first, uint64_t step, uint64_t count)
@@ -275,7 +274,8 @@ void campaign(Checks &checks, Random &random, uint64_t first, uint64_t step, uin
 
 } // namespace
 
-// Arguments: firmware; then, for the long campaign, "every" and perhaps one cycle of it (with the seed that was printed).
+// Arguments: firmware; then, for the long campaign, "every" and perhaps one cycle of it (with the seed that was
+// printed).
 int main(int argc, char **argv)
 {
     if (argc > 1)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A program of some 200 packets on the paging ring and a user ring of the whole device, and what it may do.
 //
-// Every packet has a destination of its own and reads only what no packet writes, so each byte that the device may write
-// has one value that it may get, however often a buffer is run again after a restart; every byte that leaves the device is
-// held against that at once. The patterns of the user's fills are bus addresses of pages that no packet names: a page
-// list read from a slot that was filled anew leads there.
+// Every packet has a destination of its own and reads only what no packet writes, so each byte that the device may
+// write has one value that it may get, however often a buffer is run again after a restart; every byte that leaves the
+// device is held against that at once. The patterns of the user's fills are bus addresses of pages that no packet
+// names: a page list read from a slot that was filled anew leads there.
 #ifndef FERRY_TESTS_RTL_CPU_WATCHED_PROGRAM_H
 #define FERRY_TESTS_RTL_CPU_WATCHED_PROGRAM_H
 
