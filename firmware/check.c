@@ -34,21 +34,6 @@ static const struct shape shapes[] = {
     [FERRY_OPCODE_DISCARD] = {WORDS(DISCARD), 0, 1, 0, 0, 0},
 };
 
-// A range that a packet names.
-struct range {
-    uint32_t kind, write;
-    uint64_t address;
-    uint64_t bytes;
-};
-
-// Both sides of a packet as far as it has them. The side that is a page list has an address kind but no range; in fault
-// records the packet's only address stands for it.
-struct sides {
-    struct range source, destination;
-    bool has_source, has_destination;
-    bool to_list; // The destination is a page list.
-};
-
 void ferry_check_limits(struct ferry_limits *limits, const struct ferry_ring *ring)
 {
     limits->rights = hal_ring_read(ring->registers, FERRY_CORE_RING_RIGHTS);
@@ -91,7 +76,7 @@ static bool refuse(struct ferry_fault *fault, uint32_t kind)
     return refuse_address(fault, kind, 0, 0, 0);
 }
 
-static bool refuse_range(struct ferry_fault *fault, uint32_t kind, const struct range *range)
+static bool refuse_range(struct ferry_fault *fault, uint32_t kind, const struct ferry_range *range)
 {
     return refuse_address(fault, kind, range->kind, range->address, range->write);
 }
@@ -136,10 +121,9 @@ static bool fields_hold(const volatile uint32_t *packet, uint32_t header, uint32
     }
 }
 
-// The packet's ranges, as far as it has them.
-static void name_sides(const volatile uint32_t *packet, uint32_t opcode, uint32_t places, struct sides *sides)
+void ferry_check_sides(const volatile uint32_t *packet, uint32_t opcode, uint32_t places, struct ferry_sides *sides)
 {
-    struct range *source = &sides->source, *destination = &sides->destination;
+    struct ferry_range *source = &sides->source, *destination = &sides->destination;
 
     // Field by field: clearing whole structs would cost more than all the checks.
     source->kind = FERRY_GET(FERRY_PACKET_PLACES_SOURCE_KIND, places);
@@ -203,7 +187,7 @@ static uint32_t legal_kinds(uint32_t opcode, bool is_list)
     }
 }
 
-static bool kinds_hold(uint32_t opcode, const struct sides *sides, struct ferry_fault *fault)
+static bool kinds_hold(uint32_t opcode, const struct ferry_sides *sides, struct ferry_fault *fault)
 {
     // Without a source of its own the kind is 0, as the reserved bits were checked before; LOCAL is legal but for a
     // list.
@@ -215,7 +199,7 @@ static bool kinds_hold(uint32_t opcode, const struct sides *sides, struct ferry_
     return true;
 }
 
-static bool rights_hold(uint32_t header, uint32_t opcode, const struct sides *sides, uint32_t rights,
+static bool rights_hold(uint32_t header, uint32_t opcode, const struct ferry_sides *sides, uint32_t rights,
                         struct ferry_fault *fault)
 {
     if (opcode == FERRY_OPCODE_MAP_APERTURE || opcode == FERRY_OPCODE_UNMAP_APERTURE)
@@ -231,7 +215,7 @@ static bool rights_hold(uint32_t header, uint32_t opcode, const struct sides *si
            refuse(fault, FERRY_FAULT_KIND_RIGHTS);
 }
 
-static bool range_holds(const struct range *range, const struct ferry_limits *limits)
+static bool range_holds(const struct ferry_range *range, const struct ferry_limits *limits)
 {
     uint64_t last = range->address + range->bytes - 1;
     uint64_t limit;
@@ -244,7 +228,7 @@ static bool range_holds(const struct range *range, const struct ferry_limits *li
     return range->address <= limit && range->bytes <= limit - range->address;
 }
 
-static bool touches_protected(const struct range *range, const struct ferry_limits *limits)
+static bool touches_protected(const struct ferry_range *range, const struct ferry_limits *limits)
 {
     uint64_t base = pair(limits->protect_base_low, limits->protect_base_high);
     uint64_t limit = pair(limits->protect_limit_low, limits->protect_limit_high);
@@ -253,7 +237,7 @@ static bool touches_protected(const struct range *range, const struct ferry_limi
            range->address + range->bytes > base && base < limit;
 }
 
-static bool inside_protected(const struct range *range, const struct ferry_limits *limits)
+static bool inside_protected(const struct ferry_range *range, const struct ferry_limits *limits)
 {
     return range->kind == FERRY_ADDRESS_KIND_LOCAL &&
            range->address >= pair(limits->protect_base_low, limits->protect_base_high) &&
@@ -261,7 +245,7 @@ static bool inside_protected(const struct range *range, const struct ferry_limit
 }
 
 // Protected memory is reached only with the right to, and its content goes nowhere but into protected memory.
-static bool protection_holds(uint32_t header, const struct sides *sides, const struct ferry_limits *limits,
+static bool protection_holds(uint32_t header, const struct ferry_sides *sides, const struct ferry_limits *limits,
                              struct ferry_fault *fault)
 {
     bool allowed = header & PROTECTED;
@@ -284,7 +268,7 @@ bool ferry_check_packet(const volatile uint32_t *packet, uint32_t left, const st
     uint32_t places = packet[1];
     uint32_t opcode = FERRY_GET(FERRY_PACKET_HEADER_OPCODE, header);
     uint32_t words = FERRY_GET(FERRY_PACKET_HEADER_WORDS, header);
-    struct sides sides;
+    struct ferry_sides sides;
 
     if (words < WORDS(NOP) || (words & 1) || words * 4 > left)
         return refuse(fault, FERRY_FAULT_KIND_PACKET_LENGTH);
@@ -299,7 +283,7 @@ bool ferry_check_packet(const volatile uint32_t *packet, uint32_t left, const st
         return refuse(fault, FERRY_FAULT_KIND_PACKET_LENGTH);
     if (!fields_hold(packet, header, places, shape))
         return refuse(fault, FERRY_FAULT_KIND_PACKET_RESERVED);
-    name_sides(packet, opcode, places, &sides);
+    ferry_check_sides(packet, opcode, places, &sides);
     if (!kinds_hold(opcode, &sides, fault) || !rights_hold(header, opcode, &sides, limits->rights, fault))
         return false;
     if (sides.has_source && !range_holds(&sides.source, limits))

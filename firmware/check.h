@@ -17,6 +17,24 @@ struct ferry_limits {
     uint32_t aperture_pages;
 };
 
+// A range that a packet names.
+struct ferry_range {
+    uint32_t kind, write;
+    uint64_t address;
+    uint64_t bytes;
+};
+
+// Both sides of a packet as far as it has them. The side that is a page list has an address kind but no range; when its
+// packet is refused the packet's only address stands for it.
+struct ferry_sides {
+    struct ferry_range source, destination;
+    bool has_source, has_destination;
+    bool to_list; // The destination is a page list.
+};
+
+// The packet's ranges, as far as it has them.
+void ferry_check_sides(const volatile uint32_t *packet, uint32_t opcode, uint32_t places, struct ferry_sides *sides);
+
 // Reads the limits for a packet of the ring.
 void ferry_check_limits(struct ferry_limits *limits, const struct ferry_ring *ring);
 

@@ -2,7 +2,7 @@
 // Fault records: out of the engine, into the host's fault log.
 #include "faults.h"
 
-#include "halt.h"
+#include "check.h"
 
 static uint32_t produced;
 
@@ -52,24 +52,52 @@ void ferry_faults_post(const struct ferry_flight *flight, const struct ferry_fau
     hal_write(FERRY_CORE_POST_CONTROL, FERRY_CORE_POST_CONTROL_SEND_MASK);
 }
 
-bool ferry_faults_take(struct ferry_fault *out, uint32_t *slot)
+void ferry_faults_name(struct ferry_flight *flight, uint32_t what)
 {
-    uint32_t what = hal_read(FERRY_CORE_ENGINE_FAULT);
+    const uint32_t not_an_address = FERRY_PAGE - 1;
+    struct ferry_fault *fault = &flight->engine;
+    uint32_t packet_offset = FERRY_GET(FERRY_CORE_ENGINE_FAULT_PACKET_OFFSET, what);
+    const volatile uint32_t *packet = ferry_packet(flight, packet_offset);
+    uint32_t header = packet[0];
+    uint32_t opcode = FERRY_GET(FERRY_PACKET_HEADER_OPCODE, header);
+    uint32_t kind = FERRY_GET(FERRY_CORE_ENGINE_FAULT_KIND, what);
+    bool pages = opcode == FERRY_OPCODE_COPY_PAGES;
+    bool lost = kind == FERRY_FAULT_KIND_WATCHDOG;
+    // Of a job that memory let down the first access is named: a read if it has one.
+    bool reads = pages || opcode == FERRY_OPCODE_COPY || opcode == FERRY_OPCODE_READ;
+    bool write = lost ? !reads : FERRY_GET(FERRY_CORE_ENGINE_FAULT_WRITE, what);
+    struct ferry_sides sides;
 
-    if (!(what & FERRY_CORE_ENGINE_FAULT_VALID_MASK))
-        return false;
-    *out = (struct ferry_fault){
-        .kind = FERRY_GET(FERRY_CORE_ENGINE_FAULT_KIND, what),
-        .address_kind = hal_read(FERRY_CORE_ENGINE_FAULT_KIND),
-        .write = FERRY_GET(FERRY_CORE_ENGINE_FAULT_WRITE, what),
-        .packet_offset = FERRY_GET(FERRY_CORE_ENGINE_FAULT_PACKET_OFFSET, what),
-        .address_low = hal_read(FERRY_CORE_ENGINE_FAULT_ADDRESS_LOW),
-        .address_high = hal_read(FERRY_CORE_ENGINE_FAULT_ADDRESS_HIGH),
-        .written = hal_read(FERRY_CORE_ENGINE_FAULT_WRITTEN),
-        .list_index = hal_read(FERRY_CORE_ENGINE_FAULT_INDEX),
+    ferry_check_sides(packet, opcode, packet[1], &sides);
+
+    const struct ferry_range *side = write ? &sides.destination : &sides.source;
+    bool in_list = pages && write == sides.to_list;
+    uint64_t base = in_list ? packet[FERRY_PACKET_COPY_PAGES_FIRST_OFFSET / 4] : side->address;
+    uint32_t position = lost ? (uint32_t)base : hal_read(FERRY_CORE_ENGINE_FAULT_POSITION);
+    uint32_t low = position, high = (uint32_t)(base >> 32) + (position < (uint32_t)base), index = 0;
+
+    if (in_list) {
+        const volatile uint32_t *entry = &packet[FERRY_PACKET_COPY_PAGES_PAGE / 4];
+
+        index = position / FERRY_PAGE;
+        low = entry[2 * index];
+        high = entry[2 * index + 1];
+        // An entry that is no page's address is shown as it is.
+        if (!(low & not_an_address) && !(high >> 20))
+            low |= position & not_an_address;
+    }
+    *fault = (struct ferry_fault){
+        .kind = kind,
+        .address_kind = side->kind,
+        .write = write,
+        .packet_offset = packet_offset,
+        .address_low = low,
+        .address_high = high,
+        .header = header,
+        .list_index = index,
     };
-    *slot = FERRY_GET(FERRY_CORE_ENGINE_FAULT_SLOT, what);
-    ferry_assert(out->kind != FERRY_FAULT_KIND_NONE && (out->packet_offset & 7) == 0, FERRY_HALT_FAULT_KIND, what);
-    hal_write(FERRY_CORE_ENGINE_FAULT, FERRY_CORE_ENGINE_FAULT_VALID_MASK);
-    return true;
+    if (what & FERRY_CORE_ENGINE_FAULT_UP_TO_POSITION_MASK)
+        fault->written = position - (uint32_t)base;
+    else if (!lost)
+        fault->written = hal_read(FERRY_CORE_ENGINE_FAULT_WRITTEN);
 }

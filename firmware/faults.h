@@ -14,7 +14,8 @@ bool ferry_faults_room(void);
 // POST_BUSY = 0.
 void ferry_faults_post(const struct ferry_flight *flight, const struct ferry_fault *fault);
 
-// Copies the engine's fault into out and lets the engine go on. True when there was one.
-bool ferry_faults_take(struct ferry_fault *out, uint32_t *slot);
+// Tells in flight->engine of the fault that the engine shows (what: ENGINE_FAULT), which is a job's of the flight. The
+// engine names only a position: the packet and its page list, which are still in the slot, say which address that is.
+void ferry_faults_name(struct ferry_flight *flight, uint32_t what);
 
 #endif

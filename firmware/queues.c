@@ -59,21 +59,21 @@ void ferry_queues_start(uint32_t slots, uint32_t ring_count, uint32_t slot_bytes
 
 static void take_engine_fault(void)
 {
-    struct ferry_fault fault;
-    uint32_t slot;
-
-    if (!ferry_faults_take(&fault, &slot))
-        return;
-
+    uint32_t what = hal_read(FERRY_CORE_ENGINE_FAULT);
+    uint32_t slot = FERRY_GET(FERRY_CORE_ENGINE_FAULT_SLOT, what);
+    uint32_t offset = FERRY_GET(FERRY_CORE_ENGINE_FAULT_PACKET_OFFSET, what);
     struct ferry_flight *flight = queues.flight_of[slot];
 
+    if (!(what & FERRY_CORE_ENGINE_FAULT_VALID_MASK))
+        return;
     ferry_assert(slot < queues.slots && flight->ring, FERRY_HALT_FAULT_SLOT, slot);
-    ferry_assert(fault.packet_offset < flight->bytes, FERRY_HALT_FAULT_KIND, fault.packet_offset);
+    ferry_assert(FERRY_GET(FERRY_CORE_ENGINE_FAULT_KIND, what) != FERRY_FAULT_KIND_NONE && (offset & 7) == 0 &&
+                     offset < flight->bytes,
+                 FERRY_HALT_FAULT_KIND, what);
     // Later jobs of the slot are dropped by the engine, so the first fault is the one that counts.
-    if (flight->engine.kind == FERRY_FAULT_KIND_NONE) {
-        flight->engine = fault;
-        flight->engine.header = *ferry_packet(flight, fault.packet_offset);
-    }
+    if (flight->engine.kind == FERRY_FAULT_KIND_NONE)
+        ferry_faults_name(flight, what);
+    hal_write(FERRY_CORE_ENGINE_FAULT, FERRY_CORE_ENGINE_FAULT_VALID_MASK);
 }
 
 // What becomes of a buffer whose jobs are all done, and the fault to report; in the order in which packets came to

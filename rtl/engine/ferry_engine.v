@@ -290,11 +290,11 @@ module ferry_engine #(
         .write_list_base(write_list_base)
     );
 
-    // ---- Page lists: reader 0 the read side, 1 the write side, 2 the fault report ----
-    wire [2:0]  lists_valid;
-    wire [2:0]  lists_ready;
-    wire [47:0] lists_address;
-    wire [2:0]  lists_data_valid;
+    // ---- Page lists: reader 0 the read side, 1 the write side ----
+    wire [1:0]  lists_valid;
+    wire [1:0]  lists_ready;
+    wire [31:0] lists_address;
+    wire [1:0]  lists_data_valid;
 
     ferry_list_arbiter lists (
         .clk(clk), .rst(rst), .in_valid(lists_valid), .in_ready(lists_ready), .in_address(lists_address),
@@ -496,22 +496,15 @@ module ferry_engine #(
         .host_berror(m_axi_host_bresp[1]), .host_bvalid(m_axi_host_bvalid), .host_bready(m_axi_host_bready),
         .job_busy(busy), .shown_normal(shown_normal), .shown_urgent(shown_urgent), .view_shown(view_shown),
         .view_urgent(view_urgent), .retire(retire), .retire_urgent(retire_urgent), .lost(lost), .tell(tell),
-        .over(over), .job_op(read_op),
-        .job_source_kind(read_kind), .job_source_list(read_is_list), .job_source(read_base),
-        .job_destination_kind(write_kind), .job_destination_list(write_is_list), .job_destination(write_base),
-        .job_descending(write_descending), .job_slot(write_slot),
-        .job_packet_offset(write_packet_offset),
-        .list_valid(lists_valid[2]), .list_ready(lists_ready[2]), .list_address(lists_address[47:32]),
-        .list_data_valid(lists_data_valid[2]), .list_data(list_data),
+        .over(over), .job_descending(write_descending), .job_slot(write_slot), .job_packet_offset(write_packet_offset),
         .timeout(timeout), .progress(progress), .resetting(resetting_reg),
         .jobs_retired(jobs_retired), .jobs_retired_urgent(jobs_retired_urgent), .poison(poison),
         .poison_clear(poison_clear), .fault_valid(fault_valid), .fault_kind(fault[`FERRY_ENGINE_FAULT_KIND_RANGE]),
         .fault_slot(fault[`FERRY_ENGINE_FAULT_SLOT_RANGE]), .fault_write(fault[`FERRY_ENGINE_FAULT_WRITE_RANGE]),
         .fault_packet_offset(fault[`FERRY_ENGINE_FAULT_PACKET_OFFSET_RANGE]),
-        .fault_address(fault[`FERRY_ENGINE_FAULT_ADDRESS_RANGE]),
-        .fault_address_kind(fault[`FERRY_ENGINE_FAULT_ADDRESS_KIND_RANGE]),
+        .fault_position(fault[`FERRY_ENGINE_FAULT_POSITION_RANGE]),
         .fault_written(fault[`FERRY_ENGINE_FAULT_WRITTEN_RANGE]),
-        .fault_list_index(fault[`FERRY_ENGINE_FAULT_LIST_INDEX_RANGE]), .fault_clear(fault_clear)
+        .fault_up_to_position(fault[`FERRY_ENGINE_FAULT_UP_TO_POSITION_RANGE]), .fault_clear(fault_clear)
     );
 
     // ---- Reset: every job is dropped, which ends when none is left to be told of ----

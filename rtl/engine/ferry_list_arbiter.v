@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Three readers of page lists on one port of command RAM, one read at a time: each asks for a page's entry a page
+// The two readers of page lists, the engine's sides, on one port of command RAM, one read at a time: each asks for a page's entry a page
 // ahead, so there is time.
 `default_nettype none
 
@@ -8,39 +8,38 @@ module ferry_list_arbiter (
     input  wire clk,
     input  wire rst,
     // Readers, as bits; addresses side by side, reader 0 lowest. Data is shared.
-    input  wire [2:0]  in_valid,
-    output wire [2:0]  in_ready,
-    input  wire [47:0] in_address,
-    output wire [2:0]  in_data_valid,
+    input  wire [1:0]  in_valid,
+    output wire [1:0]  in_ready,
+    input  wire [31:0] in_address,
+    output wire [1:0]  in_data_valid,
     // Command RAM; see ferry_engine.
     output wire        list_valid,
     input  wire        list_ready,
     output wire [15:0] list_address,
     input  wire        list_data_valid
 );
-    reg [2:0]  owner_reg;
+    reg [1:0]  owner_reg;
     wire       waiting = owner_reg != 0;
-    wire [2:0] request = waiting ? 3'd0 : in_valid;
-    wire [2:0] grant;
+    wire [1:0] request = waiting ? 2'd0 : in_valid;
+    wire [1:0] grant;
 
-    ferry_arbiter #(.PORTS(3)) arbiter (
+    ferry_arbiter #(.PORTS(2)) arbiter (
         .clk(clk), .rst(rst), .request(request), .accept(list_ready), .grant(grant)
     );
 
     assign list_valid = request != 0;
-    assign list_address = ({16{grant[0]}} & in_address[15:0]) | ({16{grant[1]}} & in_address[31:16])
-        | ({16{grant[2]}} & in_address[47:32]);
-    assign in_ready = grant & {3{list_ready}};
-    assign in_data_valid = owner_reg & {3{list_data_valid}};
+    assign list_address = ({16{grant[0]}} & in_address[15:0]) | ({16{grant[1]}} & in_address[31:16]);
+    assign in_ready = grant & {2{list_ready}};
+    assign in_data_valid = owner_reg & {2{list_data_valid}};
 
     always @(posedge clk) begin
         if (list_valid && list_ready) begin
             owner_reg <= grant;
         end else if (list_data_valid) begin
-            owner_reg <= 3'd0;
+            owner_reg <= 2'd0;
         end
         if (rst) begin
-            owner_reg <= 3'd0;
+            owner_reg <= 2'd0;
         end
     end
 endmodule

@@ -63,24 +63,9 @@ module ferry_retire #(
     output wire        tell,
     // A job is over, as the count of retired jobs says.
     output wire        over,
-    input  wire [2:0]  job_op,
-    input  wire [1:0]  job_source_kind,
-    input  wire        job_source_list,
-    // A list side has the place of its list in bits 63 to 48, its offset in the lower half.
-    input  wire [63:0] job_source,
-    input  wire [1:0]  job_destination_kind,
-    input  wire        job_destination_list,
-    input  wire [63:0] job_destination,
     input  wire        job_descending,
     input  wire [1:0]  job_slot,
     input  wire [15:0] job_packet_offset,
-
-    // Page list entry of a fault in a list.
-    output wire        list_valid,
-    input  wire        list_ready,
-    output wire [15:0] list_address,
-    input  wire        list_data_valid,
-    input  wire [63:0] list_data,
 
     // Watchdog.
     input  wire [31:0] timeout,
@@ -98,18 +83,15 @@ module ferry_retire #(
     output reg  [1:0]  fault_slot,
     output reg         fault_write,
     output reg  [15:0] fault_packet_offset,
-    output reg  [63:0] fault_address,
-    output reg  [1:0]  fault_address_kind,
+    output reg  [31:0] fault_position,
     output reg  [31:0] fault_written,
-    output reg  [12:0] fault_list_index,
+    output reg         fault_up_to_position,
     input  wire        fault_clear
 );
     localparam NOTE_BITS = 5 + 2 + 32;
     localparam RECORD_BITS = LG_TURNS + 1 + 8 + 32 + 32;
-    // IDLE: nothing to report. LOOK: the oldest job's fields are shown. LIST, DATA: fetch the page of a list.
     // Cycles without progress that end an engine reset when the host has set no timeout.
     localparam [31:0] RESET_TIMEOUT = 32'd65536;
-    localparam IDLE = 2'd0, LOOK = 2'd1, LIST = 2'd2, DATA = 2'd3;
 
     // ---- Notes ----
     wire        head_valid;
@@ -172,7 +154,8 @@ module ferry_retire #(
     );
     wire unused = &{rec_room, 1'b0};
 
-    reg [1:0]  state_reg;
+    // A job is shown, to be told of.
+    reg        look_reg;
     // A response error of the oldest job, its burst's kind and position.
     reg        bad_reg;
     reg        bad_host_reg;
@@ -191,7 +174,7 @@ module ferry_retire #(
     wire shown_valid = shown_normal || shown_urgent;
     wire recorded = have_record && rec_turn == turn_reg;
     // Once memory was given up on, every job is told of before the first one truly retires and may be overwritten.
-    assign head_take = head_valid && state_reg == IDLE && !complete_reg && !(lost && shown_valid) && (marker || there);
+    assign head_take = head_valid && !look_reg && !(lost && shown_valid) && (marker || there);
     assign take = {head_take && !marker && host, head_take && !marker && !host};
     wire error_now = head_take && !marker && error;
     wire complete = head_take && last;
@@ -199,22 +182,11 @@ module ferry_retire #(
 
     // ---- Report ----
     wire        use_bad = bad_reg;
-    wire        side_write = lost ? job_op == `FERRY_JOB_OP_FILL : use_bad || rec_write;
-    wire [63:0] base = side_write ? job_destination : job_source;
-    wire        in_list = side_write ? job_destination_list : job_source_list;
-    wire [31:0] where = lost ? base[31:0] : use_bad ? bad_position_reg : rec_position;
-    wire [31:0] high = base[63:32] + {31'd0, where < base[31:0]};
     wire        silent = resetting || (lost && told_reg[job_slot]);
-    wire        free = !fault_valid;
-    wire        looked = state_reg == LOOK && free && !in_list && !silent;
-    wire        listed = state_reg == DATA && list_data_valid;
-    wire        list_sound = list_data[63:52] == 12'd0 && list_data[11:0] == 12'd0;
-    wire        report = (looked || listed) && !resetting;
-    wire        leave = looked || listed || (state_reg == LOOK && silent);
+    wire        report = look_reg && !fault_valid && !silent;
+    wire        leave = report || (look_reg && silent);
 
-    assign view_shown = state_reg != IDLE;
-    assign list_valid = state_reg == LIST;
-    assign list_address = base[63:48] + {where[24:12], 3'd0};
+    assign view_shown = look_reg;
     wire turn_over = (complete && !faulted) || (leave && complete_reg);
     assign view_urgent = urgent_reg;
     assign retire = (complete && !faulted && !cut) || (leave && complete_reg && !cut_reg);
@@ -232,7 +204,7 @@ module ferry_retire #(
     // ---- Watchdog: late when patience_reg has come down to 1 ----
     wire [31:0] patience = resetting && timeout == 32'd0 ? RESET_TIMEOUT : timeout;
     wire waits = patience_reg[31:1] != 0;
-    wire nothing_moves = job_busy && state_reg == IDLE && !complete_reg && !lost && !progress && !head_take;
+    wire nothing_moves = job_busy && !look_reg && !lost && !progress && !head_take;
     wire late = !waits && patience_reg[0] && nothing_moves;
 
     always @(posedge clk) begin
@@ -255,7 +227,7 @@ module ferry_retire #(
         end
         if (late) begin
             lost <= 1'b1;
-        end else if (lost && !job_busy && !shown_valid && state_reg == IDLE) begin
+        end else if (lost && !job_busy && !shown_valid && !look_reg) begin
             lost <= 1'b0;
         end
 
@@ -265,36 +237,17 @@ module ferry_retire #(
             bad_position_reg <= position;
         end
 
-        case (state_reg)
-        IDLE: begin
-            if (complete && faulted) begin
-                state_reg <= LOOK;
-                complete_reg <= 1'b1;
-                cut_reg <= cut;
-                urgent_reg <= urgent;
-            end else if (lost && shown_valid) begin
-                state_reg <= LOOK;
-                urgent_reg <= !shown_normal;
-            end
+        if (leave) begin
+            look_reg <= 1'b0;
+        end else if (complete && faulted) begin
+            look_reg <= 1'b1;
+            complete_reg <= 1'b1;
+            cut_reg <= cut;
+            urgent_reg <= urgent;
+        end else if (!look_reg && lost && shown_valid) begin
+            look_reg <= 1'b1;
+            urgent_reg <= !shown_normal;
         end
-        LOOK: begin
-            if (leave) begin
-                state_reg <= IDLE;
-            end else if (free && in_list && !silent) begin
-                state_reg <= LIST;
-            end
-        end
-        LIST: begin
-            if (list_ready) begin
-                state_reg <= DATA;
-            end
-        end
-        default: begin
-            if (list_data_valid) begin
-                state_reg <= IDLE;
-            end
-        end
-        endcase
 
         if (fault_clear) begin
             fault_valid <= 1'b0;
@@ -304,15 +257,12 @@ module ferry_retire #(
             fault_kind <= lost ? `FERRY_FAULT_KIND_WATCHDOG
                 : use_bad ? (bad_host_reg ? `FERRY_FAULT_KIND_HOST_ABORT : `FERRY_FAULT_KIND_LOCAL_ERROR) : rec_kind;
             fault_slot <= job_slot;
-            fault_write <= side_write;
+            fault_write <= (use_bad || rec_write) && !lost;
             fault_packet_offset <= job_packet_offset;
-            // An entry that is no page is shown as it was read.
-            fault_address <= listed ? {list_data[63:12], list_sound ? where[11:0] : list_data[11:0]} : {high, where};
-            fault_list_index <= listed ? where[24:12] : 13'd0;
-            fault_address_kind <= side_write ? job_destination_kind : job_source_kind;
-            // A descending job writes its end first; a READ writes nothing.
-            fault_written <= lost || job_descending ? 32'd0
-                : use_bad ? bad_position_reg - job_destination[31:0] : rec_written;
+            fault_position <= use_bad ? bad_position_reg : rec_position;
+            // A burst was refused by memory: those before it have their answer. A descending job writes its end first.
+            fault_up_to_position <= use_bad && !job_descending && !lost;
+            fault_written <= lost || use_bad ? 32'd0 : rec_written;
         end
         if (turn_over) begin
             complete_reg <= 1'b0;
@@ -323,7 +273,7 @@ module ferry_retire #(
             jobs_retired_urgent <= 32'd0;
             turn_reg <= {LG_TURNS{1'b0}};
             poison <= 4'd0;
-            state_reg <= IDLE;
+            look_reg <= 1'b0;
             bad_reg <= 1'b0;
             complete_reg <= 1'b0;
             lost <= 1'b0;
@@ -355,14 +305,14 @@ module ferry_retire #(
 
     // An error response of the job at hand was met.
     reg met = 1'b0;
-    wire [127:0] fault_fields = {fault_kind, fault_slot, fault_write, fault_packet_offset, fault_address,
-        fault_address_kind, fault_written, 3'd0};
+    wire [91:0] fault_fields = {fault_kind, fault_slot, fault_write, fault_packet_offset, fault_position, fault_written,
+        fault_up_to_position};
     always @(posedge clk) begin
         met <= !rst && !turn_over && (met || error_now);
         if (past_valid && !rst && !$past(rst)) begin
             // A fault stays as it is until it is taken.
             if ($past(fault_valid && !fault_clear)) begin
-                assert (fault_valid && $stable(fault_fields) && $stable(fault_list_index));
+                assert (fault_valid && $stable(fault_fields));
             end
             assert (jobs_retired == $past(jobs_retired) + $past(over && !retire_urgent));
             assert (jobs_retired_urgent == $past(jobs_retired_urgent) + $past(over && retire_urgent));
@@ -377,17 +327,16 @@ module ferry_retire #(
         assert (!met || bad_reg);
         assert (!(turn_over && (met || error_now) && !resetting && !lost) || report);
         // A turn that leaves its job half done retires none; every other turn does.
-        assert (retire == (turn_over && !(state_reg == IDLE ? cut : cut_reg)));
+        assert (retire == (turn_over && !(look_reg ? cut_reg : cut)));
         // No report writes over one that was not taken, nor tells a slot twice that memory was lost.
         assert (!report || !fault_valid);
-        assert (!(state_reg == LIST || state_reg == DATA) || !fault_valid);
-        assert (!(report && state_reg == LOOK && lost && told_reg[job_slot]));
+        assert (!(report && lost && told_reg[job_slot]));
         // Memory lost: what is told is shown, and nothing retires before all is told.
         assert (!tell || shown_valid);
         assert (!(retire && lost && shown_valid));
-        assert (!(lost && state_reg != IDLE) || ((urgent_reg ? shown_urgent : shown_normal) && !complete_reg));
-        assert (!(state_reg != IDLE && !lost) || complete_reg);
-        assert (!(complete_reg && state_reg == IDLE));
+        assert (!(lost && look_reg) || ((urgent_reg ? shown_urgent : shown_normal) && !complete_reg));
+        assert (!(look_reg && !lost) || complete_reg);
+        assert (!complete_reg || look_reg);
     end
 `endif
 endmodule

@@ -269,9 +269,8 @@ assign file_write = enter || (!finish_read && write && may_write(io_address[11:2
 assign file_index = enter ? entered[10:2] : finish_read ? finish_word[10:2] : place[10:2];
 assign file_wdata = enter ? enter_data : io_wdata;
 
-wire [63:0] fault_address = fault[`FERRY_ENGINE_FAULT_ADDRESS_RANGE];
-wire [31:0] fault_word = {fault[`FERRY_ENGINE_FAULT_PACKET_OFFSET_RANGE], fault_valid, 4'd0,
-    fault[`FERRY_ENGINE_FAULT_WRITE_RANGE], fault[`FERRY_ENGINE_FAULT_SLOT_RANGE],
+wire [31:0] fault_word = {fault[`FERRY_ENGINE_FAULT_PACKET_OFFSET_RANGE], fault_valid, 3'd0,
+    fault[`FERRY_ENGINE_FAULT_UP_TO_POSITION_RANGE], fault[`FERRY_ENGINE_FAULT_WRITE_RANGE], fault[`FERRY_ENGINE_FAULT_SLOT_RANGE],
     fault[`FERRY_ENGINE_FAULT_KIND_RANGE]};
 
 wire [63:0] update_entry = update_fault[`FERRY_UPDATE_FAULT_ENTRY_RANGE];
@@ -284,13 +283,10 @@ wire [31:0] live_busy = {31'd0, core_busy_reg};
 wire [31:0] live_work = work;
 wire [31:0] live_poison = {28'd0, poison | dropped};
 wire [31:0] live_engine_fault = fault_word;
-wire [31:0] live_engine_fault_address_low = fault_address[31:0];
-wire [31:0] live_engine_fault_address_high = fault_address[63:32];
+wire [31:0] live_engine_fault_position = fault[`FERRY_ENGINE_FAULT_POSITION_RANGE];
 wire [31:0] live_engine_fault_written = fault[`FERRY_ENGINE_FAULT_WRITTEN_RANGE];
-wire [31:0] live_engine_fault_kind = {30'd0, fault[`FERRY_ENGINE_FAULT_ADDRESS_KIND_RANGE]};
 wire [31:0] live_engine_state = {28'd0, jobs_queued_urgent != jobs_retired_urgent,
     jobs_queued != jobs_retired, stuck, resetting || resetting_reg};
-wire [31:0] live_engine_fault_index = {19'd0, fault[`FERRY_ENGINE_FAULT_LIST_INDEX_RANGE]};
 wire [31:0] live_mmu_fault = {3'd0, update_fault[`FERRY_UPDATE_FAULT_INDEX_RANGE], 15'd0, update_fault[`FERRY_UPDATE_FAULT_VALID_RANGE]};
 wire [31:0] live_mmu_fault_entry_low = update_entry[31:0];
 wire [31:0] live_mmu_fault_entry_high = update_entry[63:32];

@@ -33,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (data[1] & 2)
         machine.limits.local_limit = 0x100000000ull + 0x1000 * (data[1] >> 2 & 3);
     if (data[2] & 1)
-        double_fault_job(data[2] >> 1 & 0x1f, FERRY_FAULT_KIND_HOST_ABORT, FERRY_ADDRESS_KIND_SYSTEM, 0x1234, true, 8);
+        double_fault_job(data[2] >> 1 & 0x1f, FERRY_FAULT_KIND_HOST_ABORT, true, 0x1234, 8);
     while (at + 3 <= size && entries < 8) {
         uint32_t words[DOUBLE_SLOT_BYTES / 4];
         size_t bytes = 8 * (data[at + 1] | (data[at + 2] & 1u) << 8), ring = data[at] % DOUBLE_RINGS;

@@ -33,7 +33,9 @@ module copy_engine #(
     output wire        fault_valid,
     output wire [15:0] fault_name,
     output wire [7:0]  fault_kind,
-    output wire [63:0] fault_address,
+    // Where: the low half of the address, on the destination's side if fault_write.
+    output wire        fault_write,
+    output wire [31:0] fault_position,
     input  wire        fault_clear,
 
     // AXI4 master: INCR bursts of 8-byte beats that never cross 4 KiB, one ID.
@@ -90,7 +92,8 @@ assign limits[`FERRY_LIMITS_PROTECT_LIMIT_RANGE] = 64'd0;
 wire [`FERRY_ENGINE_FAULT_BITS-1:0] fault;
 assign fault_name = fault[`FERRY_ENGINE_FAULT_PACKET_OFFSET_RANGE];
 assign fault_kind = fault[`FERRY_ENGINE_FAULT_KIND_RANGE];
-assign fault_address = fault[`FERRY_ENGINE_FAULT_ADDRESS_RANGE];
+assign fault_write = fault[`FERRY_ENGINE_FAULT_WRITE_RANGE];
+assign fault_position = fault[`FERRY_ENGINE_FAULT_POSITION_RANGE];
 
 // --- Channels ----------------------------------------------------------------------------------------------------------
 

@@ -99,9 +99,9 @@ module control_bench #(
     input  wire [1:0] fault_slot,
     input  wire fault_write,
     input  wire [15:0] fault_packet_offset,
-    input  wire [63:0] fault_address,
-    input  wire [1:0] fault_address_kind,
+    input  wire [31:0] fault_position,
     input  wire [31:0] fault_written,
+    input  wire fault_up_to_position,
     output wire fault_clear,
 
     // A change of the aperture table, as in ferry_aperture_update.
@@ -279,10 +279,9 @@ assign fault[`FERRY_ENGINE_FAULT_KIND_RANGE] = fault_kind;
 assign fault[`FERRY_ENGINE_FAULT_SLOT_RANGE] = fault_slot;
 assign fault[`FERRY_ENGINE_FAULT_WRITE_RANGE] = fault_write;
 assign fault[`FERRY_ENGINE_FAULT_PACKET_OFFSET_RANGE] = fault_packet_offset;
-assign fault[`FERRY_ENGINE_FAULT_ADDRESS_RANGE] = fault_address;
-assign fault[`FERRY_ENGINE_FAULT_ADDRESS_KIND_RANGE] = fault_address_kind;
+assign fault[`FERRY_ENGINE_FAULT_POSITION_RANGE] = fault_position;
 assign fault[`FERRY_ENGINE_FAULT_WRITTEN_RANGE] = fault_written;
-assign fault[`FERRY_ENGINE_FAULT_LIST_INDEX_RANGE] = 13'd0;
+assign fault[`FERRY_ENGINE_FAULT_UP_TO_POSITION_RANGE] = fault_up_to_position;
 assign update_first = update[`FERRY_UPDATE_FIRST_RANGE];
 assign update_count = update[`FERRY_UPDATE_COUNT_RANGE];
 assign update_list = update[`FERRY_UPDATE_LIST_RANGE];

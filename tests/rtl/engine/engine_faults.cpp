@@ -5,8 +5,13 @@
 Fault take_fault(Machine &machine)
 {
     Vengine_under_test &top = *machine.top;
-    Fault fault = {top.fault_kind,         top.fault_slot,    top.fault_write,  top.fault_packet_offset,
-                   top.fault_address_kind, top.fault_address, top.fault_written};
+    Fault fault = {top.fault_kind,
+                   top.fault_slot,
+                   top.fault_write,
+                   top.fault_packet_offset,
+                   top.fault_position,
+                   top.fault_written,
+                   (bool)top.fault_up_to_position};
     machine.clear_fault();
     return fault;
 }
@@ -14,9 +19,9 @@ Fault take_fault(Machine &machine)
 std::string text(const Fault &fault)
 {
     char buffer[160];
-    snprintf(buffer, sizeof(buffer), "kind %u slot %u write %u offset %u address %u:%llx written %u", fault.kind,
-             fault.slot, fault.write, fault.packet_offset, fault.address_kind, (unsigned long long)fault.address,
-             fault.written);
+    snprintf(buffer, sizeof(buffer), "kind %u slot %u write %u offset %u position %llx written %u%s", fault.kind,
+             fault.slot, fault.write, fault.packet_offset, (unsigned long long)fault.position, fault.written,
+             fault.up_to_position ? " up to it" : "");
     return buffer;
 }
 
@@ -59,11 +64,11 @@ std::string check_job(Machine &machine, Reference &reference, const Job &bad, co
     Fault found = take_fault(machine);
     machine.clear_poison(1u << bad.slot);
     if (found.kind != wanted.kind || found.slot != bad.slot || found.write != wanted.write ||
-        found.packet_offset != bad.packet_offset || found.address_kind != wanted.address_kind ||
-        found.address != wanted.address)
+        found.packet_offset != bad.packet_offset || found.position != (uint32_t)wanted.position)
         return "expected " + text(wanted) + ", found " + text(found);
-    if (found.written > reach || found.written < least_written)
-        return "written is " + std::to_string(found.written) + ", fault at " + std::to_string(reach);
+    uint32_t written = found.bytes_written(bad.destination);
+    if (found.up_to_position != wanted.up_to_position || written > reach || written < least_written)
+        return "written is " + std::to_string(written) + ", fault at " + std::to_string(reach);
     // Take over what may be either way, then compare everything.
     Reference done = reference;
     done.apply(bad);
@@ -72,7 +77,7 @@ std::string check_job(Machine &machine, Reference &reference, const Job &bad, co
         uint8_t now = bad.destination_kind == FERRY_ADDRESS_KIND_LOCAL
                           ? machine.local.bytes[place - reference.local.data()]
                           : machine.host.bytes[place - reference.host.data()];
-        if (i < found.written || (i < reach && now != *place))
+        if (i < written || (i < reach && now != *place))
             *place = *done.destination(bad, i);
     }
     reference.apply(good);
@@ -134,9 +139,7 @@ std::string read_errors(uint64_t seed)
         // First byte of the job in that beat, and its address as the job names it.
         uint64_t lane = (job.source + at) & 7;
         uint32_t first = at < lane ? 0 : at - (uint32_t)lane;
-        Fault wanted = {kind, job.slot, 0, job.packet_offset, job.source_kind, job.source + first, 0};
-        if (list)
-            wanted.address = reference.lists[0x1000][(job.source + first) >> 12] + ((job.source + first) & 4095);
+        Fault wanted = {kind, job.slot, 0, job.packet_offset, job.source + first, 0, false};
         uint32_t slack = in_local && job.destination_kind == 0 ? 16 : 520;
         std::string wrong = check_job(machine, reference, job, wanted, first, first > slack ? first - slack : 0);
         memory.read_error = 0;
@@ -171,7 +174,7 @@ std::string write_errors(uint64_t seed)
         uint64_t block = (job.destination + at) & ~511ull;
         uint32_t first = block < job.destination ? 0 : (uint32_t)(block - job.destination);
         unsigned kind = job.destination_kind == 0 ? FERRY_FAULT_KIND_LOCAL_ERROR : FERRY_FAULT_KIND_HOST_ABORT;
-        Fault wanted = {kind, job.slot, 1, job.packet_offset, job.destination_kind, job.destination + first, 0};
+        Fault wanted = {kind, job.slot, 1, job.packet_offset, job.destination + first, 0, true};
         // Bursts behind the failing one may have been under way: all of the job may be written but the failing beat.
         Reference before = reference;
         std::string wrong;
@@ -188,8 +191,8 @@ std::string write_errors(uint64_t seed)
             Fault found = take_fault(machine);
             machine.clear_poison(15);
             if (found.kind != wanted.kind || found.slot != job.slot || found.write != 1 ||
-                found.packet_offset != job.packet_offset || found.address_kind != wanted.address_kind ||
-                found.address != wanted.address || found.written != first)
+                found.packet_offset != job.packet_offset || found.position != (uint32_t)wanted.position ||
+                !found.up_to_position || found.bytes_written(job.destination) != first)
                 wrong = "expected " + text(wanted) + ", found " + text(found);
             Reference done = reference;
             done.apply(job);
@@ -244,7 +247,7 @@ std::string refused_addresses(uint64_t seed)
         unsigned what = (unsigned)random.below(4);
         uint64_t place;
         uint64_t hole;
-        Fault wanted = {0, job.slot, write, job.packet_offset, 0, 0, 0};
+        Fault wanted = {0, job.slot, write, job.packet_offset, 0, 0, false};
         unsigned kind = FERRY_ADDRESS_KIND_APERTURE;
         if (what == 0) {
             wanted.kind = FERRY_FAULT_KIND_APERTURE_INVALID;
@@ -270,8 +273,7 @@ std::string refused_addresses(uint64_t seed)
         // The burst with the first forbidden byte is the one that is refused.
         uint64_t block = hole & ~511ull;
         uint64_t from = block < place ? place : block;
-        wanted.address_kind = kind;
-        wanted.address = from;
+        wanted.position = from;
         uint32_t reach = (uint32_t)(from - place);
         std::string wrong = check_job(machine, reference, job, wanted, reach, reach > 520 ? reach - 520 : 0);
         if (!wrong.empty())
@@ -356,7 +358,7 @@ std::string dropped_beside_refused(uint64_t seed)
     if (!machine.top->fault_valid)
         return "no fault";
     found = take_fault(machine);
-    if (found.slot != 1 || found.address != refused.source || machine.top->poison != 6)
+    if (found.slot != 1 || found.position != (uint32_t)refused.source || machine.top->poison != 6)
         return text(found);
     return machine.errors.empty() ? "" : machine.errors.front();
 }
@@ -460,7 +462,8 @@ std::string watchdog(uint64_t seed)
             if (!machine.top->fault_valid)
                 return "";
             Fault fault = take_fault(machine);
-            if (fault.kind != FERRY_FAULT_KIND_WATCHDOG || (told >> fault.slot & 1))
+            if (fault.kind != FERRY_FAULT_KIND_WATCHDOG || (told >> fault.slot & 1) || fault.write || fault.written ||
+                fault.up_to_position)
                 return where + text(fault);
             told |= 1u << fault.slot;
             return "";

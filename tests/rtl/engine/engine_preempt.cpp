@@ -313,7 +313,7 @@ std::string faults_beside(uint64_t seed)
             bad.op = FERRY_JOB_OP_FILL;
         bad.length = (uint32_t)(20 + random.below(12000));
         uint32_t at = (uint32_t)random.below(bad.length);
-        Fault wanted = {0, bad.slot, write, bad.packet_offset, 0, 0, 0};
+        Fault wanted = {0, bad.slot, write, bad.packet_offset, 0, 0, false};
         uint64_t side = write ? bad.destination : bad.source;
         unsigned kind = write ? bad.destination_kind : bad.source_kind;
         Memory &memory = kind ? machine.host : machine.local;
@@ -379,17 +379,18 @@ std::string faults_beside(uint64_t seed)
         machine.clear_poison(15);
         memory.read_error = memory.write_error = 0;
         machine.top->protect_base = machine.top->protect_limit = 0;
-        uint64_t named = found.address - side;
+        uint64_t named = found.position - (uint32_t)side;
+        uint32_t written = found.bytes_written(bad.destination);
         if (found.kind != wanted.kind || found.slot != bad.slot || found.write != wanted.write ||
-            found.packet_offset != bad.packet_offset || found.address_kind != kind || found.address < side ||
-            named < first || named > latest || (unit == 7 && named != first))
+            found.packet_offset != bad.packet_offset || found.position < (uint32_t)side || named < first ||
+            named > latest || (unit == 7 && named != first))
             return where + text(found);
         uint32_t slack = bad.source_kind == 0 && bad.destination_kind == 0 ? 16 : 520;
         uint32_t least = write && !address                       ? first
                          : first > slack + (address ? 512u : 0u) ? first - slack - (address ? 512u : 0u)
                                                                  : 0;
-        if (found.written < least || found.written > named)
-            return where + "written " + std::to_string(found.written) + ", fault at " + std::to_string(named);
+        if (written < least || written > named)
+            return where + "written " + std::to_string(written) + ", fault at " + std::to_string(named);
         Reference done = reference;
         done.apply(bad);
         for (uint32_t i = 0; i < bad.length; i++) {
@@ -397,7 +398,7 @@ std::string faults_beside(uint64_t seed)
             uint8_t now = bad.destination_kind == 0 ? machine.local.bytes[place - reference.local.data()]
                                                     : machine.host.bytes[place - reference.host.data()];
             bool behind = write && !address;
-            if (i < found.written || ((i < named || behind) && now != *place))
+            if (i < written || ((i < named || behind) && now != *place))
                 *place = *done.destination(bad, i);
         }
         for (const Job &job : others)

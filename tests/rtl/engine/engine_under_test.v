@@ -36,10 +36,9 @@ module engine_under_test #(
     output wire [1:0]  fault_slot,
     output wire        fault_write,
     output wire [15:0] fault_packet_offset,
-    output wire [63:0] fault_address,
-    output wire [1:0]  fault_address_kind,
+    output wire [31:0] fault_position,
     output wire [31:0] fault_written,
-    output wire [12:0] fault_list_index,
+    output wire        fault_up_to_position,
     input  wire        fault_clear,
     input  wire [63:0] local_limit,
     input  wire [63:0] protect_base,
@@ -176,9 +175,8 @@ module engine_under_test #(
     assign fault_slot = fault[`FERRY_ENGINE_FAULT_SLOT_RANGE];
     assign fault_write = fault[`FERRY_ENGINE_FAULT_WRITE_RANGE];
     assign fault_packet_offset = fault[`FERRY_ENGINE_FAULT_PACKET_OFFSET_RANGE];
-    assign fault_address = fault[`FERRY_ENGINE_FAULT_ADDRESS_RANGE];
-    assign fault_address_kind = fault[`FERRY_ENGINE_FAULT_ADDRESS_KIND_RANGE];
-    assign fault_list_index = fault[`FERRY_ENGINE_FAULT_LIST_INDEX_RANGE];
+    assign fault_position = fault[`FERRY_ENGINE_FAULT_POSITION_RANGE];
+    assign fault_up_to_position = fault[`FERRY_ENGINE_FAULT_UP_TO_POSITION_RANGE];
     assign fault_written = fault[`FERRY_ENGINE_FAULT_WRITTEN_RANGE];
     assign update[`FERRY_UPDATE_FIRST_RANGE] = update_first;
     assign update[`FERRY_UPDATE_COUNT_RANGE] = update_count;

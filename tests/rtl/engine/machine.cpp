@@ -205,8 +205,6 @@ void Machine::step()
         retired_at.push_back(cycle);
         progress_at = cycle;
     }
-    if (top->fault_valid)
-        list_index = top->fault_list_index;
     if (top->list_data_valid)
         lists.pop_front();
     if (top->map_list_data_valid)

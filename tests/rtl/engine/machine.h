@@ -134,8 +134,6 @@ class Machine
     bool list_closed = false;
     std::vector<std::string> errors;
     std::vector<Asked> asked;
-    // fault_list_index while there was a fault.
-    uint32_t list_index = 0;
     std::deque<std::pair<uint64_t, uint16_t>> lists, map_lists;
     // Jobs on their way to the engine; urgent ones are offered first.
     std::deque<Job> waiting, waiting_urgent;

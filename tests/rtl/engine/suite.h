@@ -19,10 +19,17 @@ extern const std::vector<Test> FAULT_TESTS;
 extern const std::vector<Test> EDGE_TESTS;
 extern const std::vector<Test> PREEMPT_TESTS;
 
+// What the engine tells: `position` is the low half of the address as the job has it, or the offset in a list's pages.
 struct Fault {
-    unsigned kind, slot, write, packet_offset, address_kind;
-    uint64_t address;
+    unsigned kind, slot, write, packet_offset;
+    uint64_t position;
     uint32_t written;
+    bool up_to_position;
+    // Bytes certainly written of a job that starts here.
+    uint32_t bytes_written(uint64_t start) const
+    {
+        return up_to_position ? (uint32_t)position - (uint32_t)start : written;
+    }
 };
 
 // Reads the engine's fault and clears it.

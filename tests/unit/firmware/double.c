@@ -96,17 +96,15 @@ unsigned double_submit_unfetched(uint32_t ring, uint32_t fault, uint64_t address
     return machine.entry_count - 1;
 }
 
-void double_fault_job(uint32_t job, uint32_t kind, uint32_t address_kind, uint64_t address, bool write,
-                      uint32_t written)
+void double_fault_job(uint32_t job, uint32_t kind, bool write, uint32_t distance, uint32_t written)
 {
     for (unsigned i = 0; i < sizeof machine.faults / sizeof machine.faults[0]; i++) {
         if (!machine.faults[i].armed) {
             machine.faults[i].armed = true;
             machine.faults[i].job = job;
             machine.faults[i].kind = kind;
-            machine.faults[i].address_kind = address_kind;
-            machine.faults[i].address = address;
             machine.faults[i].write = write;
+            machine.faults[i].distance = distance;
             machine.faults[i].written = written;
             return;
         }
@@ -586,6 +584,41 @@ static void retire_job(bool by_reset)
     machine.job_done_at = machine.now + machine.job_ticks;
 }
 
+// The engine tells of a job by a position on one of its sides; what the host must hear follows from the job.
+static void fault_job(struct double_entry *entry, const struct oracle_action *job, uint32_t kind, bool write,
+                      uint32_t distance, uint32_t written)
+{
+    bool lost = kind == FERRY_FAULT_KIND_WATCHDOG, up_to_position = written == DOUBLE_UP_TO_POSITION;
+    bool on_write = job->op == FERRY_JOB_OP_FILL || (job->op == FERRY_JOB_OP_COPY && write && !lost);
+    bool in_list = job->list == (on_write ? FERRY_LIST_SIDE_DESTINATION : FERRY_LIST_SIDE_SOURCE);
+    uint32_t reach = lost || job->length == 0 ? 0 : distance % job->length;
+    uint64_t address = (on_write ? job->destination : job->source) + reach, page = 0;
+
+    // What the registers that do not count then show is of no interest.
+    machine.engine_fault_position = lost ? distance : (uint32_t)address;
+    machine.engine_fault_written = up_to_position ? 0 : written;
+    machine.engine_fault =
+        FERRY_PUT(FERRY_CORE_ENGINE_FAULT_KIND, kind) | FERRY_PUT(FERRY_CORE_ENGINE_FAULT_SLOT, entry->slot) |
+        FERRY_PUT(FERRY_CORE_ENGINE_FAULT_WRITE, (uint32_t)(on_write && !lost)) |
+        FERRY_PUT(FERRY_CORE_ENGINE_FAULT_UP_TO_POSITION, (uint32_t)(up_to_position && !lost)) |
+        FERRY_CORE_ENGINE_FAULT_VALID_MASK | FERRY_PUT(FERRY_CORE_ENGINE_FAULT_PACKET_OFFSET, job->packet_offset);
+    entry->engine_faulted = true;
+    entry->engine_written = lost ? 0 : up_to_position ? reach : written;
+    entry->engine_fault = (struct oracle_fault){
+        .kind = kind,
+        .packet_offset = job->packet_offset,
+        .address_kind = on_write ? job->destination_kind : job->source_kind,
+        .write = on_write,
+        .address = address,
+    };
+    if (in_list) {
+        memcpy(&page, entry->data + job->packet_offset + FERRY_PACKET_COPY_PAGES_PAGE + 8 * (address >> 12), 8);
+        entry->engine_fault.list_index = (uint32_t)(address >> 12);
+        // An entry that is no page's address is told as it stands in the list.
+        entry->engine_fault.address = page & 0xfff0000000000fffull ? page : page + (address & 4095);
+    }
+}
+
 static void engine_step(void)
 {
     if (machine.resetting) {
@@ -628,26 +661,8 @@ static void engine_step(void)
         if (machine.engine_fault & FERRY_CORE_ENGINE_FAULT_VALID_MASK)
             return;
         machine.faults[i].armed = false;
-        entry->engine_faulted = true;
-        entry->engine_fault = (struct oracle_fault){
-            .kind = machine.faults[i].kind,
-            .packet_offset = job->packet_offset,
-            .address_kind = machine.faults[i].address_kind,
-            .write = machine.faults[i].write,
-            .address = machine.faults[i].address,
-        };
-        entry->engine_written = machine.faults[i].written;
-        machine.engine_fault = FERRY_PUT(FERRY_CORE_ENGINE_FAULT_KIND, machine.faults[i].kind) |
-                               FERRY_PUT(FERRY_CORE_ENGINE_FAULT_SLOT, entry->slot) |
-                               FERRY_PUT(FERRY_CORE_ENGINE_FAULT_WRITE, (uint32_t)machine.faults[i].write) |
-                               FERRY_CORE_ENGINE_FAULT_VALID_MASK |
-                               FERRY_PUT(FERRY_CORE_ENGINE_FAULT_PACKET_OFFSET, job->packet_offset);
-        machine.engine_fault_address = machine.faults[i].address;
-        machine.engine_fault_kind = machine.faults[i].address_kind;
-        machine.engine_fault_written = machine.faults[i].written;
-        // Any number does: it need only arrive.
-        machine.engine_fault_index = job->list ? machine.jobs_retired % 512 : 0;
-        entry->engine_fault.list_index = machine.engine_fault_index;
+        fault_job(entry, job, machine.faults[i].kind, machine.faults[i].write, machine.faults[i].distance,
+                  machine.faults[i].written);
         machine.poison |= 1u << entry->slot;
         break;
     }
@@ -749,17 +764,14 @@ uint32_t double_read(unsigned offset)
     case FERRY_CORE_POISON: return machine.poison;
     case FERRY_CORE_ABORTED: return machine.aborted;
     case FERRY_CORE_ENGINE_FAULT: return machine.engine_fault;
-    case FERRY_CORE_ENGINE_FAULT_ADDRESS_LOW: return (uint32_t)machine.engine_fault_address;
-    case FERRY_CORE_ENGINE_FAULT_ADDRESS_HIGH: return (uint32_t)(machine.engine_fault_address >> 32);
+    case FERRY_CORE_ENGINE_FAULT_POSITION: return machine.engine_fault_position;
     case FERRY_CORE_ENGINE_FAULT_WRITTEN: return machine.engine_fault_written;
-    case FERRY_CORE_ENGINE_FAULT_KIND: return machine.engine_fault_kind;
     case FERRY_CORE_ENGINE_STATE:
         return FERRY_PUT(FERRY_CORE_ENGINE_STATE_RESETTING, (uint32_t)machine.resetting) |
                FERRY_PUT(FERRY_CORE_ENGINE_STATE_STUCK, (uint32_t)machine.stuck) |
                FERRY_PUT(FERRY_CORE_ENGINE_STATE_USER_RUNS, (uint32_t)class_runs(false)) |
                FERRY_PUT(FERRY_CORE_ENGINE_STATE_PAGING_RUNS, (uint32_t)class_runs(true));
     case FERRY_CORE_WORK: return work_state();
-    case FERRY_CORE_ENGINE_FAULT_INDEX: return machine.engine_fault_index;
     case FERRY_CORE_MMU_FAULT: return machine.mmu_fault;
     case FERRY_CORE_MMU_FAULT_ENTRY_LOW: return (uint32_t)machine.mmu_entry;
     case FERRY_CORE_MMU_FAULT_ENTRY_HIGH: return (uint32_t)(machine.mmu_entry >> 32);

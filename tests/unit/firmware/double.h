@@ -68,9 +68,8 @@ struct double_machine {
     struct {
         bool armed;
         uint32_t job;
-        uint32_t kind, address_kind, written;
+        uint32_t kind, distance, written;
         bool write;
-        uint64_t address;
     } faults[64];
 
     // State of the hardware.
@@ -96,13 +95,12 @@ struct double_machine {
     uint64_t job_done_at, mmu_done_at, post_done_at, reset_done_at;
     bool resetting;
     uint32_t jobs_queued, jobs_retired, poison, aborted;
-    uint32_t engine_fault, engine_fault_kind, engine_fault_written, engine_fault_index;
+    uint32_t engine_fault, engine_fault_position, engine_fault_written;
     uint32_t mmu_fault; // As MMU_FAULT shows it.
     uint64_t mmu_entry;
-    uint64_t stuck_at; // When it gives up; 0 never.
-    bool stuck;        // The engine has given up: each job that comes ends at once, and the test sees to its fault.
-    uint64_t engine_fault_address;
-    uint32_t log_consumed;  // Used unless log_is_read.
+    uint64_t stuck_at;     // When it gives up; 0 never.
+    bool stuck;            // The engine has given up: each job that comes ends at once, and the test sees to its fault.
+    uint32_t log_consumed; // Used unless log_is_read.
     uint32_t fault_records; // Posted so far.
     struct double_post posts[DOUBLE_POSTS];
     unsigned post_count;
@@ -136,9 +134,10 @@ unsigned double_submit(uint32_t ring, const uint32_t *words, unsigned count, uin
 // Appends an entry that fetch could not bring.
 unsigned double_submit_unfetched(uint32_t ring, uint32_t fault, uint64_t address, uint64_t fence);
 
-// Lets the job with the given serial number (0 = first since reset) fault.
-void double_fault_job(uint32_t job, uint32_t kind, uint32_t address_kind, uint64_t address, bool write,
-                      uint32_t written);
+// Lets the job with the given serial number (0 = first since reset) fault, so many bytes from its start (inside it), on
+// the side that write names if the job has both. written: bytes certainly written, or DOUBLE_UP_TO_POSITION.
+#define DOUBLE_UP_TO_POSITION UINT32_MAX
+void double_fault_job(uint32_t job, uint32_t kind, bool write, uint32_t distance, uint32_t written);
 
 // The host asks for an engine reset, which takes ticks steps.
 void double_engine_reset(unsigned ticks);

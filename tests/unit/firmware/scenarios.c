@@ -113,9 +113,9 @@ const char *scenario_faults_and_reset(void)
     double_submit_unfetched(0, FERRY_FAULT_KIND_BUFFER_FETCH, 0xabcdef0123456788ull, 5);
     double_submit_unfetched(3, FERRY_FAULT_KIND_BUFFER_SIZE, 0x8, 6);
     // A job in the middle of buffer 0, the first of buffer 1, the last of buffer 2, which is refused as well.
-    double_fault_job(4, FERRY_FAULT_KIND_HOST_UNSUPPORTED, FERRY_ADDRESS_KIND_SYSTEM, 0x8877665544332211ull, false, 17);
-    double_fault_job(10, FERRY_FAULT_KIND_LOCAL_ERROR, FERRY_ADDRESS_KIND_LOCAL, 0x1000, true, 0xfffffffe);
-    double_fault_job(29, FERRY_FAULT_KIND_WATCHDOG, FERRY_ADDRESS_KIND_LOCAL, 1, false, 0);
+    double_fault_job(4, FERRY_FAULT_KIND_HOST_UNSUPPORTED, false, 101, 17);
+    double_fault_job(10, FERRY_FAULT_KIND_LOCAL_ERROR, true, 64, 0xfffffffe);
+    double_fault_job(29, FERRY_FAULT_KIND_WATCHDOG, false, 1, 0);
 
     const char *why = finish("faults");
 
@@ -192,7 +192,7 @@ const char *scenario_fault_with_jobs_behind_it(void)
             put_copy(&b, 0, 0, 128, 128 * n, 1u << 20);
         double_submit(0, b.words, b.count, 1, true);
         double_submit(0, b.words, b.count, 2, false);
-        double_fault_job(bad, FERRY_FAULT_KIND_LOCAL_ERROR, FERRY_ADDRESS_KIND_LOCAL, 0x1000, true, 0);
+        double_fault_job(bad, FERRY_FAULT_KIND_LOCAL_ERROR, true, 20 * bad, DOUBLE_UP_TO_POSITION);
 
         const char *why = finish("a fault with jobs behind it");
 
@@ -247,8 +247,8 @@ const char *scenario_random(uint64_t seed)
     if (random_next(&state) % 3 == 0) {
         for (unsigned n = random_next(&state) % 8; n; n--)
             double_fault_job((uint32_t)(random_next(&state) % (jobs + 1)), 10 + (uint32_t)(random_next(&state) % 6),
-                             (uint32_t)(random_next(&state) % 3), random_next(&state), random_next(&state) % 2,
-                             (uint32_t)random_next(&state));
+                             random_next(&state) % 2, (uint32_t)random_next(&state),
+                             random_next(&state) % 2 ? DOUBLE_UP_TO_POSITION : (uint32_t)random_next(&state));
     }
     bool cut = random_next(&state) % 3 == 0;
 

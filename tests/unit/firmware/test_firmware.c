@@ -497,6 +497,88 @@ static void full_fault_log_loses_nothing(void **state)
     assert_int_equal(machine.fault_records, 9);
 }
 
+// The engine names a position on a side; the record has the address that the packet gives it, over a carry into the
+// upper half too, the entry of a list, and what was written, for each kind of packet.
+static void engine_fault_is_named_from_its_packet(void **state)
+{
+    const uint32_t from_host = FERRY_PUT(FERRY_PACKET_PLACES_SOURCE_KIND, FERRY_ADDRESS_KIND_SYSTEM);
+    const uint32_t to_host = FERRY_PUT(FERRY_PACKET_PLACES_DESTINATION_KIND, FERRY_ADDRESS_KIND_SYSTEM);
+    const uint32_t list_in = FERRY_PUT(FERRY_PACKET_PLACES_LIST, FERRY_LIST_SIDE_SOURCE) | from_host;
+    const uint32_t list_out = FERRY_PUT(FERRY_PACKET_PLACES_LIST, FERRY_LIST_SIDE_DESTINATION) | to_host;
+    const uint64_t page = 0x000fedcba9876000ull;
+    static const struct {
+        unsigned packet;
+        uint32_t kind, distance, written;
+        bool write;
+        // What the record must say.
+        uint32_t address_kind, index, told;
+        bool told_write;
+        uint64_t address, entry;
+    } cases[] = {
+        {0, FERRY_FAULT_KIND_HOST_ABORT, 0x50, 16, false, 1, 0, 16, false, 0x1200000040ull, 0},
+        {0, FERRY_FAULT_KIND_LOCAL_ERROR, 0x50, DOUBLE_UP_TO_POSITION, true, 0, 0, 0x50, true, 0x8050, 0},
+        {0, FERRY_FAULT_KIND_WATCHDOG, 0, 0, false, 1, 0, 0, false, 0x11fffffff0ull, 0},
+        {1, FERRY_FAULT_KIND_HOST_ABORT, 0x11, DOUBLE_UP_TO_POSITION, true, 1, 0, 0x11, true, 0x200000001ull, 0},
+        {1, FERRY_FAULT_KIND_WATCHDOG, 0, 0, true, 1, 0, 0, true, 0x1fffffff0ull, 0},
+        {2, FERRY_FAULT_KIND_HOST_UNSUPPORTED, 0x1f00, 7, false, 1, 2, 7, false, 0x000fedcba9876000ull, 0},
+        {2, FERRY_FAULT_KIND_RANGE, 0xf00, 7, false, 1, 1, 7, false, 0x000fedcba9876008ull, 0x000fedcba9876008ull},
+        {2, FERRY_FAULT_KIND_WATCHDOG, 0, 7, false, 1, 0, 0, false, 0x000fedcba9876100ull, 0},
+        {2, FERRY_FAULT_KIND_LOCAL_ERROR, 0x1f00, DOUBLE_UP_TO_POSITION, true, 0, 0, 0x1f00, true, 0xbf00, 0},
+        {3, FERRY_FAULT_KIND_HOST_ABORT, 0xf04, DOUBLE_UP_TO_POSITION, true, 1, 1, 0xf04, true, 0x000fedcba9876004ull,
+         0},
+        {3, FERRY_FAULT_KIND_RANGE, 0xf04, 5, true, 1, 1, 5, true, 1ull << 52, 1ull << 52},
+        {3, FERRY_FAULT_KIND_LOCAL_ERROR, 0x10, 5, false, 0, 0, 5, false, 0xa010, 0},
+        {4, FERRY_FAULT_KIND_LOCAL_ERROR, 0, 0, false, 0, 0, 0, false, 0xc000, 0},
+        {4, FERRY_FAULT_KIND_WATCHDOG, 0, 0, false, 0, 0, 0, false, 0xc000, 0},
+        {5, FERRY_FAULT_KIND_LOCAL_ERROR, 2, DOUBLE_UP_TO_POSITION, true, 0, 0, 2, true, 0xd002, 0},
+        {6, FERRY_FAULT_KIND_HOST_ABORT, 0, DOUBLE_UP_TO_POSITION, true, 1, 0, 0, true, 0x7700000018ull, 0},
+        {6, FERRY_FAULT_KIND_WATCHDOG, 0, 0, false, 1, 0, 0, true, 0x7700000018ull, 0},
+    };
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct buffer b = {.count = 0};
+
+        double_reset();
+        run_from_reset();
+        put_nop(&b, 2);
+        switch (cases[i].packet) {
+        case 0: put_copy(&b, 0, from_host, 256, 0x11fffffff0ull, 0x8000); break;
+        case 1: put_fill(&b, 0, to_host, 256, 0x1fffffff0ull, 5); break;
+        case 2: put_copy_pages(&b, 0, list_in, 0x2000, 0x100, 0xa000, 3); break;
+        case 3: put_copy_pages(&b, 0, list_out, 0x2000, 0x100, 0xa000, 3); break;
+        case 4: put_read(&b, 0, 0, 4, 0xc000); break;
+        case 5: put_write(&b, 0, 0, 4, 0xd000, 1); break;
+        default: put_fence(&b, to_host, 0x7700000018ull, 3); break;
+        }
+        if (cases[i].packet == 2 || cases[i].packet == 3) {
+            for (unsigned n = 0; n < 3; n++) {
+                uint64_t entry = cases[i].entry && n == cases[i].index ? cases[i].entry : page;
+
+                b.words[2 + FERRY_PACKET_COPY_PAGES_PAGE / 4 + 2 * n] = (uint32_t)entry;
+                b.words[2 + FERRY_PACKET_COPY_PAGES_PAGE / 4 + 2 * n + 1] = (uint32_t)(entry >> 32);
+            }
+        }
+        double_submit(0, b.words, b.count, 1, false);
+        double_fault_job(0, cases[i].kind, cases[i].write, cases[i].distance, cases[i].written);
+        assert_true(run_machine(100000));
+        must_be_null(double_verify());
+        assert_non_null(double_fault_record(0));
+
+        const uint32_t *record = double_fault_record(0)->words;
+
+        assert_int_equal(record[FERRY_FAULT_RECORD_WHAT / 4],
+                         cases[i].kind | FERRY_PUT(FERRY_FAULT_RECORD_WHAT_ADDRESS_KIND, cases[i].address_kind) |
+                             FERRY_PUT(FERRY_FAULT_RECORD_WHAT_WRITE, (uint32_t)cases[i].told_write) |
+                             FERRY_PUT(FERRY_FAULT_RECORD_WHAT_PACKET_OFFSET, 8u));
+        assert_int_equal(record[FERRY_FAULT_RECORD_ADDRESS / 4] | (uint64_t)record[FERRY_FAULT_RECORD_ADDRESS / 4 + 1]
+                                                                      << 32,
+                         cases[i].address);
+        assert_int_equal(record[FERRY_FAULT_RECORD_LIST_INDEX / 4], cases[i].index);
+        assert_int_equal(record[FERRY_FAULT_RECORD_WRITTEN / 4], cases[i].told);
+    }
+}
+
 // Two buffers fault in the engine while it holds more jobs than the core could have queued without looking.
 static void second_engine_fault_cannot_hang_the_core(void **state)
 {
@@ -511,7 +593,7 @@ static void second_engine_fault_cannot_hang_the_core(void **state)
         double_submit(0, b.words, b.count, i, false);
     for (unsigned job = 0; job < 60; job++)
         if (job == 28 || job == 30 || job == 31)
-            double_fault_job(job, FERRY_FAULT_KIND_HOST_ABORT, FERRY_ADDRESS_KIND_SYSTEM, job, true, 0);
+            double_fault_job(job, FERRY_FAULT_KIND_HOST_ABORT, true, job, 0);
     assert_true(run_machine(100000));
     must_be_null(double_verify());
     assert_int_equal(double_status(0), FERRY_BUFFER_STATUS_FAULTED);
@@ -678,6 +760,7 @@ int main(void)
         cmocka_unit_test(packet_that_ends_with_a_nop_header_past_the_end),
         cmocka_unit_test(protected_range),
         cmocka_unit_test(full_fault_log_loses_nothing),
+        cmocka_unit_test(engine_fault_is_named_from_its_packet),
         cmocka_unit_test(second_engine_fault_cannot_hang_the_core),
         cmocka_unit_test(table_change_waits_for_its_own_ring_only),
         cmocka_unit_test(packets_are_counted_and_busy_is_not_waiting),
