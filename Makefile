@@ -26,6 +26,10 @@ ifndef V
 MAKEFLAGS += --silent --no-print-directory
 endif
 
+# The same on every machine: texts are UTF-8, and what is imported is of the pinned environment.
+export PYTHONUTF8 := 1
+unexport PYTHONPATH PYTHONHOME
+
 BUILD := build
 GENERATED := $(BUILD)/generated
 VENV := $(BUILD)/venv
@@ -33,8 +37,9 @@ PYTHON := $(VENV)/bin/python
 
 CC := gcc
 CXX := g++
-# Verilator calls make too, and cannot share this one's jobs.
-VERILATOR := env MAKEFLAGS=$(if $(V),,-s) verilator
+# Verilator calls make too, and cannot share this one's jobs. (Called as $(MAKE), make would run even under -n.)
+ALONE := env MAKEFLAGS=$(if $(V),,-s)
+VERILATOR := $(ALONE) verilator
 YOSYS := yosys
 WARNINGS := -Wall -Wextra -Wpedantic -Werror
 CFLAGS := -std=c11 -O2 -g $(WARNINGS) -D_POSIX_C_SOURCE=200809L

@@ -4,6 +4,7 @@
 set -u
 unset CDPATH
 cd "$(dirname "$0")/.." || exit 1
+export LC_ALL=C.UTF-8 # A column is a letter, not a byte.
 status=0
 complain() { echo "lint: $*"; status=1; }
 

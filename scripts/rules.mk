@@ -7,10 +7,15 @@ TOOLS := $(BUILD)/tools.mk
 $(TOOLS): scripts/tools.txt scripts/setup.sh
 	@scripts/setup.sh tools $@
 
-# An environment is its Python's: another one below it, after an upgrade of the system, cannot use it.
-ifneq ($(wildcard $(VENV)/ready),)
-ifeq ($(wildcard $(VENV)/lib/$(notdir $(realpath $(VENV)/bin/python))),)
-.PHONY: $(VENV)/ready
+# After an upgrade of the system, with another PATH or in another folder: what is there is of other tools. (Asking what make
+# would do changes nothing.)
+ifneq ($(filter-out help clean,$(or $(MAKECMDGOALS),help)),)
+ifeq ($(findstring n,$(filter-out --% %=%,$(firstword $(MAKEFLAGS)))),)
+STALE := $(shell scripts/setup.sh stale $(TOOLS) $(VENV))
+ifneq ($(STALE),)
+.PHONY: stale
+$(STALE): stale
+endif
 endif
 endif
 
@@ -20,7 +25,7 @@ $(VENV)/ready: scripts/requirements.txt scripts/setup.sh $(TOOLS)
 # Where the packaged soft cores keep their Verilog.
 $(BUILD)/setup.mk: $(TOOLS) $(VENV)/ready scripts/rules.mk
 	@$(PYTHON) -c 'import pythondata_cpu_vexriscv as v, pythondata_cpu_picorv32 as p; \
-	    print("VEXRISCV := " + v.data_location + "\nPICORV32 := " + p.data_location)' > $@
+	    print("VEXRISCV := " + v.data_location + "\nPICORV32 := " + p.data_location)' > $@.new && mv $@.new $@
 
 .PHONY: help setup clean
 help:

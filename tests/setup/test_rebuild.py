@@ -11,6 +11,7 @@ followed too and held against make's prerequisites.
 """
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -228,7 +229,46 @@ def a_release_that_fails_fails_test_fresh():
             assert (done.returncode == 0) == good, (releases, done)
 
 
-CASES = [what_is_compiled_in_is_a_prerequisite, what_verilator_read_is_a_prerequisite, what_no_compiler_tells_is_a_prerequisite,
+def other_tools_are_noticed():
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "scripts").mkdir()
+        script, said = Path(folder) / "scripts/setup.sh", Path(folder) / "said"
+        script.write_text('#!/bin/sh\necho "$1" >> said\ncase $1 in stale) cat changed 2>/dev/null;; tools) rm -f changed; echo > $2;;\n'
+                          '*) mkdir -p $2; rm -f changed; echo > $2/ready;; esac\n')
+        script.chmod(0o755)
+        for name in ("tools.txt", "requirements.txt", "rules.mk"):
+            shutil.copy(f"scripts/{name}", f"{folder}/scripts")
+        Path(folder, "build").mkdir()
+        Path(folder, "Makefile").write_text("include scripts/rules.mk\ninclude build/tools.mk build/setup.mk\n")
+
+        def asked(*options):
+            said.write_text("")
+            done = subprocess.run(["make", "-C", folder, "BUILD=build", "VENV=build/venv", "PYTHON=true", *options, "setup"], check=False,
+                                  capture_output=True, text=True, env=ENVIRONMENT, timeout=60)
+            assert done.returncode == 0, done.stderr
+            return [line for line in said.read_text().split() if line != "stale"]
+
+        assert asked() == ["tools", "python"]
+        assert asked() == []
+        for changed, wanted in (("build/tools.mk", ["tools", "python"]), ("build/venv/ready", ["python"])):
+            Path(folder, "changed").write_text(changed)
+            assert asked("-n") == [], "-n changes something"
+            assert asked() == wanted, (changed, said.read_text())
+        assert asked() == []
+
+
+def make_n_runs_nothing():
+    """Also where nothing is built yet."""
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("tools.mk", "setup.mk"):
+            shutil.copy2(f"build/{name}", folder)
+        make("-n", f"BUILD={folder}", "VENV=build/venv", "-o", f"{folder}/tools.mk", "-o", "build/venv/ready",
+             "-o", f"{folder}/setup.mk", "demo")
+        assert sorted(path.name for path in Path(folder).iterdir()) == ["setup.mk", "tools.mk"]
+
+
+CASES = [other_tools_are_noticed, make_n_runs_nothing,
+         what_is_compiled_in_is_a_prerequisite, what_verilator_read_is_a_prerequisite, what_no_compiler_tells_is_a_prerequisite,
          recipes_are_right, a_failed_recipe_leaves_no_file, cores_that_are_not_ours_are_not_counted,
          a_release_that_fails_fails_test_fresh, nothing_is_made_when_nothing_changed, what_the_contracts_header_is_in_is_made_again,
          what_the_contracts_verilog_is_in_is_made_again, all_cores_are_used_unless_the_user_says_how_many]

@@ -35,6 +35,8 @@ def lint(folder, text, formatter):
 
 def lint_tells_and_fails(folder):
     assert lint(folder, SPDX, "exit 0") == (0, ""), lint(folder, SPDX, "exit 0")
+    os.environ["LC_ALL"] = "C"  # A column is a letter, whatever the locale.
+    assert lint(folder, SPDX + "// " + "─" * 137 + "\n", "exit 0") == (0, "")
     for text, formatter, words in (
             ("int a;\n", "exit 0", "a.c: no SPDX line"), (SPDX + "x" * 141, "exit 0", "longer than 140"), (SPDX + "\t", "exit 0", "tab"),
             (SPDX + "// TO" + "DO\n", "exit 0", "unfinished"),

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 from pathlib import Path
 
 sys.path.insert(0, "tests/setup")
@@ -17,10 +18,13 @@ from cases import run_cases
 SETUP = Path("scripts/setup.sh").resolve()
 TABLE = [line.split()[:3] for line in Path("scripts/tools.txt").read_text().splitlines() if line and line[0] != "#"]
 # What the script itself calls; nothing else of the real machine is on PATH.
-BASICS = ["bash", "sh", "cat", "dirname", "env", "grep", "head", "mkdir", "mktemp", "rm", "sed", "sort", "tail", "touch", "true"]
+BASICS = ["bash", "sh", "cat", "dirname", "env", "find", "flock", "grep", "head", "mkdir", "mktemp", "mv", "rm", "sed", "sort", "stat",
+          "tail", "true"]
+RISCV = ["riscv64-unknown-elf-gcc", "riscv64-unknown-elf-objcopy"]
 # Stand-ins: gcc and clang say their version, and fail on a header or a sanitizer named in MISSING.
 COMPILER = '''[ "$1" = -dumpversion ] && { echo "${OLD:-99.1}"; exit; }
 case "$*$(cat)" in *$MISSING*) exit 1;; esac'''
+WAIT = "-o DPkg::Lock::Timeout=300"  # A machine that has just started updates itself.
 COMMANDS = {
     "user": {"id": "echo 1000"},
     "root": {"id": "echo 0"},
@@ -39,10 +43,12 @@ COMMANDS = {
 def run(folder, arguments, *machine, without=(), missing="-none-", **commands):
     """Runs set-up where every tool of the table is there but those of `without`; `missing` is what gcc and clang lack."""
     stand_ins = Path(folder) / "bin"
-    stand_ins.mkdir()
+    stand_ins.mkdir(exist_ok=True)
     for name in BASICS:
-        (stand_ins / name).symlink_to(shutil.which(name))
+        if not (stand_ins / name).exists():
+            (stand_ins / name).symlink_to(shutil.which(name))
     bodies = {names.split("|")[0]: 'echo "Tool 99.1 of 2031"' for names, *_ in TABLE if "." not in names}
+    bodies["riscv64-unknown-elf-objcopy"] = 'echo "GNU objcopy (Maker 0.1) 99.1"'
     bodies |= {"gcc": COMPILER, "g++": COMPILER, "clang": COMPILER, "riscv64-unknown-elf-gcc": COMPILER,
                "python3": '[ "$1" = -c ] && exit; echo "Python 3.99"'}
     for part in machine:
@@ -51,6 +57,7 @@ def run(folder, arguments, *machine, without=(), missing="-none-", **commands):
         if name not in without:
             (stand_ins / name).write_text(f"#!/bin/sh\n{body}\n")
             (stand_ins / name).chmod(0o755)
+            os.utime(stand_ins / name, (0, 0))
     environment = {"PATH": str(stand_ins), "STAND_INS": str(stand_ins), "CHMOD": shutil.which("chmod"), "MISSING": missing,
                    "APT_LOG": f"{folder}/apt.log"}
     done = subprocess.run([shutil.which("bash"), SETUP, *arguments], capture_output=True, text=True, env=environment, check=False)
@@ -79,7 +86,7 @@ def no_network_names_the_command(folder):
 def only_what_is_missing_is_installed(folder):
     done, log = run(folder, ["tools", f"{folder}/tools.mk"], "root", "network", without=["z3"])
     assert done.returncode == 0 and Path(f"{folder}/tools.mk").exists(), done
-    assert log.splitlines() == ["update -q", "install -y --no-install-recommends z3"], log
+    assert log.splitlines() == ["update -q", f"install -y --no-install-recommends z3 {WAIT}"], log
     assert done.stdout == "setup: installing z3\n", done
 
 
@@ -91,29 +98,29 @@ def sudo_is_used_where_it_asks_nothing(folder):
 def a_bare_machine_is_given_everything(folder):
     everything = [name for names, *_ in TABLE for name in names.split("|")]
     done, log = run(folder, ["tools", f"{folder}/tools.mk"], "root", "nothing_arrives", without=everything)
-    asked = log.splitlines()[1].split()[3:]
+    asked = log.splitlines()[1].removesuffix(WAIT).split()[3:]
     # The system's own python3 may do where PATH has none that can make an environment.
-    assert [*asked, *{"python3-venv"} - {*asked}] == [package for *_, package in TABLE], log
+    assert [*asked, *{"python3-venv"} - {*asked}] == list(dict.fromkeys(package for *_, package in TABLE)), log
     assert done.returncode == 1 and "too old, or an old tool comes first on PATH: need make 4.3 or newer, gcc" in last_line(done)
 
 
 def nothing_missing_installs_nothing(folder):
     done, log = run(folder, ["tools", f"{folder}/tools.mk"], "root", "nothing_arrives")
     assert done.returncode == 0 and log == "" and done.stdout == "", (done, log)
-    assert Path(f"{folder}/tools.mk").read_text() == "FIRMWARE_CC := riscv64-unknown-elf-gcc\n"
+    assert Path(f"{folder}/tools.mk").read_text().startswith("FIRMWARE_CC := riscv64-unknown-elf-gcc\n")
 
 
 def another_system_is_told_names_and_versions(folder):
-    done, _ = run(folder, ["tools", f"{folder}/tools.mk"], without=["yosys", "riscv64-unknown-elf-gcc"])
+    done, _ = run(folder, ["tools", f"{folder}/tools.mk"], without=["yosys", *RISCV])
     assert done.returncode == 1 and len(done.stderr.splitlines()) == 1, done
-    assert last_line(done) == ("setup: missing or too old: yosys 0.23 or newer, riscv64-unknown-elf-gcc 12 or newer; "
-                               "install them, or put them on PATH"), last_line(done)
+    assert last_line(done) == ("setup: missing or too old: yosys 0.23 or newer, riscv64-unknown-elf-gcc 12 or newer, "
+                               "riscv64-unknown-elf-objcopy 2.40 or newer; install them, or put them on PATH"), last_line(done)
 
 
 def an_old_tool_is_missing_and_a_new_one_counts(folder):
     done, log = run(folder, ["tools", f"{folder}/tools.mk"], "root", "nothing_arrives",
                     verilator='echo "Verilator 4.038 2020"', yosys='[ "$1" = -V ] && echo "Yosys 0.60+36 (git sha1 1)"')
-    assert done.returncode == 1 and "install -y --no-install-recommends verilator\n" in log, (done, log)
+    assert done.returncode == 1 and f"install -y --no-install-recommends verilator {WAIT}\n" in log, (done, log)
     assert last_line(done).endswith("need verilator 5.006 or newer"), last_line(done)
 
 
@@ -121,14 +128,14 @@ def a_header_and_the_sanitizers_are_looked_for(folder):
     for missing, package in (("cmocka.h", "libcmocka-dev"), ("-fsanitize", "libclang-rt-dev")):
         Path(f"{folder}/{package}").mkdir()
         done, log = run(f"{folder}/{package}", ["tools", f"{folder}/tools.mk"], "root", "nothing_arrives", missing=missing)
-        assert done.returncode == 1 and log.endswith(f"--no-install-recommends {package}\n"), (done, log)
+        assert done.returncode == 1 and log.endswith(f"--no-install-recommends {package} {WAIT}\n"), (done, log)
 
 
 def another_spelling_of_the_compiler_counts(folder):
-    done, log = run(folder, ["tools", f"{folder}/tools.mk"], without=["riscv64-unknown-elf-gcc"],
-                    **{"riscv64-elf-gcc": "echo 14.1.0"})
+    done, log = run(folder, ["tools", f"{folder}/tools.mk"], without=RISCV,
+                    **{"riscv64-elf-gcc": "echo 14.1.0", "riscv64-elf-objcopy": "echo objcopy 2.42"})
     assert done.returncode == 0, (done, log)
-    assert Path(f"{folder}/tools.mk").read_text() == "FIRMWARE_CC := riscv64-elf-gcc\n"
+    assert Path(f"{folder}/tools.mk").read_text().startswith("FIRMWARE_CC := riscv64-elf-gcc\n")
 
 
 def python_without_network_names_the_command(folder):
@@ -168,14 +175,15 @@ def versions_are_numbers_not_text(folder):
 def each_spelling_of_the_compiler_counts(folder):
     for name in ("riscv64-unknown-elf-gcc", "riscv64-elf-gcc", "riscv64-linux-gnu-gcc"):
         Path(f"{folder}/{name}").mkdir()
-        done, _ = run(f"{folder}/{name}", ["tools", f"{folder}/tools.mk"], without={"riscv64-unknown-elf-gcc"} - {name},
-                      **{name: "echo 14.1.0"})
-        assert done.returncode == 0 and Path(f"{folder}/tools.mk").read_text() == f"FIRMWARE_CC := {name}\n", (name, done)
+        objcopy = name.replace("gcc", "objcopy")
+        done, _ = run(f"{folder}/{name}", ["tools", f"{folder}/{name}/tools.mk"], without=set(RISCV) - {name, objcopy},
+                      **{name: "echo 14.1.0", objcopy: "echo GNU objcopy 2.40"})
+        assert done.returncode == 0 and Path(f"{folder}/{name}/tools.mk").read_text().startswith(f"FIRMWARE_CC := {name}\n"), (name, done)
 
 
 def the_fuzzers_library_is_looked_for(folder):
     _, log = run(folder, ["tools", f"{folder}/tools.mk"], "root", "nothing_arrives", missing="fuzzer")
-    assert log.endswith("--no-install-recommends libclang-rt-dev\n"), log
+    assert log.endswith(f"--no-install-recommends libclang-rt-dev {WAIT}\n"), log
 
 
 def packages_are_not_of_one_release(_):
@@ -212,7 +220,108 @@ def a_table_of_no_tools_is_refused(folder):
     assert done.returncode and not Path(folder, "tools.mk").exists(), done.stderr
 
 
-CASES = [the_tools_of_debian_12_count, versions_are_numbers_not_text, each_spelling_of_the_compiler_counts,
+def what_comes_with_a_tool_is_looked_for(folder):
+    for lost, others, wanted in (
+            (RISCV[1], {}, f"{RISCV[1]} 2.40 or newer"),
+            # One of another spelling than the compiler's is no help.
+            (RISCV[1], {"riscv64-linux-gnu-objcopy": "echo GNU objcopy 2.44"}, f"{RISCV[1]} 2.40 or newer"),
+            ("", {RISCV[1]: 'echo "GNU objcopy (Maker 9.1) 2.31"'}, f"{RISCV[1]} 2.40 or newer"),
+            ("yosys-smtbmc", {}, "yosys-smtbmc 0.23 or newer")):
+        with tempfile.TemporaryDirectory() as inner:
+            done, _ = run(inner, ["tools", f"{inner}/tools.mk"], without=[lost], **others)
+        assert last_line(done) == f"setup: missing or too old: {wanted}; install them, or put them on PATH", (wanted, last_line(done))
+
+
+def other_compilers_make_everything_anew(folder):
+    """What another gcc compiled goes; the environment and the last results stay, and nothing goes for another z3."""
+    build = Path(folder) / "build"
+    there = [build / name for name in ("obj/a.o", "ferry", "venv/x", "pnr-venv/x", "logs/x", "requirements.txt", "setup.mk", "fresh/x")]
+    for file in there:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("x")
+
+    def left(**other):
+        done, _ = run(folder, ["tools", f"{build}/tools.mk"], **other)
+        assert done.returncode == 0, done
+        return [file.name for file in there if not file.exists()]
+
+    def is_stale():
+        return run(folder, ["stale", f"{build}/tools.mk", f"{build}/venv"], **same)[0].stdout
+
+    same = {}
+    assert left() == []
+    for same in ({}, {"z3": "echo Z3 version 99.12"}):
+        assert left(**same) == [], same
+        assert is_stale() == ""
+    same = {"g++": COMPILER + " # another"}
+    assert is_stale() == f"{build}/tools.mk\n"
+    assert left(**same) == ["a.o", "ferry"]
+    assert is_stale() == ""
+
+
+def an_environment_of_another_place_or_python_is_stale(folder):
+    subprocess.run([sys.executable, "-m", "venv", f"{folder}/venv"], check=True)
+    settings = dict(os.environ, PIP_NO_INDEX="1", PIP_FIND_LINKS=folder)
+    Path(folder, "requirements.txt").write_text("")
+    for name in ("setup.sh", "tools.txt"):
+        shutil.copy(f"scripts/{name}", folder)
+
+    def setup(*arguments):
+        done = subprocess.run(["bash", f"{folder}/setup.sh", *arguments], capture_output=True, text=True, check=True, env=settings)
+        return done.stdout
+
+    stale = ["stale", f"{folder}/tools.mk", f"{folder}/moved"]
+    setup("python", f"{folder}/venv")
+    assert setup("stale", f"{folder}/tools.mk", f"{folder}/venv") == ""
+    Path(f"{folder}/venv").rename(f"{folder}/moved")
+    assert setup(*stale) == f"{folder}/moved/ready\n"
+    setup("python", f"{folder}/moved")
+    assert setup(*stale) == "" and f"#!{folder}/moved/" in Path(f"{folder}/moved/bin/pip").read_text(), "its commands name the old folder"
+    # An upgrade of the system.
+    python = Path(f"{folder}/moved/bin/python3")
+    shutil.copy(python.resolve(), f"{folder}/python3.99")
+    Path(f"{folder}/moved/bin/python").unlink()
+    Path(f"{folder}/moved/bin/python").symlink_to(f"{folder}/python3.99")
+    assert setup(*stale) == f"{folder}/moved/ready\n"
+
+
+def a_users_settings_of_python_do_no_harm(folder):
+    """Packages and pip's settings of the user: `user = true`, which no environment takes."""
+    Path(folder, "venv.py").write_text("raise SystemExit('a module of the user')\n")
+    Path(folder, "empty").write_text("")
+    for name in ("setup.sh", "tools.txt"):
+        shutil.copy(f"scripts/{name}", folder)
+    package = Path(folder, "ferry_nothing-1.0-py3-none-any.whl")
+    with zipfile.ZipFile(package, "w") as wheel:
+        wheel.writestr("ferry_nothing-1.0.dist-info/METADATA", "Metadata-Version: 2.1\nName: ferry-nothing\nVersion: 1.0\n")
+        wheel.writestr("ferry_nothing-1.0.dist-info/WHEEL", "Wheel-Version: 1.0\nGenerator: x\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+        wheel.writestr("ferry_nothing-1.0.dist-info/RECORD", "")
+    Path(folder, "requirements.txt").write_text("ferry-nothing==1.0\n")
+    done = subprocess.run(["bash", f"{folder}/setup.sh", "python", f"{folder}/venv"], capture_output=True, text=True, check=False,
+                          env=dict(os.environ, PYTHONPATH=folder, PIP_USER="1", PIP_NO_INDEX="1", PIP_FIND_LINKS=folder))
+    assert done.returncode == 0, done.stderr
+
+
+def an_old_python_makes_no_environment(folder):
+    """The first on PATH has no venv, the system's is older than the oldest that counts."""
+    for name in ("setup.sh", "requirements.txt"):
+        shutil.copy(f"scripts/{name}", folder)
+    Path(folder, "tools.txt").write_text("python3 99.1 python3 build tools\n")
+    done = subprocess.run(["bash", f"{folder}/setup.sh", "python", f"{folder}/venv"], capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "no python3 here" in done.stderr and not Path(folder, "venv").exists(), done.stderr
+
+
+def a_folder_of_somebody_else_is_named(folder):
+    Path(folder, "build").write_text("not a folder")
+    for arguments in (["tools", f"{folder}/build/tools.mk"], ["python", f"{folder}/build/venv"]):
+        done = subprocess.run(["bash", SETUP, *arguments], capture_output=True, text=True, check=False)
+        assert done.returncode == 1 and done.stderr.startswith("setup: cannot write ") and done.stderr.count("\n") == 1, done.stderr
+
+
+CASES = [what_comes_with_a_tool_is_looked_for, other_compilers_make_everything_anew,
+         an_environment_of_another_place_or_python_is_stale, a_users_settings_of_python_do_no_harm, an_old_python_makes_no_environment,
+         a_folder_of_somebody_else_is_named,
+         the_tools_of_debian_12_count, versions_are_numbers_not_text, each_spelling_of_the_compiler_counts,
          the_fuzzers_library_is_looked_for, packages_are_not_of_one_release, a_python_that_makes_no_environment_is_passed_over,
          an_environment_that_was_half_made_is_made, a_table_of_no_tools_is_refused, no_root_names_the_command,
          no_network_names_the_command, only_what_is_missing_is_installed,
