@@ -57,6 +57,7 @@ module ferry_requester_read #(
     output wire [7:0]  packet_tag,
     output wire        packet_no_snoop
 );
+    localparam TAGS = 1 << LG_TAGS;
     localparam [1:0] S_IDLE = 2'd0;
     localparam [1:0] S_CUT = 2'd1;
     localparam [1:0] S_SEND = 2'd2;
@@ -125,6 +126,112 @@ module ferry_requester_read #(
             next_tag <= {LG_TAGS + 1{1'b0}};
         end
     end
+
+`ifdef FORMAL
+    // The requests of a burst cover it, one behind the other and each inside one block of the maximum read request; one is
+    // sent with a tag that is free and not late, as a bus master, and is taken once, after it was sent or thrown away.
+    reg past_valid = 1'b0;
+    always @(posedge clk) past_valid <= 1'b1;
+    always @(*) assume (rst == !past_valid);
+
+    // The burst: where it begins, its beats, and those of requests that were taken.
+    reg [63:3] first;
+    reg [8:0]  wanted;
+    reg [8:0]  covered;
+    // This request was begun, and sent.
+    reg        begun;
+    reg        sent;
+    reg [1:0]  set_read;
+    reg        discard_before;
+    reg [LG_TAGS:0] oldest_before;
+    reg [LG_TAGS:0] used_before;
+    reg        late_before;
+    reg        next_before;
+    wire       takes = take_valid && take_ready;
+    wire [63:3] where = first + {52'd0, covered};
+
+    always @(*) begin
+        // AXI4 A3.4.1: a burst stays inside 4 KiB.
+        assume (!s_axi_arvalid || {1'b0, s_axi_araddr[11:3]} + {2'd0, s_axi_arlen} < 10'd512);
+        // ferry_transmit begins with what is shown, and ends what it began.
+        assume (!(packet_begun || packet_done) || packet_valid || begun);
+        assume (!begun || packet_begun);
+        assume (!packet_done || !sent);
+        assume (max_read <= 2'd2);
+        if (past_valid) begin
+            // The host changes it while nothing is asked for (ferry_config takes it so).
+            assume (idle || max_read == set_read);
+            // A function reset ends when nothing is under way (ferry_function_reset).
+            assume (!discard_before || discard || idle);
+            // Requests are delivered in order, those that there are (ferry_reorder); a tag becomes late while it is in use only
+            // (ferry_tag_table).
+            assume (oldest_tag - oldest_before <= (used_before != 0));
+            assume (!next_tag_late || late_before || next_before);
+        end else begin
+            assume (oldest_tag == 0);
+        end
+    end
+
+    always @(posedge clk) begin
+        set_read <= max_read;
+        discard_before <= discard;
+        oldest_before <= oldest_tag;
+        used_before <= next_tag - oldest_tag;
+        late_before <= next_tag_late;
+        next_before <= takes || rst;
+        if (s_axi_arvalid && s_axi_arready) begin
+            first <= s_axi_araddr;
+            wanted <= {1'b0, s_axi_arlen} + 9'd1;
+            covered <= 9'd0;
+        end
+        if (takes)
+            covered <= covered + {2'd0, take_beats};
+        begun <= (packet_begun || begun) && !packet_done;
+        sent <= (packet_done || sent) && !takes;
+        if (rst) begin
+            begun <= 1'b0;
+            sent <= 1'b0;
+            discard_before <= 1'b0;
+            used_before <= {LG_TAGS + 1{1'b0}};
+        end
+    end
+
+    wire [6:0] block = max_read[1] ? 7'd64 : max_read[0] ? 7'd32 : 7'd16;
+    always @(*) if (past_valid) begin
+        assert (used <= TAGS);
+        if (state_reg != S_IDLE) begin
+            assert (covered < wanted && wanted <= 9'd256);
+            assert ({1'b0, first[11:3]} + {1'b0, wanted} <= 10'd512);
+            assert (address_reg == where);
+            assert ({1'b0, left_reg} == wanted - covered - 9'd1);
+        end
+        if (state_reg == S_SEND || state_reg == S_TAKE) begin
+            assert (used < TAGS);
+            // Inside the burst, and inside a block.
+            assert ({2'd0, beats} <= wanted - covered);
+            assert ({1'b0, packet_address[8:3] & (block[5:0] - 6'd1)} + beats <= block);
+        end
+        assert (!(state_reg == S_SEND && next_tag_late) || discard);
+        if (packet_valid) begin
+            assert (bus_master || begun);
+            assert (!next_tag_late && used < TAGS);
+        end
+        // Taken with its beats once it was sent, without if not; passed over only when it is late.
+        assert (!begun || state_reg == S_SEND);
+        assert (!sent || state_reg == S_TAKE);
+        assert (state_reg != S_TAKE || unsent_reg != sent);
+        if (takes) begin
+            assert (take_beats != 7'd0 ? take_unsent != sent : next_tag_late && !sent && state_reg == S_CUT);
+            assert (!(take_beats != 7'd0) || take_last == (covered + {2'd0, take_beats} == wanted));
+            assert (used < TAGS);
+        end
+    end
+    always @(posedge clk) begin
+        cover (past_valid && takes && take_last && covered == 9'd32 && !take_unsent);
+        cover (past_valid && takes && take_beats == 7'd0);
+        cover (past_valid && takes && take_unsent && take_beats != 7'd0);
+    end
+`endif
 endmodule
 
 `default_nettype wire

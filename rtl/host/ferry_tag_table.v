@@ -179,6 +179,136 @@ module ferry_tag_table #(
             index_reg <= 6'd0;
         end
     end
+
+`ifdef FORMAL
+    // Any one tag is followed from the side of the bus: its request, the completions that may be meant for it, and what the
+    // host still owes. No beat but of a completion that the tag waits for goes to its slot, beats come to places without
+    // a gap, a request ends well only with all of its beats, and a tag is free again only when the host owes nothing for
+    // it, or has had a long time.
+    reg past_valid = 1'b0;
+    always @(posedge clk) past_valid <= 1'b1;
+    always @(*) assume (rst == !past_valid);
+
+    (* anyconst *) reg [LG_TAGS-1:0] follow;
+    wire [3:0] entry = end_memory[follow];
+    wire [7:0] entry_beats = beats_memory[follow];
+    wire [4:0] entry_stamp = stamp_memory[follow];
+
+    // Of the request: it waits, its beats, and those that came whole. Beats the host may still send.
+    reg        asked;
+    reg        asked_mark;
+    reg [6:0]  total;
+    reg [6:0]  came;
+    reg [6:0]  owed;
+    // Beats of the completion at hand.
+    reg [5:0]  index;
+    reg        begun;
+    reg [63:0] header_shown;
+    wire [52:0] header = {completion_tag, completion_requester, completion_status, completion_bytes, completion_words,
+                          completion_has_data, completion_poisoned, 2'd0};
+
+    wire meant = completion_tag == {{8-LG_TAGS{1'b0}}, follow} && completion_requester == requester_id && !clear_reg;
+    wire [6:0] beats_now = completion_words[7:1];
+    // What the bus's rules say of it: an error ends the request; data goes on where the one before it ended.
+    wire is_error = completion_status != 3'd0;
+    wire goes_on = completion_has_data && !completion_words[0] && completion_words[9:1] != 9'd0
+        && {1'b0, completion_words[9:1]} <= {3'd0, owed} && completion_bytes == {2'd0, owed, 3'd0};
+    wire arrived = completion_valid && completion_last && completion_good && meant && owed != 7'd0 && (is_error || goes_on);
+    wire gives_all = is_error || beats_now == owed;
+    wire ends = asked && (arrived ? gives_all || completion_poisoned : expire && scan_reg == follow);
+
+    always @(*) begin
+        // ferry_requester_read: a tag is asked for again only when its request is over and it is not late.
+        assume (take_beats <= 7'd64);
+        assume (!(take && take_tag == follow) || (!asked && !take_late));
+        // ferry_tlp_receive: one completion after the other, with as many beats of data as its words say; its header
+        // stands beside each.
+        if (past_valid && begun)
+            assume (header == header_shown[52:0]);
+        assume (!(completion_valid && completion_write) || {4'd0, index} < completion_words[9:1]);
+        assume (!(completion_valid && completion_last && completion_good && completion_has_data && completion_status == 3'd0)
+            || {4'd0, index} + completion_write == completion_words[9:1]);
+    end
+
+    always @(posedge clk) begin
+        header_shown <= {11'd0, header};
+        if (completion_valid) begin
+            begun <= !completion_last;
+            index <= completion_last ? 6'd0 : index + {5'd0, completion_write};
+        end
+        if (take && take_tag == follow) begin
+            asked <= 1'b1;
+            asked_mark <= take_mark;
+            total <= take_beats;
+            came <= 7'd0;
+            owed <= take_beats;
+        end
+        if (arrived) begin
+            owed <= is_error ? 7'd0 : owed - beats_now;
+            came <= came + (is_error ? 7'd0 : beats_now);
+        end
+        if (ends)
+            asked <= 1'b0;
+        // After a long time the host is taken to owe nothing any more.
+        if (forget && scan_reg == follow)
+            owed <= 7'd0;
+        if (rst) begin
+            asked <= 1'b0;
+            owed <= 7'd0;
+            came <= 7'd0;
+            total <= 7'd0;
+            index <= 6'd0;
+            begun <= 1'b0;
+        end
+    end
+
+    reg asked_before;
+    reg well;
+    always @(posedge clk) begin
+        asked_before <= asked && !rst;
+        well <= ends && arrived && !is_error && !completion_poisoned;
+    end
+
+    always @(*) if (past_valid) begin
+        assert (index == index_reg);
+        if (clear_reg) begin
+            assert (!asked && owed == 7'd0);
+            assert (scan_reg <= follow || (entry == 4'd0 && entry_beats == 8'd0 && entry_stamp[4] == 1'b0));
+        end else begin
+            // It waits while it is asked for, as whoever holds its mark sees it.
+            assert (asked == (entry_beats[7] != entry[3]));
+            assert (!asked || asked_mark != entry[3]);
+            assert (entry_beats[7] == entry_stamp[4]);
+            assert (!(asked && entry[2]));
+            if (oldest_tag == follow && oldest_mark == asked_mark && asked)
+                assert (oldest_waits);
+            // Free is what is neither asked for nor late: nothing is owed then.
+            assert (asked || entry[2] || owed == 7'd0);
+            assert (!asked || (owed != 7'd0 && owed + came == total && total <= 7'd64));
+            if (asked || entry[2])
+                assert (entry_beats[6:0] == owed && owed != 7'd0 && owed <= 7'd64);
+            // The claims on data.
+            if (write_valid && write_address[LG_TAGS+5:6] == follow) begin
+                assert (asked && meant && !is_error);
+                assert ({1'b0, write_address[5:0]} == 7'd64 - total + came + {1'b0, index});
+            end
+            // How it ended: well only by a completion, with everything come.
+            if (asked_before && !asked)
+                assert (well == (entry[1:0] == FAULT_NONE));
+            if (well)
+                assert (came == total && owed == 7'd0);
+            // Nobody is timed out while there is no limit, and nobody is forgotten who is not late.
+            if (expire)
+                assert (limited || abandon);
+        end
+    end
+    always @(posedge clk) begin
+        cover (past_valid && write_valid && write_address[LG_TAGS+5:6] == follow && came != 7'd0);
+        cover (past_valid && well && total == 7'd2);
+        cover (past_valid && take && take_tag == follow && owed == 7'd0 && total == 7'd2);
+        cover (past_valid && expire && scan_reg == follow);
+    end
+`endif
 endmodule
 
 `default_nettype wire
