@@ -210,6 +210,9 @@ module ferry_engine #(
     wire        hold = resetting || reset_request;
     wire        view_shown;
     wire        view_urgent;
+    wire [1:0]  view_slot;
+    wire [15:0] view_packet_offset;
+    wire        view_descending;
     wire        shown_normal;
     wire        shown_urgent;
     wire        urgent_waits;
@@ -219,9 +222,11 @@ module ferry_engine #(
     wire        lost;
     wire        tell;
 
-    // Turns between the read side and retirement are told apart by number: those that wait for the write side are as many as
-    // jobs, those behind it as notes.
-    localparam LG_TURNS = (LG_JOBS > LG_WRITES ? LG_JOBS : LG_WRITES) + 1;
+    // A turn that waits for the write side has a read under way, or is the one that waits for room.
+    localparam LG_BETWEEN = LG_JOBS < LG_READS ? LG_JOBS : LG_READS;
+    // Turns between the read side and retirement are told apart by number: those that wait for the write side, and those behind it as
+    // notes.
+    localparam LG_TURNS = (LG_BETWEEN > LG_WRITES ? LG_BETWEEN : LG_WRITES) + 1;
 
     wire        read_valid;
     wire        read_take;
@@ -258,22 +263,21 @@ module ferry_engine #(
     wire        write_protected;
     wire        write_buffered;
     wire [1:0]  write_slot;
-    wire [15:0] write_packet_offset;
     wire        write_descending;
     wire [8:0]  write_chunk_end;
     wire [63:0] write_base;
-    wire        write_empty;
     wire [31:0] write_last;
     wire [15:0] write_list_base;
 
-    ferry_job_queue #(.LG_JOBS(LG_JOBS), .LG_URGENT(LG_URGENT), .LISTS(LISTS)) queue (
+    ferry_job_queue #(.LG_JOBS(LG_JOBS), .LG_URGENT(LG_URGENT), .LG_TURNS(LG_BETWEEN), .LISTS(LISTS)) queue (
         .clk(clk), .rst(rst), .hold(hold),
         .job_valid(job_valid), .job_ready(job_ready), .job_op(job_op), .job_source_kind(job_source_kind),
         .job_destination_kind(job_destination_kind), .job_list(job_list), .job_unordered(job_unordered),
         .job_protected(job_protected), .job_urgent(job_urgent), .job_slot(job_slot), .job_pattern_log2(job_pattern_log2),
         .job_packet_offset(job_packet_offset), .job_source(job_source), .job_destination(job_destination),
         .job_length(job_length), .job_list_address(job_list_address),
-        .view_shown(view_shown), .view_urgent(view_urgent), .retire(retire), .retire_urgent(retire_urgent), .lost(lost),
+        .view_urgent(view_urgent), .view_slot(view_slot), .view_packet_offset(view_packet_offset),
+        .view_descending(view_descending), .retire(retire), .retire_urgent(retire_urgent), .lost(lost),
         .tell(tell), .shown_normal(shown_normal), .shown_urgent(shown_urgent), .busy(busy),
         .urgent_waits(urgent_waits), .read_valid(read_valid), .read_take(read_take), .read_back(read_back),
         .read_urgent(read_urgent), .read_first(read_first),
@@ -285,8 +289,8 @@ module ferry_engine #(
         .write_first(write_first),
         .write_op(write_op), .write_kind(write_kind), .write_is_list(write_is_list),
         .write_unordered(write_unordered), .write_protected(write_protected), .write_buffered(write_buffered),
-        .write_slot(write_slot), .write_packet_offset(write_packet_offset), .write_descending(write_descending),
-        .write_chunk_end(write_chunk_end), .write_base(write_base), .write_empty(write_empty), .write_last(write_last),
+        .write_slot(write_slot), .write_descending(write_descending),
+        .write_chunk_end(write_chunk_end), .write_base(write_base), .write_last(write_last),
         .write_list_base(write_list_base)
     );
 
@@ -424,7 +428,7 @@ module ferry_engine #(
         .job_kind(write_kind), .job_is_list(write_is_list), .job_unordered(write_unordered),
         .job_protected(write_protected), .job_buffered(write_buffered), .job_slot(write_slot),
         .job_descending(write_descending), .job_chunk_end(write_chunk_end), .job_base(write_base),
-        .job_empty(write_empty), .job_last(write_last), .job_list_base(write_list_base),
+        .job_empty(1'b0), .job_last(write_last), .job_list_base(write_list_base),
         .fill_over(fill_over), .fill_cut(fill_cut), .drop(drop), .local_limit(limit), .protect_base(closed_base),
         .protect_limit(closed_limit),
         .push_good(push && !push_bad), .push_bad(push && push_bad), .push_cut(push_cut), .push_last(push_last), .resolved(resolved),
@@ -496,7 +500,7 @@ module ferry_engine #(
         .host_berror(m_axi_host_bresp[1]), .host_bvalid(m_axi_host_bvalid), .host_bready(m_axi_host_bready),
         .job_busy(busy), .shown_normal(shown_normal), .shown_urgent(shown_urgent), .view_shown(view_shown),
         .view_urgent(view_urgent), .retire(retire), .retire_urgent(retire_urgent), .lost(lost), .tell(tell),
-        .over(over), .job_descending(write_descending), .job_slot(write_slot), .job_packet_offset(write_packet_offset),
+        .over(over), .job_descending(view_descending), .job_slot(view_slot), .job_packet_offset(view_packet_offset),
         .timeout(timeout), .progress(progress), .resetting(resetting_reg),
         .jobs_retired(jobs_retired), .jobs_retired_urgent(jobs_retired_urgent), .poison(poison),
         .poison_clear(poison_clear), .fault_valid(fault_valid), .fault_kind(fault[`FERRY_ENGINE_FAULT_KIND_RANGE]),

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The jobs, from acceptance to retirement, in two memories: what the read side needs and what the write side needs.
-// Jobs are of two classes, urgent or not, each with places and pointers of its own (ferry_job_pointers). The read side is
-// offered urgent jobs first and makes the order: what it takes is a *turn*, and the write side is offered the same turns
-// one behind the other. A job that makes way for urgent ones is put back by both sides and gets a further turn later.
-// The job to be told of can be looked at through both memories (view_shown) for a fault record: the oldest of its class,
-// unless memory was given up on: then jobs are told to be over while they still wait for it.
+// The jobs, from acceptance to retirement. Jobs are of two classes, urgent or not, each with places and pointers of its own
+// (ferry_job_pointers). The read side is offered urgent jobs first and makes the order: what it takes is a *turn*, and the
+// write side is offered the same turns one behind the other. A job that makes way for urgent ones is put back by the read
+// side and gets a further turn later.
+//
+//   waiting  the whole job, until the read side has taken it (and the one that it took last, which may come back)
+//   turns    what the write side needs of a job, from the read side's taking it to the write side's
+//   names    what a fault says of a job, until it is retired
+//
 // What both sides must agree on about overlap is worked out once, as the job enters.
 `include "ferry_contract.vh"
 `default_nettype none
@@ -13,6 +16,8 @@ module ferry_job_queue #(
     // log2 of the number of jobs that are not urgent, and of those that are; not more of these.
     parameter LG_JOBS = 4,
     parameter LG_URGENT = 4,
+    // log2 of the turns between the sides.
+    parameter LG_TURNS = 4,
     // 1: a side of a COPY may be a page list.
     parameter LISTS = 1
 ) (
@@ -40,9 +45,11 @@ module ferry_job_queue #(
     input  wire [31:0] job_length,
     input  wire [15:0] job_list_address,
 
-    // Show a job to be told of, of this class, to both views and offer none.
-    input  wire        view_shown,
+    // The oldest job of this class; while memory is given up on, the next to be told of.
     input  wire        view_urgent,
+    output wire [1:0]  view_slot,
+    output wire [15:0] view_packet_offset,
+    output wire        view_descending,
     // The oldest job of a class is retired.
     input  wire        retire,
     input  wire        retire_urgent,
@@ -81,8 +88,8 @@ module ferry_job_queue #(
     output wire [31:0] read_last,
     output wire [15:0] read_list_base,
 
-    // Next turn of the write side; `last` is its length less one, `empty` a length of 0. write_buffered: bursts wait until
-    // all of their data is there.
+    // Next turn of the write side; `last` is its length less one; a job that writes nothing shows as a READ. write_buffered:
+    // bursts wait until all of their data is there. Back: the job, taken last of those that are not urgent, comes again.
     output wire        write_valid,
     input  wire        write_take,
     input  wire        write_back,
@@ -95,71 +102,69 @@ module ferry_job_queue #(
     output wire        write_protected,
     output wire        write_buffered,
     output wire [1:0]  write_slot,
-    output wire [15:0] write_packet_offset,
     output wire        write_descending,
     output wire [8:0]  write_chunk_end,
     output wire [63:0] write_base,
-    output wire        write_empty,
     output wire [31:0] write_last,
     output wire [15:0] write_list_base
 );
-    localparam READ_BITS = 3 + 2 + 1 + 1 + 1 + 1 + 2 + 2 + 9 + 1 + 9 + 64 + 1 + 32;
-    localparam WRITE_BITS = 3 + 2 + 1 + 1 + 1 + 1 + 2 + 16 + 1 + 64 + 1 + 32;
+    localparam JOB_BITS = 3 + 2 + 2 + 1 + 1 + 1 + 1 + 2 + 2 + 1 + 64 + 64 + 1 + 32;
+    localparam TURN_BITS = 1 + 1 + 1 + 1 + 2 + 1 + 1 + 1 + 2 + 1 + 64 + 32;
+    localparam NAME_BITS = 1 + 2 + 16;
 
-    localparam PLACES = (1 << LG_JOBS) + (1 << LG_URGENT);
+    // Of either class eight jobs at most wait for the read side: while they do, more are of no use. (No more than there are.)
+    localparam LG_WAITING = LG_JOBS < 3 ? LG_JOBS : 3;
+    localparam LG_URGENT_WAITING = LG_URGENT < 3 ? LG_URGENT : 3;
 
     // Urgent jobs have the places behind all others.
-    reg [READ_BITS-1:0]  read_memory [0:PLACES-1];
-    reg [WRITE_BITS-1:0] write_memory [0:PLACES-1];
+    reg [JOB_BITS-1:0]  waiting [0:(2 << LG_WAITING)-1];
+    reg [NAME_BITS-1:0] names [0:(1 << LG_JOBS) + (1 << LG_URGENT) - 1];
 
-    wire [LG_JOBS-1:0]   normal_in, normal_read, normal_write, normal_shown;
-    wire [LG_URGENT-1:0] urgent_in, urgent_read, urgent_write, urgent_shown;
-    wire normal_room, normal_busy, normal_read_waits, normal_read_first, normal_write_first;
-    wire urgent_room, urgent_busy, urgent_read_waits, urgent_read_first, urgent_write_first;
-    wire turn_room, turn_valid;
+    wire [LG_JOBS-1:0]   normal_in, normal_shown;
+    wire [LG_URGENT-1:0] urgent_in, urgent_shown;
+    wire [LG_WAITING-1:0] normal_in_waiting, normal_next;
+    wire [LG_URGENT_WAITING-1:0] urgent_in_waiting, urgent_next;
+    wire normal_room, normal_busy, normal_waits_next, normal_read_first, normal_write_first;
+    wire urgent_room, urgent_busy, urgent_waits_next, urgent_read_first, urgent_write_first;
+    wire turn_room;
     wire accept = job_valid && job_ready;
 
 `ifdef FORMAL
     wire [LG_JOBS:0]   normal_oldest, normal_in_reg, normal_read_reg, normal_write_reg, normal_shown_reg;
     wire [LG_URGENT:0] urgent_oldest, urgent_in_reg, urgent_read_reg, urgent_write_reg, urgent_shown_reg;
+    wire [LG_WAITING:0] normal_waiting_reg;
+    wire [LG_URGENT_WAITING:0] urgent_waiting_reg;
 `endif
-    ferry_job_pointers #(.LG_JOBS(LG_JOBS)) normal (
+    ferry_job_pointers #(.LG_JOBS(LG_JOBS), .LG_WAITING(LG_WAITING), .KEEP(1)) normal (
         .clk(clk), .rst(rst), .accept(accept && !job_urgent),
         .read_take(read_take && !read_urgent), .read_back(read_back),
         .write_take(write_take && !write_urgent), .write_back(write_back),
         .retire(retire && !retire_urgent), .lost(lost), .tell(tell && !view_urgent),
-        .in_job(normal_in), .read_job(normal_read), .write_job(normal_write), .shown_job(normal_shown),
-        .room(normal_room), .busy(normal_busy), .read_waits(normal_read_waits),
+        .in_job(normal_in), .shown_job(normal_shown), .in_waiting(normal_in_waiting), .next_waiting(normal_next),
+        .room(normal_room), .busy(normal_busy), .read_waits_next(normal_waits_next),
         .shown_waits(shown_normal), .read_first(normal_read_first), .write_first(normal_write_first)
 `ifdef FORMAL
         , .formal_in(normal_in_reg), .formal_oldest(normal_oldest), .formal_read(normal_read_reg),
-        .formal_write(normal_write_reg), .formal_shown(normal_shown_reg)
+        .formal_write(normal_write_reg), .formal_shown(normal_shown_reg), .formal_waiting(normal_waiting_reg)
 `endif
     );
 
-    ferry_job_pointers #(.LG_JOBS(LG_URGENT)) urgent (
+    ferry_job_pointers #(.LG_JOBS(LG_URGENT), .LG_WAITING(LG_URGENT_WAITING), .KEEP(0)) urgent (
         .clk(clk), .rst(rst), .accept(accept && job_urgent),
         .read_take(read_take && read_urgent), .read_back(1'b0),
         .write_take(write_take && write_urgent), .write_back(1'b0),
         .retire(retire && retire_urgent), .lost(lost), .tell(tell && view_urgent),
-        .in_job(urgent_in), .read_job(urgent_read), .write_job(urgent_write), .shown_job(urgent_shown),
-        .room(urgent_room), .busy(urgent_busy), .read_waits(urgent_read_waits),
+        .in_job(urgent_in), .shown_job(urgent_shown), .in_waiting(urgent_in_waiting), .next_waiting(urgent_next),
+        .room(urgent_room), .busy(urgent_busy), .read_waits_next(urgent_waits_next),
         .shown_waits(shown_urgent), .read_first(urgent_read_first), .write_first(urgent_write_first)
 `ifdef FORMAL
         , .formal_in(urgent_in_reg), .formal_oldest(urgent_oldest), .formal_read(urgent_read_reg),
-        .formal_write(urgent_write_reg), .formal_shown(urgent_shown_reg)
+        .formal_write(urgent_write_reg), .formal_shown(urgent_shown_reg), .formal_waiting(urgent_waiting_reg)
 `endif
-    );
-
-    // The turns that the read side took and the write side did not: the class says which job it is.
-    ferry_fifo #(.WIDTH(1), .LG_DEPTH(LG_JOBS)) turns (
-        .clk(clk), .rst(rst), .in_valid(read_take), .in_ready(turn_room), .in_data(read_urgent),
-        .out_valid(turn_valid), .out_ready(write_take), .out_data(write_urgent)
     );
 
     assign job_ready = (job_urgent ? urgent_room : normal_room) && !hold;
     assign busy = normal_busy || urgent_busy;
-    assign urgent_waits = urgent_read_waits;
 
     // ---- As the job enters ----
     wire is_copy = job_op == `FERRY_JOB_OP_COPY;
@@ -172,58 +177,85 @@ module ferry_job_queue #(
     // Both sides walk a job up to its last byte; a job of no bytes has none.
     wire [31:0] last = job_length - 32'd1;
     wire empty = job_length == 32'd0;
-    // The read side goes down by the destination's blocks too; the write side knows them by itself.
-    wire [8:0] chunk_end = job_destination[8:0] + last[8:0];
     // The side that is a list needs an offset instead of an address: the list's place rides above it.
-    wire [63:0] source = source_list ? {job_list_address, 16'd0, job_source[31:0]} : job_source;
-    wire [63:0] destination = destination_list ? {job_list_address, 16'd0, job_destination[31:0]} : job_destination;
-    // READ has no destination: its bytes go to lane 0. FILL: its pattern starts at the destination's lane.
-    wire [8:0] shift = (job_op == `FERRY_JOB_OP_READ ? 9'd0 : job_destination[8:0])
-        - (job_op == `FERRY_JOB_OP_FILL ? 9'd0 : job_source[8:0]);
-    // With the host involved, or chunks to be read before they are written, a burst waits for all of its data.
-    wire buffered = descending || source_list || destination_list || job_source_kind != `FERRY_ADDRESS_KIND_LOCAL
-        || job_destination_kind != `FERRY_ADDRESS_KIND_LOCAL;
-
-    wire [READ_BITS-1:0] read_entry = {job_op, job_source_kind, source_list, job_unordered, job_protected, buffered, job_slot,
-        job_pattern_log2, shift, descending, chunk_end, source, empty, last};
-    wire [WRITE_BITS-1:0] write_entry = {job_op, job_destination_kind, destination_list, job_unordered, job_protected,
-        buffered, job_slot, job_packet_offset, descending, destination, empty, last};
-
-    // Places in the memories: for the job that enters, and what either side looks at.
-    wire read_look = view_shown ? view_urgent : read_urgent;
-    wire write_look = view_shown ? view_urgent : write_urgent;
-    wire [LG_JOBS-1:0]   normal_read_look = view_shown ? normal_shown : normal_read;
-    wire [LG_JOBS-1:0]   normal_write_look = view_shown ? normal_shown : normal_write;
-    wire [LG_URGENT-1:0] urgent_read_look = view_shown ? urgent_shown : urgent_read;
-    wire [LG_URGENT-1:0] urgent_write_look = view_shown ? urgent_shown : urgent_write;
+    wire [63:0] source = {source_list ? job_list_address : job_source[63:48], job_source[47:0]};
+    wire [63:0] destination = {destination_list ? job_list_address : job_destination[63:48], job_destination[47:0]};
+    wire [JOB_BITS-1:0] entry = {job_op, job_source_kind, job_destination_kind, source_list, destination_list, job_unordered,
+        job_protected, job_slot, job_pattern_log2, descending, source, destination, empty, last};
     localparam [LG_JOBS:0] FIRST_URGENT = {1'b1, {LG_JOBS{1'b0}}};
     wire [LG_JOBS:0] in_place = job_urgent
         ? FIRST_URGENT + {{(LG_JOBS + 1 - LG_URGENT){1'b0}}, urgent_in} : {1'b0, normal_in};
-    wire [LG_JOBS:0] read_place = read_look
-        ? FIRST_URGENT + {{(LG_JOBS + 1 - LG_URGENT){1'b0}}, urgent_read_look} : {1'b0, normal_read_look};
-    wire [LG_JOBS:0] write_place = write_look
-        ? FIRST_URGENT + {{(LG_JOBS + 1 - LG_URGENT){1'b0}}, urgent_write_look} : {1'b0, normal_write_look};
+    localparam [LG_WAITING:0] FIRST_URGENT_WAITING = {1'b1, {LG_WAITING{1'b0}}};
+    wire [LG_WAITING:0] in_waiting = job_urgent
+        ? FIRST_URGENT_WAITING + {{(LG_WAITING + 1 - LG_URGENT_WAITING){1'b0}}, urgent_in_waiting} : {1'b0, normal_in_waiting};
 
     always @(posedge clk) begin
         if (accept) begin
-            read_memory[in_place] <= read_entry;
-            write_memory[in_place] <= write_entry;
+            waiting[in_waiting] <= entry;
+            names[in_place] <= {descending, job_slot, job_packet_offset};
         end
     end
 
-    // ---- Views ----
-    assign read_urgent = urgent_read_waits;
-    assign read_valid = (urgent_read_waits || normal_read_waits) && turn_room && !view_shown;
-    assign read_first = read_urgent ? urgent_read_first : normal_read_first;
-    assign {read_op, read_kind, read_is_list, read_unordered, read_protected, read_buffered, read_slot,
-            read_pattern_log2, read_shift,
-            read_descending, read_chunk_end, read_base, read_empty, read_last} = read_memory[read_place];
-    assign read_list_base = read_base[63:48];
+    // ---- Faults ----
+    wire [LG_JOBS:0] view_place = view_urgent
+        ? FIRST_URGENT + {{(LG_JOBS + 1 - LG_URGENT){1'b0}}, urgent_shown} : {1'b0, normal_shown};
+    assign {view_descending, view_slot, view_packet_offset} = names[view_place];
 
-    assign write_valid = turn_valid && !view_shown;
+    // ---- Read side: its next job's place is known as the cycle begins, so that the job's fields are there early ----
+    reg [LG_WAITING:0] place_reg;
+    reg        waits_reg;
+    wire [1:0] destination_kind;
+    wire       destination_is_list;
+    wire [63:0] read_destination;
+
+    always @(posedge clk) begin
+        place_reg <= urgent_waits_next
+            ? FIRST_URGENT_WAITING + {{(LG_WAITING + 1 - LG_URGENT_WAITING){1'b0}}, urgent_next} : {1'b0, normal_next};
+        waits_reg <= urgent_waits_next || normal_waits_next;
+        if (rst) begin
+            place_reg <= {(LG_WAITING + 1){1'b0}};
+            waits_reg <= 1'b0;
+        end
+    end
+
+    assign read_urgent = place_reg[LG_WAITING];
+    assign urgent_waits = read_urgent;
+    assign read_valid = waits_reg && turn_room;
+    assign read_first = read_urgent ? urgent_read_first : normal_read_first;
+    assign {read_op, read_kind, destination_kind, read_is_list, destination_is_list, read_unordered, read_protected, read_slot,
+            read_pattern_log2, read_descending, read_base, read_destination, read_empty, read_last} = waiting[place_reg];
+    assign read_list_base = read_base[63:48];
+    // The read side goes down by the destination's blocks too.
+    assign read_chunk_end = read_destination[8:0] + read_last[8:0];
+    // READ has no destination: its bytes go to lane 0. FILL: its pattern starts at the destination's lane.
+    wire is_read = read_op == `FERRY_JOB_OP_READ;
+    wire is_fill = read_op == `FERRY_JOB_OP_FILL;
+    assign read_shift = (is_read ? 9'd0 : read_destination[8:0]) - (is_fill ? 9'd0 : read_base[8:0]);
+    // With the host involved, or chunks to be read before they are written, a burst waits for all of its data.
+    assign read_buffered = read_descending || read_is_list || destination_is_list || read_kind != `FERRY_ADDRESS_KIND_LOCAL
+        || destination_kind != `FERRY_ADDRESS_KIND_LOCAL;
+
+    // ---- Write side ----
+    wire turn_valid, turn_silent, turn_fill;
+`ifdef FORMAL
+    wire [LG_TURNS:0] turn_place, turn_in, turn_out;
+    wire turn_held;
+    wire [TURN_BITS-1:0] turn_word;
+`endif
+    ferry_fifo #(.WIDTH(TURN_BITS), .LG_DEPTH(LG_TURNS)) turns (
+        .clk(clk), .rst(rst), .in_valid(read_take), .in_ready(turn_room),
+        .in_data({read_urgent, is_read || read_empty, is_fill, read_unordered, destination_kind, destination_is_list, read_protected,
+            read_buffered, read_slot, read_descending, read_destination, read_last}),
+        .out_valid(turn_valid), .out_ready(write_take),
+        .out_data({write_urgent, turn_silent, turn_fill, write_unordered, write_kind, write_is_list, write_protected,
+            write_buffered, write_slot, write_descending, write_base, write_last})
+`ifdef FORMAL
+        , .formal_place(turn_place), .formal_held(turn_held), .formal_word(turn_word), .formal_write(turn_in), .formal_read(turn_out)
+`endif
+    );
+    assign write_valid = turn_valid;
     assign write_first = write_urgent ? urgent_write_first : normal_write_first;
-    assign {write_op, write_kind, write_is_list, write_unordered, write_protected, write_buffered, write_slot,
-            write_packet_offset, write_descending, write_base, write_empty, write_last} = write_memory[write_place];
+    assign write_op = turn_silent ? `FERRY_JOB_OP_READ : turn_fill ? `FERRY_JOB_OP_FILL : `FERRY_JOB_OP_COPY;
     assign write_list_base = write_base[63:48];
     assign write_chunk_end = write_base[8:0] + write_last[8:0];
 
@@ -239,16 +271,19 @@ module ferry_job_queue #(
     wire [LG_URGENT:0] urgent_read_ahead = urgent_read_reg - urgent_oldest;
     wire [LG_URGENT:0] urgent_write_ahead = urgent_write_reg - urgent_oldest;
     wire [LG_URGENT:0] urgent_shown_ahead = urgent_shown_reg - urgent_oldest;
+    // The job that is not urgent and was taken last may come back, once.
+    reg may_come_back = 1'b0;
     always @(posedge clk) begin
         past_valid <= 1'b1;
         past_lost <= lost && !rst;
+        may_come_back <= !rst && !read_back && (may_come_back || (read_take && !read_urgent));
     end
     always @(*) begin
         assume (past_valid || rst);
         assume (!read_take || read_valid);
         // A turn is one of a job that is there. (Each turn of the read side's becomes one of the write side's.)
         assume (!write_take || (write_valid && (write_urgent ? urgent_write_ahead != urgent_level : write_ahead != level)));
-        assume (!read_back || (read_ahead != 0 && !(read_take && !read_urgent)));
+        assume (!read_back || (may_come_back && read_ahead != 0 && !(read_take && !read_urgent)));
         assume (!write_back || (write_ahead != 0 && !(write_take && !write_urgent)));
         assume (!retire || (retire_urgent ? urgent_read_ahead != 0 && urgent_write_ahead != 0
             : read_ahead != 0 && write_ahead != 0 && !write_back && !read_back));
@@ -257,32 +292,53 @@ module ferry_job_queue #(
         assume (past_valid ? !(past_lost && !lost) || (!busy && !shown_normal && !shown_urgent) : !lost);
     end
 
-    // One job, whichever, is followed by its place: both views show it as it entered.
+    // One job, whichever, is followed by its place: each view shows it as it entered.
     (* anyconst *) reg place_urgent;
     (* anyconst *) reg [LG_JOBS:0] place;
     wire [LG_JOBS:0] place_ahead = place - normal_oldest;
     wire [LG_URGENT:0] urgent_place_ahead = place[LG_URGENT:0] - urgent_oldest;
-    wire [LG_JOBS:0] memory_place = place_urgent ? FIRST_URGENT + place[LG_URGENT-1:0] : {1'b0, place[LG_JOBS-1:0]};
+    wire [LG_JOBS:0] name_place = place_urgent ? FIRST_URGENT + place[LG_URGENT-1:0] : {1'b0, place[LG_JOBS-1:0]};
+    wire [LG_WAITING:0] waiting_place = place_urgent
+        ? FIRST_URGENT_WAITING + place[LG_URGENT_WAITING-1:0] : {1'b0, place[LG_WAITING-1:0]};
     reg held = 1'b0;
-    reg [READ_BITS-1:0]  followed_read = 0;
-    reg [WRITE_BITS-1:0] followed_write = 0;
-    wire [READ_BITS-1:0] read_view = {read_op, read_kind, read_is_list, read_unordered, read_protected, read_buffered, read_slot,
-        read_pattern_log2, read_shift, read_descending, read_chunk_end, read_base, read_empty, read_last};
-    wire [WRITE_BITS-1:0] write_view = {write_op, write_kind, write_is_list, write_unordered, write_protected,
-        write_buffered, write_slot, write_packet_offset, write_descending, write_base, write_empty, write_last};
+    reg [JOB_BITS-1:0]  followed = 0;
+    reg [NAME_BITS-1:0] followed_name = 0;
     wire is_in = place_urgent ? urgent_in_reg == place[LG_URGENT:0] : normal_in_reg == place;
     wire is_oldest = place_urgent ? urgent_oldest == place[LG_URGENT:0] : normal_oldest == place;
     wire is_shown = place_urgent ? urgent_shown_reg == place[LG_URGENT:0] : normal_shown_reg == place;
-    wire is_read = place_urgent ? urgent_read_reg == place[LG_URGENT:0] : normal_read_reg == place;
-    wire is_write = place_urgent ? urgent_write_reg == place[LG_URGENT:0] : normal_write_reg == place;
+    wire is_next = place_urgent ? urgent_read_reg == place[LG_URGENT:0] : normal_read_reg == place;
+    // The read side has not taken it, or may give it back.
+    wire still_waits = place_urgent ? urgent_place_ahead >= urgent_read_ahead
+        : place_ahead >= read_ahead || (may_come_back && read_ahead == place_ahead + 1'b1);
+    wire [JOB_BITS-1:0] read_view = {read_op, read_kind, destination_kind, read_is_list, destination_is_list, read_unordered,
+        read_protected, read_slot, read_pattern_log2, read_descending, read_base, read_destination, read_empty, read_last};
+    // A turn, whichever, shows to the write side what its job showed to the read side when it was taken.
+    reg [JOB_BITS-1:0] taken = 0;
+    reg taken_urgent = 1'b0;
+    reg taken_buffered = 1'b0;
+    wire [2:0]  taken_op;
+    wire [1:0]  taken_kind, taken_slot;
+    wire        taken_is_list, taken_unordered, taken_protected, taken_descending, taken_empty;
+    wire [63:0] taken_destination;
+    wire [31:0] taken_last;
+    wire [70:0] taken_rest;
+    assign {taken_op, taken_rest[70:69], taken_kind, taken_rest[68], taken_is_list, taken_unordered, taken_protected, taken_slot,
+        taken_rest[67:66], taken_descending, taken_rest[63:0], taken_destination, taken_empty, taken_last} = taken;
+    assign taken_rest[65:64] = 2'd0;
+    wire shows_turn = write_valid && turn_out == turn_place;
     always @(posedge clk) begin
         if (accept && job_urgent == place_urgent && is_in) begin
             held <= 1'b1;
-            followed_read <= read_entry;
-            followed_write <= write_entry;
+            followed <= entry;
+            followed_name <= {descending, job_slot, job_packet_offset};
         end
         if (retire && retire_urgent == place_urgent && is_oldest) begin
             held <= 1'b0;
+        end
+        if (read_take && turn_in == turn_place) begin
+            taken <= read_view;
+            taken_urgent <= read_urgent;
+            taken_buffered <= read_buffered;
         end
         if (rst) begin
             held <= 1'b0;
@@ -290,6 +346,7 @@ module ferry_job_queue #(
         cover (past_valid && !rst && held && level[LG_JOBS] && read_ahead == 2 && write_ahead == 1);
         cover (past_valid && !rst && lost && tell && shown_ahead == 1);
         cover (past_valid && !rst && held && place_urgent && read_back && write_urgent && urgent_read_ahead == 1);
+        cover (past_valid && !rst && held && !place_urgent && read_valid && is_next && normal_waiting_reg[LG_WAITING]);
     end
     always @(*) if (past_valid && !rst) begin
         assert (level <= (1 << LG_JOBS) && urgent_level <= (1 << LG_URGENT));
@@ -298,11 +355,28 @@ module ferry_job_queue #(
         assert (urgent_shown_ahead <= urgent_level);
         assert (lost || past_lost || (normal_shown_reg == normal_oldest && urgent_shown_reg == urgent_oldest));
         assert (held == (place_urgent ? urgent_place_ahead < urgent_level : place_ahead < level));
+        // Those that wait have their places, and one that may come back keeps its own.
+        assert (normal_waiting_reg == level - read_ahead && urgent_waiting_reg == urgent_level - urgent_read_ahead);
+        assert (normal_waiting_reg <= (1 << LG_WAITING) - may_come_back && urgent_waiting_reg <= (1 << LG_URGENT_WAITING));
+        assert (waits_reg == (normal_waiting_reg != 0 || urgent_waiting_reg != 0));
+        assert (read_urgent == (urgent_waiting_reg != 0));
+        assert (!waits_reg || place_reg == (read_urgent ? FIRST_URGENT_WAITING + urgent_read_reg[LG_URGENT_WAITING-1:0]
+            : {1'b0, normal_read_reg[LG_WAITING-1:0]}));
         if (held) begin
-            assert (read_memory[memory_place] == followed_read);
-            assert (write_memory[memory_place] == followed_write);
-            assert (read_look != place_urgent || (view_shown ? !is_shown : !is_read) || read_view == followed_read);
-            assert (write_look != place_urgent || (view_shown ? !is_shown : !is_write) || write_view == followed_write);
+            assert (!still_waits || waiting[waiting_place] == followed);
+            assert (!(read_valid && read_urgent == place_urgent && is_next) || read_view == followed);
+            assert (names[name_place] == followed_name);
+            assert (!(view_urgent == place_urgent && is_shown) || {view_descending, view_slot, view_packet_offset} == followed_name);
+        end
+        if (turn_held) begin
+            assert (turn_word == {taken_urgent, taken_op == `FERRY_JOB_OP_READ || taken_empty, taken_op == `FERRY_JOB_OP_FILL,
+                taken_unordered, taken_kind, taken_is_list, taken_protected, taken_buffered, taken_slot, taken_descending,
+                taken_destination, taken_last});
+        end
+        if (turn_held && shows_turn) begin
+            assert (write_urgent == taken_urgent && write_slot == taken_slot && write_last == taken_last);
+            assert (write_kind == taken_kind && write_base == taken_destination && write_descending == taken_descending);
+            assert (write_op == (taken_empty ? `FERRY_JOB_OP_READ : taken_op) || taken_op > `FERRY_JOB_OP_READ);
         end
         // An urgent job that waits is what the read side is offered.
         assert (!(urgent_waits && read_valid) || read_urgent);
@@ -317,8 +391,9 @@ module ferry_job_queue #(
             assert (descending == (linear && job_source_kind == job_destination_kind && job_destination > job_source
                 && {1'b0, job_destination} < source_end));
         end
-        assert (empty || chunk_end + 9'd1 == destination_end[8:0]);
-        assert (shift + job_source[8:0] == job_destination[8:0]);
+    end
+    always @(*) if (past_valid && !rst && read_valid && read_op == `FERRY_JOB_OP_COPY) begin
+        assert (read_chunk_end == read_destination[8:0] + read_last[8:0] && read_shift + read_base[8:0] == read_destination[8:0]);
     end
 `endif
 endmodule

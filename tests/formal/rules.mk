@@ -13,7 +13,7 @@ FORMAL_READ := ferry_read_side 3 "" -DFORMAL_INSIDE tests/formal/any_address_gen
 	rtl/fabric/ferry_choice.v rtl/engine/ferry_realigner.v rtl/engine/ferry_read_side.v
 FORMAL_WRITE := ferry_write_side 3 "" tests/formal/any_address_generator.v rtl/engine/ferry_write_side.v
 FORMAL_DATA := ferry_write_data 3 "" -DFORMAL_INSIDE rtl/fabric/ferry_fifo.v rtl/engine/ferry_write_data.v
-FORMAL_QUEUE := ferry_job_queue 3 "-set LG_JOBS 2 -set LG_URGENT 1" -DFORMAL_INSIDE rtl/fabric/ferry_fifo.v \
+FORMAL_QUEUE := ferry_job_queue 3 "-set LG_JOBS 2 -set LG_URGENT 1 -set LG_TURNS 1" -DFORMAL_INSIDE rtl/fabric/ferry_fifo.v \
 	rtl/engine/ferry_job_pointers.v rtl/engine/ferry_job_queue.v
 FORMAL_RETIRE := ferry_retire 3,12 "-set LG_TURNS 3 -set LG_WRITES 2" -DFORMAL_INSIDE rtl/fabric/ferry_fifo.v rtl/engine/ferry_retire.v
 FORMAL_REALIGNER := ferry_realigner 3 "" rtl/fabric/ferry_choice.v rtl/engine/ferry_realigner.v
