@@ -232,6 +232,103 @@ module ferry_requester_write #(
     assign packet_tag = next_tag_reg;
     assign packet_no_snoop = next_no_snoop_reg && no_snoop_enable;
     assign packet_data = read_data_reg;
+
+`ifdef FORMAL
+    // Every burst gets one response, when all of its packets are sent or thrown away; no packet crosses a multiple of the
+    // maximum payload; byte enables are those that the bus knows (2.2.5); a slot is written again only when its packet is gone.
+    reg past_valid = 1'b0;
+    always @(posedge clk) past_valid <= 1'b1;
+    always @(*) assume (rst == !past_valid);
+
+    // Bursts that were taken and not answered, of any one id and of all; the burst has had its last beat, the beat before it reached its last byte.
+    (* anyconst *) reg [ID_WIDTH-1:0] followed_id;
+    reg [3:0]  followed;
+    reg [3:0]  bursts;
+    reg        whole;
+    reg        set_payload;
+    // What the transmitter was shown, had begun, had ended and had taken in the cycle before.
+    reg        valid_before;
+    reg        begun;
+    reg        ended_before;
+    reg        taken;
+    reg        bwaits;
+    reg [ID_WIDTH-1:0] bshown;
+    wire       contiguous = (s_axi_wstrb & (s_axi_wstrb + (s_axi_wstrb & (~s_axi_wstrb + 8'd1)))) == 8'd0;
+    wire [4:0] at = max_payload ? start_reg[7:3] : {1'b0, start_reg[6:3]};
+    wire [5:0] block = max_payload ? 6'd32 : 6'd16;
+    wire [4:0] next_at = max_payload ? next_address_reg[7:3] : {1'b0, next_address_reg[6:3]};
+
+    always @(*) begin
+        // ferry_write_data: bytes of a burst are one range, up to where it is given up.
+        assume (!take || contiguous);
+        assume (!take || !some || !open || s_axi_wstrb[0]);
+        // ferry_transmit: begins with what was shown, takes its header once, and ends what it began.
+        assume (!(packet_taken || packet_done) || packet_begun);
+        assume (!packet_taken || !taken);
+        assume (!packet_done || taken || packet_taken);
+        assume (!begun || ended_before || packet_begun);
+        assume (!packet_begun || (begun ? !ended_before : valid_before));
+        if (past_valid)
+            assume (idle || max_payload == set_payload);
+    end
+    always @(posedge clk) begin
+        set_payload <= max_payload;
+        bursts <= bursts + {3'd0, s_axi_awvalid && s_axi_awready} - {3'd0, s_axi_bvalid && s_axi_bready};
+        followed <= followed + {3'd0, s_axi_awvalid && s_axi_awready && s_axi_awid == followed_id}
+            - {3'd0, s_axi_bvalid && s_axi_bready && s_axi_bid == followed_id};
+        if (take && some)
+            whole <= s_axi_wstrb[7];
+        valid_before <= packet_valid;
+        begun <= packet_begun;
+        ended_before <= packet_done;
+        taken <= (taken || packet_taken) && !packet_done;
+        bwaits <= s_axi_bvalid && !s_axi_bready;
+        bshown <= s_axi_bid;
+        if (rst) begin
+            bursts <= 4'd0;
+            followed <= 4'd0;
+            valid_before <= 1'b0;
+            begun <= 1'b0;
+            taken <= 1'b0;
+            bwaits <= 1'b0;
+        end
+    end
+    always @(*) if (past_valid) begin
+        assert (bursts == {3'd0, active_reg} + {3'd0, closed_reg && burst_end_reg} + {3'd0, next_valid_reg && next_end_reg}
+            + {3'd0, sending_reg && sending_end_reg} + {3'd0, s_axi_bvalid});
+        assert (followed == {3'd0, active_reg && id_reg == followed_id}
+            + {3'd0, closed_reg && burst_end_reg && packet_id_reg == followed_id}
+            + {3'd0, next_valid_reg && next_end_reg && next_id_reg == followed_id}
+            + {3'd0, sending_reg && sending_end_reg && sending_id_reg == followed_id}
+            + {3'd0, s_axi_bvalid && s_axi_bid == followed_id});
+        assert (sending_reg == taken && (!sending_reg || (begun && !ended_before)));
+        assert (!packet_begun || taken || (next_valid_reg && !empty_next));
+        // The place of its response was free when it began.
+        assert (!packet_begun || !s_axi_bvalid);
+        assert (!bwaits || (s_axi_bvalid && s_axi_bid == bshown));
+        // Slots in order: those that are sent or wait, then the one that is filled.
+        assert (slot_reg == send_slot_reg + {1'b0, next_valid_reg && !empty_next} + {1'b0, sending_reg});
+        if (open) begin
+            assert ({2'd0, at} + beats_reg <= block);
+            assert (closed_reg || (active_reg && whole && upper_reg && address_reg[11:3] == start_reg[11:3] + {3'd0, beats_reg}
+                && {2'd0, at} + beats_reg < block));
+            assert (words != 7'd0 && first_enable_reg != 4'd0 && (words == 7'd1 || last_enable_reg != 4'd0));
+        end
+        assert (!closed_reg || open || burst_end_reg);
+        if (next_valid_reg && !empty_next) begin
+            // Words from its address on end inside the block.
+            assert ({2'd0, next_at, packet_address[2]} + packet_words <= {block, 1'b0});
+            assert (packet_first_enable != 4'd0 && (packet_last_enable == 4'd0) == (packet_words == 7'd1));
+        end
+        assert (!packet_valid || (next_valid_reg && !empty_next));
+    end
+    always @(posedge clk) begin
+        cover (past_valid && packet_done && packet_words == 7'd5);
+        cover (past_valid && s_axi_bvalid && s_axi_bready && bursts == 4'd3);
+        cover (past_valid && skip && drop && next_end_reg);
+        cover (past_valid && message_taken && sending_reg);
+    end
+`endif
 endmodule
 
 `default_nettype wire

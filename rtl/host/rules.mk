@@ -43,10 +43,11 @@ FORMAL_HOST_REORDER := ferry_reorder 3 "-set LG_TAGS 2" rtl/host/ferry_reorder.v
 
 FORMAL_HOST_TAGS := ferry_tag_table 3,12 "-set LG_TAGS 1" rtl/host/ferry_tag_table.v
 FORMAL_HOST_REQUESTS := ferry_requester_read 3 "-set LG_TAGS 1" rtl/host/ferry_requester_read.v
+FORMAL_HOST_WRITES := ferry_requester_write 3 "" rtl/host/ferry_requester_write.v
 
-FORMAL_HOST := RECEIVE BUFFER POSTED TRANSMIT REORDER TAGS REQUESTS
+FORMAL_HOST := RECEIVE BUFFER POSTED TRANSMIT REORDER TAGS REQUESTS WRITES
 # The induction of POSTED goes over twenty cycles, which is long for make test.
-FORMAL_QUICK += HOST_RECEIVE HOST_BUFFER HOST_TRANSMIT HOST_REORDER HOST_TAGS HOST_REQUESTS
+FORMAL_QUICK += HOST_RECEIVE HOST_BUFFER HOST_TRANSMIT HOST_REORDER HOST_TAGS HOST_REQUESTS HOST_WRITES
 FORMAL += $(addprefix formal-host-,$(FORMAL_HOST))
 
 .PHONY: $(addprefix formal-host-,$(FORMAL_HOST))
