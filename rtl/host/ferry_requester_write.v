@@ -240,7 +240,7 @@ module ferry_requester_write #(
     always @(posedge clk) past_valid <= 1'b1;
     always @(*) assume (rst == !past_valid);
 
-    // Bursts that were taken and not answered, of any one id and of all; the burst has had its last beat, the beat before it reached its last byte.
+    // Bursts that were taken and not answered, of any one id and of all. The last beat with bytes had its upper one.
     (* anyconst *) reg [ID_WIDTH-1:0] followed_id;
     reg [3:0]  followed;
     reg [3:0]  bursts;
