@@ -57,7 +57,6 @@ module ferry_requester_read #(
     output wire [7:0]  packet_tag,
     output wire        packet_no_snoop
 );
-    localparam TAGS = 1 << LG_TAGS;
     localparam [1:0] S_IDLE = 2'd0;
     localparam [1:0] S_CUT = 2'd1;
     localparam [1:0] S_SEND = 2'd2;
@@ -128,6 +127,7 @@ module ferry_requester_read #(
     end
 
 `ifdef FORMAL
+    localparam TAGS = 1 << LG_TAGS;
     // The requests of a burst cover it, one behind the other and each inside one block of the maximum read request; one is
     // sent with a tag that is free and not late, as a bus master, and is taken once, after it was sent or thrown away.
     reg past_valid = 1'b0;
