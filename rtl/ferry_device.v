@@ -237,8 +237,8 @@ wire [3:0]  slot_interrupts;
 wire        job_valid, job_ready, fault_valid, fault_clear, resetting, engine_stuck, engine_busy, engine_busy_read, engine_busy_write;
 wire [`FERRY_JOB_BITS-1:0] job;
 wire [`FERRY_ENGINE_FAULT_BITS-1:0] fault;
-wire [31:0] jobs_retired;
-wire [31:0] jobs_retired_urgent;
+wire [15:0] jobs_retired;
+wire [15:0] jobs_retired_urgent;
 wire [3:0]  poison, poison_clear;
 wire [E-1:0] engine_events;
 
@@ -467,8 +467,8 @@ ferry_registers_core core_registers (
     .sequence_checked(sequence_checked), .sequence_end(sequence_end), .sequence_busy(sequence_busy),
     .sequence_waiting(sequence_waiting), .sequence_ended(sequence_ended), .sequence_table(sequence_table), .sequence_at(sequence_at),
     .packet_valid(packet_valid), .packet_ready(packet_ready), .packet_job(packet_job), .job_valid(job_valid),
-    .job_ready(job_ready), .job(job), .jobs_retired(jobs_retired[15:0]),
-    .jobs_retired_urgent(jobs_retired_urgent[15:0]), .poison(poison), .poison_clear(poison_clear),
+    .job_ready(job_ready), .job(job), .jobs_retired(jobs_retired),
+    .jobs_retired_urgent(jobs_retired_urgent), .poison(poison), .poison_clear(poison_clear),
     .fault_valid(fault_valid), .fault(fault), .fault_clear(fault_clear), .resetting(resetting), .stuck(engine_stuck),
     .update_valid(update_valid), .update_ready(update_ready), .update(update), .update_busy(update_busy),
     .update_fault(update_fault), .fetch_next(fetch_next), .fetch_claim(fetch_claim), .fetch_claimed_valid(fetch_claimed_valid),
@@ -667,7 +667,7 @@ ferry_observe observe (
     .engine_write(engine_busy_write), .requester(requester_busy), .fetch(fetch_busy), .post(post_busy)
 );
 
-wire unused = &{1'b0, local_ar, local_aw, table_clearing, jobs_retired, jobs_retired_urgent};
+wire unused = &{1'b0, local_ar, local_aw, table_clearing};
 
 end endgenerate
 

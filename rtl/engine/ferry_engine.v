@@ -70,8 +70,8 @@ module ferry_engine #(
 
     // ---- Retirement, poison and faults ----
     // Jobs retired since reset, free-running: those that are not urgent, and those that are.
-    output wire [31:0] jobs_retired,
-    output wire [31:0] jobs_retired_urgent,
+    output wire [15:0] jobs_retired,
+    output wire [15:0] jobs_retired_urgent,
     // Slots whose later jobs are dropped; poison_clear clears bit by bit (one-cycle pulses).
     output wire [3:0]  poison,
     input  wire [3:0]  poison_clear,
@@ -220,7 +220,6 @@ module ferry_engine #(
     wire        retire_urgent;
     wire        over;
     wire        lost;
-    wire        tell;
 
     // A turn that waits for the write side has a read under way, or is the one that waits for room.
     localparam LG_BETWEEN = LG_JOBS < LG_READS ? LG_JOBS : LG_READS;
@@ -277,8 +276,9 @@ module ferry_engine #(
         .job_packet_offset(job_packet_offset), .job_source(job_source), .job_destination(job_destination),
         .job_length(job_length), .job_list_address(job_list_address),
         .view_urgent(view_urgent), .view_slot(view_slot), .view_packet_offset(view_packet_offset),
-        .view_descending(view_descending), .retire(retire), .retire_urgent(retire_urgent), .lost(lost),
-        .tell(tell), .shown_normal(shown_normal), .shown_urgent(shown_urgent), .busy(busy),
+        .view_descending(view_descending), .retire(retire), .retire_urgent(retire_urgent), .over(over),
+        .jobs_retired(jobs_retired), .jobs_retired_urgent(jobs_retired_urgent),
+        .shown_normal(shown_normal), .shown_urgent(shown_urgent), .busy(busy),
         .urgent_waits(urgent_waits), .read_valid(read_valid), .read_take(read_take), .read_back(read_back),
         .read_urgent(read_urgent), .read_first(read_first),
         .read_op(read_op), .read_kind(read_kind), .read_is_list(read_is_list), .read_unordered(read_unordered),
@@ -499,11 +499,9 @@ module ferry_engine #(
         .local_berror(m_axi_local_bresp[1]), .local_bvalid(m_axi_local_bvalid), .local_bready(m_axi_local_bready),
         .host_berror(m_axi_host_bresp[1]), .host_bvalid(m_axi_host_bvalid), .host_bready(m_axi_host_bready),
         .job_busy(busy), .shown_normal(shown_normal), .shown_urgent(shown_urgent), .view_shown(view_shown),
-        .view_urgent(view_urgent), .retire(retire), .retire_urgent(retire_urgent), .lost(lost), .tell(tell),
-        .over(over), .job_descending(view_descending), .job_slot(view_slot), .job_packet_offset(view_packet_offset),
+        .view_urgent(view_urgent), .retire(retire), .retire_urgent(retire_urgent), .lost(lost), .over(over), .job_descending(view_descending), .job_slot(view_slot), .job_packet_offset(view_packet_offset),
         .timeout(timeout), .progress(progress), .resetting(resetting_reg),
-        .jobs_retired(jobs_retired), .jobs_retired_urgent(jobs_retired_urgent), .poison(poison),
-        .poison_clear(poison_clear), .fault_valid(fault_valid), .fault_kind(fault[`FERRY_ENGINE_FAULT_KIND_RANGE]),
+        .poison(poison), .poison_clear(poison_clear), .fault_valid(fault_valid), .fault_kind(fault[`FERRY_ENGINE_FAULT_KIND_RANGE]),
         .fault_slot(fault[`FERRY_ENGINE_FAULT_SLOT_RANGE]), .fault_write(fault[`FERRY_ENGINE_FAULT_WRITE_RANGE]),
         .fault_packet_offset(fault[`FERRY_ENGINE_FAULT_PACKET_OFFSET_RANGE]),
         .fault_position(fault[`FERRY_ENGINE_FAULT_POSITION_RANGE]),

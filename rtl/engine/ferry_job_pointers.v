@@ -21,10 +21,10 @@ module ferry_job_pointers #(
     input  wire read_back,
     input  wire write_take,
     input  wire write_back,
-    // The oldest job is retired. While memory is given up on (lost) jobs are told to be over apart from that.
+    // The oldest job is retired; a job is told to be over, which is the same but while memory is given up on. How many were told.
     input  wire retire,
-    input  wire lost,
-    input  wire tell,
+    input  wire over,
+    output wire [15:0] told,
 
     // Places: of the next job that enters, of the next to be told of; and among those that wait, of the next job that enters,
     // and of the read side's next one, a cycle ahead.
@@ -56,7 +56,7 @@ module ferry_job_pointers #(
     reg [LG_JOBS:0] read_reg;
     reg [LG_JOBS:0] write_reg;
     reg [LG_JOBS:0] oldest_reg;
-    reg [LG_JOBS:0] shown_reg;
+    reg [15:0] told_reg;
     // Jobs that the read side has not taken.
     reg [LG_WAITING:0] waiting_reg;
 
@@ -68,13 +68,14 @@ module ferry_job_pointers #(
     wire [LG_JOBS:0] read_next = read_reg + {{LG_JOBS{read_back}}, read_take || read_back};
 
     assign in_job = in_reg[LG_JOBS-1:0];
-    assign shown_job = shown_reg[LG_JOBS-1:0];
+    assign told = told_reg;
+    assign shown_job = told_reg[LG_JOBS-1:0];
     assign in_waiting = in_reg[LG_WAITING-1:0];
     assign next_waiting = read_next[LG_WAITING-1:0];
     assign room = !level[LG_JOBS] && waiting_reg < MOST;
     assign busy = in_reg != oldest_reg;
     assign read_waits_next = accept || read_back || (waiting_reg != 0 && !(read_take && waiting_reg == ONE));
-    assign shown_waits = in_reg != shown_reg;
+    assign shown_waits = in_reg != told_reg[LG_JOBS:0];
     assign read_first = read_reg == oldest_reg;
     assign write_first = write_reg == oldest_reg;
 
@@ -83,7 +84,7 @@ module ferry_job_pointers #(
         read_reg <= read_next;
         write_reg <= write_reg + {{LG_JOBS{write_back}}, write_take || write_back};
         oldest_reg <= oldest_reg + {{LG_JOBS{1'b0}}, retire};
-        shown_reg <= shown_reg + {{LG_JOBS{1'b0}}, lost ? tell : retire};
+        told_reg <= told_reg + {15'd0, over};
         case ({accept, read_back, read_take})
         3'b100, 3'b010: waiting_reg <= waiting_reg + ONE;
         3'b110: waiting_reg <= waiting_reg + ONE + ONE;
@@ -95,7 +96,7 @@ module ferry_job_pointers #(
             read_reg <= {(LG_JOBS + 1){1'b0}};
             write_reg <= {(LG_JOBS + 1){1'b0}};
             oldest_reg <= {(LG_JOBS + 1){1'b0}};
-            shown_reg <= {(LG_JOBS + 1){1'b0}};
+            told_reg <= 16'd0;
             waiting_reg <= {(LG_WAITING + 1){1'b0}};
         end
     end
@@ -105,7 +106,7 @@ module ferry_job_pointers #(
     assign formal_oldest = oldest_reg;
     assign formal_read = read_reg;
     assign formal_write = write_reg;
-    assign formal_shown = shown_reg;
+    assign formal_shown = told_reg[LG_JOBS:0];
     assign formal_waiting = waiting_reg;
 `endif
 endmodule

@@ -50,12 +50,13 @@ module ferry_job_queue #(
     output wire [1:0]  view_slot,
     output wire [15:0] view_packet_offset,
     output wire        view_descending,
-    // The oldest job of a class is retired.
+    // The oldest job of a class is retired. It is over, as those who count jobs are told: the same, but while memory is given up
+    // on; then the job shown is over, one behind the other, and retired later. How many were over of either class.
     input  wire        retire,
     input  wire        retire_urgent,
-    // Memory was given up on: the job shown is told to be over (tell), one behind the other, without being retired.
-    input  wire        lost,
-    input  wire        tell,
+    input  wire        over,
+    output wire [15:0] jobs_retired,
+    output wire [15:0] jobs_retired_urgent,
     // There is a job not yet told to be over: one that is not urgent, one that is.
     output wire        shown_normal,
     output wire        shown_urgent,
@@ -139,7 +140,7 @@ module ferry_job_queue #(
         .clk(clk), .rst(rst), .accept(accept && !job_urgent),
         .read_take(read_take && !read_urgent), .read_back(read_back),
         .write_take(write_take && !write_urgent), .write_back(write_back),
-        .retire(retire && !retire_urgent), .lost(lost), .tell(tell && !view_urgent),
+        .retire(retire && !retire_urgent), .over(over && !retire_urgent), .told(jobs_retired),
         .in_job(normal_in), .shown_job(normal_shown), .in_waiting(normal_in_waiting), .next_waiting(normal_next),
         .room(normal_room), .busy(normal_busy), .read_waits_next(normal_waits_next),
         .shown_waits(shown_normal), .read_first(normal_read_first), .write_first(normal_write_first)
@@ -153,7 +154,7 @@ module ferry_job_queue #(
         .clk(clk), .rst(rst), .accept(accept && job_urgent),
         .read_take(read_take && read_urgent), .read_back(1'b0),
         .write_take(write_take && write_urgent), .write_back(1'b0),
-        .retire(retire && retire_urgent), .lost(lost), .tell(tell && view_urgent),
+        .retire(retire && retire_urgent), .over(over && retire_urgent), .told(jobs_retired_urgent),
         .in_job(urgent_in), .shown_job(urgent_shown), .in_waiting(urgent_in_waiting), .next_waiting(urgent_next),
         .room(urgent_room), .busy(urgent_busy), .read_waits_next(urgent_waits_next),
         .shown_waits(shown_urgent), .read_first(urgent_read_first), .write_first(urgent_write_first)
@@ -170,13 +171,14 @@ module ferry_job_queue #(
     wire is_copy = job_op == `FERRY_JOB_OP_COPY;
     wire source_list = LISTS != 0 && is_copy && job_list == `FERRY_LIST_SIDE_SOURCE;
     wire destination_list = LISTS != 0 && is_copy && job_list == `FERRY_LIST_SIDE_DESTINATION;
-    wire [63:0] distance = job_destination - job_source;
-    // distance is a difference modulo 2^64, so "destination above the source" is part of the comparison.
-    wire descending = is_copy && !source_list && !destination_list && job_source_kind == job_destination_kind
-        && distance != 0 && distance[63:32] == 0 && distance[31:0] < job_length;
     // Both sides walk a job up to its last byte; a job of no bytes has none.
     wire [31:0] last = job_length - 32'd1;
     wire empty = job_length == 32'd0;
+    // The destination begins inside the source, behind its start: the distance less one is below the length less one. Looked at in
+    // 32 bits, and if these step over 4 GiB whatever the upper ones are: to go down without need is harmless.
+    wire [32:0] beyond = {1'b0, job_destination[31:0]} + {1'b0, ~job_source[31:0]};
+    wire descending = is_copy && !source_list && !destination_list && job_source_kind == job_destination_kind
+        && beyond[31:0] < last && !empty && (!beyond[32] || job_destination[63:32] == job_source[63:32]);
     // The side that is a list needs an offset instead of an address: the list's place rides above it.
     wire [63:0] source = {source_list ? job_list_address : job_source[63:48], job_source[47:0]};
     wire [63:0] destination = {destination_list ? job_list_address : job_destination[63:48], job_destination[47:0]};
@@ -263,6 +265,9 @@ module ferry_job_queue #(
     // Each side starts a job after it was accepted and before it retires; memory is trusted again when no job is left.
     reg past_valid = 1'b0;
     reg past_lost = 1'b0;
+    // Memory was given up on; a job is told to be over.
+    (* anyseq *) wire lost;
+    (* anyseq *) wire tell;
     wire [LG_JOBS:0] level = normal_in_reg - normal_oldest;
     wire [LG_JOBS:0] read_ahead = normal_read_reg - normal_oldest;
     wire [LG_JOBS:0] write_ahead = normal_write_reg - normal_oldest;
@@ -288,7 +293,7 @@ module ferry_job_queue #(
         assume (!retire || (retire_urgent ? urgent_read_ahead != 0 && urgent_write_ahead != 0
             : read_ahead != 0 && write_ahead != 0 && !write_back && !read_back));
         assume (!retire || !(lost && (shown_normal || shown_urgent)));
-        assume (!tell || (lost && (view_urgent ? shown_urgent : shown_normal)));
+        assume (over == (lost ? tell : retire) && (!tell || (lost && (view_urgent ? shown_urgent : shown_normal) && view_urgent == retire_urgent)));
         assume (past_valid ? !(past_lost && !lost) || (!busy && !shown_normal && !shown_urgent) : !lost);
     end
 
@@ -385,11 +390,12 @@ module ferry_job_queue #(
     // What is worked out as a job enters. Ranges do not wrap around: the firmware refuses them.
     wire [64:0] source_end = {1'b0, job_source} + {33'd0, job_length};
     wire [64:0] destination_end = {1'b0, job_destination} + {33'd0, job_length};
+    wire overlaps = linear && job_source_kind == job_destination_kind && job_destination > job_source
+        && {1'b0, job_destination} < source_end;
     wire linear = job_list != `FERRY_LIST_SIDE_SOURCE && job_list != `FERRY_LIST_SIDE_DESTINATION;
     always @(*) if (past_valid && !rst && accept && is_copy) begin
         if (!source_end[64] && !destination_end[64]) begin
-            assert (descending == (linear && job_source_kind == job_destination_kind && job_destination > job_source
-                && {1'b0, job_destination} < source_end));
+            assert (descending == overlaps || (descending && job_destination[31:0] < job_source[31:0]));
         end
     end
     always @(*) if (past_valid && !rst && read_valid && read_op == `FERRY_JOB_OP_COPY) begin

@@ -60,7 +60,6 @@ module ferry_retire #(
     output wire        retire,
     output wire        retire_urgent,
     output reg         lost,
-    output wire        tell,
     // A job is over, as the count of retired jobs says.
     output wire        over,
     input  wire        job_descending,
@@ -74,8 +73,6 @@ module ferry_retire #(
     input  wire        resetting,
 
     // See ferry_engine.
-    output reg  [31:0] jobs_retired,
-    output reg  [31:0] jobs_retired_urgent,
     output reg  [3:0]  poison,
     input  wire [3:0]  poison_clear,
     output reg         fault_valid,
@@ -191,7 +188,7 @@ module ferry_retire #(
     assign view_urgent = urgent_reg;
     assign retire = (complete && !faulted && !cut) || (leave && complete_reg && !cut_reg);
     assign retire_urgent = view_shown ? urgent_reg : urgent;
-    assign tell = leave && lost;
+    wire tell = leave && lost;
     assign over = lost ? tell : retire;
     assign rec_take = turn_over && recorded;
     assign busy = head_valid;
@@ -208,12 +205,6 @@ module ferry_retire #(
     wire late = !waits && patience_reg[0] && nothing_moves;
 
     always @(posedge clk) begin
-        if (over && !retire_urgent) begin
-            jobs_retired <= jobs_retired + 32'd1;
-        end
-        if (over && retire_urgent) begin
-            jobs_retired_urgent <= jobs_retired_urgent + 32'd1;
-        end
         if (turn_over) begin
             turn_reg <= turn_reg + 1'b1;
         end
@@ -269,8 +260,6 @@ module ferry_retire #(
             bad_reg <= 1'b0;
         end
         if (rst) begin
-            jobs_retired <= 32'd0;
-            jobs_retired_urgent <= 32'd0;
             turn_reg <= {LG_TURNS{1'b0}};
             poison <= 4'd0;
             look_reg <= 1'b0;
@@ -314,8 +303,6 @@ module ferry_retire #(
             if ($past(fault_valid && !fault_clear)) begin
                 assert (fault_valid && $stable(fault_fields));
             end
-            assert (jobs_retired == $past(jobs_retired) + $past(over && !retire_urgent));
-            assert (jobs_retired_urgent == $past(jobs_retired_urgent) + $past(over && retire_urgent));
             cover ($past(turn_over && report) && $past(cut_reg) && turn_reg == 2);
             cover ($past(report && lost) && told_reg == 4'd2);
             cover ($past(retire && report && !lost) && bad_reg == 1'b0);

@@ -39,7 +39,7 @@ class Machine
     uint64_t run(const std::vector<Descriptor> &descriptors)
     {
         uint64_t start = time_;
-        uint32_t target = top_.done + static_cast<uint32_t>(descriptors.size());
+        uint16_t target = static_cast<uint16_t>(top_.done + descriptors.size());
         size_t next = 0;
 
         while (top_.done != target && time_ - start < 1000000) {

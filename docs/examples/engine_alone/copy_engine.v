@@ -26,7 +26,7 @@ module copy_engine #(
     // Comes back with a fault.
     input  wire [15:0] descriptor_name,
     // Descriptors done since reset, in order, free-running: every write has its response.
-    output wire [31:0] done,
+    output wire [15:0] done,
 
     // The first descriptor that went wrong and why (fault_kind of the contract). Those behind it are dropped, and counted
     // as done, until fault_clear.
@@ -122,7 +122,7 @@ assign m_axi_wlast = w[`FERRY_AXI_W_LAST_RANGE];
 wire         unused_resetting, unused_stuck, unused_busy, unused_busy_read, unused_busy_write, unused_list_valid,
              unused_read_lookup_valid, unused_write_lookup_valid, unused_host_arvalid, unused_host_rready,
              unused_host_awvalid, unused_host_wvalid, unused_host_bready;
-wire [31:0]  unused_urgent;
+wire [15:0]  unused_urgent;
 wire [3:0]   unused_poison;
 wire [15:0]  unused_list_address;
 wire [31:0]  unused_read_lookup_page, unused_write_lookup_page;

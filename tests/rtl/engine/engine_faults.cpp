@@ -55,7 +55,7 @@ std::string check_job(Machine &machine, Reference &reference, const Job &bad, co
         return machine.errors.front();
     if (!machine.errors.empty())
         return machine.errors.front();
-    if (machine.queued != before + 3 || machine.top->jobs_retired != (uint32_t)machine.queued)
+    if (machine.queued != before + 3 || machine.top->jobs_retired != (uint16_t)machine.queued)
         return "not every job retired";
     if (!machine.top->fault_valid)
         return "no fault reported";

@@ -115,7 +115,7 @@ std::string phases(uint64_t seed)
         uint64_t wait = random.below(way == READ ? 3000 : 4800);
         for (uint64_t i = 0; i < wait; i++)
             machine.step();
-        bool running = machine.top->jobs_retired != (uint32_t)(machine.queued - machine.queued_urgent);
+        bool running = machine.top->jobs_retired != (uint16_t)(machine.queued - machine.queued_urgent);
         uint64_t host_flight = 64;
         for (const Memory::Read &read : machine.host.reads)
             host_flight += read.beats;
@@ -139,7 +139,7 @@ std::string phases(uint64_t seed)
         if (!stalls && machine.cycle - taken > bound)
             return where + ": " + std::to_string(machine.cycle - taken) + " cycles for an urgent job of " +
                    std::to_string(own_beats) + " beats, at most " + std::to_string(bound);
-        bool cut = running && machine.top->jobs_retired != (uint32_t)(machine.queued - machine.queued_urgent);
+        bool cut = running && machine.top->jobs_retired != (uint16_t)(machine.queued - machine.queued_urgent);
         cuts += cut;
         reference.apply(job);
         reference.apply(urgent);

@@ -183,8 +183,8 @@ class Machine
     void submit(const Job &job) { (job.urgent ? waiting_urgent : waiting).push_back(job); }
     bool idle() const
     {
-        return waiting.empty() && waiting_urgent.empty() && top->jobs_retired == (uint32_t)(queued - queued_urgent) &&
-               top->jobs_retired_urgent == (uint32_t)queued_urgent;
+        return waiting.empty() && waiting_urgent.empty() && top->jobs_retired == (uint16_t)(queued - queued_urgent) &&
+               top->jobs_retired_urgent == (uint16_t)queued_urgent;
     }
     // What was not offered yet is withdrawn.
     void withdraw()
