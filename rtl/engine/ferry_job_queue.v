@@ -293,7 +293,8 @@ module ferry_job_queue #(
         assume (!retire || (retire_urgent ? urgent_read_ahead != 0 && urgent_write_ahead != 0
             : read_ahead != 0 && write_ahead != 0 && !write_back && !read_back));
         assume (!retire || !(lost && (shown_normal || shown_urgent)));
-        assume (over == (lost ? tell : retire) && (!tell || (lost && (view_urgent ? shown_urgent : shown_normal) && view_urgent == retire_urgent)));
+        assume (over == (lost ? tell : retire));
+        assume (!tell || (lost && (view_urgent ? shown_urgent : shown_normal) && view_urgent == retire_urgent));
         assume (past_valid ? !(past_lost && !lost) || (!busy && !shown_normal && !shown_urgent) : !lost);
     end
 

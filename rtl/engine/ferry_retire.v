@@ -88,7 +88,7 @@ module ferry_retire #(
     localparam NOTE_BITS = 5 + 2 + 32;
     localparam RECORD_BITS = LG_TURNS + 1 + 8 + 32 + 32;
     // Cycles without progress that end an engine reset when the host has set no timeout.
-    localparam [31:0] RESET_TIMEOUT = 32'd65536;
+    localparam LG_RESET_TIMEOUT = 16;
 
     // ---- Notes ----
     wire        head_valid;
@@ -107,7 +107,7 @@ module ferry_retire #(
         .out_valid(head_valid), .out_ready(head_take), .out_data({marker, last, cut, urgent, host, slot, position})
     );
 
-    // ---- Responses that cannot be used yet wait here; there are never more than notes ----
+    // ---- Responses that cannot be used yet wait here; there are never more than notes, so there is always room ----
     wire [1:0]  kept;
     wire [1:0]  kept_error;
     wire [1:0]  take;
@@ -126,8 +126,8 @@ module ferry_retire #(
             );
         end
     endgenerate
-    assign local_bready = keep_ready[0];
-    assign host_bready = keep_ready[1];
+    assign local_bready = 1'b1;
+    assign host_bready = 1'b1;
 
     wire there = host ? kept[1] || host_bvalid : kept[0] || local_bvalid;
     wire error = host ? (kept[1] ? kept_error[1] : host_berror) : (kept[0] ? kept_error[0] : local_berror);
@@ -149,7 +149,7 @@ module ferry_retire #(
         .out_valid(have_record), .out_ready(rec_take),
         .out_data({rec_turn, rec_write, rec_kind, rec_position, rec_written})
     );
-    wire unused = &{rec_room, 1'b0};
+    wire unused = &{rec_room, keep_ready, 1'b0};
 
     // A job is shown, to be told of.
     reg        look_reg;
@@ -166,7 +166,8 @@ module ferry_retire #(
     reg [LG_TURNS-1:0] turn_reg;
     // Slots whose fault was reported.
     reg [3:0]  told_reg;
-    reg [31:0] patience_reg;
+    // Cycles in which nothing moved, one behind the other.
+    reg [31:0] still_reg;
 
     wire shown_valid = shown_normal || shown_urgent;
     wire recorded = have_record && rec_turn == turn_reg;
@@ -198,11 +199,9 @@ module ferry_retire #(
     wire [3:0] poison_error = error_now && !lost ? 4'd1 << slot : 4'd0;
     wire [3:0] poison_report = report ? 4'd1 << job_slot : 4'd0;
 
-    // ---- Watchdog: late when patience_reg has come down to 1 ----
-    wire [31:0] patience = resetting && timeout == 32'd0 ? RESET_TIMEOUT : timeout;
-    wire waits = patience_reg[31:1] != 0;
+    // ---- Watchdog ----
     wire nothing_moves = job_busy && !look_reg && !lost && !progress && !head_take;
-    wire late = !waits && patience_reg[0] && nothing_moves;
+    wire late = nothing_moves && (timeout != 32'd0 ? still_reg >= timeout : resetting && still_reg[31:LG_RESET_TIMEOUT] != 0);
 
     always @(posedge clk) begin
         if (turn_over) begin
@@ -211,11 +210,7 @@ module ferry_retire #(
         told_reg <= (told_reg | poison_report) & ~poison_clear;
         poison <= (poison | poison_record | poison_error | poison_report) & ~poison_clear;
 
-        if (patience == 32'd0 || !nothing_moves || (!waits && !patience_reg[0])) begin
-            patience_reg <= patience;
-        end else if (waits) begin
-            patience_reg <= patience_reg - 32'd1;
-        end
+        still_reg <= nothing_moves ? still_reg + 32'd1 : 32'd0;
         if (late) begin
             lost <= 1'b1;
         end else if (lost && !job_busy && !shown_valid && !look_reg) begin
@@ -268,7 +263,7 @@ module ferry_retire #(
             lost <= 1'b0;
             told_reg <= 4'd0;
             fault_valid <= 1'b0;
-            patience_reg <= 32'd0;
+            still_reg <= 32'd0;
         end
     end
 
