@@ -47,6 +47,10 @@ CPPFLAGS := -I$(GENERATED) -Ihost-driver/include -Ihost-driver -Isim
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 LDLIBS := -lz -lpthread -lm
 
+# What is compiled depends on this file, which is new when a compiler, its flags or the core are others than before.
+FLAGS := $(BUILD)/flags
+$(FLAGS): ;
+
 # Each rules.mk adds to these: TEST_PROGRAMS holds executables that `make test` runs, LINTS style checks, BENCHES targets
 # that write rows into build/bench/*.json, FORMAL proofs, SOAKS the long campaigns. SIM_OBJECTS (and its sanitized twin)
 # and SIM_LIBS are what sim/ adds to libferry.a and to the programs that link it.
@@ -72,3 +76,13 @@ include contract/rules.mk
 -include sim/rules.mk
 -include host-driver/rules.mk
 -include tests/rules.mk
+
+FLAGS_NOW := $(CC) $(CXX) $(CFLAGS) $(CPPFLAGS) $(SANITIZE) $(SIM_CXXFLAGS) $(LDLIBS) $(CPU_CORE) $(CPU_VARIANT)
+# Written once set-up has told whoever may not write here.
+ifeq ($(CHANGES_NOTHING)$(if $(wildcard $(TOOLS)),,yes),)
+ifneq ($(file <$(FLAGS)),$(FLAGS_NOW))
+# The first time nothing is known to be another.
+NEW_FLAGS := $(if $(wildcard $(FLAGS)),,yes)
+$(file >$(FLAGS),$(FLAGS_NOW))$(if $(NEW_FLAGS),$(shell touch -d @0 $(FLAGS)))
+endif
+endif

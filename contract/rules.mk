@@ -10,5 +10,10 @@ $(CONTRACT_STAMP): $(wildcard contract/*.py contract/*.rdl) $(VENV)/ready
 	    --access $(GENERATED) --manual docs/manual/contract.md
 	@touch $@
 
+# Also when one of the files is gone.
+ifneq ($(words $(wildcard $(CONTRACT))),$(words $(CONTRACT)))
+.PHONY: $(CONTRACT_STAMP)
+endif
+
 # generate.py leaves a file alone whose text did not change.
 $(CONTRACT): $(CONTRACT_STAMP) ;

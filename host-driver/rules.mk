@@ -11,29 +11,30 @@ FIRMWARE_IMAGE ?= $(BUILD)/firmware/firmware_image.c
 
 -include host-driver/*/rules.mk
 
-$(BUILD)/obj/%.o: %.c | $(CONTRACT)
+$(BUILD)/obj/%.o: %.c $(FLAGS) host-driver/rules.mk | $(CONTRACT)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(CPPFLAGS) -I$(BUILD)/firmware -MMD -MP -c $< -o $@
 
-$(BUILD)/obj-san/%.o: %.c | $(CONTRACT)
+$(BUILD)/obj-san/%.o: %.c $(FLAGS) host-driver/rules.mk | $(CONTRACT)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(SANITIZE) $(CPPFLAGS) -I$(BUILD)/firmware -MMD -MP -c $< -o $@
 
 # Archives are made anew when a source comes or goes, so that no object stays in them whose source is gone.
 LIBFERRY_LIST := $(BUILD)/libferry.list
-ifneq ($(wildcard $(LIBFERRY_LIST)),)
-ifneq ($(file <$(LIBFERRY_LIST)),$(HOST_SOURCES))
-$(file >$(LIBFERRY_LIST),$(HOST_SOURCES))
+LIBFERRY_OF := $(strip $(HOST_SOURCES) $(SIM_OBJECTS))
+ifneq ($(if $(CHANGES_NOTHING),,$(wildcard $(LIBFERRY_LIST))),)
+ifneq ($(file <$(LIBFERRY_LIST)),$(LIBFERRY_OF))
+$(file >$(LIBFERRY_LIST),$(LIBFERRY_OF))
 endif
 endif
 
 $(BUILD)/libferry.a: $$(HOST_OBJECTS) $$(SIM_OBJECTS) $(wildcard $(LIBFERRY_LIST))
-	@[ -f $(LIBFERRY_LIST) ] || echo '$(HOST_SOURCES)' > $(LIBFERRY_LIST)
+	@[ -f $(LIBFERRY_LIST) ] || echo '$(LIBFERRY_OF)' > $(LIBFERRY_LIST)
 	@rm -f $@
 	ar rcs $@ $(filter %.o,$^)
 
 $(BUILD)/libferry-san.a: $$(HOST_OBJECTS_SAN) $$(SIM_OBJECTS_SAN) $(wildcard $(LIBFERRY_LIST))
-	@[ -f $(LIBFERRY_LIST) ] || echo '$(HOST_SOURCES)' > $(LIBFERRY_LIST)
+	@[ -f $(LIBFERRY_LIST) ] || echo '$(LIBFERRY_OF)' > $(LIBFERRY_LIST)
 	@rm -f $@
 	ar rcs $@ $(filter %.o,$^)
 

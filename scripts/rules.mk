@@ -7,15 +7,16 @@ TOOLS := $(BUILD)/tools.mk
 $(TOOLS): scripts/tools.txt scripts/setup.sh
 	@scripts/setup.sh tools $@
 
-# After an upgrade of the system, with another PATH or in another folder: what is there is of other tools. (Asking what make
-# would do changes nothing.)
-ifneq ($(filter-out help clean,$(or $(MAKECMDGOALS),help)),)
-ifeq ($(findstring n,$(filter-out --% %=%,$(firstword $(MAKEFLAGS)))),)
+# Nor does asking what make would do.
+CHANGES_NOTHING := $(if $(filter-out help clean,$(or $(MAKECMDGOALS),help)),$(if \
+    $(findstring n,$(filter-out --% %=%,$(firstword $(MAKEFLAGS)))),yes),yes)
+
+# After an upgrade of the system, with another PATH or in another folder: what is there is of other tools.
+ifneq ($(CHANGES_NOTHING),yes)
 STALE := $(shell scripts/setup.sh stale $(TOOLS) $(VENV))
 ifneq ($(STALE),)
 .PHONY: stale
 $(STALE): stale
-endif
 endif
 endif
 

@@ -11,7 +11,7 @@ SIM_CXXFLAGS := -std=c++17 -O3 $(WARNINGS)
 SIM_VERILATE = $(VERILATOR) --cc --no-skip-identical -O3 --x-assign fast --x-initial fast --noassert --flatten --threads 1 \
     --output-split 0 $(RTL_FLAGS) -Wno-fatal $(SIM_TOP)
 SIM_TOP = --top-module ferry_simulated -GCPU_CORE='"$(CPU_CORE)"' sim/ferry_simulated.v $(RTL_CORE)
-SIM_NEEDS := sim/ferry_simulated.v $(RTL_SOURCES) $(CONTRACT) rtl/packaged_core.vlt rtl/rules.mk sim/rules.mk $(VENV)/ready
+SIM_NEEDS := sim/ferry_simulated.v $(RTL_SOURCES) $(CONTRACT) rtl/packaged_core.vlt rtl/rules.mk sim/rules.mk $(FLAGS) $(VENV)/ready
 SIM_RUNTIME := verilated verilated_threads verilated_fst_c
 SIM_OWN := dram link_model ferry_sim device_plain device_traced
 
@@ -34,18 +34,18 @@ $(SIM_BUILD)/traced/Vferry_traced__ALL.o: $(SIM_BUILD)/traced/Vferry_traced.mk
 	$(ALONE) $(MAKE_COMMAND) --no-print-directory -C $(@D) -f Vferry_traced.mk OPT_FAST=-O1 OPT_SLOW=-O0 OPT_GLOBAL=-O1 CXX=$(CXX) \
 	    VM_PARALLEL_BUILDS=0 $(@F)
 
-$(SIM_RUNTIME:%=$(SIM_BUILD)/%.o): $(SIM_BUILD)/%.o: $(SIM_INCLUDE)/%.cpp
+$(SIM_RUNTIME:%=$(SIM_BUILD)/%.o): $(SIM_BUILD)/%.o: $(SIM_INCLUDE)/%.cpp $(FLAGS)
 	@mkdir -p $(@D)
 	$(CXX) -std=c++17 -O2 -w -I$(SIM_INCLUDE) -I$(SIM_INCLUDE)/vltstd -c $< -o $@
 
-$(SIM_BUILD)/%.o: sim/%.cpp $(wildcard sim/*.h)
+$(SIM_BUILD)/%.o: sim/%.cpp $(wildcard sim/*.h) $(FLAGS) sim/rules.mk
 	@mkdir -p $(@D)
 	$(CXX) $(SIM_CXXFLAGS) -Isim -c $< -o $@
 
-$(SIM_BUILD)/device_plain.o: sim/device_plain.cpp $(wildcard sim/*.h) $(SIM_BUILD)/plain/Vferry_plain.mk
+$(SIM_BUILD)/device_plain.o: sim/device_plain.cpp $(wildcard sim/*.h) $(FLAGS) $(SIM_BUILD)/plain/Vferry_plain.mk
 	$(CXX) $(SIM_CXXFLAGS) -Isim -isystem $(SIM_BUILD)/plain -isystem $(SIM_INCLUDE) -isystem $(SIM_INCLUDE)/vltstd -c $< -o $@
 
-$(SIM_BUILD)/device_traced.o: sim/device_traced.cpp $(wildcard sim/*.h) $(SIM_BUILD)/traced/Vferry_traced.mk
+$(SIM_BUILD)/device_traced.o: sim/device_traced.cpp $(wildcard sim/*.h) $(FLAGS) $(SIM_BUILD)/traced/Vferry_traced.mk
 	$(CXX) $(SIM_CXXFLAGS) -Isim -isystem $(SIM_BUILD)/traced -isystem $(SIM_INCLUDE) -isystem $(SIM_INCLUDE)/vltstd -c $< -o $@
 
 SIM_DEVICE_OBJECTS := $(SIM_OWN:%=$(SIM_BUILD)/%.o) $(SIM_RUNTIME:%=$(SIM_BUILD)/%.o) \

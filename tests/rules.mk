@@ -1,7 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # `make test` builds every test program that the rooms announce and runs them all; see scripts/run_tests.py.
 
--include $(sort $(wildcard tests/*/rules.mk tests/*/*/rules.mk docs/examples/*/rules.mk))
+# A program is made again when the rules of its room change, which may be all that a script is made of, or the flags.
+define room
+BEFORE := $$(TEST_PROGRAMS)
+include $(1)
+$$(filter-out $$(BEFORE),$$(TEST_PROGRAMS)): $(1) $(FLAGS)
+endef
+$(foreach rules,$(sort $(wildcard tests/*/rules.mk tests/*/*/rules.mk docs/examples/*/rules.mk)),$(eval $(call room,$(rules))))
 
 .PHONY: test lint formal soak
 test: $$(TEST_PROGRAMS)

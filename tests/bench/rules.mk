@@ -15,14 +15,20 @@ bench-replay: $(BUILD)/ferry | $$(filter-out bench-replay,$$(BENCHES))
 
 # Paging over the link, the firmware's cost and preemption, on the device as it ships.
 BENCHES += $(BUILD)/bench/path.json
-$(BUILD)/bench/path: tests/bench/path.c $(BUILD)/libferry.a $(wildcard host-driver/device/*.h host-driver/link/*.h) | $(CONTRACT)
+$(BUILD)/bench/path: tests/bench/path.c $(BUILD)/libferry.a $(wildcard host-driver/device/*.h host-driver/link/*.h) $(FLAGS) | $(CONTRACT)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(CPPFLAGS) $< $(BUILD)/libferry.a -o $@ $(SIM_LIBS) $(LDLIBS)
 
 $(BUILD)/bench/path.json: $(BUILD)/bench/path
 	@$< $@.new && mv $@.new $@
 
+# Rows of a benchmark that is gone, or of place and route before the RTL changed, are of another device.
+BENCH_PNR := $(BUILD)/bench/pnr-device.json
+BENCH_ROWS = $(filter %.json,$(BENCHES)) $(BUILD)/bench/replay.json \
+    $(if $(shell find $(RTL_SOURCES) $(CONTRACT) -newer $(BENCH_PNR) 2>/dev/null),,$(BENCH_PNR))
+
 bench: $$(BENCHES)
+	@rm -f $(filter-out $(BENCH_ROWS),$(wildcard $(BUILD)/bench/*.json))
 	@python3 tests/bench/collect.py collect $(BUILD)/bench $(BUILD)/bench.json $(BUILD)/bench.md \
 	    --figures $(BENCH_LUTS) $(BENCH_SOURCES)
 

@@ -9,18 +9,18 @@ SUITE_COMMON := $(addprefix $(CONTRACT_SUITE)/,memcpy_machine memcpy_miniport me
 SUITE_TESTS := $(filter-out test_threads,$(notdir $(basename $(wildcard $(CONTRACT_SUITE)/test_*.c))))
 SUITE_PROGRAMS := $(SUITE_TESTS:test_%=$(BUILD)/tests/contract_%)
 
-$(BUILD)/obj-suite/%.o: %.c
+$(BUILD)/obj-suite/%.o: %.c $(FLAGS) $(CONTRACT_SUITE)/rules.mk
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(SANITIZE) $(CPPFLAGS) -I$(CONTRACT_SUITE) -MMD -MP -c $< -o $@
 
-$(BUILD)/obj-tsan/%.o: %.c
+$(BUILD)/obj-tsan/%.o: %.c $(FLAGS) $(CONTRACT_SUITE)/rules.mk
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -fsanitize=thread $(CPPFLAGS) -I$(CONTRACT_SUITE) -MMD -MP -c $< -o $@
 
 $(SUITE_PROGRAMS): $(BUILD)/tests/contract_%: $(BUILD)/obj-suite/$(CONTRACT_SUITE)/test_%.o \
 		$(SUITE_COMMON:%=$(BUILD)/obj-suite/%.o) $(MANAGER_SAN)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(SANITIZE) $^ -o $@ -lcmocka -lz -lpthread
+	$(CC) $(CFLAGS) $(SANITIZE) $(filter %.o,$^) -o $@ -lcmocka -lz -lpthread
 
 .SECONDARY: $(MANAGER_SAN) $(MANAGER_TSAN)
 TEST_PROGRAMS += $(SUITE_PROGRAMS)
@@ -30,7 +30,7 @@ TEST_PROGRAMS += $(SUITE_PROGRAMS)
 $(BUILD)/tests/contract_threads: $(BUILD)/obj-tsan/$(CONTRACT_SUITE)/test_threads.o \
 		$(SUITE_COMMON:%=$(BUILD)/obj-tsan/%.o) $(MANAGER_TSAN)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -fsanitize=thread $^ -o $@ -lcmocka -lpthread
+	$(CC) $(CFLAGS) -fsanitize=thread $(filter %.o,$^) -o $@ -lcmocka -lpthread
 TEST_PROGRAMS += $(BUILD)/tests/contract_threads
 
 # The wall, as a test (with a planted breach) and as a lint.
@@ -59,6 +59,6 @@ $(KMD_SUITE_OBJECTS): | $(CONTRACT)
 $(KMD_SUITE_PROGRAMS): $(BUILD)/tests/contract_%_kmd: $(BUILD)/obj-suite/$(CONTRACT_SUITE)/test_%.o \
 		$(KMD_SUITE_OBJECTS) $(MANAGER_SAN)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(SANITIZE) $^ -o $@ -lcmocka -lz -lpthread
+	$(CC) $(CFLAGS) $(SANITIZE) $(filter %.o,$^) -o $@ -lcmocka -lz -lpthread
 .SECONDARY: $(KMD_SUITE_OBJECTS)
 TEST_PROGRAMS += $(KMD_SUITE_PROGRAMS)

@@ -8,7 +8,7 @@ FUZZ_FIRMWARE_SOURCES = tests/fuzz/fuzz_firmware.c $(FIRMWARE_SOURCES) $(filter-
     $(FIRMWARE_TEST)/double_hal.c
 
 $(BUILD)/fuzz/fuzz_firmware: tests/fuzz/fuzz_firmware.c $$(FUZZ_FIRMWARE_SOURCES) \
-    $$(wildcard firmware/*.h $$(FIRMWARE_TEST)/*.h) $(CONTRACT)
+    $$(wildcard firmware/*.h $$(FIRMWARE_TEST)/*.h) $(FLAGS) $(CONTRACT)
 	@mkdir -p $(@D)
 	$(FUZZ_CC) $(FUZZ_FLAGS) -I$(GENERATED) -Ifirmware -I$(FIRMWARE_TEST) $(FUZZ_FIRMWARE_SOURCES) -o $@
 

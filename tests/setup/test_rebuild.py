@@ -37,7 +37,7 @@ def value_of(expression, *arguments, **environment):
     with tempfile.NamedTemporaryFile("w", suffix=".mk") as file:
         file.write(f"include Makefile\nshow-value: ; @echo {expression}\n")
         file.flush()
-        return make(*arguments, "-f", file.name, "show-value", **environment).strip()
+        return make(*arguments, "-f", file.name, "show-value", **environment).splitlines()[-1].strip()
 
 
 PROGRAMS = value_of("$(TEST_PROGRAMS)").split()
@@ -138,16 +138,19 @@ def headers_of(source, below):
 def what_is_compiled_in_is_a_prerequisite():
     """Of each object, too: a program may be linked anew from objects that are old."""
     rules = prerequisites()
-    missing, seen = {}, 0
+    missing, seen, flagless = {}, 0, []
     for name in sorted(rules):
         sources = [path for path in rules[name] if path.endswith((".c", ".cpp", ".S")) and in_repository(path)]
         if not sources or not name.startswith("build/"):
             continue
         seen += 1
         below = all_below(name, rules)
+        if "build/flags" not in below and not name.startswith("build/firmware/"):
+            flagless.append(name)
         if lost := set().union(*(headers_of(os.path.relpath(path), below) for path in sources)) - below:
             missing[name] = sorted(lost)
     assert seen > 250, f"only {seen} programs and objects"
+    assert not flagless, f"not made again with other flags: {flagless}"
     assert not missing, "\n    ".join(f"{name} is not made again after {', '.join(lost)}" for name, lost in missing.items())
 
 
@@ -180,7 +183,11 @@ NEEDS = [("build/tools.mk", "scripts/tools.txt"), ("build/tools.mk", "scripts/se
 
 def what_no_compiler_tells_is_a_prerequisite():
     rules = prerequisites()
-    missing = [(target, needed) for target, needed in NEEDS if needed not in all_below(target, rules)]
+    needs = [*NEEDS, *((program, "build/flags") for program in PROGRAMS if program != "build/tests/formal")]
+    for room in (str(path) for folder in ("tests", "docs") for path in Path(folder).rglob("rules.mk")):
+        if names := re.findall(r"^TEST_PROGRAMS \+= (\$\(BUILD\)/tests/\w+)", Path(room).read_text(), re.M):
+            needs += [(name.replace("$(BUILD)", "build"), room) for name in names]
+    missing = [(target, needed) for target, needed in needs if needed not in all_below(target, rules)]
     assert not missing, missing
 
 
@@ -229,6 +236,55 @@ def a_release_that_fails_fails_test_fresh():
             assert (done.returncode == 0) == good, (releases, done)
 
 
+def elsewhere(folder):
+    """Options to build in another folder with the environment that is there."""
+    for name in ("tools.mk", "setup.mk"):
+        shutil.copy2(f"build/{name}", folder)
+    return [f"BUILD={folder}", "VENV=build/venv", "-o", f"{folder}/tools.mk", "-o", "build/venv/ready", "-o", f"{folder}/setup.mk"]
+
+
+def other_flags_are_noticed():
+    with tempfile.TemporaryDirectory() as folder:
+        options, program, flags = elsewhere(folder), f"{folder}/tests/dma_map", Path(folder, "flags")
+        Path(program).parent.mkdir()
+        make(*options, "print-libs")
+        shutil.copy2("build/tests/dma_map", program)
+        assert program not in make("-n", *options, program), "what was there before the first record is made again"
+        before = flags.read_text()
+        make("-n", *options, "CC=clang", "print-libs")
+        assert flags.read_text() == before, "-n changes something"
+        for other in ("CC=clang", "CPU_CORE=serv", "CFLAGS=-O3"):
+            os.utime(flags, (0, 0))
+            make(*options, other, "print-libs")
+            assert f"-o {program}" in make("-n", *options, other, program), other
+            os.utime(flags, (0, 0))
+            assert program not in make("-n", *options, other, program), other
+
+
+def a_lost_file_of_the_contract_is_made_again():
+    with tempfile.TemporaryDirectory() as folder:
+        options = elsewhere(folder)
+        shutil.copytree("build/generated", f"{folder}/generated")
+        Path(folder, "generated/contract.stamp").touch()
+        lost = Path(folder, "generated/ferry_bar0_first.vh")
+        assert "generate.py" not in make("-n", *options, str(lost))
+        lost.unlink()
+        assert "generate.py" in make("-n", *options, str(lost))
+
+
+def rows_of_another_device_are_left_out():
+    with tempfile.TemporaryDirectory() as folder:
+        options = elsewhere(folder)
+        shutil.copytree("build/generated", f"{folder}/generated")
+        Path(folder, "bench").mkdir()
+        for name in ("gone", "engine", "replay", "pnr-device"):
+            Path(folder, f"bench/{name}.json").write_text("[]")
+        for times, left_out in ((None, ["gone"]), ((0, 0), ["gone", "pnr-device"])):
+            os.utime(f"{folder}/bench/pnr-device.json", times)
+            said = re.search(r"^rm -f (.*bench/gone.json.*)$", make("-n", *options, "bench"), re.M)[1]
+            assert sorted(Path(name).stem for name in said.split()) == left_out, said
+
+
 def other_tools_are_noticed():
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "scripts").mkdir()
@@ -260,17 +316,15 @@ def other_tools_are_noticed():
 def make_n_runs_nothing():
     """Also where nothing is built yet."""
     with tempfile.TemporaryDirectory() as folder:
-        for name in ("tools.mk", "setup.mk"):
-            shutil.copy2(f"build/{name}", folder)
-        make("-n", f"BUILD={folder}", "VENV=build/venv", "-o", f"{folder}/tools.mk", "-o", "build/venv/ready",
-             "-o", f"{folder}/setup.mk", "demo")
+        make("-n", *elsewhere(folder), "demo")
         assert sorted(path.name for path in Path(folder).iterdir()) == ["setup.mk", "tools.mk"]
 
 
-CASES = [other_tools_are_noticed, make_n_runs_nothing,
-         what_is_compiled_in_is_a_prerequisite, what_verilator_read_is_a_prerequisite, what_no_compiler_tells_is_a_prerequisite,
-         recipes_are_right, a_failed_recipe_leaves_no_file, cores_that_are_not_ours_are_not_counted,
-         a_release_that_fails_fails_test_fresh, nothing_is_made_when_nothing_changed, what_the_contracts_header_is_in_is_made_again,
+CASES = [rows_of_another_device_are_left_out, other_flags_are_noticed, a_lost_file_of_the_contract_is_made_again,
+         other_tools_are_noticed, make_n_runs_nothing, what_is_compiled_in_is_a_prerequisite,
+         what_verilator_read_is_a_prerequisite, what_no_compiler_tells_is_a_prerequisite, recipes_are_right,
+         a_failed_recipe_leaves_no_file, cores_that_are_not_ours_are_not_counted, a_release_that_fails_fails_test_fresh,
+         nothing_is_made_when_nothing_changed, what_the_contracts_header_is_in_is_made_again,
          what_the_contracts_verilog_is_in_is_made_again, all_cores_are_used_unless_the_user_says_how_many]
 
 

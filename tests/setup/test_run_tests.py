@@ -178,6 +178,35 @@ def seeds_of_sixty_four_bits_are_taken(folder):
     assert run(folder, RANDOM, seed="18446744073709551616")[1] != 0
 
 
+def what_stands_beside_a_sum_counts(folder):
+    """A sum that tells of fewer failures than there are failed cases; and a program that waits for a person gets no answer."""
+    output, _, _ = run(folder, 'echo "[  FAILED  ] a"; echo "[  FAILED  ] b"; echo "3 passed, 1 failed"')
+    assert last_line(output) == "3 passed, 2 failed", output
+    with open("/dev/zero", "rb") as typed:
+        program = Path(folder) / "asks"
+        program.write_text('#!/bin/sh\n[ -z "$(head -c 1 | tr "\\0" x)" ] && echo "[       OK ] a"\n')
+        program.chmod(0o755)
+        done = subprocess.run([sys.executable, RUN_TESTS, "--registry", f"{folder}/registry", "--logs", f"{folder}/logs", program],
+                              stdin=typed, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+
+
+def programs_run_beside_each_other_and_their_end_is_shown(folder):
+    meet = (f"touch {folder}/$(basename $0).here; for i in $(seq 100); do "
+            f"[ -e {folder}/program0.here -a -e {folder}/program1.here ] && break; sleep 0.1; done; "
+            '[ $i -lt 100 ] && echo "[       OK ] a"')
+    programs = []
+    for index in range(2):
+        programs.append(Path(folder) / f"program{index}")
+        programs[-1].write_text(f"#!/bin/sh\n{meet}\n")
+        programs[-1].chmod(0o755)
+    done = subprocess.run([sys.executable, RUN_TESTS, "--registry", f"{folder}/registry", "--logs", f"{folder}/logs", "--jobs=2",
+                           *programs], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    output, _, _ = run(folder, "seq 1000; exit 1")
+    assert "     | 1000\n" in output and "     | 1\n" not in output, output
+
+
 def a_stopped_runner_stops_its_programs(folder):
     program = Path(folder) / "slow"
     program.write_text(f"#!/bin/sh\necho $$ > {folder}/pid; exec sleep 60\n")
@@ -197,15 +226,16 @@ def a_stopped_runner_stops_its_programs(folder):
         assert not state.exists() or state.read_text().split()[2] == "Z", "it lives on"
 
 
-CASES = [what_goes_to_the_error_output_counts, a_good_sum_hides_no_bad_status, a_case_that_fails_once_has_failed,
+CASES = [what_stands_beside_a_sum_counts, programs_run_beside_each_other_and_their_end_is_shown,
+         what_goes_to_the_error_output_counts, a_good_sum_hides_no_bad_status, a_case_that_fails_once_has_failed,
          a_case_passes_when_it_passes_with_every_seed, requirements_stand_in_the_order_of_their_numbers,
          bytes_that_are_no_text_stop_nothing, a_hang_is_a_failure, a_flood_is_a_failure_and_its_end_is_read,
-         a_sum_hides_no_failed_case, cases_are_counted_and_registered,
-         a_failed_case_counts_with_and_without_a_reason, the_headings_of_cmocka_are_no_cases,
-         a_sum_wins_and_a_crash_counts, a_random_program_runs_with_two_seeds_that_are_printed,
-         a_failing_seed_is_named_and_replayed, a_seed_that_is_no_number_is_refused,
-         a_case_that_was_begun_has_failed_when_its_program_crashed, a_case_whose_set_up_failed_has_failed,
-         a_seed_whose_line_a_crash_took_is_named, seeds_of_sixty_four_bits_are_taken, a_stopped_runner_stops_its_programs]
+         a_sum_hides_no_failed_case, cases_are_counted_and_registered, a_failed_case_counts_with_and_without_a_reason,
+         the_headings_of_cmocka_are_no_cases, a_sum_wins_and_a_crash_counts,
+         a_random_program_runs_with_two_seeds_that_are_printed, a_failing_seed_is_named_and_replayed,
+         a_seed_that_is_no_number_is_refused, a_case_that_was_begun_has_failed_when_its_program_crashed,
+         a_case_whose_set_up_failed_has_failed, a_seed_whose_line_a_crash_took_is_named, seeds_of_sixty_four_bits_are_taken,
+         a_stopped_runner_stops_its_programs]
 
 
 if __name__ == "__main__":

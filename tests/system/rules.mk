@@ -5,7 +5,7 @@ SYSTEM_TESTS := calls failures random_calls agreement
 # On the model the agreement run compares the model with itself: it shows that the comparison is fair.
 SYSTEM_RUNS := $(SYSTEM_TESTS:%=$(BUILD)/tests/system_%_model) $(SYSTEM_TESTS:%=$(BUILD)/tests/system_%_sim)
 
-$(SYSTEM_TESTS:%=$(BUILD)/system/%): $(BUILD)/system/%: tests/system/test_%.c tests/system/system.h $(BUILD)/libferry-san.a
+$(SYSTEM_TESTS:%=$(BUILD)/system/%): $(BUILD)/system/%: tests/system/test_%.c tests/system/system.h $(BUILD)/libferry-san.a $(FLAGS)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(SANITIZE) $(CPPFLAGS) $< $(BUILD)/libferry-san.a $(SIM_LIBS) -lcmocka $(LDLIBS) -o $@
 
@@ -25,13 +25,13 @@ THREAD_SANITIZE := -fsanitize=thread $(if $(findstring clang,$(CC)),,-Wno-tsan) 
 THREAD_SOURCES = $(HOST_SOURCES) $(MODEL_SOURCES)
 THREAD_OBJECTS = $(THREAD_SOURCES:%.c=$(BUILD)/obj-threads/%.o)
 
-$(BUILD)/obj-threads/%.o: %.c | $(CONTRACT)
+$(BUILD)/obj-threads/%.o: %.c $(FLAGS) tests/system/rules.mk | $(CONTRACT)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(THREAD_SANITIZE) $(CPPFLAGS) -I$(BUILD)/firmware -MMD -MP -c $< -o $@
 
 $(BUILD)/tests/system_threads: tests/system/test_threads.c tests/system/system.h $$(THREAD_OBJECTS) $$(SIM_DEVICE_OBJECTS)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(THREAD_SANITIZE) $(CPPFLAGS) $(filter-out %.h,$^) $(SIM_LIBS) -lcmocka $(LDLIBS) -o $@
+	$(CC) $(CFLAGS) $(THREAD_SANITIZE) $(CPPFLAGS) $(filter %.c %.o,$^) $(SIM_LIBS) -lcmocka $(LDLIBS) -o $@
 -include $(shell find $(BUILD)/obj-threads -name '*.d' 2>/dev/null)
 
 TEST_PROGRAMS += $(BUILD)/tests/system_threads

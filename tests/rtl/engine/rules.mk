@@ -6,7 +6,7 @@ ENGINE_TESTS := tests/rtl/engine
 ENGINE_FLAGS = --cc -Wall --timescale 1ns/1ns -O3 -I$(GENERATED) -Irtl -Irtl/engine -Irtl/mmu -Irtl/fabric \
 	--top-module engine_under_test --exe --build \
 	-CFLAGS "-O2 -std=c++17 -Wall -Wextra -Werror -I$(abspath $(GENERATED))" $(ENGINE_TESTS)/engine_under_test.v
-ENGINE_NEEDS = $(ENGINE_RTL) $(wildcard $(ENGINE_TESTS)/*.v $(ENGINE_TESTS)/*.h $(ENGINE_TESTS)/*.cpp) $(CONTRACT)
+ENGINE_NEEDS = $(ENGINE_RTL) $(wildcard $(ENGINE_TESTS)/*.v $(ENGINE_TESTS)/*.h $(ENGINE_TESTS)/*.cpp) $(FLAGS) $(CONTRACT)
 
 TEST_PROGRAMS += $(BUILD)/tests/rtl_engine
 BENCHES += $(BUILD)/bench/engine.json

@@ -18,11 +18,11 @@ FIRMWARE_CORE := $(BUILD)/tests/firmware-core
 FIRMWARE_CORE_OBJECTS := $(FIRMWARE_TEST_SHARED:$(FIRMWARE_TEST)/%.c=$(FIRMWARE_CORE)/%.o) $(FIRMWARE_CORE)/firmware_image.o
 FIRMWARE_CORE_RTL := $(wildcard rtl/cpu/*.v) $(FIRMWARE_TEST)/core_machine.v
 
-$(FIRMWARE_CORE)/%.o: $(FIRMWARE_TEST)/%.c $(wildcard $(FIRMWARE_TEST)/*.h) $(CONTRACT)
+$(FIRMWARE_CORE)/%.o: $(FIRMWARE_TEST)/%.c $(wildcard $(FIRMWARE_TEST)/*.h) $(FLAGS) $(CONTRACT)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -I$(GENERATED) -I$(FIRMWARE_TEST) -c $< -o $@
 
-$(FIRMWARE_CORE)/firmware_image.o: $(FIRMWARE_IMAGE)
+$(FIRMWARE_CORE)/firmware_image.o: $(FIRMWARE_IMAGE) $(FLAGS)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -c $< -o $@
 
