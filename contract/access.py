@@ -27,7 +27,7 @@ FIRST_HEAD = """\
 CORE_HEAD = """\
 // Included in ferry_registers_core. That declares:
 //   io_address     byte offset of the word that the core accesses
-//   live_NAME      for each register below that is read from a wire
+//   live_NAME      for each register below that is read from a wire; some share one
 // and uses:
 //   may_write(io_address[11:2])   the word is the core's to write
 //   live_now, rdata_now           it is read from a wire, and what that says
@@ -217,5 +217,8 @@ def write_core(core, bar0):
     out += [f"wire [{len(live) - 1}:0] live_at;", f"ferry_select #(.COUNT({len(live)}), .BITS(10), .VALUES({{"]
     out += [f"    10'h{r.offset >> 2:x}{',' if r is not live[0] else ''} // {r.name}" for r in reversed(live)]
     out += ["})) live_select (.value(io_address[11:2]), .selected(live_at));", "wire live_now = |live_at;", "wire [31:0] rdata_now ="]
-    out += [f"    ({{32{{live_at[{i}]}}}} & live_{r.name.lower()}){' |' if r is not live[-1] else ';'}" for i, r in enumerate(live)]
+    wires = {}
+    for i, r in enumerate(live):
+        wires.setdefault(r.wire, []).append(f"live_at[{i}]")
+    out += [f"    ({{32{{{or_of(places)}}}}} & live_{wire}){' |' if wire != live[-1].wire else ';'}" for wire, places in wires.items()]
     return "\n".join(out + [""])

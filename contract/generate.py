@@ -51,6 +51,7 @@ class Register:
         self.access = "".join(letter for letter in "rw" if any(letter in f.access for f in self.fields))
         # Properties of properties.rdl.
         self.live, self.kept, self.told = (node.get_property(name) for name in ("live", "kept", "told"))
+        self.wire = node.get_property("from") or node.inst_name.lower()
         self.built = node.get_property("built")
         # 64 bits that hardware changes: their halves are read together.
         self.halves = self.bits == 64 and all(f.hardware and "w" not in f.access for f in self.fields)

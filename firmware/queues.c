@@ -108,6 +108,30 @@ static void end_with_fault(uint32_t slot)
 
 // --- What is to be decoded ------------------------------------------------------------------------------------------
 
+// Where the fetch of the buffer failed. Of an entry that could not be read nothing is known but its place.
+static void find_unfetched(const struct ferry_flight *flight, struct ferry_fault *fault)
+{
+    uint32_t low, high, more = 0;
+
+    if (fault->kind == FERRY_FAULT_KIND_BUFFER_FETCH && flight->bytes == 0) {
+        uint32_t ring = flight->ring->registers;
+        uint32_t retired = hal_ring_read(ring, FERRY_CORE_RING_RETIRED);
+        uint32_t ahead = FERRY_GET(FERRY_CORE_FETCH_NEXT_ENTRY, flight->claim) - 1 - retired;
+        uint32_t number = retired + (ahead & FERRY_CORE_FETCH_NEXT_ENTRY_MASK >> FERRY_CORE_FETCH_NEXT_ENTRY_SHIFT);
+
+        low = hal_ring_read(ring, FERRY_CORE_RING_BASE_LOW);
+        high = hal_ring_read(ring, FERRY_CORE_RING_BASE_HIGH);
+        more = (number & ((1u << hal_ring_read(ring, FERRY_CORE_RING_ENTRIES_LOG2)) - 1)) * FERRY_RING_ENTRY_SIZE;
+    } else {
+        low = hal_read(FERRY_CORE_FETCH_ADDRESS_LOW);
+        high = hal_read(FERRY_CORE_FETCH_ADDRESS_HIGH);
+        if (fault->kind == FERRY_FAULT_KIND_BUFFER_FETCH)
+            more = FERRY_GET(FERRY_CORE_FETCH_FAILED_OFFSET, hal_read(FERRY_CORE_FETCH_FAILED));
+    }
+    fault->address_low = low + more;
+    fault->address_high = high + (fault->address_low < low);
+}
+
 // Tells a buffer that could not be fetched from a broken rule of the hardware.
 static __attribute__((noinline)) void look_into_claim(struct ferry_flight *flight)
 {
@@ -118,9 +142,8 @@ static __attribute__((noinline)) void look_into_claim(struct ferry_flight *fligh
     flight->refusal = (struct ferry_fault){
         .kind = FERRY_GET(FERRY_CORE_FETCH_NEXT_FAULT, next),
         .address_kind = FERRY_ADDRESS_KIND_SYSTEM,
-        .address_low = hal_read(FERRY_CORE_FETCH_ADDRESS_LOW),
-        .address_high = hal_read(FERRY_CORE_FETCH_ADDRESS_HIGH),
     };
+    find_unfetched(flight, &flight->refusal);
 }
 
 // Claims the buffer to decode next; null when there is none. The hardware gives the paging ring's first.

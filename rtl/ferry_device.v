@@ -181,14 +181,10 @@ wire [31:0] counter_word_wdata, counter_word_rdata;
 wire        host_file_access, host_file_write, host_file_taken, core_file_access, core_file_write, file_clearing;
 wire [8:0]  host_file_index, core_file_index;
 wire [31:0] host_file_wdata, core_file_wdata, file_rdata;
-wire [2:0]  file_clear_index;
-wire        ring_write, retired_write;
-wire [2:0]  ring_number, retired_ring, fetch_ring;
-wire [5:0]  ring_offset;
-wire [63:0] ring_base;
-wire [4:0]  ring_entries_log2, ring_kick;
-wire [31:0] ring_producer, ring_retired, ring_fetched;
-wire        ring_enable;
+wire        ring_write, ring_read, ring_taken, counter_yields;
+wire [2:0]  ring_number, fetch_ring;
+wire [5:0]  ring_offset, fetch_ring_word;
+wire [31:0] ring_fetched;
 
 // Soft core and its registers.
 wire        io_valid, io_write, io_ready, command_valid, command_ready;
@@ -203,12 +199,13 @@ wire [31:0] post_data_wdata;
 wire [63:0] post_address;
 
 // Fetcher: command slots.
-wire        fetch_claim, fetch_claimed_valid, fetch_wound, fetch_busy, command_write_valid;
-wire [31:0] fetch_next, fetch_bytes, slot_tags;
-wire [63:0] fetch_fence, fetch_address, command_write_data;
+wire        fetch_claim, fact_ready, fetch_wound, fetch_busy, command_write_valid;
+wire [31:0] fetch_next, fact, slot_tags;
+wire [2:0]  fact_word;
+wire [63:0] command_write_data;
 wire [1:0]  post_slot, ended_slot;
 wire [2:0]  post_ring, enter_word, enter_ring;
-wire [31:0] enter_data, retired_wdata;
+wire [31:0] enter_data;
 wire        post_interrupt, enter, enter_long, ended, ended_interrupt, fence_hold;
 wire        run, settled, stopping, host_reset, stop_reset;
 
@@ -433,25 +430,18 @@ ferry_registers_file #(
     .CAPABILITIES(CAPABILITIES), .APERTURE_PAGES(APERTURE_PAGES), .LOCAL_BYTES(64'd1 << LOCAL_ADDRESS_BITS),
     .FIRMWARE_RAM_BYTES(FIRMWARE_RAM_WORDS * 4)
 ) file (
-    .clk(clk), .rst(units_rst), .clearing(file_clearing), .clear_index(file_clear_index), .core_access(core_file_access),
+    .clk(clk), .rst(units_rst), .clearing(file_clearing), .core_access(core_file_access),
     .core_write(core_file_write), .core_index(core_file_index), .core_wdata(core_file_wdata),
     .host_access(host_file_access), .host_write(host_file_write), .host_index(host_file_index),
     .host_wdata(host_file_wdata), .host_taken(host_file_taken), .rdata(file_rdata),
     .counter_write(counter_word_write), .counter_word(counter_word), .counter_wdata(counter_word_wdata),
-    .counter_rdata(counter_word_rdata)
-);
-
-ferry_registers_rings rings (
-    .clk(clk), .clearing(file_clearing), .clear_ring(file_clear_index), .host_write(ring_write),
-    .host_ring(ring_number), .host_offset(ring_offset), .host_wdata(host_file_wdata), .retired_write(retired_write),
-    .retired_ring(retired_ring), .retired_wdata(retired_wdata), .fetch_ring(fetch_ring), .fetch_base(ring_base),
-    .fetch_entries_log2(ring_entries_log2), .fetch_producer(ring_producer), .fetch_retired(ring_retired),
-    .fetch_enable(ring_enable), .fetch_kick(ring_kick)
+    .counter_rdata(counter_word_rdata), .ring_read(ring_read), .ring_number(fetch_ring), .ring_word(fetch_ring_word),
+    .ring_taken(ring_taken), .counter_yields(counter_yields)
 );
 
 ferry_registers_counters #(.COUNT(`FERRY_EVENTS_BITS)) counters (
     .clk(clk), .rst(units_rst || file_clearing), .events(events),
-    .read_valid(counter_valid), .read_number(counter_number), .read_ready(counter_ready),
+    .yields(counter_yields), .hold(ring_taken), .read_valid(counter_valid), .read_number(counter_number), .read_ready(counter_ready),
     .word_write(counter_word_write), .word(counter_word), .word_wdata(counter_word_wdata), .word_rdata(counter_word_rdata)
 );
 
@@ -461,8 +451,7 @@ ferry_registers_core core_registers (
     .firmware_told(firmware_told), .packet_taken(packet_taken),
     .core_busy(core_busy), .interrupt_cause(interrupt_cause), .file_access(core_file_access),
     .file_write(core_file_write), .file_index(core_file_index), .file_wdata(core_file_wdata),
-    .file_rdata(file_rdata), .retired_write(retired_write), .retired_ring(retired_ring),
-    .retired_wdata(retired_wdata), .sequence_start(sequence_start), .sequence_stop(sequence_stop),
+    .file_rdata(file_rdata), .sequence_start(sequence_start), .sequence_stop(sequence_stop),
     .sequence_slot(sequence_slot), .sequence_offset(sequence_offset), .sequence_system(sequence_system),
     .sequence_checked(sequence_checked), .sequence_end(sequence_end), .sequence_busy(sequence_busy),
     .sequence_waiting(sequence_waiting), .sequence_ended(sequence_ended), .sequence_table(sequence_table), .sequence_at(sequence_at),
@@ -471,11 +460,11 @@ ferry_registers_core core_registers (
     .jobs_retired_urgent(jobs_retired_urgent), .poison(poison), .poison_clear(poison_clear),
     .fault_valid(fault_valid), .fault(fault), .fault_clear(fault_clear), .resetting(resetting), .stuck(engine_stuck),
     .update_valid(update_valid), .update_ready(update_ready), .update(update), .update_busy(update_busy),
-    .update_fault(update_fault), .fetch_next(fetch_next), .fetch_claim(fetch_claim), .fetch_claimed_valid(fetch_claimed_valid),
-    .fetch_bytes(fetch_bytes), .fetch_fence(fetch_fence), .fetch_address(fetch_address),
+    .update_fault(update_fault), .fetch_next(fetch_next), .fetch_claim(fetch_claim),
     .slots_used(slots_used), .slot_tags(slot_tags), .slot_interrupts(slot_interrupts),
     .fetch_select(fetch_select), .fetch_select_slot(fetch_select_slot), .fact_valid(fact_valid), .fact_slot(fact_slot),
-    .post_data_write(post_data_write), .post_data_index(post_data_index), .post_data_wdata(post_data_wdata),
+    .fact_word(fact_word), .fact_ready(fact_ready), .fact(fact), .post_data_write(post_data_write),
+    .post_data_index(post_data_index), .post_data_wdata(post_data_wdata),
     .post_start(post_start), .post_address(post_address), .post_long(post_long), .post_ring(post_ring),
     .post_slot(post_slot), .post_interrupt(post_interrupt), .post_busy(post_busy), .enter(enter),
     .enter_long(enter_long), .enter_word(enter_word), .enter_data(enter_data), .enter_ring(enter_ring),
@@ -505,13 +494,11 @@ ferry_cpu #(
 
 ferry_fetch #(.RINGS(RINGS), .SLOTS(SLOTS), .SLOT_BYTES_LOG2(SLOT_BYTES_LOG2)) fetch (
     .clk(clk), .rst(units_rst), .run(run), .hold(resetting), .settled(settled && !file_clearing), .wound(fetch_wound),
-    .ring_kick(ring_kick), .ring_select(fetch_ring),
-    .ring_base(ring_base), .ring_entries_log2(ring_entries_log2), .ring_producer(ring_producer),
-    .ring_retired(ring_retired), .ring_enable(ring_enable), .fetched_ring(ring_number), .fetched(ring_fetched),
+    .ring_write(ring_write), .ring_number(ring_number), .ring_offset(ring_offset), .ring_read(ring_read),
+    .ring_select(fetch_ring), .ring_word(fetch_ring_word), .ring_taken(ring_taken), .ring_rdata(counter_word_rdata), .fetched(ring_fetched),
     .write_valid(command_write_valid), .write_address(command_write_address), .write_data(command_write_data),
-    .next(fetch_next), .claim(fetch_claim), .claimed_valid(fetch_claimed_valid), .claimed_bytes(fetch_bytes),
-    .claimed_fence(fetch_fence), .claimed_address(fetch_address), .select(fetch_select),
-    .select_slot(fetch_select_slot), .fact_valid(fact_valid), .fact_slot(fact_slot), .interrupts(slot_interrupts),
+    .next(fetch_next), .claim(fetch_claim), .fact_ready(fact_ready), .fact_word(fact_word), .fact(fact),
+    .select(fetch_select), .select_slot(fetch_select_slot), .fact_valid(fact_valid), .fact_slot(fact_slot), .interrupts(slot_interrupts),
     .release_slot(ended && !enter_long),
     .release_number(ended_slot), .used(slots_used), .ready(slots_ready), .tags(slot_tags), .busy(fetch_busy),
     .m_axi_ar(fetch_ar), .m_axi_arvalid(fetch_arvalid), .m_axi_arready(fetch_arready), .m_axi_r(host_read_data),

@@ -13,7 +13,7 @@ import sys
 WEIGHTS = {"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 6, "SB_LUT4": 1}
 # The modules whose borders are kept, and the row that each belongs to.
 BLOCK_OF = {
-    "ferry_registers": "registers", "ferry_registers_file": "registers", "ferry_registers_rings": "registers",
+    "ferry_registers": "registers", "ferry_registers_file": "registers",
     "ferry_registers_counters": "registers", "ferry_registers_core": "registers", "ferry_interrupt": "registers",
     "ferry_host": "host",
     "ferry_fetch": "fetch", "ferry_command_ram": "fetch", "ferry_sequencer": "fetch", "ferry_post": "fetch",

@@ -30,17 +30,17 @@ module ferry_fetch #(
     input  wire        settled,
     output wire        wound,
 
-    // One-cycle pulse a ring: its producer or control register was written; the new value is seen a cycle later.
-    input  wire [4:0]  ring_kick,
-    // The ring that is looked at, and its registers, in the same cycle.
+    // The host wrote a word of a ring's registers: byte offset in them.
+    input  wire        ring_write,
+    input  wire [2:0]  ring_number,
+    input  wire [5:0]  ring_offset,
+    // Reads of a ring's registers: held until taken; data a cycle later.
+    output wire        ring_read,
     output wire [2:0]  ring_select,
-    input  wire [63:0] ring_base,
-    input  wire [4:0]  ring_entries_log2,
-    input  wire [31:0] ring_producer,
-    input  wire [31:0] ring_retired,
-    input  wire        ring_enable,
-    // RING.FETCHED of any ring for the register file, in the same cycle.
-    input  wire [2:0]  fetched_ring,
+    output reg  [5:0]  ring_word,
+    input  wire        ring_taken,
+    input  wire [31:0] ring_rdata,
+    // RING.FETCHED of ring_number, in the same cycle.
     output wire [31:0] fetched,
 
     // Write port of command RAM.
@@ -48,18 +48,18 @@ module ferry_fetch #(
     output wire [15:0] write_address,
     output wire [63:0] write_data,
 
-    // FETCH_NEXT; claim takes what it shows. The description of the buffer claimed last is valid while claimed_valid.
+    // FETCH_NEXT; claim takes what it shows.
     output wire [31:0] next,
     input  wire        claim,
-    output wire        claimed_valid,
-    output wire [31:0] claimed_bytes,
-    output wire [63:0] claimed_fence,
-    output wire [63:0] claimed_address,
-    // Shows another slot's description from the next cycle on; or in this cycle.
-    input  wire        select,
-    input  wire [1:0]  select_slot,
+    // A fact of a slot, FETCH_ADDRESS_LOW and on, in the same cycle while fact_ready: of fact_slot, else of the slot claimed
+    // last; select makes another one count as that from the next cycle on.
+    output wire        fact_ready,
     input  wire        fact_valid,
     input  wire [1:0]  fact_slot,
+    input  wire [2:0]  fact_word,
+    output wire [31:0] fact,
+    input  wire        select,
+    input  wire [1:0]  select_slot,
     // FETCH_RELEASE.
     input  wire        release_slot,
     input  wire [1:0]  release_number,
@@ -92,19 +92,40 @@ assign m_axi_ar[`FERRY_AXI_A_TAG_RANGE] = 8'd0;
 
 localparam [2:0] LAST_RING = RINGS - 1;
 
-localparam [2:0] S_IDLE   = 3'd0;
-localparam [2:0] S_CHECK  = 3'd1;
-localparam [2:0] S_ENTRY  = 3'd2;
-localparam [2:0] S_LOOK   = 3'd3;
-localparam [2:0] S_BUFFER = 3'd4;
-localparam [2:0] S_STOP   = 3'd5;
-localparam [2:0] S_REWIND = 3'd6;
-localparam [2:0] S_WOUND  = 3'd7;
+// CHECK reads a ring's registers one after the other, PLACE adds the entry's place; LOOK reads what an entry said; REWIND
+// reads each ring's RETIRED.
+localparam [3:0] S_IDLE   = 4'd0;
+localparam [3:0] S_CHECK  = 4'd1;
+localparam [3:0] S_PLACE  = 4'd2;
+localparam [3:0] S_ENTRY  = 4'd3;
+localparam [3:0] S_LOOK   = 4'd4;
+localparam [3:0] S_BUFFER = 4'd5;
+localparam [3:0] S_STOP   = 4'd6;
+localparam [3:0] S_REWIND = 4'd7;
+localparam [3:0] S_WOUND  = 4'd8;
 
-reg [2:0]  state_reg;
+// What CHECK reads, in this order: nothing else counts before the ring is enabled.
+localparam [2:0] R_CONTROL   = 3'd0;
+localparam [2:0] R_PRODUCER  = 3'd1;
+localparam [2:0] R_ENTRIES   = 3'd2;
+localparam [2:0] R_BASE_LOW  = 3'd3;
+localparam [2:0] R_BASE_HIGH = 3'd4;
+
+// What LOOK reads of the slot's facts.
+localparam [2:0] F_ADDRESS_LOW  = 3'd0;
+localparam [2:0] F_ADDRESS_HIGH = 3'd1;
+localparam [2:0] F_BYTES        = 3'd2;
+
+reg [3:0]  state_reg;
+// The word that CHECK asks for, and the one that comes next; that it is there. The word that LOOK is at.
+reg [2:0]  ask_reg;
+reg [2:0]  word_reg;
+reg        there_reg;
+reg [2:0]  look_reg;
 reg [4:0]  pending_reg;
 reg [2:0]  ring_reg;
 reg [2:0]  turn_reg;
+reg [4:0]  entries_log2_reg;
 reg [63:3] address_reg;
 reg [12:0] bytes_reg;
 reg [1:0]  slot_reg;
@@ -125,43 +146,71 @@ wire [1:0] free_slot;
 wire       paging_may_take;
 wire       user_may_take;
 
-// The first pending user ring behind the one served last.
-reg  [2:0] user_ring;
-reg        user_pending;
-always @* begin : choose
-    integer i;
-    reg [2:0] ring;
-    user_ring = 3'd1;
-    user_pending = 1'b0;
-    ring = turn_reg;
-    for (i = 1; i < RINGS; i = i + 1) begin
-        ring = ring >= LAST_RING ? 3'd1 : ring + 3'd1;
-        if (pending_reg[ring] && !user_pending) begin
-            user_ring = ring;
-            user_pending = 1'b1;
-        end
-    end
-end
+// The first pending user ring behind the one served last, else the first.
+localparam [4:1] USER_RINGS = RINGS > 4 ? 4'b1111 : RINGS > 3 ? 4'b0111 : RINGS > 2 ? 4'b0011 : RINGS > 1 ? 4'b0001 : 4'b0000;
+wire [4:1] user_rings = pending_reg[4:1] & USER_RINGS;
+wire [4:1] rings_behind = user_rings & {turn_reg < 3'd4, turn_reg < 3'd3, turn_reg < 3'd2, 1'b0};
+wire [4:1] rings_next = rings_behind != 4'd0 ? rings_behind : user_rings;
+wire [2:0] user_ring = rings_next[1] ? 3'd1 : rings_next[2] ? 3'd2 : rings_next[3] ? 3'd3 : 3'd4;
+wire       user_pending = rings_next != 4'd0;
 
 wire choose_paging = pending_reg[0] && paging_may_take;
 wire choose_user = user_pending && user_may_take;
 // Nothing more in this ring: look again at its next doorbell.
-wire drained = state_reg == S_CHECK && (!ring_enable || ring_producer == issued_now);
+wire there = state_reg == S_CHECK && there_reg;
+wire drained = there && ((word_reg == R_CONTROL && !ring_rdata[0]) || (word_reg == R_PRODUCER && ring_rdata == issued_now));
+
+localparam [15:0] CONTROL_OFFSET = `FERRY_BAR0_RING_CONTROL;
+localparam [15:0] PRODUCER_OFFSET = `FERRY_BAR0_RING_PRODUCER;
+localparam [15:0] ENTRIES_OFFSET = `FERRY_BAR0_RING_ENTRIES_LOG2;
+localparam [15:0] BASE_OFFSET = `FERRY_BAR0_RING_BASE;
+localparam [15:0] RETIRED_OFFSET = `FERRY_BAR0_RING_RETIRED;
+
+wire [7:0] kick = {7'd0, ring_write && (ring_offset == PRODUCER_OFFSET[5:0] || ring_offset == CONTROL_OFFSET[5:0])} << ring_number;
+wire [7:0] looked = {7'd0, state_reg == S_IDLE && check} << ring_chosen;
+wire [7:0] goes_on = {7'd0, take} << ring_reg;
+
+assign ring_read = (state_reg == S_CHECK && ask_reg <= R_BASE_HIGH) || (rewind && !there_reg);
+always @* begin
+    case (ask_reg)
+    R_CONTROL:  ring_word = CONTROL_OFFSET[5:0];
+    R_PRODUCER: ring_word = PRODUCER_OFFSET[5:0];
+    R_ENTRIES:  ring_word = ENTRIES_OFFSET[5:0];
+    R_BASE_LOW: ring_word = BASE_OFFSET[5:0];
+    default:    ring_word = BASE_OFFSET[5:0] + 6'd4;
+    endcase
+    if (rewind) begin
+        ring_word = RETIRED_OFFSET[5:0];
+    end
+end
 
 // --- Addresses -----------------------------------------------------------------------------------------------------
 
 // At most 4096 entries a ring.
-wire [11:0] entry_number = issued_now[11:0] & ~(12'hfff << ring_entries_log2);
+wire [11:0] entry_number = issued_now[11:0] & ~(12'hfff << entries_log2_reg);
 // Beats to the next 2 KiB boundary, and beats left.
 wire [9:0]  beats_to_edge = 10'd256 - {2'd0, address_reg[10:3]};
 wire [9:0]  beats_left = bytes_reg[12:3];
 wire        burst_final = beats_left <= beats_to_edge;
 wire [9:0]  burst_beats = burst_final ? beats_left : beats_to_edge;
 wire [9:0]  burst_length = burst_beats - 10'd1;
-// Address of the next entry, of a buffer, or of what is left of it.
-wire [63:3] address_from = state_reg == S_CHECK ? {ring_base[63:5], 2'd0} : state_reg == S_LOOK ? look_address[63:3] : address_reg;
-wire [13:0] address_step = ({entry_number, 2'd0} & {14{state_reg == S_CHECK}}) | ({4'd0, burst_beats} & {14{issue}});
-wire [63:3] address_next = address_from + {47'd0, address_step};
+// The address of a ring or of a buffer comes in halves; then the next entry's place, or what was asked for, is added.
+wire        load_low = (there && word_reg == R_BASE_LOW) || (look && look_reg == F_ADDRESS_LOW);
+wire        load_high = (there && word_reg == R_BASE_HIGH) || (look && look_reg == F_ADDRESS_HIGH);
+wire [31:0] half;
+ferry_choice #(.WIDTH(32)) loaded (.second(look), .word0(ring_rdata), .word1(fact), .chosen(half));
+wire [13:0] address_step = state_reg == S_PLACE ? {entry_number, 2'd0} : {4'd0, burst_beats};
+wire [63:3] address_next = address_reg + {47'd0, address_step};
+wire        add = state_reg == S_PLACE || issue;
+
+always @(posedge clk) begin
+    if (load_low || add) begin
+        address_reg[31:3] <= add ? address_next[31:3] : state_reg == S_CHECK ? {half[31:5], 2'd0} : half[31:3];
+    end
+    if (load_high || add) begin
+        address_reg[63:32] <= add ? address_next[63:32] : half;
+    end
+end
 
 // --- Asking --------------------------------------------------------------------------------------------------------
 
@@ -169,48 +218,45 @@ localparam [1:0] K_ENTRY  = 2'd0;
 localparam [1:0] K_BUFFER = 2'd1;
 localparam [1:0] K_MARKER = 2'd2;
 
+wire        fact_write;
+wire [1:0]  fact_write_slot;
+wire [1:0]  fact_write_index;
+wire [63:0] fact_write_data;
 wire        describe;
-wire [1:0]  describe_slot;
-wire [63:0] describe_address;
-wire [12:0] describe_bytes;
-wire [63:0] describe_fence;
 wire        describe_interrupt;
 wire [7:0]  describe_fault;
 wire        describe_unread;
 wire        complete;
 wire        complete_failed;
-wire [11:0] complete_offset;
 wire        queue_full;
 wire        queue_empty;
-wire [63:0] look_address;
-wire [12:0] look_bytes;
 wire        look_fault;
 wire [2:0]  arriving;
 
 wire look = state_reg == S_LOOK;
-wire look_none = look_fault || look_bytes[12:3] == 10'd0;
+wire look_none = look_reg == F_BYTES && (look_fault || fact[12:3] == 10'd0);
 wire address_free = !m_axi_arvalid || m_axi_arready;
-// The entry's address is noted in the same memory that describe writes, and describe cannot wait.
-wire take = state_reg == S_ENTRY && address_free && !queue_full && !describe;
+wire take = state_reg == S_ENTRY && address_free && !queue_full;
 wire issue = state_reg == S_BUFFER && address_free && !queue_full;
 wire mark = look && look_none && !queue_full;
 wire rewind = state_reg == S_REWIND;
+wire rewound = rewind && there_reg;
 
 assign wound = state_reg == S_WOUND;
-assign claimed_valid = !look;
-assign busy = !queue_empty || state_reg == S_ENTRY || state_reg == S_LOOK || state_reg == S_BUFFER;
+assign fact_ready = !look;
+assign busy = !queue_empty || state_reg == S_CHECK || state_reg == S_PLACE || state_reg == S_ENTRY || state_reg == S_LOOK ||
+              state_reg == S_BUFFER;
 assign ring_select = ring_reg;
-assign fetched = issued[fetched_ring] - {29'd0, arriving};
+assign fetched = issued[ring_number] - {29'd0, arriving};
 
 ferry_fetch_receive #(.SLOT_BYTES_LOG2(SLOT_BYTES_LOG2)) receive (
     .clk(clk), .rst(rst),
     .push(take || issue || mark), .push_kind(take ? K_ENTRY : issue ? K_BUFFER : K_MARKER),
     .push_final(!issue || burst_final), .push_slot(take ? free_slot : slot_reg),
     .full(queue_full), .empty(queue_empty),
-    .describe(describe), .describe_slot(describe_slot), .describe_address(describe_address),
-    .describe_bytes(describe_bytes), .describe_fence(describe_fence), .describe_interrupt(describe_interrupt),
-    .describe_fault(describe_fault), .describe_unread(describe_unread),
-    .complete(complete), .complete_failed(complete_failed), .complete_offset(complete_offset),
+    .fact_write(fact_write), .fact_slot(fact_write_slot), .fact_index(fact_write_index), .fact_data(fact_write_data),
+    .describe(describe), .describe_interrupt(describe_interrupt), .describe_fault(describe_fault),
+    .describe_unread(describe_unread), .complete(complete), .complete_failed(complete_failed),
     .write_valid(write_valid), .write_address(write_address), .write_data(write_data),
     .m_axi_rdata(m_axi_r[`FERRY_AXI_R_DATA_RANGE]), .m_axi_rresp(m_axi_r[`FERRY_AXI_R_RESPONSE_RANGE]),
     .m_axi_rlast(m_axi_r[`FERRY_AXI_R_LAST_RANGE]), .m_axi_rvalid(m_axi_rvalid), .m_axi_rready(m_axi_rready)
@@ -219,55 +265,71 @@ ferry_fetch_receive #(.SLOT_BYTES_LOG2(SLOT_BYTES_LOG2)) receive (
 ferry_fetch_slots #(.SLOTS(SLOTS)) slots (
     .clk(clk), .rst(rst), .clear(rewind),
     .free_slot(free_slot), .paging_may_take(paging_may_take), .user_may_take(user_may_take),
-    .take(take), .take_ring(ring_reg), .take_entry(issued_now[4:0] + 5'd1), .take_address({address_reg, 3'd0}),
-    .describe(describe), .describe_slot(describe_slot), .describe_address(describe_address),
-    .describe_bytes(describe_bytes), .describe_fence(describe_fence), .describe_interrupt(describe_interrupt),
-    .describe_fault(describe_fault), .describe_unread(describe_unread),
-    .look(look), .look_slot(slot_reg), .look_address(look_address), .look_bytes(look_bytes), .look_fault(look_fault),
-    .complete(complete), .complete_slot(describe_slot), .complete_failed(complete_failed),
-    .complete_offset(complete_offset),
+    .take(take), .take_ring(ring_reg), .take_entry(issued_now[4:0] + 5'd1),
+    .write(fact_write), .write_slot(fact_write_slot), .write_index(fact_write_index), .write_data(fact_write_data),
+    .describe(describe), .describe_interrupt(describe_interrupt), .describe_fault(describe_fault),
+    .describe_unread(describe_unread), .complete(complete), .complete_failed(complete_failed),
+    .look(look), .look_slot(slot_reg), .look_word(look_reg), .look_fault(look_fault),
+    .fact_valid(fact_valid), .fact_slot(fact_slot), .fact_word(fact_word), .fact(fact),
     .next(next), .claim(claim),
-    .claimed_bytes(claimed_bytes), .claimed_fence(claimed_fence), .claimed_address(claimed_address),
-    .select(select), .select_slot(select_slot), .fact_valid(fact_valid), .fact_slot(fact_slot), .interrupts(interrupts),
+    .select(select), .select_slot(select_slot), .interrupts(interrupts),
     .release_slot(release_slot), .release_number(release_number),
-    .used(used), .ready(ready), .tags(tags), .count_ring(fetched_ring), .count_arriving(arriving)
+    .used(used), .ready(ready), .tags(tags), .count_ring(ring_number), .count_arriving(arriving)
 );
 
 // --- Sequencer -----------------------------------------------------------------------------------------------------
 
+wire       check = run && arrived_empty && !hold && (choose_paging || choose_user);
+wire [2:0] ring_chosen = choose_paging ? 3'd0 : user_ring;
+
 always @(posedge clk) begin
     if (describe) begin
-        arrived[arrived_in_reg[1:0]] <= describe_slot;
+        arrived[arrived_in_reg[1:0]] <= fact_write_slot;
     end
-    if (take || rewind) begin
-        issued[ring_reg] <= rewind ? ring_retired : issued_now + 32'd1;
+    if (take || rewound) begin
+        issued[ring_reg] <= rewind ? ring_rdata : issued_now + 32'd1;
     end
 end
 
 always @(posedge clk) begin
-    // A doorbell wins over the end of a look that may not have seen it.
-    pending_reg <= (pending_reg & ~({4'd0, drained} << ring_reg)) | ring_kick | {5{rewind}};
+    // A ring that gave an entry is looked at again, and one whose doorbell rang while or after it was looked at.
+    pending_reg <= (pending_reg & ~looked[4:0]) | goes_on[4:0] | kick[4:0] | {5{rewind}};
     arrived_in_reg <= arrived_in_reg + {2'd0, describe};
+    there_reg <= ring_read && ring_taken;
     if (m_axi_arready) begin
         m_axi_arvalid <= 1'b0;
     end
 
     case (state_reg)
-    S_IDLE:
+    S_IDLE: begin
+        ask_reg <= R_CONTROL;
+        word_reg <= R_CONTROL;
+        look_reg <= F_BYTES;
         if (!run) begin
             state_reg <= S_STOP;
         end else if (!arrived_empty) begin
             slot_reg <= arrived[arrived_out_reg[1:0]];
             arrived_out_reg <= arrived_out_reg + 3'd1;
             state_reg <= S_LOOK;
-        end else if (!hold && (choose_paging || choose_user)) begin
-            ring_reg <= choose_paging ? 3'd0 : user_ring;
+        end else if (check) begin
+            ring_reg <= ring_chosen;
             state_reg <= S_CHECK;
         end
-    S_CHECK: begin
-        address_reg <= address_next;
-        state_reg <= drained ? S_IDLE : S_ENTRY;
     end
+    S_CHECK: begin
+        if (ring_read && ring_taken) begin
+            ask_reg <= ask_reg + 3'd1;
+        end
+        if (there_reg) begin
+            word_reg <= word_reg + 3'd1;
+            if (word_reg == R_ENTRIES) begin
+                entries_log2_reg <= ring_rdata[4:0];
+            end
+            state_reg <= drained ? S_IDLE : word_reg == R_BASE_HIGH ? S_PLACE : S_CHECK;
+        end
+    end
+    S_PLACE:
+        state_reg <= S_ENTRY;
     S_ENTRY:
         if (take) begin
             araddr_reg <= {address_reg, 3'd0};
@@ -277,10 +339,12 @@ always @(posedge clk) begin
             state_reg <= S_IDLE;
         end
     S_LOOK: begin
-        address_reg <= address_next;
-        bytes_reg <= look_bytes;
+        if (look_reg == F_BYTES) begin
+            bytes_reg <= fact[12:0];
+        end
         if (!look_none) begin
-            state_reg <= S_BUFFER;
+            look_reg <= look_reg == F_BYTES ? F_ADDRESS_LOW : F_ADDRESS_HIGH;
+            state_reg <= look_reg == F_ADDRESS_HIGH ? S_BUFFER : S_LOOK;
         end else if (mark) begin
             state_reg <= S_IDLE;
         end
@@ -290,7 +354,6 @@ always @(posedge clk) begin
             araddr_reg <= {address_reg, 3'd0};
             arlen_reg <= burst_length[7:0];
             m_axi_arvalid <= 1'b1;
-            address_reg <= address_next;
             bytes_reg <= bytes_reg - {burst_beats, 3'd0};
             state_reg <= burst_final ? S_IDLE : S_BUFFER;
         end
@@ -302,10 +365,12 @@ always @(posedge clk) begin
         end
     end
     S_REWIND: begin
-        ring_reg <= ring_reg + 3'd1;
         arrived_out_reg <= arrived_in_reg;
-        if (ring_reg == LAST_RING) begin
-            state_reg <= S_WOUND;
+        if (there_reg) begin
+            ring_reg <= ring_reg + 3'd1;
+            if (ring_reg == LAST_RING) begin
+                state_reg <= S_WOUND;
+            end
         end
     end
     default:
@@ -318,6 +383,7 @@ always @(posedge clk) begin
         state_reg <= S_STOP;
         turn_reg <= 3'd1;
         m_axi_arvalid <= 1'b0;
+        there_reg <= 1'b0;
         arrived_in_reg <= 3'd0;
         arrived_out_reg <= 3'd0;
     end
@@ -339,17 +405,18 @@ end
                 assert (end_in_block <= 10'd256);
             end
             // An entry is a multiple of its length, so that none leaves a page either.
-            if (state_reg == S_ENTRY) begin
+            if (state_reg == S_ENTRY || state_reg == S_PLACE || (state_reg == S_CHECK && word_reg == R_BASE_HIGH)) begin
                 assert (address_reg[4:3] == 2'd0);
             end
-            if (state_reg == S_BUFFER) begin
+            if (state_reg == S_BUFFER || (state_reg == S_LOOK && look_reg != F_BYTES)) begin
                 assert (beats_left != 10'd0);
             end
+            assert (word_reg <= R_BASE_HIGH || state_reg != S_CHECK);
         end
     end
 `endif
 
-wire unused = &{1'b0, ring_base[4:0], look_address[2:0], burst_length[9:8], m_axi_r};
+wire unused = &{1'b0, half[2:0], burst_length[9:8], kick, looked, goes_on, m_axi_r};
 
 endmodule
 

@@ -23,21 +23,20 @@ module ferry_fetch_receive #(
     output wire        full,
     output wire        empty,
 
-    // A ring entry has arrived for this slot. fault is NONE or why there is no buffer to fetch; unread says that the
-    // entry itself could not be read.
+    // Writes a double word of a slot's facts: those of its entry, 0 to 2, and in 3 the byte offset from which on its buffer
+    // could not be read.
+    output wire        fact_write,
+    output wire [1:0]  fact_slot,
+    output wire [1:0]  fact_index,
+    output wire [63:0] fact_data,
+    // That slot's ring entry has arrived; NONE, or why there is no buffer to fetch; it could not be read itself.
     output wire        describe,
-    output wire [1:0]  describe_slot,
-    output reg  [63:0] describe_address,
-    output wire [12:0] describe_bytes,
-    output reg  [63:0] describe_fence,
     output wire        describe_interrupt,
     output wire [7:0]  describe_fault,
     output wire        describe_unread,
-
-    // A slot is complete, or its buffer could not be read from this byte offset on.
+    // That slot is complete, or something of its buffer could not be read.
     output wire        complete,
     output wire        complete_failed,
-    output wire [11:0] complete_offset,
 
     // Write port of command RAM.
     output wire        write_valid,
@@ -68,14 +67,15 @@ wire       head_final = head[2];
 
 assign full = count[4];
 assign empty = count == 5'd0;
-assign describe_slot = head[1:0];
+assign fact_slot = head[1:0];
 
 reg [1:0]  beat_reg;
 reg        error_reg;
-reg [31:0] bytes_reg;
-reg [31:0] flags_reg;
 reg [8:0]  offset_reg;
-reg [8:0]  error_offset_reg;
+// What the beats of the entry that came so far say.
+reg        interrupt_reg;
+reg        bad_size_reg;
+reg        bad_reserved_reg;
 
 wire marker = !empty && head_kind == K_MARKER;
 assign m_axi_rready = !empty && !marker;
@@ -87,21 +87,26 @@ wire entry_beat = beat && head_kind == K_ENTRY;
 wire buffer_beat = beat && head_kind == K_BUFFER;
 wire pop = marker || (beat && m_axi_rlast);
 
-// The last beat of an entry is its reserved word, which is not kept but must be zero.
-wire bad_size = bytes_reg > SLOT_BYTES || |bytes_reg[2:0];
-wire bad_reserved = |flags_reg[31:1] || |m_axi_rdata || |describe_address[2:0];
+wire [31:0] low = m_axi_rdata[31:0];
+wire [31:0] high = m_axi_rdata[63:32];
+
+// The last beat of an entry is its reserved word, which must be zero.
+wire bad_reserved = bad_reserved_reg || low != 32'd0 || high != 32'd0;
 
 assign describe = entry_beat && m_axi_rlast;
-assign describe_bytes = bytes_reg[12:0];
-assign describe_interrupt = flags_reg[0];
+assign describe_interrupt = interrupt_reg && !error_now;
 assign describe_unread = error_now;
 assign describe_fault = error_now    ? `FERRY_FAULT_KIND_BUFFER_FETCH :
-                        bad_size     ? `FERRY_FAULT_KIND_BUFFER_SIZE :
+                        bad_size_reg ? `FERRY_FAULT_KIND_BUFFER_SIZE :
                         bad_reserved ? `FERRY_FAULT_KIND_PACKET_RESERVED : `FERRY_FAULT_KIND_NONE;
 
 assign complete = marker || (buffer_beat && m_axi_rlast && head_final);
 assign complete_failed = buffer_beat && error_now;
-assign complete_offset = {error_reg ? error_offset_reg : offset_reg, 3'd0};
+
+// Once error_reg is set the offset stays that of the first bad beat.
+assign fact_write = entry_beat || (buffer_beat && beat_error && !error_reg);
+assign fact_index = beat_reg | {2{buffer_beat}};
+assign fact_data = {high, low[31:12], buffer_beat ? {offset_reg, 3'd0} : low[11:0]};
 
 assign write_valid = buffer_beat;
 assign write_address = {2'd0, head[1:0], offset_reg, 3'd0};
@@ -119,18 +124,19 @@ always @(posedge clk) begin
 
     if (entry_beat) begin
         case (beat_reg)
-        2'd0: describe_address <= m_axi_rdata;
-        2'd1: {flags_reg, bytes_reg} <= m_axi_rdata;
-        2'd2: describe_fence <= m_axi_rdata;
+        2'd0:
+            bad_reserved_reg <= low[2:0] != 3'd0;
+        2'd1: begin
+            bad_size_reg <= low > SLOT_BYTES || low[2:0] != 3'd0;
+            interrupt_reg <= high[0];
+            bad_reserved_reg <= bad_reserved_reg || high[31:1] != 31'd0;
+        end
         default: ;
         endcase
         beat_reg <= beat_reg + 2'd1;
     end
     if (beat) begin
         error_reg <= error_now;
-        if (!error_reg) begin
-            error_offset_reg <= offset_reg;
-        end
     end
     if (buffer_beat) begin
         offset_reg <= offset_reg + 9'd1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // State of the command slots: which are in use, which hold a whole buffer, in which order the core takes them, and
-// what their ring entries said. The fetcher takes a slot, describes it, and says when it is ready; the core claims
-// it, reads the description, and releases it.
+// what their ring entries said. The fetcher takes a slot, writes its entry there, and says when it is ready; the core claims
+// it, reads the facts, and releases it.
 `default_nettype none
 `include "ferry_contract.vh"
 
@@ -20,50 +20,44 @@ module ferry_fetch_slots #(
     output wire [1:0]   free_slot,
     output wire         paging_may_take,
     output wire         user_may_take,
-    // Takes free_slot for an entry of a ring, given by the low bits of what RING.RETIRED is with it, and notes the bus
-    // address of the entry, for the case that it cannot be read.
+    // Takes free_slot for an entry of a ring, given by the low bits of what RING.RETIRED is with it.
     input  wire         take,
     input  wire [2:0]   take_ring,
     input  wire [4:0]   take_entry,
-    input  wire [63:0]  take_address,
 
-    // The entry of a slot has arrived.
+    // A double word of this slot's facts is written: those of its entry as they arrive, 0 to 2; in 3 the byte offset of the
+    // first double word of the buffer that could not be read.
+    input  wire         write,
+    input  wire [1:0]   write_slot,
+    input  wire [1:0]   write_index,
+    input  wire [63:0]  write_data,
+    // The slot's entry has arrived; NONE, or why there is no buffer to fetch.
     input  wire         describe,
-    input  wire [1:0]   describe_slot,
-    input  wire [63:0]  describe_address,
-    input  wire [12:0] describe_bytes,
-    input  wire [63:0]  describe_fence,
     input  wire         describe_interrupt,
-    // NONE, or why there is no buffer to fetch.
     input  wire [7:0]   describe_fault,
-    // The entry could not be read: the address noted by take stays.
+    // It could not be read itself.
     input  wire         describe_unread,
+    // The slot is complete; or something of its buffer could not be read.
+    input  wire         complete,
+    input  wire         complete_failed,
 
-    // Description of any slot for the fetcher.
+    // One fact of any slot in the same cycle: for the fetcher while look, else for fact_slot or the slot claimed last.
     input  wire         look,
     input  wire [1:0]   look_slot,
-    output wire [63:0]  look_address,
-    output wire [12:0] look_bytes,
+    input  wire [2:0]   look_word,
     output wire         look_fault,
-
-    // The slot is complete; or the buffer's read failed at this byte offset.
-    input  wire         complete,
-    input  wire [1:0]   complete_slot,
-    input  wire         complete_failed,
-    input  wire [11:0] complete_offset,
+    input  wire         fact_valid,
+    input  wire [1:0]   fact_slot,
+    input  wire [2:0]   fact_word,
+    // Zero when the entry could not be read.
+    output wire [31:0]  fact,
 
     // The buffer to decode next, in the layout of FETCH_NEXT; claim takes it when its valid bit is set.
     output wire [31:0]  next,
     input  wire         claim,
-    // The buffer claimed last. Not valid in a cycle with look.
-    output wire [31:0]  claimed_bytes,
-    output wire [63:0]  claimed_fence,
-    output wire [63:0]  claimed_address,
-    // Shows another slot there from the next cycle on; or in this cycle.
+    // Another slot counts as the one claimed last from the next cycle on.
     input  wire         select,
     input  wire [1:0]   select_slot,
-    input  wire         fact_valid,
-    input  wire [1:0]   fact_slot,
     // Frees a slot.
     input  wire         release_slot,
     input  wire [1:0]   release_number,
@@ -89,12 +83,12 @@ reg [1:0]  claimed_reg;
 reg [2:0]  ring_reg [0:3];
 reg [4:0]  entry_reg [0:3];
 reg [7:0]  fault_reg [0:3];
-reg [11:0] offset_reg [0:3];
+// Its entry could not be read.
+reg [3:0]  unread_reg;
 
-// One read port: the fetcher's look, else the core's claimed slot.
-reg [63:0] address_memory [0:3];
-reg [63:0] fence_memory [0:3];
-reg [12:0] bytes_memory [0:3];
+// What the entries say, four double words a slot, as two memories of words, so that one word at a time comes out.
+reg [31:0] even_facts [0:15];
+reg [31:0] odd_facts [0:15];
 
 wire [3:0] free = PRESENT & ~used_reg;
 assign free_slot = free[0] ? 2'd0 : free[1] ? 2'd1 : free[2] ? 2'd2 : 2'd3;
@@ -117,6 +111,8 @@ reg [2:0] paging_out_reg;
 reg [2:0] user_in_reg;
 reg [2:0] user_out_reg;
 
+wire       take_paging = take && take_ring == 3'd0;
+wire       take_user = take && take_ring != 3'd0;
 wire [1:0] paging_head = paging_order[paging_out_reg[1:0]];
 wire [1:0] user_head = user_order[user_out_reg[1:0]];
 wire       paging_ready = paging_in_reg != paging_out_reg && ready_reg[paging_head];
@@ -129,62 +125,69 @@ assign next = {
 } & {32{next_valid}};
 
 wire [1:0] read_slot = look ? look_slot : fact_valid ? fact_slot : claimed_reg;
-wire [63:0] read_address = address_memory[read_slot];
-wire [12:0] read_bytes = bytes_memory[read_slot];
-assign look_address = read_address;
-assign look_bytes = read_bytes;
+wire [2:0] read_word = look ? look_word : fact_word;
+wire [3:0] read_index = {read_slot, read_word[2:1]};
+assign fact = (read_word[0] ? odd_facts[read_index] : even_facts[read_index]) & {32{!unread_reg[read_slot]}};
 assign look_fault = fault_reg[look_slot] != `FERRY_FAULT_KIND_NONE;
-assign claimed_bytes = {19'd0, read_bytes};
-assign claimed_fence = fence_memory[read_slot];
-assign claimed_address = read_address + {52'd0, offset_reg[read_slot]};
 
-always @* begin : count
-    integer i;
-    count_arriving = 3'd0;
-    for (i = 0; i < SLOTS; i = i + 1) begin
-        count_arriving = count_arriving + {2'd0, used_reg[i] && !ready_reg[i] && ring_reg[i] == count_ring};
-    end
-end
-
-// take and describe never come in the same cycle: the fetcher sees to that.
-wire       write_address = take || (describe && !describe_unread);
-wire [1:0] write_slot = take ? free_slot : describe_slot;
-
-always @(posedge clk) begin
-    if (write_address) begin
-        address_memory[write_slot] <= take ? take_address : describe_address;
-    end
-    if (describe) begin
-        fence_memory[describe_slot] <= describe_unread ? 64'd0 : describe_fence;
-        bytes_memory[describe_slot] <= describe_unread ? 13'd0 : describe_bytes;
-    end
+wire [3:0] arriving = {
+    ring_reg[3] == count_ring, ring_reg[2] == count_ring, ring_reg[1] == count_ring, ring_reg[0] == count_ring
+} & used_reg & ~ready_reg;
+always @* begin
+    case (arriving)
+    4'h0:                   count_arriving = 3'd0;
+    4'h1, 4'h2, 4'h4, 4'h8: count_arriving = 3'd1;
+    4'h7, 4'hb, 4'hd, 4'he: count_arriving = 3'd3;
+    4'hf:                   count_arriving = 3'd4;
+    default:                count_arriving = 3'd2;
+    endcase
 end
 
 always @(posedge clk) begin
+    if (write) begin
+        even_facts[{write_slot, write_index}] <= write_data[31:0];
+        odd_facts[{write_slot, write_index}] <= write_data[63:32];
+    end
+    if (take_paging) begin
+        paging_order[paging_in_reg[1:0]] <= free_slot;
+    end
+    if (take_user) begin
+        user_order[user_in_reg[1:0]] <= free_slot;
+    end
+end
+
+wire [3:0] taken = {3'd0, take} << free_slot;
+wire [3:0] described = {3'd0, describe} << write_slot;
+wire [3:0] completed = {3'd0, complete} << write_slot;
+wire [3:0] released = {3'd0, release_slot} << release_number;
+
+always @(posedge clk) begin
+    used_reg <= (used_reg | taken) & ~released;
+    ready_reg <= (ready_reg | completed) & ~released;
+    interrupt_reg <= (interrupt_reg & ~described) | (described & {4{describe_interrupt}});
+    unread_reg <= (unread_reg & ~described) | (described & {4{describe_unread}});
     if (take) begin
-        used_reg[free_slot] <= 1'b1;
-        ready_reg[free_slot] <= 1'b0;
-        interrupt_reg[free_slot] <= 1'b0;
         ring_reg[free_slot] <= take_ring;
         entry_reg[free_slot] <= take_entry;
-        offset_reg[free_slot] <= 12'd0;
-        if (take_ring == 3'd0) begin
-            paging_order[paging_in_reg[1:0]] <= free_slot;
-            paging_in_reg <= paging_in_reg + 3'd1;
-        end else begin
-            user_order[user_in_reg[1:0]] <= free_slot;
-            user_in_reg <= user_in_reg + 3'd1;
-        end
+    end
+    if (describe || (complete && complete_failed)) begin
+        fault_reg[write_slot] <= describe ? describe_fault : `FERRY_FAULT_KIND_BUFFER_FETCH;
+    end
+    if (take_paging) begin
+        paging_in_reg <= paging_in_reg + 3'd1;
+    end
+    if (take_user) begin
+        user_in_reg <= user_in_reg + 3'd1;
     end
     if (describe) begin
-        interrupt_reg[describe_slot] <= describe_interrupt && !describe_unread;
-        fault_reg[describe_slot] <= describe_fault;
+        interrupt_reg[write_slot] <= describe_interrupt;
+        fault_reg[write_slot] <= describe_fault;
+        unread_reg[write_slot] <= describe_unread;
     end
     if (complete) begin
-        ready_reg[complete_slot] <= 1'b1;
+        ready_reg[write_slot] <= 1'b1;
         if (complete_failed) begin
-            fault_reg[complete_slot] <= `FERRY_FAULT_KIND_BUFFER_FETCH;
-            offset_reg[complete_slot] <= complete_offset;
+            fault_reg[write_slot] <= `FERRY_FAULT_KIND_BUFFER_FETCH;
         end
     end
     if (claim && next_valid) begin
@@ -197,10 +200,6 @@ always @(posedge clk) begin
     end
     if (select) begin
         claimed_reg <= select_slot;
-    end
-    if (release_slot) begin
-        used_reg[release_number] <= 1'b0;
-        ready_reg[release_number] <= 1'b0;
     end
 
     if (rst || clear) begin

@@ -39,11 +39,12 @@ module ferry_finish (
     input  wire        status_valid,
     input  wire [7:0]  status,
 
-    // Fence value of a slot, in the same cycle unless fact_wait.
+    // A half of a slot's fence value, in the same cycle unless fact_wait.
     output wire        fact_valid,
     output wire [1:0]  fact_slot,
+    output wire        fact_high,
     input  wire        fact_wait,
-    input  wire [63:0] fact_fence,
+    input  wire [31:0] fact,
 
     // Reads of a ring's registers of BAR0: always taken; data a cycle later.
     output wire        file_read,
@@ -93,6 +94,7 @@ reg [2:0]  paging_out_reg;
 reg [15:0] last_job [0:3];
 reg [3:0]  refused_reg;
 
+wire [3:0] finished = 4'd1 << finish_slot;
 wire [7:0] finish_tag = slot_tags[{finish_slot, 3'd0} +: 8];
 wire       finish_paging = finish_tag[7:5] == 3'd0;
 
@@ -106,7 +108,7 @@ always @(posedge clk) begin
     if (finish) begin
         order[{finish_paging, finish_paging ? paging_in_reg[1:0] : user_in_reg[1:0]}] <= finish_slot;
         last_job[finish_slot] <= finish_paging ? paging_queued : user_queued;
-        refused_reg[finish_slot] <= finish_refused;
+        refused_reg <= (refused_reg & ~finished) | (finished & {4{finish_refused}});
     end
 end
 
@@ -119,6 +121,7 @@ assign asks = state_reg == S_ASK;
 assign asks_slot = slot_reg;
 assign fact_valid = state_reg == S_FENCE;
 assign fact_slot = slot_reg;
+assign fact_high = step_reg[0];
 assign file_read = state_reg == S_FILE && step_reg != 3'd5;
 assign file_ring = ring_reg;
 assign owns = state_reg == S_FENCE || state_reg == S_FILE || state_reg == S_START;
@@ -145,12 +148,9 @@ wire [31:0] counted = file_rdata + {31'd0, counts};
 assign data_index = state_reg == S_FENCE ? {3'd0, step_reg[0]} :
                     step_reg[1] ? {3'b011, step_reg[0]} : {3'b010, !step_reg[0]};
 
-wire [31:0] fence_half, status_or_fence;
-ferry_choice #(.WIDTH(32)) half (
-    .second(step_reg[0]), .word0(fact_fence[31:0]), .word1(fact_fence[63:32]), .chosen(fence_half)
-);
+wire [31:0] status_or_fence;
 ferry_choice #(.WIDTH(32)) not_counted (
-    .second(state_reg == S_FENCE), .word0({24'd0, status_reg}), .word1(fence_half), .chosen(status_or_fence)
+    .second(state_reg == S_FENCE), .word0({24'd0, status_reg}), .word1(fact), .chosen(status_or_fence)
 );
 ferry_choice #(.WIDTH(32)) any (
     .second(state_reg == S_FILE && step_reg != 3'd0), .word0(status_or_fence), .word1(counted), .chosen(data)

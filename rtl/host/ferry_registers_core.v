@@ -38,10 +38,6 @@ module ferry_registers_core (
     output wire [8:0]  file_index,
     output wire [31:0] file_wdata,
     input  wire [31:0] file_rdata,
-    // RETIRED of a ring becomes this.
-    output wire        retired_write,
-    output wire [2:0]  retired_ring,
-    output wire [31:0] retired_wdata,
 
     // Sequencer: start and stop, the buffer's length, where it is.
     output wire        sequence_start,
@@ -85,19 +81,19 @@ module ferry_registers_core (
     // Fetcher.
     input  wire [31:0] fetch_next,
     output wire        fetch_claim,
-    input  wire        fetch_claimed_valid,
-    input  wire [31:0] fetch_bytes,
-    input  wire [63:0] fetch_fence,
-    input  wire [63:0] fetch_address,
     // Slots that are not free; whose buffer they hold; whose entry asks for an interrupt.
     input  wire [3:0]  slots_used,
     input  wire [31:0] slot_tags,
     input  wire [3:0]  slot_interrupts,
-    // Shows the description of another slot from the next cycle on, or in this cycle.
+    // A fact of the slot claimed last, or of fact_slot while fact_valid, by its place behind FETCH_ADDRESS_LOW; in the same
+    // cycle while fact_ready. select makes another slot the one claimed last.
     output wire        fetch_select,
     output wire [1:0]  fetch_select_slot,
     output wire        fact_valid,
     output wire [1:0]  fact_slot,
+    output wire [2:0]  fact_word,
+    input  wire        fact_ready,
+    input  wire [31:0] fact,
 
     // Record poster.
     output wire        post_data_write,
@@ -175,7 +171,8 @@ assign post_long = !finish_start;
 assign post_ring = finish_ring;
 assign post_slot = fact_slot;
 
-wire        finish_owns, finish_data_write, finish_start, finish_address_low, finish_address_high, finish_read, finish_asks;
+wire        finish_owns, finish_data_write, finish_start, finish_address_low, finish_address_high, finish_read, finish_asks,
+            fact_high;
 wire [1:0]  finish_asks_slot;
 wire [2:0]  finish_ring;
 wire [3:0]  finish_data_index;
@@ -189,13 +186,15 @@ ferry_finish endings (
     .paging_queued(jobs_queued_urgent), .paging_retired(jobs_retired_urgent), .resetting(resetting || resetting_reg),
     .marks(poison | dropped | aborted), .asks(finish_asks), .asks_slot(finish_asks_slot),
     .status_valid(write && io_address == `FERRY_CORE_FINISH_STATUS), .status(io_wdata[7:0]), .fact_valid(fact_valid),
-    .fact_slot(fact_slot), .fact_wait(!fetch_claimed_valid), .fact_fence(fetch_fence), .file_read(finish_read),
+    .fact_slot(fact_slot), .fact_high(fact_high), .fact_wait(!fact_ready), .fact(fact), .file_read(finish_read),
     .file_ring(finish_ring), .file_offset(finish_offset), .file_rdata(file_rdata),
     .post_taken(post_busy || post_filling_reg || (write && at_post)), .owns(finish_owns),
     .data_write(finish_data_write), .data_index(finish_data_index), .data(finish_data),
     .address_low(finish_address_low), .address_high(finish_address_high), .start(finish_start),
     .start_interrupt(post_interrupt)
 );
+localparam [11:0] FENCE_PLACE = `FERRY_CORE_FETCH_FENCE_LOW;
+assign fact_word = fact_valid ? {FENCE_PLACE[4:3], fact_high} : io_address[4:2];
 assign interrupt_cause = interrupt_reg & {10{!post_busy}};
 
 // The sequencer's packets count themselves; the core waits a cycle with its own.
@@ -255,9 +254,6 @@ always @* begin
 end
 wire [15:0] ring_words = `FERRY_BAR0_RING_AT + {7'd0, enter_ring, 6'd0};
 wire [15:0] entered = enter_long ? `FERRY_BAR0_FAULT_LOG_PRODUCED : ring_words + enter_offset;
-assign retired_write = enter && !enter_long && enter_offset == `FERRY_BAR0_RING_RETIRED;
-assign retired_ring = enter_ring;
-assign retired_wdata = enter_data;
 
 // Words of BAR0 begin at byte 0 of the register file; the core sees them from byte 0x400 on, and its own before.
 wire [11:0] place = io_address ^ 12'h400;
@@ -293,22 +289,18 @@ wire [31:0] live_mmu_fault_entry_high = update_entry[63:32];
 wire [31:0] live_aborted = {28'd0, aborted};
 wire [31:0] live_mmu_busy = {31'd0, update_valid || update_busy};
 wire [31:0] live_fetch_next = fetch_next;
-wire [31:0] live_fetch_bytes = fetch_bytes;
-wire [31:0] live_fetch_fence_low = fetch_fence[31:0];
-wire [31:0] live_fetch_fence_high = fetch_fence[63:32];
-wire [31:0] live_fetch_address_low = fetch_address[31:0];
-wire [31:0] live_fetch_address_high = fetch_address[63:32];
+wire [31:0] live_fetch_fact = fact;
 wire [31:0] live_post_busy = {31'd0, post_busy || finish_owns};
 `include "ferry_core_access.vh"
 
 // What must not be touched while it is handed over, or cannot be read in this cycle.
 wire at_update = (io_address & 12'hfe0) == `FERRY_CORE_MMU_FIRST;
 wire at_post = io_address >= `FERRY_CORE_POST_DATA && io_address <= `FERRY_CORE_POST_CONTROL;
-wire at_fetch = (io_address & 12'hfe0) == `FERRY_CORE_FETCH_NEXT;
+wire at_fact = (io_address & 12'hfe0) == `FERRY_CORE_FETCH_ADDRESS_LOW;
 wire at_packets = io_address == `FERRY_CORE_PACKETS;
 wire wait_post = at_post && (post_busy || finish_owns);
 wire wait_write = (at_packets && packet_ready) || (at_update && !update_free) || wait_post || enter || finish_read;
-wire wait_read = (at_fetch && (!fetch_claimed_valid || fact_valid)) || enter || finish_read;
+wire wait_read = (at_fact && (!fact_ready || fact_valid)) || enter || finish_read;
 
 reg        read_done_reg;
 reg        live_reg;
@@ -337,7 +329,7 @@ always @(posedge clk) begin
     end
 end
 
-wire unused = &{1'b0, place, entered, finish_word};
+wire unused = &{1'b0, place, entered, finish_word, FENCE_PLACE};
 
 endmodule
 

@@ -20,6 +20,9 @@ module ferry_registers_counters #(
     input  wire [4:0]       read_number,
     output wire             read_ready,
 
+    // The sweep only reads in this cycle; it does so again in the next if another takes its place.
+    output wire             yields,
+    input  wire             hold,
     // The counters' words in the register file: twice the counter's number, and 1 more for its upper half. What is read
     // comes a cycle later.
     output wire             word_write,
@@ -29,8 +32,9 @@ module ferry_registers_counters #(
 );
 
 localparam [4:0] LAST = COUNT - 1;
-// A round takes 2 cycles a counter, 4 for one whose lower half carries, and what a read holds it: less than 2^7 - 1.
-localparam SMALL = 7;
+// A round takes 2 cycles a counter, 2 more for one whose lower half carries, 1 when another has the port, and what reads hold
+// it: less than 2^8 - 1.
+localparam SMALL = 8;
 
 // Read the lower half, add, and if it carries read the upper half and add 1.
 localparam [1:0] S_READ  = 2'd0;
@@ -46,7 +50,9 @@ reg [COUNT-1:0] turn_reg;
 
 wire [4:0]       next_number = number_reg == LAST ? 5'd0 : number_reg + 5'd1;
 wire [COUNT-1:0] next_place = {place_reg[COUNT-2:0], place_reg[COUNT-1]};
-wire             advance = state_reg == S_READ && !read_ready;
+wire             advance = state_reg == S_READ && !read_ready && !hold;
+
+assign yields = state_reg == S_READ;
 
 assign read_ready = read_valid && state_reg == S_READ && read_number == number_reg;
 assign word = {state_reg == S_READ ? next_number : number_reg, state_reg[1]};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // One block RAM behind the registers of host and core: whatever only needs to be kept and read back stands here, and
 // what one side writes for the other to read costs no flip-flops and no selection. The core comes first; the host
-// waits. After reset a sequencer writes every word's first value. The second port of the RAM is the counters'.
+// waits. After reset a sequencer writes every word's first value. The second port of the RAM is the
+// counters', and the fetcher's, which looks at the rings.
 //
 // Word n is the word at byte 4 * n of BAR0; the core sees those at 0x400 + 4 * n, and its own words, which are nothing to
 // BAR0, at 0xc0 to 0x3fc.
@@ -18,9 +19,8 @@ module ferry_registers_file #(
     // Clock and synchronous reset.
     input  wire        clk,
     input  wire        rst,
-    // The sequencer is at work; low bits of the word that it writes. Nobody else is served meanwhile.
+    // The sequencer is at work. Nobody else is served meanwhile.
     output wire        clearing,
-    output wire [2:0]  clear_index,
 
     // Core: access, write, word. Read data comes a cycle later.
     input  wire        core_access,
@@ -40,7 +40,14 @@ module ferry_registers_file #(
     input  wire        counter_write,
     input  wire [5:0]  counter_word,
     input  wire [31:0] counter_wdata,
-    output wire [31:0] counter_rdata
+    output wire [31:0] counter_rdata,
+    // Fetcher: a word of a ring's registers (byte offset in them), read instead of a counter's in a cycle with ring_taken.
+    input  wire        ring_read,
+    input  wire [2:0]  ring_number,
+    input  wire [5:0]  ring_word,
+    output wire        ring_taken,
+    // The counters only read in this cycle, and can do it again in the next.
+    input  wire        counter_yields
 );
 
 // The counters begin to count when the sequencer has gone through all 512 words.
@@ -54,7 +61,6 @@ reg [31:0] counter_rdata_reg;
 reg [9:0]  clear_reg;
 
 assign clearing = !clear_reg[9];
-assign clear_index = clear_reg[2:0];
 assign host_taken = host_access && !core_access && !clearing;
 assign rdata = rdata_reg;
 assign counter_rdata = counter_rdata_reg;
@@ -73,16 +79,23 @@ always @(posedge clk) begin
 end
 
 wire [15:0] counter_address = `FERRY_BAR0_COUNTER_AT | {8'd0, counter_word, 2'd0};
+wire [15:0] ring_address = `FERRY_BAR0_RING_AT + {7'd0, ring_number, ring_word};
+wire [8:0]  second_index = ring_taken ? ring_address[10:2] : counter_address[10:2];
+
+// Every other cycle at most, so that the counters get on; and not while the other port writes: it may be this word.
+reg taken_reg;
+assign ring_taken = ring_read && counter_yields && !taken_reg && !write;
 
 always @(posedge clk) begin
+    taken_reg <= ring_taken;
     if (counter_write) begin
-        memory[counter_address[10:2]] <= counter_wdata;
+        memory[second_index] <= counter_wdata;
     end else begin
-        counter_rdata_reg <= memory[counter_address[10:2]];
+        counter_rdata_reg <= memory[second_index];
     end
 end
 
-wire unused = &{1'b0, counter_address};
+wire unused = &{1'b0, counter_address, ring_address};
 
 always @(posedge clk) begin
     if (clearing) begin

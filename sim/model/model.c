@@ -123,7 +123,6 @@ static void fetch(struct ferry_model *model, uint32_t ring)
     r->fetched++;
 
     if (!model_fetch(model, at, entry, sizeof entry, &failed)) {
-        slot->address = failed;
         fetch_fault(slot, FERRY_FAULT_KIND_BUFFER_FETCH, failed);
         return;
     }
@@ -139,7 +138,6 @@ static void fetch(struct ferry_model *model, uint32_t ring)
                model_get64(entry + FERRY_RING_ENTRY_RESERVED)) {
         fetch_fault(slot, FERRY_FAULT_KIND_PACKET_RESERVED, slot->address);
     } else if (!model_fetch(model, slot->address, slot->data, slot->bytes, &failed)) {
-        slot->address = failed;
         fetch_fault(slot, FERRY_FAULT_KIND_BUFFER_FETCH, failed);
     }
     slot->ready_at = ferry_model_cycles(model);

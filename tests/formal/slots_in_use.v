@@ -11,12 +11,10 @@ module slots_in_use (
     input  wire        run,
     input  wire        hold,
     input  wire        settled,
-    input  wire [4:0]  ring_kick,
-    input  wire [63:0] ring_base,
-    input  wire [4:0]  ring_entries_log2,
-    input  wire [31:0] ring_producer,
-    input  wire [31:0] ring_retired,
-    input  wire        ring_enable,
+    input  wire        ring_write,
+    input  wire [5:0]  ring_offset,
+    input  wire        ring_taken,
+    input  wire [31:0] ring_rdata,
     input  wire        claim,
     input  wire        release_slot,
     input  wire        arready,
@@ -33,14 +31,13 @@ module slots_in_use (
     reg         past_valid = 1'b0;
 
     ferry_fetch #(.RINGS(1), .SLOTS(2)) fetch (
-        .clk(clk), .rst(rst), .run(run), .hold(hold), .settled(settled), .wound(wound), .ring_kick(ring_kick),
-        .ring_select(), .ring_base(ring_base), .ring_entries_log2(ring_entries_log2), .ring_producer(ring_producer),
-        .ring_retired(ring_retired), .ring_enable(ring_enable), .fetched_ring(3'd0), .fetched(),
-        .write_valid(write_valid), .write_address(write_address), .write_data(), .next(next), .claim(claim),
-        .claimed_valid(), .claimed_bytes(), .claimed_fence(), .claimed_address(), .select(1'b0),
-        .select_slot(2'd0), .fact_valid(1'b0), .fact_slot(2'd0), .interrupts(), .release_slot(release_slot),
-        .release_number(slot), .used(used), .ready(), .tags(), .busy(), .m_axi_ar(), .m_axi_arvalid(),
-        .m_axi_arready(arready), .m_axi_r(r), .m_axi_rvalid(rvalid), .m_axi_rready()
+        .clk(clk), .rst(rst), .run(run), .hold(hold), .settled(settled), .wound(wound), .ring_write(ring_write),
+        .ring_number(3'd0), .ring_offset(ring_offset), .ring_read(), .ring_select(), .ring_word(),
+        .ring_taken(ring_taken), .ring_rdata(ring_rdata), .fetched(), .write_valid(write_valid),
+        .write_address(write_address), .write_data(), .next(next), .claim(claim), .fact_ready(), .fact_valid(1'b0),
+        .fact_slot(2'd0), .fact_word(3'd0), .fact(), .select(1'b0), .select_slot(2'd0), .interrupts(),
+        .release_slot(release_slot), .release_number(slot), .used(used), .ready(), .tags(), .busy(), .m_axi_ar(),
+        .m_axi_arvalid(), .m_axi_arready(arready), .m_axi_r(r), .m_axi_rvalid(rvalid), .m_axi_rready()
     );
 
     always @(posedge clk) begin

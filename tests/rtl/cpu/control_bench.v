@@ -179,26 +179,26 @@ module control_bench #(
 
 wire firmware_valid, firmware_write, firmware_ready, counter_valid, counter_ready, host_file_access, host_file_write,
     host_file_taken, ring_write, firmware_told, core_run, file_clearing, core_file_access, core_file_write,
-    retired_write, fetch_enable, packet_taken, io_valid, io_write, io_ready, fetch_claim, fetch_claimed_valid,
+    packet_taken, io_valid, io_write, io_ready, fetch_claim, fact_ready, ring_read, ring_taken, counter_yields,
     post_data_write, post_start, post_long, command_valid, command_ready, command_write_valid;
 wire [14:0] firmware_address;
 wire [31:0] firmware_wdata, firmware_rdata, host_file_wdata, file_rdata, ring_fetched, core_file_wdata, io_wdata,
-    fetch_producer, fetch_retired, io_rdata, fetch_next, fetch_bytes, post_data_wdata, command_rdata;
+    io_rdata, fetch_next, fact, post_data_wdata, command_rdata;
 wire [3:0] firmware_wstrb, slots_used, post_data_index, slots_ready;
-wire [4:0] counter_number, fetch_entries_log2, fetch_kick;
+wire [4:0] counter_number;
 wire counter_word_write;
 wire [31:0] counter_word_wdata, counter_word_rdata;
 wire [5:0] counter_word;
-wire [63:0] time_now, fetch_base, fetch_fence, fetch_address, post_address, command_write_data;
+wire [63:0] time_now, post_address, command_write_data;
 wire [8:0] host_file_index, core_file_index;
-wire [2:0] ring_number, file_clear_index, retired_ring, fetch_ring;
-wire [5:0] ring_offset;
+wire [2:0] ring_number, fetch_ring, fact_word;
+wire [5:0] ring_offset, fetch_ring_word;
 wire [11:0] status;
 wire [21:0] events;
 wire [11:0] io_address;
 wire [1:0] post_slot, ended_slot;
 wire [2:0] post_ring, enter_word, enter_ring;
-wire [31:0] retired_wdata, enter_data;
+wire [31:0] enter_data;
 wire run, settled, stopping, stop_reset, host_reset, fetch_wound, fence_hold, post_interrupt, enter, enter_long, ended,
     ended_interrupt;
 wire [15:0] command_address, command_write_address;
@@ -342,25 +342,18 @@ ferry_registers_file #(
     .CAPABILITIES(CAPABILITIES), .APERTURE_PAGES(APERTURE_PAGES), .LOCAL_BYTES(64'd1 << LOCAL_ADDRESS_BITS),
     .FIRMWARE_RAM_BYTES(FIRMWARE_RAM_WORDS * 4)
 ) file (
-    .clk(clk), .rst(rst), .clearing(file_clearing), .clear_index(file_clear_index), .core_access(core_file_access),
+    .clk(clk), .rst(rst), .clearing(file_clearing), .core_access(core_file_access),
     .core_write(core_file_write), .core_index(core_file_index), .core_wdata(core_file_wdata),
     .host_access(host_file_access), .host_write(host_file_write), .host_index(host_file_index),
     .host_wdata(host_file_wdata), .host_taken(host_file_taken), .rdata(file_rdata),
     .counter_write(counter_word_write), .counter_word(counter_word), .counter_wdata(counter_word_wdata),
-    .counter_rdata(counter_word_rdata)
-);
-
-ferry_registers_rings rings (
-    .clk(clk), .clearing(file_clearing), .clear_ring(file_clear_index), .host_write(ring_write),
-    .host_ring(ring_number), .host_offset(ring_offset), .host_wdata(host_file_wdata), .retired_write(retired_write),
-    .retired_ring(retired_ring), .retired_wdata(retired_wdata), .fetch_ring(fetch_ring), .fetch_base(fetch_base),
-    .fetch_entries_log2(fetch_entries_log2), .fetch_producer(fetch_producer), .fetch_retired(fetch_retired),
-    .fetch_enable(fetch_enable), .fetch_kick(fetch_kick)
+    .counter_rdata(counter_word_rdata), .ring_read(ring_read), .ring_number(fetch_ring), .ring_word(fetch_ring_word),
+    .ring_taken(ring_taken), .counter_yields(counter_yields)
 );
 
 ferry_registers_counters #(.COUNT(`FERRY_EVENTS_BITS)) counters (
     .clk(clk), .rst(rst || file_clearing), .events(events),
-    .read_valid(counter_valid), .read_number(counter_number), .read_ready(counter_ready),
+    .yields(counter_yields), .hold(ring_taken), .read_valid(counter_valid), .read_number(counter_number), .read_ready(counter_ready),
     .word_write(counter_word_write), .word(counter_word), .word_wdata(counter_word_wdata), .word_rdata(counter_word_rdata)
 );
 
@@ -370,8 +363,7 @@ ferry_registers_core core_registers (
     .firmware_told(firmware_told), .packet_taken(packet_taken),
     .core_busy(core_busy), .interrupt_cause(interrupt_cause), .file_access(core_file_access),
     .file_write(core_file_write), .file_index(core_file_index), .file_wdata(core_file_wdata),
-    .file_rdata(file_rdata), .retired_write(retired_write), .retired_ring(retired_ring),
-    .retired_wdata(retired_wdata), .sequence_start(sequence_start), .sequence_stop(sequence_stop),
+    .file_rdata(file_rdata), .sequence_start(sequence_start), .sequence_stop(sequence_stop),
     .sequence_slot(sequence_slot), .sequence_offset(sequence_offset), .sequence_system(sequence_system),
     .sequence_checked(sequence_checked), .sequence_end(sequence_end), .sequence_busy(sequence_busy),
     .sequence_waiting(sequence_waiting), .sequence_ended(sequence_ended), .sequence_table(sequence_table), .sequence_at(sequence_at),
@@ -380,11 +372,10 @@ ferry_registers_core core_registers (
     .poison_clear(poison_clear), .fault_valid(fault_valid), .fault(fault), .fault_clear(fault_clear),
     .resetting(resetting), .stuck(1'b0), .update_valid(update_valid), .update_ready(update_ready), .update(update),
     .update_busy(update_busy), .update_fault({`FERRY_UPDATE_FAULT_BITS{1'b0}}), .fetch_next(fetch_next), .fetch_claim(fetch_claim),
-    .fetch_claimed_valid(fetch_claimed_valid), .fetch_bytes(fetch_bytes), .fetch_fence(fetch_fence),
-    .fetch_address(fetch_address),
+ 
     .slots_used(slots_used), .slot_tags(slot_tags), .slot_interrupts(slot_interrupts),
     .fetch_select(fetch_select), .fetch_select_slot(fetch_select_slot), .fact_valid(fact_valid), .fact_slot(fact_slot),
-    .post_data_write(post_data_write), .post_data_index(post_data_index),
+    .fact_word(fact_word), .fact_ready(fact_ready), .fact(fact), .post_data_write(post_data_write), .post_data_index(post_data_index),
     .post_data_wdata(post_data_wdata), .post_start(post_start), .post_address(post_address), .post_long(post_long),
     .post_ring(post_ring), .post_slot(post_slot), .post_interrupt(post_interrupt), .post_busy(post_busy),
     .enter(enter), .enter_long(enter_long), .enter_word(enter_word), .enter_data(enter_data),
@@ -404,13 +395,11 @@ ferry_cpu #(
 
 ferry_fetch #(.RINGS(RINGS), .SLOTS(SLOTS), .SLOT_BYTES_LOG2(SLOT_BYTES_LOG2)) fetch (
     .clk(clk), .rst(rst), .run(run), .hold(resetting), .settled(settled && !file_clearing), .wound(fetch_wound),
-    .ring_kick(fetch_kick), .ring_select(fetch_ring),
-    .ring_base(fetch_base), .ring_entries_log2(fetch_entries_log2), .ring_producer(fetch_producer),
-    .ring_retired(fetch_retired), .ring_enable(fetch_enable), .fetched_ring(ring_number), .fetched(ring_fetched),
+    .ring_write(ring_write), .ring_number(ring_number), .ring_offset(ring_offset), .ring_read(ring_read),
+    .ring_select(fetch_ring), .ring_word(fetch_ring_word), .ring_taken(ring_taken), .ring_rdata(counter_word_rdata), .fetched(ring_fetched),
     .write_valid(command_write_valid), .write_address(command_write_address), .write_data(command_write_data),
-    .next(fetch_next), .claim(fetch_claim), .claimed_valid(fetch_claimed_valid), .claimed_bytes(fetch_bytes),
-    .claimed_fence(fetch_fence), .claimed_address(fetch_address), .select(fetch_select),
-    .select_slot(fetch_select_slot), .fact_valid(fact_valid), .fact_slot(fact_slot), .interrupts(slot_interrupts),
+    .next(fetch_next), .claim(fetch_claim), .fact_ready(fact_ready), .fact_word(fact_word), .fact(fact),
+    .select(fetch_select), .select_slot(fetch_select_slot), .fact_valid(fact_valid), .fact_slot(fact_slot), .interrupts(slot_interrupts),
     .release_slot(ended && !enter_long),
     .release_number(ended_slot), .used(slots_used), .ready(slots_ready), .tags(slot_tags), .busy(fetch_busy),
     .m_axi_ar(fetch_ar), .m_axi_arvalid(fetch_arvalid), .m_axi_arready(fetch_arready), .m_axi_r(fetch_r),

@@ -21,9 +21,9 @@ class Host
         auto found = words.find(address);
         return found == words.end() ? mix(address) : found->second;
     }
-    bool mapped(uint64_t address) const { return !unmapped.count(address >> 12); }
+    bool mapped(uint64_t address) const { return !unmapped.count(address >> 12) && !unread.count(address >> 5); }
     std::map<uint64_t, uint64_t> words;
-    std::map<uint64_t, bool> unmapped;
+    std::map<uint64_t, bool> unmapped, unread; // Pages; ring entries.
 
   private:
     static uint64_t mix(uint64_t x)
@@ -35,9 +35,18 @@ class Host
 };
 
 struct Entry {
-    uint64_t address, fence, fault_address;
+    uint64_t address, fence;
     uint32_t bytes, fault;
-    bool interrupt;
+    uint32_t failed; // Byte offset of what could not be read of the buffer.
+    bool interrupt, unread;
+};
+
+// Places of facts behind the first.
+enum {
+    ADDRESS = 0,
+    BYTES = (FERRY_CORE_FETCH_BYTES - FERRY_CORE_FETCH_ADDRESS_LOW) / 4,
+    FENCE = (FERRY_CORE_FETCH_FENCE_LOW - FERRY_CORE_FETCH_ADDRESS_LOW) / 4,
+    FAILED = (FERRY_CORE_FETCH_FAILED - FERRY_CORE_FETCH_ADDRESS_LOW) / 4,
 };
 
 struct Ring {
@@ -73,20 +82,18 @@ class Bench
         top.awready = !once_in(3);
         top.wready = !once_in(3);
         top.bvalid = response;
-        // The ring is selected in the cycle in which its registers are looked at.
+        // A word of a ring that is asked for is there a cycle after it was taken, and only then.
+        top.ring_rdata = word_taken ? word : static_cast<uint32_t>(random.word());
         top.clk = 0;
         top.eval();
-        const Ring &r = rings[top.ring_select < 5 ? top.ring_select : 0];
-        top.ring_base = r.base;
-        top.ring_entries_log2 = r.log2;
-        top.ring_producer = r.produced;
-        top.ring_retired = r.retired;
-        top.ring_enable = r.enabled;
+        top.ring_taken = top.ring_read && !once_in(2);
         top.eval();
+        word_taken = top.ring_taken;
+        word = ring_word(rings[top.ring_select < 5 ? top.ring_select : 0], top.ring_word);
         observe();
         top.clk = 1;
         top.eval();
-        top.ring_kick = 0;
+        top.ring_write = 0;
         time++;
     }
     void observe()
@@ -125,6 +132,31 @@ class Bench
             post_beats = 0;
         }
     }
+    static uint32_t ring_word(const Ring &r, unsigned offset)
+    {
+        switch (offset) {
+        case FERRY_BAR0_RING_BASE: return static_cast<uint32_t>(r.base);
+        case FERRY_BAR0_RING_BASE + 4: return static_cast<uint32_t>(r.base >> 32);
+        case FERRY_BAR0_RING_ENTRIES_LOG2: return r.log2;
+        case FERRY_BAR0_RING_PRODUCER: return r.produced;
+        case FERRY_BAR0_RING_RETIRED: return r.retired;
+        case FERRY_BAR0_RING_CONTROL: return r.enabled;
+        default: return 0xdeadbeef;
+        }
+    }
+    // A fact of the slot claimed last.
+    uint64_t fact(unsigned place, unsigned words)
+    {
+        uint64_t value = 0;
+        for (unsigned i = 0; i < words; i++) {
+            top.fact_word = place + i;
+            top.eval();
+            while (!top.fact_ready)
+                tick();
+            value |= static_cast<uint64_t>(top.fact) << 32 * i;
+        }
+        return value;
+    }
     bool once_in(uint32_t n) { return stall && random.once_in(n); }
 
     Vfetch_bench top;
@@ -143,7 +175,8 @@ class Bench
         unsigned beats;
     };
     std::deque<Read> reads;
-    bool holding = false, response = false, last_seen = false;
+    bool holding = false, response = false, last_seen = false, word_taken = false;
+    uint32_t word = 0;
     unsigned post_beats = 0;
 };
 
@@ -161,9 +194,8 @@ static void produce(Bench &bench, unsigned number)
     e.bytes = random.once_in(6) ? 0 : random.once_in(5) ? 4096 : 8 * (1 + random.below(random.once_in(2) ? 16 : 512));
     e.fence = random.word();
     e.interrupt = random.once_in(2);
-    e.fault_address = e.address;
     uint64_t flags = e.interrupt, reserved = 0;
-    bench.host.unmapped.erase(at >> 12);
+    bench.host.unread.erase(at >> 5);
     switch (random.below(12)) {
     case 0:
         e.bytes = random.once_in(2) ? 4104 + 8 * random.below(1 << 20) : e.bytes + 1 + random.below(7);
@@ -179,16 +211,21 @@ static void produce(Bench &bench, unsigned number)
         break;
     case 3:
         e.address += 1 + random.below(7);
-        e.fault_address = e.address;
         e.fault = FERRY_FAULT_KIND_PACKET_RESERVED;
         break;
     case 4:
         if (e.bytes) {
             bool second = (e.address >> 12) != (e.address + e.bytes - 1) >> 12 && random.once_in(2);
             bench.host.unmapped[(e.address >> 12) + second] = true;
-            e.fault_address = second ? ((e.address >> 12) + 1) << 12 : e.address;
+            e.failed = second ? 4096 - (e.address & 4095) : 0;
             e.fault = FERRY_FAULT_KIND_BUFFER_FETCH;
         }
+        break;
+    case 5:
+        bench.host.unread[at >> 5] = true;
+        e.unread = true;
+        e.interrupt = false;
+        e.fault = FERRY_FAULT_KIND_BUFFER_FETCH;
         break;
     default: break;
     }
@@ -198,7 +235,9 @@ static void produce(Bench &bench, unsigned number)
     bench.host.words[at + 24] = reserved;
     ring.waiting.push_back(e);
     ring.produced++;
-    bench.top.ring_kick = 1u << number;
+    bench.top.ring_write = 1;
+    bench.top.ring_number = number;
+    bench.top.ring_offset = FERRY_BAR0_RING_PRODUCER;
 }
 
 struct Held {
@@ -272,7 +311,7 @@ static void fetching(Checks &checks, Random &random)
         Ring &ring = bench.rings[number];
         if (random.once_in(20) && ring.produced - ring.retired < (1u << ring.log2))
             produce(bench, number);
-        bench.top.fetched_ring = number;
+        bench.top.ring_number = number;
         bench.top.eval();
         checks.that(bench.top.fetched - ring.claimed <= 4, "fetched counter");
         uint32_t next = bench.top.next;
@@ -281,9 +320,6 @@ static void fetching(Checks &checks, Random &random)
             bench.top.claim = 1;
             bench.tick();
             bench.top.claim = 0;
-            bench.top.eval();
-            while (!bench.top.claimed_valid)
-                bench.tick();
             checks.that(from < 5 && !held.count(slot), "ring and slot of the claimed buffer");
             Ring &owner = bench.rings[from];
             if (owner.waiting.empty()) {
@@ -299,10 +335,11 @@ static void fetching(Checks &checks, Random &random)
             checks.equal(next >> 16 & 255, e.fault, "fault");
             checks.equal(next >> 8 & 1, e.interrupt, "interrupt flag");
             checks.equal(next >> 9 & 31, owner.claimed & 31, "number of the entry");
-            checks.equal(bench.top.claimed_fence, e.fence, "fence value");
-            checks.equal(bench.top.claimed_address, e.fault_address, "address");
-            if (!e.fault)
-                checks.equal(bench.top.claimed_bytes, e.bytes, "bytes");
+            checks.equal(bench.fact(FENCE, 2), e.unread ? 0 : e.fence, "fence value");
+            checks.equal(bench.fact(ADDRESS, 2), e.unread ? 0 : e.address, "address");
+            checks.equal(bench.fact(BYTES, 1), e.unread ? 0 : e.bytes, "bytes");
+            if (e.fault == FERRY_FAULT_KIND_BUFFER_FETCH && !e.unread)
+                checks.equal(bench.fact(FAILED, 1) & FERRY_CORE_FETCH_FAILED_OFFSET_MASK, e.failed, "where it failed");
             held[slot] = {from, e, e.fault == 0};
             if (!e.fault && random.once_in(4))
                 compare_slot(checks, bench, slot, e);
@@ -345,7 +382,7 @@ static void fetching(Checks &checks, Random &random)
     checks.that(bench.top.wound, "wound back");
     checks.equal(bench.top.used, 0, "slots in use while stopped");
     for (unsigned i = 0; i < 5; i++) {
-        bench.top.fetched_ring = i;
+        bench.top.ring_number = i;
         bench.top.eval();
         checks.equal(bench.top.fetched, bench.rings[i].retired, "fetched goes back to retired");
     }

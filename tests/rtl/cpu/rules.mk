@@ -60,10 +60,10 @@ $(BUILD)/tests/rtl_fetch:
 
 # Proofs of the two bus masters of this room, and that the core is stopped and started in order.
 FORMAL_POST := ferry_post 3,20 "" rtl/cpu/ferry_post.v
-FORMAL_FETCH := ferry_fetch 3 "" rtl/cpu/ferry_fetch.v rtl/cpu/ferry_fetch_receive.v rtl/cpu/ferry_fetch_slots.v
+FORMAL_FETCH := ferry_fetch 3 "" rtl/fabric/ferry_choice.v rtl/cpu/ferry_fetch.v rtl/cpu/ferry_fetch_receive.v rtl/cpu/ferry_fetch_slots.v
 FORMAL_STOP := ferry_stop 4 "" rtl/cpu/ferry_stop.v
 # Bounded: long enough for a slot to be claimed, and for the core to be stopped behind it.
-FORMAL_SLOTS := slots_in_use 18,20:bounded "" rtl/cpu/ferry_fetch.v rtl/cpu/ferry_fetch_receive.v \
+FORMAL_SLOTS := slots_in_use 24,26:bounded "" rtl/fabric/ferry_choice.v rtl/cpu/ferry_fetch.v rtl/cpu/ferry_fetch_receive.v \
 	rtl/cpu/ferry_fetch_slots.v tests/formal/slots_in_use.v
 # Bounded: a packet from its first read to its offer.
 FORMAL_SEQUENCER := ferry_sequencer 12,12:bounded "" rtl/cpu/ferry_sequencer.v

@@ -261,7 +261,7 @@ struct fake_link *fake_link_create(bool *closed)
     fake->retire_cycles = 2000;
     ferry_dma_map_create(3, &fake->map);
     *at(fake, FERRY_BAR0_MAGIC) = 0x59525246;
-    *at(fake, FERRY_BAR0_CONTRACT_VERSION) = 0x30000;
+    *at(fake, FERRY_BAR0_CONTRACT_VERSION) = 0x40000;
     *at(fake, FERRY_BAR0_CAPABILITIES) = 0x3c455; // 8 byte data, 4096 byte slots, 4 slots, 32 tags, 5 rings.
     *at(fake, FERRY_BAR0_APERTURE_PAGES) = 4096;
     *at(fake, FERRY_BAR0_LOCAL_BYTES) = 0x3000000;

@@ -54,7 +54,7 @@ static void open_loads_the_image_and_reports_sizes(void **context)
     struct state *state = *context;
     struct ferry_gpu_info info;
     ferry_gpu_query(state->gpu, &info);
-    assert_int_equal(info.contract_version, 0x30000);
+    assert_int_equal(info.contract_version, 0x40000);
     assert_int_equal(info.firmware_version, 0x10000);
     assert_int_equal(info.rings, 5);
     assert_int_equal(info.tags, 32);
@@ -64,7 +64,7 @@ static void open_loads_the_image_and_reports_sizes(void **context)
     assert_int_equal(info.aperture_pages, 4096);
     assert_int_equal(info.local_bytes, 0x3000000);
     assert_memory_equal((char *)state->fake->registers + 0x8000, ferry_firmware_image, ferry_firmware_image_bytes);
-    assert_int_equal(reg(state, FERRY_BAR0_HOST_CONTRACT), 0x30000);
+    assert_int_equal(reg(state, FERRY_BAR0_HOST_CONTRACT), 0x40000);
     assert_int_equal(reg(state, FERRY_BAR0_CONTROL), 1);
     assert_int_not_equal(reg(state, FERRY_BAR0_ENGINE_TIMEOUT), 0);
     assert_int_not_equal(reg(state, FERRY_BAR0_COMPLETION_TIMEOUT), 0);

@@ -47,8 +47,11 @@ void double_reset(void)
                            FERRY_PUT(FERRY_BAR0_CAPABILITIES_JOB_QUEUE_LOG2, 3u);
     machine.limits = (struct oracle_limits){.aperture_pages = 4096, .local_limit = 64u << 20};
     machine.rights[0] = 7;
-    for (unsigned ring = 0; ring < DOUBLE_RINGS; ring++)
+    for (unsigned ring = 0; ring < DOUBLE_RINGS; ring++) {
         machine.fence_address[ring] = 0x123450000ull + 64 * ring;
+        machine.ring_base[ring] = 0x30ffffffc0ull + 0x1000000000ull * ring;
+        machine.ring_entries_log2[ring] = 1 + ring;
+    }
     machine.log_address = 0xfffffff80ull;
     machine.log_entries_log2 = 3;
     machine.job_ticks = 20;
@@ -86,14 +89,36 @@ unsigned double_submit(uint32_t ring, const uint32_t *words, unsigned count, uin
     return machine.entry_count - 1;
 }
 
-unsigned double_submit_unfetched(uint32_t ring, uint32_t fault, uint64_t address, uint64_t fence)
+unsigned double_submit_unfetched(uint32_t ring, uint32_t fault, uint64_t address, uint32_t failed, uint64_t fence)
 {
-    struct double_entry *entry = append(ring, fence);
+    bool unread = fault == FERRY_FAULT_KIND_BUFFER_FETCH && failed == DOUBLE_UNREAD;
+    struct double_entry *entry = append(ring, unread ? 0 : fence);
 
     entry->fetch_fault = fault;
-    entry->address = address;
-    entry->bytes = 0xfffffff4u; // Whatever the entry said; nobody may trust it.
+    entry->failed = failed;
+    entry->address = unread ? 0 : address;
+    entry->bytes = unread ? 0 : 0xfffffff4u; // Whatever the entry said; nobody may trust it.
     return machine.entry_count - 1;
+}
+
+// What the ring's RETIRED is with the entry.
+static uint32_t number_of(const struct double_entry *entry)
+{
+    uint32_t number = machine.first_retired[entry->ring];
+
+    for (const struct double_entry *other = machine.entries; other <= entry; other++)
+        number += other->ring == entry->ring;
+    return number;
+}
+
+uint64_t double_unfetched_at(const struct double_entry *entry)
+{
+    uint32_t index = (number_of(entry) - 1) & ((1u << machine.ring_entries_log2[entry->ring]) - 1);
+
+    if (entry->fetch_fault != FERRY_FAULT_KIND_BUFFER_FETCH)
+        return entry->address;
+    return entry->failed == DOUBLE_UNREAD ? machine.ring_base[entry->ring] + (uint64_t)index * FERRY_RING_ENTRY_SIZE
+                                          : entry->address + entry->failed;
 }
 
 void double_fault_job(uint32_t job, uint32_t kind, bool write, uint32_t distance, uint32_t written)
@@ -160,6 +185,7 @@ static void latch(const struct double_entry *entry)
     machine.latched[2] = (uint32_t)(entry->fence >> 32);
     machine.latched[3] = (uint32_t)entry->address;
     machine.latched[4] = (uint32_t)(entry->address >> 32);
+    machine.latched[5] = entry->failed | ~FERRY_CORE_FETCH_FAILED_OFFSET_MASK;
 }
 
 static void ask_oracle(struct double_entry *entry)
@@ -189,7 +215,6 @@ static uint32_t claim(void)
             continue;
 
         struct double_entry *entry = &machine.entries[best];
-        uint32_t number = machine.first_retired[ring];
 
         if (ring != 0)
             machine.turn = ring % (DOUBLE_RINGS - 1);
@@ -198,11 +223,9 @@ static uint32_t claim(void)
         ask_oracle(entry);
         machine.claims[machine.claim_count++] = (unsigned)best;
         latch(entry);
-        for (unsigned i = 0; i <= (unsigned)best; i++)
-            number += machine.entries[i].ring == ring;
         return FERRY_PUT(FERRY_CORE_FETCH_NEXT_SLOT, entry->slot) | FERRY_PUT(FERRY_CORE_FETCH_NEXT_RING, ring) |
                FERRY_PUT(FERRY_CORE_FETCH_NEXT_INTERRUPT, (uint32_t)entry->interrupt) |
-               FERRY_PUT(FERRY_CORE_FETCH_NEXT_ENTRY, number) |
+               FERRY_PUT(FERRY_CORE_FETCH_NEXT_ENTRY, number_of(entry)) |
                FERRY_PUT(FERRY_CORE_FETCH_NEXT_FAULT, entry->fetch_fault) | FERRY_CORE_FETCH_NEXT_VALID_MASK;
     }
     return 0;
@@ -733,6 +756,9 @@ static bool class_runs(bool paging)
 static uint32_t read_ring(unsigned ring, unsigned offset)
 {
     switch (offset) {
+    case FERRY_CORE_RING_BASE_LOW: return (uint32_t)machine.ring_base[ring];
+    case FERRY_CORE_RING_BASE_HIGH: return (uint32_t)(machine.ring_base[ring] >> 32);
+    case FERRY_CORE_RING_ENTRIES_LOG2: return machine.ring_entries_log2[ring];
     case FERRY_CORE_RING_RIGHTS: return machine.rights[ring];
     case FERRY_CORE_RING_FENCE_ADDRESS_LOW: return (uint32_t)machine.fence_address[ring];
     case FERRY_CORE_RING_FENCE_ADDRESS_HIGH: return (uint32_t)(machine.fence_address[ring] >> 32);
@@ -787,6 +813,7 @@ uint32_t double_read(unsigned offset)
     case FERRY_CORE_FETCH_FENCE_HIGH: return machine.latched[2];
     case FERRY_CORE_FETCH_ADDRESS_LOW: return machine.latched[3];
     case FERRY_CORE_FETCH_ADDRESS_HIGH: return machine.latched[4];
+    case FERRY_CORE_FETCH_FAILED: return machine.latched[5];
     case FERRY_CORE_POST_BUSY: return machine.posting;
     case FERRY_CORE_FAULT_LOG_ADDRESS_LOW: return (uint32_t)machine.log_address;
     case FERRY_CORE_FAULT_LOG_ADDRESS_HIGH: return (uint32_t)(machine.log_address >> 32);

@@ -18,9 +18,11 @@
 #define DOUBLE_ENTRIES    4096u
 #define DOUBLE_POSTS      (2 * DOUBLE_ENTRIES)
 #define DOUBLE_QUEUE      8u
+#define DOUBLE_UNREAD     0xffffffffu // Not even the ring entry could be read.
 
 struct double_entry {
     uint32_t ring, bytes, fetch_fault;
+    uint32_t failed; // With the fault BUFFER_FETCH: where its buffer could not be read, or DOUBLE_UNREAD.
     bool interrupt;
     uint64_t fence, address;
     uint8_t *data; // bytes long, owned.
@@ -55,7 +57,8 @@ struct double_machine {
     uint32_t hardware_contract, host_contract, capabilities;
     struct oracle_limits limits; // rights are per ring, below.
     uint32_t rights[DOUBLE_RINGS];
-    uint64_t fence_address[DOUBLE_RINGS], log_address;
+    uint64_t fence_address[DOUBLE_RINGS], log_address, ring_base[DOUBLE_RINGS];
+    uint32_t ring_entries_log2[DOUBLE_RINGS];
     uint32_t log_entries_log2;
     bool slow_drops;   // Jobs of a poisoned slot take as long as others.
     uint64_t reset_at; // An engine reset begins in this step, of reset_ticks; 0 never.
@@ -82,7 +85,7 @@ struct double_machine {
     unsigned fetched[DOUBLE_RINGS];               // Index among all entries from which the ring's next is looked for.
     unsigned turn;
     uint32_t stage[FERRY_CORE_SIZE / 4]; // Plain registers.
-    uint32_t latched[5];                 // FETCH_ registers of the entry claimed last.
+    uint32_t latched[6];                 // FETCH_ registers of the entry claimed last.
     struct {
         bool busy, waiting, ended, table, system, checked, stop;
         uint32_t slot, offset, think, taken;
@@ -131,8 +134,11 @@ void double_reset(void);
 // Appends an entry to a ring; words are copied. Returns its number.
 unsigned double_submit(uint32_t ring, const uint32_t *words, unsigned count, uint64_t fence, bool interrupt);
 
-// Appends an entry that fetch could not bring.
-unsigned double_submit_unfetched(uint32_t ring, uint32_t fault, uint64_t address, uint64_t fence);
+// Appends an entry that fetch could not bring; failed as in double_entry.
+unsigned double_submit_unfetched(uint32_t ring, uint32_t fault, uint64_t address, uint32_t failed, uint64_t fence);
+
+// What the fault record of such an entry has as its address.
+uint64_t double_unfetched_at(const struct double_entry *entry);
 
 // Lets the job with the given serial number (0 = first since reset) fault, so many bytes from its start (inside it), on
 // the side that write names if the job has both. written: bytes certainly written, or DOUBLE_UP_TO_POSITION.

@@ -110,8 +110,11 @@ const char *scenario_faults_and_reset(void)
         put_nop(&b, 2);
         double_submit(0, b.words, b.count, i, true);
     }
-    double_submit_unfetched(0, FERRY_FAULT_KIND_BUFFER_FETCH, 0xabcdef0123456788ull, 5);
-    double_submit_unfetched(3, FERRY_FAULT_KIND_BUFFER_SIZE, 0x8, 6);
+    double_submit_unfetched(0, FERRY_FAULT_KIND_BUFFER_FETCH, 0xabcdef01fffff008ull, 0xff8, 5);
+    double_submit_unfetched(3, FERRY_FAULT_KIND_BUFFER_SIZE, 0x8, 0x10, 6);
+    // The third one's place is in the second round of the ring, or behind a carry into the address's upper word.
+    for (unsigned i = 0; i < 3; i++)
+        double_submit_unfetched(2, FERRY_FAULT_KIND_BUFFER_FETCH, 0, DOUBLE_UNREAD, 0);
     // A job in the middle of buffer 0, the first of buffer 1, the last of buffer 2, which is refused as well.
     double_fault_job(4, FERRY_FAULT_KIND_HOST_UNSUPPORTED, false, 101, 17);
     double_fault_job(10, FERRY_FAULT_KIND_LOCAL_ERROR, true, 64, 0xfffffffe);
@@ -237,7 +240,9 @@ const char *scenario_random(uint64_t seed)
         uint32_t ring = (uint32_t)(random_next(&state) % DOUBLE_RINGS);
 
         if (random_next(&state) % 20 == 0) {
-            double_submit_unfetched(ring, 8 + (uint32_t)(random_next(&state) % 2), random_next(&state), i);
+            double_submit_unfetched(ring, 8 + (uint32_t)(random_next(&state) % 2), random_next(&state),
+                                    random_next(&state) % 2 ? DOUBLE_UNREAD : (uint32_t)(random_next(&state) % 512) * 8,
+                                    i);
             continue;
         }
         random_buffer(&state, &b);

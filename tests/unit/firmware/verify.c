@@ -150,8 +150,9 @@ const char *double_verify(void)
         limits.rights = entry->rights;
         memset(&oracle, 0, sizeof oracle);
         if (entry->fetch_fault)
-            oracle.fault = (struct oracle_fault){
-                .kind = entry->fetch_fault, .address_kind = FERRY_ADDRESS_KIND_SYSTEM, .address = entry->address};
+            oracle.fault = (struct oracle_fault){.kind = entry->fetch_fault,
+                                                 .address_kind = FERRY_ADDRESS_KIND_SYSTEM,
+                                                 .address = double_unfetched_at(entry)};
         else
             oracle_run(entry->data, entry->bytes, &limits, &oracle);
         why = check_actions(number, &oracle, cut);

@@ -160,8 +160,8 @@ static void identity_and_registers(void **context)
     struct ferry_gpu_info info;
     uint32_t value;
     ferry_gpu_query(machine->gpu, &info);
-    assert_int_equal(info.contract_version, 0x30000);
-    assert_int_equal(info.firmware_version >> 16, 3);
+    assert_int_equal(info.contract_version, 0x40000);
+    assert_int_equal(info.firmware_version >> 16, 4);
     assert_int_equal(info.rings, 5);
     assert_int_equal(info.local_bytes, 1u << 26);
     assert_int_equal(ferry_gpu_write32(machine->gpu, FERRY_BAR0_SCRATCH, 0x12345678), FERRY_OK);
@@ -452,8 +452,10 @@ static void registers_are_written_while_pages_come_in(void **context)
 static void lost_completion_is_a_timeout_fault(void **context)
 {
     struct machine *machine = *context;
+    // The fetch of the entry and of the buffer must get through: let it, then lose the copy's first read, which waits
+    // until the fill is done.
+    fill(machine, 0x10000, 65536, 0, 1);
     copy(machine, FERRY_ADDRESS_KIND_SYSTEM, machine->host.bus, FERRY_ADDRESS_KIND_LOCAL, 0x3000, 4096);
-    // The fetch of the entry and of the buffer must get through: let it, then lose the copy's first read.
     const struct ferry_gpu_entry entry = {machine->buffer.bus, 4 * machine->words, false, ++machine->fence};
     machine->words = 0;
     uint32_t number, fetched, ring = FERRY_BAR0_RING_AT + FERRY_BAR0_RING_FETCHED;
