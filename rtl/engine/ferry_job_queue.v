@@ -111,15 +111,16 @@ module ferry_job_queue #(
 );
     localparam JOB_BITS = 3 + 2 + 2 + 1 + 1 + 1 + 1 + 2 + 2 + 1 + 64 + 64 + 1 + 32;
     localparam TURN_BITS = 1 + 1 + 1 + 1 + 2 + 1 + 1 + 1 + 2 + 1 + 64 + 32;
-    localparam NAME_BITS = 1 + 2 + 16;
+    localparam NAME_BITS = 1 + 2 + 13;
 
     // Of either class eight jobs at most wait for the read side: while they do, more are of no use. (No more than there are.)
     localparam LG_WAITING = LG_JOBS < 3 ? LG_JOBS : 3;
     localparam LG_URGENT_WAITING = LG_URGENT < 3 ? LG_URGENT : 3;
 
-    // Urgent jobs have the places behind all others.
+    // Urgent jobs wait in the upper half of the places.
     reg [JOB_BITS-1:0]  waiting [0:(2 << LG_WAITING)-1];
-    reg [NAME_BITS-1:0] names [0:(1 << LG_JOBS) + (1 << LG_URGENT) - 1];
+    reg [NAME_BITS-1:0] names [0:(1 << LG_JOBS)-1];
+    reg [NAME_BITS-1:0] urgent_names [0:(1 << LG_URGENT)-1];
 
     wire [LG_JOBS-1:0]   normal_in, normal_shown;
     wire [LG_URGENT-1:0] urgent_in, urgent_shown;
@@ -184,9 +185,8 @@ module ferry_job_queue #(
     wire [63:0] destination = {destination_list ? job_list_address : job_destination[63:48], job_destination[47:0]};
     wire [JOB_BITS-1:0] entry = {job_op, job_source_kind, job_destination_kind, source_list, destination_list, job_unordered,
         job_protected, job_slot, job_pattern_log2, descending, source, destination, empty, last};
-    localparam [LG_JOBS:0] FIRST_URGENT = {1'b1, {LG_JOBS{1'b0}}};
-    wire [LG_JOBS:0] in_place = job_urgent
-        ? FIRST_URGENT + {{(LG_JOBS + 1 - LG_URGENT){1'b0}}, urgent_in} : {1'b0, normal_in};
+    // Packets stand at multiples of 8.
+    wire [NAME_BITS-1:0] name = {descending, job_slot, job_packet_offset[15:3]};
     localparam [LG_WAITING:0] FIRST_URGENT_WAITING = {1'b1, {LG_WAITING{1'b0}}};
     wire [LG_WAITING:0] in_waiting = job_urgent
         ? FIRST_URGENT_WAITING + {{(LG_WAITING + 1 - LG_URGENT_WAITING){1'b0}}, urgent_in_waiting} : {1'b0, normal_in_waiting};
@@ -194,14 +194,18 @@ module ferry_job_queue #(
     always @(posedge clk) begin
         if (accept) begin
             waiting[in_waiting] <= entry;
-            names[in_place] <= {descending, job_slot, job_packet_offset};
+        end
+        if (accept && !job_urgent) begin
+            names[normal_in] <= name;
+        end
+        if (accept && job_urgent) begin
+            urgent_names[urgent_in] <= name;
         end
     end
 
     // ---- Faults ----
-    wire [LG_JOBS:0] view_place = view_urgent
-        ? FIRST_URGENT + {{(LG_JOBS + 1 - LG_URGENT){1'b0}}, urgent_shown} : {1'b0, normal_shown};
-    assign {view_descending, view_slot, view_packet_offset} = names[view_place];
+    assign {view_descending, view_slot, view_packet_offset[15:3]} = view_urgent ? urgent_names[urgent_shown] : names[normal_shown];
+    assign view_packet_offset[2:0] = 3'd0;
 
     // ---- Read side: its next job's place is known as the cycle begins, so that the job's fields are there early ----
     reg [LG_WAITING:0] place_reg;
@@ -261,6 +265,8 @@ module ferry_job_queue #(
     assign write_list_base = write_base[63:48];
     assign write_chunk_end = write_base[8:0] + write_last[8:0];
 
+    wire unused = &{1'b0, job_packet_offset[2:0]};
+
 `ifdef FORMAL
     // Each side starts a job after it was accepted and before it retires; memory is trusted again when no job is left.
     reg past_valid = 1'b0;
@@ -303,7 +309,7 @@ module ferry_job_queue #(
     (* anyconst *) reg [LG_JOBS:0] place;
     wire [LG_JOBS:0] place_ahead = place - normal_oldest;
     wire [LG_URGENT:0] urgent_place_ahead = place[LG_URGENT:0] - urgent_oldest;
-    wire [LG_JOBS:0] name_place = place_urgent ? FIRST_URGENT + place[LG_URGENT-1:0] : {1'b0, place[LG_JOBS-1:0]};
+    wire [NAME_BITS-1:0] kept_name = place_urgent ? urgent_names[place[LG_URGENT-1:0]] : names[place[LG_JOBS-1:0]];
     wire [LG_WAITING:0] waiting_place = place_urgent
         ? FIRST_URGENT_WAITING + place[LG_URGENT_WAITING-1:0] : {1'b0, place[LG_WAITING-1:0]};
     reg held = 1'b0;
@@ -336,7 +342,7 @@ module ferry_job_queue #(
         if (accept && job_urgent == place_urgent && is_in) begin
             held <= 1'b1;
             followed <= entry;
-            followed_name <= {descending, job_slot, job_packet_offset};
+            followed_name <= name;
         end
         if (retire && retire_urgent == place_urgent && is_oldest) begin
             held <= 1'b0;
@@ -371,8 +377,8 @@ module ferry_job_queue #(
         if (held) begin
             assert (!still_waits || waiting[waiting_place] == followed);
             assert (!(read_valid && read_urgent == place_urgent && is_next) || read_view == followed);
-            assert (names[name_place] == followed_name);
-            assert (!(view_urgent == place_urgent && is_shown) || {view_descending, view_slot, view_packet_offset} == followed_name);
+            assert (kept_name == followed_name);
+            assert (!(view_urgent == place_urgent && is_shown) || {view_descending, view_slot, view_packet_offset[15:3]} == followed_name);
         end
         if (turn_held) begin
             assert (turn_word == {taken_urgent, taken_op == `FERRY_JOB_OP_READ || taken_empty, taken_op == `FERRY_JOB_OP_FILL,

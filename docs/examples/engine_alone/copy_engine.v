@@ -24,14 +24,14 @@ module copy_engine #(
     input  wire [63:0] descriptor_destination,
     input  wire [31:0] descriptor_length,
     // Comes back with a fault.
-    input  wire [15:0] descriptor_name,
+    input  wire [12:0] descriptor_name,
     // Descriptors done since reset, in order, free-running: every write has its response.
     output wire [15:0] done,
 
     // The first descriptor that went wrong and why (fault_kind of the contract). Those behind it are dropped, and counted
     // as done, until fault_clear.
     output wire        fault_valid,
-    output wire [15:0] fault_name,
+    output wire [12:0] fault_name,
     output wire [7:0]  fault_kind,
     // Where: the low half of the address, on the destination's side if fault_write.
     output wire        fault_write,
@@ -78,7 +78,7 @@ assign job[`FERRY_JOB_PROTECTED_RANGE] = 1'b0;
 assign job[`FERRY_JOB_URGENT_RANGE] = 1'b0;
 assign job[`FERRY_JOB_SLOT_RANGE] = 2'd0;
 assign job[`FERRY_JOB_PATTERN_LOG2_RANGE] = 2'd3;
-assign job[`FERRY_JOB_PACKET_OFFSET_RANGE] = descriptor_name;
+assign job[`FERRY_JOB_PACKET_OFFSET_RANGE] = {descriptor_name, 3'd0};
 assign job[`FERRY_JOB_SOURCE_RANGE] = descriptor_source;
 assign job[`FERRY_JOB_DESTINATION_RANGE] = descriptor_destination;
 assign job[`FERRY_JOB_LENGTH_RANGE] = descriptor_length;
@@ -90,7 +90,8 @@ assign limits[`FERRY_LIMITS_PROTECT_BASE_RANGE] = 64'd0;
 assign limits[`FERRY_LIMITS_PROTECT_LIMIT_RANGE] = 64'd0;
 
 wire [`FERRY_ENGINE_FAULT_BITS-1:0] fault;
-assign fault_name = fault[`FERRY_ENGINE_FAULT_PACKET_OFFSET_RANGE];
+wire [15:0] fault_offset = fault[`FERRY_ENGINE_FAULT_PACKET_OFFSET_RANGE];
+assign fault_name = fault_offset[15:3];
 assign fault_kind = fault[`FERRY_ENGINE_FAULT_KIND_RANGE];
 assign fault_write = fault[`FERRY_ENGINE_FAULT_WRITE_RANGE];
 assign fault_position = fault[`FERRY_ENGINE_FAULT_POSITION_RANGE];
@@ -157,7 +158,7 @@ ferry_engine #(
     .m_axi_host_bvalid(1'b0), .m_axi_host_bready(unused_host_bready)
 );
 
-wire unused = &{1'b0, ar, aw, fault, unused_resetting, unused_stuck, unused_busy, unused_busy_read, unused_busy_write,
+wire unused = &{1'b0, ar, aw, fault, fault_offset[2:0], unused_resetting, unused_stuck, unused_busy, unused_busy_read, unused_busy_write,
     unused_list_valid, unused_read_lookup_valid, unused_write_lookup_valid, unused_host_arvalid, unused_host_rready,
     unused_host_awvalid, unused_host_wvalid, unused_host_bready, unused_poison, unused_list_address,
     unused_read_lookup_page, unused_write_lookup_page, unused_events, unused_host_ar, unused_host_aw, unused_host_w};

@@ -188,7 +188,7 @@ std::string bad_list_entries(uint64_t seed)
         Job job;
         bool to_pages = random.chance(50);
         job.slot = (unsigned)random.below(4);
-        job.packet_offset = (uint16_t)random.next();
+        job.packet_offset = (uint16_t)(random.next() & ~7ull);
         job.list = to_pages ? FERRY_LIST_SIDE_DESTINATION : FERRY_LIST_SIDE_SOURCE;
         (to_pages ? job.destination_kind : job.source_kind) = FERRY_ADDRESS_KIND_SYSTEM;
         uint64_t offset = random.below(4096), linear = 500000 + random.below(512);

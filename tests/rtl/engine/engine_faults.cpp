@@ -110,7 +110,7 @@ std::string read_errors(uint64_t seed)
         job.list = list ? FERRY_LIST_SIDE_SOURCE : FERRY_LIST_SIDE_NONE;
         job.length = (uint32_t)(1 + random.below(round % 3 ? 200 : 9000));
         job.slot = (unsigned)random.below(4);
-        job.packet_offset = (uint16_t)random.next();
+        job.packet_offset = (uint16_t)(random.next() & ~7ull);
         job.list_address = 0x1000;
         uint64_t source = list ? random.below(4096) : 65536 + random.below(4096);
         job.source = source + (job.source_kind == 1 && !list ? HOST_BASE : 0);
@@ -164,7 +164,7 @@ std::string write_errors(uint64_t seed)
         job.destination_kind = (unsigned)random.below(2);
         job.length = (uint32_t)(1 + random.below(round % 3 ? 1500 : 9000));
         job.slot = (unsigned)random.below(4);
-        job.packet_offset = (uint16_t)random.next();
+        job.packet_offset = (uint16_t)(random.next() & ~7ull);
         job.source = job.op == FERRY_JOB_OP_FILL ? random.next() : 65536 + random.below(4096);
         job.destination = 200000 + random.below(4096) + (job.destination_kind == 1 ? HOST_BASE : 0);
         uint32_t at = (uint32_t)random.below(job.length);
@@ -242,7 +242,7 @@ std::string refused_addresses(uint64_t seed)
         machine.timing = any_timing(random);
         Job job;
         job.slot = (unsigned)random.below(4);
-        job.packet_offset = (uint16_t)random.next();
+        job.packet_offset = (uint16_t)(random.next() & ~7ull);
         bool write = random.chance(50);
         unsigned what = (unsigned)random.below(4);
         uint64_t place;
@@ -305,7 +305,7 @@ std::string faults_queue_up(uint64_t seed)
             Job job;
             job.slot = (unsigned)random.below(4);
             job.unordered = random.chance(80);
-            job.packet_offset = (uint16_t)i;
+            job.packet_offset = (uint16_t)(8 * i);
             bool bad = random.chance(40);
             job.source = bad ? 65536 - random.below(300) : 20000;
             job.length = 400;
@@ -320,7 +320,7 @@ std::string faults_queue_up(uint64_t seed)
         while (!machine.idle() || machine.top->fault_valid) {
             machine.step();
             if (machine.top->fault_valid && random.chance(3))
-                found.push_back(take_fault(machine).packet_offset);
+                found.push_back(take_fault(machine).packet_offset / 8);
             if (machine.cycle - begin > 50000)
                 return "stuck";
         }
@@ -458,12 +458,22 @@ std::string watchdog(uint64_t seed)
         std::vector<Fault> faults;
         uint64_t begin = machine.cycle;
         unsigned told = 0;
+        // The oldest job of a slot that is not over as memory is given up on: its name is told.
+        std::vector<int> oldest(4, -1);
+        unsigned seen[2] = {};
+        for (size_t i = 0; i < jobs.size(); i++) {
+            unsigned of_class = seen[jobs[i].urgent]++;
+            unsigned over = jobs[i].urgent ? machine.top->jobs_retired_urgent : machine.top->jobs_retired;
+
+            if (of_class >= over && oldest[jobs[i].slot] < 0)
+                oldest[jobs[i].slot] = jobs[i].packet_offset;
+        }
         auto take = [&]() -> std::string {
             if (!machine.top->fault_valid)
                 return "";
             Fault fault = take_fault(machine);
             if (fault.kind != FERRY_FAULT_KIND_WATCHDOG || (told >> fault.slot & 1) || fault.write || fault.written ||
-                fault.up_to_position)
+                fault.up_to_position || fault.packet_offset != (unsigned)oldest[fault.slot])
                 return where + text(fault);
             told |= 1u << fault.slot;
             return "";
@@ -493,6 +503,7 @@ std::string watchdog(uint64_t seed)
         told = 0;
         if (random.chance(50)) {
             Job late = jobs[0];
+            oldest[late.slot] = late.packet_offset;
             machine.submit(late);
             begin = machine.cycle;
             if (machine.top->busy && machine.top->job_ready) {

@@ -302,7 +302,7 @@ std::string faults_beside(uint64_t seed)
         Job bad, good, dropped;
         bad.urgent = in_urgent;
         bad.slot = in_urgent ? 2 : 1;
-        bad.packet_offset = (uint16_t)random.next();
+        bad.packet_offset = (uint16_t)(random.next() & ~7ull);
         bad.source = 10000 + random.below(100);
         bad.destination = 300000 + random.below(100);
         bad.source_kind = !write && !address && random.chance(40);
