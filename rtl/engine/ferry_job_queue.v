@@ -176,10 +176,11 @@ module ferry_job_queue #(
     wire [31:0] last = job_length - 32'd1;
     wire empty = job_length == 32'd0;
     // The destination begins inside the source, behind its start: the distance less one is below the length less one. Looked at in
-    // 32 bits, and if these step over 4 GiB whatever the upper ones are: to go down without need is harmless.
+    // 32 bits: of the upper ones only whether they are the same. If they differ by more than one, the ranges are apart, and to go
+    // down without need is harmless.
     wire [32:0] beyond = {1'b0, job_destination[31:0]} + {1'b0, ~job_source[31:0]};
     wire descending = is_copy && !source_list && !destination_list && job_source_kind == job_destination_kind
-        && beyond[31:0] < last && !empty && (!beyond[32] || job_destination[63:32] == job_source[63:32]);
+        && beyond[31:0] < last && !empty && beyond[32] == (job_destination[63:32] == job_source[63:32]);
     // The side that is a list needs an offset instead of an address: the list's place rides above it.
     wire [63:0] source = {source_list ? job_list_address : job_source[63:48], job_source[47:0]};
     wire [63:0] destination = {destination_list ? job_list_address : job_destination[63:48], job_destination[47:0]};
@@ -397,12 +398,15 @@ module ferry_job_queue #(
     // What is worked out as a job enters. Ranges do not wrap around: the firmware refuses them.
     wire [64:0] source_end = {1'b0, job_source} + {33'd0, job_length};
     wire [64:0] destination_end = {1'b0, job_destination} + {33'd0, job_length};
-    wire overlaps = linear && job_source_kind == job_destination_kind && job_destination > job_source
-        && {1'b0, job_destination} < source_end;
     wire linear = job_list != `FERRY_LIST_SIDE_SOURCE && job_list != `FERRY_LIST_SIDE_DESTINATION;
+    wire same = linear && job_source_kind == job_destination_kind;
+    wire overlaps_above = same && job_destination > job_source && {1'b0, job_destination} < source_end;
+    wire overlaps_below = same && job_destination < job_source && {1'b0, job_source} < destination_end;
     always @(*) if (past_valid && !rst && accept && is_copy) begin
         if (!source_end[64] && !destination_end[64]) begin
-            assert (descending == overlaps || (descending && job_destination[31:0] < job_source[31:0]));
+            assert (!overlaps_above || descending);
+            assert (!overlaps_below || !descending);
+            assert (!descending || overlaps_above || job_destination[63:32] != job_source[63:32]);
         end
     end
     always @(*) if (past_valid && !rst && read_valid && read_op == `FERRY_JOB_OP_COPY) begin
