@@ -9,7 +9,9 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 sys.path.insert(0, "tests/setup")
@@ -21,6 +23,7 @@ TABLE = [line.split()[:3] for line in Path("scripts/tools.txt").read_text().spli
 BASICS = ["bash", "sh", "cat", "dirname", "env", "find", "flock", "grep", "head", "mkdir", "mktemp", "mv", "rm", "sed", "sort", "stat",
           "tail", "true"]
 RISCV = ["riscv64-unknown-elf-gcc", "riscv64-unknown-elf-objcopy"]
+SLEEP = f'exec {shutil.which("sleep")} "$@"'
 # Stand-ins: gcc and clang say their version, and fail on a header or a sanitizer named in MISSING.
 COMPILER = '''[ "$1" = -dumpversion ] && { echo "${OLD:-99.1}"; exit; }
 case "$*$(cat)" in *$MISSING*) exit 1;; esac'''
@@ -257,6 +260,38 @@ def other_compilers_make_everything_anew(folder):
     assert is_stale() == f"{build}/tools.mk\n"
     assert left(**same) == ["a.o", "ferry"]
     assert is_stale() == ""
+    # Verilator is one too; a link in front of a tool is not the tool; a folder with a Makefile is not built.
+    there[0].parent.mkdir()
+    there[0].touch()
+    assert "a.o" in left(**same, verilator='echo "Verilator 5.999 "')
+    (build / "Makefile").touch()
+    there[0].parent.mkdir(exist_ok=True)
+    there[0].touch()
+    left(**same)
+    assert there[0].exists(), "a folder of sources is emptied"
+    real = Path(folder) / "bin/z3"
+    real.rename(Path(folder) / "z3")
+    real.symlink_to(Path(folder) / "z3")
+    same = dict(same, without=["z3"])
+    run(folder, ["tools", f"{build}/tools.mk"], **same)
+    assert is_stale() == ""
+    (Path(folder) / "z3").write_text("#!/bin/sh\necho Z3 version 99.123\n")
+    assert is_stale() == f"{build}/tools.mk\n"
+
+
+def a_second_set_up_waits(folder):
+    """Two makes on a new clone: apt-get runs once."""
+    apt = 'echo "$*" >> "$APT_LOG"; sleep 1; ' + COMMANDS["network"]["apt-get"].partition("; ")[2]
+    with ThreadPoolExecutor() as pool:
+        first = pool.submit(run, folder, ["tools", f"{folder}/tools.mk"], "root", without=["z3"], **{"apt-get": apt, "sleep": SLEEP})
+        while not Path(folder, "apt.log").exists() and not first.done():
+            time.sleep(0.05)
+        environment = {"PATH": f"{folder}/bin", "STAND_INS": f"{folder}/bin", "CHMOD": shutil.which("chmod"), "MISSING": "-none-",
+                       "APT_LOG": f"{folder}/apt.log"}
+        second = subprocess.run([shutil.which("bash"), SETUP, "tools", f"{folder}/tools.mk"], capture_output=True, text=True,
+                                env=environment, check=False)
+        log = first.result()[1]
+    assert second.returncode == 0 and second.stdout == "" and log.count("install -y") == 1, (second, log)
 
 
 def an_environment_of_another_place_or_python_is_stale(folder):
@@ -318,7 +353,7 @@ def a_folder_of_somebody_else_is_named(folder):
         assert done.returncode == 1 and done.stderr.startswith("setup: cannot write ") and done.stderr.count("\n") == 1, done.stderr
 
 
-CASES = [what_comes_with_a_tool_is_looked_for, other_compilers_make_everything_anew,
+CASES = [a_second_set_up_waits, what_comes_with_a_tool_is_looked_for, other_compilers_make_everything_anew,
          an_environment_of_another_place_or_python_is_stale, a_users_settings_of_python_do_no_harm, an_old_python_makes_no_environment,
          a_folder_of_somebody_else_is_named,
          the_tools_of_debian_12_count, versions_are_numbers_not_text, each_spelling_of_the_compiler_counts,
