@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walks over the packets of a buffer and queues a job for each, about eight cycles a packet, so that no word of a packet
+// Walks over the packets of a buffer and queues a job for each, about fifteen cycles a packet, so that no word of a packet
 // passes through the core. It takes a packet only when comparisons alone show that it keeps every rule; at any other it
 // stops and leaves the packet to the firmware, which alone knows all rules and names faults. The firmware may hand a
 // packet back that it has checked: then its job is queued as the packet says.
 //
-//   read     four double words of the packet, from command RAM; each range's end is compared one cycle behind
+//   ask      for one of four double words of the packet, from command RAM
+//   take     it into the job; the end of the range that it begins is added up
+//   first    the end is held against the memory's limit, or against what else it must not go beyond
+//   second   the end in video memory is held against the protected range; the next double word is asked for
 //   decide   all comparisons are in
 //   offer    the job waits for the engine's queue
+//
+// One adder and one comparison do all ranges. So FENCE, whose address stands before its length is known, and COPY_PAGES,
+// whose bytes in its pages are counted last, have their second double word taken again as the fourth.
 `default_nettype none
 `include "ferry_contract.vh"
 
@@ -56,18 +62,20 @@ module ferry_sequencer #(
     output wire [`FERRY_JOB_BITS-1:0] job
 );
 
-localparam [1:0] S_IDLE   = 2'd0;
-localparam [1:0] S_READ   = 2'd1;
-localparam [1:0] S_DECIDE = 2'd2;
-localparam [1:0] S_OFFER  = 2'd3;
+localparam [2:0] S_IDLE   = 3'd0;
+localparam [2:0] S_ASK    = 3'd1;
+localparam [2:0] S_TAKE   = 3'd2;
+localparam [2:0] S_FIRST  = 3'd3;
+localparam [2:0] S_SECOND = 3'd4;
+localparam [2:0] S_DECIDE = 3'd5;
+localparam [2:0] S_OFFER  = 3'd6;
 
 localparam [20:0] PAGES = APERTURE_PAGES;
 localparam [32:0] APERTURE_BYTES = {PAGES, 12'd0};
 
-reg [1:0]  state_reg;
-// Double words asked for and received.
-reg [2:0]  asked_reg;
-reg [2:0]  got_reg;
+reg [2:0]  state_reg;
+// Double word that is asked for and looked at, in S_SECOND already the next one.
+reg [1:0]  turn_reg;
 reg        stop_reg;
 reg        checked_reg;
 reg        system_reg;
@@ -87,7 +95,6 @@ reg [63:0] destination_reg;
 
 wire [7:0]  opcode = header_reg[`FERRY_PACKET_HEADER_OPCODE_RANGE];
 wire [15:0] words = header_reg[`FERRY_PACKET_HEADER_WORDS_RANGE];
-wire [31:0] packet_bytes = {14'd0, words, 2'd0};
 wire        unordered = header_reg[`FERRY_PACKET_HEADER_UNORDERED_SHIFT];
 wire        touch_protected = header_reg[`FERRY_PACKET_HEADER_PROTECTED_SHIFT];
 wire [1:0]  source_kind = places_reg[`FERRY_PACKET_PLACES_SOURCE_KIND_RANGE];
@@ -95,43 +102,69 @@ wire [1:0]  destination_kind = places_reg[`FERRY_PACKET_PLACES_DESTINATION_KIND_
 wire [1:0]  list = places_reg[`FERRY_PACKET_PLACES_LIST_RANGE];
 wire [1:0]  pattern_log2 = places_reg[`FERRY_PACKET_PLACES_PATTERN_LOG2_RANGE];
 
-wire is_copy  = opcode == `FERRY_OPCODE_COPY;
-wire is_pages = opcode == `FERRY_OPCODE_COPY_PAGES;
-wire is_fill  = opcode == `FERRY_OPCODE_FILL;
-wire is_read  = opcode == `FERRY_OPCODE_READ;
-wire is_fence = opcode == `FERRY_OPCODE_FENCE;
-wire is_map   = opcode == `FERRY_OPCODE_MAP_APERTURE;
-wire is_unmap = opcode == `FERRY_OPCODE_UNMAP_APERTURE;
+// Told from a double word 0 that has been taken, from S_SECOND on.
+reg is_copy;
+reg is_pages;
+reg is_fill;
+reg is_read;
+reg is_fence;
+reg is_map;
+reg is_unmap;
+always @(posedge clk) begin
+    is_copy <= opcode == `FERRY_OPCODE_COPY;
+    is_pages <= opcode == `FERRY_OPCODE_COPY_PAGES;
+    is_fill <= opcode == `FERRY_OPCODE_FILL;
+    is_read <= opcode == `FERRY_OPCODE_READ;
+    is_fence <= opcode == `FERRY_OPCODE_FENCE;
+    is_map <= opcode == `FERRY_OPCODE_MAP_APERTURE;
+    is_unmap <= opcode == `FERRY_OPCODE_UNMAP_APERTURE;
+end
 wire is_table = is_map || is_unmap;
 wire from_list = list == `FERRY_LIST_SIDE_SOURCE;
 
 // --- What each double word is good for ------------------------------------------------------------------------------
 
-wire got_0 = read_data_valid && got_reg == 3'd0;
-wire got_1 = read_data_valid && got_reg == 3'd1;
-wire got_2 = read_data_valid && got_reg == 3'd2;
-wire got_3 = read_data_valid && got_reg == 3'd3;
+wire take_0 = state_reg == S_TAKE && turn_reg == 2'd0;
+wire take_1 = state_reg == S_TAKE && turn_reg == 2'd1;
+wire take_2 = state_reg == S_TAKE && turn_reg == 2'd2;
+wire take_3 = state_reg == S_TAKE && turn_reg == 2'd3;
 
 wire [31:0] low = read_data[31:0];
 wire [31:0] high = read_data[63:32];
 
-// The end of a range, or of the list's bytes in its pages; FENCE names its eight bytes in double word 1, where a change
-// of the table has its first page and their number.
-wire        pages_turn = got_3 && is_pages;
-wire [31:0] range_start = pages_turn ? {20'd0, first_offset_reg} : low;
-wire [31:0] range_bytes = got_1 ? (is_fence ? 32'd8 : high) : length_reg;
-wire        table_turn = got_1 && is_table;
-wire        range_turn = (got_1 && is_fence) || (got_2 && (is_copy || is_pages || is_fill)) || (got_3 && is_copy);
-wire [1:0]  range_kind = got_2 && (is_copy || (is_pages && !from_list)) ? source_kind : destination_kind;
+// Where a range begins that must end inside its memory; its kind of address.
+wire       source_turn = turn_reg == 2'd2 && (is_copy || (is_pages && !from_list));
+wire       range_turn = (turn_reg == 2'd2 && (is_copy || is_pages || is_fill)) || (turn_reg == 2'd3 && (is_copy || is_fence));
+wire       list_turn = turn_reg == 2'd3 && is_pages;
+wire       table_turn = turn_reg == 2'd1 && is_table;
+wire [1:0] kind = source_turn ? source_kind : destination_kind;
 
-reg        range_reg;
-reg        pages_reg;
-reg        table_reg;
+// A change of the table has its first page and their number in double word 1, a list its bytes and where in the first page
+// they begin.
+wire [31:0] range_bytes = table_turn || list_turn ? high : length_reg;
+
 reg        table_change_reg;
-reg [1:0]  kind_reg;
 reg [32:0] end_reg;
 reg        high_zero_reg;
 reg        high_ones_reg;
+reg        high_short_reg;
+reg        low_zero_reg;
+reg        low_aligned_reg;
+// What end_reg must not go beyond: one of them, or nothing. The kind of memory.
+reg        to_limit_reg;
+reg        to_base_reg;
+reg        to_aperture_reg;
+reg        to_table_reg;
+reg [1:0]  kind_reg;
+// The turn is one of these.
+reg        range_reg;
+reg        list_reg;
+reg        table_reg;
+reg        one_reg;
+reg        three_reg;
+// Video memory ends behind every end that counts here; so far nothing is protected.
+reg        local_far_reg;
+reg        unprotected_reg;
 reg        bad_reg;
 
 // --- Comparisons ----------------------------------------------------------------------------------------------------
@@ -141,56 +174,83 @@ wire [63:0] protect_base = limits[`FERRY_LIMITS_PROTECT_BASE_RANGE];
 wire [63:0] protect_limit = limits[`FERRY_LIMITS_PROTECT_LIMIT_RANGE];
 
 // Addresses of 4 GiB and more in video memory, and all behind the first protected byte, are the firmware's.
-wire in_local = local_limit[63:33] != 31'd0 || end_reg <= local_limit[32:0];
-wire in_open = protect_base == protect_limit || protect_base[63:33] != 31'd0 || end_reg <= protect_base[32:0];
-wire in_aperture = end_reg <= APERTURE_BYTES;
+wire [32:0] bound = (local_limit[32:0] & {33{to_limit_reg}}) | (protect_base[32:0] & {33{to_base_reg}}) |
+                    (APERTURE_BYTES & {33{to_aperture_reg}}) | ({12'd0, PAGES} & {33{to_table_reg}});
+wire        end_inside = !(bound < end_reg);
 
 reg range_holds;
 always @* begin
     case (kind_reg)
-    `FERRY_ADDRESS_KIND_LOCAL:    range_holds = high_zero_reg && in_local && in_open;
+    `FERRY_ADDRESS_KIND_LOCAL:    range_holds = high_zero_reg && (end_inside || local_far_reg);
     `FERRY_ADDRESS_KIND_SYSTEM:   range_holds = system_reg && !(high_ones_reg && end_reg[32]);
-    `FERRY_ADDRESS_KIND_APERTURE: range_holds = high_zero_reg && in_aperture;
+    `FERRY_ADDRESS_KIND_APERTURE: range_holds = high_zero_reg && end_inside;
     default:                      range_holds = 1'b0;
     endcase
 end
 
-// Pages that the bytes from the first page's offset on touch; the list has words / 2 - 3 entries.
-wire [21:0] pages = {1'b0, end_reg[32:12]} + {21'd0, end_reg[11:0] != 12'd0};
-wire list_fits = {7'd0, words[15:1]} == pages + 22'd3;
+// A packet that fits into a slot has less than 2^11 words. A list has an entry for each page that the bytes from the first
+// page's offset on touch, and words / 2 - 3 in all.
+wire [10:0] pages = {1'b0, end_reg[21:12]} + {10'd0, end_reg[11:0] != 12'd0} + 11'd3;
+wire        list_fits = end_reg[32:22] == 11'd0 && {1'b0, words[10:1]} == pages;
 // A map's list has words / 2 - 2 entries.
-wire table_fits = end_reg <= {12'd0, PAGES} && (is_unmap || words[15:1] == {3'd0, first_offset_reg} + 15'd2);
+wire [10:0] map_entries = first_offset_reg[10:0] + 11'd2;
+wire        map_fits = !first_offset_reg[11] && {1'b0, words[10:1]} == map_entries && high_short_reg;
+wire        table_fits = end_inside && !high_zero_reg && (is_unmap || map_fits);
 
-// Packet lengths, reserved bits and fields that an opcode does not use.
+// What is wrong with this double word, each by itself since Yosys makes one wide function of what meets in one cycle.
+reg header_flaw_reg;
+reg places_flaw_reg;
+reg range_flaw_reg;
+reg list_flaw_reg;
+reg table_flaw_reg;
+reg word_flaw_reg;
+always @(posedge clk) begin
+    header_flaw_reg <= (header_reg & (`FERRY_PACKET_HEADER_PROTECTED_MASK | `FERRY_PACKET_HEADER_RESERVED_MASK)) != 32'd0;
+    places_flaw_reg <= (places_reg & `FERRY_PACKET_PLACES_RESERVED_MASK) != 32'd0;
+    range_flaw_reg <= range_reg && !range_holds;
+    list_flaw_reg <= list_reg && !list_fits;
+    table_flaw_reg <= table_reg && !table_fits;
+    word_flaw_reg <= (one_reg && (((is_copy || is_fill) && !high_zero_reg) || (is_pages && (!high_short_reg || low_zero_reg)))) ||
+                     (three_reg && is_fence && !low_aligned_reg);
+end
+wire flaw = header_flaw_reg || places_flaw_reg || range_flaw_reg || list_flaw_reg || table_flaw_reg || word_flaw_reg;
+
+// Packet lengths, and fields that an opcode does not use.
+wire [31:0] packet_bytes = {14'd0, words, 2'd0};
+wire        snoop = places_reg[`FERRY_PACKET_PLACES_SNOOP_SHIFT];
 reg shape_holds;
+reg shape_reg;
 always @* begin
     case (opcode)
     `FERRY_OPCODE_COPY:
-        shape_holds = packet_bytes == `FERRY_PACKET_COPY_SIZE && list == 2'd0 && pattern_log2 == 2'd0;
+        shape_holds = packet_bytes == `FERRY_PACKET_COPY_SIZE && list == 2'd0 && pattern_log2 == 2'd0 && !snoop;
     `FERRY_OPCODE_COPY_PAGES:
-        shape_holds = !words[0] && pattern_log2 == 2'd0 && system_reg &&
+        shape_holds = !words[0] && pattern_log2 == 2'd0 && system_reg && !snoop &&
                       ((from_list && source_kind == `FERRY_ADDRESS_KIND_SYSTEM && !destination_kind[0]) ||
                        (list == `FERRY_LIST_SIDE_DESTINATION && destination_kind == `FERRY_ADDRESS_KIND_SYSTEM &&
                         !source_kind[0]));
     `FERRY_OPCODE_FILL:
         shape_holds = packet_bytes == `FERRY_PACKET_FILL_SIZE && !unordered && list == 2'd0 && source_kind == 2'd0 &&
-                      !destination_kind[1];
+                      !destination_kind[1] && !snoop;
     `FERRY_OPCODE_FENCE:
         shape_holds = packet_bytes == `FERRY_PACKET_FENCE_SIZE && !unordered && list == 2'd0 && pattern_log2 == 2'd0 &&
-                      source_kind == 2'd0 && !destination_kind[1];
+                      source_kind == 2'd0 && !destination_kind[1] && !snoop;
     `FERRY_OPCODE_MAP_APERTURE:
         shape_holds = !words[0] && !unordered && places_reg[7:0] == 8'd0;
     `FERRY_OPCODE_UNMAP_APERTURE:
-        shape_holds = packet_bytes == `FERRY_PACKET_UNMAP_APERTURE_SIZE && !unordered && places_reg[7:0] == 8'd0;
+        shape_holds = packet_bytes == `FERRY_PACKET_UNMAP_APERTURE_SIZE && !unordered && places_reg[7:0] == 8'd0 && !snoop;
     default:
         shape_holds = 1'b0;
     endcase
 end
+always @(posedge clk) begin
+    shape_reg <= shape_holds;
+end
 
-wire [15:0] next_place = {6'd0, place_reg} + {1'b0, words[15:1]};
+wire [10:0] next_place = {1'b0, place_reg} + {1'b0, words[10:1]};
 // The packet ends inside its buffer.
-wire fits = next_place <= {6'd0, end_place};
-wire holds = !bad_reg && shape_holds && fits;
+wire fits = words[15:11] == 5'd0 && next_place <= {1'b0, end_place};
+wire holds = !bad_reg && shape_reg && fits;
 wire take = checked_reg || (holds && !is_table);
 wire taken = job_valid && job_ready;
 
@@ -202,8 +262,10 @@ assign ended = state_reg == S_IDLE && place_reg == end_place;
 assign table_change = table_change_reg;
 assign offset = {3'd0, place_reg, 3'd0};
 
-assign read_valid = state_reg == S_READ && !asked_reg[2];
-assign read_address = {2'd0, slot_reg, place_reg[8:0] + {7'd0, asked_reg[1:0]}, 3'd0};
+// In S_OFFER this is where a page list begins.
+wire [1:0] index = state_reg == S_OFFER ? 2'd3 : turn_reg == 2'd3 && (is_pages || is_fence) ? 2'd1 : turn_reg;
+assign read_valid = state_reg == S_ASK || (state_reg == S_SECOND && turn_reg != 2'd0);
+assign read_address = {2'd0, slot_reg, place_reg[8:0] + {7'd0, index}, 3'd0};
 
 assign job_valid = state_reg == S_OFFER && !stop_reg;
 assign job[`FERRY_JOB_OP_RANGE] = is_copy || is_pages ? `FERRY_JOB_OP_COPY :
@@ -222,52 +284,52 @@ assign job[`FERRY_JOB_PACKET_OFFSET_RANGE] = offset;
 assign job[`FERRY_JOB_SOURCE_RANGE] = source_reg;
 assign job[`FERRY_JOB_DESTINATION_RANGE] = destination_reg;
 assign job[`FERRY_JOB_LENGTH_RANGE] = length_reg;
-assign job[`FERRY_JOB_LIST_ADDRESS_RANGE] = {2'd0, slot_reg, place_reg[8:0] + 9'd3, 3'd0};
+assign job[`FERRY_JOB_LIST_ADDRESS_RANGE] = read_address;
+
+// A page list's side is the offset in its first page. The others: COPY, READ and FENCE name or hold their source in double
+// word 2, FILL and WRITE in 3; COPY its destination in 3, FENCE in 1, the rest in 2.
+wire source_comes = take_2 || (take_3 && !is_copy && !is_pages && !is_read && !is_fence);
+wire destination_comes = (take_1 && is_fence) || (take_2 && !is_fence) || (take_3 && is_copy);
 
 always @(posedge clk) begin
-    if (got_0) begin
+    if (take_0) begin
         header_reg <= low;
         places_reg <= high;
     end
-    if (got_1) begin
+    if (take_1) begin
         length_reg <= is_fence ? 32'd8 : low;
         first_offset_reg <= high[11:0];
     end
-    // A page list's side is the offset in its first page. The others: COPY, READ and FENCE name or hold their source in
-    // double word 2, FILL and WRITE in 3; COPY its destination in 3, FENCE in 1, the rest in 2.
-    if (got_2 && !(is_pages && from_list)) begin
-        source_reg <= read_data;
+    if (source_comes) begin
+        source_reg <= is_pages && from_list ? {52'd0, first_offset_reg} : read_data;
     end
-    if (got_3 && !is_copy && !is_pages && !is_read && !is_fence) begin
-        source_reg <= read_data;
-    end
-    if (is_pages && from_list && got_2) begin
-        source_reg <= {52'd0, first_offset_reg};
-    end
-    if ((got_1 && is_fence) || (got_2 && !is_fence) || (got_3 && is_copy)) begin
-        destination_reg <= read_data;
-    end
-    if (is_pages && !from_list && got_2) begin
-        destination_reg <= {52'd0, first_offset_reg};
+    if (destination_comes) begin
+        destination_reg <= is_pages && !from_list ? {52'd0, first_offset_reg} : read_data;
     end
 
-    range_reg <= range_turn;
-    pages_reg <= pages_turn;
-    table_reg <= table_turn;
-    kind_reg <= range_kind;
-    end_reg <= {1'b0, range_start} + {1'b0, range_bytes};
-    high_zero_reg <= high == 32'd0;
-    high_ones_reg <= high == 32'hffff_ffff;
-    if (got_0) begin
-        bad_reg <= (low & (`FERRY_PACKET_HEADER_PROTECTED_MASK | `FERRY_PACKET_HEADER_RESERVED_MASK)) != 32'd0 ||
-                   (high & `FERRY_PACKET_PLACES_RESERVED_MASK) != 32'd0 ||
-                   (high[`FERRY_PACKET_PLACES_SNOOP_SHIFT] && low[7:0] != `FERRY_OPCODE_MAP_APERTURE);
-    end else if ((got_1 && (is_copy || is_fill) && high != 32'd0) ||
-                 (got_1 && is_pages && (high[31:12] != 20'd0 || low == 32'd0)) ||
-                 (got_1 && is_fence && low[2:0] != 3'd0) ||
-                 (got_1 && is_table && high == 32'd0) || (got_1 && is_map && high[31:12] != 20'd0) ||
-                 (range_reg && !range_holds) || (pages_reg && !list_fits) ||
-                 (table_reg && !table_fits)) begin
+    if (state_reg == S_TAKE) begin
+        end_reg <= {1'b0, low} + {1'b0, range_bytes};
+        high_zero_reg <= high == 32'd0;
+        high_ones_reg <= high == 32'hffff_ffff;
+        high_short_reg <= high[31:12] == 20'd0;
+        low_zero_reg <= low == 32'd0;
+        low_aligned_reg <= low[2:0] == 3'd0;
+        kind_reg <= kind;
+        range_reg <= range_turn;
+        list_reg <= list_turn;
+        table_reg <= table_turn;
+        one_reg <= turn_reg == 2'd1;
+        three_reg <= turn_reg == 2'd3;
+    end
+    to_limit_reg <= state_reg == S_TAKE && range_turn && kind == `FERRY_ADDRESS_KIND_LOCAL;
+    to_aperture_reg <= state_reg == S_TAKE && range_turn && kind == `FERRY_ADDRESS_KIND_APERTURE;
+    to_table_reg <= state_reg == S_TAKE && table_turn;
+    to_base_reg <= to_limit_reg;
+    local_far_reg <= local_limit[63:33] != 31'd0;
+    unprotected_reg <= protect_limit == 64'd0 || protect_base[63:33] != 31'd0;
+    if (take_0) begin
+        bad_reg <= 1'b0;
+    end else if (state_reg == S_SECOND && (flaw || (to_base_reg && !end_inside && !unprotected_reg))) begin
         bad_reg <= 1'b1;
     end
 end
@@ -285,32 +347,33 @@ always @(posedge clk) begin
             checked_reg <= start_checked;
             stop_reg <= 1'b0;
             table_change_reg <= 1'b0;
-            asked_reg <= 3'd0;
-            got_reg <= 3'd0;
-            state_reg <= start_offset[12:3] == end_place ? S_IDLE : S_READ;
+            turn_reg <= 2'd0;
+            state_reg <= start_offset[12:3] == end_place ? S_IDLE : S_ASK;
         end
-    S_READ: begin
-        asked_reg <= asked_reg + {2'd0, read_valid && read_ready};
-        got_reg <= got_reg + {2'd0, read_data_valid};
-        if (got_reg[2]) begin
-            state_reg <= S_DECIDE;
+    S_ASK:
+        if (read_ready) begin
+            state_reg <= S_TAKE;
         end
+    S_TAKE:
+        state_reg <= S_FIRST;
+    S_FIRST: begin
+        turn_reg <= turn_reg + 2'd1;
+        state_reg <= S_SECOND;
     end
+    S_SECOND:
+        state_reg <= turn_reg == 2'd0 ? S_DECIDE : read_ready ? S_TAKE : S_ASK;
     S_DECIDE: begin
         table_change_reg <= holds && is_table;
         state_reg <= take && !stop_reg ? S_OFFER : S_IDLE;
     end
-    default: begin
-        asked_reg <= 3'd0;
-        got_reg <= 3'd0;
+    default:
         if (taken) begin
             place_reg <= next_place[9:0];
             checked_reg <= 1'b0;
-            state_reg <= stop || next_place[9:0] == end_place ? S_IDLE : S_READ;
+            state_reg <= stop || next_place[9:0] == end_place ? S_IDLE : S_ASK;
         end else if (stop_reg) begin
             state_reg <= S_IDLE;
         end
-    end
     endcase
     if (rst || !run) begin
         state_reg <= S_IDLE;
@@ -325,8 +388,8 @@ end
     (* anyconst *) wire [63:0] word_1;
     (* anyconst *) wire [63:0] word_2;
     (* anyconst *) wire [63:0] word_3;
-    wire [63:0] expected = got_reg[1:0] == 2'd0 ? word_0 : got_reg[1:0] == 2'd1 ? word_1 :
-                           got_reg[1:0] == 2'd2 ? word_2 : word_3;
+    reg  [1:0]  index_past;
+    wire [63:0] expected = index_past == 2'd0 ? word_0 : index_past == 2'd1 ? word_1 : index_past == 2'd2 ? word_2 : word_3;
 
     wire [7:0]  says = word_0[7:0];
     wire        says_copy = says == `FERRY_OPCODE_COPY;
@@ -357,6 +420,7 @@ end
     always @(posedge clk) begin
         past_valid <= 1'b1;
         asked_past <= read_valid && read_ready && !rst && run;
+        index_past <= index;
         if (!past_valid) begin
             assume (rst);
         end else begin
@@ -417,7 +481,7 @@ end
     end
 `endif
 
-wire unused = &{1'b0, buffer_bytes[2:0], start_offset, next_place, header_reg, places_reg};
+wire unused = &{1'b0, buffer_bytes[2:0], start_offset, read_data_valid, limits, header_reg, places_reg};
 
 endmodule
 
