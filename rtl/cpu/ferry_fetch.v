@@ -168,7 +168,10 @@ localparam [15:0] RETIRED_OFFSET = `FERRY_BAR0_RING_RETIRED;
 
 wire [7:0] kick = {7'd0, ring_write && (ring_offset == PRODUCER_OFFSET[5:0] || ring_offset == CONTROL_OFFSET[5:0])} << ring_number;
 wire [7:0] looked = {7'd0, state_reg == S_IDLE && check} << ring_chosen;
-wire [7:0] goes_on = {7'd0, take} << ring_reg;
+// The host stops or moves the ring that is looked at: what was read of it may be half old.
+wire moved = ring_write && ring_number == ring_reg && ring_offset != PRODUCER_OFFSET[5:0] && !take &&
+             (state_reg == S_CHECK || state_reg == S_PLACE || state_reg == S_ENTRY);
+wire [7:0] goes_on = {7'd0, take || moved} << ring_reg;
 
 assign ring_read = (state_reg == S_CHECK && ask_reg <= R_BASE_HIGH) || (rewind && !there_reg);
 always @* begin
@@ -292,7 +295,7 @@ always @(posedge clk) begin
 end
 
 always @(posedge clk) begin
-    // A ring that gave an entry is looked at again, and one whose doorbell rang while or after it was looked at.
+    // A ring that gave an entry or was moved is looked at again, and one whose doorbell rang while or after it was looked at.
     pending_reg <= (pending_reg & ~looked[4:0]) | goes_on[4:0] | kick[4:0] | {5{rewind}};
     arrived_in_reg <= arrived_in_reg + {2'd0, describe};
     there_reg <= ring_read && ring_taken;
@@ -378,6 +381,9 @@ always @(posedge clk) begin
             state_reg <= S_IDLE;
         end
     endcase
+    if (moved) begin
+        state_reg <= S_IDLE;
+    end
 
     if (rst) begin
         state_reg <= S_STOP;

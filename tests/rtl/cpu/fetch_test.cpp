@@ -112,6 +112,7 @@ class Bench
         if (top.arvalid && top.arready) {
             uint64_t last = top.araddr + top.arlen * 8 + 7;
             broken += top.araddr % 8 || (top.araddr ^ last) >> 12;
+            asked.push_back(top.araddr);
             reads.push_back({top.araddr, time + 10 + random.below(40), top.arlen + 1u});
         }
         if (response && top.bready)
@@ -166,7 +167,7 @@ class Bench
     uint64_t time = 0;
     bool stall = true;
     unsigned waited = 0, longest_wait = 0, broken = 0;
-    std::vector<uint64_t> posted;
+    std::vector<uint64_t> asked, posted;
     uint64_t post_address = 0;
 
   private:
@@ -377,7 +378,7 @@ static void fetching(Checks &checks, Random &random)
 
     checks.begin("a_stopped_core_gets_every_entry_again_that_was_not_retired");
     bench.top.settled = 1;
-    for (int i = 0; i < 20 && !bench.top.wound; i++)
+    for (int i = 0; i < 200 && !bench.top.wound; i++)
         bench.tick();
     checks.that(bench.top.wound, "wound back");
     checks.equal(bench.top.used, 0, "slots in use while stopped");
@@ -385,6 +386,60 @@ static void fetching(Checks &checks, Random &random)
         bench.top.ring_number = i;
         bench.top.eval();
         checks.equal(bench.top.fetched, bench.rings[i].retired, "fetched goes back to retired");
+    }
+}
+
+// A driver stops a ring, moves it and starts it, in cycles one behind the other and whatever the fetcher reads of it.
+static void moving(Checks &checks, Random &random)
+{
+    checks.begin("a_ring_that_is_moved_while_it_is_looked_at_is_read_at_one_place");
+    const uint64_t places[2] = {0x1'2345'6000, 0x7'8899'a000};
+    Bench bench(random);
+    Ring &ring = bench.rings[1];
+    for (Ring &each : bench.rings)
+        each.log2 = 4;
+    ring.base = places[0];
+    start(checks, bench);
+    for (int i = 0; i < 200; i++)
+        bench.tick();
+    auto write = [&](uint32_t offset) {
+        bench.top.ring_write = 1;
+        bench.top.ring_number = 1;
+        bench.top.ring_offset = offset;
+        bench.tick();
+    };
+    for (unsigned round = 0; round < 400; round++) {
+        uint64_t from = ring.base, to = places[~round & 1], offset = 32 * (round & 15);
+        for (uint64_t base : places)
+            for (unsigned word = 0; word < 4; word++)
+                bench.host.words[base + offset + 8 * word] = 0;
+        bench.asked.clear();
+        ring.produced++;
+        write(FERRY_BAR0_RING_PRODUCER);
+        for (unsigned wait = random.below(16); wait; wait--)
+            bench.tick();
+        ring.enabled = false;
+        write(FERRY_BAR0_RING_CONTROL);
+        ring.base = (from & ~0xffffffffull) | (to & 0xffffffff);
+        write(FERRY_BAR0_RING_BASE);
+        ring.base = to;
+        write(FERRY_BAR0_RING_BASE + 4);
+        ring.enabled = true;
+        write(FERRY_BAR0_RING_CONTROL);
+        for (int i = 0; i < 2000 && !(bench.top.next >> 31); i++)
+            bench.tick();
+        checks.that(bench.top.next >> 31, "the entry arrives");
+        checks.equal(bench.asked.size(), 1, "reads of it");
+        if (!bench.asked.empty() && bench.asked[0] != from + offset)
+            checks.equal(bench.asked[0], to + offset, "place of the entry");
+        bench.top.claim = 1;
+        bench.top.release_number = bench.top.next >> 2 & 3;
+        bench.tick();
+        bench.top.claim = 0;
+        bench.top.release_slot = 1;
+        ring.retired++;
+        bench.tick();
+        bench.top.release_slot = 0;
     }
 }
 
@@ -472,6 +527,7 @@ int main()
     Random random;
     Checks checks;
     fetching(checks, random);
+    moving(checks, random);
     sharing(checks, random);
     posting(checks, random);
     return checks.done();
