@@ -44,9 +44,10 @@ module ferry_address_generator #(
     // Go down by chunks; chunk_end is the low part of the address of the destination's last byte.
     input  wire        descending,
     input  wire [8:0]  chunk_end,
-    // With start: go on at resume_place, where the job was left.
+    // With start: go on at resume_place, where the job was left; burst_segment_last said resume_last then.
     input  wire        resume,
     input  wire [32:0] resume_place,
+    input  wire        resume_last,
     // The burst shown is the last, and this is the place of its last byte in its block. Not of a descending job.
     input  wire        trim,
     input  wire [8:0]  trim_top,
@@ -62,6 +63,8 @@ module ferry_address_generator #(
     // The present burst. Position is the low part of the address as the job named it.
     output wire        burst_valid,
     input  wire        burst_step,
+    // It is taken, and if it is the job's last the next job may be taken with it.
+    input  wire        start_step,
     output wire        burst_host,
     output wire        burst_nosnoop,
     output wire [63:0] burst_address,
@@ -105,6 +108,7 @@ module ferry_address_generator #(
     // The job.
     reg [63:0] base_reg;
     reg [1:0]  kind_reg;
+    reg        local_reg;
     reg        list_reg;
     reg [15:0] list_base_reg;
     reg        may_protected_reg;
@@ -112,17 +116,29 @@ module ferry_address_generator #(
     // A segment is in the cutter, the job's last one.
     reg        active_reg;
     reg        final_reg;
-    // Descending: offset of the last byte below the present chunk (all ones: none); a chunk is to be chosen, a chunk is
-    // to be loaded, its bytes less one.
+    // Descending: offset of the last byte below the present chunk (all ones: none); a chunk is to be chosen, to be located,
+    // to be loaded; its bytes less one and the position of its first.
     reg [31:0] below_reg;
     // Descending: below_reg as it was before the present chunk.
     reg [31:0] chunk_last_reg;
     reg        descending_reg;
     reg        choose_reg;
     reg        choose_first_reg;
+    reg        locate_reg;
     reg        load_reg;
     reg [8:0]  chunk_reg;
+    reg [32:0] chunk_position_reg;
     reg        first_reg;
+    // Of the present burst or its whole block, until it is exact: outside video memory, in its protected range; outside the
+    // aperture, behind the last address.
+    reg        beyond_reg;
+    reg        protected_reg;
+    reg        exact_reg;
+    reg        outside_reg;
+    reg        wraps_reg;
+    // Of the job: its base is not below 2^32; it is in the last 2^32 bytes that there are.
+    reg        far_base_reg;
+    reg        top_base_reg;
     // Present range: its page, and how many pages of the job follow it as neighbours in memory.
     reg [39:0] page_reg;
     reg [3:0]  joined_reg;
@@ -142,17 +158,15 @@ module ferry_address_generator #(
     wire from_list = list_reg && HAS_LISTS;
     // A list is one of host pages, whatever kind its side claims.
     wire is_aperture = kind_reg == `FERRY_ADDRESS_KIND_APERTURE && !from_list;
-    wire is_local = kind_reg == `FERRY_ADDRESS_KIND_LOCAL && !from_list;
     wire translated = (is_aperture && HAS_APERTURE) || from_list;
 
     // ---- Loading a segment: the whole job, or a chunk of a descending one ----
     wire load_whole = start && !descending;
     wire load = load_whole || load_reg;
-    // base + below + 1, as one adder.
-    wire [32:0] chunk_position = {1'b0, base_reg[31:0]} - ~{&below_reg, below_reg};
-    wire [32:0] load_position = load_reg ? chunk_position : {1'b0, base[31:0]};
+    wire [32:0] load_position = load_reg ? chunk_position_reg : {1'b0, base[31:0]};
     wire [31:0] load_last = load_reg ? {23'd0, chunk_reg} : last_byte;
-    wire [32:0] load_from = load_whole && resume ? resume_place : load_position;
+    wire        load_left = !load_reg && resume;
+    wire [32:0] load_from = load_left ? resume_place : load_position;
 
     wire [8:0] chunk_top = choose_first_reg ? chunk_end_reg : 9'd511;
     wire chunk_final = below_reg[31:9] == 0 && below_reg[8:0] <= chunk_top;
@@ -164,50 +178,61 @@ module ferry_address_generator #(
     wire last;
     wire page_end;
 
+    wire [32:9] next_block;
+    wire        again;
+
     ferry_burst_cutter #(.LG_BLOCK(9)) cutter (
-        .clk(clk), .load(load), .load_position(load_position), .load_last(load_last),
-        .load_from(load_from), .trim(trim), .trim_top(trim_top), .step(burst_step), .position(position), .top(burst_top),
+        .clk(clk), .busy(active_reg), .load(load), .load_position(load_position), .load_last(load_last),
+        .load_from(load_from), .load_left(load_left), .load_left_last(resume_last),
+        .trim(trim), .trim_top(trim_top), .step(burst_step), .position(position), .top(burst_top),
+        .again(again), .next_block(next_block),
         .beats(burst_beats), .last(last), .page_end(page_end),
         .end_page(end_page)
 `ifdef FORMAL
-        , .formal_end(formal_end)
+        , .formal_end(formal_end), .formal_whole_end(formal_whole_end)
 `endif
     );
 
 `ifdef FORMAL
-    wire [32:0] formal_end;
+    wire [32:0] formal_end, formal_whole_end;
 `endif
 
     // The position has 33 bits: bit 32 is the carry into the upper half of the address.
-    wire [32:0] high = {1'b0, base_reg[63:32]} + {32'd0, position[32]};
-    wire far = base_reg[63:32] != 0 || position[32];
-    // Pages beyond the aperture are not looked up.
-    wire outside = is_aperture && (far || position[31:12+LG_PAGES] != 0 || !HAS_APERTURE);
-    wire [7:0] check_fault;
-    wire clear;
-    // The burst stood here in the cycle before, and what the check said of it then.
-    reg        checked_reg;
-    reg [7:0]  check_reg;
+    wire [31:0] high = base_reg[63:32] + {31'd0, position[32]};
+
+    // ---- Checks ----
+    // As a burst is worked out, which is the cycle before it is shown: of its whole block, as its last byte is not known
+    // then. If that is not clear of all limits, the burst waits a cycle for the exact answer (again).
+    wire clear = !beyond_reg && (!protected_reg || may_protected_reg);
+    assign again = active_reg && local_reg && !clear && !exact_reg;
+    // The job's upper half is not 0, or as high as can be.
+    wire own_base = load_reg || (active_reg && (!last || again));
+    wire far_next = (own_base ? far_base_reg : base[63:32] != 0) || next_block[32];
+    wire top_base = own_base ? top_base_reg : &base[63:32];
+    wire in_range;
+    wire in_protected;
 
     // Of an address from 2^32 on, the check need only know that it is one.
     ferry_access_check #(.LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS)) check (
-        .address({31'd0, far, position[31:0]}), .top(burst_top), .may_protected(may_protected_reg),
-        .local_limit(local_limit), .protect_base(protect_base), .protect_limit(protect_limit), .clear(clear),
-        .fault(check_fault)
+        .block({31'd0, far_next, next_block[31:9]}), .first(again ? position[8:0] : 9'd0),
+        .last(again ? burst_top : 9'd511), .local_limit(local_limit), .protect_base(protect_base),
+        .protect_limit(protect_limit), .in_range(in_range), .in_protected(in_protected)
     );
 
-    // A burst whose whole block is clear of all limits goes at once; one in a block with a limit in it waits a cycle for
-    // the exact answer, which keeps the comparison of its bytes out of the way from here to everything that follows.
-    assign burst_valid = active_reg && (is_local ? clear || checked_reg : !translated || page_valid_reg || outside);
-    assign burst_host = !is_local;
+    // Pages beyond the aperture are not looked up.
+    wire outside = is_aperture && outside_reg;
+    wire range = local_reg ? beyond_reg : is_aperture ? outside_reg : !from_list && wraps_reg;
+
+    assign burst_valid = active_reg && (local_reg ? clear || exact_reg : !translated || page_valid_reg || outside);
+    assign burst_host = !local_reg;
     assign burst_nosnoop = is_aperture && !snoop_reg;
-    assign burst_address = translated ? {12'd0, page_reg, position[11:0]} : {high[31:0], position[31:0]};
+    assign burst_address = translated ? {12'd0, page_reg, position[11:0]} : {high, position[31:0]};
     assign burst_position = position[31:0];
     assign burst_first = first_reg;
     assign burst_segment_last = last;
     assign burst_last = last && final_reg;
-    assign burst_fault = is_local ? (clear ? `FERRY_FAULT_KIND_NONE : check_reg)
-        : outside || (!translated && high[32]) ? `FERRY_FAULT_KIND_RANGE
+    assign burst_fault = range ? `FERRY_FAULT_KIND_RANGE
+        : local_reg ? (protected_reg && !may_protected_reg ? `FERRY_FAULT_KIND_PROTECTED : `FERRY_FAULT_KIND_NONE)
         : translated && !hit_reg ? (is_aperture ? `FERRY_FAULT_KIND_APERTURE_INVALID : `FERRY_FAULT_KIND_RANGE)
         : `FERRY_FAULT_KIND_NONE;
 
@@ -235,17 +260,19 @@ module ferry_address_generator #(
         && {1'b0, answer_page[11:0]} == behind;
     wire widen = answer && stays && neighbour;
 
-    wire finish = burst_step && last && final_reg;
     wire give_up = abort && !(ask && !asked) && !(pending_reg && !answer) && !asked;
 
-    assign active = active_reg || choose_reg || load_reg;
+    assign active = active_reg || choose_reg || locate_reg || load_reg;
     assign in_segment = active_reg;
     assign place = descending_reg ? {1'b0, chunk_last_reg} : position;
-    assign start_ready = (!active || finish) && !pending_reg && !abort;
+    assign start_ready = (!active || (start_step && last && final_reg)) && !pending_reg && !abort;
 
     always @(posedge clk) begin
         choose_reg <= 1'b0;
-        load_reg <= choose_reg;
+        locate_reg <= choose_reg;
+        load_reg <= locate_reg;
+        // base + below + 1, as one adder.
+        chunk_position_reg <= {1'b0, base_reg[31:0]} - ~{&below_reg, below_reg};
         if (choose_reg) begin
             chunk_reg <= chunk;
             final_reg <= chunk_final;
@@ -288,8 +315,13 @@ module ferry_address_generator #(
             more_reg <= ask_reg != end_page;
         end
 
-        checked_reg <= active_reg && !burst_step && !load && !trim;
-        check_reg <= check_fault;
+        if (burst_step || load || again) begin
+            beyond_reg <= !in_range;
+            protected_reg <= in_protected;
+            exact_reg <= again;
+            outside_reg <= far_next || next_block[31:12+LG_PAGES] != 0 || !HAS_APERTURE;
+            wraps_reg <= top_base && next_block[32];
+        end
         if (burst_step) begin
             first_reg <= 1'b0;
         end
@@ -305,7 +337,10 @@ module ferry_address_generator #(
 
         if (start) begin
             base_reg <= base;
+            far_base_reg <= base[63:32] != 0;
+            top_base_reg <= &base[63:32];
             kind_reg <= kind;
+            local_reg <= kind == `FERRY_ADDRESS_KIND_LOCAL && !(is_list && HAS_LISTS);
             list_reg <= is_list;
             list_base_reg <= list_base;
             may_protected_reg <= may_protected;
@@ -329,11 +364,13 @@ module ferry_address_generator #(
         if (give_up) begin
             active_reg <= 1'b0;
             choose_reg <= 1'b0;
+            locate_reg <= 1'b0;
             load_reg <= 1'b0;
         end
         if (rst) begin
             active_reg <= 1'b0;
             choose_reg <= 1'b0;
+            locate_reg <= 1'b0;
             load_reg <= 1'b0;
             pending_reg <= 1'b0;
         end
@@ -346,8 +383,9 @@ module ferry_address_generator #(
     reg [64:0] range_base = 0;
     reg [64:0] range_end = 0;
     wire [21:0] formal_ahead = {1'b0, position[32:12]} + page_valid_reg + joined_reg + next_valid_reg + pending_reg;
-    wire [21:0] formal_behind = {1'b0, end_page} + 1'b1;
+    wire [21:0] formal_behind = {1'b0, formal_end[32:12]} + 1'b1;
     reg trimmed = 1'b0;
+    wire [32:0] formal_start_end = {1'b0, base[31:0]} + {1'b0, last_byte};
     wire [64:0] high_base = {1'b0, base_reg[63:32], 32'd0};
     // Bytes of the job below the present chunk; none left is written as all ones.
     wire [32:0] low = &below_reg ? 33'd0 : {1'b0, below_reg} + 33'd1;
@@ -376,11 +414,13 @@ module ferry_address_generator #(
         assume (past_valid || rst);
         assume (!start || (start_ready && last_byte != 32'hffffffff));
         assume (!burst_step || (burst_valid && burst_fault == 0 && !abort && !trim));
+        assume (!start_step || burst_step);
         assume (!trim || (burst_valid && burst_fault == 0 && !descending_reg && trim_top >= position[8:0]
             && trim_top <= burst_top));
         // A place inside the job, as `place` gave it.
         assume (!(start && resume) || (descending ? {1'b0, last_byte} : {1'b0, base[31:0]} + last_byte) >= resume_place);
         assume (!(start && resume) || descending || resume_place >= {1'b0, base[31:0]});
+        assume (!(start && resume) || descending || resume_last == (resume_place[32:9] == formal_start_end[32:9]));
         // The limits change only between jobs.
         assume (!past_valid || !active || {local_limit, protect_base, protect_limit} == past_limits);
         // A range that wraps around is refused by the firmware.
@@ -388,7 +428,7 @@ module ferry_address_generator #(
     end
     always @(*) if (past_valid && !rst) begin
         assert (!pending_reg || (translated && (active_reg || trimmed)));
-        assert (!trimmed || !(descending_reg || choose_reg || load_reg));
+        assert (!trimmed || !(descending_reg || choose_reg || locate_reg || load_reg));
         assert (!active_reg || !(pending_reg && next_valid_reg));
         // What is asked for and known lies ahead of the present page without a gap, and inside the job.
         if (active_reg && translated) begin
@@ -405,16 +445,24 @@ module ferry_address_generator #(
         assert (!active || range_base == {1'b0, base_reg});
         // What is left for later is what was not handed out: a job resumed at its place goes over every byte once.
         assert (!(active_reg && !descending_reg) || (place == position && &below_reg));
-        assert (!((active_reg || load_reg) && descending_reg) || chunk_last_reg + 33'd1 == low + chunk_reg + 33'd1);
-        assert (!(choose_reg || load_reg) || descending_reg);
+        assert (!((active_reg || locate_reg || load_reg) && descending_reg) || chunk_last_reg + 33'd1 == low + chunk_reg + 33'd1);
+        assert (!(choose_reg || locate_reg || load_reg) || descending_reg);
+        assert (!load_reg || chunk_position_reg == {1'b0, base_reg[31:0]} + low);
+        assert (!active || local_reg == (kind_reg == `FERRY_ADDRESS_KIND_LOCAL && !from_list));
+        assert (!active || (far_base_reg == (base_reg[63:32] != 0) && top_base_reg == &base_reg[63:32]));
         assert (range_base <= range_end && range_end <= 65'h1_0000_0000_0000_0000);
         assert (range_end - range_base <= 65'hffffffff);
-        assert (!active || range_base + low + (load_reg ? chunk_reg + 65'd1 : 0) <= range_end);
-        assert (active_reg + choose_reg + load_reg <= 1);
+        assert (!active || range_base + low + (locate_reg || load_reg ? chunk_reg + 65'd1 : 0) <= range_end);
+        assert (active_reg + choose_reg + locate_reg + load_reg <= 1);
         assert (!choose_reg || low != 0);
-        assert (!(load_reg || active_reg) || final_reg == (low == 0));
+        assert (!(locate_reg || load_reg || active_reg) || final_reg == (low == 0));
         if (active_reg) begin
-            assert (position <= formal_end);
+            assert (position <= formal_end && formal_end <= formal_whole_end);
+            assert (trimmed ? last : formal_end == formal_whole_end);
+            assert (last || (&burst_top && position[32:9] < formal_whole_end[32:9]));
+            // What was worked out ahead is what the burst at hand says of itself.
+            assert (outside_reg == (far_base_reg || position[32] || position[31:12+LG_PAGES] != 0 || !HAS_APERTURE));
+            assert (wraps_reg == (top_base_reg && position[32]));
         end
         if (active_reg && !translated) begin
             // The segment: from its present place to its end, inside the job.
@@ -427,8 +475,14 @@ module ferry_address_generator #(
             end
         end
         // Video memory: no byte of a burst at or above the limit, none in the protected range without the right.
-        if (active_reg && is_local) begin
-            assert (!checked_reg || check_reg == check_fault);
+        if (active_reg && local_reg) begin
+            assert (beyond_reg || (!far_base_reg && !position[32] && {1'b0, position[31:9], burst_top} < local_limit));
+            assert (beyond_reg || protected_reg || {1'b0, position[31:9], burst_top} < protect_base
+                || {1'b0, position[31:0]} >= protect_limit);
+            assert (!exact_reg || trimmed || beyond_reg == (far_base_reg || position[32:LOCAL_ADDRESS_BITS] != 0
+                || {1'b0, position[31:9], burst_top} >= local_limit));
+            assert (!exact_reg || trimmed || beyond_reg || protected_reg
+                == ({1'b0, position[31:9], burst_top} >= protect_base && {1'b0, position[31:0]} < protect_limit));
             if (burst_valid && burst_fault == 0) begin
                 assert ({1'b0, burst_address[63:9], burst_top} < {38'd0, local_limit});
                 assert (may_protected_reg || {1'b0, burst_address[63:9], burst_top} < {38'd0, protect_base}

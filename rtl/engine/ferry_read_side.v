@@ -130,10 +130,11 @@ module ferry_read_side #(
 );
     localparam TYPE_BURST = 2'd0, TYPE_FILL = 2'd1, TYPE_EMPTY = 2'd2, TYPE_BAD = 2'd3;
     localparam ENTRY_BITS = 2 + 1 + 32 + 7 + 5 + 3 + 2;
-    // The most entries that one burst can need: 64 beats and one more word behind the last. A job that is not urgent leaves
-    // room for more, so that no urgent job waits for more than a full FIFO: for the last burst of its turn, and if a block
-    // is gathered before anything is written, for that too. A small FIFO has not that much.
-    localparam [LG_DATA:0] MOST = 66;
+    // What is taken is counted a cycle later, so a burst must find room for the one before it too: twice the most entries
+    // that one can need (64 beats and one more word behind the last) with a host word each, and a word more. A job that is not
+    // urgent leaves room for more, so that no urgent job waits for more than a full FIFO: for the last burst of its turn, and
+    // if a block is gathered before anything is written, for that too. A small FIFO has not that much.
+    localparam [LG_DATA:0] MOST = 2 * (66 + 1) + 1;
     localparam [LG_DATA:0] MOST_AND_ONE = LG_DATA > 8 ? MOST + 64 : MOST;
     localparam [LG_DATA:0] MOST_AND_TWO = LG_DATA > 8 ? MOST + 128 : MOST;
 
@@ -146,6 +147,7 @@ module ferry_read_side #(
     // A job that is not urgent was left at this place, and is the next of its class.
     reg        resume_reg;
     reg [32:0] place_reg;
+    reg        place_last_reg;
     // This turn ends as a cut: by its last burst, or at once.
     reg        cut_reg;
     reg        cut_now_reg;
@@ -168,8 +170,12 @@ module ferry_read_side #(
     reg        giving_up_reg;
 
     // ---- Room and order ----
-    // Words of the data FIFO that are neither taken nor promised; enough of them for any burst; any at all.
+    // Words of the data FIFO that are neither taken nor promised, as of a cycle ago, and what changed since; enough of them
+    // for any burst; any at all.
     reg [LG_DATA:0] room_reg;
+    reg [6:0]  reserve_reg;
+    reg        host_push_reg;
+    reg        freed_reg;
     reg        room_ok_reg;
     reg        room_one_reg;
     reg        room_two_reg;
@@ -225,10 +231,10 @@ module ferry_read_side #(
         .clk(clk), .rst(rst),
         .start(start && !no_bursts), .start_ready(generator_ready), .base(job_base), .last_byte(job_last),
         .kind(job_kind), .is_list(job_is_list), .list_base(job_list_base), .may_protected(job_protected),
-        .descending(job_descending), .chunk_end(job_chunk_end), .resume(resume), .resume_place(place_reg),
+        .descending(job_descending), .chunk_end(job_chunk_end), .resume(resume), .resume_place(place_reg), .resume_last(place_last_reg),
         .trim(trim), .trim_top(~shift_reg), .abort(abort), .active(generator_active), .in_segment(in_segment),
         .place(place),
-        .burst_valid(valid), .burst_step(step), .burst_host(to_host), .burst_nosnoop(nosnoop),
+        .burst_valid(valid), .burst_step(step), .start_step(may_step && !may_cut), .burst_host(to_host), .burst_nosnoop(nosnoop),
         .burst_address(address), .burst_position(position), .burst_top(top), .burst_beats(beats),
         .burst_first(first), .burst_segment_last(segment_last), .burst_last(last), .burst_fault(fault),
         .local_limit(local_limit), .protect_base(protect_base), .protect_limit(protect_limit),
@@ -269,17 +275,18 @@ module ferry_read_side #(
     wire address_free = (!local_valid_reg || local_arready) && (!host_valid_reg || host_arready);
     // What is behind a cut may have to wait on the bus for writes: not on one that others share.
     wire order_ok = to_host || (host_reg == 0 && !cut_away_reg);
-    assign step = valid && !abort && !trim && fault == `FERRY_FAULT_KIND_NONE && address_free && order_ok && entry_ready
+    wire may_step = valid && !abort && fault == `FERRY_FAULT_KIND_NONE && address_free && order_ok && entry_ready
         && (to_host || (urgent_reg || cut_reg ? room_ok_reg : buffered_reg ? room_two_reg : room_one_reg));
+    assign step = may_step && !trim;
     assign token_step = token_reg && entry_ready && room_ok_reg;
 
     wire [ENTRY_BITS-1:0] entry = token_reg
         ? {token_cut_reg, token_fault_reg, token_type_reg, 1'b0, 32'd0, 7'd1, 5'b00000, shift_reg[2:0]}
         : {2'b00, TYPE_BURST, to_host, position, beats, first, segment_last, last && !cut_reg, starts_short, flush,
             shift_reg[2:0]};
-    wire [LG_DATA:0] reserve = step && !to_host ? {{(LG_DATA-6){1'b0}}, entries} : {{LG_DATA{1'b0}}, token_step};
     wire host_push = push && head_host && head_type == TYPE_BURST;
-    wire [LG_DATA:0] room_next = room_reg - reserve - {{LG_DATA{1'b0}}, host_push} + {{LG_DATA{1'b0}}, freed};
+    wire [LG_DATA:0] room_next = room_reg - {{(LG_DATA-6){1'b0}}, reserve_reg} - {{LG_DATA{1'b0}}, host_push_reg}
+        + {{LG_DATA{1'b0}}, freed_reg};
 
     wire        head_valid;
     wire        head_ready;
@@ -342,6 +349,7 @@ module ferry_read_side #(
             cut_now_reg <= leave;
             // The source's place that belongs to the end of the destination's block.
             place_reg <= leave ? place : {place[32:9], 9'd0 - shift_reg};
+            place_last_reg <= segment_last;
         end
         if (cut_done) begin
             resume_reg <= 1'b1;
@@ -410,11 +418,14 @@ module ferry_read_side #(
             host_valid_reg <= to_host;
         end
         host_reg <= host_reg + {{LG_READS{1'b0}}, step && to_host} - {{LG_READS{1'b0}}, host_done};
+        reserve_reg <= token_step ? 7'd1 : step && !to_host ? entries : 7'd0;
+        host_push_reg <= host_push;
+        freed_reg <= freed;
         room_reg <= room_next;
         room_ok_reg <= room_next >= MOST;
         room_one_reg <= room_next >= MOST_AND_ONE;
         room_two_reg <= room_next >= MOST_AND_TWO;
-        room_any_reg <= room_next != 0;
+        room_any_reg <= room_next > 1;
         if (rst) begin
             turn_reg <= {LG_TURNS{1'b1}};
             urgent_reg <= 1'b0;
@@ -430,6 +441,9 @@ module ferry_read_side #(
             local_valid_reg <= 1'b0;
             host_valid_reg <= 1'b0;
             host_reg <= {(LG_READS + 1){1'b0}};
+            reserve_reg <= 7'd0;
+            host_push_reg <= 1'b0;
+            freed_reg <= 1'b0;
             room_reg <= {1'b1, {LG_DATA{1'b0}}};
             room_ok_reg <= 1'b0;
             room_one_reg <= 1'b0;
@@ -448,6 +462,20 @@ module ferry_read_side #(
             assert (!(local_valid_reg && host_valid_reg));
         end
     end
+
+    // No word is promised or taken that the data FIFO has not, though what was promised in the cycle before is not seen yet.
+    always @(*) begin
+        assume (!freed || room_next < (1 << LG_DATA));
+        if (past_valid && !rst) begin
+            assert (room_next <= (1 << LG_DATA) && room_reg <= (1 << LG_DATA));
+            assert ({1'b0, room_reg} + freed_reg >= {4'd0, reserve_reg} + host_push_reg);
+            assert (reserve_reg <= 66);
+            assert (reserve_reg == 0 || room_reg >= 66 + 1);
+            assert (!(room_ok_reg || room_one_reg || room_two_reg) || room_reg >= MOST);
+            assert (!room_any_reg || room_reg > 1);
+        end
+    end
+    always @(posedge clk) cover (past_valid && !rst && reserve_reg != 0 && host_push_reg);
     axi4_address_properties #(.BEATS(64)) local_ar_properties (
         .clk(clk), .rst(rst || !past_valid), .valid(local_arvalid), .ready(local_arready),
         .page_offset(address_reg[11:0]), .page({{(64-LOCAL_ADDRESS_BITS){1'b0}}, local_araddr[LOCAL_ADDRESS_BITS-1:12]}),

@@ -170,6 +170,7 @@ module ferry_write_side #(
     // A job that is not urgent was left at this place, and is the next of its class.
     reg        resume_reg;
     reg [32:0] place_reg;
+    reg        place_last_reg;
 
     reg [63:0] address_reg;
     reg [6:0]  beats_reg;
@@ -210,10 +211,10 @@ module ferry_write_side #(
         .clk(clk), .rst(rst),
         .start(start && !silent), .start_ready(generator_ready), .base(job_base), .last_byte(job_last),
         .kind(job_kind), .is_list(job_is_list), .list_base(job_list_base), .may_protected(job_protected),
-        .descending(job_descending), .chunk_end(job_chunk_end), .resume(resume), .resume_place(place_reg),
+        .descending(job_descending), .chunk_end(job_chunk_end), .resume(resume), .resume_place(place_reg), .resume_last(place_last_reg),
         .trim(1'b0), .trim_top(9'd0), .abort(drain_reg), .active(generator_active), .in_segment(in_segment),
         .place(place),
-        .burst_valid(valid), .burst_step(step), .burst_host(to_host), .burst_nosnoop(nosnoop),
+        .burst_valid(valid), .burst_step(step), .start_step(step), .burst_host(to_host), .burst_nosnoop(nosnoop),
         .burst_address(address), .burst_position(position), .burst_top(top), .burst_beats(beats),
         .burst_first(first), .burst_segment_last(segment_last), .burst_last(last), .burst_fault(fault),
         .local_limit(local_limit), .protect_base(protect_base), .protect_limit(protect_limit),
@@ -222,11 +223,10 @@ module ferry_write_side #(
         .lookup_valid(lookup_valid), .lookup_ready(lookup_ready), .lookup_page(lookup_page),
         .result_valid(result_valid), .result_hit(result_hit), .result_snoop(result_snoop), .result_page(result_page)
     );
-    wire unused = &{in_segment, first, segment_last, top[8:3], address[2:0], 1'b0};
+    wire unused = &{in_segment, first, top[8:3], address[2:0], have_next[0], ends_next[0], 1'b0};
 
     // ---- Bursts ----
-    wire signed [LG_DATA+1:0] beats_wide = {{(LG_DATA-5){1'b0}}, beats};
-    wire word_there = have_reg > 0 || (have_reg == 0 && push_good);
+    wire word_there = have_reg > 0;
     // Not compared with the burst's own beats, which are known late in a cycle.
     wire block_there = !have_reg[LG_DATA+1] && (|have_reg[LG_DATA:6]);
     wire end_there = !ends_reg[LG_TURNS+1] && ends_reg != 0;
@@ -241,11 +241,13 @@ module ferry_write_side #(
     assign step = active_reg && valid && !faulty && !stopped && !drain_reg && !make_way && enough && address_free && burst_ready
         && note_ready;
 
-    // A fill has one word, which its last burst takes.
-    wire signed [LG_DATA+1:0] claim = !step ? {(LG_DATA+2){1'b0}}
-        : fill_reg ? {{(LG_DATA+1){1'b0}}, last} : beats_wide;
-    wire signed [LG_DATA+1:0] plus = {{(LG_DATA+1){1'b0}}, push_good};
-    wire signed [LG_DATA+1:0] minus = {{(LG_DATA+1){1'b0}}, drain_good};
+    // A fill has one word, which its last burst takes. No word is drained while bursts go out. What comes last in the cycle,
+    // the new word, is a carry into one adder: the lower bit is 1 + 1 then.
+    wire [6:0] claim = fill_reg ? {6'd0, last} : beats;
+    wire signed [LG_DATA+1:0] minus = step ? -{{(LG_DATA-5){1'b0}}, claim} : {(LG_DATA+2){drain_good}};
+    wire [LG_TURNS+1:0] ends_minus = {(LG_TURNS+2){(step && last) || (drain_done && drain_good)}};
+    wire [LG_DATA+2:0] have_next = {have_reg, 1'b1} + {minus, push_good};
+    wire [LG_TURNS+2:0] ends_next = {ends_reg, 1'b1} + {ends_minus, push_good && push_last};
 
     assign burst_valid = step;
     assign burst_host = to_host;
@@ -327,6 +329,7 @@ module ferry_write_side #(
         if (job_back) begin
             resume_reg <= 1'b1;
             place_reg <= place;
+            place_last_reg <= segment_last;
         end else if (start && !job_urgent) begin
             resume_reg <= 1'b0;
         end
@@ -336,9 +339,8 @@ module ferry_write_side #(
             fault_reg <= 1'b0;
         end
 
-        have_reg <= have_reg + plus - claim - minus;
-        ends_reg <= ends_reg + {{(LG_TURNS+1){1'b0}}, push_good && push_last}
-            - {{(LG_TURNS+1){1'b0}}, (step && last) || (drain_done && drain_good)};
+        have_reg <= have_next[LG_DATA+2:1];
+        ends_reg <= ends_next[LG_TURNS+2:1];
         if (push_bad) begin
             frozen_reg <= 1'b1;
             frozen_cut_reg <= push_cut;

@@ -31,6 +31,7 @@ module ferry_address_generator #(
     // With start: go on at resume_place, where the job was left.
     input  wire        resume,
     input  wire [32:0] resume_place,
+    input  wire        resume_last,
     // The burst shown is the last, and this is the place of its last byte in its block.
     input  wire        trim,
     input  wire [8:0]  trim_top,
@@ -44,6 +45,8 @@ module ferry_address_generator #(
     // The present burst. Position is the low part of the address as the job named it.
     output wire        burst_valid,
     input  wire        burst_step,
+    // It is taken, and if it is the job's last the next job may be taken with it.
+    input  wire        start_step,
     output wire        burst_host,
     output wire        burst_nosnoop,
     output wire [63:0] burst_address,

@@ -5,9 +5,9 @@ FORMAL_SKID := ferry_skid_buffer 4 "" rtl/fabric/ferry_skid_buffer.v
 FORMAL_FIFO := ferry_fifo 4 "-set LG_DEPTH 2 -set WIDTH 4" rtl/fabric/ferry_fifo.v
 FORMAL_BLOCK_FIFO := ferry_fifo 4 "-set LG_DEPTH 2 -set WIDTH 4 -set BLOCK 1" rtl/fabric/ferry_fifo.v
 FORMAL_ARBITER := ferry_arbiter 4 "-set PORTS 3" rtl/fabric/ferry_arbiter.v
-FORMAL_CUTTER := ferry_burst_cutter 3 "" rtl/fabric/ferry_burst_cutter.v
-FORMAL_RANGE := ferry_address_generator 3 "" rtl/fabric/ferry_burst_cutter.v rtl/mmu/ferry_access_check.v \
-	rtl/engine/ferry_address_generator.v
+FORMAL_CUTTER := ferry_burst_cutter 3 "" rtl/fabric/ferry_choice.v rtl/fabric/ferry_burst_cutter.v
+FORMAL_RANGE := ferry_address_generator 3 "" rtl/fabric/ferry_choice.v rtl/fabric/ferry_burst_cutter.v \
+	rtl/mmu/ferry_access_check.v rtl/engine/ferry_address_generator.v
 # The generator's proof stands for it in those of the masters.
 FORMAL_READ := ferry_read_side 3 "" -DFORMAL_INSIDE tests/formal/any_address_generator.v rtl/fabric/ferry_fifo.v \
 	rtl/fabric/ferry_choice.v rtl/engine/ferry_realigner.v rtl/engine/ferry_read_side.v
