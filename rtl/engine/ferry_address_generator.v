@@ -240,7 +240,10 @@ module ferry_address_generator #(
     wire ask = active_reg && translated && more_reg && !pending_reg && !next_valid_reg && !outside && !(&joined_reg);
     wire asked = from_list ? list_valid && list_ready : lookup_valid && lookup_ready;
     wire answer = pending_reg && (HAS_LISTS || HAS_APERTURE) && (from_list ? list_data_valid : result_valid);
-    wire [39:0] answer_page = from_list ? list_data[51:12] : result_page;
+    wire [39:0] answer_page;
+    ferry_choice #(.WIDTH(40)) from_where (
+        .second(from_list), .word0(result_page), .word1(list_data[51:12]), .chosen(answer_page)
+    );
     wire list_sound = list_data[63:52] == 12'd0 && list_data[11:0] == 12'd0;
     wire answer_hit = from_list ? list_sound : result_hit;
     wire answer_snoop = from_list || result_snoop;

@@ -151,6 +151,10 @@ module ferry_read_side #(
     // This turn ends as a cut: by its last burst, or at once.
     reg        cut_reg;
     reg        cut_now_reg;
+    // The burst shown stood here in the cycle before, with an urgent job waiting; it is its job's last, and in one block of the
+    // destination.
+    reg        decided_reg;
+    reg        ends_reg;
     // The turn's cut token is on its way: what is before it is not written yet.
     reg        cut_away_reg;
     // A fill that is not urgent waits to be written or is; a long one.
@@ -210,9 +214,17 @@ module ferry_read_side #(
     wire        entry_ready;
     wire        token_step;
 
-    // A fill's pattern, repeated to 8 bytes.
-    wire [63:0] pattern = job_pattern_log2 == 2'd0 ? {8{job_base[7:0]}}
-        : job_pattern_log2 == 2'd1 ? {4{job_base[15:0]}} : job_pattern_log2 == 2'd2 ? {2{job_base[31:0]}} : job_base;
+    // A fill's pattern, repeated to 8 bytes: in stages, each of which doubles it or has the job's own bytes.
+    wire [15:0] pattern2 = {job_pattern_log2 == 2'd0 ? job_base[7:0] : job_base[15:8], job_base[7:0]};
+    wire [15:0] pattern4;
+    wire [31:0] pattern8;
+    ferry_choice #(.WIDTH(16)) pattern_4 (
+        .second(job_pattern_log2[1]), .word0(pattern2), .word1(job_base[31:16]), .chosen(pattern4)
+    );
+    ferry_choice #(.WIDTH(32)) pattern_8 (
+        .second(&job_pattern_log2), .word0({pattern4, pattern2}), .word1(job_base[63:32]), .chosen(pattern8)
+    );
+    wire [63:0] pattern = {pattern8, pattern4, pattern2};
 
     // ---- Start ----
     wire is_fill = job_op == `FERRY_JOB_OP_FILL;
@@ -257,9 +269,10 @@ module ferry_read_side #(
     // last, up to there; from a turn's second burst on the source is at the beginning of a block.
     wire may_cut = in_segment && urgent_waits && !urgent_reg && !cut_reg && !give_up;
     wire at_block = first || (!descending_reg && shift_reg == 9'd0);
-    wire ends_anyway = last && top <= ~shift_reg;
     wire leave = may_cut && at_block;
-    wire trim = may_cut && !at_block && !descending_reg && valid && !ends_anyway;
+    // A burst waits a cycle until it is known whether its job ends in the block anyway.
+    wire decide = may_cut && !at_block && !descending_reg && valid;
+    wire trim = decide && decided_reg && !ends_reg;
     wire cut = leave || trim;
     wire cut_done = cut_reg && !giving_up_reg && !generator_active;
     assign job_back = cut_done || (fill_over && fill_cut);
@@ -277,7 +290,7 @@ module ferry_read_side #(
     wire order_ok = to_host || (host_reg == 0 && !cut_away_reg);
     wire may_step = valid && !abort && fault == `FERRY_FAULT_KIND_NONE && address_free && order_ok && entry_ready
         && (to_host || (urgent_reg || cut_reg ? room_ok_reg : buffered_reg ? room_two_reg : room_one_reg));
-    assign step = may_step && !trim;
+    assign step = may_step && (!may_cut || descending_reg || (decided_reg && ends_reg));
     assign token_step = token_reg && entry_ready && room_ok_reg;
 
     wire [ENTRY_BITS-1:0] entry = token_reg
@@ -344,6 +357,8 @@ module ferry_read_side #(
             resume_reg <= 1'b0;
         end
 
+        decided_reg <= decide && !trim && !step;
+        ends_reg <= last && top <= ~shift_reg;
         if (cut) begin
             cut_reg <= 1'b1;
             cut_now_reg <= leave;
@@ -432,6 +447,7 @@ module ferry_read_side #(
             resume_reg <= 1'b0;
             cut_reg <= 1'b0;
             cut_now_reg <= 1'b0;
+            decided_reg <= 1'b0;
             cut_away_reg <= 1'b0;
             fill_reg <= 1'b0;
             token_reg <= 1'b0;
