@@ -163,10 +163,16 @@ module ferry_address_generator #(
     // ---- Loading a segment: the whole job, or a chunk of a descending one ----
     wire load_whole = start && !descending;
     wire load = load_whole || load_reg;
-    wire [32:0] load_position = load_reg ? chunk_position_reg : {1'b0, base[31:0]};
+    wire [32:0] load_position;
+    ferry_choice #(.WIDTH(33)) chunk_or_whole (
+        .second(load_reg), .word0({1'b0, base[31:0]}), .word1(chunk_position_reg), .chosen(load_position)
+    );
     wire [31:0] load_last = load_reg ? {23'd0, chunk_reg} : last_byte;
     wire        load_left = !load_reg && resume;
-    wire [32:0] load_from = load_left ? resume_place : load_position;
+    wire [32:0] load_from;
+    ferry_choice #(.WIDTH(33)) left_or_begun (
+        .second(load_left), .word0(load_position), .word1(resume_place), .chosen(load_from)
+    );
 
     wire [8:0] chunk_top = choose_first_reg ? chunk_end_reg : 9'd511;
     wire chunk_final = below_reg[31:9] == 0 && below_reg[8:0] <= chunk_top;

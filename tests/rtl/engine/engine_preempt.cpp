@@ -485,6 +485,88 @@ std::string queue_of_fills(uint64_t seed)
     return "";
 }
 
+// A long fill is left at once only if nothing that is not urgent stands behind it, whether it may run beside it or not.
+std::string behind_a_long_fill(uint64_t seed)
+{
+    for (unsigned op : {FERRY_JOB_OP_COPY, FERRY_JOB_OP_READ, FERRY_JOB_OP_FILL}) {
+        Machine machine(seed, LOCAL_BYTES, HOST_BASE, HOST_BYTES);
+        Reference reference(machine);
+        machine.timing.read_latency = machine.timing.write_latency = 20;
+        Job fill, behind, urgent;
+        fill.op = FERRY_JOB_OP_FILL;
+        fill.destination = 100003;
+        fill.length = 100000;
+        behind.op = op;
+        behind.unordered = true;
+        behind.source = 10;
+        behind.destination = 300000;
+        behind.length = 50000;
+        urgent.urgent = true;
+        urgent.slot = 1;
+        urgent.source = 600000;
+        urgent.destination = 700000;
+        urgent.length = 64;
+        for (const Job *each : {&fill, &behind}) {
+            machine.submit(*each);
+            reference.apply(*each);
+        }
+        for (unsigned i = 0; i < 500; i++)
+            machine.step();
+        machine.submit(urgent);
+        reference.apply(urgent);
+        while (!machine.waiting_urgent.empty())
+            machine.step();
+        uint64_t taken = machine.cycle;
+        while (machine.top->jobs_retired_urgent == 0 && machine.cycle - taken < 100000)
+            machine.step();
+        if (machine.cycle - taken > 512 + 20 + 3 * 20 + 8 + 5)
+            return std::to_string(machine.cycle - taken) + " cycles, operation " + std::to_string(op) +
+                   " behind a fill";
+        std::string wrong = finish(machine, reference);
+        if (!wrong.empty())
+            return wrong;
+    }
+    return "";
+}
+
+// A job to the host begins in the middle of a block of its destination and is cut there: less than a block of words is
+// all there is before the cut. Memory that hardly takes a request leaves the time for an urgent job to come between two
+// bursts.
+std::string first_part_of_a_block(uint64_t seed)
+{
+    Machine machine(seed, LOCAL_BYTES, HOST_BASE, HOST_BYTES);
+    Reference reference(machine);
+    Random &random = machine.random;
+    for (unsigned round = 0; round < 400; round++) {
+        machine.timing.read_latency = (unsigned)(1 + random.below(10));
+        machine.timing.write_latency = (unsigned)(1 + random.below(10));
+        machine.timing.stall_percent = (unsigned)(80 + random.below(15));
+        Job job, urgent;
+        job.unordered = true;
+        job.destination_kind = FERRY_ADDRESS_KIND_SYSTEM;
+        // The source's block ends some words after its beginning, the destination's more words after that.
+        uint64_t words = 1 + random.below(20);
+        job.source = 100000 / 512 * 512 - 8 * words + random.below(8);
+        job.destination = HOST_BASE + 8192 - 8 * (words + 2 + random.below(30)) + random.below(8);
+        job.length = (uint32_t)(700 + random.below(1000));
+        urgent.urgent = true;
+        urgent.slot = 1;
+        urgent.source = 600000;
+        urgent.destination = 700000;
+        urgent.length = 64;
+        machine.submit(job);
+        for (uint64_t i = random.below(60); i; i--)
+            machine.step();
+        machine.submit(urgent);
+        for (const Job *each : {&job, &urgent})
+            reference.apply(*each);
+        std::string wrong = finish(machine, reference);
+        if (!wrong.empty())
+            return "round " + std::to_string(round) + ": " + wrong;
+    }
+    return "";
+}
+
 } // namespace
 
 const std::vector<Test> PREEMPT_TESTS = {
@@ -494,4 +576,6 @@ const std::vector<Test> PREEMPT_TESTS = {
     {"faults_of_one_class_leave_the_other_alone", faults_beside},
     {"descending_jobs_cut_before_their_first_chunk", first_chunks},
     {"a_queue_of_fills_in_front_of_an_urgent_job", queue_of_fills},
+    {"an_urgent_job_behind_a_long_fill", behind_a_long_fill},
+    {"cut_in_the_first_part_of_a_block", first_part_of_a_block},
 };
