@@ -66,7 +66,7 @@ FORMAL_STOP := ferry_stop 4 "" rtl/cpu/ferry_stop.v
 FORMAL_SLOTS := slots_in_use 24,26:bounded "" rtl/fabric/ferry_choice.v rtl/cpu/ferry_fetch.v rtl/cpu/ferry_fetch_receive.v \
 	rtl/cpu/ferry_fetch_slots.v tests/formal/slots_in_use.v
 # Bounded: a packet from its first read to its offer, some fifteen cycles; minutes.
-FORMAL_SEQUENCER := ferry_sequencer 17,17:bounded "" rtl/cpu/ferry_sequencer.v
+FORMAL_SEQUENCER := ferry_sequencer 19,19:bounded "" rtl/cpu/ferry_sequencer.v
 FORMAL_CPU := POST FETCH STOP SLOTS SEQUENCER
 FORMAL_QUICK += POST FETCH STOP
 FORMAL += $(addprefix formal-cpu-,$(FORMAL_CPU))
