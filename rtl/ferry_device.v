@@ -207,6 +207,8 @@ wire [1:0]  post_slot, ended_slot;
 wire [2:0]  post_ring, enter_word, enter_ring;
 wire [31:0] enter_data;
 wire        post_interrupt, enter, enter_long, ended, ended_interrupt, fence_hold;
+// A record's last word goes in, and it is a fence's: the entry is retired.
+wire        entry_retired = ended && !enter_long;
 wire        run, settled, stopping, host_reset, stop_reset;
 
 // Function level reset, and what it resets: everything behind the host side, but not an engine whose memory is dead.
@@ -499,7 +501,7 @@ ferry_fetch #(.RINGS(RINGS), .SLOTS(SLOTS), .SLOT_BYTES_LOG2(SLOT_BYTES_LOG2)) f
     .write_valid(command_write_valid), .write_address(command_write_address), .write_data(command_write_data),
     .next(fetch_next), .claim(fetch_claim), .fact_ready(fact_ready), .fact_word(fact_word), .fact(fact),
     .select(fetch_select), .select_slot(fetch_select_slot), .fact_valid(fact_valid), .fact_slot(fact_slot), .interrupts(slot_interrupts),
-    .release_slot(ended && !enter_long),
+    .release_slot(entry_retired),
     .release_number(ended_slot), .used(slots_used), .ready(slots_ready), .tags(slot_tags), .busy(fetch_busy),
     .m_axi_ar(fetch_ar), .m_axi_arvalid(fetch_arvalid), .m_axi_arready(fetch_arready), .m_axi_r(host_read_data),
     .m_axi_rvalid(fetch_rvalid), .m_axi_rready(fetch_rready)

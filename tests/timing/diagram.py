@@ -24,8 +24,8 @@ COMMON = {"core_busy": "firmware", "job_valid": "job queued"}
 ENGINE = {"engine_list_valid": "page list", "engine_host_arvalid": "AR host", "engine_host_rvalid": "R host",
           "engine_local_arvalid": "AR local", "engine_local_rvalid": "R local", "engine_local_wvalid": "W local",
           "engine_local_bvalid": "B local", "engine_busy": "engine busy"}
-END = {"post_awvalid": "record posted", "retired_write": "entry retired"}
-FETCH = {"ring_kick": "doorbell", "fetch_arvalid": "fetch AR", "fetch_rvalid": "fetch R", "command_write_valid": "into slot",
+END = {"post_awvalid": "record posted", "entry_retired": "entry retired"}
+FETCH = {"ring_write": "doorbell", "fetch_arvalid": "fetch AR", "fetch_rvalid": "fetch R", "command_write_valid": "into slot",
          "slots_ready": "slot ready"}
 MOMENTS = {
     "doorbell": ("Doorbell to first read",

@@ -157,7 +157,7 @@ static void play(const char *waves)
 
 // Signals of ferry_device, by name.
 static const char *const wanted[] = {"reg_write",
-                                     "ring_kick",
+                                     "ring_write",
                                      "fetch_busy",
                                      "fetch_arvalid",
                                      "fetch_rvalid",
@@ -183,7 +183,7 @@ static const char *const wanted[] = {"reg_write",
                                      "resetting",
                                      "interrupt_status",
                                      "requester_busy",
-                                     "retired_write"};
+                                     "entry_retired"};
 #define WANTED (sizeof wanted / sizeof wanted[0])
 
 struct reader {
