@@ -90,12 +90,13 @@ look() {
     done < <(table)
 }
 
-# One line a tool: what would be another file after an upgrade, or with another PATH.
+# One line a tool: what would be another file after an upgrade, or with another PATH. Not Python, which the environment knows
+# by itself: what stands on PATH may be a link that puts another in front of PATH for all that it starts (pyenv).
 tools_here() {
     local names name file files=()
     while read -r names _; do
         for name in ${names//|/ }; do
-            file=$(type -P "$name") && files+=("$file")
+            [[ $name == python* ]] || ! file=$(type -P "$name") || files+=("$file")
         done
     done < <(table)
     [ ${#files[@]} -eq 0 ] || stat -Lc '%n %s %Y' "${files[@]}" | sed 's,.*/,# ,'

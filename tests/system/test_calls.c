@@ -335,8 +335,8 @@ static void the_adapter_describes_itself(void **state)
 
     ok(ferry_adapter_query(b->adapter, &info));
     assert_string_equal(info.backend, backend);
-    assert_int_equal(info.contract_version, 0x30000);
-    assert_int_equal(info.firmware_version, 0x30000);
+    assert_int_equal(info.contract_version, 0x40000);
+    assert_int_equal(info.firmware_version, 0x40000);
     assert_int_equal(info.rings, 5);
     assert_int_equal(info.command_slot_bytes, 4096);
     assert_int_equal(info.video_memory_bytes, 1 << 20);

@@ -14,7 +14,7 @@ FOLDERS = ["rtl", "rtl/host", "rtl/cpu", "rtl/engine", "rtl/mmu", "rtl/fabric"]
 BAD = [("TAGS", 0), ("TAGS", 24), ("TAGS", 64), ("RINGS", 0), ("RINGS", 6), ("SLOTS", 1), ("SLOTS", 5),
        ("SLOT_BYTES_LOG2", 8), ("SLOT_BYTES_LOG2", 13), ("LOCAL_ADDRESS_BITS", 12), ("APERTURE_PAGES", 100),
        ("FIRMWARE_RAM_WORDS", 3000), ("JOB_QUEUE", 1), ("JOB_QUEUE", 12), ("URGENT_QUEUE", 1),
-       ("URGENT_QUEUE", 64), ("TLP_BITS", 48), ("CONFIGURATION", '"huge"'),
+       ("URGENT_QUEUE", 128), ("TLP_BITS", 48), ("CONFIGURATION", '"huge"'),
        ("CPU_CORE", '"zilogz80"')]
 GOOD = ("TAGS", 8)
 passed = failed = 0
