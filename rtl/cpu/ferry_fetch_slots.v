@@ -156,10 +156,11 @@ always @(posedge clk) begin
     end
 end
 
-wire [3:0] taken = {3'd0, take} << free_slot;
-wire [3:0] described = {3'd0, describe} << write_slot;
-wire [3:0] completed = {3'd0, complete} << write_slot;
-wire [3:0] released = {3'd0, release_slot} << release_number;
+// Not a shift of the strobe: an index that is not known yet would spread over all slots in a simulator that knows that.
+wire [3:0] taken = take ? 4'd1 << free_slot : 4'd0;
+wire [3:0] described = describe ? 4'd1 << write_slot : 4'd0;
+wire [3:0] completed = complete ? 4'd1 << write_slot : 4'd0;
+wire [3:0] released = release_slot ? 4'd1 << release_number : 4'd0;
 
 always @(posedge clk) begin
     used_reg <= (used_reg | taken) & ~released;
@@ -178,17 +179,6 @@ always @(posedge clk) begin
     end
     if (take_user) begin
         user_in_reg <= user_in_reg + 3'd1;
-    end
-    if (describe) begin
-        interrupt_reg[write_slot] <= describe_interrupt;
-        fault_reg[write_slot] <= describe_fault;
-        unread_reg[write_slot] <= describe_unread;
-    end
-    if (complete) begin
-        ready_reg[write_slot] <= 1'b1;
-        if (complete_failed) begin
-            fault_reg[write_slot] <= `FERRY_FAULT_KIND_BUFFER_FETCH;
-        end
     end
     if (claim && next_valid) begin
         claimed_reg <= next_slot;

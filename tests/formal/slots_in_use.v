@@ -63,7 +63,7 @@ module slots_in_use (
             assume (!$past(settled && !wound) || settled);
             assert (!held || used[slot]);
             assert (!held || !write_valid || write_address[13:12] != slot);
-            cover (held && write_valid);
+            cover (held);
             cover ($past(held && !run) && held && !run);
         end
     end
