@@ -8,7 +8,7 @@ $(BUILD)/tests/engine_alone: $(ENGINE_ALONE)/copy_engine.v $(ENGINE_ALONE)/bench
 	@mkdir -p $(@D) $(BUILD)/obj/engine_alone
 	$(VERILATOR) --cc --exe --build -Wall --timescale 1ns/1ns -O3 -I$(GENERATED) -Irtl/engine -Irtl/mmu -Irtl/fabric \
 	    -CFLAGS "-O2 -std=c++17 -Wall -Wextra -Werror" --Mdir $(BUILD)/obj/engine_alone --top-module copy_engine \
-	    $(ENGINE_ALONE)/copy_engine.v $(abspath $(ENGINE_ALONE)/bench.cpp) -o $(abspath $@) > $(BUILD)/obj/engine_alone.log
+	    $(ENGINE_ALONE)/copy_engine.v $(abspath $(ENGINE_ALONE)/bench.cpp) -o $(abspath $@) > $(BUILD)/obj/engine_alone.log && touch $@
 
 TEST_PROGRAMS += $(BUILD)/tests/engine_alone
 

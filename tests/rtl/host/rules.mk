@@ -8,7 +8,7 @@ $(BUILD)/tests/rtl_host: $(wildcard tests/rtl/host/*.cpp tests/rtl/host/*.h test
 	@mkdir -p $(BUILD)/tests $(BUILD)/obj/rtl_host
 	$(VERILATOR) --cc --exe --build -O3 --x-assign unique --x-initial unique -Wall --top-module host_under_test --prefix Vferry_host \
 	    -I$(GENERATED) -Irtl/host -CFLAGS '-O1 -std=c++17 -Wall -Wextra' --Mdir $(BUILD)/obj/rtl_host \
-	    tests/rtl/host/host_under_test.v $(TESTS_RTL_HOST) $(abspath $(filter %.cpp,$^)) -o $(abspath $@)
+	    tests/rtl/host/host_under_test.v $(TESTS_RTL_HOST) $(abspath $(filter %.cpp,$^)) -o $(abspath $@) && touch $@
 
 # The same bench shows its configuration space to pciutils.
 TEST_PROGRAMS += $(BUILD)/tests/lspci
