@@ -301,9 +301,16 @@ module ferry_read_side #(
     wire [LG_DATA:0] room_next = room_reg - {{(LG_DATA-6){1'b0}}, reserve_reg} - {{LG_DATA{1'b0}}, host_push_reg}
         + {{LG_DATA{1'b0}}, freed_reg};
 
-    wire        head_valid;
+    // The entry at hand is a flip-flop in front of the FIFO: its data goes a long way to the data FIFO. No answer comes so
+    // early that this holds it up.
+    wire        next_valid;
+    wire [ENTRY_BITS-1:0] next;
     wire        head_ready;
-    wire [ENTRY_BITS-1:0] head;
+    reg         head_valid_reg;
+    reg [ENTRY_BITS-1:0] head_reg;
+    wire        next_take = !head_valid_reg || head_ready;
+    wire        head_valid = head_valid_reg;
+    wire [ENTRY_BITS-1:0] head = head_reg;
     wire        head_cut = head[ENTRY_BITS-1];
     wire        head_fault = head[ENTRY_BITS-2];
     wire [1:0]  head_type = head[ENTRY_BITS-3 -: 2];
@@ -311,7 +318,7 @@ module ferry_read_side #(
 
     ferry_fifo #(.WIDTH(ENTRY_BITS), .LG_DEPTH(LG_READS)) entries_fifo (
         .clk(clk), .rst(rst), .in_valid(step || token_step), .in_ready(entry_ready), .in_data(entry),
-        .out_valid(head_valid), .out_ready(head_ready), .out_data(head)
+        .out_valid(next_valid), .out_ready(next_take), .out_data(next)
     );
 
     wire fault_take;
@@ -339,7 +346,7 @@ module ferry_read_side #(
     assign host_arlen = local_arlen;
     assign host_arnosnoop = nosnoop_reg;
     assign host_arvalid = host_valid_reg;
-    assign busy = head_valid;
+    assign busy = head_valid || next_valid;
     assign progress = step || token_step || took_local || took_host || (local_valid_reg && local_arready)
         || (host_valid_reg && host_arready);
 
@@ -419,6 +426,11 @@ module ferry_read_side #(
             token_cut_reg <= cut_done;
         end
 
+        if (next_take) begin
+            head_valid_reg <= next_valid;
+            head_reg <= next;
+        end
+
         if (local_arready) begin
             local_valid_reg <= 1'b0;
         end
@@ -452,6 +464,7 @@ module ferry_read_side #(
             fill_reg <= 1'b0;
             token_reg <= 1'b0;
             pattern_busy_reg <= 1'b0;
+            head_valid_reg <= 1'b0;
             fault_reg <= 1'b0;
             giving_up_reg <= 1'b0;
             local_valid_reg <= 1'b0;
