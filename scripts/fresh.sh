@@ -20,7 +20,7 @@ for tool in debootstrap unshare; do
     command -v "$tool" >/dev/null || fail "no $tool; run: apt-get install debootstrap util-linux"
 done
 if [ $# -eq 0 ]; then
-    mapfile -t commands < <(sed -n '/^## Two commands/,/^## [^T]/s/^\(make [a-z-]*\).*/\1/p' "$repository/README.md")
+    mapfile -t commands < <(awk '/^## /{here = $0 == "## Two commands"} here && /^make /{print $1, $2}' "$repository/README.md")
     [ ${#commands[@]} -eq 2 ] || fail "README.md has ${#commands[@]} commands under 'Two commands', not 2"
 else
     commands=("$@")

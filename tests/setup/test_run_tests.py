@@ -17,7 +17,7 @@ RUN_TESTS = Path("scripts/run_tests.py").resolve()
 RANDOM = 'echo "FERRY_SEED=$FERRY_SEED"; echo "[       OK ] R7_walk"'
 
 
-def run(folder, *bodies, seed=None):
+def run(folder, *bodies, seed=None, options=()):
     """Runs programs of these shell bodies; returns what was printed, the exit status and the registry."""
     environment = {name: value for name, value in os.environ.items() if name != "FERRY_SEED"}
     programs = []
@@ -26,8 +26,8 @@ def run(folder, *bodies, seed=None):
         program.write_text(f"#!/bin/sh\n{body}\n")
         program.chmod(0o755)
         programs.append(program)
-    done = subprocess.run([sys.executable, RUN_TESTS, "--registry", f"{folder}/registry", "--logs", f"{folder}/logs", *programs],
-                          capture_output=True, text=True, check=False,
+    done = subprocess.run([sys.executable, RUN_TESTS, "--registry", f"{folder}/registry", "--logs", f"{folder}/logs", *options,
+                           *programs], capture_output=True, text=True, check=False,
                           env=environment | ({"FERRY_SEED": seed} if seed else {}))
     registry = Path(folder) / "registry"
     return done.stdout + done.stderr, done.returncode, registry.read_text() if registry.exists() else ""
@@ -61,6 +61,8 @@ def the_headings_of_cmocka_are_no_cases(folder):
 def a_sum_wins_and_a_crash_counts(folder):
     output, status, _ = run(folder, 'echo "41 passed, 1 failed"; exit 1', 'echo "[       OK ] a"; kill -SEGV $$', "true")
     assert status == 1 and last_line(output) == "42 passed, 3 failed", output
+    output, _, _ = run(folder, 'echo "1 passed, 0 failed"; echo "7 passed, 0 failed"')
+    assert last_line(output) == "7 passed, 0 failed", "a part's sum is not the program's"
 
 
 def a_random_program_runs_with_two_seeds_that_are_printed(folder):
@@ -192,17 +194,13 @@ def what_stands_beside_a_sum_counts(folder):
 
 
 def programs_run_beside_each_other_and_their_end_is_shown(folder):
-    meet = (f"touch {folder}/$(basename $0).here; for i in $(seq 100); do "
-            f"[ -e {folder}/program0.here -a -e {folder}/program1.here ] && break; sleep 0.1; done; "
-            '[ $i -lt 100 ] && echo "[       OK ] a"')
-    programs = []
-    for index in range(2):
-        programs.append(Path(folder) / f"program{index}")
-        programs[-1].write_text(f"#!/bin/sh\n{meet}\n")
-        programs[-1].chmod(0o755)
-    done = subprocess.run([sys.executable, RUN_TESTS, "--registry", f"{folder}/registry", "--logs", f"{folder}/logs", "--jobs=2",
-                           *programs], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stdout
+    """As many as --jobs says, and not one more: each waits a while for the others."""
+    for jobs, met in (2, "2 passed, 0 failed"), (1, "1 passed, 1 failed"):
+        meet = (f"touch {folder}/{jobs}.$(basename $0); for i in $(seq 20); do "
+                f"[ -e {folder}/{jobs}.program0 -a -e {folder}/{jobs}.program1 ] && break; sleep 0.1; done; "
+                '[ $i -lt 20 ] && echo "[       OK ] a"')
+        output, _, _ = run(folder, meet, meet, options=[f"--jobs={jobs}"])
+        assert last_line(output) == met, output
     output, _, _ = run(folder, "seq 1000; exit 1")
     assert "     | 1000\n" in output and "     | 1\n" not in output, output
 

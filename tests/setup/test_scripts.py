@@ -86,7 +86,7 @@ def the_commands_are_the_two_of_the_readme(folder):
     repository = Path(folder) / "repository"
     (repository / "scripts").mkdir(parents=True)
     shutil.copy("scripts/fresh.sh", repository / "scripts")
-    (repository / "README.md").write_text("## Two commands\nmake demo\n## First\nmake test\n")
+    (repository / "README.md").write_text("## Two commands\nmake demo\n## Then\nmake test\n")
     status, said = fresh(folder, script=repository / "scripts/fresh.sh")
     assert status == 1 and "README.md has 1 commands" in said, said
 
