@@ -9,7 +9,7 @@ rtl_program = $(VERILATOR) --cc --exe --build -O3 $(RTL_FLAGS) --top-module $(1)
     -o $(abspath $@) $(abspath $(2)) > $(BUILD)/verilated/$(notdir $@).log && touch $@
 
 RTL_CPU_PROGRAMS := $(addprefix $(BUILD)/tests/,rtl_control rtl_device rtl_device_32 rtl_device_128 rtl_fetch \
-    rtl_function_reset rtl_memory_faults rtl_restart rtl_tiny)
+    rtl_function_reset rtl_memory_faults rtl_restart rtl_sequencer rtl_tiny)
 RTL_CPU_CORE := -GCPU_CORE='"$(CPU_CORE)"'
 TEST_PROGRAMS += $(RTL_CPU_PROGRAMS)
 $(RTL_CPU_PROGRAMS): $(RTL_SOURCES) rtl/packaged_core.vlt $(wildcard $(RTL_CPU_TEST)/*) \
@@ -57,6 +57,13 @@ SOAKS += soak-restart
 $(BUILD)/tests/rtl_fetch:
 	@mkdir -p $(@D) $(BUILD)/verilated
 	$(call rtl_program,fetch_bench,$(RTL_CPU_TEST)/fetch_test.cpp,$(RTL_CPU_TEST)/fetch_bench.v)
+
+# The oracle is that of the firmware's tests.
+ORACLE_OBJECT := $(BUILD)/tests/firmware-core/oracle.o
+$(BUILD)/tests/rtl_sequencer: $(ORACLE_OBJECT)
+	@mkdir -p $(@D) $(BUILD)/verilated
+	$(call rtl_program,sequencer_bench,$(RTL_CPU_TEST)/sequencer_test.cpp $(ORACLE_OBJECT),-CFLAGS -I$(abspath tests/unit/firmware) \
+	    $(RTL_CPU_TEST)/sequencer_bench.v)
 
 # Proofs of the two bus masters of this room, and that the core is stopped and started in order.
 FORMAL_POST := ferry_post 3,20 "" rtl/cpu/ferry_post.v
