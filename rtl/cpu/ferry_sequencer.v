@@ -370,7 +370,7 @@ always @(posedge clk) begin
         if (taken) begin
             place_reg <= next_place[9:0];
             checked_reg <= 1'b0;
-            state_reg <= stop || next_place[9:0] == end_place ? S_IDLE : S_ASK;
+            state_reg <= next_place[9:0] == end_place ? S_IDLE : S_ASK;
         end else if (stop_reg) begin
             state_reg <= S_IDLE;
         end

@@ -195,16 +195,15 @@ class Bench
             if (kind == SYSTEM)
                 return address + job.length >= address;
             return kind == APERTURE ||
-                   (address >> 32 == 0 &&
-                    (limits.protect_limit == 0 || address + job.length <= limits.protect_base));
+                   (address >> 32 == 0 && (limits.protect_limit == 0 || address + job.length <= limits.protect_base));
         };
         return (opcode == FERRY_OPCODE_COPY || opcode == FERRY_OPCODE_COPY_PAGES || opcode == FERRY_OPCODE_FILL ||
                 opcode == FERRY_OPCODE_FENCE) &&
                !job.is_protected && (!from || side(job.source_kind, job.source)) &&
                (!to || side(job.destination_kind, job.destination));
     }
-    // Plays the firmware until the buffer is at its end or at what is wrong in it. stop_after: cycles until the firmware
-    // wants its place back, once.
+    // Plays the firmware until the buffer is at its end or at what is wrong in it. stop_after: cycles until the
+    // firmware wants its place back, once.
     void run(const Words &words, unsigned stop_after = ~0u)
     {
         uint32_t at = 0, starts = 0;
@@ -316,11 +315,20 @@ std::vector<oracle_limits> every_limits()
     std::vector<oracle_limits> all;
     const struct {
         uint64_t local, base, limit;
-    } sets[] = {{64 * M, 0, 0},           {64 * M, 16 * M, 17 * M},    {64 * M, 0, 4 * M},
-                {64 * M, 16 * M, 16 * M}, {64 * M, G4, G4 + M},        {G4 - 8, 5 * M, G4 - 8},
-                {G4, 2 * G4 + M, 3 * G4}, {G4 + 8, G4 - 4096, G4},     {2 * G4 - 1, 3 * G4, 4 * G4},
-                {2 * G4, 0, 0},           {3 * G4, G4 + 4096, 2 * G4}, {1ull << 40, 64 * M, 65 * M},
-                {100, 50, 60},            {0, 0, 0}};
+    } sets[] = {{64 * M, 0, 0},
+                {64 * M, 16 * M, 17 * M},
+                {64 * M, 0, 4 * M},
+                {64 * M, 16 * M, 16 * M},
+                {64 * M, G4, G4 + M},
+                {G4 - 8, 5 * M, G4 - 8},
+                {G4, 2 * G4 + M, 3 * G4},
+                {G4 + 8, G4 - 4096, G4},
+                {2 * G4 - 1, 3 * G4, 4 * G4},
+                {2 * G4, 0, 0},
+                {3 * G4, G4 + 4096, 2 * G4},
+                {1ull << 40, 64 * M, 65 * M},
+                {100, 50, 60},
+                {0, 0, 0}};
     for (const auto &set : sets) {
         oracle_limits limits = {};
         limits.rights = 7;
@@ -340,8 +348,8 @@ void edges(Bench &bench)
     bench.checks.begin("ranges_at_every_edge_are_taken_left_or_refused_as_the_manual_says");
     for (const oracle_limits &limits : every_limits()) {
         bench.limits = limits;
-        for (uint64_t edge : {limits.local_limit, limits.protect_base, limits.protect_limit, aperture, uint64_t{1} << 32,
-                              uint64_t{1} << 33, uint64_t{0}})
+        for (uint64_t edge : {limits.local_limit, limits.protect_base, limits.protect_limit, aperture,
+                              uint64_t{1} << 32, uint64_t{1} << 33, uint64_t{0}})
             for (uint32_t bytes : {0u, 1u, 8u, 4097u, ~0u})
                 for (int64_t beside : {-4096, -8, -1, 0, 1, 8})
                     for (bool behind : {false, true})
@@ -387,7 +395,8 @@ void lists(Bench &bench)
         bench.run(map(100, static_cast<uint32_t>(pages), pages));
 }
 
-// One packet of each form; then every bit of it the other way, and every length of packet and buffer beside the right one.
+// One packet of each form; then every bit of it the other way, and every length of packet and buffer beside the right
+// one.
 void single_bits(Bench &bench)
 {
     const std::vector<Words> forms = {
@@ -453,8 +462,8 @@ void handing_over(Bench &bench)
     bench.checks.equal(bench.jobs.size(), 4, "jobs");
 
     bench.checks.begin("a_stop_in_any_cycle_loses_and_doubles_no_packet");
-    const Words buffer = join({copy(LOCAL, SYSTEM, 4096, 0, 0), copy_pages(true, LOCAL, 8192, 0, 0, 2), read_bytes(LOCAL, 8, 0),
-                               fill(LOCAL, 8, 0, 0), fence(SYSTEM, 4096)});
+    const Words buffer = join({copy(LOCAL, SYSTEM, 4096, 0, 0), copy_pages(true, LOCAL, 8192, 0, 0, 2),
+                               read_bytes(LOCAL, 8, 0), fill(LOCAL, 8, 0, 0), fence(SYSTEM, 4096)});
     for (bool stall : {false, true})
         for (unsigned cycle = 0; cycle < 120; cycle++) {
             bench.stall = stall;
@@ -508,7 +517,9 @@ void mixes(Bench &bench)
                 break;
             case 3: one = fill(to, bytes, near, random.below(4)); break;
             case 4: one = fence(to, near & ~7ull); break;
-            case 5: one = random.once_in(2) ? read_bytes(from, 1 + random.below(8), near) : write_bytes(to, 8, near); break;
+            case 5:
+                one = random.once_in(2) ? read_bytes(from, 1 + random.below(8), near) : write_bytes(to, 8, near);
+                break;
             case 6: one = random.once_in(2) ? map(random.below(4100), 3, 3) : unmap(random.below(4100), 7); break;
             default: one = nop(2 + 2 * random.below(6)); break;
             }
