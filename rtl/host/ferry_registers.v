@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // BAR0: the host's registers, contract map `bar0`. What an address means, what may be written and what stands in flip-flops is
-// generated (ferry_bar0_access.vh); this is the sequence of an access. It takes five to seven cycles: every word is read
-// first, so that a write with byte enables can leave the other bytes as they are.
+// generated (ferry_bar0_access.vh); this is the sequence of an access. It takes six to eight cycles: it is taken into
+// registers, as it comes late in a cycle, and every word is read first, so that a write with byte enables can leave the other
+// bytes as they are.
 `default_nettype none
 `include "ferry_contract.vh"
 
@@ -76,7 +77,7 @@ module ferry_registers #(
 
 localparam [63:0] LOCAL_BYTES = 64'd1 << LOCAL_ADDRESS_BITS;
 
-// Look at the address; ask for the word; take it; write it, or read the upper half of 64 bits.
+// Take the access; look at the address; ask for the word; take it; write it, or read the upper half of 64 bits.
 localparam [2:0] S_IDLE  = 3'd0;
 localparam [2:0] S_FIND  = 3'd1;
 localparam [2:0] S_READ  = 3'd2;
@@ -84,8 +85,14 @@ localparam [2:0] S_WRITE = 3'd3;
 localparam [2:0] S_UPPER = 3'd4;
 localparam [2:0] S_LATCH = 3'd5;
 localparam [2:0] S_DONE  = 3'd6;
+localparam [2:0] S_LOOK  = 3'd7;
 
 reg [2:0]  state_reg;
+// The access at hand.
+reg        write_reg;
+reg [15:2] address_reg;
+reg [31:0] wdata_reg;
+reg [3:0]  wstrb_reg;
 reg [31:0] rdata_reg;
 // High word of the 64-bit value whose low word was read last: what hardware counts or writes may change in between.
 reg [31:0] high_reg;
@@ -94,10 +101,10 @@ reg        beyond_reg;
 
 // --- What the address means: generated ------------------------------------------------------------------------------
 
-wire [15:2] address = reg_address[15:2];
-wire [31:0] byte_mask = {{8{reg_wstrb[3]}}, {8{reg_wstrb[2]}}, {8{reg_wstrb[1]}}, {8{reg_wstrb[0]}}};
-wire [31:0] merged = ((rdata_reg & ~byte_mask) | (reg_wdata & byte_mask)) & write_mask;
-wire [31:0] ones = reg_wdata & byte_mask;
+wire [15:2] address = address_reg;
+wire [31:0] byte_mask = {{8{wstrb_reg[3]}}, {8{wstrb_reg[2]}}, {8{wstrb_reg[1]}}, {8{wstrb_reg[0]}}};
+wire [31:0] merged = ((rdata_reg & ~byte_mask) | (wdata_reg & byte_mask)) & write_mask;
+wire [31:0] ones = wdata_reg & byte_mask;
 wire        write = state_reg == S_WRITE && (!file_access || file_taken);
 
 wire [31:0] live_control = {30'd0, engine_reset || engine_resetting, core_run};
@@ -123,25 +130,26 @@ assign interrupt_settings[`FERRY_INTERRUPT_SETTINGS_CYCLES_RANGE] = interrupt_co
 
 // --- Where an access goes ------------------------------------------------------------------------------------------
 
-wire at_firmware = reg_address[15];
+wire at_firmware = address_reg[15];
 // Both halves are read before what changes them may go on.
-wire read_halves = reg_valid && !reg_write && low_half && state_reg != S_IDLE && state_reg != S_DONE;
+wire looked_at = state_reg != S_IDLE && state_reg != S_LOOK && state_reg != S_DONE;
+wire read_halves = !write_reg && low_half && looked_at;
 assign counter_valid = read_halves && at_counter;
-assign counter_number = reg_address[7:3];
+assign counter_number = address_reg[7:3];
 assign fence_hold = read_halves && at_ring;
 
 localparam [15:0] RING_FIRST = `FERRY_BAR0_RING_AT;
-assign ring_number = reg_address[8:6] - RING_FIRST[8:6];
-assign ring_offset = reg_address[5:0];
+assign ring_number = address_reg[8:6] - RING_FIRST[8:6];
+assign ring_offset = {address_reg[5:2], 2'd0};
 assign ring_write = write && at_ring;
 
 assign firmware_valid = state_reg == S_READ && at_firmware;
-assign firmware_write = reg_write;
-assign firmware_address = reg_address[14:0];
-assign firmware_wdata = reg_wdata;
-assign firmware_wstrb = reg_wstrb;
+assign firmware_write = write_reg;
+assign firmware_address = {address_reg[14:2], 2'd0};
+assign firmware_wdata = wdata_reg;
+assign firmware_wstrb = wstrb_reg;
 
-assign file_index = {reg_address[10:3], reg_address[2] || state_reg == S_UPPER};
+assign file_index = {address_reg[10:3], address_reg[2] || state_reg == S_UPPER};
 assign file_access = (state_reg == S_FIND && (!counter_valid || counter_ready)) || state_reg == S_UPPER ||
                      (state_reg == S_WRITE && writable);
 assign file_write = state_reg == S_WRITE;
@@ -161,10 +169,17 @@ always @(posedge clk) begin
     from_high_reg <= high_half;
     beyond_reg <= |local_limit_reg[63:LOCAL_ADDRESS_BITS];
     case (state_reg)
-    S_IDLE:
+    S_IDLE: begin
+        write_reg <= reg_write;
+        address_reg <= reg_address[15:2];
+        wdata_reg <= reg_wdata;
+        wstrb_reg <= reg_wstrb;
         if (reg_valid) begin
-            state_reg <= S_FIND;
+            state_reg <= S_LOOK;
         end
+    end
+    S_LOOK:
+        state_reg <= S_FIND;
     S_FIND:
         if (file_taken) begin
             state_reg <= S_READ;
@@ -172,7 +187,7 @@ always @(posedge clk) begin
     S_READ: begin
         rdata_reg <= read_value;
         if (!at_firmware || firmware_ready) begin
-            state_reg <= reg_write && !at_firmware ? S_WRITE : read_halves ? S_UPPER : S_DONE;
+            state_reg <= write_reg && !at_firmware ? S_WRITE : read_halves ? S_UPPER : S_DONE;
         end
     end
     S_WRITE:
@@ -195,7 +210,7 @@ always @(posedge clk) begin
     end
 end
 
-wire unused = &{1'b0, ones};
+wire unused = &{1'b0, ones, reg_address[1:0]};
 
 endmodule
 

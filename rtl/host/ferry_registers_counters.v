@@ -12,7 +12,7 @@ module ferry_registers_counters #(
     input  wire             clk,
     input  wire             rst,
 
-    // One bit a counter: an event in this cycle.
+    // One bit a counter: an event.
     input  wire [COUNT-1:0] events,
 
     // Read: number of a counter, held until its words have been read, from the cycle with ready on.
@@ -68,7 +68,12 @@ always @* begin : pick
         small_now = small_now | (counts[SMALL*i +: SMALL] & {SMALL{turn_reg[i]}});
     end
 end
-wire             event_now = |(events & turn_reg);
+// Events come late in a cycle: they are counted in the next.
+reg  [COUNT-1:0] events_reg;
+always @(posedge clk) begin
+    events_reg <= events;
+end
+wire             event_now = |(events_reg & turn_reg);
 wire [SMALL-1:0] small_sum = small_now + {{SMALL-1{1'b0}}, event_now};
 wire [SMALL-1:0] addend = small_sum | {{SMALL-1{1'b0}}, state_reg == S_CARRY};
 wire             carry;
@@ -105,7 +110,7 @@ generate
     for (i = 0; i < COUNT; i = i + 1) begin : g_small
         reg [SMALL-1:0] count_reg;
         always @(posedge clk) begin
-            count_reg <= count_reg + {{SMALL-1{1'b0}}, events[i]};
+            count_reg <= count_reg + {{SMALL-1{1'b0}}, events_reg[i]};
             if (rst || turn_reg[i]) begin
                 count_reg <= {SMALL{1'b0}};
             end
