@@ -196,6 +196,28 @@ unsigned ferry_flags_rejected(UINT flags, UINT flags2, const struct ferry_flag_c
     return 0;
 }
 
+const char *ferry_flags_unsupported(UINT flags, UINT flags2)
+{
+    static const struct {
+        UINT flag, flag2;
+        const char *name;
+    } missing[] = {
+        {F(CREATE_IN_VPR), 0, "CreateInVpr"},
+        {F(MAP_APERTURE_CPU_VISIBLE), 0, "MapApertureCpuVisible"},
+        {F(EXPLICIT_RESIDENCY_NOTIFICATION), 0, "ExplicitResidencyNotification"},
+        {F(HARDWARE_PROTECTED), 0, "HardwareProtected"},
+        {0, G(SHARE_BACKING_STORE_WITH_KMD), "ShareBackingStoreWithKmd"},
+        {0, G(NO_IMPLICIT_SYNCHRONIZATION), "NoImplicitSynchronization"},
+        {0, G(RESTRICTED_TO_SINGLE_SEGMENT), "RestrictedToSingleSegment"},
+        {0, G(NOTIFY_EVICTION), "NotifyEviction"},
+        {0, G(NOTIFY_IOMMU_UNMAP), "NotifyIoMmuUnmap"},
+    };
+    for (size_t i = 0; i < sizeof(missing) / sizeof(missing[0]); i++)
+        if ((flags & missing[i].flag) != 0 || (flags2 & missing[i].flag2) != 0)
+            return missing[i].name;
+    return NULL;
+}
+
 uint32_t ferry_flags_warnings(UINT flags, UINT flags2, const struct ferry_flag_context *context)
 {
     uint32_t warnings = 0;

@@ -42,7 +42,9 @@ static int add(struct ferry_host_pages *pages, void *memory, size_t count, unsig
     arena->mdl.PageCount = count;
     arena->mdl.ByteCount = count * PAGE_SIZE;
     arena->mdl.Pfn = arena->pfn;
-    arena->mdl.Flags = MDL_FLAG_CACHED;
+    // Existing memory is what it is: an ordinary program's, and so cacheable (R135). Of pages made here the manager
+    // says what they are to be (R119, R120).
+    arena->mdl.Flags = wrapped ? MDL_FLAG_CACHED : 0;
     arena->wrapped = wrapped;
     pthread_mutex_lock(&pages->mutex);
     arena->next = pages->arenas;

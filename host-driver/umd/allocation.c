@@ -2,6 +2,7 @@
 // Allocations and their CPU access.
 #include <stdlib.h>
 
+#include "ddi/flag_rules.h"
 #include "umd/internal.h"
 
 int ferry_allocation_create(struct ferry_device *device_handle, const struct ferry_allocation_options *options,
@@ -60,6 +61,11 @@ int ferry_allocation_create(struct ferry_device *device_handle, const struct fer
     device->allocations = allocation;
     *handle = allocation->handle;
     return umd_leave(adapter, "create allocation", id, FERRY_OK);
+}
+
+const char *ferry_flag_unsupported(uint32_t flags, uint32_t flags2)
+{
+    return ferry_flags_unsupported(flags, flags2);
 }
 
 void umd_allocation_end(struct umd_allocation *allocation)

@@ -61,6 +61,8 @@ static int check_info(struct ferry_vidmm *manager, const struct ferry_vidmm_allo
     *broken_rule = ferry_flags_rejected(info->Flags, info->Flags2.Value, &context);
     if (*broken_rule != 0)
         return FERRY_ERROR_FLAGS;
+    if (ferry_flags_unsupported(info->Flags, info->Flags2.Value))
+        return FERRY_ERROR_UNSUPPORTED;
     bool existing = (info->Flags & (DXGK_ALLOC_FLAG_EXISTING_SYSMEM | DXGK_ALLOC_FLAG_EXISTING_KERNEL_SYSMEM)) != 0;
     return options->existing && !existing ? FERRY_ERROR_ARGUMENT : FERRY_OK;
 }

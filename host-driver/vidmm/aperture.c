@@ -106,6 +106,10 @@ int ferry_vm_unmap(struct ferry_vidmm *manager, struct ferry_vm_allocation *allo
     int result = ferry_vm_wait_allocation(manager, allocation, true);
     if (result != FERRY_OK)
         return result;
+    // Once unmapped, nothing pushes the GPU's writes on any more, and the CPU may read the pages next (R58).
+    result = ferry_vm_aperture_order(manager, allocation, true);
+    if (result != FERRY_OK)
+        return result;
     ferry_vm_dummy_inspect(manager);
     return unmap_range(manager, segment, allocation->block->first, allocation->block->pages, allocation);
 }

@@ -50,8 +50,8 @@ int ferry_vm_remove(struct ferry_vidmm *manager, struct ferry_vm_allocation *all
     }
     if (result != FERRY_OK)
         return result;
-    allocation->dirty = 0;
-    allocation->coherent = 0;
+    allocation->dirty = allocation->dirty_before = 0;
+    allocation->coherent = allocation->gpu_wrote = 0;
     ferry_vm_emit_place(manager, allocation, false);
     ferry_vm_victim_remove(&segment->victims, &allocation->use);
     segment->pinned_pages -= allocation->pinned ? allocation->pages : 0;

@@ -89,11 +89,12 @@ struct ferry_vm_allocation {
     uint8_t bank_direction : 2; // 0 = no hinted bank, else 1 + direction
     uint8_t wants_memory : 1;   // a memory segment is in its set
     uint8_t locked : 1;
-    uint8_t fresh : 1;     // content is still the fill pattern everywhere
-    uint8_t dirty : 1;     // what sits in the segment is newer than the backing store, or there is none
-    uint8_t lost : 1;      // a paging operation on it faulted
-    uint8_t coherent : 1;  // mapped CacheCoherent
-    uint8_t gpu_wrote : 1; // since the last CPU access, through an aperture
+    uint8_t fresh : 1;        // content is still the fill pattern everywhere
+    uint8_t dirty : 1;        // what sits in the segment is newer than the backing store, or there is none
+    uint8_t dirty_before : 1; // what dirty was when the residency count last left 0
+    uint8_t lost : 1;         // a paging operation on it faulted
+    uint8_t coherent : 1;     // mapped CacheCoherent
+    uint8_t gpu_wrote : 1;    // since the last CPU access, through an aperture
     uint8_t pinned : 1;
     uint8_t eviction_segment : 4; // aperture through which it is evicted, 0 = straight to system pages
 };

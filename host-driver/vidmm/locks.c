@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // CPU access. The CPU always works on a backing store: PermanentSysMem keeps one next to the copy in video memory and
-// the two are brought into line at lock and unlock (R113 to R115); anything else leaves video memory for the time of
-// the lock.
+// the two are brought into line at lock and unlock (R113 to R115); anything else gets one for the time of the lock, and
+// leaves video memory for a lock that writes.
 #include "vidmm/internal.h"
 
 #define LEGAL_FLAGS                                                                                                    \
@@ -16,16 +16,16 @@ static int bring_to_backing(struct ferry_vidmm *manager, struct ferry_vm_allocat
         return FERRY_OK;
     if (segment->aperture)
         return ferry_vm_aperture_order(manager, allocation, (flags & D3DDDI_LOCK_WRITE_ONLY) == 0);
-    if (!ferry_vm_permanent(allocation)) {
-        if ((flags & D3DDDI_LOCK_DO_NOT_EVICT) != 0)
-            return FERRY_ERROR_BUSY;
+    // A lock for reading, or one that must not evict, gets a copy and leaves the allocation where it is: until unlock
+    // it is as if PermanentSysMem. Whoever writes all of it has no use for the place meanwhile.
+    bool stays = ferry_vm_permanent(allocation) || (flags & (D3DDDI_LOCK_READ_ONLY | D3DDDI_LOCK_DO_NOT_EVICT)) != 0;
+    if (!stays)
         return ferry_vm_remove(manager, allocation, discard);
-    }
-    int result = FERRY_OK;
-    if (allocation->dirty && !discard)
+    int result = ferry_vm_backing_make(manager, allocation);
+    if (result == FERRY_OK && allocation->dirty && !discard)
         result = ferry_vm_transfer_out(manager, allocation);
     if (result == FERRY_OK)
-        allocation->dirty = 0;
+        allocation->dirty = allocation->dirty_before = 0;
     return result;
 }
 
@@ -40,7 +40,9 @@ static int lock(struct ferry_vidmm *manager, struct ferry_vm_allocation *allocat
         return FERRY_ERROR_RANGE;
     if (allocation->lost)
         return FERRY_ERROR_DEVICE_LOST;
-    if ((flags & D3DDDI_LOCK_DO_NOT_WAIT) != 0 && ferry_vm_busy(manager, allocation))
+    // DoNotWait means nothing beside Discard.
+    if ((flags & (D3DDDI_LOCK_DO_NOT_WAIT | D3DDDI_LOCK_DISCARD)) == D3DDDI_LOCK_DO_NOT_WAIT &&
+        ferry_vm_busy(manager, allocation))
         return FERRY_ERROR_BUSY;
     int result = ferry_vm_wait_allocation(manager, allocation, false);
     if (result == FERRY_OK)
@@ -108,15 +110,22 @@ static int unlock(struct ferry_vidmm *manager, struct ferry_vm_allocation *alloc
         manager->statistics.on_demand_bytes -= ferry_vm_bytes(allocation);
     bool written = (allocation->lock_flags & D3DDDI_LOCK_READ_ONLY) == 0;
     const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(manager, allocation->segment);
-    if (!written || !segment)
+    if (!segment)
         return FERRY_OK;
     if (segment->aperture) {
-        if (!allocation->coherent)
+        if (written && !allocation->coherent)
             ferry_vm_cache_handover(manager, allocation);
         return FERRY_OK;
     }
-    int result = ferry_vm_transfer_in(manager, allocation, allocation->lock_first, allocation->lock_pages);
-    return result == FERRY_OK ? ferry_vm_flush(manager) : result;
+    int result = FERRY_OK;
+    if (written)
+        result = ferry_vm_transfer_in(manager, allocation, allocation->lock_first, allocation->lock_pages);
+    if (result == FERRY_OK && !ferry_vm_permanent(allocation)) {
+        // The lock's own copy goes, and what is in video memory is the only one again (R110).
+        allocation->dirty = !allocation->fresh;
+        result = ferry_vm_backing_drop(manager, allocation);
+    }
+    return result == FERRY_OK && written ? ferry_vm_flush(manager) : result;
 }
 
 int ferry_vidmm_unlock(struct ferry_vidmm *manager, D3DKMT_HANDLE handle)

@@ -7,12 +7,21 @@ static LARGE_INTEGER address_of(const struct ferry_vm_segment *segment, uint64_t
     return (LARGE_INTEGER){.QuadPart = (int64_t)(segment->base + page * PAGE_SIZE)};
 }
 
-// Cut [first, first + bytes) into sub-transfers and build each (R29 to R36): the first carries TransferStart, the last
-// TransferEnd. TransferOffset has 32 bits, so what begins beyond them goes with the piece before it.
-static int transfer(struct ferry_vidmm *manager, struct ferry_vm_allocation *allocation,
-                    const DXGK_BUILDPAGINGBUFFER_TRANSFER *whole, uint64_t first, uint64_t bytes, uint64_t piece)
+static void advance(LARGE_INTEGER *address, UINT segment, uint64_t bytes)
 {
-    uint64_t done = 0;
+    address->QuadPart += segment != 0 ? (int64_t)bytes : 0;
+}
+
+// Cut [first, first + bytes) into sub-transfers and build each (R29 to R36): the first carries TransferStart, the last
+// TransferEnd. TransferOffset has 32 bits, so what begins beyond them goes with the piece before it; where the range
+// itself begins beyond them, the segment address takes the part that has no room (the driver adds the two).
+static int transfer(struct ferry_vidmm *manager, struct ferry_vm_allocation *allocation,
+                    const DXGK_BUILDPAGINGBUFFER_TRANSFER *from, uint64_t position, uint64_t bytes, uint64_t piece)
+{
+    DXGK_BUILDPAGINGBUFFER_TRANSFER moved = *from, *whole = &moved;
+    uint64_t first = (UINT)position, beyond = position - first, done = 0;
+    advance(&moved.Source.SegmentAddress, moved.Source.SegmentId, beyond);
+    advance(&moved.Destination.SegmentAddress, moved.Destination.SegmentId, beyond);
     while (done < bytes) {
         uint64_t size = bytes - done;
         if (piece != 0 && size > piece && first + done + piece <= UINT32_MAX)
@@ -21,7 +30,7 @@ static int transfer(struct ferry_vidmm *manager, struct ferry_vm_allocation *all
         argument.Transfer.hAllocation = allocation->miniport;
         argument.Transfer.TransferOffset = (UINT)(first + done);
         argument.Transfer.TransferSize = size;
-        argument.Transfer.MdlOffset = (UINT)((first + done) / PAGE_SIZE);
+        argument.Transfer.MdlOffset = (UINT)((position + done) / PAGE_SIZE);
         argument.Transfer.Flags.TransferStart = done == 0;
         argument.Transfer.Flags.TransferEnd = done + size == bytes;
         int result = ferry_vm_build(manager, &argument, allocation, size);
@@ -55,11 +64,18 @@ int ferry_vm_transfer_out(struct ferry_vidmm *manager, struct ferry_vm_allocatio
     whole.Source.SegmentId = segment->id;
     whole.Source.SegmentAddress = address_of(segment, allocation->block->first);
     whole.Destination.pMdl = allocation->backing;
-    uint64_t bytes = ferry_vm_bytes(allocation);
     ferry_vm_cache_handover(manager, allocation);
-    int result = transfer(manager, allocation, &whole, 0, bytes, manager->sub_transfer_bytes);
+    // Pages that the CPU holds locked for writing are newer than video memory, as unlock will say (R114): what is
+    // brought back lies before and behind them.
+    bool held = allocation->locked && (allocation->lock_flags & D3DDDI_LOCK_READ_ONLY) == 0;
+    uint64_t before = (held ? allocation->lock_first : allocation->pages) * (uint64_t)PAGE_SIZE;
+    uint64_t behind = held ? before + allocation->lock_pages * (uint64_t)PAGE_SIZE : before;
+    uint64_t end = ferry_vm_bytes(allocation);
+    int result = transfer(manager, allocation, &whole, 0, before, manager->sub_transfer_bytes);
     if (result == FERRY_OK)
-        manager->statistics.bytes_out += bytes;
+        result = transfer(manager, allocation, &whole, behind, end - behind, manager->sub_transfer_bytes);
+    if (result == FERRY_OK)
+        manager->statistics.bytes_out += before + end - behind;
     return result;
 }
 

@@ -31,6 +31,7 @@ static uint64_t *required(struct ferry_vidmm *manager, const struct ferry_vm_all
 static void raise(struct ferry_vidmm *manager, struct ferry_vm_allocation *allocation)
 {
     if (allocation->count++ == 0) {
+        allocation->dirty_before = allocation->dirty;
         *required(manager, allocation) += ferry_vm_charge(allocation);
         ferry_vm_relist(manager, allocation);
     }
@@ -77,8 +78,9 @@ static int place_all(struct ferry_vidmm *manager, struct ferry_vm_allocation **l
     for (UINT i = 0; i < count; i++) {
         if (list[i]->lost)
             return FERRY_ERROR_DEVICE_LOST;
-        if (list[i]->locked && !ferry_vm_permanent(list[i]))
-            continue;
+        // The CPU has its content: it can neither be in place at once nor come before the caller unlocks it (R216).
+        if (list[i]->locked && !list[i]->block && !ferry_vm_permanent(list[i]))
+            return FERRY_ERROR_LOCKED;
         int result = ferry_vm_place(manager, list[i]);
         if (result == FERRY_ERROR_NO_VIDEO_MEMORY)
             *to_trim = ferry_vm_bytes(list[i]);
@@ -87,8 +89,7 @@ static int place_all(struct ferry_vidmm *manager, struct ferry_vm_allocation **l
     }
     // Making room for a later one can have moved an earlier one out.
     for (UINT i = 0; i < count; i++) {
-        bool away = list[i]->locked && !ferry_vm_permanent(list[i]);
-        int result = away ? FERRY_OK : ferry_vm_place(manager, list[i]);
+        int result = ferry_vm_place(manager, list[i]);
         if (result != FERRY_OK)
             return result;
     }
@@ -183,9 +184,10 @@ static int evict(struct ferry_vidmm *manager, const struct ferry_vm_device *devi
         return FERRY_ERROR_NOT_RESIDENT;
     }
     for (UINT i = 0; i < count; i++) {
-        // The caller's word that the GPU wrote nothing: a kept system copy is then as good as the one in video memory.
+        // The caller's word that the GPU wrote nothing since the matching MakeResident, whatever its jobs announced.
+        // What an earlier residency wrote is none of its business.
         if (arguments->Flags.NotWrittenTo && ferry_vm_permanent(list[i]))
-            list[i]->dirty = 0;
+            list[i]->dirty = list[i]->dirty_before;
         lower(manager, list[i]);
     }
     free(list);

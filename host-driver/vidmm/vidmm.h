@@ -218,7 +218,8 @@ struct ferry_vidmm_allocation_options {
 #define FERRY_VIDMM_MAX_ALLOCATION_BYTES (UINT64_C(1) << 40)
 /// Create one allocation through DxgkDdiCreateAllocation, on no residency list, without backing store until it needs
 /// one. *broken_rule (may be NULL) gets the number n of the rule Cn on FERRY_ERROR_FLAGS, else 0. Errors: ARGUMENT,
-/// HANDLE, FLAGS, NO_HOST_MEMORY, DEVICE_LOST, UNSUPPORTED.
+/// HANDLE, FLAGS, NO_HOST_MEMORY, DEVICE_LOST, UNSUPPORTED (also for a flag whose behaviour is not there;
+/// ferry_flags_unsupported() names it).
 int ferry_vidmm_create_allocation(struct ferry_vidmm *manager, D3DKMT_HANDLE device,
                                   const struct ferry_vidmm_allocation_options *options, D3DKMT_HANDLE *allocation,
                                   unsigned *broken_rule);
@@ -256,8 +257,9 @@ int ferry_vidmm_wait_paging(struct ferry_vidmm *manager, D3DKMT_HANDLE queue, ui
 /// One more on each count, all or none. FERRY_OK: usable at once (S_OK). FERRY_PENDING: arguments->PagingFenceValue
 /// first (E_PENDING); submit() waits by itself too. FERRY_ERROR_NO_VIDEO_MEMORY (E_OUTOFMEMORY):
 /// arguments->NumBytesToTrim. An empty list is FERRY_OK. Errors: ARGUMENT (MustSucceed without CantTrimFurther,
-/// reserved flags, more than D3DDDI_MAKERESIDENT_MAX_ALLOCATIONS), HANDLE, FOREIGN, NO_VIDEO_MEMORY, NO_HOST_MEMORY,
-/// DEVICE_LOST, TIMEOUT. With MustSucceed a failure for want of memory puts the device in error (R228).
+/// reserved flags, more than D3DDDI_MAKERESIDENT_MAX_ALLOCATIONS), HANDLE, FOREIGN, LOCKED (a lock took its content out
+/// of the segment, and only unlock lets it back, R216), NO_VIDEO_MEMORY, NO_HOST_MEMORY, DEVICE_LOST, TIMEOUT. With
+/// MustSucceed a failure for want of memory puts the device in error (R228).
 int ferry_vidmm_make_resident(struct ferry_vidmm *manager, D3DDDI_MAKERESIDENT *arguments);
 /// One less on each count, all or none. The allocations stay where they are until the room is needed, unless their
 /// memory is over budget. Errors: ARGUMENT, HANDLE, FOREIGN, NOT_RESIDENT (a count would go below 0).
@@ -270,9 +272,10 @@ HRESULT ferry_vidmm_hresult(int result);
 
 /// *address is the first byte of the allocation. flags: D3DDDI_LOCK_READ_ONLY, _WRITE_ONLY, _DO_NOT_WAIT, _DISCARD,
 /// _DO_NOT_EVICT, _LOCK_ENTIRE. PermanentSysMem and existing memory: the backing store (R113), brought up to date
-/// first. Otherwise content in a memory segment is brought to a backing store; it goes back at the next use. Errors:
-/// ARGUMENT, HANDLE, NOT_LOCKABLE (rule C17), LOCKED, BUSY (DO_NOT_WAIT or DO_NOT_EVICT), NO_HOST_MEMORY, TIMEOUT,
-/// DEVICE_LOST.
+/// first. Otherwise content in a memory segment is brought to a backing store; it goes back at the next use. With
+/// READ_ONLY or DO_NOT_EVICT only a copy goes there, and unlock brings back what was written. DO_NOT_WAIT means nothing
+/// beside DISCARD. Errors: ARGUMENT, HANDLE, NOT_LOCKABLE (rule C17), LOCKED, BUSY (DO_NOT_WAIT), NO_HOST_MEMORY,
+/// TIMEOUT, DEVICE_LOST.
 int ferry_vidmm_lock(struct ferry_vidmm *manager, D3DKMT_HANDLE allocation, uint32_t flags, void **address);
 /// The same, but only pages [first, first + count) will be written; only they are brought to video memory at unlock.
 int ferry_vidmm_lock_pages(struct ferry_vidmm *manager, D3DKMT_HANDLE allocation, uint32_t flags, uint64_t first,

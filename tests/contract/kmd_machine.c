@@ -75,6 +75,8 @@ static const struct {
     {"R119_R120_R128_the_page_list_says_cached_and_kernel", PAGES},
     {"R117_R126_R129_R137_R142_R161_R162_R168_R170_R175_R180_broken_rules_refuse_creation", ANS},
     {"R105_R160_R166_gates_follow_the_driver_version", ANS},
+    {"R58_ordering_comes_before_an_eviction_from_a_non_coherent_aperture", COH},
+    {"flags_whose_behaviour_is_not_there_are_refused_by_name", ANS},
     {"R169_history_buffer_beside_a_coherent_aperture", ANS},
     {"R144_R145_R146_direction_of_the_search", ANS},
     {"alignments_are_kept", ANS},

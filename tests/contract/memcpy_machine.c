@@ -105,7 +105,7 @@ static int wrap_pages(void *context, void *memory, size_t pages, unsigned flags,
     pthread_mutex_lock(&machine->page_lock);
     free((*out)->MappedSystemVa);
     (*out)->MappedSystemVa = memory;
-    (*out)->Flags |= WRAPPED;
+    (*out)->Flags |= WRAPPED | MDL_FLAG_CACHED; // ordinary memory of a program
     for (size_t i = 0; i < pages; i++)
         machine->pages[(*out)->Pfn[i] - FIRST_PFN] = (uint8_t *)memory + i * PAGE_SIZE;
     pthread_mutex_unlock(&machine->page_lock);

@@ -177,9 +177,12 @@ struct ferry_allocation_options {
 #define FERRY_FLAG_PERMANENT_SYSMEM 0x00000002u
 #define FERRY_FLAG_CACHED           0x00000004u
 
-/// Make one allocation, on no residency list yet. Errors: ARGUMENT, HANDLE, FLAGS, NO_HOST_MEMORY, DEVICE_LOST.
+/// Make one allocation, on no residency list yet. Errors: ARGUMENT, HANDLE, FLAGS, NO_HOST_MEMORY, DEVICE_LOST,
+/// UNSUPPORTED (a flag whose behaviour is not there; ferry_flag_unsupported() names it).
 int ferry_allocation_create(struct ferry_device *device, const struct ferry_allocation_options *options,
                             struct ferry_allocation **allocation);
+/// The name of a flag in these words that breaks no rule but asks for what this version does not do; NULL = none.
+const char *ferry_flag_unsupported(uint32_t flags, uint32_t flags2);
 /// Destroy it, resident or not; waits for GPU work that names it. Errors: HANDLE, LOCKED.
 int ferry_allocation_destroy(struct ferry_allocation *allocation);
 /// A number that is never used twice in one adapter; 0 for NULL.
