@@ -71,11 +71,13 @@ end
 
 `ifdef FORMAL
     reg past_valid = 1'b0;
-    // The engine was told since the core was stopped.
-    reg told = 1'b0;
+    // The engine was told since the core was stopped. Cycles since then, up to 4.
+    reg       told = 1'b0;
+    reg [2:0] stopped = 3'd4;
     always @(posedge clk) begin
         past_valid <= 1'b1;
         told <= engine_reset || (told && state_reg == S_STOPPING && !rst);
+        stopped <= run && !rst ? 3'd0 : stopped == 3'd4 ? 3'd4 : stopped + 3'd1;
         if (!past_valid) begin
             assume (rst);
         end else begin
@@ -83,15 +85,24 @@ end
             if (!$past(rst) && !$past(run) && run) begin
                 assert ($past(settled && fetch_wound));
             end
-            // Slots are given free only when everything was at rest after the engine was told.
+            // Slots are given free only when everything was at rest after the engine was told, and not before what the core's
+            // last write set going shows.
             if (!$past(rst) && !$past(settled) && settled) begin
-                assert ($past(at_rest && told));
+                assert ($past(told && !engine_busy && !engine_resetting && !update_busy && !post_busy));
+                assert (stopped == 3'd4);
             end
+            // The engine is told when the core's own reset has reached it.
+            assert (!engine_reset || (!run && !$past(run)));
             assert (!settled || !run);
-            assert (state_reg != 2'd3);
-            assert (state_reg != S_STOPPING || cycle_reg < 2'd2 || told);
             cover (run && $past(settled));
             cover (!$past(rst) && settled && $past(state_reg == S_STOPPING) && core_run);
+        end
+    end
+    always @(*) begin
+        assert (!past_valid || state_reg != 2'd3);
+        if (past_valid && state_reg == S_STOPPING) begin
+            assert (cycle_reg < 2'd2 || told);
+            assert (cycle_reg == 2'd3 ? stopped >= 3'd3 : stopped == {1'b0, cycle_reg});
         end
     end
 `endif

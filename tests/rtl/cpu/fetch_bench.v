@@ -26,6 +26,8 @@ module fetch_bench (
     output wire         fact_ready,
     input  wire [2:0]   fact_word,
     output wire [31:0]  fact,
+    input  wire         select,
+    input  wire [1:0]   select_slot,
     input  wire         release_slot,
     input  wire [1:0]   release_number,
     output wire [3:0]   used,
@@ -73,6 +75,7 @@ module fetch_bench (
     output wire         ended,
     output wire [63:0]  awaddr,
     output wire [7:0]   awlen,
+    output wire [7:0]   awtag,
     output wire         awvalid,
     input  wire         awready,
     output wire [63:0]  wdata,
@@ -99,6 +102,7 @@ assign r[`FERRY_AXI_R_FAULT_RANGE] = 8'd0;
 assign r[`FERRY_AXI_R_LAST_RANGE] = rlast;
 assign awaddr = aw[`FERRY_AXI_A_ADDRESS_RANGE];
 assign awlen = aw[`FERRY_AXI_A_LENGTH_RANGE];
+assign awtag = aw[`FERRY_AXI_A_TAG_RANGE];
 assign wdata = w[`FERRY_AXI_W_DATA_RANGE];
 assign wstrb = w[`FERRY_AXI_W_STROBE_RANGE];
 assign wlast = w[`FERRY_AXI_W_LAST_RANGE];
@@ -115,8 +119,8 @@ ferry_fetch fetch (
     .ring_number(ring_number), .ring_offset(ring_offset), .ring_read(ring_read), .ring_select(ring_select),
     .ring_word(ring_word), .ring_taken(ring_taken), .ring_rdata(ring_rdata), .fetched(fetched),
     .write_valid(write_valid), .write_address(write_address), .write_data(write_data), .next(next), .claim(claim),
-    .fact_ready(fact_ready), .fact_valid(1'b0), .fact_slot(2'd0), .fact_word(fact_word), .fact(fact), .select(1'b0),
-    .select_slot(2'd0),
+    .fact_ready(fact_ready), .fact_valid(1'b0), .fact_slot(2'd0), .fact_word(fact_word), .fact(fact), .select(select),
+    .select_slot(select_slot),
     .interrupts(unused_interrupts), .release_slot(release_slot), .release_number(release_number), .used(used),
     .ready(ready), .tags(tags), .busy(busy), .m_axi_ar(ar), .m_axi_arvalid(arvalid), .m_axi_arready(arready),
     .m_axi_r(r), .m_axi_rvalid(rvalid), .m_axi_rready(rready)

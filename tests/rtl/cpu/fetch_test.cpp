@@ -120,6 +120,7 @@ class Bench
         if (top.awvalid && top.awready) {
             post_address = top.awaddr;
             post_beats = top.awlen + 1u;
+            broken += top.awtag != 255; // No buffer's.
             broken += (top.awaddr ^ (top.awaddr + top.awlen * 8 + 7)) >> 12 != 0;
         }
         if (top.wvalid && top.wready) {
@@ -316,6 +317,24 @@ static void fetching(Checks &checks, Random &random)
         bench.top.eval();
         checks.that(bench.top.fetched - ring.claimed <= 4, "fetched counter");
         uint32_t next = bench.top.next;
+        // The firmware asks also when there is nothing: that changes nothing.
+        if (next >> 31 == 0 && random.once_in(10)) {
+            bench.top.claim = 1;
+            bench.tick();
+            bench.top.claim = 0;
+        }
+        // Facts of a buffer that was claimed before.
+        if (!held.empty() && random.once_in(10)) {
+            auto it = held.begin();
+            std::advance(it, random.below(static_cast<uint32_t>(held.size())));
+            bench.top.select = 1;
+            bench.top.select_slot = it->first;
+            bench.tick();
+            bench.top.select = 0;
+            checks.equal(bench.fact(FENCE, 2), it->second.entry.unread ? 0 : it->second.entry.fence, "selected");
+            continue;
+        }
+        next = bench.top.next;
         if (next >> 31 && random.once_in(10)) {
             unsigned slot = next >> 2 & 3, from = next >> 4 & 7;
             bench.top.claim = 1;
@@ -443,6 +462,134 @@ static void moving(Checks &checks, Random &random)
     }
 }
 
+// The core is stopped in any cycle between the doorbells and the last buffer; when it runs again every entry comes once
+// more, from the first that was not retired, without a doorbell.
+static void stopping(Checks &checks, Random &random)
+{
+    checks.begin("a_stop_in_any_cycle_brings_every_entry_again_once");
+    for (unsigned cycle = 0; cycle < 400; cycle += 1 + cycle / 100) {
+        Bench bench(random);
+        bench.stall = cycle % 2;
+        for (unsigned i = 0; i < 5; i++) {
+            bench.rings[i].base = 0x7000000000ull + i * 0x1000000ull;
+            bench.rings[i].log2 = 4;
+        }
+        start(checks, bench);
+        auto entry = [&](unsigned number, uint64_t at, uint32_t bytes) {
+            Ring &ring = bench.rings[number];
+            uint64_t place = ring.base + 32ull * ring.produced++;
+            bench.host.words[place] = at;
+            bench.host.words[place + 8] = bytes;
+            bench.host.words[place + 16] = at;
+            bench.host.words[place + 24] = 0;
+            ring.waiting.push_back({at, at, bytes, 0, 0, false, false});
+            bench.top.ring_write = 1;
+            bench.top.ring_number = number;
+            bench.top.ring_offset = FERRY_BAR0_RING_PRODUCER;
+            bench.tick();
+        };
+        // In the last one ends a buffer where a burst does.
+        entry(1, 0x10000000, 0);
+        entry(2, 0x20000000, 200);
+        entry(1, 0x30000700, 256);
+        for (unsigned i = 0; i < cycle; i++)
+            bench.tick();
+        bench.top.run = 0;
+        for (int i = 0; i < 400; i++)
+            bench.tick();
+        start(checks, bench);
+        for (unsigned taken = 0; taken < 3; taken++) {
+            for (int i = 0; i < 2000 && !(bench.top.next >> 31); i++)
+                bench.tick();
+            uint32_t next = bench.top.next;
+            unsigned slot = next >> 2 & 3, from = next >> 4 & 7;
+            checks.that(next >> 31 && from < 5 && !bench.rings[from].waiting.empty(), "an entry comes");
+            if (!(next >> 31) || from >= 5 || bench.rings[from].waiting.empty())
+                return;
+            bench.top.claim = 1;
+            bench.tick();
+            bench.top.claim = 0;
+            Entry e = bench.rings[from].waiting.front();
+            bench.rings[from].waiting.pop_front();
+            checks.equal(next >> 16 & 255, 0, "fault");
+            checks.equal(bench.fact(FENCE, 2), e.fence, "fence value");
+            compare_slot(checks, bench, slot, e);
+            bench.top.release_slot = 1;
+            bench.top.release_number = slot;
+            bench.rings[from].retired++;
+            bench.tick();
+            bench.top.release_slot = 0;
+        }
+        for (int i = 0; i < 300; i++)
+            bench.tick();
+        checks.equal(bench.top.next >> 31 | bench.top.used, 0, "nothing more");
+        checks.equal(bench.broken, 0, "bursts that break the rules");
+    }
+}
+
+static void holding(Checks &checks, Random &random)
+{
+    checks.begin("no_entry_is_asked_for_while_an_engine_reset_goes_on");
+    Bench bench(random);
+    for (unsigned i = 0; i < 5; i++)
+        bench.rings[i].base = 0x7000000000ull + i * 0x1000000ull, bench.rings[i].log2 = 6;
+    start(checks, bench);
+    bench.top.hold = 1;
+    for (unsigned i = 0; i < 5; i++) {
+        produce(bench, i);
+        bench.tick();
+    }
+    for (int i = 0; i < 300; i++)
+        bench.tick();
+    checks.equal(bench.asked.size(), 0, "reads");
+    bench.top.hold = 0;
+    for (int i = 0; i < 3000 && !(bench.top.next >> 31); i++)
+        bench.tick();
+    checks.that(bench.top.next >> 31, "a buffer comes afterwards");
+}
+
+// Each user ring gets every fourth turn, however often the paging ring goes before them.
+static void turns(Checks &checks, Random &random)
+{
+    checks.begin("user_rings_take_turns_whatever_the_paging_ring_does");
+    for (unsigned paging_each : {0u, 2u, 3u, 5u}) {
+        Bench bench(random);
+        for (unsigned i = 0; i < 5; i++)
+            bench.rings[i].base = 0x7000000000ull + i * 0x1000000ull, bench.rings[i].log2 = 10;
+        start(checks, bench);
+        unsigned served[5] = {};
+        for (unsigned i = 1; i < 5; i++)
+            for (unsigned n = 0; n < 100; n++) {
+                produce(bench, i);
+                bench.tick();
+            }
+        for (unsigned claims = 0, users = 0; users < 160 && claims < 2000; claims++) {
+            if (paging_each && claims % paging_each == 0) {
+                produce(bench, 0);
+                bench.tick();
+            }
+            for (int i = 0; i < 3000 && !(bench.top.next >> 31); i++)
+                bench.tick();
+            unsigned from = bench.top.next >> 4 & 7, slot = bench.top.next >> 2 & 3;
+            checks.that(bench.top.next >> 31 && from < 5, "a buffer comes");
+            if (from >= 5)
+                return;
+            served[from]++;
+            users += from != 0;
+            bench.top.claim = 1;
+            bench.tick();
+            bench.top.claim = 0;
+            bench.top.release_slot = 1;
+            bench.top.release_number = slot;
+            bench.rings[from].retired++;
+            bench.tick();
+            bench.top.release_slot = 0;
+        }
+        for (unsigned i = 1; i < 5; i++)
+            checks.that(served[i] >= 38 && served[i] <= 43, "a quarter each, but for what came before the others");
+    }
+}
+
 static void sharing(Checks &checks, Random &random)
 {
     checks.begin("user_rings_leave_one_slot_to_the_paging_ring_which_is_claimed_first");
@@ -495,7 +642,7 @@ static void posting(Checks &checks, Random &random)
         std::vector<std::pair<unsigned, uint32_t>> entered;
         int held_for = random.once_in(3) ? random.below(60) : 0;
         for (int i = 0; i < 300 && bench.top.post_busy; i++) {
-            bench.top.enter_hold = i < held_for && entered.empty();
+            bench.top.enter_hold = entered.empty() ? i < held_for : random.once_in(2);
             bench.top.eval();
             if (bench.top.enter) {
                 checks.that(bench.posted.size() == (is_long ? 8 : 4), "registers change behind the record");
@@ -528,6 +675,9 @@ int main()
     Checks checks;
     fetching(checks, random);
     moving(checks, random);
+    stopping(checks, random);
+    holding(checks, random);
+    turns(checks, random);
     sharing(checks, random);
     posting(checks, random);
     return checks.done();
