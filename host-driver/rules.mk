@@ -2,11 +2,11 @@
 # libferry.a: the host driver with its back ends. A sanitized twin of it serves the tests.
 
 HOST_ROOMS := ddi vidmm kmd umd device link
-HOST_SOURCES = $(foreach room,$(HOST_ROOMS),$(wildcard host-driver/$(room)/*.c)) $(FIRMWARE_IMAGE)
+HOST_SOURCES = $(foreach room,$(HOST_ROOMS),$(wildcard host-driver/$(room)/*.c host-driver/$(room)/*/*.c)) $(FIRMWARE_IMAGE)
 HOST_OBJECTS = $(HOST_SOURCES:%.c=$(BUILD)/obj/%.o)
 HOST_OBJECTS_SAN = $(HOST_SOURCES:%.c=$(BUILD)/obj-san/%.o)
 # For programs that are compiled in one go, without .d files.
-HOST_HEADERS := $(wildcard host-driver/*/*.h host-driver/include/*/*.h)
+HOST_HEADERS := $(wildcard host-driver/*/*.h host-driver/*/*/*.h)
 FIRMWARE_IMAGE ?= $(BUILD)/firmware/firmware_image.c
 
 -include host-driver/*/rules.mk

@@ -2,7 +2,7 @@
 # The manager's suite on the memcpy miniport. Everything is compiled here, with sanitizers, from the few sources under test.
 
 CONTRACT_SUITE := tests/contract
-MANAGER_SOURCES := $(wildcard host-driver/vidmm/*.c host-driver/ddi/*.c)
+MANAGER_SOURCES := $(wildcard host-driver/vidmm/*/*.c host-driver/ddi/*.c)
 MANAGER_SAN := $(MANAGER_SOURCES:%.c=$(BUILD)/obj-suite/%.o)
 MANAGER_TSAN := $(MANAGER_SOURCES:%.c=$(BUILD)/obj-tsan/%.o)
 SUITE_COMMON := $(addprefix $(CONTRACT_SUITE)/,memcpy_machine memcpy_miniport memcpy_run spy world)

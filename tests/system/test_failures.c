@@ -6,7 +6,7 @@
 #include "device/device_state.h"
 #include "model/model_link.h"
 #include "umd/internal.h"
-#include "vidmm/internal.h"
+#include "vidmm/api/manager.h"
 
 static struct ferry_gpu *gpu_of(struct bench *b)
 {
@@ -244,7 +244,7 @@ static void a_page_out_to_an_unmapped_page_is_a_fault(void **state)
     must_be_resident(b->device, &mine, 1);
     ok(ferry_queue_copy(b->queue, mine, 50000, mine, 0, 1000));
     run_job(b->queue);
-    real_pages = inside->vidmm->platform.pages;
+    real_pages = inside->vidmm->core.platform.pages;
     unmapping_gpu = gpu_of(b);
     holed = *real_pages;
     holed.allocate = allocate_with_a_hole;
@@ -253,9 +253,9 @@ static void a_page_out_to_an_unmapped_page_is_a_fault(void **state)
     for (int i = 0; i < 8; i++)
         ok(ferry_queue_copy(queue, theirs, 0, theirs, 0, 50000));
     ok(ferry_queue_submit(queue, &under_way));
-    inside->vidmm->platform.pages = &holed;
+    inside->vidmm->core.platform.pages = &holed;
     must_be_resident(b->device, &big, 1); // There is no room for both.
-    inside->vidmm->platform.pages = real_pages;
+    inside->vidmm->core.platform.pages = real_pages;
     ok(ferry_queue_fill(b->queue, big, 0, 900000, 0x5a, 1));
     int result = ferry_queue_submit(b->queue, &fence);
     if (result == FERRY_OK)

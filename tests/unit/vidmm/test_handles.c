@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "vidmm/handles.h"
+#include "vidmm/base/handles.h"
 
 static void stale_foreign_and_made_up_handles_find_nothing(void **state)
 {

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "vidmm/segment_allocator.h"
+#include "vidmm/space/segment_allocator.h"
 
 #define PAGES 512
 

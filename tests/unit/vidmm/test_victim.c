@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "vidmm/victim.h"
+#include "vidmm/space/victim.h"
 
 #define MOST 4000
 

@@ -3,8 +3,8 @@
 //
 // A candidate is an allocation that sits in the segment and that nobody requires. Time is counted in GPU submissions.
 // Not thread-safe by itself. Every call is O(log n), amortised for choose().
-#ifndef FERRY_VIDMM_VICTIM_H
-#define FERRY_VIDMM_VICTIM_H
+#ifndef FERRY_VIDMM_SPACE_VICTIM_H
+#define FERRY_VIDMM_SPACE_VICTIM_H
 
 #include <stdbool.h>
 #include <stdint.h>

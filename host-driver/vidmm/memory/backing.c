@@ -2,23 +2,23 @@
 // Backing stores: the host pages an allocation's content is in while it is not in a memory segment, and of
 // PermanentSysMem always (R109). They are made when first needed and given back once the content has moved to video
 // memory (R110).
-#include "vidmm/internal.h"
+#include "vidmm/memory/memory.h"
 
 bool ferry_vm_permanent(const struct ferry_vm_allocation *allocation)
 {
     return ferry_flags_permanent(allocation->flags);
 }
 
-int ferry_vm_backing_make(struct ferry_vidmm *manager, struct ferry_vm_allocation *allocation)
+int ferry_vm_backing_make(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
 {
     if (allocation->backing)
         return FERRY_OK;
-    const struct ferry_page_source *source = manager->platform.pages;
+    const struct ferry_page_source *source = memory->core->platform.pages;
     MDL *mdl;
     int result = source->allocate(source->context, allocation->pages, 0, &mdl);
     if (result != FERRY_OK)
         return result;
-    // The source knows nothing of cacheability or protection; the manager marks the list (R119, R120, R128).
+    // The source knows nothing of cacheability or protection; the memory marks the list (R119, R120, R128).
     mdl->Flags |= (allocation->flags & DXGK_ALLOC_FLAG_CACHED) != 0 ? MDL_FLAG_CACHED : 0;
     mdl->Flags |= (allocation->flags & DXGK_ALLOC_FLAG_PROTECTED) != 0 ? MDL_FLAG_KERNEL : 0;
     if (allocation->fresh && allocation->fill_pattern != 0) {
@@ -27,26 +27,18 @@ int ferry_vm_backing_make(struct ferry_vidmm *manager, struct ferry_vm_allocatio
             words[i] = allocation->fill_pattern;
     }
     allocation->backing = mdl;
-    manager->statistics.backing_bytes += ferry_vm_bytes(allocation);
+    memory->core->statistics.backing_bytes += ferry_vm_bytes(allocation);
     return FERRY_OK;
 }
 
-void ferry_vm_backing_free(struct ferry_vidmm *manager, MDL *mdl)
-{
-    if (!mdl)
-        return;
-    manager->statistics.backing_bytes -= mdl->PageCount * PAGE_SIZE;
-    manager->platform.pages->free(manager->platform.pages->context, mdl);
-}
-
-int ferry_vm_backing_drop(struct ferry_vidmm *manager, struct ferry_vm_allocation *allocation)
+int ferry_vm_backing_drop(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
 {
     MDL *mdl = allocation->backing;
     allocation->backing = NULL;
-    return mdl ? ferry_vm_release_later(manager, mdl) : FERRY_OK;
+    return mdl ? ferry_vm_release_later(memory->sched, mdl) : FERRY_OK;
 }
 
-void ferry_vm_cache_handover(struct ferry_vidmm *manager, const struct ferry_vm_allocation *allocation)
+void ferry_vm_cache_handover(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation)
 {
     // Cached says that the CPU's caches may hold lines of it. Host pages of this project are coherent with the device
     // by construction (simulation, or a root complex that snoops), so nothing needs to be written back, and the
@@ -54,5 +46,5 @@ void ferry_vm_cache_handover(struct ferry_vidmm *manager, const struct ferry_vm_
     // has it (R123).
     if ((allocation->flags & DXGK_ALLOC_FLAG_CACHED) == 0)
         return;
-    manager->statistics.cache_flushes++;
+    memory->core->statistics.cache_flushes++;
 }

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "vidmm/internal.h"
+#include <stdlib.h>
+
+#include "vidmm/api/manager.h"
 
 static int create(struct ferry_vidmm *manager, D3DKMT_HANDLE *handle)
 {
     struct ferry_vm_device *device = calloc(1, sizeof(*device));
     if (!device)
         return FERRY_ERROR_NO_HOST_MEMORY;
-    device->handle = ferry_vm_handle_new(&manager->handles, FERRY_VM_DEVICE, device);
+    device->handle = ferry_vm_handle_new(&manager->core.handles, FERRY_VM_DEVICE, device);
     if (device->handle == 0) {
         free(device);
         return FERRY_ERROR_NO_HOST_MEMORY;
     }
     DXGKARG_CREATEDEVICE argument = {.hDevice = (HANDLE)(uintptr_t)device->handle};
-    NTSTATUS status = manager->miniport->DxgkDdiCreateDevice(manager->adapter, &argument);
+    NTSTATUS status = manager->core.miniport->DxgkDdiCreateDevice(manager->core.adapter, &argument);
     if (!NT_SUCCESS(status)) {
-        ferry_vm_handle_free(&manager->handles, device->handle);
+        ferry_vm_handle_free(&manager->core.handles, device->handle);
         free(device);
         return ferry_vm_error_of_status(status);
     }
@@ -40,21 +42,21 @@ int ferry_vidmm_create_device(struct ferry_vidmm *manager, D3DKMT_HANDLE *device
 int ferry_vm_device_free(struct ferry_vidmm *manager, struct ferry_vm_device *device)
 {
     while (!ferry_vm_list_empty(&device->contexts)) {
-        int result =
-            ferry_vm_context_free(manager, FERRY_VM_CONTAINER(device->contexts.next, struct ferry_vm_context, link));
+        int result = ferry_vm_context_free(&manager->sched,
+                                           FERRY_VM_CONTAINER(device->contexts.next, struct ferry_vm_context, link));
         if (result != FERRY_OK)
             return result;
     }
     while (!ferry_vm_list_empty(&device->allocations)) {
-        int result = ferry_vm_allocation_free(
-            manager, FERRY_VM_CONTAINER(device->allocations.next, struct ferry_vm_allocation, link));
+        int result = ferry_vm_residency_end(
+            &manager->policy, FERRY_VM_CONTAINER(device->allocations.next, struct ferry_vm_allocation, link));
         if (result != FERRY_OK)
             return result;
     }
     while (!ferry_vm_list_empty(&device->queues))
-        ferry_vm_queue_free(manager, FERRY_VM_CONTAINER(device->queues.next, struct ferry_vm_queue, link));
-    manager->miniport->DxgkDdiDestroyDevice(device->miniport);
-    ferry_vm_handle_free(&manager->handles, device->handle);
+        ferry_vm_queue_free(&manager->sched, FERRY_VM_CONTAINER(device->queues.next, struct ferry_vm_queue, link));
+    manager->core.miniport->DxgkDdiDestroyDevice(device->miniport);
+    ferry_vm_handle_free(&manager->core.handles, device->handle);
     ferry_vm_list_remove(&device->link);
     free(device);
     return FERRY_OK;
@@ -66,7 +68,7 @@ int ferry_vidmm_destroy_device(struct ferry_vidmm *manager, D3DKMT_HANDLE handle
         return FERRY_ERROR_ARGUMENT;
     int result = ferry_vm_enter(manager);
     if (result == FERRY_OK) {
-        struct ferry_vm_device *device = ferry_vm_handle_find(&manager->handles, FERRY_VM_DEVICE, handle);
+        struct ferry_vm_device *device = ferry_vm_handle_find(&manager->core.handles, FERRY_VM_DEVICE, handle);
         result = device ? ferry_vm_device_free(manager, device) : FERRY_ERROR_HANDLE;
     }
     return ferry_vm_leave(manager, result);
@@ -78,7 +80,7 @@ int ferry_vidmm_device_state(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, 
         return FERRY_ERROR_ARGUMENT;
     int result = ferry_vm_enter(manager);
     if (result == FERRY_OK) {
-        const struct ferry_vm_device *device = ferry_vm_handle_find(&manager->handles, FERRY_VM_DEVICE, handle);
+        const struct ferry_vm_device *device = ferry_vm_handle_find(&manager->core.handles, FERRY_VM_DEVICE, handle);
         if (device)
             *state = device->state;
         else

@@ -1,17 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Bringing allocations into a segment: room, then content.
-#include "vidmm/internal.h"
+// Room for allocations: where they go, and who has to leave or to move for it.
+#include <stdlib.h>
 
-uint64_t ferry_vm_bytes(const struct ferry_vm_allocation *allocation)
-{
-    return (uint64_t)allocation->pages * PAGE_SIZE;
-}
-
-uint64_t ferry_vm_charge(const struct ferry_vm_allocation *allocation)
-{
-    uint64_t mask = (UINT64_C(1) << allocation->alignment_log2) - 1;
-    return ((allocation->pages + mask) & ~mask) * PAGE_SIZE;
-}
+#include "vidmm/policy/policy.h"
 
 static struct ferry_vm_block *take(struct ferry_vm_segment *segment, struct ferry_vm_allocation *allocation,
                                    bool *no_memory)
@@ -28,33 +19,30 @@ static struct ferry_vm_block *take(struct ferry_vm_segment *segment, struct ferr
 
 // Enough pages are free, only not in one piece: move blocks down, from the lowest hole on, until one hole is large
 // enough. Only blocks that must move are looked at. Content moves inside video memory, which costs no link time (R7).
-static int compact(struct ferry_vidmm *manager, struct ferry_vm_segment *segment, uint64_t pages)
+static int compact(struct ferry_vm_policy *policy, struct ferry_vm_segment *segment, uint64_t pages)
 {
     struct ferry_vm_block *block = segment->space.head;
     while (block && ferry_vm_space_largest(&segment->space) < pages) {
         struct ferry_vm_allocation *owner = block->owner;
         struct ferry_vm_block *hole = block->previous;
-        bool own = block->owner == manager;
+        bool own = block->owner == policy->memory;
         if (!owner || own || owner->pinned || !hole || hole->owner ||
             (hole->first & ((UINT64_C(1) << owner->alignment_log2) - 1)) != 0) {
             block = block->next;
             continue;
         }
-        int result = ferry_vm_transfer_move(manager, owner, hole->first);
+        int result = ferry_vm_transfer_move(policy->memory, owner, hole->first);
         if (result != FERRY_OK) {
             owner->lost = 1;
             return result;
         }
-        ferry_vm_emit_place(manager, owner, false);
+        ferry_vm_emit_place(policy->memory, owner, false);
         ferry_vm_space_slide_down(&segment->space, block);
-        ferry_vm_emit_place(manager, owner, true);
+        ferry_vm_emit_place(policy->memory, owner, true);
         block = block->next; // the hole, now above
     }
     return FERRY_OK;
 }
-
-// Content into the block that the allocation has just got; on an error the block goes back.
-static int settle(struct ferry_vidmm *manager, struct ferry_vm_allocation *allocation);
 
 static int by_alignment(const void *a, const void *b)
 {
@@ -69,7 +57,8 @@ static int by_alignment(const void *a, const void *b)
 // comes back ordered by falling alignment. Sizes are charged rounded up to their alignment (ferry_vm_charge), and in
 // that order rounded sizes lie without a gap, so what was admitted fits. This is the one place that looks at all of a
 // segment.
-static int repack(struct ferry_vidmm *manager, struct ferry_vm_segment *segment, struct ferry_vm_allocation *newcomer)
+static int repack(struct ferry_vm_policy *policy, struct ferry_vm_segment *segment,
+                  struct ferry_vm_allocation *newcomer)
 {
     size_t count = 1;
     for (struct ferry_vm_block *block = segment->space.head; block; block = block->next)
@@ -81,7 +70,7 @@ static int repack(struct ferry_vidmm *manager, struct ferry_vm_segment *segment,
     uint64_t charge = ferry_vm_charge(newcomer), room = segment->space.free_pages * PAGE_SIZE;
     for (struct ferry_vm_block *block = segment->space.head; block; block = block->next) {
         struct ferry_vm_allocation *owner = block->owner;
-        if (block->owner && block->owner != manager && !owner->pinned) {
+        if (block->owner && block->owner != policy->memory && !owner->pinned) {
             all[count++] = owner;
             charge += ferry_vm_charge(owner);
             room += ferry_vm_bytes(owner);
@@ -89,7 +78,7 @@ static int repack(struct ferry_vidmm *manager, struct ferry_vm_segment *segment,
     }
     int result = charge > room ? FERRY_ERROR_NO_VIDEO_MEMORY : FERRY_OK;
     for (size_t i = 0; i < count && result == FERRY_OK; i++)
-        result = ferry_vm_remove(manager, all[i], false);
+        result = ferry_vm_remove(policy->memory, all[i], false);
     if (result != FERRY_OK) {
         free(all);
         return result;
@@ -108,7 +97,7 @@ static int repack(struct ferry_vidmm *manager, struct ferry_vm_segment *segment,
         if (all[i] == newcomer)
             continue; // its content comes with the ordinary way on
         all[i]->segment = segment->id & 0xF;
-        result = settle(manager, all[i]);
+        result = ferry_vm_settle(policy->memory, all[i]);
     }
     if (result != FERRY_OK && newcomer->block) {
         ferry_vm_space_give(&segment->space, newcomer->block);
@@ -118,18 +107,29 @@ static int repack(struct ferry_vidmm *manager, struct ferry_vm_segment *segment,
     return result;
 }
 
-static bool over_budget(const struct ferry_vidmm *manager, const struct ferry_vm_segment *segment, uint64_t more)
+static bool over_budget(const struct ferry_vm_policy *policy, const struct ferry_vm_segment *segment, uint64_t more)
 {
-    return !segment->aperture && manager->budget != 0 && manager->statistics.resident_bytes + more > manager->budget;
+    return !segment->aperture && policy->budget != 0 && policy->core->statistics.resident_bytes + more > policy->budget;
 }
 
-static int make_room(struct ferry_vidmm *manager, struct ferry_vm_segment *segment,
+int ferry_vm_evict_one(struct ferry_vm_policy *policy, struct ferry_vm_segment *segment, uint64_t pages)
+{
+    struct ferry_vm_use *use = ferry_vm_victim_choose(&segment->victims, policy->memory->time, pages);
+    if (!use)
+        return FERRY_ERROR_NO_VIDEO_MEMORY;
+    int result = ferry_vm_remove(policy->memory, FERRY_VM_CONTAINER(use, struct ferry_vm_allocation, use), false);
+    if (result == FERRY_OK)
+        policy->core->statistics.evictions++;
+    return result;
+}
+
+static int make_room(struct ferry_vm_policy *policy, struct ferry_vm_segment *segment,
                      struct ferry_vm_allocation *allocation)
 {
     bool no_memory;
     // Nobody who is required leaves for a budget that was lowered meanwhile: it counts at admission only.
-    while (over_budget(manager, segment, ferry_vm_bytes(allocation))) {
-        int result = ferry_vm_evict_one(manager, segment, allocation->pages);
+    while (over_budget(policy, segment, ferry_vm_bytes(allocation))) {
+        int result = ferry_vm_evict_one(policy, segment, allocation->pages);
         if (result == FERRY_ERROR_NO_VIDEO_MEMORY)
             break;
         if (result != FERRY_OK)
@@ -144,78 +144,43 @@ static int make_room(struct ferry_vidmm *manager, struct ferry_vm_segment *segme
             return FERRY_ERROR_NO_HOST_MEMORY;
         int result;
         if (segment->space.free_pages >= allocation->pages && !compacted && !segment->aperture && !allocation->pinned) {
-            result = compact(manager, segment, allocation->pages);
+            result = compact(policy, segment, allocation->pages);
             compacted = true;
         } else {
             uint64_t free_pages = segment->space.free_pages;
             uint64_t wanted = allocation->pages > free_pages ? allocation->pages - free_pages : 1;
-            result = ferry_vm_evict_one(manager, segment, wanted);
+            result = ferry_vm_evict_one(policy, segment, wanted);
             compacted = false;
             if (result == FERRY_ERROR_NO_VIDEO_MEMORY && segment->space.free_pages >= allocation->pages &&
                 !allocation->pinned)
-                return repack(manager, segment, allocation);
+                return repack(policy, segment, allocation);
         }
         if (result != FERRY_OK)
             return result;
     }
 }
 
-static int bring_content(struct ferry_vidmm *manager, struct ferry_vm_allocation *allocation)
-{
-    struct ferry_vm_segment *segment = ferry_vm_segment_by_id(manager, allocation->segment);
-    int result;
-    if (segment->aperture) {
-        // Never filled by operation (R47): the backing store is what the GPU sees.
-        result = ferry_vm_backing_make(manager, allocation);
-        return result == FERRY_OK ? ferry_vm_map(manager, allocation) : result;
-    }
-    if (allocation->fresh)
-        result = ferry_vm_fill(manager, allocation);
-    else
-        result = ferry_vm_transfer_in(manager, allocation, 0, allocation->pages);
-    if (result != FERRY_OK)
-        return result;
-    allocation->dirty = !allocation->fresh && !ferry_vm_permanent(allocation);
-    return ferry_vm_permanent(allocation) ? FERRY_OK : ferry_vm_backing_drop(manager, allocation);
-}
-
-static int settle(struct ferry_vidmm *manager, struct ferry_vm_allocation *allocation)
-{
-    int result = bring_content(manager, allocation);
-    if (result != FERRY_OK) {
-        ferry_vm_space_give(&ferry_vm_segment_by_id(manager, allocation->segment)->space, allocation->block);
-        allocation->block = NULL;
-        allocation->segment = 0;
-        return result;
-    }
-    if (allocation->pinned)
-        ferry_vm_segment_by_id(manager, allocation->segment)->pinned_pages += allocation->pages;
-    ferry_vm_emit_place(manager, allocation, true);
-    ferry_vm_relist(manager, allocation);
-    return FERRY_OK;
-}
-
-int ferry_vm_place(struct ferry_vidmm *manager, struct ferry_vm_allocation *allocation)
+int ferry_vm_place(struct ferry_vm_policy *policy, struct ferry_vm_allocation *allocation)
 {
     if (allocation->block)
         return FERRY_OK;
     if (allocation->lost)
         return FERRY_ERROR_DEVICE_LOST;
     struct ferry_vm_segment *order[FERRY_VM_MAX_SEGMENTS];
-    unsigned count = ferry_vm_segment_order(manager, allocation, order);
+    unsigned count = ferry_vm_segment_order(policy->memory, allocation, order);
     int result = FERRY_ERROR_NO_VIDEO_MEMORY;
     for (unsigned i = 0; i < count && result == FERRY_ERROR_NO_VIDEO_MEMORY; i++) {
         if (allocation->pages > order[i]->pages)
             continue;
-        result = make_room(manager, order[i], allocation);
+        result = make_room(policy, order[i], allocation);
         if (result == FERRY_OK)
             allocation->segment = order[i]->id & 0xF;
     }
-    return result == FERRY_OK ? settle(manager, allocation) : result;
+    return result == FERRY_OK ? ferry_vm_settle(policy->memory, allocation) : result;
 }
 
 // One pass over the list; *placed tells whether anything moved, which can have put others on the list.
-static int place_pass(struct ferry_vidmm *manager, struct ferry_vm_device *device, bool *placed)
+static int place_pass(struct ferry_vm_policy *policy, struct ferry_vm_device *device, bool *placed)
 {
     struct ferry_vm_list *link = device->missing.next;
     while (link != &device->missing) {
@@ -224,7 +189,7 @@ static int place_pass(struct ferry_vidmm *manager, struct ferry_vm_device *devic
         // The CPU has its content just now; it comes at the first use after unlock.
         if (allocation->lost || (allocation->locked && !ferry_vm_permanent(allocation)))
             continue;
-        int result = ferry_vm_place(manager, allocation);
+        int result = ferry_vm_place(policy, allocation);
         if (result != FERRY_OK)
             return result;
         *placed = true;
@@ -234,12 +199,12 @@ static int place_pass(struct ferry_vidmm *manager, struct ferry_vm_device *devic
 
 #define PASSES 4
 
-int ferry_vm_place_missing(struct ferry_vidmm *manager, struct ferry_vm_device *device)
+int ferry_vm_place_missing(struct ferry_vm_policy *policy, struct ferry_vm_device *device)
 {
     bool placed = true;
     for (unsigned pass = 0; placed && pass < PASSES; pass++) {
         placed = false;
-        int result = place_pass(manager, device, &placed);
+        int result = place_pass(policy, device, &placed);
         if (result != FERRY_OK)
             return result;
     }

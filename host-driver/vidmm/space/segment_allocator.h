@@ -4,8 +4,8 @@
 // also form a list in address order, for joining neighbours. Offsets and sizes are in pages.
 //
 // Not thread-safe by itself. Blocks belong to the allocator; a block pointer is good from take() to give().
-#ifndef FERRY_VIDMM_SEGMENT_ALLOCATOR_H
-#define FERRY_VIDMM_SEGMENT_ALLOCATOR_H
+#ifndef FERRY_VIDMM_SPACE_SEGMENT_ALLOCATOR_H
+#define FERRY_VIDMM_SPACE_SEGMENT_ALLOCATOR_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers for objects: a slot index and a generation, so that a handle whose object is gone never finds the slot's next
 // object. Not thread-safe by itself; the manager's lock covers it.
-#ifndef FERRY_VIDMM_HANDLES_H
-#define FERRY_VIDMM_HANDLES_H
+#ifndef FERRY_VIDMM_BASE_HANDLES_H
+#define FERRY_VIDMM_BASE_HANDLES_H
 
 #include <stdint.h>
 

@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // The segments as the miniport reports them, and in which of them an allocation may be.
-#include "vidmm/internal.h"
+#include <stdlib.h>
+#include <string.h>
 
-static int query(struct ferry_vidmm *manager, DXGK_QUERYSEGMENTOUT4 *out)
+#include "vidmm/memory/memory.h"
+
+static int query(struct ferry_vm_memory *memory, DXGK_QUERYSEGMENTOUT4 *out)
 {
     DXGKARG_QUERYADAPTERINFO argument = {
         .Type = DXGKQAITYPE_QUERYSEGMENT4, .pOutputData = out, .OutputDataSize = sizeof(*out)};
-    NTSTATUS status = manager->miniport->DxgkDdiQueryAdapterInfo(manager->adapter, &argument);
+    NTSTATUS status = memory->core->miniport->DxgkDdiQueryAdapterInfo(memory->core->adapter, &argument);
     return NT_SUCCESS(status) ? FERRY_OK : ferry_vm_error_of_status(status);
 }
 
@@ -26,10 +29,10 @@ static uint64_t limited(uint64_t bytes, uint64_t limit)
     return limit != 0 && limit < bytes ? limit : bytes;
 }
 
-static int add_segment(struct ferry_vidmm *manager, const struct ferry_vidmm_options *options, uint32_t id,
+static int add_segment(struct ferry_vm_memory *memory, const struct ferry_vidmm_options *options, uint32_t id,
                        const DXGK_SEGMENTDESCRIPTOR4 *descriptor)
 {
-    struct ferry_vm_segment *segment = &manager->segments[manager->segment_count];
+    struct ferry_vm_segment *segment = &memory->segments[memory->segment_count];
     if (contradictory(descriptor->Flags) || descriptor->Size % PAGE_SIZE != 0)
         return FERRY_ERROR_UNSUPPORTED;
     segment->id = id;
@@ -44,20 +47,20 @@ static int add_segment(struct ferry_vidmm *manager, const struct ferry_vidmm_opt
     segment->pages = size / PAGE_SIZE;
     if (!ferry_vm_space_init(&segment->space, segment->pages))
         return FERRY_ERROR_NO_HOST_MEMORY;
-    ferry_vm_victims_init(&segment->victims, manager->lru);
+    ferry_vm_victims_init(&segment->victims, memory->lru);
     if (segment->aperture)
-        manager->aperture_bytes += segment->pages * PAGE_SIZE;
+        memory->aperture_bytes += segment->pages * PAGE_SIZE;
     else
-        manager->memory_bytes += segment->pages * PAGE_SIZE;
-    manager->segment_count++;
+        memory->memory_bytes += segment->pages * PAGE_SIZE;
+    memory->segment_count++;
     return FERRY_OK;
 }
 
-int ferry_vm_segments_read(struct ferry_vidmm *manager, const struct ferry_vidmm_options *options)
+int ferry_vm_segments_read(struct ferry_vm_memory *memory, const struct ferry_vidmm_options *options)
 {
     // Asked twice: first for the count, then with room for the descriptors.
     DXGK_QUERYSEGMENTOUT4 out = {0};
-    int result = query(manager, &out);
+    int result = query(memory, &out);
     if (result < 0)
         return result;
     if (out.NbSegment == 0 || out.NbSegment > FERRY_VM_MAX_SEGMENTS)
@@ -70,34 +73,34 @@ int ferry_vm_segments_read(struct ferry_vidmm *manager, const struct ferry_vidmm
     if (!descriptors)
         return FERRY_ERROR_NO_HOST_MEMORY;
     out.pSegmentDescriptor = descriptors;
-    result = query(manager, &out);
+    result = query(memory, &out);
     if (result == FERRY_OK && out.NbSegment != count)
         result = FERRY_ERROR_UNSUPPORTED;
     for (UINT i = 0; i < count && result == FERRY_OK; i++) {
         DXGK_SEGMENTDESCRIPTOR4 descriptor;
         memcpy(&descriptor, descriptors + i * stride, sizeof(descriptor));
-        result = add_segment(manager, options, i + 1, &descriptor);
+        result = add_segment(memory, options, i + 1, &descriptor);
     }
     free(descriptors);
     if (result != FERRY_OK)
         return result;
-    // Segment 0 as the paging buffer's place means contiguous system memory, the only place this manager puts it.
+    // Segment 0 as the paging buffer's place means contiguous system memory, the only place this memory puts it.
     if (out.PagingBufferSegmentId != 0)
         return FERRY_ERROR_UNSUPPORTED;
     uint32_t bytes = options->paging_buffer_bytes ? options->paging_buffer_bytes : out.PagingBufferSize;
-    return ferry_vm_paging_start(manager, options, bytes, out.PagingBufferPrivateDataSize);
+    return ferry_vm_paging_start(memory->sched, options, bytes, out.PagingBufferPrivateDataSize);
 }
 
-void ferry_vm_segments_destroy(struct ferry_vidmm *manager)
+void ferry_vm_segments_destroy(struct ferry_vm_memory *memory)
 {
-    for (unsigned i = 0; i < manager->segment_count; i++)
-        ferry_vm_space_destroy(&manager->segments[i].space);
-    manager->segment_count = 0;
+    for (unsigned i = 0; i < memory->segment_count; i++)
+        ferry_vm_space_destroy(&memory->segments[i].space);
+    memory->segment_count = 0;
 }
 
-struct ferry_vm_segment *ferry_vm_segment_by_id(struct ferry_vidmm *manager, uint32_t id)
+struct ferry_vm_segment *ferry_vm_segment_by_id(struct ferry_vm_memory *memory, uint32_t id)
 {
-    return id >= 1 && id <= manager->segment_count ? &manager->segments[id - 1] : NULL;
+    return id >= 1 && id <= memory->segment_count ? &memory->segments[id - 1] : NULL;
 }
 
 static uint32_t preference(uint32_t preferred, unsigned n, bool *from_end)
@@ -107,7 +110,7 @@ static uint32_t preference(uint32_t preferred, unsigned n, bool *from_end)
     return field & 0x1F;
 }
 
-unsigned ferry_vm_segment_order(struct ferry_vidmm *manager, const struct ferry_vm_allocation *allocation,
+unsigned ferry_vm_segment_order(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation,
                                 struct ferry_vm_segment *order[FERRY_VM_MAX_SEGMENTS])
 {
     uint32_t left = allocation->segment_set;
@@ -115,14 +118,14 @@ unsigned ferry_vm_segment_order(struct ferry_vidmm *manager, const struct ferry_
     for (unsigned n = 0; n < 5; n++) {
         bool from_end;
         uint32_t id = preference(allocation->preferred, n, &from_end);
-        if (id != 0 && id <= manager->segment_count && (left & 1u << (id - 1)) != 0) {
-            order[count++] = &manager->segments[id - 1];
+        if (id != 0 && id <= memory->segment_count && (left & 1u << (id - 1)) != 0) {
+            order[count++] = &memory->segments[id - 1];
             left &= ~(1u << (id - 1));
         }
     }
-    for (unsigned i = 0; i < manager->segment_count; i++)
+    for (unsigned i = 0; i < memory->segment_count; i++)
         if ((left & 1u << i) != 0)
-            order[count++] = &manager->segments[i];
+            order[count++] = &memory->segments[i];
     return count;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "vidmm/segment_allocator.h"
+#include "vidmm/space/segment_allocator.h"
 
 #include <stdlib.h>
 

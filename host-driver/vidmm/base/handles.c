@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Layout of a handle: kind in bits 63:60, generation in 59:32, slot index + 1 in 31:0.
-#include "vidmm/handles.h"
+#include "vidmm/base/handles.h"
 
 #include <stdlib.h>
 

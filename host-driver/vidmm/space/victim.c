@@ -12,7 +12,7 @@
 //
 // Of those predicted about equally far (within a twentieth), the smallest that makes room enough leaves: what is thrown
 // out has to be brought back, so it should be no larger than needed.
-#include "vidmm/victim.h"
+#include "vidmm/space/victim.h"
 
 #include <stddef.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // One function a paging operation: what the argument struct says for an allocation of ours.
-#include "vidmm/internal.h"
+#include "vidmm/memory/memory.h"
 
 static LARGE_INTEGER address_of(const struct ferry_vm_segment *segment, uint64_t page)
 {
@@ -15,7 +15,7 @@ static void advance(LARGE_INTEGER *address, UINT segment, uint64_t bytes)
 // Cut [first, first + bytes) into sub-transfers and build each (R29 to R36): the first carries TransferStart, the last
 // TransferEnd. TransferOffset has 32 bits, so what begins beyond them goes with the piece before it; where the range
 // itself begins beyond them, the segment address takes the part that has no room (the driver adds the two).
-static int transfer(struct ferry_vidmm *manager, struct ferry_vm_allocation *allocation,
+static int transfer(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
                     const DXGK_BUILDPAGINGBUFFER_TRANSFER *from, uint64_t position, uint64_t bytes, uint64_t piece)
 {
     DXGK_BUILDPAGINGBUFFER_TRANSFER moved = *from, *whole = &moved;
@@ -33,7 +33,7 @@ static int transfer(struct ferry_vidmm *manager, struct ferry_vm_allocation *all
         argument.Transfer.MdlOffset = (UINT)((position + done) / PAGE_SIZE);
         argument.Transfer.Flags.TransferStart = done == 0;
         argument.Transfer.Flags.TransferEnd = done + size == bytes;
-        int result = ferry_vm_build(manager, &argument, allocation, size);
+        int result = ferry_vm_build(memory->sched, &argument, &allocation->subject, size);
         if (result != FERRY_OK)
             return result;
         done += size;
@@ -41,47 +41,46 @@ static int transfer(struct ferry_vidmm *manager, struct ferry_vm_allocation *all
     return FERRY_OK;
 }
 
-int ferry_vm_transfer_in(struct ferry_vidmm *manager, struct ferry_vm_allocation *allocation, uint64_t first,
+int ferry_vm_transfer_in(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint64_t first,
                          uint64_t pages)
 {
-    const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(manager, allocation->segment);
+    const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
     DXGK_BUILDPAGINGBUFFER_TRANSFER whole = {0};
     whole.Source.pMdl = allocation->backing;
     whole.Destination.SegmentId = segment->id;
     whole.Destination.SegmentAddress = address_of(segment, allocation->block->first);
-    ferry_vm_cache_handover(manager, allocation);
-    int result =
-        transfer(manager, allocation, &whole, first * PAGE_SIZE, pages * PAGE_SIZE, manager->sub_transfer_bytes);
+    ferry_vm_cache_handover(memory, allocation);
+    int result = transfer(memory, allocation, &whole, first * PAGE_SIZE, pages * PAGE_SIZE, memory->sub_transfer_bytes);
     if (result == FERRY_OK)
-        manager->statistics.bytes_in += pages * PAGE_SIZE;
+        memory->core->statistics.bytes_in += pages * PAGE_SIZE;
     return result;
 }
 
-int ferry_vm_transfer_out(struct ferry_vidmm *manager, struct ferry_vm_allocation *allocation)
+int ferry_vm_transfer_out(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
 {
-    const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(manager, allocation->segment);
+    const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
     DXGK_BUILDPAGINGBUFFER_TRANSFER whole = {0};
     whole.Source.SegmentId = segment->id;
     whole.Source.SegmentAddress = address_of(segment, allocation->block->first);
     whole.Destination.pMdl = allocation->backing;
-    ferry_vm_cache_handover(manager, allocation);
+    ferry_vm_cache_handover(memory, allocation);
     // Pages that the CPU holds locked for writing are newer than video memory, as unlock will say (R114): what is
     // brought back lies before and behind them.
     bool held = allocation->locked && (allocation->lock_flags & D3DDDI_LOCK_READ_ONLY) == 0;
     uint64_t before = (held ? allocation->lock_first : allocation->pages) * (uint64_t)PAGE_SIZE;
     uint64_t behind = held ? before + allocation->lock_pages * (uint64_t)PAGE_SIZE : before;
     uint64_t end = ferry_vm_bytes(allocation);
-    int result = transfer(manager, allocation, &whole, 0, before, manager->sub_transfer_bytes);
+    int result = transfer(memory, allocation, &whole, 0, before, memory->sub_transfer_bytes);
     if (result == FERRY_OK)
-        result = transfer(manager, allocation, &whole, behind, end - behind, manager->sub_transfer_bytes);
+        result = transfer(memory, allocation, &whole, behind, end - behind, memory->sub_transfer_bytes);
     if (result == FERRY_OK)
-        manager->statistics.bytes_out += before + end - behind;
+        memory->core->statistics.bytes_out += before + end - behind;
     return result;
 }
 
-int ferry_vm_transfer_move(struct ferry_vidmm *manager, struct ferry_vm_allocation *allocation, uint64_t to)
+int ferry_vm_transfer_move(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint64_t to)
 {
-    const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(manager, allocation->segment);
+    const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
     DXGK_BUILDPAGINGBUFFER_TRANSFER whole = {0};
     whole.Source.SegmentId = whole.Destination.SegmentId = segment->id;
     whole.Source.SegmentAddress = address_of(segment, allocation->block->first);
@@ -89,20 +88,20 @@ int ferry_vm_transfer_move(struct ferry_vidmm *manager, struct ferry_vm_allocati
     // Pieces no longer than the way: then source and destination of one piece never overlap, and the pieces, in order
     // from the low end, never write what a later piece still reads.
     uint64_t piece = (allocation->block->first - to) * PAGE_SIZE;
-    if (manager->sub_transfer_bytes != 0 && manager->sub_transfer_bytes < piece)
-        piece = manager->sub_transfer_bytes;
+    if (memory->sub_transfer_bytes != 0 && memory->sub_transfer_bytes < piece)
+        piece = memory->sub_transfer_bytes;
     uint64_t bytes = ferry_vm_bytes(allocation);
-    int result = transfer(manager, allocation, &whole, 0, bytes, piece);
+    int result = transfer(memory, allocation, &whole, 0, bytes, piece);
     if (result == FERRY_OK)
-        manager->statistics.bytes_moved += bytes;
+        memory->core->statistics.bytes_moved += bytes;
     return result;
 }
 
-int ferry_vm_fill(struct ferry_vidmm *manager, struct ferry_vm_allocation *allocation)
+int ferry_vm_fill(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
 {
-    const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(manager, allocation->segment);
+    const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
     // R46: idle while its content is filled. What it shares with jobs in flight is only its name.
-    int result = ferry_vm_wait_allocation(manager, allocation, false);
+    int result = ferry_vm_wait_allocation(memory->sched, &allocation->subject, false);
     if (result != FERRY_OK)
         return result;
     uint64_t bytes = ferry_vm_bytes(allocation);
@@ -112,27 +111,27 @@ int ferry_vm_fill(struct ferry_vidmm *manager, struct ferry_vm_allocation *alloc
     argument.Fill.FillPattern = allocation->fill_pattern;
     argument.Fill.Destination.SegmentId = segment->id;
     argument.Fill.Destination.SegmentAddress = address_of(segment, allocation->block->first);
-    result = ferry_vm_build(manager, &argument, allocation, bytes);
+    result = ferry_vm_build(memory->sched, &argument, &allocation->subject, bytes);
     if (result == FERRY_OK)
-        manager->statistics.bytes_filled += bytes;
+        memory->core->statistics.bytes_filled += bytes;
     return result;
 }
 
-int ferry_vm_discard(struct ferry_vidmm *manager, struct ferry_vm_allocation *allocation)
+int ferry_vm_discard(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
 {
-    const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(manager, allocation->segment);
+    const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
     DXGKARG_BUILDPAGINGBUFFER argument = {.Operation = DXGK_OPERATION_DISCARD_CONTENT};
     argument.DiscardContent.hAllocation = allocation->miniport;
     argument.DiscardContent.SegmentId = segment->id;
     argument.DiscardContent.SegmentAddress = address_of(segment, allocation->block->first);
     uint64_t bytes = ferry_vm_bytes(allocation);
-    int result = ferry_vm_build(manager, &argument, allocation, bytes);
+    int result = ferry_vm_build(memory->sched, &argument, &allocation->subject, bytes);
     if (result == FERRY_OK)
-        manager->statistics.bytes_discarded += bytes;
+        memory->core->statistics.bytes_discarded += bytes;
     return result;
 }
 
-int ferry_vm_physical(struct ferry_vidmm *manager, struct ferry_vm_segment *segment, uint64_t page, bool write)
+int ferry_vm_physical(struct ferry_vm_memory *memory, struct ferry_vm_segment *segment, uint64_t page, bool write)
 {
     DXGKARG_BUILDPAGINGBUFFER argument = {.Operation =
                                               write ? DXGK_OPERATION_WRITE_PHYSICAL : DXGK_OPERATION_READ_PHYSICAL};
@@ -141,5 +140,5 @@ int ferry_vm_physical(struct ferry_vidmm *manager, struct ferry_vm_segment *segm
         argument.WritePhysical = physical;
     else
         argument.ReadPhysical = physical;
-    return ferry_vm_build(manager, &argument, NULL, 0);
+    return ferry_vm_build(memory->sched, &argument, NULL, 0);
 }

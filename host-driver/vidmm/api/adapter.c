@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0
+// The manager as a whole: start, stop, the lock, the critical stop, statistics.
+#include <stdlib.h>
+
+#include "vidmm/api/manager.h"
+
+int ferry_vm_enter(struct ferry_vidmm *manager)
+{
+    pthread_mutex_lock(&manager->lock);
+    return manager->core.critical.code != FERRY_CRITICAL_NONE ? FERRY_ERROR_CRITICAL : FERRY_OK;
+}
+
+int ferry_vm_leave(struct ferry_vidmm *manager, int result)
+{
+    pthread_mutex_unlock(&manager->lock);
+    return result;
+}
+
+static bool usable(const struct ferry_vidmm_options *options)
+{
+    const DRIVER_INITIALIZATION_DATA *m = options->miniport;
+    const struct ferry_page_source *pages = options->platform.pages;
+    if (!m || !pages || !pages->allocate || !pages->wrap || !pages->free || !options->platform.wait_for_progress)
+        return false;
+    if (options->memory_limit_bytes % PAGE_SIZE || options->aperture_limit_bytes % PAGE_SIZE ||
+        options->sub_transfer_bytes % PAGE_SIZE)
+        return false;
+    return m->DxgkDdiStartDevice && m->DxgkDdiStopDevice && m->DxgkDdiDpcRoutine && m->DxgkDdiQueryAdapterInfo &&
+           m->DxgkDdiCreateDevice && m->DxgkDdiDestroyDevice && m->DxgkDdiCreateContext && m->DxgkDdiDestroyContext &&
+           m->DxgkDdiCreateAllocation && m->DxgkDdiDestroyAllocation && m->DxgkDdiBuildPagingBuffer &&
+           m->DxgkDdiPatch && m->DxgkDdiSubmitCommand && m->DxgkDdiQueryCurrentFence && m->DxgkDdiResetEngine;
+}
+
+static void tear_down(struct ferry_vidmm *manager, bool started)
+{
+    if (manager->sched.system_context)
+        manager->core.miniport->DxgkDdiDestroyContext(manager->sched.system_context);
+    if (manager->sched.system_device)
+        manager->core.miniport->DxgkDdiDestroyDevice(manager->sched.system_device);
+    if (started)
+        manager->core.miniport->DxgkDdiStopDevice(manager->core.adapter);
+    ferry_vm_paging_stop(&manager->sched);
+    ferry_vm_aperture_stop(&manager->memory);
+    ferry_vm_segments_destroy(&manager->memory);
+    for (unsigned i = 0; i < FERRY_VM_MAX_NODES; i++)
+        free(manager->sched.nodes[i].faults);
+    ferry_vm_handles_destroy(&manager->core.handles);
+    pthread_mutex_destroy(&manager->lock);
+    free(manager);
+}
+
+int ferry_vidmm_start(const struct ferry_vidmm_options *options, struct ferry_vidmm **out)
+{
+    if (!options || options->size != sizeof(*options) || !out || !usable(options))
+        return FERRY_ERROR_ARGUMENT;
+    struct ferry_vidmm *manager = calloc(1, sizeof(*manager));
+    if (!manager)
+        return FERRY_ERROR_NO_HOST_MEMORY;
+    manager->core.miniport = options->miniport;
+    manager->core.adapter = options->miniport_device_context;
+    manager->core.platform = options->platform;
+    manager->core.observer = options->observer;
+    manager->core.observer_context = options->observer_context;
+    manager->memory.lru = options->lru_victims;
+    manager->memory.sub_transfer_bytes = options->sub_transfer_bytes;
+    manager->sched.core = &manager->core;
+    manager->sched.content_lost = ferry_vm_content_lost;
+    manager->sched.content_lost_context = &manager->memory;
+    manager->memory.core = manager->policy.core = &manager->core;
+    manager->memory.sched = manager->policy.sched = &manager->sched;
+    manager->policy.memory = &manager->memory;
+    ferry_vm_list_init(&manager->devices);
+    ferry_vm_list_init(&manager->sched.waiting_queues);
+    pthread_mutex_init(&manager->lock, NULL);
+    pthread_mutex_lock(&manager->lock);
+    ferry_vm_interface(&manager->sched);
+    NTSTATUS status = manager->core.miniport->DxgkDdiStartDevice(manager->core.adapter, &manager->sched.interface);
+    bool started = NT_SUCCESS(status);
+    int result = started ? ferry_vm_read_caps(&manager->sched) : ferry_vm_error_of_status(status);
+    if (result == FERRY_OK)
+        result = ferry_vm_segments_read(&manager->memory, options);
+    if (result == FERRY_OK)
+        result = ferry_vm_make_system_context(&manager->sched);
+    if (result == FERRY_OK)
+        result = ferry_vm_aperture_start(&manager->memory);
+    pthread_mutex_unlock(&manager->lock);
+    if (result != FERRY_OK) {
+        tear_down(manager, started);
+        return result;
+    }
+    *out = manager;
+    return FERRY_OK;
+}
+
+void ferry_vidmm_stop(struct ferry_vidmm *manager)
+{
+    if (!manager)
+        return;
+    ferry_vm_enter(manager);
+    while (!ferry_vm_list_empty(&manager->devices)) {
+        struct ferry_vm_device *device = FERRY_VM_CONTAINER(manager->devices.next, struct ferry_vm_device, link);
+        // A device whose work never ends is given up by a critical stop, under which everything can be taken apart.
+        if (ferry_vm_device_free(manager, device) != FERRY_OK)
+            ferry_vm_stop_critical(&manager->core, (struct ferry_vidmm_critical){.code = FERRY_CRITICAL_NOT_IDLE,
+                                                                                 .status = STATUS_IO_TIMEOUT});
+    }
+    if (ferry_vm_flush(&manager->sched) == FERRY_OK)
+        ferry_vm_wait(&manager->sched, manager->sched.paging_node,
+                      manager->sched.nodes[manager->sched.paging_node].submitted);
+    ferry_vm_leave(manager, FERRY_OK);
+    tear_down(manager, true);
+}
+
+int ferry_vidmm_observe(struct ferry_vidmm *manager, ferry_vidmm_observer *observer, void *context)
+{
+    if (!manager)
+        return FERRY_ERROR_ARGUMENT;
+    ferry_vm_enter(manager);
+    manager->core.observer = observer;
+    manager->core.observer_context = context;
+    return ferry_vm_leave(manager, FERRY_OK);
+}
+
+int ferry_vidmm_poll(struct ferry_vidmm *manager, bool run)
+{
+    if (!manager)
+        return FERRY_ERROR_ARGUMENT;
+    int result = ferry_vm_enter(manager);
+    if (result == FERRY_OK && run)
+        result = ferry_vm_run(&manager->sched);
+    else if (result == FERRY_OK)
+        ferry_vm_drain(&manager->sched);
+    return ferry_vm_leave(manager, result);
+}
+
+int ferry_vidmm_segment(struct ferry_vidmm *manager, unsigned index, struct ferry_vidmm_segment_info *info)
+{
+    if (!manager || !info)
+        return FERRY_ERROR_ARGUMENT;
+    if (index >= manager->memory.segment_count)
+        return FERRY_ERROR_RANGE;
+    const struct ferry_vm_segment *segment = &manager->memory.segments[index];
+    *info = (struct ferry_vidmm_segment_info){
+        .id = segment->id, .flags = segment->flags, .base = segment->base, .bytes = segment->pages * PAGE_SIZE};
+    return FERRY_OK;
+}
+
+bool ferry_vidmm_critical(struct ferry_vidmm *manager, struct ferry_vidmm_critical *record)
+{
+    ferry_vm_enter(manager);
+    *record = manager->core.critical;
+    ferry_vm_leave(manager, FERRY_OK);
+    return record->code != FERRY_CRITICAL_NONE;
+}
+
+int ferry_vidmm_statistics(struct ferry_vidmm *manager, struct ferry_vidmm_statistics *statistics)
+{
+    if (!manager || !statistics)
+        return FERRY_ERROR_ARGUMENT;
+    ferry_vm_enter(manager);
+    ferry_vm_dummy_inspect(&manager->memory);
+    *statistics = manager->core.statistics;
+    statistics->required_bytes = manager->policy.required_memory;
+    statistics->budget_bytes = manager->policy.budget && manager->policy.budget < manager->memory.memory_bytes
+                                   ? manager->policy.budget
+                                   : manager->memory.memory_bytes;
+    return ferry_vm_leave(manager, FERRY_OK);
+}
+
+int ferry_vidmm_set_budget(struct ferry_vidmm *manager, uint64_t bytes)
+{
+    if (!manager)
+        return FERRY_ERROR_ARGUMENT;
+    int result = ferry_vm_enter(manager);
+    if (result == FERRY_OK)
+        manager->policy.budget = bytes;
+    return ferry_vm_leave(manager, result);
+}
+
+int ferry_vidmm_reset_engine(struct ferry_vidmm *manager)
+{
+    if (!manager)
+        return FERRY_ERROR_ARGUMENT;
+    int result = ferry_vm_enter(manager);
+    for (unsigned i = 0; i < manager->sched.node_count && result == FERRY_OK; i++)
+        if (manager->sched.nodes[i].completed < manager->sched.nodes[i].submitted)
+            result = ferry_vm_reset_node(&manager->sched, i);
+    return ferry_vm_leave(manager, result);
+}

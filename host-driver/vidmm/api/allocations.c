@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vidmm/api/manager.h"
+
+int ferry_vidmm_create_allocation(struct ferry_vidmm *manager, D3DKMT_HANDLE device_handle,
+                                  const struct ferry_vidmm_allocation_options *options, D3DKMT_HANDLE *allocation,
+                                  unsigned *broken_rule)
+{
+    unsigned rule = 0;
+    if (!manager || !options || options->size != sizeof(*options) || !allocation)
+        return FERRY_ERROR_ARGUMENT;
+    int result = ferry_vm_enter(manager);
+    if (result == FERRY_OK) {
+        struct ferry_vm_device *device = ferry_vm_handle_find(&manager->core.handles, FERRY_VM_DEVICE, device_handle);
+        if (!device)
+            result = FERRY_ERROR_HANDLE;
+        else if (device->state != D3DKMT_DEVICEEXECUTION_ACTIVE)
+            result = FERRY_ERROR_DEVICE_LOST;
+        else
+            result = ferry_vm_allocation_new(&manager->memory, device, options, allocation, &rule);
+    }
+    if (broken_rule)
+        *broken_rule = rule;
+    return ferry_vm_leave(manager, result);
+}
+
+int ferry_vidmm_destroy_allocation(struct ferry_vidmm *manager, D3DKMT_HANDLE handle)
+{
+    if (!manager)
+        return FERRY_ERROR_ARGUMENT;
+    int result = ferry_vm_enter(manager);
+    if (result == FERRY_OK) {
+        struct ferry_vm_allocation *allocation = ferry_vm_allocation_find(&manager->memory, NULL, handle, &result);
+        if (allocation)
+            result = allocation->locked ? FERRY_ERROR_LOCKED : ferry_vm_residency_end(&manager->policy, allocation);
+    }
+    return ferry_vm_leave(manager, result);
+}
+
+int ferry_vidmm_placement(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, struct ferry_vidmm_placement *placement)
+{
+    if (!manager || !placement)
+        return FERRY_ERROR_ARGUMENT;
+    int result = ferry_vm_enter(manager);
+    if (result == FERRY_OK) {
+        const struct ferry_vm_allocation *allocation =
+            ferry_vm_allocation_find(&manager->memory, NULL, handle, &result);
+        if (allocation)
+            *placement = (struct ferry_vidmm_placement){
+                .segment = allocation->segment,
+                .offset = allocation->block ? allocation->block->first * PAGE_SIZE : 0,
+                .bytes = ferry_vm_bytes(allocation),
+                .flags = allocation->flags,
+                .residency_count = allocation->count,
+                .dirty = allocation->dirty,
+                .locked = allocation->locked,
+                .has_backing = allocation->backing != NULL,
+                .lost = allocation->lost,
+            };
+    }
+    return ferry_vm_leave(manager, result);
+}

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vidmm/api/manager.h"
+
+int ferry_vidmm_create_context(struct ferry_vidmm *manager, D3DKMT_HANDLE device_handle, uint32_t node,
+                               D3DKMT_HANDLE *context, DXGK_CONTEXTINFO *info)
+{
+    if (!manager || !context)
+        return FERRY_ERROR_ARGUMENT;
+    int result = ferry_vm_enter(manager);
+    if (result == FERRY_OK) {
+        struct ferry_vm_device *device = ferry_vm_handle_find(&manager->core.handles, FERRY_VM_DEVICE, device_handle);
+        if (!device)
+            result = FERRY_ERROR_HANDLE;
+        else if (device->state != D3DKMT_DEVICEEXECUTION_ACTIVE)
+            result = FERRY_ERROR_DEVICE_LOST;
+        else
+            result = ferry_vm_context_new(&manager->sched, device, node, context, info);
+    }
+    return ferry_vm_leave(manager, result);
+}
+
+int ferry_vidmm_destroy_context(struct ferry_vidmm *manager, D3DKMT_HANDLE handle)
+{
+    if (!manager)
+        return FERRY_ERROR_ARGUMENT;
+    int result = ferry_vm_enter(manager);
+    if (result == FERRY_OK) {
+        struct ferry_vm_context *context = ferry_vm_handle_find(&manager->core.handles, FERRY_VM_CONTEXT, handle);
+        result = context ? ferry_vm_context_free(&manager->sched, context) : FERRY_ERROR_HANDLE;
+    }
+    return ferry_vm_leave(manager, result);
+}
+
+int ferry_vidmm_wait(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, uint64_t fence)
+{
+    if (!manager)
+        return FERRY_ERROR_ARGUMENT;
+    int result = ferry_vm_enter(manager);
+    if (result == FERRY_OK) {
+        struct ferry_vm_context *context = ferry_vm_handle_find(&manager->core.handles, FERRY_VM_CONTEXT, handle);
+        if (!context)
+            result = FERRY_ERROR_HANDLE;
+        else if (fence == 0 || fence > context->last_fence)
+            result = FERRY_ERROR_ARGUMENT;
+        else
+            result = ferry_vm_wait(&manager->sched, context->node, fence);
+        if (result == FERRY_OK && ferry_vm_job_faulted(context, fence))
+            result = FERRY_ERROR_FAULT;
+    }
+    return ferry_vm_leave(manager, result);
+}
+
+int ferry_vidmm_completed(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, uint64_t *fence)
+{
+    if (!manager || !fence)
+        return FERRY_ERROR_ARGUMENT;
+    int result = ferry_vm_enter(manager);
+    if (result == FERRY_OK) {
+        const struct ferry_vm_context *context = ferry_vm_handle_find(&manager->core.handles, FERRY_VM_CONTEXT, handle);
+        if (context)
+            *fence = manager->sched.nodes[context->node].completed;
+        else
+            result = FERRY_ERROR_HANDLE;
+    }
+    return ferry_vm_leave(manager, result);
+}

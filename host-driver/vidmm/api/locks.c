@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vidmm/api/manager.h"
+
+#define LEGAL_FLAGS                                                                                                    \
+    (D3DDDI_LOCK_READ_ONLY | D3DDDI_LOCK_WRITE_ONLY | D3DDDI_LOCK_DO_NOT_WAIT | D3DDDI_LOCK_LOCK_ENTIRE |              \
+     D3DDDI_LOCK_DO_NOT_EVICT | D3DDDI_LOCK_DISCARD)
+
+static int lock_range(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, uint32_t flags, uint64_t first, uint64_t count,
+                      bool entire, void **address)
+{
+    uint32_t both = D3DDDI_LOCK_READ_ONLY | D3DDDI_LOCK_WRITE_ONLY;
+    if (!manager || !address || (flags & ~(uint32_t)LEGAL_FLAGS) != 0 || (flags & both) == both ||
+        (!entire && count == 0))
+        return FERRY_ERROR_ARGUMENT;
+    int result = ferry_vm_enter(manager);
+    if (result == FERRY_OK) {
+        struct ferry_vm_allocation *allocation = ferry_vm_allocation_find(&manager->memory, NULL, handle, &result);
+        if (allocation)
+            result =
+                ferry_vm_lock(&manager->memory, allocation, flags, first, entire ? allocation->pages : count, address);
+    }
+    return ferry_vm_leave(manager, result);
+}
+
+int ferry_vidmm_lock(struct ferry_vidmm *manager, D3DKMT_HANDLE allocation, uint32_t flags, void **address)
+{
+    return lock_range(manager, allocation, flags, 0, 0, true, address);
+}
+
+int ferry_vidmm_lock_pages(struct ferry_vidmm *manager, D3DKMT_HANDLE allocation, uint32_t flags, uint64_t first,
+                           uint64_t count, void **address)
+{
+    return lock_range(manager, allocation, flags, first, count, false, address);
+}
+
+int ferry_vidmm_unlock(struct ferry_vidmm *manager, D3DKMT_HANDLE handle)
+{
+    if (!manager)
+        return FERRY_ERROR_ARGUMENT;
+    int result = ferry_vm_enter(manager);
+    if (result == FERRY_OK) {
+        struct ferry_vm_allocation *allocation = ferry_vm_allocation_find(&manager->memory, NULL, handle, &result);
+        if (allocation)
+            result = ferry_vm_unlock(&manager->memory, allocation);
+    }
+    return ferry_vm_leave(manager, result);
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vidmm/api/manager.h"
+
+int ferry_vidmm_create_paging_queue(struct ferry_vidmm *manager, D3DKMT_HANDLE device_handle, int priority,
+                                    D3DKMT_HANDLE *queue)
+{
+    if (!manager || !queue || priority < -1 || priority > 1)
+        return FERRY_ERROR_ARGUMENT;
+    int result = ferry_vm_enter(manager);
+    if (result == FERRY_OK) {
+        struct ferry_vm_device *device = ferry_vm_handle_find(&manager->core.handles, FERRY_VM_DEVICE, device_handle);
+        if (!device)
+            result = FERRY_ERROR_HANDLE;
+        else if (device->state != D3DKMT_DEVICEEXECUTION_ACTIVE)
+            result = FERRY_ERROR_DEVICE_LOST;
+        else
+            result = ferry_vm_queue_new(&manager->sched, device, priority, queue);
+    }
+    return ferry_vm_leave(manager, result);
+}
+
+int ferry_vidmm_wait_paging(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, uint64_t value)
+{
+    if (!manager)
+        return FERRY_ERROR_ARGUMENT;
+    int result = ferry_vm_enter(manager);
+    if (result == FERRY_OK) {
+        struct ferry_vm_queue *queue = ferry_vm_handle_find(&manager->core.handles, FERRY_VM_PAGING_QUEUE, handle);
+        result = queue ? ferry_vm_queue_wait(&manager->sched, queue, value) : FERRY_ERROR_HANDLE;
+    }
+    return ferry_vm_leave(manager, result);
+}
+
+int ferry_vidmm_paging_fence(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, uint64_t *value)
+{
+    if (!manager || !value)
+        return FERRY_ERROR_ARGUMENT;
+    int result = ferry_vm_enter(manager);
+    if (result == FERRY_OK) {
+        const struct ferry_vm_queue *queue =
+            ferry_vm_handle_find(&manager->core.handles, FERRY_VM_PAGING_QUEUE, handle);
+        if (queue)
+            *value = queue->current;
+        else
+            result = FERRY_ERROR_HANDLE;
+    }
+    return ferry_vm_leave(manager, result);
+}
+
+int ferry_vidmm_destroy_paging_queue(struct ferry_vidmm *manager, D3DKMT_HANDLE handle)
+{
+    if (!manager)
+        return FERRY_ERROR_ARGUMENT;
+    int result = ferry_vm_enter(manager);
+    if (result == FERRY_OK) {
+        struct ferry_vm_queue *queue = ferry_vm_handle_find(&manager->core.handles, FERRY_VM_PAGING_QUEUE, handle);
+        if (!queue)
+            result = FERRY_ERROR_HANDLE;
+        else if (queue->count > 0)
+            result = ferry_vm_queue_wait(&manager->sched, queue, queue->handed_out);
+        if (queue && (result == FERRY_OK || result == FERRY_ERROR_DEVICE_LOST)) {
+            ferry_vm_queue_free(&manager->sched, queue);
+            result = FERRY_OK;
+        }
+    }
+    return ferry_vm_leave(manager, result);
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// What every layer of the manager stands on: the miniport's table, the platform, the handles, the critical record, the
+// counters, events. Everything here and above runs inside the manager's lock; so do the miniport's call-backs, which
+// come from the wait hook or from a call into the miniport.
+#ifndef FERRY_VIDMM_BASE_CORE_H
+#define FERRY_VIDMM_BASE_CORE_H
+
+#include "ferry/error.h"
+#include "vidmm/base/handles.h"
+#include "vidmm/base/list.h"
+#include "vidmm/base/types.h"
+
+#define FERRY_VM_MAX_SEGMENTS 8
+#define FERRY_VM_MAX_NODES    8
+
+struct ferry_vm_core {
+    const DRIVER_INITIALIZATION_DATA *miniport;
+    HANDLE adapter;
+    struct ferry_vidmm_platform platform;
+    ferry_vidmm_observer *observer;
+    void *observer_context;
+    DXGK_DRIVERCAPS caps;
+    struct ferry_vm_handles handles;
+    uint64_t event; // newest event id
+    struct ferry_vidmm_critical critical;
+    struct ferry_vidmm_statistics statistics;
+};
+
+// Owner of contexts, paging queues and allocations. Each layer hangs its own objects into the lists.
+struct ferry_vm_device {
+    D3DKMT_HANDLE handle;
+    HANDLE miniport;
+    D3DKMT_DEVICEEXECUTION_STATE state;
+    struct ferry_vm_list allocations; // all of it; for destroy_device only
+    struct ferry_vm_list missing;     // required, but not in place
+    struct ferry_vm_list contexts, queues;
+    struct ferry_vm_list link;
+};
+
+/// Stop for good; returns FERRY_ERROR_CRITICAL. Only the first record is kept.
+int ferry_vm_stop_critical(struct ferry_vm_core *core, struct ferry_vidmm_critical record);
+int ferry_vm_error_of_status(NTSTATUS status);
+void ferry_vm_emit(struct ferry_vm_core *core, struct ferry_vidmm_event event);
+/// Give a backing store's pages back to where they came from. NULL is allowed.
+void ferry_vm_pages_free(struct ferry_vm_core *core, MDL *mdl);
+
+#endif

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// Creating and destroying allocations.
+#include <stdlib.h>
+#include <string.h>
+
+#include "vidmm/memory/memory.h"
+
+struct ferry_vm_allocation *ferry_vm_allocation_find(struct ferry_vm_memory *memory,
+                                                     const struct ferry_vm_device *device, D3DKMT_HANDLE handle,
+                                                     int *error)
+{
+    struct ferry_vm_allocation *allocation = ferry_vm_handle_find(&memory->core->handles, FERRY_VM_ALLOCATION, handle);
+    if (!allocation)
+        *error = FERRY_ERROR_HANDLE;
+    else if (device && allocation->device != device)
+        *error = FERRY_ERROR_FOREIGN;
+    else
+        return allocation;
+    return NULL;
+}
+
+static struct ferry_flag_context flag_context(struct ferry_vm_memory *memory,
+                                              const struct ferry_vidmm_allocation_options *options,
+                                              const DXGK_ALLOCATIONINFO *info)
+{
+    struct ferry_flag_context context = {
+        .version = (UINT)memory->core->caps.WDDMVersion,
+        .primary = options->primary,
+        .shared = options->shared,
+        .write_only_use = options->write_only_use,
+        .map_aperture2_supported = memory->core->caps.MemoryManagementCaps.MapAperture2Supported,
+        .aperture_only = true,
+        .existing = (uintptr_t)options->existing,
+        .existing_bytes = options->existing_bytes,
+        .bytes = info->Size,
+    };
+    for (unsigned i = 0; i < memory->segment_count; i++) {
+        const struct ferry_vm_segment *segment = &memory->segments[i];
+        context.coherent_aperture |= segment->aperture && segment->flags.CacheCoherent;
+        if ((info->SupportedWriteSegmentSet & 1u << i) == 0)
+            continue;
+        context.aperture_only &= segment->aperture;
+        context.leaves_system_or_aperture |= segment->aperture;
+        context.vpr_segment |= segment->flags.VprSupported;
+    }
+    return context;
+}
+
+// What the miniport answered must be usable before anything is kept.
+static int check_info(struct ferry_vm_memory *memory, const struct ferry_vidmm_allocation_options *options,
+                      const DXGK_ALLOCATIONINFO *info, unsigned *broken_rule)
+{
+    uint32_t all = (1u << memory->segment_count) - 1;
+    if ((info->SupportedWriteSegmentSet & all) == 0 || (info->SupportedWriteSegmentSet & ~all) != 0)
+        return FERRY_ERROR_UNSUPPORTED;
+    if (info->Size == 0 || info->Size > FERRY_VIDMM_MAX_ALLOCATION_BYTES)
+        return FERRY_ERROR_ARGUMENT;
+    if ((info->Alignment & (info->Alignment - 1)) != 0)
+        return FERRY_ERROR_ARGUMENT;
+    // Only apertures may be eviction segments.
+    for (unsigned i = 0; i < memory->segment_count; i++)
+        if ((info->EvictionSegmentSet & 1u << i) != 0 && !memory->segments[i].aperture)
+            return FERRY_ERROR_UNSUPPORTED;
+    struct ferry_flag_context context = flag_context(memory, options, info);
+    *broken_rule = ferry_flags_rejected(info->Flags, info->Flags2.Value, &context);
+    if (*broken_rule != 0)
+        return FERRY_ERROR_FLAGS;
+    if (ferry_flags_unsupported(info->Flags, info->Flags2.Value))
+        return FERRY_ERROR_UNSUPPORTED;
+    bool existing = (info->Flags & (DXGK_ALLOC_FLAG_EXISTING_SYSMEM | DXGK_ALLOC_FLAG_EXISTING_KERNEL_SYSMEM)) != 0;
+    return options->existing && !existing ? FERRY_ERROR_ARGUMENT : FERRY_OK;
+}
+
+static unsigned log2_pages(UINT alignment)
+{
+    unsigned log2 = 0;
+    while (log2 < 20 && (uint64_t)PAGE_SIZE << log2 < alignment)
+        log2++;
+    return log2;
+}
+
+static int set_up(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
+                  const struct ferry_vidmm_allocation_options *options, const DXGK_ALLOCATIONINFO *info)
+{
+    allocation->miniport = info->hAllocation;
+    allocation->pages = (uint32_t)((info->Size + PAGE_SIZE - 1) / PAGE_SIZE);
+    allocation->flags = info->Flags;
+    allocation->segment_set = info->SupportedWriteSegmentSet;
+    allocation->preferred = info->PreferredSegment.Value;
+    allocation->bank_direction = info->HintedBank.Bank0 ? (info->HintedBank.Direction0 ? 2 : 1) : 0;
+    allocation->alignment_log2 = log2_pages(info->Alignment) & 0xFF;
+    allocation->fill_pattern = options->fill_pattern;
+    allocation->fresh = 1;
+    allocation->pinned = ferry_flags_pinned(info->Flags);
+    for (unsigned i = memory->segment_count; i-- > 0;)
+        if ((info->EvictionSegmentSet & 1u << i) != 0)
+            allocation->eviction_segment = (i + 1) & 0xF;
+    allocation->use.serial = ++memory->serial;
+    allocation->use.pages = allocation->pages;
+    for (unsigned i = 0; i < memory->segment_count; i++)
+        if ((info->SupportedWriteSegmentSet & 1u << i) != 0 && !memory->segments[i].aperture)
+            allocation->wants_memory = 1;
+    if (options->existing) {
+        const struct ferry_page_source *source = memory->core->platform.pages;
+        int result = source->wrap(source->context, options->existing, allocation->pages, 0, &allocation->backing);
+        if (result != FERRY_OK)
+            return result;
+        allocation->fresh = 0;
+        memory->core->statistics.backing_bytes += ferry_vm_bytes(allocation);
+        return FERRY_OK;
+    }
+    // R109: the copy in system memory is there from the start.
+    return ferry_vm_permanent(allocation) ? ferry_vm_backing_make(memory, allocation) : FERRY_OK;
+}
+
+static void tell_destroyed(struct ferry_vm_memory *memory, HANDLE handle)
+{
+    DXGKARG_DESTROYALLOCATION argument = {.NumAllocations = 1, .pAllocationList = &handle};
+    memory->core->miniport->DxgkDdiDestroyAllocation(memory->core->adapter, &argument);
+}
+
+int ferry_vm_allocation_new(struct ferry_vm_memory *memory, struct ferry_vm_device *device,
+                            const struct ferry_vidmm_allocation_options *options, D3DKMT_HANDLE *handle,
+                            unsigned *broken_rule)
+{
+    DXGK_ALLOCATIONINFO info = {.pPrivateDriverData = options->private_data,
+                                .PrivateDriverDataSize = options->private_data_bytes};
+    DXGKARG_CREATEALLOCATION argument = {.NumAllocations = 1, .pAllocationInfo = &info};
+    NTSTATUS status = memory->core->miniport->DxgkDdiCreateAllocation(memory->core->adapter, &argument);
+    if (!NT_SUCCESS(status))
+        return ferry_vm_error_of_status(status);
+    int result = check_info(memory, options, &info, broken_rule);
+    struct ferry_vm_allocation *allocation = NULL;
+    if (result == FERRY_OK) {
+        allocation = calloc(1, sizeof(*allocation));
+        result = allocation ? set_up(memory, allocation, options, &info) : FERRY_ERROR_NO_HOST_MEMORY;
+    }
+    if (result == FERRY_OK) {
+        allocation->subject.handle = ferry_vm_handle_new(&memory->core->handles, FERRY_VM_ALLOCATION, allocation);
+        if (allocation->subject.handle == 0)
+            result = FERRY_ERROR_NO_HOST_MEMORY;
+    }
+    if (result != FERRY_OK) {
+        if (allocation)
+            ferry_vm_pages_free(memory->core, allocation->backing);
+        free(allocation);
+        tell_destroyed(memory, info.hAllocation);
+        return result;
+    }
+    allocation->device = device;
+    ferry_vm_list_add(&device->allocations, &allocation->link);
+    ferry_vm_list_init(&allocation->missing);
+    memory->core->statistics.allocations++;
+    *handle = allocation->subject.handle;
+    return FERRY_OK;
+}
+
+static bool on_demand(const struct ferry_vm_allocation *allocation)
+{
+    return (allocation->flags & DXGK_ALLOC_FLAG_CPU_VISIBLE_ON_DEMAND) != 0;
+}
+
+int ferry_vm_allocation_free(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
+{
+    // Whatever names it must be over before its room and pages go to somebody else.
+    int result = ferry_vm_wait_allocation(memory->sched, &allocation->subject, true);
+    struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
+    if (result == FERRY_OK && segment && segment->aperture) {
+        result = ferry_vm_unmap(memory, allocation);
+        if (result == FERRY_OK)
+            result = ferry_vm_wait(memory->sched, memory->sched->paging_node,
+                                   allocation->subject.last_fence[memory->sched->paging_node]);
+    }
+    if (result != FERRY_OK && result != FERRY_ERROR_CRITICAL)
+        return result;
+    // After a critical stop nothing can be told to the GPU any more; the objects still go.
+    if (allocation->block) {
+        ferry_vm_emit_place(memory, allocation, false);
+        ferry_vm_victim_remove(&segment->victims, &allocation->use);
+        segment->pinned_pages -= allocation->pinned ? allocation->pages : 0;
+        ferry_vm_space_give(&segment->space, allocation->block);
+    }
+    if (allocation->locked && on_demand(allocation))
+        memory->core->statistics.on_demand_bytes -= ferry_vm_bytes(allocation);
+    ferry_vm_list_remove(&allocation->missing);
+    ferry_vm_list_remove(&allocation->link);
+    ferry_vm_handle_free(&memory->core->handles, allocation->subject.handle);
+    ferry_vm_pages_free(memory->core, allocation->backing);
+    tell_destroyed(memory, allocation->miniport);
+    memory->core->statistics.allocations--;
+    free(allocation);
+    return FERRY_OK;
+}
+
+void ferry_vm_content_lost(void *context, D3DKMT_HANDLE handle)
+{
+    int error;
+    struct ferry_vm_allocation *allocation = ferry_vm_allocation_find(context, NULL, handle, &error);
+    if (!allocation)
+        return;
+    allocation->lost = 1;
+    allocation->device->state = D3DKMT_DEVICEEXECUTION_ERROR_DMAFAULT;
+}
+
+uint64_t ferry_vm_bytes(const struct ferry_vm_allocation *allocation)
+{
+    return (uint64_t)allocation->pages * PAGE_SIZE;
+}
+
+uint64_t ferry_vm_charge(const struct ferry_vm_allocation *allocation)
+{
+    uint64_t mask = (UINT64_C(1) << allocation->alignment_log2) - 1;
+    return ((allocation->pages + mask) & ~mask) * PAGE_SIZE;
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+// CPU access. The CPU always works on a backing store: PermanentSysMem keeps one next to the copy in video memory and
+// the two are brought into line at lock and unlock (R113 to R115); anything else gets one for the time of the lock, and
+// leaves video memory for a lock that writes.
+#include "vidmm/memory/memory.h"
+
+static int bring_to_backing(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint32_t flags)
+{
+    const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
+    bool discard = (flags & D3DDDI_LOCK_DISCARD) != 0;
+    if (!segment)
+        return FERRY_OK;
+    if (segment->aperture)
+        return ferry_vm_aperture_order(memory, allocation, (flags & D3DDDI_LOCK_WRITE_ONLY) == 0);
+    // A lock for reading, or one that must not evict, gets a copy and leaves the allocation where it is: until unlock
+    // it is as if PermanentSysMem. Whoever writes all of it has no use for the place meanwhile.
+    bool stays = ferry_vm_permanent(allocation) || (flags & (D3DDDI_LOCK_READ_ONLY | D3DDDI_LOCK_DO_NOT_EVICT)) != 0;
+    if (!stays)
+        return ferry_vm_remove(memory, allocation, discard);
+    int result = ferry_vm_backing_make(memory, allocation);
+    if (result == FERRY_OK && allocation->dirty && !discard)
+        result = ferry_vm_transfer_out(memory, allocation);
+    if (result == FERRY_OK)
+        allocation->dirty = allocation->dirty_before = 0;
+    return result;
+}
+
+int ferry_vm_lock(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint32_t flags,
+                  uint64_t first, uint64_t count, void **address)
+{
+    if (!ferry_flags_lockable(allocation->flags))
+        return FERRY_ERROR_NOT_LOCKABLE;
+    if (allocation->locked)
+        return FERRY_ERROR_LOCKED;
+    if (first >= allocation->pages || count > allocation->pages - first)
+        return FERRY_ERROR_RANGE;
+    if (allocation->lost)
+        return FERRY_ERROR_DEVICE_LOST;
+    // DoNotWait means nothing beside Discard.
+    if ((flags & (D3DDDI_LOCK_DO_NOT_WAIT | D3DDDI_LOCK_DISCARD)) == D3DDDI_LOCK_DO_NOT_WAIT &&
+        ferry_vm_busy(memory->sched, &allocation->subject))
+        return FERRY_ERROR_BUSY;
+    int result = ferry_vm_wait_allocation(memory->sched, &allocation->subject, false);
+    if (result == FERRY_OK)
+        result = bring_to_backing(memory, allocation, flags);
+    if (result == FERRY_OK)
+        result = ferry_vm_backing_make(memory, allocation);
+    // Also a transfer to video memory that is still reading the pages the CPU is about to write.
+    if (result == FERRY_OK)
+        result = ferry_vm_wait(memory->sched, memory->sched->paging_node,
+                               allocation->subject.last_fence[memory->sched->paging_node]);
+    if (result == FERRY_OK && allocation->lost)
+        result = FERRY_ERROR_DEVICE_LOST;
+    if (result != FERRY_OK)
+        return result;
+    if ((flags & D3DDDI_LOCK_READ_ONLY) == 0)
+        allocation->fresh = 0;
+    // What the GPU wrote and the CPU discarded exists nowhere any more, so all of it is written at unlock.
+    if ((flags & D3DDDI_LOCK_DISCARD) != 0) {
+        first = 0;
+        count = allocation->pages;
+    }
+    allocation->locked = 1;
+    allocation->lock_flags = flags & 0xFF;
+    allocation->lock_first = (uint32_t)first;
+    allocation->lock_pages = (uint32_t)count;
+    ferry_vm_cache_handover(memory, allocation);
+    if ((allocation->flags & DXGK_ALLOC_FLAG_CPU_VISIBLE_ON_DEMAND) != 0)
+        memory->core->statistics.on_demand_bytes += ferry_vm_bytes(allocation);
+    *address = allocation->backing->MappedSystemVa;
+    return FERRY_OK;
+}
+
+int ferry_vm_unlock(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
+{
+    if (!allocation->locked)
+        return FERRY_ERROR_NOT_LOCKED;
+    allocation->locked = 0;
+    if ((allocation->flags & DXGK_ALLOC_FLAG_CPU_VISIBLE_ON_DEMAND) != 0)
+        memory->core->statistics.on_demand_bytes -= ferry_vm_bytes(allocation);
+    bool written = (allocation->lock_flags & D3DDDI_LOCK_READ_ONLY) == 0;
+    const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
+    if (!segment)
+        return FERRY_OK;
+    if (segment->aperture) {
+        if (written && !allocation->coherent)
+            ferry_vm_cache_handover(memory, allocation);
+        return FERRY_OK;
+    }
+    int result = FERRY_OK;
+    if (written)
+        result = ferry_vm_transfer_in(memory, allocation, allocation->lock_first, allocation->lock_pages);
+    if (result == FERRY_OK && !ferry_vm_permanent(allocation)) {
+        // The lock's own copy goes, and what is in video memory is the only one again (R110).
+        allocation->dirty = !allocation->fresh;
+        result = ferry_vm_backing_drop(memory, allocation);
+    }
+    return result == FERRY_OK && written ? ferry_vm_flush(memory->sched) : result;
+}

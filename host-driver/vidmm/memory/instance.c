@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// The copy of an allocation that sits in a segment: how its content gets there, and how it leaves.
+#include "vidmm/memory/memory.h"
+
+void ferry_vm_emit_place(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation, bool placed)
+{
+    const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
+    if (!segment->aperture) {
+        uint64_t bytes = ferry_vm_bytes(allocation);
+        if (placed)
+            memory->core->statistics.resident_bytes += bytes;
+        else
+            memory->core->statistics.resident_bytes -= bytes;
+    }
+    ferry_vm_emit(memory->core, (struct ferry_vidmm_event){
+                                    .kind = placed ? FERRY_VIDMM_EVENT_PLACED : FERRY_VIDMM_EVENT_REMOVED,
+                                    .allocation = allocation->subject.handle,
+                                    .segment = segment->id,
+                                    .offset = allocation->block->first * PAGE_SIZE,
+                                    .bytes = ferry_vm_bytes(allocation),
+                                });
+    if (!segment->aperture)
+        ferry_vm_emit(memory->core, (struct ferry_vidmm_event){.kind = FERRY_VIDMM_EVENT_RESIDENT_BYTES,
+                                                               .segment = segment->id,
+                                                               .value = memory->core->statistics.resident_bytes});
+}
+
+void ferry_vm_relist(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
+{
+    if (allocation->block) {
+        struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
+        if (allocation->count == 0 && !allocation->pinned)
+            ferry_vm_victim_add(&segment->victims, &allocation->use);
+        else
+            ferry_vm_victim_remove(&segment->victims, &allocation->use);
+    }
+    bool missing = allocation->count > 0 && !allocation->block;
+    if (missing && ferry_vm_list_empty(&allocation->missing))
+        ferry_vm_list_add(&allocation->device->missing, &allocation->missing);
+    else if (!missing)
+        ferry_vm_list_remove(&allocation->missing);
+}
+
+// R153 to R156: eviction through an aperture needs room in it, and an overlay there leaves only four fifths.
+static bool blocked_by_overlay(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation)
+{
+    const struct ferry_vm_segment *aperture = ferry_vm_segment_by_id(memory, allocation->eviction_segment);
+    return aperture && aperture->pinned_pages != 0 &&
+           !ferry_flags_evictable_beside_overlay(ferry_vm_bytes(allocation), aperture->pages * PAGE_SIZE);
+}
+
+int ferry_vm_remove(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, bool drop)
+{
+    struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
+    int result;
+    if (!segment->aperture && !drop && allocation->dirty && !allocation->fresh &&
+        blocked_by_overlay(memory, allocation)) {
+        drop = true;
+        allocation->lost = 1;
+        memory->core->statistics.contents_lost++;
+    }
+    if (segment->aperture) {
+        result = ferry_vm_unmap(memory, allocation);
+    } else if (!drop && allocation->dirty && !allocation->fresh) {
+        result = ferry_vm_backing_make(memory, allocation);
+        if (result == FERRY_OK)
+            result = ferry_vm_transfer_out(memory, allocation);
+    } else {
+        // A clean copy, a fill pattern that can be filled again, or content that nobody wants: nothing to bring back.
+        result = ferry_vm_discard(memory, allocation);
+        if (result == FERRY_OK && drop && !allocation->backing)
+            allocation->fresh = 1;
+    }
+    if (result != FERRY_OK)
+        return result;
+    allocation->dirty = allocation->dirty_before = 0;
+    allocation->coherent = allocation->gpu_wrote = 0;
+    ferry_vm_emit_place(memory, allocation, false);
+    ferry_vm_victim_remove(&segment->victims, &allocation->use);
+    segment->pinned_pages -= allocation->pinned ? allocation->pages : 0;
+    ferry_vm_space_give(&segment->space, allocation->block);
+    allocation->block = NULL;
+    allocation->segment = 0;
+    ferry_vm_relist(memory, allocation);
+    return FERRY_OK;
+}
+
+static int bring_content(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
+{
+    struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
+    int result;
+    if (segment->aperture) {
+        // Never filled by operation (R47): the backing store is what the GPU sees.
+        result = ferry_vm_backing_make(memory, allocation);
+        return result == FERRY_OK ? ferry_vm_map(memory, allocation) : result;
+    }
+    if (allocation->fresh)
+        result = ferry_vm_fill(memory, allocation);
+    else
+        result = ferry_vm_transfer_in(memory, allocation, 0, allocation->pages);
+    if (result != FERRY_OK)
+        return result;
+    allocation->dirty = !allocation->fresh && !ferry_vm_permanent(allocation);
+    return ferry_vm_permanent(allocation) ? FERRY_OK : ferry_vm_backing_drop(memory, allocation);
+}
+
+int ferry_vm_settle(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
+{
+    int result = bring_content(memory, allocation);
+    if (result != FERRY_OK) {
+        ferry_vm_space_give(&ferry_vm_segment_by_id(memory, allocation->segment)->space, allocation->block);
+        allocation->block = NULL;
+        allocation->segment = 0;
+        return result;
+    }
+    if (allocation->pinned)
+        ferry_vm_segment_by_id(memory, allocation->segment)->pinned_pages += allocation->pages;
+    ferry_vm_emit_place(memory, allocation, true);
+    ferry_vm_relist(memory, allocation);
+    return FERRY_OK;
+}

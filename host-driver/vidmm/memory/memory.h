@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+// Memory: segments, allocations, the copy of an allocation that sits in a segment, backing stores, apertures, and the
+// operations that move the content of one allocation. Where an allocation goes and who leaves is decided above.
+#ifndef FERRY_VIDMM_MEMORY_MEMORY_H
+#define FERRY_VIDMM_MEMORY_MEMORY_H
+
+#include <assert.h>
+
+#include "ddi/flag_rules.h"
+#include "vidmm/sched/sched.h"
+#include "vidmm/space/segment_allocator.h"
+#include "vidmm/space/victim.h"
+
+struct ferry_vm_allocation {
+    struct ferry_vm_subject subject;
+    struct ferry_vm_device *device;
+    HANDLE miniport;
+    struct ferry_vm_block *block; // NULL = in system memory
+    MDL *backing;                 // NULL = none
+    struct ferry_vm_use use;
+    struct ferry_vm_list link;    // of the device
+    struct ferry_vm_list missing; // self-linked while not on that list
+    uint32_t pages, count;
+    uint32_t flags, segment_set, fill_pattern;
+    uint32_t preferred; // D3DDDI_SEGMENTPREFERENCE
+    uint32_t lock_first, lock_pages;
+    uint8_t lock_flags;
+    uint8_t alignment_log2;     // of pages
+    uint8_t segment : 4;        // id, 0 = system memory
+    uint8_t bank_direction : 2; // 0 = no hinted bank, else 1 + direction
+    uint8_t wants_memory : 1;   // a memory segment is in its set
+    uint8_t locked : 1;
+    uint8_t fresh : 1;        // content is still the fill pattern everywhere
+    uint8_t dirty : 1;        // what sits in the segment is newer than the backing store, or there is none
+    uint8_t dirty_before : 1; // what dirty was when the residency count last left 0
+    uint8_t lost : 1;         // a paging operation on it faulted
+    uint8_t coherent : 1;     // mapped CacheCoherent
+    uint8_t gpu_wrote : 1;    // since the last CPU access, through an aperture
+    uint8_t pinned : 1;
+    uint8_t eviction_segment : 4; // aperture through which it is evicted, 0 = straight to system pages
+};
+static_assert(sizeof(struct ferry_vm_allocation) + sizeof(struct ferry_vm_block) <= 384, "bookkeeping an allocation");
+
+struct ferry_vm_segment {
+    uint32_t id;
+    DXGK_SEGMENTFLAGS flags;
+    uint64_t base, pages;
+    bool aperture;
+    struct ferry_vm_space space;
+    uint64_t pinned_pages; // of overlays and captures in it
+    struct ferry_vm_victims victims;
+};
+
+struct ferry_vm_memory {
+    struct ferry_vm_core *core;
+    struct ferry_vm_sched *sched;
+    struct ferry_vm_segment segments[FERRY_VM_MAX_SEGMENTS];
+    unsigned segment_count;
+    uint64_t memory_bytes, aperture_bytes; // what all segments of the kind hold
+    MDL *dummy_page;
+    struct ferry_vm_block *scratch_block; // one aperture page for WRITE_PHYSICAL
+    unsigned scratch_segment;             // index + 1, 0 = none
+    MDL *scratch_page;
+    uint64_t sub_transfer_bytes;
+    uint64_t time; // GPU submissions
+    uint64_t serial;
+    bool lru;
+};
+
+// ---- segments.c ----
+int ferry_vm_segments_read(struct ferry_vm_memory *memory, const struct ferry_vidmm_options *options);
+void ferry_vm_segments_destroy(struct ferry_vm_memory *memory);
+struct ferry_vm_segment *ferry_vm_segment_by_id(struct ferry_vm_memory *memory, uint32_t id);
+/// Segments in which the allocation may be, best first. Returns how many.
+unsigned ferry_vm_segment_order(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation,
+                                struct ferry_vm_segment *order[FERRY_VM_MAX_SEGMENTS]);
+bool ferry_vm_from_end(const struct ferry_vm_allocation *allocation, uint32_t segment);
+
+// ---- allocation.c ----
+int ferry_vm_allocation_new(struct ferry_vm_memory *memory, struct ferry_vm_device *device,
+                            const struct ferry_vidmm_allocation_options *options, D3DKMT_HANDLE *handle,
+                            unsigned *broken_rule);
+int ferry_vm_allocation_free(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+/// The live allocation of this device; *error is HANDLE or FOREIGN when NULL comes back. device NULL = of any device.
+struct ferry_vm_allocation *ferry_vm_allocation_find(struct ferry_vm_memory *memory,
+                                                     const struct ferry_vm_device *device, D3DKMT_HANDLE handle,
+                                                     int *error);
+/// For sched: a paging buffer that moved its content has faulted.
+void ferry_vm_content_lost(void *memory, D3DKMT_HANDLE allocation);
+uint64_t ferry_vm_bytes(const struct ferry_vm_allocation *allocation);
+/// What it counts against the limit of all residency lists: its bytes rounded up to its alignment.
+uint64_t ferry_vm_charge(const struct ferry_vm_allocation *allocation);
+
+// ---- instance.c ----
+/// Content into the block that the allocation has just got; on an error the block goes back.
+int ferry_vm_settle(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+/// Take it out of its segment; content goes to the backing store unless that is as good, or `drop` says it is unwanted.
+int ferry_vm_remove(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, bool drop);
+/// Keep the candidate lists and the missing list right after count, block or lock changed.
+void ferry_vm_relist(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+void ferry_vm_emit_place(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation, bool placed);
+
+// ---- operations.c ----
+int ferry_vm_transfer_in(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint64_t first,
+                         uint64_t pages);
+int ferry_vm_transfer_out(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+/// Inside the allocation's segment, from its block to page `to` below it; the two may overlap.
+int ferry_vm_transfer_move(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint64_t to);
+int ferry_vm_fill(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+int ferry_vm_discard(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+int ferry_vm_physical(struct ferry_vm_memory *memory, struct ferry_vm_segment *segment, uint64_t page, bool write);
+
+// ---- aperture.c ----
+int ferry_vm_aperture_start(struct ferry_vm_memory *memory);
+void ferry_vm_aperture_stop(struct ferry_vm_memory *memory);
+int ferry_vm_map(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+int ferry_vm_unmap(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+/// Was the dummy page written since the last look? Counts it and puts the pattern back (R76).
+void ferry_vm_dummy_inspect(struct ferry_vm_memory *memory);
+/// GPU writes through the aperture become visible to the CPU (R58, R62).
+int ferry_vm_aperture_order(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, bool cpu_reads);
+
+// ---- backing.c ----
+int ferry_vm_backing_make(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+/// From a later paging fence on the pages are free (R110).
+int ferry_vm_backing_drop(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+bool ferry_vm_permanent(const struct ferry_vm_allocation *allocation);
+/// Cached pages change hands between CPU and a segment that does not snoop (R121, R123).
+void ferry_vm_cache_handover(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation);
+
+// ---- cpu_access.c ----
+int ferry_vm_lock(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint32_t flags,
+                  uint64_t first, uint64_t count, void **address);
+int ferry_vm_unlock(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+
+#endif

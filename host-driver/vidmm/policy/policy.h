@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// Policy: residency lists and budget, and making room for what is on them.
+#ifndef FERRY_VIDMM_POLICY_POLICY_H
+#define FERRY_VIDMM_POLICY_POLICY_H
+
+#include "vidmm/memory/memory.h"
+
+struct ferry_vm_policy {
+    struct ferry_vm_core *core;
+    struct ferry_vm_sched *sched;
+    struct ferry_vm_memory *memory;
+    uint64_t budget; // 0 = none
+    uint64_t required_memory, required_aperture;
+};
+
+// ---- room.c ----
+/// Bring it in: find room (others may have to leave), bring content. PENDING is not told from OK here.
+int ferry_vm_place(struct ferry_vm_policy *policy, struct ferry_vm_allocation *allocation);
+/// All of the device's required allocations that are out, as far as they are not locked away.
+int ferry_vm_place_missing(struct ferry_vm_policy *policy, struct ferry_vm_device *device);
+/// Evict the victim of this segment when `pages` more are wanted. FERRY_ERROR_NO_VIDEO_MEMORY when nobody can leave.
+int ferry_vm_evict_one(struct ferry_vm_policy *policy, struct ferry_vm_segment *segment, uint64_t pages);
+
+// ---- residency.c ----
+uint64_t ferry_vm_memory_limit(const struct ferry_vm_policy *policy);
+int ferry_vm_make_resident(struct ferry_vm_policy *policy, struct ferry_vm_queue *queue,
+                           D3DDDI_MAKERESIDENT *arguments);
+int ferry_vm_evict(struct ferry_vm_policy *policy, const struct ferry_vm_device *device, D3DDDICB_EVICT *arguments);
+/// Destroy the allocation, whatever its count.
+int ferry_vm_residency_end(struct ferry_vm_policy *policy, struct ferry_vm_allocation *allocation);
+
+#endif

@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0
+// Residency lists (R213 to R225). A count above 0 means required: in place whenever a job of the device runs, and
+// never a victim. What all lists together require must fit, so room can always be made by moving those nobody
+// requires.
+#include <stdlib.h>
+
+#include "vidmm/policy/policy.h"
+
+uint64_t ferry_vm_memory_limit(const struct ferry_vm_policy *policy)
+{
+    return policy->budget != 0 && policy->budget < policy->memory->memory_bytes ? policy->budget
+                                                                                : policy->memory->memory_bytes;
+}
+
+static uint64_t *required(struct ferry_vm_policy *policy, const struct ferry_vm_allocation *allocation)
+{
+    return allocation->wants_memory ? &policy->required_memory : &policy->required_aperture;
+}
+
+static void raise(struct ferry_vm_policy *policy, struct ferry_vm_allocation *allocation)
+{
+    if (allocation->count++ == 0) {
+        allocation->dirty_before = allocation->dirty;
+        *required(policy, allocation) += ferry_vm_charge(allocation);
+        ferry_vm_relist(policy->memory, allocation);
+    }
+}
+
+static void lower(struct ferry_vm_policy *policy, struct ferry_vm_allocation *allocation)
+{
+    if (--allocation->count == 0) {
+        *required(policy, allocation) -= ferry_vm_charge(allocation);
+        ferry_vm_relist(policy->memory, allocation);
+    }
+}
+
+// All of the list, checked to be live allocations of this device.
+static int collect(struct ferry_vm_policy *policy, const struct ferry_vm_device *device, const D3DKMT_HANDLE *handles,
+                   UINT count, struct ferry_vm_allocation ***list)
+{
+    *list = malloc((count ? count : 1) * sizeof(**list));
+    if (!*list)
+        return FERRY_ERROR_NO_HOST_MEMORY;
+    for (UINT i = 0; i < count; i++) {
+        int error;
+        (*list)[i] = ferry_vm_allocation_find(policy->memory, device, handles[i], &error);
+        if (!(*list)[i]) {
+            free(*list);
+            return error;
+        }
+    }
+    return FERRY_OK;
+}
+
+static uint64_t excess(const struct ferry_vm_policy *policy)
+{
+    uint64_t limit = ferry_vm_memory_limit(policy), over = 0;
+    if (policy->required_memory > limit)
+        over = policy->required_memory - limit;
+    if (policy->required_aperture > policy->memory->aperture_bytes)
+        over += policy->required_aperture - policy->memory->aperture_bytes;
+    return over;
+}
+
+static int place_all(struct ferry_vm_policy *policy, struct ferry_vm_allocation **list, UINT count, uint64_t *to_trim)
+{
+    for (UINT i = 0; i < count; i++) {
+        if (list[i]->lost)
+            return FERRY_ERROR_DEVICE_LOST;
+        // The CPU has its content: it can neither be in place at once nor come before the caller unlocks it (R216).
+        if (list[i]->locked && !list[i]->block && !ferry_vm_permanent(list[i]))
+            return FERRY_ERROR_LOCKED;
+        int result = ferry_vm_place(policy, list[i]);
+        if (result == FERRY_ERROR_NO_VIDEO_MEMORY)
+            *to_trim = ferry_vm_bytes(list[i]);
+        if (result != FERRY_OK)
+            return result;
+    }
+    // Making room for a later one can have moved an earlier one out.
+    for (UINT i = 0; i < count; i++) {
+        int result = ferry_vm_place(policy, list[i]);
+        if (result != FERRY_OK)
+            return result;
+    }
+    return ferry_vm_flush(policy->sched);
+}
+
+int ferry_vm_make_resident(struct ferry_vm_policy *policy, struct ferry_vm_queue *queue, D3DDDI_MAKERESIDENT *arguments)
+{
+    struct ferry_vm_device *device = queue->device;
+    struct ferry_vm_allocation **list;
+    UINT count = arguments->NumAllocations;
+    if (device->state != D3DKMT_DEVICEEXECUTION_ACTIVE)
+        return FERRY_ERROR_DEVICE_LOST;
+    int result = collect(policy, device, arguments->AllocationList, count, &list);
+    if (result != FERRY_OK)
+        return result;
+    for (UINT i = 0; i < count; i++)
+        raise(policy, list[i]);
+    uint64_t to_trim = excess(policy);
+    result = to_trim ? FERRY_ERROR_NO_VIDEO_MEMORY : place_all(policy, list, count, &to_trim);
+
+    uint64_t fence = 0;
+    for (UINT i = 0; i < count && result == FERRY_OK; i++)
+        if (list[i]->subject.last_fence[policy->sched->paging_node] > fence)
+            fence = list[i]->subject.last_fence[policy->sched->paging_node];
+    bool pending = fence > policy->sched->nodes[policy->sched->paging_node].completed;
+    if (result == FERRY_OK && pending)
+        result = ferry_vm_queue_value(policy->sched, queue, fence, &arguments->PagingFenceValue);
+    if (result != FERRY_OK) {
+        // All or nothing: what was brought in stays as a candidate, its count is as before.
+        for (UINT i = 0; i < count; i++)
+            lower(policy, list[i]);
+        arguments->NumBytesToTrim = to_trim;
+        if (result == FERRY_ERROR_NO_VIDEO_MEMORY && arguments->Flags.MustSucceed)
+            device->state = D3DKMT_DEVICEEXECUTION_ERROR_OUTOFMEMORY;
+    }
+    free(list);
+    if (result != FERRY_OK || !pending)
+        return result;
+    ferry_vm_emit(policy->core, (struct ferry_vidmm_event){.kind = FERRY_VIDMM_EVENT_FENCE_WAIT,
+                                                           .queue = queue->handle,
+                                                           .value = arguments->PagingFenceValue});
+    return FERRY_PENDING;
+}
+
+static int trim_to_budget(struct ferry_vm_policy *policy)
+{
+    for (unsigned i = 0; i < policy->memory->segment_count; i++) {
+        struct ferry_vm_segment *segment = &policy->memory->segments[i];
+        while (!segment->aperture && policy->budget != 0 && policy->core->statistics.resident_bytes > policy->budget) {
+            int result = ferry_vm_evict_one(policy, segment,
+                                            (policy->core->statistics.resident_bytes - policy->budget + PAGE_SIZE - 1) /
+                                                PAGE_SIZE);
+            if (result == FERRY_ERROR_NO_VIDEO_MEMORY)
+                break;
+            if (result != FERRY_OK)
+                return result;
+        }
+    }
+    return FERRY_OK;
+}
+
+int ferry_vm_evict(struct ferry_vm_policy *policy, const struct ferry_vm_device *device, D3DDDICB_EVICT *arguments)
+{
+    struct ferry_vm_allocation **list;
+    UINT count = arguments->NumAllocations;
+    int result = collect(policy, device, arguments->AllocationList, count, &list);
+    if (result != FERRY_OK)
+        return result;
+    // One allocation may stand in the list several times, so the counts themselves are the check.
+    UINT done = 0;
+    while (done < count && list[done]->count > 0)
+        list[done++]->count--;
+    for (UINT i = 0; i < done; i++)
+        list[i]->count++;
+    if (done < count) {
+        free(list);
+        return FERRY_ERROR_NOT_RESIDENT;
+    }
+    for (UINT i = 0; i < count; i++) {
+        // The caller's word that the GPU wrote nothing since the matching MakeResident, whatever its jobs announced.
+        // What an earlier residency wrote is none of its business.
+        if (arguments->Flags.NotWrittenTo && ferry_vm_permanent(list[i]))
+            list[i]->dirty = list[i]->dirty_before;
+        lower(policy, list[i]);
+    }
+    free(list);
+    arguments->NumBytesToTrim = excess(policy);
+    return trim_to_budget(policy);
+}
+
+int ferry_vm_residency_end(struct ferry_vm_policy *policy, struct ferry_vm_allocation *allocation)
+{
+    uint64_t *counter = required(policy, allocation), charge = allocation->count > 0 ? ferry_vm_charge(allocation) : 0;
+    int result = ferry_vm_allocation_free(policy->memory, allocation);
+    if (result == FERRY_OK)
+        *counter -= charge;
+    return result;
+}
