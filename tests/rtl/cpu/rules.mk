@@ -8,7 +8,7 @@ rtl_program = $(VERILATOR) --cc --exe --build -O3 $(RTL_FLAGS) --top-module $(1)
     --Mdir $(BUILD)/verilated/$(notdir $@) -CFLAGS "$(RTL_CXXFLAGS)" -MAKEFLAGS "OPT_FAST=-O2 OPT_SLOW=-O1" \
     -o $(abspath $@) $(abspath $(2)) > $(BUILD)/verilated/$(notdir $@).log && touch $@
 
-RTL_CPU_PROGRAMS := $(addprefix $(BUILD)/tests/,rtl_control rtl_device rtl_device_32 rtl_device_128 rtl_fetch \
+RTL_CPU_PROGRAMS := $(addprefix $(BUILD)/tests/,rtl_control rtl_device rtl_device_32 rtl_device_128 rtl_endings rtl_fetch \
     rtl_function_reset rtl_memory_faults rtl_restart rtl_sequencer rtl_tiny)
 RTL_CPU_CORE := -GCPU_CORE='"$(CPU_CORE)"'
 TEST_PROGRAMS += $(RTL_CPU_PROGRAMS)
@@ -57,6 +57,10 @@ SOAKS += soak-restart
 $(BUILD)/tests/rtl_fetch:
 	@mkdir -p $(@D) $(BUILD)/verilated
 	$(call rtl_program,fetch_bench,$(RTL_CPU_TEST)/fetch_test.cpp,$(RTL_CPU_TEST)/fetch_bench.v)
+
+$(BUILD)/tests/rtl_endings:
+	@mkdir -p $(@D) $(BUILD)/verilated
+	$(call rtl_program,endings_bench,$(RTL_CPU_TEST)/endings_test.cpp,$(RTL_CPU_TEST)/endings_bench.v)
 
 # The oracle is that of the firmware's tests.
 ORACLE_OBJECT := $(BUILD)/tests/firmware-core/oracle.o
