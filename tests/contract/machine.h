@@ -55,8 +55,12 @@ struct machine_knobs {
     bool own_alignment_64k; // answer 64 KiB alignment for every allocation
     UINT segment_set;       // answer this SupportedWriteSegmentSet when not 0
     UINT eviction_set;
-    UINT hinted_bank; // answer this HintedBank
-    bool zero_size;   // answer Size 0
+    UINT hinted_bank;     // answer this HintedBank
+    bool zero_size;       // answer Size 0
+    bool flags_as_wished; // answer the flags as they were wished for, also where they break a rule
+    bool scatter_pages;   // pages of the source are never neighbours on the bus, but for DMA buffers
+    unsigned hold_node;   // jobs of this node wait until the knob is 0 again (a reset lets go too); 0 = none
+    unsigned hold_turns;  // after so many turns of the wait hook it is; 0 = never by itself
 };
 
 struct machine;

@@ -235,8 +235,11 @@ static bool step(struct machine *machine)
     unsigned start = mini_random(machine, NODES);
     for (unsigned i = 0; i < NODES; i++) {
         struct mini_submission **link = &machine->queue;
-        while (*link && (*link)->node != (start + i) % NODES)
+        unsigned node = (start + i) % NODES;
+        while (*link && (*link)->node != node)
             link = &(*link)->next;
+        if (node != 0 && node == machine->knobs.hold_node)
+            continue;
         if (*link && (*link)->not_before <= machine->turn) {
             run_one(machine, link);
             return true;
@@ -257,7 +260,12 @@ int mini_turn(void *context)
 {
     struct machine *machine = context;
     machine->turn++;
-    bool any = machine->queue != NULL && !machine->knobs.hang;
+    bool holding = machine->knobs.hold_node != 0 && machine->knobs.hold_turns != 0;
+    if (holding && --machine->knobs.hold_turns == 0)
+        machine->knobs.hold_node = 0;
+    bool any = holding;
+    for (const struct mini_submission *work = machine->queue; work && !machine->knobs.hang; work = work->next)
+        any |= work->node != machine->knobs.hold_node || work->node == 0;
     step(machine);
     raise_interrupt(machine);
     return any ? FERRY_OK : FERRY_ERROR_TIMEOUT;

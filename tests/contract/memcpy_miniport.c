@@ -306,6 +306,7 @@ static NTSTATUS reset_engine(HANDLE adapter, DXGKARG_RESETENGINE *argument)
 {
     struct machine *machine = adapter;
     machine->knobs.hang = false;
+    machine->knobs.hold_node = 0;
     argument->LastAbortedFenceId = machine->current[argument->NodeOrdinal];
     struct mini_submission **link = &machine->queue;
     while (*link) {

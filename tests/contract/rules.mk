@@ -50,7 +50,7 @@ LINTS += lint-wall
 # manager's own matter and stay with the memcpy machine.
 KMD_SUITE_SOURCES := $(wildcard host-driver/kmd/*.c host-driver/device/*.c sim/model/*.c) host-driver/link/dma_map.c
 KMD_SUITE_OBJECTS := $(KMD_SUITE_SOURCES:%.c=$(BUILD)/obj-suite/%.o) \
-	$(patsubst %,$(BUILD)/obj-suite/$(CONTRACT_SUITE)/%.o,kmd_machine spy world)
+	$(patsubst %,$(BUILD)/obj-suite/$(CONTRACT_SUITE)/%.o,kmd_answers kmd_machine spy world)
 KMD_SUITE_TESTS := $(filter-out test_victims_trace,$(SUITE_TESTS))
 KMD_SUITE_PROGRAMS := $(KMD_SUITE_TESTS:test_%=$(BUILD)/tests/contract_%_kmd)
 

@@ -23,6 +23,7 @@ static void R117_R126_R129_R137_R142_R161_R162_R168_R170_R175_R180_broken_rules_
                  {0x4000, 7},    {0x4003, 7},    {0x10000, 8},     {0x2000 | 0x8000, 9}, {0x800, 11}, {0x1000, 11},
                  {1u << 19, 11}, {1u << 31, 11}, {0x10 | 0x1, 13}, {0x20 | 0x1, 14},     {0x400, 16}};
     struct world *world = world_open_default();
+    world->knobs->flags_as_wished = true;
     size_t pages = machine_pages_out(world->machine);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         unsigned rule = 0;
@@ -214,9 +215,9 @@ static void R154_only_apertures_may_be_eviction_segments(void **state)
 {
     (void)state;
     struct world *world = world_open_default();
-    world->knobs->eviction_set = 1;
+    world->knobs->eviction_set = 1u << (machine_local_segment - 1);
     assert_int_equal(create_flags(world, CPU, NULL), FERRY_ERROR_UNSUPPORTED);
-    world->knobs->eviction_set = 4;
+    world->knobs->eviction_set = 1u << (machine_aperture_segment - 1);
     assert_int_equal(create_flags(world, CPU, NULL), FERRY_OK);
     world_close(world);
 }
@@ -229,7 +230,7 @@ static void R153_R154_R155_R156_too_large_for_eviction_beside_an_overlay(void **
     wanted.Aperture = 1;
     D3DKMT_HANDLE overlay;
     assert_int_equal(world_try_create(world, &wanted, NULL, &overlay, NULL), FERRY_OK);
-    world->knobs->eviction_set = 4;
+    world->knobs->eviction_set = 1u << (machine_aperture_segment - 1);
     D3DKMT_HANDLE large = world_create(world, PAGES(52), CPU), fits = world_create(world, PAGES(51), CPU);
     D3DKMT_HANDLE *both[] = {&large, &fits};
     for (unsigned with_overlay = 0; with_overlay < 2; with_overlay++) {

@@ -144,7 +144,7 @@ static void R77_R78_R79_R80_unmapping_waits_for_jobs_of_that_range_only(void **s
     D3DKMT_HANDLE other;
     assert_int_equal(ferry_vidmm_create_context(world->manager, world->device, 2, &other, NULL), FERRY_OK);
     world->knobs->delay = 40;
-    world_gpu_fill(world, a, 0, PAGES(8), 0x51);
+    world_gpu_put(world, a, 0, PAGES(8), 0x51);
     assert_int_equal(world_evict(world, a), FERRY_OK);
     D3DKMT_HANDLE large = world_create_in_aperture(world, PAGES(55), CPU); // a's range must go
     assert_true(world_resident(world, &large, 1) >= 0);
@@ -161,6 +161,7 @@ static void R173_aperture_pages_need_not_be_neighbours(void **state)
 {
     (void)state;
     struct world *world = world_open_default();
+    world->knobs->scatter_pages = true;
     D3DKMT_HANDLE a = world_create_in_aperture(world, PAGES(9), CPU | DXGK_ALLOC_FLAG_ACCESSED_PHYSICALLY);
     world_write(world, a, 6);
     world_require(world, a);

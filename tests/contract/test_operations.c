@@ -79,22 +79,32 @@ static void R8_R43_raw_move_between_segments(void **state)
     struct ferry_vidmm_platform platform = machine_platform(machine);
     MDL *buffer;
     assert_int_equal(platform.pages->allocate(platform.pages->context, 1, FERRY_PAGES_CONSECUTIVE, &buffer), FERRY_OK);
-    DXGKARG_BUILDPAGINGBUFFER argument = {.pDmaBuffer = buffer->MappedSystemVa, .DmaSize = PAGE_SIZE};
+    uint8_t records[256];
+    DXGKARG_BUILDPAGINGBUFFER argument = {.pDmaBuffer = buffer->MappedSystemVa,
+                                          .DmaSize = PAGE_SIZE,
+                                          .pDmaBufferPrivateData = records,
+                                          .DmaBufferPrivateDataSize = sizeof(records)};
     argument.Operation = DXGK_OPERATION_TRANSFER;
     argument.Transfer.TransferSize = PAGE_SIZE;
     argument.Transfer.TransferOffset = PAGE_SIZE;
     argument.Transfer.Source.SegmentId = machine_local_segment;
-    argument.Transfer.Source.SegmentAddress.QuadPart = segments[0].BaseAddress.QuadPart + (int64_t)PAGES(49);
+    argument.Transfer.Source.SegmentAddress.QuadPart =
+        segments[machine_local_segment - 1].BaseAddress.QuadPart + (int64_t)PAGES(49);
     argument.Transfer.Destination.SegmentId = machine_hidden_segment;
-    argument.Transfer.Destination.SegmentAddress.QuadPart = segments[1].BaseAddress.QuadPart + (int64_t)PAGES(2);
+    argument.Transfer.Destination.SegmentAddress.QuadPart =
+        segments[machine_hidden_segment - 1].BaseAddress.QuadPart + (int64_t)PAGES(2);
     argument.Transfer.Flags.Value = DXGK_TRANSFER_START | DXGK_TRANSFER_END | DXGK_TRANSFER_SWIZZLE;
     assert_int_equal(table->DxgkDdiBuildPagingBuffer(adapter, &argument), STATUS_SUCCESS);
     UINT used = (UINT)((uint8_t *)argument.pDmaBuffer - (uint8_t *)buffer->MappedSystemVa);
+    UINT kept = (UINT)((uint8_t *)argument.pDmaBufferPrivateData - records);
     PHYSICAL_ADDRESS address = {.QuadPart = (int64_t)(buffer->Pfn[0] << PAGE_SHIFT)};
     DXGKARG_PATCH patch = {.DmaBufferPhysicalAddress = address,
                            .pDmaBuffer = buffer->MappedSystemVa,
                            .DmaBufferSize = PAGE_SIZE,
                            .DmaBufferSubmissionEndOffset = used,
+                           .pDmaBufferPrivateData = records,
+                           .DmaBufferPrivateDataSize = sizeof(records),
+                           .DmaBufferPrivateDataSubmissionEndOffset = kept,
                            .SubmissionFenceId = 1,
                            .Flags.Paging = 1};
     assert_int_equal(table->DxgkDdiPatch(adapter, &patch), STATUS_SUCCESS);
@@ -110,6 +120,7 @@ static void R8_R43_raw_move_between_segments(void **state)
     machine_peek(machine, machine_hidden_segment, PAGES(3), seen, PAGE_SIZE);
     assert_memory_equal(bytes, seen, PAGE_SIZE);
     platform.pages->free(platform.pages->context, buffer);
+    assert_int_equal(table->DxgkDdiStopDevice(adapter), STATUS_SUCCESS);
     machine_close(machine);
 }
 
@@ -322,7 +333,7 @@ static void R55_R57_R58_read_physical_before_the_cpu_reads_what_the_gpu_wrote(vo
     struct world *world = world_open(&options);
     D3DKMT_HANDLE a = world_create_in_aperture(world, PAGES(2), CPU);
     world_require(world, a);
-    world_gpu_fill(world, a, 0, PAGES(2), 0xABCD);
+    world_gpu_put(world, a, 0, PAGES(2), 0xABCD);
     void *address;
     assert_int_equal(ferry_vidmm_lock(world->manager, a, 0, &address), FERRY_OK);
     assert_int_equal(machine_physical_accesses(world->machine, false), 1);
@@ -348,7 +359,7 @@ static void R59_R61_R62_write_physical_orders_and_touches_nobody(void **state)
     world_write(world, b, 77);
     world_require(world, a);
     world_require(world, b);
-    world_gpu_fill(world, a, 0, PAGES(2), 0xABCD);
+    world_gpu_put(world, a, 0, PAGES(2), 0xABCD);
     void *address;
     assert_int_equal(ferry_vidmm_lock(world->manager, a, D3DDDI_LOCK_WRITE_ONLY, &address), FERRY_OK);
     assert_int_equal(machine_physical_accesses(world->machine, true), 1);
@@ -376,7 +387,7 @@ static void R56_R60_R61_physical_accesses_of_1_to_8_bytes(void **state)
         world_require(world, b);
         void *address;
         for (unsigned flags = 0; flags < 2; flags++) {
-            world_gpu_fill(world, a, 0, PAGES(2), 0x4000 + flags);
+            world_gpu_put(world, a, 0, PAGES(2), 0x4000 + flags);
             assert_int_equal(ferry_vidmm_lock(world->manager, a, flags ? D3DDDI_LOCK_WRITE_ONLY : 0, &address),
                              FERRY_OK);
             for (unsigned i = 0; i < PAGES(2) / 4; i++)

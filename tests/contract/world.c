@@ -228,6 +228,32 @@ uint64_t world_gpu_copy(struct world *world, D3DKMT_HANDLE to, uint64_t to_offse
     return fence;
 }
 
+uint64_t world_gpu_put(struct world *world, D3DKMT_HANDLE allocation, uint64_t offset, uint32_t bytes, uint32_t pattern)
+{
+    D3DKMT_HANDLE source = world_create(world, bytes, 0); // lives as long as the device
+    world_require(world, source);
+    struct machine_job job = {0};
+    machine_job_fill(&job, 0, 0, bytes, pattern);
+    machine_job_copy(&job, 1, offset, 0, 0, bytes);
+    struct ferry_vidmm_reference references[2] = {{source, true}, {allocation, true}};
+    struct ferry_vidmm_submission submission = {job.commands, job.bytes, references, 2, job.patches, job.patch_count};
+    uint64_t fence = 0;
+    assert_int_equal(ferry_vidmm_submit(world->manager, world->context, &submission, &fence), FERRY_OK);
+    assert_true(world_evict(world, source) >= 0);
+    return fence;
+}
+
+uint64_t world_gpu_name(struct world *world, D3DKMT_HANDLE context, D3DKMT_HANDLE allocation, bool write)
+{
+    struct machine_job job = {0};
+    machine_job_nothing(&job);
+    struct ferry_vidmm_reference reference = {allocation, write};
+    struct ferry_vidmm_submission submission = {job.commands, job.bytes, &reference, 1, NULL, 0};
+    uint64_t fence = 0;
+    assert_int_equal(ferry_vidmm_submit(world->manager, context, &submission, &fence), FERRY_OK);
+    return fence;
+}
+
 void world_wait(struct world *world, uint64_t fence)
 {
     assert_int_equal(ferry_vidmm_wait(world->manager, world->context, fence), FERRY_OK);

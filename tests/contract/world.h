@@ -71,6 +71,11 @@ uint64_t world_gpu_fill(struct world *world, D3DKMT_HANDLE allocation, uint64_t 
                         uint32_t pattern);
 uint64_t world_gpu_copy(struct world *world, D3DKMT_HANDLE to, uint64_t to_offset, D3DKMT_HANDLE from,
                         uint64_t from_offset, uint32_t bytes);
+/// The same where the device cannot fill in place, as in the aperture: a fill of other memory and a copy from there.
+uint64_t world_gpu_put(struct world *world, D3DKMT_HANDLE allocation, uint64_t offset, uint32_t bytes,
+                       uint32_t pattern);
+/// On a context of the caller's choice; the job only names it as written when `write` is set, and does nothing.
+uint64_t world_gpu_name(struct world *world, D3DKMT_HANDLE context, D3DKMT_HANDLE allocation, bool write);
 void world_wait(struct world *world, uint64_t fence);
 
 #endif
