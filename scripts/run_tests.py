@@ -6,7 +6,8 @@ A program passes or fails cases in cmocka's form ("[       OK ] name", "[  FAILE
 or ends with a line "N passed, N failed". A case that cmocka began ("[ RUN      ] name") and that has no result when its
 program ends badly has failed; a program that ends with a nonzero status without a failed case counts as one failed case,
 so a crash is never lost. Cases whose names begin with requirement numbers (R31_R36_name) go into the registry
-file, one line a requirement: number, case, result. The last line printed is the sum.
+file, one line a requirement: number, program and case, result, and the miniport where the program names one
+("miniport: NAME"). A case that a program leaves out ("left out: case: reason") has its line too. The last line printed is the sum.
 
 A program that prints "FERRY_SEED=N" is random: it runs twice, with a seed that is always the same and with a fresh one.
 FERRY_SEED in the environment replays: every program runs once, with that seed.
@@ -29,6 +30,8 @@ FAILED = re.compile(r"^\[\s+FAILED\s+\] (\S+?)(?::? .*|:)?$")
 RUN = re.compile(r"^\[\s+RUN\s+\] (\S+)")
 ERROR = re.compile(r"^\[\s+ERROR\s+\] ([A-Za-z_]\w*)$")  # cmocka: its set-up failed. A reason has dashes instead of a name.
 LISTED = re.compile(r"\d+ test\(s\), listed below:$")  # cmocka's heading of its list of failed cases is no case.
+LEFT_OUT = re.compile(r"^left out: (\S+?): (.+)$")  # A case that this program has and does not run, and why.
+MINIPORT = re.compile(r"^miniport: (\S+)$")  # The same cases run on several.
 SEED = re.compile(r"FERRY_SEED=\d")
 SUM = re.compile(r"^(\d+) passed, (\d+) failed")
 NUMBER = re.compile(r"R(\d+)(?=_)")
@@ -43,6 +46,8 @@ class Result:
         self.program, self.seed, self.output, self.status, self.seconds = program, seed, output, status, seconds
         self.random = is_random or bool(SEED.search(output))
         self.cases = {}
+        self.left_out = {}
+        self.miniport = ""
         last_sum = running = None
         for line in output.splitlines():
             if match := RUN.match(line):
@@ -53,6 +58,10 @@ class Result:
             elif (match := FAILED.match(line) or ERROR.match(line)) and not LISTED.search(line):
                 self.cases[match.group(1)] = False
                 running = None
+            elif match := LEFT_OUT.match(line):
+                self.left_out[match.group(1)] = match.group(2)
+            elif match := MINIPORT.match(line):
+                self.miniport = match.group(1)
             elif match := SUM.match(line):
                 last_sum = int(match.group(1)), int(match.group(2))
         if running and status != 0:
@@ -141,17 +150,27 @@ def choose_seeds(given):
 
 
 def write_registry(results, path):
-    """One line a requirement and case, in the order of the numbers."""
+    """One line a requirement, case and miniport, in the order of the numbers; also for a case that was left out."""
     rows = {}  # A case of a random program passes when it passes with every seed.
+    reasons = {}
+    miniports = {}
     for result in results:
-        for case, good in result.cases.items():
+        program = Path(result.program).name
+        if result.miniport:
+            miniports[program] = f"\t{result.miniport}"
+        for case, good in [*result.cases.items(), *((case, None) for case in result.left_out)]:
             prefix = re.match(r"(?:R\d+_)+", case)
             for n in NUMBER.findall(prefix.group(0)) if prefix else []:
-                key = int(n), case, Path(result.program).name
-                rows[key] = rows.get(key, True) and good
+                key = int(n), case, program
+                if good is None:
+                    reasons[key] = f"left out: {result.left_out[case]}"
+                else:
+                    rows[key] = rows.get(key, True) and good
+    said = {key: "pass" if good else "FAIL" for key, good in rows.items()}
+    said = {**reasons, **said}
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(f"R{n}\t{program}/{case}\t{'pass' if rows[n, case, program] else 'FAIL'}\n"
-                            for n, case, program in sorted(rows)))
+    path.write_text("".join(f"R{n}\t{program}/{case}\t{said[n, case, program]}{miniports.get(program, '')}\n"
+                            for n, case, program in sorted(said)))
     return len({n for n, *_ in rows}), len({n for (n, *_), good in rows.items() if not good})
 
 

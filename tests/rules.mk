@@ -22,7 +22,7 @@ formal: $$(FORMAL)
 
 soak: $$(SOAKS)
 
-# The registry of the last `make test`: requirement number, test, result.
+# The registry of the last `make test`: requirement number, test, result, miniport.
 .PHONY: requirements
 requirements:
 	@cat $(BUILD)/requirements.txt 2>/dev/null || { echo "run make test first"; exit 1; }

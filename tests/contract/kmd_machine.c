@@ -11,6 +11,7 @@
 #include "ferry_contract.h"
 #include "firmware_image.h"
 
+const char *const machine_miniport = "real";
 const UINT machine_local_segment = FERRY_KMD_SEGMENT_LOCAL, machine_hidden_segment = HIDDEN_INDEX,
            machine_aperture_segment = FERRY_KMD_SEGMENT_APERTURE;
 const uint32_t machine_least_start_bytes = FERRY_PACKET_UNMAP_APERTURE_SIZE,

@@ -13,6 +13,8 @@
 #include "ddi/page_source.h"
 #include "vidmm/vidmm.h"
 
+/// Which miniport is under test, in one word.
+extern const char *const machine_miniport;
 // The machine's segments; 0 = it has none of that sort.
 extern const UINT machine_local_segment, machine_hidden_segment, machine_aperture_segment;
 // Bytes of the smallest paging buffer that the manager starts with, and that takes a page of every operation.

@@ -11,6 +11,7 @@
 
 #include "vidmm/vidmm.h"
 
+const char *const machine_miniport = "double";
 const UINT machine_local_segment = 1, machine_hidden_segment = 2, machine_aperture_segment = 3;
 const uint32_t machine_least_start_bytes = sizeof(struct packet) + 8,
                machine_least_page_bytes = sizeof(struct packet) + 8;

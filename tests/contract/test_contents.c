@@ -40,6 +40,26 @@ static void R111_R112_not_written_to_speaks_of_its_own_residency_only(void **sta
     world_close(world);
 }
 
+// Two residencies at once, of which one wrote and does not deny it: in either order its bytes come back.
+static void R112_not_written_to_of_one_residency_says_nothing_of_the_other(void **state)
+{
+    (void)state;
+    for (unsigned inner = 0; inner < 2; inner++) {
+        struct world *world = world_open_default();
+        D3DKMT_HANDLE a = world_create(world, PAGES(3), PERMANENT);
+        world_write(world, a, 1);
+        world_require(world, a);
+        world_wait(world, world_gpu_fill(world, a, 0, 4, 0x600D));
+        world_require(world, a);
+        assert_int_equal(inner ? evict_not_written(world, a) : world_evict(world, a), FERRY_OK);
+        assert_int_equal(inner ? world_evict(world, a) : evict_not_written(world, a), FERRY_OK);
+        world_force_out(world, a);
+        assert_int_equal(locked(world, a, D3DDDI_LOCK_READ_ONLY)[0], 0x600D);
+        unlocked(world, a);
+        world_close(world);
+    }
+}
+
 static void R111_not_written_to_saves_the_page_out(void **state)
 {
     (void)state;
@@ -47,9 +67,11 @@ static void R111_not_written_to_saves_the_page_out(void **state)
     D3DKMT_HANDLE a = world_create(world, PAGES(3), PERMANENT);
     world_write(world, a, 1);
     world_require(world, a);
-    world_require(world, a);                                 // counted twice
-    world_gpu_copy(world, a, 0, a, 0, 4);                    // announced as a write, and changes nothing
-    assert_int_equal(evict_not_written(world, a), FERRY_OK); // at once, though one count is left
+    world_require(world, a);              // counted twice
+    world_gpu_copy(world, a, 0, a, 0, 4); // announced as a write, and changes nothing
+    assert_int_equal(evict_not_written(world, a), FERRY_OK);
+    assert_true(world_place(world, a).dirty); // the outer residency has not spoken
+    assert_int_equal(evict_not_written(world, a), FERRY_OK);
     assert_false(world_place(world, a).dirty);
     world_force_out(world, a);
     assert_int_equal(world_statistics(world).bytes_out, 0);
@@ -298,6 +320,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(R111_R112_not_written_to_speaks_of_its_own_residency_only),
+        cmocka_unit_test(R112_not_written_to_of_one_residency_says_nothing_of_the_other),
         cmocka_unit_test(R111_not_written_to_saves_the_page_out),
         cmocka_unit_test(R113_R114_eviction_under_a_lock_keeps_what_the_cpu_writes),
         cmocka_unit_test(R112_eviction_under_a_lock_for_reading_pages_all_out),

@@ -6,6 +6,7 @@
 
 int world_run(const struct CMUnitTest *tests, size_t count)
 {
+    printf("miniport: %s\n", machine_miniport);
     struct CMUnitTest *run = calloc(count + 1, sizeof(*run));
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {

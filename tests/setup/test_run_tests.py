@@ -109,6 +109,13 @@ def a_case_passes_when_it_passes_with_every_seed(folder):
     assert registry == "R7\tprogram0/R7_walk\tFAIL\n", registry
 
 
+def a_case_that_is_left_out_has_its_row_and_each_miniport_too(folder):
+    _, status, registry = run(folder, 'echo "miniport: double"; echo "[       OK ] R6_a"; echo "[       OK ] R6_b"',
+                              'echo "miniport: real"; echo "left out: R6_a: no such thing"; echo "[       OK ] R6_b"')
+    assert status == 0 and registry == ("R6\tprogram0/R6_a\tpass\tdouble\nR6\tprogram1/R6_a\tleft out: no such thing\treal\n"
+                                        "R6\tprogram0/R6_b\tpass\tdouble\nR6\tprogram1/R6_b\tpass\treal\n"), registry
+
+
 def requirements_stand_in_the_order_of_their_numbers(folder):
     _, _, registry = run(folder, 'echo "[       OK ] R10_R9_a"')
     assert registry == "R9\tprogram0/R10_R9_a\tpass\nR10\tprogram0/R10_R9_a\tpass\n", registry
@@ -227,6 +234,7 @@ def a_stopped_runner_stops_its_programs(folder):
 CASES = [what_stands_beside_a_sum_counts, programs_run_beside_each_other_and_their_end_is_shown,
          what_goes_to_the_error_output_counts, a_good_sum_hides_no_bad_status, a_case_that_fails_once_has_failed,
          a_case_passes_when_it_passes_with_every_seed, requirements_stand_in_the_order_of_their_numbers,
+         a_case_that_is_left_out_has_its_row_and_each_miniport_too,
          bytes_that_are_no_text_stop_nothing, a_hang_is_a_failure, a_flood_is_a_failure_and_its_end_is_read,
          a_sum_hides_no_failed_case, cases_are_counted_and_registered, a_failed_case_counts_with_and_without_a_reason,
          the_headings_of_cmocka_are_no_cases, a_sum_wins_and_a_crash_counts,

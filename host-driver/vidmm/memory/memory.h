@@ -33,6 +33,7 @@ struct ferry_vm_allocation {
     uint8_t fresh : 1;        // content is still the fill pattern everywhere
     uint8_t dirty : 1;        // what sits in the segment is newer than the backing store, or there is none
     uint8_t dirty_before : 1; // what dirty was when the residency count last left 0
+    uint8_t not_written : 1;  // every Evict since then said NotWrittenTo
     uint8_t lost : 1;         // a paging operation on it faulted
     uint8_t coherent : 1;     // mapped CacheCoherent
     uint8_t gpu_wrote : 1;    // since the last CPU access, through an aperture

@@ -21,6 +21,7 @@ static void raise(struct ferry_vm_policy *policy, struct ferry_vm_allocation *al
 {
     if (allocation->count++ == 0) {
         allocation->dirty_before = allocation->dirty;
+        allocation->not_written = 1;
         *required(policy, allocation) += ferry_vm_charge(allocation);
         ferry_vm_relist(policy->memory, allocation);
     }
@@ -160,8 +161,10 @@ int ferry_vm_evict(struct ferry_vm_policy *policy, const struct ferry_vm_device 
     }
     for (UINT i = 0; i < count; i++) {
         // The caller's word that the GPU wrote nothing since the matching MakeResident, whatever its jobs announced.
-        // What an earlier residency wrote is none of its business.
-        if (arguments->Flags.NotWrittenTo && ferry_vm_permanent(list[i]))
+        // What an earlier residency wrote, or an outer one that has not ended, is none of its business: it counts when
+        // all that ended since the count left 0 said so.
+        list[i]->not_written &= arguments->Flags.NotWrittenTo;
+        if (list[i]->count == 1 && list[i]->not_written && ferry_vm_permanent(list[i]))
             list[i]->dirty = list[i]->dirty_before;
         lower(policy, list[i]);
     }
