@@ -1,21 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns one side of a job into bursts: walks the range, finds the page of each position (directly, from the aperture
-// table, or from a page list), checks video memory accesses, cuts at 512-byte blocks. Shows one burst a cycle; the
-// next page is asked for while the bursts of the present one go out, so a change of page costs no cycle. Pages of a list
-// that are neighbours in memory are joined to the present range: up to 15 of them are known ahead, so that a list port
-// which is busy for a while holds no joined page back. A range is only counted on inside 16 MiB, which keeps that
-// counter short. The aperture is read one page ahead only, as its entries may change behind the job.
+// Turns one side of a job into bursts. It is cut (ferry_job_cutter: segments, and bursts inside 512-byte blocks), the page of
+// each position is found, directly or by asking for it (ferry_page_translate), and neighbouring pages are joined
+// (ferry_page_join); what goes to video memory is checked against its limits here. Shows one burst a cycle; the next page is
+// asked for while the bursts of the present one go out, so a change of page costs no cycle.
 //
-// An entry of a list is a bus address of 52 bits, of a page's first byte: one with any other bit set is never used, and
-// the first burst of its page is a RANGE fault.
+// The first burst of a page that was not found, or that a list names with bits that no page's address has, is a fault.
 //
-// A descending job (destination overlaps above the source) goes by chunks from its end: each chunk is one block of the
-// destination, and one segment for the realigner.
-//
-// A job may be left half done and gone on with later: `place` says how far it was walked, and a job that is resumed starts
-// there. A trim makes the present burst, or the first bytes of it, the last.
-//
-// GPU page tables: one more address kind here, asking its own translation port.
+// A trim makes the present burst, or the first bytes of it, the last.
 `include "ferry_contract.vh"
 `default_nettype none
 
@@ -106,29 +97,15 @@ module ferry_address_generator #(
     localparam [0:0] HAS_LISTS = LISTS != 0;
 
     // The job.
-    reg [63:0] base_reg;
+    reg [63:32] high_reg;
     reg [1:0]  kind_reg;
     reg        local_reg;
     reg        list_reg;
     reg [15:0] list_base_reg;
     reg        may_protected_reg;
-    reg [8:0]  chunk_end_reg;
-    // A segment is in the cutter, the job's last one.
-    reg        active_reg;
-    reg        final_reg;
-    // Descending: offset of the last byte below the present chunk (all ones: none); a chunk is to be chosen, to be located,
-    // to be loaded; its bytes less one and the position of its first.
-    reg [31:0] below_reg;
-    // Descending: below_reg as it was before the present chunk.
-    reg [31:0] chunk_last_reg;
-    reg        descending_reg;
-    reg        choose_reg;
-    reg        choose_first_reg;
-    reg        locate_reg;
-    reg        load_reg;
-    reg [8:0]  chunk_reg;
-    reg [32:0] chunk_position_reg;
-    reg        first_reg;
+    // Its base is not below 2^32; it is in the last 2^32 bytes that there are.
+    reg        far_base_reg;
+    reg        top_base_reg;
     // Of the present burst or its whole block, until it is exact: outside video memory, in its protected range; outside the
     // aperture, behind the last address.
     reg        beyond_reg;
@@ -136,83 +113,98 @@ module ferry_address_generator #(
     reg        exact_reg;
     reg        outside_reg;
     reg        wraps_reg;
-    // Of the job: its base is not below 2^32; it is in the last 2^32 bytes that there are.
-    reg        far_base_reg;
-    reg        top_base_reg;
-    // Present range: its page, and how many pages of the job follow it as neighbours in memory.
-    reg [39:0] page_reg;
-    reg [3:0]  joined_reg;
-    reg        page_valid_reg;
-    reg        snoop_reg;
-    reg        hit_reg;
-    // The page after the range.
-    reg [39:0] next_page_reg;
-    reg        next_valid_reg;
-    reg        next_snoop_reg;
-    reg        next_hit_reg;
-    // Page to ask for next, as the job names it; there is one; a translation has been asked for and not come.
-    reg [32:12] ask_reg;
-    reg        more_reg;
-    reg        pending_reg;
 
     wire from_list = list_reg && HAS_LISTS;
     // A list is one of host pages, whatever kind its side claims.
     wire is_aperture = kind_reg == `FERRY_ADDRESS_KIND_APERTURE && !from_list;
     wire translated = (is_aperture && HAS_APERTURE) || from_list;
+    // Pages beyond the aperture are not looked up.
+    wire outside = is_aperture && outside_reg;
 
-    // ---- Loading a segment: the whole job, or a chunk of a descending one ----
-    wire load_whole = start && !descending;
-    wire load = load_whole || load_reg;
-    wire [32:0] load_position;
-    ferry_choice #(.WIDTH(33)) chunk_or_whole (
-        .second(load_reg), .word0({1'b0, base[31:0]}), .word1(chunk_position_reg), .chosen(load_position)
-    );
-    wire [31:0] load_last = load_reg ? {23'd0, chunk_reg} : last_byte;
-    wire        load_left = !load_reg && resume;
-    wire [32:0] load_from;
-    ferry_choice #(.WIDTH(33)) left_or_begun (
-        .second(load_left), .word0(load_position), .word1(resume_place), .chosen(load_from)
-    );
-
-    wire [8:0] chunk_top = choose_first_reg ? chunk_end_reg : 9'd511;
-    wire chunk_final = below_reg[31:9] == 0 && below_reg[8:0] <= chunk_top;
-    wire [8:0] chunk = chunk_final ? below_reg[8:0] : chunk_top;
-
-    // ---- Bursts ----
-    wire [32:0] position;
+    // ---- Cut ----
+    wire        give_up;
+    wire        load;
+    wire        load_further;
+    wire [32:12] load_page;
     wire [32:12] end_page;
-    wire last;
-    wire page_end;
-
-    wire [32:9] next_block;
+    wire        final_segment;
     wire        again;
-
-    ferry_burst_cutter #(.LG_BLOCK(9)) cutter (
-        .clk(clk), .busy(active_reg), .load(load), .load_position(load_position), .load_last(load_last),
-        .load_from(load_from), .load_left(load_left), .load_left_last(resume_last),
-        .trim(trim), .trim_top(trim_top), .step(burst_step), .position(position), .top(burst_top),
-        .again(again), .next_block(next_block),
-        .beats(burst_beats), .last(last), .page_end(page_end),
-        .end_page(end_page)
+    wire [32:0] position;
+    wire        last;
+    wire        page_end;
+    wire [32:9] next_block;
 `ifdef FORMAL
-        , .formal_end(formal_end), .formal_whole_end(formal_whole_end)
+    wire [32:0] formal_first, formal_past, formal_end;
+    wire        formal_trimmed, formal_descending;
+`endif
+
+    ferry_job_cutter cutter (
+        .clk(clk), .rst(rst), .start(start), .base(base[31:0]), .last_byte(last_byte), .descending(descending),
+        .chunk_end(chunk_end), .resume(resume), .resume_place(resume_place), .resume_last(resume_last), .trim(trim),
+        .trim_top(trim_top), .give_up(give_up), .active(active), .in_segment(in_segment), .place(place), .load(load),
+        .load_further(load_further), .load_page(load_page), .end_page(end_page), .final_segment(final_segment),
+        .step(burst_step), .again(again), .position(position), .top(burst_top), .beats(burst_beats), .first(burst_first),
+        .last(last), .page_end(page_end), .next_block(next_block)
+`ifdef FORMAL
+        , .formal_first(formal_first), .formal_past(formal_past), .formal_end(formal_end), .formal_trimmed(formal_trimmed),
+        .formal_descending(formal_descending)
 `endif
     );
 
+    // ---- Translate ----
+    wire        room;
+    wire        pending;
+    wire        translating;
+    wire        answer;
+    wire [51:12] answer_page;
+    wire        answer_hit;
+    wire        answer_snoop;
 `ifdef FORMAL
-    wire [32:0] formal_end, formal_whole_end;
+    wire [32:12] formal_ask;
+    wire        formal_more;
 `endif
 
-    // The position has 33 bits: bit 32 is the carry into the upper half of the address.
-    wire [31:0] high = base_reg[63:32] + {31'd0, position[32]};
+    // After a trim the present page is known: no other is needed.
+    ferry_page_translate #(.HAS_APERTURE(HAS_APERTURE), .HAS_LISTS(HAS_LISTS)) translate (
+        .clk(clk), .rst(rst), .load(load), .load_page(load_page), .end_page(end_page), .stop(trim),
+        .wanted(in_segment && translated && room && !outside), .from_list(from_list), .list_base(list_base_reg),
+        .pending(pending), .busy(translating), .answer(answer), .answer_page(answer_page), .answer_hit(answer_hit),
+        .answer_snoop(answer_snoop), .list_valid(list_valid), .list_ready(list_ready), .list_address(list_address),
+        .list_data_valid(list_data_valid), .list_data(list_data), .lookup_valid(lookup_valid), .lookup_ready(lookup_ready),
+        .lookup_page(lookup_page), .result_valid(result_valid), .result_hit(result_hit), .result_snoop(result_snoop),
+        .result_page(result_page)
+`ifdef FORMAL
+        , .formal_ask(formal_ask), .formal_more(formal_more)
+`endif
+    );
+
+    // ---- Join ----
+    wire        page_valid;
+    wire [51:12] page;
+    wire        hit;
+    wire        snoop;
+`ifdef FORMAL
+    wire [4:0]  formal_known;
+    wire [3:0]  formal_joined;
+    wire        formal_next, formal_widen;
+`endif
+
+    ferry_page_join join_pages (
+        .clk(clk), .load(load), .joins(from_list), .answer(answer), .answer_page(answer_page), .answer_hit(answer_hit),
+        .answer_snoop(answer_snoop), .next(burst_step && page_end && !last), .room(room), .page_valid(page_valid),
+        .page(page), .hit(hit), .snoop(snoop)
+`ifdef FORMAL
+        , .formal_known(formal_known), .formal_joined(formal_joined), .formal_next(formal_next), .formal_widen(formal_widen)
+`endif
+    );
 
     // ---- Checks ----
     // As a burst is worked out, which is the cycle before it is shown: of its whole block, as its last byte is not known
     // then. If that is not clear of all limits, the burst waits a cycle for the exact answer (again).
     wire clear = !beyond_reg && (!protected_reg || may_protected_reg);
-    assign again = active_reg && local_reg && !clear && !exact_reg;
+    assign again = in_segment && local_reg && !clear && !exact_reg;
     // The job's upper half is not 0, or as high as can be.
-    wire own_base = load_reg || (active_reg && (!last || again));
+    wire own_base = load_further || (in_segment && (!last || again));
     wire far_next = (own_base ? far_base_reg : base[63:32] != 0) || next_block[32];
     wire top_base = own_base ? top_base_reg : &base[63:32];
     wire in_range;
@@ -224,106 +216,27 @@ module ferry_address_generator #(
         .last(again ? burst_top : 9'd511), .local_limit(local_limit), .protect_base(protect_base),
         .protect_limit(protect_limit), .in_range(in_range), .in_protected(in_protected)
     );
-
-    // Pages beyond the aperture are not looked up.
-    wire outside = is_aperture && outside_reg;
     wire range = local_reg ? beyond_reg : is_aperture ? outside_reg : !from_list && wraps_reg;
 
-    assign burst_valid = active_reg && (local_reg ? clear || exact_reg : !translated || page_valid_reg || outside);
+    // ---- The burst shown ----
+    wire [31:0] high = high_reg + {31'd0, position[32]};
+
+    assign burst_valid = in_segment && (local_reg ? clear || exact_reg : !translated || page_valid || outside);
     assign burst_host = !local_reg;
-    assign burst_nosnoop = is_aperture && !snoop_reg;
-    assign burst_address = translated ? {12'd0, page_reg, position[11:0]} : {high, position[31:0]};
+    assign burst_nosnoop = is_aperture && !snoop;
+    assign burst_address = translated ? {12'd0, page, position[11:0]} : {high, position[31:0]};
     assign burst_position = position[31:0];
-    assign burst_first = first_reg;
     assign burst_segment_last = last;
-    assign burst_last = last && final_reg;
+    assign burst_last = last && final_segment;
     assign burst_fault = range ? `FERRY_FAULT_KIND_RANGE
         : local_reg ? (protected_reg && !may_protected_reg ? `FERRY_FAULT_KIND_PROTECTED : `FERRY_FAULT_KIND_NONE)
-        : translated && !hit_reg ? (is_aperture ? `FERRY_FAULT_KIND_APERTURE_INVALID : `FERRY_FAULT_KIND_RANGE)
+        : translated && !hit ? (is_aperture ? `FERRY_FAULT_KIND_APERTURE_INVALID : `FERRY_FAULT_KIND_RANGE)
         : `FERRY_FAULT_KIND_NONE;
 
-    // ---- Translation, ahead ----
-    wire ask = active_reg && translated && more_reg && !pending_reg && !next_valid_reg && !outside && !(&joined_reg);
-    wire asked = from_list ? list_valid && list_ready : lookup_valid && lookup_ready;
-    wire answer = pending_reg && (HAS_LISTS || HAS_APERTURE) && (from_list ? list_data_valid : result_valid);
-    wire [39:0] answer_page;
-    ferry_choice #(.WIDTH(40)) from_where (
-        .second(from_list), .word0(result_page), .word1(list_data[51:12]), .chosen(answer_page)
-    );
-    wire list_sound = list_data[63:52] == 12'd0 && list_data[11:0] == 12'd0;
-    wire answer_hit = from_list ? list_sound : result_hit;
-    wire answer_snoop = from_list || result_snoop;
-
-    assign list_valid = ask && from_list;
-    assign list_address = list_base_reg + {ask_reg[24:12], 3'd0};
-    assign lookup_valid = ask && !from_list;
-    assign lookup_page = {12'd0, ask_reg[31:12]};
-
-    // A page is left behind; the range with it.
-    wire turn = burst_step && page_end && !last;
-    wire leave = turn && joined_reg == 0;
-    wire stays = page_valid_reg && !leave;
-    // The page behind the range; its top bit: it is in the next 16 MiB.
-    wire [12:0] behind = {1'b0, page_reg[11:0]} - ~{9'd0, joined_reg};
-    wire neighbour = from_list && hit_reg && answer_hit && answer_page[39:12] == page_reg[39:12]
-        && {1'b0, answer_page[11:0]} == behind;
-    wire widen = answer && stays && neighbour;
-
-    wire give_up = abort && !(ask && !asked) && !(pending_reg && !answer) && !asked;
-
-    assign active = active_reg || choose_reg || locate_reg || load_reg;
-    assign in_segment = active_reg;
-    assign place = descending_reg ? {1'b0, chunk_last_reg} : position;
-    assign start_ready = (!active || (start_step && last && final_reg)) && !pending_reg && !abort;
+    assign give_up = abort && !translating;
+    assign start_ready = (!active || (start_step && burst_last)) && !pending && !abort;
 
     always @(posedge clk) begin
-        choose_reg <= 1'b0;
-        locate_reg <= choose_reg;
-        load_reg <= locate_reg;
-        // base + below + 1, as one adder.
-        chunk_position_reg <= {1'b0, base_reg[31:0]} - ~{&below_reg, below_reg};
-        if (choose_reg) begin
-            chunk_reg <= chunk;
-            final_reg <= chunk_final;
-            below_reg <= below_reg + {23'h7fffff, ~chunk};
-            chunk_last_reg <= below_reg;
-            choose_first_reg <= 1'b0;
-        end
-
-        if (answer && !stays) begin
-            page_valid_reg <= 1'b1;
-            page_reg <= answer_page;
-            snoop_reg <= answer_snoop;
-            hit_reg <= answer_hit;
-        end else if (leave) begin
-            page_valid_reg <= next_valid_reg;
-            next_valid_reg <= 1'b0;
-            page_reg <= next_page_reg;
-            snoop_reg <= next_snoop_reg;
-            hit_reg <= next_hit_reg;
-        end else if (turn) begin
-            page_reg[11:0] <= page_reg[11:0] + 12'd1;
-        end
-        if (answer && stays && !neighbour) begin
-            next_valid_reg <= 1'b1;
-            next_page_reg <= answer_page;
-            next_snoop_reg <= answer_snoop;
-            next_hit_reg <= answer_hit;
-        end
-        if (widen && !turn) begin
-            joined_reg <= joined_reg + 4'd1;
-        end else if (turn && !leave && !widen) begin
-            joined_reg <= joined_reg - 4'd1;
-        end
-        if (answer) begin
-            pending_reg <= 1'b0;
-        end
-        if (asked) begin
-            pending_reg <= 1'b1;
-            ask_reg <= ask_reg + 21'd1;
-            more_reg <= ask_reg != end_page;
-        end
-
         if (burst_step || load || again) begin
             beyond_reg <= !in_range;
             protected_reg <= in_protected;
@@ -331,21 +244,8 @@ module ferry_address_generator #(
             outside_reg <= far_next || next_block[31:12+LG_PAGES] != 0 || !HAS_APERTURE;
             wraps_reg <= top_base && next_block[32];
         end
-        if (burst_step) begin
-            first_reg <= 1'b0;
-        end
-        if (burst_step && last) begin
-            active_reg <= 1'b0;
-            choose_reg <= !final_reg;
-        end
-
-        // The present page is known: no other is needed.
-        if (trim) begin
-            more_reg <= 1'b0;
-        end
-
         if (start) begin
-            base_reg <= base;
+            high_reg <= base[63:32];
             far_base_reg <= base[63:32] != 0;
             top_base_reg <= &base[63:32];
             kind_reg <= kind;
@@ -353,35 +253,6 @@ module ferry_address_generator #(
             list_reg <= is_list;
             list_base_reg <= list_base;
             may_protected_reg <= may_protected;
-            // Chunks are blocks of the destination, also the first of a job that is resumed, be it that no chunk was done.
-            chunk_end_reg <= resume ? chunk_end - (last_byte[8:0] - resume_place[8:0]) : chunk_end;
-            choose_reg <= descending;
-            choose_first_reg <= 1'b1;
-            final_reg <= 1'b1;
-            below_reg <= !descending ? 32'hffffffff : resume ? resume_place[31:0] : last_byte;
-            descending_reg <= descending;
-        end
-        if (load) begin
-            active_reg <= 1'b1;
-            first_reg <= 1'b1;
-            ask_reg <= load_from[32:12];
-            more_reg <= 1'b1;
-            page_valid_reg <= 1'b0;
-            joined_reg <= 4'd0;
-            next_valid_reg <= 1'b0;
-        end
-        if (give_up) begin
-            active_reg <= 1'b0;
-            choose_reg <= 1'b0;
-            locate_reg <= 1'b0;
-            load_reg <= 1'b0;
-        end
-        if (rst) begin
-            active_reg <= 1'b0;
-            choose_reg <= 1'b0;
-            locate_reg <= 1'b0;
-            load_reg <= 1'b0;
-            pending_reg <= 1'b0;
         end
     end
 
@@ -389,42 +260,23 @@ module ferry_address_generator #(
     // No burst outside the job's range, for the kinds whose address is the job's own (LOCAL, SYSTEM).
     reg past_valid = 1'b0;
     reg [3*LOCAL_ADDRESS_BITS+2:0] past_limits = 0;
-    reg [64:0] range_base = 0;
-    reg [64:0] range_end = 0;
-    wire [21:0] formal_ahead = {1'b0, position[32:12]} + page_valid_reg + joined_reg + next_valid_reg + pending_reg;
+    wire [21:0] formal_ahead = {1'b0, position[32:12]} + formal_known + pending;
     wire [21:0] formal_behind = {1'b0, formal_end[32:12]} + 1'b1;
-    reg trimmed = 1'b0;
     wire [32:0] formal_start_end = {1'b0, base[31:0]} + {1'b0, last_byte};
-    wire [64:0] high_base = {1'b0, base_reg[63:32], 32'd0};
-    // Bytes of the job below the present chunk; none left is written as all ones.
-    wire [32:0] low = &below_reg ? 33'd0 : {1'b0, below_reg} + 33'd1;
+    wire [64:0] high_base = {1'b0, high_reg, 32'd0};
     always @(posedge clk) begin
         past_valid <= 1'b1;
         past_limits <= {local_limit, protect_base, protect_limit};
-        if (trim) begin
-            trimmed <= 1'b1;
-        end
-        if (start || load || rst) begin
-            trimmed <= 1'b0;
-        end
-        if (start) begin
-            range_base <= {1'b0, base};
-            range_end <= {1'b0, base} + last_byte + 65'd1;
-        end
-        if (rst) begin
-            range_base <= 0;
-            range_end <= 0;
-        end
-        cover (past_valid && !rst && active_reg && is_aperture && burst_valid && burst_fault == 0 && first_reg && burst_nosnoop);
-        cover (past_valid && !rst && active_reg && !translated && burst_step && burst_segment_last && !burst_last);
-        cover (past_valid && !rst && widen && !turn);
+        cover (past_valid && !rst && in_segment && is_aperture && burst_valid && burst_fault == 0 && burst_first && burst_nosnoop);
+        cover (past_valid && !rst && in_segment && !translated && burst_step && burst_segment_last && !burst_last);
+        cover (past_valid && !rst && formal_widen && !(burst_step && page_end));
     end
     always @(*) begin
         assume (past_valid || rst);
         assume (!start || (start_ready && last_byte != 32'hffffffff));
         assume (!burst_step || (burst_valid && burst_fault == 0 && !abort && !trim));
         assume (!start_step || burst_step);
-        assume (!trim || (burst_valid && burst_fault == 0 && !descending_reg && trim_top >= position[8:0]
+        assume (!trim || (burst_valid && burst_fault == 0 && !formal_descending && trim_top >= position[8:0]
             && trim_top <= burst_top));
         // A place inside the job, as `place` gave it.
         assume (!(start && resume) || (descending ? {1'b0, last_byte} : {1'b0, base[31:0]} + last_byte) >= resume_place);
@@ -436,73 +288,47 @@ module ferry_address_generator #(
         assume (!start || !({1'b0, base} + last_byte >= 65'h1_0000_0000_0000_0000));
     end
     always @(*) if (past_valid && !rst) begin
-        assert (!pending_reg || (translated && (active_reg || trimmed)));
-        assert (!trimmed || !(descending_reg || choose_reg || locate_reg || load_reg));
-        assert (!active_reg || !(pending_reg && next_valid_reg));
+        assert (!pending || (translated && (in_segment || formal_trimmed)));
+        assert (!in_segment || !(pending && formal_next));
         // What is asked for and known lies ahead of the present page without a gap, and inside the job.
-        if (active_reg && translated) begin
-            assert (ask_reg == formal_ahead[20:0]);
-            assert (more_reg ? formal_ahead < formal_behind
-                : trimmed ? formal_ahead >= formal_behind : formal_ahead == formal_behind);
-            assert (!trimmed || (last && !more_reg && page_valid_reg));
-            assert (!(pending_reg && &joined_reg));
-            assert (page_valid_reg || (joined_reg == 0 && !next_valid_reg));
+        if (in_segment && translated) begin
+            assert (formal_ask == formal_ahead[20:0]);
+            assert (formal_more ? formal_ahead < formal_behind
+                : formal_trimmed ? formal_ahead >= formal_behind : formal_ahead == formal_behind);
+            assert (!formal_trimmed || (last && !formal_more && page_valid));
+            assert (!(pending && &formal_joined));
+            assert (page_valid || (formal_joined == 0 && !formal_next));
         end
-        if (active_reg && !translated) begin
-            assert (!page_valid_reg && joined_reg == 0 && !next_valid_reg);
+        if (in_segment && !translated) begin
+            assert (!page_valid && formal_joined == 0 && !formal_next);
         end
-        assert (!active || range_base == {1'b0, base_reg});
-        // What is left for later is what was not handed out: a job resumed at its place goes over every byte once.
-        assert (!(active_reg && !descending_reg) || (place == position && &below_reg));
-        assert (!((active_reg || locate_reg || load_reg) && descending_reg) || chunk_last_reg + 33'd1 == low + chunk_reg + 33'd1);
-        assert (!(choose_reg || locate_reg || load_reg) || descending_reg);
-        assert (!load_reg || chunk_position_reg == {1'b0, base_reg[31:0]} + low);
+        assert (!active || high_base + formal_past <= 65'h1_0000_0000_0000_0000);
         assert (!active || local_reg == (kind_reg == `FERRY_ADDRESS_KIND_LOCAL && !from_list));
-        assert (!active || (far_base_reg == (base_reg[63:32] != 0) && top_base_reg == &base_reg[63:32]));
-        assert (range_base <= range_end && range_end <= 65'h1_0000_0000_0000_0000);
-        assert (range_end - range_base <= 65'hffffffff);
-        assert (!active || range_base + low + (locate_reg || load_reg ? chunk_reg + 65'd1 : 0) <= range_end);
-        assert (active_reg + choose_reg + locate_reg + load_reg <= 1);
-        assert (!choose_reg || low != 0);
-        assert (!(locate_reg || load_reg || active_reg) || final_reg == (low == 0));
-        if (active_reg) begin
-            assert (position <= formal_end && formal_end <= formal_whole_end);
-            assert (trimmed ? last : formal_end == formal_whole_end);
-            assert (last || (&burst_top && position[32:9] < formal_whole_end[32:9]));
+        assert (!active || (far_base_reg == (high_reg != 0) && top_base_reg == &high_reg));
+        if (in_segment) begin
             // What was worked out ahead is what the burst at hand says of itself.
             assert (outside_reg == (far_base_reg || position[32] || position[31:12+LG_PAGES] != 0 || !HAS_APERTURE));
             assert (wraps_reg == (top_base_reg && position[32]));
         end
-        if (active_reg && !translated) begin
-            // The segment: from its present place to its end, inside the job.
-            assert (high_base + position >= range_base + low);
-            assert (high_base + formal_end < range_end);
-            // The claim itself.
-            if (burst_valid && burst_fault == 0) begin
-                assert (burst_address >= range_base);
-                assert ({burst_address[63:9], burst_top} < range_end);
-            end
+        // The claim itself.
+        if (in_segment && !translated && burst_valid && burst_fault == 0) begin
+            assert (burst_address >= high_base + formal_first);
+            assert ({burst_address[63:9], burst_top} < high_base + formal_past);
         end
         // Video memory: no byte of a burst at or above the limit, none in the protected range without the right.
-        if (active_reg && local_reg) begin
+        if (in_segment && local_reg) begin
             assert (beyond_reg || (!far_base_reg && !position[32] && {1'b0, position[31:9], burst_top} < local_limit));
             assert (beyond_reg || protected_reg || {1'b0, position[31:9], burst_top} < protect_base
                 || {1'b0, position[31:0]} >= protect_limit);
-            assert (!exact_reg || trimmed || beyond_reg == (far_base_reg || position[32:LOCAL_ADDRESS_BITS] != 0
+            assert (!exact_reg || formal_trimmed || beyond_reg == (far_base_reg || position[32:LOCAL_ADDRESS_BITS] != 0
                 || {1'b0, position[31:9], burst_top} >= local_limit));
-            assert (!exact_reg || trimmed || beyond_reg || protected_reg
+            assert (!exact_reg || formal_trimmed || beyond_reg || protected_reg
                 == ({1'b0, position[31:9], burst_top} >= protect_base && {1'b0, position[31:0]} < protect_limit));
             if (burst_valid && burst_fault == 0) begin
                 assert ({1'b0, burst_address[63:9], burst_top} < {38'd0, local_limit});
                 assert (may_protected_reg || {1'b0, burst_address[63:9], burst_top} < {38'd0, protect_base}
                     || {1'b0, burst_address} >= {38'd0, protect_limit});
             end
-        end
-        if (active_reg) begin
-            // Its bytes and beats are in one block, hence in one page.
-            assert (burst_address[8:0] <= burst_top);
-            assert (burst_address[8:3] + burst_beats <= 64);
-            assert (burst_beats != 0 && burst_beats <= 64);
         end
     end
 `endif

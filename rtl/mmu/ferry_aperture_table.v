@@ -5,7 +5,7 @@
 // (`ready` low).
 //
 // GPU page tables (address kind VIRTUAL) will sit beside this table: a translation cache and a walker with the same
-// lookup port, chosen by address kind in ferry_address_generator; nothing here changes then.
+// lookup port, chosen by address kind in ferry_page_translate; nothing here changes then.
 `default_nettype none
 `include "ferry_contract.vh"
 

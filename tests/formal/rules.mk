@@ -6,8 +6,10 @@ FORMAL_FIFO := ferry_fifo 4 "-set LG_DEPTH 2 -set WIDTH 4" rtl/fabric/ferry_fifo
 FORMAL_BLOCK_FIFO := ferry_fifo 4 "-set LG_DEPTH 2 -set WIDTH 4 -set BLOCK 1" rtl/fabric/ferry_fifo.v
 FORMAL_ARBITER := ferry_arbiter 4 "-set PORTS 3" rtl/fabric/ferry_arbiter.v
 FORMAL_CUTTER := ferry_burst_cutter 3 "" rtl/fabric/ferry_choice.v rtl/fabric/ferry_burst_cutter.v
-FORMAL_RANGE := ferry_address_generator 3 "" rtl/fabric/ferry_choice.v rtl/fabric/ferry_burst_cutter.v \
-	rtl/mmu/ferry_access_check.v rtl/engine/ferry_address_generator.v
+FORMAL_RANGE := ferry_address_generator 3 "" -DFORMAL_INSIDE rtl/fabric/ferry_choice.v rtl/fabric/ferry_burst_cutter.v \
+	rtl/mmu/ferry_access_check.v rtl/engine/ferry_job_cutter.v rtl/engine/ferry_page_translate.v rtl/engine/ferry_page_join.v \
+	rtl/engine/ferry_address_generator.v
+FORMAL_JOIN := ferry_page_join 3,12 "" rtl/engine/ferry_page_join.v
 # The generator's proof stands for it in those of the masters.
 FORMAL_READ := ferry_read_side 3 "" -DFORMAL_INSIDE tests/formal/any_address_generator.v rtl/fabric/ferry_fifo.v \
 	rtl/fabric/ferry_choice.v rtl/engine/ferry_realigner.v rtl/engine/ferry_read_side.v
@@ -26,7 +28,7 @@ FORMAL_WRITE_ORDER := write_mux_order 7:bounded "" -DFORMAL_INSIDE rtl/fabric/fe
 # The master of the BAR2 window.
 FORMAL_WINDOW := ferry_window 4 "-set LOCAL_ADDRESS_BITS 14" -Irtl/host rtl/host/ferry_window.v
 
-FORMAL_FABRIC := SKID FIFO BLOCK_FIFO ARBITER CUTTER RANGE READ WRITE DATA QUEUE RETIRE REALIGNER READ_MUX WRITE_MUX WRITE_ORDER WINDOW
+FORMAL_FABRIC := SKID FIFO BLOCK_FIFO ARBITER CUTTER JOIN RANGE READ WRITE DATA QUEUE RETIRE REALIGNER READ_MUX WRITE_MUX WRITE_ORDER WINDOW
 # What `make test` proves too; other rooms add theirs. (The bounded one takes minutes.)
 FORMAL_QUICK += $(filter-out WRITE_ORDER,$(FORMAL_FABRIC))
 FORMAL += $(addprefix formal-fabric-,$(FORMAL_FABRIC))

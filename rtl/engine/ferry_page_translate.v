@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Finds the pages of a segment, for ferry_address_generator: asks for one after the other, in a page list or in the aperture
+// table, one at a time, as long as there is room for what it finds. An entry of a list is a bus address of 52 bits, of a page's
+// first byte: one with any other bit set does not hit.
+//
+// GPU page tables: one more place to ask, with a port of its own.
+`default_nettype none
+
+module ferry_page_translate #(
+    // 1: there is an aperture table.
+    parameter [0:0] HAS_APERTURE = 1,
+    // 1: there are page lists.
+    parameter [0:0] HAS_LISTS = 1
+) (
+    // Clock, and synchronous reset, active high.
+    input  wire clk,
+    input  wire rst,
+
+    // A segment begins with this page, as the job names it. Not while an answer is awaited.
+    input  wire        load,
+    input  wire [32:12] load_page,
+    // Page of its last byte.
+    input  wire [32:12] end_page,
+    // No further page is needed.
+    input  wire        stop,
+    // One may be asked for.
+    input  wire        wanted,
+    // It stands in the list at list_base in command RAM, otherwise in the aperture table.
+    input  wire        from_list,
+    input  wire [15:0] list_base,
+    // An answer is awaited. A request stands, or its answer has not come by this cycle's end.
+    output wire        pending,
+    output wire        busy,
+
+    // The next page, for one cycle.
+    output wire        answer,
+    output wire [51:12] answer_page,
+    output wire        answer_hit,
+    output wire        answer_snoop,
+
+    // Page list in command RAM.
+    output wire        list_valid,
+    input  wire        list_ready,
+    output wire [15:0] list_address,
+    input  wire        list_data_valid,
+    input  wire [63:0] list_data,
+
+    // Aperture table.
+    output wire        lookup_valid,
+    input  wire        lookup_ready,
+    output wire [31:0] lookup_page,
+    input  wire        result_valid,
+    input  wire        result_hit,
+    input  wire        result_snoop,
+    input  wire [51:12] result_page
+`ifdef FORMAL
+    ,
+    // For proofs: the page to ask for next, if there is one.
+    output wire [32:12] formal_ask,
+    output wire        formal_more
+`endif
+);
+    // Page to ask for next, as the job names it; there is one; a translation has been asked for and not come.
+    reg [32:12] ask_reg;
+    reg        more_reg;
+    reg        pending_reg;
+
+    wire ask = wanted && more_reg && !pending_reg;
+    wire asked = from_list ? list_valid && list_ready : lookup_valid && lookup_ready;
+    wire list_sound = list_data[63:52] == 12'd0 && list_data[11:0] == 12'd0;
+
+    assign pending = pending_reg;
+    assign busy = ask || (pending_reg && !answer);
+    assign answer = pending_reg && (HAS_LISTS || HAS_APERTURE) && (from_list ? list_data_valid : result_valid);
+    ferry_choice #(.WIDTH(40)) from_where (
+        .second(from_list), .word0(result_page), .word1(list_data[51:12]), .chosen(answer_page)
+    );
+    assign answer_hit = from_list ? list_sound : result_hit;
+    assign answer_snoop = from_list || result_snoop;
+
+    assign list_valid = ask && from_list;
+    assign list_address = list_base + {ask_reg[24:12], 3'd0};
+    assign lookup_valid = ask && !from_list;
+    assign lookup_page = {12'd0, ask_reg[31:12]};
+
+    always @(posedge clk) begin
+        if (answer) begin
+            pending_reg <= 1'b0;
+        end
+        if (asked) begin
+            pending_reg <= 1'b1;
+            ask_reg <= ask_reg + 21'd1;
+            more_reg <= ask_reg != end_page;
+        end
+        if (stop) begin
+            more_reg <= 1'b0;
+        end
+        if (load) begin
+            ask_reg <= load_page;
+            more_reg <= 1'b1;
+        end
+        if (rst) begin
+            pending_reg <= 1'b0;
+        end
+    end
+
+`ifdef FORMAL
+    assign formal_ask = ask_reg;
+    assign formal_more = more_reg;
+`endif
+endmodule
+
+`default_nettype wire
