@@ -125,14 +125,23 @@ static uint64_t position(const struct ferry_vm_block *block, uint64_t pages, uin
     return first;
 }
 
-static struct ferry_vm_block *new_block(uint64_t first, uint64_t pages)
+// Nodes that are not needed any more are kept, so that a plan can always be taken back (plan.h).
+static struct ferry_vm_block *new_block(struct ferry_vm_space *space, uint64_t first, uint64_t pages)
 {
-    struct ferry_vm_block *block = calloc(1, sizeof(*block));
-    if (block) {
-        block->first = first;
-        block->pages = pages;
-    }
+    struct ferry_vm_block *block = space->spare;
+    if (block)
+        space->spare = block->next;
+    else
+        block = malloc(sizeof(*block));
+    if (block)
+        *block = (struct ferry_vm_block){.first = first, .pages = pages};
     return block;
+}
+
+static void old_block(struct ferry_vm_space *space, struct ferry_vm_block *block)
+{
+    block->next = space->spare;
+    space->spare = block;
 }
 
 bool ferry_vm_space_init(struct ferry_vm_space *space, uint64_t pages)
@@ -140,7 +149,7 @@ bool ferry_vm_space_init(struct ferry_vm_space *space, uint64_t pages)
     *space = (struct ferry_vm_space){.pages = pages, .seed = 0x9E3779B9u};
     if (pages == 0)
         return true;
-    space->head = new_block(0, pages);
+    space->head = new_block(space, 0, pages);
     if (!space->head)
         return false;
     insert_free(space, space->head);
@@ -149,37 +158,84 @@ bool ferry_vm_space_init(struct ferry_vm_space *space, uint64_t pages)
 
 void ferry_vm_space_destroy(struct ferry_vm_space *space)
 {
-    while (space->head) {
-        struct ferry_vm_block *block = space->head;
-        space->head = block->next;
-        free(block);
+    struct ferry_vm_block *lists[] = {space->head, space->spare};
+    for (unsigned i = 0; i < 2; i++) {
+        while (lists[i]) {
+            struct ferry_vm_block *block = lists[i];
+            lists[i] = block->next;
+            free(block);
+        }
     }
-    space->root = NULL;
+    space->head = space->spare = space->root = NULL;
 }
 
-struct ferry_vm_block *ferry_vm_space_take(struct ferry_vm_space *space, uint64_t pages, uint64_t alignment,
-                                           bool from_end, uint64_t lowest, void *owner, bool *no_memory)
+// Holes that are large enough but lie askew, outermost first; no more than a few, so that the cost stays that of a
+// search.
+#define MOST_LOOKS 64
+struct askew {
+    uint64_t pages, alignment, lowest, found;
+    unsigned looks;
+    bool from_end;
+};
+
+static void look(const struct ferry_vm_block *node, struct askew *askew)
 {
-    *no_memory = false;
-    if (pages == 0 || pages > space->pages)
-        return NULL;
+    if (largest_of(node) < askew->pages || askew->found != UINT64_MAX || askew->looks == MOST_LOOKS)
+        return;
+    look(askew->from_end ? node->right : node->left, askew);
+    if (node->pages >= askew->pages && askew->found == UINT64_MAX && askew->looks++ < MOST_LOOKS) {
+        uint64_t first = position(node, askew->pages, askew->alignment, askew->from_end);
+        if (first != UINT64_MAX && first >= askew->lowest)
+            askew->found = first;
+    }
+    look(askew->from_end ? node->left : node->right, askew);
+}
+
+uint64_t ferry_vm_space_find(const struct ferry_vm_space *space, uint64_t pages, uint64_t alignment, bool from_end,
+                             uint64_t lowest)
+{
+    if (pages == 0 || pages > space->pages || largest_of(space->root) < pages)
+        return UINT64_MAX;
     struct ferry_vm_block *(*find)(struct ferry_vm_block *, uint64_t) = from_end ? find_highest : find_lowest;
     struct ferry_vm_block *found = find(space->root, pages);
     uint64_t first = found ? position(found, pages, alignment, from_end) : UINT64_MAX;
-    if (first == UINT64_MAX && alignment > 1 && pages + alignment - 1 > pages) {
-        // The outermost block is large enough but lies askew; one with a whole alignment to spare always works.
-        found = find(space->root, pages + alignment - 1);
-        first = found ? position(found, pages, alignment, from_end) : UINT64_MAX;
+    if (first == UINT64_MAX && alignment > 1) {
+        struct askew askew = {pages, alignment, lowest, UINT64_MAX, 0, from_end};
+        look(space->root, &askew);
+        first = askew.found;
+        // One with a whole alignment to spare always works.
+        if (first == UINT64_MAX && pages + alignment - 1 > pages) {
+            found = find(space->root, pages + alignment - 1);
+            first = found ? position(found, pages, alignment, from_end) : UINT64_MAX;
+        }
     }
-    if (first == UINT64_MAX || first < lowest)
-        return NULL;
+    return first == UINT64_MAX || first < lowest ? UINT64_MAX : first;
+}
 
+// The free block in which page `first` lies.
+static struct ferry_vm_block *hole_at(const struct ferry_vm_space *space, uint64_t first)
+{
+    struct ferry_vm_block *node = space->root;
+    while (node && (first < node->first || first >= node->first + node->pages))
+        node = first < node->first ? node->left : node->right;
+    return node;
+}
+
+struct ferry_vm_block *ferry_vm_space_take_at(struct ferry_vm_space *space, uint64_t first, uint64_t pages, void *owner,
+                                              bool *no_memory)
+{
+    struct ferry_vm_block *found = hole_at(space, first);
+    *no_memory = false;
+    if (!found || pages == 0 || found->first + found->pages - first < pages)
+        return NULL;
     uint64_t before = first - found->first, after = found->first + found->pages - first - pages;
-    struct ferry_vm_block *low = before ? new_block(found->first, before) : NULL;
-    struct ferry_vm_block *high = after ? new_block(first + pages, after) : NULL;
+    struct ferry_vm_block *low = before ? new_block(space, found->first, before) : NULL;
+    struct ferry_vm_block *high = after ? new_block(space, first + pages, after) : NULL;
     if ((before && !low) || (after && !high)) {
-        free(low);
-        free(high);
+        if (low)
+            old_block(space, low);
+        if (high)
+            old_block(space, high);
         *no_memory = true;
         return NULL;
     }
@@ -208,28 +264,37 @@ struct ferry_vm_block *ferry_vm_space_take(struct ferry_vm_space *space, uint64_
     return found;
 }
 
+struct ferry_vm_block *ferry_vm_space_take(struct ferry_vm_space *space, uint64_t pages, uint64_t alignment,
+                                           bool from_end, uint64_t lowest, void *owner, bool *no_memory)
+{
+    *no_memory = false;
+    uint64_t first = ferry_vm_space_find(space, pages, alignment, from_end, lowest);
+    return first == UINT64_MAX ? NULL : ferry_vm_space_take_at(space, first, pages, owner, no_memory);
+}
+
 // Make `block` cover its upper neighbour too; that one disappears.
-static void absorb_next(struct ferry_vm_block *block)
+static void absorb_next(struct ferry_vm_space *space, struct ferry_vm_block *block)
 {
     struct ferry_vm_block *next = block->next;
     block->pages += next->pages;
     block->next = next->next;
     if (block->next)
         block->next->previous = block;
-    free(next);
+    old_block(space, next);
 }
 
 void ferry_vm_space_give(struct ferry_vm_space *space, struct ferry_vm_block *block)
 {
     block->owner = NULL;
+    block->place = 0;
     if (block->next && !block->next->owner) {
         remove_free(space, block->next);
-        absorb_next(block);
+        absorb_next(space, block);
     }
     if (block->previous && !block->previous->owner) {
         block = block->previous;
         remove_free(space, block);
-        absorb_next(block);
+        absorb_next(space, block);
     }
     insert_free(space, block);
 }
@@ -256,7 +321,7 @@ bool ferry_vm_space_slide_down(struct ferry_vm_space *space, struct ferry_vm_blo
     hole->first = first + block->pages;
     if (hole->next && !hole->next->owner) {
         remove_free(space, hole->next);
-        absorb_next(hole);
+        absorb_next(space, hole);
     }
     insert_free(space, hole);
     return true;
@@ -265,4 +330,24 @@ bool ferry_vm_space_slide_down(struct ferry_vm_space *space, struct ferry_vm_blo
 uint64_t ferry_vm_space_largest(const struct ferry_vm_space *space)
 {
     return largest_of(space->root);
+}
+
+struct ferry_vm_block *ferry_vm_space_largest_hole(const struct ferry_vm_space *space)
+{
+    return space->root ? find_lowest(space->root, space->root->largest) : NULL;
+}
+
+bool ferry_vm_space_free_for(const struct ferry_vm_space *space, const struct ferry_vm_block *block, uint64_t first)
+{
+    uint64_t low = block->first, high = block->first + block->pages, end = first + block->pages;
+    if (first >= space->pages || end > space->pages)
+        return false;
+    if (block->previous && !block->previous->owner)
+        low = block->previous->first;
+    if (block->next && !block->next->owner)
+        high += block->next->pages;
+    if (first >= low && end <= high)
+        return true;
+    const struct ferry_vm_block *hole = hole_at(space, first);
+    return hole && end <= hole->first + hole->pages;
 }

@@ -17,11 +17,13 @@ struct ferry_vm_block {
     struct ferry_vm_block *left, *right;    // treap of the free blocks
     uint64_t largest;                       // pages of the largest block in this subtree
     uint32_t priority;
+    uint32_t place; // the plan's: 1 + the number of the placement that took it, 0 = it was there before
 };
 
 struct ferry_vm_space {
-    struct ferry_vm_block *head; // lowest block
-    struct ferry_vm_block *root; // treap of the free ones
+    struct ferry_vm_block *head;  // lowest block
+    struct ferry_vm_block *root;  // treap of the free ones
+    struct ferry_vm_block *spare; // nodes for later, through `next`
     uint64_t pages, free_pages;
     uint32_t seed;
 };
@@ -34,9 +36,21 @@ void ferry_vm_space_destroy(struct ferry_vm_space *space);
 /// above 0. NULL when there is none or the host has no memory (*no_memory).
 struct ferry_vm_block *ferry_vm_space_take(struct ferry_vm_space *space, uint64_t pages, uint64_t alignment,
                                            bool from_end, uint64_t lowest, void *owner, bool *no_memory);
+/// Where take() would put it; UINT64_MAX = nowhere. With an alignment, of the holes that are large enough the outermost
+/// 64 are looked at and one that has a whole alignment to spare.
+uint64_t ferry_vm_space_find(const struct ferry_vm_space *space, uint64_t pages, uint64_t alignment, bool from_end,
+                             uint64_t lowest);
+/// Exactly [first, first + pages). NULL when not all of it is free or the host has no memory. Never for lack of memory
+/// when the space had as many blocks before as it gets by this.
+struct ferry_vm_block *ferry_vm_space_take_at(struct ferry_vm_space *space, uint64_t first, uint64_t pages, void *owner,
+                                              bool *no_memory);
+/// Is there room for the block at page first, when it may overlap itself?
+bool ferry_vm_space_free_for(const struct ferry_vm_space *space, const struct ferry_vm_block *block, uint64_t first);
 void ferry_vm_space_give(struct ferry_vm_space *space, struct ferry_vm_block *block);
 /// Move a taken block down so that it starts where the free block just below it starts. True when it moved.
 bool ferry_vm_space_slide_down(struct ferry_vm_space *space, struct ferry_vm_block *block);
+/// The lowest of the largest holes; NULL when nothing is free.
+struct ferry_vm_block *ferry_vm_space_largest_hole(const struct ferry_vm_space *space);
 /// Pages of the largest free block. O(1).
 uint64_t ferry_vm_space_largest(const struct ferry_vm_space *space);
 

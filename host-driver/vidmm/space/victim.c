@@ -165,18 +165,61 @@ static void look(struct ferry_vm_use *node, struct choice *choice)
     look(node->links[NEXT][0], choice);
 }
 
-struct ferry_vm_use *ferry_vm_victim_choose(struct ferry_vm_victims *victims, uint64_t now, uint64_t pages)
+// What has become cold since the last choice changes trees; each does so once at most in one stay on the list.
+static void cool(struct ferry_vm_victims *victims, uint64_t now)
 {
-    // What has become cold since the last choice changes trees; each does so once at most in one stay on the list.
     for (struct ferry_vm_use *use = outermost(DUE, victims->due, 0); use && due_key(use) < now;
          use = outermost(DUE, victims->due, 0)) {
         ferry_vm_victim_remove(victims, use);
         insert(last_key, COLD, &victims->cold, use);
         use->listed = COLDER;
     }
+}
+
+struct ferry_vm_use *ferry_vm_victim_choose(struct ferry_vm_victims *victims, uint64_t now, uint64_t pages)
+{
+    cool(victims, now);
     if (victims->cold)
         return outermost(COLD, victims->cold, 0);
     struct choice choice = {.now = now, .pages = pages};
     look(victims->warm, &choice);
     return choice.best ? choice.best : choice.furthest;
+}
+
+struct listing {
+    struct ferry_vm_use **uses;
+    unsigned count, most;
+};
+
+static void list(enum tree tree, struct ferry_vm_use *node, int side, struct listing *listing)
+{
+    if (!node || listing->count == listing->most)
+        return;
+    list(tree, node->links[tree][side], side, listing);
+    if (listing->count < listing->most)
+        listing->uses[listing->count++] = node;
+    list(tree, node->links[tree][1 - side], side, listing);
+}
+
+unsigned ferry_vm_victims_first(struct ferry_vm_victims *victims, uint64_t now, struct ferry_vm_use **uses,
+                                unsigned most)
+{
+    struct listing listing = {.uses = uses, .most = most};
+    cool(victims, now);
+    list(COLD, victims->cold, 0, &listing);
+    list(NEXT, victims->warm, 1, &listing);
+    return listing.count;
+}
+
+uint64_t ferry_vm_victim_distance(const struct ferry_vm_victims *victims, const struct ferry_vm_use *use, uint64_t now)
+{
+    if (victims->lru || due_key(use) < now)
+        return UINT64_MAX;
+    return next_key(use) > now ? next_key(use) - now : 0;
+}
+
+uint64_t ferry_vm_victims_furthest(const struct ferry_vm_victims *victims, uint64_t now)
+{
+    const struct ferry_vm_use *use = outermost(NEXT, victims->warm, 1);
+    return use && next_key(use) > now ? next_key(use) - now : 0;
 }

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-VIDMM_UNITS := segment_allocator victim handles
+VIDMM_UNITS := segment_allocator victim plan handles
 VIDMM_UNIT_PROGRAMS := $(VIDMM_UNITS:%=$(BUILD)/tests/vidmm_%)
 
 $(VIDMM_UNIT_PROGRAMS): $(BUILD)/tests/vidmm_%: tests/unit/vidmm/test_%.c $$(wildcard host-driver/vidmm/*/%.c) $(HOST_HEADERS)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(SANITIZE) $(CPPFLAGS) $(filter %.c,$^) -o $@ -lcmocka
+
+# The plan is more than one file.
+$(BUILD)/tests/vidmm_plan: $(addprefix host-driver/vidmm/space/,window.c arrange.c segment_allocator.c victim.c)
 
 TEST_PROGRAMS += $(VIDMM_UNIT_PROGRAMS)

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vidmm/space/plan.h"
+
+#include <stdlib.h>
+
+#include "vidmm/space/plan_internal.h"
+
+void ferry_vm_plan_begin(struct ferry_vm_plan *plan, ferry_vm_facts_of *facts, ferry_vm_owner_of *owner, uint64_t now)
+{
+    plan->facts = facts;
+    plan->owner = owner;
+    plan->now = now;
+    plan->step_count = plan->place_count = 0;
+    plan->evicted_pages = plan->written_pages = plan->moved_pages = 0;
+}
+
+void ferry_vm_plan_destroy(struct ferry_vm_plan *plan)
+{
+    free(plan->steps);
+    free(plan->places);
+    free(plan->items);
+    *plan = (struct ferry_vm_plan){0};
+}
+
+// ---- Changes that can be taken back ----
+
+static bool note(struct ferry_vm_plan *plan, struct ferry_vm_step step)
+{
+    if (plan->step_count == plan->step_capacity) {
+        size_t capacity = plan->step_capacity ? plan->step_capacity * 2 : 64;
+        struct ferry_vm_step *steps = realloc(plan->steps, capacity * sizeof(*steps));
+        if (!steps)
+            return false;
+        plan->steps = steps;
+        plan->step_capacity = capacity;
+    }
+    plan->steps[plan->step_count++] = step;
+    return true;
+}
+
+static struct ferry_vm_block **noted_block(const struct ferry_vm_plan *plan, void *owner, struct ferry_vm_facts *facts)
+{
+    plan->facts(owner, facts);
+    return facts->block;
+}
+
+static bool sit(const struct ferry_vm_plan *plan, struct ferry_vm_region *region, void *owner, uint32_t place,
+                uint64_t first, uint64_t pages)
+{
+    struct ferry_vm_facts facts;
+    bool no_memory;
+    struct ferry_vm_block *block = ferry_vm_space_take_at(region->space, first, pages, owner, &no_memory);
+    if (!block)
+        return false;
+    block->place = place;
+    *noted_block(plan, owner, &facts) = block;
+    return true;
+}
+
+static void stand_up(const struct ferry_vm_plan *plan, struct ferry_vm_region *region, void *owner)
+{
+    struct ferry_vm_facts facts;
+    struct ferry_vm_block **block = noted_block(plan, owner, &facts);
+    ferry_vm_space_give(region->space, *block);
+    *block = NULL;
+}
+
+bool ferry_vm_plan_evict(struct ferry_vm_plan *plan, struct ferry_vm_region *region, struct ferry_vm_block *block)
+{
+    struct ferry_vm_facts facts;
+    void *owner = block->owner;
+    plan->facts(owner, &facts);
+    struct ferry_vm_step step = {.kind = FERRY_VM_STEP_EVICT,
+                                 .candidate = facts.use->listed != 0,
+                                 .region = region,
+                                 .owner = owner,
+                                 .from = block->first,
+                                 .to = FERRY_VM_NOWHERE,
+                                 .pages = block->pages};
+    if (!note(plan, step))
+        return false;
+    ferry_vm_victim_remove(region->victims, facts.use);
+    stand_up(plan, region, owner);
+    plan->evicted_pages += step.pages;
+    plan->written_pages += facts.dirty ? step.pages : 0;
+    return true;
+}
+
+bool ferry_vm_plan_move(struct ferry_vm_plan *plan, struct ferry_vm_region *region, struct ferry_vm_block *block,
+                        uint64_t to)
+{
+    struct ferry_vm_step step = {.kind = block->place ? FERRY_VM_STEP_SHIFT : FERRY_VM_STEP_MOVE,
+                                 .place = block->place,
+                                 .region = region,
+                                 .owner = block->owner,
+                                 .from = block->first,
+                                 .to = to,
+                                 .pages = block->pages};
+    if (!note(plan, step))
+        return false;
+    stand_up(plan, region, step.owner);
+    if (to == FERRY_VM_NOWHERE)
+        return true;
+    if (!sit(plan, region, step.owner, step.place, to, step.pages)) {
+        // There is always memory for what was there before.
+        (void)sit(plan, region, step.owner, step.place, step.from, step.pages);
+        plan->step_count--;
+        return false;
+    }
+    plan->moved_pages += step.kind == FERRY_VM_STEP_MOVE ? step.pages : 0;
+    return true;
+}
+
+bool ferry_vm_plan_put(struct ferry_vm_plan *plan, struct ferry_vm_region *region, void *owner, uint32_t place,
+                       uint64_t first, uint64_t pages)
+{
+    struct ferry_vm_step step = {.kind = FERRY_VM_STEP_SHIFT,
+                                 .place = place,
+                                 .region = region,
+                                 .owner = owner,
+                                 .from = FERRY_VM_NOWHERE,
+                                 .to = first,
+                                 .pages = pages};
+    if (!note(plan, step))
+        return false;
+    if (sit(plan, region, owner, place, first, pages))
+        return true;
+    plan->step_count--;
+    return false;
+}
+
+bool ferry_vm_plan_place(struct ferry_vm_plan *plan, struct ferry_vm_region *region, void *owner, uint64_t first,
+                         uint64_t pages)
+{
+    if (plan->place_count == plan->place_capacity) {
+        size_t capacity = plan->place_capacity ? plan->place_capacity * 2 : 64;
+        struct ferry_vm_placing *places = realloc(plan->places, capacity * sizeof(*places));
+        if (!places)
+            return false;
+        plan->places = places;
+        plan->place_capacity = capacity;
+    }
+    struct ferry_vm_step step = {.kind = FERRY_VM_STEP_PLACE,
+                                 .place = (uint32_t)plan->place_count + 1,
+                                 .region = region,
+                                 .owner = owner,
+                                 .from = FERRY_VM_NOWHERE,
+                                 .to = first,
+                                 .pages = pages};
+    if (!note(plan, step))
+        return false;
+    if (!sit(plan, region, owner, step.place, first, pages)) {
+        plan->step_count--;
+        return false;
+    }
+    plan->places[plan->place_count++] = (struct ferry_vm_placing){region, owner};
+    return true;
+}
+
+void ferry_vm_plan_back_to(struct ferry_vm_plan *plan, size_t steps)
+{
+    while (plan->step_count > steps) {
+        struct ferry_vm_step step = plan->steps[--plan->step_count];
+        struct ferry_vm_facts facts;
+        plan->facts(step.owner, &facts);
+        if (step.to != FERRY_VM_NOWHERE)
+            stand_up(plan, step.region, step.owner);
+        if (step.from != FERRY_VM_NOWHERE)
+            (void)sit(plan, step.region, step.owner, step.place, step.from, step.pages);
+        if (step.kind == FERRY_VM_STEP_EVICT) {
+            if (step.candidate)
+                ferry_vm_victim_add(step.region->victims, facts.use);
+            plan->evicted_pages -= step.pages;
+            plan->written_pages -= facts.dirty ? step.pages : 0;
+        } else if (step.kind == FERRY_VM_STEP_MOVE) {
+            plan->moved_pages -= step.pages;
+        } else if (step.kind == FERRY_VM_STEP_PLACE) {
+            plan->place_count--;
+        }
+    }
+}
+
+void ferry_vm_plan_undo(struct ferry_vm_plan *plan)
+{
+    ferry_vm_plan_back_to(plan, 0);
+}
+
+void ferry_vm_plan_commit(struct ferry_vm_plan *plan)
+{
+    for (size_t i = 0; i < plan->place_count; i++) {
+        struct ferry_vm_facts facts;
+        (*noted_block(plan, plan->places[i].owner, &facts))->place = 0;
+    }
+    plan->step_count = plan->place_count = 0;
+}
+
+// ---- One wanted ----
+
+uint64_t ferry_vm_plan_trim(struct ferry_vm_plan *plan, struct ferry_vm_region *region, uint64_t pages)
+{
+    uint64_t gone = 0;
+    while (gone < pages) {
+        struct ferry_vm_use *use = ferry_vm_victim_choose(region->victims, plan->now, pages - gone);
+        struct ferry_vm_facts facts;
+        if (!use)
+            break;
+        plan->facts(plan->owner(use), &facts);
+        uint64_t size = (*facts.block)->pages;
+        if (!ferry_vm_plan_evict(plan, region, *facts.block))
+            break;
+        gone += size;
+    }
+    return gone;
+}
+
+static uint64_t short_of(const struct ferry_vm_region *region, const struct ferry_vm_wanted *wanted)
+{
+    uint64_t free_pages = region->space->free_pages;
+    return wanted->pages > free_pages ? wanted->pages - free_pages : wanted->pages;
+}
+
+enum ferry_vm_plan_result ferry_vm_plan_want(struct ferry_vm_plan *plan, struct ferry_vm_region *region,
+                                             const struct ferry_vm_wanted *wanted, uint64_t *short_pages)
+{
+    struct ferry_vm_facts facts;
+    size_t mark = plan->step_count;
+    bool no_memory = false;
+    plan->facts(wanted->owner, &facts);
+    if (wanted->pages > wanted->most_more)
+        ferry_vm_plan_trim(plan, region, wanted->pages - wanted->most_more);
+    uint64_t first = ferry_vm_space_find(region->space, wanted->pages, UINT64_C(1) << facts.alignment_log2,
+                                         wanted->from_end, wanted->lowest);
+    if (first == FERRY_VM_NOWHERE)
+        first = ferry_vm_plan_window(plan, region, wanted, &no_memory);
+    if (first == FERRY_VM_NOWHERE && !no_memory && region->moves)
+        first = ferry_vm_plan_push_together(plan, region, wanted, &no_memory);
+    if (first == FERRY_VM_NOWHERE && !no_memory)
+        first = ferry_vm_plan_arrange(plan, region, wanted, &no_memory);
+    if (first != FERRY_VM_NOWHERE && ferry_vm_plan_place(plan, region, wanted->owner, first, wanted->pages))
+        return FERRY_VM_PLANNED;
+    ferry_vm_plan_back_to(plan, mark);
+    *short_pages = short_of(region, wanted);
+    return first != FERRY_VM_NOWHERE || no_memory ? FERRY_VM_NO_MEMORY : FERRY_VM_SHORT;
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the plan's files share: changes of the bookkeeping that are noted and can be taken back.
+#ifndef FERRY_VIDMM_PLAN_INTERNAL_H
+#define FERRY_VIDMM_PLAN_INTERNAL_H
+
+#include "vidmm/space/plan.h"
+
+/// What it costs that the candidate leaves; furthest as of ferry_vm_victims_furthest().
+uint64_t ferry_vm_plan_cost(const struct ferry_vm_plan *plan, const struct ferry_vm_region *region,
+                            const struct ferry_vm_facts *facts, uint64_t pages, uint64_t furthest);
+
+/// The block's owner leaves. False = no memory, as below.
+bool ferry_vm_plan_evict(struct ferry_vm_plan *plan, struct ferry_vm_region *region, struct ferry_vm_block *block);
+/// To a place that is free but for the block itself. Of what the plan placed, to NOWHERE too.
+bool ferry_vm_plan_move(struct ferry_vm_plan *plan, struct ferry_vm_region *region, struct ferry_vm_block *block,
+                        uint64_t to);
+/// What was moved NOWHERE comes back.
+bool ferry_vm_plan_put(struct ferry_vm_plan *plan, struct ferry_vm_region *region, void *owner, uint32_t place,
+                       uint64_t first, uint64_t pages);
+bool ferry_vm_plan_place(struct ferry_vm_plan *plan, struct ferry_vm_region *region, void *owner, uint64_t first,
+                         uint64_t pages);
+/// Take back all steps behind the first `steps`.
+void ferry_vm_plan_back_to(struct ferry_vm_plan *plan, size_t steps);
+
+/// Steps 2, 3 and 4 of plan.h. The room, free, or FERRY_VM_NOWHERE with everything as before; *no_memory tells why.
+uint64_t ferry_vm_plan_window(struct ferry_vm_plan *plan, struct ferry_vm_region *region,
+                              const struct ferry_vm_wanted *wanted, bool *no_memory);
+uint64_t ferry_vm_plan_push_together(struct ferry_vm_plan *plan, struct ferry_vm_region *region,
+                                     const struct ferry_vm_wanted *wanted, bool *no_memory);
+uint64_t ferry_vm_plan_arrange(struct ferry_vm_plan *plan, struct ferry_vm_region *region,
+                               const struct ferry_vm_wanted *wanted, bool *no_memory);
+
+static inline uint64_t ferry_vm_align_up(uint64_t value, unsigned log2)
+{
+    uint64_t mask = (UINT64_C(1) << log2) - 1;
+    return (value + mask) & ~mask;
+}
+
+#endif
