@@ -130,7 +130,7 @@ static void translate(DXGKARG_BUILDPAGINGBUFFER *argument)
 static NTSTATUS build(HANDLE adapter, DXGKARG_BUILDPAGINGBUFFER *argument)
 {
     struct machine *machine = kmd_machine_present;
-    const struct machine_knobs *knobs = &machine->knobs;
+    struct machine_knobs *knobs = &machine->knobs;
     bool discard = argument->Operation == DXGK_OPERATION_DISCARD_CONTENT;
     if (!machine->in_operation) {
         machine->in_operation = true;
@@ -142,6 +142,10 @@ static NTSTATUS build(HANDLE adapter, DXGKARG_BUILDPAGINGBUFFER *argument)
         return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
     if (machine->busy_left > 0) {
         machine->busy_left--;
+        return STATUS_GRAPHICS_ALLOCATION_BUSY;
+    }
+    if (knobs->busy_in_later_pass && argument->Operation == DXGK_OPERATION_TRANSFER && argument->MultipassOffset != 0) {
+        knobs->busy_in_later_pass = false;
         return STATUS_GRAPHICS_ALLOCATION_BUSY;
     }
     if (knobs->write_behind)
@@ -215,12 +219,17 @@ static NTSTATUS pass_on(struct machine *machine, const DXGKARG_SUBMITCOMMAND *ar
 
 void kmd_machine_release(struct machine *machine)
 {
-    if (machine->knobs.hold_node != 0)
-        return;
-    unsigned count = machine->held_count;
+    // In order: what still is held keeps what comes behind it on the same node.
+    unsigned kept = 0, count = machine->held_count;
     machine->held_count = 0;
-    for (unsigned i = 0; i < count; i++)
-        pass_on(machine, &machine->held[i]);
+    for (unsigned i = 0; i < count; i++) {
+        DXGKARG_SUBMITCOMMAND next = machine->held[i];
+        if (machine_holds(&machine->knobs, next.NodeOrdinal))
+            machine->held[kept++] = next;
+        else
+            pass_on(machine, &next);
+    }
+    machine->held_count = kept;
 }
 
 static NTSTATUS submit(HANDLE adapter, const DXGKARG_SUBMITCOMMAND *argument)
@@ -238,8 +247,7 @@ static NTSTATUS submit(HANDLE adapter, const DXGKARG_SUBMITCOMMAND *argument)
         machine->planted++;
         machine->patched[0] = 0xEE;
     }
-    if (machine->knobs.hold_node != 0 && argument->NodeOrdinal == machine->knobs.hold_node &&
-        machine->held_count < HELD_MOST) {
+    if (machine_holds(&machine->knobs, argument->NodeOrdinal) && machine->held_count < HELD_MOST) {
         machine->held[machine->held_count++] = *argument;
         return STATUS_SUCCESS;
     }
@@ -251,6 +259,7 @@ static NTSTATUS reset_engine(HANDLE adapter, DXGKARG_RESETENGINE *argument)
     struct machine *machine = kmd_machine_present;
     machine->knobs.hang = machine->hung = false;
     machine->knobs.hold_node = 0;
+    machine->knobs.hold_paging = false;
     kmd_machine_release(machine);
     return real()->DxgkDdiResetEngine(adapter, argument);
 }

@@ -41,9 +41,7 @@ static void on_interrupt(void *context, uint32_t causes)
 int kmd_machine_turn(void *context)
 {
     struct machine *machine = context;
-    bool holding = machine->knobs.hold_node != 0 && machine->knobs.hold_turns != 0;
-    if (holding && --machine->knobs.hold_turns == 0)
-        machine->knobs.hold_node = 0;
+    bool holding = machine_hold_turn(&machine->knobs);
     kmd_machine_release(machine);
     if (machine->knobs.hang && !machine->hung) {
         machine->hung = true;
@@ -264,6 +262,8 @@ uint64_t machine_physical_accesses(const struct machine *machine, bool write)
 {
     // Of the paging submissions that have run.
     unsigned done = machine->paging_submissions - ferry_gpu_ring_pending(machine->gpu, 0);
+    for (unsigned i = 0; i < machine->held_count; i++)
+        done -= machine->held[i].Flags.Paging;
     uint64_t sum = 0;
     must(machine->paging_submissions <= PAGING_KEPT, "room to keep every paging submission");
     for (unsigned i = 0; i < done; i++)
@@ -273,7 +273,9 @@ uint64_t machine_physical_accesses(const struct machine *machine, bool write)
 
 unsigned machine_queued_jobs(const struct machine *machine)
 {
-    unsigned count = machine->held_count;
+    unsigned count = 0;
+    for (unsigned i = 0; i < machine->held_count; i++)
+        count += !machine->held[i].Flags.Paging;
     for (uint32_t ring = 1; ring < 5; ring++)
         count += ferry_gpu_ring_pending(machine->gpu, ring);
     return count;

@@ -57,15 +57,34 @@ struct machine_knobs {
     bool own_alignment_64k; // answer 64 KiB alignment for every allocation
     UINT segment_set;       // answer this SupportedWriteSegmentSet when not 0
     UINT eviction_set;
-    UINT hinted_bank;     // answer this HintedBank
-    bool zero_size;       // answer Size 0
-    bool flags_as_wished; // answer the flags as they were wished for, also where they break a rule
-    bool scatter_pages;   // pages of the source are never neighbours on the bus, but for DMA buffers
-    unsigned hold_node;   // jobs of this node wait until the knob is 0 again (a reset lets go too); 0 = none
-    unsigned hold_turns;  // after so many turns of the wait hook it is; 0 = never by itself
+    UINT hinted_bank;        // answer this HintedBank
+    bool zero_size;          // answer Size 0
+    bool flags_as_wished;    // answer the flags as they were wished for, also where they break a rule
+    bool scatter_pages;      // pages of the source are never neighbours on the bus, but for DMA buffers
+    unsigned hold_node;      // jobs of this node wait until the knob is 0 again (a reset lets go too); 0 = none
+    bool hold_paging;        // and so do paging buffers
+    unsigned hold_turns;     // after so many turns of the wait hook both let go; 0 = never by themselves
+    bool busy_in_later_pass; // the next pass of an operation that is not its first is answered ALLOCATION_BUSY, once
 };
 
 struct machine;
+
+/// Is work of this node held back?
+static inline bool machine_holds(const struct machine_knobs *knobs, unsigned node)
+{
+    return node == 0 ? knobs->hold_paging : node == knobs->hold_node;
+}
+
+/// A turn of the wait hook has passed; true while that was a turn of holding back, which is progress.
+static inline bool machine_hold_turn(struct machine_knobs *knobs)
+{
+    bool holding = (knobs->hold_node != 0 || knobs->hold_paging) && knobs->hold_turns != 0;
+    if (holding && --knobs->hold_turns == 0) {
+        knobs->hold_node = 0;
+        knobs->hold_paging = false;
+    }
+    return holding;
+}
 
 /// The table under test.
 const DRIVER_INITIALIZATION_DATA *ferry_test_miniport(void);

@@ -239,7 +239,7 @@ static bool step(struct machine *machine)
         unsigned node = (start + i) % NODES;
         while (*link && (*link)->node != node)
             link = &(*link)->next;
-        if (node != 0 && node == machine->knobs.hold_node)
+        if (machine_holds(&machine->knobs, node))
             continue;
         if (*link && (*link)->not_before <= machine->turn) {
             run_one(machine, link);
@@ -261,12 +261,9 @@ int mini_turn(void *context)
 {
     struct machine *machine = context;
     machine->turn++;
-    bool holding = machine->knobs.hold_node != 0 && machine->knobs.hold_turns != 0;
-    if (holding && --machine->knobs.hold_turns == 0)
-        machine->knobs.hold_node = 0;
-    bool any = holding;
+    bool any = machine_hold_turn(&machine->knobs);
     for (const struct mini_submission *work = machine->queue; work && !machine->knobs.hang; work = work->next)
-        any |= work->node != machine->knobs.hold_node || work->node == 0;
+        any |= !machine_holds(&machine->knobs, work->node);
     step(machine);
     raise_interrupt(machine);
     return any ? FERRY_OK : FERRY_ERROR_TIMEOUT;

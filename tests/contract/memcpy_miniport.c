@@ -184,6 +184,10 @@ static NTSTATUS build(HANDLE adapter, DXGKARG_BUILDPAGINGBUFFER *argument)
         machine->busy_left--;
         return STATUS_GRAPHICS_ALLOCATION_BUSY;
     }
+    if (may_be_busy && knobs->busy_in_later_pass && argument->MultipassOffset != 0) {
+        knobs->busy_in_later_pass = false;
+        return STATUS_GRAPHICS_ALLOCATION_BUSY;
+    }
     if (knobs->write_behind)
         ((uint8_t *)argument->pDmaBuffer)[argument->DmaSize] ^= 0xFF;
     if (knobs->overrun) {
@@ -307,6 +311,7 @@ static NTSTATUS reset_engine(HANDLE adapter, DXGKARG_RESETENGINE *argument)
     struct machine *machine = adapter;
     machine->knobs.hang = false;
     machine->knobs.hold_node = 0;
+    machine->knobs.hold_paging = false;
     argument->LastAbortedFenceId = machine->current[argument->NodeOrdinal];
     struct mini_submission **link = &machine->queue;
     while (*link) {
