@@ -34,6 +34,7 @@ static void shut(struct umd_adapter *adapter)
     ferry_host_pages_destroy(adapter->pages);
     ferry_gpu_close(adapter->gpu);
     pthread_mutex_destroy(&adapter->lock);
+    pthread_mutex_destroy(&adapter->telling);
     free(adapter);
 }
 
@@ -93,13 +94,14 @@ int ferry_adapter_open(const struct ferry_adapter_options *options, struct ferry
     if (!adapter)
         return FERRY_ERROR_NO_HOST_MEMORY;
     pthread_mutex_init(&adapter->lock, NULL);
+    pthread_mutex_init(&adapter->telling, NULL);
     snprintf(adapter->backend, sizeof adapter->backend, "%s",
              options->backend ? options->backend : ferry_link_backend_name(0));
     int error = start_gpu(adapter, options);
     if (error == FERRY_OK)
         error = start_manager(adapter, options);
     if (error == FERRY_OK) {
-        adapter->handle = umd_handle_make(UMD_ADAPTER, adapter);
+        adapter->handle = umd_handle_make(UMD_ADAPTER, adapter, adapter);
         error = adapter->handle ? FERRY_OK : FERRY_ERROR_NO_HOST_MEMORY;
     }
     if (error != FERRY_OK) {
@@ -112,31 +114,33 @@ int ferry_adapter_open(const struct ferry_adapter_options *options, struct ferry
 
 void ferry_adapter_close(struct ferry_adapter *handle)
 {
-    struct umd_adapter *adapter = umd_object(UMD_ADAPTER, handle);
+    struct umd_call call;
+    struct umd_adapter *adapter = umd_enter(&call, UMD_ADAPTER, handle, NULL);
 
     if (!adapter)
         return;
-    pthread_mutex_lock(&adapter->lock);
     umd_handle_end(handle);
     while (adapter->devices) {
         ferry_vidmm_destroy_device(adapter->vidmm, adapter->devices->vidmm);
         umd_device_end(adapter->devices);
     }
-    pthread_mutex_unlock(&adapter->lock);
+    // Calls that wait for the GPU find their handles gone, and end.
+    umd_park(&call);
+    umd_adapter_wait_for_others(adapter);
     shut(adapter);
 }
 
 int ferry_adapter_query(struct ferry_adapter *handle, struct ferry_adapter_info *info)
 {
-    struct umd_adapter *adapter = umd_object(UMD_ADAPTER, handle);
+    struct umd_call call;
     struct ferry_gpu_info gpu;
     struct ferry_vidmm_segment_info segment;
 
     if (!info || info->size != sizeof *info)
         return FERRY_ERROR_ARGUMENT;
+    struct umd_adapter *adapter = umd_enter(&call, UMD_ADAPTER, handle, NULL);
     if (!adapter)
         return FERRY_ERROR_HANDLE;
-    pthread_mutex_lock(&adapter->lock);
     ferry_gpu_query(adapter->gpu, &gpu);
     *info = (struct ferry_adapter_info){
         .size = sizeof *info,
@@ -155,20 +159,19 @@ int ferry_adapter_query(struct ferry_adapter *handle, struct ferry_adapter_info 
         else
             info->video_memory_bytes += segment.bytes;
     }
-    pthread_mutex_unlock(&adapter->lock);
-    return FERRY_OK;
+    return umd_leave(&call, FERRY_OK);
 }
 
 int ferry_adapter_statistics(struct ferry_adapter *handle, struct ferry_statistics *out)
 {
-    struct umd_adapter *adapter = umd_object(UMD_ADAPTER, handle);
+    struct umd_call call;
     struct ferry_vidmm_statistics vidmm = {0};
 
     if (!out || out->size != sizeof *out)
         return FERRY_ERROR_ARGUMENT;
+    struct umd_adapter *adapter = umd_enter(&call, UMD_ADAPTER, handle, NULL);
     if (!adapter)
         return FERRY_ERROR_HANDLE;
-    pthread_mutex_lock(&adapter->lock);
     int error = ferry_gpu_counters(adapter->gpu, out);
     if (error == FERRY_OK)
         error = ferry_vidmm_statistics(adapter->vidmm, &vidmm);
@@ -186,43 +189,39 @@ int ferry_adapter_statistics(struct ferry_adapter *handle, struct ferry_statisti
         out->dummy_page_writes = vidmm.dummy_page_writes;
         out->faults = ferry_kmd_faults(adapter->kmd);
     }
-    pthread_mutex_unlock(&adapter->lock);
-    return error;
+    return umd_leave(&call, error);
 }
 
 int ferry_adapter_next_fault(struct ferry_adapter *handle, struct ferry_fault *fault, bool *found)
 {
-    struct umd_adapter *adapter = umd_object(UMD_ADAPTER, handle);
+    struct umd_call call;
 
     if (!fault || !found || fault->size != sizeof *fault)
         return FERRY_ERROR_ARGUMENT;
+    struct umd_adapter *adapter = umd_enter(&call, UMD_ADAPTER, handle, NULL);
     if (!adapter)
         return FERRY_ERROR_HANDLE;
-    pthread_mutex_lock(&adapter->lock);
     *found = ferry_kmd_next_fault(adapter->kmd, fault);
     fault->size = sizeof *fault;
-    pthread_mutex_unlock(&adapter->lock);
-    return FERRY_OK;
+    return umd_leave(&call, FERRY_OK);
 }
 
 int ferry_adapter_set_budget(struct ferry_adapter *handle, uint64_t bytes)
 {
-    struct umd_adapter *adapter = umd_object(UMD_ADAPTER, handle);
-    uint64_t id;
+    struct umd_call call;
+    struct umd_adapter *adapter = umd_enter(&call, UMD_ADAPTER, handle, "set budget");
 
     if (!adapter)
         return FERRY_ERROR_HANDLE;
-    umd_enter(adapter, "set budget", &id);
-    return umd_leave(adapter, "set budget", id, ferry_vidmm_set_budget(adapter->vidmm, bytes));
+    return umd_leave(&call, ferry_vidmm_set_budget(adapter->vidmm, bytes));
 }
 
 int ferry_adapter_reset_engine(struct ferry_adapter *handle)
 {
-    struct umd_adapter *adapter = umd_object(UMD_ADAPTER, handle);
-    uint64_t id;
+    struct umd_call call;
+    struct umd_adapter *adapter = umd_enter(&call, UMD_ADAPTER, handle, "reset engine");
 
     if (!adapter)
         return FERRY_ERROR_HANDLE;
-    umd_enter(adapter, "reset engine", &id);
-    return umd_leave(adapter, "reset engine", id, ferry_vidmm_reset_engine(adapter->vidmm));
+    return umd_leave(&call, ferry_vidmm_reset_engine(adapter->vidmm));
 }

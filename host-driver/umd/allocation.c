@@ -8,20 +8,19 @@
 int ferry_allocation_create(struct ferry_device *device_handle, const struct ferry_allocation_options *options,
                             struct ferry_allocation **handle)
 {
-    struct umd_device *device = umd_object(UMD_DEVICE, device_handle);
-    uint64_t id;
+    struct umd_call call;
 
     if (!handle || !options || options->size != sizeof *options || !options->bytes ||
         options->bytes > FERRY_VIDMM_MAX_ALLOCATION_BYTES || (options->alignment & (options->alignment - 1)))
         return FERRY_ERROR_ARGUMENT;
     *handle = NULL;
+    struct umd_device *device = umd_enter(&call, UMD_DEVICE, device_handle, "create allocation");
     if (!device)
         return FERRY_ERROR_HANDLE;
     struct umd_allocation *allocation = calloc(1, sizeof *allocation);
     if (!allocation)
-        return FERRY_ERROR_NO_HOST_MEMORY;
+        return umd_leave(&call, FERRY_ERROR_NO_HOST_MEMORY);
     struct umd_adapter *adapter = device->adapter;
-    umd_enter(adapter, "create allocation", &id);
     struct ferry_allocation_private wish = {
         .Version = FERRY_ALLOCATION_PRIVATE_VERSION,
         .Size = sizeof wish,
@@ -42,7 +41,7 @@ int ferry_allocation_create(struct ferry_device *device_handle, const struct fer
     };
     int error = ferry_vidmm_create_allocation(adapter->vidmm, device->vidmm, &vidmm, &allocation->vidmm, NULL);
     if (error == FERRY_OK) {
-        allocation->handle = umd_handle_make(UMD_ALLOCATION, allocation);
+        allocation->handle = umd_handle_make(UMD_ALLOCATION, allocation, adapter);
         if (!allocation->handle) {
             ferry_vidmm_destroy_allocation(adapter->vidmm, allocation->vidmm);
             error = FERRY_ERROR_NO_HOST_MEMORY;
@@ -50,7 +49,7 @@ int ferry_allocation_create(struct ferry_device *device_handle, const struct fer
     }
     if (error != FERRY_OK) {
         free(allocation);
-        return umd_leave(adapter, "create allocation", id, error);
+        return umd_leave(&call, error);
     }
     allocation->device = device;
     allocation->bytes = options->bytes;
@@ -60,7 +59,7 @@ int ferry_allocation_create(struct ferry_device *device_handle, const struct fer
         allocation->next->previous = allocation;
     device->allocations = allocation;
     *handle = allocation->handle;
-    return umd_leave(adapter, "create allocation", id, FERRY_OK);
+    return umd_leave(&call, FERRY_OK);
 }
 
 const char *ferry_flag_unsupported(uint32_t flags, uint32_t flags2)
@@ -84,38 +83,44 @@ void umd_allocation_end(struct umd_allocation *allocation)
 
 int ferry_allocation_destroy(struct ferry_allocation *handle)
 {
-    struct umd_allocation *allocation = umd_object(UMD_ALLOCATION, handle);
-    uint64_t id;
+    struct umd_call call;
+    struct umd_allocation *allocation = umd_enter(&call, UMD_ALLOCATION, handle, "destroy allocation");
 
     if (!allocation)
         return FERRY_ERROR_HANDLE;
-    struct umd_adapter *adapter = allocation->device->adapter;
-    umd_enter(adapter, "destroy allocation", &id);
-    int error = ferry_vidmm_destroy_allocation(adapter->vidmm, allocation->vidmm);
-    if (error == FERRY_OK)
+    D3DKMT_HANDLE vidmm = allocation->vidmm;
+    umd_park(&call);
+    int error = ferry_vidmm_destroy_allocation(call.adapter->vidmm, vidmm);
+    umd_return(&call);
+    allocation = umd_object(call.adapter, UMD_ALLOCATION, handle);
+    if (error == FERRY_OK && allocation)
         umd_allocation_end(allocation);
-    return umd_leave(adapter, "destroy allocation", id, error);
+    return umd_leave(&call, error);
 }
 
 uint64_t ferry_allocation_id(const struct ferry_allocation *handle)
 {
-    const struct umd_allocation *allocation = umd_object(UMD_ALLOCATION, handle);
+    struct umd_call call;
+    const struct umd_allocation *allocation = umd_enter(&call, UMD_ALLOCATION, handle, NULL);
 
-    return allocation ? allocation->vidmm : 0;
+    if (!allocation)
+        return 0;
+    uint64_t id = allocation->vidmm;
+    umd_leave(&call, FERRY_OK);
+    return id;
 }
 
 int ferry_allocation_placement(struct ferry_allocation *handle, struct ferry_placement *placement)
 {
-    struct umd_allocation *allocation = umd_object(UMD_ALLOCATION, handle);
+    struct umd_call call;
     struct ferry_vidmm_placement vidmm;
 
     if (!placement || placement->size != sizeof *placement)
         return FERRY_ERROR_ARGUMENT;
+    const struct umd_allocation *allocation = umd_enter(&call, UMD_ALLOCATION, handle, NULL);
     if (!allocation)
         return FERRY_ERROR_HANDLE;
-    struct umd_adapter *adapter = allocation->device->adapter;
-    pthread_mutex_lock(&adapter->lock);
-    int error = ferry_vidmm_placement(adapter->vidmm, allocation->vidmm, &vidmm);
+    int error = ferry_vidmm_placement(call.adapter->vidmm, allocation->vidmm, &vidmm);
     if (error == FERRY_OK) {
         *placement = (struct ferry_placement){
             .size = sizeof *placement,
@@ -126,39 +131,38 @@ int ferry_allocation_placement(struct ferry_allocation *handle, struct ferry_pla
             .residency_count = vidmm.residency_count,
         };
     }
-    pthread_mutex_unlock(&adapter->lock);
-    return error;
+    return umd_leave(&call, error);
 }
 
 int ferry_lock(struct ferry_allocation *handle, uint32_t flags, void **address)
 {
-    struct umd_allocation *allocation = umd_object(UMD_ALLOCATION, handle);
     const uint32_t known = FERRY_LOCK_READ_ONLY | FERRY_LOCK_WRITE_ONLY | FERRY_LOCK_DO_NOT_WAIT | FERRY_LOCK_DISCARD;
     const uint32_t both = FERRY_LOCK_READ_ONLY | FERRY_LOCK_WRITE_ONLY;
-    uint64_t id;
+    struct umd_call call;
 
     if (!address || (flags & ~known) || (flags & both) == both)
         return FERRY_ERROR_ARGUMENT;
     *address = NULL;
-    if (!allocation)
-        return FERRY_ERROR_HANDLE;
     // The public flags have the values of the contract's.
     _Static_assert(FERRY_LOCK_READ_ONLY == D3DDDI_LOCK_READ_ONLY && FERRY_LOCK_WRITE_ONLY == D3DDDI_LOCK_WRITE_ONLY &&
                        FERRY_LOCK_DO_NOT_WAIT == D3DDDI_LOCK_DO_NOT_WAIT && FERRY_LOCK_DISCARD == D3DDDI_LOCK_DISCARD,
                    "lock flags");
-    struct umd_adapter *adapter = allocation->device->adapter;
-    umd_enter(adapter, "lock", &id);
-    return umd_leave(adapter, "lock", id, ferry_vidmm_lock(adapter->vidmm, allocation->vidmm, flags, address));
+    const struct umd_allocation *allocation = umd_enter(&call, UMD_ALLOCATION, handle, "lock");
+    if (!allocation)
+        return FERRY_ERROR_HANDLE;
+    D3DKMT_HANDLE vidmm = allocation->vidmm;
+    umd_park(&call);
+    int error = ferry_vidmm_lock(call.adapter->vidmm, vidmm, flags, address);
+    umd_return(&call);
+    return umd_leave(&call, error);
 }
 
 int ferry_unlock(struct ferry_allocation *handle)
 {
-    struct umd_allocation *allocation = umd_object(UMD_ALLOCATION, handle);
-    uint64_t id;
+    struct umd_call call;
+    const struct umd_allocation *allocation = umd_enter(&call, UMD_ALLOCATION, handle, "unlock");
 
     if (!allocation)
         return FERRY_ERROR_HANDLE;
-    struct umd_adapter *adapter = allocation->device->adapter;
-    umd_enter(adapter, "unlock", &id);
-    return umd_leave(adapter, "unlock", id, ferry_vidmm_unlock(adapter->vidmm, allocation->vidmm));
+    return umd_leave(&call, ferry_vidmm_unlock(call.adapter->vidmm, allocation->vidmm));
 }

@@ -6,23 +6,22 @@
 
 int ferry_device_create(struct ferry_adapter *adapter_handle, struct ferry_device **handle)
 {
-    struct umd_adapter *adapter = umd_object(UMD_ADAPTER, adapter_handle);
-    uint64_t id;
+    struct umd_call call;
 
     if (!handle)
         return FERRY_ERROR_ARGUMENT;
     *handle = NULL;
+    struct umd_adapter *adapter = umd_enter(&call, UMD_ADAPTER, adapter_handle, "create device");
     if (!adapter)
         return FERRY_ERROR_HANDLE;
     struct umd_device *device = calloc(1, sizeof *device);
     if (!device)
-        return FERRY_ERROR_NO_HOST_MEMORY;
-    umd_enter(adapter, "create device", &id);
+        return umd_leave(&call, FERRY_ERROR_NO_HOST_MEMORY);
     device->adapter = adapter;
     int error = ferry_vidmm_create_device(adapter->vidmm, &device->vidmm);
     if (error == FERRY_OK) {
         error = ferry_vidmm_create_paging_queue(adapter->vidmm, device->vidmm, 0, &device->paging_queue);
-        device->handle = error == FERRY_OK ? umd_handle_make(UMD_DEVICE, device) : NULL;
+        device->handle = error == FERRY_OK ? umd_handle_make(UMD_DEVICE, device, adapter) : NULL;
         if (error == FERRY_OK && !device->handle)
             error = FERRY_ERROR_NO_HOST_MEMORY;
         if (error != FERRY_OK)
@@ -30,14 +29,14 @@ int ferry_device_create(struct ferry_adapter *adapter_handle, struct ferry_devic
     }
     if (error != FERRY_OK) {
         free(device);
-        return umd_leave(adapter, "create device", id, error);
+        return umd_leave(&call, error);
     }
     device->next = adapter->devices;
     if (device->next)
         device->next->previous = device;
     adapter->devices = device;
     *handle = device->handle;
-    return umd_leave(adapter, "create device", id, FERRY_OK);
+    return umd_leave(&call, FERRY_OK);
 }
 
 void umd_device_end(struct umd_device *device)
@@ -58,27 +57,31 @@ void umd_device_end(struct umd_device *device)
 
 int ferry_device_destroy(struct ferry_device *handle)
 {
-    struct umd_device *device = umd_object(UMD_DEVICE, handle);
-    uint64_t id;
+    struct umd_call call;
+    struct umd_device *device = umd_enter(&call, UMD_DEVICE, handle, "destroy device");
 
     if (!device)
         return FERRY_ERROR_HANDLE;
-    struct umd_adapter *adapter = device->adapter;
-    umd_enter(adapter, "destroy device", &id);
-    int error = ferry_vidmm_destroy_device(adapter->vidmm, device->vidmm);
-    if (error == FERRY_OK)
+    D3DKMT_HANDLE vidmm = device->vidmm;
+    umd_park(&call);
+    int error = ferry_vidmm_destroy_device(call.adapter->vidmm, vidmm);
+    umd_return(&call);
+    device = umd_object(call.adapter, UMD_DEVICE, handle);
+    if (error == FERRY_OK && device)
         umd_device_end(device);
-    return umd_leave(adapter, "destroy device", id, error);
+    return umd_leave(&call, error);
 }
 
 int ferry_device_wait_paging(struct ferry_device *handle, uint64_t value)
 {
-    struct umd_device *device = umd_object(UMD_DEVICE, handle);
-    uint64_t id;
+    struct umd_call call;
+    const struct umd_device *device = umd_enter(&call, UMD_DEVICE, handle, "wait for paging");
 
     if (!device)
         return FERRY_ERROR_HANDLE;
-    umd_enter(device->adapter, "wait for paging", &id);
-    return umd_leave(device->adapter, "wait for paging", id,
-                     ferry_vidmm_wait_paging(device->adapter->vidmm, device->paging_queue, value));
+    D3DKMT_HANDLE paging_queue = device->paging_queue;
+    umd_park(&call);
+    int error = ferry_vidmm_wait_paging(call.adapter->vidmm, paging_queue, value);
+    umd_return(&call);
+    return umd_leave(&call, error);
 }

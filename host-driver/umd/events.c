@@ -11,8 +11,18 @@ uint32_t umd_segment_number(uint32_t segment)
 static void tell(struct umd_adapter *adapter, struct ferry_event *event)
 {
     event->size = sizeof *event;
+    pthread_mutex_lock(&adapter->telling);
     if (adapter->observer)
         adapter->observer(adapter->observer_context, event);
+    pthread_mutex_unlock(&adapter->telling);
+}
+
+static bool observed(struct umd_adapter *adapter)
+{
+    pthread_mutex_lock(&adapter->telling);
+    bool is = adapter->observer != NULL;
+    pthread_mutex_unlock(&adapter->telling);
+    return is;
 }
 
 void umd_on_vidmm_event(void *context, const struct ferry_vidmm_event *event)
@@ -33,7 +43,7 @@ void umd_on_vidmm_event(void *context, const struct ferry_vidmm_event *event)
     };
     struct umd_adapter *adapter = context;
 
-    if (!adapter->observer || (unsigned)event->kind >= sizeof shapes / sizeof shapes[0])
+    if ((unsigned)event->kind >= sizeof shapes / sizeof shapes[0] || !observed(adapter))
         return;
     bool paging = shapes[event->kind].track == FERRY_TRACK_PAGING && event->kind != FERRY_VIDMM_EVENT_FENCE_SIGNAL;
     struct ferry_event out = {
@@ -74,39 +84,62 @@ static void on_reads_outstanding(void *context, uint64_t time, uint32_t value)
 
 int ferry_adapter_observe(struct ferry_adapter *handle, ferry_event_callback *callback, void *context)
 {
-    struct umd_adapter *adapter = umd_object(UMD_ADAPTER, handle);
+    struct umd_call call;
+    struct umd_adapter *adapter = umd_enter(&call, UMD_ADAPTER, handle, NULL);
 
     if (!adapter)
         return FERRY_ERROR_HANDLE;
-    pthread_mutex_lock(&adapter->lock);
+    pthread_mutex_lock(&adapter->telling);
     adapter->observer = callback;
     adapter->observer_context = context;
+    pthread_mutex_unlock(&adapter->telling);
     struct ferry_link_observer link = {adapter, on_span, on_reads_outstanding};
     ferry_gpu_observe(adapter->gpu, callback ? &link : NULL);
-    pthread_mutex_unlock(&adapter->lock);
-    return FERRY_OK;
+    return umd_leave(&call, FERRY_OK);
 }
 
-static void tell_call(struct umd_adapter *adapter, enum ferry_event_kind kind, const char *name, uint64_t id)
+static void tell_call(const struct umd_call *call, enum ferry_event_kind kind)
 {
-    struct ferry_event out = {.kind = kind, .track = FERRY_TRACK_HOST, .id = id, .name = name};
+    struct ferry_event out = {.kind = kind, .track = FERRY_TRACK_HOST, .id = call->id, .name = call->name};
 
-    if (!adapter->observer)
+    if (!call->name || !observed(call->adapter))
         return;
-    out.time = ferry_gpu_cycles(adapter->gpu);
-    tell(adapter, &out);
+    out.time = ferry_gpu_cycles(call->adapter->gpu);
+    tell(call->adapter, &out);
 }
 
-void umd_enter(struct umd_adapter *adapter, const char *name, uint64_t *id)
+void *umd_enter(struct umd_call *call, enum umd_kind kind, const void *handle, const char *name)
 {
+    struct umd_adapter *adapter = umd_adapter_get(kind, handle);
+
+    if (!adapter)
+        return NULL;
     pthread_mutex_lock(&adapter->lock);
-    *id = ++adapter->calls;
-    tell_call(adapter, FERRY_EVENT_CALL_BEGIN, name, *id);
+    void *object = umd_object(adapter, kind, handle); // It can have gone while the lock was waited for.
+    if (!object) {
+        pthread_mutex_unlock(&adapter->lock);
+        umd_adapter_put(adapter);
+        return NULL;
+    }
+    *call = (struct umd_call){adapter, name, name ? ++adapter->calls : 0};
+    tell_call(call, FERRY_EVENT_CALL_BEGIN);
+    return object;
 }
 
-int umd_leave(struct umd_adapter *adapter, const char *name, uint64_t id, int result)
+int umd_leave(struct umd_call *call, int result)
 {
-    tell_call(adapter, FERRY_EVENT_CALL_END, name, id);
-    pthread_mutex_unlock(&adapter->lock);
+    tell_call(call, FERRY_EVENT_CALL_END);
+    pthread_mutex_unlock(&call->adapter->lock);
+    umd_adapter_put(call->adapter);
     return result;
+}
+
+void umd_park(struct umd_call *call)
+{
+    pthread_mutex_unlock(&call->adapter->lock);
+}
+
+void umd_return(struct umd_call *call)
+{
+    pthread_mutex_lock(&call->adapter->lock);
 }

@@ -10,12 +10,14 @@
 
 struct entry {
     void *object; // NULL = free.
+    struct umd_adapter *adapter;
     uint64_t generation;
     enum umd_kind kind;
     size_t next_free;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t put = PTHREAD_COND_INITIALIZER; // An adapter has one user less.
 static struct entry *entries;
 static size_t capacity, first_free;
 
@@ -52,7 +54,7 @@ static struct entry *find(const void *handle)
     return &entries[index];
 }
 
-void *umd_handle_make(enum umd_kind kind, void *object)
+void *umd_handle_make(enum umd_kind kind, void *object, struct umd_adapter *adapter)
 {
     void *handle = NULL;
 
@@ -63,6 +65,7 @@ void *umd_handle_make(enum umd_kind kind, void *object)
         handle = pack(first_free, entry->generation);
         first_free = entry->next_free;
         entry->object = object;
+        entry->adapter = adapter;
         entry->kind = kind;
     }
     pthread_mutex_unlock(&lock);
@@ -82,11 +85,47 @@ void umd_handle_end(const void *handle)
     pthread_mutex_unlock(&lock);
 }
 
-void *umd_object(enum umd_kind kind, const void *handle)
+void *umd_object(const struct umd_adapter *adapter, enum umd_kind kind, const void *handle)
 {
     pthread_mutex_lock(&lock);
     const struct entry *entry = find(handle);
-    void *object = entry && entry->kind == kind ? entry->object : NULL;
+    void *object = entry && entry->kind == kind && entry->adapter == adapter ? entry->object : NULL;
     pthread_mutex_unlock(&lock);
     return object;
+}
+
+int umd_handle_error(enum umd_kind kind, const void *handle)
+{
+    pthread_mutex_lock(&lock);
+    const struct entry *entry = find(handle);
+    bool live = entry && entry->kind == kind;
+    pthread_mutex_unlock(&lock);
+    return live ? FERRY_ERROR_FOREIGN : FERRY_ERROR_HANDLE;
+}
+
+struct umd_adapter *umd_adapter_get(enum umd_kind kind, const void *handle)
+{
+    pthread_mutex_lock(&lock);
+    const struct entry *entry = find(handle);
+    struct umd_adapter *adapter = entry && entry->kind == kind ? entry->adapter : NULL;
+    if (adapter)
+        adapter->users++;
+    pthread_mutex_unlock(&lock);
+    return adapter;
+}
+
+void umd_adapter_put(struct umd_adapter *adapter)
+{
+    pthread_mutex_lock(&lock);
+    adapter->users--;
+    pthread_cond_broadcast(&put);
+    pthread_mutex_unlock(&lock);
+}
+
+void umd_adapter_wait_for_others(struct umd_adapter *adapter)
+{
+    pthread_mutex_lock(&lock);
+    while (adapter->users > 1)
+        pthread_cond_wait(&put, &lock);
+    pthread_mutex_unlock(&lock);
 }

@@ -18,11 +18,20 @@
 
 enum umd_kind { UMD_ADAPTER = 1, UMD_DEVICE, UMD_ALLOCATION, UMD_QUEUE };
 
-// NULL when there is no memory. object is what umd_object() gives back.
-void *umd_handle_make(enum umd_kind kind, void *object);
+struct umd_adapter;
+
+// NULL when there is no memory. object, of this adapter, is what umd_object() gives back.
+void *umd_handle_make(enum umd_kind kind, void *object, struct umd_adapter *adapter);
 void umd_handle_end(const void *handle);
-// The live object behind a handle of this kind, or NULL.
-void *umd_object(enum umd_kind kind, const void *handle);
+// The live object of this adapter behind a handle of this kind, or NULL. It stays while the adapter's lock is held.
+void *umd_object(const struct umd_adapter *adapter, enum umd_kind kind, const void *handle);
+// Why umd_object() has none: FOREIGN for a live handle, of another adapter then, HANDLE for any other.
+int umd_handle_error(enum umd_kind kind, const void *handle);
+// The adapter of a live handle, which from now on is not freed before umd_adapter_put(); NULL for a handle of nothing.
+struct umd_adapter *umd_adapter_get(enum umd_kind kind, const void *handle);
+void umd_adapter_put(struct umd_adapter *adapter);
+// Until nobody but the caller has it.
+void umd_adapter_wait_for_others(struct umd_adapter *adapter);
 
 // ---- Objects ----------------------------------------------------------------------------------------------------
 
@@ -31,16 +40,18 @@ struct umd_queue;
 
 struct umd_adapter {
     void *handle;
-    pthread_mutex_t lock; // Around every public call; the manager's own lock lies inside it.
+    unsigned users;       // Calls that are inside, parked ones too. Under the handle table's lock.
+    pthread_mutex_t lock; // Of everything below; the manager's own lock lies inside it. Calls that wait give it back.
     char backend[16];
     struct ferry_gpu *gpu;
     struct ferry_host_pages *pages;
     HANDLE kmd;
     struct ferry_vidmm *vidmm;
     struct umd_device *devices;
+    uint64_t calls;          // Ids of call events.
+    pthread_mutex_t telling; // Of the observer, innermost: events come from calls, parked calls and the link.
     ferry_event_callback *observer;
     void *observer_context;
-    uint64_t calls; // Ids of call events.
 };
 
 struct umd_allocation {
@@ -93,10 +104,21 @@ struct umd_span {
 
 // ---- Inside calls -----------------------------------------------------------------------------------------------
 
-// Take the adapter's lock and tell the observer that a call begins. NULL for the adapter: nothing happens.
-void umd_enter(struct umd_adapter *adapter, const char *name, uint64_t *id);
+struct umd_call {
+    struct umd_adapter *adapter;
+    const char *name; // For the observer; NULL = it is not told.
+    uint64_t id;
+};
+
+// Find the object, take its adapter's lock and tell the observer that a call begins. NULL when the handle is none of
+// this kind; then there is nothing to leave.
+void *umd_enter(struct umd_call *call, enum umd_kind kind, const void *handle, const char *name);
 // Tell that it ends, give the lock back, and hand the result through.
-int umd_leave(struct umd_adapter *adapter, const char *name, uint64_t id, int result);
+int umd_leave(struct umd_call *call, int result);
+// Around a call of the manager that may wait for the GPU: others get in meanwhile. Objects may be gone afterwards;
+// their handles tell (umd_object()).
+void umd_park(struct umd_call *call);
+void umd_return(struct umd_call *call);
 
 void umd_device_end(struct umd_device *device);
 void umd_allocation_end(struct umd_allocation *allocation);

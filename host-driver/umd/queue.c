@@ -137,15 +137,17 @@ static bool record_value(struct umd_queue *queue, uint32_t opcode, struct umd_al
     return true;
 }
 
-static int check(const struct umd_queue *queue, const struct umd_allocation *allocation, uint64_t offset,
-                 uint32_t bytes)
+// The allocation that a packet names, when these bytes of it may be named.
+static int find(const struct umd_queue *queue, const struct ferry_allocation *handle, uint64_t offset, uint32_t bytes,
+                struct umd_allocation **allocation)
 {
-    if (!allocation)
-        return FERRY_ERROR_HANDLE;
-    if (allocation->device != queue->device)
+    *allocation = umd_object(queue->device->adapter, UMD_ALLOCATION, handle);
+    if (!*allocation)
+        return umd_handle_error(UMD_ALLOCATION, handle);
+    if ((*allocation)->device != queue->device)
         return FERRY_ERROR_FOREIGN;
     // The patch list's offsets are 32 bits wide.
-    if (offset > allocation->bytes || bytes > allocation->bytes - offset || offset > UINT32_MAX)
+    if (offset > (*allocation)->bytes || bytes > (*allocation)->bytes - offset || offset > UINT32_MAX)
         return FERRY_ERROR_RANGE;
     return FERRY_OK;
 }
@@ -154,21 +156,18 @@ int ferry_queue_copy(struct ferry_queue *handle, struct ferry_allocation *destin
                      uint64_t destination_offset, struct ferry_allocation *source_handle, uint64_t source_offset,
                      uint32_t bytes)
 {
-    struct umd_queue *queue = umd_object(UMD_QUEUE, handle);
-    struct umd_allocation *destination = umd_object(UMD_ALLOCATION, destination_handle);
-    struct umd_allocation *source = umd_object(UMD_ALLOCATION, source_handle);
+    struct umd_call call;
+    struct umd_queue *queue = umd_enter(&call, UMD_QUEUE, handle, NULL);
 
     if (!queue)
         return FERRY_ERROR_HANDLE;
-    int error = check(queue, source, source_offset, bytes);
+    struct umd_allocation *destination, *source;
+    int error = find(queue, source_handle, source_offset, bytes, &source);
     if (error == FERRY_OK)
-        error = check(queue, destination, destination_offset, bytes);
-    if (error != FERRY_OK)
-        return error;
-    pthread_mutex_lock(&queue->device->adapter->lock);
-    bool good = record_copy(queue, destination, destination_offset, source, source_offset, bytes);
-    pthread_mutex_unlock(&queue->device->adapter->lock);
-    return good ? FERRY_OK : FERRY_ERROR_NO_HOST_MEMORY;
+        error = find(queue, destination_handle, destination_offset, bytes, &destination);
+    if (error == FERRY_OK && !record_copy(queue, destination, destination_offset, source, source_offset, bytes))
+        error = FERRY_ERROR_NO_HOST_MEMORY;
+    return umd_leave(&call, error);
 }
 
 // The device fills no aperture (R47). One write of up to 8 bytes and copies that double what is there do the same.
@@ -192,29 +191,28 @@ static bool record_aperture_fill(struct umd_queue *queue, struct umd_allocation 
 int ferry_queue_fill(struct ferry_queue *handle, struct ferry_allocation *destination_handle, uint64_t offset,
                      uint32_t bytes, uint64_t pattern, uint32_t pattern_bytes)
 {
-    struct umd_queue *queue = umd_object(UMD_QUEUE, handle);
-    struct umd_allocation *destination = umd_object(UMD_ALLOCATION, destination_handle);
+    struct umd_call call;
     uint32_t log2 = 0;
 
     if (pattern_bytes != 1 && pattern_bytes != 2 && pattern_bytes != 4 && pattern_bytes != 8)
         return FERRY_ERROR_ARGUMENT;
-    if (!queue)
-        return FERRY_ERROR_HANDLE;
-    int error = check(queue, destination, offset, bytes);
-    if (error != FERRY_OK)
-        return error;
     for (uint32_t size = pattern_bytes; size < 8; size *= 2) {
         pattern &= UINT64_MAX >> (64 - 8 * size);
         pattern |= pattern << (8 * size);
     }
     while (1u << log2 < pattern_bytes)
         log2++;
-    pthread_mutex_lock(&queue->device->adapter->lock);
+    struct umd_queue *queue = umd_enter(&call, UMD_QUEUE, handle, NULL);
+    if (!queue)
+        return FERRY_ERROR_HANDLE;
+    struct umd_allocation *destination;
+    int error = find(queue, destination_handle, offset, bytes, &destination);
+    if (error != FERRY_OK)
+        return umd_leave(&call, error);
     bool good = destination->in_aperture ? record_aperture_fill(queue, destination, offset, bytes, pattern)
                                          : record_value(queue, FERRY_OPCODE_FILL, destination, offset, bytes, pattern,
                                                         FERRY_PUT(FERRY_PACKET_PLACES_PATTERN_LOG2, log2));
-    pthread_mutex_unlock(&queue->device->adapter->lock);
-    return good ? FERRY_OK : FERRY_ERROR_NO_HOST_MEMORY;
+    return umd_leave(&call, good ? FERRY_OK : FERRY_ERROR_NO_HOST_MEMORY);
 }
 
 // ---- Submitting -------------------------------------------------------------------------------------------------
@@ -271,64 +269,65 @@ static int submit(struct umd_queue *queue, uint64_t *fence)
 
 int ferry_queue_submit(struct ferry_queue *handle, uint64_t *fence)
 {
-    struct umd_queue *queue = umd_object(UMD_QUEUE, handle);
-    uint64_t id, number = 0;
+    struct umd_call call;
+    struct umd_queue *queue = umd_enter(&call, UMD_QUEUE, handle, "submit");
+    uint64_t number = 0;
 
     if (!queue)
         return FERRY_ERROR_HANDLE;
-    struct umd_adapter *adapter = queue->device->adapter;
-    umd_enter(adapter, "submit", &id);
     int error = submit(queue, &number);
     drop_job(queue);
     if (fence)
         *fence = number;
-    return umd_leave(adapter, "submit", id, error);
+    return umd_leave(&call, error);
 }
 
 int ferry_queue_wait(struct ferry_queue *handle, uint64_t fence)
 {
-    struct umd_queue *queue = umd_object(UMD_QUEUE, handle);
-    uint64_t id, first = fence;
+    struct umd_call call;
+    const struct umd_queue *queue = umd_enter(&call, UMD_QUEUE, handle, "wait for job");
+    uint64_t first = fence;
 
     if (!queue)
         return FERRY_ERROR_HANDLE;
-    struct umd_adapter *adapter = queue->device->adapter;
-    umd_enter(adapter, "wait for job", &id);
     for (size_t i = 0; i < queue->span_count; i++) {
         if (queue->spans[i].last == fence)
             first = queue->spans[i].first;
     }
+    struct ferry_vidmm *vidmm = call.adapter->vidmm;
+    D3DKMT_HANDLE context = queue->context;
+    umd_park(&call);
     // The last buffer first: when it is done so are the others, and each may have faulted.
-    int error = ferry_vidmm_wait(adapter->vidmm, queue->context, fence);
+    int error = ferry_vidmm_wait(vidmm, context, fence);
     for (uint64_t number = first; error == FERRY_OK && number < fence; number++) {
-        error = ferry_vidmm_wait(adapter->vidmm, queue->context, number);
+        error = ferry_vidmm_wait(vidmm, context, number);
         if (error == FERRY_ERROR_ARGUMENT)
             error = FERRY_OK; // A number of the node's that went to another context.
     }
-    return umd_leave(adapter, "wait for job", id, error);
+    umd_return(&call);
+    return umd_leave(&call, error);
 }
 
 // ---- Life -------------------------------------------------------------------------------------------------------
 
 int ferry_queue_create(struct ferry_device *device_handle, struct ferry_queue **handle)
 {
-    struct umd_device *device = umd_object(UMD_DEVICE, device_handle);
-    uint64_t id;
+    struct umd_call call;
 
     if (!handle)
         return FERRY_ERROR_ARGUMENT;
     *handle = NULL;
+    struct umd_device *device = umd_enter(&call, UMD_DEVICE, device_handle, "create queue");
     if (!device)
         return FERRY_ERROR_HANDLE;
     struct umd_queue *queue = calloc(1, sizeof *queue);
     if (!queue)
-        return FERRY_ERROR_NO_HOST_MEMORY;
+        return umd_leave(&call, FERRY_ERROR_NO_HOST_MEMORY);
     struct umd_adapter *adapter = device->adapter;
-    umd_enter(adapter, "create queue", &id);
     int error =
         ferry_vidmm_create_context(adapter->vidmm, device->vidmm, FERRY_VIDMM_ANY_NODE, &queue->context, &queue->info);
     if (error == FERRY_OK) {
-        queue->handle = umd_handle_make(UMD_QUEUE, queue);
+        queue->handle = umd_handle_make(UMD_QUEUE, queue, adapter);
         if (!queue->handle) {
             ferry_vidmm_destroy_context(adapter->vidmm, queue->context);
             error = FERRY_ERROR_NO_HOST_MEMORY;
@@ -336,7 +335,7 @@ int ferry_queue_create(struct ferry_device *device_handle, struct ferry_queue **
     }
     if (error != FERRY_OK) {
         free(queue);
-        return umd_leave(adapter, "create queue", id, error);
+        return umd_leave(&call, error);
     }
     queue->device = device;
     queue->next = device->queues;
@@ -344,7 +343,7 @@ int ferry_queue_create(struct ferry_device *device_handle, struct ferry_queue **
         queue->next->previous = queue;
     device->queues = queue;
     *handle = queue->handle;
-    return umd_leave(adapter, "create queue", id, FERRY_OK);
+    return umd_leave(&call, FERRY_OK);
 }
 
 void umd_queue_end(struct umd_queue *queue)
@@ -368,15 +367,17 @@ void umd_queue_end(struct umd_queue *queue)
 
 int ferry_queue_destroy(struct ferry_queue *handle)
 {
-    struct umd_queue *queue = umd_object(UMD_QUEUE, handle);
-    uint64_t id;
+    struct umd_call call;
+    struct umd_queue *queue = umd_enter(&call, UMD_QUEUE, handle, "destroy queue");
 
     if (!queue)
         return FERRY_ERROR_HANDLE;
-    struct umd_adapter *adapter = queue->device->adapter;
-    umd_enter(adapter, "destroy queue", &id);
-    int error = ferry_vidmm_destroy_context(adapter->vidmm, queue->context);
-    if (error == FERRY_OK)
+    D3DKMT_HANDLE context = queue->context;
+    umd_park(&call);
+    int error = ferry_vidmm_destroy_context(call.adapter->vidmm, context);
+    umd_return(&call);
+    queue = umd_object(call.adapter, UMD_QUEUE, handle);
+    if (error == FERRY_OK && queue)
         umd_queue_end(queue);
-    return umd_leave(adapter, "destroy queue", id, error);
+    return umd_leave(&call, error);
 }

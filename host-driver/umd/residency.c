@@ -65,9 +65,9 @@ static struct umd_allocation **objects(const struct umd_device *device, const st
         return NULL;
     }
     for (size_t i = 0; i < arguments->count; i++) {
-        list[i] = umd_object(UMD_ALLOCATION, arguments->allocations[i]);
+        list[i] = umd_object(device->adapter, UMD_ALLOCATION, arguments->allocations[i]);
         if (!list[i] || list[i]->device != device) {
-            *error = list[i] ? FERRY_ERROR_FOREIGN : FERRY_ERROR_HANDLE;
+            *error = list[i] ? FERRY_ERROR_FOREIGN : umd_handle_error(UMD_ALLOCATION, arguments->allocations[i]);
             free(list);
             return NULL;
         }
@@ -115,16 +115,15 @@ static int attempt(struct umd_device *device, struct umd_allocation *const *list
 
 int ferry_make_resident(struct ferry_device *handle, struct ferry_residency *arguments)
 {
-    struct umd_device *device = umd_object(UMD_DEVICE, handle);
+    struct umd_call call;
     D3DKMT_HANDLE *handles = NULL;
     int error = FERRY_OK;
-    uint64_t id;
 
     if (!legal(arguments) || (arguments->must_succeed && !arguments->cant_trim_further))
         return FERRY_ERROR_ARGUMENT;
+    struct umd_device *device = umd_enter(&call, UMD_DEVICE, handle, "make resident");
     if (!device)
         return FERRY_ERROR_HANDLE;
-    umd_enter(device->adapter, "make resident", &id);
     struct umd_allocation **list = objects(device, arguments, &error);
     if (list)
         error = vidmm_handles(list, arguments->count, &handles);
@@ -132,7 +131,7 @@ int ferry_make_resident(struct ferry_device *handle, struct ferry_residency *arg
         error = attempt(device, list, handles, arguments->cant_trim_further, arguments->must_succeed, arguments);
     free(handles);
     free(list);
-    return umd_leave(device->adapter, "make resident", id, error);
+    return umd_leave(&call, error);
 }
 
 // Take an allocation off the residency list altogether.
@@ -172,16 +171,15 @@ static int trim(struct umd_device *device, uint64_t bytes, bool from_memory, boo
 
 int ferry_make_resident_trim(struct ferry_device *handle, struct ferry_residency *arguments)
 {
-    struct umd_device *device = umd_object(UMD_DEVICE, handle);
+    struct umd_call call;
     D3DKMT_HANDLE *handles = NULL;
     int error = FERRY_OK;
-    uint64_t id;
 
     if (!legal(arguments))
         return FERRY_ERROR_ARGUMENT;
+    struct umd_device *device = umd_enter(&call, UMD_DEVICE, handle, "make resident, trimming");
     if (!device)
         return FERRY_ERROR_HANDLE;
-    umd_enter(device->adapter, "make resident, trimming", &id);
     struct umd_allocation **list = objects(device, arguments, &error);
     if (list)
         error = vidmm_handles(list, arguments->count, &handles);
@@ -205,21 +203,20 @@ int ferry_make_resident_trim(struct ferry_device *handle, struct ferry_residency
         list[i]->marked = false;
     free(handles);
     free(list);
-    return umd_leave(device->adapter, "make resident, trimming", id, error);
+    return umd_leave(&call, error);
 }
 
 int ferry_evict(struct ferry_device *handle, struct ferry_residency *arguments)
 {
-    struct umd_device *device = umd_object(UMD_DEVICE, handle);
+    struct umd_call call;
     D3DKMT_HANDLE *handles = NULL;
     int error = FERRY_OK;
-    uint64_t id;
 
     if (!legal(arguments))
         return FERRY_ERROR_ARGUMENT;
+    struct umd_device *device = umd_enter(&call, UMD_DEVICE, handle, "evict");
     if (!device)
         return FERRY_ERROR_HANDLE;
-    umd_enter(device->adapter, "evict", &id);
     struct umd_allocation **list = objects(device, arguments, &error);
     if (list)
         error = vidmm_handles(list, arguments->count, &handles);
@@ -233,5 +230,5 @@ int ferry_evict(struct ferry_device *handle, struct ferry_residency *arguments)
     }
     free(handles);
     free(list);
-    return umd_leave(device->adapter, "evict", id, error);
+    return umd_leave(&call, error);
 }

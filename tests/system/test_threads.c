@@ -147,9 +147,105 @@ static void threads_share_an_adapter(void **state)
     ferry_adapter_close(adapter);
 }
 
+// ---- Handles that others destroy --------------------------------------------------------------------------------
+
+#define LIVES 400
+
+static struct shown {
+    pthread_mutex_t lock;
+    struct ferry_device *device;
+    struct ferry_queue *queue;
+    struct ferry_allocation *allocation;
+    bool over;
+} shown = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static bool look(struct ferry_device **device, struct ferry_queue **queue, struct ferry_allocation **allocation)
+{
+    pthread_mutex_lock(&shown.lock);
+    *device = shown.device;
+    *queue = shown.queue;
+    *allocation = shown.allocation;
+    bool over = shown.over;
+    pthread_mutex_unlock(&shown.lock);
+    return !over;
+}
+
+static void *meddle(void *context)
+{
+    struct worker *w = context;
+    struct ferry_device *device;
+    struct ferry_queue *queue;
+    struct ferry_allocation *allocation;
+
+    while (look(&device, &queue, &allocation)) {
+        struct ferry_residency residency = {.size = sizeof residency, .allocations = &allocation, .count = 1};
+        struct ferry_placement placement = {.size = sizeof placement};
+        int results[] = {
+            ferry_make_resident(device, &residency), ferry_queue_fill(queue, allocation, 0, 4096, w->number, 1),
+            ferry_queue_submit(queue, NULL),         ferry_allocation_placement(allocation, &placement),
+            ferry_evict(device, &residency),
+        };
+        for (unsigned i = 0; i < sizeof results / sizeof results[0]; i++) {
+            if (results[i] == FERRY_ERROR_HANDLE)
+                w->refused++;
+            else if (results[i] != FERRY_ERROR_NOT_RESIDENT && results[i] != FERRY_ERROR_FOREIGN)
+                good(w, "a call", results[i]);
+        }
+    }
+    return NULL;
+}
+
+static void a_handle_that_another_thread_destroys_gives_an_error_and_nothing_else(void **state)
+{
+    struct ferry_adapter *adapter = open_adapter(100 * 4096);
+    struct ferry_allocation_options options = {.size = sizeof options, .bytes = BYTES, .flags = VISIBLE};
+    struct worker workers[WORKERS] = {0};
+
+    (void)state;
+    for (unsigned i = 0; i < WORKERS; i++) {
+        workers[i].number = i;
+        assert_int_equal(pthread_create(&workers[i].thread, NULL, meddle, &workers[i]), 0);
+    }
+    for (unsigned life = 0; life < LIVES; life++) {
+        struct ferry_device *device;
+        struct ferry_queue *queue;
+        struct ferry_allocation *allocation;
+
+        ok(ferry_device_create(adapter, &device));
+        ok(ferry_queue_create(device, &queue));
+        ok(ferry_allocation_create(device, &options, &allocation));
+        pthread_mutex_lock(&shown.lock);
+        shown.device = device;
+        shown.queue = queue;
+        shown.allocation = allocation;
+        shown.over = life + 1 == LIVES;
+        pthread_mutex_unlock(&shown.lock);
+        if (life % 4 == 1)
+            ok(ferry_queue_destroy(queue));
+        if (life % 4 == 2)
+            ok(ferry_allocation_destroy(allocation));
+        if (life % 4 != 3)
+            ok(ferry_device_destroy(device));
+    }
+    // With calls still under way.
+    ferry_adapter_close(adapter);
+    unsigned refused = 0;
+    for (unsigned i = 0; i < WORKERS; i++) {
+        pthread_join(workers[i].thread, NULL);
+        if (workers[i].failure)
+            fail_msg("thread %u: %s: %s", i, workers[i].failure, ferry_error_name(workers[i].result));
+        refused += workers[i].refused;
+    }
+    printf("%u calls found their handle gone\n", refused);
+    assert_true(refused > 0);
+}
+
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(threads_share_an_adapter)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(threads_share_an_adapter),
+        cmocka_unit_test(a_handle_that_another_thread_destroys_gives_an_error_and_nothing_else),
+    };
 
     read_options(argc, argv);
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,8 +4,8 @@
 //
 // Handles are opaque and owned by the caller until the matching destroy call. Argument structs begin with their size:
 // set it to sizeof the struct and everything not needed to 0. Every call returns FERRY_OK, FERRY_PENDING or a negative
-// enum ferry_error. Every call may be made from any thread; calls on one adapter serialise inside it. Destroying a
-// handle while another thread is in a call on it is the caller's error.
+// enum ferry_error. Every call may be made from any thread; calls on one adapter take turns, and one that waits for the
+// GPU (lock, wait, destroy) lets the others in. A handle that another thread destroys meanwhile gives HANDLE.
 #ifndef FERRY_FERRY_H
 #define FERRY_FERRY_H
 

@@ -12,23 +12,44 @@
 
 #include "umd/internal.h"
 
+static struct umd_adapter here, there, *const adapter = &here;
+
 static void a_handle_is_live_from_make_to_end_and_of_one_kind(void **state)
 {
     int object, other;
-    void *handle = umd_handle_make(UMD_DEVICE, &object);
+    void *handle = umd_handle_make(UMD_DEVICE, &object, adapter);
 
     (void)state;
     assert_non_null(handle);
-    assert_ptr_equal(umd_object(UMD_DEVICE, handle), &object);
-    assert_null(umd_object(UMD_QUEUE, handle));
+    assert_ptr_equal(umd_object(adapter, UMD_DEVICE, handle), &object);
+    assert_null(umd_object(adapter, UMD_QUEUE, handle));
     umd_handle_end(handle);
-    assert_null(umd_object(UMD_DEVICE, handle));
-    void *next = umd_handle_make(UMD_DEVICE, &other); // Takes the same place, as another value.
+    assert_null(umd_object(adapter, UMD_DEVICE, handle));
+    void *next = umd_handle_make(UMD_DEVICE, &other, adapter); // Takes the same place, as another value.
     assert_ptr_not_equal(next, handle);
-    assert_null(umd_object(UMD_DEVICE, handle));
+    assert_null(umd_object(adapter, UMD_DEVICE, handle));
     umd_handle_end(handle);
-    assert_ptr_equal(umd_object(UMD_DEVICE, next), &other);
+    assert_ptr_equal(umd_object(adapter, UMD_DEVICE, next), &other);
     umd_handle_end(next);
+}
+
+static void an_object_belongs_to_one_adapter(void **state)
+{
+    int object;
+    void *handle = umd_handle_make(UMD_DEVICE, &object, adapter);
+
+    (void)state;
+    assert_null(umd_object(&there, UMD_DEVICE, handle));
+    assert_int_equal(umd_handle_error(UMD_DEVICE, handle), FERRY_ERROR_FOREIGN);
+    assert_int_equal(umd_handle_error(UMD_QUEUE, handle), FERRY_ERROR_HANDLE);
+    assert_ptr_equal(umd_adapter_get(UMD_DEVICE, handle), adapter);
+    assert_null(umd_adapter_get(UMD_QUEUE, handle));
+    assert_int_equal(here.users, 1);
+    umd_adapter_put(adapter);
+    assert_int_equal(here.users, 0);
+    umd_handle_end(handle);
+    assert_null(umd_adapter_get(UMD_DEVICE, handle));
+    assert_int_equal(umd_handle_error(UMD_DEVICE, handle), FERRY_ERROR_HANDLE);
 }
 
 static void made_up_handles_are_none(void **state)
@@ -36,11 +57,11 @@ static void made_up_handles_are_none(void **state)
     int object;
 
     (void)state;
-    assert_null(umd_object(UMD_DEVICE, NULL));
-    assert_null(umd_object(UMD_DEVICE, &object));
+    assert_null(umd_object(adapter, UMD_DEVICE, NULL));
+    assert_null(umd_object(adapter, UMD_DEVICE, &object));
     for (uintptr_t value = 0; value < 100000; value += 7)
-        assert_null(umd_object(UMD_ADAPTER, (void *)(value << 20 | value)));
-    assert_null(umd_object(UMD_DEVICE, (void *)UINTPTR_MAX));
+        assert_null(umd_object(adapter, UMD_ADAPTER, (void *)(value << 20 | value)));
+    assert_null(umd_object(adapter, UMD_DEVICE, (void *)UINTPTR_MAX));
     umd_handle_end((void *)UINTPTR_MAX);
 }
 
@@ -53,10 +74,10 @@ static void thousands_of_handles_live_together_and_no_value_returns(void **state
     (void)state;
     for (int round = 0; round < 3; round++) {
         for (int i = 0; i < COUNT; i++)
-            handles[i] = umd_handle_make(UMD_ALLOCATION, &objects[i]);
+            handles[i] = umd_handle_make(UMD_ALLOCATION, &objects[i], adapter);
         for (int i = 0; i < COUNT; i++) {
-            assert_ptr_equal(umd_object(UMD_ALLOCATION, handles[i]), &objects[i]);
-            assert_null(umd_object(UMD_ALLOCATION, old[i]));
+            assert_ptr_equal(umd_object(adapter, UMD_ALLOCATION, handles[i]), &objects[i]);
+            assert_null(umd_object(adapter, UMD_ALLOCATION, old[i]));
         }
         for (int i = 0; i < COUNT; i++)
             umd_handle_end(handles[(i * 7) % COUNT]);
@@ -84,6 +105,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_handle_is_live_from_make_to_end_and_of_one_kind),
+        cmocka_unit_test(an_object_belongs_to_one_adapter),
         cmocka_unit_test(made_up_handles_are_none),
         cmocka_unit_test(thousands_of_handles_live_together_and_no_value_returns),
         cmocka_unit_test(every_error_has_a_name_and_a_sentence_of_its_own),
