@@ -403,10 +403,7 @@ end
         if (!past_valid) begin
             assume (rst);
         end else begin
-            // A request stays as it is until it is taken, and no burst leaves a 2 KiB block, hence no page.
-            if (!$past(rst) && $past(m_axi_arvalid && !m_axi_arready)) begin
-                assert (m_axi_arvalid && $stable(araddr_reg) && $stable(arlen_reg));
-            end
+            // No burst leaves a 2 KiB block, hence no page.
             if (m_axi_arvalid) begin
                 assert (end_in_block <= 10'd256);
             end
@@ -420,6 +417,11 @@ end
             assert (word_reg <= R_BASE_HIGH || state_reg != S_CHECK);
         end
     end
+    axi4_address_properties #(.BEATS(256)) ar_properties (
+        .clk(clk), .rst(rst || !past_valid), .valid(m_axi_arvalid), .ready(m_axi_arready),
+        .page_offset(araddr_reg[11:0]), .page(araddr_reg[63:12]), .length(arlen_reg),
+        .extra(m_axi_ar[`FERRY_AXI_A_NO_SNOOP_RANGE])
+    );
 `endif
 
 wire unused = &{1'b0, half[2:0], burst_length[9:8], kick, looked, goes_on, m_axi_r};

@@ -165,7 +165,6 @@ end
 
 `ifdef FORMAL
     reg past_valid = 1'b0;
-    wire [12:0] end_in_page = {1'b0, awaddr_reg[11:0]} + {2'd0, awlen, 3'd0} + 13'd8;
     always @(posedge clk) begin
         past_valid <= 1'b1;
         if (!past_valid) begin
@@ -173,13 +172,9 @@ end
         end else begin
             // The other side answers once, after address and data.
             assume (!m_axi_bvalid || (busy_reg && !address_reg && !data_reg && step_reg == 3'd0));
-            if (!$past(rst) && $past(m_axi_awvalid && !m_axi_awready)) begin
-                assert (m_axi_awvalid && $stable(awaddr_reg) && $stable(awlen));
-            end
-            if (!$past(rst) && $past(m_axi_wvalid && !m_axi_wready)) begin
-                assert (m_axi_wvalid && $stable(beat_reg) && $stable(wlast));
-            end
-            // One burst at a time; as many beats as were announced; inside a page.
+            // The words are written only between records.
+            assume (!data_write || !busy_reg);
+            // One burst at a time; as many beats as were announced, each record at a multiple of 32.
             assert (busy_reg || (!address_reg && !data_reg && step_reg == 3'd0));
             assert (step_reg <= STEPS && (step_reg == 3'd0 || (!address_reg && !data_reg)));
             // The registers change only behind the record, and in one go.
@@ -191,12 +186,17 @@ end
             end
             cover (ended && !long_reg);
             assert (!data_reg || {5'd0, beat_reg} <= awlen);
-            if (address_reg) begin
-                assert (end_in_page <= 13'd4096);
-                assert (awaddr_reg[4:0] == 5'd0);
-            end
+            assert (!address_reg || awaddr_reg[4:0] == 5'd0);
         end
     end
+    axi4_address_properties #(.BEATS(8), .EXTRA(9)) aw_properties (
+        .clk(clk), .rst(rst || !past_valid), .valid(m_axi_awvalid), .ready(m_axi_awready),
+        .page_offset(awaddr_reg[11:0]), .page(awaddr_reg[63:12]), .length(awlen),
+        .extra({m_axi_aw[`FERRY_AXI_A_NO_SNOOP_RANGE], m_axi_aw[`FERRY_AXI_A_TAG_RANGE]})
+    );
+    valid_ready_properties #(.WIDTH(`FERRY_AXI_W_BITS)) w_properties (
+        .clk(clk), .rst(rst || !past_valid), .valid(m_axi_wvalid), .ready(m_axi_wready), .data(m_axi_w)
+    );
 `endif
 
 wire unused = &{1'b0, m_axi_bresp, start_address[4:0]};

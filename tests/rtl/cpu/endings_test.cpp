@@ -3,6 +3,7 @@
 // sequencer and engine. A buffer ends once, when all of its jobs have retired, in its class's order; the firmware is
 // asked only of one that went wrong; record, registers, interrupt and the slot's release follow in this order.
 #include <deque>
+#include <string>
 #include <vector>
 
 #include "Vendings_bench.h"
@@ -178,20 +179,28 @@ class Bench
         s.status = static_cast<uint8_t>(1 + random.below(2));
         if (with_record) {
             core(true, FERRY_CORE_FETCH_SLOT, slot);
-            fault_words.clear();
-            for (unsigned i = 0; i < 16; i++) {
-                fault_words.push_back(static_cast<uint32_t>(random.word()));
-                core(true, FERRY_CORE_POST_DATA + 4 * i, fault_words.back());
-            }
-            fault_words[0] = ++faults_told;
-            core(true, FERRY_CORE_POST_DATA, faults_told);
-            core(true, FERRY_CORE_POST_ADDRESS_LOW, 0x9000);
-            core(true, FERRY_CORE_POST_ADDRESS_HIGH, 7);
-            core(true, FERRY_CORE_POST_CONTROL, 1);
+            fill_record([](unsigned) {});
         } else {
             s.status = FERRY_BUFFER_STATUS_SUCCESS;
         }
         core(true, FERRY_CORE_FINISH_STATUS, s.status);
+    }
+    // Sixteen words, the address's halves, and off it goes; something may come before each.
+    template <typename Before> void fill_record(Before before)
+    {
+        std::vector<uint32_t> words;
+        for (unsigned i = 0; i < 16; i++) {
+            words.push_back(i == 0 ? ++faults_told : static_cast<uint32_t>(random.word()));
+            before(i);
+            core(true, FERRY_CORE_POST_DATA + 4 * i, words.back());
+        }
+        fault_words = words;
+        before(16);
+        core(true, FERRY_CORE_POST_ADDRESS_LOW, 0x9000);
+        before(17);
+        core(true, FERRY_CORE_POST_ADDRESS_HIGH, 7);
+        before(18);
+        core(true, FERRY_CORE_POST_CONTROL, 1);
     }
     void compare_registers()
     {
@@ -277,6 +286,7 @@ class Bench
         if (ring_taken)
             checks.equal(top.ring_rdata, ring_expected, "a ring's word");
         ring_taken = top.ring_taken;
+        checks.that(!(top.ring_taken && top.host_taken && top.host_write), "no ring is read while a word is written");
         const Ring &looked = rings[top.ring_number];
         ring_expected =
             top.ring_word == FERRY_BAR0_RING_RETIRED ? looked.retired : static_cast<uint32_t>(looked.fence_address);
@@ -407,8 +417,10 @@ class Bench
         r.last_faulted = counts ? r.retired : r.last_faulted;
         r.fence = s.fence;
         r.interrupts_due += s.interrupt;
+        bool paging = s.ring == 0;
         s = Slot();
         ended++;
+        order_of_ends += paging ? 'p' : 'u';
         on_its_way = -1;
     }
     void interrupts()
@@ -419,6 +431,7 @@ class Bench
                 checks.equal(rings[i].interrupts_due, 1, "an interrupt that was asked for");
                 rings[i].interrupts_due = 0;
             }
+        halts += top.interrupt_cause >> FERRY_BAR0_INTERRUPT_STATUS_HALT_SHIFT & 1;
         if (top.interrupt_cause >> FERRY_BAR0_INTERRUPT_STATUS_FAULT_SHIFT & 1) {
             checks.equal(fault_interrupts_due, 1, "a fault's interrupt");
             fault_interrupts_due = 0;
@@ -436,7 +449,8 @@ class Bench
     int on_its_way = -1;
 
   public:
-    unsigned ended = 0;
+    unsigned ended = 0, halts = 0;
+    std::string order_of_ends;
 };
 
 // Everything at once: buffers of five rings, jobs that fault, refusals, resets, the host reading along.
@@ -463,8 +477,26 @@ void buffers(Checks &checks, Random &random)
             bench.reset(1 + random.below(30));
         for (unsigned i = random.below(20); i; i--)
             bench.tick();
-        if (random.once_in(10))
-            bench.host(false, Bench::ring(random.below(5), FERRY_BAR0_RING_RETIRED));
+        if (random.once_in(3)) {
+            Ring &r = bench.rings[random.below(5)];
+            uint32_t before = r.retired;
+            uint32_t found =
+                bench.host(false, Bench::ring(static_cast<unsigned>(&r - bench.rings), FERRY_BAR0_RING_RETIRED));
+            checks.that(found == before || found == r.retired, "RETIRED as the host reads it meanwhile");
+        }
+        // The core's words and a slot's facts, whoever else uses their ports.
+        for (unsigned i = random.below(6); i; i--) {
+            unsigned number = random.below(5);
+            checks.equal(bench.core(false, FERRY_CORE_RING_AT + number * FERRY_CORE_RING_STRIDE +
+                                               FERRY_CORE_RING_FENCE_ADDRESS_LOW),
+                         static_cast<uint32_t>(bench.rings[number].fence_address),
+                         "a ring's word as the core reads it");
+            uint64_t before = bench.slots[bench.selected].fence;
+            uint32_t found = bench.core(false, FERRY_CORE_FETCH_FENCE_LOW);
+            checks.that(found == static_cast<uint32_t>(before) ||
+                            found == static_cast<uint32_t>(bench.slots[bench.selected].fence),
+                        "a fact of the slot that the core looks at");
+        }
         if (checks.faults() > 8)
             return;
     }
@@ -520,6 +552,56 @@ void order(Checks &checks, Random &random)
         bench.tick();
     checks.that(!bench.busy(), "all ended");
     bench.compare_registers();
+}
+
+// Two buffers of either class are done at once.
+void turns(Checks &checks, Random &random)
+{
+    checks.begin("the_classes_end_their_buffers_in_turn");
+    Bench bench(checks, random);
+    bench.poison_pace = bench.retire_pace = 1u << 30;
+    for (unsigned slot = 0; slot < 4; slot++)
+        bench.claim(slot, slot < 2 ? 0 : slot, 1, false);
+    for (int i = 0; i < 200; i++)
+        bench.tick();
+    for (unsigned slot = 0; slot < 4; slot++)
+        bench.finish(slot, false);
+    bench.retire_pace = 1;
+    for (int i = 0; i < 600; i++)
+        bench.tick();
+    checks.that(bench.order_of_ends == "pupu" || bench.order_of_ends == "upup", "in turn");
+}
+
+// The firmware fills a record while a buffer is to end, and halts while a record is on its way.
+void records(Checks &checks, Random &random)
+{
+    checks.begin("a_record_that_the_firmware_fills_leaves_as_it_filled_it");
+    for (unsigned at = 0; at < 19; at++) {
+        Bench bench(checks, random);
+        bench.claim(1, 2, 0, false);
+        bench.fill_record([&](unsigned word) {
+            if (word == at)
+                bench.finish(1, false);
+            for (unsigned i = random.below(40); i; i--)
+                bench.tick();
+        });
+        for (int i = 0; i < 300; i++)
+            bench.tick();
+        checks.that(!bench.busy(), "the buffer ends behind it");
+        bench.compare_registers();
+    }
+    checks.begin("a_halt_is_told_behind_a_record_that_is_on_its_way");
+    for (unsigned cycle = 0; cycle < 40; cycle++) {
+        Bench bench(checks, random);
+        bench.claim(1, 2, 0, true);
+        bench.finish(1, false);
+        for (unsigned i = 0; i < cycle; i++)
+            bench.tick();
+        bench.core(true, FERRY_CORE_FIRMWARE_STATE, FERRY_FIRMWARE_STATE_HALTED);
+        for (int i = 0; i < 300; i++)
+            bench.tick();
+        checks.equal(bench.halts, 1, "interrupts of the halt");
+    }
 }
 
 // The core is stopped in any cycle around the end of a buffer: the record leaves or it does not, and what the registers
@@ -644,6 +726,9 @@ void counters(Checks &checks, Random &random)
             checks.that(read <= now && read + 6 >= now, "counter, its halves belonging together");
             bench.top.counter_valid = 0;
         }
+        if (random.once_in(20))
+            bench.host(true, Bench::ring(1, FERRY_BAR0_RING_FENCE_ADDRESS),
+                       static_cast<uint32_t>(bench.rings[1].fence_address));
         bench.top.ring_read = random.once_in(2);
         bench.top.ring_number = random.below(5);
         bench.top.ring_word = random.once_in(2) ? FERRY_BAR0_RING_RETIRED : FERRY_BAR0_RING_FENCE_ADDRESS;
@@ -665,6 +750,8 @@ int main()
     Random random;
     Checks checks;
     order(checks, random);
+    turns(checks, random);
+    records(checks, random);
     buffers(checks, random);
     stops(checks, random);
     table(checks, random);

@@ -71,7 +71,7 @@ $(BUILD)/tests/rtl_sequencer: $(ORACLE_OBJECT)
 
 # Proofs of the two bus masters of this room, and that the core is stopped and started in order.
 FORMAL_POST := ferry_post 3,20 "" rtl/cpu/ferry_post.v
-FORMAL_FETCH := ferry_fetch 3 "" rtl/fabric/ferry_choice.v rtl/cpu/ferry_fetch.v rtl/cpu/ferry_fetch_receive.v rtl/cpu/ferry_fetch_slots.v
+FORMAL_FETCH := ferry_fetch 3,0 "" rtl/fabric/ferry_choice.v rtl/cpu/ferry_fetch.v rtl/cpu/ferry_fetch_receive.v rtl/cpu/ferry_fetch_slots.v
 FORMAL_STOP := ferry_stop 6 "" rtl/cpu/ferry_stop.v
 # Bounded: long enough for a slot to be claimed, and for the core to be stopped behind it; not for the next entry to arrive
 # meanwhile, some 34 cycles, which takes a quarter of an hour.
