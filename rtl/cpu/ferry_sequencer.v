@@ -432,6 +432,8 @@ end
             assume (!job_ready || job_valid);
             assume ($stable(limits) && buffer_bytes <= 13'd4096 && (state_reg == S_IDLE || $stable(buffer_bytes)));
 
+            // What a job's slot says of it is looked up a cycle ahead (ferry_registers_jobs).
+            assert (!job_valid || $stable(job[`FERRY_JOB_SLOT_RANGE]));
             if (job_valid && !checked_reg) begin
                 assert (says_copy || says_pages || says_fill || says_fence);
                 assert (!job[`FERRY_JOB_PROTECTED_RANGE] && word_0[15:9] == 7'd0 && word_0[63:40] == 24'd0);

@@ -22,7 +22,7 @@ module ferry_address_generator #(
     input  wire clk,
     input  wire rst,
 
-    // A job is taken in the cycle start is 1, which needs start_ready. last_byte is its length less one.
+    // A job is taken in the cycle start is 1, which needs start_ready, and that no other is given up. last_byte is its length less one.
     input  wire        start,
     output wire        start_ready,
     input  wire [63:0] base,
@@ -62,12 +62,14 @@ module ferry_address_generator #(
     output wire [31:0] burst_position,
     // Place of its last byte in its 512-byte block.
     output wire [8:0]  burst_top,
-    output wire [6:0]  burst_beats,
+    // Its beats less one.
+    output wire [5:0]  burst_length,
     // First burst of a segment, last burst of a segment, last burst of the job.
     output wire        burst_first,
     output wire        burst_segment_last,
     output wire        burst_last,
-    // Not NONE: this burst must not be issued.
+    // This burst must not be issued, and why.
+    output wire        burst_refused,
     output wire [7:0]  burst_fault,
 
     // Limits of video memory, clipped (ferry_limits).
@@ -98,8 +100,10 @@ module ferry_address_generator #(
 
     // The job.
     reg [63:32] high_reg;
-    reg [1:0]  kind_reg;
+    // Whose addresses: video memory's, the aperture's, a list's (which is one of host pages, whatever kind its side claims); or the
+    // host's own.
     reg        local_reg;
+    reg        aperture_reg;
     reg        list_reg;
     reg [15:0] list_base_reg;
     reg        may_protected_reg;
@@ -115,11 +119,9 @@ module ferry_address_generator #(
     reg        wraps_reg;
 
     wire from_list = list_reg && HAS_LISTS;
-    // A list is one of host pages, whatever kind its side claims.
-    wire is_aperture = kind_reg == `FERRY_ADDRESS_KIND_APERTURE && !from_list;
-    wire translated = (is_aperture && HAS_APERTURE) || from_list;
+    wire translated = (aperture_reg && HAS_APERTURE) || from_list;
     // Pages beyond the aperture are not looked up.
-    wire outside = is_aperture && outside_reg;
+    wire outside = aperture_reg && outside_reg;
 
     // ---- Cut ----
     wire        give_up;
@@ -143,7 +145,7 @@ module ferry_address_generator #(
         .chunk_end(chunk_end), .resume(resume), .resume_place(resume_place), .resume_last(resume_last), .trim(trim),
         .trim_top(trim_top), .give_up(give_up), .active(active), .in_segment(in_segment), .place(place), .load(load),
         .load_further(load_further), .load_page(load_page), .end_page(end_page), .final_segment(final_segment),
-        .step(burst_step), .again(again), .position(position), .top(burst_top), .beats(burst_beats), .first(burst_first),
+        .step(burst_step), .again(again), .position(position), .top(burst_top), .length(burst_length), .first(burst_first),
         .last(last), .page_end(page_end), .next_block(next_block)
 `ifdef FORMAL
         , .formal_first(formal_first), .formal_past(formal_past), .formal_end(formal_end), .formal_trimmed(formal_trimmed),
@@ -216,25 +218,27 @@ module ferry_address_generator #(
         .last(again ? burst_top : 9'd511), .local_limit(local_limit), .protect_base(protect_base),
         .protect_limit(protect_limit), .in_range(in_range), .in_protected(in_protected)
     );
-    wire range = local_reg ? beyond_reg : is_aperture ? outside_reg : !from_list && wraps_reg;
+    wire range = local_reg ? beyond_reg : aperture_reg ? outside_reg : !from_list && wraps_reg;
+    // The fault is wanted late, whether there is one early.
+    assign burst_refused = local_reg ? !clear : from_list ? !hit : aperture_reg ? outside_reg || !hit : wraps_reg;
 
     // ---- The burst shown ----
     wire [31:0] high = high_reg + {31'd0, position[32]};
 
     assign burst_valid = in_segment && (local_reg ? clear || exact_reg : !translated || page_valid || outside);
     assign burst_host = !local_reg;
-    assign burst_nosnoop = is_aperture && !snoop;
+    assign burst_nosnoop = aperture_reg && !snoop;
     assign burst_address = translated ? {12'd0, page, position[11:0]} : {high, position[31:0]};
     assign burst_position = position[31:0];
     assign burst_segment_last = last;
     assign burst_last = last && final_segment;
     assign burst_fault = range ? `FERRY_FAULT_KIND_RANGE
         : local_reg ? (protected_reg && !may_protected_reg ? `FERRY_FAULT_KIND_PROTECTED : `FERRY_FAULT_KIND_NONE)
-        : translated && !hit ? (is_aperture ? `FERRY_FAULT_KIND_APERTURE_INVALID : `FERRY_FAULT_KIND_RANGE)
+        : translated && !hit ? (aperture_reg ? `FERRY_FAULT_KIND_APERTURE_INVALID : `FERRY_FAULT_KIND_RANGE)
         : `FERRY_FAULT_KIND_NONE;
 
     assign give_up = abort && !translating;
-    assign start_ready = (!active || (start_step && burst_last)) && !pending && !abort;
+    assign start_ready = (!active || (start_step && burst_last)) && !pending;
 
     always @(posedge clk) begin
         if (burst_step || load || again) begin
@@ -248,9 +252,9 @@ module ferry_address_generator #(
             high_reg <= base[63:32];
             far_base_reg <= base[63:32] != 0;
             top_base_reg <= &base[63:32];
-            kind_reg <= kind;
             local_reg <= kind == `FERRY_ADDRESS_KIND_LOCAL && !(is_list && HAS_LISTS);
-            list_reg <= is_list;
+            aperture_reg <= kind == `FERRY_ADDRESS_KIND_APERTURE && !(is_list && HAS_LISTS);
+            list_reg <= is_list && HAS_LISTS;
             list_base_reg <= list_base;
             may_protected_reg <= may_protected;
         end
@@ -260,20 +264,26 @@ module ferry_address_generator #(
     // No burst outside the job's range, for the kinds whose address is the job's own (LOCAL, SYSTEM).
     reg past_valid = 1'b0;
     reg [3*LOCAL_ADDRESS_BITS+2:0] past_limits = 0;
+    reg [1:0] kind_was = 0;
+    reg list_was = 1'b0;
     wire [21:0] formal_ahead = {1'b0, position[32:12]} + formal_known + pending;
     wire [21:0] formal_behind = {1'b0, formal_end[32:12]} + 1'b1;
     wire [32:0] formal_start_end = {1'b0, base[31:0]} + {1'b0, last_byte};
     wire [64:0] high_base = {1'b0, high_reg, 32'd0};
     always @(posedge clk) begin
         past_valid <= 1'b1;
+        if (start) begin
+            kind_was <= kind;
+            list_was <= is_list;
+        end
         past_limits <= {local_limit, protect_base, protect_limit};
-        cover (past_valid && !rst && in_segment && is_aperture && burst_valid && burst_fault == 0 && burst_first && burst_nosnoop);
+        cover (past_valid && !rst && in_segment && aperture_reg && burst_valid && burst_fault == 0 && burst_first && burst_nosnoop);
         cover (past_valid && !rst && in_segment && !translated && burst_step && burst_segment_last && !burst_last);
         cover (past_valid && !rst && formal_widen && !(burst_step && page_end));
     end
     always @(*) begin
         assume (past_valid || rst);
-        assume (!start || (start_ready && last_byte != 32'hffffffff));
+        assume (!start || (start_ready && !abort && last_byte != 32'hffffffff));
         assume (!burst_step || (burst_valid && burst_fault == 0 && !abort && !trim));
         assume (!start_step || burst_step);
         assume (!trim || (burst_valid && burst_fault == 0 && !formal_descending && trim_top >= position[8:0]
@@ -303,7 +313,9 @@ module ferry_address_generator #(
             assert (!page_valid && formal_joined == 0 && !formal_next);
         end
         assert (!active || high_base + formal_past <= 65'h1_0000_0000_0000_0000);
-        assert (!active || local_reg == (kind_reg == `FERRY_ADDRESS_KIND_LOCAL && !from_list));
+        assert (!active || local_reg + aperture_reg + list_reg <= 1);
+        assert (!active || (local_reg == (kind_was == `FERRY_ADDRESS_KIND_LOCAL && !from_list) && list_reg == (list_was && HAS_LISTS)));
+        assert (!burst_valid || burst_refused == (burst_fault != `FERRY_FAULT_KIND_NONE));
         assert (!active || (far_base_reg == (high_reg != 0) && top_base_reg == &high_reg));
         if (in_segment) begin
             // What was worked out ahead is what the burst at hand says of itself.

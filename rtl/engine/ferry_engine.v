@@ -390,7 +390,7 @@ module ferry_engine #(
     wire        burst_valid;
     wire        burst_ready;
     wire        burst_host;
-    wire [6:0]  burst_beats;
+    wire [5:0]  burst_length;
     wire [2:0]  burst_first_lane;
     wire [2:0]  burst_last_lane;
     wire        burst_last;
@@ -432,7 +432,7 @@ module ferry_engine #(
         .fill_over(fill_over), .fill_cut(fill_cut), .drop(drop), .local_limit(limit), .protect_base(closed_base),
         .protect_limit(closed_limit),
         .push_good(push && !push_bad), .push_bad(push && push_bad), .push_cut(push_cut), .push_last(push_last), .resolved(resolved),
-        .burst_valid(burst_valid), .burst_ready(burst_ready), .burst_host(burst_host), .burst_beats(burst_beats),
+        .burst_valid(burst_valid), .burst_ready(burst_ready), .burst_host(burst_host), .burst_length(burst_length),
         .burst_first_lane(burst_first_lane), .burst_last_lane(burst_last_lane), .burst_last(burst_last),
         .burst_fill(burst_fill), .bursts_done(bursts_done), .word_turn(word_turn), .drain(drain), .drain_good(drain_good),
         .drain_done(drain_done), .give_up(give_up), .active(side_active), .active_turn(side_turn),
@@ -463,7 +463,7 @@ module ferry_engine #(
 
     ferry_write_data #(.LG_TURNS(LG_TURNS)) write_data (
         .clk(clk), .rst(rst),
-        .burst_valid(burst_valid), .burst_ready(burst_ready), .burst_host(burst_host), .burst_beats(burst_beats),
+        .burst_valid(burst_valid), .burst_ready(burst_ready), .burst_host(burst_host), .burst_length(burst_length),
         .burst_first_lane(burst_first_lane), .burst_last_lane(burst_last_lane), .burst_last(burst_last),
         .burst_fill(burst_fill), .bursts_done(bursts_done), .word_turn(word_turn), .drain(drain), .drain_good(drain_good),
         .drain_done(drain_done), .side_active(side_active), .side_turn(side_turn), .side_resumed(side_resumed),

@@ -43,7 +43,7 @@ module ferry_job_cutter (
     input  wire        again,
     output wire [32:0] position,
     output wire [8:0]  top,
-    output wire [6:0]  beats,
+    output wire [5:0]  length,
     // First and last burst of its segment.
     output wire        first,
     output wire        last,
@@ -106,7 +106,7 @@ module ferry_job_cutter (
         .clk(clk), .busy(active_reg), .load(load), .load_position(load_position), .load_last(load_last),
         .load_from(load_from), .load_left(load_left), .load_left_last(resume_last),
         .trim(trim), .trim_top(trim_top), .step(step), .position(position), .top(top),
-        .again(again), .next_block(next_block), .beats(beats), .last(last), .page_end(page_end), .end_page(end_page)
+        .again(again), .next_block(next_block), .length(length), .last(last), .page_end(page_end), .end_page(end_page)
 `ifdef FORMAL
         , .formal_end(formal_end), .formal_whole_end(formal_whole_end)
 `endif
@@ -220,8 +220,7 @@ module ferry_job_cutter (
             assert (formal_end < range_past);
             // Its bytes and beats are in one block, hence in one page.
             assert (position[8:0] <= top);
-            assert (position[8:3] + beats <= 64);
-            assert (beats != 0 && beats <= 64);
+            assert (position[8:3] + {1'b0, length} < 64);
         end
     end
 `endif

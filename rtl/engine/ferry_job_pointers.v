@@ -64,7 +64,10 @@ module ferry_job_pointers #(
     localparam [LG_WAITING:0] MOST = PLACES - (KEEP != 0 ? 1 : 0);
     localparam [LG_WAITING:0] ONE = 1;
 
-    wire [LG_JOBS:0] level = in_reg - oldest_reg;
+    // As if nobody took or retired a job in this cycle, which is known late in it: room is seen a cycle later then.
+    wire [LG_JOBS:0] level = in_reg - oldest_reg + {{LG_JOBS{1'b0}}, accept};
+    wire [LG_WAITING+1:0] waiting_most = {1'b0, waiting_reg} + {{(LG_WAITING+1){1'b0}}, accept} + {{(LG_WAITING+1){1'b0}}, read_back};
+    reg room_reg;
     wire [LG_JOBS:0] read_next = read_reg + {{LG_JOBS{read_back}}, read_take || read_back};
 
     assign in_job = in_reg[LG_JOBS-1:0];
@@ -72,7 +75,7 @@ module ferry_job_pointers #(
     assign shown_job = told_reg[LG_JOBS-1:0];
     assign in_waiting = in_reg[LG_WAITING-1:0];
     assign next_waiting = read_next[LG_WAITING-1:0];
-    assign room = !level[LG_JOBS] && waiting_reg < MOST;
+    assign room = room_reg;
     assign busy = in_reg != oldest_reg;
     assign read_waits_next = accept || read_back || (waiting_reg != 0 && !(read_take && waiting_reg == ONE));
     assign shown_waits = in_reg != told_reg[LG_JOBS:0];
@@ -80,6 +83,7 @@ module ferry_job_pointers #(
     assign write_first = write_reg == oldest_reg;
 
     always @(posedge clk) begin
+        room_reg <= !level[LG_JOBS] && waiting_most < {1'b0, MOST};
         in_reg <= in_reg + {{LG_JOBS{1'b0}}, accept};
         read_reg <= read_next;
         write_reg <= write_reg + {{LG_JOBS{write_back}}, write_take || write_back};
@@ -92,6 +96,7 @@ module ferry_job_pointers #(
         default: ;
         endcase
         if (rst) begin
+            room_reg <= 1'b0;
             in_reg <= {(LG_JOBS + 1){1'b0}};
             read_reg <= {(LG_JOBS + 1){1'b0}};
             write_reg <= {(LG_JOBS + 1){1'b0}};
@@ -108,6 +113,12 @@ module ferry_job_pointers #(
     assign formal_write = write_reg;
     assign formal_shown = told_reg[LG_JOBS:0];
     assign formal_waiting = waiting_reg;
+    wire [LG_JOBS:0] formal_level = in_reg - oldest_reg;
+    reg past_valid = 1'b0;
+    always @(posedge clk) past_valid <= 1'b1;
+    always @(*) if (past_valid && !rst) begin
+        assert (!room_reg || (!formal_level[LG_JOBS] && waiting_reg < MOST));
+    end
 `endif
 endmodule
 

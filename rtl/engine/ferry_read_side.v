@@ -129,14 +129,7 @@ module ferry_read_side #(
     output wire        host_rready
 );
     localparam TYPE_BURST = 2'd0, TYPE_FILL = 2'd1, TYPE_EMPTY = 2'd2, TYPE_BAD = 2'd3;
-    localparam ENTRY_BITS = 2 + 1 + 32 + 7 + 5 + 3 + 2;
-    // What is taken is counted a cycle later, so a burst must find room for the one before it too: twice the most entries
-    // that one can need (64 beats and one more word behind the last) with a host word each, and a word more. A job that is not
-    // urgent leaves room for more, so that no urgent job waits for more than a full FIFO: for the last burst of its turn, and
-    // if a block is gathered before anything is written, for that too. A small FIFO has not that much.
-    localparam [LG_DATA:0] MOST = 2 * (66 + 1) + 1;
-    localparam [LG_DATA:0] MOST_AND_ONE = LG_DATA > 8 ? MOST + 64 : MOST;
-    localparam [LG_DATA:0] MOST_AND_TWO = LG_DATA > 8 ? MOST + 128 : MOST;
+    localparam ENTRY_BITS = 2 + 1 + 32 + 6 + 5 + 3 + 2;
 
     // ---- Job at hand, and number of its turn ----
     reg [LG_TURNS-1:0] turn_reg;
@@ -174,21 +167,16 @@ module ferry_read_side #(
     reg        giving_up_reg;
 
     // ---- Room and order ----
-    // Words of the data FIFO that are neither taken nor promised, as of a cycle ago, and what changed since; enough of them
-    // for any burst; any at all.
-    reg [LG_DATA:0] room_reg;
-    reg [6:0]  reserve_reg;
-    reg        host_push_reg;
-    reg        freed_reg;
-    reg        room_ok_reg;
-    reg        room_one_reg;
-    reg        room_two_reg;
-    reg        room_any_reg;
+    wire       room_ok;
+    wire       room_one;
+    wire       room_two;
+    wire       room_any;
+    // Host bursts that are out.
     reg [LG_READS:0] host_reg;
 
     // ---- Address channel ----
     reg [63:0] address_reg;
-    reg [6:0]  beats_reg;
+    reg [5:0]  length_reg;
     reg        nosnoop_reg;
     reg        local_valid_reg;
     reg        host_valid_reg;
@@ -204,10 +192,11 @@ module ferry_read_side #(
     wire [63:0] address;
     wire [31:0] position;
     wire [8:0]  top;
-    wire [6:0]  beats;
+    wire [5:0]  length;
     wire        first;
     wire        segment_last;
     wire        last;
+    wire        refused;
     wire [7:0]  fault;
     wire        abort;
 
@@ -246,9 +235,9 @@ module ferry_read_side #(
         .descending(job_descending), .chunk_end(job_chunk_end), .resume(resume), .resume_place(place_reg), .resume_last(place_last_reg),
         .trim(trim), .trim_top(~shift_reg), .abort(abort), .active(generator_active), .in_segment(in_segment),
         .place(place),
-        .burst_valid(valid), .burst_step(step), .start_step(may_step && !may_cut), .burst_host(to_host), .burst_nosnoop(nosnoop),
-        .burst_address(address), .burst_position(position), .burst_top(top), .burst_beats(beats),
-        .burst_first(first), .burst_segment_last(segment_last), .burst_last(last), .burst_fault(fault),
+        .burst_valid(valid), .burst_step(step), .start_step(may_step && !wants_cut), .burst_host(to_host), .burst_nosnoop(nosnoop),
+        .burst_address(address), .burst_position(position), .burst_top(top), .burst_length(length),
+        .burst_first(first), .burst_segment_last(segment_last), .burst_last(last), .burst_refused(refused), .burst_fault(fault),
         .local_limit(local_limit), .protect_base(protect_base), .protect_limit(protect_limit),
         .list_valid(list_valid), .list_ready(list_ready), .list_address(list_address),
         .list_data_valid(list_data_valid), .list_data(list_data),
@@ -260,14 +249,16 @@ module ferry_read_side #(
     wire [LG_TURNS-1:0] data_turn;
     wire        data_bad;
     wire stop = drop_all || (drop_turn_valid && drop_turn == turn_reg) || (data_bad && data_turn == turn_reg);
-    wire fault_now = valid && fault != `FERRY_FAULT_KIND_NONE && !stop && !giving_up_reg && !cut_now_reg;
-    wire give_up = generator_active && (stop || fault_now || giving_up_reg);
+    wire stopping = stop || giving_up_reg;
+    wire fault_now = valid && refused && !stopping && !cut_now_reg;
+    wire give_up = generator_active && (stopping || fault_now);
 
     // ---- A job that makes way ----
     // At once where the destination is at the end of a block: before the first burst of a turn or of a descending job's
     // chunk, and anywhere else if both sides have their blocks at the same place. Otherwise the next burst is the turn's
     // last, up to there; from a turn's second burst on the source is at the beginning of a block.
-    wire may_cut = in_segment && urgent_waits && !urgent_reg && !cut_reg && !give_up;
+    wire wants_cut = in_segment && urgent_waits && !urgent_reg && !cut_reg && !stopping;
+    wire may_cut = wants_cut && !fault_now;
     wire at_block = first || (!descending_reg && shift_reg == 9'd0);
     wire leave = may_cut && at_block;
     // A burst waits a cycle until it is known whether its job ends in the block anyway.
@@ -282,24 +273,29 @@ module ferry_read_side #(
     wire starts_short = {1'b0, position[2:0]} + {1'b0, shift_reg[2:0]} >= 4'd8;
     wire [2:0] last_lane = top[2:0];
     wire flush = {1'b0, last_lane} + {1'b0, shift_reg[2:0]} >= 4'd8;
-    wire [6:0] entries = beats - {6'd0, first && starts_short} + {6'd0, segment_last && flush};
+    wire [6:0] entries = {1'b0, length} + {6'd0, !(first && starts_short)} + {6'd0, segment_last && flush};
     wire unused = &{address[2:0], local_rresp[0], host_rresp[0], 1'b0};
 
     wire address_free = (!local_valid_reg || local_arready) && (!host_valid_reg || host_arready);
     // What is behind a cut may have to wait on the bus for writes: not on one that others share.
     wire order_ok = to_host || (host_reg == 0 && !cut_away_reg);
-    wire may_step = valid && !abort && fault == `FERRY_FAULT_KIND_NONE && address_free && order_ok && entry_ready
-        && (to_host || (urgent_reg || cut_reg ? room_ok_reg : buffered_reg ? room_two_reg : room_one_reg));
-    assign step = may_step && (!may_cut || descending_reg || (decided_reg && ends_reg));
-    assign token_step = token_reg && entry_ready && room_ok_reg;
+    // Not from what is given up; what that has to do with a fault is told by the fault itself, as time is short.
+    wire may_step = valid && !refused && !stopping && !cut_now_reg && !(wants_cut && at_block) && address_free && order_ok && entry_ready
+        && (to_host || (urgent_reg || cut_reg ? room_ok : buffered_reg ? room_two : room_one));
+    assign step = may_step && (!wants_cut || descending_reg || (decided_reg && ends_reg));
+    assign token_step = token_reg && entry_ready && room_ok;
 
     wire [ENTRY_BITS-1:0] entry = token_reg
-        ? {token_cut_reg, token_fault_reg, token_type_reg, 1'b0, 32'd0, 7'd1, 5'b00000, shift_reg[2:0]}
-        : {2'b00, TYPE_BURST, to_host, position, beats, first, segment_last, last && !cut_reg, starts_short, flush,
+        ? {token_cut_reg, token_fault_reg, token_type_reg, 1'b0, 32'd0, 6'd0, 5'b00000, shift_reg[2:0]}
+        : {2'b00, TYPE_BURST, to_host, position, length, first, segment_last, last && !cut_reg, starts_short, flush,
             shift_reg[2:0]};
     wire host_push = push && head_host && head_type == TYPE_BURST;
-    wire [LG_DATA:0] room_next = room_reg - {{(LG_DATA-6){1'b0}}, reserve_reg} - {{LG_DATA{1'b0}}, host_push_reg}
-        + {{LG_DATA{1'b0}}, freed_reg};
+    // A job that is not urgent leaves room for more, so that no urgent job waits for more than a full FIFO: for the last burst of
+    // its turn, and if a block is gathered before anything is written, for that too.
+    ferry_read_room #(.LG_DATA(LG_DATA)) room (
+        .clk(clk), .rst(rst), .reserve(token_step ? 7'd1 : step && !to_host ? entries : 7'd0), .host_push(host_push),
+        .freed(freed), .any_burst(room_ok), .one_to_spare(room_one), .two_to_spare(room_two), .any_word(room_any)
+    );
 
     // The entry at hand is a flip-flop in front of the FIFO: its data goes a long way to the data FIFO. No answer comes so
     // early that this holds it up.
@@ -325,10 +321,10 @@ module ferry_read_side #(
     ferry_realigner #(.LG_TURNS(LG_TURNS)) realigner (
         .clk(clk), .rst(rst),
         .burst_valid(head_valid), .burst_ready(head_ready), .burst_type(head_type), .burst_host(head_host),
-        .burst_position(head[46:15]), .burst_beats(head[14:8]), .burst_first(head[7]), .burst_segment_last(head[6]),
+        .burst_position(head[45:14]), .burst_length(head[13:8]), .burst_first(head[7]), .burst_segment_last(head[6]),
         .burst_last(head[5]), .burst_starts_short(head[4]), .burst_flush(head[3]), .burst_shift(head[2:0]),
         .burst_fault(head_fault), .burst_cut(head_cut),
-        .pattern(pattern_reg), .host_room(room_any_reg),
+        .pattern(pattern_reg), .host_room(room_any),
         .local_rdata(local_rdata), .local_rerror(local_rresp[1]), .local_rvalid(local_rvalid),
         .local_rready(local_rready), .host_rdata(host_rdata), .host_rerror(host_rresp[1]), .host_rfault(host_rfault),
         .host_rvalid(host_rvalid), .host_rready(host_rready),
@@ -340,7 +336,7 @@ module ferry_read_side #(
     );
 
     assign local_araddr = address_reg[LOCAL_ADDRESS_BITS-1:0];
-    assign local_arlen = {1'b0, beats_reg} - 8'd1;
+    assign local_arlen = {2'd0, length_reg};
     assign local_arvalid = local_valid_reg;
     assign host_araddr = address_reg;
     assign host_arlen = local_arlen;
@@ -439,20 +435,12 @@ module ferry_read_side #(
         end
         if (step) begin
             address_reg <= {address[63:3], 3'd0};
-            beats_reg <= beats;
+            length_reg <= length;
             nosnoop_reg <= nosnoop;
             local_valid_reg <= !to_host;
             host_valid_reg <= to_host;
         end
         host_reg <= host_reg + {{LG_READS{1'b0}}, step && to_host} - {{LG_READS{1'b0}}, host_done};
-        reserve_reg <= token_step ? 7'd1 : step && !to_host ? entries : 7'd0;
-        host_push_reg <= host_push;
-        freed_reg <= freed;
-        room_reg <= room_next;
-        room_ok_reg <= room_next >= MOST;
-        room_one_reg <= room_next >= MOST_AND_ONE;
-        room_two_reg <= room_next >= MOST_AND_TWO;
-        room_any_reg <= room_next > 1;
         if (rst) begin
             turn_reg <= {LG_TURNS{1'b1}};
             urgent_reg <= 1'b0;
@@ -470,14 +458,6 @@ module ferry_read_side #(
             local_valid_reg <= 1'b0;
             host_valid_reg <= 1'b0;
             host_reg <= {(LG_READS + 1){1'b0}};
-            reserve_reg <= 7'd0;
-            host_push_reg <= 1'b0;
-            freed_reg <= 1'b0;
-            room_reg <= {1'b1, {LG_DATA{1'b0}}};
-            room_ok_reg <= 1'b0;
-            room_one_reg <= 1'b0;
-            room_two_reg <= 1'b0;
-            room_any_reg <= 1'b0;
         end
     end
 
@@ -492,19 +472,6 @@ module ferry_read_side #(
         end
     end
 
-    // No word is promised or taken that the data FIFO has not, though what was promised in the cycle before is not seen yet.
-    always @(*) begin
-        assume (!freed || room_next < (1 << LG_DATA));
-        if (past_valid && !rst) begin
-            assert (room_next <= (1 << LG_DATA) && room_reg <= (1 << LG_DATA));
-            assert ({1'b0, room_reg} + freed_reg >= {4'd0, reserve_reg} + host_push_reg);
-            assert (reserve_reg <= 66);
-            assert (reserve_reg == 0 || room_reg >= 66 + 1);
-            assert (!(room_ok_reg || room_one_reg || room_two_reg) || room_reg >= MOST);
-            assert (!room_any_reg || room_reg > 1);
-        end
-    end
-    always @(posedge clk) cover (past_valid && !rst && reserve_reg != 0 && host_push_reg);
     axi4_address_properties #(.BEATS(64)) local_ar_properties (
         .clk(clk), .rst(rst || !past_valid), .valid(local_arvalid), .ready(local_arready),
         .page_offset(address_reg[11:0]), .page({{(64-LOCAL_ADDRESS_BITS){1'b0}}, local_araddr[LOCAL_ADDRESS_BITS-1:12]}),

@@ -23,7 +23,8 @@ module ferry_realigner #(
     input  wire [1:0]  burst_type,
     input  wire        burst_host,
     input  wire [31:0] burst_position,
-    input  wire [6:0]  burst_beats,
+    // Its beats less one.
+    input  wire [5:0]  burst_length,
     // First and last burst of a segment, last of the job.
     input  wire        burst_first,
     input  wire        burst_segment_last,
@@ -77,7 +78,7 @@ module ferry_realigner #(
 );
     localparam TYPE_BURST = 2'd0, TYPE_FILL = 2'd1, TYPE_BAD = 2'd3;
 
-    reg [6:0]  beat_reg;
+    reg [5:0]  beat_reg;
     reg        flush_reg;
     reg        bad_reg;
     reg        stall_reg;
@@ -97,7 +98,7 @@ module ferry_realigner #(
     wire error = burst_host ? host_rerror : local_rerror;
 
     wire first_beat = burst_first && beat_reg == 0;
-    wire final_beat = beat_reg == burst_beats - 7'd1;
+    wire final_beat = beat_reg == burst_length;
     wire segment_end = final_beat && burst_segment_last;
     // One word in, one word out: all bytes are in this one beat, wherever they go.
     wire single = first_beat && segment_end && burst_starts_short && burst_flush;
@@ -143,7 +144,7 @@ module ferry_realigner #(
 
     always @(posedge clk) begin
         if (took) begin
-            beat_reg <= final_beat ? 7'd0 : beat_reg + 7'd1;
+            beat_reg <= final_beat ? 6'd0 : beat_reg + 6'd1;
             saved_reg <= turned;
             flush_reg <= flush_next;
             bad_reg <= bad_now;
@@ -156,7 +157,7 @@ module ferry_realigner #(
             fault_kind <= !burst_host ? `FERRY_FAULT_KIND_LOCAL_ERROR
                 : host_rfault == `FERRY_FAULT_KIND_NONE ? `FERRY_FAULT_KIND_HOST_ABORT : host_rfault;
             // A burst lies in one block of 64 beats.
-            fault_position <= {burst_position[31:9], burst_position[8:3] + beat_reg[5:0],
+            fault_position <= {burst_position[31:9], burst_position[8:3] + beat_reg,
                 beat_reg == 0 ? burst_position[2:0] : 3'd0};
         end
         if (!fault_valid && address_fault_take) begin
@@ -174,7 +175,7 @@ module ferry_realigner #(
             fault_valid <= 1'b0;
         end
         if (rst) begin
-            beat_reg <= 7'd0;
+            beat_reg <= 6'd0;
             flush_reg <= 1'b0;
             bad_reg <= 1'b0;
             stall_reg <= 1'b0;
@@ -191,9 +192,10 @@ module ferry_realigner #(
 
     // What the read side hands over: bursts of a segment one behind the other, with one shift; a job's last burst ends a
     // segment; bytes over the end of a word only where there is a shift. A burst waits until it is taken.
-    valid_ready_properties #(.WIDTH(2 + 1 + 32 + 7 + 5 + 3 + 2), .ASSUME(1)) burst_properties (
+    wire [6:0] burst_beats = {1'b0, burst_length} + 7'd1;
+    valid_ready_properties #(.WIDTH(2 + 1 + 32 + 6 + 5 + 3 + 2), .ASSUME(1)) burst_properties (
         .clk(clk), .rst(rst || !past_valid), .valid(burst_valid), .ready(burst_ready),
-        .data({burst_type, burst_host, burst_position, burst_beats, burst_first, burst_segment_last, burst_last,
+        .data({burst_type, burst_host, burst_position, burst_length, burst_first, burst_segment_last, burst_last,
             burst_starts_short, burst_flush, burst_shift, burst_fault, burst_cut})
     );
     reg inside = 1'b0;
@@ -208,7 +210,6 @@ module ferry_realigner #(
         end
     end
     always @(*) if (burst_valid && is_burst) begin
-        assume (burst_beats != 0 && burst_beats <= 64);
         assume (burst_first == !inside && (burst_first || burst_shift == segment_shift));
         assume (!burst_last || burst_segment_last);
         assume (burst_shift != 0 || (!burst_starts_short && !burst_flush));

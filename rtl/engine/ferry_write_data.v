@@ -16,7 +16,7 @@ module ferry_write_data #(
     input  wire        burst_valid,
     output wire        burst_ready,
     input  wire        burst_host,
-    input  wire [6:0]  burst_beats,
+    input  wire [5:0]  burst_length,
     input  wire [2:0]  burst_first_lane,
     input  wire [2:0]  burst_last_lane,
     input  wire        burst_last,
@@ -72,12 +72,12 @@ module ferry_write_data #(
     output wire        host_wvalid,
     input  wire        host_wready
 );
-    localparam BURST_BITS = 1 + 7 + 3 + 3 + 1 + 1 + 2 + 1 + 1;
+    localparam BURST_BITS = 1 + 6 + 3 + 3 + 1 + 1 + 2 + 1 + 1;
 
     wire        have_burst;
     wire        burst_end;
     wire        host;
-    wire [6:0]  beats;
+    wire [5:0]  length;
     wire [2:0]  first_lane;
     wire [2:0]  last_lane;
     wire        last;
@@ -88,13 +88,13 @@ module ferry_write_data #(
 
     ferry_fifo #(.WIDTH(BURST_BITS), .LG_DEPTH(3)) bursts (
         .clk(clk), .rst(rst), .in_valid(burst_valid), .in_ready(burst_ready),
-        .in_data({burst_host, burst_beats, burst_first_lane, burst_last_lane, burst_last, burst_fill, side_slot,
+        .in_data({burst_host, burst_length, burst_first_lane, burst_last_lane, burst_last, burst_fill, side_slot,
             side_descending, side_resumed}),
         .out_valid(have_burst), .out_ready(burst_end),
-        .out_data({host, beats, first_lane, last_lane, last, fill, slot, descending, resumed})
+        .out_data({host, length, first_lane, last_lane, last, fill, slot, descending, resumed})
     );
 
-    reg [6:0]  beat_reg;
+    reg [5:0]  beat_reg;
     // A bad word was met in a burst of the present job.
     reg        dead_reg;
     // Bytes of the present job that were sent are any_reg ? {sent_reg, rest_reg} : 0: the first beat sets how many bytes
@@ -113,7 +113,7 @@ module ferry_write_data #(
 
     // ---- Beats ----
     wire first_beat = beat_reg == 0;
-    wire final_beat = beat_reg == beats - 7'd1;
+    wire final_beat = beat_reg == length;
     wire go = have_burst && word_valid;
     wire unwritten = dead_reg || word_bad;
     wire [7:0] head_mask = first_beat ? 8'hff << first_lane : 8'hff;
@@ -162,7 +162,7 @@ module ferry_write_data #(
 
     always @(posedge clk) begin
         if (beat) begin
-            beat_reg <= final_beat ? 7'd0 : beat_reg + 7'd1;
+            beat_reg <= final_beat ? 6'd0 : beat_reg + 6'd1;
             started_reg <= 1'b1;
             if (!started_reg && count_on) begin
                 // It was left at the end of a word.
@@ -196,7 +196,7 @@ module ferry_write_data #(
             turn_reg <= turn_reg + 1'b1;
         end
         if (rst) begin
-            beat_reg <= 7'd0;
+            beat_reg <= 6'd0;
             dead_reg <= 1'b0;
             mute_reg <= 1'b0;
             any_reg <= 1'b0;

@@ -76,7 +76,8 @@ module ferry_write_side #(
     output wire        burst_valid,
     input  wire        burst_ready,
     output wire        burst_host,
-    output wire [6:0]  burst_beats,
+    // Its beats less one.
+    output wire [5:0]  burst_length,
     output wire [2:0]  burst_first_lane,
     output wire [2:0]  burst_last_lane,
     output wire        burst_last,
@@ -173,7 +174,7 @@ module ferry_write_side #(
     reg        place_last_reg;
 
     reg [63:0] address_reg;
-    reg [6:0]  beats_reg;
+    reg [5:0]  length_reg;
     reg        nosnoop_reg;
     reg [1:0]  address_slot_reg;
     reg        local_valid_reg;
@@ -190,8 +191,9 @@ module ferry_write_side #(
     wire [63:0] address;
     wire [31:0] position;
     wire [8:0]  top;
-    wire [6:0]  beats;
+    wire [5:0]  length;
     wire        last;
+    wire        refused;
     wire [7:0]  fault;
     wire        first;
     wire        segment_last;
@@ -215,8 +217,8 @@ module ferry_write_side #(
         .trim(1'b0), .trim_top(9'd0), .abort(drain_reg), .active(generator_active), .in_segment(in_segment),
         .place(place),
         .burst_valid(valid), .burst_step(step), .start_step(step), .burst_host(to_host), .burst_nosnoop(nosnoop),
-        .burst_address(address), .burst_position(position), .burst_top(top), .burst_beats(beats),
-        .burst_first(first), .burst_segment_last(segment_last), .burst_last(last), .burst_fault(fault),
+        .burst_address(address), .burst_position(position), .burst_top(top), .burst_length(length),
+        .burst_first(first), .burst_segment_last(segment_last), .burst_last(last), .burst_refused(refused), .burst_fault(fault),
         .local_limit(local_limit), .protect_base(protect_base), .protect_limit(protect_limit),
         .list_valid(list_valid), .list_ready(list_ready), .list_address(list_address),
         .list_data_valid(list_data_valid), .list_data(list_data),
@@ -234,7 +236,7 @@ module ferry_write_side #(
     wire cut_there = frozen_cut_reg && word_there;
     wire enough = buffered_reg && !fill_reg ? block_there || end_there || cut_there : word_there;
     wire stopped = silent_reg || drop[slot_reg];
-    wire faulty = valid && fault != `FERRY_FAULT_KIND_NONE;
+    wire faulty = valid && refused;
     wire address_free = (!local_valid_reg || local_awready) && (!host_valid_reg || host_awready);
     // An urgent turn stands behind a long fill.
     wire make_way = long_fill_reg && job_valid && job_urgent;
@@ -243,15 +245,15 @@ module ferry_write_side #(
 
     // A fill has one word, which its last burst takes. No word is drained while bursts go out. What comes last in the cycle,
     // the new word, is a carry into one adder: the lower bit is 1 + 1 then.
-    wire [6:0] claim = fill_reg ? {6'd0, last} : beats;
-    wire signed [LG_DATA+1:0] minus = step ? -{{(LG_DATA-5){1'b0}}, claim} : {(LG_DATA+2){drain_good}};
+    wire signed [LG_DATA+1:0] claim = fill_reg ? {(LG_DATA+2){last}} : {{(LG_DATA-4){1'b1}}, ~length};
+    wire signed [LG_DATA+1:0] minus = step ? claim : {(LG_DATA+2){drain_good}};
     wire [LG_TURNS+1:0] ends_minus = {(LG_TURNS+2){(step && last) || (drain_done && drain_good)}};
     wire [LG_DATA+2:0] have_next = {have_reg, 1'b1} + {minus, push_good};
     wire [LG_TURNS+2:0] ends_next = {ends_reg, 1'b1} + {ends_minus, push_good && push_last};
 
     assign burst_valid = step;
     assign burst_host = to_host;
-    assign burst_beats = beats;
+    assign burst_length = length;
     assign burst_first_lane = position[2:0];
     assign burst_last_lane = top[2:0];
     assign burst_last = last;
@@ -288,7 +290,7 @@ module ferry_write_side #(
     assign note_position = position;
 
     assign local_awaddr = address_reg[LOCAL_ADDRESS_BITS-1:0];
-    assign local_awlen = {1'b0, beats_reg} - 8'd1;
+    assign local_awlen = {2'd0, length_reg};
     assign local_awvalid = local_valid_reg;
     assign host_awaddr = address_reg;
     assign host_awlen = local_awlen;
@@ -360,7 +362,7 @@ module ferry_write_side #(
         end
         if (step) begin
             address_reg <= {address[63:3], 3'd0};
-            beats_reg <= beats;
+            length_reg <= length;
             nosnoop_reg <= nosnoop;
             address_slot_reg <= slot_reg;
             local_valid_reg <= !to_host;
@@ -390,6 +392,7 @@ module ferry_write_side #(
         assume (past_valid || rst);
         if (past_valid && !rst) begin
             assert (!(local_valid_reg && host_valid_reg));
+            assert (!drain_reg || active_reg);
         end
     end
     axi4_address_properties #(.BEATS(64)) local_aw_properties (

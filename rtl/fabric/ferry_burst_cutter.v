@@ -36,8 +36,8 @@ module ferry_burst_cutter #(
     // Block of the burst that a step or load in this cycle would bring; with `again`, without either, the present one's.
     input  wire        again,
     output wire [32:LG_BLOCK] next_block,
-    // Beats of the burst.
-    output wire [LG_BLOCK-3:0] beats,
+    // Beats of the burst, less one.
+    output wire [LG_BLOCK-4:0] length,
     // It is the range's last burst.
     output wire        last,
     // The next burst begins a new page.
@@ -71,7 +71,7 @@ module ferry_burst_cutter #(
     assign position = {block_reg, place_reg};
     assign last = last_reg;
     assign top = last_reg ? end_reg[LG_BLOCK-1:0] : {LG_BLOCK{1'b1}};
-    assign beats = {1'b0, top[LG_BLOCK-1:3]} - {1'b0, place_reg[LG_BLOCK-1:3]} + 1'b1;
+    assign length = top[LG_BLOCK-1:3] - place_reg[LG_BLOCK-1:3];
     assign page_end = &block_reg[11:LG_BLOCK];
     assign end_page = end_reg[32:12];
 
@@ -136,8 +136,8 @@ module ferry_burst_cutter #(
             assert (bytes != 0);
             // Never leaves a block, hence never a page; the beats are those that hold the bytes.
             assert (position[LG_BLOCK-1:0] + bytes <= (1 << LG_BLOCK));
-            assert (beats == ((position[2:0] + bytes + 7) >> 3));
-            assert (beats != 0 && beats <= (1 << (LG_BLOCK - 3)));
+            assert (length + 1'b1 == ((position[2:0] + bytes + 7) >> 3));
+            assert (length <= top[LG_BLOCK-1:3]);
         end
     end
 `endif

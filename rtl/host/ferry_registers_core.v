@@ -197,8 +197,10 @@ localparam [11:0] FENCE_PLACE = `FERRY_CORE_FETCH_FENCE_LOW;
 assign fact_word = fact_valid ? {FENCE_PLACE[4:3], fact_high} : io_address[4:2];
 assign interrupt_cause = interrupt_reg & {10{!post_busy}};
 
-// The sequencer's packets count themselves; the core waits a cycle with its own.
-assign packet_taken = packet_ready || (write && io_address == `FERRY_CORE_PACKETS);
+// The sequencer's packets count themselves; one of the core's own is counted in the next cycle without one of these.
+wire at_packets = io_address == `FERRY_CORE_PACKETS;
+reg  packet_owed_reg;
+assign packet_taken = packet_ready || packet_owed_reg;
 reg core_busy_reg;
 assign core_busy = core_busy_reg && !sequence_waiting;
 
@@ -219,6 +221,7 @@ always @(posedge clk) begin
     if (fetch_claim) begin
         core_busy_reg <= fetch_next[`FERRY_CORE_FETCH_NEXT_VALID_SHIFT];
     end
+    packet_owed_reg <= (write && at_packets) || (packet_owed_reg && packet_ready);
     post_filling_reg <= run && !send_fault && (post_filling_reg || (write && at_post));
     if (finish_address_low || (write && io_address == `FERRY_CORE_POST_ADDRESS_LOW)) begin
         post_address_reg[31:0] <= post_data_wdata;
@@ -235,6 +238,7 @@ always @(posedge clk) begin
     end
     if (rst) begin
         interrupt_reg <= 10'd0;
+        packet_owed_reg <= 1'b0;
         post_filling_reg <= 1'b0;
     end
 end
@@ -297,9 +301,8 @@ wire [31:0] live_post_busy = {31'd0, post_busy || finish_owns};
 wire at_update = (io_address & 12'hfe0) == `FERRY_CORE_MMU_FIRST;
 wire at_post = io_address >= `FERRY_CORE_POST_DATA && io_address <= `FERRY_CORE_POST_CONTROL;
 wire at_fact = (io_address & 12'hfe0) == `FERRY_CORE_FETCH_ADDRESS_LOW;
-wire at_packets = io_address == `FERRY_CORE_PACKETS;
 wire wait_post = at_post && (post_busy || finish_owns);
-wire wait_write = (at_packets && packet_ready) || (at_update && !update_free) || wait_post || enter || finish_read;
+wire wait_write = (at_packets && packet_owed_reg) || (at_update && !update_free) || wait_post || enter || finish_read;
 wire wait_read = (at_fact && (!fact_ready || fact_valid)) || enter || finish_read;
 
 reg        read_done_reg;

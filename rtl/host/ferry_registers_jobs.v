@@ -31,7 +31,7 @@ module ferry_registers_jobs (
     input  wire [15:0] jobs_retired,
     input  wire [15:0] jobs_retired_urgent,
 
-    // Sequencer: a job.
+    // Sequencer: a job. Its slot is the same in the cycle before.
     input  wire        packet_valid,
     output wire        packet_ready,
     input  wire [`FERRY_JOB_BITS-1:0] packet_job,
@@ -66,10 +66,17 @@ assign dropped = dropped_reg;
 
 // A job of a cut slot still passes through the engine, so that jobs are counted in order, but has nothing to do: without
 // length, list and rights it looks at none of its other fields. No job is handed over around a reset: which slots it cuts
-// is known one cycle after its end.
-wire job_dropped = dropped_reg[packet_job[`FERRY_JOB_SLOT_RANGE]];
-wire [7:0] job_tag = slot_tags[{packet_job[`FERRY_JOB_SLOT_RANGE], 3'd0} +: 8];
-wire urgent = job_tag[7:5] == 3'd0;
+// is known one cycle after its end. A job's slot is told, and its buffer known, long before it is offered, so what follows from
+// the slot is worked out a cycle ahead.
+wire [1:0] job_slot = packet_job[`FERRY_JOB_SLOT_RANGE];
+wire [3:0] dropped_next = (dropped_reg | {4{resetting_reg && !resetting}}) & slots_used;
+wire [7:0] job_tag = slot_tags[{job_slot, 3'd0} +: 8];
+reg        job_dropped;
+reg        urgent;
+always @(posedge clk) begin
+    job_dropped <= dropped_next[job_slot];
+    urgent <= job_tag[7:5] == 3'd0;
+end
 reg [`FERRY_JOB_BITS-1:0] classed_job;
 always @* begin
     classed_job = packet_job;
@@ -102,7 +109,7 @@ always @(posedge clk) begin
     resetting_reg <= resetting;
     // Every slot that is in use when a reset ends.
     aborted_reg <= (aborted_reg | {4{resetting_reg && !resetting}}) & slots_used;
-    dropped_reg <= (dropped_reg | {4{resetting_reg && !resetting}}) & slots_used;
+    dropped_reg <= dropped_next;
     if (settled) begin
         jobs_queued_reg <= jobs_retired;
         jobs_queued_urgent_reg <= jobs_retired_urgent;

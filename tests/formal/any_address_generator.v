@@ -52,12 +52,14 @@ module ferry_address_generator #(
     output wire [63:0] burst_address,
     output wire [31:0] burst_position,
     output wire [8:0]  burst_top,
-    output wire [6:0]  burst_beats,
+    // Its beats less one.
+    output wire [5:0]  burst_length,
     // First burst of a segment, last burst of a segment, last burst of the job.
     output wire        burst_first,
     output wire        burst_segment_last,
     output wire        burst_last,
-    // Not NONE: this burst must not be issued.
+    // This burst must not be issued, and why.
+    output wire        burst_refused,
     output wire [7:0]  burst_fault,
 
     // Limits of video memory.
@@ -86,7 +88,7 @@ module ferry_address_generator #(
     (* anyseq *) wire [32:0] any_place;
     (* anyseq *) wire [31:0] any_position;
     (* anyseq *) wire [8:0]  any_top;
-    (* anyseq *) wire [6:0]  any_beats;
+    (* anyseq *) wire [5:0]  any_length;
     (* anyseq *) wire [7:0]  any_fault;
     assign start_ready = any_ready;
     assign active = any_active;
@@ -98,18 +100,29 @@ module ferry_address_generator #(
     assign burst_address = any_address;
     assign burst_position = any_position;
     assign burst_top = any_top;
-    assign burst_beats = any_beats;
+    assign burst_length = any_length;
     assign burst_first = any_first;
     assign burst_segment_last = any_segment;
     assign burst_last = any_last;
     assign burst_fault = any_fault;
+    assign burst_refused = any_fault != 8'd0;
     assign list_valid = 1'b0;
     assign list_address = 16'd0;
     assign lookup_valid = 1'b0;
     assign lookup_page = 32'd0;
     always @(*) begin
-        assume (any_beats != 0 && any_beats <= 64);
-        assume (any_address[11:3] + {3'd0, any_beats} <= 512);
+        assume (any_address[11:3] + {3'd0, any_length} < 512);
+        // A job is taken when there is none, or with the last burst of the one before.
+        assume (!any_ready || !any_active || start_step);
+        assume ((!any_valid || any_segment_at_hand) && (!any_segment_at_hand || any_active));
+    end
+    // No job begins as one is given up: the generator does not look at that.
+    reg past_valid = 1'b0;
+    always @(posedge clk) past_valid <= 1'b1;
+    always @(*) if (past_valid && !rst) begin
+        assert (!(start && abort));
+        assert (!start || start_ready);
+        assert (!start_step || (burst_valid && !burst_refused));
     end
 endmodule
 

@@ -236,7 +236,7 @@ class Bench
     unsigned retire_pace = 8, update_pace = 4, reset_left = 0, poison_pace = 20, selected = 0;
     // Counts of retired jobs go over their end soon.
     uint16_t retired_jobs[2] = {0xffe0, 0xfff0};
-    bool offered = false, counting = false;
+    bool chosen = false, offered = false, counting = false;
     // Of the cycle that just ended.
     bool io_done = false, host_done = false, counter_done = false;
     uint32_t io_data = 0;
@@ -247,15 +247,21 @@ class Bench
   private:
     void offer()
     {
+        // The sequencer names a job's slot at least a cycle before it offers the job.
+        const Slot &named = slots[top.packet_slot];
+        bool may = named.used && !named.finished && named.to_offer;
+        offered = offered || (chosen && may);
+        chosen = false;
         if (!offered && top.run) {
             unsigned slot = random.below(4);
             if (slots[slot].used && !slots[slot].finished && slots[slot].to_offer) {
-                offered = true;
+                chosen = true;
                 top.packet_slot = slot;
                 top.packet_length = 1 + random.below(100);
             }
         }
         offered = offered && top.run;
+        chosen = chosen && top.run;
         top.packet_valid = offered;
     }
     void events()
