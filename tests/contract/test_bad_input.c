@@ -28,6 +28,8 @@ static void sizes_that_cannot_be(void **state)
     world->knobs->zero_size = false;
     world->knobs->segment_set = 8;
     assert_int_equal(create_flags(world, CPU, NULL), FERRY_ERROR_UNSUPPORTED);
+    world->knobs->segment_set = 8 | 1; // a good one beside it does not help
+    assert_int_equal(create_flags(world, CPU, NULL), FERRY_ERROR_UNSUPPORTED);
     world->knobs->segment_set = 0;
     // Larger than video memory can be created, and never be resident.
     D3DKMT_HANDLE large = world_create(world, PAGES(1000), CPU);

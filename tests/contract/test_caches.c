@@ -151,6 +151,24 @@ static void R183_R184_without_a_flag_no_notification_is_sent(void **state)
     world_close(world);
 }
 
+// A hole below an overlay that stays: enough pages are free, but not in one piece, and nobody else can move.
+static void R149_compaction_leaves_a_pinned_block_alone(void **state)
+{
+    (void)state;
+    struct world *world = world_open_default();
+    D3DKMT_HANDLE gone = world_create(world, PAGES(6), CPU | DXGK_ALLOC_FLAG_OVERLAY),
+                  stays = world_create(world, PAGES(4), CPU | DXGK_ALLOC_FLAG_OVERLAY);
+    world_require(world, gone);
+    world_require(world, stays);
+    uint64_t offset = world_place(world, stays).offset;
+    assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, gone), FERRY_OK);
+    D3DKMT_HANDLE low = world_create(world, PAGES(50), CPU), wanted = world_create(world, PAGES(8), CPU);
+    world_require(world, low);
+    assert_int_equal(world_resident(world, &wanted, 1), FERRY_ERROR_NO_VIDEO_MEMORY);
+    assert_int_equal(world_place(world, stays).offset, offset);
+    world_close(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -160,6 +178,7 @@ int main(void)
         cmocka_unit_test(R114_R238_a_discard_lock_of_few_pages_covers_all),
         cmocka_unit_test(addresses_above_16_mib_of_an_allocation_are_patched_whole),
         cmocka_unit_test(R61_the_scratch_page_is_no_room_for_allocations),
+        cmocka_unit_test(R149_compaction_leaves_a_pinned_block_alone),
         cmocka_unit_test(R183_R184_without_a_flag_no_notification_is_sent),
     };
     return WORLD_RUN(tests);

@@ -39,19 +39,36 @@ static uint32_t first_word(struct world *world, D3DKMT_HANDLE allocation, uint32
     return word;
 }
 
+// In the aperture nothing but the wait itself stands between the CPU and the GPU.
+static uint64_t copy_on(struct world *world, D3DKMT_HANDLE context, D3DKMT_HANDLE to, D3DKMT_HANDLE from)
+{
+    struct machine_job job = {0};
+    machine_job_copy(&job, 0, 0, 1, 0, PAGE_SIZE);
+    struct ferry_vidmm_reference references[2] = {{to, true}, {from, false}};
+    struct ferry_vidmm_submission submission = {job.commands, job.bytes, references, 2, job.patches, job.patch_count};
+    uint64_t fence = 0;
+    assert_int_equal(ferry_vidmm_submit(world->manager, context, &submission, &fence), FERRY_OK);
+    return fence;
+}
+
 static void a_lock_waits_for_the_jobs_of_every_node(void **state)
 {
     (void)state;
+    static const UINT flags[] = {CPU, PERMANENT, CPU | DXGK_ALLOC_FLAG_CACHED};
     D3DKMT_HANDLE context;
     for (unsigned node = 1, more = 1; more; node++)
-        for (unsigned permanent = 0; permanent < 2 && more; permanent++) {
+        for (unsigned kind = 0; kind < 3 && more; kind++) {
             struct world *world = world_open_default();
             more = context_on(world, node, &context);
             if (more) {
-                D3DKMT_HANDLE a = world_create(world, PAGES(2), permanent ? PERMANENT : CPU);
+                bool aperture = kind == 2;
+                D3DKMT_HANDLE a = aperture ? world_create_in_aperture(world, PAGES(2), flags[kind])
+                                           : world_create(world, PAGES(2), flags[kind]),
+                              source = world_create_filled(world, PAGES(2), CPU, 0x100 + node);
                 world_require(world, a);
+                world_require(world, source);
                 hold(world, node, 7);
-                fill_on(world, context, a, 0x100 + node);
+                copy_on(world, context, a, source);
                 assert_int_equal(first_word(world, a, D3DDDI_LOCK_READ_ONLY), 0x100 + node);
             }
             world_close(world);
@@ -96,24 +113,48 @@ static void R218_R219_a_job_waits_for_the_paging_of_its_allocations(void **state
     world_close(world);
 }
 
+// One call that takes an allocation's place away and gives it another one, while a job still reads it in the first.
 static void R46_a_fill_waits_for_the_jobs_of_its_allocation(void **state)
 {
     (void)state;
     struct world *world = world_open_default();
-    D3DKMT_HANDLE context, a = world_create_filled(world, PAGES(2), CPU, 0x46);
+    D3DKMT_HANDLE context, a = world_create_filled(world, PAGES(20), CPU, 0x46),
+                           c = world_create(world, PAGES(44), CPU), b = world_create(world, PAGES(20), CPU);
     assert_true(context_on(world, 2, &context));
     world_require(world, a);
+    world_require(world, c);
     hold(world, 2, 9);
     uint64_t fence = world_gpu_name(world, context, a, false); // reads it, so it stays as filled
-    world_force_out(world, a);
+    world_gpu_name(world, world->context, c, false);           // used later, so a goes first
+    assert_int_equal(world_evict(world, a), FERRY_OK);
+    assert_int_equal(world_evict(world, c), FERRY_OK);
     spy_clear();
-    world_require(world, a);
-    assert_int_equal(spy_builds(DXGK_OPERATION_FILL), 1);
-    assert_int_equal(machine_queued_jobs(world->machine), 0);
-    uint64_t completed = 0;
-    assert_int_equal(ferry_vidmm_completed(world->manager, context, &completed), FERRY_OK);
-    assert_true(completed >= fence);
+    D3DKMT_HANDLE both[] = {b, a};
+    assert_true(world_resident(world, both, 2) >= 0);
+    assert_int_equal(spy_builds(DXGK_OPERATION_FILL), 2); // the machine looks whether a's comes too early
+    world_wait(world, world_gpu_name(world, world->context, a, false));
+    assert_int_equal(ferry_vidmm_wait(world->manager, context, fence), FERRY_OK);
     assert_int_equal(first_word(world, a, D3DDDI_LOCK_READ_ONLY), 0x46);
+    world_close(world);
+}
+
+// The miniport may unmap by registers, at once, when the operation is built: the jobs of the range must be over by
+// then.
+static void R77_R78_an_unmap_is_built_when_the_jobs_of_its_range_are_done(void **state)
+{
+    (void)state;
+    struct world *world = world_open_default();
+    D3DKMT_HANDLE context, a = world_create_in_aperture(world, PAGES(8), CPU),
+                           source = world_create_filled(world, PAGES(8), CPU, 0x51);
+    assert_true(context_on(world, 2, &context));
+    world_require(world, a);
+    world_require(world, source);
+    hold(world, 2, 9);
+    copy_on(world, context, a, source);
+    assert_int_equal(world_evict(world, a), FERRY_OK);
+    D3DKMT_HANDLE large = world_create_in_aperture(world, PAGES(60), CPU);
+    world_require(world, large); // the machine looks whether the range is in use
+    assert_int_equal(first_word(world, a, D3DDDI_LOCK_READ_ONLY), 0x51);
     world_close(world);
 }
 
@@ -250,6 +291,7 @@ int main(void)
         cmocka_unit_test(a_page_out_waits_for_the_jobs_of_every_node),
         cmocka_unit_test(R218_R219_a_job_waits_for_the_paging_of_its_allocations),
         cmocka_unit_test(R46_a_fill_waits_for_the_jobs_of_its_allocation),
+        cmocka_unit_test(R77_R78_an_unmap_is_built_when_the_jobs_of_its_range_are_done),
         cmocka_unit_test(R78_R79_R80_an_unmap_waits_for_the_jobs_of_its_range_and_for_no_others),
         cmocka_unit_test(R70_R71_R72_a_map_waits_for_no_job_of_another_range),
         cmocka_unit_test(R58_R62_a_lock_waits_for_its_physical_access),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The miniport as the manager meets it: buffers run on the reference model, notifications counted.
+#include "kmd/internal.h"
 #include "rig.h"
 
 const unsigned char ferry_firmware_image[] = {0, 0, 0, 0};
@@ -103,6 +104,56 @@ static void reads_run_ahead_only_where_nothing_in_flight_writes(void **state)
     destroy_allocation(rig, allocation);
     pages_free(rig, &first);
     pages_free(rig, &second);
+}
+
+// One page of a list is still being written: whichever it is, the page-in waits; with none of them it need not.
+static void a_list_waits_wherever_its_hazardous_page_stands(void **state)
+{
+    struct rig *rig = *state;
+    HANDLE allocation = make_allocation(rig, 16384, false);
+    const uint32_t unordered = 1u << 8, one_page = 24 + 8;
+    UINT fence = 0;
+
+    for (uint32_t pages = 1; pages <= 4; pages++) {
+        for (uint32_t hazardous = 0; hazardous <= pages; hazardous++) {
+            struct host_pages list, other;
+            DXGKARG_BUILDPAGINGBUFFER a = arguments(rig, rig->buffer.address, 4096, DXGK_OPERATION_TRANSFER);
+
+            pages_make(rig, &list, 4);
+            pages_make(rig, &other, 4);
+            transfer_arguments(&a, allocation, hazardous < pages ? &list.mdl : &other.mdl, false, 0x8000, 4096);
+            a.Transfer.MdlOffset = hazardous < pages ? hazardous : 0;
+            append(rig, &a);
+            transfer_arguments(&a, allocation, &list.mdl, true, 0x10000, (uint64_t)pages * 4096);
+            append(rig, &a);
+            submit_paging(rig, &a, ++fence);
+            assert_int_equal(header_at(rig, one_page) & unordered, hazardous < pages ? 0 : unordered);
+            wait_for(rig, 0, fence);
+            pages_free(rig, &list);
+            pages_free(rig, &other);
+        }
+    }
+    destroy_allocation(rig, allocation);
+}
+
+// More writes in flight than the table has room for: none of them is forgotten, wherever it found no place.
+static void a_full_table_of_hazards_makes_everything_wait(void **state)
+{
+    struct kmd_adapter *adapter = calloc(1, sizeof *adapter);
+    const uint64_t pages = KMD_HAZARD_SLOTS + 64;
+
+    (void)state;
+    adapter->hazards = calloc(KMD_HAZARD_SLOTS, sizeof *adapter->hazards);
+    for (uint64_t page = 0; page < pages; page++)
+        kmd_hazard_write(adapter, FERRY_ADDRESS_KIND_SYSTEM, page * PAGE_SIZE, PAGE_SIZE, 1);
+    assert_true(adapter->hazards_overflowed);
+    for (uint64_t page = 0; page < pages; page++)
+        assert_true(kmd_hazard_read(adapter, FERRY_ADDRESS_KIND_SYSTEM, page * PAGE_SIZE, PAGE_SIZE));
+    adapter->hazard_retired = 1; // All of it is done.
+    for (uint64_t page = 0; page < pages; page++)
+        assert_false(kmd_hazard_read(adapter, FERRY_ADDRESS_KIND_SYSTEM, page * PAGE_SIZE, PAGE_SIZE));
+    free(adapter->hazards);
+    free(adapter);
 }
 
 // A user job that copies 64 bytes inside an allocation at `address`, not waited for.
@@ -431,6 +482,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(R28_content_travels_there_and_back),
         CASE(reads_run_ahead_only_where_nothing_in_flight_writes),
+        CASE(a_list_waits_wherever_its_hazardous_page_stands),
+        CASE(a_full_table_of_hazards_makes_everything_wait),
         CASE(R5_R38_R42_busy_until_the_user_job_is_done_or_said_idle),
         CASE(a_fault_is_told_with_its_fence_and_the_ring_goes_on),
         CASE(a_reset_reports_the_last_aborted_fence),
