@@ -40,6 +40,7 @@ help:
 	@echo "make timing-diagrams  draw docs/manual/timing.md anew from waves"
 	@echo "make test-fresh    both commands of README on a bare Debian 12 and 13 (root, debootstrap)"
 	@echo "make example-engine  the copy engine alone, as another design would use it"
+	@echo "make mutation  mistakes made one at a time in a copy of the tree: does the named test see each?"
 	@echo "make soak    the long campaigns"
 	@echo "make clean   remove build/ but for the Python environment"
 
