@@ -161,45 +161,10 @@ module ferry_engine #(
     endgenerate
 `endif
 
-    // ---- Bundles taken apart and put together ----
-    wire [2:0]  job_op = job[`FERRY_JOB_OP_RANGE];
-    wire [1:0]  job_source_kind = job[`FERRY_JOB_SOURCE_KIND_RANGE];
-    wire [1:0]  job_destination_kind = job[`FERRY_JOB_DESTINATION_KIND_RANGE];
-    wire [1:0]  job_list = job[`FERRY_JOB_LIST_RANGE];
-    wire        job_unordered = job[`FERRY_JOB_UNORDERED_RANGE];
-    wire        job_protected = job[`FERRY_JOB_PROTECTED_RANGE];
-    wire        job_urgent = job[`FERRY_JOB_URGENT_RANGE];
-    wire [1:0]  job_slot = job[`FERRY_JOB_SLOT_RANGE];
-    wire [1:0]  job_pattern_log2 = job[`FERRY_JOB_PATTERN_LOG2_RANGE];
-    wire [15:0] job_packet_offset = job[`FERRY_JOB_PACKET_OFFSET_RANGE];
-    wire [63:0] job_source = job[`FERRY_JOB_SOURCE_RANGE];
-    wire [63:0] job_destination = job[`FERRY_JOB_DESTINATION_RANGE];
-    wire [31:0] job_length = job[`FERRY_JOB_LENGTH_RANGE];
-    wire [15:0] job_list_address = job[`FERRY_JOB_LIST_ADDRESS_RANGE];
-
-    wire [LOCAL_ADDRESS_BITS-1:0] local_araddr, local_awaddr;
-    wire [63:0] host_araddr, host_awaddr, wdata;
-    wire [7:0]  local_arlen, local_awlen, host_arlen, host_awlen, wstrb;
-    wire [1:0]  host_awslot;
-    wire        host_arnosnoop, host_awnosnoop, wlast;
+    wire [63:0] wdata;
+    wire [7:0]  wstrb;
+    wire        wlast;
     wire        took_local, took_host;
-
-    assign m_axi_local_ar[`FERRY_AXI_A_ADDRESS_RANGE] = {{(64-LOCAL_ADDRESS_BITS){1'b0}}, local_araddr};
-    assign m_axi_local_ar[`FERRY_AXI_A_LENGTH_RANGE] = local_arlen;
-    assign m_axi_local_ar[`FERRY_AXI_A_NO_SNOOP_RANGE] = 1'b0;
-    assign m_axi_local_ar[`FERRY_AXI_A_TAG_RANGE] = 8'd0;
-    assign m_axi_local_aw[`FERRY_AXI_A_ADDRESS_RANGE] = {{(64-LOCAL_ADDRESS_BITS){1'b0}}, local_awaddr};
-    assign m_axi_local_aw[`FERRY_AXI_A_LENGTH_RANGE] = local_awlen;
-    assign m_axi_local_aw[`FERRY_AXI_A_NO_SNOOP_RANGE] = 1'b0;
-    assign m_axi_local_aw[`FERRY_AXI_A_TAG_RANGE] = 8'd0;
-    assign m_axi_host_ar[`FERRY_AXI_A_ADDRESS_RANGE] = host_araddr;
-    assign m_axi_host_ar[`FERRY_AXI_A_LENGTH_RANGE] = host_arlen;
-    assign m_axi_host_ar[`FERRY_AXI_A_NO_SNOOP_RANGE] = host_arnosnoop;
-    assign m_axi_host_ar[`FERRY_AXI_A_TAG_RANGE] = 8'd0;
-    assign m_axi_host_aw[`FERRY_AXI_A_ADDRESS_RANGE] = host_awaddr;
-    assign m_axi_host_aw[`FERRY_AXI_A_LENGTH_RANGE] = host_awlen;
-    assign m_axi_host_aw[`FERRY_AXI_A_NO_SNOOP_RANGE] = host_awnosnoop;
-    assign m_axi_host_aw[`FERRY_AXI_A_TAG_RANGE] = slot_tags[{host_awslot, 3'd0} +: 8];
     // Only one of the two ports is valid at a time.
     assign m_axi_local_w[`FERRY_AXI_W_DATA_RANGE] = wdata;
     assign m_axi_local_w[`FERRY_AXI_W_STROBE_RANGE] = wstrb;
@@ -270,11 +235,7 @@ module ferry_engine #(
 
     ferry_job_queue #(.LG_JOBS(LG_JOBS), .LG_URGENT(LG_URGENT), .LG_TURNS(LG_BETWEEN), .LISTS(LISTS)) queue (
         .clk(clk), .rst(rst), .hold(hold),
-        .job_valid(job_valid), .job_ready(job_ready), .job_op(job_op), .job_source_kind(job_source_kind),
-        .job_destination_kind(job_destination_kind), .job_list(job_list), .job_unordered(job_unordered),
-        .job_protected(job_protected), .job_urgent(job_urgent), .job_slot(job_slot), .job_pattern_log2(job_pattern_log2),
-        .job_packet_offset(job_packet_offset), .job_source(job_source), .job_destination(job_destination),
-        .job_length(job_length), .job_list_address(job_list_address),
+        .job_valid(job_valid), .job_ready(job_ready), .job(job),
         .view_urgent(view_urgent), .view_slot(view_slot), .view_packet_offset(view_packet_offset),
         .view_descending(view_descending), .retire(retire), .retire_urgent(retire_urgent), .over(over),
         .jobs_retired(jobs_retired), .jobs_retired_urgent(jobs_retired_urgent),
@@ -371,12 +332,11 @@ module ferry_engine #(
         .result_valid(read_result_valid), .result_hit(read_result[`FERRY_TRANSLATION_HIT_RANGE]),
         .result_snoop(read_result[`FERRY_TRANSLATION_SNOOP_RANGE]),
         .result_page(read_result[`FERRY_TRANSLATION_PAGE_RANGE]),
-        .local_araddr(local_araddr), .local_arlen(local_arlen), .local_arvalid(m_axi_local_arvalid),
-        .local_arready(m_axi_local_arready), .local_rdata(m_axi_local_r[`FERRY_AXI_R_DATA_RANGE]),
+        .local_ar(m_axi_local_ar), .local_arvalid(m_axi_local_arvalid), .local_arready(m_axi_local_arready),
+        .local_rdata(m_axi_local_r[`FERRY_AXI_R_DATA_RANGE]),
         .local_rresp(m_axi_local_r[`FERRY_AXI_R_RESPONSE_RANGE]), .local_rvalid(m_axi_local_rvalid),
         .local_rready(m_axi_local_rready),
-        .host_araddr(host_araddr), .host_arlen(host_arlen), .host_arnosnoop(host_arnosnoop),
-        .host_arvalid(m_axi_host_arvalid), .host_arready(m_axi_host_arready),
+        .host_ar(m_axi_host_ar), .host_arvalid(m_axi_host_arvalid), .host_arready(m_axi_host_arready),
         .host_rdata(host_r[`FERRY_AXI_R_DATA_RANGE]), .host_rresp(host_r[`FERRY_AXI_R_RESPONSE_RANGE]),
         .host_rfault(host_r[`FERRY_AXI_R_FAULT_RANGE]), .host_rvalid(host_rvalid), .host_rready(host_rready)
     );
@@ -447,9 +407,8 @@ module ferry_engine #(
         .result_valid(write_result_valid), .result_hit(write_result[`FERRY_TRANSLATION_HIT_RANGE]),
         .result_snoop(write_result[`FERRY_TRANSLATION_SNOOP_RANGE]),
         .result_page(write_result[`FERRY_TRANSLATION_PAGE_RANGE]),
-        .local_awaddr(local_awaddr), .local_awlen(local_awlen), .local_awvalid(m_axi_local_awvalid),
-        .local_awready(m_axi_local_awready), .host_awaddr(host_awaddr), .host_awlen(host_awlen),
-        .host_awnosnoop(host_awnosnoop), .host_awslot(host_awslot), .host_awvalid(m_axi_host_awvalid),
+        .slot_tags(slot_tags), .local_aw(m_axi_local_aw), .local_awvalid(m_axi_local_awvalid),
+        .local_awready(m_axi_local_awready), .host_aw(m_axi_host_aw), .host_awvalid(m_axi_host_awvalid),
         .host_awready(m_axi_host_awready)
     );
 
@@ -502,12 +461,8 @@ module ferry_engine #(
         .view_urgent(view_urgent), .retire(retire), .retire_urgent(retire_urgent), .lost(lost), .over(over),
         .job_descending(view_descending), .job_slot(view_slot), .job_packet_offset(view_packet_offset),
         .timeout(timeout), .progress(progress), .resetting(resetting_reg),
-        .poison(poison), .poison_clear(poison_clear), .fault_valid(fault_valid), .fault_kind(fault[`FERRY_ENGINE_FAULT_KIND_RANGE]),
-        .fault_slot(fault[`FERRY_ENGINE_FAULT_SLOT_RANGE]), .fault_write(fault[`FERRY_ENGINE_FAULT_WRITE_RANGE]),
-        .fault_packet_offset(fault[`FERRY_ENGINE_FAULT_PACKET_OFFSET_RANGE]),
-        .fault_position(fault[`FERRY_ENGINE_FAULT_POSITION_RANGE]),
-        .fault_written(fault[`FERRY_ENGINE_FAULT_WRITTEN_RANGE]),
-        .fault_up_to_position(fault[`FERRY_ENGINE_FAULT_UP_TO_POSITION_RANGE]), .fault_clear(fault_clear)
+        .poison(poison), .poison_clear(poison_clear), .fault_valid(fault_valid), .fault(fault),
+        .fault_clear(fault_clear)
     );
 
     // ---- Reset: every job is dropped, which ends when none is left to be told of ----

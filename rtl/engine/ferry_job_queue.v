@@ -30,20 +30,7 @@ module ferry_job_queue #(
     // Jobs in; see ferry_engine.
     input  wire        job_valid,
     output wire        job_ready,
-    input  wire [2:0]  job_op,
-    input  wire [1:0]  job_source_kind,
-    input  wire [1:0]  job_destination_kind,
-    input  wire [1:0]  job_list,
-    input  wire        job_unordered,
-    input  wire        job_protected,
-    input  wire        job_urgent,
-    input  wire [1:0]  job_slot,
-    input  wire [1:0]  job_pattern_log2,
-    input  wire [15:0] job_packet_offset,
-    input  wire [63:0] job_source,
-    input  wire [63:0] job_destination,
-    input  wire [31:0] job_length,
-    input  wire [15:0] job_list_address,
+    input  wire [`FERRY_JOB_BITS-1:0] job,
 
     // The oldest job of this class; while memory is given up on, the next to be told of.
     input  wire        view_urgent,
@@ -109,6 +96,21 @@ module ferry_job_queue #(
     output wire [31:0] write_last,
     output wire [15:0] write_list_base
 );
+    wire [2:0]  job_op = job[`FERRY_JOB_OP_RANGE];
+    wire [1:0]  job_source_kind = job[`FERRY_JOB_SOURCE_KIND_RANGE];
+    wire [1:0]  job_destination_kind = job[`FERRY_JOB_DESTINATION_KIND_RANGE];
+    wire [1:0]  job_list = job[`FERRY_JOB_LIST_RANGE];
+    wire        job_unordered = job[`FERRY_JOB_UNORDERED_RANGE];
+    wire        job_protected = job[`FERRY_JOB_PROTECTED_RANGE];
+    wire        job_urgent = job[`FERRY_JOB_URGENT_RANGE];
+    wire [1:0]  job_slot = job[`FERRY_JOB_SLOT_RANGE];
+    wire [1:0]  job_pattern_log2 = job[`FERRY_JOB_PATTERN_LOG2_RANGE];
+    wire [15:0] job_packet_offset = job[`FERRY_JOB_PACKET_OFFSET_RANGE];
+    wire [63:0] job_source = job[`FERRY_JOB_SOURCE_RANGE];
+    wire [63:0] job_destination = job[`FERRY_JOB_DESTINATION_RANGE];
+    wire [31:0] job_length = job[`FERRY_JOB_LENGTH_RANGE];
+    wire [15:0] job_list_address = job[`FERRY_JOB_LIST_ADDRESS_RANGE];
+
     localparam JOB_BITS = 3 + 2 + 2 + 1 + 1 + 1 + 1 + 2 + 2 + 1 + 64 + 64 + 1 + 32;
     localparam TURN_BITS = 1 + 1 + 1 + 1 + 2 + 1 + 1 + 1 + 2 + 1 + 64 + 32;
     localparam NAME_BITS = 1 + 2 + 13;

@@ -109,17 +109,14 @@ module ferry_read_side #(
     input  wire [51:12] result_page,
 
     // AXI4 read channels.
-    output wire [LOCAL_ADDRESS_BITS-1:0] local_araddr,
-    output wire [7:0]  local_arlen,
+    output wire [`FERRY_AXI_A_BITS-1:0] local_ar,
     output wire        local_arvalid,
     input  wire        local_arready,
     input  wire [63:0] local_rdata,
     input  wire [1:0]  local_rresp,
     input  wire        local_rvalid,
     output wire        local_rready,
-    output wire [63:0] host_araddr,
-    output wire [7:0]  host_arlen,
-    output wire        host_arnosnoop,
+    output wire [`FERRY_AXI_A_BITS-1:0] host_ar,
     output wire        host_arvalid,
     input  wire        host_arready,
     input  wire [63:0] host_rdata,
@@ -335,12 +332,16 @@ module ferry_read_side #(
         .fault_valid(fault_valid), .fault_kind(fault_kind), .fault_position(fault_position), .resolved(resolved)
     );
 
-    assign local_araddr = address_reg[LOCAL_ADDRESS_BITS-1:0];
-    assign local_arlen = {2'd0, length_reg};
+    wire [LOCAL_ADDRESS_BITS-1:0] local_araddr = address_reg[LOCAL_ADDRESS_BITS-1:0];
+    assign local_ar[`FERRY_AXI_A_ADDRESS_RANGE] = {{(64-LOCAL_ADDRESS_BITS){1'b0}}, local_araddr};
+    assign local_ar[`FERRY_AXI_A_LENGTH_RANGE] = {2'd0, length_reg};
+    assign local_ar[`FERRY_AXI_A_NO_SNOOP_RANGE] = 1'b0;
+    assign local_ar[`FERRY_AXI_A_TAG_RANGE] = 8'd0;
     assign local_arvalid = local_valid_reg;
-    assign host_araddr = address_reg;
-    assign host_arlen = local_arlen;
-    assign host_arnosnoop = nosnoop_reg;
+    assign host_ar[`FERRY_AXI_A_ADDRESS_RANGE] = address_reg;
+    assign host_ar[`FERRY_AXI_A_LENGTH_RANGE] = {2'd0, length_reg};
+    assign host_ar[`FERRY_AXI_A_NO_SNOOP_RANGE] = nosnoop_reg;
+    assign host_ar[`FERRY_AXI_A_TAG_RANGE] = 8'd0;
     assign host_arvalid = host_valid_reg;
     assign busy = head_valid || next_valid;
     assign progress = step || token_step || took_local || took_host || (local_valid_reg && local_arready)
@@ -475,11 +476,12 @@ module ferry_read_side #(
     axi4_address_properties #(.BEATS(64)) local_ar_properties (
         .clk(clk), .rst(rst || !past_valid), .valid(local_arvalid), .ready(local_arready),
         .page_offset(address_reg[11:0]), .page({{(64-LOCAL_ADDRESS_BITS){1'b0}}, local_araddr[LOCAL_ADDRESS_BITS-1:12]}),
-        .length(local_arlen), .extra(1'b0)
+        .length(local_ar[`FERRY_AXI_A_LENGTH_RANGE]), .extra(1'b0)
     );
     axi4_address_properties #(.BEATS(64)) host_ar_properties (
         .clk(clk), .rst(rst || !past_valid), .valid(host_arvalid), .ready(host_arready),
-        .page_offset(host_araddr[11:0]), .page(host_araddr[63:12]), .length(host_arlen), .extra(host_arnosnoop)
+        .page_offset(address_reg[11:0]), .page(address_reg[63:12]), .length(host_ar[`FERRY_AXI_A_LENGTH_RANGE]),
+        .extra(host_ar[`FERRY_AXI_A_NO_SNOOP_RANGE])
     );
 `endif
 endmodule

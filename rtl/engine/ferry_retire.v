@@ -76,13 +76,7 @@ module ferry_retire #(
     output reg  [3:0]  poison,
     input  wire [3:0]  poison_clear,
     output reg         fault_valid,
-    output reg  [7:0]  fault_kind,
-    output reg  [1:0]  fault_slot,
-    output reg         fault_write,
-    output reg  [15:0] fault_packet_offset,
-    output reg  [31:0] fault_position,
-    output reg  [31:0] fault_written,
-    output reg         fault_up_to_position,
+    output wire [`FERRY_ENGINE_FAULT_BITS-1:0] fault,
     input  wire        fault_clear
 );
     localparam NOTE_BITS = 5 + 2 + 32;
@@ -150,6 +144,21 @@ module ferry_retire #(
         .out_data({rec_turn, rec_write, rec_kind, rec_position, rec_written})
     );
     wire unused = &{rec_room, keep_ready, 1'b0};
+
+    reg [7:0]  fault_kind;
+    reg [1:0]  fault_slot;
+    reg        fault_write;
+    reg [15:0] fault_packet_offset;
+    reg [31:0] fault_position;
+    reg [31:0] fault_written;
+    reg        fault_up_to_position;
+    assign fault[`FERRY_ENGINE_FAULT_KIND_RANGE] = fault_kind;
+    assign fault[`FERRY_ENGINE_FAULT_SLOT_RANGE] = fault_slot;
+    assign fault[`FERRY_ENGINE_FAULT_WRITE_RANGE] = fault_write;
+    assign fault[`FERRY_ENGINE_FAULT_PACKET_OFFSET_RANGE] = fault_packet_offset;
+    assign fault[`FERRY_ENGINE_FAULT_POSITION_RANGE] = fault_position;
+    assign fault[`FERRY_ENGINE_FAULT_WRITTEN_RANGE] = fault_written;
+    assign fault[`FERRY_ENGINE_FAULT_UP_TO_POSITION_RANGE] = fault_up_to_position;
 
     // A job is shown, to be told of.
     reg        look_reg;

@@ -130,15 +130,12 @@ module ferry_write_side #(
     input  wire        result_snoop,
     input  wire [51:12] result_page,
 
-    // AXI4 write address channels.
-    output wire [LOCAL_ADDRESS_BITS-1:0] local_awaddr,
-    output wire [7:0]  local_awlen,
+    // AXI4 write address channels; host writes bear their slot's tag, 8 bits a slot.
+    input  wire [31:0] slot_tags,
+    output wire [`FERRY_AXI_A_BITS-1:0] local_aw,
     output wire        local_awvalid,
     input  wire        local_awready,
-    output wire [63:0] host_awaddr,
-    output wire [7:0]  host_awlen,
-    output wire        host_awnosnoop,
-    output wire [1:0]  host_awslot,
+    output wire [`FERRY_AXI_A_BITS-1:0] host_aw,
     output wire        host_awvalid,
     input  wire        host_awready
 );
@@ -289,13 +286,16 @@ module ferry_write_side #(
     assign note_slot = slot_reg;
     assign note_position = position;
 
-    assign local_awaddr = address_reg[LOCAL_ADDRESS_BITS-1:0];
-    assign local_awlen = {2'd0, length_reg};
+    wire [LOCAL_ADDRESS_BITS-1:0] local_awaddr = address_reg[LOCAL_ADDRESS_BITS-1:0];
+    assign local_aw[`FERRY_AXI_A_ADDRESS_RANGE] = {{(64-LOCAL_ADDRESS_BITS){1'b0}}, local_awaddr};
+    assign local_aw[`FERRY_AXI_A_LENGTH_RANGE] = {2'd0, length_reg};
+    assign local_aw[`FERRY_AXI_A_NO_SNOOP_RANGE] = 1'b0;
+    assign local_aw[`FERRY_AXI_A_TAG_RANGE] = 8'd0;
     assign local_awvalid = local_valid_reg;
-    assign host_awaddr = address_reg;
-    assign host_awlen = local_awlen;
-    assign host_awnosnoop = nosnoop_reg;
-    assign host_awslot = address_slot_reg;
+    assign host_aw[`FERRY_AXI_A_ADDRESS_RANGE] = address_reg;
+    assign host_aw[`FERRY_AXI_A_LENGTH_RANGE] = {2'd0, length_reg};
+    assign host_aw[`FERRY_AXI_A_NO_SNOOP_RANGE] = nosnoop_reg;
+    assign host_aw[`FERRY_AXI_A_TAG_RANGE] = slot_tags[{address_slot_reg, 3'd0} +: 8];
     assign host_awvalid = host_valid_reg;
 
     always @(posedge clk) begin
@@ -398,12 +398,12 @@ module ferry_write_side #(
     axi4_address_properties #(.BEATS(64)) local_aw_properties (
         .clk(clk), .rst(rst || !past_valid), .valid(local_awvalid), .ready(local_awready),
         .page_offset(address_reg[11:0]), .page({{(64-LOCAL_ADDRESS_BITS){1'b0}}, local_awaddr[LOCAL_ADDRESS_BITS-1:12]}),
-        .length(local_awlen), .extra(1'b0)
+        .length(local_aw[`FERRY_AXI_A_LENGTH_RANGE]), .extra(1'b0)
     );
     axi4_address_properties #(.BEATS(64), .EXTRA(3)) host_aw_properties (
         .clk(clk), .rst(rst || !past_valid), .valid(host_awvalid), .ready(host_awready),
-        .page_offset(host_awaddr[11:0]), .page(host_awaddr[63:12]), .length(host_awlen),
-        .extra({host_awnosnoop, host_awslot})
+        .page_offset(address_reg[11:0]), .page(address_reg[63:12]), .length(host_aw[`FERRY_AXI_A_LENGTH_RANGE]),
+        .extra({nosnoop_reg, address_slot_reg})
     );
 `endif
 endmodule
