@@ -32,6 +32,33 @@ static void R7_R11_moves_inside_a_segment_close_holes(void **state)
     world_close(world);
 }
 
+static void R7_a_block_moves_over_its_own_place_in_one_piece(void **state)
+{
+    (void)state;
+    struct world *world = world_open_default();
+    D3DKMT_HANDLE a = world_create(world, PAGES(4), CPU), b = world_create(world, PAGES(20), CPU),
+                  c = world_create(world, PAGES(36), CPU), d = world_create(world, PAGES(8), CPU);
+    world_write(world, b, 2);
+    world_write(world, c, 3);
+    world_write(world, d, 4);
+    world_require(world, a);
+    world_require(world, b);
+    world_require(world, c);
+    assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, a), FERRY_OK);
+    spy_clear();
+    world_require(world, d); // four pages are free below the two, and four above
+    assert_int_equal(world_statistics(world).bytes_moved, PAGES(56));
+    assert_int_equal(spy.transfer_count, 3);
+    for (size_t i = 0; i < spy.transfer_count; i++)
+        assert_int_equal(spy.transfers[i].pieces, 1);
+    assert_int_equal(world_place(world, b).offset, 0);
+    assert_int_equal(world_place(world, c).offset, PAGES(20));
+    world_check_gpu(world, b, 2);
+    world_check_gpu(world, c, 3);
+    world_check_gpu(world, d, 4);
+    world_close(world);
+}
+
 // What no manager of ours does, asked of the miniport directly, with call-backs of the test's own: a raw move from one
 // segment to another.
 static unsigned reports;
@@ -405,6 +432,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(R7_R11_moves_inside_a_segment_close_holes),
+        cmocka_unit_test(R7_a_block_moves_over_its_own_place_in_one_piece),
         cmocka_unit_test(R8_R43_raw_move_between_segments),
         cmocka_unit_test(R9_R10_segment_and_system_memory_both_ways),
         cmocka_unit_test(R29_R30_R31_R32_R36_R97_sub_transfers_cover_the_allocation),

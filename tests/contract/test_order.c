@@ -114,19 +114,24 @@ static void R218_R219_a_job_waits_for_the_paging_of_its_allocations(void **state
 }
 
 // One call that takes an allocation's place away and gives it another one, while a job still reads it in the first: b
-// must lie at a multiple of 16 pages, of which a's place is the only one to be had.
+// must lie at a multiple of 16 pages, for which a and c have to change places, so both leave and come back.
 static void R46_a_fill_waits_for_the_jobs_of_its_allocation(void **state)
 {
     (void)state;
     struct world *world = world_open_default();
-    D3DKMT_HANDLE context, a = world_create_filled(world, PAGES(8), CPU, 0x46), c = world_create(world, PAGES(25), CPU),
-                           overlay = world_create(world, PAGES(10), CPU | DXGK_ALLOC_FLAG_OVERLAY);
+    D3DKMT_HANDLE context, a = world_create_filled(world, PAGES(8), CPU, 0x46), c = world_create(world, PAGES(30), CPU),
+                           overlay = world_create(world, PAGES(10), CPU | DXGK_ALLOC_FLAG_OVERLAY),
+                           gaps[] = {world_create(world, PAGES(7), CPU), world_create(world, PAGES(7), CPU)};
     world->knobs->own_alignment_64k = true;
     D3DKMT_HANDLE b = world_create(world, PAGES(8), CPU);
     assert_true(context_on(world, 2, &context));
+    world_require(world, gaps[0]);
     world_require(world, a);
+    world_require(world, gaps[1]);
     world_require(world, c);
     world_require(world, overlay);
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, gaps[i]), FERRY_OK);
     hold(world, 2, 9);
     uint64_t fence = world_gpu_name(world, context, a, false); // reads it, so it stays as filled
     assert_int_equal(world_evict(world, a), FERRY_OK);

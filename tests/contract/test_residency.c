@@ -25,6 +25,35 @@ static void R213_R214_R215_make_resident_counts_each_time(void **state)
     world_close(world);
 }
 
+// What does not fit beside an overlay shows when the whole list is planned, before anything has moved.
+static void R213_R221_a_list_without_room_moves_nothing(void **state)
+{
+    (void)state;
+    struct world *world = world_open_default();
+    D3DKMT_HANDLE above = world_create(world, PAGES(2), CPU | DXGK_ALLOC_FLAG_OVERLAY),
+                  overlay = world_create(world, PAGES(2), CPU | DXGK_ALLOC_FLAG_OVERLAY);
+    D3DKMT_HANDLE list[] = {world_create(world, PAGES(10), CPU), world_create(world, PAGES(52), CPU)};
+    D3DKMT_HANDLE idle = world_create(world, PAGES(30), CPU);
+    world_require(world, above);
+    world_require(world, overlay);
+    world_write(world, idle, 1);
+    world_require(world, idle);
+    assert_int_equal(world_evict(world, idle), FERRY_OK);
+    assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, above), FERRY_OK);
+    struct ferry_vidmm_statistics before = world_statistics(world);
+    size_t entries = spy.count;
+    // 62 pages are all that is left, and two of them lie above the overlay.
+    assert_int_equal(world_resident(world, list, 2), FERRY_ERROR_NO_VIDEO_MEMORY);
+    assert_int_equal(spy.count, entries);
+    assert_int_equal(world_place(world, list[0]).segment, 0);
+    assert_int_equal(world_place(world, list[0]).residency_count, 0);
+    assert_int_equal(world_place(world, idle).segment, machine_local_segment);
+    assert_int_equal(world_statistics(world).bytes_moved, before.bytes_moved);
+    assert_int_equal(world_statistics(world).evictions, before.evictions);
+    assert_true(world_resident(world, &list[1], 1) >= 0);
+    world_close(world);
+}
+
 static void R216_ok_means_usable_at_once(void **state)
 {
     (void)state;
@@ -155,6 +184,32 @@ static void R224_R225_a_budget_lowered_in_between(void **state)
     assert_int_equal(arguments.NumBytesToTrim, PAGES(10));
     assert_int_equal(ferry_vidmm_set_budget(world->manager, 0), FERRY_OK);
     assert_true(ferry_vidmm_make_resident(world->manager, &arguments) >= 0);
+    world_close(world);
+}
+
+static void R224_a_lower_budget_refuses_nobody_who_asks_for_nothing_new(void **state)
+{
+    (void)state;
+    struct world *world = world_open_default();
+    D3DKMT_HANDLE a = world_create(world, PAGES(20), CPU), b = world_create(world, PAGES(20), CPU);
+    D3DKMT_HANDLE in_aperture = world_create_in_aperture(world, PAGES(4), CPU), both[] = {a, in_aperture};
+    world_require(world, a);
+    assert_int_equal(ferry_vidmm_set_budget(world->manager, PAGES(10)), FERRY_OK);
+    assert_true(world_resident(world, NULL, 0) >= 0);
+    assert_true(world_resident(world, &a, 1) >= 0);
+    assert_true(world_resident(world, &in_aperture, 1) >= 0);
+    assert_true(world_resident(world, both, 2) >= 0);
+    assert_int_equal(world_place(world, a).residency_count, 3);
+    assert_int_equal(world_place(world, a).segment, machine_local_segment);
+    // The last attempt of the same, which would put the device in error.
+    D3DDDI_MAKERESIDENT arguments = {.hPagingQueue = world->queue, .NumAllocations = 2, .AllocationList = both};
+    arguments.Flags.CantTrimFurther = arguments.Flags.MustSucceed = 1;
+    assert_true(ferry_vidmm_make_resident(world->manager, &arguments) >= 0);
+    // Something new is another matter.
+    assert_int_equal(world_resident(world, &b, 1), FERRY_ERROR_NO_VIDEO_MEMORY);
+    D3DKMT_DEVICEEXECUTION_STATE device;
+    assert_int_equal(ferry_vidmm_device_state(world->manager, world->device, &device), FERRY_OK);
+    assert_int_equal(device, D3DKMT_DEVICEEXECUTION_ACTIVE);
     world_close(world);
 }
 
@@ -296,6 +351,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(R213_R214_R215_make_resident_counts_each_time),
+        cmocka_unit_test(R213_R221_a_list_without_room_moves_nothing),
         cmocka_unit_test(R216_ok_means_usable_at_once),
         cmocka_unit_test(R217_R218_pending_hands_out_a_fence_value),
         cmocka_unit_test(R218_a_submit_waits_by_itself),
@@ -303,6 +359,7 @@ int main(void)
         cmocka_unit_test(R220_R221_R222_out_of_memory_changes_no_count_and_says_how_much),
         cmocka_unit_test(R222_R223_trimming_through_evict_makes_room),
         cmocka_unit_test(R224_R225_a_budget_lowered_in_between),
+        cmocka_unit_test(R224_a_lower_budget_refuses_nobody_who_asks_for_nothing_new),
         cmocka_unit_test(R224_a_lower_budget_evicts_at_evict),
         cmocka_unit_test(R221_a_failing_page_in_rolls_back),
         cmocka_unit_test(R228_R230_must_succeed_failure_puts_the_device_in_error),

@@ -41,6 +41,7 @@ static void tear_down(struct ferry_vidmm *manager, bool started)
         manager->core.miniport->DxgkDdiStopDevice(manager->core.adapter);
     ferry_vm_paging_stop(&manager->sched);
     ferry_vm_aperture_stop(&manager->memory);
+    ferry_vm_room_stop(&manager->policy);
     ferry_vm_segments_destroy(&manager->memory);
     for (unsigned i = 0; i < FERRY_VM_MAX_NODES; i++)
         free(manager->sched.nodes[i].faults);
@@ -81,6 +82,7 @@ int ferry_vidmm_start(const struct ferry_vidmm_options *options, struct ferry_vi
         result = ferry_vm_segments_read(&manager->memory, options);
     if (result == FERRY_OK)
         result = ferry_vm_make_system_context(&manager->sched);
+    ferry_vm_room_start(&manager->policy);
     if (result == FERRY_OK)
         result = ferry_vm_aperture_start(&manager->memory);
     pthread_mutex_unlock(&manager->lock);

@@ -105,7 +105,7 @@ void ferry_vm_emit_place(struct ferry_vm_memory *memory, const struct ferry_vm_a
 int ferry_vm_transfer_in(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint64_t first,
                          uint64_t pages);
 int ferry_vm_transfer_out(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
-/// Inside the allocation's segment, from its block to page `to` below it; the two may overlap.
+/// Inside the allocation's segment, from its block to page `to`; the two may overlap when that lies below.
 int ferry_vm_transfer_move(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint64_t to);
 int ferry_vm_fill(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
 int ferry_vm_discard(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);

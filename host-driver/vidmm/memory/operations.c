@@ -78,6 +78,8 @@ int ferry_vm_transfer_out(struct ferry_vm_memory *memory, struct ferry_vm_alloca
     return result;
 }
 
+#define LONGEST_MOVE (UINT64_C(1) << 31)
+
 int ferry_vm_transfer_move(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint64_t to)
 {
     const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
@@ -85,9 +87,9 @@ int ferry_vm_transfer_move(struct ferry_vm_memory *memory, struct ferry_vm_alloc
     whole.Source.SegmentId = whole.Destination.SegmentId = segment->id;
     whole.Source.SegmentAddress = address_of(segment, allocation->block->first);
     whole.Destination.SegmentAddress = address_of(segment, to);
-    // Pieces no longer than the way: then source and destination of one piece never overlap, and the pieces, in order
-    // from the low end, never write what a later piece still reads.
-    uint64_t piece = (allocation->block->first - to) * PAGE_SIZE;
+    // One copy, overlapping or not. What one packet cannot copy is cut: no plan moves up over its own place, so pieces
+    // in order from the low end never write what a later piece still reads.
+    uint64_t piece = LONGEST_MOVE;
     if (memory->sub_transfer_bytes != 0 && memory->sub_transfer_bytes < piece)
         piece = memory->sub_transfer_bytes;
     uint64_t bytes = ferry_vm_bytes(allocation);

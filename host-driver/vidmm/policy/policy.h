@@ -4,6 +4,7 @@
 #define FERRY_VIDMM_POLICY_POLICY_H
 
 #include "vidmm/memory/memory.h"
+#include "vidmm/space/plan.h"
 
 struct ferry_vm_policy {
     struct ferry_vm_core *core;
@@ -11,11 +12,18 @@ struct ferry_vm_policy {
     struct ferry_vm_memory *memory;
     uint64_t budget; // 0 = none
     uint64_t required_memory, required_aperture;
+    struct ferry_vm_plan plan;
+    struct ferry_vm_region regions[FERRY_VM_MAX_SEGMENTS]; // of the segments, as the plan knows them
 };
 
 // ---- room.c ----
-/// Bring it in: find room (others may have to leave), bring content. PENDING is not told from OK here.
-int ferry_vm_place(struct ferry_vm_policy *policy, struct ferry_vm_allocation *allocation);
+/// Once the segments are known.
+void ferry_vm_room_start(struct ferry_vm_policy *policy);
+void ferry_vm_room_stop(struct ferry_vm_policy *policy);
+/// Bring in all of the list that is out: find room (others may have to leave), bring content. NO_VIDEO_MEMORY changes
+/// nothing; *short_bytes is the size of the one for which there is no room then. PENDING is not told from OK here.
+int ferry_vm_place_all(struct ferry_vm_policy *policy, struct ferry_vm_allocation **list, size_t count,
+                       uint64_t *short_bytes);
 /// All of the device's required allocations that are out, as far as they are not locked away.
 int ferry_vm_place_missing(struct ferry_vm_policy *policy, struct ferry_vm_device *device);
 /// Evict the victim of this segment when `pages` more are wanted. FERRY_ERROR_NO_VIDEO_MEMORY when nobody can leave.

@@ -53,14 +53,16 @@ static int collect(struct ferry_vm_policy *policy, const struct ferry_vm_device 
     return FERRY_OK;
 }
 
-static uint64_t excess(const struct ferry_vm_policy *policy)
+static uint64_t excess_memory(const struct ferry_vm_policy *policy)
 {
-    uint64_t limit = ferry_vm_memory_limit(policy), over = 0;
-    if (policy->required_memory > limit)
-        over = policy->required_memory - limit;
-    if (policy->required_aperture > policy->memory->aperture_bytes)
-        over += policy->required_aperture - policy->memory->aperture_bytes;
-    return over;
+    uint64_t limit = ferry_vm_memory_limit(policy);
+    return policy->required_memory > limit ? policy->required_memory - limit : 0;
+}
+
+static uint64_t excess_aperture(const struct ferry_vm_policy *policy)
+{
+    uint64_t limit = policy->memory->aperture_bytes;
+    return policy->required_aperture > limit ? policy->required_aperture - limit : 0;
 }
 
 static int place_all(struct ferry_vm_policy *policy, struct ferry_vm_allocation **list, UINT count, uint64_t *to_trim)
@@ -71,18 +73,10 @@ static int place_all(struct ferry_vm_policy *policy, struct ferry_vm_allocation 
         // The CPU has its content: it can neither be in place at once nor come before the caller unlocks it (R216).
         if (list[i]->locked && !list[i]->block && !ferry_vm_permanent(list[i]))
             return FERRY_ERROR_LOCKED;
-        int result = ferry_vm_place(policy, list[i]);
-        if (result == FERRY_ERROR_NO_VIDEO_MEMORY)
-            *to_trim = ferry_vm_bytes(list[i]);
-        if (result != FERRY_OK)
-            return result;
     }
-    // Making room for a later one can have moved an earlier one out.
-    for (UINT i = 0; i < count; i++) {
-        int result = ferry_vm_place(policy, list[i]);
-        if (result != FERRY_OK)
-            return result;
-    }
+    int result = ferry_vm_place_all(policy, list, count, to_trim);
+    if (result != FERRY_OK)
+        return result;
     return ferry_vm_flush(policy->sched);
 }
 
@@ -96,9 +90,13 @@ int ferry_vm_make_resident(struct ferry_vm_policy *policy, struct ferry_vm_queue
     int result = collect(policy, device, arguments->AllocationList, count, &list);
     if (result != FERRY_OK)
         return result;
+    uint64_t memory_before = policy->required_memory, aperture_before = policy->required_aperture;
     for (UINT i = 0; i < count; i++)
         raise(policy, list[i]);
-    uint64_t to_trim = excess(policy);
+    // Who asks for nothing new of a kind is not refused for how much of it is required: what is on the lists may stay
+    // there when the budget is lowered (R224).
+    uint64_t to_trim = policy->required_memory > memory_before ? excess_memory(policy) : 0;
+    to_trim += policy->required_aperture > aperture_before ? excess_aperture(policy) : 0;
     result = to_trim ? FERRY_ERROR_NO_VIDEO_MEMORY : place_all(policy, list, count, &to_trim);
 
     uint64_t fence = 0;
@@ -169,7 +167,7 @@ int ferry_vm_evict(struct ferry_vm_policy *policy, const struct ferry_vm_device 
         lower(policy, list[i]);
     }
     free(list);
-    arguments->NumBytesToTrim = excess(policy);
+    arguments->NumBytesToTrim = excess_memory(policy) + excess_aperture(policy);
     return trim_to_budget(policy);
 }
 

@@ -43,7 +43,7 @@ static bool collect(struct ferry_vm_plan *plan, struct ferry_vm_region *region, 
     for (struct ferry_vm_block *block = region->space->head; block; block = block->next) {
         if (!block->owner)
             continue;
-        plan->facts(block->owner, &facts);
+        ferry_vm_plan_ask(plan, block->owner, &facts);
         gaps += facts.fixed;
         count += !facts.fixed && facts.use->listed == 0;
     }
@@ -62,7 +62,7 @@ static bool collect(struct ferry_vm_plan *plan, struct ferry_vm_region *region, 
     for (struct ferry_vm_block *block = region->space->head; block; block = block->next) {
         if (!block->owner)
             continue;
-        plan->facts(block->owner, &facts);
+        ferry_vm_plan_ask(plan, block->owner, &facts);
         if (facts.fixed) {
             a->gaps[a->gap_count - 1].end = block->first;
             a->gaps[a->gap_count++] = (struct gap){block->first + block->pages, region->space->pages};
@@ -73,7 +73,7 @@ static bool collect(struct ferry_vm_plan *plan, struct ferry_vm_region *region, 
                                                  .alignment_log2 = (uint8_t)facts.alignment_log2};
         }
     }
-    plan->facts(wanted->owner, &facts);
+    ferry_vm_plan_ask(plan, wanted->owner, &facts);
     a->items[a->count++] = (struct item){.owner = wanted->owner,
                                          .pages = wanted->pages,
                                          .lowest = wanted->lowest,
@@ -177,8 +177,8 @@ static bool candidates_leave(struct ferry_vm_plan *plan, struct ferry_vm_region 
         next = block->next && !block->next->owner ? block->next->next : block->next;
         if (!block->owner)
             continue;
-        plan->facts(block->owner, &facts);
-        if (facts.use->listed == 0 || facts.fixed)
+        ferry_vm_plan_ask(plan, block->owner, &facts);
+        if (facts.fixed || facts.use->listed == 0)
             continue;
         while (i < a->count && a->items[i].to + a->items[i].pages <= block->first)
             i++;
@@ -191,7 +191,7 @@ static bool candidates_leave(struct ferry_vm_plan *plan, struct ferry_vm_region 
 static struct ferry_vm_block *block_of(const struct ferry_vm_plan *plan, const struct item *item)
 {
     struct ferry_vm_facts facts;
-    plan->facts(item->owner, &facts);
+    ferry_vm_plan_ask(plan, item->owner, &facts);
     return *facts.block;
 }
 
@@ -215,7 +215,9 @@ static bool carry_out(struct ferry_vm_plan *plan, struct ferry_vm_region *region
             if (item->done || item->place)
                 continue;
             struct ferry_vm_block *block = block_of(plan, item);
-            if (!ferry_vm_space_free_for(region->space, block, item->to))
+            // Up over its own place would have to be copied from the end.
+            bool over_itself = item->to > block->first && item->to < block->first + block->pages;
+            if (over_itself || !ferry_vm_space_free_for(region->space, block, item->to))
                 continue;
             if (!ferry_vm_plan_move(plan, region, block, item->to))
                 return false;

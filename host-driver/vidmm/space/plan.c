@@ -5,9 +5,11 @@
 
 #include "vidmm/space/plan_internal.h"
 
-void ferry_vm_plan_begin(struct ferry_vm_plan *plan, ferry_vm_facts_of *facts, ferry_vm_owner_of *owner, uint64_t now)
+void ferry_vm_plan_begin(struct ferry_vm_plan *plan, void *context, ferry_vm_facts_of *facts, ferry_vm_owner_of *owner,
+                         uint64_t now)
 {
-    plan->facts = facts;
+    plan->context = context;
+    plan->ask = facts;
     plan->owner = owner;
     plan->now = now;
     plan->step_count = plan->place_count = 0;
@@ -40,7 +42,7 @@ static bool note(struct ferry_vm_plan *plan, struct ferry_vm_step step)
 
 static struct ferry_vm_block **noted_block(const struct ferry_vm_plan *plan, void *owner, struct ferry_vm_facts *facts)
 {
-    plan->facts(owner, facts);
+    ferry_vm_plan_ask(plan, owner, facts);
     return facts->block;
 }
 
@@ -69,7 +71,7 @@ bool ferry_vm_plan_evict(struct ferry_vm_plan *plan, struct ferry_vm_region *reg
 {
     struct ferry_vm_facts facts;
     void *owner = block->owner;
-    plan->facts(owner, &facts);
+    ferry_vm_plan_ask(plan, owner, &facts);
     struct ferry_vm_step step = {.kind = FERRY_VM_STEP_EVICT,
                                  .candidate = facts.use->listed != 0,
                                  .region = region,
@@ -153,7 +155,7 @@ bool ferry_vm_plan_place(struct ferry_vm_plan *plan, struct ferry_vm_region *reg
         plan->step_count--;
         return false;
     }
-    plan->places[plan->place_count++] = (struct ferry_vm_placing){region, owner};
+    plan->places[plan->place_count++] = (struct ferry_vm_placing){region, owner, first, pages};
     return true;
 }
 
@@ -162,7 +164,7 @@ void ferry_vm_plan_back_to(struct ferry_vm_plan *plan, size_t steps)
     while (plan->step_count > steps) {
         struct ferry_vm_step step = plan->steps[--plan->step_count];
         struct ferry_vm_facts facts;
-        plan->facts(step.owner, &facts);
+        ferry_vm_plan_ask(plan, step.owner, &facts);
         if (step.to != FERRY_VM_NOWHERE)
             stand_up(plan, step.region, step.owner);
         if (step.from != FERRY_VM_NOWHERE)
@@ -185,13 +187,31 @@ void ferry_vm_plan_undo(struct ferry_vm_plan *plan)
     ferry_vm_plan_back_to(plan, 0);
 }
 
-void ferry_vm_plan_commit(struct ferry_vm_plan *plan)
+void ferry_vm_plan_finish(struct ferry_vm_plan *plan)
 {
-    for (size_t i = 0; i < plan->place_count; i++) {
+    size_t steps = plan->step_count, places = plan->place_count, kept = 0;
+    uint64_t evicted = plan->evicted_pages, written = plan->written_pages, moved = plan->moved_pages;
+    for (size_t i = 0; i < places; i++) {
         struct ferry_vm_facts facts;
-        (*noted_block(plan, plan->places[i].owner, &facts))->place = 0;
+        plan->places[i].first = (*noted_block(plan, plan->places[i].owner, &facts))->first;
     }
-    plan->step_count = plan->place_count = 0;
+    ferry_vm_plan_back_to(plan, 0);
+    for (size_t i = 0; i < steps; i++)
+        if (plan->steps[i].kind == FERRY_VM_STEP_EVICT || plan->steps[i].kind == FERRY_VM_STEP_MOVE)
+            plan->steps[kept++] = plan->steps[i];
+    for (size_t i = 0; i < places; i++) {
+        const struct ferry_vm_placing *place = &plan->places[i];
+        plan->steps[kept++] = (struct ferry_vm_step){.kind = FERRY_VM_STEP_PLACE,
+                                                     .region = place->region,
+                                                     .owner = place->owner,
+                                                     .from = FERRY_VM_NOWHERE,
+                                                     .to = place->first,
+                                                     .pages = place->pages};
+    }
+    plan->step_count = kept;
+    plan->evicted_pages = evicted;
+    plan->written_pages = written;
+    plan->moved_pages = moved;
 }
 
 // ---- One wanted ----
@@ -204,7 +224,7 @@ uint64_t ferry_vm_plan_trim(struct ferry_vm_plan *plan, struct ferry_vm_region *
         struct ferry_vm_facts facts;
         if (!use)
             break;
-        plan->facts(plan->owner(use), &facts);
+        ferry_vm_plan_ask(plan, plan->owner(use), &facts);
         uint64_t size = (*facts.block)->pages;
         if (!ferry_vm_plan_evict(plan, region, *facts.block))
             break;
@@ -225,7 +245,7 @@ enum ferry_vm_plan_result ferry_vm_plan_want(struct ferry_vm_plan *plan, struct 
     struct ferry_vm_facts facts;
     size_t mark = plan->step_count;
     bool no_memory = false;
-    plan->facts(wanted->owner, &facts);
+    ferry_vm_plan_ask(plan, wanted->owner, &facts);
     if (wanted->pages > wanted->most_more)
         ferry_vm_plan_trim(plan, region, wanted->pages - wanted->most_more);
     uint64_t first = ferry_vm_space_find(region->space, wanted->pages, UINT64_C(1) << facts.alignment_log2,

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Making room, decided as a whole before anything is done: who leaves, who moves, where the wanted ones go. Pure: no
-// DDI call, no wait, no clock. It works on the segment's own bookkeeping (space, candidates), so that every decision
-// sees the ones before it, and takes all of it back when something does not fit or the caller says so.
+// DDI call, no wait, no clock. It tries on the segment's own bookkeeping (space, candidates), so that every decision
+// sees the ones before it, and takes all of that back in the end.
 //
-//     begin; want, want, ...; then carry out steps() in order and after them places(), and commit; or undo
+//     begin; want, want, ...; finish, then carry out steps[] in order; or undo
 //
-// The steps only need to be carried out in order. A block leaves or moves before what takes its place comes, and
-// what the plan itself places comes last, so a later decision that moves it costs nothing.
+// A block leaves or moves before what takes its place comes, and what comes in does so last, so a later decision that
+// moves it costs nothing. Carrying out needs no memory for blocks: the plan had them all before.
 //
 // Cost counts pages over the link or inside video memory (FERRY_VM_PLAN_PAGE each, _MOVE when it moves): what must be
 // written back, what will have to come back, weighted with how soon it is expected, and what moves. For each wanted
@@ -20,7 +20,7 @@
 //  3. a window in which those who must stay are pushed together (one walk over the segment);
 //  4. a new arrangement of all that must stay (arrange.h), complete for small numbers of blocks.
 //
-// Memory: 56 bytes for each step, 16 for each place, kept from plan to plan; and for blocks never more than there are
+// Memory: 56 bytes for each step, 32 for each place, kept from plan to plan; and for blocks never more than there are
 // blocks at the same time. NO_MEMORY undoes nothing by itself.
 #ifndef FERRY_VIDMM_PLAN_H
 #define FERRY_VIDMM_PLAN_H
@@ -39,13 +39,13 @@
 
 // About the owner of a block.
 struct ferry_vm_facts {
-    struct ferry_vm_use *use;      // it may leave when this is listed as a candidate
+    struct ferry_vm_use *use;      // it may leave when this is listed as a candidate; NULL is allowed when fixed
     struct ferry_vm_block **block; // where the owner notes its block
     unsigned alignment_log2;       // of pages
     bool fixed;                    // neither leaves nor moves
     bool dirty;                    // has to be written back when it leaves
 };
-typedef void ferry_vm_facts_of(void *owner, struct ferry_vm_facts *facts);
+typedef void ferry_vm_facts_of(void *context, void *owner, struct ferry_vm_facts *facts);
 typedef void *ferry_vm_owner_of(struct ferry_vm_use *use);
 
 struct ferry_vm_region {
@@ -54,27 +54,28 @@ struct ferry_vm_region {
     bool moves; // content can be moved inside it; else it leaves and comes back
 };
 
-// EVICT and MOVE are to be carried out. PLACE and SHIFT change the bookkeeping of what the plan itself places.
+// SHIFT is the plan's own: it moves what the plan places. After finish() there is none.
 enum ferry_vm_step_kind { FERRY_VM_STEP_EVICT, FERRY_VM_STEP_MOVE, FERRY_VM_STEP_PLACE, FERRY_VM_STEP_SHIFT };
 struct ferry_vm_step {
     enum ferry_vm_step_kind kind;
     bool candidate; // EVICT: it was one, and stays out; else it comes back by a placement of the same plan
-    uint32_t place; // PLACE and SHIFT: 1 + its number in places
+    uint32_t place; // until finish(), of PLACE and SHIFT: 1 + its number in places
     struct ferry_vm_region *region;
     void *owner;
     uint64_t from, to, pages; // from, to: FERRY_VM_NOWHERE = is, goes out
 };
-// Comes in, where its block is.
 struct ferry_vm_placing {
     struct ferry_vm_region *region;
     void *owner;
+    uint64_t first, pages;
 };
 
 struct ferry_vm_plan {
-    ferry_vm_facts_of *facts;
+    void *context;
+    ferry_vm_facts_of *ask;
     ferry_vm_owner_of *owner;
     uint64_t now;
-    struct ferry_vm_step *steps; // everything that was done to the bookkeeping; PLACE is for undo
+    struct ferry_vm_step *steps;
     size_t step_count, step_capacity;
     struct ferry_vm_placing *places;
     size_t place_count, place_capacity;
@@ -93,7 +94,8 @@ struct ferry_vm_wanted {
 
 enum ferry_vm_plan_result { FERRY_VM_PLANNED, FERRY_VM_SHORT, FERRY_VM_NO_MEMORY };
 
-void ferry_vm_plan_begin(struct ferry_vm_plan *plan, ferry_vm_facts_of *facts, ferry_vm_owner_of *owner, uint64_t now);
+void ferry_vm_plan_begin(struct ferry_vm_plan *plan, void *context, ferry_vm_facts_of *facts, ferry_vm_owner_of *owner,
+                         uint64_t now);
 /// Room for one more. The owner's block is set. SHORT and NO_MEMORY leave everything as before this call; *short_pages
 /// is then how much more would have to be free.
 enum ferry_vm_plan_result ferry_vm_plan_want(struct ferry_vm_plan *plan, struct ferry_vm_region *region,
@@ -102,8 +104,8 @@ enum ferry_vm_plan_result ferry_vm_plan_want(struct ferry_vm_plan *plan, struct 
 uint64_t ferry_vm_plan_trim(struct ferry_vm_plan *plan, struct ferry_vm_region *region, uint64_t pages);
 /// All as at begin().
 void ferry_vm_plan_undo(struct ferry_vm_plan *plan);
-/// As decided; the plan is empty again. Evicted candidates are off the list already.
-void ferry_vm_plan_commit(struct ferry_vm_plan *plan);
+/// All as at begin(), and steps[0 .. step_count) say what is to be done, in order: EVICT and MOVE, then PLACE.
+void ferry_vm_plan_finish(struct ferry_vm_plan *plan);
 void ferry_vm_plan_destroy(struct ferry_vm_plan *plan);
 
 #endif

@@ -5,6 +5,11 @@
 
 #include "vidmm/space/plan.h"
 
+static inline void ferry_vm_plan_ask(const struct ferry_vm_plan *plan, void *owner, struct ferry_vm_facts *facts)
+{
+    plan->ask(plan->context, owner, facts);
+}
+
 /// What it costs that the candidate leaves; furthest as of ferry_vm_victims_furthest().
 uint64_t ferry_vm_plan_cost(const struct ferry_vm_plan *plan, const struct ferry_vm_region *region,
                             const struct ferry_vm_facts *facts, uint64_t pages, uint64_t furthest);

@@ -299,34 +299,6 @@ void ferry_vm_space_give(struct ferry_vm_space *space, struct ferry_vm_block *bl
     insert_free(space, block);
 }
 
-bool ferry_vm_space_slide_down(struct ferry_vm_space *space, struct ferry_vm_block *block)
-{
-    struct ferry_vm_block *hole = block->previous;
-    if (!hole || hole->owner)
-        return false;
-    remove_free(space, hole);
-    uint64_t first = hole->first;
-    // The hole changes places with the block: it keeps its size and now lies above.
-    block->previous = hole->previous;
-    if (block->previous)
-        block->previous->next = block;
-    else
-        space->head = block;
-    hole->next = block->next;
-    if (hole->next)
-        hole->next->previous = hole;
-    block->next = hole;
-    hole->previous = block;
-    block->first = first;
-    hole->first = first + block->pages;
-    if (hole->next && !hole->next->owner) {
-        remove_free(space, hole->next);
-        absorb_next(space, hole);
-    }
-    insert_free(space, hole);
-    return true;
-}
-
 uint64_t ferry_vm_space_largest(const struct ferry_vm_space *space)
 {
     return largest_of(space->root);

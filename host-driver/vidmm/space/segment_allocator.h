@@ -47,8 +47,6 @@ struct ferry_vm_block *ferry_vm_space_take_at(struct ferry_vm_space *space, uint
 /// Is there room for the block at page first, when it may overlap itself?
 bool ferry_vm_space_free_for(const struct ferry_vm_space *space, const struct ferry_vm_block *block, uint64_t first);
 void ferry_vm_space_give(struct ferry_vm_space *space, struct ferry_vm_block *block);
-/// Move a taken block down so that it starts where the free block just below it starts. True when it moved.
-bool ferry_vm_space_slide_down(struct ferry_vm_space *space, struct ferry_vm_block *block);
 /// The lowest of the largest holes; NULL when nothing is free.
 struct ferry_vm_block *ferry_vm_space_largest_hole(const struct ferry_vm_space *space);
 /// Pages of the largest free block. O(1).

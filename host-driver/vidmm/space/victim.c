@@ -213,7 +213,9 @@ unsigned ferry_vm_victims_first(struct ferry_vm_victims *victims, uint64_t now, 
 
 uint64_t ferry_vm_victim_distance(const struct ferry_vm_victims *victims, const struct ferry_vm_use *use, uint64_t now)
 {
-    if (victims->lru || due_key(use) < now)
+    if (victims->lru)
+        return now - use->last;
+    if (due_key(use) < now)
         return UINT64_MAX;
     return next_key(use) > now ? next_key(use) - now : 0;
 }
@@ -221,5 +223,7 @@ uint64_t ferry_vm_victim_distance(const struct ferry_vm_victims *victims, const 
 uint64_t ferry_vm_victims_furthest(const struct ferry_vm_victims *victims, uint64_t now)
 {
     const struct ferry_vm_use *use = outermost(NEXT, victims->warm, 1);
+    if (victims->lru)
+        return victims->cold ? now - outermost(COLD, victims->cold, 0)->last : 0;
     return use && next_key(use) > now ? next_key(use) - now : 0;
 }

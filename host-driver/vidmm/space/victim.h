@@ -42,7 +42,8 @@ struct ferry_vm_use *ferry_vm_victim_choose(struct ferry_vm_victims *victims, ui
 /// left in turn, apart from sizes. Returns how many. O(most + log n), amortised.
 unsigned ferry_vm_victims_first(struct ferry_vm_victims *victims, uint64_t now, struct ferry_vm_use **uses,
                                 unsigned most);
-/// Time until it is expected to be used again; UINT64_MAX when it is cold. What choose() compares.
+/// Time until it is expected to be used again; UINT64_MAX when it is cold. What choose() compares. With lru, the time
+/// since its last use.
 uint64_t ferry_vm_victim_distance(const struct ferry_vm_victims *victims, const struct ferry_vm_use *use, uint64_t now);
 /// The longest distance of those that are not cold; 0 when there are none.
 uint64_t ferry_vm_victims_furthest(const struct ferry_vm_victims *victims, uint64_t now);

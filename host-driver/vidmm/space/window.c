@@ -54,7 +54,7 @@ static uint64_t price(const struct search *search, const struct ferry_vm_block *
     uint64_t cost = NEVER;
     if (!block->owner)
         return 0;
-    search->plan->facts(block->owner, &facts);
+    ferry_vm_plan_ask(search->plan, block->owner, &facts);
     if (facts.fixed)
         return NEVER;
     if (facts.use->listed != 0)
@@ -143,7 +143,7 @@ static bool clear(struct search *search, bool *no_memory)
         if (!block->owner)
             continue;
         struct ferry_vm_facts facts;
-        search->plan->facts(block->owner, &facts);
+        ferry_vm_plan_ask(search->plan, block->owner, &facts);
         uint64_t to = FERRY_VM_NOWHERE;
         bool candidate = facts.use->listed != 0;
         uint64_t cost = candidate ? leaving(search, block, &facts) : NEVER;
@@ -166,7 +166,7 @@ static void look_everywhere(struct search *search, struct ferry_vm_use *const *s
     search->first = NULL;
     for (unsigned i = 0; i < count; i++) {
         struct ferry_vm_facts facts;
-        search->plan->facts(search->plan->owner(seeds[i]), &facts);
+        ferry_vm_plan_ask(search->plan, search->plan->owner(seeds[i]), &facts);
         look_around(search, *facts.block);
     }
     if (hole)
@@ -181,7 +181,7 @@ uint64_t ferry_vm_plan_window(struct ferry_vm_plan *plan, struct ferry_vm_region
     struct ferry_vm_use *seeds[FERRY_VM_PLAN_SEEDS];
     size_t mark = plan->step_count;
     unsigned count = ferry_vm_victims_first(region->victims, plan->now, seeds, FERRY_VM_PLAN_SEEDS);
-    plan->facts(wanted->owner, &facts);
+    ferry_vm_plan_ask(plan, wanted->owner, &facts);
     struct search leave = {.plan = plan,
                            .region = region,
                            .wanted = wanted,
@@ -224,7 +224,7 @@ static uint64_t room_above(const struct search *search, const struct ferry_vm_bl
         struct ferry_vm_facts facts;
         if (!block->owner)
             continue;
-        search->plan->facts(block->owner, &facts);
+        ferry_vm_plan_ask(search->plan, block->owner, &facts);
         if (facts.use->listed == 0)
             at = ferry_vm_align_up(at, facts.alignment_log2) + block->pages;
     }
@@ -240,7 +240,7 @@ static uint64_t price_of_pushing(const struct search *search, const struct ferry
     *kept = 0;
     if (!block->owner)
         return 0;
-    search->plan->facts(block->owner, &facts);
+    ferry_vm_plan_ask(search->plan, block->owner, &facts);
     if (facts.fixed)
         return NEVER;
     if (facts.use->listed != 0)
@@ -258,7 +258,7 @@ static bool push(struct search *search, bool *no_memory)
         next = block->next && !block->next->owner ? block->next->next : block->next;
         if (!block->owner)
             continue;
-        search->plan->facts(block->owner, &facts);
+        ferry_vm_plan_ask(search->plan, block->owner, &facts);
         bool done = true;
         if (facts.use->listed != 0) {
             done = ferry_vm_plan_evict(search->plan, search->region, block);
@@ -281,7 +281,7 @@ uint64_t ferry_vm_plan_push_together(struct ferry_vm_plan *plan, struct ferry_vm
     struct ferry_vm_facts facts;
     struct search search = {.plan = plan, .region = region, .wanted = wanted, .cost = NEVER};
     size_t mark = plan->step_count;
-    plan->facts(wanted->owner, &facts);
+    ferry_vm_plan_ask(plan, wanted->owner, &facts);
     search.alignment_log2 = facts.alignment_log2;
     search.furthest = ferry_vm_victims_furthest(region->victims, plan->now);
     struct ferry_vm_block *left = region->space->head;

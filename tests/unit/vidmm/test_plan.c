@@ -36,9 +36,10 @@ static uint32_t pick(uint32_t below)
     return (uint32_t)(state_word >> 20) % below;
 }
 
-static void facts_of(void *opaque, struct ferry_vm_facts *facts)
+static void facts_of(void *context, void *opaque, struct ferry_vm_facts *facts)
 {
     struct owner *owner = opaque;
+    (void)context;
     facts_asked++;
     *facts = (struct ferry_vm_facts){&owner->use, &owner->block, owner->alignment_log2, owner->fixed, owner->dirty};
 }
@@ -123,7 +124,7 @@ static void check_space(const struct state *s)
     for (const struct ferry_vm_block *block = s->space.head; block; at += block->pages, block = block->next) {
         assert_int_equal(block->first, at);
         assert_true(block->owner || !block->previous || block->previous->owner);
-        assert_int_equal(block->place, 0);
+        assert_int_equal(block->place, 0); // no plan is open
         if (block->owner)
             assert_ptr_equal(((struct owner *)block->owner)->block, block);
         for (uint64_t n = 0; n < block->pages; n++)
@@ -153,34 +154,46 @@ static void erase(struct state *s, unsigned who, uint64_t from)
     }
 }
 
+// As the manager does it: the map, and the bookkeeping step by step.
 static void carry_out(struct state *s, const struct ferry_vm_plan *plan)
 {
     uint64_t evicted = 0, written = 0, moved = 0;
+    bool coming = false, no_memory;
     memset(s->back, 0, sizeof(s->back));
     for (size_t i = 0; i < plan->step_count; i++) {
         const struct ferry_vm_step *step = &plan->steps[i];
         unsigned who = number(s, step->owner);
-        const struct owner *owner = step->owner;
-        if (step->kind != FERRY_VM_STEP_EVICT && step->kind != FERRY_VM_STEP_MOVE)
-            continue;
-        assert_false(owner->fixed);
+        struct owner *owner = step->owner;
         assert_int_equal(step->pages, owner->pages);
-        erase(s, who, step->from);
-        if (step->kind == FERRY_VM_STEP_MOVE) {
-            assert_true(s->region.moves);
-            copy(s, who, step->to);
-            moved += step->pages;
+        if (step->kind == FERRY_VM_STEP_PLACE) {
+            coming = true;
+            assert_null(owner->block);
         } else {
+            assert_false(coming);
+            assert_false(owner->fixed);
+            assert_int_equal(owner->block->first, step->from);
+            erase(s, who, step->from);
+            ferry_vm_space_give(&s->space, owner->block);
+            owner->block = NULL;
+        }
+        if (step->kind == FERRY_VM_STEP_EVICT) {
             assert_int_equal(step->candidate, s->candidate[who]);
+            assert_int_equal(step->candidate, owner->use.listed != 0);
+            ferry_vm_victim_remove(&s->victims, &owner->use);
             s->back[who] = !step->candidate;
             evicted += step->pages;
             written += owner->dirty ? step->pages : 0;
+            continue;
         }
-    }
-    for (size_t i = 0; i < plan->place_count; i++) {
-        unsigned who = number(s, plan->places[i].owner);
-        copy(s, who, s->owners[who].block->first);
+        copy(s, who, step->to);
+        owner->block = ferry_vm_space_take_at(&s->space, step->to, step->pages, owner, &no_memory);
+        assert_non_null(owner->block);
         s->back[who] = false;
+        if (step->kind == FERRY_VM_STEP_MOVE) {
+            assert_true(s->region.moves);
+            assert_false(step->to > step->from && step->to < step->from + step->pages);
+            moved += step->pages;
+        }
     }
     for (unsigned i = 0; i < s->count; i++)
         assert_false(s->back[i]);
@@ -230,7 +243,7 @@ static uint64_t cost_of(const struct state *s, const struct ferry_vm_plan *plan,
                         uint64_t furthest)
 {
     struct ferry_vm_facts facts;
-    facts_of((void *)owner, &facts);
+    facts_of(NULL, (void *)owner, &facts);
     return ferry_vm_plan_cost(plan, &s->region, &facts, owner->pages, furthest);
 }
 
@@ -280,10 +293,10 @@ static void one_state(struct ferry_vm_plan *plan, struct counts *counts)
     make(&s);
     struct ferry_vm_use *before[MOST_OWNERS], *after[MOST_OWNERS];
     unsigned listed = ferry_vm_victims_first(&s.victims, s.now, before, MOST_OWNERS);
-    ferry_vm_plan_begin(plan, facts_of, owner_of, s.now);
+    ferry_vm_plan_begin(plan, NULL, facts_of, owner_of, s.now);
     unsigned wishes = 1 + pick(4);
-    static int map_before[MOST_PAGES];
-    memcpy(map_before, s.map, sizeof(map_before));
+    bool granted[MOST_OWNERS] = {false};
+    unsigned olds = s.count;
     for (unsigned i = 0; i < wishes; i++) {
         struct owner *owner = another(&s, pick(2) ? 4 : s.pages);
         struct ferry_vm_wanted wanted = {.owner = owner,
@@ -300,6 +313,7 @@ static void one_state(struct ferry_vm_plan *plan, struct counts *counts)
         enum ferry_vm_plan_result result = ferry_vm_plan_want(plan, &s.region, &wanted, &missing);
         bool can = result == FERRY_VM_PLANNED;
         assert_int_equal(result, can ? FERRY_VM_PLANNED : FERRY_VM_SHORT);
+        granted[s.count - 1] = can;
         counts->planned += can;
         counts->refused += !can;
         if (can) {
@@ -323,18 +337,22 @@ static void one_state(struct ferry_vm_plan *plan, struct counts *counts)
     counts->moved += plan->moved_pages != 0;
     for (size_t i = 0; i < plan->step_count; i++)
         counts->bounced += plan->steps[i].kind == FERRY_VM_STEP_EVICT && !plan->steps[i].candidate;
-    if (pick(4) == 0) {
+    bool undo = pick(4) == 0;
+    if (undo)
         ferry_vm_plan_undo(plan);
-        counts->undone++;
-        assert_int_equal(plan->place_count, 0);
-        assert_int_equal(plan->evicted_pages + plan->moved_pages + plan->written_pages, 0);
-        assert_memory_equal(s.map, map_before, sizeof(map_before));
-        assert_int_equal(ferry_vm_victims_first(&s.victims, s.now, after, MOST_OWNERS), listed);
-        assert_memory_equal(before, after, listed * sizeof(before[0]));
-    } else {
+    else
+        ferry_vm_plan_finish(plan);
+    counts->undone += undo;
+    assert_int_equal(plan->place_count, 0);
+    assert_int_equal(ferry_vm_victims_first(&s.victims, s.now, after, MOST_OWNERS), listed);
+    assert_memory_equal(before, after, listed * sizeof(before[0]));
+    check_space(&s);
+    if (undo)
+        assert_int_equal(plan->step_count + plan->evicted_pages + plan->moved_pages + plan->written_pages, 0);
+    else
         carry_out(&s, plan);
-        ferry_vm_plan_commit(plan);
-    }
+    for (unsigned i = 0; i < s.count && !undo; i++)
+        assert_true(i < olds || granted[i] == (s.owners[i].block != NULL));
     check_space(&s);
     ferry_vm_space_destroy(&s.space);
 }
@@ -389,7 +407,7 @@ static uint64_t questions(unsigned count, uint64_t *longest)
     for (unsigned i = 0; i < 200; i++) {
         struct ferry_vm_wanted wanted = {newcomer, 1 + pick(64), 0, UINT64_MAX, false};
         facts_asked = 0;
-        ferry_vm_plan_begin(&plan, facts_of, owner_of, 2 * (uint64_t)count);
+        ferry_vm_plan_begin(&plan, NULL, facts_of, owner_of, 2 * (uint64_t)count);
         assert_int_equal(ferry_vm_plan_want(&plan, &region, &wanted, &missing), FERRY_VM_PLANNED);
         asked += facts_asked;
         *longest = facts_asked > *longest ? facts_asked : *longest;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The segment allocator against a bitmap: random programs, both directions, alignments, sliding.
+// The segment allocator against a bitmap: random programs, both directions, alignments, given places.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -106,14 +106,24 @@ static void random_programs_match_a_bitmap(void **state)
             ferry_vm_space_give(&space, taken[n]);
             taken[n] = taken[--count];
         } else if (count > 0) {
-            struct ferry_vm_block *block = taken[pick(count)];
-            uint64_t first = block->first, pages = block->pages, hole = first;
-            while (hole > 0 && !map[hole - 1])
-                hole--;
-            assert_int_equal(ferry_vm_space_slide_down(&space, block), hole < first);
-            memset(map + first, 0, pages);
-            memset(map + hole, 1, pages);
-            assert_int_equal(block->first, hole);
+            // To any place that is free but for itself.
+            unsigned n = pick(count);
+            uint64_t pages = taken[n]->pages, to = pick(PAGES);
+            bool no_memory;
+            if (pick(2)) { // near where it is
+                to = taken[n]->first + pick(8);
+                to = to > 4 ? to - 4 : 0;
+            }
+            memset(map + taken[n]->first, 0, pages);
+            bool free_there = to + pages <= PAGES && map_free(map, to, pages);
+            assert_int_equal(ferry_vm_space_free_for(&space, taken[n], to), free_there);
+            if (!free_there)
+                to = taken[n]->first;
+            ferry_vm_space_give(&space, taken[n]);
+            taken[n] = ferry_vm_space_take_at(&space, to, pages, map, &no_memory);
+            assert_non_null(taken[n]);
+            assert_int_equal(taken[n]->first, to);
+            memset(map + to, 1, pages);
         }
         if (step % 50 == 0)
             check_structure(&space, map);
