@@ -55,6 +55,28 @@ void ferry_queues_start(uint32_t slots, uint32_t ring_count, uint32_t slot_bytes
     }
 }
 
+// --- The stack ------------------------------------------------------------------------------------------------------
+
+#ifdef __riscv
+
+#define FERRY_STACK_MARK 0x46455252u
+
+extern const volatile uint32_t ferry_stack_guard;
+
+// Looks at the word under the stack; behind each call, as nothing else makes the stack deeper.
+static inline void look_at_stack(void)
+{
+    uint32_t guard = ferry_stack_guard;
+
+    ferry_assert(guard == FERRY_STACK_MARK, FERRY_HALT_STACK, guard);
+}
+
+#else
+
+static inline void look_at_stack(void) {}
+
+#endif
+
 // --- What went wrong ------------------------------------------------------------------------------------------------
 
 static void take_engine_fault(void)
@@ -146,7 +168,14 @@ static __attribute__((noinline)) void look_into_claim(struct ferry_flight *fligh
     find_unfetched(flight, &flight->refusal);
 }
 
-// Claims the buffer to decode next; null when there is none. The hardware gives the paging ring's first.
+// Only one that rests is started: nobody claims while another buffer is sequenced.
+static inline void start_sequencer(uint32_t sequence, uint32_t bytes)
+{
+    hal_write(FERRY_CORE_SEQUENCE_END, bytes);
+    hal_write(FERRY_CORE_SEQUENCE, sequence);
+}
+
+// Claims the buffer to decode next, and sets the sequencer to work on it; null when there is none. The hardware gives the paging ring's first.
 static inline struct ferry_flight *claim(void)
 {
     uint32_t next = hal_read(FERRY_CORE_FETCH_NEXT);
@@ -160,17 +189,25 @@ static inline struct ferry_flight *claim(void)
     const struct ferry_ring *ring = &rings[FERRY_GET(FERRY_CORE_FETCH_NEXT_RING, next)];
     uint32_t rights = hal_ring_read(ring->registers, FERRY_CORE_RING_RIGHTS);
 
+    uint32_t sequence = (next & SLOT) | (rights & SYSTEM);
+    bool broken = (next & FERRY_CORE_FETCH_NEXT_FAULT_MASK) | (bytes & 7) | (bytes > queues.slot_bytes) |
+                  ((next & FERRY_CORE_FETCH_NEXT_RING_MASK) >= queues.ring_end);
+
+    // At work before anything is noted here, which then costs no time.
+    if (!broken)
+        start_sequencer(sequence, bytes);
     flight->claim = next;
     flight->bytes = bytes;
     flight->ring = ring;
-    flight->sequence = (next & SLOT) | (rights & SYSTEM);
-    flight->sequencing = false;
+    flight->sequence = sequence;
+    flight->sequencing = !broken;
     flight->waits_for_ring = false;
     flight->engine.kind = FERRY_FAULT_KIND_NONE;
     flight->refusal.kind = FERRY_FAULT_KIND_NONE;
-    if ((next & FERRY_CORE_FETCH_NEXT_FAULT_MASK) | (bytes & 7) | (bytes > queues.slot_bytes) |
-        ((next & FERRY_CORE_FETCH_NEXT_RING_MASK) >= queues.ring_end))
+    if (broken) {
         look_into_claim(flight);
+        look_at_stack();
+    }
     return flight;
 }
 
@@ -208,10 +245,8 @@ static inline enum ferry_progress sequence(struct ferry_flight *flight)
     uint32_t paging = flight->ring == &rings[0] ? 0 : PAGING;
     uint32_t work;
 
-    if (!flight->sequencing) {
-        hal_write(FERRY_CORE_SEQUENCE_END, flight->bytes);
-        hal_write(FERRY_CORE_SEQUENCE, flight->sequence);
-    }
+    if (!flight->sequencing)
+        start_sequencer(flight->sequence, flight->bytes);
     do {
         work = hal_read(FERRY_CORE_WORK);
     } while ((work & (BUSY | WAITING | paging)) == BUSY);
@@ -238,8 +273,10 @@ static inline enum ferry_progress decode(struct ferry_flight *flight)
     while (progress == FERRY_GOES_ON) {
         if (!flight->waits_for_ring)
             progress = sequence(flight);
-        if (progress == FERRY_GOES_ON)
+        if (progress == FERRY_GOES_ON) {
             progress = ferry_decode_left(flight);
+            look_at_stack();
+        }
     }
     return progress;
 }
@@ -255,6 +292,7 @@ static inline void step(void)
             take_engine_fault();
         if (work & FERRY_CORE_WORK_FINISH_MASK)
             end_with_fault(FERRY_GET(FERRY_CORE_WORK_FINISH_SLOT, work));
+        look_at_stack();
     }
     if (!flight) {
         // A paging buffer goes before a user's that waits; decoding stops the sequencer when it sees one.
@@ -279,19 +317,10 @@ static inline void step(void)
 
 #ifdef __riscv
 
-#define FERRY_STACK_MARK 0x46455252u
-
-extern const volatile uint32_t ferry_stack_guard;
-
 void ferry_firmware_run(void)
 {
-    for (;;) {
+    for (;;)
         step();
-
-        uint32_t guard = ferry_stack_guard;
-
-        ferry_assert(guard == FERRY_STACK_MARK, FERRY_HALT_STACK, guard);
-    }
 }
 
 #else

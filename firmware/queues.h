@@ -11,7 +11,7 @@ void ferry_queues_start(uint32_t slots, uint32_t rings, uint32_t slot_bytes_log2
 // Tells the host of what went wrong, and decodes what there is to decode as far as it goes.
 void ferry_firmware_step(void);
 
-// On the core: that again and again, with an eye on the word under the stack.
+// On the core: that again and again.
 _Noreturn void ferry_firmware_run(void);
 
 #endif
