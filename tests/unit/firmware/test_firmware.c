@@ -444,6 +444,8 @@ static void protected_range(void **state)
         {0, 0, 0, 0x100000, 0x100000, FERRY_FAULT_KIND_NONE, 0},
         {PROTECTED, 0, 4096, 0, 0x1fffff, FERRY_FAULT_KIND_NONE, 0},
         {PROTECTED, 0, 4096, 0x100000, 0x1ff000, FERRY_FAULT_KIND_NONE, 0},
+        {PROTECTED, 0, 4096, 0x180000, 0x100000, FERRY_FAULT_KIND_NONE, 0},
+        {PROTECTED, 0, 4096, 0x180000, 0xfffff, FERRY_FAULT_KIND_PROTECTED, 0x180000},
         {PROTECTED, 0, 4096, 0x100000, 0x1ff001, FERRY_FAULT_KIND_PROTECTED, 0x100000},
         {PROTECTED, 0, 4096, 0xff001, 0, FERRY_FAULT_KIND_PROTECTED, 0xff001},
         {PROTECTED, TO(SYSTEM), 1, 0x1fffff, 0, FERRY_FAULT_KIND_PROTECTED, 0x1fffff},
@@ -453,11 +455,14 @@ static void protected_range(void **state)
     };
 
     (void)state;
-    for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+    // Each packet also where the sequencer leaves it to the full check.
+    for (unsigned n = 0; n < 2 * (sizeof cases / sizeof cases[0]); n++) {
+        unsigned i = n / 2;
         struct buffer b = {.count = 0};
 
         double_reset();
         run_from_reset();
+        machine.shy = n % 2;
         machine.limits.protect_base = 0x100000;
         machine.limits.protect_limit = 0x200000;
         put_copy(&b, cases[i].flags, cases[i].places, cases[i].bytes, cases[i].source, cases[i].destination);
