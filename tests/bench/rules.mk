@@ -23,9 +23,9 @@ $(BUILD)/bench/path.json: $(BUILD)/bench/path
 	@$< $@.new && mv $@.new $@
 
 # Rows of a benchmark that is gone, or of place and route before the RTL changed, are of another device.
-BENCH_PNR := $(BUILD)/bench/pnr-device.json
+BENCH_PNR := $(BUILD)/bench/pnr-device.json $(BUILD)/bench/pnr-linear.json
 BENCH_ROWS = $(filter %.json,$(BENCHES)) $(BUILD)/bench/replay.json \
-    $(if $(shell find $(RTL_SOURCES) $(CONTRACT) -newer $(BENCH_PNR) 2>/dev/null),,$(BENCH_PNR))
+    $(foreach rows,$(BENCH_PNR),$(if $(shell find $(RTL_SOURCES) $(CONTRACT) -newer $(rows) 2>/dev/null),,$(rows)))
 
 bench: $$(BENCHES)
 	@rm -f $(filter-out $(BENCH_ROWS),$(wildcard $(BUILD)/bench/*.json))

