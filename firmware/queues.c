@@ -175,7 +175,8 @@ static inline void start_sequencer(uint32_t sequence, uint32_t bytes)
     hal_write(FERRY_CORE_SEQUENCE, sequence);
 }
 
-// Claims the buffer to decode next, and sets the sequencer to work on it; null when there is none. The hardware gives the paging ring's first.
+// Claims the buffer to decode next, and sets the sequencer to work on it; null when there is none. The hardware gives
+// the paging ring's first.
 static inline struct ferry_flight *claim(void)
 {
     uint32_t next = hal_read(FERRY_CORE_FETCH_NEXT);
