@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Urgent jobs beside others: a running job makes way within what is in flight, goes on where it was, and neither class
-// touches what is the other's.
+// How soon an urgent job runs: a running job makes way within what is in flight, and goes on where it was.
 #include "suite.h"
 
 namespace
@@ -166,93 +165,6 @@ std::string phases(uint64_t seed)
     return "";
 }
 
-// Jobs of both classes, random everything, each class in memory of its own; one after the other within a class.
-std::string mixes(uint64_t seed)
-{
-    Machine machine(seed, LOCAL_BYTES, HOST_BASE, HOST_BYTES);
-    Reference reference(machine);
-    Random &random = machine.random;
-    std::vector<uint64_t> pages[2];
-    for (unsigned urgent = 0; urgent < 2; urgent++) {
-        for (unsigned i = 0; i < 16; i++)
-            pages[urgent].push_back(HOST_BASE + 4096ull * (128 * urgent + 64 + (i * 13) % 64));
-        machine.map_pages(16 * urgent, pages[urgent], urgent);
-        machine.put_list((uint16_t)(256 * urgent), pages[urgent]);
-        reference.lists[(uint16_t)(256 * urgent)] = pages[urgent];
-        for (unsigned i = 0; i < 16; i++)
-            reference.aperture[16 * urgent + i] = pages[urgent][i];
-    }
-    const uint64_t half = LOCAL_BYTES / 2;
-    for (unsigned round = 0; round < 120; round++) {
-        machine.timing = any_timing(random);
-        if (round % 5 == 0)
-            machine.timing.stall_percent = 70;
-        machine.jobs_stall = random.chance(50);
-        std::deque<Job> jobs[2];
-        for (unsigned urgent = 0; urgent < 2; urgent++) {
-            for (unsigned i = 0; i < (urgent ? 10 + random.below(20) : 4 + random.below(20)); i++) {
-                Job job;
-                job.urgent = urgent;
-                job.slot = 2 * urgent + (unsigned)random.below(2);
-                job.op = random.chance(20)  ? FERRY_JOB_OP_FILL
-                         : random.chance(5) ? FERRY_JOB_OP_READ
-                                            : FERRY_JOB_OP_COPY;
-                job.length = (uint32_t)random.below(random.chance(60) ? 9000 : 40);
-                job.pattern_log2 = (unsigned)random.below(4);
-                // The first quarter of a half is read only: what reads from it alone need not wait.
-                job.unordered = random.chance(60);
-                uint64_t source = half * urgent + random.below(half / 4 - job.length);
-                uint64_t rest = half / 4 + random.below(half / 4 - job.length);
-                uint64_t destination = half * urgent + rest;
-                if (!job.unordered && random.chance(70))
-                    source = destination + random.below(400) - 200;
-                job.source = source;
-                job.destination = destination;
-                unsigned way = (unsigned)random.below(6);
-                if (job.op != FERRY_JOB_OP_COPY)
-                    way = 0;
-                if (way == 1)
-                    job.source_kind = FERRY_ADDRESS_KIND_SYSTEM, job.source += HOST_BASE;
-                if (way == 2)
-                    job.destination_kind = FERRY_ADDRESS_KIND_SYSTEM, job.destination += HOST_BASE;
-                // Pages of a list and of the aperture are the upper half of a class's host memory.
-                if (way == 3 || way == 4) {
-                    bool out = way == 4;
-                    (out ? job.destination_kind : job.source_kind) = FERRY_ADDRESS_KIND_SYSTEM;
-                    job.list = out ? FERRY_LIST_SIDE_DESTINATION : FERRY_LIST_SIDE_SOURCE;
-                    job.list_address = (uint16_t)(256 * urgent);
-                    (out ? job.destination : job.source) = random.below(30000);
-                    job.unordered = false;
-                }
-                if (way == 5) {
-                    job.source_kind = FERRY_ADDRESS_KIND_APERTURE;
-                    job.source = 65536 * urgent + random.below(30000);
-                    job.unordered = false;
-                }
-                if (job.op == FERRY_JOB_OP_FILL)
-                    job.source = random.next();
-                jobs[urgent].push_back(job);
-                reference.apply(job);
-            }
-        }
-        // Urgent ones come in groups while the others run.
-        for (const Job &job : jobs[0])
-            machine.submit(job);
-        while (!jobs[1].empty()) {
-            for (uint64_t i = random.below(1500); i; i--)
-                machine.step();
-            for (uint64_t i = 1 + random.below(6); i && !jobs[1].empty(); i--) {
-                machine.submit(jobs[1].front());
-                jobs[1].pop_front();
-            }
-        }
-        std::string wrong = finish(machine, reference);
-        if (!wrong.empty())
-            return "round " + std::to_string(round) + ": " + wrong;
-    }
-    return "";
-}
-
 // A full queue of long jobs holds no urgent one up, and urgent jobs are in order among themselves.
 std::string full_queue(uint64_t seed)
 {
@@ -288,167 +200,19 @@ std::string full_queue(uint64_t seed)
     return finish(machine, reference);
 }
 
-// Faults of one class while the other runs: named as if the job had run at one go, the other class is right.
-std::string faults_beside(uint64_t seed)
-{
-    Machine machine(seed, LOCAL_BYTES, HOST_BASE, HOST_BYTES);
-    Reference reference(machine);
-    Random &random = machine.random;
-    for (unsigned round = 0; round < 400; round++) {
-        machine.timing = any_timing(random);
-        bool in_urgent = random.chance(30);
-        bool write = random.chance(40);
-        bool address = random.chance(30);
-        Job bad, good, dropped;
-        bad.urgent = in_urgent;
-        bad.slot = in_urgent ? 2 : 1;
-        bad.packet_offset = (uint16_t)(random.next() & ~7ull);
-        bad.source = 10000 + random.below(100);
-        bad.destination = 300000 + random.below(100);
-        bad.source_kind = !write && !address && random.chance(40);
-        bad.destination_kind = bad.source_kind == 0 && !address && random.chance(40);
-        bad.source += bad.source_kind ? HOST_BASE : 0;
-        bad.destination += bad.destination_kind ? HOST_BASE : 0;
-        if (write && random.chance(30))
-            bad.op = FERRY_JOB_OP_FILL;
-        bad.length = (uint32_t)(20 + random.below(12000));
-        uint32_t at = (uint32_t)random.below(bad.length);
-        Fault wanted = {0, bad.slot, write, bad.packet_offset, 0, 0, false};
-        uint64_t side = write ? bad.destination : bad.source;
-        unsigned kind = write ? bad.destination_kind : bad.source_kind;
-        Memory &memory = kind ? machine.host : machine.local;
-        // What may be named: the beat of a read, the burst of a write or of an address; a burst begins with its block
-        // or where the job was left, at a block of the other side.
-        uint32_t first = 0, latest = at;
-        if (address) {
-            machine.top->protect_base = side + at;
-            machine.top->protect_limit = side + at + 5000;
-            wanted.kind = FERRY_FAULT_KIND_PROTECTED;
-        } else if (write) {
-            memory.write_error = (side + at) & ~7ull;
-            wanted.kind = kind ? FERRY_FAULT_KIND_HOST_ABORT : FERRY_FAULT_KIND_LOCAL_ERROR;
-        } else {
-            memory.read_error = (side + at) & ~7ull;
-            memory.error_fault = FERRY_FAULT_KIND_HOST_UNSUPPORTED;
-            wanted.kind = kind ? FERRY_FAULT_KIND_HOST_UNSUPPORTED : FERRY_FAULT_KIND_LOCAL_ERROR;
-        }
-        uint64_t unit = write || address ? 511 : 7;
-        first = ((side + at) & ~unit) < side ? 0 : (uint32_t)(((side + at) & ~unit) - side);
-        dropped.urgent = in_urgent;
-        dropped.slot = bad.slot;
-        dropped.source = 450000;
-        dropped.destination = 460000;
-        dropped.length = 100;
-        std::vector<Job> others;
-        for (unsigned i = 0; i < (in_urgent ? 2u : 6u); i++) {
-            good = Job();
-            good.urgent = !in_urgent;
-            good.slot = in_urgent ? 1 : 2;
-            good.unordered = random.chance(50);
-            good.source = 600000 + random.below(1000);
-            good.destination = 700000 + 20000 * i + random.below(1000);
-            good.length = (uint32_t)random.below(in_urgent ? 16000 : 1000);
-            good.op = random.chance(20) ? FERRY_JOB_OP_FILL : FERRY_JOB_OP_COPY;
-            others.push_back(good);
-        }
-        std::string where = "round " + std::to_string(round) + (in_urgent ? " urgent" : " normal") +
-                            (address ? " address" : "") + (write ? " write" : " read") + " byte " + std::to_string(at) +
-                            " of " + std::to_string(bad.length) + ": ";
-        if (in_urgent) {
-            for (const Job &job : others)
-                machine.submit(job);
-            for (uint64_t i = random.below(2500); i; i--)
-                machine.step();
-        }
-        machine.submit(bad);
-        machine.submit(dropped);
-        if (!in_urgent) {
-            for (const Job &job : others) {
-                for (uint64_t i = random.below(1 + bad.length / 8); i; i--)
-                    machine.step();
-                machine.submit(job);
-            }
-        }
-        if (!machine.drain() || !machine.errors.empty())
-            return where + machine.errors.front();
-        if (!machine.top->fault_valid)
-            return where + "no fault";
-        if (machine.top->poison != 1u << bad.slot)
-            return where + "poisoned: " + std::to_string(machine.top->poison) + ", " + text(take_fault(machine));
-        Fault found = take_fault(machine);
-        machine.clear_poison(15);
-        memory.read_error = memory.write_error = 0;
-        machine.top->protect_base = machine.top->protect_limit = 0;
-        uint64_t named = found.position - (uint32_t)side;
-        uint32_t written = found.bytes_written(bad.destination);
-        if (found.kind != wanted.kind || found.slot != bad.slot || found.write != wanted.write ||
-            found.packet_offset != bad.packet_offset || found.position < (uint32_t)side || named < first ||
-            named > latest || (unit == 7 && named != first))
-            return where + text(found);
-        uint32_t slack = bad.source_kind == 0 && bad.destination_kind == 0 ? 16 : 520;
-        uint32_t least = write && !address                       ? first
-                         : first > slack + (address ? 512u : 0u) ? first - slack - (address ? 512u : 0u)
-                                                                 : 0;
-        if (written < least || written > named)
-            return where + "written " + std::to_string(written) + ", fault at " + std::to_string(named);
-        Reference done = reference;
-        done.apply(bad);
-        for (uint32_t i = 0; i < bad.length; i++) {
-            uint8_t *place = reference.destination(bad, i);
-            uint8_t now = bad.destination_kind == 0 ? machine.local.bytes[place - reference.local.data()]
-                                                    : machine.host.bytes[place - reference.host.data()];
-            bool behind = write && !address;
-            if (i < written || ((i < named || behind) && now != *place))
-                *place = *done.destination(bad, i);
-        }
-        for (const Job &job : others)
-            reference.apply(job);
-        std::string wrong = reference.compare(machine);
-        if (!wrong.empty())
-            return where + wrong;
-    }
-    return "";
-}
+// What is in flight and 20 cycles, then its own: three latencies of 20 cycles, its beats, five stages.
+const uint64_t IN_FLIGHT_AND_ITS_OWN = 512 + 20 + 3 * 20 + 8 + 5;
 
-// Urgent jobs that come before a descending one has asked for anything: its chunks must be blocks of the destination
-// after it goes on, too. A wrong chunk shows when the distance is just below a block and data is late.
-std::string first_chunks(uint64_t seed)
+// Cycles from the engine's taking a small urgent job to its retirement.
+uint64_t small_urgent_job_takes(Machine &machine)
 {
-    Machine machine(seed, LOCAL_BYTES, HOST_BASE, HOST_BYTES);
-    Reference reference(machine);
-    Random &random = machine.random;
-    for (unsigned round = 0; round < 300; round++) {
-        machine.timing.read_latency = (unsigned)(random.chance(50) ? 1 + random.below(4) : random.below(150));
-        machine.timing.write_latency = (unsigned)(1 + random.below(20));
-        machine.timing.stall_percent = (unsigned)(50 + random.below(40));
-        // Video memory is not read while host data is awaited.
-        Job before, job, urgent;
-        before.source_kind = FERRY_ADDRESS_KIND_SYSTEM;
-        before.source = HOST_BASE + random.below(4096);
-        before.destination = 300000;
-        before.length = (uint32_t)(1 + random.below(2000));
-        job.unordered = true;
-        job.length = (uint32_t)(600 + random.below(2000));
-        job.source = 100000 + random.below(600);
-        job.destination = job.source + 500 + random.below(12);
-        urgent.urgent = true;
-        urgent.slot = 1;
-        urgent.source = 600000;
-        urgent.destination = 700000;
-        urgent.length = 64;
-        machine.submit(before);
-        machine.submit(job);
-        for (uint64_t i = random.below(200); i; i--)
-            machine.step();
-        machine.submit(urgent);
-        for (const Job *each : {&before, &job, &urgent})
-            reference.apply(*each);
-        std::string wrong = finish(machine, reference);
-        if (!wrong.empty())
-            return "round " + std::to_string(round) + ", distance " + std::to_string(job.destination - job.source) +
-                   ": " + wrong;
-    }
-    return "";
+    machine.submit(small_urgent_job());
+    while (!machine.waiting_urgent.empty())
+        machine.step();
+    uint64_t taken = machine.cycle;
+    while (machine.top->jobs_retired_urgent == 0 && machine.cycle - taken < 100000)
+        machine.step();
+    return machine.cycle - taken;
 }
 
 // Fills wait for one another, and their data is made on the way out: a queue of them is not in flight.
@@ -467,20 +231,9 @@ std::string queue_of_fills(uint64_t seed)
         }
         for (unsigned i = 0; i < 500; i++)
             machine.step();
-        Job urgent;
-        urgent.urgent = true;
-        urgent.slot = 1;
-        urgent.source = 600000;
-        urgent.destination = 700000;
-        urgent.length = 64;
-        machine.submit(urgent);
-        while (!machine.waiting_urgent.empty())
-            machine.step();
-        uint64_t taken = machine.cycle;
-        while (machine.top->jobs_retired_urgent == 0 && machine.cycle - taken < 100000)
-            machine.step();
-        if (machine.cycle - taken > 512 + 20 + 3 * 20 + 8 + 5)
-            return std::to_string(machine.cycle - taken) + " cycles behind fills of " + std::to_string(length);
+        uint64_t cycles = small_urgent_job_takes(machine);
+        if (cycles > IN_FLIGHT_AND_ITS_OWN)
+            return std::to_string(cycles) + " cycles behind fills of " + std::to_string(length);
     }
     return "";
 }
@@ -492,7 +245,7 @@ std::string behind_a_long_fill(uint64_t seed)
         Machine machine(seed, LOCAL_BYTES, HOST_BASE, HOST_BYTES);
         Reference reference(machine);
         machine.timing.read_latency = machine.timing.write_latency = 20;
-        Job fill, behind, urgent;
+        Job fill, behind;
         fill.op = FERRY_JOB_OP_FILL;
         fill.destination = 100003;
         fill.length = 100000;
@@ -501,68 +254,19 @@ std::string behind_a_long_fill(uint64_t seed)
         behind.source = 10;
         behind.destination = 300000;
         behind.length = 50000;
-        urgent.urgent = true;
-        urgent.slot = 1;
-        urgent.source = 600000;
-        urgent.destination = 700000;
-        urgent.length = 64;
         for (const Job *each : {&fill, &behind}) {
             machine.submit(*each);
             reference.apply(*each);
         }
         for (unsigned i = 0; i < 500; i++)
             machine.step();
-        machine.submit(urgent);
-        reference.apply(urgent);
-        while (!machine.waiting_urgent.empty())
-            machine.step();
-        uint64_t taken = machine.cycle;
-        while (machine.top->jobs_retired_urgent == 0 && machine.cycle - taken < 100000)
-            machine.step();
-        if (machine.cycle - taken > 512 + 20 + 3 * 20 + 8 + 5)
-            return std::to_string(machine.cycle - taken) + " cycles, operation " + std::to_string(op) +
-                   " behind a fill";
+        reference.apply(small_urgent_job());
+        uint64_t cycles = small_urgent_job_takes(machine);
+        if (cycles > IN_FLIGHT_AND_ITS_OWN)
+            return std::to_string(cycles) + " cycles, operation " + std::to_string(op) + " behind a fill";
         std::string wrong = finish(machine, reference);
         if (!wrong.empty())
             return wrong;
-    }
-    return "";
-}
-
-// A job to the host begins in the middle of a block of its destination and is cut there: less than a block of words is
-// all there is before the cut. Memory that hardly takes a request leaves the time for an urgent job to come between two
-// bursts.
-std::string first_part_of_a_block(uint64_t seed)
-{
-    Machine machine(seed, LOCAL_BYTES, HOST_BASE, HOST_BYTES);
-    Reference reference(machine);
-    Random &random = machine.random;
-    for (unsigned round = 0; round < 400; round++) {
-        machine.timing.read_latency = (unsigned)(1 + random.below(10));
-        machine.timing.write_latency = (unsigned)(1 + random.below(10));
-        machine.timing.stall_percent = (unsigned)(80 + random.below(15));
-        Job job, urgent;
-        job.unordered = true;
-        job.destination_kind = FERRY_ADDRESS_KIND_SYSTEM;
-        // The source's block ends some words after its beginning, the destination's more words after that.
-        uint64_t words = 1 + random.below(20);
-        job.source = 100000 / 512 * 512 - 8 * words + random.below(8);
-        job.destination = HOST_BASE + 8192 - 8 * (words + 2 + random.below(30)) + random.below(8);
-        job.length = (uint32_t)(700 + random.below(1000));
-        urgent.urgent = true;
-        urgent.slot = 1;
-        urgent.source = 600000;
-        urgent.destination = 700000;
-        urgent.length = 64;
-        machine.submit(job);
-        for (uint64_t i = random.below(60); i; i--)
-            machine.step();
-        machine.submit(urgent);
-        for (const Job *each : {&job, &urgent})
-            reference.apply(*each);
-        std::string wrong = finish(machine, reference);
-        if (!wrong.empty())
-            return "round " + std::to_string(round) + ": " + wrong;
     }
     return "";
 }
@@ -571,11 +275,7 @@ std::string first_part_of_a_block(uint64_t seed)
 
 const std::vector<Test> PREEMPT_TESTS = {
     {"urgent_job_at_every_phase_of_a_long_one", phases},
-    {"mixes_of_urgent_and_other_jobs", mixes},
     {"urgent_jobs_pass_a_full_queue", full_queue},
-    {"faults_of_one_class_leave_the_other_alone", faults_beside},
-    {"descending_jobs_cut_before_their_first_chunk", first_chunks},
     {"a_queue_of_fills_in_front_of_an_urgent_job", queue_of_fills},
     {"an_urgent_job_behind_a_long_fill", behind_a_long_fill},
-    {"cut_in_the_first_part_of_a_block", first_part_of_a_block},
 };

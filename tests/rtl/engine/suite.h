@@ -18,6 +18,7 @@ extern const std::vector<Test> COPY_TESTS;
 extern const std::vector<Test> FAULT_TESTS;
 extern const std::vector<Test> EDGE_TESTS;
 extern const std::vector<Test> PREEMPT_TESTS;
+extern const std::vector<Test> CUT_TESTS;
 
 // What the engine tells: `position` is the low half of the address as the job has it, or the offset in a list's pages.
 struct Fault {
@@ -40,6 +41,18 @@ Timing any_timing(Random &random);
 // the job from which on nothing may be written; before it, `written` bytes must be there and the rest may be.
 std::string check_job(Machine &machine, Reference &reference, const Job &bad, const Fault &wanted, uint32_t reach,
                       uint32_t least_written);
+
+// An urgent job of 64 bytes in memory that no other job of a test touches.
+inline Job small_urgent_job()
+{
+    Job job;
+    job.urgent = true;
+    job.slot = 1;
+    job.source = 600000;
+    job.destination = 700000;
+    job.length = 64;
+    return job;
+}
 
 // Runs what is queued and compares everything.
 inline std::string finish(Machine &machine, const Reference &reference)
