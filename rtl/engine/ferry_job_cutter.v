@@ -75,6 +75,8 @@ module ferry_job_cutter (
     reg        choose_first_reg;
     reg        locate_reg;
     reg        load_reg;
+    // Less than a block is left: told as the job begins, and then long before the next chunk is chosen.
+    reg        near_reg;
     reg [8:0]  chunk_reg;
     reg [32:0] chunk_position_reg;
     reg        first_reg;
@@ -95,7 +97,7 @@ module ferry_job_cutter (
     assign load_page = load_from[32:12];
 
     wire [8:0] chunk_top = choose_first_reg ? chunk_end_reg : 9'd511;
-    wire chunk_final = below_reg[31:9] == 0 && below_reg[8:0] <= chunk_top;
+    wire chunk_final = near_reg && below_reg[8:0] <= chunk_top;
     wire [8:0] chunk = chunk_final ? below_reg[8:0] : chunk_top;
 
     // ---- Bursts ----
@@ -121,6 +123,7 @@ module ferry_job_cutter (
     always @(posedge clk) begin
         choose_reg <= 1'b0;
         locate_reg <= choose_reg;
+        near_reg <= below_reg[31:9] == 23'd0;
         load_reg <= locate_reg;
         // base + below + 1, as one adder.
         chunk_position_reg <= {1'b0, base_reg} - ~{&below_reg, below_reg};
@@ -148,6 +151,7 @@ module ferry_job_cutter (
             choose_first_reg <= 1'b1;
             final_reg <= 1'b1;
             below_reg <= !descending ? 32'hffffffff : resume ? resume_place[31:0] : last_byte;
+            near_reg <= resume ? resume_place[31:9] == 23'd0 : last_byte[31:9] == 23'd0;
             descending_reg <= descending;
         end
         if (load) begin
@@ -210,6 +214,8 @@ module ferry_job_cutter (
         assert (!active || {1'b0, range_first} + low + (locate_reg || load_reg ? chunk_reg + 34'd1 : 34'd0) <= {1'b0, range_past});
         assert (active_reg + choose_reg + locate_reg + load_reg <= 1);
         assert (!choose_reg || low != 0);
+        assert (!choose_reg || near_reg == (below_reg[31:9] == 23'd0));
+        assert (!(load_reg || (active_reg && descending_reg)) || near_reg == (below_reg[31:9] == 23'd0));
         assert (!(locate_reg || load_reg || active_reg) || final_reg == (low == 0));
         if (active_reg) begin
             assert (position <= formal_end && formal_end <= formal_whole_end);
