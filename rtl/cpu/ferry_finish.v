@@ -219,6 +219,83 @@ always @(posedge clk) begin
     end
 end
 
+`ifdef FORMAL
+    // Which slots wait for their end, of which class, where in its order, and how many jobs they still wait for: counted here
+    // one by one as they retire.
+    reg        past_valid = 1'b0;
+    reg        started = 1'b0;
+    reg [3:0]  waits = 4'd0;
+    reg [3:0]  of_paging;
+    reg [15:0] place;
+    reg [63:0] left;
+    reg [15:0] user_past;
+    reg [15:0] paging_past;
+    wire       user_retires = started && user_retired != user_past;
+    wire       paging_retires = started && paging_retired != paging_past;
+    wire [3:0] ends = {3'd0, start} << slot_reg;
+    wire [63:0] left_now;
+    wire [15:0] user_open = user_queued - user_retired;
+    wire [15:0] paging_open = paging_queued - paging_retired;
+
+    always @(posedge clk) begin
+        past_valid <= 1'b1;
+        started <= past_valid;
+        user_past <= user_retired;
+        paging_past <= paging_retired;
+        waits <= (waits & ~ends) | ({3'd0, finish} << finish_slot);
+        if (rst || !run) begin
+            waits <= 4'd0;
+        end
+        if (finish) begin
+            of_paging[finish_slot] <= finish_paging;
+            place[{finish_slot, 2'd0} +: 4] <= {1'b0, finish_paging ? paging_in_reg : user_in_reg};
+        end
+        if (!past_valid) begin
+            assume (rst);
+        end else begin
+            // The firmware finishes a slot that it has claimed, once. Jobs are queued and retire one at a time, in order.
+            assume (!finish || (run && !waits[finish_slot]));
+            assume (user_open <= 16'd64 && paging_open <= 16'd64);
+            assume (!run || user_queued - $past(user_queued) <= 16'd1);
+            assume (!run || paging_queued - $past(paging_queued) <= 16'd1);
+            assume (user_retired - $past(user_retired) <= 16'd1);
+            assume (paging_retired - $past(paging_retired) <= 16'd1);
+
+            // A buffer ends once for each time that it was finished, when its last job has retired.
+            assert (!start || (waits[slot_reg] && left_now[{slot_reg, 4'd0} +: 16] == 16'd0));
+            // Not before the buffers of its class that were finished before it.
+            assert (!start || place[{slot_reg, 2'd0} +: 3] == (of_paging[slot_reg] ? paging_out_reg : user_out_reg));
+            // Nothing is written or read for a record while the firmware is asked, and none leaves without its answer.
+            assert (!asks || (!start && !data_write && !file_read && !fact_valid));
+            if (!$past(rst) && $past(asks && run && !status_valid)) begin
+                assert (asks && asks_slot == $past(asks_slot));
+            end
+            if (!$past(rst) && $past(run) && $past(state_reg == S_MARKS && (marks[slot_reg] || refused_reg[slot_reg]))) begin
+                assert (asks);
+            end
+            cover (start && paging_reg && wrong);
+            cover (start && !paging_reg && waits == 4'b0111);
+            cover (asks && left[63:48] != 16'd0 && waits[3]);
+        end
+    end
+
+    genvar i;
+    generate
+        for (i = 0; i < 4; i = i + 1) begin : g_slot
+            wire [15:0] since = (of_paging[i] ? paging_queued : user_queued) - last_job[i];
+            wire        retires = of_paging[i] ? paging_retires : user_retires;
+            assign left_now[16*i +: 16] = left[16*i +: 16] - {15'd0, retires && left[16*i +: 16] != 16'd0};
+            always @(posedge clk) begin
+                left[16*i +: 16] <= finish && finish_slot == i ? (finish_paging ? paging_open : user_open) : left_now[16*i +: 16];
+                if (past_valid && waits[i]) begin
+                    // All slots together hold no more packets.
+                    assume (since <= 16'd2048);
+                end
+            end
+        end
+    endgenerate
+`endif
+
 wire unused = &{1'b0, finish_tag, tag, ahead};
 
 endmodule

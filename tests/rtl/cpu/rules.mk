@@ -79,7 +79,9 @@ FORMAL_SLOTS := slots_in_use 24,24:bounded "" rtl/fabric/ferry_choice.v rtl/cpu/
 	rtl/cpu/ferry_fetch_slots.v tests/formal/slots_in_use.v
 # Bounded: a packet from its first read to its offer, some fifteen cycles; minutes.
 FORMAL_SEQUENCER := ferry_sequencer 19,19:bounded "" rtl/cpu/ferry_sequencer.v
-FORMAL_CPU := POST FETCH STOP SLOTS SEQUENCER
+# Bounded: the first end of a buffer, of either class, asked for or not.
+FORMAL_FINISH := ferry_finish 16,16:bounded "" rtl/fabric/ferry_choice.v rtl/cpu/ferry_finish.v
+FORMAL_CPU := POST FETCH STOP SLOTS SEQUENCER FINISH
 FORMAL_QUICK += POST FETCH STOP
 FORMAL += $(addprefix formal-cpu-,$(FORMAL_CPU))
 .PHONY: $(addprefix formal-cpu-,$(FORMAL_CPU))
