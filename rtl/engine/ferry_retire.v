@@ -307,6 +307,8 @@ module ferry_retire #(
             if ($past(fault_valid && !fault_clear)) begin
                 assert (fault_valid && $stable(fault_fields));
             end
+            // A slot that is freed is told of anew.
+            assert ((told_reg & $past(poison_clear)) == 4'd0 && (poison & $past(poison_clear)) == 4'd0);
             cover ($past(turn_over && report) && $past(cut_reg) && turn_reg == 2);
             cover ($past(report && lost) && told_reg == 4'd2);
             cover ($past(retire && report && !lost) && bad_reg == 1'b0);
@@ -315,7 +317,7 @@ module ferry_retire #(
     end
     always @(*) if (past_valid && !rst) begin
         // A job whose write went wrong does not retire unreported, but in a reset or when memory was given up on.
-        assert (!met || bad_reg);
+        assert (met == bad_reg);
         assert (!(turn_over && (met || error_now) && !resetting && !lost) || report);
         // A turn that leaves its job half done retires none; every other turn does.
         assert (retire == (turn_over && !(look_reg ? cut_reg : cut)));
