@@ -48,6 +48,9 @@ int ferry_check_if_evicted(struct ferry_player *player, uint32_t object)
     const struct ferry_play_object *play = &player->objects[object];
     if (!play->unchecked || !play->allocation)
         return FERRY_EXIT_OK;
+    int status = play->placed ? FERRY_EXIT_OK : ferry_inject(player, object, false);
+    if (status != FERRY_EXIT_OK)
+        return status;
     return ferry_check_object(player, object, "found after its eviction, at");
 }
 

@@ -42,6 +42,10 @@ static const char replay_help[] =
     "  --stall PERCENT    sim: refuse this share of all handshakes\n"
     "  --paging-buffer N  bytes of a paging buffer\n"
     "  --wave FILE        sim: write waves (FST)\n"
+    "  --verify all       the GPU copies every page-in back whole, to be compared; else one in eight\n"
+    "  --inject WHERE     flip one byte, which must be found: in:N[:OFFSET] of the N-th page-in, out:N[:OFFSET] of "
+    "the\n"
+    "                     N-th allocation that left video memory\n"
     "  --quiet            no progress\n";
 
 static const char info_help[] = "usage: ferry info [--backend NAME]\n"
@@ -151,6 +155,8 @@ static int replay(int count, char **arguments)
         {"stall", NUMBER, &options.stall_percent, 0, 90},
         {"paging-buffer", NUMBER, &options.paging_buffer_bytes, 64, 1u << 30},
         {"wave", TEXT, &options.wave_file, 0, 0},
+        {"verify", TEXT, &options.verify, 0, 0},
+        {"inject", TEXT, &options.inject, 0, 0},
         {"quiet", FLAG, &options.quiet, 0, 0},
         {0},
     };

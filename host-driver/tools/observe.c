@@ -39,6 +39,8 @@ void ferry_player_observe(void *context, const struct ferry_event *event)
     struct ferry_player *player = context;
     uint32_t object = event->allocation ? ferry_id_map_get(&player->by_library_id, event->allocation) : FERRY_ID_NONE;
     if (object != FERRY_ID_NONE && event->segment == FERRY_LOCAL_SEGMENT) {
+        if (event->kind == FERRY_EVENT_PLACED || event->kind == FERRY_EVENT_REMOVED)
+            player->objects[object].placed = event->kind == FERRY_EVENT_PLACED;
         if (event->kind == FERRY_EVENT_PLACED &&
             ferry_vram_map_placed(&player->map, object, event->offset, event->bytes)) {
             // It was moved inside video memory, and no eviction is to be checked.

@@ -8,6 +8,8 @@
 
 // Objects whose content is compared just before they are destroyed: one in so many.
 #define DESTROY_SAMPLE 8u
+// Page-ins that the GPU reads back whole: one in so many, unless all are asked for.
+#define VERIFY_SAMPLE 8u
 
 uint64_t ferry_player_key(struct ferry_player *player)
 {
@@ -28,8 +30,9 @@ static int play_create(struct ferry_player *player, uint32_t object)
     uint32_t word = (uint32_t)ferry_mix(player->options->seed ^ ~(uint64_t)object);
     struct ferry_allocation_options options = {
         .size = sizeof options, .bytes = about->bytes, .fill_pattern = word, .flags = FERRY_FLAG_CPU_VISIBLE};
-    // What only the CPU writes keeps its copy in system memory, so that it can leave video memory without being copied.
-    if (!about->target)
+    // Half of what only the CPU writes keeps its copy in system memory, and can leave video memory without being
+    // copied; of the rest video memory has the only copy while it is there.
+    if (!about->target && ferry_mix(player->options->seed ^ ferry_mix(object)) % 2 == 0)
         options.flags |= FERRY_FLAG_PERMANENT_SYSMEM;
     int error = ferry_allocation_create(player->device, &options, &play->allocation);
     if (error < 0)
@@ -160,6 +163,11 @@ static int bring_in(struct ferry_player *player, const uint32_t *objects, size_t
         int status = unlock(player, play);
         if (status == FERRY_EXIT_OK)
             status = ferry_check_if_evicted(player, objects[i]);
+        if (status == FERRY_EXIT_OK && !play->placed) {
+            status = ferry_inject(player, objects[i], true);
+            play->verify = player->options->verify ||
+                           ferry_mix(player->options->seed ^ ferry_mix(player->page_ins)) % VERIFY_SAMPLE == 0;
+        }
         if (status != FERRY_EXIT_OK)
             return status;
         player->handles[i] = play->allocation;
@@ -198,6 +206,12 @@ static int play_target(struct ferry_player *player, uint32_t object)
     struct ferry_play_object *play = &player->objects[object];
     struct ferry_residency residency;
     int status = bring_in(player, &object, 1, false, &residency);
+    // What came in is read before it is written over.
+    if (status == FERRY_EXIT_OK && play->verify) {
+        status = ferry_readback_object(player, object);
+        if (status == FERRY_EXIT_OK)
+            status = ferry_readback_submit(player);
+    }
     if (status != FERRY_EXIT_OK)
         return status;
     uint64_t key = ferry_player_key(player);

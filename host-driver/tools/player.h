@@ -24,6 +24,8 @@ struct ferry_play_object {
     bool locked;    // Between the trace's l and u.
     bool written;   // Since the trace's l.
     bool unchecked; // Left video memory and was not compared since.
+    bool placed;    // In video memory.
+    bool verify;    // Paged in, and to be read back whole.
 };
 
 // A piece of an allocation that a GPU job copied out, with what it must hold.
@@ -40,6 +42,12 @@ struct ferry_readback {
     struct ferry_stretch *stretches; // begin is the offset in the piece's allocation.
     size_t piece_count, piece_capacity, stretch_count, stretch_capacity;
     uint64_t used, fence;
+};
+
+// A byte to flip: of the number-th page-in, or of the number-th allocation that leaves.
+struct ferry_injection {
+    bool in;
+    uint64_t number, offset; // number 0 = none
 };
 
 struct ferry_player {
@@ -62,6 +70,8 @@ struct ferry_player {
     size_t handle_capacity;
     uint32_t line; // Of the event that is played.
     uint64_t writes, random, living;
+    uint64_t page_ins, page_outs; // So far.
+    struct ferry_injection inject;
     double work, work_done; // For the progress.
     struct ferry_vram_map map;
     bool map_ready;
@@ -112,6 +122,10 @@ int ferry_check_object(struct ferry_player *player, uint32_t object, const char 
 int ferry_check_if_evicted(struct ferry_player *player, uint32_t object);
 /// Compare all that left video memory and did not come back.
 int ferry_check_evicted(struct ferry_player *player);
+/// Read --inject and --verify. Returns an exit code.
+int ferry_inject_begin(struct ferry_player *player);
+/// An allocation is about to be paged in, or has been paged out: flip the byte if it is the one. Returns an exit code.
+int ferry_inject(struct ferry_player *player, uint32_t object, bool in);
 /// Compare everything that lives.
 int ferry_check_all(struct ferry_player *player);
 

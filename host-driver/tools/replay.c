@@ -277,6 +277,8 @@ int ferry_replay(const struct ferry_replay_options *options)
     struct ferry_player player = {.options = options};
     int status = read_trace(&player);
     if (status == FERRY_EXIT_OK)
+        status = ferry_inject_begin(&player);
+    if (status == FERRY_EXIT_OK)
         status = check_writable(options->json_file);
     if (status == FERRY_EXIT_OK)
         status = check_writable(options->svg_file);

@@ -93,6 +93,16 @@ def main():
     check(model.get("evictions", 0) > 4 * 120 and model.get("bytes_discarded", 0) > 0, "model_neverball_pages_in_every_frame")
     replay("model_glmark2", GLMARK2, "model", "--vram", "22M")
     replay("model_glmark2_targets", targets, "model", "--vram", "22M")
+    replay("model_neverball_all_read_back", NEVERBALL, "model", "--vram", "5M", "--frames", "20", "--verify", "all")
+    chance = Random(int(SEED))
+    for number in range(6):
+        side = ("in", "out")[number % 2]
+        place = f"{side}:{chance.randrange(1, 200)}:{chance.randrange(1 << 20)}"
+        done = subprocess.run([FERRY, "replay", NEVERBALL, "--backend", "model", "--seed", SEED, "--quiet", "--vram", "5M",
+                               "--frames", "20", "--verify", "all", "--inject", place],
+                              capture_output=True, text=True, timeout=600, check=False)
+        check(done.returncode == 1 and "1 of" in done.stderr and "wrong content: allocation" in done.stderr,
+              f"model_finds_injection_{number}", f"--inject {place}: exit {done.returncode}: {done.stderr[-600:]}")
     for size in ("1024", "4096"):
         replay(f"model_paging_buffer_{size}", NEVERBALL, "model", "--vram", "5M", "--frames", "10", "--paging-buffer", size)
     for number in range(6):

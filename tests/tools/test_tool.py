@@ -89,7 +89,8 @@ def command_line():
         done = run(*([command] if command else []), "--help")
         check(done.returncode == 0 and done.stdout.startswith("usage: ferry") and not done.stderr, f"help_{command or 'tool'}")
     done = run("replay", "--help")
-    check(all(word in done.stdout for word in ("--vram", "--frames", "--backend", "--json", "--timeline", "--svg", "--seed")),
+    check(all(word in done.stdout for word in ("--vram", "--frames", "--backend", "--json", "--timeline", "--svg", "--seed",
+                                                "--verify", "--inject")),
           "help_names_every_option")
     expect("no_command", 2, "no command given")
     expect("unknown_command", 2, "no command 'fly'", "fly")
@@ -173,6 +174,17 @@ def wrong_content():
     many = "a 1 40000 buffer\nw 1 0 40000\na 2 60000 texture 9x9 X\n" + "t 2\nd 1\nf\n" * 3
     expect("wrong_byte_evicted", 1, r"allocation 2 .*offset 30000 .*found after its eviction", "replay", trace(many),
            "--vram", "64K", fake="page-out:2")
+    # One byte at any place of what comes in is found when all of it is read back, and named by its place.
+    for offset in (0, 300, 4095, 4096, 6000, 12288, 19999):
+        expect(f"injected_in_{offset}", 1, rf"allocation 2 .*offset {offset} .*1 of .* bytes wrong, read by the GPU for the draw in "
+               "line 7", "replay", small, "--verify", "all", "--inject", f"in:3:{offset}")
+    for offset in (0, 30001, 39999):
+        expect(f"injected_out_{offset}", 1, rf"allocation 1 .*offset {offset} .*found after its eviction", "replay", trace(many),
+               "--vram", "64K", "--inject", f"out:2:{offset}")
+    check(run("replay", small, "--verify", "all").returncode == 0, "all_of_every_page_in_is_right")
+    for bad in ("in", "in:", "in:0", "in:x", "out:1:", "side:1", "in:1:2:3"):
+        expect(f"injection_is_understood_{bad}", 2, "--inject takes in:N", "replay", small, "--inject", bad)
+    expect("only_all_can_be_verified", 2, "--verify takes 'all'", "replay", small, "--verify", "most")
     done = run("replay", small, "--json", figures, fake="fault:2")
     check(done.returncode == 1 and "FAULT" in done.stderr and "RANGE, write of address 0x123456" in done.stderr
           and json.loads(figures.read_text())["faults"] == 1, "fault_is_named", done.stderr)
