@@ -78,6 +78,7 @@ int ferry_json_write(const char *path, const struct ferry_report *report)
     number(file, "bytes_out", statistics->bytes_out);
     number(file, "bytes_discarded", statistics->bytes_discarded);
     number(file, "bytes_filled", statistics->bytes_filled);
+    number(file, "bytes_moved", statistics->bytes_moved);
     number(file, "evictions", statistics->evictions);
     number(file, "worst_frame_bytes", report->worst_frame_bytes);
     number(file, "paging_buffers", statistics->paging_buffers);

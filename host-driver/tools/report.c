@@ -14,6 +14,7 @@ void ferry_statistics_subtract(struct ferry_statistics *later, const struct ferr
     later->bytes_out -= earlier->bytes_out;
     later->bytes_discarded -= earlier->bytes_discarded;
     later->bytes_filled -= earlier->bytes_filled;
+    later->bytes_moved -= earlier->bytes_moved;
     later->evictions -= earlier->evictions;
     later->paging_buffers -= earlier->paging_buffers;
     later->busy_retries -= earlier->busy_retries;
@@ -116,6 +117,7 @@ void ferry_report_print(FILE *file, const struct ferry_report *report)
     bytes_line(file, "out", statistics->bytes_out);
     bytes_line(file, "discarded", statistics->bytes_discarded);
     bytes_line(file, "filled", statistics->bytes_filled);
+    bytes_line(file, "moved inside", statistics->bytes_moved);
     bytes_line(file, "placed, in the worst frame", report->worst_frame_bytes);
     count_line(file, "evictions", statistics->evictions, "");
     fprintf(file, "\n  the device\n");

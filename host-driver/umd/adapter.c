@@ -181,6 +181,7 @@ int ferry_adapter_statistics(struct ferry_adapter *handle, struct ferry_statisti
         out->bytes_out = vidmm.bytes_out;
         out->bytes_discarded = vidmm.bytes_discarded;
         out->bytes_filled = vidmm.bytes_filled;
+        out->bytes_moved = vidmm.bytes_moved;
         out->evictions = vidmm.evictions;
         out->paging_buffers = vidmm.paging_buffers;
         out->busy_retries = vidmm.busy_answers;

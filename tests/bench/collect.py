@@ -37,6 +37,8 @@ def replay_rows(figures):
     """The rows of a replay. A share's floor is 1: a beat in every cycle, TLP headers included."""
     return [
         {"name": "replay/firmware-cycles", "value": round(figures["firmware_cycles_per_packet"], 1), "unit": "cycles/packet"},
+        {"name": "replay/moved-inside", "value": round(figures["bytes_moved"] / max(figures["bytes_in"], 1), 4),
+         "unit": "of bytes in", "floor": 0.0},
         {"name": "replay/link-share", "value": round(figures["link_share"], 4), "unit": "of cycles", "floor": 1.0},
         {"name": "replay/bus-share", "value": round(figures["bus_share"], 4), "unit": "of cycles", "floor": 1.0},
         {"name": "sim/khz", "value": round(figures["sim_khz"], 1), "unit": "kHz"},

@@ -138,10 +138,11 @@ def main():
         _, done = fresh(rows, *([text] if text else []))
         check(done.returncode == 1 and words in done.stderr and len(done.stderr.splitlines()) <= 2, name, done.stderr)
     figures = folder / "figures.json"
-    figures.write_text(json.dumps({"firmware_cycles_per_packet": 97.25, "link_share": 0.91234, "bus_share": 0.5, "sim_khz": 512.04}))
+    figures.write_text(json.dumps({"firmware_cycles_per_packet": 97.25, "link_share": 0.91234, "bus_share": 0.5, "sim_khz": 512.04,
+                                   "bytes_in": 8192, "bytes_moved": 2048}))
     done = run("replay", figures, folder / "out" / "replay.json")
     rows = {row["name"]: row["value"] for row in json.loads((folder / "out" / "replay.json").read_text())}
-    check(done.returncode == 0 and rows == {"replay/firmware-cycles": 97.2, "replay/link-share": 0.9123,
+    check(done.returncode == 0 and rows == {"replay/firmware-cycles": 97.2, "replay/moved-inside": 0.25, "replay/link-share": 0.9123,
                                             "replay/bus-share": 0.5, "sim/khz": 512.0}, "rows_of_a_replay", rows)
     check(run("replay", folder / "nowhere", figures).returncode == 1, "missing_figures")
     versions_of_a_tool()

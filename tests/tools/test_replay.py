@@ -91,6 +91,7 @@ def main():
     files.picture_is_right(check, picture, NEVERBALL.name, 142)
     files.timeline_is_right(check, timeline, ("firmware", "read channel", "write channel"))
     check(model.get("evictions", 0) > 4 * 120 and model.get("bytes_discarded", 0) > 0, "model_neverball_pages_in_every_frame")
+    check(model.get("bytes_moved", 1) * 20 <= model.get("bytes_in", 0), "room_is_made_without_moving_much", model.get("bytes_moved"))
     replay("model_glmark2", GLMARK2, "model", "--vram", "22M")
     replay("model_glmark2_targets", targets, "model", "--vram", "22M")
     replay("model_neverball_all_read_back", NEVERBALL, "model", "--vram", "5M", "--frames", "20", "--verify", "all")

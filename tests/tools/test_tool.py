@@ -223,8 +223,8 @@ def figures_are_right():
     values, counts = json.loads(figures.read_text()), counts_of(NEVERBALL, 60)
     check((values["frames"], values["allocations"], values["draws"], values["writes"])
           == (60, counts["a"], counts["d"], counts["w"]), "json_counts_what_the_trace_has", values)
-    needed = {"frames", "allocations", "bytes_in", "bytes_out", "bytes_discarded", "evictions", "operations", "cycles", "sim_khz",
-              "verified_bytes", "bad_bytes", "firmware_cycles_per_packet", "link_share", "bus_share"}
+    needed = {"frames", "allocations", "bytes_in", "bytes_out", "bytes_discarded", "bytes_moved", "evictions", "operations", "cycles",
+              "sim_khz", "verified_bytes", "bad_bytes", "firmware_cycles_per_packet", "link_share", "bus_share"}
     check(needed <= values.keys(), "json_has_every_name", needed - values.keys())
     check(values["verified_bytes"] > counts["bytes"] and values["bad_bytes"] == 0, "everything_is_verified", values)
     check(values["operations"]["TRANSFER"] > 0 and values["evictions"] > 1000, "operations_by_name", values["operations"])

@@ -73,6 +73,7 @@ struct ferry_statistics {
     uint64_t bytes_in, bytes_out;          // System to video memory, and back.
     uint64_t bytes_discarded;              // Left video memory without a copy: clean or no longer wanted.
     uint64_t bytes_filled;
+    uint64_t bytes_moved; // Inside video memory, to make room.
     uint64_t evictions;
     uint64_t paging_buffers; // Submitted.
     uint64_t busy_retries;   // ALLOCATION_BUSY answers.
