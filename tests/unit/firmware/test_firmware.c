@@ -733,6 +733,44 @@ static void restart_goes_on_behind_the_counters(void **state)
     assert_int_equal(machine.jobs_retired, 2);
 }
 
+static void restart_goes_on_in_the_fault_log(void **state)
+{
+    struct buffer b = {.count = 0};
+
+    (void)state;
+    double_reset();
+    run_from_reset();
+    machine.stage[FERRY_CORE_FAULT_LOG_PRODUCED / 4] = 7;
+    put_nop(&b, 2);
+    b.words[0] |= 0xee;
+    double_submit(1, b.words, b.count, 1, false);
+    assert_true(run_machine(100000));
+    assert_string_equal(machine.wrong, "");
+    assert_non_null(double_fault_record(0));
+    assert_int_equal(double_fault_record(0)->words[FERRY_FAULT_RECORD_SEQUENCE / 4], 8);
+}
+
+// Protected content does not leave through a page list, whatever the packet's rights; it may come in through one.
+static void protected_content_and_page_lists(void **state)
+{
+    (void)state;
+    for (unsigned in = 0; in < 2; in++) {
+        struct buffer b = {.count = 0};
+
+        double_reset();
+        run_from_reset();
+        machine.limits.protect_base = 0x100000;
+        machine.limits.protect_limit = 0x200000;
+        put_copy_pages(&b, PROTECTED,
+                       in ? FROM(SYSTEM) | TO(LOCAL) | LIST(SOURCE) : FROM(LOCAL) | TO(SYSTEM) | LIST(DESTINATION),
+                       4096, 0, 0x100000, 1);
+        double_submit(0, b.words, b.count, 1, false);
+        assert_true(run_machine(100000));
+        must_be_null(double_verify());
+        assert_int_equal(double_status(0), in ? FERRY_BUFFER_STATUS_SUCCESS : FERRY_BUFFER_STATUS_FAULTED);
+    }
+}
+
 // The double compares each buffer with the oracle; this is the long run over random ones, in which the sequencer leaves
 // good packets too, now and then or always.
 static void random_runs(void **state)
@@ -772,6 +810,8 @@ int main(void)
         cmocka_unit_test(other_contract_is_refused),
         cmocka_unit_test(broken_invariants_halt),
         cmocka_unit_test(restart_goes_on_behind_the_counters),
+        cmocka_unit_test(restart_goes_on_in_the_fault_log),
+        cmocka_unit_test(protected_content_and_page_lists),
         cmocka_unit_test(random_runs),
     };
 
