@@ -5,7 +5,7 @@
 
 #include "ddi/ferry_nt.h"
 
-typedef UINT64 D3DKMT_HANDLE; // 32 bits on Windows; ours carry a generation, so a stale handle is told from a live one
+typedef UINT D3DKMT_HANDLE; // 0 = none
 
 typedef union _D3DDDI_MAKERESIDENT_FLAGS {
     struct {

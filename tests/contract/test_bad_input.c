@@ -48,8 +48,7 @@ static void null_foreign_and_stale_handles(void **state)
     D3DKMT_HANDLE a = world_create(world, PAGES(2), CPU), other, theirs;
     void *address;
     assert_int_equal(ferry_vidmm_create_device(m, &other), FERRY_OK);
-    D3DKMT_HANDLE bad[] = {0,       1, UINT64_MAX, world->device, world->queue, world->context, a ^ UINT64_C(1) << 32,
-                           a + 1000};
+    D3DKMT_HANDLE bad[] = {0, 1, UINT32_MAX, world->device, world->queue, world->context, a ^ 1u << 21, a + 1000};
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         assert_int_equal(ferry_vidmm_destroy_allocation(m, bad[i]), FERRY_ERROR_HANDLE);
         assert_int_equal(ferry_vidmm_lock(m, bad[i], 0, &address), FERRY_ERROR_HANDLE);

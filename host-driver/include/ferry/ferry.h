@@ -186,7 +186,7 @@ int ferry_allocation_create(struct ferry_device *device, const struct ferry_allo
 const char *ferry_flag_unsupported(uint32_t flags, uint32_t flags2);
 /// Destroy it, resident or not; waits for GPU work that names it. Errors: HANDLE, LOCKED.
 int ferry_allocation_destroy(struct ferry_allocation *allocation);
-/// A number that is never used twice in one adapter; 0 for NULL.
+/// A number that no other living allocation of the adapter has, nor one of two million others after it; 0 for NULL.
 uint64_t ferry_allocation_id(const struct ferry_allocation *allocation);
 
 struct ferry_placement {

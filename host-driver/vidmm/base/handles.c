@@ -1,35 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
-// Layout of a handle: kind in bits 63:60, generation in 59:32, slot index + 1 in 31:0.
+// Layout of a handle: generation in bits 31:21, slot index + 1 in 20:0. The kind stands in the slot. A slot whose
+// object went waits behind all that went before it, and until there are many of them: a stale handle would be taken for
+// a live one only after 2047 * 1024 objects more had come and gone.
 #include "vidmm/base/handles.h"
 
 #include <stdlib.h>
 
-#define GENERATION_MASK 0x0FFFFFFFu
+#define INDEX_BITS      21
+#define INDEX_MASK      ((1u << INDEX_BITS) - 1)
+#define GENERATION_MASK (UINT32_MAX >> INDEX_BITS)
+#define RESTING         1024u // Free slots that are not used again.
 
 static D3DKMT_HANDLE compose(const struct ferry_vm_slot *slot, uint32_t index)
 {
-    return (uint64_t)slot->kind << 60 | (uint64_t)slot->generation << 32 | (index + 1);
+    return slot->generation << INDEX_BITS | (index + 1);
+}
+
+static bool grow(struct ferry_vm_handles *handles)
+{
+    uint32_t capacity = handles->capacity ? handles->capacity * 2 : 64;
+    if (capacity > INDEX_MASK)
+        capacity = INDEX_MASK;
+    if (handles->capacity == capacity)
+        return false;
+    struct ferry_vm_slot *slots = realloc(handles->slots, capacity * sizeof(*slots));
+    if (!slots)
+        return false;
+    handles->slots = slots;
+    handles->capacity = capacity;
+    return true;
 }
 
 D3DKMT_HANDLE ferry_vm_handle_new(struct ferry_vm_handles *handles, enum ferry_vm_kind kind, void *object)
 {
     uint32_t index;
-    if (handles->first_free != 0) {
-        index = handles->first_free - 1;
-        handles->first_free = handles->slots[index].next_free;
-    } else {
-        if (handles->count == handles->capacity) {
-            if (handles->capacity > UINT32_MAX / 4)
-                return 0;
-            uint32_t capacity = handles->capacity ? handles->capacity * 2 : 64;
-            struct ferry_vm_slot *slots = realloc(handles->slots, capacity * sizeof(*slots));
-            if (!slots)
-                return 0;
-            handles->slots = slots;
-            handles->capacity = capacity;
-        }
+    if (handles->free_count <= RESTING && (handles->count < handles->capacity || grow(handles))) {
         index = handles->count++;
         handles->slots[index].generation = 0;
+    } else if (handles->first_free != 0) {
+        index = handles->first_free - 1;
+        handles->first_free = handles->slots[index].next_free;
+        handles->free_count--;
+    } else {
+        return 0;
     }
     struct ferry_vm_slot *slot = &handles->slots[index];
     slot->object = object;
@@ -40,7 +53,7 @@ D3DKMT_HANDLE ferry_vm_handle_new(struct ferry_vm_handles *handles, enum ferry_v
 
 void *ferry_vm_handle_find(const struct ferry_vm_handles *handles, enum ferry_vm_kind kind, D3DKMT_HANDLE handle)
 {
-    uint32_t number = (uint32_t)handle;
+    uint32_t number = handle & INDEX_MASK;
     if (number == 0 || number > handles->count)
         return NULL;
     const struct ferry_vm_slot *slot = &handles->slots[number - 1];
@@ -51,15 +64,19 @@ void *ferry_vm_handle_find(const struct ferry_vm_handles *handles, enum ferry_vm
 
 void ferry_vm_handle_free(struct ferry_vm_handles *handles, D3DKMT_HANDLE handle)
 {
-    uint32_t index = (uint32_t)handle - 1;
-    handles->slots[index].object = NULL;
-    handles->slots[index].next_free = handles->first_free;
-    handles->first_free = index + 1;
+    uint32_t number = handle & INDEX_MASK;
+    handles->slots[number - 1].object = NULL;
+    handles->slots[number - 1].next_free = 0;
+    if (handles->first_free != 0)
+        handles->slots[handles->last_free - 1].next_free = number;
+    else
+        handles->first_free = number;
+    handles->last_free = number;
+    handles->free_count++;
 }
 
 void ferry_vm_handles_destroy(struct ferry_vm_handles *handles)
 {
     free(handles->slots);
-    handles->slots = NULL;
-    handles->count = handles->capacity = handles->first_free = 0;
+    *handles = (struct ferry_vm_handles){0};
 }

@@ -4,6 +4,7 @@
 #ifndef FERRY_VIDMM_BASE_HANDLES_H
 #define FERRY_VIDMM_BASE_HANDLES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "ddi/residency.h"
@@ -20,10 +21,11 @@ struct ferry_vm_slot {
 struct ferry_vm_handles {
     struct ferry_vm_slot *slots;
     uint32_t count, capacity;
-    uint32_t first_free; // index + 1; 0 = none
+    uint32_t first_free, last_free; // index + 1; 0 = none
+    uint32_t free_count;
 };
 
-/// A new handle for object, 0 when the host has no memory left.
+/// A new handle for object, 0 when the host has no memory left, or two million objects live.
 D3DKMT_HANDLE ferry_vm_handle_new(struct ferry_vm_handles *handles, enum ferry_vm_kind kind, void *object);
 /// The object, or NULL when the handle is not a live one of this kind.
 void *ferry_vm_handle_find(const struct ferry_vm_handles *handles, enum ferry_vm_kind kind, D3DKMT_HANDLE handle);

@@ -17,8 +17,8 @@ static void stale_foreign_and_made_up_handles_find_nothing(void **state)
     assert_ptr_equal(ferry_vm_handle_find(&handles, FERRY_VM_ALLOCATION, a), &objects[0]);
     assert_null(ferry_vm_handle_find(&handles, FERRY_VM_DEVICE, a));
     assert_null(ferry_vm_handle_find(&handles, FERRY_VM_ALLOCATION, 0));
-    for (unsigned bit = 0; bit < 64; bit++)
-        assert_null(ferry_vm_handle_find(&handles, FERRY_VM_ALLOCATION, a ^ UINT64_C(1) << bit));
+    for (unsigned bit = 0; bit < 32; bit++)
+        assert_null(ferry_vm_handle_find(&handles, FERRY_VM_ALLOCATION, a ^ 1u << bit));
     ferry_vm_handle_free(&handles, a);
     assert_null(ferry_vm_handle_find(&handles, FERRY_VM_ALLOCATION, a));
     D3DKMT_HANDLE b = ferry_vm_handle_new(&handles, FERRY_VM_ALLOCATION, &objects[1]);
@@ -42,13 +42,45 @@ static void many(void **state)
         for (unsigned i = 0; i < 1000; i++)
             ferry_vm_handle_free(&handles, all[(i * 7) % 1000]);
     }
-    assert_int_equal(handles.count, 1000); // slots are used again
+    assert_true(handles.count < 2 * 1000 + 1024); // slots are used again, after a rest
+    ferry_vm_handles_destroy(&handles);
+}
+
+// One object that comes and goes: its handles stay different for as long as the header says.
+static void a_stale_handle_stays_stale_through_two_million_others(void **state)
+{
+    (void)state;
+    struct ferry_vm_handles handles = {0};
+    int object;
+    D3DKMT_HANDLE stale = ferry_vm_handle_new(&handles, FERRY_VM_ALLOCATION, &object);
+    ferry_vm_handle_free(&handles, stale);
+    for (unsigned i = 0; i < 2047u * 1024u; i++) {
+        D3DKMT_HANDLE handle = ferry_vm_handle_new(&handles, FERRY_VM_ALLOCATION, &object);
+        if (handle == stale)
+            fail_msg("handle %08x returned after %u others", stale, i);
+        ferry_vm_handle_free(&handles, handle);
+    }
+    assert_true(handles.count < 2000);
+    ferry_vm_handles_destroy(&handles);
+}
+
+// A million allocations and more live at once.
+static void a_million_handles_live_together(void **state)
+{
+    (void)state;
+    struct ferry_vm_handles handles = {0};
+    int object;
+    for (unsigned i = 0; i < 1100000; i++)
+        if (ferry_vm_handle_new(&handles, FERRY_VM_ALLOCATION, &object) == 0)
+            fail_msg("no handle after %u", i);
     ferry_vm_handles_destroy(&handles);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(stale_foreign_and_made_up_handles_find_nothing),
-                                       cmocka_unit_test(many)};
+                                       cmocka_unit_test(many),
+                                       cmocka_unit_test(a_stale_handle_stays_stale_through_two_million_others),
+                                       cmocka_unit_test(a_million_handles_live_together)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
