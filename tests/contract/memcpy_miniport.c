@@ -321,6 +321,9 @@ static NTSTATUS reset_engine(HANDLE adapter, DXGKARG_RESETENGINE *argument)
             continue;
         }
         *link = work->next;
+        if (machine->knobs.late_abort)
+            mini_execute(machine, work);
+        machine->knobs.late_abort = false;
         for (size_t i = 0; i < work->name_count; i++) {
             if (work->paging)
                 work->names[i]->paging_references--;

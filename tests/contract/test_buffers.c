@@ -140,7 +140,10 @@ static void R39_busy_for_ever_is_a_critical_stop(void **state)
     D3DKMT_HANDLE a = world_create(world, PAGES(4), CPU);
     world_write(world, a, 1);
     world->knobs->busy_times = 1000;
-    assert_int_equal(world_resident(world, &a, 1), FERRY_ERROR_CRITICAL);
+    D3DDDI_MAKERESIDENT arguments = {.hPagingQueue = world->queue, .NumAllocations = 1, .AllocationList = &a};
+    assert_int_equal(ferry_vidmm_make_resident(world->manager, &arguments), FERRY_PENDING);
+    assert_int_equal(ferry_vidmm_wait_paging(world->manager, world->queue, arguments.PagingFenceValue),
+                     FERRY_ERROR_CRITICAL);
     expect_critical(world, FERRY_CRITICAL_NOT_IDLE, STATUS_GRAPHICS_ALLOCATION_BUSY);
     world_close(world);
 }

@@ -326,7 +326,7 @@ static void R50_R51_R52_R53_R54_busy_discard_is_repeated_idle(void **state)
     world->knobs->busy_times = 2;
     spy_clear();
     D3DKMT_HANDLE large = world_create(world, PAGES(64), CPU);
-    assert_true(world_resident(world, &large, 1) >= 0);
+    world_require(world, large);
     const struct spy_entry *entry = spy_build(DXGK_OPERATION_DISCARD_CONTENT, 0);
     assert_false(entry->before.DiscardContent.Flags.AllocationIsIdle);
     assert_int_equal(entry->status, STATUS_GRAPHICS_ALLOCATION_BUSY);

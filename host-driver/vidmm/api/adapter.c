@@ -4,15 +4,50 @@
 
 #include "vidmm/api/manager.h"
 
+static void take_lock(struct ferry_vidmm *manager)
+{
+    pthread_mutex_lock(&manager->mutex);
+    uint64_t ticket = manager->tickets++;
+    while (manager->serving != ticket)
+        pthread_cond_wait(&manager->next, &manager->mutex);
+    pthread_mutex_unlock(&manager->mutex);
+}
+
+static void give_lock(struct ferry_vidmm *manager)
+{
+    pthread_mutex_lock(&manager->mutex);
+    manager->serving++;
+    pthread_cond_broadcast(&manager->next);
+    pthread_mutex_unlock(&manager->mutex);
+}
+
 int ferry_vm_enter(struct ferry_vidmm *manager)
 {
-    pthread_mutex_lock(&manager->lock);
+    take_lock(manager);
     return manager->core.critical.code != FERRY_CRITICAL_NONE ? FERRY_ERROR_CRITICAL : FERRY_OK;
 }
 
 int ferry_vm_leave(struct ferry_vidmm *manager, int result)
 {
-    pthread_mutex_unlock(&manager->lock);
+    ferry_vm_pump(&manager->sched);
+    // A call that had nothing to say of the manager's own tells of the stop, if that is how its work ended.
+    if (result >= 0 && manager->core.critical.code != FERRY_CRITICAL_NONE)
+        result = FERRY_ERROR_CRITICAL;
+    give_lock(manager);
+    return result;
+}
+
+void ferry_vm_yield(struct ferry_vidmm *manager)
+{
+    give_lock(manager);
+    take_lock(manager);
+}
+
+int ferry_vm_block(struct ferry_vidmm *manager, unsigned node, uint64_t number, struct ferry_vm_patience *patience)
+{
+    int result = ferry_vm_turn(&manager->sched, node, number, patience);
+    if (result == FERRY_PENDING)
+        ferry_vm_yield(manager);
     return result;
 }
 
@@ -43,10 +78,9 @@ static void tear_down(struct ferry_vidmm *manager, bool started)
     ferry_vm_aperture_stop(&manager->memory);
     ferry_vm_room_stop(&manager->policy);
     ferry_vm_segments_destroy(&manager->memory);
-    for (unsigned i = 0; i < FERRY_VM_MAX_NODES; i++)
-        free(manager->sched.nodes[i].faults);
     ferry_vm_handles_destroy(&manager->core.handles);
-    pthread_mutex_destroy(&manager->lock);
+    pthread_cond_destroy(&manager->next);
+    pthread_mutex_destroy(&manager->mutex);
     free(manager);
 }
 
@@ -72,8 +106,9 @@ int ferry_vidmm_start(const struct ferry_vidmm_options *options, struct ferry_vi
     manager->policy.memory = &manager->memory;
     ferry_vm_list_init(&manager->devices);
     ferry_vm_list_init(&manager->sched.waiting_queues);
-    pthread_mutex_init(&manager->lock, NULL);
-    pthread_mutex_lock(&manager->lock);
+    pthread_mutex_init(&manager->mutex, NULL);
+    pthread_cond_init(&manager->next, NULL);
+    take_lock(manager);
     ferry_vm_interface(&manager->sched);
     NTSTATUS status = manager->core.miniport->DxgkDdiStartDevice(manager->core.adapter, &manager->sched.interface);
     bool started = NT_SUCCESS(status);
@@ -85,7 +120,7 @@ int ferry_vidmm_start(const struct ferry_vidmm_options *options, struct ferry_vi
     ferry_vm_room_start(&manager->policy);
     if (result == FERRY_OK)
         result = ferry_vm_aperture_start(&manager->memory);
-    pthread_mutex_unlock(&manager->lock);
+    give_lock(manager);
     if (result != FERRY_OK) {
         tear_down(manager, started);
         return result;
@@ -102,13 +137,12 @@ void ferry_vidmm_stop(struct ferry_vidmm *manager)
     while (!ferry_vm_list_empty(&manager->devices)) {
         struct ferry_vm_device *device = FERRY_VM_CONTAINER(manager->devices.next, struct ferry_vm_device, link);
         // A device whose work never ends is given up by a critical stop, under which everything can be taken apart.
-        if (ferry_vm_device_free(manager, device) != FERRY_OK)
+        ferry_vm_handle_hide(&manager->core.handles, device->handle, true);
+        if (ferry_vm_device_end(manager, device) != FERRY_OK)
             ferry_vm_stop_critical(&manager->core, (struct ferry_vidmm_critical){.code = FERRY_CRITICAL_NOT_IDLE,
                                                                                  .status = STATUS_IO_TIMEOUT});
     }
-    if (ferry_vm_flush(&manager->sched) == FERRY_OK)
-        ferry_vm_wait(&manager->sched, manager->sched.paging_node,
-                      manager->sched.nodes[manager->sched.paging_node].submitted);
+    ferry_vm_wait(&manager->sched, manager->sched.paging_node, manager->sched.queued);
     ferry_vm_leave(manager, FERRY_OK);
     tear_down(manager, true);
 }
@@ -185,7 +219,7 @@ int ferry_vidmm_reset_engine(struct ferry_vidmm *manager)
         return FERRY_ERROR_ARGUMENT;
     int result = ferry_vm_enter(manager);
     for (unsigned i = 0; i < manager->sched.node_count && result == FERRY_OK; i++)
-        if (manager->sched.nodes[i].completed < manager->sched.nodes[i].submitted)
-            result = ferry_vm_reset_node(&manager->sched, i);
+        if (manager->sched.nodes[i].in_flight > 0)
+            result = ferry_vm_reset_node(&manager->sched, i, true);
     return ferry_vm_leave(manager, result);
 }

@@ -23,6 +23,23 @@ int ferry_vidmm_create_allocation(struct ferry_vidmm *manager, D3DKMT_HANDLE dev
     return ferry_vm_leave(manager, result);
 }
 
+int ferry_vm_allocation_end(struct ferry_vidmm *manager, struct ferry_vm_allocation *allocation)
+{
+    struct ferry_vm_sched *sched = &manager->sched;
+    struct ferry_vm_patience patience = {0};
+    unsigned node;
+    int result = ferry_vm_allocation_close(&manager->memory, allocation);
+    // Whatever names it must be over before its room and pages go to somebody else.
+    while (result >= 0 && ferry_vm_subject_pending(sched, allocation->subject.last_fence, true, &node))
+        result = ferry_vm_block(manager, node, allocation->subject.last_fence[node], &patience);
+    if (result >= 0 || result == FERRY_ERROR_CRITICAL) {
+        ferry_vm_residency_end(&manager->policy, allocation);
+        return FERRY_OK;
+    }
+    ferry_vm_handle_hide(&manager->core.handles, allocation->subject.handle, false);
+    return result;
+}
+
 int ferry_vidmm_destroy_allocation(struct ferry_vidmm *manager, D3DKMT_HANDLE handle)
 {
     if (!manager)
@@ -30,8 +47,12 @@ int ferry_vidmm_destroy_allocation(struct ferry_vidmm *manager, D3DKMT_HANDLE ha
     int result = ferry_vm_enter(manager);
     if (result == FERRY_OK) {
         struct ferry_vm_allocation *allocation = ferry_vm_allocation_find(&manager->memory, NULL, handle, &result);
-        if (allocation)
-            result = allocation->locked ? FERRY_ERROR_LOCKED : ferry_vm_residency_end(&manager->policy, allocation);
+        if (allocation && allocation->locked) {
+            result = FERRY_ERROR_LOCKED;
+        } else if (allocation) {
+            ferry_vm_handle_hide(&manager->core.handles, handle, true);
+            result = ferry_vm_allocation_end(manager, allocation);
+        }
     }
     return ferry_vm_leave(manager, result);
 }

@@ -19,6 +19,21 @@ int ferry_vidmm_create_context(struct ferry_vidmm *manager, D3DKMT_HANDLE device
     return ferry_vm_leave(manager, result);
 }
 
+int ferry_vm_context_end(struct ferry_vidmm *manager, struct ferry_vm_context *context)
+{
+    struct ferry_vm_patience patience = {0};
+    int result;
+    do
+        result = ferry_vm_block(manager, context->node, context->last_fence, &patience);
+    while (result == FERRY_PENDING);
+    if (result == FERRY_OK || result == FERRY_ERROR_CRITICAL) {
+        ferry_vm_context_free(&manager->sched, context);
+        return FERRY_OK;
+    }
+    ferry_vm_handle_hide(&manager->core.handles, context->handle, false);
+    return result;
+}
+
 int ferry_vidmm_destroy_context(struct ferry_vidmm *manager, D3DKMT_HANDLE handle)
 {
     if (!manager)
@@ -26,7 +41,9 @@ int ferry_vidmm_destroy_context(struct ferry_vidmm *manager, D3DKMT_HANDLE handl
     int result = ferry_vm_enter(manager);
     if (result == FERRY_OK) {
         struct ferry_vm_context *context = ferry_vm_handle_find(&manager->core.handles, FERRY_VM_CONTEXT, handle);
-        result = context ? ferry_vm_context_free(&manager->sched, context) : FERRY_ERROR_HANDLE;
+        if (context)
+            ferry_vm_handle_hide(&manager->core.handles, handle, true);
+        result = context ? ferry_vm_context_end(manager, context) : FERRY_ERROR_HANDLE;
     }
     return ferry_vm_leave(manager, result);
 }
@@ -35,18 +52,21 @@ int ferry_vidmm_wait(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, uint64_t
 {
     if (!manager)
         return FERRY_ERROR_ARGUMENT;
+    struct ferry_vm_patience patience = {0};
     int result = ferry_vm_enter(manager);
-    if (result == FERRY_OK) {
-        struct ferry_vm_context *context = ferry_vm_handle_find(&manager->core.handles, FERRY_VM_CONTEXT, handle);
+    const struct ferry_vm_context *context = NULL;
+    // The context may be gone after each turn.
+    for (bool again = result == FERRY_OK; again; again = result == FERRY_PENDING) {
+        context = ferry_vm_handle_find(&manager->core.handles, FERRY_VM_CONTEXT, handle);
         if (!context)
             result = FERRY_ERROR_HANDLE;
         else if (fence == 0 || fence > context->last_fence)
             result = FERRY_ERROR_ARGUMENT;
         else
-            result = ferry_vm_wait(&manager->sched, context->node, fence);
-        if (result == FERRY_OK && ferry_vm_job_faulted(context, fence))
-            result = FERRY_ERROR_FAULT;
+            result = ferry_vm_block(manager, context->node, fence, &patience);
     }
+    if (result == FERRY_OK && ferry_vm_job_faulted(context, fence))
+        result = FERRY_ERROR_FAULT;
     return ferry_vm_leave(manager, result);
 }
 

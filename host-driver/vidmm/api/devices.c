@@ -39,19 +39,56 @@ int ferry_vidmm_create_device(struct ferry_vidmm *manager, D3DKMT_HANDLE *device
     return ferry_vm_leave(manager, result == FERRY_OK ? create(manager, device) : result);
 }
 
-int ferry_vm_device_free(struct ferry_vidmm *manager, struct ferry_vm_device *device)
+// The first of a list that no other call is destroying already; NULL when there is none.
+static struct ferry_vm_context *next_context(struct ferry_vidmm *manager, struct ferry_vm_device *device)
 {
-    while (!ferry_vm_list_empty(&device->contexts)) {
-        int result = ferry_vm_context_free(&manager->sched,
-                                           FERRY_VM_CONTAINER(device->contexts.next, struct ferry_vm_context, link));
+    for (struct ferry_vm_list *link = device->contexts.next; link != &device->contexts; link = link->next) {
+        struct ferry_vm_context *context = FERRY_VM_CONTAINER(link, struct ferry_vm_context, link);
+        if (!ferry_vm_handle_hidden(&manager->core.handles, context->handle))
+            return context;
+    }
+    return NULL;
+}
+
+static struct ferry_vm_allocation *next_allocation(struct ferry_vidmm *manager, struct ferry_vm_device *device)
+{
+    for (struct ferry_vm_list *link = device->allocations.next; link != &device->allocations; link = link->next) {
+        struct ferry_vm_allocation *allocation = FERRY_VM_CONTAINER(link, struct ferry_vm_allocation, link);
+        if (!ferry_vm_handle_hidden(&manager->core.handles, allocation->subject.handle))
+            return allocation;
+    }
+    return NULL;
+}
+
+static int end_children(struct ferry_vidmm *manager, struct ferry_vm_device *device)
+{
+    struct ferry_vm_handles *handles = &manager->core.handles;
+    // Contexts first: after them nothing names the allocations any more.
+    for (struct ferry_vm_context *context; (context = next_context(manager, device));) {
+        ferry_vm_handle_hide(handles, context->handle, true);
+        int result = ferry_vm_context_end(manager, context);
         if (result != FERRY_OK)
             return result;
     }
-    while (!ferry_vm_list_empty(&device->allocations)) {
-        int result = ferry_vm_residency_end(
-            &manager->policy, FERRY_VM_CONTAINER(device->allocations.next, struct ferry_vm_allocation, link));
+    for (struct ferry_vm_allocation *allocation; (allocation = next_allocation(manager, device));) {
+        ferry_vm_handle_hide(handles, allocation->subject.handle, true);
+        int result = ferry_vm_allocation_end(manager, allocation);
         if (result != FERRY_OK)
             return result;
+    }
+    return FERRY_OK;
+}
+
+int ferry_vm_device_end(struct ferry_vidmm *manager, struct ferry_vm_device *device)
+{
+    // What another call is destroying just now is waited for by letting that call go on.
+    while (!ferry_vm_list_empty(&device->contexts) || !ferry_vm_list_empty(&device->allocations)) {
+        int result = end_children(manager, device);
+        if (result != FERRY_OK) {
+            ferry_vm_handle_hide(&manager->core.handles, device->handle, false);
+            return result;
+        }
+        ferry_vm_yield(manager);
     }
     while (!ferry_vm_list_empty(&device->queues))
         ferry_vm_queue_free(&manager->sched, FERRY_VM_CONTAINER(device->queues.next, struct ferry_vm_queue, link));
@@ -69,7 +106,9 @@ int ferry_vidmm_destroy_device(struct ferry_vidmm *manager, D3DKMT_HANDLE handle
     int result = ferry_vm_enter(manager);
     if (result == FERRY_OK) {
         struct ferry_vm_device *device = ferry_vm_handle_find(&manager->core.handles, FERRY_VM_DEVICE, handle);
-        result = device ? ferry_vm_device_free(manager, device) : FERRY_ERROR_HANDLE;
+        if (device)
+            ferry_vm_handle_hide(&manager->core.handles, handle, true);
+        result = device ? ferry_vm_device_end(manager, device) : FERRY_ERROR_HANDLE;
     }
     return ferry_vm_leave(manager, result);
 }

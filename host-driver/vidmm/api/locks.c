@@ -5,6 +5,27 @@
     (D3DDDI_LOCK_READ_ONLY | D3DDDI_LOCK_WRITE_ONLY | D3DDDI_LOCK_DO_NOT_WAIT | D3DDDI_LOCK_LOCK_ENTIRE |              \
      D3DDDI_LOCK_DO_NOT_EVICT | D3DDDI_LOCK_DISCARD)
 
+// Until everything is over that the lock waits for. The allocation may be gone after each turn.
+static int wait_for_lock(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, const uint64_t until[FERRY_VM_MAX_NODES],
+                         void **address)
+{
+    struct ferry_vm_patience patience = {0};
+    struct ferry_vm_allocation *allocation;
+    unsigned node;
+    int result = FERRY_OK;
+    for (;;) {
+        allocation = ferry_vm_allocation_find(&manager->memory, NULL, handle, &result);
+        if (!allocation || result < 0)
+            break;
+        if (!ferry_vm_subject_pending(&manager->sched, until, true, &node))
+            return ferry_vm_lock_end(&manager->memory, allocation, address);
+        result = ferry_vm_block(manager, node, until[node], &patience);
+    }
+    if (allocation)
+        ferry_vm_lock_cancel(allocation);
+    return result;
+}
+
 static int lock_range(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, uint32_t flags, uint64_t first, uint64_t count,
                       bool entire, void **address)
 {
@@ -12,12 +33,15 @@ static int lock_range(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, uint32_
     if (!manager || !address || (flags & ~(uint32_t)LEGAL_FLAGS) != 0 || (flags & both) == both ||
         (!entire && count == 0))
         return FERRY_ERROR_ARGUMENT;
+    uint64_t until[FERRY_VM_MAX_NODES];
     int result = ferry_vm_enter(manager);
     if (result == FERRY_OK) {
         struct ferry_vm_allocation *allocation = ferry_vm_allocation_find(&manager->memory, NULL, handle, &result);
         if (allocation)
-            result =
-                ferry_vm_lock(&manager->memory, allocation, flags, first, entire ? allocation->pages : count, address);
+            result = ferry_vm_lock_begin(&manager->memory, allocation, flags, first, entire ? allocation->pages : count,
+                                         until);
+        if (result == FERRY_OK)
+            result = wait_for_lock(manager, handle, until, address);
     }
     return ferry_vm_leave(manager, result);
 }

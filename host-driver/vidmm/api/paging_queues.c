@@ -19,15 +19,35 @@ int ferry_vidmm_create_paging_queue(struct ferry_vidmm *manager, D3DKMT_HANDLE d
     return ferry_vm_leave(manager, result);
 }
 
+// Until its fence has reached value; everything: whatever it has handed out. The queue may be gone after each turn.
+static int wait_value(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, uint64_t value, bool everything)
+{
+    struct ferry_vm_patience patience = {0};
+    for (int result = FERRY_PENDING;;) {
+        const struct ferry_vm_queue *queue =
+            ferry_vm_handle_find(&manager->core.handles, FERRY_VM_PAGING_QUEUE, handle);
+        if (!queue)
+            return FERRY_ERROR_HANDLE;
+        if (everything)
+            value = queue->handed_out;
+        if (value > queue->handed_out)
+            return FERRY_ERROR_ARGUMENT;
+        uint64_t operation = ferry_vm_queue_operation_of(queue, value);
+        if (operation == 0)
+            return queue->device->state == D3DKMT_DEVICEEXECUTION_ACTIVE ? FERRY_OK : FERRY_ERROR_DEVICE_LOST;
+        result = ferry_vm_block(manager, manager->sched.paging_node, operation, &patience);
+        if (result < 0)
+            return result;
+    }
+}
+
 int ferry_vidmm_wait_paging(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, uint64_t value)
 {
     if (!manager)
         return FERRY_ERROR_ARGUMENT;
     int result = ferry_vm_enter(manager);
-    if (result == FERRY_OK) {
-        struct ferry_vm_queue *queue = ferry_vm_handle_find(&manager->core.handles, FERRY_VM_PAGING_QUEUE, handle);
-        result = queue ? ferry_vm_queue_wait(&manager->sched, queue, value) : FERRY_ERROR_HANDLE;
-    }
+    if (result == FERRY_OK)
+        result = wait_value(manager, handle, value, false);
     return ferry_vm_leave(manager, result);
 }
 
@@ -52,16 +72,12 @@ int ferry_vidmm_destroy_paging_queue(struct ferry_vidmm *manager, D3DKMT_HANDLE 
     if (!manager)
         return FERRY_ERROR_ARGUMENT;
     int result = ferry_vm_enter(manager);
-    if (result == FERRY_OK) {
-        struct ferry_vm_queue *queue = ferry_vm_handle_find(&manager->core.handles, FERRY_VM_PAGING_QUEUE, handle);
-        if (!queue)
-            result = FERRY_ERROR_HANDLE;
-        else if (queue->count > 0)
-            result = ferry_vm_queue_wait(&manager->sched, queue, queue->handed_out);
-        if (queue && (result == FERRY_OK || result == FERRY_ERROR_DEVICE_LOST)) {
-            ferry_vm_queue_free(&manager->sched, queue);
-            result = FERRY_OK;
-        }
+    if (result == FERRY_OK)
+        result = wait_value(manager, handle, 0, true);
+    if (result == FERRY_OK || result == FERRY_ERROR_DEVICE_LOST) {
+        ferry_vm_queue_free(&manager->sched,
+                            ferry_vm_handle_find(&manager->core.handles, FERRY_VM_PAGING_QUEUE, handle));
+        result = FERRY_OK;
     }
     return ferry_vm_leave(manager, result);
 }

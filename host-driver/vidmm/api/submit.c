@@ -39,41 +39,27 @@ static int check(struct ferry_vidmm *manager, struct ferry_vm_context *context,
     return FERRY_OK;
 }
 
-// All of the job's allocations in place and their paging done.
-static int make_ready(struct ferry_vidmm *manager, struct ferry_vm_context *context,
-                      const struct ferry_vidmm_submission *submission)
-{
-    int result = ferry_vm_place_missing(&manager->policy, context->device);
-    uint64_t paging = 0;
-    for (uint32_t i = 0; i < submission->reference_count && result == FERRY_OK; i++) {
-        const struct ferry_vm_allocation *allocation =
-            ferry_vm_allocation_find(&manager->memory, NULL, submission->references[i].allocation, &result);
-        if (allocation->subject.last_fence[manager->sched.paging_node] > paging)
-            paging = allocation->subject.last_fence[manager->sched.paging_node];
-        if (!allocation->block)
-            result = FERRY_ERROR_NO_VIDEO_MEMORY;
-    }
-    if (result == FERRY_OK)
-        result = ferry_vm_wait(&manager->sched, manager->sched.paging_node, paging);
-    if (result == FERRY_OK && context->device->state != D3DKMT_DEVICEEXECUTION_ACTIVE)
-        result = FERRY_ERROR_DEVICE_LOST;
-    return result;
-}
-
-static void fill_allocation_list(struct ferry_vidmm *manager, struct ferry_vm_context *context,
-                                 const struct ferry_vidmm_submission *submission)
+// Where each allocation is as the job will find it, and behind which paging the job has to stand.
+static int fill_allocation_list(struct ferry_vidmm *manager, struct ferry_vm_job *job,
+                                const struct ferry_vidmm_submission *submission)
 {
     for (uint32_t i = 0; i < submission->reference_count; i++) {
         int error;
         const struct ferry_vm_allocation *allocation =
             ferry_vm_allocation_find(&manager->memory, NULL, submission->references[i].allocation, &error);
         const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(&manager->memory, allocation->segment);
-        DXGK_ALLOCATIONLIST *entry = &context->allocation_list[i];
+        if (!allocation->block)
+            return FERRY_ERROR_NO_VIDEO_MEMORY;
+        uint64_t operation = allocation->subject.last_fence[manager->sched.paging_node];
+        if (operation > job->after_operation)
+            job->after_operation = operation;
+        DXGK_ALLOCATIONLIST *entry = &job->allocations[i];
         *entry = (DXGK_ALLOCATIONLIST){.hDeviceSpecificAllocation = allocation->miniport,
                                        .WriteOperation = submission->references[i].write};
         entry->SegmentId = segment->id & 0x1F;
         entry->PhysicalAddress.QuadPart = (int64_t)(segment->base + allocation->block->first * PAGE_SIZE);
     }
+    return FERRY_OK;
 }
 
 static void mark_used(struct ferry_vidmm *manager, const struct ferry_vidmm_submission *submission, uint32_t node,
@@ -97,24 +83,23 @@ static void mark_used(struct ferry_vidmm *manager, const struct ferry_vidmm_subm
 }
 
 static int submit(struct ferry_vidmm *manager, struct ferry_vm_context *context,
-                  const struct ferry_vidmm_submission *submission, uint64_t *fence_out)
+                  const struct ferry_vidmm_submission *submission, uint64_t *fence)
 {
-    int result = check(manager, context, submission);
-    if (result == FERRY_OK)
-        result = make_ready(manager, context, submission);
-    struct ferry_vm_job *job = NULL;
-    if (result == FERRY_OK)
-        result = ferry_vm_job_new(&manager->sched, context, &job);
+    struct ferry_vm_job *job;
+    int result = ferry_vm_job_new(&manager->sched, context, submission, &job);
     if (result != FERRY_OK)
         return result;
-    uint64_t fence = manager->sched.nodes[context->node].submitted + 1;
-    fill_allocation_list(manager, context, submission);
-    mark_used(manager, submission, context->node, fence);
-    result = ferry_vm_job_send(&manager->sched, job, submission);
-    if (result != FERRY_OK)
+    result = ferry_vm_place_missing(&manager->policy, context->device);
+    if (result == FERRY_OK)
+        result = fill_allocation_list(manager, job, submission);
+    if (result != FERRY_OK) {
+        ferry_vm_job_drop(&manager->sched, job);
         return result;
-    *fence_out = fence;
-    return manager->core.critical.code != FERRY_CRITICAL_NONE ? FERRY_ERROR_CRITICAL : FERRY_OK;
+    }
+    ferry_vm_job_queue(&manager->sched, job);
+    mark_used(manager, submission, context->node, job->fence);
+    *fence = job->fence;
+    return FERRY_OK;
 }
 
 int ferry_vidmm_submit(struct ferry_vidmm *manager, D3DKMT_HANDLE handle,
@@ -122,10 +107,19 @@ int ferry_vidmm_submit(struct ferry_vidmm *manager, D3DKMT_HANDLE handle,
 {
     if (!manager || !submission || !fence)
         return FERRY_ERROR_ARGUMENT;
+    struct ferry_vm_patience patience = {0};
     int result = ferry_vm_enter(manager);
-    if (result == FERRY_OK) {
+    // How far the line runs ahead of the device is bounded; everything is checked again after each turn of waiting.
+    for (bool again = result == FERRY_OK; again; again = result == FERRY_PENDING) {
         struct ferry_vm_context *context = ferry_vm_handle_find(&manager->core.handles, FERRY_VM_CONTEXT, handle);
-        result = context ? submit(manager, context, submission, fence) : FERRY_ERROR_HANDLE;
+        result = context ? check(manager, context, submission) : FERRY_ERROR_HANDLE;
+        if (result != FERRY_OK)
+            break;
+        const struct ferry_vm_node *node = &manager->sched.nodes[context->node];
+        if (!ferry_vm_jobs_full(&manager->sched, context->node))
+            result = submit(manager, context, submission, fence);
+        else if ((result = ferry_vm_block(manager, context->node, node->first->fence, &patience)) == FERRY_OK)
+            result = FERRY_PENDING;
     }
     return ferry_vm_leave(manager, result);
 }

@@ -47,11 +47,12 @@ D3DKMT_HANDLE ferry_vm_handle_new(struct ferry_vm_handles *handles, enum ferry_v
     struct ferry_vm_slot *slot = &handles->slots[index];
     slot->object = object;
     slot->kind = (uint8_t)kind;
+    slot->hidden = false;
     slot->generation = (slot->generation + 1) & GENERATION_MASK;
     return compose(slot, index);
 }
 
-void *ferry_vm_handle_find(const struct ferry_vm_handles *handles, enum ferry_vm_kind kind, D3DKMT_HANDLE handle)
+void *ferry_vm_handle_find_hidden(const struct ferry_vm_handles *handles, enum ferry_vm_kind kind, D3DKMT_HANDLE handle)
 {
     uint32_t number = handle & INDEX_MASK;
     if (number == 0 || number > handles->count)
@@ -60,6 +61,22 @@ void *ferry_vm_handle_find(const struct ferry_vm_handles *handles, enum ferry_vm
     if (!slot->object || slot->kind != kind || compose(slot, number - 1) != handle)
         return NULL;
     return slot->object;
+}
+
+void *ferry_vm_handle_find(const struct ferry_vm_handles *handles, enum ferry_vm_kind kind, D3DKMT_HANDLE handle)
+{
+    void *object = ferry_vm_handle_find_hidden(handles, kind, handle);
+    return object && !ferry_vm_handle_hidden(handles, handle) ? object : NULL;
+}
+
+void ferry_vm_handle_hide(struct ferry_vm_handles *handles, D3DKMT_HANDLE handle, bool hidden)
+{
+    handles->slots[(uint32_t)handle - 1].hidden = hidden;
+}
+
+bool ferry_vm_handle_hidden(const struct ferry_vm_handles *handles, D3DKMT_HANDLE handle)
+{
+    return handles->slots[(uint32_t)handle - 1].hidden;
 }
 
 void ferry_vm_handle_free(struct ferry_vm_handles *handles, D3DKMT_HANDLE handle)

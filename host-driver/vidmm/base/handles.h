@@ -16,6 +16,7 @@ struct ferry_vm_slot {
     uint32_t generation;
     uint32_t next_free; // index + 1
     uint8_t kind;
+    bool hidden;
 };
 
 struct ferry_vm_handles {
@@ -29,6 +30,12 @@ struct ferry_vm_handles {
 D3DKMT_HANDLE ferry_vm_handle_new(struct ferry_vm_handles *handles, enum ferry_vm_kind kind, void *object);
 /// The object, or NULL when the handle is not a live one of this kind.
 void *ferry_vm_handle_find(const struct ferry_vm_handles *handles, enum ferry_vm_kind kind, D3DKMT_HANDLE handle);
+/// Found by nobody until it is shown again: what is being destroyed and still waits for its work.
+void ferry_vm_handle_hide(struct ferry_vm_handles *handles, D3DKMT_HANDLE handle, bool hidden);
+bool ferry_vm_handle_hidden(const struct ferry_vm_handles *handles, D3DKMT_HANDLE handle);
+/// The object, hidden or not.
+void *ferry_vm_handle_find_hidden(const struct ferry_vm_handles *handles, enum ferry_vm_kind kind,
+                                  D3DKMT_HANDLE handle);
 void ferry_vm_handle_free(struct ferry_vm_handles *handles, D3DKMT_HANDLE handle);
 void ferry_vm_handles_destroy(struct ferry_vm_handles *handles);
 

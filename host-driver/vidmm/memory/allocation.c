@@ -160,19 +160,20 @@ static bool on_demand(const struct ferry_vm_allocation *allocation)
     return (allocation->flags & DXGK_ALLOC_FLAG_CPU_VISIBLE_ON_DEMAND) != 0;
 }
 
-int ferry_vm_allocation_free(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
+int ferry_vm_allocation_close(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
 {
-    // Whatever names it must be over before its room and pages go to somebody else.
-    int result = ferry_vm_wait_allocation(memory->sched, &allocation->subject, true);
+    const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
+    if (!segment || !segment->aperture)
+        return FERRY_OK;
+    int result = ferry_vm_reserve(memory->sched, 2);
+    if (result == FERRY_OK)
+        ferry_vm_unmap(memory, allocation);
+    return result;
+}
+
+void ferry_vm_allocation_free(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
+{
     struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
-    if (result == FERRY_OK && segment && segment->aperture) {
-        result = ferry_vm_unmap(memory, allocation);
-        if (result == FERRY_OK)
-            result = ferry_vm_wait(memory->sched, memory->sched->paging_node,
-                                   allocation->subject.last_fence[memory->sched->paging_node]);
-    }
-    if (result != FERRY_OK && result != FERRY_ERROR_CRITICAL)
-        return result;
     // After a critical stop nothing can be told to the GPU any more; the objects still go.
     if (allocation->block) {
         ferry_vm_emit_place(memory, allocation, false);
@@ -180,7 +181,7 @@ int ferry_vm_allocation_free(struct ferry_vm_memory *memory, struct ferry_vm_all
         segment->pinned_pages -= allocation->pinned ? allocation->pages : 0;
         ferry_vm_space_give(&segment->space, allocation->block);
     }
-    if (allocation->locked && on_demand(allocation))
+    if (allocation->locked && !allocation->locking && on_demand(allocation))
         memory->core->statistics.on_demand_bytes -= ferry_vm_bytes(allocation);
     ferry_vm_list_remove(&allocation->missing);
     ferry_vm_list_remove(&allocation->link);
@@ -189,13 +190,13 @@ int ferry_vm_allocation_free(struct ferry_vm_memory *memory, struct ferry_vm_all
     tell_destroyed(memory, allocation->miniport);
     memory->core->statistics.allocations--;
     free(allocation);
-    return FERRY_OK;
 }
 
 void ferry_vm_content_lost(void *context, D3DKMT_HANDLE handle)
 {
-    int error;
-    struct ferry_vm_allocation *allocation = ferry_vm_allocation_find(context, NULL, handle, &error);
+    struct ferry_vm_memory *memory = context;
+    struct ferry_vm_allocation *allocation =
+        ferry_vm_handle_find_hidden(&memory->core->handles, FERRY_VM_ALLOCATION, handle);
     if (!allocation)
         return;
     allocation->lost = 1;

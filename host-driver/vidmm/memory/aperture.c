@@ -21,8 +21,8 @@ void ferry_vm_dummy_inspect(struct ferry_vm_memory *memory)
     memset(memory->dummy_page->MappedSystemVa, DUMMY_BYTE, PAGE_SIZE);
 }
 
-static int unmap_range(struct ferry_vm_memory *memory, const struct ferry_vm_segment *segment, uint64_t first,
-                       uint64_t pages, struct ferry_vm_allocation *allocation)
+static void unmap_range(struct ferry_vm_memory *memory, const struct ferry_vm_segment *segment, uint64_t first,
+                        uint64_t pages, struct ferry_vm_allocation *allocation)
 {
     DXGKARG_BUILDPAGINGBUFFER argument = {.Operation = DXGK_OPERATION_UNMAP_APERTURE_SEGMENT};
     argument.UnmapApertureSegment.hDevice = allocation ? allocation->device->miniport : NULL;
@@ -31,11 +31,13 @@ static int unmap_range(struct ferry_vm_memory *memory, const struct ferry_vm_seg
     argument.UnmapApertureSegment.OffsetInPages = first;
     argument.UnmapApertureSegment.NumberOfPages = pages;
     argument.UnmapApertureSegment.DummyPage.QuadPart = (int64_t)(memory->dummy_page->Pfn[0] << PAGE_SHIFT);
-    return ferry_vm_build(memory->sched, &argument, allocation ? &allocation->subject : NULL, pages * PAGE_SIZE);
+    // R78: nothing of the GPU touches the range from before the build on, since the miniport may use registers at once.
+    ferry_vm_queue_operation(memory->sched, &argument, allocation ? &allocation->subject : NULL, pages * PAGE_SIZE,
+                             FERRY_VM_WHEN_IDLE);
 }
 
-static int map_range(struct ferry_vm_memory *memory, const struct ferry_vm_segment *segment, uint64_t first, MDL *mdl,
-                     bool coherent, struct ferry_vm_allocation *allocation)
+static void map_range(struct ferry_vm_memory *memory, const struct ferry_vm_segment *segment, uint64_t first, MDL *mdl,
+                      bool coherent, struct ferry_vm_allocation *allocation)
 {
     DXGKARG_BUILDPAGINGBUFFER argument = {.Operation = DXGK_OPERATION_MAP_APERTURE_SEGMENT};
     argument.MapApertureSegment.hDevice = allocation ? allocation->device->miniport : NULL;
@@ -45,8 +47,8 @@ static int map_range(struct ferry_vm_memory *memory, const struct ferry_vm_segme
     argument.MapApertureSegment.NumberOfPages = mdl->PageCount;
     argument.MapApertureSegment.pMdl = mdl;
     argument.MapApertureSegment.Flags.CacheCoherent = coherent;
-    return ferry_vm_build(memory->sched, &argument, allocation ? &allocation->subject : NULL,
-                          mdl->PageCount * PAGE_SIZE);
+    ferry_vm_queue_operation(memory->sched, &argument, allocation ? &allocation->subject : NULL,
+                             mdl->PageCount * PAGE_SIZE, 0);
 }
 
 int ferry_vm_aperture_start(struct ferry_vm_memory *memory)
@@ -58,14 +60,17 @@ int ferry_vm_aperture_start(struct ferry_vm_memory *memory)
             continue;
         if (!memory->dummy_page) {
             int result = source->allocate(source->context, 1, 0, &memory->dummy_page);
-            if (result != FERRY_OK)
+            if (result != FERRY_OK) {
+                memory->dummy_page = NULL;
                 return result;
+            }
             memset(memory->dummy_page->MappedSystemVa, DUMMY_BYTE, PAGE_SIZE);
         }
-        int result = unmap_range(memory, segment, 0, segment->pages, NULL);
+        int result = ferry_vm_reserve(memory->sched, 2);
         if (result != FERRY_OK)
             return result;
-        // The highest page of the first aperture is the memory's own, for WRITE_PHYSICAL, which may write anything
+        unmap_range(memory, segment, 0, segment->pages, NULL);
+        // The highest page of the first aperture is the manager's own, for WRITE_PHYSICAL, which may write anything
         // (R61).
         if (memory->scratch_segment == 0 && segment->pages > 1) {
             bool no_memory;
@@ -75,13 +80,15 @@ int ferry_vm_aperture_start(struct ferry_vm_memory *memory)
             memory->scratch_segment = i + 1;
             memory->aperture_bytes -= PAGE_SIZE;
             result = source->allocate(source->context, 1, 0, &memory->scratch_page);
-            if (result == FERRY_OK)
-                result = map_range(memory, segment, memory->scratch_block->first, memory->scratch_page, false, NULL);
-            if (result != FERRY_OK)
+            if (result != FERRY_OK) {
+                memory->scratch_page = NULL;
                 return result;
+            }
+            map_range(memory, segment, memory->scratch_block->first, memory->scratch_page, false, NULL);
         }
     }
-    return ferry_vm_flush(memory->sched);
+    ferry_vm_pump(memory->sched);
+    return memory->core->critical.code != FERRY_CRITICAL_NONE ? FERRY_ERROR_CRITICAL : FERRY_OK;
 }
 
 void ferry_vm_aperture_stop(struct ferry_vm_memory *memory)
@@ -92,7 +99,7 @@ void ferry_vm_aperture_stop(struct ferry_vm_memory *memory)
     memory->scratch_page = memory->dummy_page = NULL;
 }
 
-int ferry_vm_map(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
+void ferry_vm_map(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
 {
     const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
     // R66 to R68: coherent only where cacheable memory goes into a coherent aperture.
@@ -100,40 +107,29 @@ int ferry_vm_map(struct ferry_vm_memory *memory, struct ferry_vm_allocation *all
     allocation->coherent = coherent;
     if (!coherent)
         ferry_vm_cache_handover(memory, allocation);
-    return map_range(memory, segment, allocation->block->first, allocation->backing, coherent, allocation);
+    map_range(memory, segment, allocation->block->first, allocation->backing, coherent, allocation);
 }
 
-int ferry_vm_unmap(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
+void ferry_vm_unmap(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
 {
     const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
-    // R78: nothing of the GPU touches the range from before the build on, since the miniport may use registers at once.
-    int result = ferry_vm_wait_allocation(memory->sched, &allocation->subject, true);
-    if (result != FERRY_OK)
-        return result;
     // Once unmapped, nothing pushes the GPU's writes on any more, and the CPU may read the pages next (R58).
-    result = ferry_vm_aperture_order(memory, allocation, true);
-    if (result != FERRY_OK)
-        return result;
+    ferry_vm_aperture_order(memory, allocation, true);
     ferry_vm_dummy_inspect(memory);
-    return unmap_range(memory, segment, allocation->block->first, allocation->block->pages, allocation);
+    unmap_range(memory, segment, allocation->block->first, allocation->block->pages, allocation);
 }
 
-int ferry_vm_aperture_order(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, bool cpu_reads)
+void ferry_vm_aperture_order(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, bool cpu_reads)
 {
     if (!allocation->gpu_wrote || allocation->coherent)
-        return FERRY_OK;
-    struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
-    int result;
+        return;
+    const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
     // A read through the mapping pushes earlier GPU writes ahead of it (R58). Where the CPU will only write, a write
     // to the scratch page orders as well (R62) and moves no data back.
     if (cpu_reads || memory->scratch_segment == 0)
-        result = ferry_vm_physical(memory, segment, allocation->block->first, false);
+        ferry_vm_physical(memory, allocation, segment, allocation->block->first, false);
     else
-        result = ferry_vm_physical(memory, &memory->segments[memory->scratch_segment - 1], memory->scratch_block->first,
-                                   true);
-    if (result == FERRY_OK)
-        result = ferry_vm_wait(memory->sched, memory->sched->paging_node, ferry_vm_paging_fence(memory->sched));
-    if (result == FERRY_OK)
-        allocation->gpu_wrote = 0;
-    return result;
+        ferry_vm_physical(memory, allocation, &memory->segments[memory->scratch_segment - 1],
+                          memory->scratch_block->first, true);
+    allocation->gpu_wrote = 0;
 }

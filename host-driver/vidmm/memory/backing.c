@@ -31,11 +31,11 @@ int ferry_vm_backing_make(struct ferry_vm_memory *memory, struct ferry_vm_alloca
     return FERRY_OK;
 }
 
-int ferry_vm_backing_drop(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
+void ferry_vm_backing_drop(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
 {
     MDL *mdl = allocation->backing;
     allocation->backing = NULL;
-    return mdl ? ferry_vm_release_later(memory->sched, mdl) : FERRY_OK;
+    ferry_vm_release_later(memory->sched, mdl);
 }
 
 void ferry_vm_cache_handover(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation)

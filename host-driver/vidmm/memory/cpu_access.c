@@ -2,6 +2,8 @@
 // CPU access. The CPU always works on a backing store: PermanentSysMem keeps one next to the copy in video memory and
 // the two are brought into line at lock and unlock (R113 to R115); anything else gets one for the time of the lock, and
 // leaves video memory for a lock that writes.
+#include <string.h>
+
 #include "vidmm/memory/memory.h"
 
 static int bring_to_backing(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint32_t flags)
@@ -10,23 +12,29 @@ static int bring_to_backing(struct ferry_vm_memory *memory, struct ferry_vm_allo
     bool discard = (flags & D3DDDI_LOCK_DISCARD) != 0;
     if (!segment)
         return FERRY_OK;
-    if (segment->aperture)
-        return ferry_vm_aperture_order(memory, allocation, (flags & D3DDDI_LOCK_WRITE_ONLY) == 0);
+    int result = ferry_vm_reserve(memory->sched, 2 * ferry_vm_pieces(memory, allocation->pages) + 2);
+    if (result != FERRY_OK)
+        return result;
+    if (segment->aperture) {
+        ferry_vm_aperture_order(memory, allocation, (flags & D3DDDI_LOCK_WRITE_ONLY) == 0);
+        return FERRY_OK;
+    }
     // A lock for reading, or one that must not evict, gets a copy and leaves the allocation where it is: until unlock
     // it is as if PermanentSysMem. Whoever writes all of it has no use for the place meanwhile.
     bool stays = ferry_vm_permanent(allocation) || (flags & (D3DDDI_LOCK_READ_ONLY | D3DDDI_LOCK_DO_NOT_EVICT)) != 0;
     if (!stays)
         return ferry_vm_remove(memory, allocation, discard);
-    int result = ferry_vm_backing_make(memory, allocation);
-    if (result == FERRY_OK && allocation->dirty && !discard)
-        result = ferry_vm_transfer_out(memory, allocation);
-    if (result == FERRY_OK)
-        allocation->dirty = allocation->dirty_before = 0;
-    return result;
+    result = ferry_vm_backing_make(memory, allocation);
+    if (result != FERRY_OK)
+        return result;
+    if (allocation->dirty && !discard)
+        ferry_vm_transfer_out(memory, allocation);
+    allocation->dirty = allocation->dirty_before = 0;
+    return FERRY_OK;
 }
 
-int ferry_vm_lock(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint32_t flags,
-                  uint64_t first, uint64_t count, void **address)
+int ferry_vm_lock_begin(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint32_t flags,
+                        uint64_t first, uint64_t count, uint64_t until[FERRY_VM_MAX_NODES])
 {
     if (!ferry_flags_lockable(allocation->flags))
         return FERRY_ERROR_NOT_LOCKABLE;
@@ -40,19 +48,14 @@ int ferry_vm_lock(struct ferry_vm_memory *memory, struct ferry_vm_allocation *al
     if ((flags & (D3DDDI_LOCK_DO_NOT_WAIT | D3DDDI_LOCK_DISCARD)) == D3DDDI_LOCK_DO_NOT_WAIT &&
         ferry_vm_busy(memory->sched, &allocation->subject))
         return FERRY_ERROR_BUSY;
-    int result = ferry_vm_wait_allocation(memory->sched, &allocation->subject, false);
-    if (result == FERRY_OK)
-        result = bring_to_backing(memory, allocation, flags);
+    int result = bring_to_backing(memory, allocation, flags);
     if (result == FERRY_OK)
         result = ferry_vm_backing_make(memory, allocation);
-    // Also a transfer to video memory that is still reading the pages the CPU is about to write.
-    if (result == FERRY_OK)
-        result = ferry_vm_wait(memory->sched, memory->sched->paging_node,
-                               allocation->subject.last_fence[memory->sched->paging_node]);
-    if (result == FERRY_OK && allocation->lost)
-        result = FERRY_ERROR_DEVICE_LOST;
     if (result != FERRY_OK)
         return result;
+    // All jobs that name it so far, and what was just queued; also a transfer to video memory that still reads the
+    // pages the CPU is about to write.
+    memcpy(until, allocation->subject.last_fence, sizeof(allocation->subject.last_fence));
     if ((flags & D3DDDI_LOCK_READ_ONLY) == 0)
         allocation->fresh = 0;
     // What the GPU wrote and the CPU discarded exists nowhere any more, so all of it is written at unlock.
@@ -60,10 +63,20 @@ int ferry_vm_lock(struct ferry_vm_memory *memory, struct ferry_vm_allocation *al
         first = 0;
         count = allocation->pages;
     }
-    allocation->locked = 1;
+    allocation->locked = allocation->locking = 1;
     allocation->lock_flags = flags & 0xFF;
     allocation->lock_first = (uint32_t)first;
     allocation->lock_pages = (uint32_t)count;
+    return FERRY_OK;
+}
+
+int ferry_vm_lock_end(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, void **address)
+{
+    if (allocation->lost) {
+        ferry_vm_lock_cancel(allocation);
+        return FERRY_ERROR_DEVICE_LOST;
+    }
+    allocation->locking = 0;
     ferry_vm_cache_handover(memory, allocation);
     if ((allocation->flags & DXGK_ALLOC_FLAG_CPU_VISIBLE_ON_DEMAND) != 0)
         memory->core->statistics.on_demand_bytes += ferry_vm_bytes(allocation);
@@ -71,10 +84,18 @@ int ferry_vm_lock(struct ferry_vm_memory *memory, struct ferry_vm_allocation *al
     return FERRY_OK;
 }
 
+void ferry_vm_lock_cancel(struct ferry_vm_allocation *allocation)
+{
+    allocation->locked = allocation->locking = 0;
+}
+
 int ferry_vm_unlock(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
 {
-    if (!allocation->locked)
+    if (!allocation->locked || allocation->locking)
         return FERRY_ERROR_NOT_LOCKED;
+    int result = ferry_vm_reserve(memory->sched, ferry_vm_pieces(memory, allocation->pages) + 1);
+    if (result != FERRY_OK)
+        return result;
     allocation->locked = 0;
     if ((allocation->flags & DXGK_ALLOC_FLAG_CPU_VISIBLE_ON_DEMAND) != 0)
         memory->core->statistics.on_demand_bytes -= ferry_vm_bytes(allocation);
@@ -87,13 +108,12 @@ int ferry_vm_unlock(struct ferry_vm_memory *memory, struct ferry_vm_allocation *
             ferry_vm_cache_handover(memory, allocation);
         return FERRY_OK;
     }
-    int result = FERRY_OK;
     if (written)
-        result = ferry_vm_transfer_in(memory, allocation, allocation->lock_first, allocation->lock_pages);
-    if (result == FERRY_OK && !ferry_vm_permanent(allocation)) {
+        ferry_vm_transfer_in(memory, allocation, allocation->lock_first, allocation->lock_pages);
+    if (!ferry_vm_permanent(allocation)) {
         // The lock's own copy goes, and what is in video memory is the only one again (R110).
         allocation->dirty = !allocation->fresh;
-        result = ferry_vm_backing_drop(memory, allocation);
+        ferry_vm_backing_drop(memory, allocation);
     }
-    return result == FERRY_OK && written ? ferry_vm_flush(memory->sched) : result;
+    return FERRY_OK;
 }

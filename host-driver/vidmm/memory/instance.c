@@ -52,27 +52,30 @@ static bool blocked_by_overlay(struct ferry_vm_memory *memory, const struct ferr
 int ferry_vm_remove(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, bool drop)
 {
     struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
-    int result;
-    if (!segment->aperture && !drop && allocation->dirty && !allocation->fresh &&
-        blocked_by_overlay(memory, allocation)) {
+    bool bring_back = !segment->aperture && !drop && allocation->dirty && !allocation->fresh;
+    bool loses = bring_back && blocked_by_overlay(memory, allocation);
+    bring_back = bring_back && !loses;
+    int result = ferry_vm_reserve(memory->sched, 2 * ferry_vm_pieces(memory, allocation->pages) + 2);
+    if (result == FERRY_OK && bring_back)
+        result = ferry_vm_backing_make(memory, allocation);
+    if (result != FERRY_OK)
+        return result;
+    // From here on nothing can fail.
+    if (loses) {
         drop = true;
         allocation->lost = 1;
         memory->core->statistics.contents_lost++;
     }
     if (segment->aperture) {
-        result = ferry_vm_unmap(memory, allocation);
-    } else if (!drop && allocation->dirty && !allocation->fresh) {
-        result = ferry_vm_backing_make(memory, allocation);
-        if (result == FERRY_OK)
-            result = ferry_vm_transfer_out(memory, allocation);
+        ferry_vm_unmap(memory, allocation);
+    } else if (bring_back) {
+        ferry_vm_transfer_out(memory, allocation);
     } else {
         // A clean copy, a fill pattern that can be filled again, or content that nobody wants: nothing to bring back.
-        result = ferry_vm_discard(memory, allocation);
-        if (result == FERRY_OK && drop && !allocation->backing)
+        ferry_vm_discard(memory, allocation);
+        if (drop && !allocation->backing)
             allocation->fresh = 1;
     }
-    if (result != FERRY_OK)
-        return result;
     allocation->dirty = allocation->dirty_before = 0;
     allocation->coherent = allocation->gpu_wrote = 0;
     ferry_vm_emit_place(memory, allocation, false);
@@ -85,36 +88,33 @@ int ferry_vm_remove(struct ferry_vm_memory *memory, struct ferry_vm_allocation *
     return FERRY_OK;
 }
 
-static int bring_content(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
-{
-    struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
-    int result;
-    if (segment->aperture) {
-        // Never filled by operation (R47): the backing store is what the GPU sees.
-        result = ferry_vm_backing_make(memory, allocation);
-        return result == FERRY_OK ? ferry_vm_map(memory, allocation) : result;
-    }
-    if (allocation->fresh)
-        result = ferry_vm_fill(memory, allocation);
-    else
-        result = ferry_vm_transfer_in(memory, allocation, 0, allocation->pages);
-    if (result != FERRY_OK)
-        return result;
-    allocation->dirty = !allocation->fresh && !ferry_vm_permanent(allocation);
-    return ferry_vm_permanent(allocation) ? FERRY_OK : ferry_vm_backing_drop(memory, allocation);
-}
-
 int ferry_vm_settle(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
 {
-    int result = bring_content(memory, allocation);
+    struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
+    int result = ferry_vm_reserve(memory->sched, ferry_vm_pieces(memory, allocation->pages) + 1);
+    // An aperture is never filled by operation (R47): the backing store is what the GPU sees.
+    if (result == FERRY_OK && segment->aperture)
+        result = ferry_vm_backing_make(memory, allocation);
     if (result != FERRY_OK) {
-        ferry_vm_space_give(&ferry_vm_segment_by_id(memory, allocation->segment)->space, allocation->block);
+        ferry_vm_space_give(&segment->space, allocation->block);
         allocation->block = NULL;
         allocation->segment = 0;
         return result;
     }
+    // From here on nothing can fail.
+    if (segment->aperture) {
+        ferry_vm_map(memory, allocation);
+    } else {
+        if (allocation->fresh)
+            ferry_vm_fill(memory, allocation);
+        else
+            ferry_vm_transfer_in(memory, allocation, 0, allocation->pages);
+        allocation->dirty = !allocation->fresh && !ferry_vm_permanent(allocation);
+        if (!ferry_vm_permanent(allocation))
+            ferry_vm_backing_drop(memory, allocation);
+    }
     if (allocation->pinned)
-        ferry_vm_segment_by_id(memory, allocation->segment)->pinned_pages += allocation->pages;
+        segment->pinned_pages += allocation->pages;
     ferry_vm_emit_place(memory, allocation, true);
     ferry_vm_relist(memory, allocation);
     return FERRY_OK;

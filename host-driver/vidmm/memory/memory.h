@@ -30,6 +30,7 @@ struct ferry_vm_allocation {
     uint8_t bank_direction : 2; // 0 = no hinted bank, else 1 + direction
     uint8_t wants_memory : 1;   // a memory segment is in its set
     uint8_t locked : 1;
+    uint8_t locking : 1;      // locked, and the call that locks still waits
     uint8_t fresh : 1;        // content is still the fill pattern everywhere
     uint8_t dirty : 1;        // what sits in the segment is newer than the backing store, or there is none
     uint8_t dirty_before : 1; // what dirty was when the residency count last left 0
@@ -81,7 +82,9 @@ bool ferry_vm_from_end(const struct ferry_vm_allocation *allocation, uint32_t se
 int ferry_vm_allocation_new(struct ferry_vm_memory *memory, struct ferry_vm_device *device,
                             const struct ferry_vidmm_allocation_options *options, D3DKMT_HANDLE *handle,
                             unsigned *broken_rule);
-int ferry_vm_allocation_free(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+/// Queue what has to happen before it can go. Everything that names it must be over before free().
+int ferry_vm_allocation_close(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+void ferry_vm_allocation_free(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
 /// The live allocation of this device; *error is HANDLE or FOREIGN when NULL comes back. device NULL = of any device.
 struct ferry_vm_allocation *ferry_vm_allocation_find(struct ferry_vm_memory *memory,
                                                      const struct ferry_vm_device *device, D3DKMT_HANDLE handle,
@@ -93,7 +96,7 @@ uint64_t ferry_vm_bytes(const struct ferry_vm_allocation *allocation);
 uint64_t ferry_vm_charge(const struct ferry_vm_allocation *allocation);
 
 // ---- instance.c ----
-/// Content into the block that the allocation has just got; on an error the block goes back.
+/// Queue its content into the block that the allocation has just got; on an error the block goes back.
 int ferry_vm_settle(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
 /// Take it out of its segment; content goes to the backing store unless that is as good, or `drop` says it is unwanted.
 int ferry_vm_remove(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, bool drop);
@@ -102,36 +105,45 @@ void ferry_vm_relist(struct ferry_vm_memory *memory, struct ferry_vm_allocation 
 void ferry_vm_emit_place(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation, bool placed);
 
 // ---- operations.c ----
-int ferry_vm_transfer_in(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint64_t first,
-                         uint64_t pages);
-int ferry_vm_transfer_out(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+// What is queued here waits for nobody. Room in the pager's line must have been reserved, except for a move.
+/// How many operations bringing so many pages in, or out in one piece, takes at most.
+size_t ferry_vm_pieces(const struct ferry_vm_memory *memory, uint64_t pages);
+void ferry_vm_transfer_in(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint64_t first,
+                          uint64_t pages);
+void ferry_vm_transfer_out(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
 /// Inside the allocation's segment, from its block to page `to`; the two may overlap when that lies below.
 int ferry_vm_transfer_move(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint64_t to);
-int ferry_vm_fill(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
-int ferry_vm_discard(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
-int ferry_vm_physical(struct ferry_vm_memory *memory, struct ferry_vm_segment *segment, uint64_t page, bool write);
+void ferry_vm_fill(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+void ferry_vm_discard(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+/// The allocation is whose jobs are ordered by it.
+void ferry_vm_physical(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
+                       const struct ferry_vm_segment *segment, uint64_t page, bool write);
 
 // ---- aperture.c ----
 int ferry_vm_aperture_start(struct ferry_vm_memory *memory);
 void ferry_vm_aperture_stop(struct ferry_vm_memory *memory);
-int ferry_vm_map(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
-int ferry_vm_unmap(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+void ferry_vm_map(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+void ferry_vm_unmap(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
 /// Was the dummy page written since the last look? Counts it and puts the pattern back (R76).
 void ferry_vm_dummy_inspect(struct ferry_vm_memory *memory);
 /// GPU writes through the aperture become visible to the CPU (R58, R62).
-int ferry_vm_aperture_order(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, bool cpu_reads);
+void ferry_vm_aperture_order(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, bool cpu_reads);
 
 // ---- backing.c ----
 int ferry_vm_backing_make(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
-/// From a later paging fence on the pages are free (R110).
-int ferry_vm_backing_drop(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+/// Once what is queued has run the pages are free (R110).
+void ferry_vm_backing_drop(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
 bool ferry_vm_permanent(const struct ferry_vm_allocation *allocation);
 /// Cached pages change hands between CPU and a segment that does not snoop (R121, R123).
 void ferry_vm_cache_handover(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation);
 
 // ---- cpu_access.c ----
-int ferry_vm_lock(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint32_t flags,
-                  uint64_t first, uint64_t count, void **address);
+/// Mark it locked and queue what brings its content to the backing store: all that `until` names must be over before
+/// ferry_vm_lock_end(), which hands out the address, or ferry_vm_lock_cancel().
+int ferry_vm_lock_begin(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint32_t flags,
+                        uint64_t first, uint64_t count, uint64_t until[FERRY_VM_MAX_NODES]);
+int ferry_vm_lock_end(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, void **address);
+void ferry_vm_lock_cancel(struct ferry_vm_allocation *allocation);
 int ferry_vm_unlock(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
 
 #endif

@@ -34,7 +34,7 @@ uint64_t ferry_vm_memory_limit(const struct ferry_vm_policy *policy);
 int ferry_vm_make_resident(struct ferry_vm_policy *policy, struct ferry_vm_queue *queue,
                            D3DDDI_MAKERESIDENT *arguments);
 int ferry_vm_evict(struct ferry_vm_policy *policy, const struct ferry_vm_device *device, D3DDDICB_EVICT *arguments);
-/// Destroy the allocation, whatever its count.
-int ferry_vm_residency_end(struct ferry_vm_policy *policy, struct ferry_vm_allocation *allocation);
+/// Free the allocation, whatever its count.
+void ferry_vm_residency_end(struct ferry_vm_policy *policy, struct ferry_vm_allocation *allocation);
 
 #endif

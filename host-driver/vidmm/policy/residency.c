@@ -74,10 +74,7 @@ static int place_all(struct ferry_vm_policy *policy, struct ferry_vm_allocation 
         if (list[i]->locked && !list[i]->block && !ferry_vm_permanent(list[i]))
             return FERRY_ERROR_LOCKED;
     }
-    int result = ferry_vm_place_all(policy, list, count, to_trim);
-    if (result != FERRY_OK)
-        return result;
-    return ferry_vm_flush(policy->sched);
+    return ferry_vm_place_all(policy, list, count, to_trim);
 }
 
 int ferry_vm_make_resident(struct ferry_vm_policy *policy, struct ferry_vm_queue *queue, D3DDDI_MAKERESIDENT *arguments)
@@ -87,7 +84,9 @@ int ferry_vm_make_resident(struct ferry_vm_policy *policy, struct ferry_vm_queue
     UINT count = arguments->NumAllocations;
     if (device->state != D3DKMT_DEVICEEXECUTION_ACTIVE)
         return FERRY_ERROR_DEVICE_LOST;
-    int result = collect(policy, device, arguments->AllocationList, count, &list);
+    int result = ferry_vm_queue_reserve(queue);
+    if (result == FERRY_OK)
+        result = collect(policy, device, arguments->AllocationList, count, &list);
     if (result != FERRY_OK)
         return result;
     uint64_t memory_before = policy->required_memory, aperture_before = policy->required_aperture;
@@ -99,13 +98,14 @@ int ferry_vm_make_resident(struct ferry_vm_policy *policy, struct ferry_vm_queue
     to_trim += policy->required_aperture > aperture_before ? excess_aperture(policy) : 0;
     result = to_trim ? FERRY_ERROR_NO_VIDEO_MEMORY : place_all(policy, list, count, &to_trim);
 
-    uint64_t fence = 0;
+    unsigned paging = policy->sched->paging_node;
+    uint64_t operation = 0;
     for (UINT i = 0; i < count && result == FERRY_OK; i++)
-        if (list[i]->subject.last_fence[policy->sched->paging_node] > fence)
-            fence = list[i]->subject.last_fence[policy->sched->paging_node];
-    bool pending = fence > policy->sched->nodes[policy->sched->paging_node].completed;
+        if (list[i]->subject.last_fence[paging] > operation)
+            operation = list[i]->subject.last_fence[paging];
+    bool pending = !ferry_vm_reached(policy->sched, paging, operation);
     if (result == FERRY_OK && pending)
-        result = ferry_vm_queue_value(policy->sched, queue, fence, &arguments->PagingFenceValue);
+        arguments->PagingFenceValue = ferry_vm_queue_value(policy->sched, queue, operation);
     if (result != FERRY_OK) {
         // All or nothing: what was brought in stays as a candidate, its count is as before.
         for (UINT i = 0; i < count; i++)
@@ -171,11 +171,9 @@ int ferry_vm_evict(struct ferry_vm_policy *policy, const struct ferry_vm_device 
     return trim_to_budget(policy);
 }
 
-int ferry_vm_residency_end(struct ferry_vm_policy *policy, struct ferry_vm_allocation *allocation)
+void ferry_vm_residency_end(struct ferry_vm_policy *policy, struct ferry_vm_allocation *allocation)
 {
-    uint64_t *counter = required(policy, allocation), charge = allocation->count > 0 ? ferry_vm_charge(allocation) : 0;
-    int result = ferry_vm_allocation_free(policy->memory, allocation);
-    if (result == FERRY_OK)
-        *counter -= charge;
-    return result;
+    if (allocation->count > 0)
+        *required(policy, allocation) -= ferry_vm_charge(allocation);
+    ferry_vm_allocation_free(policy->memory, allocation);
 }

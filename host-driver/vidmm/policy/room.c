@@ -102,10 +102,8 @@ static int move(struct ferry_vm_policy *policy, const struct ferry_vm_step *step
 {
     struct ferry_vm_allocation *allocation = step->owner;
     int result = ferry_vm_transfer_move(policy->memory, allocation, step->to);
-    if (result != FERRY_OK) {
-        allocation->lost = 1;
+    if (result != FERRY_OK)
         return result;
-    }
     ferry_vm_emit_place(policy->memory, allocation, false);
     ferry_vm_space_give(&segment_of(policy, step)->space, allocation->block);
     if (!sit(policy, step))

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contexts and the jobs in flight on them.
+// Contexts and their jobs: queued, handed to the node when nothing has to be waited for, ended.
 #include <stdlib.h>
 #include <string.h>
 
 #include "vidmm/sched/sched.h"
 
-#define JOBS_IN_FLIGHT 32 // per node; the next one waits for the oldest
-#define SPARES         8  // DMA buffers a context keeps for its next jobs
+#define JOBS_QUEUED 64 // in a node's line; the next one waits for the oldest
+#define SPARES      8  // DMA buffers a context keeps for its next jobs
+
+// ---- Contexts ----
 
 int ferry_vm_context_new(struct ferry_vm_sched *sched, struct ferry_vm_device *device, uint32_t node,
                          D3DKMT_HANDLE *handle, DXGK_CONTEXTINFO *info)
@@ -19,33 +21,24 @@ int ferry_vm_context_new(struct ferry_vm_sched *sched, struct ferry_vm_device *d
     if (node >= sched->node_count || node == sched->paging_node)
         return FERRY_ERROR_UNSUPPORTED;
     struct ferry_vm_context *context = calloc(1, sizeof(*context));
-    if (!context)
-        return FERRY_ERROR_NO_HOST_MEMORY;
-    context->handle = ferry_vm_handle_new(&sched->core->handles, FERRY_VM_CONTEXT, context);
-    if (context->handle == 0) {
+    struct ferry_vm_job **spares = calloc(SPARES, sizeof(*spares));
+    if (context && spares)
+        context->handle = ferry_vm_handle_new(&sched->core->handles, FERRY_VM_CONTEXT, context);
+    if (!context || !spares || context->handle == 0) {
         free(context);
+        free(spares);
         return FERRY_ERROR_NO_HOST_MEMORY;
     }
     DXGKARG_CREATECONTEXT argument = {
         .hContext = (HANDLE)(uintptr_t)context->handle, .NodeOrdinal = node, .EngineAffinity = 1};
     NTSTATUS status = sched->core->miniport->DxgkDdiCreateContext(device->miniport, &argument);
-    int result = NT_SUCCESS(status) ? FERRY_OK : ferry_vm_error_of_status(status);
-    if (result == FERRY_OK) {
-        size_t entries = argument.ContextInfo.AllocationListSize ? argument.ContextInfo.AllocationListSize : 1;
-        context->allocation_list = calloc(entries, sizeof(*context->allocation_list));
-        context->spares = calloc(SPARES, sizeof(*context->spares));
-        if (!context->allocation_list || !context->spares) {
-            result = FERRY_ERROR_NO_HOST_MEMORY;
-            sched->core->miniport->DxgkDdiDestroyContext(argument.hContext);
-        }
-    }
-    if (result != FERRY_OK) {
+    if (!NT_SUCCESS(status)) {
         ferry_vm_handle_free(&sched->core->handles, context->handle);
-        free(context->allocation_list);
-        free(context->spares);
+        free(spares);
         free(context);
-        return result;
+        return ferry_vm_error_of_status(status);
     }
+    context->spares = spares;
     context->miniport = argument.hContext;
     context->device = device;
     context->node = node;
@@ -62,105 +55,65 @@ static void free_job_memory(struct ferry_vm_sched *sched, struct ferry_vm_job *j
     if (job->buffer)
         sched->core->platform.pages->free(sched->core->platform.pages->context, job->buffer);
     free(job->private_data);
+    free(job->copy);
     free(job);
 }
 
-int ferry_vm_context_free(struct ferry_vm_sched *sched, struct ferry_vm_context *context)
+void ferry_vm_context_free(struct ferry_vm_sched *sched, struct ferry_vm_context *context)
 {
-    int result = ferry_vm_wait(sched, context->node, context->last_fence);
-    if (result != FERRY_OK && result != FERRY_ERROR_CRITICAL)
-        return result;
-    if (result == FERRY_ERROR_CRITICAL)
-        ferry_vm_jobs_completed(sched, context->node, UINT64_MAX);
+    // After a critical stop jobs may be left that nobody will end.
+    struct ferry_vm_node *node = &sched->nodes[context->node];
+    struct ferry_vm_job **link = &node->first;
+    node->last = NULL;
+    while (*link) {
+        struct ferry_vm_job *job = *link;
+        if (job->context != context) {
+            node->last = job;
+            link = &job->next;
+            continue;
+        }
+        *link = job->next;
+        if (node->unsent == job)
+            node->unsent = job->next;
+        node->jobs--;
+        free_job_memory(sched, job);
+    }
     sched->core->miniport->DxgkDdiDestroyContext(context->miniport);
     for (unsigned i = 0; i < context->spare_count; i++)
         free_job_memory(sched, context->spares[i]);
     ferry_vm_handle_free(&sched->core->handles, context->handle);
     ferry_vm_list_remove(&context->link);
     free(context->spares);
-    free(context->allocation_list);
     free(context->faulted);
     free(context);
-    return FERRY_OK;
 }
 
-static void note_fault(struct ferry_vm_sched *sched, struct ferry_vm_context *context, uint64_t fence)
+// ---- Making ----
+
+bool ferry_vm_jobs_full(const struct ferry_vm_sched *sched, unsigned node)
 {
-    sched->core->statistics.faulted_jobs++;
-    if (context->faulted_count == context->faulted_capacity) {
-        size_t capacity = context->faulted_capacity ? context->faulted_capacity * 2 : 8;
-        uint64_t *faulted = realloc(context->faulted, capacity * sizeof(*faulted));
-        if (!faulted) {
-            // A fault that cannot be kept must not look like success: the device takes no more work.
-            context->device->state = D3DKMT_DEVICEEXECUTION_ERROR_DMAFAULT;
-            return;
-        }
-        context->faulted = faulted;
-        context->faulted_capacity = capacity;
-    }
-    context->faulted[context->faulted_count++] = fence;
+    return sched->nodes[node].jobs >= JOBS_QUEUED;
 }
 
-void ferry_vm_jobs_completed(struct ferry_vm_sched *sched, unsigned number, uint64_t completed)
+void ferry_vm_job_drop(struct ferry_vm_sched *sched, struct ferry_vm_job *job)
 {
-    struct ferry_vm_node *node = &sched->nodes[number];
-    while (node->first && node->first->fence <= completed) {
-        struct ferry_vm_job *job = node->first;
-        struct ferry_vm_context *context = job->context;
-        node->first = job->next;
-        if (!node->first)
-            node->last = NULL;
-        node->jobs--;
-        NTSTATUS status = STATUS_SUCCESS;
-        for (size_t i = 0; i < node->fault_count; i++)
-            if (node->faults[i].fence == job->fence)
-                status = node->faults[i].status;
-        if (!NT_SUCCESS(status))
-            note_fault(sched, context, job->fence);
-        ferry_vm_emit(sched->core, (struct ferry_vidmm_event){.kind = FERRY_VIDMM_EVENT_JOB_END,
-                                                              .id = job->event,
-                                                              .context = context->handle,
-                                                              .node = number,
-                                                              .value = job->fence,
-                                                              .status = status});
-        if (context->spare_count < SPARES)
-            context->spares[context->spare_count++] = job;
-        else
-            free_job_memory(sched, job);
-    }
+    struct ferry_vm_context *context = job->context;
+    if (context->spare_count < SPARES)
+        context->spares[context->spare_count++] = job;
+    else
+        free_job_memory(sched, job);
 }
 
-bool ferry_vm_job_faulted(const struct ferry_vm_context *context, uint64_t fence)
+static int fresh_job(struct ferry_vm_sched *sched, struct ferry_vm_context *context, struct ferry_vm_job **job)
 {
-    size_t low = 0, high = context->faulted_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (context->faulted[middle] < fence)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < context->faulted_count && context->faulted[low] == fence;
-}
-
-int ferry_vm_job_new(struct ferry_vm_sched *sched, struct ferry_vm_context *context, struct ferry_vm_job **job)
-{
-    struct ferry_vm_node *node = &sched->nodes[context->node];
-    if (node->jobs >= JOBS_IN_FLIGHT) {
-        int result = ferry_vm_wait(sched, context->node, node->first->fence);
-        if (result != FERRY_OK)
-            return result;
-    }
-    if (context->spare_count > 0) {
-        *job = context->spares[--context->spare_count];
-        return FERRY_OK;
-    }
     struct ferry_vm_job *fresh = calloc(1, sizeof(*fresh));
     if (!fresh)
         return FERRY_ERROR_NO_HOST_MEMORY;
     const struct ferry_page_source *pages = sched->core->platform.pages;
     size_t count = (context->info.DmaBufferSize + PAGE_SIZE - 1) / PAGE_SIZE;
     int result = pages->allocate(pages->context, count, FERRY_PAGES_CONSECUTIVE, &fresh->buffer);
+    if (result != FERRY_OK)
+        fresh->buffer = NULL;
     if (result == FERRY_OK && context->info.DmaBufferPrivateDataSize != 0) {
         fresh->private_data = calloc(1, context->info.DmaBufferPrivateDataSize);
         if (!fresh->private_data)
@@ -175,27 +128,173 @@ int ferry_vm_job_new(struct ferry_vm_sched *sched, struct ferry_vm_context *cont
     return FERRY_OK;
 }
 
-static int patch_and_submit(struct ferry_vm_sched *sched, struct ferry_vm_context *context, struct ferry_vm_job *job,
-                            const struct ferry_vidmm_submission *submission, uint64_t fence)
+// The program's commands and lists, one behind the other in one piece of memory.
+static bool keep_copy(struct ferry_vm_job *job, const struct ferry_vidmm_submission *submission)
 {
+    size_t lists = submission->reference_count * sizeof(*job->allocations);
+    size_t patches = submission->patch_count * sizeof(*job->patches);
+    size_t need = lists + patches + submission->bytes;
+    if (need > job->copy_bytes) {
+        void *copy = malloc(need);
+        if (!copy)
+            return false;
+        free(job->copy);
+        job->copy = copy;
+        job->copy_bytes = need;
+    }
+    job->allocations = job->copy;
+    job->patches = (void *)((uint8_t *)job->copy + lists);
+    uint8_t *commands = (uint8_t *)job->copy + lists + patches;
+    if (patches)
+        memcpy(job->patches, submission->patches, patches);
+    memcpy(commands, submission->commands, submission->bytes);
+    job->commands = commands;
+    job->bytes = submission->bytes;
+    job->allocation_count = submission->reference_count;
+    job->patch_count = submission->patch_count;
+    return true;
+}
+
+// One place for each job that may fault, so that a fault can always be kept.
+static bool reserve_fault(struct ferry_vm_context *context)
+{
+    size_t need = context->faulted_count + context->jobs + 1;
+    if (need <= context->faulted_capacity)
+        return true;
+    size_t capacity = context->faulted_capacity ? context->faulted_capacity * 2 : 16;
+    while (capacity < need)
+        capacity *= 2;
+    uint64_t *faulted = realloc(context->faulted, capacity * sizeof(*faulted));
+    if (!faulted)
+        return false;
+    context->faulted = faulted;
+    context->faulted_capacity = capacity;
+    return true;
+}
+
+int ferry_vm_job_new(struct ferry_vm_sched *sched, struct ferry_vm_context *context,
+                     const struct ferry_vidmm_submission *submission, struct ferry_vm_job **out)
+{
+    struct ferry_vm_job *job;
+    if (!reserve_fault(context))
+        return FERRY_ERROR_NO_HOST_MEMORY;
+    if (context->spare_count > 0) {
+        job = context->spares[--context->spare_count];
+    } else {
+        int result = fresh_job(sched, context, &job);
+        if (result != FERRY_OK)
+            return result;
+    }
+    if (!keep_copy(job, submission)) {
+        ferry_vm_job_drop(sched, job);
+        return FERRY_ERROR_NO_HOST_MEMORY;
+    }
+    job->status = STATUS_SUCCESS;
+    job->aborted = false;
+    job->wire = job->after_operation = 0;
+    job->next = NULL;
+    *out = job;
+    return FERRY_OK;
+}
+
+void ferry_vm_job_queue(struct ferry_vm_sched *sched, struct ferry_vm_job *job)
+{
+    struct ferry_vm_context *context = job->context;
+    struct ferry_vm_node *node = &sched->nodes[context->node];
+    job->fence = ++node->queued;
+    job->event = ++sched->core->event;
+    if (node->last)
+        node->last->next = job;
+    else
+        node->first = job;
+    node->last = job;
+    if (!node->unsent)
+        node->unsent = job;
+    node->jobs++;
+    context->jobs++;
+    context->last_fence = job->fence;
+}
+
+// ---- Completion ----
+
+// The job at the head of the line is over.
+static void end_first(struct ferry_vm_sched *sched, unsigned number)
+{
+    struct ferry_vm_node *node = &sched->nodes[number];
+    struct ferry_vm_job *job = node->first;
+    struct ferry_vm_context *context = job->context;
+    node->first = job->next;
+    if (!node->first)
+        node->last = NULL;
+    node->jobs--;
+    if (!NT_SUCCESS(job->status)) {
+        sched->core->statistics.faulted_jobs++;
+        context->faulted[context->faulted_count++] = job->fence;
+    }
+    sched->progress++;
+    node->completed = job->fence;
+    context->jobs--;
+    ferry_vm_emit(sched->core, (struct ferry_vidmm_event){.kind = FERRY_VIDMM_EVENT_JOB_END,
+                                                          .id = job->event,
+                                                          .context = context->handle,
+                                                          .node = number,
+                                                          .value = job->fence,
+                                                          .status = job->status});
+    ferry_vm_job_drop(sched, job);
+}
+
+// From this job on everything of the line goes out again.
+static void send_again(struct ferry_vm_node *node, struct ferry_vm_job *from)
+{
+    for (struct ferry_vm_job *job = from; job != node->unsent; job = job->next) {
+        job->status = STATUS_SUCCESS;
+        job->aborted = false;
+    }
+    node->unsent = from;
+}
+
+void ferry_vm_jobs_retired(struct ferry_vm_sched *sched, unsigned number)
+{
+    struct ferry_vm_node *node = &sched->nodes[number];
+    node->in_flight -= (unsigned)(node->reported - node->retired);
+    node->retired = node->reported;
+    while (node->first && node->first != node->unsent && node->first->wire <= node->retired) {
+        struct ferry_vm_job *job = node->first;
+        if (job->aborted) {
+            if (node->submitted == node->reported) {
+                send_again(node, job);
+                return;
+            }
+            // What still stands behind it in the device's ring runs first: the order cannot be kept any more.
+            job->status = STATUS_IO_TIMEOUT;
+        }
+        end_first(sched, number);
+    }
+}
+
+// ---- To the miniport ----
+
+static int patch_and_submit(struct ferry_vm_sched *sched, struct ferry_vm_job *job)
+{
+    const struct ferry_vm_context *context = job->context;
     PHYSICAL_ADDRESS address = {.QuadPart = (int64_t)(job->buffer->Pfn[0] << PAGE_SHIFT)};
-    struct ferry_vidmm_critical record = {.node = context->node, .fence = fence, .dma_size = submission->bytes};
-    memcpy(job->buffer->MappedSystemVa, submission->commands, submission->bytes);
+    struct ferry_vidmm_critical record = {.node = context->node, .fence = job->wire, .dma_size = job->bytes};
+    memcpy(job->buffer->MappedSystemVa, job->commands, job->bytes);
     DXGKARG_PATCH patch = {
         .hContext = context->miniport,
         .DmaBufferPhysicalAddress = address,
         .pDmaBuffer = job->buffer->MappedSystemVa,
         .DmaBufferSize = context->info.DmaBufferSize,
-        .DmaBufferSubmissionEndOffset = submission->bytes,
+        .DmaBufferSubmissionEndOffset = job->bytes,
         .pDmaBufferPrivateData = job->private_data,
         .DmaBufferPrivateDataSize = context->info.DmaBufferPrivateDataSize,
         .DmaBufferPrivateDataSubmissionEndOffset = context->info.DmaBufferPrivateDataSize,
-        .pAllocationList = context->allocation_list,
-        .AllocationListSize = submission->reference_count,
-        .pPatchLocationList = submission->patches,
-        .PatchLocationListSize = submission->patch_count,
-        .PatchLocationListSubmissionLength = submission->patch_count,
-        .SubmissionFenceId = (UINT)fence,
+        .pAllocationList = job->allocations,
+        .AllocationListSize = job->allocation_count,
+        .pPatchLocationList = job->patches,
+        .PatchLocationListSize = job->patch_count,
+        .PatchLocationListSubmissionLength = job->patch_count,
+        .SubmissionFenceId = (UINT)job->wire,
         .NodeOrdinal = context->node,
     };
     record.status = sched->core->miniport->DxgkDdiPatch(sched->core->adapter, &patch);
@@ -207,11 +306,11 @@ static int patch_and_submit(struct ferry_vm_sched *sched, struct ferry_vm_contex
         .hContext = context->miniport,
         .DmaBufferPhysicalAddress = address,
         .DmaBufferSize = context->info.DmaBufferSize,
-        .DmaBufferSubmissionEndOffset = submission->bytes,
+        .DmaBufferSubmissionEndOffset = job->bytes,
         .pDmaBufferPrivateData = job->private_data,
         .DmaBufferPrivateDataSize = context->info.DmaBufferPrivateDataSize,
         .DmaBufferPrivateDataSubmissionEndOffset = context->info.DmaBufferPrivateDataSize,
-        .SubmissionFenceId = (UINT)fence,
+        .SubmissionFenceId = (UINT)job->wire,
         .NodeOrdinal = context->node,
     };
     record.status = sched->core->miniport->DxgkDdiSubmitCommand(sched->core->adapter, &submit);
@@ -222,33 +321,61 @@ static int patch_and_submit(struct ferry_vm_sched *sched, struct ferry_vm_contex
     return FERRY_OK;
 }
 
-int ferry_vm_job_send(struct ferry_vm_sched *sched, struct ferry_vm_job *job,
-                      const struct ferry_vidmm_submission *submission)
+static bool may_go(const struct ferry_vm_sched *sched, const struct ferry_vm_job *job)
 {
-    struct ferry_vm_context *context = job->context;
-    struct ferry_vm_node *node = &sched->nodes[context->node];
-    // Everything is on record before the miniport sees the job, which may finish inside the call.
-    job->fence = node->submitted + 1;
-    job->event = ++sched->core->event;
-    job->next = NULL;
-    if (node->last)
-        node->last->next = job;
-    else
-        node->first = job;
-    node->last = job;
-    node->jobs++;
-    node->submitted = job->fence;
-    context->last_fence = job->fence;
-    ferry_vm_emit(sched->core, (struct ferry_vidmm_event){.kind = FERRY_VIDMM_EVENT_JOB_BEGIN,
-                                                          .id = job->event,
-                                                          .context = context->handle,
-                                                          .node = context->node,
-                                                          .bytes = submission->bytes,
-                                                          .value = job->fence});
-    int result = patch_and_submit(sched, context, job, submission, job->fence);
-    if (result != FERRY_OK)
-        return result;
-    sched->core->statistics.jobs++;
-    ferry_vm_drain(sched);
-    return FERRY_OK;
+    unsigned users = ferry_vm_in_flight(sched) - sched->nodes[sched->paging_node].in_flight;
+    return job->after_operation <= sched->done && users + 1 < FERRY_VM_IN_FLIGHT &&
+           ferry_vm_in_flight(sched) < FERRY_VM_IN_FLIGHT;
+}
+
+bool ferry_vm_pump_jobs(struct ferry_vm_sched *sched, unsigned number)
+{
+    struct ferry_vm_node *node = &sched->nodes[number];
+    bool moved = false;
+    while (node->unsent && may_go(sched, node->unsent)) {
+        struct ferry_vm_job *job = node->unsent;
+        // Paging of its device has faulted, so what it would work on is not there. It ends in its turn, without
+        // running.
+        if (job->context->device->state == D3DKMT_DEVICEEXECUTION_ERROR_DMAFAULT) {
+            if (job != node->first)
+                return moved;
+            job->status = STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE;
+            node->unsent = job->next;
+            end_first(sched, number);
+            moved = true;
+            continue;
+        }
+        // Everything is on record before the miniport sees the job, which may finish inside the call.
+        bool again = job->wire != 0;
+        job->wire = ++node->submitted;
+        job->order = ++sched->order;
+        node->unsent = job->next;
+        node->in_flight++;
+        if (!again)
+            ferry_vm_emit(sched->core, (struct ferry_vidmm_event){.kind = FERRY_VIDMM_EVENT_JOB_BEGIN,
+                                                                  .id = job->event,
+                                                                  .context = job->context->handle,
+                                                                  .node = number,
+                                                                  .bytes = job->bytes,
+                                                                  .value = job->fence});
+        if (patch_and_submit(sched, job) != FERRY_OK)
+            return false;
+        sched->core->statistics.jobs += !again;
+        moved = true;
+        ferry_vm_drain(sched);
+    }
+    return moved;
+}
+
+bool ferry_vm_job_faulted(const struct ferry_vm_context *context, uint64_t fence)
+{
+    size_t low = 0, high = context->faulted_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (context->faulted[middle] < fence)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < context->faulted_count && context->faulted[low] == fence;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Paging queues: each has a monitored fence whose values only grow. A value is handed out when its work has been
-// submitted, never before, so a call that fails burns none.
+// queued, never before, so a call that fails burns none.
 #include <stdlib.h>
 
 #include "vidmm/sched/sched.h"
@@ -33,34 +33,44 @@ void ferry_vm_queue_free(struct ferry_vm_sched *sched, struct ferry_vm_queue *qu
     free(queue);
 }
 
-int ferry_vm_queue_value(struct ferry_vm_sched *sched, struct ferry_vm_queue *queue, uint64_t fence, uint64_t *value)
+int ferry_vm_queue_reserve(struct ferry_vm_queue *queue)
 {
-    if (queue->count == queue->capacity) {
-        size_t capacity = queue->capacity ? queue->capacity * 2 : 16;
-        struct ferry_vm_pending *ring = malloc(capacity * sizeof(*ring));
-        if (!ring)
-            return FERRY_ERROR_NO_HOST_MEMORY;
-        for (size_t i = 0; i < queue->count; i++)
-            ring[i] = queue->pending[(queue->first + i) % queue->capacity];
-        free(queue->pending);
-        queue->pending = ring;
-        queue->first = 0;
-        queue->capacity = capacity;
-    }
-    *value = ++queue->handed_out;
-    queue->pending[(queue->first + queue->count++) % queue->capacity] = (struct ferry_vm_pending){*value, fence};
-    if (ferry_vm_list_empty(&queue->waiting))
-        ferry_vm_list_add(&sched->waiting_queues, &queue->waiting);
+    if (queue->count < queue->capacity)
+        return FERRY_OK;
+    size_t capacity = queue->capacity ? queue->capacity * 2 : 16;
+    struct ferry_vm_pending *ring = malloc(capacity * sizeof(*ring));
+    if (!ring)
+        return FERRY_ERROR_NO_HOST_MEMORY;
+    for (size_t i = 0; i < queue->count; i++)
+        ring[i] = queue->pending[(queue->first + i) % queue->capacity];
+    free(queue->pending);
+    queue->pending = ring;
+    queue->first = 0;
+    queue->capacity = capacity;
     return FERRY_OK;
 }
 
-void ferry_vm_queues_signal(struct ferry_vm_sched *sched, uint64_t completed)
+uint64_t ferry_vm_queue_value(struct ferry_vm_sched *sched, struct ferry_vm_queue *queue, uint64_t operation)
+{
+    uint64_t value = ++queue->handed_out;
+    // A fence only grows: this value is not reached before the one handed out before it.
+    if (queue->count > 0) {
+        uint64_t before = queue->pending[(queue->first + queue->count - 1) % queue->capacity].operation;
+        operation = operation > before ? operation : before;
+    }
+    queue->pending[(queue->first + queue->count++) % queue->capacity] = (struct ferry_vm_pending){value, operation};
+    if (ferry_vm_list_empty(&queue->waiting))
+        ferry_vm_list_add(&sched->waiting_queues, &queue->waiting);
+    return value;
+}
+
+void ferry_vm_queues_signal(struct ferry_vm_sched *sched)
 {
     struct ferry_vm_list *link = sched->waiting_queues.next;
     while (link != &sched->waiting_queues) {
         struct ferry_vm_queue *queue = FERRY_VM_CONTAINER(link, struct ferry_vm_queue, waiting);
         link = link->next;
-        while (queue->count > 0 && queue->pending[queue->first].fence <= completed) {
+        while (queue->count > 0 && queue->pending[queue->first].operation <= sched->done) {
             queue->current = queue->pending[queue->first].value;
             queue->first = (queue->first + 1) % queue->capacity;
             queue->count--;
@@ -73,18 +83,10 @@ void ferry_vm_queues_signal(struct ferry_vm_sched *sched, uint64_t completed)
     }
 }
 
-int ferry_vm_queue_wait(struct ferry_vm_sched *sched, struct ferry_vm_queue *queue, uint64_t value)
+uint64_t ferry_vm_queue_operation_of(const struct ferry_vm_queue *queue, uint64_t value)
 {
-    if (value > queue->handed_out)
-        return FERRY_ERROR_ARGUMENT;
-    for (size_t i = 0; i < queue->count; i++) {
-        struct ferry_vm_pending pending = queue->pending[(queue->first + i) % queue->capacity];
-        if (pending.value == value) {
-            int result = ferry_vm_wait(sched, sched->paging_node, pending.fence);
-            if (result != FERRY_OK)
-                return result;
-            break;
-        }
-    }
-    return queue->device->state == D3DKMT_DEVICEEXECUTION_ACTIVE ? FERRY_OK : FERRY_ERROR_DEVICE_LOST;
+    // Values are handed out one by one, so the oldest pending one tells where it stands.
+    if (queue->count == 0 || value < queue->pending[queue->first].value)
+        return 0;
+    return queue->pending[(queue->first + (value - queue->pending[queue->first].value)) % queue->capacity].operation;
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the miniport reports as done, and waiting for it. Fence ids are 32 bits on the wire and 64 here: an id is the
-// one nearest below the newest submission of its node.
-#include <stdlib.h>
-
+// What the miniport reports as done, handing it more, and resets. Fence ids are 32 bits on the wire and 64 here: an id
+// is the one nearest below the newest submission of its node.
 #include "vidmm/sched/sched.h"
 
 static bool widen(struct ferry_vm_sched *sched, unsigned node, UINT id, uint64_t *fence)
@@ -17,22 +15,26 @@ static bool widen(struct ferry_vm_sched *sched, unsigned node, UINT id, uint64_t
     return true;
 }
 
-static void record_fault(struct ferry_vm_sched *sched, struct ferry_vm_node *node, uint64_t fence, NTSTATUS status)
+// Marks what went out as `fence`: as faulted when status says so, else as aborted by a reset that was not for it.
+static void mark(struct ferry_vm_sched *sched, unsigned number, uint64_t fence, NTSTATUS status)
 {
-    if (node->fault_count == node->fault_capacity) {
-        size_t capacity = node->fault_capacity ? node->fault_capacity * 2 : 8;
-        struct ferry_vm_fault *faults = realloc(node->faults, capacity * sizeof(*faults));
-        if (!faults) {
-            // Losing a fault would be a silent wrong answer, so it ends the sched instead.
-            ferry_vm_stop_critical(sched->core, (struct ferry_vidmm_critical){.code = FERRY_CRITICAL_FENCE_BACKWARDS,
-                                                                              .status = STATUS_NO_MEMORY,
-                                                                              .fence = fence});
-            return;
+    bool aborted = NT_SUCCESS(status);
+    if (number == sched->paging_node) {
+        for (unsigned i = 0; i < sched->buffer_count; i++) {
+            if (sched->buffers[i].fence != fence)
+                continue;
+            sched->buffers[i].faulted = !aborted;
+            sched->buffers[i].aborted = aborted;
         }
-        node->faults = faults;
-        node->fault_capacity = capacity;
+        return;
     }
-    node->faults[node->fault_count++] = (struct ferry_vm_fault){fence, status};
+    const struct ferry_vm_node *node = &sched->nodes[number];
+    for (struct ferry_vm_job *job = node->first; job && job != node->unsent; job = job->next) {
+        if (job->wire != fence)
+            continue;
+        job->status = status;
+        job->aborted = aborted;
+    }
 }
 
 static VOID notify_interrupt(HANDLE handle, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
@@ -59,22 +61,22 @@ static VOID notify_interrupt(HANDLE handle, const DXGKARGCB_NOTIFY_INTERRUPT_DAT
     default: return;
     }
     uint64_t fence;
+    struct ferry_vidmm_critical backwards = {.code = FERRY_CRITICAL_FENCE_BACKWARDS, .node = number, .fence = id};
     if (!widen(sched, number, id, &fence)) {
-        ferry_vm_stop_critical(sched->core, (struct ferry_vidmm_critical){
-                                                .code = FERRY_CRITICAL_FENCE_BACKWARDS, .node = number, .fence = id});
+        ferry_vm_stop_critical(sched->core, backwards);
         return;
     }
     struct ferry_vm_node *node = &sched->nodes[number];
     if (fence <= node->reset_at)
         return;
     if (fence < node->reported) {
-        ferry_vm_stop_critical(
-            sched->core,
-            (struct ferry_vidmm_critical){.code = FERRY_CRITICAL_FENCE_BACKWARDS, .node = number, .fence = fence});
+        backwards.fence = fence;
+        ferry_vm_stop_critical(sched->core, backwards);
         return;
     }
+    // While one node is reset, a fault on another is the reset's doing, or will come again when the buffer runs again.
     if (!NT_SUCCESS(status))
-        record_fault(sched, node, fence, status);
+        mark(sched, number, fence, sched->resetting && number != sched->reset_node ? STATUS_SUCCESS : status);
     node->reported = fence;
 }
 
@@ -82,18 +84,12 @@ static VOID notify_dpc(HANDLE handle)
 {
     struct ferry_vm_sched *sched = handle;
     for (unsigned i = 0; i < sched->node_count; i++) {
-        struct ferry_vm_node *node = &sched->nodes[i];
-        if (node->completed == node->reported)
+        if (sched->nodes[i].retired == sched->nodes[i].reported)
             continue;
-        node->completed = node->reported;
-        if (i == sched->paging_node) {
-            for (size_t f = 0; f < node->fault_count; f++)
-                ferry_vm_paging_faulted(sched, node->faults[f].fence);
-            ferry_vm_paging_completed(sched, node->completed);
-        } else {
-            ferry_vm_jobs_completed(sched, i, node->completed);
-        }
-        node->fault_count = 0;
+        if (i == sched->paging_node)
+            ferry_vm_paging_retired(sched);
+        else
+            ferry_vm_jobs_retired(sched, i);
     }
 }
 
@@ -125,90 +121,72 @@ void ferry_vm_drain(struct ferry_vm_sched *sched)
     }
 }
 
+unsigned ferry_vm_in_flight(const struct ferry_vm_sched *sched)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < sched->node_count; i++)
+        count += sched->nodes[i].in_flight;
+    return count;
+}
+
+void ferry_vm_pump(struct ferry_vm_sched *sched)
+{
+    if (sched->pumping)
+        return;
+    sched->pumping = true;
+    bool moved = true;
+    while (moved && sched->core->critical.code == FERRY_CRITICAL_NONE) {
+        ferry_vm_drain(sched);
+        moved = ferry_vm_pump_paging(sched);
+        for (unsigned i = 0; i < sched->node_count; i++)
+            if (i != sched->paging_node)
+                moved |= ferry_vm_pump_jobs(sched, i);
+    }
+    sched->pumping = false;
+}
+
 int ferry_vm_run(struct ferry_vm_sched *sched)
 {
     int result = sched->core->platform.wait_for_progress(sched->core->platform.context);
     ferry_vm_drain(sched);
+    ferry_vm_pump(sched);
     if (sched->core->critical.code != FERRY_CRITICAL_NONE)
         return FERRY_ERROR_CRITICAL;
     return result;
 }
 
-int ferry_vm_reset_node(struct ferry_vm_sched *sched, unsigned number)
+int ferry_vm_reset_node(struct ferry_vm_sched *sched, unsigned number, bool all)
 {
     struct ferry_vm_node *node = &sched->nodes[number];
-    uint64_t done;
+    uint64_t done, aborted;
+    sched->resetting = true;
+    sched->reset_node = number;
     DXGKARG_QUERYCURRENTFENCE current = {.NodeOrdinal = number};
     if (!NT_SUCCESS(sched->core->miniport->DxgkDdiQueryCurrentFence(sched->core->adapter, &current)) ||
         !widen(sched, number, current.CurrentFence, &done) || done < node->reported)
         done = node->reported;
     DXGKARG_RESETENGINE reset = {.NodeOrdinal = number};
     NTSTATUS status = sched->core->miniport->DxgkDdiResetEngine(sched->core->adapter, &reset);
-    ferry_vm_drain(sched);
+    sched->resetting = false;
     if (sched->core->critical.code != FERRY_CRITICAL_NONE)
         return FERRY_ERROR_CRITICAL;
-    uint64_t aborted;
-    if (!NT_SUCCESS(status) || !widen(sched, number, reset.LastAbortedFenceId, &aborted))
+    if (!NT_SUCCESS(status) || !widen(sched, number, reset.LastAbortedFenceId, &aborted)) {
+        ferry_vm_drain(sched);
         return FERRY_ERROR_TIMEOUT;
-    // What the miniport reported during the reset stands; the rest up to the last aborted one ends here, by fault.
+    }
+    // What the miniport reported during the reset stands; the rest up to the last aborted one ends here.
     if (node->reported > done)
         done = node->reported;
-    for (uint64_t fence = done + 1; fence <= aborted; fence++)
-        record_fault(sched, node, fence, STATUS_IO_TIMEOUT);
+    bool blame = number != sched->paging_node;
+    for (uint64_t fence = done + 1; fence <= aborted; fence++) {
+        mark(sched, number, fence, blame ? STATUS_IO_TIMEOUT : STATUS_SUCCESS);
+        blame = blame && all;
+    }
     if (aborted > node->reported)
         node->reported = aborted;
     if (aborted > node->reset_at)
         node->reset_at = aborted;
     notify_dpc(sched);
+    ferry_vm_drain(sched);
     return FERRY_OK;
-}
-
-int ferry_vm_wait(struct ferry_vm_sched *sched, unsigned number, uint64_t fence)
-{
-    struct ferry_vm_node *node = &sched->nodes[number];
-    bool was_reset = false;
-    uint64_t seen = node->completed;
-    while (node->completed < fence) {
-        if (number == sched->paging_node && fence > node->submitted) {
-            int result = ferry_vm_flush(sched);
-            if (result != FERRY_OK)
-                return result;
-            if (fence > node->submitted)
-                return FERRY_OK; // nothing was written for it, so there is nothing to wait for
-            continue;
-        }
-        int result = ferry_vm_run(sched);
-        if (result == FERRY_ERROR_TIMEOUT && node->completed < fence) {
-            if (was_reset && node->completed == seen)
-                return FERRY_ERROR_TIMEOUT;
-            was_reset = true;
-            seen = node->completed;
-            result = ferry_vm_reset_node(sched, number);
-        }
-        if (result < 0 && result != FERRY_ERROR_TIMEOUT)
-            return result;
-        if (result == FERRY_ERROR_TIMEOUT && node->completed < fence)
-            return result;
-    }
-    return sched->core->critical.code != FERRY_CRITICAL_NONE ? FERRY_ERROR_CRITICAL : FERRY_OK;
-}
-
-int ferry_vm_wait_allocation(struct ferry_vm_sched *sched, const struct ferry_vm_subject *subject, bool paging)
-{
-    for (unsigned i = 0; i < sched->node_count; i++) {
-        if (i == sched->paging_node && !paging)
-            continue;
-        int result = ferry_vm_wait(sched, i, subject->last_fence[i]);
-        if (result != FERRY_OK)
-            return result;
-    }
-    return FERRY_OK;
-}
-
-bool ferry_vm_busy(const struct ferry_vm_sched *sched, const struct ferry_vm_subject *subject)
-{
-    for (unsigned i = 0; i < sched->node_count; i++)
-        if (i != sched->paging_node && subject->last_fence[i] > sched->nodes[i].completed)
-            return true;
-    return false;
 }

@@ -1,10 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// Paging buffers: a ring of DMA buffers, one of them open. Operations are built into the open one, several after each
-// other; it is patched and submitted when it is full or when somebody needs its work done. One submission a buffer.
+// The pager: paging operations in one line, built in order into a ring of DMA buffers, one of them open. Several
+// operations go into a buffer; it is patched and submitted when it is full, when the paging node has nothing else to
+// do, or when something waits for what is in it.
+//
+// An operation is built only when whatever it waits for is over, so an open buffer never has to be held back. What is
+// answered BUSY all the same is asked for again, as idle, when something has moved.
 #include <stdlib.h>
 #include <string.h>
 
 #include "vidmm/sched/sched.h"
+
+#define BUFFERS (FERRY_VM_IN_FLIGHT + 1)
+
+static void free_buffers(struct ferry_vm_sched *sched)
+{
+    const struct ferry_page_source *pages = sched->core->platform.pages;
+    for (unsigned i = 0; sched->buffers && i < sched->buffer_count; i++) {
+        pages->free(pages->context, sched->buffers[i].mdl);
+        free(sched->buffers[i].private_data);
+    }
+    free(sched->buffers);
+    sched->buffers = NULL;
+}
 
 int ferry_vm_paging_start(struct ferry_vm_sched *sched, const struct ferry_vidmm_options *options, uint32_t bytes,
                           uint32_t private_bytes)
@@ -13,29 +30,89 @@ int ferry_vm_paging_start(struct ferry_vm_sched *sched, const struct ferry_vidmm
         return FERRY_ERROR_UNSUPPORTED;
     sched->buffer_bytes = bytes;
     sched->buffer_private_bytes = private_bytes;
-    sched->buffer_count = options->paging_buffers ? options->paging_buffers : 16;
+    sched->buffer_count =
+        options->paging_buffers && options->paging_buffers < BUFFERS ? options->paging_buffers : BUFFERS;
     sched->busy_limit = options->busy_limit ? options->busy_limit : 4096;
     sched->buffers = calloc(sched->buffer_count, sizeof(*sched->buffers));
-    return sched->buffers ? FERRY_OK : FERRY_ERROR_NO_HOST_MEMORY;
+    if (!sched->buffers)
+        return FERRY_ERROR_NO_HOST_MEMORY;
+    // All of them now: later there is nobody to whom their want could be told.
+    const struct ferry_page_source *pages = sched->core->platform.pages;
+    size_t count = (bytes + PAGE_SIZE - 1) / PAGE_SIZE;
+    for (unsigned i = 0; i < sched->buffer_count; i++) {
+        int result = pages->allocate(pages->context, count, FERRY_PAGES_CONSECUTIVE, &sched->buffers[i].mdl);
+        if (result != FERRY_OK) {
+            sched->buffers[i].mdl = NULL;
+            return result;
+        }
+        if (private_bytes != 0 && !(sched->buffers[i].private_data = calloc(1, private_bytes)))
+            return FERRY_ERROR_NO_HOST_MEMORY;
+    }
+    return FERRY_OK;
+}
+
+// ---- The line ----
+
+static struct ferry_vm_operation *at(const struct ferry_vm_sched *sched, uint64_t number)
+{
+    return &sched->operations[number % sched->capacity];
 }
 
 void ferry_vm_paging_stop(struct ferry_vm_sched *sched)
 {
-    const struct ferry_page_source *pages = sched->core->platform.pages;
-    for (size_t i = 0; i < sched->operation_count; i++) {
-        size_t at = (sched->operation_first + i) % sched->operation_capacity;
-        pages->free(pages->context, sched->operations[at].release);
-    }
-    for (unsigned i = 0; sched->buffers && i < sched->buffer_count; i++) {
-        pages->free(pages->context, sched->buffers[i].mdl);
-        free(sched->buffers[i].private_data);
-        free(sched->buffers[i].touched);
-    }
-    free(sched->buffers);
+    for (uint64_t number = sched->done + 1; number <= sched->queued; number++)
+        ferry_vm_pages_free(sched->core, at(sched, number)->release);
+    free_buffers(sched);
     free(sched->operations);
-    sched->buffers = NULL;
     sched->operations = NULL;
-    sched->operation_count = 0;
+    sched->done = sched->built = sched->queued;
+}
+
+int ferry_vm_reserve(struct ferry_vm_sched *sched, size_t more)
+{
+    size_t need = (size_t)(sched->queued - sched->done) + more;
+    if (need <= sched->capacity)
+        return FERRY_OK;
+    size_t capacity = sched->capacity ? sched->capacity : 64;
+    while (capacity < need)
+        capacity *= 2;
+    struct ferry_vm_operation *ring = malloc(capacity * sizeof(*ring));
+    if (!ring)
+        return FERRY_ERROR_NO_HOST_MEMORY;
+    for (uint64_t number = sched->done + 1; number <= sched->queued; number++)
+        ring[number % capacity] = *at(sched, number);
+    free(sched->operations);
+    sched->operations = ring;
+    sched->capacity = capacity;
+    return FERRY_OK;
+}
+
+void ferry_vm_queue_operation(struct ferry_vm_sched *sched, const DXGKARG_BUILDPAGINGBUFFER *argument,
+                              struct ferry_vm_subject *subject, uint64_t bytes, unsigned flags)
+{
+    struct ferry_vm_operation *operation = at(sched, ++sched->queued);
+    *operation = (struct ferry_vm_operation){.event = ++sched->core->event, .bytes = bytes, .argument = *argument};
+    operation->argument.MultipassOffset = 0;
+    operation->argument.hSystemContext = sched->system_context;
+    if (!subject)
+        return;
+    memcpy(operation->after, subject->last_fence, sizeof(operation->after));
+    operation->once = (flags & FERRY_VM_ONCE) != 0;
+    if ((flags & FERRY_VM_WHEN_IDLE) == 0)
+        operation->after[sched->paging_node] = 0;
+    operation->allocation = subject->handle;
+    subject->last_fence[sched->paging_node] = sched->queued;
+}
+
+void ferry_vm_release_later(struct ferry_vm_sched *sched, MDL *mdl)
+{
+    if (!mdl)
+        return;
+    if (sched->queued == sched->done) {
+        ferry_vm_pages_free(sched->core, mdl);
+        return;
+    }
+    *at(sched, ++sched->queued) = (struct ferry_vm_operation){.nothing = true, .release = mdl};
 }
 
 // ---- The open buffer ----
@@ -59,81 +136,35 @@ static bool guard_intact(const struct ferry_vm_sched *sched, const struct ferry_
     return true;
 }
 
-static int open_buffer(struct ferry_vm_sched *sched, struct ferry_vm_paging_buffer **open)
+// The open buffer; NULL while all are with the device.
+static struct ferry_vm_paging_buffer *open_buffer(struct ferry_vm_sched *sched)
 {
     struct ferry_vm_paging_buffer *buffer = &sched->buffers[sched->buffer_index];
-    *open = buffer;
     if (sched->buffer_open)
-        return FERRY_OK;
-    if (!buffer->mdl) {
-        const struct ferry_page_source *pages = sched->core->platform.pages;
-        size_t count = (sched->buffer_bytes + PAGE_SIZE - 1) / PAGE_SIZE;
-        int result = pages->allocate(pages->context, count, FERRY_PAGES_CONSECUTIVE, &buffer->mdl);
-        if (result != FERRY_OK)
-            return result;
-        if (sched->buffer_private_bytes != 0 && !buffer->private_data) {
-            buffer->private_data = calloc(1, sched->buffer_private_bytes);
-            if (!buffer->private_data)
-                return FERRY_ERROR_NO_HOST_MEMORY;
-        }
-    }
-    // The ring comes round to the oldest buffer, which must have been executed before it is written again.
-    int result = ferry_vm_wait(sched, sched->paging_node, buffer->fence);
-    if (result != FERRY_OK)
-        return result;
+        return buffer;
+    if (buffer->fence > sched->nodes[sched->paging_node].retired)
+        return NULL;
     buffer->used = buffer->private_used = 0;
+    buffer->faulted = buffer->aborted = false;
     memset((uint8_t *)buffer->mdl->MappedSystemVa + sched->buffer_bytes, GUARD_BYTE, guard_bytes(sched, buffer));
-    buffer->touched_count = 0;
-    memset(sched->open_wait, 0, sizeof(sched->open_wait));
     sched->buffer_open = true;
-    return FERRY_OK;
+    return buffer;
 }
 
-static bool touch(struct ferry_vm_paging_buffer *buffer, D3DKMT_HANDLE handle)
-{
-    if (buffer->touched_count > 0 && buffer->touched[buffer->touched_count - 1] == handle)
-        return true;
-    if (buffer->touched_count == buffer->touched_capacity) {
-        size_t capacity = buffer->touched_capacity ? buffer->touched_capacity * 2 : 16;
-        D3DKMT_HANDLE *touched = realloc(buffer->touched, capacity * sizeof(*touched));
-        if (!touched)
-            return false;
-        buffer->touched = touched;
-        buffer->touched_capacity = capacity;
-    }
-    buffer->touched[buffer->touched_count++] = handle;
-    return true;
-}
-
-uint64_t ferry_vm_paging_fence(const struct ferry_vm_sched *sched)
+static bool holds_something(const struct ferry_vm_sched *sched)
 {
     const struct ferry_vm_paging_buffer *buffer = &sched->buffers[sched->buffer_index];
-    bool holds = sched->buffer_open && (buffer->used != 0 || buffer->private_used != 0);
-    return sched->nodes[sched->paging_node].submitted + (holds ? 1 : 0);
+    return sched->buffer_open && (buffer->used != 0 || buffer->private_used != 0);
 }
 
-static int hold_back(struct ferry_vm_sched *sched)
+// The paging submission in which the next bytes would go.
+static uint64_t next_fence(const struct ferry_vm_sched *sched)
 {
-    for (unsigned i = 0; i < sched->node_count; i++) {
-        int result = i == sched->paging_node ? FERRY_OK : ferry_vm_wait(sched, i, sched->open_wait[i]);
-        if (result != FERRY_OK)
-            return result;
-    }
-    return FERRY_OK;
+    return sched->nodes[sched->paging_node].submitted + (holds_something(sched) ? 1 : 0);
 }
 
-int ferry_vm_flush(struct ferry_vm_sched *sched)
+static int patch_and_submit(struct ferry_vm_sched *sched, struct ferry_vm_paging_buffer *buffer, uint64_t fence)
 {
-    struct ferry_vm_paging_buffer *buffer = &sched->buffers[sched->buffer_index];
-    if (sched->core->critical.code != FERRY_CRITICAL_NONE)
-        return FERRY_ERROR_CRITICAL;
-    if (!sched->buffer_open || (buffer->used == 0 && buffer->private_used == 0))
-        return FERRY_OK;
-    int result = hold_back(sched);
-    if (result != FERRY_OK)
-        return result;
-    struct ferry_vm_node *node = &sched->nodes[sched->paging_node];
-    uint64_t fence = node->submitted + 1;
     PHYSICAL_ADDRESS address = {.QuadPart = (int64_t)(buffer->mdl->Pfn[0] << PAGE_SHIFT)};
     DXGKARG_PATCH patch = {
         .DmaBufferPhysicalAddress = address,
@@ -166,99 +197,31 @@ int ferry_vm_flush(struct ferry_vm_sched *sched)
         .NodeOrdinal = sched->paging_node,
     };
     // The miniport may execute at once and report inside this call, so the number is out before it.
-    node->submitted = fence;
+    sched->nodes[sched->paging_node].submitted = fence;
+    sched->nodes[sched->paging_node].in_flight++;
     buffer->fence = fence;
+    buffer->order = ++sched->order;
     record.status = sched->core->miniport->DxgkDdiSubmitCommand(sched->core->adapter, &submit);
     if (!NT_SUCCESS(record.status)) {
         record.code = FERRY_CRITICAL_SUBMIT;
         return ferry_vm_stop_critical(sched->core, record);
     }
+    return FERRY_OK;
+}
+
+bool ferry_vm_flush(struct ferry_vm_sched *sched)
+{
+    if (sched->core->critical.code != FERRY_CRITICAL_NONE || !holds_something(sched) ||
+        ferry_vm_in_flight(sched) >= FERRY_VM_IN_FLIGHT)
+        return false;
+    struct ferry_vm_paging_buffer *buffer = &sched->buffers[sched->buffer_index];
+    if (patch_and_submit(sched, buffer, sched->nodes[sched->paging_node].submitted + 1) != FERRY_OK)
+        return false;
     sched->core->statistics.paging_buffers++;
     sched->buffer_open = false;
     sched->buffer_index = (sched->buffer_index + 1) % sched->buffer_count;
     ferry_vm_drain(sched);
-    return sched->core->critical.code != FERRY_CRITICAL_NONE ? FERRY_ERROR_CRITICAL : FERRY_OK;
-}
-
-void ferry_vm_hold_for(struct ferry_vm_sched *sched, const struct ferry_vm_subject *subject)
-{
-    for (unsigned i = 0; i < sched->node_count; i++)
-        if (i != sched->paging_node && subject->last_fence[i] > sched->open_wait[i])
-            sched->open_wait[i] = subject->last_fence[i];
-}
-
-// ---- What was built and has not run yet ----
-
-static int remember(struct ferry_vm_sched *sched, struct ferry_vm_operation operation)
-{
-    if (sched->operation_count == sched->operation_capacity) {
-        size_t capacity = sched->operation_capacity ? sched->operation_capacity * 2 : 64;
-        struct ferry_vm_operation *ring = malloc(capacity * sizeof(*ring));
-        if (!ring)
-            return FERRY_ERROR_NO_HOST_MEMORY;
-        for (size_t i = 0; i < sched->operation_count; i++)
-            ring[i] = sched->operations[(sched->operation_first + i) % sched->operation_capacity];
-        free(sched->operations);
-        sched->operations = ring;
-        sched->operation_first = 0;
-        sched->operation_capacity = capacity;
-    }
-    size_t at = (sched->operation_first + sched->operation_count++) % sched->operation_capacity;
-    sched->operations[at] = operation;
-    return FERRY_OK;
-}
-
-int ferry_vm_release_later(struct ferry_vm_sched *sched, MDL *mdl)
-{
-    struct ferry_vm_operation release = {
-        .fence = ferry_vm_paging_fence(sched), .operation = DXGK_OPERATION_COUNT, .release = mdl};
-    if (release.fence <= sched->nodes[sched->paging_node].completed) {
-        ferry_vm_pages_free(sched->core, mdl);
-        return FERRY_OK;
-    }
-    int result = remember(sched, release);
-    if (result == FERRY_OK)
-        return result;
-    // No memory for the note: wait instead, and free at once.
-    result = ferry_vm_wait(sched, sched->paging_node, release.fence);
-    if (result == FERRY_OK)
-        ferry_vm_pages_free(sched->core, mdl);
-    return result;
-}
-
-void ferry_vm_paging_completed(struct ferry_vm_sched *sched, uint64_t completed)
-{
-    while (sched->operation_count > 0) {
-        struct ferry_vm_operation operation = sched->operations[sched->operation_first];
-        if (operation.fence > completed)
-            break;
-        sched->operation_first = (sched->operation_first + 1) % sched->operation_capacity;
-        sched->operation_count--;
-        if (operation.release) {
-            ferry_vm_pages_free(sched->core, operation.release);
-            continue;
-        }
-        sched->core->statistics.operations[operation.operation]++;
-        ferry_vm_emit(sched->core, (struct ferry_vidmm_event){.kind = FERRY_VIDMM_EVENT_PAGING_END,
-                                                              .id = operation.event,
-                                                              .allocation = operation.allocation,
-                                                              .operation = operation.operation,
-                                                              .node = sched->paging_node,
-                                                              .bytes = operation.bytes});
-    }
-    ferry_vm_queues_signal(sched, completed);
-}
-
-void ferry_vm_paging_faulted(struct ferry_vm_sched *sched, uint64_t fence)
-{
-    sched->core->statistics.faulted_paging_buffers++;
-    for (unsigned i = 0; i < sched->buffer_count; i++) {
-        struct ferry_vm_paging_buffer *buffer = &sched->buffers[i];
-        if (buffer->fence != fence || (sched->buffer_open && i == sched->buffer_index))
-            continue;
-        for (size_t n = 0; n < buffer->touched_count; n++)
-            sched->content_lost(sched->content_lost_context, buffer->touched[n]);
-    }
+    return true;
 }
 
 // ---- Building ----
@@ -269,14 +232,14 @@ static bool may_be_busy(DXGK_BUILDPAGINGBUFFER_OPERATION operation)
            operation == DXGK_OPERATION_SPECIAL_LOCK_TRANSFER;
 }
 
-static void set_idle(DXGKARG_BUILDPAGINGBUFFER *argument)
+static void set_idle(DXGKARG_BUILDPAGINGBUFFER *argument, bool idle)
 {
     if (argument->Operation == DXGK_OPERATION_DISCARD_CONTENT)
-        argument->DiscardContent.Flags.AllocationIsIdle = 1;
+        argument->DiscardContent.Flags.AllocationIsIdle = idle;
     else if (argument->Operation == DXGK_OPERATION_SPECIAL_LOCK_TRANSFER)
-        argument->SpecialLockTransfer.Flags.AllocationIsIdle = 1;
+        argument->SpecialLockTransfer.Flags.AllocationIsIdle = idle;
     else
-        argument->Transfer.Flags.AllocationIsIdle = 1;
+        argument->Transfer.Flags.AllocationIsIdle = idle;
 }
 
 // Takes over what the miniport wrote; false when it left the room it was given.
@@ -301,109 +264,258 @@ static bool take_over(struct ferry_vm_paging_buffer *buffer, const DXGKARG_BUILD
     return true;
 }
 
-static int wait_until_idle(struct ferry_vm_sched *sched, const struct ferry_vm_subject *subject)
+enum outcome { BUILT, WENT_OUT, NO_ROOM, PARKED, STOPPED };
+
+static enum outcome stop(struct ferry_vm_sched *sched, struct ferry_vidmm_critical record,
+                         enum ferry_vidmm_critical_code code)
 {
-    int result = ferry_vm_flush(sched);
-    if (result != FERRY_OK)
-        return result;
-    bool pending = false;
-    for (unsigned i = 0; subject && i < sched->node_count; i++)
-        pending |= subject->last_fence[i] > sched->nodes[i].completed;
-    if (pending)
-        return ferry_vm_wait_allocation(sched, subject, true);
-    // Idle already and still BUSY: the miniport waits for something of its own, so the device gets time. That it has
-    // nothing else to do meanwhile is no error here; busy_limit ends it.
-    result = ferry_vm_run(sched);
-    return result == FERRY_ERROR_TIMEOUT ? FERRY_OK : result;
+    record.code = code;
+    ferry_vm_stop_critical(sched->core, record);
+    return STOPPED;
 }
 
-int ferry_vm_build(struct ferry_vm_sched *sched, DXGKARG_BUILDPAGINGBUFFER *argument, struct ferry_vm_subject *subject,
-                   uint64_t bytes)
+// One call of BuildPagingBuffer. WENT_OUT: there is more of the operation, and its buffer is submitted.
+static enum outcome build_pass(struct ferry_vm_sched *sched, struct ferry_vm_operation *operation)
 {
-    if (sched->core->critical.code != FERRY_CRITICAL_NONE)
-        return FERRY_ERROR_CRITICAL;
-    uint64_t event = ++sched->core->event;
-    D3DKMT_HANDLE handle = subject ? subject->handle : 0;
-    struct ferry_vidmm_critical record = {
-        .operation = (uint32_t)argument->Operation, .node = sched->paging_node, .allocation = handle};
-    uint32_t busy = 0;
-    argument->MultipassOffset = 0;
-    argument->hSystemContext = sched->system_context;
-    for (;;) {
-        struct ferry_vm_paging_buffer *buffer;
-        int result = open_buffer(sched, &buffer);
-        if (result != FERRY_OK)
-            return result;
-        uint8_t *start = (uint8_t *)buffer->mdl->MappedSystemVa + buffer->used;
-        uint8_t *private_start = buffer->private_data ? (uint8_t *)buffer->private_data + buffer->private_used : NULL;
-        uint32_t left = sched->buffer_bytes - buffer->used;
-        uint32_t private_left = sched->buffer_private_bytes - buffer->private_used;
-        uint32_t multipass = argument->MultipassOffset;
-        bool empty = buffer->used == 0 && buffer->private_used == 0;
-        argument->pDmaBuffer = start;
-        argument->DmaSize = left;
-        argument->pDmaBufferPrivateData = private_start;
-        argument->DmaBufferPrivateDataSize = private_left;
-        argument->DmaBufferWriteOffset = buffer->used;
-        record.status = sched->core->miniport->DxgkDdiBuildPagingBuffer(sched->core->adapter, argument);
-        record.multipass_offset = argument->MultipassOffset;
-        record.dma_size = left;
-        if (record.status == STATUS_GRAPHICS_ALLOCATION_BUSY && may_be_busy(argument->Operation)) {
-            // Nothing of it counts as started (R5); what it may have written is written over.
-            sched->core->statistics.busy_answers++;
-            argument->MultipassOffset = multipass;
-            if (++busy > sched->busy_limit) {
-                record.code = FERRY_CRITICAL_NOT_IDLE;
-                return ferry_vm_stop_critical(sched->core, record);
-            }
-            result = wait_until_idle(sched, subject);
-            if (result != FERRY_OK)
-                return result;
-            set_idle(argument);
-            continue;
-        }
-        if (!guard_intact(sched, buffer)) {
-            record.code = FERRY_CRITICAL_DMA_OVERFLOW;
-            return ferry_vm_stop_critical(sched->core, record);
-        }
-        if (record.status != STATUS_SUCCESS && record.status != STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER) {
-            record.code = FERRY_CRITICAL_BAD_STATUS;
-            return ferry_vm_stop_critical(sched->core, record);
-        }
-        uint32_t used_before = buffer->used, private_before = buffer->private_used;
-        if (!take_over(buffer, argument, start, left, private_start, private_left, &record))
-            return ferry_vm_stop_critical(sched->core, record);
-        bool wrote = buffer->used != used_before || buffer->private_used != private_before;
-        if (wrote && subject && !touch(buffer, handle))
-            return FERRY_ERROR_NO_HOST_MEMORY;
-        if (subject)
-            ferry_vm_hold_for(sched, subject);
-        if (record.status == STATUS_SUCCESS)
-            break;
-        sched->core->statistics.insufficient_answers++;
-        if (empty && !wrote && argument->MultipassOffset == multipass) {
-            record.code = FERRY_CRITICAL_NO_PROGRESS;
-            return ferry_vm_stop_critical(sched->core, record);
-        }
-        result = ferry_vm_flush(sched);
-        if (result != FERRY_OK)
-            return result;
+    struct ferry_vm_paging_buffer *buffer = open_buffer(sched);
+    if (!buffer)
+        return NO_ROOM;
+    DXGKARG_BUILDPAGINGBUFFER *argument = &operation->argument;
+    uint8_t *start = (uint8_t *)buffer->mdl->MappedSystemVa + buffer->used;
+    uint8_t *private_start = buffer->private_data ? (uint8_t *)buffer->private_data + buffer->private_used : NULL;
+    uint32_t left = sched->buffer_bytes - buffer->used;
+    uint32_t private_left = sched->buffer_private_bytes - buffer->private_used;
+    uint32_t used_before = buffer->used, private_before = buffer->private_used;
+    uint32_t multipass = argument->MultipassOffset;
+    argument->pDmaBuffer = start;
+    argument->DmaSize = left;
+    argument->pDmaBufferPrivateData = private_start;
+    argument->DmaBufferPrivateDataSize = private_left;
+    argument->DmaBufferWriteOffset = buffer->used;
+    struct ferry_vidmm_critical record = {.operation = (uint32_t)argument->Operation,
+                                          .node = sched->paging_node,
+                                          .allocation = operation->allocation,
+                                          .dma_size = left};
+    record.status = sched->core->miniport->DxgkDdiBuildPagingBuffer(sched->core->adapter, argument);
+    record.multipass_offset = argument->MultipassOffset;
+    if (record.status == STATUS_GRAPHICS_ALLOCATION_BUSY && may_be_busy(argument->Operation)) {
+        // Nothing of it counts as started (R5); what it may have written is written over.
+        sched->core->statistics.busy_answers++;
+        argument->MultipassOffset = multipass;
+        set_idle(argument, true);
+        // Asked for again when everything before it is done, and so it is idle for certain.
+        operation->after[sched->paging_node] = sched->built;
+        return ++operation->busy > sched->busy_limit ? stop(sched, record, FERRY_CRITICAL_NOT_IDLE) : PARKED;
     }
-    uint64_t fence = ferry_vm_paging_fence(sched);
-    if (subject)
-        subject->last_fence[sched->paging_node] = fence;
-    ferry_vm_emit(sched->core, (struct ferry_vidmm_event){.kind = FERRY_VIDMM_EVENT_PAGING_BEGIN,
-                                                          .id = event,
-                                                          .allocation = handle,
-                                                          .operation = (uint32_t)argument->Operation,
+    if (!guard_intact(sched, buffer))
+        return stop(sched, record, FERRY_CRITICAL_DMA_OVERFLOW);
+    if (record.status != STATUS_SUCCESS && record.status != STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER)
+        return stop(sched, record, FERRY_CRITICAL_BAD_STATUS);
+    if (!take_over(buffer, argument, start, left, private_start, private_left, &record))
+        return stop(sched, record, record.code);
+    bool wrote = buffer->used != used_before || buffer->private_used != private_before;
+    operation->begun = true;
+    if (wrote && operation->first_fence == 0)
+        operation->first_fence = sched->nodes[sched->paging_node].submitted + 1;
+    if (record.status == STATUS_SUCCESS)
+        return BUILT;
+    sched->core->statistics.insufficient_answers++;
+    bool was_empty = used_before == 0 && private_before == 0;
+    if (was_empty && !wrote && argument->MultipassOffset == multipass)
+        return stop(sched, record, FERRY_CRITICAL_NO_PROGRESS);
+    return ferry_vm_flush(sched) ? WENT_OUT : sched->core->critical.code != FERRY_CRITICAL_NONE ? STOPPED : NO_ROOM;
+}
+
+struct span {
+    UINT segment;
+    uint64_t first, bytes;
+};
+
+static struct span read_by(const DXGKARG_BUILDPAGINGBUFFER *argument)
+{
+    const DXGK_BUILDPAGINGBUFFER_TRANSFER *transfer = &argument->Transfer;
+    if (argument->Operation != DXGK_OPERATION_TRANSFER || transfer->Source.SegmentId == 0)
+        return (struct span){0};
+    return (struct span){transfer->Source.SegmentId,
+                         (uint64_t)transfer->Source.SegmentAddress.QuadPart + transfer->TransferOffset,
+                         transfer->TransferSize};
+}
+
+static struct span written_by(const DXGKARG_BUILDPAGINGBUFFER *argument)
+{
+    const DXGK_BUILDPAGINGBUFFER_TRANSFER *transfer = &argument->Transfer;
+    const DXGK_BUILDPAGINGBUFFER_FILL *fill = &argument->Fill;
+    if (argument->Operation == DXGK_OPERATION_FILL)
+        return (struct span){fill->Destination.SegmentId, (uint64_t)fill->Destination.SegmentAddress.QuadPart,
+                             fill->FillSize};
+    if (argument->Operation != DXGK_OPERATION_TRANSFER || transfer->Destination.SegmentId == 0)
+        return (struct span){0};
+    return (struct span){transfer->Destination.SegmentId,
+                         (uint64_t)transfer->Destination.SegmentAddress.QuadPart + transfer->TransferOffset,
+                         transfer->TransferSize};
+}
+
+// Writes it what an operation in the open buffer reads? A buffer that is aborted half-way is executed again from its
+// start, so what is read in it must still be there.
+static bool spoils_a_source(const struct ferry_vm_sched *sched, const struct ferry_vm_operation *operation)
+{
+    struct span to = written_by(&operation->argument);
+    if (to.segment == 0 || !holds_something(sched))
+        return false;
+    uint64_t open = sched->nodes[sched->paging_node].submitted + 1;
+    for (uint64_t number = sched->built; number > sched->done && at(sched, number)->fence == open; number--) {
+        struct span from = read_by(&at(sched, number)->argument);
+        if (from.segment == to.segment && from.first < to.first + to.bytes && to.first < from.first + from.bytes)
+            return true;
+    }
+    return false;
+}
+
+static enum outcome build(struct ferry_vm_sched *sched, struct ferry_vm_operation *operation)
+{
+    enum outcome outcome = BUILT;
+    if (!operation->nothing) {
+        if (!operation->begun && spoils_a_source(sched, operation) && !ferry_vm_flush(sched))
+            return sched->core->critical.code != FERRY_CRITICAL_NONE ? STOPPED : NO_ROOM;
+        // A full buffer that found the device full before: it goes first.
+        struct ferry_vm_paging_buffer *buffer = &sched->buffers[sched->buffer_index];
+        if (operation->begun && holds_something(sched) && !ferry_vm_flush(sched) && buffer->used != 0)
+            return sched->core->critical.code != FERRY_CRITICAL_NONE ? STOPPED : NO_ROOM;
+        do
+            outcome = build_pass(sched, operation);
+        while (outcome == WENT_OUT);
+    }
+    if (outcome != BUILT)
+        return outcome;
+    operation->fence = next_fence(sched);
+    if (!operation->nothing)
+        ferry_vm_emit(sched->core, (struct ferry_vidmm_event){.kind = FERRY_VIDMM_EVENT_PAGING_BEGIN,
+                                                              .id = operation->event,
+                                                              .allocation = operation->allocation,
+                                                              .operation = (uint32_t)operation->argument.Operation,
+                                                              .node = sched->paging_node,
+                                                              .bytes = operation->bytes});
+    return BUILT;
+}
+
+static bool may_start(const struct ferry_vm_sched *sched, const struct ferry_vm_operation *operation)
+{
+    for (unsigned i = 0; i < sched->node_count; i++)
+        if (!ferry_vm_reached(sched, i, operation->after[i]))
+            return false;
+    return true;
+}
+
+// Somebody waits for what lies in the open buffer: a job at the head of its line.
+static bool wanted(const struct ferry_vm_sched *sched)
+{
+    for (unsigned i = 0; i < sched->node_count; i++) {
+        const struct ferry_vm_job *job = sched->nodes[i].unsent;
+        if (job && job->after_operation > sched->done)
+            return true;
+    }
+    return false;
+}
+
+bool ferry_vm_pump_paging(struct ferry_vm_sched *sched)
+{
+    bool moved = false, blocked = false;
+    sched->parked = false;
+    while (sched->built < sched->queued && !blocked && sched->core->critical.code == FERRY_CRITICAL_NONE) {
+        struct ferry_vm_operation *operation = at(sched, sched->built + 1);
+        enum outcome outcome = NO_ROOM;
+        blocked = !may_start(sched, operation);
+        if (!blocked)
+            outcome = build(sched, operation);
+        // Inside build() a buffer may have gone out and been executed, but none that holds this operation's end.
+        if (outcome == BUILT)
+            sched->built++, moved = true;
+        else if (outcome == PARKED)
+            blocked = sched->parked = true;
+        else if (!blocked)
+            return moved;
+    }
+    // An operation without a byte is done with what lies before it.
+    ferry_vm_paging_retired(sched);
+    const struct ferry_vm_node *node = &sched->nodes[sched->paging_node];
+    if (blocked || node->in_flight == 0 || wanted(sched))
+        moved |= ferry_vm_flush(sched);
+    return moved;
+}
+
+// ---- What has run ----
+
+static void end_operation(struct ferry_vm_sched *sched, struct ferry_vm_operation *operation)
+{
+    sched->progress++;
+    ferry_vm_pages_free(sched->core, operation->release);
+    operation->release = NULL;
+    if (operation->nothing)
+        return;
+    sched->core->statistics.operations[operation->argument.Operation]++;
+    ferry_vm_emit(sched->core, (struct ferry_vidmm_event){.kind = FERRY_VIDMM_EVENT_PAGING_END,
+                                                          .id = operation->event,
+                                                          .allocation = operation->allocation,
+                                                          .operation = (uint32_t)operation->argument.Operation,
                                                           .node = sched->paging_node,
-                                                          .bytes = bytes});
-    int result = remember(sched, (struct ferry_vm_operation){.fence = fence,
-                                                             .event = event,
-                                                             .bytes = bytes,
-                                                             .allocation = handle,
-                                                             .operation = (uint32_t)argument->Operation});
-    if (result == FERRY_OK && fence <= sched->nodes[sched->paging_node].completed)
-        ferry_vm_paging_completed(sched, sched->nodes[sched->paging_node].completed);
-    return result;
+                                                          .bytes = operation->bytes});
+}
+
+static void content_lost(struct ferry_vm_sched *sched, uint64_t fence)
+{
+    sched->core->statistics.faulted_paging_buffers++;
+    for (uint64_t number = sched->done + 1; number <= sched->queued; number++) {
+        const struct ferry_vm_operation *operation = at(sched, number);
+        bool part = operation->first_fence != 0 && operation->first_fence <= fence;
+        if (part && (operation->fence >= fence || operation->fence == 0) && operation->allocation)
+            sched->content_lost(sched->content_lost_context, operation->allocation);
+    }
+}
+
+// Everything that was built and is not done is built again: what stands in the open buffer comes after what was
+// aborted, so it goes too.
+static void rebuild(struct ferry_vm_sched *sched)
+{
+    uint64_t submitted = sched->nodes[sched->paging_node].submitted;
+    for (uint64_t number = sched->done + 1; number <= sched->queued && number <= sched->built + 1; number++) {
+        struct ferry_vm_operation *operation = at(sched, number);
+        bool went_out = operation->first_fence != 0 && operation->first_fence <= submitted;
+        if (went_out && operation->once)
+            sched->content_lost(sched->content_lost_context, operation->allocation);
+        operation->first_fence = operation->fence = 0;
+        operation->begun = false;
+        operation->argument.MultipassOffset = 0;
+        if (may_be_busy(operation->argument.Operation))
+            set_idle(&operation->argument, false);
+    }
+    sched->built = sched->done;
+    sched->buffer_open = false;
+}
+
+void ferry_vm_paging_retired(struct ferry_vm_sched *sched)
+{
+    struct ferry_vm_node *node = &sched->nodes[sched->paging_node];
+    uint64_t first_aborted = UINT64_MAX;
+    node->in_flight -= (unsigned)(node->reported - node->retired);
+    for (uint64_t fence = node->retired + 1; fence <= node->reported; fence++) {
+        for (unsigned i = 0; i < sched->buffer_count; i++) {
+            struct ferry_vm_paging_buffer *buffer = &sched->buffers[i];
+            if (buffer->fence != fence)
+                continue;
+            // What runs behind an aborted buffer runs in the wrong order: nothing can be made good any more then.
+            bool again = buffer->aborted && node->submitted == node->reported;
+            if (again && first_aborted == UINT64_MAX)
+                first_aborted = fence;
+            if (buffer->faulted || (buffer->aborted && !again))
+                content_lost(sched, fence);
+        }
+    }
+    node->retired = node->reported;
+    uint64_t over = first_aborted <= node->retired ? first_aborted - 1 : node->retired;
+    while (sched->done < sched->built && at(sched, sched->done + 1)->fence <= over)
+        end_operation(sched, at(sched, ++sched->done));
+    node->completed = sched->done;
+    if (first_aborted != UINT64_MAX)
+        rebuild(sched);
+    ferry_vm_queues_signal(sched);
 }
