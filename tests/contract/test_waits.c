@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+// Nobody waits inside a call that only asks for something, and a node that hangs costs nothing but the job to blame.
+// Whoever waits sees the hang and has the node reset, so that `hang` still stands shows that nobody has waited.
+#include "world.h"
+
+struct player {
+    D3DKMT_HANDLE device, queue, context;
+};
+
+static struct player player_open(struct world *world)
+{
+    struct player player;
+    assert_int_equal(ferry_vidmm_create_device(world->manager, &player.device), FERRY_OK);
+    assert_int_equal(ferry_vidmm_create_paging_queue(world->manager, player.device, 0, &player.queue), FERRY_OK);
+    assert_int_equal(
+        ferry_vidmm_create_context(world->manager, player.device, FERRY_VIDMM_ANY_NODE, &player.context, NULL),
+        FERRY_OK);
+    return player;
+}
+
+static D3DKMT_HANDLE create_filled(struct world *world, D3DKMT_HANDLE device, uint64_t bytes, uint32_t pattern)
+{
+    struct ferry_allocation_private wanted = world_private(bytes, CPU);
+    struct ferry_vidmm_allocation_options options = {.size = sizeof(options),
+                                                     .private_data = &wanted,
+                                                     .private_data_bytes = sizeof(wanted),
+                                                     .fill_pattern = pattern};
+    D3DKMT_HANDLE handle;
+    assert_int_equal(ferry_vidmm_create_allocation(world->manager, device, &options, &handle, NULL), FERRY_OK);
+    return handle;
+}
+
+static uint64_t copy_on(struct world *world, D3DKMT_HANDLE context, D3DKMT_HANDLE to, D3DKMT_HANDLE from,
+                        uint32_t bytes)
+{
+    struct machine_job job = {0};
+    machine_job_copy(&job, 0, 0, 1, 0, bytes);
+    struct ferry_vidmm_reference references[] = {{to, true}, {from, false}};
+    struct ferry_vidmm_submission submission = {job.commands, job.bytes, references, 2, job.patches, job.patch_count};
+    uint64_t fence = 0;
+    assert_int_equal(ferry_vidmm_submit(world->manager, context, &submission, &fence), FERRY_OK);
+    return fence;
+}
+
+static void expect_words(struct world *world, D3DKMT_HANDLE allocation, uint32_t word, uint64_t bytes)
+{
+    void *address;
+    assert_int_equal(ferry_vidmm_lock(world->manager, allocation, D3DDDI_LOCK_READ_ONLY, &address), FERRY_OK);
+    for (uint64_t i = 0; i < bytes / 4; i++)
+        assert_int_equal(((const uint32_t *)address)[i], word);
+    assert_int_equal(ferry_vidmm_unlock(world->manager, allocation), FERRY_OK);
+}
+
+static void R217_make_resident_and_submit_never_wait_for_the_gpu(void **state)
+{
+    (void)state;
+    struct world *world = world_open_default();
+    D3DKMT_HANDLE a = world_create(world, PAGES(40), CPU), b = world_create(world, PAGES(40), CPU);
+    world_write(world, b, 2);
+    world_require(world, a);
+    world->knobs->delay = 1;
+    world->knobs->hang = true;
+    uint64_t first = world_gpu_copy(world, a, PAGE_SIZE, a, 0, PAGE_SIZE);
+    assert_int_equal(world_evict(world, a), FERRY_OK);
+    // b needs the room of a, which the job that hangs still uses.
+    D3DDDI_MAKERESIDENT arguments = {.hPagingQueue = world->queue, .NumAllocations = 1, .AllocationList = &b};
+    assert_int_equal(ferry_vidmm_make_resident(world->manager, &arguments), FERRY_PENDING);
+    uint64_t second = world_gpu_copy(world, b, PAGE_SIZE, b, 0, PAGE_SIZE), seen = 0;
+    assert_true(world->knobs->hang);
+    assert_int_equal(ferry_vidmm_paging_fence(world->manager, world->queue, &seen), FERRY_OK);
+    assert_true(seen < arguments.PagingFenceValue);
+    assert_int_equal(ferry_vidmm_wait(world->manager, world->context, first), FERRY_ERROR_FAULT);
+    assert_false(world->knobs->hang);
+    world_wait(world, second);
+    void *address;
+    assert_int_equal(ferry_vidmm_lock(world->manager, b, D3DDDI_LOCK_READ_ONLY, &address), FERRY_OK);
+    const uint32_t *words = address;
+    for (uint64_t i = 0; i < PAGES(40) / 4; i++)
+        assert_int_equal(words[i], world_word(2, i / (PAGE_SIZE / 4) == 1 ? i - PAGE_SIZE / 4 : i));
+    assert_int_equal(ferry_vidmm_unlock(world->manager, b), FERRY_OK);
+    world_close(world);
+}
+
+// The device under test has one engine for all nodes, and its reset ends whatever is there.
+static void a_hang_costs_other_devices_nothing(void **state)
+{
+    (void)state;
+    for (unsigned jobs = 1; jobs <= 8; jobs++) {
+        struct world *world = world_open_default();
+        struct player other = player_open(world);
+        D3DKMT_HANDLE mine = world_create(world, PAGES(2), CPU);
+        D3DKMT_HANDLE from = create_filled(world, other.device, PAGES(2), 0x600D);
+        D3DKMT_HANDLE to[8], list[9] = {from};
+        for (unsigned i = 0; i < jobs; i++)
+            list[i + 1] = to[i] = create_filled(world, other.device, PAGES(2), 0xBAD);
+        world_require(world, mine);
+        world->knobs->delay = 1;
+        world->knobs->hang = true;
+        uint64_t guilty = world_gpu_copy(world, mine, PAGE_SIZE, mine, 0, PAGE_SIZE);
+        D3DDDI_MAKERESIDENT arguments = {
+            .hPagingQueue = other.queue, .NumAllocations = jobs + 1, .AllocationList = list};
+        assert_int_equal(ferry_vidmm_make_resident(world->manager, &arguments), FERRY_PENDING);
+        uint64_t last = 0;
+        // Each copies from the one before: any that is lost, or runs out of turn, is seen in all behind it.
+        for (unsigned i = 0; i < jobs; i++)
+            last = copy_on(world, other.context, to[i], i ? to[i - 1] : from, PAGES(2));
+        assert_true(world->knobs->hang);
+        assert_int_equal(ferry_vidmm_wait(world->manager, other.context, last), FERRY_OK);
+        assert_int_equal(ferry_vidmm_wait(world->manager, world->context, guilty), FERRY_ERROR_FAULT);
+        for (unsigned i = 0; i < jobs; i++)
+            expect_words(world, to[i], 0x600D, PAGES(2));
+        D3DKMT_DEVICEEXECUTION_STATE of_other;
+        assert_int_equal(ferry_vidmm_device_state(world->manager, other.device, &of_other), FERRY_OK);
+        assert_int_equal(of_other, D3DKMT_DEVICEEXECUTION_ACTIVE);
+        struct ferry_vidmm_statistics statistics = world_statistics(world);
+        assert_int_equal(statistics.faulted_jobs, 1);
+        assert_int_equal(statistics.faulted_paging_buffers, 0);
+        assert_int_equal(statistics.jobs, jobs + 1);
+        world_close(world);
+    }
+}
+
+static void what_a_reset_aborts_of_paging_is_built_again(void **state)
+{
+    (void)state;
+    struct world_options options = world_defaults();
+    options.manager.sub_transfer_bytes = PAGE_SIZE;
+    struct world *world = world_open(&options);
+    D3DKMT_HANDLE a = world_create(world, PAGES(30), CPU), b = world_create(world, PAGES(40), CPU);
+    world_write(world, a, 1);
+    world_write(world, b, 2);
+    world->knobs->delay = 1;
+    // Page-in.
+    world->knobs->hang = true;
+    D3DDDI_MAKERESIDENT arguments = {.hPagingQueue = world->queue, .NumAllocations = 1, .AllocationList = &a};
+    assert_int_equal(ferry_vidmm_make_resident(world->manager, &arguments), FERRY_PENDING);
+    assert_int_equal(ferry_vidmm_wait_paging(world->manager, world->queue, arguments.PagingFenceValue), FERRY_OK);
+    assert_false(world->knobs->hang);
+    world_check_gpu(world, a, 1);
+    // Page-out, and a page-in into the place that it frees: in this order again.
+    world_wait(world, world_gpu_copy(world, a, PAGE_SIZE, a, 0, PAGE_SIZE));
+    world_wait(world, world_gpu_copy(world, a, 0, a, PAGES(2), PAGE_SIZE));
+    assert_int_equal(world_evict(world, a), FERRY_OK);
+    world->knobs->hang = true;
+    arguments.AllocationList = &b;
+    assert_int_equal(ferry_vidmm_make_resident(world->manager, &arguments), FERRY_PENDING);
+    assert_int_equal(ferry_vidmm_wait_paging(world->manager, world->queue, arguments.PagingFenceValue), FERRY_OK);
+    assert_false(world->knobs->hang);
+    world_check_gpu(world, b, 2);
+    void *address;
+    assert_int_equal(ferry_vidmm_lock(world->manager, a, D3DDDI_LOCK_READ_ONLY, &address), FERRY_OK);
+    for (uint64_t i = 0; i < PAGES(30) / 4; i++) {
+        uint64_t page = i / (PAGE_SIZE / 4), at = i % (PAGE_SIZE / 4);
+        uint64_t from = page == 0 ? 2 : page == 1 ? 0 : page;
+        assert_int_equal(((const uint32_t *)address)[i], world_word(1, from * (PAGE_SIZE / 4) + at));
+    }
+    assert_int_equal(ferry_vidmm_unlock(world->manager, a), FERRY_OK);
+    assert_false(world_place(world, a).lost);
+    assert_int_equal(world_statistics(world).faulted_paging_buffers, 0);
+    world_close(world);
+}
+
+// What is queued behind a page-in that fails must not run on what is not there.
+static void a_job_behind_a_page_in_that_faults_does_not_run(void **state)
+{
+    (void)state;
+    struct world *world = world_open_default();
+    D3DKMT_HANDLE a = world_create(world, PAGES(2), CPU);
+    world_write(world, a, 1);
+    world->knobs->delay = 3;
+    world->knobs->fault_paging = 1;
+    assert_int_equal(world_resident(world, &a, 1), FERRY_PENDING);
+    uint64_t fence = world_gpu_copy(world, a, PAGE_SIZE, a, 0, PAGE_SIZE);
+    assert_int_equal(ferry_vidmm_wait(world->manager, world->context, fence), FERRY_ERROR_FAULT);
+    assert_int_equal(world_statistics(world).jobs, 0);
+    world_close(world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(R217_make_resident_and_submit_never_wait_for_the_gpu),
+        cmocka_unit_test(a_hang_costs_other_devices_nothing),
+        cmocka_unit_test(what_a_reset_aborts_of_paging_is_built_again),
+        cmocka_unit_test(a_job_behind_a_page_in_that_faults_does_not_run),
+    };
+    return WORLD_RUN(tests);
+}
