@@ -8,9 +8,17 @@
 #include "umd/internal.h"
 #include "vidmm/api/manager.h"
 
+// The test holds the adapter open, so it stays when it is put back.
+static struct umd_adapter *inside_of(struct board *b)
+{
+    struct umd_adapter *adapter = umd_adapter_get(UMD_ADAPTER, b->adapter);
+    umd_adapter_put(adapter);
+    return adapter;
+}
+
 static struct ferry_gpu *gpu_of(struct bench *b)
 {
-    return ((struct umd_adapter *)umd_object(UMD_ADAPTER, b->adapter))->gpu;
+    return inside_of(b)->gpu;
 }
 
 static bool next_fault(struct bench *b, struct ferry_fault *fault)
@@ -27,7 +35,7 @@ static void a_faulted_job_is_told_and_the_next_one_runs(void **state)
     struct bench *b = *state;
     struct ferry_allocation *a = make(b->device, 8192, VISIBLE), *untouched = make(b->device, 8192, VISIBLE);
     struct ferry_allocation *both[2] = {a, untouched};
-    struct umd_adapter *inside = umd_object(UMD_ADAPTER, b->adapter);
+    struct umd_adapter *inside = inside_of(b);
     struct ferry_fault fault = {.size = sizeof fault};
     bool found = true;
     uint64_t fence;
@@ -56,7 +64,7 @@ static void a_faulted_job_is_told_and_the_next_one_runs(void **state)
 static void lost_answers_of_the_host_become_faults(void **state)
 {
     struct bench *b = *state;
-    struct umd_adapter *inside = umd_object(UMD_ADAPTER, b->adapter);
+    struct umd_adapter *inside = inside_of(b);
     struct ferry_allocation *a = make(b->device, 8192, VISIBLE);
     static const enum ferry_injection what[] = {FERRY_INJECT_LOSE_COMPLETION, FERRY_INJECT_ABORT_COMPLETION,
                                                 FERRY_INJECT_POISON_COMPLETION};
@@ -227,7 +235,7 @@ static int allocate_with_a_hole(void *context, size_t pages, unsigned flags, MDL
 static void a_page_out_to_an_unmapped_page_is_a_fault(void **state)
 {
     struct bench *b = *state;
-    struct umd_adapter *inside = umd_object(UMD_ADAPTER, b->adapter);
+    struct umd_adapter *inside = inside_of(b);
     struct ferry_device *other;
     struct ferry_queue *queue;
     struct ferry_allocation *mine = make(b->device, 100000, VISIBLE), *big = make(b->device, 900000, VISIBLE), *theirs;
