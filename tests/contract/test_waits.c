@@ -141,7 +141,7 @@ static void what_a_reset_aborts_of_paging_is_built_again(void **state)
     world_wait(world, world_gpu_copy(world, a, PAGE_SIZE, a, 0, PAGE_SIZE));
     world_wait(world, world_gpu_copy(world, a, 0, a, PAGES(2), PAGE_SIZE));
     assert_int_equal(world_evict(world, a), FERRY_OK);
-    world->knobs->hang = true;
+    world->knobs->hang = world->knobs->late_abort = true;
     arguments.AllocationList = &b;
     assert_int_equal(ferry_vidmm_make_resident(world->manager, &arguments), FERRY_PENDING);
     assert_int_equal(ferry_vidmm_wait_paging(world->manager, world->queue, arguments.PagingFenceValue), FERRY_OK);
