@@ -9,7 +9,7 @@
 #include "vidmm/api/manager.h"
 
 // The test holds the adapter open, so it stays when it is put back.
-static struct umd_adapter *inside_of(struct board *b)
+static struct umd_adapter *inside_of(struct bench *b)
 {
     struct umd_adapter *adapter = umd_adapter_get(UMD_ADAPTER, b->adapter);
     umd_adapter_put(adapter);
@@ -116,6 +116,8 @@ static void a_hang_is_cut_off_and_the_next_job_runs(void **state)
 
     write_content(list[1], 100000, 4);
     must_be_resident(b->device, list, 2);
+    // After a job that names both their page-ins have ended, so it is the next job that hangs and is to blame.
+    ok(ferry_queue_copy(b->queue, list[0], 0, list[1], 0, 64));
     run_job(b->queue);
     ferry_model_hang(ferry_model_link_model(gpu_of(b)->link));
     ok(ferry_queue_fill(b->queue, list[0], 0, 64, 1, 1));

@@ -106,7 +106,8 @@ static void residency(struct world *w, unsigned device)
     for (size_t i = 0; i < count; i++) {
         struct shadow *s = any(w, device);
 
-        if (s) {
+        // What a lock keeps out of its segment can not be made resident before unlock: LOCKED (R216).
+        if (s && !s->locked) {
             shadows[n] = s;
             list[n++] = s->handle;
         }
