@@ -71,12 +71,12 @@ void *ferry_vm_handle_find(const struct ferry_vm_handles *handles, enum ferry_vm
 
 void ferry_vm_handle_hide(struct ferry_vm_handles *handles, D3DKMT_HANDLE handle, bool hidden)
 {
-    handles->slots[(uint32_t)handle - 1].hidden = hidden;
+    handles->slots[(handle & INDEX_MASK) - 1].hidden = hidden;
 }
 
 bool ferry_vm_handle_hidden(const struct ferry_vm_handles *handles, D3DKMT_HANDLE handle)
 {
-    return handles->slots[(uint32_t)handle - 1].hidden;
+    return handles->slots[(handle & INDEX_MASK) - 1].hidden;
 }
 
 void ferry_vm_handle_free(struct ferry_vm_handles *handles, D3DKMT_HANDLE handle)

@@ -28,6 +28,24 @@ static void stale_foreign_and_made_up_handles_find_nothing(void **state)
     ferry_vm_handles_destroy(&handles);
 }
 
+static void what_is_hidden_is_found_only_by_who_asks_for_it(void **state)
+{
+    (void)state;
+    struct ferry_vm_handles handles = {0};
+    int objects[2];
+    D3DKMT_HANDLE a = ferry_vm_handle_new(&handles, FERRY_VM_CONTEXT, &objects[0]);
+    D3DKMT_HANDLE b = ferry_vm_handle_new(&handles, FERRY_VM_CONTEXT, &objects[1]);
+    ferry_vm_handle_hide(&handles, a, true);
+    assert_true(ferry_vm_handle_hidden(&handles, a));
+    assert_false(ferry_vm_handle_hidden(&handles, b));
+    assert_null(ferry_vm_handle_find(&handles, FERRY_VM_CONTEXT, a));
+    assert_ptr_equal(ferry_vm_handle_find_hidden(&handles, FERRY_VM_CONTEXT, a), &objects[0]);
+    assert_ptr_equal(ferry_vm_handle_find(&handles, FERRY_VM_CONTEXT, b), &objects[1]);
+    ferry_vm_handle_hide(&handles, a, false);
+    assert_ptr_equal(ferry_vm_handle_find(&handles, FERRY_VM_CONTEXT, a), &objects[0]);
+    ferry_vm_handles_destroy(&handles);
+}
+
 static void many(void **state)
 {
     (void)state;
@@ -79,6 +97,7 @@ static void a_million_handles_live_together(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(stale_foreign_and_made_up_handles_find_nothing),
+                                       cmocka_unit_test(what_is_hidden_is_found_only_by_who_asks_for_it),
                                        cmocka_unit_test(many),
                                        cmocka_unit_test(a_stale_handle_stays_stale_through_two_million_others),
                                        cmocka_unit_test(a_million_handles_live_together)};
