@@ -3,9 +3,10 @@
 // the miniport write paging buffers, submits them, and keeps fences, locks and residency lists. The user-mode driver
 // (umd/) builds the public interface on this header; the miniport (kmd/) is known only through the ddi/ tables.
 //
-// Threads: every call may be made from any thread. One lock per manager is taken at the start of each call and held to
-// its end, waits included, so calls on one manager run one after the other. The platform's hooks and the observer run
-// inside that lock and must not call the manager.
+// Threads: every call may be made from any thread. One lock per manager is held by one call at a time, in the order in
+// which they came. Only lock, wait*, destroy* and stop() wait for the GPU, and submit() when a node's line is full;
+// they do so in turns, let the other calls in between two of them, and look their handles up again after each. The
+// platform's hooks and the observer run inside the lock and must not call the manager.
 //
 // Handles are numbers with a generation in them: a stale handle, one of another kind and a made-up one all give
 // FERRY_ERROR_HANDLE; a live one of another device gives FERRY_ERROR_FOREIGN. No call changes anything when it returns
@@ -58,8 +59,8 @@ int ferry_vidmm_statistics(struct ferry_vidmm *manager, struct ferry_vidmm_stati
 
 /// Budget of memory-segment bytes for all residency lists together; 0 = what the segments hold. Evicts nothing itself.
 int ferry_vidmm_set_budget(struct ferry_vidmm *manager, uint64_t bytes);
-/// ResetEngine on every node with work in flight: that work counts as faulted, everything else goes on. Errors:
-/// TIMEOUT.
+/// ResetEngine on every node with jobs or paging in flight: those jobs count as faulted; paging that was aborted is
+/// built again, and everything else goes on. Errors: TIMEOUT.
 int ferry_vidmm_reset_engine(struct ferry_vidmm *manager);
 
 // ---- Devices, contexts, jobs ------------------------------------------------------------------------------------
@@ -79,10 +80,11 @@ int ferry_vidmm_create_context(struct ferry_vidmm *manager, D3DKMT_HANDLE device
 /// Waits for its jobs. Errors: HANDLE, TIMEOUT.
 int ferry_vidmm_destroy_context(struct ferry_vidmm *manager, D3DKMT_HANDLE context);
 
-/// Bring back whatever of the device's residency list is out, wait for the paging of the named allocations, patch,
-/// submit. *fence is the job's number, growing in one context. Errors: ARGUMENT, HANDLE, FOREIGN, RANGE (a patch
-/// outside the commands or the allocation), NOT_RESIDENT (named, but count 0), LOCKED (named, and locked without
-/// PermanentSysMem semantics), NO_VIDEO_MEMORY, NO_HOST_MEMORY, DEVICE_LOST, TIMEOUT.
+/// Bring back whatever of the device's residency list is out and queue the job behind the paging of the allocations it
+/// names; patched and submitted when that is done. *fence is the job's number, growing in one context. Errors:
+/// ARGUMENT, HANDLE, FOREIGN, RANGE (a patch outside the commands or the allocation), NOT_RESIDENT (named, but count
+/// 0), LOCKED (named, and locked without PermanentSysMem semantics), NO_VIDEO_MEMORY, NO_HOST_MEMORY, DEVICE_LOST,
+/// TIMEOUT.
 int ferry_vidmm_submit(struct ferry_vidmm *manager, D3DKMT_HANDLE context,
                        const struct ferry_vidmm_submission *submission, uint64_t *fence);
 /// Wait until the job is done. Errors: HANDLE, ARGUMENT (no such job), FAULT (this job faulted), TIMEOUT.
@@ -131,7 +133,7 @@ int ferry_vidmm_paging_fence(struct ferry_vidmm *manager, D3DKMT_HANDLE queue, u
 int ferry_vidmm_wait_paging(struct ferry_vidmm *manager, D3DKMT_HANDLE queue, uint64_t value);
 
 /// One more on each count, all or none. FERRY_OK: usable at once (S_OK). FERRY_PENDING: arguments->PagingFenceValue
-/// first (E_PENDING); submit() waits by itself too. FERRY_ERROR_NO_VIDEO_MEMORY (E_OUTOFMEMORY):
+/// first (E_PENDING); a job waits for it by itself. FERRY_ERROR_NO_VIDEO_MEMORY (E_OUTOFMEMORY):
 /// arguments->NumBytesToTrim. An empty list is FERRY_OK. Errors: ARGUMENT (MustSucceed without CantTrimFurther,
 /// reserved flags, more than D3DDDI_MAKERESIDENT_MAX_ALLOCATIONS), HANDLE, FOREIGN, LOCKED (a lock took its content out
 /// of the segment, and only unlock lets it back, R216), NO_VIDEO_MEMORY, NO_HOST_MEMORY, DEVICE_LOST, TIMEOUT. With
