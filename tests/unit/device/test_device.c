@@ -182,6 +182,9 @@ static void ring_registers_and_entries_are_as_the_contract_says(void **context)
     assert_int_equal(ferry_gpu_ring_completed(state->gpu, 2, &fence), FERRY_OK);
     assert_true(fence.value == 0xabcdef0123456789 && fence.retired == 1 && fence.status == 0 && fence.faults == 0);
     assert_int_equal(ferry_gpu_ring_pending(state->gpu, 2), 0);
+    const struct ferry_gpu_entry silent = {0x1234567890, 64, false, 2};
+    assert_int_equal(ferry_gpu_ring_submit(state->gpu, 2, &silent, &number), FERRY_OK);
+    assert_int_equal(fake_link_entry(state->fake, 2, 1)->flags, 0);
 }
 
 static void a_full_ring_is_busy_and_goes_round(void **context)
