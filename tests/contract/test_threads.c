@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several threads on one manager, under the thread sanitizer: two share a device, two have their own, one only looks.
+// Several threads on one manager, under the thread sanitizer: two share a device, two have their own, one only looks;
+// and one waits long while another goes on.
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "world.h"
 
@@ -104,8 +107,54 @@ static void many_threads_keep_their_content(void **state)
     world_close(world);
 }
 
+struct waiter {
+    struct world *world;
+    uint64_t fence;
+    int result;
+    atomic_bool started, ended;
+};
+
+static void *wait_for_the_slow_job(void *argument)
+{
+    struct waiter *waiter = argument;
+    atomic_store(&waiter->started, true);
+    waiter->result = ferry_vidmm_wait(waiter->world->manager, waiter->world->context, waiter->fence);
+    atomic_store(&waiter->ended, true);
+    return NULL;
+}
+
+// The job takes so many turns of the waiter that whoever had to wait for their end would find it ended.
+static void a_slow_wait_keeps_nobody_out(void **state)
+{
+    (void)state;
+    struct world *world = world_open_default();
+    spy.keep = false;
+    assert_int_equal(ferry_vidmm_create_context(world->manager, world->device, 1, &world->context, NULL), FERRY_OK);
+    D3DKMT_HANDLE a = world_create(world, PAGES(1), CPU);
+    world_require(world, a);
+    world->knobs->delay = 1;
+    world->knobs->hold_node = 1;
+    world->knobs->hold_turns = 20000;
+    struct waiter waiter = {.world = world, .fence = world_gpu_fill(world, a, 0, 64, 1)};
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, wait_for_the_slow_job, &waiter), 0);
+    while (!atomic_load(&waiter.started))
+        ;
+    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    for (unsigned i = 0; i < 50; i++) {
+        D3DKMT_HANDLE b = world_create(world, PAGES(1), CPU);
+        assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, b), FERRY_OK);
+    }
+    bool ended = atomic_load(&waiter.ended);
+    pthread_join(thread, NULL);
+    assert_false(ended);
+    assert_int_equal(waiter.result, FERRY_OK);
+    world_close(world);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(many_threads_keep_their_content)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(many_threads_keep_their_content),
+                                       cmocka_unit_test(a_slow_wait_keeps_nobody_out)};
     return WORLD_RUN(tests);
 }
