@@ -18,6 +18,7 @@ import os
 import random
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -25,7 +26,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
-from run_tests import run as run_program  # noqa: E402
+import run_tests  # noqa: E402
+
+run_tests.LIMIT_SECONDS = 240  # A mistake may hang: that is a case that fails.
 
 # A mistake may leave something unused; the compiler's word on that is not the test that is asked for.
 SILENCED = "".join(f'#pragma GCC diagnostic ignored "-W{name}"\n' for name in (
@@ -121,7 +124,7 @@ def failures(programs, scratch):
     failed, every = [], []
     os.chdir(scratch)
     for program in programs:
-        result = run_program(f"build/tests/{program}", 1)
+        result = run_tests.run(f"build/tests/{program}", 1)
         every += result.cases
         failed += [case for case, good in result.cases.items() if not good] or (["(no case)"] if result.failed else [])
     os.chdir(ROOT)
@@ -169,6 +172,8 @@ def main():
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--scratch", type=Path, default=ROOT / "build" / "mutation")
     arguments = parser.parse_args()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, run_tests.stop)  # Ends the test under way with its group.
     mutations = read(sorted((ROOT / "tests" / "mutation").glob("*.txt")))
     if arguments.only:
         mutations = [m for m in mutations if arguments.only in str(m)]
