@@ -63,7 +63,8 @@ void ferry_queues_start(uint32_t slots, uint32_t ring_count, uint32_t slot_bytes
 
 extern const volatile uint32_t ferry_stack_guard;
 
-// Looks at the word under the stack; behind each call, as nothing else makes the stack deeper.
+// Looks at the word under the stack: behind each call, as nothing else makes the stack deeper, and when there is
+// nothing to do.
 static inline void look_at_stack(void)
 {
     uint32_t guard = ferry_stack_guard;
@@ -300,8 +301,10 @@ static inline void step(void)
         flight = queues.user;
         if (!flight || (!flight->sequencing && (work & PAGING)))
             flight = claim();
-        if (!flight)
+        if (!flight) {
+            look_at_stack(); // It costs nothing here.
             return;
+        }
     }
 
     struct ferry_flight **begun = flight->ring == &rings[0] ? &queues.paging : &queues.user;
