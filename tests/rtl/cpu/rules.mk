@@ -13,7 +13,7 @@ RTL_CPU_PROGRAMS := $(addprefix $(BUILD)/tests/,rtl_control rtl_device rtl_devic
 RTL_CPU_CORE := -GCPU_CORE='"$(CPU_CORE)"'
 TEST_PROGRAMS += $(RTL_CPU_PROGRAMS)
 $(RTL_CPU_PROGRAMS): $(RTL_SOURCES) rtl/packaged_core.vlt $(wildcard $(RTL_CPU_TEST)/*) \
-    tests/rtl/host/hostile_packets.h $(CONTRACT) $(VENV)/ready
+    tests/rtl/host/hostile_packets.h tests/unit/firmware/oracle.h $(CONTRACT) $(VENV)/ready
 
 $(BUILD)/tests/rtl_control: | $(BUILD)/firmware/firmware.bin
 	@mkdir -p $(@D) $(BUILD)/verilated
