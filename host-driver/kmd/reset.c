@@ -9,6 +9,32 @@ static int fetched(struct kmd_adapter *adapter, uint32_t node, uint32_t *number)
                             number);
 }
 
+#define FETCH_CYCLES 1000 // A turn; an entry takes about as long as the link there and back.
+#define FETCH_TURNS  64
+
+// What stands in a ring unfetched would run behind what a reset aborts, in the wrong order. The device fetches as many
+// as the manager has with it, so it is given the time for that.
+static int let_fetch(struct kmd_adapter *adapter)
+{
+    for (unsigned turn = 0; turn < FETCH_TURNS; turn++) {
+        bool all = true;
+        for (uint32_t node = 0; node < KMD_RINGS; node++) {
+            uint32_t number;
+            int error = fetched(adapter, node, &number);
+
+            if (error != FERRY_OK)
+                return error;
+            all = all && number == adapter->rings[node].submitted;
+        }
+        if (all)
+            break;
+        int error = ferry_gpu_wait(adapter->gpu, FETCH_CYCLES);
+        if (error != FERRY_OK && error != FERRY_ERROR_TIMEOUT)
+            return error;
+    }
+    return FERRY_OK;
+}
+
 // Reset the engine and wait until all that was fetched before has retired. numbers[n]: the last such entry of ring n.
 static int reset(struct kmd_adapter *adapter, uint32_t numbers[KMD_RINGS])
 {
@@ -34,8 +60,10 @@ NTSTATUS kmd_reset_engine(HANDLE hAdapter, DXGKARG_RESETENGINE *arguments)
     if (!adapter || !arguments || arguments->NodeOrdinal >= KMD_RINGS)
         return STATUS_INVALID_PARAMETER;
     struct kmd_ring *ring = &adapter->rings[arguments->NodeOrdinal];
+    int error = let_fetch(adapter);
     kmd_interrupt_routine(adapter, 0); // What has ended by itself is told first.
-    int error = reset(adapter, numbers);
+    if (error == FERRY_OK)
+        error = reset(adapter, numbers);
     if (error != FERRY_OK)
         return kmd_status(error);
     // The node's aborted buffers are told by LastAbortedFenceId, once; other nodes' come as faults at the next
