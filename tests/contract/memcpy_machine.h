@@ -53,7 +53,7 @@ struct machine {
     UINT current[NODES]; // newest finished fence
     uint64_t random;
     unsigned busy_left;
-    bool in_operation;
+    bool in_operation, was_reset;
     struct mini_allocation **patched; // names of the buffer being patched
     size_t patched_count;
     uint64_t reads, writes; // READ_PHYSICAL, WRITE_PHYSICAL

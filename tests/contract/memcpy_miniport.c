@@ -170,6 +170,9 @@ static NTSTATUS build(HANDLE adapter, DXGKARG_BUILDPAGINGBUFFER *argument)
         if (argument->Operation == DXGK_OPERATION_FILL)
             allocation = argument->Fill.hAllocation;
     }
+    if (machine->was_reset && argument->MultipassOffset == 0)
+        machine->in_operation = false;
+    machine->was_reset = false;
     if (!machine->in_operation) {
         machine->in_operation = true;
         machine->busy_left = knobs->busy_times;
@@ -312,6 +315,7 @@ static NTSTATUS reset_engine(HANDLE adapter, DXGKARG_RESETENGINE *argument)
     machine->knobs.hang = false;
     machine->knobs.hold_node = 0;
     machine->knobs.hold_paging = false;
+    machine->was_reset = true;
     argument->LastAbortedFenceId = machine->current[argument->NodeOrdinal];
     struct mini_submission **link = &machine->queue;
     while (*link) {

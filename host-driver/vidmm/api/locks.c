@@ -21,6 +21,9 @@ static int wait_for_lock(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, cons
             return ferry_vm_lock_end(&manager->memory, allocation, address);
         result = ferry_vm_block(manager, node, until[node], &patience);
     }
+    // One that is being destroyed with its device may be found again, when that fails.
+    if (!allocation)
+        allocation = ferry_vm_handle_find_hidden(&manager->core.handles, FERRY_VM_ALLOCATION, handle);
     if (allocation)
         ferry_vm_lock_cancel(allocation);
     return result;

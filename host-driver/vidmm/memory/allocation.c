@@ -165,9 +165,10 @@ int ferry_vm_allocation_close(struct ferry_vm_memory *memory, struct ferry_vm_al
     const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
     if (!segment || !segment->aperture)
         return FERRY_OK;
-    int result = ferry_vm_reserve(memory->sched, 2);
+    // Out of it as a whole, so that one whose end fails later is simply out of place. Nobody brings it back meanwhile.
+    int result = ferry_vm_remove(memory, allocation, false);
     if (result == FERRY_OK)
-        ferry_vm_unmap(memory, allocation);
+        ferry_vm_list_remove(&allocation->missing);
     return result;
 }
 

@@ -24,9 +24,6 @@ static int bring_to_backing(struct ferry_vm_memory *memory, struct ferry_vm_allo
     bool stays = ferry_vm_permanent(allocation) || (flags & (D3DDDI_LOCK_READ_ONLY | D3DDDI_LOCK_DO_NOT_EVICT)) != 0;
     if (!stays)
         return ferry_vm_remove(memory, allocation, discard);
-    result = ferry_vm_backing_make(memory, allocation);
-    if (result != FERRY_OK)
-        return result;
     if (allocation->dirty && !discard)
         ferry_vm_transfer_out(memory, allocation);
     allocation->dirty = allocation->dirty_before = 0;
@@ -48,9 +45,10 @@ int ferry_vm_lock_begin(struct ferry_vm_memory *memory, struct ferry_vm_allocati
     if ((flags & (D3DDDI_LOCK_DO_NOT_WAIT | D3DDDI_LOCK_DISCARD)) == D3DDDI_LOCK_DO_NOT_WAIT &&
         ferry_vm_busy(memory->sched, &allocation->subject))
         return FERRY_ERROR_BUSY;
-    int result = bring_to_backing(memory, allocation, flags);
+    // The pages first: a lock that fails for want of them has discarded and moved nothing.
+    int result = ferry_vm_backing_make(memory, allocation);
     if (result == FERRY_OK)
-        result = ferry_vm_backing_make(memory, allocation);
+        result = bring_to_backing(memory, allocation, flags);
     if (result != FERRY_OK)
         return result;
     // All jobs that name it so far, and what was just queued; also a transfer to video memory that still reads the

@@ -109,8 +109,10 @@ int ferry_vm_settle(struct ferry_vm_memory *memory, struct ferry_vm_allocation *
             ferry_vm_fill(memory, allocation);
         else
             ferry_vm_transfer_in(memory, allocation, 0, allocation->pages);
-        allocation->dirty = !allocation->fresh && !ferry_vm_permanent(allocation);
-        if (!ferry_vm_permanent(allocation))
+        // What changed places under a lock keeps the copy that the CPU has: it is as if PermanentSysMem until unlock.
+        bool keeps = ferry_vm_permanent(allocation) || allocation->locked;
+        allocation->dirty = !allocation->fresh && !keeps;
+        if (!keeps)
             ferry_vm_backing_drop(memory, allocation);
     }
     if (allocation->pinned)

@@ -123,21 +123,17 @@ int ferry_vm_make_resident(struct ferry_vm_policy *policy, struct ferry_vm_queue
     return FERRY_PENDING;
 }
 
-static int trim_to_budget(struct ferry_vm_policy *policy)
+// As far as it goes: the counts are lowered, and what cannot leave for want of host pages leaves another time.
+static void trim_to_budget(struct ferry_vm_policy *policy)
 {
     for (unsigned i = 0; i < policy->memory->segment_count; i++) {
         struct ferry_vm_segment *segment = &policy->memory->segments[i];
         while (!segment->aperture && policy->budget != 0 && policy->core->statistics.resident_bytes > policy->budget) {
-            int result = ferry_vm_evict_one(policy, segment,
-                                            (policy->core->statistics.resident_bytes - policy->budget + PAGE_SIZE - 1) /
-                                                PAGE_SIZE);
-            if (result == FERRY_ERROR_NO_VIDEO_MEMORY)
+            uint64_t over = policy->core->statistics.resident_bytes - policy->budget;
+            if (ferry_vm_evict_one(policy, segment, (over + PAGE_SIZE - 1) / PAGE_SIZE) != FERRY_OK)
                 break;
-            if (result != FERRY_OK)
-                return result;
         }
     }
-    return FERRY_OK;
 }
 
 int ferry_vm_evict(struct ferry_vm_policy *policy, const struct ferry_vm_device *device, D3DDDICB_EVICT *arguments)
@@ -168,7 +164,8 @@ int ferry_vm_evict(struct ferry_vm_policy *policy, const struct ferry_vm_device 
     }
     free(list);
     arguments->NumBytesToTrim = excess_memory(policy) + excess_aperture(policy);
-    return trim_to_budget(policy);
+    trim_to_budget(policy);
+    return FERRY_OK;
 }
 
 void ferry_vm_residency_end(struct ferry_vm_policy *policy, struct ferry_vm_allocation *allocation)
