@@ -176,6 +176,8 @@ module ferry_write_side #(
     reg [1:0]  address_slot_reg;
     reg        local_valid_reg;
     reg        host_valid_reg;
+    // The burst announced last goes to the host.
+    reg        to_host_reg;
 
     wire        generator_ready;
     wire        generator_active;
@@ -235,10 +237,13 @@ module ferry_write_side #(
     wire stopped = silent_reg || drop[slot_reg];
     wire faulty = valid && refused;
     wire address_free = (!local_valid_reg || local_awready) && (!host_valid_reg || host_awready);
+    // No burst is announced to one memory while data for the other is still in front of it: there others would wait for that
+    // data, fence records behind memory that is dead, or posted writes of the host behind a link that does not take ours.
+    wire in_turn = to_host == to_host_reg || bursts_done;
     // An urgent turn stands behind a long fill.
     wire make_way = long_fill_reg && job_valid && job_urgent;
-    assign step = active_reg && valid && !faulty && !stopped && !drain_reg && !make_way && enough && address_free && burst_ready
-        && note_ready;
+    assign step = active_reg && valid && !faulty && !stopped && !drain_reg && !make_way && enough && in_turn && address_free
+        && burst_ready && note_ready;
 
     // A fill has one word, which its last burst takes. No word is drained while bursts go out. What comes last in the cycle,
     // the new word, is a carry into one adder: the lower bit is 1 + 1 then.
@@ -316,6 +321,9 @@ module ferry_write_side #(
             silent_reg <= silent;
         end
 
+        if (step) begin
+            to_host_reg <= to_host;
+        end
         if (drain_start) begin
             drain_reg <= 1'b1;
             fill_cut_reg <= make_way && !stopped && !faulty;

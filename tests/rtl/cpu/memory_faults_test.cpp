@@ -171,6 +171,26 @@ void restarted_while_dead(Checks &checks, Random &random)
     }
 }
 
+// What goes to the host has been read, and stands behind data that memory does not take any more: a fence record has to
+// pass both.
+void dies_before_the_host_is_written(Checks &checks, Random &random)
+{
+    checks.begin("memory_that_dies_in_front_of_data_for_the_host_keeps_no_fence_waiting");
+    Bench bench(checks, random);
+    for (uint32_t bytes : {8, 64, 500, 2000}) {
+        bench.root().writes_held = true;
+        bench.paging().copy(FERRY_ADDRESS_KIND_LOCAL, 0, FERRY_ADDRESS_KIND_LOCAL, AREA, bytes).submit(1);
+        bench.root().run(800);
+        bench.user().copy(FERRY_ADDRESS_KIND_LOCAL, 64, FERRY_ADDRESS_KIND_SYSTEM, DATA + 32 * 4096, bytes).submit(1);
+        bench.root().run(800);
+        bench.root().memory_dead = true;
+        checks.that(bench.user().wait(20000) && bench.paging().wait(20000), "fences while memory is dead");
+        bench.last_kind();
+        bench.root().writes_held = false;
+        bench.comes_back();
+    }
+}
+
 void errors(Checks &checks, Random &random)
 {
     checks.begin("an_error_on_any_beat_read_or_burst_written_is_told_and_the_next_buffer_works");
@@ -200,6 +220,7 @@ int main()
     dead_from_the_start(checks, random);
     dies_in_the_middle(checks, random);
     restarted_while_dead(checks, random);
+    dies_before_the_host_is_written(checks, random);
     errors(checks, random);
     return checks.done();
 }

@@ -182,6 +182,8 @@ class RootComplex
     bool stall = false;
     // Video memory takes nothing and answers nothing.
     bool memory_dead = false;
+    // It takes no data of the writes whose addresses it takes.
+    bool writes_held = false;
     // The link has credits for writes and for reads.
     bool posted_credits = true, request_credits = true;
     // The host's memory takes reads and does not answer; answer_late() does.
@@ -372,7 +374,7 @@ class RootComplex
     {
         top.m_axi_arready = !memory_dead && !hesitate();
         top.m_axi_awready = !memory_dead && !hesitate();
-        top.m_axi_wready = !memory_dead && !hesitate();
+        top.m_axi_wready = !memory_dead && !writes_held && !hesitate();
         // What is offered stays.
         bool data = !reads_.empty() && reads_.front().due <= time &&
                     (holding_ || (!memory_dead && !hesitate() && time % memory_pace == 0));
