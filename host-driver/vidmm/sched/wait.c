@@ -46,7 +46,7 @@ int ferry_vm_turn(struct ferry_vm_sched *sched, unsigned node, uint64_t number, 
         return FERRY_OK;
     if (result == FERRY_OK || sched->order != submissions || sched->progress != ended)
         return FERRY_PENDING;
-    unsigned stuck;
+    unsigned stuck = sched->paging_node;
     if (!oldest_in_flight(sched, &stuck))
         // Nothing runs and the head of the line is answered BUSY: the miniport waits for something of its own, so the
         // device gets time; busy_limit ends it.
