@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A mistake on purpose: one byte of one page-in or page-out is flipped, behind the back of what knows the content. A
 // replay that does not find it proves nothing.
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,4 +45,14 @@ int ferry_inject(struct ferry_player *player, uint32_t object, bool in)
     bytes[player->inject.offset % play->content.bytes] ^= 1;
     error = play->mapped ? FERRY_OK : ferry_unlock(play->allocation);
     return error < 0 ? ferry_player_failed(player, "unlock", error) : FERRY_EXIT_OK;
+}
+
+int ferry_inject_end(const struct ferry_player *player)
+{
+    uint64_t number = player->inject.in ? player->page_ins : player->page_outs;
+    if (player->inject.number <= number)
+        return FERRY_EXIT_OK;
+    ferry_complain("--inject %s: nothing was flipped, the replay has %" PRIu64 " page-%s", player->options->inject,
+                   number, player->inject.in ? "ins" : "outs");
+    return FERRY_EXIT_USAGE;
 }

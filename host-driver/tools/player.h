@@ -126,6 +126,8 @@ int ferry_check_evicted(struct ferry_player *player);
 int ferry_inject_begin(struct ferry_player *player);
 /// An allocation is about to be paged in, or has been paged out: flip the byte if it is the one. Returns an exit code.
 int ferry_inject(struct ferry_player *player, uint32_t object, bool in);
+/// Complains when the place never came.
+int ferry_inject_end(const struct ferry_player *player);
 /// Compare everything that lives.
 int ferry_check_all(struct ferry_player *player);
 

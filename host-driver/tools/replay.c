@@ -286,6 +286,8 @@ int ferry_replay(const struct ferry_replay_options *options)
         status = check_writable(options->timeline_file);
     if (status == FERRY_EXIT_OK) {
         status = run(&player);
+        if (status == FERRY_EXIT_OK)
+            status = ferry_inject_end(&player);
         // Closing may still call back: nothing is to be observed from here on.
         if (player.adapter)
             ferry_adapter_observe(player.adapter, NULL, NULL);

@@ -98,12 +98,15 @@ def main():
     chance = Random(int(SEED))
     for number in range(6):
         side = ("in", "out")[number % 2]
-        place = f"{side}:{chance.randrange(1, 200)}:{chance.randrange(1 << 20)}"
+        place = f"{side}:{chance.randrange(1, 130)}:{chance.randrange(1 << 20)}"
         done = subprocess.run([FERRY, "replay", NEVERBALL, "--backend", "model", "--seed", SEED, "--quiet", "--vram", "5M",
                                "--frames", "20", "--verify", "all", "--inject", place],
                               capture_output=True, text=True, timeout=600, check=False)
         check(done.returncode == 1 and "1 of" in done.stderr and "wrong content: allocation" in done.stderr,
               f"model_finds_injection_{number}", f"--inject {place}: exit {done.returncode}: {done.stderr[-600:]}")
+    done = subprocess.run([FERRY, "replay", NEVERBALL, "--backend", "model", "--quiet", "--vram", "5M", "--frames", "1",
+                           "--inject", "out:100000"], capture_output=True, text=True, timeout=600, check=False)
+    check(done.returncode == 2 and "nothing was flipped" in done.stderr, "model_says_that_an_injection_never_came", done.stderr)
     for size in ("1024", "4096"):
         replay(f"model_paging_buffer_{size}", NEVERBALL, "model", "--vram", "5M", "--frames", "10", "--paging-buffer", size)
     for number in range(6):
