@@ -71,6 +71,12 @@ module ferry_write_data #(
     input  wire        local_wready,
     output wire        host_wvalid,
     input  wire        host_wready
+`ifdef FORMAL
+    ,
+    // For proofs: the burst that is followed, whichever, has not been sent whole, and is for the host.
+    output wire        formal_waits,
+    output wire        formal_waits_for_host
+`endif
 );
     localparam BURST_BITS = 1 + 6 + 3 + 3 + 1 + 1 + 2 + 1 + 1;
 
@@ -86,12 +92,19 @@ module ferry_write_data #(
     wire        descending;
     wire        resumed;
 
+`ifdef FORMAL
+    wire [BURST_BITS-1:0] formal_burst;
+    assign formal_waits_for_host = formal_burst[BURST_BITS-1];
+`endif
     ferry_fifo #(.WIDTH(BURST_BITS), .LG_DEPTH(3)) bursts (
         .clk(clk), .rst(rst), .in_valid(burst_valid), .in_ready(burst_ready),
         .in_data({burst_host, burst_length, burst_first_lane, burst_last_lane, burst_last, burst_fill, side_slot,
             side_descending, side_resumed}),
         .out_valid(have_burst), .out_ready(burst_end),
         .out_data({host, length, first_lane, last_lane, last, fill, slot, descending, resumed})
+`ifdef FORMAL
+        , .formal_held(formal_waits), .formal_word(formal_burst)
+`endif
     );
 
     reg [5:0]  beat_reg;

@@ -138,6 +138,11 @@ module ferry_write_side #(
     output wire [`FERRY_AXI_A_BITS-1:0] host_aw,
     output wire        host_awvalid,
     input  wire        host_awready
+`ifdef FORMAL
+    ,
+    // For proofs: the burst announced last goes to the host.
+    output wire        formal_latest_host
+`endif
 );
     reg        active_reg;
     reg [LG_TURNS-1:0] turn_reg;
@@ -394,6 +399,7 @@ module ferry_write_side #(
 
 `ifdef FORMAL
     // Only one of the two ports has a burst at a time; both are AXI4, with bursts of one block.
+    assign formal_latest_host = to_host_reg;
     reg past_valid = 1'b0;
     always @(posedge clk) past_valid <= 1'b1;
     always @(*) begin

@@ -191,6 +191,49 @@ void dies_before_the_host_is_written(Checks &checks, Random &random)
     }
 }
 
+// The other way round: what the host takes none of stands in front of data for video memory. Writes of the host to the
+// window are taken all the same, or a slot whose own writes wait for these would stand still for ever (PCIe 2.4.1).
+void host_takes_nothing(Checks &checks, Random &random)
+{
+    checks.begin("writes_of_the_host_are_taken_while_it_takes_none_of_ours");
+    Bench bench(checks, random);
+    RootComplex &root = bench.root();
+    // They may take a while. Nothing may be given up on meanwhile.
+    root.bar0(FERRY_BAR0_ENGINE_TIMEOUT, 0);
+    // Of which sizes all is announced and not all fits into what stands in front of the link, the device may know.
+    for (uint32_t bytes = 400; bytes < 9000; bytes += 400) {
+        for (bool behind : {false, true}) {
+            root.posted_credits = false;
+            bench.paging()
+                .copy(FERRY_ADDRESS_KIND_LOCAL, 64, FERRY_ADDRESS_KIND_SYSTEM, DATA + 32 * 4096, bytes)
+                .submit(1);
+            root.run(1500);
+            bench.user()
+                .copy(FERRY_ADDRESS_KIND_LOCAL, 0, FERRY_ADDRESS_KIND_LOCAL, AREA, 1 + random.below(1000))
+                .submit(1);
+            if (behind)
+                root.run(4000);
+            // More than any buffer on the way holds; the last one is done, not only taken.
+            const uint32_t window = 2 * AREA, count = 400;
+            auto word = [&](uint32_t i) {
+                return uint32_t{root.local[window + 4 * i]} | uint32_t{root.local[window + 4 * i + 1]} << 8;
+            };
+            for (uint32_t i = 0; i < count; i++)
+                root.write(RootComplex::BAR2 + window + 4 * i, (i + bytes + behind) & 0xffff);
+            for (int i = 0; i < 30000 && word(count - 1) != count - 1 + bytes + behind; i++)
+                root.tick();
+            for (uint32_t i = 0; i < count; i++)
+                checks.equal(word(i), i + bytes + behind, "word in the window");
+            root.posted_credits = true;
+            for (Ring *ring : {&bench.user(), &bench.paging()}) {
+                checks.that(ring->wait(100000), "fence when the host takes writes again");
+                checks.equal(ring->status(), FERRY_BUFFER_STATUS_SUCCESS, "status");
+            }
+            bench.works();
+        }
+    }
+}
+
 void errors(Checks &checks, Random &random)
 {
     checks.begin("an_error_on_any_beat_read_or_burst_written_is_told_and_the_next_buffer_works");
@@ -221,6 +264,7 @@ int main()
     dies_in_the_middle(checks, random);
     restarted_while_dead(checks, random);
     dies_before_the_host_is_written(checks, random);
+    host_takes_nothing(checks, random);
     errors(checks, random);
     return checks.done();
 }
