@@ -151,9 +151,10 @@ HRESULT ferry_vidmm_hresult(int result);
 /// *address is the first byte of the allocation. flags: D3DDDI_LOCK_READ_ONLY, _WRITE_ONLY, _DO_NOT_WAIT, _DISCARD,
 /// _DO_NOT_EVICT, _LOCK_ENTIRE. PermanentSysMem and existing memory: the backing store (R113), brought up to date
 /// first. Otherwise content in a memory segment is brought to a backing store; it goes back at the next use. With
-/// READ_ONLY or DO_NOT_EVICT only a copy goes there, and unlock brings back what was written. DO_NOT_WAIT means nothing
-/// beside DISCARD. Errors: ARGUMENT, HANDLE, NOT_LOCKABLE (rule C17), LOCKED, BUSY (DO_NOT_WAIT), NO_HOST_MEMORY,
-/// TIMEOUT, DEVICE_LOST.
+/// READ_ONLY or DO_NOT_EVICT only a copy goes there, and unlock brings back what was written. DO_NOT_WAIT waits
+/// for no job, neither one that names the allocation nor one that its paging stands behind, only for the copy; it means
+/// nothing beside DISCARD. Errors: ARGUMENT, HANDLE, NOT_LOCKABLE (rule C17), LOCKED, BUSY (DO_NOT_WAIT),
+/// NO_HOST_MEMORY, TIMEOUT, DEVICE_LOST.
 int ferry_vidmm_lock(struct ferry_vidmm *manager, D3DKMT_HANDLE allocation, uint32_t flags, void **address);
 /// The same, but only pages [first, first + count) will be written; only they are brought to video memory at unlock.
 int ferry_vidmm_lock_pages(struct ferry_vidmm *manager, D3DKMT_HANDLE allocation, uint32_t flags, uint64_t first,

@@ -132,9 +132,6 @@ static NTSTATUS build(HANDLE adapter, DXGKARG_BUILDPAGINGBUFFER *argument)
     struct machine *machine = kmd_machine_present;
     struct machine_knobs *knobs = &machine->knobs;
     bool discard = argument->Operation == DXGK_OPERATION_DISCARD_CONTENT;
-    if (machine->was_reset && argument->MultipassOffset == 0)
-        machine->in_operation = false;
-    machine->was_reset = false;
     if (!machine->in_operation) {
         machine->in_operation = true;
         machine->busy_left = discard || argument->Operation == DXGK_OPERATION_TRANSFER ? knobs->busy_times : 0;
@@ -263,7 +260,6 @@ static NTSTATUS reset_engine(HANDLE adapter, DXGKARG_RESETENGINE *argument)
     machine->knobs.hang = machine->hung = false;
     machine->knobs.hold_node = 0;
     machine->knobs.hold_paging = false;
-    machine->was_reset = true;
     kmd_machine_release(machine);
     return real()->DxgkDdiResetEngine(adapter, argument);
 }

@@ -33,7 +33,7 @@ struct machine {
     // What the wrapper keeps.
     const DXGKRNL_INTERFACE *os;
     DXGKRNL_INTERFACE between;
-    bool in_operation, was_reset;
+    bool in_operation;
     unsigned busy_left;
     DXGKARG_SUBMITCOMMAND held[HELD_MOST];
     unsigned held_count;

@@ -152,9 +152,23 @@ static void check_idle(struct machine *machine, const struct mini_allocation *al
         mini_error(machine, "AllocationIsIdle on a busy allocation (R42, R54)");
 }
 
+// A fresh buffer, though what was built before was never submitted: after a reset that is thrown away, and at no other
+// time.
+static void look_for_thrown_away(struct machine *machine, const DXGKARG_BUILDPAGINGBUFFER *argument)
+{
+    if (argument->DmaBufferWriteOffset != 0 || machine->building_count == 0)
+        return;
+    if (!machine->was_reset)
+        mini_error(machine, "a paging buffer was built and not submitted");
+    for (size_t i = 0; i < machine->building_count; i++)
+        machine->building[i]->paging_references--;
+    machine->building_count = 0;
+}
+
 static NTSTATUS build(HANDLE adapter, DXGKARG_BUILDPAGINGBUFFER *argument)
 {
     struct machine *machine = adapter;
+    look_for_thrown_away(machine, argument);
     struct machine_knobs *knobs = &machine->knobs;
     struct mini_allocation *allocation = NULL;
     mark = knobs->patch_completes ? UNFINISHED : 0;
@@ -170,9 +184,6 @@ static NTSTATUS build(HANDLE adapter, DXGKARG_BUILDPAGINGBUFFER *argument)
         if (argument->Operation == DXGK_OPERATION_FILL)
             allocation = argument->Fill.hAllocation;
     }
-    if (machine->was_reset && argument->MultipassOffset == 0)
-        machine->in_operation = false;
-    machine->was_reset = false;
     if (!machine->in_operation) {
         machine->in_operation = true;
         machine->busy_left = knobs->busy_times;
@@ -269,6 +280,7 @@ static NTSTATUS submit(HANDLE adapter, const DXGKARG_SUBMITCOMMAND *argument)
     if (work->paging) {
         work->names = machine->building;
         work->name_count = machine->building_count;
+        machine->was_reset = false;
         machine->building = NULL;
         machine->building_count = machine->building_capacity = 0;
     } else {

@@ -41,12 +41,6 @@ static void check_transfer(const DXGK_BUILDPAGINGBUFFER_TRANSFER *t)
 {
     if ((t->Flags.Value & DXGK_TRANSFER_RESERVED_MASK) != 0)
         wrong("reserved transfer flags", t->Flags.Value);
-    // Pieces that were done before a reset are not built again.
-    if (spy.resumes) {
-        spy.resumes = false;
-        spy.in_transfer = !t->Flags.TransferStart;
-        spy.open = (struct spy_transfer){.allocation = t->hAllocation, .first = t->TransferOffset};
-    }
     if (t->Flags.TransferStart) {
         if (spy.in_transfer)
             wrong("R33: a transfer starts before the one under way has ended", 0);
@@ -67,10 +61,10 @@ static void check_transfer(const DXGK_BUILDPAGINGBUFFER_TRANSFER *t)
     if ((t->Source.SegmentId == 0 || t->Destination.SegmentId == 0) && t->MdlOffset != t->TransferOffset / PAGE_SIZE)
         wrong("MdlOffset does not match TransferOffset", t->MdlOffset);
     int64_t way = t->Destination.SegmentAddress.QuadPart - t->Source.SegmentAddress.QuadPart;
-    // Down over its own place is one copy; in pieces from the low end it is right too. Up it would not be.
-    if (t->Source.SegmentId != 0 && t->Source.SegmentId == t->Destination.SegmentId && way >= 0 &&
-        (uint64_t)way < spy.open.bytes)
-        wrong("R7: moved up over its own place, or not at all", t->TransferSize);
+    // Run a second time, after a reset, it would read what it has written.
+    if (t->Source.SegmentId != 0 && t->Source.SegmentId == t->Destination.SegmentId &&
+        (uint64_t)(way < 0 ? -way : way) < spy.open.bytes)
+        wrong("R7: moved over its own place, or not at all", t->TransferSize);
     if (t->Flags.TransferEnd) {
         spy.in_transfer = false;
         keep_transfer();
@@ -96,9 +90,6 @@ static void check_before(const DXGKARG_BUILDPAGINGBUFFER *argument)
 {
     if (spy.buffer && argument->pDmaBuffer != spy.buffer && (uintptr_t)argument->pDmaBuffer % PAGE_SIZE != 0)
         wrong("R95: pDmaBuffer is neither where the last operation ended nor a fresh buffer", 0);
-    // What a reset aborted is built again from its record, and that comes before what was being built (R21).
-    if (spy.was_reset && argument->MultipassOffset == 0 && !idle_flag(argument))
-        spy.in_operation = false;
     if (!spy.in_operation) {
         if (argument->MultipassOffset != 0)
             wrong("R25: MultipassOffset at the start", argument->MultipassOffset);
@@ -146,7 +137,7 @@ static NTSTATUS spy_build_paging_buffer(HANDLE adapter, DXGKARG_BUILDPAGINGBUFFE
     spy.builds++;
     spy.in_operation = entry.status != STATUS_SUCCESS;
     if (entry.status == STATUS_SUCCESS)
-        spy.was_reset = false, spy.operations[argument->Operation]++;
+        spy.operations[argument->Operation]++;
     if (entry.status == STATUS_GRAPHICS_ALLOCATION_BUSY)
         spy.busy_seen = true;
     spy.last = *argument;
@@ -206,12 +197,6 @@ static VOID spy_dpc(HANDLE adapter)
     spy.in_routine--;
 }
 
-static NTSTATUS spy_reset(HANDLE adapter, DXGKARG_RESETENGINE *argument)
-{
-    spy.was_reset = spy.resumes = true;
-    return spy.under->DxgkDdiResetEngine(adapter, argument);
-}
-
 const DRIVER_INITIALIZATION_DATA *spy_start(const DRIVER_INITIALIZATION_DATA *under)
 {
     spy_end();
@@ -221,7 +206,6 @@ const DRIVER_INITIALIZATION_DATA *spy_start(const DRIVER_INITIALIZATION_DATA *un
     spy.table.DxgkDdiInterruptRoutine = spy_interrupt;
     spy.table.DxgkDdiDpcRoutine = spy_dpc;
     spy.table.DxgkDdiPatch = spy_patch;
-    spy.table.DxgkDdiResetEngine = spy_reset;
     spy.table.DxgkDdiSubmitCommand = spy_submit;
     return &spy.table;
 }

@@ -38,8 +38,6 @@ struct spy {
     char first_error[200];
     // Checker state.
     bool in_operation, busy_seen, in_transfer;
-    bool was_reset; // since the last operation that had success: what was begun may begin again
-    bool resumes;   // and so may the next transfer, in its middle
     DXGKARG_BUILDPAGINGBUFFER last;
     struct spy_transfer open;
     uint8_t *buffer; // where the next operation must go on, NULL = a fresh buffer

@@ -32,7 +32,7 @@ static void R7_R11_moves_inside_a_segment_close_holes(void **state)
     world_close(world);
 }
 
-static void R7_a_block_moves_over_its_own_place_in_one_piece(void **state)
+static void R7_a_block_moves_over_its_own_place_in_steps_as_long_as_it_is_wide(void **state)
 {
     (void)state;
     struct world *world = world_open_default();
@@ -48,7 +48,8 @@ static void R7_a_block_moves_over_its_own_place_in_one_piece(void **state)
     spy_clear();
     world_require(world, d); // four pages are free below the two, and four above
     assert_int_equal(world_statistics(world).bytes_moved, PAGES(56));
-    assert_int_equal(spy.transfer_count, 3);
+    // Each a transfer of its own that does not write what it reads, so that it can be run again.
+    assert_int_equal(spy.transfer_count, 20 / 4 + 36 / 4 + 1);
     for (size_t i = 0; i < spy.transfer_count; i++)
         assert_int_equal(spy.transfers[i].pieces, 1);
     assert_int_equal(world_place(world, b).offset, 0);
@@ -432,7 +433,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(R7_R11_moves_inside_a_segment_close_holes),
-        cmocka_unit_test(R7_a_block_moves_over_its_own_place_in_one_piece),
+        cmocka_unit_test(R7_a_block_moves_over_its_own_place_in_steps_as_long_as_it_is_wide),
         cmocka_unit_test(R8_R43_raw_move_between_segments),
         cmocka_unit_test(R9_R10_segment_and_system_memory_both_ways),
         cmocka_unit_test(R29_R30_R31_R32_R36_R97_sub_transfers_cover_the_allocation),

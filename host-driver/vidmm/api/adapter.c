@@ -142,7 +142,9 @@ void ferry_vidmm_stop(struct ferry_vidmm *manager)
             ferry_vm_stop_critical(&manager->core, (struct ferry_vidmm_critical){.code = FERRY_CRITICAL_NOT_IDLE,
                                                                                  .status = STATUS_IO_TIMEOUT});
     }
-    ferry_vm_wait(&manager->sched, manager->sched.paging_node, manager->sched.queued);
+    while (manager->sched.done < manager->sched.queued &&
+           ferry_vm_wait(&manager->sched, manager->sched.paging_node, manager->sched.done + 1) == FERRY_OK)
+        ;
     ferry_vm_leave(manager, FERRY_OK);
     tear_down(manager, true);
 }

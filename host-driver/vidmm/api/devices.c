@@ -92,6 +92,7 @@ int ferry_vm_device_end(struct ferry_vidmm *manager, struct ferry_vm_device *dev
     }
     while (!ferry_vm_list_empty(&device->queues))
         ferry_vm_queue_free(&manager->sched, FERRY_VM_CONTAINER(device->queues.next, struct ferry_vm_queue, link));
+    ferry_vm_device_gone(&manager->sched, device);
     manager->core.miniport->DxgkDdiDestroyDevice(device->miniport);
     ferry_vm_handle_free(&manager->core.handles, device->handle);
     ferry_vm_list_remove(&device->link);

@@ -51,8 +51,8 @@ static int fill_allocation_list(struct ferry_vidmm *manager, struct ferry_vm_job
         if (!allocation->block)
             return FERRY_ERROR_NO_VIDEO_MEMORY;
         uint64_t operation = allocation->subject.last_fence[manager->sched.paging_node];
-        if (operation > job->after_operation)
-            job->after_operation = operation;
+        if (!ferry_vm_operation_over(&manager->sched, operation))
+            job->after[job->after_count++] = operation;
         DXGK_ALLOCATIONLIST *entry = &job->allocations[i];
         *entry = (DXGK_ALLOCATIONLIST){.hDeviceSpecificAllocation = allocation->miniport,
                                        .WriteOperation = submission->references[i].write};
@@ -74,7 +74,7 @@ static void mark_used(struct ferry_vidmm *manager, const struct ferry_vidmm_subm
         allocation->subject.last_fence[node] = fence;
         if (!submission->references[i].write)
             continue;
-        allocation->fresh = 0;
+        allocation->fresh = allocation->untouched = 0;
         if (ferry_vm_segment_by_id(&manager->memory, allocation->segment)->aperture)
             allocation->gpu_wrote = 1;
         else
@@ -102,6 +102,20 @@ static int submit(struct ferry_vidmm *manager, struct ferry_vm_context *context,
     return FERRY_OK;
 }
 
+static bool has_to_wait(const struct ferry_vidmm *manager, const struct ferry_vm_context *context, unsigned *node,
+                        uint64_t *number)
+{
+    const struct ferry_vm_sched *sched = &manager->sched;
+    *node = context->node;
+    if (ferry_vm_jobs_full(sched, context->node)) {
+        *number = sched->nodes[context->node].first->fence;
+        return true;
+    }
+    *node = sched->paging_node;
+    *number = ferry_vm_device_pending(sched, context->device, sched->queued);
+    return *number != 0 && context->device->leaving_bytes > manager->memory.memory_bytes;
+}
+
 int ferry_vidmm_submit(struct ferry_vidmm *manager, D3DKMT_HANDLE handle,
                        const struct ferry_vidmm_submission *submission, uint64_t *fence)
 {
@@ -109,16 +123,19 @@ int ferry_vidmm_submit(struct ferry_vidmm *manager, D3DKMT_HANDLE handle,
         return FERRY_ERROR_ARGUMENT;
     struct ferry_vm_patience patience = {0};
     int result = ferry_vm_enter(manager);
-    // How far the line runs ahead of the device is bounded; everything is checked again after each turn of waiting.
+    // How far the line runs ahead of the device is bounded, and so is what it holds of host memory: page-ins that wait
+    // keep what they read, besides what is paged out again behind them. Everything is checked again after each turn of
+    // waiting.
     for (bool again = result == FERRY_OK; again; again = result == FERRY_PENDING) {
         struct ferry_vm_context *context = ferry_vm_handle_find(&manager->core.handles, FERRY_VM_CONTEXT, handle);
         result = context ? check(manager, context, submission) : FERRY_ERROR_HANDLE;
         if (result != FERRY_OK)
             break;
-        const struct ferry_vm_node *node = &manager->sched.nodes[context->node];
-        if (!ferry_vm_jobs_full(&manager->sched, context->node))
+        unsigned node;
+        uint64_t number;
+        if (!has_to_wait(manager, context, &node, &number))
             result = submit(manager, context, submission, fence);
-        else if ((result = ferry_vm_block(manager, context->node, node->first->fence, &patience)) == FERRY_OK)
+        else if ((result = ferry_vm_block(manager, node, number, &patience)) == FERRY_OK)
             result = FERRY_PENDING;
     }
     return ferry_vm_leave(manager, result);

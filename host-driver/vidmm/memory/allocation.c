@@ -147,7 +147,7 @@ int ferry_vm_allocation_new(struct ferry_vm_memory *memory, struct ferry_vm_devi
         tell_destroyed(memory, info.hAllocation);
         return result;
     }
-    allocation->device = device;
+    allocation->device = allocation->subject.device = device;
     ferry_vm_list_add(&device->allocations, &allocation->link);
     ferry_vm_list_init(&allocation->missing);
     memory->core->statistics.allocations++;

@@ -35,7 +35,18 @@ void ferry_vm_backing_drop(struct ferry_vm_memory *memory, struct ferry_vm_alloc
 {
     MDL *mdl = allocation->backing;
     allocation->backing = NULL;
-    ferry_vm_release_later(memory->sched, mdl);
+    allocation->parting = ferry_vm_release_later(memory->sched, &allocation->subject, mdl);
+}
+
+bool ferry_vm_backing_recall(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
+{
+    if (allocation->backing || !allocation->untouched)
+        return false;
+    allocation->backing = ferry_vm_release_back(memory->sched, &allocation->subject, allocation->parting);
+    if (!allocation->backing)
+        return false;
+    allocation->dirty = allocation->dirty_before = 0;
+    return true;
 }
 
 void ferry_vm_cache_handover(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation)

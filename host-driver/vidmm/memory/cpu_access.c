@@ -41,11 +41,13 @@ int ferry_vm_lock_begin(struct ferry_vm_memory *memory, struct ferry_vm_allocati
         return FERRY_ERROR_RANGE;
     if (allocation->lost)
         return FERRY_ERROR_DEVICE_LOST;
-    // DoNotWait means nothing beside Discard.
+    // It is jobs that are not waited for, nobody's. DoNotWait means nothing beside Discard.
+    uint64_t paging = allocation->subject.last_fence[memory->sched->paging_node];
     if ((flags & (D3DDDI_LOCK_DO_NOT_WAIT | D3DDDI_LOCK_DISCARD)) == D3DDDI_LOCK_DO_NOT_WAIT &&
-        ferry_vm_busy(memory->sched, &allocation->subject))
+        (ferry_vm_busy(memory->sched, &allocation->subject) || ferry_vm_behind_a_job(memory->sched, paging)))
         return FERRY_ERROR_BUSY;
     // The pages first: a lock that fails for want of them has discarded and moved nothing.
+    ferry_vm_backing_recall(memory, allocation);
     int result = ferry_vm_backing_make(memory, allocation);
     if (result == FERRY_OK)
         result = bring_to_backing(memory, allocation, flags);
@@ -111,6 +113,7 @@ int ferry_vm_unlock(struct ferry_vm_memory *memory, struct ferry_vm_allocation *
     if (!ferry_vm_permanent(allocation)) {
         // The lock's own copy goes, and what is in video memory is the only one again (R110).
         allocation->dirty = !allocation->fresh;
+        allocation->untouched = 0;
         ferry_vm_backing_drop(memory, allocation);
     }
     return FERRY_OK;

@@ -53,10 +53,15 @@ int ferry_vm_remove(struct ferry_vm_memory *memory, struct ferry_vm_allocation *
 {
     struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
     bool bring_back = !segment->aperture && !drop && allocation->dirty && !allocation->fresh;
+    int result = ferry_vm_reserve(memory->sched, 2 * ferry_vm_pieces(memory, allocation->pages) + 2);
+    if (result != FERRY_OK)
+        return result;
+    // Who leaves again before it has come in, as behind a job that hangs, still has its content where it was.
+    if (bring_back && ferry_vm_backing_recall(memory, allocation))
+        bring_back = false;
     bool loses = bring_back && blocked_by_overlay(memory, allocation);
     bring_back = bring_back && !loses;
-    int result = ferry_vm_reserve(memory->sched, 2 * ferry_vm_pieces(memory, allocation->pages) + 2);
-    if (result == FERRY_OK && bring_back)
+    if (bring_back)
         result = ferry_vm_backing_make(memory, allocation);
     if (result != FERRY_OK)
         return result;
@@ -112,6 +117,7 @@ int ferry_vm_settle(struct ferry_vm_memory *memory, struct ferry_vm_allocation *
         // What changed places under a lock keeps the copy that the CPU has: it is as if PermanentSysMem until unlock.
         bool keeps = ferry_vm_permanent(allocation) || allocation->locked;
         allocation->dirty = !allocation->fresh && !keeps;
+        allocation->untouched = !allocation->fresh && !keeps;
         if (!keeps)
             ferry_vm_backing_drop(memory, allocation);
     }

@@ -20,6 +20,7 @@ struct ferry_vm_allocation {
     struct ferry_vm_use use;
     struct ferry_vm_list link;    // of the device
     struct ferry_vm_list missing; // self-linked while not on that list
+    uint64_t parting;             // operation that gives the backing store back, as long as it can be had again
     uint32_t pages, count;
     uint32_t flags, segment_set, fill_pattern;
     uint32_t preferred; // D3DDDI_SEGMENTPREFERENCE
@@ -35,6 +36,7 @@ struct ferry_vm_allocation {
     uint8_t dirty : 1;        // what sits in the segment is newer than the backing store, or there is none
     uint8_t dirty_before : 1; // what dirty was when the residency count last left 0
     uint8_t not_written : 1;  // every Evict since then said NotWrittenTo
+    uint8_t untouched : 1;    // nobody has written it since it was brought in
     uint8_t lost : 1;         // a paging operation on it faulted
     uint8_t coherent : 1;     // mapped CacheCoherent
     uint8_t gpu_wrote : 1;    // since the last CPU access, through an aperture
@@ -111,7 +113,8 @@ size_t ferry_vm_pieces(const struct ferry_vm_memory *memory, uint64_t pages);
 void ferry_vm_transfer_in(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint64_t first,
                           uint64_t pages);
 void ferry_vm_transfer_out(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
-/// Inside the allocation's segment, from its block to page `to`; the two may overlap when that lies below.
+/// Inside the allocation's segment, from its block to page `to`; the two may overlap when that lies below. Nothing is
+/// changed when it fails.
 int ferry_vm_transfer_move(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint64_t to);
 void ferry_vm_fill(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
 void ferry_vm_discard(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
@@ -131,8 +134,11 @@ void ferry_vm_aperture_order(struct ferry_vm_memory *memory, struct ferry_vm_all
 
 // ---- backing.c ----
 int ferry_vm_backing_make(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
-/// Once what is queued has run the pages are free (R110).
+/// Once what is queued for the allocation has run the pages are free (R110).
 void ferry_vm_backing_drop(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+/// What was dropped and is not gone yet, and still as good as what it was brought to, is the backing store again. False
+/// when there is none such.
+bool ferry_vm_backing_recall(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
 bool ferry_vm_permanent(const struct ferry_vm_allocation *allocation);
 /// Cached pages change hands between CPU and a segment that does not snoop (R121, R123).
 void ferry_vm_cache_handover(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation);

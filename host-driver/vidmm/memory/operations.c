@@ -23,8 +23,7 @@ size_t ferry_vm_pieces(const struct ferry_vm_memory *memory, uint64_t pages)
 }
 
 static void transfer(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
-                     const DXGK_BUILDPAGINGBUFFER_TRANSFER *from, uint64_t position, uint64_t bytes, uint64_t piece,
-                     unsigned flags)
+                     const DXGK_BUILDPAGINGBUFFER_TRANSFER *from, uint64_t position, uint64_t bytes, uint64_t piece)
 {
     DXGK_BUILDPAGINGBUFFER_TRANSFER moved = *from, *whole = &moved;
     uint64_t first = (UINT)position, beyond = position - first, done = 0;
@@ -41,7 +40,7 @@ static void transfer(struct ferry_vm_memory *memory, struct ferry_vm_allocation 
         argument.Transfer.MdlOffset = (UINT)((position + done) / PAGE_SIZE);
         argument.Transfer.Flags.TransferStart = done == 0;
         argument.Transfer.Flags.TransferEnd = done + size == bytes;
-        ferry_vm_queue_operation(memory->sched, &argument, &allocation->subject, size, flags);
+        ferry_vm_queue_operation(memory->sched, &argument, &allocation->subject, size, 0);
         done += size;
     }
 }
@@ -55,7 +54,7 @@ void ferry_vm_transfer_in(struct ferry_vm_memory *memory, struct ferry_vm_alloca
     whole.Destination.SegmentId = segment->id;
     whole.Destination.SegmentAddress = address_of(segment, allocation->block->first);
     ferry_vm_cache_handover(memory, allocation);
-    transfer(memory, allocation, &whole, first * PAGE_SIZE, pages * PAGE_SIZE, memory->sub_transfer_bytes, 0);
+    transfer(memory, allocation, &whole, first * PAGE_SIZE, pages * PAGE_SIZE, memory->sub_transfer_bytes);
     memory->core->statistics.bytes_in += pages * PAGE_SIZE;
 }
 
@@ -73,12 +72,52 @@ void ferry_vm_transfer_out(struct ferry_vm_memory *memory, struct ferry_vm_alloc
     uint64_t before = (held ? allocation->lock_first : allocation->pages) * (uint64_t)PAGE_SIZE;
     uint64_t behind = held ? before + allocation->lock_pages * (uint64_t)PAGE_SIZE : before;
     uint64_t end = ferry_vm_bytes(allocation);
-    transfer(memory, allocation, &whole, 0, before, memory->sub_transfer_bytes, 0);
-    transfer(memory, allocation, &whole, behind, end - behind, memory->sub_transfer_bytes, 0);
+    transfer(memory, allocation, &whole, 0, before, memory->sub_transfer_bytes);
+    transfer(memory, allocation, &whole, behind, end - behind, memory->sub_transfer_bytes);
     memory->core->statistics.bytes_out += before + end - behind;
 }
 
 #define LONGEST_MOVE (UINT64_C(1) << 31)
+// A step of a move over the allocation's own place costs about as much as bringing so many bytes out and in again.
+#define LEAST_STEP (4 * PAGE_SIZE)
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+// Over its own place a move is one that cannot be run again from where it began, as it must be when a reset aborts it
+// half-way: its source is not there any more. So it goes in steps as long as it is wide, each a transfer of its own
+// that leaves its own source alone; the pager puts a step into another buffer than the one whose source it overwrites.
+// In order from the low end no step writes what a later one still reads, since no plan moves up over its own place.
+static void move_in_steps(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
+                          const DXGK_BUILDPAGINGBUFFER_TRANSFER *whole, uint64_t step, uint64_t piece)
+{
+    uint64_t bytes = ferry_vm_bytes(allocation);
+    for (uint64_t done = 0; done < bytes; done += step)
+        transfer(memory, allocation, whole, done, least(step, bytes - done), piece);
+    memory->core->statistics.bytes_moved += bytes;
+}
+
+// Where the steps would be too many: out, and in at the new place.
+static void move_by_backing(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
+                            const DXGK_BUILDPAGINGBUFFER_TRANSFER *whole)
+{
+    DXGK_BUILDPAGINGBUFFER_TRANSFER in = *whole;
+    in.Source.SegmentId = 0;
+    in.Source.pMdl = allocation->backing;
+    if (allocation->dirty)
+        ferry_vm_transfer_out(memory, allocation);
+    ferry_vm_cache_handover(memory, allocation);
+    transfer(memory, allocation, &in, 0, ferry_vm_bytes(allocation), memory->sub_transfer_bytes);
+    memory->core->statistics.bytes_in += ferry_vm_bytes(allocation);
+    if (ferry_vm_permanent(allocation) || allocation->locked) {
+        allocation->dirty = allocation->dirty_before = 0;
+        return;
+    }
+    allocation->dirty = allocation->untouched = 1;
+    ferry_vm_backing_drop(memory, allocation);
+}
 
 int ferry_vm_transfer_move(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint64_t to)
 {
@@ -87,19 +126,19 @@ int ferry_vm_transfer_move(struct ferry_vm_memory *memory, struct ferry_vm_alloc
     whole.Source.SegmentId = whole.Destination.SegmentId = segment->id;
     whole.Source.SegmentAddress = address_of(segment, allocation->block->first);
     whole.Destination.SegmentAddress = address_of(segment, to);
-    // One copy, overlapping or not. What one packet cannot copy is cut: no plan moves up over its own place, so pieces
-    // in order from the low end never write what a later piece still reads.
-    uint64_t piece = LONGEST_MOVE;
-    if (memory->sub_transfer_bytes != 0 && memory->sub_transfer_bytes < piece)
-        piece = memory->sub_transfer_bytes;
-    uint64_t bytes = ferry_vm_bytes(allocation);
-    int result = ferry_vm_reserve(memory->sched, (size_t)(bytes / piece + 1));
+    uint64_t bytes = ferry_vm_bytes(allocation), down = (allocation->block->first - to) * PAGE_SIZE;
+    uint64_t step = down < bytes ? down : bytes;
+    // What one packet cannot copy is cut too.
+    uint64_t piece = memory->sub_transfer_bytes != 0 ? least(memory->sub_transfer_bytes, LONGEST_MOVE) : LONGEST_MOVE;
+    int result = ferry_vm_reserve(memory->sched, (size_t)((bytes / step + 1) * (step / piece + 1)) +
+                                                     3 * ferry_vm_pieces(memory, allocation->pages) + 2);
     if (result != FERRY_OK)
         return result;
-    // Where source and destination of the whole overlap, a second run would read what the first one wrote.
-    bool overlap = (allocation->block->first - to) * PAGE_SIZE < bytes;
-    transfer(memory, allocation, &whole, 0, bytes, piece, overlap ? FERRY_VM_ONCE : 0);
-    memory->core->statistics.bytes_moved += bytes;
+    bool dear = step < bytes && step < LEAST_STEP && bytes > LEAST_STEP;
+    if (dear && !allocation->fresh && ferry_vm_backing_make(memory, allocation) == FERRY_OK)
+        move_by_backing(memory, allocation, &whole);
+    else
+        move_in_steps(memory, allocation, &whole, step, piece);
     return FERRY_OK;
 }
 

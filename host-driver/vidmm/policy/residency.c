@@ -100,10 +100,12 @@ int ferry_vm_make_resident(struct ferry_vm_policy *policy, struct ferry_vm_queue
 
     unsigned paging = policy->sched->paging_node;
     uint64_t operation = 0;
-    for (UINT i = 0; i < count && result == FERRY_OK; i++)
-        if (list[i]->subject.last_fence[paging] > operation)
-            operation = list[i]->subject.last_fence[paging];
-    bool pending = !ferry_vm_reached(policy->sched, paging, operation);
+    for (UINT i = 0; i < count && result == FERRY_OK; i++) {
+        uint64_t last = list[i]->subject.last_fence[paging];
+        if (last > operation && !ferry_vm_operation_over(policy->sched, last))
+            operation = last;
+    }
+    bool pending = operation != 0;
     if (result == FERRY_OK && pending)
         arguments->PagingFenceValue = ferry_vm_queue_value(policy->sched, queue, operation);
     if (result != FERRY_OK) {

@@ -133,7 +133,8 @@ static bool keep_copy(struct ferry_vm_job *job, const struct ferry_vidmm_submiss
 {
     size_t lists = submission->reference_count * sizeof(*job->allocations);
     size_t patches = submission->patch_count * sizeof(*job->patches);
-    size_t need = lists + patches + submission->bytes;
+    size_t after = submission->reference_count * sizeof(*job->after);
+    size_t need = lists + after + patches + submission->bytes;
     if (need > job->copy_bytes) {
         void *copy = malloc(need);
         if (!copy)
@@ -143,8 +144,9 @@ static bool keep_copy(struct ferry_vm_job *job, const struct ferry_vidmm_submiss
         job->copy_bytes = need;
     }
     job->allocations = job->copy;
-    job->patches = (void *)((uint8_t *)job->copy + lists);
-    uint8_t *commands = (uint8_t *)job->copy + lists + patches;
+    job->after = (void *)((uint8_t *)job->copy + lists);
+    job->patches = (void *)((uint8_t *)job->copy + lists + after);
+    uint8_t *commands = (uint8_t *)job->copy + lists + after + patches;
     if (patches)
         memcpy(job->patches, submission->patches, patches);
     memcpy(commands, submission->commands, submission->bytes);
@@ -191,7 +193,8 @@ int ferry_vm_job_new(struct ferry_vm_sched *sched, struct ferry_vm_context *cont
     }
     job->status = STATUS_SUCCESS;
     job->aborted = false;
-    job->wire = job->after_operation = 0;
+    job->wire = 0;
+    job->after_count = 0;
     job->next = NULL;
     *out = job;
     return FERRY_OK;
@@ -321,11 +324,12 @@ static int patch_and_submit(struct ferry_vm_sched *sched, struct ferry_vm_job *j
     return FERRY_OK;
 }
 
-static bool may_go(const struct ferry_vm_sched *sched, const struct ferry_vm_job *job)
+static bool may_go(const struct ferry_vm_sched *sched, struct ferry_vm_job *job)
 {
+    while (job->after_count > 0 && ferry_vm_operation_over(sched, job->after[job->after_count - 1]))
+        job->after_count--;
     unsigned users = ferry_vm_in_flight(sched) - sched->nodes[sched->paging_node].in_flight;
-    return job->after_operation <= sched->done && users + 1 < FERRY_VM_IN_FLIGHT &&
-           ferry_vm_in_flight(sched) < FERRY_VM_IN_FLIGHT;
+    return job->after_count == 0 && users + 1 < FERRY_VM_IN_FLIGHT && ferry_vm_in_flight(sched) < FERRY_VM_IN_FLIGHT;
 }
 
 bool ferry_vm_pump_jobs(struct ferry_vm_sched *sched, unsigned number)

@@ -53,11 +53,6 @@ int ferry_vm_queue_reserve(struct ferry_vm_queue *queue)
 uint64_t ferry_vm_queue_value(struct ferry_vm_sched *sched, struct ferry_vm_queue *queue, uint64_t operation)
 {
     uint64_t value = ++queue->handed_out;
-    // A fence only grows: this value is not reached before the one handed out before it.
-    if (queue->count > 0) {
-        uint64_t before = queue->pending[(queue->first + queue->count - 1) % queue->capacity].operation;
-        operation = operation > before ? operation : before;
-    }
     queue->pending[(queue->first + queue->count++) % queue->capacity] = (struct ferry_vm_pending){value, operation};
     if (ferry_vm_list_empty(&queue->waiting))
         ferry_vm_list_add(&sched->waiting_queues, &queue->waiting);
@@ -70,7 +65,10 @@ void ferry_vm_queues_signal(struct ferry_vm_sched *sched)
     while (link != &sched->waiting_queues) {
         struct ferry_vm_queue *queue = FERRY_VM_CONTAINER(link, struct ferry_vm_queue, waiting);
         link = link->next;
-        while (queue->count > 0 && queue->pending[queue->first].operation <= sched->done) {
+        // A fence only grows: no value is reached before the one handed out before it. All that the device had queued
+        // by then counts; what other devices wait for does not.
+        while (queue->count > 0 &&
+               ferry_vm_device_pending(sched, queue->device, queue->pending[queue->first].operation) == 0) {
             queue->current = queue->pending[queue->first].value;
             queue->first = (queue->first + 1) % queue->capacity;
             queue->count--;
@@ -83,10 +81,18 @@ void ferry_vm_queues_signal(struct ferry_vm_sched *sched)
     }
 }
 
-uint64_t ferry_vm_queue_operation_of(const struct ferry_vm_queue *queue, uint64_t value)
+uint64_t ferry_vm_queue_operation_of(const struct ferry_vm_sched *sched, const struct ferry_vm_queue *queue,
+                                     uint64_t value)
 {
     // Values are handed out one by one, so the oldest pending one tells where it stands.
     if (queue->count == 0 || value < queue->pending[queue->first].value)
         return 0;
-    return queue->pending[(queue->first + (value - queue->pending[queue->first].value)) % queue->capacity].operation;
+    // Those handed out before it are reached first.
+    for (size_t i = 0; i <= value - queue->pending[queue->first].value; i++) {
+        uint64_t upto = queue->pending[(queue->first + i) % queue->capacity].operation;
+        uint64_t operation = ferry_vm_device_pending(sched, queue->device, upto);
+        if (operation != 0)
+            return operation;
+    }
+    return 0;
 }

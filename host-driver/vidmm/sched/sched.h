@@ -6,10 +6,12 @@
 // it. Jobs stand in one line a node and get their number there; paging operations stand in one line for all. An entry
 // names only entries that were queued before it: an operation the user jobs that use the same content or place, a job
 // the operations that bring its allocations. So there is no circle, and nobody has to wait in order to queue something.
-// ferry_vm_pump() hands to the miniport whatever has nothing to wait for any more.
+// ferry_vm_pump() hands to the miniport whatever has nothing to wait for any more. An operation that waits for a job
+// keeps back those behind it that have to do with the same allocation or the same place, and no others.
 //
-// An operation's record lives until the paging buffer with its last piece is done. What a reset has aborted is built
-// again from it, in order: its source is untouched, because whatever could overwrite it stands behind it in the line.
+// A transfer's records live until the paging buffer with its last piece is done. What a reset has aborted is built
+// again from them, from the transfer's start: its source is untouched, because whatever could overwrite it comes later
+// and in a later buffer.
 #ifndef FERRY_VIDMM_SCHED_SCHED_H
 #define FERRY_VIDMM_SCHED_SCHED_H
 
@@ -22,6 +24,7 @@
 // What work is about: an allocation, seen from here.
 struct ferry_vm_subject {
     D3DKMT_HANDLE handle;
+    struct ferry_vm_device *device;
     uint64_t last_fence[FERRY_VM_MAX_NODES]; // newest job of each node that names it; of the paging node the operation
 };
 
@@ -58,7 +61,8 @@ struct ferry_vm_job {
     uint64_t fence; // its number on the node
     uint64_t wire;  // SubmissionFenceId (widened) it went out with; another one after a reset
     uint64_t order;
-    uint64_t after_operation; // not before this one is done
+    uint64_t *after; // not before these operations are done
+    size_t after_count;
     uint64_t event;
     struct ferry_vm_context *context;
     MDL *buffer;
@@ -96,16 +100,31 @@ struct ferry_vm_paging_buffer {
     bool faulted, aborted;
 };
 
+// What an operation reads or writes of a segment.
+struct ferry_vm_span {
+    UINT segment; // 0 = nothing
+    uint64_t first, end;
+};
+
+enum ferry_vm_operation_state { FERRY_VM_WAITING, FERRY_VM_BUILT_INTO, FERRY_VM_OVER };
 struct ferry_vm_operation {
     uint64_t event, bytes;
     uint64_t first_fence, fence; // submissions of its first and last piece; 0 = not built
     uint64_t after[FERRY_VM_MAX_NODES];
+    // The transfer that it is a piece of: numbers of the first and the last piece. The pieces are built one behind the
+    // other (R33) and are over together.
+    uint64_t first, last;
+    struct ferry_vm_span reads, writes;
+    const struct ferry_vm_subject *subject; // only to tell one from another
+    struct ferry_vm_device *device;         // whose work it is; NULL = the manager's own
     D3DKMT_HANDLE allocation;
-    uint32_t busy; // answers
-    bool begun;    // some of it is built
-    bool once;     // FERRY_VM_ONCE
-    bool nothing;  // not for the miniport: only pages to give back
-    MDL *release;  // given back when it is done
+    uint32_t busy;    // answers
+    uint64_t idle_at; // after one: asked for again when this submission is done
+    enum ferry_vm_operation_state state;
+    bool begun;   // some of it is built
+    bool told;    // of its begin
+    bool nothing; // not for the miniport: only pages to give back
+    MDL *release; // given back when it is done
     DXGKARG_BUILDPAGINGBUFFER argument;
 };
 
@@ -125,10 +144,21 @@ struct ferry_vm_sched {
     unsigned buffer_count, buffer_index; // ring; the one at buffer_index is the open one when buffer_open
     bool buffer_open, parked;            // parked: the head was answered BUSY
     uint32_t buffer_bytes, buffer_private_bytes, busy_limit;
-    // Ring by number: done <= built <= queued, the newest operation of each state.
+    // Ring by number: all up to done are over, none up to queued is unknown. They are built in the order of their
+    // numbers, but for those that have nothing to do with one that still has to wait.
     struct ferry_vm_operation *operations;
     size_t capacity;
-    uint64_t done, built, queued;
+    uint64_t done, queued;
+    uint64_t unbuilt;                // none before it waits
+    uint64_t current;                // has to be the next to be built; 0 = any
+    uint64_t *built_order;           // ring of those built and not over, as they were built
+    uint64_t built_first, built_end; // counted on for ever
+    uint64_t *passed;                // those passed over since the last look from unbuilt on
+    size_t passed_count;
+    uint64_t looked_at, looked_progress; // how far that look came, and when
+    // What the miniport is in the middle of after a reset: brought to its end for nobody.
+    struct ferry_vm_operation unwanted;
+    uint64_t unwanted_number; // 0 = nothing
 
     // Told when the paging buffer that moves an allocation's content has faulted.
     void (*content_lost)(void *context, D3DKMT_HANDLE allocation);
@@ -172,23 +202,55 @@ bool ferry_vm_subject_pending(const struct ferry_vm_sched *sched, const uint64_t
 int ferry_vm_wait_allocation(struct ferry_vm_sched *sched, const struct ferry_vm_subject *subject, bool paging);
 bool ferry_vm_busy(const struct ferry_vm_sched *sched, const struct ferry_vm_subject *subject);
 
-// ---- pager.c ----
+// ---- paging_buffer.c ----
 int ferry_vm_paging_start(struct ferry_vm_sched *sched, const struct ferry_vidmm_options *options, uint32_t bytes,
                           uint32_t private_bytes);
+void ferry_vm_buffers_free(struct ferry_vm_sched *sched);
+bool ferry_vm_holds_something(const struct ferry_vm_sched *sched);
+/// The paging submission in which the next bytes would go.
+uint64_t ferry_vm_next_fence(const struct ferry_vm_sched *sched);
+bool ferry_vm_may_be_busy(DXGK_BUILDPAGINGBUFFER_OPERATION operation);
+void ferry_vm_set_idle(DXGKARG_BUILDPAGINGBUFFER *argument, bool idle);
+enum ferry_vm_built { FERRY_VM_BUILT, FERRY_VM_WENT_OUT, FERRY_VM_NO_ROOM, FERRY_VM_PARKED, FERRY_VM_STOPPED };
+/// One call of BuildPagingBuffer. WENT_OUT: there is more of the operation, and its buffer is submitted, or thrown away
+/// when it is unwanted.
+enum ferry_vm_built ferry_vm_build_pass(struct ferry_vm_sched *sched, struct ferry_vm_operation *operation,
+                                        bool unwanted);
+/// Submit the open buffer, if anything is in it and the device has room. True when it went out.
+bool ferry_vm_flush(struct ferry_vm_sched *sched);
+
+// ---- paging_order.c ----
+/// What the operation reads and writes, from its argument.
+void ferry_vm_spans(struct ferry_vm_operation *operation);
+/// Which operation may be built next; 0 when none may.
+uint64_t ferry_vm_next_operation(struct ferry_vm_sched *sched);
+/// Would it write what an operation reads that may have to be executed again together with it?
+bool ferry_vm_spoils_a_source(const struct ferry_vm_sched *sched, uint64_t number);
+/// Does the operation wait for a job, by itself or behind one that does?
+bool ferry_vm_behind_a_job(struct ferry_vm_sched *sched, uint64_t number);
+
+// ---- pager.c ----
 void ferry_vm_paging_stop(struct ferry_vm_sched *sched);
+struct ferry_vm_operation *ferry_vm_operation_at(const struct ferry_vm_sched *sched, uint64_t number);
+bool ferry_vm_operation_over(const struct ferry_vm_sched *sched, uint64_t number);
+/// The oldest operation of the device, up to this number, that is not over; 0 when there is none.
+uint64_t ferry_vm_device_pending(const struct ferry_vm_sched *sched, const struct ferry_vm_device *device,
+                                 uint64_t upto);
+/// After a critical stop a device goes although paging of its is left that nobody will end.
+void ferry_vm_device_gone(struct ferry_vm_sched *sched, const struct ferry_vm_device *device);
 /// Room for so many more operations and releases, so that queueing them cannot fail.
 int ferry_vm_reserve(struct ferry_vm_sched *sched, size_t more);
 #define FERRY_VM_WHEN_IDLE 1u // not even built before the subject's earlier operations are done
-#define FERRY_VM_ONCE      2u // run twice it would spoil its content: aborted half-way, the content is lost
 /// Queue one operation; room for it is reserved. It waits for the subject's jobs. subject may be NULL.
 void ferry_vm_queue_operation(struct ferry_vm_sched *sched, const DXGKARG_BUILDPAGINGBUFFER *argument,
                               struct ferry_vm_subject *subject, uint64_t bytes, unsigned flags);
-/// Give the pages back once everything queued so far has run; room for it is reserved.
-void ferry_vm_release_later(struct ferry_vm_sched *sched, MDL *mdl);
+/// Give the pages back once the subject's operations that are queued have run; room for it is reserved. Returns the
+/// number under which they can be taken back; 0 when they are gone.
+uint64_t ferry_vm_release_later(struct ferry_vm_sched *sched, struct ferry_vm_subject *subject, MDL *mdl);
+/// NULL when they are gone.
+MDL *ferry_vm_release_back(struct ferry_vm_sched *sched, const struct ferry_vm_subject *subject, uint64_t number);
 /// Build what may be built, submit what is worth it. True when something moved.
 bool ferry_vm_pump_paging(struct ferry_vm_sched *sched);
-/// Submit the open buffer, if anything is in it and the device has room. True when it went out.
-bool ferry_vm_flush(struct ferry_vm_sched *sched);
 /// Paging submissions up to the node's reported one are over.
 void ferry_vm_paging_retired(struct ferry_vm_sched *sched);
 
@@ -200,8 +262,9 @@ void ferry_vm_queue_free(struct ferry_vm_sched *sched, struct ferry_vm_queue *qu
 int ferry_vm_queue_reserve(struct ferry_vm_queue *queue);
 uint64_t ferry_vm_queue_value(struct ferry_vm_sched *sched, struct ferry_vm_queue *queue, uint64_t operation);
 void ferry_vm_queues_signal(struct ferry_vm_sched *sched);
-/// The operation that a value handed out waits for; 0 when it is reached.
-uint64_t ferry_vm_queue_operation_of(const struct ferry_vm_queue *queue, uint64_t value);
+/// An operation that a value handed out waits for; 0 when it is reached.
+uint64_t ferry_vm_queue_operation_of(const struct ferry_vm_sched *sched, const struct ferry_vm_queue *queue,
+                                     uint64_t value);
 
 // ---- jobs.c ----
 int ferry_vm_context_new(struct ferry_vm_sched *sched, struct ferry_vm_device *device, uint32_t node,
@@ -211,7 +274,8 @@ void ferry_vm_context_free(struct ferry_vm_sched *sched, struct ferry_vm_context
 bool ferry_vm_job_faulted(const struct ferry_vm_context *context, uint64_t fence);
 /// Enough stands in the node's line: the next job has to wait for the oldest.
 bool ferry_vm_jobs_full(const struct ferry_vm_sched *sched, unsigned node);
-/// A job with its DMA buffer and the program's commands and patches in it; the caller fills job->allocations.
+/// A job with its DMA buffer and the program's commands and patches in it; the caller fills job->allocations, and
+/// job->after with no more than one a reference.
 int ferry_vm_job_new(struct ferry_vm_sched *sched, struct ferry_vm_context *context,
                      const struct ferry_vidmm_submission *submission, struct ferry_vm_job **job);
 /// Back to where it came from, not queued.

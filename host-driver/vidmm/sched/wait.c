@@ -4,7 +4,7 @@
 
 bool ferry_vm_reached(const struct ferry_vm_sched *sched, unsigned node, uint64_t number)
 {
-    return number <= (node == sched->paging_node ? sched->done : sched->nodes[node].completed);
+    return node == sched->paging_node ? ferry_vm_operation_over(sched, number) : number <= sched->nodes[node].completed;
 }
 
 // The node whose buffer has been with the device for longest; false when none is.

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// In which order paging operations may be built. Two of them keep their order when they are about the same allocation,
+// or when one writes what the other reads or writes. Everything else may be exchanged: so what has to wait for a job
+// keeps nobody waiting who has nothing to do with it.
+#include "vidmm/sched/sched.h"
+
+static struct ferry_vm_span span(UINT segment, LARGE_INTEGER address, uint64_t offset, uint64_t bytes)
+{
+    uint64_t first = (uint64_t)address.QuadPart + offset;
+    return segment == 0 ? (struct ferry_vm_span){0} : (struct ferry_vm_span){segment, first, first + bytes};
+}
+
+void ferry_vm_spans(struct ferry_vm_operation *operation)
+{
+    const DXGKARG_BUILDPAGINGBUFFER *a = &operation->argument;
+    const LARGE_INTEGER start = {0};
+    switch (a->Operation) {
+    case DXGK_OPERATION_TRANSFER:
+        operation->reads = span(a->Transfer.Source.SegmentId, a->Transfer.Source.SegmentAddress,
+                                a->Transfer.TransferOffset, a->Transfer.TransferSize);
+        operation->writes = span(a->Transfer.Destination.SegmentId, a->Transfer.Destination.SegmentAddress,
+                                 a->Transfer.TransferOffset, a->Transfer.TransferSize);
+        break;
+    case DXGK_OPERATION_FILL:
+        operation->writes =
+            span(a->Fill.Destination.SegmentId, a->Fill.Destination.SegmentAddress, 0, a->Fill.FillSize);
+        break;
+    case DXGK_OPERATION_DISCARD_CONTENT:
+        operation->writes = span(a->DiscardContent.SegmentId, a->DiscardContent.SegmentAddress, 0, operation->bytes);
+        break;
+    // Places of an aperture are told by page numbers, whatever its base.
+    case DXGK_OPERATION_MAP_APERTURE_SEGMENT:
+        operation->writes =
+            span(a->MapApertureSegment.SegmentId, start, a->MapApertureSegment.OffsetInPages * PAGE_SIZE,
+                 a->MapApertureSegment.NumberOfPages * PAGE_SIZE);
+        break;
+    case DXGK_OPERATION_UNMAP_APERTURE_SEGMENT:
+        operation->writes =
+            span(a->UnmapApertureSegment.SegmentId, start, a->UnmapApertureSegment.OffsetInPages * PAGE_SIZE,
+                 a->UnmapApertureSegment.NumberOfPages * PAGE_SIZE);
+        break;
+    // Of the physical accesses only the moment counts, not what they touch: their allocation orders them.
+    default: break;
+    }
+}
+
+static bool meet(const struct ferry_vm_span *a, const struct ferry_vm_span *b)
+{
+    return a->segment != 0 && a->segment == b->segment && a->first < b->end && b->first < a->end;
+}
+
+static bool in_order(const struct ferry_vm_operation *before, const struct ferry_vm_operation *behind)
+{
+    return (before->subject && before->subject == behind->subject) || meet(&before->writes, &behind->reads) ||
+           meet(&before->writes, &behind->writes) || meet(&before->reads, &behind->writes);
+}
+
+static bool jobs_over(const struct ferry_vm_sched *sched, const struct ferry_vm_operation *operation)
+{
+    for (unsigned i = 0; i < sched->node_count; i++)
+        if (!ferry_vm_reached(sched, i, operation->after[i]))
+            return false;
+    return true;
+}
+
+static bool kept_back(const struct ferry_vm_sched *sched, const struct ferry_vm_operation *operation)
+{
+    if (!jobs_over(sched, operation))
+        return true;
+    for (size_t i = 0; i < sched->passed_count; i++)
+        if (in_order(ferry_vm_operation_at(sched, sched->passed[i]), operation))
+            return true;
+    return false;
+}
+
+// The first that may be built, from looked_at on. Who was passed over once stays so until something has ended.
+static uint64_t look(struct ferry_vm_sched *sched, uint64_t upto)
+{
+    if (sched->looked_progress != sched->progress || sched->looked_at < sched->unbuilt) {
+        sched->looked_progress = sched->progress;
+        sched->looked_at = sched->unbuilt;
+        sched->passed_count = 0;
+    }
+    for (; sched->looked_at <= upto; sched->looked_at++) {
+        const struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, sched->looked_at);
+        if (operation->state != FERRY_VM_WAITING)
+            continue;
+        if (!kept_back(sched, operation))
+            return sched->looked_at;
+        sched->passed[sched->passed_count++] = sched->looked_at;
+    }
+    return 0;
+}
+
+uint64_t ferry_vm_next_operation(struct ferry_vm_sched *sched)
+{
+    if (sched->current != 0) {
+        const struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, sched->current);
+        bool idle = operation->busy == 0 || sched->nodes[sched->paging_node].retired >= operation->idle_at;
+        return idle ? sched->current : 0;
+    }
+    return look(sched, sched->queued);
+}
+
+bool ferry_vm_spoils_a_source(const struct ferry_vm_sched *sched, uint64_t number)
+{
+    const struct ferry_vm_span *to = &ferry_vm_operation_at(sched, number)->writes;
+    if (to->segment == 0 || !ferry_vm_holds_something(sched))
+        return false;
+    // The buffer is executed again from its start when it is aborted half-way, and with it every transfer that ends in
+    // it, wherever that began.
+    uint64_t open = sched->nodes[sched->paging_node].submitted + 1;
+    for (uint64_t at = sched->built_end; at-- > sched->built_first;) {
+        const struct ferry_vm_operation *operation =
+            ferry_vm_operation_at(sched, sched->built_order[at % sched->capacity]);
+        uint64_t last = ferry_vm_operation_at(sched, operation->first)->last;
+        const struct ferry_vm_operation *end = ferry_vm_operation_at(sched, last);
+        if (end->state == FERRY_VM_BUILT_INTO && end->fence != open)
+            return false;
+        if (meet(&operation->reads, to))
+            return true;
+    }
+    return false;
+}
+
+bool ferry_vm_behind_a_job(struct ferry_vm_sched *sched, uint64_t number)
+{
+    if (ferry_vm_operation_over(sched, number) || ferry_vm_operation_at(sched, number)->state != FERRY_VM_WAITING)
+        return false;
+    // As a look would find it that could build everything that has nothing to wait for.
+    sched->passed_count = 0;
+    bool behind = false;
+    for (uint64_t at = sched->unbuilt; at <= number; at++) {
+        const struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, at);
+        behind = operation->state == FERRY_VM_WAITING && kept_back(sched, operation);
+        if (behind)
+            sched->passed[sched->passed_count++] = at;
+    }
+    sched->looked_at = 0; // the next look begins anew
+    return behind;
+}
