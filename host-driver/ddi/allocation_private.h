@@ -17,7 +17,7 @@ struct ferry_allocation_private {
     UINT Alignment;         // Bytes, power of two; 0 = the miniport's choice.
     UINT Aperture;          // 1 = only the aperture segment, never video memory.
     UINT SegmentPreference; // D3DDDI_SEGMENTPREFERENCE; 0 = the miniport's choice.
-    UINT Reserved;
+    UINT RenamingLimit;     // MaximumRenamingListLength; 0 = no limit.
 };
 
 #endif

@@ -15,12 +15,20 @@
 #define KMD_RING_ENTRIES      (1u << KMD_RING_ENTRIES_LOG2)
 #define KMD_HAZARD_SLOTS      65536u
 
+// Jobs that named an allocation at one of the places it is paged in at. Renamed, it is at several at a time (R253).
+struct kmd_place {
+    uint64_t address;             // With the segment's base.
+    uint32_t last_job[KMD_RINGS]; // Number of the ring's entry that named it last; 0 = none yet.
+};
+
 // An allocation as the miniport sees it.
 struct kmd_allocation {
     uint64_t bytes;
     UINT flags;
     bool aperture;
-    uint32_t last_job[KMD_RINGS]; // Number of the ring's entry that named it last; 0 = none yet.
+    struct kmd_place first, *more; // Most are at one place all their lives.
+    uint32_t more_count, more_capacity;
+    uint32_t last_elsewhere[KMD_RINGS]; // Of jobs for whose place there was no memory.
 };
 
 struct kmd_device {
@@ -95,8 +103,11 @@ NTSTATUS kmd_restart_from_timeout(HANDLE hAdapter);
 void kmd_drain_faults(struct kmd_adapter *adapter);
 // Number of the newest entry of a ring that has retired.
 uint32_t kmd_retired(struct kmd_adapter *adapter, uint32_t ring);
-// A job that names the allocation has not retired.
-bool kmd_allocation_is_busy(struct kmd_adapter *adapter, const struct kmd_allocation *allocation);
+// A job names the allocation at this place: it will be the ring's next entry.
+void kmd_allocation_named(struct kmd_adapter *adapter, struct kmd_allocation *allocation, uint64_t address,
+                          uint32_t ring);
+// A job that names the allocation at this place has not retired.
+bool kmd_allocation_is_busy(struct kmd_adapter *adapter, const struct kmd_allocation *allocation, uint64_t address);
 NTSTATUS kmd_status(int ferry_error);
 // Address kind and device address of a segment address; false for a segment that there is not.
 bool kmd_place(UINT segment, uint64_t address, uint32_t *kind, uint64_t *device_address);

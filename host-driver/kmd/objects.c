@@ -60,7 +60,7 @@ static NTSTATUS create_one(const struct kmd_adapter *adapter, DXGK_ALLOCATIONINF
 
     if (!wish || info->PrivateDriverDataSize < sizeof *wish || wish->Version != FERRY_ALLOCATION_PRIVATE_VERSION ||
         wish->Size != sizeof *wish || wish->Bytes == 0 || wish->Bytes > UINT64_MAX - PAGE_SIZE || wish->Aperture > 1 ||
-        wish->Reserved || (wish->Alignment & (wish->Alignment - 1)))
+        (wish->Alignment & (wish->Alignment - 1)))
         return STATUS_INVALID_PARAMETER;
     struct kmd_allocation *allocation = calloc(1, sizeof *allocation);
     if (!allocation)
@@ -87,7 +87,7 @@ static NTSTATUS create_one(const struct kmd_adapter *adapter, DXGK_ALLOCATIONINF
     info->SupportedReadSegmentSet = 1u << (segment - 1);
     info->SupportedWriteSegmentSet = 1u << (segment - 1);
     info->EvictionSegmentSet = 0;
-    info->PhysicalAdapterIndex = 0;
+    info->MaximumRenamingListLength = wish->RenamingLimit;
     info->hAllocation = allocation;
     info->FlagsWddm2.Value = allocation->flags;
     info->pAllocationUsageHint = NULL;
@@ -118,18 +118,70 @@ NTSTATUS kmd_destroy_allocation(HANDLE hAdapter, const DXGKARG_DESTROYALLOCATION
 {
     if (!hAdapter || !arguments || (arguments->NumAllocations && !arguments->pAllocationList))
         return STATUS_INVALID_PARAMETER;
-    for (UINT i = 0; i < arguments->NumAllocations; i++)
-        free(arguments->pAllocationList[i]);
+    for (UINT i = 0; i < arguments->NumAllocations; i++) {
+        struct kmd_allocation *allocation = arguments->pAllocationList[i];
+
+        free(allocation ? allocation->more : NULL);
+        free(allocation);
+    }
     return STATUS_SUCCESS;
 }
 
-bool kmd_allocation_is_busy(struct kmd_adapter *adapter, const struct kmd_allocation *allocation)
+static bool jobs_pending(struct kmd_adapter *adapter, const uint32_t last_job[KMD_RINGS])
 {
     for (uint32_t ring = 0; ring < KMD_RINGS; ring++) {
-        if (allocation->last_job[ring] && !kmd_reached(kmd_retired(adapter, ring), allocation->last_job[ring]))
+        if (last_job[ring] && !kmd_reached(kmd_retired(adapter, ring), last_job[ring]))
             return true;
     }
     return false;
+}
+
+// The record of a place; one whose jobs are over is taken for a new place. NULL when there is no memory for it.
+static struct kmd_place *find_place(struct kmd_adapter *adapter, struct kmd_allocation *allocation, uint64_t address)
+{
+    struct kmd_place *over = NULL;
+
+    for (uint32_t i = 0; i <= allocation->more_count; i++) {
+        struct kmd_place *place = i ? &allocation->more[i - 1] : &allocation->first;
+
+        if (place->address == address)
+            return place;
+        if (!over && !jobs_pending(adapter, place->last_job))
+            over = place;
+    }
+    if (!over && allocation->more_count == allocation->more_capacity) {
+        uint32_t capacity = allocation->more_capacity ? 2 * allocation->more_capacity : 4;
+        struct kmd_place *more = realloc(allocation->more, capacity * sizeof *more);
+
+        if (!more)
+            return NULL;
+        allocation->more = more;
+        allocation->more_capacity = capacity;
+    }
+    if (!over)
+        over = &allocation->more[allocation->more_count++];
+    *over = (struct kmd_place){.address = address};
+    return over;
+}
+
+void kmd_allocation_named(struct kmd_adapter *adapter, struct kmd_allocation *allocation, uint64_t address,
+                          uint32_t ring)
+{
+    struct kmd_place *place = find_place(adapter, allocation, address);
+
+    (place ? place->last_job : allocation->last_elsewhere)[ring] = adapter->rings[ring].submitted + 1;
+}
+
+bool kmd_allocation_is_busy(struct kmd_adapter *adapter, const struct kmd_allocation *allocation, uint64_t address)
+{
+    for (uint32_t i = 0; i <= allocation->more_count; i++) {
+        const struct kmd_place *place = i ? &allocation->more[i - 1] : &allocation->first;
+
+        // A piece of a long transfer begins inside.
+        if (address - place->address < allocation->bytes && jobs_pending(adapter, place->last_job))
+            return true;
+    }
+    return jobs_pending(adapter, allocation->last_elsewhere);
 }
 
 bool kmd_place(UINT segment, uint64_t address, uint32_t *kind, uint64_t *device_address)

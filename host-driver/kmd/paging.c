@@ -113,6 +113,11 @@ static NTSTATUS transfer_pages(struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a, c
     return progress(a, done, all);
 }
 
+static bool place_is_busy(struct kmd_adapter *adapter, const struct kmd_allocation *allocation, LARGE_INTEGER address)
+{
+    return kmd_allocation_is_busy(adapter, allocation, (uint64_t)address.QuadPart);
+}
+
 static NTSTATUS build_transfer(struct kmd_adapter *adapter, struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a)
 {
     const DXGK_BUILDPAGINGBUFFER_TRANSFER *t = &a->Transfer;
@@ -120,9 +125,12 @@ static NTSTATUS build_transfer(struct kmd_adapter *adapter, struct writer *w, DX
     uint64_t source, destination;
 
     // The rings run independently of each other, so a transfer that moves what a user job still uses has to wait for
-    // that job (R38, R41). Without a handle there is nothing to look up: the raw copy is then ordered behind all
+    // that job (R38, R41); so does one that moves what takes its place. Other places of a renamed allocation are none
+    // of its business (R253). Without a handle there is nothing to look up: the raw copy is then ordered behind all
     // writes.
-    if (t->hAllocation && !t->Flags.AllocationIsIdle && kmd_allocation_is_busy(adapter, t->hAllocation))
+    if (t->hAllocation && !t->Flags.AllocationIsIdle &&
+        ((t->Source.SegmentId && place_is_busy(adapter, t->hAllocation, t->Source.SegmentAddress)) ||
+         (t->Destination.SegmentId && place_is_busy(adapter, t->hAllocation, t->Destination.SegmentAddress))))
         return STATUS_GRAPHICS_ALLOCATION_BUSY;
     if (!t->TransferSize)
         return STATUS_SUCCESS;
@@ -180,7 +188,7 @@ static NTSTATUS build_discard(struct kmd_adapter *adapter, struct writer *w, DXG
     if (!kmd_place(d->SegmentId, (uint64_t)d->SegmentAddress.QuadPart, &kind, &address) ||
         kind != FERRY_ADDRESS_KIND_LOCAL)
         return STATUS_INVALID_PARAMETER;
-    if (allocation && !d->Flags.AllocationIsIdle && kmd_allocation_is_busy(adapter, allocation))
+    if (allocation && !d->Flags.AllocationIsIdle && place_is_busy(adapter, allocation, d->SegmentAddress))
         return STATUS_GRAPHICS_ALLOCATION_BUSY;
     for (; done < all && w->room >= FERRY_PACKET_DISCARD_SIZE; done += least(all - done, LINEAR_PAGES)) {
         uint64_t at = done * PAGE_SIZE;

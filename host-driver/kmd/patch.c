@@ -169,7 +169,8 @@ static NTSTATUS patch_user(struct kmd_adapter *adapter, const DXGKARG_PATCH *p)
         struct kmd_allocation *allocation = p->pAllocationList[i].hDeviceSpecificAllocation;
 
         if (allocation)
-            allocation->last_job[context->node] = adapter->rings[context->node].submitted + 1;
+            kmd_allocation_named(adapter, allocation, (uint64_t)p->pAllocationList[i].PhysicalAddress.QuadPart,
+                                 context->node);
     }
     return STATUS_SUCCESS;
 }

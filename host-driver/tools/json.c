@@ -116,6 +116,8 @@ int ferry_json_write(const char *path, const struct ferry_report *report)
     number(file, "faults", report->faults);
     number(file, "unmapped_accesses", statistics->unmapped_accesses);
     number(file, "dummy_page_writes", statistics->dummy_page_writes);
+    number(file, "renames", statistics->renames);
+    number(file, "discard_stalls", statistics->discard_stalls);
     number(file, "verified_bytes", report->verified_bytes);
     number(file, "bad_bytes", report->bad_bytes);
     fprintf(file, "  \"exit_code\": %d\n}\n", report->exit_code);

@@ -20,6 +20,8 @@ void ferry_statistics_subtract(struct ferry_statistics *later, const struct ferr
     later->busy_retries -= earlier->busy_retries;
     later->faults -= earlier->faults;
     later->dummy_page_writes -= earlier->dummy_page_writes;
+    later->renames -= earlier->renames;
+    later->discard_stalls -= earlier->discard_stalls;
     later->cycles -= earlier->cycles;
     later->engine_busy_cycles -= earlier->engine_busy_cycles;
     later->engine_jobs -= earlier->engine_jobs;

@@ -188,6 +188,9 @@ int ferry_adapter_statistics(struct ferry_adapter *handle, struct ferry_statisti
         out->resident_bytes = vidmm.resident_bytes;
         out->budget_bytes = vidmm.budget_bytes;
         out->dummy_page_writes = vidmm.dummy_page_writes;
+        out->renames = vidmm.renames;
+        out->discard_stalls = vidmm.discard_stalls;
+        out->renamed_bytes = vidmm.renamed_bytes;
         out->faults = ferry_kmd_faults(adapter->kmd);
     }
     return umd_leave(&call, error);

@@ -29,6 +29,7 @@ int ferry_allocation_create(struct ferry_device *device_handle, const struct fer
         .Flags2 = options->flags2,
         .Alignment = options->alignment,
         .Aperture = options->in_aperture,
+        .RenamingLimit = options->renaming_limit,
     };
     struct ferry_vidmm_allocation_options vidmm = {
         .size = sizeof vidmm,
@@ -129,6 +130,7 @@ int ferry_allocation_placement(struct ferry_allocation *handle, struct ferry_pla
             .offset = vidmm.offset,
             .dirty = vidmm.dirty,
             .residency_count = vidmm.residency_count,
+            .instances = vidmm.instances,
         };
     }
     return umd_leave(&call, error);

@@ -113,7 +113,8 @@ struct ferry_vidmm_placement {
     bool dirty; // the copy in video memory is newer than the one in system memory
     bool locked;
     bool has_backing;
-    bool lost; // its content is lost: no lock, no residency any more (R156)
+    bool lost;          // its content is lost: no lock, no residency any more (R156)
+    uint32_t instances; // 1, and what locks with Discard have made besides (R243)
 };
 /// Errors: ARGUMENT, HANDLE.
 int ferry_vidmm_placement(struct ferry_vidmm *manager, D3DKMT_HANDLE allocation,

@@ -58,13 +58,14 @@ struct machine_knobs {
     bool own_alignment_64k; // answer 64 KiB alignment for every allocation
     UINT segment_set;       // answer this SupportedWriteSegmentSet when not 0
     UINT eviction_set;
-    UINT hinted_bank;        // answer this HintedBank
-    bool zero_size;          // answer Size 0
-    bool flags_as_wished;    // answer the flags as they were wished for, also where they break a rule
-    bool scatter_pages;      // pages of the source are never neighbours on the bus, but for DMA buffers
-    unsigned hold_node;      // jobs of this node wait until the knob is 0 again (a reset lets go too); 0 = none
-    bool hold_paging;        // and so do paging buffers
-    unsigned hold_turns;     // after so many turns of the wait hook both let go; 0 = never by themselves
+    UINT hinted_bank;     // answer this HintedBank
+    bool zero_size;       // answer Size 0
+    bool flags_as_wished; // answer the flags as they were wished for, also where they break a rule
+    bool scatter_pages;   // pages of the source are never neighbours on the bus, but for DMA buffers
+    unsigned hold_node;   // jobs of this node wait until the knob is 0 again (a reset lets go too); 0 = none
+    bool hold_paging;     // and so do paging buffers
+    unsigned hold_turns;  // after so many turns of the wait hook both let go; 0 = never by themselves
+    bool by_place;        // work in flight keeps one place of an allocation busy, not all of it: for renaming (memcpy)
     bool busy_in_later_pass; // the next pass of an operation that is not its first is answered ALLOCATION_BUSY, once
 };
 

@@ -205,10 +205,10 @@ static void run_one(struct machine *machine, struct mini_submission **link)
         mini_execute(machine, work);
     for (size_t i = 0; i < work->name_count; i++) {
         if (work->paging)
-            work->names[i]->paging_references--;
+            work->names[i].allocation->paging_references--;
         else
-            work->names[i]->job_references--;
-        if (work->names[i]->destroyed)
+            work->names[i].allocation->job_references--;
+        if (work->names[i].allocation->destroyed)
             mini_error(machine, "an allocation was destroyed under work in flight");
     }
     machine->current[work->node] = work->fence;

@@ -19,6 +19,12 @@ struct mini_allocation {
     bool destroyed;
 };
 
+// What a piece of work names: an allocation, and which of the places that it is paged in at (R253).
+struct mini_name {
+    struct mini_allocation *allocation;
+    uint64_t place;
+};
+
 struct mini_submission {
     unsigned node;
     UINT fence;
@@ -26,7 +32,7 @@ struct mini_submission {
     UINT start, end;
     bool paging;
     uint64_t not_before; // turn
-    struct mini_allocation **names;
+    struct mini_name *names;
     size_t name_count;
     struct mini_submission *next;
 };
@@ -54,14 +60,14 @@ struct machine {
     uint64_t random;
     unsigned busy_left;
     bool in_operation, was_reset;
-    struct mini_allocation **patched; // names of the buffer being patched
+    struct mini_name *patched; // names of the buffer being patched
     size_t patched_count;
     uint64_t reads, writes; // READ_PHYSICAL, WRITE_PHYSICAL
     bool interrupt;
     DXGKARGCB_NOTIFY_INTERRUPT_DATA reports[256];
     unsigned report_count;
     // Names in paging operations since the last paging submission.
-    struct mini_allocation **building;
+    struct mini_name *building;
     size_t building_count, building_capacity;
     unsigned errors;
     char first_error[200];

@@ -7,7 +7,7 @@
 
 #include "memcpy_machine.h"
 
-static void name(struct machine *machine, struct mini_allocation *allocation)
+static void name(struct machine *machine, struct mini_allocation *allocation, uint64_t place)
 {
     if (!allocation)
         return;
@@ -15,8 +15,22 @@ static void name(struct machine *machine, struct mini_allocation *allocation)
         machine->building_capacity = machine->building_capacity * 2 + 16;
         machine->building = realloc(machine->building, machine->building_capacity * sizeof(*machine->building));
     }
-    machine->building[machine->building_count++] = allocation;
+    machine->building[machine->building_count++] = (struct mini_name){allocation, place};
     allocation->paging_references++;
+}
+
+// Does queued work use the allocation? Of one that is paged in at several places, this place.
+static bool in_use(const struct machine *machine, const struct mini_allocation *allocation, uint64_t place, bool paging)
+{
+    if (!allocation)
+        return false;
+    if (!machine->knobs.by_place)
+        return allocation->job_references || (paging && allocation->paging_references);
+    for (const struct mini_submission *work = machine->queue; work; work = work->next)
+        for (size_t i = 0; i < work->name_count; i++)
+            if (work->names[i].allocation == allocation && work->names[i].place == place && (paging || !work->paging))
+                return true;
+    return false;
 }
 
 // ---- Building ----
@@ -88,7 +102,7 @@ static NTSTATUS build_map(struct machine *machine, DXGKARG_BUILDPAGINGBUFFER *ar
 {
     const DXGK_BUILDPAGINGBUFFER_MAPAPERTURESEGMENT *m = &argument->MapApertureSegment;
     const struct mini_allocation *allocation = m->hAllocation;
-    if (allocation && allocation->job_references)
+    if (in_use(machine, allocation, APERTURE_BASE + m->OffsetInPages * PAGE_SIZE, false))
         mini_error(machine, "MAP_APERTURE while a job uses the range (R70)");
     if (m->SegmentId != machine_aperture_segment ||
         (m->OffsetInPages + m->NumberOfPages) * PAGE_SIZE > machine->options.aperture_bytes)
@@ -108,7 +122,7 @@ static NTSTATUS build_small(struct machine *machine, DXGKARG_BUILDPAGINGBUFFER *
         const struct mini_allocation *allocation = argument->Fill.hAllocation;
         if (argument->Fill.Destination.SegmentId == machine_aperture_segment)
             mini_error(machine, "FILL of an aperture (R47)");
-        if (allocation && allocation->job_references)
+        if (in_use(machine, allocation, (uint64_t)argument->Fill.Destination.SegmentAddress.QuadPart, false))
             mini_error(machine, "FILL of a busy allocation (R46)");
         packet = (struct packet){.kind = PACKET_FILL,
                                  .to = (uint64_t)argument->Fill.Destination.SegmentAddress.QuadPart,
@@ -131,7 +145,8 @@ static NTSTATUS build_small(struct machine *machine, DXGKARG_BUILDPAGINGBUFFER *
         break;
     case DXGK_OPERATION_UNMAP_APERTURE_SEGMENT: {
         const struct mini_allocation *allocation = argument->UnmapApertureSegment.hAllocation;
-        if (allocation && allocation->job_references)
+        uint64_t place = APERTURE_BASE + argument->UnmapApertureSegment.OffsetInPages * PAGE_SIZE;
+        if (in_use(machine, allocation, place, false))
             mini_error(machine, "UNMAP_APERTURE while a job uses the range (R78)");
         packet = (struct packet){.kind = PACKET_UNMAP,
                                  .to = argument->UnmapApertureSegment.OffsetInPages * PAGE_SIZE,
@@ -146,9 +161,21 @@ static NTSTATUS build_small(struct machine *machine, DXGKARG_BUILDPAGINGBUFFER *
     return write_packet(argument, packet, NULL, 0) ? STATUS_SUCCESS : STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
 }
 
-static void check_idle(struct machine *machine, const struct mini_allocation *allocation, bool said_idle)
+// Of the two sides of a move the source: nobody has used the other one yet.
+static uint64_t place_of(const DXGKARG_BUILDPAGINGBUFFER *argument)
 {
-    if (said_idle && allocation && (allocation->job_references || allocation->paging_references))
+    const DXGK_BUILDPAGINGBUFFER_TRANSFER *t = &argument->Transfer;
+    if (argument->Operation == DXGK_OPERATION_FILL)
+        return (uint64_t)argument->Fill.Destination.SegmentAddress.QuadPart;
+    if (argument->Operation == DXGK_OPERATION_DISCARD_CONTENT)
+        return (uint64_t)argument->DiscardContent.SegmentAddress.QuadPart;
+    return (uint64_t)(t->Source.SegmentId ? t->Source.SegmentAddress : t->Destination.SegmentAddress).QuadPart;
+}
+
+static void check_idle(struct machine *machine, const struct mini_allocation *allocation, uint64_t place,
+                       bool said_idle)
+{
+    if (said_idle && in_use(machine, allocation, place, true))
         mini_error(machine, "AllocationIsIdle on a busy allocation (R42, R54)");
 }
 
@@ -175,10 +202,10 @@ static NTSTATUS build(HANDLE adapter, DXGKARG_BUILDPAGINGBUFFER *argument)
     bool may_be_busy = true;
     if (argument->Operation == DXGK_OPERATION_TRANSFER) {
         allocation = argument->Transfer.hAllocation;
-        check_idle(machine, allocation, argument->Transfer.Flags.AllocationIsIdle);
+        check_idle(machine, allocation, place_of(argument), argument->Transfer.Flags.AllocationIsIdle);
     } else if (argument->Operation == DXGK_OPERATION_DISCARD_CONTENT) {
         allocation = argument->DiscardContent.hAllocation;
-        check_idle(machine, allocation, argument->DiscardContent.Flags.AllocationIsIdle);
+        check_idle(machine, allocation, place_of(argument), argument->DiscardContent.Flags.AllocationIsIdle);
     } else {
         may_be_busy = false;
         if (argument->Operation == DXGK_OPERATION_FILL)
@@ -217,7 +244,7 @@ static NTSTATUS build(HANDLE adapter, DXGKARG_BUILDPAGINGBUFFER *argument)
     else
         status = build_small(machine, argument);
     if (argument->pDmaBuffer != before)
-        name(machine, allocation);
+        name(machine, allocation, place_of(argument));
     if (status == STATUS_SUCCESS)
         machine->in_operation = false;
     return status;
@@ -257,7 +284,8 @@ static NTSTATUS patch(HANDLE adapter, const DXGKARG_PATCH *argument)
     machine->patched_count = argument->AllocationListSize;
     machine->patched = calloc(machine->patched_count + 1, sizeof(*machine->patched));
     for (size_t i = 0; i < machine->patched_count; i++)
-        machine->patched[i] = argument->pAllocationList[i].hDeviceSpecificAllocation;
+        machine->patched[i] = (struct mini_name){argument->pAllocationList[i].hDeviceSpecificAllocation,
+                                                 (uint64_t)argument->pAllocationList[i].PhysicalAddress.QuadPart};
     return STATUS_SUCCESS;
 }
 
@@ -289,7 +317,7 @@ static NTSTATUS submit(HANDLE adapter, const DXGKARG_SUBMITCOMMAND *argument)
         machine->patched = NULL;
         machine->patched_count = 0;
         for (size_t i = 0; i < work->name_count; i++)
-            work->names[i]->job_references++;
+            work->names[i].allocation->job_references++;
     }
     mini_submit(machine, work);
     return STATUS_SUCCESS;
@@ -342,9 +370,9 @@ static NTSTATUS reset_engine(HANDLE adapter, DXGKARG_RESETENGINE *argument)
         machine->knobs.late_abort = false;
         for (size_t i = 0; i < work->name_count; i++) {
             if (work->paging)
-                work->names[i]->paging_references--;
+                work->names[i].allocation->paging_references--;
             else
-                work->names[i]->job_references--;
+                work->names[i].allocation->job_references--;
         }
         argument->LastAbortedFenceId = work->fence;
         machine->current[work->node] = work->fence;
@@ -459,6 +487,7 @@ static NTSTATUS create_allocation(HANDLE adapter, DXGKARG_CREATEALLOCATION *argu
     info->HintedBank.Value = machine->knobs.hinted_bank;
     info->PreferredSegment.Value = wanted.SegmentPreference;
     info->AllocationPriority = D3DDDI_ALLOCATIONPRIORITY_NORMAL;
+    info->MaximumRenamingListLength = wanted.RenamingLimit;
     return STATUS_SUCCESS;
 }
 

@@ -81,6 +81,9 @@ struct ferry_statistics {
     uint64_t budget_bytes;
     uint64_t faults;            // Fault records read.
     uint64_t dummy_page_writes; // Times the dummy page was found changed (R76).
+    uint64_t renames;           // Locks with DISCARD that got another instance instead of waiting.
+    uint64_t discard_stalls;    // Locks with DISCARD that waited for the GPU.
+    uint64_t renamed_bytes;     // Of instances beyond each allocation's first one.
     // Device counters, as BAR0 COUNTER holds them.
     uint64_t cycles, engine_busy_cycles, engine_jobs;
     uint64_t local_read_beats, local_write_beats, host_read_beats, host_write_beats;
@@ -172,7 +175,8 @@ struct ferry_allocation_options {
     uint32_t fill_pattern; // Initial content, a repeated 32-bit word.
     bool in_aperture;      // Never in video memory: resident means mapped into the aperture.
     bool primary;
-    void *existing; // ExistingSysMem: page-aligned memory of the caller's that outlives the allocation.
+    void *existing;          // ExistingSysMem: page-aligned memory of the caller's that outlives the allocation.
+    uint32_t renaming_limit; // Instances that locks with DISCARD may make of it, this one included; 0 = any number.
 };
 #define FERRY_FLAG_CPU_VISIBLE      0x00000001u
 #define FERRY_FLAG_PERMANENT_SYSMEM 0x00000002u
@@ -196,6 +200,7 @@ struct ferry_placement {
     uint64_t offset;
     bool dirty;               // The copy in video memory is newer than the one in system memory.
     uint32_t residency_count; // Of the allocation's device.
+    uint32_t instances;       // 1, and what locks with DISCARD have made besides.
 };
 /// Errors: ARGUMENT, HANDLE.
 int ferry_allocation_placement(struct ferry_allocation *allocation, struct ferry_placement *placement);
@@ -229,7 +234,10 @@ int ferry_evict(struct ferry_device *device, struct ferry_residency *arguments);
 #define FERRY_LOCK_WRITE_ONLY  0x02u
 #define FERRY_LOCK_DO_NOT_WAIT 0x04u
 #define FERRY_LOCK_DISCARD     0x80u
-/// Make the whole allocation's content reachable at *address until unlock; waits while the GPU uses it. Errors:
+/// Make the whole allocation's content reachable at *address until unlock; waits while the GPU uses it. DISCARD gives
+/// the present content up: jobs submitted before keep it, and while they run the call hands out another instance of the
+/// allocation where memory allows it, instead of waiting; what is not written then is undefined. DO_NOT_WAIT means
+/// nothing beside it. On a primary it is ignored. A job recorded and not yet submitted sees what is there then. Errors:
 /// ARGUMENT, HANDLE, NOT_LOCKABLE, LOCKED, BUSY, NO_HOST_MEMORY, TIMEOUT, DEVICE_LOST, FAULT.
 int ferry_lock(struct ferry_allocation *allocation, uint32_t flags, void **address);
 /// Errors: HANDLE, NOT_LOCKED.

@@ -75,6 +75,7 @@ int ferry_vidmm_placement(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, str
                 .residency_count = allocation->count,
                 .dirty = allocation->dirty,
                 .locked = allocation->locked,
+                .instances = ferry_vm_instance_count(allocation),
                 .has_backing = allocation->backing != NULL,
                 .lost = allocation->lost,
             };

@@ -5,9 +5,25 @@
     (D3DDDI_LOCK_READ_ONLY | D3DDDI_LOCK_WRITE_ONLY | D3DDDI_LOCK_DO_NOT_WAIT | D3DDDI_LOCK_LOCK_ENTIRE |              \
      D3DDDI_LOCK_DO_NOT_EVICT | D3DDDI_LOCK_DISCARD)
 
+static void cancel(struct ferry_vidmm *manager, struct ferry_vm_allocation *allocation)
+{
+    ferry_vm_lock_cancel(allocation);
+    ferry_vm_rename_back(&manager->policy, allocation);
+}
+
+static int finish(struct ferry_vidmm *manager, struct ferry_vm_allocation *allocation, void **address)
+{
+    int result = ferry_vm_lock_end(&manager->memory, allocation, address);
+    if (result == FERRY_OK)
+        ferry_vm_rename_done(&manager->policy, allocation);
+    else
+        ferry_vm_rename_back(&manager->policy, allocation);
+    return result;
+}
+
 // Until everything is over that the lock waits for. The allocation may be gone after each turn.
 static int wait_for_lock(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, const uint64_t until[FERRY_VM_MAX_NODES],
-                         void **address)
+                         bool discard, void **address)
 {
     struct ferry_vm_patience patience = {0};
     struct ferry_vm_allocation *allocation;
@@ -18,14 +34,31 @@ static int wait_for_lock(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, cons
         if (!allocation || result < 0)
             break;
         if (!ferry_vm_subject_pending(&manager->sched, until, true, &node))
-            return ferry_vm_lock_end(&manager->memory, allocation, address);
+            return finish(manager, allocation, address);
+        manager->core.statistics.discard_stalls += discard;
+        discard = false;
         result = ferry_vm_block(manager, node, until[node], &patience);
     }
     // One that is being destroyed with its device may be found again, when that fails.
     if (!allocation)
         allocation = ferry_vm_handle_find_hidden(&manager->core.handles, FERRY_VM_ALLOCATION, handle);
     if (allocation)
-        ferry_vm_lock_cancel(allocation);
+        cancel(manager, allocation);
+    return result;
+}
+
+static int begin(struct ferry_vidmm *manager, struct ferry_vm_allocation *allocation, uint32_t flags, uint64_t first,
+                 uint64_t count, uint64_t until[FERRY_VM_MAX_NODES])
+{
+    int result = ferry_vm_lock_check(&manager->memory, allocation, flags, first, count);
+    if (result != FERRY_OK)
+        return result;
+    // Whoever only reads gives nothing up.
+    if ((flags & D3DDDI_LOCK_DISCARD) != 0 && (flags & D3DDDI_LOCK_READ_ONLY) == 0)
+        allocation = ferry_vm_rename(&manager->policy, allocation);
+    result = ferry_vm_lock_begin(&manager->memory, allocation, flags, first, count, until);
+    if (result != FERRY_OK)
+        ferry_vm_rename_back(&manager->policy, allocation);
     return result;
 }
 
@@ -40,11 +73,12 @@ static int lock_range(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, uint32_
     int result = ferry_vm_enter(manager);
     if (result == FERRY_OK) {
         struct ferry_vm_allocation *allocation = ferry_vm_allocation_find(&manager->memory, NULL, handle, &result);
+        if (allocation && allocation->keeps_content)
+            flags &= ~(uint32_t)D3DDDI_LOCK_DISCARD;
         if (allocation)
-            result = ferry_vm_lock_begin(&manager->memory, allocation, flags, first, entire ? allocation->pages : count,
-                                         until);
+            result = begin(manager, allocation, flags, first, entire ? allocation->pages : count, until);
         if (result == FERRY_OK)
-            result = wait_for_lock(manager, handle, until, address);
+            result = wait_for_lock(manager, handle, until, (flags & D3DDDI_LOCK_DISCARD) != 0, address);
     }
     return ferry_vm_leave(manager, result);
 }

@@ -79,6 +79,11 @@ bool ferry_vm_handle_hidden(const struct ferry_vm_handles *handles, D3DKMT_HANDL
     return handles->slots[(handle & INDEX_MASK) - 1].hidden;
 }
 
+void ferry_vm_handle_point(struct ferry_vm_handles *handles, D3DKMT_HANDLE handle, void *object)
+{
+    handles->slots[(handle & INDEX_MASK) - 1].object = object;
+}
+
 void ferry_vm_handle_free(struct ferry_vm_handles *handles, D3DKMT_HANDLE handle)
 {
     uint32_t number = handle & INDEX_MASK;

@@ -30,6 +30,8 @@ struct ferry_vm_handles {
 D3DKMT_HANDLE ferry_vm_handle_new(struct ferry_vm_handles *handles, enum ferry_vm_kind kind, void *object);
 /// The object, or NULL when the handle is not a live one of this kind.
 void *ferry_vm_handle_find(const struct ferry_vm_handles *handles, enum ferry_vm_kind kind, D3DKMT_HANDLE handle);
+/// From now on the live handle is that of another object of its kind.
+void ferry_vm_handle_point(struct ferry_vm_handles *handles, D3DKMT_HANDLE handle, void *object);
 /// Found by nobody until it is shown again: what is being destroyed and still waits for its work.
 void ferry_vm_handle_hide(struct ferry_vm_handles *handles, D3DKMT_HANDLE handle, bool hidden);
 bool ferry_vm_handle_hidden(const struct ferry_vm_handles *handles, D3DKMT_HANDLE handle);

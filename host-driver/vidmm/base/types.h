@@ -110,6 +110,9 @@ struct ferry_vidmm_statistics {
     uint64_t on_demand_bytes; // CPU addresses handed out for CpuVisibleOnDemand (R178)
     uint64_t contents_lost;   // evictions through an aperture that an overlay left too little of (R155)
     uint64_t allocations;     // live
+    uint64_t renames;         // locks with Discard that took another instance (R239)
+    uint64_t discard_stalls;  // locks with Discard that waited for the GPU
+    uint64_t renamed_bytes;   // of instances beyond each allocation's first one, in place or not
 };
 
 // ---- Jobs and allocations ---------------------------------------------------------------------------------------

@@ -92,6 +92,8 @@ static int set_up(struct ferry_vm_memory *memory, struct ferry_vm_allocation *al
     allocation->fill_pattern = options->fill_pattern;
     allocation->fresh = 1;
     allocation->pinned = ferry_flags_pinned(info->Flags);
+    allocation->keeps_content = allocation->pinned || options->primary || options->shared;
+    allocation->renaming_limit = info->MaximumRenamingListLength;
     for (unsigned i = memory->segment_count; i-- > 0;)
         if ((info->EvictionSegmentSet & 1u << i) != 0)
             allocation->eviction_segment = (i + 1) & 0xF;
@@ -163,10 +165,11 @@ static bool on_demand(const struct ferry_vm_allocation *allocation)
 int ferry_vm_allocation_close(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
 {
     const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
-    if (!segment || !segment->aperture)
-        return FERRY_OK;
+    int result = ferry_vm_instances_end(memory, allocation);
+    if (result != FERRY_OK || !segment || !segment->aperture)
+        return result;
     // Out of it as a whole, so that one whose end fails later is simply out of place. Nobody brings it back meanwhile.
-    int result = ferry_vm_remove(memory, allocation, false);
+    result = ferry_vm_remove(memory, allocation, false);
     if (result == FERRY_OK)
         ferry_vm_list_remove(&allocation->missing);
     return result;
@@ -174,14 +177,9 @@ int ferry_vm_allocation_close(struct ferry_vm_memory *memory, struct ferry_vm_al
 
 void ferry_vm_allocation_free(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
 {
-    struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
     // After a critical stop nothing can be told to the GPU any more; the objects still go.
-    if (allocation->block) {
-        ferry_vm_emit_place(memory, allocation, false);
-        ferry_vm_victim_remove(&segment->victims, &allocation->use);
-        segment->pinned_pages -= allocation->pinned ? allocation->pages : 0;
-        ferry_vm_space_give(&segment->space, allocation->block);
-    }
+    ferry_vm_instances_free(memory, allocation);
+    ferry_vm_leave_place(memory, allocation);
     if (allocation->locked && !allocation->locking && on_demand(allocation))
         memory->core->statistics.on_demand_bytes -= ferry_vm_bytes(allocation);
     ferry_vm_list_remove(&allocation->missing);

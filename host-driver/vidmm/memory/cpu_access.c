@@ -20,8 +20,10 @@ static int bring_to_backing(struct ferry_vm_memory *memory, struct ferry_vm_allo
         return FERRY_OK;
     }
     // A lock for reading, or one that must not evict, gets a copy and leaves the allocation where it is: until unlock
-    // it is as if PermanentSysMem. Whoever writes all of it has no use for the place meanwhile.
-    bool stays = ferry_vm_permanent(allocation) || (flags & (D3DDDI_LOCK_READ_ONLY | D3DDDI_LOCK_DO_NOT_EVICT)) != 0;
+    // it is as if PermanentSysMem. Whoever writes all of it has no use for the place meanwhile, but for one that is
+    // discarded again and again: its content is brought to the same place each time.
+    bool stays = ferry_vm_permanent(allocation) || (flags & (D3DDDI_LOCK_READ_ONLY | D3DDDI_LOCK_DO_NOT_EVICT)) != 0 ||
+                 (allocation->renaming && discard);
     if (!stays)
         return ferry_vm_remove(memory, allocation, discard);
     if (allocation->dirty && !discard)
@@ -30,8 +32,8 @@ static int bring_to_backing(struct ferry_vm_memory *memory, struct ferry_vm_allo
     return FERRY_OK;
 }
 
-int ferry_vm_lock_begin(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint32_t flags,
-                        uint64_t first, uint64_t count, uint64_t until[FERRY_VM_MAX_NODES])
+int ferry_vm_lock_check(const struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation,
+                        uint32_t flags, uint64_t first, uint64_t count)
 {
     if (!ferry_flags_lockable(allocation->flags))
         return FERRY_ERROR_NOT_LOCKABLE;
@@ -46,16 +48,25 @@ int ferry_vm_lock_begin(struct ferry_vm_memory *memory, struct ferry_vm_allocati
     if ((flags & (D3DDDI_LOCK_DO_NOT_WAIT | D3DDDI_LOCK_DISCARD)) == D3DDDI_LOCK_DO_NOT_WAIT &&
         (ferry_vm_busy(memory->sched, &allocation->subject) || ferry_vm_behind_a_job(memory->sched, paging)))
         return FERRY_ERROR_BUSY;
+    return FERRY_OK;
+}
+
+int ferry_vm_lock_begin(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint32_t flags,
+                        uint64_t first, uint64_t count, uint64_t until[FERRY_VM_MAX_NODES])
+{
     // The pages first: a lock that fails for want of them has discarded and moved nothing.
     ferry_vm_backing_recall(memory, allocation);
     int result = ferry_vm_backing_make(memory, allocation);
+    memcpy(until, allocation->subject.last_fence, sizeof(allocation->subject.last_fence));
     if (result == FERRY_OK)
         result = bring_to_backing(memory, allocation, flags);
     if (result != FERRY_OK)
         return result;
     // All jobs that name it so far, and what was just queued; also a transfer to video memory that still reads the
-    // pages the CPU is about to write.
-    memcpy(until, allocation->subject.last_fence, sizeof(allocation->subject.last_fence));
+    // pages the CPU is about to write. That what is discarded leaves video memory need not be waited for.
+    const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
+    if ((flags & D3DDDI_LOCK_DISCARD) == 0 || (segment && segment->aperture))
+        memcpy(until, allocation->subject.last_fence, sizeof(allocation->subject.last_fence));
     if ((flags & D3DDDI_LOCK_READ_ONLY) == 0)
         allocation->fresh = 0;
     // What the GPU wrote and the CPU discarded exists nowhere any more, so all of it is written at unlock.

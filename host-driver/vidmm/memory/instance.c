@@ -41,6 +41,19 @@ void ferry_vm_relist(struct ferry_vm_memory *memory, struct ferry_vm_allocation 
         ferry_vm_list_remove(&allocation->missing);
 }
 
+void ferry_vm_leave_place(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
+{
+    struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
+    if (!allocation->block)
+        return;
+    ferry_vm_emit_place(memory, allocation, false);
+    ferry_vm_victim_remove(&segment->victims, &allocation->use);
+    segment->pinned_pages -= allocation->pinned ? allocation->pages : 0;
+    ferry_vm_space_give(&segment->space, allocation->block);
+    allocation->block = NULL;
+    allocation->segment = 0;
+}
+
 // R153 to R156: eviction through an aperture needs room in it, and an overlay there leaves only four fifths.
 static bool blocked_by_overlay(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation)
 {
@@ -83,12 +96,7 @@ int ferry_vm_remove(struct ferry_vm_memory *memory, struct ferry_vm_allocation *
     }
     allocation->dirty = allocation->dirty_before = 0;
     allocation->coherent = allocation->gpu_wrote = 0;
-    ferry_vm_emit_place(memory, allocation, false);
-    ferry_vm_victim_remove(&segment->victims, &allocation->use);
-    segment->pinned_pages -= allocation->pinned ? allocation->pages : 0;
-    ferry_vm_space_give(&segment->space, allocation->block);
-    allocation->block = NULL;
-    allocation->segment = 0;
+    ferry_vm_leave_place(memory, allocation);
     ferry_vm_relist(memory, allocation);
     return FERRY_OK;
 }

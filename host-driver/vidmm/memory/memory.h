@@ -11,19 +11,33 @@
 #include "vidmm/space/segment_allocator.h"
 #include "vidmm/space/victim.h"
 
+struct ferry_vm_allocation;
+
+// What the instances of an allocation have in common (renaming.c).
+struct ferry_vm_renaming {
+    struct ferry_vm_allocation **instances; // in the order in which discards take them
+    uint32_t length, capacity, current;     // current: the one that holds the content
+    uint32_t discards, peak;                // since the length was last looked at; most instances in use at one
+    struct ferry_vm_allocation *before;     // the one that the lock under way has taken another one for
+    uint64_t ended[FERRY_VM_MAX_NODES];     // newest work of instances that are gone
+};
+
+// An allocation; of one that is renamed, one instance of it.
 struct ferry_vm_allocation {
     struct ferry_vm_subject subject;
     struct ferry_vm_device *device;
     HANDLE miniport;
-    struct ferry_vm_block *block; // NULL = in system memory
-    MDL *backing;                 // NULL = none
+    struct ferry_vm_block *block;       // NULL = in system memory
+    MDL *backing;                       // NULL = none
+    struct ferry_vm_renaming *renaming; // NULL = never renamed
     struct ferry_vm_use use;
     struct ferry_vm_list link;    // of the device
     struct ferry_vm_list missing; // self-linked while not on that list
     uint64_t parting;             // operation that gives the backing store back, as long as it can be had again
     uint32_t pages, count;
     uint32_t flags, segment_set, fill_pattern;
-    uint32_t preferred; // D3DDDI_SEGMENTPREFERENCE
+    uint32_t preferred;      // D3DDDI_SEGMENTPREFERENCE
+    uint32_t renaming_limit; // MaximumRenamingListLength, 0 = none
     uint32_t lock_first, lock_pages;
     uint8_t lock_flags;
     uint8_t alignment_log2;     // of pages
@@ -41,6 +55,7 @@ struct ferry_vm_allocation {
     uint8_t coherent : 1;     // mapped CacheCoherent
     uint8_t gpu_wrote : 1;    // since the last CPU access, through an aperture
     uint8_t pinned : 1;
+    uint8_t keeps_content : 1;    // Discard is ignored
     uint8_t eviction_segment : 4; // aperture through which it is evicted, 0 = straight to system pages
 };
 static_assert(sizeof(struct ferry_vm_allocation) + sizeof(struct ferry_vm_block) <= 384, "bookkeeping an allocation");
@@ -68,6 +83,7 @@ struct ferry_vm_memory {
     uint64_t sub_transfer_bytes;
     uint64_t time; // GPU submissions
     uint64_t serial;
+    uint64_t renamed_memory, renamed_aperture; // bytes of instances beyond the first ones
     bool lru;
 };
 
@@ -102,6 +118,8 @@ uint64_t ferry_vm_charge(const struct ferry_vm_allocation *allocation);
 int ferry_vm_settle(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
 /// Take it out of its segment; content goes to the backing store unless that is as good, or `drop` says it is unwanted.
 int ferry_vm_remove(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, bool drop);
+/// Its place is free again, without a word to the GPU; nothing when it has none.
+void ferry_vm_leave_place(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
 /// Keep the candidate lists and the missing list right after count, block or lock changed.
 void ferry_vm_relist(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
 void ferry_vm_emit_place(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation, bool placed);
@@ -143,7 +161,27 @@ bool ferry_vm_permanent(const struct ferry_vm_allocation *allocation);
 /// Cached pages change hands between CPU and a segment that does not snoop (R121, R123).
 void ferry_vm_cache_handover(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation);
 
+// ---- renaming.c ----
+/// Another instance of its allocation holds the content.
+bool ferry_vm_parked(const struct ferry_vm_allocation *instance);
+uint32_t ferry_vm_instance_count(const struct ferry_vm_allocation *allocation);
+/// The instance that so many discards from now will take; 0 = the one that holds the content.
+struct ferry_vm_allocation *ferry_vm_instance(struct ferry_vm_allocation *allocation, uint32_t steps);
+/// One more instance, as the next one. On an error all is as before.
+int ferry_vm_instance_add(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+/// From now on this one is the allocation.
+void ferry_vm_instance_switch(struct ferry_vm_memory *memory, struct ferry_vm_allocation *to);
+/// A parked one leaves its segment, once its work is over, and is freed here. On an error it stays.
+int ferry_vm_instance_end(struct ferry_vm_memory *memory, struct ferry_vm_allocation *instance);
+/// All but the current one, whose last uses are then those of all.
+int ferry_vm_instances_end(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+/// The same after everything is over; frees the record too.
+void ferry_vm_instances_free(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+
 // ---- cpu_access.c ----
+/// May it be locked like this?
+int ferry_vm_lock_check(const struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation,
+                        uint32_t flags, uint64_t first, uint64_t count);
 /// Mark it locked and queue what brings its content to the backing store: all that `until` names must be over before
 /// ferry_vm_lock_end(), which hands out the address, or ferry_vm_lock_cancel().
 int ferry_vm_lock_begin(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint32_t flags,

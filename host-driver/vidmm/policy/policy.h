@@ -29,6 +29,14 @@ int ferry_vm_place_missing(struct ferry_vm_policy *policy, struct ferry_vm_devic
 /// Evict the victim of this segment when `pages` more are wanted. FERRY_ERROR_NO_VIDEO_MEMORY when nobody can leave.
 int ferry_vm_evict_one(struct ferry_vm_policy *policy, struct ferry_vm_segment *segment, uint64_t pages);
 
+// ---- rename.c ----
+/// The instance that a lock with Discard gets; the allocation is that one from now on. done() or back() follows.
+struct ferry_vm_allocation *ferry_vm_rename(struct ferry_vm_policy *policy, struct ferry_vm_allocation *allocation);
+/// The lock has been given: what was there before is worth nothing now.
+void ferry_vm_rename_done(struct ferry_vm_policy *policy, struct ferry_vm_allocation *allocation);
+/// It has not: the content is the one it was.
+void ferry_vm_rename_back(struct ferry_vm_policy *policy, struct ferry_vm_allocation *allocation);
+
 // ---- residency.c ----
 uint64_t ferry_vm_memory_limit(const struct ferry_vm_policy *policy);
 int ferry_vm_make_resident(struct ferry_vm_policy *policy, struct ferry_vm_queue *queue,

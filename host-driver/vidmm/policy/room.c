@@ -112,6 +112,14 @@ static int move(struct ferry_vm_policy *policy, const struct ferry_vm_step *step
     return FERRY_OK;
 }
 
+// R247: a parked instance that had to leave is not brought back. The one whose content a lock under way may still want
+// back is kept.
+static void trim_list(struct ferry_vm_policy *policy, struct ferry_vm_allocation *allocation)
+{
+    if (ferry_vm_parked(allocation) && allocation->renaming->before != allocation)
+        (void)ferry_vm_instance_end(policy->memory, allocation);
+}
+
 static int carry_out(struct ferry_vm_policy *policy)
 {
     int result = FERRY_OK;
@@ -122,6 +130,8 @@ static int carry_out(struct ferry_vm_policy *policy)
         case FERRY_VM_STEP_EVICT:
             result = ferry_vm_remove(policy->memory, allocation, false);
             policy->core->statistics.evictions += result == FERRY_OK && step->candidate;
+            if (result == FERRY_OK && step->candidate)
+                trim_list(policy, allocation);
             break;
         case FERRY_VM_STEP_MOVE: result = move(policy, step); break;
         case FERRY_VM_STEP_PLACE:
@@ -184,8 +194,11 @@ int ferry_vm_evict_one(struct ferry_vm_policy *policy, struct ferry_vm_segment *
     struct ferry_vm_use *use = ferry_vm_victim_choose(&segment->victims, policy->memory->time, pages);
     if (!use)
         return FERRY_ERROR_NO_VIDEO_MEMORY;
-    int result = ferry_vm_remove(policy->memory, FERRY_VM_CONTAINER(use, struct ferry_vm_allocation, use), false);
-    if (result == FERRY_OK)
-        policy->core->statistics.evictions++;
-    return result;
+    struct ferry_vm_allocation *allocation = FERRY_VM_CONTAINER(use, struct ferry_vm_allocation, use);
+    int result = ferry_vm_remove(policy->memory, allocation, false);
+    if (result != FERRY_OK)
+        return result;
+    policy->core->statistics.evictions++;
+    trim_list(policy, allocation);
+    return FERRY_OK;
 }

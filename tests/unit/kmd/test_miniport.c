@@ -197,7 +197,7 @@ static void submit_user(struct rig *rig, struct ferry_gpu_memory *commands, HAND
     assert_int_equal(rig->kmd->DxgkDdiSubmitCommand(rig->adapter, &submit), STATUS_SUCCESS);
 }
 
-static void R5_R38_R42_busy_until_the_user_job_is_done_or_said_idle(void **state)
+static void R5_R38_R42_R253_busy_until_the_user_job_is_done_or_said_idle(void **state)
 {
     struct rig *rig = *state;
     HANDLE allocation = make_allocation(rig, 8192, false), other = make_allocation(rig, 8192, false);
@@ -218,7 +218,13 @@ static void R5_R38_R42_busy_until_the_user_job_is_done_or_said_idle(void **state
     memset(&a.DiscardContent, 0, sizeof a.DiscardContent);
     a.DiscardContent.hAllocation = allocation;
     a.DiscardContent.SegmentId = 1;
+    a.DiscardContent.SegmentAddress.QuadPart = 0x4000;
     assert_int_equal(append(rig, &a), STATUS_GRAPHICS_ALLOCATION_BUSY); // R51
+    // In its middle, as the second half of a transfer has it; and where another instance of it is.
+    transfer_arguments(&a, allocation, &pages.mdl, false, 0x5000, 4096);
+    assert_int_equal(append(rig, &a), STATUS_GRAPHICS_ALLOCATION_BUSY);
+    transfer_arguments(&a, allocation, &pages.mdl, false, 0x8000, 8192);
+    assert_int_equal(append(rig, &a), STATUS_SUCCESS);
     transfer_arguments(&a, other, &pages.mdl, false, 0x8000, 8192);
     assert_int_equal(append(rig, &a), STATUS_SUCCESS);
     transfer_arguments(&a, allocation, &pages.mdl, false, 0x4000, 8192);
@@ -492,7 +498,7 @@ int main(void)
         CASE(reads_run_ahead_only_where_nothing_in_flight_writes),
         CASE(a_list_waits_wherever_its_hazardous_page_stands),
         CASE(a_full_table_of_hazards_makes_everything_wait),
-        CASE(R5_R38_R42_busy_until_the_user_job_is_done_or_said_idle),
+        CASE(R5_R38_R42_R253_busy_until_the_user_job_is_done_or_said_idle),
         CASE(a_fault_is_told_with_its_fence_and_the_ring_goes_on),
         CASE(a_reset_reports_the_last_aborted_fence),
         CASE(preemption_is_answered_at_the_end_of_the_ring),

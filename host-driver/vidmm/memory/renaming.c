@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// The instances of an allocation that is renamed on discard (R237 to R253). An instance is one content in one place:
+// block, pages, last uses, what is dirty. An allocation that was never renamed is its own only instance; the first
+// rename makes the record below, and from then on the handle finds whichever instance holds the content. The others are
+// parked: nobody requires them and what they hold is worth nothing, so they are candidates to leave like any other.
+//
+// The miniport knows one allocation. It is not called for the others (R251) and finds them in its allocation lists and
+// paging operations under the same handle, at other addresses (R253).
+#include <stdlib.h>
+
+#include "vidmm/memory/memory.h"
+
+bool ferry_vm_parked(const struct ferry_vm_allocation *instance)
+{
+    const struct ferry_vm_renaming *renaming = instance->renaming;
+    return renaming && renaming->instances[renaming->current] != instance;
+}
+
+uint32_t ferry_vm_instance_count(const struct ferry_vm_allocation *allocation)
+{
+    return allocation->renaming ? allocation->renaming->length : 1;
+}
+
+struct ferry_vm_allocation *ferry_vm_instance(struct ferry_vm_allocation *allocation, uint32_t steps)
+{
+    const struct ferry_vm_renaming *renaming = allocation->renaming;
+    return renaming ? renaming->instances[(renaming->current + steps) % renaming->length] : allocation;
+}
+
+static uint32_t index_of(const struct ferry_vm_allocation *instance)
+{
+    uint32_t index = 0;
+    while (instance->renaming->instances[index] != instance)
+        index++;
+    return index;
+}
+
+static uint64_t *renamed_bytes(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *instance)
+{
+    return instance->wants_memory ? &memory->renamed_memory : &memory->renamed_aperture;
+}
+
+// Room for one more in the record; makes the record when this is the first.
+static bool reserve(struct ferry_vm_allocation *allocation)
+{
+    struct ferry_vm_renaming *renaming = allocation->renaming;
+    if (renaming && renaming->length < renaming->capacity)
+        return true;
+    uint32_t capacity = renaming ? renaming->capacity * 2 : 4;
+    struct ferry_vm_allocation **instances =
+        realloc(renaming ? renaming->instances : NULL, capacity * sizeof(struct ferry_vm_allocation *));
+    if (!instances)
+        return false;
+    if (!renaming) {
+        renaming = calloc(1, sizeof(*renaming));
+        if (!renaming) {
+            free(instances);
+            return false;
+        }
+        renaming->length = 1;
+        instances[0] = allocation;
+        allocation->renaming = renaming;
+    }
+    renaming->instances = instances;
+    renaming->capacity = capacity;
+    return true;
+}
+
+int ferry_vm_instance_add(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
+{
+    struct ferry_vm_allocation *added = calloc(1, sizeof(*added));
+    if (!added || !reserve(allocation)) {
+        free(added);
+        return FERRY_ERROR_NO_HOST_MEMORY;
+    }
+    // R252: what the original was created with. Its content is written by whoever discards, so no pattern is filled in.
+    added->subject = allocation->subject;
+    for (unsigned i = 0; i < FERRY_VM_MAX_NODES; i++)
+        added->subject.last_fence[i] = 0;
+    added->device = allocation->device;
+    added->miniport = allocation->miniport;
+    added->renaming = allocation->renaming;
+    added->renaming_limit = allocation->renaming_limit;
+    added->pages = allocation->pages;
+    added->flags = allocation->flags;
+    added->segment_set = allocation->segment_set;
+    added->fill_pattern = allocation->fill_pattern;
+    added->preferred = allocation->preferred;
+    added->alignment_log2 = allocation->alignment_log2;
+    added->bank_direction = allocation->bank_direction;
+    added->wants_memory = allocation->wants_memory;
+    added->eviction_segment = allocation->eviction_segment;
+    added->use.serial = ++memory->serial;
+    added->use.pages = added->pages;
+    ferry_vm_list_init(&added->link);
+    ferry_vm_list_init(&added->missing);
+    int result = ferry_vm_backing_make(memory, added);
+    if (result != FERRY_OK) {
+        free(added);
+        return result;
+    }
+    struct ferry_vm_renaming *renaming = allocation->renaming;
+    uint32_t at = renaming->current + 1;
+    for (uint32_t i = renaming->length++; i > at; i--)
+        renaming->instances[i] = renaming->instances[i - 1];
+    renaming->instances[at] = added;
+    *renamed_bytes(memory, added) += ferry_vm_charge(added);
+    memory->core->statistics.renamed_bytes += ferry_vm_charge(added);
+    return FERRY_OK;
+}
+
+void ferry_vm_instance_switch(struct ferry_vm_memory *memory, struct ferry_vm_allocation *to)
+{
+    struct ferry_vm_renaming *renaming = to->renaming;
+    struct ferry_vm_allocation *from = renaming->instances[renaming->current];
+    if (to->block)
+        ferry_vm_victim_remove(&ferry_vm_segment_by_id(memory, to->segment)->victims, &to->use);
+    // What belongs to the allocation goes along: who requires it, and how often it is used. What is left behind is as
+    // if it had not been used for long, and so the first to leave.
+    to->count = from->count;
+    to->not_written = from->not_written;
+    to->use.last = from->use.last;
+    to->use.period = from->use.period;
+    from->count = 0;
+    from->use.last = from->use.period = 0;
+    ferry_vm_list_remove(&from->link);
+    ferry_vm_list_add(&to->device->allocations, &to->link);
+    renaming->current = index_of(to);
+    ferry_vm_handle_point(&memory->core->handles, to->subject.handle, to);
+    ferry_vm_relist(memory, from);
+    ferry_vm_relist(memory, to);
+}
+
+// Out of the record and gone. Nothing of it is in a segment any more, its pages are somebody else's.
+static void forget(struct ferry_vm_memory *memory, struct ferry_vm_allocation *instance)
+{
+    struct ferry_vm_renaming *renaming = instance->renaming;
+    uint32_t at = index_of(instance);
+    for (unsigned i = 0; i < FERRY_VM_MAX_NODES; i++)
+        if (instance->subject.last_fence[i] > renaming->ended[i])
+            renaming->ended[i] = instance->subject.last_fence[i];
+    renaming->length--;
+    for (uint32_t i = at; i < renaming->length; i++)
+        renaming->instances[i] = renaming->instances[i + 1];
+    renaming->current -= at < renaming->current ? 1 : 0;
+    if (renaming->before == instance)
+        renaming->before = NULL;
+    *renamed_bytes(memory, instance) -= ferry_vm_charge(instance);
+    memory->core->statistics.renamed_bytes -= ferry_vm_charge(instance);
+    free(instance);
+}
+
+int ferry_vm_instance_end(struct ferry_vm_memory *memory, struct ferry_vm_allocation *instance)
+{
+    instance->dirty = 0;
+    int result = instance->block ? ferry_vm_remove(memory, instance, true) : FERRY_OK;
+    if (result == FERRY_OK)
+        result = ferry_vm_reserve(memory->sched, 1);
+    if (result != FERRY_OK)
+        return result;
+    ferry_vm_backing_drop(memory, instance);
+    forget(memory, instance);
+    return FERRY_OK;
+}
+
+int ferry_vm_instances_end(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
+{
+    struct ferry_vm_renaming *renaming = allocation->renaming;
+    while (renaming && renaming->length > 1) {
+        int result = ferry_vm_instance_end(memory, ferry_vm_instance(allocation, 1));
+        if (result != FERRY_OK)
+            return result;
+    }
+    // Whoever waits for the allocation now waits for the work of all that it was.
+    for (unsigned i = 0; renaming && i < FERRY_VM_MAX_NODES; i++)
+        if (renaming->ended[i] > allocation->subject.last_fence[i])
+            allocation->subject.last_fence[i] = renaming->ended[i];
+    return FERRY_OK;
+}
+
+void ferry_vm_instances_free(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
+{
+    struct ferry_vm_renaming *renaming = allocation->renaming;
+    if (!renaming)
+        return;
+    while (renaming->length > 1) {
+        struct ferry_vm_allocation *instance = ferry_vm_instance(allocation, 1);
+        ferry_vm_leave_place(memory, instance);
+        ferry_vm_pages_free(memory->core, instance->backing);
+        forget(memory, instance);
+    }
+    free(renaming->instances);
+    free(renaming);
+    allocation->renaming = NULL;
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rename or wait (R237 to R250): a lock with Discard wants pages that nobody works on. The list of an allocation's
+// instances is a cycle in which the oldest stands behind the one that holds the content.
+//
+//  - nobody works on the present one: it is discarded where it is, no step is taken;
+//  - the next one is idle: it is taken, one step for one discard;
+//  - it is not, the list may grow and memory allows it: a new one is put before it and taken;
+//  - else the next one is taken and the lock waits for it. It is the one that will be idle first.
+//
+// Memory allows it while what all lists require and all instances besides fit together. What is parked is among the
+// first to leave when room is needed, and leaving it ends. Demand is looked at every so often: instances that not one
+// discard of the last window would have missed go.
+#include "vidmm/policy/policy.h"
+
+#define WINDOW 64 // discards between two looks at the length
+
+// Work of the GPU names it, or a transfer its pages.
+static bool busy(const struct ferry_vm_policy *policy, const struct ferry_vm_allocation *instance)
+{
+    unsigned node;
+    return ferry_vm_subject_pending(policy->sched, instance->subject.last_fence, true, &node);
+}
+
+static bool may_grow(const struct ferry_vm_policy *policy, const struct ferry_vm_allocation *allocation)
+{
+    uint64_t more = ferry_vm_charge(allocation);
+    if (allocation->renaming_limit != 0 && ferry_vm_instance_count(allocation) >= allocation->renaming_limit)
+        return false;
+    if (allocation->wants_memory)
+        return policy->required_memory + policy->memory->renamed_memory + more <= ferry_vm_memory_limit(policy);
+    return policy->required_aperture + policy->memory->renamed_aperture + more <= policy->memory->aperture_bytes;
+}
+
+static void look_at_demand(struct ferry_vm_policy *policy, struct ferry_vm_allocation *allocation, uint32_t in_use)
+{
+    struct ferry_vm_renaming *renaming = allocation->renaming;
+    if (!renaming)
+        return;
+    renaming->peak = in_use > renaming->peak ? in_use : renaming->peak;
+    if (++renaming->discards < WINDOW)
+        return;
+    // As many as were in use at once, and the one that the discard takes.
+    while (renaming->length > renaming->peak + 1) {
+        struct ferry_vm_allocation *next = ferry_vm_instance(allocation, 1);
+        if (next == renaming->before || busy(policy, next) || ferry_vm_instance_end(policy->memory, next) != FERRY_OK)
+            break;
+    }
+    renaming->discards = renaming->peak = 0;
+}
+
+struct ferry_vm_allocation *ferry_vm_rename(struct ferry_vm_policy *policy, struct ferry_vm_allocation *allocation)
+{
+    uint32_t in_use = 0;
+    ferry_vm_pump(policy->sched);
+    for (uint32_t i = 0; i < ferry_vm_instance_count(allocation); i++)
+        in_use += busy(policy, ferry_vm_instance(allocation, i));
+    struct ferry_vm_allocation *taken = allocation;
+    // The caller's own memory has one address, so there is no other instance of it.
+    bool existing =
+        (allocation->flags & (DXGK_ALLOC_FLAG_EXISTING_SYSMEM | DXGK_ALLOC_FLAG_EXISTING_KERNEL_SYSMEM)) != 0;
+    if (busy(policy, allocation) && !existing) {
+        taken = ferry_vm_instance(allocation, 1);
+        // Without host memory for one more there is still the next one to wait for.
+        if (busy(policy, taken) && may_grow(policy, allocation) &&
+            ferry_vm_instance_add(policy->memory, allocation) == FERRY_OK)
+            taken = ferry_vm_instance(allocation, 1);
+    }
+    if (taken != allocation) {
+        taken->renaming->before = allocation;
+        ferry_vm_instance_switch(policy->memory, taken);
+    }
+    look_at_demand(policy, taken, in_use);
+    return taken;
+}
+
+void ferry_vm_rename_done(struct ferry_vm_policy *policy, struct ferry_vm_allocation *allocation)
+{
+    struct ferry_vm_renaming *renaming = allocation->renaming;
+    if (!renaming || !renaming->before)
+        return;
+    renaming->before->dirty = renaming->before->dirty_before = renaming->before->lost = 0;
+    renaming->before = NULL;
+    policy->core->statistics.renames++;
+}
+
+void ferry_vm_rename_back(struct ferry_vm_policy *policy, struct ferry_vm_allocation *allocation)
+{
+    struct ferry_vm_renaming *renaming = allocation->renaming;
+    if (!renaming || !renaming->before)
+        return;
+    ferry_vm_instance_switch(policy->memory, renaming->before);
+    renaming->before = NULL;
+}
