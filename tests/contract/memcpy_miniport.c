@@ -188,7 +188,7 @@ static void look_for_thrown_away(struct machine *machine, const DXGKARG_BUILDPAG
     if (!machine->was_reset)
         mini_error(machine, "a paging buffer was built and not submitted");
     for (size_t i = 0; i < machine->building_count; i++)
-        machine->building[i]->paging_references--;
+        machine->building[i].allocation->paging_references--;
     machine->building_count = 0;
 }
 
