@@ -220,6 +220,8 @@ void double_tick(void)
         machine.job_ticks = 1;
         machine.job_done_at = machine.now;
     }
+    if (machine.stuck_until && machine.now == machine.stuck_until)
+        machine.stuck = false;
     if (machine.stage[FERRY_CORE_BUSY / 4] && !machine.sequencer.waiting)
         machine.busy_ticks++;
     fetch_step();
@@ -293,8 +295,6 @@ uint32_t double_read(unsigned offset)
         return read_ring((offset - FERRY_CORE_RING_AT) / FERRY_CORE_RING_STRIDE,
                          (offset - FERRY_CORE_RING_AT) % FERRY_CORE_RING_STRIDE);
     switch (offset) {
-    case FERRY_CORE_TIME_LOW: return (uint32_t)machine.now;
-    case FERRY_CORE_TIME_HIGH: return (uint32_t)(machine.now >> 32);
     case FERRY_CORE_HARDWARE_CONTRACT: return machine.hardware_contract;
     case FERRY_CORE_HOST_CONTRACT: return machine.host_contract;
     case FERRY_CORE_CAPABILITIES: return machine.capabilities;

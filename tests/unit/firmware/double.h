@@ -102,6 +102,7 @@ struct double_machine {
     uint32_t mmu_fault; // As MMU_FAULT shows it.
     uint64_t mmu_entry;
     uint64_t stuck_at;     // When it gives up; 0 never.
+    uint64_t stuck_until;  // When memory comes back; 0 never.
     bool stuck;            // The engine has given up: each job that comes ends at once, and the test sees to its fault.
     uint32_t log_consumed; // Used unless log_is_read.
     uint32_t fault_records; // Posted so far.

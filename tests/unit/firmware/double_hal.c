@@ -2,23 +2,44 @@
 // The firmware's native hal over the double: each access takes one step of time.
 #include "double_hal.h"
 
-#include "double.h"
+#include "double_parts.h"
 #include "hal.h"
 
-jmp_buf double_stopped;
+jmp_buf double_left;
+uint64_t double_deadline;
+
+// A broken rule may leave the firmware waiting for what then never comes.
+static void leave_if_wrong(void)
+{
+    if (machine.wrong[0])
+        longjmp(double_left, 1);
+}
+
+static void one_tick(unsigned offset)
+{
+    double_tick();
+    if (machine.now > double_deadline)
+        double_wrong("the firmware waits for ever; last access", offset);
+    leave_if_wrong();
+}
 
 uint32_t hal_read(unsigned offset)
 {
-    double_tick();
-    return double_read(offset);
+    one_tick(offset);
+
+    uint32_t value = double_read(offset);
+
+    leave_if_wrong();
+    return value;
 }
 
 void hal_write(unsigned offset, uint32_t value)
 {
-    double_tick();
-    for (unsigned patience = 0; double_write_waits(offset) && patience < 1000000; patience++)
-        double_tick();
+    one_tick(offset);
+    while (double_write_waits(offset))
+        one_tick(offset);
     double_write(offset, value);
+    leave_if_wrong();
 }
 
 const uint32_t *hal_command(uint32_t at)
@@ -33,5 +54,5 @@ uint32_t hal_command_at(const volatile uint32_t *word)
 
 _Noreturn void hal_stop(void)
 {
-    longjmp(double_stopped, 1);
+    longjmp(double_left, 1);
 }

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the files of the native test program share: cmocka, the double, and how the firmware is run over it (run.h).
+#ifndef FERRY_TESTS_FIRMWARE_NATIVE_H
+#define FERRY_TESTS_FIRMWARE_NATIVE_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "run.h"
+
+// Fails with the sentence.
+void must_be_null(const char *why);
+
+// Packets that break a rule: test_packets.c.
+void every_bad_form(void **state);
+void packet_that_ends_with_a_nop_header_past_the_end(void **state);
+void protected_range(void **state);
+void protected_content_and_page_lists(void **state);
+
+// What engine and aperture table report: test_trouble.c.
+void bad_page_of_a_table_change(void **state);
+void stuck_engine_gets_no_jobs(void **state);
+void full_fault_log_loses_nothing(void **state);
+void engine_fault_is_named_from_its_packet(void **state);
+void second_engine_fault_cannot_hang_the_core(void **state);
+void first_fault_of_a_slot_counts(void **state);
+void fault_before_a_reset_is_told(void **state);
+void memory_comes_back_while_the_sequencer_is_stopped(void **state);
+void restart_goes_on_in_the_fault_log(void **state);
+
+#endif
