@@ -18,6 +18,7 @@ struct shadow {
     bool aperture;
     unsigned count;
     void *existing;
+    uint32_t limit; // of its renaming list
 };
 
 struct run {
@@ -60,6 +61,7 @@ static void step_create(struct run *run)
     s->size = PAGES(1 + pick(run, pick(run, 4) == 0 ? 20 : 5));
     struct ferry_allocation_private wanted = world_private(s->size, s->flags);
     wanted.Aperture = s->aperture;
+    wanted.RenamingLimit = s->limit = pick(run, 4);
     wanted.Alignment = pick(run, 6) == 0 ? 4 * PAGE_SIZE : 0;
     s->charge = wanted.Alignment ? (s->size + wanted.Alignment - 1) / wanted.Alignment * wanted.Alignment : s->size;
     struct ferry_vidmm_allocation_options options = {.fill_pattern = pick(run, 2) ? pick(run, 1u << 30) : 0};
@@ -105,6 +107,26 @@ static void step_lock_write(struct run *run)
         memcpy(s->bytes + i, &word, 4);
     }
     assert_int_equal(ferry_vidmm_unlock(run->world->manager, s->handle), FERRY_OK);
+}
+
+static void step_discard(struct run *run)
+{
+    struct shadow *s = any(run);
+    if (!s)
+        return;
+    uint32_t flags = D3DDDI_LOCK_DISCARD | (pick(run, 2) ? D3DDDI_LOCK_WRITE_ONLY : 0) |
+                     (pick(run, 4) ? 0 : D3DDDI_LOCK_DO_NOT_WAIT) | (pick(run, 4) ? 0 : D3DDDI_LOCK_DO_NOT_EVICT);
+    void *address;
+    if (s->count && pick(run, 4))
+        run->fence = world_gpu_name(run->world, run->world->context, s->handle, pick(run, 2));
+    assert_int_equal(ferry_vidmm_lock(run->world->manager, s->handle, flags, &address), FERRY_OK);
+    for (uint64_t i = 0; i < s->size; i += 4) {
+        uint32_t word = pick(run, 0x3FFFFFFF);
+        memcpy((uint8_t *)address + i, &word, 4);
+        memcpy(s->bytes + i, &word, 4);
+    }
+    assert_int_equal(ferry_vidmm_unlock(run->world->manager, s->handle), FERRY_OK);
+    assert_true(world_place(run->world, s->handle).instances <= (s->limit ? s->limit : UINT32_MAX));
 }
 
 static void compare(struct run *run, struct shadow *s)
@@ -195,7 +217,8 @@ static void step_gpu(struct run *run)
         world_wait(run->world, fence);
 }
 
-static void program(const struct world_options *options, uint64_t seed, unsigned steps, unsigned delay, unsigned busy)
+static void program_of(const struct world_options *options, uint64_t seed, unsigned steps, unsigned delay,
+                       unsigned busy, bool discards)
 {
     struct run run = {.random = seed * 0x9E3779B97F4A7C15u + 1,
                       .limit = options->machine.local_bytes + options->machine.hidden_bytes,
@@ -205,12 +228,15 @@ static void program(const struct world_options *options, uint64_t seed, unsigned
     spy.keep = false;
     run.world->knobs->delay = delay;
     run.world->knobs->busy_times = busy;
+    run.world->knobs->by_place = discards;
     for (unsigned i = 0; i < steps; i++) {
         unsigned kind = pick(&run, 100);
         if (kind < 12)
             step_create(&run);
         else if (kind < 17)
             step_destroy(&run);
+        else if (kind < 30 && discards && kind % 3)
+            step_discard(&run);
         else if (kind < 30)
             step_lock_write(&run);
         else if (kind < 48)
@@ -232,6 +258,10 @@ static void program(const struct world_options *options, uint64_t seed, unsigned
            (unsigned long long)statistics.evictions, (unsigned long long)statistics.paging_buffers,
            (unsigned long long)statistics.busy_answers, (unsigned long long)statistics.insufficient_answers,
            (unsigned long long)statistics.jobs);
+    if (discards)
+        printf("  renames %llu stalls %llu\n", (unsigned long long)statistics.renames,
+               (unsigned long long)statistics.discard_stalls);
+    assert_true(!discards || statistics.renames > 20);
     // A program that never came to the hard parts proves nothing.
     assert_true(statistics.evictions > 50 && statistics.bytes_moved > 0 && statistics.bytes_out > 0);
     while (run.live)
@@ -242,6 +272,11 @@ static void program(const struct world_options *options, uint64_t seed, unsigned
     if (spy.errors)
         fail_msg("seed %llu: the spy saw: %s", (unsigned long long)seed, spy.first_error);
     world_close(run.world);
+}
+
+static void program(const struct world_options *options, uint64_t seed, unsigned steps, unsigned delay, unsigned busy)
+{
+    program_of(options, seed, steps, delay, busy, false);
 }
 
 static uint64_t seed_from_environment(void)
@@ -288,6 +323,13 @@ static void R22_R98_random_program_lru(void **state)
     program(&options, seed_from_environment() + 2, STEPS, 7, 0);
 }
 
+static void R237_R239_R243_R247_R249_random_program_with_discards(void **state)
+{
+    (void)state;
+    struct world_options options = world_defaults();
+    program_of(&options, seed_from_environment() + 4, STEPS, 12, 0, true);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -295,6 +337,7 @@ int main(void)
         cmocka_unit_test(R27_R34_R39_R99_random_program_small_buffers_delayed_and_busy),
         cmocka_unit_test(R22_R98_random_program_lru),
         cmocka_unit_test(R22_random_program_two_memory_segments),
+        cmocka_unit_test(R237_R239_R243_R247_R249_random_program_with_discards),
     };
     return WORLD_RUN(tests);
 }

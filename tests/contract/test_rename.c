@@ -95,6 +95,20 @@ static void R237_R238_R239_R240_a_discard_of_busy_memory_gets_another_instance(v
     }
 }
 
+// Lets the list of `a` grow to so many, and everything in it idle.
+static void grow(struct world *world, D3DKMT_HANDLE a, unsigned length)
+{
+    uint64_t fence = 0;
+    hold(world);
+    for (unsigned i = 1; i <= length; i++) {
+        fence = world_gpu_name(world, world->context, a, false);
+        if (i < length)
+            discard(world, a, i);
+    }
+    let_go(world, fence);
+    assert_int_equal(world_place(world, a).instances, length);
+}
+
 static void R241_R242_what_is_idle_is_not_renamed(void **state)
 {
     (void)state;
@@ -111,6 +125,16 @@ static void R241_R242_what_is_idle_is_not_renamed(void **state)
         assert_int_equal(world_place(world, a).instances, 1);
     }
     assert_int_equal(world_statistics(world).renames, 0);
+    // Nor when there are others to be had.
+    grow(world, a, 3);
+    uint64_t stays = world_place(world, a).offset;
+    for (unsigned i = 0; i < 5; i++) {
+        discard(world, a, i);
+        world_wait(world, world_gpu_name(world, world->context, a, false));
+        world_check_gpu(world, a, i);
+        assert_int_equal(world_place(world, a).offset, stays);
+    }
+    assert_int_equal(world_statistics(world).renames, 2);
     // A plain lock is no request to rename: it waits.
     hold(world);
     world_gpu_name(world, world->context, a, false);
@@ -118,7 +142,7 @@ static void R241_R242_what_is_idle_is_not_renamed(void **state)
     assert_int_equal(ferry_vidmm_lock(world->manager, a, D3DDDI_LOCK_DO_NOT_WAIT, &address), FERRY_ERROR_BUSY);
     world->knobs->hold_turns = 3;
     world_check(world, a, 4);
-    assert_int_equal(world_place(world, a).instances, 1);
+    assert_int_equal(world_statistics(world).renames, 2);
     world_close(world);
 }
 
@@ -195,20 +219,6 @@ static void R245_R246_the_list_is_as_long_as_the_program_needs_and_no_longer(voi
     assert_true(world_statistics(world).renamed_bytes <= PAGES(2));
     assert_int_equal(world_statistics(world).discard_stalls, 0);
     world_close(world);
-}
-
-// Lets the list of `a` grow to so many, and everything in it idle.
-static void grow(struct world *world, D3DKMT_HANDLE a, unsigned length)
-{
-    uint64_t fence = 0;
-    hold(world);
-    for (unsigned i = 1; i <= length; i++) {
-        fence = world_gpu_name(world, world->context, a, false);
-        if (i < length)
-            discard(world, a, i);
-    }
-    let_go(world, fence);
-    assert_int_equal(world_place(world, a).instances, length);
 }
 
 static void R247_pressure_trims_the_list(void **state)
@@ -440,6 +450,7 @@ static void a_renamed_allocation_is_destroyed_with_its_instances_in_flight(void 
             discard(world, a, i);
             fence = world_gpu_copy(world, sinks[i], 0, a, 0, PAGES(2));
         }
+        discard(world, a, 3); // so that no job names the present one
         world->knobs->hold_turns = 5;
         assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, a), FERRY_OK);
         world_wait(world, fence);
@@ -448,6 +459,33 @@ static void a_renamed_allocation_is_destroyed_with_its_instances_in_flight(void 
         assert_int_equal(world_statistics(world).renamed_bytes, 0);
         world_close(world);
     }
+}
+
+// Evicted and still in place, it stands among the candidates to leave, and is found there again.
+static void what_nobody_requires_is_renamed_among_the_victims(void **state)
+{
+    (void)state;
+    struct world *world = open_held(64);
+    D3DKMT_HANDLE all[8];
+    for (unsigned i = 0; i < 8; i++) {
+        all[i] = world_create(world, PAGES(2), PERMANENT);
+        world_require(world, all[i]);
+    }
+    hold(world);
+    uint64_t fence = 0;
+    for (unsigned i = 8; i-- > 0;) // the oldest was used last
+        fence = world_gpu_name(world, world->context, all[i], false);
+    for (unsigned i = 0; i < 8; i++)
+        assert_int_equal(world_evict(world, all[i]), FERRY_OK);
+    for (unsigned i = 8; i-- > 0;)
+        discard(world, all[i], i);
+    assert_int_equal(world_statistics(world).renames, 8);
+    let_go(world, fence);
+    D3DKMT_HANDLE large = sink(world, PAGES(60)); // most have to leave
+    for (unsigned i = 0; i < 8; i++)
+        world_check(world, all[i], i);
+    assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, large), FERRY_OK);
+    world_close(world);
 }
 
 // A reset runs aborted jobs again, from the places they were queued with.
@@ -487,6 +525,7 @@ int main(void)
         cmocka_unit_test(R239_the_callers_own_memory_has_one_address_and_is_waited_for),
         cmocka_unit_test(R242_want_of_host_memory_is_no_reason_to_fail),
         cmocka_unit_test(a_renamed_allocation_is_destroyed_with_its_instances_in_flight),
+        cmocka_unit_test(what_nobody_requires_is_renamed_among_the_victims),
         cmocka_unit_test(a_reset_keeps_what_each_instance_holds),
     };
     return WORLD_RUN(tests);

@@ -15,6 +15,7 @@ struct worker {
     struct world *world;
     D3DKMT_HANDLE device, queue, context;
     uint32_t seed;
+    uint64_t random;
     unsigned failures, done;
 };
 
@@ -77,16 +78,11 @@ static void *watch(void *argument)
     return NULL;
 }
 
-static void many_threads_keep_their_content(void **state)
+static void start_workers(struct world *world, struct worker *workers, uint32_t count, uint64_t seed)
 {
-    (void)state;
-    struct world *world = world_open_default();
-    spy.keep = false;
-    world->knobs->delay = 3;
-    struct worker workers[5];
-    pthread_t threads[5];
-    for (uint32_t i = 0; i < 5; i++) {
+    for (uint32_t i = 0; i < count; i++) {
         workers[i] = (struct worker){.world = world, .device = world->device, .queue = world->queue, .seed = i + 1};
+        workers[i].random = (seed + i) * 0x9E3779B97F4A7C15u + 1;
         if (i >= 2) {
             assert_int_equal(ferry_vidmm_create_device(world->manager, &workers[i].device), FERRY_OK);
             assert_int_equal(ferry_vidmm_create_paging_queue(world->manager, workers[i].device, 0, &workers[i].queue),
@@ -96,6 +92,17 @@ static void many_threads_keep_their_content(void **state)
                                                     &workers[i].context, NULL),
                          FERRY_OK);
     }
+}
+
+static void many_threads_keep_their_content(void **state)
+{
+    (void)state;
+    struct world *world = world_open_default();
+    spy.keep = false;
+    world->knobs->delay = 3;
+    struct worker workers[5];
+    pthread_t threads[5];
+    start_workers(world, workers, 5, 0);
     for (unsigned i = 0; i < 5; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, i < 4 ? work : watch, &workers[i]), 0);
     for (unsigned i = 0; i < 5; i++)
@@ -104,6 +111,109 @@ static void many_threads_keep_their_content(void **state)
         assert_int_equal(workers[i].failures, 0);
         assert_true(i == 4 || workers[i].done > 0);
     }
+    world_close(world);
+}
+
+// A program that draws from memory which it discards before each draw: everything that it drew is as it wrote it. Every
+// thread has allocations of its own; two share a device.
+static uint32_t pick(struct worker *worker, uint32_t below)
+{
+    worker->random ^= worker->random << 13;
+    worker->random ^= worker->random >> 7;
+    worker->random ^= worker->random << 17;
+    return (uint32_t)(worker->random >> 20) % below;
+}
+
+#define SINKS 6
+
+static D3DKMT_HANDLE make(struct worker *worker, UINT flags, bool aperture, UINT limit)
+{
+    struct ferry_allocation_private wanted = world_private(PAGES(2), flags);
+    wanted.Aperture = aperture;
+    wanted.RenamingLimit = limit;
+    struct ferry_vidmm_allocation_options options = {
+        .size = sizeof(options), .private_data = &wanted, .private_data_bytes = sizeof(wanted)};
+    D3DKMT_HANDLE handle = 0;
+    EXPECT(ferry_vidmm_create_allocation(worker->world->manager, worker->device, &options, &handle, NULL) == FERRY_OK);
+    return handle;
+}
+
+static void draw(struct worker *worker, D3DKMT_HANDLE from, D3DKMT_HANDLE sink, uint32_t value)
+{
+    struct ferry_vidmm *m = worker->world->manager;
+    struct machine_job job = {0};
+    void *address;
+    EXPECT(ferry_vidmm_lock(m, from, D3DDDI_LOCK_DISCARD | D3DDDI_LOCK_WRITE_ONLY, &address) == FERRY_OK);
+    for (uint32_t i = 0; i < PAGES(2) / 4; i++)
+        ((uint32_t *)address)[i] = world_word(value, i);
+    EXPECT(ferry_vidmm_unlock(m, from) == FERRY_OK);
+    machine_job_copy(&job, 0, 0, 1, 0, PAGES(2));
+    struct ferry_vidmm_reference references[] = {{sink, true}, {from, false}};
+    struct ferry_vidmm_submission submission = {job.commands, job.bytes, references, 2, job.patches, job.patch_count};
+    uint64_t fence;
+    EXPECT(ferry_vidmm_submit(m, worker->context, &submission, &fence) == FERRY_OK);
+    if (pick(worker, 8) == 0)
+        EXPECT(ferry_vidmm_wait(m, worker->context, fence) == FERRY_OK);
+}
+
+static void *discard_and_draw(void *argument)
+{
+    struct worker *worker = argument;
+    struct ferry_vidmm *m = worker->world->manager;
+    D3DKMT_HANDLE all[SINKS + 2];
+    uint32_t drawn[SINKS] = {0};
+    all[0] = make(worker, pick(worker, 2) ? PERMANENT : CPU, pick(worker, 3) == 0, pick(worker, 4));
+    all[1] = make(worker, CPU, false, 0);
+    for (unsigned i = 0; i < SINKS; i++)
+        all[i + 2] = make(worker, CPU, false, 0);
+    D3DDDI_MAKERESIDENT resident = {.hPagingQueue = worker->queue, .NumAllocations = SINKS + 2, .AllocationList = all};
+    EXPECT(ferry_vidmm_make_resident(m, &resident) >= 0);
+    for (unsigned i = 0; i < ROUNDS * 2; i++) {
+        unsigned sink = pick(worker, SINKS);
+        if (pick(worker, 3) != 0) {
+            drawn[sink] = worker->seed * 100000 + i + 1;
+            draw(worker, all[pick(worker, 2)], all[sink + 2], drawn[sink]);
+            worker->done++;
+            continue;
+        }
+        void *address;
+        EXPECT(ferry_vidmm_lock(m, all[sink + 2], D3DDDI_LOCK_READ_ONLY, &address) == FERRY_OK);
+        const uint32_t *words = address;
+        for (uint32_t w = 0; w < PAGES(2) / 4; w += 97)
+            EXPECT(words[w] == (drawn[sink] ? world_word(drawn[sink], w) : 0));
+        EXPECT(ferry_vidmm_unlock(m, all[sink + 2]) == FERRY_OK);
+    }
+    for (unsigned i = 0; i < SINKS + 2; i++)
+        EXPECT(ferry_vidmm_destroy_allocation(m, all[i]) == FERRY_OK);
+    return NULL;
+}
+
+static void R239_R243_R247_many_threads_discard_while_their_jobs_run(void **state)
+{
+    (void)state;
+    const char *text = getenv("FERRY_SEED");
+    uint64_t seed = text ? strtoull(text, NULL, 0) : (uint64_t)time(NULL);
+    printf("FERRY_SEED=%llu\n", (unsigned long long)seed);
+    struct world_options options = world_defaults();
+    options.machine.local_bytes = PAGES(96); // 80 are required
+    struct world *world = world_open(&options);
+    spy.keep = false;
+    world->knobs->delay = 9;
+    world->knobs->by_place = true;
+    struct worker workers[5];
+    pthread_t threads[5];
+    start_workers(world, workers, 5, seed);
+    for (unsigned i = 0; i < 5; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, discard_and_draw, &workers[i]), 0);
+    for (unsigned i = 0; i < 5; i++)
+        pthread_join(threads[i], NULL);
+    for (unsigned i = 0; i < 5; i++)
+        assert_int_equal(workers[i].failures, 0);
+    struct ferry_vidmm_statistics statistics = world_statistics(world);
+    printf("  renames %llu stalls %llu\n", (unsigned long long)statistics.renames,
+           (unsigned long long)statistics.discard_stalls);
+    assert_true(statistics.renames > 50);
+    assert_int_equal(statistics.renamed_bytes, 0);
     world_close(world);
 }
 
@@ -155,6 +265,7 @@ static void a_slow_wait_keeps_nobody_out(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(many_threads_keep_their_content),
+                                       cmocka_unit_test(R239_R243_R247_many_threads_discard_while_their_jobs_run),
                                        cmocka_unit_test(a_slow_wait_keeps_nobody_out)};
     return WORLD_RUN(tests);
 }

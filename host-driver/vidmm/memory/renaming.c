@@ -109,12 +109,19 @@ int ferry_vm_instance_add(struct ferry_vm_memory *memory, struct ferry_vm_alloca
     return FERRY_OK;
 }
 
+static void off_candidates(struct ferry_vm_memory *memory, struct ferry_vm_allocation *instance)
+{
+    if (instance->block)
+        ferry_vm_victim_remove(&ferry_vm_segment_by_id(memory, instance->segment)->victims, &instance->use);
+}
+
 void ferry_vm_instance_switch(struct ferry_vm_memory *memory, struct ferry_vm_allocation *to)
 {
     struct ferry_vm_renaming *renaming = to->renaming;
     struct ferry_vm_allocation *from = renaming->instances[renaming->current];
-    if (to->block)
-        ferry_vm_victim_remove(&ferry_vm_segment_by_id(memory, to->segment)->victims, &to->use);
+    // Off the lists of candidates, which are in the order of what is changed here.
+    off_candidates(memory, from);
+    off_candidates(memory, to);
     // What belongs to the allocation goes along: who requires it, and how often it is used. What is left behind is as
     // if it had not been used for long, and so the first to leave.
     to->count = from->count;
