@@ -72,6 +72,8 @@ $(BUILD)/tests/rtl_sequencer: $(ORACLE_OBJECT)
 # Proofs of the two bus masters of this room, and that the core is stopped and started in order.
 FORMAL_POST := ferry_post 3,20 "" rtl/cpu/ferry_post.v
 FORMAL_FETCH := ferry_fetch 3,0 "" rtl/fabric/ferry_choice.v rtl/cpu/ferry_fetch.v rtl/cpu/ferry_fetch_receive.v rtl/cpu/ferry_fetch_slots.v
+# Its covers lie behind a wind back of each ring: fifteen steps with one ring, which takes a minute.
+FORMAL_FETCH_ALIVE := ferry_fetch 3,16 "-set RINGS 1" $(wordlist 4,9,$(FORMAL_FETCH))
 FORMAL_STOP := ferry_stop 6 "" rtl/cpu/ferry_stop.v
 # Bounded: long enough for a slot to be claimed, and for the core to be stopped behind it; not for the next entry to arrive
 # meanwhile, some 34 cycles, which takes a quarter of an hour.
@@ -81,7 +83,7 @@ FORMAL_SLOTS := slots_in_use 24,24:bounded "" rtl/fabric/ferry_choice.v rtl/cpu/
 FORMAL_SEQUENCER := ferry_sequencer 19,19:bounded "" rtl/cpu/ferry_sequencer.v
 # Bounded: the first end of a buffer, of either class, asked for or not.
 FORMAL_FINISH := ferry_finish 16,16:bounded "" rtl/fabric/ferry_choice.v rtl/cpu/ferry_finish.v
-FORMAL_CPU := POST FETCH STOP SLOTS SEQUENCER FINISH
+FORMAL_CPU := POST FETCH FETCH_ALIVE STOP SLOTS SEQUENCER FINISH
 FORMAL_QUICK += POST FETCH STOP
 FORMAL += $(addprefix formal-cpu-,$(FORMAL_CPU))
 .PHONY: $(addprefix formal-cpu-,$(FORMAL_CPU))

@@ -1,51 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device layer over a fake link.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+// The device layer over a fake link: opening, rings, waiting, counters and control.
+#include "rig.h"
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "device/device.h"
-#include "device/host_pages.h"
-#include "fake_link.h"
 #include "firmware_image.h"
-
-struct state {
-    struct fake_link *fake;
-    struct ferry_gpu *gpu;
-    bool closed;
-    unsigned calls;
-    uint32_t causes;
-};
-
-static int set_up(void **context)
-{
-    struct state *state = calloc(1, sizeof(*state));
-    state->fake = fake_link_create(&state->closed);
-    assert_int_equal(ferry_gpu_open(&state->fake->link, NULL, &state->gpu), FERRY_OK);
-    *context = state;
-    return 0;
-}
-
-static int tear_down(void **context)
-{
-    struct state *state = *context;
-    ferry_gpu_close(state->gpu);
-    assert_true(state->closed);
-    free(state);
-    return 0;
-}
-
-static uint32_t reg(struct state *state, uint32_t offset)
-{
-    return state->fake->registers[offset / 4];
-}
 
 // ---- Open -------------------------------------------------------------------------------------------------------
 
@@ -277,16 +239,6 @@ static void a_halt_is_told_apart_from_a_timeout(void **context)
     assert_true(code == 5 && argument == 6);
 }
 
-static void on_interrupt(void *context, uint32_t causes)
-{
-    struct state *state = context;
-    struct ferry_gpu_fence fence;
-    state->calls++;
-    state->causes |= causes;
-    // The mutex is free here: the handler may look at the rings.
-    assert_int_equal(ferry_gpu_ring_completed(state->gpu, 0, &fence), FERRY_OK);
-}
-
 static void interrupts_are_cleared_and_handed_on(void **context)
 {
     struct state *state = *context;
@@ -317,194 +269,7 @@ static void an_unanswered_register_is_a_timeout(void **context)
     assert_int_equal(ferry_gpu_read32(state->gpu, 0, &value), FERRY_OK);
 }
 
-// ---- Faults, counters, control ----------------------------------------------------------------------------------
-
-static void faults_come_in_order_and_round_the_log(void **context)
-{
-    struct state *state = *context;
-    struct ferry_fault fault = {.size = sizeof(fault)};
-    bool found = true;
-    assert_int_equal(ferry_gpu_next_fault(state->gpu, &fault, &found), FERRY_OK);
-    assert_false(found);
-    uint32_t taken = 0;
-    for (uint32_t round = 0; round < 10; round++) {
-        for (uint32_t n = 0; n < 13; n++) {
-            fake_link_fault(state->fake, FERRY_FAULT_KIND_RANGE, 0x1000ull * (13 * round + n));
-        }
-        for (uint32_t n = 0; n < 13; n++, taken++) {
-            assert_int_equal(ferry_gpu_next_fault(state->gpu, &fault, &found), FERRY_OK);
-            assert_true(found);
-            assert_int_equal(fault.sequence, taken + 1);
-            assert_int_equal(fault.address, 0x1000ull * taken);
-            assert_int_equal(reg(state, FERRY_BAR0_FAULT_LOG_CONSUMED), taken + 1);
-        }
-        assert_int_equal(ferry_gpu_next_fault(state->gpu, &fault, &found), FERRY_OK);
-        assert_false(found);
-    }
-    assert_true(fault.kind == FERRY_FAULT_KIND_RANGE && fault.ring == 2 && fault.address_kind == 1 && fault.is_write);
-    assert_true(fault.packet_offset == 0x48 && fault.packet_header == 0x80001 && fault.written == 64);
-    assert_true(fault.time == 77 && fault.fence_value == 5 && fault.buffer_address == 0x123000);
-    fault.size = 1;
-    assert_int_equal(ferry_gpu_next_fault(state->gpu, &fault, &found), FERRY_ERROR_ARGUMENT);
-}
-
-static struct ferry_fault take(struct state *state)
-{
-    struct ferry_fault fault = {.size = sizeof(fault)};
-    bool found;
-    assert_int_equal(ferry_gpu_next_fault(state->gpu, &fault, &found), FERRY_OK);
-    assert_true(found);
-    return fault;
-}
-
-static void no_more_faults(struct state *state)
-{
-    struct ferry_fault fault = {.size = sizeof(fault)};
-    bool found;
-    assert_int_equal(ferry_gpu_next_fault(state->gpu, &fault, &found), FERRY_OK);
-    assert_false(found);
-}
-
-static void refuse(struct state *state, uint32_t ring, uint32_t number, uint64_t address)
-{
-    state->fake->refused(state->fake->refused_context, address, ring << 5 | number % 32);
-}
-
-static void refused_writes_are_faults_of_their_entry(void **context)
-{
-    struct state *state = *context;
-    struct ferry_gpu_fence fence;
-    struct ferry_gpu_entry entry = {.buffer_address = 0x123000, .fence_value = 100};
-    uint32_t number;
-    assert_int_equal(ferry_gpu_ring_create(state->gpu, 0, 4, 7), FERRY_OK);
-    assert_int_equal(ferry_gpu_ring_create(state->gpu, 2, 2, 7), FERRY_OK);
-    ferry_gpu_set_interrupt(state->gpu, on_interrupt, state);
-    for (uint32_t n = 1; n <= 3; n++, entry.fence_value++) {
-        assert_int_equal(ferry_gpu_ring_submit(state->gpu, 2, &entry, &number), FERRY_OK);
-    }
-    refuse(state, 2, 0, 0x1000);  // Has retired,
-    refuse(state, 2, 4, 0x2000);  // was not submitted,
-    refuse(state, 3, 1, 0x3000);  // a ring that is not there,
-    refuse(state, 7, 31, 0x4000); // not a buffer's.
-    refuse(state, 2, 2, 0x5000);
-    refuse(state, 2, 2, 0x6000); // Its second.
-    assert_int_equal(ferry_gpu_ring_completed(state->gpu, 2, &fence), FERRY_OK);
-    assert_int_equal(fence.faults, 0); // Not before its fence.
-    assert_int_equal(ferry_gpu_wait_retired(state->gpu, 2, number, 0), FERRY_OK);
-    assert_int_equal(state->calls, 1);
-    assert_int_equal(state->causes, FERRY_BAR0_INTERRUPT_STATUS_FAULT_MASK);
-    assert_int_equal(ferry_gpu_ring_completed(state->gpu, 2, &fence), FERRY_OK);
-    assert_true(fence.retired == 3 && fence.faults == 1 && fence.last_faulted == 2);
-    assert_int_equal(fence.status, FERRY_BUFFER_STATUS_SUCCESS); // Of entry 3.
-    struct ferry_fault fault = take(state);
-    assert_int_equal(fault.sequence, 1);
-    assert_int_equal(fault.kind, FERRY_FAULT_KIND_HOST_UNSUPPORTED);
-    assert_true(fault.ring == 2 && fault.is_write && fault.address_kind == FERRY_ADDRESS_KIND_SYSTEM);
-    assert_true(fault.address == 0x5000 && fault.fence_value == 101 && fault.buffer_address == 0x123000);
-    assert_true(fault.packet_offset == 0 && fault.packet_header == 0);
-    no_more_faults(state);
-    // The device finds a fault in the same entry: two records in the order of their arrival, one entry in the count.
-    entry.fence_value = 5;
-    state->fake->error_status = FERRY_BUFFER_STATUS_FAULTED;
-    assert_int_equal(ferry_gpu_ring_submit(state->gpu, 2, &entry, &number), FERRY_OK);
-    fake_link_fault(state->fake, FERRY_FAULT_KIND_RANGE, 0x7000);
-    refuse(state, 2, 4, 0x8000);
-    fake_link_fault(state->fake, FERRY_FAULT_KIND_RANGE, 0x9000);
-    assert_int_equal(ferry_gpu_wait_retired(state->gpu, 2, number, 0), FERRY_OK);
-    assert_int_equal(ferry_gpu_ring_completed(state->gpu, 2, &fence), FERRY_OK);
-    assert_true(fence.retired == 4 && fence.faults == 2 && fence.last_faulted == 4);
-    for (uint32_t n = 0; n < 3; n++) {
-        fault = take(state);
-        assert_int_equal(fault.sequence, 2 + n);
-        assert_int_equal(fault.address, 0x7000 + 0x1000 * n);
-    }
-    no_more_faults(state);
-    // Round the numbers; each entry alone in flight.
-    state->fake->error_status = FERRY_BUFFER_STATUS_SUCCESS;
-    for (uint32_t n = 5; n < 100; n++) {
-        entry.fence_value = 1000 + n;
-        assert_int_equal(ferry_gpu_ring_submit(state->gpu, 2, &entry, &number), FERRY_OK);
-        refuse(state, 2, n, n);
-        assert_int_equal(ferry_gpu_wait_retired(state->gpu, 2, number, 0), FERRY_OK);
-        assert_int_equal(ferry_gpu_ring_completed(state->gpu, 2, &fence), FERRY_OK);
-        assert_int_equal(fence.status, FERRY_BUFFER_STATUS_FAULTED);
-        assert_true(fence.last_faulted == n && fence.faults == n - 2);
-    }
-    for (uint32_t n = 5; n < 100; n++) {
-        assert_int_equal(take(state).fence_value, 1000 + n);
-    }
-    no_more_faults(state);
-    assert_int_equal(ferry_gpu_ring_completed(state->gpu, 0, &fence), FERRY_OK);
-    assert_int_equal(fence.faults, 0);
-}
-
-static void a_refused_write_names_its_packet(void **context)
-{
-    struct state *state = *context;
-    // Bus address, packet offset expected; 4 packets in front that do not write there.
-    static const uint32_t words[] = {FERRY_OPCODE_NOP | 2u << 16,
-                                     0,
-                                     FERRY_OPCODE_COPY | 8u << 16,
-                                     1 | 1 << 2,
-                                     0x100,
-                                     0,
-                                     0x40000,
-                                     0,
-                                     0x50000,
-                                     0,
-                                     FERRY_OPCODE_FILL | 8u << 16,
-                                     1 << 2,
-                                     0x20,
-                                     0,
-                                     0x60000,
-                                     0,
-                                     7,
-                                     7,
-                                     FERRY_OPCODE_COPY_PAGES | 10u << 16,
-                                     0 | 1 << 2 | 2 << 4,
-                                     0x1800,
-                                     0x800,
-                                     0x10000,
-                                     0,
-                                     0x70000,
-                                     0,
-                                     0x90000,
-                                     0,
-                                     FERRY_OPCODE_FENCE | 6u << 16,
-                                     1 << 2,
-                                     0xa0000,
-                                     0,
-                                     1,
-                                     0,
-                                     FERRY_OPCODE_WRITE | 8u << 16,
-                                     2 << 2,
-                                     4,
-                                     0,
-                                     0x3000,
-                                     0,
-                                     1,
-                                     0};
-    static const struct {
-        uint64_t address;
-        uint32_t offset;
-    } cases[] = {{0x50000, 8},  {0x500ff, 8},   {0x6001f, 40}, {0x70800, 72},
-                 {0x90000, 72}, {0xa0007, 112}, {0x40000, 136} /* Only read: so through the aperture. */};
-    struct ferry_gpu_memory memory;
-    assert_int_equal(ferry_gpu_memory_allocate(state->gpu, 8192, 0, &memory), FERRY_OK);
-    assert_int_equal(ferry_gpu_ring_create(state->gpu, 1, 4, 7), FERRY_OK);
-    memcpy((char *)memory.address + 4096 - 64, words, sizeof(words)); // Over a page edge.
-    for (size_t n = 0; n < sizeof(cases) / sizeof(cases[0]); n++) {
-        const struct ferry_gpu_entry entry = {.buffer_address = memory.bus + 4096 - 64, .buffer_bytes = sizeof(words)};
-        uint32_t number;
-        assert_int_equal(ferry_gpu_ring_submit(state->gpu, 1, &entry, &number), FERRY_OK);
-        refuse(state, 1, number, cases[n].address);
-        assert_int_equal(ferry_gpu_wait_retired(state->gpu, 1, number, 0), FERRY_OK);
-        const struct ferry_fault fault = take(state);
-        assert_int_equal(fault.packet_offset, cases[n].offset);
-        assert_int_equal(fault.packet_header, words[cases[n].offset / 4]);
-    }
-    ferry_gpu_memory_free(state->gpu, &memory);
-}
+// ---- Counters, control -------------------------------------------------------------------------------------------
 
 static void every_counter_lands_in_its_field(void **context)
 {
@@ -577,85 +342,6 @@ static void the_window_goes_to_bar_2(void **context)
     assert_int_equal(ferry_gpu_window_read(state->gpu, 0x1fd, back, 10), FERRY_OK);
     assert_string_equal(back, "pageferry");
     assert_int_equal(ferry_gpu_window_read(state->gpu, 0x1fff, back, 10), FERRY_ERROR_RANGE);
-}
-
-// ---- Host memory ------------------------------------------------------------------------------------------------
-
-static void gpu_memory_is_consecutive_zero_and_given_back(void **context)
-{
-    struct state *state = *context;
-    struct ferry_gpu_memory memory = {0};
-    const uint64_t before = ferry_dma_map_pages(state->fake->map);
-    assert_int_equal(ferry_gpu_memory_allocate(state->gpu, 3 * 4096 + 1, 0, &memory), FERRY_OK);
-    assert_int_equal(memory.pages, 4);
-    for (size_t n = 0; n < 4; n++) {
-        assert_ptr_equal(ferry_dma_map_find(state->fake->map, memory.bus + 4096 * n, NULL),
-                         (char *)memory.address + 4096 * n);
-        assert_int_equal(((char *)memory.address)[4096 * n], 0);
-    }
-    ferry_gpu_memory_free(state->gpu, &memory);
-    assert_null(memory.address);
-    assert_int_equal(ferry_dma_map_pages(state->fake->map), before);
-    assert_int_equal(ferry_gpu_memory_allocate(state->gpu, 0, 0, &memory), FERRY_ERROR_ARGUMENT);
-}
-
-static void mdls_name_their_pages(void **context)
-{
-    struct state *state = *context;
-    struct ferry_host_pages *pages;
-    struct ferry_host_pages_totals totals;
-    MDL *mdl = NULL;
-    MDL *wrapped = NULL;
-    unsigned char *own;
-    const uint64_t before = ferry_dma_map_pages(state->fake->map);
-    assert_int_equal(posix_memalign((void **)&own, 4096, 2 * 4096), 0);
-    assert_int_equal(ferry_host_pages_create(state->gpu, &pages), FERRY_OK);
-    const struct ferry_page_source *source = ferry_host_pages_source(pages);
-    assert_int_equal(source->allocate(source->context, 40, 0, &mdl), FERRY_OK);
-    assert_int_equal(source->wrap(source->context, own, 2, FERRY_PAGES_CONSECUTIVE, &wrapped), FERRY_OK);
-    assert_true(mdl->PageCount == 40 && mdl->ByteCount == 40 * 4096);
-    assert_ptr_equal(wrapped->MappedSystemVa, own);
-    assert_true(wrapped->Pfn[1] == wrapped->Pfn[0] + 1);
-    for (size_t n = 0; n < 40; n++) {
-        unsigned char *page = (unsigned char *)mdl->MappedSystemVa + 4096 * n;
-        assert_ptr_equal(ferry_dma_map_find(state->fake->map, mdl->Pfn[n] << 12, NULL), page);
-        assert_int_equal(page[4095], 0);
-        page[0] = 1;
-    }
-    ferry_host_pages_totals(pages, &totals);
-    assert_true(totals.mdls == 2 && totals.pages == 42 && totals.wrapped_pages == 2 && totals.peak_pages == 42);
-    const uint64_t first = mdl->Pfn[0] << 12;
-    source->free(source->context, mdl);
-    assert_null(ferry_dma_map_find(state->fake->map, first, NULL));
-    source->free(source->context, NULL);
-    ferry_host_pages_totals(pages, &totals);
-    assert_true(totals.mdls == 1 && totals.pages == 2 && totals.peak_pages == 42);
-    ferry_host_pages_destroy(pages); // Takes the wrapped one with it.
-    assert_int_equal(ferry_dma_map_pages(state->fake->map), before);
-    own[0] = own[8191] = 1; // Still the caller's.
-    free(own);
-}
-
-static void bad_page_requests_are_named(void **context)
-{
-    struct state *state = *context;
-    struct ferry_host_pages *pages;
-    MDL *mdl = NULL;
-    assert_int_equal(ferry_host_pages_create(state->gpu, &pages), FERRY_OK);
-    const struct ferry_page_source *source = ferry_host_pages_source(pages);
-    assert_int_equal(source->allocate(source->context, 0, 0, &mdl), FERRY_ERROR_ARGUMENT);
-    assert_int_equal(source->allocate(source->context, SIZE_MAX / 4096, 0, &mdl), FERRY_ERROR_ARGUMENT);
-    assert_int_equal(source->allocate(source->context, 1, 2, &mdl), FERRY_ERROR_ARGUMENT);
-    assert_int_equal(source->allocate(source->context, 1, 0, NULL), FERRY_ERROR_ARGUMENT);
-    assert_int_equal(source->wrap(source->context, (void *)(uintptr_t)0x1008, 1, 0, &mdl), FERRY_ERROR_ARGUMENT);
-    assert_int_equal(source->wrap(source->context, NULL, 1, 0, &mdl), FERRY_ERROR_ARGUMENT);
-    // More than all bus address space.
-    assert_int_equal(source->allocate(source->context, FERRY_DMA_HIGH_PAGES + 0x40000ul, 0, &mdl),
-                     FERRY_ERROR_NO_HOST_MEMORY);
-    assert_null(mdl);
-    ferry_host_pages_destroy(pages);
-    ferry_host_pages_destroy(NULL);
-    ferry_gpu_close(NULL);
 }
 
 #define CASE(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)

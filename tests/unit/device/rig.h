@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the tests of the device layer share: a gpu over a fake link, and their names.
+#ifndef FERRY_TESTS_DEVICE_RIG_H
+#define FERRY_TESTS_DEVICE_RIG_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "device/device.h"
+#include "fake_link.h"
+
+struct state {
+    struct fake_link *fake;
+    struct ferry_gpu *gpu;
+    bool closed;
+    unsigned calls;
+    uint32_t causes;
+};
+
+int set_up(void **context);
+int tear_down(void **context);
+uint32_t reg(struct state *state, uint32_t offset);
+// Keeps the causes and counts the calls.
+void on_interrupt(void *context, uint32_t causes);
+
+// Faults and refused writes: test_device_faults.c.
+void faults_come_in_order_and_round_the_log(void **context);
+void refused_writes_are_faults_of_their_entry(void **context);
+void a_refused_write_names_its_packet(void **context);
+
+// Host memory: test_device_memory.c.
+void gpu_memory_is_consecutive_zero_and_given_back(void **context);
+void mdls_name_their_pages(void **context);
+void bad_page_requests_are_named(void **context);
+
+#endif

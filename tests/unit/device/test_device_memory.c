@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// The device layer over a fake link: memory of the host and its pages.
+#include "device/host_pages.h"
+#include "rig.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+void gpu_memory_is_consecutive_zero_and_given_back(void **context)
+{
+    struct state *state = *context;
+    struct ferry_gpu_memory memory = {0};
+    const uint64_t before = ferry_dma_map_pages(state->fake->map);
+    assert_int_equal(ferry_gpu_memory_allocate(state->gpu, 3 * 4096 + 1, 0, &memory), FERRY_OK);
+    assert_int_equal(memory.pages, 4);
+    for (size_t n = 0; n < 4; n++) {
+        assert_ptr_equal(ferry_dma_map_find(state->fake->map, memory.bus + 4096 * n, NULL),
+                         (char *)memory.address + 4096 * n);
+        assert_int_equal(((char *)memory.address)[4096 * n], 0);
+    }
+    ferry_gpu_memory_free(state->gpu, &memory);
+    assert_null(memory.address);
+    assert_int_equal(ferry_dma_map_pages(state->fake->map), before);
+    assert_int_equal(ferry_gpu_memory_allocate(state->gpu, 0, 0, &memory), FERRY_ERROR_ARGUMENT);
+}
+
+void mdls_name_their_pages(void **context)
+{
+    struct state *state = *context;
+    struct ferry_host_pages *pages;
+    struct ferry_host_pages_totals totals;
+    MDL *mdl = NULL;
+    MDL *wrapped = NULL;
+    unsigned char *own;
+    const uint64_t before = ferry_dma_map_pages(state->fake->map);
+    assert_int_equal(posix_memalign((void **)&own, 4096, 2 * 4096), 0);
+    assert_int_equal(ferry_host_pages_create(state->gpu, &pages), FERRY_OK);
+    const struct ferry_page_source *source = ferry_host_pages_source(pages);
+    assert_int_equal(source->allocate(source->context, 40, 0, &mdl), FERRY_OK);
+    assert_int_equal(source->wrap(source->context, own, 2, FERRY_PAGES_CONSECUTIVE, &wrapped), FERRY_OK);
+    assert_true(mdl->PageCount == 40 && mdl->ByteCount == 40 * 4096);
+    assert_ptr_equal(wrapped->MappedSystemVa, own);
+    assert_true(wrapped->Pfn[1] == wrapped->Pfn[0] + 1);
+    for (size_t n = 0; n < 40; n++) {
+        unsigned char *page = (unsigned char *)mdl->MappedSystemVa + 4096 * n;
+        assert_ptr_equal(ferry_dma_map_find(state->fake->map, mdl->Pfn[n] << 12, NULL), page);
+        assert_int_equal(page[4095], 0);
+        page[0] = 1;
+    }
+    ferry_host_pages_totals(pages, &totals);
+    assert_true(totals.mdls == 2 && totals.pages == 42 && totals.wrapped_pages == 2 && totals.peak_pages == 42);
+    const uint64_t first = mdl->Pfn[0] << 12;
+    source->free(source->context, mdl);
+    assert_null(ferry_dma_map_find(state->fake->map, first, NULL));
+    source->free(source->context, NULL);
+    ferry_host_pages_totals(pages, &totals);
+    assert_true(totals.mdls == 1 && totals.pages == 2 && totals.peak_pages == 42);
+    ferry_host_pages_destroy(pages); // Takes the wrapped one with it.
+    assert_int_equal(ferry_dma_map_pages(state->fake->map), before);
+    own[0] = own[8191] = 1; // Still the caller's.
+    free(own);
+}
+
+void bad_page_requests_are_named(void **context)
+{
+    struct state *state = *context;
+    struct ferry_host_pages *pages;
+    MDL *mdl = NULL;
+    assert_int_equal(ferry_host_pages_create(state->gpu, &pages), FERRY_OK);
+    const struct ferry_page_source *source = ferry_host_pages_source(pages);
+    assert_int_equal(source->allocate(source->context, 0, 0, &mdl), FERRY_ERROR_ARGUMENT);
+    assert_int_equal(source->allocate(source->context, SIZE_MAX / 4096, 0, &mdl), FERRY_ERROR_ARGUMENT);
+    assert_int_equal(source->allocate(source->context, 1, 2, &mdl), FERRY_ERROR_ARGUMENT);
+    assert_int_equal(source->allocate(source->context, 1, 0, NULL), FERRY_ERROR_ARGUMENT);
+    assert_int_equal(source->wrap(source->context, (void *)(uintptr_t)0x1008, 1, 0, &mdl), FERRY_ERROR_ARGUMENT);
+    assert_int_equal(source->wrap(source->context, NULL, 1, 0, &mdl), FERRY_ERROR_ARGUMENT);
+    // More than all bus address space.
+    assert_int_equal(source->allocate(source->context, FERRY_DMA_HIGH_PAGES + 0x40000ul, 0, &mdl),
+                     FERRY_ERROR_NO_HOST_MEMORY);
+    assert_null(mdl);
+    ferry_host_pages_destroy(pages);
+    ferry_host_pages_destroy(NULL);
+    ferry_gpu_close(NULL);
+}
