@@ -51,10 +51,11 @@ struct kmd_ring {
     uint32_t preemption_fence_id;
 };
 
-// Pages that paging packets in flight write: page address and kind -> number of the paging entry that writes it.
+// Pages that packets in flight write: page address, kind and whether it is paging's -> ring and number of the entry
+// that writes it.
 struct kmd_hazard {
-    uint64_t key; // Page address | address kind + 1; 0 = never used.
-    uint32_t number;
+    uint64_t key; // Page address | 8 for user rings | address kind + 1; 0 = never used.
+    uint32_t ring, number;
 };
 
 struct kmd_adapter {
@@ -65,9 +66,10 @@ struct kmd_adapter {
     struct kmd_ring rings[KMD_RINGS];
     struct ferry_gpu_memory dummy_page, command;
     struct kmd_hazard *hazards;
-    uint32_t all_hazardous_until; // The table overflowed at this paging entry: everything is ordered until it is done.
-    bool hazards_overflowed;
-    uint32_t hazard_retired; // Paging entries retired when the Patch under way began.
+    // Too much for the table was written by this entry of the ring: everything is ordered until it is done.
+    uint32_t all_hazardous_until[KMD_RINGS];
+    bool hazards_overflowed[KMD_RINGS];
+    uint32_t hazard_retired[KMD_RINGS]; // Entries retired when the Patch under way began.
 
     pthread_mutex_t fault_lock; // Faults are taken by any thread.
     struct ferry_fault *faults; // Ring buffer.
@@ -112,8 +114,13 @@ NTSTATUS kmd_status(int ferry_error);
 // Address kind and device address of a segment address; false for a segment that there is not.
 bool kmd_place(UINT segment, uint64_t address, uint32_t *kind, uint64_t *device_address);
 // hazard.c
-void kmd_hazard_write(struct kmd_adapter *adapter, uint32_t kind, uint64_t address, uint64_t bytes, uint32_t number);
-bool kmd_hazard_read(struct kmd_adapter *adapter, uint32_t kind, uint64_t address, uint64_t bytes);
+// Look at what has retired, of the paging ring or of all user rings: before the calls below.
+void kmd_hazard_begin(struct kmd_adapter *adapter, uint32_t ring);
+// The ring's entry of that number writes these bytes.
+void kmd_hazard_write(struct kmd_adapter *adapter, uint32_t ring, uint32_t kind, uint64_t address, uint64_t bytes,
+                      uint32_t number);
+// Does a packet in flight, of the paging ring or of a user ring as this ring is, write some of these bytes?
+bool kmd_hazard_read(struct kmd_adapter *adapter, uint32_t ring, uint32_t kind, uint64_t address, uint64_t bytes);
 
 // a is at or behind b; both run freely.
 static inline bool kmd_reached(uint32_t a, uint32_t b)

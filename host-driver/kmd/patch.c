@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // DxgkDdiPatch. A paging buffer has no patch list (R15): what is changed in it is the `unordered` bit of copies, which
-// can be judged only now, when it is known what else is in flight. A user buffer gets its addresses.
+// can be judged only now, when it is known what else is in flight. A user buffer gets its addresses, and then the same.
 #include <string.h>
 
 #include "kmd/internal.h"
@@ -33,7 +33,7 @@ static void put64(uint8_t *at, uint64_t value)
 static bool list_is_hazardous(struct kmd_adapter *adapter, const uint8_t *packet, uint32_t words)
 {
     for (uint32_t at = FERRY_PACKET_COPY_PAGES_PAGE; at < 4 * words; at += 8) {
-        if (kmd_hazard_read(adapter, FERRY_ADDRESS_KIND_SYSTEM, get64(packet + at), PAGE_SIZE))
+        if (kmd_hazard_read(adapter, KMD_PAGING_RING, FERRY_ADDRESS_KIND_SYSTEM, get64(packet + at), PAGE_SIZE))
             return true;
     }
     return false;
@@ -42,12 +42,20 @@ static bool list_is_hazardous(struct kmd_adapter *adapter, const uint8_t *packet
 static void note_list_writes(struct kmd_adapter *adapter, const uint8_t *packet, uint32_t words, uint32_t number)
 {
     for (uint32_t at = FERRY_PACKET_COPY_PAGES_PAGE; at < 4 * words; at += 8)
-        kmd_hazard_write(adapter, FERRY_ADDRESS_KIND_SYSTEM, get64(packet + at), PAGE_SIZE, number);
+        kmd_hazard_write(adapter, KMD_PAGING_RING, FERRY_ADDRESS_KIND_SYSTEM, get64(packet + at), PAGE_SIZE, number);
+}
+
+static void note_write(struct kmd_adapter *adapter, uint32_t ring, uint32_t kind, uint64_t address, uint64_t bytes,
+                       uint32_t number)
+{
+    // Nobody looks for these: see below.
+    if (ring == KMD_PAGING_RING || kind != FERRY_ADDRESS_KIND_APERTURE)
+        kmd_hazard_write(adapter, ring, kind, address, bytes, number);
 }
 
 // Decide about one packet and remember what it writes. An aperture place is some host page: reading one is never
 // unordered, and its writes are kept apart by the manager, who maps no page that it pages (R70, R78).
-static void patch_packet(struct kmd_adapter *adapter, uint8_t *packet, uint32_t number)
+static void patch_packet(struct kmd_adapter *adapter, uint8_t *packet, uint32_t ring, uint32_t number)
 {
     uint32_t header = get32(packet), kinds = get32(packet + 4);
     uint32_t words = FERRY_GET(FERRY_PACKET_HEADER_WORDS, header);
@@ -63,28 +71,28 @@ static void patch_packet(struct kmd_adapter *adapter, uint8_t *packet, uint32_t 
 
         if (header & FERRY_PACKET_HEADER_UNORDERED_MASK) {
             hazard = hazard || (from_list ? list_is_hazardous(adapter, packet, words)
-                                          : kmd_hazard_read(adapter, source_kind, address, bytes));
+                                          : kmd_hazard_read(adapter, ring, source_kind, address, bytes));
             if (hazard)
                 put32(packet, header & ~FERRY_PACKET_HEADER_UNORDERED_MASK);
         }
         if (from_list)
-            kmd_hazard_write(adapter, destination_kind, address, bytes, number);
+            note_write(adapter, ring, destination_kind, address, bytes, number);
         else
             note_list_writes(adapter, packet, words, number);
         break;
     }
     case FERRY_OPCODE_COPY:
         if ((header & FERRY_PACKET_HEADER_UNORDERED_MASK) &&
-            (hazard || kmd_hazard_read(adapter, source_kind, get64(packet + FERRY_PACKET_COPY_SOURCE), bytes)))
+            (hazard || kmd_hazard_read(adapter, ring, source_kind, get64(packet + FERRY_PACKET_COPY_SOURCE), bytes)))
             put32(packet, header & ~FERRY_PACKET_HEADER_UNORDERED_MASK);
-        kmd_hazard_write(adapter, destination_kind, get64(packet + FERRY_PACKET_COPY_DESTINATION), bytes, number);
+        note_write(adapter, ring, destination_kind, get64(packet + FERRY_PACKET_COPY_DESTINATION), bytes, number);
         break;
     case FERRY_OPCODE_FILL:
     case FERRY_OPCODE_WRITE:
-        kmd_hazard_write(adapter, destination_kind, get64(packet + FERRY_PACKET_FILL_DESTINATION), bytes, number);
+        note_write(adapter, ring, destination_kind, get64(packet + FERRY_PACKET_FILL_DESTINATION), bytes, number);
         break;
     case FERRY_OPCODE_FENCE:
-        kmd_hazard_write(adapter, destination_kind, get64(packet + FERRY_PACKET_FENCE_ADDRESS), 8, number);
+        note_write(adapter, ring, destination_kind, get64(packet + FERRY_PACKET_FENCE_ADDRESS), 8, number);
         break;
     default: break;
     }
@@ -99,7 +107,7 @@ static NTSTATUS patch_paging(struct kmd_adapter *adapter, const DXGKARG_PATCH *p
 
     if (p->pAllocationList || p->AllocationListSize || p->PatchLocationListSubmissionLength)
         return STATUS_INVALID_PARAMETER;
-    adapter->hazard_retired = kmd_retired(adapter, KMD_PAGING_RING);
+    kmd_hazard_begin(adapter, KMD_PAGING_RING);
     // The records of the operations must cover the window without a gap: whatever lies in between is not ours.
     while (at < end) {
         struct ferry_kmd_paging_record record;
@@ -114,7 +122,7 @@ static NTSTATUS patch_paging(struct kmd_adapter *adapter, const DXGKARG_PATCH *p
 
             if (words < 2 || 4 * words > at + record.Bytes - packet)
                 return STATUS_INVALID_PARAMETER;
-            patch_packet(adapter, buffer + packet, number);
+            patch_packet(adapter, buffer + packet, KMD_PAGING_RING, number);
             packet += 4 * words;
         }
         at += record.Bytes;
@@ -149,6 +157,33 @@ static NTSTATUS patch_one(const DXGKARG_PATCH *p, const D3DDDI_PATCHLOCATIONLIST
     return STATUS_SUCCESS;
 }
 
+// Copies that read nothing that a job in flight writes do not wait for it. What is no packet is left for the firmware
+// to refuse.
+static void relax(struct kmd_adapter *adapter, const DXGKARG_PATCH *p, uint32_t ring)
+{
+    uint8_t *buffer = p->pDmaBuffer;
+    uint32_t at = p->DmaBufferSubmissionStartOffset, end = p->DmaBufferSubmissionEndOffset;
+
+    kmd_hazard_begin(adapter, ring);
+    while (end - at >= 8) {
+        uint32_t header = get32(buffer + at), opcode = FERRY_GET(FERRY_PACKET_HEADER_OPCODE, header);
+        uint32_t bytes = 4 * FERRY_GET(FERRY_PACKET_HEADER_WORDS, header);
+
+        if (bytes < 8 || bytes > end - at)
+            return;
+        if (opcode == FERRY_OPCODE_COPY && bytes == FERRY_PACKET_COPY_SIZE)
+            put32(buffer + at, header | FERRY_PACKET_HEADER_UNORDERED_MASK);
+        if ((opcode == FERRY_OPCODE_COPY && bytes == FERRY_PACKET_COPY_SIZE) ||
+            (opcode == FERRY_OPCODE_FILL && bytes == FERRY_PACKET_FILL_SIZE) ||
+            (opcode == FERRY_OPCODE_WRITE && bytes == FERRY_PACKET_WRITE_SIZE))
+            patch_packet(adapter, buffer + at, ring, adapter->rings[ring].submitted + 1);
+        else if (opcode != FERRY_OPCODE_NOP && opcode != FERRY_OPCODE_READ)
+            kmd_hazard_write(adapter, ring, FERRY_ADDRESS_KIND_LOCAL, 0, UINT64_MAX,
+                             adapter->rings[ring].submitted + 1);
+        at += bytes;
+    }
+}
+
 static NTSTATUS patch_user(struct kmd_adapter *adapter, const DXGKARG_PATCH *p)
 {
     const struct kmd_context *context = p->hContext;
@@ -164,6 +199,7 @@ static NTSTATUS patch_user(struct kmd_adapter *adapter, const DXGKARG_PATCH *p)
         if (status != STATUS_SUCCESS)
             return status;
     }
+    relax(adapter, p, context->node);
     // From here on the allocations are in use: the job goes to the ring next.
     for (UINT i = 0; i < p->AllocationListSize; i++) {
         struct kmd_allocation *allocation = p->pAllocationList[i].hDeviceSpecificAllocation;

@@ -145,21 +145,21 @@ static void a_full_table_of_hazards_makes_everything_wait(void **state)
     (void)state;
     adapter->hazards = calloc(KMD_HAZARD_SLOTS, sizeof *adapter->hazards);
     for (uint64_t page = 0; page < pages; page++) {
-        kmd_hazard_write(adapter, FERRY_ADDRESS_KIND_SYSTEM, page * PAGE_SIZE, PAGE_SIZE, 1);
+        kmd_hazard_write(adapter, 0, FERRY_ADDRESS_KIND_SYSTEM, page * PAGE_SIZE, PAGE_SIZE, 1);
         // Half full, the table still knows each page by itself, also those that stand behind another's place.
         if (page != KMD_HAZARD_SLOTS / 2)
             continue;
-        assert_false(adapter->hazards_overflowed);
+        assert_false(adapter->hazards_overflowed[0]);
         for (uint64_t known = 0; known <= page; known++)
-            assert_true(kmd_hazard_read(adapter, FERRY_ADDRESS_KIND_SYSTEM, known * PAGE_SIZE, PAGE_SIZE));
-        assert_false(kmd_hazard_read(adapter, FERRY_ADDRESS_KIND_SYSTEM, pages * PAGE_SIZE, PAGE_SIZE));
+            assert_true(kmd_hazard_read(adapter, 0, FERRY_ADDRESS_KIND_SYSTEM, known * PAGE_SIZE, PAGE_SIZE));
+        assert_false(kmd_hazard_read(adapter, 0, FERRY_ADDRESS_KIND_SYSTEM, pages * PAGE_SIZE, PAGE_SIZE));
     }
-    assert_true(adapter->hazards_overflowed);
+    assert_true(adapter->hazards_overflowed[0]);
     for (uint64_t page = 0; page < pages; page++)
-        assert_true(kmd_hazard_read(adapter, FERRY_ADDRESS_KIND_SYSTEM, page * PAGE_SIZE, PAGE_SIZE));
-    adapter->hazard_retired = 1; // All of it is done.
+        assert_true(kmd_hazard_read(adapter, 0, FERRY_ADDRESS_KIND_SYSTEM, page * PAGE_SIZE, PAGE_SIZE));
+    adapter->hazard_retired[0] = 1; // All of it is done.
     for (uint64_t page = 0; page < pages; page++)
-        assert_false(kmd_hazard_read(adapter, FERRY_ADDRESS_KIND_SYSTEM, page * PAGE_SIZE, PAGE_SIZE));
+        assert_false(kmd_hazard_read(adapter, 0, FERRY_ADDRESS_KIND_SYSTEM, page * PAGE_SIZE, PAGE_SIZE));
     free(adapter->hazards);
     free(adapter);
 }
