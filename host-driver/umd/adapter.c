@@ -120,10 +120,13 @@ void ferry_adapter_close(struct ferry_adapter *handle)
     if (!adapter)
         return;
     umd_handle_end(handle);
+    umd_silence_budgets(adapter);
     while (adapter->devices) {
         ferry_vidmm_destroy_device(adapter->vidmm, adapter->devices->vidmm);
         umd_device_end(adapter->devices);
     }
+    while (adapter->processes)
+        umd_process_end(adapter->processes);
     // Calls that wait for the GPU find their handles gone, and end.
     umd_park(&call);
     umd_adapter_wait_for_others(adapter);

@@ -4,21 +4,15 @@
 
 #include "umd/internal.h"
 
-int ferry_device_create(struct ferry_adapter *adapter_handle, struct ferry_device **handle)
+static int create(struct umd_adapter *adapter, struct umd_process *process, struct ferry_device **handle)
 {
-    struct umd_call call;
-
-    if (!handle)
-        return FERRY_ERROR_ARGUMENT;
-    *handle = NULL;
-    struct umd_adapter *adapter = umd_enter(&call, UMD_ADAPTER, adapter_handle, "create device");
-    if (!adapter)
-        return FERRY_ERROR_HANDLE;
     struct umd_device *device = calloc(1, sizeof *device);
     if (!device)
-        return umd_leave(&call, FERRY_ERROR_NO_HOST_MEMORY);
+        return FERRY_ERROR_NO_HOST_MEMORY;
     device->adapter = adapter;
-    int error = ferry_vidmm_create_device(adapter->vidmm, &device->vidmm);
+    device->process = process;
+    int error = process ? ferry_vidmm_create_device_of(adapter->vidmm, process->vidmm, &device->vidmm)
+                        : ferry_vidmm_create_device(adapter->vidmm, &device->vidmm);
     if (error == FERRY_OK) {
         error = ferry_vidmm_create_paging_queue(adapter->vidmm, device->vidmm, 0, &device->paging_queue);
         device->handle = error == FERRY_OK ? umd_handle_make(UMD_DEVICE, device, adapter) : NULL;
@@ -29,14 +23,40 @@ int ferry_device_create(struct ferry_adapter *adapter_handle, struct ferry_devic
     }
     if (error != FERRY_OK) {
         free(device);
-        return umd_leave(&call, error);
+        return error;
     }
     device->next = adapter->devices;
     if (device->next)
         device->next->previous = device;
     adapter->devices = device;
     *handle = device->handle;
-    return umd_leave(&call, FERRY_OK);
+    return FERRY_OK;
+}
+
+int ferry_device_create(struct ferry_adapter *adapter_handle, struct ferry_device **handle)
+{
+    struct umd_call call;
+
+    if (!handle)
+        return FERRY_ERROR_ARGUMENT;
+    *handle = NULL;
+    struct umd_adapter *adapter = umd_enter(&call, UMD_ADAPTER, adapter_handle, "create device");
+    if (!adapter)
+        return FERRY_ERROR_HANDLE;
+    return umd_leave(&call, create(adapter, NULL, handle));
+}
+
+int ferry_process_create_device(struct ferry_process *process_handle, struct ferry_device **handle)
+{
+    struct umd_call call;
+
+    if (!handle)
+        return FERRY_ERROR_ARGUMENT;
+    *handle = NULL;
+    struct umd_process *process = umd_enter(&call, UMD_PROCESS, process_handle, "create device");
+    if (!process)
+        return FERRY_ERROR_HANDLE;
+    return umd_leave(&call, process->ending ? FERRY_ERROR_HANDLE : create(call.adapter, process, handle));
 }
 
 void umd_device_end(struct umd_device *device)

@@ -39,10 +39,13 @@ void umd_on_vidmm_event(void *context, const struct ferry_vidmm_event *event)
         [FERRY_VIDMM_EVENT_FENCE_SIGNAL] = {FERRY_EVENT_FENCE_SIGNAL, FERRY_TRACK_PAGING},
         [FERRY_VIDMM_EVENT_PLACED] = {FERRY_EVENT_PLACED, FERRY_TRACK_HOST},
         [FERRY_VIDMM_EVENT_REMOVED] = {FERRY_EVENT_REMOVED, FERRY_TRACK_HOST},
+        [FERRY_VIDMM_EVENT_BUDGET] = {FERRY_EVENT_BUDGET, FERRY_TRACK_HOST},
         [FERRY_VIDMM_EVENT_RESIDENT_BYTES] = {FERRY_EVENT_RESIDENT_BYTES, FERRY_TRACK_HOST},
     };
     struct umd_adapter *adapter = context;
 
+    if (event->kind == FERRY_VIDMM_EVENT_BUDGET)
+        umd_tell_budget(adapter, event);
     if ((unsigned)event->kind >= sizeof shapes / sizeof shapes[0] || !observed(adapter))
         return;
     bool paging = shapes[event->kind].track == FERRY_TRACK_PAGING && event->kind != FERRY_VIDMM_EVENT_FENCE_SIGNAL;
@@ -55,7 +58,9 @@ void umd_on_vidmm_event(void *context, const struct ferry_vidmm_event *event)
                 : shapes[event->kind].track == FERRY_TRACK_USER ? "job"
                                                                 : "",
         .allocation = event->allocation,
-        .segment = umd_segment_number(event->segment),
+        .process = event->process,
+        .segment = event->kind == FERRY_VIDMM_EVENT_BUDGET ? (event->segment == FERRY_MEMORY_LOCAL ? 1 : 3)
+                                                           : umd_segment_number(event->segment),
         .offset = event->offset,
         .bytes = event->bytes,
         .value = event->value,

@@ -16,7 +16,7 @@
 // What the caller holds is not an address: it is a table index with a generation, so that a stale handle, a made-up
 // one and one of another kind are told from a live one without looking at memory that may be gone.
 
-enum umd_kind { UMD_ADAPTER = 1, UMD_DEVICE, UMD_ALLOCATION, UMD_QUEUE };
+enum umd_kind { UMD_ADAPTER = 1, UMD_DEVICE, UMD_ALLOCATION, UMD_QUEUE, UMD_PROCESS };
 
 struct umd_adapter;
 
@@ -48,8 +48,9 @@ struct umd_adapter {
     HANDLE kmd;
     struct ferry_vidmm *vidmm;
     struct umd_device *devices;
-    uint64_t calls;          // Ids of call events.
-    pthread_mutex_t telling; // Of the observer, innermost: events come from calls, parked calls and the link.
+    struct umd_process *processes; // Changed under `telling` too.
+    uint64_t calls;                // Ids of call events.
+    pthread_mutex_t telling;       // Of the observer, innermost: events come from calls, parked calls and the link.
     ferry_event_callback *observer;
     void *observer_context;
 };
@@ -66,9 +67,20 @@ struct umd_allocation {
     bool marked;                          // Scratch: named by the call under way.
 };
 
+struct umd_process {
+    void *handle;
+    struct umd_adapter *adapter;
+    struct umd_process *next;
+    D3DKMT_HANDLE vidmm;
+    bool ending; // It gets no new device.
+    ferry_budget_callback *callback;
+    void *context;
+};
+
 struct umd_device {
     void *handle;
     struct umd_adapter *adapter;
+    struct umd_process *process; // NULL = of no program.
     struct umd_device *next, *previous;
     D3DKMT_HANDLE vidmm, paging_queue;
     struct umd_allocation *allocations;
@@ -120,6 +132,7 @@ int umd_leave(struct umd_call *call, int result);
 void umd_park(struct umd_call *call);
 void umd_return(struct umd_call *call);
 
+void umd_process_end(struct umd_process *process);
 void umd_device_end(struct umd_device *device);
 void umd_allocation_end(struct umd_allocation *allocation);
 void umd_queue_end(struct umd_queue *queue);
@@ -128,6 +141,11 @@ void umd_queue_end(struct umd_queue *queue);
 void umd_touch(struct umd_allocation *allocation);
 // Off the residency list.
 void umd_unlist(struct umd_allocation *allocation);
+
+// process.c: a budget has changed.
+void umd_tell_budget(struct umd_adapter *adapter, const struct ferry_vidmm_event *event);
+// Nobody is told any more: the adapter closes.
+void umd_silence_budgets(struct umd_adapter *adapter);
 
 // events.c
 void umd_on_vidmm_event(void *context, const struct ferry_vidmm_event *event);

@@ -105,7 +105,7 @@ static int attempt(struct umd_device *device, struct umd_allocation *const *list
     make.Flags.MustSucceed = must_succeed;
     int error = ferry_vidmm_make_resident(adapter->vidmm, &make);
     arguments->paging_fence_value = error == FERRY_PENDING ? make.PagingFenceValue : 0;
-    arguments->bytes_to_trim = error == FERRY_ERROR_NO_VIDEO_MEMORY ? make.NumBytesToTrim : 0;
+    arguments->bytes_to_trim = make.NumBytesToTrim;
     if (error < 0)
         return error;
     for (size_t i = 0; i < arguments->count; i++)

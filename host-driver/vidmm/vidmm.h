@@ -57,16 +57,38 @@ bool ferry_vidmm_critical(struct ferry_vidmm *manager, struct ferry_vidmm_critic
 
 int ferry_vidmm_statistics(struct ferry_vidmm *manager, struct ferry_vidmm_statistics *statistics);
 
-/// Budget of memory-segment bytes for all residency lists together; 0 = what the segments hold. Evicts nothing itself.
+/// Budget of memory-segment bytes for all programs together; 0 = what the segments hold. Evicts nothing itself.
 int ferry_vidmm_set_budget(struct ferry_vidmm *manager, uint64_t bytes);
 /// ResetEngine on every node with jobs or paging in flight: those jobs count as faulted; paging that was aborted is
 /// built again, and everything else goes on. Errors: TIMEOUT.
 int ferry_vidmm_reset_engine(struct ferry_vidmm *manager);
 
+// ---- Programs ---------------------------------------------------------------------------------------------------
+// What there is of video memory and of aperture is divided among the programs that there are, by weight; the parts add
+// up to no more than there is. Whoever's part changes is told by an event (BUDGET), and, when he has more on his lists
+// then, how much he has to trim. All devices that were given no program are one program, as long as there are any.
+
+/// options NULL = weight 1, nothing reserved. Errors: ARGUMENT, NO_HOST_MEMORY, NO_VIDEO_MEMORY (no more than half of
+/// video memory can be reserved by all programs together).
+int ferry_vidmm_create_process(struct ferry_vidmm *manager, const struct ferry_vidmm_process_options *options,
+                               D3DKMT_HANDLE *process);
+/// Ends the program with all of its devices, as destroy_device() does. Errors: HANDLE, TIMEOUT.
+int ferry_vidmm_destroy_process(struct ferry_vidmm *manager, D3DKMT_HANDLE process);
+/// Errors: ARGUMENT (0, or above FERRY_VIDMM_MAX_WEIGHT), HANDLE.
+int ferry_vidmm_set_weight(struct ferry_vidmm *manager, D3DKMT_HANDLE process, uint32_t weight);
+/// Errors: ARGUMENT (not whole pages), HANDLE, NO_VIDEO_MEMORY (more than info.available_for_reservation; nothing has
+/// changed).
+int ferry_vidmm_set_reservation(struct ferry_vidmm *manager, D3DKMT_HANDLE process, uint64_t bytes);
+/// group is 0 for memory segments, 1 for apertures; process 0 = the devices of no program. Errors: ARGUMENT, HANDLE.
+int ferry_vidmm_memory_info(struct ferry_vidmm *manager, D3DKMT_HANDLE process, unsigned group,
+                            struct ferry_vidmm_memory_info *info);
+
 // ---- Devices, contexts, jobs ------------------------------------------------------------------------------------
 
 /// Errors: ARGUMENT, NO_HOST_MEMORY.
 int ferry_vidmm_create_device(struct ferry_vidmm *manager, D3DKMT_HANDLE *device);
+/// A device of this program. Errors: those of create_device(), HANDLE.
+int ferry_vidmm_create_device_of(struct ferry_vidmm *manager, D3DKMT_HANDLE process, D3DKMT_HANDLE *device);
 /// Waits for its work, then destroys its contexts, paging queues and allocations too (locked ones as well).
 /// Errors: HANDLE, TIMEOUT.
 int ferry_vidmm_destroy_device(struct ferry_vidmm *manager, D3DKMT_HANDLE device);
@@ -134,14 +156,15 @@ int ferry_vidmm_paging_fence(struct ferry_vidmm *manager, D3DKMT_HANDLE queue, u
 int ferry_vidmm_wait_paging(struct ferry_vidmm *manager, D3DKMT_HANDLE queue, uint64_t value);
 
 /// One more on each count, all or none. FERRY_OK: usable at once (S_OK). FERRY_PENDING: arguments->PagingFenceValue
-/// first (E_PENDING); a job waits for it by itself. FERRY_ERROR_NO_VIDEO_MEMORY (E_OUTOFMEMORY):
-/// arguments->NumBytesToTrim. An empty list is FERRY_OK. Errors: ARGUMENT (MustSucceed without CantTrimFurther,
-/// reserved flags, more than D3DDDI_MAKERESIDENT_MAX_ALLOCATIONS), HANDLE, FOREIGN, LOCKED (a lock took its content out
-/// of the segment, and only unlock lets it back, R216), NO_VIDEO_MEMORY, NO_HOST_MEMORY, DEVICE_LOST, TIMEOUT. With
-/// MustSucceed a failure for want of memory puts the device in error (R228).
+/// first (E_PENDING); a job waits for it by itself. FERRY_ERROR_NO_VIDEO_MEMORY (E_OUTOFMEMORY): the lists of the
+/// device's program would be above its budget by arguments->NumBytesToTrim. An empty list is FERRY_OK. Errors: ARGUMENT
+/// (MustSucceed without CantTrimFurther, reserved flags, more than D3DDDI_MAKERESIDENT_MAX_ALLOCATIONS), HANDLE,
+/// FOREIGN, LOCKED (a lock took its content out of the segment, and only unlock lets it back, R216), NO_VIDEO_MEMORY,
+/// NO_HOST_MEMORY, DEVICE_LOST, TIMEOUT. With MustSucceed a failure for want of memory puts the device in error (R228).
 int ferry_vidmm_make_resident(struct ferry_vidmm *manager, D3DDDI_MAKERESIDENT *arguments);
 /// One less on each count, all or none. The allocations stay where they are until the room is needed, unless their
-/// memory is over budget. Errors: ARGUMENT, HANDLE, FOREIGN, NOT_RESIDENT (a count would go below 0).
+/// memory is over budget; arguments->NumBytesToTrim is by how much the program's lists still are. Errors: ARGUMENT,
+/// HANDLE, FOREIGN, NOT_RESIDENT (a count would go below 0).
 int ferry_vidmm_evict(struct ferry_vidmm *manager, D3DKMT_HANDLE device, D3DDDICB_EVICT *arguments);
 /// What the callbacks of the contract return for a result of make_resident(): S_OK, E_PENDING, E_OUTOFMEMORY,
 /// E_INVALIDARG or D3DDDIERR_DEVICEREMOVED. Any thread.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pageferry's public interface: an adapter (one copy engine behind one back end), devices (one program's view of it),
-// allocations, residency, locks and copy queues.
+// Pageferry's public interface: an adapter (one copy engine behind one back end), processes (programs that share it),
+// devices (a program's view of it), allocations, residency, locks and copy queues.
 //
 // Handles are opaque and owned by the caller until the matching destroy call. Argument structs begin with their size:
 // set it to sizeof the struct and everything not needed to 0. Every call returns FERRY_OK, FERRY_PENDING or a negative
@@ -20,6 +20,7 @@ extern "C" {
 #endif
 
 struct ferry_adapter;
+struct ferry_process;
 struct ferry_device;
 struct ferry_allocation;
 struct ferry_queue;
@@ -106,7 +107,7 @@ struct ferry_fault {
 /// HANDLE.
 int ferry_adapter_next_fault(struct ferry_adapter *adapter, struct ferry_fault *fault, bool *found);
 
-/// Change the budget of video memory bytes for all devices together; evicts nothing by itself. 0 = no budget below the
+/// Change the budget of video memory bytes for all programs together; evicts nothing by itself. 0 = no budget below the
 /// segment's size. Errors: ARGUMENT, HANDLE.
 int ferry_adapter_set_budget(struct ferry_adapter *adapter, uint64_t bytes);
 
@@ -129,7 +130,8 @@ enum ferry_event_kind {
     FERRY_EVENT_REMOVED,           // allocation left that place.
     FERRY_EVENT_RESIDENT_BYTES,    // value = bytes in video memory.
     FERRY_EVENT_READS_OUTSTANDING, // value = host reads outstanding, sampled.
-    FERRY_EVENT_SPAN, // Device activity: track FIRMWARE, READ_CHANNEL or WRITE_CHANNEL, [time, time + bytes).
+    FERRY_EVENT_BUDGET, // A program's budget of video memory is `value` now; bytes = what it has to trim; segment.
+    FERRY_EVENT_SPAN,   // Device activity: track FIRMWARE, READ_CHANNEL or WRITE_CHANNEL, [time, time + bytes).
 };
 enum ferry_track {
     FERRY_TRACK_HOST,
@@ -147,6 +149,7 @@ struct ferry_event {
     uint64_t id;         // Pairs begin and end.
     const char *name;    // Valid during the call-back only.
     uint64_t allocation; // ferry_allocation_id(), 0 = none.
+    uint64_t process;    // ferry_process_id() of jobs, PLACED, REMOVED and BUDGET; 0 = the devices of no program.
     uint32_t segment;
     uint64_t offset, bytes, value;
 };
@@ -155,10 +158,56 @@ typedef void ferry_event_callback(void *context, const struct ferry_event *event
 /// Pageferry. Errors: HANDLE.
 int ferry_adapter_observe(struct ferry_adapter *adapter, ferry_event_callback *callback, void *context);
 
+// ---- Programs ---------------------------------------------------------------------------------------------------
+// Several programs on one adapter. Video memory is divided among them by weight: a program's budget is what its
+// residency lists may hold. The budgets add up to no more than there is, and change when programs come, go, or change
+// their weight or reservation. Who has more than his budget then keeps it, and is told how much to give back.
+// All devices made without a process are one program of weight 1, as long as there are any.
+
+enum ferry_memory_group { FERRY_MEMORY_LOCAL, FERRY_MEMORY_NON_LOCAL }; // Video memory; aperture.
+
+struct ferry_memory_info {
+    size_t size;
+    uint64_t budget;
+    uint64_t usage;                     // On residency lists.
+    uint64_t in_place;                  // In segments now; what was evicted stays there until its room is needed.
+    uint64_t reservation;               // Video memory only, as the next.
+    uint64_t available_for_reservation; // The most that the reservation can be.
+    uint64_t bytes_to_trim;             // Usage above budget: evict so much.
+};
+/// A budget has changed. Runs inside the adapter's lock and must not call Pageferry; only budget, usage and
+/// bytes_to_trim of *info are set. Not called any more once ferry_adapter_close() has begun.
+typedef void ferry_budget_callback(void *context, enum ferry_memory_group group, const struct ferry_memory_info *info);
+
+struct ferry_process_options {
+    size_t size;
+    uint32_t weight;                 // 1 to 10000, against that of the other programs; 0 = 1.
+    uint64_t reservation_bytes;      // The budget is never less. Whole pages.
+    ferry_budget_callback *callback; // May be NULL.
+    void *context;
+};
+/// options NULL = weight 1, nothing reserved. Errors: ARGUMENT, HANDLE, NO_HOST_MEMORY, NO_VIDEO_MEMORY (all programs
+/// together can reserve no more than half of video memory).
+int ferry_process_create(struct ferry_adapter *adapter, const struct ferry_process_options *options,
+                         struct ferry_process **process);
+/// End the program as if it were killed: its devices with their queues and allocations, after the jobs that are under
+/// way. Others go on. Errors: HANDLE, TIMEOUT.
+int ferry_process_destroy(struct ferry_process *process);
+/// Errors: ARGUMENT, HANDLE.
+int ferry_process_set_weight(struct ferry_process *process, uint32_t weight);
+/// Errors: ARGUMENT (not whole pages), HANDLE, NO_VIDEO_MEMORY (more than available_for_reservation).
+int ferry_process_set_reservation(struct ferry_process *process, uint64_t bytes);
+/// Errors: ARGUMENT, HANDLE.
+int ferry_process_memory(struct ferry_process *process, enum ferry_memory_group group, struct ferry_memory_info *info);
+/// The number that events name it by; 0 for NULL.
+uint64_t ferry_process_id(const struct ferry_process *process);
+
 // ---- Device -----------------------------------------------------------------------------------------------------
 
 /// Errors: ARGUMENT, HANDLE, NO_HOST_MEMORY.
 int ferry_device_create(struct ferry_adapter *adapter, struct ferry_device **device);
+/// A device of this program. Errors: ARGUMENT, HANDLE, NO_HOST_MEMORY.
+int ferry_process_create_device(struct ferry_process *process, struct ferry_device **device);
 /// Waits for its queues, then destroys its queues and allocations too. Errors: HANDLE.
 int ferry_device_destroy(struct ferry_device *device);
 /// Wait until the paging fence has reached value. Errors: HANDLE, TIMEOUT, DEVICE_LOST, FAULT.
@@ -214,7 +263,7 @@ struct ferry_residency {
     bool cant_trim_further;      // in
     bool must_succeed;           // in: only with cant_trim_further; failure puts the device in error.
     uint64_t paging_fence_value; // out: meaningful with FERRY_PENDING.
-    uint64_t bytes_to_trim;      // out: meaningful with NO_VIDEO_MEMORY, and after ferry_evict().
+    uint64_t bytes_to_trim;      // out: by how much the program's lists are (NO_VIDEO_MEMORY: would be) above budget.
 };
 /// Add one to the residency count of each allocation; all or none. FERRY_OK: usable at once. FERRY_PENDING: wait for
 /// paging_fence_value first (ferry_queue_submit does so itself). Errors: ARGUMENT, HANDLE, FOREIGN, NO_VIDEO_MEMORY,

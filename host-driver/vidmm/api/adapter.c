@@ -77,6 +77,7 @@ static void tear_down(struct ferry_vidmm *manager, bool started)
     ferry_vm_paging_stop(&manager->sched);
     ferry_vm_aperture_stop(&manager->memory);
     ferry_vm_room_stop(&manager->policy);
+    ferry_vm_budgets_stop(&manager->policy);
     ferry_vm_segments_destroy(&manager->memory);
     ferry_vm_handles_destroy(&manager->core.handles);
     pthread_cond_destroy(&manager->next);
@@ -105,6 +106,7 @@ int ferry_vidmm_start(const struct ferry_vidmm_options *options, struct ferry_vi
     manager->memory.sched = manager->policy.sched = &manager->sched;
     manager->policy.memory = &manager->memory;
     ferry_vm_list_init(&manager->devices);
+    ferry_vm_budgets_start(&manager->policy);
     ferry_vm_list_init(&manager->sched.waiting_queues);
     pthread_mutex_init(&manager->mutex, NULL);
     pthread_cond_init(&manager->next, NULL);
@@ -198,10 +200,8 @@ int ferry_vidmm_statistics(struct ferry_vidmm *manager, struct ferry_vidmm_stati
     ferry_vm_enter(manager);
     ferry_vm_dummy_inspect(&manager->memory);
     *statistics = manager->core.statistics;
-    statistics->required_bytes = manager->policy.required_memory;
-    statistics->budget_bytes = manager->policy.budget && manager->policy.budget < manager->memory.memory_bytes
-                                   ? manager->policy.budget
-                                   : manager->memory.memory_bytes;
+    statistics->required_bytes = ferry_vm_required(&manager->policy, FERRY_VM_LOCAL);
+    statistics->budget_bytes = ferry_vm_memory_limit(&manager->policy);
     return ferry_vm_leave(manager, FERRY_OK);
 }
 
@@ -210,8 +210,10 @@ int ferry_vidmm_set_budget(struct ferry_vidmm *manager, uint64_t bytes)
     if (!manager)
         return FERRY_ERROR_ARGUMENT;
     int result = ferry_vm_enter(manager);
-    if (result == FERRY_OK)
+    if (result == FERRY_OK) {
         manager->policy.budget = bytes;
+        ferry_vm_budgets_divide(&manager->policy);
+    }
     return ferry_vm_leave(manager, result);
 }
 

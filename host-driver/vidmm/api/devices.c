@@ -3,7 +3,7 @@
 
 #include "vidmm/api/manager.h"
 
-static int create(struct ferry_vidmm *manager, D3DKMT_HANDLE *handle)
+static int create(struct ferry_vidmm *manager, struct ferry_vm_process *process, D3DKMT_HANDLE *handle)
 {
     struct ferry_vm_device *device = calloc(1, sizeof(*device));
     if (!device)
@@ -13,12 +13,18 @@ static int create(struct ferry_vidmm *manager, D3DKMT_HANDLE *handle)
         free(device);
         return FERRY_ERROR_NO_HOST_MEMORY;
     }
+    int result = ferry_vm_process_enter(&manager->policy, device, process);
     DXGKARG_CREATEDEVICE argument = {.hDevice = (HANDLE)(uintptr_t)device->handle};
-    NTSTATUS status = manager->core.miniport->DxgkDdiCreateDevice(manager->core.adapter, &argument);
-    if (!NT_SUCCESS(status)) {
+    if (result == FERRY_OK) {
+        NTSTATUS status = manager->core.miniport->DxgkDdiCreateDevice(manager->core.adapter, &argument);
+        result = NT_SUCCESS(status) ? FERRY_OK : ferry_vm_error_of_status(status);
+        if (result != FERRY_OK)
+            ferry_vm_process_exit(&manager->policy, device);
+    }
+    if (result != FERRY_OK) {
         ferry_vm_handle_free(&manager->core.handles, device->handle);
         free(device);
-        return ferry_vm_error_of_status(status);
+        return result;
     }
     device->miniport = argument.hDevice;
     device->state = D3DKMT_DEVICEEXECUTION_ACTIVE;
@@ -36,7 +42,20 @@ int ferry_vidmm_create_device(struct ferry_vidmm *manager, D3DKMT_HANDLE *device
     if (!manager || !device)
         return FERRY_ERROR_ARGUMENT;
     int result = ferry_vm_enter(manager);
-    return ferry_vm_leave(manager, result == FERRY_OK ? create(manager, device) : result);
+    return ferry_vm_leave(manager, result == FERRY_OK ? create(manager, NULL, device) : result);
+}
+
+int ferry_vidmm_create_device_of(struct ferry_vidmm *manager, D3DKMT_HANDLE process_handle, D3DKMT_HANDLE *device)
+{
+    if (!manager || !device)
+        return FERRY_ERROR_ARGUMENT;
+    int result = ferry_vm_enter(manager);
+    if (result == FERRY_OK) {
+        struct ferry_vm_process *process =
+            ferry_vm_handle_find(&manager->core.handles, FERRY_VM_PROCESS, process_handle);
+        result = process ? create(manager, process, device) : FERRY_ERROR_HANDLE;
+    }
+    return ferry_vm_leave(manager, result);
 }
 
 // The first of a list that no other call is destroying already; NULL when there is none.
@@ -94,6 +113,7 @@ int ferry_vm_device_end(struct ferry_vidmm *manager, struct ferry_vm_device *dev
         ferry_vm_queue_free(&manager->sched, FERRY_VM_CONTAINER(device->queues.next, struct ferry_vm_queue, link));
     ferry_vm_device_gone(&manager->sched, device);
     manager->core.miniport->DxgkDdiDestroyDevice(device->miniport);
+    ferry_vm_process_exit(&manager->policy, device);
     ferry_vm_handle_free(&manager->core.handles, device->handle);
     ferry_vm_list_remove(&device->link);
     free(device);

@@ -32,6 +32,8 @@ void ferry_vm_yield(struct ferry_vidmm *manager);
 /// Destroy what nobody finds any more (its handle is hidden), after its work. On an error it is found again.
 int ferry_vm_context_end(struct ferry_vidmm *manager, struct ferry_vm_context *context);
 int ferry_vm_allocation_end(struct ferry_vidmm *manager, struct ferry_vm_allocation *allocation);
+/// The process ends with all of its devices; its handle is hidden.
+int ferry_vm_process_end(struct ferry_vidmm *manager, struct ferry_vm_process *process);
 int ferry_vm_device_end(struct ferry_vidmm *manager, struct ferry_vm_device *device);
 
 #endif

@@ -26,10 +26,25 @@ struct ferry_vm_core {
     struct ferry_vidmm_statistics statistics;
 };
 
+// The two sorts of memory that budgets are of, as D3DKMT_MEMORY_SEGMENT_GROUP counts them.
+enum { FERRY_VM_LOCAL, FERRY_VM_NON_LOCAL, FERRY_VM_GROUPS };
+
+// A program: devices that share one budget (policy/budgets.c).
+struct ferry_vm_process {
+    D3DKMT_HANDLE handle; // 0: the program of all devices that were given none
+    uint32_t weight, devices;
+    uint64_t reservation; // of LOCAL
+    uint64_t budget[FERRY_VM_GROUPS];
+    uint64_t required[FERRY_VM_GROUPS]; // on its devices' residency lists
+    uint64_t in_place[FERRY_VM_GROUPS]; // in segments now, required or not
+    struct ferry_vm_list link;
+};
+
 // Owner of contexts, paging queues and allocations. Each layer hangs its own objects into the lists.
 struct ferry_vm_device {
     D3DKMT_HANDLE handle;
     HANDLE miniport;
+    struct ferry_vm_process *process;
     D3DKMT_DEVICEEXECUTION_STATE state;
     struct ferry_vm_list allocations; // all of it; for destroy_device only
     struct ferry_vm_list missing;     // required, but not in place

@@ -9,7 +9,13 @@
 
 #include "ddi/residency.h"
 
-enum ferry_vm_kind { FERRY_VM_DEVICE = 1, FERRY_VM_CONTEXT, FERRY_VM_ALLOCATION, FERRY_VM_PAGING_QUEUE };
+enum ferry_vm_kind {
+    FERRY_VM_DEVICE = 1,
+    FERRY_VM_CONTEXT,
+    FERRY_VM_ALLOCATION,
+    FERRY_VM_PAGING_QUEUE,
+    FERRY_VM_PROCESS
+};
 
 struct ferry_vm_slot {
     void *object; // NULL = free

@@ -24,6 +24,7 @@ enum ferry_vidmm_event_kind {
     FERRY_VIDMM_EVENT_PLACED,         // allocation now at [offset, offset + bytes) of segment (offset without base).
     FERRY_VIDMM_EVENT_REMOVED,        // It left that place.
     FERRY_VIDMM_EVENT_RESIDENT_BYTES, // value = bytes placed in memory segments.
+    FERRY_VIDMM_EVENT_BUDGET, // A program's budget is value; bytes = NumBytesToTrim, offset = usage, segment = group.
 };
 
 struct ferry_vidmm_event {
@@ -31,7 +32,8 @@ struct ferry_vidmm_event {
     uint64_t id;
     D3DKMT_HANDLE allocation; // 0 = none
     D3DKMT_HANDLE context, queue;
-    uint32_t operation; // DXGK_BUILDPAGINGBUFFER_OPERATION
+    D3DKMT_HANDLE process; // of BUDGET, PLACED, REMOVED and jobs; 0 = the devices of no program
+    uint32_t operation;    // DXGK_BUILDPAGINGBUFFER_OPERATION
     uint32_t node;
     uint32_t segment;
     uint64_t offset, bytes, value;
@@ -133,6 +135,23 @@ struct ferry_vidmm_submission {
     uint32_t reference_count;
     const D3DDDI_PATCHLOCATIONLIST *patches; // AllocationIndex counts in references
     uint32_t patch_count;
+};
+
+// A program. Its share of what is there is as its weight is to that of all programs, but no less than its reservation.
+struct ferry_vidmm_process_options {
+    size_t size;
+    uint32_t weight;      // 1 to FERRY_VIDMM_MAX_WEIGHT; 0 = 1
+    uint64_t reservation; // bytes of video memory that nobody else gets
+};
+#define FERRY_VIDMM_MAX_WEIGHT 10000u
+
+// As D3DKMT_QUERYVIDEOMEMORYINFO tells it, of one group.
+struct ferry_vidmm_memory_info {
+    uint64_t budget;
+    uint64_t usage;    // on residency lists
+    uint64_t in_place; // in segments, on a list or not
+    uint64_t reservation, available_for_reservation;
+    uint64_t to_trim; // usage above budget
 };
 
 struct ferry_vidmm_allocation_options {

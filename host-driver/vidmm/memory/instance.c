@@ -5,19 +5,17 @@
 void ferry_vm_emit_place(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation, bool placed)
 {
     const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
-    if (!segment->aperture) {
-        uint64_t bytes = ferry_vm_bytes(allocation);
-        if (placed)
-            memory->core->statistics.resident_bytes += bytes;
-        else
-            memory->core->statistics.resident_bytes -= bytes;
-    }
+    struct ferry_vm_process *process = allocation->device->process;
+    uint64_t bytes = ferry_vm_bytes(allocation), change = placed ? bytes : 0 - bytes;
+    process->in_place[segment->aperture ? FERRY_VM_NON_LOCAL : FERRY_VM_LOCAL] += change;
+    memory->core->statistics.resident_bytes += segment->aperture ? 0 : change;
     ferry_vm_emit(memory->core, (struct ferry_vidmm_event){
                                     .kind = placed ? FERRY_VIDMM_EVENT_PLACED : FERRY_VIDMM_EVENT_REMOVED,
                                     .allocation = allocation->subject.handle,
+                                    .process = process->handle,
                                     .segment = segment->id,
                                     .offset = allocation->block->first * PAGE_SIZE,
-                                    .bytes = ferry_vm_bytes(allocation),
+                                    .bytes = bytes,
                                 });
     if (!segment->aperture)
         ferry_vm_emit(memory->core, (struct ferry_vidmm_event){.kind = FERRY_VIDMM_EVENT_RESIDENT_BYTES,

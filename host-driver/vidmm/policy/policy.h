@@ -4,14 +4,18 @@
 #define FERRY_VIDMM_POLICY_POLICY_H
 
 #include "vidmm/memory/memory.h"
+#include "vidmm/space/budget.h"
 #include "vidmm/space/plan.h"
 
 struct ferry_vm_policy {
     struct ferry_vm_core *core;
     struct ferry_vm_sched *sched;
     struct ferry_vm_memory *memory;
-    uint64_t budget; // 0 = none
-    uint64_t required_memory, required_aperture;
+    uint64_t budget; // of all programs together; 0 = none
+    struct ferry_vm_list processes;
+    struct ferry_vm_process nobody; // of devices that were given no program; in the list while there are some
+    struct ferry_vm_share *shares;  // room to divide among all of them
+    size_t share_capacity;
     struct ferry_vm_plan plan;
     struct ferry_vm_region regions[FERRY_VM_MAX_SEGMENTS]; // of the segments, as the plan knows them
 };
@@ -37,8 +41,32 @@ void ferry_vm_rename_done(struct ferry_vm_policy *policy, struct ferry_vm_alloca
 /// It has not: the content is the one it was.
 void ferry_vm_rename_back(struct ferry_vm_policy *policy, struct ferry_vm_allocation *allocation);
 
-// ---- residency.c ----
+// ---- budgets.c ----
+void ferry_vm_budgets_start(struct ferry_vm_policy *policy);
+void ferry_vm_budgets_stop(struct ferry_vm_policy *policy);
+/// What there is of video memory, for all programs.
 uint64_t ferry_vm_memory_limit(const struct ferry_vm_policy *policy);
+/// What is on residency lists altogether.
+uint64_t ferry_vm_required(const struct ferry_vm_policy *policy, unsigned group);
+/// Divide what there is anew, and tell those whose part has changed.
+void ferry_vm_budgets_divide(struct ferry_vm_policy *policy);
+/// NO_VIDEO_MEMORY: the reservation is more than what is left to reserve.
+int ferry_vm_process_new(struct ferry_vm_policy *policy, uint32_t weight, uint64_t reservation, D3DKMT_HANDLE *handle);
+/// It has no device any more.
+void ferry_vm_process_free(struct ferry_vm_policy *policy, struct ferry_vm_process *process);
+/// The device becomes one of the program's, or of nobody's with NULL.
+int ferry_vm_process_enter(struct ferry_vm_policy *policy, struct ferry_vm_device *device,
+                           struct ferry_vm_process *process);
+void ferry_vm_process_exit(struct ferry_vm_policy *policy, struct ferry_vm_device *device);
+int ferry_vm_process_reserve(struct ferry_vm_policy *policy, struct ferry_vm_process *process, uint64_t bytes);
+/// How much the program may reserve in all; NULL = one that is to come.
+uint64_t ferry_vm_reservable(const struct ferry_vm_policy *policy, const struct ferry_vm_process *process);
+void ferry_vm_process_info(const struct ferry_vm_policy *policy, const struct ferry_vm_process *process, unsigned group,
+                           struct ferry_vidmm_memory_info *info);
+/// Bytes on its lists above its budgets: NumBytesToTrim.
+uint64_t ferry_vm_excess(const struct ferry_vm_process *process);
+
+// ---- residency.c ----
 int ferry_vm_make_resident(struct ferry_vm_policy *policy, struct ferry_vm_queue *queue,
                            D3DDDI_MAKERESIDENT *arguments);
 int ferry_vm_evict(struct ferry_vm_policy *policy, const struct ferry_vm_device *device, D3DDDICB_EVICT *arguments);

@@ -27,8 +27,10 @@ static bool may_grow(const struct ferry_vm_policy *policy, const struct ferry_vm
     if (allocation->renaming_limit != 0 && ferry_vm_instance_count(allocation) >= allocation->renaming_limit)
         return false;
     if (allocation->wants_memory)
-        return policy->required_memory + policy->memory->renamed_memory + more <= ferry_vm_memory_limit(policy);
-    return policy->required_aperture + policy->memory->renamed_aperture + more <= policy->memory->aperture_bytes;
+        return ferry_vm_required(policy, FERRY_VM_LOCAL) + policy->memory->renamed_memory + more <=
+               ferry_vm_memory_limit(policy);
+    return ferry_vm_required(policy, FERRY_VM_NON_LOCAL) + policy->memory->renamed_aperture + more <=
+           policy->memory->aperture_bytes;
 }
 
 static void look_at_demand(struct ferry_vm_policy *policy, struct ferry_vm_allocation *allocation, uint32_t in_use)

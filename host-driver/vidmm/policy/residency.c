@@ -6,15 +6,9 @@
 
 #include "vidmm/policy/policy.h"
 
-uint64_t ferry_vm_memory_limit(const struct ferry_vm_policy *policy)
+static uint64_t *required(const struct ferry_vm_allocation *allocation)
 {
-    return policy->budget != 0 && policy->budget < policy->memory->memory_bytes ? policy->budget
-                                                                                : policy->memory->memory_bytes;
-}
-
-static uint64_t *required(struct ferry_vm_policy *policy, const struct ferry_vm_allocation *allocation)
-{
-    return allocation->wants_memory ? &policy->required_memory : &policy->required_aperture;
+    return &allocation->device->process->required[allocation->wants_memory ? FERRY_VM_LOCAL : FERRY_VM_NON_LOCAL];
 }
 
 static void raise(struct ferry_vm_policy *policy, struct ferry_vm_allocation *allocation)
@@ -22,7 +16,7 @@ static void raise(struct ferry_vm_policy *policy, struct ferry_vm_allocation *al
     if (allocation->count++ == 0) {
         allocation->dirty_before = allocation->dirty;
         allocation->not_written = 1;
-        *required(policy, allocation) += ferry_vm_charge(allocation);
+        *required(allocation) += ferry_vm_charge(allocation);
         ferry_vm_relist(policy->memory, allocation);
     }
 }
@@ -30,7 +24,7 @@ static void raise(struct ferry_vm_policy *policy, struct ferry_vm_allocation *al
 static void lower(struct ferry_vm_policy *policy, struct ferry_vm_allocation *allocation)
 {
     if (--allocation->count == 0) {
-        *required(policy, allocation) -= ferry_vm_charge(allocation);
+        *required(allocation) -= ferry_vm_charge(allocation);
         ferry_vm_relist(policy->memory, allocation);
     }
 }
@@ -51,18 +45,6 @@ static int collect(struct ferry_vm_policy *policy, const struct ferry_vm_device 
         }
     }
     return FERRY_OK;
-}
-
-static uint64_t excess_memory(const struct ferry_vm_policy *policy)
-{
-    uint64_t limit = ferry_vm_memory_limit(policy);
-    return policy->required_memory > limit ? policy->required_memory - limit : 0;
-}
-
-static uint64_t excess_aperture(const struct ferry_vm_policy *policy)
-{
-    uint64_t limit = policy->memory->aperture_bytes;
-    return policy->required_aperture > limit ? policy->required_aperture - limit : 0;
 }
 
 static int place_all(struct ferry_vm_policy *policy, struct ferry_vm_allocation **list, UINT count, uint64_t *to_trim)
@@ -89,13 +71,13 @@ int ferry_vm_make_resident(struct ferry_vm_policy *policy, struct ferry_vm_queue
         result = collect(policy, device, arguments->AllocationList, count, &list);
     if (result != FERRY_OK)
         return result;
-    uint64_t memory_before = policy->required_memory, aperture_before = policy->required_aperture;
+    const struct ferry_vm_process *process = device->process;
+    uint64_t excess_before = ferry_vm_excess(process);
     for (UINT i = 0; i < count; i++)
         raise(policy, list[i]);
-    // Who asks for nothing new of a kind is not refused for how much of it is required: what is on the lists may stay
-    // there when the budget is lowered (R224).
-    uint64_t to_trim = policy->required_memory > memory_before ? excess_memory(policy) : 0;
-    to_trim += policy->required_aperture > aperture_before ? excess_aperture(policy) : 0;
+    // Who asks for nothing new is not refused for how much he has: what is on the lists may stay there when the budget
+    // is lowered (R224).
+    uint64_t to_trim = ferry_vm_excess(process) > excess_before ? ferry_vm_excess(process) : 0;
     result = to_trim ? FERRY_ERROR_NO_VIDEO_MEMORY : place_all(policy, list, count, &to_trim);
 
     unsigned paging = policy->sched->paging_node;
@@ -112,11 +94,12 @@ int ferry_vm_make_resident(struct ferry_vm_policy *policy, struct ferry_vm_queue
         // All or nothing: what was brought in stays as a candidate, its count is as before.
         for (UINT i = 0; i < count; i++)
             lower(policy, list[i]);
-        arguments->NumBytesToTrim = to_trim;
         if (result == FERRY_ERROR_NO_VIDEO_MEMORY && arguments->Flags.MustSucceed)
             device->state = D3DKMT_DEVICEEXECUTION_ERROR_OUTOFMEMORY;
     }
     free(list);
+    // The newest there is, with every answer; a refusal has it from before the counts were taken back.
+    arguments->NumBytesToTrim = result == FERRY_ERROR_NO_VIDEO_MEMORY ? to_trim : ferry_vm_excess(process);
     if (result != FERRY_OK || !pending)
         return result;
     ferry_vm_emit(policy->core, (struct ferry_vidmm_event){.kind = FERRY_VIDMM_EVENT_FENCE_WAIT,
@@ -165,7 +148,7 @@ int ferry_vm_evict(struct ferry_vm_policy *policy, const struct ferry_vm_device 
         lower(policy, list[i]);
     }
     free(list);
-    arguments->NumBytesToTrim = excess_memory(policy) + excess_aperture(policy);
+    arguments->NumBytesToTrim = ferry_vm_excess(device->process);
     trim_to_budget(policy);
     return FERRY_OK;
 }
@@ -173,6 +156,6 @@ int ferry_vm_evict(struct ferry_vm_policy *policy, const struct ferry_vm_device 
 void ferry_vm_residency_end(struct ferry_vm_policy *policy, struct ferry_vm_allocation *allocation)
 {
     if (allocation->count > 0)
-        *required(policy, allocation) -= ferry_vm_charge(allocation);
+        *required(allocation) -= ferry_vm_charge(allocation);
     ferry_vm_allocation_free(policy->memory, allocation);
 }

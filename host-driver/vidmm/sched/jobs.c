@@ -240,6 +240,7 @@ static void end_first(struct ferry_vm_sched *sched, unsigned number)
     ferry_vm_emit(sched->core, (struct ferry_vidmm_event){.kind = FERRY_VIDMM_EVENT_JOB_END,
                                                           .id = job->event,
                                                           .context = context->handle,
+                                                          .process = context->device->process->handle,
                                                           .node = number,
                                                           .value = job->fence,
                                                           .status = job->status});
@@ -359,6 +360,7 @@ bool ferry_vm_pump_jobs(struct ferry_vm_sched *sched, unsigned number)
             ferry_vm_emit(sched->core, (struct ferry_vidmm_event){.kind = FERRY_VIDMM_EVENT_JOB_BEGIN,
                                                                   .id = job->event,
                                                                   .context = job->context->handle,
+                                                                  .process = job->context->device->process->handle,
                                                                   .node = number,
                                                                   .bytes = job->bytes,
                                                                   .value = job->fence});

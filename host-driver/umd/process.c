@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0
+// Programs that share an adapter: their weight, budget, and end.
+#include <stdlib.h>
+
+#include "umd/internal.h"
+
+int ferry_process_create(struct ferry_adapter *adapter_handle, const struct ferry_process_options *options,
+                         struct ferry_process **handle)
+{
+    struct umd_call call;
+
+    if (!handle || (options && options->size != sizeof *options))
+        return FERRY_ERROR_ARGUMENT;
+    *handle = NULL;
+    struct umd_adapter *adapter = umd_enter(&call, UMD_ADAPTER, adapter_handle, "create process");
+    if (!adapter)
+        return FERRY_ERROR_HANDLE;
+    struct umd_process *process = calloc(1, sizeof *process);
+    if (!process)
+        return umd_leave(&call, FERRY_ERROR_NO_HOST_MEMORY);
+    struct ferry_vidmm_process_options vidmm = {.size = sizeof vidmm};
+    process->adapter = adapter;
+    if (options) {
+        vidmm.weight = options->weight;
+        vidmm.reservation = options->reservation_bytes;
+        process->callback = options->callback;
+        process->context = options->context;
+    }
+    int error = ferry_vidmm_create_process(adapter->vidmm, &vidmm, &process->vidmm);
+    if (error == FERRY_OK) {
+        process->handle = umd_handle_make(UMD_PROCESS, process, adapter);
+        if (!process->handle) {
+            ferry_vidmm_destroy_process(adapter->vidmm, process->vidmm);
+            error = FERRY_ERROR_NO_HOST_MEMORY;
+        }
+    }
+    if (error != FERRY_OK) {
+        free(process);
+        return umd_leave(&call, error);
+    }
+    pthread_mutex_lock(&adapter->telling);
+    process->next = adapter->processes;
+    adapter->processes = process;
+    pthread_mutex_unlock(&adapter->telling);
+    *handle = process->handle;
+    return umd_leave(&call, FERRY_OK);
+}
+
+void umd_process_end(struct umd_process *process)
+{
+    struct umd_adapter *adapter = process->adapter;
+
+    pthread_mutex_lock(&adapter->telling);
+    struct umd_process **link = &adapter->processes;
+    while (*link != process)
+        link = &(*link)->next;
+    *link = process->next;
+    pthread_mutex_unlock(&adapter->telling);
+    umd_handle_end(process->handle);
+    free(process);
+}
+
+static struct umd_device *device_of(const struct umd_process *process)
+{
+    struct umd_device *device = process->adapter->devices;
+
+    while (device && device->process != process)
+        device = device->next;
+    return device;
+}
+
+// One device after the other, so that what the manager has destroyed is gone here too when a later one fails.
+static int end_devices(struct umd_call *call, struct ferry_process *handle)
+{
+    struct umd_process *process;
+
+    while ((process = umd_object(call->adapter, UMD_PROCESS, handle)) && device_of(process)) {
+        void *device_handle = device_of(process)->handle;
+        D3DKMT_HANDLE vidmm = device_of(process)->vidmm;
+        umd_park(call);
+        int error = ferry_vidmm_destroy_device(call->adapter->vidmm, vidmm);
+        umd_return(call);
+        struct umd_device *device = umd_object(call->adapter, UMD_DEVICE, device_handle);
+        // HANDLE: another call is destroying it, and takes it off the list when it comes back.
+        if (error == FERRY_OK && device)
+            umd_device_end(device);
+        else if (error != FERRY_OK && error != FERRY_ERROR_HANDLE)
+            return error;
+    }
+    return FERRY_OK;
+}
+
+int ferry_process_destroy(struct ferry_process *handle)
+{
+    struct umd_call call;
+    struct umd_process *process = umd_enter(&call, UMD_PROCESS, handle, "destroy process");
+
+    if (!process)
+        return FERRY_ERROR_HANDLE;
+    if (process->ending)
+        return umd_leave(&call, FERRY_ERROR_HANDLE);
+    process->ending = true;
+    int error = end_devices(&call, handle);
+    process = umd_object(call.adapter, UMD_PROCESS, handle);
+    // The adapter was closed meanwhile, and the process with it.
+    if (!process)
+        return umd_leave(&call, FERRY_ERROR_HANDLE);
+    if (error == FERRY_OK)
+        error = ferry_vidmm_destroy_process(call.adapter->vidmm, process->vidmm);
+    if (error == FERRY_OK)
+        umd_process_end(process);
+    else
+        process->ending = false;
+    return umd_leave(&call, error);
+}
+
+int ferry_process_set_weight(struct ferry_process *handle, uint32_t weight)
+{
+    struct umd_call call;
+    const struct umd_process *process = umd_enter(&call, UMD_PROCESS, handle, "set weight");
+
+    if (!process)
+        return FERRY_ERROR_HANDLE;
+    return umd_leave(&call, ferry_vidmm_set_weight(call.adapter->vidmm, process->vidmm, weight));
+}
+
+int ferry_process_set_reservation(struct ferry_process *handle, uint64_t bytes)
+{
+    struct umd_call call;
+    const struct umd_process *process = umd_enter(&call, UMD_PROCESS, handle, "set reservation");
+
+    if (!process)
+        return FERRY_ERROR_HANDLE;
+    return umd_leave(&call, ferry_vidmm_set_reservation(call.adapter->vidmm, process->vidmm, bytes));
+}
+
+int ferry_process_memory(struct ferry_process *handle, enum ferry_memory_group group, struct ferry_memory_info *info)
+{
+    struct umd_call call;
+    struct ferry_vidmm_memory_info vidmm;
+
+    if (!info || info->size != sizeof *info)
+        return FERRY_ERROR_ARGUMENT;
+    const struct umd_process *process = umd_enter(&call, UMD_PROCESS, handle, NULL);
+    if (!process)
+        return FERRY_ERROR_HANDLE;
+    int error = ferry_vidmm_memory_info(call.adapter->vidmm, process->vidmm, (unsigned)group, &vidmm);
+    if (error == FERRY_OK)
+        *info = (struct ferry_memory_info){
+            .size = sizeof *info,
+            .budget = vidmm.budget,
+            .usage = vidmm.usage,
+            .in_place = vidmm.in_place,
+            .reservation = vidmm.reservation,
+            .available_for_reservation = vidmm.available_for_reservation,
+            .bytes_to_trim = vidmm.to_trim,
+        };
+    return umd_leave(&call, error);
+}
+
+uint64_t ferry_process_id(const struct ferry_process *handle)
+{
+    struct umd_call call;
+    const struct umd_process *process = umd_enter(&call, UMD_PROCESS, handle, NULL);
+
+    if (!process)
+        return 0;
+    uint64_t id = process->vidmm;
+    umd_leave(&call, FERRY_OK);
+    return id;
+}
+
+void umd_silence_budgets(struct umd_adapter *adapter)
+{
+    pthread_mutex_lock(&adapter->telling);
+    for (struct umd_process *process = adapter->processes; process; process = process->next)
+        process->callback = NULL;
+    pthread_mutex_unlock(&adapter->telling);
+}
+
+void umd_tell_budget(struct umd_adapter *adapter, const struct ferry_vidmm_event *event)
+{
+    struct ferry_memory_info info = {
+        .size = sizeof info,
+        .budget = event->value,
+        .usage = event->offset,
+        .bytes_to_trim = event->bytes,
+    };
+
+    pthread_mutex_lock(&adapter->telling);
+    for (struct umd_process *process = adapter->processes; process; process = process->next)
+        if (process->vidmm == event->process && process->callback)
+            process->callback(process->context, (enum ferry_memory_group)event->segment, &info);
+    pthread_mutex_unlock(&adapter->telling);
+}

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+// Several programs on one adapter, through the public interface.
+#include "system.h"
+
+#define MEMORY (1u << 20) // of the adapter
+
+struct told {
+    unsigned times;
+    struct ferry_memory_info last;
+};
+
+static void listen(void *context, enum ferry_memory_group group, const struct ferry_memory_info *info)
+{
+    struct told *told = context;
+
+    if (group != FERRY_MEMORY_LOCAL)
+        return;
+    told->times++;
+    told->last = *info;
+}
+
+static struct ferry_process *begin(struct ferry_adapter *adapter, uint32_t weight, uint64_t reservation,
+                                   struct told *told, struct ferry_device **device)
+{
+    struct ferry_process_options options = {.size = sizeof options,
+                                            .weight = weight,
+                                            .reservation_bytes = reservation,
+                                            .callback = told ? listen : NULL,
+                                            .context = told};
+    struct ferry_process *process;
+
+    ok(ferry_process_create(adapter, &options, &process));
+    ok(ferry_process_create_device(process, device));
+    assert_true(ferry_process_id(process) != 0);
+    return process;
+}
+
+static struct ferry_memory_info memory_of(struct ferry_process *process)
+{
+    struct ferry_memory_info info = {.size = sizeof info};
+
+    ok(ferry_process_memory(process, FERRY_MEMORY_LOCAL, &info));
+    return info;
+}
+
+// A program told when the adapter closes would be told on this test's stack, which is gone by then.
+static void budgets_follow_weights_and_who_has_more_is_told(void **state)
+{
+    struct bench *b = *state;
+    struct told told = {0};
+    struct ferry_device *one, *two;
+    struct ferry_process *first = begin(b->adapter, 1, 0, &told, &one);
+    struct ferry_allocation *a = make(one, MEMORY / 4, VISIBLE), *more = make(one, MEMORY / 2, VISIBLE);
+
+    // The bench's own device is of no program, which counts as one.
+    assert_int_equal(memory_of(first).budget, MEMORY / 2);
+    must_be_resident(one, &a, 1);
+    assert_int_equal(memory_of(first).usage, MEMORY / 4);
+    struct ferry_process *second = begin(b->adapter, 6, 0, NULL, &two);
+    assert_int_equal(told.last.budget, MEMORY / 8);
+    assert_int_equal(told.last.usage, MEMORY / 4);
+    assert_int_equal(told.last.bytes_to_trim, MEMORY / 8);
+    assert_int_equal(memory_of(second).budget, MEMORY / 8 * 6);
+    assert_int_equal(memory_of(first).bytes_to_trim, MEMORY / 8);
+    // Nothing new: not refused, and told the newest.
+    struct ferry_residency residency = {.size = sizeof residency, .allocations = &a, .count = 1};
+    assert_true(ferry_make_resident(one, &residency) >= 0);
+    assert_int_equal(residency.bytes_to_trim, MEMORY / 8);
+    residency.allocations = &more;
+    assert_int_equal(ferry_make_resident(one, &residency), FERRY_ERROR_NO_VIDEO_MEMORY);
+    assert_int_equal(residency.bytes_to_trim, MEMORY / 8 * 5);
+    residency.allocations = &a;
+    ok(ferry_evict(one, &residency));
+    assert_int_equal(residency.bytes_to_trim, MEMORY / 8);
+    ok(ferry_evict(one, &residency));
+    assert_int_equal(residency.bytes_to_trim, 0);
+    unsigned times = told.times;
+    ok(ferry_process_set_weight(first, 7));
+    assert_int_equal(told.times, times + 1);
+    assert_int_equal(told.last.budget, MEMORY / 2);
+    ok(ferry_process_set_reservation(second, MEMORY / 2));
+    assert_int_equal(memory_of(second).budget, MEMORY / 2);
+    assert_int_equal(memory_of(second).reservation, MEMORY / 2);
+    assert_int_equal(memory_of(first).available_for_reservation, 0);
+    assert_int_equal(ferry_process_set_reservation(first, 4096), FERRY_ERROR_NO_VIDEO_MEMORY);
+    ok(ferry_process_destroy(second));
+    assert_int_equal(told.last.budget, MEMORY / 8 * 7);
+}
+
+static void a_killed_program_leaves_nothing_and_its_handles_are_gone(void **state)
+{
+    struct bench *b = *state;
+    struct ferry_device *device, *second;
+    struct ferry_queue *queue;
+    struct ferry_process *process = begin(b->adapter, 1, 0, NULL, &device);
+    struct ferry_allocation *theirs = make(device, 300000, VISIBLE), *mine = make(b->device, 300000, VISIBLE);
+    struct ferry_memory_info info = {.size = sizeof info};
+    struct ferry_statistics before = {.size = sizeof before}, after = {.size = sizeof after};
+    uint64_t fence, last = 0;
+
+    ok(ferry_process_create_device(process, &second));
+    ok(ferry_queue_create(device, &queue));
+    write_content(mine, 300000, 3);
+    must_be_resident(b->device, &mine, 1);
+    ok(ferry_adapter_statistics(b->adapter, &before));
+    must_be_resident(device, &theirs, 1);
+    // A handle of another program's.
+    assert_int_equal(ferry_queue_fill(b->queue, theirs, 0, 4, 0, 4), FERRY_ERROR_FOREIGN);
+    assert_int_equal(make_resident(b->device, &theirs, 1), FERRY_ERROR_FOREIGN);
+    for (int i = 0; i < 6; i++) {
+        ok(ferry_queue_fill(queue, theirs, 0, 300000, (uint64_t)i, 8));
+        ok(ferry_queue_submit(queue, &fence));
+        ok(ferry_queue_copy(b->queue, mine, 100000, mine, 0, 50000));
+        ok(ferry_queue_submit(b->queue, &last));
+    }
+    ok(ferry_process_destroy(process));
+    assert_int_equal(ferry_process_destroy(process), FERRY_ERROR_HANDLE);
+    assert_int_equal(ferry_process_memory(process, FERRY_MEMORY_LOCAL, &info), FERRY_ERROR_HANDLE);
+    assert_int_equal(ferry_process_create_device(process, &second), FERRY_ERROR_HANDLE);
+    assert_int_equal(ferry_process_id(process), 0);
+    assert_int_equal(ferry_device_destroy(device), FERRY_ERROR_HANDLE);
+    assert_int_equal(ferry_allocation_id(theirs), 0);
+    assert_int_equal(ferry_queue_submit(queue, &fence), FERRY_ERROR_HANDLE);
+    ok(ferry_queue_wait(b->queue, last));
+    ok(ferry_adapter_statistics(b->adapter, &after));
+    assert_int_equal(after.resident_bytes, before.resident_bytes);
+    assert_int_equal(after.faults, 0);
+    uint8_t *address;
+    ok(ferry_lock(mine, FERRY_LOCK_READ_ONLY, (void **)&address));
+    for (uint32_t i = 0; i < 300000; i++)
+        assert_int_equal(address[i], content(3, i >= 100000 && i < 150000 ? i - 100000 : i));
+    ok(ferry_unlock(mine));
+}
+
+static void bad_arguments(void **state)
+{
+    struct bench *b = *state;
+    struct ferry_process_options options = {.size = sizeof options};
+    struct ferry_memory_info info = {.size = sizeof info};
+    struct ferry_process *process;
+    struct ferry_device *device;
+
+    assert_int_equal(ferry_process_create(NULL, NULL, &process), FERRY_ERROR_HANDLE);
+    assert_int_equal(ferry_process_create(b->adapter, NULL, NULL), FERRY_ERROR_ARGUMENT);
+    options.weight = 10001;
+    assert_int_equal(ferry_process_create(b->adapter, &options, &process), FERRY_ERROR_ARGUMENT);
+    assert_null(process);
+    options.weight = 10000;
+    options.reservation_bytes = 5;
+    assert_int_equal(ferry_process_create(b->adapter, &options, &process), FERRY_ERROR_ARGUMENT);
+    options.reservation_bytes = MEMORY;
+    assert_int_equal(ferry_process_create(b->adapter, &options, &process), FERRY_ERROR_NO_VIDEO_MEMORY);
+    options.size++;
+    assert_int_equal(ferry_process_create(b->adapter, &options, &process), FERRY_ERROR_ARGUMENT);
+    ok(ferry_process_create(b->adapter, NULL, &process));
+    assert_int_equal(ferry_process_set_weight(process, 0), FERRY_ERROR_ARGUMENT);
+    assert_int_equal(ferry_process_set_weight((struct ferry_process *)b->device, 1), FERRY_ERROR_HANDLE);
+    assert_int_equal(ferry_process_set_reservation(process, 1), FERRY_ERROR_ARGUMENT);
+    assert_int_equal(ferry_process_memory(process, (enum ferry_memory_group)2, &info), FERRY_ERROR_ARGUMENT);
+    info.size = 1;
+    assert_int_equal(ferry_process_memory(process, FERRY_MEMORY_LOCAL, &info), FERRY_ERROR_ARGUMENT);
+    assert_int_equal(ferry_process_create_device(process, NULL), FERRY_ERROR_ARGUMENT);
+    assert_int_equal(ferry_process_create_device(NULL, &device), FERRY_ERROR_HANDLE);
+    // The adapter ends with the process still there.
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(budgets_follow_weights_and_who_has_more_is_told, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_killed_program_leaves_nothing_and_its_handles_are_gone, setup, teardown),
+        cmocka_unit_test_setup_teardown(bad_arguments, setup, teardown),
+    };
+
+    read_options(argc, argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
