@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+// The machine from the device layer down: what goes wrong is a fault of its entry, and the next job runs.
+#include "machine_rig.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void unmapped_bus_address_is_a_fault_with_its_address(void **context)
+{
+    struct machine *machine = *context;
+    struct ferry_link_counts counts;
+    copy(machine, FERRY_ADDRESS_KIND_SYSTEM, 0x7700001000, FERRY_ADDRESS_KIND_LOCAL, 0x3000, 64);
+    assert_int_equal(run(machine, RING_PAGING), FERRY_BUFFER_STATUS_FAULTED);
+    const struct ferry_fault fault = only_fault(machine);
+    assert_int_equal(fault.kind, FERRY_FAULT_KIND_HOST_UNSUPPORTED);
+    assert_true(fault.address == 0x7700001000);
+    assert_int_equal(fault.ring, RING_PAGING);
+    assert_int_equal(fault.packet_offset, 0);
+    assert_int_equal(fault.address_kind, FERRY_ADDRESS_KIND_SYSTEM);
+    ferry_gpu_link_counts(machine->gpu, &counts);
+    assert_true(counts.unmapped_accesses >= 1);
+    assert_true(counts.last_unmapped_address == 0x7700001000);
+    next_job_runs(machine);
+}
+
+/// Entries of two rings at once, some with a write that the host refuses: only those are errored, and the rest does
+/// what it would have done.
+void a_refused_write_is_a_fault_of_its_entry_only(void **context)
+{
+    struct machine *machine = *context;
+    const uint64_t nowhere = 0x7700001000;
+    struct ferry_gpu_memory more;
+    struct ferry_gpu_fence fence;
+    uint32_t paging, user;
+    assert_int_equal(ferry_gpu_memory_allocate(machine->gpu, 4096, 0, &more), FERRY_OK);
+    const struct ferry_gpu_memory first = machine->buffer;
+    memset(host(machine) + 32768, 0, 32768);
+    // An innocent buffer of the user ring, long enough to be under way while the others write to nowhere.
+    machine->buffer = more;
+    for (uint32_t n = 0; n < 8; n++) {
+        copy(machine, FERRY_ADDRESS_KIND_SYSTEM, machine->host.bus, FERRY_ADDRESS_KIND_LOCAL, 0x20000, 16384);
+        copy(machine, FERRY_ADDRESS_KIND_LOCAL, 0x20000, FERRY_ADDRESS_KIND_SYSTEM, machine->host.bus + 32768, 16384);
+    }
+    const struct ferry_gpu_entry good = {more.bus, 4 * machine->words, true, 0x9900};
+    machine->words = 0;
+    machine->buffer = first;
+    copy(machine, FERRY_ADDRESS_KIND_LOCAL, 0x20000, FERRY_ADDRESS_KIND_LOCAL, 0x40000, 64);
+    copy(machine, FERRY_ADDRESS_KIND_LOCAL, 0x20000, FERRY_ADDRESS_KIND_SYSTEM, nowhere + 5, 5000);
+    copy(machine, FERRY_ADDRESS_KIND_LOCAL, 0x20000, FERRY_ADDRESS_KIND_SYSTEM, nowhere + 4096, 64);
+    const struct ferry_gpu_entry bad = {first.bus, 4 * machine->words, true, 0x9901};
+    machine->words = 0;
+    const struct ferry_gpu_entry empty = {first.bus, 0, true, 0x9902};
+    assert_int_equal(ferry_gpu_ring_submit(machine->gpu, RING_USER, &good, NULL), FERRY_OK);
+    assert_int_equal(ferry_gpu_ring_submit(machine->gpu, RING_PAGING, &empty, NULL), FERRY_OK);
+    assert_int_equal(ferry_gpu_ring_submit(machine->gpu, RING_PAGING, &bad, &paging), FERRY_OK);
+    assert_int_equal(ferry_gpu_ring_submit(machine->gpu, RING_USER, &empty, &user), FERRY_OK);
+    assert_int_equal(ferry_gpu_wait_retired(machine->gpu, RING_PAGING, paging, 600000), FERRY_OK);
+    assert_int_equal(ferry_gpu_ring_completed(machine->gpu, RING_PAGING, &fence), FERRY_OK);
+    assert_int_equal(fence.value, 0x9901);
+    assert_int_equal(fence.status, FERRY_BUFFER_STATUS_FAULTED);
+    assert_int_equal(fence.faults, 1);
+    assert_int_equal(fence.last_faulted, paging);
+    const struct ferry_fault fault = only_fault(machine);
+    assert_int_equal(fault.kind, FERRY_FAULT_KIND_HOST_UNSUPPORTED);
+    assert_int_equal(fault.is_write, 1);
+    assert_int_equal(fault.address_kind, FERRY_ADDRESS_KIND_SYSTEM);
+    assert_true(fault.address == nowhere + 5);
+    assert_int_equal(fault.ring, RING_PAGING);
+    assert_int_equal(fault.fence_value, 0x9901);
+    assert_true(fault.buffer_address == first.bus);
+    assert_int_equal(fault.packet_offset, 32);
+    assert_int_equal(fault.packet_header, FERRY_OPCODE_COPY | 8u << 16);
+    assert_int_equal(ferry_gpu_wait_retired(machine->gpu, RING_USER, user, 600000), FERRY_OK);
+    assert_int_equal(ferry_gpu_ring_completed(machine->gpu, RING_USER, &fence), FERRY_OK);
+    assert_int_equal(fence.value, 0x9902);
+    assert_int_equal(fence.status, FERRY_BUFFER_STATUS_SUCCESS);
+    assert_int_equal(fence.faults, 0);
+    assert_memory_equal(host(machine) + 32768, host(machine), 16384);
+    next_job_runs(machine);
+    fill(machine, 0x8000, 8, 0, 1);
+    assert_int_equal(run(machine, RING_USER), FERRY_BUFFER_STATUS_SUCCESS);
+    // Through the aperture: the host knows the bus address only.
+    uint32_t *map = packet(machine, FERRY_OPCODE_MAP_APERTURE, 0, 6);
+    map[2] = 5;
+    map[3] = 1;
+    put64(map + 4, nowhere);
+    copy(machine, FERRY_ADDRESS_KIND_LOCAL, 0x20000, FERRY_ADDRESS_KIND_APERTURE, 5 * 4096 + 16, 64);
+    assert_int_equal(run(machine, RING_PAGING), FERRY_BUFFER_STATUS_FAULTED);
+    const struct ferry_fault through = only_fault(machine);
+    assert_true(through.address == nowhere + 16);
+    assert_int_equal(through.address_kind, FERRY_ADDRESS_KIND_SYSTEM);
+    assert_int_equal(through.packet_offset, 24);
+    // Every ring entry number modulo 32 once, and the same through the other ring.
+    for (uint32_t n = 0; n < 40; n++) {
+        const uint32_t ring = n % 3 == 0 ? RING_USER : RING_PAGING;
+        copy(machine, FERRY_ADDRESS_KIND_LOCAL, 0x20000, FERRY_ADDRESS_KIND_SYSTEM, nowhere + 8 * n, 8);
+        assert_int_equal(run(machine, ring), FERRY_BUFFER_STATUS_FAULTED);
+        const struct ferry_fault one = only_fault(machine);
+        assert_int_equal(one.ring, ring);
+        assert_int_equal(one.fence_value, machine->fence);
+        assert_true(one.address == nowhere + 8 * n);
+    }
+    next_job_runs(machine);
+    ferry_gpu_memory_free(machine->gpu, &more);
+}
+
+void an_unreadable_buffer_is_a_fault_and_the_ring_goes_on(void **context)
+{
+    struct machine *machine = *context;
+    const struct ferry_gpu_entry entry = {0x7700002000, 64, false, ++machine->fence};
+    struct ferry_gpu_fence fence;
+    uint32_t number;
+    assert_int_equal(ferry_gpu_ring_submit(machine->gpu, RING_USER, &entry, &number), FERRY_OK);
+    assert_int_equal(ferry_gpu_wait_retired(machine->gpu, RING_USER, number, 100000), FERRY_OK);
+    assert_int_equal(ferry_gpu_ring_completed(machine->gpu, RING_USER, &fence), FERRY_OK);
+    assert_int_equal(fence.status, FERRY_BUFFER_STATUS_FAULTED);
+    const struct ferry_fault fault = only_fault(machine);
+    assert_int_equal(fault.kind, FERRY_FAULT_KIND_BUFFER_FETCH);
+    assert_true(fault.address == 0x7700002000 && fault.ring == RING_USER);
+    fill(machine, 0x8000, 8, 0, 1);
+    assert_int_equal(run(machine, RING_USER), FERRY_BUFFER_STATUS_SUCCESS);
+    next_job_runs(machine);
+}
+
+void lost_completion_is_a_timeout_fault(void **context)
+{
+    struct machine *machine = *context;
+    // The fetch of the entry and of the buffer must get through: let it, then lose the copy's first read, which waits
+    // until the fill is done.
+    fill(machine, 0x10000, 65536, 0, 1);
+    copy(machine, FERRY_ADDRESS_KIND_SYSTEM, machine->host.bus, FERRY_ADDRESS_KIND_LOCAL, 0x3000, 4096);
+    const struct ferry_gpu_entry entry = {machine->buffer.bus, 4 * machine->words, false, ++machine->fence};
+    machine->words = 0;
+    uint32_t number, status;
+    assert_int_equal(ferry_gpu_ring_submit(machine->gpu, RING_PAGING, &entry, &number), FERRY_OK);
+    do {
+        assert_int_equal(ferry_gpu_read32(machine->gpu, FERRY_BAR0_STATUS, &status), FERRY_OK);
+    } while (!(status & FERRY_BAR0_STATUS_ENGINE_MASK));
+    assert_int_equal(ferry_gpu_inject(machine->gpu, FERRY_INJECT_LOSE_COMPLETION, 1), FERRY_OK);
+    assert_int_equal(ferry_gpu_wait_retired(machine->gpu, RING_PAGING, number, 100000), FERRY_OK);
+    const struct ferry_fault fault = only_fault(machine);
+    assert_int_equal(fault.kind, FERRY_FAULT_KIND_COMPLETION_TIMEOUT);
+    assert_true(fault.address >= machine->host.bus && fault.address < machine->host.bus + 4096);
+    next_job_runs(machine);
+}
+
+void an_error_of_video_memory_is_a_fault(void **context)
+{
+    struct machine *machine = *context;
+    assert_int_equal(ferry_gpu_inject(machine->gpu, FERRY_INJECT_LOCAL_READ_ERROR, 1), FERRY_OK);
+    copy(machine, FERRY_ADDRESS_KIND_LOCAL, 0x5000, FERRY_ADDRESS_KIND_SYSTEM, machine->host.bus, 64);
+    assert_int_equal(run(machine, RING_PAGING), FERRY_BUFFER_STATUS_FAULTED);
+    struct ferry_fault fault = only_fault(machine);
+    assert_int_equal(fault.kind, FERRY_FAULT_KIND_LOCAL_ERROR);
+    assert_false(fault.is_write);
+    assert_int_equal(ferry_gpu_inject(machine->gpu, FERRY_INJECT_LOCAL_WRITE_ERROR, 1), FERRY_OK);
+    fill(machine, 0x6000, 64, 0, 7);
+    assert_int_equal(run(machine, RING_PAGING), FERRY_BUFFER_STATUS_FAULTED);
+    fault = only_fault(machine);
+    assert_int_equal(fault.kind, FERRY_FAULT_KIND_LOCAL_ERROR);
+    assert_true(fault.is_write);
+    next_job_runs(machine);
+}
+
+void engine_reset_leaves_the_engine_usable(void **context)
+{
+    struct machine *machine = *context;
+    copy(machine, FERRY_ADDRESS_KIND_SYSTEM, machine->host.bus, FERRY_ADDRESS_KIND_LOCAL, 0, 65536);
+    const struct ferry_gpu_entry entry = {machine->buffer.bus, 4 * machine->words, false, ++machine->fence};
+    struct ferry_gpu_fence fence;
+    uint32_t number;
+    machine->words = 0;
+    assert_int_equal(ferry_gpu_ring_submit(machine->gpu, RING_PAGING, &entry, &number), FERRY_OK);
+    assert_int_equal(ferry_gpu_run(machine->gpu, 2500), FERRY_OK);
+    assert_int_equal(ferry_gpu_reset_engine(machine->gpu), FERRY_OK);
+    assert_int_equal(ferry_gpu_wait_retired(machine->gpu, RING_PAGING, number, 100000), FERRY_OK);
+    assert_int_equal(ferry_gpu_ring_completed(machine->gpu, RING_PAGING, &fence), FERRY_OK);
+    assert_int_equal(fence.status, FERRY_BUFFER_STATUS_ABORTED);
+    assert_int_equal(only_fault(machine).kind, FERRY_FAULT_KIND_ENGINE_RESET);
+    next_job_runs(machine);
+}
