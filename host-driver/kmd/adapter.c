@@ -75,6 +75,18 @@ static NTSTATUS stop_device(HANDLE hAdapter)
     return STATUS_SUCCESS;
 }
 
+// User rings reach video memory and the aperture, and nothing else: no bus address, no aperture table.
+static int make_ring(struct kmd_adapter *adapter, uint32_t number)
+{
+    struct kmd_ring *ring = &adapter->rings[number];
+    uint32_t rights = number == KMD_PAGING_RING ? FERRY_GPU_RIGHT_SYSTEM | FERRY_GPU_RIGHT_APERTURE : 0;
+    int error = ring->made ? FERRY_OK : ferry_gpu_ring_create(adapter->gpu, number, KMD_RING_ENTRIES_LOG2, rights);
+
+    // What an earlier start left is over, and its fences are nobody's any more.
+    *ring = (struct kmd_ring){.made = error == FERRY_OK, .submitted = ring->submitted, .notified = ring->submitted};
+    return error;
+}
+
 static NTSTATUS start_device(HANDLE hAdapter, const DXGKRNL_INTERFACE *DxgkInterface)
 {
     struct kmd_adapter *adapter = hAdapter;
@@ -85,10 +97,8 @@ static NTSTATUS start_device(HANDLE hAdapter, const DXGKRNL_INTERFACE *DxgkInter
     if (adapter->info.rings < KMD_RINGS)
         return STATUS_DEVICE_NOT_READY;
     adapter->os = *DxgkInterface;
-    // User rings reach video memory and the aperture, and nothing else: no bus address, no aperture table.
     for (uint32_t ring = 0; ring < KMD_RINGS && error == FERRY_OK; ring++)
-        error = ferry_gpu_ring_create(adapter->gpu, ring, KMD_RING_ENTRIES_LOG2,
-                                      ring == KMD_PAGING_RING ? FERRY_GPU_RIGHT_SYSTEM | FERRY_GPU_RIGHT_APERTURE : 0);
+        error = make_ring(adapter, ring);
     if (error == FERRY_OK)
         error = point_aperture_at_dummy(adapter);
     if (error != FERRY_OK) {

@@ -42,6 +42,7 @@ struct kmd_context {
 };
 
 struct kmd_ring {
+    bool made;                            // The device keeps a ring for good; StartDevice may come again.
     uint32_t submitted;                   // Number of the newest entry.
     uint32_t notified;                    // Number up to which the manager knows.
     uint32_t fence_ids[KMD_RING_ENTRIES]; // By number modulo entries.

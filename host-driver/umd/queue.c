@@ -21,20 +21,18 @@ static void drop_job(struct umd_queue *queue)
     queue->chunk_count = 0;
 }
 
-static struct umd_chunk *new_chunk(struct umd_queue *queue)
+static bool make_chunk(struct umd_queue *queue)
 {
-    if (queue->chunk_count < queue->chunks_made)
-        return &queue->chunks[queue->chunk_count++];
     if (queue->chunks_made == queue->chunk_capacity) {
         size_t capacity = queue->chunk_capacity ? 2 * queue->chunk_capacity : 4;
         struct umd_chunk *chunks = realloc(queue->chunks, capacity * sizeof *chunks);
 
         if (!chunks)
-            return NULL;
+            return false;
         queue->chunks = chunks;
         queue->chunk_capacity = capacity;
     }
-    struct umd_chunk *chunk = &queue->chunks[queue->chunk_count];
+    struct umd_chunk *chunk = &queue->chunks[queue->chunks_made];
     *chunk = (struct umd_chunk){
         .commands = calloc(queue->info.DmaBufferSize, 1),
         .references = calloc(queue->info.AllocationListSize, sizeof *chunk->references),
@@ -44,11 +42,17 @@ static struct umd_chunk *new_chunk(struct umd_queue *queue)
         free(chunk->commands);
         free(chunk->references);
         free(chunk->patches);
-        return NULL;
+        return false;
     }
     queue->chunks_made++;
-    queue->chunk_count++;
-    return chunk;
+    return true;
+}
+
+static struct umd_chunk *new_chunk(struct umd_queue *queue)
+{
+    if (queue->chunk_count == queue->chunks_made && !make_chunk(queue))
+        return NULL;
+    return &queue->chunks[queue->chunk_count++];
 }
 
 // A chunk with room for one more packet of two places.
@@ -175,7 +179,12 @@ static bool record_aperture_fill(struct umd_queue *queue, struct umd_allocation 
                                  uint32_t bytes, uint64_t pattern)
 {
     uint32_t done = bytes < 8 ? bytes : 8;
+    // Memory for all of it first: half a fill is none. 30 packets double 8 bytes to more than 4 GiB.
+    size_t chunks = 30 / (queue->info.DmaBufferSize / FERRY_PACKET_COPY_SIZE) + 1;
 
+    while (queue->chunks_made < queue->chunk_count + chunks)
+        if (!make_chunk(queue))
+            return false;
     if (done && !record_value(queue, FERRY_OPCODE_WRITE, destination, offset, done, pattern, 0))
         return false;
     while (done < bytes) {

@@ -23,12 +23,29 @@ int ferry_vidmm_create_allocation(struct ferry_vidmm *manager, D3DKMT_HANDLE dev
     return ferry_vm_leave(manager, result);
 }
 
+// What has to be queued for it takes a few places in the pager's line, which an empty line always has: nothing is kept
+// for want of memory.
+static int close_allocation(struct ferry_vidmm *manager, struct ferry_vm_allocation *allocation)
+{
+    const struct ferry_vm_sched *sched = &manager->sched;
+    struct ferry_vm_patience patience = {0};
+    for (;;) {
+        bool empty = sched->done == sched->queued;
+        int result = ferry_vm_allocation_close(&manager->memory, allocation);
+        if (result != FERRY_ERROR_NO_HOST_MEMORY || empty)
+            return result;
+        result = ferry_vm_block(manager, sched->paging_node, sched->done + 1, &patience);
+        if (result < 0)
+            return result;
+    }
+}
+
 int ferry_vm_allocation_end(struct ferry_vidmm *manager, struct ferry_vm_allocation *allocation)
 {
     struct ferry_vm_sched *sched = &manager->sched;
     struct ferry_vm_patience patience = {0};
     unsigned node;
-    int result = ferry_vm_allocation_close(&manager->memory, allocation);
+    int result = close_allocation(manager, allocation);
     // Whatever names it must be over before its room and pages go to somebody else.
     while (result >= 0 && ferry_vm_subject_pending(sched, allocation->subject.last_fence, true, &node))
         result = ferry_vm_block(manager, node, allocation->subject.last_fence[node], &patience);

@@ -12,9 +12,6 @@ static int bring_to_backing(struct ferry_vm_memory *memory, struct ferry_vm_allo
     bool discard = (flags & D3DDDI_LOCK_DISCARD) != 0;
     if (!segment)
         return FERRY_OK;
-    int result = ferry_vm_reserve(memory->sched, 2 * ferry_vm_pieces(memory, allocation->pages) + 2);
-    if (result != FERRY_OK)
-        return result;
     if (segment->aperture) {
         ferry_vm_aperture_order(memory, allocation, (flags & D3DDDI_LOCK_WRITE_ONLY) == 0);
         return FERRY_OK;
@@ -54,9 +51,12 @@ int ferry_vm_lock_check(const struct ferry_vm_memory *memory, const struct ferry
 int ferry_vm_lock_begin(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint32_t flags,
                         uint64_t first, uint64_t count, uint64_t until[FERRY_VM_MAX_NODES])
 {
-    // The pages first: a lock that fails for want of them has discarded and moved nothing.
+    // Room and pages first: a lock that fails for want of them has discarded and moved nothing.
+    int result = ferry_vm_reserve(memory->sched, 2 * ferry_vm_pieces(memory, allocation->pages) + 2);
+    if (result != FERRY_OK)
+        return result;
     ferry_vm_backing_recall(memory, allocation);
-    int result = ferry_vm_backing_make(memory, allocation);
+    result = ferry_vm_backing_make(memory, allocation);
     memcpy(until, allocation->subject.last_fence, sizeof(allocation->subject.last_fence));
     if (result == FERRY_OK)
         result = bring_to_backing(memory, allocation, flags);

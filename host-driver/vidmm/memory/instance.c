@@ -64,7 +64,9 @@ int ferry_vm_remove(struct ferry_vm_memory *memory, struct ferry_vm_allocation *
 {
     struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
     bool bring_back = !segment->aperture && !drop && allocation->dirty && !allocation->fresh;
-    int result = ferry_vm_reserve(memory->sched, 2 * ferry_vm_pieces(memory, allocation->pages) + 2);
+    // Out of an aperture: an operation that orders, and the unmapping.
+    size_t places = segment->aperture ? 2 : 2 * ferry_vm_pieces(memory, allocation->pages) + 2;
+    int result = ferry_vm_reserve(memory->sched, places);
     if (result != FERRY_OK)
         return result;
     // Who leaves again before it has come in, as behind a job that hangs, still has its content where it was.

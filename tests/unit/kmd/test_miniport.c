@@ -489,6 +489,34 @@ static void allocations_get_sizes_and_segments_and_bad_wishes_a_name(void **stat
     assert_int_equal(rig->kmd->DxgkDdiCreateAllocation(rig->adapter, &create), STATUS_INVALID_PARAMETER);
 }
 
+static void a_device_that_was_stopped_starts_again(void **state)
+{
+    struct rig *rig = *state;
+    DXGKRNL_INTERFACE os = {sizeof os, DXGKRNL_INTERFACE_VERSION, rig, on_notify, on_dpc, on_queue};
+    struct host_pages from;
+
+    pages_make(rig, &from, 1);
+    for (uint32_t round = 0; round < 3; round++) {
+        DXGKARG_BUILDPAGINGBUFFER a = arguments(rig, rig->buffer.address, 4096, DXGK_OPERATION_TRANSFER);
+
+        memset(from.memory, (int)round + 1, 4096);
+        transfer_arguments(&a, NULL, &from.mdl, true, 0x10000, 4096);
+        assert_int_equal(append(rig, &a), STATUS_SUCCESS);
+        rig->note_count = 0;
+        submit_paging(rig, &a, 1); // Each manager counts from 1.
+        wait_for(rig, 0, 1);
+        assert_memory_equal(ferry_model_local(rig->model) + 0x10000, from.memory, 4096);
+        assert_int_equal(rig->note_count, 1);
+        assert_int_equal(rig->notes[0].fence, 1);
+        assert_int_equal(rig->kmd->DxgkDdiStopDevice(rig->adapter), STATUS_SUCCESS);
+        assert_int_equal(rig->kmd->DxgkDdiStartDevice(rig->adapter, &os), STATUS_SUCCESS);
+        DXGKARG_QUERYCURRENTFENCE query = {.NodeOrdinal = 0};
+        assert_int_equal(rig->kmd->DxgkDdiQueryCurrentFence(rig->adapter, &query), STATUS_SUCCESS);
+        assert_int_equal(query.CurrentFence, 0);
+    }
+    pages_free(rig, &from);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
 
 int main(void)
@@ -501,6 +529,7 @@ int main(void)
         CASE(R5_R38_R42_R253_busy_until_the_user_job_is_done_or_said_idle),
         CASE(a_fault_is_told_with_its_fence_and_the_ring_goes_on),
         CASE(a_reset_reports_the_last_aborted_fence),
+        CASE(a_device_that_was_stopped_starts_again),
         CASE(preemption_is_answered_at_the_end_of_the_ring),
         CASE(R74_the_aperture_points_at_a_dummy_page_from_the_start),
         CASE(R69_R73_pages_are_mapped_and_unmapped),

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+# Failure injection. The library's sources are built once more, with what can fail renamed to tests/injection/inject.c.
+
+INJECT_ROOM := tests/injection
+INJECT_NAMES := malloc calloc realloc free posix_memalign mmap munmap
+INJECT_FLAGS := $(foreach name,$(INJECT_NAMES),-D$(name)=inject_$(name))
+INJECT_WRAPS := -Wl,--wrap=ferry_vm_reserve,--wrap=ferry_vm_queue_reserve
+INJECT_MANAGER := $(MANAGER_SOURCES:%.c=$(BUILD)/obj-inject/%.o)
+INJECT_KMD := $(patsubst %.c,$(BUILD)/obj-inject/%.o,$(wildcard host-driver/kmd/*.c host-driver/device/*.c) \
+	host-driver/link/dma_map.c)
+
+$(BUILD)/obj-inject/%.o: %.c $(FLAGS) $(INJECT_ROOM)/rules.mk | $(CONTRACT)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(SANITIZE) $(INJECT_FLAGS) -Itests/unit/kmd/no_firmware $(CPPFLAGS) -MMD -MP -c $< -o $@
+
+$(BUILD)/obj-suite/$(INJECT_ROOM)/%.o: CPPFLAGS := -I$(CONTRACT_SUITE) $(CPPFLAGS)
+INJECT_TEST := $(patsubst %,$(BUILD)/obj-suite/$(INJECT_ROOM)/%.o,inject test_manager) \
+	$(BUILD)/obj-suite/host-driver/umd/error.o
+
+$(BUILD)/tests/inject_manager: $(INJECT_TEST) $(INJECT_MANAGER) \
+		$(patsubst %,$(BUILD)/obj-suite/$(CONTRACT_SUITE)/%.o,memcpy_machine memcpy_miniport memcpy_run)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(SANITIZE) $(filter %.o,$^) $(INJECT_WRAPS) -o $@ -lcmocka -lpthread
+$(BUILD)/tests/inject_manager_kmd: $(INJECT_TEST) $(INJECT_MANAGER) $(INJECT_KMD) \
+		$(patsubst %,$(BUILD)/obj-suite/$(CONTRACT_SUITE)/%.o,kmd_answers kmd_machine) \
+		$(patsubst %.c,$(BUILD)/obj-suite/%.o,$(wildcard sim/model/*.c))
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(SANITIZE) $(filter %.o,$^) $(INJECT_WRAPS) -o $@ -lcmocka -lpthread
+# All of the library but its back ends, of which the test has the model.
+INJECT_UMD := $(patsubst %.c,$(BUILD)/obj-inject/%.o,$(wildcard host-driver/umd/*.c))
+INJECT_PUBLIC := $(BUILD)/obj-suite/$(INJECT_ROOM)/test_public.o $(BUILD)/obj-suite/$(INJECT_ROOM)/inject.o
+$(INJECT_UMD): CPPFLAGS += -Dferry_kmd_miniport=inject_kmd_miniport
+$(BUILD)/obj-suite/$(INJECT_ROOM)/test_public.o: CPPFLAGS := -Itests/unit/kmd/no_firmware $(CPPFLAGS)
+$(BUILD)/tests/inject_public: $(INJECT_PUBLIC) $(INJECT_MANAGER) $(INJECT_KMD) $(INJECT_UMD) \
+		$(patsubst %.c,$(BUILD)/obj-suite/%.o,$(wildcard sim/model/*.c))
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(SANITIZE) $(filter %.o,$^) $(INJECT_WRAPS) -Wl,--wrap=umd_handle_make -o $@ -lcmocka -lpthread
+TEST_PROGRAMS += $(BUILD)/tests/inject_manager $(BUILD)/tests/inject_manager_kmd $(BUILD)/tests/inject_public
+.SECONDARY: $(INJECT_TEST) $(INJECT_MANAGER) $(INJECT_KMD) $(INJECT_UMD) $(INJECT_PUBLIC)
+-include $(shell find $(BUILD)/obj-inject -name '*.d' 2>/dev/null)
