@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Residency lists, and the trim loop of the user-mode driver (R226 to R229).
+// Residency lists: one attempt, as a D3D12 driver makes it (R231 to R236), and the trim loop of an earlier one's (R226
+// to R229).
 #include <stdlib.h>
 
 #include "umd/internal.h"
@@ -88,29 +89,58 @@ static int vidmm_handles(struct umd_allocation *const *list, size_t count, D3DKM
 static bool legal(const struct ferry_residency *arguments)
 {
     return arguments && arguments->size == sizeof *arguments && (arguments->allocations || !arguments->count) &&
-           arguments->count <= D3DDDI_MAKERESIDENT_MAX_ALLOCATIONS;
+           arguments->count <= UINT32_MAX;
 }
 
+// What the batches before a failing one have raised is lowered again. The GPU has written nothing meanwhile: the
+// adapter's lock was held.
+static void undo(struct umd_device *device, const D3DKMT_HANDLE *handles, size_t count)
+{
+    D3DDDICB_EVICT evict = {.NumAllocations = (UINT)count, .AllocationList = handles};
+
+    evict.Flags.NotWrittenTo = 1;
+    if (count)
+        ferry_vidmm_evict(device->adapter->vidmm, device->vidmm, &evict);
+}
+
+// All of the list or nothing. The manager takes so many at a time, so a longer list goes in batches (R235); its answer
+// to the failing one is handed through as it is (R236).
 static int attempt(struct umd_device *device, struct umd_allocation *const *list, const D3DKMT_HANDLE *handles,
                    bool cant_trim_further, bool must_succeed, struct ferry_residency *arguments)
 {
-    struct umd_adapter *adapter = device->adapter;
-    D3DDDI_MAKERESIDENT make = {
-        .hPagingQueue = device->paging_queue,
-        .NumAllocations = (UINT)arguments->count,
-        .AllocationList = handles,
-    };
+    size_t done = 0;
+    int result = FERRY_OK;
 
-    make.Flags.CantTrimFurther = cant_trim_further;
-    make.Flags.MustSucceed = must_succeed;
-    int error = ferry_vidmm_make_resident(adapter->vidmm, &make);
-    arguments->paging_fence_value = error == FERRY_PENDING ? make.PagingFenceValue : 0;
-    arguments->bytes_to_trim = make.NumBytesToTrim;
-    if (error < 0)
-        return error;
+    arguments->paging_fence_value = arguments->bytes_to_trim = 0;
+    do {
+        size_t left = arguments->count - done;
+        size_t batch = left < D3DDDI_MAKERESIDENT_MAX_ALLOCATIONS ? left : D3DDDI_MAKERESIDENT_MAX_ALLOCATIONS;
+        D3DDDI_MAKERESIDENT make = {
+            .hPagingQueue = device->paging_queue,
+            .NumAllocations = (UINT)batch,
+            .AllocationList = handles + done,
+        };
+
+        make.Flags.CantTrimFurther = cant_trim_further;
+        make.Flags.MustSucceed = must_succeed;
+        int error = ferry_vidmm_make_resident(device->adapter->vidmm, &make);
+        if (error < 0) {
+            undo(device, handles, done);
+            arguments->paging_fence_value = 0; // R234
+            arguments->bytes_to_trim = make.NumBytesToTrim;
+            return error;
+        }
+        arguments->bytes_to_trim = make.NumBytesToTrim;
+        // A queue's values grow, and one that is reached says so of those before it.
+        if (error == FERRY_PENDING) {
+            arguments->paging_fence_value = make.PagingFenceValue;
+            result = FERRY_PENDING;
+        }
+        done += batch;
+    } while (done < arguments->count);
     for (size_t i = 0; i < arguments->count; i++)
         count_up(list[i]);
-    return error;
+    return result;
 }
 
 int ferry_make_resident(struct ferry_device *handle, struct ferry_residency *arguments)
