@@ -461,6 +461,34 @@ static void a_renamed_allocation_is_destroyed_with_its_instances_in_flight(void 
     }
 }
 
+// A neighbour's unused memory is not there to be renamed into: what a program may have bounds its lists too.
+static void R242_R247_instances_count_in_their_programs_budget(void **state)
+{
+    (void)state;
+    struct world *world = open_held(64);
+    struct ferry_vidmm_process_options options = {.size = sizeof(options), .weight = 1};
+    D3DKMT_HANDLE programs[2], device, queue, context;
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(ferry_vidmm_create_process(world->manager, &options, &programs[i]), FERRY_OK);
+    assert_int_equal(ferry_vidmm_create_device_of(world->manager, programs[0], &device), FERRY_OK);
+    assert_int_equal(ferry_vidmm_create_paging_queue(world->manager, device, 0, &queue), FERRY_OK);
+    assert_int_equal(ferry_vidmm_create_context(world->manager, device, HELD_NODE, &context, NULL), FERRY_OK);
+    world->device = device, world->queue = queue, world->context = context;
+    D3DKMT_HANDLE a = world_create(world, PAGES(4), CPU);
+    world_require(world, a);
+    hold(world);
+    for (unsigned i = 0; world_statistics(world).discard_stalls == 0; i++) {
+        assert_true(i < 16);
+        world_gpu_name(world, world->context, a, false);
+        world->knobs->hold_node = HELD_NODE;
+        world->knobs->hold_turns = 3;
+        discard(world, a, i);
+    }
+    // A third of 64 pages (the world's own device is a program too), in fours: five.
+    assert_int_equal(world_place(world, a).instances, 5);
+    world_close(world);
+}
+
 // Evicted and still in place, it stands among the candidates to leave, and is found there again.
 static void what_nobody_requires_is_renamed_among_the_victims(void **state)
 {
@@ -525,6 +553,7 @@ int main(void)
         cmocka_unit_test(R239_the_callers_own_memory_has_one_address_and_is_waited_for),
         cmocka_unit_test(R242_want_of_host_memory_is_no_reason_to_fail),
         cmocka_unit_test(a_renamed_allocation_is_destroyed_with_its_instances_in_flight),
+        cmocka_unit_test(R242_R247_instances_count_in_their_programs_budget),
         cmocka_unit_test(what_nobody_requires_is_renamed_among_the_victims),
         cmocka_unit_test(a_reset_keeps_what_each_instance_holds),
     };

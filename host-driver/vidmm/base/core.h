@@ -37,6 +37,7 @@ struct ferry_vm_process {
     uint64_t budget[FERRY_VM_GROUPS];
     uint64_t required[FERRY_VM_GROUPS]; // on its devices' residency lists
     uint64_t in_place[FERRY_VM_GROUPS]; // in segments now, required or not
+    uint64_t renamed[FERRY_VM_GROUPS];  // instances of its allocations beyond each one's first
     struct ferry_vm_list link;
 };
 

@@ -83,7 +83,6 @@ struct ferry_vm_memory {
     uint64_t sub_transfer_bytes;
     uint64_t time; // GPU submissions
     uint64_t serial;
-    uint64_t renamed_memory, renamed_aperture; // bytes of instances beyond the first ones
     bool lru;
 };
 

@@ -35,9 +35,11 @@ static uint32_t index_of(const struct ferry_vm_allocation *instance)
     return index;
 }
 
-static uint64_t *renamed_bytes(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *instance)
+static void charge(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *instance, bool added)
 {
-    return instance->wants_memory ? &memory->renamed_memory : &memory->renamed_aperture;
+    uint64_t bytes = ferry_vm_charge(instance), change = added ? bytes : 0 - bytes;
+    instance->device->process->renamed[instance->wants_memory ? FERRY_VM_LOCAL : FERRY_VM_NON_LOCAL] += change;
+    memory->core->statistics.renamed_bytes += change;
 }
 
 // Room for one more in the record; makes the record when this is the first.
@@ -104,8 +106,7 @@ int ferry_vm_instance_add(struct ferry_vm_memory *memory, struct ferry_vm_alloca
     for (uint32_t i = renaming->length++; i > at; i--)
         renaming->instances[i] = renaming->instances[i - 1];
     renaming->instances[at] = added;
-    *renamed_bytes(memory, added) += ferry_vm_charge(added);
-    memory->core->statistics.renamed_bytes += ferry_vm_charge(added);
+    charge(memory, added, true);
     return FERRY_OK;
 }
 
@@ -152,8 +153,7 @@ static void forget(struct ferry_vm_memory *memory, struct ferry_vm_allocation *i
     renaming->current -= at < renaming->current ? 1 : 0;
     if (renaming->before == instance)
         renaming->before = NULL;
-    *renamed_bytes(memory, instance) -= ferry_vm_charge(instance);
-    memory->core->statistics.renamed_bytes -= ferry_vm_charge(instance);
+    charge(memory, instance, false);
     free(instance);
 }
 

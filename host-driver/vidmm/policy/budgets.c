@@ -17,7 +17,7 @@ uint64_t ferry_vm_memory_limit(const struct ferry_vm_policy *policy)
                                                                                 : policy->memory->memory_bytes;
 }
 
-static uint64_t limit_of(const struct ferry_vm_policy *policy, unsigned group)
+uint64_t ferry_vm_limit(const struct ferry_vm_policy *policy, unsigned group)
 {
     return group == FERRY_VM_LOCAL ? ferry_vm_memory_limit(policy) : policy->memory->aperture_bytes;
 }
@@ -27,6 +27,14 @@ uint64_t ferry_vm_required(const struct ferry_vm_policy *policy, unsigned group)
     uint64_t bytes = 0;
     for (struct ferry_vm_list *link = policy->processes.next; link != &policy->processes; link = link->next)
         bytes += process_at(link)->required[group];
+    return bytes;
+}
+
+uint64_t ferry_vm_renamed(const struct ferry_vm_policy *policy, unsigned group)
+{
+    uint64_t bytes = 0;
+    for (struct ferry_vm_list *link = policy->processes.next; link != &policy->processes; link = link->next)
+        bytes += process_at(link)->renamed[group];
     return bytes;
 }
 
@@ -65,7 +73,7 @@ void ferry_vm_budgets_divide(struct ferry_vm_policy *policy)
             uint64_t reserved = group == FERRY_VM_LOCAL ? process->reservation / PAGE_SIZE : 0;
             shares[count++] = (struct ferry_vm_share){.weight = process->weight, .reserved = reserved};
         }
-        ferry_vm_budget_divide(limit_of(policy, group) / PAGE_SIZE, shares, count);
+        ferry_vm_budget_divide(ferry_vm_limit(policy, group) / PAGE_SIZE, shares, count);
         count = 0;
         for (struct ferry_vm_list *link = policy->processes.next; link != &policy->processes; link = link->next)
             give(policy, process_at(link), group, shares[count++].budget * PAGE_SIZE);

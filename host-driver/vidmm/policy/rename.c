@@ -7,7 +7,8 @@
 //  - it is not, the list may grow and memory allows it: a new one is put before it and taken;
 //  - else the next one is taken and the lock waits for it. It is the one that will be idle first.
 //
-// Memory allows it while what all lists require and all instances besides fit together. What is parked is among the
+// Memory allows it while what all lists require and all instances besides fit together, and those of the program into
+// its budget. What is parked is among the
 // first to leave when room is needed, and leaving it ends. Demand is looked at every so often: instances that not one
 // discard of the last window would have missed go.
 #include "vidmm/policy/policy.h"
@@ -23,14 +24,13 @@ static bool busy(const struct ferry_vm_policy *policy, const struct ferry_vm_all
 
 static bool may_grow(const struct ferry_vm_policy *policy, const struct ferry_vm_allocation *allocation)
 {
+    const struct ferry_vm_process *process = allocation->device->process;
+    unsigned group = allocation->wants_memory ? FERRY_VM_LOCAL : FERRY_VM_NON_LOCAL;
     uint64_t more = ferry_vm_charge(allocation);
     if (allocation->renaming_limit != 0 && ferry_vm_instance_count(allocation) >= allocation->renaming_limit)
         return false;
-    if (allocation->wants_memory)
-        return ferry_vm_required(policy, FERRY_VM_LOCAL) + policy->memory->renamed_memory + more <=
-               ferry_vm_memory_limit(policy);
-    return ferry_vm_required(policy, FERRY_VM_NON_LOCAL) + policy->memory->renamed_aperture + more <=
-           policy->memory->aperture_bytes;
+    return process->required[group] + process->renamed[group] + more <= process->budget[group] &&
+           ferry_vm_required(policy, group) + ferry_vm_renamed(policy, group) + more <= ferry_vm_limit(policy, group);
 }
 
 static void look_at_demand(struct ferry_vm_policy *policy, struct ferry_vm_allocation *allocation, uint32_t in_use)
