@@ -13,10 +13,9 @@
 // one, in this order:
 //
 //  1. a hole that is large enough;
-//  2. the cheapest window: contiguous blocks each of which leaves or moves to a hole elsewhere. Looked at are the
-//  windows
-//     around the first FERRY_VM_PLAN_SEEDS victims, so the work follows the size of what is wanted and not of the
-//     segment;
+//  2. the cheapest window: contiguous blocks each of which leaves or moves to a hole elsewhere, or more of them, of
+//     which those who are needed soon are pushed together while the others leave. Looked at are the windows around the
+//     first FERRY_VM_PLAN_SEEDS victims, so the work follows the size of what is wanted and not of the segment;
 //  3. a window in which those who must stay are pushed together (one walk over the segment);
 //  4. a new arrangement of all that must stay (arrange.h), complete for small numbers of blocks.
 //

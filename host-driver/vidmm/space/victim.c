@@ -6,15 +6,19 @@
 //
 // The distance remembered is the longest of late, not the last one: within a frame an allocation is used several
 // times in a row, and the short gaps say nothing about the next frame. It fades by an eighth of the time that passes,
-// so that a new, shorter rhythm is learnt after some rounds, however many uses a round has. An allocation that is
-// overdue by more than its distance has broken its rhythm: it is cold, and cold ones go first, oldest first, as does
-// everything used only once. A scan that never comes back is therefore treated exactly as least-recently-used would.
+// so that a new, shorter rhythm is learnt after some rounds, however many uses a round has. It grows by no more than
+// four times at once: what comes back after a long absence will be used in its old rhythm again, and would be taken for
+// the one that is needed last until the absence has faded. An allocation that is overdue by more than its distance has
+// broken its rhythm: it is cold, and cold ones go first, oldest first, as does everything used only once. A scan that
+// never comes back is therefore treated exactly as least-recently-used would.
 //
 // Of those predicted about equally far (within a twentieth), the smallest that makes room enough leaves: what is thrown
 // out has to be brought back, so it should be no larger than needed.
 #include "vidmm/space/victim.h"
 
 #include <stddef.h>
+
+#define MOST_GROWTH 4
 
 enum tree { NEXT = 0, COLD = 0, DUE = 1 };
 enum listed { NOT_LISTED, WARM, COLDER };
@@ -99,6 +103,8 @@ void ferry_vm_victim_used(struct ferry_vm_use *use, uint64_t now)
 {
     if (use->last != 0 && now > use->last) {
         uint64_t gap = now - use->last, fading = gap / 8;
+        if (use->period != 0 && gap > MOST_GROWTH * use->period)
+            gap = MOST_GROWTH * use->period;
         uint64_t faded = use->period > fading ? use->period - fading : 0;
         use->period = gap > faded ? gap : faded;
     }

@@ -429,9 +429,41 @@ static void a_plan_does_not_walk_over_the_segment(void **state)
     assert_true(longest < 20000);
 }
 
+// Of every two neighbours one is needed at once and one late.
+static void who_is_needed_soon_is_pushed_aside_and_not_thrown_out(void **state)
+{
+    (void)state;
+    struct owner owners[9] = {0};
+    struct ferry_vm_space space;
+    struct ferry_vm_victims victims;
+    struct ferry_vm_region region = {&space, &victims, true};
+    struct ferry_vm_plan plan = {0};
+    struct ferry_vm_wanted wanted = {&owners[8], 2, 0, UINT64_MAX, false};
+    uint64_t missing;
+    assert_true(ferry_vm_space_init(&space, 8));
+    ferry_vm_victims_init(&victims, false);
+    for (unsigned i = 0; i < 8; i++) {
+        bool no_memory;
+        owners[i].use = (struct ferry_vm_use){.last = 10000, .period = i % 2 ? 1 : 1000, .pages = 1, .serial = i + 1};
+        owners[i].block = ferry_vm_space_take(&space, 1, 1, false, 0, &owners[i], &no_memory);
+        ferry_vm_victim_add(&victims, &owners[i].use);
+    }
+    ferry_vm_plan_begin(&plan, NULL, facts_of, owner_of, 10000);
+    assert_int_equal(ferry_vm_plan_want(&plan, &region, &wanted, &missing), FERRY_VM_PLANNED);
+    ferry_vm_plan_finish(&plan);
+    for (size_t i = 0; i < plan.step_count; i++)
+        if (plan.steps[i].kind == FERRY_VM_STEP_EVICT)
+            assert_int_equal(((struct owner *)plan.steps[i].owner - owners) % 2, 0);
+    assert_int_equal(plan.evicted_pages, 2);
+    assert_int_equal(plan.moved_pages, 1);
+    ferry_vm_plan_destroy(&plan);
+    ferry_vm_space_destroy(&space);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(random_states),
+                                       cmocka_unit_test(who_is_needed_soon_is_pushed_aside_and_not_thrown_out),
                                        cmocka_unit_test(a_plan_does_not_walk_over_the_segment)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

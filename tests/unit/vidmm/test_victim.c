@@ -135,6 +135,26 @@ static void a_rhythm_that_ends_goes_cold(void **state)
     free(cache);
 }
 
+static void an_absence_is_no_rhythm(void **state)
+{
+    (void)state;
+    struct ferry_vm_victims victims;
+    struct ferry_vm_use uses[2] = {{.serial = 1, .pages = 1}, {.serial = 2, .pages = 1}};
+    uint64_t now = 1000;
+    ferry_vm_victims_init(&victims, false);
+    for (unsigned round = 0; round < 20; round++)
+        ferry_vm_victim_used(&uses[0], now += 10);
+    now += 5000;
+    for (unsigned round = 0; round < 3; round++)
+        ferry_vm_victim_used(&uses[0], now += 10);
+    ferry_vm_victim_used(&uses[1], now - 100);
+    ferry_vm_victim_used(&uses[1], now);
+    ferry_vm_victim_add(&victims, &uses[0]);
+    ferry_vm_victim_add(&victims, &uses[1]);
+    // The one that is used every 100, not the one that is used every 10 and was away once.
+    assert_ptr_equal(ferry_vm_victim_choose(&victims, now, 1), &uses[1]);
+}
+
 static void of_equally_far_ones_the_smallest_that_suffices(void **state)
 {
     (void)state;
@@ -168,6 +188,7 @@ int main(void)
         cmocka_unit_test(a_cold_scan_costs_what_lru_costs),
         cmocka_unit_test(a_scan_does_not_throw_out_what_is_used_in_rounds),
         cmocka_unit_test(a_rhythm_that_ends_goes_cold),
+        cmocka_unit_test(an_absence_is_no_rhythm),
         cmocka_unit_test(of_equally_far_ones_the_smallest_that_suffices),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
