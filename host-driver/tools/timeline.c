@@ -319,7 +319,8 @@ void ferry_timeline_event(struct ferry_timeline *timeline, const struct ferry_ev
     case FERRY_EVENT_READS_OUTSTANDING: counter(timeline, "reads outstanding", event); break;
     case FERRY_EVENT_SPAN: device_span(timeline, row_of(event->track), event); break;
     case FERRY_EVENT_PLACED:
-    case FERRY_EVENT_REMOVED: break;
+    case FERRY_EVENT_REMOVED:
+    case FERRY_EVENT_BUDGET: break;
     }
 }
 
