@@ -293,7 +293,6 @@ module ferry_engine #(
     wire [63:0] word;
     wire        word_last;
     wire        word_bad;
-    wire        word_room;
     wire        read_fault_valid;
     wire [7:0]  read_fault_kind;
     wire [31:0] read_fault_position;
@@ -341,9 +340,9 @@ module ferry_engine #(
         .host_rfault(host_r[`FERRY_AXI_R_FAULT_RANGE]), .host_rvalid(host_rvalid), .host_rready(host_rready)
     );
 
-    ferry_fifo #(.WIDTH(66), .LG_DEPTH(LG_DATA), .BLOCK(1)) data (
-        .clk(clk), .rst(rst), .in_valid(push), .in_ready(word_room), .in_data({push_bad, push_last, push_data}),
-        .out_valid(word_valid), .out_ready(word_take), .out_data({word_bad, word_last, word})
+    ferry_data_fifo #(.LG_DEPTH(LG_DATA)) data (
+        .clk(clk), .rst(rst), .push(push), .push_data(push_data), .push_last(push_last), .push_bad(push_bad),
+        .word_valid(word_valid), .word_take(word_take), .word(word), .word_last(word_last), .word_bad(word_bad)
     );
 
     // ---- Write side ----
@@ -493,7 +492,7 @@ module ferry_engine #(
         | {{(E-1){1'b0}}, stall_read} << `FERRY_EVENT_STALL_READ
         | {{(E-1){1'b0}}, stall_write} << `FERRY_EVENT_STALL_WRITE;
 
-    wire unused = &{1'b0, word_room, m_axi_local_r, host_r, m_axi_local_bresp[0], m_axi_host_bresp[0]};
+    wire unused = &{1'b0, m_axi_local_r, host_r, m_axi_local_bresp[0], m_axi_host_bresp[0]};
 endmodule
 
 `default_nettype wire

@@ -32,7 +32,7 @@ module ferry_job_queue #(
     output wire        job_ready,
     input  wire [`FERRY_JOB_BITS-1:0] job,
 
-    // The oldest job of this class; while memory is given up on, the next to be told of.
+    // The oldest job of this class, a cycle later; while memory is given up on, the next to be told of.
     input  wire        view_urgent,
     output wire [1:0]  view_slot,
     output wire [15:0] view_packet_offset,
@@ -207,7 +207,11 @@ module ferry_job_queue #(
     end
 
     // ---- Faults ----
-    assign {view_descending, view_slot, view_packet_offset[15:3]} = view_urgent ? urgent_names[urgent_shown] : names[normal_shown];
+    reg [NAME_BITS-1:0] view_reg;
+    always @(posedge clk) begin
+        view_reg <= view_urgent ? urgent_names[urgent_shown] : names[normal_shown];
+    end
+    assign {view_descending, view_slot, view_packet_offset[15:3]} = view_reg;
     assign view_packet_offset[2:0] = 3'd0;
 
     // ---- Read side: its next job's place is known as the cycle begins, so that the job's fields are there early ----
@@ -245,7 +249,13 @@ module ferry_job_queue #(
         || destination_kind != `FERRY_ADDRESS_KIND_LOCAL;
 
     // ---- Write side ----
+    // The turn that it is offered stands in flip-flops: its first burst is worked out as it is taken. No data comes so early that
+    // this holds it up.
     wire turn_valid, turn_silent, turn_fill;
+    wire [TURN_BITS-1:0] turn;
+    reg  turn_valid_reg;
+    reg  [TURN_BITS-1:0] turn_reg;
+    wire turn_next = !turn_valid_reg || write_take;
 `ifdef FORMAL
     wire [LG_TURNS:0] turn_place, turn_in, turn_out;
     wire turn_held;
@@ -255,14 +265,23 @@ module ferry_job_queue #(
         .clk(clk), .rst(rst), .in_valid(read_take), .in_ready(turn_room),
         .in_data({read_urgent, is_read || read_empty, is_fill, read_unordered, destination_kind, destination_is_list, read_protected,
             read_buffered, read_slot, read_descending, read_destination, read_last}),
-        .out_valid(turn_valid), .out_ready(write_take),
-        .out_data({write_urgent, turn_silent, turn_fill, write_unordered, write_kind, write_is_list, write_protected,
-            write_buffered, write_slot, write_descending, write_base, write_last})
+        .out_valid(turn_valid), .out_ready(turn_next), .out_data(turn)
 `ifdef FORMAL
         , .formal_place(turn_place), .formal_held(turn_held), .formal_word(turn_word), .formal_write(turn_in), .formal_read(turn_out)
 `endif
     );
-    assign write_valid = turn_valid;
+    always @(posedge clk) begin
+        if (turn_next) begin
+            turn_valid_reg <= turn_valid;
+            turn_reg <= turn;
+        end
+        if (rst) begin
+            turn_valid_reg <= 1'b0;
+        end
+    end
+    assign {write_urgent, turn_silent, turn_fill, write_unordered, write_kind, write_is_list, write_protected,
+            write_buffered, write_slot, write_descending, write_base, write_last} = turn_reg;
+    assign write_valid = turn_valid_reg;
     assign write_first = write_urgent ? urgent_write_first : normal_write_first;
     assign write_op = turn_silent ? `FERRY_JOB_OP_READ : turn_fill ? `FERRY_JOB_OP_FILL : `FERRY_JOB_OP_COPY;
     assign write_list_base = write_base[63:48];
@@ -331,6 +350,8 @@ module ferry_job_queue #(
     reg [JOB_BITS-1:0] taken = 0;
     reg taken_urgent = 1'b0;
     reg taken_buffered = 1'b0;
+    // The followed job was looked for.
+    reg was_shown = 1'b0;
     wire [2:0]  taken_op;
     wire [1:0]  taken_kind, taken_slot;
     wire        taken_is_list, taken_unordered, taken_protected, taken_descending, taken_empty;
@@ -340,8 +361,13 @@ module ferry_job_queue #(
     assign {taken_op, taken_rest[70:69], taken_kind, taken_rest[68], taken_is_list, taken_unordered, taken_protected, taken_slot,
         taken_rest[67:66], taken_descending, taken_rest[63:0], taken_destination, taken_empty, taken_last} = taken;
     assign taken_rest[65:64] = 2'd0;
-    wire shows_turn = write_valid && turn_out == turn_place;
+    reg shows_turn = 1'b0;
+    wire [TURN_BITS-1:0] taken_turn = {taken_urgent, taken_op == `FERRY_JOB_OP_READ || taken_empty, taken_op == `FERRY_JOB_OP_FILL,
+        taken_unordered, taken_kind, taken_is_list, taken_protected, taken_buffered, taken_slot, taken_descending,
+        taken_destination, taken_last};
     always @(posedge clk) begin
+        shows_turn <= !rst && (turn_next ? turn_valid && turn_out == turn_place : shows_turn);
+        was_shown <= held && !rst && view_urgent == place_urgent && is_shown;
         if (accept && job_urgent == place_urgent && is_in) begin
             held <= 1'b1;
             followed <= entry;
@@ -381,14 +407,13 @@ module ferry_job_queue #(
             assert (!still_waits || waiting[waiting_place] == followed);
             assert (!(read_valid && read_urgent == place_urgent && is_next) || read_view == followed);
             assert (kept_name == followed_name);
-            assert (!(view_urgent == place_urgent && is_shown) || {view_descending, view_slot, view_packet_offset[15:3]} == followed_name);
+            assert (!was_shown || {view_descending, view_slot, view_packet_offset[15:3]} == followed_name);
         end
         if (turn_held) begin
-            assert (turn_word == {taken_urgent, taken_op == `FERRY_JOB_OP_READ || taken_empty, taken_op == `FERRY_JOB_OP_FILL,
-                taken_unordered, taken_kind, taken_is_list, taken_protected, taken_buffered, taken_slot, taken_descending,
-                taken_destination, taken_last});
+            assert (turn_word == taken_turn);
         end
-        if (turn_held && shows_turn) begin
+        assert (!shows_turn || (write_valid && turn_reg == taken_turn && turn_out == turn_place + 1'b1));
+        if (shows_turn) begin
             assert (write_urgent == taken_urgent && write_slot == taken_slot && write_last == taken_last);
             assert (write_kind == taken_kind && write_base == taken_destination && write_descending == taken_descending);
             assert (write_op == (taken_empty ? `FERRY_JOB_OP_READ : taken_op) || taken_op > `FERRY_JOB_OP_READ);

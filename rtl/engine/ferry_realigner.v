@@ -216,6 +216,8 @@ module ferry_realigner #(
         assume (!(burst_first && burst_segment_last && burst_beats == 1 && burst_starts_short) || burst_flush);
     end
     always @(*) assume (!(burst_valid && (burst_cut || burst_fault)) || burst_type == TYPE_BAD);
+    // A job's last bad entry leaves the data FIFO after it has entered.
+    always @(*) assume (!resolved || stall_reg);
 
     // The words of the source as they came. A word of the destination is a window on two of them.
     reg [63:0] before = 0;
@@ -236,11 +238,13 @@ module ferry_realigner #(
     // Pushes of the burst so far; as many in all as room was reserved for.
     reg [6:0] pushed = 0;
     wire [6:0] reserved = burst_beats - {6'd0, burst_first && burst_starts_short} + {6'd0, burst_segment_last && burst_flush};
-    // The job has met an error.
+    // The job has met an error. Bad entries lie in the data FIFO.
     reg error_met = 1'b0;
+    reg bad_inside = 1'b0;
     always @(posedge clk) begin
         pushed <= burst_ready || rst ? 7'd0 : pushed + {6'd0, push};
         error_met <= !rst && !(push && push_last) && (error_met || (took && error));
+        bad_inside <= !rst && ((bad_inside && !resolved) || (push && push_bad));
         cover (past_valid && !rst && push && is_burst && burst_shift == 3 && !first_beat && !bad_now && pushed == 2);
         cover (past_valid && !rst && flushing && push_last && burst_beats == 2);
         cover (past_valid && !rst && error_met && push && push_last);
@@ -253,12 +257,15 @@ module ferry_realigner #(
         assert (!push || push_last == (burst_ready && (!is_burst || burst_last)));
         assert (!(error_met || (took && error)) || !push || push_bad);
         assert (!stall_reg || !push);
+        // Behind a bad entry no good one, as ferry_data_fifo has it.
+        assert (!(bad_inside && push && !push_bad));
         assert (!push_cut || (push && push_last && push_bad));
         assert (!push || burst_valid);
         // For induction.
         assert (saved_reg == turned_before[63:0] || (!inside && beat_reg == 0 && !flush_reg));
         assert (!(inside || beat_reg != 0 || flush_reg) || before_shift == (inside ? segment_shift : burst_shift));
         assert (!error_met || bad_reg);
+        assert (!bad_inside || bad_reg || stall_reg);
         if (flush_reg) begin
             assert (burst_valid && is_burst && burst_segment_last && burst_flush && beat_reg == 0);
             assert (pushed == burst_beats - {6'd0, burst_first && burst_starts_short});

@@ -160,8 +160,9 @@ module ferry_retire #(
     assign fault[`FERRY_ENGINE_FAULT_WRITTEN_RANGE] = fault_written;
     assign fault[`FERRY_ENGINE_FAULT_UP_TO_POSITION_RANGE] = fault_up_to_position;
 
-    // A job is shown, to be told of.
+    // A job is shown, to be told of; its fields are there, which takes a cycle.
     reg        look_reg;
+    reg        seen_reg;
     // A response error of the oldest job, its burst's kind and position.
     reg        bad_reg;
     reg        bad_host_reg;
@@ -177,6 +178,8 @@ module ferry_retire #(
     reg [3:0]  told_reg;
     // Cycles in which nothing moved, one behind the other.
     reg [31:0] still_reg;
+    // Something moved in the cycle before: that is known late in a cycle.
+    reg        progress_reg;
 
     wire shown_valid = shown_normal || shown_urgent;
     wire recorded = have_record && rec_turn == turn_reg;
@@ -190,8 +193,8 @@ module ferry_retire #(
     // ---- Report ----
     wire        use_bad = bad_reg;
     wire        silent = resetting || (lost && told_reg[job_slot]);
-    wire        report = look_reg && !fault_valid && !silent;
-    wire        leave = report || (look_reg && silent);
+    wire        report = seen_reg && !fault_valid && !silent;
+    wire        leave = report || (seen_reg && silent);
 
     assign view_shown = look_reg;
     wire turn_over = (complete && !faulted) || (leave && complete_reg);
@@ -209,7 +212,7 @@ module ferry_retire #(
     wire [3:0] poison_report = report ? 4'd1 << job_slot : 4'd0;
 
     // ---- Watchdog ----
-    wire nothing_moves = job_busy && !look_reg && !lost && !progress && !head_take;
+    wire nothing_moves = job_busy && !look_reg && !lost && !progress_reg && !head_take;
     wire late = nothing_moves && (timeout != 32'd0 ? still_reg >= timeout : resetting && still_reg[31:LG_RESET_TIMEOUT] != 0);
 
     always @(posedge clk) begin
@@ -219,6 +222,7 @@ module ferry_retire #(
         told_reg <= (told_reg | poison_report) & ~poison_clear;
         poison <= (poison | poison_record | poison_error | poison_report) & ~poison_clear;
 
+        progress_reg <= progress;
         still_reg <= nothing_moves ? still_reg + 32'd1 : 32'd0;
         if (late) begin
             lost <= 1'b1;
@@ -232,6 +236,7 @@ module ferry_retire #(
             bad_position_reg <= position;
         end
 
+        seen_reg <= look_reg && !leave;
         if (leave) begin
             look_reg <= 1'b0;
         end else if (complete && faulted) begin
@@ -267,6 +272,7 @@ module ferry_retire #(
             turn_reg <= {LG_TURNS{1'b0}};
             poison <= 4'd0;
             look_reg <= 1'b0;
+            seen_reg <= 1'b0;
             bad_reg <= 1'b0;
             complete_reg <= 1'b0;
             lost <= 1'b0;
@@ -284,10 +290,13 @@ module ferry_retire #(
     reg kept_urgent = 1'b0;
     reg kept_view = 1'b0;
     reg [1:0] kept_slot = 0;
+    // A job's fields were asked for in the cycle before, and stand.
+    reg asked = 1'b0;
     always @(posedge clk) begin
         kept_normal <= !rst && shown_normal && !((tell || retire) && !retire_urgent);
         kept_urgent <= !rst && shown_urgent && !((tell || retire) && retire_urgent);
-        kept_view <= !rst && view_shown && !leave;
+        asked <= !rst && view_shown && !leave;
+        kept_view <= !rst && seen_reg && !leave;
         kept_slot <= job_slot;
     end
     always @(*) begin
@@ -329,6 +338,9 @@ module ferry_retire #(
         assert (!(retire && lost && shown_valid));
         assert (!(lost && look_reg) || ((urgent_reg ? shown_urgent : shown_normal) && !complete_reg));
         assert (!(look_reg && !lost) || complete_reg);
+        assert (!seen_reg || look_reg);
+        assert (!seen_reg || asked);
+        assert (!leave || asked);
         assert (!complete_reg || look_reg);
     end
 `endif

@@ -15,6 +15,7 @@ FORMAL_READ := ferry_read_side 3 "" -DFORMAL_INSIDE tests/formal/any_address_gen
 	rtl/fabric/ferry_choice.v rtl/engine/ferry_realigner.v rtl/engine/ferry_read_room.v rtl/engine/ferry_read_side.v
 FORMAL_WRITE := ferry_write_side 3 "" tests/formal/any_address_generator.v rtl/engine/ferry_write_side.v
 FORMAL_DATA := ferry_write_data 3 "" -DFORMAL_INSIDE rtl/fabric/ferry_fifo.v rtl/engine/ferry_write_data.v
+FORMAL_BAD_WORDS := ferry_data_fifo 4 "-set LG_DEPTH 2" -DFORMAL_INSIDE rtl/fabric/ferry_fifo.v rtl/engine/ferry_data_fifo.v
 FORMAL_IN_TURN := write_in_turn 4 "" -DFORMAL_INSIDE tests/formal/any_address_generator.v rtl/fabric/ferry_fifo.v \
 	rtl/engine/ferry_write_side.v rtl/engine/ferry_write_data.v tests/formal/write_in_turn.v
 FORMAL_QUEUE := ferry_job_queue 3 "-set LG_JOBS 2 -set LG_URGENT 1 -set LG_TURNS 1" -DFORMAL_INSIDE rtl/fabric/ferry_fifo.v \
@@ -30,7 +31,7 @@ FORMAL_WRITE_ORDER := write_mux_order 7:bounded "" -DFORMAL_INSIDE rtl/fabric/fe
 # The master of the BAR2 window.
 FORMAL_WINDOW := ferry_window 4 "-set LOCAL_ADDRESS_BITS 14" -Irtl/host rtl/host/ferry_window.v
 
-FORMAL_FABRIC := SKID FIFO BLOCK_FIFO ARBITER CUTTER JOIN RANGE READ WRITE DATA IN_TURN QUEUE RETIRE REALIGNER \
+FORMAL_FABRIC := SKID FIFO BLOCK_FIFO ARBITER CUTTER JOIN RANGE READ WRITE DATA BAD_WORDS IN_TURN QUEUE RETIRE REALIGNER \
 	READ_MUX WRITE_MUX WRITE_ORDER WINDOW
 # What `make test` proves too, a minute of processor time in all; other rooms add theirs. Only `make formal` proves those that take
 # longest: the generator as a whole, the job queue, retirement (each some ten seconds to a minute), the bounded ones (minutes).
