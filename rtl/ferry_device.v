@@ -449,7 +449,7 @@ ferry_registers_counters #(.COUNT(`FERRY_EVENTS_BITS)) counters (
 
 ferry_registers_core core_registers (
     .clk(clk), .rst(units_rst), .run(run), .settled(settled), .io_valid(io_valid), .io_write(io_write), .io_address(io_address),
-    .io_wdata(io_wdata), .io_ready(io_ready), .io_rdata(io_rdata), .time_now(time_reg),
+    .io_wdata(io_wdata), .io_ready(io_ready), .io_rdata(io_rdata),
     .firmware_told(firmware_told), .packet_taken(packet_taken),
     .core_busy(core_busy), .interrupt_cause(interrupt_cause), .file_access(core_file_access),
     .file_write(core_file_write), .file_index(core_file_index), .file_wdata(core_file_wdata),
@@ -573,7 +573,7 @@ ferry_engine #(
     .m_axi_host_bvalid(engine_host_bvalid), .m_axi_host_bready(engine_host_bready)
 );
 
-ferry_aperture_update aperture_update (
+ferry_aperture_update #(.PAGES(APERTURE_PAGES)) aperture_update (
     .clk(clk), .rst(units_rst), .update_valid(update_valid), .update_ready(update_ready), .update(update),
     .update_busy(update_busy), .fault(update_fault), .list_valid(update_list_valid), .list_ready(update_list_ready),
     .list_address(update_list_address), .list_data_valid(update_list_data_valid), .list_data(update_list_data),

@@ -76,16 +76,21 @@ wire [INDEX_BITS-1:0] packet_index = {packet_address[12 +: SLOT_BITS], packet_ad
 // the next double word is read in the same cycle, and the core finds that one waiting too.
 wire core_hit  = hold_reg && hold_index_reg == core_index;
 wire core_read = core_valid && (!core_hit || core_address[2]);
-wire [INDEX_BITS-1:0] core_read_index = core_hit ? core_index + 1'b1 : core_index;
+wire [INDEX_BITS-1:0] core_read_index;
+ferry_choice #(.WIDTH(INDEX_BITS)) ahead (
+    .second(core_hit), .word0(core_index), .word1(core_index + 1'b1), .chosen(core_read_index)
+);
 
 assign core_ready = core_valid && core_hit;
 assign core_rdata = core_address[2] ? data_reg[63:32] : data_reg[31:0];
 
+wire list1_first = !(list0_valid && turn_reg == 1'b1);
+wire any_list = list0_valid || list1_valid;
 assign list0_ready = !core_read && !(list1_valid && turn_reg == 1'b0);
-assign list1_ready = !core_read && !(list0_valid && turn_reg == 1'b1);
+assign list1_ready = !core_read && list1_first;
 wire list0_read = list0_valid && list0_ready;
 wire list1_read = list1_valid && list1_ready;
-assign packet_ready = !core_read && !list0_valid && !list1_valid;
+assign packet_ready = !core_read && !any_list;
 wire packet_read = packet_valid && packet_ready;
 
 assign list0_data_valid = list0_reg;
@@ -96,8 +101,13 @@ assign packet_data_valid = packet_reg;
 assign packet_data = data_reg;
 
 wire read_enable = core_read || list0_read || list1_read || packet_read;
-wire [INDEX_BITS-1:0] read_index =
-    core_read ? core_read_index : list0_read ? list0_index : list1_read ? list1_index : packet_index;
+// In steps with a border: who is served is not worked out anew for each bit.
+wire [INDEX_BITS-1:0] list_index, other_index, read_index;
+ferry_choice #(.WIDTH(INDEX_BITS)) list (
+    .second(list1_valid && list1_first), .word0(list0_index), .word1(list1_index), .chosen(list_index)
+);
+ferry_choice #(.WIDTH(INDEX_BITS)) other (.second(any_list), .word0(packet_index), .word1(list_index), .chosen(other_index));
+ferry_choice #(.WIDTH(INDEX_BITS)) reader (.second(core_read), .word0(other_index), .word1(core_read_index), .chosen(read_index));
 
 always @(posedge clk) begin
     if (write_valid) begin

@@ -234,7 +234,6 @@ wire        complete_failed;
 wire        queue_full;
 wire        queue_empty;
 wire        look_fault;
-wire [2:0]  arriving;
 
 wire look = state_reg == S_LOOK;
 wire look_none = look_reg == F_BYTES && (look_fault || fact[12:3] == 10'd0);
@@ -250,7 +249,7 @@ assign fact_ready = !look;
 assign busy = !queue_empty || state_reg == S_CHECK || state_reg == S_PLACE || state_reg == S_ENTRY || state_reg == S_LOOK ||
               state_reg == S_BUFFER;
 assign ring_select = ring_reg;
-assign fetched = issued[ring_number] - {29'd0, arriving};
+assign fetched = issued[ring_number];
 
 ferry_fetch_receive #(.SLOT_BYTES_LOG2(SLOT_BYTES_LOG2)) receive (
     .clk(clk), .rst(rst),
@@ -277,7 +276,7 @@ ferry_fetch_slots #(.SLOTS(SLOTS)) slots (
     .next(next), .claim(claim),
     .select(select), .select_slot(select_slot), .interrupts(interrupts),
     .release_slot(release_slot), .release_number(release_number),
-    .used(used), .ready(ready), .tags(tags), .count_ring(ring_number), .count_arriving(arriving)
+    .used(used), .ready(ready), .tags(tags)
 );
 
 // --- Sequencer -----------------------------------------------------------------------------------------------------
@@ -415,6 +414,8 @@ end
                 assert (beats_left != 10'd0);
             end
             assert (word_reg <= R_BASE_HIGH || state_reg != S_CHECK);
+            // Wound back, started, and a ring's entry is asked for.
+            cover (m_axi_arvalid && state_reg == S_IDLE);
         end
     end
     axi4_address_properties #(.BEATS(256)) ar_properties (

@@ -127,7 +127,7 @@ always @(posedge clk) begin
         2'd0:
             bad_reserved_reg <= low[2:0] != 3'd0;
         2'd1: begin
-            bad_size_reg <= low > SLOT_BYTES || low[2:0] != 3'd0;
+            bad_size_reg <= (|low[31:SLOT_BYTES_LOG2] && low != SLOT_BYTES) || low[2:0] != 3'd0;
             interrupt_reg <= high[0];
             bad_reserved_reg <= bad_reserved_reg || high[31:1] != 31'd0;
         end

@@ -68,10 +68,7 @@ module ferry_fetch_slots #(
     // Whose entry asks for an interrupt.
     output wire [3:0]   interrupts,
     // Whose buffer each slot holds, 8 bits a slot in the layout of WRITE_TAG; kept while the slot is in use.
-    output wire [31:0]  tags,
-    // Number of slots that were taken for this ring and are not complete.
-    input  wire [2:0]   count_ring,
-    output reg  [2:0]   count_arriving
+    output wire [31:0]  tags
 );
 
 localparam [3:0] PRESENT = SLOTS > 3 ? 4'b1111 : SLOTS > 2 ? 4'b0111 : 4'b0011;
@@ -129,19 +126,6 @@ wire [2:0] read_word = look ? look_word : fact_word;
 wire [3:0] read_index = {read_slot, read_word[2:1]};
 assign fact = (read_word[0] ? odd_facts[read_index] : even_facts[read_index]) & {32{!unread_reg[read_slot]}};
 assign look_fault = fault_reg[look_slot] != `FERRY_FAULT_KIND_NONE;
-
-wire [3:0] arriving = {
-    ring_reg[3] == count_ring, ring_reg[2] == count_ring, ring_reg[1] == count_ring, ring_reg[0] == count_ring
-} & used_reg & ~ready_reg;
-always @* begin
-    case (arriving)
-    4'h0:                   count_arriving = 3'd0;
-    4'h1, 4'h2, 4'h4, 4'h8: count_arriving = 3'd1;
-    4'h7, 4'hb, 4'hd, 4'he: count_arriving = 3'd3;
-    4'hf:                   count_arriving = 3'd4;
-    default:                count_arriving = 3'd2;
-    endcase
-end
 
 always @(posedge clk) begin
     if (write) begin

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Everything between the PCIe packet stream and the rest of the device: configuration space, the host's writes and the
-// answers to its reads, BAR2 window, requester, interrupt and error messages, and what puts their packets on the one
-// transmit stream.
-//
-// What comes in splits in three: completions go to the requester at once; writes are carried out in order; requests that
-// want an answer wait in a queue of their own, the only place that depends on what leaves.
+// Everything between the PCIe packet stream and the rest of the device: configuration space, what the host asks of the
+// device (ferry_target), what the device asks of the host (requester), interrupt and error messages, and what puts their
+// packets on the one transmit stream. What comes in parts here: completions go to the requester at once.
 `default_nettype none
 `include "ferry_contract.vh"
 
@@ -132,8 +129,6 @@ module ferry_host #(
 );
     localparam LG_TAGS = $clog2(TAGS);
     localparam BAR2_BITS = LOCAL_ADDRESS_BITS + 1;
-    localparam [REQUESTS_LOG2:0] REQUESTS = 1 << REQUESTS_LOG2;
-    localparam [REQUESTS_LOG2:0] ONE_REQUEST = 1;
 
     // Configuration space.
     wire [11:0]         config_address;
@@ -185,27 +180,14 @@ module ferry_host #(
     wire [7:0]          error_code;
     wire                error_done;
 
-    // Requests from the receiver, and those of them that want an answer.
+    // Requests from the receiver.
     wire        push_valid;
     wire [64:0] push_beat;
     wire        push_commit;
     wire        push_discard;
     wire        push_ready;
     wire        push_request;
-    wire        request_valid;
-    wire [64:0] request_beat;
-    wire        request_pop;
-    wire        answer_push;
-    wire [63:0] answer_push_beat;
-    wire        answer_valid;
-    wire [63:0] answer_beat;
-    wire        answer_pop;
-    wire        unused_answer_ready;
-    // Requests that want an answer, from their commit until the completer has taken them.
-    reg  [REQUESTS_LOG2:0] answers_reg;
-    reg         answer_half_reg;
-    wire        answer_taken = answer_valid && answer_pop && answer_half_reg;
-    wire        answer_more = push_commit && push_request;
+    wire        request_room;
 
     // Completions from the receiver to the requester.
     wire        completion_valid;
@@ -221,42 +203,7 @@ module ferry_host #(
     wire        completion_has_data;
     wire        completion_poisoned;
 
-    // Register bus: of the writes and of the reads.
-    wire        write_reg_valid;
-    wire [15:0] write_reg_address;
-    wire        read_reg_valid;
-    wire [15:0] read_reg_address;
-    // A read has the bus and keeps it; writes go first, and each ends by itself.
-    reg         reg_read_reg;
-    wire        reg_read = read_reg_valid && (reg_read_reg || !write_reg_valid);
-
-    // Window.
-    wire                 window_write_valid;
-    wire [BAR2_BITS-2:2] window_write_address;
-    wire [6:0]           window_write_words;
-    wire                 window_write_ready;
-    wire                 window_beat_valid;
-    wire [63:0]          window_beat_data;
-    wire [7:0]           window_beat_strobe;
-    wire                 window_beat_last;
-    wire                 window_beat_ready;
-    wire                 window_write_idle;
-    wire                 window_read_valid;
-    wire [BAR2_BITS-2:2] window_read_address;
-    wire [6:0]           window_read_words;
-    wire                 window_read_ready;
-    wire                 window_data_valid;
-    wire [4:0]           window_data_index;
-    wire [63:0]          window_data;
-    wire                 window_read_done;
-    wire [2:0]           window_read_status;
-    wire [LOCAL_ADDRESS_BITS-1:0] axi_address;
-    wire [7:0]           axi_length;
-
     // Completions to send.
-    wire [1:0]  reply_write_valid;
-    wire [4:0]  reply_write_index;
-    wire [63:0] reply_write_data;
     wire        reply_valid;
     wire        reply_done;
     wire [2:0]  reply_status;
@@ -301,10 +248,8 @@ module ferry_host #(
     wire count_malformed;
     wire count_poisoned;
     wire count_unexpected;
-    // Each stands for a packet of its own; two in one cycle would count once, so one of them waits for the next cycle.
-    reg  read_unsupported_reg;
-    wire count_unsupported = write_unsupported || read_unsupported_reg;
-    wire count_window_refused = window_refused || (m_axi_local_bvalid && m_axi_local_bresp != 2'b00);
+    wire count_unsupported;
+    wire count_window_refused;
     localparam E = `FERRY_EVENTS_BITS;
     assign events = {{(E-1){1'b0}}, count_stall_link} << `FERRY_EVENT_STALL_LINK
         | {{(E-1){1'b0}}, count_tlp_received} << `FERRY_EVENT_TLP_RECEIVED
@@ -322,449 +267,136 @@ module ferry_host #(
     wire [63:0] host_awaddr = s_axi_host_aw[`FERRY_AXI_A_ADDRESS_RANGE];
     // Posted writes cannot fail; a tag on a read has no meaning, and a write burst's end is its last beat.
     assign s_axi_host_bresp = 2'b00;
-    wire unused_inputs = &{1'b0, s_axi_host_ar, s_axi_host_aw, host_araddr[2:0], host_awaddr[2:0], m_axi_local_r};
-
-    assign s_axis_tlp_request_ok = answers_reg < REQUESTS - 2 * ONE_REQUEST;
-
-    assign reg_valid = write_reg_valid || read_reg_valid;
-    assign reg_write = !reg_read;
-    assign reg_address = reg_read ? read_reg_address : write_reg_address;
-
-    assign m_axi_local_ar[`FERRY_AXI_A_ADDRESS_RANGE] = {{(64-LOCAL_ADDRESS_BITS){1'b0}}, axi_address};
-    assign m_axi_local_ar[`FERRY_AXI_A_LENGTH_RANGE] = axi_length;
-    assign m_axi_local_ar[`FERRY_AXI_A_NO_SNOOP_RANGE] = 1'b0;
-    assign m_axi_local_ar[`FERRY_AXI_A_TAG_RANGE] = 8'hff;
-    assign m_axi_local_aw = m_axi_local_ar;
-    assign m_axi_local_rready = 1'b1;
-    assign m_axi_local_bready = 1'b1;
-
-    always @(posedge clk) begin
-        reg_read_reg <= reg_read && !reg_ready;
-        answers_reg <= answers_reg + {{REQUESTS_LOG2{1'b0}}, answer_more} - {{REQUESTS_LOG2{1'b0}}, answer_taken};
-        answer_half_reg <= answer_half_reg ^ (answer_valid && answer_pop);
-        read_unsupported_reg <= read_unsupported || (read_unsupported_reg && write_unsupported);
-        if (rst) begin
-            reg_read_reg <= 1'b0;
-            answers_reg <= {REQUESTS_LOG2 + 1{1'b0}};
-            answer_half_reg <= 1'b0;
-            read_unsupported_reg <= 1'b0;
-        end
-    end
+    wire unused_inputs = &{1'b0, s_axi_host_ar, s_axi_host_aw, host_araddr[2:0], host_awaddr[2:0]};
 
     ferry_config #(.BAR2_BITS(BAR2_BITS)) config_space (
-        .clk(clk),
-        .rst(rst),
-        .config_address(config_address),
-        .config_rdata(config_rdata),
-        .config_write(config_write),
-        .config_wdata(config_wdata),
-        .config_wstrb(config_wstrb),
-        .config_target(config_target),
-        .set_correctable(set_correctable),
-        .set_nonfatal(set_nonfatal),
-        .set_fatal(set_fatal),
-        .set_unsupported(set_unsupported),
-        .set_detected_parity(set_detected_parity),
-        .set_master_parity(set_master_parity),
-        .set_signaled_abort(set_signaled_abort),
-        .set_received_abort(got_abort),
-        .set_received_unsupported(got_unsupported),
-        .set_signaled_error(set_signaled_error),
-        .report_correctable(report_correctable),
-        .report_nonfatal(report_nonfatal),
-        .report_fatal(report_fatal),
-        .report_unsupported(report_unsupported),
-        .parity_response(parity_response),
-        .system_error_enable(system_error_enable),
-        .requests_pending(requester_busy),
-        .function_reset(function_reset),
-        .bar0_base(bar0_base),
-        .bar2_base(bar2_base),
-        .memory_enable(memory_enable),
-        .bus_master(bus_master),
-        .max_payload(max_payload),
-        .max_read(max_read),
-        .timeout_disable(timeout_disable),
-        .no_snoop_enable(no_snoop_enable),
-        .msi_enable(msi_enable),
-        .msi_address(msi_address),
-        .msi_data(msi_data),
-        .msi_mask(msi_mask),
-        .msi_pending(msi_pending),
-        .completer_id(device_id)
+        .clk(clk), .rst(rst), .config_address(config_address), .config_rdata(config_rdata), .config_write(config_write),
+        .config_wdata(config_wdata), .config_wstrb(config_wstrb), .config_target(config_target),
+        .set_correctable(set_correctable), .set_nonfatal(set_nonfatal), .set_fatal(set_fatal),
+        .set_unsupported(set_unsupported), .set_detected_parity(set_detected_parity),
+        .set_master_parity(set_master_parity), .set_signaled_abort(set_signaled_abort), .set_received_abort(got_abort),
+        .set_received_unsupported(got_unsupported), .set_signaled_error(set_signaled_error),
+        .report_correctable(report_correctable), .report_nonfatal(report_nonfatal), .report_fatal(report_fatal),
+        .report_unsupported(report_unsupported), .parity_response(parity_response),
+        .system_error_enable(system_error_enable), .requests_pending(requester_busy), .function_reset(function_reset),
+        .bar0_base(bar0_base), .bar2_base(bar2_base), .memory_enable(memory_enable), .bus_master(bus_master),
+        .max_payload(max_payload), .max_read(max_read), .timeout_disable(timeout_disable),
+        .no_snoop_enable(no_snoop_enable), .msi_enable(msi_enable), .msi_address(msi_address), .msi_data(msi_data),
+        .msi_mask(msi_mask), .msi_pending(msi_pending), .completer_id(device_id)
     );
 
     ferry_errors errors (
-        .clk(clk),
-        .rst(rst || function_reset),
-        .malformed(count_malformed),
-        .poisoned(count_poisoned),
-        .poisoned_write(poisoned_write),
-        .poisoned_completion(poisoned_completion),
-        .write_unsupported(write_unsupported || window_refused),
-        .request_unsupported(read_unsupported),
-        .request_aborted(read_aborted),
-        .unexpected(count_unexpected),
-        .timed_out(got_timeout && !function_resetting),
-        .report_correctable(report_correctable),
-        .report_nonfatal(report_nonfatal),
-        .report_fatal(report_fatal),
-        .report_unsupported(report_unsupported),
-        .parity_response(parity_response),
-        .system_error_enable(system_error_enable),
-        .set_correctable(set_correctable),
-        .set_nonfatal(set_nonfatal),
-        .set_fatal(set_fatal),
-        .set_unsupported(set_unsupported),
-        .set_detected_parity(set_detected_parity),
-        .set_master_parity(set_master_parity),
-        .set_signaled_abort(set_signaled_abort),
-        .set_signaled_error(set_signaled_error),
-        .message_valid(error_valid),
-        .message_code(error_code),
+        .clk(clk), .rst(rst || function_reset), .malformed(count_malformed), .poisoned(count_poisoned),
+        .poisoned_write(poisoned_write), .poisoned_completion(poisoned_completion),
+        .write_unsupported(write_unsupported || window_refused), .request_unsupported(read_unsupported),
+        .request_aborted(read_aborted), .unexpected(count_unexpected), .timed_out(got_timeout && !function_resetting),
+        .report_correctable(report_correctable), .report_nonfatal(report_nonfatal), .report_fatal(report_fatal),
+        .report_unsupported(report_unsupported), .parity_response(parity_response),
+        .system_error_enable(system_error_enable), .set_correctable(set_correctable), .set_nonfatal(set_nonfatal),
+        .set_fatal(set_fatal), .set_unsupported(set_unsupported), .set_detected_parity(set_detected_parity),
+        .set_master_parity(set_master_parity), .set_signaled_abort(set_signaled_abort),
+        .set_signaled_error(set_signaled_error), .message_valid(error_valid), .message_code(error_code),
         .message_done(error_done)
     );
 
     ferry_tlp_receive receive (
-        .clk(clk),
-        .rst(rst),
-        .max_payload(max_payload),
-        .s_axis_tlp_tdata(s_axis_tlp_tdata),
-        .s_axis_tlp_tkeep(s_axis_tlp_tkeep),
-        .s_axis_tlp_tlast(s_axis_tlp_tlast),
-        .s_axis_tlp_tvalid(s_axis_tlp_tvalid),
-        .s_axis_tlp_tready(s_axis_tlp_tready),
-        .push_valid(push_valid),
-        .push_beat(push_beat),
-        .push_commit(push_commit),
-        .push_discard(push_discard),
-        .push_ready(push_ready),
-        .push_request(push_request),
-        .request_room(answers_reg != REQUESTS),
-        .completion_valid(completion_valid),
-        .completion_write(completion_write),
-        .completion_data(completion_data),
-        .completion_last(completion_last),
-        .completion_good(completion_good),
-        .completion_tag(completion_tag),
-        .completion_requester(completion_requester),
-        .completion_status(completion_status),
-        .completion_bytes(completion_bytes),
-        .completion_words(completion_words),
-        .completion_has_data(completion_has_data),
-        .completion_poisoned(completion_poisoned),
-        .count_received(count_tlp_received),
-        .count_beat(count_link_receive_beat),
-        .count_malformed(count_malformed),
-        .count_poisoned(count_poisoned),
-        .poisoned_write(poisoned_write),
-        .poisoned_completion(poisoned_completion)
+        .clk(clk), .rst(rst), .max_payload(max_payload), .s_axis_tlp_tdata(s_axis_tlp_tdata),
+        .s_axis_tlp_tkeep(s_axis_tlp_tkeep), .s_axis_tlp_tlast(s_axis_tlp_tlast), .s_axis_tlp_tvalid(s_axis_tlp_tvalid),
+        .s_axis_tlp_tready(s_axis_tlp_tready), .push_valid(push_valid), .push_beat(push_beat),
+        .push_commit(push_commit), .push_discard(push_discard), .push_ready(push_ready), .push_request(push_request),
+        .request_room(request_room), .completion_valid(completion_valid), .completion_write(completion_write),
+        .completion_data(completion_data), .completion_last(completion_last), .completion_good(completion_good),
+        .completion_tag(completion_tag), .completion_requester(completion_requester),
+        .completion_status(completion_status), .completion_bytes(completion_bytes), .completion_words(completion_words),
+        .completion_has_data(completion_has_data), .completion_poisoned(completion_poisoned),
+        .count_received(count_tlp_received), .count_beat(count_link_receive_beat), .count_malformed(count_malformed),
+        .count_poisoned(count_poisoned), .poisoned_write(poisoned_write), .poisoned_completion(poisoned_completion)
     );
 
-    ferry_packet_fifo #(.LG_DEPTH(REQUEST_BEATS_LOG2)) requests (
-        .clk(clk),
-        .rst(rst),
-        .push_valid(push_valid),
-        .push_beat(push_beat),
-        .push_commit(push_commit),
-        .push_discard(push_discard),
-        .push_ready(push_ready),
-        .pop_valid(request_valid),
-        .pop_beat(request_beat),
-        .pop(request_pop)
-    );
-
-    ferry_posted #(.BAR2_BITS(BAR2_BITS)) posted (
-        .clk(clk),
-        .rst(rst),
-        .request_valid(request_valid),
-        .request_beat(request_beat),
-        .request_pop(request_pop),
-        .answer_valid(answer_push),
-        .answer_beat(answer_push_beat),
-        .bar0_base(bar0_base),
-        .bar2_base(bar2_base),
-        .memory_enable(memory_enable),
-        .reg_valid(write_reg_valid),
-        .reg_address(write_reg_address),
-        .reg_wdata(reg_wdata),
-        .reg_wstrb(reg_wstrb),
-        .reg_ready(reg_ready && !reg_read),
-        .window_valid(window_write_valid),
-        .window_address(window_write_address),
-        .window_words(window_write_words),
-        .window_ready(window_write_ready),
-        .window_beat_valid(window_beat_valid),
-        .window_beat_data(window_beat_data),
-        .window_beat_strobe(window_beat_strobe),
-        .window_beat_last(window_beat_last),
-        .window_beat_ready(window_beat_ready),
-        .window_idle(window_write_idle),
-        .count_unsupported(write_unsupported)
-    );
-
-    // Two beats each, and never full: the receiver lets in no more than fit.
-    ferry_fifo #(.WIDTH(64), .LG_DEPTH(REQUESTS_LOG2 + 1)) answers (
-        .clk(clk),
-        .rst(rst),
-        .in_valid(answer_push),
-        .in_ready(unused_answer_ready),
-        .in_data(answer_push_beat),
-        .out_valid(answer_valid),
-        .out_ready(answer_pop),
-        .out_data(answer_beat)
-    );
-
-    ferry_completer #(.BAR2_BITS(BAR2_BITS)) completer (
-        .clk(clk),
-        .rst(rst),
-        .request_valid(answer_valid),
-        .request_beat(answer_beat),
-        .request_pop(answer_pop),
-        .config_address(config_address),
-        .config_rdata(config_rdata),
-        .config_write(config_write),
-        .config_wdata(config_wdata),
-        .config_wstrb(config_wstrb),
-        .config_target(config_target),
-        .bar0_base(bar0_base),
-        .bar2_base(bar2_base),
-        .memory_enable(memory_enable),
-        .max_payload(max_payload),
-        .reg_valid(read_reg_valid),
-        .reg_address(read_reg_address),
-        .reg_ready(reg_ready && reg_read),
-        .reg_rdata(reg_rdata),
-        .window_valid(window_read_valid),
-        .window_address(window_read_address),
-        .window_words(window_read_words),
-        .window_ready(window_read_ready),
-        .window_read_valid(window_data_valid),
-        .window_read_index(window_data_index),
-        .window_read_data(window_data),
-        .window_read_done(window_read_done),
-        .window_read_status(window_read_status),
-        .write_valid(reply_write_valid),
-        .write_index(reply_write_index),
-        .write_data(reply_write_data),
-        .send_valid(reply_valid),
-        .send_done(reply_done),
-        .send_status(reply_status),
-        .send_words(reply_words),
-        .send_bytes(reply_bytes),
-        .send_lower(reply_lower),
-        .send_locked(reply_locked),
-        .send_class(reply_class),
-        .send_attributes(reply_attributes),
-        .send_requester(reply_requester),
-        .send_tag(reply_tag),
-        .count_unsupported(read_unsupported),
-        .count_abort(read_aborted)
-    );
-
-    ferry_completion completion (
-        .clk(clk),
-        .write_valid(reply_write_valid),
-        .write_index(reply_write_index),
-        .write_data(reply_write_data),
-        .read_index(data_index),
-        .read_data(reply_data)
-    );
-
-    ferry_window #(.LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS)) window (
-        .clk(clk),
-        .rst(rst),
-        .write_valid(window_write_valid),
-        .write_address(window_write_address),
-        .write_words(window_write_words),
-        .write_ready(window_write_ready),
-        .beat_valid(window_beat_valid),
-        .beat_data(window_beat_data),
-        .beat_strobe(window_beat_strobe),
-        .beat_last(window_beat_last),
-        .beat_ready(window_beat_ready),
-        .write_idle(window_write_idle),
-        .read_valid(window_read_valid),
-        .read_address(window_read_address),
-        .read_words(window_read_words),
-        .read_ready(window_read_ready),
-        .data_valid(window_data_valid),
-        .data_index(window_data_index),
-        .data(window_data),
-        .read_done(window_read_done),
-        .read_status(window_read_status),
-        .local_limit(limits[`FERRY_LIMITS_LOCAL_LIMIT_RANGE]),
-        .protect_base(limits[`FERRY_LIMITS_PROTECT_BASE_RANGE]),
-        .protect_limit(limits[`FERRY_LIMITS_PROTECT_LIMIT_RANGE]),
-        .axi_address(axi_address),
-        .axi_length(axi_length),
-        .axi_arvalid(m_axi_local_arvalid),
-        .axi_arready(m_axi_local_arready),
-        .axi_rdata(m_axi_local_r[`FERRY_AXI_R_DATA_RANGE]),
-        .axi_rresp(m_axi_local_r[`FERRY_AXI_R_RESPONSE_RANGE]),
-        .axi_rlast(m_axi_local_r[`FERRY_AXI_R_LAST_RANGE]),
-        .axi_rvalid(m_axi_local_rvalid),
-        .axi_awvalid(m_axi_local_awvalid),
-        .axi_awready(m_axi_local_awready),
-        .axi_wdata(m_axi_local_w[`FERRY_AXI_W_DATA_RANGE]),
-        .axi_wstrb(m_axi_local_w[`FERRY_AXI_W_STROBE_RANGE]),
-        .axi_wlast(m_axi_local_w[`FERRY_AXI_W_LAST_RANGE]),
-        .axi_wvalid(m_axi_local_wvalid),
-        .axi_wready(m_axi_local_wready),
-        .axi_bvalid(m_axi_local_bvalid),
-        .count_refused(window_refused)
+    ferry_target #(
+        .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .REQUEST_BEATS_LOG2(REQUEST_BEATS_LOG2), .REQUESTS_LOG2(REQUESTS_LOG2)
+    ) target (
+        .clk(clk), .rst(rst), .push_valid(push_valid), .push_beat(push_beat), .push_commit(push_commit),
+        .push_discard(push_discard), .push_ready(push_ready), .push_request(push_request), .request_room(request_room),
+        .request_ok(s_axis_tlp_request_ok), .config_address(config_address), .config_rdata(config_rdata),
+        .config_write(config_write), .config_wdata(config_wdata), .config_wstrb(config_wstrb),
+        .config_target(config_target), .bar0_base(bar0_base), .bar2_base(bar2_base), .memory_enable(memory_enable),
+        .max_payload(max_payload), .limits(limits), .reg_valid(reg_valid), .reg_write(reg_write),
+        .reg_address(reg_address), .reg_wdata(reg_wdata), .reg_wstrb(reg_wstrb), .reg_ready(reg_ready),
+        .reg_rdata(reg_rdata), .m_axi_local_ar(m_axi_local_ar), .m_axi_local_arvalid(m_axi_local_arvalid),
+        .m_axi_local_arready(m_axi_local_arready), .m_axi_local_r(m_axi_local_r),
+        .m_axi_local_rvalid(m_axi_local_rvalid), .m_axi_local_rready(m_axi_local_rready),
+        .m_axi_local_aw(m_axi_local_aw), .m_axi_local_awvalid(m_axi_local_awvalid),
+        .m_axi_local_awready(m_axi_local_awready), .m_axi_local_w(m_axi_local_w),
+        .m_axi_local_wvalid(m_axi_local_wvalid), .m_axi_local_wready(m_axi_local_wready),
+        .m_axi_local_bresp(m_axi_local_bresp), .m_axi_local_bvalid(m_axi_local_bvalid),
+        .m_axi_local_bready(m_axi_local_bready), .reply_valid(reply_valid), .reply_done(reply_done),
+        .reply_status(reply_status), .reply_words(reply_words), .reply_bytes(reply_bytes), .reply_lower(reply_lower),
+        .reply_locked(reply_locked), .reply_class(reply_class), .reply_attributes(reply_attributes),
+        .reply_requester(reply_requester), .reply_tag(reply_tag), .reply_index(data_index), .reply_data(reply_data),
+        .write_unsupported(write_unsupported), .read_unsupported(read_unsupported), .read_aborted(read_aborted),
+        .window_refused(window_refused), .count_unsupported(count_unsupported),
+        .count_window_refused(count_window_refused)
     );
 
     ferry_requester #(.LG_TAGS(LG_TAGS), .ID_WIDTH(ID_WIDTH)) requester (
-        .clk(clk),
-        .rst(rst),
-        .bus_master(bus_master),
-        .discard(function_resetting),
-        .max_payload(max_payload),
-        .max_read(max_read),
-        .no_snoop_enable(no_snoop_enable),
-        .requester_id(device_id),
-        .completion_timeout(timeout_disable ? 32'd0 : completion_timeout),
-        .tag_limit(tag_limit),
-        .busy(requester_busy),
-        .idle(requester_idle),
-        .s_axi_arid(s_axi_host_arid),
-        .s_axi_araddr(host_araddr[63:3]),
+        .clk(clk), .rst(rst), .bus_master(bus_master), .discard(function_resetting), .max_payload(max_payload),
+        .max_read(max_read), .no_snoop_enable(no_snoop_enable), .requester_id(device_id),
+        .completion_timeout(timeout_disable ? 32'd0 : completion_timeout), .tag_limit(tag_limit), .busy(requester_busy),
+        .idle(requester_idle), .s_axi_arid(s_axi_host_arid), .s_axi_araddr(host_araddr[63:3]),
         .s_axi_arlen(s_axi_host_ar[`FERRY_AXI_A_LENGTH_RANGE]),
-        .s_axi_arnosnoop(s_axi_host_ar[`FERRY_AXI_A_NO_SNOOP_RANGE]),
-        .s_axi_arvalid(s_axi_host_arvalid),
-        .s_axi_arready(s_axi_host_arready),
-        .s_axi_rid(s_axi_host_rid),
-        .s_axi_rdata(s_axi_host_r[`FERRY_AXI_R_DATA_RANGE]),
-        .s_axi_rresp(s_axi_host_r[`FERRY_AXI_R_RESPONSE_RANGE]),
-        .s_axi_rfault(s_axi_host_r[`FERRY_AXI_R_FAULT_RANGE]),
-        .s_axi_rlast(s_axi_host_r[`FERRY_AXI_R_LAST_RANGE]),
-        .s_axi_rvalid(s_axi_host_rvalid),
-        .s_axi_rready(s_axi_host_rready),
-        .s_axi_awid(s_axi_host_awid),
-        .s_axi_awaddr(host_awaddr[63:3]),
-        .s_axi_awnosnoop(s_axi_host_aw[`FERRY_AXI_A_NO_SNOOP_RANGE]),
-        .s_axi_awtag(s_axi_host_aw[`FERRY_AXI_A_TAG_RANGE]),
-        .s_axi_awvalid(s_axi_host_awvalid),
-        .s_axi_awready(s_axi_host_awready),
-        .s_axi_wdata(s_axi_host_w[`FERRY_AXI_W_DATA_RANGE]),
-        .s_axi_wstrb(s_axi_host_w[`FERRY_AXI_W_STROBE_RANGE]),
-        .s_axi_wlast(s_axi_host_w[`FERRY_AXI_W_LAST_RANGE]),
-        .s_axi_wvalid(s_axi_host_wvalid),
-        .s_axi_wready(s_axi_host_wready),
-        .s_axi_bid(s_axi_host_bid),
-        .s_axi_bvalid(s_axi_host_bvalid),
-        .s_axi_bready(s_axi_host_bready),
-        .completion_valid(completion_valid),
-        .completion_write(completion_write),
-        .completion_data(completion_data),
-        .completion_last(completion_last),
-        .completion_good(completion_good),
-        .completion_tag(completion_tag),
-        .completion_requester(completion_requester),
-        .completion_status(completion_status),
-        .completion_bytes(completion_bytes),
-        .completion_words(completion_words),
-        .completion_has_data(completion_has_data),
-        .completion_poisoned(completion_poisoned),
-        .count_unexpected(count_unexpected),
-        .got_unsupported(got_unsupported),
-        .got_abort(got_abort),
-        .got_timeout(got_timeout),
-        .message_valid(message_valid),
-        .message_address(msi_address),
-        .message_data(msi_data),
-        .message_taken(message_taken),
-        .write_packet_valid(write_valid),
-        .write_packet_begun(write_begun),
-        .write_packet_taken(write_taken),
-        .write_packet_done(write_done),
-        .write_packet_address(write_address),
-        .write_packet_words(write_words),
-        .write_packet_odd(write_odd),
-        .write_packet_first_enable(write_first_enable),
-        .write_packet_last_enable(write_last_enable),
-        .write_packet_tag(write_tag),
-        .write_packet_no_snoop(write_no_snoop),
-        .write_packet_index(data_index),
-        .write_packet_data(write_data),
-        .read_packet_valid(read_valid),
-        .read_packet_begun(read_begun),
-        .read_packet_done(read_done),
-        .read_packet_address(read_address),
-        .read_packet_beats(read_beats),
-        .read_packet_tag(read_tag),
-        .read_packet_no_snoop(read_no_snoop)
+        .s_axi_arnosnoop(s_axi_host_ar[`FERRY_AXI_A_NO_SNOOP_RANGE]), .s_axi_arvalid(s_axi_host_arvalid),
+        .s_axi_arready(s_axi_host_arready), .s_axi_rid(s_axi_host_rid),
+        .s_axi_rdata(s_axi_host_r[`FERRY_AXI_R_DATA_RANGE]), .s_axi_rresp(s_axi_host_r[`FERRY_AXI_R_RESPONSE_RANGE]),
+        .s_axi_rfault(s_axi_host_r[`FERRY_AXI_R_FAULT_RANGE]), .s_axi_rlast(s_axi_host_r[`FERRY_AXI_R_LAST_RANGE]),
+        .s_axi_rvalid(s_axi_host_rvalid), .s_axi_rready(s_axi_host_rready), .s_axi_awid(s_axi_host_awid),
+        .s_axi_awaddr(host_awaddr[63:3]), .s_axi_awnosnoop(s_axi_host_aw[`FERRY_AXI_A_NO_SNOOP_RANGE]),
+        .s_axi_awtag(s_axi_host_aw[`FERRY_AXI_A_TAG_RANGE]), .s_axi_awvalid(s_axi_host_awvalid),
+        .s_axi_awready(s_axi_host_awready), .s_axi_wdata(s_axi_host_w[`FERRY_AXI_W_DATA_RANGE]),
+        .s_axi_wstrb(s_axi_host_w[`FERRY_AXI_W_STROBE_RANGE]), .s_axi_wlast(s_axi_host_w[`FERRY_AXI_W_LAST_RANGE]),
+        .s_axi_wvalid(s_axi_host_wvalid), .s_axi_wready(s_axi_host_wready), .s_axi_bid(s_axi_host_bid),
+        .s_axi_bvalid(s_axi_host_bvalid), .s_axi_bready(s_axi_host_bready), .completion_valid(completion_valid),
+        .completion_write(completion_write), .completion_data(completion_data), .completion_last(completion_last),
+        .completion_good(completion_good), .completion_tag(completion_tag), .completion_requester(completion_requester),
+        .completion_status(completion_status), .completion_bytes(completion_bytes), .completion_words(completion_words),
+        .completion_has_data(completion_has_data), .completion_poisoned(completion_poisoned),
+        .count_unexpected(count_unexpected), .got_unsupported(got_unsupported), .got_abort(got_abort),
+        .got_timeout(got_timeout), .message_valid(message_valid), .message_address(msi_address),
+        .message_data(msi_data), .message_taken(message_taken), .write_packet_valid(write_valid),
+        .write_packet_begun(write_begun), .write_packet_taken(write_taken), .write_packet_done(write_done),
+        .write_packet_address(write_address), .write_packet_words(write_words), .write_packet_odd(write_odd),
+        .write_packet_first_enable(write_first_enable), .write_packet_last_enable(write_last_enable),
+        .write_packet_tag(write_tag), .write_packet_no_snoop(write_no_snoop), .write_packet_index(data_index),
+        .write_packet_data(write_data), .read_packet_valid(read_valid), .read_packet_begun(read_begun),
+        .read_packet_done(read_done), .read_packet_address(read_address), .read_packet_beats(read_beats),
+        .read_packet_tag(read_tag), .read_packet_no_snoop(read_no_snoop)
     );
 
     ferry_interrupt interrupt (
-        .clk(clk),
-        .rst(rst || function_resetting),
-        .cause(interrupt_cause),
-        .clear(interrupt_clear),
-        .status(interrupt_status),
-        .enable(interrupt_settings[`FERRY_INTERRUPT_SETTINGS_ENABLE_RANGE]),
+        .clk(clk), .rst(rst || function_resetting), .cause(interrupt_cause), .clear(interrupt_clear),
+        .status(interrupt_status), .enable(interrupt_settings[`FERRY_INTERRUPT_SETTINGS_ENABLE_RANGE]),
         .coalesce_count(interrupt_settings[`FERRY_INTERRUPT_SETTINGS_COUNT_RANGE]),
-        .coalesce_cycles(interrupt_settings[`FERRY_INTERRUPT_SETTINGS_CYCLES_RANGE]),
-        .count(interrupt_count),
-        .bus_master(bus_master),
-        .msi_enable(msi_enable),
-        .msi_mask(msi_mask),
-        .msi_pending(msi_pending),
-        .message_valid(message_valid),
-        .message_taken(message_taken)
+        .coalesce_cycles(interrupt_settings[`FERRY_INTERRUPT_SETTINGS_CYCLES_RANGE]), .count(interrupt_count),
+        .bus_master(bus_master), .msi_enable(msi_enable), .msi_mask(msi_mask), .msi_pending(msi_pending),
+        .message_valid(message_valid), .message_taken(message_taken)
     );
 
     ferry_transmit transmit (
-        .clk(clk),
-        .rst(rst),
-        .device_id(device_id),
-        .completion_valid(reply_valid),
-        .completion_done(reply_done),
-        .completion_status(reply_status),
-        .completion_words(reply_words),
-        .completion_bytes(reply_bytes),
-        .completion_lower(reply_lower),
-        .completion_locked(reply_locked),
-        .completion_class(reply_class),
-        .completion_attributes(reply_attributes),
-        .completion_requester(reply_requester),
-        .completion_tag(reply_tag),
-        .completion_data(reply_data),
-        .write_valid(write_valid),
-        .write_begun(write_begun),
-        .write_taken(write_taken),
-        .write_done(write_done),
-        .write_address(write_address),
-        .write_words(write_words),
-        .write_odd(write_odd),
-        .write_first_enable(write_first_enable),
-        .write_last_enable(write_last_enable),
-        .write_tag(write_tag),
-        .write_no_snoop(write_no_snoop),
-        .write_data(write_data),
-        .read_valid(read_valid),
-        .read_begun(read_begun),
-        .read_done(read_done),
-        .read_address(read_address),
-        .read_beats(read_beats),
-        .read_tag(read_tag),
-        .read_no_snoop(read_no_snoop),
-        .message_valid(error_valid),
-        .message_code(error_code),
-        .message_done(error_done),
-        .data_index(data_index),
-        .room_posted(m_axis_tlp_posted_ok),
-        .room_request(m_axis_tlp_request_ok),
-        .room_completion(m_axis_tlp_completion_ok),
-        .m_axis_tlp_tdata(m_axis_tlp_tdata),
-        .m_axis_tlp_tkeep(m_axis_tlp_tkeep),
-        .m_axis_tlp_tlast(m_axis_tlp_tlast),
-        .m_axis_tlp_tvalid(m_axis_tlp_tvalid),
-        .m_axis_tlp_tready(m_axis_tlp_tready),
-        .count_sent(count_tlp_sent),
-        .count_beat(count_link_send_beat),
-        .count_stall(count_stall_link)
+        .clk(clk), .rst(rst), .device_id(device_id), .completion_valid(reply_valid), .completion_done(reply_done),
+        .completion_status(reply_status), .completion_words(reply_words), .completion_bytes(reply_bytes),
+        .completion_lower(reply_lower), .completion_locked(reply_locked), .completion_class(reply_class),
+        .completion_attributes(reply_attributes), .completion_requester(reply_requester), .completion_tag(reply_tag),
+        .completion_data(reply_data), .write_valid(write_valid), .write_begun(write_begun), .write_taken(write_taken),
+        .write_done(write_done), .write_address(write_address), .write_words(write_words), .write_odd(write_odd),
+        .write_first_enable(write_first_enable), .write_last_enable(write_last_enable), .write_tag(write_tag),
+        .write_no_snoop(write_no_snoop), .write_data(write_data), .read_valid(read_valid), .read_begun(read_begun),
+        .read_done(read_done), .read_address(read_address), .read_beats(read_beats), .read_tag(read_tag),
+        .read_no_snoop(read_no_snoop), .message_valid(error_valid), .message_code(error_code),
+        .message_done(error_done), .data_index(data_index), .room_posted(m_axis_tlp_posted_ok),
+        .room_request(m_axis_tlp_request_ok), .room_completion(m_axis_tlp_completion_ok),
+        .m_axis_tlp_tdata(m_axis_tlp_tdata), .m_axis_tlp_tkeep(m_axis_tlp_tkeep), .m_axis_tlp_tlast(m_axis_tlp_tlast),
+        .m_axis_tlp_tvalid(m_axis_tlp_tvalid), .m_axis_tlp_tready(m_axis_tlp_tready), .count_sent(count_tlp_sent),
+        .count_beat(count_link_send_beat), .count_stall(count_stall_link)
     );
 endmodule
 

@@ -21,9 +21,6 @@ module ferry_registers_core (
     output wire        io_ready,
     output wire [31:0] io_rdata,
 
-    // Cycle counter.
-    input  wire [63:0] time_now,
-
     // The firmware has told its state since the core was started.
     output reg         firmware_told,
     // Counters: a packet was taken, and the firmware has a buffer to decode.
@@ -256,17 +253,20 @@ always @* begin
     default: enter_offset = `FERRY_BAR0_RING_LAST_FAULTED;
     endcase
 end
-wire [15:0] ring_words = `FERRY_BAR0_RING_AT + {7'd0, enter_ring, 6'd0};
-wire [15:0] entered = enter_long ? `FERRY_BAR0_FAULT_LOG_PRODUCED : ring_words + enter_offset;
+// A ring's words begin at a multiple of their room.
+localparam [15:0] RINGS_AT = `FERRY_BAR0_RING_AT;
+localparam [15:0] PRODUCED_AT = `FERRY_BAR0_FAULT_LOG_PRODUCED;
+wire [3:0]  ring_place = RINGS_AT[9:6] + {1'b0, enter ? enter_ring : finish_ring};
+wire [5:2]  ring_word = enter ? enter_offset[5:2] : finish_offset[5:2];
 
 // Words of BAR0 begin at byte 0 of the register file; the core sees them from byte 0x400 on, and its own before.
 wire [11:0] place = io_address ^ 12'h400;
 // Only in the cycle that counts: a core that waits must not keep the host from its registers.
-wire [15:0] finish_word = `FERRY_BAR0_RING_AT + {7'd0, finish_ring, 6'd0} + finish_offset;
 assign file_access = enter || finish_read || write || read_now;
 // Constants and the host's settings do not change under the host.
 assign file_write = enter || (!finish_read && write && may_write(io_address[11:2]));
-assign file_index = enter ? entered[10:2] : finish_read ? finish_word[10:2] : place[10:2];
+assign file_index = enter && enter_long ? PRODUCED_AT[10:2] :
+                    enter || finish_read ? {RINGS_AT[10], ring_place, ring_word} : place[10:2];
 assign file_wdata = enter ? enter_data : io_wdata;
 
 wire [31:0] fault_word = {fault[`FERRY_ENGINE_FAULT_PACKET_OFFSET_RANGE], fault_valid, 3'd0,
@@ -276,8 +276,6 @@ wire [31:0] fault_word = {fault[`FERRY_ENGINE_FAULT_PACKET_OFFSET_RANGE], fault_
 wire [63:0] update_entry = update_fault[`FERRY_UPDATE_FAULT_ENTRY_RANGE];
 
 // Registers that live elsewhere; the others are in the file.
-wire [31:0] live_time_low = time_now[31:0];
-wire [31:0] live_time_high = time_high_reg;
 wire [31:0] live_packets = 32'd0;
 wire [31:0] live_busy = {31'd0, core_busy_reg};
 wire [31:0] live_work = work;
@@ -308,7 +306,6 @@ wire wait_read = (at_fact && (!fact_ready || fact_valid)) || enter || finish_rea
 reg        read_done_reg;
 reg        live_reg;
 reg [31:0] rdata_reg;
-reg [31:0] time_high_reg;
 reg        resetting_reg;
 
 wire read_now = io_valid && !io_write && !read_done_reg && !wait_read;
@@ -323,16 +320,13 @@ always @(posedge clk) begin
     live_reg <= live_now;
     rdata_reg <= rdata_now;
     resetting_reg <= resetting;
-    if (read_now && io_address == `FERRY_CORE_TIME_LOW) begin
-        time_high_reg <= time_now[63:32];
-    end
     if (rst) begin
         read_done_reg <= 1'b0;
         resetting_reg <= 1'b0;
     end
 end
 
-wire unused = &{1'b0, place, entered, finish_word, FENCE_PLACE};
+wire unused = &{1'b0, place, enter_offset, finish_offset, RINGS_AT, PRODUCED_AT, FENCE_PLACE};
 
 endmodule
 

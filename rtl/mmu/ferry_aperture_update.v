@@ -5,7 +5,10 @@
 `default_nettype none
 `include "ferry_contract.vh"
 
-module ferry_aperture_update (
+module ferry_aperture_update #(
+    // Pages of the table, a power of two.
+    parameter PAGES = 4096
+) (
     // Clock, and synchronous reset, active high.
     input  wire clk,
     input  wire rst,
@@ -32,6 +35,9 @@ module ferry_aperture_update (
     output wire [31:0]  write_page,
     output wire [`FERRY_TRANSLATION_BITS-1:0] write_entry
 );
+    localparam LG = $clog2(PAGES);
+    localparam [LG:0] ONE = 1;
+
     wire [31:0] update_first = update[`FERRY_UPDATE_FIRST_RANGE];
     wire [31:0] update_count = update[`FERRY_UPDATE_COUNT_RANGE];
     wire [15:0] update_list = update[`FERRY_UPDATE_LIST_RANGE];
@@ -42,9 +48,10 @@ module ferry_aperture_update (
     reg         busy_reg;
     reg         unmap_reg;
     reg         snoop_reg;
-    reg [31:0]  page_reg;
+    // A page of the table, or one beyond it once the last was passed: the table takes no notice of that.
+    reg [LG:0]  page_reg;
     // Entries to ask for, or pages to point at the dummy page.
-    reg [31:0]  left_reg;
+    reg [LG:0]  left_reg;
     reg [15:0]  list_reg;
     // List entries asked for and not yet written: the buffer below takes four.
     reg [2:0]   ahead_reg;
@@ -70,7 +77,7 @@ module ferry_aperture_update (
     // After a bad entry those that were asked for behind it are thrown away.
     wire        entry_take = (write_take && !unmap_reg) || stop || (have && fault_reg);
     wire        start = update_valid && update_ready;
-    wire        more = left_reg != 32'd0;
+    wire        more = |left_reg;
     wire        start_bad = update_unmap && !sound(update_dummy);
 
     ferry_fifo #(.WIDTH(41), .LG_DEPTH(2)) entries (
@@ -89,7 +96,7 @@ module ferry_aperture_update (
     assign list_valid = busy_reg && !unmap_reg && more && !ahead_reg[2];
     assign list_address = list_reg;
     assign write_valid = busy_reg && !fault_reg && (unmap_reg ? more : have && listed_sound);
-    assign write_page = page_reg;
+    assign write_page = {{31-LG{1'b0}}, page_reg};
     assign write_entry[`FERRY_TRANSLATION_HIT_RANGE] = 1'b1;
     assign write_entry[`FERRY_TRANSLATION_SNOOP_RANGE] = snoop_reg;
     assign write_entry[`FERRY_TRANSLATION_PAGE_RANGE] = unmap_reg ? bad_reg[51:12] : listed;
@@ -106,15 +113,16 @@ module ferry_aperture_update (
             index_reg <= 13'd0;
             unmap_reg <= update_unmap;
             snoop_reg <= update_snoop;
-            page_reg <= update_first;
-            left_reg <= update_count;
+            page_reg <= {|update_first[31:LG], update_first[LG-1:0]};
+            // More than the table has stands for any number that is.
+            left_reg <= update_count[LG:0] | {LG+1{|update_count[31:LG+1]}};
             list_reg <= update_list;
         end
         if (list_take) begin
             list_reg <= list_reg + 16'd8;
         end
         if (list_take || (write_take && unmap_reg)) begin
-            left_reg <= left_reg - 32'd1;
+            left_reg <= left_reg - ONE;
         end
         ahead_reg <= ahead_reg + {2'd0, list_take} - {2'd0, entry_take};
         if (stop) begin
@@ -122,14 +130,14 @@ module ferry_aperture_update (
         end
         if (busy_reg && fault_reg) begin
             // A request that stands is not withdrawn.
-            left_reg <= {31'd0, list_valid && !list_ready};
+            left_reg <= {{LG{1'b0}}, list_valid && !list_ready};
         end
         if (busy_reg && !more && ahead_reg == 3'd0) begin
             busy_reg <= 1'b0;
         end
         if (write_take) begin
             index_reg <= index_reg + 13'd1;
-            page_reg <= page_reg + 32'd1;
+            page_reg <= {page_reg[LG] || &page_reg[LG-1:0], page_reg[LG-1:0] + ONE[LG-1:0]};
         end
         if (rst) begin
             busy_reg <= 1'b0;

@@ -359,7 +359,7 @@ ferry_registers_counters #(.COUNT(`FERRY_EVENTS_BITS)) counters (
 
 ferry_registers_core core_registers (
     .clk(clk), .rst(rst), .run(run), .settled(settled), .io_valid(io_valid), .io_write(io_write), .io_address(io_address),
-    .io_wdata(io_wdata), .io_ready(io_ready), .io_rdata(io_rdata), .time_now(time_now),
+    .io_wdata(io_wdata), .io_ready(io_ready), .io_rdata(io_rdata),
     .firmware_told(firmware_told), .packet_taken(packet_taken),
     .core_busy(core_busy), .interrupt_cause(interrupt_cause), .file_access(core_file_access),
     .file_write(core_file_write), .file_index(core_file_index), .file_wdata(core_file_wdata),

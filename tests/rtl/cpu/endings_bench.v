@@ -153,7 +153,7 @@ assign ended_long = enter_long;
 
 ferry_registers_core core (
     .clk(clk), .rst(rst), .run(run), .settled(settled), .io_valid(io_valid), .io_write(io_write), .io_address(io_address),
-    .io_wdata(io_wdata), .io_ready(io_ready), .io_rdata(io_rdata), .time_now(time_now), .firmware_told(unused_told),
+    .io_wdata(io_wdata), .io_ready(io_ready), .io_rdata(io_rdata), .firmware_told(unused_told),
     .packet_taken(packet_taken), .core_busy(unused_busy), .interrupt_cause(interrupt_cause), .file_access(file_access),
     .file_write(file_write), .file_index(file_index), .file_wdata(file_wdata), .file_rdata(file_rdata),
     .sequence_start(unused_sequence_start), .sequence_stop(unused_sequence_stop), .sequence_slot(unused_slot),

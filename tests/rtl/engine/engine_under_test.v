@@ -278,7 +278,7 @@ module engine_under_test #(
 .write_valid(write_valid), .write_ready(write_ready), .write_page(write_page), .write_entry(write_entry)
     );
 
-    ferry_aperture_update update_unit (
+    ferry_aperture_update #(.PAGES(256)) update_unit (
         .clk(clk), .rst(rst), .update_valid(update_valid), .update_ready(update_ready), .update(update),
         .update_busy(update_busy), .fault(update_fault),
         .list_valid(map_list_valid), .list_ready(map_list_ready), .list_address(map_list_address),
