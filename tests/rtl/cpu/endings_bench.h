@@ -1,0 +1,461 @@
+// SPDX-License-Identifier: Apache-2.0
+// endings_bench.v with everything around it played by this class: core, fetcher, sequencer and engine, the host's bus,
+// and what each record must say.
+#ifndef FERRY_TESTS_RTL_CPU_ENDINGS_BENCH_H
+#define FERRY_TESTS_RTL_CPU_ENDINGS_BENCH_H
+
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "Vendings_bench.h"
+#include "check.h"
+// The contract is C11.
+#define _Static_assert static_assert
+#include "ferry_contract.h"
+
+struct Slot {
+    bool used = false, finished = false, refused = false, wrong = false, told = false;
+    bool over = false; // Its jobs were done and it was finished before a reset began: that one may not be told.
+    unsigned ring = 0, number = 0;
+    uint64_t fence = 0;
+    bool interrupt = false;
+    unsigned to_offer = 0, queued = 0, retired = 0;
+    uint8_t status = FERRY_BUFFER_STATUS_SUCCESS;
+};
+
+struct Ring {
+    uint32_t retired = 0, faults = 0, last_faulted = 0, taken = 0;
+    uint64_t fence = 0, fence_address = 0;
+    unsigned interrupts_due = 0;
+};
+
+class Bench
+{
+  public:
+    Bench(Checks &checks, Random &random) : checks(checks), random(random)
+    {
+        top.clk = 0;
+        top.rst = 1;
+        for (int i = 0; i < 3; i++)
+            tick();
+        top.rst = 0;
+        top.settled = 1;
+        while (top.clearing)
+            tick();
+        for (unsigned i = 0; i < 5; i++) {
+            Ring &r = rings[i];
+            r.fence_address = 0x123456000000 + 64 * i + (i & 1 ? 32 : 0);
+            r.retired = r.taken = i == 2 ? 0xfffffffe : i;
+            host(true, ring(i, FERRY_BAR0_RING_FENCE_ADDRESS), static_cast<uint32_t>(r.fence_address));
+            host(true, ring(i, FERRY_BAR0_RING_FENCE_ADDRESS + 4), static_cast<uint32_t>(r.fence_address >> 32));
+            host(true, ring(i, FERRY_BAR0_RING_RETIRED), r.retired);
+        }
+        top.settled = 0;
+        top.run = 1;
+        tick();
+    }
+    static uint32_t ring(unsigned number, uint32_t offset)
+    {
+        return FERRY_BAR0_RING_AT + number * FERRY_BAR0_RING_STRIDE + offset;
+    }
+
+    // --- One cycle ---
+
+    void tick()
+    {
+        top.time_now = time;
+        top.awready = random.once_in(2);
+        top.wready = random.once_in(2);
+        top.bvalid = response_in == 1;
+        top.enter_hold = random.once_in(4);
+        top.fact_ready = !random.once_in(3);
+        top.job_ready = random.once_in(2) && queue[0].size() + queue[1].size() < 12;
+        top.update_ready = top.update_valid && random.once_in(update_pace);
+        top.resetting = reset_left != 0;
+        top.jobs_retired = retired_jobs[0];
+        top.jobs_retired_urgent = retired_jobs[1];
+        offer();
+        top.slots_used = top.slot_interrupts = 0;
+        top.slot_tags = 0;
+        for (unsigned i = 0; i < 4; i++) {
+            top.slots_used |= slots[i].used << i;
+            top.slot_interrupts |= (slots[i].interrupt ? 1 : 0) << i;
+            top.slot_tags |= (slots[i].ring << 5 | (slots[i].number & 31)) << 8 * i;
+        }
+        top.poison = poison;
+        events();
+        top.eval();
+        const Slot &named = slots[top.fact_valid ? top.fact_slot : selected];
+        top.fact = !top.fact_ready                                           ? static_cast<uint32_t>(random.word())
+                   : top.fact_word == (FERRY_CORE_FETCH_FENCE_LOW >> 2 & 7)  ? static_cast<uint32_t>(named.fence)
+                   : top.fact_word == (FERRY_CORE_FETCH_FENCE_HIGH >> 2 & 7) ? static_cast<uint32_t>(named.fence >> 32)
+                                                                             : 0xdeadbeef;
+        top.eval();
+        if (!top.rst)
+            observe();
+        top.clk = 1;
+        top.eval();
+        top.clk = 0;
+        top.eval();
+        time++;
+    }
+
+    // --- The buses ---
+
+    uint32_t core(bool write, uint32_t address, uint32_t value = 0)
+    {
+        top.io_valid = 1;
+        top.io_write = write;
+        top.io_address = address;
+        top.io_wdata = value;
+        for (unsigned i = 0; i < 1000; i++) {
+            tick();
+            if (io_done) {
+                top.io_valid = 0;
+                return io_data;
+            }
+        }
+        checks.that(false, "the core's access ends");
+        top.io_valid = 0;
+        return 0;
+    }
+    uint32_t host(bool write, uint32_t address, uint32_t value = 0)
+    {
+        top.host_access = 1;
+        top.host_write = write;
+        top.host_index = address / 4;
+        top.host_wdata = value;
+        for (unsigned i = 0; i < 1000; i++) {
+            tick();
+            if (host_done) {
+                top.host_access = 0;
+                return top.host_rdata;
+            }
+        }
+        checks.that(false, "the host's access ends");
+        top.host_access = 0;
+        return 0;
+    }
+
+    // --- What is played ---
+
+    // A buffer of a ring in a free slot, which shows as free for a cycle at least.
+    void claim(unsigned slot, unsigned number, unsigned jobs, bool interrupt)
+    {
+        tick();
+        Slot &s = slots[slot];
+        s = Slot();
+        s.used = true;
+        s.ring = number;
+        s.number = ++rings[number].taken;
+        s.fence = random.word();
+        s.interrupt = interrupt;
+        s.to_offer = jobs;
+    }
+    void finish(unsigned slot, bool refused)
+    {
+        slots[slot].refused = refused;
+        core(true, FERRY_CORE_FINISH, slot << 2 | (refused ? FERRY_CORE_FINISH_REFUSED_MASK : 0));
+    }
+    void reset(unsigned cycles)
+    {
+        reset_left = cycles;
+        for (Slot &s : slots)
+            s.over = s.used && s.finished && s.retired == s.queued;
+    }
+    // Looks whether a buffer's end waits for the firmware, and answers.
+    void answer(bool with_record)
+    {
+        uint32_t work = core(false, FERRY_CORE_WORK);
+        if (!(work & FERRY_CORE_WORK_FINISH_MASK))
+            return;
+        unsigned slot = FERRY_GET(FERRY_CORE_WORK_FINISH_SLOT, work);
+        Slot &s = slots[slot];
+        checks.that(s.used && s.finished && s.retired == s.queued, "asked of a buffer whose jobs are done");
+        checks.that(s.refused || s.wrong || s.over, "asked of a buffer that went wrong");
+        s.told = true;
+        s.status = static_cast<uint8_t>(1 + random.below(2));
+        if (with_record) {
+            core(true, FERRY_CORE_FETCH_SLOT, slot);
+            fill_record([](unsigned) {});
+        } else {
+            s.status = FERRY_BUFFER_STATUS_SUCCESS;
+        }
+        core(true, FERRY_CORE_FINISH_STATUS, s.status);
+    }
+    // Sixteen words, the address's halves, and off it goes; something may come before each.
+    template <typename Before> void fill_record(Before before)
+    {
+        std::vector<uint32_t> words;
+        for (unsigned i = 0; i < 16; i++) {
+            words.push_back(i == 0 ? ++faults_told : static_cast<uint32_t>(random.word()));
+            before(i);
+            core(true, FERRY_CORE_POST_DATA + 4 * i, words.back());
+        }
+        fault_words = words;
+        before(16);
+        core(true, FERRY_CORE_POST_ADDRESS_LOW, 0x9000);
+        before(17);
+        core(true, FERRY_CORE_POST_ADDRESS_HIGH, 7);
+        before(18);
+        core(true, FERRY_CORE_POST_CONTROL, 1);
+    }
+    void compare_registers()
+    {
+        for (unsigned i = 0; i < 5; i++) {
+            checks.equal(host(false, ring(i, FERRY_BAR0_RING_RETIRED)), rings[i].retired, "RETIRED");
+            checks.equal(host(false, ring(i, FERRY_BAR0_RING_FAULTS)), rings[i].faults, "FAULTS");
+            checks.equal(host(false, ring(i, FERRY_BAR0_RING_LAST_FAULTED)), rings[i].last_faulted, "LAST_FAULTED");
+            checks.equal(host(false, ring(i, FERRY_BAR0_RING_FENCE_VALUE)), static_cast<uint32_t>(rings[i].fence),
+                         "fence");
+            checks.equal(host(false, ring(i, FERRY_BAR0_RING_FENCE_VALUE + 4)), rings[i].fence >> 32,
+                         "fence, upper half");
+            checks.equal(rings[i].interrupts_due, 0, "interrupts to come");
+        }
+        checks.equal(host(false, FERRY_BAR0_FAULT_LOG_PRODUCED), faults_told, "FAULT_LOG.PRODUCED");
+        checks.equal(fault_interrupts_due, 0, "fault interrupts to come");
+    }
+    bool busy() const
+    {
+        for (const Slot &s : slots)
+            if (s.used)
+                return true;
+        return false;
+    }
+
+    Checks &checks;
+    Random &random;
+    Vendings_bench top;
+    uint64_t time = 0;
+    Slot slots[4];
+    Ring rings[5];
+    std::deque<unsigned> queue[2],
+        endings[2]; // Slots of jobs in the engine; slots finished and not ended; user, paging.
+    unsigned retire_pace = 8, update_pace = 4, reset_left = 0, poison_pace = 20, selected = 0;
+    // Counts of retired jobs go over their end soon.
+    uint16_t retired_jobs[2] = {0xffe0, 0xfff0};
+    bool chosen = false, offered = false, counting = false;
+    // Of the cycle that just ended.
+    bool io_done = false, host_done = false, counter_done = false;
+    uint32_t io_data = 0;
+    uint8_t poison = 0;
+    uint64_t packets = 0, jobs = 0;
+    uint64_t counted[FERRY_BAR0_COUNTER_STRIDE / 8] = {};
+
+  private:
+    void offer()
+    {
+        // The sequencer names a job's slot at least a cycle before it offers the job.
+        const Slot &named = slots[top.packet_slot];
+        bool may = named.used && !named.finished && named.to_offer;
+        offered = offered || (chosen && may);
+        chosen = false;
+        if (!offered && top.run) {
+            unsigned slot = random.below(4);
+            if (slots[slot].used && !slots[slot].finished && slots[slot].to_offer) {
+                chosen = true;
+                top.packet_slot = slot;
+                top.packet_length = 1 + random.below(100);
+            }
+        }
+        offered = offered && top.run;
+        chosen = chosen && top.run;
+        top.packet_valid = offered;
+    }
+    void events()
+    {
+        uint32_t now = counting ? static_cast<uint32_t>(random.word()) & static_cast<uint32_t>(random.word()) : 0;
+        // Some count in every cycle.
+        top.events = counting ? (now | 7) & 0x3fffff : 0;
+        for (unsigned i = 0; i < 22; i++)
+            counted[i] += top.events >> i & 1;
+    }
+    void wrote(uint32_t address, uint32_t value)
+    {
+        if (address == FERRY_CORE_FINISH) {
+            unsigned slot = value >> 2 & 3;
+            slots[slot].finished = true;
+            endings[slots[slot].ring == 0].push_back(slot);
+        }
+    }
+    void observe()
+    {
+        packets += top.packet_taken;
+        io_done = top.io_valid && top.io_ready;
+        io_data = top.io_rdata;
+        host_done = top.host_taken;
+        if (io_done && top.io_write)
+            wrote(top.io_address, top.io_wdata);
+        // The fetcher's look: a ring's word, which is there a cycle later.
+        if (ring_taken)
+            checks.equal(top.ring_rdata, ring_expected, "a ring's word");
+        ring_taken = top.ring_taken;
+        checks.that(!(top.ring_taken && top.host_taken && top.host_write), "no ring is read while a word is written");
+        const Ring &looked = rings[top.ring_number];
+        ring_expected =
+            top.ring_word == FERRY_BAR0_RING_RETIRED ? looked.retired : static_cast<uint32_t>(looked.fence_address);
+        counter_done = top.counter_ready;
+        // A change of the table stays while it waits.
+        uint64_t change = top.update_first ^ uint64_t { top.update_count } << 32 ^ top.update_dummy ^
+                          top.update_list << 2 ^ top.update_unmap ^ top.update_snoop << 1;
+        if (change_waits)
+            checks.equal(change, change_past, "a change that waits");
+        change_waits = top.update_valid && !top.update_ready && top.run;
+        change_past = change;
+        // Jobs in.
+        checks.that(!(top.job_valid && (top.resetting || was_resetting)), "no job is handed over around a reset");
+        checks.equal(top.packet_ready, top.job_valid && top.job_ready, "the sequencer's job is the engine's");
+        if (top.job_valid && top.job_ready) {
+            Slot &s = slots[top.job_slot];
+            checks.equal(top.job_urgent, s.ring == 0, "the paging ring's jobs are urgent");
+            checks.equal(top.job_length, cut >> top.job_slot & 1 ? 0 : top.packet_length, "length");
+            checks.equal(top.job_harmless, cut >> top.job_slot & 1, "a cut slot's job does nothing");
+            queue[top.job_urgent].push_back(top.job_slot);
+            s.queued++;
+            s.to_offer--;
+            jobs++;
+            offered = false;
+        }
+        // Jobs out, which may poison their slot. A reset retires them all and marks every slot at its end.
+        uint8_t cleared = top.poison_clear;
+        checks.equal(cleared, ~top.slots_used & 15, "marks of free slots go");
+        poison &= static_cast<uint8_t>(~cleared);
+        for (unsigned urgent = 0; urgent < 2; urgent++) {
+            if (queue[urgent].empty() || !(top.resetting ? random.once_in(2) : random.once_in(retire_pace)))
+                continue;
+            unsigned slot = queue[urgent].front();
+            queue[urgent].pop_front();
+            slots[slot].retired++;
+            if (!top.resetting && random.once_in(poison_pace)) {
+                poison |= static_cast<uint8_t>(1 << slot);
+                slots[slot].wrong = true;
+            }
+            retired_jobs[urgent]++;
+        }
+        was_resetting = top.resetting;
+        if (cuts) {
+            cut = top.slots_used;
+            for (Slot &s : slots)
+                s.wrong = s.wrong || (s.used && !s.over);
+        }
+        cuts = false;
+        if (reset_left > 1 || (reset_left == 1 && queue[0].empty() && queue[1].empty()))
+            cuts = --reset_left == 0;
+        if (top.fetch_select)
+            selected = top.fetch_select_slot;
+        // A record on the bus.
+        if (top.awvalid && top.awready) {
+            record_at = top.awaddr;
+            record_beats = top.awlen + 1u;
+            checks.that(address_seen == false, "one record at a time");
+            address_seen = true;
+        }
+        if (top.wvalid && top.wready) {
+            record.push_back(static_cast<uint32_t>(top.wdata));
+            record.push_back(static_cast<uint32_t>(top.wdata >> 32));
+            data_seen = top.wlast;
+        }
+        if (response_in)
+            response_in--;
+        if (address_seen && data_seen) {
+            check_record();
+            address_seen = data_seen = false;
+            record.clear();
+            response_in = 2 + random.below(20);
+        }
+        if (top.ended)
+            ends();
+        interrupts();
+        for (unsigned i = 0; i < 4; i++)
+            if (!slots[i].used)
+                cut &= static_cast<uint8_t>(~(1 << i));
+    }
+    void check_record()
+    {
+        checks.equal(record.size(), 2 * record_beats, "words of the record");
+        if (record.size() < 8)
+            return;
+        uint64_t sent = record[2] | uint64_t{record[3]} << 32;
+        checks.that(sent < time && sent + 200 > time, "time of the record");
+        if (record_beats == 8) {
+            checks.equal(record_at, 0x700009000, "place of the fault record");
+            for (unsigned i = 0; i < 16; i++)
+                if (i != 2 && i != 3)
+                    checks.equal(record[i], fault_words[i], "word of the fault record");
+            return;
+        }
+        uint64_t fence = record[0] | uint64_t{record[1]} << 32;
+        for (unsigned urgent = 0; urgent < 2; urgent++) {
+            if (endings[urgent].empty() || slots[endings[urgent].front()].fence != fence)
+                continue;
+            on_its_way = static_cast<int>(endings[urgent].front());
+            Slot &s = slots[on_its_way];
+            Ring &r = rings[s.ring];
+            bool counts = s.status != FERRY_BUFFER_STATUS_SUCCESS;
+            endings[urgent].pop_front();
+            checks.that(s.retired == s.queued, "all of its jobs have retired");
+            checks.that(s.told || !(s.refused || s.wrong), "the firmware was asked if something is wrong");
+            checks.equal(record_at, r.fence_address, "place of the fence record");
+            checks.equal(record[4], r.retired + 1, "RETIRED in the record");
+            checks.equal(record[5], s.status, "status in the record");
+            checks.equal(record[6], r.faults + counts, "FAULTS in the record");
+            checks.equal(record[7], counts ? r.retired + 1 : r.last_faulted, "LAST_FAULTED in the record");
+            return;
+        }
+        checks.that(false, "a record of no buffer that was to end");
+    }
+    void ends()
+    {
+        if (top.ended_long) {
+            fault_interrupts_due++;
+            return;
+        }
+        checks.equal(top.ended_slot, static_cast<unsigned>(on_its_way), "slot that ends");
+        if (on_its_way < 0)
+            return;
+        Slot &s = slots[on_its_way];
+        Ring &r = rings[s.ring];
+        bool counts = s.status != FERRY_BUFFER_STATUS_SUCCESS;
+        r.retired++;
+        r.faults += counts;
+        r.last_faulted = counts ? r.retired : r.last_faulted;
+        r.fence = s.fence;
+        r.interrupts_due += s.interrupt;
+        bool paging = s.ring == 0;
+        s = Slot();
+        ended++;
+        order_of_ends += paging ? 'p' : 'u';
+        on_its_way = -1;
+    }
+    void interrupts()
+    {
+        checks.that(!(top.interrupt_cause && top.post_busy), "no interrupt overtakes a record");
+        for (unsigned i = 0; i < 5; i++)
+            if (top.interrupt_cause >> i & 1) {
+                checks.equal(rings[i].interrupts_due, 1, "an interrupt that was asked for");
+                rings[i].interrupts_due = 0;
+            }
+        halts += top.interrupt_cause >> FERRY_BAR0_INTERRUPT_STATUS_HALT_SHIFT & 1;
+        if (top.interrupt_cause >> FERRY_BAR0_INTERRUPT_STATUS_FAULT_SHIFT & 1) {
+            checks.equal(fault_interrupts_due, 1, "a fault's interrupt");
+            fault_interrupts_due = 0;
+        }
+    }
+    bool ring_taken = false, change_waits = false;
+    uint32_t ring_expected = 0;
+    uint64_t change_past = 0;
+    std::vector<uint32_t> record, fault_words;
+    uint64_t record_at = 0;
+    unsigned record_beats = 0, response_in = 0, fault_interrupts_due = 0;
+    uint32_t faults_told = 0;
+    bool address_seen = false, data_seen = false, was_resetting = false, cuts = false;
+    uint8_t cut = 0;
+    int on_its_way = -1;
+
+  public:
+    unsigned ended = 0, halts = 0;
+    std::string order_of_ends;
+};
+
+#endif
