@@ -17,62 +17,7 @@ static struct ferry_root_complex *of(struct ferry_link *link)
     return (struct ferry_root_complex *)link;
 }
 
-void ferry_rc_drain(struct ferry_root_complex *rc)
-{
-    size_t count;
-    const uint32_t *words;
-    while ((words = rc->transport.receive(rc->transport.context, &count)) != NULL) {
-        ferry_rc_serve(rc, words, count);
-    }
-}
-
-int ferry_rc_send(struct ferry_root_complex *rc, const struct ferry_tlp *tlp)
-{
-    uint32_t words[FERRY_TLP_MAX_WORDS];
-    size_t count = ferry_tlp_encode(tlp, words);
-    // Only the transport runs here, nothing is served: a completion may be sent from within ferry_rc_serve().
-    for (uint64_t waited = 0; waited < FERRY_ROOT_COMPLEX_TIMEOUT;) {
-        int error = rc->transport.send(rc->transport.context, words, count);
-        if (error != FERRY_ERROR_BUSY) {
-            return error;
-        }
-        uint64_t ran = rc->transport.run(rc->transport.context, 1);
-        waited += ran != 0 ? ran : 1;
-    }
-    return FERRY_ERROR_TIMEOUT;
-}
-
-// ---- Reads of the host's ----------------------------------------------------------------------------------------
-
-int ferry_rc_finish_read(struct ferry_root_complex *rc, uint32_t tag)
-{
-    struct ferry_rc_request *request = &rc->request[tag];
-    const uint64_t start = rc->transport.cycles(rc->transport.context);
-    while (!request->done) {
-        uint64_t waited = rc->transport.cycles(rc->transport.context) - start;
-        if (waited >= FERRY_ROOT_COMPLEX_TIMEOUT) {
-            // The tag is given up: a completion that comes after all finds no request and is counted as unexpected.
-            request->busy = false;
-            return FERRY_ERROR_TIMEOUT;
-        }
-        rc->transport.run(rc->transport.context, FERRY_ROOT_COMPLEX_TIMEOUT - waited);
-        ferry_rc_drain(rc);
-    }
-    request->busy = false;
-    return request->result;
-}
-
-int ferry_rc_start_read(struct ferry_root_complex *rc, struct ferry_tlp *tlp, void *data, uint32_t bytes, uint32_t *tag)
-{
-    *tag = rc->next_tag;
-    rc->next_tag = (rc->next_tag + 1) % FERRY_RC_TAGS;
-    tlp->requester = FERRY_RC_REQUESTER;
-    tlp->tag = (uint8_t)*tag;
-    rc->request[*tag] = (struct ferry_rc_request){.busy = true, .data = data, .left = bytes};
-    int error = ferry_rc_send(rc, tlp);
-    rc->request[*tag].busy = error == FERRY_OK;
-    return error;
-}
+// ---- Reads and writes of the host's ------------------------------------------------------------------------------
 
 static bool inside(const struct ferry_root_complex *rc, enum ferry_bar bar, uint64_t offset, size_t bytes)
 {

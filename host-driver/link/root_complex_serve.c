@@ -202,3 +202,12 @@ void ferry_rc_serve(struct ferry_root_complex *rc, const uint32_t *words, size_t
     default: rc->traffic.unexpected++; break;
     }
 }
+
+void ferry_rc_drain(struct ferry_root_complex *rc)
+{
+    size_t count;
+    const uint32_t *words;
+    while ((words = rc->transport.receive(rc->transport.context, &count)) != NULL) {
+        ferry_rc_serve(rc, words, count);
+    }
+}

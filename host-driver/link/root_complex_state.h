@@ -42,14 +42,16 @@ struct ferry_root_complex {
 #define FERRY_RC_MESSAGE_ADDRESS 0xfee00000u
 #define FERRY_RC_MESSAGE_DATA    0x4021u
 
-/// Serve one packet of the device's. root_complex_serve.c
-void ferry_rc_serve(struct ferry_root_complex *rc, const uint32_t *words, size_t count);
-/// Send a packet, running the device while there is no room. root_complex.c
+// The files, lowest first; each calls only those above it here.
+
+/// Send a packet, running the device while there is no room. root_complex_send.c
 int ferry_rc_send(struct ferry_root_complex *rc, const struct ferry_tlp *tlp);
-/// Serve every packet that is there.
+/// Serve one packet of the device's; every packet that is there. root_complex_serve.c
+void ferry_rc_serve(struct ferry_root_complex *rc, const uint32_t *words, size_t count);
 void ferry_rc_drain(struct ferry_root_complex *rc);
 /// Send a read (memory or configuration; tlp->requester and tag are filled in) whose `bytes` go to `data`; *tag names
 /// it. At most FERRY_RC_TAGS of them at once; the caller sees to it, and finishes them in the order of their start.
+/// root_complex_read.c
 int ferry_rc_start_read(struct ferry_root_complex *rc, struct ferry_tlp *tlp, void *data, uint32_t bytes,
                         uint32_t *tag);
 /// Run the device until the read of that tag is done; its result. Errors: TIMEOUT, RANGE (refused).

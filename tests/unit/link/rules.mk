@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 LINK_TEST_FLAGS := $(CFLAGS) $(SANITIZE) $(CPPFLAGS) -Itests/unit/link
-ROOT_COMPLEX_SOURCES := host-driver/link/root_complex.c host-driver/link/root_complex_serve.c \
-    host-driver/link/root_complex_enumerate.c host-driver/link/tlp.c host-driver/link/dma_map.c
+ROOT_COMPLEX_SOURCES := $(wildcard host-driver/link/root_complex*.c) host-driver/link/tlp.c host-driver/link/dma_map.c
 
 $(BUILD)/tests/root_complex $(BUILD)/tests/root_complex_serve: $(BUILD)/tests/%: tests/unit/link/test_%.c \
     tests/unit/link/fake_device.c $(ROOT_COMPLEX_SOURCES) $(wildcard tests/unit/link/*.h) $(HOST_HEADERS) $(CONTRACT)
