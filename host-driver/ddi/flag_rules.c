@@ -204,7 +204,6 @@ const char *ferry_flags_unsupported(UINT flags, UINT flags2)
     } missing[] = {
         {F(CREATE_IN_VPR), 0, "CreateInVpr"},
         {F(MAP_APERTURE_CPU_VISIBLE), 0, "MapApertureCpuVisible"},
-        {F(EXPLICIT_RESIDENCY_NOTIFICATION), 0, "ExplicitResidencyNotification"},
         {F(HARDWARE_PROTECTED), 0, "HardwareProtected"},
         {0, G(SHARE_BACKING_STORE_WITH_KMD), "ShareBackingStoreWithKmd"},
         {0, G(NO_IMPLICIT_SYNCHRONIZATION), "NoImplicitSynchronization"},

@@ -277,6 +277,24 @@ static NTSTATUS build_fence(struct writer *w, const DXGK_BUILDPAGINGBUFFER_SIGNA
     return STATUS_SUCCESS;
 }
 
+static NTSTATUS build_notify(const struct kmd_adapter *adapter, const DXGK_BUILDPAGINGBUFFER_NOTIFYRESIDENCY *n)
+{
+    const struct kmd_allocation *allocation = n->hAllocation;
+    uint64_t bytes = n->PhysicalAddress.SegmentId == FERRY_KMD_SEGMENT_LOCAL ? adapter->info.local_bytes
+                     : n->PhysicalAddress.SegmentId == FERRY_KMD_SEGMENT_APERTURE
+                         ? adapter->info.aperture_pages * PAGE_SIZE
+                         : 0;
+
+    if (!allocation || !(allocation->flags & DXGK_ALLOC_FLAG_EXPLICIT_RESIDENCY_NOTIFICATION))
+        return STATUS_INVALID_PARAMETER;
+    if (!n->Resident)
+        return n->PhysicalAddress.SegmentId || n->PhysicalAddress.SegmentOffset ? STATUS_INVALID_PARAMETER
+                                                                                : STATUS_SUCCESS;
+    return n->PhysicalAddress.SegmentOffset < bytes && allocation->bytes <= bytes - n->PhysicalAddress.SegmentOffset
+               ? STATUS_SUCCESS
+               : STATUS_INVALID_PARAMETER;
+}
+
 static NTSTATUS build(struct kmd_adapter *adapter, struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a)
 {
     switch (a->Operation) {
@@ -287,6 +305,8 @@ static NTSTATUS build(struct kmd_adapter *adapter, struct writer *w, DXGKARG_BUI
     case DXGK_OPERATION_WRITE_PHYSICAL: return build_physical(w, &a->WritePhysical, true);
     case DXGK_OPERATION_MAP_APERTURE_SEGMENT: return build_map(adapter, w, a);
     case DXGK_OPERATION_UNMAP_APERTURE_SEGMENT: return build_unmap(adapter, w, &a->UnmapApertureSegment);
+    // Every packet names its place, so nothing is kept of where an allocation is, and there is nothing to write.
+    case DXGK_OPERATION_NOTIFY_RESIDENCY: return build_notify(adapter, &a->NotifyResidency);
     case DXGK_OPERATION_SIGNAL_MONITORED_FENCE: return build_fence(w, &a->SignalMonitoredFence);
     default: return STATUS_NOT_SUPPORTED;
     }

@@ -17,6 +17,7 @@ struct mini_allocation {
     unsigned job_references;    // queued user buffers that name it
     unsigned paging_references; // queued paging buffers that name it
     bool destroyed;
+    bool notify, told_resident; // NOTIFY_RESIDENCY: asked for; the last one said so
 };
 
 // What a piece of work names: an allocation, and which of the places that it is paged in at (R253).

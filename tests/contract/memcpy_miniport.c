@@ -114,6 +114,20 @@ static NTSTATUS build_map(struct machine *machine, DXGKARG_BUILDPAGINGBUFFER *ar
     return build_pages(argument, packet, m->pMdl, m->MdlOffset, m->NumberOfPages * PAGE_SIZE, m->NumberOfPages);
 }
 
+// R174: told in turns that it is somewhere and nowhere, and somewhere else after a move.
+static void notified(struct machine *machine, const DXGK_BUILDPAGINGBUFFER_NOTIFYRESIDENCY *notify)
+{
+    struct mini_allocation *allocation = notify->hAllocation;
+    UINT segment = notify->PhysicalAddress.SegmentId;
+    if (!allocation->notify)
+        mini_error(machine, "NOTIFY_RESIDENCY of an allocation that did not ask for it (R174)");
+    if (notify->Resident != (segment != 0) || (!notify->Resident && notify->PhysicalAddress.SegmentOffset != 0))
+        mini_error(machine, "NOTIFY_RESIDENCY contradicts itself");
+    if (!notify->Resident && !allocation->told_resident)
+        mini_error(machine, "NOTIFY_RESIDENCY of an eviction of what was nowhere");
+    allocation->told_resident = notify->Resident;
+}
+
 static NTSTATUS build_small(struct machine *machine, DXGKARG_BUILDPAGINGBUFFER *argument)
 {
     struct packet packet = {0};
@@ -154,6 +168,7 @@ static NTSTATUS build_small(struct machine *machine, DXGKARG_BUILDPAGINGBUFFER *
                                  .pattern = (uint64_t)argument->UnmapApertureSegment.DummyPage.QuadPart >> PAGE_SHIFT};
         break;
     }
+    case DXGK_OPERATION_NOTIFY_RESIDENCY: notified(machine, &argument->NotifyResidency); return STATUS_SUCCESS;
     default:
         mini_error(machine, "operation %u was not announced", (unsigned)argument->Operation);
         return STATUS_NOT_SUPPORTED;
@@ -479,6 +494,7 @@ static NTSTATUS create_allocation(HANDLE adapter, DXGKARG_CREATEALLOCATION *argu
     info->Alignment = machine->knobs.own_alignment_64k ? 65536 : wanted.Alignment ? wanted.Alignment : PAGE_SIZE;
     info->Size = machine->knobs.zero_size ? 0 : (wanted.Bytes + PAGE_SIZE - 1) / PAGE_SIZE * PAGE_SIZE;
     info->Flags = wanted.Flags;
+    allocation->notify = (wanted.Flags & DXGK_ALLOC_FLAG_EXPLICIT_RESIDENCY_NOTIFICATION) != 0;
     info->Flags2.Value = wanted.Flags2;
     info->SupportedWriteSegmentSet = wanted.Aperture ? 4 : machine->options.hidden_bytes ? 3 : 1;
     if (machine->knobs.segment_set)

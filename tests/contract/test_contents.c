@@ -290,8 +290,6 @@ static void flags_whose_behaviour_is_not_there_are_refused_by_name(void **state)
         const char *name;
     } cases[] = {
         {CPU | DXGK_ALLOC_FLAG_HARDWARE_PROTECTED, 0, "HardwareProtected"},
-        {CPU | DXGK_ALLOC_FLAG_ACCESSED_PHYSICALLY | DXGK_ALLOC_FLAG_EXPLICIT_RESIDENCY_NOTIFICATION, 0,
-         "ExplicitResidencyNotification"},
         {CPU, DXGK_ALLOC_FLAG2_NOTIFY_EVICTION, "NotifyEviction"},
         {CPU, DXGK_ALLOC_FLAG2_NOTIFY_IOMMU_UNMAP, "NotifyIoMmuUnmap"},
         {CPU, DXGK_ALLOC_FLAG2_NO_IMPLICIT_SYNCHRONIZATION, "NoImplicitSynchronization"},

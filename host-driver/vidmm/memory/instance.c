@@ -66,6 +66,7 @@ int ferry_vm_remove(struct ferry_vm_memory *memory, struct ferry_vm_allocation *
     bool bring_back = !segment->aperture && !drop && allocation->dirty && !allocation->fresh;
     // Out of an aperture: an operation that orders, and the unmapping.
     size_t places = segment->aperture ? 2 : 2 * ferry_vm_pieces(memory, allocation->pages) + 2;
+    places += ferry_vm_notifies(allocation);
     int result = ferry_vm_reserve(memory->sched, places);
     if (result != FERRY_OK)
         return result;
@@ -84,6 +85,7 @@ int ferry_vm_remove(struct ferry_vm_memory *memory, struct ferry_vm_allocation *
         allocation->lost = 1;
         memory->core->statistics.contents_lost++;
     }
+    ferry_vm_notify(memory, allocation, false, 0);
     if (segment->aperture) {
         ferry_vm_unmap(memory, allocation);
     } else if (bring_back) {
@@ -104,7 +106,7 @@ int ferry_vm_remove(struct ferry_vm_memory *memory, struct ferry_vm_allocation *
 int ferry_vm_settle(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
 {
     struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
-    int result = ferry_vm_reserve(memory->sched, ferry_vm_pieces(memory, allocation->pages) + 1);
+    int result = ferry_vm_reserve(memory->sched, ferry_vm_pieces(memory, allocation->pages) + 2);
     // An aperture is never filled by operation (R47): the backing store is what the GPU sees.
     if (result == FERRY_OK && segment->aperture)
         result = ferry_vm_backing_make(memory, allocation);
@@ -129,6 +131,7 @@ int ferry_vm_settle(struct ferry_vm_memory *memory, struct ferry_vm_allocation *
         if (!keeps)
             ferry_vm_backing_drop(memory, allocation);
     }
+    ferry_vm_notify(memory, allocation, true, allocation->block->first);
     if (allocation->pinned)
         segment->pinned_pages += allocation->pages;
     ferry_vm_emit_place(memory, allocation, true);

@@ -134,6 +134,10 @@ void ferry_vm_transfer_out(struct ferry_vm_memory *memory, struct ferry_vm_alloc
 /// changed when it fails.
 int ferry_vm_transfer_move(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint64_t to);
 void ferry_vm_fill(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+/// NOTIFY_RESIDENCY, of an allocation that asked for it (R174): committed to this page of its segment, or evicted.
+void ferry_vm_notify(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, bool resident,
+                     uint64_t page);
+bool ferry_vm_notifies(const struct ferry_vm_allocation *allocation);
 void ferry_vm_discard(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
 /// The allocation is whose jobs are ordered by it.
 void ferry_vm_physical(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,

@@ -131,7 +131,7 @@ int ferry_vm_transfer_move(struct ferry_vm_memory *memory, struct ferry_vm_alloc
     // What one packet cannot copy is cut too.
     uint64_t piece = memory->sub_transfer_bytes != 0 ? least(memory->sub_transfer_bytes, LONGEST_MOVE) : LONGEST_MOVE;
     int result = ferry_vm_reserve(memory->sched, (size_t)((bytes / step + 1) * (step / piece + 1)) +
-                                                     3 * ferry_vm_pieces(memory, allocation->pages) + 2);
+                                                     3 * ferry_vm_pieces(memory, allocation->pages) + 3);
     if (result != FERRY_OK)
         return result;
     bool dear = step < bytes && step < LEAST_STEP && bytes > LEAST_STEP;
@@ -139,6 +139,7 @@ int ferry_vm_transfer_move(struct ferry_vm_memory *memory, struct ferry_vm_alloc
         move_by_backing(memory, allocation, &whole);
     else
         move_in_steps(memory, allocation, &whole, step, piece);
+    ferry_vm_notify(memory, allocation, true, to);
     return FERRY_OK;
 }
 
@@ -155,6 +156,28 @@ void ferry_vm_fill(struct ferry_vm_memory *memory, struct ferry_vm_allocation *a
     argument.Fill.Destination.SegmentAddress = address_of(segment, allocation->block->first);
     ferry_vm_queue_operation(memory->sched, &argument, &allocation->subject, bytes, 0);
     memory->core->statistics.bytes_filled += bytes;
+}
+
+bool ferry_vm_notifies(const struct ferry_vm_allocation *allocation)
+{
+    return (allocation->flags & DXGK_ALLOC_FLAG_EXPLICIT_RESIDENCY_NOTIFICATION) != 0;
+}
+
+void ferry_vm_notify(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, bool resident,
+                     uint64_t page)
+{
+    const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
+    DXGKARG_BUILDPAGINGBUFFER argument = {.Operation = DXGK_OPERATION_NOTIFY_RESIDENCY};
+    if (!ferry_vm_notifies(allocation))
+        return;
+    argument.NotifyResidency.hAllocation = allocation->miniport;
+    argument.NotifyResidency.Resident = resident;
+    // Evicted, it is nowhere: all of the address is 0.
+    if (resident) {
+        argument.NotifyResidency.PhysicalAddress.SegmentId = segment->id;
+        argument.NotifyResidency.PhysicalAddress.SegmentOffset = page * PAGE_SIZE;
+    }
+    ferry_vm_queue_operation(memory->sched, &argument, &allocation->subject, 0, 0);
 }
 
 void ferry_vm_discard(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)

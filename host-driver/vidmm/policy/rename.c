@@ -57,10 +57,11 @@ struct ferry_vm_allocation *ferry_vm_rename(struct ferry_vm_policy *policy, stru
     for (uint32_t i = 0; i < ferry_vm_instance_count(allocation); i++)
         in_use += busy(policy, ferry_vm_instance(allocation, i));
     struct ferry_vm_allocation *taken = allocation;
-    // The caller's own memory has one address, so there is no other instance of it.
-    bool existing =
-        (allocation->flags & (DXGK_ALLOC_FLAG_EXISTING_SYSMEM | DXGK_ALLOC_FLAG_EXISTING_KERNEL_SYSMEM)) != 0;
-    if (busy(policy, allocation) && !existing) {
+    // The caller's own memory has one address, so there is no other instance of it; and what the miniport is told of
+    // the one place of an allocation has no word for several.
+    UINT single = DXGK_ALLOC_FLAG_EXISTING_SYSMEM | DXGK_ALLOC_FLAG_EXISTING_KERNEL_SYSMEM |
+                  DXGK_ALLOC_FLAG_EXPLICIT_RESIDENCY_NOTIFICATION;
+    if (busy(policy, allocation) && (allocation->flags & single) == 0) {
         taken = ferry_vm_instance(allocation, 1);
         // Without host memory for one more there is still the next one to wait for.
         if (busy(policy, taken) && may_grow(policy, allocation) &&

@@ -397,13 +397,59 @@ static void R3_what_is_not_announced_is_refused_by_name(void **state)
     uint64_t buffer[512];
 
     for (int operation = 7; operation < 30; operation++) {
-        if (operation == DXGK_OPERATION_SIGNAL_MONITORED_FENCE)
+        if (operation == DXGK_OPERATION_SIGNAL_MONITORED_FENCE || operation == DXGK_OPERATION_NOTIFY_RESIDENCY)
             continue;
         DXGKARG_BUILDPAGINGBUFFER a =
             arguments(rig, buffer, sizeof buffer, (DXGK_BUILDPAGINGBUFFER_OPERATION)operation);
         assert_int_equal(rig->kmd->DxgkDdiBuildPagingBuffer(rig->adapter, &a), STATUS_NOT_SUPPORTED);
         assert_ptr_equal(a.pDmaBuffer, buffer);
     }
+}
+
+static HANDLE make_flagged(struct rig *rig, uint64_t bytes, UINT flags)
+{
+    struct ferry_allocation_private wish = {
+        .Version = FERRY_ALLOCATION_PRIVATE_VERSION, .Size = sizeof wish, .Bytes = bytes, .Flags = flags};
+    DXGK_ALLOCATIONINFO info = {.pPrivateDriverData = &wish, .PrivateDriverDataSize = sizeof wish};
+    DXGKARG_CREATEALLOCATION create = {.NumAllocations = 1, .pAllocationInfo = &info};
+
+    assert_int_equal(rig->kmd->DxgkDdiCreateAllocation(rig->adapter, &create), STATUS_SUCCESS);
+    return info.hAllocation;
+}
+
+static void R174_a_notification_is_taken_for_what_asked_for_it_and_writes_nothing(void **state)
+{
+    struct rig *rig = *state;
+    HANDLE told = make_flagged(rig, 8192, DXGK_ALLOC_FLAG_EXPLICIT_RESIDENCY_NOTIFICATION);
+    HANDLE silent = make_flagged(rig, 8192, 0);
+    const struct {
+        HANDLE allocation;
+        UINT resident, segment;
+        uint64_t offset;
+        NTSTATUS status;
+    } cases[] = {
+        {told, 1, 1, 0x3000, STATUS_SUCCESS},
+        {told, 1, 3, 0x3000, STATUS_SUCCESS},
+        {told, 0, 0, 0, STATUS_SUCCESS},
+        {told, 0, 1, 0x3000, STATUS_INVALID_PARAMETER},
+        {told, 1, 1, LOCAL_BYTES - 4096, STATUS_INVALID_PARAMETER},
+        {told, 1, 2, 0, STATUS_INVALID_PARAMETER},
+        {silent, 0, 0, 0, STATUS_INVALID_PARAMETER},
+        {NULL, 0, 0, 0, STATUS_INVALID_PARAMETER},
+    };
+    uint64_t buffer[512];
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        DXGKARG_BUILDPAGINGBUFFER a = arguments(rig, buffer, sizeof buffer, DXGK_OPERATION_NOTIFY_RESIDENCY);
+        a.NotifyResidency.hAllocation = cases[i].allocation;
+        a.NotifyResidency.Resident = cases[i].resident & 1;
+        a.NotifyResidency.PhysicalAddress.SegmentId = cases[i].segment;
+        a.NotifyResidency.PhysicalAddress.SegmentOffset = cases[i].offset;
+        assert_int_equal(rig->kmd->DxgkDdiBuildPagingBuffer(rig->adapter, &a), cases[i].status);
+        assert_ptr_equal(a.pDmaBuffer, buffer);
+    }
+    destroy_allocation(rig, told);
+    destroy_allocation(rig, silent);
 }
 
 static void R47_fills_of_an_aperture_are_refused(void **state)
@@ -434,6 +480,7 @@ int main(void)
         CASE(buffers_never_exceed_a_command_slot),
         CASE(transfers_of_nothing_write_nothing),
         CASE(R3_what_is_not_announced_is_refused_by_name),
+        CASE(R174_a_notification_is_taken_for_what_asked_for_it_and_writes_nothing),
         CASE(R47_fills_of_an_aperture_are_refused),
     };
 
