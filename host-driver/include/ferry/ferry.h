@@ -267,8 +267,8 @@ struct ferry_residency {
 };
 /// Add one to the residency count of each allocation; all or none. FERRY_OK: usable at once. FERRY_PENDING: wait for
 /// paging_fence_value first (ferry_queue_submit does so itself). As a D3D12 driver does it: nothing is trimmed, on an
-/// error every count is as before, and the error is the manager's own. Lists of any length. Errors: ARGUMENT, HANDLE, FOREIGN, NO_VIDEO_MEMORY,
-/// DEVICE_LOST, CRITICAL.
+/// error every count is as before, and the error is the manager's own. Lists of any length. Errors: ARGUMENT, HANDLE,
+/// FOREIGN, NO_VIDEO_MEMORY, DEVICE_LOST, CRITICAL.
 int ferry_make_resident(struct ferry_device *device, struct ferry_residency *arguments);
 /// The user-mode driver's loop (R226 to R229): make resident, and on NO_VIDEO_MEMORY evict what this device used least
 /// recently and does not need here, until it succeeds or nothing is left to trim. Errors: those of

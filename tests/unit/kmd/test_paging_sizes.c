@@ -429,11 +429,11 @@ static void R174_a_notification_is_taken_for_what_asked_for_it_and_writes_nothin
         NTSTATUS status;
     } cases[] = {
         {told, 1, 1, 0x3000, STATUS_SUCCESS},
-        {told, 1, 3, 0x3000, STATUS_SUCCESS},
+        {told, 1, FERRY_KMD_SEGMENT_APERTURE, 0x3000, STATUS_SUCCESS},
         {told, 0, 0, 0, STATUS_SUCCESS},
         {told, 0, 1, 0x3000, STATUS_INVALID_PARAMETER},
         {told, 1, 1, LOCAL_BYTES - 4096, STATUS_INVALID_PARAMETER},
-        {told, 1, 2, 0, STATUS_INVALID_PARAMETER},
+        {told, 1, 7, 0, STATUS_INVALID_PARAMETER},
         {silent, 0, 0, 0, STATUS_INVALID_PARAMETER},
         {NULL, 0, 0, 0, STATUS_INVALID_PARAMETER},
     };
