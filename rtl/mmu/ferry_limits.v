@@ -29,8 +29,8 @@ module ferry_limits #(
 
     always @(posedge clk) begin
         local_limit_clipped <= clip(limits[`FERRY_LIMITS_LOCAL_LIMIT_RANGE]);
-        // A base at or above the limit: nothing lies below 0.
-        protect_base_clipped <= base;
+        // A base at or above the limit: nothing lies below 0 or at the highest value.
+        protect_base_clipped <= limit > base ? base : {(B + 1){1'b1}};
         protect_limit_clipped <= limit > base ? limit : {(B + 1){1'b0}};
     end
 endmodule
