@@ -29,6 +29,7 @@ struct machine_options {
     uint64_t hidden_bytes;   // segment 2
     uint64_t aperture_bytes; // segment 3
     bool coherent_aperture;
+    bool sparse; // video memory of which hardly anything is touched: zero at first
     bool map_aperture2;
     bool vpr;
     UINT version;                 // DXGK_WDDMVERSION; 0 = 3.2

@@ -44,11 +44,9 @@ uint32_t mini_random(struct machine *machine, uint32_t below)
 
 // ---- Host pages ----
 
-static int allocate_pages(void *context, size_t pages, unsigned flags, MDL **out)
+// Numbers for the pages of `memory`, on the bus.
+static int list_pages(struct machine *machine, void *memory, size_t pages, unsigned flags, MDL **out)
 {
-    struct machine *machine = context;
-    if (pages == 0)
-        return FERRY_ERROR_ARGUMENT;
     pthread_mutex_lock(&machine->page_lock);
     int result = FERRY_ERROR_NO_HOST_MEMORY;
     MDL *mdl = NULL;
@@ -66,19 +64,16 @@ static int allocate_pages(void *context, size_t pages, unsigned flags, MDL **out
     }
     mdl = calloc(1, sizeof(*mdl));
     uint64_t *pfn = malloc(pages * sizeof(*pfn));
-    uint8_t *memory = aligned_alloc(PAGE_SIZE, pages * PAGE_SIZE);
-    if (!mdl || !pfn || !memory) {
+    if (!mdl || !pfn) {
         free(mdl);
         free(pfn);
-        free(memory);
         goto out;
     }
-    memset(memory, 0, pages * PAGE_SIZE);
     for (size_t i = 0; i < need; i++)
         machine->pages[machine->page_count + i] = NULL;
     for (size_t i = 0; i < pages; i++) {
         size_t at = machine->page_count + (step == 1 ? i : (pages - 1 - i) * 2);
-        machine->pages[at] = memory + i * PAGE_SIZE;
+        machine->pages[at] = (uint8_t *)memory + i * PAGE_SIZE;
         pfn[i] = FIRST_PFN + at;
     }
     machine->page_count += need;
@@ -93,24 +88,30 @@ out:
     return result;
 }
 
+static int allocate_pages(void *context, size_t pages, unsigned flags, MDL **out)
+{
+    if (pages == 0)
+        return FERRY_ERROR_ARGUMENT;
+    void *memory = aligned_alloc(PAGE_SIZE, pages * PAGE_SIZE);
+    if (!memory)
+        return FERRY_ERROR_NO_HOST_MEMORY;
+    memset(memory, 0, pages * PAGE_SIZE);
+    int result = list_pages(context, memory, pages, flags, out);
+    if (result != FERRY_OK)
+        free(memory);
+    return result;
+}
+
 #define WRAPPED 0x80000000u
 
 static int wrap_pages(void *context, void *memory, size_t pages, unsigned flags, MDL **out)
 {
     if (!memory || (uintptr_t)memory % PAGE_SIZE != 0)
         return FERRY_ERROR_ARGUMENT;
-    struct machine *machine = context;
-    int result = allocate_pages(context, pages, flags, out);
-    if (result != FERRY_OK)
-        return result;
-    pthread_mutex_lock(&machine->page_lock);
-    free((*out)->MappedSystemVa);
-    (*out)->MappedSystemVa = memory;
-    (*out)->Flags |= WRAPPED | MDL_FLAG_CACHED; // ordinary memory of a program
-    for (size_t i = 0; i < pages; i++)
-        machine->pages[(*out)->Pfn[i] - FIRST_PFN] = (uint8_t *)memory + i * PAGE_SIZE;
-    pthread_mutex_unlock(&machine->page_lock);
-    return FERRY_OK;
+    int result = list_pages(context, memory, pages, flags, out);
+    if (result == FERRY_OK)
+        (*out)->Flags |= WRAPPED | MDL_FLAG_CACHED; // ordinary memory of a program
+    return result;
 }
 
 static void free_pages(void *context, MDL *mdl)
@@ -297,9 +298,11 @@ struct machine *machine_open(const struct machine_options *options)
         machine->options.paging_buffer_bytes = PAGE_SIZE;
     machine->knobs.host_pages = -1;
     machine->random = options->seed ? options->seed : 1;
-    machine->memory[0] = malloc(options->local_bytes + 1);
+    // Where most of it is never touched it may be more than the host has.
+    machine->memory[0] = options->sparse ? calloc(options->local_bytes + 1, 1) : malloc(options->local_bytes + 1);
     machine->memory[1] = malloc(options->hidden_bytes + 1);
-    memset(machine->memory[0], 0xEE, options->local_bytes + 1);
+    if (!options->sparse)
+        memset(machine->memory[0], 0xEE, options->local_bytes + 1);
     memset(machine->memory[1], 0xEE, options->hidden_bytes + 1);
     machine->aperture = calloc(options->aperture_bytes / PAGE_SIZE + 1, sizeof(*machine->aperture));
     pthread_mutex_init(&machine->page_lock, NULL);

@@ -58,7 +58,12 @@ static void check_transfer(const DXGK_BUILDPAGINGBUFFER_TRANSFER *t)
     }
     spy.open.bytes += t->TransferSize;
     spy.open.pieces++;
-    if ((t->Source.SegmentId == 0 || t->Destination.SegmentId == 0) && t->MdlOffset != t->TransferOffset / PAGE_SIZE)
+    // TransferOffset has 32 bits: of a list that reaches beyond them it names the place modulo 4 GiB.
+    const MDL *list = t->Source.SegmentId == 0        ? t->Source.pMdl
+                      : t->Destination.SegmentId == 0 ? t->Destination.pMdl
+                                                      : NULL;
+    UINT mask = list && list->PageCount > UINT32_MAX / PAGE_SIZE + 1 ? UINT32_MAX / PAGE_SIZE : UINT32_MAX;
+    if (list && (t->MdlOffset & mask) != t->TransferOffset / PAGE_SIZE)
         wrong("MdlOffset does not match TransferOffset", t->MdlOffset);
     int64_t way = t->Destination.SegmentAddress.QuadPart - t->Source.SegmentAddress.QuadPart;
     // Run a second time, after a reset, it would read what it has written.

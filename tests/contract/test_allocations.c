@@ -273,6 +273,91 @@ static void R150_R151_R158_overlays_and_captures_before_or_after_the_stop(void *
     }
 }
 
+// Neither a budget, nor pressure, nor the CPU, nor a reset of the engine that is survived is a reason to leave.
+static void R150_an_overlay_stays_whatever_the_cpu_does(void **state)
+{
+    (void)state;
+    static const UINT kinds[] = {DXGK_ALLOC_FLAG_OVERLAY, DXGK_ALLOC_FLAG_CAPTURE};
+    static const UINT locks[] = {0, D3DDDI_LOCK_READ_ONLY, D3DDDI_LOCK_WRITE_ONLY,
+                                 D3DDDI_LOCK_WRITE_ONLY | D3DDDI_LOCK_DISCARD, D3DDDI_LOCK_DO_NOT_EVICT};
+    for (unsigned kind = 0; kind < 2; kind++) {
+        struct world *world = world_open_default();
+        D3DKMT_HANDLE overlay = world_create(world, PAGES(5), CPU | kinds[kind]);
+        world_write(world, overlay, 70);
+        world_require(world, overlay);
+        struct ferry_vidmm_placement place = world_place(world, overlay);
+        for (unsigned i = 0; i < sizeof(locks) / sizeof(locks[0]); i++) {
+            void *address;
+            bool writes = locks[i] != D3DDDI_LOCK_READ_ONLY;
+            assert_int_equal(ferry_vidmm_lock(world->manager, overlay, locks[i], &address), FERRY_OK);
+            assert_int_equal(world_place(world, overlay).segment, place.segment);
+            assert_int_equal(world_place(world, overlay).offset, place.offset);
+            for (unsigned n = 0; writes && n < PAGES(5) / 4; n++)
+                ((uint32_t *)address)[n] = world_word(71 + i, n);
+            assert_int_equal(ferry_vidmm_unlock(world->manager, overlay), FERRY_OK);
+            if (writes)
+                world_check_gpu(world, overlay, 71 + i);
+        }
+        world_check(world, overlay, 75);
+        assert_int_equal(ferry_vidmm_set_budget(world->manager, PAGE_SIZE), FERRY_OK);
+        assert_int_equal(world_evict(world, overlay), FERRY_OK);
+        assert_int_equal(ferry_vidmm_set_budget(world->manager, 0), FERRY_OK);
+        assert_int_equal(ferry_vidmm_reset_engine(world->manager), FERRY_OK);
+        assert_int_equal(world_place(world, overlay).offset, place.offset);
+        world_check_gpu(world, overlay, 75);
+        world_close(world);
+    }
+}
+
+// What an overlay in the aperture kept from being evicted through it may be when the overlay is gone.
+static void R151_R155_an_overlay_that_is_gone_is_in_nobodys_way(void **state)
+{
+    (void)state;
+    struct world *world = world_open_default();
+    struct ferry_allocation_private wanted = world_private(PAGES(6), CPU | DXGK_ALLOC_FLAG_OVERLAY);
+    wanted.Aperture = 1;
+    D3DKMT_HANDLE overlay;
+    assert_int_equal(world_try_create(world, &wanted, NULL, &overlay, NULL), FERRY_OK);
+    world->knobs->eviction_set = 1u << (machine_aperture_segment - 1);
+    D3DKMT_HANDLE large = world_create(world, PAGES(52), CPU);
+    world_write(world, large, 5);
+    world_require(world, overlay);
+    world_require(world, large);
+    assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, overlay), FERRY_OK);
+    world_force_out(world, large);
+    assert_false(world_place(world, large).lost);
+    world_check(world, large, 5);
+    world_close(world);
+}
+
+// A driver that pages in units of 64 KiB locks whole units; the manager neither cuts nor widens what it was told.
+static void R116_what_is_locked_in_whole_units_comes_in_whole_units(void **state)
+{
+    (void)state;
+    struct world *world = world_open_default();
+    world->knobs->own_alignment_64k = true;
+    D3DKMT_HANDLE odd = world_create(world, PAGES(3), CPU), a = world_create(world, PAGES(32), PERMANENT);
+    world_require(world, odd);
+    world_write(world, a, 1);
+    world_require(world, a);
+    static const struct {
+        uint64_t first, count;
+    } ranges[] = {{16, 16}, {0, 16}, {0, 32}};
+    for (unsigned i = 0; i < 3; i++) {
+        void *address;
+        assert_int_equal(ferry_vidmm_lock_pages(world->manager, a, 0, ranges[i].first, ranges[i].count, &address),
+                         FERRY_OK);
+        spy_clear();
+        assert_int_equal(ferry_vidmm_unlock(world->manager, a), FERRY_OK);
+        const DXGK_BUILDPAGINGBUFFER_TRANSFER *t = &spy_build(DXGK_OPERATION_TRANSFER, 0)->before.Transfer;
+        assert_int_equal(spy_builds(DXGK_OPERATION_TRANSFER), 1);
+        assert_int_equal(t->TransferOffset, PAGES(ranges[i].first));
+        assert_int_equal(t->TransferSize, PAGES(ranges[i].count));
+        assert_int_equal((t->Destination.SegmentAddress.QuadPart + t->TransferOffset) % 65536, 0);
+    }
+    world_close(world);
+}
+
 static void R147_a_flag_that_changes_nothing_here_is_accepted(void **state)
 {
     (void)state;
@@ -317,6 +402,9 @@ int main(void)
         cmocka_unit_test(R154_only_apertures_may_be_eviction_segments),
         cmocka_unit_test(R153_R154_R155_R156_too_large_for_eviction_beside_an_overlay),
         cmocka_unit_test(R150_R151_R158_overlays_and_captures_before_or_after_the_stop),
+        cmocka_unit_test(R150_an_overlay_stays_whatever_the_cpu_does),
+        cmocka_unit_test(R151_R155_an_overlay_that_is_gone_is_in_nobodys_way),
+        cmocka_unit_test(R116_what_is_locked_in_whole_units_comes_in_whole_units),
         cmocka_unit_test(R147_a_flag_that_changes_nothing_here_is_accepted),
         cmocka_unit_test(R177_R178_on_demand_addresses_exist_only_under_a_lock),
     };

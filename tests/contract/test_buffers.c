@@ -38,6 +38,20 @@ static void R2_R94_builds_never_come_from_interrupt_or_dpc(void **state)
         world_require(world, a);
         assert_int_equal(world_evict(world, a), FERRY_OK);
     }
+    // Where the next buffer waits for room with the device, room comes in the DPC.
+    world_close(world);
+    struct world_options options = world_defaults();
+    options.machine.paging_buffer_bytes = machine_least_page_bytes;
+    world = world_open(&options);
+    world->knobs->delay = 3;
+    D3DKMT_HANDLE many[12];
+    for (unsigned i = 0; i < 12; i++) {
+        many[i] = world_create(world, PAGES(4), CPU);
+        world_write(world, many[i], i);
+    }
+    assert_int_equal(world_resident(world, many, 12), FERRY_PENDING);
+    for (unsigned i = 0; i < 12; i++)
+        world_wait(world, world_gpu_name(world, world->context, many[i], false));
     world_close(world); // the spy fails the test otherwise
 }
 

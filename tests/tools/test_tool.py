@@ -226,6 +226,10 @@ def figures_are_right():
     needed = {"frames", "allocations", "bytes_in", "bytes_out", "bytes_discarded", "bytes_moved", "evictions", "operations", "cycles",
               "sim_khz", "verified_bytes", "bad_bytes", "firmware_cycles_per_packet", "link_share", "bus_share"}
     check(needed <= values.keys(), "json_has_every_name", needed - values.keys())
+    paced = ("stall_read_cycles", "stall_write_cycles", "stall_job_cycles", "stall_link_cycles", "host_read_beats",
+             "host_write_beats", "engine_jobs", "engine_busy_cycles", "busy_retries")
+    check(values["cycles"] > 0 and all(values[name] == (3 + i) * values["cycles"] for i, name in enumerate(paced)),
+          "each_counter_is_its_own", {name: values[name] for name in ("cycles", *paced)})
     check(values["verified_bytes"] > counts["bytes"] and values["bad_bytes"] == 0, "everything_is_verified", values)
     check(values["operations"]["TRANSFER"] > 0 and values["evictions"] > 1000, "operations_by_name", values["operations"])
     files.picture_is_right(check, picture, "neverball.memtrace.gz", 142)

@@ -18,9 +18,9 @@ static int bring_to_backing(struct ferry_vm_memory *memory, struct ferry_vm_allo
     }
     // A lock for reading, or one that must not evict, gets a copy and leaves the allocation where it is: until unlock
     // it is as if PermanentSysMem. Whoever writes all of it has no use for the place meanwhile, but for one that is
-    // discarded again and again: its content is brought to the same place each time.
-    bool stays = ferry_vm_permanent(allocation) || (flags & (D3DDDI_LOCK_READ_ONLY | D3DDDI_LOCK_DO_NOT_EVICT)) != 0 ||
-                 (allocation->renaming && discard);
+    // discarded again and again: its content is brought to the same place each time. An overlay keeps its place (R150).
+    bool stays = ferry_vm_permanent(allocation) || allocation->pinned ||
+                 (flags & (D3DDDI_LOCK_READ_ONLY | D3DDDI_LOCK_DO_NOT_EVICT)) != 0 || (allocation->renaming && discard);
     if (!stays)
         return ferry_vm_remove(memory, allocation, discard);
     if (allocation->dirty && !discard)

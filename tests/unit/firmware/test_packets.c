@@ -136,6 +136,7 @@ static void fill_bad_forms(void)
     BAD(copy, 12, 1, 0, PACKET_RESERVED, LOCAL, false, 0);
     BAD(page_in, 0, 0x000c0402, 0, PACKET_RESERVED, LOCAL, false, 0);
     BAD(page_in, 4, 0x00000001, 0, PACKET_RESERVED, LOCAL, false, 0);
+    BAD(page_in, 12, 4096, 0, PACKET_RESERVED, LOCAL, false, 0); // Of as many pages as it has, but not in the first.
     BAD(page_in, 4, 0x00000031, 0, PACKET_RESERVED, LOCAL, false, 0);
     BAD(page_in, 4, 0x00000051, 0, PACKET_RESERVED, LOCAL, false, 0);
     BAD(fill, 0, 0x00080103, 0, PACKET_RESERVED, LOCAL, false, 0);

@@ -93,6 +93,22 @@ static void consecutive_pages_are_consecutive(void **context)
     assert_true(watched);
 }
 
+// Runs that no end of a window divides: none of them begins in the last pages and goes on in the first ones.
+static void a_run_never_goes_round_the_end_of_a_window(void **context)
+{
+    struct state *state = *context;
+    for (int round = 0; round < 2000; round++) {
+        assert_int_equal(ferry_dma_map_add(state->map, state->memory, PAGES - 1, FERRY_DMA_CONSECUTIVE, state->bus),
+                         FERRY_OK);
+        for (size_t n = 0; n < PAGES - 1; n++) {
+            assert_true(state->bus[n] == state->bus[0] + 4096 * n);
+            assert_ptr_equal(ferry_dma_map_find(state->map, state->bus[n], NULL), state->memory + 4096 * n);
+        }
+        assert_int_equal(ferry_dma_map_pages(state->map), PAGES - 1);
+        ferry_dma_map_remove(state->map, state->bus, PAGES - 1);
+    }
+}
+
 static void removed_pages_are_gone_and_come_again(void **context)
 {
     struct state *state = *context;
@@ -132,11 +148,9 @@ static void bad_arguments_are_named(void **context)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        CASE(every_byte_is_found_and_nothing_beside_it),
-        CASE(scattered_pages_use_both_windows_and_are_not_one_run),
-        CASE(consecutive_pages_are_consecutive),
-        CASE(removed_pages_are_gone_and_come_again),
-        CASE(bad_arguments_are_named),
+        CASE(every_byte_is_found_and_nothing_beside_it), CASE(scattered_pages_use_both_windows_and_are_not_one_run),
+        CASE(consecutive_pages_are_consecutive),         CASE(a_run_never_goes_round_the_end_of_a_window),
+        CASE(removed_pages_are_gone_and_come_again),     CASE(bad_arguments_are_named),
     };
     return cmocka_run_group_tests_name("dma_map", tests, NULL, NULL);
 }
