@@ -12,9 +12,16 @@ struct Case {
 
 // Ended by a case without a name.
 extern const Case completer_cases[];
+extern const Case window_cases[];
 extern const Case requester_cases[];
 extern const Case link_cases[];
 extern const Case hostile_cases[];
+
+// Every partner of the device lets it wait so often.
+inline void stalls(Bench &b, unsigned percent)
+{
+    b.stall_tx = b.stall_rx = b.stall_axi = b.stall_reg = b.stall_slave = percent;
+}
 
 // Expect a value; the message names the place.
 #define EXPECT(bench, what, got, want)                                                                                 \

@@ -4,11 +4,6 @@
 
 #include <cstdio>
 
-static void stalls(Bench &b, unsigned percent)
-{
-    b.stall_tx = b.stall_rx = b.stall_axi = b.stall_reg = b.stall_slave = percent;
-}
-
 // Requests live as long as the case.
 struct Work {
     std::deque<AxiRead> reads;
