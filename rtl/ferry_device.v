@@ -212,7 +212,7 @@ wire        entry_retired = ended && !enter_long;
 wire        run, settled, stopping, host_reset, stop_reset;
 
 // Function level reset, and what it resets: everything behind the host side, but not an engine whose memory is dead.
-wire        function_reset, function_resetting, reset_units, requester_idle;
+wire        function_reset, function_resetting, reset_units, requester_idle, asleep;
 wire        units_rst = rst || reset_units;
 wire        engine_rst = rst || (reset_units && !engine_stuck);
 wire [3:0]  slots_used, slots_ready;
@@ -401,7 +401,7 @@ ferry_host #(.TAGS(TAGS), .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS)) host (
     .completion_timeout(completion_timeout), .tag_limit(tag_limit), .interrupt_cause(interrupt_cause),
     .interrupt_clear(interrupt_clear), .interrupt_status(interrupt_status), .interrupt_settings(interrupt_settings),
     .interrupt_count(interrupt_count), .requester_busy(requester_busy), .function_reset(function_reset),
-    .function_resetting(function_resetting), .requester_idle(requester_idle), .events(host_events)
+    .function_resetting(function_resetting), .requester_idle(requester_idle), .asleep(asleep), .events(host_events)
 );
 
 ferry_function_reset function_level (
@@ -549,7 +549,7 @@ ferry_engine #(
     .clk(clk), .rst(engine_rst), .job_valid(job_valid), .job_ready(job_ready), .job(job), .slot_tags(slot_tags),
     .jobs_retired(jobs_retired), .jobs_retired_urgent(jobs_retired_urgent), .poison(poison),
     .poison_clear(poison_clear), .fault_valid(fault_valid), .fault(fault), .fault_clear(fault_clear),
-    .limits(limits), .timeout(engine_timeout),
+    .limits(limits), .timeout(asleep ? 32'd0 : engine_timeout),
     .reset_request(reset_request), .resetting(resetting), .stuck(engine_stuck), .busy(engine_busy),
     .busy_read(engine_busy_read), .busy_write(engine_busy_write), .events(engine_events), .list_valid(engine_list_valid),
     .list_ready(engine_list_ready), .list_address(engine_list_address), .list_data_valid(engine_list_data_valid),

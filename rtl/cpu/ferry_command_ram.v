@@ -26,7 +26,8 @@ module ferry_command_ram #(
     output wire        core_ready,
     output wire [31:0] core_rdata,
 
-    // Page lists of the engine: byte address (multiple of 8); data in order, one cycle after the request was taken.
+    // Page lists of the engine: byte address (multiple of 8); data in order, one cycle after the request was taken, over a reset
+    // too: a function reset leaves an engine as it is whose memory is dead, and that one waits for its answer.
     input  wire        list0_valid,
     output wire        list0_ready,
     input  wire [15:0] list0_address,
@@ -139,7 +140,6 @@ always @(posedge clk) begin
 
     if (rst) begin
         hold_reg  <= 1'b0;
-        list0_reg <= 1'b0;
         list1_reg <= 1'b0;
         packet_reg <= 1'b0;
         turn_reg  <= 1'b0;

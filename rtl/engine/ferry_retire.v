@@ -66,7 +66,7 @@ module ferry_retire #(
     input  wire [1:0]  job_slot,
     input  wire [15:0] job_packet_offset,
 
-    // Watchdog.
+    // Watchdog: cycles, 0 = never; counted from where it is first set.
     input  wire [31:0] timeout,
     input  wire        progress,
     // An engine reset goes on: nothing is reported, and memory is given up on even without a timeout.
@@ -223,7 +223,7 @@ module ferry_retire #(
         poison <= (poison | poison_record | poison_error | poison_report) & ~poison_clear;
 
         progress_reg <= progress;
-        still_reg <= nothing_moves ? still_reg + 32'd1 : 32'd0;
+        still_reg <= nothing_moves && (timeout != 32'd0 || resetting) ? still_reg + 32'd1 : 32'd0;
         if (late) begin
             lost <= 1'b1;
         end else if (lost && !job_busy && !shown_valid && !look_reg) begin

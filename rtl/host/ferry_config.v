@@ -54,6 +54,8 @@ module ferry_config #(
     // Memory requests are answered; requests may be sent. Neither in power state D3hot.
     output wire        memory_enable,
     output wire        bus_master,
+    // Power state D3hot.
+    output wire        asleep,
     // Payload 0 = 128, 1 = 256 bytes; larger settings stand for 256.
     output wire        max_payload,
     // Read request 0 = 128, 1 = 256, 2 = 512 bytes; larger settings stand for 512.
@@ -92,6 +94,7 @@ module ferry_config #(
 
     assign memory_enable = memory_reg && !sleep_reg;
     assign bus_master = master_reg && !sleep_reg;
+    assign asleep = sleep_reg;
     assign bar0_base = bar0_reg;
     assign bar2_base = bar2_reg;
     assign max_payload = payload_reg != 3'd0;

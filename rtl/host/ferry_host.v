@@ -123,6 +123,8 @@ module ferry_host #(
     output wire        function_reset,
     input  wire        function_resetting,
     output wire        requester_idle,
+    // Power state D3hot: nothing of the host port goes on, and nobody may take that for a fault.
+    output wire        asleep,
 
     // Events for the counters, a bit each (FERRY_EVENT_*); those that are not the host side's stay 0.
     output wire [`FERRY_EVENTS_BITS-1:0] events
@@ -280,7 +282,7 @@ module ferry_host #(
         .report_unsupported(report_unsupported), .parity_response(parity_response),
         .system_error_enable(system_error_enable), .requests_pending(requester_busy), .function_reset(function_reset),
         .bar0_base(bar0_base), .bar2_base(bar2_base), .memory_enable(memory_enable), .bus_master(bus_master),
-        .max_payload(max_payload), .max_read(max_read), .timeout_disable(timeout_disable),
+        .asleep(asleep), .max_payload(max_payload), .max_read(max_read), .timeout_disable(timeout_disable),
         .no_snoop_enable(no_snoop_enable), .msi_enable(msi_enable), .msi_address(msi_address), .msi_data(msi_data),
         .msi_mask(msi_mask), .msi_pending(msi_pending), .completer_id(device_id)
     );

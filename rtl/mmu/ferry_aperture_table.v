@@ -20,8 +20,9 @@ module ferry_aperture_table #(
     output wire clearing,
 
     // Lookup ports 0 (engine read side) and 1 (engine write side). A request is taken when valid and ready are 1; its
-    // result comes two cycles later, in order, and must be taken. A page beyond the table does not hit; of an entry
-    // that does not hit the other fields mean nothing.
+    // result comes two cycles later, in order, and must be taken, over a reset too: a function reset leaves an engine as it is
+    // whose memory is dead, and that one waits. A page beyond the table does not hit; of an entry that does not hit the other
+    // fields mean nothing.
     input  wire         lookup0_valid,
     output wire         lookup0_ready,
     input  wire [31:0]  lookup0_page,
@@ -100,8 +101,6 @@ module ferry_aperture_table #(
             clearing_reg <= clear_reg != LAST;
         end
         if (rst) begin
-            user_reg <= 2'd0;
-            result_user_reg <= 2'd0;
             clear_reg <= {LG{1'b0}};
             clearing_reg <= 1'b1;
         end

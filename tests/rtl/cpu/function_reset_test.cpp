@@ -216,6 +216,36 @@ void memory_is_dead(Checks &checks, Random &random)
     }
 }
 
+// Memory comes back while the reset goes on. The engine, given up on, is not reset itself, and throws its jobs away one after the
+// other; each looks up its first page in a list, or in the aperture table, which are reset, in any cycle of that look-up.
+void memory_comes_back(Checks &checks, Random &random)
+{
+    checks.begin("a_function_reset_in_any_cycle_in_which_memory_comes_back_leaves_an_engine_that_works");
+    for (unsigned after = 0; after < 40; after++) {
+        Bench bench(checks, random);
+        RootComplex &root = bench.root();
+        root.bar0(FERRY_BAR0_ENGINE_TIMEOUT, 2000);
+        root.memory_dead = true;
+        for (unsigned i = 0; i < 40; i++) {
+            bench.paging().word(FERRY_OPCODE_COPY_PAGES | FERRY_PACKET_HEADER_UNORDERED_MASK | 8u << 16,
+                                FERRY_ADDRESS_KIND_LOCAL | FERRY_ADDRESS_KIND_SYSTEM << 2 |
+                                    FERRY_LIST_SIDE_DESTINATION << 4);
+            bench.paging().word(64, 0).word(i * 64).word(DATA + i * 4096);
+        }
+        bench.paging().submit();
+        root.run(6000);
+        const uint32_t control = root.config_read(0x48);
+        root.send({0x44000001, 0x1f0f, 0x01000048, control | RESET});
+        root.run(after);
+        root.memory_dead = false;
+        checks.equal(bench.status_after(9000), 0, "status");
+        if (checks.faults())
+            return; // It never ends.
+        bench.start();
+        bench.works();
+    }
+}
+
 // Packets of every kind into the running device, whose registers they write too: what they make it do is theirs to
 // answer for, but a driver that comes after them finds a device that works.
 void after_a_hostile_host(Checks &checks, Random &random)
@@ -256,6 +286,7 @@ int main()
     in_front_of_the_link(checks, random);
     mappings_are_gone(checks, random);
     memory_is_dead(checks, random);
+    memory_comes_back(checks, random);
     after_a_hostile_host(checks, random);
     return checks.done();
 }

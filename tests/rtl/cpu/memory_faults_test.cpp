@@ -234,6 +234,27 @@ void host_takes_nothing(Checks &checks, Random &random)
     }
 }
 
+// D3hot in the middle of a page-out, and of a page-in, for longer than the engine may stand still: D0 goes on where it was.
+void sleeps_over_jobs(Checks &checks, Random &random)
+{
+    checks.begin("d3hot_over_running_jobs_loses_none");
+    Bench bench(checks, random);
+    RootComplex &root = bench.root();
+    for (bool out : {true, false}) {
+        bench.user()
+            .copy(out ? FERRY_ADDRESS_KIND_LOCAL : FERRY_ADDRESS_KIND_SYSTEM, out ? 0 : DATA,
+                  out ? FERRY_ADDRESS_KIND_SYSTEM : FERRY_ADDRESS_KIND_LOCAL, out ? DATA + 32 * 4096 : AREA, 100000)
+            .submit(1);
+        root.run(2000);
+        root.config_write(0xa4, 3);
+        root.run(3 * TIMEOUT);
+        root.config_write(0xa4, 0);
+        checks.that(bench.user().wait(200000), "fence after D0");
+        checks.equal(bench.user().status(), FERRY_BUFFER_STATUS_SUCCESS, "status");
+    }
+    bench.works();
+}
+
 void errors(Checks &checks, Random &random)
 {
     checks.begin("an_error_on_any_beat_read_or_burst_written_is_told_and_the_next_buffer_works");
@@ -265,6 +286,7 @@ int main()
     restarted_while_dead(checks, random);
     dies_before_the_host_is_written(checks, random);
     host_takes_nothing(checks, random);
+    sleeps_over_jobs(checks, random);
     errors(checks, random);
     return checks.done();
 }

@@ -219,11 +219,11 @@ module host_under_test (
         .completion_timeout(completion_timeout), .tag_limit(tag_limit), .interrupt_cause(interrupt_cause),
         .interrupt_clear(interrupt_clear), .interrupt_status(interrupt_status), .interrupt_settings(interrupt_settings),
         .interrupt_count(interrupt_count), .requester_busy(requester_busy), .function_reset(function_reset),
-        .function_resetting(function_resetting), .requester_idle(requester_idle), .events(events)
+        .function_resetting(function_resetting), .requester_idle(requester_idle), .asleep(unused_asleep), .events(events)
     );
 
     // Nothing stands behind the host side here that would have to come to rest.
-    wire function_reset, function_resetting, requester_idle, unused_reset_units;
+    wire function_reset, function_resetting, requester_idle, unused_reset_units, unused_asleep;
     ferry_function_reset function_level (
         .clk(clk), .rst(rst), .start(function_reset), .resetting(function_resetting), .reset_units(unused_reset_units),
         .core_settled(1'b1), .fetch_wound(1'b1), .engine_at_rest(1'b1), .requester_idle(requester_idle)
