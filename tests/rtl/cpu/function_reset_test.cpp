@@ -216,8 +216,9 @@ void memory_is_dead(Checks &checks, Random &random)
     }
 }
 
-// Memory comes back while the reset goes on. The engine, given up on, is not reset itself, and throws its jobs away one after the
-// other; each looks up its first page in a list, or in the aperture table, which are reset, in any cycle of that look-up.
+// Memory comes back while the reset goes on. The engine, given up on, is not reset itself, and throws its jobs away one
+// after the other; each looks up its first page in a list, or in the aperture table, which are reset, in any cycle of
+// that look-up.
 void memory_comes_back(Checks &checks, Random &random)
 {
     checks.begin("a_function_reset_in_any_cycle_in_which_memory_comes_back_leaves_an_engine_that_works");

@@ -234,7 +234,8 @@ void host_takes_nothing(Checks &checks, Random &random)
     }
 }
 
-// D3hot in the middle of a page-out, and of a page-in, for longer than the engine may stand still: D0 goes on where it was.
+// D3hot in the middle of a page-out, and of a page-in, for longer than the engine may stand still: D0 goes on where it
+// was.
 void sleeps_over_jobs(Checks &checks, Random &random)
 {
     checks.begin("d3hot_over_running_jobs_loses_none");
