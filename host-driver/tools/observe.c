@@ -39,17 +39,22 @@ void ferry_player_observe(void *context, const struct ferry_event *event)
     struct ferry_player *player = context;
     uint32_t object = event->allocation ? ferry_id_map_get(&player->by_library_id, event->allocation) : FERRY_ID_NONE;
     if (object != FERRY_ID_NONE && event->segment == FERRY_LOCAL_SEGMENT) {
-        if (event->kind == FERRY_EVENT_PLACED || event->kind == FERRY_EVENT_REMOVED)
-            player->objects[object].placed = event->kind == FERRY_EVENT_PLACED;
+        struct ferry_play_object *play = &player->objects[object];
+        // Another instance of what was discarded leaves: nothing is lost that anybody could want.
+        bool other = event->kind == FERRY_EVENT_REMOVED && play->at != event->offset;
+        if (event->kind == FERRY_EVENT_PLACED || (event->kind == FERRY_EVENT_REMOVED && !other)) {
+            play->placed = event->kind == FERRY_EVENT_PLACED;
+            play->at = event->offset;
+        }
         if (event->kind == FERRY_EVENT_PLACED &&
             ferry_vram_map_placed(&player->map, object, event->offset, event->bytes)) {
             // It was moved inside video memory, and no eviction is to be checked.
             player->report.statistics.evictions--;
-            player->objects[object].unchecked = false;
+            play->unchecked = false;
         }
-        if (event->kind == FERRY_EVENT_REMOVED) {
+        if (event->kind == FERRY_EVENT_REMOVED && !other) {
             ferry_vram_map_removed(&player->map, object);
-            if (player->objects[object].allocation)
+            if (play->allocation)
                 player->report.statistics.evictions++;
             remember_evicted(player, object);
         }

@@ -86,6 +86,18 @@ static int play_write(struct ferry_player *player, uint32_t object, uint64_t off
     return alone ? unlock(player, play) : FERRY_EXIT_OK;
 }
 
+// A lock that discards may have made another instance the one that counts.
+static int note_instance(struct ferry_player *player, struct ferry_play_object *play)
+{
+    struct ferry_placement placement = {.size = sizeof placement};
+    int error = ferry_allocation_placement(play->allocation, &placement);
+    if (error != FERRY_OK)
+        return ferry_player_failed(player, "ask for a place", error);
+    play->placed = placement.resident && placement.segment == FERRY_LOCAL_SEGMENT;
+    play->at = placement.offset;
+    return FERRY_EXIT_OK;
+}
+
 static int play_lock(struct ferry_player *player, uint32_t object, bool discard)
 {
     struct ferry_play_object *play = &player->objects[object];
@@ -98,6 +110,8 @@ static int play_lock(struct ferry_player *player, uint32_t object, bool discard)
         return status;
     play->locked = true;
     play->written = false;
+    if (discard && (status = note_instance(player, play)) != FERRY_EXIT_OK)
+        return status;
     if (discard && ferry_content_set(&play->content, 0, play->content.bytes, FERRY_CONTENT_UNKNOWN, 0) != 0)
         return ferry_player_failed(player, "remember a lock", FERRY_ERROR_NO_HOST_MEMORY);
     return FERRY_EXIT_OK;

@@ -24,7 +24,8 @@ struct ferry_play_object {
     bool locked;    // Between the trace's l and u.
     bool written;   // Since the trace's l.
     bool unchecked; // Left video memory and was not compared since.
-    bool placed;    // In video memory.
+    bool placed;    // In video memory, at offset `at`: of several instances the one that holds the content.
+    uint64_t at;
     bool verify;    // Paged in, and to be read back whole.
 };
 

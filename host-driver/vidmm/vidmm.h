@@ -177,8 +177,11 @@ HRESULT ferry_vidmm_hresult(int result);
 /// first. Otherwise content in a memory segment is brought to a backing store; it goes back at the next use. With
 /// READ_ONLY or DO_NOT_EVICT only a copy goes there, and unlock brings back what was written. DO_NOT_WAIT waits
 /// for no job, neither one that names the allocation nor one that its paging stands behind, only for the copy; it means
-/// nothing beside DISCARD. Errors: ARGUMENT, HANDLE, NOT_LOCKABLE (rule C17), LOCKED, BUSY (DO_NOT_WAIT),
-/// NO_HOST_MEMORY, TIMEOUT, DEVICE_LOST.
+/// nothing beside DISCARD. DISCARD gives the content up: while jobs use it, another instance of the allocation is
+/// handed out where memory allows it (R237 to R253), with undefined content; jobs queued before keep what they were
+/// queued with. For primary, shared and pinned allocations it is ignored. Errors: ARGUMENT, UNSUPPORTED (a flag of the
+/// contract that is not there), HANDLE, NOT_LOCKABLE (rule C17), LOCKED, BUSY (DO_NOT_WAIT), NO_HOST_MEMORY, TIMEOUT,
+/// DEVICE_LOST.
 int ferry_vidmm_lock(struct ferry_vidmm *manager, D3DKMT_HANDLE allocation, uint32_t flags, void **address);
 /// The same, but only pages [first, first + count) will be written; only they are brought to video memory at unlock.
 int ferry_vidmm_lock_pages(struct ferry_vidmm *manager, D3DKMT_HANDLE allocation, uint32_t flags, uint64_t first,

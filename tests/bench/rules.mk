@@ -22,6 +22,15 @@ $(BUILD)/bench/path: tests/bench/path.c $(BUILD)/libferry.a $(wildcard host-driv
 $(BUILD)/bench/path.json: $(BUILD)/bench/path
 	@$< $@.new && mv $@.new $@
 
+# A vertex buffer that is discarded before each draw.
+BENCHES += $(BUILD)/bench/rename.json
+$(BUILD)/bench/rename: tests/bench/rename.c $(BUILD)/libferry.a $(FLAGS)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(CPPFLAGS) $< $(BUILD)/libferry.a -o $@ $(SIM_LIBS) $(LDLIBS)
+
+$(BUILD)/bench/rename.json: $(BUILD)/bench/rename
+	@$< $@.new && mv $@.new $@
+
 # Rows of a benchmark that is gone, or of place and route before the RTL changed, are of another device.
 BENCH_PNR := $(BUILD)/bench/pnr-device.json $(BUILD)/bench/pnr-linear.json
 BENCH_ROWS = $(filter %.json,$(BENCHES)) $(BUILD)/bench/replay.json \

@@ -538,6 +538,29 @@ static void a_reset_keeps_what_each_instance_holds(void **state)
     world_close(world);
 }
 
+static void R240_lock_flags_that_are_not_there_are_refused(void **state)
+{
+    (void)state;
+    struct world *world = open_held(64);
+    D3DKMT_HANDLE a = world_create(world, PAGES(2), CPU);
+    world_write(world, a, 1);
+    world_require(world, a);
+    for (unsigned bit = 0; bit < 32; bit++) {
+        D3DDDICB_LOCKFLAGS flags = {.Value = 1u << bit};
+        bool missing = flags.IgnoreSync || flags.AcquireAperture || flags.NoExistingReference || flags.UseAlternateVA ||
+                       flags.IgnoreReadSync;
+        int expected = missing ? FERRY_ERROR_UNSUPPORTED : flags.Reserved ? FERRY_ERROR_ARGUMENT : FERRY_OK;
+        void *address;
+        flags.Discard |= missing; // neither beside Discard
+        assert_int_equal(ferry_vidmm_lock(world->manager, a, flags.Value, &address), expected);
+        if (expected == FERRY_OK)
+            assert_int_equal(ferry_vidmm_unlock(world->manager, a), FERRY_OK);
+        if (bit == 6)
+            world_check(world, a, 1); // nothing was given up so far
+    }
+    world_close(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -555,6 +578,7 @@ int main(void)
         cmocka_unit_test(a_renamed_allocation_is_destroyed_with_its_instances_in_flight),
         cmocka_unit_test(R242_R247_instances_count_in_their_programs_budget),
         cmocka_unit_test(what_nobody_requires_is_renamed_among_the_victims),
+        cmocka_unit_test(R240_lock_flags_that_are_not_there_are_refused),
         cmocka_unit_test(a_reset_keeps_what_each_instance_holds),
     };
     return WORLD_RUN(tests);

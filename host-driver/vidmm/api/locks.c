@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vidmm/api/manager.h"
 
+// IgnoreSync, AcquireAperture, NoExistingReference, UseAlternateVA and IgnoreReadSync: the contract has them.
+#define MISSING_FLAGS 0x748u
 #define LEGAL_FLAGS                                                                                                    \
     (D3DDDI_LOCK_READ_ONLY | D3DDDI_LOCK_WRITE_ONLY | D3DDDI_LOCK_DO_NOT_WAIT | D3DDDI_LOCK_LOCK_ENTIRE |              \
      D3DDDI_LOCK_DO_NOT_EVICT | D3DDDI_LOCK_DISCARD)
@@ -66,9 +68,11 @@ static int lock_range(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, uint32_
                       bool entire, void **address)
 {
     uint32_t both = D3DDDI_LOCK_READ_ONLY | D3DDDI_LOCK_WRITE_ONLY;
-    if (!manager || !address || (flags & ~(uint32_t)LEGAL_FLAGS) != 0 || (flags & both) == both ||
+    if (!manager || !address || (flags & ~(uint32_t)(LEGAL_FLAGS | MISSING_FLAGS)) != 0 || (flags & both) == both ||
         (!entire && count == 0))
         return FERRY_ERROR_ARGUMENT;
+    if ((flags & MISSING_FLAGS) != 0)
+        return FERRY_ERROR_UNSUPPORTED;
     uint64_t until[FERRY_VM_MAX_NODES];
     int result = ferry_vm_enter(manager);
     if (result == FERRY_OK) {
