@@ -30,7 +30,7 @@ static inline void read_options(int argc, char **argv)
         if (!strcmp(argv[i], "--backend"))
             backend = argv[i + 1];
     }
-    printf("back end %s, seed %llu\n", backend, (unsigned long long)seed);
+    printf("miniport: real\nback end %s, seed %llu\n", backend, (unsigned long long)seed);
     fflush(stdout);
 }
 

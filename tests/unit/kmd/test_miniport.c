@@ -3,6 +3,8 @@
 #include "kmd/internal.h"
 #include "rig.h"
 
+#include <stdio.h>
+
 const unsigned char ferry_firmware_image[] = {0, 0, 0, 0};
 const unsigned ferry_firmware_image_bytes = sizeof ferry_firmware_image;
 
@@ -539,5 +541,6 @@ int main(void)
         CASE(allocations_get_sizes_and_segments_and_bad_wishes_a_name),
     };
 
+    printf("miniport: real\n");
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

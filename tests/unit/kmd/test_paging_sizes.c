@@ -3,6 +3,8 @@
 // the test's own that puts together what the packets say and compares it with the operation, page by page.
 #include "rig.h"
 
+#include <stdio.h>
+
 const unsigned char ferry_firmware_image[] = {0, 0, 0, 0};
 const unsigned ferry_firmware_image_bytes = sizeof ferry_firmware_image;
 
@@ -484,5 +486,6 @@ int main(void)
         CASE(R47_fills_of_an_aperture_are_refused),
     };
 
+    printf("miniport: real\n");
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
