@@ -416,6 +416,39 @@ static void use_all(struct run *run)
     CALL(ferry_vidmm_wait(run->manager, run->context[0], fence));
 }
 
+static int create_process(struct run *run, D3DKMT_HANDLE *process)
+{
+    struct ferry_vidmm_process_options options = {.size = sizeof(options), .weight = 2, .reservation = PAGES(2)};
+    return ferry_vidmm_create_process(run->manager, &options, process);
+}
+
+// A program whose device is left to it.
+static void programs(struct run *run)
+{
+    D3DKMT_HANDLE process, device, queue, context;
+    CALL(create_process(run, &process));
+    CALL(ferry_vidmm_set_weight(run->manager, process, 3));
+    CALL(ferry_vidmm_set_reservation(run->manager, process, PAGES(3)));
+    CALL(ferry_vidmm_create_device_of(run->manager, process, &device));
+    CALL(ferry_vidmm_create_paging_queue(run->manager, device, 0, &queue));
+    CALL(ferry_vidmm_create_context(run->manager, device, 1, &context, NULL));
+    CALL(ferry_vidmm_destroy_process(run->manager, process));
+}
+
+// Discards while jobs of the old content are still to run.
+static void discards(struct run *run)
+{
+    uint64_t value, fence;
+    CALL(resident(run, 0, LIST(PLAIN), &value));
+    for (unsigned i = 0; i < 3; i++) {
+        CALL(submit(run, 0, MAPPED, PLAIN, &fence));
+        write(run, PLAIN, D3DDDI_LOCK_DISCARD | D3DDDI_LOCK_WRITE_ONLY, 300 + i);
+    }
+    CALL(submit(run, 0, MAPPED, PLAIN, &fence));
+    CALL(submit(run, 0, KEPT, PLAIN, &fence));
+    CALL(ferry_vidmm_wait(run->manager, run->context[0], fence));
+}
+
 static void end_all(struct run *run)
 {
     for (unsigned i = 0; i < COUNT; i++)
@@ -450,6 +483,10 @@ static void run_once(struct run *run, enum inject_kind kind, uint64_t after)
     make_all(run);
     if (!run->stopped && !run->failure[0])
         use_all(run);
+    if (!run->stopped && !run->failure[0])
+        discards(run);
+    if (!run->stopped && !run->failure[0])
+        programs(run);
     if (!run->stopped && !run->failure[0])
         end_all(run);
     inject_arm(!inject.fired); // In stop, too, where nobody is told of it.

@@ -67,6 +67,7 @@ struct run {
     struct ferry_adapter *adapter;
     struct ferry_device *device;
     struct ferry_queue *queue;
+    struct ferry_process *process;
     struct ferry_allocation *allocation[COUNT];
     uint8_t content[COUNT]; // every byte of it
     bool stopped;
@@ -103,7 +104,8 @@ static void look(struct run *run, const char *call, struct look *look)
     struct ferry_vidmm_statistics statistics = {0};
     bool works = ferry_vidmm_statistics(inside->vidmm, &statistics) == FERRY_OK;
     look->jobs = statistics.jobs;
-    uint64_t allocations = 0, listed = 0, counted = 0, objects = 0;
+    uint64_t allocations = 0, listed = 0, counted = 0,
+             objects = run->process && umd_object(inside, UMD_PROCESS, run->process);
     for (const struct umd_device *device = inside->devices; device; device = device->next) {
         objects += 2; // with its paging queue
         for (const struct umd_allocation *a = device->allocations; a; a = a->next) {
@@ -295,6 +297,24 @@ static void make_all(struct run *run)
         write(run, i, (uint8_t)(17 * (i + 1)));
 }
 
+// A program beside the device of no program: its device lives and dies with it.
+static void programs(struct run *run)
+{
+    struct ferry_process_options options = {.size = sizeof(options), .weight = 2, .reservation_bytes = PAGES(2)};
+    struct ferry_device *theirs;
+    struct ferry_queue *queue;
+    struct ferry_allocation *allocation;
+    struct ferry_allocation_options wanted = {.size = sizeof(wanted), .bytes = PAGES(2)};
+    CALL(ferry_process_create(run->adapter, &options, &run->process));
+    CALL(ferry_process_set_weight(run->process, 3));
+    CALL(ferry_process_set_reservation(run->process, PAGES(3)));
+    CALL(ferry_process_create_device(run->process, &theirs));
+    CALL(ferry_queue_create(theirs, &queue));
+    CALL(ferry_allocation_create(theirs, &wanted, &allocation));
+    CALL(ferry_process_destroy(run->process));
+    run->process = NULL;
+}
+
 static void use_all(struct run *run)
 {
     struct ferry_statistics statistics = {.size = sizeof(statistics)};
@@ -334,6 +354,7 @@ static void use_all(struct run *run)
     write(run, PLAIN, 0x78);
     for (unsigned i = 0; i < COUNT; i++)
         check(run, i);
+    programs(run);
     CALL(ferry_allocation_destroy(run->allocation[KEPT]));
     CALL(ferry_queue_destroy(run->queue));
     CALL(ferry_device_destroy(run->device));
