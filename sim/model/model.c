@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The device's life: entries fetched into slots, buffers carried out, records posted.
+
+// For MAP_ANONYMOUS and MAP_NORESERVE, which POSIX does not name.
+#define _DEFAULT_SOURCE
 #include <stdlib.h>
+#include <sys/mman.h>
 
 #include "model/internal.h"
 
@@ -21,7 +25,11 @@ struct ferry_model *ferry_model_create(const struct ferry_model_options *options
     model->local_limit = model->options.local_bytes;
     model->completion_timeout = FERRY_BAR0_COMPLETION_TIMEOUT_RESET;
     model->random = options->seed * 2 + 1;
-    model->local = calloc(model->options.local_bytes, 1);
+    // Of 64 GiB of video memory only what is touched takes memory of the host.
+    model->local = mmap(NULL, model->options.local_bytes, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (model->local == MAP_FAILED)
+        model->local = NULL;
     model->aperture = calloc(model->options.aperture_pages, sizeof *model->aperture);
     if (!model->local || !model->aperture) {
         ferry_model_destroy(model);
@@ -34,7 +42,8 @@ void ferry_model_destroy(struct ferry_model *model)
 {
     if (!model)
         return;
-    free(model->local);
+    if (model->local)
+        munmap(model->local, model->options.local_bytes);
     free(model->aperture);
     free(model);
 }

@@ -7,7 +7,7 @@
 #include "model/model.h"
 
 /// What ferry_backend_model opens with: the host's address space sets the bounds, not a board.
-#define FERRY_MODEL_LINK_LOCAL_BYTES    (1ull << 30)
+#define FERRY_MODEL_LINK_LOCAL_BYTES    (64ull << 30)
 #define FERRY_MODEL_LINK_APERTURE_PAGES 65536u
 #define FERRY_MODEL_LINK_DEFER_CYCLES   2000u
 

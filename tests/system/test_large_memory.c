@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// 64 GiB of video memory, with something in every 2 GiB of it: an address that lost its upper bits anywhere on its way
+// would reach another's content.
+#include "system.h"
+
+#define GIB    (UINT64_C(1) << 30)
+#define PLACES 32u
+#define BYTES  10000u // the last page not whole
+
+static struct ferry_placement place_of(struct ferry_allocation *allocation)
+{
+    struct ferry_placement placement = {.size = sizeof placement};
+
+    ok(ferry_allocation_placement(allocation, &placement));
+    return placement;
+}
+
+static void every_address_of_64_GiB_is_an_address_of_its_own(void **state)
+{
+    struct ferry_adapter *adapter = open_adapter(64 * GIB);
+    struct ferry_adapter_info info = {.size = sizeof info};
+    struct ferry_device *device;
+    struct ferry_queue *queue;
+    struct ferry_allocation *a[PLACES];
+    struct ferry_allocation_options options = {
+        .size = sizeof options, .bytes = PLACES * BYTES, .flags = VISIBLE, .in_aperture = true};
+    struct ferry_allocation *read_back;
+
+    (void)state;
+    ok(ferry_adapter_query(adapter, &info));
+    assert_true(info.video_memory_bytes == 64 * GIB);
+    ok(ferry_device_create(adapter, &device));
+    ok(ferry_queue_create(device, &queue));
+    ok(ferry_allocation_create(device, &options, &read_back));
+    must_be_resident(device, &read_back, 1);
+    options = (struct ferry_allocation_options){
+        .size = sizeof options, .bytes = BYTES, .flags = VISIBLE, .alignment = (uint32_t)(2 * GIB)};
+    for (uint32_t i = 0; i < PLACES; i++) {
+        ok(ferry_allocation_create(device, &options, &a[i]));
+        write_content(a[i], BYTES, i);
+    }
+    must_be_resident(device, a, PLACES);
+    bool taken[PLACES] = {false};
+    for (uint32_t i = 0; i < PLACES; i++) {
+        struct ferry_placement placement = place_of(a[i]);
+        assert_true(placement.resident && placement.offset % (2 * GIB) == 0);
+        assert_false(taken[placement.offset / (2 * GIB)]);
+        taken[placement.offset / (2 * GIB)] = true;
+    }
+    // What came in, read by the GPU; then pieces of it from one to the next, and the last bytes filled.
+    for (uint32_t i = 0; i < PLACES; i++)
+        ok(ferry_queue_copy(queue, read_back, (uint64_t)i * BYTES, a[i], 0, BYTES));
+    run_job(queue);
+    void *address;
+    ok(ferry_lock(read_back, FERRY_LOCK_READ_ONLY, &address));
+    for (uint32_t i = 0; i < PLACES; i++)
+        for (uint32_t at = 0; at < BYTES; at++)
+            assert_int_equal(((uint8_t *)address)[i * BYTES + at], content(i, at));
+    ok(ferry_unlock(read_back));
+    for (uint32_t i = PLACES - 1; i > 0; i--)
+        ok(ferry_queue_copy(queue, a[i], 100, a[i - 1], 5000, 3000));
+    for (uint32_t i = 0; i < PLACES; i++)
+        ok(ferry_queue_fill(queue, a[i], 9000, 1000, 200 + i, 1));
+    run_job(queue);
+    // Paged out.
+    for (uint32_t i = 0; i < PLACES; i++) {
+        ok(ferry_lock(a[i], FERRY_LOCK_READ_ONLY, &address));
+        const uint8_t *found = address;
+        for (uint32_t at = 0; at < BYTES; at++) {
+            bool copied = i > 0 && at >= 100 && at < 3100;
+            assert_int_equal(found[at], at >= 9000 ? 200 + i : copied ? content(i - 1, at + 4900) : content(i, at));
+        }
+        ok(ferry_unlock(a[i]));
+    }
+    ferry_adapter_close(adapter);
+}
+
+int main(int argc, char **argv)
+{
+    read_options(argc, argv);
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_address_of_64_GiB_is_an_address_of_its_own)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
