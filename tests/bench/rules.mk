@@ -31,6 +31,15 @@ $(BUILD)/bench/rename: tests/bench/rename.c $(BUILD)/libferry.a $(FLAGS)
 $(BUILD)/bench/rename.json: $(BUILD)/bench/rename
 	@$< $@.new && mv $@.new $@
 
+# What the manager's decisions cost.
+BENCHES += $(BUILD)/bench/manager.json
+$(BUILD)/bench/manager: tests/bench/manager.c $(BUILD)/libferry.a $(wildcard host-driver/vidmm/space/*.h) $(FLAGS) | $(CONTRACT)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(CPPFLAGS) $< $(BUILD)/libferry.a -o $@ $(SIM_LIBS) $(LDLIBS)
+
+$(BUILD)/bench/manager.json: $(BUILD)/bench/manager
+	@$< $@.new && mv $@.new $@
+
 # Rows of a benchmark that is gone, or of place and route before the RTL changed, are of another device.
 BENCH_PNR := $(BUILD)/bench/pnr-device.json $(BUILD)/bench/pnr-linear.json
 BENCH_ROWS = $(filter %.json,$(BENCHES)) $(BUILD)/bench/replay.json \
