@@ -7,7 +7,8 @@ SYSTEM_RUNS := $(SYSTEM_TESTS:%=$(BUILD)/tests/system_%_model) $(SYSTEM_TESTS:%=
 # The model alone has 64 GiB.
 SYSTEM_RUNS += $(BUILD)/tests/system_large_memory_model
 
-$(SYSTEM_TESTS:%=$(BUILD)/system/%) $(BUILD)/system/large_memory: $(BUILD)/system/%: tests/system/test_%.c tests/system/system.h $(BUILD)/libferry-san.a $(FLAGS)
+$(SYSTEM_TESTS:%=$(BUILD)/system/%) $(BUILD)/system/large_memory: $(BUILD)/system/%: \
+		tests/system/test_%.c tests/system/system.h $(BUILD)/libferry-san.a $(FLAGS)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(SANITIZE) $(CPPFLAGS) $< $(BUILD)/libferry-san.a $(SIM_LIBS) -lcmocka $(LDLIBS) -o $@
 
