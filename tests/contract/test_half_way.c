@@ -64,6 +64,47 @@ static void evict_over_budget_without_host_memory_changes_all_or_nothing(void **
     world_close(world);
 }
 
+// Room for all of the list needs pages for three victims and two places in the aperture: with any fewer nothing
+// happens.
+static void make_resident_without_host_memory_changes_nothing(void **state)
+{
+    (void)state;
+    struct world *world = world_open_default();
+    D3DKMT_HANDLE out[3], in[3] = {world_create(world, PAGES(60), CPU), world_create_in_aperture(world, PAGES(5), CPU),
+                                   world_create_in_aperture(world, PAGES(6), CPU)};
+    for (unsigned i = 0; i < 3; i++) {
+        out[i] = world_create(world, PAGES(20), CPU);
+        world_write(world, out[i], 1 + i);
+        world_require(world, out[i]);
+        assert_int_equal(world_evict(world, out[i]), FERRY_OK);
+    }
+    world_write(world, in[0], 9);
+    uint64_t before = world_statistics(world).backing_bytes, evictions = world_statistics(world).evictions;
+    int result = FERRY_ERROR_NO_HOST_MEMORY;
+    for (long pages = 0; result == FERRY_ERROR_NO_HOST_MEMORY; pages++) {
+        assert_true(pages < 100);
+        world->knobs->host_pages = pages;
+        result = world_resident(world, in, 3);
+        world->knobs->host_pages = -1;
+        if (result != FERRY_ERROR_NO_HOST_MEMORY)
+            break;
+        assert_int_equal(world_statistics(world).backing_bytes, before);
+        assert_int_equal(world_statistics(world).evictions, evictions);
+        for (unsigned i = 0; i < 3; i++) {
+            assert_int_equal(world_place(world, out[i]).segment, machine_local_segment);
+            assert_false(world_place(world, out[i]).has_backing);
+            assert_int_equal(world_place(world, in[i]).segment, 0);
+            assert_int_equal(world_place(world, in[i]).residency_count, 0);
+        }
+    }
+    assert_true(result >= 0);
+    assert_int_equal(world_statistics(world).evictions, evictions + 3);
+    for (unsigned i = 0; i < 3; i++)
+        world_check(world, out[i], 1 + i);
+    world_check(world, in[0], 9);
+    world_close(world);
+}
+
 static void a_discard_lock_that_fails_has_discarded_nothing(void **state)
 {
     (void)state;
@@ -271,6 +312,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lock_that_must_not_evict_outlives_a_new_arrangement),
         cmocka_unit_test(evict_over_budget_without_host_memory_changes_all_or_nothing),
+        cmocka_unit_test(make_resident_without_host_memory_changes_nothing),
         cmocka_unit_test(a_discard_lock_that_fails_has_discarded_nothing),
         cmocka_unit_test(what_destroy_gives_back_on_a_timeout_is_still_mapped),
         cmocka_unit_test(a_reset_at_any_moment_of_paging_costs_no_content),

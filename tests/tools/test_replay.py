@@ -98,7 +98,8 @@ def main():
     chance = Random(int(SEED))
     for number in range(6):
         side = ("in", "out")[number % 2]
-        place = f"{side}:{chance.randrange(1, 130)}:{chance.randrange(1 << 20)}"
+        # So many there are, at least.
+        place = f"{side}:{chance.randrange(1, 130 if side == 'in' else 60)}:{chance.randrange(1 << 20)}"
         done = subprocess.run([FERRY, "replay", NEVERBALL, "--backend", "model", "--seed", SEED, "--quiet", "--vram", "5M",
                                "--frames", "20", "--verify", "all", "--inject", place],
                               capture_output=True, text=True, timeout=600, check=False)

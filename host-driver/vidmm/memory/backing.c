@@ -38,13 +38,17 @@ void ferry_vm_backing_drop(struct ferry_vm_memory *memory, struct ferry_vm_alloc
     allocation->parting = ferry_vm_release_later(memory->sched, &allocation->subject, mdl);
 }
 
+bool ferry_vm_backing_recallable(const struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation)
+{
+    return !allocation->backing && allocation->untouched &&
+           ferry_vm_release_waits(memory->sched, &allocation->subject, allocation->parting);
+}
+
 bool ferry_vm_backing_recall(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
 {
-    if (allocation->backing || !allocation->untouched)
+    if (!ferry_vm_backing_recallable(memory, allocation))
         return false;
     allocation->backing = ferry_vm_release_back(memory->sched, &allocation->subject, allocation->parting);
-    if (!allocation->backing)
-        return false;
     allocation->dirty = allocation->dirty_before = 0;
     return true;
 }

@@ -60,26 +60,46 @@ static bool blocked_by_overlay(struct ferry_vm_memory *memory, const struct ferr
            !ferry_flags_evictable_beside_overlay(ferry_vm_bytes(allocation), aperture->pages * PAGE_SIZE);
 }
 
+static bool has_to_come_back(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation, bool drop)
+{
+    const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
+    return !segment->aperture && !drop && allocation->dirty && !allocation->fresh;
+}
+
+int ferry_vm_remove_prepare(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, bool drop)
+{
+    bool wanted = has_to_come_back(memory, allocation, drop) && !ferry_vm_backing_recallable(memory, allocation) &&
+                  !blocked_by_overlay(memory, allocation);
+    return wanted ? ferry_vm_backing_make(memory, allocation) : FERRY_OK;
+}
+
+size_t ferry_vm_remove_most(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation)
+{
+    // Out of an aperture: an operation that orders, and the unmapping.
+    const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
+    size_t places = segment && segment->aperture ? 2 : 2 * ferry_vm_pieces(memory, allocation->pages) + 2;
+    return places + ferry_vm_notifies(allocation);
+}
+
 int ferry_vm_remove(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, bool drop)
 {
-    struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
-    bool bring_back = !segment->aperture && !drop && allocation->dirty && !allocation->fresh;
-    // Out of an aperture: an operation that orders, and the unmapping.
-    size_t places = segment->aperture ? 2 : 2 * ferry_vm_pieces(memory, allocation->pages) + 2;
-    places += ferry_vm_notifies(allocation);
-    int result = ferry_vm_reserve(memory->sched, places);
-    if (result != FERRY_OK)
-        return result;
+    int result = ferry_vm_reserve(memory->sched, ferry_vm_remove_most(memory, allocation));
+    if (result == FERRY_OK)
+        result = ferry_vm_remove_prepare(memory, allocation, drop);
+    if (result == FERRY_OK)
+        ferry_vm_take_out(memory, allocation, drop);
+    return result;
+}
+
+void ferry_vm_take_out(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, bool drop)
+{
+    const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
+    bool bring_back = has_to_come_back(memory, allocation, drop);
     // Who leaves again before it has come in, as behind a job that hangs, still has its content where it was.
     if (bring_back && ferry_vm_backing_recall(memory, allocation))
         bring_back = false;
     bool loses = bring_back && blocked_by_overlay(memory, allocation);
     bring_back = bring_back && !loses;
-    if (bring_back)
-        result = ferry_vm_backing_make(memory, allocation);
-    if (result != FERRY_OK)
-        return result;
-    // From here on nothing can fail.
     if (loses) {
         drop = true;
         allocation->lost = 1;
@@ -100,23 +120,17 @@ int ferry_vm_remove(struct ferry_vm_memory *memory, struct ferry_vm_allocation *
     allocation->coherent = allocation->gpu_wrote = 0;
     ferry_vm_leave_place(memory, allocation);
     ferry_vm_relist(memory, allocation);
-    return FERRY_OK;
 }
 
-int ferry_vm_settle(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
+size_t ferry_vm_settle_most(const struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation)
+{
+    return ferry_vm_pieces(memory, allocation->pages) + 2;
+}
+
+void ferry_vm_settle(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
 {
     struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
-    int result = ferry_vm_reserve(memory->sched, ferry_vm_pieces(memory, allocation->pages) + 2);
     // An aperture is never filled by operation (R47): the backing store is what the GPU sees.
-    if (result == FERRY_OK && segment->aperture)
-        result = ferry_vm_backing_make(memory, allocation);
-    if (result != FERRY_OK) {
-        ferry_vm_space_give(&segment->space, allocation->block);
-        allocation->block = NULL;
-        allocation->segment = 0;
-        return result;
-    }
-    // From here on nothing can fail.
     if (segment->aperture) {
         ferry_vm_map(memory, allocation);
     } else {
@@ -136,5 +150,4 @@ int ferry_vm_settle(struct ferry_vm_memory *memory, struct ferry_vm_allocation *
         segment->pinned_pages += allocation->pages;
     ferry_vm_emit_place(memory, allocation, true);
     ferry_vm_relist(memory, allocation);
-    return FERRY_OK;
 }

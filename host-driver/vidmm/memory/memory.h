@@ -55,6 +55,7 @@ struct ferry_vm_allocation {
     uint8_t coherent : 1;     // mapped CacheCoherent
     uint8_t gpu_wrote : 1;    // since the last CPU access, through an aperture
     uint8_t pinned : 1;
+    uint8_t prepared : 1;         // its backing store is there for what is about to be queued
     uint8_t keeps_content : 1;    // Discard is ignored
     uint8_t eviction_segment : 4; // aperture through which it is evicted, 0 = straight to system pages
 };
@@ -113,9 +114,15 @@ uint64_t ferry_vm_bytes(const struct ferry_vm_allocation *allocation);
 uint64_t ferry_vm_charge(const struct ferry_vm_allocation *allocation);
 
 // ---- instance.c ----
-/// Queue its content into the block that the allocation has just got; on an error the block goes back.
-int ferry_vm_settle(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+/// Queue its content into the block that the allocation has just got. Prepared before: operations, and for an aperture
+/// the backing store.
+void ferry_vm_settle(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+size_t ferry_vm_settle_most(const struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation);
 /// Take it out of its segment; content goes to the backing store unless that is as good, or `drop` says it is unwanted.
+/// prepare() first, and room for most() operations: then it cannot fail. remove() does all three, or nothing.
+int ferry_vm_remove_prepare(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, bool drop);
+size_t ferry_vm_remove_most(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation);
+void ferry_vm_take_out(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, bool drop);
 int ferry_vm_remove(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, bool drop);
 /// Its place is free again, without a word to the GPU; nothing when it has none.
 void ferry_vm_leave_place(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
@@ -130,9 +137,9 @@ size_t ferry_vm_pieces(const struct ferry_vm_memory *memory, uint64_t pages);
 void ferry_vm_transfer_in(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint64_t first,
                           uint64_t pages);
 void ferry_vm_transfer_out(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
-/// Inside the allocation's segment, from its block to page `to`; the two may overlap when that lies below. Nothing is
-/// changed when it fails.
-int ferry_vm_transfer_move(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint64_t to);
+/// Inside the allocation's segment, from its block to page `to`; the two may overlap when that lies below. Prepared
+/// before.
+void ferry_vm_transfer_move(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint64_t to);
 void ferry_vm_fill(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
 /// NOTIFY_RESIDENCY, of an allocation that asked for it (R174): committed to this page of its segment, or evicted.
 void ferry_vm_notify(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, bool resident,
@@ -153,7 +160,14 @@ void ferry_vm_dummy_inspect(struct ferry_vm_memory *memory);
 /// GPU writes through the aperture become visible to the CPU (R58, R62).
 void ferry_vm_aperture_order(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, bool cpu_reads);
 
+/// Does a move so far down go out and in again?
+bool ferry_vm_move_by_backing(const struct ferry_vm_allocation *allocation, uint64_t from, uint64_t to);
+size_t ferry_vm_move_most(const struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation,
+                          uint64_t from, uint64_t to);
+
 // ---- backing.c ----
+/// Can what was dropped be had again?
+bool ferry_vm_backing_recallable(const struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation);
 int ferry_vm_backing_make(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
 /// Once what is queued for the allocation has run the pages are free (R110).
 void ferry_vm_backing_drop(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);

@@ -104,6 +104,7 @@ static void move_by_backing(struct ferry_vm_memory *memory, struct ferry_vm_allo
                             const DXGK_BUILDPAGINGBUFFER_TRANSFER *whole)
 {
     DXGK_BUILDPAGINGBUFFER_TRANSFER in = *whole;
+    ferry_vm_backing_recall(memory, allocation);
     in.Source.SegmentId = 0;
     in.Source.pMdl = allocation->backing;
     if (allocation->dirty)
@@ -111,39 +112,41 @@ static void move_by_backing(struct ferry_vm_memory *memory, struct ferry_vm_allo
     ferry_vm_cache_handover(memory, allocation);
     transfer(memory, allocation, &in, 0, ferry_vm_bytes(allocation), memory->sub_transfer_bytes);
     memory->core->statistics.bytes_in += ferry_vm_bytes(allocation);
-    if (ferry_vm_permanent(allocation) || allocation->locked) {
-        allocation->dirty = allocation->dirty_before = 0;
-        return;
-    }
-    allocation->dirty = allocation->untouched = 1;
-    ferry_vm_backing_drop(memory, allocation);
+    bool keeps = ferry_vm_permanent(allocation) || allocation->locked;
+    allocation->dirty = allocation->untouched = !keeps;
+    allocation->dirty_before &= !keeps;
+    if (!keeps)
+        ferry_vm_backing_drop(memory, allocation);
 }
 
-int ferry_vm_transfer_move(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint64_t to)
+static uint64_t step_of(const struct ferry_vm_allocation *allocation, uint64_t from, uint64_t to)
 {
-    const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
-    DXGK_BUILDPAGINGBUFFER_TRANSFER whole = {0};
-    whole.Source.SegmentId = whole.Destination.SegmentId = segment->id;
-    whole.Source.SegmentAddress = address_of(segment, allocation->block->first);
-    whole.Destination.SegmentAddress = address_of(segment, to);
-    uint64_t bytes = ferry_vm_bytes(allocation), down = (allocation->block->first - to) * PAGE_SIZE;
-    uint64_t step = down < bytes ? down : bytes;
-    // What one packet cannot copy is cut too.
-    uint64_t piece = memory->sub_transfer_bytes != 0 ? least(memory->sub_transfer_bytes, LONGEST_MOVE) : LONGEST_MOVE;
-    int result = ferry_vm_reserve(memory->sched, (size_t)((bytes / step + 1) * (step / piece + 1)) +
-                                                     3 * ferry_vm_pieces(memory, allocation->pages) + 3);
-    if (result != FERRY_OK)
-        return result;
-    bool dear = step < bytes && step < LEAST_STEP && bytes > LEAST_STEP;
-    if (dear && !allocation->fresh && ferry_vm_backing_make(memory, allocation) == FERRY_OK)
-        move_by_backing(memory, allocation, &whole);
-    else
-        move_in_steps(memory, allocation, &whole, step, piece);
-    ferry_vm_notify(memory, allocation, true, to);
-    return FERRY_OK;
+    uint64_t bytes = ferry_vm_bytes(allocation), down = (from - to) * PAGE_SIZE;
+    return to < from && down < bytes ? down : bytes;
 }
 
-void ferry_vm_fill(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
+// What one packet cannot copy is cut too.
+static uint64_t piece_of_move(const struct ferry_vm_memory *memory)
+{
+    return memory->sub_transfer_bytes != 0 ? least(memory->sub_transfer_bytes, LONGEST_MOVE) : LONGEST_MOVE;
+}
+
+bool ferry_vm_move_by_backing(const struct ferry_vm_allocation *allocation, uint64_t from, uint64_t to)
+{
+    uint64_t bytes = ferry_vm_bytes(allocation), step = step_of(allocation, from, to);
+    return !allocation->fresh && step < bytes && step < LEAST_STEP && bytes > LEAST_STEP;
+}
+
+size_t ferry_vm_move_most(const struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation,
+                          uint64_t from, uint64_t to)
+{
+    uint64_t step = step_of(allocation, from, to);
+    if (ferry_vm_move_by_backing(allocation, from, to))
+        return 3 * ferry_vm_pieces(memory, allocation->pages) + 3;
+    return (size_t)((ferry_vm_bytes(allocation) / step + 1) * (step / piece_of_move(memory) + 1)) + 2;
+}
+
+static void fill_at(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint64_t page)
 {
     const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
     // R46: idle while its content is filled, as every operation is that waits for the allocation's jobs.
@@ -153,9 +156,31 @@ void ferry_vm_fill(struct ferry_vm_memory *memory, struct ferry_vm_allocation *a
     argument.Fill.FillSize = bytes;
     argument.Fill.FillPattern = allocation->fill_pattern;
     argument.Fill.Destination.SegmentId = segment->id;
-    argument.Fill.Destination.SegmentAddress = address_of(segment, allocation->block->first);
+    argument.Fill.Destination.SegmentAddress = address_of(segment, page);
     ferry_vm_queue_operation(memory->sched, &argument, &allocation->subject, bytes, 0);
     memory->core->statistics.bytes_filled += bytes;
+}
+
+void ferry_vm_fill(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
+{
+    fill_at(memory, allocation, allocation->block->first);
+}
+
+void ferry_vm_transfer_move(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint64_t to)
+{
+    const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
+    uint64_t from = allocation->block->first;
+    DXGK_BUILDPAGINGBUFFER_TRANSFER whole = {0};
+    whole.Source.SegmentId = whole.Destination.SegmentId = segment->id;
+    whole.Source.SegmentAddress = address_of(segment, from);
+    whole.Destination.SegmentAddress = address_of(segment, to);
+    if (allocation->fresh)
+        fill_at(memory, allocation, to);
+    else if (ferry_vm_move_by_backing(allocation, from, to))
+        move_by_backing(memory, allocation, &whole);
+    else
+        move_in_steps(memory, allocation, &whole, step_of(allocation, from, to), piece_of_move(memory));
+    ferry_vm_notify(memory, allocation, true, to);
 }
 
 bool ferry_vm_notifies(const struct ferry_vm_allocation *allocation)

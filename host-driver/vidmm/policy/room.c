@@ -89,27 +89,23 @@ static struct ferry_vm_segment *segment_of(struct ferry_vm_policy *policy, const
 }
 
 // The plan had this block before, so there is memory for it.
-static bool sit(struct ferry_vm_policy *policy, const struct ferry_vm_step *step)
+static void sit(struct ferry_vm_policy *policy, const struct ferry_vm_step *step)
 {
     struct ferry_vm_allocation *allocation = step->owner;
     bool no_memory;
     allocation->block =
         ferry_vm_space_take_at(&segment_of(policy, step)->space, step->to, step->pages, allocation, &no_memory);
-    return allocation->block != NULL;
+    assert(allocation->block);
 }
 
-static int move(struct ferry_vm_policy *policy, const struct ferry_vm_step *step)
+static void move(struct ferry_vm_policy *policy, const struct ferry_vm_step *step)
 {
     struct ferry_vm_allocation *allocation = step->owner;
-    int result = ferry_vm_transfer_move(policy->memory, allocation, step->to);
-    if (result != FERRY_OK)
-        return result;
+    ferry_vm_transfer_move(policy->memory, allocation, step->to);
     ferry_vm_emit_place(policy->memory, allocation, false);
     ferry_vm_space_give(&segment_of(policy, step)->space, allocation->block);
-    if (!sit(policy, step))
-        return FERRY_ERROR_NO_HOST_MEMORY;
+    sit(policy, step);
     ferry_vm_emit_place(policy->memory, allocation, true);
-    return FERRY_OK;
 }
 
 // R247: a parked instance that had to leave is not brought back. The one whose content a lock under way may still want
@@ -120,30 +116,76 @@ static void trim_list(struct ferry_vm_policy *policy, struct ferry_vm_allocation
         (void)ferry_vm_instance_end(policy->memory, allocation);
 }
 
-static int carry_out(struct ferry_vm_policy *policy)
+// ---- Everything that can fail, before the first step ----
+
+static size_t most_operations(struct ferry_vm_policy *policy, const struct ferry_vm_step *step)
 {
+    switch (step->kind) {
+    case FERRY_VM_STEP_EVICT: return ferry_vm_remove_most(policy->memory, step->owner);
+    case FERRY_VM_STEP_MOVE: return ferry_vm_move_most(policy->memory, step->owner, step->from, step->to);
+    case FERRY_VM_STEP_PLACE: return ferry_vm_settle_most(policy->memory, step->owner);
+    case FERRY_VM_STEP_SHIFT: break;
+    }
+    return 0;
+}
+
+static int make_backing(struct ferry_vm_policy *policy, const struct ferry_vm_step *step)
+{
+    struct ferry_vm_allocation *allocation = step->owner;
+    const MDL *before = allocation->backing;
     int result = FERRY_OK;
-    for (size_t i = 0; i < policy->plan.step_count && result == FERRY_OK; i++) {
+    if (step->kind == FERRY_VM_STEP_EVICT)
+        result = ferry_vm_remove_prepare(policy->memory, allocation, false);
+    else if (step->kind == FERRY_VM_STEP_PLACE && segment_of(policy, step)->aperture)
+        result = ferry_vm_backing_make(policy->memory, allocation);
+    else if (step->kind == FERRY_VM_STEP_MOVE && ferry_vm_move_by_backing(allocation, step->from, step->to) &&
+             !ferry_vm_backing_recallable(policy->memory, allocation))
+        result = ferry_vm_backing_make(policy->memory, allocation);
+    allocation->prepared |= allocation->backing != before;
+    return result;
+}
+
+static int reserve_steps(struct ferry_vm_policy *policy)
+{
+    size_t operations = 0, count = policy->plan.step_count;
+    for (size_t i = 0; i < count; i++)
+        operations += most_operations(policy, &policy->plan.steps[i]);
+    int result = ferry_vm_reserve(policy->sched, operations);
+    for (size_t i = 0; i < count && result == FERRY_OK; i++)
+        result = make_backing(policy, &policy->plan.steps[i]);
+    for (size_t i = 0; i < count; i++) {
+        struct ferry_vm_allocation *allocation = policy->plan.steps[i].owner;
+        if (allocation->prepared && result != FERRY_OK) {
+            ferry_vm_pages_free(policy->core, allocation->backing);
+            allocation->backing = NULL;
+        }
+        allocation->prepared = 0;
+    }
+    return result;
+}
+
+// Nothing of it can fail: reserve_steps() was before.
+static void carry_out(struct ferry_vm_policy *policy)
+{
+    for (size_t i = 0; i < policy->plan.step_count; i++) {
         const struct ferry_vm_step *step = &policy->plan.steps[i];
         struct ferry_vm_allocation *allocation = step->owner;
         switch (step->kind) {
         case FERRY_VM_STEP_EVICT:
-            result = ferry_vm_remove(policy->memory, allocation, false);
-            policy->core->statistics.evictions += result == FERRY_OK && step->candidate;
-            if (result == FERRY_OK && step->candidate)
+            ferry_vm_take_out(policy->memory, allocation, false);
+            policy->core->statistics.evictions += step->candidate;
+            if (step->candidate)
                 trim_list(policy, allocation);
             break;
-        case FERRY_VM_STEP_MOVE: result = move(policy, step); break;
+        case FERRY_VM_STEP_MOVE: move(policy, step); break;
         case FERRY_VM_STEP_PLACE:
-            if (!sit(policy, step))
-                return FERRY_ERROR_NO_HOST_MEMORY;
+            sit(policy, step);
             allocation->segment = segment_of(policy, step)->id & 0xF;
-            result = ferry_vm_settle(policy->memory, allocation);
+            ferry_vm_settle(policy->memory, allocation);
             break;
         case FERRY_VM_STEP_SHIFT: break;
         }
     }
-    return result;
 }
 
 static void begin(struct ferry_vm_policy *policy)
@@ -158,7 +200,10 @@ static int end(struct ferry_vm_policy *policy, int result)
         return result;
     }
     ferry_vm_plan_finish(&policy->plan);
-    return carry_out(policy);
+    result = reserve_steps(policy);
+    if (result == FERRY_OK)
+        carry_out(policy);
+    return result;
 }
 
 int ferry_vm_place_all(struct ferry_vm_policy *policy, struct ferry_vm_allocation **list, size_t count,

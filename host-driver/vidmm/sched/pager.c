@@ -149,12 +149,17 @@ static MDL *take_release(struct ferry_vm_operation *operation)
     return mdl;
 }
 
-MDL *ferry_vm_release_back(struct ferry_vm_sched *sched, const struct ferry_vm_subject *subject, uint64_t number)
+bool ferry_vm_release_waits(const struct ferry_vm_sched *sched, const struct ferry_vm_subject *subject, uint64_t number)
 {
     if (number == 0 || ferry_vm_operation_over(sched, number))
-        return NULL;
-    struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, number);
-    return operation->subject == subject ? take_release(operation) : NULL;
+        return false;
+    const struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, number);
+    return operation->subject == subject && operation->release;
+}
+
+MDL *ferry_vm_release_back(struct ferry_vm_sched *sched, const struct ferry_vm_subject *subject, uint64_t number)
+{
+    return ferry_vm_release_waits(sched, subject, number) ? take_release(ferry_vm_operation_at(sched, number)) : NULL;
 }
 
 void ferry_vm_device_gone(struct ferry_vm_sched *sched, const struct ferry_vm_device *device)

@@ -247,6 +247,8 @@ void ferry_vm_queue_operation(struct ferry_vm_sched *sched, const DXGKARG_BUILDP
 /// Give the pages back once the subject's operations that are queued have run; room for it is reserved. Returns the
 /// number under which they can be taken back; 0 when they are gone.
 uint64_t ferry_vm_release_later(struct ferry_vm_sched *sched, struct ferry_vm_subject *subject, MDL *mdl);
+bool ferry_vm_release_waits(const struct ferry_vm_sched *sched, const struct ferry_vm_subject *subject,
+                            uint64_t number);
 /// NULL when they are gone.
 MDL *ferry_vm_release_back(struct ferry_vm_sched *sched, const struct ferry_vm_subject *subject, uint64_t number);
 /// Build what may be built, submit what is worth it. True when something moved.
