@@ -106,12 +106,7 @@ struct umd_queue {
     DXGK_CONTEXTINFO info;
     struct umd_chunk *chunks; // Of the job being recorded.
     size_t chunk_count, chunks_made, chunk_capacity;
-    struct umd_span *spans; // Jobs of several buffers: first and last buffer's number.
-    size_t span_count, span_capacity;
-};
-
-struct umd_span {
-    uint64_t first, last;
+    struct ferry_vidmm_submission *buffers; // As many as chunks have room: the chunks, as the manager takes them.
 };
 
 // ---- Inside calls -----------------------------------------------------------------------------------------------

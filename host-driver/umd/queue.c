@@ -30,6 +30,10 @@ static bool make_chunk(struct umd_queue *queue)
         if (!chunks)
             return false;
         queue->chunks = chunks;
+        struct ferry_vidmm_submission *buffers = realloc(queue->buffers, capacity * sizeof *buffers);
+        if (!buffers)
+            return NULL;
+        queue->buffers = buffers;
         queue->chunk_capacity = capacity;
     }
     struct umd_chunk *chunk = &queue->chunks[queue->chunks_made];
@@ -226,25 +230,8 @@ int ferry_queue_fill(struct ferry_queue *handle, struct ferry_allocation *destin
 
 // ---- Submitting -------------------------------------------------------------------------------------------------
 
-static bool remember_span(struct umd_queue *queue, uint64_t first, uint64_t last)
-{
-    if (queue->span_count == queue->span_capacity) {
-        size_t capacity = queue->span_capacity ? 2 * queue->span_capacity : 8;
-        struct umd_span *spans = realloc(queue->spans, capacity * sizeof *spans);
-
-        if (!spans)
-            return false;
-        queue->spans = spans;
-        queue->span_capacity = capacity;
-    }
-    queue->spans[queue->span_count++] = (struct umd_span){first, last};
-    return true;
-}
-
 static int submit(struct umd_queue *queue, uint64_t *fence)
 {
-    uint64_t first = 0, last = 0;
-
     if (!queue->chunk_count) {
         // An empty job still has its number and its turn.
         struct umd_chunk *chunk = new_chunk(queue);
@@ -255,7 +242,8 @@ static int submit(struct umd_queue *queue, uint64_t *fence)
     }
     for (size_t i = 0; i < queue->chunk_count; i++) {
         const struct umd_chunk *chunk = &queue->chunks[i];
-        struct ferry_vidmm_submission submission = {
+
+        queue->buffers[i] = (struct ferry_vidmm_submission){
             .commands = chunk->commands,
             .bytes = chunk->bytes,
             .references = chunk->references,
@@ -263,17 +251,9 @@ static int submit(struct umd_queue *queue, uint64_t *fence)
             .patches = chunk->patches,
             .patch_count = chunk->patch_count,
         };
-        int error = ferry_vidmm_submit(queue->device->adapter->vidmm, queue->context, &submission, &last);
-
-        if (error != FERRY_OK)
-            return error;
-        if (!i)
-            first = last;
     }
-    if (queue->chunk_count > 1 && !remember_span(queue, first, last))
-        return FERRY_ERROR_NO_HOST_MEMORY;
-    *fence = last;
-    return FERRY_OK;
+    return ferry_vidmm_submit(queue->device->adapter->vidmm, queue->context, queue->buffers,
+                              (uint32_t)queue->chunk_count, fence);
 }
 
 int ferry_queue_submit(struct ferry_queue *handle, uint64_t *fence)
@@ -295,24 +275,13 @@ int ferry_queue_wait(struct ferry_queue *handle, uint64_t fence)
 {
     struct umd_call call;
     const struct umd_queue *queue = umd_enter(&call, UMD_QUEUE, handle, "wait for job");
-    uint64_t first = fence;
 
     if (!queue)
         return FERRY_ERROR_HANDLE;
-    for (size_t i = 0; i < queue->span_count; i++) {
-        if (queue->spans[i].last == fence)
-            first = queue->spans[i].first;
-    }
     struct ferry_vidmm *vidmm = call.adapter->vidmm;
     D3DKMT_HANDLE context = queue->context;
     umd_park(&call);
-    // The last buffer first: when it is done so are the others, and each may have faulted.
     int error = ferry_vidmm_wait(vidmm, context, fence);
-    for (uint64_t number = first; error == FERRY_OK && number < fence; number++) {
-        error = ferry_vidmm_wait(vidmm, context, number);
-        if (error == FERRY_ERROR_ARGUMENT)
-            error = FERRY_OK; // A number of the node's that went to another context.
-    }
     umd_return(&call);
     return umd_leave(&call, error);
 }
@@ -370,7 +339,7 @@ void umd_queue_end(struct umd_queue *queue)
         queue->device->queues = queue->next;
     umd_handle_end(queue->handle);
     free(queue->chunks);
-    free(queue->spans);
+    free(queue->buffers);
     free(queue);
 }
 

@@ -107,8 +107,10 @@ int ferry_vidmm_destroy_context(struct ferry_vidmm *manager, D3DKMT_HANDLE conte
 /// ARGUMENT, HANDLE, FOREIGN, RANGE (a patch outside the commands or the allocation), NOT_RESIDENT (named, but count
 /// 0), LOCKED (named, and locked without PermanentSysMem semantics), NO_VIDEO_MEMORY, NO_HOST_MEMORY, DEVICE_LOST,
 /// TIMEOUT.
-int ferry_vidmm_submit(struct ferry_vidmm *manager, D3DKMT_HANDLE context,
-                       const struct ferry_vidmm_submission *submission, uint64_t *fence);
+/// A job of several DMA buffers, 1 and more, is one job: they are queued one behind the other or not at all, *fence is
+/// the last one's, and a fault of any of them is the job's.
+int ferry_vidmm_submit(struct ferry_vidmm *manager, D3DKMT_HANDLE context, const struct ferry_vidmm_submission *buffers,
+                       uint32_t count, uint64_t *fence);
 /// Wait until the job is done. Errors: HANDLE, ARGUMENT (no such job), FAULT (this job faulted), TIMEOUT.
 int ferry_vidmm_wait(struct ferry_vidmm *manager, D3DKMT_HANDLE context, uint64_t fence);
 /// The newest completed job of the context's node. Errors: ARGUMENT, HANDLE.

@@ -122,6 +122,64 @@ static void a_discard_lock_that_fails_has_discarded_nothing(void **state)
     world_close(world);
 }
 
+// A job of three buffers that copy a page each; the wrong one, if any, names an allocation that is not resident.
+static int submit_three(struct world *world, const D3DKMT_HANDLE pages[5], unsigned wrong, uint64_t *fence)
+{
+    static struct machine_job jobs[3];
+    struct ferry_vidmm_reference references[3][2];
+    struct ferry_vidmm_submission buffers[3];
+    for (unsigned i = 0; i < 3; i++) {
+        jobs[i] = (struct machine_job){0};
+        machine_job_copy(&jobs[i], 0, 0, 1, 0, PAGE_SIZE);
+        references[i][0] = (struct ferry_vidmm_reference){pages[i + 1], true};
+        references[i][1] = (struct ferry_vidmm_reference){i == wrong ? pages[4] : pages[i], false};
+        buffers[i] = (struct ferry_vidmm_submission){jobs[i].commands, jobs[i].bytes,      references[i], 2,
+                                                     jobs[i].patches,  jobs[i].patch_count};
+    }
+    return ferry_vidmm_submit(world->manager, world->context, buffers, 3, fence);
+}
+
+static void a_job_of_several_buffers_is_one_job(void **state)
+{
+    (void)state;
+    struct world *world = world_open_default();
+    D3DKMT_HANDLE pages[5];
+    for (unsigned i = 0; i < 5; i++) {
+        pages[i] = world_create(world, PAGES(1), CPU);
+        world_write(world, pages[i], 1 + i);
+        if (i < 4)
+            world_require(world, pages[i]);
+    }
+    uint64_t fence = 77, jobs = world_statistics(world).jobs;
+    for (unsigned wrong = 0; wrong < 3; wrong++)
+        assert_int_equal(submit_three(world, pages, wrong, &fence), FERRY_ERROR_NOT_RESIDENT);
+    // Its DMA buffers' pages run out at the first, the second or the third.
+    for (unsigned made = 0; made < 3; made++) {
+        world->knobs->host_pages = made != 0; // and one more is kept for the next
+        assert_int_equal(submit_three(world, pages, 3, &fence), FERRY_ERROR_NO_HOST_MEMORY);
+        world->knobs->host_pages = -1;
+    }
+    assert_int_equal(fence, 77);
+    assert_int_equal(world_statistics(world).jobs, jobs);
+    assert_int_equal(submit_three(world, pages, 3, &fence), FERRY_OK);
+    world_wait(world, fence);
+    assert_int_equal(world_statistics(world).jobs, jobs + 3);
+    for (unsigned i = 0; i < 4; i++)
+        world_check(world, pages[i], 1);
+    // Whichever of them faults, the job has, once; the one behind it has not.
+    for (unsigned which = 0; which < 3; which++) {
+        world->knobs->delay = 1;
+        uint64_t before = world_statistics(world).faulted_jobs, next;
+        world->knobs->fault_jobs = 1 + which;
+        assert_int_equal(submit_three(world, pages, 3, &fence), FERRY_OK);
+        assert_int_equal(submit_three(world, pages, 3, &next), FERRY_OK);
+        assert_int_equal(ferry_vidmm_wait(world->manager, world->context, fence), FERRY_ERROR_FAULT);
+        assert_int_equal(ferry_vidmm_wait(world->manager, world->context, next), FERRY_OK);
+        assert_int_equal(world_statistics(world).faulted_jobs, before + 1);
+    }
+    world_close(world);
+}
+
 static NTSTATUS no_reset(HANDLE adapter, DXGKARG_RESETENGINE *argument)
 {
     (void)adapter, (void)argument;
@@ -314,6 +372,7 @@ int main(void)
         cmocka_unit_test(evict_over_budget_without_host_memory_changes_all_or_nothing),
         cmocka_unit_test(make_resident_without_host_memory_changes_nothing),
         cmocka_unit_test(a_discard_lock_that_fails_has_discarded_nothing),
+        cmocka_unit_test(a_job_of_several_buffers_is_one_job),
         cmocka_unit_test(what_destroy_gives_back_on_a_timeout_is_still_mapped),
         cmocka_unit_test(a_reset_at_any_moment_of_paging_costs_no_content),
         cmocka_unit_test(a_reset_between_a_page_out_and_what_takes_its_place),

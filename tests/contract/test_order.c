@@ -18,7 +18,7 @@ static uint64_t fill_on(struct world *world, D3DKMT_HANDLE context, D3DKMT_HANDL
     struct ferry_vidmm_reference reference = {allocation, true};
     struct ferry_vidmm_submission submission = {job.commands, job.bytes, &reference, 1, job.patches, job.patch_count};
     uint64_t fence = 0;
-    assert_int_equal(ferry_vidmm_submit(world->manager, context, &submission, &fence), FERRY_OK);
+    assert_int_equal(ferry_vidmm_submit(world->manager, context, &submission, 1, &fence), FERRY_OK);
     return fence;
 }
 
@@ -47,7 +47,7 @@ static uint64_t copy_on(struct world *world, D3DKMT_HANDLE context, D3DKMT_HANDL
     struct ferry_vidmm_reference references[2] = {{to, true}, {from, false}};
     struct ferry_vidmm_submission submission = {job.commands, job.bytes, references, 2, job.patches, job.patch_count};
     uint64_t fence = 0;
-    assert_int_equal(ferry_vidmm_submit(world->manager, context, &submission, &fence), FERRY_OK);
+    assert_int_equal(ferry_vidmm_submit(world->manager, context, &submission, 1, &fence), FERRY_OK);
     return fence;
 }
 

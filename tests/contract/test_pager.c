@@ -75,7 +75,7 @@ static void other_devices_paging_overtakes_a_page_out_that_waits_for_a_job(void 
     struct ferry_vidmm_reference references[] = {{first, true}, {theirs, false}};
     struct ferry_vidmm_submission submission = {job.commands, job.bytes, references, 2, job.patches, job.patch_count};
     uint64_t fence, seen;
-    assert_int_equal(ferry_vidmm_submit(world->manager, n.context, &submission, &fence), FERRY_OK);
+    assert_int_equal(ferry_vidmm_submit(world->manager, n.context, &submission, 1, &fence), FERRY_OK);
     assert_int_equal(ferry_vidmm_wait_paging(world->manager, n.queue, value), FERRY_OK);
     assert_int_equal(ferry_vidmm_wait(world->manager, n.context, fence), FERRY_OK);
     assert_int_equal(world->knobs->hold_node, 1);
@@ -149,6 +149,45 @@ static void what_takes_a_place_that_is_waited_for_waits_too(void **state)
         world_check(world, rest, 2);
         world_check(world, b, 3);
         world_check(world, c, 4);
+        world_close(world);
+    }
+}
+
+// What moves without a copy, because it is still a pattern or its backing store has it, leaves its place no sooner than
+// its jobs are done with it.
+static void what_moves_without_a_copy_keeps_its_place_until_its_jobs_are_over(void **state)
+{
+    (void)state;
+    for (unsigned fresh = 0; fresh < 2; fresh++) {
+        struct world_options options = world_defaults();
+        options.manager.memory_limit_bytes = PAGES(1 + 2 + 12 + 10);
+        struct world *world = world_open(&options);
+        D3DKMT_HANDLE sink = world_create(world, PAGES(1), CPU), hole = world_create(world, PAGES(2), CPU),
+                      a = world_create_filled(world, PAGES(12), fresh ? CPU : PERMANENT, 0xFACADE),
+                      large = world_create(world, PAGES(12), CPU);
+        if (!fresh)
+            world_write(world, a, 1);
+        world_write(world, large, 2);
+        world_require(world, sink);
+        world_require(world, hole);
+        world_require(world, a);
+        hold_jobs(world);
+        uint64_t fence = world_gpu_copy(world, sink, 0, a, PAGES(11), PAGE_SIZE);
+        assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, hole), FERRY_OK);
+        assert_int_equal(world_resident(world, &large, 1), FERRY_PENDING);
+        assert_int_equal(world_place(world, a).offset, PAGES(1));
+        for (unsigned i = 0; i < 20; i++)
+            ferry_vidmm_poll(world->manager, true);
+        assert_int_equal(world->knobs->hold_node, 1);
+        world->knobs->hold_node = 0;
+        world_wait(world, fence);
+        void *address;
+        assert_int_equal(ferry_vidmm_lock(world->manager, sink, D3DDDI_LOCK_READ_ONLY, &address), FERRY_OK);
+        for (uint32_t i = 0; i < PAGE_SIZE / 4; i++)
+            assert_int_equal(((const uint32_t *)address)[i],
+                             fresh ? 0xFACADE : world_word(1, 11 * (PAGE_SIZE / 4) + i));
+        assert_int_equal(ferry_vidmm_unlock(world->manager, sink), FERRY_OK);
+        world_check(world, large, 2);
         world_close(world);
     }
 }
@@ -227,6 +266,7 @@ int main(void)
         cmocka_unit_test(other_devices_paging_overtakes_a_page_out_that_waits_for_a_job),
         cmocka_unit_test(R238_do_not_wait_waits_for_nobodys_job),
         cmocka_unit_test(what_takes_a_place_that_is_waited_for_waits_too),
+        cmocka_unit_test(what_moves_without_a_copy_keeps_its_place_until_its_jobs_are_over),
         cmocka_unit_test(page_ins_that_wait_hold_no_more_than_so_much_host_memory),
         cmocka_unit_test(a_move_over_its_own_place_survives_a_reset_at_any_moment),
     };

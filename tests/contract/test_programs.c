@@ -291,7 +291,7 @@ static void a_handle_of_another_program_is_foreign_and_changes_nothing(void **st
     struct ferry_vidmm_reference reference = {a, true};
     struct ferry_vidmm_submission submission = {job.commands, job.bytes, &reference, 1, job.patches, job.patch_count};
     uint64_t fence;
-    assert_int_equal(ferry_vidmm_submit(world->manager, mine.context, &submission, &fence), FERRY_ERROR_FOREIGN);
+    assert_int_equal(ferry_vidmm_submit(world->manager, mine.context, &submission, 1, &fence), FERRY_ERROR_FOREIGN);
     world_check_gpu(world, a, 1);
     assert_int_equal(info_of(world, mine.process).usage, PAGES(2));
     assert_int_equal(info_of(world, theirs.process).usage, PAGES(2));

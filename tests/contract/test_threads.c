@@ -42,7 +42,7 @@ static void one_round(struct worker *worker, unsigned round)
         struct ferry_vidmm_submission submission = {job.commands, job.bytes,      &reference, 1,
                                                     job.patches,  job.patch_count};
         uint64_t fence;
-        EXPECT(ferry_vidmm_submit(m, worker->context, &submission, &fence) == FERRY_OK);
+        EXPECT(ferry_vidmm_submit(m, worker->context, &submission, 1, &fence) == FERRY_OK);
         if (round % 4 == 0)
             EXPECT(ferry_vidmm_wait(m, worker->context, fence) == FERRY_OK);
         D3DDDICB_EVICT evict = {.NumAllocations = 1, .AllocationList = &a};
@@ -151,7 +151,7 @@ static void draw(struct worker *worker, D3DKMT_HANDLE from, D3DKMT_HANDLE sink, 
     struct ferry_vidmm_reference references[] = {{sink, true}, {from, false}};
     struct ferry_vidmm_submission submission = {job.commands, job.bytes, references, 2, job.patches, job.patch_count};
     uint64_t fence;
-    EXPECT(ferry_vidmm_submit(m, worker->context, &submission, &fence) == FERRY_OK);
+    EXPECT(ferry_vidmm_submit(m, worker->context, &submission, 1, &fence) == FERRY_OK);
     if (pick(worker, 8) == 0)
         EXPECT(ferry_vidmm_wait(m, worker->context, fence) == FERRY_OK);
 }

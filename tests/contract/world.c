@@ -213,7 +213,7 @@ uint64_t world_gpu_fill(struct world *world, D3DKMT_HANDLE allocation, uint64_t 
     struct ferry_vidmm_reference reference = {allocation, true};
     struct ferry_vidmm_submission submission = {job.commands, job.bytes, &reference, 1, job.patches, job.patch_count};
     uint64_t fence = 0;
-    assert_int_equal(ferry_vidmm_submit(world->manager, world->context, &submission, &fence), FERRY_OK);
+    assert_int_equal(ferry_vidmm_submit(world->manager, world->context, &submission, 1, &fence), FERRY_OK);
     return fence;
 }
 
@@ -225,7 +225,7 @@ uint64_t world_gpu_copy(struct world *world, D3DKMT_HANDLE to, uint64_t to_offse
     struct ferry_vidmm_reference references[2] = {{to, true}, {from, false}};
     struct ferry_vidmm_submission submission = {job.commands, job.bytes, references, 2, job.patches, job.patch_count};
     uint64_t fence = 0;
-    assert_int_equal(ferry_vidmm_submit(world->manager, world->context, &submission, &fence), FERRY_OK);
+    assert_int_equal(ferry_vidmm_submit(world->manager, world->context, &submission, 1, &fence), FERRY_OK);
     return fence;
 }
 
@@ -239,7 +239,7 @@ uint64_t world_gpu_put(struct world *world, D3DKMT_HANDLE allocation, uint64_t o
     struct ferry_vidmm_reference references[2] = {{source, true}, {allocation, true}};
     struct ferry_vidmm_submission submission = {job.commands, job.bytes, references, 2, job.patches, job.patch_count};
     uint64_t fence = 0;
-    assert_int_equal(ferry_vidmm_submit(world->manager, world->context, &submission, &fence), FERRY_OK);
+    assert_int_equal(ferry_vidmm_submit(world->manager, world->context, &submission, 1, &fence), FERRY_OK);
     assert_true(world_evict(world, source) >= 0);
     return fence;
 }
@@ -251,7 +251,7 @@ uint64_t world_gpu_name(struct world *world, D3DKMT_HANDLE context, D3DKMT_HANDL
     struct ferry_vidmm_reference reference = {allocation, write};
     struct ferry_vidmm_submission submission = {job.commands, job.bytes, &reference, 1, NULL, 0};
     uint64_t fence = 0;
-    assert_int_equal(ferry_vidmm_submit(world->manager, context, &submission, &fence), FERRY_OK);
+    assert_int_equal(ferry_vidmm_submit(world->manager, context, &submission, 1, &fence), FERRY_OK);
     return fence;
 }
 

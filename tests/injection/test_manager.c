@@ -288,7 +288,7 @@ static int submit(struct run *run, unsigned context, unsigned to, unsigned from,
     machine_job_copy(&job, 0, 0, 1, 0, PAGE_SIZE);
     struct ferry_vidmm_reference references[2] = {{run->allocation[to], true}, {run->allocation[from], false}};
     struct ferry_vidmm_submission submission = {job.commands, job.bytes, references, 2, job.patches, job.patch_count};
-    return ferry_vidmm_submit(run->manager, run->context[context], &submission, fence);
+    return ferry_vidmm_submit(run->manager, run->context[context], &submission, 1, fence);
 }
 
 static int submit_nothing(struct run *run, unsigned context, unsigned number, uint64_t *fence)
@@ -297,7 +297,7 @@ static int submit_nothing(struct run *run, unsigned context, unsigned number, ui
     machine_job_nothing(&job);
     struct ferry_vidmm_reference reference = {run->allocation[number], false};
     struct ferry_vidmm_submission submission = {job.commands, job.bytes, &reference, 1, NULL, 0};
-    return ferry_vidmm_submit(run->manager, run->context[context], &submission, fence);
+    return ferry_vidmm_submit(run->manager, run->context[context], &submission, 1, fence);
 }
 
 #define LIST(...) (const unsigned[]){__VA_ARGS__}, sizeof((const unsigned[]){__VA_ARGS__}) / sizeof(unsigned)

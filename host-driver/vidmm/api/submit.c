@@ -82,23 +82,54 @@ static void mark_used(struct ferry_vidmm *manager, const struct ferry_vidmm_subm
     }
 }
 
-static int submit(struct ferry_vidmm *manager, struct ferry_vm_context *context,
-                  const struct ferry_vidmm_submission *submission, uint64_t *fence)
+static void drop(struct ferry_vidmm *manager, struct ferry_vm_job *jobs)
 {
-    struct ferry_vm_job *job;
-    int result = ferry_vm_job_new(&manager->sched, context, submission, &job);
-    if (result != FERRY_OK)
-        return result;
-    result = ferry_vm_place_missing(&manager->policy, context->device);
+    while (jobs) {
+        struct ferry_vm_job *next = jobs->next;
+        ferry_vm_job_drop(&manager->sched, jobs);
+        jobs = next;
+    }
+}
+
+// All buffers, in a list, with room for whatever they need later.
+static int make_jobs(struct ferry_vidmm *manager, struct ferry_vm_context *context,
+                     const struct ferry_vidmm_submission *buffers, uint32_t count, struct ferry_vm_job **jobs)
+{
+    struct ferry_vm_job **end = jobs;
+    *jobs = NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        int result = ferry_vm_job_new(&manager->sched, context, &buffers[i], i, end);
+        if (result != FERRY_OK) {
+            *end = NULL;
+            return result;
+        }
+        end = &(*end)->next;
+    }
+    return FERRY_OK;
+}
+
+static int submit(struct ferry_vidmm *manager, struct ferry_vm_context *context,
+                  const struct ferry_vidmm_submission *buffers, uint32_t count, uint64_t *fence)
+{
+    struct ferry_vm_job *jobs;
+    int result = make_jobs(manager, context, buffers, count, &jobs);
     if (result == FERRY_OK)
-        result = fill_allocation_list(manager, job, submission);
+        result = ferry_vm_place_missing(&manager->policy, context->device);
+    const struct ferry_vidmm_submission *buffer = buffers;
+    for (struct ferry_vm_job *job = jobs; job && result == FERRY_OK; job = job->next)
+        result = fill_allocation_list(manager, job, buffer++);
     if (result != FERRY_OK) {
-        ferry_vm_job_drop(&manager->sched, job);
+        drop(manager, jobs);
         return result;
     }
-    ferry_vm_job_queue(&manager->sched, job);
-    mark_used(manager, submission, context->node, job->fence);
-    *fence = job->fence;
+    for (uint32_t i = 0; i < count; i++) {
+        struct ferry_vm_job *job = jobs;
+        jobs = job->next;
+        job->next = NULL;
+        ferry_vm_job_queue(&manager->sched, job, count - 1 - i);
+        mark_used(manager, &buffers[i], context->node, job->fence);
+        *fence = job->fence;
+    }
     return FERRY_OK;
 }
 
@@ -116,10 +147,10 @@ static bool has_to_wait(const struct ferry_vidmm *manager, const struct ferry_vm
     return *number != 0 && context->device->leaving_bytes > manager->memory.memory_bytes;
 }
 
-int ferry_vidmm_submit(struct ferry_vidmm *manager, D3DKMT_HANDLE handle,
-                       const struct ferry_vidmm_submission *submission, uint64_t *fence)
+int ferry_vidmm_submit(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, const struct ferry_vidmm_submission *buffers,
+                       uint32_t count, uint64_t *fence)
 {
-    if (!manager || !submission || !fence)
+    if (!manager || !buffers || count == 0 || !fence)
         return FERRY_ERROR_ARGUMENT;
     struct ferry_vm_patience patience = {0};
     int result = ferry_vm_enter(manager);
@@ -128,13 +159,15 @@ int ferry_vidmm_submit(struct ferry_vidmm *manager, D3DKMT_HANDLE handle,
     // waiting.
     for (bool again = result == FERRY_OK; again; again = result == FERRY_PENDING) {
         struct ferry_vm_context *context = ferry_vm_handle_find(&manager->core.handles, FERRY_VM_CONTEXT, handle);
-        result = context ? check(manager, context, submission) : FERRY_ERROR_HANDLE;
+        result = context ? FERRY_OK : FERRY_ERROR_HANDLE;
+        for (uint32_t i = 0; i < count && result == FERRY_OK; i++)
+            result = check(manager, context, &buffers[i]);
         if (result != FERRY_OK)
             break;
         unsigned node;
         uint64_t number;
         if (!has_to_wait(manager, context, &node, &number))
-            result = submit(manager, context, submission, fence);
+            result = submit(manager, context, buffers, count, fence);
         else if ((result = ferry_vm_block(manager, node, number, &patience)) == FERRY_OK)
             result = FERRY_PENDING;
     }

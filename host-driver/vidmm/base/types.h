@@ -127,7 +127,7 @@ struct ferry_vidmm_reference {
 };
 // A job: the commands with zeros where addresses belong, the allocations, and where whose address goes. The manager
 // copies the commands into a DMA buffer, fills the allocation list with each allocation's place, and has the miniport
-// patch and submit it (physical addressing, one job = one DMA buffer).
+// patch and submit it (physical addressing; a job is one DMA buffer or several).
 struct ferry_vidmm_submission {
     const void *commands;
     uint32_t bytes; // 1 to DXGK_CONTEXTINFO.DmaBufferSize

@@ -74,6 +74,9 @@ void ferry_vm_transfer_out(struct ferry_vm_memory *memory, struct ferry_vm_alloc
     uint64_t end = ferry_vm_bytes(allocation);
     transfer(memory, allocation, &whole, 0, before, memory->sub_transfer_bytes);
     transfer(memory, allocation, &whole, behind, end - behind, memory->sub_transfer_bytes);
+    // Whoever takes the place waits for an operation on all of it, and through that for its jobs.
+    if (held)
+        ferry_vm_discard(memory, allocation);
     memory->core->statistics.bytes_out += before + end - behind;
 }
 
@@ -109,6 +112,8 @@ static void move_by_backing(struct ferry_vm_memory *memory, struct ferry_vm_allo
     in.Source.pMdl = allocation->backing;
     if (allocation->dirty)
         ferry_vm_transfer_out(memory, allocation);
+    else
+        ferry_vm_discard(memory, allocation);
     ferry_vm_cache_handover(memory, allocation);
     transfer(memory, allocation, &in, 0, ferry_vm_bytes(allocation), memory->sub_transfer_bytes);
     memory->core->statistics.bytes_in += ferry_vm_bytes(allocation);
@@ -174,12 +179,15 @@ void ferry_vm_transfer_move(struct ferry_vm_memory *memory, struct ferry_vm_allo
     whole.Source.SegmentId = whole.Destination.SegmentId = segment->id;
     whole.Source.SegmentAddress = address_of(segment, from);
     whole.Destination.SegmentAddress = address_of(segment, to);
-    if (allocation->fresh)
+    // Whoever takes the place that it leaves waits for an operation on it, and through that for its jobs.
+    if (allocation->fresh) {
+        ferry_vm_discard(memory, allocation);
         fill_at(memory, allocation, to);
-    else if (ferry_vm_move_by_backing(allocation, from, to))
+    } else if (ferry_vm_move_by_backing(allocation, from, to)) {
         move_by_backing(memory, allocation, &whole);
-    else
+    } else {
         move_in_steps(memory, allocation, &whole, step_of(allocation, from, to), piece_of_move(memory));
+    }
     ferry_vm_notify(memory, allocation, true, to);
 }
 

@@ -158,9 +158,9 @@ static bool keep_copy(struct ferry_vm_job *job, const struct ferry_vidmm_submiss
 }
 
 // One place for each job that may fault, so that a fault can always be kept.
-static bool reserve_fault(struct ferry_vm_context *context)
+static bool reserve_fault(struct ferry_vm_context *context, uint32_t before)
 {
-    size_t need = context->faulted_count + context->jobs + 1;
+    size_t need = context->faulted_count + context->jobs + before + 1;
     if (need <= context->faulted_capacity)
         return true;
     size_t capacity = context->faulted_capacity ? context->faulted_capacity * 2 : 16;
@@ -175,10 +175,10 @@ static bool reserve_fault(struct ferry_vm_context *context)
 }
 
 int ferry_vm_job_new(struct ferry_vm_sched *sched, struct ferry_vm_context *context,
-                     const struct ferry_vidmm_submission *submission, struct ferry_vm_job **out)
+                     const struct ferry_vidmm_submission *submission, uint32_t before, struct ferry_vm_job **out)
 {
     struct ferry_vm_job *job;
-    if (!reserve_fault(context))
+    if (!reserve_fault(context, before))
         return FERRY_ERROR_NO_HOST_MEMORY;
     if (context->spare_count > 0) {
         job = context->spares[--context->spare_count];
@@ -200,11 +200,12 @@ int ferry_vm_job_new(struct ferry_vm_sched *sched, struct ferry_vm_context *cont
     return FERRY_OK;
 }
 
-void ferry_vm_job_queue(struct ferry_vm_sched *sched, struct ferry_vm_job *job)
+void ferry_vm_job_queue(struct ferry_vm_sched *sched, struct ferry_vm_job *job, uint32_t behind)
 {
     struct ferry_vm_context *context = job->context;
     struct ferry_vm_node *node = &sched->nodes[context->node];
     job->fence = ++node->queued;
+    job->last = job->fence + behind;
     job->event = ++sched->core->event;
     if (node->last)
         node->last->next = job;
@@ -220,6 +221,16 @@ void ferry_vm_job_queue(struct ferry_vm_sched *sched, struct ferry_vm_job *job)
 
 // ---- Completion ----
 
+// A fault of one buffer is the whole job's, once.
+static void note_fault(struct ferry_vm_sched *sched, const struct ferry_vm_job *job)
+{
+    struct ferry_vm_context *context = job->context;
+    if (context->faulted_count > 0 && context->faulted[context->faulted_count - 1] == job->last)
+        return;
+    context->faulted[context->faulted_count++] = job->last;
+    sched->core->statistics.faulted_jobs++;
+}
+
 // The job at the head of the line is over.
 static void end_first(struct ferry_vm_sched *sched, unsigned number)
 {
@@ -230,10 +241,8 @@ static void end_first(struct ferry_vm_sched *sched, unsigned number)
     if (!node->first)
         node->last = NULL;
     node->jobs--;
-    if (!NT_SUCCESS(job->status)) {
-        sched->core->statistics.faulted_jobs++;
-        context->faulted[context->faulted_count++] = job->fence;
-    }
+    if (!NT_SUCCESS(job->status))
+        note_fault(sched, job);
     sched->progress++;
     node->completed = job->fence;
     context->jobs--;

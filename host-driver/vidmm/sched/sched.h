@@ -57,8 +57,10 @@ struct ferry_vm_queue {
     struct ferry_vm_list waiting; // of the manager, while values are pending
 };
 
+// One DMA buffer of a job; most jobs have no more.
 struct ferry_vm_job {
     uint64_t fence; // its number on the node
+    uint64_t last;  // the job's: of its last buffer
     uint64_t wire;  // SubmissionFenceId (widened) it went out with; another one after a reset
     uint64_t order;
     uint64_t *after; // not before these operations are done
@@ -277,13 +279,13 @@ bool ferry_vm_job_faulted(const struct ferry_vm_context *context, uint64_t fence
 /// Enough stands in the node's line: the next job has to wait for the oldest.
 bool ferry_vm_jobs_full(const struct ferry_vm_sched *sched, unsigned node);
 /// A job with its DMA buffer and the program's commands and patches in it; the caller fills job->allocations, and
-/// job->after with no more than one a reference.
+/// job->after with no more than one a reference. `before`: made and not queued yet.
 int ferry_vm_job_new(struct ferry_vm_sched *sched, struct ferry_vm_context *context,
-                     const struct ferry_vidmm_submission *submission, struct ferry_vm_job **job);
+                     const struct ferry_vidmm_submission *submission, uint32_t before, struct ferry_vm_job **job);
 /// Back to where it came from, not queued.
 void ferry_vm_job_drop(struct ferry_vm_sched *sched, struct ferry_vm_job *job);
-/// Into the node's line, as the number after its newest.
-void ferry_vm_job_queue(struct ferry_vm_sched *sched, struct ferry_vm_job *job);
+/// Into the node's line, as the number after its newest; `behind` more buffers of the same job follow.
+void ferry_vm_job_queue(struct ferry_vm_sched *sched, struct ferry_vm_job *job, uint32_t behind);
 bool ferry_vm_pump_jobs(struct ferry_vm_sched *sched, unsigned node);
 /// Submissions up to the node's reported one are over.
 void ferry_vm_jobs_retired(struct ferry_vm_sched *sched, unsigned node);
