@@ -59,8 +59,9 @@ int ferry_vidmm_statistics(struct ferry_vidmm *manager, struct ferry_vidmm_stati
 
 /// Budget of memory-segment bytes for all programs together; 0 = what the segments hold. Evicts nothing itself.
 int ferry_vidmm_set_budget(struct ferry_vidmm *manager, uint64_t bytes);
-/// ResetEngine on every node with jobs or paging in flight: those jobs count as faulted; paging that was aborted is
-/// built again, and everything else goes on. Errors: TIMEOUT.
+/// ResetEngine on every node that has something with the device: jobs that it aborts there count as faulted, those that
+/// have not gone out yet run afterwards, and paging that was aborted is built again, whole transfers from their start,
+/// without loss of content. Waits for no job. Errors: TIMEOUT.
 int ferry_vidmm_reset_engine(struct ferry_vidmm *manager);
 
 // ---- Programs ---------------------------------------------------------------------------------------------------
