@@ -24,6 +24,13 @@ static int wait_for_progress(void *context)
     return error == FERRY_OK ? FERRY_OK : FERRY_ERROR_TIMEOUT;
 }
 
+static uint64_t gpu_time(void *context)
+{
+    const struct umd_adapter *adapter = context;
+
+    return ferry_gpu_cycles(adapter->gpu);
+}
+
 static void shut(struct umd_adapter *adapter)
 {
     ferry_vidmm_stop(adapter->vidmm);
@@ -74,7 +81,7 @@ static int start_manager(struct umd_adapter *adapter, const struct ferry_adapter
         .size = sizeof vidmm,
         .miniport = miniport,
         .miniport_device_context = adapter->kmd,
-        .platform = {adapter, ferry_host_pages_source(adapter->pages), wait_for_progress},
+        .platform = {adapter, ferry_host_pages_source(adapter->pages), wait_for_progress, gpu_time},
         .memory_limit_bytes = options->video_memory_bytes,
         .aperture_limit_bytes = options->aperture_bytes,
         .paging_buffer_bytes = options->paging_buffer_bytes,

@@ -190,10 +190,16 @@ struct machine_knobs *machine_knobs(struct machine *machine)
     return &machine->knobs;
 }
 
+static uint64_t gpu_time(void *context)
+{
+    const struct machine *machine = context;
+    return ferry_gpu_cycles(machine->gpu);
+}
+
 struct ferry_vidmm_platform machine_platform(struct machine *machine)
 {
     return (struct ferry_vidmm_platform){
-        .context = machine, .pages = &machine->source, .wait_for_progress = kmd_machine_turn};
+        .context = machine, .pages = &machine->source, .wait_for_progress = kmd_machine_turn, .gpu_time = gpu_time};
 }
 
 // The device's judgement: what it refused beyond the planted faults, and where it found no page.

@@ -339,9 +339,17 @@ struct machine_knobs *machine_knobs(struct machine *machine)
     return &machine->knobs;
 }
 
+// A turn stands for so many cycles of a device.
+static uint64_t gpu_time(void *context)
+{
+    const struct machine *machine = context;
+    return machine->turn * 1000;
+}
+
 struct ferry_vidmm_platform machine_platform(struct machine *machine)
 {
-    return (struct ferry_vidmm_platform){.context = machine, .pages = &machine->source, .wait_for_progress = mini_turn};
+    return (struct ferry_vidmm_platform){
+        .context = machine, .pages = &machine->source, .wait_for_progress = mini_turn, .gpu_time = gpu_time};
 }
 
 unsigned machine_errors(const struct machine *machine, const char **first)

@@ -3,48 +3,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "world.h"
-
-// A program with a device of its own, all of it made through the manager's calls.
-struct program {
-    D3DKMT_HANDLE process, device, queue, context;
-};
-
-static struct program begin(struct world *world, uint32_t weight, uint64_t reservation)
-{
-    struct ferry_vidmm_process_options options = {
-        .size = sizeof(options), .weight = weight, .reservation = reservation};
-    struct program program = {0};
-    assert_int_equal(ferry_vidmm_create_process(world->manager, &options, &program.process), FERRY_OK);
-    assert_int_equal(ferry_vidmm_create_device_of(world->manager, program.process, &program.device), FERRY_OK);
-    assert_int_equal(ferry_vidmm_create_paging_queue(world->manager, program.device, 0, &program.queue), FERRY_OK);
-    assert_int_equal(
-        ferry_vidmm_create_context(world->manager, program.device, FERRY_VIDMM_ANY_NODE, &program.context, NULL),
-        FERRY_OK);
-    return program;
-}
-
-// The world's helpers for this program; the world's own device is put back by the next switch.
-static void become(struct world *world, const struct program *program)
-{
-    world->device = program->device;
-    world->queue = program->queue;
-    world->context = program->context;
-}
+#include "programs.h"
 
 static struct ferry_vidmm_memory_info info_of(struct world *world, D3DKMT_HANDLE process)
 {
     struct ferry_vidmm_memory_info info;
     assert_int_equal(ferry_vidmm_memory_info(world->manager, process, 0, &info), FERRY_OK);
     return info;
-}
-
-// A world whose own device, of no program, is gone: 64 pages for those that come.
-static struct world *empty_world(void)
-{
-    struct world *world = world_open_default();
-    assert_int_equal(ferry_vidmm_destroy_device(world->manager, world->device), FERRY_OK);
-    return world;
 }
 
 // ---- Division -----------------------------------------------------------------------------------------------------
@@ -101,7 +66,7 @@ static uint64_t draw(uint64_t *state, uint64_t below)
 static void budgets_are_as_a_model_divides_them(void **state)
 {
     (void)state;
-    struct world *world = empty_world();
+    struct world *world = program_world();
     uint64_t random = seed_of_run() | 1, pages = 64;
     D3DKMT_HANDLE processes[MOST];
     struct model_program model[MOST];
@@ -205,17 +170,17 @@ static const struct ferry_vidmm_event *told_of(const struct told *told, D3DKMT_H
 static void R222_who_has_more_than_a_lowered_budget_is_told_and_refused_nothing_he_has(void **state)
 {
     (void)state;
-    struct world *world = empty_world();
+    struct world *world = program_world();
     struct told told = {0};
-    struct program first = begin(world, 1, 0);
-    become(world, &first);
+    struct program first = program_begin(world, 1, 0);
+    program_become(world, &first);
     D3DKMT_HANDLE a = world_create(world, PAGES(30), CPU), b = world_create(world, PAGES(30), CPU),
                   more = world_create(world, PAGES(1), CPU);
     world_write(world, a, 1);
     world_require(world, a);
     world_require(world, b);
     assert_int_equal(ferry_vidmm_observe(world->manager, listen, &told), FERRY_OK);
-    struct program second = begin(world, 3, 0);
+    struct program second = program_begin(world, 3, 0);
     assert_int_equal(told_of(&told, first.process)->value, PAGES(16));
     assert_int_equal(told_of(&told, first.process)->bytes, PAGES(60 - 16));
     assert_int_equal(told_of(&told, second.process)->value, PAGES(48));
@@ -256,7 +221,7 @@ static void devices_of_no_program_are_one_while_there_are_any(void **state)
     assert_int_equal(info_of(world, 0).budget, PAGES(64));
     assert_int_equal(ferry_vidmm_create_device(world->manager, &other), FERRY_OK);
     assert_int_equal(info_of(world, 0).budget, PAGES(64));
-    struct program program = begin(world, 1, 0);
+    struct program program = program_begin(world, 1, 0);
     assert_int_equal(info_of(world, 0).budget, PAGES(32));
     assert_int_equal(info_of(world, program.process).budget, PAGES(32));
     assert_int_equal(ferry_vidmm_destroy_device(world->manager, other), FERRY_OK);
@@ -271,12 +236,12 @@ static void devices_of_no_program_are_one_while_there_are_any(void **state)
 static void a_handle_of_another_program_is_foreign_and_changes_nothing(void **state)
 {
     (void)state;
-    struct world *world = empty_world();
-    struct program mine = begin(world, 1, 0), theirs = begin(world, 1, 0);
-    become(world, &theirs);
+    struct world *world = program_world();
+    struct program mine = program_begin(world, 1, 0), theirs = program_begin(world, 1, 0);
+    program_become(world, &theirs);
     D3DKMT_HANDLE a = world_create(world, PAGES(2), CPU);
     world_write(world, a, 1);
-    become(world, &mine);
+    program_become(world, &mine);
     D3DKMT_HANDLE own = world_create(world, PAGES(2), CPU), list[] = {own, a};
     assert_int_equal(world_resident(world, list, 2), FERRY_ERROR_FOREIGN);
     assert_int_equal(world_place(world, own).residency_count, 0);
@@ -284,7 +249,7 @@ static void a_handle_of_another_program_is_foreign_and_changes_nothing(void **st
     D3DDDICB_EVICT evict = {.NumAllocations = 2, .AllocationList = list};
     assert_int_equal(ferry_vidmm_evict(world->manager, mine.device, &evict), FERRY_ERROR_FOREIGN);
     assert_int_equal(world_place(world, own).residency_count, 1);
-    become(world, &theirs);
+    program_become(world, &theirs);
     world_require(world, a);
     struct machine_job job = {0};
     machine_job_fill(&job, 0, 0, 64, 9);
@@ -301,21 +266,21 @@ static void a_handle_of_another_program_is_foreign_and_changes_nothing(void **st
 static void a_program_killed_with_jobs_in_flight_gives_its_memory_back_and_nobody_notices(void **state)
 {
     (void)state;
-    struct world *world = empty_world();
-    struct program killed = begin(world, 1, 0), other = begin(world, 1, 0);
-    become(world, &killed);
+    struct world *world = program_world();
+    struct program killed = program_begin(world, 1, 0), other = program_begin(world, 1, 0);
+    program_become(world, &killed);
     D3DKMT_HANDLE a = world_create(world, PAGES(30), CPU);
     world_require(world, a);
-    become(world, &other);
+    program_become(world, &other);
     D3DKMT_HANDLE b = world_create(world, PAGES(20), CPU), big = world_create(world, PAGES(64), CPU);
     world_write(world, b, 7);
     world_require(world, b);
     world->knobs->delay = 6;
     uint64_t fence = 0, busy = 0;
     for (unsigned i = 0; i < 5; i++) {
-        become(world, &killed);
+        program_become(world, &killed);
         busy = world_gpu_fill(world, a, 0, (uint32_t)PAGES(30), i);
-        become(world, &other);
+        program_become(world, &other);
         fence = world_gpu_fill(world, b, PAGES(1), 64, 40 + i);
     }
     (void)busy;
@@ -325,7 +290,7 @@ static void a_program_killed_with_jobs_in_flight_gives_its_memory_back_and_nobod
     assert_int_equal(ferry_vidmm_memory_info(world->manager, killed.process, 0, &info), FERRY_ERROR_HANDLE);
     assert_int_equal(ferry_vidmm_wait(world->manager, killed.context, 1), FERRY_ERROR_HANDLE);
     // The other goes on, with all there is.
-    become(world, &other);
+    program_become(world, &other);
     world_wait(world, fence);
     assert_int_equal(world_place(world, b).segment, machine_local_segment);
     assert_int_equal(world_statistics(world).allocations, 2);

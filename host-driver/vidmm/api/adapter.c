@@ -55,7 +55,8 @@ static bool usable(const struct ferry_vidmm_options *options)
 {
     const DRIVER_INITIALIZATION_DATA *m = options->miniport;
     const struct ferry_page_source *pages = options->platform.pages;
-    if (!m || !pages || !pages->allocate || !pages->wrap || !pages->free || !options->platform.wait_for_progress)
+    if (!m || !pages || !pages->allocate || !pages->wrap || !pages->free || !options->platform.wait_for_progress ||
+        !options->platform.gpu_time)
         return false;
     if (options->memory_limit_bytes % PAGE_SIZE || options->aperture_limit_bytes % PAGE_SIZE ||
         options->sub_transfer_bytes % PAGE_SIZE)
@@ -105,6 +106,8 @@ int ferry_vidmm_start(const struct ferry_vidmm_options *options, struct ferry_vi
     manager->memory.core = manager->policy.core = &manager->core;
     manager->memory.sched = manager->policy.sched = &manager->sched;
     manager->policy.memory = &manager->memory;
+    manager->policy.devices = &manager->devices;
+    manager->policy.turn_cycles = options->turn_cycles ? options->turn_cycles : 1000000;
     ferry_vm_list_init(&manager->devices);
     ferry_vm_budgets_start(&manager->policy);
     ferry_vm_list_init(&manager->sched.waiting_queues);

@@ -30,6 +30,7 @@ static int create(struct ferry_vidmm *manager, struct ferry_vm_process *process,
     device->state = D3DKMT_DEVICEEXECUTION_ACTIVE;
     ferry_vm_list_init(&device->allocations);
     ferry_vm_list_init(&device->missing);
+    ferry_vm_list_init(&device->waiting);
     ferry_vm_list_init(&device->contexts);
     ferry_vm_list_init(&device->queues);
     ferry_vm_list_add(&manager->devices, &device->link);
@@ -113,6 +114,7 @@ int ferry_vm_device_end(struct ferry_vidmm *manager, struct ferry_vm_device *dev
         ferry_vm_queue_free(&manager->sched, FERRY_VM_CONTAINER(device->queues.next, struct ferry_vm_queue, link));
     ferry_vm_device_gone(&manager->sched, device);
     manager->core.miniport->DxgkDdiDestroyDevice(device->miniport);
+    ferry_vm_list_remove(&device->waiting);
     ferry_vm_process_exit(&manager->policy, device);
     ferry_vm_handle_free(&manager->core.handles, device->handle);
     ferry_vm_list_remove(&device->link);

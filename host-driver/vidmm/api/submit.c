@@ -109,12 +109,12 @@ static int make_jobs(struct ferry_vidmm *manager, struct ferry_vm_context *conte
 }
 
 static int submit(struct ferry_vidmm *manager, struct ferry_vm_context *context,
-                  const struct ferry_vidmm_submission *buffers, uint32_t count, uint64_t *fence)
+                  const struct ferry_vidmm_submission *buffers, uint32_t count, uint64_t *fence, unsigned *node, uint64_t *number)
 {
     struct ferry_vm_job *jobs;
     int result = make_jobs(manager, context, buffers, count, &jobs);
     if (result == FERRY_OK)
-        result = ferry_vm_place_missing(&manager->policy, context->device);
+        result = ferry_vm_take_turn(&manager->policy, context->device, node, number);
     const struct ferry_vidmm_submission *buffer = buffers;
     for (struct ferry_vm_job *job = jobs; job && result == FERRY_OK; job = job->next)
         result = fill_allocation_list(manager, job, buffer++);
@@ -138,7 +138,7 @@ static bool has_to_wait(const struct ferry_vidmm *manager, const struct ferry_vm
 {
     const struct ferry_vm_sched *sched = &manager->sched;
     *node = context->node;
-    if (ferry_vm_jobs_full(sched, context->node)) {
+    if (ferry_vm_jobs_full(sched, context->node) || ferry_vm_turn_line_full(&manager->policy, context)) {
         *number = sched->nodes[context->node].first->fence;
         return true;
     }
@@ -153,12 +153,14 @@ int ferry_vidmm_submit(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, const 
     if (!manager || !buffers || count == 0 || !fence)
         return FERRY_ERROR_ARGUMENT;
     struct ferry_vm_patience patience = {0};
+    D3DKMT_HANDLE device_handle = 0;
     int result = ferry_vm_enter(manager);
     // How far the line runs ahead of the device is bounded, and so is what it holds of host memory: page-ins that wait
     // keep what they read, besides what is paged out again behind them. Everything is checked again after each turn of
     // waiting.
     for (bool again = result == FERRY_OK; again; again = result == FERRY_PENDING) {
         struct ferry_vm_context *context = ferry_vm_handle_find(&manager->core.handles, FERRY_VM_CONTEXT, handle);
+        device_handle = context ? context->device->handle : device_handle;
         result = context ? FERRY_OK : FERRY_ERROR_HANDLE;
         for (uint32_t i = 0; i < count && result == FERRY_OK; i++)
             result = check(manager, context, &buffers[i]);
@@ -166,10 +168,19 @@ int ferry_vidmm_submit(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, const 
             break;
         unsigned node;
         uint64_t number;
-        if (!has_to_wait(manager, context, &node, &number))
-            result = submit(manager, context, buffers, count, fence);
-        else if ((result = ferry_vm_block(manager, node, number, &patience)) == FERRY_OK)
+        result = has_to_wait(manager, context, &node, &number)
+                     ? FERRY_PENDING
+                     : submit(manager, context, buffers, count, fence, &node, &number);
+        if (result == FERRY_PENDING && (result = ferry_vm_block(manager, node, number, &patience)) == FERRY_OK) {
+            // What it waited for is over, but somebody else may have to come first.
+            ferry_vm_yield(manager);
             result = FERRY_PENDING;
+        }
     }
+    // The context may be gone, but the device that waited is still there.
+    struct ferry_vm_device *device =
+        result == FERRY_OK ? NULL : ferry_vm_handle_find_hidden(&manager->core.handles, FERRY_VM_DEVICE, device_handle);
+    if (device)
+        ferry_vm_turn_forgo(device);
     return ferry_vm_leave(manager, result);
 }

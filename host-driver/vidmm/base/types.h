@@ -51,6 +51,8 @@ struct ferry_vidmm_platform {
     /// interrupt is up. The manager calls DpcRoutine itself afterwards. FERRY_OK, or FERRY_ERROR_TIMEOUT when the
     /// device has done nothing for as long as the platform is willing to wait.
     int (*wait_for_progress)(void *context);
+    /// Cycles of the device so far.
+    uint64_t (*gpu_time)(void *context);
 };
 
 struct ferry_vidmm_options {
@@ -62,6 +64,7 @@ struct ferry_vidmm_options {
     uint64_t aperture_limit_bytes;  // The same for aperture segments.
     uint32_t paging_buffer_bytes;   // 0 = what the miniport asks for.
     uint32_t paging_buffers;        // In flight at most; 0 = 16.
+    uint64_t turn_cycles;           // How long a program's list stays while others wait; 0 = 1,000,000.
     uint64_t sub_transfer_bytes;    // Cut transfers into sub-transfers of this; 0 = never. Page multiple.
     uint32_t busy_limit;            // ALLOCATION_BUSY answers to one operation before a critical stop; 0 = 4096.
     bool lru_victims;               // Plain least-recently-used victims, for comparison.

@@ -27,7 +27,12 @@ void ferry_vm_relist(struct ferry_vm_memory *memory, struct ferry_vm_allocation 
 {
     if (allocation->block) {
         struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
-        if (allocation->count == 0 && !allocation->pinned)
+        // The use is never changed while it stands in an order.
+        bool away = allocation->count > 0 && allocation->device->away;
+        if (away != allocation->use.away)
+            ferry_vm_victim_remove(&segment->victims, &allocation->use);
+        allocation->use.away = away;
+        if ((allocation->count == 0 || away) && !allocation->pinned)
             ferry_vm_victim_add(&segment->victims, &allocation->use);
         else
             ferry_vm_victim_remove(&segment->victims, &allocation->use);

@@ -47,6 +47,24 @@ uint64_t ferry_vm_excess(const struct ferry_vm_process *process)
     return bytes;
 }
 
+uint64_t ferry_vm_reserved(const struct ferry_vm_process *process, unsigned group)
+{
+    uint64_t budget = process->budget[group];
+    return group != FERRY_VM_LOCAL ? 0 : process->reservation < budget ? process->reservation : budget;
+}
+
+uint64_t ferry_vm_beyond_all(const struct ferry_vm_policy *policy, const struct ferry_vm_device *device)
+{
+    uint64_t beyond = 0;
+    for (unsigned group = 0; group < FERRY_VM_GROUPS; group++) {
+        uint64_t most = ferry_vm_limit(policy, group);
+        for (struct ferry_vm_list *link = policy->processes.next; link != &policy->processes; link = link->next)
+            most -= process_at(link) != device->process ? ferry_vm_reserved(process_at(link), group) : 0;
+        beyond += device->required[group] > most ? device->required[group] - most : 0;
+    }
+    return beyond;
+}
+
 // ---- Dividing ----
 
 static void give(struct ferry_vm_policy *policy, struct ferry_vm_process *process, unsigned group, uint64_t budget)
@@ -114,6 +132,7 @@ static void leave(struct ferry_vm_policy *policy, struct ferry_vm_process *proce
 void ferry_vm_budgets_start(struct ferry_vm_policy *policy)
 {
     ferry_vm_list_init(&policy->processes);
+    ferry_vm_list_init(&policy->waiting);
     ferry_vm_list_init(&policy->nobody.link);
     policy->nobody.weight = 1;
 }

@@ -7,6 +7,9 @@
 #include "vidmm/space/budget.h"
 #include "vidmm/space/plan.h"
 
+// How far a plan reaches for room: to those above their budget, to all that the asking one has, to everybody.
+enum ferry_vm_reach { FERRY_VM_REACH_OVER, FERRY_VM_REACH_OWN, FERRY_VM_REACH_ALL };
+
 struct ferry_vm_policy {
     struct ferry_vm_core *core;
     struct ferry_vm_sched *sched;
@@ -16,6 +19,14 @@ struct ferry_vm_policy {
     struct ferry_vm_process nobody; // of devices that were given no program; in the list while there are some
     struct ferry_vm_share *shares;  // room to divide among all of them
     size_t share_capacity;
+    struct ferry_vm_list *devices; // all there are
+    struct ferry_vm_list waiting;  // devices, for their turn, in order
+    uint64_t turn_cycles;
+    // Of the allocation that is being planned for.
+    const struct ferry_vm_process *asking;
+    uint64_t wanted_bytes;
+    unsigned reach;                                               // enum ferry_vm_reach
+    bool (*leaves)(void *policy, const struct ferry_vm_use *use); // NULL = there is one program, and all may
     struct ferry_vm_plan plan;
     struct ferry_vm_region regions[FERRY_VM_MAX_SEGMENTS]; // of the segments, as the plan knows them
 };
@@ -67,6 +78,23 @@ void ferry_vm_process_info(const struct ferry_vm_policy *policy, const struct fe
                            struct ferry_vidmm_memory_info *info);
 /// Bytes on its lists above its budgets: NumBytesToTrim.
 uint64_t ferry_vm_excess(const struct ferry_vm_process *process);
+
+/// What of its reservation counts.
+uint64_t ferry_vm_reserved(const struct ferry_vm_process *process, unsigned group);
+/// How many bytes the device's list is larger than all that it can have, were it alone but for what others reserved.
+uint64_t ferry_vm_beyond_all(const struct ferry_vm_policy *policy, const struct ferry_vm_device *device);
+
+// ---- turns.c ----
+/// Everything on the device's list that can be in place is, or will be when the paging that is queued for it has run.
+/// PENDING: others have the room for now; try again when `number` of `node` is over.
+int ferry_vm_take_turn(struct ferry_vm_policy *policy, struct ferry_vm_device *device, unsigned *node,
+                       uint64_t *number);
+/// The context has as many jobs in line as it may while others wait for their turn.
+bool ferry_vm_turn_line_full(const struct ferry_vm_policy *policy, const struct ferry_vm_context *context);
+/// It waits for its turn no longer.
+void ferry_vm_turn_forgo(struct ferry_vm_device *device);
+/// Do other devices have anything on their lists?
+bool ferry_vm_others_require(const struct ferry_vm_policy *policy, const struct ferry_vm_device *device);
 
 // ---- residency.c ----
 int ferry_vm_make_resident(struct ferry_vm_policy *policy, struct ferry_vm_queue *queue,

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Residency lists (R213 to R225). A count above 0 means required: in place whenever a job of the device runs, and
-// never a victim. What all lists together require must fit, so room can always be made by moving those nobody
-// requires.
+// Residency lists (R213 to R225). A count above 0 means required: in place whenever a job of the device runs, and no
+// victim then. One device's list must fit; where those of all do not, they take turns (turns.c).
 #include <stdlib.h>
 
 #include "vidmm/policy/policy.h"
 
-static uint64_t *required(const struct ferry_vm_allocation *allocation)
+// What the allocation counts on the lists of its device and program.
+static void charge(const struct ferry_vm_allocation *allocation, bool on)
 {
-    return &allocation->device->process->required[allocation->wants_memory ? FERRY_VM_LOCAL : FERRY_VM_NON_LOCAL];
+    struct ferry_vm_device *device = allocation->device;
+    unsigned group = allocation->wants_memory ? FERRY_VM_LOCAL : FERRY_VM_NON_LOCAL;
+    uint64_t change = on ? ferry_vm_charge(allocation) : 0 - ferry_vm_charge(allocation);
+    device->required[group] += change;
+    device->process->required[group] += change;
 }
 
 static void raise(struct ferry_vm_policy *policy, struct ferry_vm_allocation *allocation)
@@ -16,7 +20,7 @@ static void raise(struct ferry_vm_policy *policy, struct ferry_vm_allocation *al
     if (allocation->count++ == 0) {
         allocation->dirty_before = allocation->dirty;
         allocation->not_written = 1;
-        *required(allocation) += ferry_vm_charge(allocation);
+        charge(allocation, true);
         ferry_vm_relist(policy->memory, allocation);
     }
 }
@@ -24,7 +28,7 @@ static void raise(struct ferry_vm_policy *policy, struct ferry_vm_allocation *al
 static void lower(struct ferry_vm_policy *policy, struct ferry_vm_allocation *allocation)
 {
     if (--allocation->count == 0) {
-        *required(allocation) -= ferry_vm_charge(allocation);
+        charge(allocation, false);
         ferry_vm_relist(policy->memory, allocation);
     }
 }
@@ -56,7 +60,13 @@ static int place_all(struct ferry_vm_policy *policy, struct ferry_vm_allocation 
         if (list[i]->locked && !list[i]->block && !ferry_vm_permanent(list[i]))
             return FERRY_ERROR_LOCKED;
     }
-    return ferry_vm_place_all(policy, list, count, to_trim);
+    int result = ferry_vm_place_all(policy, list, count, to_trim);
+    // Nobody is refused for what others have: its jobs bring it in when it is their turn.
+    const struct ferry_vm_device *device = count ? list[0]->device : NULL;
+    if (result == FERRY_ERROR_NO_VIDEO_MEMORY && ferry_vm_others_require(policy, device) &&
+        ferry_vm_beyond_all(policy, device) == 0)
+        return FERRY_OK;
+    return result;
 }
 
 int ferry_vm_make_resident(struct ferry_vm_policy *policy, struct ferry_vm_queue *queue, D3DDDI_MAKERESIDENT *arguments)
@@ -78,6 +88,9 @@ int ferry_vm_make_resident(struct ferry_vm_policy *policy, struct ferry_vm_queue
     // Who asks for nothing new is not refused for how much he has: what is on the lists may stay there when the budget
     // is lowered (R224).
     uint64_t to_trim = ferry_vm_excess(process) > excess_before ? ferry_vm_excess(process) : 0;
+    // Who has trimmed all he can gets what can be had at all, for his turn.
+    if (to_trim != 0 && arguments->Flags.CantTrimFurther)
+        to_trim = ferry_vm_beyond_all(policy, device);
     result = to_trim ? FERRY_ERROR_NO_VIDEO_MEMORY : place_all(policy, list, count, &to_trim);
 
     unsigned paging = policy->sched->paging_node;
@@ -156,6 +169,6 @@ int ferry_vm_evict(struct ferry_vm_policy *policy, const struct ferry_vm_device 
 void ferry_vm_residency_end(struct ferry_vm_policy *policy, struct ferry_vm_allocation *allocation)
 {
     if (allocation->count > 0)
-        *required(allocation) -= ferry_vm_charge(allocation);
+        charge(allocation, false);
     ferry_vm_allocation_free(policy->memory, allocation);
 }

@@ -17,6 +17,7 @@ static void facts_of(void *context, void *owner, struct ferry_vm_facts *facts)
         .block = &allocation->block,
         .alignment_log2 = allocation->alignment_log2,
         .fixed = allocation->pinned,
+        .stays = policy->leaves && allocation->use.listed != 0 && !policy->leaves(context, &allocation->use),
         .dirty = allocation->dirty && !allocation->fresh,
     };
 }
@@ -52,11 +53,62 @@ static uint64_t pages_to_budget(const struct ferry_vm_policy *policy, const stru
     return policy->budget / PAGE_SIZE > used ? policy->budget / PAGE_SIZE - used : 0;
 }
 
-static int want(struct ferry_vm_policy *policy, struct ferry_vm_allocation *allocation, uint64_t *short_bytes)
+// ---- Whose memory it comes from ----
+
+// What an allocation's program has in place above `least` (of its budget or its reservation), by the plan so far.
+static bool has_more(const struct ferry_vm_process *process, unsigned group, uint64_t least)
+{
+    return process->in_place[group] + process->planned[group] > least;
+}
+
+// May this candidate leave for the one that is wanted? First those of programs that have more than their budget: the
+// one that asks too, when it gets above it. Then whatever else it has itself. Then everybody's, but what is reserved.
+static bool leaves(void *context, const struct ferry_vm_use *use)
+{
+    const struct ferry_vm_policy *policy = context;
+    const struct ferry_vm_allocation *candidate = FERRY_VM_CONTAINER(use, struct ferry_vm_allocation, use);
+    const struct ferry_vm_process *process = candidate->device->process;
+    unsigned group = policy->memory->segments[candidate->segment - 1].aperture ? FERRY_VM_NON_LOCAL : FERRY_VM_LOCAL;
+    uint64_t budget = process->budget[group], more = policy->wanted_bytes;
+    if (process == policy->asking)
+        return policy->reach != FERRY_VM_REACH_OVER || has_more(process, group, budget > more ? budget - more : 0);
+    if (policy->reach == FERRY_VM_REACH_ALL)
+        return has_more(process, group, ferry_vm_reserved(process, group));
+    return has_more(process, group, budget);
+}
+
+// Several programs: the candidates are looked through, in as many steps as it takes.
+static void ask_for(struct ferry_vm_policy *policy, const struct ferry_vm_process *asking, uint64_t bytes)
+{
+    bool several = policy->processes.next->next != &policy->processes;
+    policy->asking = asking;
+    policy->wanted_bytes = bytes;
+    policy->reach = several ? FERRY_VM_REACH_OVER : FERRY_VM_REACH_ALL;
+    policy->leaves = several ? leaves : NULL;
+    for (unsigned i = 0; i < policy->memory->segment_count; i++) {
+        policy->memory->segments[i].victims.leaves = policy->leaves;
+        policy->memory->segments[i].victims.context = policy;
+    }
+}
+
+static void count_planned(struct ferry_vm_policy *policy, size_t from)
+{
+    for (size_t i = from; i < policy->plan.step_count; i++) {
+        const struct ferry_vm_step *step = &policy->plan.steps[i];
+        if (step->kind != FERRY_VM_STEP_EVICT && step->kind != FERRY_VM_STEP_PLACE)
+            continue;
+        const struct ferry_vm_allocation *allocation = step->owner;
+        uint64_t bytes = step->pages * PAGE_SIZE;
+        unsigned group = step->region->moves ? FERRY_VM_LOCAL : FERRY_VM_NON_LOCAL;
+        allocation->device->process->planned[group] += step->kind == FERRY_VM_STEP_PLACE ? bytes : 0 - bytes;
+    }
+}
+
+static int want_within(struct ferry_vm_policy *policy, struct ferry_vm_allocation *allocation)
 {
     struct ferry_vm_segment *order[FERRY_VM_MAX_SEGMENTS];
     unsigned count = ferry_vm_segment_order(policy->memory, allocation, order);
-    *short_bytes = ferry_vm_bytes(allocation);
+    size_t steps = policy->plan.step_count;
     for (unsigned i = 0; i < count; i++) {
         struct ferry_vm_segment *segment = order[i];
         struct ferry_vm_wanted wanted = {.owner = allocation,
@@ -73,12 +125,25 @@ static int want(struct ferry_vm_policy *policy, struct ferry_vm_allocation *allo
         uint64_t missing;
         enum ferry_vm_plan_result result =
             ferry_vm_plan_want(&policy->plan, &policy->regions[segment->id - 1], &wanted, &missing);
-        if (result == FERRY_VM_PLANNED)
+        if (result == FERRY_VM_PLANNED) {
+            count_planned(policy, steps);
             return FERRY_OK;
+        }
         if (result == FERRY_VM_NO_MEMORY)
             return FERRY_ERROR_NO_HOST_MEMORY;
     }
     return FERRY_ERROR_NO_VIDEO_MEMORY;
+}
+
+static int want(struct ferry_vm_policy *policy, struct ferry_vm_allocation *allocation, uint64_t *short_bytes)
+{
+    int result;
+    *short_bytes = ferry_vm_bytes(allocation);
+    ask_for(policy, allocation->device->process, *short_bytes);
+    do
+        result = want_within(policy, allocation);
+    while (result == FERRY_ERROR_NO_VIDEO_MEMORY && policy->reach++ != FERRY_VM_REACH_ALL);
+    return result;
 }
 
 // ---- Carrying out ----
@@ -190,6 +255,10 @@ static void carry_out(struct ferry_vm_policy *policy)
 
 static void begin(struct ferry_vm_policy *policy)
 {
+    for (struct ferry_vm_list *link = policy->processes.next; link != &policy->processes; link = link->next) {
+        struct ferry_vm_process *process = FERRY_VM_CONTAINER(link, struct ferry_vm_process, link);
+        process->planned[FERRY_VM_LOCAL] = process->planned[FERRY_VM_NON_LOCAL] = 0;
+    }
     ferry_vm_plan_begin(&policy->plan, policy, facts_of, owner_of, policy->memory->time);
 }
 
@@ -236,6 +305,8 @@ int ferry_vm_place_missing(struct ferry_vm_policy *policy, struct ferry_vm_devic
 
 int ferry_vm_evict_one(struct ferry_vm_policy *policy, struct ferry_vm_segment *segment, uint64_t pages)
 {
+    for (unsigned i = 0; i < policy->memory->segment_count; i++)
+        policy->memory->segments[i].victims.leaves = NULL;
     struct ferry_vm_use *use = ferry_vm_victim_choose(&segment->victims, policy->memory->time, pages);
     if (!use)
         return FERRY_ERROR_NO_VIDEO_MEMORY;

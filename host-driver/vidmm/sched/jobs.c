@@ -5,8 +5,9 @@
 
 #include "vidmm/sched/sched.h"
 
-#define JOBS_QUEUED 64 // in a node's line; the next one waits for the oldest
-#define SPARES      8  // DMA buffers a context keeps for its next jobs
+#define JOBS_QUEUED    64 // in a node's line; the next one waits for the oldest
+#define GPU_TIME_SCALE FERRY_VIDMM_MAX_WEIGHT
+#define SPARES         8 // DMA buffers a context keeps for its next jobs
 
 // ---- Contexts ----
 
@@ -244,6 +245,11 @@ static void end_first(struct ferry_vm_sched *sched, unsigned number)
     if (!NT_SUCCESS(job->status))
         note_fault(sched, job);
     sched->progress++;
+    uint64_t now = sched->core->platform.gpu_time(sched->core->platform.context);
+    uint64_t since = job->began > node->last_end ? job->began : node->last_end;
+    if (job->wire != 0)
+        context->device->gpu_used += (now - since) * GPU_TIME_SCALE / context->device->process->weight;
+    node->last_end = now;
     node->completed = job->fence;
     context->jobs--;
     ferry_vm_emit(sched->core, (struct ferry_vidmm_event){.kind = FERRY_VIDMM_EVENT_JOB_END,
@@ -361,6 +367,9 @@ bool ferry_vm_pump_jobs(struct ferry_vm_sched *sched, unsigned number)
         }
         // Everything is on record before the miniport sees the job, which may finish inside the call.
         bool again = job->wire != 0;
+        job->began = sched->core->platform.gpu_time(sched->core->platform.context);
+        if (job->context->device->turn_start == 0)
+            job->context->device->turn_start = job->began + 1;
         job->wire = ++node->submitted;
         job->order = ++sched->order;
         node->unsent = job->next;

@@ -63,6 +63,7 @@ struct ferry_vm_job {
     uint64_t last;  // the job's: of its last buffer
     uint64_t wire;  // SubmissionFenceId (widened) it went out with; another one after a reset
     uint64_t order;
+    uint64_t began;  // GPU time at which it went out
     uint64_t *after; // not before these operations are done
     size_t after_count;
     uint64_t event;
@@ -84,6 +85,7 @@ struct ferry_vm_job {
 struct ferry_vm_node {
     uint64_t queued;    // newest job's number
     uint64_t completed; // newest job that is over
+    uint64_t last_end;  // GPU time at which it was
     // Numbers of SubmitCommand:
     uint64_t submitted; // newest one given away
     uint64_t reported;  // newest one the miniport called done, at interrupt time

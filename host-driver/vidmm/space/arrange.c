@@ -45,7 +45,7 @@ static bool collect(struct ferry_vm_plan *plan, struct ferry_vm_region *region, 
             continue;
         ferry_vm_plan_ask(plan, block->owner, &facts);
         gaps += facts.fixed;
-        count += !facts.fixed && facts.use->listed == 0;
+        count += !facts.fixed && !ferry_vm_plan_leaves(&facts);
     }
     size_t sets = count <= EVERY_ORDER ? (size_t)1 << count : 0;
     size_t bytes = count * sizeof(struct item) + gaps * sizeof(struct gap) + sets * sizeof(struct lowest);
@@ -66,7 +66,7 @@ static bool collect(struct ferry_vm_plan *plan, struct ferry_vm_region *region, 
         if (facts.fixed) {
             a->gaps[a->gap_count - 1].end = block->first;
             a->gaps[a->gap_count++] = (struct gap){block->first + block->pages, region->space->pages};
-        } else if (facts.use->listed == 0) {
+        } else if (!ferry_vm_plan_leaves(&facts)) {
             a->items[a->count++] = (struct item){.owner = block->owner,
                                                  .pages = block->pages,
                                                  .place = block->place,
@@ -178,7 +178,7 @@ static bool candidates_leave(struct ferry_vm_plan *plan, struct ferry_vm_region 
         if (!block->owner)
             continue;
         ferry_vm_plan_ask(plan, block->owner, &facts);
-        if (facts.fixed || facts.use->listed == 0)
+        if (facts.fixed || !ferry_vm_plan_leaves(&facts))
             continue;
         while (i < a->count && a->items[i].to + a->items[i].pages <= block->first)
             i++;

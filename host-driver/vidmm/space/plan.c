@@ -73,7 +73,8 @@ bool ferry_vm_plan_evict(struct ferry_vm_plan *plan, struct ferry_vm_region *reg
     void *owner = block->owner;
     ferry_vm_plan_ask(plan, owner, &facts);
     struct ferry_vm_step step = {.kind = FERRY_VM_STEP_EVICT,
-                                 .candidate = facts.use->listed != 0,
+                                 .candidate = ferry_vm_plan_leaves(&facts),
+                                 .listed = facts.use->listed != 0,
                                  .region = region,
                                  .owner = owner,
                                  .from = block->first,
@@ -170,7 +171,7 @@ void ferry_vm_plan_back_to(struct ferry_vm_plan *plan, size_t steps)
         if (step.from != FERRY_VM_NOWHERE)
             (void)sit(plan, step.region, step.owner, step.place, step.from, step.pages);
         if (step.kind == FERRY_VM_STEP_EVICT) {
-            if (step.candidate)
+            if (step.listed)
                 ferry_vm_victim_add(step.region->victims, facts.use);
             plan->evicted_pages -= step.pages;
             plan->written_pages -= facts.dirty ? step.pages : 0;

@@ -42,6 +42,7 @@ struct ferry_vm_facts {
     struct ferry_vm_block **block; // where the owner notes its block
     unsigned alignment_log2;       // of pages
     bool fixed;                    // neither leaves nor moves
+    bool stays;                    // it does not leave though it is a candidate; as victims->leaves says, too
     bool dirty;                    // has to be written back when it leaves
 };
 typedef void ferry_vm_facts_of(void *context, void *owner, struct ferry_vm_facts *facts);
@@ -57,7 +58,8 @@ struct ferry_vm_region {
 enum ferry_vm_step_kind { FERRY_VM_STEP_EVICT, FERRY_VM_STEP_MOVE, FERRY_VM_STEP_PLACE, FERRY_VM_STEP_SHIFT };
 struct ferry_vm_step {
     enum ferry_vm_step_kind kind;
-    bool candidate; // EVICT: it was one, and stays out; else it comes back by a placement of the same plan
+    bool candidate; // EVICT: it was one that may leave, and stays out; else it comes back by a placement of this plan
+    bool listed;    // EVICT: it stood in the order of victims
     uint32_t place; // until finish(), of PLACE and SHIFT: 1 + its number in places
     struct ferry_vm_region *region;
     void *owner;

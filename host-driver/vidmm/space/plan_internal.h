@@ -10,6 +10,12 @@ static inline void ferry_vm_plan_ask(const struct ferry_vm_plan *plan, void *own
     plan->ask(plan->context, owner, facts);
 }
 
+// It is a candidate, and may leave for this one.
+static inline bool ferry_vm_plan_leaves(const struct ferry_vm_facts *facts)
+{
+    return facts->use->listed != 0 && !facts->stays;
+}
+
 /// What it costs that the candidate leaves; furthest as of ferry_vm_victims_furthest().
 uint64_t ferry_vm_plan_cost(const struct ferry_vm_plan *plan, const struct ferry_vm_region *region,
                             const struct ferry_vm_facts *facts, uint64_t pages, uint64_t furthest);

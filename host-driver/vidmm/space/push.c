@@ -18,7 +18,7 @@ static uint64_t sliding(const struct ferry_vm_search *search, const struct ferry
 static bool leaves(const struct ferry_vm_search *search, const struct ferry_vm_block *block,
                    const struct ferry_vm_facts *facts)
 {
-    return facts->use->listed != 0 &&
+    return ferry_vm_plan_leaves(facts) &&
            (!search->keeps || ferry_vm_leaving(search, block, facts) <= sliding(search, block));
 }
 

@@ -119,7 +119,7 @@ void ferry_vm_victim_add(struct ferry_vm_victims *victims, struct ferry_vm_use *
     victims->seed ^= victims->seed >> 17;
     victims->seed ^= victims->seed << 5;
     use->priority = victims->seed;
-    if (victims->lru) {
+    if (victims->lru || use->away) {
         insert(last_key, COLD, &victims->cold, use);
         use->listed = COLDER;
         return;
@@ -143,11 +143,17 @@ void ferry_vm_victim_remove(struct ferry_vm_victims *victims, struct ferry_vm_us
 // The search among the furthest: from the far end inwards, and no more than a few, so that its cost stays that of
 // finding the end.
 struct choice {
+    const struct ferry_vm_victims *victims;
     uint64_t now, pages, nearest; // predicted uses before `nearest` are not about equally far
     unsigned looks;
     struct ferry_vm_use *furthest, *best;
 };
 #define MOST_LOOKS 16
+
+static bool leaves(const struct ferry_vm_victims *victims, const struct ferry_vm_use *use)
+{
+    return !victims->leaves || victims->leaves(victims->context, use);
+}
 
 static void look(struct ferry_vm_use *node, struct choice *choice)
 {
@@ -157,16 +163,17 @@ static void look(struct ferry_vm_use *node, struct choice *choice)
     if (choice->looks == MOST_LOOKS)
         return;
     uint64_t next = next_key(node);
-    if (!choice->furthest) {
+    if (!choice->furthest && leaves(choice->victims, node)) {
         choice->furthest = node;
         choice->nearest = next > choice->now ? next - (next - choice->now) / 20 : next;
     }
-    if (next < choice->nearest) {
+    if (choice->furthest && next < choice->nearest) {
         choice->looks = MOST_LOOKS;
         return;
     }
-    choice->looks++;
-    if (node->pages >= choice->pages && (!choice->best || node->pages < choice->best->pages))
+    bool may = leaves(choice->victims, node);
+    choice->looks += may;
+    if (may && node->pages >= choice->pages && (!choice->best || node->pages < choice->best->pages))
         choice->best = node;
     look(node->links[NEXT][0], choice);
 }
@@ -182,17 +189,8 @@ static void cool(struct ferry_vm_victims *victims, uint64_t now)
     }
 }
 
-struct ferry_vm_use *ferry_vm_victim_choose(struct ferry_vm_victims *victims, uint64_t now, uint64_t pages)
-{
-    cool(victims, now);
-    if (victims->cold)
-        return outermost(COLD, victims->cold, 0);
-    struct choice choice = {.now = now, .pages = pages};
-    look(victims->warm, &choice);
-    return choice.best ? choice.best : choice.furthest;
-}
-
 struct listing {
+    const struct ferry_vm_victims *victims;
     struct ferry_vm_use **uses;
     unsigned count, most;
 };
@@ -202,15 +200,28 @@ static void list(enum tree tree, struct ferry_vm_use *node, int side, struct lis
     if (!node || listing->count == listing->most)
         return;
     list(tree, node->links[tree][side], side, listing);
-    if (listing->count < listing->most)
+    if (listing->count < listing->most && leaves(listing->victims, node))
         listing->uses[listing->count++] = node;
     list(tree, node->links[tree][1 - side], side, listing);
+}
+
+struct ferry_vm_use *ferry_vm_victim_choose(struct ferry_vm_victims *victims, uint64_t now, uint64_t pages)
+{
+    cool(victims, now);
+    struct ferry_vm_use *coldest;
+    struct listing listing = {.victims = victims, .uses = &coldest, .most = 1};
+    list(COLD, victims->cold, 0, &listing);
+    if (listing.count != 0)
+        return coldest;
+    struct choice choice = {.victims = victims, .now = now, .pages = pages};
+    look(victims->warm, &choice);
+    return choice.best ? choice.best : choice.furthest;
 }
 
 unsigned ferry_vm_victims_first(struct ferry_vm_victims *victims, uint64_t now, struct ferry_vm_use **uses,
                                 unsigned most)
 {
-    struct listing listing = {.uses = uses, .most = most};
+    struct listing listing = {.victims = victims, .uses = uses, .most = most};
     cool(victims, now);
     list(COLD, victims->cold, 0, &listing);
     list(NEXT, victims->warm, 1, &listing);
@@ -221,7 +232,7 @@ uint64_t ferry_vm_victim_distance(const struct ferry_vm_victims *victims, const 
 {
     if (victims->lru)
         return now - use->last;
-    if (due_key(use) < now)
+    if (due_key(use) < now || use->away)
         return UINT64_MAX;
     return next_key(use) > now ? next_key(use) - now : 0;
 }

@@ -17,6 +17,7 @@ struct ferry_vm_use {
     uint64_t serial; // never the same in two allocations: makes every order strict, and so every run the same
     struct ferry_vm_use *links[2][2]; // below it in the tree of its next use or of cold ones [0], and of coldness [1]
     uint32_t priority;
+    bool away;      // what needs it is kept from running: it is cold from the start
     uint8_t listed; // 0 = no candidate, 1 = warm, 2 = cold
 };
 
@@ -24,6 +25,10 @@ struct ferry_vm_victims {
     struct ferry_vm_use *warm; // by predicted next use
     struct ferry_vm_use *due;  // the same ones by the time from which they count as cold
     struct ferry_vm_use *cold; // by last use
+    // Only these are found by choose() and first(); NULL = all. Who has many that do not leave pays for each passed
+    // over.
+    bool (*leaves)(void *context, const struct ferry_vm_use *use);
+    void *context;
     uint32_t seed;
     bool lru; // plain least recently used, for comparison
 };

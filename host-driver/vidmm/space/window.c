@@ -32,7 +32,7 @@ static uint64_t price(const struct ferry_vm_search *search, const struct ferry_v
     ferry_vm_plan_ask(search->plan, block->owner, &facts);
     if (facts.fixed)
         return FERRY_VM_NEVER;
-    if (facts.use->listed != 0)
+    if (ferry_vm_plan_leaves(&facts))
         cost = ferry_vm_leaving(search, block, &facts);
     if (search->relocate && ferry_vm_space_largest(search->region->space) >= block->pages &&
         ferry_vm_moving(search, block, FERRY_VM_PLAN_MOVE) < cost)
@@ -116,7 +116,7 @@ static bool clear(struct ferry_vm_search *search, bool *no_memory)
         struct ferry_vm_facts facts;
         ferry_vm_plan_ask(search->plan, block->owner, &facts);
         uint64_t to = FERRY_VM_NOWHERE;
-        bool candidate = facts.use->listed != 0;
+        bool candidate = ferry_vm_plan_leaves(&facts);
         uint64_t cost = candidate ? ferry_vm_leaving(search, block, &facts) : FERRY_VM_NEVER;
         if (search->relocate && ferry_vm_moving(search, block, FERRY_VM_PLAN_MOVE) < cost)
             to = hole_elsewhere(search, block, facts.alignment_log2);

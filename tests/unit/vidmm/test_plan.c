@@ -23,7 +23,7 @@ struct owner {
     struct ferry_vm_use use;
     struct ferry_vm_block *block;
     unsigned alignment_log2, pages;
-    bool fixed, dirty;
+    bool fixed, dirty, stays;
 };
 
 static uint64_t state_word, facts_asked;
@@ -41,7 +41,18 @@ static void facts_of(void *context, void *opaque, struct ferry_vm_facts *facts)
     struct owner *owner = opaque;
     (void)context;
     facts_asked++;
-    *facts = (struct ferry_vm_facts){&owner->use, &owner->block, owner->alignment_log2, owner->fixed, owner->dirty};
+    *facts = (struct ferry_vm_facts){.use = &owner->use,
+                                     .block = &owner->block,
+                                     .alignment_log2 = owner->alignment_log2,
+                                     .fixed = owner->fixed,
+                                     .stays = owner->stays,
+                                     .dirty = owner->dirty};
+}
+
+static bool leaves(void *context, const struct ferry_vm_use *use)
+{
+    (void)context;
+    return !((const struct owner *)(const void *)((const char *)use - offsetof(struct owner, use)))->stays;
 }
 
 static void *owner_of(struct ferry_vm_use *use)
@@ -87,6 +98,7 @@ static void make(struct state *s)
     s->pages = 4 + pick(MOST_PAGES - 3);
     assert_true(ferry_vm_space_init(&s->space, s->pages));
     ferry_vm_victims_init(&s->victims, pick(8) == 0);
+    s->victims.leaves = leaves;
     s->region = (struct ferry_vm_region){&s->space, &s->victims, pick(4) != 0};
     s->now = 1000;
     unsigned wanted = pick(MOST_OWNERS - 3), most = 1 + pick(6);
@@ -103,6 +115,7 @@ static void make(struct state *s)
         }
         owner->fixed = !none_fixed && pick(6) == 0;
         owner->dirty = pick(3) == 0;
+        owner->stays = pick(6) == 0;
         for (unsigned n = pick(4); n > 0; n--)
             ferry_vm_victim_used(&owner->use, owner->use.last + 1 + pick(240));
         s->candidate[s->count - 1] = !owner->fixed && pick(3) <= free_for_all;
@@ -177,8 +190,8 @@ static void carry_out(struct state *s, const struct ferry_vm_plan *plan)
             owner->block = NULL;
         }
         if (step->kind == FERRY_VM_STEP_EVICT) {
-            assert_int_equal(step->candidate, s->candidate[who]);
-            assert_int_equal(step->candidate, owner->use.listed != 0);
+            assert_int_equal(step->candidate, s->candidate[who] && !owner->stays);
+            assert_int_equal(step->candidate, owner->use.listed != 0 && !owner->stays);
             ferry_vm_victim_remove(&s->victims, &owner->use);
             s->back[who] = !step->candidate;
             evicted += step->pages;
@@ -233,7 +246,7 @@ static bool possible(const struct state *s, const struct ferry_vm_wanted *wanted
         const struct owner *owner = &s->owners[i];
         if (owner->block && owner->fixed)
             fixed |= ((UINT32_C(1) << owner->pages) - 1) << owner->block->first;
-        else if ((owner->block && owner->use.listed == 0) || owner == wanted->owner)
+        else if ((owner->block && (owner->use.listed == 0 || owner->stays)) || owner == wanted->owner)
             set |= UINT32_C(1) << i;
     }
     return fits(s, wanted, fixed, 0, set);
@@ -260,7 +273,7 @@ static uint64_t cheapest_window(const struct state *s, const struct ferry_vm_pla
                 continue;
             last = s->map[n];
             const struct owner *who = &s->owners[last];
-            cost = who->use.listed == 0 ? UINT64_MAX : cost + cost_of(s, plan, who, furthest);
+            cost = who->use.listed == 0 || who->stays ? UINT64_MAX : cost + cost_of(s, plan, who, furthest);
         }
         if (at >= wanted->lowest && cost < best)
             best = cost;

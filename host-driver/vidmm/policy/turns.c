@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// Turns. A device's list has to be in place only while its jobs run. A device whose list finds no room makes another
+// one go away: what that one's list holds in place become candidates, and the first ones, until its next job.
+//
+//  - whoever has no job in line goes at once;
+//  - whoever has goes when its turn is over. A turn is GPU time, counted from when its first job begins (so not that in
+//    which its list comes in).
+//
+// Of those that wait the one comes next that has had the least of the GPU, by its weight; so a turn that ended early
+// because no job was in line is made up for. Who comes anew has had no less than the others.
+//
+//
+// Nothing is taken from a job: its line stays, and what leaves does so behind it. So that a long line is no long turn,
+// a program has only few jobs in line while somebody waits. Submit waits while all others' turns last, as it does when
+// the line is full.
+#include "vidmm/policy/policy.h"
+
+static struct ferry_vm_device *device_at(struct ferry_vm_list *link)
+{
+    return FERRY_VM_CONTAINER(link, struct ferry_vm_device, link);
+}
+
+static void set_away(struct ferry_vm_policy *policy, struct ferry_vm_device *device, bool away)
+{
+    if (device->away == away)
+        return;
+    device->away = away;
+    for (struct ferry_vm_list *link = device->allocations.next; link != &device->allocations; link = link->next)
+        ferry_vm_relist(policy->memory, FERRY_VM_CONTAINER(link, struct ferry_vm_allocation, link));
+}
+
+static const struct ferry_vm_context *busy_context(const struct ferry_vm_device *device)
+{
+    for (struct ferry_vm_list *link = device->contexts.next; link != &device->contexts; link = link->next)
+        if (FERRY_VM_CONTAINER(link, struct ferry_vm_context, link)->jobs > 0)
+            return FERRY_VM_CONTAINER(link, struct ferry_vm_context, link);
+    return NULL;
+}
+
+// Is there anything to be had from it?
+static bool holds(const struct ferry_vm_device *device)
+{
+    return !device->away && (device->required[FERRY_VM_LOCAL] != 0 || device->required[FERRY_VM_NON_LOCAL] != 0);
+}
+
+static bool turn_is_over(const struct ferry_vm_policy *policy, const struct ferry_vm_device *device)
+{
+    uint64_t now = policy->core->platform.gpu_time(policy->core->platform.context);
+    return device->turn_start != 0 && now + 1 - device->turn_start >= policy->turn_cycles;
+}
+
+static struct ferry_vm_device *waiting_at(struct ferry_vm_list *link)
+{
+    return FERRY_VM_CONTAINER(link, struct ferry_vm_device, waiting);
+}
+
+// Nobody waits who has had less.
+static bool is_next(struct ferry_vm_policy *policy, const struct ferry_vm_device *device)
+{
+    for (struct ferry_vm_list *link = policy->waiting.next; link != &policy->waiting; link = link->next)
+        if (waiting_at(link) != device && waiting_at(link)->gpu_used < device->gpu_used)
+            return false;
+    return true;
+}
+
+// What it did not use while it had nothing to do is not saved up.
+static void come_anew(struct ferry_vm_policy *policy, struct ferry_vm_device *device)
+{
+    uint64_t least = UINT64_MAX;
+    for (struct ferry_vm_list *link = policy->devices->next; link != policy->devices; link = link->next) {
+        const struct ferry_vm_device *other = device_at(link);
+        bool runs = other != device && (busy_context(other) || !ferry_vm_list_empty(&other->waiting));
+        if (runs && other->gpu_used < least)
+            least = other->gpu_used;
+    }
+    if (least != UINT64_MAX && device->gpu_used < least)
+        device->gpu_used = least;
+}
+
+bool ferry_vm_others_require(const struct ferry_vm_policy *policy, const struct ferry_vm_device *device)
+{
+    for (unsigned group = 0; group < FERRY_VM_GROUPS; group++)
+        if (ferry_vm_required(policy, group) > device->required[group])
+            return true;
+    return false;
+}
+
+// The next one to go away for this device: one without jobs, else the one whose turn has been over for longest.
+static struct ferry_vm_device *next_to_go(struct ferry_vm_policy *policy, const struct ferry_vm_device *device)
+{
+    struct ferry_vm_device *next = NULL;
+    if (!is_next(policy, device))
+        return NULL;
+    for (struct ferry_vm_list *link = policy->devices->next; link != policy->devices; link = link->next) {
+        struct ferry_vm_device *other = device_at(link);
+        if (other == device || !holds(other))
+            continue;
+        if (!busy_context(other))
+            return other;
+        if (turn_is_over(policy, other) && (!next || other->turn_start < next->turn_start))
+            next = other;
+    }
+    return next;
+}
+
+// Whose job is to be waited for; false when nobody else has any.
+static bool in_the_way(struct ferry_vm_policy *policy, const struct ferry_vm_device *device, unsigned *node,
+                       uint64_t *number)
+{
+    for (struct ferry_vm_list *link = policy->devices->next; link != policy->devices; link = link->next) {
+        const struct ferry_vm_device *other = device_at(link);
+        const struct ferry_vm_context *context = other != device && holds(other) ? busy_context(other) : NULL;
+        if (!context)
+            continue;
+        *node = context->node;
+        *number = policy->sched->nodes[context->node].first->fence;
+        return true;
+    }
+    // Nothing to wait for but that the next one comes; it stands before the manager.
+    *node = policy->sched->paging_node;
+    *number = 0;
+    return !is_next(policy, device);
+}
+
+#define JOBS_WHILE_OTHERS_WAIT 8
+
+bool ferry_vm_turn_line_full(const struct ferry_vm_policy *policy, const struct ferry_vm_context *context)
+{
+    bool others = !ferry_vm_list_empty(&policy->waiting) && (policy->waiting.next != &context->device->waiting ||
+                                                             policy->waiting.previous != policy->waiting.next);
+    return others && context->jobs >= JOBS_WHILE_OTHERS_WAIT;
+}
+
+void ferry_vm_turn_forgo(struct ferry_vm_device *device)
+{
+    ferry_vm_list_remove(&device->waiting);
+}
+
+int ferry_vm_take_turn(struct ferry_vm_policy *policy, struct ferry_vm_device *device, unsigned *node, uint64_t *number)
+{
+    // A new turn, or one that nobody has been kept waiting for.
+    bool waited = device->away || !ferry_vm_list_empty(&device->waiting);
+    bool begins = waited || (!busy_context(device) && ferry_vm_list_empty(&policy->waiting));
+    if (!device->away && ferry_vm_list_empty(&device->waiting) && !busy_context(device))
+        come_anew(policy, device);
+    set_away(policy, device, false);
+    int result = ferry_vm_place_missing(policy, device);
+    struct ferry_vm_device *other;
+    while (result == FERRY_ERROR_NO_VIDEO_MEMORY && (other = next_to_go(policy, device))) {
+        set_away(policy, other, true);
+        result = ferry_vm_place_missing(policy, device);
+    }
+    if (result == FERRY_ERROR_NO_VIDEO_MEMORY && in_the_way(policy, device, node, number)) {
+        if (ferry_vm_list_empty(&device->waiting))
+            ferry_vm_list_add(&policy->waiting, &device->waiting);
+        return FERRY_PENDING;
+    }
+    ferry_vm_list_remove(&device->waiting);
+    if (begins && result == FERRY_OK)
+        device->turn_start = 0;
+    return result;
+}

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+// Several programs in one world.
+#ifndef FERRY_TESTS_PROGRAMS_H
+#define FERRY_TESTS_PROGRAMS_H
+
+#include "world.h"
+
+// A program with a device of its own, all of it made through the manager's calls.
+struct program {
+    D3DKMT_HANDLE process, device, queue, context;
+};
+
+static inline struct program program_begin(struct world *world, uint32_t weight, uint64_t reservation)
+{
+    struct ferry_vidmm_process_options options = {
+        .size = sizeof(options), .weight = weight, .reservation = reservation};
+    struct program program = {0};
+    assert_int_equal(ferry_vidmm_create_process(world->manager, &options, &program.process), FERRY_OK);
+    assert_int_equal(ferry_vidmm_create_device_of(world->manager, program.process, &program.device), FERRY_OK);
+    assert_int_equal(ferry_vidmm_create_paging_queue(world->manager, program.device, 0, &program.queue), FERRY_OK);
+    assert_int_equal(
+        ferry_vidmm_create_context(world->manager, program.device, FERRY_VIDMM_ANY_NODE, &program.context, NULL),
+        FERRY_OK);
+    return program;
+}
+
+// The world's helpers for this program; the world's own device is put back by the next switch.
+static inline void program_become(struct world *world, const struct program *program)
+{
+    world->device = program->device;
+    world->queue = program->queue;
+    world->context = program->context;
+}
+
+// A world whose own device, of no program, is gone: 64 pages for those that come.
+static inline struct world *program_world(void)
+{
+    struct world *world = world_open_default();
+    assert_int_equal(ferry_vidmm_destroy_device(world->manager, world->device), FERRY_OK);
+    return world;
+}
+
+#endif

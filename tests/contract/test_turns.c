@@ -1,0 +1,346 @@
+// SPDX-License-Identifier: Apache-2.0
+// Programs whose lists do not fit beside each other, and what a budget keeps for its owner.
+#include <pthread.h>
+#include <stdio.h>
+
+#include "programs.h"
+
+// One allocation on the program's list for good; the last attempt is one that has nothing left to trim.
+static int list_it(struct world *world, const struct program *program, D3DKMT_HANDLE allocation, bool last_attempt)
+{
+    D3DDDI_MAKERESIDENT arguments = {
+        .hPagingQueue = program->queue, .NumAllocations = 1, .AllocationList = &allocation};
+    arguments.Flags.CantTrimFurther = last_attempt;
+    return ferry_vidmm_make_resident(world->manager, &arguments);
+}
+
+static void a_program_is_not_refused_for_what_its_neighbour_holds(void **state)
+{
+    (void)state;
+    struct world *world = program_world();
+    struct program first = program_begin(world, 1, 0);
+    program_become(world, &first);
+    D3DKMT_HANDLE a = world_create(world, PAGES(60), CPU);
+    world_write(world, a, 1);
+    world_require(world, a);
+    world_wait(world, world_gpu_fill(world, a, PAGES(1), 64, 5));
+    // The second one comes, and half of the memory is its own; the first one does nothing, and keeps its list.
+    struct program second = program_begin(world, 1, 0);
+    program_become(world, &second);
+    D3DKMT_HANDLE b = world_create(world, PAGES(30), CPU);
+    world_write(world, b, 2);
+    assert_true(list_it(world, &second, b, false) >= 0);
+    for (unsigned i = 0; i < 3; i++) {
+        program_become(world, &second);
+        world_wait(world, world_gpu_fill(world, b, PAGES(i), 64, 20 + i));
+        assert_int_equal(world_place(world, b).segment, machine_local_segment);
+        program_become(world, &first);
+        world_wait(world, world_gpu_fill(world, a, PAGES(2 + i), 64, 10 + i));
+        assert_int_equal(world_place(world, a).segment, machine_local_segment);
+        assert_int_equal(world_place(world, a).residency_count, 1);
+        assert_int_equal(world_place(world, b).residency_count, 1);
+    }
+    // What each has is still his.
+    D3DKMT_HANDLE both[] = {a, b};
+    for (unsigned k = 0; k < 2; k++) {
+        void *address;
+        program_become(world, k ? &second : &first);
+        assert_int_equal(world_evict(world, both[k]), FERRY_OK);
+        assert_int_equal(ferry_vidmm_lock(world->manager, both[k], D3DDDI_LOCK_READ_ONLY, &address), FERRY_OK);
+        const uint32_t *words = address;
+        for (uint64_t i = 0; i < PAGES(k ? 30 : 60) / 4; i++) {
+            uint64_t page = i / 1024, first_page = k ? 0 : 2;
+            uint32_t expected = world_word(k ? 2 : 1, i);
+            if (i % 1024 < 16 && page >= first_page && page < first_page + 3)
+                expected = (uint32_t)((k ? 20 : 10) + page - first_page);
+            else if (i % 1024 < 16 && page == 1 && !k)
+                expected = 5;
+            assert_int_equal(words[i], expected);
+        }
+        assert_int_equal(ferry_vidmm_unlock(world->manager, both[k]), FERRY_OK);
+    }
+    world_close(world);
+}
+
+static void two_devices_of_one_program_take_turns_too(void **state)
+{
+    (void)state;
+    struct world *world = world_open_default();
+    struct program first = {0, world->device, world->queue, world->context}, second = {0};
+    assert_int_equal(ferry_vidmm_create_device(world->manager, &second.device), FERRY_OK);
+    assert_int_equal(ferry_vidmm_create_paging_queue(world->manager, second.device, 0, &second.queue), FERRY_OK);
+    assert_int_equal(
+        ferry_vidmm_create_context(world->manager, second.device, FERRY_VIDMM_ANY_NODE, &second.context, NULL),
+        FERRY_OK);
+    D3DKMT_HANDLE a = world_create(world, PAGES(50), CPU);
+    world_require(world, a);
+    program_become(world, &second);
+    D3DKMT_HANDLE b = world_create(world, PAGES(50), CPU), huge = world_create(world, PAGES(15), CPU);
+    // Told to trim first; who cannot gets his turn.
+    assert_int_equal(list_it(world, &second, b, false), FERRY_ERROR_NO_VIDEO_MEMORY);
+    assert_true(list_it(world, &second, b, true) >= 0);
+    // More than there is altogether is nobody's turn.
+    assert_int_equal(list_it(world, &second, huge, true), FERRY_ERROR_NO_VIDEO_MEMORY);
+    world->knobs->delay = 4;
+    uint64_t fences[2] = {0};
+    for (unsigned i = 0; i < 6; i++) {
+        program_become(world, i % 2 ? &second : &first);
+        fences[i % 2] = world_gpu_fill(world, i % 2 ? b : a, PAGES(i), 64, i);
+    }
+    for (unsigned k = 0; k < 2; k++) {
+        program_become(world, k ? &second : &first);
+        world_wait(world, fences[k]);
+    }
+    assert_int_equal(world_statistics(world).faulted_jobs, 0);
+    world_close(world);
+}
+
+// ---- What is reserved, what is within budget ----------------------------------------------------------------------
+
+#define WORKING_SET 7
+
+struct cycle {
+    struct program program;
+    D3DKMT_HANDLE allocations[16];
+    unsigned count, at;
+    uint64_t bytes_in;
+};
+
+// The next of its allocations, around and around: resident for one job that writes it.
+static void step(struct world *world, struct cycle *cycle)
+{
+    D3DKMT_HANDLE allocation = cycle->allocations[cycle->at++ % cycle->count];
+    program_become(world, &cycle->program);
+    uint64_t before = world_statistics(world).bytes_in + world_statistics(world).bytes_filled;
+    assert_true(list_it(world, &cycle->program, allocation, true) >= 0);
+    world_gpu_fill(world, allocation, 0, 64, cycle->at);
+    assert_int_equal(world_evict(world, allocation), FERRY_OK);
+    cycle->bytes_in += world_statistics(world).bytes_in + world_statistics(world).bytes_filled - before;
+}
+
+static struct cycle begin_cycle(struct world *world, unsigned count, uint64_t pages, uint32_t weight, uint64_t reserved)
+{
+    struct cycle cycle = {.program = program_begin(world, weight, reserved), .count = count};
+    program_become(world, &cycle.program);
+    for (unsigned i = 0; i < count; i++) {
+        cycle.allocations[i] = world_create(world, PAGES(pages), CPU);
+        world_write(world, cycle.allocations[i], i);
+    }
+    return cycle;
+}
+
+static uint64_t bytes_of_protected(uint32_t weight, uint64_t reserved, bool alone)
+{
+    struct world *world = program_world();
+    struct cycle protected = begin_cycle(world, WORKING_SET, 4, weight, reserved), greedy = {0};
+    if (!alone)
+        greedy = begin_cycle(world, 16, 9, 1, 0);
+    for (unsigned i = 0; i < 400; i++) {
+        step(world, &protected);
+        for (unsigned k = 0; k < 3 && !alone; k++)
+            step(world, &greedy);
+    }
+    world_close(world);
+    return protected.bytes_in;
+}
+
+static void a_program_within_its_budget_pages_as_if_it_were_alone(void **state)
+{
+    (void)state;
+    uint64_t alone = bytes_of_protected(1, 0, true);
+    // 28 pages of working set: 32 by reservation, 32 by equal weights, 51 by a larger one.
+    uint64_t reserved = bytes_of_protected(1, PAGES(32), false), equal = bytes_of_protected(1, 0, false),
+             heavy = bytes_of_protected(4, 0, false);
+    printf("bytes in: alone %llu, reserved %llu, equal weight %llu, weight 4: %llu\n", (unsigned long long)alone,
+           (unsigned long long)reserved, (unsigned long long)equal, (unsigned long long)heavy);
+    assert_true(alone > 0);
+    assert_true(100 * reserved <= 105 * alone);
+    assert_true(100 * equal <= 105 * alone);
+    assert_true(100 * heavy <= 105 * alone);
+}
+
+// Beside one that takes all it can get on its list too, and never trims.
+static void what_is_reserved_is_nobody_elses(void **state)
+{
+    (void)state;
+    struct world *world = program_world();
+    struct program greedy = program_begin(world, 10000, 0);
+    struct cycle protected = begin_cycle(world, WORKING_SET, 4, 1, PAGES(28));
+    program_become(world, &greedy);
+    D3DKMT_HANDLE list[16];
+    uint64_t pages = 0;
+    for (unsigned i = 0; i < 16; i++) {
+        list[i] = world_create(world, PAGES(4), CPU);
+        pages += list_it(world, &greedy, list[i], true) >= 0 ? 4 : 0;
+    }
+    assert_int_equal(pages, 64 - 28);
+    for (unsigned i = 0; i < 100; i++) {
+        step(world, &protected);
+        program_become(world, &greedy);
+        world_gpu_fill(world, list[i % (pages / 4)], 0, 64, i);
+    }
+    // Each of its own came in once.
+    assert_int_equal(protected.bytes_in, PAGES(28));
+    world_close(world);
+}
+
+// ---- Three at once ------------------------------------------------------------------------------------------------
+
+#define JOBS  3000
+#define OWNED 6
+#define PIECE 7 // pages; three lists of 42 in 64
+
+struct runner {
+    struct world *world;
+    pthread_barrier_t *start;
+    struct program program;
+    D3DKMT_HANDLE allocations[OWNED];
+    uint64_t finished; // GPU time
+    unsigned wrong;
+};
+
+static uint64_t now(struct world *world)
+{
+    struct ferry_vidmm_platform platform = machine_platform(world->machine);
+    return platform.gpu_time(platform.context);
+}
+
+static void *run(void *context)
+{
+    struct runner *runner = context;
+    struct machine_job job;
+    uint64_t fence = 0;
+    pthread_barrier_wait(runner->start);
+    for (unsigned i = 0; i < JOBS; i++) {
+        memset(&job, 0, sizeof(job));
+        machine_job_fill(&job, 0, PAGES(i % PIECE), 4096, i);
+        struct ferry_vidmm_reference reference = {runner->allocations[i % OWNED], true};
+        struct ferry_vidmm_submission submission = {job.commands, job.bytes,      &reference, 1,
+                                                    job.patches,  job.patch_count};
+        if (ferry_vidmm_submit(runner->world->manager, runner->program.context, &submission, 1, &fence) != FERRY_OK)
+            runner->wrong++;
+    }
+    if (ferry_vidmm_wait(runner->world->manager, runner->program.context, fence) != FERRY_OK)
+        runner->wrong++;
+    runner->finished = now(runner->world);
+    return NULL;
+}
+
+static void three_equal_programs_with_twice_the_memory_all_finish_alike(void **state)
+{
+    (void)state;
+    struct world_options options = world_defaults();
+    options.manager.turn_cycles = 20000;
+    struct world *world = world_open(&options);
+    assert_int_equal(ferry_vidmm_destroy_device(world->manager, world->device), FERRY_OK);
+    struct runner runners[3] = {0};
+    pthread_t threads[3];
+    pthread_barrier_t start;
+    assert_int_equal(pthread_barrier_init(&start, NULL, 3), 0);
+    world->knobs->delay = 2;
+    spy.keep = false;
+    for (unsigned k = 0; k < 3; k++) {
+        runners[k].world = world;
+        runners[k].start = &start;
+        runners[k].program = program_begin(world, 1, 0);
+        program_become(world, &runners[k].program);
+        for (unsigned i = 0; i < OWNED; i++) {
+            runners[k].allocations[i] = world_create(world, PAGES(PIECE), CPU);
+            world_write(world, runners[k].allocations[i], 100 * k + i);
+            assert_true(list_it(world, &runners[k].program, runners[k].allocations[i], true) >= 0);
+        }
+    }
+    uint64_t begin = now(world);
+    for (unsigned k = 0; k < 3; k++)
+        assert_int_equal(pthread_create(&threads[k], NULL, run, &runners[k]), 0);
+    uint64_t slowest = 0, fastest = UINT64_MAX;
+    for (unsigned k = 0; k < 3; k++) {
+        assert_int_equal(pthread_join(threads[k], NULL), 0);
+        assert_int_equal(runners[k].wrong, 0);
+        uint64_t took = runners[k].finished - begin;
+        slowest = took > slowest ? took : slowest;
+        fastest = took < fastest ? took : fastest;
+    }
+    pthread_barrier_destroy(&start);
+    struct ferry_vidmm_statistics statistics = world_statistics(world);
+    printf("fastest %llu, slowest %llu cycles, %llu evictions for %u jobs\n", (unsigned long long)fastest,
+           (unsigned long long)slowest, (unsigned long long)statistics.evictions, 3 * JOBS);
+    assert_true(10 * slowest <= 12 * fastest);
+    // Turns, not a change of all memory with every job.
+    assert_true(statistics.evictions < JOBS);
+    for (unsigned k = 0; k < 3; k++) {
+        program_become(world, &runners[k].program);
+        for (unsigned i = 0; i < OWNED; i++) {
+            void *address;
+            assert_int_equal(world_evict(world, runners[k].allocations[i]), FERRY_OK);
+            assert_int_equal(
+                ferry_vidmm_lock(world->manager, runners[k].allocations[i], D3DDDI_LOCK_READ_ONLY, &address), FERRY_OK);
+            const uint32_t *words = address;
+            for (unsigned page = 0; page < PIECE; page++) {
+                unsigned newest = JOBS - 1;
+                while (newest % OWNED != i || newest % PIECE != page)
+                    newest--;
+                for (unsigned word = 0; word < 1024; word++)
+                    assert_int_equal(words[page * 1024 + word], newest);
+            }
+            assert_int_equal(ferry_vidmm_unlock(world->manager, runners[k].allocations[i]), FERRY_OK);
+        }
+    }
+    world_close(world);
+}
+
+// ---- Somebody goes away while others wait for him -----------------------------------------------------------------
+
+static void *submit_one(void *context)
+{
+    struct runner *runner = context;
+    struct machine_job job = {0};
+    uint64_t fence = 0;
+    machine_job_fill(&job, 0, 0, 64, 3);
+    struct ferry_vidmm_reference reference = {runner->allocations[0], true};
+    struct ferry_vidmm_submission submission = {job.commands, job.bytes, &reference, 1, job.patches, job.patch_count};
+    runner->wrong +=
+        ferry_vidmm_submit(runner->world->manager, runner->program.context, &submission, 1, &fence) != FERRY_OK;
+    runner->wrong += ferry_vidmm_wait(runner->world->manager, runner->program.context, fence) != FERRY_OK;
+    return NULL;
+}
+
+static void a_program_that_is_killed_in_its_turn_leaves_it_to_the_next(void **state)
+{
+    (void)state;
+    struct world_options options = world_defaults();
+    options.manager.turn_cycles = UINT64_C(1) << 40; // never over by itself
+    struct world *world = world_open(&options);
+    assert_int_equal(ferry_vidmm_destroy_device(world->manager, world->device), FERRY_OK);
+    struct program first = program_begin(world, 1, 0);
+    struct runner runner = {.world = world, .program = program_begin(world, 1, 0)};
+    program_become(world, &runner.program);
+    runner.allocations[0] = world_create(world, PAGES(40), CPU);
+    assert_true(list_it(world, &runner.program, runner.allocations[0], true) >= 0);
+    program_become(world, &first);
+    D3DKMT_HANDLE a = world_create(world, PAGES(40), CPU);
+    assert_true(list_it(world, &first, a, true) >= 0);
+    world->knobs->delay = 5;
+    for (unsigned i = 0; i < 20; i++)
+        world_gpu_fill(world, a, 0, 64, i);
+    pthread_t thread;
+    assert_int_equal(pthread_create(&thread, NULL, submit_one, &runner), 0);
+    assert_int_equal(ferry_vidmm_destroy_process(world->manager, first.process), FERRY_OK);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(runner.wrong, 0);
+    assert_int_equal(world_statistics(world).faulted_jobs, 0);
+    world_close(world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_program_is_not_refused_for_what_its_neighbour_holds),
+        cmocka_unit_test(two_devices_of_one_program_take_turns_too),
+        cmocka_unit_test(a_program_within_its_budget_pages_as_if_it_were_alone),
+        cmocka_unit_test(what_is_reserved_is_nobody_elses),
+        cmocka_unit_test(three_equal_programs_with_twice_the_memory_all_finish_alike),
+        cmocka_unit_test(a_program_that_is_killed_in_its_turn_leaves_it_to_the_next),
+    };
+    return WORLD_RUN(tests);
+}
