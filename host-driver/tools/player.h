@@ -26,7 +26,7 @@ struct ferry_play_object {
     bool unchecked; // Left video memory and was not compared since.
     bool placed;    // In video memory, at offset `at`: of several instances the one that holds the content.
     uint64_t at;
-    bool verify;    // Paged in, and to be read back whole.
+    bool verify; // Paged in, and to be read back whole.
 };
 
 // A piece of an allocation that a GPU job copied out, with what it must hold.

@@ -269,6 +269,8 @@ struct ferry_residency {
 /// paging_fence_value first (ferry_queue_submit does so itself). As a D3D12 driver does it: nothing is trimmed, on an
 /// error every count is as before, and the error is the manager's own. Lists of any length. Errors: ARGUMENT, HANDLE,
 /// FOREIGN, NO_VIDEO_MEMORY, DEVICE_LOST, CRITICAL.
+/// NO_VIDEO_MEMORY comes for the program's own budget; with cant_trim_further only for more than could be in place if
+/// no other program ran. What others hold is no reason: submit waits for the turn then.
 int ferry_make_resident(struct ferry_device *device, struct ferry_residency *arguments);
 /// The user-mode driver's loop (R226 to R229): make resident, and on NO_VIDEO_MEMORY evict what this device used least
 /// recently and does not need here, until it succeeds or nothing is left to trim. Errors: those of
