@@ -109,7 +109,8 @@ static int make_jobs(struct ferry_vidmm *manager, struct ferry_vm_context *conte
 }
 
 static int submit(struct ferry_vidmm *manager, struct ferry_vm_context *context,
-                  const struct ferry_vidmm_submission *buffers, uint32_t count, uint64_t *fence, unsigned *node, uint64_t *number)
+                  const struct ferry_vidmm_submission *buffers, uint32_t count, uint64_t *fence, unsigned *node,
+                  uint64_t *number)
 {
     struct ferry_vm_job *jobs;
     int result = make_jobs(manager, context, buffers, count, &jobs);
