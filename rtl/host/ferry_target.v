@@ -141,6 +141,24 @@ module ferry_target #(
     wire [63:0]          window_data;
     wire                 window_read_done;
     wire [2:0]           window_read_status;
+    // Between the window and what stands in front of memory.
+    wire [LOCAL_ADDRESS_BITS-1:0] window_axi_address;
+    wire [7:0]           window_axi_length;
+    wire                 window_arvalid;
+    wire                 window_arready;
+    wire [63:0]          window_rdata;
+    wire [1:0]           window_rresp;
+    wire                 window_rlast;
+    wire                 window_rvalid;
+    wire                 window_awvalid;
+    wire                 window_awready;
+    wire [63:0]          window_wdata;
+    wire [7:0]           window_wstrb;
+    wire                 window_wlast;
+    wire                 window_wvalid;
+    wire                 window_wready;
+    wire [1:0]           window_bresp;
+    wire                 window_bvalid;
     wire [LOCAL_ADDRESS_BITS-1:0] axi_address;
     wire [7:0]           axi_length;
 
@@ -152,7 +170,7 @@ module ferry_target #(
     // Each stands for a packet of its own; two in one cycle would count once, so one of them waits for the next cycle.
     reg  read_unsupported_reg;
     assign count_unsupported = write_unsupported || read_unsupported_reg;
-    assign count_window_refused = window_refused || (m_axi_local_bvalid && m_axi_local_bresp != 2'b00);
+    assign count_window_refused = window_refused || (window_bvalid && window_bresp != 2'b00);
 
     wire unused_inputs = &{1'b0, m_axi_local_r};
 
@@ -237,14 +255,28 @@ module ferry_target #(
         .data_valid(window_data_valid), .data_index(window_data_index), .data(window_data),
         .read_done(window_read_done), .read_status(window_read_status),
         .local_limit(limits[`FERRY_LIMITS_LOCAL_LIMIT_RANGE]), .protect_base(limits[`FERRY_LIMITS_PROTECT_BASE_RANGE]),
-        .protect_limit(limits[`FERRY_LIMITS_PROTECT_LIMIT_RANGE]), .axi_address(axi_address), .axi_length(axi_length),
-        .axi_arvalid(m_axi_local_arvalid), .axi_arready(m_axi_local_arready),
-        .axi_rdata(m_axi_local_r[`FERRY_AXI_R_DATA_RANGE]), .axi_rresp(m_axi_local_r[`FERRY_AXI_R_RESPONSE_RANGE]),
-        .axi_rlast(m_axi_local_r[`FERRY_AXI_R_LAST_RANGE]), .axi_rvalid(m_axi_local_rvalid),
-        .axi_awvalid(m_axi_local_awvalid), .axi_awready(m_axi_local_awready),
-        .axi_wdata(m_axi_local_w[`FERRY_AXI_W_DATA_RANGE]), .axi_wstrb(m_axi_local_w[`FERRY_AXI_W_STROBE_RANGE]),
-        .axi_wlast(m_axi_local_w[`FERRY_AXI_W_LAST_RANGE]), .axi_wvalid(m_axi_local_wvalid),
-        .axi_wready(m_axi_local_wready), .axi_bvalid(m_axi_local_bvalid), .count_refused(window_refused)
+        .protect_limit(limits[`FERRY_LIMITS_PROTECT_LIMIT_RANGE]), .axi_address(window_axi_address),
+        .axi_length(window_axi_length), .axi_arvalid(window_arvalid), .axi_arready(window_arready),
+        .axi_rdata(window_rdata), .axi_rresp(window_rresp), .axi_rlast(window_rlast), .axi_rvalid(window_rvalid),
+        .axi_awvalid(window_awvalid), .axi_awready(window_awready), .axi_wdata(window_wdata), .axi_wstrb(window_wstrb),
+        .axi_wlast(window_wlast), .axi_wvalid(window_wvalid), .axi_wready(window_wready), .axi_bvalid(window_bvalid),
+        .count_refused(window_refused)
+    );
+
+    ferry_lost_window #(.LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS)) lost_window (
+        .clk(clk), .rst(rst), .s_axi_address(window_axi_address), .s_axi_length(window_axi_length),
+        .s_axi_arvalid(window_arvalid), .s_axi_arready(window_arready), .s_axi_rdata(window_rdata),
+        .s_axi_rresp(window_rresp), .s_axi_rlast(window_rlast), .s_axi_rvalid(window_rvalid),
+        .s_axi_awvalid(window_awvalid), .s_axi_awready(window_awready), .s_axi_wdata(window_wdata),
+        .s_axi_wstrb(window_wstrb), .s_axi_wlast(window_wlast), .s_axi_wvalid(window_wvalid),
+        .s_axi_wready(window_wready), .s_axi_bresp(window_bresp), .s_axi_bvalid(window_bvalid),
+        .m_axi_address(axi_address), .m_axi_length(axi_length), .m_axi_arvalid(m_axi_local_arvalid),
+        .m_axi_arready(m_axi_local_arready), .m_axi_rdata(m_axi_local_r[`FERRY_AXI_R_DATA_RANGE]),
+        .m_axi_rresp(m_axi_local_r[`FERRY_AXI_R_RESPONSE_RANGE]), .m_axi_rlast(m_axi_local_r[`FERRY_AXI_R_LAST_RANGE]),
+        .m_axi_rvalid(m_axi_local_rvalid), .m_axi_awvalid(m_axi_local_awvalid), .m_axi_awready(m_axi_local_awready),
+        .m_axi_wdata(m_axi_local_w[`FERRY_AXI_W_DATA_RANGE]), .m_axi_wstrb(m_axi_local_w[`FERRY_AXI_W_STROBE_RANGE]),
+        .m_axi_wlast(m_axi_local_w[`FERRY_AXI_W_LAST_RANGE]), .m_axi_wvalid(m_axi_local_wvalid),
+        .m_axi_wready(m_axi_local_wready), .m_axi_bresp(m_axi_local_bresp), .m_axi_bvalid(m_axi_local_bvalid)
     );
 endmodule
 

@@ -30,9 +30,10 @@ FORMAL_WRITE_ORDER := write_mux_order 7:bounded "" -DFORMAL_INSIDE rtl/fabric/fe
 	rtl/fabric/ferry_axi_write_mux.v tests/formal/write_mux_order.v
 # The master of the BAR2 window.
 FORMAL_WINDOW := ferry_window 4 "-set LOCAL_ADDRESS_BITS 14" -Irtl/host rtl/host/ferry_window.v
+FORMAL_LOST_WINDOW := ferry_lost_window 3,14 "-set LOCAL_ADDRESS_BITS 14 -set LG_PATIENCE 1" -Irtl/host rtl/host/ferry_lost_window.v
 
 FORMAL_FABRIC := SKID FIFO BLOCK_FIFO ARBITER CUTTER JOIN RANGE READ WRITE DATA BAD_WORDS IN_TURN QUEUE RETIRE REALIGNER \
-	READ_MUX WRITE_MUX WRITE_ORDER WINDOW
+	READ_MUX WRITE_MUX WRITE_ORDER WINDOW LOST_WINDOW
 # What `make test` proves too, a minute of processor time in all; other rooms add theirs. Only `make formal` proves those that take
 # longest: the write mux (half a minute), the generator as a whole, the job queue, retirement, the realigner, and the bounded
 # ones (minutes).

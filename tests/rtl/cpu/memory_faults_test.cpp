@@ -276,6 +276,45 @@ void errors(Checks &checks, Random &random)
     bench.works();
 }
 
+// The CPU writes, or reads, one word of dead memory through BAR2. Whatever becomes of that access, the host must be
+// able to ask what is the matter and to reset the function: registers and configuration space stand behind no memory.
+void window_of_dead_memory(Checks &checks, Random &random)
+{
+    for (bool write : {true, false}) {
+        checks.begin(write ? "a_write_of_dead_memory_through_bar2_leaves_registers_and_configuration_space_in_reach"
+                           : "a_read_of_dead_memory_through_bar2_leaves_registers_and_configuration_space_in_reach");
+        Bench bench(checks, random);
+        RootComplex &root = bench.root();
+        const uint32_t window = 2 * AREA, count = 40;
+        auto word = [&](uint32_t i) {
+            uint32_t value;
+            std::memcpy(&value, &root.local[window + 4 * i], 4);
+            return value;
+        };
+        std::vector<uint32_t> was(count + 1);
+        for (uint32_t i = 0; i <= count; i++)
+            was[i] = word(i);
+        root.memory_dead = true;
+        if (write)
+            for (uint32_t i = 0; i < count; i++)
+                root.write(RootComplex::BAR2 + window + 4 * i, 0x12345678 + i);
+        else
+            root.send({0x20000001, 0x1f0f, static_cast<uint32_t>(RootComplex::BAR2 >> 32), window});
+        root.run(75000);                                              // The window gives memory up after 65,536.
+        checks.equal(root.config_read(0) & 0xffff, 0x1209, "vendor"); // Ends the program when no completion comes.
+        checks.equal(root.bar0(FERRY_BAR0_MAGIC), FERRY_BAR0_MAGIC_RESET, "MAGIC");
+        bench.comes_back();
+        // What was refused is not written later; what memory was shown may be. Then the window is as ever.
+        for (uint32_t i = 0; i <= count; i++)
+            checks.that(word(i) == was[i] || (write && i < count && word(i) == 0x12345678 + i), "word is old or new");
+        checks.that(!write || word(count - 1) == was[count - 1], "the last one was refused");
+        for (uint32_t i = 0; i < count; i++)
+            root.write(RootComplex::BAR2 + window + 4 * i, i);
+        for (uint32_t i = 0; i < count; i++)
+            checks.equal(root.read(RootComplex::BAR2 + window + 4 * i), i, "word read back");
+    }
+}
+
 } // namespace
 
 int main()
@@ -289,5 +328,6 @@ int main()
     host_takes_nothing(checks, random);
     sleeps_over_jobs(checks, random);
     errors(checks, random);
+    window_of_dead_memory(checks, random);
     return checks.done();
 }
