@@ -67,10 +67,19 @@ struct machine_knobs {
     bool hold_paging;     // and so do paging buffers
     unsigned hold_turns;  // after so many turns of the wait hook both let go; 0 = never by themselves
     bool by_place;        // work in flight keeps one place of an allocation busy, not all of it: for renaming (memcpy)
+    void (*before_turn)(void *context); // before each turn of the wait hook, which goes on when it returns; may be null
+    void *before_turn_context;
     bool busy_in_later_pass; // the next pass of an operation that is not its first is answered ALLOCATION_BUSY, once
 };
 
 struct machine;
+
+/// A turn of the wait hook begins.
+static inline void machine_begin_turn(const struct machine_knobs *knobs)
+{
+    if (knobs->before_turn)
+        knobs->before_turn(knobs->before_turn_context);
+}
 
 /// Is work of this node held back?
 static inline bool machine_holds(const struct machine_knobs *knobs, unsigned node)

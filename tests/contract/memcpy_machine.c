@@ -261,6 +261,7 @@ static void raise_interrupt(struct machine *machine)
 int mini_turn(void *context)
 {
     struct machine *machine = context;
+    machine_begin_turn(&machine->knobs);
     machine->turn++;
     bool any = machine_hold_turn(&machine->knobs);
     for (const struct mini_submission *work = machine->queue; work && !machine->knobs.hang; work = work->next)
