@@ -461,6 +461,36 @@ static void a_renamed_allocation_is_destroyed_with_its_instances_in_flight(void 
     }
 }
 
+// An instance that leaves behind a job is overtaken by paging of the one that counts. The allocation stays until both
+// are over.
+static void a_renamed_allocation_is_destroyed_after_the_oldest_of_its_paging(void **state)
+{
+    (void)state;
+    struct world *world = open_held(26);
+    D3DKMT_HANDLE other, hole = world_create(world, PAGES(8), CPU), a = world_create(world, PAGES(8), CPU),
+                         large = world_create(world, PAGES(14), CPU);
+    assert_int_equal(ferry_vidmm_create_context(world->manager, world->device, 2, &other, NULL), FERRY_OK);
+    world_require(world, hole);
+    world_require(world, a);
+    hold(world);
+    world_gpu_name(world, world->context, a, false);
+    discard(world, a, 1);
+    uint64_t fence = world_gpu_name(world, other, a, false);
+    assert_int_equal(ferry_vidmm_wait(world->manager, other, fence), FERRY_OK);
+    assert_int_equal(world_place(world, a).instances, 2);
+    assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, hole), FERRY_OK);
+    assert_int_equal(world_resident(world, &large, 1), FERRY_PENDING); // takes the old instance's place
+    assert_int_equal(world_place(world, a).instances, 1);
+    world_check(world, a, 1);
+    assert_int_equal(world->knobs->hold_node, HELD_NODE);
+    uint64_t discarded = world_statistics(world).operations[DXGK_OPERATION_DISCARD_CONTENT];
+    world->knobs->delay = 1;
+    world->knobs->hold_turns = 3;
+    assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, a), FERRY_OK);
+    assert_int_equal(world_statistics(world).operations[DXGK_OPERATION_DISCARD_CONTENT], discarded + 1);
+    world_close(world);
+}
+
 // A neighbour's unused memory is not there to be renamed into: what a program may have bounds its lists too.
 static void R242_R247_instances_count_in_their_programs_budget(void **state)
 {
@@ -576,6 +606,7 @@ int main(void)
         cmocka_unit_test(R239_the_callers_own_memory_has_one_address_and_is_waited_for),
         cmocka_unit_test(R242_want_of_host_memory_is_no_reason_to_fail),
         cmocka_unit_test(a_renamed_allocation_is_destroyed_with_its_instances_in_flight),
+        cmocka_unit_test(a_renamed_allocation_is_destroyed_after_the_oldest_of_its_paging),
         cmocka_unit_test(R242_R247_instances_count_in_their_programs_budget),
         cmocka_unit_test(what_nobody_requires_is_renamed_among_the_victims),
         cmocka_unit_test(R240_lock_flags_that_are_not_there_are_refused),

@@ -49,6 +49,13 @@ int ferry_vm_allocation_end(struct ferry_vidmm *manager, struct ferry_vm_allocat
     // Whatever names it must be over before its room and pages go to somebody else.
     while (result >= 0 && ferry_vm_subject_pending(sched, allocation->subject.last_fence, true, &node))
         result = ferry_vm_block(manager, node, allocation->subject.last_fence[node], &patience);
+    // Each instance that is gone has left its place by an operation that waits for its jobs. They overtake each other,
+    // so none of them is the last.
+    for (uint64_t number = 1; result >= 0 && allocation->renaming && number != 0;) {
+        number = ferry_vm_allocation_pending(sched, allocation->subject.handle);
+        if (number != 0)
+            result = ferry_vm_block(manager, sched->paging_node, number, &patience);
+    }
     if (result >= 0 || result == FERRY_ERROR_CRITICAL) {
         ferry_vm_residency_end(&manager->policy, allocation);
         return FERRY_OK;

@@ -19,7 +19,6 @@ struct ferry_vm_renaming {
     uint32_t length, capacity, current;     // current: the one that holds the content
     uint32_t discards, peak;                // since the length was last looked at; most instances in use at one
     struct ferry_vm_allocation *before;     // the one that the lock under way has taken another one for
-    uint64_t ended[FERRY_VM_MAX_NODES];     // newest work of instances that are gone
 };
 
 // An allocation; of one that is renamed, one instance of it.
@@ -190,7 +189,7 @@ int ferry_vm_instance_add(struct ferry_vm_memory *memory, struct ferry_vm_alloca
 void ferry_vm_instance_switch(struct ferry_vm_memory *memory, struct ferry_vm_allocation *to);
 /// A parked one leaves its segment, once its work is over, and is freed here. On an error it stays.
 int ferry_vm_instance_end(struct ferry_vm_memory *memory, struct ferry_vm_allocation *instance);
-/// All but the current one, whose last uses are then those of all.
+/// All but the current one. What is queued for them is found by the handle (ferry_vm_allocation_pending).
 int ferry_vm_instances_end(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
 /// The same after everything is over; frees the record too.
 void ferry_vm_instances_free(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);

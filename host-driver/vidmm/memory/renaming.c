@@ -144,9 +144,6 @@ static void forget(struct ferry_vm_memory *memory, struct ferry_vm_allocation *i
 {
     struct ferry_vm_renaming *renaming = instance->renaming;
     uint32_t at = index_of(instance);
-    for (unsigned i = 0; i < FERRY_VM_MAX_NODES; i++)
-        if (instance->subject.last_fence[i] > renaming->ended[i])
-            renaming->ended[i] = instance->subject.last_fence[i];
     renaming->length--;
     for (uint32_t i = at; i < renaming->length; i++)
         renaming->instances[i] = renaming->instances[i + 1];
@@ -178,10 +175,6 @@ int ferry_vm_instances_end(struct ferry_vm_memory *memory, struct ferry_vm_alloc
         if (result != FERRY_OK)
             return result;
     }
-    // Whoever waits for the allocation now waits for the work of all that it was.
-    for (unsigned i = 0; renaming && i < FERRY_VM_MAX_NODES; i++)
-        if (renaming->ended[i] > allocation->subject.last_fence[i])
-            allocation->subject.last_fence[i] = renaming->ended[i];
     return FERRY_OK;
 }
 

@@ -30,6 +30,14 @@ uint64_t ferry_vm_device_pending(const struct ferry_vm_sched *sched, const struc
     return 0;
 }
 
+uint64_t ferry_vm_allocation_pending(const struct ferry_vm_sched *sched, D3DKMT_HANDLE allocation)
+{
+    for (uint64_t number = sched->done + 1; number <= sched->queued; number++)
+        if (ferry_vm_operation_at(sched, number)->allocation == allocation && !ferry_vm_operation_over(sched, number))
+            return number;
+    return 0;
+}
+
 static void free_line(struct ferry_vm_sched *sched)
 {
     free(sched->operations);

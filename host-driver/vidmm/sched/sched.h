@@ -240,6 +240,8 @@ bool ferry_vm_operation_over(const struct ferry_vm_sched *sched, uint64_t number
 /// The oldest operation of the device, up to this number, that is not over; 0 when there is none.
 uint64_t ferry_vm_device_pending(const struct ferry_vm_sched *sched, const struct ferry_vm_device *device,
                                  uint64_t upto);
+/// The same of an allocation, whichever of its instances it is about.
+uint64_t ferry_vm_allocation_pending(const struct ferry_vm_sched *sched, D3DKMT_HANDLE allocation);
 /// After a critical stop a device goes although paging of its is left that nobody will end.
 void ferry_vm_device_gone(struct ferry_vm_sched *sched, const struct ferry_vm_device *device);
 /// Room for so many more operations and releases, so that queueing them cannot fail.
