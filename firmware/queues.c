@@ -20,6 +20,7 @@ static struct ferry_ring rings[FERRY_RINGS];
 #define OFFSET  FERRY_CORE_SEQUENCE_PACKET_OFFSET_MASK
 #define SYSTEM  FERRY_CORE_SEQUENCE_SYSTEM_MASK
 #define SLOT    FERRY_CORE_FETCH_NEXT_SLOT_MASK
+#define TROUBLE (FERRY_CORE_WORK_FAULT_MASK | FERRY_CORE_WORK_FINISH_MASK)
 
 _Static_assert(OFFSET == FERRY_CORE_WORK_PACKET_OFFSET_MASK, "where WORK says, SEQUENCE goes on");
 _Static_assert(SYSTEM == FERRY_BAR0_RING_RIGHTS_SYSTEM_MASK, "the right as the ring has it");
@@ -251,7 +252,7 @@ static inline enum ferry_progress sequence(struct ferry_flight *flight)
         start_sequencer(flight->sequence, flight->bytes);
     do {
         work = hal_read(FERRY_CORE_WORK);
-    } while ((work & (BUSY | WAITING | paging)) == BUSY);
+    } while ((work & (BUSY | WAITING | TROUBLE | paging)) == BUSY);
     if (work & BUSY) {
         bool stuck = (work & WAITING) && engine_stuck();
 
@@ -278,6 +279,9 @@ static inline enum ferry_progress decode(struct ferry_flight *flight)
         if (progress == FERRY_GOES_ON) {
             progress = ferry_decode_left(flight);
             look_at_stack();
+            // What went wrong elsewhere is not told of behind the rest of a long buffer.
+            if (progress == FERRY_GOES_ON && (hal_read(FERRY_CORE_WORK) & TROUBLE))
+                progress = FERRY_LATER;
         }
     }
     return progress;
@@ -289,7 +293,7 @@ static inline void step(void)
     uint32_t work = hal_read(FERRY_CORE_WORK);
     struct ferry_flight *flight = queues.paging;
 
-    if (work & (FERRY_CORE_WORK_FAULT_MASK | FERRY_CORE_WORK_FINISH_MASK)) {
+    if (work & TROUBLE) {
         if (work & FERRY_CORE_WORK_FAULT_MASK)
             take_engine_fault();
         if (work & FERRY_CORE_WORK_FINISH_MASK)

@@ -230,6 +230,31 @@ int main(int argc, char **argv)
     checks.that(user.wait(), "fence of the last aborted buffer");
     checks.equal(user.status(), FERRY_BUFFER_STATUS_ABORTED, "status");
 
+    checks.begin("a_paging_buffer_that_goes_wrong_is_told_of_soon_whatever_users_submit");
+    for (bool nops : {false, true}) {
+        // What the core has to look at packet by packet.
+        for (int buffer = 0; buffer < 3; buffer++) {
+            for (unsigned i = 0; i < (nops ? 511 : 127); i++) {
+                if (nops)
+                    user.word(FERRY_OPCODE_NOP | 2u << 16, 0);
+                else
+                    user.word(FERRY_OPCODE_WRITE | 8u << 16, 0).word(8).word(0x50000 + 8 * i).word(1);
+            }
+            user.submit();
+        }
+        root.run(5000);
+        uint64_t began = root.time;
+        paging.copy(FERRY_ADDRESS_KIND_SYSTEM, DATA, FERRY_ADDRESS_KIND_LOCAL, 0x60000, 40000);
+        paging.copy(FERRY_ADDRESS_KIND_APERTURE, 0x7000, FERRY_ADDRESS_KIND_LOCAL, 0x60000, 64).submit();
+        checks.that(paging.wait(20000), "errored fence of the paging buffer");
+        checks.equal(paging.status(), FERRY_BUFFER_STATUS_FAULTED, "status");
+        std::printf("    users with %s: told after %llu cycles\n", nops ? "NOP" : "WRITE",
+                    static_cast<unsigned long long>(root.time - began));
+        checks.that(paging.wait() && user.wait(2000000), "fences of the users");
+        checks.equal(user.status(), FERRY_BUFFER_STATUS_SUCCESS, "status of the user's");
+        root.bar0(FERRY_BAR0_FAULT_LOG_CONSUMED, root.bar0(FERRY_BAR0_FAULT_LOG_PRODUCED));
+    }
+
     checks.begin("a_fence_value_is_read_whole_while_fences_arrive");
     const uint32_t value_at = ring(1, FERRY_BAR0_RING_FENCE_VALUE);
     uint64_t before = root.bar0(value_at) | uint64_t{root.bar0(value_at + 4)} << 32, seen = before;
