@@ -32,7 +32,7 @@ static bool make_chunk(struct umd_queue *queue)
         queue->chunks = chunks;
         struct ferry_vidmm_submission *buffers = realloc(queue->buffers, capacity * sizeof *buffers);
         if (!buffers)
-            return NULL;
+            return false;
         queue->buffers = buffers;
         queue->chunk_capacity = capacity;
     }

@@ -525,6 +525,7 @@ static void every_failure(enum inject_kind kind)
         sum += n - 2;
     }
     printf("%llu failures, one at a time\n", (unsigned long long)sum);
+    assert_true(first_only || sum > 0); // Without one nothing was injected.
     assert_int_equal(bad, 0);
 }
 

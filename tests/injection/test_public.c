@@ -395,6 +395,7 @@ static void every_failure(enum inject_kind kind)
             print_error("%s\n", run.failure);
     }
     printf("%llu failures, one at a time\n", (unsigned long long)n - 2);
+    assert_true(first_only || n > 2); // Without one nothing was injected.
     assert_int_equal(bad, 0);
 }
 

@@ -86,7 +86,7 @@ uint64_t ferry_vm_beyond_all(const struct ferry_vm_policy *policy, const struct 
 
 // ---- turns.c ----
 /// Everything on the device's list that can be in place is, or will be when the paging that is queued for it has run.
-/// PENDING: others have the room for now; try again when `number` of `node` is over.
+/// PENDING: others have the room; try again when `number` of `node` is over.
 int ferry_vm_take_turn(struct ferry_vm_policy *policy, struct ferry_vm_device *device, unsigned *node,
                        uint64_t *number);
 /// The context has as many jobs in line as it may while others wait for their turn.
