@@ -9,7 +9,6 @@
 // Of those that wait the one comes next that has had the least of the GPU, by its weight; so a turn that ended early
 // because no job was in line is made up for. Who comes anew has had no less than the others.
 //
-//
 // Nothing is taken from a job: its line stays, and what leaves does so behind it. So that a long line is no long turn,
 // a program has only few jobs in line while somebody waits. Submit waits while all others' turns last, as it does when
 // the line is full.
