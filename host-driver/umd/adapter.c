@@ -4,7 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "umd/internal.h"
+#include "umd/call.h"
+#include "umd/device.h"
+#include "umd/events.h"
+#include "umd/process.h"
 
 static void on_interrupt(void *context, uint32_t causes)
 {

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Allocations and their CPU access.
+#include "umd/allocation.h"
+
 #include <stdlib.h>
 
 #include "ddi/flag_rules.h"
-#include "umd/internal.h"
+#include "umd/call.h"
+#include "umd/events.h"
+#include "umd/residency.h"
 
 int ferry_allocation_create(struct ferry_device *device_handle, const struct ferry_allocation_options *options,
                             struct ferry_allocation **handle)

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Devices: one program's allocations, residency list and queues.
+#include "umd/device.h"
+
 #include <stdlib.h>
 
-#include "umd/internal.h"
+#include "umd/allocation.h"
+#include "umd/call.h"
+#include "umd/queue.h"
 
 static int create(struct umd_adapter *adapter, struct umd_process *process, struct ferry_device **handle)
 {

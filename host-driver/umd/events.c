@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the manager and the link report, put into the public form.
-#include "umd/internal.h"
+#include "umd/events.h"
+
+#include "umd/call.h"
+#include "umd/observer.h"
 
 // The public segment numbers do not depend on which segments an adapter reports: 1 local, 3 aperture.
 uint32_t umd_segment_number(uint32_t segment)
@@ -8,21 +11,28 @@ uint32_t umd_segment_number(uint32_t segment)
     return segment == FERRY_KMD_SEGMENT_APERTURE ? 3 : segment;
 }
 
-static void tell(struct umd_adapter *adapter, struct ferry_event *event)
+static void tell_budget(struct umd_adapter *adapter, const struct ferry_vidmm_event *event)
 {
-    event->size = sizeof *event;
+    struct ferry_memory_info info = {
+        .size = sizeof info,
+        .budget = event->value,
+        .usage = event->offset,
+        .bytes_to_trim = event->bytes,
+    };
+
     pthread_mutex_lock(&adapter->telling);
-    if (adapter->observer)
-        adapter->observer(adapter->observer_context, event);
+    for (struct umd_process *process = adapter->processes; process; process = process->next)
+        if (process->vidmm == event->process && process->callback)
+            process->callback(process->context, (enum ferry_memory_group)event->segment, &info);
     pthread_mutex_unlock(&adapter->telling);
 }
 
-static bool observed(struct umd_adapter *adapter)
+void umd_silence_budgets(struct umd_adapter *adapter)
 {
     pthread_mutex_lock(&adapter->telling);
-    bool is = adapter->observer != NULL;
+    for (struct umd_process *process = adapter->processes; process; process = process->next)
+        process->callback = NULL;
     pthread_mutex_unlock(&adapter->telling);
-    return is;
 }
 
 void umd_on_vidmm_event(void *context, const struct ferry_vidmm_event *event)
@@ -45,8 +55,8 @@ void umd_on_vidmm_event(void *context, const struct ferry_vidmm_event *event)
     struct umd_adapter *adapter = context;
 
     if (event->kind == FERRY_VIDMM_EVENT_BUDGET)
-        umd_tell_budget(adapter, event);
-    if ((unsigned)event->kind >= sizeof shapes / sizeof shapes[0] || !observed(adapter))
+        tell_budget(adapter, event);
+    if ((unsigned)event->kind >= sizeof shapes / sizeof shapes[0] || !umd_observed(adapter))
         return;
     bool paging = shapes[event->kind].track == FERRY_TRACK_PAGING && event->kind != FERRY_VIDMM_EVENT_FENCE_SIGNAL;
     struct ferry_event out = {
@@ -65,7 +75,7 @@ void umd_on_vidmm_event(void *context, const struct ferry_vidmm_event *event)
         .bytes = event->bytes,
         .value = event->value,
     };
-    tell(adapter, &out);
+    umd_tell(adapter, &out);
 }
 
 static void on_span(void *context, enum ferry_track track, uint64_t begin, uint64_t end)
@@ -73,7 +83,7 @@ static void on_span(void *context, enum ferry_track track, uint64_t begin, uint6
     struct ferry_event out = {
         .kind = FERRY_EVENT_SPAN, .track = track, .time = begin, .name = "", .bytes = end - begin};
 
-    tell(context, &out);
+    umd_tell(context, &out);
 }
 
 static void on_reads_outstanding(void *context, uint64_t time, uint32_t value)
@@ -84,7 +94,7 @@ static void on_reads_outstanding(void *context, uint64_t time, uint32_t value)
                               .name = "",
                               .value = value};
 
-    tell(context, &out);
+    umd_tell(context, &out);
 }
 
 int ferry_adapter_observe(struct ferry_adapter *handle, ferry_event_callback *callback, void *context)
@@ -101,50 +111,4 @@ int ferry_adapter_observe(struct ferry_adapter *handle, ferry_event_callback *ca
     struct ferry_link_observer link = {adapter, on_span, on_reads_outstanding};
     ferry_gpu_observe(adapter->gpu, callback ? &link : NULL);
     return umd_leave(&call, FERRY_OK);
-}
-
-static void tell_call(const struct umd_call *call, enum ferry_event_kind kind)
-{
-    struct ferry_event out = {.kind = kind, .track = FERRY_TRACK_HOST, .id = call->id, .name = call->name};
-
-    if (!call->name || !observed(call->adapter))
-        return;
-    out.time = ferry_gpu_cycles(call->adapter->gpu);
-    tell(call->adapter, &out);
-}
-
-void *umd_enter(struct umd_call *call, enum umd_kind kind, const void *handle, const char *name)
-{
-    struct umd_adapter *adapter = umd_adapter_get(kind, handle);
-
-    if (!adapter)
-        return NULL;
-    pthread_mutex_lock(&adapter->lock);
-    void *object = umd_object(adapter, kind, handle); // It can have gone while the lock was waited for.
-    if (!object) {
-        pthread_mutex_unlock(&adapter->lock);
-        umd_adapter_put(adapter);
-        return NULL;
-    }
-    *call = (struct umd_call){adapter, name, name ? ++adapter->calls : 0};
-    tell_call(call, FERRY_EVENT_CALL_BEGIN);
-    return object;
-}
-
-int umd_leave(struct umd_call *call, int result)
-{
-    tell_call(call, FERRY_EVENT_CALL_END);
-    pthread_mutex_unlock(&call->adapter->lock);
-    umd_adapter_put(call->adapter);
-    return result;
-}
-
-void umd_park(struct umd_call *call)
-{
-    pthread_mutex_unlock(&call->adapter->lock);
-}
-
-void umd_return(struct umd_call *call)
-{
-    pthread_mutex_lock(&call->adapter->lock);
 }

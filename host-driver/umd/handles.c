@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The table of live handles of all adapters. An entry's place and its generation make the handle; the generation moves
 // on when the handle ends, so a value is not given out twice.
-#include <stdlib.h>
+#include "umd/handles.h"
 
-#include "umd/internal.h"
+#include <stdlib.h>
 
 #define INDEX_BITS 24
 #define INDEX_MASK ((UINT64_C(1) << INDEX_BITS) - 1)

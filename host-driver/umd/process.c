@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Programs that share an adapter: their weight, budget, and end.
+#include "umd/process.h"
+
 #include <stdlib.h>
 
-#include "umd/internal.h"
+#include "umd/call.h"
+#include "umd/device.h"
 
 int ferry_process_create(struct ferry_adapter *adapter_handle, const struct ferry_process_options *options,
                          struct ferry_process **handle)
@@ -168,28 +171,4 @@ uint64_t ferry_process_id(const struct ferry_process *handle)
     uint64_t id = process->vidmm;
     umd_leave(&call, FERRY_OK);
     return id;
-}
-
-void umd_silence_budgets(struct umd_adapter *adapter)
-{
-    pthread_mutex_lock(&adapter->telling);
-    for (struct umd_process *process = adapter->processes; process; process = process->next)
-        process->callback = NULL;
-    pthread_mutex_unlock(&adapter->telling);
-}
-
-void umd_tell_budget(struct umd_adapter *adapter, const struct ferry_vidmm_event *event)
-{
-    struct ferry_memory_info info = {
-        .size = sizeof info,
-        .budget = event->value,
-        .usage = event->offset,
-        .bytes_to_trim = event->bytes,
-    };
-
-    pthread_mutex_lock(&adapter->telling);
-    for (struct umd_process *process = adapter->processes; process; process = process->next)
-        if (process->vidmm == event->process && process->callback)
-            process->callback(process->context, (enum ferry_memory_group)event->segment, &info);
-    pthread_mutex_unlock(&adapter->telling);
 }

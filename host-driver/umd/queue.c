@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // Copy queues: packets written with zeros where addresses belong, the allocations they name, and where whose address
 // goes. A job that outgrows a DMA buffer goes on in the next one; the ring keeps their order.
+#include "umd/queue.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "ferry_contract.h"
-#include "umd/internal.h"
+#include "umd/call.h"
+#include "umd/residency.h"
 
 // ---- Recording --------------------------------------------------------------------------------------------------
 

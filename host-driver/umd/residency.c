@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Residency lists: one attempt, as a D3D12 driver makes it (R231 to R236), and the trim loop of an earlier one's (R226
 // to R229).
+#include "umd/residency.h"
+
 #include <stdlib.h>
 
-#include "umd/internal.h"
+#include "umd/call.h"
 
 void umd_unlist(struct umd_allocation *allocation)
 {

@@ -17,7 +17,7 @@
 #include "firmware_image.h"
 #include "inject.h"
 #include "model/model_link.h"
-#include "umd/internal.h"
+#include "umd/handles.h"
 #include "vidmm/api/manager.h"
 
 #define PAGES(n) ((uint64_t)(n)*FERRY_PAGE_BYTES)

@@ -5,7 +5,7 @@
 
 #include "device/device_state.h"
 #include "model/model_link.h"
-#include "umd/internal.h"
+#include "umd/handles.h"
 #include "vidmm/api/manager.h"
 
 // The test holds the adapter open, so it stays when it is put back.

@@ -1,55 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The manager as a whole: start, stop, the lock, the critical stop, statistics.
+// The manager as a whole: start, stop, the critical stop, statistics.
 #include <stdlib.h>
 
-#include "vidmm/api/manager.h"
-
-static void take_lock(struct ferry_vidmm *manager)
-{
-    pthread_mutex_lock(&manager->mutex);
-    uint64_t ticket = manager->tickets++;
-    while (manager->serving != ticket)
-        pthread_cond_wait(&manager->next, &manager->mutex);
-    pthread_mutex_unlock(&manager->mutex);
-}
-
-static void give_lock(struct ferry_vidmm *manager)
-{
-    pthread_mutex_lock(&manager->mutex);
-    manager->serving++;
-    pthread_cond_broadcast(&manager->next);
-    pthread_mutex_unlock(&manager->mutex);
-}
-
-int ferry_vm_enter(struct ferry_vidmm *manager)
-{
-    take_lock(manager);
-    return manager->core.critical.code != FERRY_CRITICAL_NONE ? FERRY_ERROR_CRITICAL : FERRY_OK;
-}
-
-int ferry_vm_leave(struct ferry_vidmm *manager, int result)
-{
-    ferry_vm_pump(&manager->sched);
-    // A call that had nothing to say of the manager's own tells of the stop, if that is how its work ended.
-    if (result >= 0 && manager->core.critical.code != FERRY_CRITICAL_NONE)
-        result = FERRY_ERROR_CRITICAL;
-    give_lock(manager);
-    return result;
-}
-
-void ferry_vm_yield(struct ferry_vidmm *manager)
-{
-    give_lock(manager);
-    take_lock(manager);
-}
-
-int ferry_vm_block(struct ferry_vidmm *manager, unsigned node, uint64_t number, struct ferry_vm_patience *patience)
-{
-    int result = ferry_vm_turn(&manager->sched, node, number, patience);
-    if (result == FERRY_PENDING)
-        ferry_vm_yield(manager);
-    return result;
-}
+#include "vidmm/api/call.h"
+#include "vidmm/api/devices.h"
 
 static bool usable(const struct ferry_vidmm_options *options)
 {
@@ -113,7 +67,7 @@ int ferry_vidmm_start(const struct ferry_vidmm_options *options, struct ferry_vi
     ferry_vm_list_init(&manager->sched.waiting_queues);
     pthread_mutex_init(&manager->mutex, NULL);
     pthread_cond_init(&manager->next, NULL);
-    take_lock(manager);
+    ferry_vm_take_lock(manager);
     ferry_vm_interface(&manager->sched);
     NTSTATUS status = manager->core.miniport->DxgkDdiStartDevice(manager->core.adapter, &manager->sched.interface);
     bool started = NT_SUCCESS(status);
@@ -125,7 +79,7 @@ int ferry_vidmm_start(const struct ferry_vidmm_options *options, struct ferry_vi
     ferry_vm_room_start(&manager->policy);
     if (result == FERRY_OK)
         result = ferry_vm_aperture_start(&manager->memory);
-    give_lock(manager);
+    ferry_vm_give_lock(manager);
     if (result != FERRY_OK) {
         tear_down(manager, started);
         return result;

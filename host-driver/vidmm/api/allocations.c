@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "vidmm/api/manager.h"
+#include "vidmm/api/allocations.h"
+
+#include "vidmm/api/call.h"
 
 int ferry_vidmm_create_allocation(struct ferry_vidmm *manager, D3DKMT_HANDLE device_handle,
                                   const struct ferry_vidmm_allocation_options *options, D3DKMT_HANDLE *allocation,

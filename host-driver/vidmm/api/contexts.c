@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "vidmm/api/manager.h"
+#include "vidmm/api/contexts.h"
+
+#include "vidmm/api/call.h"
 
 int ferry_vidmm_create_context(struct ferry_vidmm *manager, D3DKMT_HANDLE device_handle, uint32_t node,
                                D3DKMT_HANDLE *context, DXGK_CONTEXTINFO *info)

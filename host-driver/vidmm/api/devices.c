@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "vidmm/api/devices.h"
+
 #include <stdlib.h>
 
-#include "vidmm/api/manager.h"
+#include "vidmm/api/allocations.h"
+#include "vidmm/api/call.h"
+#include "vidmm/api/contexts.h"
 
 static int create(struct ferry_vidmm *manager, struct ferry_vm_process *process, D3DKMT_HANDLE *handle)
 {

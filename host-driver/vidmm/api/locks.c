@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "vidmm/api/manager.h"
+#include "vidmm/api/call.h"
 
 // IgnoreSync, AcquireAperture, NoExistingReference, UseAlternateVA and IgnoreReadSync: the contract has them.
 #define MISSING_FLAGS 0x748u

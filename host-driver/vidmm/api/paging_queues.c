@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "vidmm/api/manager.h"
+#include "vidmm/api/call.h"
 
 int ferry_vidmm_create_paging_queue(struct ferry_vidmm *manager, D3DKMT_HANDLE device_handle, int priority,
                                     D3DKMT_HANDLE *queue)

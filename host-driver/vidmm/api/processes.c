@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Programs: made, ended, weighed and asked about.
-#include "vidmm/api/manager.h"
+#include "vidmm/api/call.h"
+#include "vidmm/api/devices.h"
 
 int ferry_vidmm_create_process(struct ferry_vidmm *manager, const struct ferry_vidmm_process_options *options,
                                D3DKMT_HANDLE *process)
@@ -28,7 +29,8 @@ static struct ferry_vm_device *next_device(struct ferry_vidmm *manager, const st
     return NULL;
 }
 
-int ferry_vm_process_end(struct ferry_vidmm *manager, struct ferry_vm_process *process)
+// With all of its devices; its handle is hidden. On an error it is found again.
+static int end(struct ferry_vidmm *manager, struct ferry_vm_process *process)
 {
     while (process->devices > 0) {
         struct ferry_vm_device *device = next_device(manager, process);
@@ -57,7 +59,7 @@ int ferry_vidmm_destroy_process(struct ferry_vidmm *manager, D3DKMT_HANDLE handl
         struct ferry_vm_process *process = ferry_vm_handle_find(&manager->core.handles, FERRY_VM_PROCESS, handle);
         if (process)
             ferry_vm_handle_hide(&manager->core.handles, handle, true);
-        result = process ? ferry_vm_process_end(manager, process) : FERRY_ERROR_HANDLE;
+        result = process ? end(manager, process) : FERRY_ERROR_HANDLE;
     }
     return ferry_vm_leave(manager, result);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "vidmm/api/manager.h"
+#include "vidmm/api/call.h"
 
 HRESULT ferry_vidmm_hresult(int result)
 {

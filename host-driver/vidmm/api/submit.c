@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Jobs: checked, their allocations brought into place, handed to the node.
-#include "vidmm/api/manager.h"
+#include "vidmm/api/call.h"
 
 static int check(struct ferry_vidmm *manager, struct ferry_vm_context *context,
                  const struct ferry_vidmm_submission *submission)

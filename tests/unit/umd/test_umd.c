@@ -10,7 +10,7 @@
 // cmocka asks for the standard headers before it.
 #include <cmocka.h>
 
-#include "umd/internal.h"
+#include "umd/handles.h"
 
 static struct umd_adapter here, there, *const adapter = &here;
 

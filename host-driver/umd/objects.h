@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+// What stands behind the handles of a program. An object is reached from its owner, and is read and changed under its
+// adapter's lock.
+#ifndef FERRY_UMD_OBJECTS_H
+#define FERRY_UMD_OBJECTS_H
+
+#include <pthread.h>
+#include <stdint.h>
+
+#include "device/device.h"
+#include "device/host_pages.h"
+#include "ferry/ferry.h"
+#include "kmd/kmd.h"
+#include "vidmm/vidmm.h"
+
+struct umd_device;
+struct umd_process;
+struct umd_queue;
+
+struct umd_adapter {
+    void *handle;
+    unsigned users;       // Calls that are inside, parked ones too. Under the handle table's lock.
+    pthread_mutex_t lock; // Of everything below; the manager's own lock lies inside it. Calls that wait give it back.
+    char backend[16];
+    struct ferry_gpu *gpu;
+    struct ferry_host_pages *pages;
+    HANDLE kmd;
+    struct ferry_vidmm *vidmm;
+    struct umd_device *devices;
+    struct umd_process *processes; // Changed under `telling` too.
+    uint64_t calls;                // Ids of call events.
+    pthread_mutex_t telling;       // Of the observer, innermost: events come from calls, parked calls and the link.
+    ferry_event_callback *observer;
+    void *observer_context;
+};
+
+struct umd_allocation {
+    void *handle;
+    struct umd_device *device;
+    struct umd_allocation *next, *previous;
+    D3DKMT_HANDLE vidmm;
+    uint64_t bytes; // As asked for.
+    bool in_aperture;
+    uint32_t count;                       // Residency count.
+    struct umd_allocation *newer, *older; // Of the device's residency list, by last use.
+    bool marked;                          // Scratch: named by the call under way.
+};
+
+struct umd_process {
+    void *handle;
+    struct umd_adapter *adapter;
+    struct umd_process *next;
+    D3DKMT_HANDLE vidmm;
+    bool ending; // It gets no new device.
+    ferry_budget_callback *callback;
+    void *context;
+};
+
+struct umd_device {
+    void *handle;
+    struct umd_adapter *adapter;
+    struct umd_process *process; // NULL = of no program.
+    struct umd_device *next, *previous;
+    D3DKMT_HANDLE vidmm, paging_queue;
+    struct umd_allocation *allocations;
+    struct umd_allocation *newest, *oldest; // Residency list.
+    struct umd_queue *queues;
+};
+
+// One DMA buffer's worth of a job.
+struct umd_chunk {
+    uint8_t *commands;
+    uint32_t bytes;
+    struct ferry_vidmm_reference *references;
+    uint32_t reference_count;
+    D3DDDI_PATCHLOCATIONLIST *patches;
+    uint32_t patch_count;
+};
+
+struct umd_queue {
+    void *handle;
+    struct umd_device *device;
+    struct umd_queue *next, *previous;
+    D3DKMT_HANDLE context;
+    DXGK_CONTEXTINFO info;
+    struct umd_chunk *chunks; // Of the job being recorded.
+    size_t chunk_count, chunks_made, chunk_capacity;
+    struct ferry_vidmm_submission *buffers; // As many as chunks have room: the chunks, as the manager takes them.
+};
+
+#endif

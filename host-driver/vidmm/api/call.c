@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vidmm/api/call.h"
+
+void ferry_vm_take_lock(struct ferry_vidmm *manager)
+{
+    pthread_mutex_lock(&manager->mutex);
+    uint64_t ticket = manager->tickets++;
+    while (manager->serving != ticket)
+        pthread_cond_wait(&manager->next, &manager->mutex);
+    pthread_mutex_unlock(&manager->mutex);
+}
+
+void ferry_vm_give_lock(struct ferry_vidmm *manager)
+{
+    pthread_mutex_lock(&manager->mutex);
+    manager->serving++;
+    pthread_cond_broadcast(&manager->next);
+    pthread_mutex_unlock(&manager->mutex);
+}
+
+int ferry_vm_enter(struct ferry_vidmm *manager)
+{
+    ferry_vm_take_lock(manager);
+    return manager->core.critical.code != FERRY_CRITICAL_NONE ? FERRY_ERROR_CRITICAL : FERRY_OK;
+}
+
+int ferry_vm_leave(struct ferry_vidmm *manager, int result)
+{
+    ferry_vm_pump(&manager->sched);
+    // A call that had nothing to say of the manager's own tells of the stop, if that is how its work ended.
+    if (result >= 0 && manager->core.critical.code != FERRY_CRITICAL_NONE)
+        result = FERRY_ERROR_CRITICAL;
+    ferry_vm_give_lock(manager);
+    return result;
+}
+
+void ferry_vm_yield(struct ferry_vidmm *manager)
+{
+    ferry_vm_give_lock(manager);
+    ferry_vm_take_lock(manager);
+}
+
+int ferry_vm_block(struct ferry_vidmm *manager, unsigned node, uint64_t number, struct ferry_vm_patience *patience)
+{
+    int result = ferry_vm_turn(&manager->sched, node, number, patience);
+    if (result == FERRY_PENDING)
+        ferry_vm_yield(manager);
+    return result;
+}

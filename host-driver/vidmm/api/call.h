@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+// The way into and out of a public call: the manager's lock.
+#ifndef FERRY_VIDMM_API_CALL_H
+#define FERRY_VIDMM_API_CALL_H
+
+#include "vidmm/api/manager.h"
+
+int ferry_vm_enter(struct ferry_vidmm *manager); // locks; CRITICAL (and locked nevertheless) after a critical stop
+/// Hands what was queued to the miniport, and unlocks. The call's result: `result`, or CRITICAL when the manager
+/// stopped meanwhile and the call had no error of its own.
+int ferry_vm_leave(struct ferry_vidmm *manager, int result);
+/// A turn of ferry_vm_turn(); when it is not enough, whoever stands before the manager is let in. PENDING: look up
+/// everything again, then the next turn.
+int ferry_vm_block(struct ferry_vidmm *manager, unsigned node, uint64_t number, struct ferry_vm_patience *patience);
+/// Let in whoever stands before the manager.
+void ferry_vm_yield(struct ferry_vidmm *manager);
+/// The lock itself, for the manager's own start.
+void ferry_vm_take_lock(struct ferry_vidmm *manager);
+void ferry_vm_give_lock(struct ferry_vidmm *manager);
+
+#endif
