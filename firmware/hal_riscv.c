@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parts of the hal that are not a single load or store.
-#include "hal.h"
+#include "hal_riscv.h"
 
 #include <stddef.h>
 

@@ -3,6 +3,8 @@
 #ifndef FERRY_FIRMWARE_HAL_RISCV_H
 #define FERRY_FIRMWARE_HAL_RISCV_H
 
+#include <stdint.h>
+
 #define HAL_COMMAND_RAM 0x10000000u
 
 #define HAL_REGISTERS 0x20000000u

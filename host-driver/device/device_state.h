@@ -48,10 +48,12 @@ struct ferry_gpu {
     void *handler_context;
 };
 
+// registers.c
 int ferry_gpu_register_read(struct ferry_gpu *gpu, uint32_t offset, uint32_t *value);
 int ferry_gpu_register_write(struct ferry_gpu *gpu, uint32_t offset, uint32_t value);
 int ferry_gpu_register_read64(struct ferry_gpu *gpu, uint32_t offset, uint64_t *value);
 int ferry_gpu_register_write64(struct ferry_gpu *gpu, uint32_t offset, uint64_t value);
+// firmware_load.c
 /// Write the image (a file's, or the built-in one) into firmware RAM and read it back. Errors: FIRMWARE,
 /// NO_HOST_MEMORY.
 int ferry_gpu_firmware_load(struct ferry_gpu *gpu, const char *file);
@@ -59,10 +61,12 @@ int ferry_gpu_firmware_load(struct ferry_gpu *gpu, const char *file);
 int ferry_gpu_firmware_start(struct ferry_gpu *gpu, uint64_t timeout);
 /// FERRY_OK while RUNNING or BOOTING, else why not.
 int ferry_gpu_firmware_check(struct ferry_gpu *gpu, uint32_t *state);
+// memory.c
 int ferry_gpu_memory_make(struct ferry_gpu *gpu, size_t bytes, unsigned flags, struct ferry_gpu_memory *memory);
 void ferry_gpu_memory_drop(struct ferry_gpu *gpu, struct ferry_gpu_memory *memory);
 
-/// ferry_link_refused_write of link.h; context is the gpu. refusals.c
+// refusals.c
+/// ferry_link_refused_write of link.h; context is the gpu.
 void ferry_gpu_refusals_note(void *gpu, uint64_t address, uint32_t tag);
 /// Take note of the entries that the ring's fence record has reached.
 void ferry_gpu_refusals_settle(struct ferry_gpu *gpu, uint32_t ring);

@@ -201,14 +201,3 @@ void ferry_vm_content_lost(void *context, D3DKMT_HANDLE handle)
     allocation->lost = 1;
     allocation->device->state = D3DKMT_DEVICEEXECUTION_ERROR_DMAFAULT;
 }
-
-uint64_t ferry_vm_bytes(const struct ferry_vm_allocation *allocation)
-{
-    return (uint64_t)allocation->pages * PAGE_SIZE;
-}
-
-uint64_t ferry_vm_charge(const struct ferry_vm_allocation *allocation)
-{
-    uint64_t mask = (UINT64_C(1) << allocation->alignment_log2) - 1;
-    return ((allocation->pages + mask) & ~mask) * PAGE_SIZE;
-}

@@ -60,6 +60,17 @@ struct ferry_vm_allocation {
 };
 static_assert(sizeof(struct ferry_vm_allocation) + sizeof(struct ferry_vm_block) <= 384, "bookkeeping an allocation");
 
+static inline uint64_t ferry_vm_bytes(const struct ferry_vm_allocation *allocation)
+{
+    return (uint64_t)allocation->pages * PAGE_SIZE;
+}
+/// What it counts against the limit of all residency lists: its bytes rounded up to its alignment.
+static inline uint64_t ferry_vm_charge(const struct ferry_vm_allocation *allocation)
+{
+    uint64_t mask = (UINT64_C(1) << allocation->alignment_log2) - 1;
+    return ((allocation->pages + mask) & ~mask) * PAGE_SIZE;
+}
+
 struct ferry_vm_segment {
     uint32_t id;
     DXGK_SEGMENTFLAGS flags;
@@ -108,9 +119,6 @@ struct ferry_vm_allocation *ferry_vm_allocation_find(struct ferry_vm_memory *mem
                                                      int *error);
 /// For sched: a paging buffer that moved its content has faulted.
 void ferry_vm_content_lost(void *memory, D3DKMT_HANDLE allocation);
-uint64_t ferry_vm_bytes(const struct ferry_vm_allocation *allocation);
-/// What it counts against the limit of all residency lists: its bytes rounded up to its alignment.
-uint64_t ferry_vm_charge(const struct ferry_vm_allocation *allocation);
 
 // ---- instance.c ----
 /// Queue its content into the block that the allocation has just got. Prepared before: operations, and for an aperture

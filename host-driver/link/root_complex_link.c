@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "link/root_complex.h"
-
+// A link's calls made into packets; open and close.
 #include <stdlib.h>
 #include <string.h>
 
