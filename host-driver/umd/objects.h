@@ -43,7 +43,10 @@ struct umd_allocation {
     bool in_aperture;
     uint32_t count;                       // Residency count.
     struct umd_allocation *newer, *older; // Of the device's residency list, by last use.
-    bool marked;                          // Scratch: named by the call under way.
+    // Scratch of the call under way: it names the allocation; its count, and what was next, before it was trimmed.
+    bool marked;
+    uint32_t trimmed_count;
+    struct umd_allocation *trimmed_next;
 };
 
 struct umd_process {

@@ -187,7 +187,9 @@ static bool record_aperture_fill(struct umd_queue *queue, struct umd_allocation 
 {
     uint32_t done = bytes < 8 ? bytes : 8;
     // Memory for all of it first: half a fill is none. 30 packets double 8 bytes to more than 4 GiB.
-    size_t chunks = 30 / (queue->info.DmaBufferSize / FERRY_PACKET_COPY_SIZE) + 1;
+    uint32_t packets = queue->info.DmaBufferSize / FERRY_PACKET_COPY_SIZE,
+             places = queue->info.PatchLocationListSize / 2;
+    size_t chunks = 30 / (packets < places ? packets : places) + 1;
 
     while (queue->chunks_made < queue->chunk_count + chunks)
         if (!make_chunk(queue))
@@ -235,7 +237,9 @@ int ferry_queue_fill(struct ferry_queue *handle, struct ferry_allocation *destin
 
 static int submit(struct umd_queue *queue, uint64_t *fence)
 {
-    if (!queue->chunk_count) {
+    bool empty = !queue->chunk_count;
+
+    if (empty) {
         // An empty job still has its number and its turn.
         struct umd_chunk *chunk = new_chunk(queue);
 
@@ -255,8 +259,13 @@ static int submit(struct umd_queue *queue, uint64_t *fence)
             .patch_count = chunk->patch_count,
         };
     }
-    return ferry_vidmm_submit(queue->device->adapter->vidmm, queue->context, queue->buffers,
-                              (uint32_t)queue->chunk_count, fence);
+    int error = ferry_vidmm_submit(queue->device->adapter->vidmm, queue->context, queue->buffers,
+                                   (uint32_t)queue->chunk_count, fence);
+    // Nothing of it runs. For want of memory it stays as it was recorded, to be submitted again; what is wrong with a
+    // job otherwise, only another one can mend.
+    if (error != FERRY_ERROR_NO_HOST_MEMORY || empty)
+        drop_job(queue);
+    return error;
 }
 
 int ferry_queue_submit(struct ferry_queue *handle, uint64_t *fence)
@@ -268,7 +277,6 @@ int ferry_queue_submit(struct ferry_queue *handle, uint64_t *fence)
     if (!queue)
         return FERRY_ERROR_HANDLE;
     int error = submit(queue, &number);
-    drop_job(queue);
     if (fence)
         *fence = number;
     return umd_leave(&call, error);

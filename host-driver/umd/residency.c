@@ -43,6 +43,19 @@ void umd_touch(struct umd_allocation *allocation)
     list_as_newest(allocation);
 }
 
+static void list_as_oldest(struct umd_allocation *allocation)
+{
+    struct umd_device *device = allocation->device;
+
+    allocation->newer = device->oldest;
+    allocation->older = NULL;
+    if (device->oldest)
+        device->oldest->older = allocation;
+    else
+        device->newest = allocation;
+    device->oldest = allocation;
+}
+
 static void count_up(struct umd_allocation *allocation)
 {
     if (allocation->count++)
@@ -166,37 +179,66 @@ int ferry_make_resident(struct ferry_device *handle, struct ferry_residency *arg
     return umd_leave(&call, error);
 }
 
-// Take an allocation off the residency list altogether.
-static int drop(struct umd_device *device, struct umd_allocation *allocation)
+// Take an allocation off the residency list altogether, and note what it counted.
+static int drop(struct umd_device *device, struct umd_allocation *allocation, struct umd_allocation **trimmed)
 {
-    while (allocation->count) {
-        D3DDDICB_EVICT evict = {.NumAllocations = 1, .AllocationList = &allocation->vidmm};
-        int error = ferry_vidmm_evict(device->adapter->vidmm, device->vidmm, &evict);
+    int error = FERRY_OK;
 
-        if (error != FERRY_OK)
-            return error;
-        count_down(allocation);
+    allocation->trimmed_count = 0;
+    while (allocation->count && error == FERRY_OK) {
+        D3DDDICB_EVICT evict = {.NumAllocations = 1, .AllocationList = &allocation->vidmm};
+
+        error = ferry_vidmm_evict(device->adapter->vidmm, device->vidmm, &evict);
+        if (error == FERRY_OK) {
+            count_down(allocation);
+            allocation->trimmed_count++;
+        }
     }
-    return FERRY_OK;
+    if (allocation->trimmed_count) {
+        allocation->trimmed_next = *trimmed;
+        *trimmed = allocation;
+    }
+    return error;
+}
+
+// Back onto the list, in the order in which they stood on it; the newest comes first here. What does not get its count
+// back, for want of host memory or since the device is in error, stays off it.
+static void put_back(struct umd_device *device, struct umd_allocation *trimmed)
+{
+    for (; trimmed; trimmed = trimmed->trimmed_next) {
+        for (int error = FERRY_OK; trimmed->trimmed_count && error >= 0;) {
+            D3DDDI_MAKERESIDENT make = {
+                .hPagingQueue = device->paging_queue, .NumAllocations = 1, .AllocationList = &trimmed->vidmm};
+
+            make.Flags.CantTrimFurther = 1;
+            error = ferry_vidmm_make_resident(device->adapter->vidmm, &make);
+            if (error < 0)
+                break;
+            if (!trimmed->count++)
+                list_as_oldest(trimmed);
+            trimmed->trimmed_count--;
+        }
+    }
 }
 
 // Evict what was used least recently and is not marked, until `bytes` are gone; from the kind of segment that ran
-// short, where that can be told. *trimmed tells whether anything went.
-static int trim(struct umd_device *device, uint64_t bytes, bool from_memory, bool from_aperture, bool *trimmed)
+// short, where that can be told. *more tells whether anything went.
+static int trim(struct umd_device *device, uint64_t bytes, bool from_memory, bool from_aperture,
+                struct umd_allocation **trimmed, bool *more)
 {
     struct umd_allocation *next;
     uint64_t gone = 0;
 
-    *trimmed = false;
-    for (struct umd_allocation *a = device->oldest; a && (gone < bytes || !*trimmed); a = next) {
+    *more = false;
+    for (struct umd_allocation *a = device->oldest; a && (gone < bytes || !*more); a = next) {
         next = a->newer;
         if (a->marked || !(a->in_aperture ? from_aperture : from_memory))
             continue;
-        int error = drop(device, a);
+        int error = drop(device, a, trimmed);
         if (error != FERRY_OK)
             return error;
         gone += (a->bytes + FERRY_PAGE_BYTES - 1) / FERRY_PAGE_BYTES * FERRY_PAGE_BYTES;
-        *trimmed = true;
+        *more = true;
     }
     return FERRY_OK;
 }
@@ -223,14 +265,17 @@ int ferry_make_resident_trim(struct ferry_device *handle, struct ferry_residency
     }
     bool marked = error == FERRY_OK;
     bool last = false; // R227: nothing is left to trim, so this attempt is made with what the operation needs alone.
+    struct umd_allocation *trimmed = NULL;
     while (error == FERRY_OK) {
         error = attempt(device, list, handles, last, last && arguments->must_succeed, arguments);
         if (error != FERRY_ERROR_NO_VIDEO_MEMORY || last)
             break;
-        bool trimmed;
-        error = trim(device, arguments->bytes_to_trim, memory, aperture, &trimmed);
-        last = !trimmed;
+        bool more;
+        error = trim(device, arguments->bytes_to_trim, memory, aperture, &trimmed, &more);
+        last = !more;
     }
+    if (error < 0 && error != FERRY_ERROR_NO_VIDEO_MEMORY)
+        put_back(device, trimmed);
     for (size_t i = 0; marked && i < arguments->count; i++)
         list[i]->marked = false;
     free(handles);

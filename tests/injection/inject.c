@@ -20,7 +20,6 @@ void inject_set(enum inject_kind kind, uint64_t after, NTSTATUS status)
 void inject_arm(bool armed)
 {
     inject.armed = armed;
-    inject.covered = 0;
 }
 
 bool inject_hit(enum inject_kind kind, const char *what)
@@ -104,14 +103,12 @@ int __wrap_ferry_vm_reserve(struct ferry_vm_sched *sched, size_t more);
 int __real_ferry_vm_queue_reserve(struct ferry_vm_queue *queue);
 int __wrap_ferry_vm_queue_reserve(struct ferry_vm_queue *queue);
 
-// What was reserved before, and the first two places of an empty line, are always there.
+// The first places of an empty line are always there.
 int __wrap_ferry_vm_reserve(struct ferry_vm_sched *sched, size_t more)
 {
-    bool there = sched->queued + more <= inject.covered || (sched->queued == sched->done && more <= 2);
+    bool there = sched->queued == sched->done && more <= 2;
     if (!there && inject_hit(INJECT_MEMORY, "reserve"))
         return FERRY_ERROR_NO_HOST_MEMORY;
-    if (sched->queued + more > inject.covered)
-        inject.covered = sched->queued + more;
     return __real_ferry_vm_reserve(sched, more);
 }
 

@@ -19,10 +19,9 @@ enum inject_kind {
 struct inject {
     enum inject_kind kind;
     NTSTATUS status;
-    uint64_t after;   // this one fails, counted from 1
-    uint64_t seen;    // calls that could have failed so far
-    uint64_t covered; // place in the pager's line up to which the call under way has reserved room
-    bool armed;       // only then they count
+    uint64_t after; // this one fails, counted from 1
+    uint64_t seen;  // calls that could have failed so far
+    bool armed;     // only then they count
     bool fired;
     const char *what; // name of the call that failed
     bool stops;       // the contract knows no failure of it: the manager has to stop with a record

@@ -14,7 +14,7 @@ $(BUILD)/obj-inject/%.o: %.c $(FLAGS) $(INJECT_ROOM)/rules.mk | $(CONTRACT)
 	$(CC) $(CFLAGS) $(SANITIZE) $(INJECT_FLAGS) -Itests/unit/kmd/no_firmware $(CPPFLAGS) -MMD -MP -c $< -o $@
 
 $(BUILD)/obj-suite/$(INJECT_ROOM)/%.o: CPPFLAGS := -I$(CONTRACT_SUITE) $(CPPFLAGS)
-INJECT_TEST := $(patsubst %,$(BUILD)/obj-suite/$(INJECT_ROOM)/%.o,inject test_manager) \
+INJECT_TEST := $(patsubst %,$(BUILD)/obj-suite/$(INJECT_ROOM)/%.o,inject every_failure manager_run test_manager) \
 	$(BUILD)/obj-suite/host-driver/umd/error.o
 
 $(BUILD)/tests/inject_manager: $(INJECT_TEST) $(INJECT_MANAGER) \
@@ -28,7 +28,7 @@ $(BUILD)/tests/inject_manager_kmd: $(INJECT_TEST) $(INJECT_MANAGER) $(INJECT_KMD
 	$(CC) $(CFLAGS) $(SANITIZE) $(filter %.o,$^) $(INJECT_WRAPS) -o $@ -lcmocka -lpthread
 # All of the library but its back ends, of which the test has the model.
 INJECT_UMD := $(patsubst %.c,$(BUILD)/obj-inject/%.o,$(wildcard host-driver/umd/*.c))
-INJECT_PUBLIC := $(BUILD)/obj-suite/$(INJECT_ROOM)/test_public.o $(BUILD)/obj-suite/$(INJECT_ROOM)/inject.o
+INJECT_PUBLIC := $(patsubst %,$(BUILD)/obj-suite/$(INJECT_ROOM)/%.o,inject every_failure test_public)
 $(INJECT_UMD): CPPFLAGS += -Dferry_kmd_miniport=inject_kmd_miniport
 $(BUILD)/obj-suite/$(INJECT_ROOM)/test_public.o: CPPFLAGS := -Itests/unit/kmd/no_firmware $(CPPFLAGS)
 $(BUILD)/tests/inject_public: $(INJECT_PUBLIC) $(INJECT_MANAGER) $(INJECT_KMD) $(INJECT_UMD) \

@@ -2,20 +2,11 @@
 // The same from above: a program of all calls of the public interface, on the real miniport over the reference model,
 // and in each run one allocation of memory, or one call of the miniport, fails. The call says so by name; residency
 // counts, places and what is being recorded are as before, and the user-mode driver counts what the manager counts.
-// cmocka.h wants these four before it.
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "every_failure.h"
 #include "ferry/ferry.h"
 #include "firmware_image.h"
-#include "inject.h"
 #include "model/model_link.h"
 #include "umd/handles.h"
 #include "vidmm/api/manager.h"
@@ -64,34 +55,19 @@ enum { PLAIN, LARGE, KEPT, MAPPED, OWN, WIDE, COUNT };
 static const uint64_t SIZE[COUNT] = {4, 6, 4, 3, 2, 12};
 
 struct run {
+    struct attempt attempt;
     struct ferry_adapter *adapter;
     struct ferry_device *device;
     struct ferry_queue *queue;
     struct ferry_process *process;
     struct ferry_allocation *allocation[COUNT];
     uint8_t content[COUNT]; // every byte of it
-    bool stopped;
-    char failure[400]; // the first thing that was wrong
 };
-
-static void wrong(struct run *run, const char *call, const char *format, ...)
-{
-    char text[200];
-    va_list list;
-    if (run->failure[0])
-        return;
-    va_start(list, format);
-    vsnprintf(text, sizeof(text), format, list);
-    va_end(list);
-    snprintf(run->failure, sizeof(run->failure), "%s number %llu fails (%s): %.120s: %s",
-             inject.kind == INJECT_MEMORY ? "memory" : "DDI call", (unsigned long long)inject.after,
-             inject.what ? inject.what : "none", call, text);
-}
 
 struct look {
     struct ferry_placement place[COUNT];
-    uint64_t jobs;
-    size_t recorded; // commands of the job being recorded
+    uint64_t jobs[FERRY_VM_MAX_NODES], operations; // queued
+    size_t recorded;                               // commands of the job being recorded
 };
 
 static void look(struct run *run, const char *call, struct look *look)
@@ -103,7 +79,9 @@ static void look(struct run *run, const char *call, struct look *look)
     umd_adapter_put(inside); // The test holds it open.
     struct ferry_vidmm_statistics statistics = {0};
     bool works = ferry_vidmm_statistics(inside->vidmm, &statistics) == FERRY_OK;
-    look->jobs = statistics.jobs;
+    look->operations = inside->vidmm->sched.queued;
+    for (unsigned i = 0; i < inside->vidmm->sched.node_count; i++)
+        look->jobs[i] = inside->vidmm->sched.nodes[i].queued;
     uint64_t allocations = 0, listed = 0, counted = 0,
              objects = run->process && umd_object(inside, UMD_PROCESS, run->process);
     for (const struct umd_device *device = inside->devices; device; device = device->next) {
@@ -114,7 +92,7 @@ static void look(struct run *run, const char *call, struct look *look)
             counted += a->count != 0;
             if (works && (ferry_vidmm_placement(inside->vidmm, a->vidmm, &place) != FERRY_OK ||
                           place.residency_count != a->count))
-                wrong(run, call, "the user-mode driver counts otherwise than the manager");
+                wrong(&run->attempt, call, "the user-mode driver counts otherwise than the manager");
         }
         for (const struct umd_allocation *a = device->newest; a; a = a->older)
             listed++;
@@ -123,14 +101,14 @@ static void look(struct run *run, const char *call, struct look *look)
                 look->recorded += queue->chunks[i].bytes;
     }
     if (listed != counted)
-        wrong(run, call, "%llu on residency lists, %llu with a count", (unsigned long long)listed,
+        wrong(&run->attempt, call, "%llu on residency lists, %llu with a count", (unsigned long long)listed,
               (unsigned long long)counted);
     const struct ferry_vm_handles *handles = &inside->vidmm->core.handles;
     if (works && objects + allocations != handles->count - handles->free_count)
-        wrong(run, call, "%llu objects, the manager has %u", (unsigned long long)(objects + allocations),
+        wrong(&run->attempt, call, "%llu objects, the manager has %u", (unsigned long long)(objects + allocations),
               handles->count - handles->free_count);
     if (works && allocations != statistics.allocations)
-        wrong(run, call, "%llu allocations, the manager has %llu", (unsigned long long)allocations,
+        wrong(&run->attempt, call, "%llu allocations, the manager has %llu", (unsigned long long)allocations,
               (unsigned long long)statistics.allocations);
     for (unsigned i = 0; i < COUNT; i++) {
         struct ferry_placement place = {.size = sizeof(place)};
@@ -139,74 +117,25 @@ static void look(struct run *run, const char *call, struct look *look)
     }
 }
 
-enum may { MAY_NOTHING, MAY_TRIM, MAY_DROP }; // what a call that failed may have changed
-
-static void compare(struct run *run, const char *call, enum may may, const struct look *then, const struct look *now)
+static void compare(struct run *run, const char *call, const struct look *then, const struct look *now)
 {
+    struct attempt *attempt = &run->attempt;
     for (unsigned i = 0; i < COUNT; i++) {
         const struct ferry_placement *a = &then->place[i], *b = &now->place[i];
-        if (may == MAY_TRIM && b->residency_count < a->residency_count)
-            continue;
-        if (a->residency_count != b->residency_count)
-            wrong(run, call, "allocation %u counts %u, before %u", i, b->residency_count, a->residency_count);
-        // Which place it has, and whether one that no residency list names has one at all, is the manager's business.
-        if (a->residency_count != 0 && (a->segment != b->segment || a->dirty != b->dirty))
-            wrong(run, call, "allocation %u is in segment %u, dirty %d, before in %u, %d", i, b->segment, b->dirty,
-                  a->segment, a->dirty);
+        if (a->residency_count != b->residency_count || a->instances != b->instances)
+            wrong(attempt, call, "allocation %u counts %u with %u instances, before %u with %u", i, b->residency_count,
+                  b->instances, a->residency_count, a->instances);
+        if (a->segment != b->segment || a->offset != b->offset || a->dirty != b->dirty)
+            wrong(attempt, call, "allocation %u is in segment %u at %llx, dirty %d, before in %u at %llx, %d", i,
+                  b->segment, (unsigned long long)b->offset, b->dirty, a->segment, (unsigned long long)a->offset,
+                  a->dirty);
     }
-    if (may != MAY_DROP && then->recorded != now->recorded)
-        wrong(run, call, "%zu bytes of commands are recorded, before %zu", now->recorded, then->recorded);
-    if (then->jobs != now->jobs)
-        wrong(run, call, "%llu jobs have run of it", (unsigned long long)(now->jobs - then->jobs));
+    if (then->recorded != now->recorded)
+        wrong(attempt, call, "%zu bytes of commands are recorded, before %zu", now->recorded, then->recorded);
+    if (then->operations != now->operations || memcmp(then->jobs, now->jobs, sizeof(now->jobs)) != 0)
+        wrong(attempt, call, "%llu operations are queued, or a job",
+              (unsigned long long)(now->operations - then->operations));
 }
-
-// ---- One call ----
-
-// Did it fail for what was injected, as it should? Then it is to be called again.
-static bool again(struct run *run, const char *call, int result, enum may may, bool fresh, const struct look *before)
-{
-    inject.armed = false;
-    if (result == FERRY_OK || result == FERRY_PENDING)
-        return false;
-    if (!fresh || !inject.fired) {
-        wrong(run, call, "returned %s unasked", ferry_error_name(result));
-        return false;
-    }
-    if (result == FERRY_ERROR_CRITICAL) {
-        run->stopped = true;
-        if (!inject.stops)
-            wrong(run, call, "the manager has stopped");
-        return false;
-    }
-    if (inject.kind == INJECT_MEMORY && result != FERRY_ERROR_NO_HOST_MEMORY)
-        wrong(run, call, "returned %s for want of host memory", ferry_error_name(result));
-    // AddDevice has no other answer than memory.
-    bool reset = inject.what && strcmp(inject.what, "DxgkDdiResetEngine") == 0 && result == FERRY_ERROR_TIMEOUT;
-    if (inject.kind == INJECT_DDI && !reset && result != FERRY_ERROR_DEVICE_LOST &&
-        result != FERRY_ERROR_NO_HOST_MEMORY)
-        wrong(run, call, "returned %s for the miniport's error", ferry_error_name(result));
-    if (inject.kind == INJECT_MEMORY && strstr(call, "_destroy"))
-        wrong(run, call, "is kept for want of memory to destroy it");
-    struct look now;
-    look(run, call, &now);
-    compare(run, call, may, before, &now);
-    return true;
-}
-
-#define CALL_MAY(may, expression)                                                                                      \
-    do {                                                                                                               \
-        struct look before;                                                                                            \
-        if (run->stopped || run->failure[0])                                                                           \
-            return;                                                                                                    \
-        look(run, #expression, &before);                                                                               \
-        bool fresh = !inject.fired;                                                                                    \
-        inject_arm(fresh);                                                                                             \
-        if (again(run, #expression, (expression), may, fresh, &before))                                                \
-            again(run, #expression " once more", (expression), may, false, &before);                                   \
-        if (run->stopped || run->failure[0])                                                                           \
-            return;                                                                                                    \
-    } while (0)
-#define CALL(expression) CALL_MAY(MAY_NOTHING, expression)
 
 // ---- The program ----
 
@@ -243,7 +172,7 @@ static void check(struct run *run, unsigned number)
     CALL(ferry_lock(run->allocation[number], FERRY_LOCK_READ_ONLY, &address));
     for (uint64_t i = 0; i < PAGES(SIZE[number]); i++)
         if (((const uint8_t *)address)[i] != run->content[number]) {
-            wrong(run, "content", "byte %llu of allocation %u is %02x", (unsigned long long)i, number,
+            wrong(&run->attempt, "content", "byte %llu of allocation %u is %02x", (unsigned long long)i, number,
                   ((const uint8_t *)address)[i]);
             break;
         }
@@ -260,24 +189,6 @@ static int residency(struct run *run, int (*call)(struct ferry_device *, struct 
     int result = call(run->device, &arguments);
     *value = result == FERRY_PENDING ? arguments.paging_fence_value : 0;
     return result;
-}
-
-#define LIST(...) (const unsigned[]){__VA_ARGS__}, sizeof((const unsigned[]){__VA_ARGS__}) / sizeof(unsigned)
-
-// A submission that fails drops its job, which is recorded once more then.
-static int submit_again(struct run *run, uint64_t *fence)
-{
-    int error = ferry_queue_submit(run->queue, fence);
-    if (error != FERRY_OK && inject.armed) {
-        inject.armed = false;
-        if (run->content[MAPPED] != 0x5a) {
-            ferry_queue_copy(run->queue, run->allocation[KEPT], 0, run->allocation[PLAIN], 0, (uint32_t)PAGES(4));
-            ferry_queue_fill(run->queue, run->allocation[MAPPED], 0, (uint32_t)PAGES(3), 0x5a, 1);
-        } else {
-            ferry_queue_fill(run->queue, run->allocation[PLAIN], 0, (uint32_t)PAGES(4), 0x77, 1);
-        }
-    }
-    return error;
 }
 
 static void make_all(struct run *run)
@@ -325,26 +236,21 @@ static void use_all(struct run *run)
     for (unsigned i = 0; i < 120; i++)
         CALL(ferry_queue_copy(run->queue, run->allocation[KEPT], 0, run->allocation[PLAIN], 0, (uint32_t)PAGES(4)));
     CALL(ferry_queue_fill(run->queue, run->allocation[MAPPED], 0, (uint32_t)PAGES(3), 0x5a, 1));
-    // It is not submitted.
-    CALL(ferry_queue_destroy(run->queue));
-    CALL(ferry_queue_create(run->device, &run->queue));
-    CALL(ferry_queue_copy(run->queue, run->allocation[KEPT], 0, run->allocation[PLAIN], 0, (uint32_t)PAGES(4)));
-    CALL(ferry_queue_fill(run->queue, run->allocation[MAPPED], 0, (uint32_t)PAGES(3), 0x5a, 1));
-    CALL_MAY(MAY_DROP, submit_again(run, &fence));
+    CALL(ferry_queue_submit(run->queue, &fence));
     run->content[KEPT] = run->content[PLAIN];
     run->content[MAPPED] = 0x5a;
     CALL(ferry_queue_wait(run->queue, fence));
     check(run, KEPT);
     check(run, MAPPED);
-    CALL_MAY(MAY_DROP, ferry_queue_submit(run->queue, &fence)); // empty
+    CALL(ferry_queue_submit(run->queue, &fence)); // empty
     // Room by the driver's own trimming, then by nobody's wish.
     CALL(residency(run, ferry_make_resident, LIST(LARGE, LARGE), &value));
-    CALL_MAY(MAY_TRIM, residency(run, ferry_make_resident_trim, LIST(WIDE), &value));
+    CALL(residency(run, ferry_make_resident_trim, LIST(WIDE), &value));
     CALL(residency(run, ferry_evict, LIST(WIDE), &value));
     CALL(residency(run, ferry_make_resident_trim, LIST(PLAIN, KEPT), &value));
     CALL(residency(run, ferry_make_resident, LIST(OWN), &value));
     CALL(ferry_queue_fill(run->queue, run->allocation[PLAIN], 0, (uint32_t)PAGES(4), 0x77, 1));
-    CALL_MAY(MAY_DROP, submit_again(run, &fence));
+    CALL(ferry_queue_submit(run->queue, &fence));
     run->content[PLAIN] = 0x77;
     CALL(ferry_adapter_reset_engine(run->adapter));
     CALL(ferry_adapter_set_budget(run->adapter, PAGES(8)));
@@ -360,64 +266,27 @@ static void use_all(struct run *run)
     CALL(ferry_device_destroy(run->device));
 }
 
-static void run_once(struct run *run, enum inject_kind kind, uint64_t after)
+static void run_once(unsigned variant, struct attempt *attempt)
 {
-    inject_set(kind, after, STATUS_DEVICE_REMOVED);
-    make_all(run);
-    if (!run->stopped && !run->failure[0])
-        use_all(run);
+    static int64_t live; // after a run: the table of handles stays for the next adapter
+    struct run run = {.attempt.variant = "the public interface"};
+    (void)variant;
+    make_all(&run);
+    if (!run.attempt.stopped && !run.attempt.failure[0])
+        use_all(&run);
     inject_arm(!inject.fired); // In close, too, where nobody is told of it.
-    ferry_adapter_close(run->adapter);
+    ferry_adapter_close(run.adapter);
     inject.armed = false;
-}
-
-static uint64_t first_only, last_only = UINT64_MAX; // numbers of failures, to look at one closer
-
-static void every_failure(enum inject_kind kind)
-{
-    // The table of handles stays for the next adapter.
-    struct run once = {0};
-    run_once(&once, INJECT_NOTHING, 0);
-    if (once.failure[0])
-        print_error("%s\n", once.failure);
-    assert_int_equal(once.failure[0], 0);
-    int64_t live = inject.live;
-    unsigned bad = 0;
-    uint64_t n = first_only ? first_only : 1;
-    for (bool more = true; more && n <= last_only; n++) {
-        struct run run = {0};
-        run_once(&run, kind, n);
-        more = inject.fired;
-        if (inject.live != live)
-            wrong(&run, "the end", "%lld blocks are not freed", (long long)(inject.live - live));
-        live = inject.live;
-        if (run.failure[0] && bad++ < 40)
-            print_error("%s\n", run.failure);
-    }
-    printf("%llu failures, one at a time\n", (unsigned long long)n - 2);
-    assert_true(first_only || n > 2); // Without one nothing was injected.
-    assert_int_equal(bad, 0);
-}
-
-static void every_failure_of_memory_leaves_the_state_as_it_was(void **state)
-{
-    (void)state;
-    every_failure(INJECT_MEMORY);
-}
-
-static void every_failure_of_a_ddi_call_is_named_and_changes_nothing(void **state)
-{
-    (void)state;
-    every_failure(INJECT_DDI);
+    if (live != 0 && inject.live != live)
+        wrong(&run.attempt, "the end", "%lld blocks are not freed", (long long)(inject.live - live));
+    live = inject.live;
+    *attempt = run.attempt;
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_failure_of_memory_leaves_the_state_as_it_was),
-        cmocka_unit_test(every_failure_of_a_ddi_call_is_named_and_changes_nothing),
-    };
-    if (getenv("INJECT_ONLY"))
-        first_only = last_only = strtoull(getenv("INJECT_ONLY"), NULL, 0);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    struct attempt once;
+    inject_set(INJECT_NOTHING, 0, 0);
+    run_once(0, &once);
+    return once.failure[0] ? 1 : every_failure(run_once, 1);
 }

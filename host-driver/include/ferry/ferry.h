@@ -273,7 +273,8 @@ struct ferry_residency {
 /// no other program ran. What others hold is no reason: submit waits for the turn then.
 int ferry_make_resident(struct ferry_device *device, struct ferry_residency *arguments);
 /// The user-mode driver's loop (R226 to R229): make resident, and on NO_VIDEO_MEMORY evict what this device used least
-/// recently and does not need here, until it succeeds or nothing is left to trim. Errors: those of
+/// recently and does not need here, until it succeeds or nothing is left to trim. What was evicted is off the list, and
+/// stays so when nothing is left and it is still NO_VIDEO_MEMORY; on any other error it is put back. Errors: those of
 /// ferry_make_resident().
 int ferry_make_resident_trim(struct ferry_device *device, struct ferry_residency *arguments);
 /// Take one off each count; at 0 the allocation leaves the residency list. Errors: ARGUMENT, HANDLE, FOREIGN,
@@ -310,8 +311,8 @@ int ferry_queue_copy(struct ferry_queue *queue, struct ferry_allocation *destina
 int ferry_queue_fill(struct ferry_queue *queue, struct ferry_allocation *destination, uint64_t offset, uint32_t bytes,
                      uint64_t pattern, uint32_t pattern_bytes);
 /// Close the job, make everything on the device's residency list resident, and submit; *fence gets the job's number.
-/// The recorded job is dropped on an error. Errors: ARGUMENT, HANDLE, NOT_RESIDENT, NO_VIDEO_MEMORY, DEVICE_LOST,
-/// TIMEOUT.
+/// On an error nothing of it runs: after NO_HOST_MEMORY the recorded job is as it was and may be submitted again, any
+/// other error drops it. Errors: ARGUMENT, HANDLE, NOT_RESIDENT, NO_VIDEO_MEMORY, NO_HOST_MEMORY, DEVICE_LOST, TIMEOUT.
 int ferry_queue_submit(struct ferry_queue *queue, uint64_t *fence);
 /// Wait until the job is done. Errors: HANDLE, ARGUMENT (no such job), TIMEOUT, FAULT, DEVICE_LOST.
 int ferry_queue_wait(struct ferry_queue *queue, uint64_t fence);

@@ -6,27 +6,29 @@
 
 #include "vidmm/memory/memory.h"
 
-static int bring_to_backing(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint32_t flags)
+// Room in the pager's line, and the backing store, are there.
+static void bring_to_backing(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint32_t flags)
 {
     const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
     bool discard = (flags & D3DDDI_LOCK_DISCARD) != 0;
     if (!segment)
-        return FERRY_OK;
+        return;
     if (segment->aperture) {
         ferry_vm_aperture_order(memory, allocation, (flags & D3DDDI_LOCK_WRITE_ONLY) == 0);
-        return FERRY_OK;
+        return;
     }
     // A lock for reading, or one that must not evict, gets a copy and leaves the allocation where it is: until unlock
     // it is as if PermanentSysMem. Whoever writes all of it has no use for the place meanwhile, but for one that is
     // discarded again and again: its content is brought to the same place each time. An overlay keeps its place (R150).
     bool stays = ferry_vm_permanent(allocation) || allocation->pinned ||
                  (flags & (D3DDDI_LOCK_READ_ONLY | D3DDDI_LOCK_DO_NOT_EVICT)) != 0 || (allocation->renaming && discard);
-    if (!stays)
-        return ferry_vm_remove(memory, allocation, discard);
+    if (!stays) {
+        ferry_vm_take_out(memory, allocation, discard);
+        return;
+    }
     if (allocation->dirty && !discard)
         ferry_vm_transfer_out(memory, allocation);
     allocation->dirty = allocation->dirty_before = 0;
-    return FERRY_OK;
 }
 
 int ferry_vm_lock_check(const struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation,
@@ -52,16 +54,13 @@ int ferry_vm_lock_begin(struct ferry_vm_memory *memory, struct ferry_vm_allocati
                         uint64_t first, uint64_t count, uint64_t until[FERRY_VM_MAX_NODES])
 {
     // Room and pages first: a lock that fails for want of them has discarded and moved nothing.
-    int result = ferry_vm_reserve(memory->sched, 2 * ferry_vm_pieces(memory, allocation->pages) + 2);
+    int result = ferry_vm_reserve(memory->sched, ferry_vm_remove_most(memory, allocation));
+    if (result == FERRY_OK && !ferry_vm_backing_recall(memory, allocation))
+        result = ferry_vm_backing_make(memory, allocation);
     if (result != FERRY_OK)
         return result;
-    ferry_vm_backing_recall(memory, allocation);
-    result = ferry_vm_backing_make(memory, allocation);
     memcpy(until, allocation->subject.last_fence, sizeof(allocation->subject.last_fence));
-    if (result == FERRY_OK)
-        result = bring_to_backing(memory, allocation, flags);
-    if (result != FERRY_OK)
-        return result;
+    bring_to_backing(memory, allocation, flags);
     // All jobs that name it so far, and what was just queued; also a transfer to video memory that still reads the
     // pages the CPU is about to write. That what is discarded leaves video memory need not be waited for.
     const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);

@@ -19,6 +19,7 @@ struct ferry_vm_renaming {
     uint32_t length, capacity, current;     // current: the one that holds the content
     uint32_t discards, peak;                // since the length was last looked at; most instances in use at one
     struct ferry_vm_allocation *before;     // the one that the lock under way has taken another one for
+    bool added;                             // which was made for it
 };
 
 // An allocation; of one that is renamed, one instance of it.
@@ -193,6 +194,8 @@ uint32_t ferry_vm_instance_count(const struct ferry_vm_allocation *allocation);
 struct ferry_vm_allocation *ferry_vm_instance(struct ferry_vm_allocation *allocation, uint32_t steps);
 /// One more instance, as the next one. On an error all is as before.
 int ferry_vm_instance_add(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+/// One that was just added and switched away from, and which nothing was queued for, is gone again.
+void ferry_vm_instance_undo(struct ferry_vm_memory *memory, struct ferry_vm_allocation *instance);
 /// From now on this one is the allocation.
 void ferry_vm_instance_switch(struct ferry_vm_memory *memory, struct ferry_vm_allocation *to);
 /// A parked one leaves its segment, once its work is over, and is freed here. On an error it stays.

@@ -154,6 +154,12 @@ static void forget(struct ferry_vm_memory *memory, struct ferry_vm_allocation *i
     free(instance);
 }
 
+void ferry_vm_instance_undo(struct ferry_vm_memory *memory, struct ferry_vm_allocation *instance)
+{
+    ferry_vm_pages_free(memory->core, instance->backing);
+    forget(memory, instance);
+}
+
 int ferry_vm_instance_end(struct ferry_vm_memory *memory, struct ferry_vm_allocation *instance)
 {
     instance->dirty = 0;

@@ -57,6 +57,7 @@ struct ferry_vm_allocation *ferry_vm_rename(struct ferry_vm_policy *policy, stru
     for (uint32_t i = 0; i < ferry_vm_instance_count(allocation); i++)
         in_use += busy(policy, ferry_vm_instance(allocation, i));
     struct ferry_vm_allocation *taken = allocation;
+    bool added = false;
     // The caller's own memory has one address, so there is no other instance of it; and what the miniport is told of
     // the one place of an allocation has no word for several.
     UINT single = DXGK_ALLOC_FLAG_EXISTING_SYSMEM | DXGK_ALLOC_FLAG_EXISTING_KERNEL_SYSMEM |
@@ -64,12 +65,14 @@ struct ferry_vm_allocation *ferry_vm_rename(struct ferry_vm_policy *policy, stru
     if (busy(policy, allocation) && (allocation->flags & single) == 0) {
         taken = ferry_vm_instance(allocation, 1);
         // Without host memory for one more there is still the next one to wait for.
-        if (busy(policy, taken) && may_grow(policy, allocation) &&
-            ferry_vm_instance_add(policy->memory, allocation) == FERRY_OK)
+        added = busy(policy, taken) && may_grow(policy, allocation) &&
+                ferry_vm_instance_add(policy->memory, allocation) == FERRY_OK;
+        if (added)
             taken = ferry_vm_instance(allocation, 1);
     }
     if (taken != allocation) {
         taken->renaming->before = allocation;
+        taken->renaming->added = added;
         ferry_vm_instance_switch(policy->memory, taken);
     }
     look_at_demand(policy, taken, in_use);
@@ -93,4 +96,6 @@ void ferry_vm_rename_back(struct ferry_vm_policy *policy, struct ferry_vm_alloca
         return;
     ferry_vm_instance_switch(policy->memory, renaming->before);
     renaming->before = NULL;
+    if (renaming->added && !allocation->block && !busy(policy, allocation))
+        ferry_vm_instance_undo(policy->memory, allocation);
 }
