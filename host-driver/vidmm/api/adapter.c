@@ -29,7 +29,8 @@ static void tear_down(struct ferry_vidmm *manager, bool started)
         manager->core.miniport->DxgkDdiDestroyDevice(manager->sched.system_device);
     if (started)
         manager->core.miniport->DxgkDdiStopDevice(manager->core.adapter);
-    ferry_vm_paging_stop(&manager->sched);
+    ferry_vm_line_free(&manager->sched);
+    ferry_vm_buffers_free(&manager->sched);
     ferry_vm_aperture_stop(&manager->memory);
     ferry_vm_room_stop(&manager->policy);
     ferry_vm_budgets_stop(&manager->policy);

@@ -98,6 +98,8 @@ struct ferry_vm_memory {
     bool lru;
 };
 
+// The files, lowest first; each calls only those above it here.
+
 // ---- segments.c ----
 int ferry_vm_segments_read(struct ferry_vm_memory *memory, const struct ferry_vidmm_options *options);
 void ferry_vm_segments_destroy(struct ferry_vm_memory *memory);
@@ -107,36 +109,18 @@ unsigned ferry_vm_segment_order(struct ferry_vm_memory *memory, const struct fer
                                 struct ferry_vm_segment *order[FERRY_VM_MAX_SEGMENTS]);
 bool ferry_vm_from_end(const struct ferry_vm_allocation *allocation, uint32_t segment);
 
-// ---- allocation.c ----
-int ferry_vm_allocation_new(struct ferry_vm_memory *memory, struct ferry_vm_device *device,
-                            const struct ferry_vidmm_allocation_options *options, D3DKMT_HANDLE *handle,
-                            unsigned *broken_rule);
-/// Queue what has to happen before it can go. Everything that names it must be over before free().
-int ferry_vm_allocation_close(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
-void ferry_vm_allocation_free(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
-/// The live allocation of this device; *error is HANDLE or FOREIGN when NULL comes back. device NULL = of any device.
-struct ferry_vm_allocation *ferry_vm_allocation_find(struct ferry_vm_memory *memory,
-                                                     const struct ferry_vm_device *device, D3DKMT_HANDLE handle,
-                                                     int *error);
-/// For sched: a paging buffer that moved its content has faulted.
-void ferry_vm_content_lost(void *memory, D3DKMT_HANDLE allocation);
-
-// ---- instance.c ----
-/// Queue its content into the block that the allocation has just got. Prepared before: operations, and for an aperture
-/// the backing store.
-void ferry_vm_settle(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
-size_t ferry_vm_settle_most(const struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation);
-/// Take it out of its segment; content goes to the backing store unless that is as good, or `drop` says it is unwanted.
-/// prepare() first, and room for most() operations: then it cannot fail. remove() does all three, or nothing.
-int ferry_vm_remove_prepare(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, bool drop);
-size_t ferry_vm_remove_most(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation);
-void ferry_vm_take_out(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, bool drop);
-int ferry_vm_remove(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, bool drop);
-/// Its place is free again, without a word to the GPU; nothing when it has none.
-void ferry_vm_leave_place(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
-/// Keep the candidate lists and the missing list right after count, block or lock changed.
-void ferry_vm_relist(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
-void ferry_vm_emit_place(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation, bool placed);
+// ---- backing.c ----
+/// Can what was dropped be had again?
+bool ferry_vm_backing_recallable(const struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation);
+int ferry_vm_backing_make(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+/// Once what is queued for the allocation has run the pages are free (R110).
+void ferry_vm_backing_drop(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+/// What was dropped and is not gone yet, and still as good as what it was brought to, is the backing store again. False
+/// when there is none such.
+bool ferry_vm_backing_recall(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+bool ferry_vm_permanent(const struct ferry_vm_allocation *allocation);
+/// Cached pages change hands between CPU and a segment that does not snoop (R121, R123).
+void ferry_vm_cache_handover(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation);
 
 // ---- operations.c ----
 // What is queued here waits for nobody. Room in the pager's line must have been reserved, except for a move.
@@ -157,6 +141,10 @@ void ferry_vm_discard(struct ferry_vm_memory *memory, struct ferry_vm_allocation
 /// The allocation is whose jobs are ordered by it.
 void ferry_vm_physical(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
                        const struct ferry_vm_segment *segment, uint64_t page, bool write);
+/// Does a move so far down go out and in again?
+bool ferry_vm_move_by_backing(const struct ferry_vm_allocation *allocation, uint64_t from, uint64_t to);
+size_t ferry_vm_move_most(const struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation,
+                          uint64_t from, uint64_t to);
 
 // ---- aperture.c ----
 int ferry_vm_aperture_start(struct ferry_vm_memory *memory);
@@ -168,23 +156,22 @@ void ferry_vm_dummy_inspect(struct ferry_vm_memory *memory);
 /// GPU writes through the aperture become visible to the CPU (R58, R62).
 void ferry_vm_aperture_order(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, bool cpu_reads);
 
-/// Does a move so far down go out and in again?
-bool ferry_vm_move_by_backing(const struct ferry_vm_allocation *allocation, uint64_t from, uint64_t to);
-size_t ferry_vm_move_most(const struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation,
-                          uint64_t from, uint64_t to);
-
-// ---- backing.c ----
-/// Can what was dropped be had again?
-bool ferry_vm_backing_recallable(const struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation);
-int ferry_vm_backing_make(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
-/// Once what is queued for the allocation has run the pages are free (R110).
-void ferry_vm_backing_drop(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
-/// What was dropped and is not gone yet, and still as good as what it was brought to, is the backing store again. False
-/// when there is none such.
-bool ferry_vm_backing_recall(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
-bool ferry_vm_permanent(const struct ferry_vm_allocation *allocation);
-/// Cached pages change hands between CPU and a segment that does not snoop (R121, R123).
-void ferry_vm_cache_handover(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation);
+// ---- instance.c ----
+/// Queue its content into the block that the allocation has just got. Prepared before: operations, and for an aperture
+/// the backing store.
+void ferry_vm_settle(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+size_t ferry_vm_settle_most(const struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation);
+/// Take it out of its segment; content goes to the backing store unless that is as good, or `drop` says it is unwanted.
+/// prepare() first, and room for most() operations: then it cannot fail. remove() does all three, or nothing.
+int ferry_vm_remove_prepare(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, bool drop);
+size_t ferry_vm_remove_most(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation);
+void ferry_vm_take_out(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, bool drop);
+int ferry_vm_remove(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, bool drop);
+/// Its place is free again, without a word to the GPU; nothing when it has none.
+void ferry_vm_leave_place(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+/// Keep the candidate lists and the missing list right after count, block or lock changed.
+void ferry_vm_relist(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+void ferry_vm_emit_place(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation, bool placed);
 
 // ---- renaming.c ----
 /// Another instance of its allocation holds the content.
@@ -204,6 +191,20 @@ int ferry_vm_instance_end(struct ferry_vm_memory *memory, struct ferry_vm_alloca
 int ferry_vm_instances_end(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
 /// The same after everything is over; frees the record too.
 void ferry_vm_instances_free(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+
+// ---- allocation.c ----
+int ferry_vm_allocation_new(struct ferry_vm_memory *memory, struct ferry_vm_device *device,
+                            const struct ferry_vidmm_allocation_options *options, D3DKMT_HANDLE *handle,
+                            unsigned *broken_rule);
+/// Queue what has to happen before it can go. Everything that names it must be over before free().
+int ferry_vm_allocation_close(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+void ferry_vm_allocation_free(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+/// The live allocation of this device; *error is HANDLE or FOREIGN when NULL comes back. device NULL = of any device.
+struct ferry_vm_allocation *ferry_vm_allocation_find(struct ferry_vm_memory *memory,
+                                                     const struct ferry_vm_device *device, D3DKMT_HANDLE handle,
+                                                     int *error);
+/// For sched: a paging buffer that moved its content has faulted.
+void ferry_vm_content_lost(void *memory, D3DKMT_HANDLE allocation);
 
 // ---- cpu_access.c ----
 /// May it be locked like this?

@@ -4,46 +4,6 @@
 // keeps nobody waiting who has nothing to do with it.
 #include "vidmm/sched/sched.h"
 
-static struct ferry_vm_span span(UINT segment, LARGE_INTEGER address, uint64_t offset, uint64_t bytes)
-{
-    uint64_t first = (uint64_t)address.QuadPart + offset;
-    return segment == 0 ? (struct ferry_vm_span){0} : (struct ferry_vm_span){segment, first, first + bytes};
-}
-
-void ferry_vm_spans(struct ferry_vm_operation *operation)
-{
-    const DXGKARG_BUILDPAGINGBUFFER *a = &operation->argument;
-    const LARGE_INTEGER start = {0};
-    switch (a->Operation) {
-    case DXGK_OPERATION_TRANSFER:
-        operation->reads = span(a->Transfer.Source.SegmentId, a->Transfer.Source.SegmentAddress,
-                                a->Transfer.TransferOffset, a->Transfer.TransferSize);
-        operation->writes = span(a->Transfer.Destination.SegmentId, a->Transfer.Destination.SegmentAddress,
-                                 a->Transfer.TransferOffset, a->Transfer.TransferSize);
-        break;
-    case DXGK_OPERATION_FILL:
-        operation->writes =
-            span(a->Fill.Destination.SegmentId, a->Fill.Destination.SegmentAddress, 0, a->Fill.FillSize);
-        break;
-    case DXGK_OPERATION_DISCARD_CONTENT:
-        operation->writes = span(a->DiscardContent.SegmentId, a->DiscardContent.SegmentAddress, 0, operation->bytes);
-        break;
-    // Places of an aperture are told by page numbers, whatever its base.
-    case DXGK_OPERATION_MAP_APERTURE_SEGMENT:
-        operation->writes =
-            span(a->MapApertureSegment.SegmentId, start, a->MapApertureSegment.OffsetInPages * PAGE_SIZE,
-                 a->MapApertureSegment.NumberOfPages * PAGE_SIZE);
-        break;
-    case DXGK_OPERATION_UNMAP_APERTURE_SEGMENT:
-        operation->writes =
-            span(a->UnmapApertureSegment.SegmentId, start, a->UnmapApertureSegment.OffsetInPages * PAGE_SIZE,
-                 a->UnmapApertureSegment.NumberOfPages * PAGE_SIZE);
-        break;
-    // Of the physical accesses only the moment counts, not what they touch: their allocation orders them.
-    default: break;
-    }
-}
-
 static bool meet(const struct ferry_vm_span *a, const struct ferry_vm_span *b)
 {
     return a->segment != 0 && a->segment == b->segment && a->first < b->end && b->first < a->end;

@@ -169,72 +169,16 @@ struct ferry_vm_sched {
     void *content_lost_context;
 };
 
+// The files, lowest first; each calls only those above it here.
+
 // ---- sched.c ----
 /// How many nodes there are, and which one is for paging.
 int ferry_vm_read_caps(struct ferry_vm_sched *sched);
 int ferry_vm_make_system_context(struct ferry_vm_sched *sched);
 
-// ---- nodes.c ----
-void ferry_vm_interface(struct ferry_vm_sched *sched);
-/// Run the DPC as often as it was asked for.
-void ferry_vm_drain(struct ferry_vm_sched *sched);
-/// One turn of the wait hook, then the DPC and the pump.
-int ferry_vm_run(struct ferry_vm_sched *sched);
-/// Give the miniport whatever has nothing to wait for any more. Waits for nothing itself.
-void ferry_vm_pump(struct ferry_vm_sched *sched);
-/// Buffers that the miniport has, of all nodes.
-unsigned ferry_vm_in_flight(const struct ferry_vm_sched *sched);
-/// ResetEngine. The oldest job of the node that was in flight is to blame and ends as faulted, all of them with `all`;
-/// whatever else was aborted runs again.
-int ferry_vm_reset_node(struct ferry_vm_sched *sched, unsigned node, bool all);
-
-// ---- wait.c ----
-// What a waiter remembers from turn to turn.
-struct ferry_vm_patience {
-    bool was_reset;
-    uint64_t seen;
-};
-bool ferry_vm_reached(const struct ferry_vm_sched *sched, unsigned node, uint64_t number);
-/// One bounded turn towards a job's number, or on the paging node an operation's. FERRY_OK: reached. FERRY_PENDING:
-/// not yet. A device that stops answering is reset; TIMEOUT when that does not help.
-int ferry_vm_turn(struct ferry_vm_sched *sched, unsigned node, uint64_t number, struct ferry_vm_patience *patience);
-/// Turn after turn.
-int ferry_vm_wait(struct ferry_vm_sched *sched, unsigned node, uint64_t number);
-/// The first thing that the subject waits for: false when there is none. User nodes only unless paging is true.
-bool ferry_vm_subject_pending(const struct ferry_vm_sched *sched, const uint64_t last_fence[FERRY_VM_MAX_NODES],
-                              bool paging, unsigned *node);
-int ferry_vm_wait_allocation(struct ferry_vm_sched *sched, const struct ferry_vm_subject *subject, bool paging);
-bool ferry_vm_busy(const struct ferry_vm_sched *sched, const struct ferry_vm_subject *subject);
-
-// ---- paging_buffer.c ----
-int ferry_vm_paging_start(struct ferry_vm_sched *sched, const struct ferry_vidmm_options *options, uint32_t bytes,
-                          uint32_t private_bytes);
-void ferry_vm_buffers_free(struct ferry_vm_sched *sched);
-bool ferry_vm_holds_something(const struct ferry_vm_sched *sched);
-/// The paging submission in which the next bytes would go.
-uint64_t ferry_vm_next_fence(const struct ferry_vm_sched *sched);
-bool ferry_vm_may_be_busy(DXGK_BUILDPAGINGBUFFER_OPERATION operation);
-void ferry_vm_set_idle(DXGKARG_BUILDPAGINGBUFFER *argument, bool idle);
-enum ferry_vm_built { FERRY_VM_BUILT, FERRY_VM_WENT_OUT, FERRY_VM_NO_ROOM, FERRY_VM_PARKED, FERRY_VM_STOPPED };
-/// One call of BuildPagingBuffer. WENT_OUT: there is more of the operation, and its buffer is submitted, or thrown away
-/// when it is unwanted.
-enum ferry_vm_built ferry_vm_build_pass(struct ferry_vm_sched *sched, struct ferry_vm_operation *operation,
-                                        bool unwanted);
-/// Submit the open buffer, if anything is in it and the device has room. True when it went out.
-bool ferry_vm_flush(struct ferry_vm_sched *sched);
-
-// ---- paging_order.c ----
-/// What the operation reads and writes, from its argument.
-void ferry_vm_spans(struct ferry_vm_operation *operation);
-/// Which operation may be built next; 0 when none may.
-uint64_t ferry_vm_next_operation(struct ferry_vm_sched *sched);
-/// Would it write what an operation reads that may have to be executed again together with it?
-bool ferry_vm_spoils_a_source(const struct ferry_vm_sched *sched, uint64_t number);
-/// Does the operation wait for a job, by itself or behind one that does?
-bool ferry_vm_behind_a_job(struct ferry_vm_sched *sched, uint64_t number);
-
-// ---- pager.c ----
-void ferry_vm_paging_stop(struct ferry_vm_sched *sched);
+// ---- paging_line.c ----
+/// What is left in the line is given up.
+void ferry_vm_line_free(struct ferry_vm_sched *sched);
 struct ferry_vm_operation *ferry_vm_operation_at(const struct ferry_vm_sched *sched, uint64_t number);
 bool ferry_vm_operation_over(const struct ferry_vm_sched *sched, uint64_t number);
 /// The oldest operation of the device, up to this number, that is not over; 0 when there is none.
@@ -257,10 +201,41 @@ bool ferry_vm_release_waits(const struct ferry_vm_sched *sched, const struct fer
                             uint64_t number);
 /// NULL when they are gone.
 MDL *ferry_vm_release_back(struct ferry_vm_sched *sched, const struct ferry_vm_subject *subject, uint64_t number);
-/// Build what may be built, submit what is worth it. True when something moved.
-bool ferry_vm_pump_paging(struct ferry_vm_sched *sched);
-/// Paging submissions up to the node's reported one are over.
-void ferry_vm_paging_retired(struct ferry_vm_sched *sched);
+/// The pages of one that is over, from now on the caller's. NULL when there are none.
+MDL *ferry_vm_take_release(struct ferry_vm_operation *operation);
+
+// ---- nodes.c ----
+/// Run the DPC as often as it was asked for.
+void ferry_vm_drain(struct ferry_vm_sched *sched);
+/// Buffers that the miniport has, of all nodes.
+unsigned ferry_vm_in_flight(const struct ferry_vm_sched *sched);
+/// Is the job of that number over, or on the paging node the operation?
+bool ferry_vm_reached(const struct ferry_vm_sched *sched, unsigned node, uint64_t number);
+
+// ---- paging_buffer.c ----
+int ferry_vm_paging_start(struct ferry_vm_sched *sched, const struct ferry_vidmm_options *options, uint32_t bytes,
+                          uint32_t private_bytes);
+void ferry_vm_buffers_free(struct ferry_vm_sched *sched);
+bool ferry_vm_holds_something(const struct ferry_vm_sched *sched);
+/// The paging submission in which the next bytes would go.
+uint64_t ferry_vm_next_fence(const struct ferry_vm_sched *sched);
+bool ferry_vm_may_be_busy(DXGK_BUILDPAGINGBUFFER_OPERATION operation);
+void ferry_vm_set_idle(DXGKARG_BUILDPAGINGBUFFER *argument, bool idle);
+enum ferry_vm_built { FERRY_VM_BUILT, FERRY_VM_WENT_OUT, FERRY_VM_NO_ROOM, FERRY_VM_PARKED, FERRY_VM_STOPPED };
+/// One call of BuildPagingBuffer. WENT_OUT: there is more of the operation, and its buffer is submitted, or thrown away
+/// when it is unwanted.
+enum ferry_vm_built ferry_vm_build_pass(struct ferry_vm_sched *sched, struct ferry_vm_operation *operation,
+                                        bool unwanted);
+/// Submit the open buffer, if anything is in it and the device has room. True when it went out.
+bool ferry_vm_flush(struct ferry_vm_sched *sched);
+
+// ---- paging_order.c ----
+/// Which operation may be built next; 0 when none may.
+uint64_t ferry_vm_next_operation(struct ferry_vm_sched *sched);
+/// Would it write what an operation reads that may have to be executed again together with it?
+bool ferry_vm_spoils_a_source(const struct ferry_vm_sched *sched, uint64_t number);
+/// Does the operation wait for a job, by itself or behind one that does?
+bool ferry_vm_behind_a_job(struct ferry_vm_sched *sched, uint64_t number);
 
 // ---- monitored_fence.c ----
 int ferry_vm_queue_new(struct ferry_vm_sched *sched, struct ferry_vm_device *device, int priority,
@@ -273,6 +248,12 @@ void ferry_vm_queues_signal(struct ferry_vm_sched *sched);
 /// An operation that a value handed out waits for; 0 when it is reached.
 uint64_t ferry_vm_queue_operation_of(const struct ferry_vm_sched *sched, const struct ferry_vm_queue *queue,
                                      uint64_t value);
+
+// ---- pager.c ----
+/// Build what may be built, submit what is worth it. True when something moved.
+bool ferry_vm_pump_paging(struct ferry_vm_sched *sched);
+/// Paging submissions up to the node's reported one are over.
+void ferry_vm_paging_retired(struct ferry_vm_sched *sched);
 
 // ---- jobs.c ----
 int ferry_vm_context_new(struct ferry_vm_sched *sched, struct ferry_vm_device *device, uint32_t node,
@@ -293,5 +274,32 @@ void ferry_vm_job_queue(struct ferry_vm_sched *sched, struct ferry_vm_job *job, 
 bool ferry_vm_pump_jobs(struct ferry_vm_sched *sched, unsigned node);
 /// Submissions up to the node's reported one are over.
 void ferry_vm_jobs_retired(struct ferry_vm_sched *sched, unsigned node);
+
+// ---- dispatch.c ----
+void ferry_vm_interface(struct ferry_vm_sched *sched);
+/// One turn of the wait hook, then the DPC and the pump.
+int ferry_vm_run(struct ferry_vm_sched *sched);
+/// Give the miniport whatever has nothing to wait for any more. Waits for nothing itself.
+void ferry_vm_pump(struct ferry_vm_sched *sched);
+/// ResetEngine. The oldest job of the node that was in flight is to blame and ends as faulted, all of them with `all`;
+/// whatever else was aborted runs again.
+int ferry_vm_reset_node(struct ferry_vm_sched *sched, unsigned node, bool all);
+
+// ---- wait.c ----
+// What a waiter remembers from turn to turn.
+struct ferry_vm_patience {
+    bool was_reset;
+    uint64_t seen;
+};
+/// One bounded turn towards a job's number, or on the paging node an operation's. FERRY_OK: reached. FERRY_PENDING:
+/// not yet. A device that stops answering is reset; TIMEOUT when that does not help.
+int ferry_vm_turn(struct ferry_vm_sched *sched, unsigned node, uint64_t number, struct ferry_vm_patience *patience);
+/// Turn after turn.
+int ferry_vm_wait(struct ferry_vm_sched *sched, unsigned node, uint64_t number);
+/// The first thing that the subject waits for: false when there is none. User nodes only unless paging is true.
+bool ferry_vm_subject_pending(const struct ferry_vm_sched *sched, const uint64_t last_fence[FERRY_VM_MAX_NODES],
+                              bool paging, unsigned *node);
+int ferry_vm_wait_allocation(struct ferry_vm_sched *sched, const struct ferry_vm_subject *subject, bool paging);
+bool ferry_vm_busy(const struct ferry_vm_sched *sched, const struct ferry_vm_subject *subject);
 
 #endif

@@ -2,11 +2,6 @@
 // Waiting, in bounded turns: whoever waits from outside lets go of the manager between two of them.
 #include "vidmm/sched/sched.h"
 
-bool ferry_vm_reached(const struct ferry_vm_sched *sched, unsigned node, uint64_t number)
-{
-    return node == sched->paging_node ? ferry_vm_operation_over(sched, number) : number <= sched->nodes[node].completed;
-}
-
 // The node whose buffer has been with the device for longest; false when none is.
 static bool oldest_in_flight(const struct ferry_vm_sched *sched, unsigned *node)
 {

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the miniport reports as done, handing it more, and resets. Fence ids are 32 bits on the wire and 64 here: an id
+// is the one nearest below the newest submission of its node.
+#include "vidmm/sched/sched.h"
+
+static bool widen(struct ferry_vm_sched *sched, unsigned node, UINT id, uint64_t *fence)
+{
+    if (node >= sched->node_count)
+        return false;
+    uint64_t submitted = sched->nodes[node].submitted;
+    uint32_t behind = (uint32_t)submitted - id;
+    if (behind > submitted)
+        return false;
+    *fence = submitted - behind;
+    return true;
+}
+
+// Marks what went out as `fence`: as faulted when status says so, else as aborted by a reset that was not for it.
+static void mark(struct ferry_vm_sched *sched, unsigned number, uint64_t fence, NTSTATUS status)
+{
+    bool aborted = NT_SUCCESS(status);
+    if (number == sched->paging_node) {
+        for (unsigned i = 0; i < sched->buffer_count; i++) {
+            if (sched->buffers[i].fence != fence)
+                continue;
+            sched->buffers[i].faulted = !aborted;
+            sched->buffers[i].aborted = aborted;
+        }
+        return;
+    }
+    const struct ferry_vm_node *node = &sched->nodes[number];
+    for (struct ferry_vm_job *job = node->first; job && job != node->unsent; job = job->next) {
+        if (job->wire != fence)
+            continue;
+        job->status = status;
+        job->aborted = aborted;
+    }
+}
+
+static VOID notify_interrupt(HANDLE handle, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
+{
+    struct ferry_vm_sched *sched = handle;
+    UINT id, number;
+    NTSTATUS status = STATUS_SUCCESS;
+    switch (data->InterruptType) {
+    case DXGK_INTERRUPT_DMA_COMPLETED:
+        id = data->DmaCompleted.SubmissionFenceId;
+        number = data->DmaCompleted.NodeOrdinal;
+        break;
+    case DXGK_INTERRUPT_DMA_PREEMPTED:
+        id = data->DmaPreempted.LastCompletedFenceId;
+        number = data->DmaPreempted.NodeOrdinal;
+        break;
+    case DXGK_INTERRUPT_DMA_FAULTED:
+        id = data->DmaFaulted.FaultedFenceId;
+        number = data->DmaFaulted.NodeOrdinal;
+        status = data->DmaFaulted.Status;
+        if (NT_SUCCESS(status))
+            status = STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE;
+        break;
+    default: return;
+    }
+    uint64_t fence;
+    struct ferry_vidmm_critical backwards = {.code = FERRY_CRITICAL_FENCE_BACKWARDS, .node = number, .fence = id};
+    if (!widen(sched, number, id, &fence)) {
+        ferry_vm_stop_critical(sched->core, backwards);
+        return;
+    }
+    struct ferry_vm_node *node = &sched->nodes[number];
+    if (fence <= node->reset_at)
+        return;
+    if (fence < node->reported) {
+        backwards.fence = fence;
+        ferry_vm_stop_critical(sched->core, backwards);
+        return;
+    }
+    // While one node is reset, a fault on another is the reset's doing, or will come again when the buffer runs again.
+    if (!NT_SUCCESS(status))
+        mark(sched, number, fence, sched->resetting && number != sched->reset_node ? STATUS_SUCCESS : status);
+    node->reported = fence;
+}
+
+static VOID notify_dpc(HANDLE handle)
+{
+    struct ferry_vm_sched *sched = handle;
+    for (unsigned i = 0; i < sched->node_count; i++) {
+        if (sched->nodes[i].retired == sched->nodes[i].reported)
+            continue;
+        if (i == sched->paging_node)
+            ferry_vm_paging_retired(sched);
+        else
+            ferry_vm_jobs_retired(sched, i);
+    }
+}
+
+static bool queue_dpc(HANDLE handle)
+{
+    struct ferry_vm_sched *sched = handle;
+    bool first = !sched->dpc_queued;
+    sched->dpc_queued = true;
+    return first;
+}
+
+void ferry_vm_interface(struct ferry_vm_sched *sched)
+{
+    sched->interface = (DXGKRNL_INTERFACE){
+        .Size = sizeof(DXGKRNL_INTERFACE),
+        .Version = DXGKRNL_INTERFACE_VERSION,
+        .DeviceHandle = sched,
+        .DxgkCbNotifyInterrupt = notify_interrupt,
+        .DxgkCbNotifyDpc = notify_dpc,
+        .DxgkCbQueueDpc = queue_dpc,
+    };
+}
+
+void ferry_vm_pump(struct ferry_vm_sched *sched)
+{
+    if (sched->pumping)
+        return;
+    sched->pumping = true;
+    bool moved = true;
+    while (moved && sched->core->critical.code == FERRY_CRITICAL_NONE) {
+        ferry_vm_drain(sched);
+        moved = ferry_vm_pump_paging(sched);
+        for (unsigned i = 0; i < sched->node_count; i++)
+            if (i != sched->paging_node)
+                moved |= ferry_vm_pump_jobs(sched, i);
+    }
+    sched->pumping = false;
+}
+
+int ferry_vm_run(struct ferry_vm_sched *sched)
+{
+    int result = sched->core->platform.wait_for_progress(sched->core->platform.context);
+    ferry_vm_drain(sched);
+    ferry_vm_pump(sched);
+    if (sched->core->critical.code != FERRY_CRITICAL_NONE)
+        return FERRY_ERROR_CRITICAL;
+    return result;
+}
+
+int ferry_vm_reset_node(struct ferry_vm_sched *sched, unsigned number, bool all)
+{
+    struct ferry_vm_node *node = &sched->nodes[number];
+    uint64_t done, aborted;
+    sched->resetting = true;
+    sched->reset_node = number;
+    DXGKARG_QUERYCURRENTFENCE current = {.NodeOrdinal = number};
+    if (!NT_SUCCESS(sched->core->miniport->DxgkDdiQueryCurrentFence(sched->core->adapter, &current)) ||
+        !widen(sched, number, current.CurrentFence, &done) || done < node->reported)
+        done = node->reported;
+    DXGKARG_RESETENGINE reset = {.NodeOrdinal = number};
+    NTSTATUS status = sched->core->miniport->DxgkDdiResetEngine(sched->core->adapter, &reset);
+    sched->resetting = false;
+    if (sched->core->critical.code != FERRY_CRITICAL_NONE)
+        return FERRY_ERROR_CRITICAL;
+    if (!NT_SUCCESS(status) || !widen(sched, number, reset.LastAbortedFenceId, &aborted)) {
+        ferry_vm_drain(sched);
+        return FERRY_ERROR_TIMEOUT;
+    }
+    // What the miniport reported during the reset stands; the rest up to the last aborted one ends here.
+    if (node->reported > done)
+        done = node->reported;
+    bool blame = number != sched->paging_node;
+    for (uint64_t fence = done + 1; fence <= aborted; fence++) {
+        mark(sched, number, fence, blame ? STATUS_IO_TIMEOUT : STATUS_SUCCESS);
+        blame = blame && all;
+    }
+    if (aborted > node->reported)
+        node->reported = aborted;
+    if (aborted > node->reset_at)
+        node->reset_at = aborted;
+    notify_dpc(sched);
+    ferry_vm_drain(sched);
+    return FERRY_OK;
+}

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+// The line of paging operations with their records, from queueing to the end.
+#include <stdlib.h>
+#include <string.h>
+
+#include "vidmm/sched/sched.h"
+
+struct ferry_vm_operation *ferry_vm_operation_at(const struct ferry_vm_sched *sched, uint64_t number)
+{
+    return &sched->operations[number % sched->capacity];
+}
+
+bool ferry_vm_operation_over(const struct ferry_vm_sched *sched, uint64_t number)
+{
+    return number <= sched->done || ferry_vm_operation_at(sched, number)->state == FERRY_VM_OVER;
+}
+
+uint64_t ferry_vm_device_pending(const struct ferry_vm_sched *sched, const struct ferry_vm_device *device,
+                                 uint64_t upto)
+{
+    for (uint64_t number = sched->done + 1; number <= upto; number++) {
+        const struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, number);
+        if (operation->device == device && operation->state != FERRY_VM_OVER)
+            return number;
+    }
+    return 0;
+}
+
+uint64_t ferry_vm_allocation_pending(const struct ferry_vm_sched *sched, D3DKMT_HANDLE allocation)
+{
+    for (uint64_t number = sched->done + 1; number <= sched->queued; number++)
+        if (ferry_vm_operation_at(sched, number)->allocation == allocation && !ferry_vm_operation_over(sched, number))
+            return number;
+    return 0;
+}
+
+static void free_rings(struct ferry_vm_sched *sched)
+{
+    free(sched->operations);
+    free(sched->built_order);
+    free(sched->passed);
+}
+
+void ferry_vm_line_free(struct ferry_vm_sched *sched)
+{
+    for (uint64_t number = sched->done + 1; number <= sched->queued; number++)
+        if (!ferry_vm_operation_over(sched, number))
+            ferry_vm_pages_free(sched->core, ferry_vm_operation_at(sched, number)->release);
+    free_rings(sched);
+    sched->operations = NULL;
+    sched->built_order = sched->passed = NULL;
+    sched->done = sched->queued;
+}
+
+int ferry_vm_reserve(struct ferry_vm_sched *sched, size_t more)
+{
+    size_t need = (size_t)(sched->queued - sched->done) + more;
+    if (need <= sched->capacity)
+        return FERRY_OK;
+    size_t capacity = sched->capacity ? sched->capacity : 64;
+    while (capacity < need)
+        capacity *= 2;
+    struct ferry_vm_operation *ring = malloc(capacity * sizeof(*ring));
+    uint64_t *order = malloc(capacity * sizeof(*order)), *passed = malloc(capacity * sizeof(*passed));
+    if (!ring || !order || !passed) {
+        free(ring);
+        free(order);
+        free(passed);
+        return FERRY_ERROR_NO_HOST_MEMORY;
+    }
+    for (uint64_t number = sched->done + 1; number <= sched->queued; number++)
+        ring[number % capacity] = *ferry_vm_operation_at(sched, number);
+    for (uint64_t at = sched->built_first; at < sched->built_end; at++)
+        order[at % capacity] = sched->built_order[at % sched->capacity];
+    free_rings(sched);
+    sched->operations = ring;
+    sched->built_order = order;
+    sched->passed = passed;
+    sched->capacity = capacity;
+    sched->passed_count = 0;
+    sched->looked_at = 0;
+    return FERRY_OK;
+}
+
+static struct ferry_vm_span span(UINT segment, LARGE_INTEGER address, uint64_t offset, uint64_t bytes)
+{
+    uint64_t first = (uint64_t)address.QuadPart + offset;
+    return segment == 0 ? (struct ferry_vm_span){0} : (struct ferry_vm_span){segment, first, first + bytes};
+}
+
+static void spans(struct ferry_vm_operation *operation)
+{
+    const DXGKARG_BUILDPAGINGBUFFER *a = &operation->argument;
+    const LARGE_INTEGER start = {0};
+    switch (a->Operation) {
+    case DXGK_OPERATION_TRANSFER:
+        operation->reads = span(a->Transfer.Source.SegmentId, a->Transfer.Source.SegmentAddress,
+                                a->Transfer.TransferOffset, a->Transfer.TransferSize);
+        operation->writes = span(a->Transfer.Destination.SegmentId, a->Transfer.Destination.SegmentAddress,
+                                 a->Transfer.TransferOffset, a->Transfer.TransferSize);
+        break;
+    case DXGK_OPERATION_FILL:
+        operation->writes =
+            span(a->Fill.Destination.SegmentId, a->Fill.Destination.SegmentAddress, 0, a->Fill.FillSize);
+        break;
+    case DXGK_OPERATION_DISCARD_CONTENT:
+        operation->writes = span(a->DiscardContent.SegmentId, a->DiscardContent.SegmentAddress, 0, operation->bytes);
+        break;
+    // Places of an aperture are told by page numbers, whatever its base.
+    case DXGK_OPERATION_MAP_APERTURE_SEGMENT:
+        operation->writes =
+            span(a->MapApertureSegment.SegmentId, start, a->MapApertureSegment.OffsetInPages * PAGE_SIZE,
+                 a->MapApertureSegment.NumberOfPages * PAGE_SIZE);
+        break;
+    case DXGK_OPERATION_UNMAP_APERTURE_SEGMENT:
+        operation->writes =
+            span(a->UnmapApertureSegment.SegmentId, start, a->UnmapApertureSegment.OffsetInPages * PAGE_SIZE,
+                 a->UnmapApertureSegment.NumberOfPages * PAGE_SIZE);
+        break;
+    // Of the physical accesses only the moment counts, not what they touch: their allocation orders them.
+    default: break;
+    }
+}
+
+static void widen(struct ferry_vm_span *whole, const struct ferry_vm_span *piece)
+{
+    whole->first = piece->first < whole->first ? piece->first : whole->first;
+    whole->end = piece->end > whole->end ? piece->end : whole->end;
+}
+
+// A piece that is not a transfer's first belongs to the one before it; the first speaks for the places of all.
+static void join_transfer(struct ferry_vm_sched *sched, struct ferry_vm_operation *operation)
+{
+    operation->first = operation->last = sched->queued;
+    if (operation->argument.Operation != DXGK_OPERATION_TRANSFER || operation->argument.Transfer.Flags.TransferStart)
+        return;
+    operation->first = ferry_vm_operation_at(sched, sched->queued - 1)->first;
+    struct ferry_vm_operation *first = ferry_vm_operation_at(sched, operation->first);
+    first->last = sched->queued;
+    widen(&first->reads, &operation->reads);
+    widen(&first->writes, &operation->writes);
+}
+
+static void wait_for_subject(const struct ferry_vm_sched *sched, struct ferry_vm_operation *operation,
+                             struct ferry_vm_subject *subject, bool paging)
+{
+    memcpy(operation->after, subject->last_fence, sizeof(operation->after));
+    if (!paging)
+        operation->after[sched->paging_node] = 0;
+    operation->subject = subject;
+    operation->device = subject->device;
+    operation->allocation = subject->handle;
+    subject->last_fence[sched->paging_node] = sched->queued;
+}
+
+void ferry_vm_queue_operation(struct ferry_vm_sched *sched, const DXGKARG_BUILDPAGINGBUFFER *argument,
+                              struct ferry_vm_subject *subject, uint64_t bytes, unsigned flags)
+{
+    struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, ++sched->queued);
+    *operation = (struct ferry_vm_operation){.event = ++sched->core->event, .bytes = bytes, .argument = *argument};
+    operation->argument.MultipassOffset = 0;
+    operation->argument.hSystemContext = sched->system_context;
+    spans(operation);
+    join_transfer(sched, operation);
+    if (subject)
+        wait_for_subject(sched, operation, subject, (flags & FERRY_VM_WHEN_IDLE) != 0);
+}
+
+uint64_t ferry_vm_release_later(struct ferry_vm_sched *sched, struct ferry_vm_subject *subject, MDL *mdl)
+{
+    if (!mdl)
+        return 0;
+    if (ferry_vm_operation_over(sched, subject->last_fence[sched->paging_node])) {
+        ferry_vm_pages_free(sched->core, mdl);
+        return 0;
+    }
+    struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, ++sched->queued);
+    *operation =
+        (struct ferry_vm_operation){.nothing = true, .release = mdl, .first = sched->queued, .last = sched->queued};
+    // Built behind the subject's operations, which are in the same buffer or an earlier one.
+    wait_for_subject(sched, operation, subject, false);
+    subject->device->leaving_bytes += mdl->PageCount * PAGE_SIZE;
+    return sched->queued;
+}
+
+MDL *ferry_vm_take_release(struct ferry_vm_operation *operation)
+{
+    MDL *mdl = operation->release;
+    if (mdl && operation->device)
+        operation->device->leaving_bytes -= mdl->PageCount * PAGE_SIZE;
+    operation->release = NULL;
+    return mdl;
+}
+
+bool ferry_vm_release_waits(const struct ferry_vm_sched *sched, const struct ferry_vm_subject *subject, uint64_t number)
+{
+    if (number == 0 || ferry_vm_operation_over(sched, number))
+        return false;
+    const struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, number);
+    return operation->subject == subject && operation->release;
+}
+
+MDL *ferry_vm_release_back(struct ferry_vm_sched *sched, const struct ferry_vm_subject *subject, uint64_t number)
+{
+    return ferry_vm_release_waits(sched, subject, number) ? ferry_vm_take_release(ferry_vm_operation_at(sched, number))
+                                                          : NULL;
+}
+
+void ferry_vm_device_gone(struct ferry_vm_sched *sched, const struct ferry_vm_device *device)
+{
+    for (uint64_t number; (number = ferry_vm_device_pending(sched, device, sched->queued)) != 0;)
+        ferry_vm_operation_at(sched, number)->device = NULL;
+}
