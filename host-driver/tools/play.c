@@ -11,16 +11,6 @@
 // Page-ins that the GPU reads back whole: one in so many, unless all are asked for.
 #define VERIFY_SAMPLE 8u
 
-uint64_t ferry_player_key(struct ferry_player *player)
-{
-    return ferry_mix(player->options->seed ^ ferry_mix(++player->writes));
-}
-
-uint64_t ferry_player_random(struct ferry_player *player, uint64_t limit)
-{
-    return ferry_mix(player->options->seed + ++player->random * 0x9e3779b97f4a7c15u) % limit;
-}
-
 // ---- Events of the CPU --------------------------------------------------------------------------------------------
 
 static int play_create(struct ferry_player *player, uint32_t object)

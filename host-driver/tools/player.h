@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of one replay, shared by the files that play a trace: replay.c (events), readback.c (what the GPU read),
-// check.c (content through locks), observe.c (the adapter's events). Not for several threads.
+// The state of one replay, shared by the files that play a trace. Not for several threads.
 #ifndef FERRY_TOOLS_PLAYER_H
 #define FERRY_TOOLS_PLAYER_H
 
@@ -11,7 +10,7 @@
 #include "ferry/ferry.h"
 #include "tools/content.h"
 #include "tools/id_map.h"
-#include "tools/replay.h"
+#include "tools/replay_options.h"
 #include "tools/report.h"
 #include "tools/timeline.h"
 #include "tools/trace.h"
@@ -90,15 +89,37 @@ uint64_t ferry_player_key(struct ferry_player *player);
 /// A random number below limit (not 0), from the seed.
 uint64_t ferry_player_random(struct ferry_player *player, uint64_t limit);
 
-// ---- play.c ---------------------------------------------------------------------------------------------------------
+// The files, lowest first; each calls only those above it here.
 
-/// Play one event. Returns an exit code.
-int ferry_play_event(struct ferry_player *player, const struct ferry_trace_event *event);
-/// What these objects take of video memory, in whole pages.
-uint64_t ferry_play_bytes(const struct ferry_player *player, const uint32_t *objects, size_t count);
-/// Complain that the draw (or the render target) in a line does not fit. Returns the exit code.
-int ferry_play_too_small(struct ferry_player *player, uint32_t line, const uint32_t *objects, size_t count, bool draw,
-                         const char *reason);
+// ---- observe.c ------------------------------------------------------------------------------------------------------
+
+/// The adapter's call-back; context is the player.
+void ferry_player_observe(void *context, const struct ferry_event *event);
+/// Show the picture if it is time, or now.
+void ferry_player_show(struct ferry_player *player, bool now);
+
+// ---- inject.c -------------------------------------------------------------------------------------------------------
+
+/// Read --inject and --verify. Returns an exit code.
+int ferry_inject_begin(struct ferry_player *player);
+/// An allocation is about to be paged in, or has been paged out: flip the byte if it is the one. Returns an exit code.
+int ferry_inject(struct ferry_player *player, uint32_t object, bool in);
+/// Complains when the place never came.
+int ferry_inject_end(const struct ferry_player *player);
+
+// ---- check.c --------------------------------------------------------------------------------------------------------
+
+/// Add to the verified bytes, and complain about *mismatch if there is one. Returns an exit code.
+int ferry_check_result(struct ferry_player *player, uint32_t object, uint64_t compared,
+                       const struct ferry_mismatch *mismatch, const char *when, uint32_t line);
+/// Compare all of an object through a lock.
+int ferry_check_object(struct ferry_player *player, uint32_t object, const char *when);
+/// Compare it if it left video memory and was not compared since.
+int ferry_check_if_evicted(struct ferry_player *player, uint32_t object);
+/// Compare all that left video memory and did not come back.
+int ferry_check_evicted(struct ferry_player *player);
+/// Compare everything that lives.
+int ferry_check_all(struct ferry_player *player);
 
 // ---- readback.c -----------------------------------------------------------------------------------------------------
 
@@ -112,31 +133,14 @@ int ferry_readback_submit(struct ferry_player *player);
 /// Begin to fill the other area, after its jobs have ended and its pieces are compared.
 int ferry_readback_turn(struct ferry_player *player);
 
-// ---- check.c --------------------------------------------------------------------------------------------------------
+// ---- play.c ---------------------------------------------------------------------------------------------------------
 
-/// Add to the verified bytes, and complain about *mismatch if there is one. Returns an exit code.
-int ferry_check_result(struct ferry_player *player, uint32_t object, uint64_t compared,
-                       const struct ferry_mismatch *mismatch, const char *when, uint32_t line);
-/// Compare all of an object through a lock.
-int ferry_check_object(struct ferry_player *player, uint32_t object, const char *when);
-/// Compare it if it left video memory and was not compared since.
-int ferry_check_if_evicted(struct ferry_player *player, uint32_t object);
-/// Compare all that left video memory and did not come back.
-int ferry_check_evicted(struct ferry_player *player);
-/// Read --inject and --verify. Returns an exit code.
-int ferry_inject_begin(struct ferry_player *player);
-/// An allocation is about to be paged in, or has been paged out: flip the byte if it is the one. Returns an exit code.
-int ferry_inject(struct ferry_player *player, uint32_t object, bool in);
-/// Complains when the place never came.
-int ferry_inject_end(const struct ferry_player *player);
-/// Compare everything that lives.
-int ferry_check_all(struct ferry_player *player);
-
-// ---- observe.c ------------------------------------------------------------------------------------------------------
-
-/// The adapter's call-back; context is the player.
-void ferry_player_observe(void *context, const struct ferry_event *event);
-/// Show the picture if it is time, or now.
-void ferry_player_show(struct ferry_player *player, bool now);
+/// Play one event. Returns an exit code.
+int ferry_play_event(struct ferry_player *player, const struct ferry_trace_event *event);
+/// What these objects take of video memory, in whole pages.
+uint64_t ferry_play_bytes(const struct ferry_player *player, const uint32_t *objects, size_t count);
+/// Complain that the draw (or the render target) in a line does not fit. Returns the exit code.
+int ferry_play_too_small(struct ferry_player *player, uint32_t line, const uint32_t *objects, size_t count, bool draw,
+                         const char *reason);
 
 #endif

@@ -16,10 +16,7 @@ static inline bool ferry_vm_plan_leaves(const struct ferry_vm_facts *facts)
     return facts->use->listed != 0 && !facts->stays;
 }
 
-/// What it costs that the candidate leaves; furthest as of ferry_vm_victims_furthest().
-uint64_t ferry_vm_plan_cost(const struct ferry_vm_plan *plan, const struct ferry_vm_region *region,
-                            const struct ferry_vm_facts *facts, uint64_t pages, uint64_t furthest);
-
+// steps.c
 /// The block's owner leaves. False = no memory, as below.
 bool ferry_vm_plan_evict(struct ferry_vm_plan *plan, struct ferry_vm_region *region, struct ferry_vm_block *block);
 /// To a place that is free but for the block itself. Of what the plan placed, to NOWHERE too.
@@ -33,7 +30,8 @@ bool ferry_vm_plan_place(struct ferry_vm_plan *plan, struct ferry_vm_region *reg
 /// Take back all steps behind the first `steps`.
 void ferry_vm_plan_back_to(struct ferry_vm_plan *plan, size_t steps);
 
-/// Steps 2, 3 and 4 of plan.h. The room, free, or FERRY_VM_NOWHERE with everything as before; *no_memory tells why.
+// window.c, push.c, arrange.c
+/// Ways 2, 3 and 4 of plan.h. The room, free, or FERRY_VM_NOWHERE with everything as before; *no_memory tells why.
 uint64_t ferry_vm_plan_window(struct ferry_vm_plan *plan, struct ferry_vm_region *region,
                               const struct ferry_vm_wanted *wanted, bool *no_memory);
 uint64_t ferry_vm_plan_push_together(struct ferry_vm_plan *plan, struct ferry_vm_region *region,

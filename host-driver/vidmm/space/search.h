@@ -20,6 +20,10 @@ struct ferry_vm_search {
     uint64_t begin, end; // its pages, first is at begin
 };
 
+/// What it costs that the candidate leaves; furthest as of ferry_vm_victims_furthest().
+uint64_t ferry_vm_plan_cost(const struct ferry_vm_plan *plan, const struct ferry_vm_region *region,
+                            const struct ferry_vm_facts *facts, uint64_t pages, uint64_t furthest);
+
 static inline uint64_t ferry_vm_leaving(const struct ferry_vm_search *search, const struct ferry_vm_block *block,
                                         const struct ferry_vm_facts *facts)
 {

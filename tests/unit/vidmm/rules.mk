@@ -7,6 +7,6 @@ $(VIDMM_UNIT_PROGRAMS): $(BUILD)/tests/vidmm_%: tests/unit/vidmm/test_%.c $$(wil
 	$(CC) $(CFLAGS) $(SANITIZE) $(CPPFLAGS) $(filter %.c,$^) -o $@ -lcmocka
 
 # The plan is more than one file.
-$(BUILD)/tests/vidmm_plan: $(addprefix host-driver/vidmm/space/,window.c push.c arrange.c segment_allocator.c victim.c)
+$(BUILD)/tests/vidmm_plan: $(addprefix host-driver/vidmm/space/,steps.c search.c push.c window.c arrange.c want.c segment_allocator.c victim.c)
 
 TEST_PROGRAMS += $(VIDMM_UNIT_PROGRAMS)

@@ -14,7 +14,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "vidmm/space/plan_internal.h"
+#include "vidmm/space/search.h"
 
 #define MOST_PAGES  24
 #define MOST_OWNERS 12

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#ifndef FERRY_TOOLS_REPLAY_OPTIONS_H
+#define FERRY_TOOLS_REPLAY_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct ferry_replay_options {
+    const char *trace_file;
+    const char *backend; // NULL = the library's default.
+    const char *json_file, *timeline_file, *svg_file, *wave_file;
+    uint64_t video_memory_bytes; // 0 = all that the device has.
+    uint64_t frames;             // 0 = all.
+    uint64_t seed;
+    uint64_t paging_buffer_bytes, read_latency_cycles, link_latency_cycles, stall_percent;
+    const char *verify; // "all", or NULL: one page-in in eight is read back whole.
+    const char *inject; // "in:N" or "out:N", perhaps with ":OFFSET": a byte of that page-in or page-out is flipped.
+    bool quiet;
+};
+
+#endif
