@@ -130,6 +130,19 @@ static void registers(Checks &checks, Random &random)
                      "coalesce cycles");
     }
 
+    // CYCLES goes on while it is read: what is read is as old as the answer, however far the sweep of the counters was.
+    checks.begin("a_counter_that_is_read_is_up_to_date");
+    uint64_t least = ~0ull, most = 0;
+    for (int step = 0; step < 300; step++) {
+        for (unsigned i = random.below(70); i; i--)
+            bench.tick();
+        uint32_t value = bench.read(FERRY_BAR0_COUNTER_AT + FERRY_BAR0_COUNTER_CYCLES);
+        uint64_t age = bench.time + 100000 - value;
+        least = age < least ? age : least;
+        most = age > most ? age : most;
+    }
+    checks.that(most - least <= 4, "answers are of one age");
+
     checks.begin("what_is_no_register_reads_zero_and_takes_nothing");
     for (unsigned i = 0; i < count; i++)
         model[i] = bench.read(words[i].address);

@@ -126,6 +126,31 @@ void turns(Checks &checks, Random &random)
     checks.that(bench.order_of_ends == "pupu" || bench.order_of_ends == "upup", "in turn");
 }
 
+// A buffer is finished before its job has retired, whatever the counts of jobs are then: they go over their end on the
+// way.
+void counts_go_round(Checks &checks, Random &random)
+{
+    checks.begin("a_buffer_waits_for_its_job_also_where_the_counts_of_jobs_begin_anew");
+    Bench bench(checks, random);
+    bench.poison_pace = 1u << 30;
+    for (unsigned round = 0; round < 40; round++) {
+        bench.retire_pace = 1u << 30;
+        bench.claim(0, 1, 1, false);
+        bench.claim(1, 0, 1, false);
+        for (int i = 0; i < 300 && (bench.slots[0].to_offer || bench.slots[1].to_offer); i++)
+            bench.tick();
+        bench.finish(0, false);
+        bench.finish(1, false);
+        for (int i = 0; i < 60; i++)
+            bench.tick();
+        bench.retire_pace = 1;
+        for (int i = 0; i < 800 && bench.busy(); i++)
+            bench.tick();
+        checks.that(!bench.busy(), "both end");
+    }
+    bench.compare_registers();
+}
+
 // The firmware fills a record while a buffer is to end, and halts while a record is on its way.
 void records(Checks &checks, Random &random)
 {
@@ -142,6 +167,38 @@ void records(Checks &checks, Random &random)
         for (int i = 0; i < 300; i++)
             bench.tick();
         checks.that(!bench.busy(), "the buffer ends behind it");
+        bench.compare_registers();
+    }
+    checks.begin("a_record_that_the_firmware_begins_in_any_cycle_of_a_buffers_end_leaves_as_it_filled_it");
+    for (unsigned cycle = 0; cycle < 60; cycle++) {
+        Bench bench(checks, random);
+        bench.claim(1, 2, 0, false);
+        bench.finish(1, false);
+        for (unsigned i = 0; i < cycle; i++)
+            bench.tick();
+        bench.fill_record([](unsigned) {});
+        for (int i = 0; i < 300; i++)
+            bench.tick();
+        checks.that(!bench.busy(), "the buffer ends");
+        bench.compare_registers();
+    }
+    checks.begin("a_record_that_a_stopped_core_had_begun_keeps_none_of_the_next_cores_waiting");
+    {
+        Bench bench(checks, random);
+        bench.core(true, FERRY_CORE_POST_DATA, 1);
+        bench.top.run = 0;
+        for (int i = 0; i < 20; i++)
+            bench.tick();
+        bench.top.settled = 1;
+        bench.tick();
+        checks.that(bench.top.fault_clear, "no fault of the engine outlives the core");
+        bench.top.settled = 0;
+        bench.top.run = 1;
+        bench.claim(1, 2, 0, true);
+        bench.finish(1, false);
+        for (int i = 0; i < 300; i++)
+            bench.tick();
+        checks.that(!bench.busy(), "the buffer ends");
         bench.compare_registers();
     }
     checks.begin("a_halt_is_told_behind_a_record_that_is_on_its_way");
@@ -305,6 +362,7 @@ int main()
     Checks checks;
     order(checks, random);
     turns(checks, random);
+    counts_go_round(checks, random);
     records(checks, random);
     buffers(checks, random);
     stops(checks, random);

@@ -23,9 +23,9 @@ class Host
         auto found = words.find(address);
         return found == words.end() ? mix(address) : found->second;
     }
-    bool mapped(uint64_t address) const { return !unmapped.count(address >> 12) && !unread.count(address >> 5); }
+    bool mapped(uint64_t address) const { return !unmapped.count(address >> 12) && !unread.count(address >> 3); }
     std::map<uint64_t, uint64_t> words;
-    std::map<uint64_t, bool> unmapped, unread; // Pages; ring entries.
+    std::map<uint64_t, bool> unmapped, unread; // Pages; double words.
 
   private:
     static uint64_t mix(uint64_t x)
@@ -199,10 +199,14 @@ inline void produce(Bench &bench, unsigned number)
     e.fence = random.word();
     e.interrupt = random.once_in(2);
     uint64_t flags = e.interrupt, reserved = 0;
-    bench.host.unread.erase(at >> 5);
+    for (unsigned word = 0; word < 4; word++)
+        bench.host.unread.erase((at >> 3) + word);
     switch (random.below(12)) {
     case 0:
-        e.bytes = random.once_in(2) ? 4104 + 8 * random.below(1 << 20) : e.bytes + 1 + random.below(7);
+        // Too much by little, by far, or no multiple of 8.
+        e.bytes = random.once_in(3)   ? 4104 + 8 * random.below(1 << 20)
+                  : random.once_in(2) ? 4104 + 8 * random.below(512)
+                                      : e.bytes + 1 + random.below(7);
         e.fault = FERRY_FAULT_KIND_BUFFER_SIZE;
         break;
     case 1:
@@ -226,7 +230,12 @@ inline void produce(Bench &bench, unsigned number)
         }
         break;
     case 5:
-        bench.host.unread[at >> 5] = true;
+        // All of the entry or one beat of it.
+        if (random.once_in(2))
+            bench.host.unread[(at >> 3) + random.below(4)] = true;
+        else
+            for (unsigned word = 0; word < 4; word++)
+                bench.host.unread[(at >> 3) + word] = true;
         e.unread = true;
         e.interrupt = false;
         e.fault = FERRY_FAULT_KIND_BUFFER_FETCH;

@@ -262,7 +262,8 @@ static void stopping(Checks &checks, Random &random)
         for (unsigned i = 0; i < cycle; i++)
             bench.tick();
         bench.top.run = 0;
-        for (int i = 0; i < 400; i++)
+        // Everything else is at rest at once, or after all answers have come.
+        for (int i = cycle % 4 < 2 ? 4 : 400; i; i--)
             bench.tick();
         start(checks, bench);
         for (unsigned taken = three ? 0 : 1; taken < 3; taken++) {
@@ -291,6 +292,42 @@ static void stopping(Checks &checks, Random &random)
             bench.tick();
         checks.equal(bench.top.next >> 31 | bench.top.used, 0, "nothing more");
         checks.equal(bench.broken, 0, "bursts that break the rules");
+    }
+}
+
+// Where a ring's places begin anew, and where the numbers of its entries do.
+static void wrapping(Checks &checks, Random &random)
+{
+    checks.begin("a_ring_of_4096_entries_goes_round_and_its_counts_past_their_end");
+    for (uint32_t first : {2040u, 4090u, 0xfffffff8u}) {
+        Bench bench(random);
+        for (Ring &each : bench.rings)
+            each.log2 = 4;
+        Ring &ring = bench.rings[3];
+        ring.base = 0x1'2345'6000;
+        ring.log2 = 12;
+        ring.produced = ring.claimed = ring.retired = first;
+        start(checks, bench);
+        for (uint32_t number = first; number != first + 16; number++) {
+            bench.asked.clear();
+            produce(bench, 3);
+            for (int i = 0; i < 3000 && !(bench.top.next >> 31); i++)
+                bench.tick();
+            checks.that(bench.top.next >> 31, "the entry comes");
+            checks.equal(bench.asked.empty() ? 0 : bench.asked[0], ring.base + 32 * (number & 4095), "its place");
+            checks.equal(bench.top.next >> 9 & 31, (number + 1) & 31, "its number");
+            bench.top.ring_number = 3;
+            bench.top.eval();
+            checks.equal(bench.top.fetched, number + 1, "FETCHED");
+            bench.top.claim = 1;
+            bench.top.release_number = bench.top.next >> 2 & 3;
+            bench.tick();
+            bench.top.claim = 0;
+            bench.top.release_slot = 1;
+            ring.retired++;
+            bench.tick();
+            bench.top.release_slot = 0;
+        }
     }
 }
 
@@ -443,6 +480,7 @@ int main()
     fetching(checks, random);
     moving(checks, random);
     stopping(checks, random);
+    wrapping(checks, random);
     holding(checks, random);
     turns(checks, random);
     sharing(checks, random);
