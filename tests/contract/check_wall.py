@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The wall between manager and miniport, and the floors of the manager.
+"""The wall between manager and miniport, the floors of the manager, and no circle anywhere.
 
 host-driver/vidmm includes only ddi/, vidmm/ and ferry/error.h; host-driver/kmd never includes vidmm/ (nor umd/); ddi/
-stands alone. Inside vidmm/ a layer includes itself and the layers below it (RANKS). Prints each breach as
-file:line and ends with a nonzero status when there is one. With --selftest it proves that it finds planted breaches.
+stands alone. Inside vidmm/ a layer includes itself and the layers below it (RANKS). No files of
+host-driver/ or of firmware/ stand on each other in a ring (find_circles.py). Prints each breach, as file:line where
+there is one, and ends with a nonzero status then. With --selftest it proves that it finds planted breaches.
 """
 import re
 import sys
 import tempfile
 from pathlib import Path
+
+import find_circles
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"')
 ALLOWED = {
@@ -81,25 +84,64 @@ PLANTED = [
 ]
 
 
-def selftest():
+# Programs of a few files, and which of them stand in a circle.
+CIRCLES = {
+    "by headers": ({"a.c": '#include "b.h"', "a.h": "", "b.c": '#include "a.h"', "b.h": ""}, ["a", "b"]),
+    "header and source": ({"a.c": '#include "a.h"\nint a(void)\n{\n    return b();\n}', "a.h": "int a(void);",
+                           "b.c": '#include "b.h"\nint b(void)\n{\n    return 1;\n}', "b.h": "int b(void);"}, []),
+    "by a shared header": ({"h.h": "int a(void);\nint b(void);",
+                            "a.c": '#include "h.h"\nint a(void)\n{\n    return b();\n}',
+                            "b.c": '#include "h.h"\nint b(void)\n{\n    return a();\n}'}, ["a", "b"]),
+    "of three": ({"a.c": "int a(void)\n{\n    return b();\n}", "b.c": "struct s *b(int x,\n    int y)\n{\n    c(x);\n}",
+                  "c.c": "int c(void)\n{\n    return a();\n}", "d.c": "int d(void)\n{\n    return a();\n}"},
+                 ["a", "b", "c"]),
+    "by a pointer": ({"a.c": "void a(void)\n{\n    b(a);\n}", "b.c": "const struct s b[] = {{1, a}};"}, ["a", "b"]),
+    "by a table": ({"a.c": "const int a[2] = {1, 2};\nint c(void)\n{\n    return b();\n}",
+                    "b.c": "int b(void)\n{\n    return a[0];\n}"}, ["a", "b"]),
+    "by a macro": ({"a.h": "#define A(x) \\\n    b(x)", "b.c": '#include "a.h"\nint b(int x)\n{\n    return x;\n}'}, ["a", "b"]),
+    "by an inline function": ({"a.h": "static inline int a(void)\n{\n    return b();\n}",
+                               "b.c": '#include "a.h"\nint b(void)\n{\n    return 1;\n}'}, ["a", "b"]),
+    "same names, other things": (
+        {"a.c": "int a(void)\n{\n    return b();\n}\nstatic int c(void)\n{\n    return 1;\n}",
+         "b.c": 'struct a {\n    int a;\n};\nint b(void)\n{\n    struct a *s = f("a()"); // a()\n    return s->a + c();\n}'},
+        []),
+    "of two programs": ({"a.c": "int a(void)\n{\n    return b();\n}", "b.c": "int b(void)\n{\n    return c();\n}",
+                         "x.c": "int c(void)\n{\n    return a();\n}", "y.c": "int c(void)\n{\n    return 1;\n}"}, []),
+}
+
+
+def plant(root, name, text):
+    path = root / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def misjudged():
+    """Planted breaches and circles that are not told, or told of what is whole."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder)
         for name, lines, _ in PLANTED:
-            path = root / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text("".join(f' # include "{line}"\n' for line in lines), encoding="utf-8")
+            plant(root, name, "".join(f' # include "{line}"\n' for line in lines))
         found = breaches(root)
         bad = [name for name, _, count in PLANTED if sum(f"{name}:" in text for text in found) != count]
-        print("\n".join(f"{name}: not judged as planted" for name in bad), end="\n" if bad else "")
-        return not bad
+    for case, (files, expected) in CIRCLES.items():
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in files.items():
+                plant(Path(folder), name, text + "\n")
+            told = " ".join(find_circles.find([Path(folder)], [])).replace(folder + "/", "")
+            members = sorted(set(re.findall(r"(\w+) stands on", told)))
+            bad += [f"circle {case}"] if members != expected else []
+    return bad
 
 
 def main():
     if "--selftest" in sys.argv:
-        good = selftest()
-        print(f"{int(good)} passed, {int(not good)} failed")
-        return 0 if good else 1
-    found = breaches(Path("host-driver"))
+        bad = misjudged()
+        print("".join(f"{name}: not judged as planted\n" for name in bad), end="")
+        print(f"{len(PLANTED) + len(CIRCLES) - len(bad)} passed, {len(bad)} failed")
+        return 1 if bad else 0
+    host = Path("host-driver")
+    found = breaches(host) + find_circles.find([host], [host, host / "include"]) + find_circles.find([Path("firmware")], [])
     print("\n".join(found) if found else "wall: whole")
     return 1 if found else 0
 

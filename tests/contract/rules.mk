@@ -34,7 +34,7 @@ $(BUILD)/tests/contract_threads: $(BUILD)/obj-tsan/$(CONTRACT_SUITE)/test_thread
 TEST_PROGRAMS += $(BUILD)/tests/contract_threads
 
 # The wall, as a test (with a planted breach) and as a lint.
-$(BUILD)/tests/contract_wall: $(CONTRACT_SUITE)/check_wall.py
+$(BUILD)/tests/contract_wall: $(CONTRACT_SUITE)/check_wall.py $(CONTRACT_SUITE)/find_circles.py
 	@mkdir -p $(@D)
 	@printf '#!/bin/sh\n# SPDX-License-Identifier: Apache-2.0\n' > $@
 	@printf 'python3 $(CONTRACT_SUITE)/check_wall.py && exec python3 $(CONTRACT_SUITE)/check_wall.py --selftest\n' >> $@

@@ -7,6 +7,7 @@ $(VIDMM_UNIT_PROGRAMS): $(BUILD)/tests/vidmm_%: tests/unit/vidmm/test_%.c $$(wil
 	$(CC) $(CFLAGS) $(SANITIZE) $(CPPFLAGS) $(filter %.c,$^) -o $@ -lcmocka
 
 # The plan is more than one file.
-$(BUILD)/tests/vidmm_plan: $(addprefix host-driver/vidmm/space/,steps.c search.c push.c window.c arrange.c want.c segment_allocator.c victim.c)
+PLAN_SOURCES := $(addprefix host-driver/vidmm/space/,steps.c search.c push.c window.c arrange.c want.c)
+$(BUILD)/tests/vidmm_plan: $(PLAN_SOURCES) host-driver/vidmm/space/segment_allocator.c host-driver/vidmm/space/victim.c
 
 TEST_PROGRAMS += $(VIDMM_UNIT_PROGRAMS)
