@@ -199,7 +199,7 @@ wire [31:0] post_data_wdata;
 wire [63:0] post_address;
 
 // Fetcher: command slots.
-wire        fetch_claim, fact_ready, fetch_wound, fetch_busy, command_write_valid;
+wire        fetch_claim, fact_ready, fact_unread, fetch_wound, fetch_busy, command_write_valid;
 wire [31:0] fetch_next, fact, slot_tags;
 wire [2:0]  fact_word;
 wire [63:0] command_write_data;
@@ -465,7 +465,7 @@ ferry_registers_core core_registers (
     .update_fault(update_fault), .fetch_next(fetch_next), .fetch_claim(fetch_claim),
     .slots_used(slots_used), .slot_tags(slot_tags), .slot_interrupts(slot_interrupts),
     .fetch_select(fetch_select), .fetch_select_slot(fetch_select_slot), .fact_valid(fact_valid), .fact_slot(fact_slot),
-    .fact_word(fact_word), .fact_ready(fact_ready), .fact(fact), .post_data_write(post_data_write),
+    .fact_word(fact_word), .fact_ready(fact_ready), .fact(fact), .fact_unread(fact_unread), .post_data_write(post_data_write),
     .post_data_index(post_data_index), .post_data_wdata(post_data_wdata),
     .post_start(post_start), .post_address(post_address), .post_long(post_long), .post_ring(post_ring),
     .post_slot(post_slot), .post_interrupt(post_interrupt), .post_busy(post_busy), .enter(enter),
@@ -499,7 +499,7 @@ ferry_fetch #(.RINGS(RINGS), .SLOTS(SLOTS), .SLOT_BYTES_LOG2(SLOT_BYTES_LOG2)) f
     .ring_write(ring_write), .ring_number(ring_number), .ring_offset(ring_offset), .ring_read(ring_read),
     .ring_select(fetch_ring), .ring_word(fetch_ring_word), .ring_taken(ring_taken), .ring_rdata(counter_word_rdata), .fetched(ring_fetched),
     .write_valid(command_write_valid), .write_address(command_write_address), .write_data(command_write_data),
-    .next(fetch_next), .claim(fetch_claim), .fact_ready(fact_ready), .fact_word(fact_word), .fact(fact),
+    .next(fetch_next), .claim(fetch_claim), .fact_ready(fact_ready), .fact_word(fact_word), .fact(fact), .fact_unread(fact_unread),
     .select(fetch_select), .select_slot(fetch_select_slot), .fact_valid(fact_valid), .fact_slot(fact_slot), .interrupts(slot_interrupts),
     .release_slot(entry_retired),
     .release_number(ended_slot), .used(slots_used), .ready(slots_ready), .tags(slot_tags), .busy(fetch_busy),

@@ -4,6 +4,21 @@
 
 #include "device/device_state.h"
 
+/// Of a ring entry that the device could not read its record says only the place, and the entry stands there: the
+/// device is not done with it, or its fault has not been taken yet.
+static void name_unread_entry(const struct ferry_gpu *gpu, struct ferry_fault *fault)
+{
+    const struct ferry_gpu_ring *ring = &gpu->ring[fault->ring % FERRY_BAR0_RING_COUNT];
+    const uint64_t place = fault->address - ring->memory.bus;
+    if (fault->kind == FERRY_FAULT_KIND_BUFFER_FETCH && fault->buffer_address == 0 && fault->fence_value == 0 &&
+        fault->address >= ring->memory.bus && place < (uint64_t)ring->entries * FERRY_RING_ENTRY_SIZE) {
+        const struct ferry_ring_entry *entry = ring->memory.address;
+        entry += place / FERRY_RING_ENTRY_SIZE;
+        fault->fence_value = entry->fence_value;
+        fault->buffer_address = entry->buffer_address;
+    }
+}
+
 static int take_fault(struct ferry_gpu *gpu, struct ferry_fault *fault, bool *found)
 {
     *found = ferry_gpu_refusals_take(gpu, fault);
@@ -34,6 +49,7 @@ static int take_fault(struct ferry_gpu *gpu, struct ferry_fault *fault, bool *fo
         .fence_value = record.fence_value,
         .buffer_address = record.buffer_address,
     };
+    name_unread_entry(gpu, fault);
     ferry_gpu_refusals_record_taken(gpu, &record);
     gpu->faults_taken++;
     return ferry_gpu_register_write(gpu, FERRY_BAR0_FAULT_LOG_CONSUMED, gpu->faults_taken);

@@ -56,6 +56,16 @@ int ferry_gpu_ring_create(struct ferry_gpu *gpu, uint32_t ring, uint32_t entries
     return error;
 }
 
+/// The doorbell of the next entry was not taken in time and may come yet. The caller hears that the entry was not
+/// submitted, so from now on it is an empty one that keeps the fence value; and as it counts or not, nothing may
+/// follow.
+static void give_up(struct ferry_gpu_ring *ring, struct ferry_ring_entry *entry)
+{
+    *entry = (struct ferry_ring_entry){.fence_value = ring->last_fence};
+    ring->produced++;
+    ring->lost = true;
+}
+
 int ferry_gpu_ring_submit(struct ferry_gpu *gpu, uint32_t ring, const struct ferry_gpu_entry *entry, uint32_t *number)
 {
     if (entry == NULL || !ring_made(gpu, ring) || entry->buffer_address % 8 != 0 || entry->buffer_bytes % 8 != 0 ||
@@ -64,8 +74,8 @@ int ferry_gpu_ring_submit(struct ferry_gpu *gpu, uint32_t ring, const struct fer
     }
     pthread_mutex_lock(&gpu->mutex);
     struct ferry_gpu_ring *to = &gpu->ring[ring];
-    int error = FERRY_ERROR_BUSY;
-    if (to->produced - to->fence->retired < to->entries) {
+    int error = to->lost ? FERRY_ERROR_DEVICE_LOST : FERRY_ERROR_BUSY;
+    if (!to->lost && to->produced - to->fence->retired < to->entries) {
         ferry_gpu_refusals_settle(gpu, ring); // It looks at retired entries, whose place is taken now.
         struct ferry_ring_entry *place = (struct ferry_ring_entry *)to->memory.address + to->produced % to->entries;
         *place = (struct ferry_ring_entry){
@@ -74,10 +84,16 @@ int ferry_gpu_ring_submit(struct ferry_gpu *gpu, uint32_t ring, const struct fer
             .flags = FERRY_PUT(FERRY_RING_ENTRY_FLAGS_INTERRUPT, entry->interrupt ? 1u : 0u),
             .fence_value = entry->fence_value,
         };
-        to->produced++;
-        error = ferry_gpu_register_write(gpu, ring_register(ring, FERRY_BAR0_RING_PRODUCER), to->produced);
-        if (number != NULL) {
-            *number = to->produced;
+        error = ferry_gpu_register_write(gpu, ring_register(ring, FERRY_BAR0_RING_PRODUCER), to->produced + 1);
+        if (error == FERRY_ERROR_TIMEOUT) {
+            give_up(to, place);
+            error = FERRY_ERROR_DEVICE_LOST;
+        } else if (error == FERRY_OK) {
+            to->produced++;
+            to->last_fence = entry->fence_value;
+            if (number != NULL) {
+                *number = to->produced;
+            }
         }
     }
     pthread_mutex_unlock(&gpu->mutex);

@@ -58,6 +58,8 @@ module ferry_fetch #(
     input  wire [1:0]  fact_slot,
     input  wire [2:0]  fact_word,
     output wire [31:0] fact,
+    // That slot's entry could not be read, and its facts are 0.
+    output wire        fact_unread,
     input  wire        select,
     input  wire [1:0]  select_slot,
     // FETCH_RELEASE.
@@ -272,7 +274,7 @@ ferry_fetch_slots #(.SLOTS(SLOTS)) slots (
     .describe(describe), .describe_interrupt(describe_interrupt), .describe_fault(describe_fault),
     .describe_unread(describe_unread), .complete(complete), .complete_failed(complete_failed),
     .look(look), .look_slot(slot_reg), .look_word(look_reg), .look_fault(look_fault),
-    .fact_valid(fact_valid), .fact_slot(fact_slot), .fact_word(fact_word), .fact(fact),
+    .fact_valid(fact_valid), .fact_slot(fact_slot), .fact_word(fact_word), .fact(fact), .fact_unread(fact_unread),
     .next(next), .claim(claim),
     .select(select), .select_slot(select_slot), .interrupts(interrupts),
     .release_slot(release_slot), .release_number(release_number),

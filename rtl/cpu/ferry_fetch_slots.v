@@ -51,6 +51,7 @@ module ferry_fetch_slots #(
     input  wire [2:0]   fact_word,
     // Zero when the entry could not be read.
     output wire [31:0]  fact,
+    output wire         fact_unread,
 
     // The buffer to decode next, in the layout of FETCH_NEXT; claim takes it when its valid bit is set.
     output wire [31:0]  next,
@@ -124,7 +125,8 @@ assign next = {
 wire [1:0] read_slot = look ? look_slot : fact_valid ? fact_slot : claimed_reg;
 wire [2:0] read_word = look ? look_word : fact_word;
 wire [3:0] read_index = {read_slot, read_word[2:1]};
-assign fact = (read_word[0] ? odd_facts[read_index] : even_facts[read_index]) & {32{!unread_reg[read_slot]}};
+assign fact_unread = unread_reg[read_slot];
+assign fact = (read_word[0] ? odd_facts[read_index] : even_facts[read_index]) & {32{!fact_unread}};
 assign look_fault = fault_reg[look_slot] != `FERRY_FAULT_KIND_NONE;
 
 always @(posedge clk) begin

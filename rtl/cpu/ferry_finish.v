@@ -44,6 +44,8 @@ module ferry_finish (
     output wire [1:0]  fact_slot,
     output wire        fact_high,
     input  wire        fact_wait,
+    // The slot's entry could not be read: the ring keeps its fence value.
+    input  wire        fact_unread,
     input  wire [31:0] fact,
 
     // Reads of a ring's registers of BAR0: always taken; data a cycle later.
@@ -81,6 +83,7 @@ reg [2:0]  step_reg;
 reg [1:0]  slot_reg;
 reg [2:0]  ring_reg;
 reg [7:0]  status_reg;
+reg        unread_reg;
 
 // --- The buffers that are to end ------------------------------------------------------------------------------------
 
@@ -122,7 +125,7 @@ assign asks_slot = slot_reg;
 assign fact_valid = state_reg == S_FENCE;
 assign fact_slot = slot_reg;
 assign fact_high = step_reg[0];
-assign file_read = state_reg == S_FILE && step_reg != 3'd5;
+assign file_read = state_reg == S_FILE && step_reg != last_step;
 assign file_ring = ring_reg;
 assign owns = state_reg == S_FENCE || state_reg == S_FILE || state_reg == S_START;
 assign address_low = state_reg == S_FILE && step_reg == 3'd4;
@@ -138,14 +141,18 @@ always @* begin
     3'd1:    file_offset = `FERRY_BAR0_RING_FAULTS;
     3'd2:    file_offset = wrong ? `FERRY_BAR0_RING_RETIRED : `FERRY_BAR0_RING_LAST_FAULTED;
     3'd3:    file_offset = `FERRY_BAR0_RING_FENCE_ADDRESS;
-    default: file_offset = `FERRY_BAR0_RING_FENCE_ADDRESS + 16'd4;
+    3'd4:    file_offset = `FERRY_BAR0_RING_FENCE_ADDRESS + 16'd4;
+    3'd5:    file_offset = `FERRY_BAR0_RING_FENCE_VALUE;
+    default: file_offset = `FERRY_BAR0_RING_FENCE_VALUE + 16'd4;
     endcase
 end
 
-// RETIRED goes up with every entry, FAULTS with one that went wrong; the words of the record are 0 and 1, 5, 4, 6, 7.
+// RETIRED goes up with every entry, FAULTS with one that went wrong; the words of the record are 0 and 1, 5, 4, 6, 7. Of an
+// entry that could not be read 0 and 1 come once more: what the ring's fence value was before.
+wire [2:0]  last_step = unread_reg ? 3'd7 : 3'd5;
 wire        counts = step_reg == 3'd1 || (wrong && (step_reg == 3'd2 || step_reg == 3'd3));
 wire [31:0] counted = file_rdata + {31'd0, counts};
-assign data_index = state_reg == S_FENCE ? {3'd0, step_reg[0]} :
+assign data_index = state_reg == S_FENCE || step_reg[2] ? {3'd0, step_reg[0]} :
                     step_reg[1] ? {3'b011, step_reg[0]} : {3'b010, !step_reg[0]};
 
 wire [31:0] status_or_fence;
@@ -190,12 +197,13 @@ always @(posedge clk) begin
     end
     S_FENCE:
         if (!fact_wait) begin
+            unread_reg <= fact_unread;
             step_reg <= step_reg[0] ? 3'd0 : 3'd1;
             state_reg <= step_reg[0] ? S_FILE : S_FENCE;
         end
     S_FILE: begin
         step_reg <= step_reg + 3'd1;
-        if (step_reg == 3'd5) begin
+        if (step_reg == last_step) begin
             state_reg <= S_START;
         end
     end

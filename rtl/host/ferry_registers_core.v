@@ -91,6 +91,8 @@ module ferry_registers_core (
     output wire [2:0]  fact_word,
     input  wire        fact_ready,
     input  wire [31:0] fact,
+    // That slot's entry could not be read.
+    input  wire        fact_unread,
 
     // Record poster.
     output wire        post_data_write,
@@ -183,7 +185,7 @@ ferry_finish endings (
     .paging_queued(jobs_queued_urgent), .paging_retired(jobs_retired_urgent), .resetting(resetting || resetting_reg),
     .marks(poison | dropped | aborted), .asks(finish_asks), .asks_slot(finish_asks_slot),
     .status_valid(write && io_address == `FERRY_CORE_FINISH_STATUS), .status(io_wdata[7:0]), .fact_valid(fact_valid),
-    .fact_slot(fact_slot), .fact_high(fact_high), .fact_wait(!fact_ready), .fact(fact), .file_read(finish_read),
+    .fact_slot(fact_slot), .fact_high(fact_high), .fact_wait(!fact_ready), .fact(fact), .fact_unread(fact_unread), .file_read(finish_read),
     .file_ring(finish_ring), .file_offset(finish_offset), .file_rdata(file_rdata),
     .post_taken(post_busy || post_filling_reg || (write && at_post)), .owns(finish_owns),
     .data_write(finish_data_write), .data_index(finish_data_index), .data(finish_data),

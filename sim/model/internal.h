@@ -29,10 +29,10 @@ struct model_slot {
     bool aborted;  // An engine reset cut it.
     bool executed; // Carried out; waits only for room in the fault log.
     uint32_t ring, bytes, status;
-    uint64_t number;   // Order of fetching.
-    uint64_t ready_at; // Cycle from which it may be carried out.
-    uint64_t address, fence_value;
-    bool interrupt;
+    uint64_t number;               // Order of fetching.
+    uint64_t ready_at;             // Cycle from which it may be carried out.
+    uint64_t address, fence_value; // 0 when the entry could not be read.
+    bool interrupt, unread;
     struct model_fault fault;
     uint8_t data[MODEL_SLOT_BYTES];
 };

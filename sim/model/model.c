@@ -132,6 +132,7 @@ static void fetch(struct ferry_model *model, uint32_t ring)
     r->fetched++;
 
     if (!model_fetch(model, at, entry, sizeof entry, &failed)) {
+        slot->unread = true;
         fetch_fault(slot, FERRY_FAULT_KIND_BUFFER_FETCH, failed);
         return;
     }
@@ -193,12 +194,13 @@ static void retire(struct ferry_model *model, struct model_slot *slot)
     if (slot->status != FERRY_BUFFER_STATUS_SUCCESS && !post_fault(model, slot))
         return; // The log is full; the slot waits as it is.
     r->retired++;
-    r->fence_value = slot->fence_value;
+    if (!slot->unread)
+        r->fence_value = slot->fence_value;
     if (slot->status != FERRY_BUFFER_STATUS_SUCCESS) {
         r->faults++;
         r->last_faulted = r->retired;
     }
-    model_put64(record + FERRY_FENCE_RECORD_VALUE, slot->fence_value);
+    model_put64(record + FERRY_FENCE_RECORD_VALUE, r->fence_value);
     model_put64(record + FERRY_FENCE_RECORD_TIME, ferry_model_cycles(model));
     model_put32(record + FERRY_FENCE_RECORD_RETIRED, r->retired);
     model_put32(record + FERRY_FENCE_RECORD_STATUS, slot->status);

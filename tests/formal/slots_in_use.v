@@ -36,7 +36,7 @@ module slots_in_use (
         .ring_number(3'd0), .ring_offset(ring_offset), .ring_read(), .ring_select(), .ring_word(),
         .ring_taken(ring_taken), .ring_rdata(ring_rdata), .fetched(), .write_valid(write_valid),
         .write_address(write_address), .write_data(), .next(next), .claim(claim), .fact_ready(), .fact_valid(1'b0),
-        .fact_slot(2'd0), .fact_word(3'd0), .fact(), .select(1'b0), .select_slot(2'd0), .interrupts(),
+        .fact_slot(2'd0), .fact_word(3'd0), .fact(), .fact_unread(), .select(1'b0), .select_slot(2'd0), .interrupts(),
         .release_slot(release_slot), .release_number(slot), .used(used), .ready(), .tags(), .busy(), .m_axi_ar(),
         .m_axi_arvalid(), .m_axi_arready(arready), .m_axi_r(r), .m_axi_rvalid(rvalid), .m_axi_rready()
     );

@@ -179,7 +179,7 @@ module control_bench #(
 
 wire firmware_valid, firmware_write, firmware_ready, counter_valid, counter_ready, host_file_access, host_file_write,
     host_file_taken, ring_write, firmware_told, core_run, file_clearing, core_file_access, core_file_write,
-    packet_taken, io_valid, io_write, io_ready, fetch_claim, fact_ready, ring_read, ring_taken, counter_yields,
+    packet_taken, io_valid, io_write, io_ready, fetch_claim, fact_ready, fact_unread, ring_read, ring_taken, counter_yields,
     post_data_write, post_start, post_long, command_valid, command_ready, command_write_valid;
 wire [14:0] firmware_address;
 wire [31:0] firmware_wdata, firmware_rdata, host_file_wdata, file_rdata, ring_fetched, core_file_wdata, io_wdata,
@@ -375,7 +375,7 @@ ferry_registers_core core_registers (
  
     .slots_used(slots_used), .slot_tags(slot_tags), .slot_interrupts(slot_interrupts),
     .fetch_select(fetch_select), .fetch_select_slot(fetch_select_slot), .fact_valid(fact_valid), .fact_slot(fact_slot),
-    .fact_word(fact_word), .fact_ready(fact_ready), .fact(fact), .post_data_write(post_data_write), .post_data_index(post_data_index),
+    .fact_word(fact_word), .fact_ready(fact_ready), .fact(fact), .fact_unread(fact_unread), .post_data_write(post_data_write), .post_data_index(post_data_index),
     .post_data_wdata(post_data_wdata), .post_start(post_start), .post_address(post_address), .post_long(post_long),
     .post_ring(post_ring), .post_slot(post_slot), .post_interrupt(post_interrupt), .post_busy(post_busy),
     .enter(enter), .enter_long(enter_long), .enter_word(enter_word), .enter_data(enter_data),
@@ -398,7 +398,7 @@ ferry_fetch #(.RINGS(RINGS), .SLOTS(SLOTS), .SLOT_BYTES_LOG2(SLOT_BYTES_LOG2)) f
     .ring_write(ring_write), .ring_number(ring_number), .ring_offset(ring_offset), .ring_read(ring_read),
     .ring_select(fetch_ring), .ring_word(fetch_ring_word), .ring_taken(ring_taken), .ring_rdata(counter_word_rdata), .fetched(ring_fetched),
     .write_valid(command_write_valid), .write_address(command_write_address), .write_data(command_write_data),
-    .next(fetch_next), .claim(fetch_claim), .fact_ready(fact_ready), .fact_word(fact_word), .fact(fact),
+    .next(fetch_next), .claim(fetch_claim), .fact_ready(fact_ready), .fact_word(fact_word), .fact(fact), .fact_unread(fact_unread),
     .select(fetch_select), .select_slot(fetch_select_slot), .fact_valid(fact_valid), .fact_slot(fact_slot), .interrupts(slot_interrupts),
     .release_slot(ended && !enter_long),
     .release_number(ended_slot), .used(slots_used), .ready(slots_ready), .tags(slot_tags), .busy(fetch_busy),

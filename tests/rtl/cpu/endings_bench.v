@@ -47,6 +47,7 @@ module endings_bench (
     output wire [2:0]  fact_word,
     input  wire        fact_ready,
     input  wire [31:0] fact,
+    input  wire        fact_unread,
     // The sequencer's job, and what becomes of it on its way to the engine.
     output wire        packet_taken,
     input  wire        packet_valid,
@@ -167,7 +168,7 @@ ferry_registers_core core (
     .update_fault({`FERRY_UPDATE_FAULT_BITS{1'b0}}), .fetch_next(fetch_next), .fetch_claim(fetch_claim),
     .slots_used(slots_used), .slot_tags(slot_tags), .slot_interrupts(slot_interrupts), .fetch_select(fetch_select),
     .fetch_select_slot(fetch_select_slot), .fact_valid(fact_valid), .fact_slot(fact_slot), .fact_word(fact_word),
-    .fact_ready(fact_ready), .fact(fact), .post_data_write(post_data_write), .post_data_index(post_data_index),
+    .fact_ready(fact_ready), .fact(fact), .fact_unread(fact_unread), .post_data_write(post_data_write), .post_data_index(post_data_index),
     .post_data_wdata(post_data_wdata), .post_start(post_start), .post_address(post_address), .post_long(post_long),
     .post_ring(post_ring), .post_slot(post_slot), .post_interrupt(post_interrupt), .post_busy(post_busy), .enter(enter),
     .enter_long(enter_long), .enter_word(enter_word), .enter_data(enter_data), .enter_ring(enter_ring), .ended(ended),

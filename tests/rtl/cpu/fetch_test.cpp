@@ -117,6 +117,7 @@ static void fetching(Checks &checks, Random &random)
             checks.equal(next >> 8 & 1, e.interrupt, "interrupt flag");
             checks.equal(next >> 9 & 31, owner.claimed & 31, "number of the entry");
             checks.equal(bench.fact(FENCE, 2), e.unread ? 0 : e.fence, "fence value");
+            checks.equal(bench.top.fact_unread, e.unread, "whether the entry could be read");
             checks.equal(bench.fact(ADDRESS, 2), e.unread ? 0 : e.address, "address");
             checks.equal(bench.fact(BYTES, 1), e.unread ? 0 : e.bytes, "bytes");
             if (e.fault == FERRY_FAULT_KIND_BUFFER_FETCH && !e.unread)

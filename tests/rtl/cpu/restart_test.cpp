@@ -42,37 +42,33 @@ class Campaign : public WatchedProgram
         });
     }
 
-    // One program; in each of its cycles a child of this process, which has the device as it stands there, disturbs it
-    // and goes on with it for some packets. With `only`, the disturbance of that cycle alone, in this process.
-    void every_cycle(uint64_t only)
+    // One program; in each step-th of its cycles from `first` on a child of this process, which has the device as it
+    // stands there, disturbs it and goes on with it for some packets.
+    void every_cycle(uint64_t first, uint64_t step)
     {
-        root_.link_pace = 1;
-        root_.memory_pace = 8;
-        uint64_t cycles = program([&](uint64_t now) {
-            uint64_t seed = random_.word();
-            if (in_child_ || (only != ALL && now != only))
-                return;
-            if (only == ALL && !fork_child(now))
-                return;
-            in_child_ = true;
-            random_.again(seed);
-            wanted_ = packets_ + PACKETS_AFTER;
-            disturb(now);
+        uint64_t cycles = paced_program([&](uint64_t now, uint64_t seed) {
+            if (!in_child_ && now % step == first && fork_child(now))
+                begin(now, seed);
         });
-        if (in_child_ && only == ALL) {
+        if (in_child_) {
             std::fflush(stdout);
             _exit(hopeless ? 1 : 0);
         }
         while (children_)
             wait_for_child();
-        if (only == ALL) {
-            std::printf("    a program of %" PRIu64 " cycles, disturbed in %u of them, went wrong after %u\n", cycles,
-                        forked_, bad_);
-            checks_.equal(bad_, 0, "disturbances that went wrong");
-            checks_.that(forked_ > PACKETS, "cycles of a program");
-        }
+        std::printf("    a program of %" PRIu64 " cycles, disturbed in %u of them, went wrong after %u\n", cycles,
+                    forked_, bad_);
+        checks_.equal(bad_, 0, "disturbances that went wrong");
+        checks_.that(forked_ > PACKETS / step, "cycles of a program");
     }
-    static const uint64_t ALL = ~0ull;
+    // The disturbance of one of those cycles alone, in this process.
+    void one_cycle(uint64_t only)
+    {
+        paced_program([&](uint64_t now, uint64_t seed) {
+            if (now == only)
+                begin(now, seed);
+        });
+    }
 
     // CYCLES is read as one number while its low word carries.
     void carry()
@@ -99,6 +95,20 @@ class Campaign : public WatchedProgram
   private:
     static const unsigned PACKETS_AFTER = 12;
 
+    // Every run of a seed is the same program, and has the same seed for the disturbance of each cycle.
+    uint64_t paced_program(const std::function<void(uint64_t, uint64_t)> &each_cycle)
+    {
+        root_.link_pace = 1;
+        root_.memory_pace = 8;
+        return program([&](uint64_t now) { each_cycle(now, random_.word()); });
+    }
+    void begin(uint64_t now, uint64_t seed)
+    {
+        in_child_ = true;
+        random_.again(seed);
+        wanted_ = packets_ + PACKETS_AFTER;
+        disturb(now);
+    }
     // True in the child. As many run as there are processors.
     bool fork_child(uint64_t now)
     {
@@ -275,7 +285,8 @@ void campaign(Checks &checks, Random &random, uint64_t first, uint64_t step, uin
 } // namespace
 
 // Arguments: firmware; then, for the long campaign, "every" and perhaps one cycle of it (with the seed that was
-// printed).
+// printed), or FIRST/STEP for every step-th cycle from the first on: with one seed and each FIRST below STEP it is the
+// whole.
 int main(int argc, char **argv)
 {
     if (argc > 1)
@@ -286,7 +297,14 @@ int main(int argc, char **argv)
         checks.begin("disturbances_at_every_cycle_of_a_program");
         Campaign campaign(checks, random);
         checks.that(campaign.start(), "firmware serves rings");
-        campaign.every_cycle(argc > 3 ? std::strtoull(argv[3], nullptr, 0) : Campaign::ALL);
+        char *rest = nullptr;
+        uint64_t first = argc > 3 ? std::strtoull(argv[3], &rest, 0) : 0, step = 1;
+        if (rest && *rest == '/')
+            step = std::max(1ull, std::strtoull(rest + 1, nullptr, 0));
+        if (rest && !*rest)
+            campaign.one_cycle(first);
+        else
+            campaign.every_cycle(first % step, step);
         return checks.done();
     }
     Random fixed(4711);

@@ -37,13 +37,24 @@ void fake_link_interrupt(struct fake_link *fake, uint32_t causes)
     fake->reasons |= FERRY_PUMP_INTERRUPT;
 }
 
-void fake_link_fault(struct fake_link *fake, uint32_t kind, uint64_t address)
+static struct ferry_fault_record *newest_fault(struct fake_link *fake, bool *watched)
 {
     const uint32_t log2 = *at(fake, FERRY_BAR0_FAULT_LOG_ENTRIES_LOG2);
+    const uint32_t place = (*at(fake, FERRY_BAR0_FAULT_LOG_PRODUCED) - 1) & ((1u << log2) - 1);
+    return (void *)ferry_dma_map_find(fake->map, read_wide(fake, FERRY_BAR0_FAULT_LOG_ADDRESS) + 64ull * place,
+                                      watched);
+}
+
+struct ferry_fault_record *fake_link_last_fault(struct fake_link *fake)
+{
+    return newest_fault(fake, NULL);
+}
+
+void fake_link_fault(struct fake_link *fake, uint32_t kind, uint64_t address)
+{
     const uint32_t number = ++*at(fake, FERRY_BAR0_FAULT_LOG_PRODUCED);
-    const uint64_t bus = read_wide(fake, FERRY_BAR0_FAULT_LOG_ADDRESS) + 64ull * ((number - 1) & ((1u << log2) - 1));
     bool watched = false;
-    struct ferry_fault_record *record = (void *)ferry_dma_map_find(fake->map, bus, &watched);
+    struct ferry_fault_record *record = newest_fault(fake, &watched);
     *record = (struct ferry_fault_record){
         .sequence = number,
         .what = kind | 2u << 8 | 1u << 12 | 1u << 14 | 0x48u << 16,
@@ -115,6 +126,11 @@ static int write32(struct ferry_link *link, enum ferry_bar bar, uint64_t offset,
 {
     struct fake_link *fake = of(link);
     (void)bar;
+    if (fake->write_error != FERRY_OK) {
+        int error = fake->write_error;
+        fake->write_error = FERRY_OK;
+        return error;
+    }
     fake->writes_seen[fake->writes % 64][0] = (uint32_t)offset;
     fake->writes_seen[fake->writes++ % 64][1] = value;
     if (offset == FERRY_BAR0_INTERRUPT_STATUS) {

@@ -32,6 +32,7 @@ struct fake_link {
     uint32_t error_status;       // Status that entries retire with.
     uint32_t carry_reads;        // Reads of the counters during which CYCLES carries into its high word.
     int fail_reads;              // Register reads that end in TIMEOUT.
+    int write_error;             // What the next write of a register ends in; it does not arrive. 0 = it arrives.
     uint32_t writes_seen[64][2]; // Last register writes, offset and value.
     uint32_t writes;
     ferry_link_refused_write *refused;
@@ -43,6 +44,8 @@ struct fake_link *fake_link_create(bool *closed);
 const struct ferry_ring_entry *fake_link_entry(struct fake_link *fake, uint32_t ring, uint32_t n);
 /// Write a fault record as the firmware does.
 void fake_link_fault(struct fake_link *fake, uint32_t kind, uint64_t address);
+/// The newest of them.
+struct ferry_fault_record *fake_link_last_fault(struct fake_link *fake);
 void fake_link_interrupt(struct fake_link *fake, uint32_t causes);
 
 #endif

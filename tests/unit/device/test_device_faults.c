@@ -190,3 +190,75 @@ void a_refused_write_names_its_packet(void **context)
     }
     ferry_gpu_memory_free(state->gpu, &memory);
 }
+
+void an_entry_that_could_not_be_read_is_named_by_its_place(void **context)
+{
+    struct state *state = *context;
+    struct ferry_gpu_entry entry = {.buffer_address = 0x123000, .buffer_bytes = 64};
+    assert_int_equal(ferry_gpu_ring_create(state->gpu, 2, 2, 7), FERRY_OK);
+    const uint32_t base = FERRY_BAR0_RING_AT + 2 * FERRY_BAR0_RING_STRIDE + FERRY_BAR0_RING_BASE;
+    const uint64_t ring = reg(state, base) | (uint64_t)reg(state, base + 4) << 32;
+    for (uint64_t n = 0; n < 4; n++) {
+        entry.fence_value = 0x700000000 + n;
+        assert_int_equal(ferry_gpu_ring_submit(state->gpu, 2, &entry, NULL), FERRY_OK);
+    }
+    fake_link_fault(state->fake, FERRY_FAULT_KIND_BUFFER_FETCH, ring + 3 * FERRY_RING_ENTRY_SIZE);
+    fake_link_last_fault(state->fake)->fence_value = fake_link_last_fault(state->fake)->buffer_address = 0;
+    struct ferry_fault fault = take(state);
+    assert_true(fault.address == ring + 3 * FERRY_RING_ENTRY_SIZE);
+    assert_true(fault.fence_value == 0x700000003 && fault.buffer_address == 0x123000);
+    // Only what lies in the ring is an entry.
+    fake_link_fault(state->fake, FERRY_FAULT_KIND_BUFFER_FETCH, ring + 4 * FERRY_RING_ENTRY_SIZE);
+    fake_link_last_fault(state->fake)->fence_value = fake_link_last_fault(state->fake)->buffer_address = 0;
+    assert_true(take(state).fence_value == 0);
+    fake_link_fault(state->fake, FERRY_FAULT_KIND_BUFFER_FETCH, ring);
+    assert_true(take(state).fence_value == 5); // Of a buffer that lies where the ring does: it says itself whose it is.
+}
+
+void a_refused_doorbell_leaves_all_as_it_was(void **context)
+{
+    struct state *state = *context;
+    struct ferry_gpu_entry entry = {.buffer_address = 0x1000, .buffer_bytes = 8, .fence_value = 1};
+    struct ferry_gpu_fence fence;
+    uint32_t number = 99;
+    assert_int_equal(ferry_gpu_ring_create(state->gpu, 1, 0, 0), FERRY_OK); // One entry: it must stay free.
+    for (uint32_t round = 1; round < 4; round++) {
+        state->fake->write_error = FERRY_ERROR_RANGE;
+        number = 99;
+        assert_int_equal(ferry_gpu_ring_submit(state->gpu, 1, &entry, &number), FERRY_ERROR_RANGE);
+        assert_int_equal(number, 99);
+        assert_int_equal(ferry_gpu_ring_pending(state->gpu, 1), 0);
+        entry.fence_value = 10 + round;
+        assert_int_equal(ferry_gpu_ring_submit(state->gpu, 1, &entry, &number), FERRY_OK);
+        assert_int_equal(number, round);
+        assert_int_equal(ferry_gpu_wait_retired(state->gpu, 1, number, 0), FERRY_OK);
+        assert_int_equal(ferry_gpu_ring_completed(state->gpu, 1, &fence), FERRY_OK);
+        assert_true(fence.value == 10 + round && fence.retired == round);
+    }
+}
+
+// The posted write may stand in a queue of the link's: whoever was told that the entry was not submitted has given its
+// buffer to somebody else by the time that it comes.
+void a_doorbell_that_may_come_yet_closes_the_ring(void **context)
+{
+    struct state *state = *context;
+    struct ferry_gpu_entry entry = {.buffer_address = 0x1000, .buffer_bytes = 8, .interrupt = true, .fence_value = 41};
+    struct ferry_gpu_fence fence;
+    uint32_t number;
+    assert_int_equal(ferry_gpu_ring_create(state->gpu, 1, 0, 0), FERRY_OK);
+    assert_int_equal(ferry_gpu_ring_submit(state->gpu, 1, &entry, &number), FERRY_OK);
+    assert_int_equal(ferry_gpu_wait_retired(state->gpu, 1, number, 0), FERRY_OK);
+    entry.fence_value = 42;
+    state->fake->write_error = FERRY_ERROR_TIMEOUT;
+    assert_int_equal(ferry_gpu_ring_submit(state->gpu, 1, &entry, &number), FERRY_ERROR_DEVICE_LOST);
+    assert_int_equal(ferry_gpu_ring_submit(state->gpu, 1, &entry, &number), FERRY_ERROR_DEVICE_LOST);
+    const struct ferry_ring_entry *left = fake_link_entry(state->fake, 1, 0);
+    assert_true(left->buffer_address == 0 && left->buffer_bytes == 0 && left->flags == 0 && left->fence_value == 41);
+    // It comes: nothing runs, and no number is used twice.
+    state->fake->registers[(FERRY_BAR0_RING_AT + FERRY_BAR0_RING_STRIDE + FERRY_BAR0_RING_PRODUCER) / 4] = 2;
+    assert_int_equal(ferry_gpu_run(state->gpu, 10000), FERRY_OK);
+    assert_int_equal(ferry_gpu_ring_completed(state->gpu, 1, &fence), FERRY_OK);
+    assert_true(fence.value == 41 && fence.retired == 2);
+    assert_int_equal(ferry_gpu_ring_pending(state->gpu, 1), 0);
+    assert_int_equal(ferry_gpu_ring_submit(state->gpu, 1, &entry, &number), FERRY_ERROR_DEVICE_LOST);
+}

@@ -271,6 +271,24 @@ static void a_fault_is_told_with_its_fence_and_the_ring_goes_on(void **state)
     destroy_allocation(rig, allocation);
 }
 
+// What never ran is not told as done: the device knows nothing of the entry, not even its fence.
+static void a_job_whose_ring_entry_could_not_be_read_is_a_fault_of_its_fence(void **state)
+{
+    struct rig *rig = *state;
+    HANDLE allocation = make_allocation(rig, 8192, false);
+    struct ferry_gpu_memory commands;
+
+    assert_int_equal(ferry_gpu_memory_allocate(rig->gpu, 4096, 0, &commands), FERRY_OK);
+    assert_int_equal(ferry_gpu_inject(rig->gpu, FERRY_INJECT_ABORT_COMPLETION, 1), FERRY_OK);
+    submit_user(rig, &commands, allocation, 0, 5);
+    wait_for(rig, 2, 5);
+    assert_int_equal(rig->note_count, 1);
+    assert_int_equal(rig->notes[0].type, DXGK_INTERRUPT_DMA_FAULTED);
+    assert_int_equal(rig->notes[0].fence, 5);
+    ferry_gpu_memory_free(rig->gpu, &commands);
+    destroy_allocation(rig, allocation);
+}
+
 static void a_reset_reports_the_last_aborted_fence(void **state)
 {
     struct rig *rig = *state;
@@ -530,6 +548,7 @@ int main(void)
         CASE(a_full_table_of_hazards_makes_everything_wait),
         CASE(R5_R38_R42_R253_busy_until_the_user_job_is_done_or_said_idle),
         CASE(a_fault_is_told_with_its_fence_and_the_ring_goes_on),
+        CASE(a_job_whose_ring_entry_could_not_be_read_is_a_fault_of_its_fence),
         CASE(a_reset_reports_the_last_aborted_fence),
         CASE(a_device_that_was_stopped_starts_again),
         CASE(preemption_is_answered_at_the_end_of_the_ring),

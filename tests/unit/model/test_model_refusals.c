@@ -343,12 +343,18 @@ static void entries_are_checked(void **state)
         assert_int_equal(fence_of(rig, 1).value, 100 + i);
         ferry_model_write(rig->model, 0xb0, i + 1);
     }
+    entry(rig, 2, BUFFER_PAGE, 0, 0, 77, 0);
+    run_dry(rig);
     write64(rig, 0x100 + 0x80, 0x2000); // Ring 2 where nothing is mapped.
     entry(rig, 2, BUFFER_PAGE, 8, 0, 5, 0);
     run_dry(rig);
     assert_int_equal(record_at(rig, 8).kind, BUFFER_FETCH);
-    assert_int_equal(record_at(rig, 8).address, 0x2000);
+    assert_int_equal(record_at(rig, 8).address, 0x2000 + 32);
     assert_int_equal(record_at(rig, 8).fence_value, 0);
+    assert_int_equal(fence_of(rig, 2).status, 1);
+    assert_int_equal(fence_of(rig, 2).retired, 2);
+    assert_int_equal(fence_of(rig, 2).value, 77); // Never back.
+    assert_int_equal(ferry_model_read(rig->model, 0x180 + 0x28), 77);
 }
 
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

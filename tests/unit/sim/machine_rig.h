@@ -48,6 +48,7 @@ void next_job_runs(struct machine *machine);
 void unmapped_bus_address_is_a_fault_with_its_address(void **context);
 void a_refused_write_is_a_fault_of_its_entry_only(void **context);
 void an_unreadable_buffer_is_a_fault_and_the_ring_goes_on(void **context);
+void an_unreadable_entry_is_named_and_keeps_the_fence_value(void **context);
 void lost_completion_is_a_timeout_fault(void **context);
 void an_error_of_video_memory_is_a_fault(void **context);
 void engine_reset_leaves_the_engine_usable(void **context);

@@ -329,6 +329,7 @@ int main(void)
         CASE(scattered_pages_both_ways),
         CASE(registers_are_written_while_pages_come_in),
         CASE(aperture_leads_jobs_to_host_pages_and_the_cpu_nowhere),
+        CASE(an_unreadable_entry_is_named_and_keeps_the_fence_value),
         CASE(lost_completion_is_a_timeout_fault),
         CASE(an_error_of_video_memory_is_a_fault),
         CASE(engine_reset_leaves_the_engine_usable),

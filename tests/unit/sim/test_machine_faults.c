@@ -122,6 +122,35 @@ void an_unreadable_buffer_is_a_fault_and_the_ring_goes_on(void **context)
     next_job_runs(machine);
 }
 
+void an_unreadable_entry_is_named_and_keeps_the_fence_value(void **context)
+{
+    struct machine *machine = *context;
+    struct ferry_gpu_fence fence;
+    uint32_t number, low, high;
+    const uint32_t ring = FERRY_BAR0_RING_AT + RING_USER * FERRY_BAR0_RING_STRIDE + FERRY_BAR0_RING_FENCE_VALUE;
+    machine->fence = 0x1234567800;
+    fill(machine, 0x8000, 8, 0, 1);
+    assert_int_equal(run(machine, RING_USER), FERRY_BUFFER_STATUS_SUCCESS);
+    for (int lost = 0; lost < 2; lost++) {
+        const struct ferry_gpu_entry entry = {machine->buffer.bus, 32, false, 0x4444444400};
+        assert_int_equal(
+            ferry_gpu_inject(machine->gpu, lost ? FERRY_INJECT_LOSE_COMPLETION : FERRY_INJECT_ABORT_COMPLETION, 1),
+            FERRY_OK);
+        assert_int_equal(ferry_gpu_ring_submit(machine->gpu, RING_USER, &entry, &number), FERRY_OK);
+        assert_int_equal(ferry_gpu_wait_retired(machine->gpu, RING_USER, number, 200000), FERRY_OK);
+        assert_int_equal(ferry_gpu_ring_completed(machine->gpu, RING_USER, &fence), FERRY_OK);
+        assert_true(fence.value == machine->fence && fence.retired == number && fence.last_faulted == number);
+        assert_int_equal(fence.status, FERRY_BUFFER_STATUS_FAULTED);
+        assert_int_equal(ferry_gpu_read32(machine->gpu, ring, &low), FERRY_OK);
+        assert_int_equal(ferry_gpu_read32(machine->gpu, ring + 4, &high), FERRY_OK);
+        assert_true((low | (uint64_t)high << 32) == machine->fence);
+        const struct ferry_fault fault = only_fault(machine);
+        assert_int_equal(fault.kind, FERRY_FAULT_KIND_BUFFER_FETCH);
+        assert_true(fault.fence_value == entry.fence_value && fault.buffer_address == entry.buffer_address);
+    }
+    next_job_runs(machine);
+}
+
 void lost_completion_is_a_timeout_fault(void **context)
 {
     struct machine *machine = *context;
