@@ -293,9 +293,10 @@ module ferry_engine #(
     wire [63:0] word;
     wire        word_last;
     wire        word_bad;
-    wire        read_fault_valid;
-    wire [7:0]  read_fault_kind;
-    wire [31:0] read_fault_position;
+    wire        tell_good;
+    wire        tell_last;
+    wire        tell_bad;
+    wire        tell_cut;
     wire        resolved;
     wire        read_progress;
 
@@ -322,8 +323,7 @@ module ferry_engine #(
         .drop(drop), .drop_turn_valid(give_up), .drop_turn(side_turn), .drop_all(drop_all),
         .local_limit(limit), .protect_base(closed_base), .protect_limit(closed_limit),
         .push(push), .push_data(push_data), .push_last(push_last), .push_bad(push_bad), .push_cut(push_cut), .freed(word_take),
-        .fault_valid(read_fault_valid), .fault_kind(read_fault_kind), .fault_position(read_fault_position),
-        .resolved(resolved), .busy(busy_read), .progress(read_progress), .took_local(took_local),
+        .busy(busy_read), .progress(read_progress), .took_local(took_local),
         .took_host(took_host),
         .list_valid(lists_valid[0]), .list_ready(lists_ready[0]), .list_address(lists_address[15:0]),
         .list_data_valid(lists_data_valid[0]), .list_data(list_data),
@@ -342,7 +342,9 @@ module ferry_engine #(
 
     ferry_data_fifo #(.LG_DEPTH(LG_DATA)) data (
         .clk(clk), .rst(rst), .push(push), .push_data(push_data), .push_last(push_last), .push_bad(push_bad),
-        .word_valid(word_valid), .word_take(word_take), .word(word), .word_last(word_last), .word_bad(word_bad)
+        .push_cut(push_cut), .tell_good(tell_good), .tell_last(tell_last), .tell_bad(tell_bad), .tell_cut(tell_cut),
+        .word_valid(word_valid), .word_take(word_take), .word(word), .word_last(word_last), .word_bad(word_bad),
+        .resolved(resolved)
     );
 
     // ---- Write side ----
@@ -390,7 +392,7 @@ module ferry_engine #(
         .job_empty(1'b0), .job_last(write_last), .job_list_base(write_list_base),
         .fill_over(fill_over), .fill_cut(fill_cut), .drop(drop), .local_limit(limit), .protect_base(closed_base),
         .protect_limit(closed_limit),
-        .push_good(push && !push_bad), .push_bad(push && push_bad), .push_cut(push_cut), .push_last(push_last), .resolved(resolved),
+        .push_good(tell_good), .push_bad(tell_bad), .push_cut(tell_cut), .push_last(tell_last), .resolved(resolved),
         .burst_valid(burst_valid), .burst_ready(burst_ready), .burst_host(burst_host), .burst_length(burst_length),
         .burst_first_lane(burst_first_lane), .burst_last_lane(burst_last_lane), .burst_last(burst_last),
         .burst_fill(burst_fill), .bursts_done(bursts_done), .word_turn(word_turn), .drain(drain), .drain_good(drain_good),
@@ -429,8 +431,7 @@ module ferry_engine #(
         .side_descending(side_descending), .side_fault_valid(side_fault_valid), .side_fault_kind(side_fault_kind),
         .side_fault_position(side_fault_position),
         .word_valid(word_valid), .word_take(word_take), .word(word), .word_last(word_last), .word_bad(word_bad),
-        .lost(lost), .read_fault_valid(read_fault_valid), .read_fault_kind(read_fault_kind),
-        .read_fault_position(read_fault_position), .resolved(resolved),
+        .lost(lost), .resolved(resolved),
         .poison(poison), .record_valid(record_valid), .record_turn(record_turn), .record_slot(record_slot),
         .record_write(record_write), .record_kind(record_kind), .record_position(record_position),
         .record_written(record_written),

@@ -82,11 +82,6 @@ module ferry_read_side #(
     output wire        push_bad,
     output wire        push_cut,
     input  wire        freed,
-    // First fault of a bad job; until resolved.
-    output wire        fault_valid,
-    output wire [7:0]  fault_kind,
-    output wire [31:0] fault_position,
-    input  wire        resolved,
 
     // Reads are outstanding; something moved.
     output wire        busy,
@@ -145,8 +140,6 @@ module ferry_read_side #(
     // destination.
     reg        decided_reg;
     reg        ends_reg;
-    // The turn's cut token is on its way: what is before it is not written yet.
-    reg        cut_away_reg;
     // A fill that is not urgent waits to be written or is; a long one.
     reg        fill_reg;
     reg        long_reg;
@@ -274,8 +267,8 @@ module ferry_read_side #(
     wire unused = &{address[2:0], local_rresp[0], host_rresp[0], 1'b0};
 
     wire address_free = (!local_valid_reg || local_arready) && (!host_valid_reg || host_arready);
-    // What is behind a cut may have to wait on the bus for writes: not on one that others share.
-    wire order_ok = to_host || (host_reg == 0 && !cut_away_reg);
+    // What is behind host data may have to wait on the bus for it, and for room: not on one that others share.
+    wire order_ok = to_host || host_reg == 0;
     // Not from what is given up; what that has to do with a fault is told by the fault itself, as time is short.
     wire may_step = valid && !refused && !stopping && !cut_now_reg && !(wants_cut && at_block) && address_free && order_ok && entry_ready
         && (to_host || (urgent_reg || cut_reg ? room_ok : buffered_reg ? room_two : room_one));
@@ -302,6 +295,9 @@ module ferry_read_side #(
     reg         head_valid_reg;
     reg [ENTRY_BITS-1:0] head_reg;
     wire        next_take = !head_valid_reg || head_ready;
+`ifdef FORMAL
+    wire [LG_READS:0] entry_in, entry_out;
+`endif
     wire        head_valid = head_valid_reg;
     wire [ENTRY_BITS-1:0] head = head_reg;
     wire        head_cut = head[ENTRY_BITS-1];
@@ -312,6 +308,9 @@ module ferry_read_side #(
     ferry_fifo #(.WIDTH(ENTRY_BITS), .LG_DEPTH(LG_READS)) entries_fifo (
         .clk(clk), .rst(rst), .in_valid(step || token_step), .in_ready(entry_ready), .in_data(entry),
         .out_valid(next_valid), .out_ready(next_take), .out_data(next)
+`ifdef FORMAL
+        , .formal_write(entry_in), .formal_read(entry_out)
+`endif
     );
 
     wire fault_take;
@@ -328,8 +327,7 @@ module ferry_read_side #(
         .push(push), .push_data(push_data), .push_last(push_last), .push_bad(push_bad),
         .push_cut(push_cut), .took_local(took_local), .took_host(took_host), .turn(data_turn), .turn_bad(data_bad),
         .address_fault_kind(fault_kind_reg),
-        .address_fault_position(fault_position_reg), .address_fault_take(fault_take),
-        .fault_valid(fault_valid), .fault_kind(fault_kind), .fault_position(fault_position), .resolved(resolved)
+        .address_fault_position(fault_position_reg), .address_fault_take(fault_take)
     );
 
     wire [LOCAL_ADDRESS_BITS-1:0] local_araddr = address_reg[LOCAL_ADDRESS_BITS-1:0];
@@ -372,14 +370,10 @@ module ferry_read_side #(
         end
         if (cut_done) begin
             resume_reg <= 1'b1;
-            cut_away_reg <= 1'b1;
         end
         if (cut_done || (giving_up_reg && !generator_active)) begin
             cut_reg <= 1'b0;
             cut_now_reg <= 1'b0;
-        end
-        if (resolved) begin
-            cut_away_reg <= 1'b0;
         end
         if (start && kept_fill) begin
             fill_reg <= 1'b1;
@@ -449,7 +443,6 @@ module ferry_read_side #(
             cut_reg <= 1'b0;
             cut_now_reg <= 1'b0;
             decided_reg <= 1'b0;
-            cut_away_reg <= 1'b0;
             fill_reg <= 1'b0;
             token_reg <= 1'b0;
             pattern_busy_reg <= 1'b0;
@@ -463,6 +456,49 @@ module ferry_read_side #(
     end
 
 `ifdef FORMAL
+    // Video memory's data never waits on the bus: whatever is in front of it goes on in any cycle, as no host data is. Of the
+    // entries from the asking to the realigner, the oldest first: which are bursts of the host, which of video memory. (What enters
+    // a FIFO leaves it in that order, by its own proof.)
+    localparam MOST = (1 << LG_READS) + 1;
+    reg [MOST-1:0] hosts = 0;
+    reg [MOST-1:0] locals = 0;
+    wire [LG_READS:0] in_fifo = entry_in - entry_out;
+    wire [LG_READS+1:0] count = in_fifo + head_valid;
+    wire gone = head_valid && head_ready;
+    wire [LG_READS+1:0] enters_at = count - gone;
+    integer i, j;
+    reg [LG_READS+1:0] host_count;
+    always @(posedge clk) begin
+        hosts <= (hosts >> gone) | ({{(MOST-1){1'b0}}, step && to_host} << enters_at);
+        locals <= (locals >> gone) | ({{(MOST-1){1'b0}}, step && !to_host} << enters_at);
+        if (rst) begin
+            hosts <= {MOST{1'b0}};
+            locals <= {MOST{1'b0}};
+        end
+        cover (past_valid && !rst && locals[0] && !hosts[0] && hosts[1]);
+        cover (past_valid && !rst && push && push_last && push_bad && !push_cut && locals[1]);
+    end
+    always @(*) begin
+        assume (!next_valid || {next[ENTRY_BITS-3 -: 2] == TYPE_BURST && next[ENTRY_BITS-5],
+            next[ENTRY_BITS-3 -: 2] == TYPE_BURST && !next[ENTRY_BITS-5]} == {hosts[head_valid], locals[head_valid]});
+        host_count = 0;
+        for (i = 0; i < MOST; i = i + 1) begin
+            host_count = host_count + hosts[i];
+        end
+        if (past_valid && !rst) begin
+            assert (!head_valid || {hosts[0], locals[0]}
+                == {head_type == TYPE_BURST && head_host, head_type == TYPE_BURST && !head_host});
+            assert (host_reg == host_count && (hosts & locals) == 0 && ((hosts | locals) >> count) == 0);
+            for (i = 1; i < MOST; i = i + 1) begin
+                for (j = 0; j < i; j = j + 1) begin
+                    assert (!(locals[i] && hosts[j]));
+                end
+            end
+            // The claim.
+            assert (!(head_valid && locals != 0) || head_ready || local_rready);
+        end
+    end
+
     // Only one of the two ports has a burst at a time; both are AXI4, with bursts of one block.
     reg past_valid = 1'b0;
     always @(posedge clk) past_valid <= 1'b1;

@@ -2,10 +2,9 @@
 // Takes read data burst by burst in the order the bursts were asked for, and shifts it to the byte lanes of the
 // destination. One entry of the data FIFO for each beat of the destination; room for those of a video memory burst was
 // reserved before it was asked for, so its data is always taken; host data waits for room. The last entry of every job
-// carries `last`, also when the job has no data;
-// entries of a job after an error are `bad`, and after the last of these nothing of the next job is pushed until the
-// write side has thrown the bad ones away (resolved). So it is at the end of a turn whose job makes way for urgent ones
-// (`cut`): one bad entry, and nothing behind it until everything before it is written.
+// carries `last`, also when the job has no data. Entries of a job after an error are `bad` up to its last, and bear the
+// fault instead of data; so is the one entry that ends a turn whose job makes way for urgent ones (`cut`). What comes behind
+// bad entries is pushed as ever: ferry_data_fifo keeps it from the write side until they are thrown away.
 `include "ferry_contract.vh"
 `default_nettype none
 
@@ -42,7 +41,7 @@ module ferry_realigner #(
     // The data FIFO has room for an entry that none was reserved for.
     input  wire        host_room,
 
-    // Read data.
+    // Read data. What video memory gives is taken at once, but in the cycle between two bursts that a flush takes.
     input  wire [63:0] local_rdata,
     input  wire        local_rerror,
     input  wire        local_rvalid,
@@ -69,26 +68,23 @@ module ferry_realigner #(
     // The fault that the address side met; taken over with its bad token.
     input  wire [7:0]  address_fault_kind,
     input  wire [31:0] address_fault_position,
-    output wire        address_fault_take,
-    // First fault of the job, until resolved.
-    output reg         fault_valid,
-    output reg  [7:0]  fault_kind,
-    output reg  [31:0] fault_position,
-    input  wire        resolved
+    output wire        address_fault_take
 );
     localparam TYPE_BURST = 2'd0, TYPE_FILL = 2'd1, TYPE_BAD = 2'd3;
 
     reg [5:0]  beat_reg;
     reg        flush_reg;
     reg        bad_reg;
-    reg        stall_reg;
+    // The turn's first fault.
+    reg [7:0]  fault_kind_reg;
+    reg [31:0] fault_position_reg;
     reg [63:0] saved_reg;
     reg [LG_TURNS-1:0] turn_reg;
 
     wire is_burst = burst_type == TYPE_BURST;
     wire may_push = !burst_host || host_room;
-    wire take = burst_valid && is_burst && !flush_reg && !stall_reg && may_push;
-    wire token = burst_valid && !is_burst && !stall_reg;
+    wire take = burst_valid && is_burst && !flush_reg && may_push;
+    wire token = burst_valid && !is_burst;
 
     assign local_rready = take && !burst_host;
     assign host_rready = take && burst_host;
@@ -122,16 +118,28 @@ module ferry_realigner #(
     // Lanes below the shift come from the beat before, unless this beat is all there is.
     wire [7:0] from_saved = single || burst_type == TYPE_FILL ? 8'h00 : ~(8'hff << burst_shift);
 
+    wire [63:0] merged;
     genvar lane;
     generate
         for (lane = 0; lane < 8; lane = lane + 1) begin : merge
-            assign push_data[8*lane +: 8] = from_saved[lane]
+            assign merged[8*lane +: 8] = from_saved[lane]
                 ? saved_reg[8*lane +: 8] : turned[8*lane +: 8];
         end
     endgenerate
 
-    wire bad_now = bad_reg || (took && error) || (token && burst_type == TYPE_BAD);
-    wire flushing = flush_reg && !stall_reg && may_push;
+    // ---- Faults: a bad entry bears its turn's first in place of data, FAULT_KIND_NONE if it is bad without ----
+    wire error_now = took && error;
+    wire [7:0]  error_kind = !burst_host ? `FERRY_FAULT_KIND_LOCAL_ERROR
+        : host_rfault == `FERRY_FAULT_KIND_NONE ? `FERRY_FAULT_KIND_HOST_ABORT : host_rfault;
+    // A burst lies in one block of 64 beats.
+    wire [31:0] error_position = {burst_position[31:9], burst_position[8:3] + beat_reg, beat_reg == 0 ? burst_position[2:0] : 3'd0};
+    wire fault_met = fault_kind_reg != `FERRY_FAULT_KIND_NONE;
+    wire [7:0]  fault_kind = fault_met ? fault_kind_reg : is_burst ? error_kind : burst_fault ? address_fault_kind : `FERRY_FAULT_KIND_NONE;
+    wire [31:0] fault_position = fault_met ? fault_position_reg : is_burst ? error_position : address_fault_position;
+    assign push_data = bad_now ? {merged[63:40], fault_kind, fault_position} : merged;
+
+    wire bad_now = bad_reg || error_now || (token && burst_type == TYPE_BAD);
+    wire flushing = flush_reg && may_push;
 
     assign push = (took && !hold) || flushing || token;
     assign push_last = token || (burst_last && (flush_reg || (final_beat && !flush_next)));
@@ -152,34 +160,20 @@ module ferry_realigner #(
         if (flushing) begin
             flush_reg <= 1'b0;
         end
-        if (!fault_valid && took && error) begin
-            fault_valid <= 1'b1;
-            fault_kind <= !burst_host ? `FERRY_FAULT_KIND_LOCAL_ERROR
-                : host_rfault == `FERRY_FAULT_KIND_NONE ? `FERRY_FAULT_KIND_HOST_ABORT : host_rfault;
-            // A burst lies in one block of 64 beats.
-            fault_position <= {burst_position[31:9], burst_position[8:3] + beat_reg,
-                beat_reg == 0 ? burst_position[2:0] : 3'd0};
-        end
-        if (!fault_valid && address_fault_take) begin
-            fault_valid <= 1'b1;
-            fault_kind <= address_fault_kind;
-            fault_position <= address_fault_position;
+        if (error_now) begin
+            fault_kind_reg <= fault_kind;
+            fault_position_reg <= fault_position;
         end
         if (push && push_last) begin
             bad_reg <= 1'b0;
-            stall_reg <= bad_now;
+            fault_kind_reg <= `FERRY_FAULT_KIND_NONE;
             turn_reg <= turn_reg + 1'b1;
-        end
-        if (resolved) begin
-            stall_reg <= 1'b0;
-            fault_valid <= 1'b0;
         end
         if (rst) begin
             beat_reg <= 6'd0;
             flush_reg <= 1'b0;
             bad_reg <= 1'b0;
-            stall_reg <= 1'b0;
-            fault_valid <= 1'b0;
+            fault_kind_reg <= `FERRY_FAULT_KIND_NONE;
             turn_reg <= {LG_TURNS{1'b0}};
         end
     end
@@ -216,9 +210,6 @@ module ferry_realigner #(
         assume (!(burst_first && burst_segment_last && burst_beats == 1 && burst_starts_short) || burst_flush);
     end
     always @(*) assume (!(burst_valid && (burst_cut || burst_fault)) || burst_type == TYPE_BAD);
-    // A job's last bad entry leaves the data FIFO after it has entered.
-    always @(*) assume (!resolved || stall_reg);
-
     // The words of the source as they came. A word of the destination is a window on two of them.
     reg [63:0] before = 0;
     reg [2:0]  before_shift = 0;
@@ -238,34 +229,47 @@ module ferry_realigner #(
     // Pushes of the burst so far; as many in all as room was reserved for.
     reg [6:0] pushed = 0;
     wire [6:0] reserved = burst_beats - {6'd0, burst_first && burst_starts_short} + {6'd0, burst_segment_last && burst_flush};
-    // The job has met an error. Bad entries lie in the data FIFO.
+    // The job has met an error, and which; its entries have gone bad.
     reg error_met = 1'b0;
-    reg bad_inside = 1'b0;
+    reg [39:0] met = 0;
+    reg gone_bad = 1'b0;
     always @(posedge clk) begin
         pushed <= burst_ready || rst ? 7'd0 : pushed + {6'd0, push};
-        error_met <= !rst && !(push && push_last) && (error_met || (took && error));
-        bad_inside <= !rst && ((bad_inside && !resolved) || (push && push_bad));
+        error_met <= !rst && !(push && push_last) && (error_met || error_now);
+        if (error_now && !error_met) begin
+            met <= {error_kind, error_position};
+        end
+        gone_bad <= !rst && push ? push_bad && !push_last : !rst && gone_bad;
         cover (past_valid && !rst && push && is_burst && burst_shift == 3 && !first_beat && !bad_now && pushed == 2);
         cover (past_valid && !rst && flushing && push_last && burst_beats == 2);
         cover (past_valid && !rst && error_met && push && push_last);
     end
     always @(*) if (past_valid && !rst) begin
-        if (push && is_burst) begin
+        if (push && is_burst && !push_bad) begin
             assert ((push_data & count_mask) == (window[63:0] & count_mask));
         end
         assert (!burst_ready || !is_burst || pushed + {6'd0, push} == reserved);
         assert (!push || push_last == (burst_ready && (!is_burst || burst_last)));
-        assert (!(error_met || (took && error)) || !push || push_bad);
-        assert (!stall_reg || !push);
-        // Behind a bad entry no good one, as ferry_data_fifo has it.
-        assert (!(bad_inside && push && !push_bad));
+        assert (!(error_met || error_now) || !push || push_bad);
+        // Behind a bad entry of a job no good one.
+        assert (!(gone_bad && push && !push_bad));
+        // A bad entry bears the job's first fault.
+        if (push && push_bad) begin
+            assert (push_data[39:0] == (error_met ? met : error_now ? {error_kind, error_position}
+                : burst_fault ? {address_fault_kind, address_fault_position} : {8'd0, address_fault_position}));
+        end
+        // Video memory's data is taken in any cycle but that of a flush, which is over with it; tokens are, at once.
+        assert (!burst_valid || burst_host || !is_burst || (flush_reg ? burst_ready : local_rready));
+        assert (!burst_valid || is_burst || burst_ready);
         assert (!push_cut || (push && push_last && push_bad));
         assert (!push || burst_valid);
         // For induction.
         assert (saved_reg == turned_before[63:0] || (!inside && beat_reg == 0 && !flush_reg));
         assert (!(inside || beat_reg != 0 || flush_reg) || before_shift == (inside ? segment_shift : burst_shift));
-        assert (!error_met || bad_reg);
-        assert (!bad_inside || bad_reg || stall_reg);
+        assert (!error_met || (bad_reg && fault_met && met == {fault_kind_reg, fault_position_reg}));
+        assert (bad_reg || !fault_met);
+        assert (error_met || !bad_reg);
+        assert (gone_bad == (gone_bad && bad_reg));
         if (flush_reg) begin
             assert (burst_valid && is_burst && burst_segment_last && burst_flush && beat_reg == 0);
             assert (pushed == burst_beats - {6'd0, burst_first && burst_starts_short});

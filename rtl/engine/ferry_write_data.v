@@ -2,6 +2,7 @@
 // Write side, data: sends the beats of the announced bursts from the data FIFO with their byte strobes, and throws
 // away words that must not be written. From the first bad word on, the beats that announced bursts still owe the bus
 // go out with no strobe set. Makes the record of a fault (with what was written before it) for ferry_retire.
+`include "ferry_contract.vh"
 `default_nettype none
 
 module ferry_write_data #(
@@ -36,7 +37,7 @@ module ferry_write_data #(
     input  wire [7:0]  side_fault_kind,
     input  wire [31:0] side_fault_position,
 
-    // Head of the data FIFO.
+    // Head of the data FIFO. A bad word bears the read side's fault, if it comes from one: kind and position.
     input  wire        word_valid,
     output wire        word_take,
     input  wire [63:0] word,
@@ -46,10 +47,6 @@ module ferry_write_data #(
     // Memory was given up on: what is still owed to it goes out with no strobe, but for a beat that is offered already.
     input  wire        lost,
 
-    // The read side's fault, if the bad words come from one.
-    input  wire        read_fault_valid,
-    input  wire [7:0]  read_fault_kind,
-    input  wire [31:0] read_fault_position,
     // The last bad word of the job is gone.
     output wire        resolved,
 
@@ -158,8 +155,10 @@ module ferry_write_data #(
     assign resolved = done && word_bad;
 
     // ---- Fault record ----
+    wire [7:0]  read_fault_kind = word[39:32];
+    wire [31:0] read_fault_position = word[31:0];
     wire dead_now = beat && word_bad && !dead_reg;
-    wire bad_record = (dead_now || (done && word_bad && !dead_reg)) && read_fault_valid;
+    wire bad_record = (dead_now || (done && word_bad && !dead_reg)) && read_fault_kind != `FERRY_FAULT_KIND_NONE;
     wire side_record = done && side_drain && side_fault_valid && !dead_reg;
 
     assign record_slot = dead_now ? slot : side_slot;

@@ -64,7 +64,7 @@ module ferry_write_side #(
     input  wire [LOCAL_ADDRESS_BITS:0] protect_base,
     input  wire [LOCAL_ADDRESS_BITS:0] protect_limit,
 
-    // A good or a bad word enters the data FIFO, the bad one for a cut; the bad words are gone.
+    // The write side is told of a good or a bad word (ferry_data_fifo), the bad one for a cut; the bad words are gone.
     input  wire        push_good,
     input  wire        push_bad,
     input  wire        push_cut,

@@ -25,7 +25,6 @@ module write_in_turn (
     input  wire        word_valid,
     input  wire        word_last,
     input  wire        word_bad,
-    input  wire        read_fault_valid,
     input  wire        lost,
     // What else may hold a burst up.
     input  wire        note_ready,
@@ -74,8 +73,7 @@ module write_in_turn (
         .side_resumed(active_resumed), .side_urgent(active_urgent), .side_slot(active_slot),
         .side_descending(active_descending), .side_fault_valid(fault_valid), .side_fault_kind(fault_kind),
         .side_fault_position(fault_position), .word_valid(word_valid), .word(64'd0), .word_last(word_last), .word_bad(word_bad),
-        .lost(lost), .read_fault_valid(read_fault_valid), .read_fault_kind(8'd0), .read_fault_position(32'd0),
-        .resolved(resolved), .poison(4'd0), .local_wvalid(local_wvalid), .local_wready(local_wready),
+        .lost(lost), .resolved(resolved), .poison(4'd0), .local_wvalid(local_wvalid), .local_wready(local_wready),
         .host_wvalid(host_wvalid), .host_wready(host_wready), .formal_waits(waits), .formal_waits_for_host(waits_for_host)
     );
 

@@ -315,6 +315,36 @@ void window_of_dead_memory(Checks &checks, Random &random)
     }
 }
 
+// A page-out waits for leave to speak; behind it a job is thrown away, as it named an aperture page that nobody mapped;
+// behind that one reads video memory. What it reads must not stand in the way of the CPU, which reads through BAR2 and
+// then gives the leave.
+void window_behind_a_fault(Checks &checks, Random &random)
+{
+    checks.begin("read_data_behind_a_job_that_is_thrown_away_keeps_bar2_and_configuration_space_from_nobody");
+    const uint32_t unordered = FERRY_PACKET_HEADER_UNORDERED_MASK;
+    Bench bench(checks, random);
+    RootComplex &root = bench.root();
+    Ring &user = bench.user();
+    root.bar0(FERRY_BAR0_ENGINE_TIMEOUT, 0);
+    root.posted_credits = false;
+    user.word(FERRY_OPCODE_COPY | unordered | 8u << 16, FERRY_ADDRESS_KIND_LOCAL | FERRY_ADDRESS_KIND_SYSTEM << 2);
+    user.word(1500).word(0).word(DATA).submit();
+    user.word(FERRY_OPCODE_COPY | unordered | 8u << 16, FERRY_ADDRESS_KIND_APERTURE | FERRY_ADDRESS_KIND_LOCAL << 2);
+    user.word(64).word(5 * 4096).word(AREA).submit();
+    user.word(FERRY_OPCODE_COPY | unordered | 8u << 16, FERRY_ADDRESS_KIND_LOCAL | FERRY_ADDRESS_KIND_LOCAL << 2);
+    user.word(512).word(0x1000).word(2 * AREA).submit();
+    root.run(1500);
+    root.config_write(FERRY_CONFIG_SPACE_COMMAND, 2);
+    root.posted_credits = true;
+    root.run(300);
+    root.send({0x20000001, 0x1f0f, static_cast<uint32_t>(RootComplex::BAR2 >> 32), 0x3000});
+    root.run(1000);
+    root.config_write(FERRY_CONFIG_SPACE_COMMAND, 6); // Ends the program when no completion comes.
+    checks.that(user.wait(100000), "fence of the last buffer");
+    bench.last_kind();
+    bench.works();
+}
+
 } // namespace
 
 int main()
@@ -329,5 +359,6 @@ int main()
     sleeps_over_jobs(checks, random);
     errors(checks, random);
     window_of_dead_memory(checks, random);
+    window_behind_a_fault(checks, random);
     return checks.done();
 }

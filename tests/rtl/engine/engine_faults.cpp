@@ -334,6 +334,73 @@ std::string faults_queue_up(uint64_t seed)
     return "";
 }
 
+// Jobs that go wrong in every way, several at once, behind data that the host does not take for a while: those behind
+// them have read by then, and nothing of what is thrown away and what is not is taken for the other.
+std::string behind_what_the_host_does_not_take(uint64_t seed)
+{
+    Machine machine(seed, LOCAL_BYTES, HOST_BASE, HOST_BYTES);
+    Random &random = machine.random;
+    for (unsigned round = 0; round < 250; round++) {
+        machine.timing = any_timing(random);
+        machine.timing.read_latency = (unsigned)(1 + random.below(120));
+        Reference reference(machine);
+        machine.local.read_error = 65536;
+        machine.host.dead = Memory::AW | Memory::W | Memory::B;
+        std::vector<unsigned> order, found;
+        bool gone[4] = {};
+        for (unsigned i = 0; i < 14; i++) {
+            Job job;
+            job.slot = i == 0 ? 0 : (unsigned)random.below(4);
+            job.unordered = true;
+            job.packet_offset = (uint16_t)(8 * i);
+            job.destination_kind = i == 0 || random.chance(25);
+            job.length = (uint32_t)(i == 0 ? 1000 + random.below(1500) : 1 + random.below(400));
+            job.source = 20000 + random.below(3000);
+            job.destination = 300000 + 4096 * i + random.below(1000) + (job.destination_kind ? HOST_BASE : 0);
+            unsigned wrong = i == 0 || random.chance(60) ? 0 : 1 + (unsigned)random.below(3);
+            if (wrong == 1)
+                job.source = 65536 - random.below(job.length);
+            else if (wrong == 2)
+                job.source = LOCAL_BYTES - random.below(job.length);
+            else if (wrong == 3)
+                job.destination = LOCAL_BYTES - random.below(job.length), job.destination_kind = 0;
+            machine.submit(job);
+            if (gone[job.slot])
+                continue;
+            if (wrong == 0)
+                reference.apply(job);
+            else
+                order.push_back(i), gone[job.slot] = true;
+        }
+        uint64_t begin = machine.cycle, held = random.below(3000);
+        while (!machine.idle() || machine.top->fault_valid) {
+            if (machine.cycle - begin >= held)
+                machine.host.dead = 0;
+            machine.step();
+            if (machine.top->fault_valid && random.chance(10))
+                found.push_back(take_fault(machine).packet_offset / 8);
+            if (machine.cycle - begin > 50000)
+                return "stuck";
+        }
+        machine.clear_poison(15);
+        machine.local.read_error = 0;
+        // What a faulted job wrote before its fault.
+        for (unsigned i : order)
+            for (unsigned at = 0; at < 4096; at++) {
+                reference.local.at(300000 + 4096 * i + at) = machine.local.bytes.at(300000 + 4096 * i + at);
+                reference.host.at(300000 + 4096 * i + at) = machine.host.bytes.at(300000 + 4096 * i + at);
+            }
+        for (unsigned at = LOCAL_BYTES - 400; at < LOCAL_BYTES; at++)
+            reference.local.at(at) = machine.local.bytes.at(at);
+        std::string difference = finish(machine, reference);
+        if (found != order)
+            difference = std::to_string(found.size()) + " faults, expected " + std::to_string(order.size());
+        if (!difference.empty())
+            return "round " + std::to_string(round) + ": " + difference;
+    }
+    return "";
+}
+
 // A job that is dropped because of its slot, still behind a long one's data while a job of another slot meets a refused
 // address: the fault is the other's.
 std::string dropped_beside_refused(uint64_t seed)
@@ -363,296 +430,6 @@ std::string dropped_beside_refused(uint64_t seed)
     return machine.errors.empty() ? "" : machine.errors.front();
 }
 
-// What memory looks like to whoever waits for it.
-std::string bus_state(const Machine &machine)
-{
-    return "stuck " + std::to_string(machine.top->stuck) + ", retired " + std::to_string(machine.top->jobs_retired) +
-           " of " + std::to_string(machine.queued);
-}
-
-// A channel of one memory stops. Not before `timeout` cycles, and at once then, every job is over, with one WATCHDOG
-// fault a slot; jobs that come meanwhile are too; an engine reset ends. From then on no byte changes but those of a
-// beat that was offered already. When memory goes on, after a long time, the engine does too.
-std::string watchdog(uint64_t seed)
-{
-    Random random(seed);
-    for (unsigned round = 0; round < 150; round++) {
-        Machine machine(random.next(), LOCAL_BYTES, HOST_BASE, HOST_BYTES);
-        unsigned timeout = (unsigned)(300 + random.below(300));
-        bool host = random.chance(40);
-        machine.top->timeout = timeout;
-        machine.timing = any_timing(random);
-        Memory &memory = host ? machine.host : machine.local;
-        std::vector<Job> jobs;
-        // Slots 2 and 3 of urgent jobs.
-        bool both = random.chance(60);
-        std::vector<uint64_t> pages = {HOST_BASE, HOST_BASE + 8192, HOST_BASE + 4096};
-        machine.put_list(0, pages);
-        for (unsigned i = 0; i < 2 + random.below(4); i++) {
-            Job job;
-            job.op = random.chance(30) ? FERRY_JOB_OP_FILL : FERRY_JOB_OP_COPY;
-            job.pattern_log2 = 3;
-            bool to_host = host && random.chance(50), list = host && job.op == FERRY_JOB_OP_COPY && random.chance(30);
-            job.source_kind = host && !to_host && job.op == FERRY_JOB_OP_COPY;
-            job.destination_kind = host && (to_host || job.op == FERRY_JOB_OP_FILL);
-            job.source = 1000 + (job.source_kind ? HOST_BASE : 0);
-            job.destination = 500000 + 8192 * i + (job.destination_kind ? HOST_BASE : 0);
-            if (list) {
-                job.list = job.source_kind ? FERRY_LIST_SIDE_SOURCE : FERRY_LIST_SIDE_DESTINATION;
-                (job.source_kind ? job.source : job.destination) = 100 + i;
-            }
-            job.length = (uint32_t)(2000 + random.below(2000));
-            job.slot = (unsigned)random.below(4);
-            job.urgent = both && job.slot >= 2;
-            job.unordered = random.chance(50);
-            job.packet_offset = (uint16_t)(8 * i);
-            jobs.push_back(job);
-            machine.submit(job);
-        }
-        Reference reference(machine);
-        reference.lists[0] = pages;
-        for (uint64_t i = 20 + random.below(600); i; i--)
-            machine.step();
-        static const unsigned parts[] = {Memory::ALL, Memory::AR, Memory::R, Memory::AW, Memory::W, Memory::B};
-        memory.dead = parts[random.below(6)];
-        std::string where = "round " + std::to_string(round) + (host ? " host" : " local") + " channels " +
-                            std::to_string(memory.dead) + ": ";
-        // Reset it now, later, or never; a reset without a timeout set has one of its own.
-        unsigned reset = (unsigned)random.below(4);
-        if (reset == 1 && random.chance(50))
-            machine.top->timeout = 0, timeout = 65536;
-        auto request_reset = [&] {
-            machine.withdraw();
-            machine.top->reset_request = 1;
-            machine.step();
-            machine.top->reset_request = 0;
-        };
-        if (reset == 1)
-            request_reset();
-        uint64_t last_move = machine.cycle;
-        uint64_t moved = 0;
-        while (!machine.top->stuck && !machine.idle() && machine.cycle - last_move < 3 * timeout) {
-            uint64_t now = machine.local.read_beats + machine.host.read_beats + machine.local.write_beats +
-                           machine.host.write_beats + machine.local.responses.size() + machine.host.responses.size();
-            if (now != moved)
-                last_move = machine.cycle;
-            moved = now;
-            machine.step();
-        }
-        if (!machine.top->stuck) {
-            if (!machine.idle())
-                return where + "no end: " + bus_state(machine);
-            continue; // Everything was done already, or needed none of what is dead.
-        }
-        if (machine.cycle - last_move < timeout - 100)
-            return where + "given up on after " + std::to_string(machine.cycle - last_move) + " cycles";
-        if (reset == 2)
-            request_reset();
-        std::vector<uint8_t> local = machine.local.bytes, other = machine.host.bytes;
-        uint64_t may_change = 8 * (1 + memory.beats.size());
-        auto bursts = [&] {
-            return machine.local.read_bursts + machine.host.read_bursts + machine.local.write_bursts +
-                   machine.host.write_bursts;
-        };
-        uint64_t begun = bursts();
-        std::vector<Fault> faults;
-        uint64_t begin = machine.cycle;
-        unsigned told = 0;
-        // The oldest job of a slot that is not over as memory is given up on: its name is told.
-        std::vector<int> oldest(4, -1);
-        unsigned seen[2] = {};
-        for (size_t i = 0; i < jobs.size(); i++) {
-            unsigned of_class = seen[jobs[i].urgent]++;
-            unsigned over = jobs[i].urgent ? machine.top->jobs_retired_urgent : machine.top->jobs_retired;
-
-            if (of_class >= over && oldest[jobs[i].slot] < 0)
-                oldest[jobs[i].slot] = jobs[i].packet_offset;
-        }
-        auto take = [&]() -> std::string {
-            if (!machine.top->fault_valid)
-                return "";
-            Fault fault = take_fault(machine);
-            if (fault.kind != FERRY_FAULT_KIND_WATCHDOG || (told >> fault.slot & 1) || fault.write || fault.written ||
-                fault.up_to_position || fault.packet_offset != (unsigned)oldest[fault.slot])
-                return where + text(fault);
-            told |= 1u << fault.slot;
-            return "";
-        };
-        auto empty = [&]() -> std::string {
-            while (!machine.idle() || machine.top->resetting || machine.top->fault_valid) {
-                machine.step();
-                std::string wrong = take();
-                if (!wrong.empty())
-                    return wrong;
-                if (machine.cycle - begin > 400)
-                    return where + "jobs are not over: " + bus_state(machine);
-            }
-            return "";
-        };
-        std::string wrong = empty();
-        if (!wrong.empty())
-            return wrong;
-        if (!machine.top->stuck)
-            return where + "not stuck any more";
-        if (reset == 1 && told != 0)
-            return where + "a reset job faulted";
-        if (reset == 0 && told == 0)
-            return where + "no fault";
-        // A core that asks before each job would not send this one; it is over at once all the same.
-        machine.clear_poison(15);
-        told = 0;
-        if (random.chance(50)) {
-            Job late = jobs[0];
-            oldest[late.slot] = late.packet_offset;
-            machine.submit(late);
-            begin = machine.cycle;
-            if (machine.top->busy && machine.top->job_ready) {
-                wrong = empty();
-                if (!wrong.empty())
-                    return "late job: " + wrong;
-                if (told != 1u << late.slot || machine.top->poison != told)
-                    return where + "a late job was not refused";
-            }
-            machine.withdraw();
-            machine.clear_poison(15);
-        }
-        if (reset == 3)
-            request_reset();
-        for (uint64_t i = random.below(3000); i; i--)
-            machine.step();
-        memory.dead = 0;
-        // What it answers may be an error: that is nobody's any more.
-        if (random.chance(50)) {
-            const Job &job = jobs[random.below(jobs.size())];
-            memory.read_error = (job.source + 512 * random.below(3)) & ~7ull;
-            memory.write_error = (job.destination + 512 * random.below(3)) & ~7ull;
-        }
-        begin = machine.cycle;
-        while (machine.top->stuck || machine.top->resetting || machine.top->busy) {
-            machine.step();
-            if (machine.cycle - begin > 20000)
-                return where + "memory answers again and nothing happens";
-        }
-        for (int i = 0; i < 50; i++)
-            machine.step();
-        if (machine.top->fault_valid || machine.top->poison)
-            return where + "a fault of jobs that are over";
-        memory.read_error = memory.write_error = 0;
-        // Nothing is begun but the read and the write whose addresses were on offer.
-        if (bursts() > begun + 2)
-            return where + std::to_string(bursts() - begun) + " bursts begun late";
-        // Nothing but the beat on offer, and beats that memory had taken in before their address.
-        uint64_t changed = 0;
-        for (size_t i = 0; i < local.size(); i++)
-            changed += local[i] != machine.local.bytes[i];
-        for (size_t i = 0; i < other.size(); i++)
-            changed += other[i] != machine.host.bytes[i];
-        if (changed > may_change)
-            return where + std::to_string(changed) + " bytes written late";
-        machine.top->timeout = 0;
-        for (const Job &job : jobs) {
-            for (uint32_t i = 0; i < job.length; i++) {
-                uint8_t *place = reference.destination(job, i);
-                *place = job.destination_kind == 0 ? machine.local.bytes[place - reference.local.data()]
-                                                   : machine.host.bytes[place - reference.host.data()];
-            }
-        }
-        for (unsigned i = 0; i < 20; i++) {
-            Job good;
-            good.length = (uint32_t)random.below(2000);
-            good.source = random.below(100000);
-            good.destination = 300000 + random.below(100000);
-            good.slot = (unsigned)random.below(4);
-            machine.submit(good);
-            reference.apply(good);
-        }
-        wrong = finish(machine, reference);
-        if (!wrong.empty())
-            return where + wrong;
-    }
-    return "";
-}
-
-// An engine reset at any moment: every job retires, buses end clean, only destinations of the jobs cut may have
-// changed, and the next job is right.
-std::string resets(uint64_t seed)
-{
-    Machine machine(seed, LOCAL_BYTES, HOST_BASE, HOST_BYTES);
-    Random &random = machine.random;
-    std::vector<uint64_t> pages;
-    for (unsigned i = 0; i < 64; i++)
-        pages.push_back(HOST_BASE + 4096ull * ((i * 27) % 64));
-    machine.map_pages(0, pages, false);
-    for (unsigned round = 0; round < 400; round++) {
-        machine.timing = any_timing(random);
-        Reference reference(machine);
-        for (unsigned i = 0; i < 64; i++)
-            reference.aperture[i] = pages[i];
-        std::vector<Job> jobs;
-        // Slots 2 and 3 of urgent jobs.
-        bool both = random.chance(60);
-        for (unsigned i = 0; i < 1 + random.below(10); i++) {
-            Job job;
-            job.op = (unsigned)random.below(3);
-            job.source_kind = (unsigned)random.below(3);
-            job.destination_kind = (unsigned)random.below(3);
-            if (job.op == FERRY_JOB_OP_FILL)
-                job.source_kind = 0;
-            job.length = job.op == FERRY_JOB_OP_READ ? 8 : (uint32_t)random.below(3000);
-            job.unordered = random.chance(70);
-            job.slot = (unsigned)random.below(4);
-            job.urgent = both && job.slot >= 2;
-            job.source = 1000 + random.below(60000) + (job.source_kind == 1 ? HOST_BASE : 0);
-            job.destination = 131072 + random.below(60000) + (job.destination_kind == 1 ? HOST_BASE : 0);
-            if (job.destination_kind == 2)
-                job.destination -= 65536;
-            if (random.chance(10) && job.source_kind == 0)
-                machine.local.read_error = (job.source + 64) & ~7ull;
-            jobs.push_back(job);
-            machine.submit(job);
-        }
-        uint64_t wait = random.below(600);
-        for (uint64_t i = 0; i < wait; i++)
-            machine.step();
-        machine.top->reset_request = 1;
-        machine.step();
-        machine.top->reset_request = 0;
-        machine.withdraw();
-        if (!machine.top->resetting)
-            return "resetting does not follow the request";
-        uint64_t begin = machine.cycle;
-        while (machine.top->resetting) {
-            machine.step();
-            if (machine.cycle - begin > 20000)
-                return "round " + std::to_string(round) + ": reset does not end";
-        }
-        machine.local.read_error = 0;
-        machine.drain();
-        if (machine.top->fault_valid)
-            take_fault(machine);
-        machine.clear_poison(15);
-        if (!machine.errors.empty())
-            return "round " + std::to_string(round) + ": " + machine.errors.front();
-        for (const Job &job : jobs) {
-            for (uint32_t i = 0; job.op != FERRY_JOB_OP_READ && i < job.length; i++) {
-                uint8_t *place = reference.destination(job, i);
-                *place = job.destination_kind == 0 ? machine.local.bytes[place - reference.local.data()]
-                                                   : machine.host.bytes[place - reference.host.data()];
-            }
-        }
-        Job good;
-        good.length = (uint32_t)random.below(2000);
-        good.source = random.below(100000);
-        good.destination = 300000 + random.below(100000);
-        machine.submit(good);
-        reference.apply(good);
-        std::string wrong = finish(machine, reference);
-        if (!wrong.empty())
-            return "round " + std::to_string(round) + ": " + wrong;
-    }
-    return "";
-}
-
 } // namespace
 
 const std::vector<Test> FAULT_TESTS = {
@@ -660,7 +437,6 @@ const std::vector<Test> FAULT_TESTS = {
     {"write_errors_on_any_burst", write_errors},
     {"refused_addresses", refused_addresses},
     {"faults_of_several_slots_queue_up", faults_queue_up},
+    {"faults_behind_what_the_host_does_not_take", behind_what_the_host_does_not_take},
     {"dropped_job_takes_no_fault", dropped_beside_refused},
-    {"memory_that_never_answers", watchdog},
-    {"reset_from_any_state", resets},
 };

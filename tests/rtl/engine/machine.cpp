@@ -116,6 +116,9 @@ void Machine::port_outputs(unsigned port, Memory &memory)
     memory.waiting = rvalid && !rready ? memory.waiting + 1 : 0;
     if (memory.waiting > memory.most_waiting)
         memory.most_waiting = memory.waiting;
+    // Video memory's bus is everybody's: what was read there waits for nothing but the tokens in front of it.
+    if (port == 0 && memory.waiting == 40)
+        error("local read data waits on the bus");
     if (awvalid && awready) {
         if ((awaddr & 7) != 0 || (awaddr & 4095) + 8ull * (awlen + 1) > 4096)
             error(std::string(name) + " write burst crosses 4 KiB");

@@ -49,6 +49,15 @@ struct Reference {
         for (uint64_t i = 0; i < job.length; i++)
             *destination(job, i) = bytes[i];
     }
+    // The bytes that the job may have written, as they are.
+    void take_over(const Machine &machine, const Job &job)
+    {
+        for (uint64_t i = 0; job.op != FERRY_JOB_OP_READ && i < job.length; i++) {
+            uint8_t *place = destination(job, i);
+            *place = job.destination_kind == FERRY_ADDRESS_KIND_LOCAL ? machine.local.bytes[place - local.data()]
+                                                                      : machine.host.bytes[place - host.data()];
+        }
+    }
     // Empty when memory is as it must be, else the first difference.
     std::string compare(const Machine &machine) const
     {

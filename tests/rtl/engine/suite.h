@@ -15,7 +15,10 @@ struct Test {
 };
 
 extern const std::vector<Test> COPY_TESTS;
+extern const std::vector<Test> PAGE_TESTS;
+extern const std::vector<Test> FLIGHT_TESTS;
 extern const std::vector<Test> FAULT_TESTS;
+extern const std::vector<Test> OVER_TESTS;
 extern const std::vector<Test> EDGE_TESTS;
 extern const std::vector<Test> PREEMPT_TESTS;
 extern const std::vector<Test> CUT_TESTS;
@@ -37,6 +40,15 @@ struct Fault {
 Fault take_fault(Machine &machine);
 std::string text(const Fault &fault);
 Timing any_timing(Random &random);
+inline Timing random_timing(Random &random, bool stalls)
+{
+    static const unsigned latencies[] = {1, 2, 20, 60};
+    Timing timing;
+    timing.read_latency = latencies[random.below(4)];
+    timing.write_latency = (unsigned)(1 + random.below(20));
+    timing.stall_percent = stalls ? 25 : 0;
+    return timing;
+}
 // Runs the faulted job, one behind it in the same slot (dropped) and one in another (runs). `reach` is the offset in
 // the job from which on nothing may be written; before it, `written` bytes must be there and the rest may be.
 std::string check_job(Machine &machine, Reference &reference, const Job &bad, const Fault &wanted, uint32_t reach,
