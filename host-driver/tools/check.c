@@ -9,16 +9,16 @@
 int ferry_check_result(struct ferry_player *player, uint32_t object, uint64_t compared,
                        const struct ferry_mismatch *mismatch, const char *when, uint32_t line)
 {
-    char text[96];
-    player->report.verified_bytes += compared;
+    char text[96], who[96];
+    player->report->verified_bytes += compared;
     if (mismatch->bad == 0)
         return FERRY_EXIT_OK;
-    player->report.bad_bytes += mismatch->bad;
-    ferry_complain("wrong content: allocation %" PRIu64 " (%s), offset %" PRIu64 " (0x%" PRIx64
+    player->report->bad_bytes += mismatch->bad;
+    ferry_complain("wrong content: %sallocation %" PRIu64 " (%s), offset %" PRIu64 " (0x%" PRIx64
                    "): expected 0x%02x, found 0x%02x; %" PRIu64 " of %" PRIu64 " bytes wrong, %s line %u",
-                   player->trace.objects[object].id, ferry_trace_object_text(&player->trace, object, text),
-                   mismatch->offset, mismatch->offset, mismatch->expected, mismatch->found, mismatch->bad, compared,
-                   when, line);
+                   ferry_player_text(player, who), player->trace.objects[object].id,
+                   ferry_trace_object_text(&player->trace, object, text), mismatch->offset, mismatch->offset,
+                   mismatch->expected, mismatch->found, mismatch->bad, compared, when, line);
     return FERRY_EXIT_WRONG;
 }
 
@@ -70,7 +70,7 @@ int ferry_check_all(struct ferry_player *player)
         if (player->objects[i].allocation)
             status = ferry_check_object(player, (uint32_t)i, "found in the comparison at the end, after");
         if (i % 64 == 0)
-            ferry_player_show(player, false);
+            ferry_session_show(player->session, false);
     }
     return status;
 }

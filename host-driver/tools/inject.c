@@ -9,9 +9,9 @@
 #include "tools/player.h"
 #include "tools/tool.h"
 
-int ferry_inject_begin(struct ferry_player *player)
+int ferry_inject_begin(struct ferry_session *session)
 {
-    const struct ferry_replay_options *options = player->options;
+    const struct ferry_replay_options *options = session->options;
     const char *text = options->inject;
     if (options->verify && strcmp(options->verify, "all") != 0) {
         ferry_complain("--verify takes 'all', not '%s'", options->verify);
@@ -19,13 +19,13 @@ int ferry_inject_begin(struct ferry_player *player)
     }
     if (!text)
         return FERRY_EXIT_OK;
-    player->inject.in = strncmp(text, "in:", 3) == 0;
-    const char *number = player->inject.in ? text + 3 : strncmp(text, "out:", 4) == 0 ? text + 4 : "";
+    session->inject.in = strncmp(text, "in:", 3) == 0;
+    const char *number = session->inject.in ? text + 3 : strncmp(text, "out:", 4) == 0 ? text + 4 : "";
     char *end;
-    player->inject.number = *number >= '0' && *number <= '9' ? strtoull(number, &end, 10) : 0;
-    if (player->inject.number != 0 && *end == ':' && end[1] >= '0' && end[1] <= '9')
-        player->inject.offset = strtoull(end + 1, &end, 10);
-    if (player->inject.number != 0 && *end == '\0')
+    session->inject.number = *number >= '0' && *number <= '9' ? strtoull(number, &end, 10) : 0;
+    if (session->inject.number != 0 && *end == ':' && end[1] >= '0' && end[1] <= '9')
+        session->inject.offset = strtoull(end + 1, &end, 10);
+    if (session->inject.number != 0 && *end == '\0')
         return FERRY_EXIT_OK;
     ferry_complain("--inject takes in:N, out:N, in:N:OFFSET or out:N:OFFSET, not '%s'", text);
     return FERRY_EXIT_USAGE;
@@ -34,25 +34,26 @@ int ferry_inject_begin(struct ferry_player *player)
 int ferry_inject(struct ferry_player *player, uint32_t object, bool in)
 {
     struct ferry_play_object *play = &player->objects[object];
-    uint64_t number = in ? ++player->page_ins : ++player->page_outs;
-    if (in != player->inject.in || number != player->inject.number)
+    struct ferry_session *session = player->session;
+    uint64_t number = in ? ++session->page_ins : ++session->page_outs;
+    if (in != session->inject.in || number != session->inject.number)
         return FERRY_EXIT_OK;
     // It is in system memory just now: that is where a page-in comes from and where a page-out has gone to.
     uint8_t *bytes = play->mapped;
     int error = bytes ? FERRY_OK : ferry_lock(play->allocation, 0, (void **)&bytes);
     if (error < 0)
         return ferry_player_failed(player, "lock to flip a byte", error);
-    bytes[player->inject.offset % play->content.bytes] ^= 1;
+    bytes[session->inject.offset % play->content.bytes] ^= 1;
     error = play->mapped ? FERRY_OK : ferry_unlock(play->allocation);
     return error < 0 ? ferry_player_failed(player, "unlock", error) : FERRY_EXIT_OK;
 }
 
-int ferry_inject_end(const struct ferry_player *player)
+int ferry_inject_end(const struct ferry_session *session)
 {
-    uint64_t number = player->inject.in ? player->page_ins : player->page_outs;
-    if (player->inject.number <= number)
+    uint64_t number = session->inject.in ? session->page_ins : session->page_outs;
+    if (session->inject.number <= number)
         return FERRY_EXIT_OK;
-    ferry_complain("--inject %s: nothing was flipped, the replay has %" PRIu64 " page-%s", player->options->inject,
-                   number, player->inject.in ? "ins" : "outs");
+    ferry_complain("--inject %s: nothing was flipped, the replay has %" PRIu64 " page-%s", session->options->inject,
+                   number, session->inject.in ? "ins" : "outs");
     return FERRY_EXIT_USAGE;
 }

@@ -55,6 +55,44 @@ static void real(FILE *file, const char *name, double value)
     fprintf(file, "  \"%s\": %.6g,\n", name, value);
 }
 
+static void programs(FILE *file, const struct ferry_report *report)
+{
+    fputs("  \"programs\": [", file);
+    for (unsigned i = 0; i < report->program_count; i++) {
+        const struct ferry_program_report *program = &report->programs[i];
+        const struct {
+            const char *name;
+            uint64_t value;
+        } numbers[] = {
+            {"weight", program->weight},
+            {"reservation_bytes", program->reservation},
+            {"budget_bytes", program->budget},
+            {"frames", program->frames},
+            {"allocations", program->allocations},
+            {"draws", program->draws},
+            {"targets", program->targets},
+            {"writes", program->writes},
+            {"jobs", program->used.jobs},
+            {"bytes_in", program->used.bytes_in},
+            {"bytes_out", program->used.bytes_out},
+            {"bytes_discarded", program->used.bytes_discarded},
+            {"bytes_filled", program->used.bytes_filled},
+            {"bytes_moved", program->used.bytes_moved},
+            {"evictions", program->used.evictions},
+            {"last_job_cycle", program->used.last_job},
+            {"gpu_cycles", program->used.gpu_cycles},
+            {"verified_bytes", program->verified_bytes},
+            {"bad_bytes", program->bad_bytes},
+        };
+        fprintf(file, "%s\n    {\"trace\": ", i ? "," : "");
+        ferry_json_text(file, program->trace_name);
+        for (size_t k = 0; k < sizeof numbers / sizeof numbers[0]; k++)
+            fprintf(file, ", \"%s\": %" PRIu64, numbers[k].name, numbers[k].value);
+        fprintf(file, ", \"gpu_share\": %.6g}", ferry_gpu_share(report, program));
+    }
+    fputs("\n  ],\n", file);
+}
+
 int ferry_json_write(const char *path, const struct ferry_report *report)
 {
     const struct ferry_statistics *statistics = &report->statistics;
@@ -111,6 +149,7 @@ int ferry_json_write(const char *path, const struct ferry_report *report)
     real(file, "firmware_cycles_per_packet", ferry_cycles_per_packet(statistics));
     real(file, "link_share", ferry_link_share(statistics));
     real(file, "bus_share", ferry_bus_share(statistics));
+    programs(file, report);
     real(file, "seconds", report->seconds);
     real(file, "sim_khz", ferry_sim_khz(report));
     number(file, "faults", report->faults);

@@ -16,25 +16,29 @@ static const char general_help[] =
     "  ferry selftest       a few checks of the whole path\n"
     "\n"
     "ferry COMMAND --help tells more. Exit codes: 0 all is right, 1 wrong content or a fault, 2 a bad command line or\n"
-    "trace (nothing was run), 3 video memory too small for one draw, 4 the library or the system failed.\n";
+    "trace (nothing was run), 3 video memory or budget too small for one draw, 4 the library or the system failed.\n";
 
 static const char replay_help[] =
-    "usage: ferry replay TRACE [OPTIONS]\n"
+    "usage: ferry replay TRACE... [OPTIONS]\n"
     "\n"
     "Replays a memory trace, plain or gzip: each write goes through a lock, each draw is a GPU job that reads the "
     "first,\n"
     "the last and some other page of its allocations, each render target is written by the GPU. What jobs read, what "
     "was\n"
     "evicted and at the end everything is compared with what the program wrote. The trace is checked whole before.\n"
+    "Several traces, 8 at most, are programs that run at once: each a process with a budget of its own, in turn up to\n"
+    "the next GPU job. One ends where its trace does, and leaves what it had to the others.\n"
     "\n"
     "  --vram SIZE        video memory to use, with K, M or G (1024 each), whole pages; all of it when not given\n"
-    "  --frames N         stop after N frames\n"
+    "  --weights N,N...   of several programs, one for each: budgets are shared out by weight, 1 to 10000 (1)\n"
+    "  --reservations SIZE,SIZE...  what the budget of each is never less than (0)\n"
+    "  --frames N         stop after N frames of each trace\n"
     "  --backend NAME     sim (Verilated RTL, the default) or model (C reference model)\n"
     "  --json FILE        write the figures: frames, allocations, bytes_in, bytes_out, bytes_discarded, bytes_moved,\n"
     "                     evictions, operations, cycles, sim_khz, verified_bytes, bad_bytes, "
     "firmware_cycles_per_packet, "
     "link_share,\n"
-    "                     bus_share and more\n"
+    "                     bus_share and more; the same of each program\n"
     "  --timeline FILE    write a timeline for https://ui.perfetto.dev (device cycles drawn at a nominal 100 MHz)\n"
     "  --svg FILE         write a picture of video memory over time\n"
     "  --seed N           seed of the generated content and of the simulation (1)\n"
@@ -46,7 +50,7 @@ static const char replay_help[] =
     "  --verify all       the GPU copies every page-in back whole, to be compared; else one in eight\n"
     "  --inject WHERE     flip one byte, which must be found: in:N[:OFFSET] of the N-th page-in, out:N[:OFFSET] of "
     "the\n"
-    "                     N-th allocation that left video memory\n"
+    "                     N-th allocation that left video memory, of all programs\n"
     "  --quiet            no progress\n";
 
 static const char info_help[] = "usage: ferry info [--backend NAME]\n"
@@ -96,17 +100,27 @@ static int set_option(const struct option *option, const char *value)
     return FERRY_EXIT_OK;
 }
 
-// Read "--name VALUE" and "--name=VALUE"; other arguments go to *operand, of which there may be one if it is not NULL.
-static int read_options(int count, char **arguments, const struct option *options, const char **operand)
+// The arguments that are no options: at most `most`.
+struct operands {
+    const char **to;
+    unsigned *count, most;
+};
+
+// Read "--name VALUE" and "--name=VALUE"; other arguments go to *operands if it is not NULL.
+static int read_options(int count, char **arguments, const struct option *options, const struct operands *operands)
 {
     for (int i = 0; i < count; i++) {
         const char *argument = arguments[i];
         if (strncmp(argument, "--", 2) != 0) {
-            if (argument[0] == '-' || !operand || *operand) {
+            if (argument[0] == '-' || !operands) {
                 ferry_complain("'%s' is not understood here", argument);
                 return FERRY_EXIT_USAGE;
             }
-            *operand = argument;
+            if (*operands->count == operands->most) {
+                ferry_complain("'%s' is one trace too many: %u at most", argument, operands->most);
+                return FERRY_EXIT_USAGE;
+            }
+            operands->to[(*operands->count)++] = argument;
             continue;
         }
         const char *name = argument + 2;
@@ -145,6 +159,8 @@ static int replay(int count, char **arguments)
     struct ferry_replay_options options = {.seed = 1};
     const struct option table[] = {
         {"vram", SIZE, &options.video_memory_bytes, 4096, FERRY_TIB},
+        {"weights", TEXT, &options.weights, 0, 0},
+        {"reservations", TEXT, &options.reservations, 0, 0},
         {"frames", NUMBER, &options.frames, 1, UINT64_MAX},
         {"backend", TEXT, &options.backend, 0, 0},
         {"json", TEXT, &options.json_file, 0, 0},
@@ -161,8 +177,9 @@ static int replay(int count, char **arguments)
         {"quiet", FLAG, &options.quiet, 0, 0},
         {0},
     };
-    int status = read_options(count, arguments, table, &options.trace_file);
-    if (status == FERRY_EXIT_OK && !options.trace_file) {
+    const struct operands traces = {options.trace_files, &options.trace_count, FERRY_MOST_TRACES};
+    int status = read_options(count, arguments, table, &traces);
+    if (status == FERRY_EXIT_OK && options.trace_count == 0) {
         ferry_complain("replay needs a trace file; try `ferry replay --help`");
         return FERRY_EXIT_USAGE;
     }

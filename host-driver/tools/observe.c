@@ -6,19 +6,21 @@
 #include "tools/player.h"
 #include "tools/tool.h"
 
-void ferry_player_show(struct ferry_player *player, bool now)
+void ferry_session_show(struct ferry_session *session, bool now)
 {
     struct ferry_picture_figures figures = {
-        .title = player->title,
-        .map = &player->map,
-        .frame = player->report.frames,
-        .frames = player->frame_count,
-        .living = player->living,
-        .evictions = player->report.statistics.evictions,
-        .verified_bytes = player->report.verified_bytes,
-        .bad_bytes = player->report.bad_bytes,
-        .done = player->work > 0 ? player->work_done / player->work : 0,
+        .title = session->title,
+        .map = &session->map,
+        .living = session->living,
+        .evictions = session->report.statistics.evictions,
+        .done = session->work > 0 ? session->work_done / session->work : 0,
     };
+    for (unsigned i = 0; i < session->player_count; i++) {
+        figures.frame += session->players[i].report->frames;
+        figures.frames += session->players[i].frame_count;
+        figures.verified_bytes += session->players[i].report->verified_bytes;
+        figures.bad_bytes += session->players[i].report->bad_bytes;
+    }
     ferry_picture_show(&figures, now);
 }
 
@@ -34,42 +36,68 @@ static void remember_evicted(struct ferry_player *player, uint32_t object)
     play->unchecked = true;
 }
 
-void ferry_player_observe(void *context, const struct ferry_event *event)
+// Whose allocation it is: of the objects of all players, or a readback area. NULL for neither.
+static struct ferry_player *player_of(struct ferry_session *session, uint32_t number)
 {
-    struct ferry_player *player = context;
-    uint32_t object = event->allocation ? ferry_id_map_get(&player->by_library_id, event->allocation) : FERRY_ID_NONE;
-    if (object != FERRY_ID_NONE && event->segment == FERRY_LOCAL_SEGMENT) {
-        struct ferry_play_object *play = &player->objects[object];
-        // Another instance of what was discarded leaves: nothing is lost that anybody could want.
-        bool other = event->kind == FERRY_EVENT_REMOVED && play->at != event->offset;
-        if (event->kind == FERRY_EVENT_PLACED || (event->kind == FERRY_EVENT_REMOVED && !other)) {
-            play->placed = event->kind == FERRY_EVENT_PLACED;
-            play->at = event->offset;
-        }
-        if (event->kind == FERRY_EVENT_PLACED &&
-            ferry_vram_map_placed(&player->map, object, event->offset, event->bytes)) {
-            // It was moved inside video memory, and no eviction is to be checked.
-            player->report.statistics.evictions--;
-            play->unchecked = false;
-        }
-        if (event->kind == FERRY_EVENT_REMOVED && !other) {
-            ferry_vram_map_removed(&player->map, object);
-            if (play->allocation)
-                player->report.statistics.evictions++;
-            remember_evicted(player, object);
-        }
+    if (number == FERRY_ID_NONE)
+        return NULL;
+    if (number >= session->object_count)
+        return &session->players[number - session->object_count];
+    struct ferry_player *player = session->players;
+    while (number - player->first_object >= player->trace.object_count)
+        player++;
+    return player;
+}
+
+static void follow(struct ferry_session *session, struct ferry_player *player, uint32_t number,
+                   const struct ferry_event *event)
+{
+    uint32_t object = number - player->first_object;
+    struct ferry_play_object *play = &player->objects[object];
+    // Another instance of what was discarded leaves: nothing is lost that anybody could want.
+    bool other = event->kind == FERRY_EVENT_REMOVED && play->at != event->offset;
+    if (event->kind == FERRY_EVENT_PLACED || (event->kind == FERRY_EVENT_REMOVED && !other)) {
+        play->placed = event->kind == FERRY_EVENT_PLACED;
+        play->at = event->offset;
     }
-    if (player->timeline) {
+    if (event->kind == FERRY_EVENT_PLACED &&
+        ferry_vram_map_placed(&session->map, number, event->offset, event->bytes)) {
+        // It was moved inside video memory, and no eviction is to be checked.
+        session->report.statistics.evictions--;
+        play->unchecked = false;
+    }
+    if (event->kind == FERRY_EVENT_REMOVED && !other) {
+        ferry_vram_map_removed(&session->map, number);
+        if (play->allocation)
+            session->report.statistics.evictions++;
+        remember_evicted(player, object);
+    }
+}
+
+void ferry_session_observe(void *context, const struct ferry_event *event)
+{
+    struct ferry_session *session = context;
+    uint32_t number = event->allocation ? ferry_id_map_get(&session->by_library_id, event->allocation) : FERRY_ID_NONE;
+    struct ferry_player *player = player_of(session, number);
+    bool traced = number < session->object_count;
+    if (session->first_time == 0)
+        session->first_time = event->time;
+    if (session->player_count > 1)
+        session->map.now = FERRY_MILLISECONDS(event->time - session->first_time);
+    if (traced && event->segment == FERRY_LOCAL_SEGMENT)
+        follow(session, player, number, event);
+    if (session->timeline) {
         char label[160], text[96];
         const char *about = NULL;
-        if (object != FERRY_ID_NONE) {
+        if (traced) {
+            uint32_t object = number - player->first_object;
             snprintf(label, sizeof label, "%" PRIu64 ", %s", player->trace.objects[object].id,
                      ferry_trace_object_text(&player->trace, object, text));
             about = label;
         } else if (event->allocation) {
             about = "where draws are read back";
         }
-        ferry_timeline_event(player->timeline, event, about);
+        ferry_timeline_event(session->timeline, event, about);
     }
-    ferry_player_show(player, false);
+    ferry_session_show(session, false);
 }

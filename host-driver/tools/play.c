@@ -17,21 +17,22 @@ static int play_create(struct ferry_player *player, uint32_t object)
 {
     const struct ferry_trace_object *about = &player->trace.objects[object];
     struct ferry_play_object *play = &player->objects[object];
-    uint32_t word = (uint32_t)ferry_mix(player->options->seed ^ ~(uint64_t)object);
+    uint32_t word = (uint32_t)ferry_mix(player->seed ^ ~(uint64_t)object);
     struct ferry_allocation_options options = {
         .size = sizeof options, .bytes = about->bytes, .fill_pattern = word, .flags = FERRY_FLAG_CPU_VISIBLE};
     // Half of what only the CPU writes keeps its copy in system memory, and can leave video memory without being
     // copied; of the rest video memory has the only copy while it is there.
-    if (!about->target && ferry_mix(player->options->seed ^ ferry_mix(object)) % 2 == 0)
+    if (!about->target && ferry_mix(player->seed ^ ferry_mix(object)) % 2 == 0)
         options.flags |= FERRY_FLAG_PERMANENT_SYSMEM;
     int error = ferry_allocation_create(player->device, &options, &play->allocation);
     if (error < 0)
         return ferry_player_failed(player, "create an allocation", error);
     if (ferry_content_begin(&play->content, about->bytes, FERRY_CONTENT_PATTERN, word | (uint64_t)word << 32) != 0 ||
-        ferry_id_map_set(&player->by_library_id, ferry_allocation_id(play->allocation), object) != 0)
+        ferry_id_map_set(&player->session->by_library_id, ferry_allocation_id(play->allocation),
+                         player->first_object + object) != 0)
         return ferry_player_failed(player, "remember an allocation", FERRY_ERROR_NO_HOST_MEMORY);
-    player->living++;
-    player->report.allocations++;
+    player->session->living++;
+    player->report->allocations++;
     return FERRY_EXIT_OK;
 }
 
@@ -42,7 +43,7 @@ static int lock(struct ferry_player *player, struct ferry_play_object *play, uin
         play->mapped = NULL;
         return ferry_player_failed(player, "lock an allocation", error);
     }
-    player->report.locks++;
+    player->report->locks++;
     return FERRY_EXIT_OK;
 }
 
@@ -72,7 +73,7 @@ static int play_write(struct ferry_player *player, uint32_t object, uint64_t off
         return ferry_player_failed(player, "remember a write", FERRY_ERROR_NO_HOST_MEMORY);
     ferry_content_generate(FERRY_CONTENT_WRITTEN, key, offset, (uint8_t *)play->mapped + offset, (size_t)bytes);
     play->written = true;
-    player->report.writes++;
+    player->report->writes++;
     return alone ? unlock(player, play) : FERRY_EXIT_OK;
 }
 
@@ -126,7 +127,7 @@ static int play_destroy(struct ferry_player *player, uint32_t object)
         return status;
     struct ferry_allocation *allocation = play->allocation;
     play->allocation = NULL;
-    player->living--;
+    player->session->living--;
     ferry_content_free(&play->content);
     int error = ferry_allocation_destroy(allocation);
     return error < 0 ? ferry_player_failed(player, "destroy an allocation", error) : FERRY_EXIT_OK;
@@ -145,13 +146,19 @@ uint64_t ferry_play_bytes(const struct ferry_player *player, const uint32_t *obj
 int ferry_play_too_small(struct ferry_player *player, uint32_t line, const uint32_t *objects, size_t count, bool draw,
                          const char *reason)
 {
-    char need[FERRY_SIZE_TEXT], have[FERRY_SIZE_TEXT];
+    char need[FERRY_SIZE_TEXT], have[FERRY_SIZE_TEXT], budget[FERRY_SIZE_TEXT + 48] = "", who[96];
+    const struct ferry_session *session = player->session;
     uint64_t bytes = ferry_play_bytes(player, objects, count);
-    ferry_complain(
-        "video memory is too small: the %s in line %u needs %s (%" PRIu64 " bytes in %zu allocation%s), video "
-        "memory is %s (%" PRIu64 " bytes)%s",
-        draw ? "draw" : "render target", line, ferry_size_text(bytes, need), bytes, count, count == 1 ? "" : "s",
-        ferry_size_text(player->info.video_memory_bytes, have), player->info.video_memory_bytes, reason);
+    bool several = session->player_count > 1;
+    if (several)
+        snprintf(budget, sizeof budget, "the budget is %s (%" PRIu64 " bytes), ",
+                 ferry_size_text(player->report->budget, have), player->report->budget);
+    ferry_complain("%s%s: the %s in line %u needs %s (%" PRIu64
+                   " bytes in %zu allocation%s), %svideo memory is %s (%" PRIu64 " bytes)%s",
+                   ferry_player_text(player, who), several ? "the budget is too small" : "video memory is too small",
+                   draw ? "draw" : "render target", line, ferry_size_text(bytes, need), bytes, count,
+                   count == 1 ? "" : "s", budget, ferry_size_text(session->info.video_memory_bytes, have),
+                   session->info.video_memory_bytes, reason);
     return FERRY_EXIT_TOO_SMALL;
 }
 
@@ -169,8 +176,8 @@ static int bring_in(struct ferry_player *player, const uint32_t *objects, size_t
             status = ferry_check_if_evicted(player, objects[i]);
         if (status == FERRY_EXIT_OK && !play->placed) {
             status = ferry_inject(player, objects[i], true);
-            play->verify = player->options->verify ||
-                           ferry_mix(player->options->seed ^ ferry_mix(player->page_ins)) % VERIFY_SAMPLE == 0;
+            play->verify = player->session->options->verify ||
+                           ferry_mix(player->seed ^ ferry_mix(player->session->page_ins)) % VERIFY_SAMPLE == 0;
         }
         if (status != FERRY_EXIT_OK)
             return status;
@@ -200,8 +207,8 @@ static int play_draw(struct ferry_player *player, const uint32_t *objects, size_
         status = ferry_readback_object(player, objects[i]);
     if (status == FERRY_EXIT_OK)
         status = ferry_readback_submit(player);
-    player->report.draws++;
-    player->map.frame.draws++;
+    player->report->draws++;
+    player->session->map.frame.draws++;
     return status == FERRY_EXIT_OK ? let_go(player, &residency) : status;
 }
 
@@ -227,13 +234,12 @@ static int play_target(struct ferry_player *player, uint32_t object)
             return ferry_player_failed(player, "record a fill", error);
         at += bytes;
     }
-    uint64_t fence;
-    int error = ferry_queue_submit(player->queue, &fence);
+    int error = ferry_queue_submit(player->queue, &player->fence);
     if (error < 0)
         return ferry_player_failed(player, "submit", error);
     if (ferry_content_set(&play->content, 0, play->content.bytes, FERRY_CONTENT_PATTERN, key) != 0)
         return ferry_player_failed(player, "remember a fill", FERRY_ERROR_NO_HOST_MEMORY);
-    player->report.targets++;
+    player->report->targets++;
     return let_go(player, &residency);
 }
 
@@ -242,20 +248,28 @@ static int play_frame(struct ferry_player *player)
     int status = ferry_readback_turn(player);
     if (status == FERRY_EXIT_OK)
         status = ferry_check_evicted(player);
-    player->report.frames++;
-    player->map.now = (double)player->report.frames;
-    if (player->map.frame.placed_bytes > player->report.worst_frame_bytes)
-        player->report.worst_frame_bytes = player->map.frame.placed_bytes;
-    ferry_vram_map_end_frame(&player->map);
-    if (player->timeline)
-        ferry_timeline_frame(player->timeline, player->report.frames);
+    struct ferry_session *session = player->session;
+    player->report->frames++;
+    // Frames of several programs end at different times: those of the first one that still plays count for all.
+    unsigned first = 0;
+    while (session->players[first].ended)
+        first++;
+    if (player->number == first) {
+        if (session->player_count == 1)
+            session->map.now = (double)player->report->frames;
+        if (session->map.frame.placed_bytes > session->report.worst_frame_bytes)
+            session->report.worst_frame_bytes = session->map.frame.placed_bytes;
+        ferry_vram_map_end_frame(&session->map);
+    }
+    if (session->timeline && session->player_count == 1)
+        ferry_timeline_frame(session->timeline, player->report->frames);
     return status;
 }
 
 int ferry_play_event(struct ferry_player *player, const struct ferry_trace_event *event)
 {
     player->line = event->line;
-    ferry_vram_map_step(&player->map);
+    ferry_vram_map_step(&player->session->map);
     switch ((enum ferry_trace_op)event->op) {
     case FERRY_TRACE_CREATE: return play_create(player, event->object);
     case FERRY_TRACE_WRITE: return play_write(player, event->object, event->a, event->b);

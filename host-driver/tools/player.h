@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The state of one replay, shared by the files that play a trace. Not for several threads.
+// The state of one replay. A session has the adapter and all that its programs share; a player is one program with the
+// trace that it plays, as a process of its own. Not for several threads.
 #ifndef FERRY_TOOLS_PLAYER_H
 #define FERRY_TOOLS_PLAYER_H
 
@@ -44,32 +45,53 @@ struct ferry_readback {
     uint64_t used, fence;
 };
 
-// A byte to flip: of the number-th page-in, or of the number-th allocation that leaves.
+// A byte to flip: of the number-th page-in, or of the number-th allocation that leaves, of all programs together.
 struct ferry_injection {
     bool in;
     uint64_t number, offset; // number 0 = none
 };
 
+#define FERRY_MILLISECONDS(cycles) ((double)(cycles) / (1000.0 * FERRY_NOMINAL_MHZ))
+
+struct ferry_session;
+
 struct ferry_player {
-    const struct ferry_replay_options *options;
+    struct ferry_session *session;
+    unsigned number; // From 0 on.
     const char *trace_name;
     struct ferry_trace trace;
-    size_t event_end;
-    uint64_t frame_count; // That will be played.
-    struct ferry_adapter *adapter;
+    size_t event, event_end; // The next one to play.
+    uint64_t frame_count;    // That will be played.
+    size_t frame_end;        // Event after the end of the frame that goes on.
+    double frame_work, frame_done;
+    bool ended;
+    struct ferry_process *process;
+    uint64_t process_id;
     struct ferry_device *device;
     struct ferry_queue *queue;
-    struct ferry_adapter_info info;
     struct ferry_play_object *objects; // One for each trace object.
-    struct ferry_id_map by_library_id; // ferry_allocation_id() -> object.
+    uint32_t first_object;             // The number of objects[0] among those of all players.
     struct ferry_readback areas[2];
     unsigned area;
+    uint64_t fence;    // Of its newest job.
     uint32_t *evicted; // Objects to compare, because they left video memory.
     size_t evicted_count, evicted_capacity;
     struct ferry_allocation **handles;
     size_t handle_capacity;
     uint32_t line; // Of the event that is played.
-    uint64_t writes, random, living;
+    uint64_t seed, writes, random;
+    struct ferry_program_report *report;
+};
+
+struct ferry_session {
+    const struct ferry_replay_options *options;
+    struct ferry_player *players;
+    unsigned player_count;
+    uint32_t object_count; // Of all players. Readback areas follow: object_count + the player's number.
+    struct ferry_adapter *adapter;
+    struct ferry_adapter_info info;
+    struct ferry_id_map by_library_id; // ferry_allocation_id() -> number among the objects of all players.
+    uint64_t living;
     uint64_t page_ins, page_outs; // So far.
     struct ferry_injection inject;
     double work, work_done; // For the progress.
@@ -77,35 +99,43 @@ struct ferry_player {
     bool map_ready;
     struct ferry_timeline *timeline;
     struct ferry_report report;
-    struct ferry_statistics start;
-    double start_seconds;
-    char title[160];
+    struct ferry_statistics start, end; // end: before the last program is compared; size is 0 until then.
+    struct ferry_statistics outside;    // Comparing what the others had at their end: not in the figures.
+    uint64_t first_time;                // Of the first event that was observed, in device cycles.
+    double start_seconds, outside_seconds;
+    char names[400], title[160]; // Of the traces; with the back end.
 };
 
 /// Report a library error at the line that is played; picks the exit code. Returns it.
 int ferry_player_failed(struct ferry_player *player, const char *what, int error);
+/// The same where no program is concerned.
+int ferry_session_failed(struct ferry_session *session, const char *what, int error);
+/// "program 2 (neverball.memtrace), " where there are several, else "". Returns text.
+const char *ferry_player_text(const struct ferry_player *player, char text[96]);
 /// A fresh content key. Returns it.
 uint64_t ferry_player_key(struct ferry_player *player);
 /// A random number below limit (not 0), from the seed.
 uint64_t ferry_player_random(struct ferry_player *player, uint64_t limit);
+/// How much longer the GPU's work takes than other events, for places inside a frame and for the progress.
+double ferry_play_work(const struct ferry_trace_event *event);
 
 // The files, lowest first; each calls only those above it here.
 
 // ---- observe.c ------------------------------------------------------------------------------------------------------
 
-/// The adapter's call-back; context is the player.
-void ferry_player_observe(void *context, const struct ferry_event *event);
+/// The adapter's call-back; context is the session.
+void ferry_session_observe(void *context, const struct ferry_event *event);
 /// Show the picture if it is time, or now.
-void ferry_player_show(struct ferry_player *player, bool now);
+void ferry_session_show(struct ferry_session *session, bool now);
 
 // ---- inject.c -------------------------------------------------------------------------------------------------------
 
 /// Read --inject and --verify. Returns an exit code.
-int ferry_inject_begin(struct ferry_player *player);
+int ferry_inject_begin(struct ferry_session *session);
 /// An allocation is about to be paged in, or has been paged out: flip the byte if it is the one. Returns an exit code.
 int ferry_inject(struct ferry_player *player, uint32_t object, bool in);
 /// Complains when the place never came.
-int ferry_inject_end(const struct ferry_player *player);
+int ferry_inject_end(const struct ferry_session *session);
 
 // ---- check.c --------------------------------------------------------------------------------------------------------
 
@@ -142,5 +172,22 @@ uint64_t ferry_play_bytes(const struct ferry_player *player, const uint32_t *obj
 /// Complain that the draw (or the render target) in a line does not fit. Returns the exit code.
 int ferry_play_too_small(struct ferry_player *player, uint32_t line, const uint32_t *objects, size_t count, bool draw,
                          const char *reason);
+
+// ---- programs.c -----------------------------------------------------------------------------------------------------
+
+/// Read --weights and --reservations into the players' reports. Returns an exit code, as the next two.
+int ferry_programs_read(struct ferry_session *session);
+/// Make the processes, and check that every draw fits into its program's budget: found out before anything runs.
+int ferry_programs_begin(struct ferry_session *session);
+/// Note what the program has used.
+int ferry_program_count(struct ferry_player *player);
+
+// ---- session.c ------------------------------------------------------------------------------------------------------
+
+/// Read the traces, open the adapter, make programs, devices and files. Returns an exit code.
+int ferry_session_begin(struct ferry_session *session);
+void ferry_session_free(struct ferry_session *session);
+/// The adapter's counters now. Returns an exit code.
+int ferry_session_statistics(struct ferry_session *session, struct ferry_statistics *statistics);
 
 #endif

@@ -17,8 +17,14 @@ int ferry_readback_begin(struct ferry_player *player)
         int error = ferry_allocation_create(player->device, &options, &player->areas[i].allocation);
         if (error < 0)
             return ferry_player_failed(player, "create the memory that draws are read back to", error);
-        struct ferry_residency residency = {
-            .size = sizeof residency, .allocations = &player->areas[i].allocation, .count = 1};
+        if (ferry_id_map_set(&player->session->by_library_id, ferry_allocation_id(player->areas[i].allocation),
+                             player->session->object_count + player->number) != 0)
+            return ferry_player_failed(player, "remember an allocation", FERRY_ERROR_NO_HOST_MEMORY);
+        // It is the replay's, not the trace's: a small share of the aperture is no reason to refuse it.
+        struct ferry_residency residency = {.size = sizeof residency,
+                                            .allocations = &player->areas[i].allocation,
+                                            .count = 1,
+                                            .cant_trim_further = true};
         error = ferry_make_resident(player->device, &residency);
         if (error < 0)
             return ferry_player_failed(player, "map the memory that draws are read back to", error);
@@ -115,7 +121,7 @@ int ferry_readback_submit(struct ferry_player *player)
     int error = ferry_queue_submit(player->queue, &fence);
     if (error < 0)
         return ferry_player_failed(player, "submit", error);
-    player->areas[player->area].fence = fence;
+    player->areas[player->area].fence = player->fence = fence;
     return FERRY_EXIT_OK;
 }
 

@@ -4,7 +4,7 @@
 
 #include "tools/replay_options.h"
 
-/// Replay a trace; everything is reported on stdout and stderr. Returns an exit code.
+/// Replay a trace, or several at once; everything is reported on stdout and stderr. Returns an exit code.
 int ferry_replay(const struct ferry_replay_options *options);
 
 #endif

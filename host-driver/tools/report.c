@@ -2,49 +2,77 @@
 #include "tools/report.h"
 
 #include <inttypes.h>
+#include <stddef.h>
 
 #include "tools/tool.h"
+
+// The fields of a struct ferry_statistics that count. The others, such as resident_bytes, are levels.
+#define COUNT(name) offsetof(struct ferry_statistics, name)
+static const size_t counts[] = {
+    COUNT(bytes_in),
+    COUNT(bytes_out),
+    COUNT(bytes_discarded),
+    COUNT(bytes_filled),
+    COUNT(bytes_moved),
+    COUNT(evictions),
+    COUNT(paging_buffers),
+    COUNT(busy_retries),
+    COUNT(faults),
+    COUNT(dummy_page_writes),
+    COUNT(renames),
+    COUNT(discard_stalls),
+    COUNT(cycles),
+    COUNT(engine_busy_cycles),
+    COUNT(engine_jobs),
+    COUNT(local_read_beats),
+    COUNT(local_write_beats),
+    COUNT(host_read_beats),
+    COUNT(host_write_beats),
+    COUNT(stall_read_cycles),
+    COUNT(stall_write_cycles),
+    COUNT(stall_job_cycles),
+    COUNT(stall_link_cycles),
+    COUNT(tlps_received),
+    COUNT(tlps_sent),
+    COUNT(link_receive_beats),
+    COUNT(link_send_beats),
+    COUNT(tlps_unsupported),
+    COUNT(tlps_malformed),
+    COUNT(tlps_poisoned),
+    COUNT(tlps_unexpected),
+    COUNT(firmware_packets),
+    COUNT(firmware_busy_cycles),
+    COUNT(window_refused),
+    COUNT(unmapped_accesses),
+};
+#undef COUNT
+
+static uint64_t *count_at(struct ferry_statistics *statistics, size_t offset)
+{
+    return (uint64_t *)(void *)((char *)statistics + offset);
+}
+
+static uint64_t value_at(const struct ferry_statistics *statistics, size_t offset)
+{
+    return *(const uint64_t *)(const void *)((const char *)statistics + offset);
+}
 
 void ferry_statistics_subtract(struct ferry_statistics *later, const struct ferry_statistics *earlier)
 {
     for (unsigned i = 0; i < FERRY_OPERATIONS; i++)
         later->operations[i] -= earlier->operations[i];
-    // resident_bytes and budget_bytes are levels.
-    later->bytes_in -= earlier->bytes_in;
-    later->bytes_out -= earlier->bytes_out;
-    later->bytes_discarded -= earlier->bytes_discarded;
-    later->bytes_filled -= earlier->bytes_filled;
-    later->bytes_moved -= earlier->bytes_moved;
-    later->evictions -= earlier->evictions;
-    later->paging_buffers -= earlier->paging_buffers;
-    later->busy_retries -= earlier->busy_retries;
-    later->faults -= earlier->faults;
-    later->dummy_page_writes -= earlier->dummy_page_writes;
-    later->renames -= earlier->renames;
-    later->discard_stalls -= earlier->discard_stalls;
-    later->cycles -= earlier->cycles;
-    later->engine_busy_cycles -= earlier->engine_busy_cycles;
-    later->engine_jobs -= earlier->engine_jobs;
-    later->local_read_beats -= earlier->local_read_beats;
-    later->local_write_beats -= earlier->local_write_beats;
-    later->host_read_beats -= earlier->host_read_beats;
-    later->host_write_beats -= earlier->host_write_beats;
-    later->stall_read_cycles -= earlier->stall_read_cycles;
-    later->stall_write_cycles -= earlier->stall_write_cycles;
-    later->stall_job_cycles -= earlier->stall_job_cycles;
-    later->stall_link_cycles -= earlier->stall_link_cycles;
-    later->tlps_received -= earlier->tlps_received;
-    later->tlps_sent -= earlier->tlps_sent;
-    later->link_receive_beats -= earlier->link_receive_beats;
-    later->link_send_beats -= earlier->link_send_beats;
-    later->tlps_unsupported -= earlier->tlps_unsupported;
-    later->tlps_malformed -= earlier->tlps_malformed;
-    later->tlps_poisoned -= earlier->tlps_poisoned;
-    later->tlps_unexpected -= earlier->tlps_unexpected;
-    later->firmware_packets -= earlier->firmware_packets;
-    later->firmware_busy_cycles -= earlier->firmware_busy_cycles;
-    later->window_refused -= earlier->window_refused;
-    later->unmapped_accesses -= earlier->unmapped_accesses;
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
+        *count_at(later, counts[i]) -= value_at(earlier, counts[i]);
+}
+
+void ferry_statistics_add(struct ferry_statistics *sum, const struct ferry_statistics *more)
+{
+    struct ferry_statistics all = *more;
+    for (unsigned i = 0; i < FERRY_OPERATIONS; i++)
+        all.operations[i] += sum->operations[i];
+    for (size_t i = 0; i < sizeof counts / sizeof counts[0]; i++)
+        *count_at(&all, counts[i]) += value_at(sum, counts[i]);
+    *sum = all;
 }
 
 static double ratio(uint64_t part, uint64_t whole)
@@ -77,6 +105,11 @@ double ferry_sim_khz(const struct ferry_report *report)
     return report->seconds > 0 ? (double)report->statistics.cycles / report->seconds / 1000 : 0;
 }
 
+double ferry_gpu_share(const struct ferry_report *report, const struct ferry_program_report *program)
+{
+    return ratio(program->used.gpu_cycles, report->statistics.cycles);
+}
+
 static void count_line(FILE *file, const char *name, uint64_t value, const char *note)
 {
     char text[28];
@@ -96,13 +129,32 @@ static void share_line(FILE *file, const char *name, double share, const char *f
             second, ratio(second_beats, cycles) * 100);
 }
 
+// A line for each program, in columns.
+static void print_programs(FILE *file, const struct ferry_report *report)
+{
+    fprintf(file, "\n  %-24s %6s %10s %9s %10s %10s %9s %12s %7s\n", "the programs", "weight", "budget", "jobs", "in",
+            "out", "evictions", "last job", "of GPU");
+    for (unsigned i = 0; i < report->program_count; i++) {
+        const struct ferry_program_report *program = &report->programs[i];
+        char budget[FERRY_SIZE_TEXT], in[FERRY_SIZE_TEXT], out[FERRY_SIZE_TEXT], jobs[28], evictions[28], name[40];
+        snprintf(name, sizeof name, "%u %.22s", i + 1, program->trace_name);
+        fprintf(file, "  %-24s %6u %10s %9s %10s %10s %9s %9.1f ms %6.1f%%\n", name, program->weight,
+                ferry_size_text(program->budget, budget), ferry_count_text(program->used.jobs, jobs),
+                ferry_size_text(program->used.bytes_in, in), ferry_size_text(program->used.bytes_out, out),
+                ferry_count_text(program->used.evictions, evictions), (double)program->used.last_job / 1e5,
+                100 * ferry_gpu_share(report, program));
+    }
+}
+
 void ferry_report_print(FILE *file, const struct ferry_report *report)
 {
     const struct ferry_statistics *statistics = &report->statistics;
     char size[FERRY_SIZE_TEXT], text[96];
     fprintf(file, "\n%s on %s, %s of video memory\n", report->trace_name, report->backend,
             ferry_size_text(report->video_memory_bytes, size));
-    fprintf(file, "\n  the program\n");
+    if (report->program_count > 1)
+        print_programs(file, report);
+    fprintf(file, "\n  %s\n", report->program_count > 1 ? "all programs" : "the program");
     count_line(file, "frames", report->frames, "");
     count_line(file, "allocations", report->allocations, "created");
     count_line(file, "draws", report->draws, "GPU jobs that read allocations");

@@ -28,7 +28,8 @@
 struct drawing {
     FILE *file;
     const struct ferry_vram_map *map;
-    const struct ferry_trace *trace;
+    const struct ferry_vram_program *programs;
+    unsigned program_count;
     double frames;
     struct ferry_stay *stays; // Sorted by object, then begin; joined.
     size_t count, joined, left_out;
@@ -62,6 +63,34 @@ static void print_text(FILE *file, const char *text)
         case '"': fputs("&quot;", file); break;
         default: fputc((unsigned char)*text < 0x20 || (unsigned char)*text >= 0x7f ? '?' : *text, file); break;
         }
+    }
+}
+
+static const struct ferry_vram_program *program_of(const struct drawing *drawing, uint32_t object)
+{
+    unsigned last = drawing->program_count - 1;
+    while (drawing->programs[last].first_object > object)
+        last--;
+    return &drawing->programs[last];
+}
+
+static const struct ferry_trace_object *object_of(const struct drawing *drawing, uint32_t object)
+{
+    const struct ferry_vram_program *program = program_of(drawing, object);
+    return &program->trace->objects[object - program->first_object];
+}
+
+static const char *object_text(const struct drawing *drawing, uint32_t object, char text[96])
+{
+    const struct ferry_vram_program *program = program_of(drawing, object);
+    return ferry_trace_object_text(program->trace, object - program->first_object, text);
+}
+
+static void write_names(struct drawing *drawing)
+{
+    for (unsigned i = 0; i < drawing->program_count; i++) {
+        fputs(i ? " + " : "", drawing->file);
+        print_text(drawing->file, drawing->programs[i].name);
     }
 }
 
@@ -112,7 +141,7 @@ static double nice_step(double range, double most)
     return step;
 }
 
-static void write_head(struct drawing *drawing, const char *trace_name, const char *backend)
+static void write_head(struct drawing *drawing, const char *backend)
 {
     const struct ferry_vram_map *map = drawing->map;
     FILE *file = drawing->file;
@@ -124,14 +153,14 @@ static void write_head(struct drawing *drawing, const char *trace_name, const ch
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" font-family=\"Helvetica, Arial, "
             "'DejaVu Sans', sans-serif\" font-size=\"13\" fill=\"#24292f\">\n<title>Video memory of ",
             WIDTH, HEIGHT);
-    print_text(file, trace_name);
+    write_names(drawing);
     fputs("</title>\n<!-- SPDX-License-Identifier: Apache-2.0 -->\n"
           "<rect width=\"100%\" height=\"100%\" rx=\"10\" fill=\"#ffffff\"/>\n"
           "<text x=\"28\" y=\"38\" font-size=\"22\" font-weight=\"bold\">Which allocation was where in video "
           "memory</text>\n"
           "<text x=\"28\" y=\"62\" fill=\"#57606a\">",
           file);
-    print_text(file, trace_name);
+    write_names(drawing);
     fprintf(file, " on ");
     print_text(file, backend);
     fprintf(file, ": %s of video memory, %zu frames, ", ferry_size_text(map->video_bytes, size), map->frame_count);
@@ -183,11 +212,10 @@ static void write_object(struct drawing *drawing, size_t first, size_t end)
     double height = (double)stays[first].bytes / (double)drawing->map->video_bytes * PLOT_HEIGHT;
     const char *edge = pixels / (double)(end - first) > 6 && height > 3 ? " stroke=\"#fff\" stroke-width=\".6\"" : "";
     fprintf(file, "<g fill=\"#%02x%02x%02x\"%s><title>allocation %" PRIu64 ", ", colour.red, colour.green, colour.blue,
-            edge, drawing->trace->objects[object].id);
-    print_text(file, ferry_trace_object_text(drawing->trace, object, text));
+            edge, object_of(drawing, object)->id);
+    print_text(file, object_text(drawing, object, text));
     fprintf(file, ", %s (%" PRIu64 " bytes): %zu stays</title>",
-            ferry_size_text(drawing->trace->objects[object].bytes, size), drawing->trace->objects[object].bytes,
-            end - first);
+            ferry_size_text(object_of(drawing, object)->bytes, size), object_of(drawing, object)->bytes, end - first);
     for (size_t i = first; i < end; i++) {
         double x = x_of(drawing, stays[i].begin), width = x_of(drawing, stays[i].end) - x;
         double y = y_of(drawing, stays[i].offset + stays[i].bytes), deep = y_of(drawing, stays[i].offset) - y;
@@ -208,7 +236,7 @@ static void write_labels(struct drawing *drawing)
         const struct ferry_stay *stay = &drawing->stays[i];
         double x = x_of(drawing, stay->begin), width = x_of(drawing, stay->end) - x;
         double y = y_of(drawing, stay->offset + stay->bytes), deep = y_of(drawing, stay->offset) - y;
-        uint64_t id = drawing->trace->objects[stay->object].id;
+        uint64_t id = object_of(drawing, stay->object)->id;
         if (deep < 12 || width < 1 + 5.5 * floor(log10((double)id + 1) + 1))
             continue;
         fprintf(file, "<text x=\"%.1f\" y=\"%.1f\">%" PRIu64 "</text>\n", x + width / 2, y + deep / 2 + 3.6, id);
@@ -281,12 +309,10 @@ static int write_legend(struct drawing *drawing)
         fprintf(file,
                 "<rect x=\"%.1f\" y=\"%.1f\" width=\"13\" height=\"13\" rx=\"2\" fill=\"#%02x%02x%02x\"/><text "
                 "x=\"%.1f\" y=\"%.1f\">%" PRIu64 ": ",
-                x, y, colour.red, colour.green, colour.blue, x + 20, y + 11.5,
-                drawing->trace->objects[sums[i].object].id);
-        print_text(file, ferry_trace_object_text(drawing->trace, sums[i].object, text));
-        fprintf(file, ", %s, %" PRIu64 " %s</text>\n",
-                ferry_size_text(drawing->trace->objects[sums[i].object].bytes, size), sums[i].offset,
-                sums[i].offset == 1 ? "stay" : "stays");
+                x, y, colour.red, colour.green, colour.blue, x + 20, y + 11.5, object_of(drawing, sums[i].object)->id);
+        print_text(file, object_text(drawing, sums[i].object, text));
+        fprintf(file, ", %s, %" PRIu64 " %s</text>\n", ferry_size_text(object_of(drawing, sums[i].object)->bytes, size),
+                sums[i].offset, sums[i].offset == 1 ? "stay" : "stays");
     }
     free(sums);
     return 0;
@@ -311,10 +337,11 @@ static void write_foot(struct drawing *drawing)
     fputs("</text>\n</svg>\n", file);
 }
 
-int ferry_vram_svg_write(const char *path, const struct ferry_vram_map *map, const struct ferry_trace *trace,
-                         const char *trace_name, const char *backend)
+int ferry_vram_svg_write(const char *path, const struct ferry_vram_map *map, const struct ferry_vram_program *programs,
+                         unsigned program_count, const char *backend)
 {
-    struct drawing drawing = {.map = map, .trace = trace, .frames = map->now > 0 ? map->now : 1};
+    struct drawing drawing = {
+        .map = map, .programs = programs, .program_count = program_count, .frames = map->now > 0 ? map->now : 1};
     if (choose_rectangles(&drawing) != 0) {
         errno = ENOMEM;
         return -1;
@@ -326,7 +353,7 @@ int ferry_vram_svg_write(const char *path, const struct ferry_vram_map *map, con
         errno = why;
         return -1;
     }
-    write_head(&drawing, trace_name, backend);
+    write_head(&drawing, backend);
     write_axes(&drawing);
     for (size_t first = 0; first < drawing.count;) {
         size_t end = first;

@@ -161,6 +161,33 @@ int ferry_process_memory(struct ferry_process *handle, enum ferry_memory_group g
     return umd_leave(&call, error);
 }
 
+int ferry_process_statistics(struct ferry_process *handle, struct ferry_process_statistics *statistics)
+{
+    struct umd_call call;
+    struct ferry_vidmm_process_statistics vidmm;
+
+    if (!statistics || statistics->size != sizeof *statistics)
+        return FERRY_ERROR_ARGUMENT;
+    const struct umd_process *process = umd_enter(&call, UMD_PROCESS, handle, NULL);
+    if (!process)
+        return FERRY_ERROR_HANDLE;
+    int error = ferry_vidmm_process_statistics(call.adapter->vidmm, process->vidmm, &vidmm);
+    if (error == FERRY_OK)
+        *statistics = (struct ferry_process_statistics){
+            .size = sizeof *statistics,
+            .jobs = vidmm.jobs,
+            .gpu_cycles = vidmm.gpu_cycles,
+            .last_job = vidmm.last_job,
+            .bytes_in = vidmm.bytes_in,
+            .bytes_out = vidmm.bytes_out,
+            .bytes_discarded = vidmm.bytes_discarded,
+            .bytes_filled = vidmm.bytes_filled,
+            .bytes_moved = vidmm.bytes_moved,
+            .evictions = vidmm.evictions,
+        };
+    return umd_leave(&call, error);
+}
+
 uint64_t ferry_process_id(const struct ferry_process *handle)
 {
     struct umd_call call;

@@ -83,6 +83,9 @@ int ferry_vidmm_set_reservation(struct ferry_vidmm *manager, D3DKMT_HANDLE proce
 /// group is 0 for memory segments, 1 for apertures; process 0 = the devices of no program. Errors: ARGUMENT, HANDLE.
 int ferry_vidmm_memory_info(struct ferry_vidmm *manager, D3DKMT_HANDLE process, unsigned group,
                             struct ferry_vidmm_memory_info *info);
+/// process 0 = the devices of no program. Errors: ARGUMENT, HANDLE.
+int ferry_vidmm_process_statistics(struct ferry_vidmm *manager, D3DKMT_HANDLE process,
+                                   struct ferry_vidmm_process_statistics *statistics);
 
 // ---- Devices, contexts, jobs ------------------------------------------------------------------------------------
 

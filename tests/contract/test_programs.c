@@ -309,6 +309,100 @@ static void a_program_killed_with_jobs_in_flight_gives_its_memory_back_and_nobod
     world_close(world);
 }
 
+static struct ferry_vidmm_process_statistics used_by(struct world *world, D3DKMT_HANDLE process)
+{
+    struct ferry_vidmm_process_statistics statistics;
+    assert_int_equal(ferry_vidmm_process_statistics(world->manager, process, &statistics), FERRY_OK);
+    return statistics;
+}
+
+static void what_each_program_has_used_adds_up_to_what_was_used(void **state)
+{
+    (void)state;
+    struct world *world = program_world();
+    struct ferry_vidmm_statistics before = world_statistics(world);
+    struct program programs[2] = {program_begin(world, 1, 0), program_begin(world, 3, 0)};
+    D3DKMT_HANDLE allocations[2][4];
+    struct ferry_vidmm_process_statistics used[2];
+    uint64_t fence = 0;
+    for (unsigned k = 0; k < 2; k++) {
+        program_become(world, &programs[k]);
+        for (unsigned i = 0; i < 4; i++)
+            allocations[k][i] = world_create(world, PAGES(k ? 12 : 8), CPU);
+    }
+    world->knobs->delay = 2;
+    for (unsigned i = 0; i < 24; i++) {
+        unsigned k = i % 3 == 0;
+        program_become(world, &programs[k]);
+        D3DKMT_HANDLE allocation = allocations[k][i / 3 % 4];
+        if (i == 11)
+            world_write(world, allocation, 5);
+        world_require(world, allocation);
+        fence = world_gpu_fill(world, allocation, 0, 4096, i);
+        world_wait(world, fence);
+        assert_int_equal(world_evict(world, allocation), FERRY_OK);
+    }
+    for (unsigned k = 0; k < 2; k++)
+        used[k] = used_by(world, programs[k].process);
+    struct ferry_vidmm_statistics after = world_statistics(world);
+    assert_int_equal(used[0].jobs, 16);
+    assert_int_equal(used[1].jobs, 8);
+    assert_int_equal(used[0].jobs + used[1].jobs, after.jobs - before.jobs);
+    assert_int_equal(used[0].bytes_in + used[1].bytes_in, after.bytes_in - before.bytes_in);
+    assert_int_equal(used[0].bytes_out + used[1].bytes_out, after.bytes_out - before.bytes_out);
+    assert_int_equal(used[0].bytes_filled + used[1].bytes_filled, after.bytes_filled - before.bytes_filled);
+    assert_int_equal(used[0].bytes_discarded + used[1].bytes_discarded, after.bytes_discarded - before.bytes_discarded);
+    assert_int_equal(used[0].bytes_moved + used[1].bytes_moved, after.bytes_moved - before.bytes_moved);
+    assert_int_equal(used[0].evictions + used[1].evictions, after.evictions - before.evictions);
+    // 8 pages each fit into 16, 12 pages each into 48: only the first has to leave, by its own budget.
+    assert_true(used[0].evictions > 0 && used[0].bytes_out > 0);
+    assert_int_equal(used[1].bytes_filled, PAGES(4 * 12));
+    struct ferry_vidmm_platform platform = machine_platform(world->machine);
+    uint64_t now = platform.gpu_time(platform.context);
+    assert_true(used[0].gpu_cycles > 0 && used[1].gpu_cycles > 0);
+    assert_true(used[0].gpu_cycles + used[1].gpu_cycles <= now);
+    assert_true(used[0].last_job > used[1].last_job && used[0].last_job <= now);
+    assert_int_equal(ferry_vidmm_process_statistics(world->manager, programs[0].process, NULL), FERRY_ERROR_ARGUMENT);
+    assert_int_equal(ferry_vidmm_process_statistics(NULL, programs[0].process, used), FERRY_ERROR_ARGUMENT);
+    assert_int_equal(ferry_vidmm_process_statistics(world->manager, programs[0].device, used), FERRY_ERROR_HANDLE);
+    assert_int_equal(used_by(world, 0).jobs, 0);
+    world_close(world);
+}
+
+// Three jobs on three nodes at once: each cycle is counted for one of them.
+static void jobs_that_overlap_share_the_time(void **state)
+{
+    (void)state;
+    struct world *world = program_world();
+    struct program programs[3];
+    D3DKMT_HANDLE allocations[3];
+    uint64_t fences[3], sum = 0;
+    struct ferry_vidmm_platform platform = machine_platform(world->machine);
+    for (unsigned k = 0; k < 3; k++) {
+        programs[k] = program_begin(world, 1, 0);
+        program_become(world, &programs[k]);
+        allocations[k] = world_create(world, PAGES(4), CPU);
+        world_require(world, allocations[k]);
+        world_wait(world, world_gpu_fill(world, allocations[k], 0, 64, 0));
+    }
+    uint64_t begin = platform.gpu_time(platform.context);
+    world->knobs->delay = 6;
+    for (unsigned k = 0; k < 3; k++)
+        sum -= used_by(world, programs[k].process).gpu_cycles;
+    for (unsigned k = 0; k < 3; k++) {
+        program_become(world, &programs[k]);
+        fences[k] = world_gpu_fill(world, allocations[k], 0, (uint32_t)PAGES(4), k);
+    }
+    for (unsigned k = 0; k < 3; k++) {
+        program_become(world, &programs[k]);
+        world_wait(world, fences[k]);
+    }
+    for (unsigned k = 0; k < 3; k++)
+        sum += used_by(world, programs[k].process).gpu_cycles;
+    assert_true(sum > 0 && sum <= platform.gpu_time(platform.context) - begin);
+    world_close(world);
+}
+
 static void bad_arguments_of_programs(void **state)
 {
     (void)state;
@@ -357,6 +451,8 @@ int main(void)
         cmocka_unit_test(devices_of_no_program_are_one_while_there_are_any),
         cmocka_unit_test(a_handle_of_another_program_is_foreign_and_changes_nothing),
         cmocka_unit_test(a_program_killed_with_jobs_in_flight_gives_its_memory_back_and_nobody_notices),
+        cmocka_unit_test(what_each_program_has_used_adds_up_to_what_was_used),
+        cmocka_unit_test(jobs_that_overlap_share_the_time),
         cmocka_unit_test(bad_arguments_of_programs),
     };
     return WORLD_RUN(tests);

@@ -2,7 +2,7 @@
 // A double of the library for the tool's own tests: the calls of ferry.h with memcpy behind them, a first-fit segment,
 // plain LRU, and events. Environment variable FERRY_FAKE="KIND:N" lets the N-th thing of a kind go wrong, so that a
 // test can see what the tool says then: copy, fill, page-in, page-out (a wrong byte), fault, create, submit, place,
-// lock, evict, stray, slow.
+// lock, evict, process, kill, stray, slow.
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,11 +38,22 @@ struct ferry_queue {
 
 struct ferry_device {
     struct ferry_adapter *adapter;
+    struct ferry_process *process; // NULL for the devices of no program.
     struct ferry_queue queue;
+};
+
+// One device each.
+struct ferry_process {
+    struct ferry_process *next;
+    struct ferry_device device;
+    struct ferry_process_statistics statistics;
+    uint64_t id, reservation, in_place, usage;
+    uint32_t weight;
 };
 
 struct ferry_adapter {
     struct ferry_device device;
+    struct ferry_process *processes;
     struct ferry_allocation *local, *all;
     struct ferry_statistics statistics;
     uint8_t *memory;
@@ -130,6 +141,12 @@ void ferry_adapter_close(struct ferry_adapter *adapter)
         free(adapter->all->system);
         free(adapter->all);
         adapter->all = next;
+    }
+    while (adapter->processes) {
+        struct ferry_process *next = adapter->processes->next;
+        free(adapter->processes->device.queue.records);
+        free(adapter->processes);
+        adapter->processes = next;
     }
     free(adapter->device.queue.records);
     free(adapter->memory);
@@ -226,6 +243,99 @@ int ferry_device_wait_paging(struct ferry_device *device, uint64_t value)
     return FERRY_OK;
 }
 
+// ---- Programs -----------------------------------------------------------------------------------------------------
+
+// Rounded down to pages; a reservation is a floor that nobody pays for.
+static uint64_t budget_of(const struct ferry_process *process)
+{
+    const struct ferry_adapter *adapter = process->device.adapter;
+    uint64_t weights = 0;
+    for (const struct ferry_process *at = adapter->processes; at; at = at->next)
+        weights += at->weight;
+    uint64_t budget = adapter->video_bytes / 4096 * process->weight / weights * 4096;
+    return budget > process->reservation ? budget : process->reservation;
+}
+
+static void tell_budgets(struct ferry_adapter *adapter)
+{
+    for (struct ferry_process *at = adapter->processes; at; at = at->next)
+        emit(adapter,
+             (struct ferry_event){.kind = FERRY_EVENT_BUDGET, .process = at->id, .segment = 1, .value = budget_of(at)});
+}
+
+int ferry_process_create(struct ferry_adapter *adapter, const struct ferry_process_options *options,
+                         struct ferry_process **process)
+{
+    uint64_t reserved = options->reservation_bytes;
+    for (const struct ferry_process *at = adapter->processes; at; at = at->next)
+        reserved += at->reservation;
+    if (goes_wrong(adapter, "process"))
+        return FERRY_ERROR_NO_HOST_MEMORY;
+    if (reserved > adapter->video_bytes / 2)
+        return FERRY_ERROR_NO_VIDEO_MEMORY;
+    struct ferry_process *made = calloc(1, sizeof *made);
+    made->id = 500 + ++adapter->call;
+    made->weight = options->weight;
+    made->reservation = options->reservation_bytes;
+    made->device.adapter = adapter;
+    made->device.process = made;
+    made->device.queue.device = &made->device;
+    made->next = adapter->processes;
+    adapter->processes = made;
+    tell_budgets(adapter);
+    *process = made;
+    return FERRY_OK;
+}
+
+int ferry_process_create_device(struct ferry_process *process, struct ferry_device **device)
+{
+    *device = &process->device;
+    return FERRY_OK;
+}
+
+uint64_t ferry_process_id(const struct ferry_process *process)
+{
+    return process ? process->id : 0;
+}
+
+int ferry_process_memory(struct ferry_process *process, enum ferry_memory_group group, struct ferry_memory_info *info)
+{
+    (void)group;
+    info->budget = budget_of(process);
+    info->in_place = process->in_place;
+    info->usage = process->usage;
+    return FERRY_OK;
+}
+
+int ferry_process_statistics(struct ferry_process *process, struct ferry_process_statistics *statistics)
+{
+    *statistics = process->statistics;
+    statistics->size = sizeof *statistics;
+    return FERRY_OK;
+}
+
+int ferry_process_destroy(struct ferry_process *process)
+{
+    struct ferry_adapter *adapter = process->device.adapter;
+    if (goes_wrong(adapter, "kill"))
+        return FERRY_ERROR_TIMEOUT;
+    struct ferry_allocation *next;
+    for (struct ferry_allocation *at = adapter->all; at; at = next) {
+        next = at->all_next;
+        at->locked = false;
+        if (at->device == &process->device)
+            ferry_allocation_destroy(at);
+    }
+    struct ferry_process **link = &adapter->processes;
+    while (*link != process)
+        link = &(*link)->next;
+    *link = process->next;
+    free(process->device.queue.records);
+    free(process);
+    tell_budgets(adapter);
+    return FERRY_OK;
+}
+
 // ---- Paging -------------------------------------------------------------------------------------------------------
 
 static void page(struct ferry_allocation *allocation, bool in, bool copy)
@@ -257,6 +367,9 @@ static void page(struct ferry_allocation *allocation, bool in, bool copy)
     }
     statistics->operations[copy ? 0 : 2]++;
     *(!copy ? &statistics->bytes_discarded : in ? &statistics->bytes_in : &statistics->bytes_out) += allocation->pages;
+    struct ferry_process_statistics *own =
+        allocation->device->process ? &allocation->device->process->statistics : &(struct ferry_process_statistics){0};
+    *(!copy ? &own->bytes_discarded : in ? &own->bytes_in : &own->bytes_out) += allocation->pages;
     statistics->firmware_packets += 2;
     statistics->firmware_busy_cycles += 190;
     emit(adapter, (struct ferry_event){.kind = FERRY_EVENT_PAGING_END, .track = FERRY_TRACK_PAGING, .id = id});
@@ -274,8 +387,15 @@ static void leave(struct ferry_allocation *allocation)
         allocation->next->previous = allocation->previous;
     adapter->statistics.evictions++;
     adapter->statistics.resident_bytes -= allocation->pages;
+    uint64_t process = 0;
+    if (allocation->device->process) {
+        process = allocation->device->process->id;
+        allocation->device->process->statistics.evictions++;
+        allocation->device->process->in_place -= allocation->pages;
+    }
     emit(adapter, (struct ferry_event){.kind = FERRY_EVENT_REMOVED,
                                        .allocation = allocation->id,
+                                       .process = process,
                                        .segment = 1,
                                        .offset = allocation->offset,
                                        .bytes = allocation->pages});
@@ -322,8 +442,14 @@ static int enter(struct ferry_allocation *allocation)
         allocation->next->previous = allocation;
     allocation->resident = true;
     adapter->statistics.resident_bytes += allocation->pages;
+    uint64_t process = 0;
+    if (allocation->device->process) {
+        process = allocation->device->process->id;
+        allocation->device->process->in_place += allocation->pages;
+    }
     emit(adapter, (struct ferry_event){.kind = FERRY_EVENT_PLACED,
                                        .allocation = allocation->id,
+                                       .process = process,
                                        .segment = 1,
                                        .offset = offset,
                                        .bytes = allocation->pages});
@@ -401,8 +527,11 @@ int ferry_make_resident(struct ferry_device *device, struct ferry_residency *arg
         return end_call(adapter, call, FERRY_ERROR_NO_VIDEO_MEMORY);
     int result = FERRY_OK;
     emit(adapter, (struct ferry_event){.kind = FERRY_EVENT_FENCE_WAIT, .value = adapter->fence + 1});
-    for (size_t i = 0; i < arguments->count; i++)
+    for (size_t i = 0; i < arguments->count; i++) {
         arguments->allocations[i]->count++;
+        if (device->process && !arguments->allocations[i]->aperture)
+            device->process->usage += arguments->allocations[i]->pages;
+    }
     for (size_t i = 0; i < arguments->count && result >= 0; i++) {
         struct ferry_allocation *allocation = arguments->allocations[i];
         if (allocation->aperture || allocation->resident)
@@ -435,8 +564,11 @@ int ferry_evict(struct ferry_device *device, struct ferry_residency *arguments)
 {
     if (goes_wrong(device->adapter, "evict"))
         return FERRY_ERROR_NOT_RESIDENT;
-    for (size_t i = 0; i < arguments->count; i++)
+    for (size_t i = 0; i < arguments->count; i++) {
         arguments->allocations[i]->count--;
+        if (device->process && !arguments->allocations[i]->aperture)
+            device->process->usage -= arguments->allocations[i]->pages;
+    }
     return FERRY_OK;
 }
 
@@ -515,9 +647,11 @@ static uint8_t *place(struct ferry_allocation *allocation)
 int ferry_queue_submit(struct ferry_queue *queue, uint64_t *fence)
 {
     struct ferry_adapter *adapter = queue->device->adapter;
-    uint64_t id = ++adapter->call;
+    uint64_t id = ++adapter->call, began = adapter->statistics.cycles;
+    uint64_t process = ferry_process_id(queue->device->process);
     emit(adapter,
-         (struct ferry_event){.kind = FERRY_EVENT_JOB_BEGIN, .track = FERRY_TRACK_USER, .id = id, .name = "job"});
+         (struct ferry_event){
+             .kind = FERRY_EVENT_JOB_BEGIN, .track = FERRY_TRACK_USER, .id = id, .process = process, .name = "job"});
     if (goes_wrong(adapter, "submit"))
         return FERRY_ERROR_DEVICE_LOST;
     if (goes_wrong(adapter, "fault"))
@@ -545,7 +679,14 @@ int ferry_queue_submit(struct ferry_queue *queue, uint64_t *fence)
     adapter->statistics.firmware_busy_cycles += 300;
     emit(adapter,
          (struct ferry_event){.kind = FERRY_EVENT_SPAN, .track = FERRY_TRACK_FIRMWARE, .name = "decode", .bytes = 100});
-    emit(adapter, (struct ferry_event){.kind = FERRY_EVENT_JOB_END, .track = FERRY_TRACK_USER, .id = id});
+    emit(adapter,
+         (struct ferry_event){.kind = FERRY_EVENT_JOB_END, .track = FERRY_TRACK_USER, .id = id, .process = process});
+    if (queue->device->process) {
+        struct ferry_process_statistics *own = &queue->device->process->statistics;
+        own->jobs++;
+        own->gpu_cycles += adapter->statistics.cycles - began;
+        own->last_job = adapter->statistics.cycles;
+    }
     *fence = ++queue->fence;
     return FERRY_OK;
 }

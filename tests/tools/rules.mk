@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests of the tool. `tools` runs the real tool linked against a double of the library, where any fault can be ordered;
-# `replay` runs the real thing on both back ends.
+# `replay` runs the real thing on both back ends,
+# `replay_programs` several traces at once.
 
 TOOL_TEST_FLAGS = $(CFLAGS) $(SANITIZE) $(CPPFLAGS)
 TOOL_PARTS := host-driver/tools/tool.c host-driver/tools/id_map.c
 TOOL_HEADERS := $(wildcard host-driver/tools/*.h)
 
-TEST_PROGRAMS += $(BUILD)/tests/tool_trace $(BUILD)/tests/tool_content $(BUILD)/tests/tools $(BUILD)/tests/replay
+TEST_PROGRAMS += $(BUILD)/tests/tool_trace $(BUILD)/tests/tool_content $(BUILD)/tests/tools $(BUILD)/tests/replay \
+    $(BUILD)/tests/replay_programs
 
 $(BUILD)/tests/tool_trace: tests/tools/test_trace.c host-driver/tools/trace.c $(TOOL_PARTS) $(TOOL_HEADERS)
 	@mkdir -p $(@D)
@@ -26,6 +28,9 @@ $(BUILD)/tests/tools: tests/tools/test_tool.py tests/tools/files.py $(BUILD)/tes
 	install -m 755 $< $@
 
 $(BUILD)/tests/replay: tests/tools/test_replay.py tests/tools/files.py $(BUILD)/ferry
+	install -m 755 $< $@
+
+$(BUILD)/tests/replay_programs: tests/tools/test_programs.py $(BUILD)/ferry $(BUILD)/tests/parts/ferry-fake
 	install -m 755 $< $@
 
 # The large traces, whole, on the model: minutes each.

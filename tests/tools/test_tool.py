@@ -95,7 +95,6 @@ def command_line():
     expect("no_command", 2, "no command given")
     expect("unknown_command", 2, "no command 'fly'", "fly")
     expect("no_trace", 2, "needs a trace file", "replay")
-    expect("two_traces", 2, "'b' is not understood", "replay", "a", "b")
     expect("unknown_option", 2, "no option '--speed'", "replay", small, "--speed", "3")
     expect("option_without_value", 2, "--vram needs a value", "replay", small, "--vram")
     expect("empty_name", 2, "--json needs a name", "replay", small, "--json=")
@@ -243,6 +242,7 @@ def figures_are_right():
     for one in both:
         for name in ("trace", "seconds", "sim_khz"):
             del one[name]
+        del one["programs"][0]["trace"]
     check(both[0] == both[1], "plain_and_gzip_are_the_same")
 
 

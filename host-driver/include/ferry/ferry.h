@@ -199,6 +199,17 @@ int ferry_process_set_weight(struct ferry_process *process, uint32_t weight);
 int ferry_process_set_reservation(struct ferry_process *process, uint64_t bytes);
 /// Errors: ARGUMENT, HANDLE.
 int ferry_process_memory(struct ferry_process *process, enum ferry_memory_group group, struct ferry_memory_info *info);
+
+// What a program has used since it was created.
+struct ferry_process_statistics {
+    size_t size;
+    uint64_t jobs;       // Ended.
+    uint64_t gpu_cycles; // Device cycles that were its jobs': those of all programs add up to no more than passed.
+    uint64_t last_job;   // Device cycle at which its newest job was seen to have ended.
+    uint64_t bytes_in, bytes_out, bytes_discarded, bytes_filled, bytes_moved, evictions; // Of its allocations.
+};
+/// Errors: ARGUMENT, HANDLE.
+int ferry_process_statistics(struct ferry_process *process, struct ferry_process_statistics *statistics);
 /// The number that events name it by; 0 for NULL.
 uint64_t ferry_process_id(const struct ferry_process *process);
 
@@ -272,10 +283,13 @@ struct ferry_residency {
 /// NO_VIDEO_MEMORY comes for the program's own budget; with cant_trim_further only for more than could be in place if
 /// no other program ran. What others hold is no reason: submit waits for the turn then.
 int ferry_make_resident(struct ferry_device *device, struct ferry_residency *arguments);
-/// The user-mode driver's loop (R226 to R229): make resident, and on NO_VIDEO_MEMORY evict what this device used least
-/// recently and does not need here, until it succeeds or nothing is left to trim. What was evicted is off the list, and
-/// stays so when nothing is left and it is still NO_VIDEO_MEMORY; on any other error it is put back. Errors: those of
-/// ferry_make_resident().
+/// The user-mode driver's loop (R226 to R229). On NO_VIDEO_MEMORY take what this device used least recently and does
+/// not need here off its list, whatever its count, until bytes_to_trim are gone, and try again; only memory of the kind
+/// that the call asks for (video memory, aperture). When nothing of that is left, one last attempt says that it cannot
+/// trim further, and then the call may have more than the program's budget: what could be in place if no other program
+/// ran, in its turn. cant_trim_further is not looked at, and must_succeed means the last attempt. On an error no count
+/// of the call's is changed; what was trimmed stays off the list when the error is NO_VIDEO_MEMORY, on any other it is
+/// put back. Errors: those of ferry_make_resident().
 int ferry_make_resident_trim(struct ferry_device *device, struct ferry_residency *arguments);
 /// Take one off each count; at 0 the allocation leaves the residency list. Errors: ARGUMENT, HANDLE, FOREIGN,
 /// NOT_RESIDENT (a count is 0 already; nothing changes).

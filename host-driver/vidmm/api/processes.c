@@ -108,3 +108,20 @@ int ferry_vidmm_memory_info(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, u
     }
     return ferry_vm_leave(manager, result);
 }
+
+int ferry_vidmm_process_statistics(struct ferry_vidmm *manager, D3DKMT_HANDLE handle,
+                                   struct ferry_vidmm_process_statistics *statistics)
+{
+    if (!manager || !statistics)
+        return FERRY_ERROR_ARGUMENT;
+    int result = ferry_vm_enter(manager);
+    if (result == FERRY_OK) {
+        const struct ferry_vm_process *process = &manager->policy.nobody;
+        if (handle)
+            process = ferry_vm_handle_find(&manager->core.handles, FERRY_VM_PROCESS, handle);
+        if (process)
+            *statistics = process->statistics;
+        result = process ? FERRY_OK : FERRY_ERROR_HANDLE;
+    }
+    return ferry_vm_leave(manager, result);
+}

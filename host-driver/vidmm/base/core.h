@@ -39,6 +39,7 @@ struct ferry_vm_process {
     uint64_t in_place[FERRY_VM_GROUPS]; // in segments now, required or not
     uint64_t renamed[FERRY_VM_GROUPS];  // instances of its allocations beyond each one's first
     uint64_t planned[FERRY_VM_GROUPS];  // what the plan that is being made changes of it, modulo 2^64
+    struct ferry_vidmm_process_statistics statistics;
     struct ferry_vm_list link;
 };
 

@@ -157,6 +157,15 @@ struct ferry_vidmm_memory_info {
     uint64_t to_trim; // usage above budget
 };
 
+// What a program has used, since it began.
+struct ferry_vidmm_process_statistics {
+    uint64_t jobs;       // ended
+    uint64_t gpu_cycles; // in which a job of its was the one under way that ended next; those of all add up to no more
+                         // than the time that passed
+    uint64_t last_job;   // GPU time at which the newest one ended
+    uint64_t bytes_in, bytes_out, bytes_discarded, bytes_filled, bytes_moved, evictions; // of its allocations
+};
+
 struct ferry_vidmm_allocation_options {
     size_t size;
     void *private_data; // For the miniport: struct ferry_allocation_private with ours.

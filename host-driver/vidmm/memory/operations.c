@@ -56,6 +56,7 @@ void ferry_vm_transfer_in(struct ferry_vm_memory *memory, struct ferry_vm_alloca
     ferry_vm_cache_handover(memory, allocation);
     transfer(memory, allocation, &whole, first * PAGE_SIZE, pages * PAGE_SIZE, memory->sub_transfer_bytes);
     memory->core->statistics.bytes_in += pages * PAGE_SIZE;
+    allocation->device->process->statistics.bytes_in += pages * PAGE_SIZE;
 }
 
 void ferry_vm_transfer_out(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
@@ -78,6 +79,7 @@ void ferry_vm_transfer_out(struct ferry_vm_memory *memory, struct ferry_vm_alloc
     if (held)
         ferry_vm_discard(memory, allocation);
     memory->core->statistics.bytes_out += before + end - behind;
+    allocation->device->process->statistics.bytes_out += before + end - behind;
 }
 
 #define LONGEST_MOVE (UINT64_C(1) << 31)
@@ -100,6 +102,7 @@ static void move_in_steps(struct ferry_vm_memory *memory, struct ferry_vm_alloca
     for (uint64_t done = 0; done < bytes; done += step)
         transfer(memory, allocation, whole, done, least(step, bytes - done), piece);
     memory->core->statistics.bytes_moved += bytes;
+    allocation->device->process->statistics.bytes_moved += bytes;
 }
 
 // Where the steps would be too many: out, and in at the new place.
@@ -117,6 +120,7 @@ static void move_by_backing(struct ferry_vm_memory *memory, struct ferry_vm_allo
     ferry_vm_cache_handover(memory, allocation);
     transfer(memory, allocation, &in, 0, ferry_vm_bytes(allocation), memory->sub_transfer_bytes);
     memory->core->statistics.bytes_in += ferry_vm_bytes(allocation);
+    allocation->device->process->statistics.bytes_in += ferry_vm_bytes(allocation);
     bool keeps = ferry_vm_permanent(allocation) || allocation->locked;
     allocation->dirty = allocation->untouched = !keeps;
     allocation->dirty_before &= !keeps;
@@ -164,6 +168,7 @@ static void fill_at(struct ferry_vm_memory *memory, struct ferry_vm_allocation *
     argument.Fill.Destination.SegmentAddress = address_of(segment, page);
     ferry_vm_queue_operation(memory->sched, &argument, &allocation->subject, bytes, 0);
     memory->core->statistics.bytes_filled += bytes;
+    allocation->device->process->statistics.bytes_filled += bytes;
 }
 
 void ferry_vm_fill(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
@@ -223,6 +228,7 @@ void ferry_vm_discard(struct ferry_vm_memory *memory, struct ferry_vm_allocation
     uint64_t bytes = ferry_vm_bytes(allocation);
     ferry_vm_queue_operation(memory->sched, &argument, &allocation->subject, bytes, 0);
     memory->core->statistics.bytes_discarded += bytes;
+    allocation->device->process->statistics.bytes_discarded += bytes;
 }
 
 void ferry_vm_physical(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,

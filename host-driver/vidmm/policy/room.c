@@ -239,6 +239,7 @@ static void carry_out(struct ferry_vm_policy *policy)
         case FERRY_VM_STEP_EVICT:
             ferry_vm_take_out(policy->memory, allocation, false);
             policy->core->statistics.evictions += step->candidate;
+            allocation->device->process->statistics.evictions += step->candidate;
             if (step->candidate)
                 trim_list(policy, allocation);
             break;
@@ -315,6 +316,7 @@ int ferry_vm_evict_one(struct ferry_vm_policy *policy, struct ferry_vm_segment *
     if (result != FERRY_OK)
         return result;
     policy->core->statistics.evictions++;
+    allocation->device->process->statistics.evictions++;
     trim_list(policy, allocation);
     return FERRY_OK;
 }

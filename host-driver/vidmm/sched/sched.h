@@ -141,8 +141,9 @@ struct ferry_vm_sched {
     struct ferry_vm_list waiting_queues;
     bool dpc_queued, pumping, resetting;
     unsigned reset_node;
-    uint64_t order;    // of submissions, over all nodes
-    uint64_t progress; // entries that ended
+    uint64_t order;        // of submissions, over all nodes
+    uint64_t progress;     // entries that ended
+    uint64_t last_job_end; // GPU time at which the newest user job ended, of whatever node
 
     struct ferry_vm_paging_buffer *buffers;
     unsigned buffer_count, buffer_index; // ring; the one at buffer_index is the open one when buffer_open

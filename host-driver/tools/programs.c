@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: Apache-2.0
+// Several programs: what the command line says of their weights and reservations, their processes, and whether each
+// can play its trace with the budget that comes of it.
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/player.h"
+#include "tools/tool.h"
+
+#define MOST_WEIGHT 10000u
+
+// "3,1,1": one field for each trace, each read by `parse` into numbers[].
+static int read_list(const struct ferry_session *session, const char *option, const char *text,
+                     int (*parse)(const char *field, uint64_t *number), uint64_t numbers[FERRY_MOST_TRACES])
+{
+    unsigned count = 1;
+    for (const char *at = text; *at; at++)
+        count += *at == ',';
+    if (count != session->player_count) {
+        ferry_complain("--%s: '%s' has %u number%s for %u trace%s", option, text, count, count == 1 ? "" : "s",
+                       session->player_count, session->player_count == 1 ? "" : "s");
+        return FERRY_EXIT_USAGE;
+    }
+    for (unsigned i = 0; i < count; i++) {
+        size_t length = strcspn(text, ",");
+        char field[32] = "";
+        if (length < sizeof field)
+            memcpy(field, text, length);
+        if (parse(field, &numbers[i]) != 0) {
+            ferry_complain("--%s: '%.*s' is not a %s", option, (int)length, text,
+                           parse == ferry_parse_size ? "size (a number with K, M or G)" : "number");
+            return FERRY_EXIT_USAGE;
+        }
+        text += length + (text[length] == ',');
+    }
+    return FERRY_EXIT_OK;
+}
+
+int ferry_programs_read(struct ferry_session *session)
+{
+    const struct ferry_replay_options *options = session->options;
+    uint64_t weights[FERRY_MOST_TRACES], reservations[FERRY_MOST_TRACES] = {0};
+    for (unsigned i = 0; i < FERRY_MOST_TRACES; i++)
+        weights[i] = 1;
+    int status = FERRY_EXIT_OK;
+    if (options->weights)
+        status = read_list(session, "weights", options->weights, ferry_parse_number, weights);
+    if (status == FERRY_EXIT_OK && options->reservations)
+        status = read_list(session, "reservations", options->reservations, ferry_parse_size, reservations);
+    for (unsigned i = 0; i < session->player_count && status == FERRY_EXIT_OK; i++) {
+        if (weights[i] < 1 || weights[i] > MOST_WEIGHT) {
+            ferry_complain("--weights: %" PRIu64 " is not from 1 to %u", weights[i], MOST_WEIGHT);
+            status = FERRY_EXIT_USAGE;
+        } else if (reservations[i] % FERRY_PAGE_BYTES != 0 || reservations[i] > FERRY_TIB) {
+            ferry_complain("--reservations: %" PRIu64 " is not a multiple of %u up to 1 TiB", reservations[i],
+                           FERRY_PAGE_BYTES);
+            status = FERRY_EXIT_USAGE;
+        }
+        session->players[i].report->weight = (uint32_t)weights[i];
+        session->players[i].report->reservation = reservations[i];
+    }
+    return status;
+}
+
+// Every draw must fit by itself.
+static int check_draws_fit(struct ferry_player *player)
+{
+    for (size_t i = 0; i < player->event_end; i++) {
+        const struct ferry_trace_event *event = &player->trace.events[i];
+        bool draw = event->op == FERRY_TRACE_DRAW;
+        if (!draw && event->op != FERRY_TRACE_TARGET)
+            continue;
+        const uint32_t *objects = draw ? player->trace.draws + event->a : &event->object;
+        size_t count = draw ? (size_t)event->b : 1;
+        if (ferry_play_bytes(player, objects, count) > player->report->budget)
+            return ferry_play_too_small(player, event->line, objects, count, draw, "");
+    }
+    return FERRY_EXIT_OK;
+}
+
+static int begin_program(struct ferry_player *player)
+{
+    struct ferry_process_options options = {
+        .size = sizeof options, .weight = player->report->weight, .reservation_bytes = player->report->reservation};
+    int error = ferry_process_create(player->session->adapter, &options, &player->process);
+    if (error == FERRY_ERROR_NO_VIDEO_MEMORY) {
+        char size[FERRY_SIZE_TEXT];
+        ferry_complain("--reservations: all programs together can reserve no more than half of video memory, which is "
+                       "%s (%" PRIu64 " bytes)",
+                       ferry_size_text(player->session->info.video_memory_bytes, size),
+                       player->session->info.video_memory_bytes);
+        return FERRY_EXIT_USAGE;
+    }
+    if (error < 0)
+        return ferry_session_failed(player->session, "create a process", error);
+    player->process_id = ferry_process_id(player->process);
+    return FERRY_EXIT_OK;
+}
+
+int ferry_programs_begin(struct ferry_session *session)
+{
+    int status = FERRY_EXIT_OK;
+    for (unsigned i = 0; i < session->player_count && status == FERRY_EXIT_OK; i++)
+        status = begin_program(&session->players[i]);
+    // Only now are the budgets what they will be.
+    for (unsigned i = 0; i < session->player_count && status == FERRY_EXIT_OK; i++) {
+        struct ferry_player *player = &session->players[i];
+        struct ferry_memory_info info = {.size = sizeof info};
+        int error = ferry_process_memory(player->process, FERRY_MEMORY_LOCAL, &info);
+        if (error < 0)
+            return ferry_session_failed(session, "ask for a budget", error);
+        player->report->budget = info.budget;
+        status = check_draws_fit(player);
+    }
+    return status;
+}
+
+int ferry_program_count(struct ferry_player *player)
+{
+    const struct ferry_session *session = player->session;
+    struct ferry_process_statistics *used = &player->report->used;
+    used->size = sizeof *used;
+    int error = ferry_process_statistics(player->process, used);
+    if (error < 0)
+        return ferry_player_failed(player, "read what a program has used", error);
+    // From the begin of the run on, without the comparisons in between.
+    uint64_t before = session->first_time + session->outside.cycles;
+    used->last_job = used->last_job > before ? used->last_job - before : 0;
+    return FERRY_EXIT_OK;
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one replay needs before its first event: traces, adapter, programs and files; and its end.
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "tools/player.h"
+#include "tools/tool.h"
+
+// ---- Before anything is made --------------------------------------------------------------------------------------
+
+static int read_trace(struct ferry_player *player, const char *path)
+{
+    const struct ferry_session *session = player->session;
+    struct ferry_trace_error error;
+    if (ferry_trace_read(path, &player->trace, &error) != 0) {
+        if (error.line)
+            ferry_complain("%s: line %" PRIu64 ": %s", path, error.line, error.reason);
+        else
+            ferry_complain("%s: %s", path, error.reason);
+        return FERRY_EXIT_USAGE;
+    }
+    const char *slash = strrchr(path, '/');
+    player->trace_name = slash ? slash + 1 : path;
+    player->report->trace_name = player->trace_name;
+    player->event_end = ferry_trace_events_of_frames(&player->trace, session->options->frames);
+    player->frame_count = player->trace.frames;
+    if (session->options->frames && session->options->frames < player->frame_count)
+        player->frame_count = session->options->frames;
+    player->objects = calloc(player->trace.object_count + 1, sizeof *player->objects);
+    return player->objects ? FERRY_EXIT_OK : ferry_session_failed(player->session, "begin", FERRY_ERROR_NO_HOST_MEMORY);
+}
+
+static int read_traces(struct ferry_session *session)
+{
+    const struct ferry_replay_options *options = session->options;
+    size_t used = 0, objects = 0;
+    session->players = calloc(options->trace_count, sizeof *session->players);
+    session->report.programs = calloc(options->trace_count, sizeof *session->report.programs);
+    if (!session->players || !session->report.programs)
+        return ferry_session_failed(session, "begin", FERRY_ERROR_NO_HOST_MEMORY);
+    session->player_count = session->report.program_count = options->trace_count;
+    for (unsigned i = 0; i < options->trace_count; i++) {
+        struct ferry_player *player = &session->players[i];
+        player->session = session;
+        player->number = i;
+        player->report = &session->report.programs[i];
+        // The same trace played twice has content of its own each time.
+        player->seed = i ? ferry_mix(options->seed + i) : options->seed;
+        player->first_object = (uint32_t)objects;
+        int status = read_trace(player, options->trace_files[i]);
+        if (status != FERRY_EXIT_OK)
+            return status;
+        objects += player->trace.object_count;
+        if (objects > UINT32_MAX - 1 - FERRY_MOST_TRACES)
+            return ferry_session_failed(session, "begin", FERRY_ERROR_NO_HOST_MEMORY);
+        for (size_t k = 0; k < player->event_end; k++)
+            session->work += ferry_play_work(&player->trace.events[k]);
+        if (used < sizeof session->names)
+            used += (size_t)snprintf(session->names + used, sizeof session->names - used, "%s%.80s", i ? " + " : "",
+                                     player->trace_name);
+    }
+    session->object_count = (uint32_t)objects;
+    snprintf(session->title, sizeof session->title, "%.130s on %.16s", session->names,
+             options->backend ? options->backend : "sim");
+    return FERRY_EXIT_OK;
+}
+
+// Output files that cannot be made are an error before the run, not after it. Nothing is created yet.
+static int check_writable(const char *path)
+{
+    if (!path || access(path, W_OK) == 0)
+        return FERRY_EXIT_OK;
+    int why = errno;
+    if (why == ENOENT) {
+        const char *slash = strrchr(path, '/');
+        size_t length = slash ? (size_t)(slash - path) : 0;
+        char *folder = malloc(length + 2);
+        if (!folder)
+            return FERRY_EXIT_LIBRARY;
+        memcpy(folder, path, length);
+        strcpy(folder + length, length ? "" : slash ? "/" : ".");
+        why = access(folder, W_OK | X_OK) == 0 ? 0 : errno;
+        free(folder);
+    }
+    if (why == 0)
+        return FERRY_EXIT_OK;
+    ferry_complain("cannot write %s: %s", path, strerror(why));
+    return FERRY_EXIT_USAGE;
+}
+
+// ---- What is made -------------------------------------------------------------------------------------------------
+
+static int open_adapter(struct ferry_session *session)
+{
+    const struct ferry_replay_options *options = session->options;
+    struct ferry_adapter_options adapter = {
+        .size = sizeof adapter,
+        .backend = options->backend,
+        .video_memory_bytes = options->video_memory_bytes,
+        .paging_buffer_bytes = (uint32_t)options->paging_buffer_bytes,
+        .read_latency_cycles = (uint32_t)options->read_latency_cycles,
+        .link_latency_cycles = (uint32_t)options->link_latency_cycles,
+        .random_stall_percent = (uint32_t)options->stall_percent,
+        .seed = options->seed,
+        .wave_file = options->wave_file,
+    };
+    int error = ferry_adapter_open(&adapter, &session->adapter);
+    if (error < 0) {
+        session->adapter = NULL;
+        ferry_complain("cannot open back end '%s': %s: %s", options->backend ? options->backend : "sim",
+                       ferry_error_name(error), ferry_error_text(error));
+        return error == FERRY_ERROR_BACKEND || error == FERRY_ERROR_ARGUMENT ? FERRY_EXIT_USAGE : FERRY_EXIT_LIBRARY;
+    }
+    session->info.size = sizeof session->info;
+    error = ferry_adapter_query(session->adapter, &session->info);
+    if (error < 0)
+        return ferry_session_failed(session, "query the adapter", error);
+    if (session->info.video_memory_bytes >= options->video_memory_bytes)
+        return FERRY_EXIT_OK;
+    ferry_complain("the device has %" PRIu64 " bytes of video memory, less than --vram asks for",
+                   session->info.video_memory_bytes);
+    return FERRY_EXIT_USAGE;
+}
+
+static int begin_map(struct ferry_session *session)
+{
+    uint64_t *sizes = malloc((session->object_count + 1) * sizeof *sizes);
+    if (!sizes)
+        return -1;
+    for (unsigned i = 0; i < session->player_count; i++) {
+        const struct ferry_player *player = &session->players[i];
+        for (size_t k = 0; k < player->trace.object_count; k++)
+            sizes[player->first_object + k] = player->trace.objects[k].bytes;
+    }
+    int status = ferry_vram_map_begin(&session->map, session->info.video_memory_bytes, session->object_count, sizes,
+                                      session->options->svg_file != NULL);
+    free(sizes);
+    return status;
+}
+
+static int begin_pictures(struct ferry_session *session)
+{
+    const char *path = session->options->timeline_file;
+    if (begin_map(session) != 0)
+        return ferry_session_failed(session, "begin", FERRY_ERROR_NO_HOST_MEMORY);
+    session->map_ready = true;
+    if (path && !(session->timeline = ferry_timeline_open(path, session->title))) {
+        ferry_complain("cannot write %s: %s", path, strerror(errno));
+        return FERRY_EXIT_USAGE;
+    }
+    int error = ferry_adapter_observe(session->adapter, ferry_session_observe, session);
+    return error < 0 ? ferry_session_failed(session, "observe the adapter", error) : FERRY_EXIT_OK;
+}
+
+static int begin_player(struct ferry_player *player)
+{
+    int error = ferry_process_create_device(player->process, &player->device);
+    if (error < 0)
+        return ferry_session_failed(player->session, "create a device", error);
+    if ((error = ferry_queue_create(player->device, &player->queue)) < 0)
+        return ferry_session_failed(player->session, "create a queue", error);
+    return ferry_readback_begin(player);
+}
+
+int ferry_session_begin(struct ferry_session *session)
+{
+    const struct ferry_replay_options *options = session->options;
+    const char *const files[] = {options->json_file, options->svg_file, options->timeline_file};
+    int status = read_traces(session);
+    if (status == FERRY_EXIT_OK)
+        status = ferry_inject_begin(session);
+    if (status == FERRY_EXIT_OK)
+        status = ferry_programs_read(session);
+    for (size_t i = 0; i < sizeof files / sizeof files[0] && status == FERRY_EXIT_OK; i++)
+        status = check_writable(files[i]);
+    if (status == FERRY_EXIT_OK)
+        status = open_adapter(session);
+    if (status == FERRY_EXIT_OK)
+        status = ferry_programs_begin(session);
+    if (status == FERRY_EXIT_OK)
+        status = begin_pictures(session);
+    for (unsigned i = 0; i < session->player_count && status == FERRY_EXIT_OK; i++)
+        status = begin_player(&session->players[i]);
+    return status;
+}
+
+int ferry_session_statistics(struct ferry_session *session, struct ferry_statistics *statistics)
+{
+    statistics->size = sizeof *statistics;
+    int error = ferry_adapter_statistics(session->adapter, statistics);
+    return error < 0 ? ferry_session_failed(session, "read the counters", error) : FERRY_EXIT_OK;
+}
+
+static void free_player(struct ferry_player *player)
+{
+    ferry_readback_free(player);
+    for (size_t i = 0; player->objects && i < player->trace.object_count; i++)
+        ferry_content_free(&player->objects[i].content);
+    free(player->objects);
+    free(player->evicted);
+    free(player->handles);
+    ferry_trace_free(&player->trace);
+}
+
+void ferry_session_free(struct ferry_session *session)
+{
+    ferry_adapter_close(session->adapter);
+    ferry_timeline_close(session->timeline);
+    for (unsigned i = 0; i < session->player_count; i++)
+        free_player(&session->players[i]);
+    ferry_id_map_free(&session->by_library_id);
+    if (session->map_ready)
+        ferry_vram_map_free(&session->map);
+    free(session->players);
+    free(session->report.programs);
+}
