@@ -1,96 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Video memory that does not answer, answers with errors, or comes back late: the whole device with its firmware tells
 // the host at once, by record, interrupt and errored fence, and afterwards works, or says in STATUS that it cannot.
-#include "host_ring.h"
+#include "device_bench.h"
 
 namespace
 {
-
-const uint32_t TIMEOUT = 2000, AREA = 0x40000;
-
-class Bench
-{
-  public:
-    Bench(Checks &checks, Random &random) : checks_(checks), random_(random), root_(random)
-    {
-        for (uint64_t at = HOST; at < HOST + 0x80000; at += 4096)
-            root_.map(at);
-        for (unsigned i = 0; i < DATA_PAGES; i++)
-            root_.map(DATA + i * 4096);
-        for (unsigned i = 0; i < DATA_PAGES * 4096; i++)
-            root_.byte(DATA + i) = static_cast<uint8_t>(random.word());
-        for (unsigned i = 0; i < AREA; i++)
-            root_.local[i] = static_cast<uint8_t>(random.word());
-        root_.enumerate();
-        checks.that(root_.boot("build/firmware/firmware.bin"), "firmware serves rings");
-        root_.bar0(FERRY_BAR0_INTERRUPT_ENABLE, 0x3ff);
-        root_.bar0_64(FERRY_BAR0_FAULT_LOG_ADDRESS, FAULTS);
-        root_.bar0(FERRY_BAR0_FAULT_LOG_ENTRIES_LOG2, 5);
-        root_.bar0(FERRY_BAR0_ENGINE_TIMEOUT, TIMEOUT);
-        rings_.emplace_back(root_, 0, 7);
-        rings_.emplace_back(root_, 1, 1);
-    }
-
-    Ring &paging() { return rings_[0]; }
-    Ring &user() { return rings_[1]; }
-    RootComplex &root() { return root_; }
-
-    // A buffer of copies between all kinds of places.
-    void copies(Ring &ring, unsigned count)
-    {
-        for (unsigned i = 0; i < count; i++) {
-            uint32_t bytes = 1 + random_.below(3000);
-            bool out = random_.once_in(3), in = !out && random_.once_in(2);
-            uint64_t host = DATA + random_.below(32 * 4096 - bytes) + (out ? 32 * 4096 : 0);
-            ring.copy(in ? FERRY_ADDRESS_KIND_SYSTEM : FERRY_ADDRESS_KIND_LOCAL,
-                      in ? host : random_.below(AREA - bytes),
-                      out ? FERRY_ADDRESS_KIND_SYSTEM : FERRY_ADDRESS_KIND_LOCAL,
-                      out ? host : AREA + random_.below(AREA - bytes), bytes);
-        }
-        ring.submit(1);
-    }
-    // The record that was written last.
-    uint32_t last_kind()
-    {
-        uint32_t produced = root_.bar0(FERRY_BAR0_FAULT_LOG_PRODUCED);
-        uint32_t what = static_cast<uint32_t>(root_.load64(FAULTS + (produced - 1) % 32 * 64) >> 32);
-        root_.bar0(FERRY_BAR0_FAULT_LOG_CONSUMED, produced);
-        return FERRY_GET(FERRY_FAULT_RECORD_WHAT_KIND, what);
-    }
-    bool stuck() { return root_.bar0(FERRY_BAR0_STATUS) & FERRY_BAR0_STATUS_ENGINE_STUCK_MASK; }
-    // Bytes move again and the device is idle.
-    void works()
-    {
-        uint32_t bytes = 1 + random_.below(5000), from = random_.below(AREA - bytes), to = 3 * AREA + random_.below(99);
-        for (Ring *ring : {&user(), &paging()}) {
-            for (uint32_t i = 0; i < bytes; i++)
-                root_.local[to + i] = static_cast<uint8_t>(~root_.local[from + i]);
-            ring->copy(FERRY_ADDRESS_KIND_LOCAL, from, FERRY_ADDRESS_KIND_LOCAL, to, bytes).submit();
-            checks_.that(ring->wait(100000), "fence of a good buffer");
-            checks_.equal(ring->status(), FERRY_BUFFER_STATUS_SUCCESS, "status of a good buffer");
-            for (uint32_t i = 0; i < bytes; i++)
-                checks_.equal(root_.local[to + i], root_.local[from + i], "copied byte");
-        }
-        for (int i = 0; i < 200 && root_.bar0(FERRY_BAR0_STATUS) != FERRY_BAR0_STATUS_CORE_MASK; i++)
-            root_.run(50);
-        checks_.equal(root_.bar0(FERRY_BAR0_STATUS), FERRY_BAR0_STATUS_CORE_MASK, "status of an idle device");
-        checks_.equal(root_.broken, 0, "broken rules of buses and link");
-    }
-    void comes_back()
-    {
-        root_.memory_dead = false;
-        for (int i = 0; i < 1000 && stuck(); i++)
-            root_.run(20);
-        checks_.that(!stuck(), "the engine is unstuck when memory answers");
-        works();
-    }
-
-  private:
-    Checks &checks_;
-    Random &random_;
-    RootComplex root_;
-    std::vector<Ring> rings_;
-};
 
 void dead_from_the_start(Checks &checks, Random &random)
 {
@@ -315,36 +229,6 @@ void window_of_dead_memory(Checks &checks, Random &random)
     }
 }
 
-// A page-out waits for leave to speak; behind it a job is thrown away, as it named an aperture page that nobody mapped;
-// behind that one reads video memory. What it reads must not stand in the way of the CPU, which reads through BAR2 and
-// then gives the leave.
-void window_behind_a_fault(Checks &checks, Random &random)
-{
-    checks.begin("read_data_behind_a_job_that_is_thrown_away_keeps_bar2_and_configuration_space_from_nobody");
-    const uint32_t unordered = FERRY_PACKET_HEADER_UNORDERED_MASK;
-    Bench bench(checks, random);
-    RootComplex &root = bench.root();
-    Ring &user = bench.user();
-    root.bar0(FERRY_BAR0_ENGINE_TIMEOUT, 0);
-    root.posted_credits = false;
-    user.word(FERRY_OPCODE_COPY | unordered | 8u << 16, FERRY_ADDRESS_KIND_LOCAL | FERRY_ADDRESS_KIND_SYSTEM << 2);
-    user.word(1500).word(0).word(DATA).submit();
-    user.word(FERRY_OPCODE_COPY | unordered | 8u << 16, FERRY_ADDRESS_KIND_APERTURE | FERRY_ADDRESS_KIND_LOCAL << 2);
-    user.word(64).word(5 * 4096).word(AREA).submit();
-    user.word(FERRY_OPCODE_COPY | unordered | 8u << 16, FERRY_ADDRESS_KIND_LOCAL | FERRY_ADDRESS_KIND_LOCAL << 2);
-    user.word(512).word(0x1000).word(2 * AREA).submit();
-    root.run(1500);
-    root.config_write(FERRY_CONFIG_SPACE_COMMAND, 2);
-    root.posted_credits = true;
-    root.run(300);
-    root.send({0x20000001, 0x1f0f, static_cast<uint32_t>(RootComplex::BAR2 >> 32), 0x3000});
-    root.run(1000);
-    root.config_write(FERRY_CONFIG_SPACE_COMMAND, 6); // Ends the program when no completion comes.
-    checks.that(user.wait(100000), "fence of the last buffer");
-    bench.last_kind();
-    bench.works();
-}
-
 } // namespace
 
 int main()
@@ -359,6 +243,5 @@ int main()
     sleeps_over_jobs(checks, random);
     errors(checks, random);
     window_of_dead_memory(checks, random);
-    window_behind_a_fault(checks, random);
     return checks.done();
 }

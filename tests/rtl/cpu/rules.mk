@@ -9,7 +9,7 @@ rtl_program = $(VERILATOR) --cc --exe --build -O3 $(RTL_FLAGS) --top-module $(1)
     -o $(abspath $@) $(abspath $(2)) > $(BUILD)/verilated/$(notdir $@).log && touch $@
 
 RTL_CPU_PROGRAMS := $(addprefix $(BUILD)/tests/,rtl_control rtl_device rtl_device_32 rtl_device_128 rtl_endings rtl_fetch \
-    rtl_function_reset rtl_memory_faults rtl_restart rtl_sequencer rtl_tiny)
+    rtl_function_reset rtl_host_view rtl_memory_faults rtl_restart rtl_sequencer rtl_tiny)
 RTL_CPU_CORE := -GCPU_CORE='"$(CPU_CORE)"'
 TEST_PROGRAMS += $(RTL_CPU_PROGRAMS)
 $(RTL_CPU_PROGRAMS): $(RTL_SOURCES) rtl/packaged_core.vlt $(wildcard $(RTL_CPU_TEST)/*) \
@@ -40,6 +40,11 @@ $(BUILD)/tests/rtl_restart: | $(BUILD)/firmware/firmware.bin
 	$(call rtl_program,ferry_device,$(RTL_CPU_TEST)/restart_test.cpp,$(RTL_CPU_CORE) --flatten $(RTL_CPU_TEST)/restart_test.vlt \
 	    -CFLAGS -DFIRMWARE_MEMORY=ferry_device__DOT__units__DOT__cpu__DOT__ram__DOT__memory \
 	    -CFLAGS -DREGISTER_FILE=ferry_device__DOT__units__DOT__file__DOT__memory rtl/ferry_device.v $(RTL_CORE))
+
+$(BUILD)/tests/rtl_host_view: | $(BUILD)/firmware/firmware.bin
+	@mkdir -p $(@D) $(BUILD)/verilated
+	$(call rtl_program,ferry_device,$(RTL_CPU_TEST)/host_view_test.cpp $(RTL_CPU_TEST)/blocked_link_cases.cpp,\
+	    $(RTL_CPU_CORE) rtl/ferry_device.v $(RTL_CORE))
 
 $(BUILD)/tests/rtl_memory_faults: | $(BUILD)/firmware/firmware.bin
 	@mkdir -p $(@D) $(BUILD)/verilated
