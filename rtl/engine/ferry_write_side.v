@@ -178,7 +178,7 @@ module ferry_write_side #(
     reg [63:0] address_reg;
     reg [5:0]  length_reg;
     reg        nosnoop_reg;
-    reg [1:0]  address_slot_reg;
+    reg [7:0]  tag_reg;
     reg        local_valid_reg;
     reg        host_valid_reg;
     // The burst announced last goes to the host.
@@ -305,7 +305,7 @@ module ferry_write_side #(
     assign host_aw[`FERRY_AXI_A_ADDRESS_RANGE] = address_reg;
     assign host_aw[`FERRY_AXI_A_LENGTH_RANGE] = {2'd0, length_reg};
     assign host_aw[`FERRY_AXI_A_NO_SNOOP_RANGE] = nosnoop_reg;
-    assign host_aw[`FERRY_AXI_A_TAG_RANGE] = slot_tags[{address_slot_reg, 3'd0} +: 8];
+    assign host_aw[`FERRY_AXI_A_TAG_RANGE] = tag_reg;
     assign host_awvalid = host_valid_reg;
 
     always @(posedge clk) begin
@@ -377,7 +377,8 @@ module ferry_write_side #(
             address_reg <= {address[63:3], 3'd0};
             length_reg <= length;
             nosnoop_reg <= nosnoop;
-            address_slot_reg <= slot_reg;
+            // As it is now: the slot may be another buffer's before memory that was given up on takes the address.
+            tag_reg <= slot_tags[{slot_reg, 3'd0} +: 8];
             local_valid_reg <= !to_host;
             host_valid_reg <= to_host;
         end
@@ -414,10 +415,10 @@ module ferry_write_side #(
         .page_offset(address_reg[11:0]), .page({{(64-LOCAL_ADDRESS_BITS){1'b0}}, local_awaddr[LOCAL_ADDRESS_BITS-1:12]}),
         .length(local_aw[`FERRY_AXI_A_LENGTH_RANGE]), .extra(1'b0)
     );
-    axi4_address_properties #(.BEATS(64), .EXTRA(3)) host_aw_properties (
+    axi4_address_properties #(.BEATS(64), .EXTRA(9)) host_aw_properties (
         .clk(clk), .rst(rst || !past_valid), .valid(host_awvalid), .ready(host_awready),
         .page_offset(address_reg[11:0]), .page(address_reg[63:12]), .length(host_aw[`FERRY_AXI_A_LENGTH_RANGE]),
-        .extra({nosnoop_reg, address_slot_reg})
+        .extra({host_aw[`FERRY_AXI_A_NO_SNOOP_RANGE], host_aw[`FERRY_AXI_A_TAG_RANGE]})
     );
 `endif
 endmodule
