@@ -54,28 +54,34 @@ void Bench::reset()
 // One side of a slave memory: ports are passed as references so that both windows share the code.
 #define SLAVE_BEFORE(M, P)                                                                                             \
     do {                                                                                                               \
-        top->P##_arready = !chance(stall_slave) && (M).reads.size() < 4;                                               \
-        top->P##_awready = !chance(stall_slave) && (M).writes.size() < 4;                                              \
-        top->P##_wready = !chance(stall_slave) && !(M).writes.empty();                                                 \
-        if (!(M).reads.empty() && (M).reads.front().due <= cycle && !chance(stall_slave)) {                            \
+        bool acts_ = (M).acts(cycle);                                                                                  \
+        top->P##_arready = acts_ && !chance(stall_slave) && (M).reads.size() < 4;                                      \
+        top->P##_awready = acts_ && !chance(stall_slave) && (M).writes.size() < 4;                                     \
+        top->P##_wready = acts_ && !chance(stall_slave) && !(M).writes.empty();                                        \
+        if (acts_ && !(M).reads.empty() && (M).reads.front().due <= cycle && !chance(stall_slave)) {                   \
             const SlaveMemory::Burst &b = (M).reads.front();                                                           \
             uint64_t at = b.address + 8 * b.at;                                                                        \
             top->P##_rvalid = 1;                                                                                       \
             top->P##_rdata = (M).memory.word(at) | uint64_t((M).memory.word(at + 4)) << 32;                            \
             auto fault = (M).faults.find(at >> 12);                                                                    \
-            top->P##_rresp = fault != (M).faults.end() ? 2 : 0;                                                        \
+            top->P##_rresp = fault != (M).faults.end() || (M).bad_beats.count(at) ? 2 : 0;                             \
             top->P##_rlast = b.at + 1 == b.beats;                                                                      \
         } else {                                                                                                       \
             top->P##_rvalid = 0;                                                                                       \
             top->P##_rlast = 0;                                                                                        \
             top->P##_rresp = 0;                                                                                        \
         }                                                                                                              \
-        top->P##_bvalid = !(M).responses.empty() && (M).responses.front() <= cycle && !chance(stall_slave);            \
-        top->P##_bresp = 0;                                                                                            \
+        /* A slow one takes all that it is offered first. */                                                           \
+        top->P##_bvalid = acts_ && !((M).pace && (top->P##_awvalid || top->P##_wvalid)) && !(M).responses.empty() &&   \
+                          (M).responses.front() <= cycle && !chance(stall_slave);                                      \
+        top->P##_bresp = (M).refuses ? 2 : 0;                                                                          \
     } while (0)
 
 #define SLAVE_AFTER(M, P)                                                                                              \
     do {                                                                                                               \
+        if (top->P##_rvalid || top->P##_bvalid || (top->P##_wvalid && top->P##_wready) ||                              \
+            (top->P##_arvalid && top->P##_arready) || (top->P##_awvalid && top->P##_awready))                          \
+            (M).moved = cycle;                                                                                         \
         if (top->P##_rvalid && top->P##_rready) {                                                                      \
             if (++(M).reads.front().at == (M).reads.front().beats)                                                     \
                 (M).reads.pop_front();                                                                                 \
@@ -85,6 +91,7 @@ void Bench::reset()
         if (top->P##_wvalid && top->P##_wready) {                                                                      \
             SlaveMemory::Burst &b = (M).writes.front();                                                                \
             uint64_t at = b.address + 8 * b.at;                                                                        \
+            (M).dies_after -= (M).dies_after != ~0u;                                                                   \
             for (int i = 0; i < 8; i++)                                                                                \
                 if (top->P##_wstrb >> i & 1)                                                                           \
                     (M).memory.put(at + i, uint8_t(top->P##_wdata >> 8 * i));                                          \
@@ -243,7 +250,14 @@ void Bench::tick()
     top->reg_ready = 0;
     top->clk = 0;
     top->eval();
+    uint64_t what = uint64_t(top->reg_write) << 52 | uint64_t(top->reg_address) << 36 |
+                    (top->reg_write ? uint64_t(top->reg_wstrb) << 32 | top->reg_wdata : 0);
+    if (asked_ && !(top->reg_valid && what == asked_what_))
+        fail("register bus: %llx came in the place of %llx", (unsigned long long)what, (unsigned long long)asked_what_);
+    asked_ = top->reg_valid;
+    asked_what_ = what;
     if (top->reg_valid && !chance(stall_reg)) {
+        asked_ = false;
         top->reg_ready = 1;
         unsigned index = top->reg_address >> 2;
         top->reg_rdata = registers[index];

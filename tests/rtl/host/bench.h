@@ -106,6 +106,14 @@ struct SlaveMemory {
     std::deque<Burst> writes;
     std::deque<uint64_t> responses;
     std::map<uint64_t, uint8_t> faults; // page -> reads end with an error
+    std::map<uint64_t, bool> bad_beats; // Beats that are read with an error.
+    bool refuses = false;               // Writes are answered with an error.
+    // Cycles between any two things that it does, and when it did the last. It does nothing once this many beats more
+    // were written.
+    unsigned pace = 0;
+    uint64_t moved = 0;
+    unsigned dies_after = ~0u;
+    bool acts(uint64_t cycle) const { return dies_after && (!pace || cycle >= moved + pace); }
     unsigned read_bursts = 0, write_bursts = 0;
 };
 
@@ -239,6 +247,9 @@ class Bench
     void check_request_enables(const char *what, unsigned words, unsigned first, unsigned last, bool odd);
     uint8_t next_tag_ = 0;
     bool in_packet_ = false;
+    // What the register bus was asked and has not answered: write, address, data and strobes.
+    bool asked_ = false;
+    uint64_t asked_what_ = 0;
     // What the device said at the end of the last cycle; the first packet of the outbox is on its way; a beat stands
     // that was not taken.
     bool request_ok_ = false, chosen_ = false, offered_ = false;

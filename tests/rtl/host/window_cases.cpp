@@ -109,6 +109,23 @@ static void window_refusals(Bench &b)
     EXPECT(b, "memory error", status, 4);
     b.read_bytes(b.bar2 + 0x778010, 4, 15, 15, got, status);
     EXPECT(b, "next page", status, 0);
+    // Of one beat, be it the first or the last: the whole read is bad. Then reads are good again.
+    for (uint64_t at : {0x779000, 0x779008, 0x779018}) {
+        b.local.bad_beats = {{at, true}};
+        b.read_bytes(b.bar2 + 0x779000, 8, 15, 15, got, status);
+        EXPECT(b, "one bad beat", status, 4);
+        b.local.bad_beats.clear();
+        b.read_bytes(b.bar2 + 0x779000, 8, 15, 15, got, status);
+        EXPECT(b, "no bad beat", status, 0);
+    }
+    b.settle();
+    refused = b.counts.refused;
+    b.local.refuses = true;
+    for (unsigned i = 1; i < 4; i++) {
+        b.send(b.memory_request(true, b.bar2 + 0x77a000, 4, 15, 15, random_words(b, 4), 0));
+        b.settle();
+        EXPECT(b, "writes that memory refuses are counted", b.counts.refused, refused + i);
+    }
 }
 
 // A register write waits until the writes to memory before it have been answered.
@@ -129,9 +146,75 @@ static void window_order(Bench &b)
     b.settle();
 }
 
+// Memory dies with a long write half-way. The rest of its bytes are never written, nor what came while memory was given
+// up on; each such write is counted. Registers answer meanwhile, and when memory is back the window is as ever.
+static void window_lost(Bench &b)
+{
+    b.configure(256, 512, 64);
+    const unsigned words = 64, more = 5;
+    for (unsigned alive : {0u, 1u, 7u, 30u, 31u}) {
+        Memory before = b.local.memory;
+        uint64_t refused = b.counts.refused, base = 0x10000 * (alive + 1);
+        std::vector<uint32_t> data = random_words(b, words);
+        b.local.dies_after = alive;
+        b.send(b.memory_request(true, b.bar2 + base, words, 15, 15, data, 0));
+        for (unsigned i = 0; i < more; i++)
+            b.send(b.memory_request(true, b.bar2 + base + 0x1000 * (i + 1), 64, 15, 15, random_words(b, 64), 0));
+        b.run(70000);
+        EXPECT(b, "refused", b.counts.refused, refused + 1 + more);
+        std::vector<uint32_t> got;
+        uint8_t status = 9;
+        b.read_bytes(b.bar0 + 0x40, 1, 15, 0, got, status);
+        EXPECT(b, "register meanwhile", status == 0 && got[0] == b.registers[0x10], 1);
+        b.read_bytes(b.bar2 + base, 4, 15, 15, got, status);
+        EXPECT(b, "window meanwhile", status, 4);
+        b.local.dies_after = ~0u;
+        b.settle();
+        // The beat that memory was shown when it died may be written late; none behind it is.
+        for (unsigned i = 0; i < words; i++)
+            for (unsigned byte = 0; byte < 4; byte++) {
+                uint64_t at = base + 4 * i + byte;
+                uint8_t now = b.local.memory.get(at), then = before.get(at), sent = uint8_t(data[i] >> 8 * byte);
+                if (i / 2 < alive ? now != sent : i / 2 == alive ? now != sent && now != then : now != then)
+                    b.fail("%u beats alive: byte %u of the write is %02x", alive, 4 * i + byte, now);
+            }
+        for (auto &byte : b.local.memory.bytes_)
+            if ((byte.first < base || byte.first >= base + 4 * words) && byte.second != before.get(byte.first))
+                b.fail("%u beats alive: byte %llx was written", alive, (unsigned long long)byte.first);
+        b.send(b.memory_request(true, b.bar2 + base, words, 15, 15, data, 0));
+        b.read_bytes(b.bar2 + base, words, 15, 15, got, status);
+        EXPECT(b, "status when memory is back", status, 0);
+        for (unsigned i = 0; i < got.size(); i++)
+            EXPECT(b, "word when memory is back", got[i], data[i]);
+        EXPECT(b, "refused in all", b.counts.refused, refused + 1 + more);
+    }
+}
+
+// Memory that takes most of the window's patience for every address, beat and answer is slow, not dead.
+static void window_patience(Bench &b)
+{
+    b.configure(256, 512, 64);
+    b.local.pace = 40000;
+    std::vector<uint32_t> data = random_words(b, 8), got(8);
+    for (unsigned i = 0; i < 3; i++)
+        b.send(b.memory_request(true, b.bar2 + 0x1000 * i, 2, 15, 15, {data[2 * i], data[2 * i + 1]}, 0));
+    b.send(b.memory_request(true, b.bar2 + 0x3000, 8, 15, 15, data, 0));
+    b.send(b.memory_request(false, b.bar2 + 0x3000, 8, 15, 15, {}, 0x31));
+    b.run(900000);
+    b.local.pace = 0;
+    std::vector<Completion> answers = b.collect(0x31);
+    EXPECT(b, "completions", answers.size(), 1);
+    if (answers.size() == 1) {
+        EXPECT(b, "status", answers[0].status, 0);
+        for (unsigned i = 0; i < answers[0].data.size(); i++)
+            EXPECT(b, "word", answers[0].data[i], data[i]);
+    }
+    for (unsigned i = 0; i < 6; i++)
+        EXPECT(b, "word written", b.local.memory.word(0x1000 * (i / 2) + 4 * (i % 2)), data[i]);
+    EXPECT(b, "refused", b.counts.refused, 0);
+}
+
 const Case window_cases[] = {
-    {"window_random", window_random},
-    {"window_refusals", window_refusals},
-    {"window_order", window_order},
-    {nullptr, nullptr},
+    {"window_random", window_random}, {"window_refusals", window_refusals}, {"window_order", window_order},
+    {"window_lost", window_lost},     {"window_patience", window_patience}, {nullptr, nullptr},
 };
