@@ -70,25 +70,13 @@ struct umd_device {
     struct umd_queue *queues;
 };
 
-// One DMA buffer's worth of a job.
-struct umd_chunk {
-    uint8_t *commands;
-    uint32_t bytes;
-    struct ferry_vidmm_reference *references;
-    uint32_t reference_count;
-    D3DDDI_PATCHLOCATIONLIST *patches;
-    uint32_t patch_count;
-};
-
 struct umd_queue {
     void *handle;
     struct umd_device *device;
     struct umd_queue *next, *previous;
     D3DKMT_HANDLE context;
     DXGK_CONTEXTINFO info;
-    struct umd_chunk *chunks; // Of the job being recorded.
-    size_t chunk_count, chunks_made, chunk_capacity;
-    struct ferry_vidmm_submission *buffers; // As many as chunks have room: the chunks, as the manager takes them.
+    struct umd_recording *recording; // The job being recorded; NULL while it is being submitted.
 };
 
 #endif

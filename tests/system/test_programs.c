@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Several programs on one adapter, through the public interface.
+#include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
+
 #include "system.h"
 
 #define MEMORY (1u << 20) // of the adapter
@@ -177,12 +181,81 @@ static void bad_arguments(void **state)
     // The adapter ends with the process still there.
 }
 
+// ---- Who waits for his turn keeps nobody out ------------------------------------------------------------------------
+
+struct bystander {
+    struct ferry_process *process;
+    atomic_bool submitting;
+    atomic_int ended, ended_when_served; // jobs of the program whose turn it is, while the other one's submit waits
+};
+
+static void slow_gpu(void *context, const struct ferry_event *event)
+{
+    struct bystander *b = context;
+
+    if (event->kind != FERRY_EVENT_JOB_END || !b->submitting)
+        return;
+    b->ended++;
+    nanosleep(&(struct timespec){.tv_nsec = 3000000}, NULL);
+}
+
+static void *ask(void *context)
+{
+    struct bystander *b = context;
+
+    while (b->ended == 0)
+        nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+    memory_of(b->process);
+    b->ended_when_served = b->ended;
+    return NULL;
+}
+
+static void a_submit_that_waits_for_its_turn_lets_others_in(void **state)
+{
+    struct ferry_adapter *adapter = open_adapter(16 << 20);
+    struct bystander b = {0};
+    struct ferry_device *waiting, *running;
+    pthread_t thread;
+    uint64_t fence;
+
+    (void)state;
+    begin(adapter, 1, 0, NULL, &waiting);
+    begin(adapter, 1, 0, NULL, &running);
+    ok(ferry_process_create(adapter, NULL, &b.process));
+    struct ferry_allocation *a = make(waiting, 12 << 20, VISIBLE), *c = make(running, 12 << 20, VISIBLE);
+    struct ferry_residency list = {.size = sizeof list, .allocations = &a, .count = 1, .cant_trim_further = true};
+    assert_true(ferry_make_resident(waiting, &list) >= 0);
+    list.allocations = &c;
+    assert_true(ferry_make_resident(running, &list) >= 0);
+    struct ferry_queue *first, *second;
+    ok(ferry_queue_create(waiting, &first));
+    ok(ferry_queue_create(running, &second));
+    for (unsigned i = 0; i < 60; i++) {
+        ok(ferry_queue_fill(second, c, 0, 1 << 17, i, 4));
+        ok(ferry_queue_submit(second, &fence));
+    }
+    ok(ferry_adapter_observe(adapter, slow_gpu, &b));
+    assert_int_equal(pthread_create(&thread, NULL, ask, &b), 0);
+    ok(ferry_queue_fill(first, a, 0, 4096, 7, 4));
+    b.submitting = true;
+    ok(ferry_queue_submit(first, &fence));
+    b.submitting = false;
+    int waited = b.ended;
+    pthread_join(thread, NULL);
+    ok(ferry_adapter_observe(adapter, NULL, NULL));
+    ferry_adapter_close(adapter);
+    // It stood before the adapter after the first of them.
+    assert_true(waited > 10);
+    assert_in_range(b.ended_when_served, 1, 5);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(budgets_follow_weights_and_who_has_more_is_told, setup, teardown),
         cmocka_unit_test_setup_teardown(a_killed_program_leaves_nothing_and_its_handles_are_gone, setup, teardown),
         cmocka_unit_test_setup_teardown(bad_arguments, setup, teardown),
+        cmocka_unit_test(a_submit_that_waits_for_its_turn_lets_others_in),
     };
 
     read_options(argc, argv);

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: Apache-2.0
+// A job on its way to the manager: packets written with zeros where addresses belong, the allocations they name, and where
+// whose address goes. A job that outgrows a DMA buffer goes on in the next one; the ring keeps their order.
+#include "umd/recording.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ferry_contract.h"
+#include "umd/residency.h"
+
+// One DMA buffer's worth of a job.
+struct umd_chunk {
+    uint8_t *commands;
+    uint32_t bytes;
+    struct ferry_vidmm_reference *references;
+    uint32_t reference_count;
+    D3DDDI_PATCHLOCATIONLIST *patches;
+    uint32_t patch_count;
+};
+
+struct umd_recording {
+    DXGK_CONTEXTINFO info;
+    struct umd_chunk *chunks;
+    size_t chunk_count, chunks_made, chunk_capacity;
+    struct ferry_vidmm_submission *buffers; // As many as chunks have room: the chunks, as the manager takes them.
+};
+
+struct umd_recording *umd_recording_make(const DXGK_CONTEXTINFO *info)
+{
+    struct umd_recording *job = calloc(1, sizeof *job);
+
+    if (job)
+        job->info = *info;
+    return job;
+}
+
+void umd_recording_end(struct umd_recording *job)
+{
+    if (!job)
+        return;
+    for (size_t i = 0; i < job->chunks_made; i++) {
+        free(job->chunks[i].commands);
+        free(job->chunks[i].references);
+        free(job->chunks[i].patches);
+    }
+    free(job->chunks);
+    free(job->buffers);
+    free(job);
+}
+
+void umd_recording_empty(struct umd_recording *job)
+{
+    for (size_t i = 0; i < job->chunk_count; i++) {
+        struct umd_chunk *chunk = &job->chunks[i];
+
+        memset(chunk->commands, 0, chunk->bytes);
+        chunk->bytes = chunk->reference_count = chunk->patch_count = 0;
+    }
+    job->chunk_count = 0;
+}
+
+static bool make_chunk(struct umd_recording *job)
+{
+    if (job->chunks_made == job->chunk_capacity) {
+        size_t capacity = job->chunk_capacity ? 2 * job->chunk_capacity : 4;
+        struct umd_chunk *chunks = realloc(job->chunks, capacity * sizeof *chunks);
+
+        if (!chunks)
+            return false;
+        job->chunks = chunks;
+        struct ferry_vidmm_submission *buffers = realloc(job->buffers, capacity * sizeof *buffers);
+        if (!buffers)
+            return false;
+        job->buffers = buffers;
+        job->chunk_capacity = capacity;
+    }
+    struct umd_chunk *chunk = &job->chunks[job->chunks_made];
+    *chunk = (struct umd_chunk){
+        .commands = calloc(job->info.DmaBufferSize, 1),
+        .references = calloc(job->info.AllocationListSize, sizeof *chunk->references),
+        .patches = calloc(job->info.PatchLocationListSize, sizeof *chunk->patches),
+    };
+    if (!chunk->commands || !chunk->references || !chunk->patches) {
+        free(chunk->commands);
+        free(chunk->references);
+        free(chunk->patches);
+        return false;
+    }
+    job->chunks_made++;
+    return true;
+}
+
+static struct umd_chunk *new_chunk(struct umd_recording *job)
+{
+    if (job->chunk_count == job->chunks_made && !make_chunk(job))
+        return NULL;
+    return &job->chunks[job->chunk_count++];
+}
+
+// A chunk with room for one more packet of two places.
+static struct umd_chunk *chunk_for(struct umd_recording *job, uint32_t bytes)
+{
+    if (job->chunk_count) {
+        struct umd_chunk *chunk = &job->chunks[job->chunk_count - 1];
+
+        if (chunk->bytes + bytes <= job->info.DmaBufferSize &&
+            chunk->reference_count + 2 <= job->info.AllocationListSize &&
+            chunk->patch_count + 2 <= job->info.PatchLocationListSize)
+            return chunk;
+    }
+    return new_chunk(job);
+}
+
+static void put32(uint8_t *at, uint32_t value)
+{
+    for (unsigned i = 0; i < 4; i++)
+        at[i] = (uint8_t)(value >> (8 * i));
+}
+
+static void put64(uint8_t *at, uint64_t value)
+{
+    put32(at, (uint32_t)value);
+    put32(at + 4, (uint32_t)(value >> 32));
+}
+
+static void refer(struct umd_chunk *chunk, struct umd_allocation *allocation, bool write, uint64_t offset,
+                  uint32_t packet, uint32_t at, UINT side)
+{
+    uint32_t index = 0;
+
+    umd_touch(allocation);
+    while (index < chunk->reference_count && chunk->references[index].allocation != allocation->vidmm)
+        index++;
+    if (index == chunk->reference_count)
+        chunk->references[chunk->reference_count++] = (struct ferry_vidmm_reference){.allocation = allocation->vidmm};
+    chunk->references[index].write |= write;
+    chunk->patches[chunk->patch_count++] = (D3DDDI_PATCHLOCATIONLIST){
+        .AllocationIndex = index,
+        .DriverId = FERRY_KMD_PATCH_ID(packet, side),
+        .AllocationOffset = (UINT)offset,
+        .PatchOffset = packet + at,
+    };
+}
+
+static uint8_t *begin_packet(struct umd_chunk *chunk, uint32_t opcode, uint32_t bytes, uint32_t places)
+{
+    uint8_t *packet = chunk->commands + chunk->bytes;
+
+    put32(packet, FERRY_PUT(FERRY_PACKET_HEADER_OPCODE, opcode) | FERRY_PUT(FERRY_PACKET_HEADER_WORDS, bytes / 4));
+    put32(packet + 4, places);
+    chunk->bytes += bytes;
+    return packet;
+}
+
+bool umd_record_copy(struct umd_recording *job, struct umd_allocation *destination, uint64_t destination_offset,
+                        struct umd_allocation *source, uint64_t source_offset, uint32_t bytes)
+{
+    struct umd_chunk *chunk = chunk_for(job, FERRY_PACKET_COPY_SIZE);
+
+    if (!chunk)
+        return false;
+    uint32_t at = chunk->bytes;
+    uint8_t *packet = begin_packet(chunk, FERRY_OPCODE_COPY, FERRY_PACKET_COPY_SIZE, 0);
+    put32(packet + FERRY_PACKET_COPY_BYTES, bytes);
+    refer(chunk, source, false, source_offset, at, FERRY_PACKET_COPY_SOURCE, FERRY_KMD_PATCH_SOURCE);
+    refer(chunk, destination, true, destination_offset, at, FERRY_PACKET_COPY_DESTINATION, FERRY_KMD_PATCH_DESTINATION);
+    return true;
+}
+
+// FILL and WRITE have the same layout: bytes, one destination, one value.
+static bool record_value(struct umd_recording *job, uint32_t opcode, struct umd_allocation *destination, uint64_t offset,
+                         uint32_t bytes, uint64_t value, uint32_t places)
+{
+    struct umd_chunk *chunk = chunk_for(job, FERRY_PACKET_FILL_SIZE);
+
+    if (!chunk)
+        return false;
+    uint32_t at = chunk->bytes;
+    uint8_t *packet = begin_packet(chunk, opcode, FERRY_PACKET_FILL_SIZE, places);
+    put32(packet + FERRY_PACKET_FILL_BYTES, bytes);
+    put64(packet + FERRY_PACKET_FILL_PATTERN, value);
+    refer(chunk, destination, true, offset, at, FERRY_PACKET_FILL_DESTINATION, FERRY_KMD_PATCH_DESTINATION);
+    return true;
+}
+
+// The device fills no aperture (R47). One write of up to 8 bytes and copies that double what is there do the same.
+static bool record_aperture_fill(struct umd_recording *job, struct umd_allocation *destination, uint64_t offset,
+                                 uint32_t bytes, uint64_t pattern)
+{
+    uint32_t done = bytes < 8 ? bytes : 8;
+    // Memory for all of it first: half a fill is none. 30 packets double 8 bytes to more than 4 GiB.
+    uint32_t packets = job->info.DmaBufferSize / FERRY_PACKET_COPY_SIZE, places = job->info.PatchLocationListSize / 2;
+    size_t chunks = 30 / (packets < places ? packets : places) + 1;
+
+    while (job->chunks_made < job->chunk_count + chunks)
+        if (!make_chunk(job))
+            return false;
+    if (done && !record_value(job, FERRY_OPCODE_WRITE, destination, offset, done, pattern, 0))
+        return false;
+    while (done < bytes) {
+        uint32_t piece = bytes - done < done ? bytes - done : done;
+
+        if (!umd_record_copy(job, destination, offset + done, destination, offset, piece))
+            return false;
+        done += piece;
+    }
+    return true;
+}
+
+bool umd_record_fill(struct umd_recording *job, struct umd_allocation *destination, uint64_t offset, uint32_t bytes,
+                     uint64_t pattern, uint32_t pattern_log2)
+{
+    return destination->in_aperture ? record_aperture_fill(job, destination, offset, bytes, pattern)
+                                    : record_value(job, FERRY_OPCODE_FILL, destination, offset, bytes, pattern,
+                                                   FERRY_PUT(FERRY_PACKET_PLACES_PATTERN_LOG2, pattern_log2));
+}
+
+bool umd_recording_is_empty(const struct umd_recording *job)
+{
+    return job->chunk_count == 0;
+}
+
+const struct ferry_vidmm_submission *umd_recording_buffers(struct umd_recording *job, uint32_t *count)
+{
+    if (!job->chunk_count) {
+        // An empty job still has its number and its turn.
+        struct umd_chunk *chunk = new_chunk(job);
+
+        if (!chunk)
+            return NULL;
+        begin_packet(chunk, FERRY_OPCODE_NOP, FERRY_PACKET_NOP_SIZE, 0);
+    }
+    for (size_t i = 0; i < job->chunk_count; i++) {
+        const struct umd_chunk *chunk = &job->chunks[i];
+
+        job->buffers[i] = (struct ferry_vidmm_submission){
+            .commands = chunk->commands,
+            .bytes = chunk->bytes,
+            .references = chunk->references,
+            .reference_count = chunk->reference_count,
+            .patches = chunk->patches,
+            .patch_count = chunk->patch_count,
+        };
+    }
+    *count = (uint32_t)job->chunk_count;
+    return job->buffers;
+}

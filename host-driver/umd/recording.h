@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// A job that is being recorded. It belongs to its queue, and while it is submitted to the call that submits it: the adapter's
+// lock is given back then. Otherwise everything here is under that lock.
+#ifndef FERRY_UMD_RECORDING_H
+#define FERRY_UMD_RECORDING_H
+
+#include "umd/objects.h"
+
+// An empty job for a context with these sizes; NULL: no host memory. The caller ends it.
+struct umd_recording *umd_recording_make(const DXGK_CONTEXTINFO *info);
+// NULL is none.
+void umd_recording_end(struct umd_recording *job);
+// What was recorded is gone; its memory serves the next job.
+void umd_recording_empty(struct umd_recording *job);
+
+// Bytes at these offsets, which are in range. False: no host memory, and nothing of it is recorded.
+bool umd_record_copy(struct umd_recording *job, struct umd_allocation *destination, uint64_t destination_offset,
+                     struct umd_allocation *source, uint64_t source_offset, uint32_t bytes);
+// The pattern fills 8 bytes; its own are 1 << pattern_log2.
+bool umd_record_fill(struct umd_recording *job, struct umd_allocation *destination, uint64_t offset, uint32_t bytes,
+                     uint64_t pattern, uint32_t pattern_log2);
+
+bool umd_recording_is_empty(const struct umd_recording *job);
+// The job as the manager takes it, one buffer at least; valid until it is recorded into again. NULL: no host memory.
+const struct ferry_vidmm_submission *umd_recording_buffers(struct umd_recording *job, uint32_t *count);
+
+#endif
