@@ -9,6 +9,7 @@
 #include "firmware_image.h"
 #include "model/model_link.h"
 #include "umd/handles.h"
+#include "umd/recording.h"
 #include "vidmm/api/manager.h"
 
 #define PAGES(n) ((uint64_t)(n)*FERRY_PAGE_BYTES)
@@ -97,8 +98,8 @@ static void look(struct run *run, const char *call, struct look *look)
         for (const struct umd_allocation *a = device->newest; a; a = a->older)
             listed++;
         for (const struct umd_queue *queue = device->queues; queue; queue = queue->next, objects++)
-            for (size_t i = 0; i < queue->chunk_count; i++)
-                look->recorded += queue->chunks[i].bytes;
+            for (size_t i = 0; queue->recording && i < queue->recording->chunk_count; i++)
+                look->recorded += queue->recording->chunks[i].bytes;
     }
     if (listed != counted)
         wrong(&run->attempt, call, "%llu on residency lists, %llu with a count", (unsigned long long)listed,

@@ -62,7 +62,7 @@ int ferry_vm_allocation_end(struct ferry_vidmm *manager, struct ferry_vm_allocat
         ferry_vm_residency_end(&manager->policy, allocation);
         return FERRY_OK;
     }
-    ferry_vm_relist(&manager->memory, allocation);
+    ferry_vm_allocation_reopen(&manager->memory, allocation);
     ferry_vm_handle_hide(&manager->core.handles, allocation->subject.handle, false);
     return result;
 }

@@ -170,9 +170,17 @@ int ferry_vm_allocation_close(struct ferry_vm_memory *memory, struct ferry_vm_al
         return result;
     // Out of it as a whole, so that one whose end fails later is simply out of place. Nobody brings it back meanwhile.
     result = ferry_vm_remove(memory, allocation, false);
-    if (result == FERRY_OK)
-        ferry_vm_list_remove(&allocation->missing);
+    if (result == FERRY_OK) {
+        allocation->closing = 1;
+        ferry_vm_relist(memory, allocation);
+    }
     return result;
+}
+
+void ferry_vm_allocation_reopen(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
+{
+    allocation->closing = 0;
+    ferry_vm_relist(memory, allocation);
 }
 
 void ferry_vm_allocation_free(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)

@@ -37,7 +37,7 @@ void ferry_vm_relist(struct ferry_vm_memory *memory, struct ferry_vm_allocation 
         else
             ferry_vm_victim_remove(&segment->victims, &allocation->use);
     }
-    bool missing = allocation->count > 0 && !allocation->block;
+    bool missing = allocation->count > 0 && !allocation->block && !allocation->closing;
     if (missing && ferry_vm_list_empty(&allocation->missing))
         ferry_vm_list_add(&allocation->device->missing, &allocation->missing);
     else if (!missing)

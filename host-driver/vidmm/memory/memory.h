@@ -198,6 +198,8 @@ int ferry_vm_allocation_new(struct ferry_vm_memory *memory, struct ferry_vm_devi
                             unsigned *broken_rule);
 /// Queue what has to happen before it can go. Everything that names it must be over before free().
 int ferry_vm_allocation_close(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+/// It does not go after all: it may come back.
+void ferry_vm_allocation_reopen(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
 void ferry_vm_allocation_free(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
 /// The live allocation of this device; *error is HANDLE or FOREIGN when NULL comes back. device NULL = of any device.
 struct ferry_vm_allocation *ferry_vm_allocation_find(struct ferry_vm_memory *memory,

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+// An allocation that is destroyed while jobs name it, and what others do meanwhile.
+#include <pthread.h>
+
+#include "programs.h"
+
+struct destroyer {
+    struct world *world;
+    D3DKMT_HANDLE allocation;
+    int result;
+};
+
+static void *destroy(void *context)
+{
+    struct destroyer *destroyer = context;
+    destroyer->result = ferry_vidmm_destroy_allocation(destroyer->world->manager, destroyer->allocation);
+    return NULL;
+}
+
+// A job of nothing that names an allocation; 0 = none.
+static void put(struct world *world, const struct program *program, D3DKMT_HANDLE allocation)
+{
+    struct machine_job job = {0};
+    struct ferry_vidmm_reference reference = {allocation, true};
+    uint64_t fence;
+    machine_job_nothing(&job);
+    struct ferry_vidmm_submission buffer = {job.commands, job.bytes, &reference, allocation != 0, NULL, 0};
+    assert_int_equal(ferry_vidmm_submit(world->manager, program->context, &buffer, 1, &fence), FERRY_OK);
+}
+
+static void list(struct world *world, const struct program *program, D3DKMT_HANDLE allocation)
+{
+    D3DDDI_MAKERESIDENT arguments = {
+        .hPagingQueue = program->queue, .NumAllocations = 1, .AllocationList = &allocation};
+    arguments.Flags.CantTrimFurther = 1;
+    assert_true(ferry_vidmm_make_resident(world->manager, &arguments) >= 0);
+}
+
+static void poll(struct world *world)
+{
+    for (unsigned i = 0; i < 100; i++)
+        ferry_vidmm_poll(world->manager, true);
+}
+
+static void turns_of_others_bring_back_nothing_that_is_being_destroyed(void **state)
+{
+    (void)state;
+    struct world_options options = world_defaults();
+    options.manager.turn_cycles = 1;
+    struct world *world = world_open(&options);
+    assert_int_equal(ferry_vidmm_destroy_device(world->manager, world->device), FERRY_OK);
+    spy.keep = false;
+    struct program programs[3];
+    D3DKMT_HANDLE allocations[3];
+    for (unsigned i = 0; i < 3; i++) {
+        programs[i] = program_begin(world, 1, 0);
+        assert_int_equal(
+            ferry_vidmm_create_context(world->manager, programs[i].device, 1, &programs[i].context, NULL), FERRY_OK);
+        program_become(world, &programs[i]);
+        allocations[i] = i == 0 ? world_create_in_aperture(world, PAGES(4), CPU) : world_create(world, PAGES(40), CPU);
+        list(world, &programs[i], allocations[i]);
+    }
+    poll(world);
+    world->knobs->delay = 1;
+    world->knobs->hold_node = 1;
+    world->knobs->hold_turns = 1000000;
+    put(world, &programs[0], allocations[0]);
+    put(world, &programs[1], allocations[1]);
+    uint64_t first = world_place(world, allocations[0]).offset / PAGE_SIZE;
+    bool coherent;
+    uint64_t dummy = machine_aperture_entry(world->machine, first + 8, &coherent);
+    assert_int_not_equal(machine_aperture_entry(world->machine, first, &coherent), dummy);
+    struct destroyer destroyer = {world, allocations[0], FERRY_PENDING};
+    pthread_t thread;
+    pthread_create(&thread, NULL, destroy, &destroyer);
+    // It has begun when the handle is gone, and waits for the job that is held.
+    struct ferry_vidmm_placement place;
+    while (ferry_vidmm_placement(world->manager, allocations[0], &place) == FERRY_OK)
+        ;
+    put(world, &programs[2], allocations[2]); // takes its turn: the others go away
+    put(world, &programs[0], 0);              // and the first comes back, but for what is being destroyed
+    world->knobs->hold_node = 0;
+    pthread_join(thread, NULL);
+    assert_int_equal(destroyer.result, FERRY_OK);
+    poll(world);
+    for (uint64_t page = 0; page < 4; page++)
+        assert_int_equal(machine_aperture_entry(world->machine, first + page, &coherent), dummy);
+    world_close(world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(turns_of_others_bring_back_nothing_that_is_being_destroyed),
+    };
+    return WORLD_RUN(tests);
+}
