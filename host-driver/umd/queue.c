@@ -104,8 +104,8 @@ int ferry_queue_submit(struct ferry_queue *handle, uint64_t *fence)
         umd_return(&call);
         queue = umd_object(call.adapter, UMD_QUEUE, handle);
     }
-    // Nothing runs of a job that failed. For want of memory it stays as it was recorded, to be submitted again; what is wrong
-    // with a job otherwise, only another one can mend.
+    // Nothing runs of a job that failed. For want of memory it stays as it was recorded, to be submitted again; what is
+    // wrong with a job otherwise, only another one can mend.
     if (job && (error != FERRY_ERROR_NO_HOST_MEMORY || empty))
         umd_recording_empty(job);
     if (queue && !queue->recording)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job on its way to the manager: packets written with zeros where addresses belong, the allocations they name, and where
-// whose address goes. A job that outgrows a DMA buffer goes on in the next one; the ring keeps their order.
+// A job on its way to the manager: packets written with zeros where addresses belong, the allocations they name, and
+// where whose address goes. A job that outgrows a DMA buffer goes on in the next one; the ring keeps their order.
 #include "umd/recording.h"
 
 #include <stdlib.h>
@@ -8,23 +8,6 @@
 
 #include "ferry_contract.h"
 #include "umd/residency.h"
-
-// One DMA buffer's worth of a job.
-struct umd_chunk {
-    uint8_t *commands;
-    uint32_t bytes;
-    struct ferry_vidmm_reference *references;
-    uint32_t reference_count;
-    D3DDDI_PATCHLOCATIONLIST *patches;
-    uint32_t patch_count;
-};
-
-struct umd_recording {
-    DXGK_CONTEXTINFO info;
-    struct umd_chunk *chunks;
-    size_t chunk_count, chunks_made, chunk_capacity;
-    struct ferry_vidmm_submission *buffers; // As many as chunks have room: the chunks, as the manager takes them.
-};
 
 struct umd_recording *umd_recording_make(const DXGK_CONTEXTINFO *info)
 {
@@ -154,7 +137,7 @@ static uint8_t *begin_packet(struct umd_chunk *chunk, uint32_t opcode, uint32_t 
 }
 
 bool umd_record_copy(struct umd_recording *job, struct umd_allocation *destination, uint64_t destination_offset,
-                        struct umd_allocation *source, uint64_t source_offset, uint32_t bytes)
+                     struct umd_allocation *source, uint64_t source_offset, uint32_t bytes)
 {
     struct umd_chunk *chunk = chunk_for(job, FERRY_PACKET_COPY_SIZE);
 
@@ -169,8 +152,8 @@ bool umd_record_copy(struct umd_recording *job, struct umd_allocation *destinati
 }
 
 // FILL and WRITE have the same layout: bytes, one destination, one value.
-static bool record_value(struct umd_recording *job, uint32_t opcode, struct umd_allocation *destination, uint64_t offset,
-                         uint32_t bytes, uint64_t value, uint32_t places)
+static bool record_value(struct umd_recording *job, uint32_t opcode, struct umd_allocation *destination,
+                         uint64_t offset, uint32_t bytes, uint64_t value, uint32_t places)
 {
     struct umd_chunk *chunk = chunk_for(job, FERRY_PACKET_FILL_SIZE);
 

@@ -1,10 +1,27 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job that is being recorded. It belongs to its queue, and while it is submitted to the call that submits it: the adapter's
-// lock is given back then. Otherwise everything here is under that lock.
+// A job that is being recorded. It belongs to its queue, and while it is submitted to the call that submits it: the
+// adapter's lock is given back then. Otherwise everything here is under that lock.
 #ifndef FERRY_UMD_RECORDING_H
 #define FERRY_UMD_RECORDING_H
 
 #include "umd/objects.h"
+
+// One DMA buffer's worth of a job.
+struct umd_chunk {
+    uint8_t *commands;
+    uint32_t bytes;
+    struct ferry_vidmm_reference *references;
+    uint32_t reference_count;
+    D3DDDI_PATCHLOCATIONLIST *patches;
+    uint32_t patch_count;
+};
+
+struct umd_recording {
+    DXGK_CONTEXTINFO info;
+    struct umd_chunk *chunks;
+    size_t chunk_count, chunks_made, chunk_capacity;
+    struct ferry_vidmm_submission *buffers; // As many as chunks have room: the chunks, as the manager takes them.
+};
 
 // An empty job for a context with these sizes; NULL: no host memory. The caller ends it.
 struct umd_recording *umd_recording_make(const DXGK_CONTEXTINFO *info);

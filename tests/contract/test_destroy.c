@@ -54,8 +54,8 @@ static void turns_of_others_bring_back_nothing_that_is_being_destroyed(void **st
     D3DKMT_HANDLE allocations[3];
     for (unsigned i = 0; i < 3; i++) {
         programs[i] = program_begin(world, 1, 0);
-        assert_int_equal(
-            ferry_vidmm_create_context(world->manager, programs[i].device, 1, &programs[i].context, NULL), FERRY_OK);
+        assert_int_equal(ferry_vidmm_create_context(world->manager, programs[i].device, 1, &programs[i].context, NULL),
+                         FERRY_OK);
         program_become(world, &programs[i]);
         allocations[i] = i == 0 ? world_create_in_aperture(world, PAGES(4), CPU) : world_create(world, PAGES(40), CPU);
         list(world, &programs[i], allocations[i]);
