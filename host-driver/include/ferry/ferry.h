@@ -5,7 +5,7 @@
 // Handles are opaque and owned by the caller until the matching destroy call. Argument structs begin with their size:
 // set it to sizeof the struct and everything not needed to 0. Every call returns FERRY_OK, FERRY_PENDING or a negative
 // enum ferry_error. Every call may be made from any thread; calls on one adapter take turns, and one that waits for the
-// GPU (lock, wait, destroy) lets the others in. A handle that another thread destroys meanwhile gives HANDLE.
+// GPU (lock, submit, wait, destroy) lets the others in. A handle that another thread destroys meanwhile gives HANDLE.
 #ifndef FERRY_FERRY_H
 #define FERRY_FERRY_H
 
@@ -325,8 +325,10 @@ int ferry_queue_copy(struct ferry_queue *queue, struct ferry_allocation *destina
 int ferry_queue_fill(struct ferry_queue *queue, struct ferry_allocation *destination, uint64_t offset, uint32_t bytes,
                      uint64_t pattern, uint32_t pattern_bytes);
 /// Close the job, make everything on the device's residency list resident, and submit; *fence gets the job's number.
-/// On an error nothing of it runs: after NO_HOST_MEMORY the recorded job is as it was and may be submitted again, any
-/// other error drops it. Errors: ARGUMENT, HANDLE, NOT_RESIDENT, NO_VIDEO_MEMORY, NO_HOST_MEMORY, DEVICE_LOST, TIMEOUT.
+/// While it waits (for room in the ring, for the program's turn) others get in; what is recorded into the queue
+/// meanwhile is the next job. On an error nothing of it runs: after NO_HOST_MEMORY the recorded job is as it was and
+/// may be submitted again (unless the next one has begun), any other error drops it. Errors: ARGUMENT, HANDLE,
+/// NOT_RESIDENT, NO_VIDEO_MEMORY, NO_HOST_MEMORY, DEVICE_LOST, TIMEOUT.
 int ferry_queue_submit(struct ferry_queue *queue, uint64_t *fence);
 /// Wait until the job is done. Errors: HANDLE, ARGUMENT (no such job), TIMEOUT, FAULT, DEVICE_LOST.
 int ferry_queue_wait(struct ferry_queue *queue, uint64_t fence);
