@@ -16,7 +16,7 @@ struct ferry_gpu_ring {
     uint32_t entries; // 0 = not made.
     uint32_t produced;
     uint64_t last_fence; // Fence value of the entry submitted last.
-    bool lost; // Whether the device has the last entry's doorbell is not known; it takes no more.
+    bool lost;           // Whether the device has the last entry's doorbell is not known; it takes no more.
     const volatile struct ferry_fence_record *fence;
     // Entries in flight that a refused write was one of, by number modulo 32, all in (refused_base, refused_base + 31];
     // told = the device has a fault record of its own for it.

@@ -86,6 +86,8 @@ enum packet_kind {
     PACKET_JOB_FILL
 };
 
+#define UNFINISHED 0x40000000u // mark on the kind of a packet that Patch has to finish
+
 // Followed by `pages` bus page numbers when one side is a list of pages.
 struct packet {
     uint32_t kind, bytes; // of the whole packet
@@ -94,6 +96,8 @@ struct packet {
     uint32_t pages;
 };
 
+/// BuildPagingBuffer.
+NTSTATUS mini_build(HANDLE adapter, DXGKARG_BUILDPAGINGBUFFER *argument);
 void mini_error(struct machine *machine, const char *format, ...);
 uint32_t mini_random(struct machine *machine, uint32_t below);
 /// Host byte behind a bus address, NULL when the page is not mapped.

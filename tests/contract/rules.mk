@@ -5,7 +5,7 @@ CONTRACT_SUITE := tests/contract
 MANAGER_SOURCES := $(wildcard host-driver/vidmm/*/*.c host-driver/ddi/*.c)
 MANAGER_SAN := $(MANAGER_SOURCES:%.c=$(BUILD)/obj-suite/%.o)
 MANAGER_TSAN := $(MANAGER_SOURCES:%.c=$(BUILD)/obj-tsan/%.o)
-SUITE_COMMON := $(addprefix $(CONTRACT_SUITE)/,memcpy_machine memcpy_miniport memcpy_run spy world)
+SUITE_COMMON := $(addprefix $(CONTRACT_SUITE)/,memcpy_build memcpy_machine memcpy_miniport memcpy_run spy world)
 SUITE_TESTS := $(filter-out test_threads,$(notdir $(basename $(wildcard $(CONTRACT_SUITE)/test_*.c))))
 SUITE_PROGRAMS := $(SUITE_TESTS:test_%=$(BUILD)/tests/contract_%)
 

@@ -25,6 +25,10 @@ struct note {
     uint32_t fence, node, last;
 };
 
+// The model has no core that would run an image; each program has the rig once.
+const unsigned char ferry_firmware_image[] = {0, 0, 0, 0};
+const unsigned ferry_firmware_image_bytes = sizeof ferry_firmware_image;
+
 struct rig {
     struct ferry_link *link;
     struct ferry_model *model;
@@ -213,5 +217,30 @@ static inline void pages_free(struct rig *rig, struct host_pages *p)
     }
     free(p->memory);
 }
+
+static inline void transfer_arguments(DXGKARG_BUILDPAGINGBUFFER *a, HANDLE allocation, MDL *mdl, bool in,
+                                      int64_t address, uint64_t bytes)
+{
+    DXGK_TRANSFERSIDE list = {.SegmentId = 0}, segment = {.SegmentId = 1};
+
+    a->Operation = DXGK_OPERATION_TRANSFER;
+    a->MultipassOffset = 0;
+    list.pMdl = mdl;
+    segment.SegmentAddress.QuadPart = address;
+    a->Transfer = (DXGK_BUILDPAGINGBUFFER_TRANSFER){.hAllocation = allocation,
+                                                    .TransferSize = bytes,
+                                                    .Source = in ? list : segment,
+                                                    .Destination = in ? segment : list};
+}
+
+// Append to a buffer under construction.
+static inline NTSTATUS append(struct rig *rig, DXGKARG_BUILDPAGINGBUFFER *a)
+{
+    a->DmaBufferWriteOffset = (UINT)((uint8_t *)a->pDmaBuffer - (uint8_t *)rig->buffer.address);
+    return rig->kmd->DxgkDdiBuildPagingBuffer(rig->adapter, a);
+}
+
+// A case with a rig of its own.
+#define CASE(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
 
 #endif

@@ -5,9 +5,6 @@
 
 #include <stdio.h>
 
-const unsigned char ferry_firmware_image[] = {0, 0, 0, 0};
-const unsigned ferry_firmware_image_bytes = sizeof ferry_firmware_image;
-
 #define CANARY 0xC5
 #define MOST   4096u
 
@@ -466,8 +463,6 @@ static void R47_fills_of_an_aperture_are_refused(void **state)
     assert_int_equal(rig->kmd->DxgkDdiBuildPagingBuffer(rig->adapter, &a), STATUS_INVALID_PARAMETER);
     assert_ptr_equal(a.pDmaBuffer, buffer);
 }
-
-#define CASE(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
 
 int main(void)
 {

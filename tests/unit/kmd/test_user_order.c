@@ -4,9 +4,6 @@
 #include "ferry_contract.h"
 #include "rig.h"
 
-const unsigned char ferry_firmware_image[] = {0, 0, 0, 0};
-const unsigned ferry_firmware_image_bytes = sizeof ferry_firmware_image;
-
 #define UNORDERED FERRY_PACKET_HEADER_UNORDERED_MASK
 
 // A job under construction, with addresses in place: the patch list is empty.
@@ -178,8 +175,6 @@ static void behind_an_unknown_packet_everything_waits(void **state)
     submit(rig, &broken, rig->user_context, 2, 2, "w");
     wait_for(rig, 2, 2);
 }
-
-#define CASE(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
 
 int main(void)
 {

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: Apache-2.0
+// What becomes of the instances of a renamed allocation: when memory is short, at its end, and over a reset.
+#include "discards.h"
+
+// Host pages for no instance: the lock waits, or fails and has discarded nothing.
+static void R242_want_of_host_memory_is_no_reason_to_fail(void **state)
+{
+    (void)state;
+    struct world *world = open_held(64);
+    D3DKMT_HANDLE a = world_create(world, PAGES(2), PERMANENT), b = world_create(world, PAGES(2), CPU);
+    world_write(world, a, 1);
+    world_write(world, b, 2);
+    world_require(world, a);
+    world_require(world, b);
+    world_wait(world, world_gpu_name(world, world->context, a, false)); // a DMA buffer for later
+    world_wait(world, world_gpu_name(world, world->context, b, false));
+    hold(world);
+    uint64_t fence = world_gpu_name(world, world->context, a, false);
+    world->knobs->host_pages = 0;
+    world->knobs->hold_turns = 3;
+    discard(world, a, 3); // it has its pages
+    assert_int_equal(world_statistics(world).discard_stalls, 1);
+    world_wait(world, fence);
+    hold(world);
+    fence = world_gpu_name(world, world->context, b, false);
+    assert_int_equal(try_discard(world, b, 0, 4), FERRY_ERROR_NO_HOST_MEMORY);
+    world->knobs->host_pages = -1;
+    let_go(world, fence);
+    world_check(world, a, 3);
+    world_check(world, b, 2);
+    world_close(world);
+}
+
+static void a_renamed_allocation_is_destroyed_with_its_instances_in_flight(void **state)
+{
+    (void)state;
+    for (unsigned kind = 0; kind < 3; kind++) {
+        struct world *world = open_held(64);
+        D3DKMT_HANDLE a = create_limited(world, PAGES(2), kind == 1 ? PERMANENT : CPU, kind == 2, 0);
+        D3DKMT_HANDLE sinks[3];
+        for (unsigned i = 0; i < 3; i++)
+            sinks[i] = sink(world, PAGES(2));
+        world_require(world, a);
+        hold(world);
+        uint64_t fence = 0;
+        for (unsigned i = 0; i < 3; i++) {
+            discard(world, a, i);
+            fence = world_gpu_copy(world, sinks[i], 0, a, 0, PAGES(2));
+        }
+        discard(world, a, 3); // so that no job names the present one
+        world->knobs->hold_turns = 5;
+        assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, a), FERRY_OK);
+        world_wait(world, fence);
+        for (unsigned i = 0; i < 3; i++)
+            world_check_gpu(world, sinks[i], i);
+        assert_int_equal(world_statistics(world).renamed_bytes, 0);
+        world_close(world);
+    }
+}
+
+// An instance that leaves behind a job is overtaken by paging of the one that counts. The allocation stays until both
+// are over.
+static void a_renamed_allocation_is_destroyed_after_the_oldest_of_its_paging(void **state)
+{
+    (void)state;
+    struct world *world = open_held(26);
+    D3DKMT_HANDLE other, hole = world_create(world, PAGES(8), CPU), a = world_create(world, PAGES(8), CPU),
+                         large = world_create(world, PAGES(14), CPU);
+    assert_int_equal(ferry_vidmm_create_context(world->manager, world->device, 2, &other, NULL), FERRY_OK);
+    world_require(world, hole);
+    world_require(world, a);
+    hold(world);
+    world_gpu_name(world, world->context, a, false);
+    discard(world, a, 1);
+    uint64_t fence = world_gpu_name(world, other, a, false);
+    assert_int_equal(ferry_vidmm_wait(world->manager, other, fence), FERRY_OK);
+    assert_int_equal(world_place(world, a).instances, 2);
+    assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, hole), FERRY_OK);
+    assert_int_equal(world_resident(world, &large, 1), FERRY_PENDING); // takes the old instance's place
+    assert_int_equal(world_place(world, a).instances, 1);
+    world_check(world, a, 1);
+    assert_int_equal(world->knobs->hold_node, HELD_NODE);
+    uint64_t discarded = world_statistics(world).operations[DXGK_OPERATION_DISCARD_CONTENT];
+    world->knobs->delay = 1;
+    world->knobs->hold_turns = 3;
+    assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, a), FERRY_OK);
+    assert_int_equal(world_statistics(world).operations[DXGK_OPERATION_DISCARD_CONTENT], discarded + 1);
+    world_close(world);
+}
+
+// A neighbour's unused memory is not there to be renamed into: what a program may have bounds its lists too.
+static void R242_R247_instances_count_in_their_programs_budget(void **state)
+{
+    (void)state;
+    struct world *world = open_held(64);
+    struct ferry_vidmm_process_options options = {.size = sizeof(options), .weight = 1};
+    D3DKMT_HANDLE programs[2], device, queue, context;
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(ferry_vidmm_create_process(world->manager, &options, &programs[i]), FERRY_OK);
+    assert_int_equal(ferry_vidmm_create_device_of(world->manager, programs[0], &device), FERRY_OK);
+    assert_int_equal(ferry_vidmm_create_paging_queue(world->manager, device, 0, &queue), FERRY_OK);
+    assert_int_equal(ferry_vidmm_create_context(world->manager, device, HELD_NODE, &context, NULL), FERRY_OK);
+    world->device = device, world->queue = queue, world->context = context;
+    D3DKMT_HANDLE a = world_create(world, PAGES(4), CPU);
+    world_require(world, a);
+    hold(world);
+    for (unsigned i = 0; world_statistics(world).discard_stalls == 0; i++) {
+        assert_true(i < 16);
+        world_gpu_name(world, world->context, a, false);
+        world->knobs->hold_node = HELD_NODE;
+        world->knobs->hold_turns = 3;
+        discard(world, a, i);
+    }
+    // A third of 64 pages (the world's own device is a program too), in fours: five.
+    assert_int_equal(world_place(world, a).instances, 5);
+    world_close(world);
+}
+
+// Evicted and still in place, it stands among the candidates to leave, and is found there again.
+static void what_nobody_requires_is_renamed_among_the_victims(void **state)
+{
+    (void)state;
+    struct world *world = open_held(64);
+    D3DKMT_HANDLE all[8];
+    for (unsigned i = 0; i < 8; i++) {
+        all[i] = world_create(world, PAGES(2), PERMANENT);
+        world_require(world, all[i]);
+    }
+    hold(world);
+    uint64_t fence = 0;
+    for (unsigned i = 8; i-- > 0;) // the oldest was used last
+        fence = world_gpu_name(world, world->context, all[i], false);
+    for (unsigned i = 0; i < 8; i++)
+        assert_int_equal(world_evict(world, all[i]), FERRY_OK);
+    for (unsigned i = 8; i-- > 0;)
+        discard(world, all[i], i);
+    assert_int_equal(world_statistics(world).renames, 8);
+    let_go(world, fence);
+    D3DKMT_HANDLE large = sink(world, PAGES(60)); // most have to leave
+    for (unsigned i = 0; i < 8; i++)
+        world_check(world, all[i], i);
+    assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, large), FERRY_OK);
+    world_close(world);
+}
+
+// A reset runs aborted jobs again, from the places they were queued with.
+static void a_reset_keeps_what_each_instance_holds(void **state)
+{
+    (void)state;
+    struct world *world = open_held(64);
+    D3DKMT_HANDLE a = world_create(world, PAGES(2), CPU), b = sink(world, PAGES(2)), c = sink(world, PAGES(2));
+    D3DKMT_HANDLE hung;
+    assert_int_equal(ferry_vidmm_create_context(world->manager, world->device, HELD_NODE, &hung, NULL), FERRY_OK);
+    world_write(world, a, 1);
+    world_require(world, a);
+    hold(world);
+    world_gpu_name(world, hung, b, false); // to blame
+    world_gpu_copy(world, b, 0, a, 0, PAGES(2));
+    discard(world, a, 2);
+    uint64_t fence = world_gpu_copy(world, c, 0, a, 0, PAGES(2));
+    // Nobody lets go: the wait finds a device that does nothing, and resets it.
+    world_wait(world, fence);
+    world_check_gpu(world, b, 1);
+    world_check_gpu(world, c, 2);
+    world_close(world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(R242_want_of_host_memory_is_no_reason_to_fail),
+        cmocka_unit_test(a_renamed_allocation_is_destroyed_with_its_instances_in_flight),
+        cmocka_unit_test(a_renamed_allocation_is_destroyed_after_the_oldest_of_its_paging),
+        cmocka_unit_test(R242_R247_instances_count_in_their_programs_budget),
+        cmocka_unit_test(what_nobody_requires_is_renamed_among_the_victims),
+        cmocka_unit_test(a_reset_keeps_what_each_instance_holds),
+    };
+    return WORLD_RUN(tests);
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+// The miniport before any work: what it says of the device, what it makes of wishes, start and stop.
+#include "kmd/internal.h"
+#include "rig.h"
+
+#include <stdio.h>
+
+static void R74_the_aperture_points_at_a_dummy_page_from_the_start(void **state)
+{
+    struct rig *rig = *state;
+    uint64_t entry = ferry_model_aperture_entry(rig->model, 0);
+
+    assert_int_equal(entry & 1, 1);
+    assert_true(entry >> 12);
+    for (uint32_t i = 0; i < APERTURE_PAGES; i++)
+        assert_int_equal(ferry_model_aperture_entry(rig->model, i), entry);
+}
+
+static void segments_and_caps_are_reported_twice_as_the_contract_says(void **state)
+{
+    struct rig *rig = *state;
+    DXGK_SEGMENTDESCRIPTOR4 descriptors[2] = {0};
+    DXGK_QUERYSEGMENTOUT4 out = {0};
+    DXGKARG_QUERYADAPTERINFO query = {
+        .Type = DXGKQAITYPE_QUERYSEGMENT4, .pOutputData = &out, .OutputDataSize = sizeof out};
+    DXGK_DRIVERCAPS caps;
+
+    assert_int_equal(rig->kmd->DxgkDdiQueryAdapterInfo(rig->adapter, &query), STATUS_SUCCESS);
+    assert_int_equal(out.NbSegment, 2);
+    assert_int_equal(out.PagingBufferSize, 4096);
+    assert_true(out.PagingBufferPrivateDataSize >= 16 * (4096 / 24));
+    out.pSegmentDescriptor = (UINT8 *)descriptors;
+    assert_int_equal(rig->kmd->DxgkDdiQueryAdapterInfo(rig->adapter, &query), STATUS_SUCCESS);
+    assert_int_equal(descriptors[0].Flags.CpuVisible, 1);
+    assert_int_equal(descriptors[0].Flags.Aperture, 0);
+    assert_int_equal(descriptors[0].Size, LOCAL_BYTES);
+    assert_int_equal(descriptors[1].Flags.Aperture, 1);
+    assert_int_equal(descriptors[1].Flags.CacheCoherent, 1);
+    assert_int_equal(descriptors[1].Size, APERTURE_PAGES * 4096);
+    query =
+        (DXGKARG_QUERYADAPTERINFO){.Type = DXGKQAITYPE_DRIVERCAPS, .pOutputData = &caps, .OutputDataSize = sizeof caps};
+    assert_int_equal(rig->kmd->DxgkDdiQueryAdapterInfo(rig->adapter, &query), STATUS_SUCCESS);
+    assert_int_equal(caps.MemoryManagementCaps.PagingNode, 0);
+    assert_int_equal(caps.MemoryManagementCaps.MapAperture2Supported, 0);
+    assert_int_equal(caps.NbAsymetricProcessingNodes, 5);
+    query.OutputDataSize--;
+    assert_int_equal(rig->kmd->DxgkDdiQueryAdapterInfo(rig->adapter, &query), STATUS_BUFFER_TOO_SMALL);
+    UINT index = 0, megabytes = 5;
+    query = (DXGKARG_QUERYADAPTERINFO){.Type = DXGKQAITYPE_PAGINGPROCESSGPUVASIZE,
+                                       .pInputData = &index,
+                                       .InputDataSize = sizeof index,
+                                       .pOutputData = &megabytes,
+                                       .OutputDataSize = sizeof megabytes};
+    assert_int_equal(rig->kmd->DxgkDdiQueryAdapterInfo(rig->adapter, &query), STATUS_SUCCESS);
+    assert_int_equal(megabytes, 0);
+    query.Type = DXGKQAITYPE_GPUMMUCAPS;
+    assert_int_equal(rig->kmd->DxgkDdiQueryAdapterInfo(rig->adapter, &query), STATUS_NOT_SUPPORTED);
+}
+
+static void allocations_get_sizes_and_segments_and_bad_wishes_a_name(void **state)
+{
+    struct rig *rig = *state;
+    struct ferry_allocation_private wish = {
+        .Version = FERRY_ALLOCATION_PRIVATE_VERSION, .Size = sizeof wish, .Bytes = 5000, .Aperture = 1, .Flags = 5};
+    DXGK_ALLOCATIONINFO info[2] = {{.pPrivateDriverData = &wish, .PrivateDriverDataSize = sizeof wish},
+                                   {.pPrivateDriverData = &wish, .PrivateDriverDataSize = sizeof wish - 1}};
+    DXGKARG_CREATEALLOCATION create = {.NumAllocations = 1, .pAllocationInfo = info};
+
+    assert_int_equal(rig->kmd->DxgkDdiCreateAllocation(rig->adapter, &create), STATUS_SUCCESS);
+    assert_int_equal(info[0].Size, 8192);
+    assert_int_equal(info[0].Alignment, 4096);
+    assert_int_equal(info[0].SupportedWriteSegmentSet, 2);
+    assert_int_equal(info[0].FlagsWddm2.Value, 5 | DXGK_ALLOC_FLAG_ACCESSED_PHYSICALLY);
+    assert_true(info[0].AllocationPriority != 0);
+    destroy_allocation(rig, info[0].hAllocation);
+    create.NumAllocations = 2; // The second fails, and the first does not stay.
+    assert_int_equal(rig->kmd->DxgkDdiCreateAllocation(rig->adapter, &create), STATUS_INVALID_PARAMETER);
+    assert_null(info[0].hAllocation);
+    create.NumAllocations = 1;
+    wish.Bytes = 0;
+    assert_int_equal(rig->kmd->DxgkDdiCreateAllocation(rig->adapter, &create), STATUS_INVALID_PARAMETER);
+    wish.Bytes = UINT64_MAX;
+    assert_int_equal(rig->kmd->DxgkDdiCreateAllocation(rig->adapter, &create), STATUS_INVALID_PARAMETER);
+    wish.Bytes = 1;
+    wish.Alignment = 3;
+    assert_int_equal(rig->kmd->DxgkDdiCreateAllocation(rig->adapter, &create), STATUS_INVALID_PARAMETER);
+}
+
+static void a_device_that_was_stopped_starts_again(void **state)
+{
+    struct rig *rig = *state;
+    DXGKRNL_INTERFACE os = {sizeof os, DXGKRNL_INTERFACE_VERSION, rig, on_notify, on_dpc, on_queue};
+    struct host_pages from;
+
+    pages_make(rig, &from, 1);
+    for (uint32_t round = 0; round < 3; round++) {
+        DXGKARG_BUILDPAGINGBUFFER a = arguments(rig, rig->buffer.address, 4096, DXGK_OPERATION_TRANSFER);
+
+        memset(from.memory, (int)round + 1, 4096);
+        transfer_arguments(&a, NULL, &from.mdl, true, 0x10000, 4096);
+        assert_int_equal(append(rig, &a), STATUS_SUCCESS);
+        rig->note_count = 0;
+        submit_paging(rig, &a, 1); // Each manager counts from 1.
+        wait_for(rig, 0, 1);
+        assert_memory_equal(ferry_model_local(rig->model) + 0x10000, from.memory, 4096);
+        assert_int_equal(rig->note_count, 1);
+        assert_int_equal(rig->notes[0].fence, 1);
+        assert_int_equal(rig->kmd->DxgkDdiStopDevice(rig->adapter), STATUS_SUCCESS);
+        assert_int_equal(rig->kmd->DxgkDdiStartDevice(rig->adapter, &os), STATUS_SUCCESS);
+        DXGKARG_QUERYCURRENTFENCE query = {.NodeOrdinal = 0};
+        assert_int_equal(rig->kmd->DxgkDdiQueryCurrentFence(rig->adapter, &query), STATUS_SUCCESS);
+        assert_int_equal(query.CurrentFence, 0);
+    }
+    pages_free(rig, &from);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(R74_the_aperture_points_at_a_dummy_page_from_the_start),
+        CASE(segments_and_caps_are_reported_twice_as_the_contract_says),
+        CASE(allocations_get_sizes_and_segments_and_bad_wishes_a_name),
+        CASE(a_device_that_was_stopped_starts_again),
+    };
+
+    printf("miniport: real\n");
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
