@@ -47,7 +47,8 @@ struct kmd_ring {
     uint32_t notified;                    // Number up to which the manager knows.
     uint32_t fence_ids[KMD_RING_ENTRIES]; // By number modulo entries.
     bool faulted[KMD_RING_ENTRIES];
-    uint32_t last_fence_id; // Of the newest completed entry.
+    bool aborted[KMD_RING_ENTRIES]; // Faulted as one that a reset cut off.
+    uint32_t last_fence_id;         // Of the newest completed entry.
     bool preempting;
     uint32_t preemption_fence_id;
 };
@@ -104,6 +105,8 @@ NTSTATUS kmd_restart_from_timeout(HANDLE hAdapter);
 
 // Take the device's fault log over. Marks the entries concerned.
 void kmd_drain_faults(struct kmd_adapter *adapter);
+// Tell the manager that the ring's entries up to this number have ended. True when there was anything to tell.
+bool kmd_tell(struct kmd_adapter *adapter, uint32_t ring, uint32_t number);
 // Number of the newest entry of a ring that has retired.
 uint32_t kmd_retired(struct kmd_adapter *adapter, uint32_t ring);
 // A job names the allocation at this place: it will be the ring's next entry.

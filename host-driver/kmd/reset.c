@@ -52,6 +52,18 @@ static int reset(struct kmd_adapter *adapter, uint32_t numbers[KMD_RINGS])
     return error;
 }
 
+// A buffer may end by itself as late as the reset begins. It is told as what it was: reported aborted, it would run
+// again.
+static void tell_what_ended(struct kmd_adapter *adapter, uint32_t node, uint32_t aborted)
+{
+    const struct kmd_ring *ring = &adapter->rings[node];
+    uint32_t ended = ring->notified;
+
+    while (!kmd_reached(ended, aborted) && !ring->aborted[(ended + 1) % KMD_RING_ENTRIES])
+        ended++;
+    kmd_tell(adapter, node, ended);
+}
+
 NTSTATUS kmd_reset_engine(HANDLE hAdapter, DXGKARG_RESETENGINE *arguments)
 {
     struct kmd_adapter *adapter = hAdapter;
@@ -70,6 +82,7 @@ NTSTATUS kmd_reset_engine(HANDLE hAdapter, DXGKARG_RESETENGINE *arguments)
     // interrupt.
     kmd_drain_faults(adapter);
     uint32_t aborted = numbers[arguments->NodeOrdinal];
+    tell_what_ended(adapter, arguments->NodeOrdinal, aborted);
     if (!kmd_reached(ring->notified, aborted)) {
         ring->notified = aborted;
         ring->last_fence_id = ring->fence_ids[aborted % KMD_RING_ENTRIES];

@@ -67,7 +67,7 @@ NTSTATUS kmd_submit_command(HANDLE hAdapter, const DXGKARG_SUBMITCOMMAND *s)
         return kmd_status(error);
     ring->submitted = number;
     ring->fence_ids[number % KMD_RING_ENTRIES] = s->SubmissionFenceId;
-    ring->faulted[number % KMD_RING_ENTRIES] = false;
+    ring->faulted[number % KMD_RING_ENTRIES] = ring->aborted[number % KMD_RING_ENTRIES] = false;
     return STATUS_SUCCESS;
 }
 
@@ -176,6 +176,7 @@ static void mark_faulted(struct kmd_adapter *adapter, const struct ferry_fault *
         if (ring->fence_ids[number % KMD_RING_ENTRIES] == (uint32_t)fault->fence_value &&
             !ring->faulted[number % KMD_RING_ENTRIES]) {
             ring->faulted[number % KMD_RING_ENTRIES] = true;
+            ring->aborted[number % KMD_RING_ENTRIES] = fault->kind == FERRY_FAULT_KIND_ENGINE_RESET;
             return;
         }
     }
@@ -192,14 +193,12 @@ void kmd_drain_faults(struct kmd_adapter *adapter)
     }
 }
 
-static bool notify_ring(struct kmd_adapter *adapter, uint32_t node)
+bool kmd_tell(struct kmd_adapter *adapter, uint32_t node, uint32_t number)
 {
     struct kmd_ring *ring = &adapter->rings[node];
-    uint32_t retired = kmd_retired(adapter, node);
     bool told = false, last_faulted = false;
 
-    kmd_drain_faults(adapter); // After the fence record was read: its fault records are there by now.
-    for (; !kmd_reached(ring->notified, retired); told = true) {
+    for (; !kmd_reached(ring->notified, number); told = true) {
         uint32_t slot = ++ring->notified % KMD_RING_ENTRIES;
 
         ring->last_fence_id = ring->fence_ids[slot];
@@ -218,6 +217,15 @@ static bool notify_ring(struct kmd_adapter *adapter, uint32_t node)
         data.DmaCompleted.NodeOrdinal = node;
         adapter->os.DxgkCbNotifyInterrupt(adapter->os.DeviceHandle, &data);
     }
+    return told;
+}
+
+static bool notify_ring(struct kmd_adapter *adapter, uint32_t node)
+{
+    uint32_t retired = kmd_retired(adapter, node);
+
+    kmd_drain_faults(adapter); // After the fence record was read: its fault records are there by now.
+    bool told = kmd_tell(adapter, node, retired);
     return answer_preemption(adapter, node) || told;
 }
 

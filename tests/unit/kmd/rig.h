@@ -37,6 +37,7 @@ struct rig {
     HANDLE adapter;
     struct note notes[NOTES];
     unsigned note_count, dpcs, queued;
+    void (*then)(struct rig *rig);  // Called once, at the next note.
     struct ferry_gpu_memory buffer; // A paging or user DMA buffer, two pages.
     uint8_t private_data[4096];
     HANDLE device, paging_context, user_context;
@@ -59,6 +60,10 @@ static inline VOID on_notify(HANDLE handle, const DXGKARGCB_NOTIFY_INTERRUPT_DAT
         note->last = data->DmaPreempted.LastCompletedFenceId;
         note->node = data->DmaPreempted.NodeOrdinal;
     }
+    void (*then)(struct rig *) = rig->then;
+    rig->then = NULL;
+    if (then)
+        then(rig);
 }
 
 static inline VOID on_dpc(HANDLE handle)
@@ -187,6 +192,39 @@ static inline void submit_paging(struct rig *rig, const DXGKARG_BUILDPAGINGBUFFE
 
     patch.DmaBufferPhysicalAddress.QuadPart = (int64_t)rig->buffer.bus;
     submit.DmaBufferPhysicalAddress.QuadPart = (int64_t)rig->buffer.bus;
+    assert_int_equal(rig->kmd->DxgkDdiPatch(rig->adapter, &patch), STATUS_SUCCESS);
+    assert_int_equal(rig->kmd->DxgkDdiSubmitCommand(rig->adapter, &submit), STATUS_SUCCESS);
+}
+
+// A user job that copies 64 bytes inside an allocation at `address`, not waited for.
+static inline void submit_user(struct rig *rig, struct ferry_gpu_memory *commands, HANDLE allocation, int64_t address,
+                               uint32_t fence)
+{
+    uint32_t packet[8] = {1 | 8 << 16, 0, 64};
+    DXGK_ALLOCATIONLIST list = {.hDeviceSpecificAllocation = allocation, .SegmentId = 1, .WriteOperation = 1};
+    D3DDDI_PATCHLOCATIONLIST locations[2] = {
+        {.DriverId = FERRY_KMD_PATCH_ID(0, FERRY_KMD_PATCH_SOURCE), .AllocationOffset = 128, .PatchOffset = 16},
+        {.DriverId = FERRY_KMD_PATCH_ID(0, FERRY_KMD_PATCH_DESTINATION), .AllocationOffset = 0, .PatchOffset = 24},
+    };
+    DXGKARG_PATCH patch = {.hContext = rig->user_context,
+                           .pDmaBuffer = commands->address,
+                           .DmaBufferSize = 4096,
+                           .DmaBufferSubmissionEndOffset = 32,
+                           .pAllocationList = &list,
+                           .AllocationListSize = 1,
+                           .pPatchLocationList = locations,
+                           .PatchLocationListSize = 2,
+                           .PatchLocationListSubmissionLength = 2,
+                           .NodeOrdinal = 2};
+    DXGKARG_SUBMITCOMMAND submit = {.hContext = rig->user_context,
+                                    .DmaBufferSize = 4096,
+                                    .DmaBufferSubmissionEndOffset = 32,
+                                    .SubmissionFenceId = fence,
+                                    .NodeOrdinal = 2};
+
+    list.PhysicalAddress.QuadPart = address;
+    submit.DmaBufferPhysicalAddress.QuadPart = (int64_t)commands->bus;
+    memcpy(commands->address, packet, sizeof packet);
     assert_int_equal(rig->kmd->DxgkDdiPatch(rig->adapter, &patch), STATUS_SUCCESS);
     assert_int_equal(rig->kmd->DxgkDdiSubmitCommand(rig->adapter, &submit), STATUS_SUCCESS);
 }

@@ -141,39 +141,6 @@ static void a_full_table_of_hazards_makes_everything_wait(void **state)
     free(adapter);
 }
 
-// A user job that copies 64 bytes inside an allocation at `address`, not waited for.
-static void submit_user(struct rig *rig, struct ferry_gpu_memory *commands, HANDLE allocation, int64_t address,
-                        uint32_t fence)
-{
-    uint32_t packet[8] = {1 | 8 << 16, 0, 64};
-    DXGK_ALLOCATIONLIST list = {.hDeviceSpecificAllocation = allocation, .SegmentId = 1, .WriteOperation = 1};
-    D3DDDI_PATCHLOCATIONLIST locations[2] = {
-        {.DriverId = FERRY_KMD_PATCH_ID(0, FERRY_KMD_PATCH_SOURCE), .AllocationOffset = 128, .PatchOffset = 16},
-        {.DriverId = FERRY_KMD_PATCH_ID(0, FERRY_KMD_PATCH_DESTINATION), .AllocationOffset = 0, .PatchOffset = 24},
-    };
-    DXGKARG_PATCH patch = {.hContext = rig->user_context,
-                           .pDmaBuffer = commands->address,
-                           .DmaBufferSize = 4096,
-                           .DmaBufferSubmissionEndOffset = 32,
-                           .pAllocationList = &list,
-                           .AllocationListSize = 1,
-                           .pPatchLocationList = locations,
-                           .PatchLocationListSize = 2,
-                           .PatchLocationListSubmissionLength = 2,
-                           .NodeOrdinal = 2};
-    DXGKARG_SUBMITCOMMAND submit = {.hContext = rig->user_context,
-                                    .DmaBufferSize = 4096,
-                                    .DmaBufferSubmissionEndOffset = 32,
-                                    .SubmissionFenceId = fence,
-                                    .NodeOrdinal = 2};
-
-    list.PhysicalAddress.QuadPart = address;
-    submit.DmaBufferPhysicalAddress.QuadPart = (int64_t)commands->bus;
-    memcpy(commands->address, packet, sizeof packet);
-    assert_int_equal(rig->kmd->DxgkDdiPatch(rig->adapter, &patch), STATUS_SUCCESS);
-    assert_int_equal(rig->kmd->DxgkDdiSubmitCommand(rig->adapter, &submit), STATUS_SUCCESS);
-}
-
 static void R5_R38_R42_R253_busy_until_the_user_job_is_done_or_said_idle(void **state)
 {
     struct rig *rig = *state;
@@ -260,44 +227,6 @@ static void a_job_whose_ring_entry_could_not_be_read_is_a_fault_of_its_fence(voi
     assert_int_equal(rig->note_count, 1);
     assert_int_equal(rig->notes[0].type, DXGK_INTERRUPT_DMA_FAULTED);
     assert_int_equal(rig->notes[0].fence, 5);
-    ferry_gpu_memory_free(rig->gpu, &commands);
-    destroy_allocation(rig, allocation);
-}
-
-static void a_reset_reports_the_last_aborted_fence(void **state)
-{
-    struct rig *rig = *state;
-    HANDLE allocation = make_allocation(rig, 8192, false);
-    struct ferry_gpu_memory commands;
-    DXGKARG_RESETENGINE reset = {.NodeOrdinal = 2};
-    struct ferry_fault fault;
-
-    assert_int_equal(ferry_gpu_memory_allocate(rig->gpu, 4096, 0, &commands), FERRY_OK);
-    submit_user(rig, &commands, allocation, 0, 20);
-    wait_for(rig, 2, 20);
-    ferry_model_hang(rig->model);
-    submit_user(rig, &commands, allocation, 0, 21);
-    submit_user(rig, &commands, allocation, 0, 22);
-    assert_int_equal(ferry_gpu_wait(rig->gpu, 20000), FERRY_ERROR_TIMEOUT);
-    assert_int_equal(rig->kmd->DxgkDdiResetEngine(rig->adapter, &reset), STATUS_SUCCESS);
-    assert_int_equal(reset.LastAbortedFenceId, 22);
-    assert_true(ferry_kmd_next_fault(rig->adapter, &fault));
-    assert_int_equal(fault.kind, 16); // ENGINE_RESET
-    assert_int_equal(fault.fence_value, 21);
-    submit_user(rig, &commands, allocation, 0, 23);
-    wait_for(rig, 2, 23);
-    assert_int_equal(rig->notes[rig->note_count - 1].type, DXGK_INTERRUPT_DMA_COMPLETED);
-    assert_int_equal(rig->notes[rig->note_count - 1].fence, 23);
-    assert_int_equal(rig->note_count, 2);
-    // A whole-adapter reset leaves the rings empty.
-    ferry_model_hang(rig->model);
-    for (uint32_t i = 0; i < 9; i++)
-        submit_user(rig, &commands, allocation, 0, 30 + i);
-    assert_int_equal(rig->kmd->DxgkDdiResetFromTimeout(rig->adapter), STATUS_SUCCESS);
-    assert_int_equal(ferry_gpu_ring_pending(rig->gpu, 2), 0);
-    assert_int_equal(rig->kmd->DxgkDdiRestartFromTimeout(rig->adapter), STATUS_SUCCESS);
-    submit_user(rig, &commands, allocation, 0, 50);
-    wait_for(rig, 2, 50);
     ferry_gpu_memory_free(rig->gpu, &commands);
     destroy_allocation(rig, allocation);
 }
@@ -413,7 +342,6 @@ int main(void)
         CASE(R5_R38_R42_R253_busy_until_the_user_job_is_done_or_said_idle),
         CASE(a_fault_is_told_with_its_fence_and_the_ring_goes_on),
         CASE(a_job_whose_ring_entry_could_not_be_read_is_a_fault_of_its_fence),
-        CASE(a_reset_reports_the_last_aborted_fence),
         CASE(preemption_is_answered_at_the_end_of_the_ring),
         CASE(R69_R73_pages_are_mapped_and_unmapped),
         CASE(a_monitored_fence_is_written_behind_the_operations),

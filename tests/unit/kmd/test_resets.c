@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// Resets: what was aborted, and what was not.
+#include "rig.h"
+
+#include "firmware_image.h"
+
+// The model runs no firmware: one word to load is enough.
+const unsigned char ferry_firmware_image[] = {0, 0, 0, 0};
+const unsigned ferry_firmware_image_bytes = sizeof ferry_firmware_image;
+
+static void a_reset_reports_the_last_aborted_fence(void **state)
+{
+    struct rig *rig = *state;
+    HANDLE allocation = make_allocation(rig, 8192, false);
+    struct ferry_gpu_memory commands;
+    DXGKARG_RESETENGINE reset = {.NodeOrdinal = 2};
+    struct ferry_fault fault;
+
+    assert_int_equal(ferry_gpu_memory_allocate(rig->gpu, 4096, 0, &commands), FERRY_OK);
+    submit_user(rig, &commands, allocation, 0, 20);
+    wait_for(rig, 2, 20);
+    ferry_model_hang(rig->model);
+    submit_user(rig, &commands, allocation, 0, 21);
+    submit_user(rig, &commands, allocation, 0, 22);
+    assert_int_equal(ferry_gpu_wait(rig->gpu, 20000), FERRY_ERROR_TIMEOUT);
+    assert_int_equal(rig->kmd->DxgkDdiResetEngine(rig->adapter, &reset), STATUS_SUCCESS);
+    assert_int_equal(reset.LastAbortedFenceId, 22);
+    assert_true(ferry_kmd_next_fault(rig->adapter, &fault));
+    assert_int_equal(fault.kind, 16); // ENGINE_RESET
+    assert_int_equal(fault.fence_value, 21);
+    submit_user(rig, &commands, allocation, 0, 23);
+    wait_for(rig, 2, 23);
+    assert_int_equal(rig->notes[rig->note_count - 1].type, DXGK_INTERRUPT_DMA_COMPLETED);
+    assert_int_equal(rig->notes[rig->note_count - 1].fence, 23);
+    assert_int_equal(rig->note_count, 2);
+    // A whole-adapter reset leaves the rings empty.
+    ferry_model_hang(rig->model);
+    for (uint32_t i = 0; i < 9; i++)
+        submit_user(rig, &commands, allocation, 0, 30 + i);
+    assert_int_equal(rig->kmd->DxgkDdiResetFromTimeout(rig->adapter), STATUS_SUCCESS);
+    assert_int_equal(ferry_gpu_ring_pending(rig->gpu, 2), 0);
+    assert_int_equal(rig->kmd->DxgkDdiRestartFromTimeout(rig->adapter), STATUS_SUCCESS);
+    submit_user(rig, &commands, allocation, 0, 50);
+    wait_for(rig, 2, 50);
+    ferry_gpu_memory_free(rig->gpu, &commands);
+    destroy_allocation(rig, allocation);
+}
+
+// ---- What ends by itself while the reset is under way ----
+
+static struct ferry_gpu_memory late_commands;
+static HANDLE late_allocation;
+
+// The device goes on; nobody hears of it before the reset.
+static void run_on(struct rig *rig)
+{
+    for (unsigned i = 0; i < 50; i++)
+        ferry_model_run(rig->model, 1000);
+}
+
+static void one_more_ends(struct rig *rig)
+{
+    submit_user(rig, &late_commands, late_allocation, 0, 22);
+    run_on(rig);
+}
+
+static void one_more_ends_and_one_hangs(struct rig *rig)
+{
+    one_more_ends(rig);
+    ferry_model_hang(rig->model);
+    submit_user(rig, &late_commands, late_allocation, 0, 23);
+    run_on(rig);
+}
+
+static void one_more_faults_and_one_hangs(struct rig *rig)
+{
+    submit_user(rig, &late_commands, late_allocation, LOCAL_BYTES, 22);
+    run_on(rig);
+    ferry_model_hang(rig->model);
+    submit_user(rig, &late_commands, late_allocation, 0, 23);
+    run_on(rig);
+}
+
+// 21 has ended and is told by the reset. That is when the rest happens.
+static void reset_while(struct rig *rig, void (*meanwhile)(struct rig *rig), uint32_t last, DXGK_INTERRUPT_TYPE of_22)
+{
+    DXGKARG_RESETENGINE reset = {.NodeOrdinal = 2};
+
+    late_allocation = make_allocation(rig, 8192, false);
+    assert_int_equal(ferry_gpu_memory_allocate(rig->gpu, 4096, 0, &late_commands), FERRY_OK);
+    submit_user(rig, &late_commands, late_allocation, 0, 21);
+    run_on(rig);
+    assert_int_equal(rig->note_count, 0);
+    rig->then = meanwhile;
+    assert_int_equal(rig->kmd->DxgkDdiResetEngine(rig->adapter, &reset), STATUS_SUCCESS);
+    assert_int_equal(reset.LastAbortedFenceId, last);
+    assert_int_equal(rig->note_count, 2);
+    assert_int_equal(rig->notes[0].type, DXGK_INTERRUPT_DMA_COMPLETED);
+    assert_int_equal(rig->notes[0].fence, 21);
+    assert_int_equal(rig->notes[1].type, of_22);
+    assert_int_equal(rig->notes[1].fence, 22);
+    submit_user(rig, &late_commands, late_allocation, 0, 24);
+    wait_for(rig, 2, 24);
+    assert_int_equal(rig->note_count, 3);
+    assert_int_equal(rig->notes[2].type, DXGK_INTERRUPT_DMA_COMPLETED);
+    assert_int_equal(rig->notes[2].fence, 24);
+    ferry_gpu_memory_free(rig->gpu, &late_commands);
+    destroy_allocation(rig, late_allocation);
+}
+
+static void what_ends_between_the_last_look_and_the_reset_is_told_as_done(void **state)
+{
+    reset_while(*state, one_more_ends, 22, DXGK_INTERRUPT_DMA_COMPLETED);
+}
+
+static void and_only_what_stood_behind_it_was_aborted(void **state)
+{
+    reset_while(*state, one_more_ends_and_one_hangs, 23, DXGK_INTERRUPT_DMA_COMPLETED);
+}
+
+static void and_a_fault_of_its_own_is_told_as_one(void **state)
+{
+    reset_while(*state, one_more_faults_and_one_hangs, 23, DXGK_INTERRUPT_DMA_FAULTED);
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(a_reset_reports_the_last_aborted_fence),
+        CASE(what_ends_between_the_last_look_and_the_reset_is_told_as_done),
+        CASE(and_only_what_stood_behind_it_was_aborted),
+        CASE(and_a_fault_of_its_own_is_told_as_one),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
