@@ -2,12 +2,6 @@
 // Resets: what was aborted, and what was not.
 #include "rig.h"
 
-#include "firmware_image.h"
-
-// The model runs no firmware: one word to load is enough.
-const unsigned char ferry_firmware_image[] = {0, 0, 0, 0};
-const unsigned ferry_firmware_image_bytes = sizeof ferry_firmware_image;
-
 static void a_reset_reports_the_last_aborted_fence(void **state)
 {
     struct rig *rig = *state;
