@@ -284,6 +284,97 @@ std::string first_part_of_a_block(uint64_t seed)
     return "";
 }
 
+// A fill that waits for the job before it, with an urgent job behind it and another one, which need not wait, behind
+// that: whichever is put back for the urgent one, each is done once.
+std::string fill_in_the_middle(uint64_t seed)
+{
+    Random random(seed);
+    for (uint32_t length : {1u, 100u, 257u, 300u, 511u, 512u, 513u, 600u, 1023u, 1024u, 1025u, 2000u}) {
+        for (unsigned round = 0; round < 6; round++) {
+            Machine machine(random.next(), LOCAL_BYTES, HOST_BASE, HOST_BYTES);
+            Reference reference(machine);
+            machine.timing.read_latency = (unsigned)(20 + random.below(100));
+            machine.timing.write_latency = (unsigned)(20 + random.below(100));
+            Job before, fill, behind, urgent = small_urgent_job();
+            before.source = 1000;
+            before.destination = 50000;
+            before.length = 700;
+            fill.op = FERRY_JOB_OP_FILL;
+            fill.pattern_log2 = 3;
+            fill.source = random.next();
+            fill.destination = 100000 + random.below(512);
+            fill.length = length;
+            behind.unordered = true;
+            behind.source = 300000;
+            behind.destination = 400000;
+            behind.length = (uint32_t)(64 + random.below(2000));
+            for (const Job &job : {before, fill})
+                machine.submit(job);
+            for (uint64_t i = 10 + random.below(20); i; i--)
+                machine.step();
+            machine.submit(urgent);
+            for (uint64_t i = 5 + random.below(10); i; i--)
+                machine.step();
+            machine.submit(behind);
+            for (const Job *each : {&before, &fill, &urgent, &behind})
+                reference.apply(*each);
+            std::string wrong = finish(machine, reference);
+            if (!wrong.empty())
+                return std::to_string(length) + " bytes: " + wrong;
+        }
+    }
+    return "";
+}
+
+// A job is left for urgent ones again and again, also before anything more of it was written; then it fails. What was
+// written of it counts from all of its turns.
+std::string cut_again(uint64_t seed)
+{
+    Machine machine(seed, LOCAL_BYTES, HOST_BASE, HOST_BYTES);
+    Reference reference(machine);
+    Random &random = machine.random;
+    for (unsigned round = 0; round < 60; round++) {
+        machine.timing.read_latency = (unsigned)(1 + random.below(100));
+        machine.timing.write_latency = (unsigned)(1 + random.below(30));
+        Job job, urgent = small_urgent_job();
+        job.slot = 3;
+        job.source = 10000 + random.below(512);
+        job.destination = 300000 + random.below(512);
+        job.length = 20000;
+        const uint32_t at = (uint32_t)(6000 + random.below(12000));
+        machine.local.read_error = (job.source + at) & ~7ull;
+        const uint32_t first = (uint32_t)(machine.local.read_error - job.source);
+        machine.submit(job);
+        for (unsigned i = 0; i < 12; i++) {
+            for (uint64_t k = random.below(random.chance(50) ? 40 : 300); k; k--)
+                machine.step();
+            // Video memory is not read while host data is awaited: the job stands at its first read then.
+            urgent.source_kind = (unsigned)random.below(2);
+            urgent.source = urgent.source_kind ? HOST_BASE + 4096 : 600000;
+            urgent.length = (uint32_t)(1 + random.below(2000));
+            machine.submit(urgent);
+            reference.apply(urgent);
+        }
+        if (!machine.drain())
+            return machine.errors.front();
+        if (!machine.top->fault_valid)
+            return "no fault";
+        Fault found = take_fault(machine);
+        machine.clear_poison(15);
+        std::string where = "round " + std::to_string(round) + ", bad from " + std::to_string(first) + " on: ";
+        if (found.slot != 3 || found.position != (uint32_t)machine.local.read_error || found.written > first ||
+            found.written + 16 < first)
+            return where + text(found);
+        for (uint32_t i = 0; i < first; i++)
+            if (i < found.written || machine.local.bytes[job.destination + i] == reference.local[job.source + i])
+                reference.local[job.destination + i] = reference.local[job.source + i];
+        std::string wrong = reference.compare(machine);
+        if (!wrong.empty())
+            return where + wrong;
+    }
+    return "";
+}
+
 } // namespace
 
 const std::vector<Test> CUT_TESTS = {
@@ -291,4 +382,6 @@ const std::vector<Test> CUT_TESTS = {
     {"faults_of_one_class_leave_the_other_alone", faults_beside},
     {"descending_jobs_cut_before_their_first_chunk", first_chunks},
     {"cut_in_the_first_part_of_a_block", first_part_of_a_block},
+    {"a_fill_between_others_and_an_urgent_job", fill_in_the_middle},
+    {"cut_again_and_again_before_it_fails", cut_again},
 };

@@ -80,7 +80,10 @@ void Machine::port_outputs(unsigned port, Memory &memory)
     bool bready = port == 0 ? top->m_axi_local_bready : top->m_axi_host_bready;
 
     // Stability: what was shown and not taken stays.
-    Held now_ar = {arvalid, araddr, arlen}, now_aw = {awvalid, awaddr, awlen};
+    uint64_t ar_rest = arlen | (port == 1 ? (uint64_t)top->m_axi_host_arnosnoop << 8 : 0);
+    uint64_t aw_rest =
+        awlen | (port == 1 ? (uint64_t)(top->m_axi_host_awnosnoop | top->m_axi_host_awtag << 1) << 8 : 0);
+    Held now_ar = {arvalid, araddr, ar_rest}, now_aw = {awvalid, awaddr, aw_rest};
     Held now_w = {wvalid, wdata, (uint64_t)wstrb | (uint64_t)wlast << 8};
     if (held_ar[port].valid && !(now_ar.valid && now_ar.a == held_ar[port].a && now_ar.b == held_ar[port].b))
         error(std::string(name) + " AR changed before it was taken");
@@ -88,8 +91,8 @@ void Machine::port_outputs(unsigned port, Memory &memory)
         error(std::string(name) + " AW changed before it was taken");
     if (held_w[port].valid && !(now_w.valid && now_w.a == held_w[port].a && now_w.b == held_w[port].b))
         error(std::string(name) + " W changed before it was taken");
-    held_ar[port] = {arvalid && !arready, araddr, arlen};
-    held_aw[port] = {awvalid && !awready, awaddr, awlen};
+    held_ar[port] = {arvalid && !arready, araddr, ar_rest};
+    held_aw[port] = {awvalid && !awready, awaddr, aw_rest};
     held_w[port] = {wvalid && !wready, wdata, (uint64_t)wstrb | (uint64_t)wlast << 8};
     if (top->rst)
         held_ar[port] = held_aw[port] = held_w[port] = Held();
@@ -98,7 +101,7 @@ void Machine::port_outputs(unsigned port, Memory &memory)
         if ((araddr & 7) != 0 || (araddr & 4095) + 8ull * (arlen + 1) > 4096)
             error(std::string(name) + " read burst crosses 4 KiB");
         if (port == 1)
-            asked.push_back({araddr, false, (bool)top->m_axi_host_arnosnoop});
+            asked.push_back({araddr, false, (bool)top->m_axi_host_arnosnoop, 0});
         uint64_t at = cycle + timing.read_latency;
         memory.reads.push_back({araddr, arlen + 1, at});
         memory.read_bursts++;
@@ -123,7 +126,7 @@ void Machine::port_outputs(unsigned port, Memory &memory)
         if ((awaddr & 7) != 0 || (awaddr & 4095) + 8ull * (awlen + 1) > 4096)
             error(std::string(name) + " write burst crosses 4 KiB");
         if (port == 1)
-            asked.push_back({awaddr, true, (bool)top->m_axi_host_awnosnoop});
+            asked.push_back({awaddr, true, (bool)top->m_axi_host_awnosnoop, top->m_axi_host_awtag});
         memory.writes.push_back({awaddr, awlen + 1});
         memory.write_bursts++;
     }
@@ -140,7 +143,7 @@ void Machine::port_outputs(unsigned port, Memory &memory)
         bool outside = !memory.has(address);
         if (outside && beat.strobe != 0)
             memory.write_bad = true;
-        if (memory.write_error != 0 && address == memory.write_error)
+        if (address != 0 && (address == memory.write_error || address == memory.later_write_error))
             memory.write_bad = true;
         else if (!outside)
             for (unsigned i = 0; i < 8; i++)

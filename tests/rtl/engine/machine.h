@@ -62,7 +62,7 @@ struct Memory {
     std::vector<uint8_t> bytes;
     // Beat-aligned addresses that answer with an error; 0 = none (no test uses beat 0 for that).
     uint64_t read_error = 0;
-    uint64_t write_error = 0;
+    uint64_t write_error = 0, later_write_error = 0;
     uint8_t error_fault = 0;
     // Channels that neither take nor give anything.
     enum : unsigned { AR = 1, R = 2, AW = 4, W = 8, B = 16, ALL = 31 };
@@ -109,6 +109,7 @@ struct Asked {
     uint64_t address;
     bool write;
     bool no_snoop;
+    uint8_t tag; // Of a write.
 };
 
 // What one AXI port showed last cycle without being taken, for the stability rule.
