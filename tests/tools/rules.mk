@@ -19,7 +19,7 @@ $(BUILD)/tests/tool_content: tests/tools/test_content.c host-driver/tools/conten
 	@mkdir -p $(@D)
 	$(CC) $(TOOL_TEST_FLAGS) $(filter %.c,$^) -lcmocka $(LDLIBS) -o $@
 
-$(BUILD)/tests/parts/ferry-fake: tests/tools/fake_ferry.c host-driver/ddi/operation_names.c \
+$(BUILD)/tests/parts/ferry-fake: $(wildcard tests/tools/fake_*.c) tests/tools/fake_ferry.h host-driver/ddi/operation_names.c \
     $(wildcard host-driver/tools/*.c) $(HOST_HEADERS) $(FLAGS) $(CONTRACT)
 	@mkdir -p $(@D)
 	$(CC) $(TOOL_TEST_FLAGS) $(filter %.c,$^) $(LDLIBS) -o $@

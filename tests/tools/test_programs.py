@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Several traces at once: bad input and written files with the double of the library (fake_ferry.c), the rest with the
+"""Several traces at once: bad input and written files with the double of the library (fake_ferry.h), the rest with the
 real tool: every byte of every program, the same cycles each time, figures of each, who pays for whom."""
 import json
 import os

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The tool as its user meets it: every error line and exit code, the written files, the terminal. It is linked with a
-double of the library (fake_ferry.c) in which FERRY_FAKE=KIND:N lets the N-th thing of a kind go wrong."""
+double of the library (fake_ferry.h) in which FERRY_FAKE=KIND:N lets the N-th thing of a kind go wrong."""
 import collections
 import gzip
 import itertools

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// The double's queues: jobs are done at submit, by memcpy.
+#include "fake_ferry.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+int ferry_queue_create(struct ferry_device *device, struct ferry_queue **queue)
+{
+    *queue = &device->queue;
+    return FERRY_OK;
+}
+
+int ferry_queue_destroy(struct ferry_queue *queue)
+{
+    (void)queue;
+    return FERRY_OK;
+}
+
+static int add_record(struct ferry_queue *queue, struct record record)
+{
+    if (record.to_offset + record.bytes > record.to->pages ||
+        (record.from && record.from_offset + record.bytes > record.from->pages))
+        return FERRY_ERROR_RANGE;
+    if (queue->count == queue->capacity) {
+        queue->capacity = queue->capacity * 2 + 16;
+        queue->records = realloc(queue->records, queue->capacity * sizeof *queue->records);
+    }
+    queue->records[queue->count++] = record;
+    return FERRY_OK;
+}
+
+int ferry_queue_copy(struct ferry_queue *queue, struct ferry_allocation *destination, uint64_t destination_offset,
+                     struct ferry_allocation *source, uint64_t source_offset, uint32_t bytes)
+{
+    return add_record(queue, (struct record){destination, source, destination_offset, source_offset, 0, bytes, 0});
+}
+
+int ferry_queue_fill(struct ferry_queue *queue, struct ferry_allocation *destination, uint64_t offset, uint32_t bytes,
+                     uint64_t pattern, uint32_t pattern_bytes)
+{
+    return add_record(queue, (struct record){destination, NULL, offset, 0, pattern, bytes, pattern_bytes});
+}
+
+static uint8_t *place(struct ferry_allocation *allocation)
+{
+    if (allocation->aperture)
+        return allocation->system;
+    return allocation->resident && allocation->count ? allocation->device->adapter->memory + allocation->offset : NULL;
+}
+
+int ferry_queue_submit(struct ferry_queue *queue, uint64_t *fence)
+{
+    struct ferry_adapter *adapter = queue->device->adapter;
+    uint64_t id = ++adapter->call, began = adapter->statistics.cycles;
+    uint64_t process = ferry_process_id(queue->device->process);
+    fake_emit(
+        adapter,
+        (struct ferry_event){
+            .kind = FERRY_EVENT_JOB_BEGIN, .track = FERRY_TRACK_USER, .id = id, .process = process, .name = "job"});
+    if (fake_goes_wrong(adapter, "submit"))
+        return FERRY_ERROR_DEVICE_LOST;
+    if (fake_goes_wrong(adapter, "fault"))
+        adapter->fault = true;
+    if (strcmp(adapter->wrong, "slow") == 0)
+        nanosleep(&(struct timespec){.tv_nsec = (long)adapter->wrong_number * 1000}, NULL);
+    for (size_t i = 0; i < queue->count; i++) {
+        struct record *record = &queue->records[i];
+        uint8_t *to = place(record->to);
+        if (!to || (record->from && !place(record->from)))
+            return FERRY_ERROR_NOT_RESIDENT;
+        to += record->to_offset;
+        record->to->dirty = true;
+        if (record->from)
+            memmove(to, place(record->from) + record->from_offset, record->bytes);
+        else
+            for (uint32_t b = 0; b < record->bytes; b++)
+                to[b] = (uint8_t)(record->pattern >> (b % record->pattern_bytes * 8));
+        if (fake_goes_wrong(adapter, record->from ? "copy" : "fill"))
+            to[record->bytes - 1] ^= 1;
+        adapter->statistics.cycles += record->bytes / 8 + 2;
+    }
+    queue->count = 0;
+    adapter->statistics.firmware_packets += 3;
+    adapter->statistics.firmware_busy_cycles += 300;
+    fake_emit(adapter, (struct ferry_event){
+                           .kind = FERRY_EVENT_SPAN, .track = FERRY_TRACK_FIRMWARE, .name = "decode", .bytes = 100});
+    fake_emit(adapter, (struct ferry_event){
+                           .kind = FERRY_EVENT_JOB_END, .track = FERRY_TRACK_USER, .id = id, .process = process});
+    if (queue->device->process) {
+        struct ferry_process_statistics *own = &queue->device->process->statistics;
+        own->jobs++;
+        own->gpu_cycles += adapter->statistics.cycles - began;
+        own->last_job = adapter->statistics.cycles;
+    }
+    *fence = ++queue->fence;
+    return FERRY_OK;
+}
+
+int ferry_queue_wait(struct ferry_queue *queue, uint64_t fence)
+{
+    (void)fence;
+    return queue->device->adapter->fault ? FERRY_ERROR_FAULT : FERRY_OK;
+}
