@@ -28,7 +28,8 @@ struct ferry_fault {
 struct ferry_ring {
     uint32_t registers; // Its core registers; hal_ring().
     uint32_t number;
-    uint32_t unused[2]; // To 16 bytes: FETCH_NEXT's ring leads here without a shift.
+    uint32_t watches; // What of WORK is watched while one of its buffers is sequenced.
+    uint32_t unused;  // To 16 bytes: FETCH_NEXT's ring leads here without a shift.
 };
 
 // A buffer from its claim until it ends, one for each slot. What is only asked when something goes wrong stays in the

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Buffers in command slots: claimed, decoded, ended. One buffer of the paging ring and one of the user rings are
 // decoded at a time, the paging ring's first. Once all jobs of a buffer are queued the hardware ends it; only what went
-// wrong comes back here for its fault record. Nothing waits in place: what cannot go on is taken up again by the next
-// step.
+// wrong comes back here for its fault record. Nothing but the sequencer is waited for in place: what cannot go on is
+// taken up again by the next step.
 #include "queues.h"
 
 #include "decode.h"
@@ -53,6 +53,8 @@ void ferry_queues_start(uint32_t slots, uint32_t ring_count, uint32_t slot_bytes
     for (uint32_t number = 0; number < ring_count; number++) {
         rings[number].registers = hal_ring(FERRY_CORE_RING_AT + number * FERRY_CORE_RING_STRIDE);
         rings[number].number = number;
+        // A paging buffer does not wait behind a user's, nor another one for it.
+        rings[number].watches = BUSY | WAITING | TROUBLE | (number == 0 ? 0 : PAGING);
     }
 }
 
@@ -177,24 +179,17 @@ static inline void start_sequencer(uint32_t sequence, uint32_t bytes)
     hal_write(FERRY_CORE_SEQUENCE, sequence);
 }
 
-// Claims the buffer to decode next, and sets the sequencer to work on it; null when there is none. The hardware gives
-// the paging ring's first.
-static inline struct ferry_flight *claim(void)
+// What FETCH_NEXT gave: a flight with the sequencer at work on it, or one that is refused.
+static inline struct ferry_flight *claim(uint32_t next)
 {
-    uint32_t next = hal_read(FERRY_CORE_FETCH_NEXT);
-
-    if (next == 0)
-        return 0;
     hal_arrived();
 
     uint32_t bytes = hal_read(FERRY_CORE_FETCH_BYTES);
-    struct ferry_flight *flight = queues.flight_of[FERRY_GET(FERRY_CORE_FETCH_NEXT_SLOT, next)];
     const struct ferry_ring *ring = &rings[FERRY_GET(FERRY_CORE_FETCH_NEXT_RING, next)];
-    uint32_t rights = hal_ring_read(ring->registers, FERRY_CORE_RING_RIGHTS);
-
-    uint32_t sequence = (next & SLOT) | (rights & SYSTEM);
-    bool broken = (next & FERRY_CORE_FETCH_NEXT_FAULT_MASK) | (bytes & 7) | (bytes > queues.slot_bytes) |
-                  ((next & FERRY_CORE_FETCH_NEXT_RING_MASK) >= queues.ring_end);
+    struct ferry_flight *flight = queues.flight_of[FERRY_GET(FERRY_CORE_FETCH_NEXT_SLOT, next)];
+    uint32_t sequence = (next & SLOT) | (hal_ring_read(ring->registers, FERRY_CORE_RING_RIGHTS) & SYSTEM);
+    bool broken = ((next & FERRY_CORE_FETCH_NEXT_FAULT_MASK) | (bytes & 7)) || bytes > queues.slot_bytes ||
+                  (next & FERRY_CORE_FETCH_NEXT_RING_MASK) >= queues.ring_end;
 
     // At work before anything is noted here, which then costs no time.
     if (!broken)
@@ -203,14 +198,11 @@ static inline struct ferry_flight *claim(void)
     flight->bytes = bytes;
     flight->ring = ring;
     flight->sequence = sequence;
-    flight->sequencing = !broken;
     flight->waits_for_ring = false;
     flight->engine.kind = FERRY_FAULT_KIND_NONE;
     flight->refusal.kind = FERRY_FAULT_KIND_NONE;
-    if (broken) {
+    if (broken)
         look_into_claim(flight);
-        look_at_stack();
-    }
     return flight;
 }
 
@@ -219,6 +211,13 @@ static inline struct ferry_flight *claim(void)
 static inline bool engine_stuck(void)
 {
     return hal_read(FERRY_CORE_ENGINE_STATE) & FERRY_CORE_ENGINE_STATE_STUCK_MASK;
+}
+
+// The engine will have room for the job that waits.
+static __attribute__((noinline)) bool room_comes(void)
+{
+    look_at_stack(); // There is time for it.
+    return !engine_stuck();
 }
 
 // The sequencer is to make way, for the paging ring or since the engine takes nothing.
@@ -240,24 +239,27 @@ static __attribute__((noinline)) enum ferry_progress interrupt_sequencer(struct 
     return FERRY_DECODED;
 }
 
-// Sets the sequencer to work on the flight, or looks how far it is. FERRY_GOES_ON: it left the packet that
-// flight->sequence names.
-static inline enum ferry_progress sequence(struct ferry_flight *flight)
+// Waits for the sequencer as long as there is nothing else to do, also while it waits for room in an engine that is
+// alive; what WORK says then.
+static inline uint32_t watch_sequencer(uint32_t watches)
 {
-    // A paging buffer does not wait behind a user's, nor another one for it.
-    uint32_t paging = flight->ring == &rings[0] ? 0 : PAGING;
     uint32_t work;
 
-    if (!flight->sequencing)
-        start_sequencer(flight->sequence, flight->bytes);
     do {
         work = hal_read(FERRY_CORE_WORK);
-    } while ((work & (BUSY | WAITING | TROUBLE | paging)) == BUSY);
+    } while ((work & watches) == BUSY || ((work & watches) == (BUSY | WAITING) && room_comes()));
+    return work;
+}
+
+// How far the flight is by what WORK says of the sequencer. FERRY_GOES_ON: it left the packet that flight->sequence
+// names.
+static inline enum ferry_progress sequenced(struct ferry_flight *flight, uint32_t work)
+{
     if (work & BUSY) {
         bool stuck = (work & WAITING) && engine_stuck();
 
         flight->sequencing = true;
-        return stuck || (work & paging) ? interrupt_sequencer(flight, stuck) : FERRY_LATER;
+        return stuck || (work & flight->ring->watches & PAGING) ? interrupt_sequencer(flight, stuck) : FERRY_LATER;
     }
     flight->sequencing = false;
     if (work & ENDED)
@@ -267,53 +269,27 @@ static inline enum ferry_progress sequence(struct ferry_flight *flight)
     return FERRY_GOES_ON;
 }
 
-static inline enum ferry_progress decode(struct ferry_flight *flight)
+// Decodes as far as it goes. At first the sequencer is at work, unless the flight waits for its ring; what WORK said of
+// it.
+static inline void decode(struct ferry_flight *flight, uint32_t work)
 {
-    enum ferry_progress progress = FERRY_GOES_ON;
-
-    if (flight->refusal.kind != FERRY_FAULT_KIND_NONE)
-        return FERRY_DECODED;
-    while (progress == FERRY_GOES_ON) {
-        if (!flight->waits_for_ring)
-            progress = sequence(flight);
-        if (progress == FERRY_GOES_ON) {
-            progress = ferry_decode_left(flight);
-            look_at_stack();
-            // What went wrong elsewhere is not told of behind the rest of a long buffer.
-            if (progress == FERRY_GOES_ON && (hal_read(FERRY_CORE_WORK) & TROUBLE))
-                progress = FERRY_LATER;
-        }
-    }
-    return progress;
-}
-
-// One bounded step: whoever waits is left waiting, and what else there is to do is done first.
-static inline void step(void)
-{
-    uint32_t work = hal_read(FERRY_CORE_WORK);
-    struct ferry_flight *flight = queues.paging;
-
-    if (work & TROUBLE) {
-        if (work & FERRY_CORE_WORK_FAULT_MASK)
-            take_engine_fault();
-        if (work & FERRY_CORE_WORK_FINISH_MASK)
-            end_with_fault(FERRY_GET(FERRY_CORE_WORK_FINISH_SLOT, work));
-        look_at_stack();
-    }
-    if (!flight) {
-        // A paging buffer goes before a user's that waits; decoding stops the sequencer when it sees one.
-        flight = queues.user;
-        if (!flight || (!flight->sequencing && (work & PAGING)))
-            flight = claim();
-        if (!flight) {
-            look_at_stack(); // It costs nothing here.
-            return;
-        }
-    }
-
     struct ferry_flight **begun = flight->ring == &rings[0] ? &queues.paging : &queues.user;
+    enum ferry_progress progress = flight->waits_for_ring ? FERRY_GOES_ON : sequenced(flight, work);
 
-    if (decode(flight) == FERRY_LATER) {
+    while (progress == FERRY_GOES_ON) {
+        progress = ferry_decode_left(flight);
+        look_at_stack();
+        if (progress != FERRY_GOES_ON)
+            break;
+        // What went wrong elsewhere is not told of behind the rest of a long buffer.
+        if (hal_read(FERRY_CORE_WORK) & TROUBLE) {
+            progress = FERRY_LATER;
+            break;
+        }
+        start_sequencer(flight->sequence, flight->bytes);
+        progress = sequenced(flight, watch_sequencer(flight->ring->watches));
+    }
+    if (progress == FERRY_LATER) {
         *begun = flight;
         return;
     }
@@ -321,6 +297,59 @@ static inline void step(void)
     hal_write(FERRY_CORE_FINISH, flight->refusal.kind == FERRY_FAULT_KIND_NONE
                                      ? flight->claim
                                      : flight->claim | FERRY_CORE_FINISH_REFUSED_MASK);
+}
+
+// Takes up a flight that was put aside.
+static inline void take_up(struct ferry_flight *flight)
+{
+    if (!flight->sequencing && !flight->waits_for_ring)
+        start_sequencer(flight->sequence, flight->bytes);
+    decode(flight, watch_sequencer(flight->waits_for_ring ? 0 : flight->ring->watches));
+}
+
+static __attribute__((noinline)) void look_into_trouble(uint32_t work)
+{
+    if (work & FERRY_CORE_WORK_FAULT_MASK)
+        take_engine_fault();
+    if (work & FERRY_CORE_WORK_FINISH_MASK)
+        end_with_fault(FERRY_GET(FERRY_CORE_WORK_FINISH_SLOT, work));
+    look_at_stack();
+}
+
+// One bounded step: whoever waits is left waiting, and what else there is to do is done first.
+static inline void step(void)
+{
+    uint32_t work = hal_read(FERRY_CORE_WORK);
+
+    if (work & TROUBLE)
+        look_into_trouble(work);
+    // A paging buffer goes before a user's that waits; decoding stops the sequencer when it sees one.
+    if (queues.paging || (queues.user && (queues.user->sequencing || !(work & PAGING)))) {
+        take_up(queues.paging ? queues.paging : queues.user);
+        return;
+    }
+
+    // The hardware gives the paging ring's first.
+    uint32_t next = hal_read(FERRY_CORE_FETCH_NEXT);
+
+    if (next == 0) {
+        look_at_stack(); // It costs nothing here.
+        return;
+    }
+
+    struct ferry_flight *flight = claim(next);
+
+    if (flight->refusal.kind != FERRY_FAULT_KIND_NONE) {
+        look_at_stack();
+        next |= FERRY_CORE_FINISH_REFUSED_MASK;
+    } else {
+        work = watch_sequencer(flight->ring->watches);
+        if (!(work & ENDED)) {
+            decode(flight, work);
+            return;
+        }
+    }
+    hal_write(FERRY_CORE_FINISH, next);
 }
 
 #ifdef __riscv
