@@ -198,11 +198,7 @@ static void run_one(struct machine *machine, struct mini_submission **link)
 {
     struct mini_submission *work = *link;
     *link = work->next;
-    unsigned *faults = work->paging ? &machine->knobs.fault_paging : &machine->knobs.fault_jobs;
-    bool fault = *faults > 0;
-    if (fault)
-        --*faults;
-    else
+    if (!work->faults)
         mini_execute(machine, work);
     for (size_t i = 0; i < work->name_count; i++) {
         if (work->paging)
@@ -214,7 +210,7 @@ static void run_one(struct machine *machine, struct mini_submission **link)
     }
     machine->current[work->node] = work->fence;
     DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {0};
-    if (fault) {
+    if (work->faults) {
         data.InterruptType = DXGK_INTERRUPT_DMA_FAULTED;
         data.DmaFaulted.FaultedFenceId = work->fence;
         data.DmaFaulted.Status = STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE;
@@ -273,6 +269,9 @@ int mini_turn(void *context)
 
 void mini_submit(struct machine *machine, struct mini_submission *work)
 {
+    unsigned *faults = work->paging ? &machine->knobs.fault_paging : &machine->knobs.fault_jobs;
+    work->faults = *faults > 0;
+    *faults -= work->faults;
     struct mini_submission **link = &machine->queue;
     uint64_t earliest = machine->turn;
     for (; *link; link = &(*link)->next)

@@ -32,6 +32,7 @@ struct mini_submission {
     uint64_t address; // of the buffer on the bus
     UINT start, end;
     bool paging;
+    bool faults;         // and does nothing
     uint64_t not_before; // turn
     struct mini_name *names;
     size_t name_count;

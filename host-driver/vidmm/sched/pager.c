@@ -36,7 +36,8 @@ static enum ferry_vm_built build(struct ferry_vm_sched *sched, uint64_t number)
     struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, number);
     enum ferry_vm_built outcome = FERRY_VM_BUILT;
     if (!operation->nothing) {
-        if (!operation->begun && ferry_vm_spoils_a_source(sched, number) && !ferry_vm_flush(sched))
+        bool apart = ferry_vm_spoils_a_source(sched, number) || ferry_vm_stands_alone(sched, number);
+        if (!operation->begun && apart && !ferry_vm_flush(sched))
             return stuck(sched);
         // A full buffer that found the device full before: it goes first.
         if (operation->begun && ferry_vm_holds_something(sched) && !ferry_vm_flush(sched))
@@ -150,46 +151,6 @@ static void end_operations(struct ferry_vm_sched *sched, uint64_t fence)
     sched->nodes[sched->paging_node].completed = sched->done;
 }
 
-static void content_lost(struct ferry_vm_sched *sched, uint64_t fence)
-{
-    sched->core->statistics.faulted_paging_buffers++;
-    for (uint64_t number = sched->done + 1; number <= sched->queued; number++) {
-        const struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, number);
-        bool part = operation->first_fence != 0 && operation->first_fence <= fence;
-        if (part && (operation->fence >= fence || operation->fence == 0) && operation->allocation)
-            sched->content_lost(sched->content_lost_context, operation->allocation);
-    }
-}
-
-static void forget(struct ferry_vm_operation *operation)
-{
-    operation->first_fence = operation->fence = 0;
-    operation->state = FERRY_VM_WAITING;
-    operation->begun = false;
-    operation->busy = 0;
-    operation->argument.MultipassOffset = 0;
-    if (ferry_vm_may_be_busy(operation->argument.Operation))
-        ferry_vm_set_idle(&operation->argument, false);
-}
-
-// Everything that was built and is not over is built again: what stands in the open buffer comes after what was
-// aborted, so it goes too.
-static void rebuild(struct ferry_vm_sched *sched)
-{
-    if (sched->current != 0) {
-        sched->unwanted = *ferry_vm_operation_at(sched, sched->current);
-        sched->unwanted_number = sched->current;
-        forget(ferry_vm_operation_at(sched, sched->current));
-    }
-    for (uint64_t at = sched->built_first; at < sched->built_end; at++)
-        forget(ferry_vm_operation_at(sched, sched->built_order[at % sched->capacity]));
-    sched->built_first = sched->built_end;
-    sched->current = 0;
-    sched->unbuilt = sched->done + 1;
-    sched->looked_at = 0;
-    sched->buffer_open = false;
-}
-
 void ferry_vm_paging_retired(struct ferry_vm_sched *sched)
 {
     struct ferry_vm_node *node = &sched->nodes[sched->paging_node];
@@ -205,12 +166,12 @@ void ferry_vm_paging_retired(struct ferry_vm_sched *sched)
             if (again && first_aborted == UINT64_MAX)
                 first_aborted = fence;
             if (buffer->faulted || (buffer->aborted && !again))
-                content_lost(sched, fence);
+                ferry_vm_paging_faulted(sched, fence);
         }
     }
     node->retired = node->reported;
     end_operations(sched, first_aborted <= node->retired ? first_aborted - 1 : node->retired);
     if (first_aborted != UINT64_MAX)
-        rebuild(sched);
+        ferry_vm_rebuild(sched);
     ferry_vm_queues_signal(sched);
 }

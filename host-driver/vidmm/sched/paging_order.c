@@ -9,7 +9,7 @@ static bool meet(const struct ferry_vm_span *a, const struct ferry_vm_span *b)
     return a->segment != 0 && a->segment == b->segment && a->first < b->end && b->first < a->end;
 }
 
-static bool in_order(const struct ferry_vm_operation *before, const struct ferry_vm_operation *behind)
+bool ferry_vm_in_order(const struct ferry_vm_operation *before, const struct ferry_vm_operation *behind)
 {
     return (before->subject && before->subject == behind->subject) || meet(&before->writes, &behind->reads) ||
            meet(&before->writes, &behind->writes) || meet(&before->reads, &behind->writes);
@@ -28,7 +28,7 @@ static bool kept_back(const struct ferry_vm_sched *sched, const struct ferry_vm_
     if (!jobs_over(sched, operation))
         return true;
     for (size_t i = 0; i < sched->passed_count; i++)
-        if (in_order(ferry_vm_operation_at(sched, sched->passed[i]), operation))
+        if (ferry_vm_in_order(ferry_vm_operation_at(sched, sched->passed[i]), operation))
             return true;
     return false;
 }

@@ -127,6 +127,7 @@ struct ferry_vm_operation {
     enum ferry_vm_operation_state state;
     bool begun;   // some of it is built
     bool told;    // of its begin
+    bool alone;   // in a buffer of its own: one that it shared has faulted
     bool nothing; // not for the miniport: only pages to give back
     MDL *release; // given back when it is done
     DXGKARG_BUILDPAGINGBUFFER argument;
@@ -233,10 +234,21 @@ bool ferry_vm_flush(struct ferry_vm_sched *sched);
 // ---- paging_order.c ----
 /// Which operation may be built next; 0 when none may.
 uint64_t ferry_vm_next_operation(struct ferry_vm_sched *sched);
+/// Must the one stay behind the other?
+bool ferry_vm_in_order(const struct ferry_vm_operation *before, const struct ferry_vm_operation *behind);
 /// Would it write what an operation reads that may have to be executed again together with it?
 bool ferry_vm_spoils_a_source(const struct ferry_vm_sched *sched, uint64_t number);
 /// Does the operation wait for a job, by itself or behind one that does?
 bool ferry_vm_behind_a_job(struct ferry_vm_sched *sched, uint64_t number);
+
+// ---- paging_again.c ----
+/// A reset aborted: everything that was built and is not over is built again.
+void ferry_vm_rebuild(struct ferry_vm_sched *sched);
+/// A submission has faulted. Its operations are built again, each in a buffer of its own; the content of one that was
+/// alone in it, or that others have come to stand on, is lost.
+void ferry_vm_paging_faulted(struct ferry_vm_sched *sched, uint64_t fence);
+/// Must the open buffer go out before this operation begins, so that one of them is alone?
+bool ferry_vm_stands_alone(const struct ferry_vm_sched *sched, uint64_t number);
 
 // ---- monitored_fence.c ----
 int ferry_vm_queue_new(struct ferry_vm_sched *sched, struct ferry_vm_device *device, int priority,

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+// A paging buffer that faults: what else is in it belongs to others.
+#include "programs.h"
+
+#define PROGRAMS 3
+
+// The page-ins of three programs in one buffer; `faults` buffers go wrong. How many devices are in error then.
+static unsigned broken_after(unsigned faults)
+{
+    struct world *world = program_world();
+    struct program programs[PROGRAMS];
+    D3DKMT_HANDLE allocations[PROGRAMS];
+    for (unsigned i = 0; i < PROGRAMS; i++) {
+        programs[i] = program_begin(world, 1, 0);
+        program_become(world, &programs[i]);
+        allocations[i] = world_create(world, PAGES(2), CPU);
+        world_write(world, allocations[i], i);
+    }
+    world->knobs->delay = 1;
+    world->knobs->hold_paging = true;
+    world->knobs->hold_turns = 100000;
+    // The first goes out at once, the others share the next buffer.
+    for (unsigned i = 0; i < PROGRAMS; i++) {
+        program_become(world, &programs[i]);
+        assert_int_equal(world_resident(world, &allocations[i], 1), FERRY_PENDING);
+    }
+    world->knobs->fault_paging = faults;
+    world->knobs->hold_paging = false;
+    for (unsigned i = 0; i < 50; i++)
+        ferry_vidmm_poll(world->manager, true);
+    unsigned broken = 0;
+    for (unsigned i = 0; i < PROGRAMS; i++) {
+        D3DKMT_DEVICEEXECUTION_STATE device;
+        assert_int_equal(ferry_vidmm_device_state(world->manager, programs[i].device, &device), FERRY_OK);
+        bool lost = world_place(world, allocations[i]).lost;
+        assert_int_equal(device != D3DKMT_DEVICEEXECUTION_ACTIVE, lost);
+        broken += lost;
+        program_become(world, &programs[i]);
+        if (!lost)
+            world_check_gpu(world, allocations[i], i);
+    }
+    assert_int_equal(world_statistics(world).faulted_paging_buffers, faults);
+    world_close(world);
+    return broken;
+}
+
+static void what_shares_a_buffer_that_faults_once_is_built_again_alone(void **state)
+{
+    (void)state;
+    assert_int_equal(broken_after(1), 0);
+}
+
+static void only_what_faults_alone_is_lost(void **state)
+{
+    (void)state;
+    assert_int_equal(broken_after(2), 1);
+    assert_int_equal(broken_after(3), 2);
+}
+
+// The place that two page-outs read has been given away, and the page-in behind them runs: it cannot be read again.
+static void a_place_that_was_given_away_meanwhile_is_not_read_again(void **state)
+{
+    (void)state;
+    struct world *world = world_open_default();
+    D3DKMT_HANDLE old[2], other = world_create(world, PAGES(60), CPU);
+    world_write(world, other, 9);
+    for (unsigned i = 0; i < 2; i++) {
+        old[i] = world_create(world, PAGES(20), CPU);
+        world_write(world, old[i], i);
+        world_require(world, old[i]);
+        // Newer than any copy elsewhere.
+        world_wait(world, world_gpu_copy(world, old[i], 0, old[i], PAGE_SIZE, PAGE_SIZE));
+    }
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(world_evict(world, old[i]), FERRY_OK);
+    world->knobs->delay = 1;
+    world->knobs->hold_paging = true;
+    world->knobs->hold_turns = 100000;
+    world->knobs->fault_paging = 1;
+    assert_int_equal(world_resident(world, &other, 1), FERRY_PENDING);
+    for (unsigned i = 0; i < 50; i++)
+        ferry_vidmm_poll(world->manager, true);
+    world->knobs->hold_paging = false;
+    for (unsigned i = 0; i < 100; i++)
+        ferry_vidmm_poll(world->manager, true);
+    assert_int_equal(world_statistics(world).faulted_paging_buffers, 1);
+    assert_true(world_place(world, old[0]).lost || world_place(world, old[1]).lost);
+    assert_false(world_place(world, other).lost);
+    world_check_gpu(world, other, 9);
+    world_close(world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_shares_a_buffer_that_faults_once_is_built_again_alone),
+        cmocka_unit_test(only_what_faults_alone_is_lost),
+        cmocka_unit_test(a_place_that_was_given_away_meanwhile_is_not_read_again),
+    };
+    return WORLD_RUN(tests);
+}
