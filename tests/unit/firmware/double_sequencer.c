@@ -109,6 +109,18 @@ static void stop_sequencer(void)
     machine.sequencer.waiting = false;
 }
 
+// A change of the table that breaks no rule but that of the right to it, of which the sequencer knows nothing.
+static bool lacks_the_right_only(const struct oracle_fault *fault, const uint8_t *packet)
+{
+    uint32_t words[2];
+
+    if (fault->kind != FERRY_FAULT_KIND_RIGHTS || fault->packet_offset != machine.sequencer.offset ||
+        (packet[0] != FERRY_OPCODE_MAP_APERTURE && packet[0] != FERRY_OPCODE_UNMAP_APERTURE))
+        return false;
+    memcpy(words, packet + FERRY_PACKET_MAP_APERTURE_FIRST_PAGE, sizeof words);
+    return (uint64_t)words[0] + words[1] <= machine.limits.aperture_pages;
+}
+
 void double_sequencer_step(void)
 {
     struct double_entry *entry = &machine.entries[machine.slot_entry[machine.sequencer.slot]];
@@ -130,6 +142,10 @@ void double_sequencer_step(void)
     }
 
     const uint8_t *header = entry->data + machine.sequencer.offset;
+
+    if (lacks_the_right_only(&entry->oracle->fault, header))
+        machine.sequencer.table = true;
+
     bool names_system =
         job && (job->source_kind == FERRY_ADDRESS_KIND_SYSTEM || job->destination_kind == FERRY_ADDRESS_KIND_SYSTEM);
     bool simple = header[0] == FERRY_OPCODE_COPY || header[0] == FERRY_OPCODE_COPY_PAGES ||
