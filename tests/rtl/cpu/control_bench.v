@@ -375,7 +375,8 @@ ferry_registers_core core_registers (
  
     .slots_used(slots_used), .slot_tags(slot_tags), .slot_interrupts(slot_interrupts),
     .fetch_select(fetch_select), .fetch_select_slot(fetch_select_slot), .fact_valid(fact_valid), .fact_slot(fact_slot),
-    .fact_word(fact_word), .fact_ready(fact_ready), .fact(fact), .fact_unread(fact_unread), .post_data_write(post_data_write), .post_data_index(post_data_index),
+    .fact_word(fact_word), .fact_ready(fact_ready), .fact(fact), .fact_unread(fact_unread), .post_data_write(post_data_write),
+    .post_data_index(post_data_index),
     .post_data_wdata(post_data_wdata), .post_start(post_start), .post_address(post_address), .post_long(post_long),
     .post_ring(post_ring), .post_slot(post_slot), .post_interrupt(post_interrupt), .post_busy(post_busy),
     .enter(enter), .enter_long(enter_long), .enter_word(enter_word), .enter_data(enter_data),

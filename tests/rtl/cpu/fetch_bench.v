@@ -121,7 +121,7 @@ ferry_fetch fetch (
     .ring_word(ring_word), .ring_taken(ring_taken), .ring_rdata(ring_rdata), .fetched(fetched),
     .write_valid(write_valid), .write_address(write_address), .write_data(write_data), .next(next), .claim(claim),
     .fact_ready(fact_ready), .fact_valid(1'b0), .fact_slot(2'd0), .fact_word(fact_word), .fact(fact),
-        .fact_unread(fact_unread), .select(select),
+    .fact_unread(fact_unread), .select(select),
     .select_slot(select_slot),
     .interrupts(unused_interrupts), .release_slot(release_slot), .release_number(release_number), .used(used),
     .ready(ready), .tags(tags), .busy(busy), .m_axi_ar(ar), .m_axi_arvalid(arvalid), .m_axi_arready(arready),
