@@ -18,7 +18,7 @@ typedef union _D3DDDI_MAKERESIDENT_FLAGS {
 
 typedef struct _D3DDDI_MAKERESIDENT {
     D3DKMT_HANDLE hPagingQueue;
-    UINT NumAllocations; // in; out: made resident
+    UINT NumAllocations; // in; not written (docs/manual/driver-contract.md)
     const D3DKMT_HANDLE *AllocationList;
     const UINT *PriorityList; // ignored
     D3DDDI_MAKERESIDENT_FLAGS Flags;

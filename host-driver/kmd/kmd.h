@@ -23,6 +23,10 @@ bool ferry_kmd_next_fault(HANDLE hAdapter, struct ferry_fault *fault);
 /// Fault records taken from the device so far. Any thread.
 uint64_t ferry_kmd_faults(HANDLE hAdapter);
 
+/// The least DMA buffer into which every paging operation goes, in pieces if need be: the largest packet is 32 bytes,
+/// or a few words and the address of one page.
+#define FERRY_KMD_LEAST_PAGING_BUFFER 64u
+
 // Patch locations of our user-mode driver: PatchOffset is where the 64-bit address stands, and DriverId tells which
 // packet it belongs to and on which side, so that the address kind can be set with the address.
 #define FERRY_KMD_PATCH_SOURCE                  0u

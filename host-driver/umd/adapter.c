@@ -97,7 +97,8 @@ static int start_manager(struct umd_adapter *adapter, const struct ferry_adapter
 int ferry_adapter_open(const struct ferry_adapter_options *options, struct ferry_adapter **handle)
 {
     if (!options || !handle || options->size != sizeof *options || options->video_memory_bytes % FERRY_PAGE_BYTES ||
-        options->aperture_bytes % FERRY_PAGE_BYTES || options->random_stall_percent > 90)
+        options->aperture_bytes % FERRY_PAGE_BYTES || options->random_stall_percent > 90 ||
+        (options->paging_buffer_bytes && options->paging_buffer_bytes < FERRY_KMD_LEAST_PAGING_BUFFER))
         return FERRY_ERROR_ARGUMENT;
     *handle = NULL;
     struct umd_adapter *adapter = calloc(1, sizeof *adapter);

@@ -55,9 +55,11 @@ int ferry_vidmm_segment(struct ferry_vidmm *manager, unsigned index, struct ferr
 /// Copies the record; false (and a zeroed record) when there is none. Any thread, also after a critical stop.
 bool ferry_vidmm_critical(struct ferry_vidmm *manager, struct ferry_vidmm_critical *record);
 
+/// Errors: ARGUMENT; CRITICAL, with the figures all the same.
 int ferry_vidmm_statistics(struct ferry_vidmm *manager, struct ferry_vidmm_statistics *statistics);
 
-/// Budget of memory-segment bytes for all programs together; 0 = what the segments hold. Evicts nothing itself.
+/// Budget of memory-segment bytes for all programs together; 0 = what the segments hold. Evicts nothing itself. Errors:
+/// ARGUMENT.
 int ferry_vidmm_set_budget(struct ferry_vidmm *manager, uint64_t bytes);
 /// ResetEngine on every node that has something with the device: jobs that it aborts there count as faulted, those that
 /// have not gone out yet run afterwards, and paging that was aborted is built again, whole transfers from their start,
@@ -166,13 +168,13 @@ int ferry_vidmm_wait_paging(struct ferry_vidmm *manager, D3DKMT_HANDLE queue, ui
 /// device's program would be above its budget by arguments->NumBytesToTrim. An empty list is FERRY_OK. Errors: ARGUMENT
 /// (MustSucceed without CantTrimFurther, reserved flags, more than D3DDDI_MAKERESIDENT_MAX_ALLOCATIONS), HANDLE,
 /// FOREIGN, LOCKED (a lock took its content out of the segment, and only unlock lets it back, R216), NO_VIDEO_MEMORY,
-/// NO_HOST_MEMORY, DEVICE_LOST, TIMEOUT. With MustSucceed a failure for want of memory puts the device in error (R228).
-/// With CantTrimFurther what could be in place if nobody else ran is not refused; and what others hold never is a
-/// reason: FERRY_OK may mean that the device's jobs will bring it in, at their turn.
+/// NO_HOST_MEMORY, DEVICE_LOST. It never waits for the GPU. With MustSucceed a failure for want of memory puts the
+/// device in error (R228). With CantTrimFurther what could be in place if nobody else ran is not refused; and what
+/// others hold never is a reason: FERRY_OK may mean that the device's jobs will bring it in, at their turn.
 int ferry_vidmm_make_resident(struct ferry_vidmm *manager, D3DDDI_MAKERESIDENT *arguments);
 /// One less on each count, all or none. The allocations stay where they are until the room is needed, unless their
 /// memory is over budget; arguments->NumBytesToTrim is by how much the program's lists still are. Errors: ARGUMENT,
-/// HANDLE, FOREIGN, NOT_RESIDENT (a count would go below 0).
+/// HANDLE, FOREIGN, NOT_RESIDENT (a count would go below 0), NO_HOST_MEMORY.
 int ferry_vidmm_evict(struct ferry_vidmm *manager, D3DKMT_HANDLE device, D3DDDICB_EVICT *arguments);
 /// What the callbacks of the contract return for a result of make_resident(): S_OK, E_PENDING, E_OUTOFMEMORY,
 /// E_INVALIDARG or D3DDDIERR_DEVICEREMOVED. Any thread.
@@ -192,10 +194,11 @@ HRESULT ferry_vidmm_hresult(int result);
 /// DEVICE_LOST.
 int ferry_vidmm_lock(struct ferry_vidmm *manager, D3DKMT_HANDLE allocation, uint32_t flags, void **address);
 /// The same, but only pages [first, first + count) will be written; only they are brought to video memory at unlock.
+/// Errors: those of lock(), RANGE.
 int ferry_vidmm_lock_pages(struct ferry_vidmm *manager, D3DKMT_HANDLE allocation, uint32_t flags, uint64_t first,
                            uint64_t count, void **address);
 /// PermanentSysMem that sits in a memory segment: the locked pages are transferred there (R114, R115), and later jobs
-/// wait for it. Errors: HANDLE, NOT_LOCKED, TIMEOUT, DEVICE_LOST.
+/// wait for it. Errors: HANDLE, NOT_LOCKED, NO_HOST_MEMORY (it is locked still).
 int ferry_vidmm_unlock(struct ferry_vidmm *manager, D3DKMT_HANDLE allocation);
 
 #endif

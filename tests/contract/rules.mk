@@ -62,3 +62,13 @@ $(KMD_SUITE_PROGRAMS): $(BUILD)/tests/contract_%_kmd: $(BUILD)/obj-suite/$(CONTR
 	$(CC) $(CFLAGS) $(SANITIZE) $(filter %.o,$^) -o $@ -lcmocka -lz -lpthread
 .SECONDARY: $(KMD_SUITE_OBJECTS)
 TEST_PROGRAMS += $(KMD_SUITE_PROGRAMS)
+
+# Threads on the real miniport too.
+KMD_TSAN := $(KMD_SUITE_OBJECTS:$(BUILD)/obj-suite/%=$(BUILD)/obj-tsan/%)
+$(KMD_TSAN): CPPFLAGS := -Itests/unit/kmd/no_firmware $(CPPFLAGS)
+$(KMD_TSAN): | $(CONTRACT)
+$(BUILD)/tests/contract_threads_kmd: $(BUILD)/obj-tsan/$(CONTRACT_SUITE)/test_threads.o $(KMD_TSAN) $(MANAGER_TSAN)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -fsanitize=thread $(filter %.o,$^) -o $@ -lcmocka -lz -lpthread
+.SECONDARY: $(KMD_TSAN)
+TEST_PROGRAMS += $(BUILD)/tests/contract_threads_kmd

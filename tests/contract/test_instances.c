@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What becomes of the instances of a renamed allocation: when memory is short, at its end, and over a reset.
 #include "discards.h"
+#include "programs.h"
 
 // Host pages for no instance: the lock waits, or fails and has discarded nothing.
 static void R242_want_of_host_memory_is_no_reason_to_fail(void **state)
@@ -116,6 +117,51 @@ static void R242_R247_instances_count_in_their_programs_budget(void **state)
     world_close(world);
 }
 
+// Draws a hundred times from a page that it discards before each draw, beside two idle programs with lists of so many
+// pages. How many of the discards stall.
+static uint64_t stalls_beside(uint64_t pages)
+{
+    struct world *world = program_world();
+    spy.keep = false;
+    world->knobs->by_place = true;
+    struct program drawing = program_begin(world, 1, 0);
+    program_become(world, &drawing);
+    D3DKMT_HANDLE vertices = world_create(world, PAGES(1), CPU);
+    world_require(world, vertices);
+    for (unsigned i = 0; i < 2; i++) {
+        struct program idle = program_begin(world, 1, 0);
+        program_become(world, &idle);
+        D3DKMT_HANDLE list = world_create(world, PAGES(pages), CPU);
+        D3DDDI_MAKERESIDENT make = {.hPagingQueue = idle.queue, .NumAllocations = 1, .AllocationList = &list};
+        make.Flags.CantTrimFurther = 1;
+        assert_true(ferry_vidmm_make_resident(world->manager, &make) >= 0);
+    }
+    program_become(world, &drawing);
+    for (unsigned i = 0; i < 100; i++)
+        ferry_vidmm_poll(world->manager, true);
+    world->knobs->delay = 14;
+    uint64_t last = 0;
+    for (unsigned i = 0; i < 100; i++) {
+        void *address;
+        assert_int_equal(ferry_vidmm_lock(world->manager, vertices, D3DDDI_LOCK_DISCARD, &address), FERRY_OK);
+        assert_int_equal(ferry_vidmm_unlock(world->manager, vertices), FERRY_OK);
+        last = world_gpu_name(world, world->context, vertices, false);
+        ferry_vidmm_poll(world->manager, true);
+    }
+    world_wait(world, last);
+    uint64_t stalls = world_statistics(world).discard_stalls;
+    world_close(world);
+    return stalls;
+}
+
+// Lists of others may add up to more than there is. Who stays within his own budget does not stall for them.
+static void R242_discards_do_not_stall_for_what_others_list(void **state)
+{
+    (void)state;
+    uint64_t beside_small = stalls_beside(10), beside_large = stalls_beside(40);
+    assert_true(beside_large <= beside_small + 10);
+}
+
 // Evicted and still in place, it stands among the candidates to leave, and is found there again.
 static void what_nobody_requires_is_renamed_among_the_victims(void **state)
 {
@@ -172,6 +218,7 @@ int main(void)
         cmocka_unit_test(a_renamed_allocation_is_destroyed_with_its_instances_in_flight),
         cmocka_unit_test(a_renamed_allocation_is_destroyed_after_the_oldest_of_its_paging),
         cmocka_unit_test(R242_R247_instances_count_in_their_programs_budget),
+        cmocka_unit_test(R242_discards_do_not_stall_for_what_others_list),
         cmocka_unit_test(what_nobody_requires_is_renamed_among_the_victims),
         cmocka_unit_test(a_reset_keeps_what_each_instance_holds),
     };

@@ -200,6 +200,14 @@ static void bad_arguments_get_their_names_and_change_nothing(void **state)
     assert_null(adapter);
     adapter_options.size--;
     assert_int_equal(ferry_adapter_open(&adapter_options, &adapter), FERRY_ERROR_ARGUMENT);
+    // Paging has to go into its buffers, in pieces if need be.
+    adapter_options =
+        (struct ferry_adapter_options){.size = sizeof adapter_options, .backend = "model", .paging_buffer_bytes = 63};
+    assert_int_equal(ferry_adapter_open(&adapter_options, &adapter), FERRY_ERROR_ARGUMENT);
+    adapter_options.paging_buffer_bytes = 64;
+    ok(ferry_adapter_open(&adapter_options, &adapter));
+    ferry_adapter_close(adapter);
+    adapter = NULL;
     assert_int_equal(ferry_device_create(NULL, &device), FERRY_ERROR_HANDLE);
     assert_int_equal(ferry_device_create((struct ferry_adapter *)b->device, &device), FERRY_ERROR_HANDLE);
     assert_int_equal(ferry_device_create(b->adapter, NULL), FERRY_ERROR_ARGUMENT);

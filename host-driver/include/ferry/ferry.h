@@ -6,6 +6,10 @@
 // set it to sizeof the struct and everything not needed to 0. Every call returns FERRY_OK, FERRY_PENDING or a negative
 // enum ferry_error. Every call may be made from any thread; calls on one adapter take turns, and one that waits for the
 // GPU (lock, submit, wait, destroy) lets the others in. A handle that another thread destroys meanwhile gives HANDLE.
+// Besides the errors that are listed with it, each call of an adapter returns CRITICAL once the manager has stopped:
+// the miniport has broken a rule of the contract. Sizes and offsets are bytes, times are device cycles. R-numbers name
+// the rules of the driver contract that a call stands for (docs/manual/driver-contract.md); `make requirements` lists
+// their tests.
 #ifndef FERRY_FERRY_H
 #define FERRY_FERRY_H
 
@@ -34,7 +38,7 @@ struct ferry_adapter_options {
     const char *backend;           // "sim" (NULL means it) or "model".
     uint64_t video_memory_bytes;   // What the manager may use; 0 = all the device has. Multiple of 4096.
     uint64_t aperture_bytes;       // What of the aperture segment the manager may use; 0 = all.
-    uint32_t paging_buffer_bytes;  // DMA buffer for paging; 0 = what the miniport asks for. For tests.
+    uint32_t paging_buffer_bytes;  // DMA buffer for paging, 64 and more; 0 = what the miniport asks for. For tests.
     uint32_t read_latency_cycles;  // sim: constant memory latency; 0 = the DRAM model with banks and refresh.
     uint32_t link_latency_cycles;  // sim: one way latency of the link; 0 = 100.
     uint32_t random_stall_percent; // sim: refuse this share of handshakes, on every channel.
@@ -46,7 +50,8 @@ struct ferry_adapter_options {
 /// Open an adapter: start the back end, check the contract version, load and start the firmware, start the miniport and
 /// the manager. Errors: ARGUMENT, BACKEND, CONTRACT, FIRMWARE, NO_HOST_MEMORY, TIMEOUT.
 int ferry_adapter_open(const struct ferry_adapter_options *options, struct ferry_adapter **adapter);
-/// Close it; every device, allocation and queue of it ends with it. NULL is allowed.
+/// Close it; every process, device, allocation and queue of it ends with it. Calls of other threads that wait find
+/// their handles gone, and end first. NULL is allowed.
 void ferry_adapter_close(struct ferry_adapter *adapter);
 
 struct ferry_adapter_info {
@@ -108,7 +113,7 @@ struct ferry_fault {
 int ferry_adapter_next_fault(struct ferry_adapter *adapter, struct ferry_fault *fault, bool *found);
 
 /// Change the budget of video memory bytes for all programs together; evicts nothing by itself. 0 = no budget below the
-/// segment's size. Errors: ARGUMENT, HANDLE.
+/// segment's size. Errors: HANDLE.
 int ferry_adapter_set_budget(struct ferry_adapter *adapter, uint64_t bytes);
 
 /// Reset the engine as if a job had timed out; what was in flight is aborted, content of untouched allocations stays.
@@ -219,9 +224,11 @@ uint64_t ferry_process_id(const struct ferry_process *process);
 int ferry_device_create(struct ferry_adapter *adapter, struct ferry_device **device);
 /// A device of this program. Errors: ARGUMENT, HANDLE, NO_HOST_MEMORY.
 int ferry_process_create_device(struct ferry_process *process, struct ferry_device **device);
-/// Waits for its queues, then destroys its queues and allocations too. Errors: HANDLE.
+/// Waits for its queues, then destroys its queues and allocations too. Errors: HANDLE, TIMEOUT (its work does not end;
+/// it lives on).
 int ferry_device_destroy(struct ferry_device *device);
-/// Wait until the paging fence has reached value. Errors: HANDLE, TIMEOUT, DEVICE_LOST, FAULT.
+/// Wait until the paging fence has reached value. Errors: HANDLE, ARGUMENT (a value that was never handed out),
+/// TIMEOUT, DEVICE_LOST (paging of this device has faulted, or it is in error).
 int ferry_device_wait_paging(struct ferry_device *device, uint64_t value);
 
 // ---- Allocations ------------------------------------------------------------------------------------------------
@@ -248,7 +255,7 @@ int ferry_allocation_create(struct ferry_device *device, const struct ferry_allo
                             struct ferry_allocation **allocation);
 /// The name of a flag in these words that breaks no rule but asks for what this version does not do; NULL = none.
 const char *ferry_flag_unsupported(uint32_t flags, uint32_t flags2);
-/// Destroy it, resident or not; waits for GPU work that names it. Errors: HANDLE, LOCKED.
+/// Destroy it, resident or not; waits for GPU work that names it. Errors: HANDLE, LOCKED, TIMEOUT.
 int ferry_allocation_destroy(struct ferry_allocation *allocation);
 /// A number that no other living allocation of the adapter has, nor one of two million others after it; 0 for NULL.
 uint64_t ferry_allocation_id(const struct ferry_allocation *allocation);
@@ -279,7 +286,8 @@ struct ferry_residency {
 /// Add one to the residency count of each allocation; all or none. FERRY_OK: usable at once. FERRY_PENDING: wait for
 /// paging_fence_value first (ferry_queue_submit does so itself). As a D3D12 driver does it: nothing is trimmed, on an
 /// error every count is as before, and the error is the manager's own. Lists of any length. Errors: ARGUMENT, HANDLE,
-/// FOREIGN, NO_VIDEO_MEMORY, DEVICE_LOST, CRITICAL.
+/// FOREIGN, LOCKED (a lock took its content out, and only unlock lets it back), NO_VIDEO_MEMORY, NO_HOST_MEMORY,
+/// DEVICE_LOST.
 /// NO_VIDEO_MEMORY comes for the program's own budget; with cant_trim_further only for more than could be in place if
 /// no other program ran. What others hold is no reason: submit waits for the turn then.
 int ferry_make_resident(struct ferry_device *device, struct ferry_residency *arguments);
@@ -292,7 +300,7 @@ int ferry_make_resident(struct ferry_device *device, struct ferry_residency *arg
 /// put back. Errors: those of ferry_make_resident().
 int ferry_make_resident_trim(struct ferry_device *device, struct ferry_residency *arguments);
 /// Take one off each count; at 0 the allocation leaves the residency list. Errors: ARGUMENT, HANDLE, FOREIGN,
-/// NOT_RESIDENT (a count is 0 already; nothing changes).
+/// NOT_RESIDENT (a count is 0 already), NO_HOST_MEMORY; nothing has changed then.
 int ferry_evict(struct ferry_device *device, struct ferry_residency *arguments);
 
 // ---- CPU access -------------------------------------------------------------------------------------------------
@@ -305,9 +313,10 @@ int ferry_evict(struct ferry_device *device, struct ferry_residency *arguments);
 /// the present content up: jobs submitted before keep it, and while they run the call hands out another instance of the
 /// allocation where memory allows it, instead of waiting; what is not written then is undefined. DO_NOT_WAIT means
 /// nothing beside it. On a primary it is ignored. A job recorded and not yet submitted sees what is there then. Errors:
-/// ARGUMENT, HANDLE, NOT_LOCKABLE, LOCKED, BUSY, NO_HOST_MEMORY, TIMEOUT, DEVICE_LOST, FAULT.
+/// ARGUMENT, HANDLE, NOT_LOCKABLE, LOCKED, BUSY, NO_HOST_MEMORY, TIMEOUT, DEVICE_LOST (its content is lost). The rules:
+/// R113 to R120, of DISCARD R237 to R253.
 int ferry_lock(struct ferry_allocation *allocation, uint32_t flags, void **address);
-/// Errors: HANDLE, NOT_LOCKED.
+/// The address is dead from here on. Errors: HANDLE, NOT_LOCKED, NO_HOST_MEMORY (it is locked still).
 int ferry_unlock(struct ferry_allocation *allocation);
 
 // ---- Copy queues ------------------------------------------------------------------------------------------------
@@ -315,22 +324,24 @@ int ferry_unlock(struct ferry_allocation *allocation);
 /// A queue of GPU copy jobs on one of the user rings. Jobs of one queue run in order. Errors: ARGUMENT, HANDLE,
 /// NO_HOST_MEMORY, DEVICE_LOST.
 int ferry_queue_create(struct ferry_device *device, struct ferry_queue **queue);
-/// Waits for its jobs. Errors: HANDLE.
+/// Waits for its jobs. Errors: HANDLE, TIMEOUT.
 int ferry_queue_destroy(struct ferry_queue *queue);
 /// Append a copy of bytes from one place to the other (may be the same allocation, may overlap) to the job being
-/// recorded. Errors: ARGUMENT, HANDLE, FOREIGN, RANGE, NO_HOST_MEMORY.
+/// recorded. Errors: HANDLE, FOREIGN, RANGE (it leaves the allocation, or an offset has more than 32 bits),
+/// NO_HOST_MEMORY.
 int ferry_queue_copy(struct ferry_queue *queue, struct ferry_allocation *destination, uint64_t destination_offset,
                      struct ferry_allocation *source, uint64_t source_offset, uint32_t bytes);
-/// Append a fill with a pattern of 1, 2, 4 or 8 bytes. Errors: those of ferry_queue_copy().
+/// Append a fill with a pattern of 1, 2, 4 or 8 bytes. Errors: those of ferry_queue_copy(), ARGUMENT.
 int ferry_queue_fill(struct ferry_queue *queue, struct ferry_allocation *destination, uint64_t offset, uint32_t bytes,
                      uint64_t pattern, uint32_t pattern_bytes);
 /// Close the job, make everything on the device's residency list resident, and submit; *fence gets the job's number.
 /// While it waits (for room in the ring, for the program's turn) others get in; what is recorded into the queue
 /// meanwhile is the next job. On an error nothing of it runs: after NO_HOST_MEMORY the recorded job is as it was and
-/// may be submitted again (unless the next one has begun), any other error drops it. Errors: ARGUMENT, HANDLE,
-/// NOT_RESIDENT, NO_VIDEO_MEMORY, NO_HOST_MEMORY, DEVICE_LOST, TIMEOUT.
+/// may be submitted again (unless the next one has begun), any other error drops it. Errors: HANDLE (also
+/// of an allocation that was destroyed after it was recorded), NOT_RESIDENT, LOCKED (an allocation of the job is, and
+/// is not PermanentSysMem), NO_VIDEO_MEMORY, NO_HOST_MEMORY, DEVICE_LOST, TIMEOUT.
 int ferry_queue_submit(struct ferry_queue *queue, uint64_t *fence);
-/// Wait until the job is done. Errors: HANDLE, ARGUMENT (no such job), TIMEOUT, FAULT, DEVICE_LOST.
+/// Wait until the job is done. Errors: HANDLE, ARGUMENT (no such job), TIMEOUT, FAULT (this job has faulted).
 int ferry_queue_wait(struct ferry_queue *queue, uint64_t fence);
 
 #ifdef __cplusplus

@@ -30,14 +30,6 @@ uint64_t ferry_vm_required(const struct ferry_vm_policy *policy, unsigned group)
     return bytes;
 }
 
-uint64_t ferry_vm_renamed(const struct ferry_vm_policy *policy, unsigned group)
-{
-    uint64_t bytes = 0;
-    for (struct ferry_vm_list *link = policy->processes.next; link != &policy->processes; link = link->next)
-        bytes += process_at(link)->renamed[group];
-    return bytes;
-}
-
 uint64_t ferry_vm_excess(const struct ferry_vm_process *process)
 {
     uint64_t bytes = 0;

@@ -57,9 +57,8 @@ void ferry_vm_budgets_start(struct ferry_vm_policy *policy);
 void ferry_vm_budgets_stop(struct ferry_vm_policy *policy);
 /// What there is of video memory, for all programs.
 uint64_t ferry_vm_memory_limit(const struct ferry_vm_policy *policy);
-/// What is on residency lists altogether; what renaming lists hold besides; what there is of the kind.
+/// What is on residency lists altogether; what there is of the kind.
 uint64_t ferry_vm_required(const struct ferry_vm_policy *policy, unsigned group);
-uint64_t ferry_vm_renamed(const struct ferry_vm_policy *policy, unsigned group);
 uint64_t ferry_vm_limit(const struct ferry_vm_policy *policy, unsigned group);
 /// Divide what there is anew, and tell those whose part has changed.
 void ferry_vm_budgets_divide(struct ferry_vm_policy *policy);

@@ -7,9 +7,9 @@
 //  - it is not, the list may grow and memory allows it: a new one is put before it and taken;
 //  - else the next one is taken and the lock waits for it. It is the one that will be idle first.
 //
-// Memory allows it while what all lists require and all instances besides fit together, and those of the program into
-// its budget. What is parked is among the
-// first to leave when room is needed, and leaving it ends. Demand is looked at every so often: instances that not one
+// Memory allows it while what the program requires and all its instances fit into its budget; the budgets of all fit
+// together, so what others list is no reason to wait. What is parked is among the first to leave when room is needed,
+// and leaving it ends. Demand is looked at every so often: instances that not one
 // discard of the last window would have missed go.
 #include "vidmm/policy/policy.h"
 
@@ -22,15 +22,14 @@ static bool busy(const struct ferry_vm_policy *policy, const struct ferry_vm_all
     return ferry_vm_subject_pending(policy->sched, instance->subject.last_fence, true, &node);
 }
 
-static bool may_grow(const struct ferry_vm_policy *policy, const struct ferry_vm_allocation *allocation)
+static bool may_grow(const struct ferry_vm_allocation *allocation)
 {
     const struct ferry_vm_process *process = allocation->device->process;
     unsigned group = allocation->wants_memory ? FERRY_VM_LOCAL : FERRY_VM_NON_LOCAL;
     uint64_t more = ferry_vm_charge(allocation);
     if (allocation->renaming_limit != 0 && ferry_vm_instance_count(allocation) >= allocation->renaming_limit)
         return false;
-    return process->required[group] + process->renamed[group] + more <= process->budget[group] &&
-           ferry_vm_required(policy, group) + ferry_vm_renamed(policy, group) + more <= ferry_vm_limit(policy, group);
+    return process->required[group] + process->renamed[group] + more <= process->budget[group];
 }
 
 static void look_at_demand(struct ferry_vm_policy *policy, struct ferry_vm_allocation *allocation, uint32_t in_use)
@@ -65,7 +64,7 @@ struct ferry_vm_allocation *ferry_vm_rename(struct ferry_vm_policy *policy, stru
     if (busy(policy, allocation) && (allocation->flags & single) == 0) {
         taken = ferry_vm_instance(allocation, 1);
         // Without host memory for one more there is still the next one to wait for.
-        added = busy(policy, taken) && may_grow(policy, allocation) &&
+        added = busy(policy, taken) && may_grow(allocation) &&
                 ferry_vm_instance_add(policy->memory, allocation) == FERRY_OK;
         if (added)
             taken = ferry_vm_instance(allocation, 1);

@@ -212,13 +212,11 @@ void second_engine_fault_cannot_hang_the_core(void **state)
     assert_int_equal(double_status(2), FERRY_BUFFER_STATUS_SUCCESS);
 }
 
-// The engine drops what comes behind a slot's first fault; should it tell of a second one, that is not the one that
-// counts.
-void first_fault_of_a_slot_counts(void **state)
+// A buffer of two jobs: the fault of the first is told and taken, and the second is still to be dropped.
+static void fault_is_taken_before_the_next_job_is_dropped(void)
 {
     struct buffer b = {.count = 0};
 
-    (void)state;
     double_reset();
     run_from_reset();
     machine.slow_drops = true;
@@ -227,9 +225,16 @@ void first_fault_of_a_slot_counts(void **state)
     put_fill(&b, 0, 0, 256, 0x9000, 5);
     double_submit(0, b.words, b.count, 1, false);
     double_fault_job(0, FERRY_FAULT_KIND_LOCAL_ERROR, true, 0x40, DOUBLE_UP_TO_POSITION);
-    // The first is told and taken, while the second job is still to be dropped.
     while (!machine.entries[0].engine_faulted || (machine.engine_fault & FERRY_CORE_ENGINE_FAULT_VALID_MASK))
         assert_false(run_machine(1));
+}
+
+// The engine drops what comes behind a slot's first fault; should it tell of a second one, that is not the one that
+// counts.
+void first_fault_of_a_slot_counts(void **state)
+{
+    (void)state;
+    fault_is_taken_before_the_next_job_is_dropped();
     assert_int_equal(machine.jobs_retired, 1);
     machine.engine_fault = FERRY_CORE_ENGINE_FAULT_VALID_MASK | FERRY_FAULT_KIND_HOST_ABORT |
                            FERRY_PUT(FERRY_CORE_ENGINE_FAULT_SLOT, machine.entries[0].slot) |
@@ -245,19 +250,8 @@ void first_fault_of_a_slot_counts(void **state)
 // A buffer whose job faulted has faulted, also if a reset comes before it ends: the fault came first.
 void fault_before_a_reset_is_told(void **state)
 {
-    struct buffer b = {.count = 0};
-
     (void)state;
-    double_reset();
-    run_from_reset();
-    machine.slow_drops = true;
-    machine.job_ticks = 2000;
-    put_copy(&b, 0, 0, 256, 0x1000, 0x8000);
-    put_fill(&b, 0, 0, 256, 0x9000, 5);
-    double_submit(0, b.words, b.count, 1, false);
-    double_fault_job(0, FERRY_FAULT_KIND_LOCAL_ERROR, true, 0x40, DOUBLE_UP_TO_POSITION);
-    while (!machine.entries[0].engine_faulted || (machine.engine_fault & FERRY_CORE_ENGINE_FAULT_VALID_MASK))
-        assert_false(run_machine(1));
+    fault_is_taken_before_the_next_job_is_dropped();
     double_engine_reset(10);
     assert_true(run_machine(100000));
     must_be_null(double_verify());
