@@ -139,8 +139,8 @@ static bool has_to_wait(const struct ferry_vidmm *manager, const struct ferry_vm
 {
     const struct ferry_vm_sched *sched = &manager->sched;
     *node = context->node;
-    if (ferry_vm_jobs_full(sched, context->node) || ferry_vm_turn_line_full(&manager->policy, context)) {
-        *number = sched->nodes[context->node].first->fence;
+    if (ferry_vm_jobs_full(sched, context->node) || ferry_vm_turn_line_full(&manager->policy, context, node)) {
+        *number = sched->nodes[*node].first->fence;
         return true;
     }
     *node = sched->paging_node;

@@ -33,12 +33,15 @@ enum { FERRY_VM_LOCAL, FERRY_VM_NON_LOCAL, FERRY_VM_GROUPS };
 struct ferry_vm_process {
     D3DKMT_HANDLE handle; // 0: the program of all devices that were given none
     uint32_t weight, devices;
+    uint64_t gpu_used;    // GPU time of its jobs, over its weight
     uint64_t reservation; // of LOCAL
     uint64_t budget[FERRY_VM_GROUPS];
-    uint64_t required[FERRY_VM_GROUPS]; // on its devices' residency lists
-    uint64_t in_place[FERRY_VM_GROUPS]; // in segments now, required or not
-    uint64_t renamed[FERRY_VM_GROUPS];  // instances of its allocations beyond each one's first
-    uint64_t planned[FERRY_VM_GROUPS];  // what the plan that is being made changes of it, modulo 2^64
+    uint64_t required[FERRY_VM_GROUPS];       // on its devices' residency lists
+    uint64_t in_place[FERRY_VM_GROUPS];       // in segments now, required or not
+    uint64_t renamed[FERRY_VM_GROUPS];        // instances of its allocations beyond each one's first
+    uint64_t planned[FERRY_VM_GROUPS];        // what the plan that is being made changes of it, modulo 2^64
+    uint64_t planned_before[FERRY_VM_GROUPS]; // planned, before the allocation that is being planned for
+    uint64_t spare[FERRY_VM_GROUPS];          // what may still leave for it, while that is picked
     struct ferry_vidmm_process_statistics statistics;
     struct ferry_vm_list link;
 };
@@ -51,8 +54,8 @@ struct ferry_vm_device {
     uint64_t required[FERRY_VM_GROUPS]; // on its residency list
     bool away;                          // others run: what its list holds in place are candidates like any other
     uint64_t turn_start;                // GPU time at which its first job since it came back began; 0 = none has
-    uint64_t gpu_used;                  // GPU time of its jobs, over its weight
     struct ferry_vm_list waiting;       // for its turn
+    bool let_by;                        // it has, once, waited for a job of one that comes before it
     D3DKMT_DEVICEEXECUTION_STATE state;
     struct ferry_vm_list allocations; // all of it; for destroy_device only
     struct ferry_vm_list missing;     // required, but not in place

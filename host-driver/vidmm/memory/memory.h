@@ -57,6 +57,7 @@ struct ferry_vm_allocation {
     uint8_t pinned : 1;
     uint8_t closing : 1;          // it is being destroyed, and out of its aperture: it does not come back
     uint8_t prepared : 1;         // its backing store is there for what is about to be queued
+    uint8_t picked : 1;           // by a plan: it may leave together with the others that are picked
     uint8_t keeps_content : 1;    // Discard is ignored
     uint8_t eviction_segment : 4; // aperture through which it is evicted, 0 = straight to system pages
 };

@@ -7,8 +7,9 @@
 #include "vidmm/space/budget.h"
 #include "vidmm/space/plan.h"
 
-// How far a plan reaches for room: to those above their budget, to all that the asking one has, to everybody.
-enum ferry_vm_reach { FERRY_VM_REACH_OVER, FERRY_VM_REACH_OWN, FERRY_VM_REACH_ALL };
+// How far a plan reaches for room: to those above their budget, to all that the asking one has, to what others have
+// above their reservations; in the end to one allocation of each that lies on both sides of that border.
+enum ferry_vm_reach { FERRY_VM_REACH_OVER, FERRY_VM_REACH_OWN, FERRY_VM_REACH_ALL, FERRY_VM_REACH_BEYOND };
 
 struct ferry_vm_policy {
     struct ferry_vm_core *core;
@@ -26,6 +27,7 @@ struct ferry_vm_policy {
     const struct ferry_vm_process *asking;
     uint64_t wanted_bytes;
     unsigned reach;                                               // enum ferry_vm_reach
+    bool picking;                                                 // of others only what is marked `picked` may leave
     bool (*leaves)(void *policy, const struct ferry_vm_use *use); // NULL = there is one program, and all may
     struct ferry_vm_plan plan;
     struct ferry_vm_region regions[FERRY_VM_MAX_SEGMENTS]; // of the segments, as the plan knows them
@@ -41,7 +43,8 @@ int ferry_vm_place_all(struct ferry_vm_policy *policy, struct ferry_vm_allocatio
                        uint64_t *short_bytes);
 /// All of the device's required allocations that are out, as far as they are not locked away.
 int ferry_vm_place_missing(struct ferry_vm_policy *policy, struct ferry_vm_device *device);
-/// Evict the victim of this segment when `pages` more are wanted. FERRY_ERROR_NO_VIDEO_MEMORY when nobody can leave.
+/// Evict the victim of this segment when `pages` more are wanted by nobody in particular: of those above their budget
+/// first, reserved ones last. FERRY_ERROR_NO_VIDEO_MEMORY when nobody can leave.
 int ferry_vm_evict_one(struct ferry_vm_policy *policy, struct ferry_vm_segment *segment, uint64_t pages);
 
 // ---- rename.c ----
@@ -88,8 +91,9 @@ uint64_t ferry_vm_beyond_all(const struct ferry_vm_policy *policy, const struct 
 /// PENDING: others have the room; try again when `number` of `node` is over.
 int ferry_vm_take_turn(struct ferry_vm_policy *policy, struct ferry_vm_device *device, unsigned *node,
                        uint64_t *number);
-/// The context has as many jobs in line as it may while others wait for their turn.
-bool ferry_vm_turn_line_full(const struct ferry_vm_policy *policy, const struct ferry_vm_context *context);
+/// The context's program has as many jobs in line as it may while others wait for their turn; *node has some of them.
+bool ferry_vm_turn_line_full(const struct ferry_vm_policy *policy, const struct ferry_vm_context *context,
+                             unsigned *node);
 /// It waits for its turn no longer.
 void ferry_vm_turn_forgo(struct ferry_vm_device *device);
 /// Do other devices have anything on their lists?

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Room for allocations: all that a call wants in is planned as one (space/plan.h), then carried out step by step.
+#include <string.h>
+
 #include "vidmm/policy/policy.h"
 
 // ---- What the plan asks ----
@@ -55,26 +57,68 @@ static uint64_t pages_to_budget(const struct ferry_vm_policy *policy, const stru
 
 // ---- Whose memory it comes from ----
 
-// What an allocation's program has in place above `least` (of its budget or its reservation), by the plan so far.
-static bool has_more(const struct ferry_vm_process *process, unsigned group, uint64_t least)
+// What a program has in place, by the plan so far.
+static uint64_t has(const struct ferry_vm_process *process, unsigned group)
 {
-    return process->in_place[group] + process->planned[group] > least;
+    return process->in_place[group] + process->planned[group];
+}
+
+// What another one than the asking keeps: its budget, in the end its reservation.
+static uint64_t keeps(const struct ferry_vm_policy *policy, const struct ferry_vm_process *process, unsigned group)
+{
+    return policy->reach < FERRY_VM_REACH_ALL ? process->budget[group] : ferry_vm_reserved(process, group);
+}
+
+static unsigned group_of(const struct ferry_vm_policy *policy, const struct ferry_vm_allocation *allocation)
+{
+    return policy->memory->segments[allocation->segment - 1].aperture ? FERRY_VM_NON_LOCAL : FERRY_VM_LOCAL;
 }
 
 // May this candidate leave for the one that is wanted? First those of programs that have more than their budget: the
 // one that asks too, when it gets above it. Then whatever else it has itself. Then everybody's, but what is reserved.
+// Each is looked at as if it left alone; whether they may all leave together is seen afterwards.
 static bool leaves(void *context, const struct ferry_vm_use *use)
 {
     const struct ferry_vm_policy *policy = context;
     const struct ferry_vm_allocation *candidate = FERRY_VM_CONTAINER(use, struct ferry_vm_allocation, use);
     const struct ferry_vm_process *process = candidate->device->process;
-    unsigned group = policy->memory->segments[candidate->segment - 1].aperture ? FERRY_VM_NON_LOCAL : FERRY_VM_LOCAL;
+    unsigned group = group_of(policy, candidate);
     uint64_t budget = process->budget[group], more = policy->wanted_bytes;
     if (process == policy->asking)
-        return policy->reach != FERRY_VM_REACH_OVER || has_more(process, group, budget > more ? budget - more : 0);
+        return policy->reach != FERRY_VM_REACH_OVER || has(process, group) > (budget > more ? budget - more : 0);
+    if (policy->picking)
+        return candidate->picked;
     if (policy->reach == FERRY_VM_REACH_ALL)
-        return has_more(process, group, ferry_vm_reserved(process, group));
-    return has_more(process, group, budget);
+        return has(process, group) >= keeps(policy, process, group) + ferry_vm_bytes(candidate);
+    return has(process, group) > keeps(policy, process, group);
+}
+
+// Who may leave together with those that leave before it.
+static void pick(void *context, struct ferry_vm_use *use)
+{
+    const struct ferry_vm_policy *policy = context;
+    struct ferry_vm_allocation *candidate = FERRY_VM_CONTAINER(use, struct ferry_vm_allocation, use);
+    uint64_t *spare = &candidate->device->process->spare[group_of(policy, candidate)];
+    uint64_t bytes = ferry_vm_bytes(candidate);
+    candidate->picked = *spare > 0 && (bytes <= *spare || policy->reach != FERRY_VM_REACH_ALL);
+    if (candidate->picked)
+        *spare -= bytes < *spare ? bytes : *spare;
+}
+
+static void pick_those_that_leave(struct ferry_vm_policy *policy)
+{
+    policy->picking = true;
+    for (struct ferry_vm_list *link = policy->processes.next; link != &policy->processes; link = link->next) {
+        struct ferry_vm_process *process = FERRY_VM_CONTAINER(link, struct ferry_vm_process, link);
+        for (unsigned group = 0; group < FERRY_VM_GROUPS; group++) {
+            uint64_t kept = keeps(policy, process, group);
+            process->spare[group] = has(process, group) > kept ? has(process, group) - kept : 0;
+        }
+    }
+    for (unsigned i = 0; i < policy->memory->segment_count; i++) {
+        struct ferry_vm_segment *segment = &policy->memory->segments[i];
+        ferry_vm_victims_visit(&segment->victims, policy->memory->time, pick, policy);
+    }
 }
 
 // Several programs: the candidates are looked through, in as many steps as it takes.
@@ -83,7 +127,8 @@ static void ask_for(struct ferry_vm_policy *policy, const struct ferry_vm_proces
     bool several = policy->processes.next->next != &policy->processes;
     policy->asking = asking;
     policy->wanted_bytes = bytes;
-    policy->reach = several ? FERRY_VM_REACH_OVER : FERRY_VM_REACH_ALL;
+    policy->picking = false;
+    policy->reach = several ? FERRY_VM_REACH_OVER : FERRY_VM_REACH_BEYOND;
     policy->leaves = several ? leaves : NULL;
     for (unsigned i = 0; i < policy->memory->segment_count; i++) {
         policy->memory->segments[i].victims.leaves = policy->leaves;
@@ -93,6 +138,10 @@ static void ask_for(struct ferry_vm_policy *policy, const struct ferry_vm_proces
 
 static void count_planned(struct ferry_vm_policy *policy, size_t from)
 {
+    for (struct ferry_vm_list *link = policy->processes.next; link != &policy->processes; link = link->next) {
+        struct ferry_vm_process *process = FERRY_VM_CONTAINER(link, struct ferry_vm_process, link);
+        memcpy(process->planned_before, process->planned, sizeof(process->planned));
+    }
     for (size_t i = from; i < policy->plan.step_count; i++) {
         const struct ferry_vm_step *step = &policy->plan.steps[i];
         if (step->kind != FERRY_VM_STEP_EVICT && step->kind != FERRY_VM_STEP_PLACE)
@@ -135,14 +184,56 @@ static int want_within(struct ferry_vm_policy *policy, struct ferry_vm_allocatio
     return FERRY_ERROR_NO_VIDEO_MEMORY;
 }
 
+// Does the plan from this step on leave anybody less than he keeps? Where an allocation may lie on both sides of that
+// border: less than he keeps even without the largest of those that leave.
+static bool takes_too_much(const struct ferry_vm_policy *policy, size_t from)
+{
+    for (struct ferry_vm_list *link = policy->processes.next; link != &policy->processes; link = link->next) {
+        const struct ferry_vm_process *process = FERRY_VM_CONTAINER(link, struct ferry_vm_process, link);
+        uint64_t largest[FERRY_VM_GROUPS] = {0};
+        for (size_t i = from; i < policy->plan.step_count && process != policy->asking; i++) {
+            const struct ferry_vm_step *step = &policy->plan.steps[i];
+            const struct ferry_vm_allocation *allocation = step->owner;
+            unsigned group = step->region->moves ? FERRY_VM_LOCAL : FERRY_VM_NON_LOCAL;
+            uint64_t bytes = step->pages * PAGE_SIZE;
+            if (step->kind == FERRY_VM_STEP_EVICT && step->candidate && allocation->device->process == process &&
+                bytes > largest[group])
+                largest[group] = bytes;
+        }
+        for (unsigned group = 0; group < FERRY_VM_GROUPS; group++) {
+            uint64_t left = has(process, group), kept = keeps(policy, process, group);
+            bool lost = largest[group] != 0 && left < kept;
+            if (lost && (policy->reach == FERRY_VM_REACH_ALL || left + largest[group] <= kept))
+                return true;
+        }
+    }
+    return false;
+}
+
+static void take_back(struct ferry_vm_policy *policy, size_t steps)
+{
+    ferry_vm_plan_back_to(&policy->plan, steps);
+    for (struct ferry_vm_list *link = policy->processes.next; link != &policy->processes; link = link->next) {
+        struct ferry_vm_process *process = FERRY_VM_CONTAINER(link, struct ferry_vm_process, link);
+        memcpy(process->planned, process->planned_before, sizeof(process->planned));
+    }
+}
+
 static int want(struct ferry_vm_policy *policy, struct ferry_vm_allocation *allocation, uint64_t *short_bytes)
 {
     int result;
+    size_t steps = policy->plan.step_count;
     *short_bytes = ferry_vm_bytes(allocation);
     ask_for(policy, allocation->device->process, *short_bytes);
-    do
+    do {
+        policy->picking = false;
         result = want_within(policy, allocation);
-    while (result == FERRY_ERROR_NO_VIDEO_MEMORY && policy->reach++ != FERRY_VM_REACH_ALL);
+        if (result == FERRY_OK && policy->leaves && takes_too_much(policy, steps)) {
+            take_back(policy, steps);
+            pick_those_that_leave(policy);
+            result = want_within(policy, allocation);
+        }
+    } while (result == FERRY_ERROR_NO_VIDEO_MEMORY && policy->reach++ != FERRY_VM_REACH_BEYOND);
     return result;
 }
 
@@ -254,12 +345,17 @@ static void carry_out(struct ferry_vm_policy *policy)
     }
 }
 
-static void begin(struct ferry_vm_policy *policy)
+static void forget_planned(struct ferry_vm_policy *policy)
 {
     for (struct ferry_vm_list *link = policy->processes.next; link != &policy->processes; link = link->next) {
         struct ferry_vm_process *process = FERRY_VM_CONTAINER(link, struct ferry_vm_process, link);
         process->planned[FERRY_VM_LOCAL] = process->planned[FERRY_VM_NON_LOCAL] = 0;
     }
+}
+
+static void begin(struct ferry_vm_policy *policy)
+{
+    forget_planned(policy);
     ferry_vm_plan_begin(&policy->plan, policy, facts_of, owner_of, policy->memory->time);
 }
 
@@ -306,9 +402,12 @@ int ferry_vm_place_missing(struct ferry_vm_policy *policy, struct ferry_vm_devic
 
 int ferry_vm_evict_one(struct ferry_vm_policy *policy, struct ferry_vm_segment *segment, uint64_t pages)
 {
-    for (unsigned i = 0; i < policy->memory->segment_count; i++)
-        policy->memory->segments[i].victims.leaves = NULL;
-    struct ferry_vm_use *use = ferry_vm_victim_choose(&segment->victims, policy->memory->time, pages);
+    struct ferry_vm_use *use;
+    forget_planned(policy);
+    ask_for(policy, NULL, 0);
+    do
+        use = ferry_vm_victim_choose(&segment->victims, policy->memory->time, pages);
+    while (!use && policy->reach++ != FERRY_VM_REACH_BEYOND);
     if (!use)
         return FERRY_ERROR_NO_VIDEO_MEMORY;
     struct ferry_vm_allocation *allocation = FERRY_VM_CONTAINER(use, struct ferry_vm_allocation, use);

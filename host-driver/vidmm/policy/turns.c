@@ -6,8 +6,9 @@
 //  - whoever has goes when its turn is over. A turn is GPU time, counted from when its first job begins (so not that in
 //    which its list comes in).
 //
-// Of those that wait the one comes next that has had the least of the GPU, by its weight; so a turn that ended early
-// because no job was in line is made up for. Who comes anew has had no less than the others.
+// Of those that wait the one comes next whose program has had the least of the GPU, by its weight; so a turn that ended
+// early because no job was in line is made up for, and more devices are no more turns. A program that comes anew has
+// had no less than the others.
 //
 // Nothing is taken from a job: its line stays, and what leaves does so behind it. So that a long line is no long turn,
 // a program has only few jobs in line while somebody waits. Submit waits while all others' turns last, as it does when
@@ -53,27 +54,31 @@ static struct ferry_vm_device *waiting_at(struct ferry_vm_list *link)
     return FERRY_VM_CONTAINER(link, struct ferry_vm_device, waiting);
 }
 
-// Nobody waits who has had less.
+// Nobody waits whose program has had less.
 static bool is_next(struct ferry_vm_policy *policy, const struct ferry_vm_device *device)
 {
     for (struct ferry_vm_list *link = policy->waiting.next; link != &policy->waiting; link = link->next)
-        if (waiting_at(link) != device && waiting_at(link)->gpu_used < device->gpu_used)
+        if (waiting_at(link)->process->gpu_used < device->process->gpu_used)
             return false;
     return true;
 }
 
-// What it did not use while it had nothing to do is not saved up.
-static void come_anew(struct ferry_vm_policy *policy, struct ferry_vm_device *device)
+// What a program did not use while none of its devices had anything to do is not saved up, but for a turn's worth: the
+// moment between two jobs is no reason to lose what it is behind.
+static void come_anew(struct ferry_vm_policy *policy, const struct ferry_vm_device *device)
 {
     uint64_t least = UINT64_MAX;
     for (struct ferry_vm_list *link = policy->devices->next; link != policy->devices; link = link->next) {
         const struct ferry_vm_device *other = device_at(link);
         bool runs = other != device && (busy_context(other) || !ferry_vm_list_empty(&other->waiting));
-        if (runs && other->gpu_used < least)
-            least = other->gpu_used;
+        if (runs && other->process == device->process)
+            return;
+        if (runs && other->process->gpu_used < least)
+            least = other->process->gpu_used;
     }
-    if (least != UINT64_MAX && device->gpu_used < least)
-        device->gpu_used = least;
+    uint64_t turn = policy->turn_cycles * FERRY_VIDMM_MAX_WEIGHT / device->process->weight;
+    if (least != UINT64_MAX && least > turn && device->process->gpu_used < least - turn)
+        device->process->gpu_used = least - turn;
 }
 
 bool ferry_vm_others_require(const struct ferry_vm_policy *policy, const struct ferry_vm_device *device)
@@ -84,8 +89,19 @@ bool ferry_vm_others_require(const struct ferry_vm_policy *policy, const struct 
     return false;
 }
 
+// It has no job in line, but it is its turn and it comes before the other: it may be about to submit, and is let by
+// once.
+static bool let_by(const struct ferry_vm_policy *policy, const struct ferry_vm_device *other,
+                   struct ferry_vm_device *device)
+{
+    if (device->let_by || other->process->gpu_used >= device->process->gpu_used || other->turn_start == 0 ||
+        turn_is_over(policy, other))
+        return false;
+    return device->let_by = true;
+}
+
 // The next one to go away for this device: one without jobs, else the one whose turn has been over for longest.
-static struct ferry_vm_device *next_to_go(struct ferry_vm_policy *policy, const struct ferry_vm_device *device)
+static struct ferry_vm_device *next_to_go(struct ferry_vm_policy *policy, struct ferry_vm_device *device)
 {
     struct ferry_vm_device *next = NULL;
     if (!is_next(policy, device))
@@ -94,6 +110,8 @@ static struct ferry_vm_device *next_to_go(struct ferry_vm_policy *policy, const 
         struct ferry_vm_device *other = device_at(link);
         if (other == device || !holds(other))
             continue;
+        if (!busy_context(other) && let_by(policy, other, device))
+            return NULL;
         if (!busy_context(other))
             return other;
         if (turn_is_over(policy, other) && (!next || other->turn_start < next->turn_start))
@@ -103,8 +121,8 @@ static struct ferry_vm_device *next_to_go(struct ferry_vm_policy *policy, const 
 }
 
 // Whose job is to be waited for; false when nobody else has any.
-static bool in_the_way(struct ferry_vm_policy *policy, const struct ferry_vm_device *device, unsigned *node,
-                       uint64_t *number)
+static bool in_the_way(struct ferry_vm_policy *policy, const struct ferry_vm_device *device, bool let_another_by,
+                       unsigned *node, uint64_t *number)
 {
     for (struct ferry_vm_list *link = policy->devices->next; link != policy->devices; link = link->next) {
         const struct ferry_vm_device *other = device_at(link);
@@ -118,20 +136,33 @@ static bool in_the_way(struct ferry_vm_policy *policy, const struct ferry_vm_dev
     // Nothing to wait for but that the next one comes; it stands before the manager.
     *node = policy->sched->paging_node;
     *number = 0;
-    return !is_next(policy, device);
+    return let_another_by || !is_next(policy, device);
 }
 
 #define JOBS_WHILE_OTHERS_WAIT 8
 
-bool ferry_vm_turn_line_full(const struct ferry_vm_policy *policy, const struct ferry_vm_context *context)
+bool ferry_vm_turn_line_full(const struct ferry_vm_policy *policy, const struct ferry_vm_context *context,
+                             unsigned *node)
 {
     bool others = !ferry_vm_list_empty(&policy->waiting) && (policy->waiting.next != &context->device->waiting ||
                                                              policy->waiting.previous != policy->waiting.next);
-    return others && context->jobs >= JOBS_WHILE_OTHERS_WAIT;
+    uint64_t jobs = 0;
+    for (struct ferry_vm_list *link = policy->devices->next; others && link != policy->devices; link = link->next) {
+        const struct ferry_vm_device *device = device_at(link);
+        if (device->process != context->device->process)
+            continue;
+        for (struct ferry_vm_list *at = device->contexts.next; at != &device->contexts; at = at->next) {
+            const struct ferry_vm_context *one = FERRY_VM_CONTAINER(at, struct ferry_vm_context, link);
+            *node = one->jobs > 0 ? one->node : *node;
+            jobs += one->jobs;
+        }
+    }
+    return jobs >= JOBS_WHILE_OTHERS_WAIT;
 }
 
 void ferry_vm_turn_forgo(struct ferry_vm_device *device)
 {
+    device->let_by = false;
     ferry_vm_list_remove(&device->waiting);
 }
 
@@ -142,6 +173,7 @@ int ferry_vm_take_turn(struct ferry_vm_policy *policy, struct ferry_vm_device *d
     bool begins = waited || (!busy_context(device) && ferry_vm_list_empty(&policy->waiting));
     if (!device->away && ferry_vm_list_empty(&device->waiting) && !busy_context(device))
         come_anew(policy, device);
+    bool let_by_before = device->let_by;
     set_away(policy, device, false);
     int result = ferry_vm_place_missing(policy, device);
     struct ferry_vm_device *other;
@@ -149,12 +181,13 @@ int ferry_vm_take_turn(struct ferry_vm_policy *policy, struct ferry_vm_device *d
         set_away(policy, other, true);
         result = ferry_vm_place_missing(policy, device);
     }
-    if (result == FERRY_ERROR_NO_VIDEO_MEMORY && in_the_way(policy, device, node, number)) {
+    if (result == FERRY_ERROR_NO_VIDEO_MEMORY &&
+        in_the_way(policy, device, device->let_by != let_by_before, node, number)) {
         if (ferry_vm_list_empty(&device->waiting))
             ferry_vm_list_add(&policy->waiting, &device->waiting);
         return FERRY_PENDING;
     }
-    ferry_vm_list_remove(&device->waiting);
+    ferry_vm_turn_forgo(device);
     if (begins && result == FERRY_OK)
         device->turn_start = 0;
     return result;

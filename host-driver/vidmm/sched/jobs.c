@@ -235,11 +235,11 @@ static void note_fault(struct ferry_vm_sched *sched, const struct ferry_vm_job *
 // The engine works on one job at a time, so the time since another one ended, of whatever node, is this one's.
 static void count_for_program(struct ferry_vm_sched *sched, const struct ferry_vm_job *job, uint64_t now)
 {
-    struct ferry_vidmm_process_statistics *statistics = &job->context->device->process->statistics;
+    struct ferry_vm_process *process = job->context->device->process;
     uint64_t since = job->began > sched->last_job_end ? job->began : sched->last_job_end;
-    statistics->gpu_cycles += job->wire != 0 ? now - since : 0;
-    statistics->jobs += job->fence == job->last;
-    statistics->last_job = now;
+    process->statistics.gpu_cycles += job->wire != 0 ? now - since : 0;
+    process->statistics.jobs += job->fence == job->last;
+    process->statistics.last_job = now;
     sched->last_job_end = now;
 }
 
@@ -257,11 +257,11 @@ static void end_first(struct ferry_vm_sched *sched, unsigned number)
         note_fault(sched, job);
     sched->progress++;
     uint64_t now = sched->core->platform.gpu_time(sched->core->platform.context);
+    count_for_program(sched, job, now);
     uint64_t since = job->began > node->last_end ? job->began : node->last_end;
     if (job->wire != 0)
-        context->device->gpu_used += (now - since) * GPU_TIME_SCALE / context->device->process->weight;
+        context->device->process->gpu_used += (now - since) * GPU_TIME_SCALE / context->device->process->weight;
     node->last_end = now;
-    count_for_program(sched, job, now);
     node->completed = job->fence;
     context->jobs--;
     ferry_vm_emit(sched->core, (struct ferry_vidmm_event){.kind = FERRY_VIDMM_EVENT_JOB_END,

@@ -103,6 +103,8 @@ enum ferry_vm_plan_result ferry_vm_plan_want(struct ferry_vm_plan *plan, struct 
                                              const struct ferry_vm_wanted *wanted, uint64_t *short_pages);
 /// Let candidates leave, best victims first, until `pages` are free or nobody is left; returns how many pages left.
 uint64_t ferry_vm_plan_trim(struct ferry_vm_plan *plan, struct ferry_vm_region *region, uint64_t pages);
+/// As it was when there were so many steps.
+void ferry_vm_plan_back_to(struct ferry_vm_plan *plan, size_t steps);
 /// All as at begin().
 void ferry_vm_plan_undo(struct ferry_vm_plan *plan);
 /// All as at begin(), and steps[0 .. step_count) say what is to be done, in order: EVICT and MOVE, then PLACE.

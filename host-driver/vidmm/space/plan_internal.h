@@ -27,8 +27,6 @@ bool ferry_vm_plan_put(struct ferry_vm_plan *plan, struct ferry_vm_region *regio
                        uint64_t first, uint64_t pages);
 bool ferry_vm_plan_place(struct ferry_vm_plan *plan, struct ferry_vm_region *region, void *owner, uint64_t first,
                          uint64_t pages);
-/// Take back all steps behind the first `steps`.
-void ferry_vm_plan_back_to(struct ferry_vm_plan *plan, size_t steps);
 
 // window.c, push.c, arrange.c
 /// Ways 2, 3 and 4 of plan.h. The room, free, or FERRY_VM_NOWHERE with everything as before; *no_memory tells why.

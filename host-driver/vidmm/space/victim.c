@@ -228,6 +228,24 @@ unsigned ferry_vm_victims_first(struct ferry_vm_victims *victims, uint64_t now, 
     return listing.count;
 }
 
+static void visit_all(enum tree tree, struct ferry_vm_use *node, int side,
+                      void (*visit)(void *context, struct ferry_vm_use *use), void *context)
+{
+    if (!node)
+        return;
+    visit_all(tree, node->links[tree][side], side, visit, context);
+    visit(context, node);
+    visit_all(tree, node->links[tree][1 - side], side, visit, context);
+}
+
+void ferry_vm_victims_visit(struct ferry_vm_victims *victims, uint64_t now,
+                            void (*visit)(void *context, struct ferry_vm_use *use), void *context)
+{
+    cool(victims, now);
+    visit_all(COLD, victims->cold, 0, visit, context);
+    visit_all(NEXT, victims->warm, 1, visit, context);
+}
+
 uint64_t ferry_vm_victim_distance(const struct ferry_vm_victims *victims, const struct ferry_vm_use *use, uint64_t now)
 {
     if (victims->lru)

@@ -47,6 +47,9 @@ struct ferry_vm_use *ferry_vm_victim_choose(struct ferry_vm_victims *victims, ui
 /// left in turn, apart from sizes. Returns how many. O(most + log n), amortised.
 unsigned ferry_vm_victims_first(struct ferry_vm_victims *victims, uint64_t now, struct ferry_vm_use **uses,
                                 unsigned most);
+/// Every candidate in that order, whatever victims->leaves says. visit() must not change who is one.
+void ferry_vm_victims_visit(struct ferry_vm_victims *victims, uint64_t now,
+                            void (*visit)(void *context, struct ferry_vm_use *use), void *context);
 /// Time until it is expected to be used again; UINT64_MAX when it is cold. What choose() compares. With lru, the time
 /// since its last use.
 uint64_t ferry_vm_victim_distance(const struct ferry_vm_victims *victims, const struct ferry_vm_use *use, uint64_t now);
