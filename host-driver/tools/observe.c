@@ -54,23 +54,49 @@ static void follow(struct ferry_session *session, struct ferry_player *player, u
 {
     uint32_t object = number - player->first_object;
     struct ferry_play_object *play = &player->objects[object];
-    // Another instance of what was discarded leaves: nothing is lost that anybody could want.
-    bool other = event->kind == FERRY_EVENT_REMOVED && play->at != event->offset;
-    if (event->kind == FERRY_EVENT_PLACED || (event->kind == FERRY_EVENT_REMOVED && !other)) {
-        play->placed = event->kind == FERRY_EVENT_PLACED;
+    bool placed = event->kind == FERRY_EVENT_PLACED;
+    // Another instance of what was discarded comes, moves or leaves: nothing is lost that anybody could want.
+    bool other = placed ? play->placed && play->at != event->offset : !play->placed || play->at != event->offset;
+    if (!other) {
+        play->placed = placed;
         play->at = event->offset;
     }
-    if (event->kind == FERRY_EVENT_PLACED &&
-        ferry_vram_map_placed(&session->map, number, event->offset, event->bytes)) {
+    if (placed && ferry_vram_map_placed(&session->map, number, event->offset, event->bytes)) {
         // It was moved inside video memory, and no eviction is to be checked.
         session->report.statistics.evictions--;
         play->unchecked = false;
     }
-    if (event->kind == FERRY_EVENT_REMOVED && !other) {
-        ferry_vram_map_removed(&session->map, number);
+    if (!placed)
+        ferry_vram_map_removed(&session->map, number, event->offset);
+    if (other) {
+        ferry_vram_map_step(&session->map);
+        ferry_vram_map_current(&session->map, number, play->placed ? play->at : FERRY_NOWHERE);
+    } else if (!placed) {
         if (play->allocation)
             session->report.statistics.evictions++;
         remember_evicted(player, object);
+    }
+}
+
+static struct ferry_player *player_of_process(struct ferry_session *session, uint64_t process)
+{
+    for (unsigned i = 0; i < session->player_count; i++)
+        if (session->players[i].process_id == process)
+            return &session->players[i];
+    return NULL;
+}
+
+// The counters of a program.
+static void show_values(struct ferry_session *session, const struct ferry_event *event)
+{
+    struct ferry_player *player = player_of_process(session, event->process);
+    if (!player || event->segment != FERRY_LOCAL_SEGMENT)
+        return;
+    if (event->kind == FERRY_EVENT_BUDGET) {
+        ferry_timeline_value(session->timeline, player->number, "budget", event->value);
+    } else if (event->kind == FERRY_EVENT_PLACED || event->kind == FERRY_EVENT_REMOVED) {
+        player->in_place += event->kind == FERRY_EVENT_PLACED ? event->bytes : 0 - event->bytes;
+        ferry_timeline_value(session->timeline, player->number, "in video memory", player->in_place);
     }
 }
 
@@ -84,7 +110,8 @@ void ferry_session_observe(void *context, const struct ferry_event *event)
         session->first_time = event->time;
     if (session->player_count > 1)
         session->map.now = FERRY_MILLISECONDS(event->time - session->first_time);
-    if (traced && event->segment == FERRY_LOCAL_SEGMENT)
+    if (traced && event->segment == FERRY_LOCAL_SEGMENT &&
+        (event->kind == FERRY_EVENT_PLACED || event->kind == FERRY_EVENT_REMOVED))
         follow(session, player, number, event);
     if (session->timeline) {
         char label[160], text[96];
@@ -97,7 +124,10 @@ void ferry_session_observe(void *context, const struct ferry_event *event)
         } else if (event->allocation) {
             about = "where draws are read back";
         }
-        ferry_timeline_event(session->timeline, event, about);
+        const struct ferry_player *whose =
+            event->kind == FERRY_EVENT_JOB_BEGIN ? player_of_process(session, event->process) : player;
+        ferry_timeline_event(session->timeline, event, about, whose ? whose->number : FERRY_NO_PROGRAM);
+        show_values(session, event);
     }
     ferry_session_show(session, false);
 }

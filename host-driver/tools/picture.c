@@ -240,9 +240,10 @@ static void paint(const struct ferry_picture_figures *figures, double now)
         paint_row(cells + (size_t)(row * deep) * (size_t)columns,
                   cells + (size_t)(row * deep + deep - 1) * (size_t)columns, columns);
     say("  \x1b[2m%s\x1b[0mbright\x1b[2m: came in this frame, dim: was there, grey: free\x1b[0m\x1b[K\n\x1b[K\n",
-        columns > 106  ? "one colour an allocation, offset 0 at the top left; "
-        : columns > 80 ? "one colour an allocation; "
-                       : "");
+        columns <= 80            ? ""
+        : map->program_count > 1 ? "one hue a program; "
+        : columns > 106          ? "one colour an allocation, offset 0 at the top left; "
+                                 : "one colour an allocation; ");
     int bar = columns - 46 < 60 ? columns - 46 : 60;
     say("  used      ");
     paint_bar(map->video_bytes ? (double)map->resident_bytes / (double)map->video_bytes : 0, bar,

@@ -78,14 +78,17 @@ static int play_write(struct ferry_player *player, uint32_t object, uint64_t off
 }
 
 // A lock that discards may have made another instance the one that counts.
-static int note_instance(struct ferry_player *player, struct ferry_play_object *play)
+static int note_instance(struct ferry_player *player, uint32_t object)
 {
+    struct ferry_play_object *play = &player->objects[object];
     struct ferry_placement placement = {.size = sizeof placement};
     int error = ferry_allocation_placement(play->allocation, &placement);
     if (error != FERRY_OK)
         return ferry_player_failed(player, "ask for a place", error);
     play->placed = placement.resident && placement.segment == FERRY_LOCAL_SEGMENT;
     play->at = placement.offset;
+    ferry_vram_map_current(&player->session->map, player->first_object + object,
+                           play->placed ? play->at : FERRY_NOWHERE);
     return FERRY_EXIT_OK;
 }
 
@@ -101,7 +104,7 @@ static int play_lock(struct ferry_player *player, uint32_t object, bool discard)
         return status;
     play->locked = true;
     play->written = false;
-    if (discard && (status = note_instance(player, play)) != FERRY_EXIT_OK)
+    if (discard && (status = note_instance(player, object)) != FERRY_EXIT_OK)
         return status;
     if (discard && ferry_content_set(&play->content, 0, play->content.bytes, FERRY_CONTENT_UNKNOWN, 0) != 0)
         return ferry_player_failed(player, "remember a lock", FERRY_ERROR_NO_HOST_MEMORY);
@@ -162,6 +165,21 @@ int ferry_play_too_small(struct ferry_player *player, uint32_t line, const uint3
     return FERRY_EXIT_TOO_SMALL;
 }
 
+// What its residency lists hold, for the timeline.
+static int show_usage(struct ferry_player *player)
+{
+    struct ferry_memory_info info = {.size = sizeof info};
+    if (!player->session->timeline)
+        return FERRY_EXIT_OK;
+    int error = ferry_process_memory(player->process, FERRY_MEMORY_LOCAL, &info);
+    if (error < 0)
+        return ferry_player_failed(player, "ask for a budget", error);
+    if (info.usage != player->usage)
+        ferry_timeline_value(player->session->timeline, player->number, "on residency lists", info.usage);
+    player->usage = info.usage;
+    return FERRY_EXIT_OK;
+}
+
 // Make the job's allocations and both readback areas resident. player->handles holds them afterwards.
 static int bring_in(struct ferry_player *player, const uint32_t *objects, size_t count, bool draw,
                     struct ferry_residency *residency)
@@ -190,13 +208,13 @@ static int bring_in(struct ferry_player *player, const uint32_t *objects, size_t
     int error = ferry_make_resident_trim(player->device, residency);
     if (error == FERRY_ERROR_NO_VIDEO_MEMORY)
         return ferry_play_too_small(player, player->line, objects, count, draw, "; it could not be placed");
-    return error < 0 ? ferry_player_failed(player, "make resident", error) : FERRY_EXIT_OK;
+    return error < 0 ? ferry_player_failed(player, "make resident", error) : show_usage(player);
 }
 
 static int let_go(struct ferry_player *player, struct ferry_residency *residency)
 {
     int error = ferry_evict(player->device, residency);
-    return error < 0 ? ferry_player_failed(player, "evict", error) : FERRY_EXIT_OK;
+    return error < 0 ? ferry_player_failed(player, "evict", error) : show_usage(player);
 }
 
 static int play_draw(struct ferry_player *player, const uint32_t *objects, size_t count)
@@ -261,8 +279,8 @@ static int play_frame(struct ferry_player *player)
             session->report.worst_frame_bytes = session->map.frame.placed_bytes;
         ferry_vram_map_end_frame(&session->map);
     }
-    if (session->timeline && session->player_count == 1)
-        ferry_timeline_frame(session->timeline, player->report->frames);
+    if (session->timeline)
+        ferry_timeline_frame(session->timeline, player->number, player->report->frames);
     return status;
 }
 

@@ -73,8 +73,9 @@ struct ferry_player {
     uint32_t first_object;             // The number of objects[0] among those of all players.
     struct ferry_readback areas[2];
     unsigned area;
-    uint64_t fence;    // Of its newest job.
-    uint32_t *evicted; // Objects to compare, because they left video memory.
+    uint64_t fence;           // Of its newest job.
+    uint64_t usage, in_place; // As the timeline shows them.
+    uint32_t *evicted;        // Objects to compare, because they left video memory.
     size_t evicted_count, evicted_capacity;
     struct ferry_allocation **handles;
     size_t handle_capacity;

@@ -193,7 +193,13 @@ static int write_picture(struct ferry_session *session)
     struct ferry_vram_program programs[FERRY_MOST_TRACES];
     for (unsigned i = 0; i < session->player_count; i++) {
         const struct ferry_player *player = &session->players[i];
-        programs[i] = (struct ferry_vram_program){player->trace_name, &player->trace, player->first_object};
+        programs[i] = (struct ferry_vram_program){
+            .name = player->trace_name,
+            .weight = player->report->weight,
+            .budget = player->report->budget,
+            .trace = &player->trace,
+            .first_object = player->first_object,
+        };
     }
     ferry_vram_map_end(&session->map);
     return ferry_vram_svg_write(session->options->svg_file, &session->map, programs, session->player_count,

@@ -129,16 +129,23 @@ static int open_adapter(struct ferry_session *session)
 static int begin_map(struct ferry_session *session)
 {
     uint64_t *sizes = malloc((session->object_count + 1) * sizeof *sizes);
-    if (!sizes)
+    uint8_t *programs = malloc(session->object_count + 1);
+    if (!sizes || !programs) {
+        free(sizes);
+        free(programs);
         return -1;
+    }
     for (unsigned i = 0; i < session->player_count; i++) {
         const struct ferry_player *player = &session->players[i];
-        for (size_t k = 0; k < player->trace.object_count; k++)
+        for (size_t k = 0; k < player->trace.object_count; k++) {
             sizes[player->first_object + k] = player->trace.objects[k].bytes;
+            programs[player->first_object + k] = (uint8_t)i;
+        }
     }
     int status = ferry_vram_map_begin(&session->map, session->info.video_memory_bytes, session->object_count, sizes,
-                                      session->options->svg_file != NULL);
+                                      programs, session->player_count, session->options->svg_file != NULL);
     free(sizes);
+    free(programs);
     return status;
 }
 
@@ -148,9 +155,16 @@ static int begin_pictures(struct ferry_session *session)
     if (begin_map(session) != 0)
         return ferry_session_failed(session, "begin", FERRY_ERROR_NO_HOST_MEMORY);
     session->map_ready = true;
-    if (path && !(session->timeline = ferry_timeline_open(path, session->title))) {
+    if (path && !(session->timeline = ferry_timeline_open(path, session->title, session->player_count))) {
         ferry_complain("cannot write %s: %s", path, strerror(errno));
         return FERRY_EXIT_USAGE;
+    }
+    for (unsigned i = 0; i < session->player_count && session->timeline; i++) {
+        const struct ferry_program_report *program = session->players[i].report;
+        char name[128];
+        snprintf(name, sizeof name, "program %u: %.80s, weight %u", i + 1, program->trace_name, program->weight);
+        ferry_timeline_program(session->timeline, i, name);
+        ferry_timeline_value(session->timeline, i, "budget", program->budget);
     }
     int error = ferry_adapter_observe(session->adapter, ferry_session_observe, session);
     return error < 0 ? ferry_session_failed(session, "observe the adapter", error) : FERRY_EXIT_OK;

@@ -17,6 +17,10 @@ enum row { ROW_FRAMES, ROW_HOST, ROW_PAGING, ROW_FENCE, ROW_USER, ROW_FIRMWARE, 
 static const char *const row_names[ROWS] = {"frames",     "host calls", "paging queue", "paging fence",
                                             "user queue", "firmware",   "read channel", "write channel"};
 
+// Rows of a program.
+enum program_row { PROGRAM_FRAMES, PROGRAM_JOBS, PROGRAM_PAGING, PROGRAM_ROWS };
+static const char *const program_row_names[PROGRAM_ROWS] = {"frames", "jobs", "paging"};
+
 // Spans of one channel that are this close are drawn as one: a burst every few cycles is one bar to the eye.
 #define JOIN_CYCLES 32u
 #define NAME_BYTES  96u
@@ -24,6 +28,7 @@ static const char *const row_names[ROWS] = {"frames",     "host calls", "paging 
 struct open_span {
     uint64_t id, begin, allocation, bytes;
     enum row row;
+    unsigned program; // Or FERRY_NO_PROGRAM.
     char name[NAME_BYTES];
     char label[NAME_BYTES];
 };
@@ -47,7 +52,8 @@ struct ferry_timeline {
     uint64_t now; // Newest time seen.
     uint64_t
         host_cursor; // Host calls may take no device time; each is given one cycle so that they stand side by side.
-    uint64_t frame_begin;
+    unsigned programs;
+    uint64_t *frame_begins; // One for each program.
     struct batch batches[ROWS];
     struct open_span *open;
     size_t open_count, open_capacity;
@@ -82,13 +88,34 @@ static bool full(struct ferry_timeline *timeline)
     return true;
 }
 
-struct ferry_timeline *ferry_timeline_open(const char *path, const char *title)
+// A process, and its rows in order.
+static void name_rows(struct ferry_timeline *timeline, unsigned pid, const char *process, const char *const *names,
+                      int first, int count)
+{
+    record(timeline, "{\"ph\":\"M\",\"pid\":%u,\"name\":\"process_name\",\"args\":{\"name\":", pid);
+    ferry_json_text(timeline->file, process);
+    fputs("}}", timeline->file);
+    record(timeline, "{\"ph\":\"M\",\"pid\":%u,\"name\":\"process_sort_index\",\"args\":{\"sort_index\":%u}}", pid,
+           pid);
+    for (int row = first; row < count; row++) {
+        record(timeline, "{\"ph\":\"M\",\"pid\":%u,\"tid\":%d,\"name\":\"thread_name\",\"args\":{\"name\":\"%s\"}}",
+               pid, row + 1, names[row]);
+        record(timeline,
+               "{\"ph\":\"M\",\"pid\":%u,\"tid\":%d,\"name\":\"thread_sort_index\",\"args\":{\"sort_index\":%d}}", pid,
+               row + 1, row);
+    }
+}
+
+struct ferry_timeline *ferry_timeline_open(const char *path, const char *title, unsigned programs)
 {
     struct ferry_timeline *timeline = calloc(1, sizeof *timeline);
     if (!timeline)
         return NULL;
-    timeline->file = fopen(path, "w");
+    timeline->programs = programs;
+    timeline->frame_begins = calloc(programs, sizeof *timeline->frame_begins);
+    timeline->file = timeline->frame_begins ? fopen(path, "w") : NULL;
     if (!timeline->file) {
+        free(timeline->frame_begins);
         free(timeline);
         return NULL;
     }
@@ -96,24 +123,25 @@ struct ferry_timeline *ferry_timeline_open(const char *path, const char *title)
     ferry_json_text(timeline->file, title);
     fprintf(timeline->file, ", \"clock\": \"device cycles at a nominal %u MHz\"},\n\"traceEvents\": [",
             FERRY_NOMINAL_MHZ);
-    record(timeline, "{\"ph\":\"M\",\"pid\":1,\"name\":\"process_name\",\"args\":{\"name\":\"Pageferry\"}}");
-    for (int row = 0; row < ROWS; row++) {
-        record(timeline, "{\"ph\":\"M\",\"pid\":1,\"tid\":%d,\"name\":\"thread_name\",\"args\":{\"name\":\"%s\"}}",
-               row + 1, row_names[row]);
-        record(timeline,
-               "{\"ph\":\"M\",\"pid\":1,\"tid\":%d,\"name\":\"thread_sort_index\",\"args\":{\"sort_index\":%d}}",
-               row + 1, row);
-    }
+    // Several programs have frames of their own each.
+    name_rows(timeline, 1, "Pageferry", row_names, programs > 1 ? ROW_HOST : ROW_FRAMES, ROWS);
     return timeline;
 }
 
-static void write_span(struct ferry_timeline *timeline, const struct open_span *span, uint64_t end)
+void ferry_timeline_program(struct ferry_timeline *timeline, unsigned program, const char *name)
+{
+    name_rows(timeline, program + 2, name, program_row_names, 0, PROGRAM_ROWS);
+}
+
+static void write_in_row(struct ferry_timeline *timeline, const struct open_span *span, uint64_t end, unsigned pid,
+                         int row)
 {
     if (full(timeline))
         return;
     uint64_t length = end > span->begin ? end - span->begin : 1;
-    record(timeline, "{\"ph\":\"X\",\"pid\":1,\"tid\":%d,\"ts\":" MICROSECONDS ",\"dur\":" MICROSECONDS ",\"name\":",
-           span->row + 1, AS_US(span->begin), AS_US(length));
+    record(timeline,
+           "{\"ph\":\"X\",\"pid\":%u,\"tid\":%d,\"ts\":" MICROSECONDS ",\"dur\":" MICROSECONDS ",\"name\":", pid,
+           row + 1, AS_US(span->begin), AS_US(length));
     ferry_json_text(timeline->file, span->name);
     if (span->bytes || span->label[0]) {
         fputs(",\"args\":{", timeline->file);
@@ -126,6 +154,14 @@ static void write_span(struct ferry_timeline *timeline, const struct open_span *
         fputc('}', timeline->file);
     }
     fputc('}', timeline->file);
+}
+
+// In the row of the device, and in that of the program whose it is.
+static void write_span(struct ferry_timeline *timeline, const struct open_span *span, uint64_t end)
+{
+    write_in_row(timeline, span, end, 1, span->row);
+    if (span->program < timeline->programs && (span->row == ROW_USER || span->row == ROW_PAGING))
+        write_in_row(timeline, span, end, span->program + 2, span->row == ROW_USER ? PROGRAM_JOBS : PROGRAM_PAGING);
 }
 
 static void copy_name(char *to, const char *from)
@@ -152,7 +188,7 @@ static uint64_t host_time(struct ferry_timeline *timeline, uint64_t time)
 }
 
 static void begin_span(struct ferry_timeline *timeline, enum row row, const struct ferry_event *event,
-                       const char *label)
+                       const char *label, unsigned program)
 {
     if (ferry_reserve(&timeline->open, &timeline->open_capacity, timeline->open_count + 1, sizeof *timeline->open) !=
         0) {
@@ -160,7 +196,8 @@ static void begin_span(struct ferry_timeline *timeline, enum row row, const stru
         return;
     }
     struct open_span *span = &timeline->open[timeline->open_count++];
-    *span = (struct open_span){.id = event->id, .begin = event->time, .bytes = event->bytes, .row = row};
+    *span = (struct open_span){
+        .id = event->id, .begin = event->time, .bytes = event->bytes, .row = row, .program = program};
     if (row == ROW_HOST)
         span->begin = host_time(timeline, event->time);
     copy_name(span->name, event->name ? event->name : row_names[row]);
@@ -246,7 +283,7 @@ static void device_span(struct ferry_timeline *timeline, enum row row, const str
         return;
     }
     flush_joined(timeline, row);
-    *span = (struct open_span){.begin = event->time, .allocation = end, .row = row};
+    *span = (struct open_span){.begin = event->time, .allocation = end, .row = row, .program = FERRY_NO_PROGRAM};
     copy_name(span->name, name);
 }
 
@@ -270,7 +307,7 @@ static void signal_fence(struct ferry_timeline *timeline, const struct ferry_eve
             time = timeline->arrows[i].from + 1;
     }
     timeline->fence_end = time + 1;
-    struct open_span span = {.begin = time, .row = ROW_FENCE};
+    struct open_span span = {.begin = time, .row = ROW_FENCE, .program = FERRY_NO_PROGRAM};
     snprintf(span.name, NAME_BYTES, "fence %" PRIu64, event->value);
     write_span(timeline, &span, time + 1);
     size_t kept = 0;
@@ -302,16 +339,24 @@ static void counter(struct ferry_timeline *timeline, const char *name, const str
            AS_US(event->time), name, event->value);
 }
 
-void ferry_timeline_event(struct ferry_timeline *timeline, const struct ferry_event *event, const char *label)
+void ferry_timeline_value(struct ferry_timeline *timeline, unsigned program, const char *name, uint64_t value)
+{
+    record(timeline,
+           "{\"ph\":\"C\",\"pid\":%u,\"ts\":" MICROSECONDS ",\"name\":\"%s\",\"args\":{\"value\":%" PRIu64 "}}",
+           program + 2, AS_US(timeline->now), name, value);
+}
+
+void ferry_timeline_event(struct ferry_timeline *timeline, const struct ferry_event *event, const char *label,
+                          unsigned program)
 {
     if (event->time > timeline->now)
         timeline->now = event->time;
     switch (event->kind) {
-    case FERRY_EVENT_CALL_BEGIN: begin_span(timeline, ROW_HOST, event, label); break;
+    case FERRY_EVENT_CALL_BEGIN: begin_span(timeline, ROW_HOST, event, label, program); break;
     case FERRY_EVENT_CALL_END: end_span(timeline, ROW_HOST, event); break;
-    case FERRY_EVENT_PAGING_BEGIN: begin_span(timeline, ROW_PAGING, event, label); break;
+    case FERRY_EVENT_PAGING_BEGIN: begin_span(timeline, ROW_PAGING, event, label, program); break;
     case FERRY_EVENT_PAGING_END: end_span(timeline, ROW_PAGING, event); break;
-    case FERRY_EVENT_JOB_BEGIN: begin_span(timeline, ROW_USER, event, label); break;
+    case FERRY_EVENT_JOB_BEGIN: begin_span(timeline, ROW_USER, event, label, program); break;
     case FERRY_EVENT_JOB_END: end_span(timeline, ROW_USER, event); break;
     case FERRY_EVENT_FENCE_WAIT: wait_for_fence(timeline, event); break;
     case FERRY_EVENT_FENCE_SIGNAL: signal_fence(timeline, event); break;
@@ -324,13 +369,15 @@ void ferry_timeline_event(struct ferry_timeline *timeline, const struct ferry_ev
     }
 }
 
-void ferry_timeline_frame(struct ferry_timeline *timeline, uint64_t number)
+void ferry_timeline_frame(struct ferry_timeline *timeline, unsigned program, uint64_t number)
 {
-    struct open_span span = {.begin = timeline->frame_begin, .row = ROW_FRAMES};
+    struct open_span span = {.begin = timeline->frame_begins[program], .row = ROW_FRAMES, .program = program};
     uint64_t end = timeline->now > span.begin ? timeline->now : span.begin + 1;
     snprintf(span.name, NAME_BYTES, "frame %" PRIu64, number);
-    write_span(timeline, &span, end);
-    timeline->frame_begin = end;
+    if (timeline->programs == 1)
+        write_span(timeline, &span, end);
+    write_in_row(timeline, &span, end, program + 2, PROGRAM_FRAMES);
+    timeline->frame_begins[program] = end;
 }
 
 int ferry_timeline_close(struct ferry_timeline *timeline)
@@ -356,6 +403,7 @@ int ferry_timeline_close(struct ferry_timeline *timeline)
         why = errno;
     }
     free(timeline->open);
+    free(timeline->frame_begins);
     free(timeline->arrows);
     free(timeline);
     errno = why;

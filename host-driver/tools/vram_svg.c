@@ -8,39 +8,22 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/svg_drawing.h"
+#include "tools/svg_programs.h"
 #include "tools/tool.h"
 
-#define WIDTH          1280.0
-#define LEFT           92.0
-#define RIGHT          28.0
-#define TOP            84.0
-#define PLOT_WIDTH     (WIDTH - LEFT - RIGHT)
-#define PLOT_HEIGHT    440.0
-#define BARS_TOP       (TOP + PLOT_HEIGHT + 84)
-#define BARS_HEIGHT    84.0
+#define LEFT           FERRY_SVG_LEFT
+#define TOP            FERRY_SVG_TOP
+#define PLOT_WIDTH     FERRY_SVG_PLOT_WIDTH
+#define PLOT_HEIGHT    FERRY_SVG_PLOT_HEIGHT
+#define BARS_TOP       FERRY_SVG_BARS_TOP
+#define BARS_HEIGHT    FERRY_SVG_BARS_HEIGHT
 #define LEGEND_TOP     (BARS_TOP + BARS_HEIGHT + 56)
 #define LEGEND_ROWS    6
 #define LEGEND_COLUMNS 2
-#define HEIGHT         (LEGEND_TOP + LEGEND_ROWS * 20 + 46)
 #define JOIN_PIXELS    0.25 // A gap that nobody can see.
-#define MOST_BARS      400u
 
-struct drawing {
-    FILE *file;
-    const struct ferry_vram_map *map;
-    const struct ferry_vram_program *programs;
-    unsigned program_count;
-    double frames;
-    struct ferry_stay *stays; // Sorted by object, then begin; joined.
-    size_t count, joined, left_out;
-};
-
-static double x_of(const struct drawing *drawing, double frame)
-{
-    return LEFT + frame / drawing->frames * PLOT_WIDTH;
-}
-
-static double y_of(const struct drawing *drawing, uint64_t offset)
+static double y_of(const struct ferry_svg_drawing *drawing, uint64_t offset)
 {
     return TOP + PLOT_HEIGHT - (double)offset / (double)drawing->map->video_bytes * PLOT_HEIGHT;
 }
@@ -53,20 +36,7 @@ static int by_object_then_begin(const void *left, const void *right)
     return a->begin < b->begin ? -1 : a->begin > b->begin;
 }
 
-static void print_text(FILE *file, const char *text)
-{
-    for (; *text; text++) {
-        switch (*text) {
-        case '<': fputs("&lt;", file); break;
-        case '>': fputs("&gt;", file); break;
-        case '&': fputs("&amp;", file); break;
-        case '"': fputs("&quot;", file); break;
-        default: fputc((unsigned char)*text < 0x20 || (unsigned char)*text >= 0x7f ? '?' : *text, file); break;
-        }
-    }
-}
-
-static const struct ferry_vram_program *program_of(const struct drawing *drawing, uint32_t object)
+static const struct ferry_vram_program *program_of(const struct ferry_svg_drawing *drawing, uint32_t object)
 {
     unsigned last = drawing->program_count - 1;
     while (drawing->programs[last].first_object > object)
@@ -74,29 +44,29 @@ static const struct ferry_vram_program *program_of(const struct drawing *drawing
     return &drawing->programs[last];
 }
 
-static const struct ferry_trace_object *object_of(const struct drawing *drawing, uint32_t object)
+static const struct ferry_trace_object *object_of(const struct ferry_svg_drawing *drawing, uint32_t object)
 {
     const struct ferry_vram_program *program = program_of(drawing, object);
     return &program->trace->objects[object - program->first_object];
 }
 
-static const char *object_text(const struct drawing *drawing, uint32_t object, char text[96])
+static const char *object_text(const struct ferry_svg_drawing *drawing, uint32_t object, char text[96])
 {
     const struct ferry_vram_program *program = program_of(drawing, object);
     return ferry_trace_object_text(program->trace, object - program->first_object, text);
 }
 
-static void write_names(struct drawing *drawing)
+static void write_names(struct ferry_svg_drawing *drawing)
 {
     for (unsigned i = 0; i < drawing->program_count; i++) {
         fputs(i ? " + " : "", drawing->file);
-        print_text(drawing->file, drawing->programs[i].name);
+        ferry_svg_text(drawing->file, drawing->programs[i].name);
     }
 }
 
 // ---- Which rectangles ---------------------------------------------------------------------------------------------
 
-static int choose_rectangles(struct drawing *drawing)
+static int choose_rectangles(struct ferry_svg_drawing *drawing)
 {
     const struct ferry_vram_map *map = drawing->map;
     drawing->stays = malloc((map->stay_count + 1) * sizeof *drawing->stays);
@@ -105,12 +75,12 @@ static int choose_rectangles(struct drawing *drawing)
     if (map->stay_count > 0)
         memcpy(drawing->stays, map->stays, map->stay_count * sizeof *drawing->stays);
     qsort(drawing->stays, map->stay_count, sizeof *drawing->stays, by_object_then_begin);
-    double gap = JOIN_PIXELS / PLOT_WIDTH * drawing->frames;
+    double gap = JOIN_PIXELS / PLOT_WIDTH * drawing->length;
     for (size_t i = 0; i < map->stay_count; i++) {
         struct ferry_stay *last = drawing->count ? &drawing->stays[drawing->count - 1] : NULL;
         const struct ferry_stay stay = drawing->stays[i];
-        if (last && last->object == stay.object && last->offset == stay.offset && stay.begin - last->end < gap &&
-            map->stay_count > FERRY_MOST_RECTANGLES) {
+        if (last && last->object == stay.object && last->offset == stay.offset && last->parked == stay.parked &&
+            stay.begin - last->end < gap && map->stay_count > FERRY_MOST_RECTANGLES) {
             last->end = stay.end;
             drawing->joined++;
         } else {
@@ -141,7 +111,18 @@ static double nice_step(double range, double most)
     return step;
 }
 
-static void write_head(struct drawing *drawing, const char *backend)
+// Rows of the legend, and where the foot stands below it.
+static unsigned legend_rows(const struct ferry_svg_drawing *drawing)
+{
+    return drawing->program_count > LEGEND_ROWS ? drawing->program_count : LEGEND_ROWS;
+}
+
+static double foot_of(const struct ferry_svg_drawing *drawing)
+{
+    return LEGEND_TOP + legend_rows(drawing) * 20 + 22;
+}
+
+static void write_head(struct ferry_svg_drawing *drawing, const char *backend)
 {
     const struct ferry_vram_map *map = drawing->map;
     FILE *file = drawing->file;
@@ -152,7 +133,7 @@ static void write_head(struct drawing *drawing, const char *backend)
     fprintf(file,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" font-family=\"Helvetica, Arial, "
             "'DejaVu Sans', sans-serif\" font-size=\"13\" fill=\"#24292f\">\n<title>Video memory of ",
-            WIDTH, HEIGHT);
+            FERRY_SVG_WIDTH, foot_of(drawing) + 24);
     write_names(drawing);
     fputs("</title>\n<!-- SPDX-License-Identifier: Apache-2.0 -->\n"
           "<rect width=\"100%\" height=\"100%\" rx=\"10\" fill=\"#ffffff\"/>\n"
@@ -160,16 +141,26 @@ static void write_head(struct drawing *drawing, const char *backend)
           "memory</text>\n"
           "<text x=\"28\" y=\"62\" fill=\"#57606a\">",
           file);
-    write_names(drawing);
+    if (drawing->program_count > 1)
+        fprintf(file, "%u programs", drawing->program_count);
+    else
+        write_names(drawing);
     fprintf(file, " on ");
-    print_text(file, backend);
-    fprintf(file, ": %s of video memory, %zu frames, ", ferry_size_text(map->video_bytes, size), map->frame_count);
-    fprintf(file, "%s stays of allocations, ", ferry_count_text(map->stay_count + map->stays_lost, count));
+    ferry_svg_text(file, backend);
+    fprintf(file, ": %s of video memory, ", ferry_size_text(map->video_bytes, size));
+    if (drawing->program_count > 1) {
+        fprintf(file, "%s stays. One hue and pattern a program, shades for allocations; hover for names.</text>\n",
+                ferry_count_text(map->stay_count + map->stays_lost, count));
+        ferry_svg_patterns(drawing);
+        return;
+    }
+    fprintf(file, "%zu frames, %s stays of allocations, ", map->frame_count,
+            ferry_count_text(map->stay_count + map->stays_lost, count));
     fprintf(file, "%s placed in all. One colour an allocation; hover for its name.</text>\n",
             ferry_size_text(came, size));
 }
 
-static void write_axes(struct drawing *drawing)
+static void write_axes(struct ferry_svg_drawing *drawing)
 {
     FILE *file = drawing->file;
     uint64_t bytes = drawing->map->video_bytes;
@@ -187,46 +178,68 @@ static void write_axes(struct drawing *drawing)
     fprintf(file,
             "<text transform=\"translate(20 %.0f) rotate(-90)\" text-anchor=\"middle\">offset in video memory</text>\n",
             TOP + PLOT_HEIGHT / 2);
-    double frame_step = nice_step(drawing->frames, 16);
+    double frame_step = nice_step(drawing->length, 16);
     if (frame_step < 1)
         frame_step = 1;
     fputs("<g fill=\"#57606a\" text-anchor=\"middle\">\n", file);
-    for (double at = 0; at <= drawing->frames + 1e-9; at += frame_step)
+    for (double at = 0; at <= drawing->length + 1e-9; at += frame_step)
         fprintf(file, "<path d=\"M%.1f %.0fv6\" stroke=\"#57606a\"/><text x=\"%.1f\" y=\"%.0f\">%.0f</text>\n",
-                x_of(drawing, at), TOP + PLOT_HEIGHT, x_of(drawing, at), TOP + PLOT_HEIGHT + 21, at);
-    fprintf(file, "</g>\n<text x=\"%.0f\" y=\"%.0f\" text-anchor=\"middle\">frame of the program</text>\n",
-            LEFT + PLOT_WIDTH / 2, TOP + PLOT_HEIGHT + 40);
+                ferry_svg_x(drawing, at), TOP + PLOT_HEIGHT, ferry_svg_x(drawing, at), TOP + PLOT_HEIGHT + 21, at);
+    fprintf(file, "</g>\n<text x=\"%.0f\" y=\"%.0f\" text-anchor=\"middle\">%s</text>\n", LEFT + PLOT_WIDTH / 2,
+            TOP + PLOT_HEIGHT + 40,
+            drawing->program_count > 1 ? "milliseconds of the device, at 100 MHz" : "frame of the program");
 }
 
-static void write_object(struct drawing *drawing, size_t first, size_t end)
+static const char *fill_of(const struct ferry_svg_drawing *drawing, uint32_t object, char text[24])
+{
+    if (drawing->program_count > 1)
+        return ferry_svg_fill(drawing, object, text);
+    struct ferry_colour colour = ferry_object_colour(drawing->map, object);
+    snprintf(text, 24, "#%02x%02x%02x", colour.red, colour.green, colour.blue);
+    return text;
+}
+
+static void write_object(struct ferry_svg_drawing *drawing, size_t first, size_t end)
 {
     FILE *file = drawing->file;
     const struct ferry_stay *stays = drawing->stays;
     uint32_t object = stays[first].object;
-    struct ferry_colour colour = ferry_object_colour(drawing->map, object);
-    char text[96], size[FERRY_SIZE_TEXT];
+    char text[96], size[FERRY_SIZE_TEXT], fill[24];
     double pixels = 0;
-    for (size_t i = first; i < end; i++)
-        pixels += (double)(stays[i].end - stays[i].begin) / drawing->frames * PLOT_WIDTH;
+    size_t parked = 0;
+    for (size_t i = first; i < end; i++) {
+        pixels += (double)(stays[i].end - stays[i].begin) / drawing->length * PLOT_WIDTH;
+        parked += stays[i].parked;
+    }
+    drawing->parked += parked;
     // Edges help where rectangles are wide; on narrow ones they would hide the colour.
     double height = (double)stays[first].bytes / (double)drawing->map->video_bytes * PLOT_HEIGHT;
     const char *edge = pixels / (double)(end - first) > 6 && height > 3 ? " stroke=\"#fff\" stroke-width=\".6\"" : "";
-    fprintf(file, "<g fill=\"#%02x%02x%02x\"%s><title>allocation %" PRIu64 ", ", colour.red, colour.green, colour.blue,
-            edge, object_of(drawing, object)->id);
-    print_text(file, object_text(drawing, object, text));
-    fprintf(file, ", %s (%" PRIu64 " bytes): %zu stays</title>",
-            ferry_size_text(object_of(drawing, object)->bytes, size), object_of(drawing, object)->bytes, end - first);
+    fprintf(file, "<g fill=\"%s\"%s><title>", fill_of(drawing, object, fill), edge);
+    if (drawing->program_count > 1) {
+        fprintf(file, "program %u (", drawing->map->program_of_object[object] + 1u);
+        ferry_svg_text(file, program_of(drawing, object)->name);
+        fputs("), ", file);
+    }
+    fprintf(file, "allocation %" PRIu64 ", ", object_of(drawing, object)->id);
+    ferry_svg_text(file, object_text(drawing, object, text));
+    fprintf(file, ", %s (%" PRIu64 " bytes): %zu stays", ferry_size_text(object_of(drawing, object)->bytes, size),
+            object_of(drawing, object)->bytes, end - first);
+    if (parked)
+        fprintf(file, ", %zu of them parked", parked);
+    fputs("</title>", file);
     for (size_t i = first; i < end; i++) {
-        double x = x_of(drawing, stays[i].begin), width = x_of(drawing, stays[i].end) - x;
+        double x = ferry_svg_x(drawing, stays[i].begin), width = ferry_svg_x(drawing, stays[i].end) - x;
         double y = y_of(drawing, stays[i].offset + stays[i].bytes), deep = y_of(drawing, stays[i].offset) - y;
-        fprintf(file, "\n<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"/>", x, y, width < 0.3 ? 0.3 : width,
-                deep < 0.3 ? 0.3 : deep);
+        fprintf(file, "\n<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"%s/>", x, y,
+                width < 0.3 ? 0.3 : width, deep < 0.3 ? 0.3 : deep,
+                stays[i].parked ? " class=\"parked\" fill-opacity=\".45\"" : "");
     }
     fputs("</g>\n", file);
 }
 
 // The id inside the rectangles that have room for it, so that the largest need no hovering.
-static void write_labels(struct drawing *drawing)
+static void write_labels(struct ferry_svg_drawing *drawing)
 {
     FILE *file = drawing->file;
     unsigned labels = 0;
@@ -234,7 +247,7 @@ static void write_labels(struct drawing *drawing)
           file);
     for (size_t i = 0; i < drawing->count && labels < 600; i++) {
         const struct ferry_stay *stay = &drawing->stays[i];
-        double x = x_of(drawing, stay->begin), width = x_of(drawing, stay->end) - x;
+        double x = ferry_svg_x(drawing, stay->begin), width = ferry_svg_x(drawing, stay->end) - x;
         double y = y_of(drawing, stay->offset + stay->bytes), deep = y_of(drawing, stay->offset) - y;
         uint64_t id = object_of(drawing, stay->object)->id;
         if (deep < 12 || width < 1 + 5.5 * floor(log10((double)id + 1) + 1))
@@ -246,11 +259,11 @@ static void write_labels(struct drawing *drawing)
 }
 
 // What each frame brought in; many frames share a bar that shows their mean.
-static void write_bars(struct drawing *drawing)
+static void write_bars(struct ferry_svg_drawing *drawing)
 {
     FILE *file = drawing->file;
     const struct ferry_vram_map *map = drawing->map;
-    size_t group = map->frame_count / MOST_BARS + 1;
+    size_t group = map->frame_count / FERRY_SVG_MOST_BARS + 1;
     double most = 1;
     char size[FERRY_SIZE_TEXT];
     for (int pass = 0; pass < 2; pass++) {
@@ -264,26 +277,22 @@ static void write_bars(struct drawing *drawing)
                 most = bytes > most ? bytes : most;
                 continue;
             }
-            double x = x_of(drawing, (double)first), width = x_of(drawing, (double)end) - x;
+            double x = ferry_svg_x(drawing, (double)first), width = ferry_svg_x(drawing, (double)end) - x;
             double deep = bytes / most * BARS_HEIGHT;
             fprintf(file,
                     "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"><title>frame %zu: %s</title></rect>\n",
                     x + width * 0.08, BARS_TOP + BARS_HEIGHT - deep, width * 0.84, deep, first + 1,
                     ferry_size_text((uint64_t)bytes, size));
         }
-        if (pass == 0)
-            fprintf(file,
-                    "<text x=\"%.0f\" y=\"%.0f\" font-weight=\"bold\">Brought into video memory in each frame</text>\n"
-                    "<g fill=\"#57606a\" text-anchor=\"end\"><text x=\"%.0f\" y=\"%.0f\">%s</text><text x=\"%.0f\" "
-                    "y=\"%.0f\">0 B"
-                    "</text></g>\n<path d=\"M%.0f %.1fh%.0f\" stroke=\"#8c959f\"/>\n<g fill=\"#6e7781\">\n",
-                    LEFT, BARS_TOP - 10, LEFT - 8, BARS_TOP + 10, ferry_size_text(most > 1 ? (uint64_t)most : 0, size),
-                    LEFT - 8, BARS_TOP + BARS_HEIGHT + 4, LEFT, BARS_TOP + BARS_HEIGHT + 0.5, PLOT_WIDTH);
+        if (pass == 0) {
+            ferry_svg_bars_frame(drawing, "Brought into video memory in each frame", most > 1 ? most : 0);
+            fputs("<g fill=\"#6e7781\">\n", file);
+        }
     }
     fputs("</g>\n", file);
 }
 
-static int write_legend(struct drawing *drawing)
+static int write_legend(struct ferry_svg_drawing *drawing)
 {
     FILE *file = drawing->file;
     const struct ferry_vram_map *map = drawing->map;
@@ -299,18 +308,25 @@ static int write_legend(struct drawing *drawing)
         sum->offset++;
     }
     qsort(sums, map->object_count, sizeof *sums, ferry_stay_by_area);
+    // Beside the programs where there are several.
+    unsigned rows = legend_rows(drawing), several = drawing->program_count > 1;
+    if (several)
+        ferry_svg_program_legend(drawing, LEGEND_TOP);
     fprintf(file, "<text x=\"%.0f\" y=\"%.0f\" font-weight=\"bold\">The allocations that took most of it</text>\n",
-            LEFT, LEGEND_TOP - 14);
-    for (int i = 0; i < LEGEND_ROWS * LEGEND_COLUMNS && (size_t)i < map->object_count && sums[i].end > 0; i++) {
-        struct ferry_colour colour = ferry_object_colour(map, sums[i].object);
-        double x = LEFT + (double)(i / LEGEND_ROWS) * (PLOT_WIDTH / LEGEND_COLUMNS);
-        double y = LEGEND_TOP + i % LEGEND_ROWS * 20;
+            LEFT + several * PLOT_WIDTH / LEGEND_COLUMNS, LEGEND_TOP - 14);
+    for (unsigned i = 0; i < rows * (LEGEND_COLUMNS - several) && i < map->object_count && sums[i].end > 0; i++) {
+        double x = LEFT + (i / rows + several) * (PLOT_WIDTH / LEGEND_COLUMNS);
+        double y = LEGEND_TOP + i % rows * 20;
+        char fill[24];
         char text[96], size[FERRY_SIZE_TEXT];
         fprintf(file,
-                "<rect x=\"%.1f\" y=\"%.1f\" width=\"13\" height=\"13\" rx=\"2\" fill=\"#%02x%02x%02x\"/><text "
-                "x=\"%.1f\" y=\"%.1f\">%" PRIu64 ": ",
-                x, y, colour.red, colour.green, colour.blue, x + 20, y + 11.5, object_of(drawing, sums[i].object)->id);
-        print_text(file, object_text(drawing, sums[i].object, text));
+                "<rect x=\"%.1f\" y=\"%.1f\" width=\"13\" height=\"13\" rx=\"2\" fill=\"%s\"/><text x=\"%.1f\" "
+                "y=\"%.1f\">",
+                x, y, fill_of(drawing, sums[i].object, fill), x + 20, y + 11.5);
+        if (several)
+            fprintf(file, "program %u, ", map->program_of_object[sums[i].object] + 1u);
+        fprintf(file, "%" PRIu64 ": ", object_of(drawing, sums[i].object)->id);
+        ferry_svg_text(file, object_text(drawing, sums[i].object, text));
         fprintf(file, ", %s, %" PRIu64 " %s</text>\n", ferry_size_text(object_of(drawing, sums[i].object)->bytes, size),
                 sums[i].offset, sums[i].offset == 1 ? "stay" : "stays");
     }
@@ -318,15 +334,17 @@ static int write_legend(struct drawing *drawing)
     return 0;
 }
 
-static void write_foot(struct drawing *drawing)
+static void write_foot(struct ferry_svg_drawing *drawing)
 {
     FILE *file = drawing->file;
-    double y = LEGEND_TOP + LEGEND_ROWS * 20 + 22;
+    double y = foot_of(drawing);
     fprintf(
         file,
         "<rect x=\"%.1f\" y=\"%.1f\" width=\"13\" height=\"13\" rx=\"2\" fill=\"#eaeef2\"/><text x=\"%.1f\" y=\"%.1f\" "
-        "fill=\"#57606a\">free video memory.",
-        LEFT, y - 11, LEFT + 20, y);
+        "fill=\"#57606a\">free video memory.%s",
+        LEFT, y - 11, LEFT + 20, y,
+        drawing->parked ? " Paler: parked, another instance of an allocation that locks with discard have renamed."
+                        : "");
     if (drawing->joined || drawing->left_out || drawing->map->stays_lost)
         fprintf(file,
                 " To keep the file small, %zu stays are joined with the next one in the same place, and the %" PRIu64
@@ -340,8 +358,8 @@ static void write_foot(struct drawing *drawing)
 int ferry_vram_svg_write(const char *path, const struct ferry_vram_map *map, const struct ferry_vram_program *programs,
                          unsigned program_count, const char *backend)
 {
-    struct drawing drawing = {
-        .map = map, .programs = programs, .program_count = program_count, .frames = map->now > 0 ? map->now : 1};
+    struct ferry_svg_drawing drawing = {
+        .map = map, .programs = programs, .program_count = program_count, .length = map->now > 0 ? map->now : 1};
     if (choose_rectangles(&drawing) != 0) {
         errno = ENOMEM;
         return -1;
@@ -363,8 +381,12 @@ int ferry_vram_svg_write(const char *path, const struct ferry_vram_map *map, con
         first = end;
     }
     write_labels(&drawing);
-    write_bars(&drawing);
-    bool bad = write_legend(&drawing) != 0;
+    bool bad = false;
+    if (program_count > 1)
+        bad = ferry_svg_ownership(&drawing) != 0;
+    else
+        write_bars(&drawing);
+    bad |= write_legend(&drawing) != 0;
     write_foot(&drawing);
     free(drawing.stays);
     bad |= ferror(drawing.file) != 0;

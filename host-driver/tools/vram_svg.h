@@ -4,18 +4,11 @@
 #ifndef FERRY_TOOLS_VRAM_SVG_H
 #define FERRY_TOOLS_VRAM_SVG_H
 
-#include "tools/trace.h"
 #include "tools/vram_map.h"
+#include "tools/vram_program.h"
 
 // More rectangles than this make browsers slow: above it the smallest ones are left out, and the picture says how many.
 #define FERRY_MOST_RECTANGLES 20000u
-
-// A program, and whose allocations the map's objects from first_object on are.
-struct ferry_vram_program {
-    const char *name;
-    const struct ferry_trace *trace;
-    uint32_t first_object;
-};
 
 /// Write the history of map, which must have been ended. Returns 0, or -1 with errno set.
 int ferry_vram_svg_write(const char *path, const struct ferry_vram_map *map, const struct ferry_vram_program *programs,

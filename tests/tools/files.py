@@ -45,8 +45,87 @@ def picture_is_right(check, path, trace, most_id):
     check(clash == 0, "svg_rectangles_do_not_overlap", clash)
 
 
+def parked_instances_are_drawn(check, path, renames):
+    """An allocation that is renamed all the time: of its instances one is in use, the others are paler, and none is free."""
+    root = ET.parse(path).getroot()
+    boxes = [r for g in root.iter(f"{SVG}g") if g.find(f"{SVG}title") is not None for r in g.findall(f"{SVG}rect")]
+    late = [r for r in boxes if float(r.get("x")) <= 1200 < float(r.get("x")) + float(r.get("width"))]
+    parked = [r for r in late if r.get("class") == "parked" and float(r.get("fill-opacity")) < 1]
+    check(renames > 20 and len(late) >= 5 and len(parked) >= len(late) - 1, "svg_shows_parked_instances", (renames, len(late), len(parked)))
+    check("Paler: parked" in " ".join(root.itertext()), "svg_tells_what_paler_means")
+
+
+KEYS = {"M": {"name", "args"}, "X": {"tid", "ts", "dur", "name"}, "C": {"ts", "name", "args"}, "i": {"ts", "name", "s", "tid"},
+        "s": {"tid", "ts", "id", "cat", "name"}, "f": {"tid", "ts", "id", "cat", "name", "bp"}}
+
+
+def every_row_nests(check, events):
+    odd = [e for e in events if not {"ph", "pid"} <= e.keys() or not KEYS.get(e["ph"], {"?"}) <= e.keys()
+           or e.get("ts", 0) < 0 or e.get("dur", 1) <= 0]
+    check(not odd, "timeline_events_have_what_their_kind_needs", odd[:3])
+    spans = collections.defaultdict(list)
+    for event in events:
+        if event["ph"] == "X":
+            spans[event["pid"], event["tid"]].append((event["ts"], event["ts"] + event["dur"], event["name"]))
+    bad = []
+    for row in spans:
+        open_ends = []
+        for begin, end, name in sorted(spans[row], key=lambda s: (s[0], -s[1])):
+            while open_ends and open_ends[-1] <= begin + 1e-6:
+                open_ends.pop()
+            if open_ends and end > open_ends[-1] + 1e-6:
+                bad.append((row, name, begin))
+            open_ends.append(end)
+    check(not bad, "timeline_spans_nest", bad[:3])
+
+
+def programs_are_told_apart(check, picture, timeline, programs):
+    """What the two files say of several programs, against the figures of each."""
+    root = ET.parse(picture).getroot()
+    groups = [(g.find(f"{SVG}title").text, g) for g in root.iter(f"{SVG}g") if g.find(f"{SVG}title") is not None]
+    owners = collections.defaultdict(set)
+    for title, group in groups:
+        owner = int(re.match(r"program (\d+) \(.*\), allocation \d+, ", title)[1])
+        owners[owner].add(re.fullmatch(r"url\(#p(\d+)s\d\)", group.get("fill"))[1])
+    check(owners == {i + 1: {str(i + 1)} for i in range(len(programs))}, "svg_one_family_of_patterns_a_program", dict(owners))
+    patterns = {p.get("id"): (p.find(f"{SVG}path").get("d"), p.find(f"{SVG}rect").get("fill")) for p in root.iter(f"{SVG}pattern")}
+    used = {group.get("fill")[5:-1] for _, group in groups}
+    shapes = {i: {patterns[name][0] for name in patterns if name.startswith(f"p{i + 1}s")} for i in range(len(programs))}
+    check(used <= patterns.keys() and len({frozenset(s) for s in shapes.values()}) == len(programs)
+          and len({colour for _, colour in patterns.values()}) == len(patterns), "svg_patterns_and_hues_differ", shapes)
+    text = " ".join(root.itertext())
+    check(all(f"{i + 1}: {p['trace']}, weight {p['weight']}, budget " in text for i, p in enumerate(programs))
+          and "milliseconds of the device" in text, "svg_legend_names_the_programs")
+    check(len([p for p in root.iter(f"{SVG}path") if p.get("class") == "owner"]) == len(programs), "svg_shows_who_owned_how_much")
+    events = json.loads(timeline.read_text())["traceEvents"]
+    named = {e["pid"]: e["args"]["name"] for e in events if e["ph"] == "M" and e["name"] == "process_name"}
+    check(named == {1: "Pageferry"} | {i + 2: f"program {i + 1}: {p['trace']}, weight {p['weight']}" for i, p in enumerate(programs)},
+          "timeline_has_a_process_for_each_program", named)
+    rows = {(e["pid"], e["args"]["name"]): e["tid"] for e in events if e["ph"] == "M" and e["name"] == "thread_name"}
+    spans = collections.Counter((e["pid"], e["tid"]) for e in events if e["ph"] == "X")
+    jobs = [spans[i + 2, rows[i + 2, "jobs"]] for i in range(len(programs))]
+    check(all(n >= p["jobs"] for n, p in zip(jobs, programs)) and sum(jobs) == spans[1, rows[1, "user queue"]],
+          "timeline_jobs_stand_with_their_programs", (jobs, [p["jobs"] for p in programs]))
+    frames = [spans[i + 2, rows[i + 2, "frames"]] for i in range(len(programs))]
+    check(frames == [p["frames"] for p in programs] and all(spans[i + 2, rows[i + 2, "paging"]] > 0 for i in range(len(programs))),
+          "timeline_frames_and_paging_stand_with_their_programs", frames)
+    values = collections.defaultdict(list)
+    for event in events:
+        if event["ph"] == "C":
+            values[event["pid"], event["name"]].append(event["args"]["value"])
+    wrong = [(i, values[i + 2, "budget"][:2], max(values[i + 2, "in video memory"], default=0)) for i, p in enumerate(programs)
+             if values[i + 2, "budget"][:1] != [p["budget_bytes"]] or max(values[i + 2, "on residency lists"], default=0) == 0
+             or min(values[i + 2, "in video memory"], default=-1) < 0 or max(values[i + 2, "in video memory"], default=0) == 0]
+    check(not wrong, "timeline_has_the_counters_of_each_program", wrong)
+    check(all(max(values[i + 2, "on residency lists"]) <= values[i + 2, "budget"][0] for i in range(len(programs))),
+          "timeline_lists_stay_within_budgets")
+
+
 def timeline_is_right(check, path, may_be_quiet=()):
     events = json.loads(path.read_text())["traceEvents"]
+    every_row_nests(check, events)
+    # The device's own rows; programs have processes of theirs.
+    events = [e for e in events if e["pid"] == 1]
     names = {e["args"]["name"]: e["tid"] for e in events if e["ph"] == "M" and e["name"] == "thread_name"}
     check({"host calls", "paging queue", "user queue", "firmware", "read channel", "write channel"} <= names.keys(),
           "timeline_tracks", names)
@@ -58,16 +137,6 @@ def timeline_is_right(check, path, may_be_quiet=()):
             spans[event["tid"]].append((event["ts"], event["ts"] + event["dur"], event["name"]))
     quiet = [name for name, tid in names.items() if not spans[tid] and name not in may_be_quiet]
     check(not quiet, "timeline_every_track_has_spans", quiet)
-    bad = []
-    for tid, row in spans.items():
-        open_ends = []
-        for begin, end, name in sorted(row, key=lambda s: (s[0], -s[1])):
-            while open_ends and open_ends[-1] <= begin + 1e-6:
-                open_ends.pop()
-            if open_ends and end > open_ends[-1] + 1e-6:
-                bad.append((tid, name, begin))
-            open_ends.append(end)
-    check(not bad, "timeline_spans_nest", bad[:3])
     starts = {e["id"]: e for e in events if e["ph"] == "s"}
     ends = {e["id"]: e for e in events if e["ph"] == "f"}
     # A submit makes resident in its turn what lost its place meanwhile.

@@ -30,7 +30,7 @@ $(BUILD)/tests/tools: tests/tools/test_tool.py tests/tools/files.py $(BUILD)/tes
 $(BUILD)/tests/replay: tests/tools/test_replay.py tests/tools/files.py $(BUILD)/ferry
 	install -m 755 $< $@
 
-$(BUILD)/tests/replay_programs: tests/tools/test_programs.py $(BUILD)/ferry $(BUILD)/tests/parts/ferry-fake
+$(BUILD)/tests/replay_programs: tests/tools/test_programs.py tests/tools/files.py $(BUILD)/ferry $(BUILD)/tests/parts/ferry-fake
 	install -m 755 $< $@
 
 # The large traces, whole, on the model: minutes each.

@@ -151,30 +151,33 @@ static void the_map_follows_the_events(void **state)
     (void)state;
     static const uint64_t sizes[] = {4096, 8192, 4096};
     struct ferry_vram_map map;
-    assert_int_equal(ferry_vram_map_begin(&map, 65536, 3, sizes, true), 0);
+    assert_int_equal(ferry_vram_map_begin(&map, 65536, 3, sizes, NULL, 1, true), 0);
     ferry_vram_map_placed(&map, 0, 0, 4096);
     ferry_vram_map_placed(&map, 1, 4096, 8192);
     assert_int_equal(map.resident_bytes, 12288);
     map.now = 1;
     ferry_vram_map_end_frame(&map);
     assert_int_equal(map.last.placed_bytes, 12288);
-    ferry_vram_map_removed(&map, 0);
-    ferry_vram_map_removed(&map, 0); // Not there: nothing happens.
-    ferry_vram_map_removed(&map, 99);
+    ferry_vram_map_removed(&map, 0, 0);
+    ferry_vram_map_removed(&map, 0, 0); // Not there: nothing happens.
+    ferry_vram_map_removed(&map, 1, 8192);
+    ferry_vram_map_removed(&map, 99, 0);
     ferry_vram_map_step(&map);
-    assert_false(ferry_vram_map_placed(&map, 1, 16384, 8192)); // Its old stay ends.
-    assert_int_equal(map.resident_bytes, 8192);
-    assert_int_equal(map.frame.removed, 1);
-    // Removed and placed in one step is a move, in two steps it is not.
-    ferry_vram_map_removed(&map, 1);
-    assert_true(ferry_vram_map_placed(&map, 1, 16384, 8192));
-    assert_int_equal(map.frame.removed, 1);
-    assert_int_equal(map.frame.moved, 1);
-    assert_int_equal(map.frame.placed, 1);
-    ferry_vram_map_removed(&map, 1);
+    ferry_vram_map_removed(&map, 1, 4096);
     ferry_vram_map_step(&map);
     assert_false(ferry_vram_map_placed(&map, 1, 16384, 8192));
+    assert_int_equal(map.resident_bytes, 8192);
     assert_int_equal(map.frame.removed, 2);
+    // Removed and placed in one step is a move, in two steps it is not.
+    ferry_vram_map_removed(&map, 1, 16384);
+    assert_true(ferry_vram_map_placed(&map, 1, 16384, 8192));
+    assert_int_equal(map.frame.removed, 2);
+    assert_int_equal(map.frame.moved, 1);
+    assert_int_equal(map.frame.placed, 1);
+    ferry_vram_map_removed(&map, 1, 16384);
+    ferry_vram_map_step(&map);
+    assert_false(ferry_vram_map_placed(&map, 1, 16384, 8192));
+    assert_int_equal(map.frame.removed, 3);
     assert_int_equal(map.living_count, 1);
     map.now = 2;
     ferry_vram_map_end(&map);
@@ -188,19 +191,91 @@ static void the_map_follows_the_events(void **state)
     ferry_vram_map_free(&map);
 }
 
+// Renamed: it stands in three places, of which one holds the content; the others are parked, and not free.
+static void instances_of_an_object_stand_beside_each_other(void **state)
+{
+    (void)state;
+    static const uint64_t sizes[] = {4096, 4096};
+    struct ferry_vram_map map;
+    assert_int_equal(ferry_vram_map_begin(&map, 65536, 2, sizes, NULL, 1, true), 0);
+    ferry_vram_map_placed(&map, 0, 0, 4096);
+    ferry_vram_map_placed(&map, 1, 4096, 4096);
+    map.now = 1;
+    ferry_vram_map_current(&map, 0, FERRY_NOWHERE); // Discarded: the new instance is in no place yet.
+    ferry_vram_map_placed(&map, 0, 8192, 4096);
+    map.now = 2;
+    ferry_vram_map_current(&map, 0, 12288);
+    ferry_vram_map_placed(&map, 0, 12288, 4096);
+    assert_int_equal(map.resident_bytes, 4 * 4096);
+    assert_int_equal(map.living_count, 4);
+    map.now = 3;
+    ferry_vram_map_removed(&map, 0, 0); // One leaves, the others stay.
+    assert_int_equal(map.resident_bytes, 3 * 4096);
+    map.now = 4;
+    ferry_vram_map_current(&map, 0, 8192); // And the other way round.
+    ferry_vram_map_current(&map, 0, 8192);
+    map.now = 5;
+    ferry_vram_map_end(&map);
+    assert_int_equal(map.resident_bytes, 0);
+    static const struct ferry_stay expected[] = {
+        {.offset = 0, .begin = 0, .end = 1},
+        {.offset = 8192, .begin = 1, .end = 2},
+        {.offset = 0, .begin = 1, .end = 3, .parked = true},
+        {.offset = 8192, .begin = 2, .end = 4, .parked = true},
+        {.offset = 12288, .begin = 2, .end = 4},
+        {.offset = 12288, .begin = 4, .end = 5, .parked = true},
+        {.offset = 8192, .begin = 4, .end = 5},
+    };
+    const size_t count = sizeof expected / sizeof *expected;
+    assert_int_equal(map.stay_count, count + 1); // And that of the other object.
+    for (size_t i = 0; i < count; i++) {
+        unsigned found = 0;
+        for (size_t k = 0; k < map.stay_count; k++)
+            found += map.stays[k].object == 0 && map.stays[k].offset == expected[i].offset &&
+                     map.stays[k].begin == expected[i].begin && map.stays[k].end == expected[i].end &&
+                     map.stays[k].parked == expected[i].parked;
+        assert_int_equal(found, 1);
+    }
+    ferry_vram_map_free(&map);
+}
+
+// Whatever way a colour is seen, programs differ in it; objects of one are shades of its hue.
+static void programs_have_colours_of_their_own(void **state)
+{
+    (void)state;
+    static const uint64_t sizes[] = {4096, 8192, 4096, 100000};
+    static const uint8_t programs[] = {0, 1, 1, 0};
+    struct ferry_vram_map map;
+    assert_int_equal(ferry_vram_map_begin(&map, 65536, 4, sizes, programs, 2, false), 0);
+    for (uint32_t object = 0; object < 4; object++) {
+        struct ferry_colour colour = ferry_object_colour(&map, object);
+        // The largest of each has the program's own colour.
+        struct ferry_colour own = ferry_program_colour(programs[object], object == 0 || object == 2);
+        assert_memory_equal(&colour, &own, sizeof own);
+    }
+    ferry_vram_map_free(&map);
+    for (unsigned a = 0; a < 8 * FERRY_SHADES; a++) {
+        for (unsigned b = 0; b < a; b++) {
+            struct ferry_colour one = ferry_program_colour(a / FERRY_SHADES, a % FERRY_SHADES);
+            struct ferry_colour other = ferry_program_colour(b / FERRY_SHADES, b % FERRY_SHADES);
+            assert_memory_not_equal(&one, &other, sizeof one);
+        }
+    }
+}
+
 static void a_long_history_forgets_what_is_smallest(void **state)
 {
     (void)state;
     static const uint64_t sizes[] = {1u << 20, 4096};
     struct ferry_vram_map map;
-    assert_int_equal(ferry_vram_map_begin(&map, 1u << 30, 2, sizes, true), 0);
+    assert_int_equal(ferry_vram_map_begin(&map, 1u << 30, 2, sizes, NULL, 1, true), 0);
     const uint64_t steps = FERRY_LONGEST_HISTORY + 1000;
     for (uint64_t i = 0; i < steps; i++) {
         uint32_t object = i % 1000 != 0;
         ferry_vram_map_step(&map);
         ferry_vram_map_placed(&map, object, 0, sizes[object]);
         map.now += 1;
-        ferry_vram_map_removed(&map, object);
+        ferry_vram_map_removed(&map, object, 0);
     }
     assert_true(map.stay_count <= FERRY_LONGEST_HISTORY);
     assert_int_equal(map.stay_count + map.stays_lost, steps);
@@ -220,6 +295,8 @@ int main(void)
         cmocka_unit_test(sizes_are_read_and_written),
         cmocka_unit_test(ids_are_found_again),
         cmocka_unit_test(the_map_follows_the_events),
+        cmocka_unit_test(instances_of_an_object_stand_beside_each_other),
+        cmocka_unit_test(programs_have_colours_of_their_own),
         cmocka_unit_test(a_long_history_forgets_what_is_smallest),
     };
     const char *given = getenv("FERRY_SEED");

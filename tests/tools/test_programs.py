@@ -12,6 +12,9 @@ from pathlib import Path
 from random import Random
 
 ROOT = Path.cwd()
+sys.path.insert(0, str(ROOT / "tests/tools"))
+import files  # noqa: E402
+
 FAKE, FERRY = ROOT / "build/tests/parts/ferry-fake", ROOT / "build/ferry"
 NEVERBALL, GLMARK2 = ROOT / "tests/data/neverball.memtrace.gz", ROOT / "tests/data/glmark2.memtrace.gz"
 SEED = os.environ.get("FERRY_SEED", "20261122")
@@ -142,10 +145,26 @@ def timeless(values):
 
 def real_programs():
     three = (NEVERBALL, NEVERBALL, NEVERBALL, "--vram", "9M", "--frames", "30", "--weights", "3,1,1")
-    first, second = replay("model_three", *three), replay("model_three_again", *three)
+    picture, timeline = folder / "three.svg", folder / "three.json"
+    first = replay("model_three", *three, "--svg", picture, "--timeline", timeline)
+    second = replay("model_three_again", *three)
+    files.programs_are_told_apart(check, picture, timeline, first.get("programs", []))
+    files.timeline_is_right(check, timeline, ("firmware", "read channel", "write channel"))
     check(first and timeless(first) == timeless(second), "model_is_the_same_each_time")
     sums_are_right("model_three", first)
     check(all(p["evictions"] > 0 for p in first.get("programs", [{}])[1:]), "the_light_ones_page", first.get("programs"))
+    # manager.md section 5, with recorded programs. Alone it has all the memory; beside the others, three fifths.
+    alone = replay("model_protected_alone", NEVERBALL, "--vram", "9M", "--frames", "30")
+    paged = [p["bytes_in"] + p["bytes_out"] for p in first.get("programs", [])] + [alone.get("bytes_in", 0) + alone.get("bytes_out", 0)]
+    print(f"bytes paged by the protected one, beside two that take all they can get, alone: {paged}")
+    check(first and alone and paged[0] <= 1.05 * paged[3] and paged[1] > 10 * paged[3], "a_protected_program_pages_as_if_alone", paged)
+    equal = replay("model_three_equal", NEVERBALL, NEVERBALL, NEVERBALL, "--vram", "7984K", "--frames", "60")
+    ends = [p["last_job_cycle"] for p in equal.get("programs", [])]
+    print(f"three equal programs that need twice the memory end at {ends}")
+    check(ends and max(ends) <= 1.2 * min(ends) and all(p["evictions"] > 0 for p in equal["programs"]), "three_equal_ones_end_alike", ends)
+    discards = trace("discards", "a 1 200000 buffer\n" + ("l 1 discard\nw 1 0 200000\nu 1\nd 1\n" * 6 + "f\n") * 10)
+    renamed = replay("model_renames", discards, "--vram", "2M", "--svg", picture)
+    files.parked_instances_are_drawn(check, picture, renamed.get("renames", 0))
     mixed = ("--vram", "26M", "--frames", "40", "--weights", "1,3")
     values = replay("model_two", NEVERBALL, GLMARK2, *mixed)
     sums_are_right("model_two", values)
