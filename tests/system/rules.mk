@@ -10,7 +10,9 @@ SYSTEM_RUNS += $(BUILD)/tests/system_large_memory_model
 $(SYSTEM_TESTS:%=$(BUILD)/system/%) $(BUILD)/system/large_memory: $(BUILD)/system/%: \
 		tests/system/test_%.c tests/system/system.h $(BUILD)/libferry-san.a $(FLAGS)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(SANITIZE) $(CPPFLAGS) $< $(BUILD)/libferry-san.a $(SIM_LIBS) -lcmocka $(LDLIBS) -o $@
+	$(CC) $(CFLAGS) $(SANITIZE) $(CPPFLAGS) $(filter %.c,$^) $(BUILD)/libferry-san.a $(SIM_LIBS) -lcmocka $(LDLIBS) -o $@
+
+$(BUILD)/system/agreement: tests/system/agreement_buffers.c tests/system/agreement_buffers.h
 
 $(BUILD)/tests/system_%_model: $(BUILD)/system/%
 	@mkdir -p $(@D)

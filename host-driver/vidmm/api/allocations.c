@@ -12,12 +12,8 @@ int ferry_vidmm_create_allocation(struct ferry_vidmm *manager, D3DKMT_HANDLE dev
         return FERRY_ERROR_ARGUMENT;
     int result = ferry_vm_enter(manager);
     if (result == FERRY_OK) {
-        struct ferry_vm_device *device = ferry_vm_handle_find(&manager->core.handles, FERRY_VM_DEVICE, device_handle);
-        if (!device)
-            result = FERRY_ERROR_HANDLE;
-        else if (device->state != D3DKMT_DEVICEEXECUTION_ACTIVE)
-            result = FERRY_ERROR_DEVICE_LOST;
-        else
+        struct ferry_vm_device *device = ferry_vm_working_device(manager, device_handle, &result);
+        if (device)
             result = ferry_vm_allocation_new(&manager->memory, device, options, allocation, &rule);
     }
     if (broken_rule)

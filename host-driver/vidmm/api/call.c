@@ -47,3 +47,12 @@ int ferry_vm_block(struct ferry_vidmm *manager, unsigned node, uint64_t number, 
         ferry_vm_yield(manager);
     return result;
 }
+
+struct ferry_vm_device *ferry_vm_working_device(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, int *error)
+{
+    struct ferry_vm_device *device = ferry_vm_handle_find(&manager->core.handles, FERRY_VM_DEVICE, handle);
+    if (device && device->state == D3DKMT_DEVICEEXECUTION_ACTIVE)
+        return device;
+    *error = device ? FERRY_ERROR_DEVICE_LOST : FERRY_ERROR_HANDLE;
+    return NULL;
+}

@@ -12,6 +12,8 @@ int ferry_vm_leave(struct ferry_vidmm *manager, int result);
 /// A turn of ferry_vm_turn(); when it is not enough, whoever stands before the manager is let in. PENDING: look up
 /// everything again, then the next turn.
 int ferry_vm_block(struct ferry_vidmm *manager, unsigned node, uint64_t number, struct ferry_vm_patience *patience);
+/// A device that takes work; *error is HANDLE or DEVICE_LOST when NULL comes back.
+struct ferry_vm_device *ferry_vm_working_device(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, int *error);
 /// Let in whoever stands before the manager.
 void ferry_vm_yield(struct ferry_vidmm *manager);
 /// The lock itself, for the manager's own start.

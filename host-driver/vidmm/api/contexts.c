@@ -10,12 +10,8 @@ int ferry_vidmm_create_context(struct ferry_vidmm *manager, D3DKMT_HANDLE device
         return FERRY_ERROR_ARGUMENT;
     int result = ferry_vm_enter(manager);
     if (result == FERRY_OK) {
-        struct ferry_vm_device *device = ferry_vm_handle_find(&manager->core.handles, FERRY_VM_DEVICE, device_handle);
-        if (!device)
-            result = FERRY_ERROR_HANDLE;
-        else if (device->state != D3DKMT_DEVICEEXECUTION_ACTIVE)
-            result = FERRY_ERROR_DEVICE_LOST;
-        else
+        struct ferry_vm_device *device = ferry_vm_working_device(manager, device_handle, &result);
+        if (device)
             result = ferry_vm_context_new(&manager->sched, device, node, context, info);
     }
     return ferry_vm_leave(manager, result);
