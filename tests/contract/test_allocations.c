@@ -4,15 +4,6 @@
 
 #include "world.h"
 
-static int create_flags(struct world *world, UINT flags, unsigned *rule)
-{
-    struct ferry_allocation_private wanted = world_private(PAGES(2), flags);
-    D3DKMT_HANDLE handle = 0;
-    int result = world_try_create(world, &wanted, NULL, &handle, rule);
-    assert_int_equal(handle == 0, result != FERRY_OK);
-    return result;
-}
-
 static void R117_R126_R129_R137_R142_R161_R162_R168_R170_R175_R180_broken_rules_refuse_creation(void **state)
 {
     (void)state;
@@ -27,7 +18,7 @@ static void R117_R126_R129_R137_R142_R161_R162_R168_R170_R175_R180_broken_rules_
     size_t pages = machine_pages_out(world->machine);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         unsigned rule = 0;
-        assert_int_equal(create_flags(world, cases[i].flags, &rule), FERRY_ERROR_FLAGS);
+        assert_int_equal(world_try_flags(world, cases[i].flags, &rule), FERRY_ERROR_FLAGS);
         assert_int_equal(rule, cases[i].rule);
     }
     assert_int_equal(world_statistics(world).allocations, 0);
@@ -67,7 +58,7 @@ static void R105_R160_R166_gates_follow_the_driver_version(void **state)
         options.machine.version = cases[i].version;
         options.machine.vpr = options.machine.map_aperture2 = true;
         struct world *world = world_open(&options);
-        assert_int_equal(create_flags(world, cases[i].flags, NULL), cases[i].result);
+        assert_int_equal(world_try_flags(world, cases[i].flags, NULL), cases[i].result);
         world_close(world);
     }
 }
@@ -79,8 +70,8 @@ static void R169_history_buffer_beside_a_coherent_aperture(void **state)
         struct world_options options = world_defaults();
         options.machine.coherent_aperture = coherent;
         struct world *world = world_open(&options);
-        assert_int_equal(create_flags(world, 0x4001, NULL), coherent ? FERRY_ERROR_FLAGS : FERRY_OK);
-        assert_int_equal(create_flags(world, 0x4005, NULL), FERRY_OK);
+        assert_int_equal(world_try_flags(world, 0x4001, NULL), coherent ? FERRY_ERROR_FLAGS : FERRY_OK);
+        assert_int_equal(world_try_flags(world, 0x4005, NULL), FERRY_OK);
         world_close(world);
     }
 }
@@ -216,9 +207,9 @@ static void R154_only_apertures_may_be_eviction_segments(void **state)
     (void)state;
     struct world *world = world_open_default();
     world->knobs->eviction_set = 1u << (machine_local_segment - 1);
-    assert_int_equal(create_flags(world, CPU, NULL), FERRY_ERROR_UNSUPPORTED);
+    assert_int_equal(world_try_flags(world, CPU, NULL), FERRY_ERROR_UNSUPPORTED);
     world->knobs->eviction_set = 1u << (machine_aperture_segment - 1);
-    assert_int_equal(create_flags(world, CPU, NULL), FERRY_OK);
+    assert_int_equal(world_try_flags(world, CPU, NULL), FERRY_OK);
     world_close(world);
 }
 

@@ -4,15 +4,6 @@
 
 #include "world.h"
 
-static int create_flags(struct world *world, UINT flags, unsigned *rule)
-{
-    struct ferry_allocation_private wanted = world_private(PAGES(2), flags);
-    D3DKMT_HANDLE handle = 0;
-    int result = world_try_create(world, &wanted, NULL, &handle, rule);
-    assert_int_equal(handle == 0, result != FERRY_OK);
-    return result;
-}
-
 static void sizes_that_cannot_be(void **state)
 {
     (void)state;
@@ -24,12 +15,12 @@ static void sizes_that_cannot_be(void **state)
         assert_int_equal(world_try_create(world, &wanted, NULL, &handle, NULL), FERRY_ERROR_ARGUMENT);
     }
     world->knobs->zero_size = true;
-    assert_int_equal(create_flags(world, CPU, NULL), FERRY_ERROR_ARGUMENT);
+    assert_int_equal(world_try_flags(world, CPU, NULL), FERRY_ERROR_ARGUMENT);
     world->knobs->zero_size = false;
     world->knobs->segment_set = 8;
-    assert_int_equal(create_flags(world, CPU, NULL), FERRY_ERROR_UNSUPPORTED);
+    assert_int_equal(world_try_flags(world, CPU, NULL), FERRY_ERROR_UNSUPPORTED);
     world->knobs->segment_set = 8 | 1; // a good one beside it does not help
-    assert_int_equal(create_flags(world, CPU, NULL), FERRY_ERROR_UNSUPPORTED);
+    assert_int_equal(world_try_flags(world, CPU, NULL), FERRY_ERROR_UNSUPPORTED);
     world->knobs->segment_set = 0;
     // Larger than video memory can be created, and never be resident.
     D3DKMT_HANDLE large = world_create(world, PAGES(1000), CPU);

@@ -92,6 +92,15 @@ int world_try_create(struct world *world, const struct ferry_allocation_private 
     return ferry_vidmm_create_allocation(world->manager, world->device, &full, handle, rule);
 }
 
+int world_try_flags(struct world *world, UINT flags, unsigned *rule)
+{
+    struct ferry_allocation_private wanted = world_private(PAGES(2), flags);
+    D3DKMT_HANDLE handle = 0;
+    int result = world_try_create(world, &wanted, NULL, &handle, rule);
+    assert_int_equal(handle == 0, result != FERRY_OK);
+    return result;
+}
+
 D3DKMT_HANDLE world_create_filled(struct world *world, uint64_t bytes, UINT flags, uint32_t pattern)
 {
     struct ferry_allocation_private wanted = world_private(bytes, flags);

@@ -50,6 +50,8 @@ D3DKMT_HANDLE world_create_in_aperture(struct world *world, uint64_t bytes, UINT
 D3DKMT_HANDLE world_create_filled(struct world *world, uint64_t bytes, UINT flags, uint32_t pattern);
 int world_try_create(struct world *world, const struct ferry_allocation_private *wanted,
                      const struct ferry_vidmm_allocation_options *options, D3DKMT_HANDLE *handle, unsigned *rule);
+/// Create two pages with these flags. The rule that they break, if any; handles come with FERRY_OK only.
+int world_try_flags(struct world *world, UINT flags, unsigned *rule);
 
 int world_resident(struct world *world, const D3DKMT_HANDLE *list, UINT count); // the raw result
 void world_require(struct world *world, D3DKMT_HANDLE allocation);              // resident and waited for

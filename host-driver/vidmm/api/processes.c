@@ -92,6 +92,12 @@ int ferry_vidmm_set_reservation(struct ferry_vidmm *manager, D3DKMT_HANDLE handl
     return ferry_vm_leave(manager, result);
 }
 
+// 0 is the program of the devices that were given none. NULL: the handle is no process's.
+static const struct ferry_vm_process *asked_about(const struct ferry_vidmm *manager, D3DKMT_HANDLE handle)
+{
+    return handle ? ferry_vm_handle_find(&manager->core.handles, FERRY_VM_PROCESS, handle) : &manager->policy.nobody;
+}
+
 int ferry_vidmm_memory_info(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, unsigned group,
                             struct ferry_vidmm_memory_info *info)
 {
@@ -99,9 +105,7 @@ int ferry_vidmm_memory_info(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, u
         return FERRY_ERROR_ARGUMENT;
     int result = ferry_vm_enter(manager);
     if (result == FERRY_OK) {
-        const struct ferry_vm_process *process = &manager->policy.nobody;
-        if (handle)
-            process = ferry_vm_handle_find(&manager->core.handles, FERRY_VM_PROCESS, handle);
+        const struct ferry_vm_process *process = asked_about(manager, handle);
         if (process)
             ferry_vm_process_info(&manager->policy, process, group, info);
         result = process ? FERRY_OK : FERRY_ERROR_HANDLE;
@@ -116,9 +120,7 @@ int ferry_vidmm_process_statistics(struct ferry_vidmm *manager, D3DKMT_HANDLE ha
         return FERRY_ERROR_ARGUMENT;
     int result = ferry_vm_enter(manager);
     if (result == FERRY_OK) {
-        const struct ferry_vm_process *process = &manager->policy.nobody;
-        if (handle)
-            process = ferry_vm_handle_find(&manager->core.handles, FERRY_VM_PROCESS, handle);
+        const struct ferry_vm_process *process = asked_about(manager, handle);
         if (process)
             *statistics = process->statistics;
         result = process ? FERRY_OK : FERRY_ERROR_HANDLE;
