@@ -205,6 +205,7 @@ int ferry_adapter_statistics(struct ferry_adapter *handle, struct ferry_statisti
         out->renames = vidmm.renames;
         out->discard_stalls = vidmm.discard_stalls;
         out->renamed_bytes = vidmm.renamed_bytes;
+        out->uncached_reads = vidmm.uncached_reads;
         out->faults = ferry_kmd_faults(adapter->kmd);
     }
     return umd_leave(&call, error);

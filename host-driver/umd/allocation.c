@@ -156,9 +156,9 @@ int ferry_lock(struct ferry_allocation *handle, uint32_t flags, void **address)
     const struct umd_allocation *allocation = umd_enter(&call, UMD_ALLOCATION, handle, "lock");
     if (!allocation)
         return FERRY_ERROR_HANDLE;
-    D3DKMT_HANDLE vidmm = allocation->vidmm;
+    D3DKMT_HANDLE vidmm = allocation->vidmm, device = allocation->device->vidmm;
     umd_park(&call);
-    int error = ferry_vidmm_lock(call.adapter->vidmm, vidmm, flags, address);
+    int error = ferry_vidmm_lock_from(call.adapter->vidmm, device, vidmm, flags, address);
     umd_return(&call);
     return umd_leave(&call, error);
 }

@@ -50,6 +50,34 @@ static void R66_R121_a_coherent_mapping_needs_no_flush(void **state)
     world_close(world);
 }
 
+// A program that reads what the miniport did not make Cached is told of it: each such lock counts.
+static void R124_reads_of_what_is_not_cached_are_counted(void **state)
+{
+    (void)state;
+    struct world *world = world_open_default();
+    static const struct {
+        UINT flags;
+        uint32_t lock;
+        unsigned counts;
+    } cases[] = {{CPU | DXGK_ALLOC_FLAG_CACHED, D3DDDI_LOCK_READ_ONLY, 0},
+                 {CPU | DXGK_ALLOC_FLAG_CACHED, 0, 0},
+                 {CPU, D3DDDI_LOCK_WRITE_ONLY, 0},
+                 {CPU, D3DDDI_LOCK_DISCARD, 0},
+                 {CPU, D3DDDI_LOCK_READ_ONLY, 1},
+                 {CPU, 0, 1},
+                 {PERMANENT, D3DDDI_LOCK_READ_ONLY, 1}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        D3DKMT_HANDLE a = world_create(world, PAGES(2), cases[i].flags);
+        world_require(world, a);
+        uint64_t before = world_statistics(world).uncached_reads;
+        void *address;
+        assert_int_equal(ferry_vidmm_lock(world->manager, a, cases[i].lock, &address), FERRY_OK);
+        assert_int_equal(world_statistics(world).uncached_reads, before + cases[i].counts);
+        assert_int_equal(ferry_vidmm_unlock(world->manager, a), FERRY_OK);
+    }
+    world_close(world);
+}
+
 static void R123_R134_R135_R140_existing_memory_is_flushed_only_with_cached(void **state)
 {
     (void)state;
@@ -173,6 +201,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(R121_each_hand_over_of_cached_pages_is_flushed),
+        cmocka_unit_test(R124_reads_of_what_is_not_cached_are_counted),
         cmocka_unit_test(R66_R121_a_coherent_mapping_needs_no_flush),
         cmocka_unit_test(R123_R134_R135_R140_existing_memory_is_flushed_only_with_cached),
         cmocka_unit_test(R114_R238_a_discard_lock_of_few_pages_covers_all),

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // An allocation that is destroyed while jobs name it, and what others do meanwhile.
 #include <pthread.h>
+#include <stdatomic.h>
 
 #include "programs.h"
+#include "vidmm/api/manager.h"
 
 struct destroyer {
     struct world *world;
@@ -88,9 +90,97 @@ static void turns_of_others_bring_back_nothing_that_is_being_destroyed(void **st
     world_close(world);
 }
 
+// ---- A device whose end times out while one of its allocations is being locked ----
+
+static struct machine_turns {
+    int (*turn)(void *context);
+    pthread_t destroyer;
+    atomic_bool locked; // the lock has come back
+} turns;
+
+// Who destroys waits until the lock has come back, and finds then that nothing comes any more.
+static int turn_for_one(void *context)
+{
+    if (!pthread_equal(pthread_self(), turns.destroyer))
+        return turns.turn(context);
+    return turns.locked ? FERRY_ERROR_TIMEOUT : FERRY_OK;
+}
+
+static NTSTATUS no_reset(HANDLE adapter, DXGKARG_RESETENGINE *argument)
+{
+    (void)adapter;
+    (void)argument;
+    return STATUS_IO_TIMEOUT;
+}
+
+struct locker {
+    struct world *world;
+    D3DKMT_HANDLE allocation;
+    int result;
+};
+
+static void *lock_it(void *context)
+{
+    struct locker *locker = context;
+    void *address;
+    locker->result = ferry_vidmm_lock(locker->world->manager, locker->allocation, 0, &address);
+    turns.locked = true;
+    return NULL;
+}
+
+static void a_device_whose_end_times_out_is_there_again_and_its_lock_is_free(void **state)
+{
+    (void)state;
+    struct world *world = world_open_default();
+    struct ferry_vidmm *manager = world->manager;
+    D3DKMT_HANDLE a = world_create(world, PAGES(2), CPU);
+    world_write(world, a, 7);
+    world_require(world, a);
+    world->knobs->delay = 1;
+    world->knobs->hold_paging = true;
+    world->knobs->hold_turns = UINT32_MAX;
+    turns.locked = false;
+    struct locker locker = {world, a, FERRY_PENDING};
+    pthread_t thread;
+    pthread_create(&thread, NULL, lock_it, &locker);
+    while (!world_place(world, a).locked) // it has begun, and waits for the way out that is held
+        ;
+    static DRIVER_INITIALIZATION_DATA table;
+    const DRIVER_INITIALIZATION_DATA *real = manager->core.miniport;
+    table = *real;
+    table.DxgkDdiResetEngine = no_reset;
+    ferry_vidmm_observe(manager, NULL, NULL); // between two calls
+    turns.turn = manager->core.platform.wait_for_progress;
+    turns.destroyer = pthread_self();
+    manager->core.platform.wait_for_progress = turn_for_one;
+    manager->core.miniport = &table;
+    assert_int_equal(ferry_vidmm_destroy_device(manager, world->device), FERRY_ERROR_TIMEOUT);
+    pthread_join(thread, NULL);
+    assert_int_equal(locker.result, FERRY_ERROR_HANDLE); // it was gone when the lock looked for it again
+    manager->core.platform.wait_for_progress = turns.turn;
+    manager->core.miniport = real;
+    world->knobs->hold_paging = false;
+    // The device and what is on it are as they were: nothing is locked, nothing lost.
+    D3DKMT_DEVICEEXECUTION_STATE execution;
+    assert_int_equal(ferry_vidmm_device_state(manager, world->device, &execution), FERRY_OK);
+    assert_int_equal(execution, D3DKMT_DEVICEEXECUTION_ACTIVE);
+    assert_false(world_place(world, a).locked);
+    assert_false(world_place(world, a).lost);
+    world_check(world, a, 7);
+    // Its contexts had nothing to wait for, and are gone.
+    assert_int_equal(ferry_vidmm_create_context(manager, world->device, FERRY_VIDMM_ANY_NODE, &world->context, NULL),
+                     FERRY_OK);
+    world_wait(world, world_gpu_name(world, world->context, a, false)); // which brings it back
+    world_check_gpu(world, a, 7);
+    assert_int_equal(ferry_vidmm_destroy_device(manager, world->device), FERRY_OK);
+    assert_int_equal(world_statistics(world).allocations, 0);
+    world_close(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_device_whose_end_times_out_is_there_again_and_its_lock_is_free),
         cmocka_unit_test(turns_of_others_bring_back_nothing_that_is_being_destroyed),
     };
     return WORLD_RUN(tests);

@@ -225,6 +225,69 @@ static void R152_R153_R155_the_last_fifth_and_the_other_four(void **state)
     assert_true(ferry_flags_pinned(0x100) && ferry_flags_pinned(0x200) && !ferry_flags_pinned(0x8FF));
 }
 
+// Asked for by the miniport's answer. What is refused is gone in the miniport too.
+static void refused(struct world *world, UINT flags, UINT flags2, int result, unsigned broken, const char *name)
+{
+    struct ferry_allocation_private wanted = world_private(PAGES(2), flags);
+    D3DKMT_HANDLE handle = 0;
+    unsigned rule = 0;
+    wanted.Flags2 = flags2;
+    world->knobs->flags_as_wished = true;
+    assert_int_equal(world_try_create(world, &wanted, NULL, &handle, &rule), result);
+    assert_int_equal(rule, broken);
+    assert_int_equal(world_statistics(world).allocations, 0);
+    if (name)
+        assert_string_equal(ferry_flags_unsupported(flags, flags2), name);
+}
+
+// Nobody maps with the operation that would give the miniport an address, so nobody may count on one.
+static void R163_a_cpu_address_while_mapping_is_refused_by_name(void **state)
+{
+    (void)state;
+    for (unsigned capable = 0; capable < 2; capable++) {
+        struct world_options options = world_defaults();
+        options.machine.map_aperture2 = capable;
+        struct world *world = world_open(&options);
+        UINT flags = CPU | DXGK_ALLOC_FLAG_MAP_APERTURE_CPU_VISIBLE | DXGK_ALLOC_FLAG_ACCESSED_PHYSICALLY;
+        refused(world, flags, 0, capable ? FERRY_ERROR_UNSUPPORTED : FERRY_ERROR_FLAGS, capable ? 0 : 9,
+                "MapApertureCpuVisible");
+        world->knobs->flags_as_wished = false;
+        world_require(world, world_create_in_aperture(world, PAGES(2), CPU));
+        assert_int_equal(spy_builds(DXGK_OPERATION_MAP_APERTURE_SEGMENT2), 0);
+        assert_true(spy_builds(DXGK_OPERATION_MAP_APERTURE_SEGMENT) > 0);
+        world_close(world);
+    }
+}
+
+// NOTIFY_ALLOC is there from WDDM 3.2 on; before, its flags are reserved bits. Who asks for it is refused by name, and
+// nobody is sent one who has not asked.
+static void R182_notify_alloc_is_refused_by_version_and_by_name(void **state)
+{
+    (void)state;
+    static const UINT before[] = {DXGKDDI_WDDMv2, DXGKDDI_WDDMv2_9, DXGKDDI_WDDMv3_0};
+    static const struct {
+        UINT flag;
+        const char *name;
+    } both[] = {{DXGK_ALLOC_FLAG2_NOTIFY_EVICTION, "NotifyEviction"},
+                {DXGK_ALLOC_FLAG2_NOTIFY_IOMMU_UNMAP, "NotifyIoMmuUnmap"}};
+    for (unsigned i = 0; i < 4; i++) {
+        struct world_options options = world_defaults();
+        options.machine.version = i < 3 ? before[i] : DXGKDDI_WDDMv3_2;
+        struct world *world = world_open(&options);
+        for (unsigned k = 0; k < 2; k++)
+            refused(world, CPU, both[k].flag, i < 3 ? FERRY_ERROR_FLAGS : FERRY_ERROR_UNSUPPORTED, i < 3 ? 21 : 0,
+                    both[k].name);
+        world->knobs->flags_as_wished = false;
+        D3DKMT_HANDLE a = world_create(world, PAGES(2), CPU);
+        world_write(world, a, 1);
+        world_require(world, a);
+        world_force_out(world, a);
+        assert_int_equal(spy_builds(DXGK_OPERATION_NOTIFY_ALLOC), 0);
+        world_check(world, a, 1);
+        world_close(world);
+    }
+}
+
 static void the_table_is_complete_and_in_order(void **state)
 {
     (void)state;
@@ -247,6 +310,8 @@ int main(void)
         cmocka_unit_test(R183_R184_second_word),
         cmocka_unit_test(R123_R125_R134_R135_R140_R148_warnings),
         cmocka_unit_test(R152_R153_R155_the_last_fifth_and_the_other_four),
+        cmocka_unit_test(R163_a_cpu_address_while_mapping_is_refused_by_name),
+        cmocka_unit_test(R182_notify_alloc_is_refused_by_version_and_by_name),
         cmocka_unit_test(the_table_is_complete_and_in_order),
     };
     return WORLD_RUN(tests);

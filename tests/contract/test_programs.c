@@ -443,9 +443,48 @@ static void bad_arguments_of_programs(void **state)
     world_close(world);
 }
 
+// A shared allocation belongs to the program that made it: its devices lock it, nobody else's do.
+static void R108_only_the_program_that_made_it_locks_a_shared_allocation(void **state)
+{
+    (void)state;
+    struct world *world = program_world();
+    struct program mine = program_begin(world, 1, 0), theirs = program_begin(world, 1, 0);
+    D3DKMT_HANDLE second, handles[2];
+    assert_int_equal(ferry_vidmm_create_device_of(world->manager, mine.process, &second), FERRY_OK);
+    program_become(world, &mine);
+    for (unsigned shared = 0; shared < 2; shared++) {
+        struct ferry_allocation_private wanted = world_private(PAGES(2), CPU);
+        struct ferry_vidmm_allocation_options options = {.shared = shared};
+        assert_int_equal(world_try_create(world, &wanted, &options, &handles[shared], NULL), FERRY_OK);
+        world_write(world, handles[shared], 5 + shared);
+    }
+    void *address = NULL;
+    for (unsigned shared = 0; shared < 2; shared++) {
+        struct ferry_vidmm_placement before = world_place(world, handles[shared]);
+        assert_int_equal(ferry_vidmm_lock_from(world->manager, theirs.device, handles[shared], 0, &address),
+                         FERRY_ERROR_FOREIGN);
+        assert_null(address);
+        struct ferry_vidmm_placement after = world_place(world, handles[shared]);
+        assert_memory_equal(&before, &after, sizeof(after));
+        assert_int_equal(ferry_vidmm_unlock(world->manager, handles[shared]), FERRY_ERROR_NOT_LOCKED);
+        assert_int_equal(ferry_vidmm_lock_from(world->manager, second, handles[shared], 0, &address),
+                         shared ? FERRY_OK : FERRY_ERROR_FOREIGN);
+        if (shared)
+            assert_int_equal(ferry_vidmm_unlock(world->manager, handles[shared]), FERRY_OK);
+        assert_int_equal(ferry_vidmm_lock_from(world->manager, mine.device, handles[shared], 0, &address), FERRY_OK);
+        assert_int_equal(ferry_vidmm_unlock(world->manager, handles[shared]), FERRY_OK);
+        address = NULL;
+        world_check(world, handles[shared], 5 + shared);
+    }
+    assert_int_equal(ferry_vidmm_lock_from(world->manager, mine.queue, handles[1], 0, &address), FERRY_ERROR_HANDLE);
+    assert_int_equal(ferry_vidmm_lock_from(world->manager, 0, handles[1], 0, &address), FERRY_ERROR_HANDLE);
+    world_close(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(R108_only_the_program_that_made_it_locks_a_shared_allocation),
         cmocka_unit_test(budgets_are_as_a_model_divides_them),
         cmocka_unit_test(R222_who_has_more_than_a_lowered_budget_is_told_and_refused_nothing_he_has),
         cmocka_unit_test(devices_of_no_program_are_one_while_there_are_any),

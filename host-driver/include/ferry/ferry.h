@@ -90,6 +90,7 @@ struct ferry_statistics {
     uint64_t renames;           // Locks with DISCARD that got another instance instead of waiting.
     uint64_t discard_stalls;    // Locks with DISCARD that waited for the GPU.
     uint64_t renamed_bytes;     // Of instances beyond each allocation's first one.
+    uint64_t uncached_reads;    // Locks for reading of what is not FERRY_FLAG_CACHED, as it should be (R124).
     // Device counters, as BAR0 COUNTER holds them.
     uint64_t cycles, engine_busy_cycles, engine_jobs;
     uint64_t local_read_beats, local_write_beats, host_read_beats, host_write_beats;

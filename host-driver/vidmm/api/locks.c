@@ -64,8 +64,24 @@ static int begin(struct ferry_vidmm *manager, struct ferry_vm_allocation *alloca
     return result;
 }
 
-static int lock_range(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, uint32_t flags, uint64_t first, uint64_t count,
-                      bool entire, void **address)
+// R108: of what is shared, only the program that made it may lock it; of anything else, only its device. No device
+// named: its own.
+static struct ferry_vm_allocation *find_for(struct ferry_vidmm *manager, D3DKMT_HANDLE device_handle,
+                                            D3DKMT_HANDLE handle, int *result)
+{
+    struct ferry_vm_allocation *allocation = ferry_vm_allocation_find(&manager->memory, NULL, handle, result);
+    if (!allocation || device_handle == 0)
+        return allocation;
+    const struct ferry_vm_device *device = ferry_vm_handle_find(&manager->core.handles, FERRY_VM_DEVICE, device_handle);
+    if (device &&
+        (device == allocation->device || (allocation->shared && device->process == allocation->device->process)))
+        return allocation;
+    *result = device ? FERRY_ERROR_FOREIGN : FERRY_ERROR_HANDLE;
+    return NULL;
+}
+
+static int lock_range(struct ferry_vidmm *manager, D3DKMT_HANDLE device, D3DKMT_HANDLE handle, uint32_t flags,
+                      uint64_t first, uint64_t count, bool entire, void **address)
 {
     uint32_t both = D3DDDI_LOCK_READ_ONLY | D3DDDI_LOCK_WRITE_ONLY;
     if (!manager || !address || (flags & ~(uint32_t)(LEGAL_FLAGS | MISSING_FLAGS)) != 0 || (flags & both) == both ||
@@ -76,7 +92,7 @@ static int lock_range(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, uint32_
     uint64_t until[FERRY_VM_MAX_NODES];
     int result = ferry_vm_enter(manager);
     if (result == FERRY_OK) {
-        struct ferry_vm_allocation *allocation = ferry_vm_allocation_find(&manager->memory, NULL, handle, &result);
+        struct ferry_vm_allocation *allocation = find_for(manager, device, handle, &result);
         if (allocation && allocation->keeps_content)
             flags &= ~(uint32_t)D3DDDI_LOCK_DISCARD;
         if (allocation)
@@ -89,13 +105,19 @@ static int lock_range(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, uint32_
 
 int ferry_vidmm_lock(struct ferry_vidmm *manager, D3DKMT_HANDLE allocation, uint32_t flags, void **address)
 {
-    return lock_range(manager, allocation, flags, 0, 0, true, address);
+    return lock_range(manager, 0, allocation, flags, 0, 0, true, address);
+}
+
+int ferry_vidmm_lock_from(struct ferry_vidmm *manager, D3DKMT_HANDLE device, D3DKMT_HANDLE allocation, uint32_t flags,
+                          void **address)
+{
+    return device == 0 ? FERRY_ERROR_HANDLE : lock_range(manager, device, allocation, flags, 0, 0, true, address);
 }
 
 int ferry_vidmm_lock_pages(struct ferry_vidmm *manager, D3DKMT_HANDLE allocation, uint32_t flags, uint64_t first,
                            uint64_t count, void **address)
 {
-    return lock_range(manager, allocation, flags, first, count, false, address);
+    return lock_range(manager, 0, allocation, flags, first, count, false, address);
 }
 
 int ferry_vidmm_unlock(struct ferry_vidmm *manager, D3DKMT_HANDLE handle)

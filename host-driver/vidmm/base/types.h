@@ -111,6 +111,7 @@ struct ferry_vidmm_statistics {
     uint64_t backing_bytes;     // host pages held as backing stores
     uint64_t dummy_page_writes; // times the dummy page was found changed (R76)
     uint64_t cache_flushes;     // hand-overs of cached pages to a non-coherent segment (R121)
+    uint64_t uncached_reads;    // locks for reading of what was not made Cached, as it should have been (R124)
     uint64_t faulted_jobs, faulted_paging_buffers;
     uint64_t on_demand_bytes; // CPU addresses handed out for CpuVisibleOnDemand (R178)
     uint64_t contents_lost;   // evictions through an aperture that an overlay left too little of (R155)

@@ -93,6 +93,7 @@ static int set_up(struct ferry_vm_memory *memory, struct ferry_vm_allocation *al
     allocation->fresh = 1;
     allocation->pinned = ferry_flags_pinned(info->Flags);
     allocation->keeps_content = allocation->pinned || options->primary || options->shared;
+    allocation->shared = options->shared;
     allocation->renaming_limit = info->MaximumRenamingListLength;
     for (unsigned i = memory->segment_count; i-- > 0;)
         if ((info->EvictionSegmentSet & 1u << i) != 0)

@@ -88,6 +88,8 @@ int ferry_vm_lock_end(struct ferry_vm_memory *memory, struct ferry_vm_allocation
     }
     allocation->locking = 0;
     ferry_vm_cache_handover(memory, allocation);
+    bool reads = (allocation->lock_flags & (D3DDDI_LOCK_WRITE_ONLY | D3DDDI_LOCK_DISCARD)) == 0;
+    memory->core->statistics.uncached_reads += reads && (allocation->flags & DXGK_ALLOC_FLAG_CACHED) == 0;
     if ((allocation->flags & DXGK_ALLOC_FLAG_CPU_VISIBLE_ON_DEMAND) != 0)
         memory->core->statistics.on_demand_bytes += ferry_vm_bytes(allocation);
     *address = allocation->backing->MappedSystemVa;

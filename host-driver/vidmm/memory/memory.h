@@ -59,6 +59,7 @@ struct ferry_vm_allocation {
     uint8_t prepared : 1;         // its backing store is there for what is about to be queued
     uint8_t picked : 1;           // by a plan: it may leave together with the others that are picked
     uint8_t keeps_content : 1;    // Discard is ignored
+    uint8_t shared : 1;           // other devices of its program may lock it
     uint8_t eviction_segment : 4; // aperture through which it is evicted, 0 = straight to system pages
 };
 static_assert(sizeof(struct ferry_vm_allocation) + sizeof(struct ferry_vm_block) <= 384, "bookkeeping an allocation");
