@@ -186,51 +186,17 @@ wire [2:0]  ring_number, fetch_ring;
 wire [5:0]  ring_offset, fetch_ring_word;
 wire [31:0] ring_fetched;
 
-// Soft core and its registers.
-wire        io_valid, io_write, io_ready, command_valid, command_ready;
-wire [11:0] io_address;
-wire [31:0] io_wdata, io_rdata, command_rdata;
-wire [15:0] command_address;
+// Command processor: state of the core, of slots and records; who stops and resets.
+wire        run, settled, stopping, host_reset, stop_reset, fetch_wound, fetch_busy, post_busy, fence_hold;
 wire        core_busy, firmware_told, packet_taken;
 wire [9:0]  interrupt_cause;
-wire        post_data_write, post_start, post_long, post_busy;
-wire [3:0]  post_data_index;
-wire [31:0] post_data_wdata;
-wire [63:0] post_address;
-
-// Fetcher: command slots.
-wire        fetch_claim, fact_ready, fact_unread, fetch_wound, fetch_busy, command_write_valid;
-wire [31:0] fetch_next, fact, slot_tags;
-wire [2:0]  fact_word;
-wire [63:0] command_write_data;
-wire [1:0]  post_slot, ended_slot;
-wire [2:0]  post_ring, enter_word, enter_ring;
-wire [31:0] enter_data;
-wire        post_interrupt, enter, enter_long, ended, ended_interrupt, fence_hold;
-// A record's last word goes in, and it is a fence's: the entry is retired.
-wire        entry_retired = ended && !enter_long;
-wire        run, settled, stopping, host_reset, stop_reset;
+wire [3:0]  slots_used, slots_ready;
+wire [31:0] slot_tags;
 
 // Function level reset, and what it resets: everything behind the host side, but not an engine whose memory is dead.
 wire        function_reset, function_resetting, reset_units, requester_idle, asleep;
 wire        units_rst = rst || reset_units;
 wire        engine_rst = rst || (reset_units && !engine_stuck);
-wire [3:0]  slots_used, slots_ready;
-wire [15:0] command_write_address;
-
-// Sequencer: start, stop, where it is; its reads of command RAM; its jobs.
-wire        sequence_start, sequence_stop, sequence_system, sequence_checked, sequence_busy, sequence_waiting, sequence_ended,
-            sequence_table;
-wire        packet_read_valid, packet_read_ready, packet_data_valid, packet_valid, packet_ready;
-wire [1:0]  sequence_slot;
-wire [12:0] sequence_end;
-wire [15:0] sequence_offset, sequence_at, packet_read_address;
-wire [63:0] packet_data;
-wire [`FERRY_JOB_BITS-1:0] packet_job;
-// Which slot's description is shown; whose entry asks for an interrupt.
-wire        fetch_select, fact_valid;
-wire [1:0]  fetch_select_slot, fact_slot;
-wire [3:0]  slot_interrupts;
 
 // Engine: jobs, retirement, faults.
 wire        job_valid, job_ready, fault_valid, fault_clear, resetting, engine_stuck, engine_busy, engine_busy_read, engine_busy_write;
@@ -317,60 +283,17 @@ localparam [31:0] CAPABILITIES = {
 wire [63:0] in_tdata, out_tdata;
 wire [1:0] in_tkeep, out_tkeep;
 wire in_tlast, in_tvalid, in_tready, out_tlast, out_tvalid, out_tready;
-// A packet has begun inside that has not begun at the port, so its credits are not yet counted there.
 wire out_hidden;
 
-    if (TLP_BITS == 32) begin : link_32
-        ferry_tlp_widen #(.IN_WORDS(1), .OUT_WORDS(2)) from_host (
-            .clk(clk), .rst(rst), .s_tdata(s_axis_tlp_tdata), .s_tkeep(s_axis_tlp_tkeep), .s_tlast(s_axis_tlp_tlast),
-            .s_tvalid(s_axis_tlp_tvalid), .s_tready(s_axis_tlp_tready), .m_tdata(in_tdata), .m_tkeep(in_tkeep),
-            .m_tlast(in_tlast), .m_tvalid(in_tvalid), .m_tready(in_tready)
-        );
-        ferry_tlp_narrow #(.IN_WORDS(2), .OUT_WORDS(1)) to_host (
-            .clk(clk), .rst(rst), .s_tdata(out_tdata), .s_tkeep(out_tkeep), .s_tlast(out_tlast), .s_tvalid(out_tvalid),
-            .s_tready(out_tready), .m_tdata(m_axis_tlp_tdata), .m_tkeep(m_axis_tlp_tkeep),
-            .m_tlast(m_axis_tlp_tlast), .m_tvalid(m_axis_tlp_tvalid), .m_tready(m_axis_tlp_tready)
-        );
-        // The first half of a beat is taken at the port before the converter takes the next beat.
-        assign out_hidden = 1'b0;
-    end else if (TLP_BITS == 128) begin : link_128
-        ferry_tlp_narrow #(.IN_WORDS(4), .OUT_WORDS(2)) from_host (
-            .clk(clk), .rst(rst), .s_tdata(s_axis_tlp_tdata), .s_tkeep(s_axis_tlp_tkeep), .s_tlast(s_axis_tlp_tlast),
-            .s_tvalid(s_axis_tlp_tvalid), .s_tready(s_axis_tlp_tready), .m_tdata(in_tdata), .m_tkeep(in_tkeep),
-            .m_tlast(in_tlast), .m_tvalid(in_tvalid), .m_tready(in_tready)
-        );
-        ferry_tlp_widen #(.IN_WORDS(2), .OUT_WORDS(4)) to_host (
-            .clk(clk), .rst(rst), .s_tdata(out_tdata), .s_tkeep(out_tkeep), .s_tlast(out_tlast), .s_tvalid(out_tvalid),
-            .s_tready(out_tready), .m_tdata(m_axis_tlp_tdata), .m_tkeep(m_axis_tlp_tkeep),
-            .m_tlast(m_axis_tlp_tlast), .m_tvalid(m_axis_tlp_tvalid), .m_tready(m_axis_tlp_tready)
-        );
-        // The converter may still hold a short packet whole when the next one is chosen.
-        reg out_first_reg;
-        reg port_first_reg;
-        reg hidden_reg;
-        wire port_taken = m_axis_tlp_tvalid && m_axis_tlp_tready;
-        always @(posedge clk) begin
-            if (out_tvalid && out_tready)
-                out_first_reg <= out_tlast;
-            if (port_taken)
-                port_first_reg <= m_axis_tlp_tlast;
-            hidden_reg <= (out_tvalid && out_tready && out_first_reg) || (hidden_reg && !(port_taken && port_first_reg));
-            if (rst) begin
-                out_first_reg <= 1'b1;
-                port_first_reg <= 1'b1;
-                hidden_reg <= 1'b0;
-            end
-        end
-        assign out_hidden = hidden_reg;
-    end else begin : link_64
-        assign {in_tdata, in_tkeep, in_tlast, in_tvalid}
-            = {s_axis_tlp_tdata, s_axis_tlp_tkeep, s_axis_tlp_tlast, s_axis_tlp_tvalid};
-        assign s_axis_tlp_tready = in_tready;
-        assign {m_axis_tlp_tdata, m_axis_tlp_tkeep, m_axis_tlp_tlast, m_axis_tlp_tvalid}
-            = {out_tdata, out_tkeep, out_tlast, out_tvalid};
-        assign out_tready = m_axis_tlp_tready;
-        assign out_hidden = 1'b0;
-    end
+ferry_tlp_width #(.TLP_BITS(TLP_BITS)) width (
+    .clk(clk), .rst(rst), .s_axis_tlp_tdata(s_axis_tlp_tdata), .s_axis_tlp_tkeep(s_axis_tlp_tkeep),
+    .s_axis_tlp_tlast(s_axis_tlp_tlast), .s_axis_tlp_tvalid(s_axis_tlp_tvalid),
+    .s_axis_tlp_tready(s_axis_tlp_tready), .in_tdata(in_tdata), .in_tkeep(in_tkeep), .in_tlast(in_tlast),
+    .in_tvalid(in_tvalid), .in_tready(in_tready), .out_tdata(out_tdata), .out_tkeep(out_tkeep), .out_tlast(out_tlast),
+    .out_tvalid(out_tvalid), .out_tready(out_tready), .out_hidden(out_hidden), .m_axis_tlp_tdata(m_axis_tlp_tdata),
+    .m_axis_tlp_tkeep(m_axis_tlp_tkeep), .m_axis_tlp_tlast(m_axis_tlp_tlast), .m_axis_tlp_tvalid(m_axis_tlp_tvalid),
+    .m_axis_tlp_tready(m_axis_tlp_tready)
+);
 
 // --- Host side ------------------------------------------------------------------------------------------------------
 
@@ -447,96 +370,40 @@ ferry_registers_counters #(.COUNT(`FERRY_EVENTS_BITS)) counters (
     .word_write(counter_word_write), .word(counter_word), .word_wdata(counter_word_wdata), .word_rdata(counter_word_rdata)
 );
 
-ferry_registers_core core_registers (
-    .clk(clk), .rst(units_rst), .run(run), .settled(settled), .io_valid(io_valid), .io_write(io_write), .io_address(io_address),
-    .io_wdata(io_wdata), .io_ready(io_ready), .io_rdata(io_rdata),
-    .firmware_told(firmware_told), .packet_taken(packet_taken),
-    .core_busy(core_busy), .interrupt_cause(interrupt_cause), .file_access(core_file_access),
-    .file_write(core_file_write), .file_index(core_file_index), .file_wdata(core_file_wdata),
-    .file_rdata(file_rdata), .sequence_start(sequence_start), .sequence_stop(sequence_stop),
-    .sequence_slot(sequence_slot), .sequence_offset(sequence_offset), .sequence_system(sequence_system),
-    .sequence_checked(sequence_checked), .sequence_end(sequence_end), .sequence_busy(sequence_busy),
-    .sequence_waiting(sequence_waiting), .sequence_ended(sequence_ended), .sequence_table(sequence_table), .sequence_at(sequence_at),
-    .packet_valid(packet_valid), .packet_ready(packet_ready), .packet_job(packet_job), .job_valid(job_valid),
-    .job_ready(job_ready), .job(job), .jobs_retired(jobs_retired),
-    .jobs_retired_urgent(jobs_retired_urgent), .poison(poison), .poison_clear(poison_clear),
-    .fault_valid(fault_valid), .fault(fault), .fault_clear(fault_clear), .resetting(resetting), .stuck(engine_stuck),
-    .update_valid(update_valid), .update_ready(update_ready), .update(update), .update_busy(update_busy),
-    .update_fault(update_fault), .fetch_next(fetch_next), .fetch_claim(fetch_claim),
-    .slots_used(slots_used), .slot_tags(slot_tags), .slot_interrupts(slot_interrupts),
-    .fetch_select(fetch_select), .fetch_select_slot(fetch_select_slot), .fact_valid(fact_valid), .fact_slot(fact_slot),
-    .fact_word(fact_word), .fact_ready(fact_ready), .fact(fact), .fact_unread(fact_unread), .post_data_write(post_data_write),
-    .post_data_index(post_data_index), .post_data_wdata(post_data_wdata),
-    .post_start(post_start), .post_address(post_address), .post_long(post_long), .post_ring(post_ring),
-    .post_slot(post_slot), .post_interrupt(post_interrupt), .post_busy(post_busy), .enter(enter),
-    .enter_long(enter_long), .enter_word(enter_word), .enter_data(enter_data), .enter_ring(enter_ring),
-    .ended(ended), .ended_interrupt(ended_interrupt)
-);
-
-// --- Soft core, what stops and starts it, and what feeds it ------------------------------------------------------------
+// --- From rings to jobs -----------------------------------------------------------------------------------------------
 
 assign reset_request = host_reset || stop_reset;
 
-ferry_stop stop (
-    .clk(clk), .rst(units_rst), .core_run(core_run && !function_resetting), .run(run), .stopping(stopping), .settled(settled),
-    .engine_reset(stop_reset), .engine_busy(engine_busy && !engine_stuck), .engine_resetting(resetting),
-    .update_busy(update_valid || update_busy), .post_busy(post_busy), .fetch_wound(fetch_wound)
-);
-
-ferry_cpu #(
+ferry_command_processor #(
+    .RINGS(RINGS), .SLOTS(SLOTS), .SLOT_BYTES_LOG2(SLOT_BYTES_LOG2), .APERTURE_PAGES(APERTURE_PAGES),
     .FIRMWARE_RAM_WORDS(FIRMWARE_RAM_WORDS), .FIRMWARE_HEX(FIRMWARE_HEX), .CPU_CORE(CPU_CORE)
-) cpu (
-    .clk(clk), .rst(units_rst), .run(run), .host_valid(firmware_valid), .host_write(firmware_write),
-    .host_address(firmware_address), .host_wdata(firmware_wdata), .host_wstrb(firmware_wstrb),
-    .host_ready(firmware_ready), .host_rdata(firmware_rdata), .command_valid(command_valid),
-    .command_address(command_address), .command_ready(command_ready), .command_rdata(command_rdata),
-    .io_valid(io_valid), .io_write(io_write), .io_address(io_address), .io_wdata(io_wdata), .io_ready(io_ready),
-    .io_rdata(io_rdata)
-);
-
-ferry_fetch #(.RINGS(RINGS), .SLOTS(SLOTS), .SLOT_BYTES_LOG2(SLOT_BYTES_LOG2)) fetch (
-    .clk(clk), .rst(units_rst), .run(run), .hold(resetting), .settled(settled && !file_clearing), .wound(fetch_wound),
-    .ring_write(ring_write), .ring_number(ring_number), .ring_offset(ring_offset), .ring_read(ring_read),
-    .ring_select(fetch_ring), .ring_word(fetch_ring_word), .ring_taken(ring_taken), .ring_rdata(counter_word_rdata), .fetched(ring_fetched),
-    .write_valid(command_write_valid), .write_address(command_write_address), .write_data(command_write_data),
-    .next(fetch_next), .claim(fetch_claim), .fact_ready(fact_ready), .fact_word(fact_word), .fact(fact), .fact_unread(fact_unread),
-    .select(fetch_select), .select_slot(fetch_select_slot), .fact_valid(fact_valid), .fact_slot(fact_slot), .interrupts(slot_interrupts),
-    .release_slot(entry_retired),
-    .release_number(ended_slot), .used(slots_used), .ready(slots_ready), .tags(slot_tags), .busy(fetch_busy),
-    .m_axi_ar(fetch_ar), .m_axi_arvalid(fetch_arvalid), .m_axi_arready(fetch_arready), .m_axi_r(host_read_data),
-    .m_axi_rvalid(fetch_rvalid), .m_axi_rready(fetch_rready)
-);
-
-ferry_command_ram #(.SLOTS(SLOTS), .SLOT_BYTES_LOG2(SLOT_BYTES_LOG2)) command_ram (
-    .clk(clk), .rst(units_rst), .write_valid(command_write_valid), .write_address(command_write_address),
-    .write_data(command_write_data), .core_valid(command_valid), .core_address(command_address),
-    .core_ready(command_ready), .core_rdata(command_rdata), .list0_valid(engine_list_valid),
-    .list0_ready(engine_list_ready), .list0_address(engine_list_address), .list0_data_valid(engine_list_data_valid),
-    .list0_data(engine_list_data), .list1_valid(update_list_valid), .list1_ready(update_list_ready),
-    .list1_address(update_list_address), .list1_data_valid(update_list_data_valid), .list1_data(update_list_data),
-    .packet_valid(packet_read_valid),
-    .packet_ready(packet_read_ready), .packet_address(packet_read_address), .packet_data_valid(packet_data_valid),
-    .packet_data(packet_data)
-);
-
-ferry_sequencer #(.APERTURE_PAGES(APERTURE_PAGES)) sequencer (
-    .clk(clk), .rst(units_rst), .run(run), .start(sequence_start), .start_slot(sequence_slot),
-    .start_offset(sequence_offset), .start_system(sequence_system), .start_checked(sequence_checked),
-    .stop(sequence_stop), .buffer_bytes(sequence_end), .busy(sequence_busy), .waiting(sequence_waiting),
-    .ended(sequence_ended), .table_change(sequence_table), .offset(sequence_at), .limits(limits), .read_valid(packet_read_valid),
-    .read_ready(packet_read_ready), .read_address(packet_read_address), .read_data_valid(packet_data_valid),
-    .read_data(packet_data), .job_valid(packet_valid), .job_ready(packet_ready), .job(packet_job)
-);
-
-ferry_post post (
-    .clk(clk), .rst(units_rst), .time_now(time_reg), .data_write(post_data_write), .data_index(post_data_index),
-    .data_wdata(post_data_wdata), .start(post_start), .start_address(post_address), .start_long(post_long),
-    .start_ring(post_ring), .start_slot(post_slot), .start_interrupt(post_interrupt), .enter_hold(fence_hold),
-    .enter(enter), .enter_long(enter_long), .enter_word(enter_word), .enter_data(enter_data),
-    .enter_ring(enter_ring), .ended(ended), .ended_slot(ended_slot), .ended_interrupt(ended_interrupt),
-    .busy(post_busy), .m_axi_aw(post_aw), .m_axi_awvalid(post_awvalid), .m_axi_awready(post_awready),
-    .m_axi_w(post_w), .m_axi_wvalid(post_wvalid), .m_axi_wready(post_wready), .m_axi_bresp(host_response),
-    .m_axi_bvalid(post_bvalid), .m_axi_bready(post_bready)
+) commands (
+    .clk(clk), .rst(units_rst), .core_run(core_run && !function_resetting), .run(run), .stopping(stopping),
+    .settled(settled), .wound(fetch_wound),
+    .firmware_told(firmware_told), .core_busy(core_busy), .packet_taken(packet_taken), .post_busy(post_busy),
+    .fetch_busy(fetch_busy), .slots_used(slots_used), .slots_ready(slots_ready), .interrupt_cause(interrupt_cause),
+    .firmware_valid(firmware_valid), .firmware_write(firmware_write), .firmware_address(firmware_address),
+    .firmware_wdata(firmware_wdata), .firmware_wstrb(firmware_wstrb), .firmware_ready(firmware_ready),
+    .firmware_rdata(firmware_rdata), .file_access(core_file_access), .file_write(core_file_write),
+    .file_index(core_file_index), .file_wdata(core_file_wdata), .file_rdata(file_rdata), .file_clearing(file_clearing),
+    .ring_write(ring_write), .ring_number(ring_number), .ring_offset(ring_offset), .ring_fetched(ring_fetched),
+    .ring_read(ring_read), .fetch_ring(fetch_ring), .fetch_ring_word(fetch_ring_word), .ring_taken(ring_taken),
+    .ring_rdata(counter_word_rdata), .limits(limits), .time_now(time_reg), .fence_hold(fence_hold),
+    .job_valid(job_valid), .job_ready(job_ready), .job(job), .slot_tags(slot_tags), .jobs_retired(jobs_retired),
+    .jobs_retired_urgent(jobs_retired_urgent), .poison(poison), .poison_clear(poison_clear), .fault_valid(fault_valid),
+    .fault(fault), .fault_clear(fault_clear), .engine_busy(engine_busy), .engine_stuck(engine_stuck),
+    .resetting(resetting), .engine_reset(stop_reset), .update_valid(update_valid), .update_ready(update_ready),
+    .update(update),
+    .update_busy(update_busy), .update_fault(update_fault), .engine_list_valid(engine_list_valid),
+    .engine_list_ready(engine_list_ready), .engine_list_address(engine_list_address),
+    .engine_list_data_valid(engine_list_data_valid), .engine_list_data(engine_list_data),
+    .update_list_valid(update_list_valid), .update_list_ready(update_list_ready),
+    .update_list_address(update_list_address), .update_list_data_valid(update_list_data_valid),
+    .update_list_data(update_list_data), .fetch_ar(fetch_ar), .fetch_arvalid(fetch_arvalid),
+    .fetch_arready(fetch_arready), .fetch_r(host_read_data), .fetch_rvalid(fetch_rvalid), .fetch_rready(fetch_rready),
+    .post_aw(post_aw), .post_awvalid(post_awvalid), .post_awready(post_awready), .post_w(post_w),
+    .post_wvalid(post_wvalid), .post_wready(post_wready), .post_bresp(host_response), .post_bvalid(post_bvalid),
+    .post_bready(post_bready)
 );
 
 // --- Engine and aperture table --------------------------------------------------------------------------------------

@@ -223,7 +223,14 @@ static void change(void *context, uint64_t time, fstHandle handle, const unsigne
     }
 }
 
-/// Find the wanted signals: those of ferry_device's own scope.
+/// A scope whose signals are drawn: ferry_device's own, and that of the command processor in it.
+static bool is_drawn(const char *scope, const char *around)
+{
+    return (strcmp(scope, "units") == 0 && strcmp(around, "device") == 0) ||
+           (strcmp(scope, "commands") == 0 && strcmp(around, "units") == 0);
+}
+
+/// Find the wanted signals.
 static void find(void *file, struct reader *reader)
 {
     struct fstHier *item;
@@ -235,11 +242,10 @@ static void find(void *file, struct reader *reader)
             snprintf(scope[depth++ % 32], 64, "%s", item->u.scope.name);
         } else if (item->htyp == FST_HT_UPSCOPE) {
             depth--;
-        } else if (item->htyp == FST_HT_VAR && depth >= 2 && strcmp(scope[depth - 1], "units") == 0 &&
-                   strcmp(scope[depth - 2], "device") == 0) {
+        } else if (item->htyp == FST_HT_VAR && depth >= 2 && is_drawn(scope[depth - 1], scope[depth - 2])) {
             for (unsigned n = 0; n < WANTED; n++) {
                 const size_t length = strlen(wanted[n]);
-                if (strncmp(item->u.var.name, wanted[n], length) == 0 &&
+                if (reader->handle[n] == 0 && strncmp(item->u.var.name, wanted[n], length) == 0 &&
                     strchr(" [", item->u.var.name[length]) != NULL) {
                     reader->handle[n] = item->u.var.handle;
                     fstReaderSetFacProcessMask(file, item->u.var.handle);

@@ -178,44 +178,21 @@ module control_bench #(
 );
 
 wire firmware_valid, firmware_write, firmware_ready, counter_valid, counter_ready, host_file_access, host_file_write,
-    host_file_taken, ring_write, firmware_told, core_run, file_clearing, core_file_access, core_file_write,
-    packet_taken, io_valid, io_write, io_ready, fetch_claim, fact_ready, fact_unread, ring_read, ring_taken, counter_yields,
-    post_data_write, post_start, post_long, command_valid, command_ready, command_write_valid;
+    host_file_taken, ring_write, firmware_told, core_run, file_clearing, core_file_access, core_file_write, packet_taken,
+    ring_read, ring_taken, counter_yields;
 wire [14:0] firmware_address;
-wire [31:0] firmware_wdata, firmware_rdata, host_file_wdata, file_rdata, ring_fetched, core_file_wdata, io_wdata,
-    io_rdata, fetch_next, fact, post_data_wdata, command_rdata;
-wire [3:0] firmware_wstrb, slots_used, post_data_index, slots_ready;
+wire [31:0] firmware_wdata, firmware_rdata, host_file_wdata, file_rdata, ring_fetched, core_file_wdata;
+wire [3:0] firmware_wstrb, slots_used, slots_ready;
 wire [4:0] counter_number;
 wire counter_word_write;
 wire [31:0] counter_word_wdata, counter_word_rdata;
 wire [5:0] counter_word;
-wire [63:0] time_now, post_address, command_write_data;
 wire [8:0] host_file_index, core_file_index;
-wire [2:0] ring_number, fetch_ring, fact_word;
+wire [2:0] ring_number, fetch_ring;
 wire [5:0] ring_offset, fetch_ring_word;
 wire [11:0] status;
 wire [21:0] events;
-wire [11:0] io_address;
-wire [1:0] post_slot, ended_slot;
-wire [2:0] post_ring, enter_word, enter_ring;
-wire [31:0] enter_data;
-wire run, settled, stopping, stop_reset, host_reset, fetch_wound, fence_hold, post_interrupt, enter, enter_long, ended,
-    ended_interrupt;
-wire [15:0] command_address, command_write_address;
-
-// Sequencer: start, stop, where it is; its reads of command RAM; its jobs.
-wire        sequence_start, sequence_stop, sequence_system, sequence_checked, sequence_busy, sequence_waiting, sequence_ended,
-            sequence_table;
-wire        packet_read_valid, packet_read_ready, packet_data_valid, packet_valid, packet_ready;
-wire [1:0]  sequence_slot;
-wire [12:0] sequence_end;
-wire [15:0] sequence_offset, sequence_at, packet_read_address;
-wire [63:0] packet_data;
-wire [`FERRY_JOB_BITS-1:0] packet_job;
-// Which slot's description is shown; whose entry asks for an interrupt.
-wire        fetch_select, fact_valid;
-wire [1:0]  fetch_select_slot, fact_slot;
-wire [3:0]  slot_interrupts;
+wire run, unused_settled, unused_wound, stopping, stop_reset, host_reset, fence_hold;
 
 // --- Sizes that the host can read ----------------------------------------------------------------------------------
 
@@ -234,7 +211,6 @@ reg [63:0] time_reg;
 always @(posedge clk) begin
     time_reg <= rst ? 64'd0 : time_reg + 64'd1;
 end
-assign time_now = time_reg;
 
 // In the order of bar0.COUNTER.
 wire slot_waits = |slots_ready;
@@ -309,15 +285,7 @@ assign fetch_r[`FERRY_AXI_R_LAST_RANGE] = fetch_rlast;
 assign fetch_r[`FERRY_AXI_R_FAULT_RANGE] = 8'd0;
 wire unused = &{1'b0, jobs_retired, fetch_ar, post_aw, job[`FERRY_JOB_URGENT_RANGE]};
 
-// --- Stopping and starting the core ---------------------------------------------------------------------------------
-
 assign reset_request = host_reset || stop_reset;
-
-ferry_stop stop (
-    .clk(clk), .rst(rst), .core_run(core_run), .run(run), .stopping(stopping), .settled(settled),
-    .engine_reset(stop_reset), .engine_busy(engine_busy), .engine_resetting(resetting),
-    .update_busy(update_valid || update_busy), .post_busy(post_busy), .fetch_wound(fetch_wound)
-);
 
 // --- Units ---------------------------------------------------------------------------------------------------------
 
@@ -357,86 +325,35 @@ ferry_registers_counters #(.COUNT(`FERRY_EVENTS_BITS)) counters (
     .word_write(counter_word_write), .word(counter_word), .word_wdata(counter_word_wdata), .word_rdata(counter_word_rdata)
 );
 
-ferry_registers_core core_registers (
-    .clk(clk), .rst(rst), .run(run), .settled(settled), .io_valid(io_valid), .io_write(io_write), .io_address(io_address),
-    .io_wdata(io_wdata), .io_ready(io_ready), .io_rdata(io_rdata),
-    .firmware_told(firmware_told), .packet_taken(packet_taken),
-    .core_busy(core_busy), .interrupt_cause(interrupt_cause), .file_access(core_file_access),
-    .file_write(core_file_write), .file_index(core_file_index), .file_wdata(core_file_wdata),
-    .file_rdata(file_rdata), .sequence_start(sequence_start), .sequence_stop(sequence_stop),
-    .sequence_slot(sequence_slot), .sequence_offset(sequence_offset), .sequence_system(sequence_system),
-    .sequence_checked(sequence_checked), .sequence_end(sequence_end), .sequence_busy(sequence_busy),
-    .sequence_waiting(sequence_waiting), .sequence_ended(sequence_ended), .sequence_table(sequence_table), .sequence_at(sequence_at),
-    .packet_valid(packet_valid), .packet_ready(packet_ready), .packet_job(packet_job), .job_valid(job_valid),
-    .job_ready(job_ready), .job(job), .jobs_retired(16'd0), .jobs_retired_urgent(jobs_retired[15:0]), .poison(poison),
-    .poison_clear(poison_clear), .fault_valid(fault_valid), .fault(fault), .fault_clear(fault_clear),
-    .resetting(resetting), .stuck(1'b0), .update_valid(update_valid), .update_ready(update_ready), .update(update),
-    .update_busy(update_busy), .update_fault({`FERRY_UPDATE_FAULT_BITS{1'b0}}), .fetch_next(fetch_next), .fetch_claim(fetch_claim),
- 
-    .slots_used(slots_used), .slot_tags(slot_tags), .slot_interrupts(slot_interrupts),
-    .fetch_select(fetch_select), .fetch_select_slot(fetch_select_slot), .fact_valid(fact_valid), .fact_slot(fact_slot),
-    .fact_word(fact_word), .fact_ready(fact_ready), .fact(fact), .fact_unread(fact_unread), .post_data_write(post_data_write),
-    .post_data_index(post_data_index),
-    .post_data_wdata(post_data_wdata), .post_start(post_start), .post_address(post_address), .post_long(post_long),
-    .post_ring(post_ring), .post_slot(post_slot), .post_interrupt(post_interrupt), .post_busy(post_busy),
-    .enter(enter), .enter_long(enter_long), .enter_word(enter_word), .enter_data(enter_data),
-    .enter_ring(enter_ring), .ended(ended), .ended_interrupt(ended_interrupt)
-);
-
-ferry_cpu #(
+ferry_command_processor #(
+    .RINGS(RINGS), .SLOTS(SLOTS), .SLOT_BYTES_LOG2(SLOT_BYTES_LOG2), .APERTURE_PAGES(APERTURE_PAGES),
     .FIRMWARE_RAM_WORDS(FIRMWARE_RAM_WORDS), .FIRMWARE_HEX(FIRMWARE_HEX), .CPU_CORE(CPU_CORE)
-) cpu (
-    .clk(clk), .rst(rst), .run(run), .host_valid(firmware_valid), .host_write(firmware_write),
-    .host_address(firmware_address), .host_wdata(firmware_wdata), .host_wstrb(firmware_wstrb),
-    .host_ready(firmware_ready), .host_rdata(firmware_rdata), .command_valid(command_valid),
-    .command_address(command_address), .command_ready(command_ready), .command_rdata(command_rdata),
-    .io_valid(io_valid), .io_write(io_write), .io_address(io_address), .io_wdata(io_wdata), .io_ready(io_ready),
-    .io_rdata(io_rdata)
-);
-
-ferry_fetch #(.RINGS(RINGS), .SLOTS(SLOTS), .SLOT_BYTES_LOG2(SLOT_BYTES_LOG2)) fetch (
-    .clk(clk), .rst(rst), .run(run), .hold(resetting), .settled(settled && !file_clearing), .wound(fetch_wound),
-    .ring_write(ring_write), .ring_number(ring_number), .ring_offset(ring_offset), .ring_read(ring_read),
-    .ring_select(fetch_ring), .ring_word(fetch_ring_word), .ring_taken(ring_taken), .ring_rdata(counter_word_rdata), .fetched(ring_fetched),
-    .write_valid(command_write_valid), .write_address(command_write_address), .write_data(command_write_data),
-    .next(fetch_next), .claim(fetch_claim), .fact_ready(fact_ready), .fact_word(fact_word), .fact(fact), .fact_unread(fact_unread),
-    .select(fetch_select), .select_slot(fetch_select_slot), .fact_valid(fact_valid), .fact_slot(fact_slot), .interrupts(slot_interrupts),
-    .release_slot(ended && !enter_long),
-    .release_number(ended_slot), .used(slots_used), .ready(slots_ready), .tags(slot_tags), .busy(fetch_busy),
-    .m_axi_ar(fetch_ar), .m_axi_arvalid(fetch_arvalid), .m_axi_arready(fetch_arready), .m_axi_r(fetch_r),
-    .m_axi_rvalid(fetch_rvalid), .m_axi_rready(fetch_rready)
-);
-
-ferry_command_ram #(.SLOTS(SLOTS), .SLOT_BYTES_LOG2(SLOT_BYTES_LOG2)) command_ram (
-    .clk(clk), .rst(rst), .write_valid(command_write_valid), .write_address(command_write_address),
-    .write_data(command_write_data), .core_valid(command_valid), .core_address(command_address),
-    .core_ready(command_ready), .core_rdata(command_rdata), .list0_valid(engine_list_valid),
-    .list0_ready(engine_list_ready), .list0_address(engine_list_address), .list0_data_valid(engine_list_data_valid),
-    .list0_data(engine_list_data), .list1_valid(update_list_valid), .list1_ready(update_list_ready),
-    .list1_address(update_list_address), .list1_data_valid(update_list_data_valid), .list1_data(update_list_data),
-    .packet_valid(packet_read_valid),
-    .packet_ready(packet_read_ready), .packet_address(packet_read_address), .packet_data_valid(packet_data_valid),
-    .packet_data(packet_data)
-);
-
-ferry_sequencer #(.APERTURE_PAGES(APERTURE_PAGES)) sequencer (
-    .clk(clk), .rst(rst), .run(run), .start(sequence_start), .start_slot(sequence_slot),
-    .start_offset(sequence_offset), .start_system(sequence_system), .start_checked(sequence_checked),
-    .stop(sequence_stop), .buffer_bytes(sequence_end), .busy(sequence_busy), .waiting(sequence_waiting),
-    .ended(sequence_ended), .table_change(sequence_table), .offset(sequence_at), .limits(limits), .read_valid(packet_read_valid),
-    .read_ready(packet_read_ready), .read_address(packet_read_address), .read_data_valid(packet_data_valid),
-    .read_data(packet_data), .job_valid(packet_valid), .job_ready(packet_ready), .job(packet_job)
-);
-
-ferry_post post (
-    .clk(clk), .rst(rst), .time_now(time_now), .data_write(post_data_write), .data_index(post_data_index),
-    .data_wdata(post_data_wdata), .start(post_start), .start_address(post_address), .start_long(post_long),
-    .start_ring(post_ring), .start_slot(post_slot), .start_interrupt(post_interrupt), .enter_hold(fence_hold),
-    .enter(enter), .enter_long(enter_long), .enter_word(enter_word), .enter_data(enter_data), .enter_ring(enter_ring),
-    .ended(ended), .ended_slot(ended_slot), .ended_interrupt(ended_interrupt),
-    .busy(post_busy), .m_axi_aw(post_aw), .m_axi_awvalid(post_awvalid), .m_axi_awready(post_awready),
-    .m_axi_w(post_w), .m_axi_wvalid(post_wvalid), .m_axi_wready(post_wready), .m_axi_bresp(post_bresp),
-    .m_axi_bvalid(post_bvalid), .m_axi_bready(post_bready)
+) commands (
+    .clk(clk), .rst(rst), .core_run(core_run), .run(run), .stopping(stopping), .settled(unused_settled),
+    .wound(unused_wound),
+    .firmware_told(firmware_told), .core_busy(core_busy), .packet_taken(packet_taken), .post_busy(post_busy),
+    .fetch_busy(fetch_busy), .slots_used(slots_used), .slots_ready(slots_ready), .interrupt_cause(interrupt_cause),
+    .firmware_valid(firmware_valid), .firmware_write(firmware_write), .firmware_address(firmware_address),
+    .firmware_wdata(firmware_wdata), .firmware_wstrb(firmware_wstrb), .firmware_ready(firmware_ready),
+    .firmware_rdata(firmware_rdata), .file_access(core_file_access), .file_write(core_file_write),
+    .file_index(core_file_index), .file_wdata(core_file_wdata), .file_rdata(file_rdata), .file_clearing(file_clearing),
+    .ring_write(ring_write), .ring_number(ring_number), .ring_offset(ring_offset), .ring_fetched(ring_fetched),
+    .ring_read(ring_read), .fetch_ring(fetch_ring), .fetch_ring_word(fetch_ring_word), .ring_taken(ring_taken),
+    .ring_rdata(counter_word_rdata), .limits(limits), .time_now(time_reg), .fence_hold(fence_hold),
+    .job_valid(job_valid), .job_ready(job_ready), .job(job), .slot_tags(slot_tags), .jobs_retired(16'd0),
+    .jobs_retired_urgent(jobs_retired[15:0]), .poison(poison), .poison_clear(poison_clear), .fault_valid(fault_valid),
+    .fault(fault), .fault_clear(fault_clear), .engine_busy(engine_busy), .engine_stuck(1'b0), .resetting(resetting),
+    .engine_reset(stop_reset), .update_valid(update_valid), .update_ready(update_ready), .update(update),
+    .update_busy(update_busy), .update_fault({`FERRY_UPDATE_FAULT_BITS{1'b0}}), .engine_list_valid(engine_list_valid),
+    .engine_list_ready(engine_list_ready), .engine_list_address(engine_list_address),
+    .engine_list_data_valid(engine_list_data_valid), .engine_list_data(engine_list_data),
+    .update_list_valid(update_list_valid), .update_list_ready(update_list_ready),
+    .update_list_address(update_list_address), .update_list_data_valid(update_list_data_valid),
+    .update_list_data(update_list_data), .fetch_ar(fetch_ar), .fetch_arvalid(fetch_arvalid),
+    .fetch_arready(fetch_arready), .fetch_r(fetch_r), .fetch_rvalid(fetch_rvalid), .fetch_rready(fetch_rready),
+    .post_aw(post_aw), .post_awvalid(post_awvalid), .post_awready(post_awready), .post_w(post_w),
+    .post_wvalid(post_wvalid), .post_wready(post_wready), .post_bresp(post_bresp), .post_bvalid(post_bvalid),
+    .post_bready(post_bready)
 );
 
 endmodule

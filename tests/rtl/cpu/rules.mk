@@ -38,7 +38,7 @@ $(BUILD)/tests/rtl_tiny: | $(BUILD)/firmware/firmware.bin
 $(BUILD)/tests/rtl_restart: | $(BUILD)/firmware/firmware.bin
 	@mkdir -p $(@D) $(BUILD)/verilated
 	$(call rtl_program,ferry_device,$(RTL_CPU_TEST)/restart_test.cpp,$(RTL_CPU_CORE) --flatten $(RTL_CPU_TEST)/restart_test.vlt \
-	    -CFLAGS -DFIRMWARE_MEMORY=ferry_device__DOT__units__DOT__cpu__DOT__ram__DOT__memory \
+	    -CFLAGS -DFIRMWARE_MEMORY=ferry_device__DOT__units__DOT__commands__DOT__cpu__DOT__ram__DOT__memory \
 	    -CFLAGS -DREGISTER_FILE=ferry_device__DOT__units__DOT__file__DOT__memory rtl/ferry_device.v $(RTL_CORE))
 
 $(BUILD)/tests/rtl_host_view: | $(BUILD)/firmware/firmware.bin
