@@ -193,8 +193,8 @@ HRESULT ferry_vidmm_hresult(int result);
 /// contract that is not there), HANDLE, NOT_LOCKABLE (rule C17), LOCKED, BUSY (DO_NOT_WAIT), NO_HOST_MEMORY, TIMEOUT,
 /// DEVICE_LOST.
 int ferry_vidmm_lock(struct ferry_vidmm *manager, D3DKMT_HANDLE allocation, uint32_t flags, void **address);
-/// The same for the program of this device. Errors besides: FOREIGN for another device's allocation, unless it is shared
-/// and of the same program (R108).
+/// The same for the program of this device. Errors besides: FOREIGN for another device's allocation, unless it is
+/// shared and of the same program (R108).
 int ferry_vidmm_lock_from(struct ferry_vidmm *manager, D3DKMT_HANDLE device, D3DKMT_HANDLE allocation, uint32_t flags,
                           void **address);
 /// The same, but only pages [first, first + count) will be written; only they are brought to video memory at unlock.

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Nobody's bytes are lost or spoilt where lock, eviction, hints and jobs meet.
-#include <stdio.h>
-
 #include "ddi/flag_rules.h"
 #include "world.h"
 
@@ -316,18 +314,6 @@ static void flags_whose_behaviour_is_not_there_are_refused_by_name(void **state)
     world_close(world);
 }
 
-// Requirements that nothing here can carry out, so that the registry says so.
-static const struct {
-    const char *name, *reason;
-} left_out[] = {
-    {"R108_only_its_creator_locks_a_shared_allocation",
-     "a handle is of one device; nothing is shared between programs"},
-    {"R124_cached_is_set_for_what_programs_read", "advice to drivers; what Cached does is R120 to R123"},
-    {"R163_cpu_access_while_pages_are_mapped",
-     "MapApertureCpuVisible and MAP_APERTURE_SEGMENT2 are not there; refused by name"},
-    {"R182_work_before_eviction_or_promotion", "NotifyEviction and NOTIFY_ALLOC are not there; refused by name"},
-};
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -343,7 +329,5 @@ int main(void)
         cmocka_unit_test(R106_eviction_during_such_a_lock_loses_nothing),
         cmocka_unit_test(flags_whose_behaviour_is_not_there_are_refused_by_name),
     };
-    for (size_t i = 0; i < sizeof(left_out) / sizeof(left_out[0]); i++)
-        printf("left out: %s: %s\n", left_out[i].name, left_out[i].reason);
     return WORLD_RUN(tests);
 }
