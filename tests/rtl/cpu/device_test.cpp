@@ -264,6 +264,8 @@ int main(int argc, char **argv)
     for (int i = 0; i < 3000; i++) {
         if (!user.full())
             user.submit();
+        // A fence comes in any cycle of the read, not only so many behind its doorbell.
+        root.run(random.below(200));
         uint32_t low = root.bar0(value_at);
         root.run(random.below(40));
         uint32_t high = root.bar0(value_at + 4);
