@@ -117,7 +117,8 @@ int ferry_vidmm_destroy_context(struct ferry_vidmm *manager, D3DKMT_HANDLE conte
 /// the last one's, and a fault of any of them is the job's.
 int ferry_vidmm_submit(struct ferry_vidmm *manager, D3DKMT_HANDLE context, const struct ferry_vidmm_submission *buffers,
                        uint32_t count, uint64_t *fence);
-/// Wait until the job is done. Errors: HANDLE, ARGUMENT (no such job), FAULT (this job faulted), TIMEOUT.
+/// Wait until the job is done. A number that another context of the node got is waited for alike, and its fault is not
+/// told. Errors: HANDLE, ARGUMENT (0, or above the newest job of this context), FAULT (this job faulted), TIMEOUT.
 int ferry_vidmm_wait(struct ferry_vidmm *manager, D3DKMT_HANDLE context, uint64_t fence);
 /// The newest completed job of the context's node. Errors: ARGUMENT, HANDLE.
 int ferry_vidmm_completed(struct ferry_vidmm *manager, D3DKMT_HANDLE context, uint64_t *fence);

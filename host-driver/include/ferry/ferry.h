@@ -342,7 +342,9 @@ int ferry_queue_fill(struct ferry_queue *queue, struct ferry_allocation *destina
 /// of an allocation that was destroyed after it was recorded), NOT_RESIDENT, LOCKED (an allocation of the job is, and
 /// is not PermanentSysMem), NO_VIDEO_MEMORY, NO_HOST_MEMORY, DEVICE_LOST, TIMEOUT.
 int ferry_queue_submit(struct ferry_queue *queue, uint64_t *fence);
-/// Wait until the job is done. Errors: HANDLE, ARGUMENT (no such job), TIMEOUT, FAULT (this job has faulted).
+/// Wait until the job is done. Queues of one ring share its numbers: one that another queue got is waited for alike,
+/// and its fault is not told here. Errors: HANDLE, ARGUMENT (0, or above the newest job of this queue), TIMEOUT, FAULT
+/// (this job has faulted).
 int ferry_queue_wait(struct ferry_queue *queue, uint64_t fence);
 
 #ifdef __cplusplus
