@@ -15,7 +15,7 @@ struct item {
     uint64_t pages, to, lowest;
     uint32_t place;
     uint8_t alignment_log2;
-    bool wanted, done;
+    bool wanted, listed, done;
 };
 struct gap {
     uint64_t first, end;
@@ -70,6 +70,7 @@ static bool collect(struct ferry_vm_plan *plan, struct ferry_vm_region *region, 
             a->items[a->count++] = (struct item){.owner = block->owner,
                                                  .pages = block->pages,
                                                  .place = block->place,
+                                                 .listed = facts.use && facts.use->listed != 0,
                                                  .alignment_log2 = (uint8_t)facts.alignment_log2};
         }
     }
@@ -233,7 +234,7 @@ static bool carry_out(struct ferry_vm_plan *plan, struct ferry_vm_region *region
         if (item->done)
             continue;
         if (!(item->place ? ferry_vm_plan_put(plan, region, item->owner, item->place, item->to, item->pages)
-                          : ferry_vm_plan_place(plan, region, item->owner, item->to, item->pages)))
+                          : ferry_vm_plan_place(plan, region, item->owner, item->to, item->pages, item->listed)))
             return false;
     }
     return true;

@@ -59,8 +59,8 @@ enum ferry_vm_step_kind { FERRY_VM_STEP_EVICT, FERRY_VM_STEP_MOVE, FERRY_VM_STEP
 struct ferry_vm_step {
     enum ferry_vm_step_kind kind;
     bool candidate; // EVICT: it was one that may leave, and stays out; else it comes back by a placement of this plan
-    bool listed;    // EVICT: it stood in the order of victims
-    uint32_t place; // until finish(), of PLACE and SHIFT: 1 + its number in places
+    bool listed;    // EVICT, PLACE: it stood, it stands in the order of victims
+    uint32_t place; // until finish(): 1 + its number in places; of EVICT, of the place that it leaves
     struct ferry_vm_region *region;
     void *owner;
     uint64_t from, to, pages; // from, to: FERRY_VM_NOWHERE = is, goes out

@@ -25,8 +25,9 @@ bool ferry_vm_plan_move(struct ferry_vm_plan *plan, struct ferry_vm_region *regi
 /// What was moved NOWHERE comes back.
 bool ferry_vm_plan_put(struct ferry_vm_plan *plan, struct ferry_vm_region *region, void *owner, uint32_t place,
                        uint64_t first, uint64_t pages);
+/// listed: it left for a moment only, and is a candidate again.
 bool ferry_vm_plan_place(struct ferry_vm_plan *plan, struct ferry_vm_region *region, void *owner, uint64_t first,
-                         uint64_t pages);
+                         uint64_t pages, bool listed);
 
 // window.c, push.c, arrange.c
 /// Ways 2, 3 and 4 of plan.h. The room, free, or FERRY_VM_NOWHERE with everything as before; *no_memory tells why.

@@ -64,6 +64,15 @@ static void stand_up(const struct ferry_vm_plan *plan, struct ferry_vm_region *r
     *block = NULL;
 }
 
+// Whom the plan had let out and in again is counted once.
+static void count_evicted(struct ferry_vm_plan *plan, const struct ferry_vm_step *step,
+                          const struct ferry_vm_facts *facts, bool out)
+{
+    uint64_t pages = step->place ? 0 : step->pages, written = facts->dirty ? pages : 0;
+    plan->evicted_pages += out ? pages : 0 - pages;
+    plan->written_pages += out ? written : 0 - written;
+}
+
 bool ferry_vm_plan_evict(struct ferry_vm_plan *plan, struct ferry_vm_region *region, struct ferry_vm_block *block)
 {
     struct ferry_vm_facts facts;
@@ -77,12 +86,12 @@ bool ferry_vm_plan_evict(struct ferry_vm_plan *plan, struct ferry_vm_region *reg
                                  .from = block->first,
                                  .to = FERRY_VM_NOWHERE,
                                  .pages = block->pages};
+    step.place = block->place;
     if (!note(plan, step))
         return false;
     ferry_vm_victim_remove(region->victims, facts.use);
     stand_up(plan, region, owner);
-    plan->evicted_pages += step.pages;
-    plan->written_pages += facts.dirty ? step.pages : 0;
+    count_evicted(plan, &step, &facts, true);
     return true;
 }
 
@@ -130,8 +139,9 @@ bool ferry_vm_plan_put(struct ferry_vm_plan *plan, struct ferry_vm_region *regio
 }
 
 bool ferry_vm_plan_place(struct ferry_vm_plan *plan, struct ferry_vm_region *region, void *owner, uint64_t first,
-                         uint64_t pages)
+                         uint64_t pages, bool listed)
 {
+    struct ferry_vm_facts facts;
     if (plan->place_count == plan->place_capacity) {
         size_t capacity = plan->place_capacity ? plan->place_capacity * 2 : 64;
         struct ferry_vm_placing *places = realloc(plan->places, capacity * sizeof(*places));
@@ -141,6 +151,7 @@ bool ferry_vm_plan_place(struct ferry_vm_plan *plan, struct ferry_vm_region *reg
         plan->place_capacity = capacity;
     }
     struct ferry_vm_step step = {.kind = FERRY_VM_STEP_PLACE,
+                                 .listed = listed,
                                  .place = (uint32_t)plan->place_count + 1,
                                  .region = region,
                                  .owner = owner,
@@ -154,6 +165,9 @@ bool ferry_vm_plan_place(struct ferry_vm_plan *plan, struct ferry_vm_region *reg
         return false;
     }
     plan->places[plan->place_count++] = (struct ferry_vm_placing){region, owner, first, pages};
+    ferry_vm_plan_ask(plan, owner, &facts);
+    if (listed)
+        ferry_vm_victim_add(region->victims, facts.use);
     return true;
 }
 
@@ -170,11 +184,12 @@ void ferry_vm_plan_back_to(struct ferry_vm_plan *plan, size_t steps)
         if (step.kind == FERRY_VM_STEP_EVICT) {
             if (step.listed)
                 ferry_vm_victim_add(step.region->victims, facts.use);
-            plan->evicted_pages -= step.pages;
-            plan->written_pages -= facts.dirty ? step.pages : 0;
+            count_evicted(plan, &step, &facts, false);
         } else if (step.kind == FERRY_VM_STEP_MOVE) {
             plan->moved_pages -= step.pages;
         } else if (step.kind == FERRY_VM_STEP_PLACE) {
+            if (step.listed)
+                ferry_vm_victim_remove(step.region->victims, facts.use);
             plan->place_count--;
         }
     }
@@ -185,20 +200,39 @@ void ferry_vm_plan_undo(struct ferry_vm_plan *plan)
     ferry_vm_plan_back_to(plan, 0);
 }
 
+// One wanted let a candidate out and in again, a later one let it leave: then it left the first time.
+static void drop_what_left_after_all(struct ferry_vm_plan *plan)
+{
+    for (size_t i = 0; i < plan->step_count; i++) {
+        const struct ferry_vm_step *step = &plan->steps[i];
+        if (step->kind != FERRY_VM_STEP_EVICT || !step->place)
+            continue;
+        plan->places[step->place - 1].owner = NULL;
+        for (size_t n = 0; n < i; n++)
+            if (plan->steps[n].owner == step->owner && plan->steps[n].kind == FERRY_VM_STEP_EVICT)
+                plan->steps[n].candidate = true;
+    }
+}
+
 void ferry_vm_plan_finish(struct ferry_vm_plan *plan)
 {
+    drop_what_left_after_all(plan);
     size_t steps = plan->step_count, places = plan->place_count, kept = 0;
     uint64_t evicted = plan->evicted_pages, written = plan->written_pages, moved = plan->moved_pages;
     for (size_t i = 0; i < places; i++) {
         struct ferry_vm_facts facts;
-        plan->places[i].first = (*noted_block(plan, plan->places[i].owner, &facts))->first;
+        if (plan->places[i].owner)
+            plan->places[i].first = (*noted_block(plan, plan->places[i].owner, &facts))->first;
     }
     ferry_vm_plan_back_to(plan, 0);
     for (size_t i = 0; i < steps; i++)
-        if (plan->steps[i].kind == FERRY_VM_STEP_EVICT || plan->steps[i].kind == FERRY_VM_STEP_MOVE)
+        if ((plan->steps[i].kind == FERRY_VM_STEP_EVICT && !plan->steps[i].place) ||
+            plan->steps[i].kind == FERRY_VM_STEP_MOVE)
             plan->steps[kept++] = plan->steps[i];
     for (size_t i = 0; i < places; i++) {
         const struct ferry_vm_placing *place = &plan->places[i];
+        if (!place->owner)
+            continue;
         plan->steps[kept++] = (struct ferry_vm_step){.kind = FERRY_VM_STEP_PLACE,
                                                      .region = place->region,
                                                      .owner = place->owner,

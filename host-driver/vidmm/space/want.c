@@ -42,7 +42,7 @@ enum ferry_vm_plan_result ferry_vm_plan_want(struct ferry_vm_plan *plan, struct 
         first = ferry_vm_plan_push_together(plan, region, wanted, &no_memory);
     if (first == FERRY_VM_NOWHERE && !no_memory)
         first = ferry_vm_plan_arrange(plan, region, wanted, &no_memory);
-    if (first != FERRY_VM_NOWHERE && ferry_vm_plan_place(plan, region, wanted->owner, first, wanted->pages))
+    if (first != FERRY_VM_NOWHERE && ferry_vm_plan_place(plan, region, wanted->owner, first, wanted->pages, false))
         return FERRY_VM_PLANNED;
     ferry_vm_plan_back_to(plan, mark);
     *short_pages = short_of(region, wanted);
