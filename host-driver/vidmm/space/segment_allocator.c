@@ -3,111 +3,69 @@
 
 #include <stdlib.h>
 
-static uint64_t largest_of(const struct ferry_vm_block *node)
+// ---- Holes by size ----
+
+static unsigned log2_of(uint64_t value)
 {
-    return node ? node->largest : 0;
+    return 63u - (unsigned)__builtin_clzll(value);
 }
 
-static void refresh(struct ferry_vm_block *node)
+// All sizes below 16 have a bin of their own.
+static void bin_of(uint64_t pages, unsigned *power, unsigned *eighth)
 {
-    uint64_t largest = node->pages;
-    if (largest_of(node->left) > largest)
-        largest = node->left->largest;
-    if (largest_of(node->right) > largest)
-        largest = node->right->largest;
-    node->largest = largest;
-}
-
-// Blocks below `first` go left, the others right.
-static void split(struct ferry_vm_block *node, uint64_t first, struct ferry_vm_block **left,
-                  struct ferry_vm_block **right)
-{
-    if (!node) {
-        *left = *right = NULL;
-    } else if (node->first < first) {
-        split(node->right, first, &node->right, right);
-        refresh(node);
-        *left = node;
-    } else {
-        split(node->left, first, left, &node->left);
-        refresh(node);
-        *right = node;
-    }
-}
-
-static struct ferry_vm_block *merge(struct ferry_vm_block *left, struct ferry_vm_block *right)
-{
-    if (!left || !right)
-        return left ? left : right;
-    if (left->priority >= right->priority) {
-        left->right = merge(left->right, right);
-        refresh(left);
-        return left;
-    }
-    right->left = merge(left, right->left);
-    refresh(right);
-    return right;
+    *power = log2_of(pages);
+    *eighth = (unsigned)(*power < 3 ? pages << (3 - *power) : pages >> (*power - 3)) & 7;
 }
 
 static void insert_free(struct ferry_vm_space *space, struct ferry_vm_block *block)
 {
-    // xorshift: priorities need only be spread, and a fixed seed keeps every run the same.
-    space->seed ^= space->seed << 13;
-    space->seed ^= space->seed >> 17;
-    space->seed ^= space->seed << 5;
-    block->priority = space->seed;
-    block->left = block->right = NULL;
-    refresh(block);
-    struct ferry_vm_block *below, *above;
-    split(space->root, block->first, &below, &above);
-    space->root = merge(merge(below, block), above);
+    unsigned power, eighth;
+    bin_of(block->pages, &power, &eighth);
+    struct ferry_vm_block **bin = &space->bins[power][eighth];
+    block->before = NULL;
+    block->behind = *bin;
+    if (*bin)
+        (*bin)->before = block;
+    *bin = block;
+    space->powers |= UINT64_C(1) << power;
+    space->eighths[power] |= (uint8_t)(1u << eighth);
     space->free_pages += block->pages;
-}
-
-static struct ferry_vm_block *without(struct ferry_vm_block *node, const struct ferry_vm_block *block)
-{
-    if (node == block)
-        return merge(node->left, node->right);
-    if (block->first < node->first)
-        node->left = without(node->left, block);
-    else
-        node->right = without(node->right, block);
-    refresh(node);
-    return node;
+    ferry_vm_directory_hole(&space->directory, block);
 }
 
 static void remove_free(struct ferry_vm_space *space, struct ferry_vm_block *block)
 {
-    space->root = without(space->root, block);
+    unsigned power, eighth;
+    bin_of(block->pages, &power, &eighth);
+    if (block->behind)
+        block->behind->before = block->before;
+    if (block->before)
+        block->before->behind = block->behind;
+    else
+        space->bins[power][eighth] = block->behind;
+    if (!space->bins[power][eighth]) {
+        space->eighths[power] &= (uint8_t) ~(1u << eighth);
+        if (space->eighths[power] == 0)
+            space->powers &= ~(UINT64_C(1) << power);
+    }
     space->free_pages -= block->pages;
+    ferry_vm_directory_no_hole(&space->directory, block);
 }
 
-static struct ferry_vm_block *find_lowest(struct ferry_vm_block *node, uint64_t pages)
+// The next bin that has any, this one included.
+static bool next_bin(const struct ferry_vm_space *space, unsigned *power, unsigned *eighth)
 {
-    if (largest_of(node) < pages)
-        return NULL;
-    for (;;) {
-        if (largest_of(node->left) >= pages)
-            node = node->left;
-        else if (node->pages >= pages)
-            return node;
-        else
-            node = node->right;
+    unsigned here = space->eighths[*power] >> *eighth;
+    if (here != 0) {
+        *eighth += (unsigned)__builtin_ctz(here);
+        return true;
     }
-}
-
-static struct ferry_vm_block *find_highest(struct ferry_vm_block *node, uint64_t pages)
-{
-    if (largest_of(node) < pages)
-        return NULL;
-    for (;;) {
-        if (largest_of(node->right) >= pages)
-            node = node->right;
-        else if (node->pages >= pages)
-            return node;
-        else
-            node = node->left;
-    }
+    uint64_t above = *power == 63 ? 0 : space->powers >> (*power + 1) << (*power + 1);
+    if (above == 0)
+        return false;
+    *power = (unsigned)__builtin_ctzll(above);
+    *eighth = (unsigned)__builtin_ctz(space->eighths[*power]);
+    return true;
 }
 
 static uint64_t align_up(uint64_t value, uint64_t alignment)
@@ -124,6 +82,77 @@ static uint64_t position(const struct ferry_vm_block *block, uint64_t pages, uin
         return UINT64_MAX;
     return first;
 }
+
+// No more than a few are looked at, so that the cost stays that of a search.
+#define LOOKS_IN_BIN 8
+#define MOST_LOOKS   64
+
+// A place in a hole.
+struct spot {
+    struct ferry_vm_block *hole;
+    uint64_t first;
+};
+static const struct spot nowhere = {NULL, UINT64_MAX};
+
+static struct spot spot_in(struct ferry_vm_block *hole, uint64_t pages, uint64_t alignment, bool from_end)
+{
+    return hole ? (struct spot){hole, position(hole, pages, alignment, from_end)} : nowhere;
+}
+
+// The smallest of those looked at, of these the lowest.
+static struct spot find_by_size(const struct ferry_vm_space *space, uint64_t pages, uint64_t alignment)
+{
+    unsigned power, eighth, looks = 0;
+    bin_of(pages, &power, &eighth);
+    for (; looks < MOST_LOOKS && next_bin(space, &power, &eighth); eighth++) {
+        struct spot found = nowhere;
+        struct ferry_vm_block *at = space->bins[power][eighth];
+        for (unsigned i = 0; at && i < LOOKS_IN_BIN; i++, looks++, at = at->behind) {
+            if (at->pages < pages || (found.hole && at->pages > found.hole->pages))
+                continue;
+            struct spot spot = spot_in(at, pages, alignment, false);
+            if (spot.first != UINT64_MAX && (!found.hole || at->pages < found.hole->pages || spot.first < found.first))
+                found = spot;
+        }
+        if (found.hole)
+            return found;
+    }
+    return nowhere;
+}
+
+static struct spot find_from_end(const struct ferry_vm_space *space, uint64_t pages, uint64_t alignment)
+{
+    struct spot spot = {NULL, UINT64_MAX};
+    uint64_t end = space->pages;
+    for (unsigned looks = 0; spot.first == UINT64_MAX && looks < MOST_LOOKS && end > 0; looks++) {
+        spot = spot_in(ferry_vm_directory_below(&space->directory, end, pages), pages, alignment, true);
+        end = spot.hole ? spot.hole->first : 0;
+    }
+    return spot;
+}
+
+static struct spot find(const struct ferry_vm_space *space, uint64_t pages, uint64_t alignment, bool from_end,
+                        uint64_t lowest)
+{
+    if (pages == 0 || ferry_vm_space_largest(space) < pages)
+        return nowhere;
+    struct spot spot = from_end ? find_from_end(space, pages, alignment) : find_by_size(space, pages, alignment);
+    // One with a whole alignment to spare always works.
+    uint64_t enough = pages + alignment - 1;
+    if (spot.first == UINT64_MAX && enough >= pages)
+        spot = spot_in(from_end ? ferry_vm_directory_below(&space->directory, space->pages, enough)
+                                : ferry_vm_directory_first(&space->directory, enough),
+                       pages, alignment, from_end);
+    return spot.first == UINT64_MAX || spot.first < lowest ? nowhere : spot;
+}
+
+uint64_t ferry_vm_space_find(const struct ferry_vm_space *space, uint64_t pages, uint64_t alignment, bool from_end,
+                             uint64_t lowest)
+{
+    return find(space, pages, alignment, from_end, lowest).first;
+}
+
+// ---- Blocks ----
 
 // Nodes that are not needed any more are kept, so that a plan can always be taken back (plan.h).
 static struct ferry_vm_block *new_block(struct ferry_vm_space *space, uint64_t first, uint64_t pages)
@@ -146,12 +175,17 @@ static void old_block(struct ferry_vm_space *space, struct ferry_vm_block *block
 
 bool ferry_vm_space_init(struct ferry_vm_space *space, uint64_t pages)
 {
-    *space = (struct ferry_vm_space){.pages = pages, .seed = 0x9E3779B9u};
+    *space = (struct ferry_vm_space){.pages = pages};
+    if (!ferry_vm_directory_init(&space->directory, pages))
+        return false;
     if (pages == 0)
         return true;
     space->head = new_block(space, 0, pages);
-    if (!space->head)
+    if (!space->head) {
+        ferry_vm_directory_destroy(&space->directory);
         return false;
+    }
+    ferry_vm_directory_enter(&space->directory, space->head);
     insert_free(space, space->head);
     return true;
 }
@@ -166,116 +200,95 @@ void ferry_vm_space_destroy(struct ferry_vm_space *space)
             free(block);
         }
     }
-    space->head = space->spare = space->root = NULL;
+    ferry_vm_directory_destroy(&space->directory);
+    *space = (struct ferry_vm_space){0};
 }
 
-// Holes that are large enough but lie askew, outermost first; no more than a few, so that the cost stays that of a
-// search.
-#define MOST_LOOKS 64
-struct askew {
-    uint64_t pages, alignment, lowest, found;
-    unsigned looks;
-    bool from_end;
-};
-
-static void look(const struct ferry_vm_block *node, struct askew *askew)
-{
-    if (largest_of(node) < askew->pages || askew->found != UINT64_MAX || askew->looks == MOST_LOOKS)
-        return;
-    look(askew->from_end ? node->right : node->left, askew);
-    if (node->pages >= askew->pages && askew->found == UINT64_MAX && askew->looks++ < MOST_LOOKS) {
-        uint64_t first = position(node, askew->pages, askew->alignment, askew->from_end);
-        if (first != UINT64_MAX && first >= askew->lowest)
-            askew->found = first;
-    }
-    look(askew->from_end ? node->left : node->right, askew);
-}
-
-uint64_t ferry_vm_space_find(const struct ferry_vm_space *space, uint64_t pages, uint64_t alignment, bool from_end,
-                             uint64_t lowest)
-{
-    if (pages == 0 || pages > space->pages || largest_of(space->root) < pages)
-        return UINT64_MAX;
-    struct ferry_vm_block *(*find)(struct ferry_vm_block *, uint64_t) = from_end ? find_highest : find_lowest;
-    struct ferry_vm_block *found = find(space->root, pages);
-    uint64_t first = found ? position(found, pages, alignment, from_end) : UINT64_MAX;
-    if (first == UINT64_MAX && alignment > 1) {
-        struct askew askew = {pages, alignment, lowest, UINT64_MAX, 0, from_end};
-        look(space->root, &askew);
-        first = askew.found;
-        // One with a whole alignment to spare always works.
-        if (first == UINT64_MAX && pages + alignment - 1 > pages) {
-            found = find(space->root, pages + alignment - 1);
-            first = found ? position(found, pages, alignment, from_end) : UINT64_MAX;
-        }
-    }
-    return first == UINT64_MAX || first < lowest ? UINT64_MAX : first;
-}
-
-// The free block in which page `first` lies.
+// The hole in which page `first` lies.
 static struct ferry_vm_block *hole_at(const struct ferry_vm_space *space, uint64_t first)
 {
-    struct ferry_vm_block *node = space->root;
-    while (node && (first < node->first || first >= node->first + node->pages))
-        node = first < node->first ? node->left : node->right;
-    return node;
+    if (first >= space->pages)
+        return NULL;
+    struct ferry_vm_block *hole = ferry_vm_directory_below(&space->directory, first + 1, 1);
+    return hole && first < hole->first + hole->pages ? hole : NULL;
+}
+
+// A new hole of so many pages at the low or the high end of a block that is no hole.
+static void cut_low(struct ferry_vm_space *space, struct ferry_vm_block *block, struct ferry_vm_block *low)
+{
+    ferry_vm_directory_leave(&space->directory, block);
+    block->first += low->pages;
+    block->pages -= low->pages;
+    low->previous = block->previous;
+    low->next = block;
+    if (low->previous)
+        low->previous->next = low;
+    else
+        space->head = low;
+    block->previous = low;
+    ferry_vm_directory_enter(&space->directory, low);
+    ferry_vm_directory_enter(&space->directory, block);
+    insert_free(space, low);
+}
+
+static void cut_high(struct ferry_vm_space *space, struct ferry_vm_block *block, struct ferry_vm_block *high)
+{
+    block->pages -= high->pages;
+    high->next = block->next;
+    high->previous = block;
+    if (high->next)
+        high->next->previous = high;
+    block->next = high;
+    ferry_vm_directory_enter(&space->directory, high);
+    insert_free(space, high);
+}
+
+static struct ferry_vm_block *take_of(struct ferry_vm_space *space, struct ferry_vm_block *hole, uint64_t first,
+                                      uint64_t pages, void *owner, bool *no_memory)
+{
+    uint64_t before = first - hole->first, after = hole->first + hole->pages - first - pages;
+    struct ferry_vm_block *low = before ? new_block(space, hole->first, before) : NULL;
+    struct ferry_vm_block *high = after ? new_block(space, first + pages, after) : NULL;
+    *no_memory = (before && !low) || (after && !high);
+    if (*no_memory) {
+        if (low)
+            old_block(space, low);
+        if (high)
+            old_block(space, high);
+        return NULL;
+    }
+    remove_free(space, hole);
+    hole->owner = owner;
+    if (low)
+        cut_low(space, hole, low);
+    if (high)
+        cut_high(space, hole, high);
+    return hole;
 }
 
 struct ferry_vm_block *ferry_vm_space_take_at(struct ferry_vm_space *space, uint64_t first, uint64_t pages, void *owner,
                                               bool *no_memory)
 {
-    struct ferry_vm_block *found = hole_at(space, first);
+    struct ferry_vm_block *hole = hole_at(space, first);
     *no_memory = false;
-    if (!found || pages == 0 || found->first + found->pages - first < pages)
+    if (!hole || pages == 0 || hole->first + hole->pages - first < pages)
         return NULL;
-    uint64_t before = first - found->first, after = found->first + found->pages - first - pages;
-    struct ferry_vm_block *low = before ? new_block(space, found->first, before) : NULL;
-    struct ferry_vm_block *high = after ? new_block(space, first + pages, after) : NULL;
-    if ((before && !low) || (after && !high)) {
-        if (low)
-            old_block(space, low);
-        if (high)
-            old_block(space, high);
-        *no_memory = true;
-        return NULL;
-    }
-    remove_free(space, found);
-    found->first = first;
-    found->pages = pages;
-    found->owner = owner;
-    if (low) {
-        low->previous = found->previous;
-        low->next = found;
-        if (low->previous)
-            low->previous->next = low;
-        else
-            space->head = low;
-        found->previous = low;
-        insert_free(space, low);
-    }
-    if (high) {
-        high->next = found->next;
-        high->previous = found;
-        if (high->next)
-            high->next->previous = high;
-        found->next = high;
-        insert_free(space, high);
-    }
-    return found;
+    return take_of(space, hole, first, pages, owner, no_memory);
 }
 
 struct ferry_vm_block *ferry_vm_space_take(struct ferry_vm_space *space, uint64_t pages, uint64_t alignment,
                                            bool from_end, uint64_t lowest, void *owner, bool *no_memory)
 {
+    struct spot spot = find(space, pages, alignment, from_end, lowest);
     *no_memory = false;
-    uint64_t first = ferry_vm_space_find(space, pages, alignment, from_end, lowest);
-    return first == UINT64_MAX ? NULL : ferry_vm_space_take_at(space, first, pages, owner, no_memory);
+    return spot.hole ? take_of(space, spot.hole, spot.first, pages, owner, no_memory) : NULL;
 }
 
 // Make `block` cover its upper neighbour too; that one disappears.
 static void absorb_next(struct ferry_vm_space *space, struct ferry_vm_block *block)
 {
     struct ferry_vm_block *next = block->next;
+    ferry_vm_directory_leave(&space->directory, next);
     block->pages += next->pages;
     block->next = next->next;
     if (block->next)
@@ -285,8 +298,7 @@ static void absorb_next(struct ferry_vm_space *space, struct ferry_vm_block *blo
 
 void ferry_vm_space_give(struct ferry_vm_space *space, struct ferry_vm_block *block)
 {
-    block->owner = NULL;
-    block->place = 0;
+    // It is no hole before its neighbours are joined: the directory would count it.
     if (block->next && !block->next->owner) {
         remove_free(space, block->next);
         absorb_next(space, block);
@@ -296,17 +308,20 @@ void ferry_vm_space_give(struct ferry_vm_space *space, struct ferry_vm_block *bl
         remove_free(space, block);
         absorb_next(space, block);
     }
+    block->owner = NULL;
+    block->place = 0;
     insert_free(space, block);
 }
 
 uint64_t ferry_vm_space_largest(const struct ferry_vm_space *space)
 {
-    return largest_of(space->root);
+    return ferry_vm_directory_largest(&space->directory);
 }
 
 struct ferry_vm_block *ferry_vm_space_largest_hole(const struct ferry_vm_space *space)
 {
-    return space->root ? find_lowest(space->root, space->root->largest) : NULL;
+    uint64_t largest = ferry_vm_space_largest(space);
+    return largest ? ferry_vm_directory_first(&space->directory, largest) : NULL;
 }
 
 bool ferry_vm_space_free_for(const struct ferry_vm_space *space, const struct ferry_vm_block *block, uint64_t first)

@@ -6,8 +6,9 @@ $(VIDMM_UNIT_PROGRAMS): $(BUILD)/tests/vidmm_%: tests/unit/vidmm/test_%.c $$(wil
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(SANITIZE) $(CPPFLAGS) $(filter %.c,$^) -o $@ -lcmocka
 
-# The plan is more than one file.
+# These are more than one file.
+$(BUILD)/tests/vidmm_segment_allocator: host-driver/vidmm/space/directory.c
 PLAN_SOURCES := $(addprefix host-driver/vidmm/space/,steps.c search.c push.c window.c arrange.c want.c)
-$(BUILD)/tests/vidmm_plan: $(PLAN_SOURCES) host-driver/vidmm/space/segment_allocator.c host-driver/vidmm/space/victim.c
+$(BUILD)/tests/vidmm_plan: $(PLAN_SOURCES) $(addprefix host-driver/vidmm/space/,segment_allocator.c directory.c victim.c)
 
 TEST_PROGRAMS += $(VIDMM_UNIT_PROGRAMS)
