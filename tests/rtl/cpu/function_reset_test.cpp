@@ -204,9 +204,12 @@ void memory_is_dead(Checks &checks, Random &random)
         root.run(2000 + random.below(2000));
         root.memory_dead = true;
         root.run(random.below(200));
+        root.bar0(FERRY_BAR0_SCRATCH, 0x1234);
         bench.reset();
         // During a reset the engine gives memory up after 65,536 cycles by itself.
         checks.equal(bench.status_after(70000) & ~OWED, FERRY_BAR0_STATUS_ENGINE_STUCK_MASK, "status");
+        // It has ended: all but the engine is as after power on.
+        checks.equal(root.bar0(FERRY_BAR0_SCRATCH), 0, "SCRATCH");
         root.memory_dead = false;
         for (int i = 0; i < 1000 && root.bar0(FERRY_BAR0_STATUS); i++)
             root.run(20);
