@@ -108,6 +108,27 @@ void order(Checks &checks, Random &random)
     bench.compare_registers();
 }
 
+// No job is handed to an engine that memory keeps; it is when memory is back.
+void stuck(Checks &checks, Random &random)
+{
+    checks.begin("an_engine_that_is_stuck_gets_no_job");
+    Bench bench(checks, random);
+    bench.poison_pace = 1u << 30;
+    bench.top.stuck = 1;
+    bench.claim(1, 2, 1, false);
+    for (int i = 0; i < 200; i++)
+        bench.tick();
+    checks.equal(bench.slots[1].to_offer, 1, "jobs that wait");
+    bench.top.stuck = 0;
+    for (int i = 0; i < 200; i++)
+        bench.tick();
+    checks.equal(bench.slots[1].to_offer, 0, "jobs that wait when memory is back");
+    bench.finish(1, false);
+    for (int i = 0; i < 300; i++)
+        bench.tick();
+    checks.that(!bench.busy(), "the buffer ends");
+}
+
 // Two buffers of either class are done at once.
 void turns(Checks &checks, Random &random)
 {
@@ -361,6 +382,7 @@ int main()
     Random random;
     Checks checks;
     order(checks, random);
+    stuck(checks, random);
     turns(checks, random);
     counts_go_round(checks, random);
     records(checks, random);
