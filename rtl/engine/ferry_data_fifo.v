@@ -33,6 +33,8 @@ module ferry_data_fifo #(
     output wire [63:0] word,
     output wire        word_last,
     output wire        word_bad,
+    // Both; out of flip-flops, as whether the word is taken hangs on it.
+    output wire        word_bad_last,
     // The last bad word of a turn leaves.
     input  wire        resolved
 );
@@ -81,10 +83,16 @@ module ferry_data_fifo #(
     // ---- Good words that the write side was told of and that are still there; there is none ----
     reg [LG_DEPTH:0] good_reg;
     reg        none_reg;
+    // The bad ones of them; there is one, and it is its turn's last.
+    reg [LG_DEPTH:0] bad_reg;
+    reg        last_left_reg;
+    wire       bad_leaves = word_valid && word_take && none_reg;
+    wire       one_left = tell_bad == bad_leaves ? bad_reg == 1 : tell_bad ? bad_reg == 0 : bad_reg == 2;
     wire       leaves = word_valid && word_take && !none_reg;
 
     assign word_valid = there && !resolved_reg;
     assign word_bad = none_reg;
+    assign word_bad_last = none_reg && last_left_reg;
 
     always @(posedge clk) begin
         if (resolved) begin
@@ -93,6 +101,8 @@ module ferry_data_fifo #(
             stopped_reg <= 1'b1;
         end
         resolved_reg <= resolved;
+        bad_reg <= bad_reg + {{LG_DEPTH{bad_leaves && !tell_bad}}, bad_leaves != tell_bad};
+        last_left_reg <= one_left && (stopped_reg || (tell_bad && last));
         good_reg <= good_reg + {{LG_DEPTH{leaves && !tell_good}}, leaves != tell_good};
         // From the count as it is: what enters and leaves is known late in the cycle.
         if (tell_good && !leaves) begin
@@ -105,6 +115,8 @@ module ferry_data_fifo #(
             resolved_reg <= 1'b0;
             good_reg <= {(LG_DEPTH + 1){1'b0}};
             none_reg <= 1'b1;
+            bad_reg <= {(LG_DEPTH + 1){1'b0}};
+            last_left_reg <= 1'b0;
         end
     end
 
@@ -157,6 +169,7 @@ module ferry_data_fifo #(
             assert (!push || direct || marks_room);
             assert (marks_level <= level);
             assert (good_reg <= told && none_reg == (good_reg == 0));
+            assert (bad_reg == told - good_reg && last_left_reg == (stopped_reg && bad_reg == 1));
             // The last word told of ends the bad ones; nothing of them is left when it has left.
             assert (told == good_reg || stopped_reg || goes_on);
             assert (!stopped_reg || told > good_reg);
@@ -172,6 +185,7 @@ module ferry_data_fifo #(
             // word is the last of all that were told of.
             assert (!word_valid || told != 0);
             assert (!shows || word_bad == came[1]);
+            assert (!shows || word_bad_last == (came[1] && came[2]));
             assert (!tell_good || good_reg == told);
             assert (!(shows && word_take) || resolved == (stopped_reg && told == 1));
         end

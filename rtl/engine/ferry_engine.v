@@ -293,6 +293,7 @@ module ferry_engine #(
     wire [63:0] word;
     wire        word_last;
     wire        word_bad;
+    wire        word_bad_last;
     wire        tell_good;
     wire        tell_last;
     wire        tell_bad;
@@ -344,7 +345,7 @@ module ferry_engine #(
         .clk(clk), .rst(rst), .push(push), .push_data(push_data), .push_last(push_last), .push_bad(push_bad),
         .push_cut(push_cut), .tell_good(tell_good), .tell_last(tell_last), .tell_bad(tell_bad), .tell_cut(tell_cut),
         .word_valid(word_valid), .word_take(word_take), .word(word), .word_last(word_last), .word_bad(word_bad),
-        .resolved(resolved)
+        .word_bad_last(word_bad_last), .resolved(resolved)
     );
 
     // ---- Write side ----
@@ -431,7 +432,7 @@ module ferry_engine #(
         .side_descending(side_descending), .side_fault_valid(side_fault_valid), .side_fault_kind(side_fault_kind),
         .side_fault_position(side_fault_position),
         .word_valid(word_valid), .word_take(word_take), .word(word), .word_last(word_last), .word_bad(word_bad),
-        .lost(lost), .resolved(resolved),
+        .word_bad_last(word_bad_last), .lost(lost), .resolved(resolved),
         .poison(poison), .record_valid(record_valid), .record_turn(record_turn), .record_slot(record_slot),
         .record_write(record_write), .record_kind(record_kind), .record_position(record_position),
         .record_written(record_written),

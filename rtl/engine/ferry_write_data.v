@@ -43,6 +43,7 @@ module ferry_write_data #(
     input  wire [63:0] word,
     input  wire        word_last,
     input  wire        word_bad,
+    input  wire        word_bad_last,
 
     // Memory was given up on: what is still owed to it goes out with no strobe, but for a beat that is offered already.
     input  wire        lost,
@@ -147,12 +148,12 @@ module ferry_write_data #(
     wire done = drain_take && word_last;
     // A fill's word serves all of its beats. The last word of a bad job serves all beats that are still owed, so that
     // no other word shows while they go out; it leaves when it is thrown away.
-    wire keep = fill ? !(final_beat && last) : word_bad && word_last;
+    wire keep = fill ? !(final_beat && last) : word_bad_last;
 
     assign word_take = drain_take || (beat && !keep);
     assign drain_good = drain_take && !word_bad;
     assign drain_done = done && side_drain;
-    assign resolved = done && word_bad;
+    assign resolved = drain_take && word_bad_last;
 
     // ---- Fault record ----
     wire [7:0]  read_fault_kind = word[39:32];
@@ -252,6 +253,7 @@ module ferry_write_data #(
     valid_ready_properties #(.WIDTH(66), .ASSUME(1)) word_properties (
         .clk(clk), .rst(rst || !past_valid), .valid(word_valid), .ready(word_take), .data({word, word_last, word_bad})
     );
+    always @(*) assume (word_bad_last == (word_bad && word_last));
     always @(*) begin
         assume (past_valid || rst);
         if (past_valid && !rst) begin

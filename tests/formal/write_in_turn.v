@@ -73,6 +73,7 @@ module write_in_turn (
         .side_resumed(active_resumed), .side_urgent(active_urgent), .side_slot(active_slot),
         .side_descending(active_descending), .side_fault_valid(fault_valid), .side_fault_kind(fault_kind),
         .side_fault_position(fault_position), .word_valid(word_valid), .word(64'd0), .word_last(word_last), .word_bad(word_bad),
+        .word_bad_last(word_bad && word_last),
         .lost(lost), .resolved(resolved), .poison(4'd0), .local_wvalid(local_wvalid), .local_wready(local_wready),
         .host_wvalid(host_wvalid), .host_wready(host_wready), .formal_waits(waits), .formal_waits_for_host(waits_for_host)
     );
