@@ -188,7 +188,12 @@ int ferry_vm_instance_add(struct ferry_vm_memory *memory, struct ferry_vm_alloca
 void ferry_vm_instance_undo(struct ferry_vm_memory *memory, struct ferry_vm_allocation *instance);
 /// From now on this one is the allocation.
 void ferry_vm_instance_switch(struct ferry_vm_memory *memory, struct ferry_vm_allocation *to);
-/// A parked one leaves its segment, once its work is over, and is freed here. On an error it stays.
+/// Parked, and nobody will want its content back: a lock under way does, of the one that it has taken another one for.
+bool ferry_vm_worthless(const struct ferry_vm_allocation *instance);
+/// A parked one leaves its segment, once its work is over, and is freed here. With room for end_most() operations and
+/// releases take_away() cannot fail. end() does both; on an error it stays.
+size_t ferry_vm_instance_end_most(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *instance);
+void ferry_vm_instance_take_away(struct ferry_vm_memory *memory, struct ferry_vm_allocation *instance);
 int ferry_vm_instance_end(struct ferry_vm_memory *memory, struct ferry_vm_allocation *instance);
 /// All but the current one. What is queued for them is found by the handle (ferry_vm_allocation_pending).
 int ferry_vm_instances_end(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);

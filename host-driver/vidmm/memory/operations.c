@@ -50,6 +50,7 @@ void ferry_vm_transfer_in(struct ferry_vm_memory *memory, struct ferry_vm_alloca
 {
     const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
     DXGK_BUILDPAGINGBUFFER_TRANSFER whole = {0};
+    assert(allocation->backing);
     whole.Source.pMdl = allocation->backing;
     whole.Destination.SegmentId = segment->id;
     whole.Destination.SegmentAddress = address_of(segment, allocation->block->first);

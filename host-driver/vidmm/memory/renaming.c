@@ -16,6 +16,11 @@ bool ferry_vm_parked(const struct ferry_vm_allocation *instance)
     return renaming && renaming->instances[renaming->current] != instance;
 }
 
+bool ferry_vm_worthless(const struct ferry_vm_allocation *instance)
+{
+    return ferry_vm_parked(instance) && instance->renaming->before != instance;
+}
+
 uint32_t ferry_vm_instance_count(const struct ferry_vm_allocation *allocation)
 {
     return allocation->renaming ? allocation->renaming->length : 1;
@@ -160,17 +165,25 @@ void ferry_vm_instance_undo(struct ferry_vm_memory *memory, struct ferry_vm_allo
     forget(memory, instance);
 }
 
-int ferry_vm_instance_end(struct ferry_vm_memory *memory, struct ferry_vm_allocation *instance)
+size_t ferry_vm_instance_end_most(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *instance)
 {
-    instance->dirty = 0;
-    int result = instance->block ? ferry_vm_remove(memory, instance, true) : FERRY_OK;
-    if (result == FERRY_OK)
-        result = ferry_vm_reserve(memory->sched, 1);
-    if (result != FERRY_OK)
-        return result;
+    return ferry_vm_remove_most(memory, instance) + 1;
+}
+
+void ferry_vm_instance_take_away(struct ferry_vm_memory *memory, struct ferry_vm_allocation *instance)
+{
+    if (instance->block)
+        ferry_vm_take_out(memory, instance, true);
     ferry_vm_backing_drop(memory, instance);
     forget(memory, instance);
-    return FERRY_OK;
+}
+
+int ferry_vm_instance_end(struct ferry_vm_memory *memory, struct ferry_vm_allocation *instance)
+{
+    int result = ferry_vm_reserve(memory->sched, ferry_vm_instance_end_most(memory, instance));
+    if (result == FERRY_OK)
+        ferry_vm_instance_take_away(memory, instance);
+    return result;
 }
 
 int ferry_vm_instances_end(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)

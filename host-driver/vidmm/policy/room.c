@@ -264,12 +264,22 @@ static void move(struct ferry_vm_policy *policy, const struct ferry_vm_step *ste
     ferry_vm_emit_place(policy->memory, allocation, true);
 }
 
-// R247: a parked instance that had to leave is not brought back. The one whose content a lock under way may still want
-// back is kept.
-static void trim_list(struct ferry_vm_policy *policy, struct ferry_vm_allocation *allocation)
+// R247: a parked instance that had to leave is not brought back.
+static bool ends(const struct ferry_vm_step *step)
 {
-    if (ferry_vm_parked(allocation) && allocation->renaming->before != allocation)
-        (void)ferry_vm_instance_end(policy->memory, allocation);
+    return step->kind == FERRY_VM_STEP_EVICT && step->candidate && ferry_vm_worthless(step->owner);
+}
+
+static void take_out(struct ferry_vm_policy *policy, const struct ferry_vm_step *step)
+{
+    struct ferry_vm_allocation *allocation = step->owner;
+    policy->core->statistics.evictions += step->candidate;
+    allocation->device->process->statistics.evictions += step->candidate;
+    // One that only changes places comes back as what it is: without content.
+    if (ends(step))
+        ferry_vm_instance_take_away(policy->memory, allocation);
+    else
+        ferry_vm_take_out(policy->memory, allocation, ferry_vm_worthless(allocation));
 }
 
 // ---- Everything that can fail, before the first step ----
@@ -277,7 +287,9 @@ static void trim_list(struct ferry_vm_policy *policy, struct ferry_vm_allocation
 static size_t most_operations(struct ferry_vm_policy *policy, const struct ferry_vm_step *step)
 {
     switch (step->kind) {
-    case FERRY_VM_STEP_EVICT: return ferry_vm_remove_most(policy->memory, step->owner);
+    case FERRY_VM_STEP_EVICT:
+        return ends(step) ? ferry_vm_instance_end_most(policy->memory, step->owner)
+                          : ferry_vm_remove_most(policy->memory, step->owner);
     case FERRY_VM_STEP_MOVE: return ferry_vm_move_most(policy->memory, step->owner, step->from, step->to);
     case FERRY_VM_STEP_PLACE: return ferry_vm_settle_most(policy->memory, step->owner);
     case FERRY_VM_STEP_SHIFT: break;
@@ -291,7 +303,7 @@ static int make_backing(struct ferry_vm_policy *policy, const struct ferry_vm_st
     const MDL *before = allocation->backing;
     int result = FERRY_OK;
     if (step->kind == FERRY_VM_STEP_EVICT)
-        result = ferry_vm_remove_prepare(policy->memory, allocation, false);
+        result = ferry_vm_remove_prepare(policy->memory, allocation, ferry_vm_worthless(allocation));
     else if (step->kind == FERRY_VM_STEP_PLACE && segment_of(policy, step)->aperture)
         result = ferry_vm_backing_make(policy->memory, allocation);
     else if (step->kind == FERRY_VM_STEP_MOVE && ferry_vm_move_by_backing(allocation, step->from, step->to) &&
@@ -327,13 +339,7 @@ static void carry_out(struct ferry_vm_policy *policy)
         const struct ferry_vm_step *step = &policy->plan.steps[i];
         struct ferry_vm_allocation *allocation = step->owner;
         switch (step->kind) {
-        case FERRY_VM_STEP_EVICT:
-            ferry_vm_take_out(policy->memory, allocation, false);
-            policy->core->statistics.evictions += step->candidate;
-            allocation->device->process->statistics.evictions += step->candidate;
-            if (step->candidate)
-                trim_list(policy, allocation);
-            break;
+        case FERRY_VM_STEP_EVICT: take_out(policy, step); break;
         case FERRY_VM_STEP_MOVE: move(policy, step); break;
         case FERRY_VM_STEP_PLACE:
             sit(policy, step);
@@ -411,11 +417,12 @@ int ferry_vm_evict_one(struct ferry_vm_policy *policy, struct ferry_vm_segment *
     if (!use)
         return FERRY_ERROR_NO_VIDEO_MEMORY;
     struct ferry_vm_allocation *allocation = FERRY_VM_CONTAINER(use, struct ferry_vm_allocation, use);
-    int result = ferry_vm_remove(policy->memory, allocation, false);
+    struct ferry_vm_process *process = allocation->device->process;
+    int result = ferry_vm_worthless(allocation) ? ferry_vm_instance_end(policy->memory, allocation)
+                                                : ferry_vm_remove(policy->memory, allocation, false);
     if (result != FERRY_OK)
         return result;
     policy->core->statistics.evictions++;
-    allocation->device->process->statistics.evictions++;
-    trim_list(policy, allocation);
+    process->statistics.evictions++;
     return FERRY_OK;
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The line of paging operations with their records, from queueing to the end.
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,8 +56,10 @@ void ferry_vm_line_free(struct ferry_vm_sched *sched)
 int ferry_vm_reserve(struct ferry_vm_sched *sched, size_t more)
 {
     size_t need = (size_t)(sched->queued - sched->done) + more;
-    if (need <= sched->capacity)
+    if (need <= sched->capacity) {
+        sched->reserved = sched->queued + more;
         return FERRY_OK;
+    }
     size_t capacity = sched->capacity ? sched->capacity : 64;
     while (capacity < need)
         capacity *= 2;
@@ -79,7 +82,17 @@ int ferry_vm_reserve(struct ferry_vm_sched *sched, size_t more)
     sched->capacity = capacity;
     sched->passed_count = 0;
     sched->looked_at = 0;
+    sched->reserved = sched->queued + more;
     return FERRY_OK;
+}
+
+// The ring may have room beyond what was reserved, by chance: so the reservation is what counts here, and whoever
+// reserves too little is found at once, and not when a record is overwritten that still waits.
+static struct ferry_vm_operation *next_record(struct ferry_vm_sched *sched)
+{
+    bool reserved = sched->queued < sched->reserved;
+    assert(reserved);
+    return ferry_vm_operation_at(sched, ++sched->queued);
 }
 
 static struct ferry_vm_span span(UINT segment, LARGE_INTEGER address, uint64_t offset, uint64_t bytes)
@@ -156,7 +169,7 @@ static void wait_for_subject(const struct ferry_vm_sched *sched, struct ferry_vm
 void ferry_vm_queue_operation(struct ferry_vm_sched *sched, const DXGKARG_BUILDPAGINGBUFFER *argument,
                               struct ferry_vm_subject *subject, uint64_t bytes, unsigned flags)
 {
-    struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, ++sched->queued);
+    struct ferry_vm_operation *operation = next_record(sched);
     *operation = (struct ferry_vm_operation){.event = ++sched->core->event, .bytes = bytes, .argument = *argument};
     operation->argument.MultipassOffset = 0;
     operation->argument.hSystemContext = sched->system_context;
@@ -174,7 +187,7 @@ uint64_t ferry_vm_release_later(struct ferry_vm_sched *sched, struct ferry_vm_su
         ferry_vm_pages_free(sched->core, mdl);
         return 0;
     }
-    struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, ++sched->queued);
+    struct ferry_vm_operation *operation = next_record(sched);
     *operation =
         (struct ferry_vm_operation){.nothing = true, .release = mdl, .first = sched->queued, .last = sched->queued};
     // Built behind the subject's operations, which are in the same buffer or an earlier one.

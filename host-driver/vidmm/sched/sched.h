@@ -155,6 +155,7 @@ struct ferry_vm_sched {
     struct ferry_vm_operation *operations;
     size_t capacity;
     uint64_t done, queued;
+    uint64_t reserved;               // newest number that may be queued
     uint64_t unbuilt;                // none before it waits
     uint64_t current;                // has to be the next to be built; 0 = any
     uint64_t *built_order;           // ring of those built and not over, as they were built
@@ -190,7 +191,8 @@ uint64_t ferry_vm_device_pending(const struct ferry_vm_sched *sched, const struc
 uint64_t ferry_vm_allocation_pending(const struct ferry_vm_sched *sched, D3DKMT_HANDLE allocation);
 /// After a critical stop a device goes although paging of its is left that nobody will end.
 void ferry_vm_device_gone(struct ferry_vm_sched *sched, const struct ferry_vm_device *device);
-/// Room for so many more operations and releases, so that queueing them cannot fail.
+/// Room for so many more operations and releases, so that queueing them cannot fail. The newest reservation is the one
+/// that counts: queueing more than it allows stops the program, whether the ring happens to have room or not.
 int ferry_vm_reserve(struct ferry_vm_sched *sched, size_t more);
 #define FERRY_VM_WHEN_IDLE 1u // not even built before the subject's earlier operations are done
 /// Queue one operation; room for it is reserved. It waits for the subject's jobs. subject may be NULL.
