@@ -175,7 +175,7 @@ int ferry_vidmm_wait_paging(struct ferry_vidmm *manager, D3DKMT_HANDLE queue, ui
 int ferry_vidmm_make_resident(struct ferry_vidmm *manager, D3DDDI_MAKERESIDENT *arguments);
 /// One less on each count, all or none. The allocations stay where they are until the room is needed, unless their
 /// memory is over budget; arguments->NumBytesToTrim is by how much the program's lists still are. Errors: ARGUMENT,
-/// HANDLE, FOREIGN, NOT_RESIDENT (a count would go below 0), NO_HOST_MEMORY.
+/// HANDLE, FOREIGN, NOT_RESIDENT (a count would go below 0).
 int ferry_vidmm_evict(struct ferry_vidmm *manager, D3DKMT_HANDLE device, D3DDDICB_EVICT *arguments);
 /// What the callbacks of the contract return for a result of make_resident(): S_OK, E_PENDING, E_OUTOFMEMORY,
 /// E_INVALIDARG or D3DDDIERR_DEVICEREMOVED. Any thread.

@@ -267,14 +267,34 @@ static void use_all(struct run *run)
     CALL(ferry_device_destroy(run->device));
 }
 
+static int two_batches(struct run *run)
+{
+    static struct ferry_allocation *list[D3DDDI_MAKERESIDENT_MAX_ALLOCATIONS + 1];
+    struct ferry_residency arguments = {
+        .size = sizeof(arguments), .allocations = list, .count = D3DDDI_MAKERESIDENT_MAX_ALLOCATIONS + 1};
+    for (size_t i = 0; i < D3DDDI_MAKERESIDENT_MAX_ALLOCATIONS; i++)
+        list[i] = run->allocation[LARGE];
+    list[D3DDDI_MAKERESIDENT_MAX_ALLOCATIONS] = run->allocation[WIDE];
+    return ferry_make_resident(run->device, &arguments);
+}
+
+// The second batch is refused, and the first one taken back whatever fails then.
+static void refuse_the_second_batch(struct run *run)
+{
+    uint64_t value;
+    CALL(residency(run, ferry_make_resident, LIST(LARGE), &value));
+    CALL_FOR(FERRY_ERROR_NO_VIDEO_MEMORY, two_batches(run));
+    CALL(residency(run, ferry_evict, LIST(LARGE), &value));
+    CALL(ferry_device_destroy(run->device));
+}
+
 static void run_once(unsigned variant, struct attempt *attempt)
 {
     static int64_t live; // after a run: the table of handles stays for the next adapter
-    struct run run = {.attempt.variant = "the public interface"};
-    (void)variant;
+    struct run run = {.attempt.variant = variant ? "a list of two batches" : "the public interface"};
     make_all(&run);
     if (!run.attempt.stopped && !run.attempt.failure[0])
-        use_all(&run);
+        variant ? refuse_the_second_batch(&run) : use_all(&run);
     inject_arm(!inject.fired); // In close, too, where nobody is told of it.
     ferry_adapter_close(run.adapter);
     inject.armed = false;
@@ -289,5 +309,5 @@ int main(void)
     struct attempt once;
     inject_set(INJECT_NOTHING, 0, 0);
     run_once(0, &once);
-    return once.failure[0] ? 1 : every_failure(run_once, 1);
+    return once.failure[0] ? 1 : every_failure(run_once, 2);
 }

@@ -134,33 +134,37 @@ static void trim_to_budget(struct ferry_vm_policy *policy)
     }
 }
 
+// Needs no memory, so that whoever has to take back a MakeResident always can: the handles are looked up as often as
+// they are wanted.
 int ferry_vm_evict(struct ferry_vm_policy *policy, const struct ferry_vm_device *device, D3DDDICB_EVICT *arguments)
 {
-    struct ferry_vm_allocation **list;
-    UINT count = arguments->NumAllocations;
-    int result = collect(policy, device, arguments->AllocationList, count, &list);
-    if (result != FERRY_OK)
-        return result;
+    const D3DKMT_HANDLE *handles = arguments->AllocationList;
+    UINT count = arguments->NumAllocations, done = 0;
+    int error;
+    for (UINT i = 0; i < count; i++)
+        if (!ferry_vm_allocation_find(policy->memory, device, handles[i], &error))
+            return error;
     // One allocation may stand in the list several times, so the counts themselves are the check.
-    UINT done = 0;
-    while (done < count && list[done]->count > 0)
-        list[done++]->count--;
-    for (UINT i = 0; i < done; i++)
-        list[i]->count++;
-    if (done < count) {
-        free(list);
-        return FERRY_ERROR_NOT_RESIDENT;
+    for (bool more = true; more && done < count; done += more) {
+        struct ferry_vm_allocation *allocation =
+            ferry_vm_allocation_find(policy->memory, device, handles[done], &error);
+        more = allocation->count > 0;
+        allocation->count -= more;
     }
+    for (UINT i = 0; i < done; i++)
+        ferry_vm_allocation_find(policy->memory, device, handles[i], &error)->count++;
+    if (done < count)
+        return FERRY_ERROR_NOT_RESIDENT;
     for (UINT i = 0; i < count; i++) {
+        struct ferry_vm_allocation *allocation = ferry_vm_allocation_find(policy->memory, device, handles[i], &error);
         // The caller's word that the GPU wrote nothing since the matching MakeResident, whatever its jobs announced.
         // What an earlier residency wrote, or an outer one that has not ended, is none of its business: it counts when
         // all that ended since the count left 0 said so.
-        list[i]->not_written &= arguments->Flags.NotWrittenTo;
-        if (list[i]->count == 1 && list[i]->not_written && ferry_vm_permanent(list[i]))
-            list[i]->dirty = list[i]->dirty_before;
-        lower(policy, list[i]);
+        allocation->not_written &= arguments->Flags.NotWrittenTo;
+        if (allocation->count == 1 && allocation->not_written && ferry_vm_permanent(allocation))
+            allocation->dirty = allocation->dirty_before;
+        lower(policy, allocation);
     }
-    free(list);
     arguments->NumBytesToTrim = ferry_vm_excess(device->process);
     trim_to_budget(policy);
     return FERRY_OK;
