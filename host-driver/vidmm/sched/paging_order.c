@@ -23,13 +23,37 @@ static bool jobs_over(const struct ferry_vm_sched *sched, const struct ferry_vm_
     return true;
 }
 
-static bool kept_back(const struct ferry_vm_sched *sched, const struct ferry_vm_operation *operation)
+static void begin_look(struct ferry_vm_sched *sched)
 {
-    if (!jobs_over(sched, operation))
+    sched->passed_count = 0;
+    sched->look++;
+}
+
+static void pass(struct ferry_vm_sched *sched, uint64_t number)
+{
+    sched->passed[sched->passed_count++] = number;
+    ferry_vm_operation_at(sched, number)->passed_in = sched->look;
+}
+
+// Is this one, which kept an operation back before, passed over in this look too?
+static bool still_keeps(const struct ferry_vm_sched *sched, uint64_t number)
+{
+    return number != 0 && !ferry_vm_operation_over(sched, number) &&
+           ferry_vm_operation_at(sched, number)->passed_in == sched->look;
+}
+
+// Two operations never lose the reason for which they keep their order. So whoever kept one back is asked first: a look
+// past many that wait costs their number, and not its square.
+static bool kept_back(const struct ferry_vm_sched *sched, struct ferry_vm_operation *operation)
+{
+    if (!jobs_over(sched, operation) || still_keeps(sched, operation->kept_by))
         return true;
-    for (size_t i = 0; i < sched->passed_count; i++)
-        if (ferry_vm_in_order(ferry_vm_operation_at(sched, sched->passed[i]), operation))
+    for (size_t i = 0; i < sched->passed_count; i++) {
+        if (ferry_vm_in_order(ferry_vm_operation_at(sched, sched->passed[i]), operation)) {
+            operation->kept_by = sched->passed[i];
             return true;
+        }
+    }
     return false;
 }
 
@@ -39,15 +63,15 @@ static uint64_t look(struct ferry_vm_sched *sched, uint64_t upto)
     if (sched->looked_progress != sched->progress || sched->looked_at < sched->unbuilt) {
         sched->looked_progress = sched->progress;
         sched->looked_at = sched->unbuilt;
-        sched->passed_count = 0;
+        begin_look(sched);
     }
     for (; sched->looked_at <= upto; sched->looked_at++) {
-        const struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, sched->looked_at);
+        struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, sched->looked_at);
         if (operation->state != FERRY_VM_WAITING)
             continue;
         if (!kept_back(sched, operation))
             return sched->looked_at;
-        sched->passed[sched->passed_count++] = sched->looked_at;
+        pass(sched, sched->looked_at);
     }
     return 0;
 }
@@ -88,13 +112,13 @@ bool ferry_vm_behind_a_job(struct ferry_vm_sched *sched, uint64_t number)
     if (ferry_vm_operation_over(sched, number) || ferry_vm_operation_at(sched, number)->state != FERRY_VM_WAITING)
         return false;
     // As a look would find it that could build everything that has nothing to wait for.
-    sched->passed_count = 0;
+    begin_look(sched);
     bool behind = false;
     for (uint64_t at = sched->unbuilt; at <= number; at++) {
-        const struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, at);
+        struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, at);
         behind = operation->state == FERRY_VM_WAITING && kept_back(sched, operation);
         if (behind)
-            sched->passed[sched->passed_count++] = at;
+            pass(sched, at);
     }
     sched->looked_at = 0; // the next look begins anew
     return behind;

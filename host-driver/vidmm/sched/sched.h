@@ -124,6 +124,8 @@ struct ferry_vm_operation {
     D3DKMT_HANDLE allocation;
     uint32_t busy;    // answers
     uint64_t idle_at; // after one: asked for again when this submission is done
+    // The look that passed it over last, and the operation that kept it back then; 0 = none did.
+    uint64_t passed_in, kept_by;
     enum ferry_vm_operation_state state;
     bool begun;   // some of it is built
     bool told;    // of its begin
@@ -163,6 +165,7 @@ struct ferry_vm_sched {
     uint64_t *passed;                // those passed over since the last look from unbuilt on
     size_t passed_count;
     uint64_t looked_at, looked_progress; // how far that look came, and when
+    uint64_t look;                       // its number
     // What the miniport is in the middle of after a reset: brought to its end for nobody.
     struct ferry_vm_operation unwanted;
     uint64_t unwanted_number; // 0 = nothing

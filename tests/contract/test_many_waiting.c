@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// What waits behind one program's job costs every call of the others time.
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "programs.h"
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return t.tv_sec + t.tv_nsec * 1e-9;
+}
+
+// CPU time of a job of nothing on another node, while `count` page-outs wait behind a job and what needs their places
+// waits behind them.
+static double neighbour(unsigned count)
+{
+    struct world_options options = world_defaults();
+    options.machine.local_bytes = PAGES(2 * count + 64);
+    options.manager.memory_limit_bytes = PAGES(count + 64);
+    struct world *world = world_open(&options);
+    assert_int_equal(ferry_vidmm_destroy_device(world->manager, world->device), FERRY_OK);
+    spy.keep = false;
+    struct program hog = program_begin(world, 1000, 0), other = program_begin(world, 1, PAGES(8));
+    D3DKMT_HANDLE *first = calloc(count, sizeof *first), *second = calloc(count, sizeof *second);
+    D3DKMT_HANDLE hogs = 0, others = 0;
+    assert_int_equal(ferry_vidmm_create_context(world->manager, hog.device, 1, &hogs, NULL), FERRY_OK);
+    assert_int_equal(ferry_vidmm_create_context(world->manager, other.device, 2, &others, NULL), FERRY_OK);
+    other.context = others;
+    hog.context = hogs;
+    program_become(world, &other);
+    D3DKMT_HANDLE small = world_create(world, PAGES(1), CPU);
+    world_require(world, small);
+    world_wait(world, world_gpu_fill(world, small, 0, 64, 1));
+    program_become(world, &hog);
+    for (unsigned i = 0; i < count; i++)
+        first[i] = world_create(world, PAGES(1), CPU);
+    for (unsigned i = 0; i < count; i++) {
+        second[i] = world_create(world, PAGES(1), CPU);
+        world_write(world, second[i], 3);
+    }
+    for (unsigned i = 0; i < count; i += 512) {
+        D3DDDI_MAKERESIDENT make = {.hPagingQueue = hog.queue,
+                                    .NumAllocations = count - i < 512 ? count - i : 512,
+                                    .AllocationList = first + i};
+        make.Flags.CantTrimFurther = 1;
+        int r = ferry_vidmm_make_resident(world->manager, &make);
+        assert_true(r >= 0);
+        if (r == FERRY_PENDING)
+            assert_int_equal(ferry_vidmm_wait_paging(world->manager, hog.queue, make.PagingFenceValue), FERRY_OK);
+    }
+    world->knobs->hold_node = 1;
+    for (unsigned i = 0; i < count; i += 64) {
+        struct machine_job job = {0};
+        struct ferry_vidmm_reference refs[64];
+        unsigned n = count - i < 64 ? count - i : 64;
+        for (unsigned k = 0; k < n; k++)
+            refs[k] = (struct ferry_vidmm_reference){first[i + k], true};
+        machine_job_nothing(&job);
+        struct ferry_vidmm_submission s = {job.commands, job.bytes, refs, n, NULL, 0};
+        uint64_t fence;
+        int r = ferry_vidmm_submit(world->manager, hogs, &s, 1, &fence);
+        if (r) {
+            printf("submit %d\n", r);
+            fail();
+        }
+    }
+    for (unsigned i = 0; i < count; i += 512) {
+        D3DDDICB_EVICT evict = {.NumAllocations = count - i < 512 ? count - i : 512, .AllocationList = first + i};
+        assert_int_equal(ferry_vidmm_evict(world->manager, hog.device, &evict), FERRY_OK);
+        D3DDDI_MAKERESIDENT make = {.hPagingQueue = hog.queue,
+                                    .NumAllocations = count - i < 512 ? count - i : 512,
+                                    .AllocationList = second + i};
+        make.Flags.CantTrimFurther = 1;
+        int r = ferry_vidmm_make_resident(world->manager, &make);
+        assert_true(r >= 0);
+    }
+    program_become(world, &other);
+    double begin = seconds();
+    for (unsigned i = 0; i < 20; i++)
+        world_wait(world, world_gpu_fill(world, small, 0, 64, i));
+    double took = (seconds() - begin) / 20;
+    world->knobs->hold_node = 0;
+    world_close(world);
+    free(first);
+    free(second);
+    return took;
+}
+
+static void what_one_program_has_waiting_costs_its_neighbours_no_more_than_its_number(void **state)
+{
+    (void)state;
+    double few = neighbour(500), many = neighbour(4000);
+    printf("a job of a neighbour: %.3f ms beside 500 allocations that wait behind a job, %.3f beside 4000\n", few * 1e3,
+           many * 1e3);
+    // Eight times as many: linear is 8.
+    assert_true(many < 20 * few);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_one_program_has_waiting_costs_its_neighbours_no_more_than_its_number)};
+    return WORLD_RUN(tests);
+}
