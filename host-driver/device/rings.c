@@ -159,6 +159,12 @@ static int run_slice(struct ferry_gpu *gpu, uint64_t cycles, uint64_t events)
         if (error == FERRY_OK && causes != 0) {
             error = ferry_gpu_register_write(gpu, FERRY_BAR0_INTERRUPT_STATUS, causes);
         }
+        // A cause that comes before this write arrives is cleared with the others, and no message tells of it: so
+        // whoever looks for fences must look after it has arrived, which a read behind it shows.
+        uint32_t left = 0;
+        if (error == FERRY_OK && causes != 0) {
+            error = ferry_gpu_register_read(gpu, FERRY_BAR0_INTERRUPT_STATUS, &left);
+        }
     }
     if (error == FERRY_OK && ferry_gpu_refusals_cause(gpu)) {
         causes |= FERRY_BAR0_INTERRUPT_STATUS_FAULT_MASK;

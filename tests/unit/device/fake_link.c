@@ -118,6 +118,8 @@ static int read32(struct ferry_link *link, enum ferry_bar bar, uint64_t offset, 
     if (offset >= sizeof(fake->registers)) {
         return FERRY_ERROR_RANGE;
     }
+    *at(fake, FERRY_BAR0_INTERRUPT_STATUS) &= ~fake->clear_under_way;
+    fake->clear_under_way = 0;
     *value = *at(fake, (uint32_t)offset);
     return FERRY_OK;
 }
@@ -134,7 +136,7 @@ static int write32(struct ferry_link *link, enum ferry_bar bar, uint64_t offset,
     fake->writes_seen[fake->writes % 64][0] = (uint32_t)offset;
     fake->writes_seen[fake->writes++ % 64][1] = value;
     if (offset == FERRY_BAR0_INTERRUPT_STATUS) {
-        *at(fake, FERRY_BAR0_INTERRUPT_STATUS) &= ~value;
+        fake->clear_under_way |= value;
         return FERRY_OK;
     }
     if (offset == FERRY_BAR0_CONTROL) {

@@ -34,6 +34,7 @@ void on_interrupt(void *context, uint32_t causes)
     struct ferry_gpu_fence fence;
     state->calls++;
     state->causes |= causes;
+    assert_int_equal(state->fake->clear_under_way, 0);
     // The mutex is free here: the handler may look at the rings.
     assert_int_equal(ferry_gpu_ring_completed(state->gpu, 0, &fence), FERRY_OK);
 }
