@@ -52,9 +52,9 @@ def expect(name, code, words, *arguments, fake=""):
           f"exit {done.returncode}, stderr {done.stderr!r}")
 
 
-def replay(name, *arguments, tool=FERRY, backend="model"):
+def replay(name, *arguments, tool=FERRY, backend="model", seed=SEED):
     figures = folder / f"{name}.json"
-    done = run(tool, *arguments, "--backend", backend, "--json", figures, "--seed", SEED, "--quiet")
+    done = run(tool, *arguments, "--backend", backend, "--json", figures, "--seed", seed, "--quiet")
     values = json.loads(figures.read_text()) if figures.exists() else {}
     good = done.returncode == 0 and not done.stderr and values.get("bad_bytes") == 0 and values.get("faults") == 0
     check(good, name, f"exit {done.returncode}: {done.stderr[-600:]}")
@@ -158,6 +158,11 @@ def real_programs():
     paged = [p["bytes_in"] + p["bytes_out"] for p in first.get("programs", [])] + [alone.get("bytes_in", 0) + alone.get("bytes_out", 0)]
     print(f"bytes paged by the protected one, beside two that take all they can get, alone: {paged}")
     check(first and alone and paged[0] <= 1.05 * paged[3] and paged[1] > 10 * paged[3], "a_protected_program_pages_as_if_alone", paged)
+    for seed in (1, 2):
+        other = replay(f"model_three_seed_{seed}", *three, seed=seed).get("programs", [{}])[0]
+        lone = replay(f"model_alone_seed_{seed}", NEVERBALL, "--vram", "9M", "--frames", "30", seed=seed)
+        paged = [p.get("bytes_in", 0) + p.get("bytes_out", 0) for p in (other, lone)]
+        check(0 < paged[0] <= 1.05 * paged[1], f"a_protected_program_pages_as_if_alone_{seed}", paged)
     equal = replay("model_three_equal", NEVERBALL, NEVERBALL, NEVERBALL, "--vram", "7984K", "--frames", "60")
     ends = [p["last_job_cycle"] for p in equal.get("programs", [])]
     print(f"three equal programs that need twice the memory end at {ends}")

@@ -7,9 +7,16 @@
 #include "vidmm/space/budget.h"
 #include "vidmm/space/plan.h"
 
-// How far a plan reaches for room: to those above their budget, to all that the asking one has, to what others have
-// above their reservations; in the end to one allocation of each that lies on both sides of that border.
-enum ferry_vm_reach { FERRY_VM_REACH_OVER, FERRY_VM_REACH_OWN, FERRY_VM_REACH_ALL, FERRY_VM_REACH_BEYOND };
+// How far a plan reaches for room: to those above their budget, to all that the asking one has, to moving what others
+// have within their budgets, to what they have above their reservations; in the end to one allocation of each that lies
+// on both sides of that border.
+enum ferry_vm_reach {
+    FERRY_VM_REACH_OVER,
+    FERRY_VM_REACH_OWN,
+    FERRY_VM_REACH_PUSH,
+    FERRY_VM_REACH_ALL,
+    FERRY_VM_REACH_BEYOND
+};
 
 struct ferry_vm_policy {
     struct ferry_vm_core *core;

@@ -6,6 +6,15 @@
 
 // ---- What the plan asks ----
 
+// What another program has within its budget is not moved about either, as long as there is another way: moves over
+// short ways go through system memory, and are that program's paging.
+static bool is_left_alone(const struct ferry_vm_policy *policy, const struct ferry_vm_allocation *allocation)
+{
+    const struct ferry_vm_process *process = allocation->device->process;
+    return policy->leaves && policy->reach < FERRY_VM_REACH_PUSH && process != policy->asking && allocation->block &&
+           process->in_place[FERRY_VM_LOCAL] + process->planned[FERRY_VM_LOCAL] <= process->budget[FERRY_VM_LOCAL];
+}
+
 static void facts_of(void *context, void *owner, struct ferry_vm_facts *facts)
 {
     const struct ferry_vm_policy *policy = context;
@@ -18,7 +27,7 @@ static void facts_of(void *context, void *owner, struct ferry_vm_facts *facts)
         .use = &allocation->use,
         .block = &allocation->block,
         .alignment_log2 = allocation->alignment_log2,
-        .fixed = allocation->pinned,
+        .fixed = allocation->pinned || is_left_alone(policy, allocation),
         .stays = policy->leaves && allocation->use.listed != 0 && !policy->leaves(context, &allocation->use),
         .dirty = allocation->dirty && !allocation->fresh,
     };
