@@ -31,6 +31,15 @@ static void put64(struct writer *w, uint64_t value)
     put32(w, (uint32_t)(value >> 32));
 }
 
+// The bulk of what is built. The compiler makes one store of each half.
+static void put_pages(struct writer *w, const uint64_t *pfn, uint32_t count)
+{
+    struct writer at = *w; // not where the stores might reach it
+    for (uint32_t i = 0; i < count; i++)
+        put64(&at, pfn[i] << PAGE_SHIFT);
+    *w = at;
+}
+
 static void put_header(struct writer *w, uint32_t opcode, uint32_t bytes, bool unordered, uint32_t places)
 {
     put32(w, FERRY_PUT(FERRY_PACKET_HEADER_OPCODE, opcode) | FERRY_PUT(FERRY_PACKET_HEADER_WORDS, bytes / 4) |
@@ -106,8 +115,7 @@ static NTSTATUS transfer_pages(struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a, c
         put32(w, (uint32_t)least(bytes - at, (uint64_t)count * PAGE_SIZE));
         put32(w, 0);
         put64(w, address + at);
-        for (uint32_t i = 0; i < count; i++)
-            put64(w, mdl->Pfn[t->MdlOffset + done + i] << PAGE_SHIFT);
+        put_pages(w, &mdl->Pfn[t->MdlOffset + done], count);
         done += count;
     }
     return progress(a, done, all);
@@ -243,8 +251,7 @@ static NTSTATUS build_map(const struct kmd_adapter *adapter, struct writer *w, D
                    FERRY_PUT(FERRY_PACKET_PLACES_SNOOP, (uint32_t)m->Flags.CacheCoherent));
         put32(w, (uint32_t)(m->OffsetInPages + done));
         put32(w, count);
-        for (uint32_t i = 0; i < count; i++)
-            put64(w, m->pMdl->Pfn[m->MdlOffset + done + i] << PAGE_SHIFT);
+        put_pages(w, &m->pMdl->Pfn[m->MdlOffset + done], count);
         done += count;
     }
     return progress(a, done, all);

@@ -40,6 +40,15 @@ $(BUILD)/bench/manager: tests/bench/manager.c $(BUILD)/libferry.a $(wildcard hos
 $(BUILD)/bench/manager.json: $(BUILD)/bench/manager
 	@$< $@.new && mv $@.new $@
 
+# And what the miniport's part costs.
+BENCHES += $(BUILD)/bench/build_paging.json
+$(BUILD)/bench/build_paging: tests/bench/build_paging.c $(BUILD)/libferry.a $(HOST_HEADERS) $(wildcard sim/model/*.h) $(FLAGS) | $(CONTRACT)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(CPPFLAGS) $< $(BUILD)/libferry.a -o $@ $(SIM_LIBS) $(LDLIBS)
+
+$(BUILD)/bench/build_paging.json: $(BUILD)/bench/build_paging
+	@$< $@.new && mv $@.new $@
+
 # Rows of a benchmark that is gone, or of place and route before the RTL changed, are of another device.
 BENCH_PNR := $(BUILD)/bench/pnr-device.json $(BUILD)/bench/pnr-linear.json
 BENCH_ROWS = $(filter %.json,$(BENCHES)) $(BUILD)/bench/replay.json \
