@@ -32,6 +32,16 @@ static inline void program_become(struct world *world, const struct program *pro
     world->context = program->context;
 }
 
+// One allocation on the program's list for good; the last attempt is one that has nothing left to trim.
+static inline int list_it(struct world *world, const struct program *program, D3DKMT_HANDLE allocation,
+                          bool last_attempt)
+{
+    D3DDDI_MAKERESIDENT arguments = {
+        .hPagingQueue = program->queue, .NumAllocations = 1, .AllocationList = &allocation};
+    arguments.Flags.CantTrimFurther = last_attempt;
+    return ferry_vidmm_make_resident(world->manager, &arguments);
+}
+
 // A world whose own device, of no program, is gone: 64 pages for those that come.
 static inline struct world *program_world(void)
 {

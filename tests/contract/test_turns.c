@@ -1,20 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Programs whose lists do not fit beside each other, and what a budget keeps for its owner.
 #include <pthread.h>
-#include <sched.h>
-#include <stdatomic.h>
 #include <stdio.h>
 
-#include "programs.h"
-
-// One allocation on the program's list for good; the last attempt is one that has nothing left to trim.
-static int list_it(struct world *world, const struct program *program, D3DKMT_HANDLE allocation, bool last_attempt)
-{
-    D3DDDI_MAKERESIDENT arguments = {
-        .hPagingQueue = program->queue, .NumAllocations = 1, .AllocationList = &allocation};
-    arguments.Flags.CantTrimFurther = last_attempt;
-    return ferry_vidmm_make_resident(world->manager, &arguments);
-}
+#include "crowd.h"
 
 static void a_program_is_not_refused_for_what_its_neighbour_holds(void **state)
 {
@@ -188,47 +177,16 @@ static void what_is_reserved_is_nobody_elses(void **state)
 
 // ---- Three at once ------------------------------------------------------------------------------------------------
 
-#define JOBS  3000
-#define OWNED 6
-#define PIECE 7 // pages; three lists of 42 in 64
-
-// How many programs have work to do, and how many of them are in a call of the manager.
-struct crowd {
-    atomic_uint working, calling;
-};
-
-// The GPU's time stands still while a program prepares its next call: how the processor divides its own is not what is
-// tested.
-static void wait_for_all(void *context)
-{
-    struct crowd *crowd = context;
-    while (atomic_load(&crowd->calling) < atomic_load(&crowd->working))
-        sched_yield();
-}
-
-struct runner {
-    struct world *world;
-    struct crowd *crowd;
-    struct program program;
-    D3DKMT_HANDLE allocations[OWNED];
-    uint64_t finished; // GPU time
-    unsigned wrong, jobs;
-};
-
-static uint64_t now(struct world *world)
-{
-    struct ferry_vidmm_platform platform = machine_platform(world->machine);
-    return platform.gpu_time(platform.context);
-}
+#define JOBS 3000
 
 static void *run(void *context)
 {
     struct runner *runner = context;
     struct machine_job job;
     uint64_t fence = 0;
-    for (unsigned i = 0; i < (runner->jobs ? runner->jobs : JOBS); i++) {
+    for (unsigned i = 0; i < JOBS; i++) {
         memset(&job, 0, sizeof(job));
-        machine_job_fill(&job, 0, runner->jobs ? 0 : PAGES(i % PIECE), runner->jobs ? (uint32_t)PAGES(PIECE) : 4096, i);
+        machine_job_fill(&job, 0, PAGES(i % PIECE), 4096, i);
         struct ferry_vidmm_reference reference = {runner->allocations[i % OWNED], true};
         struct ferry_vidmm_submission submission = {job.commands, job.bytes,      &reference, 1,
                                                     job.patches,  job.patch_count};
@@ -353,98 +311,6 @@ static void a_program_that_is_killed_in_its_turn_leaves_it_to_the_next(void **st
     world_close(world);
 }
 
-// ---- One program with many devices ---------------------------------------------------------------------------------
-
-#define OF_THE_HOG 4
-
-static atomic_bool enough;
-
-static void *run_until_enough(void *context)
-{
-    struct runner *runner = context;
-    struct machine_job job;
-    uint64_t fence = 0;
-    for (unsigned i = 0; !enough; i++) {
-        memset(&job, 0, sizeof(job));
-        machine_job_fill(&job, 0, 0, (uint32_t)PAGES(PIECE), i);
-        struct ferry_vidmm_reference reference = {runner->allocations[i % OWNED], true};
-        struct ferry_vidmm_submission submission = {job.commands, job.bytes,      &reference, 1,
-                                                    job.patches,  job.patch_count};
-        atomic_fetch_add(&runner->crowd->calling, 1);
-        runner->wrong +=
-            ferry_vidmm_submit(runner->world->manager, runner->program.context, &submission, 1, &fence) < 0;
-        atomic_fetch_sub(&runner->crowd->calling, 1);
-    }
-    atomic_fetch_sub(&runner->crowd->working, 1);
-    return NULL;
-}
-
-// How much of the GPU a program has beside one with so many devices, of the same weight: per mille of what both have.
-static uint64_t share_beside(unsigned devices)
-{
-    struct world_options options = world_defaults();
-    options.manager.turn_cycles = 160000;
-    struct world *world = world_open(&options);
-    assert_int_equal(ferry_vidmm_destroy_device(world->manager, world->device), FERRY_OK);
-    struct runner runners[1 + OF_THE_HOG] = {0};
-    pthread_t threads[1 + OF_THE_HOG];
-    struct crowd crowd = {1 + devices, 0};
-    // Long jobs: everybody who waits lets a moment pass, and a program alone could not keep its line full of short
-    // ones.
-    world->knobs->delay = 16;
-    spy.keep = false;
-    struct program hog = program_begin(world, 1, 0);
-    for (unsigned k = 0; k < 1 + devices; k++) {
-        runners[k].world = world;
-        runners[k].crowd = &crowd;
-        runners[k].program = k == 0 ? program_begin(world, 1, 0) : hog;
-        runners[k].jobs = 120;
-        if (k > 1) {
-            struct program *p = &runners[k].program;
-            assert_int_equal(ferry_vidmm_create_device_of(world->manager, hog.process, &p->device), FERRY_OK);
-            assert_int_equal(ferry_vidmm_create_paging_queue(world->manager, p->device, 0, &p->queue), FERRY_OK);
-            assert_int_equal(
-                ferry_vidmm_create_context(world->manager, p->device, FERRY_VIDMM_ANY_NODE, &p->context, NULL),
-                FERRY_OK);
-        }
-        program_become(world, &runners[k].program);
-        for (unsigned i = 0; i < OWNED; i++) {
-            runners[k].allocations[i] = world_create(world, PAGES(PIECE), CPU);
-            assert_true(list_it(world, &runners[k].program, runners[k].allocations[i], true) >= 0);
-        }
-    }
-    world->knobs->before_turn_context = &crowd;
-    world->knobs->before_turn = wait_for_all;
-    enough = false;
-    for (unsigned k = 0; k < 1 + devices; k++)
-        assert_int_equal(pthread_create(&threads[k], NULL, k ? run_until_enough : run, &runners[k]), 0);
-    assert_int_equal(pthread_join(threads[0], NULL), 0);
-    uint64_t used[2];
-    for (unsigned k = 0; k < 2; k++) {
-        struct ferry_vidmm_process_statistics statistics;
-        assert_int_equal(ferry_vidmm_process_statistics(world->manager, runners[k].program.process, &statistics),
-                         FERRY_OK);
-        used[k] = statistics.jobs;
-    }
-    enough = true;
-    for (unsigned k = 1; k < 1 + devices; k++)
-        assert_int_equal(pthread_join(threads[k], NULL), 0);
-    world->knobs->before_turn = NULL;
-    for (unsigned k = 0; k < 1 + devices; k++)
-        assert_int_equal(runners[k].wrong, 0);
-    world_close(world);
-    return 1000 * used[0] / (used[0] + used[1]);
-}
-
-static void more_devices_are_no_more_of_the_gpu(void **state)
-{
-    (void)state;
-    unsigned one = (unsigned)share_beside(1), many = (unsigned)share_beside(OF_THE_HOG);
-    printf("of a thousand jobs: beside one device %u, beside %u %u\n", one, OF_THE_HOG, many);
-    // Half is fair; a fifth is what a device of five has.
-    assert_true(one >= 333 && many >= 333);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -453,7 +319,6 @@ int main(void)
         cmocka_unit_test(a_program_within_its_budget_pages_as_if_it_were_alone),
         cmocka_unit_test(what_is_reserved_is_nobody_elses),
         cmocka_unit_test(three_equal_programs_with_twice_the_memory_all_finish_alike),
-        cmocka_unit_test(more_devices_are_no_more_of_the_gpu),
         cmocka_unit_test(a_program_that_is_killed_in_its_turn_leaves_it_to_the_next),
     };
     return WORLD_RUN(tests);
