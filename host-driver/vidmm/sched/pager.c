@@ -37,8 +37,9 @@ static enum ferry_vm_built build(struct ferry_vm_sched *sched, uint64_t number)
     enum ferry_vm_built outcome = FERRY_VM_BUILT;
     if (!operation->nothing) {
         bool apart = ferry_vm_spoils_a_source(sched, number) || ferry_vm_stands_alone(sched, number);
-        if (!operation->begun && apart && !ferry_vm_flush(sched))
-            return stuck(sched);
+        // What is told of while it goes out may have put others back into the line, before this one.
+        if (!operation->begun && apart)
+            return ferry_vm_flush(sched) ? FERRY_VM_WENT_OUT : stuck(sched);
         // A full buffer that found the device full before: it goes first.
         if (operation->begun && ferry_vm_holds_something(sched) && !ferry_vm_flush(sched))
             return stuck(sched);
@@ -97,12 +98,13 @@ bool ferry_vm_pump_paging(struct ferry_vm_sched *sched)
     sched->parked = false;
     if (!end_unwanted(sched))
         return false;
-    while (outcome == FERRY_VM_BUILT && sched->core->critical.code == FERRY_CRITICAL_NONE) {
+    while ((outcome == FERRY_VM_BUILT || outcome == FERRY_VM_WENT_OUT) &&
+           sched->core->critical.code == FERRY_CRITICAL_NONE) {
         uint64_t number = ferry_vm_next_operation(sched);
         if (number == 0)
             break;
         outcome = build(sched, number);
-        moved |= outcome == FERRY_VM_BUILT;
+        moved |= outcome == FERRY_VM_BUILT || outcome == FERRY_VM_WENT_OUT;
     }
     sched->parked = sched->current != 0 && ferry_vm_operation_at(sched, sched->current)->busy != 0;
     if (outcome == FERRY_VM_NO_ROOM || outcome == FERRY_VM_STOPPED)
