@@ -52,7 +52,10 @@ static int take_fault(struct ferry_gpu *gpu, struct ferry_fault *fault, bool *fo
     name_unread_entry(gpu, fault);
     ferry_gpu_refusals_record_taken(gpu, &record);
     gpu->faults_taken++;
-    return ferry_gpu_register_write(gpu, FERRY_BAR0_FAULT_LOG_CONSUMED, gpu->faults_taken);
+    // The fault is the caller's now. Should this write fail, the log has room for one record less until the next one is
+    // taken, which says the count again.
+    (void)ferry_gpu_register_write(gpu, FERRY_BAR0_FAULT_LOG_CONSUMED, gpu->faults_taken);
+    return FERRY_OK;
 }
 
 int ferry_gpu_next_fault(struct ferry_gpu *gpu, struct ferry_fault *fault, bool *found)

@@ -156,7 +156,8 @@ static int run_slice(struct ferry_gpu *gpu, uint64_t cycles, uint64_t events)
     }
     if (error == FERRY_OK && link->take_interrupts(gpu->link) != 0) {
         error = ferry_gpu_register_read(gpu, FERRY_BAR0_INTERRUPT_STATUS, &causes);
-        if (error == FERRY_OK && causes != 0) {
+        causes = error == FERRY_OK ? causes : 0;
+        if (causes != 0) {
             error = ferry_gpu_register_write(gpu, FERRY_BAR0_INTERRUPT_STATUS, causes);
         }
         // A cause that comes before this write arrives is cleared with the others, and no message tells of it: so
@@ -172,7 +173,8 @@ static int run_slice(struct ferry_gpu *gpu, uint64_t cycles, uint64_t events)
     ferry_gpu_interrupt *handler = gpu->handler;
     void *context = gpu->handler_context;
     pthread_mutex_unlock(&gpu->mutex);
-    if (error == FERRY_OK && causes != 0 && handler != NULL) {
+    // Whatever failed behind the first read: causes that may be cleared by now are told of this once.
+    if (causes != 0 && handler != NULL) {
         handler(context, causes);
     }
     return error;

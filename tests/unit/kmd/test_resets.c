@@ -2,6 +2,8 @@
 // Resets: what was aborted, and what was not.
 #include "rig.h"
 
+#include "device/device_state.h"
+
 static void a_reset_reports_the_last_aborted_fence(void **state)
 {
     struct rig *rig = *state;
@@ -117,6 +119,80 @@ static void and_a_fault_of_its_own_is_told_as_one(void **state)
     reset_while(*state, one_more_faults_and_one_hangs, 23, DXGK_INTERRUPT_DMA_FAULTED);
 }
 
+// ---- A link that fails once ----
+
+static struct ferry_link_operations failing_operations;
+static const struct ferry_link_operations *own_operations;
+static unsigned fail_status_read, fail_consumed_write;
+
+static int failing_read32(struct ferry_link *link, enum ferry_bar bar, uint64_t offset, uint32_t *value)
+{
+    if (bar == FERRY_BAR_REGISTERS && offset == FERRY_BAR0_INTERRUPT_STATUS && fail_status_read &&
+        !--fail_status_read) {
+        *value = ~0u;
+        return FERRY_ERROR_TIMEOUT;
+    }
+    return own_operations->read32(link, bar, offset, value);
+}
+
+static int failing_write32(struct ferry_link *link, enum ferry_bar bar, uint64_t offset, uint32_t value)
+{
+    if (bar == FERRY_BAR_REGISTERS && offset == FERRY_BAR0_FAULT_LOG_CONSUMED && fail_consumed_write &&
+        !--fail_consumed_write)
+        return FERRY_ERROR_TIMEOUT;
+    return own_operations->write32(link, bar, offset, value);
+}
+
+static void fail_once(struct rig *rig)
+{
+    own_operations = rig->link->operations;
+    failing_operations = *own_operations;
+    failing_operations.read32 = failing_read32;
+    failing_operations.write32 = failing_write32;
+    rig->link->operations = &failing_operations;
+    late_allocation = make_allocation(rig, 8192, false);
+    assert_int_equal(ferry_gpu_memory_allocate(rig->gpu, 4096, 0, &late_commands), FERRY_OK);
+}
+
+static void end_failing(struct rig *rig)
+{
+    ferry_gpu_memory_free(rig->gpu, &late_commands);
+    destroy_allocation(rig, late_allocation);
+}
+
+// The causes are cleared by then: who is not told now never is.
+static void causes_that_were_cleared_are_told_of_though_the_read_back_fails(void **state)
+{
+    struct rig *rig = *state;
+
+    fail_once(rig);
+    submit_user(rig, &late_commands, late_allocation, 0, 21);
+    fail_status_read = 2;
+    for (unsigned i = 0; i < 20; i++)
+        ferry_gpu_run(rig->gpu, 10000);
+    assert_int_equal(fail_status_read, 0);
+    assert_int_equal(rig->note_count, 1);
+    assert_int_equal(rig->notes[0].fence, 21);
+    end_failing(rig);
+}
+
+static void a_fault_is_not_lost_with_the_write_that_takes_it(void **state)
+{
+    struct rig *rig = *state;
+
+    fail_once(rig);
+    fail_consumed_write = 1;
+    submit_user(rig, &late_commands, late_allocation, LOCAL_BYTES, 21);
+    for (unsigned i = 0; i < 20; i++)
+        ferry_gpu_run(rig->gpu, 10000);
+    rig->kmd->DxgkDdiInterruptRoutine(rig->adapter, 0);
+    assert_int_equal(fail_consumed_write, 0);
+    assert_int_equal(rig->note_count, 1);
+    assert_int_equal(rig->notes[0].type, DXGK_INTERRUPT_DMA_FAULTED);
+    assert_int_equal(ferry_kmd_faults(rig->adapter), 1);
+    end_failing(rig);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, rig_setup, rig_teardown)
 
 int main(void)
@@ -126,6 +202,8 @@ int main(void)
         CASE(what_ends_between_the_last_look_and_the_reset_is_told_as_done),
         CASE(and_only_what_stood_behind_it_was_aborted),
         CASE(and_a_fault_of_its_own_is_told_as_one),
+        CASE(causes_that_were_cleared_are_told_of_though_the_read_back_fails),
+        CASE(a_fault_is_not_lost_with_the_write_that_takes_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
