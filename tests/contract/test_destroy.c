@@ -30,14 +30,6 @@ static void put(struct world *world, const struct program *program, D3DKMT_HANDL
     assert_int_equal(ferry_vidmm_submit(world->manager, program->context, &buffer, 1, &fence), FERRY_OK);
 }
 
-static void list(struct world *world, const struct program *program, D3DKMT_HANDLE allocation)
-{
-    D3DDDI_MAKERESIDENT arguments = {
-        .hPagingQueue = program->queue, .NumAllocations = 1, .AllocationList = &allocation};
-    arguments.Flags.CantTrimFurther = 1;
-    assert_true(ferry_vidmm_make_resident(world->manager, &arguments) >= 0);
-}
-
 static void poll(struct world *world)
 {
     for (unsigned i = 0; i < 100; i++)
@@ -60,7 +52,7 @@ static void turns_of_others_bring_back_nothing_that_is_being_destroyed(void **st
                          FERRY_OK);
         program_become(world, &programs[i]);
         allocations[i] = i == 0 ? world_create_in_aperture(world, PAGES(4), CPU) : world_create(world, PAGES(40), CPU);
-        list(world, &programs[i], allocations[i]);
+        assert_true(list_it(world, &programs[i], allocations[i], true) >= 0);
     }
     poll(world);
     world->knobs->delay = 1;

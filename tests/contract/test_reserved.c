@@ -4,13 +4,6 @@
 
 #include "programs.h"
 
-static void list(struct world *world, const struct program *p, D3DKMT_HANDLE a)
-{
-    D3DDDI_MAKERESIDENT make = {.hPagingQueue = p->queue, .NumAllocations = 1, .AllocationList = &a};
-    make.Flags.CantTrimFurther = 1;
-    assert_true(ferry_vidmm_make_resident(world->manager, &make) >= 0);
-}
-
 static void a_lowered_budget_takes_from_those_who_are_above_theirs(void **state)
 {
     (void)state;
@@ -28,7 +21,7 @@ static void a_lowered_budget_takes_from_those_who_are_above_theirs(void **state)
     program_become(world, &greedy);
     for (unsigned i = 0; i < 8; i++) {
         other[i] = world_create(world, PAGES(6), CPU);
-        list(world, &greedy, other[i]);
+        assert_true(list_it(world, &greedy, other[i], true) >= 0);
         world_wait(world, world_gpu_fill(world, other[i], 0, 64, i));
         assert_int_equal(world_evict(world, other[i]), FERRY_OK);
     }

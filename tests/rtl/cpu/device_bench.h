@@ -7,21 +7,14 @@
 #include "host_ring.h"
 
 // The engine's; where video memory that copies read ends, and what is written begins.
-static const uint32_t TIMEOUT = 2000, AREA = 0x40000;
+static const uint32_t TIMEOUT = 2000, AREA = DATA_PAGES * 4096;
 
 class Bench
 {
   public:
     Bench(Checks &checks, Random &random) : checks_(checks), random_(random), root_(random)
     {
-        for (uint64_t at = HOST; at < HOST + 0x80000; at += 4096)
-            root_.map(at);
-        for (unsigned i = 0; i < DATA_PAGES; i++)
-            root_.map(DATA + i * 4096);
-        for (unsigned i = 0; i < DATA_PAGES * 4096; i++)
-            root_.byte(DATA + i) = static_cast<uint8_t>(random.word());
-        for (unsigned i = 0; i < AREA; i++)
-            root_.local[i] = static_cast<uint8_t>(random.word());
+        furnish(root_, random);
         root_.enumerate();
         checks.that(root_.boot("build/firmware/firmware.bin"), "firmware serves rings");
         root_.bar0(FERRY_BAR0_INTERRUPT_ENABLE, 0x3ff);

@@ -70,14 +70,7 @@ int main(int argc, char **argv)
     Random random;
     Checks checks;
     RootComplex root(random);
-    for (uint64_t at = HOST; at < HOST + 0x80000; at += 4096)
-        root.map(at);
-    for (unsigned i = 0; i < DATA_PAGES; i++)
-        root.map(DATA + i * 4096);
-    for (unsigned i = 0; i < DATA_PAGES * 4096; i++)
-        root.byte(DATA + i) = static_cast<uint8_t>(random.word());
-    for (unsigned i = 0; i < DATA_PAGES * 4096; i++)
-        root.local[i] = static_cast<uint8_t>(random.word());
+    furnish(root, random);
 
     checks.begin("device_answers_configuration_and_takes_its_addresses");
     checks.equal(root.config_read(0), 0xfe011209, "vendor and device");

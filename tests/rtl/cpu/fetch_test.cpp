@@ -56,6 +56,19 @@ static void start(Checks &checks, Bench &bench)
     bench.tick();
 }
 
+// The buffer that is shown is claimed, and is done with.
+static void claim_and_release(Bench &bench, Ring &ring)
+{
+    bench.top.claim = 1;
+    bench.top.release_number = bench.top.next >> 2 & 3;
+    bench.tick();
+    bench.top.claim = 0;
+    bench.top.release_slot = 1;
+    ring.retired++;
+    bench.tick();
+    bench.top.release_slot = 0;
+}
+
 static void fetching(Checks &checks, Random &random)
 {
     checks.begin("entries_of_five_rings_arrive_whole_in_order_and_paging_first");
@@ -216,14 +229,7 @@ static void moving(Checks &checks, Random &random)
         checks.equal(bench.asked.size(), 1, "reads of it");
         if (!bench.asked.empty() && bench.asked[0] != from + offset)
             checks.equal(bench.asked[0], to + offset, "place of the entry");
-        bench.top.claim = 1;
-        bench.top.release_number = bench.top.next >> 2 & 3;
-        bench.tick();
-        bench.top.claim = 0;
-        bench.top.release_slot = 1;
-        ring.retired++;
-        bench.tick();
-        bench.top.release_slot = 0;
+        claim_and_release(bench, ring);
     }
 }
 
@@ -320,14 +326,7 @@ static void wrapping(Checks &checks, Random &random)
             bench.top.ring_number = 3;
             bench.top.eval();
             checks.equal(bench.top.fetched, number + 1, "FETCHED");
-            bench.top.claim = 1;
-            bench.top.release_number = bench.top.next >> 2 & 3;
-            bench.tick();
-            bench.top.claim = 0;
-            bench.top.release_slot = 1;
-            ring.retired++;
-            bench.tick();
-            bench.top.release_slot = 0;
+            claim_and_release(bench, ring);
         }
     }
 }

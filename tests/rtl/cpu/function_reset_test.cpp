@@ -8,7 +8,7 @@
 namespace
 {
 
-const uint32_t AREA = 0x40000;
+const uint32_t AREA = DATA_PAGES * 4096;
 // What the engine still waits for on the bus of dead memory.
 const uint32_t OWED =
     FERRY_BAR0_STATUS_ENGINE_MASK | FERRY_BAR0_STATUS_ENGINE_READ_MASK | FERRY_BAR0_STATUS_ENGINE_WRITE_MASK;
@@ -19,14 +19,7 @@ class Bench
   public:
     Bench(Checks &checks, Random &random) : checks_(checks), random_(random), root_(random)
     {
-        for (uint64_t at = HOST; at < HOST + 0x80000; at += 4096)
-            root_.map(at);
-        for (unsigned i = 0; i < DATA_PAGES; i++)
-            root_.map(DATA + i * 4096);
-        for (unsigned i = 0; i < DATA_PAGES * 4096; i++)
-            root_.byte(DATA + i) = static_cast<uint8_t>(random.word());
-        for (unsigned i = 0; i < AREA; i++)
-            root_.local[i] = static_cast<uint8_t>(random.word());
+        furnish(root_, random);
         start();
     }
 

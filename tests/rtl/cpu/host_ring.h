@@ -15,6 +15,19 @@ static inline uint32_t ring(unsigned number, uint32_t offset)
     return FERRY_BAR0_RING_AT + number * FERRY_BAR0_RING_STRIDE + offset;
 }
 
+// Pages of the host for rings, records and data; random bytes in the latter and in as much of video memory.
+static inline void furnish(RootComplex &root, Random &random)
+{
+    for (uint64_t at = HOST; at < HOST + 0x80000; at += 4096)
+        root.map(at);
+    for (unsigned i = 0; i < DATA_PAGES; i++)
+        root.map(DATA + i * 4096);
+    for (unsigned i = 0; i < DATA_PAGES * 4096; i++)
+        root.byte(DATA + i) = static_cast<uint8_t>(random.word());
+    for (unsigned i = 0; i < DATA_PAGES * 4096; i++)
+        root.local[i] = static_cast<uint8_t>(random.word());
+}
+
 class Ring
 {
   public:

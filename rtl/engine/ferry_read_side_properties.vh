@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the read side asks for, by induction: video memory's data never waits on the bus, only one port has a burst at a time,
+// and both are AXI4, with bursts of one block. Included by ferry_read_side under FORMAL.
+    // Video memory's data never waits on the bus: whatever is in front of it goes on in any cycle, as no host data is. Of the
+    // entries from the asking to the realigner, the oldest first: which are bursts of the host, which of video memory. (What enters
+    // a FIFO leaves it in that order, by its own proof.)
+    localparam MOST = (1 << LG_READS) + 1;
+    reg [MOST-1:0] hosts = 0;
+    reg [MOST-1:0] locals = 0;
+    wire [LG_READS:0] in_fifo = entry_in - entry_out;
+    wire [LG_READS+1:0] count = in_fifo + head_valid;
+    wire gone = head_valid && head_ready;
+    wire [LG_READS+1:0] enters_at = count - gone;
+    integer i, j;
+    reg [LG_READS+1:0] host_count;
+    always @(posedge clk) begin
+        hosts <= (hosts >> gone) | ({{(MOST-1){1'b0}}, step && to_host} << enters_at);
+        locals <= (locals >> gone) | ({{(MOST-1){1'b0}}, step && !to_host} << enters_at);
+        if (rst) begin
+            hosts <= {MOST{1'b0}};
+            locals <= {MOST{1'b0}};
+        end
+        cover (past_valid && !rst && locals[0] && !hosts[0] && hosts[1]);
+        cover (past_valid && !rst && push && push_last && push_bad && !push_cut && locals[1]);
+    end
+    always @(*) begin
+        assume (!next_valid || {next[ENTRY_BITS-3 -: 2] == TYPE_BURST && next[ENTRY_BITS-5],
+            next[ENTRY_BITS-3 -: 2] == TYPE_BURST && !next[ENTRY_BITS-5]} == {hosts[head_valid], locals[head_valid]});
+        host_count = 0;
+        for (i = 0; i < MOST; i = i + 1) begin
+            host_count = host_count + hosts[i];
+        end
+        if (past_valid && !rst) begin
+            assert (!head_valid || {hosts[0], locals[0]}
+                == {head_type == TYPE_BURST && head_host, head_type == TYPE_BURST && !head_host});
+            assert (host_reg == host_count && (hosts & locals) == 0 && ((hosts | locals) >> count) == 0);
+            for (i = 1; i < MOST; i = i + 1) begin
+                for (j = 0; j < i; j = j + 1) begin
+                    assert (!(locals[i] && hosts[j]));
+                end
+            end
+            // The claim.
+            assert (!(head_valid && locals != 0) || head_ready || local_rready);
+        end
+    end
+
+    reg past_valid = 1'b0;
+    always @(posedge clk) past_valid <= 1'b1;
+    always @(*) begin
+        assume (past_valid || rst);
+        if (past_valid && !rst) begin
+            assert (!(local_valid_reg && host_valid_reg));
+        end
+    end
+
+    axi4_address_properties #(.BEATS(64)) local_ar_properties (
+        .clk(clk), .rst(rst || !past_valid), .valid(local_arvalid), .ready(local_arready),
+        .page_offset(address_reg[11:0]), .page({{(64-LOCAL_ADDRESS_BITS){1'b0}}, local_araddr[LOCAL_ADDRESS_BITS-1:12]}),
+        .length(local_ar[`FERRY_AXI_A_LENGTH_RANGE]), .extra(1'b0)
+    );
+    axi4_address_properties #(.BEATS(64)) host_ar_properties (
+        .clk(clk), .rst(rst || !past_valid), .valid(host_arvalid), .ready(host_arready),
+        .page_offset(address_reg[11:0]), .page(address_reg[63:12]), .length(host_ar[`FERRY_AXI_A_LENGTH_RANGE]),
+        .extra(host_ar[`FERRY_AXI_A_NO_SNOOP_RANGE])
+    );
