@@ -143,12 +143,9 @@ def sound(programs, scratch, jobs, known):
 
 def attempt(mutation, scratch, jobs, known):
     """What became of it: "caught", or in what way not."""
-    place = mutation.place(scratch)
-    if isinstance(place, str):
-        return f"NO LONGER APPLIES: {place}"
     if not any(case.startswith(mutation.case) for case in sound(mutation.programs, scratch, jobs, known)):
         return f"NO SUCH CASE PASSES without it: {mutation.case}"
-    path, before, after = place
+    path, before, after = mutation.place(scratch)
     path.write_text((SILENCED if path.suffix == ".c" else "") + after, encoding="utf-8")
     try:
         built = make(scratch, mutation.programs, jobs)
@@ -178,21 +175,21 @@ def main():
     if arguments.only:
         mutations = [m for m in mutations if arguments.only in str(m)]
     stale = [(m, place) for m in mutations if isinstance(place := m.place(ROOT), str)]
+    gone = {id(m) for m, _ in stale}
     for mutation, why in stale:
-        print(f"no longer applies: {mutation}: {why}")
+        print(f"[  FAILED  ] applies: {mutation}: {why}")
     if arguments.check:
         print(f"{len(mutations) - len(stale)} passed, {len(stale)} failed")
         return 1 if stale else 0
     if arguments.sample:
         seed = int(os.environ.get("FERRY_SEED", "1"))
         print(f"FERRY_SEED={seed}")
-        gone = {id(m) for m, _ in stale}
         able = [m for m in mutations if all(p.startswith(QUICK) for p in m.programs) and id(m) not in gone]
-        mutations = random.Random(seed).sample(able, min(arguments.sample, len(able)))
+        mutations = random.Random(seed).sample(able, min(arguments.sample, len(able))) + [m for m, _ in stale]
     arguments.scratch = arguments.scratch.resolve()
     copy_tree(arguments.scratch, bool(arguments.sample))
     caught, known = 0, {}
-    for mutation in mutations:
+    for mutation in (m for m in mutations if id(m) not in gone):
         start = time.monotonic()
         said = attempt(mutation, arguments.scratch, arguments.jobs, known)
         caught += said == "caught"
