@@ -8,6 +8,7 @@
 
 #include "ferry_contract.h"
 #include "kmd_machine.h"
+#include "model/internal.h"
 
 struct machine *kmd_machine_present;
 
@@ -127,6 +128,27 @@ static void translate(DXGKARG_BUILDPAGINGBUFFER *argument)
     }
 }
 
+// As a miniport would by registers: the device's table changes now.
+static bool change_table(struct machine *machine, const DXGKARG_BUILDPAGINGBUFFER *argument)
+{
+    const DXGK_BUILDPAGINGBUFFER_MAPAPERTURESEGMENT *m = &argument->MapApertureSegment;
+    const DXGK_BUILDPAGINGBUFFER_UNMAPAPERTURESEGMENT *u = &argument->UnmapApertureSegment;
+    uint64_t *table = machine->model->aperture;
+    if (argument->Operation == DXGK_OPERATION_MAP_APERTURE_SEGMENT) {
+        for (uint64_t i = 0; i < m->NumberOfPages; i++)
+            table[m->OffsetInPages + i] = m->pMdl->Pfn[m->MdlOffset + i] << PAGE_SHIFT |
+                                          FERRY_PUT(FERRY_APERTURE_ENTRY_ENTRY_VALID, UINT64_C(1)) |
+                                          FERRY_PUT(FERRY_APERTURE_ENTRY_ENTRY_SNOOP, (uint64_t)m->Flags.CacheCoherent);
+    } else if (argument->Operation == DXGK_OPERATION_UNMAP_APERTURE_SEGMENT) {
+        for (uint64_t i = 0; i < u->NumberOfPages; i++)
+            table[u->OffsetInPages + i] =
+                (uint64_t)u->DummyPage.QuadPart | FERRY_PUT(FERRY_APERTURE_ENTRY_ENTRY_VALID, UINT64_C(1));
+    } else {
+        return false;
+    }
+    return true;
+}
+
 static NTSTATUS build(HANDLE adapter, DXGKARG_BUILDPAGINGBUFFER *argument)
 {
     struct machine *machine = kmd_machine_present;
@@ -155,7 +177,7 @@ static NTSTATUS build(HANDLE adapter, DXGKARG_BUILDPAGINGBUFFER *argument)
         return STATUS_SUCCESS;
     }
     NTSTATUS status = STATUS_SUCCESS;
-    if (!discard || !knobs->silent_discard) {
+    if ((!discard || !knobs->silent_discard) && !(knobs->by_registers && change_table(machine, argument))) {
         DXGKARG_BUILDPAGINGBUFFER passed = *argument;
         translate(&passed);
         status = real()->DxgkDdiBuildPagingBuffer(adapter, &passed);

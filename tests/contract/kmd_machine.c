@@ -31,11 +31,17 @@ const char *machine_leaves_out(const char *test)
 
 // ---- Time ----
 
+static void interrupt(struct machine *machine)
+{
+    bool (*routine)(HANDLE, ULONG) = machine->knobs.interrupt_routine;
+    (void)(routine ? routine : ferry_kmd_miniport()->DxgkDdiInterruptRoutine)(machine->adapter, 0);
+}
+
 static void on_interrupt(void *context, uint32_t causes)
 {
     struct machine *machine = context;
     (void)causes;
-    ferry_kmd_miniport()->DxgkDdiInterruptRoutine(machine->adapter, 0);
+    interrupt(machine);
 }
 
 int kmd_machine_turn(void *context)
@@ -49,7 +55,7 @@ int kmd_machine_turn(void *context)
         ferry_model_hang(machine->model);
     }
     int error = ferry_gpu_wait(machine->gpu, 0);
-    ferry_kmd_miniport()->DxgkDdiInterruptRoutine(machine->adapter, 0);
+    interrupt(machine);
     return error == FERRY_OK || holding ? FERRY_OK : FERRY_ERROR_TIMEOUT;
 }
 

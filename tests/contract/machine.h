@@ -44,9 +44,10 @@ struct machine_knobs {
     unsigned busy_times;     // ALLOCATION_BUSY answers before each operation that may be answered so
     NTSTATUS illegal_status; // answer of the next BuildPagingBuffer when not 0
     NTSTATUS patch_status, submit_status;
-    bool silent_discard;     // DISCARD_CONTENT writes nothing into the buffer
-    bool patch_completes;    // packets are built unfinished, Patch finishes them
-    bool refuse_progress;    // INSUFFICIENT_DMA_BUFFER for ever
+    bool silent_discard;  // DISCARD_CONTENT writes nothing into the buffer
+    bool by_registers;    // the aperture's table is changed when that is built, and nothing is written into the buffer
+    bool patch_completes; // packets are built unfinished, Patch finishes them
+    bool refuse_progress; // INSUFFICIENT_DMA_BUFFER for ever
     unsigned physical_bytes; // size of READ_PHYSICAL and WRITE_PHYSICAL accesses, 1 to 8; 0 = 8
     bool write_behind;       // write behind the end of the buffer without saying so
     bool overrun;            // move pDmaBuffer past the end of the buffer
@@ -69,6 +70,7 @@ struct machine_knobs {
     bool by_place;        // work in flight keeps one place of an allocation busy, not all of it: for renaming (memcpy)
     void (*before_turn)(void *context); // before each turn of the wait hook, which goes on when it returns; may be null
     void *before_turn_context;
+    bool (*interrupt_routine)(HANDLE adapter, ULONG message); // what an interrupt calls; null: the miniport's own
     bool busy_in_later_pass; // the next pass of an operation that is not its first is answered ALLOCATION_BUSY, once
 };
 

@@ -92,6 +92,13 @@ static NTSTATUS build_transfer(struct machine *machine, DXGKARG_BUILDPAGINGBUFFE
     return build_pages(argument, packet, mdl, t->MdlOffset, t->TransferSize, pages);
 }
 
+static void change_entries(struct machine *machine, uint64_t first, uint64_t pages, const uint64_t *pfn, uint64_t dummy,
+                           bool coherent)
+{
+    for (uint64_t i = 0; i < pages; i++)
+        machine->aperture[first + i] = (struct mini_entry){pfn ? pfn[i] : dummy, coherent};
+}
+
 static NTSTATUS build_map(struct machine *machine, DXGKARG_BUILDPAGINGBUFFER *argument)
 {
     const DXGK_BUILDPAGINGBUFFER_MAPAPERTURESEGMENT *m = &argument->MapApertureSegment;
@@ -103,6 +110,11 @@ static NTSTATUS build_map(struct machine *machine, DXGKARG_BUILDPAGINGBUFFER *ar
         mini_error(machine, "MAP_APERTURE outside the aperture");
     if (m->Flags.CacheCoherent && !machine->options.coherent_aperture)
         mini_error(machine, "CacheCoherent on a non-coherent aperture (R67)");
+    if (machine->knobs.by_registers) {
+        change_entries(machine, m->OffsetInPages, m->NumberOfPages, &m->pMdl->Pfn[m->MdlOffset], 0,
+                       m->Flags.CacheCoherent);
+        return STATUS_SUCCESS;
+    }
     struct packet packet = {
         .kind = PACKET_MAP, .to = m->OffsetInPages * PAGE_SIZE, .list = 1, .pattern = m->Flags.CacheCoherent};
     return build_pages(argument, packet, m->pMdl, m->MdlOffset, m->NumberOfPages * PAGE_SIZE, m->NumberOfPages);
@@ -156,6 +168,12 @@ static NTSTATUS build_small(struct machine *machine, DXGKARG_BUILDPAGINGBUFFER *
         uint64_t place = APERTURE_BASE + argument->UnmapApertureSegment.OffsetInPages * PAGE_SIZE;
         if (in_use(machine, allocation, place, false))
             mini_error(machine, "UNMAP_APERTURE while a job uses the range (R78)");
+        if (machine->knobs.by_registers) {
+            const DXGK_BUILDPAGINGBUFFER_UNMAPAPERTURESEGMENT *u = &argument->UnmapApertureSegment;
+            change_entries(machine, u->OffsetInPages, u->NumberOfPages, NULL,
+                           (uint64_t)u->DummyPage.QuadPart >> PAGE_SHIFT, false);
+            return STATUS_SUCCESS;
+        }
         packet = (struct packet){.kind = PACKET_UNMAP,
                                  .to = argument->UnmapApertureSegment.OffsetInPages * PAGE_SIZE,
                                  .size = argument->UnmapApertureSegment.NumberOfPages * PAGE_SIZE,

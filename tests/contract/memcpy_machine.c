@@ -250,7 +250,8 @@ static void raise_interrupt(struct machine *machine)
 {
     if (machine->interrupt) {
         machine->interrupt = false;
-        ferry_test_miniport()->DxgkDdiInterruptRoutine(machine, 0);
+        bool (*routine)(HANDLE, ULONG) = machine->knobs.interrupt_routine;
+        (void)(routine ? routine : ferry_test_miniport()->DxgkDdiInterruptRoutine)(machine, 0);
     }
 }
 

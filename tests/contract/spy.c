@@ -126,7 +126,12 @@ static NTSTATUS spy_build_paging_buffer(HANDLE adapter, DXGKARG_BUILDPAGINGBUFFE
     uint8_t *start = argument->pDmaBuffer;
     UINT size = argument->DmaSize;
     memset(start, CANARY, size);
+    spy.building = argument;
+    if (spy.in_build)
+        spy.in_build(spy.in_build_context);
     entry.status = spy.under->DxgkDdiBuildPagingBuffer(adapter, argument);
+    if (spy.in_build)
+        spy.in_build(spy.in_build_context);
     entry.after = *argument;
     uint8_t *end = argument->pDmaBuffer;
     bool inside = end >= start && end <= start + size;
@@ -192,6 +197,7 @@ static bool spy_interrupt(HANDLE adapter, ULONG message)
     spy.in_routine++;
     bool ours = spy.under->DxgkDdiInterruptRoutine(adapter, message);
     spy.in_routine--;
+    spy.reports += ours;
     return ours;
 }
 

@@ -48,6 +48,11 @@ struct spy {
     UINT last_paging_fence;
     HANDLE adapter;      // the handle the last build call came with
     unsigned in_routine; // inside InterruptRoutine or DpcRoutine
+    uint64_t reports;    // interrupts that had something to tell
+    // Called in the middle of each BuildPagingBuffer: before the miniport begins, and when it is done.
+    void (*in_build)(void *context);
+    void *in_build_context;
+    const DXGKARG_BUILDPAGINGBUFFER *building; // what that call is for
 };
 
 /// The one spy of the test program; start() puts it in front of a table and forgets everything.

@@ -157,6 +157,48 @@ static void R77_R78_R79_R80_unmapping_waits_for_jobs_of_that_range_only(void **s
     world_close(world); // the machine fails when a job still used the range
 }
 
+// A miniport may change the table by registers, when the operation is built, and write nothing into the buffer: the
+// operation is done all the same, and whoever comes into a range finds his own pages there.
+static void R69_R77_the_table_may_be_changed_by_registers(void **state)
+{
+    (void)state;
+    struct world *world = world_open_default();
+    world->knobs->by_registers = true;
+    D3DKMT_HANDLE traffic = world_create_in_aperture(world, PAGES(8), CPU), shadow = world_create(world, PAGES(8), CPU);
+    world_write(world, traffic, 1);
+    world_require(world, traffic);
+    world_require(world, shadow);
+    uint64_t dummy = machine_aperture_entry(world->machine, 62, NULL);
+    spy_clear();
+    world->knobs->delay = 4;
+    for (unsigned i = 0; i < 10; i++) {
+        D3DKMT_HANDLE a = world_create_in_aperture(world, PAGES(30), CPU),
+                      b = world_create_in_aperture(world, PAGES(30), CPU);
+        world_write(world, a, 10 + i);
+        world_write(world, b, 40 + i);
+        world_require(world, a);
+        uint64_t there = world_place(world, a).offset / PAGE_SIZE;
+        world_gpu_copy(world, shadow, 0, a, PAGES(22), PAGES(8));
+        world_gpu_copy(world, a, 0, traffic, 0, PAGES(8));
+        assert_int_equal(world_evict(world, a), FERRY_OK);
+        world_require(world, b); // in its place: both do not fit
+        assert_int_equal(world_place(world, a).segment, 0);
+        assert_int_equal(world_place(world, b).offset / PAGE_SIZE, there);
+        world_check_gpu(world, b, 40 + i);
+        void *address;
+        assert_int_equal(ferry_vidmm_lock(world->manager, a, D3DDDI_LOCK_READ_ONLY, &address), FERRY_OK);
+        for (uint64_t n = 0; n < PAGES(30) / 4; n++)
+            assert_int_equal(((uint32_t *)address)[n], n < PAGES(8) / 4 ? world_word(1, n) : world_word(10 + i, n));
+        assert_int_equal(ferry_vidmm_unlock(world->manager, a), FERRY_OK);
+        assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, a), FERRY_OK);
+        assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, b), FERRY_OK);
+        assert_int_equal(machine_aperture_entry(world->machine, there, NULL), dummy);
+    }
+    assert_int_equal(spy_builds(DXGK_OPERATION_MAP_APERTURE_SEGMENT), 20);
+    assert_int_equal(spy_builds(DXGK_OPERATION_UNMAP_APERTURE_SEGMENT), 20);
+    world_close(world);
+}
+
 static void R173_aperture_pages_need_not_be_neighbours(void **state)
 {
     (void)state;
@@ -181,6 +223,7 @@ int main(void)
         cmocka_unit_test(R74_R75_never_mapped_pages_show_the_dummy_page_too),
         cmocka_unit_test(R76_writes_to_the_dummy_page_are_counted),
         cmocka_unit_test(R77_R78_R79_R80_unmapping_waits_for_jobs_of_that_range_only),
+        cmocka_unit_test(R69_R77_the_table_may_be_changed_by_registers),
         cmocka_unit_test(R173_aperture_pages_need_not_be_neighbours),
     };
     return WORLD_RUN(tests);

@@ -108,6 +108,63 @@ static void R123_R134_R135_R140_existing_memory_is_flushed_only_with_cached(void
         }
 }
 
+// Each way that existing memory takes from the CPU to the device and back, and when: before the device can have read
+// it, and before anybody is told that he may. A program reads its own memory without a lock once it is out of place.
+static void hands_change(UINT kind, bool aperture, bool cached)
+{
+    struct world_options options = world_defaults();
+    options.machine.coherent_aperture = false;
+    struct world *world = world_open(&options);
+    uint32_t *memory = aligned_alloc(PAGE_SIZE, PAGES(2));
+    memset(memory, 0x5A, PAGES(2));
+    struct ferry_allocation_private wanted = world_private(PAGES(2), CPU | kind | (cached ? 0x4 : 0));
+    wanted.Aperture = aperture;
+    struct ferry_vidmm_allocation_options existing = {.existing = memory, .existing_bytes = PAGES(2)};
+    D3DKMT_HANDLE a, large = aperture ? world_create_in_aperture(world, PAGES(63), CPU) : 0;
+    assert_int_equal(world_try_create(world, &wanted, &existing, &a, NULL), FERRY_OK);
+    unsigned each = cached ? 1 : 0;
+    world->knobs->delay = 1;
+    world->knobs->hold_paging = true;
+    uint64_t before = flushes(world);
+    assert_int_equal(world_resident(world, &a, 1), FERRY_PENDING);
+    assert_int_equal(flushes(world), before + each); // nothing has run
+    world->knobs->hold_paging = false;
+    world_require(world, a);
+    world_wait(world, world_gpu_put(world, a, 0, 4, 7));
+    before = flushes(world);
+    void *address;
+    assert_int_equal(ferry_vidmm_lock(world->manager, a, 0, &address), FERRY_OK);
+    assert_ptr_equal(address, memory);
+    assert_int_equal(memory[0], 7);
+    assert_int_equal(flushes(world), before + (aperture ? 1 : 2) * each); // the way out of video memory is one more
+    before = flushes(world);
+    memory[1] = 8;
+    assert_int_equal(ferry_vidmm_unlock(world->manager, a), FERRY_OK);
+    assert_int_equal(flushes(world), before + each);
+    world_wait(world, world_gpu_put(world, a, 8, 4, 9));
+    before = flushes(world);
+    assert_int_equal(world_evict(world, a), FERRY_OK);
+    assert_true(world_evict(world, a) >= 0);
+    if (aperture)
+        world_require(world, large);
+    else
+        world_force_out(world, a);
+    assert_int_equal(world_place(world, a).segment, 0);
+    assert_int_equal(flushes(world) - before, each); // large has no Cached
+    assert_int_equal(memory[1], 8);
+    assert_int_equal(memory[2], 9);
+    assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, a), FERRY_OK);
+    free(memory);
+    world_close(world);
+}
+
+static void R121_R134_R140_existing_memory_is_flushed_at_each_change_of_hands(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 8; i++)
+        hands_change(i & 1 ? DXGK_ALLOC_FLAG_EXISTING_KERNEL_SYSMEM : DXGK_ALLOC_FLAG_EXISTING_SYSMEM, i & 2, i & 4);
+}
+
 // A DISCARD lock may name few pages; what the GPU wrote in the others is given up as well, so all of it is written.
 static void R114_R238_a_discard_lock_of_few_pages_covers_all(void **state)
 {
@@ -204,6 +261,7 @@ int main(void)
         cmocka_unit_test(R124_reads_of_what_is_not_cached_are_counted),
         cmocka_unit_test(R66_R121_a_coherent_mapping_needs_no_flush),
         cmocka_unit_test(R123_R134_R135_R140_existing_memory_is_flushed_only_with_cached),
+        cmocka_unit_test(R121_R134_R140_existing_memory_is_flushed_at_each_change_of_hands),
         cmocka_unit_test(R114_R238_a_discard_lock_of_few_pages_covers_all),
         cmocka_unit_test(addresses_above_16_mib_of_an_allocation_are_patched_whole),
         cmocka_unit_test(R61_the_scratch_page_is_no_room_for_allocations),

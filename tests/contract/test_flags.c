@@ -261,6 +261,20 @@ static void R163_a_cpu_address_while_mapping_is_refused_by_name(void **state)
 
 // NOTIFY_ALLOC is there from WDDM 3.2 on; before, its flags are reserved bits. Who asks for it is refused by name, and
 // nobody is sent one who has not asked.
+// The device has a protected range and the segment says so; the manager does not place anything in one yet.
+static void R159_a_place_in_the_protected_range_is_refused_by_name(void **state)
+{
+    (void)state;
+    struct world_options options = world_defaults();
+    options.machine.version = DXGKDDI_WDDMv3_2;
+    options.machine.vpr = true;
+    struct world *world = world_open(&options);
+    assert_int_equal(world_try_flags(world, CPU | DXGK_ALLOC_FLAG_CREATE_IN_VPR, NULL), FERRY_ERROR_UNSUPPORTED);
+    assert_string_equal(ferry_flags_unsupported(CPU | DXGK_ALLOC_FLAG_CREATE_IN_VPR, 0), "CreateInVpr");
+    assert_int_equal(world_statistics(world).allocations, 0);
+    world_close(world);
+}
+
 static void R182_notify_alloc_is_refused_by_version_and_by_name(void **state)
 {
     (void)state;
@@ -311,6 +325,7 @@ int main(void)
         cmocka_unit_test(R123_R125_R134_R135_R140_R148_warnings),
         cmocka_unit_test(R152_R153_R155_the_last_fifth_and_the_other_four),
         cmocka_unit_test(R163_a_cpu_address_while_mapping_is_refused_by_name),
+        cmocka_unit_test(R159_a_place_in_the_protected_range_is_refused_by_name),
         cmocka_unit_test(R182_notify_alloc_is_refused_by_version_and_by_name),
         cmocka_unit_test(the_table_is_complete_and_in_order),
     };

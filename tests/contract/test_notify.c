@@ -189,11 +189,79 @@ static void R167_history_buffers_come_and_go_with_the_user_mode_drivers_calls(vo
     world_close(world);
 }
 
+// Whatever flags the first word has, and whatever befalls an allocation: who did not ask in the second word is told
+// nothing, by no operation behind the seven that everybody gets.
+static void R183_R184_whatever_befalls_it_nobody_is_told_who_did_not_ask(void **state)
+{
+    (void)state;
+    static const UINT words[] = {CPU,
+                                 PERMANENT,
+                                 CPU | DXGK_ALLOC_FLAG_CACHED,
+                                 DXGK_ALLOC_FLAG_PROTECTED,
+                                 CPU | DXGK_ALLOC_FLAG_FROM_END_OF_SEGMENT | DXGK_ALLOC_FLAG_DISABLE_LARGE_PAGE_MAPPING,
+                                 CPU | DXGK_ALLOC_FLAG_OVERLAY,
+                                 CPU | DXGK_ALLOC_FLAG_CAPTURE,
+                                 CPU | DXGK_ALLOC_FLAG_ACCESSED_PHYSICALLY,
+                                 CPU | DXGK_ALLOC_FLAG_CACHED | DXGK_ALLOC_FLAG_HISTORY_BUFFER,
+                                 DXGK_ALLOC_FLAG_CPU_VISIBLE_ON_DEMAND};
+    for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        for (unsigned aperture = 0; aperture < 2; aperture++) {
+            struct world *world = world_open_default();
+            world->knobs->by_place = true;
+            bool pinned = (words[i] & (DXGK_ALLOC_FLAG_OVERLAY | DXGK_ALLOC_FLAG_CAPTURE)) != 0;
+            bool locks = (words[i] & (DXGK_ALLOC_FLAG_CPU_VISIBLE | DXGK_ALLOC_FLAG_CPU_VISIBLE_ON_DEMAND)) != 0;
+            D3DKMT_HANDLE below = world_create(world, PAGES(20), CPU), a;
+            struct ferry_allocation_private wanted = world_private(PAGES(4), words[i]);
+            wanted.Aperture = aperture;
+            world->knobs->flags_as_wished = true;
+            int made = world_try_create(world, &wanted, NULL, &a, NULL);
+            world->knobs->flags_as_wished = false;
+            if (made == FERRY_ERROR_FLAGS) { // a history buffer has no other flag beside a coherent aperture
+                world_close(world);
+                continue;
+            }
+            assert_int_equal(made, FERRY_OK);
+            world_require(world, below);
+            world_require(world, a);
+            world->knobs->delay = 3;
+            void *address;
+            for (unsigned n = 0; n < 3 && locks; n++) {
+                world_gpu_put(world, a, 0, 64, n);
+                UINT flags = n == 1 ? D3DDDI_LOCK_DISCARD | D3DDDI_LOCK_WRITE_ONLY : n == 2 ? D3DDDI_LOCK_READ_ONLY : 0;
+                assert_int_equal(ferry_vidmm_lock(world->manager, a, flags, &address), FERRY_OK);
+                assert_int_equal(ferry_vidmm_unlock(world->manager, a), FERRY_OK);
+            }
+            assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, below), FERRY_OK);
+            D3DKMT_HANDLE moves = world_create(world, PAGES(aperture ? 64 : 50), CPU);
+            world_require(world, moves); // what lies in the middle makes room
+            world_require(world, a);
+            while (world_place(world, a).residency_count > 0)
+                assert_int_equal(world_evict(world, a), FERRY_OK);
+            assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, moves), FERRY_OK);
+            if (!pinned)
+                push_out(world, a);
+            world_require(world, a);
+            world_gpu_name(world, world->context, a, true);
+            world->knobs->hang = true;
+            assert_int_equal(ferry_vidmm_reset_engine(world->manager), FERRY_OK);
+            if (i % 2)
+                assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, a), FERRY_OK);
+            else
+                assert_int_equal(ferry_vidmm_destroy_device(world->manager, world->device), FERRY_OK);
+            assert_true(spy_builds(aperture ? DXGK_OPERATION_MAP_APERTURE_SEGMENT : DXGK_OPERATION_FILL) > 0);
+            for (unsigned operation = DXGK_OPERATION_UNMAP_APERTURE_SEGMENT + 1; operation < DXGK_OPERATION_COUNT;
+                 operation++)
+                assert_int_equal(spy_builds(operation), 0);
+            world_close(world);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(R174_commit_and_eviction_are_notified_once_each),
         cmocka_unit_test(R174_a_move_is_a_commit_to_the_new_place),
+        cmocka_unit_test(R183_R184_whatever_befalls_it_nobody_is_told_who_did_not_ask),
         cmocka_unit_test(R174_R253_what_is_notified_is_not_renamed),
         cmocka_unit_test(R167_history_buffers_come_and_go_with_the_user_mode_drivers_calls),
     };

@@ -35,6 +35,7 @@ struct world *world_open(const struct world_options *options)
     struct ferry_vidmm_options manager = options->manager;
     manager.size = sizeof(manager);
     manager.miniport = spy_start(ferry_test_miniport());
+    world->knobs->interrupt_routine = manager.miniport->DxgkDdiInterruptRoutine;
     manager.miniport_device_context = machine_adapter(world->machine);
     manager.platform = machine_platform(world->machine);
     assert_int_equal(ferry_vidmm_start(&manager, &world->manager), FERRY_OK);

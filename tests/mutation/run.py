@@ -8,12 +8,18 @@ A mutation:
     in host-driver/vidmm            a folder, or a file; everything below it is searched, so that files may move
     - what the text says            tokens; how they are spread over lines means nothing; must be found exactly once
     + what it says then
-    by contract_order a_lock_waits  program (several: a,b) and case; what the case's name begins with is enough
+    by contract_order a_lock_waits  program (several: a,b; each must see it) and case; the beginning of its name is enough
 
 Several - and + lines belong together. A mutation whose text is not found once no longer applies, which is an error of its
-own: the code moved on, and the mutation must follow. Usage: run.py [--sample N] [--only TEXT] [--check] [--jobs N].
+own: the code moved on, and the mutation must follow.
+
+The copy stays from one run to the next, so that only what changed is built. What was caught is written down at once: a run
+that was broken off goes on where it was, and a mutation is tried again when it, the file that it changes or the file that
+its case stands in is another one (--anew tries all). Several runs at a time: each with its own --shard i/n.
+Usage: run.py [--sample N] [--only TEXT] [--shard i/n] [--anew] [--check] [--jobs N].
 """
 import argparse
+import hashlib
 import os
 import random
 import re
@@ -36,6 +42,7 @@ SILENCED = "".join(f'#pragma GCC diagnostic ignored "-W{name}"\n' for name in (
     "empty-body", "type-limits"))
 SUFFIXES = {".c", ".h", ".v", ".vh", ".cpp", ".S"}
 QUICK = ("contract_", "test_umd", "dma_map")  # A sample is drawn of what these programs catch: one file to compile each.
+SLOW = ("rtl_", "firmware_", "tools", "system")  # These build a simulator or the firmware: the last ones of a whole run.
 
 
 class Mutation:
@@ -90,16 +97,33 @@ def read(paths):
 LARGE = {"verilated", "sim", "system", "timing", "obj-threads", "obj-tsan", "firmware-core"}  # Nothing quick is made of them.
 
 
+def put(source, target):
+    """A copy with its times, unless that is what stands there."""
+    if target.is_file() and target.read_bytes() == source.read_bytes():
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(source, target)  # Newer than what was built of the one before.
+    shutil.copymode(source, target)
+
+
 def copy_tree(scratch, quick):
-    """The tree as it is, and what was built of it with its times, so that only what a mutation changes is built again."""
-    shutil.rmtree(scratch, ignore_errors=True)
-    scratch.mkdir(parents=True)
+    """The tree as it is. The first time with what was built of it and its times, so that only what a mutation changes is
+    built again; later what stands there is brought up to date."""
     listed = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT, check=True,
                             capture_output=True, text=True).stdout.split("\0")
-    for name in filter(None, listed):
-        if (ROOT / name).is_file():
-            (scratch / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, scratch / name)
+    names = {name for name in listed if name and (ROOT / name).is_file()}
+    if (scratch / "whole").is_file() and not quick:
+        for path in [p for p in scratch.rglob("*") if p.is_file() and p.relative_to(scratch).parts[0] != "build"]:
+            if str(path.relative_to(scratch)) not in names | {"whole"}:
+                path.unlink()
+        for name in names:
+            put(ROOT / name, scratch / name)
+        return
+    shutil.rmtree(scratch, ignore_errors=True)
+    scratch.mkdir(parents=True)
+    for name in names:
+        (scratch / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, scratch / name)
     (scratch / "build").mkdir()
     for path in (ROOT / "build").iterdir():
         if path.name == "venv":
@@ -110,6 +134,32 @@ def copy_tree(scratch, quick):
                                 ignore=shutil.ignore_patterns("rtl_*", "bench*", "cocotb*") if quick else None)
         elif path.is_file():
             shutil.copy2(path, scratch / "build" / path.name)
+    (scratch / "whole").touch()
+
+
+class Known:
+    """What was caught before, a line each in a file."""
+
+    def __init__(self, path, anew):
+        self.path = path
+        self.lines = set()
+        if path.is_file() and not anew:
+            self.lines = set(path.read_text(encoding="utf-8").split())
+
+    @staticmethod
+    def key(mutation):
+        texts = [mutation.room, *mutation.old, *mutation.new, *mutation.programs, mutation.case]
+        place = mutation.place(ROOT)
+        texts.append(place if isinstance(place, str) else place[1])
+        folder = ROOT / "tests"
+        texts += [p.read_text(encoding="utf-8") for p in sorted(folder.rglob("*")) if p.suffix in SUFFIXES | {".py"}
+                  and mutation.case in p.read_text(encoding="utf-8")]
+        return hashlib.sha256("\0".join(texts).encode()).hexdigest()
+
+    def add(self, mutation):
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.open("a", encoding="utf-8") as file:
+            file.write(self.key(mutation) + "\n")
 
 
 def make(scratch, programs, jobs):
@@ -119,42 +169,40 @@ def make(scratch, programs, jobs):
                           env=dict(clean, GIT_DIR=str(ROOT / ".git")), capture_output=True, text=True)
 
 
-def failures(programs, scratch):
+def outcome(program, scratch):
     """Cases that fail, and all there are."""
-    failed, every = [], []
     os.chdir(scratch)
-    for program in programs:
-        result = run_tests.run(f"build/tests/{program}", 1)
-        every += result.cases
-        failed += [case for case, good in result.cases.items() if not good] or (["(no case)"] if result.failed else [])
+    result = run_tests.run(f"build/tests/{program}", 1)
     os.chdir(ROOT)
-    return failed, every
+    failed = [case for case, good in result.cases.items() if not good] or (["(no case)"] if result.failed else [])
+    return failed, list(result.cases)
 
 
-def sound(programs, scratch, jobs, known):
+def sound(program, scratch, jobs, known):
     """Without any mistake, which cases pass? What fails there catches nothing."""
-    for program in programs:
-        if program not in known:
-            built = make(scratch, [program], jobs)
-            failed, every = failures([program], scratch) if built.returncode == 0 else ([], [])
-            known[program] = [case for case in every if case not in failed]
-    return [case for program in programs for case in known[program]]
+    if program not in known:
+        built = make(scratch, [program], jobs)
+        failed, every = outcome(program, scratch) if built.returncode == 0 else ([], [])
+        known[program] = [case for case in every if case not in failed]
+    return known[program]
 
 
 def attempt(mutation, scratch, jobs, known):
     """What became of it: "caught", or in what way not."""
-    if not any(case.startswith(mutation.case) for case in sound(mutation.programs, scratch, jobs, known)):
-        return f"NO SUCH CASE PASSES without it: {mutation.case}"
+    for program in mutation.programs:
+        if not any(case.startswith(mutation.case) for case in sound(program, scratch, jobs, known)):
+            return f"NO SUCH CASE PASSES without it in {program}: {mutation.case}"
     path, before, after = mutation.place(scratch)
     path.write_text((SILENCED if path.suffix == ".c" else "") + after, encoding="utf-8")
     try:
         built = make(scratch, mutation.programs, jobs)
         if built.returncode != 0:
             return "DOES NOT BUILD: " + (built.stdout + built.stderr).strip()[-600:]
-        failed, _ = failures(mutation.programs, scratch)
-        if any(case.startswith(mutation.case) for case in failed):
-            return "caught"
-        return f"SURVIVED {mutation.case}" + (f"; others failed: {' '.join(failed)}" if failed else "")
+        for program in mutation.programs:
+            failed, _ = outcome(program, scratch)
+            if not any(case.startswith(mutation.case) for case in failed):
+                return f"SURVIVED {program} {mutation.case}" + (f"; others failed: {' '.join(failed)}" if failed else "")
+        return "caught"
     finally:
         path.write_text(before, encoding="utf-8")
         later = time.time() + 1  # What is built next must take the text that is right again.
@@ -165,13 +213,16 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sample", type=int, help="so many, drawn by FERRY_SEED of those that are quick to try")
     parser.add_argument("--only", help="those whose line contains this")
+    parser.add_argument("--shard", default="1/1", help="i/n: every n-th, beginning with the i-th")
+    parser.add_argument("--anew", action="store_true", help="also what was caught before")
     parser.add_argument("--check", action="store_true", help="only whether each applies")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--scratch", type=Path, default=ROOT / "build" / "mutation")
+    parser.add_argument("--scratch", type=Path, help="where the copy is; one for each shard otherwise")
     arguments = parser.parse_args()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, run_tests.stop)  # Ends the test under way with its group.
-    mutations = read(sorted((ROOT / "tests" / "mutation").glob("*.txt")))
+    # The manager first, the hardware last.
+    mutations = read(sorted((ROOT / "tests" / "mutation").glob("*.txt"), reverse=True))
     if arguments.only:
         mutations = [m for m in mutations if arguments.only in str(m)]
     stale = [(m, place) for m in mutations if isinstance(place := m.place(ROOT), str)]
@@ -186,16 +237,28 @@ def main():
         print(f"FERRY_SEED={seed}")
         able = [m for m in mutations if all(p.startswith(QUICK) for p in m.programs) and id(m) not in gone]
         mutations = random.Random(seed).sample(able, min(arguments.sample, len(able))) + [m for m, _ in stale]
-    arguments.scratch = arguments.scratch.resolve()
-    copy_tree(arguments.scratch, bool(arguments.sample))
-    caught, known = 0, {}
-    for mutation in (m for m in mutations if id(m) not in gone):
+    before = Known(ROOT / "build" / "mutation-caught", arguments.anew or bool(arguments.sample))
+    part, parts = map(int, arguments.shard.split("/"))
+    mutations = sorted(mutations, key=lambda m: any(p.startswith(SLOW) for p in m.programs))[part - 1::parts]
+    todo = [m for m in mutations if id(m) not in gone and before.key(m) not in before.lines]
+    caught, known, survivors = sum(id(m) not in gone for m in mutations) - len(todo), {}, []
+    if caught:
+        print(f"{caught} were caught before")
+    scratch = (arguments.scratch or ROOT / "build" / f"mutation-{part}-{parts}").resolve()
+    copy_tree(scratch, bool(arguments.sample))
+    for mutation in todo:
         start = time.monotonic()
-        said = attempt(mutation, arguments.scratch, arguments.jobs, known)
-        caught += said == "caught"
+        said = attempt(mutation, scratch, arguments.jobs, known)
+        if said == "caught":
+            caught += 1
+            before.add(mutation)
+        else:
+            survivors.append(f"{mutation}: {said.splitlines()[0]}")
         name = re.sub(r"\W+", "_", mutation.says).strip("_")
         print(f"[       OK ] {name}" if said == "caught" else f"[  FAILED  ] {name}: {mutation.source}:{mutation.line}: {said}",
               f"({mutation.programs[0]} {mutation.case}, {time.monotonic() - start:.1f} s)", flush=True)
+    for line in survivors:
+        print(f"not caught: {line}")
     print(f"{caught} passed, {len(mutations) - caught} failed")
     return 0 if caught == len(mutations) else 1
 

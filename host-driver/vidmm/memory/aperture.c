@@ -113,7 +113,10 @@ void ferry_vm_map(struct ferry_vm_memory *memory, struct ferry_vm_allocation *al
 void ferry_vm_unmap(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
 {
     const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
-    // Once unmapped, nothing pushes the GPU's writes on any more, and the CPU may read the pages next (R58).
+    // Once unmapped, nothing pushes the GPU's writes on any more, and the CPU may read the pages next (R58): of memory
+    // that is a program's own, without asking, so no line of before may be left in its caches (R121, R134).
+    if (allocation->gpu_wrote && !allocation->coherent)
+        ferry_vm_cache_handover(memory, allocation);
     ferry_vm_aperture_order(memory, allocation, true);
     ferry_vm_dummy_inspect(memory);
     unmap_range(memory, segment, allocation->block->first, allocation->block->pages, allocation);
