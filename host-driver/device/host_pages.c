@@ -5,7 +5,10 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
+
+#include "device/kept_pages.h"
 
 /// One MDL, its arena and its page frame numbers, in a list of all.
 struct arena {
@@ -18,8 +21,9 @@ struct arena {
 struct ferry_host_pages {
     struct ferry_page_source source;
     struct ferry_gpu *gpu;
-    pthread_mutex_t mutex; // Guards the list and the totals.
+    pthread_mutex_t mutex; // Guards all below.
     struct arena *arenas;
+    struct ferry_kept_pages kept;
     struct ferry_host_pages_totals totals;
 };
 
@@ -69,18 +73,41 @@ static bool arguments_legal(const void *context, size_t count, unsigned flags, M
            (flags & ~FERRY_PAGES_CONSECUTIVE) == 0;
 }
 
+// NULL when the host has no memory left.
+static void *new_memory(struct ferry_host_pages *pages, size_t count)
+{
+    pthread_mutex_lock(&pages->mutex);
+    void *memory = ferry_kept_pages_take(&pages->kept, count);
+    pthread_mutex_unlock(&pages->mutex);
+    if (memory != NULL) {
+        return memset(memory, 0, count * PAGE_SIZE);
+    }
+    memory = mmap(NULL, count * PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return memory == MAP_FAILED ? NULL : memory;
+}
+
+static void old_memory(struct ferry_host_pages *pages, void *memory, size_t count)
+{
+    pthread_mutex_lock(&pages->mutex);
+    bool is_kept = ferry_kept_pages_give(&pages->kept, memory, count);
+    pthread_mutex_unlock(&pages->mutex);
+    if (!is_kept) {
+        munmap(memory, count * PAGE_SIZE);
+    }
+}
+
 static int allocate(void *context, size_t count, unsigned flags, MDL **mdl)
 {
     if (!arguments_legal(context, count, flags, mdl)) {
         return FERRY_ERROR_ARGUMENT;
     }
-    void *memory = mmap(NULL, count * PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) {
+    void *memory = new_memory(context, count);
+    if (memory == NULL) {
         return FERRY_ERROR_NO_HOST_MEMORY;
     }
     int error = add(context, memory, count, flags, false, mdl);
     if (error != FERRY_OK) {
-        munmap(memory, count * PAGE_SIZE);
+        old_memory(context, memory, count);
     }
     return error;
 }
@@ -119,7 +146,7 @@ static void free_mdl(void *context, MDL *mdl)
     }
     ferry_gpu_dma_unmap(pages->gpu, arena->pfn, mdl->PageCount);
     if (!arena->wrapped) {
-        munmap(mdl->MappedSystemVa, mdl->PageCount * PAGE_SIZE);
+        old_memory(pages, mdl->MappedSystemVa, mdl->PageCount);
     }
     free(arena);
 }
@@ -147,6 +174,10 @@ void ferry_host_pages_destroy(struct ferry_host_pages *pages)
     }
     while (pages->arenas != NULL) {
         free_mdl(pages, &pages->arenas->mdl);
+    }
+    size_t count;
+    for (void *memory; (memory = ferry_kept_pages_drain(&pages->kept, &count)) != NULL;) {
+        munmap(memory, count * PAGE_SIZE);
     }
     pthread_mutex_destroy(&pages->mutex);
     free(pages);

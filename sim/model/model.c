@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The device's life: entries fetched into slots, buffers carried out, records posted.
 
-// For MAP_ANONYMOUS and MAP_NORESERVE, which POSIX does not name.
+// For MAP_ANONYMOUS, MAP_NORESERVE and madvise(), which POSIX does not name.
 #define _DEFAULT_SOURCE
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -30,6 +30,11 @@ struct ferry_model *ferry_model_create(const struct ferry_model_options *options
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (model->local == MAP_FAILED)
         model->local = NULL;
+#ifdef MADV_HUGEPAGE
+    // Where the host has them, large pages: a replay that fills video memory faults 512 times less often.
+    if (model->local)
+        (void)madvise(model->local, model->options.local_bytes, MADV_HUGEPAGE);
+#endif
     model->aperture = calloc(model->options.aperture_pages, sizeof *model->aperture);
     if (!model->local || !model->aperture) {
         ferry_model_destroy(model);

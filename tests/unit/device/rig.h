@@ -39,6 +39,7 @@ void a_doorbell_that_may_come_yet_closes_the_ring(void **context);
 // Host memory: test_device_memory.c.
 void gpu_memory_is_consecutive_zero_and_given_back(void **context);
 void mdls_name_their_pages(void **context);
+void pages_that_were_given_back_come_again_as_zero(void **context);
 void bad_page_requests_are_named(void **context);
 
 #endif

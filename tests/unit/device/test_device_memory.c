@@ -62,6 +62,53 @@ void mdls_name_their_pages(void **context)
     free(own);
 }
 
+static bool all_are(const MDL *mdl, unsigned char value)
+{
+    const unsigned char *at = mdl->MappedSystemVa;
+    for (size_t n = 0; n < mdl->ByteCount; n++) {
+        if (at[n] != value) {
+            return false;
+        }
+    }
+    return true;
+}
+
+// What was given back comes again, to whoever wants so much, and never to two; zero, whatever was left in it.
+void pages_that_were_given_back_come_again_as_zero(void **context)
+{
+    enum { MDLS = 6 };
+    // 3 and 259 are kept in one place; the largest is more than is kept at all.
+    static const size_t sizes[MDLS] = {3, 259, 3, 1, 259, 20000};
+    struct state *state = *context;
+    struct ferry_host_pages *pages;
+    MDL *mdls[MDLS];
+    void *before[MDLS];
+    unsigned char own[2 * 4096] __attribute__((aligned(4096))) = {0};
+    assert_int_equal(ferry_host_pages_create(state->gpu, &pages), FERRY_OK);
+    const struct ferry_page_source *source = ferry_host_pages_source(pages);
+    for (unsigned round = 0; round < 3; round++) {
+        for (size_t i = 0; i < MDLS; i++) {
+            assert_int_equal(source->allocate(source->context, sizes[i], 0, &mdls[i]), FERRY_OK);
+            assert_true(all_are(mdls[i], 0));
+            memset(mdls[i]->MappedSystemVa, (int)(round * MDLS + i + 1), mdls[i]->ByteCount);
+        }
+        for (size_t i = 0; i < MDLS; i++) {
+            assert_true(all_are(mdls[i], (unsigned char)(round * MDLS + i + 1)));
+            before[i] = mdls[i]->MappedSystemVa;
+            source->free(source->context, mdls[i]);
+        }
+    }
+    // The caller's own memory is not kept.
+    MDL *wrapped, *fresh;
+    assert_int_equal(source->wrap(source->context, own, 2, 0, &wrapped), FERRY_OK);
+    source->free(source->context, wrapped);
+    assert_int_equal(source->allocate(source->context, 2, 0, &fresh), FERRY_OK);
+    assert_ptr_not_equal(fresh->MappedSystemVa, own);
+    assert_int_equal(source->allocate(source->context, 1, 0, &fresh), FERRY_OK);
+    assert_ptr_equal(fresh->MappedSystemVa, before[3]);
+    ferry_host_pages_destroy(pages);
+}
+
 void bad_page_requests_are_named(void **context)
 {
     struct state *state = *context;
