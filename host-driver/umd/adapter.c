@@ -43,6 +43,7 @@ static void shut(struct umd_adapter *adapter)
         ferry_kmd_miniport()->DxgkDdiRemoveDevice(adapter->kmd);
     ferry_host_pages_destroy(adapter->pages);
     ferry_gpu_close(adapter->gpu);
+    pthread_cond_destroy(&adapter->device_ended);
     pthread_mutex_destroy(&adapter->lock);
     pthread_mutex_destroy(&adapter->telling);
     free(adapter);
@@ -105,6 +106,7 @@ int ferry_adapter_open(const struct ferry_adapter_options *options, struct ferry
     if (!adapter)
         return FERRY_ERROR_NO_HOST_MEMORY;
     pthread_mutex_init(&adapter->lock, NULL);
+    pthread_cond_init(&adapter->device_ended, NULL);
     pthread_mutex_init(&adapter->telling, NULL);
     snprintf(adapter->backend, sizeof adapter->backend, "%s",
              options->backend ? options->backend : ferry_link_backend_name(0));
@@ -138,7 +140,8 @@ void ferry_adapter_close(struct ferry_adapter *handle)
     }
     while (adapter->processes)
         umd_process_end(adapter->processes);
-    // Calls that wait for the GPU find their handles gone, and end.
+    // Calls that wait for the GPU, or for one another, find their handles gone, and end.
+    pthread_cond_broadcast(&adapter->device_ended);
     umd_park(&call);
     umd_adapter_wait_for_others(adapter);
     shut(adapter);

@@ -79,6 +79,24 @@ void umd_device_end(struct umd_device *device)
     free(device);
 }
 
+int umd_device_destroy(struct umd_call *call, struct umd_device *device)
+{
+    const void *handle = device->handle;
+    D3DKMT_HANDLE vidmm = device->vidmm;
+
+    device->ending = true;
+    umd_park(call);
+    int error = ferry_vidmm_destroy_device(call->adapter->vidmm, vidmm);
+    umd_return(call);
+    device = umd_object(call->adapter, UMD_DEVICE, handle);
+    if (device)
+        device->ending = false;
+    if (error == FERRY_OK && device)
+        umd_device_end(device);
+    pthread_cond_broadcast(&call->adapter->device_ended);
+    return error;
+}
+
 int ferry_device_destroy(struct ferry_device *handle)
 {
     struct umd_call call;
@@ -86,14 +104,7 @@ int ferry_device_destroy(struct ferry_device *handle)
 
     if (!device)
         return FERRY_ERROR_HANDLE;
-    D3DKMT_HANDLE vidmm = device->vidmm;
-    umd_park(&call);
-    int error = ferry_vidmm_destroy_device(call.adapter->vidmm, vidmm);
-    umd_return(&call);
-    device = umd_object(call.adapter, UMD_DEVICE, handle);
-    if (error == FERRY_OK && device)
-        umd_device_end(device);
-    return umd_leave(&call, error);
+    return umd_leave(&call, device->ending ? FERRY_ERROR_HANDLE : umd_device_destroy(&call, device));
 }
 
 int ferry_device_wait_paging(struct ferry_device *handle, uint64_t value)

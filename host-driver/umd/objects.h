@@ -28,6 +28,7 @@ struct umd_adapter {
     struct ferry_vidmm *vidmm;
     struct umd_device *devices;
     struct umd_process *processes; // Changed under `telling` too.
+    pthread_cond_t device_ended;   // A call that was destroying a device has come back to the lock.
     uint64_t calls;                // Ids of call events.
     pthread_mutex_t telling;       // Of the observer, innermost: events come from calls, parked calls and the link.
     ferry_event_callback *observer;
@@ -63,6 +64,7 @@ struct umd_device {
     void *handle;
     struct umd_adapter *adapter;
     struct umd_process *process; // NULL = of no program.
+    bool ending;                 // A call is destroying it.
     struct umd_device *next, *previous;
     D3DKMT_HANDLE vidmm, paging_queue;
     struct umd_allocation *allocations;

@@ -63,34 +63,35 @@ void umd_process_end(struct umd_process *process)
     free(process);
 }
 
+// One of the program's devices, if there is any one that no other call is destroying.
 static struct umd_device *device_of(const struct umd_process *process)
 {
-    struct umd_device *device = process->adapter->devices;
+    struct umd_device *ending = NULL;
 
-    while (device && device->process != process)
-        device = device->next;
-    return device;
+    for (struct umd_device *device = process->adapter->devices; device; device = device->next) {
+        if (device->process == process && !device->ending)
+            return device;
+        ending = device->process == process ? device : ending;
+    }
+    return ending;
 }
 
-// One device after the other, so that what the manager has destroyed is gone here too when a later one fails.
+// One device after the other, so that what the manager has destroyed is gone here too when a later one fails. What
+// other calls are destroying comes last, and is waited for.
 static int end_devices(struct umd_call *call, struct ferry_process *handle)
 {
-    struct umd_process *process;
+    const struct umd_process *process;
+    int error = FERRY_OK;
 
-    while ((process = umd_object(call->adapter, UMD_PROCESS, handle)) && device_of(process)) {
-        void *device_handle = device_of(process)->handle;
-        D3DKMT_HANDLE vidmm = device_of(process)->vidmm;
-        umd_park(call);
-        int error = ferry_vidmm_destroy_device(call->adapter->vidmm, vidmm);
-        umd_return(call);
-        struct umd_device *device = umd_object(call->adapter, UMD_DEVICE, device_handle);
-        // HANDLE: another call is destroying it, and takes it off the list when it comes back.
-        if (error == FERRY_OK && device)
-            umd_device_end(device);
-        else if (error != FERRY_OK && error != FERRY_ERROR_HANDLE)
-            return error;
+    while (error == FERRY_OK && (process = umd_object(call->adapter, UMD_PROCESS, handle)) && device_of(process)) {
+        struct umd_device *device = device_of(process);
+
+        if (device->ending)
+            pthread_cond_wait(&call->adapter->device_ended, &call->adapter->lock);
+        else
+            error = umd_device_destroy(call, device);
     }
-    return FERRY_OK;
+    return error;
 }
 
 int ferry_process_destroy(struct ferry_process *handle)

@@ -230,6 +230,23 @@ static struct paging_accesses count_accesses(const uint8_t *bytes, UINT count)
     return found;
 }
 
+// An opcode that nobody knows, in place of a job's first packet or of any of a paging buffer's.
+static void plant_fault(struct machine *machine, bool paging, UINT count)
+{
+    UINT at = 0;
+    machine->planted++;
+    while (paging) {
+        uint32_t word;
+        memcpy(&word, machine->patched + at, sizeof(word));
+        UINT next = at + FERRY_GET(FERRY_PACKET_HEADER_WORDS, word) * 4;
+        machine->random = machine->random * UINT64_C(6364136223846793005) + 1442695040888963407;
+        if (next == at || next >= count || machine->random >> 63 != 0)
+            break;
+        at = next;
+    }
+    machine->patched[at] = 0xEE;
+}
+
 static NTSTATUS pass_on(struct machine *machine, const DXGKARG_SUBMITCOMMAND *argument)
 {
     NTSTATUS status = real()->DxgkDdiSubmitCommand(machine->adapter, argument);
@@ -266,8 +283,7 @@ static NTSTATUS submit(HANDLE adapter, const DXGKARG_SUBMITCOMMAND *argument)
     unsigned *faults = argument->Flags.Paging ? &machine->knobs.fault_paging : &machine->knobs.fault_jobs;
     if (*faults > 0 && bytes > 0) {
         --*faults;
-        machine->planted++;
-        machine->patched[0] = 0xEE;
+        plant_fault(machine, argument->Flags.Paging, bytes);
     }
     if (machine_holds(&machine->knobs, argument->NodeOrdinal) && machine->held_count < HELD_MOST) {
         machine->held[machine->held_count++] = *argument;
@@ -283,7 +299,9 @@ static NTSTATUS reset_engine(HANDLE adapter, DXGKARG_RESETENGINE *argument)
     machine->knobs.hold_node = 0;
     machine->knobs.hold_paging = false;
     kmd_machine_release(machine);
-    return real()->DxgkDdiResetEngine(adapter, argument);
+    NTSTATUS status = real()->DxgkDdiResetEngine(adapter, argument);
+    kmd_machine_was_reset(machine);
+    return status;
 }
 
 const DRIVER_INITIALIZATION_DATA *ferry_test_miniport(void)

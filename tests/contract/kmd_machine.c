@@ -164,6 +164,7 @@ struct machine *machine_open(const struct machine_options *options)
     struct ferry_link *link;
     machine->options = *options;
     machine->knobs.host_pages = -1;
+    machine->random = options->seed;
     must(ferry_model_link_open(&model, &config, &link) == FERRY_OK, "the model");
     machine->link = link;
     machine->model = ferry_model_link_model(link);
@@ -209,15 +210,26 @@ struct ferry_vidmm_platform machine_platform(struct machine *machine)
         .context = machine, .pages = &machine->source, .wait_for_progress = kmd_machine_turn, .gpu_time = gpu_time};
 }
 
+static void count_faults(struct machine *machine)
+{
+    struct ferry_fault fault = {.size = sizeof(fault)};
+    while (ferry_kmd_next_fault(machine->adapter, &fault))
+        machine->refused += fault.kind != FERRY_FAULT_KIND_ENGINE_RESET; // asked for by a test
+}
+
+void kmd_machine_was_reset(struct machine *machine)
+{
+    count_faults(machine);
+    machine->planted = machine->refused < machine->planted ? machine->refused : machine->planted;
+}
+
 // The device's judgement: what it refused beyond the planted faults, and where it found no page.
 unsigned machine_errors(const struct machine *machine, const char **first)
 {
     struct ferry_link_counts counts = {0};
     ferry_gpu_link_counts(machine->gpu, &counts);
-    struct ferry_fault fault = {.size = sizeof(fault)};
     struct machine *writable = (struct machine *)machine;
-    while (ferry_kmd_next_fault(machine->adapter, &fault))
-        writable->refused += fault.kind != FERRY_FAULT_KIND_ENGINE_RESET; // asked for by a test
+    count_faults(writable);
     snprintf(writable->text, sizeof(machine->text), "%u faults, %u planted, %llu accesses to unmapped pages",
              machine->refused, machine->planted, (unsigned long long)counts.unmapped_accesses);
     if (first)

@@ -29,6 +29,7 @@ struct machine {
     bool hung;
     uint8_t *patched; // first byte of what was patched last
     unsigned planted, refused;
+    uint64_t random;
     char text[100];
     // What the wrapper keeps.
     const DXGKRNL_INTERFACE *os;
@@ -48,5 +49,7 @@ extern struct machine *kmd_machine_present;
 int kmd_machine_turn(void *context);
 /// Give the miniport what was held back, when the knob lets go of it.
 void kmd_machine_release(struct machine *machine);
+/// What was planted and has not been executed never will be: every ring was aborted.
+void kmd_machine_was_reset(struct machine *machine);
 
 #endif

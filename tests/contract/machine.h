@@ -53,7 +53,7 @@ struct machine_knobs {
     bool overrun;            // move pDmaBuffer past the end of the buffer
     bool hang;               // nodes stop working; only a reset helps
     bool late_abort;         // what a reset aborts first has been executed, all but the report (memcpy machine)
-    unsigned fault_paging;   // this many paging buffers that are submitted from now on fault (and do nothing)
+    unsigned fault_paging; // this many paging buffers that are submitted from now on fault, after some of their packets
     unsigned fault_jobs;
     bool backwards;         // report a fence that is older than the newest report
     long host_pages;        // pages the source still gives out; negative = any number

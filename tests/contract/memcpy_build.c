@@ -206,13 +206,13 @@ static void check_idle(struct machine *machine, const struct mini_allocation *al
         mini_error(machine, "AllocationIsIdle on a busy allocation (R42, R54)");
 }
 
-// A fresh buffer, though what was built before was never submitted: after a reset that is thrown away, and at no other
-// time.
+// A fresh buffer, though what was built before was never submitted: after a reset or a fault that is thrown away, and
+// at no other time.
 static void look_for_thrown_away(struct machine *machine, const DXGKARG_BUILDPAGINGBUFFER *argument)
 {
     if (argument->DmaBufferWriteOffset != 0 || machine->building_count == 0)
         return;
-    if (!machine->was_reset)
+    if (!machine->may_throw_away)
         mini_error(machine, "a paging buffer was built and not submitted");
     for (size_t i = 0; i < machine->building_count; i++)
         machine->building[i].allocation->paging_references--;

@@ -198,8 +198,9 @@ static void run_one(struct machine *machine, struct mini_submission **link)
 {
     struct mini_submission *work = *link;
     *link = work->next;
-    if (!work->faults)
+    if (work->paging || !work->faults)
         mini_execute(machine, work);
+    machine->may_throw_away |= work->paging && work->faults;
     for (size_t i = 0; i < work->name_count; i++) {
         if (work->paging)
             work->names[i].allocation->paging_references--;

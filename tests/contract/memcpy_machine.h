@@ -32,7 +32,7 @@ struct mini_submission {
     uint64_t address; // of the buffer on the bus
     UINT start, end;
     bool paging;
-    bool faults;         // and does nothing
+    bool faults;         // a paging buffer after some of its packets, a job before it does anything
     uint64_t not_before; // turn
     struct mini_name *names;
     size_t name_count;
@@ -61,8 +61,8 @@ struct machine {
     UINT current[NODES]; // newest finished fence
     uint64_t random;
     unsigned busy_left;
-    bool in_operation, was_reset;
-    struct mini_name *patched; // names of the buffer being patched
+    bool in_operation, may_throw_away; // since a reset or a paging fault what was built need not be submitted
+    struct mini_name *patched;         // names of the buffer being patched
     size_t patched_count;
     uint64_t reads, writes; // READ_PHYSICAL, WRITE_PHYSICAL
     bool interrupt;
@@ -109,7 +109,7 @@ uint8_t *mini_gpu(struct machine *machine, uint64_t address, uint64_t *run);
 void mini_copy(struct machine *machine, uint64_t to, uint64_t from, uint64_t bytes);
 int mini_turn(void *context);
 void mini_submit(struct machine *machine, struct mini_submission *submission);
-/// Run the buffer's packets; false when it is to fault.
+/// Run the buffer's packets; of one that is to fault some of the first.
 void mini_execute(struct machine *machine, const struct mini_submission *submission);
 
 #endif

@@ -65,7 +65,7 @@ static NTSTATUS submit(HANDLE adapter, const DXGKARG_SUBMITCOMMAND *argument)
     if (work->paging) {
         work->names = machine->building;
         work->name_count = machine->building_count;
-        machine->was_reset = false;
+        machine->may_throw_away = false;
         machine->building = NULL;
         machine->building_count = machine->building_capacity = 0;
     } else {
@@ -112,7 +112,7 @@ static NTSTATUS reset_engine(HANDLE adapter, DXGKARG_RESETENGINE *argument)
     machine->knobs.hang = false;
     machine->knobs.hold_node = 0;
     machine->knobs.hold_paging = false;
-    machine->was_reset = true;
+    machine->may_throw_away = true;
     argument->LastAbortedFenceId = machine->current[argument->NodeOrdinal];
     struct mini_submission **link = &machine->queue;
     while (*link) {

@@ -92,7 +92,15 @@ void mini_execute(struct machine *machine, const struct mini_submission *work)
             mini_error(machine, "a packet leaves its DMA buffer");
             return;
         }
+        // Where it faults is chance, and inside a packet it is between two pages.
+        bool stops = work->faults && mini_random(machine, 2) == 0;
+        if (stops && packet.pages == 0)
+            return;
+        if (stops)
+            packet.pages = mini_random(machine, packet.pages);
         run_packet(machine, &packet, bytes + sizeof(packet));
+        if (stops)
+            return;
         at += packet.bytes;
     }
 }

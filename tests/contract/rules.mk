@@ -5,7 +5,7 @@ CONTRACT_SUITE := tests/contract
 MANAGER_SOURCES := $(wildcard host-driver/vidmm/*/*.c host-driver/ddi/*.c)
 MANAGER_SAN := $(MANAGER_SOURCES:%.c=$(BUILD)/obj-suite/%.o)
 MANAGER_TSAN := $(MANAGER_SOURCES:%.c=$(BUILD)/obj-tsan/%.o)
-SUITE_COMMON := $(addprefix $(CONTRACT_SUITE)/,memcpy_build memcpy_machine memcpy_miniport memcpy_run spy world)
+SUITE_COMMON := $(addprefix $(CONTRACT_SUITE)/,chaos memcpy_build memcpy_machine memcpy_miniport memcpy_run spy world)
 SUITE_TESTS := $(filter-out test_threads,$(notdir $(basename $(wildcard $(CONTRACT_SUITE)/test_*.c))))
 SUITE_PROGRAMS := $(SUITE_TESTS:test_%=$(BUILD)/tests/contract_%)
 
@@ -50,7 +50,7 @@ LINTS += lint-wall
 # are the manager's own matter and stay with the memcpy machine.
 KMD_SUITE_SOURCES := $(wildcard host-driver/kmd/*.c host-driver/device/*.c sim/model/*.c) host-driver/link/dma_map.c
 KMD_SUITE_OBJECTS := $(KMD_SUITE_SOURCES:%.c=$(BUILD)/obj-suite/%.o) \
-	$(patsubst %,$(BUILD)/obj-suite/$(CONTRACT_SUITE)/%.o,kmd_answers kmd_machine spy world)
+	$(patsubst %,$(BUILD)/obj-suite/$(CONTRACT_SUITE)/%.o,chaos kmd_answers kmd_machine spy world)
 KMD_SUITE_TESTS := $(filter-out test_victims_trace test_gpu_shares,$(SUITE_TESTS))
 KMD_SUITE_PROGRAMS := $(KMD_SUITE_TESTS:test_%=$(BUILD)/tests/contract_%_kmd)
 
@@ -72,3 +72,9 @@ $(BUILD)/tests/contract_threads_kmd: $(BUILD)/obj-tsan/$(CONTRACT_SUITE)/test_th
 	$(CC) $(CFLAGS) -fsanitize=thread $(filter %.o,$^) -o $@ -lcmocka -lz -lpthread
 .SECONDARY: $(KMD_TSAN)
 TEST_PROGRAMS += $(BUILD)/tests/contract_threads_kmd
+
+.PHONY: soak-chaos
+SOAKS += soak-chaos
+soak-chaos: $(BUILD)/tests/contract_chaos $(BUILD)/tests/contract_chaos_kmd
+	FERRY_SEED=$${FERRY_SEED:-$$(date +%s)} FERRY_RUNS=$${FERRY_RUNS:-400} FERRY_STEPS=4000 $(BUILD)/tests/contract_chaos
+	FERRY_SEED=$${FERRY_SEED:-$$(date +%s)} FERRY_RUNS=$${FERRY_RUNS:-100} FERRY_STEPS=4000 $(BUILD)/tests/contract_chaos_kmd

@@ -2,6 +2,7 @@
 // Bad input, faulting jobs and a node that hangs: a named status each time, and nothing else changes.
 #include <stdlib.h>
 
+#include "vidmm/api/manager.h"
 #include "world.h"
 
 static void sizes_that_cannot_be(void **state)
@@ -178,9 +179,29 @@ static void a_hanging_node_is_reset_and_goes_on(void **state)
     world_close(world);
 }
 
+// The list lies where the manager itself changes it: what it names is there when it is checked, and not afterwards.
+static void an_evict_reads_its_list_once(void **state)
+{
+    (void)state;
+    struct world *world = world_open_default();
+    D3DKMT_HANDLE handle = world_create(world, PAGES(1), CPU);
+    world_require(world, handle);
+    struct ferry_vm_allocation *allocation =
+        ferry_vm_handle_find(&world->manager->core.handles, FERRY_VM_ALLOCATION, handle);
+    allocation->count = handle;
+    D3DDDICB_EVICT arguments = {.NumAllocations = 1, .AllocationList = &allocation->count};
+    assert_int_equal(ferry_vidmm_evict(world->manager, world->device, &arguments), FERRY_OK);
+    assert_int_equal(allocation->count, handle - 1);
+    allocation->count = 1;
+    assert_int_equal(world_evict(world, handle), FERRY_OK);
+    assert_int_equal(world_statistics(world).required_bytes, 0);
+    world_close(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_evict_reads_its_list_once),
         cmocka_unit_test(sizes_that_cannot_be),
         cmocka_unit_test(null_foreign_and_stale_handles),
         cmocka_unit_test(locks_twice_unlocks_twice_and_destroys_locked),

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "discards.h"
 #include "programs.h"
 #include "vidmm/api/manager.h"
 
@@ -88,14 +89,19 @@ static struct machine_turns {
     int (*turn)(void *context);
     pthread_t destroyer;
     atomic_bool locked; // the lock has come back
+    bool times_out;
+    struct machine_knobs *knobs;
 } turns;
 
-// Who destroys waits until the lock has come back, and finds then that nothing comes any more.
+// Who destroys waits until the lock has come back, and finds then that nothing comes any more, or all of it.
 static int turn_for_one(void *context)
 {
     if (!pthread_equal(pthread_self(), turns.destroyer))
         return turns.turn(context);
-    return turns.locked ? FERRY_ERROR_TIMEOUT : FERRY_OK;
+    if (!turns.locked || turns.times_out)
+        return turns.locked ? FERRY_ERROR_TIMEOUT : FERRY_OK;
+    turns.knobs->hold_paging = false;
+    return turns.turn(context);
 }
 
 static NTSTATUS no_reset(HANDLE adapter, DXGKARG_RESETENGINE *argument)
@@ -108,6 +114,7 @@ static NTSTATUS no_reset(HANDLE adapter, DXGKARG_RESETENGINE *argument)
 struct locker {
     struct world *world;
     D3DKMT_HANDLE allocation;
+    uint32_t flags;
     int result;
 };
 
@@ -115,27 +122,22 @@ static void *lock_it(void *context)
 {
     struct locker *locker = context;
     void *address;
-    locker->result = ferry_vidmm_lock(locker->world->manager, locker->allocation, 0, &address);
+    locker->result = ferry_vidmm_lock(locker->world->manager, locker->allocation, locker->flags, &address);
     turns.locked = true;
     return NULL;
 }
 
-static void a_device_whose_end_times_out_is_there_again_and_its_lock_is_free(void **state)
+// Paging is held back; a lock of the allocation begins and waits for it. Then its device is destroyed, maybe in vain.
+static void destroy_under_a_lock(struct world *world, D3DKMT_HANDLE a, uint32_t flags, bool times_out)
 {
-    (void)state;
-    struct world *world = world_open_default();
     struct ferry_vidmm *manager = world->manager;
-    D3DKMT_HANDLE a = world_create(world, PAGES(2), CPU);
-    world_write(world, a, 7);
-    world_require(world, a);
-    world->knobs->delay = 1;
-    world->knobs->hold_paging = true;
-    world->knobs->hold_turns = UINT32_MAX;
     turns.locked = false;
-    struct locker locker = {world, a, FERRY_PENDING};
+    turns.times_out = times_out;
+    turns.knobs = world->knobs;
+    struct locker locker = {world, a, flags, FERRY_PENDING};
     pthread_t thread;
     pthread_create(&thread, NULL, lock_it, &locker);
-    while (!world_place(world, a).locked) // it has begun, and waits for the way out that is held
+    while (!world_place(world, a).locked)
         ;
     static DRIVER_INITIALIZATION_DATA table;
     const DRIVER_INITIALIZATION_DATA *real = manager->core.miniport;
@@ -146,12 +148,31 @@ static void a_device_whose_end_times_out_is_there_again_and_its_lock_is_free(voi
     turns.destroyer = pthread_self();
     manager->core.platform.wait_for_progress = turn_for_one;
     manager->core.miniport = &table;
-    assert_int_equal(ferry_vidmm_destroy_device(manager, world->device), FERRY_ERROR_TIMEOUT);
+    assert_int_equal(ferry_vidmm_destroy_device(manager, world->device), times_out ? FERRY_ERROR_TIMEOUT : FERRY_OK);
     pthread_join(thread, NULL);
     assert_int_equal(locker.result, FERRY_ERROR_HANDLE); // it was gone when the lock looked for it again
     manager->core.platform.wait_for_progress = turns.turn;
     manager->core.miniport = real;
     world->knobs->hold_paging = false;
+}
+
+static void hold_back_paging(struct world *world)
+{
+    world->knobs->delay = 1;
+    world->knobs->hold_paging = true;
+    world->knobs->hold_turns = UINT32_MAX;
+}
+
+static void a_device_whose_end_times_out_is_there_again_and_its_lock_is_free(void **state)
+{
+    (void)state;
+    struct world *world = world_open_default();
+    struct ferry_vidmm *manager = world->manager;
+    D3DKMT_HANDLE a = world_create(world, PAGES(2), CPU);
+    world_write(world, a, 7);
+    world_require(world, a);
+    hold_back_paging(world);
+    destroy_under_a_lock(world, a, 0, true); // the lock waits for the way out
     // The device and what is on it are as they were: nothing is locked, nothing lost.
     D3DKMT_DEVICEEXECUTION_STATE execution;
     assert_int_equal(ferry_vidmm_device_state(manager, world->device, &execution), FERRY_OK);
@@ -169,10 +190,54 @@ static void a_device_whose_end_times_out_is_there_again_and_its_lock_is_free(voi
     world_close(world);
 }
 
+// The lock discards, and has taken another instance than the one with the content. Both are on their way in.
+static struct world *discard_under_way(bool aperture, D3DKMT_HANDLE *allocation)
+{
+    struct world *world = open_held(64);
+    *allocation = create_limited(world, PAGES(2), CPU, aperture, 2);
+    hold_back_paging(world);
+    assert_int_equal(world_resident(world, allocation, 1), FERRY_PENDING);
+    discard(world, *allocation, 7);
+    assert_int_equal(world_resident(world, allocation, 1), FERRY_PENDING);
+    assert_int_equal(world_place(world, *allocation).instances, 2);
+    return world;
+}
+
+static void a_device_whose_end_times_out_keeps_what_a_lock_would_have_discarded(void **state)
+{
+    (void)state;
+    for (unsigned aperture = 0; aperture < 2; aperture++) {
+        D3DKMT_HANDLE a;
+        struct world *world = discard_under_way(aperture, &a);
+        destroy_under_a_lock(world, a, D3DDDI_LOCK_DISCARD, true);
+        assert_false(world_place(world, a).locked);
+        world_check(world, a, 7);
+        assert_int_equal(ferry_vidmm_destroy_device(world->manager, world->device), FERRY_OK);
+        world_close(world);
+    }
+}
+
+// Neither instance leaves entries behind that lead to its pages.
+static void a_device_that_goes_under_a_lock_that_discards_leaves_no_entry(void **state)
+{
+    (void)state;
+    D3DKMT_HANDLE a;
+    struct world *world = discard_under_way(true, &a);
+    bool coherent;
+    uint64_t nothing = machine_aperture_entry(world->machine, 40, &coherent);
+    destroy_under_a_lock(world, a, D3DDDI_LOCK_DISCARD, false);
+    assert_int_equal(world_statistics(world).allocations, 0);
+    for (uint64_t page = 0; page < 63; page++)
+        assert_int_equal(machine_aperture_entry(world->machine, page, &coherent), nothing);
+    world_close(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_device_whose_end_times_out_is_there_again_and_its_lock_is_free),
+        cmocka_unit_test(a_device_whose_end_times_out_keeps_what_a_lock_would_have_discarded),
+        cmocka_unit_test(a_device_that_goes_under_a_lock_that_discards_leaves_no_entry),
         cmocka_unit_test(turns_of_others_bring_back_nothing_that_is_being_destroyed),
     };
     return WORLD_RUN(tests);

@@ -131,6 +131,61 @@ static void what_goes_again_does_not_read_what_came_into_its_place(void **state)
     world_close(world);
 }
 
+// A short page-in and the beginning of a long one share a buffer. The long one fills all that may be in flight, so it
+// is still being built when the first buffer comes back. `faults` buffers go wrong from the shared one on.
+static void begin_beside(unsigned faults)
+{
+    struct world_options options = world_defaults();
+    options.manager.paging_buffer_bytes = 2 * machine_least_page_bytes;
+    struct world *world = world_open(&options);
+    assert_int_equal(ferry_vidmm_destroy_device(world->manager, world->device), FERRY_OK);
+    struct program programs[3];
+    D3DKMT_HANDLE allocations[3];
+    const uint64_t pages[3] = {2, 1, 40};
+    world->knobs->scatter_pages = true;
+    for (unsigned i = 0; i < 3; i++) {
+        programs[i] = program_begin(world, i == 2 ? 10 : 1, 0);
+        program_become(world, &programs[i]);
+        allocations[i] = world_create(world, PAGES(pages[i]), CPU);
+        world_write(world, allocations[i], i);
+    }
+    world->knobs->delay = 1;
+    world->knobs->hold_paging = true;
+    world->knobs->hold_turns = 100000;
+    uint64_t before = world_statistics(world).paging_buffers;
+    for (unsigned i = 0; i < 3; i++) {
+        // Only the first has gone out alone: the second is in the open buffer, which goes out while the third is
+        // queued.
+        assert_int_equal(world_statistics(world).paging_buffers, before + (i > 0));
+        world->knobs->fault_paging = i == 2 ? faults : 0;
+        program_become(world, &programs[i]);
+        assert_int_equal(world_resident(world, &allocations[i], 1), FERRY_PENDING);
+    }
+    world->knobs->hold_paging = false;
+    for (unsigned i = 0; i < 200; i++)
+        ferry_vidmm_poll(world->manager, true);
+    assert_int_equal(world_statistics(world).faulted_paging_buffers, faults);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_false(world_place(world, allocations[i]).lost);
+        program_become(world, &programs[i]);
+        world_check_gpu(world, allocations[i], i);
+    }
+    world_close(world);
+}
+
+static void what_begins_in_a_buffer_that_faults_and_ends_in_another_is_built_again(void **state)
+{
+    (void)state;
+    begin_beside(1);
+}
+
+// The buffers that go out behind the shared one are all the long one's, and are not looked at any more.
+static void faults_of_what_was_taken_back_are_nobodys(void **state)
+{
+    (void)state;
+    begin_beside(3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -138,6 +193,8 @@ int main(void)
         cmocka_unit_test(only_what_faults_alone_is_lost),
         cmocka_unit_test(a_place_that_was_given_away_meanwhile_is_not_read_again),
         cmocka_unit_test(what_goes_again_does_not_read_what_came_into_its_place),
+        cmocka_unit_test(what_begins_in_a_buffer_that_faults_and_ends_in_another_is_built_again),
+        cmocka_unit_test(faults_of_what_was_taken_back_are_nobodys),
     };
     return WORLD_RUN(tests);
 }

@@ -249,6 +249,72 @@ static void a_submit_that_waits_for_its_turn_lets_others_in(void **state)
     assert_in_range(b.ended_when_served, 1, 5);
 }
 
+// ---- Two calls that destroy the same device
+// -----------------------------------------------------------------------------
+
+struct ender {
+    struct ferry_device *device;
+    int result;
+};
+
+static void *end_device(void *context)
+{
+    struct ender *ender = context;
+
+    ender->result = ferry_device_destroy(ender->device);
+    return NULL;
+}
+
+static double seconds(clockid_t clock)
+{
+    struct timespec now;
+
+    clock_gettime(clock, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+// Its jobs take long, and another call waits for them. Whoever ends the program waits for that call, and sleeps.
+static void a_program_ends_behind_the_call_that_destroys_its_device(void **state)
+{
+    struct ferry_adapter *adapter = open_adapter(16 << 20);
+    struct bystander b = {0};
+    struct ender ender = {0};
+    struct ferry_device *other;
+    struct ferry_queue *queue;
+    pthread_t thread;
+    uint64_t fence;
+
+    (void)state;
+    struct ferry_process *process = begin(adapter, 1, 0, NULL, &ender.device);
+    ok(ferry_process_create_device(process, &other));
+    ok(ferry_queue_create(ender.device, &queue));
+    struct ferry_allocation *a = make(ender.device, 1 << 20, VISIBLE), *c = make(other, 4096, VISIBLE);
+    must_be_resident(ender.device, &a, 1);
+    for (unsigned i = 0; i < 60; i++) {
+        ok(ferry_queue_fill(queue, a, 0, 1 << 17, i, 4));
+        ok(ferry_queue_submit(queue, &fence));
+    }
+    ok(ferry_adapter_observe(adapter, slow_gpu, &b));
+    b.submitting = true;
+    assert_int_equal(pthread_create(&thread, NULL, end_device, &ender), 0);
+    while (b.ended < 2)
+        nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+    double wall = seconds(CLOCK_MONOTONIC), worked = seconds(CLOCK_THREAD_CPUTIME_ID);
+    ok(ferry_process_destroy(process));
+    worked = seconds(CLOCK_THREAD_CPUTIME_ID) - worked;
+    wall = seconds(CLOCK_MONOTONIC) - wall;
+    pthread_join(thread, NULL);
+    b.submitting = false;
+    ok(ferry_adapter_observe(adapter, NULL, NULL));
+    assert_int_equal(ender.result, FERRY_OK);
+    assert_int_equal(b.ended, 60);
+    assert_int_equal(ferry_allocation_id(c), 0);
+    assert_int_equal(ferry_device_destroy(other), FERRY_ERROR_HANDLE);
+    assert_true(wall > 0.05);
+    assert_true(worked < wall / 10);
+    ferry_adapter_close(adapter);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -256,6 +322,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(a_killed_program_leaves_nothing_and_its_handles_are_gone, setup, teardown),
         cmocka_unit_test_setup_teardown(bad_arguments, setup, teardown),
         cmocka_unit_test(a_submit_that_waits_for_its_turn_lets_others_in),
+        cmocka_unit_test(a_program_ends_behind_the_call_that_destroys_its_device),
     };
 
     read_options(argc, argv);

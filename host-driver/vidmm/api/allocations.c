@@ -21,15 +21,21 @@ int ferry_vidmm_create_allocation(struct ferry_vidmm *manager, D3DKMT_HANDLE dev
     return ferry_vm_leave(manager, result);
 }
 
+// After a turn of waiting another instance may be the allocation: a lock that was under way has been given up.
+static struct ferry_vm_allocation *hidden(struct ferry_vidmm *manager, D3DKMT_HANDLE handle)
+{
+    return ferry_vm_handle_find_hidden(&manager->core.handles, FERRY_VM_ALLOCATION, handle);
+}
+
 // What has to be queued for it takes a few places in the pager's line, which an empty line always has: nothing is kept
 // for want of memory.
-static int close_allocation(struct ferry_vidmm *manager, struct ferry_vm_allocation *allocation)
+static int close_allocation(struct ferry_vidmm *manager, D3DKMT_HANDLE handle)
 {
     const struct ferry_vm_sched *sched = &manager->sched;
     struct ferry_vm_patience patience = {0};
     for (;;) {
         bool empty = sched->done == sched->queued;
-        int result = ferry_vm_allocation_close(&manager->memory, allocation);
+        int result = ferry_vm_allocation_close(&manager->memory, hidden(manager, handle));
         if (result != FERRY_ERROR_NO_HOST_MEMORY || empty)
             return result;
         result = ferry_vm_block(manager, sched->paging_node, sched->done + 1, &patience);
@@ -42,24 +48,29 @@ int ferry_vm_allocation_end(struct ferry_vidmm *manager, struct ferry_vm_allocat
 {
     struct ferry_vm_sched *sched = &manager->sched;
     struct ferry_vm_patience patience = {0};
+    D3DKMT_HANDLE handle = allocation->subject.handle;
     unsigned node;
-    int result = close_allocation(manager, allocation);
+    int result = close_allocation(manager, handle);
+    allocation = hidden(manager, handle);
     // Whatever names it must be over before its room and pages go to somebody else.
-    while (result >= 0 && ferry_vm_subject_pending(sched, allocation->subject.last_fence, true, &node))
+    while (result >= 0 && ferry_vm_subject_pending(sched, allocation->subject.last_fence, true, &node)) {
         result = ferry_vm_block(manager, node, allocation->subject.last_fence[node], &patience);
+        allocation = hidden(manager, handle);
+    }
     // Each instance that is gone has left its place by an operation that waits for its jobs. They overtake each other,
     // so none of them is the last.
     for (uint64_t number = 1; result >= 0 && allocation->renaming && number != 0;) {
-        number = ferry_vm_allocation_pending(sched, allocation->subject.handle);
+        number = ferry_vm_allocation_pending(sched, handle);
         if (number != 0)
             result = ferry_vm_block(manager, sched->paging_node, number, &patience);
+        allocation = hidden(manager, handle);
     }
     if (result >= 0 || result == FERRY_ERROR_CRITICAL) {
         ferry_vm_residency_end(&manager->policy, allocation);
         return FERRY_OK;
     }
     ferry_vm_allocation_reopen(&manager->memory, allocation);
-    ferry_vm_handle_hide(&manager->core.handles, allocation->subject.handle, false);
+    ferry_vm_handle_hide(&manager->core.handles, handle, false);
     return result;
 }
 

@@ -87,6 +87,7 @@ enum ferry_vidmm_critical_code {
     FERRY_CRITICAL_FENCE_BACKWARDS = 0x1F, // A completed fence that was never submitted, or moved backwards.
     FERRY_CRITICAL_NOT_IDLE = 0x20,        // BUSY was answered busy_limit times.
     FERRY_CRITICAL_NO_PROGRESS = 0x16,     // INSUFFICIENT_DMA_BUFFER on an empty buffer, without any progress.
+    FERRY_CRITICAL_TABLE_FAULTED = 0x21,   // What changes an aperture's table faulted again and again.
 };
 struct ferry_vidmm_critical {
     enum ferry_vidmm_critical_code code;

@@ -99,6 +99,7 @@ static int set_up(struct ferry_vm_memory *memory, struct ferry_vm_allocation *al
         if ((info->EvictionSegmentSet & 1u << i) != 0)
             allocation->eviction_segment = (i + 1) & 0xF;
     allocation->use.serial = ++memory->serial;
+    allocation->subject.instance = (uint32_t)memory->serial;
     allocation->use.pages = allocation->pages;
     for (unsigned i = 0; i < memory->segment_count; i++)
         if ((info->SupportedWriteSegmentSet & 1u << i) != 0 && !memory->segments[i].aperture)
@@ -200,13 +201,20 @@ void ferry_vm_allocation_free(struct ferry_vm_memory *memory, struct ferry_vm_al
     free(allocation);
 }
 
-void ferry_vm_content_lost(void *context, D3DKMT_HANDLE handle)
+void ferry_vm_content_lost(void *context, D3DKMT_HANDLE handle, uint32_t number, bool named)
 {
     struct ferry_vm_memory *memory = context;
     struct ferry_vm_allocation *allocation =
         ferry_vm_handle_find_hidden(&memory->core->handles, FERRY_VM_ALLOCATION, handle);
     if (!allocation)
         return;
-    allocation->lost = 1;
-    allocation->device->state = D3DKMT_DEVICEEXECUTION_ERROR_DMAFAULT;
+    struct ferry_vm_allocation *instance = ferry_vm_instance_numbered(allocation, number);
+    const struct ferry_vm_allocation *before = allocation->renaming ? allocation->renaming->before : NULL;
+    // The one that a lock under way has taken is worth as little as a parked one until the lock is there. The one that
+    // it was taken for is wanted only if the lock fails: then its device is told.
+    bool wanted = instance && !ferry_vm_worthless(instance) && (!before || instance == before);
+    if (wanted)
+        instance->lost = 1;
+    if (named || (wanted && !before))
+        allocation->device->state = D3DKMT_DEVICEEXECUTION_ERROR_DMAFAULT;
 }

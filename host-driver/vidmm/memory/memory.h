@@ -182,6 +182,8 @@ bool ferry_vm_parked(const struct ferry_vm_allocation *instance);
 uint32_t ferry_vm_instance_count(const struct ferry_vm_allocation *allocation);
 /// The instance that so many discards from now will take; 0 = the one that holds the content.
 struct ferry_vm_allocation *ferry_vm_instance(struct ferry_vm_allocation *allocation, uint32_t steps);
+/// The one whose subject has this number; NULL when it is gone.
+struct ferry_vm_allocation *ferry_vm_instance_numbered(struct ferry_vm_allocation *allocation, uint32_t number);
 /// One more instance, as the next one. On an error all is as before.
 int ferry_vm_instance_add(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
 /// One that was just added and switched away from, and which nothing was queued for, is gone again.
@@ -195,7 +197,8 @@ bool ferry_vm_worthless(const struct ferry_vm_allocation *instance);
 size_t ferry_vm_instance_end_most(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *instance);
 void ferry_vm_instance_take_away(struct ferry_vm_memory *memory, struct ferry_vm_allocation *instance);
 int ferry_vm_instance_end(struct ferry_vm_memory *memory, struct ferry_vm_allocation *instance);
-/// All but the current one. What is queued for them is found by the handle (ferry_vm_allocation_pending).
+/// All but the current one, and the one that a lock under way has taken it for: that one only leaves the aperture. What
+/// is queued for them is found by the handle (ferry_vm_allocation_pending).
 int ferry_vm_instances_end(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
 /// The same after everything is over; frees the record too.
 void ferry_vm_instances_free(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
@@ -214,7 +217,7 @@ struct ferry_vm_allocation *ferry_vm_allocation_find(struct ferry_vm_memory *mem
                                                      const struct ferry_vm_device *device, D3DKMT_HANDLE handle,
                                                      int *error);
 /// For sched: a paging buffer that moved its content has faulted.
-void ferry_vm_content_lost(void *memory, D3DKMT_HANDLE allocation);
+void ferry_vm_content_lost(void *memory, D3DKMT_HANDLE allocation, uint32_t instance, bool named);
 
 // ---- cpu_access.c ----
 /// May it be locked like this?

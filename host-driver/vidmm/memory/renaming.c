@@ -32,6 +32,14 @@ struct ferry_vm_allocation *ferry_vm_instance(struct ferry_vm_allocation *alloca
     return renaming ? renaming->instances[(renaming->current + steps) % renaming->length] : allocation;
 }
 
+struct ferry_vm_allocation *ferry_vm_instance_numbered(struct ferry_vm_allocation *allocation, uint32_t number)
+{
+    for (uint32_t i = 0; i < ferry_vm_instance_count(allocation); i++)
+        if (ferry_vm_instance(allocation, i)->subject.instance == number)
+            return ferry_vm_instance(allocation, i);
+    return NULL;
+}
+
 static uint32_t index_of(const struct ferry_vm_allocation *instance)
 {
     uint32_t index = 0;
@@ -98,6 +106,7 @@ int ferry_vm_instance_add(struct ferry_vm_memory *memory, struct ferry_vm_alloca
     added->wants_memory = allocation->wants_memory;
     added->eviction_segment = allocation->eviction_segment;
     added->use.serial = ++memory->serial;
+    added->subject.instance = (uint32_t)memory->serial;
     added->use.pages = added->pages;
     ferry_vm_list_init(&added->link);
     ferry_vm_list_init(&added->missing);
@@ -132,9 +141,11 @@ void ferry_vm_instance_switch(struct ferry_vm_memory *memory, struct ferry_vm_al
     // if it had not been used for long, and so the first to leave.
     to->count = from->count;
     to->not_written = from->not_written;
+    to->closing = from->closing;
     to->use.last = from->use.last;
     to->use.period = from->use.period;
     from->count = 0;
+    from->closing = 0;
     from->use.last = from->use.period = 0;
     ferry_vm_list_remove(&from->link);
     ferry_vm_list_add(&to->device->allocations, &to->link);
@@ -188,11 +199,20 @@ int ferry_vm_instance_end(struct ferry_vm_memory *memory, struct ferry_vm_alloca
 
 int ferry_vm_instances_end(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
 {
-    struct ferry_vm_renaming *renaming = allocation->renaming;
-    while (renaming && renaming->length > 1) {
-        int result = ferry_vm_instance_end(memory, ferry_vm_instance(allocation, 1));
+    const struct ferry_vm_renaming *renaming = allocation->renaming;
+    uint32_t kept = 1;
+    while (renaming && renaming->length > kept) {
+        struct ferry_vm_allocation *instance = ferry_vm_instance(allocation, kept);
+        const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, instance->segment);
+        bool wanted = instance == renaming->before;
+        int result = FERRY_OK;
+        if (!wanted)
+            result = ferry_vm_instance_end(memory, instance);
+        else if (segment && segment->aperture)
+            result = ferry_vm_remove(memory, instance, false);
         if (result != FERRY_OK)
             return result;
+        kept += wanted;
     }
     return FERRY_OK;
 }

@@ -93,6 +93,9 @@ void ferry_vm_rename_back(struct ferry_vm_policy *policy, struct ferry_vm_alloca
     struct ferry_vm_renaming *renaming = allocation->renaming;
     if (!renaming || !renaming->before)
         return;
+    // Its content is wanted again, but paging has lost it meanwhile.
+    if (renaming->before->lost)
+        allocation->device->state = D3DKMT_DEVICEEXECUTION_ERROR_DMAFAULT;
     ferry_vm_instance_switch(policy->memory, renaming->before);
     renaming->before = NULL;
     if (renaming->added && !allocation->block && !busy(policy, allocation))

@@ -134,29 +134,52 @@ static void trim_to_budget(struct ferry_vm_policy *policy)
     }
 }
 
-// Needs no memory, so that whoever has to take back a MakeResident always can: the handles are looked up as often as
-// they are wanted.
+// An entry of the list, which was looked up when it was collected.
+static struct ferry_vm_allocation *entry(struct ferry_vm_policy *policy, const struct ferry_vm_device *device,
+                                         const D3DDDICB_EVICT *arguments, struct ferry_vm_allocation **list, UINT i)
+{
+    int error;
+    return list ? list[i] : ferry_vm_allocation_find(policy->memory, device, arguments->AllocationList[i], &error);
+}
+
+// One allocation may stand in the list several times, so the counts themselves are the check.
+static bool all_are_required(struct ferry_vm_policy *policy, const struct ferry_vm_device *device,
+                             const D3DDDICB_EVICT *arguments, struct ferry_vm_allocation **list)
+{
+    UINT count = arguments->NumAllocations, done = 0;
+    for (bool more = true; more && done < count; done += more) {
+        struct ferry_vm_allocation *allocation = entry(policy, device, arguments, list, done);
+        more = allocation && allocation->count > 0;
+        if (more)
+            allocation->count--;
+    }
+    for (UINT i = 0; i < done; i++) {
+        struct ferry_vm_allocation *allocation = entry(policy, device, arguments, list, i);
+        if (allocation)
+            allocation->count++;
+    }
+    return done == count;
+}
+
+// The caller may change his list meanwhile, so it is read once. Without memory for that the handles are looked up as
+// often as they are wanted: whoever has to take back a MakeResident always can.
 int ferry_vm_evict(struct ferry_vm_policy *policy, const struct ferry_vm_device *device, D3DDDICB_EVICT *arguments)
 {
-    const D3DKMT_HANDLE *handles = arguments->AllocationList;
-    UINT count = arguments->NumAllocations, done = 0;
-    int error;
-    for (UINT i = 0; i < count; i++)
-        if (!ferry_vm_allocation_find(policy->memory, device, handles[i], &error))
-            return error;
-    // One allocation may stand in the list several times, so the counts themselves are the check.
-    for (bool more = true; more && done < count; done += more) {
-        struct ferry_vm_allocation *allocation =
-            ferry_vm_allocation_find(policy->memory, device, handles[done], &error);
-        more = allocation->count > 0;
-        allocation->count -= more;
-    }
-    for (UINT i = 0; i < done; i++)
-        ferry_vm_allocation_find(policy->memory, device, handles[i], &error)->count++;
-    if (done < count)
-        return FERRY_ERROR_NOT_RESIDENT;
-    for (UINT i = 0; i < count; i++) {
-        struct ferry_vm_allocation *allocation = ferry_vm_allocation_find(policy->memory, device, handles[i], &error);
+    struct ferry_vm_allocation **list = NULL;
+    UINT count = arguments->NumAllocations;
+    int result = collect(policy, device, arguments->AllocationList, count, &list);
+    if (result != FERRY_OK && result != FERRY_ERROR_NO_HOST_MEMORY)
+        return result;
+    list = result == FERRY_OK ? list : NULL;
+    result = FERRY_OK;
+    for (UINT i = 0; i < count && !list && result == FERRY_OK; i++)
+        ferry_vm_allocation_find(policy->memory, device, arguments->AllocationList[i], &result);
+    if (result == FERRY_OK && !all_are_required(policy, device, arguments, list))
+        result = FERRY_ERROR_NOT_RESIDENT;
+    for (UINT i = 0; i < count && result == FERRY_OK; i++) {
+        struct ferry_vm_allocation *allocation = entry(policy, device, arguments, list, i);
+        if (!allocation || allocation->count == 0)
+            continue;
         // The caller's word that the GPU wrote nothing since the matching MakeResident, whatever its jobs announced.
         // What an earlier residency wrote, or an outer one that has not ended, is none of its business: it counts when
         // all that ended since the count left 0 said so.
@@ -165,6 +188,9 @@ int ferry_vm_evict(struct ferry_vm_policy *policy, const struct ferry_vm_device 
             allocation->dirty = allocation->dirty_before;
         lower(policy, allocation);
     }
+    free(list);
+    if (result != FERRY_OK)
+        return result;
     arguments->NumBytesToTrim = ferry_vm_excess(device->process);
     trim_to_budget(policy);
     return FERRY_OK;

@@ -42,10 +42,11 @@ static enum ferry_vm_built build(struct ferry_vm_sched *sched, uint64_t number)
         // A full buffer that found the device full before: it goes first.
         if (operation->begun && ferry_vm_holds_something(sched) && !ferry_vm_flush(sched))
             return stuck(sched);
-        sched->current = number;
-        do
+        outcome = FERRY_VM_WENT_OUT;
+        sched->current = sched->unwanted_number == 0 ? number : 0;
+        // A buffer that goes out may tell of a fault, and with that take back what is being built.
+        while (outcome == FERRY_VM_WENT_OUT && sched->unwanted_number == 0)
             outcome = ferry_vm_build_pass(sched, operation, false);
-        while (outcome == FERRY_VM_WENT_OUT);
         if (outcome == FERRY_VM_NO_ROOM && !operation->begun && operation->busy == 0 && operation->first == number)
             sched->current = 0;
     }
@@ -55,8 +56,8 @@ static enum ferry_vm_built build(struct ferry_vm_sched *sched, uint64_t number)
     return outcome;
 }
 
-// After a reset: what the miniport has begun, of an operation or of a transfer, comes to its end as the contract wants
-// it, into buffers that nobody submits. Then all of it begins anew.
+// After a reset or a fault: what the miniport has begun, of an operation or of a transfer, comes to its end as the
+// contract wants it, into buffers that nobody submits. Then all of it begins anew.
 static bool end_unwanted(struct ferry_vm_sched *sched)
 {
     while (sched->unwanted_number != 0) {
@@ -95,10 +96,10 @@ bool ferry_vm_pump_paging(struct ferry_vm_sched *sched)
     bool moved = false;
     enum ferry_vm_built outcome = FERRY_VM_BUILT;
     sched->parked = false;
-    if (!end_unwanted(sched))
-        return false;
     while ((outcome == FERRY_VM_BUILT || outcome == FERRY_VM_WENT_OUT) &&
            sched->core->critical.code == FERRY_CRITICAL_NONE) {
+        if (!end_unwanted(sched))
+            return moved;
         uint64_t number = ferry_vm_next_operation(sched);
         if (number == 0)
             break;

@@ -50,48 +50,119 @@ static bool has_part(const struct ferry_vm_sched *sched, uint64_t first, uint64_
     return false;
 }
 
-static void lose(struct ferry_vm_sched *sched, uint64_t first)
+static bool changes_a_table(const struct ferry_vm_operation *operation)
 {
-    D3DKMT_HANDLE allocation = ferry_vm_operation_at(sched, first)->allocation;
-    if (allocation)
-        sched->content_lost(sched->content_lost_context, allocation);
+    return operation->argument.Operation == DXGK_OPERATION_MAP_APERTURE_SEGMENT ||
+           operation->argument.Operation == DXGK_OPERATION_UNMAP_APERTURE_SEGMENT;
+}
+
+// Does a job that has not begun wait for this operation, or for a later one of the same subject?
+static bool is_named(const struct ferry_vm_sched *sched, const struct ferry_vm_operation *first)
+{
+    for (unsigned i = 0; i < sched->node_count; i++) {
+        for (const struct ferry_vm_job *job = sched->nodes[i].unsent; job; job = job->next) {
+            for (size_t j = 0; j < job->after_count; j++) {
+                uint64_t number = job->after[j];
+                const struct ferry_vm_operation *after = ferry_vm_operation_at(sched, number);
+                if (number >= first->first && !ferry_vm_operation_over(sched, number) &&
+                    after->allocation == first->allocation && after->instance == first->instance)
+                    return true;
+            }
+        }
+    }
+    return false;
+}
+
+// Of what is discarded nothing was wanted.
+static void lose(struct ferry_vm_sched *sched, const struct ferry_vm_operation *first)
+{
+    if (first->allocation && first->argument.Operation != DXGK_OPERATION_DISCARD_CONTENT)
+        sched->content_lost(sched->content_lost_context, first->allocation, first->instance, is_named(sched, first));
+}
+
+static bool half_built(const struct ferry_vm_sched *sched, const struct ferry_vm_operation *first)
+{
+    return sched->current >= first->first && sched->current <= first->last;
 }
 
 // Nothing that was built behind it, but for what is in the very buffer and stops there, is bound to its order: that may
 // have run. Pages that are given back behind it go again with it.
-static bool may_go_again(const struct ferry_vm_sched *sched, uint64_t at, uint64_t fence)
+static bool may_go_again(const struct ferry_vm_sched *sched, const struct ferry_vm_operation *first, uint64_t fence)
 {
-    const struct ferry_vm_operation *first = ferry_vm_operation_at(sched, built_at(sched, at));
-    if (first->alone || (sched->current >= first->first && sched->current <= first->last))
+    bool passed = false;
+    if (first->alone)
         return false;
-    for (at += first->last - first->first + 1; at < sched->built_end; at++) {
+    for (uint64_t at = sched->built_first; at < sched->built_end; at++) {
         const struct ferry_vm_operation *behind = ferry_vm_operation_at(sched, built_at(sched, at));
+        bool piece = behind->first == first->first;
         bool inside = behind->first_fence == fence && behind->fence == fence && behind->first == behind->last;
-        if (!inside && !behind->nothing && ferry_vm_in_order(first, behind))
+        passed |= piece;
+        if (passed && !piece && !inside && !behind->nothing && ferry_vm_in_order(first, behind))
             return false;
     }
-    return sched->current == 0 || !ferry_vm_in_order(first, ferry_vm_operation_at(sched, sched->current));
+    return sched->current == 0 || half_built(sched, first) ||
+           !ferry_vm_in_order(first, ferry_vm_operation_at(sched, sched->current));
 }
 
-static void build_alone(struct ferry_vm_sched *sched, uint64_t at)
+// The miniport brings it to its end in buffers that nobody submits, as after a reset. What is open holds nothing but
+// pieces of it, since nothing comes between those.
+static void stop_building(struct ferry_vm_sched *sched)
 {
-    const struct ferry_vm_operation *first = ferry_vm_operation_at(sched, built_at(sched, at));
-    uint64_t to = at;
-    for (; at < sched->built_end; at++) {
+    sched->unwanted = *ferry_vm_operation_at(sched, sched->current);
+    sched->unwanted_number = sched->current;
+    sched->current = 0;
+    sched->buffer_open = false;
+}
+
+static void build_alone(struct ferry_vm_sched *sched, const struct ferry_vm_operation *first)
+{
+    uint64_t to = sched->built_first;
+    if (half_built(sched, first))
+        stop_building(sched);
+    for (uint64_t at = sched->built_first; at < sched->built_end; at++) {
         uint64_t number = built_at(sched, at);
         struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, number);
-        bool piece = operation->first == first->first,
-             given_back = operation->nothing && operation->subject == first->subject;
-        if (piece || given_back) {
+        bool given_back = operation->nothing && operation->subject == first->subject && number > first->first;
+        if (given_back)
             forget(operation);
-            operation->alone = piece;
-            sched->unbuilt = number < sched->unbuilt ? number : sched->unbuilt;
-        } else {
+        if (given_back && number < sched->unbuilt)
+            sched->unbuilt = number;
+        if (!given_back && (number < first->first || number > first->last))
             sched->built_order[to++ % sched->capacity] = number;
-        }
     }
     sched->built_end = to;
+    for (uint64_t number = first->first; number <= first->last; number++) {
+        forget(ferry_vm_operation_at(sched, number));
+        ferry_vm_operation_at(sched, number)->alone = true;
+    }
+    sched->unbuilt = first->first < sched->unbuilt ? first->first : sched->unbuilt;
     sched->looked_at = 0;
+}
+
+#define TABLE_TRIES 8 // alone
+
+// A table must not go on leading to pages that are somebody else's by then: where it cannot be changed, nothing is
+// safe.
+static bool is_beyond_hope(struct ferry_vm_sched *sched, struct ferry_vm_operation *operation, uint64_t fence)
+{
+    if (operation->alone && ++operation->faults >= TABLE_TRIES && changes_a_table(operation))
+        ferry_vm_stop_critical(sched->core, (struct ferry_vidmm_critical){.code = FERRY_CRITICAL_TABLE_FAULTED,
+                                                                          .operation = operation->argument.Operation,
+                                                                          .node = sched->paging_node,
+                                                                          .fence = fence,
+                                                                          .allocation = operation->allocation});
+    return operation->faults >= TABLE_TRIES;
+}
+
+static void faulted(struct ferry_vm_sched *sched, uint64_t number, bool with_others, uint64_t fence)
+{
+    struct ferry_vm_operation *first = ferry_vm_operation_at(sched, number);
+    bool again = ferry_vm_repeatable(first) ? !is_beyond_hope(sched, first, fence)
+                                            : with_others && may_go_again(sched, first, fence);
+    if (again)
+        build_alone(sched, first);
+    else
+        lose(sched, first);
 }
 
 void ferry_vm_paging_faulted(struct ferry_vm_sched *sched, uint64_t fence)
@@ -102,20 +173,17 @@ void ferry_vm_paging_faulted(struct ferry_vm_sched *sched, uint64_t fence)
         uint64_t number = built_at(sched, at);
         parts += ferry_vm_operation_at(sched, number)->first == number && has_part(sched, number, fence);
     }
-    if (sched->current != 0 && ferry_vm_operation_at(sched, sched->current)->first == sched->current &&
-        has_part(sched, sched->current, fence)) {
-        parts++;
-        lose(sched, sched->current);
-    }
+    // None of whose pieces is in the order yet.
+    bool first_piece = sched->current != 0 && ferry_vm_operation_at(sched, sched->current)->first == sched->current;
+    bool begins_in_it = first_piece && has_part(sched, sched->current, fence);
+    parts += begins_in_it;
+    if (begins_in_it)
+        faulted(sched, sched->current, parts > 1, fence);
     // From the last one on, since what goes again leaves the order.
     for (uint64_t at = sched->built_end; at-- > sched->built_first;) {
         uint64_t number = built_at(sched, at);
-        if (ferry_vm_operation_at(sched, number)->first != number || !has_part(sched, number, fence))
-            continue;
-        if (parts > 1 && may_go_again(sched, at, fence))
-            build_alone(sched, at);
-        else
-            lose(sched, number);
+        if (ferry_vm_operation_at(sched, number)->first == number && has_part(sched, number, fence))
+            faulted(sched, number, parts > 1, fence);
     }
 }
 

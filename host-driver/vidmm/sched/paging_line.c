@@ -163,6 +163,7 @@ static void wait_for_subject(const struct ferry_vm_sched *sched, struct ferry_vm
     operation->subject = subject;
     operation->device = subject->device;
     operation->allocation = subject->handle;
+    operation->instance = subject->instance;
     subject->last_fence[sched->paging_node] = sched->queued;
 }
 

@@ -15,6 +15,19 @@ bool ferry_vm_in_order(const struct ferry_vm_operation *before, const struct fer
            meet(&before->writes, &behind->writes) || meet(&before->reads, &behind->writes);
 }
 
+bool ferry_vm_repeatable(const struct ferry_vm_operation *operation)
+{
+    if (operation->nothing)
+        return false;
+    switch (operation->argument.Operation) {
+    case DXGK_OPERATION_MAP_APERTURE_SEGMENT:
+    case DXGK_OPERATION_UNMAP_APERTURE_SEGMENT:
+    case DXGK_OPERATION_READ_PHYSICAL:
+    case DXGK_OPERATION_WRITE_PHYSICAL: return true;
+    default: return false;
+    }
+}
+
 static bool jobs_over(const struct ferry_vm_sched *sched, const struct ferry_vm_operation *operation)
 {
     for (unsigned i = 0; i < sched->node_count; i++)
@@ -57,6 +70,15 @@ static bool kept_back(const struct ferry_vm_sched *sched, struct ferry_vm_operat
     return false;
 }
 
+// What may have to go again alone keeps back whoever has to stay behind it until it is over (paging_again.c).
+static void pass_repeatable(struct ferry_vm_sched *sched, uint64_t number)
+{
+    const struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, number);
+    if (operation->state == FERRY_VM_BUILT_INTO && ferry_vm_repeatable(operation) &&
+        operation->passed_in != sched->look)
+        pass(sched, number);
+}
+
 // The first that may be built, from looked_at on. Who was passed over once stays so until something has ended.
 static uint64_t look(struct ferry_vm_sched *sched, uint64_t upto)
 {
@@ -64,9 +86,12 @@ static uint64_t look(struct ferry_vm_sched *sched, uint64_t upto)
         sched->looked_progress = sched->progress;
         sched->looked_at = sched->unbuilt;
         begin_look(sched);
+        for (uint64_t at = sched->built_first; at < sched->built_end; at++)
+            pass_repeatable(sched, sched->built_order[at % sched->capacity]);
     }
     for (; sched->looked_at <= upto; sched->looked_at++) {
         struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, sched->looked_at);
+        pass_repeatable(sched, sched->looked_at);
         if (operation->state != FERRY_VM_WAITING)
             continue;
         if (!kept_back(sched, operation))

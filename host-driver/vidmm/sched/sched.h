@@ -24,6 +24,7 @@
 // What work is about: an allocation, seen from here.
 struct ferry_vm_subject {
     D3DKMT_HANDLE handle;
+    uint32_t instance; // which of its allocation's, also of one that is gone
     struct ferry_vm_device *device;
     uint64_t last_fence[FERRY_VM_MAX_NODES]; // newest job of each node that names it; of the paging node the operation
 };
@@ -122,8 +123,10 @@ struct ferry_vm_operation {
     const struct ferry_vm_subject *subject; // only to tell one from another
     struct ferry_vm_device *device;         // whose work it is; NULL = the manager's own
     D3DKMT_HANDLE allocation;
-    uint32_t busy;    // answers
-    uint64_t idle_at; // after one: asked for again when this submission is done
+    uint32_t instance; // of the subject
+    uint32_t busy;     // answers
+    uint32_t faults;   // of buffers in which it was alone
+    uint64_t idle_at;  // after one: asked for again when this submission is done
     // The look that passed it over last, and the operation that kept it back then; 0 = none did.
     uint64_t passed_in, kept_by;
     enum ferry_vm_operation_state state;
@@ -166,12 +169,13 @@ struct ferry_vm_sched {
     size_t passed_count;
     uint64_t looked_at, looked_progress; // how far that look came, and when
     uint64_t look;                       // its number
-    // What the miniport is in the middle of after a reset: brought to its end for nobody.
+    // What the miniport is in the middle of after a reset or a fault: brought to its end for nobody.
     struct ferry_vm_operation unwanted;
     uint64_t unwanted_number; // 0 = nothing
 
-    // Told when the paging buffer that moves an allocation's content has faulted.
-    void (*content_lost)(void *context, D3DKMT_HANDLE allocation);
+    // Told when the paging buffer that moves an allocation's content has faulted: the subject's, which may be gone.
+    // `named`: a job that waits for it works on that content.
+    void (*content_lost)(void *context, D3DKMT_HANDLE allocation, uint32_t instance, bool named);
     void *content_lost_context;
 };
 
@@ -241,6 +245,9 @@ bool ferry_vm_flush(struct ferry_vm_sched *sched);
 uint64_t ferry_vm_next_operation(struct ferry_vm_sched *sched);
 /// Must the one stay behind the other?
 bool ferry_vm_in_order(const struct ferry_vm_operation *before, const struct ferry_vm_operation *behind);
+/// It moves no content: it changes an aperture's table, or orders what the GPU wrote through one. It may be executed
+/// any number of times, so after a fault it goes again; whatever has to stay behind it is not built before it is over.
+bool ferry_vm_repeatable(const struct ferry_vm_operation *operation);
 /// Would it write what an operation reads that may have to be executed again together with it?
 bool ferry_vm_spoils_a_source(const struct ferry_vm_sched *sched, uint64_t number);
 /// Does the operation wait for a job, by itself or behind one that does?
@@ -250,7 +257,7 @@ bool ferry_vm_behind_a_job(struct ferry_vm_sched *sched, uint64_t number);
 /// A reset aborted: everything that was built and is not over is built again.
 void ferry_vm_rebuild(struct ferry_vm_sched *sched);
 /// A submission has faulted. Its operations are built again, each in a buffer of its own; the content of one that was
-/// alone in it, or that others have come to stand on, is lost.
+/// alone in it, or that others have come to stand on, is lost. One that is still being built becomes `unwanted` first.
 void ferry_vm_paging_faulted(struct ferry_vm_sched *sched, uint64_t fence);
 /// Must the open buffer go out before this operation begins, so that one of them is alone?
 bool ferry_vm_stands_alone(const struct ferry_vm_sched *sched, uint64_t number);

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Random work of several programs with all that can go wrong below it, against a shadow: a plain copy of what each
+// allocation must hold. Who has lost nothing of his own must find every byte.
+#ifndef FERRY_TESTS_CHAOS_H
+#define FERRY_TESTS_CHAOS_H
+
+#include "world.h"
+
+/// The seed decides the machine, the programs' sizes and weights, what goes wrong and when. Everything that a failure
+/// says begins with it.
+void chaos_run(uint64_t seed, unsigned steps);
+
+#endif
