@@ -4,6 +4,30 @@
 
 #define RESET_POLL_CYCLES 500u
 
+/// Find out about doorbells that were given up: a read of the register does not pass the write on the link (2.4.1), so
+/// what it says is final. Such an entry counts as one that did nothing, or not at all.
+static int reopen_rings(struct ferry_gpu *gpu)
+{
+    for (uint32_t n = 0; n < FERRY_BAR0_RING_COUNT; n++) {
+        struct ferry_gpu_ring *ring = &gpu->ring[n];
+        uint32_t producer;
+        if (!ring->lost) {
+            continue;
+        }
+        int error = ferry_gpu_register_read(
+            gpu, FERRY_BAR0_RING_AT + n * FERRY_BAR0_RING_STRIDE + FERRY_BAR0_RING_PRODUCER, &producer);
+        if (error != FERRY_OK) {
+            return error;
+        }
+        if (producer != ring->produced && producer != ring->produced - 1) {
+            return FERRY_ERROR_DEVICE_LOST;
+        }
+        ring->produced = producer;
+        ring->lost = false;
+    }
+    return FERRY_OK;
+}
+
 int ferry_gpu_reset_engine(struct ferry_gpu *gpu)
 {
     const uint32_t resetting = FERRY_BAR0_CONTROL_ENGINE_RESET_MASK;
@@ -15,9 +39,9 @@ int ferry_gpu_reset_engine(struct ferry_gpu *gpu)
         if (error != FERRY_OK || (control & resetting) == 0) {
             break;
         }
-        error = waited >= FERRY_GPU_DEFAULT_TIMEOUT ? FERRY_ERROR_TIMEOUT
-                                                    : gpu->link->operations->pump(gpu->link, RESET_POLL_CYCLES, NULL);
+        error = waited >= FERRY_GPU_DEFAULT_TIMEOUT ? FERRY_ERROR_TIMEOUT : ferry_gpu_pump(gpu, RESET_POLL_CYCLES);
     }
+    error = error == FERRY_OK ? reopen_rings(gpu) : error;
     pthread_mutex_unlock(&gpu->mutex);
     return error;
 }

@@ -84,8 +84,8 @@ struct ferry_gpu_fence {
 int ferry_gpu_ring_create(struct ferry_gpu *gpu, uint32_t ring, uint32_t entries_log2, uint32_t rights);
 /// Write one entry and ring the doorbell; *number (may be NULL) gets the value of `retired` that says it is done. The
 /// buffer stays the caller's and must not change before that. Errors: ARGUMENT, BUSY (the ring is full), DEVICE_LOST
-/// (the doorbell was not taken in time; nothing of the buffer runs should it come yet, and the ring takes no more).
-/// After any other error of the link all is as before the call.
+/// (the doorbell was not taken in time; nothing of the buffer runs should it come yet, and the ring takes no more until
+/// the engine is reset). After any other error of the link all is as before the call.
 int ferry_gpu_ring_submit(struct ferry_gpu *gpu, uint32_t ring, const struct ferry_gpu_entry *entry, uint32_t *number);
 /// Look at the fence record in host memory; does not run the device. Errors: ARGUMENT.
 int ferry_gpu_ring_completed(struct ferry_gpu *gpu, uint32_t ring, struct ferry_gpu_fence *fence);
@@ -120,7 +120,9 @@ uint64_t ferry_gpu_cycles(struct ferry_gpu *gpu);
 int ferry_gpu_next_fault(struct ferry_gpu *gpu, struct ferry_fault *fault, bool *found);
 /// Fill the device counters of `statistics` and unmapped_accesses; the other fields stay.
 int ferry_gpu_counters(struct ferry_gpu *gpu, struct ferry_statistics *statistics);
-/// Drop every job; what was in flight retires ABORTED afterwards. Comes back when the engine is ready. Errors: TIMEOUT.
+/// Drop every job; what was in flight retires ABORTED afterwards. Comes back when the engine is ready. Rings that a
+/// lost doorbell closed are open again; when it came after all, the number of its entry is skipped. Errors: TIMEOUT,
+/// and DEVICE_LOST when a ring's PRODUCER is what nobody wrote there.
 int ferry_gpu_reset_engine(struct ferry_gpu *gpu);
 /// Set LOCAL_LIMIT (0 = leave). Errors: ARGUMENT (not a page multiple, or beyond the memory there is).
 int ferry_gpu_set_local_limit(struct ferry_gpu *gpu, uint64_t limit);

@@ -16,7 +16,10 @@ struct ferry_gpu_ring {
     uint32_t entries; // 0 = not made.
     uint32_t produced;
     uint64_t last_fence; // Fence value of the entry submitted last.
-    bool lost;           // Whether the device has the last entry's doorbell is not known; it takes no more.
+    bool lost;           // Whether the device has the last entry's doorbell is not known; until a reset of the engine
+                         // shows it, the ring takes no more.
+    bool given_up;       // An entry was, once; the fence value that it kept.
+    uint64_t given_up_fence;
     const volatile struct ferry_fence_record *fence;
     // Entries in flight that a refused write was one of, by number modulo 32, all in (refused_base, refused_base + 31];
     // told = the device has a fault record of its own for it.
@@ -55,6 +58,13 @@ int ferry_gpu_register_read(struct ferry_gpu *gpu, uint32_t offset, uint32_t *va
 int ferry_gpu_register_write(struct ferry_gpu *gpu, uint32_t offset, uint32_t value);
 int ferry_gpu_register_read64(struct ferry_gpu *gpu, uint32_t offset, uint64_t *value);
 int ferry_gpu_register_write64(struct ferry_gpu *gpu, uint32_t offset, uint64_t value);
+// rings.c
+/// Let the device run for up to `cycles`, or until something comes, and count that for those who wait.
+int ferry_gpu_pump(struct ferry_gpu *gpu, uint64_t cycles);
+// faults.c
+/// Put into the records of this ring's entries that the device could not read whose they are, before a place is used
+/// again.
+void ferry_gpu_faults_settle(struct ferry_gpu *gpu, uint32_t ring);
 // firmware_load.c
 /// Write the image (a file's, or the built-in one) into firmware RAM and read it back. Errors: FIRMWARE,
 /// NO_HOST_MEMORY.

@@ -4,19 +4,55 @@
 
 #include "device/device_state.h"
 
-/// Of a ring entry that the device could not read its record says only the place, and the entry stands there: the
-/// device is not done with it, or its fault has not been taken yet.
-static void name_unread_entry(const struct ferry_gpu *gpu, struct ferry_fault *fault)
+/// Of a ring entry that the device could not read its record says only the place, and the entry stands there until the
+/// place is used again.
+static void name_unread_entry(const struct ferry_gpu *gpu, struct ferry_fault_record *record)
 {
-    const struct ferry_gpu_ring *ring = &gpu->ring[fault->ring % FERRY_BAR0_RING_COUNT];
-    const uint64_t place = fault->address - ring->memory.bus;
-    if (fault->kind == FERRY_FAULT_KIND_BUFFER_FETCH && fault->buffer_address == 0 && fault->fence_value == 0 &&
-        fault->address >= ring->memory.bus && place < (uint64_t)ring->entries * FERRY_RING_ENTRY_SIZE) {
+    const uint32_t number = FERRY_GET(FERRY_FAULT_RECORD_WHAT_RING, record->what);
+    const struct ferry_gpu_ring *ring = &gpu->ring[number % FERRY_BAR0_RING_COUNT];
+    const uint64_t place = record->address - ring->memory.bus;
+    if (FERRY_GET(FERRY_FAULT_RECORD_WHAT_KIND, record->what) == FERRY_FAULT_KIND_BUFFER_FETCH &&
+        record->buffer_address == 0 && record->fence_value == 0 && record->address >= ring->memory.bus &&
+        place < (uint64_t)ring->entries * FERRY_RING_ENTRY_SIZE) {
         const struct ferry_ring_entry *entry = ring->memory.address;
         entry += place / FERRY_RING_ENTRY_SIZE;
-        fault->fence_value = entry->fence_value;
-        fault->buffer_address = entry->buffer_address;
+        record->fence_value = entry->fence_value;
+        record->buffer_address = entry->buffer_address;
     }
+}
+
+/// The record number `taken` + 1 of the log, NULL when it has not come.
+static struct ferry_fault_record *untaken(struct ferry_gpu *gpu, uint32_t taken)
+{
+    struct ferry_fault_record *log = gpu->fault_log.address;
+    struct ferry_fault_record *record = &log[taken & ((1u << FERRY_GPU_FAULT_LOG_LOG2) - 1)];
+    return *(const volatile uint32_t *)&record->sequence == taken + 1 ? record : NULL;
+}
+
+void ferry_gpu_faults_settle(struct ferry_gpu *gpu, uint32_t ring)
+{
+    struct ferry_fault_record *record;
+    for (uint32_t taken = gpu->faults_taken; (record = untaken(gpu, taken)) != NULL; taken++) {
+        if (FERRY_GET(FERRY_FAULT_RECORD_WHAT_RING, record->what) == ring) {
+            name_unread_entry(gpu, record);
+        }
+    }
+}
+
+/// A fault of an entry that was given up is nobody's: its doorbell came after all, and a reset cut it off.
+static bool is_nobodys(const struct ferry_gpu *gpu, const struct ferry_fault_record *record)
+{
+    const uint32_t number = FERRY_GET(FERRY_FAULT_RECORD_WHAT_RING, record->what);
+    const struct ferry_gpu_ring *ring = &gpu->ring[number % FERRY_BAR0_RING_COUNT];
+    return ring->given_up && record->buffer_address == 0 && record->fence_value == ring->given_up_fence;
+}
+
+static void count_taken(struct ferry_gpu *gpu)
+{
+    gpu->faults_taken++;
+    // Should this write fail, the log has room for one record less until the next one is taken, which says the count
+    // again.
+    (void)ferry_gpu_register_write(gpu, FERRY_BAR0_FAULT_LOG_CONSUMED, gpu->faults_taken);
 }
 
 static int take_fault(struct ferry_gpu *gpu, struct ferry_fault *fault, bool *found)
@@ -26,14 +62,19 @@ static int take_fault(struct ferry_gpu *gpu, struct ferry_fault *fault, bool *fo
         fault->sequence = ++gpu->faults_given;
         return FERRY_OK;
     }
-    const struct ferry_fault_record *log = gpu->fault_log.address;
-    const uint32_t place = gpu->faults_taken & ((1u << FERRY_GPU_FAULT_LOG_LOG2) - 1);
-    const volatile uint32_t *sequence = &log[place].sequence;
-    *found = *sequence == gpu->faults_taken + 1;
+    struct ferry_fault_record *stands;
+    while ((stands = untaken(gpu, gpu->faults_taken)) != NULL) {
+        name_unread_entry(gpu, stands);
+        if (!is_nobodys(gpu, stands)) {
+            break;
+        }
+        count_taken(gpu);
+    }
+    *found = stands != NULL;
     if (!*found) {
         return FERRY_OK;
     }
-    const struct ferry_fault_record record = log[place];
+    const struct ferry_fault_record record = *stands;
     *fault = (struct ferry_fault){
         .size = sizeof(*fault),
         .sequence = ++gpu->faults_given,
@@ -49,12 +90,8 @@ static int take_fault(struct ferry_gpu *gpu, struct ferry_fault *fault, bool *fo
         .fence_value = record.fence_value,
         .buffer_address = record.buffer_address,
     };
-    name_unread_entry(gpu, fault);
     ferry_gpu_refusals_record_taken(gpu, &record);
-    gpu->faults_taken++;
-    // The fault is the caller's now. Should this write fail, the log has room for one record less until the next one is
-    // taken, which says the count again.
-    (void)ferry_gpu_register_write(gpu, FERRY_BAR0_FAULT_LOG_CONSUMED, gpu->faults_taken);
+    count_taken(gpu); // The fault is the caller's now.
     return FERRY_OK;
 }
 

@@ -90,8 +90,7 @@ int ferry_gpu_firmware_start(struct ferry_gpu *gpu, uint64_t timeout)
         if (error != FERRY_OK || state == FERRY_FIRMWARE_STATE_RUNNING) {
             break;
         }
-        error =
-            waited >= timeout ? FERRY_ERROR_TIMEOUT : gpu->link->operations->pump(gpu->link, BOOT_POLL_CYCLES, NULL);
+        error = waited >= timeout ? FERRY_ERROR_TIMEOUT : ferry_gpu_pump(gpu, BOOT_POLL_CYCLES);
     }
     if (error != FERRY_OK) {
         (void)ferry_gpu_register_write(gpu, FERRY_BAR0_CONTROL, 0);

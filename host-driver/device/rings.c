@@ -63,7 +63,8 @@ static void give_up(struct ferry_gpu_ring *ring, struct ferry_ring_entry *entry)
 {
     *entry = (struct ferry_ring_entry){.fence_value = ring->last_fence};
     ring->produced++;
-    ring->lost = true;
+    ring->lost = ring->given_up = true;
+    ring->given_up_fence = ring->last_fence;
 }
 
 int ferry_gpu_ring_submit(struct ferry_gpu *gpu, uint32_t ring, const struct ferry_gpu_entry *entry, uint32_t *number)
@@ -76,7 +77,9 @@ int ferry_gpu_ring_submit(struct ferry_gpu *gpu, uint32_t ring, const struct fer
     struct ferry_gpu_ring *to = &gpu->ring[ring];
     int error = to->lost ? FERRY_ERROR_DEVICE_LOST : FERRY_ERROR_BUSY;
     if (!to->lost && to->produced - to->fence->retired < to->entries) {
-        ferry_gpu_refusals_settle(gpu, ring); // It looks at retired entries, whose place is taken now.
+        // These look at retired entries, whose place is taken now.
+        ferry_gpu_faults_settle(gpu, ring);
+        ferry_gpu_refusals_settle(gpu, ring);
         struct ferry_ring_entry *place = (struct ferry_ring_entry *)to->memory.address + to->produced % to->entries;
         *place = (struct ferry_ring_entry){
             .buffer_address = entry->buffer_address,
@@ -127,6 +130,8 @@ uint32_t ferry_gpu_ring_pending(struct ferry_gpu *gpu, uint32_t ring)
     }
     pthread_mutex_lock(&gpu->mutex);
     uint32_t pending = gpu->ring[ring].produced - gpu->ring[ring].fence->retired;
+    // One that was given up is nobody's work, and may never come.
+    pending -= gpu->ring[ring].lost && pending != 0;
     pthread_mutex_unlock(&gpu->mutex);
     return pending;
 }
@@ -141,18 +146,24 @@ void ferry_gpu_set_interrupt(struct ferry_gpu *gpu, ferry_gpu_interrupt *handler
     pthread_mutex_unlock(&gpu->mutex);
 }
 
+int ferry_gpu_pump(struct ferry_gpu *gpu, uint64_t cycles)
+{
+    unsigned reasons = 0;
+    int error = gpu->link->operations->pump(gpu->link, cycles, &reasons);
+    gpu->events += reasons != 0;
+    return error;
+}
+
 /// Run for up to `cycles`, take interrupts that came and call the handler, without the mutex. Runs nothing when more
 /// than `events` have come before.
 static int run_slice(struct ferry_gpu *gpu, uint64_t cycles, uint64_t events)
 {
     const struct ferry_link_operations *link = gpu->link->operations;
-    unsigned reasons = 0;
     uint32_t causes = 0;
     int error = FERRY_OK;
     pthread_mutex_lock(&gpu->mutex);
     if (gpu->events <= events) {
-        error = link->pump(gpu->link, cycles, &reasons);
-        gpu->events += reasons != 0;
+        error = ferry_gpu_pump(gpu, cycles);
     }
     if (error == FERRY_OK && link->take_interrupts(gpu->link) != 0) {
         error = ferry_gpu_register_read(gpu, FERRY_BAR0_INTERRUPT_STATUS, &causes);

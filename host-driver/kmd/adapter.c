@@ -38,6 +38,7 @@ static NTSTATUS remove_device(HANDLE hAdapter)
 }
 
 // Every aperture page leads somewhere from the first moment on (R75): one packet points them all at a page of ours.
+// FAULT when the device could not carry it out, and tells so in its log: where the pages lead is not known then.
 static int point_aperture_at_dummy(struct kmd_adapter *adapter)
 {
     uint32_t packet[6] = {0}, number;
@@ -60,7 +61,11 @@ static int point_aperture_at_dummy(struct kmd_adapter *adapter)
     error = ferry_gpu_wait_retired(adapter->gpu, KMD_PAGING_RING, number, 0);
     adapter->rings[KMD_PAGING_RING].submitted = number;
     adapter->rings[KMD_PAGING_RING].notified = number;
-    return error;
+    adapter->rings[KMD_PAGING_RING].lost = false;
+    struct ferry_gpu_fence fence;
+    if (error == FERRY_OK)
+        error = ferry_gpu_ring_completed(adapter->gpu, KMD_PAGING_RING, &fence);
+    return error == FERRY_OK && fence.status != FERRY_BUFFER_STATUS_SUCCESS ? FERRY_ERROR_FAULT : error;
 }
 
 static NTSTATUS stop_device(HANDLE hAdapter)
@@ -83,7 +88,13 @@ static int make_ring(struct kmd_adapter *adapter, uint32_t number)
     int error = ring->made ? FERRY_OK : ferry_gpu_ring_create(adapter->gpu, number, KMD_RING_ENTRIES_LOG2, rights);
 
     // What an earlier start left is over, and its fences are nobody's any more.
-    *ring = (struct kmd_ring){.made = error == FERRY_OK, .submitted = ring->submitted, .notified = ring->submitted};
+    // A ring that a lost doorbell has closed takes work again when the engine was reset.
+    if (ring->lost && error == FERRY_OK)
+        error = ferry_gpu_reset_engine(adapter->gpu);
+    *ring = (struct kmd_ring){.made = ring->made || error == FERRY_OK,
+                              .lost = ring->lost,
+                              .submitted = ring->submitted,
+                              .notified = ring->submitted};
     return error;
 }
 

@@ -41,7 +41,7 @@ void kmd_hazard_begin(struct kmd_adapter *adapter, uint32_t ring)
 // True while a write of the ring's entry `number` may still be under way.
 static bool in_flight(const struct kmd_adapter *adapter, uint32_t ring, uint32_t number)
 {
-    return !kmd_reached(adapter->hazard_retired[ring], number);
+    return kmd_outstanding(adapter->hazard_retired[ring], number);
 }
 
 static void overflow(struct kmd_adapter *adapter, uint32_t ring, uint32_t number)

@@ -44,10 +44,12 @@ struct kmd_context {
 struct kmd_ring {
     bool made;                            // The device keeps a ring for good; StartDevice may come again.
     uint32_t submitted;                   // Number of the newest entry.
+    bool lost;                            // One behind it was refused; its doorbell may come after all.
     uint32_t notified;                    // Number up to which the manager knows.
     uint32_t fence_ids[KMD_RING_ENTRIES]; // By number modulo entries.
     bool faulted[KMD_RING_ENTRIES];
     bool aborted[KMD_RING_ENTRIES]; // Faulted as one that a reset cut off.
+    bool skipped[KMD_RING_ENTRIES]; // Nobody's: it was refused, and its doorbell came after all.
     uint32_t last_fence_id;         // Of the newest completed entry.
     bool preempting;
     uint32_t preemption_fence_id;
@@ -130,6 +132,13 @@ bool kmd_hazard_read(struct kmd_adapter *adapter, uint32_t ring, uint32_t kind, 
 static inline bool kmd_reached(uint32_t a, uint32_t b)
 {
     return (int32_t)(a - b) >= 0;
+}
+
+// Entry `number` is one of those behind `retired` that a ring holds, or the next to be submitted. However long ago
+// another one ended, it is not taken for one of these.
+static inline bool kmd_outstanding(uint32_t retired, uint32_t number)
+{
+    return number - retired - 1 <= KMD_RING_ENTRIES;
 }
 
 #endif

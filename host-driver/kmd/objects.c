@@ -130,7 +130,7 @@ NTSTATUS kmd_destroy_allocation(HANDLE hAdapter, const DXGKARG_DESTROYALLOCATION
 static bool jobs_pending(struct kmd_adapter *adapter, const uint32_t last_job[KMD_RINGS])
 {
     for (uint32_t ring = 0; ring < KMD_RINGS; ring++) {
-        if (last_job[ring] && !kmd_reached(kmd_retired(adapter, ring), last_job[ring]))
+        if (last_job[ring] && kmd_outstanding(kmd_retired(adapter, ring), last_job[ring]))
             return true;
     }
     return false;

@@ -10,7 +10,7 @@ static int fetched(struct kmd_adapter *adapter, uint32_t node, uint32_t *number)
 }
 
 #define FETCH_CYCLES 1000 // A turn; an entry takes about as long as the link there and back.
-#define FETCH_TURNS  64
+#define FETCH_TURNS  64   // Without any progress.
 
 // What stands in a ring unfetched would run behind what a reset aborts, in the wrong order. The device fetches as many
 // as the manager has with it, so it is given the time for that.
@@ -24,7 +24,7 @@ static int let_fetch(struct kmd_adapter *adapter)
 
             if (error != FERRY_OK)
                 return error;
-            all = all && number == adapter->rings[node].submitted;
+            all = all && kmd_reached(number, adapter->rings[node].submitted);
         }
         if (all)
             break;
@@ -82,6 +82,8 @@ NTSTATUS kmd_reset_engine(HANDLE hAdapter, DXGKARG_RESETENGINE *arguments)
     // interrupt.
     kmd_drain_faults(adapter);
     uint32_t aborted = numbers[arguments->NodeOrdinal];
+    if (kmd_reached(aborted, ring->submitted))
+        aborted = ring->submitted; // One that was refused is nobody's, though its doorbell came.
     tell_what_ended(adapter, arguments->NodeOrdinal, aborted);
     if (!kmd_reached(ring->notified, aborted)) {
         ring->notified = aborted;
@@ -92,6 +94,15 @@ NTSTATUS kmd_reset_engine(HANDLE hAdapter, DXGKARG_RESETENGINE *arguments)
     return STATUS_SUCCESS;
 }
 
+static uint32_t pending(struct kmd_adapter *adapter)
+{
+    uint32_t entries = 0;
+
+    for (uint32_t node = 0; node < KMD_RINGS; node++)
+        entries += ferry_gpu_ring_pending(adapter->gpu, node);
+    return entries;
+}
+
 NTSTATUS kmd_reset_from_timeout(HANDLE hAdapter)
 {
     struct kmd_adapter *adapter = hAdapter;
@@ -99,16 +110,23 @@ NTSTATUS kmd_reset_from_timeout(HANDLE hAdapter)
 
     if (!adapter)
         return STATUS_INVALID_PARAMETER;
-    // Until the rings are empty: each round aborts what the device holds.
-    for (;;) {
-        uint32_t pending = 0;
-
-        for (uint32_t node = 0; node < KMD_RINGS; node++)
-            pending += ferry_gpu_ring_pending(adapter->gpu, node);
-        if (!pending)
-            break;
+    // Until the rings are empty: each round aborts what the device holds. The first one opens rings again that a lost
+    // doorbell has closed.
+    uint32_t before = 0;
+    for (unsigned turns = 0;;) {
         int error = reset(adapter, numbers);
         if (error != FERRY_OK)
+            return kmd_status(error);
+        uint32_t left = pending(adapter);
+        if (!left)
+            break;
+        turns = left == before ? turns + 1 : 0;
+        before = left;
+        // Work that the device does not fetch will not come to an end.
+        if (turns == FETCH_TURNS)
+            return STATUS_DEVICE_REMOVED;
+        error = turns ? ferry_gpu_wait(adapter->gpu, FETCH_CYCLES) : FERRY_OK;
+        if (error != FERRY_OK && error != FERRY_ERROR_TIMEOUT)
             return kmd_status(error);
     }
     kmd_drain_faults(adapter);

@@ -10,7 +10,9 @@ uint32_t kmd_retired(struct kmd_adapter *adapter, uint32_t ring)
     struct ferry_gpu_fence fence = {0};
 
     ferry_gpu_ring_completed(adapter->gpu, ring, &fence);
-    return fence.retired;
+    // The refused one is nobody's, though its doorbell came.
+    const struct kmd_ring *own = &adapter->rings[ring];
+    return own->lost && kmd_reached(fence.retired, own->submitted) ? own->submitted : fence.retired;
 }
 
 NTSTATUS kmd_status(int ferry_error)
@@ -22,6 +24,7 @@ NTSTATUS kmd_status(int ferry_error)
     case FERRY_ERROR_CONTRACT: return STATUS_REVISION_MISMATCH;
     case FERRY_ERROR_DEVICE_LOST: return STATUS_DEVICE_REMOVED;
     case FERRY_ERROR_ARGUMENT: return STATUS_INVALID_PARAMETER;
+    case FERRY_ERROR_FAULT: return STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE;
     default: return STATUS_IO_DEVICE_ERROR;
     }
 }
@@ -39,6 +42,15 @@ static int enter(struct kmd_adapter *adapter, uint32_t node, const struct ferry_
         if (error != FERRY_OK)
             return error;
     }
+}
+
+static void enter_fence(struct kmd_ring *ring, uint32_t number, uint32_t fence_id, bool skipped)
+{
+    uint32_t slot = number % KMD_RING_ENTRIES;
+
+    ring->fence_ids[slot] = fence_id;
+    ring->faulted[slot] = ring->aborted[slot] = false;
+    ring->skipped[slot] = skipped;
 }
 
 NTSTATUS kmd_submit_command(HANDLE hAdapter, const DXGKARG_SUBMITCOMMAND *s)
@@ -63,11 +75,14 @@ NTSTATUS kmd_submit_command(HANDLE hAdapter, const DXGKARG_SUBMITCOMMAND *s)
         .fence_value = s->SubmissionFenceId,
     };
     int error = enter(adapter, node, &entry, &number);
+    ring->lost = error == FERRY_ERROR_DEVICE_LOST;
     if (error != FERRY_OK)
         return kmd_status(error);
+    // A number in between is that of a refused entry whose doorbell came after all. It ends as the one before it.
+    for (uint32_t n = ring->submitted + 1; n != number; n++)
+        enter_fence(ring, n, ring->fence_ids[ring->submitted % KMD_RING_ENTRIES], true);
+    enter_fence(ring, number, s->SubmissionFenceId, false);
     ring->submitted = number;
-    ring->fence_ids[number % KMD_RING_ENTRIES] = s->SubmissionFenceId;
-    ring->faulted[number % KMD_RING_ENTRIES] = ring->aborted[number % KMD_RING_ENTRIES] = false;
     return STATUS_SUCCESS;
 }
 
@@ -174,7 +189,7 @@ static void mark_faulted(struct kmd_adapter *adapter, const struct ferry_fault *
     struct kmd_ring *ring = &adapter->rings[fault->ring];
     for (uint32_t number = ring->notified + 1; kmd_reached(ring->submitted, number); number++) {
         if (ring->fence_ids[number % KMD_RING_ENTRIES] == (uint32_t)fault->fence_value &&
-            !ring->faulted[number % KMD_RING_ENTRIES]) {
+            !ring->skipped[number % KMD_RING_ENTRIES] && !ring->faulted[number % KMD_RING_ENTRIES]) {
             ring->faulted[number % KMD_RING_ENTRIES] = true;
             ring->aborted[number % KMD_RING_ENTRIES] = fault->kind == FERRY_FAULT_KIND_ENGINE_RESET;
             return;
@@ -198,9 +213,12 @@ bool kmd_tell(struct kmd_adapter *adapter, uint32_t node, uint32_t number)
     struct kmd_ring *ring = &adapter->rings[node];
     bool told = false, last_faulted = false;
 
-    for (; !kmd_reached(ring->notified, number); told = true) {
+    while (!kmd_reached(ring->notified, number)) {
         uint32_t slot = ++ring->notified % KMD_RING_ENTRIES;
 
+        if (ring->skipped[slot])
+            continue;
+        told = true;
         ring->last_fence_id = ring->fence_ids[slot];
         last_faulted = ring->faulted[slot];
         if (!last_faulted)

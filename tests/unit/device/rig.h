@@ -32,9 +32,11 @@ void faults_come_in_order_and_round_the_log(void **context);
 void refused_writes_are_faults_of_their_entry(void **context);
 void a_refused_write_names_its_packet(void **context);
 void an_entry_that_could_not_be_read_is_named_by_its_place(void **context);
+void an_entry_that_could_not_be_read_is_named_though_its_place_is_used_again(void **context);
 // Doorbells that the link did not take: test_device_faults.c.
 void a_refused_doorbell_leaves_all_as_it_was(void **context);
 void a_doorbell_that_may_come_yet_closes_the_ring(void **context);
+void an_engine_reset_opens_the_ring(void **context);
 
 // Host memory: test_device_memory.c.
 void gpu_memory_is_consecutive_zero_and_given_back(void **context);

@@ -344,6 +344,27 @@ static void the_window_goes_to_bar_2(void **context)
     assert_int_equal(ferry_gpu_window_read(state->gpu, 0x1fff, back, 10), FERRY_ERROR_RANGE);
 }
 
+// Another thread's wait: what it waits for may come while the reset runs the device.
+static void what_comes_during_a_reset_ends_a_wait(void **context)
+{
+    struct state *state = *context;
+    const struct ferry_gpu_entry entry = {.buffer_address = 0x1000, .buffer_bytes = 8, .fence_value = 5};
+    uint32_t number;
+    struct ferry_gpu_fence fence;
+    assert_int_equal(ferry_gpu_ring_create(state->gpu, 1, 4, 0), FERRY_OK);
+    state->fake->retire_cycles = 1000;
+    // As ferry_gpu_wait_retired() looks: first events, then the fence.
+    const uint64_t events = ferry_gpu_events(state->gpu);
+    assert_int_equal(ferry_gpu_ring_submit(state->gpu, 1, &entry, &number), FERRY_OK);
+    assert_int_equal(ferry_gpu_ring_completed(state->gpu, 1, &fence), FERRY_OK);
+    assert_int_equal(fence.retired, number - 1);
+    state->fake->never_ends_reset = true;
+    assert_int_equal(ferry_gpu_reset_engine(state->gpu), FERRY_ERROR_TIMEOUT);
+    assert_int_equal(ferry_gpu_ring_completed(state->gpu, 1, &fence), FERRY_OK);
+    assert_int_equal(fence.retired, number);
+    assert_int_equal(ferry_gpu_wait_after(state->gpu, events, 100000), FERRY_OK);
+}
+
 #define CASE(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
 int main(void)
@@ -365,12 +386,15 @@ int main(void)
         CASE(faults_come_in_order_and_round_the_log),
         CASE(refused_writes_are_faults_of_their_entry),
         CASE(an_entry_that_could_not_be_read_is_named_by_its_place),
+        CASE(an_entry_that_could_not_be_read_is_named_though_its_place_is_used_again),
         CASE(a_refused_doorbell_leaves_all_as_it_was),
         CASE(a_doorbell_that_may_come_yet_closes_the_ring),
+        CASE(an_engine_reset_opens_the_ring),
         CASE(a_refused_write_names_its_packet),
         CASE(every_counter_lands_in_its_field),
         CASE(a_carry_between_two_words_is_not_seen),
         CASE(engine_reset_ends_or_times_out),
+        CASE(what_comes_during_a_reset_ends_a_wait),
         CASE(ranges_are_checked_before_they_are_written),
         CASE(the_window_goes_to_bar_2),
         CASE(gpu_memory_is_consecutive_zero_and_given_back),

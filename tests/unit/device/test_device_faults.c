@@ -215,6 +215,34 @@ void an_entry_that_could_not_be_read_is_named_by_its_place(void **context)
     assert_true(take(state).fence_value == 5); // Of a buffer that lies where the ring does: it says itself whose it is.
 }
 
+// The device is done with the entry, and its place is used again before anybody takes the fault.
+void an_entry_that_could_not_be_read_is_named_though_its_place_is_used_again(void **context)
+{
+    struct state *state = *context;
+    struct ferry_gpu_entry entry = {.buffer_address = 0x123000, .buffer_bytes = 64, .fence_value = 100};
+    uint32_t number;
+    assert_int_equal(ferry_gpu_ring_create(state->gpu, 2, 1, 7), FERRY_OK);
+    const uint32_t base = FERRY_BAR0_RING_AT + 2 * FERRY_BAR0_RING_STRIDE + FERRY_BAR0_RING_BASE;
+    const uint64_t ring = reg(state, base) | (uint64_t)reg(state, base + 4) << 32;
+    for (uint64_t n = 0; n < 7; n++) {
+        if (n == 2 || n == 3 || n == 5) { // Entries 0, 1 and 3 were not read.
+            const uint64_t place = n == 2 ? 0 : 1;
+            fake_link_fault(state->fake, FERRY_FAULT_KIND_BUFFER_FETCH, ring + place * FERRY_RING_ENTRY_SIZE);
+            fake_link_last_fault(state->fake)->fence_value = fake_link_last_fault(state->fake)->buffer_address = 0;
+        }
+        entry.fence_value = 100 + n;
+        entry.buffer_address = 0x123000 + 4096 * n;
+        assert_int_equal(ferry_gpu_ring_submit(state->gpu, 2, &entry, &number), FERRY_OK);
+        assert_int_equal(ferry_gpu_wait_retired(state->gpu, 2, number, 0), FERRY_OK);
+    }
+    for (unsigned n = 0; n < 3; n++) {
+        const uint64_t which = n == 2 ? 3 : n;
+        struct ferry_fault fault = take(state);
+        assert_int_equal(fault.fence_value, 100 + which);
+        assert_int_equal(fault.buffer_address, 0x123000 + 4096 * which);
+    }
+}
+
 void a_refused_doorbell_leaves_all_as_it_was(void **context)
 {
     struct state *state = *context;
@@ -261,4 +289,48 @@ void a_doorbell_that_may_come_yet_closes_the_ring(void **context)
     assert_true(fence.value == 41 && fence.retired == 2);
     assert_int_equal(ferry_gpu_ring_pending(state->gpu, 1), 0);
     assert_int_equal(ferry_gpu_ring_submit(state->gpu, 1, &entry, &number), FERRY_ERROR_DEVICE_LOST);
+    // Should something have cut it off: the fault is nobody's, and the one behind it comes.
+    fake_link_fault(state->fake, FERRY_FAULT_KIND_ENGINE_RESET, 0);
+    fake_link_last_fault(state->fake)->what ^= (1u ^ 2u) << 8; // Of ring 1.
+    fake_link_last_fault(state->fake)->fence_value = 41;
+    fake_link_last_fault(state->fake)->buffer_address = 0;
+    fake_link_fault(state->fake, FERRY_FAULT_KIND_ENGINE_RESET, 0);
+    fake_link_last_fault(state->fake)->what ^= (1u ^ 2u) << 8;
+    fake_link_last_fault(state->fake)->fence_value = 41;
+    assert_int_equal(take(state).buffer_address, 0x123000);
+}
+
+// What PRODUCER says when the engine was reset is final, and the ring takes work again.
+void an_engine_reset_opens_the_ring(void **context)
+{
+    struct state *state = *context;
+    struct ferry_gpu_entry entry = {.buffer_address = 0x1000, .buffer_bytes = 8, .interrupt = true, .fence_value = 41};
+    const uint32_t producer = (FERRY_BAR0_RING_AT + FERRY_BAR0_RING_STRIDE + FERRY_BAR0_RING_PRODUCER) / 4;
+    struct ferry_gpu_fence fence;
+    uint32_t number, expected = 0;
+    assert_int_equal(ferry_gpu_ring_create(state->gpu, 1, 0, 0), FERRY_OK);
+    for (unsigned comes = 0; comes < 4; comes++) {
+        state->fake->write_error = FERRY_ERROR_TIMEOUT;
+        assert_int_equal(ferry_gpu_ring_submit(state->gpu, 1, &entry, &number), FERRY_ERROR_DEVICE_LOST);
+        assert_int_equal(ferry_gpu_ring_pending(state->gpu, 1), 0);
+        state->fake->registers[producer] += comes & 1;
+        expected += comes & 1;
+        // A link that fails still, says nothing.
+        state->fake->fail_reads = 2;
+        assert_int_equal(ferry_gpu_reset_engine(state->gpu), FERRY_ERROR_TIMEOUT);
+        state->fake->fail_reads = 0;
+        assert_int_equal(ferry_gpu_ring_submit(state->gpu, 1, &entry, &number), FERRY_ERROR_DEVICE_LOST);
+        assert_int_equal(ferry_gpu_reset_engine(state->gpu), FERRY_OK);
+        assert_int_equal(ferry_gpu_run(state->gpu, 10000), FERRY_OK);
+        entry.fence_value++;
+        assert_int_equal(ferry_gpu_ring_submit(state->gpu, 1, &entry, &number), FERRY_OK);
+        assert_int_equal(number, ++expected);
+        assert_int_equal(ferry_gpu_wait_retired(state->gpu, 1, number, 0), FERRY_OK);
+        assert_int_equal(ferry_gpu_ring_completed(state->gpu, 1, &fence), FERRY_OK);
+        assert_true(fence.value == entry.fence_value && fence.retired == number);
+    }
+    state->fake->write_error = FERRY_ERROR_TIMEOUT;
+    assert_int_equal(ferry_gpu_ring_submit(state->gpu, 1, &entry, &number), FERRY_ERROR_DEVICE_LOST);
+    state->fake->registers[producer] += 2; // Nobody wrote that.
+    assert_int_equal(ferry_gpu_reset_engine(state->gpu), FERRY_ERROR_DEVICE_LOST);
 }

@@ -114,6 +114,20 @@ static void a_device_that_was_stopped_starts_again(void **state)
     pages_free(rig, &from);
 }
 
+// Where the aperture leads is not known then; the next start does it.
+static void a_start_whose_aperture_buffer_fails_is_named(void **state)
+{
+    struct rig *rig = *state;
+    DXGKRNL_INTERFACE os = {sizeof os, DXGKRNL_INTERFACE_VERSION, rig, on_notify, on_dpc, on_queue};
+
+    assert_int_equal(rig->kmd->DxgkDdiStopDevice(rig->adapter), STATUS_SUCCESS);
+    for (uint32_t round = 0; round < 2; round++) {
+        ferry_model_inject(rig->model, round ? FERRY_MODEL_HOST_ABORT : FERRY_MODEL_HOST_TIMEOUT, 1);
+        assert_int_equal(rig->kmd->DxgkDdiStartDevice(rig->adapter, &os), STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE);
+    }
+    assert_int_equal(rig->kmd->DxgkDdiStartDevice(rig->adapter, &os), STATUS_SUCCESS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -121,6 +135,7 @@ int main(void)
         CASE(segments_and_caps_are_reported_twice_as_the_contract_says),
         CASE(allocations_get_sizes_and_segments_and_bad_wishes_a_name),
         CASE(a_device_that_was_stopped_starts_again),
+        CASE(a_start_whose_aperture_buffer_fails_is_named),
     };
 
     printf("miniport: real\n");

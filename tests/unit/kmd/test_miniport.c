@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The miniport as the manager meets it: buffers run on the reference model, notifications counted.
+#include "device/device_state.h"
 #include "kmd/internal.h"
 #include "rig.h"
 
@@ -332,6 +333,32 @@ static void patch_refuses_what_it_did_not_build(void **state)
     assert_int_equal(rig->kmd->DxgkDdiPatch(rig->adapter, &patch), STATUS_INVALID_PARAMETER);
 }
 
+// As if so many jobs of others had ended since: what no job has named for long is idle, and stays so.
+static void what_was_idle_for_long_stays_idle(void **state)
+{
+    struct rig *rig = *state;
+    HANDLE allocation = make_allocation(rig, 8192, false);
+    struct ferry_gpu_memory commands;
+
+    assert_int_equal(ferry_gpu_memory_allocate(rig->gpu, 4096, 0, &commands), FERRY_OK);
+    submit_user(rig, &commands, allocation, 0, 20);
+    wait_for(rig, 2, 20);
+    assert_false(kmd_allocation_is_busy(rig->adapter, allocation, 0));
+    struct ferry_fence_record *record = rig->gpu->records.address;
+    record = (struct ferry_fence_record *)((char *)record + 2 * FERRY_GPU_RECORD_STRIDE);
+    const uint32_t was = record->retired;
+    for (uint32_t n = 0; n < 32; n++) {
+        record->retired = was + 1 + n * 0x08000000;
+        assert_false(kmd_allocation_is_busy(rig->adapter, allocation, 0));
+    }
+    // Of a full ring's newest job it is busy.
+    record->retired = was - KMD_RING_ENTRIES;
+    assert_true(kmd_allocation_is_busy(rig->adapter, allocation, 0));
+    record->retired = was;
+    ferry_gpu_memory_free(rig->gpu, &commands);
+    destroy_allocation(rig, allocation);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -339,6 +366,7 @@ int main(void)
         CASE(reads_run_ahead_only_where_nothing_in_flight_writes),
         CASE(a_list_waits_wherever_its_hazardous_page_stands),
         CASE(a_full_table_of_hazards_makes_everything_wait),
+        CASE(what_was_idle_for_long_stays_idle),
         CASE(R5_R38_R42_R253_busy_until_the_user_job_is_done_or_said_idle),
         CASE(a_fault_is_told_with_its_fence_and_the_ring_goes_on),
         CASE(a_job_whose_ring_entry_could_not_be_read_is_a_fault_of_its_fence),

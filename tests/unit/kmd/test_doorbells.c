@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0
+// Doorbells that the link does not take in time: the submission is refused, whether the device hears of it or not, and
+// resets make the ring good again.
+#include "rig.h"
+
+#include <unistd.h>
+
+#include "device/device_state.h"
+
+#define DOORBELL (FERRY_BAR0_RING_AT + 2 * FERRY_BAR0_RING_STRIDE + FERRY_BAR0_RING_PRODUCER)
+
+// What becomes of the next doorbell of ring 2.
+enum fate { TAKEN, LOST, LATE, SWALLOWED };
+
+static struct ferry_link_operations slow_operations;
+static const struct ferry_link_operations *own_operations;
+static enum fate fate;
+static struct ferry_gpu_memory commands;
+static HANDLE allocation;
+
+static int slow_write32(struct ferry_link *link, enum ferry_bar bar, uint64_t offset, uint32_t value)
+{
+    enum fate now = fate;
+
+    if (bar != FERRY_BAR_REGISTERS || offset != DOORBELL)
+        return own_operations->write32(link, bar, offset, value);
+    fate = TAKEN;
+    if (now == TAKEN || now == LATE)
+        own_operations->write32(link, bar, offset, value);
+    return now == LOST || now == LATE ? FERRY_ERROR_TIMEOUT : FERRY_OK;
+}
+
+static void begin(struct rig *rig)
+{
+    own_operations = rig->link->operations;
+    slow_operations = *own_operations;
+    slow_operations.write32 = slow_write32;
+    rig->link->operations = &slow_operations;
+    fate = TAKEN;
+    allocation = make_allocation(rig, 8192, false);
+    assert_int_equal(ferry_gpu_memory_allocate(rig->gpu, 4096, 0, &commands), FERRY_OK);
+}
+
+static void end(struct rig *rig)
+{
+    ferry_gpu_memory_free(rig->gpu, &commands);
+    destroy_allocation(rig, allocation);
+}
+
+static NTSTATUS submit(struct rig *rig, uint32_t fence)
+{
+    DXGKARG_SUBMITCOMMAND arguments = {.hContext = rig->user_context,
+                                       .DmaBufferSize = 4096,
+                                       .DmaBufferSubmissionEndOffset = 32,
+                                       .SubmissionFenceId = fence,
+                                       .NodeOrdinal = 2};
+
+    arguments.DmaBufferPhysicalAddress.QuadPart = (int64_t)commands.bus;
+    return rig->kmd->DxgkDdiSubmitCommand(rig->adapter, &arguments);
+}
+
+static uint32_t current_fence(struct rig *rig)
+{
+    DXGKARG_QUERYCURRENTFENCE query = {.NodeOrdinal = 2};
+
+    assert_int_equal(rig->kmd->DxgkDdiQueryCurrentFence(rig->adapter, &query), STATUS_SUCCESS);
+    return query.CurrentFence;
+}
+
+// Fence 21 has ended; the doorbell of 22 is not taken in time.
+static void lose_22(struct rig *rig, enum fate what)
+{
+    begin(rig);
+    submit_user(rig, &commands, allocation, 0, 21);
+    wait_for(rig, 2, 21);
+    fate = what;
+    assert_int_equal(submit(rig, 22), STATUS_DEVICE_REMOVED);
+    assert_int_equal(submit(rig, 22), STATUS_DEVICE_REMOVED); // It may come yet: nothing follows.
+}
+
+// The device and the interrupt routine run.
+static void run(struct rig *rig)
+{
+    for (unsigned i = 0; i < 5; i++)
+        ferry_gpu_run(rig->gpu, 10000);
+    rig->kmd->DxgkDdiInterruptRoutine(rig->adapter, 0);
+}
+
+// Jobs go as if nothing had been: each fence is told once.
+static void works_from(struct rig *rig, uint32_t fence)
+{
+    for (uint32_t n = 0; n < 3; n++) {
+        unsigned notes = rig->note_count;
+
+        submit_user(rig, &commands, allocation, 0, fence + n);
+        wait_for(rig, 2, fence + n);
+        run(rig);
+        assert_int_equal(rig->note_count, notes + 1);
+        assert_int_equal(rig->notes[notes].type, DXGK_INTERRUPT_DMA_COMPLETED);
+        assert_int_equal(rig->notes[notes].fence, fence + n);
+    }
+    assert_int_equal(ferry_gpu_ring_pending(rig->gpu, 2), 0);
+}
+
+static void a_reset_from_timeout_ends_and_opens_the_ring(void **state)
+{
+    struct rig *rig = *state;
+
+    lose_22(rig, LOST);
+    assert_int_equal(ferry_gpu_ring_pending(rig->gpu, 2), 0);
+    alarm(20); // It must not go round for ever.
+    assert_int_equal(rig->kmd->DxgkDdiResetFromTimeout(rig->adapter), STATUS_SUCCESS);
+    alarm(0);
+    assert_int_equal(current_fence(rig), 21);
+    works_from(rig, 22);
+    end(rig);
+}
+
+static void so_does_an_engine_reset(void **state)
+{
+    struct rig *rig = *state;
+    DXGKARG_RESETENGINE reset = {.NodeOrdinal = 2};
+
+    lose_22(rig, LOST);
+    assert_int_equal(rig->kmd->DxgkDdiResetEngine(rig->adapter, &reset), STATUS_SUCCESS);
+    assert_int_equal(reset.LastAbortedFenceId, 21);
+    works_from(rig, 22);
+    end(rig);
+}
+
+static void one_that_comes_late_tells_of_no_fence(void **state)
+{
+    struct rig *rig = *state;
+    DXGKARG_RESETENGINE reset = {.NodeOrdinal = 2};
+    DXGKARG_PREEMPTCOMMAND preempt = {.NodeOrdinal = 2, .PreemptionFenceId = 90};
+
+    lose_22(rig, LATE);
+    run(rig);
+    assert_int_equal(rig->note_count, 1);
+    assert_int_equal(current_fence(rig), 21);
+    assert_int_equal(rig->kmd->DxgkDdiPreemptCommand(rig->adapter, &preempt), STATUS_SUCCESS);
+    assert_int_equal(rig->note_count, 2);
+    assert_int_equal(rig->notes[1].type, DXGK_INTERRUPT_DMA_PREEMPTED);
+    assert_int_equal(rig->notes[1].last, 21);
+    const uint64_t before = ferry_gpu_cycles(rig->gpu);
+    assert_int_equal(rig->kmd->DxgkDdiResetEngine(rig->adapter, &reset), STATUS_SUCCESS);
+    assert_true(ferry_gpu_cycles(rig->gpu) - before < 20000); // It does not wait for an entry that has gone by.
+    assert_int_equal(reset.LastAbortedFenceId, 21);
+    assert_int_equal(current_fence(rig), 21);
+    works_from(rig, 22);
+    end(rig);
+}
+
+// Behind a job that hangs: the reset aborts both, and only the job is somebody's.
+static void one_that_is_cut_off_is_nobodys(void **state)
+{
+    struct rig *rig = *state;
+    DXGKARG_RESETENGINE reset = {.NodeOrdinal = 2};
+
+    begin(rig);
+    ferry_model_hang(rig->model);
+    submit_user(rig, &commands, allocation, 0, 21);
+    fate = LATE;
+    assert_int_equal(submit(rig, 22), STATUS_DEVICE_REMOVED);
+    run(rig);
+    assert_int_equal(rig->kmd->DxgkDdiResetEngine(rig->adapter, &reset), STATUS_SUCCESS);
+    assert_int_equal(reset.LastAbortedFenceId, 21);
+    assert_int_equal(ferry_kmd_faults(rig->adapter), 1);
+    assert_int_equal(rig->note_count, 0);
+    works_from(rig, 22);
+    end(rig);
+}
+
+// The link says that it took it, and the device never hears of it.
+static void work_that_never_arrives_ends_a_reset_by_name(void **state)
+{
+    struct rig *rig = *state;
+
+    begin(rig);
+    fate = SWALLOWED;
+    assert_int_equal(submit(rig, 21), STATUS_SUCCESS);
+    alarm(20);
+    assert_int_equal(rig->kmd->DxgkDdiResetFromTimeout(rig->adapter), STATUS_DEVICE_REMOVED);
+    alarm(0);
+    end(rig);
+}
+
+static void a_restart_opens_the_ring_too(void **state)
+{
+    struct rig *rig = *state;
+    DXGKRNL_INTERFACE os = {sizeof os, DXGKRNL_INTERFACE_VERSION, rig, on_notify, on_dpc, on_queue};
+
+    for (enum fate what = LOST; what <= LATE; what++) {
+        lose_22(rig, what);
+        run(rig);
+        assert_int_equal(rig->kmd->DxgkDdiStopDevice(rig->adapter), STATUS_SUCCESS);
+        assert_int_equal(rig->kmd->DxgkDdiStartDevice(rig->adapter, &os), STATUS_SUCCESS);
+        assert_int_equal(current_fence(rig), 0);
+        works_from(rig, 1);
+        rig->link->operations = own_operations;
+        end(rig);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(a_reset_from_timeout_ends_and_opens_the_ring), CASE(so_does_an_engine_reset),
+        CASE(one_that_comes_late_tells_of_no_fence),        CASE(one_that_is_cut_off_is_nobodys),
+        CASE(work_that_never_arrives_ends_a_reset_by_name), CASE(a_restart_opens_the_ring_too),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
