@@ -283,15 +283,16 @@ localparam [31:0] CAPABILITIES = {
 wire [63:0] in_tdata, out_tdata;
 wire [1:0] in_tkeep, out_tkeep;
 wire in_tlast, in_tvalid, in_tready, out_tlast, out_tvalid, out_tready;
-wire out_hidden;
+wire in_request_hidden, out_hidden;
 
 ferry_tlp_width #(.TLP_BITS(TLP_BITS)) width (
     .clk(clk), .rst(rst), .s_axis_tlp_tdata(s_axis_tlp_tdata), .s_axis_tlp_tkeep(s_axis_tlp_tkeep),
     .s_axis_tlp_tlast(s_axis_tlp_tlast), .s_axis_tlp_tvalid(s_axis_tlp_tvalid),
     .s_axis_tlp_tready(s_axis_tlp_tready), .in_tdata(in_tdata), .in_tkeep(in_tkeep), .in_tlast(in_tlast),
-    .in_tvalid(in_tvalid), .in_tready(in_tready), .out_tdata(out_tdata), .out_tkeep(out_tkeep), .out_tlast(out_tlast),
-    .out_tvalid(out_tvalid), .out_tready(out_tready), .out_hidden(out_hidden), .m_axis_tlp_tdata(m_axis_tlp_tdata),
-    .m_axis_tlp_tkeep(m_axis_tlp_tkeep), .m_axis_tlp_tlast(m_axis_tlp_tlast), .m_axis_tlp_tvalid(m_axis_tlp_tvalid),
+    .in_tvalid(in_tvalid), .in_tready(in_tready), .in_request_hidden(in_request_hidden), .out_tdata(out_tdata),
+    .out_tkeep(out_tkeep), .out_tlast(out_tlast), .out_tvalid(out_tvalid), .out_tready(out_tready),
+    .out_hidden(out_hidden), .m_axis_tlp_tdata(m_axis_tlp_tdata), .m_axis_tlp_tkeep(m_axis_tlp_tkeep),
+    .m_axis_tlp_tlast(m_axis_tlp_tlast), .m_axis_tlp_tvalid(m_axis_tlp_tvalid),
     .m_axis_tlp_tready(m_axis_tlp_tready)
 );
 
@@ -300,13 +301,12 @@ ferry_tlp_width #(.TLP_BITS(TLP_BITS)) width (
 ferry_host #(.TAGS(TAGS), .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS)) host (
     .clk(clk), .rst(rst), .s_axis_tlp_tdata(in_tdata), .s_axis_tlp_tkeep(in_tkeep), .s_axis_tlp_tlast(in_tlast),
     .s_axis_tlp_tvalid(in_tvalid), .s_axis_tlp_tready(in_tready), .s_axis_tlp_request_ok(s_axis_tlp_request_ok),
-    .m_axis_tlp_tdata(out_tdata), .m_axis_tlp_tkeep(out_tkeep), .m_axis_tlp_tlast(out_tlast),
-    .m_axis_tlp_tvalid(out_tvalid), .m_axis_tlp_tready(out_tready),
+    .s_axis_tlp_request_coming(in_request_hidden), .m_axis_tlp_tdata(out_tdata), .m_axis_tlp_tkeep(out_tkeep),
+    .m_axis_tlp_tlast(out_tlast), .m_axis_tlp_tvalid(out_tvalid), .m_axis_tlp_tready(out_tready),
     .m_axis_tlp_posted_ok(m_axis_tlp_posted_ok && !out_hidden),
     .m_axis_tlp_request_ok(m_axis_tlp_request_ok && !out_hidden),
     .m_axis_tlp_completion_ok(m_axis_tlp_completion_ok && !out_hidden), .reg_valid(reg_valid), .reg_write(reg_write),
-    .reg_address(reg_address),
-    .reg_wdata(reg_wdata), .reg_wstrb(reg_wstrb), .reg_ready(reg_ready), .reg_rdata(reg_rdata),
+    .reg_address(reg_address), .reg_wdata(reg_wdata), .reg_wstrb(reg_wstrb), .reg_ready(reg_ready), .reg_rdata(reg_rdata),
     .s_axi_host_arid(host_arid), .s_axi_host_ar(host_ar), .s_axi_host_arvalid(host_arvalid),
     .s_axi_host_arready(host_arready), .s_axi_host_rid(host_rid), .s_axi_host_r(host_r),
     .s_axi_host_rvalid(host_rvalid), .s_axi_host_rready(host_rready), .s_axi_host_awid(host_awid),

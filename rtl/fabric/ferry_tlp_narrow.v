@@ -25,6 +25,11 @@ module ferry_tlp_narrow #(
     output wire                    m_tlast,
     output wire                    m_tvalid,
     input  wire                    m_tready
+`ifdef FORMAL
+    ,
+    // For proofs: the beat of which parts are shown is its packet's last.
+    output wire                    formal_last
+`endif
 );
     reg [32*IN_WORDS-1:0] data_reg;
     reg [IN_WORDS-1:0]    keep_reg;
@@ -40,6 +45,9 @@ module ferry_tlp_narrow #(
     assign m_tkeep = keep_reg[OUT_WORDS-1:0];
     assign m_tlast = last_reg && final_part;
     assign m_tvalid = valid_reg;
+`ifdef FORMAL
+    assign formal_last = last_reg;
+`endif
 
     always @(posedge clk) begin
         if (s_tready) begin

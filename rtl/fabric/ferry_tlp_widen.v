@@ -26,6 +26,11 @@ module ferry_tlp_widen #(
     output wire                    m_tlast,
     output wire                    m_tvalid,
     input  wire                    m_tready
+`ifdef FORMAL
+    ,
+    // For proofs: a beat is begun and not whole.
+    output wire                    formal_partial
+`endif
 );
     localparam PARTS = OUT_WORDS / IN_WORDS;
     localparam LG_PARTS = $clog2(PARTS);
@@ -40,6 +45,9 @@ module ferry_tlp_widen #(
 
     assign s_tready = !full_reg || m_tready;
     assign {m_tdata, m_tkeep, m_tlast, m_tvalid} = {data_reg, keep_reg, last_reg, full_reg};
+`ifdef FORMAL
+    assign formal_partial = |part_reg;
+`endif
 
     integer i;
     always @(posedge clk) begin

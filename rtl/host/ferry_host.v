@@ -32,6 +32,8 @@ module ferry_host #(
     // them, so that one may be on its way; a third makes the stream wait at its first beat. While it is respected, tready
     // never waits for packets to the host: writes and completions always get in.
     output wire        s_axis_tlp_request_ok,
+    // One of those has begun at the device's port and is not here yet.
+    input  wire        s_axis_tlp_request_coming,
     // Packets to the host, same layout. tvalid never drops inside a packet.
     output wire [63:0] m_axis_tlp_tdata,
     output wire [1:0]  m_axis_tlp_tkeep,
@@ -319,8 +321,8 @@ module ferry_host #(
         .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .REQUEST_BEATS_LOG2(REQUEST_BEATS_LOG2), .REQUESTS_LOG2(REQUESTS_LOG2)
     ) target (
         .clk(clk), .rst(rst), .push_valid(push_valid), .push_beat(push_beat), .push_commit(push_commit),
-        .push_discard(push_discard), .push_ready(push_ready), .push_request(push_request), .request_room(request_room),
-        .request_ok(s_axis_tlp_request_ok), .config_address(config_address), .config_rdata(config_rdata),
+        .push_discard(push_discard), .push_ready(push_ready), .push_request(push_request), .request_coming(s_axis_tlp_request_coming),
+        .request_room(request_room), .request_ok(s_axis_tlp_request_ok), .config_address(config_address), .config_rdata(config_rdata),
         .config_write(config_write), .config_wdata(config_wdata), .config_wstrb(config_wstrb),
         .config_target(config_target), .bar0_base(bar0_base), .bar2_base(bar2_base), .memory_enable(memory_enable),
         .max_payload(max_payload), .limits(limits), .reg_valid(reg_valid), .reg_write(reg_write),

@@ -23,8 +23,10 @@ module ferry_target #(
     input  wire        push_commit,
     input  wire        push_discard,
     output wire        push_ready,
-    // The packet that is committed wants an answer. There is room for one more of these; for two more.
+    // The packet that is committed wants an answer; one of these has begun at the port and is not here yet. There is room for
+    // one more; for two that have not begun.
     input  wire        push_request,
+    input  wire        request_coming,
     output wire        request_room,
     output wire        request_ok,
 
@@ -93,8 +95,6 @@ module ferry_target #(
     output wire        count_window_refused
 );
     localparam BAR2_BITS = LOCAL_ADDRESS_BITS + 1;
-    localparam [REQUESTS_LOG2:0] REQUESTS = 1 << REQUESTS_LOG2;
-    localparam [REQUESTS_LOG2:0] ONE_REQUEST = 1;
 
     // What is at the front of the buffer, and those of them that want an answer.
     wire        request_valid;
@@ -106,11 +106,7 @@ module ferry_target #(
     wire [63:0] answer_beat;
     wire        answer_pop;
     wire        unused_answer_ready;
-    // Requests that want an answer, from their commit until the completer has taken them.
-    reg  [REQUESTS_LOG2:0] answers_reg;
     reg         answer_half_reg;
-    wire        answer_taken = answer_valid && answer_pop && answer_half_reg;
-    wire        answer_more = push_commit && push_request;
 
     // Register bus: of the writes and of the reads.
     wire        write_reg_valid;
@@ -174,9 +170,6 @@ module ferry_target #(
 
     wire unused_inputs = &{1'b0, m_axi_local_r};
 
-    assign request_room = answers_reg != REQUESTS;
-    assign request_ok = answers_reg < REQUESTS - 2 * ONE_REQUEST;
-
     assign reg_valid = write_reg_valid || read_reg_valid;
     assign reg_write = !reg_read;
     assign reg_address = reg_read ? read_reg_address : write_reg_address;
@@ -191,12 +184,10 @@ module ferry_target #(
 
     always @(posedge clk) begin
         reg_read_reg <= reg_read && !reg_ready;
-        answers_reg <= answers_reg + {{REQUESTS_LOG2{1'b0}}, answer_more} - {{REQUESTS_LOG2{1'b0}}, answer_taken};
         answer_half_reg <= answer_half_reg ^ (answer_valid && answer_pop);
         read_unsupported_reg <= read_unsupported || (read_unsupported_reg && write_unsupported);
         if (rst) begin
             reg_read_reg <= 1'b0;
-            answers_reg <= {REQUESTS_LOG2 + 1{1'b0}};
             answer_half_reg <= 1'b0;
             read_unsupported_reg <= 1'b0;
         end
@@ -217,6 +208,12 @@ module ferry_target #(
         .window_ready(window_write_ready), .window_beat_valid(window_beat_valid), .window_beat_data(window_beat_data),
         .window_beat_strobe(window_beat_strobe), .window_beat_last(window_beat_last),
         .window_beat_ready(window_beat_ready), .window_idle(window_write_idle), .count_unsupported(write_unsupported)
+    );
+
+    // From their commit until the completer has taken them.
+    ferry_request_room #(.REQUESTS_LOG2(REQUESTS_LOG2)) waiting (
+        .clk(clk), .rst(rst), .coming(request_coming), .entered(push_commit && push_request),
+        .left(answer_valid && answer_pop && answer_half_reg), .room(request_room), .ok(request_ok)
     );
 
     // Two beats each, and never full: the receiver lets in no more than fit.

@@ -57,6 +57,11 @@ module ferry_tlp_receive (
     // With count_poisoned: nobody gets an answer to it; it was a completion.
     output wire        poisoned_write,
     output wire        poisoned_completion
+`ifdef FORMAL
+    ,
+    // For proofs: the next beat is a packet's first.
+    output wire        formal_first
+`endif
 );
     // Which beat comes next: header words 0 and 1, words 2 and 3, or one behind them.
     reg        first_reg;
@@ -183,6 +188,7 @@ module ferry_tlp_receive (
     end
 
 `ifdef FORMAL
+    assign formal_first = first_reg;
 `include "ferry_tlp_receive_properties.vh"
 `endif
 endmodule

@@ -22,6 +22,8 @@ module ferry_tlp_width #(
     output wire                   in_tlast,
     output wire                   in_tvalid,
     input  wire                   in_tready,
+    // A request that wants an answer has begun at the port and has not ended inside, so it is not yet counted there.
+    output wire                   in_request_hidden,
 
     // To the host, inside and at the link's width.
     input  wire [63:0]            out_tdata,
@@ -36,6 +38,14 @@ module ferry_tlp_width #(
     output wire                   m_axis_tlp_tlast,
     output wire                   m_axis_tlp_tvalid,
     input  wire                   m_axis_tlp_tready
+`ifdef FORMAL
+    ,
+    // For proofs, of the way in: a packet begins next; a beat has begun to be collected; the beat that is held is its packet's
+    // last.
+    output wire                   formal_first,
+    output wire                   formal_partial,
+    output wire                   formal_last
+`endif
 );
 
 generate if (TLP_BITS == 32) begin : link_32
@@ -43,7 +53,13 @@ generate if (TLP_BITS == 32) begin : link_32
         .clk(clk), .rst(rst), .s_tdata(s_axis_tlp_tdata), .s_tkeep(s_axis_tlp_tkeep), .s_tlast(s_axis_tlp_tlast),
         .s_tvalid(s_axis_tlp_tvalid), .s_tready(s_axis_tlp_tready), .m_tdata(in_tdata), .m_tkeep(in_tkeep),
         .m_tlast(in_tlast), .m_tvalid(in_tvalid), .m_tready(in_tready)
+`ifdef FORMAL
+        , .formal_partial(formal_partial)
+`endif
     );
+`ifdef FORMAL
+    assign formal_last = in_tlast;
+`endif
     ferry_tlp_narrow #(.IN_WORDS(2), .OUT_WORDS(1)) to_host (
         .clk(clk), .rst(rst), .s_tdata(out_tdata), .s_tkeep(out_tkeep), .s_tlast(out_tlast), .s_tvalid(out_tvalid),
         .s_tready(out_tready), .m_tdata(m_axis_tlp_tdata), .m_tkeep(m_axis_tlp_tkeep),
@@ -56,7 +72,13 @@ end else if (TLP_BITS == 128) begin : link_128
         .clk(clk), .rst(rst), .s_tdata(s_axis_tlp_tdata), .s_tkeep(s_axis_tlp_tkeep), .s_tlast(s_axis_tlp_tlast),
         .s_tvalid(s_axis_tlp_tvalid), .s_tready(s_axis_tlp_tready), .m_tdata(in_tdata), .m_tkeep(in_tkeep),
         .m_tlast(in_tlast), .m_tvalid(in_tvalid), .m_tready(in_tready)
+`ifdef FORMAL
+        , .formal_last(formal_last)
+`endif
     );
+`ifdef FORMAL
+    assign formal_partial = 1'b0;
+`endif
     ferry_tlp_widen #(.IN_WORDS(2), .OUT_WORDS(4)) to_host (
         .clk(clk), .rst(rst), .s_tdata(out_tdata), .s_tkeep(out_tkeep), .s_tlast(out_tlast), .s_tvalid(out_tvalid),
         .s_tready(out_tready), .m_tdata(m_axis_tlp_tdata), .m_tkeep(m_axis_tlp_tkeep),
@@ -92,7 +114,37 @@ end
 endgenerate
 
 generate if (TLP_BITS == 64) begin : plain
+    assign in_request_hidden = 1'b0;
     wire unused = &{1'b0, clk, rst};
+`ifdef FORMAL
+    assign {formal_first, formal_partial, formal_last} = 3'd0;
+`endif
+end else begin : converted
+    // A converter takes a packet's first word as it gives the last of the one before, so there is never more than one.
+    reg first_reg;
+    reg request_reg;
+    wire begins = s_axis_tlp_tvalid && s_axis_tlp_tready && first_reg;
+    wire ends = in_tvalid && in_tready && in_tlast;
+    wire [4:0] kind = s_axis_tlp_tdata[28:24];
+    wire completion = kind[4:1] == 4'b0101;
+    wire message = kind[4:3] == 2'b10;
+    wire memory_write = kind == 5'd0 && s_axis_tlp_tdata[30];
+    always @(posedge clk) begin
+        if (s_axis_tlp_tvalid && s_axis_tlp_tready)
+            first_reg <= s_axis_tlp_tlast;
+        if (begins)
+            request_reg <= !completion && !message && !memory_write;
+        else if (ends)
+            request_reg <= 1'b0;
+        if (rst) begin
+            first_reg <= 1'b1;
+            request_reg <= 1'b0;
+        end
+    end
+    assign in_request_hidden = request_reg;
+`ifdef FORMAL
+    assign formal_first = first_reg;
+`endif
 end endgenerate
 
 endmodule

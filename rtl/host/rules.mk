@@ -45,9 +45,16 @@ FORMAL_HOST_TAGS := ferry_tag_table 3,12 "-set LG_TAGS 1" rtl/host/ferry_tag_tab
 FORMAL_HOST_REQUESTS := ferry_requester_read 3 "-set LG_TAGS 1" rtl/host/ferry_requester_read.v
 FORMAL_HOST_WRITES := ferry_requester_write 3 "" rtl/host/ferry_requester_write.v
 
-FORMAL_HOST := RECEIVE BUFFER POSTED TRANSMIT REORDER TAGS REQUESTS WRITES
-# POSTED's induction goes over twenty cycles and the tag table's covers over twelve, which is long for make test.
-FORMAL_QUICK += HOST_RECEIVE HOST_BUFFER HOST_TRANSMIT HOST_REORDER HOST_REQUESTS HOST_WRITES
+# What request_ok promises, at each width of the link. Its covers lie behind eight requests, a minute of processor time.
+HOST_PROMISE := -Irtl/host rtl/fabric/ferry_tlp_narrow.v rtl/fabric/ferry_tlp_widen.v rtl/host/ferry_tlp_width.v \
+	rtl/host/ferry_tlp_receive.v rtl/host/ferry_request_room.v tests/formal/request_promise.v
+FORMAL_HOST_PROMISE_32 := request_promise 4,0 "-set TLP_BITS 32" $(HOST_PROMISE)
+FORMAL_HOST_PROMISE_64 := request_promise 4,26 "-set TLP_BITS 64" $(HOST_PROMISE)
+FORMAL_HOST_PROMISE_128 := request_promise 4,0 "-set TLP_BITS 128" $(HOST_PROMISE)
+
+FORMAL_HOST := RECEIVE BUFFER POSTED TRANSMIT REORDER TAGS REQUESTS WRITES PROMISE_32 PROMISE_64 PROMISE_128
+# POSTED's induction goes over twenty cycles, the covers of tag table and promise over many, which is long for make test.
+FORMAL_QUICK += HOST_RECEIVE HOST_BUFFER HOST_TRANSMIT HOST_REORDER HOST_REQUESTS HOST_WRITES HOST_PROMISE_32 HOST_PROMISE_128
 FORMAL += $(addprefix formal-host-,$(FORMAL_HOST))
 
 .PHONY: $(addprefix formal-host-,$(FORMAL_HOST))

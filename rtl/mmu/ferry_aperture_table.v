@@ -109,6 +109,69 @@ module ferry_aperture_table #(
     assign {result1_valid, result0_valid} = result_user_reg;
     assign result0 = result_reg;
     assign result1 = result_reg;
+
+`ifdef FORMAL
+    // The result of a lookup is its page's entry as the writes before that cycle left it, on the port that asked, two cycles
+    // later; and the RAM is never read where it is written. One page, whichever, is followed; from the ports alone.
+    (* anyconst *) reg [LG-1:0] f_index;
+    reg         f_started = 1'b0;
+    reg [E-1:0] f_entry;
+    reg [1:0]   f_port_1, f_port_2;
+    reg         f_mine_1, f_mine_2;
+    reg [E-1:0] f_entry_1, f_entry_2;
+    wire [1:0]  f_taken = {lookup1_valid && lookup1_ready, lookup0_valid && lookup0_ready};
+    wire [31:0] f_asked = f_taken[0] ? lookup0_page : lookup1_page;
+    wire        f_write = write_valid && write_ready && write_page == {{32-LG{1'b0}}, f_index};
+    wire [E-1:0] f_stands = memory[f_index];
+
+    // What does not hit says nothing.
+    function same(input [E-1:0] one, input [E-1:0] other);
+        same = one[`FERRY_TRANSLATION_HIT_RANGE] == other[`FERRY_TRANSLATION_HIT_RANGE] &&
+               (!one[`FERRY_TRANSLATION_HIT_RANGE] || one == other);
+    endfunction
+    function [E-1:0] masked(input [E-1:0] entry, input hit);
+        begin
+            masked = entry;
+            masked[`FERRY_TRANSLATION_HIT_RANGE] = entry[`FERRY_TRANSLATION_HIT_RANGE] && hit;
+        end
+    endfunction
+
+    always @(posedge clk) begin
+        f_started <= 1'b1;
+        if (f_write)
+            f_entry <= write_entry;
+        f_port_1 <= f_taken;
+        f_mine_1 <= |f_taken && f_asked[LG-1:0] == f_index;
+        f_entry_1 <= masked(f_entry, f_asked[31:LG] == 0);
+        {f_port_2, f_mine_2, f_entry_2} <= {f_port_1, f_mine_1, f_entry_1};
+        if (rst)
+            f_entry[`FERRY_TRANSLATION_HIT_RANGE] <= 1'b0;
+        if (!f_started) begin
+            f_port_1 <= 2'd0;
+            f_port_2 <= 2'd0;
+        end
+    end
+    always @* if (!f_started)
+        assume (rst && user_reg == 2'd0 && grant == 2'd0);
+
+    always @(posedge clk) if (f_started) begin
+        assert (f_taken != 2'b11);
+        assert (!(write_now && |f_taken && f_asked[LG-1:0] == write_index));
+        assert ({result1_valid, result0_valid} == f_port_2);
+        if (f_mine_2 && f_port_2 != 2'd0)
+            assert (same(f_port_2[0] ? result0 : result1, f_entry_2));
+        // What makes it inductive.
+        assert (user_reg == f_port_1);
+        if (f_mine_1 && f_port_1 != 2'd0)
+            assert (same(masked(entry_reg, within_reg), f_entry_1));
+        if (clearing)
+            assert (!f_entry[`FERRY_TRANSLATION_HIT_RANGE] &&
+                    (f_index >= clear_reg || !f_stands[`FERRY_TRANSLATION_HIT_RANGE]));
+        else
+            assert (clear_reg == {LG{1'b0}} && same(f_stands, f_entry));
+        cover (f_port_2 == 2'd2 && f_mine_2 && f_entry_2[`FERRY_TRANSLATION_HIT_RANGE] && f_entry_2 != f_entry);
+    end
+`endif
 endmodule
 
 `default_nettype wire

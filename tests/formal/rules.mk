@@ -33,8 +33,11 @@ FORMAL_WRITE_ORDER := write_mux_order 7,0:bounded "" -DFORMAL_INSIDE rtl/fabric/
 FORMAL_WINDOW := ferry_window 4 "-set LOCAL_ADDRESS_BITS 14" -Irtl/host rtl/host/ferry_window.v
 FORMAL_LOST_WINDOW := ferry_lost_window 3,14 "-set LOCAL_ADDRESS_BITS 14 -set LG_PATIENCE 1" -Irtl/host rtl/host/ferry_lost_window.v
 
+# The aperture table, with four pages.
+FORMAL_APERTURE := ferry_aperture_table 3,14 "-set PAGES 4" tests/formal/any_arbiter.v rtl/mmu/ferry_aperture_table.v
+
 FORMAL_FABRIC := SKID FIFO BLOCK_FIFO ARBITER CUTTER JOIN RANGE READ WRITE DATA BAD_WORDS IN_TURN QUEUE RETIRE REALIGNER \
-	READ_MUX WRITE_MUX WRITE_ORDER WINDOW LOST_WINDOW
+	READ_MUX WRITE_MUX WRITE_ORDER WINDOW LOST_WINDOW APERTURE
 # What `make test` proves too, a minute of processor time in all; other rooms add theirs. Only `make formal` proves those that take
 # longest: the write mux (half a minute), the generator as a whole, the job queue, retirement, and the bounded ones (minutes).
 FORMAL_QUICK += $(filter-out RANGE QUEUE RETIRE WRITE_MUX WRITE_ORDER,$(FORMAL_FABRIC))

@@ -65,6 +65,48 @@ static void random_jobs(Checks &checks, Random &random, RootComplex &root, Ring 
     compare(checks, host_data(root), host, "host memory");
 }
 
+// What the manual promises of s_axis_tlp_request_ok: requests may be offered while it stands, back to back; once it
+// falls two more find room and no third, and a write behind the two gets in, though the link takes nothing of ours.
+static void requests_while_they_may(Checks &checks, RootComplex &root)
+{
+    checks.begin("once_request_ok_falls_two_more_find_room_and_a_write_behind_them_gets_in");
+    const RootComplex::Packet read = {0x20000001, 0x1f0f, static_cast<uint32_t>(RootComplex::BAR2 >> 32), 0x3000};
+    const auto taken = [&root] {
+        for (int i = 0; i < 200 && !root.sent_all(); i++)
+            root.tick();
+        return root.sent_all();
+    };
+    for (unsigned round = 0; round < 8; round++) {
+        root.link_pace = 1u << 30;
+        // These stand in what is behind the queue.
+        for (unsigned i = 0; i < 3; i++) {
+            root.send(read);
+            root.run(100 + 7 * round);
+        }
+        unsigned begun = 0;
+        for (; root.top.s_axis_tlp_request_ok && begun < 40; root.tick())
+            if (root.sent_all()) {
+                root.send(read);
+                begun++;
+            }
+        checks.that(begun < 40 && taken(), "those that began before it fell are taken");
+        for (unsigned i = 0; i < 2; i++)
+            root.send(read);
+        root.write(RootComplex::BAR2 + 0x3000, round);
+        checks.that(taken(), "two more and a write are taken");
+        // A converter may take the third, but nothing passes it.
+        root.send(read);
+        root.send(read);
+        checks.that(!taken(), "behind a third the stream stands");
+        root.link_pace = 1;
+        checks.that(taken(), "it goes on with the link");
+        root.run(2000);
+        checks.equal(root.read(RootComplex::BAR2 + 0x3000), round, "word that was written");
+        if (checks.faults())
+            return;
+    }
+}
+
 int main(int argc, char **argv)
 {
     Random random;
@@ -102,6 +144,8 @@ int main(int argc, char **argv)
     checks.equal(root.read(RootComplex::BAR2 + 0x10008), 0xdeadbeef, "BAR2 read");
     root.write(RootComplex::BAR2 + 0x1000c, 0x01020304);
     checks.equal(root.read(RootComplex::BAR2 + 0x1000c), 0x01020304, "BAR2 read back");
+
+    requests_while_they_may(checks, root);
 
     checks.begin("a_page_list_brings_scattered_host_pages_in");
     const unsigned scattered[5] = {9, 3, 4, 5, 30};

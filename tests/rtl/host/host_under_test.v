@@ -198,6 +198,7 @@ module host_under_test (
         .clk(clk), .rst(rst), .s_axis_tlp_tdata(s_axis_tlp_tdata), .s_axis_tlp_tkeep(s_axis_tlp_tkeep),
         .s_axis_tlp_tlast(s_axis_tlp_tlast), .s_axis_tlp_tvalid(s_axis_tlp_tvalid),
         .s_axis_tlp_tready(s_axis_tlp_tready), .s_axis_tlp_request_ok(s_axis_tlp_request_ok),
+        .s_axis_tlp_request_coming(1'b0),
         .m_axis_tlp_posted_ok(m_axis_tlp_posted_ok), .m_axis_tlp_request_ok(m_axis_tlp_request_ok),
         .m_axis_tlp_completion_ok(m_axis_tlp_completion_ok), .m_axis_tlp_tdata(m_axis_tlp_tdata), .m_axis_tlp_tkeep(m_axis_tlp_tkeep),
         .m_axis_tlp_tlast(m_axis_tlp_tlast), .m_axis_tlp_tvalid(m_axis_tlp_tvalid),
