@@ -20,10 +20,11 @@ from systemrdl.node import FieldNode, MemNode, RegfileNode, RegNode
 HERE = Path(__file__).resolve().parent
 SOURCES = ("properties", "enums", "bar0", "core", "packets", "records", "bundles")
 # In the order of the manual's chapter.
-ENUMS = ("address_kind", "opcode", "fault_kind", "buffer_status", "firmware_state", "job_op", "list_side")
+ENUMS = ("address_kind", "opcode", "fault_kind", "buffer_status", "firmware_state", "job_op", "list_side",
+         "forget_scope")
 MAPS = ("bar0", "core", "packet_nop", "packet_copy", "packet_copy_pages", "packet_fill", "packet_read", "packet_write",
         "packet_map_aperture", "packet_unmap_aperture", "packet_fence", "packet_discard", "ring_entry", "fence_record",
-        "fault_record", "write_tag", "aperture_entry", "tunnel_frame", "config_space")
+        "fault_record", "write_tag", "aperture_entry", "table_entry", "tunnel_frame", "config_space")
 # Registers that many packets share: their fields are written once, under the type's own name.
 SHARED_TYPES = ("packet_header", "packet_places")
 # Width of an offset into the map, as a Verilog literal.
@@ -143,7 +144,7 @@ def all_definitions(maps, enums):
     yield "FERRY_CONTRACT_VERSION", major << 16 | minor, 32
     for name, members in enums.items():
         width = max(m.value for m in members).bit_length()
-        width = {"address_kind": 2, "job_op": 3, "list_side": 2}.get(name, max(width, 8))
+        width = {"address_kind": 2, "job_op": 3, "list_side": 2, "forget_scope": 2}.get(name, max(width, 8))
         for member in members:
             yield f"FERRY_{name.upper()}_{member.name}", member.value, width
     shared = set()

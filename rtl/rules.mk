@@ -30,6 +30,7 @@ $(BUILD)/rtl/lint.stamp: $(RTL_SOURCES) sim/ferry_simulated.v $(CONTRACT) rtl/pa
 	$(VERILATOR) --lint-only $(RTL_FLAGS) -GTLP_BITS=32 $(RTL_DEVICE)
 	$(VERILATOR) --lint-only $(RTL_FLAGS) -GTLP_BITS=128 $(RTL_DEVICE)
 	$(VERILATOR) --lint-only $(RTL_FLAGS) $(SIM_TOP)
+	$(VERILATOR) --lint-only $(RTL_FLAGS) --top-module ferry_page_tables rtl/mmu/ferry_page_tables.v
 	@touch $@
 
 # --- Size: LUTs on ECP5 as Yosys counts them: LUT4 + 2 * CCU2C + 6 * TRELLIS_DPR16X4 --------------------------------
@@ -52,9 +53,16 @@ $(BUILD)/rtl/linear.size.json: $(RTL_SOURCES) $(LUT_LINEAR) $(CONTRACT) rtl/synt
 	@mkdir -p $(@D)
 	SET="ADDRESS_BITS 26" rtl/synthesis.sh ecp5 copy_engine "$(GENERATED)" "" $@ $(LUT_LINEAR) $(RTL_SOURCES)
 
-$(BUILD)/bench/lut.json: $(BUILD)/rtl/device.size.json $(BUILD)/rtl/blocks.size.json $(BUILD)/rtl/linear.size.json rtl/lut.py
+# The page-table unit, which no configuration has yet.
+$(BUILD)/rtl/ptu.size.json: $(RTL_SOURCES) $(CONTRACT) rtl/synthesis.sh
 	@mkdir -p $(@D)
-	$(PYTHON) rtl/lut.py $@ $(BUILD)/rtl/device.size.json $(BUILD)/rtl/blocks.size.json linear=$(BUILD)/rtl/linear.size.json
+	rtl/synthesis.sh ecp5 ferry_page_tables "$(GENERATED)" "" $@ $(RTL_SOURCES)
+
+$(BUILD)/bench/lut.json: $(BUILD)/rtl/device.size.json $(BUILD)/rtl/blocks.size.json $(BUILD)/rtl/linear.size.json \
+    $(BUILD)/rtl/ptu.size.json rtl/lut.py
+	@mkdir -p $(@D)
+	$(PYTHON) rtl/lut.py $@ $(BUILD)/rtl/device.size.json $(BUILD)/rtl/blocks.size.json linear=$(BUILD)/rtl/linear.size.json \
+	    ptu=$(BUILD)/rtl/ptu.size.json
 
 # The small configuration goes through the iCE40 flow.
 .PHONY: rtl-tiny

@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page-table unit: translates GPU virtual addresses of sixteen spaces for both sides of the engine, through tables of up
+// to four levels in video memory or in host memory (docs/manual/page-tables.md). A side holds its request until the answer,
+// so a request can be begun anew at any time; one walk a side is under way at once.
+//
+//   a side:  idle -> looked up -----------------------------------> answered     its line is in the look-aside buffer
+//                 -> done ---------------------------------------->              in a large page that is remembered
+//                 -> asks -> waits -> asks -> waits ... -> done -->              walk, from the root or from a remembered table
+//
+// What is remembered but does not allow the access is not believed: the request is begun anew and walked (`again`), so that
+// each fault comes from an entry that was just read. Forgetting stops all walks, and is done when no read is out.
+`default_nettype none
+`include "ferry_contract.vh"
+
+module ferry_page_tables #(
+    // Bits of a video memory address.
+    parameter LOCAL_ADDRESS_BITS = 26
+) (
+    // Clock, and synchronous reset, active high.
+    input  wire clk,
+    input  wire rst,
+
+    // The root of a space. What is known of the space is to be forgotten after it.
+    input  wire        root_valid,
+    output wire        root_ready,
+    input  wire [3:0]  root_space,
+    input  wire [`FERRY_ROOT_BITS-1:0] root,
+
+    // Forget: what of it is in the tables now is what is answered once this is taken; held until then.
+    input  wire        forget_valid,
+    output wire        forget_ready,
+    input  wire [`FERRY_FORGET_BITS-1:0] forget,
+
+    // A request of each side, 0 the one that reads, 1 the one that writes; held until its answer, which stands for one cycle.
+    input  wire [1:0]  lookup_valid,
+    input  wire [2*`FERRY_LOOKUP_BITS-1:0] lookup,
+    output wire [1:0]  answer_valid,
+    output wire [`FERRY_PAGE_BITS-1:0] answer,
+    // The entry that was read last for each side, from its latest request on; 0 when none was.
+    output wire [127:0] seen,
+    // In this cycle: a request was not known and is walked; a table is read.
+    output wire        missed,
+    output wire        read,
+
+    // Limits of video memory, clipped (ferry_limits). Who changes them forgets all then.
+    input  wire [LOCAL_ADDRESS_BITS:0] local_limit,
+    input  wire [LOCAL_ADDRESS_BITS:0] protect_base,
+    input  wire [LOCAL_ADDRESS_BITS:0] protect_limit,
+
+    // Reads of video memory, and of host memory.
+    output wire [`FERRY_AXI_A_BITS-1:0] local_ar,
+    output wire        local_arvalid,
+    input  wire        local_arready,
+    input  wire [`FERRY_AXI_R_BITS-1:0] local_r,
+    input  wire        local_rvalid,
+    output wire        local_rready,
+    output wire [`FERRY_AXI_A_BITS-1:0] host_ar,
+    output wire        host_arvalid,
+    input  wire        host_arready,
+    input  wire [`FERRY_AXI_R_BITS-1:0] host_r,
+    input  wire        host_rvalid,
+    output wire        host_rready
+);
+    localparam B = LOCAL_ADDRESS_BITS;
+    localparam M = `FERRY_MAPPING_BITS;
+    localparam L = `FERRY_LOOKUP_BITS;
+
+    localparam [2:0] S_IDLE = 3'd0, S_LOOKED = 3'd1, S_ASK = 3'd2, S_WAIT = 3'd3, S_DONE = 3'd4, S_FAULT = 3'd5;
+
+    // Of each side: where its request is; the table to read in and the place there, or the page that was found; its level; that
+    // comes from an entry that was read for this request; why there is no page; what is remembered is not to be used.
+    reg  [2:0]   state0_reg, state1_reg;
+    reg  [M-1:0] found0_reg, found1_reg;
+    reg  [1:0]   height0_reg, height1_reg;
+    reg  [8:0]   index0_reg, index1_reg;
+    reg  [1:0]   fresh_reg;
+    reg  [7:0]   fault0_reg, fault1_reg;
+    reg  [1:0]   again_reg;
+    reg  [63:0]  seen0_reg, seen1_reg;
+    wire [1:0]   idle = {state1_reg == S_IDLE, state0_reg == S_IDLE};
+    wire [1:0]   looked = {state1_reg == S_LOOKED, state0_reg == S_LOOKED};
+    wire [1:0]   asks = {state1_reg == S_ASK, state0_reg == S_ASK};
+    wire [1:0]   waits = {state1_reg == S_WAIT, state0_reg == S_WAIT};
+    wire [1:0]   over = {state1_reg[2], state0_reg[2]};
+
+    // ---- Reads ----
+    wire        side;
+    wire        shown;
+    wire        taken;
+    wire [1:0]  busy;
+    wire        beat;
+    wire        beat_side;
+    wire        beat_first;
+    wire        beat_last;
+    wire        beat_error;
+    wire [63:0] beat_data;
+    wire        forgetting;
+    // The side that is looked at: the one that asks, or when none does the one that is answered.
+    wire        told;
+    wire        view = shown ? side : told;
+    wire [M+8:0] viewed;
+    wire [M-1:0] table_read = viewed[M-1:0];
+    wire [1:0]  table_height = view ? height1_reg : height0_reg;
+    ferry_choice #(.WIDTH(M + 9)) viewed_side (
+        .second(view), .word0({index0_reg, found0_reg}), .word1({index1_reg, found1_reg}), .chosen(viewed)
+    );
+
+    ferry_table_reads #(.LOCAL_ADDRESS_BITS(B)) reads (
+        .clk(clk), .rst(rst), .hold(forgetting), .ask(asks), .asked_side(side),
+        .asked_host(table_read[`FERRY_MAPPING_HOST_RANGE]), .asked_snoop(table_read[`FERRY_MAPPING_SNOOP_RANGE]),
+        .asked_line(table_height == 2'd0), .asked_address({table_read[`FERRY_MAPPING_PAGE_RANGE], viewed[M +: 9]}),
+        .shown(shown), .taken(taken), .busy(busy), .beat(beat), .beat_side(beat_side), .beat_first(beat_first),
+        .beat_last(beat_last), .beat_error(beat_error), .beat_data(beat_data), .local_ar(local_ar),
+        .local_arvalid(local_arvalid), .local_arready(local_arready), .local_r(local_r), .local_rvalid(local_rvalid),
+        .local_rready(local_rready), .host_ar(host_ar), .host_arvalid(host_arvalid), .host_arready(host_arready),
+        .host_r(host_r), .host_rvalid(host_rvalid), .host_rready(host_rready)
+    );
+    assign read = taken;
+
+    // ---- What this cycle is for: an entry that was read, a step of forgetting, or a look-up ----
+    reg         turn_reg;
+    wire [1:0]  want = lookup_valid & idle;
+    wire        look = want != 2'd0 && !beat && !forgetting;
+    wire        look_side = turn_reg ? want[1] : !want[0];
+    wire        chosen = beat ? beat_side : look_side;
+    wire [39:0] request;
+    wire [39:0] about;
+    wire [3:0]  space = about[`FERRY_LOOKUP_SPACE_RANGE];
+    wire [47:12] page = about[`FERRY_LOOKUP_PAGE_RANGE];
+    ferry_choice #(.WIDTH(40)) chosen_side (
+        .second(chosen), .word0(lookup[39:0]), .word1(lookup[L +: 40]), .chosen(request)
+    );
+    ferry_choice #(.WIDTH(40)) for_what (
+        .second(forgetting), .word0(request), .word1({forget[`FERRY_FORGET_PAGE_RANGE], forget[`FERRY_FORGET_SPACE_RANGE]}),
+        .chosen(about)
+    );
+
+    // An entry is of use if its side still waits for it, or if it is behind one that was, in a line.
+    reg         line_reg;
+    reg  [15:12] place_reg;
+    wire        entry = beat && beat_first && (beat_side ? waits[1] : waits[0]) && !forgetting;
+    wire        behind = beat && !beat_first && line_reg && !forgetting;
+    wire [1:0]  height = beat_first ? (beat_side ? height1_reg : height0_reg) : 2'd0;
+    wire [15:12] place = beat_first ? page[15:12] : place_reg;
+
+    // ---- Forgetting, after reset too ----
+    reg         clearing_reg;
+    reg         swept_reg;
+    reg  [3:0]  sweep_reg;
+    wire        sweep = forgetting && !swept_reg;
+    wire        quiet = swept_reg && !shown && busy == 2'd0;
+    wire [1:0]  scope = clearing_reg ? `FERRY_FORGET_SCOPE_ALL : forget[`FERRY_FORGET_SCOPE_RANGE];
+    assign forgetting = forget_valid || clearing_reg;
+    assign forget_ready = quiet && !clearing_reg;
+
+    // ---- Roots ----
+    localparam R = `FERRY_ROOT_BITS;
+    reg  [R-1:0] roots [0:15];
+    wire [R-1:0] root_now = roots[space];
+    wire [1:0]   root_height = root_now[`FERRY_ROOT_HEIGHT_RANGE];
+    wire [M-1:0] root_table;
+    assign root_table[`FERRY_MAPPING_HOST_RANGE] = root_now[`FERRY_ROOT_HOST_RANGE];
+    assign root_table[`FERRY_MAPPING_SNOOP_RANGE] = root_now[`FERRY_ROOT_SNOOP_RANGE];
+    assign root_table[`FERRY_MAPPING_READ_ONLY_RANGE] = 1'b0;
+    assign root_table[`FERRY_MAPPING_PROTECTED_RANGE] = 1'b0;
+    assign root_table[`FERRY_MAPPING_LEAF_RANGE] = 1'b0;
+    assign root_table[`FERRY_MAPPING_GROUP_RANGE] = 1'b0;
+    assign root_table[`FERRY_MAPPING_PAGE_RANGE] = root_now[`FERRY_ROOT_PAGE_RANGE];
+    assign root_ready = !clearing_reg;
+    wire beyond = (page[47:39] != 9'd0 && root_height != 2'd3) || (page[38:30] != 9'd0 && !root_height[1])
+        || (page[29:21] != 9'd0 && root_height == 2'd0);
+
+    always @(posedge clk) begin
+        if (clearing_reg || root_valid) begin
+            roots[clearing_reg ? sweep_reg : root_space] <= clearing_reg ? {R{1'b0}} : root;
+        end
+    end
+
+    // ---- What is remembered, and what was read ----
+    wire         line_known;
+    wire [M-1:0] line_mapping;
+    wire         area_known;
+    wire [M-1:0] area_mapping;
+    wire         entry_valid;
+    wire         entry_broken;
+    wire [M-1:0] entry_mapping;
+    wire [M-1:0] next_found;
+    // In pages: what is in use is counted in whole ones, and of a page that is protected in part all of it.
+    wire [B-12:0] limit_page = local_limit[B:12];
+
+    ferry_table_entry rules (
+        .entry(beat_data), .height(height), .place(place), .valid(entry_valid), .broken(entry_broken),
+        .mapping(entry_mapping)
+    );
+    wire again = look_side ? again_reg[1] : again_reg[0];
+    // Not believed a second time: a large page, whereas the way to a table is as good as before.
+    wire use_area = area_known && !(again && area_mapping[`FERRY_MAPPING_LEAF_RANGE]);
+    wire [M-1:0] remembered;
+    ferry_choice #(.WIDTH(M)) area_or_root (.second(use_area), .word0(root_table), .word1(area_mapping), .chosen(remembered));
+    ferry_choice #(.WIDTH(M)) read_or_remembered (.second(beat), .word0(remembered), .word1(entry_mapping), .chosen(next_found));
+    wire next_host = next_found[`FERRY_MAPPING_HOST_RANGE];
+    wire next_leaf = next_found[`FERRY_MAPPING_LEAF_RANGE];
+    wire [51:12] next_page = next_found[`FERRY_MAPPING_PAGE_RANGE];
+    // The first and the last of its pages, if it stands for more than one. Some of them are in the protected range.
+    wire next_group = next_found[`FERRY_MAPPING_GROUP_RANGE];
+    wire next_large = next_leaf && height[0];
+    wire [B-12:0] first_page = {1'b0, next_page[B-1:16], next_page[15:12] & ~{4{next_group}}};
+    wire [B-12:0] last_page = {1'b0, next_page[B-1:21], next_page[20:16] | {5{next_large}},
+        next_page[15:12] | {4{next_large || next_group}}};
+    wire next_local = !next_host && next_page[51:B] == {(52-B){1'b0}};
+    wire in_memory = next_host || (next_local && last_page < limit_page);
+    wire closed = next_local && last_page >= protect_base[B:12] && {first_page, 1'b0} < {protect_limit[B:12], |protect_limit[11:0]};
+    reg  [M-1:0] next_mapping;
+    always @* begin
+        next_mapping = next_found;
+        next_mapping[`FERRY_MAPPING_LEAF_RANGE] = next_leaf && in_memory && !(beat && beat_error);
+        next_mapping[`FERRY_MAPPING_PROTECTED_RANGE] = next_found[`FERRY_MAPPING_PROTECTED_RANGE] || (beat && next_leaf && closed);
+    end
+
+    wire [7:0] entry_fault = beat_error ? `FERRY_FAULT_KIND_TABLE_ERROR : !entry_valid ? `FERRY_FAULT_KIND_PAGE_ABSENT
+        : entry_broken ? `FERRY_FAULT_KIND_TABLE_ENTRY
+        : in_memory ? `FERRY_FAULT_KIND_NONE
+        : next_leaf ? `FERRY_FAULT_KIND_RANGE : `FERRY_FAULT_KIND_TABLE_RANGE;
+    wire [7:0] root_fault = !root_now[`FERRY_ROOT_VALID_RANGE] ? `FERRY_FAULT_KIND_PAGE_ABSENT : beyond ? `FERRY_FAULT_KIND_RANGE
+        : in_memory ? `FERRY_FAULT_KIND_NONE : `FERRY_FAULT_KIND_TABLE_RANGE;
+    wire [7:0] next_fault = beat ? entry_fault : use_area ? `FERRY_FAULT_KIND_NONE : root_fault;
+    wire       next_bad = next_fault != `FERRY_FAULT_KIND_NONE;
+    wire [2:0] next_state = !beat && line_known && !again ? S_LOOKED : next_bad ? S_FAULT : next_leaf ? S_DONE : S_ASK;
+    wire [1:0] next_height = beat ? (next_leaf || next_bad ? height : height - 2'd1)
+        : use_area ? {1'b0, next_leaf} : root_height;
+    wire [8:0] next_index = next_height[1] ? (next_height[0] ? page[47:39] : page[38:30])
+        : next_height[0] ? page[29:21] : page[20:12];
+    assign missed = look && next_state != S_LOOKED && next_state != S_DONE;
+
+    ferry_tlb lines (
+        .clk(clk), .space(space), .page(page), .known(line_known), .mapping(line_mapping),
+        .fill((entry && height == 2'd0 && !next_bad) || behind), .fill_place(place[14:12]), .fill_first(beat_first),
+        .fill_last(beat_last), .fill_mapping(next_mapping), .forget(sweep), .forget_set(sweep_reg), .forget_scope(scope)
+    );
+    ferry_table_cache areas (
+        .clk(clk), .side(chosen), .space(space), .area(page[47:21]), .known(area_known), .mapping(area_mapping),
+        .fill(entry && height == 2'd1 && !next_bad), .fill_mapping(next_mapping), .forget(sweep),
+        .forget_place(sweep_reg), .forget_scope(scope)
+    );
+
+    // ---- Answers: one a cycle, that of the look-aside buffer first; of a walk, when no read is shown ----
+    wire        of_line = looked != 2'd0;
+    wire        tell = of_line || (over != 2'd0 && !shown);
+    wire [M-1:0] given;
+    ferry_choice #(.WIDTH(M)) line_or_walk (.second(of_line), .word0(table_read), .word1(line_mapping), .chosen(given));
+    wire [L-1:0] given_for = told ? lookup[L +: L] : lookup[0 +: L];
+    wire [1:0]  given_height = table_height & {2{!of_line}};
+    assign told = of_line ? looked[1] : !over[0];
+    wire        failed = !of_line && (told ? state1_reg[0] : state0_reg[0]);
+    wire        read_only = given[`FERRY_MAPPING_READ_ONLY_RANGE] && given_for[`FERRY_LOOKUP_WRITE_RANGE];
+    wire        refused = given[`FERRY_MAPPING_PROTECTED_RANGE] && !given_for[`FERRY_LOOKUP_PROTECTED_RANGE];
+    wire        good = given[`FERRY_MAPPING_LEAF_RANGE] && !failed && !read_only && !refused;
+    wire        believed = good || (!of_line && (failed || (told ? fresh_reg[1] : fresh_reg[0])));
+    wire [51:12] given_page = given[`FERRY_MAPPING_PAGE_RANGE];
+    wire [20:12] for_page = given_for[4 +: 9];
+    wire        is_large = given_height != 2'd0;
+    wire        is_group = is_large || given[`FERRY_MAPPING_GROUP_RANGE];
+
+    assign answer_valid = {told, !told} & {2{tell && believed}};
+    assign answer[`FERRY_PAGE_HIT_RANGE] = good;
+    assign answer[`FERRY_PAGE_HOST_RANGE] = given[`FERRY_MAPPING_HOST_RANGE];
+    assign answer[`FERRY_PAGE_SNOOP_RANGE] = given[`FERRY_MAPPING_SNOOP_RANGE];
+    // What a large page leaves open is 0 in its entry.
+    assign answer[`FERRY_PAGE_PAGE_RANGE] = {given_page[51:21], given_page[20:16] | (for_page[20:16] & {5{is_large}}),
+        is_group ? for_page[15:12] : given_page[15:12]};
+    assign answer[`FERRY_PAGE_FAULT_RANGE] = good ? `FERRY_FAULT_KIND_NONE : failed ? (told ? fault1_reg : fault0_reg)
+        : refused ? `FERRY_FAULT_KIND_PROTECTED : `FERRY_FAULT_KIND_PAGE_READ_ONLY;
+    assign answer[`FERRY_PAGE_HEIGHT_RANGE] = given_height;
+    assign seen = {seen1_reg, seen0_reg};
+
+    // ---- State ----
+    wire [1:0] begins = {look_side, !look_side} & {2{look}};
+    wire [1:0] steps = begins | ({beat_side, !beat_side} & {2{entry}});
+    wire [1:0] ends = {told, !told} & {2{tell}};
+    wire [1:0] goes = {side, !side} & {2{taken}};
+    // A read that was shown is not taken back.
+    wire [1:0] stays = {side, !side} & {2{shown && !taken}};
+
+    always @(posedge clk) begin
+        if (steps[0]) begin
+            state0_reg <= next_state;
+            found0_reg <= next_mapping;
+            height0_reg <= next_height;
+            index0_reg <= next_index;
+            fault0_reg <= next_fault;
+        end else if (goes[0]) begin
+            state0_reg <= S_WAIT;
+        end else if (ends[0]) begin
+            state0_reg <= S_IDLE;
+        end
+        if (steps[1]) begin
+            state1_reg <= next_state;
+            found1_reg <= next_mapping;
+            height1_reg <= next_height;
+            index1_reg <= next_index;
+            fault1_reg <= next_fault;
+        end else if (goes[1]) begin
+            state1_reg <= S_WAIT;
+        end else if (ends[1]) begin
+            state1_reg <= S_IDLE;
+        end
+        if (rst || (forgetting && !stays[0])) begin
+            state0_reg <= S_IDLE;
+        end
+        if (rst || (forgetting && !stays[1])) begin
+            state1_reg <= S_IDLE;
+        end
+        fresh_reg <= (fresh_reg & ~begins) | (steps & ~begins) | (begins & {2{!use_area}});
+        again_reg <= (again_reg & ~ends) | (ends & ~answer_valid);
+        if (begins[0]) begin
+            seen0_reg <= 64'd0;
+        end else if (steps[0]) begin
+            seen0_reg <= beat_data;
+        end
+        if (begins[1]) begin
+            seen1_reg <= 64'd0;
+        end else if (steps[1]) begin
+            seen1_reg <= beat_data;
+        end
+        if (look) begin
+            turn_reg <= !look_side;
+        end
+        if (beat) begin
+            place_reg <= place + 4'd1;
+        end
+        if (beat_first) begin
+            line_reg <= entry && height == 2'd0 && !next_bad;
+        end
+        if (forgetting) begin
+            line_reg <= 1'b0;
+            sweep_reg <= sweep_reg + {3'd0, !swept_reg};
+            swept_reg <= swept_reg || &sweep_reg;
+        end
+        if (quiet) begin
+            clearing_reg <= 1'b0;
+            swept_reg <= 1'b0;
+        end
+        if (rst) begin
+            clearing_reg <= 1'b1;
+            swept_reg <= 1'b0;
+            sweep_reg <= 4'd0;
+            again_reg <= 2'd0;
+            line_reg <= 1'b0;
+        end
+    end
+
+    wire unused = &{1'b0, local_limit[11:0], protect_base[11:0], given_for};
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Translation look-aside buffer of the page-table unit. What it keeps is lines: the pages of up to eight neighbouring entries
+// of a table, as one read brings them, from the one that was asked for to the end of 64 bytes. 32 lines, two of them in each
+// set. Which lines there are stands in LUT RAM and is compared in the cycle of the request; their pages come out of block
+// RAM in the next. A line whose page stands for 64 KiB answers for all of these, from its one entry.
+//
+// One thing happens a cycle, as the unit decides: a look-up, a beat of a fill, or a step of forgetting.
+`default_nettype none
+`include "ferry_contract.vh"
+
+module ferry_tlb (
+    // Clock. No reset: the unit forgets all after one.
+    input  wire clk,
+
+    // The page that is looked for, that a fill begins with, or around which is forgotten.
+    input  wire [3:0]  space,
+    input  wire [47:12] page,
+
+    // Its line is there, in this cycle; what is known of it comes in the next, and stays until something else is looked for.
+    output wire        known,
+    output wire [`FERRY_MAPPING_BITS-1:0] mapping,
+
+    // A beat of a fill, and its place in the line: the first, with `page`, or one behind it; the last, with which the line is known.
+    input  wire        fill,
+    input  wire [2:0]  fill_place,
+    input  wire        fill_first,
+    input  wire        fill_last,
+    input  wire [`FERRY_MAPPING_BITS-1:0] fill_mapping,
+
+    // Forget what the scope says, in one of the sixteen sets; each must have its cycle.
+    input  wire        forget,
+    input  wire [3:0]  forget_set,
+    input  wire [1:0]  forget_scope
+);
+    localparam M = `FERRY_MAPPING_BITS;
+    // Group, first known entry, place of the line in its 64 KiB, page above that as far as the set leaves it open, space.
+    localparam TAG = 1 + 3 + 1 + 28 + 4;
+
+    // Spaces, and addresses far from each other, are spread over the sets. The tag holds what undoes this.
+    wire [3:0] home = page[19:16] ^ page[23:20] ^ space;
+    reg  [3:0] fill_set_reg;
+    reg        fill_way_reg;
+    reg        next_way_reg;
+    wire [3:0] set = forget ? forget_set : fill && !fill_first ? fill_set_reg : home;
+
+    // ---- Lines ----
+    reg  [1:0] valid [0:15];
+    wire [1:0] valid_now = valid[set];
+    wire [1:0] line;
+    wire [1:0] found;
+    wire [1:0] grouped;
+    wire [5:0] froms;
+    wire [1:0] gone;
+    wire       any_space = forget && forget_scope == `FERRY_FORGET_SCOPE_ALL;
+    wire       any_table = forget && forget_scope[1];
+    wire       any_group = forget && forget_scope != `FERRY_FORGET_SCOPE_GROUP;
+    wire       fill_way;
+    wire       fill_group = fill_mapping[`FERRY_MAPPING_GROUP_RANGE];
+
+    genvar way;
+    generate
+        for (way = 0; way < 2; way = way + 1) begin : ways
+            reg  [TAG-1:0] tags [0:15];
+            wire [TAG-1:0] tag = tags[set];
+            // Of the tag, from bit 3 down the space, above it pages as the page number has them.
+            wire [1:0]  same_space;
+            wire [12:0] same_table;
+            ferry_equal compare_space [1:0] (.word0(tag[3:0]), .word1(space), .same(same_space));
+            ferry_equal compare_table [12:0] (.word0(tag[31:6]), .word1(page[47:22]), .same(same_table));
+            wire same = valid_now[way] && (&same_space || any_space) && ((&same_table && tag[5] == page[21]) || any_table)
+                && (tag[4] == page[20] || any_group);
+            wire [2:0] from = tag[TAG-2 -: 3];
+            wire reaches = from[2] != page[14] ? page[14] : from[1] != page[13] ? page[13] : page[12] || !from[0];
+            assign froms[3*way +: 3] = from;
+            assign grouped[way] = tag[TAG-1];
+            assign line[way] = same && (grouped[way] || tag[32] == page[15]);
+            assign found[way] = line[way] && (grouped[way] || reaches);
+            assign gone[way] = same && (any_group || home == forget_set);
+            always @(posedge clk) begin
+                if (fill && fill_first && fill_way == way) begin
+                    tags[set] <= {fill_group, page[14:12], page[15], page[47:20], space};
+                end
+            end
+        end
+    endgenerate
+
+    // The way that is read: the first that has the page. Of a group its one entry.
+    wire       read_way = !found[0];
+    wire [2:0] read_place = (read_way ? grouped[1] : grouped[0]) ? (read_way ? froms[5:3] : froms[2:0]) : page[14:12];
+    assign known = |found;
+
+    // The way that is filled: the line's own if it has one, or the next in turn.
+    assign fill_way = !fill_first ? fill_way_reg : line == 2'd0 ? next_way_reg : !line[0];
+    wire [1:0] filled = {fill_way, !fill_way};
+
+    always @(posedge clk) begin
+        if (forget || fill) begin
+            valid[set] <= forget ? valid_now & ~gone : fill_last ? valid_now | filled : valid_now & ~filled;
+        end
+    end
+    always @(posedge clk) begin
+        if (fill && fill_first) begin
+            fill_set_reg <= set;
+            fill_way_reg <= fill_way;
+            next_way_reg <= !next_way_reg;
+        end
+    end
+
+    // ---- Pages ----
+    // A line is not looked up in the cycle in which it is filled.
+    (* no_rw_check *)
+    reg  [M-1:0] pages [0:255];
+    reg  [M-1:0] mapping_reg;
+    assign mapping = mapping_reg;
+    always @(posedge clk) begin
+        if (fill) begin
+            pages[{fill_way, set, fill_place}] <= fill_mapping;
+        end
+    end
+    always @(posedge clk) begin
+        mapping_reg <= pages[{read_way, set, read_place}];
+    end
+endmodule
+
+`default_nettype wire

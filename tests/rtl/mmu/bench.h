@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page-table unit between two memories: constant latency, or random stalls on every channel.
+#ifndef BENCH_H
+#define BENCH_H
+
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "Vpage_tables_under_test.h"
+#include "tables.h"
+#include "verilated.h"
+
+struct Random {
+    uint64_t state;
+    explicit Random(uint64_t seed) : state(seed * 0x9e3779b97f4a7c15ull + 1) {}
+    uint64_t next()
+    {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        return state * 0x2545f4914f6cdd1dull;
+    }
+    uint64_t below(uint64_t n) { return (next() >> 11) % n; }
+    bool chance(unsigned percent) { return below(100) < percent; }
+};
+
+struct Burst {
+    uint64_t address;
+    unsigned beats;
+    uint64_t due;
+    unsigned given = 0;
+    // What was read when the burst was taken; if empty, each word is read when it is given.
+    std::vector<uint64_t> words = {};
+};
+
+struct Bench {
+    std::unique_ptr<Vpage_tables_under_test> top = std::make_unique<Vpage_tables_under_test>();
+    Tables tables;
+    Random random;
+    uint64_t now = 0;
+    unsigned latency = 1;
+    unsigned stall = 0; // percent
+    std::deque<Burst> bursts[2];
+    std::string wrong;
+    uint64_t reads = 0, beats = 0;
+
+    // A request of each side, from the cycle it was raised; its answer, once.
+    struct Side {
+        bool valid = false, answered = false;
+        Request request;
+        uint64_t since = 0, until = 0;
+        Answer answer;
+    } sides[2];
+
+    bool forgetting = false;
+    bool forgot = false; // in the cycle that was stepped
+
+    explicit Bench(uint64_t seed = 1) : random(seed)
+    {
+        top->rst = 1;
+        top->clk = 0;
+        for (int i = 0; i < 3; i++)
+            step();
+        top->rst = 0;
+    }
+
+    void complain(const std::string &text)
+    {
+        if (wrong.empty())
+            wrong = text + " in cycle " + std::to_string(now);
+    }
+
+    void set_root(unsigned space, const Root &root)
+    {
+        tables.roots[space] = root;
+        top->root_valid = 1;
+        top->root_space = space;
+        top->root_there = root.valid;
+        top->root_host = root.host;
+        top->root_snoop = root.snoop;
+        top->root_height = root.height;
+        top->root_page = root.address >> 12;
+        bool ready;
+        do
+            ready = step();
+        while (!ready);
+        top->root_valid = 0;
+    }
+
+    void begin_forget(unsigned scope, unsigned space, uint64_t address)
+    {
+        top->forget_valid = 1;
+        top->forget_scope = scope;
+        top->forget_space = space;
+        top->forget_page = address >> 12;
+        forgetting = true;
+    }
+
+    // Forgets, and says in how many cycles.
+    uint64_t forget(unsigned scope, unsigned space = 0, uint64_t address = 0)
+    {
+        uint64_t begin = now;
+        begin_forget(scope, space, address);
+        while (forgetting && now < begin + 100000)
+            step();
+        return now - begin;
+    }
+
+    void ask(unsigned side, const Request &request) { sides[side] = {true, false, request, now, 0, {}}; }
+
+    // The answer, in how many cycles behind the one in which it was first asked for.
+    Answer get(unsigned side, const Request &request, uint64_t *cycles = nullptr)
+    {
+        ask(side, request);
+        while (!sides[side].answered && now < sides[side].since + 100000)
+            step();
+        if (!sides[side].answered)
+            complain("no answer");
+        if (cycles != nullptr)
+            *cycles = sides[side].until - sides[side].since;
+        return sides[side].answer;
+    }
+
+    bool free() { return stall == 0 || !random.chance(stall); }
+
+    void put(int memory)
+    {
+        bool there = !bursts[memory].empty() && now >= bursts[memory].front().due && (shown[memory] || free());
+        shown[memory] = there;
+        uint64_t data = random.next();
+        bool error = false, last = random.chance(50);
+        if (there) {
+            Burst &burst = bursts[memory].front();
+            uint64_t address = burst.address + 8 * burst.given;
+            error = tables.in(memory).bad.count(address) != 0;
+            data = burst.words.empty() ? tables.in(memory).at(address) : burst.words[burst.given];
+            last = burst.given + 1 == burst.beats;
+        }
+        (memory ? top->host_rvalid : top->local_rvalid) = there;
+        (memory ? top->host_rdata : top->local_rdata) = data;
+        (memory ? top->host_rresp : top->local_rresp) = error ? 2 : 0;
+        (memory ? top->host_rlast : top->local_rlast) = last;
+        (memory ? top->host_arready : top->local_arready) = free();
+    }
+
+    void take(int memory)
+    {
+        bool valid = memory ? top->host_arvalid : top->local_arvalid;
+        uint64_t address = memory ? top->host_araddr : top->local_araddr;
+        unsigned length = memory ? top->host_arlen : top->local_arlen;
+        bool no_snoop = memory && top->host_arnosnoop;
+        if (held[memory] && (!valid || address != held_address[memory] || length != held_length[memory] ||
+                             no_snoop != held_no_snoop[memory]))
+            complain("a read changed before it was taken");
+        held[memory] = valid && !(memory ? top->host_arready : top->local_arready);
+        held_address[memory] = address;
+        held_length[memory] = length;
+        held_no_snoop[memory] = no_snoop;
+        if (valid && !held[memory]) {
+            if (address % 8 != 0 || address % 64 + 8 * length >= 64)
+                complain("a burst beyond its 64 bytes");
+            if (!memory && address + 8 * (length + 1) > tables.limits.local)
+                complain("a table was read outside video memory");
+            if (snoops != nullptr && memory && snoops->at(address / PAGE * PAGE) == no_snoop)
+                complain("a table was snooped wrongly");
+            bursts[memory].push_back({address, length + 1, now + latency});
+            if (random.chance(50))
+                for (unsigned i = 0; i <= length; i++)
+                    bursts[memory].back().words.push_back(tables.in(memory).at(address + 8 * i));
+            reads++;
+        }
+        if ((memory ? top->host_rvalid && top->host_rready : top->local_rvalid && top->local_rready)) {
+            Burst &burst = bursts[memory].front();
+            beats++;
+            shown[memory] = false;
+            if (++burst.given == burst.beats)
+                bursts[memory].pop_front();
+        }
+    }
+
+    // One cycle; true if a root would be taken.
+    bool step()
+    {
+        top->local_limit = (uint32_t)tables.limits.local;
+        top->protect_base = (uint32_t)tables.limits.protect_base;
+        top->protect_limit = (uint32_t)tables.limits.protect_limit;
+        top->lookup_valid = sides[0].valid | sides[1].valid << 1;
+        for (int side = 0; side < 2; side++) {
+            const Request &request = sides[side].request;
+            (side ? top->lookup1_space : top->lookup0_space) = request.space;
+            (side ? top->lookup1_page : top->lookup0_page) = request.address >> 12;
+            (side ? top->lookup1_write : top->lookup0_write) = request.write;
+            (side ? top->lookup1_protected : top->lookup0_protected) = request.may_protected;
+        }
+        for (int memory = 0; memory < 2; memory++)
+            put(memory);
+        top->clk = 0;
+        top->eval();
+        bool root_taken = top->root_ready;
+        forgot = top->forget_valid && top->forget_ready;
+        if (!top->rst) {
+            for (int memory = 0; memory < 2; memory++)
+                take(memory);
+            for (int side = 0; side < 2; side++)
+                if (top->answer_valid >> side & 1)
+                    answer(side);
+        }
+        if (forgot)
+            for (auto &queue : bursts)
+                if (!queue.empty())
+                    complain("a read was out when all was forgotten");
+        top->clk = 1;
+        top->eval();
+        if (forgot) {
+            forgetting = false;
+            top->forget_valid = 0;
+        }
+        now++;
+        return root_taken;
+    }
+
+    // What each table in host memory is to be read with, if that is looked at.
+    std::unordered_map<uint64_t, bool> *snoops = nullptr;
+
+  private:
+    bool shown[2] = {}, held[2] = {}, held_no_snoop[2] = {};
+    uint64_t held_address[2] = {};
+    unsigned held_length[2] = {};
+
+    void answer(int number)
+    {
+        Side &side = sides[number];
+        if (!side.valid) {
+            complain("an answer to nothing");
+            return;
+        }
+        Answer &given = side.answer;
+        given = {};
+        given.fault = top->answer_fault;
+        if (top->answer_hit) {
+            given.host = top->answer_host;
+            given.snoop = top->answer_snoop;
+            given.address = (uint64_t)top->answer_page << 12;
+        } else {
+            given.height = top->answer_height;
+            given.seen = number ? top->seen1 : top->seen0;
+        }
+        if (top->answer_hit != (given.fault == FERRY_FAULT_KIND_NONE))
+            complain("a hit with a fault, or none without");
+        side.valid = false;
+        side.answered = true;
+        side.until = now;
+    }
+};
+
+#endif

@@ -1,0 +1,518 @@
+// SPDX-License-Identifier: Apache-2.0
+// The page-table unit against the walker of tables.h: every kind of entry and of fault, what is remembered and what is
+// forgotten, what it costs, and forgetting in every cycle of a walk.
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+
+#include "bench.h"
+#include "random_tables.h"
+
+namespace
+{
+
+uint64_t seed;
+
+std::string text(const Answer &answer)
+{
+    char buffer[160];
+    snprintf(buffer, sizeof buffer, "fault %u height %u seen %llx %s%s %llx", answer.fault, answer.height,
+             (unsigned long long)answer.seen, answer.host ? "host" : "local", answer.snoop ? " snoop" : "",
+             (unsigned long long)answer.address);
+    return buffer;
+}
+
+// Tables at these places, and pages far from them.
+constexpr uint64_t ROOT = 0x100000, TOP = 0x101000, MIDDLE = 0x102000, LOWEST = 0x103000, OTHER = 0x104000;
+constexpr uint64_t ADDRESS = 0x1234'5678'9000; // of GPU virtual memory
+
+uint64_t entry_at(uint64_t table, unsigned height, uint64_t address)
+{
+    return table + (address >> (12 + 9 * height)) % 512 * 8;
+}
+
+struct Simple : Bench {
+    // A space of `levels` levels whose lowest table is LOWEST, and in whose upper tables there is one entry.
+    explicit Simple(unsigned levels = 4, uint64_t random_seed = 1) : Bench(random_seed)
+    {
+        static const uint64_t tables_of[] = {LOWEST, MIDDLE, TOP, ROOT};
+        Root root;
+        root.valid = true;
+        root.height = levels - 1;
+        root.address = tables_of[levels - 1];
+        set_root(3, root);
+        for (unsigned height = levels - 1; height > 0; height--)
+            tables.local.words[entry_at(tables_of[height], height, base(levels))] = VALID | tables_of[height - 1];
+        address = base(levels);
+    }
+    static uint64_t base(unsigned levels) { return ADDRESS & ((1ull << (12 + 9 * levels)) - 1); }
+    uint64_t address = 0;
+    uint64_t &lowest(uint64_t of) { return tables.local.words[entry_at(LOWEST, 0, of)]; }
+    // Asks, and compares with the walker.
+    bool right(const Request &request, unsigned side = 0)
+    {
+        Answer expected = tables.walk(request), given = get(side, request);
+        if (!(given == expected))
+            complain("page " + std::to_string(request.address / PAGE) + ": " + text(given) + ", not " + text(expected));
+        return wrong.empty();
+    }
+    bool right_with(uint64_t entry, unsigned kind, bool write = false, bool may_protected = false)
+    {
+        lowest(address) = entry;
+        forget(FERRY_FORGET_SCOPE_ALL);
+        if (tables.walk({3, address, write, may_protected}).fault != kind)
+            complain("the walker itself says " + text(tables.walk({3, address, write, may_protected})));
+        return right({3, address, write, may_protected}, write);
+    }
+};
+
+std::string levels_and_memories()
+{
+    for (unsigned levels = 1; levels <= 4; levels++) {
+        for (unsigned hosts = 0; hosts < 16; hosts++) {
+            Bench bench(seed);
+            bench.latency = 1 + levels;
+            std::unordered_map<uint64_t, bool> snoops;
+            bench.snoops = &snoops;
+            uint64_t address = Simple::base(levels), table = ROOT;
+            bool is_host = hosts & 1, snoop = hosts & 2;
+            bench.set_root(5, {true, is_host, snoop, levels - 1, table});
+            snoops[table] = snoop;
+            for (unsigned height = levels - 1;; height--) {
+                bool next_host = hosts >> height & 1, next_snoop = next_host && (hosts + height) % 3 == 0;
+                uint64_t next = height == 0 ? (next_host ? 0xfedcba9876000 : 0x2345000) : table + PAGE;
+                bench.tables.in(is_host).words[entry_at(table, height, address)] =
+                    VALID | (next_host ? HOST : 0) | (next_snoop ? SNOOP : 0) | (height == 0 ? LEAF : 0) | next;
+                if (height == 0)
+                    break;
+                table = next;
+                is_host = next_host;
+                snoops[table] = next_snoop;
+            }
+            for (unsigned side = 0; side < 2; side++) {
+                Request request = {5, address, side == 1, false};
+                Answer expected = bench.tables.walk(request), given = bench.get(side, request);
+                if (expected.fault != FERRY_FAULT_KIND_NONE || !(given == expected) || !bench.wrong.empty())
+                    return bench.wrong + " " + text(given) + ", not " + text(expected);
+            }
+        }
+    }
+    return "";
+}
+
+std::string faults_of_an_entry()
+{
+    Simple bench;
+    const uint64_t page = 0x2345000;
+    bench.right_with(VALID | LEAF | page, FERRY_FAULT_KIND_NONE);
+    bench.right_with(LEAF | page, FERRY_FAULT_KIND_PAGE_ABSENT);
+    bench.right_with(0, FERRY_FAULT_KIND_PAGE_ABSENT);
+    bench.right_with(VALID | page, FERRY_FAULT_KIND_TABLE_ENTRY);
+    bench.right_with(VALID | SNOOP | LEAF | page, FERRY_FAULT_KIND_TABLE_ENTRY);
+    for (unsigned bit = 0; bit < 64; bit++)
+        if ((bit > 6 && bit < 12) || bit > 51)
+            bench.right_with(VALID | LEAF | page | 1ull << bit, FERRY_FAULT_KIND_TABLE_ENTRY);
+    // Video memory ends; bits above it are not dropped.
+    bench.right_with(VALID | LEAF | (LOCAL_BYTES - PAGE), FERRY_FAULT_KIND_NONE);
+    for (unsigned bit = 26; bit < 52; bit++)
+        bench.right_with(VALID | LEAF | page | 1ull << bit, FERRY_FAULT_KIND_RANGE);
+    bench.right_with(VALID | LEAF | HOST | page | 1ull << 51, FERRY_FAULT_KIND_NONE);
+    bench.tables.limits.local = page + PAGE - 1;
+    bench.right_with(VALID | LEAF | page, FERRY_FAULT_KIND_RANGE);
+    bench.right_with(VALID | LEAF | (page - PAGE), FERRY_FAULT_KIND_NONE);
+    bench.tables.limits.local = LOCAL_BYTES;
+    // Rights.
+    for (unsigned write = 0; write < 2; write++) {
+        bench.right_with(VALID | LEAF | READ_ONLY | page,
+                         write ? FERRY_FAULT_KIND_PAGE_READ_ONLY : FERRY_FAULT_KIND_NONE, write);
+        for (unsigned may = 0; may < 2; may++)
+            for (uint64_t host : {(uint64_t)0, HOST})
+                bench.right_with(VALID | LEAF | PROTECTED | host | page,
+                                 may ? FERRY_FAULT_KIND_NONE : FERRY_FAULT_KIND_PROTECTED, write, may);
+    }
+    bench.right_with(VALID | LEAF | PROTECTED | READ_ONLY | page, FERRY_FAULT_KIND_PROTECTED, true);
+    bench.right_with(VALID | LEAF | PROTECTED | READ_ONLY | page, FERRY_FAULT_KIND_PAGE_READ_ONLY, true, true);
+    // The protected range, to the byte.
+    bench.tables.limits.protect_base = page + PAGE - 1;
+    bench.tables.limits.protect_limit = page + PAGE;
+    bench.right_with(VALID | LEAF | page, FERRY_FAULT_KIND_PROTECTED);
+    bench.right_with(VALID | LEAF | page, FERRY_FAULT_KIND_NONE, false, true);
+    bench.right_with(VALID | LEAF | HOST | page, FERRY_FAULT_KIND_NONE);
+    bench.right_with(VALID | LEAF | (page - PAGE), FERRY_FAULT_KIND_NONE);
+    bench.right_with(VALID | LEAF | (page + PAGE), FERRY_FAULT_KIND_NONE);
+    bench.tables.limits.protect_base = page - PAGE;
+    bench.tables.limits.protect_limit = page + 1;
+    bench.right_with(VALID | LEAF | page, FERRY_FAULT_KIND_PROTECTED);
+    bench.tables.limits.protect_limit = page;
+    bench.right_with(VALID | LEAF | page, FERRY_FAULT_KIND_NONE);
+    bench.right_with(VALID | LEAF | (page - PAGE), FERRY_FAULT_KIND_PROTECTED);
+    // 64 KiB: aligned, inside, and protected as a whole.
+    bench.tables.limits.protect_base = bench.tables.limits.protect_limit = 0;
+    for (unsigned place = 0; place < 16; place++)
+        bench.right_with(VALID | LEAF | GROUP | 0x2340000 | place * PAGE,
+                         place == 9 ? FERRY_FAULT_KIND_NONE : FERRY_FAULT_KIND_TABLE_ENTRY);
+    bench.tables.limits.protect_base = 0x2340000;
+    bench.tables.limits.protect_limit = 0x2340001;
+    bench.right_with(VALID | LEAF | GROUP | 0x2349000, FERRY_FAULT_KIND_PROTECTED);
+    bench.right_with(VALID | LEAF | 0x2349000, FERRY_FAULT_KIND_NONE);
+    bench.tables.limits.protect_base = bench.tables.limits.protect_limit = 0;
+    bench.tables.limits.local = 0x234a000;
+    bench.right_with(VALID | LEAF | GROUP | 0x2349000, FERRY_FAULT_KIND_RANGE);
+    return bench.wrong;
+}
+
+// At each level: not there, a page where there must be a table, rights of a table, loops, tables that are no memory,
+// errors.
+std::string faults_of_a_walk()
+{
+    for (unsigned height = 0; height < 4; height++) {
+        Simple bench;
+        const uint64_t tables[] = {LOWEST, MIDDLE, TOP, ROOT};
+        uint64_t place = entry_at(tables[height], height, bench.address);
+        uint64_t &entry = bench.tables.local.words[place];
+        Request request = {3, bench.address, false, false};
+        bench.lowest(bench.address) = VALID | LEAF | 0x2345000;
+        const uint64_t good = entry;
+        auto is = [&](unsigned kind) {
+            bench.forget(FERRY_FORGET_SCOPE_SPACE, 3);
+            Answer expected = bench.tables.walk(request);
+            if (expected.fault != kind || (kind != FERRY_FAULT_KIND_NONE && expected.height != height))
+                bench.complain("the walker itself: " + text(expected));
+            bench.right(request, height % 2);
+        };
+        is(FERRY_FAULT_KIND_NONE);
+        entry = good & ~VALID;
+        is(FERRY_FAULT_KIND_PAGE_ABSENT);
+        bench.tables.local.bad[place] = true;
+        entry = good;
+        is(FERRY_FAULT_KIND_TABLE_ERROR);
+        bench.tables.local.bad.clear();
+        for (unsigned bit = 7; bit < 12; bit++) {
+            entry = good | 1ull << bit;
+            is(FERRY_FAULT_KIND_TABLE_ENTRY);
+        }
+        if (height == 0)
+            continue;
+        for (uint64_t bit : {READ_ONLY, PROTECTED, GROUP, SNOOP}) {
+            entry = good | bit;
+            is(FERRY_FAULT_KIND_TABLE_ENTRY);
+        }
+        if (height > 1) {
+            entry = good | LEAF;
+            is(FERRY_FAULT_KIND_TABLE_ENTRY);
+        }
+        entry = VALID | LOCAL_BYTES;
+        is(FERRY_FAULT_KIND_TABLE_RANGE);
+        entry = VALID | 1ull << 51;
+        is(FERRY_FAULT_KIND_TABLE_RANGE);
+        // A table that is its own: the walk ends where a page must be.
+        entry = VALID | tables[height];
+        bench.forget(FERRY_FORGET_SCOPE_ALL);
+        bench.right(request);
+        if (bench.tables.walk(request).fault == FERRY_FAULT_KIND_NONE)
+            bench.complain("a loop is a page");
+        if (!bench.wrong.empty())
+            return bench.wrong;
+    }
+    // Roots: none, too high an address, no memory.
+    Simple bench(2);
+    bench.lowest(bench.address) = VALID | LEAF | 0x2345000;
+    bench.right({3, bench.address});
+    bench.right({4, bench.address});
+    for (unsigned bit = 30; bit < 48; bit++)
+        bench.right({3, bench.address | 1ull << bit});
+    bench.set_root(3, {true, false, false, 1, LOCAL_BYTES});
+    bench.forget(FERRY_FORGET_SCOPE_SPACE, 3);
+    bench.right({3, bench.address});
+    return bench.wrong;
+}
+
+std::string pages_of_2_mib()
+{
+    Simple bench(3);
+    uint64_t &entry = bench.tables.local.words[entry_at(MIDDLE, 1, bench.address)];
+    uint64_t area = bench.address & ~0x1fffffull;
+    for (uint64_t host : {(uint64_t)0, HOST}) {
+        entry = VALID | LEAF | host | 0x2400000;
+        bench.forget(FERRY_FORGET_SCOPE_TABLE, 3, bench.address);
+        bench.right({3, bench.address});
+        uint64_t before = bench.reads;
+        for (unsigned i = 0; i < 512; i += 37)
+            bench.right({3, area + i * PAGE});
+        if (bench.reads != before)
+            return "a large page is not remembered as one";
+        // What the other side knows is its own.
+        bench.right({3, area, true}, 1);
+    }
+    for (unsigned bit = 12; bit < 21; bit++) {
+        entry = VALID | LEAF | 0x2400000 | 1ull << bit;
+        bench.forget(FERRY_FORGET_SCOPE_TABLE, 3, bench.address);
+        bench.right({3, bench.address});
+    }
+    entry = VALID | LEAF | GROUP | 0x2400000;
+    bench.forget(FERRY_FORGET_SCOPE_TABLE, 3, bench.address);
+    bench.right({3, bench.address});
+    // In memory, and protected, as a whole.
+    entry = VALID | LEAF | 0x2400000;
+    bench.tables.limits.local = 0x25ff000;
+    bench.forget(FERRY_FORGET_SCOPE_ALL);
+    bench.right({3, bench.address});
+    bench.tables.limits.local = 0x2600000;
+    bench.tables.limits.protect_base = 0x25fffff;
+    bench.tables.limits.protect_limit = 0x2600000;
+    bench.forget(FERRY_FORGET_SCOPE_ALL);
+    bench.right({3, bench.address});
+    bench.right({3, bench.address, false, true});
+    bench.right({3, bench.address});
+    // Rights of one that is remembered.
+    entry = VALID | LEAF | READ_ONLY | HOST | 0x2400000;
+    bench.forget(FERRY_FORGET_SCOPE_ALL);
+    bench.right({3, bench.address});
+    bench.right({3, bench.address, true});
+    bench.right({3, bench.address});
+    entry = VALID | LEAF | HOST | 0x2400000;
+    bench.right({3, bench.address, true});
+    return bench.wrong;
+}
+
+// One read brings a line's pages from the one asked for on; none is asked for twice; a page that is not there is not
+// remembered.
+std::string what_a_read_brings()
+{
+    Simple bench(3);
+    uint64_t line = bench.address & ~0x7fffull;
+    for (unsigned i = 0; i < 16; i++)
+        bench.lowest(line + i * PAGE) = i == 6 ? 0 : VALID | LEAF | (0x2000000 + i * 0x5000);
+    auto reads_for = [&](unsigned i) {
+        uint64_t before = bench.reads;
+        bench.right({3, line + i * PAGE});
+        return bench.reads - before;
+    };
+    const unsigned expected[][2] = {{2, 3}, {3, 0}, {2, 0}, {5, 0}, {7, 0},  {1, 1}, {0, 1}, {1, 0},
+                                    {6, 1}, {6, 1}, {7, 0}, {8, 1}, {15, 0}, {0, 0}, {4, 0}};
+    for (auto &[page, reads] : expected)
+        if (reads_for(page) != reads)
+            return "page " + std::to_string(page) + ": not " + std::to_string(reads) + " reads";
+    bench.lowest(line + 6 * PAGE) = VALID | LEAF | HOST | 0x7000;
+    if (reads_for(6) != 1 || reads_for(6) != 0)
+        return "a page that is new must be read, once";
+    // 64 KiB, of which one entry was read.
+    uint64_t group = (bench.address + 0x20000) & ~0xffffull;
+    for (unsigned i = 0; i < 16; i++)
+        bench.lowest(group + i * PAGE) = VALID | LEAF | GROUP | (0x2340000 + i * PAGE);
+    uint64_t before = bench.reads;
+    for (unsigned i = 0; i < 16; i++)
+        bench.right({3, group + (i * 7 + 5) % 16 * PAGE}, i % 2);
+    if (bench.reads != before + 1)
+        return "64 KiB: " + std::to_string(bench.reads - before) + " reads";
+    return bench.wrong;
+}
+
+// Rights are looked up anew when what is remembered does not give them.
+std::string rights_that_grow()
+{
+    Simple bench(4);
+    bench.lowest(bench.address) = VALID | LEAF | READ_ONLY | 0x2345000;
+    bench.right({3, bench.address});
+    bench.right({3, bench.address, true});
+    bench.lowest(bench.address) = VALID | LEAF | 0x2345000;
+    bench.right({3, bench.address, true});
+    bench.right({3, bench.address, true});
+    bench.lowest(bench.address) = VALID | LEAF | PROTECTED | 0x2345000;
+    bench.forget(FERRY_FORGET_SCOPE_GROUP, 3, bench.address);
+    bench.right({3, bench.address, true});
+    bench.right({3, bench.address, true, true});
+    bench.right({3, bench.address, false, false});
+    return bench.wrong;
+}
+
+// A scope forgets what it names and nothing else: pages in the same 64 KiB, 2 MiB, elsewhere, and of another space.
+std::string scopes()
+{
+    for (unsigned scope = 0; scope < 4; scope++) {
+        Simple bench(4);
+        bench.set_root(4, bench.tables.roots[3]);
+        uint64_t near = bench.address ^ 0x3000, table = bench.address ^ 0x100000, far = bench.address + 0x200000;
+        bench.tables.local.words[entry_at(MIDDLE, 1, far)] = VALID | OTHER;
+        bench.tables.local.words[entry_at(OTHER, 0, far)] = VALID | LEAF | 0x5000;
+        for (uint64_t address : {bench.address, near, table})
+            bench.lowest(address) = VALID | LEAF | 0x6000;
+        struct {
+            unsigned space;
+            uint64_t address;
+            unsigned narrowest; // the widest scope that leaves it alone is the one below
+        } pages[] = {{3, bench.address, 0}, {3, near, 0},          {3, table, 1},
+                     {3, far, 2},           {4, bench.address, 3}, {4, far, 3}};
+        for (int twice = 0; twice < 2; twice++)
+            for (auto &page : pages)
+                bench.right({page.space, page.address});
+        bench.forget(scope, 3, bench.address);
+        for (auto &page : pages) {
+            uint64_t before = bench.reads;
+            bench.right({page.space, page.address});
+            bool read = bench.reads != before;
+            // Pages of one line are read together.
+            bool with_another = page.address == near && (near ^ bench.address) < 0x8000;
+            if (read != (page.narrowest <= scope) && !(with_another && !read))
+                return "scope " + std::to_string(scope) + ": space " + std::to_string(page.space) + " " +
+                       std::to_string(page.address) + (read ? " was" : " was not") + " forgotten";
+        }
+        if (!bench.wrong.empty())
+            return bench.wrong;
+    }
+    return "";
+}
+
+// In each cycle of two walks: the entry changes, then it is forgotten. What is answered from then on is new.
+std::string forgetting_in_each_cycle()
+{
+    for (unsigned scope = 0; scope < 4; scope++) {
+        for (unsigned change = 0; change < 3; change++) {
+            for (unsigned when = 0; when < 70; when++) {
+                Simple bench(3, seed + when);
+                bench.latency = 6;
+                bench.stall = when % 3 * 30;
+                bench.lowest(bench.address) = VALID | LEAF | 0x2345000;
+                if (when % 2)
+                    bench.right({3, bench.address});
+                bench.ask(0, {3, bench.address});
+                bench.ask(1, {3, bench.address});
+                for (unsigned i = 0; i < when; i++) {
+                    bench.step();
+                    for (unsigned side = 0; side < 2; side++)
+                        if (bench.sides[side].answered)
+                            bench.ask(side, {3, bench.address});
+                }
+                // The page moves; its table does; or it becomes part of a large page.
+                if (change == 0) {
+                    bench.lowest(bench.address) = VALID | LEAF | 0x777000;
+                } else {
+                    bench.tables.local.words[entry_at(MIDDLE, 1, bench.address)] =
+                        change == 1 ? VALID | OTHER : VALID | LEAF | 0x2400000;
+                    bench.tables.local.words[entry_at(OTHER, 0, bench.address)] = VALID | LEAF | HOST | 0x888000;
+                }
+                bench.forget(scope, 3, bench.address);
+                if (bench.forgetting)
+                    return "forgetting does not end";
+                Answer expected = bench.tables.walk({3, bench.address});
+                for (unsigned side = 0; side < 2; side++) {
+                    if (bench.sides[side].answered)
+                        bench.ask(side, {3, bench.address});
+                    for (unsigned i = 0; i < 500 && !bench.sides[side].answered; i++)
+                        bench.step();
+                    if (!bench.sides[side].answered || !(bench.sides[side].answer == expected))
+                        return "scope " + std::to_string(scope) + ", change " + std::to_string(change) + ", cycle " +
+                               std::to_string(when) + ": " + text(bench.sides[side].answer);
+                }
+                if (!bench.wrong.empty())
+                    return bench.wrong;
+            }
+        }
+    }
+    return "";
+}
+
+// A walk of each side under way at once, and a hit beside a walk that waits.
+std::string sides_beside_each_other()
+{
+    Simple bench(4);
+    bench.latency = 50;
+    uint64_t far = bench.address ^ 1ull << 47;
+    bench.tables.local.words[entry_at(ROOT, 3, far)] = VALID | TOP;
+    bench.lowest(bench.address) = VALID | LEAF | 0x2345000;
+    bench.ask(0, {3, bench.address});
+    bench.ask(1, {3, far, true});
+    for (unsigned i = 0; i < 4 * 51 + 10; i++)
+        bench.step();
+    if (!bench.sides[0].answered || !bench.sides[1].answered)
+        return "two walks take longer than one";
+    for (unsigned i = 0; i < 20; i++) // the rest of both lines
+        bench.step();
+    uint64_t cycles;
+    bench.set_root(5, {true, false, false, 3, ROOT});
+    bench.ask(1, {5, far, true});
+    bench.step();
+    bench.step();
+    bench.get(0, {3, bench.address}, &cycles);
+    if (cycles != 1 || bench.sides[1].answered)
+        return "a hit beside a walk takes " + std::to_string(cycles) + " cycles";
+    return bench.wrong;
+}
+
+std::string what_it_costs()
+{
+    for (unsigned latency : {1u, 20u, 100u}) {
+        for (unsigned levels = 1; levels <= 4; levels++) {
+            Simple bench(levels);
+            bench.latency = latency;
+            bench.lowest(bench.address) = VALID | LEAF | 0x2345000;
+            uint64_t other = bench.address ^ 0x40000;
+            bench.lowest(other) = VALID | LEAF | 0x2346000;
+            uint64_t full, cached, hit;
+            bench.get(0, {3, bench.address}, &full);
+            for (unsigned i = 0; i < 10; i++)
+                bench.step();
+            bench.get(0, {3, other}, &cached);
+            for (unsigned i = 0; i < 10; i++)
+                bench.step();
+            bench.get(0, {3, bench.address}, &hit);
+            if (full != levels * (latency + 1) + 1 || cached > latency + 3 || hit != 1)
+                return std::to_string(levels) + " levels: " + std::to_string(full) + ", " + std::to_string(cached) +
+                       ", " + std::to_string(hit) + " cycles";
+        }
+    }
+    return "";
+}
+
+std::string random_tables()
+{
+    uint64_t hits = 0, faults = 0, edits = 0, forgotten = 0;
+    for (unsigned round = 0; round < 40; round++) {
+        RandomTables tables(seed * 40 + round);
+        std::string wrong = tables.run(4000);
+        if (!wrong.empty())
+            return "round " + std::to_string(round) + ": " + wrong;
+        hits += tables.hits;
+        faults += tables.faults;
+        edits += tables.edits;
+        forgotten += tables.forgotten;
+    }
+    if (hits < 1000 || faults < 1000 || edits < 1000 || forgotten < 500)
+        return "too little happened: " + std::to_string(hits) + " hits, " + std::to_string(faults) + " faults, " +
+               std::to_string(edits) + " edits, " + std::to_string(forgotten) + " times forgotten";
+    return "";
+}
+
+} // namespace
+
+int main()
+{
+    const char *given = getenv("FERRY_SEED");
+    seed = given != nullptr ? strtoull(given, nullptr, 0) : (uint64_t)time(nullptr);
+    printf("seed %llu (FERRY_SEED=%llu replays)\n", (unsigned long long)seed, (unsigned long long)seed);
+    struct {
+        const char *name;
+        std::string (*run)();
+    } tests[] = {{"page_tables_levels_and_memories", levels_and_memories},
+                 {"page_tables_faults_of_an_entry", faults_of_an_entry},
+                 {"page_tables_faults_of_a_walk", faults_of_a_walk},
+                 {"page_tables_pages_of_2_mib", pages_of_2_mib},
+                 {"page_tables_what_a_read_brings", what_a_read_brings},
+                 {"page_tables_rights_that_grow", rights_that_grow},
+                 {"page_tables_scopes", scopes},
+                 {"page_tables_forgetting_in_each_cycle", forgetting_in_each_cycle},
+                 {"page_tables_sides_beside_each_other", sides_beside_each_other},
+                 {"page_tables_what_it_costs", what_it_costs},
+                 {"page_tables_random", random_tables}};
+    unsigned failed = 0, passed = 0;
+    for (auto &test : tests) {
+        std::string wrong = test.run();
+        (wrong.empty() ? passed : failed)++;
+        if (wrong.empty())
+            printf("[       OK ] %s\n", test.name);
+        else
+            printf("[  FAILED  ] %s: %s\n", test.name, wrong.c_str());
+    }
+    printf("%u passed, %u failed\n", passed, failed);
+    return failed != 0;
+}
