@@ -5,10 +5,9 @@
 
 static void tell_call(const struct umd_call *call, enum ferry_event_kind kind)
 {
-    struct ferry_event out = {.kind = kind, .track = FERRY_TRACK_HOST, .id = call->id, .name = call->name};
-
     if (!call->name || !umd_observed(call->adapter))
         return;
+    struct ferry_event out = {.kind = kind, .track = FERRY_TRACK_HOST, .id = call->id, .name = call->name};
     out.time = ferry_gpu_cycles(call->adapter->gpu);
     umd_tell(call->adapter, &out);
 }

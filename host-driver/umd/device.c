@@ -76,6 +76,8 @@ void umd_device_end(struct umd_device *device)
     else
         device->adapter->devices = device->next;
     umd_handle_end(device->handle);
+    free(device->named.allocations);
+    free(device->named.handles);
     free(device);
 }
 

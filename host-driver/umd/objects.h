@@ -5,6 +5,7 @@
 #define FERRY_UMD_OBJECTS_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 
 #include "device/device.h"
@@ -19,7 +20,7 @@ struct umd_queue;
 
 struct umd_adapter {
     void *handle;
-    unsigned users;       // Calls that are inside, parked ones too. Under the handle table's lock.
+    atomic_uint users;    // Calls that are inside, parked ones too. They become more under the handle table's lock.
     pthread_mutex_t lock; // Of everything below; the manager's own lock lies inside it. Calls that wait give it back.
     char backend[16];
     struct ferry_gpu *gpu;
@@ -31,8 +32,15 @@ struct umd_adapter {
     pthread_cond_t device_ended;   // A call that was destroying a device has come back to the lock.
     uint64_t calls;                // Ids of call events.
     pthread_mutex_t telling;       // Of the observer, innermost: events come from calls, parked calls and the link.
-    ferry_event_callback *observer;
+    ferry_event_callback *_Atomic observer; // Is there one? That is asked for each event, and without the lock.
     void *observer_context;
+};
+
+// The allocations of a call, with their handles at the manager; the arrays are kept from call to call.
+struct umd_list {
+    struct umd_allocation **allocations;
+    D3DKMT_HANDLE *handles;
+    size_t capacity;
 };
 
 struct umd_allocation {
@@ -69,6 +77,7 @@ struct umd_device {
     D3DKMT_HANDLE vidmm, paging_queue;
     struct umd_allocation *allocations;
     struct umd_allocation *newest, *oldest; // Residency list.
+    struct umd_list named;                  // By the residency call under way.
     struct umd_queue *queues;
 };
 

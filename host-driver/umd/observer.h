@@ -7,6 +7,9 @@
 
 // Tell the observer, if there is one. Safe from every thread, with and without the adapter's lock.
 void umd_tell(struct umd_adapter *adapter, struct ferry_event *event);
-bool umd_observed(struct umd_adapter *adapter);
+static inline bool umd_observed(const struct umd_adapter *adapter)
+{
+    return adapter->observer != NULL;
+}
 
 #endif

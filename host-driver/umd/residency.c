@@ -70,35 +70,40 @@ static void count_down(struct umd_allocation *allocation)
         umd_unlist(allocation);
 }
 
-// The objects behind a list of handles, all of one device. NULL with *error set; the caller frees the list.
-static struct umd_allocation **objects(const struct umd_device *device, const struct ferry_residency *arguments,
-                                       int *error)
+static int grow(struct umd_list *list, size_t wanted)
 {
-    struct umd_allocation **list = calloc(arguments->count + 1, sizeof *list);
+    size_t count = wanted ? wanted : 1;
 
-    if (!list) {
-        *error = FERRY_ERROR_NO_HOST_MEMORY;
-        return NULL;
-    }
-    for (size_t i = 0; i < arguments->count; i++) {
-        list[i] = umd_object(device->adapter, UMD_ALLOCATION, arguments->allocations[i]);
-        if (!list[i] || list[i]->device != device) {
-            *error = list[i] ? FERRY_ERROR_FOREIGN : umd_handle_error(UMD_ALLOCATION, arguments->allocations[i]);
-            free(list);
-            return NULL;
-        }
-    }
-    return list;
+    if (count <= list->capacity)
+        return FERRY_OK;
+    struct umd_allocation **allocations = realloc(list->allocations, count * sizeof *allocations);
+    if (allocations)
+        list->allocations = allocations;
+    D3DKMT_HANDLE *handles = realloc(list->handles, count * sizeof *handles);
+    if (handles)
+        list->handles = handles;
+    if (!allocations || !handles)
+        return FERRY_ERROR_NO_HOST_MEMORY;
+    list->capacity = count;
+    return FERRY_OK;
 }
 
-static int vidmm_handles(struct umd_allocation *const *list, size_t count, D3DKMT_HANDLE **handles)
+// Into device->named what the arguments name, all of one device.
+static int name_all(struct umd_device *device, const struct ferry_residency *arguments)
 {
-    *handles = calloc(count + 1, sizeof **handles);
-    if (!*handles)
-        return FERRY_ERROR_NO_HOST_MEMORY;
-    for (size_t i = 0; i < count; i++)
-        (*handles)[i] = list[i]->vidmm;
-    return FERRY_OK;
+    struct umd_list *list = &device->named;
+    int error = grow(list, arguments->count);
+
+    for (size_t i = 0; error == FERRY_OK && i < arguments->count; i++) {
+        struct umd_allocation *allocation = umd_object(device->adapter, UMD_ALLOCATION, arguments->allocations[i]);
+        if (!allocation)
+            return umd_handle_error(UMD_ALLOCATION, arguments->allocations[i]);
+        if (allocation->device != device)
+            return FERRY_ERROR_FOREIGN;
+        list->allocations[i] = allocation;
+        list->handles[i] = allocation->vidmm;
+    }
+    return error;
 }
 
 static bool legal(const struct ferry_residency *arguments)
@@ -120,9 +125,10 @@ static void undo(struct umd_device *device, const D3DKMT_HANDLE *handles, size_t
 
 // All of the list or nothing. The manager takes so many at a time, so a longer list goes in batches (R235); its answer
 // to the failing one is handed through as it is (R236).
-static int attempt(struct umd_device *device, struct umd_allocation *const *list, const D3DKMT_HANDLE *handles,
-                   bool cant_trim_further, bool must_succeed, struct ferry_residency *arguments)
+static int attempt(struct umd_device *device, bool cant_trim_further, bool must_succeed,
+                   struct ferry_residency *arguments)
 {
+    const D3DKMT_HANDLE *handles = device->named.handles;
     size_t done = 0;
     int result = FERRY_OK;
 
@@ -154,28 +160,22 @@ static int attempt(struct umd_device *device, struct umd_allocation *const *list
         done += batch;
     } while (done < arguments->count);
     for (size_t i = 0; i < arguments->count; i++)
-        count_up(list[i]);
+        count_up(device->named.allocations[i]);
     return result;
 }
 
 int ferry_make_resident(struct ferry_device *handle, struct ferry_residency *arguments)
 {
     struct umd_call call;
-    D3DKMT_HANDLE *handles = NULL;
-    int error = FERRY_OK;
 
     if (!legal(arguments) || (arguments->must_succeed && !arguments->cant_trim_further))
         return FERRY_ERROR_ARGUMENT;
     struct umd_device *device = umd_enter(&call, UMD_DEVICE, handle, "make resident");
     if (!device)
         return FERRY_ERROR_HANDLE;
-    struct umd_allocation **list = objects(device, arguments, &error);
-    if (list)
-        error = vidmm_handles(list, arguments->count, &handles);
+    int error = name_all(device, arguments);
     if (error == FERRY_OK)
-        error = attempt(device, list, handles, arguments->cant_trim_further, arguments->must_succeed, arguments);
-    free(handles);
-    free(list);
+        error = attempt(device, arguments->cant_trim_further, arguments->must_succeed, arguments);
     return umd_leave(&call, error);
 }
 
@@ -246,17 +246,14 @@ static int trim(struct umd_device *device, uint64_t bytes, bool from_memory, boo
 int ferry_make_resident_trim(struct ferry_device *handle, struct ferry_residency *arguments)
 {
     struct umd_call call;
-    D3DKMT_HANDLE *handles = NULL;
-    int error = FERRY_OK;
 
     if (!legal(arguments))
         return FERRY_ERROR_ARGUMENT;
     struct umd_device *device = umd_enter(&call, UMD_DEVICE, handle, "make resident, trimming");
     if (!device)
         return FERRY_ERROR_HANDLE;
-    struct umd_allocation **list = objects(device, arguments, &error);
-    if (list)
-        error = vidmm_handles(list, arguments->count, &handles);
+    int error = name_all(device, arguments);
+    struct umd_allocation **list = device->named.allocations;
     bool memory = false, aperture = false;
     for (size_t i = 0; error == FERRY_OK && i < arguments->count; i++) {
         list[i]->marked = true;
@@ -267,7 +264,7 @@ int ferry_make_resident_trim(struct ferry_device *handle, struct ferry_residency
     bool last = false; // R227: nothing is left to trim, so this attempt is made with what the operation needs alone.
     struct umd_allocation *trimmed = NULL;
     while (error == FERRY_OK) {
-        error = attempt(device, list, handles, last, last && arguments->must_succeed, arguments);
+        error = attempt(device, last, last && arguments->must_succeed, arguments);
         if (error != FERRY_ERROR_NO_VIDEO_MEMORY || last)
             break;
         bool more;
@@ -278,34 +275,26 @@ int ferry_make_resident_trim(struct ferry_device *handle, struct ferry_residency
         put_back(device, trimmed);
     for (size_t i = 0; marked && i < arguments->count; i++)
         list[i]->marked = false;
-    free(handles);
-    free(list);
     return umd_leave(&call, error);
 }
 
 int ferry_evict(struct ferry_device *handle, struct ferry_residency *arguments)
 {
     struct umd_call call;
-    D3DKMT_HANDLE *handles = NULL;
-    int error = FERRY_OK;
 
     if (!legal(arguments))
         return FERRY_ERROR_ARGUMENT;
     struct umd_device *device = umd_enter(&call, UMD_DEVICE, handle, "evict");
     if (!device)
         return FERRY_ERROR_HANDLE;
-    struct umd_allocation **list = objects(device, arguments, &error);
-    if (list)
-        error = vidmm_handles(list, arguments->count, &handles);
+    int error = name_all(device, arguments);
     if (error == FERRY_OK) {
-        D3DDDICB_EVICT evict = {.NumAllocations = (UINT)arguments->count, .AllocationList = handles};
+        D3DDDICB_EVICT evict = {.NumAllocations = (UINT)arguments->count, .AllocationList = device->named.handles};
 
         error = ferry_vidmm_evict(device->adapter->vidmm, device->vidmm, &evict);
         arguments->bytes_to_trim = evict.NumBytesToTrim;
         for (size_t i = 0; error == FERRY_OK && i < arguments->count; i++)
-            count_down(list[i]);
+            count_down(device->named.allocations[i]);
     }
-    free(handles);
-    free(list);
     return umd_leave(&call, error);
 }

@@ -3,17 +3,23 @@
 
 void ferry_vm_take_lock(struct ferry_vidmm *manager)
 {
+    uint64_t ticket = atomic_fetch_add(&manager->tickets, 1);
+    if (atomic_load(&manager->serving) == ticket)
+        return;
     pthread_mutex_lock(&manager->mutex);
-    uint64_t ticket = manager->tickets++;
-    while (manager->serving != ticket)
+    while (atomic_load(&manager->serving) != ticket)
         pthread_cond_wait(&manager->next, &manager->mutex);
     pthread_mutex_unlock(&manager->mutex);
 }
 
 void ferry_vm_give_lock(struct ferry_vidmm *manager)
 {
+    uint64_t next = atomic_fetch_add(&manager->serving, 1) + 1;
+    // Who takes a ticket after this look finds it served; who took it before may wait, and is told under the mutex, so
+    // that he has either not looked yet or is asleep.
+    if (atomic_load(&manager->tickets) == next)
+        return;
     pthread_mutex_lock(&manager->mutex);
-    manager->serving++;
     pthread_cond_broadcast(&manager->next);
     pthread_mutex_unlock(&manager->mutex);
 }

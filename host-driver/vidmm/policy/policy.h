@@ -30,6 +30,8 @@ struct ferry_vm_policy {
     struct ferry_vm_list *devices; // all there are
     struct ferry_vm_list waiting;  // devices, for their turn, in order
     uint64_t turn_cycles;
+    struct ferry_vm_allocation **named; // by the MakeResident under way; kept from call to call
+    size_t named_capacity;
     // Of the allocation that is being planned for.
     const struct ferry_vm_process *asking;
     uint64_t wanted_bytes;

@@ -33,20 +33,22 @@ static void lower(struct ferry_vm_policy *policy, struct ferry_vm_allocation *al
     }
 }
 
-// All of the list, checked to be live allocations of this device.
-static int collect(struct ferry_vm_policy *policy, const struct ferry_vm_device *device, const D3DKMT_HANDLE *handles,
-                   UINT count, struct ferry_vm_allocation ***list)
+// Into policy->named all that the call names, checked to be live allocations of this device.
+static int name_all(struct ferry_vm_policy *policy, const struct ferry_vm_device *device, const D3DKMT_HANDLE *handles,
+                    UINT count)
 {
-    *list = malloc((count ? count : 1) * sizeof(**list));
-    if (!*list)
-        return FERRY_ERROR_NO_HOST_MEMORY;
+    if (count > policy->named_capacity) {
+        struct ferry_vm_allocation **named = realloc(policy->named, count * sizeof(*named));
+        if (!named)
+            return FERRY_ERROR_NO_HOST_MEMORY;
+        policy->named = named;
+        policy->named_capacity = count;
+    }
     for (UINT i = 0; i < count; i++) {
         int error;
-        (*list)[i] = ferry_vm_allocation_find(policy->memory, device, handles[i], &error);
-        if (!(*list)[i]) {
-            free(*list);
+        policy->named[i] = ferry_vm_allocation_find(policy->memory, device, handles[i], &error);
+        if (!policy->named[i])
             return error;
-        }
     }
     return FERRY_OK;
 }
@@ -72,15 +74,15 @@ static int place_all(struct ferry_vm_policy *policy, struct ferry_vm_allocation 
 int ferry_vm_make_resident(struct ferry_vm_policy *policy, struct ferry_vm_queue *queue, D3DDDI_MAKERESIDENT *arguments)
 {
     struct ferry_vm_device *device = queue->device;
-    struct ferry_vm_allocation **list;
     UINT count = arguments->NumAllocations;
     if (device->state != D3DKMT_DEVICEEXECUTION_ACTIVE)
         return FERRY_ERROR_DEVICE_LOST;
     int result = ferry_vm_queue_reserve(queue);
     if (result == FERRY_OK)
-        result = collect(policy, device, arguments->AllocationList, count, &list);
+        result = name_all(policy, device, arguments->AllocationList, count);
     if (result != FERRY_OK)
         return result;
+    struct ferry_vm_allocation **list = policy->named;
     const struct ferry_vm_process *process = device->process;
     uint64_t excess_before = ferry_vm_excess(process);
     for (UINT i = 0; i < count; i++)
@@ -110,7 +112,6 @@ int ferry_vm_make_resident(struct ferry_vm_policy *policy, struct ferry_vm_queue
         if (result == FERRY_ERROR_NO_VIDEO_MEMORY && arguments->Flags.MustSucceed)
             device->state = D3DKMT_DEVICEEXECUTION_ERROR_OUTOFMEMORY;
     }
-    free(list);
     // The newest there is, with every answer; a refusal has it from before the counts were taken back.
     arguments->NumBytesToTrim = result == FERRY_ERROR_NO_VIDEO_MEMORY ? to_trim : ferry_vm_excess(process);
     if (result != FERRY_OK || !pending)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Room for allocations: all that a call wants in is planned as one (space/plan.h), then carried out step by step.
+#include <stdlib.h>
 #include <string.h>
 
 #include "vidmm/policy/policy.h"
@@ -49,6 +50,7 @@ void ferry_vm_room_start(struct ferry_vm_policy *policy)
 void ferry_vm_room_stop(struct ferry_vm_policy *policy)
 {
     ferry_vm_plan_destroy(&policy->plan);
+    free(policy->named);
 }
 
 // Nobody who is required leaves for a budget that was lowered meanwhile: it counts at admission only.
@@ -391,8 +393,13 @@ int ferry_vm_place_all(struct ferry_vm_policy *policy, struct ferry_vm_allocatio
                        uint64_t *short_bytes)
 {
     int result = FERRY_OK;
+    size_t first = 0;
+    while (first < count && list[first]->block)
+        first++;
+    if (first == count)
+        return FERRY_OK;
     begin(policy);
-    for (size_t i = 0; i < count && result == FERRY_OK; i++)
+    for (size_t i = first; i < count && result == FERRY_OK; i++)
         if (!list[i]->block)
             result = want(policy, list[i], short_bytes);
     return end(policy, result);

@@ -113,9 +113,21 @@ void ferry_vm_interface(struct ferry_vm_sched *sched)
     };
 }
 
+// Most calls queue nothing, and nothing waits for them.
+static bool nothing_to_pump(const struct ferry_vm_sched *sched)
+{
+    if (sched->dpc_queued || sched->done != sched->queued || sched->unwanted_number != 0 ||
+        !ferry_vm_list_empty(&sched->waiting_queues))
+        return false;
+    for (unsigned i = 0; i < sched->node_count; i++)
+        if (sched->nodes[i].unsent || sched->nodes[i].retired != sched->nodes[i].reported)
+            return false;
+    return true;
+}
+
 void ferry_vm_pump(struct ferry_vm_sched *sched)
 {
-    if (sched->pumping)
+    if (sched->pumping || nothing_to_pump(sched))
         return;
     sched->pumping = true;
     bool moved = true;
