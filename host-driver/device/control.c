@@ -82,6 +82,17 @@ int ferry_gpu_inject(struct ferry_gpu *gpu, enum ferry_injection kind, uint32_t 
     return error;
 }
 
+int ferry_gpu_flip(struct ferry_gpu *gpu, uint64_t bus, bool write)
+{
+    if (gpu->link->operations->flip == NULL) {
+        return FERRY_ERROR_UNSUPPORTED;
+    }
+    pthread_mutex_lock(&gpu->mutex);
+    gpu->link->operations->flip(gpu->link, bus, write);
+    pthread_mutex_unlock(&gpu->mutex);
+    return FERRY_OK;
+}
+
 int ferry_gpu_read32(struct ferry_gpu *gpu, uint32_t offset, uint32_t *value)
 {
     pthread_mutex_lock(&gpu->mutex);

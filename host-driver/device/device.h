@@ -130,6 +130,9 @@ int ferry_gpu_set_local_limit(struct ferry_gpu *gpu, uint64_t limit);
 int ferry_gpu_set_protected(struct ferry_gpu *gpu, uint64_t base, uint64_t limit);
 /// Plant faults, for tests. Errors: UNSUPPORTED.
 int ferry_gpu_inject(struct ferry_gpu *gpu, enum ferry_injection kind, uint32_t count);
+/// Flip a bit of the byte at this bus address on its way, the next time that the device reads it (writes it). Errors:
+/// UNSUPPORTED.
+int ferry_gpu_flip(struct ferry_gpu *gpu, uint64_t bus, bool write);
 /// Registers, for tools and tests. Errors: RANGE.
 int ferry_gpu_read32(struct ferry_gpu *gpu, uint32_t offset, uint32_t *value);
 int ferry_gpu_write32(struct ferry_gpu *gpu, uint32_t offset, uint32_t value);

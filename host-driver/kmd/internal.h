@@ -26,6 +26,7 @@ struct kmd_allocation {
     uint64_t bytes;
     UINT flags;
     bool aperture;
+    uint16_t padding;              // Bytes behind the content, to the end of the last page.
     struct kmd_place first, *more; // Most are at one place all their lives.
     uint32_t more_count, more_capacity;
     uint32_t last_elsewhere[KMD_RINGS]; // Of jobs for whose place there was no memory.
@@ -79,6 +80,13 @@ struct kmd_adapter {
     struct ferry_fault *faults; // Ring buffer.
     size_t fault_capacity, fault_first, fault_count;
     uint64_t faults_total;
+
+    // Of a transfer that is to be spoilt on its way; number 0 = none is.
+    struct {
+        bool out, going; // An operation is being built, in several passes.
+        uint64_t number, offset;
+        bool done;
+    } flip;
 };
 
 // query.c
@@ -92,6 +100,8 @@ NTSTATUS kmd_create_allocation(HANDLE hAdapter, DXGKARG_CREATEALLOCATION *argume
 NTSTATUS kmd_destroy_allocation(HANDLE hAdapter, const DXGKARG_DESTROYALLOCATION *arguments);
 // paging.c
 NTSTATUS kmd_build_paging_buffer(HANDLE hAdapter, DXGKARG_BUILDPAGINGBUFFER *arguments);
+// flip.c
+void kmd_flip_look(struct kmd_adapter *adapter, const DXGKARG_BUILDPAGINGBUFFER *arguments);
 // patch.c
 NTSTATUS kmd_patch(HANDLE hAdapter, const DXGKARG_PATCH *arguments);
 // submit.c

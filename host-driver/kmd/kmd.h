@@ -23,6 +23,12 @@ bool ferry_kmd_next_fault(HANDLE hAdapter, struct ferry_fault *fault);
 /// Fault records taken from the device so far. Any thread.
 uint64_t ferry_kmd_faults(HANDLE hAdapter);
 
+/// Of the number-th transfer from now on that brings an allocation's content in (or out), a bit of the byte at `offset`
+/// modulo the length of the content is flipped on the link; number 0 = of none.
+void ferry_kmd_flip(HANDLE hAdapter, bool out, uint64_t number, uint64_t offset);
+/// That transfer has come, and the link can do it.
+bool ferry_kmd_flipped(HANDLE hAdapter);
+
 /// The least DMA buffer into which every paging operation goes, in pieces if need be: the largest packet is 32 bytes,
 /// or a few words and the address of one page.
 #define FERRY_KMD_LEAST_PAGING_BUFFER 64u

@@ -67,6 +67,7 @@ static NTSTATUS create_one(const struct kmd_adapter *adapter, DXGK_ALLOCATIONINF
         return STATUS_NO_MEMORY;
     (void)adapter;
     allocation->bytes = (wish->Bytes + PAGE_SIZE - 1) & ~(uint64_t)(PAGE_SIZE - 1);
+    allocation->padding = (uint16_t)(allocation->bytes - wish->Bytes);
     allocation->aperture = wish->Aperture;
     allocation->flags = wish->Flags;
     // The engine names places by segment and offset, never by a GPU virtual address. A history buffer's flag word is

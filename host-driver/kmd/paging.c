@@ -337,7 +337,10 @@ NTSTATUS kmd_build_paging_buffer(HANDLE hAdapter, DXGKARG_BUILDPAGINGBUFFER *a)
     record = (struct ferry_kmd_paging_record){
         .Operation = a->Operation, .Offset = a->DmaBufferWriteOffset, .Multipass = a->MultipassOffset};
 
+    if (adapter->flip.number != 0)
+        kmd_flip_look(adapter, a);
     NTSTATUS status = build(adapter, &w, a);
+    adapter->flip.going = status != STATUS_SUCCESS;
     if (w.written) {
         record.Bytes = w.written;
         memcpy(a->pDmaBufferPrivateData, &record, sizeof record);

@@ -93,6 +93,9 @@ struct ferry_link_operations {
     void (*observe)(struct ferry_link *link, const struct ferry_link_observer *observer);
     /// Plant faults, for tests. NULL operation or UNSUPPORTED = this back end cannot. Errors: UNSUPPORTED.
     int (*inject)(struct ferry_link *link, enum ferry_injection kind, uint32_t count);
+    /// Flip a bit of the byte at this bus address on its way, the next time that the device reads it (writes it).
+    /// NULL operation = this back end cannot.
+    void (*flip)(struct ferry_link *link, uint64_t bus, bool write);
     /// Free everything. Memory that was mapped stays its owner's.
     void (*close)(struct ferry_link *link);
 };

@@ -193,6 +193,14 @@ static int inject(struct ferry_link *link, enum ferry_injection kind, uint32_t c
     }
 }
 
+static void flip(struct ferry_link *link, uint64_t bus, bool write)
+{
+    struct ferry_root_complex *rc = of(link);
+    rc->flip_armed = true;
+    rc->flip_write = write;
+    rc->flip_bus = bus;
+}
+
 static void close_link(struct ferry_link *link)
 {
     struct ferry_root_complex *rc = of(link);
@@ -227,6 +235,7 @@ static const struct ferry_link_operations operations = {
     .counts = counts,
     .observe = observe,
     .inject = inject,
+    .flip = flip,
     .close = close_link,
 };
 

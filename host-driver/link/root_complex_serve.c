@@ -43,6 +43,15 @@ static void answer_error(struct ferry_root_complex *rc, const struct ferry_tlp *
     ferry_rc_send(rc, &answer);
 }
 
+/// The byte that is to be flipped, when it is among these of a packet's payload: they stand for `address` and on.
+static void flip_payload(struct ferry_root_complex *rc, void *payload, uint64_t address, uint32_t bytes, bool write)
+{
+    if (rc->flip_armed && rc->flip_write == write && rc->flip_bus >= address && rc->flip_bus - address < bytes) {
+        ((unsigned char *)payload)[rc->flip_bus - address] ^= 1;
+        rc->flip_armed = false;
+    }
+}
+
 static void serve_read(struct ferry_root_complex *rc, const struct ferry_tlp *read)
 {
     if (4 * read->length > rc->max_read) {
@@ -88,6 +97,7 @@ static void serve_read(struct ferry_root_complex *rc, const struct ferry_tlp *re
         answer.byte_count = (uint16_t)left;
         answer.lower_address = address & 0x7f;
         memcpy(payload, memory + (word_address - read->address), 4 * (size_t)answer.length);
+        flip_payload(rc, (unsigned char *)payload + (address - word_address), address, piece, false);
         ferry_rc_send(rc, &answer);
         address += piece;
         left -= piece;
@@ -142,7 +152,16 @@ static void serve_write(struct ferry_root_complex *rc, const struct ferry_tlp *w
         }
         return;
     }
-    store(memory, write);
+    uint32_t payload[FERRY_TLP_MAX_WORDS];
+    struct ferry_tlp flipped = *write;
+    if (rc->flip_armed && rc->flip_write) {
+        memcpy(payload, write->payload, 4 * (size_t)write->length);
+        const uint32_t first = ferry_tlp_first_byte(write->first_enable);
+        flip_payload(rc, (unsigned char *)payload + first, write->address + first,
+                     ferry_tlp_span(write->length, write->first_enable, write->last_enable), true);
+        flipped.payload = payload;
+    }
+    store(memory, &flipped);
     rc->traffic.writes_served++;
     if (watched) {
         rc->reasons |= FERRY_PUMP_WRITE;

@@ -34,6 +34,8 @@ struct ferry_root_complex {
     ferry_link_refused_write *refused; // May be NULL.
     void *refused_context;
     uint32_t inject_lose, inject_abort, inject_poison;
+    bool flip_armed, flip_write; // A bit of the byte at flip_bus is to be flipped on its way.
+    uint64_t flip_bus;
     struct ferry_link_counts counts;
     struct ferry_root_complex_counts traffic;
 };

@@ -50,7 +50,8 @@ static const char replay_help[] =
     "  --verify all       the GPU copies every page-in back whole, to be compared; else one in eight\n"
     "  --inject WHERE     flip one byte, which must be found: in:N[:OFFSET] of the N-th page-in, out:N[:OFFSET] of "
     "the\n"
-    "                     N-th allocation that left video memory, of all programs\n"
+    "                     N-th allocation that left video memory, of all programs; link-in:N[:OFFSET] and\n"
+    "                     link-out:N[:OFFSET] of the N-th transfer, on its way over the link\n"
     "  --quiet            no progress\n";
 
 static const char info_help[] = "usage: ferry info [--backend NAME]\n"

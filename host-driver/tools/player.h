@@ -47,6 +47,7 @@ struct ferry_readback {
 
 // A byte to flip: of the number-th page-in, or of the number-th allocation that leaves, of all programs together.
 struct ferry_injection {
+    bool link; // On its way over the link.
     bool in;
     uint64_t number, offset; // number 0 = none
 };
@@ -133,10 +134,12 @@ void ferry_session_show(struct ferry_session *session, bool now);
 
 /// Read --inject and --verify. Returns an exit code.
 int ferry_inject_begin(struct ferry_session *session);
+/// Tell an adapter that is open. Returns an exit code.
+int ferry_inject_on_link(struct ferry_session *session);
 /// An allocation is about to be paged in, or has been paged out: flip the byte if it is the one. Returns an exit code.
 int ferry_inject(struct ferry_player *player, uint32_t object, bool in);
 /// Complains when the place never came.
-int ferry_inject_end(const struct ferry_session *session);
+int ferry_inject_end(struct ferry_session *session);
 
 // ---- check.c --------------------------------------------------------------------------------------------------------
 

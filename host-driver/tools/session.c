@@ -194,6 +194,8 @@ int ferry_session_begin(struct ferry_session *session)
     if (status == FERRY_EXIT_OK)
         status = open_adapter(session);
     if (status == FERRY_EXIT_OK)
+        status = ferry_inject_on_link(session);
+    if (status == FERRY_EXIT_OK)
         status = ferry_programs_begin(session);
     if (status == FERRY_EXIT_OK)
         status = begin_pictures(session);

@@ -238,6 +238,32 @@ int ferry_adapter_set_budget(struct ferry_adapter *handle, uint64_t bytes)
     return umd_leave(&call, ferry_vidmm_set_budget(adapter->vidmm, bytes));
 }
 
+int ferry_adapter_flip(struct ferry_adapter *handle, const struct ferry_flip *flip)
+{
+    struct umd_call call;
+
+    if (!flip || flip->size != sizeof *flip)
+        return FERRY_ERROR_ARGUMENT;
+    struct umd_adapter *adapter = umd_enter(&call, UMD_ADAPTER, handle, NULL);
+    if (!adapter)
+        return FERRY_ERROR_HANDLE;
+    ferry_kmd_flip(adapter->kmd, flip->out, flip->number, flip->offset);
+    return umd_leave(&call, FERRY_OK);
+}
+
+int ferry_adapter_flipped(struct ferry_adapter *handle, bool *flipped)
+{
+    struct umd_call call;
+
+    if (!flipped)
+        return FERRY_ERROR_ARGUMENT;
+    struct umd_adapter *adapter = umd_enter(&call, UMD_ADAPTER, handle, NULL);
+    if (!adapter)
+        return FERRY_ERROR_HANDLE;
+    *flipped = ferry_kmd_flipped(adapter->kmd);
+    return umd_leave(&call, FERRY_OK);
+}
+
 int ferry_adapter_reset_engine(struct ferry_adapter *handle)
 {
     struct umd_call call;

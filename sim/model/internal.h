@@ -48,6 +48,10 @@ struct ferry_model {
     uint8_t *local;
     uint64_t *aperture;
 
+    // A bit of the byte at this bus address is to be flipped on its way.
+    bool flip_armed, flip_write;
+    uint64_t flip_bus;
+
     struct model_ring rings[MODEL_RINGS];
     struct model_slot slots[MODEL_SLOTS];
     const struct model_slot *running; // Its buffer is being carried out; NULL between buffers.

@@ -213,6 +213,11 @@ static int model_inject(struct ferry_link *link, enum ferry_injection kind, uint
     return FERRY_OK;
 }
 
+static void model_flip(struct ferry_link *link, uint64_t bus, bool write)
+{
+    ferry_model_flip(of(link)->model, bus, write);
+}
+
 static void model_close(struct ferry_link *link)
 {
     struct model_link *l = of(link);
@@ -237,6 +242,7 @@ static const struct ferry_link_operations operations = {
     .counts = model_counts,
     .observe = model_observe,
     .inject = model_inject,
+    .flip = model_flip,
     .close = model_close,
 };
 

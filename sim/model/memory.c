@@ -109,6 +109,12 @@ static bool move(struct ferry_model *model, uint32_t destination_kind, uint64_t 
         return fail(fault, why, destination_kind, destination, true, written);
     if (to)
         memmove(to, from, bytes);
+    uint64_t bus = model->flip_write ? destination : source;
+    uint32_t kind = model->flip_write ? destination_kind : source_kind;
+    if (model->flip_armed && to && kind == FERRY_ADDRESS_KIND_SYSTEM && model->flip_bus - bus < bytes) {
+        to[model->flip_bus - bus] ^= 1;
+        model->flip_armed = false;
+    }
     return true;
 }
 

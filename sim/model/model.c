@@ -58,6 +58,13 @@ uint8_t *ferry_model_local(struct ferry_model *model)
     return model->local;
 }
 
+void ferry_model_flip(struct ferry_model *model, uint64_t bus, bool write)
+{
+    model->flip_armed = true;
+    model->flip_write = write;
+    model->flip_bus = bus;
+}
+
 uint64_t ferry_model_aperture_entry(const struct ferry_model *model, uint32_t page)
 {
     return model->aperture[page];

@@ -64,6 +64,8 @@ uint64_t ferry_model_cycles(const struct ferry_model *model);
 
 /// Video memory itself, for tests and pictures: local_bytes bytes, valid until destroy.
 uint8_t *ferry_model_local(struct ferry_model *model);
+/// Flip a bit of the byte at this bus address on its way, the next time that a copy reads it (writes it).
+void ferry_model_flip(struct ferry_model *model, uint64_t bus, bool write);
 /// Entry of the aperture table, layout FERRY_APERTURE_ENTRY_ENTRY_*; page below APERTURE_PAGES.
 uint64_t ferry_model_aperture_entry(const struct ferry_model *model, uint32_t page);
 

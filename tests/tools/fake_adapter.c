@@ -157,6 +157,18 @@ int ferry_adapter_reset_engine(struct ferry_adapter *adapter)
     return FERRY_OK;
 }
 
+int ferry_adapter_flip(struct ferry_adapter *adapter, const struct ferry_flip *flip)
+{
+    adapter->flip = *flip;
+    return FERRY_OK;
+}
+
+int ferry_adapter_flipped(struct ferry_adapter *adapter, bool *flipped)
+{
+    *flipped = adapter->flipped;
+    return FERRY_OK;
+}
+
 int ferry_adapter_observe(struct ferry_adapter *adapter, ferry_event_callback *callback, void *context)
 {
     adapter->observer = callback;

@@ -55,6 +55,8 @@ struct ferry_adapter {
     struct ferry_process *processes;
     struct ferry_allocation *local, *all;
     struct ferry_statistics statistics;
+    struct ferry_flip flip;
+    bool flipped;
     uint8_t *memory;
     uint64_t video_bytes, next_id, clock, fence, call;
     ferry_event_callback *observer;

@@ -22,6 +22,10 @@ static void page(struct ferry_allocation *allocation, bool in, bool copy)
     fake_emit(adapter, event);
     if (copy) {
         memcpy(in ? local : allocation->system, in ? allocation->system : local, allocation->pages);
+        if (adapter->flip.number != 0 && adapter->flip.out != in && --adapter->flip.number == 0) {
+            (in ? local : allocation->system)[adapter->flip.offset % allocation->bytes] ^= 1;
+            adapter->flipped = true;
+        }
         if (fake_goes_wrong(adapter, in ? "page-in" : "page-out"))
             (in ? local : allocation->system)[allocation->bytes / 2] ^= 0x10;
         event = (struct ferry_event){.kind = FERRY_EVENT_SPAN,

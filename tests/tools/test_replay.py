@@ -96,12 +96,14 @@ def main():
     replay("model_glmark2_targets", targets, "model", "--vram", "22M")
     replay("model_neverball_all_read_back", NEVERBALL, "model", "--vram", "5M", "--frames", "20", "--verify", "all")
     chance = Random(int(SEED))
-    for number in range(6):
-        side = ("in", "out")[number % 2]
+    for number in range(14):
+        side = ("in", "out", "link-in", "link-out")[number % 4]
         # So many there are, at least.
-        place = f"{side}:{chance.randrange(1, 130 if side == 'in' else 60)}:{chance.randrange(1 << 20)}"
+        place = f"{side}:{chance.randrange(1, 130 if side.endswith('in') else 60)}:{chance.randrange(1 << 20)}"
+        # On their way transfers go in several passes where buffers are small.
+        buffers = ["--paging-buffer", "1024"] if number % 8 > 3 else []
         done = subprocess.run([FERRY, "replay", NEVERBALL, "--backend", "model", "--seed", SEED, "--quiet", "--vram", "5M",
-                               "--frames", "20", "--verify", "all", "--inject", place],
+                               "--frames", "20", "--verify", "all", "--inject", place, *buffers],
                               capture_output=True, text=True, timeout=600, check=False)
         check(done.returncode == 1 and "1 of" in done.stderr and "wrong content: allocation" in done.stderr,
               f"model_finds_injection_{number}", f"--inject {place}: exit {done.returncode}: {done.stderr[-600:]}")

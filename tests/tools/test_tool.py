@@ -180,8 +180,14 @@ def wrong_content():
     for offset in (0, 30001, 39999):
         expect(f"injected_out_{offset}", 1, rf"allocation 1 .*offset {offset} .*found after its eviction", "replay", trace(many),
                "--vram", "64K", "--inject", f"out:2:{offset}")
+        expect(f"injected_on_the_link_out_{offset}", 1, rf"allocation \d+ .*offset {offset} .*1 of .* bytes wrong", "replay",
+               trace(many), "--vram", "64K", "--inject", f"link-out:1:{offset}")
+    for offset in (0, 4096, 19999):
+        expect(f"injected_on_the_link_in_{offset}", 1, rf"allocation 2 .*offset {offset} .*1 of .* bytes wrong, read by the GPU",
+               "replay", small, "--verify", "all", "--inject", f"link-in:3:{offset}")
+    expect("injected_on_the_link_too_late", 2, "nothing was flipped", "replay", small, "--inject", "link-in:1000")
     check(run("replay", small, "--verify", "all").returncode == 0, "all_of_every_page_in_is_right")
-    for bad in ("in", "in:", "in:0", "in:x", "out:1:", "side:1", "in:1:2:3"):
+    for bad in ("in", "in:", "in:0", "in:x", "out:1:", "side:1", "in:1:2:3", "link:1", "link-", "link-in", "link-side:1", "link-out:0"):
         expect(f"injection_is_understood_{bad}", 2, "--inject takes in:N", "replay", small, "--inject", bad)
     expect("only_all_can_be_verified", 2, "--verify takes 'all'", "replay", small, "--verify", "most")
     done = run("replay", small, "--json", figures, fake="fault:2")

@@ -164,6 +164,19 @@ typedef void ferry_event_callback(void *context, const struct ferry_event *event
 /// Pageferry. Errors: HANDLE.
 int ferry_adapter_observe(struct ferry_adapter *adapter, ferry_event_callback *callback, void *context);
 
+/// A mistake on purpose, for whoever compares content and wants to see that he would find one: of the number-th transfer
+/// from now on that brings content into video memory (out of it), one bit of the byte at `offset`, modulo the length of
+/// what is transferred, is flipped on its way over the link. Number 0: of none. Before other threads use the adapter.
+struct ferry_flip {
+    size_t size;
+    bool out;
+    uint64_t number, offset;
+};
+/// Errors: ARGUMENT, HANDLE.
+int ferry_adapter_flip(struct ferry_adapter *adapter, const struct ferry_flip *flip);
+/// Has it come to that transfer? Errors: ARGUMENT, HANDLE.
+int ferry_adapter_flipped(struct ferry_adapter *adapter, bool *flipped);
+
 // ---- Programs ---------------------------------------------------------------------------------------------------
 // Several programs on one adapter. Video memory is divided among them by weight: a program's budget is what its
 // residency lists may hold. The budgets add up to no more than there is, and change when programs come, go, or change

@@ -181,6 +181,54 @@ static void writes_store_enabled_bytes_only(void **context)
     assert_int_equal(traffic(state).writes_served, 5);
 }
 
+// Wherever it lies in a packet: that byte is another one when it arrives, once, and memory itself is left alone.
+static void any_byte_that_is_read_can_be_flipped_on_its_way(void **context)
+{
+    struct state *state = *context;
+    for (uint32_t at = 0; at < 500; at++) {
+        unsigned char got[512];
+        state->link->operations->flip(state->link, state->low + 0x13 + at, false);
+        // 125 words and a piece of one at either end: bytes 0x13 to 0x206, in pieces with boundaries of their own.
+        for (int again = 0; again < 2; again++) {
+            uint32_t offset = 0x13, seen = 0;
+            state->device.sent_count = 0;
+            // A write does not count as a read, nor does a byte beside it.
+            DELIVER(state, 0x40000001, 0x0100000f, (uint32_t)state->low + 0x800, 0);
+            DELIVER(state, 0x0000007e, 0x01005a78, (uint32_t)state->low + 0x10);
+            for (size_t n = 0; n < state->device.sent_count; n++) {
+                const struct fake_packet *packet = &state->device.sent[n];
+                const uint32_t skip = packet->words[2] & 3, words = packet->words[0] & 0x3ff;
+                for (uint32_t byte = skip; byte < 4 * words && seen < 500; byte++, seen++) {
+                    got[seen] = (unsigned char)(packet->words[3 + byte / 4] >> 8 * (byte % 4));
+                }
+            }
+            assert_int_equal(seen, 500);
+            for (uint32_t n = 0; n < 500; n++) {
+                assert_int_equal(got[n], state->low_memory[offset + n] ^ (n == at && again == 0));
+            }
+        }
+    }
+}
+
+static void any_byte_that_is_written_can_be_flipped_on_its_way(void **context)
+{
+    struct state *state = *context;
+    for (uint32_t at = 0; at < 10; at++) {
+        state->link->operations->flip(state->link, state->high + 0x101 + at, true);
+        for (int again = 0; again < 2; again++) {
+            memset(state->high_memory + 0x100, 0xee, 16);
+            DELIVER(state, 0x00000001, 0x0100000f, (uint32_t)state->low + 0x100); // A read is no write.
+            // 3 words to 0x100: bytes 0x101 to 0x10a.
+            DELIVER(state, 0x60000003, 0x0100007e, (uint32_t)(state->high >> 32), (uint32_t)state->high + 0x100,
+                    0x03020100, 0x07060504, 0x0b0a0908);
+            for (uint32_t n = 0; n < 16; n++) {
+                const bool written = n >= 1 && n <= 10;
+                assert_int_equal(state->high_memory[0x100 + n], written ? n ^ (n - 1 == at && again == 0) : 0xeeu);
+            }
+        }
+    }
+}
+
 static void bad_writes_change_nothing(void **context)
 {
     struct state *state = *context;
@@ -315,6 +363,8 @@ int main(void)
         CASE(reads_against_the_rules_are_dropped_and_counted),
         cmocka_unit_test(chance_cuts_only_at_boundaries_and_loses_nothing),
         CASE(writes_store_enabled_bytes_only),
+        CASE(any_byte_that_is_read_can_be_flipped_on_its_way),
+        CASE(any_byte_that_is_written_can_be_flipped_on_its_way),
         CASE(bad_writes_change_nothing),
         CASE(a_refused_write_is_told_with_its_first_byte_and_tag),
         CASE(write_to_a_watched_page_ends_the_pump),
