@@ -164,9 +164,10 @@ typedef void ferry_event_callback(void *context, const struct ferry_event *event
 /// Pageferry. Errors: HANDLE.
 int ferry_adapter_observe(struct ferry_adapter *adapter, ferry_event_callback *callback, void *context);
 
-/// A mistake on purpose, for whoever compares content and wants to see that he would find one: of the number-th transfer
-/// from now on that brings content into video memory (out of it), one bit of the byte at `offset`, modulo the length of
-/// what is transferred, is flipped on its way over the link. Number 0: of none. Before other threads use the adapter.
+/// A mistake on purpose, for whoever compares content and wants to see that he would find one: of the number-th
+/// transfer from now on that brings content into video memory (out of it), one bit of the byte at `offset`, modulo the
+/// length of what is transferred, is flipped on its way over the link. Number 0: of none. Before other threads use the
+/// adapter.
 struct ferry_flip {
     size_t size;
     bool out;
