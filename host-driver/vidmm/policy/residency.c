@@ -166,12 +166,11 @@ static bool all_are_required(struct ferry_vm_policy *policy, const struct ferry_
 // often as they are wanted: whoever has to take back a MakeResident always can.
 int ferry_vm_evict(struct ferry_vm_policy *policy, const struct ferry_vm_device *device, D3DDDICB_EVICT *arguments)
 {
-    struct ferry_vm_allocation **list = NULL;
     UINT count = arguments->NumAllocations;
-    int result = collect(policy, device, arguments->AllocationList, count, &list);
+    int result = name_all(policy, device, arguments->AllocationList, count);
     if (result != FERRY_OK && result != FERRY_ERROR_NO_HOST_MEMORY)
         return result;
-    list = result == FERRY_OK ? list : NULL;
+    struct ferry_vm_allocation **list = result == FERRY_OK ? policy->named : NULL;
     result = FERRY_OK;
     for (UINT i = 0; i < count && !list && result == FERRY_OK; i++)
         ferry_vm_allocation_find(policy->memory, device, arguments->AllocationList[i], &result);
@@ -189,7 +188,6 @@ int ferry_vm_evict(struct ferry_vm_policy *policy, const struct ferry_vm_device 
             allocation->dirty = allocation->dirty_before;
         lower(policy, allocation);
     }
-    free(list);
     if (result != FERRY_OK)
         return result;
     arguments->NumBytesToTrim = ferry_vm_excess(device->process);
