@@ -89,8 +89,10 @@
                 assert (chunk_reg != 7'd0 && {4'd0, chunk_reg} <= words_reg);
             if (state_reg == S_REPLY && f_data)
                 assert (hit || (config_hit_reg && config_reg && words_reg == 11'd1 && chunk_reg == 7'd1));
+`ifndef FORMAL_BOUND
             cover (send_done && f_data && f_words != {4'd0, chunk_reg} && f_words > 11'd64);
             cover (send_done && status_reg == STATUS_ABORT);
+`endif
         end
     end
 
@@ -105,5 +107,9 @@
     end
     always @(posedge clk)
         if (f_started)
-            assert (f_age < 6'd14);
+            assert (f_age <= 6'd10);
+    // A request that takes as long as that.
+    always @(posedge clk)
+        if (f_started)
+            cover (f_age == 6'd10);
 `endif

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Lint, area and proofs of the host side. Shared by nobody else: the device's own lint is in rtl/rules.mk.
 
-.PHONY: lint-rtl-host area-rtl-host formal-host-completer
+.PHONY: lint-rtl-host area-rtl-host
 LINTS += lint-rtl-host
-FORMAL += formal-host-completer
 
 RTL_HOST := $(filter-out $(wildcard rtl/host/ferry_registers*.v),$(wildcard rtl/host/*.v)) rtl/fabric/ferry_fifo.v
 
@@ -21,17 +20,8 @@ area-rtl-host: $(CONTRACT)
 
 # The completer answers each request that wants an answer exactly once: by induction for all time; and within a stated
 # time when its partners answer, for requests of up to two words from reset on.
-HOST_COMPLETER := rtl/host/ferry_completer.v
-HOST_PREPARE := prep -flatten -top ferry_completer; async2sync; dffunmap; opt_clean
-formal-host-completer: $(CONTRACT)
-	@mkdir -p $(BUILD)/formal
-	$(YOSYS) -q -p 'read_verilog -formal -DFORMAL -I$(GENERATED) -Irtl/host $(HOST_COMPLETER); $(HOST_PREPARE)' \
-	    -p 'write_smt2 -wires $(BUILD)/formal/host_completer.smt2'
-	yosys-smtbmc --noprogress -s z3 --unroll -t 6 $(BUILD)/formal/host_completer.smt2
-	yosys-smtbmc --noprogress -s z3 --unroll -i -t 3 $(BUILD)/formal/host_completer.smt2
-	$(YOSYS) -q -p 'read_verilog -formal -DFORMAL -DFORMAL_BOUND -I$(GENERATED) -Irtl/host $(HOST_COMPLETER)' \
-	    -p '$(HOST_PREPARE)' -p 'write_smt2 -wires $(BUILD)/formal/host_completer_bound.smt2'
-	yosys-smtbmc --noprogress -s z3 --unroll -t 19 $(BUILD)/formal/host_completer_bound.smt2
+FORMAL_HOST_COMPLETER := ferry_completer 3,10 "" -Irtl/host rtl/host/ferry_completer.v
+FORMAL_HOST_ANSWER_TIME := ferry_completer 19,14:bounded "" -DFORMAL_BOUND -Irtl/host rtl/host/ferry_completer.v
 
 # The way in and the way out, module by module: what comes in waits for nothing that leaves.
 FORMAL_HOST_RECEIVE := ferry_tlp_receive 3 "" -Irtl/host rtl/host/ferry_tlp_receive.v
@@ -52,9 +42,10 @@ FORMAL_HOST_PROMISE_32 := request_promise 4,0 "-set TLP_BITS 32" $(HOST_PROMISE)
 FORMAL_HOST_PROMISE_64 := request_promise 4,26 "-set TLP_BITS 64" $(HOST_PROMISE)
 FORMAL_HOST_PROMISE_128 := request_promise 4,0 "-set TLP_BITS 128" $(HOST_PROMISE)
 
-FORMAL_HOST := RECEIVE BUFFER POSTED TRANSMIT REORDER TAGS REQUESTS WRITES PROMISE_32 PROMISE_64 PROMISE_128
+FORMAL_HOST := COMPLETER ANSWER_TIME RECEIVE BUFFER POSTED TRANSMIT REORDER TAGS REQUESTS WRITES PROMISE_32 PROMISE_64 PROMISE_128
 # POSTED's induction goes over twenty cycles, the covers of tag table and promise over many, which is long for make test.
-FORMAL_QUICK += HOST_RECEIVE HOST_BUFFER HOST_TRANSMIT HOST_REORDER HOST_REQUESTS HOST_WRITES HOST_PROMISE_32 HOST_PROMISE_128
+FORMAL_QUICK += HOST_COMPLETER HOST_RECEIVE HOST_BUFFER HOST_TRANSMIT HOST_REORDER HOST_REQUESTS HOST_WRITES HOST_PROMISE_32 HOST_PROMISE_128
+FORMAL_ALL += $(addprefix HOST_,$(FORMAL_HOST))
 FORMAL += $(addprefix formal-host-,$(FORMAL_HOST))
 
 .PHONY: $(addprefix formal-host-,$(FORMAL_HOST))

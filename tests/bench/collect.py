@@ -10,8 +10,8 @@ Yosys' versions count LUTs differently, and one machine has one version: `record
 in a file of the repository, with a digest of the RTL they are of. The table shows another version's figure beside the
 measured one where they differ by more than DIFFERENCE and the RTL is the same.
 
-goals.json beside this file holds by a row's name what it is to reach ("goal") and the best figure measured elsewhere ("peer",
-"by" whom), in the row's unit.
+goals.json beside this file holds by a row's name what it is to reach ("goal") or why it has no goal ("why"), the best figure measured
+elsewhere ("peer", "by" whom), and the best possible ("floor") where the benchmark does not say it, in the row's unit.
 """
 import argparse
 import hashlib
@@ -77,7 +77,7 @@ def show(value, unit):
         return ""
     if unit == "of cycles":
         return f"{value * 100:.1f} %"
-    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.1f}"
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:,.{2 if abs(value) < 10 else 1}f}"
 
 
 def digest(paths):
@@ -119,7 +119,7 @@ def table(rows, others, goals):
             if abs(other - row["value"]) > DIFFERENCE * row["value"]:
                 value += f" ({show(other, unit)} by {tool})"
         goal = goals.get(row["name"], {})
-        aim, floor, peer = show(goal.get("goal"), unit), show(row.get("floor"), unit), show(goal.get("peer"), unit)
+        aim, floor, peer = show(goal.get("goal"), unit), show(row.get("floor", goal.get("floor")), unit), show(goal.get("peer"), unit)
         peer += f" ({goal['by']})" if "by" in goal else ""
         lines.append(f"| `{row['name']}` | {value} | {aim} | {floor} | {peer} | "
                      f"{unit}{' by ' + row['tool'] if 'tool' in row else ''} |")

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The collector of benchmark rows: what it writes, and what it refuses."""
 import json
+import re
 import subprocess
 import sys
 import tempfile
@@ -118,10 +119,13 @@ def main():
     check("| `replay/link-share` | 93.1 % |  | 100.0 % |  | of cycles |" in readme and "| `lut/cpu` | 1,573 |  |  |  | LUT |" in readme
           and "old" not in readme and readme.startswith("# x\n") and readme.endswith("<!-- /bench -->\nrest\n"),
           "readme_table_is_rewritten_and_the_rest_kept", readme)
-    check("| `zebra` | 1.5 | 1 |  | 1,234.5 (a horse) | ms |" in readme, "goals_and_peers_are_shown", readme)
+    check("| `zebra` | 1.50 | 1 |  | 1,234.5 (a horse) | ms |" in readme, "goals_and_peers_are_shown", readme)
     known = json.loads((COLLECT.parent / "goals.json").read_text())
-    check(known and all(set(goal) <= {"goal", "peer", "by"} and goal and ("peer" in goal) == ("by" in goal) for goal in known.values()),
-          "goals_are_well_formed", known)
+    check(known and all(set(goal) <= {"goal", "why", "floor", "peer", "by"} and ("goal" in goal) != ("why" in goal)
+                        and ("peer" in goal) == ("by" in goal) for goal in known.values()), "goals_are_well_formed", known)
+    shown = re.findall(r"^\| `([^`]+)` \|", Path("README.md").read_text().split("<!-- bench -->")[1], re.M)
+    check(len(shown) > 80 and not [name for name in shown if name not in known], "each_row_has_a_goal_or_says_why_not",
+          [name for name in shown if name not in known])
     again = collect_into_readme(folder)
     check(again.returncode == 0 and (folder / "README.md").read_text() == readme, "a_second_run_changes_nothing")
     for name, rows, words, text in (

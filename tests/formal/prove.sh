@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Proves the FORMAL properties of one module: from reset for some steps, then by induction for ever; then shows that each
 # of its covers can be reached, so that no property holds for want of anything happening.
-# Usage: prove.sh WORK_FOLDER INCLUDE_FOLDER TOP STEPS PARAMETERS FILE...
+# Usage: prove.sh WORK_FOLDER INCLUDE_FOLDER TOP STEPS PARAMETERS [FILE... --] FILE...
+# Files in front of -- are read as they are built, without the properties that stand in them.
 # STEPS is "3" or "3,12" (12 steps for the covers, 0 for none, else 10); "7:bounded" leaves the induction out: the
 # properties hold for that many cycles from reset on.
 set -e
@@ -10,7 +11,12 @@ work=$1; include=$2; top=$3; steps=$4; parameters=$5
 shift 5
 mkdir -p "$work"
 rules="tests/formal/valid_ready_properties.v tests/formal/axi4_address_properties.v"
-yosys -q -p "read_verilog -formal -I$include $* $rules; ${parameters:+chparam $parameters $top;} hierarchy -top $top;
+plain=
+files=$*
+case $files in
+*" -- "*) plain="read_verilog -I$include ${files%% -- *};"; files=${files#* -- } ;;
+esac
+yosys -q -p "$plain read_verilog -formal -I$include $files $rules; ${parameters:+chparam $parameters $top;} hierarchy -top $top;
     prep -flatten -nordff -top $top; write_smt2 -wires $work/$top.smt2"
 cover=10
 case $steps in

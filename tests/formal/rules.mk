@@ -22,13 +22,13 @@ FORMAL_QUEUE := ferry_job_queue 3 "-set LG_JOBS 2 -set LG_URGENT 1 -set LG_TURNS
 	rtl/engine/ferry_job_pointers.v rtl/engine/ferry_job_queue.v
 FORMAL_RETIRE := ferry_retire 3,12 "-set LG_TURNS 3 -set LG_WRITES 2" -DFORMAL_INSIDE rtl/fabric/ferry_fifo.v rtl/engine/ferry_retire.v
 FORMAL_REALIGNER := ferry_realigner 3 "" rtl/fabric/ferry_choice.v rtl/engine/ferry_realigner.v
-# The muxes: by induction what each cycle shows; the order of the write data is followed from reset on, with no answers, so the
-# mux's covers are left to its own proof.
+# The muxes: by induction what each cycle shows, the order of the write data among it; that order is also followed from reset on,
+# beat by beat, by a proof that takes none of the mux's own properties.
 FORMAL_MUX := -DFORMAL_INSIDE rtl/fabric/ferry_arbiter.v rtl/fabric/ferry_fifo.v
 FORMAL_READ_MUX := ferry_axi_read_mux 4 "" $(FORMAL_MUX) rtl/fabric/ferry_axi_read_mux.v
 FORMAL_WRITE_MUX := ferry_axi_write_mux 4 "-set LG_BURSTS 2" $(FORMAL_MUX) rtl/fabric/ferry_axi_write_mux.v
-FORMAL_WRITE_ORDER := write_mux_order 7,0:bounded "" -DFORMAL_INSIDE rtl/fabric/ferry_arbiter.v rtl/fabric/ferry_fifo.v \
-	rtl/fabric/ferry_axi_write_mux.v tests/formal/write_mux_order.v
+FORMAL_WRITE_ORDER := write_mux_order 7,7:bounded "" rtl/fabric/ferry_arbiter.v rtl/fabric/ferry_fifo.v \
+	rtl/fabric/ferry_axi_write_mux.v -- tests/formal/write_mux_order.v
 # The master of the BAR2 window.
 FORMAL_WINDOW := ferry_window 4 "-set LOCAL_ADDRESS_BITS 14" -Irtl/host rtl/host/ferry_window.v
 FORMAL_LOST_WINDOW := ferry_lost_window 3,14 "-set LOCAL_ADDRESS_BITS 14 -set LG_PATIENCE 1" -Irtl/host rtl/host/ferry_lost_window.v
@@ -38,26 +38,26 @@ FORMAL_APERTURE := ferry_aperture_table 3,14 "-set PAGES 4" tests/formal/any_arb
 
 FORMAL_FABRIC := SKID FIFO BLOCK_FIFO ARBITER CUTTER JOIN RANGE READ WRITE DATA BAD_WORDS IN_TURN QUEUE RETIRE REALIGNER \
 	READ_MUX WRITE_MUX WRITE_ORDER WINDOW LOST_WINDOW APERTURE
-# What `make test` proves too, a minute of processor time in all; other rooms add theirs. Only `make formal` proves those that take
-# longest: the write mux (half a minute), the generator as a whole, the job queue, retirement, and the bounded ones (minutes).
+# What `make test` proves too, a minute of processor time in all, which it holds; other rooms add theirs. Only `make formal` proves
+# those that take longest: the write mux (half a minute), the generator as a whole, the job queue, retirement, and the bounded ones.
 FORMAL_QUICK += $(filter-out RANGE QUEUE RETIRE WRITE_MUX WRITE_ORDER,$(FORMAL_FABRIC))
+FORMAL_ALL += $(FORMAL_FABRIC)
 FORMAL += $(addprefix formal-fabric-,$(FORMAL_FABRIC))
 
 .PHONY: $(addprefix formal-fabric-,$(FORMAL_FABRIC))
 $(addprefix formal-fabric-,$(FORMAL_FABRIC)): formal-fabric-%: $(CONTRACT)
 	@tests/formal/prove.sh $(BUILD)/formal/$* $(GENERATED) $(FORMAL_$*)
 
-# One case a proof.
+# One case a proof; formal_NAME is one alone, which is how a mutation names it.
 TEST_PROGRAMS += $(BUILD)/tests/formal
 
-$(BUILD)/tests/formal: $(filter %.mk,$(MAKEFILE_LIST)) $(wildcard rtl/*/rules.mk tests/rtl/*/rules.mk) $(CONTRACT)
-	@mkdir -p $(@D)
-	@printf '%s\n' '#!/bin/sh' 'prove() {' \
-	    '    name=$$1; shift' \
-	    '    if said=$$(tests/formal/prove.sh $(BUILD)/formal/$$name $(GENERATED) "$$@"); then' \
-	    '        echo "[       OK ] formal_$$name"' \
-	    '    else' \
-	    '        echo "$$said"; echo "[  FAILED  ] formal_$$name"; bad=1' \
-	    '    fi' '}' \
-	    $(foreach name,$(FORMAL_QUICK),'prove $(name) $(FORMAL_$(name))') 'exit $${bad:-0}' > $@
+$(BUILD)/tests/formal: tests/formal/run.py $(filter %.mk,$(MAKEFILE_LIST)) $(wildcard rtl/*/rules.mk tests/rtl/*/rules.mk) $(CONTRACT)
+	@mkdir -p $(@D) $(BUILD)/formal
+	@printf '%s\n' $(foreach name,$(sort $(FORMAL_ALL) $(FORMAL_QUICK)),'$(if $(filter $(name),$(FORMAL_QUICK)),quick,long) $(name) $(BUILD)/formal/$(name) \
+	    $(GENERATED) $(FORMAL_$(name))') > $(BUILD)/formal/proofs
+	@printf '#!/bin/sh\nexec python3 $< $(BUILD)/formal/proofs "$$@"\n' > $@
+	@chmod +x $@
+
+$(BUILD)/tests/formal_%: $(BUILD)/tests/formal
+	@printf '#!/bin/sh\nexec $< $*\n' > $@
 	@chmod +x $@

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """What the README promises: its program compiles without a warning, runs and prints its line; its paths exist; the
-commands it names are make's.
+commands it names are make's. And the cases and proofs that the manual's tables of tests name exist.
 
 usage: readme.py LIBS...      (run from the repository root)
 """
@@ -46,6 +46,21 @@ def check_length(text):
     assert lines <= 40, f"main has {lines} lines"
 
 
+def check_tables():
+    sources = "".join(path.read_text(errors="ignore") for path in sorted(Path("tests").rglob("*"))
+                      if path.suffix in (".c", ".cpp", ".h", ".py"))
+    proofs = Path("build/formal/proofs").read_text().split()
+    named = 0
+    for page in Path("docs/manual").glob("*-tests.md"):
+        for name in re.findall(r"`(\w+)`(?=[^\n]*\|$)", page.read_text(), re.M):
+            named += 1
+            if name.isupper():
+                assert name in proofs, f"{page}: there is no proof {name}"
+            else:
+                assert re.search(rf"\b{name}\b", sources), f"{page}: there is no case {name}"
+    assert named > 50, "the tables were not read"
+
+
 def main():
     text = Path("README.md").read_text()
     cases = {
@@ -54,6 +69,7 @@ def main():
         "program_has_40_lines_at_most": lambda: check_length(text),
         "paths_exist": lambda: check_paths(text),
         "commands_exist": lambda: check_commands(text),
+        "cases_of_the_tables_exist": check_tables,
     }
     passed = failed = 0
     for name, case in cases.items():

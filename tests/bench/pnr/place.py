@@ -5,7 +5,8 @@
 place.py --part ecp5|hx8k --row NAME --top MODULE --folder FOLDER --rows OUT.json [--set NAME=VALUE ...] [-I DIR] SOURCES...
 
 The module stands in the wrapper of wrapper.py, so that its ports need no pins. OUT.json gets the row fmax/NAME and, on ECP5,
-bram/NAME. FOLDER keeps netlist, logs and paths.txt, which lists the longest path of each seed, block by block.
+bram/NAME; on an iCE40, with --moves BYTES, throughput/NAME: MB/s that it moves for each cell it takes. FOLDER keeps netlist,
+logs and paths.txt, which lists the longest path of each seed, block by block.
 """
 import argparse
 import json
@@ -100,6 +101,7 @@ def main():
     parser.add_argument("--part", choices=PARTS, required=True)
     parser.add_argument("--yosys", default="yosys")
     parser.add_argument("--set", action="append", default=[])
+    parser.add_argument("--moves", type=int, help="bytes that the module moves in a cycle")
     parser.add_argument("-I", dest="include", action="append", default=[])
     parser.add_argument("sources", nargs="+")
     options = parser.parse_args()
@@ -116,6 +118,10 @@ def main():
         text += [f"seed {seed}: {megahertz:.1f} MHz, longest path:", *lines, ""]
     (folder / "paths.txt").write_text("\n".join(text))
     rows = [{"name": "fmax/" + options.row, "value": round(statistics.median(result[0] for result in results), 1), "unit": "MHz"}]
+    placed = re.search(r"ICESTORM_LC:\s*(\d+)/", (folder / f"nextpnr{SEEDS[0]}.log").read_text(errors="replace"))
+    if placed and options.moves:
+        rows.append({"name": "throughput/" + options.row, "value": round(rows[0]["value"] * options.moves / int(placed[1]), 3),
+                     "unit": "MB/s a cell"})
     Path(options.rows).parent.mkdir(parents=True, exist_ok=True)
     Path(options.rows).write_text(json.dumps(rows, indent=2) + "\n")
     print(f"fmax/{options.row}: " + ", ".join(f"{result[0]:.1f}" for result in results) + f" MHz; {folder}/paths.txt")

@@ -24,7 +24,7 @@ $(BUILD)/bench/pnr-device.json: $(RTL_SOURCES) $(CONTRACT) $(PNR_TOOLS) $(PNR_VE
 PNR_LINEAR := $(wildcard rtl/engine/*.v rtl/mmu/*.v rtl/fabric/*.v)
 $(BUILD)/bench/pnr-linear.json: $(PNR_LINEAR) $(LUT_LINEAR) $(CONTRACT) $(PNR_TOOLS)
 	@$(PYTHON) $(PNR)/place.py --part hx8k --row hx8k/linear --top copy_engine --folder $(BUILD)/pnr/linear --rows $@ \
-	    --set ADDRESS_BITS=26 --yosys $(YOSYS) --nextpnr nextpnr-ice40 -I $(GENERATED) $(LUT_LINEAR) $(PNR_LINEAR)
+	    --set ADDRESS_BITS=26 --moves 8 --yosys $(YOSYS) --nextpnr nextpnr-ice40 -I $(GENERATED) $(LUT_LINEAR) $(PNR_LINEAR)
 
 $(BUILD)/tests/bench_place: $(PNR)/test_place.py $(PNR_TOOLS)
 	@mkdir -p $(@D)

@@ -22,10 +22,10 @@ def check(good, name, detail=""):
     print(f"[       OK ] {name}" if good else f"[  FAILED  ] {name}: {detail}")
 
 
-def place(text, top, *settings, nextpnr="nextpnr-ice40"):
+def place(text, top, *settings, nextpnr="nextpnr-ice40", moves=0):
     folder = Path(tempfile.mkdtemp(prefix="ferry-place-"))
     (folder / "top.v").write_text(text)
-    arguments = [word for setting in settings for word in ("--set", setting)]
+    arguments = ["--moves", str(moves)] * bool(moves) + [word for setting in settings for word in ("--set", setting)]
     done = subprocess.run([sys.executable, PLACE, "--part", "hx8k", "--row", "hx8k/" + top, "--top", top, "--folder", folder / "work",
                            "--rows", folder / "rows.json", "--nextpnr", nextpnr, *arguments, folder / "top.v"],
                           capture_output=True, text=True, check=False)
@@ -48,6 +48,11 @@ def main():
     check(flip_flops(folder) == 9 + 2 * 18 + 3 + 1 + 1, "nothing_is_removed", flip_flops(folder))
     paths = (folder / "work/paths.txt").read_text()
     check(paths.count("longest path") == 3 and " ns  feed[" in paths and " ns  b" in paths, "paths_name_signals", paths)
+    moving, done = place(SQUARE, "square", "BITS=5", moves=8)
+    rows = json.loads((moving / "rows.json").read_text())
+    cells = int((moving / "work/nextpnr1.log").read_text().split("ICESTORM_LC:")[1].split("/")[0])
+    check([row["name"] for row in rows] == ["fmax/hx8k/square", "throughput/hx8k/square"] and cells > 10
+          and abs(rows[1]["value"] - rows[0]["value"] * 8 / cells) < 0.001, "what_is_moved_for_each_cell", f"{rows} {cells}")
     wide, done = place(SQUARE, "square", "BITS=5", 'KIND="cube"')
     check(done.returncode == 0 and flip_flops(wide) > 5 + 2 * 9, "parameters_and_text_reach_the_module", done.stderr)
     for name, text, top, tool, words in (

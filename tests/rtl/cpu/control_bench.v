@@ -3,18 +3,20 @@
 // table) in C++: registers of host and core, counters, soft core, fetcher, command RAM, record poster.
 `default_nettype none
 `include "ferry_contract.vh"
+`include "ferry_sets.vh"
 
 module control_bench #(
-    // Parameters as in ferry_device.
-    parameter TAGS = 32,
-    parameter RINGS = 5,
-    parameter SLOTS = 4,
-    parameter SLOT_BYTES_LOG2 = 12,
-    parameter LOCAL_ADDRESS_BITS = 26,
-    parameter APERTURE_PAGES = 4096,
-    parameter FIRMWARE_RAM_WORDS = 4096,
+    // Parameters as in ferry_device, and its sizes.
+    parameter CONFIGURATION = "full",
+    parameter TAGS = `FERRY_SET_TAGS(CONFIGURATION),
+    parameter RINGS = `FERRY_SET_RINGS(CONFIGURATION),
+    parameter SLOTS = `FERRY_SET_SLOTS(CONFIGURATION),
+    parameter SLOT_BYTES_LOG2 = `FERRY_SET_SLOT_BYTES_LOG2(CONFIGURATION),
+    parameter LOCAL_ADDRESS_BITS = `FERRY_SET_LOCAL_ADDRESS_BITS(CONFIGURATION),
+    parameter APERTURE_PAGES = `FERRY_SET_APERTURE_PAGES(CONFIGURATION),
+    parameter FIRMWARE_RAM_WORDS = `FERRY_SET_FIRMWARE_RAM_WORDS(CONFIGURATION),
     parameter FIRMWARE_HEX = "",
-    parameter JOB_QUEUE = 8,
+    parameter JOB_QUEUE = `FERRY_SET_JOB_QUEUE(CONFIGURATION),
     parameter CPU_CORE = "vexriscv"
 ) (
     // Clock and synchronous reset.

@@ -160,11 +160,12 @@ static void registers(Checks &checks, Random &random)
         checks.equal(bench.read(words[i].address), model[i], "register beside those");
 
     checks.begin("firmware_ram_is_the_hosts_while_the_core_stands_and_reads_zero_while_it_runs");
-    std::vector<uint32_t> ram(4096);
+    std::vector<uint32_t> ram(bench.read(FERRY_BAR0_FIRMWARE_RAM_BYTES) / 4);
+    checks.that(ram.size() >= 1024, "some firmware RAM");
     for (unsigned i = 0; i < ram.size(); i++)
         bench.write(FERRY_BAR0_FIRMWARE_RAM + 4 * i, ram[i] = static_cast<uint32_t>(random.word()));
     for (unsigned step = 0; step < 500; step++) {
-        unsigned i = random.below(4096);
+        unsigned i = random.below(static_cast<uint32_t>(ram.size()));
         if (random.once_in(3))
             bench.write(FERRY_BAR0_FIRMWARE_RAM + 4 * i, ram[i] = static_cast<uint32_t>(random.word()));
         checks.equal(bench.read(FERRY_BAR0_FIRMWARE_RAM + 4 * i), ram[i], "firmware word");

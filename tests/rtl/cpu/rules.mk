@@ -90,6 +90,7 @@ FORMAL_SEQUENCER := ferry_sequencer 19,19:bounded "" rtl/cpu/ferry_sequencer.v
 FORMAL_FINISH := ferry_finish 16,16:bounded "" rtl/fabric/ferry_choice.v rtl/cpu/ferry_finish.v
 FORMAL_CPU := POST FETCH FETCH_ALIVE STOP SLOTS SEQUENCER FINISH
 FORMAL_QUICK += POST FETCH STOP
+FORMAL_ALL += $(FORMAL_CPU)
 FORMAL += $(addprefix formal-cpu-,$(FORMAL_CPU))
 .PHONY: $(addprefix formal-cpu-,$(FORMAL_CPU))
 $(addprefix formal-cpu-,$(FORMAL_CPU)): formal-cpu-%: $(CONTRACT)

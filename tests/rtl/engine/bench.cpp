@@ -90,7 +90,8 @@ void queue(const char *name, uint32_t bytes, unsigned count, unsigned latency, u
         job.length = bytes;
         bench.add(job);
     }
-    double each = beats(DESTINATION + destination_off, bytes);
+    // A beat a cycle, and once the way of the first read and the last response.
+    double each = beats(DESTINATION + destination_off, bytes) + (latency + 2.0) / count;
     add(std::string(name) + "/" + size_name(bytes) + "/rl" + std::to_string(latency), bench.run() / count,
         "cycles/descriptor", each);
 }

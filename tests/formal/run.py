@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Runs proofs, each a case: those that `make test` has (quick), or the ones that are named.
+
+Usage: run.py LIST [NAME...]. LIST has a line a proof: quick or long, its name, and what prove.sh is to be told. The quick ones
+have a minute of processor time together, on a machine as fast as the one where that was agreed: a loop of this script's own is
+the ruler, timed before and behind them, so a slow or busy machine has its longer minute.
+"""
+import resource
+import shlex
+import subprocess
+import sys
+import time
+
+MINUTE = 60.0
+RULER_SECONDS = 0.30  # What the loop takes where a minute is a minute.
+
+
+def ruler():
+    start = time.process_time()
+    total = 0
+    for i in range(4_000_000):
+        total += i & 7
+    return time.process_time() - start
+
+
+def prove(name, arguments):
+    said = subprocess.run(["tests/formal/prove.sh", *arguments], capture_output=True, text=True)
+    if said.returncode == 0:
+        print(f"[       OK ] formal_{name}", flush=True)
+    else:
+        print(said.stdout + said.stderr + f"[  FAILED  ] formal_{name}", flush=True)
+    return said.returncode == 0
+
+
+def main():
+    with open(sys.argv[1], encoding="utf-8") as file:
+        proofs = [shlex.split(line) for line in file]
+    names = sys.argv[2:]
+    chosen = [p for p in proofs if p[1] in names] if names else [p for p in proofs if p[0] == "quick"]
+    if len(chosen) < max(1, len(names)):
+        raise SystemExit(f"formal: no such proof among {' '.join(p[1] for p in proofs)}")
+    before = ruler()
+    good = all([prove(p[1], p[2:]) for p in chosen])
+    if not names:
+        used = resource.getrusage(resource.RUSAGE_CHILDREN)
+        spent = (used.ru_utime + used.ru_stime) * RULER_SECONDS / ((before + ruler()) / 2)
+        short = spent < MINUTE
+        print(f"[{'       OK ' if short else '  FAILED  '}] formal_in_a_minute: {spent:.0f} s of processor time")
+        good = good and short
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
