@@ -19,6 +19,11 @@ RTL_DEVICE = --top-module ferry_device -GCPU_CORE='"$(CPU_CORE)"' rtl/ferry_devi
 
 # --- Lint: the device in both configurations ------------------------------------------------------------------------
 
+# Yosys' warnings are errors too: what it reads otherwise than Verilator does, drivers, loops.
+YOSYS_STRICT := -q -e .
+yosys_reads = -p "read_verilog -I$(GENERATED) $(addprefix -I,$(RTL_FOLDERS)) $(filter %.v,$(RTL_SOURCES)) $(RTL_CORE); \
+    chparam -set CONFIGURATION \"$(1)\" ferry_device; hierarchy -check -top ferry_device; proc; opt_clean; check -assert"
+
 LINTS += rtl-lint
 .PHONY: rtl-lint
 rtl-lint: $(BUILD)/rtl/lint.stamp
@@ -31,6 +36,8 @@ $(BUILD)/rtl/lint.stamp: $(RTL_SOURCES) sim/ferry_simulated.v $(CONTRACT) rtl/pa
 	$(VERILATOR) --lint-only $(RTL_FLAGS) -GTLP_BITS=128 $(RTL_DEVICE)
 	$(VERILATOR) --lint-only $(RTL_FLAGS) $(SIM_TOP)
 	$(VERILATOR) --lint-only $(RTL_FLAGS) --top-module ferry_page_tables rtl/mmu/ferry_page_tables.v
+	$(YOSYS) $(YOSYS_STRICT) $(call yosys_reads,full)
+	$(YOSYS) $(YOSYS_STRICT) $(call yosys_reads,tiny)
 	@touch $@
 
 # --- Size: LUTs on ECP5 as Yosys counts them: LUT4 + 2 * CCU2C + 6 * TRELLIS_DPR16X4 --------------------------------

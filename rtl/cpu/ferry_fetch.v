@@ -242,7 +242,7 @@ wire look_none = look_reg == F_BYTES && (look_fault || fact[12:3] == 10'd0);
 wire address_free = !m_axi_arvalid || m_axi_arready;
 wire take = state_reg == S_ENTRY && address_free && !queue_full;
 wire issue = state_reg == S_BUFFER && address_free && !queue_full;
-wire mark = look && look_none && !queue_full;
+wire put_marker = look && look_none && !queue_full;
 wire rewind = state_reg == S_REWIND;
 wire rewound = rewind && there_reg;
 
@@ -255,7 +255,7 @@ assign fetched = issued[ring_number];
 
 ferry_fetch_receive #(.SLOT_BYTES_LOG2(SLOT_BYTES_LOG2)) receive (
     .clk(clk), .rst(rst),
-    .push(take || issue || mark), .push_kind(take ? K_ENTRY : issue ? K_BUFFER : K_MARKER),
+    .push(take || issue || put_marker), .push_kind(take ? K_ENTRY : issue ? K_BUFFER : K_MARKER),
     .push_final(!issue || burst_final), .push_slot(take ? free_slot : slot_reg),
     .full(queue_full), .empty(queue_empty),
     .fact_write(fact_write), .fact_slot(fact_write_slot), .fact_index(fact_write_index), .fact_data(fact_write_data),
@@ -349,7 +349,7 @@ always @(posedge clk) begin
         if (!look_none) begin
             look_reg <= look_reg == F_BYTES ? F_ADDRESS_LOW : F_ADDRESS_HIGH;
             state_reg <= look_reg == F_ADDRESS_HIGH ? S_BUFFER : S_LOOK;
-        end else if (mark) begin
+        end else if (put_marker) begin
             state_reg <= S_IDLE;
         end
     end

@@ -99,7 +99,7 @@ reg [3:0]  refused_reg;
 
 wire [3:0] finished = 4'd1 << finish_slot;
 wire [7:0] finish_tag = slot_tags[{finish_slot, 3'd0} +: 8];
-wire       finish_paging = finish_tag[7:5] == 3'd0;
+wire       finish_paging = finish_tag[`FERRY_WRITE_TAG_TAG_RING_RANGE] == 3'd0;
 
 wire [2:0] in = paging_reg ? paging_in_reg : user_in_reg;
 wire [2:0] out = paging_reg ? paging_out_reg : user_out_reg;
@@ -180,7 +180,7 @@ always @(posedge clk) begin
         end
     end
     S_MARKS: begin
-        ring_reg <= tag[7:5];
+        ring_reg <= tag[`FERRY_WRITE_TAG_TAG_RING_RANGE];
         status_reg <= `FERRY_BUFFER_STATUS_SUCCESS;
         state_reg <= marks[slot_reg] || refused_reg[slot_reg] ? S_ASK : S_WAIT;
     end

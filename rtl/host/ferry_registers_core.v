@@ -158,7 +158,12 @@ reg [63:0] post_address_reg;
 reg [9:0]  interrupt_reg;
 
 // The core sends fault records, ferry_finish fence records. Each writes a record's words in one go.
-wire at_post_data = (io_address & 12'hfc0) == `FERRY_CORE_POST_DATA;
+// Groups of registers: the bits in which the addresses of one differ count for nothing.
+localparam [11:0] POST_DATA_BITS = `FERRY_CORE_POST_DATA_COUNT * `FERRY_CORE_POST_DATA_STRIDE - 12'd1;
+localparam [11:0] UPDATE_BITS = (`FERRY_CORE_MMU_FIRST ^ `FERRY_CORE_MMU_FAULT) | 12'd3;
+localparam [11:0] FACT_BITS = (`FERRY_CORE_FETCH_ADDRESS_LOW ^ `FERRY_CORE_FETCH_FAILED)
+    | (`FERRY_CORE_FETCH_ADDRESS_LOW ^ `FERRY_CORE_FETCH_ADDRESS_HIGH) | 12'd3;
+wire at_post_data = (io_address & ~POST_DATA_BITS) == `FERRY_CORE_POST_DATA;
 wire send_fault = write && io_address == `FERRY_CORE_POST_CONTROL;
 reg  post_filling_reg;
 assign post_data_write = finish_data_write || (write && at_post_data);
@@ -261,8 +266,9 @@ localparam [15:0] PRODUCED_AT = `FERRY_BAR0_FAULT_LOG_PRODUCED;
 wire [3:0]  ring_place = RINGS_AT[9:6] + {1'b0, enter ? enter_ring : finish_ring};
 wire [5:2]  ring_word = enter ? enter_offset[5:2] : finish_offset[5:2];
 
-// Words of BAR0 begin at byte 0 of the register file; the core sees them from byte 0x400 on, and its own before.
-wire [11:0] place = io_address ^ 12'h400;
+// Words of BAR0 begin at byte 0 of the register file; the core sees them from another byte on, and its own before.
+localparam [15:0] SEEN_AT = {4'd0, `FERRY_CORE_RING_AT} - RINGS_AT;
+wire [11:0] place = io_address ^ SEEN_AT[11:0];
 // Only in the cycle that counts: a core that waits must not keep the host from its registers.
 assign file_access = enter || finish_read || write || read_now;
 // Constants and the host's settings do not change under the host.
@@ -298,9 +304,9 @@ wire [31:0] live_post_busy = {31'd0, post_busy || finish_owns};
 `include "ferry_core_access.vh"
 
 // What must not be touched while it is handed over, or cannot be read in this cycle.
-wire at_update = (io_address & 12'hfe0) == `FERRY_CORE_MMU_FIRST;
+wire at_update = (io_address & ~UPDATE_BITS) == `FERRY_CORE_MMU_FIRST;
 wire at_post = io_address >= `FERRY_CORE_POST_DATA && io_address <= `FERRY_CORE_POST_CONTROL;
-wire at_fact = (io_address & 12'hfe0) == `FERRY_CORE_FETCH_ADDRESS_LOW;
+wire at_fact = (io_address & ~FACT_BITS) == `FERRY_CORE_FETCH_ADDRESS_LOW;
 wire wait_post = at_post && (post_busy || finish_owns);
 wire wait_write = (at_packets && packet_owed_reg) || (at_update && !update_free) || wait_post || enter || finish_read;
 wire wait_read = (at_fact && (!fact_ready || fact_valid)) || enter || finish_read;

@@ -75,7 +75,7 @@ reg        job_dropped;
 reg        urgent;
 always @(posedge clk) begin
     job_dropped <= dropped_next[job_slot];
-    urgent <= job_tag[7:5] == 3'd0;
+    urgent <= job_tag[`FERRY_WRITE_TAG_TAG_RING_RANGE] == 3'd0;
 end
 reg [`FERRY_JOB_BITS-1:0] classed_job;
 always @* begin

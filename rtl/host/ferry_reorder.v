@@ -58,9 +58,9 @@ module ferry_reorder #(
 
     wire [ID_WIDTH+8:0] request = request_memory[oldest_tag[LG_TAGS-1:0]];
     wire [6:0] beats = request[6:0];
-    wire       some = oldest_tag != next_tag;
-    wire       ready = some && !oldest_waits;
-    wire       pass = some && !inside_reg && beats == 7'd0;
+    wire       outstanding = oldest_tag != next_tag;
+    wire       ready = outstanding && !oldest_waits;
+    wire       pass = outstanding && !inside_reg && beats == 7'd0;
     wire       advance = !s_axi_rvalid || s_axi_rready;
     wire       read = advance && (inside_reg || (ready && beats != 7'd0));
     // The data of a request ends at the last beat of its slot.

@@ -108,12 +108,12 @@ module ferry_requester_write #(
 
     wire open = beats_reg != 6'd0;
     wire take = s_axi_wvalid && s_axi_wready;
-    wire some = s_axi_wstrb != 8'd0;
+    wire strobed = s_axi_wstrb != 8'd0;
     wire low_some = s_axi_wstrb[3:0] != 4'd0;
     wire high_some = s_axi_wstrb[7:4] != 4'd0;
     wire at_edge = address_reg[6:3] == 4'hf && (address_reg[7] || !max_payload);
     // A packet without a beat stands for a burst that ends behind its last packet: it only gives the response.
-    wire close = take && (s_axi_wlast || (some ? at_edge || !s_axi_wstrb[7] : open));
+    wire close = take && (s_axi_wlast || (strobed ? at_edge || !s_axi_wstrb[7] : open));
     wire empty_next = next_words_reg == 7'd0;
 
     wire ended = sending_reg ? sending_end_reg : next_end_reg;
@@ -131,7 +131,7 @@ module ferry_requester_write #(
     assign s_axi_wready = active_reg && !closed_reg;
 
     always @(posedge clk) begin
-        if ((take && some) || message_taken)
+        if ((take && strobed) || message_taken)
             memory[{slot_reg, beats_reg[4:0]}] <= {s_axi_wdata[63:32], active_reg ? s_axi_wdata[31:0] :
                                                                                     {16'd0, message_data}};
         read_data_reg <= memory[{send_slot_reg, packet_index}];
@@ -149,7 +149,7 @@ module ferry_requester_write #(
             address_reg[11:3] <= address_reg[11:3] + 9'd1;
             if (s_axi_wlast)
                 active_reg <= 1'b0;
-            if (some) begin
+            if (strobed) begin
                 upper_reg <= high_some;
                 last_enable_reg <= high_some ? s_axi_wstrb[7:4] : s_axi_wstrb[3:0];
                 if (!open) begin
@@ -162,7 +162,7 @@ module ferry_requester_write #(
             packet_tag_reg <= tag_reg;
             burst_end_reg <= s_axi_wlast;
         end
-        if ((take && some) || message_taken)
+        if ((take && strobed) || message_taken)
             beats_reg <= beats_reg + 6'd1;
         if (!open)
             start_reg <= active_reg ? address_reg : message_address[63:3];
@@ -244,7 +244,7 @@ module ferry_requester_write #(
     (* anyconst *) reg [ID_WIDTH-1:0] followed_id;
     reg [3:0]  followed;
     reg [3:0]  bursts;
-    reg        whole;
+    reg        last_full;
     reg        set_payload;
     // What the transmitter was shown, had begun, had ended and had taken in the cycle before.
     reg        valid_before;
@@ -261,7 +261,7 @@ module ferry_requester_write #(
     always @(*) begin
         // ferry_write_data: bytes of a burst are one range, up to where it is given up.
         assume (!take || contiguous);
-        assume (!take || !some || !open || s_axi_wstrb[0]);
+        assume (!take || !strobed || !open || s_axi_wstrb[0]);
         // ferry_transmit: begins with what was shown, takes its header once, and ends what it began.
         assume (!(packet_taken || packet_done) || packet_begun);
         assume (!packet_taken || !taken);
@@ -276,8 +276,8 @@ module ferry_requester_write #(
         bursts <= bursts + {3'd0, s_axi_awvalid && s_axi_awready} - {3'd0, s_axi_bvalid && s_axi_bready};
         followed <= followed + {3'd0, s_axi_awvalid && s_axi_awready && s_axi_awid == followed_id}
             - {3'd0, s_axi_bvalid && s_axi_bready && s_axi_bid == followed_id};
-        if (take && some)
-            whole <= s_axi_wstrb[7];
+        if (take && strobed)
+            last_full <= s_axi_wstrb[7];
         valid_before <= packet_valid;
         begun <= packet_begun;
         ended_before <= packet_done;
@@ -310,7 +310,7 @@ module ferry_requester_write #(
         assert (slot_reg == send_slot_reg + {1'b0, next_valid_reg && !empty_next} + {1'b0, sending_reg});
         if (open) begin
             assert ({2'd0, at} + beats_reg <= block);
-            assert (closed_reg || (active_reg && whole && upper_reg && address_reg[11:3] == start_reg[11:3] + {3'd0, beats_reg}
+            assert (closed_reg || (active_reg && last_full && upper_reg && address_reg[11:3] == start_reg[11:3] + {3'd0, beats_reg}
                 && {2'd0, at} + beats_reg < block));
             assert (words != 7'd0 && first_enable_reg != 4'd0 && (words == 7'd1 || last_enable_reg != 4'd0));
         end

@@ -106,9 +106,9 @@ module ferry_tag_table #(
     wire fits = completion_has_data && !completion_words[0] && completion_words[9:8] == 2'd0 &&
                 completion_words[7:1] != 7'd0 && completion_words[7:1] <= beats &&
                 completion_bytes == {2'd0, beats, 3'd0};
-    wire whole = failed || completion_words[7:1] == beats;
+    wire all_here = failed || completion_words[7:1] == beats;
     wire finish = completion_valid && completion_last && completion_good && (waits || late) && (failed || fits);
-    wire finish_ends = finish && waits && (whole || completion_poisoned);
+    wire finish_ends = finish && waits && (all_here || completion_poisoned);
     wire [5:0] place = index_reg - beats[5:0];
 
     // Time-outs: one tag is looked at in a cycle.
@@ -152,7 +152,7 @@ module ferry_tag_table #(
     always @(posedge clk) begin
         if (change)
             end_memory[change_tag] <= clear_reg ? 4'd0 :
-                                      {change_end[3] ^ stop, stop ? !finish || !whole : change_end[2] && finish && !whole,
+                                      {change_end[3] ^ stop, stop ? !finish || !all_here : change_end[2] && finish && !all_here,
                                        stop ? fault : change_end[1:0]};
         if (finish || take || clear_reg)
             beats_memory[table_tag] <= clear_reg ? 8'd0 :

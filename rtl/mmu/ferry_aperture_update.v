@@ -62,9 +62,10 @@ module ferry_aperture_update #(
     reg [63:0]  bad_reg;
     reg         caught_reg;
 
-    // Only bits 51 to 12 make a page's address.
+    // Only bits 51 to 12 make a page's address, here as everywhere ([51:12]).
+    localparam [63:0] PAGE_BITS = {12'd0, {(51 - 12 + 1){1'b1}}, 12'd0};
     function sound(input [63:0] entry);
-        sound = (entry & 64'hfff0_0000_0000_0fff) == 64'd0;
+        sound = (entry & ~PAGE_BITS) == 64'd0;
     endfunction
 
     wire        have;
