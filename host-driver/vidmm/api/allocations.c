@@ -60,7 +60,7 @@ int ferry_vm_allocation_end(struct ferry_vidmm *manager, struct ferry_vm_allocat
     // Each instance that is gone has left its place by an operation that waits for its jobs. They overtake each other,
     // so none of them is the last.
     for (uint64_t number = 1; result >= 0 && allocation->renaming && number != 0;) {
-        number = ferry_vm_allocation_pending(sched, handle);
+        number = ferry_vm_allocation_pending(sched, allocation->device, handle);
         if (number != 0)
             result = ferry_vm_block(manager, sched->paging_node, number, &patience);
         allocation = hidden(manager, handle);

@@ -28,7 +28,7 @@ static int wait_value(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, uint64_
             value = queue->handed_out;
         if (value > queue->handed_out)
             return FERRY_ERROR_ARGUMENT;
-        uint64_t operation = ferry_vm_queue_operation_of(&manager->sched, queue, value);
+        uint64_t operation = ferry_vm_queue_operation_of(queue, value);
         if (operation == 0)
             return queue->device->state == D3DKMT_DEVICEEXECUTION_ACTIVE ? FERRY_OK : FERRY_ERROR_DEVICE_LOST;
         result = ferry_vm_block(manager, manager->sched.paging_node, operation, &patience);

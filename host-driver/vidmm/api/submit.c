@@ -144,7 +144,7 @@ static bool has_to_wait(const struct ferry_vidmm *manager, const struct ferry_vm
         return true;
     }
     *node = sched->paging_node;
-    *number = ferry_vm_device_pending(sched, context->device, sched->queued);
+    *number = ferry_vm_device_pending(context->device, sched->queued);
     return *number != 0 && context->device->leaving_bytes > manager->memory.memory_bytes;
 }
 

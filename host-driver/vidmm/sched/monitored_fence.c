@@ -68,7 +68,7 @@ void ferry_vm_queues_signal(struct ferry_vm_sched *sched)
         // A fence only grows: no value is reached before the one handed out before it. All that the device had queued
         // by then counts; what other devices wait for does not.
         while (queue->count > 0 &&
-               ferry_vm_device_pending(sched, queue->device, queue->pending[queue->first].operation) == 0) {
+               ferry_vm_device_pending(queue->device, queue->pending[queue->first].operation) == 0) {
             queue->current = queue->pending[queue->first].value;
             queue->first = (queue->first + 1) % queue->capacity;
             queue->count--;
@@ -81,8 +81,7 @@ void ferry_vm_queues_signal(struct ferry_vm_sched *sched)
     }
 }
 
-uint64_t ferry_vm_queue_operation_of(const struct ferry_vm_sched *sched, const struct ferry_vm_queue *queue,
-                                     uint64_t value)
+uint64_t ferry_vm_queue_operation_of(const struct ferry_vm_queue *queue, uint64_t value)
 {
     // Values are handed out one by one, so the oldest pending one tells where it stands.
     if (queue->count == 0 || value < queue->pending[queue->first].value)
@@ -90,7 +89,7 @@ uint64_t ferry_vm_queue_operation_of(const struct ferry_vm_sched *sched, const s
     // Those handed out before it are reached first.
     for (size_t i = 0; i <= value - queue->pending[queue->first].value; i++) {
         uint64_t upto = queue->pending[(queue->first + i) % queue->capacity].operation;
-        uint64_t operation = ferry_vm_device_pending(sched, queue->device, upto);
+        uint64_t operation = ferry_vm_device_pending(queue->device, upto);
         if (operation != 0)
             return operation;
     }

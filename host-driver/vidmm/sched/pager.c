@@ -20,6 +20,8 @@ static void built(struct ferry_vm_sched *sched, uint64_t number)
     sched->current = ferry_vm_operation_at(sched, operation->first)->last == number ? 0 : number + 1;
     while (sched->unbuilt <= sched->queued && ferry_vm_operation_at(sched, sched->unbuilt)->state != FERRY_VM_WAITING)
         sched->unbuilt++;
+    if (!ferry_vm_repeatable(operation))
+        ferry_vm_awaken(sched, number);
     if (operation->nothing || operation->told)
         return;
     operation->told = true;
@@ -119,10 +121,12 @@ bool ferry_vm_pump_paging(struct ferry_vm_sched *sched)
 
 // ---- What has run ----
 
-static void end_operation(struct ferry_vm_sched *sched, struct ferry_vm_operation *operation)
+static void end_operation(struct ferry_vm_sched *sched, uint64_t number)
 {
+    struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, number);
     sched->progress++;
-    operation->state = FERRY_VM_OVER;
+    ferry_vm_operation_ends(sched, number);
+    ferry_vm_awaken(sched, number);
     ferry_vm_pages_free(sched->core, ferry_vm_take_release(operation));
     if (operation->nothing)
         return;
@@ -146,7 +150,7 @@ static void end_operations(struct ferry_vm_sched *sched, uint64_t fence)
             break;
         sched->built_first += last - first + 1;
         for (uint64_t number = first; number <= last; number++)
-            end_operation(sched, ferry_vm_operation_at(sched, number));
+            end_operation(sched, number);
     }
     while (sched->done < sched->queued && ferry_vm_operation_at(sched, sched->done + 1)->state == FERRY_VM_OVER)
         sched->done++;

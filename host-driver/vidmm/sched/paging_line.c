@@ -16,23 +16,42 @@ bool ferry_vm_operation_over(const struct ferry_vm_sched *sched, uint64_t number
     return number <= sched->done || ferry_vm_operation_at(sched, number)->state == FERRY_VM_OVER;
 }
 
-uint64_t ferry_vm_device_pending(const struct ferry_vm_sched *sched, const struct ferry_vm_device *device,
-                                 uint64_t upto)
+uint64_t ferry_vm_device_pending(const struct ferry_vm_device *device, uint64_t upto)
 {
-    for (uint64_t number = sched->done + 1; number <= upto; number++) {
-        const struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, number);
-        if (operation->device == device && operation->state != FERRY_VM_OVER)
-            return number;
-    }
-    return 0;
+    return device->first_operation <= upto ? device->first_operation : 0;
 }
 
-uint64_t ferry_vm_allocation_pending(const struct ferry_vm_sched *sched, D3DKMT_HANDLE allocation)
+uint64_t ferry_vm_allocation_pending(const struct ferry_vm_sched *sched, const struct ferry_vm_device *device,
+                                     D3DKMT_HANDLE allocation)
 {
-    for (uint64_t number = sched->done + 1; number <= sched->queued; number++)
-        if (ferry_vm_operation_at(sched, number)->allocation == allocation && !ferry_vm_operation_over(sched, number))
-            return number;
-    return 0;
+    uint64_t number = device->first_operation;
+    while (number != 0 && ferry_vm_operation_at(sched, number)->allocation != allocation)
+        number = ferry_vm_operation_at(sched, number)->device_next;
+    return number;
+}
+
+static void enter_device(struct ferry_vm_sched *sched, struct ferry_vm_device *device)
+{
+    struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, sched->queued);
+    operation->device = device;
+    operation->device_previous = device->last_operation;
+    if (device->last_operation != 0)
+        ferry_vm_operation_at(sched, device->last_operation)->device_next = sched->queued;
+    else
+        device->first_operation = sched->queued;
+    device->last_operation = sched->queued;
+}
+
+void ferry_vm_operation_ends(struct ferry_vm_sched *sched, uint64_t number)
+{
+    struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, number);
+    operation->state = FERRY_VM_OVER;
+    struct ferry_vm_device *device = operation->device;
+    if (!device)
+        return;
+    uint64_t next = operation->device_next, previous = operation->device_previous;
+    *(previous != 0 ? &ferry_vm_operation_at(sched, previous)->device_next : &device->first_operation) = next;
+    *(next != 0 ? &ferry_vm_operation_at(sched, next)->device_previous : &device->last_operation) = previous;
 }
 
 static void free_rings(struct ferry_vm_sched *sched)
@@ -40,6 +59,7 @@ static void free_rings(struct ferry_vm_sched *sched)
     free(sched->operations);
     free(sched->built_order);
     free(sched->passed);
+    free(sched->awake);
 }
 
 void ferry_vm_line_free(struct ferry_vm_sched *sched)
@@ -49,7 +69,7 @@ void ferry_vm_line_free(struct ferry_vm_sched *sched)
             ferry_vm_pages_free(sched->core, ferry_vm_operation_at(sched, number)->release);
     free_rings(sched);
     sched->operations = NULL;
-    sched->built_order = sched->passed = NULL;
+    sched->built_order = sched->passed = sched->awake = NULL;
     sched->done = sched->queued;
 }
 
@@ -65,23 +85,26 @@ int ferry_vm_reserve(struct ferry_vm_sched *sched, size_t more)
         capacity *= 2;
     struct ferry_vm_operation *ring = malloc(capacity * sizeof(*ring));
     uint64_t *order = malloc(capacity * sizeof(*order)), *passed = malloc(capacity * sizeof(*passed));
-    if (!ring || !order || !passed) {
+    uint64_t *awake = malloc(capacity * sizeof(*awake));
+    if (!ring || !order || !passed || !awake) {
         free(ring);
         free(order);
         free(passed);
+        free(awake);
         return FERRY_ERROR_NO_HOST_MEMORY;
     }
     for (uint64_t number = sched->done + 1; number <= sched->queued; number++)
         ring[number % capacity] = *ferry_vm_operation_at(sched, number);
     for (uint64_t at = sched->built_first; at < sched->built_end; at++)
         order[at % capacity] = sched->built_order[at % sched->capacity];
+    if (sched->awake_count > 0)
+        memcpy(awake, sched->awake, sched->awake_count * sizeof(*awake));
     free_rings(sched);
     sched->operations = ring;
     sched->built_order = order;
     sched->passed = passed;
+    sched->awake = awake;
     sched->capacity = capacity;
-    sched->passed_count = 0;
-    sched->looked_at = 0;
     sched->reserved = sched->queued + more;
     return FERRY_OK;
 }
@@ -154,14 +177,14 @@ static void join_transfer(struct ferry_vm_sched *sched, struct ferry_vm_operatio
     widen(&first->writes, &operation->writes);
 }
 
-static void wait_for_subject(const struct ferry_vm_sched *sched, struct ferry_vm_operation *operation,
+static void wait_for_subject(struct ferry_vm_sched *sched, struct ferry_vm_operation *operation,
                              struct ferry_vm_subject *subject, bool paging)
 {
     memcpy(operation->after, subject->last_fence, sizeof(operation->after));
     if (!paging)
         operation->after[sched->paging_node] = 0;
     operation->subject = subject;
-    operation->device = subject->device;
+    enter_device(sched, subject->device);
     operation->allocation = subject->handle;
     operation->instance = subject->instance;
     subject->last_fence[sched->paging_node] = sched->queued;
@@ -220,8 +243,11 @@ MDL *ferry_vm_release_back(struct ferry_vm_sched *sched, const struct ferry_vm_s
                                                           : NULL;
 }
 
-void ferry_vm_device_gone(struct ferry_vm_sched *sched, const struct ferry_vm_device *device)
+void ferry_vm_device_gone(struct ferry_vm_sched *sched, struct ferry_vm_device *device)
 {
-    for (uint64_t number; (number = ferry_vm_device_pending(sched, device, sched->queued)) != 0;)
-        ferry_vm_operation_at(sched, number)->device = NULL;
+    while (device->first_operation != 0) {
+        struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, device->first_operation);
+        device->first_operation = operation->device_next;
+        operation->device = NULL;
+    }
 }

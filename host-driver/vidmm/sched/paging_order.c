@@ -70,47 +70,6 @@ static bool kept_back(const struct ferry_vm_sched *sched, struct ferry_vm_operat
     return false;
 }
 
-// What may have to go again alone keeps back whoever has to stay behind it until it is over (paging_again.c).
-static void pass_repeatable(struct ferry_vm_sched *sched, uint64_t number)
-{
-    const struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, number);
-    if (operation->state == FERRY_VM_BUILT_INTO && ferry_vm_repeatable(operation) &&
-        operation->passed_in != sched->look)
-        pass(sched, number);
-}
-
-// The first that may be built, from looked_at on. Who was passed over once stays so until something has ended.
-static uint64_t look(struct ferry_vm_sched *sched, uint64_t upto)
-{
-    if (sched->looked_progress != sched->progress || sched->looked_at < sched->unbuilt) {
-        sched->looked_progress = sched->progress;
-        sched->looked_at = sched->unbuilt;
-        begin_look(sched);
-        for (uint64_t at = sched->built_first; at < sched->built_end; at++)
-            pass_repeatable(sched, sched->built_order[at % sched->capacity]);
-    }
-    for (; sched->looked_at <= upto; sched->looked_at++) {
-        struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, sched->looked_at);
-        pass_repeatable(sched, sched->looked_at);
-        if (operation->state != FERRY_VM_WAITING)
-            continue;
-        if (!kept_back(sched, operation))
-            return sched->looked_at;
-        pass(sched, sched->looked_at);
-    }
-    return 0;
-}
-
-uint64_t ferry_vm_next_operation(struct ferry_vm_sched *sched)
-{
-    if (sched->current != 0) {
-        const struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, sched->current);
-        bool idle = operation->busy == 0 || sched->nodes[sched->paging_node].retired >= operation->idle_at;
-        return idle ? sched->current : 0;
-    }
-    return look(sched, sched->queued);
-}
-
 bool ferry_vm_spoils_a_source(const struct ferry_vm_sched *sched, uint64_t number)
 {
     const struct ferry_vm_span *to = &ferry_vm_operation_at(sched, number)->writes;
@@ -136,7 +95,7 @@ bool ferry_vm_behind_a_job(struct ferry_vm_sched *sched, uint64_t number)
 {
     if (ferry_vm_operation_over(sched, number) || ferry_vm_operation_at(sched, number)->state != FERRY_VM_WAITING)
         return false;
-    // As a look would find it that could build everything that has nothing to wait for.
+    // As it would be found if everything were built that has nothing to wait for.
     begin_look(sched);
     bool behind = false;
     for (uint64_t at = sched->unbuilt; at <= number; at++) {
@@ -145,6 +104,5 @@ bool ferry_vm_behind_a_job(struct ferry_vm_sched *sched, uint64_t number)
         if (behind)
             pass(sched, at);
     }
-    sched->looked_at = 0; // the next look begins anew
     return behind;
 }

@@ -92,6 +92,8 @@ struct ferry_vm_node {
     uint64_t reported;  // newest one the miniport called done, at interrupt time
     uint64_t retired;   // taken over at DPC time
     uint64_t reset_at;  // up to here ended by a reset; late notifications about them mean nothing
+    // Operations that wait for a job of it: the first of them, and the least number that any waits for.
+    uint64_t hanging, hanging_for;
     struct ferry_vm_job *first, *last, *unsent; // in order; from unsent on not submitted
     unsigned jobs, in_flight;
 };
@@ -123,11 +125,15 @@ struct ferry_vm_operation {
     const struct ferry_vm_subject *subject; // only to tell one from another
     struct ferry_vm_device *device;         // whose work it is; NULL = the manager's own
     D3DKMT_HANDLE allocation;
-    uint32_t instance; // of the subject
-    uint32_t busy;     // answers
-    uint32_t faults;   // of buffers in which it was alone
-    uint64_t idle_at;  // after one: asked for again when this submission is done
-    // The look that passed it over last, and the operation that kept it back then; 0 = none did.
+    uint32_t instance;                     // of the subject
+    uint32_t busy;                         // answers
+    uint32_t faults;                       // of buffers in which it was alone
+    uint64_t idle_at;                      // after one: asked for again when this submission is done
+    uint64_t device_next, device_previous; // among those of its device that are not over; 0 = none
+    // While it has to wait it hangs on a node or on another operation: the next one that does so too. And the first of
+    // those that hang on it.
+    uint64_t hangs_next, keeps;
+    // For ferry_vm_behind_a_job: when that passed it over last, and the operation that kept it back; 0 = none did.
     uint64_t passed_in, kept_by;
     enum ferry_vm_operation_state state;
     bool begun;   // some of it is built
@@ -165,10 +171,13 @@ struct ferry_vm_sched {
     uint64_t current;                // has to be the next to be built; 0 = any
     uint64_t *built_order;           // ring of those built and not over, as they were built
     uint64_t built_first, built_end; // counted on for ever
-    uint64_t *passed;                // those passed over since the last look from unbuilt on
+    uint64_t looked_at;              // those before it hang, are awake or built; 0 = all have to be looked at again
+    uint64_t ready;                  // found to have nothing to wait for; 0 = none
+    uint64_t *awake;                 // heap, the least number first: what they hung on is over
+    size_t awake_count;
+    uint64_t *passed; // by ferry_vm_behind_a_job
     size_t passed_count;
-    uint64_t looked_at, looked_progress; // how far that look came, and when
-    uint64_t look;                       // its number
+    uint64_t look; // its calls
     // What the miniport is in the middle of after a reset or a fault: brought to its end for nobody.
     struct ferry_vm_operation unwanted;
     uint64_t unwanted_number; // 0 = nothing
@@ -192,12 +201,14 @@ void ferry_vm_line_free(struct ferry_vm_sched *sched);
 struct ferry_vm_operation *ferry_vm_operation_at(const struct ferry_vm_sched *sched, uint64_t number);
 bool ferry_vm_operation_over(const struct ferry_vm_sched *sched, uint64_t number);
 /// The oldest operation of the device, up to this number, that is not over; 0 when there is none.
-uint64_t ferry_vm_device_pending(const struct ferry_vm_sched *sched, const struct ferry_vm_device *device,
-                                 uint64_t upto);
-/// The same of an allocation, whichever of its instances it is about.
-uint64_t ferry_vm_allocation_pending(const struct ferry_vm_sched *sched, D3DKMT_HANDLE allocation);
+uint64_t ferry_vm_device_pending(const struct ferry_vm_device *device, uint64_t upto);
+/// The same of an allocation of that device, whichever of its instances it is about.
+uint64_t ferry_vm_allocation_pending(const struct ferry_vm_sched *sched, const struct ferry_vm_device *device,
+                                     D3DKMT_HANDLE allocation);
 /// After a critical stop a device goes although paging of its is left that nobody will end.
-void ferry_vm_device_gone(struct ferry_vm_sched *sched, const struct ferry_vm_device *device);
+void ferry_vm_device_gone(struct ferry_vm_sched *sched, struct ferry_vm_device *device);
+/// The operation is over, and off its device's line.
+void ferry_vm_operation_ends(struct ferry_vm_sched *sched, uint64_t number);
 /// Room for so many more operations and releases, so that queueing them cannot fail. The newest reservation is the one
 /// that counts: queueing more than it allows stops the program, whether the ring happens to have room or not.
 int ferry_vm_reserve(struct ferry_vm_sched *sched, size_t more);
@@ -241,8 +252,6 @@ enum ferry_vm_built ferry_vm_build_pass(struct ferry_vm_sched *sched, struct fer
 bool ferry_vm_flush(struct ferry_vm_sched *sched);
 
 // ---- paging_order.c ----
-/// Which operation may be built next; 0 when none may.
-uint64_t ferry_vm_next_operation(struct ferry_vm_sched *sched);
 /// Must the one stay behind the other?
 bool ferry_vm_in_order(const struct ferry_vm_operation *before, const struct ferry_vm_operation *behind);
 /// It moves no content: it changes an aperture's table, or orders what the GPU wrote through one. It may be executed
@@ -252,6 +261,12 @@ bool ferry_vm_repeatable(const struct ferry_vm_operation *operation);
 bool ferry_vm_spoils_a_source(const struct ferry_vm_sched *sched, uint64_t number);
 /// Does the operation wait for a job, by itself or behind one that does?
 bool ferry_vm_behind_a_job(struct ferry_vm_sched *sched, uint64_t number);
+
+// ---- paging_look.c ----
+/// Which operation may be built next; 0 when none may.
+uint64_t ferry_vm_next_operation(struct ferry_vm_sched *sched);
+/// What hangs on it is looked at again: it is built, or over.
+void ferry_vm_awaken(struct ferry_vm_sched *sched, uint64_t number);
 
 // ---- paging_again.c ----
 /// A reset aborted: everything that was built and is not over is built again.
@@ -271,8 +286,7 @@ int ferry_vm_queue_reserve(struct ferry_vm_queue *queue);
 uint64_t ferry_vm_queue_value(struct ferry_vm_sched *sched, struct ferry_vm_queue *queue, uint64_t operation);
 void ferry_vm_queues_signal(struct ferry_vm_sched *sched);
 /// An operation that a value handed out waits for; 0 when it is reached.
-uint64_t ferry_vm_queue_operation_of(const struct ferry_vm_sched *sched, const struct ferry_vm_queue *queue,
-                                     uint64_t value);
+uint64_t ferry_vm_queue_operation_of(const struct ferry_vm_queue *queue, uint64_t value);
 
 // ---- pager.c ----
 /// Build what may be built, submit what is worth it. True when something moved.

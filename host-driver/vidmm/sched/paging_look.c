@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which operation may be built next. Each is looked at once; one that has to wait hangs on what it waits for: on a node
+// until the job is over, or on an operation that it has to stay behind. Only that wakes it. So what waits costs nothing
+// to those who have nothing to do with it, however much it is.
+#include "vidmm/sched/sched.h"
+
+// ---- Those that are awake: a heap ----
+
+static void put_awake(struct ferry_vm_sched *sched, uint64_t number)
+{
+    size_t at = sched->awake_count++;
+    for (; at > 0 && sched->awake[(at - 1) / 2] > number; at = (at - 1) / 2)
+        sched->awake[at] = sched->awake[(at - 1) / 2];
+    sched->awake[at] = number;
+}
+
+static void take_first_awake(struct ferry_vm_sched *sched)
+{
+    uint64_t last = sched->awake[--sched->awake_count];
+    size_t count = sched->awake_count, at = 0;
+    for (size_t child = 1; child < count; child = 2 * at + 1) {
+        child += child + 1 < count && sched->awake[child + 1] < sched->awake[child];
+        if (sched->awake[child] >= last)
+            break;
+        sched->awake[at] = sched->awake[child];
+        at = child;
+    }
+    sched->awake[at] = last;
+}
+
+void ferry_vm_awaken(struct ferry_vm_sched *sched, uint64_t number)
+{
+    struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, number);
+    uint64_t hangs = operation->keeps;
+    operation->keeps = 0;
+    while (hangs != 0) {
+        put_awake(sched, hangs);
+        hangs = ferry_vm_operation_at(sched, hangs)->hangs_next;
+    }
+}
+
+static void awaken_for_jobs(struct ferry_vm_sched *sched, unsigned number)
+{
+    struct ferry_vm_node *node = &sched->nodes[number];
+    uint64_t hangs = node->hanging;
+    if (hangs == 0 || node->hanging_for > node->completed)
+        return;
+    node->hanging = 0;
+    while (hangs != 0) {
+        struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, hangs);
+        uint64_t next = operation->hangs_next, job = operation->after[number];
+        if (job <= node->completed) {
+            put_awake(sched, hangs);
+        } else {
+            node->hanging_for = node->hanging == 0 || job < node->hanging_for ? job : node->hanging_for;
+            operation->hangs_next = node->hanging;
+            node->hanging = hangs;
+        }
+        hangs = next;
+    }
+}
+
+// ---- Those that have to wait ----
+
+static void hang_on_node(struct ferry_vm_sched *sched, uint64_t number, unsigned on)
+{
+    struct ferry_vm_node *node = &sched->nodes[on];
+    struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, number);
+    uint64_t job = operation->after[on];
+    node->hanging_for = node->hanging == 0 || job < node->hanging_for ? job : node->hanging_for;
+    operation->hangs_next = node->hanging;
+    node->hanging = number;
+}
+
+static void hang_on_operation(struct ferry_vm_sched *sched, uint64_t number, uint64_t on)
+{
+    ferry_vm_operation_at(sched, number)->hangs_next = ferry_vm_operation_at(sched, on)->keeps;
+    ferry_vm_operation_at(sched, on)->keeps = number;
+}
+
+// An operation that it has to stay behind: one that waits, or one that is built and may have to go again alone
+// (paging_again.c). 0 = none. Two operations never lose the reason for which they keep their order.
+static uint64_t keeper(const struct ferry_vm_sched *sched, uint64_t number)
+{
+    const struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, number);
+    for (uint64_t at = sched->built_first; at < sched->built_end; at++) {
+        uint64_t other = sched->built_order[at % sched->capacity];
+        const struct ferry_vm_operation *before = ferry_vm_operation_at(sched, other);
+        if (ferry_vm_repeatable(before) && ferry_vm_in_order(before, operation))
+            return other;
+    }
+    for (uint64_t other = sched->unbuilt; other < number; other++) {
+        const struct ferry_vm_operation *before = ferry_vm_operation_at(sched, other);
+        if (before->state == FERRY_VM_WAITING && ferry_vm_in_order(before, operation))
+            return other;
+    }
+    return 0;
+}
+
+static bool hangs(struct ferry_vm_sched *sched, uint64_t number)
+{
+    const struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, number);
+    for (unsigned i = 0; i < sched->node_count; i++) {
+        if (ferry_vm_reached(sched, i, operation->after[i]))
+            continue;
+        if (i == sched->paging_node)
+            hang_on_operation(sched, number, operation->after[i]);
+        else
+            hang_on_node(sched, number, i);
+        return true;
+    }
+    uint64_t before = keeper(sched, number);
+    if (before != 0)
+        hang_on_operation(sched, number, before);
+    return before != 0;
+}
+
+// ---- The look ----
+
+// What was built waits again (paging_again.c), so nothing holds that was found before.
+static void begin_anew(struct ferry_vm_sched *sched)
+{
+    for (uint64_t number = sched->done + 1; number <= sched->queued; number++)
+        ferry_vm_operation_at(sched, number)->keeps = 0;
+    for (unsigned i = 0; i < sched->node_count; i++)
+        sched->nodes[i].hanging = 0;
+    sched->awake_count = 0;
+    sched->ready = 0;
+    sched->looked_at = sched->unbuilt;
+}
+
+static uint64_t look(struct ferry_vm_sched *sched)
+{
+    if (sched->looked_at == 0)
+        begin_anew(sched);
+    for (unsigned i = 0; i < sched->node_count; i++)
+        if (i != sched->paging_node)
+            awaken_for_jobs(sched, i);
+    for (;;) {
+        bool awake = sched->awake_count > 0;
+        uint64_t number = awake ? sched->awake[0] : sched->looked_at;
+        if (number > sched->queued)
+            return 0;
+        bool waits = ferry_vm_operation_at(sched, number)->state == FERRY_VM_WAITING;
+        if (waits && (number == sched->ready || !hangs(sched, number))) {
+            sched->ready = number;
+            return number;
+        }
+        if (awake)
+            take_first_awake(sched);
+        else
+            sched->looked_at++;
+    }
+}
+
+uint64_t ferry_vm_next_operation(struct ferry_vm_sched *sched)
+{
+    if (sched->current == 0)
+        return look(sched);
+    const struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, sched->current);
+    bool idle = operation->busy == 0 || sched->nodes[sched->paging_node].retired >= operation->idle_at;
+    return idle ? sched->current : 0;
+}
