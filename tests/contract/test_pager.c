@@ -88,6 +88,36 @@ static void other_devices_paging_overtakes_a_page_out_that_waits_for_a_job(void 
     world_close(world);
 }
 
+// c's page-in was kept back by a's page-out, which waited for a job. When the job is over both go out one behind the
+// other: c's waits for no more than its turn, not until a's has run.
+static void what_was_kept_back_goes_out_as_soon_as_who_kept_it_back(void **state)
+{
+    (void)state;
+    struct world *world = world_open_default();
+    D3DKMT_HANDLE a, b = world_create(world, PAGES(20), CPU), c;
+    world_require(world, b);
+    hold_a_page_out(world, &a, &c);
+    assert_int_equal(world_resident(world, &c, 1), FERRY_PENDING);
+    for (unsigned i = 0; i < 4; i++)
+        (void)ferry_vidmm_poll(world->manager, true); // looked for, and not found
+    spy_clear();
+    world->knobs->hold_paging = true;
+    world->knobs->hold_node = 0;
+    for (unsigned i = 0; i < 20; i++)
+        (void)ferry_vidmm_poll(world->manager, true);
+    unsigned out = 0, in = 0;
+    for (size_t i = 0; i < spy_builds(DXGK_OPERATION_TRANSFER); i++) {
+        const struct spy_entry *entry = spy_build(DXGK_OPERATION_TRANSFER, i);
+        out += entry->status == STATUS_SUCCESS && entry->before.Transfer.Destination.SegmentId == 0;
+        in += entry->status == STATUS_SUCCESS && entry->before.Transfer.Source.SegmentId == 0;
+    }
+    assert_int_equal(out, 1);
+    assert_int_equal(in, 1);
+    world->knobs->hold_paging = false;
+    world_check(world, c, 3);
+    world_close(world);
+}
+
 static void R238_do_not_wait_waits_for_nobodys_job(void **state)
 {
     (void)state;
@@ -264,6 +294,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(other_devices_paging_overtakes_a_page_out_that_waits_for_a_job),
+        cmocka_unit_test(what_was_kept_back_goes_out_as_soon_as_who_kept_it_back),
         cmocka_unit_test(R238_do_not_wait_waits_for_nobodys_job),
         cmocka_unit_test(what_takes_a_place_that_is_waited_for_waits_too),
         cmocka_unit_test(what_moves_without_a_copy_keeps_its_place_until_its_jobs_are_over),

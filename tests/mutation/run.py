@@ -140,20 +140,19 @@ def copy_tree(scratch, quick):
 
 
 class Known:
-    """What was caught before, a line each in a file."""
+    """What was caught before, a line each in a file; of the tree as it was copied."""
 
-    def __init__(self, path, anew):
-        self.path = path
+    def __init__(self, path, tree, anew):
+        self.path, self.tree = path, tree
         self.lines = set()
         if path.is_file() and not anew:
             self.lines = set(path.read_text(encoding="utf-8").split())
 
-    @staticmethod
-    def key(mutation):
+    def key(self, mutation):
         texts = [mutation.room, *mutation.old, *mutation.new, *mutation.programs, mutation.case]
-        place = mutation.place(ROOT)
+        place = mutation.place(self.tree)
         texts.append(place if isinstance(place, str) else place[1])
-        folder = ROOT / "tests"
+        folder = self.tree / "tests"
         texts += [p.read_text(encoding="utf-8") for p in sorted(folder.rglob("*")) if p.suffix in SUFFIXES | {".py"}
                   and mutation.case in p.read_text(encoding="utf-8")]
         return hashlib.sha256("\0".join(texts).encode()).hexdigest()
@@ -240,15 +239,15 @@ def main():
         print(f"FERRY_SEED={seed}")
         able = [m for m in mutations if all(p.startswith(QUICK) for p in m.programs) and id(m) not in gone]
         mutations = random.Random(seed).sample(able, min(arguments.sample, len(able))) + [m for m, _ in stale]
-    before = Known(ROOT / "build" / "mutation-caught", arguments.anew or bool(arguments.sample))
     part, parts = map(int, arguments.shard.split("/"))
+    scratch = (arguments.scratch or ROOT / "build" / f"mutation-{part}-{parts}").resolve()
+    copy_tree(scratch, bool(arguments.sample))
+    before = Known(ROOT / "build" / "mutation-caught", scratch, arguments.anew or bool(arguments.sample))
     mutations = sorted(mutations, key=lambda m: any(p.startswith(SLOW) for p in m.programs))[part - 1::parts]
     todo = [m for m in mutations if id(m) not in gone and before.key(m) not in before.lines]
     caught, known, survivors = sum(id(m) not in gone for m in mutations) - len(todo), {}, []
     if caught:
-        print(f"{caught} were caught before")
-    scratch = (arguments.scratch or ROOT / "build" / f"mutation-{part}-{parts}").resolve()
-    copy_tree(scratch, bool(arguments.sample))
+        print(f"{caught} were caught before", flush=True)
     for mutation in todo:
         start = time.monotonic()
         said = attempt(mutation, scratch, arguments.jobs, known)
