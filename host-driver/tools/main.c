@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "tools/commands.h"
+#include "tools/policy.h"
 #include "tools/replay.h"
 #include "tools/tool.h"
 
@@ -12,6 +13,7 @@ static const char general_help[] =
     "usage: ferry COMMAND [ARGUMENTS]\n"
     "\n"
     "  ferry replay TRACE   replay a program's memory trace through the whole machine and compare every byte\n"
+    "  ferry policy TRACE   what sizes of video memory and policies would make of it, in seconds\n"
     "  ferry info           what the device and its firmware say about themselves\n"
     "  ferry selftest       a few checks of the whole path\n"
     "\n"
@@ -52,6 +54,31 @@ static const char replay_help[] =
     "the\n"
     "                     N-th allocation that left video memory, of all programs; link-in:N[:OFFSET] and\n"
     "                     link-out:N[:OFFSET] of the N-th transfer, on its way over the link\n"
+    "  --quiet            no progress\n";
+
+static const char policy_help[] =
+    "usage: ferry policy TRACE... [OPTIONS]\n"
+    "\n"
+    "Plays whole memory traces, plain or gzip, without moving a byte, on the shipped manager (ours) and on policies: "
+    "lru\n"
+    "(least recently used, as kernels do), random, two-frames, furthest (knows the future). Prints what each would "
+    "move:\n"
+    "bytes in and out, what the manager moves inside video memory, how many times the bytes in of `furthest`, bytes in "
+    "and\n"
+    "out of the worst frame and of 99 % of all; and what a person can do about it, found by playing other sizes. The\n"
+    "policies judge allocations alone, as if nothing ever lay in the way. Several traces are programs that run at "
+    "once.\n"
+    "\n"
+    "  --vram LIST        sizes: with K, M or G, or as a factor of what a median frame names (0.95W, the default) or "
+    "of\n"
+    "                     the largest frame (0.5F)\n"
+    "  --policy LIST      ours, lru, random, two-frames, furthest; all when not given\n"
+    "  --weights N,N...   of several programs, one for each, for the manager (1)\n"
+    "  --reservations SIZE,SIZE...  the same (0)\n"
+    "  --svg FILE         write a picture: bytes of each frame, a line a policy, a panel a size\n"
+    "  --json FILE        write the figures\n"
+    "  --csv FILE         the same, one row a run\n"
+    "  --seed N           of what is done by chance (1)\n"
     "  --quiet            no progress\n";
 
 static const char info_help[] = "usage: ferry info [--backend NAME]\n"
@@ -187,6 +214,25 @@ static int replay(int count, char **arguments)
     return status == FERRY_EXIT_OK ? ferry_replay(&options) : status;
 }
 
+static int policy(int count, char **arguments)
+{
+    struct ferry_policy_options options = {.seed = 1};
+    const struct option table[] = {
+        {"vram", TEXT, &options.sizes, 0, 0},      {"policy", TEXT, &options.policies, 0, 0},
+        {"weights", TEXT, &options.weights, 0, 0}, {"reservations", TEXT, &options.reservations, 0, 0},
+        {"svg", TEXT, &options.svg_file, 0, 0},    {"json", TEXT, &options.json_file, 0, 0},
+        {"csv", TEXT, &options.csv_file, 0, 0},    {"seed", NUMBER, &options.seed, 0, UINT64_MAX},
+        {"quiet", FLAG, &options.quiet, 0, 0},     {0},
+    };
+    const struct operands traces = {options.trace_files, &options.trace_count, FERRY_LAB_MOST_TRACES};
+    int status = read_options(count, arguments, table, &traces);
+    if (status == FERRY_EXIT_OK && options.trace_count == 0) {
+        ferry_complain("policy needs a trace file; try `ferry policy --help`");
+        return FERRY_EXIT_USAGE;
+    }
+    return status == FERRY_EXIT_OK ? ferry_policy(&options) : status;
+}
+
 static int with_backend(int (*command)(const char *backend), int count, char **arguments)
 {
     const char *backend = NULL;
@@ -217,6 +263,10 @@ static int run(int count, char **arguments)
         text = replay_help;
         if (!help)
             return replay(count - 2, arguments + 2);
+    } else if (strcmp(command, "policy") == 0) {
+        text = policy_help;
+        if (!help)
+            return policy(count - 2, arguments + 2);
     } else if (strcmp(command, "info") == 0) {
         text = info_help;
         if (!help)

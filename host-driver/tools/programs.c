@@ -3,39 +3,10 @@
 // can play its trace with the budget that comes of it.
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "tools/number_list.h"
 #include "tools/player.h"
 #include "tools/tool.h"
-
-#define MOST_WEIGHT 10000u
-
-// "3,1,1": one field for each trace, each read by `parse` into numbers[].
-static int read_list(const struct ferry_session *session, const char *option, const char *text,
-                     int (*parse)(const char *field, uint64_t *number), uint64_t numbers[FERRY_MOST_TRACES])
-{
-    unsigned count = 1;
-    for (const char *at = text; *at; at++)
-        count += *at == ',';
-    if (count != session->player_count) {
-        ferry_complain("--%s: '%s' has %u number%s for %u trace%s", option, text, count, count == 1 ? "" : "s",
-                       session->player_count, session->player_count == 1 ? "" : "s");
-        return FERRY_EXIT_USAGE;
-    }
-    for (unsigned i = 0; i < count; i++) {
-        size_t length = strcspn(text, ",");
-        char field[32] = "";
-        if (length < sizeof field)
-            memcpy(field, text, length);
-        if (parse(field, &numbers[i]) != 0) {
-            ferry_complain("--%s: '%.*s' is not a %s", option, (int)length, text,
-                           parse == ferry_parse_size ? "size (a number with K, M or G)" : "number");
-            return FERRY_EXIT_USAGE;
-        }
-        text += length + (text[length] == ',');
-    }
-    return FERRY_EXIT_OK;
-}
 
 int ferry_programs_read(struct ferry_session *session)
 {
@@ -43,20 +14,10 @@ int ferry_programs_read(struct ferry_session *session)
     uint64_t weights[FERRY_MOST_TRACES], reservations[FERRY_MOST_TRACES] = {0};
     for (unsigned i = 0; i < FERRY_MOST_TRACES; i++)
         weights[i] = 1;
-    int status = FERRY_EXIT_OK;
-    if (options->weights)
-        status = read_list(session, "weights", options->weights, ferry_parse_number, weights);
-    if (status == FERRY_EXIT_OK && options->reservations)
-        status = read_list(session, "reservations", options->reservations, ferry_parse_size, reservations);
+    int status = ferry_read_weights(options->weights, session->player_count, weights);
+    if (status == FERRY_EXIT_OK)
+        status = ferry_read_reservations(options->reservations, session->player_count, reservations);
     for (unsigned i = 0; i < session->player_count && status == FERRY_EXIT_OK; i++) {
-        if (weights[i] < 1 || weights[i] > MOST_WEIGHT) {
-            ferry_complain("--weights: %" PRIu64 " is not from 1 to %u", weights[i], MOST_WEIGHT);
-            status = FERRY_EXIT_USAGE;
-        } else if (reservations[i] % FERRY_PAGE_BYTES != 0 || reservations[i] > FERRY_TIB) {
-            ferry_complain("--reservations: %" PRIu64 " is not a multiple of %u up to 1 TiB", reservations[i],
-                           FERRY_PAGE_BYTES);
-            status = FERRY_EXIT_USAGE;
-        }
         session->players[i].report->weight = (uint32_t)weights[i];
         session->players[i].report->reservation = reservations[i];
     }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# The tool `ferry`, and the demo.
+# The tool `ferry` with its laboratory, and the demo.
 
-TOOL_SOURCES := $(wildcard host-driver/tools/*.c)
+TOOL_SOURCES := $(wildcard host-driver/tools/*.c host-driver/lab/*.c host-driver/lab/policies/*.c)
 TOOL_OBJECTS := $(TOOL_SOURCES:%.c=$(BUILD)/obj/%.o)
 
 # The C++ driver links, because the simulation is C++.

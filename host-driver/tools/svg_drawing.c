@@ -8,19 +8,6 @@ double ferry_svg_x(const struct ferry_svg_drawing *drawing, double time)
     return FERRY_SVG_LEFT + time / drawing->length * FERRY_SVG_PLOT_WIDTH;
 }
 
-void ferry_svg_text(FILE *file, const char *text)
-{
-    for (; *text; text++) {
-        switch (*text) {
-        case '<': fputs("&lt;", file); break;
-        case '>': fputs("&gt;", file); break;
-        case '&': fputs("&amp;", file); break;
-        case '"': fputs("&quot;", file); break;
-        default: fputc((unsigned char)*text < 0x20 || (unsigned char)*text >= 0x7f ? '?' : *text, file); break;
-        }
-    }
-}
-
 void ferry_svg_bars_frame(struct ferry_svg_drawing *drawing, const char *title, double most)
 {
     char size[FERRY_SIZE_TEXT];

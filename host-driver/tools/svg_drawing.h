@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "tools/svg_text.h"
 #include "tools/vram_map.h"
 #include "tools/vram_program.h"
 
@@ -30,8 +31,6 @@ struct ferry_svg_drawing {
 };
 
 double ferry_svg_x(const struct ferry_svg_drawing *drawing, double time);
-/// As text of an XML file.
-void ferry_svg_text(FILE *file, const char *text);
 /// The title, 0 B and a line under the bars, and its scale: `most` at the top.
 void ferry_svg_bars_frame(struct ferry_svg_drawing *drawing, const char *title, double most);
 

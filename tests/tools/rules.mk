@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests of the tool. `tools` runs the real tool linked against a double of the library, where any fault can be ordered;
 # `replay` runs the real thing on both back ends,
-# `replay_programs` several traces at once.
+# `replay_programs` several traces at once; `policy` compares the laboratory with an implementation of its own.
 
 TOOL_TEST_FLAGS = $(CFLAGS) $(SANITIZE) $(CPPFLAGS)
 TOOL_PARTS := host-driver/tools/tool.c host-driver/tools/id_map.c
 TOOL_HEADERS := $(wildcard host-driver/tools/*.h)
 
 TEST_PROGRAMS += $(BUILD)/tests/tool_trace $(BUILD)/tests/tool_content $(BUILD)/tests/tools $(BUILD)/tests/replay \
-    $(BUILD)/tests/replay_programs
+    $(BUILD)/tests/replay_programs $(BUILD)/tests/policy
 
 $(BUILD)/tests/tool_trace: tests/tools/test_trace.c host-driver/tools/trace.c $(TOOL_PARTS) $(TOOL_HEADERS)
 	@mkdir -p $(@D)
@@ -20,7 +20,7 @@ $(BUILD)/tests/tool_content: tests/tools/test_content.c host-driver/tools/conten
 	$(CC) $(TOOL_TEST_FLAGS) $(filter %.c,$^) -lcmocka $(LDLIBS) -o $@
 
 $(BUILD)/tests/parts/ferry-fake: $(wildcard tests/tools/fake_*.c) tests/tools/fake_ferry.h host-driver/ddi/operation_names.c \
-    $(wildcard host-driver/tools/*.c) $(HOST_HEADERS) $(FLAGS) $(CONTRACT)
+    $(TOOL_SOURCES) $(wildcard host-driver/vidmm/*/*.c) host-driver/ddi/flag_rules.c $(HOST_HEADERS) $(FLAGS) $(CONTRACT)
 	@mkdir -p $(@D)
 	$(CC) $(TOOL_TEST_FLAGS) $(filter %.c,$^) $(LDLIBS) -o $@
 
@@ -31,6 +31,10 @@ $(BUILD)/tests/replay: tests/tools/test_replay.py tests/tools/files.py $(BUILD)/
 	install -m 755 $< $@
 
 $(BUILD)/tests/replay_programs: tests/tools/test_programs.py tests/tools/files.py $(BUILD)/ferry $(BUILD)/tests/parts/ferry-fake
+	install -m 755 $< $@
+
+$(BUILD)/tests/policy: tests/tools/test_policy.py $(BUILD)/ferry
+	@mkdir -p $(@D)
 	install -m 755 $< $@
 
 # The large traces, whole, on the model: minutes each.

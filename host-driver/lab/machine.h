@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a trace is played on: a policy (policy_machine.h), or the manager itself (manager_machine.h). Neither moves a
+// byte; both count what would have been moved. Objects are numbered over all traces that are played together.
+#ifndef FERRY_LAB_MACHINE_H
+#define FERRY_LAB_MACHINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct ferry_lab_object {
+    uint64_t pages;
+    uint32_t program;
+    bool permanent; // system memory keeps a copy (PermanentSysMem)
+};
+
+// Bytes that were transferred, but for the last.
+struct ferry_lab_count {
+    uint64_t in;       // of what a job names and what is not there
+    uint64_t uploaded; // of what the CPU wrote and what is there
+    uint64_t out;      // back to system memory
+    uint64_t filled;   // of fresh ones, which nobody wrote yet
+    uint64_t moved;    // inside video memory
+    uint64_t evictions;
+};
+
+enum ferry_lab_result {
+    FERRY_LAB_OK,
+    FERRY_LAB_TOO_SMALL, // a job is larger than what it may have
+    FERRY_LAB_BAD_CHOICE,
+    FERRY_LAB_NO_MEMORY,
+    FERRY_LAB_FAILED, // the manager's word: machine->error
+};
+
+struct ferry_lab_machine {
+    /// Each returns an enum ferry_lab_result; `problem` says in words what went wrong, where there is more to say.
+    int (*create)(struct ferry_lab_machine *machine, uint32_t object);
+    int (*destroy)(struct ferry_lab_machine *machine, uint32_t object);
+    /// The CPU takes it to write; discard = the old content is not needed. Then it gives it back.
+    int (*lock)(struct ferry_lab_machine *machine, uint32_t object, bool discard);
+    int (*unlock)(struct ferry_lab_machine *machine, uint32_t object);
+    /// A GPU job of a program names these, each once, and writes them or not.
+    int (*job)(struct ferry_lab_machine *machine, uint32_t program, const uint32_t *objects, size_t count, bool writes);
+    int (*end_frame)(struct ferry_lab_machine *machine);
+    /// So far.
+    void (*count)(const struct ferry_lab_machine *machine, struct ferry_lab_count *count);
+    void (*end)(struct ferry_lab_machine *machine);
+    const uint64_t *object_in; // bytes that came in of each object
+    char problem[200];
+};
+
+#endif

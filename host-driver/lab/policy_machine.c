@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the CPU does costs what it costs under the manager (cpu_access.c there), so that the policies differ in who
+// leaves and in nothing else: a lock brings content that is newer in video memory back, and takes what is not
+// PermanentSysMem out; an unlock brings what is PermanentSysMem and in place up to date.
+#include "lab/policy_machine.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define PAGE_BYTES UINT64_C(4096)
+
+struct policy_machine {
+    struct ferry_lab_machine machine; // first
+    const struct ferry_lab_policy *policy;
+    struct ferry_lab_memory memory;
+    const struct ferry_lab_object *objects;
+    struct ferry_lab_count count;
+    uint32_t *placed, *places; // the list, and where each object stands in it
+    bool *fresh;               // not written yet
+    uint64_t *object_in;
+    const uint64_t *next_uses;
+    uint64_t used_so_far;
+};
+
+static struct policy_machine *of(struct ferry_lab_machine *machine)
+{
+    return (struct policy_machine *)machine;
+}
+
+static void bring(struct policy_machine *m, uint32_t object)
+{
+    uint64_t bytes = m->memory.items[object].pages * PAGE_BYTES;
+    m->count.in += bytes;
+    m->object_in[object] += bytes;
+}
+
+static void take(struct policy_machine *m, uint32_t object)
+{
+    struct ferry_lab_item *item = &m->memory.items[object];
+    item->in_place = true;
+    item->came = m->memory.now;
+    item->dirty = !m->objects[object].permanent && !m->fresh[object];
+    m->memory.free_pages -= item->pages;
+    m->places[object] = (uint32_t)m->memory.placed_count;
+    m->placed[m->memory.placed_count++] = object;
+}
+
+static void leave(struct policy_machine *m, uint32_t object, bool drop)
+{
+    struct ferry_lab_item *item = &m->memory.items[object];
+    if (item->dirty && !drop)
+        m->count.out += item->pages * PAGE_BYTES;
+    item->in_place = item->dirty = false;
+    m->memory.free_pages += item->pages;
+    uint32_t last = m->placed[--m->memory.placed_count];
+    m->placed[m->places[object]] = last;
+    m->places[last] = m->places[object];
+}
+
+static int create(struct ferry_lab_machine *machine, uint32_t object)
+{
+    of(machine)->fresh[object] = true;
+    return FERRY_LAB_OK;
+}
+
+static int destroy(struct ferry_lab_machine *machine, uint32_t object)
+{
+    struct policy_machine *m = of(machine);
+    if (m->memory.items[object].in_place)
+        leave(m, object, true);
+    return FERRY_LAB_OK;
+}
+
+static int lock(struct ferry_lab_machine *machine, uint32_t object, bool discard)
+{
+    struct policy_machine *m = of(machine);
+    struct ferry_lab_item *item = &m->memory.items[object];
+    if (item->in_place && !m->objects[object].permanent) {
+        leave(m, object, discard);
+    } else if (item->dirty) {
+        m->count.out += discard ? 0 : item->pages * PAGE_BYTES;
+        item->dirty = false;
+    }
+    m->fresh[object] = false;
+    return FERRY_LAB_OK;
+}
+
+static int unlock(struct ferry_lab_machine *machine, uint32_t object)
+{
+    struct policy_machine *m = of(machine);
+    if (m->memory.items[object].in_place)
+        m->count.uploaded += m->memory.items[object].pages * PAGE_BYTES;
+    return FERRY_LAB_OK;
+}
+
+static int bad_choice(struct policy_machine *m, uint32_t chosen)
+{
+    const struct ferry_lab_memory *memory = &m->memory;
+    const char *why = chosen == FERRY_LAB_NONE          ? "nobody"
+                      : chosen >= memory->item_count    ? "no allocation"
+                      : !memory->items[chosen].in_place ? "an allocation that is not in video memory"
+                                                        : "an allocation that the job under way needs";
+    snprintf(m->machine.problem, sizeof m->machine.problem,
+             "policy %s names %s (number %" PRIu32 ") in frame %" PRIu64 " to make room for %" PRIu64 " bytes",
+             m->policy->name, why, chosen, memory->frame, memory->wanted * PAGE_BYTES);
+    return FERRY_LAB_BAD_CHOICE;
+}
+
+static int make_room(struct policy_machine *m, uint64_t pages)
+{
+    struct ferry_lab_memory *memory = &m->memory;
+    while (memory->free_pages < pages) {
+        memory->wanted = pages - memory->free_pages;
+        uint32_t chosen = m->policy->choose(memory);
+        if (chosen >= memory->item_count || !memory->items[chosen].in_place || memory->items[chosen].pinned)
+            return bad_choice(m, chosen);
+        leave(m, chosen, false);
+        m->count.evictions++;
+    }
+    return FERRY_LAB_OK;
+}
+
+static int job(struct ferry_lab_machine *machine, uint32_t program, const uint32_t *objects, size_t count, bool writes)
+{
+    struct policy_machine *m = of(machine);
+    struct ferry_lab_memory *memory = &m->memory;
+    uint64_t pages = 0;
+    int result = FERRY_LAB_OK;
+    (void)program;
+    memory->now++;
+    for (size_t i = 0; i < count; i++) {
+        memory->items[objects[i]].pinned = true;
+        pages += memory->items[objects[i]].pages;
+    }
+    if (pages > memory->pages)
+        result = FERRY_LAB_TOO_SMALL;
+    for (size_t i = 0; i < count && result == FERRY_LAB_OK; i++) {
+        struct ferry_lab_item *item = &memory->items[objects[i]];
+        if (!item->in_place) {
+            result = make_room(m, item->pages);
+            if (result != FERRY_LAB_OK)
+                break;
+            if (m->fresh[objects[i]])
+                m->count.filled += item->pages * PAGE_BYTES;
+            else
+                bring(m, objects[i]);
+            take(m, objects[i]);
+        }
+    }
+    for (size_t i = 0; i < count; i++) {
+        struct ferry_lab_item *item = &memory->items[objects[i]];
+        item->pinned = false;
+        item->used = memory->now;
+        item->used_frame = memory->frame;
+        item->next = m->next_uses ? m->next_uses[m->used_so_far++] : 0;
+        if (writes) {
+            item->dirty = true;
+            m->fresh[objects[i]] = false;
+        }
+        if (m->policy->used)
+            m->policy->used(memory, item);
+    }
+    return result;
+}
+
+static int end_frame(struct ferry_lab_machine *machine)
+{
+    of(machine)->memory.frame++;
+    return FERRY_LAB_OK;
+}
+
+static void count_so_far(const struct ferry_lab_machine *machine, struct ferry_lab_count *count)
+{
+    *count = ((const struct policy_machine *)machine)->count;
+}
+
+static void end(struct ferry_lab_machine *machine)
+{
+    struct policy_machine *m = of(machine);
+    free(m->memory.items);
+    free(m->placed);
+    free(m->places);
+    free(m->fresh);
+    free(m->object_in);
+    free(m);
+}
+
+struct ferry_lab_machine *ferry_lab_policy_machine(const struct ferry_lab_policy *policy, uint64_t pages,
+                                                   const struct ferry_lab_object *objects, size_t object_count,
+                                                   const uint64_t *next_uses, uint64_t seed)
+{
+    struct policy_machine *m = calloc(1, sizeof *m);
+    if (!m)
+        return NULL;
+    m->machine = (struct ferry_lab_machine){.create = create,
+                                            .destroy = destroy,
+                                            .lock = lock,
+                                            .unlock = unlock,
+                                            .job = job,
+                                            .end_frame = end_frame,
+                                            .count = count_so_far,
+                                            .end = end};
+    m->policy = policy;
+    m->objects = objects;
+    m->next_uses = policy->knows_future ? next_uses : NULL;
+    m->memory = (struct ferry_lab_memory){
+        .item_count = object_count, .pages = pages, .free_pages = pages, .frame = 1, .random = seed};
+    m->memory.items = calloc(object_count + 1, sizeof *m->memory.items);
+    m->placed = calloc(object_count + 1, sizeof *m->placed);
+    m->places = calloc(object_count + 1, sizeof *m->places);
+    m->fresh = calloc(object_count + 1, sizeof *m->fresh);
+    m->object_in = calloc(object_count + 1, sizeof *m->object_in);
+    m->memory.placed = m->placed;
+    m->machine.object_in = m->object_in;
+    if (!m->memory.items || !m->placed || !m->places || !m->fresh || !m->object_in) {
+        end(&m->machine);
+        return NULL;
+    }
+    for (size_t i = 0; i < object_count; i++) {
+        m->memory.items[i].pages = objects[i].pages;
+        m->memory.items[i].program = objects[i].program;
+    }
+    return &m->machine;
+}

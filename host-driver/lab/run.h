@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whole traces, played on a machine. Several are programs that run at once: in turn, each up to its next GPU job or end
+// of frame, as `ferry replay` plays them. Not for several threads.
+#ifndef FERRY_LAB_RUN_H
+#define FERRY_LAB_RUN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lab/machine.h"
+#include "tools/trace.h"
+
+#define FERRY_LAB_MOST_TRACES 8u
+#define FERRY_LAB_WARM_UP     3u // frames in which everything comes in for the first time
+
+struct ferry_lab_traces {
+    struct ferry_trace *traces; // The caller's.
+    uint32_t count;
+    struct ferry_lab_object *objects; // Of all.
+    uint32_t *first_object;           // Number of each trace's first one.
+    size_t object_count;
+    uint64_t frames;      // Of the first program that still plays.
+    uint64_t jobs, named; // Jobs, and objects that they name.
+    uint64_t *next_uses;  // named of them: time of the object's next use.
+    // Bytes that the jobs of a frame name, all programs' summed up: in a median frame, in the largest; and in the
+    // largest job, of the most that live at once.
+    uint64_t median_frame, largest_frame, largest_job, most_living;
+};
+
+struct ferry_lab_outcome {
+    int result;             // enum ferry_lab_result
+    uint32_t program, line; // where it ended, unless OK
+    uint64_t job_bytes;     // TOO_SMALL: what the job needs
+    struct ferry_lab_count count;
+    uint64_t worst_frame, percentile_frame; // bytes in and out: of the worst, and 99 % have no more
+    uint64_t evictions_after_warm_up;
+    uint64_t program_in[FERRY_LAB_MOST_TRACES]; // what came in of each program's allocations, as its jobs named them
+    uint64_t *frame_bytes;                      // in and out, of each frame
+    uint32_t costliest;                         // the object of which most came in
+    uint64_t costliest_bytes;
+    char problem[200];
+};
+
+/// Look the traces over. Returns 0, or -1 without memory.
+int ferry_lab_prepare(struct ferry_lab_traces *traces, struct ferry_trace *list, uint32_t count);
+void ferry_lab_release(struct ferry_lab_traces *traces);
+/// Play them, and end the machine. progress (may be NULL) is called now and then with what is done of 1. What is in
+/// *result is to be released, whatever it says.
+void ferry_lab_play(const struct ferry_lab_traces *traces, struct ferry_lab_machine *machine,
+                    void (*progress)(void *context, double done), void *context, struct ferry_lab_outcome *result);
+void ferry_lab_outcome_release(struct ferry_lab_outcome *result);
+
+#endif
