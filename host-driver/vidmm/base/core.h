@@ -42,6 +42,8 @@ struct ferry_vm_process {
     uint64_t planned[FERRY_VM_GROUPS];        // what the plan that is being made changes of it, modulo 2^64
     uint64_t planned_before[FERRY_VM_GROUPS]; // planned, before the allocation that is being planned for
     uint64_t spare[FERRY_VM_GROUPS];          // what may still leave for it, while that is picked
+    bool picked[FERRY_VM_GROUPS];             // some of its allocations are
+    uint8_t sort;                             // of its allocations in the order of victims
     struct ferry_vidmm_process_statistics statistics;
     struct ferry_vm_list link;
 };

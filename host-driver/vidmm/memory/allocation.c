@@ -152,6 +152,7 @@ int ferry_vm_allocation_new(struct ferry_vm_memory *memory, struct ferry_vm_devi
         return result;
     }
     allocation->device = allocation->subject.device = device;
+    allocation->use.sort = device->process->sort & 7;
     ferry_vm_list_add(&device->allocations, &allocation->link);
     ferry_vm_list_init(&allocation->missing);
     memory->core->statistics.allocations++;

@@ -108,6 +108,7 @@ int ferry_vm_instance_add(struct ferry_vm_memory *memory, struct ferry_vm_alloca
     added->use.serial = ++memory->serial;
     added->subject.instance = (uint32_t)memory->serial;
     added->use.pages = added->pages;
+    added->use.sort = allocation->use.sort;
     ferry_vm_list_init(&added->link);
     ferry_vm_list_init(&added->missing);
     int result = ferry_vm_backing_make(memory, added);

@@ -156,6 +156,7 @@ int ferry_vm_process_new(struct ferry_vm_policy *policy, uint32_t weight, uint64
     }
     process->weight = weight;
     process->reservation = reservation;
+    process->sort = ++policy->newest_sort;
     *handle = process->handle;
     join(policy, process);
     return FERRY_OK;

@@ -24,6 +24,7 @@ struct ferry_vm_policy {
     struct ferry_vm_memory *memory;
     uint64_t budget; // of all programs together; 0 = none
     struct ferry_vm_list processes;
+    uint8_t newest_sort;            // of a program, see ferry_vm_use; of its bits the low three count
     struct ferry_vm_process nobody; // of devices that were given no program; in the list while there are some
     struct ferry_vm_share *shares;  // room to divide among all of them
     size_t share_capacity;

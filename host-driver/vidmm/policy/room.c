@@ -85,23 +85,46 @@ static unsigned group_of(const struct ferry_vm_policy *policy, const struct ferr
     return policy->memory->segments[allocation->segment - 1].aperture ? FERRY_VM_NON_LOCAL : FERRY_VM_LOCAL;
 }
 
-// May this candidate leave for the one that is wanted? First those of programs that have more than their budget: the
-// one that asks too, when it gets above it. Then whatever else it has itself. Then everybody's, but what is reserved.
-// Each is looked at as if it left alone; whether they may all leave together is seen afterwards.
+// May anything of this program leave for the one that is wanted? First of programs that have more than their budget:
+// the one that asks too, when it gets above it. Then whatever else it has itself. Then everybody's, but what is
+// reserved.
+static bool gives(const struct ferry_vm_policy *policy, const struct ferry_vm_process *process, unsigned group)
+{
+    uint64_t budget = process->budget[group], more = policy->wanted_bytes;
+    if (process == policy->asking)
+        return policy->reach != FERRY_VM_REACH_OVER || has(process, group) > (budget > more ? budget - more : 0);
+    if (policy->picking)
+        return process->picked[group];
+    return has(process, group) > keeps(policy, process, group);
+}
+
+// And this one of it? Each is looked at as if it left alone; whether they may all leave together is seen afterwards.
 static bool leaves(void *context, const struct ferry_vm_use *use)
 {
     const struct ferry_vm_policy *policy = context;
     const struct ferry_vm_allocation *candidate = FERRY_VM_CONTAINER(use, struct ferry_vm_allocation, use);
     const struct ferry_vm_process *process = candidate->device->process;
     unsigned group = group_of(policy, candidate);
-    uint64_t budget = process->budget[group], more = policy->wanted_bytes;
-    if (process == policy->asking)
-        return policy->reach != FERRY_VM_REACH_OVER || has(process, group) > (budget > more ? budget - more : 0);
+    if (process == policy->asking || !gives(policy, process, group))
+        return gives(policy, process, group);
     if (policy->picking)
         return candidate->picked;
-    if (policy->reach == FERRY_VM_REACH_ALL)
-        return has(process, group) >= keeps(policy, process, group) + ferry_vm_bytes(candidate);
-    return has(process, group) > keeps(policy, process, group);
+    return policy->reach != FERRY_VM_REACH_ALL ||
+           has(process, group) >= keeps(policy, process, group) + ferry_vm_bytes(candidate);
+}
+
+// A program's number is its allocations' sort (room for eight; more of them share).
+static uint8_t sorts_that_give(void *context, const struct ferry_vm_victims *victims)
+{
+    const struct ferry_vm_policy *policy = context;
+    bool aperture = FERRY_VM_CONTAINER(victims, const struct ferry_vm_segment, victims)->aperture;
+    uint8_t sorts = 0;
+    for (struct ferry_vm_list *link = policy->processes.next; link != &policy->processes; link = link->next) {
+        const struct ferry_vm_process *process = FERRY_VM_CONTAINER(link, struct ferry_vm_process, link);
+        if (gives(policy, process, aperture ? FERRY_VM_NON_LOCAL : FERRY_VM_LOCAL))
+            sorts |= (uint8_t)(1u << (process->sort & 7));
+    }
+    return sorts;
 }
 
 // Who may leave together with those that leave before it.
@@ -112,8 +135,10 @@ static void pick(void *context, struct ferry_vm_use *use)
     uint64_t *spare = &candidate->device->process->spare[group_of(policy, candidate)];
     uint64_t bytes = ferry_vm_bytes(candidate);
     candidate->picked = *spare > 0 && (bytes <= *spare || policy->reach != FERRY_VM_REACH_ALL);
-    if (candidate->picked)
-        *spare -= bytes < *spare ? bytes : *spare;
+    if (!candidate->picked)
+        return;
+    *spare -= bytes < *spare ? bytes : *spare;
+    candidate->device->process->picked[group_of(policy, candidate)] = true;
 }
 
 static void pick_those_that_leave(struct ferry_vm_policy *policy)
@@ -124,6 +149,7 @@ static void pick_those_that_leave(struct ferry_vm_policy *policy)
         for (unsigned group = 0; group < FERRY_VM_GROUPS; group++) {
             uint64_t kept = keeps(policy, process, group);
             process->spare[group] = has(process, group) > kept ? has(process, group) - kept : 0;
+            process->picked[group] = false;
         }
     }
     for (unsigned i = 0; i < policy->memory->segment_count; i++) {
@@ -143,6 +169,7 @@ static void ask_for(struct ferry_vm_policy *policy, const struct ferry_vm_proces
     policy->leaves = several ? leaves : NULL;
     for (unsigned i = 0; i < policy->memory->segment_count; i++) {
         policy->memory->segments[i].victims.leaves = policy->leaves;
+        policy->memory->segments[i].victims.sorts = several ? sorts_that_give : NULL;
         policy->memory->segments[i].victims.context = policy;
     }
 }

@@ -46,6 +46,18 @@ static bool before(key_function *key, const struct ferry_vm_use *a, const struct
     return ka != kb ? ka < kb : a->serial < b->serial;
 }
 
+static uint8_t sorts_below(enum tree tree, const struct ferry_vm_use *node)
+{
+    return node ? node->below[tree] : 0;
+}
+
+// What stands below the node has changed.
+static void update(enum tree tree, struct ferry_vm_use *node)
+{
+    node->below[tree] =
+        (uint8_t)(1u << node->sort | sorts_below(tree, node->links[tree][0]) | sorts_below(tree, node->links[tree][1]));
+}
+
 static void split(key_function *key, enum tree tree, struct ferry_vm_use *node, const struct ferry_vm_use *at,
                   struct ferry_vm_use **left, struct ferry_vm_use **right)
 {
@@ -53,9 +65,11 @@ static void split(key_function *key, enum tree tree, struct ferry_vm_use *node, 
         *left = *right = NULL;
     } else if (before(key, node, at)) {
         split(key, tree, node->links[tree][1], at, &node->links[tree][1], right);
+        update(tree, node);
         *left = node;
     } else {
         split(key, tree, node->links[tree][0], at, left, &node->links[tree][0]);
+        update(tree, node);
         *right = node;
     }
 }
@@ -66,9 +80,11 @@ static struct ferry_vm_use *merge(enum tree tree, struct ferry_vm_use *left, str
         return left ? left : right;
     if (left->priority >= right->priority) {
         left->links[tree][1] = merge(tree, left->links[tree][1], right);
+        update(tree, left);
         return left;
     }
     right->links[tree][0] = merge(tree, left, right->links[tree][0]);
+    update(tree, right);
     return right;
 }
 
@@ -76,15 +92,19 @@ static void insert(key_function *key, enum tree tree, struct ferry_vm_use **root
 {
     struct ferry_vm_use *below, *above;
     use->links[tree][0] = use->links[tree][1] = NULL;
+    update(tree, use);
     split(key, tree, *root, use, &below, &above);
     *root = merge(tree, merge(tree, below, use), above);
 }
 
 static void take_out(key_function *key, enum tree tree, struct ferry_vm_use **root, struct ferry_vm_use *use)
 {
-    while (*root != use)
-        root = &(*root)->links[tree][before(key, *root, use) ? 1 : 0];
-    *root = merge(tree, use->links[tree][0], use->links[tree][1]);
+    if (*root == use) {
+        *root = merge(tree, use->links[tree][0], use->links[tree][1]);
+        return;
+    }
+    take_out(key, tree, &(*root)->links[tree][before(key, *root, use) ? 1 : 0], use);
+    update(tree, *root);
 }
 
 static struct ferry_vm_use *outermost(enum tree tree, struct ferry_vm_use *root, int side)
@@ -145,6 +165,7 @@ void ferry_vm_victim_remove(struct ferry_vm_victims *victims, struct ferry_vm_us
 struct choice {
     const struct ferry_vm_victims *victims;
     uint64_t now, pages, nearest; // predicted uses before `nearest` are not about equally far
+    uint8_t sorts;
     unsigned looks;
     struct ferry_vm_use *furthest, *best;
 };
@@ -155,9 +176,14 @@ static bool leaves(const struct ferry_vm_victims *victims, const struct ferry_vm
     return !victims->leaves || victims->leaves(victims->context, use);
 }
 
+static uint8_t sorts_that_leave(const struct ferry_vm_victims *victims)
+{
+    return victims->sorts ? victims->sorts(victims->context, victims) : UINT8_MAX;
+}
+
 static void look(struct ferry_vm_use *node, struct choice *choice)
 {
-    if (!node || choice->looks == MOST_LOOKS)
+    if ((sorts_below(NEXT, node) & choice->sorts) == 0 || choice->looks == MOST_LOOKS)
         return;
     look(node->links[NEXT][1], choice);
     if (choice->looks == MOST_LOOKS)
@@ -192,12 +218,13 @@ static void cool(struct ferry_vm_victims *victims, uint64_t now)
 struct listing {
     const struct ferry_vm_victims *victims;
     struct ferry_vm_use **uses;
+    uint8_t sorts;
     unsigned count, most;
 };
 
 static void list(enum tree tree, struct ferry_vm_use *node, int side, struct listing *listing)
 {
-    if (!node || listing->count == listing->most)
+    if ((sorts_below(tree, node) & listing->sorts) == 0 || listing->count == listing->most)
         return;
     list(tree, node->links[tree][side], side, listing);
     if (listing->count < listing->most && leaves(listing->victims, node))
@@ -209,11 +236,12 @@ struct ferry_vm_use *ferry_vm_victim_choose(struct ferry_vm_victims *victims, ui
 {
     cool(victims, now);
     struct ferry_vm_use *coldest;
-    struct listing listing = {.victims = victims, .uses = &coldest, .most = 1};
+    uint8_t sorts = sorts_that_leave(victims);
+    struct listing listing = {.victims = victims, .uses = &coldest, .sorts = sorts, .most = 1};
     list(COLD, victims->cold, 0, &listing);
     if (listing.count != 0)
         return coldest;
-    struct choice choice = {.victims = victims, .now = now, .pages = pages};
+    struct choice choice = {.victims = victims, .now = now, .pages = pages, .sorts = sorts};
     look(victims->warm, &choice);
     return choice.best ? choice.best : choice.furthest;
 }
@@ -221,7 +249,7 @@ struct ferry_vm_use *ferry_vm_victim_choose(struct ferry_vm_victims *victims, ui
 unsigned ferry_vm_victims_first(struct ferry_vm_victims *victims, uint64_t now, struct ferry_vm_use **uses,
                                 unsigned most)
 {
-    struct listing listing = {.victims = victims, .uses = uses, .most = most};
+    struct listing listing = {.victims = victims, .uses = uses, .sorts = sorts_that_leave(victims), .most = most};
     cool(victims, now);
     list(COLD, victims->cold, 0, &listing);
     list(NEXT, victims->warm, 1, &listing);

@@ -17,17 +17,21 @@ struct ferry_vm_use {
     uint64_t serial; // never the same in two allocations: makes every order strict, and so every run the same
     struct ferry_vm_use *links[2][2]; // below it in the tree of its next use or of cold ones [0], and of coldness [1]
     uint32_t priority;
-    bool away;      // what needs it is kept from running: it is cold from the start
-    uint8_t listed; // 0 = no candidate, 1 = warm, 2 = cold
+    uint8_t below[2];   // the sorts of it and of all below it, in either tree
+    bool away : 1;      // what needs it is kept from running: it is cold from the start
+    uint8_t listed : 2; // 0 = no candidate, 1 = warm, 2 = cold
+    uint8_t sort : 3;   // whose it is, see victims->sorts; not changed while it is a candidate
 };
 
 struct ferry_vm_victims {
     struct ferry_vm_use *warm; // by predicted next use
     struct ferry_vm_use *due;  // the same ones by the time from which they count as cold
     struct ferry_vm_use *cold; // by last use
-    // Only these are found by choose() and first(); NULL = all. Who has many that do not leave pays for each passed
-    // over.
+    // Only these are found by choose() and first(); NULL = all.
     bool (*leaves)(void *context, const struct ferry_vm_use *use);
+    // Bit n set: there may be some of sort n that do. The others are not even looked at, however many they are; who has
+    // many of a sort that leaves, and that do not, pays for each passed over. NULL = all sorts.
+    uint8_t (*sorts)(void *context, const struct ferry_vm_victims *victims);
     void *context;
     uint32_t seed;
     bool lru; // plain least recently used, for comparison

@@ -181,6 +181,111 @@ static void of_equally_far_ones_the_smallest_that_suffices(void **state)
     assert_null(ferry_vm_victim_choose(&victims, 1010, 1));
 }
 
+// A filter: those of some sorts, of them every other one.
+struct filter {
+    uint8_t sorts;
+    unsigned asked;
+};
+
+static bool is_let(void *context, const struct ferry_vm_use *use)
+{
+    struct filter *filter = context;
+    filter->asked++;
+    return (filter->sorts >> use->sort & 1) != 0 && use->serial % 2 == 0;
+}
+
+static uint8_t sorts_let(void *context, const struct ferry_vm_victims *victims)
+{
+    (void)victims;
+    return ((struct filter *)context)->sorts;
+}
+
+static uint32_t random_below(uint32_t *state, uint32_t below)
+{
+    *state ^= *state << 13;
+    *state ^= *state >> 17;
+    *state ^= *state << 5;
+    return *state % below;
+}
+
+static void a_filter_by_sort_finds_the_same_ones(void **state)
+{
+    enum { USES = 300, MANY = 16 };
+    (void)state;
+    static struct ferry_vm_use uses[USES];
+    struct ferry_vm_victims victims;
+    struct filter filter = {0};
+    const char *given = getenv("FERRY_SEED");
+    uint32_t seed = given ? (uint32_t)strtoul(given, NULL, 0) | 1 : 20261123;
+    print_message("  seed %u\n", seed);
+    ferry_vm_victims_init(&victims, false);
+    victims.leaves = is_let;
+    victims.context = &filter;
+    for (unsigned i = 0; i < USES; i++) {
+        uses[i].serial = i + 1;
+        uses[i].pages = 1 + random_below(&seed, 50);
+        uses[i].sort = random_below(&seed, 8) & 7;
+    }
+    for (uint64_t now = 1; now < 20000; now++) {
+        struct ferry_vm_use *use = &uses[random_below(&seed, USES)], *with[MANY], *without[MANY];
+        ferry_vm_victim_remove(&victims, use);
+        if (random_below(&seed, 4) != 0)
+            ferry_vm_victim_used(use, now);
+        if (random_below(&seed, 8) == 0)
+            use->away = !use->away;
+        if (random_below(&seed, 3) != 0)
+            ferry_vm_victim_add(&victims, use);
+        filter.sorts = (uint8_t)(random_below(&seed, 256) & random_below(&seed, 256));
+        uint64_t pages = 1 + random_below(&seed, 60);
+        victims.sorts = sorts_let;
+        unsigned count = ferry_vm_victims_first(&victims, now, with, MANY);
+        use = ferry_vm_victim_choose(&victims, now, pages);
+        victims.sorts = NULL;
+        assert_int_equal(ferry_vm_victims_first(&victims, now, without, MANY), count);
+        assert_memory_equal(with, without, count * sizeof(*with));
+        assert_ptr_equal(ferry_vm_victim_choose(&victims, now, pages), use);
+    }
+}
+
+static void those_that_stay_are_not_looked_at_however_many_they_are(void **state)
+{
+    enum { STAY = 100000, LEAVE = 40 };
+    (void)state;
+    for (unsigned cold = 0; cold < 2; cold++) {
+        struct ferry_vm_use *uses = calloc(STAY + LEAVE, sizeof(*uses)), *found[16];
+        struct ferry_vm_victims victims;
+        struct filter filter = {.sorts = 1u << 3};
+        ferry_vm_victims_init(&victims, cold != 0);
+        victims.leaves = is_let;
+        victims.sorts = sorts_let;
+        victims.context = &filter;
+        for (unsigned i = 0; i < STAY + LEAVE; i++) {
+            // Those that leave are scattered among the others.
+            bool lets = i % (STAY / LEAVE) == 1;
+            uses[i] = (struct ferry_vm_use){.serial = i + 1, .pages = 1, .last = 1 + i, .period = 2 * STAY};
+            uses[i].sort = lets ? 3 : i % 3;
+            ferry_vm_victim_add(&victims, &uses[i]);
+        }
+        // Of those that have left the order nothing is left in it.
+        struct ferry_vm_use *gone = calloc(STAY, sizeof(*gone));
+        for (unsigned i = 0; i < STAY; i++) {
+            gone[i] = uses[i];
+            gone[i].serial += STAY + LEAVE;
+            gone[i].sort = 3;
+            gone[i].listed = 0;
+            ferry_vm_victim_add(&victims, &gone[i]);
+        }
+        for (unsigned i = 0; i < STAY; i++)
+            ferry_vm_victim_remove(&victims, &gone[i]);
+        free(gone);
+        assert_int_equal(ferry_vm_victims_first(&victims, STAY, found, 16), 16);
+        assert_non_null(ferry_vm_victim_choose(&victims, STAY, 2));
+        print_message("  %u of %u asked\n", filter.asked, STAY + LEAVE);
+        assert_true(filter.asked < 2000);
+        free(uses);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -190,6 +295,8 @@ int main(void)
         cmocka_unit_test(a_rhythm_that_ends_goes_cold),
         cmocka_unit_test(an_absence_is_no_rhythm),
         cmocka_unit_test(of_equally_far_ones_the_smallest_that_suffices),
+        cmocka_unit_test(a_filter_by_sort_finds_the_same_ones),
+        cmocka_unit_test(those_that_stay_are_not_looked_at_however_many_they_are),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
