@@ -89,6 +89,9 @@ int ferry_gpu_ring_create(struct ferry_gpu *gpu, uint32_t ring, uint32_t entries
 int ferry_gpu_ring_submit(struct ferry_gpu *gpu, uint32_t ring, const struct ferry_gpu_entry *entry, uint32_t *number);
 /// Look at the fence record in host memory; does not run the device. Errors: ARGUMENT.
 int ferry_gpu_ring_completed(struct ferry_gpu *gpu, uint32_t ring, struct ferry_gpu_fence *fence);
+/// Number of the newest entry: the next one to be submitted has the number behind it, unless a doorbell is lost. 0 for
+/// a ring that was not made.
+uint32_t ferry_gpu_ring_newest(struct ferry_gpu *gpu, uint32_t ring);
 /// Entries submitted and not retired. 0 for a ring that was not made.
 uint32_t ferry_gpu_ring_pending(struct ferry_gpu *gpu, uint32_t ring);
 

@@ -6,6 +6,7 @@
 
 #define DEFAULT_ENGINE_TIMEOUT     100000u
 #define DEFAULT_COMPLETION_TIMEOUT 50000u
+#define RESET_POLL_CYCLES          500u
 
 static int identify(struct ferry_gpu *gpu)
 {
@@ -33,6 +34,28 @@ static int identify(struct ferry_gpu *gpu)
     info->slot_bytes = 1u << FERRY_GET(FERRY_BAR0_CAPABILITIES_SLOT_BYTES_LOG2, capabilities);
     info->data_bytes = 1u << FERRY_GET(FERRY_BAR0_CAPABILITIES_DATA_BYTES_LOG2, capabilities);
     return info->rings == 0 || info->rings > FERRY_BAR0_RING_COUNT ? FERRY_ERROR_CONTRACT : FERRY_OK;
+}
+
+/// A driver before this one may have left rings, records and jobs, in memory that is somebody else's by now: the host's
+/// version is written by every driver, and it is 0 after a reset.
+static int take_over(struct ferry_gpu *gpu)
+{
+    const struct ferry_link_operations *link = gpu->link->operations;
+    uint32_t host_contract, status;
+    int error = ferry_gpu_register_read(gpu, FERRY_BAR0_HOST_CONTRACT, &host_contract);
+    if (error != FERRY_OK || host_contract == 0) {
+        return error;
+    }
+    error = link->reset == NULL ? FERRY_ERROR_UNSUPPORTED : link->reset(gpu->link);
+    for (uint64_t waited = 0; error == FERRY_OK; waited += RESET_POLL_CYCLES) {
+        if ((error = ferry_gpu_register_read(gpu, FERRY_BAR0_HOST_CONTRACT, &host_contract)) != FERRY_OK ||
+            (error = ferry_gpu_register_read(gpu, FERRY_BAR0_STATUS, &status)) != FERRY_OK ||
+            (host_contract == 0 && status == 0)) {
+            break;
+        }
+        error = waited >= FERRY_GPU_DEFAULT_TIMEOUT ? FERRY_ERROR_TIMEOUT : ferry_gpu_pump(gpu, RESET_POLL_CYCLES);
+    }
+    return error;
 }
 
 static int set_up(struct ferry_gpu *gpu, const struct ferry_gpu_options *options)
@@ -106,6 +129,7 @@ int ferry_gpu_open(struct ferry_link *link, const struct ferry_gpu_options *opti
     made->link = link;
     tell_refusals(made, ferry_gpu_refusals_note);
     int error = identify(made);
+    error = error == FERRY_OK ? take_over(made) : error;
     error = error == FERRY_OK ? ferry_gpu_register_write(made, FERRY_BAR0_CONTROL, 0) : error;
     error = error == FERRY_OK ? set_up(made, options) : error;
     error = error == FERRY_OK ? ferry_gpu_firmware_load(made, options->firmware_file) : error;

@@ -123,6 +123,17 @@ int ferry_gpu_ring_completed(struct ferry_gpu *gpu, uint32_t ring, struct ferry_
     return FERRY_OK;
 }
 
+uint32_t ferry_gpu_ring_newest(struct ferry_gpu *gpu, uint32_t ring)
+{
+    if (!ring_made(gpu, ring)) {
+        return 0;
+    }
+    pthread_mutex_lock(&gpu->mutex);
+    uint32_t newest = gpu->ring[ring].produced - gpu->ring[ring].lost;
+    pthread_mutex_unlock(&gpu->mutex);
+    return newest;
+}
+
 uint32_t ferry_gpu_ring_pending(struct ferry_gpu *gpu, uint32_t ring)
 {
     if (!ring_made(gpu, ring)) {

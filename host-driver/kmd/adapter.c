@@ -56,12 +56,12 @@ static int point_aperture_at_dummy(struct kmd_adapter *adapter)
     memcpy(adapter->command.address, packet, sizeof packet);
     struct ferry_gpu_entry entry = {.buffer_address = adapter->command.bus, .buffer_bytes = sizeof packet};
     error = ferry_gpu_ring_submit(adapter->gpu, KMD_PAGING_RING, &entry, &number);
+    adapter->rings[KMD_PAGING_RING].lost = error == FERRY_ERROR_DEVICE_LOST;
     if (error != FERRY_OK)
         return error;
     error = ferry_gpu_wait_retired(adapter->gpu, KMD_PAGING_RING, number, 0);
     adapter->rings[KMD_PAGING_RING].submitted = number;
     adapter->rings[KMD_PAGING_RING].notified = number;
-    adapter->rings[KMD_PAGING_RING].lost = false;
     struct ferry_gpu_fence fence;
     if (error == FERRY_OK)
         error = ferry_gpu_ring_completed(adapter->gpu, KMD_PAGING_RING, &fence);
@@ -87,10 +87,10 @@ static int make_ring(struct kmd_adapter *adapter, uint32_t number)
     uint32_t rights = number == KMD_PAGING_RING ? FERRY_GPU_RIGHT_SYSTEM | FERRY_GPU_RIGHT_APERTURE : 0;
     int error = ring->made ? FERRY_OK : ferry_gpu_ring_create(adapter->gpu, number, KMD_RING_ENTRIES_LOG2, rights);
 
-    // What an earlier start left is over, and its fences are nobody's any more.
     // A ring that a lost doorbell has closed takes work again when the engine was reset.
-    if (ring->lost && error == FERRY_OK)
-        error = ferry_gpu_reset_engine(adapter->gpu);
+    if (ring->lost && error == FERRY_OK && (error = ferry_gpu_reset_engine(adapter->gpu)) == FERRY_OK)
+        kmd_ring_opened(adapter, number);
+    // What an earlier start left is over, and its fences are nobody's any more.
     *ring = (struct kmd_ring){.made = ring->made || error == FERRY_OK,
                               .lost = ring->lost,
                               .submitted = ring->submitted,

@@ -121,6 +121,9 @@ void kmd_drain_faults(struct kmd_adapter *adapter);
 bool kmd_tell(struct kmd_adapter *adapter, uint32_t ring, uint32_t number);
 // Number of the newest entry of a ring that has retired.
 uint32_t kmd_retired(struct kmd_adapter *adapter, uint32_t ring);
+// A reset of the engine has opened a ring that a lost doorbell had closed: the refused entry counts if its doorbell
+// came, and ends as the one before it.
+void kmd_ring_opened(struct kmd_adapter *adapter, uint32_t node);
 // A job names the allocation at this place: it will be the ring's next entry.
 void kmd_allocation_named(struct kmd_adapter *adapter, struct kmd_allocation *allocation, uint64_t address,
                           uint32_t ring);

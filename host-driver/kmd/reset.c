@@ -47,8 +47,10 @@ static int reset(struct kmd_adapter *adapter, uint32_t numbers[KMD_RINGS])
             return error;
     }
     int error = ferry_gpu_reset_engine(adapter->gpu);
-    for (uint32_t node = 0; node < KMD_RINGS && error == FERRY_OK; node++)
+    for (uint32_t node = 0; node < KMD_RINGS && error == FERRY_OK; node++) {
+        kmd_ring_opened(adapter, node);
         error = ferry_gpu_wait_retired(adapter->gpu, node, numbers[node], 0);
+    }
     return error;
 }
 
@@ -82,8 +84,6 @@ NTSTATUS kmd_reset_engine(HANDLE hAdapter, DXGKARG_RESETENGINE *arguments)
     // interrupt.
     kmd_drain_faults(adapter);
     uint32_t aborted = numbers[arguments->NodeOrdinal];
-    if (kmd_reached(aborted, ring->submitted))
-        aborted = ring->submitted; // One that was refused is nobody's, though its doorbell came.
     tell_what_ended(adapter, arguments->NodeOrdinal, aborted);
     if (!kmd_reached(ring->notified, aborted)) {
         ring->notified = aborted;

@@ -51,6 +51,17 @@ static void enter_fence(struct kmd_ring *ring, uint32_t number, uint32_t fence_i
     ring->fence_ids[slot] = fence_id;
     ring->faulted[slot] = ring->aborted[slot] = false;
     ring->skipped[slot] = skipped;
+    ring->submitted = number;
+}
+
+void kmd_ring_opened(struct kmd_adapter *adapter, uint32_t node)
+{
+    struct kmd_ring *ring = &adapter->rings[node];
+    uint32_t newest = ferry_gpu_ring_newest(adapter->gpu, node);
+
+    if (ring->lost && newest != ring->submitted)
+        enter_fence(ring, newest, ring->fence_ids[ring->submitted % KMD_RING_ENTRIES], true);
+    ring->lost = false;
 }
 
 NTSTATUS kmd_submit_command(HANDLE hAdapter, const DXGKARG_SUBMITCOMMAND *s)
@@ -78,11 +89,7 @@ NTSTATUS kmd_submit_command(HANDLE hAdapter, const DXGKARG_SUBMITCOMMAND *s)
     ring->lost = error == FERRY_ERROR_DEVICE_LOST;
     if (error != FERRY_OK)
         return kmd_status(error);
-    // A number in between is that of a refused entry whose doorbell came after all. It ends as the one before it.
-    for (uint32_t n = ring->submitted + 1; n != number; n++)
-        enter_fence(ring, n, ring->fence_ids[ring->submitted % KMD_RING_ENTRIES], true);
     enter_fence(ring, number, s->SubmissionFenceId, false);
-    ring->submitted = number;
     return STATUS_SUCCESS;
 }
 

@@ -96,6 +96,10 @@ struct ferry_link_operations {
     /// Flip a bit of the byte at this bus address on its way, the next time that the device reads it (writes it).
     /// NULL operation = this back end cannot.
     void (*flip)(struct ferry_link *link, uint64_t bus, bool write);
+    /// Reset the function, and make it reachable again: for whoever takes over a device that somebody else left behind.
+    /// Its registers may go on becoming what they are after power-on behind this call. NULL operation or UNSUPPORTED =
+    /// it cannot. Errors: UNSUPPORTED, TIMEOUT, BACKEND.
+    int (*reset)(struct ferry_link *link);
     /// Free everything. Memory that was mapped stays its owner's.
     void (*close)(struct ferry_link *link);
 };

@@ -86,6 +86,7 @@ static int set_sizes(struct ferry_root_complex *rc, uint32_t at)
 {
     const uint32_t shift = at - FERRY_CONFIG_SPACE_PCIE;
     uint32_t capabilities;
+    rc->express = at;
     int error = config_read(rc, FERRY_CONFIG_SPACE_DEVICE_CAPABILITIES + shift, &capabilities);
     if (error != FERRY_OK) {
         return error;
@@ -166,4 +167,18 @@ int ferry_rc_enumerate(struct ferry_root_complex *rc)
     }
     const uint32_t enable = FERRY_CONFIG_SPACE_COMMAND_MEMORY_ENABLE_MASK | FERRY_CONFIG_SPACE_COMMAND_BUS_MASTER_MASK;
     return config_change(rc, FERRY_CONFIG_SPACE_COMMAND, enable, enable);
+}
+
+int ferry_rc_reset(struct ferry_root_complex *rc)
+{
+    const uint32_t shift = rc->express - FERRY_CONFIG_SPACE_PCIE;
+    const uint32_t begin = FERRY_CONFIG_SPACE_DEVICE_CONTROL_INITIATE_FUNCTION_RESET_MASK;
+    uint32_t capabilities;
+    int error = config_read(rc, FERRY_CONFIG_SPACE_DEVICE_CAPABILITIES + shift, &capabilities);
+    if (error == FERRY_OK && FERRY_GET(FERRY_CONFIG_SPACE_DEVICE_CAPABILITIES_FUNCTION_RESET, capabilities) == 0) {
+        return FERRY_ERROR_UNSUPPORTED;
+    }
+    error = error == FERRY_OK ? config_change(rc, FERRY_CONFIG_SPACE_DEVICE_CONTROL + shift, begin, begin) : error;
+    // The device answers to configuration at once; whoever must wait for more sees it in the registers.
+    return error == FERRY_OK ? ferry_rc_enumerate(rc) : error;
 }

@@ -201,6 +201,15 @@ static void flip(struct ferry_link *link, uint64_t bus, bool write)
     rc->flip_bus = bus;
 }
 
+static int reset(struct ferry_link *link)
+{
+    int error = ferry_rc_reset(of(link));
+    // Messages of before are about nothing that there is now.
+    of(link)->interrupts = 0;
+    of(link)->reasons &= ~FERRY_PUMP_INTERRUPT;
+    return error;
+}
+
 static void close_link(struct ferry_link *link)
 {
     struct ferry_root_complex *rc = of(link);
@@ -236,6 +245,7 @@ static const struct ferry_link_operations operations = {
     .observe = observe,
     .inject = inject,
     .flip = flip,
+    .reset = reset,
     .close = close_link,
 };
 

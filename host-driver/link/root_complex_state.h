@@ -25,6 +25,7 @@ struct ferry_root_complex {
     struct ferry_dma_map *map;
     uint32_t max_payload, max_read, boundary; // Bytes.
     uint64_t bar_base[3], bar_bytes[3];       // By BAR number; [1] is not used.
+    uint32_t express;                         // Where the PCI Express capability stands.
     bool random_split; // Completions are cut at random boundaries rather than as long as allowed.
     uint64_t random;
     struct ferry_rc_request request[FERRY_RC_TAGS];
@@ -60,5 +61,7 @@ int ferry_rc_start_read(struct ferry_root_complex *rc, struct ferry_tlp *tlp, vo
 int ferry_rc_finish_read(struct ferry_root_complex *rc, uint32_t tag);
 /// Find the device, place its BARs, set sizes and interrupts, enable it. root_complex_enumerate.c
 int ferry_rc_enumerate(struct ferry_root_complex *rc);
+/// Function level reset, and all that again.
+int ferry_rc_reset(struct ferry_root_complex *rc);
 
 #endif

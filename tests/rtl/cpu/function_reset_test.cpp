@@ -273,6 +273,87 @@ void after_a_hostile_host(Checks &checks, Random &random)
     }
 }
 
+// A job of any kind, in any direction.
+void any_job(Random &random, Ring &ring, unsigned number)
+{
+    const uint64_t out = DATA + 32 * 4096;
+    const uint32_t unordered = random.once_in(3) ? 0 : FERRY_PACKET_HEADER_UNORDERED_MASK;
+    const unsigned what = random.below(5), bytes = 1 + random.below(random.once_in(2) ? 200 : 20000);
+    const bool to_host = what == 0, from_host = what == 1;
+    if (what < 3) {
+        ring.word(FERRY_OPCODE_COPY | unordered | 8u << 16,
+                  (from_host ? FERRY_ADDRESS_KIND_SYSTEM : FERRY_ADDRESS_KIND_LOCAL) |
+                      (to_host ? FERRY_ADDRESS_KIND_SYSTEM : FERRY_ADDRESS_KIND_LOCAL) << 2);
+        ring.word(bytes).word((from_host ? DATA : 0) + random.below(99));
+        ring.word((to_host ? out : AREA) + random.below(99));
+    } else if (what == 3) {
+        ring.word(FERRY_OPCODE_COPY_PAGES | unordered | 10u << 16,
+                  FERRY_ADDRESS_KIND_LOCAL | FERRY_ADDRESS_KIND_SYSTEM << 2 | FERRY_LIST_SIDE_DESTINATION << 4);
+        ring.word(8192, 0).word(number * 64).word(out).word(out + 4096);
+    } else {
+        const bool host = random.once_in(2);
+        ring.fill(host ? FERRY_ADDRESS_KIND_SYSTEM : FERRY_ADDRESS_KIND_LOCAL, host ? out : AREA, bytes, 3, 0x55);
+    }
+}
+
+// A link that is slow or takes nothing, a host that does not answer, memory that is slow or dies: each or none.
+void any_trouble(Random &random, RootComplex &root)
+{
+    root.link_pace = random.once_in(2) ? 1 : 2 + random.below(30);
+    root.memory_pace = random.once_in(2) ? 1 : 2 + random.below(9);
+    root.posted_credits = !random.once_in(4);
+    root.request_credits = !random.once_in(4);
+    root.host_silent = random.once_in(3);
+    root.run(random.below(300));
+    root.memory_dead = !random.once_in(5);
+    root.run(random.once_in(2) ? random.below(500) : 5000);
+}
+
+void whatever_is_under_way(Checks &checks, Random &random)
+{
+    checks.begin("whatever_is_under_way_nothing_begins_behind_a_function_reset_and_the_device_works_when_memory_does");
+    const char *rounds = std::getenv("FERRY_RESETS");
+    unsigned stuck = 0;
+    for (unsigned round = 0, all = rounds ? unsigned(std::atoi(rounds)) : 12; round < all; round++) {
+        Bench bench(checks, random);
+        RootComplex &root = bench.root();
+        root.bar0(FERRY_BAR0_ENGINE_TIMEOUT, random.once_in(2) ? 0 : 1000 + random.below(2000));
+        if (random.once_in(2))
+            root.bar0(FERRY_BAR0_COMPLETION_TIMEOUT, 0);
+        for (unsigned i = 0, jobs = 1 + random.below(60); i < jobs; i++)
+            any_job(random, bench.paging(), i);
+        bench.paging().submit(FERRY_RING_ENTRY_FLAGS_INTERRUPT_MASK);
+        root.run(1200 + random.below(1500));
+        any_trouble(random, root);
+        bench.reset();
+        root.silent_from = root.time;
+        if (random.once_in(3)) {
+            root.run(random.below(400));
+            root.memory_dead = false;
+        }
+        root.run(72000);
+        root.link_pace = root.memory_pace = 1;
+        root.posted_credits = root.request_credits = true;
+        const uint32_t status = bench.status_after(6000) & ~OWED;
+        const bool is_stuck = status == FERRY_BAR0_STATUS_ENGINE_STUCK_MASK && root.memory_dead;
+        checks.that(status == 0 || is_stuck, "the reset has ended");
+        stuck += is_stuck;
+        root.host_silent = root.memory_dead = false;
+        for (int i = 0; i < 2000 && root.bar0(FERRY_BAR0_STATUS); i++)
+            root.run(20);
+        checks.equal(root.bar0(FERRY_BAR0_STATUS), 0, "status when memory is back");
+        checks.equal(root.indiscreet, 0, "packets that began after the reset");
+        if (checks.faults())
+            return;
+        root.silent_from = ~0ull;
+        if (root.unanswered() > 28)
+            root.answer_late();
+        bench.start();
+        bench.works();
+    }
+    std::printf("    %u ended with an engine that memory kept\n", stuck);
+}
+
 } // namespace
 
 int main()
@@ -285,5 +366,6 @@ int main()
     memory_is_dead(checks, random);
     memory_comes_back(checks, random);
     after_a_hostile_host(checks, random);
+    whatever_is_under_way(checks, random);
     return checks.done();
 }

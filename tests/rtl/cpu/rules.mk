@@ -59,6 +59,11 @@ soak-restart: $(BUILD)/tests/rtl_restart
 	$< $(BUILD)/firmware/firmware.bin every
 SOAKS += soak-restart
 
+.PHONY: soak-function-reset
+soak-function-reset: $(BUILD)/tests/rtl_function_reset
+	FERRY_RESETS=300 $<
+SOAKS += soak-function-reset
+
 $(BUILD)/tests/rtl_fetch:
 	@mkdir -p $(@D) $(BUILD)/verilated
 	$(call rtl_program,fetch_bench,$(RTL_CPU_TEST)/fetch_test.cpp,$(RTL_CPU_TEST)/fetch_bench.v)

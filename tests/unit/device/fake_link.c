@@ -96,6 +96,26 @@ static void react(struct fake_link *fake)
     }
 }
 
+static void power_on(struct fake_link *fake)
+{
+    memset(fake->registers, 0, sizeof(fake->registers));
+    memset(fake->retired, 0, sizeof(fake->retired));
+    *at(fake, FERRY_BAR0_MAGIC) = 0x59525246;
+    *at(fake, FERRY_BAR0_CONTRACT_VERSION) = 0x40000;
+    *at(fake, FERRY_BAR0_CAPABILITIES) = 0x3c455; // 8 byte data, 4096 byte slots, 4 slots, 32 tags, 5 rings.
+    *at(fake, FERRY_BAR0_APERTURE_PAGES) = 4096;
+    *at(fake, FERRY_BAR0_LOCAL_BYTES) = 0x3000000;
+    *at(fake, FERRY_BAR0_FIRMWARE_RAM_BYTES) = 0x4000;
+}
+
+static int reset(struct ferry_link *link)
+{
+    struct fake_link *fake = of(link);
+    fake->resets++;
+    fake->resetting = fake->reset_error == FERRY_OK;
+    return fake->reset_error;
+}
+
 static void advance(struct fake_link *fake, uint64_t cycles)
 {
     fake->cycles += cycles;
@@ -117,6 +137,10 @@ static int read32(struct ferry_link *link, enum ferry_bar bar, uint64_t offset, 
     }
     if (offset >= sizeof(fake->registers)) {
         return FERRY_ERROR_RANGE;
+    }
+    if (fake->resetting && fake->reset_reads-- == 0) {
+        fake->resetting = false;
+        power_on(fake);
     }
     *at(fake, FERRY_BAR0_INTERRUPT_STATUS) &= ~fake->clear_under_way;
     fake->clear_under_way = 0;
@@ -266,6 +290,7 @@ static const struct ferry_link_operations operations = {
     .take_interrupts = take_interrupts,
     .cycles = cycles,
     .counts = counts,
+    .reset = reset,
     .close = close_link,
 };
 
@@ -278,11 +303,6 @@ struct fake_link *fake_link_create(bool *closed)
     fake->final_state = FERRY_FIRMWARE_STATE_RUNNING;
     fake->retire_cycles = 2000;
     ferry_dma_map_create(3, &fake->map);
-    *at(fake, FERRY_BAR0_MAGIC) = 0x59525246;
-    *at(fake, FERRY_BAR0_CONTRACT_VERSION) = 0x40000;
-    *at(fake, FERRY_BAR0_CAPABILITIES) = 0x3c455; // 8 byte data, 4096 byte slots, 4 slots, 32 tags, 5 rings.
-    *at(fake, FERRY_BAR0_APERTURE_PAGES) = 4096;
-    *at(fake, FERRY_BAR0_LOCAL_BYTES) = 0x3000000;
-    *at(fake, FERRY_BAR0_FIRMWARE_RAM_BYTES) = 0x4000;
+    power_on(fake);
     return fake;
 }

@@ -37,6 +37,9 @@ struct fake_link {
     uint32_t clear_under_way;
     uint32_t writes_seen[64][2]; // Last register writes, offset and value.
     uint32_t writes;
+    int reset_error; // What a function reset ends in; so many reads later the registers are as after power-on.
+    unsigned reset_reads, resets;
+    bool resetting;
     ferry_link_refused_write *refused;
     void *refused_context;
 };

@@ -75,6 +75,43 @@ static void a_newer_minor_version_is_taken(void **context)
     ferry_gpu_close(gpu);
 }
 
+// What an earlier driver has left is gone before anything is set up.
+static void a_device_that_has_run_before_is_reset(void **context)
+{
+    (void)context;
+    static struct ferry_link_operations without;
+    const struct {
+        int error, expected;
+        unsigned reads;
+        bool cannot;
+    } cases[] = {{FERRY_OK, FERRY_OK, 0, false},
+                 {FERRY_OK, FERRY_OK, 9, false},
+                 {FERRY_OK, FERRY_ERROR_TIMEOUT, ~0u, false},
+                 {FERRY_ERROR_BACKEND, FERRY_ERROR_BACKEND, 0, false},
+                 {FERRY_OK, FERRY_ERROR_UNSUPPORTED, 0, true}};
+    for (size_t n = 0; n < sizeof(cases) / sizeof(cases[0]); n++) {
+        bool closed = false;
+        struct ferry_gpu *gpu;
+        struct fake_link *fake = fake_link_create(&closed);
+        without = *fake->link.operations;
+        without.reset = NULL;
+        fake->registers[FERRY_BAR0_HOST_CONTRACT / 4] = 0x40000;
+        fake->registers[FERRY_BAR0_FAULT_LOG_PRODUCED / 4] = 77;
+        fake->reset_error = cases[n].error;
+        fake->reset_reads = cases[n].reads;
+        fake->link.operations = cases[n].cannot ? &without : fake->link.operations;
+        if (cases[n].expected != FERRY_OK) {
+            assert_int_equal(open_wrong(fake, NULL), cases[n].expected);
+            continue;
+        }
+        assert_int_equal(ferry_gpu_open(&fake->link, NULL, &gpu), FERRY_OK);
+        assert_int_equal(fake->resets, 1);
+        assert_int_equal(fake->registers[FERRY_BAR0_FAULT_LOG_PRODUCED / 4], 0);
+        assert_int_not_equal(fake->registers[FERRY_BAR0_HOST_CONTRACT / 4], 0);
+        ferry_gpu_close(gpu);
+    }
+}
+
 static void firmware_that_does_not_come_up_is_named(void **context)
 {
     (void)context;
@@ -393,6 +430,7 @@ int main(void)
         CASE(a_refused_write_names_its_packet),
         CASE(every_counter_lands_in_its_field),
         CASE(a_carry_between_two_words_is_not_seen),
+        CASE(a_device_that_has_run_before_is_reset),
         CASE(engine_reset_ends_or_times_out),
         CASE(what_comes_during_a_reset_ends_a_wait),
         CASE(ranges_are_checked_before_they_are_written),

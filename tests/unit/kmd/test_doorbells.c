@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "device/device_state.h"
+#include "kmd/internal.h"
 
 #define DOORBELL (FERRY_BAR0_RING_AT + 2 * FERRY_BAR0_RING_STRIDE + FERRY_BAR0_RING_PRODUCER)
 
@@ -93,8 +94,10 @@ static void works_from(struct rig *rig, uint32_t fence)
         unsigned notes = rig->note_count;
 
         submit_user(rig, &commands, allocation, 0, fence + n);
+        assert_true(kmd_allocation_is_busy(rig->adapter, allocation, 0));
         wait_for(rig, 2, fence + n);
         run(rig);
+        assert_false(kmd_allocation_is_busy(rig->adapter, allocation, 0));
         assert_int_equal(rig->note_count, notes + 1);
         assert_int_equal(rig->notes[notes].type, DXGK_INTERRUPT_DMA_COMPLETED);
         assert_int_equal(rig->notes[notes].fence, fence + n);

@@ -125,6 +125,15 @@ static void config(struct fake_device *device, bool write, uint32_t offset, uint
     fake_device_expect(device, &expect, &answer);
 }
 
+void fake_device_expect_reset(struct fake_device *device, bool supported)
+{
+    config(device, false, 0x44, supported ? 0x10000021 : 0x00000021);
+    if (supported) {
+        config(device, false, 0x48, 0x00002920);
+        config(device, true, 0x48, 0x0000a920);
+    }
+}
+
 void fake_device_expect_enumeration(struct fake_device *device, bool boundary128)
 {
     config(device, false, 0x00, 0xfe011209);

@@ -37,6 +37,8 @@ struct ferry_tlp_transport fake_device_transport(struct fake_device *device);
 void fake_device_expect(struct fake_device *device, const struct fake_packet *expect, const struct fake_packet *answer);
 /// Send to the host.
 void fake_device_send(struct fake_device *device, const uint32_t *words, size_t count);
+/// The script of a function reset in front of the next enumeration.
+void fake_device_expect_reset(struct fake_device *device, bool supported);
 /// The script of a whole enumeration, with MPS 256, MRRS 512, RCB 64.
 void fake_device_expect_enumeration(struct fake_device *device, bool boundary128);
 

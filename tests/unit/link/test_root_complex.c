@@ -11,6 +11,19 @@ static void enumeration_programs_what_the_script_expects(void **context)
     assert_int_equal(state->device.sent_count, 0);
 }
 
+static void a_function_reset_is_asked_for_and_the_device_placed_again(void **context)
+{
+    struct state *state = *context;
+    fake_device_expect_reset(&state->device, true);
+    fake_device_expect_enumeration(&state->device, false);
+    assert_int_equal(state->link->operations->reset(state->link), FERRY_OK);
+    assert_int_equal(state->device.step, 26 + 3 + 26);
+    fake_device_expect_reset(&state->device, false);
+    assert_int_equal(state->link->operations->reset(state->link), FERRY_ERROR_UNSUPPORTED);
+    assert_int_equal(state->device.step, 26 + 3 + 26 + 1);
+    assert_int_equal(state->device.sent_count, 0);
+}
+
 static int open_script(struct fake_device *device, struct ferry_link **link)
 {
     struct ferry_link_config config = config_with(0);
@@ -241,6 +254,7 @@ int main(void)
         cmocka_unit_test(a_device_without_interrupt_capability_is_refused),
         cmocka_unit_test(silence_is_a_timeout_and_refusal_is_named),
         cmocka_unit_test(settings_out_of_range_are_refused),
+        CASE(a_function_reset_is_asked_for_and_the_device_placed_again),
         CASE(register_read_is_one_word_and_returns_the_answer),
         CASE(register_write_is_posted),
         CASE(accesses_outside_a_bar_are_refused_here),

@@ -6,11 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-void open_machine(struct machine *machine, const struct ferry_link_config *config,
-                  const struct ferry_gpu_options *options)
+void open_device(struct machine *machine, const struct ferry_gpu_options *options)
 {
-    memset(machine, 0, sizeof(*machine));
-    assert_int_equal(ferry_backend_sim.open(config, &machine->link), FERRY_OK);
     assert_int_equal(ferry_gpu_open(machine->link, options, &machine->gpu), FERRY_OK);
     assert_int_equal(ferry_gpu_ring_create(machine->gpu, RING_PAGING, 6, 7), FERRY_OK);
     assert_int_equal(ferry_gpu_ring_create(machine->gpu, RING_USER, 4, FERRY_GPU_RIGHT_SYSTEM), FERRY_OK);
@@ -19,6 +16,14 @@ void open_machine(struct machine *machine, const struct ferry_link_config *confi
     for (uint32_t n = 0; n < 65536; n++) {
         ((uint8_t *)machine->host.address)[n] = (uint8_t)(n * 13 + n / 253);
     }
+}
+
+void open_machine(struct machine *machine, const struct ferry_link_config *config,
+                  const struct ferry_gpu_options *options)
+{
+    memset(machine, 0, sizeof(*machine));
+    assert_int_equal(ferry_backend_sim.open(config, &machine->link), FERRY_OK);
+    open_device(machine, options);
 }
 
 void close_machine(struct machine *machine)

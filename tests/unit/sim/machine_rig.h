@@ -27,6 +27,8 @@ struct machine {
     uint64_t fence;
 };
 
+// The device behind the machine's link; then what stands in front of it.
+void open_device(struct machine *machine, const struct ferry_gpu_options *options);
 void open_machine(struct machine *machine, const struct ferry_link_config *config,
                   const struct ferry_gpu_options *options);
 void close_machine(struct machine *machine);
@@ -52,5 +54,6 @@ void an_unreadable_entry_is_named_and_keeps_the_fence_value(void **context);
 void lost_completion_is_a_timeout_fault(void **context);
 void an_error_of_video_memory_is_a_fault(void **context);
 void engine_reset_leaves_the_engine_usable(void **context);
+void a_device_that_somebody_left_behind_is_taken_over(void **context);
 
 #endif

@@ -333,6 +333,7 @@ int main(void)
         CASE(lost_completion_is_a_timeout_fault),
         CASE(an_error_of_video_memory_is_a_fault),
         CASE(engine_reset_leaves_the_engine_usable),
+        CASE(a_device_that_somebody_left_behind_is_taken_over),
         cmocka_unit_test(another_host_contract_is_refused),
         cmocka_unit_test(copies_survive_stalls_on_every_handshake),
         cmocka_unit_test(copies_survive_a_host_that_takes_one_packet_of_each_kind),

@@ -208,3 +208,66 @@ void engine_reset_leaves_the_engine_usable(void **context)
     assert_int_equal(only_fault(machine).kind, FERRY_FAULT_KIND_ENGINE_RESET);
     next_job_runs(machine);
 }
+
+// ---- A device that somebody left behind ----
+
+static int nothing_is_written(struct ferry_link *link, enum ferry_bar bar, uint64_t offset, uint32_t value)
+{
+    (void)link, (void)bar, (void)offset, (void)value;
+    return FERRY_OK;
+}
+
+static void link_stays_open(struct ferry_link *link)
+{
+    (void)link;
+}
+
+// The driver goes away with entries done, a fault taken and jobs under way, and its memory with it; in an orderly way,
+// or without a word to the device. The next one finds rings that begin at 1.
+void a_device_that_somebody_left_behind_is_taken_over(void **context)
+{
+    struct machine *machine = *context;
+    const struct ferry_link_operations *own = machine->link->operations;
+    for (unsigned round = 0; round < 4; round++) {
+        for (unsigned n = 0; n < 3 + round; n++) {
+            next_job_runs(machine);
+        }
+        copy(machine, FERRY_ADDRESS_KIND_SYSTEM, 0xdead000, FERRY_ADDRESS_KIND_LOCAL, 0, 64);
+        assert_int_equal(run(machine, RING_PAGING), FERRY_BUFFER_STATUS_FAULTED);
+        assert_int_equal(only_fault(machine).sequence, 1);
+        copy(machine, FERRY_ADDRESS_KIND_LOCAL, 0, FERRY_ADDRESS_KIND_SYSTEM, machine->host.bus, 65536);
+        const struct ferry_gpu_entry entry = {machine->buffer.bus, 4 * machine->words, true, ++machine->fence};
+        for (unsigned n = 0; n < 5; n++) {
+            assert_int_equal(ferry_gpu_ring_submit(machine->gpu, RING_PAGING, &entry, NULL), FERRY_OK);
+            assert_int_equal(ferry_gpu_ring_submit(machine->gpu, RING_USER, &entry, NULL), FERRY_OK);
+        }
+        assert_int_equal(ferry_gpu_run(machine->gpu, 500 + 1000 * round), FERRY_OK);
+        struct ferry_link_operations last = *own;
+        last.close = link_stays_open;
+        if (round & 1) {
+            last.write32 = nothing_is_written;
+        }
+        machine->link->operations = &last;
+        ferry_gpu_memory_free(machine->gpu, &machine->buffer);
+        ferry_gpu_memory_free(machine->gpu, &machine->host);
+        ferry_gpu_close(machine->gpu);
+        machine->link->operations = own;
+        machine->words = 0;
+        machine->fence = 0;
+        const struct ferry_gpu_options options = {
+            .size = sizeof(options), .completion_timeout = 3000, .engine_timeout = 20000};
+        open_device(machine, &options);
+        uint32_t number;
+        copy(machine, FERRY_ADDRESS_KIND_SYSTEM, machine->host.bus, FERRY_ADDRESS_KIND_LOCAL, 0x7000, 256);
+        const struct ferry_gpu_entry first = {machine->buffer.bus, 4 * machine->words, true, ++machine->fence};
+        machine->words = 0;
+        assert_int_equal(ferry_gpu_ring_submit(machine->gpu, RING_PAGING, &first, &number), FERRY_OK);
+        assert_int_equal(number, 1);
+        assert_int_equal(ferry_gpu_wait_retired(machine->gpu, RING_PAGING, number, 100000), FERRY_OK);
+        struct ferry_gpu_fence fence;
+        assert_int_equal(ferry_gpu_ring_completed(machine->gpu, RING_PAGING, &fence), FERRY_OK);
+        assert_true(fence.retired == 1 && fence.value == 1 && fence.status == FERRY_BUFFER_STATUS_SUCCESS);
+        next_job_runs(machine);
+        assert_int_equal(ferry_gpu_ring_pending(machine->gpu, RING_USER), 0);
+    }
+}
