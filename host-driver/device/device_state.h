@@ -58,7 +58,6 @@ int ferry_gpu_register_read(struct ferry_gpu *gpu, uint32_t offset, uint32_t *va
 int ferry_gpu_register_write(struct ferry_gpu *gpu, uint32_t offset, uint32_t value);
 int ferry_gpu_register_read64(struct ferry_gpu *gpu, uint32_t offset, uint64_t *value);
 int ferry_gpu_register_write64(struct ferry_gpu *gpu, uint32_t offset, uint64_t value);
-// rings.c
 /// Let the device run for up to `cycles`, or until something comes, and count that for those who wait.
 int ferry_gpu_pump(struct ferry_gpu *gpu, uint64_t cycles);
 // faults.c

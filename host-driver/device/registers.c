@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+// Registers of the device, and its time.
 #include "device/device_state.h"
 
 int ferry_gpu_register_read(struct ferry_gpu *gpu, uint32_t offset, uint32_t *value)
@@ -25,4 +26,12 @@ int ferry_gpu_register_write64(struct ferry_gpu *gpu, uint32_t offset, uint64_t 
 {
     int error = ferry_gpu_register_write(gpu, offset, (uint32_t)value);
     return error != FERRY_OK ? error : ferry_gpu_register_write(gpu, offset + 4, (uint32_t)(value >> 32));
+}
+
+int ferry_gpu_pump(struct ferry_gpu *gpu, uint64_t cycles)
+{
+    unsigned reasons = 0;
+    int error = gpu->link->operations->pump(gpu->link, cycles, &reasons);
+    gpu->events += reasons != 0;
+    return error;
 }

@@ -157,14 +157,6 @@ void ferry_gpu_set_interrupt(struct ferry_gpu *gpu, ferry_gpu_interrupt *handler
     pthread_mutex_unlock(&gpu->mutex);
 }
 
-int ferry_gpu_pump(struct ferry_gpu *gpu, uint64_t cycles)
-{
-    unsigned reasons = 0;
-    int error = gpu->link->operations->pump(gpu->link, cycles, &reasons);
-    gpu->events += reasons != 0;
-    return error;
-}
-
 /// Run for up to `cycles`, take interrupts that came and call the handler, without the mutex. Runs nothing when more
 /// than `events` have come before.
 static int run_slice(struct ferry_gpu *gpu, uint64_t cycles, uint64_t events)
