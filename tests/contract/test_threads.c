@@ -221,19 +221,30 @@ struct waiter {
     struct world *world;
     uint64_t fence;
     int result;
-    atomic_bool started, ended;
+    atomic_uint turns; // of the wait hook
+    atomic_bool served;
 };
 
 static void *wait_for_the_slow_job(void *argument)
 {
     struct waiter *waiter = argument;
-    atomic_store(&waiter->started, true);
     waiter->result = ferry_vidmm_wait(waiter->world->manager, waiter->world->context, waiter->fence);
-    atomic_store(&waiter->ended, true);
     return NULL;
 }
 
-// The job takes so many turns of the waiter that whoever had to wait for their end would find it ended.
+#define MANY_TURNS 10000
+
+// The slow job ends when the others have been served; after many turns in any case.
+static void count_turns(void *context)
+{
+    struct waiter *waiter = context;
+    if (atomic_fetch_add(&waiter->turns, 1) > MANY_TURNS || atomic_load(&waiter->served))
+        waiter->world->knobs->hold_node = 0;
+    nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+}
+
+// The others call when the waiter is in the middle of it. Whoever has to wait for the end of his wait finds all turns
+// taken.
 static void a_slow_wait_keeps_nobody_out(void **state)
 {
     (void)state;
@@ -244,20 +255,22 @@ static void a_slow_wait_keeps_nobody_out(void **state)
     world_require(world, a);
     world->knobs->delay = 1;
     world->knobs->hold_node = 1;
-    world->knobs->hold_turns = 20000;
+    world->knobs->hold_turns = 1000 * MANY_TURNS;
     struct waiter waiter = {.world = world, .fence = world_gpu_fill(world, a, 0, 64, 1)};
+    world->knobs->before_turn = count_turns;
+    world->knobs->before_turn_context = &waiter;
     pthread_t thread;
     assert_int_equal(pthread_create(&thread, NULL, wait_for_the_slow_job, &waiter), 0);
-    while (!atomic_load(&waiter.started))
-        ;
-    nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-    for (unsigned i = 0; i < 50; i++) {
+    while (atomic_load(&waiter.turns) == 0)
+        nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL);
+    for (unsigned i = 0; i < 5; i++) {
         D3DKMT_HANDLE b = world_create(world, PAGES(1), CPU);
         assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, b), FERRY_OK);
     }
-    bool ended = atomic_load(&waiter.ended);
+    unsigned turns = atomic_load(&waiter.turns);
+    atomic_store(&waiter.served, true);
     pthread_join(thread, NULL);
-    assert_false(ended);
+    assert_true(turns < MANY_TURNS);
     assert_int_equal(waiter.result, FERRY_OK);
     world_close(world);
 }

@@ -249,6 +249,96 @@ static void a_submit_that_waits_for_its_turn_lets_others_in(void **state)
     assert_in_range(b.ended_when_served, 1, 5);
 }
 
+// ---- Programs that submit at once -----------------------------------------------------------------------------------
+
+enum { PROGRAMS = 3, OWNED = 6, ROUNDS = 60, PIECE = 1 << 17 };
+
+struct player {
+    struct ferry_device *device;
+    struct ferry_queue *queue;
+    struct ferry_allocation *owned[OWNED];
+    uint32_t holds[OWNED]; // each word of it
+    uint64_t random;
+    unsigned wrong, failed;
+};
+
+static uint32_t chance(struct player *player, uint32_t below)
+{
+    player->random = player->random * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(player->random >> 33) % below;
+}
+
+static void look_at(struct player *player, unsigned number)
+{
+    void *address;
+
+    if (ferry_lock(player->owned[number], FERRY_LOCK_READ_ONLY, &address) < 0) {
+        player->failed++;
+        return;
+    }
+    for (uint32_t i = 0; i < PIECE / 4; i++)
+        player->wrong += ((const uint32_t *)address)[i] != player->holds[number];
+    player->failed += ferry_unlock(player->owned[number]) < 0;
+}
+
+static void *play(void *context)
+{
+    struct player *player = context;
+    uint64_t fence = 0;
+
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        unsigned to = chance(player, OWNED), from = chance(player, OWNED);
+        player->holds[to] = 1 + chance(player, 1u << 30);
+        player->failed += ferry_queue_fill(player->queue, player->owned[to], 0, PIECE, player->holds[to], 4) < 0;
+        if (to != from) {
+            player->failed += ferry_queue_copy(player->queue, player->owned[from], 0, player->owned[to], 0, PIECE) < 0;
+            player->holds[from] = player->holds[to];
+        }
+        player->failed += ferry_queue_submit(player->queue, &fence) < 0;
+        if (chance(player, 6) == 0)
+            look_at(player, chance(player, OWNED));
+    }
+    player->failed += ferry_queue_wait(player->queue, fence) < 0;
+    for (unsigned i = 0; i < OWNED; i++)
+        look_at(player, i);
+    return NULL;
+}
+
+// Their lists together are more than twice what there is, so that each job of one may put another's away: no job is
+// refused, and each finds its own content, whoever was there in between.
+static void programs_that_submit_at_once_keep_their_content(void **state)
+{
+    struct ferry_adapter *adapter = open_adapter(MEMORY);
+    struct player players[PROGRAMS] = {0};
+    pthread_t threads[PROGRAMS];
+    struct ferry_statistics statistics = {.size = sizeof statistics};
+
+    (void)state;
+    say_random();
+    for (unsigned i = 0; i < PROGRAMS; i++) {
+        struct player *player = &players[i];
+        begin(adapter, 1 + i, 0, NULL, &player->device);
+        ok(ferry_queue_create(player->device, &player->queue));
+        player->random = seed * PROGRAMS + i;
+        for (unsigned n = 0; n < OWNED; n++)
+            player->owned[n] = make(player->device, PIECE, VISIBLE);
+        struct ferry_residency list = {
+            .size = sizeof list, .allocations = player->owned, .count = OWNED, .cant_trim_further = true};
+        assert_true(ferry_make_resident(player->device, &list) >= 0);
+    }
+    for (unsigned i = 0; i < PROGRAMS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, play, &players[i]), 0);
+    for (unsigned i = 0; i < PROGRAMS; i++)
+        pthread_join(threads[i], NULL);
+    for (unsigned i = 0; i < PROGRAMS; i++) {
+        assert_int_equal(players[i].failed, 0);
+        assert_int_equal(players[i].wrong, 0);
+    }
+    ok(ferry_adapter_statistics(adapter, &statistics));
+    assert_true(statistics.evictions > OWNED); // they were in each other's way, even if one ended before the next began
+    ferry_adapter_close(adapter);
+}
+
 // ---- Two calls that destroy the same device
 // -----------------------------------------------------------------------------
 
@@ -322,6 +412,7 @@ int main(int argc, char **argv)
         cmocka_unit_test_setup_teardown(a_killed_program_leaves_nothing_and_its_handles_are_gone, setup, teardown),
         cmocka_unit_test_setup_teardown(bad_arguments, setup, teardown),
         cmocka_unit_test(a_submit_that_waits_for_its_turn_lets_others_in),
+        cmocka_unit_test(programs_that_submit_at_once_keep_their_content),
         cmocka_unit_test(a_program_ends_behind_the_call_that_destroys_its_device),
     };
 
