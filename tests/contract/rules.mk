@@ -46,12 +46,12 @@ lint-wall:
 	@python3 $(CONTRACT_SUITE)/check_wall.py
 LINTS += lint-wall
 
-# The same tests on the real miniport over the reference model. The victims of a whole game's trace and shares of GPU time
-# are the manager's own matter and stay with the memcpy machine.
+# The same tests on the real miniport over the reference model. Shares of GPU time are
+# judged on the memcpy machine alone (contract_residency_kmd says so and why).
 KMD_SUITE_SOURCES := $(wildcard host-driver/kmd/*.c host-driver/device/*.c sim/model/*.c) host-driver/link/dma_map.c
 KMD_SUITE_OBJECTS := $(KMD_SUITE_SOURCES:%.c=$(BUILD)/obj-suite/%.o) \
 	$(patsubst %,$(BUILD)/obj-suite/$(CONTRACT_SUITE)/%.o,chaos kmd_answers kmd_machine spy world)
-KMD_SUITE_TESTS := $(filter-out test_victims_trace test_gpu_shares,$(SUITE_TESTS))
+KMD_SUITE_TESTS := $(filter-out test_gpu_shares,$(SUITE_TESTS))
 KMD_SUITE_PROGRAMS := $(KMD_SUITE_TESTS:test_%=$(BUILD)/tests/contract_%_kmd)
 
 $(KMD_SUITE_OBJECTS): CPPFLAGS := -Itests/unit/kmd/no_firmware $(CPPFLAGS)

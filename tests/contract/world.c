@@ -21,6 +21,12 @@ int world_run(const struct CMUnitTest *tests, size_t count)
     return failed;
 }
 
+void world_leaves_out(const char *miniport, const char *test, const char *reason)
+{
+    if (strcmp(miniport, machine_miniport) == 0)
+        printf("left out: %s: %s\n", test, reason);
+}
+
 struct world_options world_defaults(void)
 {
     return (struct world_options){

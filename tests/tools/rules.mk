@@ -37,11 +37,11 @@ $(BUILD)/tests/policy: tests/tools/test_policy.py $(BUILD)/ferry
 	@mkdir -p $(@D)
 	install -m 755 $< $@
 
-# The large traces, whole, on the model: minutes each.
+# The large traces, whole, on the model, in little video memory and in the most there is: minutes each.
 SOAKS += soak-replay
 .PHONY: soak-replay
 soak-replay: $(BUILD)/ferry
 	@mkdir -p $(BUILD)/soak
-	@set -e; for name in openarena stellarium minetest; do \
-	    $(BUILD)/ferry replay tests/data/$$name.memtrace.gz --backend model --vram 64M --json $(BUILD)/soak/$$name.json \
-	        --svg $(BUILD)/soak/$$name.svg; done
+	@set -e; for name in openarena stellarium minetest; do for vram in 64M 64G; do \
+	    $(BUILD)/ferry replay tests/data/$$name.memtrace.gz --backend model --vram $$vram --json $(BUILD)/soak/$$name-$$vram.json \
+	        --svg $(BUILD)/soak/$$name-$$vram.svg; done; done

@@ -94,6 +94,7 @@ def main():
     check(model.get("bytes_moved", 1) * 20 <= model.get("bytes_in", 0), "room_is_made_without_moving_much", model.get("bytes_moved"))
     replay("model_glmark2", GLMARK2, "model", "--vram", "22M")
     replay("model_glmark2_targets", targets, "model", "--vram", "22M")
+    replay("model_neverball_64_gib", NEVERBALL, "model", "--vram", "64G", "--frames", "30")
     replay("model_neverball_all_read_back", NEVERBALL, "model", "--vram", "5M", "--frames", "20", "--verify", "all")
     chance = Random(int(SEED))
     for number in range(14):

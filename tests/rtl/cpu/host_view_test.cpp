@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The whole device as a host sees it that reads much, looks seldom, has a page at the very end of its addresses, or
-// takes nothing for a while (blocked_link_cases.cpp).
+// takes nothing for a while (blocked_link_cases.cpp), or means ill (hostile_device_cases.cpp).
 #include "host_view.h"
 
 namespace
@@ -115,15 +115,20 @@ void top_of_the_bus(Checks &checks, Random &random)
 
 } // namespace
 
-int main()
+int main(int argc, char **argv)
 {
     Random random;
     Checks checks;
+    if (argc > 1 && std::string(argv[1]) == "hostile") {
+        hostile_packets(checks, random);
+        return checks.done();
+    }
     counters_under_reads(checks, random);
     messages_alone(checks, random);
     top_of_the_bus(checks, random);
     window_behind_a_fault(checks, random);
     window_while_the_link_takes_nothing(checks, random);
     no_leave_to_speak(checks, random);
+    hostile_packets(checks, random);
     return checks.done();
 }

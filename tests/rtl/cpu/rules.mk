@@ -43,7 +43,8 @@ $(BUILD)/tests/rtl_restart: | $(BUILD)/firmware/firmware.bin
 
 $(BUILD)/tests/rtl_host_view: | $(BUILD)/firmware/firmware.bin
 	@mkdir -p $(@D) $(BUILD)/verilated
-	$(call rtl_program,ferry_device,$(RTL_CPU_TEST)/host_view_test.cpp $(RTL_CPU_TEST)/blocked_link_cases.cpp,\
+	$(call rtl_program,ferry_device,$(RTL_CPU_TEST)/host_view_test.cpp $(RTL_CPU_TEST)/blocked_link_cases.cpp \
+	    $(RTL_CPU_TEST)/hostile_device_cases.cpp,\
 	    $(RTL_CPU_CORE) rtl/ferry_device.v $(RTL_CORE))
 
 $(BUILD)/tests/rtl_memory_faults: | $(BUILD)/firmware/firmware.bin
@@ -63,6 +64,12 @@ SOAKS += soak-restart
 soak-function-reset: $(BUILD)/tests/rtl_function_reset
 	FERRY_RESETS=300 $<
 SOAKS += soak-function-reset
+
+# A hundred thousand hostile packets into the whole device, jobs of both rings after each hundred.
+.PHONY: soak-hostile-device
+soak-hostile-device: $(BUILD)/tests/rtl_host_view
+	FERRY_HOSTILE=100000 $< hostile
+SOAKS += soak-hostile-device
 
 $(BUILD)/tests/rtl_fetch:
 	@mkdir -p $(@D) $(BUILD)/verilated

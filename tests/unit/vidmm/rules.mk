@@ -12,3 +12,9 @@ PLAN_SOURCES := $(addprefix host-driver/vidmm/space/,steps.c search.c push.c win
 $(BUILD)/tests/vidmm_plan: $(PLAN_SOURCES) $(addprefix host-driver/vidmm/space/,segment_allocator.c directory.c victim.c)
 
 TEST_PROGRAMS += $(VIDMM_UNIT_PROGRAMS)
+
+# The plan on a million random states.
+.PHONY: soak-plan
+SOAKS += soak-plan
+soak-plan: $(BUILD)/tests/vidmm_plan
+	FERRY_STATES=1000000 $<
