@@ -105,6 +105,10 @@ module ferry_page_tables #(
         .second(view), .word0({index0_reg, found0_reg}), .word1({index1_reg, found1_reg}), .chosen(viewed)
     );
 
+`ifdef FORMAL
+    wire        formal_held, formal_held_side, formal_within, formal_within_host;
+    wire [1:0]  formal_busy_host, formal_first_side;
+`endif
     ferry_table_reads #(.LOCAL_ADDRESS_BITS(B)) reads (
         .clk(clk), .rst(rst), .hold(forgetting), .ask(asks), .asked_side(side),
         .asked_host(table_read[`FERRY_MAPPING_HOST_RANGE]), .asked_snoop(table_read[`FERRY_MAPPING_SNOOP_RANGE]),
@@ -114,14 +118,18 @@ module ferry_page_tables #(
         .local_arvalid(local_arvalid), .local_arready(local_arready), .local_r(local_r), .local_rvalid(local_rvalid),
         .local_rready(local_rready), .host_ar(host_ar), .host_arvalid(host_arvalid), .host_arready(host_arready),
         .host_r(host_r), .host_rvalid(host_rvalid), .host_rready(host_rready)
+`ifdef FORMAL
+        , .formal_held(formal_held), .formal_held_side(formal_held_side), .formal_busy_host(formal_busy_host),
+        .formal_first_side(formal_first_side), .formal_within(formal_within), .formal_within_host(formal_within_host)
+`endif
     );
     assign read = taken;
 
     // ---- What this cycle is for: an entry that was read, a step of forgetting, or a look-up ----
-    reg         turn_reg;
     wire [1:0]  want = lookup_valid & idle;
     wire        look = want != 2'd0 && !beat && !forgetting;
-    wire        look_side = turn_reg ? want[1] : !want[0];
+    // After its answer a side has nothing to be looked up for a cycle: the other one's turn comes.
+    wire        look_side = !want[0];
     wire        chosen = beat ? beat_side : look_side;
     wire [39:0] request;
     wire [39:0] about;
@@ -232,15 +240,34 @@ module ferry_page_tables #(
         : next_height[0] ? page[29:21] : page[20:12];
     assign missed = look && next_state != S_LOOKED && next_state != S_DONE;
 
+`ifdef FORMAL
+    (* anyconst *) reg [3:0]   formal_space;
+    (* anyconst *) reg [47:12] formal_page;
+    wire [3:0]  formal_set, formal_fill_set;
+    wire [1:0]  formal_tagged, formal_grouped, formal_valid, formal_areas_known;
+    wire        formal_fill_way, formal_fill_valid;
+    wire [2:0]  formal_fill_from;
+    wire [2*M-1:0] formal_lines, formal_areas;
+`endif
     ferry_tlb lines (
         .clk(clk), .space(space), .page(page), .known(line_known), .mapping(line_mapping),
         .fill((entry && height == 2'd0 && !next_bad) || behind), .fill_place(place[14:12]), .fill_first(beat_first),
         .fill_last(beat_last), .fill_mapping(next_mapping), .forget(sweep), .forget_set(sweep_reg), .forget_scope(scope)
+`ifdef FORMAL
+        , .formal_space(formal_space), .formal_page(formal_page), .formal_set(formal_set), .formal_tagged(formal_tagged),
+        .formal_grouped(formal_grouped), .formal_valid(formal_valid), .formal_mappings(formal_lines),
+        .formal_fill_set(formal_fill_set), .formal_fill_way(formal_fill_way), .formal_fill_valid(formal_fill_valid),
+        .formal_fill_from(formal_fill_from)
+`endif
     );
     ferry_table_cache areas (
         .clk(clk), .side(chosen), .space(space), .area(page[47:21]), .known(area_known), .mapping(area_mapping),
         .fill(entry && height == 2'd1 && !next_bad), .fill_mapping(next_mapping), .forget(sweep),
         .forget_place(sweep_reg), .forget_scope(scope)
+`ifdef FORMAL
+        , .formal_space(formal_space), .formal_area(formal_page[47:21]), .formal_known(formal_areas_known),
+        .formal_mappings(formal_areas)
+`endif
     );
 
     // ---- Answers: one a cycle, that of the look-aside buffer first; of a walk, when no read is shown ----
@@ -322,9 +349,6 @@ module ferry_page_tables #(
         end else if (steps[1]) begin
             seen1_reg <= beat_data;
         end
-        if (look) begin
-            turn_reg <= !look_side;
-        end
         if (beat) begin
             place_reg <= place + 4'd1;
         end
@@ -348,6 +372,10 @@ module ferry_page_tables #(
             line_reg <= 1'b0;
         end
     end
+
+`ifdef FORMAL
+`include "ferry_page_tables_properties.vh"
+`endif
 
     wire unused = &{1'b0, local_limit[11:0], protect_base[11:0], given_for};
 endmodule

@@ -24,6 +24,14 @@ module ferry_table_cache (
     input  wire        forget,
     input  wire [3:0]  forget_place,
     input  wire [1:0]  forget_scope
+`ifdef FORMAL
+    ,
+    // For proofs: one area; which sides know it, and what.
+    input  wire [3:0]  formal_space,
+    input  wire [47:21] formal_area,
+    output wire [1:0]  formal_known,
+    output wire [2*`FERRY_MAPPING_BITS-1:0] formal_mappings
+`endif
 );
     localparam M = `FERRY_MAPPING_BITS;
     // 1, area as far as the place leaves it open, space, mapping.
@@ -48,6 +56,14 @@ module ferry_table_cache (
             places[place] <= {!forget, area[47:24], space, fill_mapping};
         end
     end
+
+`ifdef FORMAL
+    wire [W-1:0] formal_place0 = places[{1'b0, formal_area[23:21]}];
+    wire [W-1:0] formal_place1 = places[{1'b1, formal_area[23:21]}];
+    wire [W-1:M] formal_tag = {1'b1, formal_area[47:24], formal_space};
+    assign formal_known = {formal_place1[W-1:M] == formal_tag, formal_place0[W-1:M] == formal_tag};
+    assign formal_mappings = {formal_place1[M-1:0], formal_place0[M-1:0]};
+`endif
 endmodule
 
 `default_nettype wire

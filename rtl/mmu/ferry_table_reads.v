@@ -50,6 +50,16 @@ module ferry_table_reads #(
     input  wire [`FERRY_AXI_R_BITS-1:0] host_r,
     input  wire        host_rvalid,
     output wire        host_rready
+`ifdef FORMAL
+    ,
+    // For proofs.
+    output wire        formal_held,
+    output wire        formal_held_side,
+    output wire [1:0]  formal_busy_host,
+    output wire [1:0]  formal_first_side,
+    output wire        formal_within,
+    output wire        formal_within_host
+`endif
 );
     reg        held_reg;
     reg        held_side_reg;
@@ -121,6 +131,12 @@ module ferry_table_reads #(
             within_reg <= 1'b0;
         end
     end
+
+`ifdef FORMAL
+    assign {formal_held, formal_held_side, formal_within, formal_within_host}
+        = {held_reg, held_side_reg, within_reg, within_host_reg};
+    assign {formal_busy_host, formal_first_side} = {busy_host_reg, first_side_reg};
+`endif
 
     wire unused = &{1'b0, response[0], address[63:LOCAL_ADDRESS_BITS], local_r[`FERRY_AXI_R_FAULT_RANGE], host_r[`FERRY_AXI_R_FAULT_RANGE]};
 endmodule

@@ -31,6 +31,22 @@ module ferry_tlb (
     input  wire        forget,
     input  wire [3:0]  forget_set,
     input  wire [1:0]  forget_scope
+`ifdef FORMAL
+    ,
+    // For proofs: one page; the set it belongs to; which ways say that they have it, or will once they are filled, and which are
+    // known; what they have of it; where a fill goes, and its first place.
+    input  wire [3:0]  formal_space,
+    input  wire [47:12] formal_page,
+    output wire [3:0]  formal_set,
+    output wire [1:0]  formal_tagged,
+    output wire [1:0]  formal_grouped,
+    output wire [1:0]  formal_valid,
+    output wire [2*`FERRY_MAPPING_BITS-1:0] formal_mappings,
+    output wire [3:0]  formal_fill_set,
+    output wire        formal_fill_way,
+    output wire        formal_fill_valid,
+    output wire [2:0]  formal_fill_from
+`endif
 );
     localparam M = `FERRY_MAPPING_BITS;
     // Group, first known entry, place of the line in its 64 KiB, page above that as far as the set leaves it open, space.
@@ -43,6 +59,11 @@ module ferry_tlb (
     reg        next_way_reg;
     wire [3:0] set = forget ? forget_set : fill && !fill_first ? fill_set_reg : home;
 
+    // ---- Pages ----
+    // A line is not looked up in the cycle in which it is filled.
+    (* no_rw_check *)
+    reg  [M-1:0] pages [0:255];
+    reg  [M-1:0] mapping_reg;
     // ---- Lines ----
     reg  [1:0] valid [0:15];
     wire [1:0] valid_now = valid[set];
@@ -55,6 +76,10 @@ module ferry_tlb (
     wire       any_table = forget && forget_scope[1];
     wire       any_group = forget && forget_scope != `FERRY_FORGET_SCOPE_GROUP;
     wire       fill_way;
+`ifdef FORMAL
+    wire [5:0] formal_from;
+    assign formal_fill_from = fill_way_reg ? formal_from[5:3] : formal_from[2:0];
+`endif
     wire       fill_group = fill_mapping[`FERRY_MAPPING_GROUP_RANGE];
 
     genvar way;
@@ -81,6 +106,17 @@ module ferry_tlb (
                     tags[set] <= {fill_group, page[14:12], page[15], page[47:20], space};
                 end
             end
+`ifdef FORMAL
+            wire [TAG-1:0] formal_tag = tags[formal_set];
+            wire [2:0] formal_place = formal_grouped[way] ? formal_tag[TAG-2 -: 3] : formal_page[14:12];
+            assign formal_grouped[way] = formal_tag[TAG-1];
+            assign formal_tagged[way] = formal_tag[31:0] == {formal_page[47:20], formal_space}
+                && (formal_grouped[way] || (formal_tag[32] == formal_page[15] && formal_page[14:12] >= formal_tag[TAG-2 -: 3]));
+            wire formal_which = way;
+            wire [TAG-1:0] formal_filled = tags[fill_set_reg];
+            assign formal_from[3*way +: 3] = formal_filled[TAG-2 -: 3];
+            assign formal_mappings[M*way +: M] = pages[{formal_which, formal_set, formal_place}];
+`endif
         end
     endgenerate
 
@@ -106,11 +142,6 @@ module ferry_tlb (
         end
     end
 
-    // ---- Pages ----
-    // A line is not looked up in the cycle in which it is filled.
-    (* no_rw_check *)
-    reg  [M-1:0] pages [0:255];
-    reg  [M-1:0] mapping_reg;
     assign mapping = mapping_reg;
     always @(posedge clk) begin
         if (fill) begin
@@ -120,6 +151,15 @@ module ferry_tlb (
     always @(posedge clk) begin
         mapping_reg <= pages[{read_way, set, read_place}];
     end
+
+`ifdef FORMAL
+    assign formal_set = formal_page[19:16] ^ formal_page[23:20] ^ formal_space;
+    assign formal_valid = valid[formal_set];
+    assign formal_fill_set = fill_set_reg;
+    assign formal_fill_way = fill_way_reg;
+    wire [1:0] formal_fill_valids = valid[fill_set_reg];
+    assign formal_fill_valid = formal_fill_valids[fill_way_reg];
+`endif
 endmodule
 
 `default_nettype wire

@@ -22,6 +22,9 @@ FORMAL_QUEUE := ferry_job_queue 3 "-set LG_JOBS 2 -set LG_URGENT 1 -set LG_TURNS
 	rtl/engine/ferry_job_pointers.v rtl/engine/ferry_job_queue.v
 FORMAL_RETIRE := ferry_retire 3,12 "-set LG_TURNS 3 -set LG_WRITES 2" -DFORMAL_INSIDE rtl/fabric/ferry_fifo.v rtl/engine/ferry_retire.v
 FORMAL_REALIGNER := ferry_realigner 3 "" rtl/fabric/ferry_choice.v rtl/engine/ferry_realigner.v
+# The page-table unit; no covers, see its properties.
+FORMAL_PAGE_TABLES := ferry_page_tables 2,0 "-set LOCAL_ADDRESS_BITS 51" -Irtl/mmu rtl/fabric/ferry_choice.v rtl/fabric/ferry_equal.v \
+	rtl/mmu/ferry_table_cache.v rtl/mmu/ferry_table_entry.v rtl/mmu/ferry_table_reads.v rtl/mmu/ferry_tlb.v rtl/mmu/ferry_page_tables.v
 # The muxes: by induction what each cycle shows, the order of the write data among it; that order is also followed from reset on,
 # beat by beat, by a proof that takes none of the mux's own properties.
 FORMAL_MUX := -DFORMAL_INSIDE rtl/fabric/ferry_arbiter.v rtl/fabric/ferry_fifo.v
@@ -37,10 +40,11 @@ FORMAL_LOST_WINDOW := ferry_lost_window 3,14 "-set LOCAL_ADDRESS_BITS 14 -set LG
 FORMAL_APERTURE := ferry_aperture_table 3,14 "-set PAGES 4" tests/formal/any_arbiter.v rtl/mmu/ferry_aperture_table.v
 
 FORMAL_FABRIC := SKID FIFO BLOCK_FIFO ARBITER CUTTER JOIN RANGE READ WRITE DATA BAD_WORDS IN_TURN QUEUE RETIRE REALIGNER \
-	READ_MUX WRITE_MUX WRITE_ORDER WINDOW LOST_WINDOW APERTURE
+	READ_MUX WRITE_MUX WRITE_ORDER WINDOW LOST_WINDOW APERTURE PAGE_TABLES
 # What `make test` proves too, a minute of processor time in all, which it holds; other rooms add theirs. Only `make formal` proves
-# those that take longest: the write mux (half a minute), the generator as a whole, the job queue, retirement, and the bounded ones.
-FORMAL_QUICK += $(filter-out RANGE QUEUE RETIRE WRITE_MUX WRITE_ORDER,$(FORMAL_FABRIC))
+# those that take longest: the write mux (half a minute), the generator as a whole, the job queue, retirement, the page-table unit,
+# and the bounded ones.
+FORMAL_QUICK += $(filter-out RANGE QUEUE RETIRE WRITE_MUX WRITE_ORDER PAGE_TABLES,$(FORMAL_FABRIC))
 FORMAL_ALL += $(FORMAL_FABRIC)
 FORMAL += $(addprefix formal-fabric-,$(FORMAL_FABRIC))
 

@@ -33,6 +33,7 @@ struct Burst {
     unsigned given = 0;
     // What was read when the burst was taken; if empty, each word is read when it is given.
     std::vector<uint64_t> words = {};
+    std::vector<bool> bad = {};
 };
 
 struct Bench {
@@ -134,7 +135,7 @@ struct Bench {
         if (there) {
             Burst &burst = bursts[memory].front();
             uint64_t address = burst.address + 8 * burst.given;
-            error = tables.in(memory).bad.count(address) != 0;
+            error = burst.words.empty() ? tables.in(memory).bad.count(address) != 0 : (bool)burst.bad[burst.given];
             data = burst.words.empty() ? tables.in(memory).at(address) : burst.words[burst.given];
             last = burst.given + 1 == burst.beats;
         }
@@ -166,9 +167,12 @@ struct Bench {
             if (snoops != nullptr && memory && snoops->at(address / PAGE * PAGE) == no_snoop)
                 complain("a table was snooped wrongly");
             bursts[memory].push_back({address, length + 1, now + latency});
-            if (random.chance(50))
-                for (unsigned i = 0; i <= length; i++)
+            if (random.chance(50)) {
+                for (unsigned i = 0; i <= length; i++) {
                     bursts[memory].back().words.push_back(tables.in(memory).at(address + 8 * i));
+                    bursts[memory].back().bad.push_back(tables.in(memory).bad.count(address + 8 * i) != 0);
+                }
+            }
             reads++;
         }
         if ((memory ? top->host_rvalid && top->host_rready : top->local_rvalid && top->local_rready)) {

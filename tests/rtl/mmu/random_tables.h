@@ -152,6 +152,11 @@ struct RandomTables {
                 area.address = (high << 30) + random.below(512) * (2 << 20);
                 if (height > 1 && j == 2)
                     area.address = random.below(1ull << 9 * height) * (2 << 20);
+                // And many are at an address that another space has too.
+                if (!areas.empty() && random.chance(50)) {
+                    uint64_t address = areas[random.below(areas.size())].address;
+                    area.address = address >> (21 + 9 * height) == 0 ? address : area.address;
+                }
                 bool twice = false;
                 for (Area &other : areas)
                     twice = twice || (other.space == space && other.address == area.address);
@@ -166,7 +171,7 @@ struct RandomTables {
                 }
                 area.upper = table;
                 for (unsigned cluster = 0; cluster < 2; cluster++) {
-                    uint64_t first = random.below(500);
+                    uint64_t first = area.address / PAGE * 11400714819323198485ull % 200 + 200 * cluster;
                     for (unsigned k = 0; k < 12; k++) {
                         uint64_t address = area.address + (first + k) * PAGE;
                         if (places.emplace(std::pair(space, address), pages.size()).second)
