@@ -9,12 +9,19 @@
 
 // ---- Recording --------------------------------------------------------------------------------------------------
 
-// The job to record into; NULL: no host memory.
+// The job that is being recorded; NULL: no host memory.
 static struct umd_recording *recording(struct umd_queue *queue)
 {
     if (!queue->recording)
         queue->recording = umd_recording_make(&queue->info);
     return queue->recording;
+}
+
+static struct umd_recording *recorded_into(struct umd_queue *queue)
+{
+    struct umd_recording *job = recording(queue);
+
+    return job ? umd_recording_last(job) : NULL;
 }
 
 // The allocation that a packet names, when these bytes of it may be named.
@@ -47,7 +54,7 @@ int ferry_queue_copy(struct ferry_queue *handle, struct ferry_allocation *destin
         error = find(queue, destination_handle, destination_offset, bytes, &destination);
     if (error != FERRY_OK)
         return umd_leave(&call, error);
-    struct umd_recording *job = recording(queue);
+    struct umd_recording *job = recorded_into(queue);
     bool good = job && umd_record_copy(job, destination, destination_offset, source, source_offset, bytes);
     return umd_leave(&call, good ? FERRY_OK : FERRY_ERROR_NO_HOST_MEMORY);
 }
@@ -73,7 +80,7 @@ int ferry_queue_fill(struct ferry_queue *handle, struct ferry_allocation *destin
     int error = find(queue, destination_handle, offset, bytes, &destination);
     if (error != FERRY_OK)
         return umd_leave(&call, error);
-    struct umd_recording *job = recording(queue);
+    struct umd_recording *job = recorded_into(queue);
     bool good = job && umd_record_fill(job, destination, offset, bytes, pattern, log2);
     return umd_leave(&call, good ? FERRY_OK : FERRY_ERROR_NO_HOST_MEMORY);
 }
@@ -106,12 +113,18 @@ int ferry_queue_submit(struct ferry_queue *handle, uint64_t *fence)
     }
     // Nothing runs of a job that failed. For want of memory it stays as it was recorded, to be submitted again; what is
     // wrong with a job otherwise, only another one can mend.
-    if (job && (error != FERRY_ERROR_NO_HOST_MEMORY || empty))
+    bool stays = job && error == FERRY_ERROR_NO_HOST_MEMORY && !empty;
+    if (job && !stays)
         umd_recording_empty(job);
-    if (queue && !queue->recording)
+    if (queue && !queue->recording) {
         queue->recording = job;
-    else if (!queue || queue->recording != job)
+    } else if (queue && queue->recording != job && stays) {
+        // What was recorded meanwhile comes behind it.
+        umd_recording_last(job)->behind = queue->recording;
+        queue->recording = job;
+    } else if (!queue || queue->recording != job) {
         umd_recording_end(job);
+    }
     if (fence)
         *fence = number;
     return umd_leave(&call, error);

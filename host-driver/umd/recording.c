@@ -20,20 +20,32 @@ struct umd_recording *umd_recording_make(const DXGK_CONTEXTINFO *info)
 
 void umd_recording_end(struct umd_recording *job)
 {
-    if (!job)
-        return;
-    for (size_t i = 0; i < job->chunks_made; i++) {
-        free(job->chunks[i].commands);
-        free(job->chunks[i].references);
-        free(job->chunks[i].patches);
+    while (job) {
+        struct umd_recording *behind = job->behind;
+
+        for (size_t i = 0; i < job->chunks_made; i++) {
+            free(job->chunks[i].commands);
+            free(job->chunks[i].references);
+            free(job->chunks[i].patches);
+        }
+        free(job->chunks);
+        free(job->buffers);
+        free(job);
+        job = behind;
     }
-    free(job->chunks);
-    free(job->buffers);
-    free(job);
+}
+
+struct umd_recording *umd_recording_last(struct umd_recording *job)
+{
+    while (job->behind)
+        job = job->behind;
+    return job;
 }
 
 void umd_recording_empty(struct umd_recording *job)
 {
+    umd_recording_end(job->behind);
+    job->behind = NULL;
     for (size_t i = 0; i < job->chunk_count; i++) {
         struct umd_chunk *chunk = &job->chunks[i];
 
@@ -52,10 +64,6 @@ static bool make_chunk(struct umd_recording *job)
         if (!chunks)
             return false;
         job->chunks = chunks;
-        struct ferry_vidmm_submission *buffers = realloc(job->buffers, capacity * sizeof *buffers);
-        if (!buffers)
-            return false;
-        job->buffers = buffers;
         job->chunk_capacity = capacity;
     }
     struct umd_chunk *chunk = &job->chunks[job->chunks_made];
@@ -201,12 +209,35 @@ bool umd_record_fill(struct umd_recording *job, struct umd_allocation *destinati
 
 bool umd_recording_is_empty(const struct umd_recording *job)
 {
-    return job->chunk_count == 0;
+    while (job && job->chunk_count == 0)
+        job = job->behind;
+    return !job;
+}
+
+static size_t count_chunks(const struct umd_recording *job)
+{
+    size_t count = 0;
+
+    for (; job; job = job->behind)
+        count += job->chunk_count;
+    return count;
+}
+
+static bool make_buffers(struct umd_recording *job, size_t count)
+{
+    if (count <= job->buffer_capacity)
+        return true;
+    struct ferry_vidmm_submission *buffers = realloc(job->buffers, 2 * count * sizeof *buffers);
+    if (!buffers)
+        return false;
+    job->buffers = buffers;
+    job->buffer_capacity = 2 * count;
+    return true;
 }
 
 const struct ferry_vidmm_submission *umd_recording_buffers(struct umd_recording *job, uint32_t *count)
 {
-    if (!job->chunk_count) {
+    if (umd_recording_is_empty(job)) {
         // An empty job still has its number and its turn.
         struct umd_chunk *chunk = new_chunk(job);
 
@@ -214,18 +245,22 @@ const struct ferry_vidmm_submission *umd_recording_buffers(struct umd_recording 
             return NULL;
         begin_packet(chunk, FERRY_OPCODE_NOP, FERRY_PACKET_NOP_SIZE, 0);
     }
-    for (size_t i = 0; i < job->chunk_count; i++) {
-        const struct umd_chunk *chunk = &job->chunks[i];
+    if (!make_buffers(job, count_chunks(job)))
+        return NULL;
+    *count = 0;
+    for (const struct umd_recording *part = job; part; part = part->behind) {
+        for (size_t i = 0; i < part->chunk_count; i++) {
+            const struct umd_chunk *chunk = &part->chunks[i];
 
-        job->buffers[i] = (struct ferry_vidmm_submission){
-            .commands = chunk->commands,
-            .bytes = chunk->bytes,
-            .references = chunk->references,
-            .reference_count = chunk->reference_count,
-            .patches = chunk->patches,
-            .patch_count = chunk->patch_count,
-        };
+            job->buffers[(*count)++] = (struct ferry_vidmm_submission){
+                .commands = chunk->commands,
+                .bytes = chunk->bytes,
+                .references = chunk->references,
+                .reference_count = chunk->reference_count,
+                .patches = chunk->patches,
+                .patch_count = chunk->patch_count,
+            };
+        }
     }
-    *count = (uint32_t)job->chunk_count;
     return job->buffers;
 }

@@ -20,15 +20,19 @@ struct umd_recording {
     DXGK_CONTEXTINFO info;
     struct umd_chunk *chunks;
     size_t chunk_count, chunks_made, chunk_capacity;
-    struct ferry_vidmm_submission *buffers; // As many as chunks have room: the chunks, as the manager takes them.
+    struct ferry_vidmm_submission *buffers; // The chunks, as the manager takes them; also of those behind.
+    size_t buffer_capacity;
+    struct umd_recording *behind; // Recorded later, and part of the same job.
 };
 
 // An empty job for a context with these sizes; NULL: no host memory. The caller ends it.
 struct umd_recording *umd_recording_make(const DXGK_CONTEXTINFO *info);
-// NULL is none.
+// All of the job. NULL is none.
 void umd_recording_end(struct umd_recording *job);
 // What was recorded is gone; its memory serves the next job.
 void umd_recording_empty(struct umd_recording *job);
+// The last part of a job, which is recorded into.
+struct umd_recording *umd_recording_last(struct umd_recording *job);
 
 // Bytes at these offsets, which are in range. False: no host memory, and nothing of it is recorded.
 bool umd_record_copy(struct umd_recording *job, struct umd_allocation *destination, uint64_t destination_offset,

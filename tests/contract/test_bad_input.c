@@ -192,6 +192,7 @@ static void an_evict_reads_its_list_once(void **state)
     D3DDDICB_EVICT arguments = {.NumAllocations = 1, .AllocationList = &allocation->count};
     assert_int_equal(ferry_vidmm_evict(world->manager, world->device, &arguments), FERRY_OK);
     assert_int_equal(allocation->count, handle - 1);
+    assert_false(allocation->not_written); // it was this one whose evict told of writes
     allocation->count = 1;
     assert_int_equal(world_evict(world, handle), FERRY_OK);
     assert_int_equal(world_statistics(world).required_bytes, 0);

@@ -34,7 +34,7 @@ $(BUILD)/obj-suite/$(INJECT_ROOM)/test_public.o: CPPFLAGS := -Itests/unit/kmd/no
 $(BUILD)/tests/inject_public: $(INJECT_PUBLIC) $(INJECT_MANAGER) $(INJECT_KMD) $(INJECT_UMD) \
 		$(patsubst %.c,$(BUILD)/obj-suite/%.o,$(wildcard sim/model/*.c))
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(SANITIZE) $(filter %.o,$^) $(INJECT_WRAPS) -Wl,--wrap=umd_handle_make -o $@ -lcmocka -lpthread
+	$(CC) $(CFLAGS) $(SANITIZE) $(filter %.o,$^) $(INJECT_WRAPS) -Wl,--wrap=umd_handle_make,--wrap=ferry_vidmm_submit -o $@ -lcmocka -lpthread
 TEST_PROGRAMS += $(BUILD)/tests/inject_manager $(BUILD)/tests/inject_manager_kmd $(BUILD)/tests/inject_public
 .SECONDARY: $(INJECT_TEST) $(INJECT_MANAGER) $(INJECT_KMD) $(INJECT_UMD) $(INJECT_PUBLIC)
 -include $(shell find $(BUILD)/obj-inject -name '*.d' 2>/dev/null)

@@ -288,13 +288,58 @@ static void refuse_the_second_batch(struct run *run)
     CALL(ferry_device_destroy(run->device));
 }
 
+// ---- What another thread records while a job is submitted
+// -------------------------------------------------------------
+
+static struct run *recorder; // NULL = nothing is recorded meanwhile
+
+int __real_ferry_vidmm_submit(struct ferry_vidmm *manager, D3DKMT_HANDLE context,
+                              const struct ferry_vidmm_submission *buffers, uint32_t count, uint64_t *fence);
+int __wrap_ferry_vidmm_submit(struct ferry_vidmm *manager, D3DKMT_HANDLE context,
+                              const struct ferry_vidmm_submission *buffers, uint32_t count, uint64_t *fence);
+int __wrap_ferry_vidmm_submit(struct ferry_vidmm *manager, D3DKMT_HANDLE context,
+                              const struct ferry_vidmm_submission *buffers, uint32_t count, uint64_t *fence)
+{
+    struct run *run = recorder;
+    bool armed = inject.armed;
+    recorder = NULL;
+    inject_arm(false);
+    if (run && ferry_queue_fill(run->queue, run->allocation[KEPT], 0, (uint32_t)PAGES(4), 0x22, 1) != FERRY_OK)
+        wrong(&run->attempt, "record meanwhile", "it is refused");
+    inject_arm(armed);
+    return __real_ferry_vidmm_submit(manager, context, buffers, count, fence);
+}
+
+// A job that fails for want of memory stays, before what was recorded meanwhile.
+static void record_while_one_is_submitted(struct run *run)
+{
+    uint64_t value, fence;
+    CALL(residency(run, ferry_make_resident, LIST(PLAIN, KEPT), &value));
+    CALL(ferry_device_wait_paging(run->device, value));
+    CALL(ferry_queue_fill(run->queue, run->allocation[PLAIN], 0, (uint32_t)PAGES(4), 0x11, 1));
+    CALL(ferry_queue_fill(run->queue, run->allocation[KEPT], 0, (uint32_t)PAGES(4), 0x11, 1));
+    recorder = run;
+    CALL(ferry_queue_submit(run->queue, &fence));
+    CALL(ferry_queue_submit(run->queue, &fence));
+    CALL(ferry_queue_wait(run->queue, fence));
+    recorder = NULL;
+    run->content[PLAIN] = 0x11;
+    run->content[KEPT] = 0x22;
+    check(run, PLAIN);
+    check(run, KEPT);
+    CALL(ferry_device_destroy(run->device));
+}
+
 static void run_once(unsigned variant, struct attempt *attempt)
 {
+    static const char *const names[] = {"the public interface", "a list of two batches",
+                                        "a job recorded while another is submitted"};
+    static void (*const bodies[])(struct run *) = {use_all, refuse_the_second_batch, record_while_one_is_submitted};
     static int64_t live; // after a run: the table of handles stays for the next adapter
-    struct run run = {.attempt.variant = variant ? "a list of two batches" : "the public interface"};
+    struct run run = {.attempt.variant = names[variant]};
     make_all(&run);
     if (!run.attempt.stopped && !run.attempt.failure[0])
-        variant ? refuse_the_second_batch(&run) : use_all(&run);
+        bodies[variant](&run);
     inject_arm(!inject.fired); // In close, too, where nobody is told of it.
     ferry_adapter_close(run.adapter);
     inject.armed = false;
@@ -309,5 +354,5 @@ int main(void)
     struct attempt once;
     inject_set(INJECT_NOTHING, 0, 0);
     run_once(0, &once);
-    return once.failure[0] ? 1 : every_failure(run_once, 2);
+    return once.failure[0] ? 1 : every_failure(run_once, 3);
 }
