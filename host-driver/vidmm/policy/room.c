@@ -20,10 +20,11 @@ static void facts_of(void *context, void *owner, struct ferry_vm_facts *facts)
 {
     const struct ferry_vm_policy *policy = context;
     struct ferry_vm_allocation *allocation = owner;
-    *facts = (struct ferry_vm_facts){.fixed = true};
     // The page for WRITE_PHYSICAL.
-    if (owner == policy->memory)
+    if (owner == policy->memory) {
+        *facts = (struct ferry_vm_facts){.fixed = true};
         return;
+    }
     *facts = (struct ferry_vm_facts){
         .use = &allocation->use,
         .block = &allocation->block,

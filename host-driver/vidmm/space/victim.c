@@ -88,13 +88,16 @@ static struct ferry_vm_use *merge(enum tree tree, struct ferry_vm_use *left, str
     return right;
 }
 
+// Down to where its priority puts it; what stood there is split in two and hangs below it.
 static void insert(key_function *key, enum tree tree, struct ferry_vm_use **root, struct ferry_vm_use *use)
 {
-    struct ferry_vm_use *below, *above;
-    use->links[tree][0] = use->links[tree][1] = NULL;
+    while (*root && (*root)->priority >= use->priority) {
+        (*root)->below[tree] |= (uint8_t)(1u << use->sort);
+        root = &(*root)->links[tree][before(key, *root, use) ? 1 : 0];
+    }
+    split(key, tree, *root, use, &use->links[tree][0], &use->links[tree][1]);
     update(tree, use);
-    split(key, tree, *root, use, &below, &above);
-    *root = merge(tree, merge(tree, below, use), above);
+    *root = use;
 }
 
 static void take_out(key_function *key, enum tree tree, struct ferry_vm_use **root, struct ferry_vm_use *use)
