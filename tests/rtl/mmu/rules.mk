@@ -14,6 +14,13 @@ $(BUILD)/tests/rtl_page_tables: $(PAGE_TABLES_NEEDS)
 	$(VERILATOR) $(PAGE_TABLES_FLAGS) --Mdir $(BUILD)/obj/rtl_page_tables $(abspath tests/rtl/mmu/page_tables_test.cpp) \
 		-o $(abspath $@) && touch $@
 
+# And the unit against a walker in Python.
+TEST_PROGRAMS += $(BUILD)/tests/page_tables_walk
+
+$(BUILD)/tests/page_tables_walk: tests/rtl/mmu/walk.py $(BUILD)/tests/rtl_page_tables
+	@printf '#!/bin/sh\nexec python3 $< $(BUILD)/tests/rtl_page_tables $(BUILD)/page_tables.txt\n' > $@
+	@chmod +x $@
+
 BENCHES += $(BUILD)/bench/page_tables.json
 
 $(BUILD)/bench/page_tables: $(PAGE_TABLES_NEEDS)
