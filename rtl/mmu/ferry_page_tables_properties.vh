@@ -55,8 +55,8 @@
     end
 
     // ---- The two memories ----
-    // The burst of each side: how its table is marked, the next entry, how many are left. If both are of one memory, which
-    // was asked for first.
+    // The burst of each side: how its table is marked, the next entry, how many are left; it is read as the memory was when it
+    // was asked for. If both are of one memory, which was the first.
     reg  [2:0] mark0 = 0, mark1 = 0;
     reg  [1:0] new_table = 0;
     reg  [8:0] next0 = 0, next1 = 0;
@@ -81,8 +81,8 @@
     always @(*) begin
         assume (!local_rvalid || of_local != 0);
         assume (!host_rvalid || of_host != 0);
-        assume (!local_rvalid || (local_word[50:48] == local_mark[2:0] && local_word[47] == (renewed && new_table[local_side])));
-        assume (!host_rvalid || (host_word[50:48] == host_mark[2:0] && host_word[47] == (renewed && new_table[host_side])));
+        assume (!local_rvalid || (local_word[50:48] == local_mark[2:0] && local_word[47] == new_table[local_side]));
+        assume (!host_rvalid || (host_word[50:48] == host_mark[2:0] && host_word[47] == new_table[host_side]));
         assume (!local_rvalid || local_r[`FERRY_AXI_R_LAST_RANGE] == ((local_side ? left1 : left0) == 0));
         assume (!host_rvalid || host_r[`FERRY_AXI_R_LAST_RANGE] == ((host_side ? left1 : left0) == 0));
     end
@@ -110,7 +110,7 @@
         if (taken) begin
             out[side] <= 1'b1;
             out_host[side] <= host_arvalid;
-            new_table[side] <= asked[47];
+            new_table[side] <= asked[47] && renewed;
             older <= !side;
         end
         if (rst) begin
@@ -154,9 +154,9 @@
         assert (!formal_held || (asks[formal_held_side] && !busy[formal_held_side]));
         assert (!(asks[0] && waits[0]));
         assert (!waits[0] || (out[0] && !(within && !within_side) && lookup_valid[0] && mark0 == found0_reg[MARK +: 3]
-            && new_table[0] == found0_reg[NEW] && next0 == index0_reg && left0 == (height0_reg == 0 ? ~index0_reg[2:0] : 3'd0)));
+            && new_table[0] == (found0_reg[NEW] && renewed) && next0 == index0_reg && left0 == (height0_reg == 0 ? ~index0_reg[2:0] : 3'd0)));
         assert (!waits[1] || (out[1] && !(within && within_side) && lookup_valid[1] && mark1 == found1_reg[MARK +: 3]
-            && new_table[1] == found1_reg[NEW] && next1 == index1_reg && left1 == (height1_reg == 0 ? ~index1_reg[2:0] : 3'd0)));
+            && new_table[1] == (found1_reg[NEW] && renewed) && next1 == index1_reg && left1 == (height1_reg == 0 ? ~index1_reg[2:0] : 3'd0)));
         assert (state0_reg <= S_FAULT && state1_reg <= S_FAULT);
         assert (!(looked[0] && looked[1]));
         assert ((idle[0] || held[0] || formal_held) && (idle[1] || held[1] || formal_held));
@@ -214,6 +214,8 @@
         if (answer_valid[1] && ours1 && page1 == formal_page && answer[`FERRY_PAGE_HIT_RANGE]) begin
             assert (fine(given, {1'b0, given_height}));
         end
+        // Forgotten is what no read is out for.
+        assert (!(forget_valid && forget_ready) || (out == 2'd0 && !shown));
         // No table is read at a place that only something forgotten named.
         assert (!(shown && !side && ours0 && along(page0, height0_reg) && renewed) || asked[47]);
         assert (!(shown && side && ours1 && along(page1, height1_reg) && renewed) || asked[47]);
