@@ -79,6 +79,7 @@ static const char policy_help[] =
     "  --json FILE        write the figures\n"
     "  --csv FILE         the same, one row a run\n"
     "  --seed N           of what is done by chance (1)\n"
+    "  --no-advice        only the table: what stands below it takes ten runs more\n"
     "  --quiet            no progress\n";
 
 static const char info_help[] = "usage: ferry info [--backend NAME]\n"
@@ -218,11 +219,17 @@ static int policy(int count, char **arguments)
 {
     struct ferry_policy_options options = {.seed = 1};
     const struct option table[] = {
-        {"vram", TEXT, &options.sizes, 0, 0},      {"policy", TEXT, &options.policies, 0, 0},
-        {"weights", TEXT, &options.weights, 0, 0}, {"reservations", TEXT, &options.reservations, 0, 0},
-        {"svg", TEXT, &options.svg_file, 0, 0},    {"json", TEXT, &options.json_file, 0, 0},
-        {"csv", TEXT, &options.csv_file, 0, 0},    {"seed", NUMBER, &options.seed, 0, UINT64_MAX},
-        {"quiet", FLAG, &options.quiet, 0, 0},     {0},
+        {"vram", TEXT, &options.sizes, 0, 0},
+        {"policy", TEXT, &options.policies, 0, 0},
+        {"weights", TEXT, &options.weights, 0, 0},
+        {"reservations", TEXT, &options.reservations, 0, 0},
+        {"svg", TEXT, &options.svg_file, 0, 0},
+        {"json", TEXT, &options.json_file, 0, 0},
+        {"csv", TEXT, &options.csv_file, 0, 0},
+        {"seed", NUMBER, &options.seed, 0, UINT64_MAX},
+        {"no-advice", FLAG, &options.no_advice, 0, 0},
+        {"quiet", FLAG, &options.quiet, 0, 0},
+        {0},
     };
     const struct operands traces = {options.trace_files, &options.trace_count, FERRY_LAB_MOST_TRACES};
     int status = read_options(count, arguments, table, &traces);

@@ -237,7 +237,7 @@ static int play_size(struct ferry_policy_report *report, struct ferry_lab_bench 
     }
     print_size(report, size);
     // One size is advised on, the first: it takes ten runs more.
-    for (size_t i = 0; i < size->row_count && size == report->sizes; i++) {
+    for (size_t i = 0; i < size->row_count && size == report->sizes && !report->options->no_advice; i++) {
         if (policies[i])
             continue;
         shown.name = "looking";

@@ -18,7 +18,7 @@ struct ferry_policy_options {
     const char *weights, *reservations;
     const char *svg_file, *json_file, *csv_file;
     uint64_t seed;
-    bool quiet;
+    bool quiet, no_advice;
 };
 
 struct ferry_policy_row {

@@ -40,6 +40,12 @@ $(BUILD)/bench/manager: tests/bench/manager.c $(BUILD)/libferry.a $(wildcard hos
 $(BUILD)/bench/manager.json: $(BUILD)/bench/manager
 	@$< $@.new && mv $@.new $@
 
+# What it pages in on every trace: whole traces without a byte moved, a minute in all.
+BENCHES += $(BUILD)/bench/policy.json
+$(BUILD)/bench/policy.json: tests/bench/policy.py $(BUILD)/ferry $(wildcard tests/data/*.gz)
+	@mkdir -p $(@D)
+	@python3 $< $(BUILD)/ferry $@.new && mv $@.new $@
+
 # And what the miniport's part costs.
 BENCHES += $(BUILD)/bench/build_paging.json
 $(BUILD)/bench/build_paging: tests/bench/build_paging.c $(BUILD)/libferry.a $(HOST_HEADERS) $(wildcard sim/model/*.h) $(FLAGS) | $(CONTRACT)
