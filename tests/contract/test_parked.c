@@ -56,6 +56,53 @@ static void what_changes_places_without_content_comes_back_without(void **state)
     world_close(world);
 }
 
+// What is reserved leaves for nobody, and so changes places where it is in the way: a hole of `spacer` pages, the
+// parked instance, the one of today, and another program that wants all the rest, in pieces that must lie at multiples.
+static void reserved_and_in_the_way(unsigned spacer, const uint32_t wanted[4])
+{
+    struct world_options options = world_defaults();
+    options.machine.local_bytes = PAGES(16);
+    struct world *world = world_open(&options);
+    world->knobs->by_place = true;
+    assert_int_equal(ferry_vidmm_destroy_device(world->manager, world->device), FERRY_OK);
+    struct program two = program_begin(world, 1, 0), one = program_begin(world, 1, PAGES(6));
+    program_become(world, &two);
+    D3DKMT_HANDLE gone = spacer ? world_create(world, PAGES(spacer), CPU) : 0;
+    if (gone)
+        require_at_any_price(world, gone);
+    program_become(world, &one);
+    D3DKMT_HANDLE renamed = create_aligned(world, 3, 1);
+    world_write(world, renamed, 1);
+    world_require(world, renamed);
+    world->knobs->delay = 4;
+    uint64_t fence = world_gpu_name(world, world->context, renamed, false);
+    discard(world, renamed, 2);
+    assert_int_equal(world_evict(world, renamed), FERRY_OK);
+    world_wait(world, fence);
+    world->knobs->delay = 0;
+    assert_int_equal(world_place(world, renamed).instances, 2);
+    if (gone)
+        assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, gone), FERRY_OK);
+    program_become(world, &two);
+    for (unsigned i = 0; i < 4 && wanted[i] != 0; i++) {
+        D3DKMT_HANDLE a = create_aligned(world, wanted[i], wanted[i]);
+        (void)list_it(world, &two, a, true); // it may be too much
+    }
+    program_become(world, &one);
+    world_check(world, renamed, 2);
+    world_close(world);
+}
+
+static void a_parked_instance_that_is_reserved_is_in_nobodys_way(void **state)
+{
+    (void)state;
+    static const uint32_t wanted[][4] = {{4, 4, 2, 0}, {2, 4, 4, 0}, {4, 2, 4, 0},
+                                         {8, 2, 0, 0}, {2, 8, 0, 0}, {4, 4, 1, 1}};
+    for (unsigned spacer = 0; spacer < 8; spacer++)
+        for (unsigned i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++)
+            reserved_and_in_the_way(spacer, wanted[i]);
+}
+
 #define MOST_WAITING 16
 
 // So many page-outs wait behind a job that is held, and the instances of a list of discards leave the aperture then.
@@ -120,6 +167,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_changes_places_without_content_comes_back_without),
+        cmocka_unit_test(a_parked_instance_that_is_reserved_is_in_nobodys_way),
         cmocka_unit_test(instances_that_leave_an_aperture_have_room_in_the_line),
     };
     return WORLD_RUN(tests);
