@@ -52,13 +52,15 @@ FORMAL += $(addprefix formal-fabric-,$(FORMAL_FABRIC))
 $(addprefix formal-fabric-,$(FORMAL_FABRIC)): formal-fabric-%: $(CONTRACT)
 	@tests/formal/prove.sh $(BUILD)/formal/$* $(GENERATED) $(FORMAL_$*)
 
+# A proof as run.py reads it: whether `make test` has it too, its name, its folder, what prove.sh takes.
+FORMAL_LINE = $(if $(filter $1,$(FORMAL_QUICK)),quick,long) $1 $(BUILD)/formal/$1 $(GENERATED) $(FORMAL_$1)
+
 # One case a proof; formal_NAME is one alone, which is how a mutation names it.
 TEST_PROGRAMS += $(BUILD)/tests/formal
 
 $(BUILD)/tests/formal: tests/formal/run.py $(filter %.mk,$(MAKEFILE_LIST)) $(wildcard rtl/*/rules.mk tests/rtl/*/rules.mk) $(CONTRACT)
 	@mkdir -p $(@D) $(BUILD)/formal
-	@printf '%s\n' $(foreach name,$(sort $(FORMAL_ALL) $(FORMAL_QUICK)),'$(if $(filter $(name),$(FORMAL_QUICK)),quick,long) $(name) $(BUILD)/formal/$(name) \
-	    $(GENERATED) $(FORMAL_$(name))') > $(BUILD)/formal/proofs
+	@printf '%s\n' $(foreach name,$(sort $(FORMAL_ALL) $(FORMAL_QUICK)),'$(call FORMAL_LINE,$(name))') > $(BUILD)/formal/proofs
 	@printf '#!/bin/sh\nexec python3 $< $(BUILD)/formal/proofs "$$@"\n' > $@
 	@chmod +x $@
 
