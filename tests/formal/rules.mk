@@ -36,11 +36,16 @@ FORMAL_WRITE_ORDER := write_mux_order 7,7:bounded "" rtl/fabric/ferry_arbiter.v 
 FORMAL_WINDOW := ferry_window 4 "-set LOCAL_ADDRESS_BITS 14" -Irtl/host rtl/host/ferry_window.v
 FORMAL_LOST_WINDOW := ferry_lost_window 3,14 "-set LOCAL_ADDRESS_BITS 14 -set LG_PATIENCE 1" -Irtl/host rtl/host/ferry_lost_window.v
 
+# What stands between others' ports, from reset on: long enough for each of its few states to be entered from each and left again.
+FORMAL_LIST_READS := list_reads 12,12:bounded "" rtl/fabric/ferry_arbiter.v rtl/engine/ferry_list_arbiter.v -- tests/formal/list_reads.v
+FORMAL_LOST_READS := lost_reads_count 12,12:bounded "" rtl/engine/ferry_lost_reads.v tests/formal/lost_reads_count.v
+FORMAL_THERE_AND_BACK := tlp_there_and_back 14,14:bounded "" rtl/fabric/ferry_tlp_narrow.v rtl/fabric/ferry_tlp_widen.v \
+	tests/formal/tlp_there_and_back.v
 # The aperture table, with four pages.
 FORMAL_APERTURE := ferry_aperture_table 3,14 "-set PAGES 4" tests/formal/any_arbiter.v rtl/mmu/ferry_aperture_table.v
 
 FORMAL_FABRIC := SKID FIFO BLOCK_FIFO ARBITER CUTTER JOIN RANGE READ WRITE DATA BAD_WORDS IN_TURN QUEUE RETIRE REALIGNER \
-	READ_MUX WRITE_MUX WRITE_ORDER WINDOW LOST_WINDOW APERTURE PAGE_TABLES
+	READ_MUX WRITE_MUX WRITE_ORDER WINDOW LOST_WINDOW APERTURE LIST_READS LOST_READS THERE_AND_BACK PAGE_TABLES
 # What `make test` proves too, a minute of processor time in all, which it holds; other rooms add theirs. Only `make formal` proves
 # those that take longest: the write mux (half a minute), the generator as a whole, the job queue, retirement, the page-table unit,
 # and the bounded ones.
