@@ -7,8 +7,9 @@
         assume (rst == !f_started);
 
     // The buffer keeps its beat until it is taken; packets as ferry_tlp_receive commits them.
-    reg        f_waits;
-    reg [64:0] f_shown;
+    valid_ready_properties #(.WIDTH(65), .ASSUME(1)) f_kept (
+        .clk(clk), .rst(rst || !f_started), .valid(request_valid), .ready(request_pop), .data(request_beat)
+    );
     // Cycles that each partner has kept us waiting, and since a beat was taken.
     reg [1:0]  f_register;
     reg [1:0]  f_window;
@@ -18,8 +19,6 @@
     wire       f_beat_asked = window_beat_valid && !window_beat_ready;
 
     always @* begin
-        if (f_started && f_waits)
-            assume (request_valid && request_beat == f_shown);
         if (!reg_valid)
             assume (!reg_ready);
         if (f_register == 2'd2 && reg_valid)
@@ -37,15 +36,12 @@
 
     always @(posedge clk) begin
         f_started <= 1'b1;
-        f_waits <= request_valid && !request_pop;
-        f_shown <= request_beat;
         f_register <= reg_valid && !reg_ready ? f_register + {1'b0, f_register != 2'd2} : 2'd0;
         f_window <= window_valid && !window_ready ? f_window + {1'b0, f_window != 2'd2} : 2'd0;
         f_beat <= f_beat_asked ? f_beat + {1'b0, f_beat != 2'd2} : 2'd0;
         f_idle <= !window_idle ? f_idle + {1'b0, f_idle != 2'd2} : 2'd0;
         f_age <= request_valid && !request_pop ? f_age + {4'd0, f_age != 5'd31} : 5'd0;
         if (rst) begin
-            f_waits <= 1'b0;
             f_register <= 2'd0;
             f_window <= 2'd0;
             f_beat <= 2'd0;

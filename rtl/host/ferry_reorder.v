@@ -116,9 +116,6 @@ module ferry_reorder #(
     reg  [LG_TAGS:0] next_shown;
     reg              took;
     reg  [6:0]       given;
-    reg              waits;
-    reg  [64:0]      shown;
-    wire [64:0]      offered = {s_axi_rlast, s_axi_rdata};
     always @(*) begin
         // One tag at a time, and never more than there are.
         if (past_valid)
@@ -131,13 +128,10 @@ module ferry_reorder #(
         took <= take;
         if (read)
             given <= slot_end ? 7'd0 : given + 7'd1;
-        waits <= s_axi_rvalid && !s_axi_rready;
-        shown <= offered;
         if (rst) begin
             next_shown <= {LG_TAGS + 1{1'b0}};
             took <= 1'b0;
             given <= 7'd0;
-            waits <= 1'b0;
         end
     end
     // The entry of a tag that is in use says what the request said, for any one tag.
@@ -167,9 +161,10 @@ module ferry_reorder #(
             if (read)
                 assert (held && (inside_reg || !oldest_waits) && slot_end == (given + 7'd1 == asked[6:0]));
         end
-        if (waits)
-            assert (s_axi_rvalid && offered == shown);
     end
+    valid_ready_properties #(.WIDTH(65)) kept (
+        .clk(clk), .rst(rst), .valid(s_axi_rvalid), .ready(s_axi_rready), .data({s_axi_rlast, s_axi_rdata})
+    );
     always @(posedge clk) begin
         cover (past_valid && read && slot_end && given == 7'd2);
         cover (past_valid && pass);

@@ -251,8 +251,6 @@ module ferry_requester_write #(
     reg        begun;
     reg        ended_before;
     reg        taken;
-    reg        bwaits;
-    reg [ID_WIDTH-1:0] bshown;
     wire       contiguous = (s_axi_wstrb & (s_axi_wstrb + (s_axi_wstrb & (~s_axi_wstrb + 8'd1)))) == 8'd0;
     wire [4:0] at = max_payload ? start_reg[7:3] : {1'b0, start_reg[6:3]};
     wire [5:0] block = max_payload ? 6'd32 : 6'd16;
@@ -282,15 +280,12 @@ module ferry_requester_write #(
         begun <= packet_begun;
         ended_before <= packet_done;
         taken <= (taken || packet_taken) && !packet_done;
-        bwaits <= s_axi_bvalid && !s_axi_bready;
-        bshown <= s_axi_bid;
         if (rst) begin
             bursts <= 4'd0;
             followed <= 4'd0;
             valid_before <= 1'b0;
             begun <= 1'b0;
             taken <= 1'b0;
-            bwaits <= 1'b0;
         end
     end
     always @(*) if (past_valid) begin
@@ -305,7 +300,6 @@ module ferry_requester_write #(
         assert (!packet_begun || taken || (next_valid_reg && !empty_next));
         // The place of its response was free when it began.
         assert (!packet_begun || !s_axi_bvalid);
-        assert (!bwaits || (s_axi_bvalid && s_axi_bid == bshown));
         // Slots in order: those that are sent or wait, then the one that is filled.
         assert (slot_reg == send_slot_reg + {1'b0, next_valid_reg && !empty_next} + {1'b0, sending_reg});
         if (open) begin
@@ -322,6 +316,9 @@ module ferry_requester_write #(
         end
         assert (!packet_valid || (next_valid_reg && !empty_next));
     end
+    valid_ready_properties #(.WIDTH(ID_WIDTH)) answered (
+        .clk(clk), .rst(rst), .valid(s_axi_bvalid), .ready(s_axi_bready), .data(s_axi_bid)
+    );
     always @(posedge clk) begin
         cover (past_valid && packet_done && packet_words == 7'd5);
         cover (past_valid && s_axi_bvalid && s_axi_bready && bursts == 4'd3);

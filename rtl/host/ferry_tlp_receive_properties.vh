@@ -8,13 +8,10 @@
         assume (rst == !f_started);
 
     // The sender keeps its beat until it is taken.
-    reg        f_waits;
-    reg [66:0] f_shown;
-    wire [66:0] f_beat = {s_axis_tlp_tlast, s_axis_tlp_tkeep, s_axis_tlp_tdata};
-    always @* begin
-        if (f_started && f_waits)
-            assume (s_axis_tlp_tvalid && f_beat == f_shown);
-    end
+    valid_ready_properties #(.WIDTH(67), .ASSUME(1)) f_kept (
+        .clk(clk), .rst(rst || !f_started), .valid(s_axis_tlp_tvalid), .ready(s_axis_tlp_tready),
+        .data({s_axis_tlp_tlast, s_axis_tlp_tkeep, s_axis_tlp_tdata})
+    );
 
     // Followed apart: the packet's first word, its beats so far, and the beats pushed of it.
     reg        f_inside;
@@ -34,8 +31,6 @@
     wire [10:0] f_pushes = f_pushed + {10'd0, push_valid};
 
     always @(posedge clk) begin
-        f_waits <= s_axis_tlp_tvalid && !s_axis_tlp_tready;
-        f_shown <= f_beat;
         if (accept) begin
             f_inside <= !s_axis_tlp_tlast;
             f_head <= f_word;
@@ -44,7 +39,6 @@
         f_pushed <= push_commit || push_discard || (accept && s_axis_tlp_tlast) ? 11'd0 : f_pushes;
         f_ended <= !(accept && s_axis_tlp_tlast) && (f_ended || (push_valid && push_beat[64]));
         if (rst) begin
-            f_waits <= 1'b0;
             f_inside <= 1'b0;
             f_taken <= 11'd0;
             f_pushed <= 11'd0;

@@ -21,8 +21,6 @@
     wire       f_begins = !begun && grant != 4'd0 && space;
     reg        f_inside;
     reg [3:0]  f_grant;
-    reg [66:0] f_shown;
-    reg        f_waits;
     always @(posedge clk) begin
         f_started <= 1'b1;
         f_offered <= f_valid & grant & ~{message_done, read_done, write_taken, completion_done};
@@ -30,12 +28,9 @@
             f_inside <= beat_valid && !beat_last;
             f_grant <= grant;
         end
-        f_waits <= m_axis_tlp_tvalid && !m_axis_tlp_tready;
-        f_shown <= {m_axis_tlp_tlast, m_axis_tlp_tkeep, m_axis_tlp_tdata};
         if (rst) begin
             f_offered <= 4'd0;
             f_inside <= 1'b0;
-            f_waits <= 1'b0;
         end
     end
 
@@ -51,11 +46,13 @@
         assert (f_inside == begun && begun == !f_first);
         if (f_inside)
             assert (beat_valid && grant == f_grant);
-        if (f_waits)
-            assert (m_axis_tlp_tvalid && {m_axis_tlp_tlast, m_axis_tlp_tkeep, m_axis_tlp_tdata} == f_shown);
         // Done with the last beat, to the one whose packet it was.
         assert ({message_done, read_done, write_done, completion_done} == (space && beat_valid && beat_last ? grant : 4'd0));
         cover (f_begins && grant[READ] && write_valid);
         cover (f_begins && grant[WRITE] && completion_valid);
         cover (message_done);
     end
+    valid_ready_properties #(.WIDTH(67)) f_kept (
+        .clk(clk), .rst(rst || !f_started), .valid(m_axis_tlp_tvalid), .ready(m_axis_tlp_tready),
+        .data({m_axis_tlp_tlast, m_axis_tlp_tkeep, m_axis_tlp_tdata})
+    );

@@ -41,15 +41,17 @@ FORMAL_LIST_READS := list_reads 12,12:bounded "" rtl/fabric/ferry_arbiter.v rtl/
 FORMAL_LOST_READS := lost_reads_count 12,12:bounded "" rtl/engine/ferry_lost_reads.v tests/formal/lost_reads_count.v
 FORMAL_THERE_AND_BACK := tlp_there_and_back 14,14:bounded "" rtl/fabric/ferry_tlp_narrow.v rtl/fabric/ferry_tlp_widen.v \
 	tests/formal/tlp_there_and_back.v
+# A change of three pages, from its offer to its end.
+FORMAL_UPDATE_PORTS := update_ports 10,12:bounded "" rtl/fabric/ferry_fifo.v rtl/mmu/ferry_aperture_update.v -- tests/formal/update_ports.v
 # The aperture table, with four pages.
 FORMAL_APERTURE := ferry_aperture_table 3,14 "-set PAGES 4" tests/formal/any_arbiter.v rtl/mmu/ferry_aperture_table.v
 
 FORMAL_FABRIC := SKID FIFO BLOCK_FIFO ARBITER CUTTER JOIN RANGE READ WRITE DATA BAD_WORDS IN_TURN QUEUE RETIRE REALIGNER \
-	READ_MUX WRITE_MUX WRITE_ORDER WINDOW LOST_WINDOW APERTURE LIST_READS LOST_READS THERE_AND_BACK PAGE_TABLES
+	READ_MUX WRITE_MUX WRITE_ORDER WINDOW LOST_WINDOW APERTURE LIST_READS LOST_READS THERE_AND_BACK UPDATE_PORTS PAGE_TABLES
 # What `make test` proves too, a minute of processor time in all, which it holds; other rooms add theirs. Only `make formal` proves
 # those that take longest: the write mux (half a minute), the generator as a whole, the job queue, retirement, the page-table unit,
 # and the bounded ones.
-FORMAL_QUICK += $(filter-out RANGE QUEUE RETIRE WRITE_MUX WRITE_ORDER PAGE_TABLES,$(FORMAL_FABRIC))
+FORMAL_QUICK += $(filter-out UPDATE_PORTS THERE_AND_BACK RANGE QUEUE RETIRE WRITE_MUX WRITE_ORDER PAGE_TABLES,$(FORMAL_FABRIC))
 FORMAL_ALL += $(FORMAL_FABRIC)
 FORMAL += $(addprefix formal-fabric-,$(FORMAL_FABRIC))
 
