@@ -154,9 +154,11 @@
         assert (!formal_held || (asks[formal_held_side] && !busy[formal_held_side]));
         assert (!(asks[0] && waits[0]));
         assert (!waits[0] || (out[0] && !(within && !within_side) && lookup_valid[0] && mark0 == found0_reg[MARK +: 3]
-            && new_table[0] == (found0_reg[NEW] && renewed) && next0 == index0_reg && left0 == (height0_reg == 0 ? ~index0_reg[2:0] : 3'd0)));
+            && new_table[0] == (found0_reg[NEW] && renewed) && next0 == index0_reg
+            && left0 == (height0_reg == 0 ? ~index0_reg[2:0] : 3'd0)));
         assert (!waits[1] || (out[1] && !(within && within_side) && lookup_valid[1] && mark1 == found1_reg[MARK +: 3]
-            && new_table[1] == (found1_reg[NEW] && renewed) && next1 == index1_reg && left1 == (height1_reg == 0 ? ~index1_reg[2:0] : 3'd0)));
+            && new_table[1] == (found1_reg[NEW] && renewed) && next1 == index1_reg
+            && left1 == (height1_reg == 0 ? ~index1_reg[2:0] : 3'd0)));
         assert (state0_reg <= S_FAULT && state1_reg <= S_FAULT);
         assert (!(looked[0] && looked[1]));
         assert ((idle[0] || held[0] || formal_held) && (idle[1] || held[1] || formal_held));
