@@ -5,8 +5,11 @@
 // would stand on the bus and wait for all that is in front; so the marks of words that are not told of yet wait in a FIFO of
 // their own.
 //
+// The word in front stands in flip-flops: block RAM gives its word half a cycle late, and buses, byte enables and faults hang on it.
+// It is there in the cycle in which its burst can go at the soonest, so nothing waits for it.
+//
 // Whether the word in front is bad is not kept with the word but known from a count of the good ones: among the words told of no
-// good one is behind a bad one. So the mark is a flip-flop, and the byte enables that hang on it do not wait for the block RAM.
+// good one is behind a bad one.
 `default_nettype none
 
 module ferry_data_fifo #(
@@ -38,8 +41,13 @@ module ferry_data_fifo #(
     // The last bad word of a turn leaves.
     input  wire        resolved
 );
-    wire room;
-    wire there;
+    wire        room;
+    // In block RAM, the oldest word there; it goes to the front.
+    wire        there;
+    wire [64:0] oldest;
+    reg         front_valid_reg;
+    reg [64:0]  front_reg;
+    wire        moves = !front_valid_reg || word_take;
 `ifdef FORMAL
     wire [LG_DEPTH:0] place, in_place, out_place, marks_place, marks_in, marks_out;
     wire held, marks_held;
@@ -48,7 +56,7 @@ module ferry_data_fifo #(
 `endif
     ferry_fifo #(.WIDTH(65), .LG_DEPTH(LG_DEPTH), .BLOCK(1)) words (
         .clk(clk), .rst(rst), .in_valid(push), .in_ready(room), .in_data({push_last, push_data}),
-        .out_valid(there), .out_ready(word_take), .out_data({word_last, word})
+        .out_valid(there), .out_ready(moves), .out_data(oldest)
 `ifdef FORMAL
         , .formal_place(place), .formal_held(held), .formal_word(held_word), .formal_write(in_place), .formal_read(out_place)
 `endif
@@ -90,11 +98,16 @@ module ferry_data_fifo #(
     wire       one_left = tell_bad == bad_leaves ? bad_reg == 1 : tell_bad ? bad_reg == 0 : bad_reg == 2;
     wire       leaves = word_valid && word_take && !none_reg;
 
-    assign word_valid = there && !resolved_reg;
+    assign word_valid = front_valid_reg && !resolved_reg;
+    assign {word_last, word} = front_reg;
     assign word_bad = none_reg;
     assign word_bad_last = none_reg && last_left_reg;
 
     always @(posedge clk) begin
+        if (moves) begin
+            front_valid_reg <= there;
+            front_reg <= oldest;
+        end
         if (resolved) begin
             stopped_reg <= 1'b0;
         end else if (tell_bad && last) begin
@@ -111,6 +124,7 @@ module ferry_data_fifo #(
             none_reg <= good_reg == 1;
         end
         if (rst) begin
+            front_valid_reg <= 1'b0;
             stopped_reg <= 1'b0;
             resolved_reg <= 1'b0;
             good_reg <= {(LG_DEPTH + 1){1'b0}};
@@ -122,8 +136,10 @@ module ferry_data_fifo #(
 
 `ifdef FORMAL
     reg past_valid = 1'b0;
-    wire [LG_DEPTH:0] level = in_place - out_place;
-    wire [LG_DEPTH:0] ahead = place - out_place;
+    // Places are those of the memory; the word in front has left its own.
+    wire [LG_DEPTH:0] front_place = out_place - front_valid_reg;
+    wire [LG_DEPTH:0] level = in_place - front_place;
+    wire [LG_DEPTH:0] ahead = place - front_place;
     // Words whose marks wait; words that the write side was told of.
     wire [LG_DEPTH:0] marks_level = marks_in - marks_out;
     wire [LG_DEPTH:0] told = level - marks_level;
@@ -133,7 +149,7 @@ module ferry_data_fifo #(
     reg chosen = 1'b0;
     reg chosen_waits = 1'b0;
     reg [2:0] came = 0;
-    wire shows = chosen && word_valid && out_place == place;
+    wire shows = chosen && word_valid && front_place == place;
     wire choose_now = choose && push && in_place == place && !chosen;
     // Of the word told last: bad, and its turn goes on; so the next is bad too. (The realigner's proof has this of the words as
     // they are pushed, and a FIFO keeps order.)
@@ -148,7 +164,7 @@ module ferry_data_fifo #(
         end else if (chosen && tell && waiting && marks_out == marks_place) begin
             chosen_waits <= 1'b0;
         end
-        if (rst || (chosen && word_take && out_place == place)) begin
+        if (rst || (chosen && word_take && front_place == place)) begin
             chosen <= 1'b0;
             chosen_waits <= 1'b0;
         end
@@ -158,7 +174,7 @@ module ferry_data_fifo #(
     end
     always @(*) begin
         assume (past_valid || rst);
-        assume (!push || room);
+        assume (!push || level < (1 << LG_DEPTH));
         assume (!(goes_on && tell) || bad);
         assume (!(choose_now && !direct) || marks_in == marks_place);
         assume (!word_take || word_valid);
@@ -166,7 +182,7 @@ module ferry_data_fifo #(
         // Of the other words what is shown of the chosen one.
         assume (!word_take || shows || resolved == (stopped_reg && told == 1));
         if (past_valid && !rst) begin
-            assert (!push || direct || marks_room);
+            assert (!push || (room && (direct || marks_room)));
             assert (marks_level <= level);
             assert (good_reg <= told && none_reg == (good_reg == 0));
             assert (bad_reg == told - good_reg && last_left_reg == (stopped_reg && bad_reg == 1));
@@ -176,7 +192,8 @@ module ferry_data_fifo #(
             assert (!(marks_level != 0 && !stopped_reg && !resolved_reg) || told != 0);
             assert (!resolved_reg || (!stopped_reg && told == 0));
             if (chosen) begin
-                assert (held && held_word[64] == came[2] && chosen_waits == (ahead >= told));
+                assert (front_valid_reg && ahead == 0 ? front_reg[64] == came[2] : held && held_word[64] == came[2]);
+                assert (chosen_waits == (ahead >= told) && ahead < level);
                 assert (chosen_waits || came[1] == (ahead >= good_reg));
                 assert (chosen_waits || !came[1] || came[2] == (stopped_reg && ahead + 1'b1 == told));
                 assert (!chosen_waits || (marks_held && marks_word == came && marks_place - marks_out == ahead - told));

@@ -260,11 +260,12 @@ module ferry_engine #(
     wire [1:0]  lists_ready;
     wire [31:0] lists_address;
     wire [1:0]  lists_data_valid;
+    wire [63:0] lists_data;
 
     ferry_list_arbiter lists (
         .clk(clk), .rst(rst), .in_valid(lists_valid), .in_ready(lists_ready), .in_address(lists_address),
-        .in_data_valid(lists_data_valid), .list_valid(list_valid), .list_ready(list_ready),
-        .list_address(list_address), .list_data_valid(list_data_valid)
+        .in_data_valid(lists_data_valid), .in_data(lists_data), .list_valid(list_valid), .list_ready(list_ready),
+        .list_address(list_address), .list_data_valid(list_data_valid), .list_data(list_data)
     );
 
     // ---- Limits ----
@@ -327,7 +328,7 @@ module ferry_engine #(
         .busy(busy_read), .progress(read_progress), .took_local(took_local),
         .took_host(took_host),
         .list_valid(lists_valid[0]), .list_ready(lists_ready[0]), .list_address(lists_address[15:0]),
-        .list_data_valid(lists_data_valid[0]), .list_data(list_data),
+        .list_data_valid(lists_data_valid[0]), .list_data(lists_data),
         .lookup_valid(read_lookup_valid), .lookup_ready(read_lookup_ready), .lookup_page(read_lookup_page),
         .result_valid(read_result_valid), .result_hit(read_result[`FERRY_TRANSLATION_HIT_RANGE]),
         .result_snoop(read_result[`FERRY_TRANSLATION_SNOOP_RANGE]),
@@ -404,7 +405,7 @@ module ferry_engine #(
         .note_valid(note_valid), .note_ready(note_ready), .note_marker(note_marker), .note_last(note_last),
         .note_cut(note_cut), .note_urgent(note_urgent), .note_host(note_host), .note_slot(note_slot), .note_position(note_position),
         .list_valid(lists_valid[1]), .list_ready(lists_ready[1]), .list_address(lists_address[31:16]),
-        .list_data_valid(lists_data_valid[1]), .list_data(list_data),
+        .list_data_valid(lists_data_valid[1]), .list_data(lists_data),
         .lookup_valid(write_lookup_valid), .lookup_ready(write_lookup_ready), .lookup_page(write_lookup_page),
         .result_valid(write_result_valid), .result_hit(write_result[`FERRY_TRANSLATION_HIT_RANGE]),
         .result_snoop(write_result[`FERRY_TRANSLATION_SNOOP_RANGE]),

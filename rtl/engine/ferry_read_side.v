@@ -266,7 +266,9 @@ module ferry_read_side #(
     wire [6:0] entries = {1'b0, length} + {6'd0, !(first && starts_short)} + {6'd0, segment_last && flush};
     wire unused = &{address[2:0], local_rresp[0], host_rresp[0], 1'b0};
 
-    wire address_free = (!local_valid_reg || local_arready) && (!host_valid_reg || host_arready);
+    // The host takes an address only now and then: a burst behind one is a cycle later, and the arbiter in front of it steers nothing
+    // here in its own cycle.
+    wire address_free = (!local_valid_reg || local_arready) && !host_valid_reg;
     // What is behind host data may have to wait on the bus for it, and for room: not on one that others share.
     wire order_ok = to_host || host_reg == 0;
     // Not from what is given up; what that has to do with a fault is told by the fault itself, as time is short.

@@ -241,7 +241,9 @@ module ferry_write_side #(
     wire enough = buffered_reg && !fill_reg ? block_there || end_there || cut_there : word_there;
     wire stopped = silent_reg || drop[slot_reg];
     wire faulty = valid && refused;
-    wire address_free = (!local_valid_reg || local_awready) && (!host_valid_reg || host_awready);
+    // The host takes an address only now and then: a burst behind one is a cycle later, and the arbiter in front of it steers nothing
+    // here in its own cycle.
+    wire address_free = (!local_valid_reg || local_awready) && !host_valid_reg;
     // No burst is announced to one memory while data for the other is still in front of it: there others would wait for that
     // data, fence records behind memory that is dead, or posted writes of the host behind a link that does not take ours.
     wire in_turn = to_host == to_host_reg || bursts_done;

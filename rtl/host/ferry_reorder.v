@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reorder memory: completions write the slot of their tag in any order, the AXI4 read data channel is served from the
-// slots in the order of the requests, one beat a cycle across slots.
+// slots in the order of the requests, one beat a cycle across slots. A beat that was read goes on through flip-flops: block
+// RAM gives it half a cycle late, and whoever takes it has some way to go with it.
 `default_nettype none
 `include "ferry_contract.vh"
 
@@ -52,6 +53,13 @@ module ferry_reorder #(
     // {mark, id, last of its burst, beats}
     reg [ID_WIDTH+8:0] request_memory [0:TAGS-1];
 
+    // The beat that was read.
+    reg                read_valid_reg;
+    reg [ID_WIDTH-1:0] read_id_reg;
+    reg [63:0]         read_data_reg;
+    reg [1:0]          read_fault_reg;
+    reg                read_last_reg;
+
     // A slot is being delivered, and its next beat.
     reg       inside_reg;
     reg [5:0] index_reg;
@@ -61,7 +69,8 @@ module ferry_reorder #(
     wire       outstanding = oldest_tag != next_tag;
     wire       ready = outstanding && !oldest_waits;
     wire       pass = outstanding && !inside_reg && beats == 7'd0;
-    wire       advance = !s_axi_rvalid || s_axi_rready;
+    wire       moves = !s_axi_rvalid || s_axi_rready;
+    wire       advance = !read_valid_reg || moves;
     wire       read = advance && (inside_reg || (ready && beats != 7'd0));
     // The data of a request ends at the last beat of its slot.
     wire [5:0] index = inside_reg ? index_reg : 6'd0 - beats[5:0];
@@ -76,30 +85,39 @@ module ferry_reorder #(
         if (write_valid)
             data_memory[write_address] <= write_data;
         if (read)
-            s_axi_rdata <= data_memory[{oldest_tag[LG_TAGS-1:0], index}];
+            read_data_reg <= data_memory[{oldest_tag[LG_TAGS-1:0], index}];
     end
 
     always @(posedge clk) begin
-        if (read) begin
-            s_axi_rid <= request[ID_WIDTH+7:8];
-            s_axi_rlast <= slot_end && request[7];
-            case (oldest_fault)
+        if (moves) begin
+            s_axi_rvalid <= read_valid_reg;
+            s_axi_rid <= read_id_reg;
+            s_axi_rdata <= read_data_reg;
+            s_axi_rlast <= read_last_reg;
+            case (read_fault_reg)
             2'd0: s_axi_rfault <= `FERRY_FAULT_KIND_NONE;
             2'd1: s_axi_rfault <= `FERRY_FAULT_KIND_HOST_UNSUPPORTED;
             2'd2: s_axi_rfault <= `FERRY_FAULT_KIND_HOST_ABORT;
             default: s_axi_rfault <= `FERRY_FAULT_KIND_COMPLETION_TIMEOUT;
             endcase
+        end
+        if (read) begin
+            read_id_reg <= request[ID_WIDTH+7:8];
+            read_last_reg <= slot_end && request[7];
+            read_fault_reg <= oldest_fault;
             inside_reg <= !slot_end;
             index_reg <= index + 6'd1;
         end
         if (advance)
-            s_axi_rvalid <= read;
+            read_valid_reg <= read;
         if ((read && slot_end) || pass)
             oldest_tag <= oldest_tag + {{LG_TAGS{1'b0}}, 1'b1};
         if (rst) begin
             inside_reg <= 1'b0;
+            read_valid_reg <= 1'b0;
             s_axi_rvalid <= 1'b0;
             // The mux behind follows it before the first beat comes, which simulators with unknown values take badly.
+            read_id_reg <= {ID_WIDTH{1'b0}};
             s_axi_rid <= {ID_WIDTH{1'b0}};
             oldest_tag <= {LG_TAGS + 1{1'b0}};
         end
@@ -116,6 +134,10 @@ module ferry_reorder #(
     reg  [LG_TAGS:0] next_shown;
     reg              took;
     reg  [6:0]       given;
+    // Beats that were read and not taken; what the flip-flops behind the memory held, if it went on.
+    reg  [1:0]       on_way;
+    reg              moved;
+    reg  [64:0]      was_read;
     always @(*) begin
         // One tag at a time, and never more than there are.
         if (past_valid)
@@ -128,7 +150,12 @@ module ferry_reorder #(
         took <= take;
         if (read)
             given <= slot_end ? 7'd0 : given + 7'd1;
+        on_way <= on_way + {1'b0, read} - {1'b0, s_axi_rvalid && s_axi_rready};
+        moved <= moves && read_valid_reg;
+        was_read <= {read_last_reg, read_data_reg};
         if (rst) begin
+            on_way <= 2'd0;
+            moved <= 1'b0;
             next_shown <= {LG_TAGS + 1{1'b0}};
             took <= 1'b0;
             given <= 7'd0;
@@ -161,6 +188,9 @@ module ferry_reorder #(
             if (read)
                 assert (held && (inside_reg || !oldest_waits) && slot_end == (given + 7'd1 == asked[6:0]));
         end
+        assert (on_way == {1'b0, read_valid_reg} + {1'b0, s_axi_rvalid});
+        if (moved)
+            assert (s_axi_rvalid && {s_axi_rlast, s_axi_rdata} == was_read);
     end
     valid_ready_properties #(.WIDTH(65)) kept (
         .clk(clk), .rst(rst), .valid(s_axi_rvalid), .ready(s_axi_rready), .data({s_axi_rlast, s_axi_rdata})
