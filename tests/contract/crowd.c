@@ -76,14 +76,14 @@ struct ferry_vidmm_process_statistics statistics_of(struct world *world, D3DKMT_
 // ---- A program beside one of the same weight that always wants more -----------------------------------------------
 
 // Long jobs: everybody who waits lets a moment pass, and a program alone could not keep its line full of short ones. So
-// many, with a few in line; or as many as it gets in line, until it is enough.
+// many, or until it is enough; all that it gets in line, or a few at a time.
 static void *fill(void *context)
 {
     struct runner *runner = context;
     uint64_t fences[8] = {0};
     for (unsigned i = 0; runner->jobs ? i < runner->jobs : !runner->crowd->enough; i++) {
         uint64_t *fence = &fences[i % 8];
-        if (runner->jobs && i >= 8)
+        if (runner->waits && i >= 8)
             runner_waits(runner, *fence);
         runner_fills(runner, i % OWNED, 0, (uint32_t)PAGES(PIECE), i, fence);
     }
@@ -143,6 +143,7 @@ struct shares shares_beside(struct beside it)
     for (unsigned k = 0; k < count; k++) {
         runners[k].crowd = &crowd;
         runners[k].jobs = k == 0 ? it.jobs : 0;
+        runners[k].waits = k == 0 && it.waits;
         runners[k].program = k == 0 ? program_begin(world, 1, 0) : k == 1 ? hog : another_device(world, hog);
         if (k <= it.devices)
             runner_lists(&runners[k]);

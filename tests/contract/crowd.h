@@ -23,6 +23,7 @@ struct runner {
     D3DKMT_HANDLE allocations[OWNED];
     uint64_t finished; // GPU time
     unsigned wrong, jobs;
+    bool waits;
 };
 
 /// A thread for each, the last one first. The GPU's time stands still until all that work stand before the manager
@@ -50,6 +51,7 @@ struct beside {
     unsigned devices; // of the other program
     unsigned jobs;    // of the first one, beside it
     unsigned earlier; // and before the other one begins
+    bool waits;       // the first one has eight jobs in line at most
     bool trickles;    // the other one has a small job in line all the time
 };
 struct shares {

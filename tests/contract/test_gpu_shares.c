@@ -14,8 +14,8 @@ static bool has_its_share(struct beside it)
 static void more_devices_are_no_more_of_the_gpu(void **state)
 {
     (void)state;
-    assert_true(has_its_share((struct beside){.devices = 1, .jobs = 100}));
-    assert_true(has_its_share((struct beside){.devices = OF_THE_HOG, .jobs = 100}));
+    assert_true(has_its_share((struct beside){.devices = 1, .jobs = 400}));
+    assert_true(has_its_share((struct beside){.devices = OF_THE_HOG, .jobs = 400}));
 }
 
 int main(void)

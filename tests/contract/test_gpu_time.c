@@ -11,7 +11,7 @@ static void gpu_time_is_not_saved_up(void **state)
 {
     (void)state;
     for (unsigned trickles = 0; trickles < 2; trickles++) {
-        struct beside it = {.devices = OF_THE_HOG, .jobs = 60, .trickles = trickles};
+        struct beside it = {.devices = OF_THE_HOG, .jobs = 60, .waits = true, .trickles = trickles};
         uint64_t young = shares_beside(it).cycles;
         it.earlier = 1000;
         assert_true(2 * shares_beside(it).cycles <= 3 * young);
