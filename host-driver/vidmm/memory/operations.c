@@ -2,6 +2,7 @@
 // One function a paging operation: what the argument struct says for an allocation of ours. Room in the pager's line is
 // reserved by the caller (ferry_vm_pieces), so none of them can fail.
 #include "vidmm/memory/memory.h"
+#include "vidmm/space/plan.h"
 
 static LARGE_INTEGER address_of(const struct ferry_vm_segment *segment, uint64_t page)
 {
@@ -85,7 +86,7 @@ void ferry_vm_transfer_out(struct ferry_vm_memory *memory, struct ferry_vm_alloc
 
 #define LONGEST_MOVE (UINT64_C(1) << 31)
 // A step of a move over the allocation's own place costs about as much as bringing so many bytes out and in again.
-#define LEAST_STEP (4 * PAGE_SIZE)
+#define LEAST_STEP (FERRY_VM_PLAN_LEAST_STEP * PAGE_SIZE)
 
 static uint64_t least(uint64_t a, uint64_t b)
 {

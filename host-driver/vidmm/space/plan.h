@@ -34,7 +34,10 @@
 #define FERRY_VM_PLAN_PAGE  64 // cost of one page
 #define FERRY_VM_PLAN_MOVE  96 // of one page moved
 #define FERRY_VM_PLAN_SEEDS 16
-#define FERRY_VM_NOWHERE    UINT64_MAX
+// Pages. A move by less over the block's own place goes by way of system memory: what is carried out says so
+// (ferry_vm_move_by_backing), for who is longer than that.
+#define FERRY_VM_PLAN_LEAST_STEP 4
+#define FERRY_VM_NOWHERE         UINT64_MAX
 
 // About the owner of a block.
 struct ferry_vm_facts {

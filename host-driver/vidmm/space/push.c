@@ -22,6 +22,18 @@ static bool leaves(const struct ferry_vm_search *search, const struct ferry_vm_b
            (!search->keeps || ferry_vm_leaving(search, block, facts) <= sliding(search, block));
 }
 
+// Where the block goes when those who stay are pushed down to `at`. One that would slide by less than a step would have
+// to go out and in again (FERRY_VM_PLAN_LEAST_STEP): who may not leave for the one that asks pays nothing over the link
+// for him either, and stays where it is, unless nothing else is left.
+static uint64_t pushed_to(const struct ferry_vm_search *search, const struct ferry_vm_block *block,
+                          const struct ferry_vm_facts *facts, uint64_t at)
+{
+    uint64_t to = ferry_vm_align_up(at, facts->alignment_log2);
+    bool inch = facts->stays && to < block->first && block->first - to < FERRY_VM_PLAN_LEAST_STEP &&
+                block->pages > FERRY_VM_PLAN_LEAST_STEP && !block->place;
+    return inch && !search->inches ? block->first : to;
+}
+
 // Where the room would be when those who stay in [left, right] lie at the low end of it; NOWHERE when it is none.
 static uint64_t room_above(const struct ferry_vm_search *search, const struct ferry_vm_block *left,
                            const struct ferry_vm_block *right)
@@ -33,7 +45,7 @@ static uint64_t room_above(const struct ferry_vm_search *search, const struct fe
             continue;
         ferry_vm_plan_ask(search->plan, block->owner, &facts);
         if (!leaves(search, block, &facts))
-            at = ferry_vm_align_up(at, facts.alignment_log2) + block->pages;
+            at = pushed_to(search, block, &facts, at) + block->pages;
     }
     at = ferry_vm_align_up(ferry_vm_most(at, search->wanted->lowest), search->alignment_log2);
     uint64_t end = right->first + right->pages;
@@ -132,7 +144,7 @@ uint64_t ferry_vm_push(struct ferry_vm_search *search, bool *no_memory)
         if (leaves(search, block, &facts)) {
             done = ferry_vm_plan_evict(search->plan, search->region, block);
         } else {
-            uint64_t to = ferry_vm_align_up(at, facts.alignment_log2);
+            uint64_t to = pushed_to(search, block, &facts, at);
             at = to + block->pages;
             if (to < block->first)
                 done = ferry_vm_plan_move(search->plan, search->region, block, to);
@@ -153,8 +165,10 @@ uint64_t ferry_vm_plan_push_together(struct ferry_vm_plan *plan, struct ferry_vm
     ferry_vm_plan_ask(plan, wanted->owner, &facts);
     search.alignment_log2 = facts.alignment_log2;
     search.furthest = ferry_vm_victims_furthest(region->victims, plan->now);
-    if (region->space->head)
+    for (unsigned i = 0; i < 2 && region->space->head && search.cost == FERRY_VM_NEVER; i++) {
+        search.inches = i != 0;
         push_between(&search, region->space->head, NULL);
+    }
     if (search.cost == FERRY_VM_NEVER)
         return FERRY_VM_NOWHERE;
     uint64_t room = ferry_vm_push(&search, no_memory);

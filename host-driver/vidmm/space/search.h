@@ -15,6 +15,7 @@ struct ferry_vm_search {
     uint64_t furthest;
     bool relocate;        // window: who is in the way may move to a hole elsewhere
     bool keeps;           // push: of those who may leave, who is needed soon stays
+    bool inches;          // push: also by less than a step
     uint64_t cost, spent; // of the best, and of what was done
     struct ferry_vm_block *first;
     uint64_t begin, end; // its pages, first is at begin

@@ -473,10 +473,50 @@ static void who_is_needed_soon_is_pushed_aside_and_not_thrown_out(void **state)
     ferry_vm_space_destroy(&space);
 }
 
+// 5 pages between holes of 2 and 4, and 8 between those 4 and 2 more: room for 6 comes of pushing either. The 5 would
+// slide by 2, which goes by way of system memory, and the 8 by 4.
+static void who_may_not_leave_is_not_pushed_by_inches(void **state)
+{
+    static const struct {
+        unsigned first, pages;
+    } places[] = {{2, 5}, {11, 8}};
+    (void)state;
+    for (unsigned fixed = 0; fixed < 2; fixed++) {
+        struct owner owners[3] = {0};
+        struct ferry_vm_space space;
+        struct ferry_vm_victims victims;
+        struct ferry_vm_region region = {&space, &victims, true};
+        struct ferry_vm_plan plan = {0};
+        struct ferry_vm_wanted wanted = {&owners[2], 6, 0, UINT64_MAX, false};
+        uint64_t missing;
+        assert_true(ferry_vm_space_init(&space, 21));
+        ferry_vm_victims_init(&victims, false);
+        for (unsigned i = 0; i < 2; i++) {
+            bool no_memory;
+            owners[i].pages = places[i].pages;
+            owners[i].stays = true;
+            owners[i].use = (struct ferry_vm_use){.pages = places[i].pages, .serial = i + 1};
+            owners[i].block = ferry_vm_space_take_at(&space, places[i].first, places[i].pages, &owners[i], &no_memory);
+        }
+        // Where nothing else is left, it is pushed all the same.
+        owners[1].fixed = fixed != 0;
+        ferry_vm_plan_begin(&plan, NULL, facts_of, owner_of, 1);
+        assert_int_equal(ferry_vm_plan_want(&plan, &region, &wanted, &missing), FERRY_VM_PLANNED);
+        ferry_vm_plan_finish(&plan);
+        assert_int_equal(plan.step_count, 2);
+        assert_int_equal(plan.steps[0].kind, FERRY_VM_STEP_MOVE);
+        assert_ptr_equal(plan.steps[0].owner, &owners[fixed ? 0 : 1]);
+        assert_int_equal(plan.steps[0].to, fixed ? 0 : 7);
+        ferry_vm_plan_destroy(&plan);
+        ferry_vm_space_destroy(&space);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(random_states),
                                        cmocka_unit_test(who_is_needed_soon_is_pushed_aside_and_not_thrown_out),
+                                       cmocka_unit_test(who_may_not_leave_is_not_pushed_by_inches),
                                        cmocka_unit_test(a_plan_does_not_walk_over_the_segment)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
