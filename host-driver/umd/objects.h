@@ -88,6 +88,7 @@ struct umd_queue {
     D3DKMT_HANDLE context;
     DXGK_CONTEXTINFO info;
     struct umd_recording *recording; // The job being recorded; NULL while it is being submitted.
+    uint64_t submissions;
 };
 
 #endif

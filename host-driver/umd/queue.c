@@ -21,7 +21,7 @@ static struct umd_recording *recorded_into(struct umd_queue *queue)
 {
     struct umd_recording *job = recording(queue);
 
-    return job ? umd_recording_last(job) : NULL;
+    return job ? umd_recording_open(job) : NULL;
 }
 
 // The allocation that a packet names, when these bytes of it may be named.
@@ -106,6 +106,9 @@ int ferry_queue_submit(struct ferry_queue *handle, uint64_t *fence)
 
         // It may wait for room in the ring or for the program's turn. What is recorded meanwhile is another job.
         queue->recording = NULL;
+        for (struct umd_recording *part = job; part; part = part->behind)
+            part->submitted = queue->submissions;
+        queue->submissions++;
         umd_park(&call);
         error = ferry_vidmm_submit(vidmm, context, buffers, count, &number);
         umd_return(&call);
@@ -119,9 +122,8 @@ int ferry_queue_submit(struct ferry_queue *handle, uint64_t *fence)
     if (queue && !queue->recording) {
         queue->recording = job;
     } else if (queue && queue->recording != job && stays) {
-        // What was recorded meanwhile comes behind it.
-        umd_recording_last(job)->behind = queue->recording;
-        queue->recording = job;
+        // What was recorded meanwhile comes behind it, and so does what was submitted later and came back first.
+        queue->recording = umd_recording_join(job, queue->recording);
     } else if (!queue || queue->recording != job) {
         umd_recording_end(job);
     }

@@ -13,8 +13,10 @@ struct umd_recording *umd_recording_make(const DXGK_CONTEXTINFO *info)
 {
     struct umd_recording *job = calloc(1, sizeof *job);
 
-    if (job)
+    if (job) {
         job->info = *info;
+        job->submitted = UINT64_MAX;
+    }
     return job;
 }
 
@@ -35,11 +37,28 @@ void umd_recording_end(struct umd_recording *job)
     }
 }
 
-struct umd_recording *umd_recording_last(struct umd_recording *job)
+struct umd_recording *umd_recording_open(struct umd_recording *job)
 {
     while (job->behind)
         job = job->behind;
-    return job;
+    if (job->submitted == UINT64_MAX)
+        return job;
+    return job->behind = umd_recording_make(&job->info);
+}
+
+struct umd_recording *umd_recording_join(struct umd_recording *one, struct umd_recording *other)
+{
+    struct umd_recording *first = NULL, **last = &first;
+
+    while (one && other) {
+        struct umd_recording **next = other->submitted < one->submitted ? &other : &one;
+
+        *last = *next;
+        last = &(*next)->behind;
+        *next = *last;
+    }
+    *last = one ? one : other;
+    return first;
 }
 
 void umd_recording_empty(struct umd_recording *job)
@@ -53,6 +72,7 @@ void umd_recording_empty(struct umd_recording *job)
         chunk->bytes = chunk->reference_count = chunk->patch_count = 0;
     }
     job->chunk_count = 0;
+    job->submitted = UINT64_MAX;
 }
 
 static bool make_chunk(struct umd_recording *job)

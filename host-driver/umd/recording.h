@@ -23,6 +23,7 @@ struct umd_recording {
     struct ferry_vidmm_submission *buffers; // The chunks, as the manager takes them; also of those behind.
     size_t buffer_capacity;
     struct umd_recording *behind; // Recorded later, and part of the same job.
+    uint64_t submitted;           // Number of its submission among its queue's; UINT64_MAX: none since it was empty.
 };
 
 // An empty job for a context with these sizes; NULL: no host memory. The caller ends it.
@@ -31,8 +32,10 @@ struct umd_recording *umd_recording_make(const DXGK_CONTEXTINFO *info);
 void umd_recording_end(struct umd_recording *job);
 // What was recorded is gone; its memory serves the next job.
 void umd_recording_empty(struct umd_recording *job);
-// The last part of a job, which is recorded into.
-struct umd_recording *umd_recording_last(struct umd_recording *job);
+// All parts of both as one job, in the order in which they were submitted, what was not submitted last. NULL is none.
+struct umd_recording *umd_recording_join(struct umd_recording *one, struct umd_recording *other);
+// The part of a job that is recorded into: one that was never submitted. NULL: no host memory.
+struct umd_recording *umd_recording_open(struct umd_recording *job);
 
 // Bytes at these offsets, which are in range. False: no host memory, and nothing of it is recorded.
 bool umd_record_copy(struct umd_recording *job, struct umd_allocation *destination, uint64_t destination_offset,

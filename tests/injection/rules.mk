@@ -35,6 +35,13 @@ $(BUILD)/tests/inject_public: $(INJECT_PUBLIC) $(INJECT_MANAGER) $(INJECT_KMD) $
 		$(patsubst %.c,$(BUILD)/obj-suite/%.o,$(wildcard sim/model/*.c))
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(SANITIZE) $(filter %.o,$^) $(INJECT_WRAPS) -Wl,--wrap=umd_handle_make,--wrap=ferry_vidmm_submit -o $@ -lcmocka -lpthread
-TEST_PROGRAMS += $(BUILD)/tests/inject_manager $(BUILD)/tests/inject_manager_kmd $(BUILD)/tests/inject_public
-.SECONDARY: $(INJECT_TEST) $(INJECT_MANAGER) $(INJECT_KMD) $(INJECT_UMD) $(INJECT_PUBLIC)
+# Two submissions of one queue that fail at the same time.
+INJECT_TWO := $(patsubst %,$(BUILD)/obj-suite/$(INJECT_ROOM)/%.o,inject test_two_submits)
+$(BUILD)/obj-suite/$(INJECT_ROOM)/test_two_submits.o: CPPFLAGS := -Itests/unit/kmd/no_firmware $(CPPFLAGS)
+$(BUILD)/tests/inject_two_submits: $(INJECT_TWO) $(INJECT_MANAGER) $(INJECT_KMD) $(INJECT_UMD) \
+		$(patsubst %.c,$(BUILD)/obj-suite/%.o,$(wildcard sim/model/*.c))
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(SANITIZE) $(filter %.o,$^) $(INJECT_WRAPS) -Wl,--wrap=ferry_vidmm_submit -o $@ -lcmocka -lpthread
+TEST_PROGRAMS += $(BUILD)/tests/inject_two_submits $(BUILD)/tests/inject_manager $(BUILD)/tests/inject_manager_kmd $(BUILD)/tests/inject_public
+.SECONDARY: $(INJECT_TEST) $(INJECT_MANAGER) $(INJECT_KMD) $(INJECT_UMD) $(INJECT_PUBLIC) $(INJECT_TWO)
 -include $(shell find $(BUILD)/obj-inject -name '*.d' 2>/dev/null)
