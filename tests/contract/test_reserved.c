@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program has reserved stays his, whoever needs room and why; but for those whose lists were there before. And
-// what he has pinned is his too, and on his account.
+// What a program has reserved stays his, whoever needs room and why.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -203,120 +202,12 @@ static void what_is_reserved_stays_whatever_others_do(void **state)
         chance(seed + i, i % 3 == 2);
 }
 
-// A list of 60 pages is in place and in use. Another program comes, reserves half and uses that. The first asks for
-// nothing new: its jobs go on, in turn with the other one's.
-static void a_list_that_was_there_before_a_reservation_is_not_refused(void **state)
-{
-    (void)state;
-    struct world *world = program_world();
-    struct program first = program_begin(world, 1, 0);
-    D3DKMT_HANDLE old[6], reserved, more;
-    struct ferry_vidmm_memory_info info;
-    program_become(world, &first);
-    for (unsigned i = 0; i < 6; i++) {
-        old[i] = world_create(world, PAGES(10), CPU);
-        world_write(world, old[i], i);
-        world_require(world, old[i]);
-    }
-    more = world_create(world, PAGES(1), CPU);
-    struct program second = program_begin(world, 1, PAGES(32));
-    program_become(world, &second);
-    reserved = world_create(world, PAGES(32), CPU);
-    world_write(world, reserved, 6);
-    assert_true(list_it(world, &second, reserved, false) >= 0);
-    for (unsigned i = 0; i < 3; i++) {
-        program_become(world, &second);
-        world_wait(world, world_gpu_fill(world, reserved, PAGES(i), 64, 20 + i));
-        assert_int_equal(world_place(world, reserved).segment, machine_local_segment);
-        // With the other one's list in the way, or only what it has left there.
-        if (i == 2)
-            assert_int_equal(world_evict(world, reserved), FERRY_OK);
-        program_become(world, &first);
-        assert_true(list_it(world, &first, old[i], false) >= 0);
-        assert_int_equal(list_it(world, &first, more, true), FERRY_ERROR_NO_VIDEO_MEMORY);
-        world_wait(world, world_gpu_fill(world, old[i], 0, 64, 10 + i));
-        for (unsigned k = 0; k < 6; k++)
-            assert_int_equal(world_place(world, old[k]).segment, machine_local_segment);
-    }
-    // Once it has trimmed, what is reserved is nobody else's again.
-    for (unsigned i = 0; i < 6; i++)
-        for (unsigned count = 1 + (i < 3); count > (i > 3); count--)
-            assert_int_equal(world_evict(world, old[i]), FERRY_OK);
-    program_become(world, &second);
-    assert_true(list_it(world, &second, reserved, false) >= 0);
-    program_become(world, &first);
-    for (unsigned i = 0; i < 8; i++)
-        world_wait(world, world_gpu_fill(world, old[4 + i % 2], 0, 64, i));
-    assert_int_equal(ferry_vidmm_memory_info(world->manager, second.process, 0, &info), FERRY_OK);
-    assert_int_equal(info.in_place, PAGES(32));
-    world_close(world);
-}
-
-static int ask(struct world *world, const struct program *p, D3DKMT_HANDLE allocation, uint64_t *to_trim)
-{
-    D3DDDI_MAKERESIDENT make = {.hPagingQueue = p->queue, .NumAllocations = 1, .AllocationList = &allocation};
-    make.Flags.CantTrimFurther = 1;
-    int result = ferry_vidmm_make_resident(world->manager, &make);
-    *to_trim = make.NumBytesToTrim;
-    return result;
-}
-
-static void what_is_pinned_is_on_its_owners_account(void **state)
-{
-    (void)state;
-    struct world *world = program_world();
-    struct program pinning = program_begin(world, 1, 0), asking = program_begin(world, 1, 0);
-    struct ferry_vidmm_memory_info info;
-    D3DKMT_HANDLE overlays[4];
-    uint64_t to_trim;
-    program_become(world, &pinning);
-    for (unsigned i = 0; i < 4; i++) {
-        overlays[i] = world_create(world, PAGES(3), CPU | (i % 2 ? DXGK_ALLOC_FLAG_OVERLAY : DXGK_ALLOC_FLAG_CAPTURE));
-        assert_true(list_it(world, &pinning, overlays[i], false) >= 0);
-        assert_int_equal(world_evict(world, overlays[i]), FERRY_OK);
-    }
-    assert_int_equal(ferry_vidmm_memory_info(world->manager, pinning.process, 0, &info), FERRY_OK);
-    assert_int_equal(info.in_place, PAGES(12));
-    assert_int_equal(info.usage, PAGES(12));
-    // More than can ever be in place beside it: so much has to go, and the rest is given, for its turn.
-    program_become(world, &asking);
-    D3DKMT_HANDLE large = world_create(world, PAGES(50), CPU), more[3];
-    for (unsigned i = 0; i < 3; i++)
-        more[i] = world_create(world, PAGES(2), CPU);
-    assert_true(ask(world, &asking, large, &to_trim) >= 0);
-    assert_true(ask(world, &asking, more[0], &to_trim) >= 0);
-    assert_int_equal(ask(world, &asking, more[1], &to_trim), FERRY_ERROR_NO_VIDEO_MEMORY);
-    assert_int_equal(to_trim, PAGES(2));
-    world_wait(world, world_gpu_fill(world, large, 0, 64, 1));
-    world_wait(world, world_gpu_fill(world, more[0], 0, 64, 1));
-    // Until its owner destroys it.
-    program_become(world, &pinning);
-    for (unsigned i = 0; i < 2; i++)
-        assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, overlays[i]), FERRY_OK);
-    assert_int_equal(ferry_vidmm_memory_info(world->manager, pinning.process, 0, &info), FERRY_OK);
-    assert_int_equal(info.usage, PAGES(6));
-    program_become(world, &asking);
-    assert_true(ask(world, &asking, more[1], &to_trim) >= 0);
-    assert_true(ask(world, &asking, more[2], &to_trim) >= 0);
-    world_wait(world, world_gpu_fill(world, more[2], 0, 64, 1));
-    // 56 of 58 pages are listed: what is to be pinned takes no turns, so it has to leave them that much.
-    program_become(world, &pinning);
-    overlays[0] = world_create(world, PAGES(3), CPU | DXGK_ALLOC_FLAG_OVERLAY);
-    assert_int_equal(ask(world, &pinning, overlays[0], &to_trim), FERRY_ERROR_NO_VIDEO_MEMORY);
-    assert_int_equal(to_trim, PAGES(1));
-    program_become(world, &asking);
-    world_wait(world, world_gpu_fill(world, large, 0, 64, 2));
-    world_close(world);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lowered_budget_takes_from_those_who_are_above_theirs),
         cmocka_unit_test(one_large_allocation_does_not_take_what_is_reserved),
         cmocka_unit_test(what_is_reserved_stays_whatever_others_do),
-        cmocka_unit_test(a_list_that_was_there_before_a_reservation_is_not_refused),
-        cmocka_unit_test(what_is_pinned_is_on_its_owners_account),
     };
     return WORLD_RUN(tests);
 }

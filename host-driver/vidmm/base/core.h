@@ -36,8 +36,7 @@ struct ferry_vm_process {
     uint64_t gpu_used;    // GPU time of its jobs, over its weight
     uint64_t reservation; // of LOCAL
     uint64_t budget[FERRY_VM_GROUPS];
-    uint64_t required[FERRY_VM_GROUPS];       // on its devices' residency lists, or pinned
-    uint64_t pinned[FERRY_VM_GROUPS];         // of that
+    uint64_t required[FERRY_VM_GROUPS];       // on its devices' residency lists
     uint64_t in_place[FERRY_VM_GROUPS];       // in segments now, required or not
     uint64_t renamed[FERRY_VM_GROUPS];        // instances of its allocations beyond each one's first
     uint64_t planned[FERRY_VM_GROUPS];        // what the plan that is being made changes of it, modulo 2^64
@@ -54,8 +53,7 @@ struct ferry_vm_device {
     D3DKMT_HANDLE handle;
     HANDLE miniport;
     struct ferry_vm_process *process;
-    uint64_t required[FERRY_VM_GROUPS]; // on its residency list, or pinned
-    uint64_t pinned[FERRY_VM_GROUPS];   // of that
+    uint64_t required[FERRY_VM_GROUPS]; // on its residency list
     bool away;                          // others run: what its list holds in place are candidates like any other
     uint64_t turn_start;                // GPU time at which its first job since it came back began; 0 = none has
     struct ferry_vm_list waiting;       // for its turn

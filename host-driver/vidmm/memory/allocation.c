@@ -191,10 +191,9 @@ void ferry_vm_allocation_free(struct ferry_vm_memory *memory, struct ferry_vm_al
     // After a critical stop nothing can be told to the GPU any more; the objects still go.
     ferry_vm_instances_free(memory, allocation);
     ferry_vm_leave_place(memory, allocation);
-    allocation->count = 0;
-    ferry_vm_relist(memory, allocation);
     if (allocation->locked && !allocation->locking && on_demand(allocation))
         memory->core->statistics.on_demand_bytes -= ferry_vm_bytes(allocation);
+    ferry_vm_list_remove(&allocation->missing);
     ferry_vm_list_remove(&allocation->link);
     ferry_vm_handle_free(&memory->core->handles, allocation->subject.handle);
     ferry_vm_pages_free(memory->core, allocation->backing);

@@ -23,23 +23,6 @@ void ferry_vm_emit_place(struct ferry_vm_memory *memory, const struct ferry_vm_a
                                                                .value = memory->core->statistics.resident_bytes});
 }
 
-// What it counts on the lists of its device and program. What is pinned and in place keeps that for as long as it is
-// there, required or not, so it stays on its owner's account.
-static void charge(struct ferry_vm_allocation *allocation)
-{
-    struct ferry_vm_device *device = allocation->device;
-    unsigned group = allocation->wants_memory ? FERRY_VM_LOCAL : FERRY_VM_NON_LOCAL;
-    bool on = allocation->count > 0 || (allocation->pinned && allocation->block);
-    uint64_t change = on ? ferry_vm_charge(allocation) : 0 - ferry_vm_charge(allocation);
-    if (on == allocation->charged)
-        return;
-    allocation->charged = on;
-    device->required[group] += change;
-    device->process->required[group] += change;
-    device->pinned[group] += allocation->pinned ? change : 0;
-    device->process->pinned[group] += allocation->pinned ? change : 0;
-}
-
 void ferry_vm_relist(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
 {
     if (allocation->block) {
@@ -59,7 +42,6 @@ void ferry_vm_relist(struct ferry_vm_memory *memory, struct ferry_vm_allocation 
         ferry_vm_list_add(&allocation->device->missing, &allocation->missing);
     else if (!missing)
         ferry_vm_list_remove(&allocation->missing);
-    charge(allocation);
 }
 
 void ferry_vm_leave_place(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)

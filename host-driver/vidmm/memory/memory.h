@@ -56,7 +56,6 @@ struct ferry_vm_allocation {
     uint8_t gpu_wrote : 1;    // since the last CPU access, through an aperture
     uint8_t pinned : 1;
     uint8_t closing : 1;          // it is being destroyed, and out of its aperture: it does not come back
-    uint8_t charged : 1;          // to the budget of its program
     uint8_t prepared : 1;         // its backing store is there for what is about to be queued
     uint8_t picked : 1;           // by a plan: it may leave together with the others that are picked
     uint8_t keeps_content : 1;    // Discard is ignored
@@ -173,7 +172,7 @@ void ferry_vm_take_out(struct ferry_vm_memory *memory, struct ferry_vm_allocatio
 int ferry_vm_remove(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, bool drop);
 /// Its place is free again, without a word to the GPU; nothing when it has none.
 void ferry_vm_leave_place(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
-/// Keep the candidate lists, the missing list and what its program is charged right after count, block or lock changed.
+/// Keep the candidate lists and the missing list right after count, block or lock changed.
 void ferry_vm_relist(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
 void ferry_vm_emit_place(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation, bool placed);
 

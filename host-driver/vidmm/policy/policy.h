@@ -8,15 +8,14 @@
 #include "vidmm/space/plan.h"
 
 // How far a plan reaches for room: to those above their budget, to all that the asking one has, to moving what others
-// have within their budgets, to what they have above their reservations; then to one allocation of each that lies on
-// both sides of that border. For a list that is older than the reservations that leave no room for it, to those too.
+// have within their budgets, to what they have above their reservations; in the end to one allocation of each that lies
+// on both sides of that border.
 enum ferry_vm_reach {
     FERRY_VM_REACH_OVER,
     FERRY_VM_REACH_OWN,
     FERRY_VM_REACH_PUSH,
     FERRY_VM_REACH_ALL,
-    FERRY_VM_REACH_BEYOND,
-    FERRY_VM_REACH_RESERVED
+    FERRY_VM_REACH_BEYOND
 };
 
 struct ferry_vm_policy {
@@ -34,11 +33,10 @@ struct ferry_vm_policy {
     uint64_t turn_cycles;
     struct ferry_vm_allocation **named; // by the MakeResident under way; kept from call to call
     size_t named_capacity;
-    uint64_t turns_at; // what the program whose turn began last had used of the GPU then (gpu_used); only grows
     // Of the allocation that is being planned for.
     const struct ferry_vm_process *asking;
     uint64_t wanted_bytes;
-    unsigned reach, furthest;                                     // enum ferry_vm_reach
+    unsigned reach;                                               // enum ferry_vm_reach
     bool picking;                                                 // of others only what is marked `picked` may leave
     bool (*leaves)(void *policy, const struct ferry_vm_use *use); // NULL = there is one program, and all may
     struct ferry_vm_plan plan;
@@ -54,8 +52,7 @@ void ferry_vm_room_stop(struct ferry_vm_policy *policy);
 int ferry_vm_place_all(struct ferry_vm_policy *policy, struct ferry_vm_allocation **list, size_t count,
                        uint64_t *short_bytes);
 /// All of the device's required allocations that are out, as far as they are not locked away.
-int ferry_vm_place_missing(struct ferry_vm_policy *policy, struct ferry_vm_device *device,
-                           enum ferry_vm_reach furthest);
+int ferry_vm_place_missing(struct ferry_vm_policy *policy, struct ferry_vm_device *device);
 /// Evict the victim of this segment when `pages` more are wanted by nobody in particular: of those above their budget
 /// first, reserved ones last. FERRY_ERROR_NO_VIDEO_MEMORY when nobody can leave.
 int ferry_vm_evict_one(struct ferry_vm_policy *policy, struct ferry_vm_segment *segment, uint64_t pages);
@@ -96,8 +93,7 @@ uint64_t ferry_vm_excess(const struct ferry_vm_process *process);
 
 /// What of its reservation counts.
 uint64_t ferry_vm_reserved(const struct ferry_vm_process *process, unsigned group);
-/// How many bytes the device's list is larger than all that it can have, were it alone but for what others have
-/// reserved or pinned.
+/// How many bytes the device's list is larger than all that it can have, were it alone but for what others reserved.
 uint64_t ferry_vm_beyond_all(const struct ferry_vm_policy *policy, const struct ferry_vm_device *device);
 
 // ---- turns.c ----
@@ -117,5 +113,7 @@ bool ferry_vm_others_require(const struct ferry_vm_policy *policy, const struct 
 int ferry_vm_make_resident(struct ferry_vm_policy *policy, struct ferry_vm_queue *queue,
                            D3DDDI_MAKERESIDENT *arguments);
 int ferry_vm_evict(struct ferry_vm_policy *policy, const struct ferry_vm_device *device, D3DDDICB_EVICT *arguments);
+/// Free the allocation, whatever its count.
+void ferry_vm_residency_end(struct ferry_vm_policy *policy, struct ferry_vm_allocation *allocation);
 
 #endif

@@ -78,8 +78,6 @@ static uint64_t has(const struct ferry_vm_process *process, unsigned group)
 // What another one than the asking keeps: its budget, in the end its reservation.
 static uint64_t keeps(const struct ferry_vm_policy *policy, const struct ferry_vm_process *process, unsigned group)
 {
-    if (policy->reach == FERRY_VM_REACH_RESERVED)
-        return 0;
     return policy->reach < FERRY_VM_REACH_ALL ? process->budget[group] : ferry_vm_reserved(process, group);
 }
 
@@ -274,7 +272,7 @@ static int want(struct ferry_vm_policy *policy, struct ferry_vm_allocation *allo
             pick_those_that_leave(policy);
             result = want_within(policy, allocation);
         }
-    } while (result == FERRY_ERROR_NO_VIDEO_MEMORY && policy->reach++ != policy->furthest);
+    } while (result == FERRY_ERROR_NO_VIDEO_MEMORY && policy->reach++ != FERRY_VM_REACH_BEYOND);
     return result;
 }
 
@@ -400,10 +398,9 @@ static void forget_planned(struct ferry_vm_policy *policy)
     }
 }
 
-static void begin(struct ferry_vm_policy *policy, enum ferry_vm_reach furthest)
+static void begin(struct ferry_vm_policy *policy)
 {
     forget_planned(policy);
-    policy->furthest = furthest;
     ferry_vm_plan_begin(&policy->plan, policy, facts_of, owner_of, policy->memory->time);
 }
 
@@ -429,20 +426,20 @@ int ferry_vm_place_all(struct ferry_vm_policy *policy, struct ferry_vm_allocatio
         first++;
     if (first == count)
         return FERRY_OK;
-    begin(policy, FERRY_VM_REACH_BEYOND);
+    begin(policy);
     for (size_t i = first; i < count && result == FERRY_OK; i++)
         if (!list[i]->block)
             result = want(policy, list[i], short_bytes);
     return end(policy, result);
 }
 
-int ferry_vm_place_missing(struct ferry_vm_policy *policy, struct ferry_vm_device *device, enum ferry_vm_reach furthest)
+int ferry_vm_place_missing(struct ferry_vm_policy *policy, struct ferry_vm_device *device)
 {
     int result = FERRY_OK;
     uint64_t short_bytes;
     if (ferry_vm_list_empty(&device->missing))
         return FERRY_OK;
-    begin(policy, furthest);
+    begin(policy);
     for (struct ferry_vm_list *link = device->missing.next; link != &device->missing && result == FERRY_OK;
          link = link->next) {
         struct ferry_vm_allocation *allocation = FERRY_VM_CONTAINER(link, struct ferry_vm_allocation, missing);

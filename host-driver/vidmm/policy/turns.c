@@ -7,8 +7,8 @@
 //    which its list comes in).
 //
 // Of those that wait the one comes next whose program has had the least of the GPU, by its weight; so a turn that ended
-// early because no job was in line is made up for, and more devices are no more turns. Who begins to wait has had no
-// less than the one whose turn began last had had by then.
+// early because no job was in line is made up for, and more devices are no more turns. A program that comes anew has
+// had no less than the others.
 //
 // Nothing is taken from a job: its line stays, and what leaves does so behind it. So that a long line is no long turn,
 // a program has only few jobs in line while somebody waits. Submit waits while all others' turns last, as it does when
@@ -37,13 +37,10 @@ static const struct ferry_vm_context *busy_context(const struct ferry_vm_device 
     return NULL;
 }
 
-// Is there anything to be had from it? What is pinned does not leave.
+// Is there anything to be had from it?
 static bool holds(const struct ferry_vm_device *device)
 {
-    bool lists = false;
-    for (unsigned group = 0; group < FERRY_VM_GROUPS; group++)
-        lists |= device->required[group] > device->pinned[group];
-    return lists && !device->away;
+    return !device->away && (device->required[FERRY_VM_LOCAL] != 0 || device->required[FERRY_VM_NON_LOCAL] != 0);
 }
 
 static bool turn_is_over(const struct ferry_vm_policy *policy, const struct ferry_vm_device *device)
@@ -66,13 +63,22 @@ static bool is_next(struct ferry_vm_policy *policy, const struct ferry_vm_device
     return true;
 }
 
-// What a program did not use before it had to wait is not saved up, whatever of it was in line meanwhile, but for a
-// turn's worth: the moment between two jobs is no reason to lose what it is behind.
-static void forget_what_it_let_pass(const struct ferry_vm_policy *policy, const struct ferry_vm_device *device)
+// What a program did not use while none of its devices had anything to do is not saved up, but for a turn's worth: the
+// moment between two jobs is no reason to lose what it is behind.
+static void come_anew(struct ferry_vm_policy *policy, const struct ferry_vm_device *device)
 {
+    uint64_t least = UINT64_MAX;
+    for (struct ferry_vm_list *link = policy->devices->next; link != policy->devices; link = link->next) {
+        const struct ferry_vm_device *other = device_at(link);
+        bool runs = other != device && (busy_context(other) || !ferry_vm_list_empty(&other->waiting));
+        if (runs && other->process == device->process)
+            return;
+        if (runs && other->process->gpu_used < least)
+            least = other->process->gpu_used;
+    }
     uint64_t turn = policy->turn_cycles * FERRY_VIDMM_MAX_WEIGHT / device->process->weight;
-    if (policy->turns_at > turn && device->process->gpu_used < policy->turns_at - turn)
-        device->process->gpu_used = policy->turns_at - turn;
+    if (least != UINT64_MAX && least > turn && device->process->gpu_used < least - turn)
+        device->process->gpu_used = least - turn;
 }
 
 bool ferry_vm_others_require(const struct ferry_vm_policy *policy, const struct ferry_vm_device *device)
@@ -165,19 +171,16 @@ int ferry_vm_take_turn(struct ferry_vm_policy *policy, struct ferry_vm_device *d
     // A new turn, or one that nobody has been kept waiting for.
     bool waited = device->away || !ferry_vm_list_empty(&device->waiting);
     bool begins = waited || (!busy_context(device) && ferry_vm_list_empty(&policy->waiting));
+    if (!device->away && ferry_vm_list_empty(&device->waiting) && !busy_context(device))
+        come_anew(policy, device);
     bool let_by_before = device->let_by;
     set_away(policy, device, false);
-    int result = ferry_vm_place_missing(policy, device, FERRY_VM_REACH_BEYOND);
+    int result = ferry_vm_place_missing(policy, device);
     struct ferry_vm_device *other;
-    if (result == FERRY_ERROR_NO_VIDEO_MEMORY && ferry_vm_list_empty(&device->waiting))
-        forget_what_it_let_pass(policy, device);
     while (result == FERRY_ERROR_NO_VIDEO_MEMORY && (other = next_to_go(policy, device))) {
         set_away(policy, other, true);
-        result = ferry_vm_place_missing(policy, device, FERRY_VM_REACH_BEYOND);
+        result = ferry_vm_place_missing(policy, device);
     }
-    // Its list was admitted before others reserved so much; what it asks for is nothing new.
-    if (result == FERRY_ERROR_NO_VIDEO_MEMORY && ferry_vm_beyond_all(policy, device) != 0)
-        result = ferry_vm_place_missing(policy, device, FERRY_VM_REACH_RESERVED);
     if (result == FERRY_ERROR_NO_VIDEO_MEMORY &&
         in_the_way(policy, device, device->let_by != let_by_before, node, number)) {
         if (ferry_vm_list_empty(&device->waiting))
@@ -187,9 +190,5 @@ int ferry_vm_take_turn(struct ferry_vm_policy *policy, struct ferry_vm_device *d
     ferry_vm_turn_forgo(device);
     if (begins && result == FERRY_OK)
         device->turn_start = 0;
-    // While nobody waits a turn may go on for as long as it likes, and others have not asked for any of it.
-    if (result == FERRY_OK && holds(device) && (begins || ferry_vm_list_empty(&policy->waiting)) &&
-        device->process->gpu_used > policy->turns_at)
-        policy->turns_at = device->process->gpu_used;
     return result;
 }

@@ -134,7 +134,9 @@ void ferry_vm_pump(struct ferry_vm_sched *sched)
     while (moved && sched->core->critical.code == FERRY_CRITICAL_NONE) {
         ferry_vm_drain(sched);
         moved = ferry_vm_pump_paging(sched);
-        moved |= ferry_vm_pump_jobs(sched);
+        for (unsigned i = 0; i < sched->node_count; i++)
+            if (i != sched->paging_node)
+                moved |= ferry_vm_pump_jobs(sched, i);
     }
     sched->pumping = false;
 }

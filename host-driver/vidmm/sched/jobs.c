@@ -237,9 +237,7 @@ static void count_for_program(struct ferry_vm_sched *sched, const struct ferry_v
 {
     struct ferry_vm_process *process = job->context->device->process;
     uint64_t since = job->began > sched->last_job_end ? job->began : sched->last_job_end;
-    uint64_t used = job->wire != 0 ? now - since : 0;
-    process->gpu_used += used * GPU_TIME_SCALE / process->weight;
-    process->statistics.gpu_cycles += used;
+    process->statistics.gpu_cycles += job->wire != 0 ? now - since : 0;
     process->statistics.jobs += job->fence == job->last;
     process->statistics.last_job = now;
     sched->last_job_end = now;
@@ -258,7 +256,12 @@ static void end_first(struct ferry_vm_sched *sched, unsigned number)
     if (!NT_SUCCESS(job->status))
         note_fault(sched, job);
     sched->progress++;
-    count_for_program(sched, job, sched->core->platform.gpu_time(sched->core->platform.context));
+    uint64_t now = sched->core->platform.gpu_time(sched->core->platform.context);
+    count_for_program(sched, job, now);
+    uint64_t since = job->began > node->last_end ? job->began : node->last_end;
+    if (job->wire != 0)
+        context->device->process->gpu_used += (now - since) * GPU_TIME_SCALE / context->device->process->weight;
+    node->last_end = now;
     node->completed = job->fence;
     context->jobs--;
     ferry_vm_emit(sched->core, (struct ferry_vidmm_event){.kind = FERRY_VIDMM_EVENT_JOB_END,
@@ -357,75 +360,45 @@ static bool may_go(const struct ferry_vm_sched *sched, struct ferry_vm_job *job)
     return job->after_count == 0 && users + 1 < FERRY_VM_IN_FLIGHT && ferry_vm_in_flight(sched) < FERRY_VM_IN_FLIGHT;
 }
 
-// Paging of its device has faulted, so what the job would work on is not there. It ends in its turn, without running.
-static bool end_unrun(struct ferry_vm_sched *sched, unsigned number)
+bool ferry_vm_pump_jobs(struct ferry_vm_sched *sched, unsigned number)
 {
     struct ferry_vm_node *node = &sched->nodes[number];
-    struct ferry_vm_job *job = node->unsent;
-    if (job != node->first)
-        return false;
-    job->status = STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE;
-    node->unsent = job->next;
-    end_first(sched, number);
-    return true;
-}
-
-static bool send_next(struct ferry_vm_sched *sched, unsigned number)
-{
-    struct ferry_vm_node *node = &sched->nodes[number];
-    struct ferry_vm_job *job = node->unsent;
-    if (!job || !may_go(sched, job))
-        return false;
-    if (job->context->device->state == D3DKMT_DEVICEEXECUTION_ERROR_DMAFAULT)
-        return end_unrun(sched, number);
-    // Everything is on record before the miniport sees the job, which may finish inside the call.
-    bool again = job->wire != 0;
-    job->began = sched->core->platform.gpu_time(sched->core->platform.context);
-    if (job->context->device->turn_start == 0)
-        job->context->device->turn_start = job->began + 1;
-    job->wire = ++node->submitted;
-    job->order = ++sched->order;
-    node->unsent = job->next;
-    node->in_flight++;
-    if (!again)
-        ferry_vm_emit(sched->core, (struct ferry_vidmm_event){.kind = FERRY_VIDMM_EVENT_JOB_BEGIN,
-                                                              .id = job->event,
-                                                              .context = job->context->handle,
-                                                              .process = job->context->device->process->handle,
-                                                              .node = number,
-                                                              .bytes = job->bytes,
-                                                              .value = job->fence});
-    if (patch_and_submit(sched, job) != FERRY_OK)
-        return false;
-    sched->core->statistics.jobs += !again;
-    ferry_vm_drain(sched);
-    return true;
-}
-
-// The node whose next job was queued first, of those that have not been tried.
-static bool oldest_unsent(const struct ferry_vm_sched *sched, unsigned tried, unsigned *node)
-{
-    const struct ferry_vm_job *oldest = NULL;
-    for (unsigned i = 0; i < sched->node_count; i++) {
-        const struct ferry_vm_job *job = sched->nodes[i].unsent;
-        if (i == sched->paging_node || (tried & 1u << i) != 0 || !job || (oldest && job->event > oldest->event))
-            continue;
-        oldest = job;
-        *node = i;
-    }
-    return oldest != NULL;
-}
-
-// In the order in which they were queued, as far as nothing keeps them back: a line that is never empty keeps nobody on
-// another node from the device.
-bool ferry_vm_pump_jobs(struct ferry_vm_sched *sched)
-{
     bool moved = false;
-    unsigned tried = 0, node = 0;
-    while (sched->core->critical.code == FERRY_CRITICAL_NONE && oldest_unsent(sched, tried, &node)) {
-        bool sent = send_next(sched, node);
-        tried = sent ? 0 : tried | 1u << node;
-        moved |= sent;
+    while (node->unsent && may_go(sched, node->unsent)) {
+        struct ferry_vm_job *job = node->unsent;
+        // Paging of its device has faulted, so what it would work on is not there. It ends in its turn, without
+        // running.
+        if (job->context->device->state == D3DKMT_DEVICEEXECUTION_ERROR_DMAFAULT) {
+            if (job != node->first)
+                return moved;
+            job->status = STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE;
+            node->unsent = job->next;
+            end_first(sched, number);
+            moved = true;
+            continue;
+        }
+        // Everything is on record before the miniport sees the job, which may finish inside the call.
+        bool again = job->wire != 0;
+        job->began = sched->core->platform.gpu_time(sched->core->platform.context);
+        if (job->context->device->turn_start == 0)
+            job->context->device->turn_start = job->began + 1;
+        job->wire = ++node->submitted;
+        job->order = ++sched->order;
+        node->unsent = job->next;
+        node->in_flight++;
+        if (!again)
+            ferry_vm_emit(sched->core, (struct ferry_vidmm_event){.kind = FERRY_VIDMM_EVENT_JOB_BEGIN,
+                                                                  .id = job->event,
+                                                                  .context = job->context->handle,
+                                                                  .process = job->context->device->process->handle,
+                                                                  .node = number,
+                                                                  .bytes = job->bytes,
+                                                                  .value = job->fence});
+        if (patch_and_submit(sched, job) != FERRY_OK)
+            return false;
+        sched->core->statistics.jobs += !again;
+        moved = true;
+        ferry_vm_drain(sched);
     }
     return moved;
 }

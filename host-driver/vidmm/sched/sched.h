@@ -86,6 +86,7 @@ struct ferry_vm_job {
 struct ferry_vm_node {
     uint64_t queued;    // newest job's number
     uint64_t completed; // newest job that is over
+    uint64_t last_end;  // GPU time at which it was
     // Numbers of SubmitCommand:
     uint64_t submitted; // newest one given away
     uint64_t reported;  // newest one the miniport called done, at interrupt time
@@ -147,8 +148,7 @@ struct ferry_vm_sched {
     struct ferry_vm_core *core;
     DXGKRNL_INTERFACE interface;
     struct ferry_vm_node nodes[FERRY_VM_MAX_NODES];
-    unsigned node_count, paging_node;
-    unsigned next_node; // of a context that may have any
+    unsigned node_count, paging_node, next_node;
     HANDLE system_device, system_context;
     struct ferry_vm_list waiting_queues;
     bool dpc_queued, pumping, resetting;
@@ -310,8 +310,7 @@ int ferry_vm_job_new(struct ferry_vm_sched *sched, struct ferry_vm_context *cont
 void ferry_vm_job_drop(struct ferry_vm_sched *sched, struct ferry_vm_job *job);
 /// Into the node's line, as the number after its newest; `behind` more buffers of the same job follow.
 void ferry_vm_job_queue(struct ferry_vm_sched *sched, struct ferry_vm_job *job, uint32_t behind);
-/// Give the miniport what may go. True when something moved.
-bool ferry_vm_pump_jobs(struct ferry_vm_sched *sched);
+bool ferry_vm_pump_jobs(struct ferry_vm_sched *sched, unsigned node);
 /// Submissions up to the node's reported one are over.
 void ferry_vm_jobs_retired(struct ferry_vm_sched *sched, unsigned node);
 

@@ -23,7 +23,7 @@ $(BUILD)/tests/page_tables_walk: tests/rtl/mmu/walk.py $(BUILD)/tests/rtl_page_t
 
 BENCHES += $(BUILD)/bench/page_tables.json
 
-$(BUILD)/bench/page_tables: $(PAGE_TABLES_NEEDS)
+$(BUILD)/bench/page_tables: $(PAGE_TABLES_NEEDS) $(FLAGS)
 	@mkdir -p $(@D) $(BUILD)/obj/rtl_page_tables_bench
 	$(VERILATOR) $(PAGE_TABLES_FLAGS) --Mdir $(BUILD)/obj/rtl_page_tables_bench $(abspath tests/rtl/mmu/bench.cpp) \
 		-o $(abspath $@) && touch $@
