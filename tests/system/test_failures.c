@@ -83,8 +83,8 @@ static void lost_answers_of_the_host_become_faults(void **state)
         ok(ferry_adapter_next_fault(b->adapter, &fault, &found));
         assert_true(found);
         assert_int_equal(fault.kind, 9); // BUFFER_FETCH
-        // When it was the entry that got lost, its number is not known and the job ends all the same; when it was one of the
-        // paging ring, that is built again.
+        // When it was the entry that got lost, its number is not known and the job ends all the same; when it was one
+        // of the paging ring, that is built again.
         assert_true(result == FERRY_ERROR_FAULT || fault.fence_value == 0 || fault.ring == 0);
         ok(ferry_queue_fill(b->queue, a, 0, 64, 77, 1));
         run_job(b->queue);
