@@ -34,7 +34,8 @@ $(BUILD)/obj-suite/$(INJECT_ROOM)/test_public.o: CPPFLAGS := -Itests/unit/kmd/no
 $(BUILD)/tests/inject_public: $(INJECT_PUBLIC) $(INJECT_MANAGER) $(INJECT_KMD) $(INJECT_UMD) \
 		$(patsubst %.c,$(BUILD)/obj-suite/%.o,$(wildcard sim/model/*.c))
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(SANITIZE) $(filter %.o,$^) $(INJECT_WRAPS) -Wl,--wrap=umd_handle_make,--wrap=ferry_vidmm_submit -o $@ -lcmocka -lpthread
+	$(CC) $(CFLAGS) $(SANITIZE) $(filter %.o,$^) $(INJECT_WRAPS) -Wl,--wrap=umd_handle_make,--wrap=ferry_vidmm_submit -o $@ \
+	    -lcmocka -lpthread
 # Two submissions of one queue that fail at the same time.
 INJECT_TWO := $(patsubst %,$(BUILD)/obj-suite/$(INJECT_ROOM)/%.o,inject test_two_submits)
 $(BUILD)/obj-suite/$(INJECT_ROOM)/test_two_submits.o: CPPFLAGS := -Itests/unit/kmd/no_firmware $(CPPFLAGS)
