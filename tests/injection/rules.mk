@@ -43,6 +43,6 @@ $(BUILD)/tests/inject_two_submits: $(INJECT_TWO) $(INJECT_MANAGER) $(INJECT_KMD)
 		$(patsubst %.c,$(BUILD)/obj-suite/%.o,$(wildcard sim/model/*.c))
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(SANITIZE) $(filter %.o,$^) $(INJECT_WRAPS) -Wl,--wrap=ferry_vidmm_submit -o $@ -lcmocka -lpthread
-TEST_PROGRAMS += $(BUILD)/tests/inject_two_submits $(BUILD)/tests/inject_manager $(BUILD)/tests/inject_manager_kmd $(BUILD)/tests/inject_public
+TEST_PROGRAMS += $(patsubst %,$(BUILD)/tests/inject_%,two_submits manager manager_kmd public)
 .SECONDARY: $(INJECT_TEST) $(INJECT_MANAGER) $(INJECT_KMD) $(INJECT_UMD) $(INJECT_PUBLIC) $(INJECT_TWO)
 -include $(shell find $(BUILD)/obj-inject -name '*.d' 2>/dev/null)
