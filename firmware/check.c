@@ -9,6 +9,8 @@
 #define SOURCE_KIND      FERRY_PACKET_PLACES_SOURCE_KIND_MASK
 #define DESTINATION_KIND FERRY_PACKET_PLACES_DESTINATION_KIND_MASK
 #define WORDS(NAME)      (FERRY_PACKET_##NAME##_SIZE / 4)
+// Rights that count where there are no page tables.
+#define NO_TABLES (~(uint32_t)(FERRY_BAR0_RING_RIGHTS_VIRTUAL_ONLY_MASK | FERRY_BAR0_RING_RIGHTS_TABLES_MASK))
 
 // What an opcode's packets look like.
 struct shape {
@@ -32,6 +34,8 @@ static const struct shape shapes[] = {
     [FERRY_OPCODE_UNMAP_APERTURE] = {WORDS(UNMAP_APERTURE), 0, 0, 0, 0, 0},
     [FERRY_OPCODE_FENCE] = {WORDS(FENCE), 0, 0, 0, 0, DESTINATION_KIND},
     [FERRY_OPCODE_DISCARD] = {WORDS(DISCARD), 0, 1, 0, 0, 0},
+    [FERRY_OPCODE_ROOT] = {WORDS(ROOT), 0, 1, 0, 0, DESTINATION_KIND | FERRY_PACKET_PLACES_SNOOP_MASK},
+    [FERRY_OPCODE_FORGET] = {WORDS(FORGET), 0, 1, 0, 0, 0},
 };
 
 void ferry_check_limits(struct ferry_limits *limits, const struct ferry_ring *ring)
@@ -44,6 +48,7 @@ void ferry_check_limits(struct ferry_limits *limits, const struct ferry_ring *ri
     limits->protect_limit_low = hal_read(FERRY_CORE_PROTECT_LIMIT_LOW);
     limits->protect_limit_high = hal_read(FERRY_CORE_PROTECT_LIMIT_HIGH);
     limits->aperture_pages = hal_read(FERRY_CORE_APERTURE_PAGES);
+    limits->page_tables = hal_read(FERRY_CORE_CAPABILITIES) & FERRY_BAR0_CAPABILITIES_PAGE_TABLES_MASK;
 }
 
 static uint64_t pair(uint32_t low, uint32_t high)
@@ -68,6 +73,9 @@ static bool refuse_address(struct ferry_fault *fault, uint32_t kind, uint32_t ad
     fault->write = write;
     fault->written = 0;
     fault->list_index = 0;
+    fault->walk = 0;
+    fault->entry_low = 0;
+    fault->entry_high = 0;
     return false;
 }
 
@@ -94,6 +102,33 @@ static uint64_t list_words(const volatile uint32_t *packet, uint32_t opcode)
     return pages == 0 ? 2 : 2 * pages;
 }
 
+static bool root_holds(const volatile uint32_t *packet, uint32_t places)
+{
+    const uint32_t valid = FERRY_PACKET_ROOT_SPACE_VALID_MASK, space = FERRY_PACKET_ROOT_SPACE_SPACE_MASK;
+    const uint32_t snooped = FERRY_PACKET_PLACES_SNOOP_MASK;
+    uint32_t named = packet[FERRY_PACKET_ROOT_SPACE / 4];
+    uint64_t table = long_at(packet, FERRY_PACKET_ROOT_TABLE);
+
+    if (!(named & valid))
+        return !(named & ~space) && places == 0 && table == 0;
+    return !(named & ~(valid | space | FERRY_PACKET_ROOT_SPACE_HEIGHT_MASK)) &&
+           !(table & ~(uint64_t)FERRY_TABLE_ENTRY_ENTRY_PAGE_MASK) &&
+           (!(places & snooped) ||
+            FERRY_GET(FERRY_PACKET_PLACES_DESTINATION_KIND, places) == FERRY_ADDRESS_KIND_SYSTEM);
+}
+
+static bool forget_holds(const volatile uint32_t *packet)
+{
+    const uint32_t space = FERRY_PACKET_FORGET_WHAT_SPACE_MASK;
+    uint32_t what = packet[FERRY_PACKET_FORGET_WHAT / 4];
+    uint32_t scope = FERRY_GET(FERRY_PACKET_FORGET_WHAT_SCOPE, what);
+    uint64_t address = long_at(packet, FERRY_PACKET_FORGET_ADDRESS);
+    bool around = scope == FERRY_FORGET_SCOPE_GROUP || scope == FERRY_FORGET_SCOPE_TABLE;
+
+    return !(what & ~(FERRY_PACKET_FORGET_WHAT_SCOPE_MASK | space)) &&
+           (scope != FERRY_FORGET_SCOPE_ALL || !(what & space)) && (around ? address >> 48 == 0 : address == 0);
+}
+
 // Reserved bits and the ranges of single fields. Pages are checked by the hardware that reads them.
 static bool fields_hold(const volatile uint32_t *packet, uint32_t header, uint32_t places, const struct shape *shape)
 {
@@ -117,6 +152,8 @@ static bool fields_hold(const volatile uint32_t *packet, uint32_t header, uint32
     case FERRY_OPCODE_MAP_APERTURE:
     case FERRY_OPCODE_UNMAP_APERTURE: return packet[FERRY_PACKET_MAP_APERTURE_COUNT / 4] != 0;
     case FERRY_OPCODE_FENCE: return (packet[FERRY_PACKET_FENCE_ADDRESS / 4] & 7) == 0;
+    case FERRY_OPCODE_ROOT: return root_holds(packet, places);
+    case FERRY_OPCODE_FORGET: return forget_holds(packet);
     default: return true;
     }
 }
@@ -166,35 +203,37 @@ void ferry_check_sides(const volatile uint32_t *packet, uint32_t opcode, uint32_
         destination->bytes = (uint64_t)packet[FERRY_PACKET_MAP_APERTURE_COUNT / 4] * FERRY_PAGE;
         break;
     default:
-        // FILL, WRITE and DISCARD keep their address in the same place.
+        // FILL, WRITE, DISCARD, ROOT and FORGET keep their address in the same place.
         destination->address = long_at(packet, FERRY_PACKET_FILL_DESTINATION);
         break;
     }
 }
 
 // Bits 1 << kind of the address kinds that the side may have.
-static uint32_t legal_kinds(uint32_t opcode, bool is_list)
+static uint32_t legal_kinds(uint32_t opcode, bool is_list, bool page_tables)
 {
+    const uint32_t spaces = page_tables ? 1u << FERRY_ADDRESS_KIND_VIRTUAL : 0;
     const uint32_t system = 1u << FERRY_ADDRESS_KIND_SYSTEM;
     const uint32_t local = 1u << FERRY_ADDRESS_KIND_LOCAL;
     const uint32_t aperture = 1u << FERRY_ADDRESS_KIND_APERTURE;
 
     switch (opcode) {
-    case FERRY_OPCODE_COPY_PAGES: return is_list ? system : local | aperture;
+    case FERRY_OPCODE_COPY_PAGES: return is_list ? system : local | aperture | spaces;
     case FERRY_OPCODE_FILL:
-    case FERRY_OPCODE_FENCE: return local | system;
-    default: return local | system | aperture;
+    case FERRY_OPCODE_FENCE: return local | system | spaces;
+    case FERRY_OPCODE_ROOT: return local | system;
+    default: return local | system | aperture | spaces;
     }
 }
 
-static bool kinds_hold(uint32_t opcode, const struct ferry_sides *sides, struct ferry_fault *fault)
+static bool kinds_hold(uint32_t opcode, const struct ferry_sides *sides, bool page_tables, struct ferry_fault *fault)
 {
     // Without a source of its own the kind is 0, as the reserved bits were checked before; LOCAL is legal but for a
     // list.
-    if (!(legal_kinds(opcode, !sides->to_list) >> sides->source.kind & 1) &&
+    if (!(legal_kinds(opcode, !sides->to_list, page_tables) >> sides->source.kind & 1) &&
         (sides->has_source || opcode == FERRY_OPCODE_COPY_PAGES))
         return refuse_range(fault, FERRY_FAULT_KIND_ADDRESS_KIND, &sides->source);
-    if (!(legal_kinds(opcode, sides->to_list) >> sides->destination.kind & 1))
+    if (!(legal_kinds(opcode, sides->to_list, page_tables) >> sides->destination.kind & 1))
         return refuse_range(fault, FERRY_FAULT_KIND_ADDRESS_KIND, &sides->destination);
     return true;
 }
@@ -205,6 +244,16 @@ static bool rights_hold(uint32_t header, uint32_t opcode, const struct ferry_sid
     if (opcode == FERRY_OPCODE_MAP_APERTURE || opcode == FERRY_OPCODE_UNMAP_APERTURE)
         return (rights & FERRY_BAR0_RING_RIGHTS_APERTURE_UPDATE_MASK) ||
                refuse_range(fault, FERRY_FAULT_KIND_RIGHTS, &sides->destination);
+    if (opcode == FERRY_OPCODE_ROOT || opcode == FERRY_OPCODE_FORGET)
+        return (rights & FERRY_BAR0_RING_RIGHTS_TABLES_MASK) || refuse(fault, FERRY_FAULT_KIND_RIGHTS);
+    if (rights & FERRY_BAR0_RING_RIGHTS_VIRTUAL_ONLY_MASK) {
+        bool pages = opcode == FERRY_OPCODE_COPY_PAGES;
+
+        if ((sides->has_source || pages) && sides->source.kind != FERRY_ADDRESS_KIND_VIRTUAL)
+            return refuse_range(fault, FERRY_FAULT_KIND_RIGHTS, &sides->source);
+        if ((sides->has_destination || pages) && sides->destination.kind != FERRY_ADDRESS_KIND_VIRTUAL)
+            return refuse_range(fault, FERRY_FAULT_KIND_RIGHTS, &sides->destination);
+    }
     if (!(rights & FERRY_BAR0_RING_RIGHTS_SYSTEM_MASK)) {
         if (sides->source.kind == FERRY_ADDRESS_KIND_SYSTEM)
             return refuse_range(fault, FERRY_FAULT_KIND_RIGHTS, &sides->source);
@@ -223,6 +272,7 @@ static bool range_holds(const struct ferry_range *range, const struct ferry_limi
     switch (range->kind) {
     case FERRY_ADDRESS_KIND_LOCAL: limit = pair(limits->local_low, limits->local_high); break;
     case FERRY_ADDRESS_KIND_APERTURE: limit = (uint64_t)limits->aperture_pages * FERRY_PAGE; break;
+    case FERRY_ADDRESS_KIND_VIRTUAL: limit = UINT64_C(1) << 48; break;
     default: return range->bytes == 0 || last >= range->address;
     }
     return range->address <= limit && range->bytes <= limit - range->address;
@@ -272,7 +322,7 @@ bool ferry_check_packet(const volatile uint32_t *packet, uint32_t left, const st
 
     if (words < WORDS(NOP) || (words & 1) || words * 4 > left)
         return refuse(fault, FERRY_FAULT_KIND_PACKET_LENGTH);
-    if (opcode >= sizeof shapes / sizeof shapes[0])
+    if (opcode >= sizeof shapes / sizeof shapes[0] || (opcode >= FERRY_OPCODE_ROOT && !limits->page_tables))
         return refuse(fault, FERRY_FAULT_KIND_PACKET_OPCODE);
     if (opcode == FERRY_OPCODE_NOP)
         return true;
@@ -284,8 +334,12 @@ bool ferry_check_packet(const volatile uint32_t *packet, uint32_t left, const st
     if (!fields_hold(packet, header, places, shape))
         return refuse(fault, FERRY_FAULT_KIND_PACKET_RESERVED);
     ferry_check_sides(packet, opcode, places, &sides);
-    if (!kinds_hold(opcode, &sides, fault) || !rights_hold(header, opcode, &sides, limits->rights, fault))
+    if (!kinds_hold(opcode, &sides, limits->page_tables, fault) ||
+        !rights_hold(header, opcode, &sides, limits->rights & (limits->page_tables ? ~0u : NO_TABLES), fault))
         return false;
+    // Where there are tables a walk finds out.
+    if (opcode >= FERRY_OPCODE_ROOT)
+        return true;
     if (sides.has_source && !range_holds(&sides.source, limits))
         return refuse_range(fault, FERRY_FAULT_KIND_RANGE, &sides.source);
     if (sides.has_destination && !range_holds(&sides.destination, limits))

@@ -15,6 +15,7 @@ struct ferry_limits {
     uint32_t protect_base_low, protect_base_high;
     uint32_t protect_limit_low, protect_limit_high;
     uint32_t aperture_pages;
+    bool page_tables; // There is a page-table unit.
 };
 
 // A range that a packet names.

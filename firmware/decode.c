@@ -45,10 +45,9 @@ static enum ring_jobs ring_jobs(const struct ferry_flight *flight)
     return hal_read(FERRY_CORE_POISON) & 1u << ferry_slot(flight) ? RING_BROKEN : RING_DONE;
 }
 
-// A change of the aperture table, once every earlier job of the ring is done.
-static enum ferry_progress change_table(struct ferry_flight *flight, const volatile uint32_t *packet, bool unmap)
+// Whether every earlier job of the ring is done, which a change of tables waits for: GOES_ON.
+static enum ferry_progress after_the_ring(struct ferry_flight *flight)
 {
-    uint32_t list_at = ferry_slot(flight) * FERRY_SLOT_STRIDE + packet_offset(flight) + FERRY_PACKET_MAP_APERTURE_PAGE;
     enum ring_jobs jobs = ring_jobs(flight);
 
     hal_write(FERRY_CORE_BUSY, jobs != RING_RUNS);
@@ -57,9 +56,21 @@ static enum ferry_progress change_table(struct ferry_flight *flight, const volat
         return FERRY_LATER;
     }
     flight->waits_for_ring = false;
+    if (jobs == RING_DONE)
+        return FERRY_GOES_ON;
     hal_write(FERRY_CORE_PACKETS, 1);
-    if (jobs == RING_BROKEN)
-        return FERRY_DECODED;
+    return FERRY_DECODED;
+}
+
+// A change of the aperture table.
+static enum ferry_progress change_table(struct ferry_flight *flight, const volatile uint32_t *packet, bool unmap)
+{
+    uint32_t list_at = ferry_slot(flight) * FERRY_SLOT_STRIDE + packet_offset(flight) + FERRY_PACKET_MAP_APERTURE_PAGE;
+    enum ferry_progress progress = after_the_ring(flight);
+
+    if (progress != FERRY_GOES_ON)
+        return progress;
+    hal_write(FERRY_CORE_PACKETS, 1);
     return ferry_mmu_change(packet, list_at, unmap, &flight->refusal) ? FERRY_GOES_ON : refuse_rest(flight, packet);
 }
 
@@ -91,6 +102,25 @@ enum ferry_progress ferry_decode_left(struct ferry_flight *flight)
         if (progress != FERRY_GOES_ON)
             return progress;
         break;
+    }
+    case FERRY_OPCODE_ROOT:
+    case FERRY_OPCODE_FORGET: {
+        enum ferry_progress progress = after_the_ring(flight);
+
+        if (progress != FERRY_GOES_ON)
+            return progress;
+        if (opcode == FERRY_OPCODE_ROOT) {
+            hal_write(FERRY_CORE_PACKETS, 1);
+            ferry_mmu_root(packet);
+            break;
+        }
+        if (!ferry_mmu_forget(packet)) {
+            ferry_decode_stuck(flight);
+            return FERRY_DECODED;
+        }
+        // What jobs under way were told before is over with a job of no bytes, which the sequencer makes of it.
+        flight->sequence |= FERRY_CORE_SEQUENCE_CHECKED_MASK;
+        return FERRY_GOES_ON;
     }
     default: flight->sequence |= FERRY_CORE_SEQUENCE_CHECKED_MASK; return FERRY_GOES_ON;
     }

@@ -45,11 +45,18 @@ void ferry_faults_post(const struct ferry_flight *flight, const struct ferry_fau
     hal_write(FERRY_CORE_POST_DATA + FERRY_FAULT_RECORD_HEADER, fault->header);
     hal_write(FERRY_CORE_POST_DATA + FERRY_FAULT_RECORD_WRITTEN, fault->written);
     hal_write(FERRY_CORE_POST_DATA + FERRY_FAULT_RECORD_LIST_INDEX, fault->list_index);
-    for (unsigned word = FERRY_FAULT_RECORD_RESERVED; word < FERRY_FAULT_RECORD_SIZE; word += 4)
-        hal_write(FERRY_CORE_POST_DATA + word, 0);
+    hal_write(FERRY_CORE_POST_DATA + FERRY_FAULT_RECORD_WALK, fault->walk);
+    hal_write(FERRY_CORE_POST_DATA + FERRY_FAULT_RECORD_ENTRY, fault->entry_low);
+    hal_write(FERRY_CORE_POST_DATA + FERRY_FAULT_RECORD_ENTRY + 4, fault->entry_high);
     hal_write(FERRY_CORE_POST_ADDRESS_LOW, log_low + at);
     hal_write(FERRY_CORE_POST_ADDRESS_HIGH, log_high + (log_low + at < at));
     hal_write(FERRY_CORE_POST_CONTROL, FERRY_CORE_POST_CONTROL_SEND_MASK);
+}
+
+// Of a virtual address page tables say all that data does not.
+static bool of_tables(uint32_t kind)
+{
+    return kind < FERRY_FAULT_KIND_HOST_UNSUPPORTED || kind >= FERRY_FAULT_KIND_PAGE_ABSENT;
 }
 
 void ferry_faults_name(struct ferry_flight *flight, uint32_t what)
@@ -96,6 +103,14 @@ void ferry_faults_name(struct ferry_flight *flight, uint32_t what)
         .header = header,
         .list_index = index,
     };
+    // Of what data or packets did wrong the page tables say nothing.
+    if (side->kind == FERRY_ADDRESS_KIND_VIRTUAL && !in_list && of_tables(kind)) {
+        fault->walk = FERRY_FAULT_RECORD_WALK_WALKED_MASK |
+                      FERRY_PUT(FERRY_FAULT_RECORD_WALK_HEIGHT, FERRY_GET(FERRY_CORE_ENGINE_FAULT_HEIGHT, what)) |
+                      FERRY_PUT(FERRY_FAULT_RECORD_WALK_SPACE, FERRY_GET(FERRY_CORE_FETCH_NEXT_SPACE, flight->claim));
+        fault->entry_low = hal_read(FERRY_CORE_ENGINE_FAULT_ENTRY_LOW);
+        fault->entry_high = hal_read(FERRY_CORE_ENGINE_FAULT_ENTRY_HIGH);
+    }
     if (what & FERRY_CORE_ENGINE_FAULT_UP_TO_POSITION_MASK)
         fault->written = position - (uint32_t)base;
     else if (!lost)

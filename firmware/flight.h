@@ -22,6 +22,8 @@ struct ferry_fault {
     uint32_t header;
     uint32_t written;
     uint32_t list_index;
+    uint32_t walk; // As the record has it; 0 of a fault that is not of page tables.
+    uint32_t entry_low, entry_high;
 };
 
 // A ring. Set once at start.

@@ -14,4 +14,11 @@
 // header and packet_offset.
 bool ferry_mmu_change(const volatile uint32_t *packet, uint32_t list_at, bool unmap, struct ferry_fault *fault);
 
+// Sets the root of a space, as the ROOT packet says.
+void ferry_mmu_root(const volatile uint32_t *packet);
+
+// Has the page-table unit forget what the FORGET packet says, and waits until it has. False: it cannot, since memory
+// does not answer.
+bool ferry_mmu_forget(const volatile uint32_t *packet);
+
 #endif

@@ -13,14 +13,15 @@
 static struct ferry_flight flights[FERRY_SLOTS];
 static struct ferry_ring rings[FERRY_RINGS];
 
-#define BUSY    FERRY_CORE_WORK_BUSY_MASK
-#define WAITING FERRY_CORE_WORK_WAITING_MASK
-#define ENDED   FERRY_CORE_WORK_ENDED_MASK
-#define PAGING  FERRY_CORE_WORK_PAGING_MASK
-#define OFFSET  FERRY_CORE_SEQUENCE_PACKET_OFFSET_MASK
-#define SYSTEM  FERRY_CORE_SEQUENCE_SYSTEM_MASK
-#define SLOT    FERRY_CORE_FETCH_NEXT_SLOT_MASK
-#define TROUBLE (FERRY_CORE_WORK_FAULT_MASK | FERRY_CORE_WORK_FINISH_MASK)
+#define BUSY         FERRY_CORE_WORK_BUSY_MASK
+#define WAITING      FERRY_CORE_WORK_WAITING_MASK
+#define ENDED        FERRY_CORE_WORK_ENDED_MASK
+#define PAGING       FERRY_CORE_WORK_PAGING_MASK
+#define OFFSET       FERRY_CORE_SEQUENCE_PACKET_OFFSET_MASK
+#define SYSTEM       FERRY_CORE_SEQUENCE_SYSTEM_MASK
+#define SLOT         FERRY_CORE_FETCH_NEXT_SLOT_MASK
+#define VIRTUAL_ONLY FERRY_CORE_SEQUENCE_VIRTUAL_ONLY_MASK
+#define TROUBLE      (FERRY_CORE_WORK_FAULT_MASK | FERRY_CORE_WORK_FINISH_MASK)
 
 _Static_assert(OFFSET == FERRY_CORE_WORK_PACKET_OFFSET_MASK, "where WORK says, SEQUENCE goes on");
 _Static_assert(SYSTEM == FERRY_BAR0_RING_RIGHTS_SYSTEM_MASK, "the right as the ring has it");
@@ -187,10 +188,13 @@ static inline struct ferry_flight *claim(uint32_t next)
     uint32_t bytes = hal_read(FERRY_CORE_FETCH_BYTES);
     const struct ferry_ring *ring = &rings[FERRY_GET(FERRY_CORE_FETCH_NEXT_RING, next)];
     struct ferry_flight *flight = queues.flight_of[FERRY_GET(FERRY_CORE_FETCH_NEXT_SLOT, next)];
-    uint32_t sequence = (next & SLOT) | (hal_ring_read(ring->registers, FERRY_CORE_RING_RIGHTS) & SYSTEM);
+    uint32_t rights = hal_ring_read(ring->registers, FERRY_CORE_RING_RIGHTS);
+    uint32_t sequence = (next & SLOT) | (rights & SYSTEM);
     bool broken = ((next & FERRY_CORE_FETCH_NEXT_FAULT_MASK) | (bytes & 7)) || bytes > queues.slot_bytes ||
                   (next & FERRY_CORE_FETCH_NEXT_RING_MASK) >= queues.ring_end;
 
+    if (rights & FERRY_BAR0_RING_RIGHTS_VIRTUAL_ONLY_MASK)
+        sequence |= VIRTUAL_ONLY;
     // At work before anything is noted here, which then costs no time.
     if (!broken)
         start_sequencer(sequence, bytes);
@@ -230,7 +234,7 @@ static __attribute__((noinline)) enum ferry_progress interrupt_sequencer(struct 
         work = hal_read(FERRY_CORE_WORK);
     } while (work & BUSY);
     flight->sequencing = false;
-    flight->sequence = (flight->sequence & (SLOT | SYSTEM)) | (work & OFFSET);
+    flight->sequence = (flight->sequence & (SLOT | SYSTEM | VIRTUAL_ONLY)) | (work & OFFSET);
     if (work & ENDED)
         return FERRY_DECODED;
     if (!stuck)
@@ -264,7 +268,7 @@ static inline enum ferry_progress sequenced(struct ferry_flight *flight, uint32_
     flight->sequencing = false;
     if (work & ENDED)
         return FERRY_DECODED;
-    flight->sequence = (flight->sequence & (SLOT | SYSTEM)) | (work & OFFSET);
+    flight->sequence = (flight->sequence & (SLOT | SYSTEM | VIRTUAL_ONLY)) | (work & OFFSET);
     flight->plain_table_change = work & FERRY_CORE_WORK_TABLE_MASK;
     return FERRY_GOES_ON;
 }

@@ -11,9 +11,13 @@ FIRMWARE_IMAGE ?= $(BUILD)/firmware/firmware_image.c
 
 -include host-driver/*/rules.mk
 
+# For libraries: position-independent, only what the public headers declare is seen from outside, and no path of this
+# folder in what may be installed.
+LIBRARY_FLAGS := -fPIC -fvisibility=hidden -ffile-prefix-map=$(CURDIR)=.
+
 $(BUILD)/obj/%.o: %.c $(FLAGS) host-driver/rules.mk | $(CONTRACT)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(CPPFLAGS) -I$(BUILD)/firmware -MMD -MP -c $< -o $@
+	$(CC) $(CFLAGS) $(LIBRARY_FLAGS) $(CPPFLAGS) -I$(BUILD)/firmware -MMD -MP -c $< -o $@
 
 $(BUILD)/obj-san/%.o: %.c $(FLAGS) host-driver/rules.mk | $(CONTRACT)
 	@mkdir -p $(@D)

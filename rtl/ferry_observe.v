@@ -20,25 +20,25 @@ module ferry_observe (
     input wire       post
 );
 
-reg       core_busy    /* verilator public_flat_rd */;
-reg       engine_busy  /* verilator public_flat_rd */;
-reg       read_busy    /* verilator public_flat_rd */;
-reg       write_busy   /* verilator public_flat_rd */;
-reg       requester_busy /* verilator public_flat_rd */;
-reg       fetch_busy   /* verilator public_flat_rd */;
-reg       post_busy    /* verilator public_flat_rd */;
+    reg       core_busy    /* verilator public_flat_rd */;
+    reg       engine_busy  /* verilator public_flat_rd */;
+    reg       read_busy    /* verilator public_flat_rd */;
+    reg       write_busy   /* verilator public_flat_rd */;
+    reg       requester_busy /* verilator public_flat_rd */;
+    reg       fetch_busy   /* verilator public_flat_rd */;
+    reg       post_busy    /* verilator public_flat_rd */;
 
-always @(posedge clk) begin
-    core_busy <= core;
-    engine_busy <= engine;
-    read_busy <= engine_read;
-    write_busy <= engine_write;
-    requester_busy <= requester;
-    fetch_busy <= fetch;
-    post_busy <= post;
-end
+    always @(posedge clk) begin
+        core_busy <= core;
+        engine_busy <= engine;
+        read_busy <= engine_read;
+        write_busy <= engine_write;
+        requester_busy <= requester;
+        fetch_busy <= fetch;
+        post_busy <= post;
+    end
 
-wire unused = &{1'b0, core_busy, engine_busy, read_busy, write_busy, requester_busy, fetch_busy, post_busy};
+    wire unused = &{1'b0, core_busy, engine_busy, read_busy, write_busy, requester_busy, fetch_busy, post_busy};
 
 endmodule
 

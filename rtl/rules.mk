@@ -36,6 +36,7 @@ $(BUILD)/rtl/lint.stamp: $(RTL_SOURCES) sim/ferry_simulated.v $(CONTRACT) rtl/pa
 	$(VERILATOR) --lint-only $(RTL_FLAGS) -GTLP_BITS=128 $(RTL_DEVICE)
 	$(VERILATOR) --lint-only $(RTL_FLAGS) $(SIM_TOP)
 	$(VERILATOR) --lint-only $(RTL_FLAGS) --top-module ferry_page_tables rtl/mmu/ferry_page_tables.v
+	$(VERILATOR) --lint-only $(RTL_FLAGS) --top-module ferry_rectangle rtl/engine/ferry_rectangle.v
 	$(YOSYS) $(YOSYS_STRICT) $(call yosys_reads,full)
 	$(YOSYS) $(YOSYS_STRICT) $(call yosys_reads,tiny)
 	@touch $@

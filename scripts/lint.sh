@@ -18,6 +18,8 @@ for file in $sources; do
     grep -nP '\t' "$file" >/dev/null && [[ $file != *.mk && $file != Makefile && $file != *.S ]] && complain "$file: tab"
     grep -nE 'lint_off|\bTODO\b|\bFIXME\b|\bXXX\b' "$file" | grep -v scripts/lint.sh | grep . && complain "$file: unfinished or waived"
 done
+python3 scripts/verilog_style.py --selftest || status=1
+python3 scripts/verilog_style.py $(git ls-files --cached --others --exclude-standard -- '*.v') || status=1
 formatter=${FORMATTER:-build/venv/bin/clang-format} # Pinned in requirements.txt; another version breaks lines elsewhere.
 [ -x "$formatter" ] || complain "no $formatter, run 'make lint'"
 formatted=$(git ls-files --cached --others --exclude-standard -- '*.c' '*.h' '*.cpp')

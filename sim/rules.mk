@@ -6,11 +6,17 @@ include $(wildcard sim/*/rules.mk)
 
 SIM_BUILD := $(BUILD)/sim
 SIM_INCLUDE := $(shell $(VERILATOR) --getenv VERILATOR_ROOT 2>/dev/null)/include
+SIM_VERILATOR_HEADERS := -isystem $(SIM_INCLUDE) -isystem $(SIM_INCLUDE)/vltstd
 SIM_CXXFLAGS := -std=c++17 -O3 $(WARNINGS)
+# These objects are part of a library that shows none of their names. Unique ones would be shared even so, with another
+# Verilator's run time in the same program.
+SIM_LIBRARY_FLAGS := -fPIC -fvisibility=hidden -fno-gnu-unique
 # The warnings are for rtl-lint; here they would only be told twice.
 SIM_VERILATE = $(VERILATOR) --cc --no-skip-identical -O3 --x-assign fast --x-initial fast --noassert --flatten --threads 1 \
     --output-split 0 $(RTL_FLAGS) -Wno-fatal $(SIM_TOP)
-SIM_TOP = --top-module ferry_simulated -GCPU_CORE='"$(CPU_CORE)"' sim/ferry_simulated.v $(RTL_CORE)
+# By its path from here: Verilator writes the names of files into what it makes.
+SIM_TOP = --top-module ferry_simulated -GCPU_CORE='"$(CPU_CORE)"' sim/ferry_simulated.v \
+    $$(realpath -s --relative-to=. $(RTL_CORE))
 SIM_NEEDS := sim/ferry_simulated.v $(RTL_SOURCES) $(CONTRACT) rtl/packaged_core.vlt rtl/rules.mk sim/rules.mk $(FLAGS) $(VENV)/ready
 SIM_RUNTIME := verilated verilated_threads verilated_fst_c
 SIM_OWN := dram link_model ferry_sim device_plain device_traced
@@ -27,26 +33,26 @@ $(SIM_BUILD)/traced/Vferry_traced.mk: $(SIM_NEEDS)
 # Verilator's makefile puts all of the model into one file; the compiler then sees through every call. -O2 runs a fifth
 # faster than -O3 here (measured: 920 against 760 kHz). Waves are for looking, not for speed.
 $(SIM_BUILD)/plain/Vferry_plain__ALL.o: $(SIM_BUILD)/plain/Vferry_plain.mk
-	$(ALONE) $(MAKE_COMMAND) --no-print-directory -C $(@D) -f Vferry_plain.mk OPT_FAST=-O2 OPT_SLOW=-O1 OPT_GLOBAL=-O2 CXX=$(CXX) \
-	    VM_PARALLEL_BUILDS=0 $(@F)
+	$(ALONE) $(MAKE_COMMAND) --no-print-directory -C $(@D) -f Vferry_plain.mk OPT_FAST="-O2 $(SIM_LIBRARY_FLAGS)" \
+	    OPT_SLOW=-O1 OPT_GLOBAL=-O2 CXX=$(CXX) VM_PARALLEL_BUILDS=0 $(@F)
 
 $(SIM_BUILD)/traced/Vferry_traced__ALL.o: $(SIM_BUILD)/traced/Vferry_traced.mk
-	$(ALONE) $(MAKE_COMMAND) --no-print-directory -C $(@D) -f Vferry_traced.mk OPT_FAST=-O1 OPT_SLOW=-O0 OPT_GLOBAL=-O1 CXX=$(CXX) \
-	    VM_PARALLEL_BUILDS=0 $(@F)
+	$(ALONE) $(MAKE_COMMAND) --no-print-directory -C $(@D) -f Vferry_traced.mk OPT_FAST="-O1 $(SIM_LIBRARY_FLAGS)" \
+	    OPT_SLOW=-O0 OPT_GLOBAL=-O1 CXX=$(CXX) VM_PARALLEL_BUILDS=0 $(@F)
 
-$(SIM_RUNTIME:%=$(SIM_BUILD)/%.o): $(SIM_BUILD)/%.o: $(SIM_INCLUDE)/%.cpp $(FLAGS)
+$(SIM_RUNTIME:%=$(SIM_BUILD)/%.o): $(SIM_BUILD)/%.o: $(SIM_INCLUDE)/%.cpp $(FLAGS) sim/rules.mk
 	@mkdir -p $(@D)
-	$(CXX) -std=c++17 -O2 -w -I$(SIM_INCLUDE) -I$(SIM_INCLUDE)/vltstd -c $< -o $@
+	$(CXX) -std=c++17 -O2 -w $(SIM_LIBRARY_FLAGS) -I$(SIM_INCLUDE) -I$(SIM_INCLUDE)/vltstd -c $< -o $@
 
 $(SIM_BUILD)/%.o: sim/%.cpp $(wildcard sim/*.h) $(FLAGS) sim/rules.mk
 	@mkdir -p $(@D)
-	$(CXX) $(SIM_CXXFLAGS) -Isim -c $< -o $@
+	$(CXX) $(SIM_CXXFLAGS) $(SIM_LIBRARY_FLAGS) -Isim -c $< -o $@
 
 $(SIM_BUILD)/device_plain.o: sim/device_plain.cpp $(wildcard sim/*.h) $(FLAGS) $(SIM_BUILD)/plain/Vferry_plain.mk
-	$(CXX) $(SIM_CXXFLAGS) -Isim -isystem $(SIM_BUILD)/plain -isystem $(SIM_INCLUDE) -isystem $(SIM_INCLUDE)/vltstd -c $< -o $@
+	$(CXX) $(SIM_CXXFLAGS) $(SIM_LIBRARY_FLAGS) -Isim -isystem $(SIM_BUILD)/plain $(SIM_VERILATOR_HEADERS) -c $< -o $@
 
 $(SIM_BUILD)/device_traced.o: sim/device_traced.cpp $(wildcard sim/*.h) $(FLAGS) $(SIM_BUILD)/traced/Vferry_traced.mk
-	$(CXX) $(SIM_CXXFLAGS) -Isim -isystem $(SIM_BUILD)/traced -isystem $(SIM_INCLUDE) -isystem $(SIM_INCLUDE)/vltstd -c $< -o $@
+	$(CXX) $(SIM_CXXFLAGS) $(SIM_LIBRARY_FLAGS) -Isim -isystem $(SIM_BUILD)/traced $(SIM_VERILATOR_HEADERS) -c $< -o $@
 
 SIM_DEVICE_OBJECTS := $(SIM_OWN:%=$(SIM_BUILD)/%.o) $(SIM_RUNTIME:%=$(SIM_BUILD)/%.o) \
     $(SIM_BUILD)/plain/Vferry_plain__ALL.o $(SIM_BUILD)/traced/Vferry_traced__ALL.o

@@ -51,6 +51,9 @@ typedef struct _DRIVER_INITIALIZATION_DATA {
     NTSTATUS (*DxgkDdiResetEngine)(HANDLE hAdapter, DXGKARG_RESETENGINE *pResetEngine);
     NTSTATUS (*DxgkDdiResetFromTimeout)(HANDLE hAdapter);
     NTSTATUS (*DxgkDdiRestartFromTimeout)(HANDLE hAdapter);
+    /// Driver model 2 alone: an address space comes and goes. NULL otherwise.
+    NTSTATUS (*DxgkDdiCreateProcess)(HANDLE hAdapter, DXGKARG_CREATEPROCESS *pCreateProcess);
+    NTSTATUS (*DxgkDdiDestroyProcess)(HANDLE hAdapter, HANDLE hKmdProcess);
 } DRIVER_INITIALIZATION_DATA;
 
 #endif

@@ -33,9 +33,6 @@ typedef enum _DXGK_BUILDPAGINGBUFFER_OPERATION {
 } DXGK_BUILDPAGINGBUFFER_OPERATION;
 #define DXGK_OPERATION_COUNT 23
 
-/// The operation's name without prefix, for example "TRANSFER"; "?" for a number that is none. Any thread.
-const char *ferry_operation_name(unsigned operation);
-
 typedef struct _DXGK_TRANSFERFLAGS {
     union {
         struct {

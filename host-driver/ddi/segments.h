@@ -102,7 +102,9 @@ typedef struct _DXGK_VIDMMCAPS {
     };
     UINT PagingNode;
 } DXGK_VIDMMCAPS;
-#define DXGK_VIDMMCAPS_MAP_APERTURE2_SUPPORTED 0x00004000u
+#define DXGK_VIDMMCAPS_VIRTUAL_ADDRESSING_SUPPORTED 0x00000020u
+#define DXGK_VIDMMCAPS_GPU_MMU_SUPPORTED            0x00000040u
+#define DXGK_VIDMMCAPS_MAP_APERTURE2_SUPPORTED      0x00004000u
 
 typedef enum _DXGK_WDDMVERSION {
     DXGKDDI_WDDMv1 = 0x1000,
@@ -154,6 +156,56 @@ typedef struct _DXGK_GPUMMUCAPS {
     UINT PageTableLevelCount;
     UINT LegacyBehaviors; // bit 0 SourcePageTableVaInTransfer
 } DXGK_GPUMMUCAPS;
+
+typedef enum _DXGK_PAGETABLEUPDATEMODE {
+    DXGK_PAGETABLEUPDATE_CPU_VIRTUAL = 0,
+    DXGK_PAGETABLEUPDATE_GPU_VIRTUAL = 1,
+    DXGK_PAGETABLEUPDATE_GPU_PHYSICAL = 2,
+} DXGK_PAGETABLEUPDATEMODE;
+
+// One level of page tables; 0 is the lowest.
+typedef struct _DXGK_PAGE_TABLE_LEVEL_DESC {
+    UINT PageTableIndexBitCount; // 2^n entries
+    UINT PageTableSegmentId;
+    UINT PagingProcessPageTableSegmentId; // 0 = system memory
+    UINT PageTableSizeInBytes;
+    UINT PageTableAlignmentInBytes;
+} DXGK_PAGE_TABLE_LEVEL_DESC;
+
+typedef struct _DXGK_PHYSICALADAPTERFLAGS {
+    union {
+        struct {
+            UINT IoMmuSupported : 1;
+            UINT GpuMmuSupported : 1;
+            UINT MovePagingSupported : 1;
+            UINT VPRPagingContextRequired : 1;
+            UINT AllowHardwareProtectedNoVpr : 1;
+            UINT VirtualCopyEngineSupported : 1;
+            UINT GpuVaIommuRequired : 1;
+            UINT GpuVaIommuGlobalRequired : 1;
+            UINT GpuVaIommuCacheCoherent : 1;
+            UINT Reserved : 23;
+        };
+        UINT Value;
+    };
+} DXGK_PHYSICALADAPTERFLAGS;
+
+// The part of DXGK_PHYSICALADAPTERCAPS that this manager reads, in the order of the original.
+typedef struct _DXGK_PHYSICALADAPTERCAPS {
+    UINT16 NumExecutionNodes;
+    UINT16 PagingNodeIndex;
+    HANDLE DxgkPhysicalAdapterHandle;
+    DXGK_PHYSICALADAPTERFLAGS Flags;
+} DXGK_PHYSICALADAPTERCAPS;
+
+typedef struct _DXGK_QUERYPAGINGBUFFERINFO_IN {
+    UINT16 PhysicalAdapterIndex;
+    UINT16 Reserved;
+} DXGK_QUERYPAGINGBUFFERINFO_IN;
+typedef struct _DXGK_QUERYPAGINGBUFFERINFO_OUT {
+    UINT PagingBufferSize;
+    UINT PagingBufferPrivateDataSize;
+} DXGK_QUERYPAGINGBUFFERINFO_OUT;
 
 // 128-bit page table entry in the manager's form.
 typedef struct _DXGK_PTE {

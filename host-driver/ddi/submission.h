@@ -7,6 +7,21 @@
 
 #include "ddi/ferry_nt.h"
 
+typedef union _DXGK_CREATEPROCESSFLAGS {
+    struct {
+        UINT SystemProcess : 1; // the paging process
+        UINT GdiProcess : 1;
+        UINT Reserved : 30;
+    };
+    UINT Value;
+} DXGK_CREATEPROCESSFLAGS;
+
+typedef struct _DXGKARG_CREATEPROCESS {
+    HANDLE hDxgkProcess; // in: the manager's handle
+    HANDLE hKmdProcess;  // out: the miniport's
+    DXGK_CREATEPROCESSFLAGS Flags;
+} DXGKARG_CREATEPROCESS;
+
 typedef union _DXGK_CREATEDEVICEFLAGS {
     struct {
         UINT SystemDevice : 1; // the manager's own device
@@ -19,6 +34,7 @@ typedef union _DXGK_CREATEDEVICEFLAGS {
 typedef struct _DXGKARG_CREATEDEVICE {
     HANDLE hDevice; // in: the manager's handle; out: the miniport's
     DXGK_CREATEDEVICEFLAGS Flags;
+    HANDLE hKmdProcess; // the miniport's handle of the process; NULL where there are no processes
 } DXGKARG_CREATEDEVICE;
 
 typedef union _DXGK_CREATECONTEXTFLAGS {

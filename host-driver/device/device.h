@@ -42,6 +42,7 @@ struct ferry_gpu_info {
     uint64_t local_bytes;
     uint32_t aperture_pages;
     uint32_t firmware_ram_bytes;
+    bool page_tables; // GPU virtual addresses.
 };
 
 /// Check MAGIC and contract, load and start the firmware, set up the fault log. The gpu owns the link from a successful
@@ -62,11 +63,14 @@ int ferry_gpu_firmware_state(struct ferry_gpu *gpu, uint32_t *halt_code, uint32_
 #define FERRY_GPU_RIGHT_SYSTEM    0x1u // RING.RIGHTS.
 #define FERRY_GPU_RIGHT_APERTURE  0x2u
 #define FERRY_GPU_RIGHT_PROTECTED 0x4u
+#define FERRY_GPU_RIGHT_VIRTUAL   0x8u  // No addresses but virtual ones: takes away instead of giving.
+#define FERRY_GPU_RIGHT_TABLES    0x10u // Both only where there are page tables.
 
 struct ferry_gpu_entry {
     uint64_t buffer_address; // Bus address; multiple of 8.
     uint32_t buffer_bytes;   // Multiple of 8, at most slot_bytes; 0 = only the fence.
     bool interrupt;
+    uint32_t space; // Of its virtual addresses, 0 to 15; 0 where there are no page tables.
     uint64_t fence_value;
 };
 

@@ -89,6 +89,10 @@ static int take_fault(struct ferry_gpu *gpu, struct ferry_fault *fault, bool *fo
         .address = record.address,
         .fence_value = record.fence_value,
         .buffer_address = record.buffer_address,
+        .walked = FERRY_GET(FERRY_FAULT_RECORD_WALK_WALKED, record.walk) != 0,
+        .walk_space = FERRY_GET(FERRY_FAULT_RECORD_WALK_SPACE, record.walk),
+        .walk_level = FERRY_GET(FERRY_FAULT_RECORD_WALK_HEIGHT, record.walk),
+        .walk_entry = record.entry,
     };
     ferry_gpu_refusals_record_taken(gpu, &record);
     count_taken(gpu); // The fault is the caller's now.

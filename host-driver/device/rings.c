@@ -46,7 +46,10 @@ static int make_ring(struct ferry_gpu *gpu, uint32_t ring, uint32_t entries_log2
 
 int ferry_gpu_ring_create(struct ferry_gpu *gpu, uint32_t ring, uint32_t entries_log2, uint32_t rights)
 {
-    const uint32_t known = FERRY_GPU_RIGHT_SYSTEM | FERRY_GPU_RIGHT_APERTURE | FERRY_GPU_RIGHT_PROTECTED;
+    uint32_t known = FERRY_GPU_RIGHT_SYSTEM | FERRY_GPU_RIGHT_APERTURE | FERRY_GPU_RIGHT_PROTECTED;
+    if (gpu->info.page_tables) {
+        known |= FERRY_GPU_RIGHT_VIRTUAL | FERRY_GPU_RIGHT_TABLES;
+    }
     if (ring >= gpu->info.rings || entries_log2 > ENTRIES_LOG2_MAX || (rights & ~known) != 0) {
         return FERRY_ERROR_ARGUMENT;
     }
@@ -70,7 +73,9 @@ static void give_up(struct ferry_gpu_ring *ring, struct ferry_ring_entry *entry)
 int ferry_gpu_ring_submit(struct ferry_gpu *gpu, uint32_t ring, const struct ferry_gpu_entry *entry, uint32_t *number)
 {
     if (entry == NULL || !ring_made(gpu, ring) || entry->buffer_address % 8 != 0 || entry->buffer_bytes % 8 != 0 ||
-        entry->buffer_bytes > gpu->info.slot_bytes) {
+        entry->buffer_bytes > gpu->info.slot_bytes ||
+        entry->space >
+            (gpu->info.page_tables ? FERRY_RING_ENTRY_FLAGS_SPACE_MASK >> FERRY_RING_ENTRY_FLAGS_SPACE_SHIFT : 0)) {
         return FERRY_ERROR_ARGUMENT;
     }
     pthread_mutex_lock(&gpu->mutex);
@@ -84,7 +89,8 @@ int ferry_gpu_ring_submit(struct ferry_gpu *gpu, uint32_t ring, const struct fer
         *place = (struct ferry_ring_entry){
             .buffer_address = entry->buffer_address,
             .buffer_bytes = entry->buffer_bytes,
-            .flags = FERRY_PUT(FERRY_RING_ENTRY_FLAGS_INTERRUPT, entry->interrupt ? 1u : 0u),
+            .flags = FERRY_PUT(FERRY_RING_ENTRY_FLAGS_INTERRUPT, entry->interrupt ? 1u : 0u) |
+                     FERRY_PUT(FERRY_RING_ENTRY_FLAGS_SPACE, entry->space),
             .fence_value = entry->fence_value,
         };
         error = ferry_gpu_register_write(gpu, ring_register(ring, FERRY_BAR0_RING_PRODUCER), to->produced + 1);

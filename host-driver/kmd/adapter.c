@@ -5,15 +5,21 @@
 
 #include "kmd/internal.h"
 
-static NTSTATUS add_device(VOID *PhysicalDevice, HANDLE *MiniportDeviceContext)
+static NTSTATUS add(struct ferry_gpu *gpu, unsigned model, HANDLE *MiniportDeviceContext)
 {
-    if (!PhysicalDevice || !MiniportDeviceContext)
+    struct ferry_gpu_info info;
+
+    if (!gpu || !MiniportDeviceContext)
         return STATUS_INVALID_PARAMETER;
+    ferry_gpu_query(gpu, &info);
+    if (model == 2 && !info.page_tables)
+        return STATUS_NOT_SUPPORTED;
     struct kmd_adapter *adapter = calloc(1, sizeof *adapter);
     if (!adapter)
         return STATUS_NO_MEMORY;
-    adapter->gpu = PhysicalDevice;
-    ferry_gpu_query(adapter->gpu, &adapter->info);
+    adapter->gpu = gpu;
+    adapter->info = info;
+    adapter->model = model;
     adapter->hazards = calloc(KMD_HAZARD_SLOTS, sizeof *adapter->hazards);
     if (!adapter->hazards) {
         free(adapter);
@@ -22,6 +28,16 @@ static NTSTATUS add_device(VOID *PhysicalDevice, HANDLE *MiniportDeviceContext)
     pthread_mutex_init(&adapter->fault_lock, NULL);
     *MiniportDeviceContext = adapter;
     return STATUS_SUCCESS;
+}
+
+static NTSTATUS add_device(VOID *PhysicalDevice, HANDLE *MiniportDeviceContext)
+{
+    return add(PhysicalDevice, 1, MiniportDeviceContext);
+}
+
+static NTSTATUS add_device_model2(VOID *PhysicalDevice, HANDLE *MiniportDeviceContext)
+{
+    return add(PhysicalDevice, 2, MiniportDeviceContext);
 }
 
 static NTSTATUS remove_device(HANDLE hAdapter)
@@ -84,7 +100,8 @@ static NTSTATUS stop_device(HANDLE hAdapter)
 static int make_ring(struct kmd_adapter *adapter, uint32_t number)
 {
     struct kmd_ring *ring = &adapter->rings[number];
-    uint32_t rights = number == KMD_PAGING_RING ? FERRY_GPU_RIGHT_SYSTEM | FERRY_GPU_RIGHT_APERTURE : 0;
+    uint32_t tables = adapter->model == 2 ? FERRY_GPU_RIGHT_TABLES : 0;
+    uint32_t rights = number == KMD_PAGING_RING ? FERRY_GPU_RIGHT_SYSTEM | FERRY_GPU_RIGHT_APERTURE | tables : 0;
     int error = ring->made ? FERRY_OK : ferry_gpu_ring_create(adapter->gpu, number, KMD_RING_ENTRIES_LOG2, rights);
 
     // A ring that a lost doorbell has closed takes work again when the engine was reset.
@@ -120,32 +137,39 @@ static NTSTATUS start_device(HANDLE hAdapter, const DXGKRNL_INTERFACE *DxgkInter
     return STATUS_SUCCESS;
 }
 
+// What both driver models have in common.
+#define ENTRY_POINTS                                                                                                   \
+    .DxgkDdiStartDevice = start_device, .DxgkDdiStopDevice = stop_device, .DxgkDdiRemoveDevice = remove_device,        \
+    .DxgkDdiInterruptRoutine = kmd_interrupt_routine, .DxgkDdiDpcRoutine = kmd_dpc_routine,                            \
+    .DxgkDdiQueryAdapterInfo = kmd_query_adapter_info, .DxgkDdiCreateDevice = kmd_create_device,                       \
+    .DxgkDdiDestroyDevice = kmd_destroy_device, .DxgkDdiCreateContext = kmd_create_context,                            \
+    .DxgkDdiDestroyContext = kmd_destroy_context, .DxgkDdiCreateAllocation = kmd_create_allocation,                    \
+    .DxgkDdiDestroyAllocation = kmd_destroy_allocation, .DxgkDdiBuildPagingBuffer = kmd_build_paging_buffer,           \
+    .DxgkDdiPatch = kmd_patch, .DxgkDdiSubmitCommand = kmd_submit_command,                                             \
+    .DxgkDdiPreemptCommand = kmd_preempt_command, .DxgkDdiQueryCurrentFence = kmd_query_current_fence,                 \
+    .DxgkDdiResetEngine = kmd_reset_engine, .DxgkDdiResetFromTimeout = kmd_reset_from_timeout,                         \
+    .DxgkDdiRestartFromTimeout = kmd_restart_from_timeout
+
 static const DRIVER_INITIALIZATION_DATA table = {
     .Version = DXGKDDI_WDDMv3_0,
     .DxgkDdiAddDevice = add_device,
-    .DxgkDdiStartDevice = start_device,
-    .DxgkDdiStopDevice = stop_device,
-    .DxgkDdiRemoveDevice = remove_device,
-    .DxgkDdiInterruptRoutine = kmd_interrupt_routine,
-    .DxgkDdiDpcRoutine = kmd_dpc_routine,
-    .DxgkDdiQueryAdapterInfo = kmd_query_adapter_info,
-    .DxgkDdiCreateDevice = kmd_create_device,
-    .DxgkDdiDestroyDevice = kmd_destroy_device,
-    .DxgkDdiCreateContext = kmd_create_context,
-    .DxgkDdiDestroyContext = kmd_destroy_context,
-    .DxgkDdiCreateAllocation = kmd_create_allocation,
-    .DxgkDdiDestroyAllocation = kmd_destroy_allocation,
-    .DxgkDdiBuildPagingBuffer = kmd_build_paging_buffer,
-    .DxgkDdiPatch = kmd_patch,
-    .DxgkDdiSubmitCommand = kmd_submit_command,
-    .DxgkDdiPreemptCommand = kmd_preempt_command,
-    .DxgkDdiQueryCurrentFence = kmd_query_current_fence,
-    .DxgkDdiResetEngine = kmd_reset_engine,
-    .DxgkDdiResetFromTimeout = kmd_reset_from_timeout,
-    .DxgkDdiRestartFromTimeout = kmd_restart_from_timeout,
+    ENTRY_POINTS,
+};
+
+static const DRIVER_INITIALIZATION_DATA table_model2 = {
+    .Version = DXGKDDI_WDDMv3_0,
+    .DxgkDdiAddDevice = add_device_model2,
+    ENTRY_POINTS,
+    .DxgkDdiCreateProcess = kmd_create_process,
+    .DxgkDdiDestroyProcess = kmd_destroy_process,
 };
 
 const DRIVER_INITIALIZATION_DATA *ferry_kmd_miniport(void)
 {
     return &table;
+}
+
+const DRIVER_INITIALIZATION_DATA *ferry_kmd_miniport_model2(void)
+{
+    return &table_model2;
 }

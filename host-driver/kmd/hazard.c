@@ -44,7 +44,7 @@ static bool in_flight(const struct kmd_adapter *adapter, uint32_t ring, uint32_t
     return kmd_outstanding(adapter->hazard_retired[ring], number);
 }
 
-static void overflow(struct kmd_adapter *adapter, uint32_t ring, uint32_t number)
+void kmd_hazard_anywhere(struct kmd_adapter *adapter, uint32_t ring, uint32_t number)
 {
     adapter->hazards_overflowed[ring] = true;
     adapter->all_hazardous_until[ring] = number;
@@ -58,7 +58,7 @@ void kmd_hazard_write(struct kmd_adapter *adapter, uint32_t ring, uint32_t kind,
     if (!bytes)
         return;
     if (ring != KMD_PAGING_RING && bytes > (uint64_t)USER_PAGES * PAGE_SIZE) {
-        overflow(adapter, ring, number);
+        kmd_hazard_anywhere(adapter, ring, number);
         return;
     }
     for (uint64_t page = address & ~(uint64_t)(PAGE_SIZE - 1);; page += PAGE_SIZE) {
@@ -78,7 +78,7 @@ void kmd_hazard_write(struct kmd_adapter *adapter, uint32_t ring, uint32_t kind,
         if (found)
             *found = (struct kmd_hazard){key, ring, number};
         else
-            overflow(adapter, ring, number);
+            kmd_hazard_anywhere(adapter, ring, number);
         if (page == last)
             break;
     }

@@ -14,6 +14,7 @@
 #define KMD_RING_ENTRIES_LOG2 8u
 #define KMD_RING_ENTRIES      (1u << KMD_RING_ENTRIES_LOG2)
 #define KMD_HAZARD_SLOTS      65536u
+#define KMD_SPACES            16u // Address spaces of the device; the first is the paging process's.
 
 // Jobs that named an allocation at one of the places it is paged in at. Renamed, it is at several at a time (R253).
 struct kmd_place {
@@ -32,8 +33,15 @@ struct kmd_allocation {
     uint32_t last_elsewhere[KMD_RINGS]; // Of jobs for whose place there was no memory.
 };
 
+// A program with an address space of its own; driver model 2.
+struct kmd_process {
+    struct kmd_adapter *adapter;
+    uint32_t space;
+};
+
 struct kmd_device {
     struct kmd_adapter *adapter;
+    const struct kmd_process *process; // NULL = none
     HANDLE os_handle;
 };
 
@@ -68,6 +76,8 @@ struct kmd_adapter {
     struct ferry_gpu_info info;
     DXGKRNL_INTERFACE os;
     bool started;
+    unsigned model;  // Driver model, 1 or 2.
+    uint32_t spaces; // A bit for each that a process has.
     struct kmd_ring rings[KMD_RINGS];
     struct ferry_gpu_memory dummy_page, command;
     struct kmd_hazard *hazards;
@@ -91,6 +101,9 @@ struct kmd_adapter {
 
 // query.c
 NTSTATUS kmd_query_adapter_info(HANDLE hAdapter, const DXGKARG_QUERYADAPTERINFO *arguments);
+// processes.c
+NTSTATUS kmd_create_process(HANDLE hAdapter, DXGKARG_CREATEPROCESS *arguments);
+NTSTATUS kmd_destroy_process(HANDLE hAdapter, HANDLE hKmdProcess);
 // objects.c
 NTSTATUS kmd_create_device(HANDLE hAdapter, DXGKARG_CREATEDEVICE *arguments);
 NTSTATUS kmd_destroy_device(HANDLE hDevice);
@@ -138,6 +151,8 @@ void kmd_hazard_begin(struct kmd_adapter *adapter, uint32_t ring);
 // The ring's entry of that number writes these bytes.
 void kmd_hazard_write(struct kmd_adapter *adapter, uint32_t ring, uint32_t kind, uint64_t address, uint64_t bytes,
                       uint32_t number);
+// It writes nobody knows what.
+void kmd_hazard_anywhere(struct kmd_adapter *adapter, uint32_t ring, uint32_t number);
 // Does a packet in flight, of the paging ring or of a user ring as this ring is, write some of these bytes?
 bool kmd_hazard_read(struct kmd_adapter *adapter, uint32_t ring, uint32_t kind, uint64_t address, uint64_t bytes);
 

@@ -10,6 +10,9 @@
 /// The entry points. AddDevice takes a struct ferry_gpu *, which must outlive RemoveDevice. The interrupt of the gpu is
 /// the platform's: it calls InterruptRoutine when ferry_gpu_set_interrupt()'s handler runs, or whenever it likes.
 const DRIVER_INITIALIZATION_DATA *ferry_kmd_miniport(void);
+/// The same as driver model 2: GPU virtual addresses, an address space a process, page tables by the manager. AddDevice
+/// answers NOT_SUPPORTED when the device has no page tables (CAPABILITIES.page_tables).
+const DRIVER_INITIALIZATION_DATA *ferry_kmd_miniport_model2(void);
 
 // GPU addresses of the segments: segment 1 begins at 0 and so 0 is a valid segment address (R96); the aperture lies far
 // above, so that an address that lost its base is refused by the device instead of hitting video memory.

@@ -14,6 +14,7 @@ NTSTATUS kmd_create_device(HANDLE hAdapter, DXGKARG_CREATEDEVICE *arguments)
     if (!device)
         return STATUS_NO_MEMORY;
     device->adapter = hAdapter;
+    device->process = arguments->hKmdProcess;
     device->os_handle = arguments->hDevice;
     arguments->hDevice = device;
     return STATUS_SUCCESS;

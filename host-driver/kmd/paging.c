@@ -8,70 +8,7 @@
 // and one of the two other legal answers would be asked for ever.
 #include <string.h>
 
-#include "kmd/internal.h"
-
-struct writer {
-    uint8_t *at;
-    uint32_t room; // Bytes left, a multiple of 8.
-    uint32_t written;
-};
-
-static void put32(struct writer *w, uint32_t value)
-{
-    for (unsigned i = 0; i < 4; i++)
-        w->at[i] = (uint8_t)(value >> (8 * i));
-    w->at += 4;
-    w->room -= 4;
-    w->written += 4;
-}
-
-static void put64(struct writer *w, uint64_t value)
-{
-    put32(w, (uint32_t)value);
-    put32(w, (uint32_t)(value >> 32));
-}
-
-// The bulk of what is built. The compiler makes one store of each half.
-static void put_pages(struct writer *w, const uint64_t *pfn, uint32_t count)
-{
-    struct writer at = *w; // not where the stores might reach it
-    for (uint32_t i = 0; i < count; i++)
-        put64(&at, pfn[i] << PAGE_SHIFT);
-    *w = at;
-}
-
-static void put_header(struct writer *w, uint32_t opcode, uint32_t bytes, bool unordered, uint32_t places)
-{
-    put32(w, FERRY_PUT(FERRY_PACKET_HEADER_OPCODE, opcode) | FERRY_PUT(FERRY_PACKET_HEADER_WORDS, bytes / 4) |
-                 FERRY_PUT(FERRY_PACKET_HEADER_UNORDERED, (uint32_t)unordered));
-    put32(w, places);
-}
-
-static uint32_t places(uint32_t source_kind, uint32_t destination_kind)
-{
-    return FERRY_PUT(FERRY_PACKET_PLACES_SOURCE_KIND, source_kind) |
-           FERRY_PUT(FERRY_PACKET_PLACES_DESTINATION_KIND, destination_kind);
-}
-
-static uint64_t least(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
-static uint64_t pages_of(uint64_t bytes)
-{
-    return bytes / PAGE_SIZE + (bytes % PAGE_SIZE != 0);
-}
-
-// What one pass left over.
-static NTSTATUS progress(DXGKARG_BUILDPAGINGBUFFER *a, uint64_t done_pages, uint64_t all_pages)
-{
-    a->MultipassOffset = (UINT)done_pages;
-    return done_pages == all_pages ? STATUS_SUCCESS : STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
-}
-
-// The longest piece of a linear packet: whole pages below 4 GiB.
-#define LINEAR_PAGES ((uint64_t)UINT32_MAX / PAGE_SIZE)
+#include "kmd/writer.h"
 
 static NTSTATUS transfer_linear(struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a, uint32_t source_kind, uint64_t source,
                                 uint32_t destination_kind, uint64_t destination, bool unordered)
@@ -302,6 +239,19 @@ static NTSTATUS build_notify(const struct kmd_adapter *adapter, const DXGK_BUILD
                : STATUS_INVALID_PARAMETER;
 }
 
+// Of driver model 2 alone.
+static NTSTATUS build_virtual(struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a)
+{
+    switch (a->Operation) {
+    case DXGK_OPERATION_VIRTUAL_TRANSFER: return kmd_build_virtual_transfer(w, a);
+    case DXGK_OPERATION_VIRTUAL_FILL: return kmd_build_virtual_fill(w, a);
+    case DXGK_OPERATION_UPDATE_PAGE_TABLE: return kmd_build_update(w, a);
+    case DXGK_OPERATION_FLUSH_TLB: return kmd_build_flush(w, a);
+    case DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES: return kmd_build_copy_entries(w, a);
+    default: return STATUS_NOT_SUPPORTED;
+    }
+}
+
 static NTSTATUS build(struct kmd_adapter *adapter, struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a)
 {
     switch (a->Operation) {
@@ -315,7 +265,7 @@ static NTSTATUS build(struct kmd_adapter *adapter, struct writer *w, DXGKARG_BUI
     // Every packet names its place, so nothing is kept of where an allocation is, and there is nothing to write.
     case DXGK_OPERATION_NOTIFY_RESIDENCY: return build_notify(adapter, &a->NotifyResidency);
     case DXGK_OPERATION_SIGNAL_MONITORED_FENCE: return build_fence(w, &a->SignalMonitoredFence);
-    default: return STATUS_NOT_SUPPORTED;
+    default: return adapter->model == 2 ? build_virtual(w, a) : STATUS_NOT_SUPPORTED;
     }
 }
 

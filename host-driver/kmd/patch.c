@@ -48,8 +48,11 @@ static void note_list_writes(struct kmd_adapter *adapter, const uint8_t *packet,
 static void note_write(struct kmd_adapter *adapter, uint32_t ring, uint32_t kind, uint64_t address, uint64_t bytes,
                        uint32_t number)
 {
+    // Where a virtual address leads is not known here: it may be anywhere.
+    if (kind == FERRY_ADDRESS_KIND_VIRTUAL)
+        kmd_hazard_anywhere(adapter, ring, number);
     // Nobody looks for these: see below.
-    if (ring == KMD_PAGING_RING || kind != FERRY_ADDRESS_KIND_APERTURE)
+    else if (ring == KMD_PAGING_RING || kind != FERRY_ADDRESS_KIND_APERTURE)
         kmd_hazard_write(adapter, ring, kind, address, bytes, number);
 }
 
@@ -62,7 +65,7 @@ static void patch_packet(struct kmd_adapter *adapter, uint8_t *packet, uint32_t 
     uint32_t source_kind = FERRY_GET(FERRY_PACKET_PLACES_SOURCE_KIND, kinds);
     uint32_t destination_kind = FERRY_GET(FERRY_PACKET_PLACES_DESTINATION_KIND, kinds);
     uint64_t bytes = get32(packet + FERRY_PACKET_COPY_BYTES);
-    bool hazard = source_kind == FERRY_ADDRESS_KIND_APERTURE;
+    bool hazard = source_kind == FERRY_ADDRESS_KIND_APERTURE || source_kind == FERRY_ADDRESS_KIND_VIRTUAL;
 
     switch (FERRY_GET(FERRY_PACKET_HEADER_OPCODE, header)) {
     case FERRY_OPCODE_COPY_PAGES: {
@@ -98,6 +101,16 @@ static void patch_packet(struct kmd_adapter *adapter, uint8_t *packet, uint32_t 
     }
 }
 
+// Entries of a page table stand in front of the packet that copies them, in this very buffer.
+static void patch_entries(const DXGKARG_PATCH *p, uint32_t at)
+{
+    uint8_t *packet = (uint8_t *)p->pDmaBuffer + at;
+
+    if (FERRY_GET(FERRY_PACKET_HEADER_OPCODE, get32(packet)) == FERRY_OPCODE_COPY)
+        put64(packet + FERRY_PACKET_COPY_SOURCE,
+              (uint64_t)p->DmaBufferPhysicalAddress.QuadPart + at - get32(packet + FERRY_PACKET_COPY_BYTES));
+}
+
 static NTSTATUS patch_paging(struct kmd_adapter *adapter, const DXGKARG_PATCH *p)
 {
     uint32_t start = p->DmaBufferSubmissionStartOffset, end = p->DmaBufferSubmissionEndOffset;
@@ -122,6 +135,8 @@ static NTSTATUS patch_paging(struct kmd_adapter *adapter, const DXGKARG_PATCH *p
 
             if (words < 2 || 4 * words > at + record.Bytes - packet)
                 return STATUS_INVALID_PARAMETER;
+            if (record.Operation == DXGK_OPERATION_UPDATE_PAGE_TABLE)
+                patch_entries(p, packet);
             patch_packet(adapter, buffer + packet, KMD_PAGING_RING, number);
             packet += 4 * words;
         }
@@ -178,8 +193,7 @@ static void relax(struct kmd_adapter *adapter, const DXGKARG_PATCH *p, uint32_t 
             (opcode == FERRY_OPCODE_WRITE && bytes == FERRY_PACKET_WRITE_SIZE))
             patch_packet(adapter, buffer + at, ring, adapter->rings[ring].submitted + 1);
         else if (opcode != FERRY_OPCODE_NOP && opcode != FERRY_OPCODE_READ)
-            kmd_hazard_write(adapter, ring, FERRY_ADDRESS_KIND_LOCAL, 0, UINT64_MAX,
-                             adapter->rings[ring].submitted + 1);
+            kmd_hazard_anywhere(adapter, ring, adapter->rings[ring].submitted + 1);
         at += bytes;
     }
 }

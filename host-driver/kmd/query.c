@@ -7,6 +7,7 @@
 // A paging buffer is one command slot: what is built into it goes to the device as one piece (the device takes no
 // more), and its private data has room for the most records that such a buffer can hold.
 #define SMALLEST_PACKET_BYTES 24u
+#define SEGMENTS              2u
 
 static void caps(const struct kmd_adapter *adapter, DXGK_DRIVERCAPS *out)
 {
@@ -17,16 +18,65 @@ static void caps(const struct kmd_adapter *adapter, DXGK_DRIVERCAPS *out)
     out->MemoryManagementCaps.PagingNode = KMD_PAGING_RING;
     out->NbAsymetricProcessingNodes = KMD_RINGS;
     out->WDDMVersion = DXGKDDI_WDDMv3_0;
+    if (adapter->model == 2)
+        out->MemoryManagementCaps.Value |=
+            DXGK_VIDMMCAPS_VIRTUAL_ADDRESSING_SUPPORTED | DXGK_VIDMMCAPS_GPU_MMU_SUPPORTED;
+}
+
+#define TABLE_LEVELS 4u
+
+static void gpu_mmu_caps(DXGK_GPUMMUCAPS *out)
+{
+    *out = (DXGK_GPUMMUCAPS){
+        .ReadOnlyMemorySupported = 1,
+        .CacheCoherentMemorySupported = 1,
+        .LargePageSupported = 1,
+        .SysMem64KBPageSupported = 1,
+        // An entry that is not valid is never remembered.
+        .InvalidTlbEntriesNotCached = 1,
+        .PageTableUpdateMode = DXGK_PAGETABLEUPDATE_GPU_PHYSICAL,
+        .VirtualAddressBitCount = 48,
+        .LeafPageTableSizeFor64KPagesInBytes = PAGE_SIZE,
+        .PageTableLevelCount = TABLE_LEVELS,
+    };
+}
+
+static void level_descriptions(DXGK_PAGE_TABLE_LEVEL_DESC out[TABLE_LEVELS])
+{
+    for (unsigned level = 0; level < TABLE_LEVELS; level++)
+        out[level] = (DXGK_PAGE_TABLE_LEVEL_DESC){
+            .PageTableIndexBitCount = 9,
+            .PageTableSegmentId = FERRY_KMD_SEGMENT_LOCAL,
+            .PagingProcessPageTableSegmentId = 0,
+            .PageTableSizeInBytes = PAGE_SIZE,
+            .PageTableAlignmentInBytes = PAGE_SIZE,
+        };
+}
+
+static void physical_adapter_caps(const struct kmd_adapter *adapter, DXGK_PHYSICALADAPTERCAPS *out)
+{
+    *out = (DXGK_PHYSICALADAPTERCAPS){.NumExecutionNodes = KMD_RINGS, .PagingNodeIndex = KMD_PAGING_RING};
+    out->Flags.GpuMmuSupported = adapter->model == 2;
+}
+
+static DXGK_QUERYPAGINGBUFFERINFO_OUT paging_buffer(const struct kmd_adapter *adapter)
+{
+    return (DXGK_QUERYPAGINGBUFFERINFO_OUT){
+        .PagingBufferSize = adapter->info.slot_bytes,
+        .PagingBufferPrivateDataSize =
+            adapter->info.slot_bytes / SMALLEST_PACKET_BYTES * (UINT)sizeof(struct ferry_kmd_paging_record),
+    };
 }
 
 static void segments(const struct kmd_adapter *adapter, DXGK_QUERYSEGMENTOUT4 *out)
 {
+    DXGK_QUERYPAGINGBUFFERINFO_OUT buffer = paging_buffer(adapter);
+
     out->PagingBufferSegmentId = 0;
-    out->PagingBufferSize = adapter->info.slot_bytes;
-    out->PagingBufferPrivateDataSize =
-        adapter->info.slot_bytes / SMALLEST_PACKET_BYTES * (UINT)sizeof(struct ferry_kmd_paging_record);
+    out->PagingBufferSize = buffer.PagingBufferSize;
+    out->PagingBufferPrivateDataSize = buffer.PagingBufferPrivateDataSize;
     if (!out->NbSegment || !out->pSegmentDescriptor) {
-        out->NbSegment = 2;
+        out->NbSegment = SEGMENTS;
         out->SegmentDescriptorStride = sizeof(DXGK_SEGMENTDESCRIPTOR4);
         return;
     }
@@ -40,11 +90,46 @@ static void segments(const struct kmd_adapter *adapter, DXGK_QUERYSEGMENTOUT4 *o
     aperture.BaseAddress.QuadPart = (int64_t)FERRY_KMD_APERTURE_BASE;
     aperture.Size = (SIZE_T)adapter->info.aperture_pages * PAGE_SIZE;
     aperture.CommitLimit = aperture.Size;
-    if (out->NbSegment > 2)
-        out->NbSegment = 2;
+    if (out->NbSegment > SEGMENTS)
+        out->NbSegment = SEGMENTS;
     memcpy(out->pSegmentDescriptor, &local, sizeof local);
     if (out->NbSegment == 2)
         memcpy(out->pSegmentDescriptor + stride, &aperture, sizeof aperture);
+}
+
+// Sizes that the caller must give for a type; 0 of output: a type that this miniport does not answer.
+static UINT output_of(const struct kmd_adapter *adapter, DXGK_QUERYADAPTERINFOTYPE type)
+{
+    bool tables = adapter->model == 2;
+
+    switch (type) {
+    case DXGKQAITYPE_DRIVERCAPS: return sizeof(DXGK_DRIVERCAPS);
+    case DXGKQAITYPE_QUERYSEGMENT4: return sizeof(DXGK_QUERYSEGMENTOUT4);
+    case DXGKQAITYPE_GPUMMUCAPS: return tables ? sizeof(DXGK_GPUMMUCAPS) : 0;
+    case DXGKQAITYPE_PAGETABLELEVELDESC: return tables ? TABLE_LEVELS * sizeof(DXGK_PAGE_TABLE_LEVEL_DESC) : 0;
+    case DXGKQAITYPE_PHYSICALADAPTERCAPS: return sizeof(DXGK_PHYSICALADAPTERCAPS);
+    case DXGKQAITYPE_QUERYPAGINGBUFFERINFO: return sizeof(DXGK_QUERYPAGINGBUFFERINFO_OUT);
+    case DXGKQAITYPE_QUERYSEGMENTCOUNT:
+    case DXGKQAITYPE_PAGINGPROCESSGPUVASIZE: return sizeof(UINT);
+    default: return 0;
+    }
+}
+
+static UINT input_of(DXGK_QUERYADAPTERINFOTYPE type)
+{
+    return type == DXGKQAITYPE_PAGINGPROCESSGPUVASIZE  ? sizeof(UINT)
+           : type == DXGKQAITYPE_QUERYPAGINGBUFFERINFO ? sizeof(DXGK_QUERYPAGINGBUFFERINFO_IN)
+                                                       : 0;
+}
+
+// Which of linked adapters is meant: there is one, whose index is 0 (R203).
+static UINT adapter_index(const DXGKARG_QUERYADAPTERINFO *arguments)
+{
+    if (arguments->Type == DXGKQAITYPE_PAGINGPROCESSGPUVASIZE)
+        return *(const UINT *)arguments->pInputData;
+    if (arguments->Type == DXGKQAITYPE_QUERYPAGINGBUFFERINFO)
+        return ((const DXGK_QUERYPAGINGBUFFERINFO_IN *)arguments->pInputData)->PhysicalAdapterIndex;
+    return 0;
 }
 
 NTSTATUS kmd_query_adapter_info(HANDLE hAdapter, const DXGKARG_QUERYADAPTERINFO *arguments)
@@ -53,24 +138,24 @@ NTSTATUS kmd_query_adapter_info(HANDLE hAdapter, const DXGKARG_QUERYADAPTERINFO 
 
     if (!adapter || !arguments || !arguments->pOutputData)
         return STATUS_INVALID_PARAMETER;
+    UINT output = output_of(adapter, arguments->Type), input = input_of(arguments->Type);
+    if (!output)
+        return STATUS_NOT_SUPPORTED;
+    if (arguments->OutputDataSize < output || (input && (arguments->InputDataSize < input || !arguments->pInputData)))
+        return STATUS_BUFFER_TOO_SMALL;
+    if (adapter_index(arguments) != 0)
+        return STATUS_INVALID_PARAMETER;
     switch (arguments->Type) {
-    case DXGKQAITYPE_DRIVERCAPS:
-        if (arguments->OutputDataSize < sizeof(DXGK_DRIVERCAPS))
-            return STATUS_BUFFER_TOO_SMALL;
-        caps(adapter, arguments->pOutputData);
-        return STATUS_SUCCESS;
-    case DXGKQAITYPE_QUERYSEGMENT4:
-        if (arguments->OutputDataSize < sizeof(DXGK_QUERYSEGMENTOUT4))
-            return STATUS_BUFFER_TOO_SMALL;
-        segments(adapter, arguments->pOutputData);
-        return STATUS_SUCCESS;
-    case DXGKQAITYPE_PAGINGPROCESSGPUVASIZE:
-        // There are no GPU virtual addresses yet; 0 leaves the choice to the manager (R205).
-        if (arguments->OutputDataSize < sizeof(UINT) || arguments->InputDataSize < sizeof(UINT) ||
-            !arguments->pInputData)
-            return STATUS_BUFFER_TOO_SMALL;
-        *(UINT *)arguments->pOutputData = 0;
-        return STATUS_SUCCESS;
-    default: return STATUS_NOT_SUPPORTED;
+    case DXGKQAITYPE_DRIVERCAPS: caps(adapter, arguments->pOutputData); break;
+    case DXGKQAITYPE_QUERYSEGMENT4: segments(adapter, arguments->pOutputData); break;
+    case DXGKQAITYPE_GPUMMUCAPS: gpu_mmu_caps(arguments->pOutputData); break;
+    case DXGKQAITYPE_PAGETABLELEVELDESC: level_descriptions(arguments->pOutputData); break;
+    case DXGKQAITYPE_PHYSICALADAPTERCAPS: physical_adapter_caps(adapter, arguments->pOutputData); break;
+    case DXGKQAITYPE_QUERYPAGINGBUFFERINFO:
+        *(DXGK_QUERYPAGINGBUFFERINFO_OUT *)arguments->pOutputData = paging_buffer(adapter);
+        break;
+    case DXGKQAITYPE_QUERYSEGMENTCOUNT: *(UINT *)arguments->pOutputData = SEGMENTS; break;
+    default: *(UINT *)arguments->pOutputData = 0; break; // PAGINGPROCESSGPUVASIZE: the manager chooses (R205, R209).
     }
+    return STATUS_SUCCESS;
 }

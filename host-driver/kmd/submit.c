@@ -83,6 +83,7 @@ NTSTATUS kmd_submit_command(HANDLE hAdapter, const DXGKARG_SUBMITCOMMAND *s)
         .buffer_address = (uint64_t)s->DmaBufferPhysicalAddress.QuadPart + s->DmaBufferSubmissionStartOffset,
         .buffer_bytes = bytes,
         .interrupt = true,
+        .space = !s->Flags.Paging && context->device->process ? context->device->process->space : 0,
         .fence_value = s->SubmissionFenceId,
     };
     int error = enter(adapter, node, &entry, &number);

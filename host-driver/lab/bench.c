@@ -26,13 +26,14 @@ void ferry_lab_run(const struct ferry_lab_bench *bench, const struct ferry_lab_p
 {
     const struct ferry_lab_traces *traces = &bench->traces;
     uint64_t pages = bytes / PAGE_BYTES;
+    int why = FERRY_LAB_NO_MEMORY;
     struct ferry_lab_machine *machine =
-        policy
-            ? ferry_lab_policy_machine(policy, pages, traces->objects, traces->object_count, traces->next_uses,
-                                       bench->seed)
-            : ferry_lab_manager_machine(pages, traces->objects, traces->object_count, bench->programs, traces->count);
+        policy ? ferry_lab_policy_machine(policy, pages, traces->objects, traces->object_count, traces->next_uses,
+                                          bench->seed)
+               : ferry_lab_manager_machine(pages, traces->objects, traces->object_count, bench->programs, traces->count,
+                                           bench->watch, &why);
     if (machine)
         ferry_lab_play(traces, machine, bench->progress, bench->context, outcome);
     else
-        *outcome = (struct ferry_lab_outcome){.result = FERRY_LAB_NO_MEMORY};
+        *outcome = (struct ferry_lab_outcome){.result = why};
 }

@@ -16,6 +16,7 @@ struct ferry_lab_bench {
     uint64_t seed;
     void (*progress)(void *context, double done); // of one run; may be NULL
     void *context;
+    const struct ferry_lab_watch *watch; // of the manager's runs; may be NULL
 };
 
 /// All policies, in the order of the table, NULL at the end.

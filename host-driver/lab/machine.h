@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "tools/trace.h"
+
 struct ferry_lab_object {
     uint64_t pages;
     uint32_t program;
@@ -32,6 +34,15 @@ enum ferry_lab_result {
     FERRY_LAB_FAILED, // the manager's word: machine->error
 };
 
+// Who wants to see what the manager does. Each is called as it happens; what is removed and placed at once has moved.
+struct ferry_lab_watch {
+    void *context;
+    /// An event of a program comes next; leads: its frames count.
+    void (*event)(void *context, uint32_t program, const struct ferry_trace_event *event, bool leads, uint64_t cycles);
+    void (*placed)(void *context, uint32_t object, uint64_t offset, uint64_t bytes);
+    void (*removed)(void *context, uint32_t object, uint64_t offset);
+};
+
 struct ferry_lab_machine {
     /// Each returns an enum ferry_lab_result; `problem` says in words what went wrong, where there is more to say.
     int (*create)(struct ferry_lab_machine *machine, uint32_t object);
@@ -45,8 +56,11 @@ struct ferry_lab_machine {
     /// So far.
     void (*count)(const struct ferry_lab_machine *machine, struct ferry_lab_count *count);
     void (*end)(struct ferry_lab_machine *machine);
-    const uint64_t *object_in; // bytes that came in of each object
+    const uint64_t *object_in;           // bytes that came in of each object
+    const struct ferry_lab_watch *watch; // NULL for none; the manager alone has places to tell of
+    uint64_t (*cycles)(const struct ferry_lab_machine *machine); // of the GPU, so far; NULL where there is no GPU
     char problem[200];
+    uint32_t chosen; // BAD_CHOICE: the object, UINT32_MAX when there is none of that number
 };
 
 #endif

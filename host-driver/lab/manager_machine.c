@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "lab/null_miniport.h"
+#include "tools/id_map.h"
 #include "vidmm/vidmm.h"
 
 #define MOST_AT_ONCE D3DDDI_MAKERESIDENT_MAX_ALLOCATIONS
@@ -22,6 +23,7 @@ struct manager_machine {
     const struct ferry_lab_object *objects;
     struct program *programs;
     D3DKMT_HANDLE *handles;
+    struct ferry_id_map by_handle; // for the watch
     uint64_t *object_in;
     bool *written; // has content, of the CPU or of the GPU
     struct ferry_vidmm_reference *references;
@@ -47,6 +49,26 @@ static int failed(struct manager_machine *m, const char *what, int error)
     return FERRY_LAB_FAILED;
 }
 
+static void observe(void *context, const struct ferry_vidmm_event *event)
+{
+    struct manager_machine *m = context;
+    const struct ferry_lab_watch *watch = m->machine.watch;
+    if (event->kind != FERRY_VIDMM_EVENT_PLACED && event->kind != FERRY_VIDMM_EVENT_REMOVED)
+        return;
+    uint32_t object = ferry_id_map_get(&m->by_handle, event->allocation);
+    if (object == FERRY_ID_NONE)
+        return;
+    if (event->kind == FERRY_VIDMM_EVENT_PLACED)
+        watch->placed(watch->context, object, event->offset, event->bytes);
+    else
+        watch->removed(watch->context, object, event->offset);
+}
+
+static uint64_t cycles_so_far(const struct ferry_lab_machine *machine)
+{
+    return ((const struct manager_machine *)machine)->null.time;
+}
+
 static uint64_t bytes_in(const struct manager_machine *m)
 {
     struct ferry_vidmm_statistics statistics;
@@ -62,9 +84,11 @@ static int create(struct ferry_lab_machine *machine, uint32_t object)
     struct ferry_null_allocation wanted = {.bytes = about->pages * PAGE_SIZE, .flags = flags};
     struct ferry_vidmm_allocation_options options = {
         .size = sizeof options, .private_data = &wanted, .private_data_bytes = sizeof wanted};
-    return failed(m, "create an allocation",
-                  ferry_vidmm_create_allocation(m->manager, m->programs[about->program].device, &options,
-                                                &m->handles[object], NULL));
+    int result = ferry_vidmm_create_allocation(m->manager, m->programs[about->program].device, &options,
+                                               &m->handles[object], NULL);
+    if (result >= 0 && machine->watch && ferry_id_map_set(&m->by_handle, m->handles[object], object) != 0)
+        result = FERRY_ERROR_NO_HOST_MEMORY;
+    return failed(m, "create an allocation", result);
 }
 
 static int destroy(struct ferry_lab_machine *machine, uint32_t object)
@@ -200,6 +224,7 @@ static void end(struct ferry_lab_machine *machine)
     free(m->written);
     free(m->list);
     free(m->references);
+    ferry_id_map_free(&m->by_handle);
     free(m);
 }
 
@@ -219,9 +244,11 @@ static int begin_program(struct manager_machine *m, struct program *program, con
 
 struct ferry_lab_machine *ferry_lab_manager_machine(uint64_t pages, const struct ferry_lab_object *objects,
                                                     size_t object_count, const struct ferry_lab_program *programs,
-                                                    uint32_t program_count)
+                                                    uint32_t program_count, const struct ferry_lab_watch *watch,
+                                                    int *why)
 {
     struct manager_machine *m = calloc(1, sizeof *m);
+    *why = FERRY_LAB_NO_MEMORY;
     if (!m)
         return NULL;
     m->machine = (struct ferry_lab_machine){.create = create,
@@ -231,7 +258,8 @@ struct ferry_lab_machine *ferry_lab_manager_machine(uint64_t pages, const struct
                                             .job = job,
                                             .end_frame = end_frame,
                                             .count = count_so_far,
-                                            .end = end};
+                                            .end = end,
+                                            .cycles = cycles_so_far};
     m->objects = objects;
     m->object_count = object_count;
     m->programs = calloc(program_count, sizeof *m->programs);
@@ -239,6 +267,7 @@ struct ferry_lab_machine *ferry_lab_manager_machine(uint64_t pages, const struct
     m->object_in = calloc(object_count + 1, sizeof *m->object_in);
     m->written = calloc(object_count + 1, sizeof *m->written);
     m->machine.object_in = m->object_in;
+    m->machine.watch = watch;
     ferry_null_machine_begin(&m->null, pages * PAGE_SIZE);
     struct ferry_vidmm_options options = {.size = sizeof options,
                                           .miniport = ferry_null_miniport(),
@@ -246,10 +275,14 @@ struct ferry_lab_machine *ferry_lab_manager_machine(uint64_t pages, const struct
                                           .platform = ferry_null_platform(&m->null)};
     int result = m->programs && m->handles && m->object_in && m->written ? ferry_vidmm_start(&options, &m->manager)
                                                                          : FERRY_ERROR_NO_HOST_MEMORY;
+    if (result == FERRY_OK && watch)
+        result = ferry_vidmm_observe(m->manager, observe, m);
     for (uint32_t i = 0; i < program_count && result == FERRY_OK; i++)
         result = begin_program(m, &m->programs[i], &programs[i]);
     if (result == FERRY_OK)
         return &m->machine;
+    if (result == FERRY_ERROR_NO_VIDEO_MEMORY)
+        *why = FERRY_LAB_TOO_SMALL;
     end(&m->machine);
     return NULL;
 }

@@ -11,9 +11,11 @@ struct ferry_lab_program {
     uint64_t reservation; // bytes
 };
 
-/// Objects outlive the machine. NULL when the manager cannot be started, for want of memory. End it with ->end().
+/// Objects and watch (NULL for none) outlive the machine. NULL when the manager cannot be started: *why is NO_MEMORY,
+/// or TOO_SMALL for the reservations. End it with ->end().
 struct ferry_lab_machine *ferry_lab_manager_machine(uint64_t pages, const struct ferry_lab_object *objects,
                                                     size_t object_count, const struct ferry_lab_program *programs,
-                                                    uint32_t program_count);
+                                                    uint32_t program_count, const struct ferry_lab_watch *watch,
+                                                    int *why);
 
 #endif

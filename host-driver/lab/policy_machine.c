@@ -15,9 +15,15 @@ struct policy_machine {
     const struct ferry_lab_policy *policy;
     struct ferry_lab_memory memory;
     const struct ferry_lab_object *objects;
+    size_t object_count;
     struct ferry_lab_count count;
     uint32_t *placed, *places; // the list, and where each object stands in it
-    bool *fresh;               // not written yet
+    // What a policy is shown is its to write in; what is true stands here.
+    struct object_state {
+        bool in_place, dirty, pinned, fresh; // fresh: not written yet
+    } * states;
+    uint64_t pages, free_pages;
+    size_t placed_count;
     uint64_t *object_in;
     const uint64_t *next_uses;
     uint64_t used_so_far;
@@ -28,46 +34,66 @@ static struct policy_machine *of(struct ferry_lab_machine *machine)
     return (struct policy_machine *)machine;
 }
 
+static void show(struct policy_machine *m, uint32_t object)
+{
+    struct ferry_lab_item *item = &m->memory.items[object];
+    item->pages = m->objects[object].pages;
+    item->program = m->objects[object].program;
+    item->in_place = m->states[object].in_place;
+    item->dirty = m->states[object].dirty;
+    item->pinned = m->states[object].pinned;
+    m->memory.placed_count = m->placed_count;
+    m->memory.pages = m->pages;
+    m->memory.free_pages = m->free_pages;
+}
+
+static uint64_t bytes_of(const struct policy_machine *m, uint32_t object)
+{
+    return m->objects[object].pages * PAGE_BYTES;
+}
+
 static void bring(struct policy_machine *m, uint32_t object)
 {
-    uint64_t bytes = m->memory.items[object].pages * PAGE_BYTES;
+    uint64_t bytes = bytes_of(m, object);
     m->count.in += bytes;
     m->object_in[object] += bytes;
 }
 
 static void take(struct policy_machine *m, uint32_t object)
 {
-    struct ferry_lab_item *item = &m->memory.items[object];
-    item->in_place = true;
-    item->came = m->memory.now;
-    item->dirty = !m->objects[object].permanent && !m->fresh[object];
-    m->memory.free_pages -= item->pages;
-    m->places[object] = (uint32_t)m->memory.placed_count;
-    m->placed[m->memory.placed_count++] = object;
+    struct object_state *state = &m->states[object];
+    state->in_place = true;
+    state->dirty = !m->objects[object].permanent && !state->fresh;
+    m->free_pages -= m->objects[object].pages;
+    m->places[object] = (uint32_t)m->placed_count;
+    m->placed[m->placed_count++] = object;
+    m->memory.items[object].came = m->memory.now;
+    show(m, object);
 }
 
 static void leave(struct policy_machine *m, uint32_t object, bool drop)
 {
-    struct ferry_lab_item *item = &m->memory.items[object];
-    if (item->dirty && !drop)
-        m->count.out += item->pages * PAGE_BYTES;
-    item->in_place = item->dirty = false;
-    m->memory.free_pages += item->pages;
-    uint32_t last = m->placed[--m->memory.placed_count];
+    struct object_state *state = &m->states[object];
+    if (state->dirty && !drop)
+        m->count.out += bytes_of(m, object);
+    state->in_place = state->dirty = false;
+    m->free_pages += m->objects[object].pages;
+    uint32_t last = m->placed[--m->placed_count];
     m->placed[m->places[object]] = last;
     m->places[last] = m->places[object];
+    show(m, object);
 }
 
 static int create(struct ferry_lab_machine *machine, uint32_t object)
 {
-    of(machine)->fresh[object] = true;
+    of(machine)->states[object].fresh = true;
     return FERRY_LAB_OK;
 }
 
 static int destroy(struct ferry_lab_machine *machine, uint32_t object)
 {
     struct policy_machine *m = of(machine);
-    if (m->memory.items[object].in_place)
+    if (m->states[object].in_place)
         leave(m, object, true);
     return FERRY_LAB_OK;
 }
@@ -75,45 +101,48 @@ static int destroy(struct ferry_lab_machine *machine, uint32_t object)
 static int lock(struct ferry_lab_machine *machine, uint32_t object, bool discard)
 {
     struct policy_machine *m = of(machine);
-    struct ferry_lab_item *item = &m->memory.items[object];
-    if (item->in_place && !m->objects[object].permanent) {
+    struct object_state *state = &m->states[object];
+    if (state->in_place && !m->objects[object].permanent) {
         leave(m, object, discard);
-    } else if (item->dirty) {
-        m->count.out += discard ? 0 : item->pages * PAGE_BYTES;
-        item->dirty = false;
+    } else if (state->dirty) {
+        m->count.out += discard ? 0 : bytes_of(m, object);
+        state->dirty = false;
+        show(m, object);
     }
-    m->fresh[object] = false;
+    state->fresh = false;
     return FERRY_LAB_OK;
 }
 
 static int unlock(struct ferry_lab_machine *machine, uint32_t object)
 {
     struct policy_machine *m = of(machine);
-    if (m->memory.items[object].in_place)
-        m->count.uploaded += m->memory.items[object].pages * PAGE_BYTES;
+    if (m->states[object].in_place)
+        m->count.uploaded += bytes_of(m, object);
     return FERRY_LAB_OK;
 }
 
 static int bad_choice(struct policy_machine *m, uint32_t chosen)
 {
     const struct ferry_lab_memory *memory = &m->memory;
-    const char *why = chosen == FERRY_LAB_NONE          ? "nobody"
-                      : chosen >= memory->item_count    ? "no allocation"
-                      : !memory->items[chosen].in_place ? "an allocation that is not in video memory"
-                                                        : "an allocation that the job under way needs";
+    const char *why = chosen == FERRY_LAB_NONE      ? "nobody"
+                      : chosen >= m->object_count   ? "no allocation"
+                      : !m->states[chosen].in_place ? "an allocation that is not in video memory"
+                                                    : "an allocation that the job under way needs";
     snprintf(m->machine.problem, sizeof m->machine.problem,
              "policy %s names %s (number %" PRIu32 ") in frame %" PRIu64 " to make room for %" PRIu64 " bytes",
              m->policy->name, why, chosen, memory->frame, memory->wanted * PAGE_BYTES);
+    m->machine.chosen = chosen < m->object_count ? chosen : UINT32_MAX;
     return FERRY_LAB_BAD_CHOICE;
 }
 
 static int make_room(struct policy_machine *m, uint64_t pages)
 {
     struct ferry_lab_memory *memory = &m->memory;
-    while (memory->free_pages < pages) {
-        memory->wanted = pages - memory->free_pages;
+    while (m->free_pages < pages) {
+        memory->wanted = pages - m->free_pages;
         uint32_t chosen = m->policy->choose(memory);
-        if (chosen >= memory->item_count || !memory->items[chosen].in_place || memory->items[chosen].pinned)
+        memory->wanted = pages - m->free_pages;
+        if (chosen >= m->object_count || !m->states[chosen].in_place || m->states[chosen].pinned)
             return bad_choice(m, chosen);
         leave(m, chosen, false);
         m->count.evictions++;
@@ -130,19 +159,19 @@ static int job(struct ferry_lab_machine *machine, uint32_t program, const uint32
     (void)program;
     memory->now++;
     for (size_t i = 0; i < count; i++) {
-        memory->items[objects[i]].pinned = true;
-        pages += memory->items[objects[i]].pages;
+        m->states[objects[i]].pinned = true;
+        show(m, objects[i]);
+        pages += m->objects[objects[i]].pages;
     }
-    if (pages > memory->pages)
+    if (pages > m->pages)
         result = FERRY_LAB_TOO_SMALL;
     for (size_t i = 0; i < count && result == FERRY_LAB_OK; i++) {
-        struct ferry_lab_item *item = &memory->items[objects[i]];
-        if (!item->in_place) {
-            result = make_room(m, item->pages);
+        if (!m->states[objects[i]].in_place) {
+            result = make_room(m, m->objects[objects[i]].pages);
             if (result != FERRY_LAB_OK)
                 break;
-            if (m->fresh[objects[i]])
-                m->count.filled += item->pages * PAGE_BYTES;
+            if (m->states[objects[i]].fresh)
+                m->count.filled += bytes_of(m, objects[i]);
             else
                 bring(m, objects[i]);
             take(m, objects[i]);
@@ -150,14 +179,15 @@ static int job(struct ferry_lab_machine *machine, uint32_t program, const uint32
     }
     for (size_t i = 0; i < count; i++) {
         struct ferry_lab_item *item = &memory->items[objects[i]];
-        item->pinned = false;
+        m->states[objects[i]].pinned = false;
         item->used = memory->now;
         item->used_frame = memory->frame;
         item->next = m->next_uses ? m->next_uses[m->used_so_far++] : 0;
         if (writes) {
-            item->dirty = true;
-            m->fresh[objects[i]] = false;
+            m->states[objects[i]].dirty = true;
+            m->states[objects[i]].fresh = false;
         }
+        show(m, objects[i]);
         if (m->policy->used)
             m->policy->used(memory, item);
     }
@@ -181,7 +211,7 @@ static void end(struct ferry_lab_machine *machine)
     free(m->memory.items);
     free(m->placed);
     free(m->places);
-    free(m->fresh);
+    free(m->states);
     free(m->object_in);
     free(m);
 }
@@ -203,17 +233,19 @@ struct ferry_lab_machine *ferry_lab_policy_machine(const struct ferry_lab_policy
                                             .end = end};
     m->policy = policy;
     m->objects = objects;
+    m->object_count = object_count;
+    m->pages = m->free_pages = pages;
     m->next_uses = policy->knows_future ? next_uses : NULL;
     m->memory = (struct ferry_lab_memory){
         .item_count = object_count, .pages = pages, .free_pages = pages, .frame = 1, .random = seed};
     m->memory.items = calloc(object_count + 1, sizeof *m->memory.items);
     m->placed = calloc(object_count + 1, sizeof *m->placed);
     m->places = calloc(object_count + 1, sizeof *m->places);
-    m->fresh = calloc(object_count + 1, sizeof *m->fresh);
+    m->states = calloc(object_count + 1, sizeof *m->states);
     m->object_in = calloc(object_count + 1, sizeof *m->object_in);
     m->memory.placed = m->placed;
     m->machine.object_in = m->object_in;
-    if (!m->memory.items || !m->placed || !m->places || !m->fresh || !m->object_in) {
+    if (!m->memory.items || !m->placed || !m->places || !m->states || !m->object_in) {
         end(&m->machine);
         return NULL;
     }

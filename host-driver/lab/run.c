@@ -240,8 +240,8 @@ struct play {
     uint8_t *locked; // between the trace's l and u, and the machine has it locked
     uint32_t *list;
     size_t capacity;
-    uint64_t frame, before; // bytes moved before this frame
-    uint64_t evictions;     // at the end of the warm-up
+    uint64_t frame, before;   // bytes moved before this frame
+    uint64_t evictions, warm; // at the end of the warm-up, so far: evictions, bytes moved
 };
 
 static int play_write(struct play *play, uint32_t object)
@@ -301,12 +301,17 @@ static void end_frame(struct play *play)
     play->machine->count(play->machine, &count);
     play->result->frame_bytes[play->frame++] = count.in + count.out - play->before;
     play->before = count.in + count.out;
-    if (play->frame == FERRY_LAB_WARM_UP)
+    if (play->frame == FERRY_LAB_WARM_UP) {
         play->evictions = count.evictions;
+        play->warm = play->before;
+    }
 }
 
 static int play_event(struct play *play, uint32_t program, const struct ferry_trace_event *event, bool leads)
 {
+    const struct ferry_lab_watch *watch = play->machine->watch;
+    if (watch)
+        watch->event(watch->context, program, event, leads, play->machine->cycles(play->machine));
     uint32_t object = play->traces->first_object[program] + event->object;
     switch ((enum ferry_trace_op)event->op) {
     case FERRY_TRACE_CREATE: return play->machine->create(play->machine, object);
@@ -328,8 +333,9 @@ static void sum_up(struct play *play)
 {
     struct ferry_lab_outcome *result = play->result;
     play->machine->count(play->machine, &result->count);
-    result->evictions_after_warm_up =
-        play->frame >= FERRY_LAB_WARM_UP ? result->count.evictions - play->evictions : result->count.evictions;
+    // Of a trace that ends before, all.
+    result->evictions_after_warm_up = result->count.evictions - play->evictions;
+    result->bytes_after_warm_up = result->count.in + result->count.out - play->warm;
     for (uint32_t i = 0; i < play->traces->object_count; i++) {
         result->program_in[play->traces->objects[i].program] += play->machine->object_in[i];
         if (play->machine->object_in[i] > result->costliest_bytes) {
@@ -377,6 +383,7 @@ void ferry_lab_play(const struct ferry_lab_traces *traces, struct ferry_lab_mach
     if (result->result == FERRY_LAB_OK)
         sum_up(&play);
     memcpy(result->problem, machine->problem, sizeof result->problem);
+    result->chosen = machine->chosen;
     machine->end(machine);
     free(play.locked);
     free(play.list);

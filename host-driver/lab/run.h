@@ -30,11 +30,12 @@ struct ferry_lab_traces {
 
 struct ferry_lab_outcome {
     int result;             // enum ferry_lab_result
-    uint32_t program, line; // where it ended, unless OK
+    uint32_t program, line; // where it ended, unless OK; line 0 = before it began
     uint64_t job_bytes;     // TOO_SMALL: what the job needs
+    uint32_t chosen;        // BAD_CHOICE: the object that may not leave, UINT32_MAX when it is none
     struct ferry_lab_count count;
-    uint64_t worst_frame, percentile_frame; // bytes in and out: of the worst, and 99 % have no more
-    uint64_t evictions_after_warm_up;
+    uint64_t worst_frame, percentile_frame;                // bytes in and out: of the worst, and 99 % have no more
+    uint64_t evictions_after_warm_up, bytes_after_warm_up; // the latter in and out
     uint64_t program_in[FERRY_LAB_MOST_TRACES]; // what came in of each program's allocations, as its jobs named them
     uint64_t *frame_bytes;                      // in and out, of each frame
     uint32_t costliest;                         // the object of which most came in

@@ -1,37 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tools/json.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 
-// Length of the UTF-8 sequence at text, or 0 when it is none.
-static int sequence_length(const unsigned char *text)
-{
-    int length = text[0] < 0x80             ? 1
-                 : (text[0] & 0xe0) == 0xc0 ? 2
-                 : (text[0] & 0xf0) == 0xe0 ? 3
-                 : (text[0] & 0xf8) == 0xf0 ? 4
-                                            : 0;
-    for (int i = 1; i < length; i++) {
-        if ((text[i] & 0xc0) != 0x80)
-            return 0;
-    }
-    if (length == 2 && text[0] < 0xc2)
-        return 0;
-    if (length == 3 && ((text[0] == 0xe0 && text[1] < 0xa0) || (text[0] == 0xed && text[1] >= 0xa0)))
-        return 0;
-    if (length == 4 && ((text[0] == 0xf0 && text[1] < 0x90) || text[0] > 0xf4 || (text[0] == 0xf4 && text[1] >= 0x90)))
-        return 0;
-    return length;
-}
+#include "tools/output.h"
+#include "tools/tool.h"
 
 void ferry_json_text(FILE *file, const char *text)
 {
     const unsigned char *at = (const unsigned char *)text;
     fputc('"', file);
     while (*at) {
-        int length = sequence_length(at);
+        int length = ferry_utf8_length((const char *)at);
         if (*at == '"' || *at == '\\')
             fprintf(file, "\\%c", *at);
         else if (*at < 0x20)
@@ -96,9 +77,10 @@ static void programs(FILE *file, const struct ferry_report *report)
 int ferry_json_write(const char *path, const struct ferry_report *report)
 {
     const struct ferry_statistics *statistics = &report->statistics;
-    FILE *file = fopen(path, "w");
-    if (!file)
+    struct ferry_output output;
+    if (ferry_output_open(&output, path) != 0)
         return -1;
+    FILE *file = output.file;
     fputs("{\n  \"trace\": ", file);
     ferry_json_text(file, report->trace_name);
     fputs(",\n  \"backend\": ", file);
@@ -160,12 +142,5 @@ int ferry_json_write(const char *path, const struct ferry_report *report)
     number(file, "verified_bytes", report->verified_bytes);
     number(file, "bad_bytes", report->bad_bytes);
     fprintf(file, "  \"exit_code\": %d\n}\n", report->exit_code);
-    bool bad = ferror(file) != 0;
-    int why = errno;
-    if (fclose(file) != 0) {
-        bad = true;
-        why = errno;
-    }
-    errno = why;
-    return bad ? -1 : 0;
+    return ferry_output_close(&output, true);
 }

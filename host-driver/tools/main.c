@@ -4,7 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "ferry/version.h"
 #include "tools/commands.h"
+#include "tools/import/import.h"
+#include "tools/page.h"
 #include "tools/policy.h"
 #include "tools/replay.h"
 #include "tools/tool.h"
@@ -14,11 +17,14 @@ static const char general_help[] =
     "\n"
     "  ferry replay TRACE   replay a program's memory trace through the whole machine and compare every byte\n"
     "  ferry policy TRACE   what sizes of video memory and policies would make of it, in seconds\n"
+    "  ferry trace import   make a memory trace of what `apitrace dump` prints\n"
+    "  ferry report PAGE TRACE  the same as one page to look at: figures, pictures, memory map\n"
     "  ferry info           what the device and its firmware say about themselves\n"
     "  ferry selftest       a few checks of the whole path\n"
     "\n"
-    "ferry COMMAND --help tells more. Exit codes: 0 all is right, 1 wrong content or a fault, 2 a bad command line or\n"
-    "trace (nothing was run), 3 video memory or budget too small for one draw, 4 the library or the system failed.\n";
+    "ferry COMMAND --help tells more, ferry --version the version. Exit codes: 0 all is right, 1 wrong content or a\n"
+    "fault, 2 a bad command line or trace (nothing was run), 3 video memory or budget too small for one draw, 4 the\n"
+    "library or the system failed.\n";
 
 static const char replay_help[] =
     "usage: ferry replay TRACE... [OPTIONS]\n"
@@ -54,6 +60,7 @@ static const char replay_help[] =
     "the\n"
     "                     N-th allocation that left video memory, of all programs; link-in:N[:OFFSET] and\n"
     "                     link-out:N[:OFFSET] of the N-th transfer, on its way over the link\n"
+    "  --no-advice        not what a person can do about it, which plays the traces at other sizes, moving nothing\n"
     "  --quiet            no progress\n";
 
 static const char policy_help[] =
@@ -75,12 +82,46 @@ static const char policy_help[] =
     "  --policy LIST      ours, lru, random, two-frames, furthest; all when not given\n"
     "  --weights N,N...   of several programs, one for each, for the manager (1)\n"
     "  --reservations SIZE,SIZE...  the same (0)\n"
-    "  --svg FILE         write a picture: bytes of each frame, a line a policy, a panel a size\n"
+    "  --sweep            bytes paged against the size of video memory: a line a size, or a picture with a line a "
+    "policy;\n"
+    "                     from what the largest job needs to all that ever lives at once, or the sizes of --vram\n"
+    "  --points N         sizes of a sweep (24)\n"
+    "  --svg FILE         write a picture: bytes of each frame, a line a policy, a panel a size; or the sweep's\n"
     "  --json FILE        write the figures\n"
     "  --csv FILE         the same, one row a run\n"
     "  --seed N           of what is done by chance (1)\n"
-    "  --no-advice        only the table: what stands below it takes ten runs more\n"
+    "  --no-advice        only the tables: what stands below them takes about twenty-five runs more\n"
     "  --quiet            no progress\n";
+
+static const char report_help[] =
+    "usage: ferry report OUT.html TRACE... [OPTIONS]\n"
+    "\n"
+    "Plays whole memory traces as `ferry policy` does and writes one page that needs nothing else, no network and no\n"
+    "script: what a person can do about it, the figures, bytes of each frame, bytes paged against the size of video\n"
+    "memory, and where every allocation was, to point at and to enlarge. Several traces are programs that run at "
+    "once.\n"
+    "\n"
+    "  --vram LIST        sizes, as of `ferry policy`; the memory map and what can be done are of the first\n"
+    "  --policy LIST      ours, lru, random, two-frames, furthest; all when not given\n"
+    "  --weights N,N...   of several programs, one for each, for the manager (1)\n"
+    "  --reservations SIZE,SIZE...  the same (0)\n"
+    "  --points N         sizes of the curve (16)\n"
+    "  --seed N           of what is done by chance (1)\n"
+    "  --no-advice        without what a person can do: it takes many runs more\n"
+    "  --quiet            no progress\n";
+
+static const char trace_help[] =
+    "usage: ferry trace import FILE [-o OUT] [--quiet]\n"
+    "\n"
+    "Reads the text of `apitrace dump` (OpenGL and OpenGL ES; plain or gzip; - is the standard input) and writes the "
+    "memory\n"
+    "trace of it, to the standard output or to OUT, as gzip if that ends in .gz. A frame ends where the program "
+    "swaps.\n"
+    "Says what was left out and how much of it; refuses what would make sizes wrong. Add --thread-ids=yes to\n"
+    "`apitrace dump` for a program that draws from several threads.\n"
+    "\n"
+    "  -o, --out FILE     the memory trace\n"
+    "  --quiet            no progress and no summary\n";
 
 static const char info_help[] = "usage: ferry info [--backend NAME]\n"
                                 "\n"
@@ -140,8 +181,10 @@ static int read_options(int count, char **arguments, const struct option *option
 {
     for (int i = 0; i < count; i++) {
         const char *argument = arguments[i];
+        if (strcmp(argument, "-o") == 0)
+            argument = "--out";
         if (strncmp(argument, "--", 2) != 0) {
-            if (argument[0] == '-' || !operands) {
+            if ((argument[0] == '-' && argument[1]) || !operands) {
                 ferry_complain("'%s' is not understood here", argument);
                 return FERRY_EXIT_USAGE;
             }
@@ -203,6 +246,7 @@ static int replay(int count, char **arguments)
         {"wave", TEXT, &options.wave_file, 0, 0},
         {"verify", TEXT, &options.verify, 0, 0},
         {"inject", TEXT, &options.inject, 0, 0},
+        {"no-advice", FLAG, &options.no_advice, 0, 0},
         {"quiet", FLAG, &options.quiet, 0, 0},
         {0},
     };
@@ -217,7 +261,7 @@ static int replay(int count, char **arguments)
 
 static int policy(int count, char **arguments)
 {
-    struct ferry_policy_options options = {.seed = 1};
+    struct ferry_policy_options options = {.seed = 1, .points = 24};
     const struct option table[] = {
         {"vram", TEXT, &options.sizes, 0, 0},
         {"policy", TEXT, &options.policies, 0, 0},
@@ -228,6 +272,8 @@ static int policy(int count, char **arguments)
         {"csv", TEXT, &options.csv_file, 0, 0},
         {"seed", NUMBER, &options.seed, 0, UINT64_MAX},
         {"no-advice", FLAG, &options.no_advice, 0, 0},
+        {"sweep", FLAG, &options.sweep, 0, 0},
+        {"points", NUMBER, &options.points, 2, 10000},
         {"quiet", FLAG, &options.quiet, 0, 0},
         {0},
     };
@@ -238,6 +284,50 @@ static int policy(int count, char **arguments)
         return FERRY_EXIT_USAGE;
     }
     return status == FERRY_EXIT_OK ? ferry_policy(&options) : status;
+}
+
+static int trace(int count, char **arguments)
+{
+    struct ferry_import_options options = {0};
+    unsigned files = 0;
+    const struct option table[] = {{"out", TEXT, &options.out, 0, 0}, {"quiet", FLAG, &options.quiet, 0, 0}, {0}};
+    const struct operands operands = {&options.file, &files, 1};
+    bool imports = count > 0 && strcmp(arguments[0], "import") == 0;
+    int status = imports ? read_options(count - 1, arguments + 1, table, &operands) : FERRY_EXIT_OK;
+    if (status == FERRY_EXIT_OK && files == 0) {
+        ferry_complain("it is `ferry trace import FILE`; try `ferry trace --help`");
+        return FERRY_EXIT_USAGE;
+    }
+    return status == FERRY_EXIT_OK ? ferry_import(&options) : status;
+}
+
+static int report(int count, char **arguments)
+{
+    struct ferry_policy_options options = {.seed = 1, .points = 16};
+    const char *files[FERRY_LAB_MOST_TRACES + 1];
+    unsigned file_count = 0;
+    const struct option table[] = {
+        {"vram", TEXT, &options.sizes, 0, 0},
+        {"policy", TEXT, &options.policies, 0, 0},
+        {"weights", TEXT, &options.weights, 0, 0},
+        {"reservations", TEXT, &options.reservations, 0, 0},
+        {"points", NUMBER, &options.points, 2, 10000},
+        {"seed", NUMBER, &options.seed, 0, UINT64_MAX},
+        {"no-advice", FLAG, &options.no_advice, 0, 0},
+        {"quiet", FLAG, &options.quiet, 0, 0},
+        {0},
+    };
+    const struct operands operands = {files, &file_count, FERRY_LAB_MOST_TRACES + 1};
+    int status = read_options(count, arguments, table, &operands);
+    if (status != FERRY_EXIT_OK)
+        return status;
+    if (file_count < 2) {
+        ferry_complain("report needs a page to write (OUT.html) and a trace file; try `ferry report --help`");
+        return FERRY_EXIT_USAGE;
+    }
+    options.trace_count = file_count - 1;
+    memcpy(options.trace_files, files + 1, options.trace_count * sizeof *files);
+    return ferry_page(files[0], &options);
 }
 
 static int with_backend(int (*command)(const char *backend), int count, char **arguments)
@@ -264,6 +354,10 @@ static int run(int count, char **arguments)
         return FERRY_EXIT_USAGE;
     }
     const char *command = arguments[1];
+    if (strcmp(command, "--version") == 0) {
+        printf("ferry %s\n", ferry_version());
+        return FERRY_EXIT_OK;
+    }
     bool help = asks_for_help(count - 1, arguments + 1);
     const char *text = general_help;
     if (strcmp(command, "replay") == 0) {
@@ -274,6 +368,14 @@ static int run(int count, char **arguments)
         text = policy_help;
         if (!help)
             return policy(count - 2, arguments + 2);
+    } else if (strcmp(command, "trace") == 0) {
+        text = trace_help;
+        if (!help)
+            return trace(count - 2, arguments + 2);
+    } else if (strcmp(command, "report") == 0) {
+        text = report_help;
+        if (!help)
+            return report(count - 2, arguments + 2);
     } else if (strcmp(command, "info") == 0) {
         text = info_help;
         if (!help)

@@ -7,7 +7,9 @@
 #include <string.h>
 
 #include "tools/json.h"
+#include "tools/output.h"
 #include "tools/policy_svg.h"
+#include "tools/sweep_svg.h"
 #include "tools/tool.h"
 
 // What is said of each run, in JSON and in CSV.
@@ -19,26 +21,20 @@
     X(bytes_moved, count.moved)                                                                                        \
     X(evictions, count.evictions)                                                                                      \
     X(evictions_after_warm_up, evictions_after_warm_up)                                                                \
+    X(bytes_after_warm_up, bytes_after_warm_up)                                                                        \
     X(worst_frame_bytes, worst_frame)                                                                                  \
     X(percentile_99_frame_bytes, percentile_frame)
-
-static int finish(FILE *file)
-{
-    bool bad = ferror(file) != 0;
-    int why = errno;
-    if (fclose(file) != 0) {
-        bad = true;
-        why = errno;
-    }
-    errno = why;
-    return bad ? -1 : 0;
-}
 
 static void json_run(FILE *file, const struct ferry_policy_size *size, const struct ferry_policy_row *row,
                      uint32_t programs)
 {
     uint64_t reference = ferry_policy_reference(size);
     fprintf(file, "    {\"policy\": \"%s\", \"video_memory_bytes\": %" PRIu64, row->name, size->bytes);
+    if (row->outcome.result != FERRY_LAB_OK) {
+        fputs(", \"fits\": false}", file);
+        return;
+    }
+    fputs(", \"fits\": true", file);
 #define FIELD(name, field) fprintf(file, ", \"" #name "\": %" PRIu64, row->outcome.field);
     FIELDS(FIELD)
 #undef FIELD
@@ -51,23 +47,26 @@ static void json_run(FILE *file, const struct ferry_policy_size *size, const str
     fprintf(file, ", \"seconds\": %.3f}", row->seconds);
 }
 
-static void json_advice(FILE *file, const struct ferry_lab_advice *advice)
+static void json_advice(FILE *file, const struct ferry_lab_advice *advice, uint32_t programs)
 {
     fprintf(file,
-            "    {\"video_memory_bytes\": %" PRIu64 ", \"enough_bytes\": %" PRIu64 ", \"bytes_per_frame\": %" PRIu64
+            "    {\"video_memory_bytes\": %" PRIu64 ", \"enough_found\": %s, \"enough_bytes\": %" PRIu64
+            ", \"enough_within_bytes\": %" PRIu64 ", \"left_per_frame\": %" PRIu64 ", \"bytes_per_frame\": %" PRIu64
             ", \"knee_bytes\": %" PRIu64 ", \"knee_saves_per_frame\": %" PRIu64 ", \"less_bytes\": %" PRIu64
-            ", \"less_fits\": %s, \"less_costs_per_frame\": %" PRIu64 "}",
-            advice->bytes, advice->enough, advice->moved, advice->knee, advice->knee_saves, advice->less,
-            advice->less_fits ? "true" : "false", advice->less_costs);
+            ", \"less_fits\": %s, \"less_costs_per_frame\": %" PRIu64 ", \"costliest_bytes\": %" PRIu64,
+            advice->bytes, advice->found ? "true" : "false", advice->enough, advice->within, advice->left,
+            advice->moved, advice->knee, advice->knee_saves, advice->less, advice->less_fits ? "true" : "false",
+            advice->less_costs, advice->costliest_bytes);
+    fputs(", \"programs_bytes_in_alone\": [", file);
+    for (uint32_t i = 0; i < programs && programs > 1; i++)
+        fprintf(file, "%s%" PRIu64, i ? ", " : "", advice->program_alone[i]);
+    fputs("]}", file);
 }
 
-static int json(const char *path, const struct ferry_policy_report *report)
+static void json(FILE *file, const struct ferry_policy_report *report)
 {
     const struct ferry_lab_traces *traces = report->traces;
     const char *between = "";
-    FILE *file = fopen(path, "w");
-    if (!file)
-        return -1;
     fputs("{\n  \"traces\": ", file);
     ferry_json_text(file, report->names);
     fprintf(file,
@@ -87,22 +86,18 @@ static int json(const char *path, const struct ferry_policy_report *report)
     fputs("\n  ],\n  \"advice\": [\n", file);
     between = "";
     for (size_t i = 0; i < report->size_count; i++) {
-        if (!report->sizes[i].advised)
+        if (!report->sizes[i].advised || report->sizes[i].advice.too_short)
             continue;
         fputs(between, file);
-        json_advice(file, &report->sizes[i].advice);
+        json_advice(file, &report->sizes[i].advice, traces->count);
         between = ",\n";
     }
     fputs("\n  ]\n}\n", file);
-    return finish(file);
 }
 
-static int csv(const char *path, const struct ferry_policy_report *report)
+static void csv(FILE *file, const struct ferry_policy_report *report)
 {
-    FILE *file = fopen(path, "w");
-    if (!file)
-        return -1;
-    fputs("video_memory_bytes,policy", file);
+    fputs("video_memory_bytes,policy,fits", file);
 #define FIELD(name, field) fputs("," #name, file);
     FIELDS(FIELD)
 #undef FIELD
@@ -111,26 +106,48 @@ static int csv(const char *path, const struct ferry_policy_report *report)
         uint64_t reference = ferry_policy_reference(&report->sizes[i]);
         for (size_t k = 0; k < report->sizes[i].row_count; k++) {
             const struct ferry_policy_row *row = &report->sizes[i].rows[k];
-            fprintf(file, "%" PRIu64 ",%s", report->sizes[i].bytes, row->name);
-#define FIELD(name, field) fprintf(file, ",%" PRIu64, row->outcome.field);
+            bool fits = row->outcome.result == FERRY_LAB_OK;
+            fprintf(file, "%" PRIu64 ",%s,%s", report->sizes[i].bytes, row->name, fits ? "yes" : "no");
+#define FIELD(name, field) fits ? fprintf(file, ",%" PRIu64, row->outcome.field) : fputs(",", file);
             FIELDS(FIELD)
 #undef FIELD
-            if (reference)
+            if (reference && fits)
                 fprintf(file, ",%.4f\n", (double)row->outcome.count.in / (double)reference);
             else
                 fputs(",\n", file);
         }
     }
-    return finish(file);
 }
 
-static int write_one(const char *path, int (*write)(const char *path, const struct ferry_policy_report *report),
+static void svg(FILE *file, const struct ferry_policy_report *report)
+{
+    if (report->swept)
+        ferry_sweep_svg(file, report);
+    else
+        ferry_policy_svg(file, report);
+}
+
+static int write_one(const char *path, void (*write)(FILE *file, const struct ferry_policy_report *report),
                      const struct ferry_policy_report *report)
 {
-    if (!path || write(path, report) == 0)
+    struct ferry_output output;
+    if (!path)
+        return FERRY_EXIT_OK;
+    int status = ferry_output_open(&output, path);
+    if (status == 0) {
+        write(output.file, report);
+        status = ferry_output_close(&output, true);
+    }
+    if (status == 0)
         return FERRY_EXIT_OK;
     ferry_complain("cannot write %s: %s", path, strerror(errno));
     return FERRY_EXIT_LIBRARY;
+}
+
+int ferry_policy_files_check(const struct ferry_policy_options *options)
+{
+    const char *const files[] = {options->svg_file, options->json_file, options->csv_file};
+    return ferry_outputs_check(files, sizeof files / sizeof files[0], options->trace_files, options->trace_count);
 }
 
 int ferry_policy_files(const struct ferry_policy_report *report)
@@ -139,6 +156,6 @@ int ferry_policy_files(const struct ferry_policy_report *report)
     if (status == FERRY_EXIT_OK)
         status = write_one(report->options->csv_file, csv, report);
     if (status == FERRY_EXIT_OK)
-        status = write_one(report->options->svg_file, ferry_policy_svg, report);
+        status = write_one(report->options->svg_file, svg, report);
     return status;
 }

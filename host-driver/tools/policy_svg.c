@@ -3,7 +3,6 @@
 // more frames than there is room for, a point is the worst of its frames.
 #include "tools/policy_svg.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -17,11 +16,14 @@
 #define PANEL_HEIGHT 200.0
 #define PANEL_STEP   276.0
 #define MOST_POINTS  500u
-#define COLOURS      8u
 
 // The manager's is drawn last, over the others.
-static const char *const colours[COLOURS] = {"#0969da", "#cf222e", "#bf8700", "#8250df",
-                                             "#1a7f37", "#57606a", "#bc4c00", "#1b7c83"};
+const char *ferry_policy_colour(size_t row)
+{
+    static const char *const colours[FERRY_POLICY_COLOURS] = {"#0969da", "#cf222e", "#bf8700", "#8250df",
+                                                              "#1a7f37", "#57606a", "#bc4c00", "#1b7c83"};
+    return colours[row % FERRY_POLICY_COLOURS];
+}
 
 static uint64_t bucket(const struct ferry_policy_row *row, uint64_t frames, uint64_t points, uint64_t point)
 {
@@ -75,23 +77,20 @@ static void panel(FILE *file, const struct ferry_policy_report *report, const st
             "text-anchor=\"end\">%" PRIu64 "</text>\n",
             LEFT, top + PANEL_HEIGHT + 18, LEFT + PLOT_WIDTH, top + PANEL_HEIGHT + 18, frames);
     for (size_t k = size->row_count; k-- > 0;)
-        line(file, &size->rows[k], colours[k % COLOURS], frames, top, most, k == 0);
+        line(file, &size->rows[k], ferry_policy_colour(k), frames, top, most, k == 0);
     for (size_t k = 0; k < size->row_count; k++) {
         double y = top + 14 + 34 * (double)k;
         fprintf(file,
                 "<path d=\"M%.0f %.0fh22\" stroke=\"%s\" stroke-width=\"3\"/><text x=\"%.0f\" y=\"%.0f\">%s</text>"
                 "<text x=\"%.0f\" y=\"%.0f\" fill=\"#57606a\">%s in</text>\n",
-                LEFT + PLOT_WIDTH + 16, y - 4, colours[k % COLOURS], LEFT + PLOT_WIDTH + 44, y, size->rows[k].name,
+                LEFT + PLOT_WIDTH + 16, y - 4, ferry_policy_colour(k), LEFT + PLOT_WIDTH + 44, y, size->rows[k].name,
                 LEFT + PLOT_WIDTH + 44, y + 14, ferry_size_text(size->rows[k].outcome.count.in, in));
     }
 }
 
-int ferry_policy_svg(const char *path, const struct ferry_policy_report *report)
+void ferry_policy_svg(FILE *file, const struct ferry_policy_report *report)
 {
     double height = TOP + PANEL_STEP * (double)report->size_count;
-    FILE *file = fopen(path, "w");
-    if (!file)
-        return -1;
     fprintf(file,
             "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" viewBox=\"0 0 %.0f %.0f\" "
             "font-family=\"system-ui, sans-serif\" font-size=\"13\">\n<rect width=\"100%%\" height=\"100%%\" "
@@ -102,11 +101,4 @@ int ferry_policy_svg(const char *path, const struct ferry_policy_report *report)
     for (size_t i = 0; i < report->size_count; i++)
         panel(file, report, &report->sizes[i], TOP + PANEL_STEP * (double)i);
     fputs("</svg>\n", file);
-    int bad = ferror(file), why = errno;
-    if (fclose(file) != 0) {
-        bad = 1;
-        why = errno;
-    }
-    errno = why;
-    return bad ? -1 : 0;
 }

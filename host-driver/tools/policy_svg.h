@@ -2,9 +2,11 @@
 #ifndef FERRY_TOOLS_POLICY_SVG_H
 #define FERRY_TOOLS_POLICY_SVG_H
 
+#include <stdio.h>
+
 #include "tools/policy_report.h"
 
-/// Returns 0, or -1 with errno set.
-int ferry_policy_svg(const char *path, const struct ferry_policy_report *report);
+/// Bytes of each frame: a panel a size, a line a policy.
+void ferry_policy_svg(FILE *file, const struct ferry_policy_report *report);
 
 #endif

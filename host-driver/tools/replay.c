@@ -11,7 +11,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "tools/advice_text.h"
 #include "tools/json.h"
 #include "tools/picture.h"
 #include "tools/player.h"
@@ -235,6 +237,55 @@ static void name_files(const struct ferry_replay_options *options)
         printf("picture:   %s   (open it in a browser)\n", options->svg_file);
 }
 
+// ---- What a person can do about it ----------------------------------------------------------------------------------
+
+// One line when it takes long: the picture is gone, and the terminal may be one that knows no escapes.
+static void show_search(void *context, double done)
+{
+    double *until = context;
+    (void)done;
+    if (*until == 0 || ferry_seconds() < *until)
+        return;
+    *until = 0;
+    fputs("playing other sizes, for what can be done about the paging (--no-advice does without)\n", stderr);
+}
+
+// The laboratory plays what was replayed beside, at this size and at others.
+static void advise(const struct ferry_session *session)
+{
+    struct ferry_trace traces[FERRY_MOST_TRACES];
+    const char *names[FERRY_MOST_TRACES];
+    struct ferry_lab_bench bench = {.seed = session->options->seed};
+    struct ferry_lab_outcome outcome = {.result = FERRY_LAB_NO_MEMORY};
+    struct ferry_lab_advice advice = {.problem = "no memory"};
+    double until = ferry_seconds() + 2;
+    bool good = false;
+    for (unsigned i = 0; i < session->player_count; i++) {
+        const struct ferry_player *player = &session->players[i];
+        traces[i] = player->trace; // All that it points at stays the player's.
+        traces[i].event_count = player->event_end;
+        names[i] = player->trace_name;
+        bench.programs[i] =
+            (struct ferry_lab_program){.weight = player->report->weight, .reservation = player->report->reservation};
+    }
+    if (!session->options->quiet && isatty(STDERR_FILENO) == 1) {
+        bench.progress = show_search;
+        bench.context = &until;
+    }
+    if (ferry_lab_prepare(&bench.traces, traces, session->player_count) == 0) {
+        ferry_lab_run(&bench, NULL, session->info.video_memory_bytes, &outcome);
+        good = ferry_lab_advise(&bench, session->info.video_memory_bytes, &outcome, &advice);
+    }
+    printf("\n");
+    if (good && outcome.result == FERRY_LAB_OK)
+        ferry_advice_print(stdout, &advice, &bench.traces, names);
+    else
+        printf("Nothing can be said of other sizes: %s.\n",
+               advice.problem[0] ? advice.problem : "a job does not fit where nothing is moved");
+    ferry_lab_outcome_release(&outcome);
+    ferry_lab_release(&bench.traces);
+}
+
 int ferry_replay(const struct ferry_replay_options *options)
 {
     struct ferry_session session = {.options = options};
@@ -254,6 +305,8 @@ int ferry_replay(const struct ferry_replay_options *options)
             ferry_report_print(stdout, &session.report);
         if (status == FERRY_EXIT_OK)
             name_files(options);
+        if (status == FERRY_EXIT_OK && !options->no_advice)
+            advise(&session);
     }
     ferry_session_free(&session);
     return status;

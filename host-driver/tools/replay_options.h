@@ -20,7 +20,7 @@ struct ferry_replay_options {
     uint64_t paging_buffer_bytes, read_latency_cycles, link_latency_cycles, stall_percent;
     const char *verify; // "all", or NULL: one page-in in eight is read back whole.
     const char *inject; // A byte to flip: "in:N", "out:N", "link-in:N" or "link-out:N", perhaps with ":OFFSET".
-    bool quiet;
+    bool quiet, no_advice;
 };
 
 #endif

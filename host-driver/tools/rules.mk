@@ -1,8 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # The tool `ferry` with its laboratory, and the demo.
 
-TOOL_SOURCES := $(wildcard host-driver/tools/*.c host-driver/lab/*.c host-driver/lab/policies/*.c)
+TOOL_SOURCES := $(wildcard host-driver/tools/*.c host-driver/tools/import/*.c host-driver/lab/*.c host-driver/lab/policies/*.c)
 TOOL_OBJECTS := $(TOOL_SOURCES:%.c=$(BUILD)/obj/%.o)
+
+# The report page's style and script, for page.c.
+PAGE_ASSETS := $(GENERATED)/page_assets.h
+$(PAGE_ASSETS): host-driver/tools/embed.py host-driver/tools/page.css host-driver/tools/page.js
+	@python3 $^ $@
+
+$(BUILD)/obj/host-driver/tools/page.o: $(PAGE_ASSETS)
 
 # The C++ driver links, because the simulation is C++.
 $(BUILD)/ferry: $(TOOL_OBJECTS) $(BUILD)/libferry.a

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "tools/output.h"
 #include "tools/player.h"
 #include "tools/tool.h"
 
@@ -67,29 +67,6 @@ static int read_traces(struct ferry_session *session)
     snprintf(session->title, sizeof session->title, "%.130s on %.16s", session->names,
              options->backend ? options->backend : "sim");
     return FERRY_EXIT_OK;
-}
-
-// Output files that cannot be made are an error before the run, not after it. Nothing is created yet.
-static int check_writable(const char *path)
-{
-    if (!path || access(path, W_OK) == 0)
-        return FERRY_EXIT_OK;
-    int why = errno;
-    if (why == ENOENT) {
-        const char *slash = strrchr(path, '/');
-        size_t length = slash ? (size_t)(slash - path) : 0;
-        char *folder = malloc(length + 2);
-        if (!folder)
-            return FERRY_EXIT_LIBRARY;
-        memcpy(folder, path, length);
-        strcpy(folder + length, length ? "" : slash ? "/" : ".");
-        why = access(folder, W_OK | X_OK) == 0 ? 0 : errno;
-        free(folder);
-    }
-    if (why == 0)
-        return FERRY_EXIT_OK;
-    ferry_complain("cannot write %s: %s", path, strerror(why));
-    return FERRY_EXIT_USAGE;
 }
 
 // ---- What is made -------------------------------------------------------------------------------------------------
@@ -183,14 +160,14 @@ static int begin_player(struct ferry_player *player)
 int ferry_session_begin(struct ferry_session *session)
 {
     const struct ferry_replay_options *options = session->options;
-    const char *const files[] = {options->json_file, options->svg_file, options->timeline_file};
+    const char *const files[] = {options->json_file, options->svg_file, options->timeline_file, options->wave_file};
     int status = read_traces(session);
     if (status == FERRY_EXIT_OK)
         status = ferry_inject_begin(session);
     if (status == FERRY_EXIT_OK)
         status = ferry_programs_read(session);
-    for (size_t i = 0; i < sizeof files / sizeof files[0] && status == FERRY_EXIT_OK; i++)
-        status = check_writable(files[i]);
+    if (status == FERRY_EXIT_OK)
+        status = ferry_outputs_check(files, sizeof files / sizeof files[0], options->trace_files, options->trace_count);
     if (status == FERRY_EXIT_OK)
         status = open_adapter(session);
     if (status == FERRY_EXIT_OK)

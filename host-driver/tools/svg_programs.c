@@ -107,7 +107,10 @@ void ferry_svg_program_legend(struct ferry_svg_drawing *drawing, double top)
             "y=\"%.1f\">%u: ",
             FERRY_SVG_LEFT, y, i + 1, FERRY_SVG_LEFT + 42, y + 11.5, i + 1);
         ferry_svg_text(file, program->name);
-        fprintf(file, ", weight %" PRIu32 ", budget %s</text>\n", program->weight,
-                ferry_size_text(program->budget, size));
+        fprintf(file, ", weight %" PRIu32, program->weight);
+        // Not where budgets came and went.
+        if (program->budget)
+            fprintf(file, ", budget %s", ferry_size_text(program->budget, size));
+        fputs("</text>\n", file);
     }
 }

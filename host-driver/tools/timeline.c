@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "tools/json.h"
+#include "tools/output.h"
 #include "tools/tool.h"
 
 // Rows in the order in which they are shown.
@@ -46,7 +47,8 @@ struct arrow {
 };
 
 struct ferry_timeline {
-    FILE *file;
+    FILE *file; // the output's
+    struct ferry_output output;
     bool any;
     uint64_t records, dropped;
     uint64_t now; // Newest time seen.
@@ -113,8 +115,9 @@ struct ferry_timeline *ferry_timeline_open(const char *path, const char *title, 
         return NULL;
     timeline->programs = programs;
     timeline->frame_begins = calloc(programs, sizeof *timeline->frame_begins);
-    timeline->file = timeline->frame_begins ? fopen(path, "w") : NULL;
-    if (!timeline->file) {
+    bool open = timeline->frame_begins && ferry_output_open(&timeline->output, path) == 0;
+    timeline->file = timeline->output.file;
+    if (!open) {
         free(timeline->frame_begins);
         free(timeline);
         return NULL;
@@ -396,16 +399,11 @@ int ferry_timeline_close(struct ferry_timeline *timeline)
                " more events are not shown: the timeline is full\"}",
                AS_US(timeline->now), timeline->dropped);
     fputs("\n]}\n", timeline->file);
-    bool bad = ferror(timeline->file) != 0;
-    int why = errno;
-    if (fclose(timeline->file) != 0) {
-        bad = true;
-        why = errno;
-    }
+    int status = ferry_output_close(&timeline->output, true), why = errno;
     free(timeline->open);
     free(timeline->frame_begins);
     free(timeline->arrows);
     free(timeline);
     errno = why;
-    return bad ? -1 : 0;
+    return status;
 }

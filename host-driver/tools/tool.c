@@ -132,3 +132,24 @@ int ferry_reserve(void *array, size_t *capacity, size_t need, size_t item_bytes)
     *capacity = grown;
     return 0;
 }
+
+int ferry_utf8_length(const char *at)
+{
+    const unsigned char *text = (const unsigned char *)at;
+    int length = text[0] < 0x80             ? 1
+                 : (text[0] & 0xe0) == 0xc0 ? 2
+                 : (text[0] & 0xf0) == 0xe0 ? 3
+                 : (text[0] & 0xf8) == 0xf0 ? 4
+                                            : 0;
+    for (int i = 1; i < length; i++) {
+        if ((text[i] & 0xc0) != 0x80)
+            return 0;
+    }
+    if (length == 2 && text[0] < 0xc2)
+        return 0;
+    if (length == 3 && ((text[0] == 0xe0 && text[1] < 0xa0) || (text[0] == 0xed && text[1] >= 0xa0)))
+        return 0;
+    if (length == 4 && ((text[0] == 0xf0 && text[1] < 0x90) || text[0] > 0xf4 || (text[0] == 0xf4 && text[1] >= 0x90)))
+        return 0;
+    return length;
+}

@@ -23,6 +23,9 @@ void ferry_complain(const char *format, ...) __attribute__((format(printf, 1, 2)
 /// Called once by the first ferry_complain(), to give the terminal back; NULL for none.
 extern void (*ferry_before_complaint)(void);
 
+/// Length of the UTF-8 sequence at text, or 0 when it is none.
+int ferry_utf8_length(const char *text);
+
 #define FERRY_SIZE_TEXT 24
 /// "4.0 MiB", "640 B": at most 10 characters. Returns text.
 const char *ferry_size_text(uint64_t bytes, char text[FERRY_SIZE_TEXT]);

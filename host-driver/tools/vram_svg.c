@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/output.h"
 #include "tools/svg_drawing.h"
 #include "tools/svg_programs.h"
 #include "tools/tool.h"
@@ -170,7 +171,7 @@ static void write_axes(struct ferry_svg_drawing *drawing)
     uint64_t step = 4096;
     while (bytes / step > 8)
         step *= 2;
-    fputs("<g fill=\"#57606a\" text-anchor=\"end\">\n", file);
+    fputs("<g id=\"rows\" fill=\"#57606a\" text-anchor=\"end\">\n", file);
     for (uint64_t at = 0; at <= bytes; at += step)
         fprintf(file, "<text x=\"%.0f\" y=\"%.1f\">%s</text>\n", LEFT - 8, y_of(drawing, at) + 4.5,
                 ferry_size_text(at, size));
@@ -181,13 +182,25 @@ static void write_axes(struct ferry_svg_drawing *drawing)
     double frame_step = nice_step(drawing->length, 16);
     if (frame_step < 1)
         frame_step = 1;
-    fputs("<g fill=\"#57606a\" text-anchor=\"middle\">\n", file);
+    fputs("<g id=\"columns\" fill=\"#57606a\" text-anchor=\"middle\">\n", file);
     for (double at = 0; at <= drawing->length + 1e-9; at += frame_step)
         fprintf(file, "<path d=\"M%.1f %.0fv6\" stroke=\"#57606a\"/><text x=\"%.1f\" y=\"%.0f\">%.0f</text>\n",
                 ferry_svg_x(drawing, at), TOP + PLOT_HEIGHT, ferry_svg_x(drawing, at), TOP + PLOT_HEIGHT + 21, at);
     fprintf(file, "</g>\n<text x=\"%.0f\" y=\"%.0f\" text-anchor=\"middle\">%s</text>\n", LEFT + PLOT_WIDTH / 2,
             TOP + PLOT_HEIGHT + 40,
             drawing->program_count > 1 ? "milliseconds of the device, at 100 MHz" : "frame of the program");
+}
+
+// What a script needs to make a part of it larger; the clip keeps that inside its frame.
+static void begin_stays(struct ferry_svg_drawing *drawing)
+{
+    fprintf(drawing->file,
+            "<defs><clipPath id=\"plot\"><rect x=\"%.0f\" y=\"%.0f\" width=\"%.0f\" height=\"%.0f\"/></clipPath>"
+            "</defs>\n<g clip-path=\"url(#plot)\"><g id=\"stays\" data-left=\"%.0f\" data-top=\"%.0f\" "
+            "data-width=\"%.0f\" data-height=\"%.0f\" data-bytes=\"%" PRIu64 "\" data-length=\"%.6g\" "
+            "data-unit=\"%s\">\n",
+            LEFT, TOP, PLOT_WIDTH, PLOT_HEIGHT, LEFT, TOP, PLOT_WIDTH, PLOT_HEIGHT, drawing->map->video_bytes,
+            drawing->length, drawing->program_count > 1 ? "ms" : "frame");
 }
 
 static const char *fill_of(const struct ferry_svg_drawing *drawing, uint32_t object, char text[24])
@@ -243,7 +256,8 @@ static void write_labels(struct ferry_svg_drawing *drawing)
 {
     FILE *file = drawing->file;
     unsigned labels = 0;
-    fputs("<g font-size=\"9\" fill=\"#000\" fill-opacity=\".62\" text-anchor=\"middle\" pointer-events=\"none\">\n",
+    fputs("<g id=\"labels\" font-size=\"9\" fill=\"#000\" fill-opacity=\".62\" text-anchor=\"middle\" "
+          "pointer-events=\"none\">\n",
           file);
     for (size_t i = 0; i < drawing->count && labels < 600; i++) {
         const struct ferry_stay *stay = &drawing->stays[i];
@@ -355,24 +369,22 @@ static void write_foot(struct ferry_svg_drawing *drawing)
     fputs("</text>\n</svg>\n", file);
 }
 
-int ferry_vram_svg_write(const char *path, const struct ferry_vram_map *map, const struct ferry_vram_program *programs,
-                         unsigned program_count, const char *backend)
+int ferry_vram_svg_draw(FILE *file, const struct ferry_vram_map *map, const struct ferry_vram_program *programs,
+                        unsigned program_count, const char *backend)
 {
-    struct ferry_svg_drawing drawing = {
-        .map = map, .programs = programs, .program_count = program_count, .length = map->now > 0 ? map->now : 1};
+    struct ferry_svg_drawing drawing = {.file = file,
+                                        .map = map,
+                                        .programs = programs,
+                                        .program_count = program_count,
+                                        .length = map->now > 0 ? map->now : 1};
     if (choose_rectangles(&drawing) != 0) {
-        errno = ENOMEM;
-        return -1;
-    }
-    drawing.file = fopen(path, "w");
-    if (!drawing.file) {
-        int why = errno;
         free(drawing.stays);
-        errno = why;
+        errno = ENOMEM;
         return -1;
     }
     write_head(&drawing, backend);
     write_axes(&drawing);
+    begin_stays(&drawing);
     for (size_t first = 0; first < drawing.count;) {
         size_t end = first;
         while (end < drawing.count && drawing.stays[end].object == drawing.stays[first].object)
@@ -380,6 +392,7 @@ int ferry_vram_svg_write(const char *path, const struct ferry_vram_map *map, con
         write_object(&drawing, first, end);
         first = end;
     }
+    fputs("</g></g>\n", file);
     write_labels(&drawing);
     bool bad = false;
     if (program_count > 1)
@@ -389,12 +402,15 @@ int ferry_vram_svg_write(const char *path, const struct ferry_vram_map *map, con
     bad |= write_legend(&drawing) != 0;
     write_foot(&drawing);
     free(drawing.stays);
-    bad |= ferror(drawing.file) != 0;
-    int why = errno;
-    if (fclose(drawing.file) != 0) {
-        bad = true;
-        why = errno;
-    }
-    errno = why;
-    return bad ? -1 : 0;
+    return bad || ferror(file) ? -1 : 0;
+}
+
+int ferry_vram_svg_write(const char *path, const struct ferry_vram_map *map, const struct ferry_vram_program *programs,
+                         unsigned program_count, const char *backend)
+{
+    struct ferry_output output;
+    if (ferry_output_open(&output, path) != 0)
+        return -1;
+    bool good = ferry_vram_svg_draw(output.file, map, programs, program_count, backend) == 0;
+    return ferry_output_close(&output, good);
 }

@@ -4,6 +4,8 @@
 #ifndef FERRY_TOOLS_VRAM_SVG_H
 #define FERRY_TOOLS_VRAM_SVG_H
 
+#include <stdio.h>
+
 #include "tools/vram_map.h"
 #include "tools/vram_program.h"
 
@@ -13,5 +15,9 @@
 /// Write the history of map, which must have been ended. Returns 0, or -1 with errno set.
 int ferry_vram_svg_write(const char *path, const struct ferry_vram_map *map, const struct ferry_vram_program *programs,
                          unsigned program_count, const char *backend);
+
+/// The same into a file that is open, as a part of a page.
+int ferry_vram_svg_draw(FILE *file, const struct ferry_vram_map *map, const struct ferry_vram_program *programs,
+                        unsigned program_count, const char *backend);
 
 #endif

@@ -8,6 +8,7 @@
 #include "umd/device.h"
 #include "umd/events.h"
 #include "umd/process.h"
+#include "umd/runner.h"
 
 static void on_interrupt(void *context, uint32_t causes)
 {
@@ -73,13 +74,15 @@ static int start_gpu(struct umd_adapter *adapter, const struct ferry_adapter_opt
 
 static int start_manager(struct umd_adapter *adapter, const struct ferry_adapter_options *options)
 {
-    const DRIVER_INITIALIZATION_DATA *miniport = ferry_kmd_miniport();
+    const DRIVER_INITIALIZATION_DATA *miniport =
+        options->model == 2 ? ferry_kmd_miniport_model2() : ferry_kmd_miniport();
     int error = ferry_host_pages_create(adapter->gpu, &adapter->pages);
 
     if (error != FERRY_OK)
         return error;
-    if (miniport->DxgkDdiAddDevice(adapter->gpu, &adapter->kmd) != STATUS_SUCCESS)
-        return FERRY_ERROR_NO_HOST_MEMORY;
+    NTSTATUS status = miniport->DxgkDdiAddDevice(adapter->gpu, &adapter->kmd);
+    if (status != STATUS_SUCCESS)
+        return status == STATUS_NOT_SUPPORTED ? FERRY_ERROR_UNSUPPORTED : FERRY_ERROR_NO_HOST_MEMORY;
     ferry_gpu_set_interrupt(adapter->gpu, on_interrupt, adapter);
     struct ferry_vidmm_options vidmm = {
         .size = sizeof vidmm,
@@ -98,7 +101,7 @@ static int start_manager(struct umd_adapter *adapter, const struct ferry_adapter
 int ferry_adapter_open(const struct ferry_adapter_options *options, struct ferry_adapter **handle)
 {
     if (!options || !handle || options->size != sizeof *options || options->video_memory_bytes % FERRY_PAGE_BYTES ||
-        options->aperture_bytes % FERRY_PAGE_BYTES || options->random_stall_percent > 90 ||
+        options->aperture_bytes % FERRY_PAGE_BYTES || options->random_stall_percent > 90 || options->model > 2 ||
         (options->paging_buffer_bytes && options->paging_buffer_bytes < FERRY_KMD_LEAST_PAGING_BUFFER))
         return FERRY_ERROR_ARGUMENT;
     *handle = NULL;
@@ -144,7 +147,24 @@ void ferry_adapter_close(struct ferry_adapter *handle)
     pthread_cond_broadcast(&adapter->device_ended);
     umd_park(&call);
     umd_adapter_wait_for_others(adapter);
+    umd_runner_end(adapter);
     shut(adapter);
+}
+
+int ferry_adapter_event_fd(struct ferry_adapter *handle, int *fd)
+{
+    struct umd_call call;
+
+    if (!fd)
+        return FERRY_ERROR_ARGUMENT;
+    *fd = -1;
+    struct umd_adapter *adapter = umd_enter(&call, UMD_ADAPTER, handle, NULL);
+    if (!adapter)
+        return FERRY_ERROR_HANDLE;
+    int error = umd_runner_start(adapter);
+    if (error == FERRY_OK)
+        error = umd_runner_descriptor(adapter, fd);
+    return umd_leave(&call, error);
 }
 
 int ferry_adapter_query(struct ferry_adapter *handle, struct ferry_adapter_info *info)

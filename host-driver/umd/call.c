@@ -2,6 +2,7 @@
 #include "umd/call.h"
 
 #include "umd/observer.h"
+#include "umd/runner.h"
 
 static void tell_call(const struct umd_call *call, enum ferry_event_kind kind)
 {
@@ -33,6 +34,11 @@ void *umd_enter(struct umd_call *call, enum umd_kind kind, const void *handle, c
 int umd_leave(struct umd_call *call, int result)
 {
     tell_call(call, FERRY_EVENT_CALL_END);
+    if (call->name)
+        umd_runner_wake(call->adapter);
+    // Nothing ends any more: whoever polls is to ask, and to hear so.
+    if (result == FERRY_ERROR_CRITICAL)
+        umd_runner_tell(call->adapter);
     pthread_mutex_unlock(&call->adapter->lock);
     umd_adapter_put(call->adapter);
     return result;

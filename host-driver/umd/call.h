@@ -7,7 +7,7 @@
 
 struct umd_call {
     struct umd_adapter *adapter;
-    const char *name; // For the observer; NULL = it is not told.
+    const char *name; // For the observer; NULL = it is not told, and the call queues nothing.
     uint64_t id;
 };
 

@@ -122,3 +122,15 @@ int ferry_device_wait_paging(struct ferry_device *handle, uint64_t value)
     umd_return(&call);
     return umd_leave(&call, error);
 }
+
+int ferry_device_paging_reached(struct ferry_device *handle, uint64_t *value)
+{
+    struct umd_call call;
+
+    if (!value)
+        return FERRY_ERROR_ARGUMENT;
+    const struct umd_device *device = umd_enter(&call, UMD_DEVICE, handle, NULL);
+    if (!device)
+        return FERRY_ERROR_HANDLE;
+    return umd_leave(&call, ferry_vidmm_paging_fence(call.adapter->vidmm, device->paging_queue, value));
+}

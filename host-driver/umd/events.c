@@ -4,6 +4,7 @@
 
 #include "umd/call.h"
 #include "umd/observer.h"
+#include "umd/runner.h"
 
 // The public segment numbers do not depend on which segments an adapter reports: 1 local, 3 aperture.
 uint32_t umd_segment_number(uint32_t segment)
@@ -56,6 +57,10 @@ void umd_on_vidmm_event(void *context, const struct ferry_vidmm_event *event)
 
     if (event->kind == FERRY_VIDMM_EVENT_BUDGET)
         tell_budget(adapter, event);
+    // Inside the manager's lock: who is woken and asks comes behind this turn, and finds it.
+    if (event->kind == FERRY_VIDMM_EVENT_BUDGET || event->kind == FERRY_VIDMM_EVENT_JOB_END ||
+        event->kind == FERRY_VIDMM_EVENT_FENCE_SIGNAL)
+        umd_runner_tell(adapter);
     if ((unsigned)event->kind >= sizeof shapes / sizeof shapes[0] || !umd_observed(adapter))
         return;
     bool paging = shapes[event->kind].track == FERRY_TRACK_PAGING && event->kind != FERRY_VIDMM_EVENT_FENCE_SIGNAL;

@@ -17,6 +17,7 @@
 struct umd_device;
 struct umd_process;
 struct umd_queue;
+struct umd_runner;
 
 struct umd_adapter {
     void *handle;
@@ -28,10 +29,11 @@ struct umd_adapter {
     HANDLE kmd;
     struct ferry_vidmm *vidmm;
     struct umd_device *devices;
-    struct umd_process *processes; // Changed under `telling` too.
-    pthread_cond_t device_ended;   // A call that was destroying a device has come back to the lock.
-    uint64_t calls;                // Ids of call events.
-    pthread_mutex_t telling;       // Of the observer, innermost: events come from calls, parked calls and the link.
+    struct umd_process *processes;     // Changed under `telling` too.
+    pthread_cond_t device_ended;       // A call that was destroying a device has come back to the lock.
+    struct umd_runner *_Atomic runner; // NULL = nobody has asked for the event descriptor.
+    uint64_t calls;                    // Ids of call events.
+    pthread_mutex_t telling;           // Of the observer, innermost: events come from calls, parked calls and the link.
     ferry_event_callback *_Atomic observer; // Is there one? That is asked for each event, and without the lock.
     void *observer_context;
 };

@@ -59,20 +59,28 @@ int ferry_queue_copy(struct ferry_queue *handle, struct ferry_allocation *destin
     return umd_leave(&call, good ? FERRY_OK : FERRY_ERROR_NO_HOST_MEMORY);
 }
 
+// The pattern repeated to 8 bytes, and log2 of its own; false when it has another size.
+static bool widen(uint64_t *pattern, uint32_t bytes, uint32_t *log2)
+{
+    if (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8)
+        return false;
+    for (uint32_t size = bytes; size < 8; size *= 2) {
+        *pattern &= UINT64_MAX >> (64 - 8 * size);
+        *pattern |= *pattern << (8 * size);
+    }
+    for (*log2 = 0; 1u << *log2 < bytes; ++*log2) {
+    }
+    return true;
+}
+
 int ferry_queue_fill(struct ferry_queue *handle, struct ferry_allocation *destination_handle, uint64_t offset,
                      uint32_t bytes, uint64_t pattern, uint32_t pattern_bytes)
 {
     struct umd_call call;
-    uint32_t log2 = 0;
+    uint32_t log2;
 
-    if (pattern_bytes != 1 && pattern_bytes != 2 && pattern_bytes != 4 && pattern_bytes != 8)
+    if (!widen(&pattern, pattern_bytes, &log2))
         return FERRY_ERROR_ARGUMENT;
-    for (uint32_t size = pattern_bytes; size < 8; size *= 2) {
-        pattern &= UINT64_MAX >> (64 - 8 * size);
-        pattern |= pattern << (8 * size);
-    }
-    while (1u << log2 < pattern_bytes)
-        log2++;
     struct umd_queue *queue = umd_enter(&call, UMD_QUEUE, handle, NULL);
     if (!queue)
         return FERRY_ERROR_HANDLE;
@@ -83,6 +91,43 @@ int ferry_queue_fill(struct ferry_queue *handle, struct ferry_allocation *destin
     struct umd_recording *job = recorded_into(queue);
     bool good = job && umd_record_fill(job, destination, offset, bytes, pattern, log2);
     return umd_leave(&call, good ? FERRY_OK : FERRY_ERROR_NO_HOST_MEMORY);
+}
+
+// ---- GPU virtual addresses ----
+
+static bool in_space(uint64_t address, uint32_t bytes)
+{
+    return address < UINT64_C(1) << 48 && bytes <= (UINT64_C(1) << 48) - address;
+}
+
+static int record_virtual(struct ferry_queue *handle, struct umd_virtual packet)
+{
+    struct umd_call call;
+    struct umd_queue *queue = umd_enter(&call, UMD_QUEUE, handle, NULL);
+
+    if (!queue)
+        return FERRY_ERROR_HANDLE;
+    if (!in_space(packet.destination, packet.bytes) || !in_space(packet.source, packet.bytes))
+        return umd_leave(&call, FERRY_ERROR_RANGE);
+    packet.vidmm = call.adapter->vidmm;
+    packet.device = queue->device->vidmm;
+    struct umd_recording *job = recorded_into(queue);
+    return umd_leave(&call, job ? umd_record_virtual(job, &packet) : FERRY_ERROR_NO_HOST_MEMORY);
+}
+
+int ferry_queue_copy_va(struct ferry_queue *queue, uint64_t destination, uint64_t source, uint32_t bytes)
+{
+    return record_virtual(queue, (struct umd_virtual){.destination = destination, .source = source, .bytes = bytes});
+}
+
+int ferry_queue_fill_va(struct ferry_queue *queue, uint64_t destination, uint32_t bytes, uint64_t pattern,
+                        uint32_t pattern_bytes)
+{
+    struct umd_virtual packet = {.is_fill = true, .destination = destination, .bytes = bytes, .pattern = pattern};
+
+    if (!widen(&packet.pattern, pattern_bytes, &packet.pattern_log2))
+        return FERRY_ERROR_ARGUMENT;
+    return record_virtual(queue, packet);
 }
 
 // ---- Submitting -------------------------------------------------------------------------------------------------
@@ -145,6 +190,18 @@ int ferry_queue_wait(struct ferry_queue *handle, uint64_t fence)
     int error = ferry_vidmm_wait(vidmm, context, fence);
     umd_return(&call);
     return umd_leave(&call, error);
+}
+
+int ferry_queue_reached(struct ferry_queue *handle, uint64_t *fence)
+{
+    struct umd_call call;
+
+    if (!fence)
+        return FERRY_ERROR_ARGUMENT;
+    const struct umd_queue *queue = umd_enter(&call, UMD_QUEUE, handle, NULL);
+    if (!queue)
+        return FERRY_ERROR_HANDLE;
+    return umd_leave(&call, ferry_vidmm_completed(call.adapter->vidmm, queue->context, fence));
 }
 
 // ---- Life -------------------------------------------------------------------------------------------------------

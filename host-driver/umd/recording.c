@@ -227,6 +227,85 @@ bool umd_record_fill(struct umd_recording *job, struct umd_allocation *destinati
                                                    FERRY_PUT(FERRY_PACKET_PLACES_PATTERN_LOG2, pattern_log2));
 }
 
+// ---- GPU virtual addresses ----
+
+// Names what is mapped at the addresses, or only counts it.
+static int refer_virtual(struct ferry_vidmm *vidmm, D3DKMT_HANDLE device, struct umd_chunk *chunk, uint64_t address,
+                         uint64_t bytes, bool write, uint32_t *count)
+{
+    for (uint64_t at = address; at < address + bytes;) {
+        struct ferry_vidmm_mapping mapping;
+        int error = ferry_vidmm_find_virtual(vidmm, device, at, &mapping);
+
+        if (error != FERRY_OK)
+            return error;
+        if (!mapping.bytes || mapping.address >= address + bytes)
+            break;
+        at = mapping.address + mapping.bytes;
+        if (!mapping.allocation)
+            continue;
+        ++*count;
+        if (!chunk)
+            continue;
+        uint32_t index = 0;
+        while (index < chunk->reference_count && chunk->references[index].allocation != mapping.allocation)
+            index++;
+        if (index == chunk->reference_count)
+            chunk->references[chunk->reference_count++] =
+                (struct ferry_vidmm_reference){.allocation = mapping.allocation};
+        chunk->references[index].write |= write;
+    }
+    return FERRY_OK;
+}
+
+// A chunk with room for the packet and what it names.
+static int chunk_for_virtual(struct umd_recording *job, const struct umd_virtual *packet, uint32_t bytes,
+                             struct umd_chunk **chunk)
+{
+    uint32_t count = 0;
+    int error = refer_virtual(packet->vidmm, packet->device, NULL, packet->destination, packet->bytes, true, &count);
+
+    if (error == FERRY_OK && !packet->is_fill)
+        error = refer_virtual(packet->vidmm, packet->device, NULL, packet->source, packet->bytes, false, &count);
+    if (error != FERRY_OK)
+        return error;
+    if (count > job->info.AllocationListSize)
+        return FERRY_ERROR_RANGE;
+    *chunk = chunk_for(job, bytes);
+    if (*chunk && (*chunk)->reference_count + count > job->info.AllocationListSize)
+        *chunk = new_chunk(job);
+    return *chunk ? FERRY_OK : FERRY_ERROR_NO_HOST_MEMORY;
+}
+
+int umd_record_virtual(struct umd_recording *job, const struct umd_virtual *packet)
+{
+    struct umd_chunk *chunk;
+    uint32_t count = 0, kind = FERRY_ADDRESS_KIND_VIRTUAL;
+    int error =
+        chunk_for_virtual(job, packet, packet->is_fill ? FERRY_PACKET_FILL_SIZE : FERRY_PACKET_COPY_SIZE, &chunk);
+
+    if (error != FERRY_OK)
+        return error;
+    refer_virtual(packet->vidmm, packet->device, chunk, packet->destination, packet->bytes, true, &count);
+    if (packet->is_fill) {
+        uint8_t *at = begin_packet(chunk, FERRY_OPCODE_FILL, FERRY_PACKET_FILL_SIZE,
+                                   FERRY_PUT(FERRY_PACKET_PLACES_DESTINATION_KIND, kind) |
+                                       FERRY_PUT(FERRY_PACKET_PLACES_PATTERN_LOG2, packet->pattern_log2));
+        put32(at + FERRY_PACKET_FILL_BYTES, packet->bytes);
+        put64(at + FERRY_PACKET_FILL_DESTINATION, packet->destination);
+        put64(at + FERRY_PACKET_FILL_PATTERN, packet->pattern);
+        return FERRY_OK;
+    }
+    refer_virtual(packet->vidmm, packet->device, chunk, packet->source, packet->bytes, false, &count);
+    uint8_t *at = begin_packet(chunk, FERRY_OPCODE_COPY, FERRY_PACKET_COPY_SIZE,
+                               FERRY_PUT(FERRY_PACKET_PLACES_SOURCE_KIND, kind) |
+                                   FERRY_PUT(FERRY_PACKET_PLACES_DESTINATION_KIND, kind));
+    put32(at + FERRY_PACKET_COPY_BYTES, packet->bytes);
+    put64(at + FERRY_PACKET_COPY_SOURCE, packet->source);
+    put64(at + FERRY_PACKET_COPY_DESTINATION, packet->destination);
+    return FERRY_OK;
+}
+
 bool umd_recording_is_empty(const struct umd_recording *job)
 {
     while (job && job->chunk_count == 0)

@@ -44,6 +44,20 @@ bool umd_record_copy(struct umd_recording *job, struct umd_allocation *destinati
 bool umd_record_fill(struct umd_recording *job, struct umd_allocation *destination, uint64_t offset, uint32_t bytes,
                      uint64_t pattern, uint32_t pattern_log2);
 
+// A packet of virtual addresses, which name whatever of the device's program is mapped there now. UNSUPPORTED or
+// another error of ferry_vidmm_find_virtual(), RANGE (it names more than a buffer can), NO_HOST_MEMORY: nothing is
+// recorded.
+struct umd_virtual {
+    struct ferry_vidmm *vidmm;
+    D3DKMT_HANDLE device;
+    bool is_fill;
+    uint64_t destination, source;
+    uint32_t bytes;
+    uint64_t pattern;
+    uint32_t pattern_log2;
+};
+int umd_record_virtual(struct umd_recording *job, const struct umd_virtual *packet);
+
 bool umd_recording_is_empty(const struct umd_recording *job);
 // The job as the manager takes it, one buffer at least; valid until it is recorded into again. NULL: no host memory.
 const struct ferry_vidmm_submission *umd_recording_buffers(struct umd_recording *job, uint32_t *count);

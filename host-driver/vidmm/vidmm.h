@@ -42,6 +42,10 @@ int ferry_vidmm_observe(struct ferry_vidmm *manager, ferry_vidmm_observer *obser
 /// Take over what the device has finished, without waiting: runs the wait hook once when `run` is true, and the DPC.
 /// Errors: TIMEOUT, CRITICAL.
 int ferry_vidmm_poll(struct ferry_vidmm *manager, bool run);
+/// For a thread that waits in everybody's stead: one turn of a wait for all that is queued, resets of what hangs
+/// included. *left: something is queued still. One thread at a time. Errors: TIMEOUT (nothing comes any more),
+/// CRITICAL.
+int ferry_vidmm_work(struct ferry_vidmm *manager, bool *left);
 
 struct ferry_vidmm_segment_info {
     uint32_t id;
@@ -180,6 +184,42 @@ int ferry_vidmm_evict(struct ferry_vidmm *manager, D3DKMT_HANDLE device, D3DDDIC
 /// What the callbacks of the contract return for a result of make_resident(): S_OK, E_PENDING, E_OUTOFMEMORY,
 /// E_INVALIDARG or D3DDDIERR_DEVICEREMOVED. Any thread.
 HRESULT ferry_vidmm_hresult(int result);
+
+// ---- GPU virtual addresses ------------------------------------------------------------------------------------------
+// Each program has 48 bits of them, of its own, where the miniport has page tables; every call gives UNSUPPORTED where
+// it has not. A mapping leads to its allocation wherever that is in video memory, and nowhere while it is out. Tables
+// are made and given back with mappings, out of memory that is set aside for them; moving content never needs one.
+
+struct ferry_vidmm_virtual {
+    size_t size;
+    uint64_t address;     // in: where, 0 = any place in [least, most); out: where it is
+    uint64_t least, most; // most 0 = no bound
+    uint64_t bytes;
+    uint64_t table_bytes; // out, of map: with NO_VIDEO_MEMORY the bytes of page tables that are missing
+};
+/// Take addresses: 64 KiB and multiples. Errors: ARGUMENT (not aligned, beyond 48 bits), BUSY (not all are free),
+/// HANDLE, NO_VIDEO_MEMORY (no such place), NO_HOST_MEMORY, DEVICE_LOST, UNSUPPORTED.
+int ferry_vidmm_reserve_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE device, struct ferry_vidmm_virtual *range);
+/// Map them, free ones or reserved ones, to bytes of an allocation from offset on: pages. Nothing of it waits, and a
+/// job that names the allocation finds it mapped. Errors: those of reserve(), FOREIGN, RANGE (not all in the
+/// allocation), BUSY (also of an allocation with several instances), UNSUPPORTED (also of one that is never in video
+/// memory).
+int ferry_vidmm_map_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE device, D3DKMT_HANDLE allocation,
+                            uint64_t offset, bool read_only, struct ferry_vidmm_virtual *range);
+/// What is mapped or reserved there, as a whole; free for the next call. Jobs queued before still find their
+/// allocations mapped, later ones do not. Errors: ARGUMENT (nothing is there, or the end of something is not),
+/// HANDLE, NO_HOST_MEMORY (some of it may be free), UNSUPPORTED.
+int ferry_vidmm_free_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE device, uint64_t address, uint64_t bytes);
+
+struct ferry_vidmm_mapping {
+    uint64_t address, bytes;  // 0 bytes: there is nothing at the address or behind it
+    D3DKMT_HANDLE allocation; // 0 = only reserved
+    uint64_t offset;
+    bool read_only;
+};
+/// What is at the address, or the first behind it. Errors: ARGUMENT, HANDLE, DEVICE_LOST, UNSUPPORTED.
+int ferry_vidmm_find_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE device, uint64_t address,
+                             struct ferry_vidmm_mapping *mapping);
 
 // ---- CPU access -------------------------------------------------------------------------------------------------
 

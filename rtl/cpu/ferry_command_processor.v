@@ -12,6 +12,7 @@ module ferry_command_processor #(
     parameter SLOTS = 4,
     parameter SLOT_BYTES_LOG2 = 12,
     parameter APERTURE_PAGES = 4096,
+    parameter [0:0] PAGE_TABLES = 1,
     parameter FIRMWARE_RAM_WORDS = 2048,
     parameter FIRMWARE_HEX = "",
     parameter [63:0] CPU_CORE = "vexriscv"
@@ -93,6 +94,16 @@ module ferry_command_processor #(
     input  wire        resetting,
     output wire        engine_reset,
 
+    // Page-table unit: it is reset; a root; what is to be forgotten.
+    input  wire        tables_rst,
+    output wire        root_valid,
+    input  wire        root_ready,
+    output wire [3:0]  root_space,
+    output wire [`FERRY_ROOT_BITS-1:0] root,
+    output wire        forget_valid,
+    input  wire        forget_ready,
+    output wire [`FERRY_FORGET_BITS-1:0] forget,
+
     // A change of the aperture table.
     output wire        update_valid,
     input  wire        update_ready,
@@ -131,137 +142,148 @@ module ferry_command_processor #(
     output wire        post_bready
 );
 
-// --- Wires between the units, by who drives them --------------------------------------------------------------------
+    // --- Wires between the units, by who drives them --------------------------------------------------------------------
 
-// Soft core and its registers.
-wire        io_valid, io_write, io_ready, command_valid, command_ready;
-wire [11:0] io_address;
-wire [31:0] io_wdata, io_rdata, command_rdata;
-wire [15:0] command_address;
-wire        post_data_write, post_start, post_long;
-wire [3:0]  post_data_index;
-wire [31:0] post_data_wdata;
-wire [63:0] post_address;
-wire [1:0]  post_slot;
-wire [2:0]  post_ring;
-wire        post_interrupt;
+    // Soft core and its registers.
+    wire        io_valid, io_write, io_ready, command_valid, command_ready;
+    wire [11:0] io_address;
+    wire [31:0] io_wdata, io_rdata, command_rdata;
+    wire [15:0] command_address;
+    wire        post_data_write, post_start, post_long;
+    wire [3:0]  post_data_index;
+    wire [31:0] post_data_wdata;
+    wire [63:0] post_address;
+    wire [1:0]  post_slot;
+    wire [2:0]  post_ring;
+    wire        post_interrupt;
 
-// Fetcher: command slots. Which slot's description is shown; whose entry asks for an interrupt.
-wire        fetch_claim, fact_ready, fact_unread, command_write_valid;
-wire [31:0] fetch_next, fact;
-wire [2:0]  fact_word;
-wire [15:0] command_write_address;
-wire [63:0] command_write_data;
-wire        fetch_select, fact_valid;
-wire [1:0]  fetch_select_slot, fact_slot;
-wire [3:0]  slot_interrupts;
+    // Fetcher: command slots. Which slot's description is shown; whose entry asks for an interrupt.
+    wire        fetch_claim, fact_ready, fact_unread, command_write_valid;
+    wire [31:0] fetch_next, fact;
+    wire [2:0]  fact_word;
+    wire [15:0] command_write_address;
+    wire [63:0] command_write_data;
+    wire        fetch_select, fact_valid;
+    wire [1:0]  fetch_select_slot, fact_slot;
+    wire [3:0]  slot_interrupts;
 
-// Record poster: what goes into the registers. With its last word a fence's entry is retired.
-wire        enter, enter_long, ended, ended_interrupt;
-wire [1:0]  ended_slot;
-wire [2:0]  enter_word, enter_ring;
-wire [31:0] enter_data;
-wire        entry_retired = ended && !enter_long;
+    // Record poster: what goes into the registers. With its last word a fence's entry is retired.
+    wire        enter, enter_long, ended, ended_interrupt;
+    wire [1:0]  ended_slot;
+    wire [2:0]  enter_word, enter_ring;
+    wire [31:0] enter_data;
+    wire        entry_retired = ended && !enter_long;
 
-// Sequencer: start, stop, where it is; its reads of command RAM; its jobs.
-wire        sequence_start, sequence_stop, sequence_system, sequence_checked, sequence_busy, sequence_waiting, sequence_ended,
-            sequence_table;
-wire        packet_read_valid, packet_read_ready, packet_data_valid, packet_valid, packet_ready;
-wire [1:0]  sequence_slot;
-wire [12:0] sequence_end;
-wire [15:0] sequence_offset, sequence_at, packet_read_address;
-wire [63:0] packet_data;
-wire [`FERRY_JOB_BITS-1:0] packet_job;
+    // Sequencer: start, stop, where it is; its reads of command RAM; its jobs.
+    wire        sequence_virtual_only;
+    // Space of each slot's virtual addresses, 4 bits a slot.
+    wire [15:0] slot_spaces;
+    wire        sequence_start, sequence_stop, sequence_system, sequence_checked, sequence_busy, sequence_waiting, sequence_ended,
+                sequence_table;
+    wire        packet_read_valid, packet_read_ready, packet_data_valid, packet_valid, packet_ready;
+    wire [1:0]  sequence_slot;
+    wire [12:0] sequence_end;
+    wire [15:0] sequence_offset, sequence_at, packet_read_address;
+    wire [63:0] packet_data;
+    wire [`FERRY_JOB_BITS-1:0] packet_job;
 
-// --- Units ----------------------------------------------------------------------------------------------------------
+    // --- Units ----------------------------------------------------------------------------------------------------------
 
-ferry_stop stop (
-    .clk(clk), .rst(rst), .core_run(core_run), .run(run), .stopping(stopping), .settled(settled),
-    .engine_reset(engine_reset), .engine_busy(engine_busy && !engine_stuck), .engine_resetting(resetting),
-    .update_busy(update_valid || update_busy), .post_busy(post_busy), .fetch_wound(wound)
-);
+    ferry_stop stop (
+        .clk(clk), .rst(rst), .core_run(core_run), .run(run), .stopping(stopping), .settled(settled),
+        .engine_reset(engine_reset), .engine_busy(engine_busy && !engine_stuck), .engine_resetting(resetting),
+        .update_busy(update_valid || update_busy), .post_busy(post_busy), .fetch_wound(wound)
+    );
 
-ferry_registers_core core_registers (
-    .clk(clk), .rst(rst), .run(run), .settled(settled), .io_valid(io_valid), .io_write(io_write), .io_address(io_address),
-    .io_wdata(io_wdata), .io_ready(io_ready), .io_rdata(io_rdata),
-    .firmware_told(firmware_told), .packet_taken(packet_taken),
-    .core_busy(core_busy), .interrupt_cause(interrupt_cause), .file_access(file_access),
-    .file_write(file_write), .file_index(file_index), .file_wdata(file_wdata),
-    .file_rdata(file_rdata), .sequence_start(sequence_start), .sequence_stop(sequence_stop),
-    .sequence_slot(sequence_slot), .sequence_offset(sequence_offset), .sequence_system(sequence_system),
-    .sequence_checked(sequence_checked), .sequence_end(sequence_end), .sequence_busy(sequence_busy),
-    .sequence_waiting(sequence_waiting), .sequence_ended(sequence_ended), .sequence_table(sequence_table), .sequence_at(sequence_at),
-    .packet_valid(packet_valid), .packet_ready(packet_ready), .packet_job(packet_job), .job_valid(job_valid),
-    .job_ready(job_ready), .job(job), .jobs_retired(jobs_retired),
-    .jobs_retired_urgent(jobs_retired_urgent), .poison(poison), .poison_clear(poison_clear),
-    .fault_valid(fault_valid), .fault(fault), .fault_clear(fault_clear), .resetting(resetting), .stuck(engine_stuck),
-    .update_valid(update_valid), .update_ready(update_ready), .update(update), .update_busy(update_busy),
-    .update_fault(update_fault), .fetch_next(fetch_next), .fetch_claim(fetch_claim),
-    .slots_used(slots_used), .slot_tags(slot_tags), .slot_interrupts(slot_interrupts),
-    .fetch_select(fetch_select), .fetch_select_slot(fetch_select_slot), .fact_valid(fact_valid), .fact_slot(fact_slot),
-    .fact_word(fact_word), .fact_ready(fact_ready), .fact(fact), .fact_unread(fact_unread), .post_data_write(post_data_write),
-    .post_data_index(post_data_index), .post_data_wdata(post_data_wdata),
-    .post_start(post_start), .post_address(post_address), .post_long(post_long), .post_ring(post_ring),
-    .post_slot(post_slot), .post_interrupt(post_interrupt), .post_busy(post_busy), .enter(enter),
-    .enter_long(enter_long), .enter_word(enter_word), .enter_data(enter_data), .enter_ring(enter_ring),
-    .ended(ended), .ended_interrupt(ended_interrupt)
-);
+    ferry_registers_core core_registers (
+        .clk(clk), .rst(rst), .tables_rst(tables_rst), .run(run), .settled(settled), .root_valid(root_valid), .root_ready(root_ready),
+        .root_space(root_space), .root(root), .forget_valid(forget_valid), .forget_ready(forget_ready), .forget(forget),
+        .sequence_virtual_only(sequence_virtual_only),
+        .io_valid(io_valid), .io_write(io_write), .io_address(io_address),
+        .io_wdata(io_wdata), .io_ready(io_ready), .io_rdata(io_rdata),
+        .firmware_told(firmware_told), .packet_taken(packet_taken),
+        .core_busy(core_busy), .interrupt_cause(interrupt_cause), .file_access(file_access),
+        .file_write(file_write), .file_index(file_index), .file_wdata(file_wdata),
+        .file_rdata(file_rdata), .sequence_start(sequence_start), .sequence_stop(sequence_stop),
+        .sequence_slot(sequence_slot), .sequence_offset(sequence_offset), .sequence_system(sequence_system),
+        .sequence_checked(sequence_checked), .sequence_end(sequence_end), .sequence_busy(sequence_busy),
+        .sequence_waiting(sequence_waiting), .sequence_ended(sequence_ended), .sequence_table(sequence_table), .sequence_at(sequence_at),
+        .packet_valid(packet_valid), .packet_ready(packet_ready), .packet_job(packet_job), .job_valid(job_valid),
+        .job_ready(job_ready), .job(job), .jobs_retired(jobs_retired),
+        .jobs_retired_urgent(jobs_retired_urgent), .poison(poison), .poison_clear(poison_clear),
+        .fault_valid(fault_valid), .fault(fault), .fault_clear(fault_clear), .resetting(resetting), .stuck(engine_stuck),
+        .update_valid(update_valid), .update_ready(update_ready), .update(update), .update_busy(update_busy),
+        .update_fault(update_fault), .fetch_next(fetch_next), .fetch_claim(fetch_claim),
+        .slots_used(slots_used), .slot_tags(slot_tags), .slot_interrupts(slot_interrupts),
+        .fetch_select(fetch_select), .fetch_select_slot(fetch_select_slot), .fact_valid(fact_valid), .fact_slot(fact_slot),
+        .fact_word(fact_word), .fact_ready(fact_ready), .fact(fact), .fact_unread(fact_unread), .post_data_write(post_data_write),
+        .post_data_index(post_data_index), .post_data_wdata(post_data_wdata),
+        .post_start(post_start), .post_address(post_address), .post_long(post_long), .post_ring(post_ring),
+        .post_slot(post_slot), .post_interrupt(post_interrupt), .post_busy(post_busy), .enter(enter),
+        .enter_long(enter_long), .enter_word(enter_word), .enter_data(enter_data), .enter_ring(enter_ring),
+        .ended(ended), .ended_interrupt(ended_interrupt)
+    );
 
-ferry_cpu #(
-    .FIRMWARE_RAM_WORDS(FIRMWARE_RAM_WORDS), .FIRMWARE_HEX(FIRMWARE_HEX), .CPU_CORE(CPU_CORE)
-) cpu (
-    .clk(clk), .rst(rst), .run(run), .host_valid(firmware_valid), .host_write(firmware_write),
-    .host_address(firmware_address), .host_wdata(firmware_wdata), .host_wstrb(firmware_wstrb),
-    .host_ready(firmware_ready), .host_rdata(firmware_rdata), .command_valid(command_valid),
-    .command_address(command_address), .command_ready(command_ready), .command_rdata(command_rdata),
-    .io_valid(io_valid), .io_write(io_write), .io_address(io_address), .io_wdata(io_wdata), .io_ready(io_ready),
-    .io_rdata(io_rdata)
-);
+    ferry_cpu #(
+        .FIRMWARE_RAM_WORDS(FIRMWARE_RAM_WORDS), .FIRMWARE_HEX(FIRMWARE_HEX), .CPU_CORE(CPU_CORE)
+    ) cpu (
+        .clk(clk), .rst(rst), .run(run), .host_valid(firmware_valid), .host_write(firmware_write),
+        .host_address(firmware_address), .host_wdata(firmware_wdata), .host_wstrb(firmware_wstrb),
+        .host_ready(firmware_ready), .host_rdata(firmware_rdata), .command_valid(command_valid),
+        .command_address(command_address), .command_ready(command_ready), .command_rdata(command_rdata),
+        .io_valid(io_valid), .io_write(io_write), .io_address(io_address), .io_wdata(io_wdata), .io_ready(io_ready),
+        .io_rdata(io_rdata)
+    );
 
-ferry_fetch #(.RINGS(RINGS), .SLOTS(SLOTS), .SLOT_BYTES_LOG2(SLOT_BYTES_LOG2)) fetch (
-    .clk(clk), .rst(rst), .run(run), .hold(resetting), .settled(settled && !file_clearing), .wound(wound),
-    .ring_write(ring_write), .ring_number(ring_number), .ring_offset(ring_offset), .ring_read(ring_read),
-    .ring_select(fetch_ring), .ring_word(fetch_ring_word), .ring_taken(ring_taken), .ring_rdata(ring_rdata), .fetched(ring_fetched),
-    .write_valid(command_write_valid), .write_address(command_write_address), .write_data(command_write_data),
-    .next(fetch_next), .claim(fetch_claim), .fact_ready(fact_ready), .fact_word(fact_word), .fact(fact), .fact_unread(fact_unread),
-    .select(fetch_select), .select_slot(fetch_select_slot), .fact_valid(fact_valid), .fact_slot(fact_slot), .interrupts(slot_interrupts),
-    .release_slot(entry_retired),
-    .release_number(ended_slot), .used(slots_used), .ready(slots_ready), .tags(slot_tags), .busy(fetch_busy),
-    .m_axi_ar(fetch_ar), .m_axi_arvalid(fetch_arvalid), .m_axi_arready(fetch_arready), .m_axi_r(fetch_r),
-    .m_axi_rvalid(fetch_rvalid), .m_axi_rready(fetch_rready)
-);
+    ferry_fetch #(
+        .RINGS(RINGS), .SLOTS(SLOTS), .SLOT_BYTES_LOG2(SLOT_BYTES_LOG2), .PAGE_TABLES(PAGE_TABLES)
+    ) fetch (
+        .spaces(slot_spaces),
+        .clk(clk), .rst(rst), .run(run), .hold(resetting), .settled(settled && !file_clearing), .wound(wound),
+        .ring_write(ring_write), .ring_number(ring_number), .ring_offset(ring_offset), .ring_read(ring_read),
+        .ring_select(fetch_ring), .ring_word(fetch_ring_word), .ring_taken(ring_taken), .ring_rdata(ring_rdata), .fetched(ring_fetched),
+        .write_valid(command_write_valid), .write_address(command_write_address), .write_data(command_write_data),
+        .next(fetch_next), .claim(fetch_claim), .fact_ready(fact_ready), .fact_word(fact_word), .fact(fact), .fact_unread(fact_unread),
+        .select(fetch_select), .select_slot(fetch_select_slot), .fact_valid(fact_valid), .fact_slot(fact_slot),
+        .interrupts(slot_interrupts),
+        .release_slot(entry_retired),
+        .release_number(ended_slot), .used(slots_used), .ready(slots_ready), .tags(slot_tags), .busy(fetch_busy),
+        .m_axi_ar(fetch_ar), .m_axi_arvalid(fetch_arvalid), .m_axi_arready(fetch_arready), .m_axi_r(fetch_r),
+        .m_axi_rvalid(fetch_rvalid), .m_axi_rready(fetch_rready)
+    );
 
-ferry_command_ram #(.SLOTS(SLOTS), .SLOT_BYTES_LOG2(SLOT_BYTES_LOG2)) command_ram (
-    .clk(clk), .rst(rst), .write_valid(command_write_valid), .write_address(command_write_address),
-    .write_data(command_write_data), .core_valid(command_valid), .core_address(command_address),
-    .core_ready(command_ready), .core_rdata(command_rdata), .list0_valid(engine_list_valid),
-    .list0_ready(engine_list_ready), .list0_address(engine_list_address), .list0_data_valid(engine_list_data_valid),
-    .list0_data(engine_list_data), .list1_valid(update_list_valid), .list1_ready(update_list_ready),
-    .list1_address(update_list_address), .list1_data_valid(update_list_data_valid), .list1_data(update_list_data),
-    .packet_valid(packet_read_valid),
-    .packet_ready(packet_read_ready), .packet_address(packet_read_address), .packet_data_valid(packet_data_valid),
-    .packet_data(packet_data)
-);
+    ferry_command_ram #(.SLOTS(SLOTS), .SLOT_BYTES_LOG2(SLOT_BYTES_LOG2)) command_ram (
+        .clk(clk), .rst(rst), .write_valid(command_write_valid), .write_address(command_write_address),
+        .write_data(command_write_data), .core_valid(command_valid), .core_address(command_address),
+        .core_ready(command_ready), .core_rdata(command_rdata), .list0_valid(engine_list_valid),
+        .list0_ready(engine_list_ready), .list0_address(engine_list_address), .list0_data_valid(engine_list_data_valid),
+        .list0_data(engine_list_data), .list1_valid(update_list_valid), .list1_ready(update_list_ready),
+        .list1_address(update_list_address), .list1_data_valid(update_list_data_valid), .list1_data(update_list_data),
+        .packet_valid(packet_read_valid),
+        .packet_ready(packet_read_ready), .packet_address(packet_read_address), .packet_data_valid(packet_data_valid),
+        .packet_data(packet_data)
+    );
 
-ferry_sequencer #(.APERTURE_PAGES(APERTURE_PAGES)) sequencer (
-    .clk(clk), .rst(rst), .run(run), .start(sequence_start), .start_slot(sequence_slot),
-    .start_offset(sequence_offset), .start_system(sequence_system), .start_checked(sequence_checked),
-    .stop(sequence_stop), .buffer_bytes(sequence_end), .busy(sequence_busy), .waiting(sequence_waiting),
-    .ended(sequence_ended), .table_change(sequence_table), .offset(sequence_at), .limits(limits), .read_valid(packet_read_valid),
-    .read_ready(packet_read_ready), .read_address(packet_read_address), .read_data_valid(packet_data_valid),
-    .read_data(packet_data), .job_valid(packet_valid), .job_ready(packet_ready), .job(packet_job)
-);
+    ferry_sequencer #(.APERTURE_PAGES(APERTURE_PAGES), .PAGE_TABLES(PAGE_TABLES)) sequencer (
+        .clk(clk), .rst(rst), .run(run), .start_space(slot_spaces[{sequence_slot, 2'd0} +: 4]), .start_virtual_only(sequence_virtual_only),
+        .start(sequence_start), .start_slot(sequence_slot),
+        .start_offset(sequence_offset), .start_system(sequence_system), .start_checked(sequence_checked),
+        .stop(sequence_stop), .buffer_bytes(sequence_end), .busy(sequence_busy), .waiting(sequence_waiting),
+        .ended(sequence_ended), .table_change(sequence_table), .offset(sequence_at), .limits(limits), .read_valid(packet_read_valid),
+        .read_ready(packet_read_ready), .read_address(packet_read_address), .read_data_valid(packet_data_valid),
+        .read_data(packet_data), .job_valid(packet_valid), .job_ready(packet_ready), .job(packet_job)
+    );
 
-ferry_post post (
-    .clk(clk), .rst(rst), .time_now(time_now), .data_write(post_data_write), .data_index(post_data_index),
-    .data_wdata(post_data_wdata), .start(post_start), .start_address(post_address), .start_long(post_long),
-    .start_ring(post_ring), .start_slot(post_slot), .start_interrupt(post_interrupt), .enter_hold(fence_hold),
-    .enter(enter), .enter_long(enter_long), .enter_word(enter_word), .enter_data(enter_data),
-    .enter_ring(enter_ring), .ended(ended), .ended_slot(ended_slot), .ended_interrupt(ended_interrupt),
-    .busy(post_busy), .m_axi_aw(post_aw), .m_axi_awvalid(post_awvalid), .m_axi_awready(post_awready),
-    .m_axi_w(post_w), .m_axi_wvalid(post_wvalid), .m_axi_wready(post_wready), .m_axi_bresp(post_bresp),
-    .m_axi_bvalid(post_bvalid), .m_axi_bready(post_bready)
-);
+    ferry_post post (
+        .clk(clk), .rst(rst), .time_now(time_now), .data_write(post_data_write), .data_index(post_data_index),
+        .data_wdata(post_data_wdata), .start(post_start), .start_address(post_address), .start_long(post_long),
+        .start_ring(post_ring), .start_slot(post_slot), .start_interrupt(post_interrupt), .enter_hold(fence_hold),
+        .enter(enter), .enter_long(enter_long), .enter_word(enter_word), .enter_data(enter_data),
+        .enter_ring(enter_ring), .ended(ended), .ended_slot(ended_slot), .ended_interrupt(ended_interrupt),
+        .busy(post_busy), .m_axi_aw(post_aw), .m_axi_awvalid(post_awvalid), .m_axi_awready(post_awready),
+        .m_axi_w(post_w), .m_axi_wvalid(post_wvalid), .m_axi_wready(post_wready), .m_axi_bresp(post_bresp),
+        .m_axi_bvalid(post_bvalid), .m_axi_bready(post_bready)
+    );
 
 endmodule
 

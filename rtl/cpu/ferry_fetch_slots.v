@@ -34,6 +34,7 @@ module ferry_fetch_slots #(
     // The slot's entry has arrived; NONE, or why there is no buffer to fetch.
     input  wire         describe,
     input  wire         describe_interrupt,
+    input  wire [3:0]   describe_space,
     input  wire [7:0]   describe_fault,
     // It could not be read itself.
     input  wire         describe_unread,
@@ -68,126 +69,134 @@ module ferry_fetch_slots #(
     output wire [3:0]   ready,
     // Whose entry asks for an interrupt.
     output wire [3:0]   interrupts,
+    // Spaces of their virtual addresses, 4 bits a slot.
+    output wire [15:0]  spaces,
     // Whose buffer each slot holds, 8 bits a slot in the layout of WRITE_TAG; kept while the slot is in use.
     output wire [31:0]  tags
 );
 
-localparam [3:0] PRESENT = SLOTS > 3 ? 4'b1111 : SLOTS > 2 ? 4'b0111 : 4'b0011;
+    localparam [3:0] PRESENT = SLOTS > 3 ? 4'b1111 : SLOTS > 2 ? 4'b0111 : 4'b0011;
 
-reg [3:0]  used_reg;
-reg [3:0]  ready_reg;
-reg [3:0]  interrupt_reg;
-reg [1:0]  claimed_reg;
-reg [2:0]  ring_reg [0:3];
-reg [4:0]  entry_reg [0:3];
-reg [7:0]  fault_reg [0:3];
-// Its entry could not be read.
-reg [3:0]  unread_reg;
+    reg [3:0]  used_reg;
+    reg [3:0]  ready_reg;
+    reg [3:0]  interrupt_reg;
+    reg [1:0]  claimed_reg;
+    reg [2:0]  ring_reg [0:3];
+    reg [4:0]  entry_reg [0:3];
+    reg [3:0]  space_reg [0:3];
+    reg [7:0]  fault_reg [0:3];
+    // Its entry could not be read.
+    reg [3:0]  unread_reg;
 
-// What the entries say, four double words a slot, as two memories of words, so that one word at a time comes out.
-reg [31:0] even_facts [0:15];
-reg [31:0] odd_facts [0:15];
+    // What the entries say, four double words a slot, as two memories of words, so that one word at a time comes out.
+    reg [31:0] even_facts [0:15];
+    reg [31:0] odd_facts [0:15];
 
-wire [3:0] free = PRESENT & ~used_reg;
-assign free_slot = free[0] ? 2'd0 : free[1] ? 2'd1 : free[2] ? 2'd2 : 2'd3;
-assign paging_may_take = |free;
-assign user_may_take = |(free & (free - 4'd1));
+    wire [3:0] free = PRESENT & ~used_reg;
+    assign free_slot = free[0] ? 2'd0 : free[1] ? 2'd1 : free[2] ? 2'd2 : 2'd3;
+    assign paging_may_take = |free;
+    assign user_may_take = |(free & (free - 4'd1));
 
-assign used = used_reg;
-assign ready = ready_reg;
-assign interrupts = interrupt_reg;
-assign tags = {
-    ring_reg[3], entry_reg[3], ring_reg[2], entry_reg[2], ring_reg[1], entry_reg[1], ring_reg[0], entry_reg[0]
-};
+    assign used = used_reg;
+    assign ready = ready_reg;
+    assign interrupts = interrupt_reg;
+    assign spaces = {space_reg[3], space_reg[2], space_reg[1], space_reg[0]};
+    assign tags = {
+        ring_reg[3], entry_reg[3], ring_reg[2], entry_reg[2], ring_reg[1], entry_reg[1], ring_reg[0], entry_reg[0]
+    };
 
-// Order of the slots, one queue for the paging ring and one for the user rings; the fetcher serves those in turn, so
-// their common order is the turn.
-reg [1:0] paging_order [0:3];
-reg [1:0] user_order [0:3];
-reg [2:0] paging_in_reg;
-reg [2:0] paging_out_reg;
-reg [2:0] user_in_reg;
-reg [2:0] user_out_reg;
+    // Order of the slots, one queue for the paging ring and one for the user rings; the fetcher serves those in turn, so
+    // their common order is the turn.
+    reg [1:0] paging_order [0:3];
+    reg [1:0] user_order [0:3];
+    reg [2:0] paging_in_reg;
+    reg [2:0] paging_out_reg;
+    reg [2:0] user_in_reg;
+    reg [2:0] user_out_reg;
 
-wire       take_paging = take && take_ring == 3'd0;
-wire       take_user = take && take_ring != 3'd0;
-wire [1:0] paging_head = paging_order[paging_out_reg[1:0]];
-wire [1:0] user_head = user_order[user_out_reg[1:0]];
-wire       paging_ready = paging_in_reg != paging_out_reg && ready_reg[paging_head];
-wire       user_ready = user_in_reg != user_out_reg && ready_reg[user_head];
-wire [1:0] next_slot = paging_ready ? paging_head : user_head;
-wire       next_valid = paging_ready || user_ready;
+    wire       take_paging = take && take_ring == 3'd0;
+    wire       take_user = take && take_ring != 3'd0;
+    wire [1:0] paging_head = paging_order[paging_out_reg[1:0]];
+    wire [1:0] user_head = user_order[user_out_reg[1:0]];
+    wire       paging_ready = paging_in_reg != paging_out_reg && ready_reg[paging_head];
+    wire       user_ready = user_in_reg != user_out_reg && ready_reg[user_head];
+    wire [1:0] next_slot = paging_ready ? paging_head : user_head;
+    wire       next_valid = paging_ready || user_ready;
 
-assign next = {
-    next_valid, 7'd0, fault_reg[next_slot], 2'd0, entry_reg[next_slot], interrupt_reg[next_slot], 1'b0, ring_reg[next_slot], next_slot, 2'd0
-} & {32{next_valid}};
+    assign next = {
+        next_valid, 3'd0, space_reg[next_slot],
+        fault_reg[next_slot], 2'd0, entry_reg[next_slot], interrupt_reg[next_slot], 1'b0, ring_reg[next_slot], next_slot, 2'd0
+    } & {32{next_valid}};
 
-wire [1:0] read_slot = look ? look_slot : fact_valid ? fact_slot : claimed_reg;
-wire [2:0] read_word = look ? look_word : fact_word;
-wire [3:0] read_index = {read_slot, read_word[2:1]};
-assign fact_unread = unread_reg[read_slot];
-assign fact = (read_word[0] ? odd_facts[read_index] : even_facts[read_index]) & {32{!fact_unread}};
-assign look_fault = fault_reg[look_slot] != `FERRY_FAULT_KIND_NONE;
+    wire [1:0] read_slot = look ? look_slot : fact_valid ? fact_slot : claimed_reg;
+    wire [2:0] read_word = look ? look_word : fact_word;
+    wire [3:0] read_index = {read_slot, read_word[2:1]};
+    assign fact_unread = unread_reg[read_slot];
+    assign fact = (read_word[0] ? odd_facts[read_index] : even_facts[read_index]) & {32{!fact_unread}};
+    assign look_fault = fault_reg[look_slot] != `FERRY_FAULT_KIND_NONE;
 
-always @(posedge clk) begin
-    if (write) begin
-        even_facts[{write_slot, write_index}] <= write_data[31:0];
-        odd_facts[{write_slot, write_index}] <= write_data[63:32];
-    end
-    if (take_paging) begin
-        paging_order[paging_in_reg[1:0]] <= free_slot;
-    end
-    if (take_user) begin
-        user_order[user_in_reg[1:0]] <= free_slot;
-    end
-end
-
-// Not a shift of the strobe: an index that is not known yet would spread over all slots in a simulator that knows that.
-wire [3:0] taken = take ? 4'd1 << free_slot : 4'd0;
-wire [3:0] described = describe ? 4'd1 << write_slot : 4'd0;
-wire [3:0] completed = complete ? 4'd1 << write_slot : 4'd0;
-wire [3:0] released = release_slot ? 4'd1 << release_number : 4'd0;
-
-always @(posedge clk) begin
-    used_reg <= (used_reg | taken) & ~released;
-    ready_reg <= (ready_reg | completed) & ~released;
-    interrupt_reg <= (interrupt_reg & ~described) | (described & {4{describe_interrupt}});
-    unread_reg <= (unread_reg & ~described) | (described & {4{describe_unread}});
-    if (take) begin
-        ring_reg[free_slot] <= take_ring;
-        entry_reg[free_slot] <= take_entry;
-    end
-    if (describe || (complete && complete_failed)) begin
-        fault_reg[write_slot] <= describe ? describe_fault : `FERRY_FAULT_KIND_BUFFER_FETCH;
-    end
-    if (take_paging) begin
-        paging_in_reg <= paging_in_reg + 3'd1;
-    end
-    if (take_user) begin
-        user_in_reg <= user_in_reg + 3'd1;
-    end
-    if (claim && next_valid) begin
-        claimed_reg <= next_slot;
-        if (paging_ready) begin
-            paging_out_reg <= paging_out_reg + 3'd1;
-        end else begin
-            user_out_reg <= user_out_reg + 3'd1;
+    always @(posedge clk) begin
+        if (describe) begin
+            space_reg[write_slot] <= describe_space;
+        end
+        if (write) begin
+            even_facts[{write_slot, write_index}] <= write_data[31:0];
+            odd_facts[{write_slot, write_index}] <= write_data[63:32];
+        end
+        if (take_paging) begin
+            paging_order[paging_in_reg[1:0]] <= free_slot;
+        end
+        if (take_user) begin
+            user_order[user_in_reg[1:0]] <= free_slot;
         end
     end
-    if (select) begin
-        claimed_reg <= select_slot;
-    end
 
-    if (rst || clear) begin
-        used_reg <= 4'd0;
-        ready_reg <= 4'd0;
-        claimed_reg <= 2'd0;
-        paging_in_reg <= 3'd0;
-        paging_out_reg <= 3'd0;
-        user_in_reg <= 3'd0;
-        user_out_reg <= 3'd0;
+    // Not a shift of the strobe: an index that is not known yet would spread over all slots in a simulator that knows that.
+    wire [3:0] taken = take ? 4'd1 << free_slot : 4'd0;
+    wire [3:0] described = describe ? 4'd1 << write_slot : 4'd0;
+    wire [3:0] completed = complete ? 4'd1 << write_slot : 4'd0;
+    wire [3:0] released = release_slot ? 4'd1 << release_number : 4'd0;
+
+    always @(posedge clk) begin
+        used_reg <= (used_reg | taken) & ~released;
+        ready_reg <= (ready_reg | completed) & ~released;
+        interrupt_reg <= (interrupt_reg & ~described) | (described & {4{describe_interrupt}});
+        unread_reg <= (unread_reg & ~described) | (described & {4{describe_unread}});
+        if (take) begin
+            ring_reg[free_slot] <= take_ring;
+            entry_reg[free_slot] <= take_entry;
+        end
+        if (describe || (complete && complete_failed)) begin
+            fault_reg[write_slot] <= describe ? describe_fault : `FERRY_FAULT_KIND_BUFFER_FETCH;
+        end
+        if (take_paging) begin
+            paging_in_reg <= paging_in_reg + 3'd1;
+        end
+        if (take_user) begin
+            user_in_reg <= user_in_reg + 3'd1;
+        end
+        if (claim && next_valid) begin
+            claimed_reg <= next_slot;
+            if (paging_ready) begin
+                paging_out_reg <= paging_out_reg + 3'd1;
+            end else begin
+                user_out_reg <= user_out_reg + 3'd1;
+            end
+        end
+        if (select) begin
+            claimed_reg <= select_slot;
+        end
+
+        if (rst || clear) begin
+            used_reg <= 4'd0;
+            ready_reg <= 4'd0;
+            claimed_reg <= 2'd0;
+            paging_in_reg <= 3'd0;
+            paging_out_reg <= 3'd0;
+            user_in_reg <= 3'd0;
+            user_out_reg <= 3'd0;
+        end
     end
-end
 
 endmodule
 

@@ -18,7 +18,9 @@
 
 module ferry_sequencer #(
     // Pages of the aperture segment.
-    parameter APERTURE_PAGES = 4096
+    parameter APERTURE_PAGES = 4096,
+    // 1: there is a page-table unit; 0: virtual addresses are left to the firmware, which refuses them.
+    parameter [0:0] PAGE_TABLES = 1
 ) (
     // Clock and synchronous reset.
     input  wire        clk,
@@ -33,6 +35,9 @@ module ferry_sequencer #(
     input  wire [15:0] start_offset,
     input  wire        start_system,
     input  wire        start_checked,
+    // Space of the buffer's virtual addresses; the ring may name no others.
+    input  wire [3:0]  start_space,
+    input  wire        start_virtual_only,
     // Stops before the next packet, or before the one whose job waits.
     input  wire        stop,
     // Bytes of the buffer.
@@ -62,428 +67,453 @@ module ferry_sequencer #(
     output wire [`FERRY_JOB_BITS-1:0] job
 );
 
-localparam [2:0] S_IDLE   = 3'd0;
-localparam [2:0] S_ASK    = 3'd1;
-localparam [2:0] S_TAKE   = 3'd2;
-localparam [2:0] S_FIRST  = 3'd3;
-localparam [2:0] S_SECOND = 3'd4;
-localparam [2:0] S_DECIDE = 3'd5;
-localparam [2:0] S_OFFER  = 3'd6;
+    localparam [2:0] S_IDLE   = 3'd0;
+    localparam [2:0] S_ASK    = 3'd1;
+    localparam [2:0] S_TAKE   = 3'd2;
+    localparam [2:0] S_FIRST  = 3'd3;
+    localparam [2:0] S_SECOND = 3'd4;
+    localparam [2:0] S_DECIDE = 3'd5;
+    localparam [2:0] S_OFFER  = 3'd6;
 
-localparam [20:0] PAGES = APERTURE_PAGES;
-localparam [32:0] APERTURE_BYTES = {PAGES, 12'd0};
+    localparam [20:0] PAGES = APERTURE_PAGES;
+    localparam [32:0] APERTURE_BYTES = {PAGES, 12'd0};
 
-reg [2:0]  state_reg;
-// Double word that is asked for and looked at, in S_SECOND already the next one.
-reg [1:0]  turn_reg;
-reg        stop_reg;
-reg        checked_reg;
-reg        system_reg;
-reg [1:0]  slot_reg;
-// Places in the buffer count double words.
-reg [9:0]  place_reg;
-wire [9:0] end_place = buffer_bytes[12:3];
+    reg [2:0]  state_reg;
+    // Double word that is asked for and looked at, in S_SECOND already the next one.
+    reg [1:0]  turn_reg;
+    reg        stop_reg;
+    reg        checked_reg;
+    reg        system_reg;
+    reg [3:0]  space_reg;
+    reg        virtual_only_reg;
+    reg [1:0]  slot_reg;
+    // Places in the buffer count double words.
+    reg [9:0]  place_reg;
+    wire [9:0] end_place = buffer_bytes[12:3];
 
-// --- Words of the packet --------------------------------------------------------------------------------------------
+    // --- Words of the packet --------------------------------------------------------------------------------------------
 
-reg [31:0] header_reg;
-reg [31:0] places_reg;
-reg [31:0] length_reg;
-reg [11:0] first_offset_reg;
-reg [63:0] source_reg;
-reg [63:0] destination_reg;
+    reg [31:0] header_reg;
+    reg [31:0] places_reg;
+    reg [31:0] length_reg;
+    reg [11:0] first_offset_reg;
+    reg [63:0] source_reg;
+    reg [63:0] destination_reg;
 
-wire [7:0]  opcode = header_reg[`FERRY_PACKET_HEADER_OPCODE_RANGE];
-wire [15:0] words = header_reg[`FERRY_PACKET_HEADER_WORDS_RANGE];
-wire        unordered = header_reg[`FERRY_PACKET_HEADER_UNORDERED_SHIFT];
-wire        touch_protected = header_reg[`FERRY_PACKET_HEADER_PROTECTED_SHIFT];
-wire [1:0]  source_kind = places_reg[`FERRY_PACKET_PLACES_SOURCE_KIND_RANGE];
-wire [1:0]  destination_kind = places_reg[`FERRY_PACKET_PLACES_DESTINATION_KIND_RANGE];
-wire [1:0]  list = places_reg[`FERRY_PACKET_PLACES_LIST_RANGE];
-wire [1:0]  pattern_log2 = places_reg[`FERRY_PACKET_PLACES_PATTERN_LOG2_RANGE];
+    wire [7:0]  opcode = header_reg[`FERRY_PACKET_HEADER_OPCODE_RANGE];
+    wire [15:0] words = header_reg[`FERRY_PACKET_HEADER_WORDS_RANGE];
+    wire        unordered = header_reg[`FERRY_PACKET_HEADER_UNORDERED_SHIFT];
+    wire        touch_protected = header_reg[`FERRY_PACKET_HEADER_PROTECTED_SHIFT];
+    wire [1:0]  source_kind = places_reg[`FERRY_PACKET_PLACES_SOURCE_KIND_RANGE];
+    wire [1:0]  destination_kind = places_reg[`FERRY_PACKET_PLACES_DESTINATION_KIND_RANGE];
+    wire [1:0]  list = places_reg[`FERRY_PACKET_PLACES_LIST_RANGE];
+    wire [1:0]  pattern_log2 = places_reg[`FERRY_PACKET_PLACES_PATTERN_LOG2_RANGE];
 
-// Told from a double word 0 that has been taken, from S_SECOND on.
-reg is_copy;
-reg is_pages;
-reg is_fill;
-reg is_read;
-reg is_fence;
-reg is_map;
-reg is_unmap;
-always @(posedge clk) begin
-    is_copy <= opcode == `FERRY_OPCODE_COPY;
-    is_pages <= opcode == `FERRY_OPCODE_COPY_PAGES;
-    is_fill <= opcode == `FERRY_OPCODE_FILL;
-    is_read <= opcode == `FERRY_OPCODE_READ;
-    is_fence <= opcode == `FERRY_OPCODE_FENCE;
-    is_map <= opcode == `FERRY_OPCODE_MAP_APERTURE;
-    is_unmap <= opcode == `FERRY_OPCODE_UNMAP_APERTURE;
-end
-wire is_table = is_map || is_unmap;
-wire from_list = list == `FERRY_LIST_SIDE_SOURCE;
-
-// --- What each double word is good for ------------------------------------------------------------------------------
-
-wire take_0 = state_reg == S_TAKE && turn_reg == 2'd0;
-wire take_1 = state_reg == S_TAKE && turn_reg == 2'd1;
-wire take_2 = state_reg == S_TAKE && turn_reg == 2'd2;
-wire take_3 = state_reg == S_TAKE && turn_reg == 2'd3;
-
-wire [31:0] low = read_data[31:0];
-wire [31:0] high = read_data[63:32];
-
-// Where a range begins that must end inside its memory; its kind of address.
-wire       source_turn = turn_reg == 2'd2 && (is_copy || (is_pages && !from_list));
-wire       range_turn = (turn_reg == 2'd2 && (is_copy || is_pages || is_fill)) || (turn_reg == 2'd3 && (is_copy || is_fence));
-wire       list_turn = turn_reg == 2'd3 && is_pages;
-wire       table_turn = turn_reg == 2'd1 && is_table;
-wire [1:0] kind = source_turn ? source_kind : destination_kind;
-
-// A change of the table has its first page and their number in double word 1, a list its bytes and where in the first page
-// they begin.
-wire [31:0] range_bytes = table_turn || list_turn ? high : length_reg;
-
-reg        table_change_reg;
-reg [32:0] end_reg;
-reg        high_zero_reg;
-reg        high_ones_reg;
-reg        high_short_reg;
-reg        low_zero_reg;
-reg        low_aligned_reg;
-// What end_reg must not go beyond: one of them, or nothing. The kind of memory.
-reg        to_limit_reg;
-reg        to_base_reg;
-reg        to_aperture_reg;
-reg        to_table_reg;
-reg [1:0]  kind_reg;
-// The turn is one of these.
-reg        range_reg;
-reg        list_reg;
-reg        table_reg;
-reg        one_reg;
-reg        three_reg;
-// Video memory ends behind every end that counts here; so far nothing is protected.
-reg        local_far_reg;
-reg        unprotected_reg;
-reg        bad_reg;
-
-// --- Comparisons ----------------------------------------------------------------------------------------------------
-
-wire [63:0] local_limit = limits[`FERRY_LIMITS_LOCAL_LIMIT_RANGE];
-wire [63:0] protect_base = limits[`FERRY_LIMITS_PROTECT_BASE_RANGE];
-wire [63:0] protect_limit = limits[`FERRY_LIMITS_PROTECT_LIMIT_RANGE];
-
-// Addresses of 4 GiB and more in video memory, and all behind the first protected byte, are the firmware's.
-wire [32:0] bound = (local_limit[32:0] & {33{to_limit_reg}}) | (protect_base[32:0] & {33{to_base_reg}}) |
-                    (APERTURE_BYTES & {33{to_aperture_reg}}) | ({12'd0, PAGES} & {33{to_table_reg}});
-wire        end_inside = !(bound < end_reg);
-
-reg range_holds;
-always @* begin
-    case (kind_reg)
-    `FERRY_ADDRESS_KIND_LOCAL:    range_holds = high_zero_reg && (end_inside || local_far_reg);
-    `FERRY_ADDRESS_KIND_SYSTEM:   range_holds = system_reg && !(high_ones_reg && end_reg[32]);
-    `FERRY_ADDRESS_KIND_APERTURE: range_holds = high_zero_reg && end_inside;
-    default:                      range_holds = 1'b0;
-    endcase
-end
-
-// A packet that fits into a slot has less than 2^11 words. A list has an entry for each page that the bytes from the first
-// page's offset on touch, and words / 2 - 3 in all.
-wire [10:0] pages = {1'b0, end_reg[21:12]} + {10'd0, end_reg[11:0] != 12'd0} + 11'd3;
-wire        list_fits = end_reg[32:22] == 11'd0 && {1'b0, words[10:1]} == pages;
-// A map's list has words / 2 - 2 entries.
-wire [10:0] map_entries = first_offset_reg[10:0] + 11'd2;
-wire        map_fits = !first_offset_reg[11] && {1'b0, words[10:1]} == map_entries && high_short_reg;
-wire        table_fits = end_inside && !high_zero_reg && (is_unmap || map_fits);
-
-// What is wrong with this double word, each by itself since Yosys makes one wide function of what meets in one cycle.
-reg header_flaw_reg;
-reg places_flaw_reg;
-reg range_flaw_reg;
-reg list_flaw_reg;
-reg table_flaw_reg;
-reg word_flaw_reg;
-always @(posedge clk) begin
-    header_flaw_reg <= (header_reg & (`FERRY_PACKET_HEADER_PROTECTED_MASK | `FERRY_PACKET_HEADER_RESERVED_MASK)) != 32'd0;
-    places_flaw_reg <= (places_reg & `FERRY_PACKET_PLACES_RESERVED_MASK) != 32'd0;
-    range_flaw_reg <= range_reg && !range_holds;
-    list_flaw_reg <= list_reg && !list_fits;
-    table_flaw_reg <= table_reg && !table_fits;
-    word_flaw_reg <= (one_reg && (((is_copy || is_fill) && !high_zero_reg) || (is_pages && (!high_short_reg || low_zero_reg)))) ||
-                     (three_reg && is_fence && !low_aligned_reg);
-end
-wire flaw = header_flaw_reg || places_flaw_reg || range_flaw_reg || list_flaw_reg || table_flaw_reg || word_flaw_reg;
-
-// Packet lengths, and fields that an opcode does not use.
-wire [31:0] packet_bytes = {14'd0, words, 2'd0};
-wire        snoop = places_reg[`FERRY_PACKET_PLACES_SNOOP_SHIFT];
-reg shape_holds;
-reg shape_reg;
-always @* begin
-    case (opcode)
-    `FERRY_OPCODE_COPY:
-        shape_holds = packet_bytes == `FERRY_PACKET_COPY_SIZE && list == 2'd0 && pattern_log2 == 2'd0 && !snoop;
-    `FERRY_OPCODE_COPY_PAGES:
-        shape_holds = !words[0] && pattern_log2 == 2'd0 && system_reg && !snoop &&
-                      ((from_list && source_kind == `FERRY_ADDRESS_KIND_SYSTEM && !destination_kind[0]) ||
-                       (list == `FERRY_LIST_SIDE_DESTINATION && destination_kind == `FERRY_ADDRESS_KIND_SYSTEM &&
-                        !source_kind[0]));
-    `FERRY_OPCODE_FILL:
-        shape_holds = packet_bytes == `FERRY_PACKET_FILL_SIZE && !unordered && list == 2'd0 && source_kind == 2'd0 &&
-                      !destination_kind[1] && !snoop;
-    `FERRY_OPCODE_FENCE:
-        shape_holds = packet_bytes == `FERRY_PACKET_FENCE_SIZE && !unordered && list == 2'd0 && pattern_log2 == 2'd0 &&
-                      source_kind == 2'd0 && !destination_kind[1] && !snoop;
-    `FERRY_OPCODE_MAP_APERTURE:
-        shape_holds = !words[0] && !unordered && places_reg[7:0] == 8'd0;
-    `FERRY_OPCODE_UNMAP_APERTURE:
-        shape_holds = packet_bytes == `FERRY_PACKET_UNMAP_APERTURE_SIZE && !unordered && places_reg[7:0] == 8'd0 && !snoop;
-    default:
-        shape_holds = 1'b0;
-    endcase
-end
-always @(posedge clk) begin
-    shape_reg <= shape_holds;
-end
-
-wire [10:0] next_place = {1'b0, place_reg} + {1'b0, words[10:1]};
-// The packet ends inside its buffer.
-wire fits = words[15:11] == 5'd0 && next_place <= {1'b0, end_place};
-wire holds = !bad_reg && shape_reg && fits;
-wire take = checked_reg || (holds && !is_table);
-wire taken = job_valid && job_ready;
-
-// --- Outside --------------------------------------------------------------------------------------------------------
-
-assign busy = state_reg != S_IDLE;
-assign waiting = state_reg == S_OFFER;
-assign ended = state_reg == S_IDLE && place_reg == end_place;
-assign table_change = table_change_reg;
-assign offset = {3'd0, place_reg, 3'd0};
-
-// In S_OFFER this is where a page list begins.
-wire [1:0] index = state_reg == S_OFFER ? 2'd3 : turn_reg == 2'd3 && (is_pages || is_fence) ? 2'd1 : turn_reg;
-assign read_valid = state_reg == S_ASK || (state_reg == S_SECOND && turn_reg != 2'd0);
-assign read_address = {2'd0, slot_reg, place_reg[8:0] + {7'd0, index}, 3'd0};
-
-assign job_valid = state_reg == S_OFFER && !stop_reg;
-assign job[`FERRY_JOB_OP_RANGE] = is_copy || is_pages ? `FERRY_JOB_OP_COPY :
-                                  is_read ? `FERRY_JOB_OP_READ : `FERRY_JOB_OP_FILL;
-assign job[`FERRY_JOB_SOURCE_KIND_RANGE] = source_kind;
-assign job[`FERRY_JOB_DESTINATION_KIND_RANGE] = destination_kind;
-assign job[`FERRY_JOB_LIST_RANGE] = list;
-assign job[`FERRY_JOB_UNORDERED_RANGE] = unordered;
-assign job[`FERRY_JOB_PROTECTED_RANGE] = touch_protected;
-// Told from the slot's ring on the way to the engine.
-assign job[`FERRY_JOB_URGENT_RANGE] = 1'b0;
-assign job[`FERRY_JOB_SLOT_RANGE] = slot_reg;
-// FENCE and WRITE fill with a pattern of eight bytes.
-assign job[`FERRY_JOB_PATTERN_LOG2_RANGE] = is_fill ? pattern_log2 : 2'd3;
-assign job[`FERRY_JOB_PACKET_OFFSET_RANGE] = offset;
-assign job[`FERRY_JOB_SOURCE_RANGE] = source_reg;
-assign job[`FERRY_JOB_DESTINATION_RANGE] = destination_reg;
-assign job[`FERRY_JOB_LENGTH_RANGE] = length_reg;
-assign job[`FERRY_JOB_LIST_ADDRESS_RANGE] = read_address;
-
-// A page list's side is the offset in its first page. The others: COPY, READ and FENCE name or hold their source in double
-// word 2, FILL and WRITE in 3; COPY its destination in 3, FENCE in 1, the rest in 2.
-wire source_comes = take_2 || (take_3 && !is_copy && !is_pages && !is_read && !is_fence);
-wire destination_comes = (take_1 && is_fence) || (take_2 && !is_fence) || (take_3 && is_copy);
-
-always @(posedge clk) begin
-    if (take_0) begin
-        header_reg <= low;
-        places_reg <= high;
+    // Told from a double word 0 that has been taken, from S_SECOND on.
+    reg is_copy;
+    reg is_pages;
+    reg is_fill;
+    reg is_read;
+    reg is_fence;
+    reg is_map;
+    reg is_unmap;
+    reg is_forget;
+    always @(posedge clk) begin
+        is_copy <= opcode == `FERRY_OPCODE_COPY;
+        is_pages <= opcode == `FERRY_OPCODE_COPY_PAGES;
+        is_fill <= opcode == `FERRY_OPCODE_FILL;
+        is_read <= opcode == `FERRY_OPCODE_READ;
+        is_fence <= opcode == `FERRY_OPCODE_FENCE;
+        is_map <= opcode == `FERRY_OPCODE_MAP_APERTURE;
+        is_unmap <= opcode == `FERRY_OPCODE_UNMAP_APERTURE;
+        is_forget <= opcode == `FERRY_OPCODE_FORGET;
     end
-    if (take_1) begin
-        length_reg <= is_fence ? 32'd8 : low;
-        first_offset_reg <= high[11:0];
-    end
-    if (source_comes) begin
-        source_reg <= is_pages && from_list ? {52'd0, first_offset_reg} : read_data;
-    end
-    if (destination_comes) begin
-        destination_reg <= is_pages && !from_list ? {52'd0, first_offset_reg} : read_data;
+    wire is_table = is_map || is_unmap;
+    wire from_list = list == `FERRY_LIST_SIDE_SOURCE;
+
+    // --- What each double word is good for ------------------------------------------------------------------------------
+
+    wire take_0 = state_reg == S_TAKE && turn_reg == 2'd0;
+    wire take_1 = state_reg == S_TAKE && turn_reg == 2'd1;
+    wire take_2 = state_reg == S_TAKE && turn_reg == 2'd2;
+    wire take_3 = state_reg == S_TAKE && turn_reg == 2'd3;
+
+    wire [31:0] low = read_data[31:0];
+    wire [31:0] high = read_data[63:32];
+
+    // Where a range begins that must end inside its memory; its kind of address.
+    wire       source_turn = turn_reg == 2'd2 && (is_copy || (is_pages && !from_list));
+    wire       range_turn = (turn_reg == 2'd2 && (is_copy || is_pages || is_fill)) || (turn_reg == 2'd3 && (is_copy || is_fence));
+    wire       list_turn = turn_reg == 2'd3 && is_pages;
+    wire       table_turn = turn_reg == 2'd1 && is_table;
+    wire [1:0] kind = source_turn ? source_kind : destination_kind;
+
+    // A change of the table has its first page and their number in double word 1, a list its bytes and where in the first page
+    // they begin.
+    wire [31:0] range_bytes = table_turn || list_turn ? high : length_reg;
+
+    reg        table_change_reg;
+    reg [32:0] end_reg;
+    reg        high_zero_reg;
+    reg        high_ones_reg;
+    reg        high_short_reg;
+    reg        high_virtual_reg;
+    reg        high_last_reg;
+    reg        low_zero_reg;
+    reg        low_aligned_reg;
+    // What end_reg must not go beyond: one of them, or nothing. The kind of memory.
+    reg        to_limit_reg;
+    reg        to_base_reg;
+    reg        to_aperture_reg;
+    reg        to_table_reg;
+    reg [1:0]  kind_reg;
+    // The turn is one of these.
+    reg        range_reg;
+    reg        list_reg;
+    reg        table_reg;
+    reg        one_reg;
+    reg        three_reg;
+    // Video memory ends behind every end that counts here; so far nothing is protected.
+    reg        local_far_reg;
+    reg        unprotected_reg;
+    reg        bad_reg;
+
+    // --- Comparisons ----------------------------------------------------------------------------------------------------
+
+    wire [63:0] local_limit = limits[`FERRY_LIMITS_LOCAL_LIMIT_RANGE];
+    wire [63:0] protect_base = limits[`FERRY_LIMITS_PROTECT_BASE_RANGE];
+    wire [63:0] protect_limit = limits[`FERRY_LIMITS_PROTECT_LIMIT_RANGE];
+
+    // Addresses of 4 GiB and more in video memory, and all behind the first protected byte, are the firmware's.
+    wire [32:0] bound = (local_limit[32:0] & {33{to_limit_reg}}) | (protect_base[32:0] & {33{to_base_reg}}) |
+                        (APERTURE_BYTES & {33{to_aperture_reg}}) | ({12'd0, PAGES} & {33{to_table_reg}});
+    wire        end_inside = !(bound < end_reg);
+
+    reg range_holds;
+    always @* begin
+        case (kind_reg)
+        `FERRY_ADDRESS_KIND_LOCAL:    range_holds = high_zero_reg && (end_inside || local_far_reg) && !virtual_only_reg;
+        `FERRY_ADDRESS_KIND_SYSTEM:   range_holds = system_reg && !(high_ones_reg && end_reg[32]) && !virtual_only_reg;
+        `FERRY_ADDRESS_KIND_APERTURE: range_holds = high_zero_reg && end_inside && !virtual_only_reg;
+        // What ends at 2^48 is the firmware's to find good.
+        default:                      range_holds = PAGE_TABLES && high_virtual_reg && !(high_last_reg && end_reg[32]);
+        endcase
     end
 
-    if (state_reg == S_TAKE) begin
-        end_reg <= {1'b0, low} + {1'b0, range_bytes};
-        high_zero_reg <= high == 32'd0;
-        high_ones_reg <= high == 32'hffff_ffff;
-        high_short_reg <= high[31:12] == 20'd0;
-        low_zero_reg <= low == 32'd0;
-        low_aligned_reg <= low[2:0] == 3'd0;
-        kind_reg <= kind;
-        range_reg <= range_turn;
-        list_reg <= list_turn;
-        table_reg <= table_turn;
-        one_reg <= turn_reg == 2'd1;
-        three_reg <= turn_reg == 2'd3;
-    end
-    to_limit_reg <= state_reg == S_TAKE && range_turn && kind == `FERRY_ADDRESS_KIND_LOCAL;
-    to_aperture_reg <= state_reg == S_TAKE && range_turn && kind == `FERRY_ADDRESS_KIND_APERTURE;
-    to_table_reg <= state_reg == S_TAKE && table_turn;
-    to_base_reg <= to_limit_reg;
-    local_far_reg <= local_limit[63:33] != 31'd0;
-    unprotected_reg <= protect_limit == 64'd0 || protect_base[63:33] != 31'd0;
-    if (take_0) begin
-        bad_reg <= 1'b0;
-    end else if (state_reg == S_SECOND && (flaw || (to_base_reg && !end_inside && !unprotected_reg))) begin
-        bad_reg <= 1'b1;
-    end
-end
+    // A packet that fits into a slot has less than 2^11 words. A list has an entry for each page that the bytes from the first
+    // page's offset on touch, and words / 2 - 3 in all.
+    wire [10:0] pages = {1'b0, end_reg[21:12]} + {10'd0, end_reg[11:0] != 12'd0} + 11'd3;
+    wire        list_fits = end_reg[32:22] == 11'd0 && {1'b0, words[10:1]} == pages;
+    // A map's list has words / 2 - 2 entries.
+    wire [10:0] map_entries = first_offset_reg[10:0] + 11'd2;
+    wire        map_fits = !first_offset_reg[11] && {1'b0, words[10:1]} == map_entries && high_short_reg;
+    wire        table_fits = end_inside && !high_zero_reg && (is_unmap || map_fits);
 
-always @(posedge clk) begin
-    if (stop) begin
-        stop_reg <= 1'b1;
+    // What is wrong with this double word, each by itself since Yosys makes one wide function of what meets in one cycle.
+    reg header_flaw_reg;
+    reg places_flaw_reg;
+    reg range_flaw_reg;
+    reg list_flaw_reg;
+    reg table_flaw_reg;
+    reg word_flaw_reg;
+    always @(posedge clk) begin
+        header_flaw_reg <= (header_reg & (`FERRY_PACKET_HEADER_PROTECTED_MASK | `FERRY_PACKET_HEADER_RESERVED_MASK)) != 32'd0;
+        places_flaw_reg <= (places_reg & `FERRY_PACKET_PLACES_RESERVED_MASK) != 32'd0;
+        range_flaw_reg <= range_reg && !range_holds;
+        list_flaw_reg <= list_reg && !list_fits;
+        table_flaw_reg <= table_reg && !table_fits;
+        word_flaw_reg <= (one_reg && (((is_copy || is_fill) && !high_zero_reg) || (is_pages && (!high_short_reg || low_zero_reg)))) ||
+                         (three_reg && is_fence && !low_aligned_reg);
     end
-    case (state_reg)
-    S_IDLE:
-        if (start) begin
-            slot_reg <= start_slot;
-            place_reg <= start_offset[12:3];
-            system_reg <= start_system;
-            checked_reg <= start_checked;
-            stop_reg <= 1'b0;
-            table_change_reg <= 1'b0;
-            turn_reg <= 2'd0;
-            state_reg <= start_offset[12:3] == end_place ? S_IDLE : S_ASK;
+    wire flaw = header_flaw_reg || places_flaw_reg || range_flaw_reg || list_flaw_reg || table_flaw_reg || word_flaw_reg;
+
+    // Packet lengths, and fields that an opcode does not use.
+    wire [31:0] packet_bytes = {14'd0, words, 2'd0};
+    wire        snoop = places_reg[`FERRY_PACKET_PLACES_SNOOP_SHIFT];
+    reg shape_holds;
+    reg shape_reg;
+    always @* begin
+        case (opcode)
+        `FERRY_OPCODE_COPY:
+            shape_holds = packet_bytes == `FERRY_PACKET_COPY_SIZE && list == 2'd0 && pattern_log2 == 2'd0 && !snoop;
+        `FERRY_OPCODE_COPY_PAGES:
+            shape_holds = !words[0] && pattern_log2 == 2'd0 && system_reg && !virtual_only_reg && !snoop &&
+                          ((from_list && source_kind == `FERRY_ADDRESS_KIND_SYSTEM && !destination_kind[0]) ||
+                           (list == `FERRY_LIST_SIDE_DESTINATION && destination_kind == `FERRY_ADDRESS_KIND_SYSTEM &&
+                            !source_kind[0]));
+        `FERRY_OPCODE_FILL:
+            shape_holds = packet_bytes == `FERRY_PACKET_FILL_SIZE && !unordered && list == 2'd0 && source_kind == 2'd0 &&
+                          (!destination_kind[1] || destination_kind[0]) && !snoop;
+        `FERRY_OPCODE_FENCE:
+            shape_holds = packet_bytes == `FERRY_PACKET_FENCE_SIZE && !unordered && list == 2'd0 && pattern_log2 == 2'd0 &&
+                          source_kind == 2'd0 && !destination_kind[1] && !snoop;
+        `FERRY_OPCODE_MAP_APERTURE:
+            shape_holds = !words[0] && !unordered && places_reg[7:0] == 8'd0;
+        `FERRY_OPCODE_UNMAP_APERTURE:
+            shape_holds = packet_bytes == `FERRY_PACKET_UNMAP_APERTURE_SIZE && !unordered && places_reg[7:0] == 8'd0 && !snoop;
+        default:
+            shape_holds = 1'b0;
+        endcase
+    end
+    always @(posedge clk) begin
+        shape_reg <= shape_holds;
+    end
+
+    wire [10:0] next_place = {1'b0, place_reg} + {1'b0, words[10:1]};
+    // The packet ends inside its buffer.
+    wire fits = words[15:11] == 5'd0 && next_place <= {1'b0, end_place};
+    wire holds = !bad_reg && shape_reg && fits;
+    wire take = checked_reg || (holds && !is_table);
+    wire taken = job_valid && job_ready;
+
+    // --- Outside --------------------------------------------------------------------------------------------------------
+
+    assign busy = state_reg != S_IDLE;
+    assign waiting = state_reg == S_OFFER;
+    assign ended = state_reg == S_IDLE && place_reg == end_place;
+    assign table_change = table_change_reg;
+    assign offset = {3'd0, place_reg, 3'd0};
+
+    // In S_OFFER this is where a page list begins.
+    wire [1:0] index = state_reg == S_OFFER ? 2'd3 : turn_reg == 2'd3 && (is_pages || is_fence) ? 2'd1 : turn_reg;
+    assign read_valid = state_reg == S_ASK || (state_reg == S_SECOND && turn_reg != 2'd0);
+    assign read_address = {2'd0, slot_reg, place_reg[8:0] + {7'd0, index}, 3'd0};
+
+    assign job_valid = state_reg == S_OFFER && !stop_reg;
+    assign job[`FERRY_JOB_OP_RANGE] = is_copy || is_pages ? `FERRY_JOB_OP_COPY :
+                                      is_read ? `FERRY_JOB_OP_READ : `FERRY_JOB_OP_FILL;
+    assign job[`FERRY_JOB_SOURCE_KIND_RANGE] = source_kind;
+    assign job[`FERRY_JOB_DESTINATION_KIND_RANGE] = destination_kind;
+    assign job[`FERRY_JOB_LIST_RANGE] = list;
+    assign job[`FERRY_JOB_UNORDERED_RANGE] = unordered;
+    assign job[`FERRY_JOB_PROTECTED_RANGE] = touch_protected;
+    // Told from the slot's ring on the way to the engine.
+    assign job[`FERRY_JOB_URGENT_RANGE] = 1'b0;
+    assign job[`FERRY_JOB_SLOT_RANGE] = slot_reg;
+    // FENCE and WRITE fill with a pattern of eight bytes.
+    assign job[`FERRY_JOB_PATTERN_LOG2_RANGE] = is_fill ? pattern_log2 : 2'd3;
+    assign job[`FERRY_JOB_PACKET_OFFSET_RANGE] = offset;
+    assign job[`FERRY_JOB_SOURCE_RANGE] = source_reg;
+    assign job[`FERRY_JOB_DESTINATION_RANGE] = destination_reg;
+    assign job[`FERRY_JOB_LENGTH_RANGE] = length_reg;
+    assign job[`FERRY_JOB_LIST_ADDRESS_RANGE] = read_address;
+    assign job[`FERRY_JOB_SPACE_RANGE] = space_reg;
+
+    // A page list's side is the offset in its first page. The others: COPY, READ and FENCE name or hold their source in double
+    // word 2, FILL and WRITE in 3; COPY its destination in 3, FENCE in 1, the rest in 2.
+    wire source_comes = take_2 || (take_3 && !is_copy && !is_pages && !is_read && !is_fence);
+    wire destination_comes = (take_1 && is_fence) || (take_2 && !is_fence) || (take_3 && is_copy);
+
+    always @(posedge clk) begin
+        if (take_0) begin
+            header_reg <= low;
+            places_reg <= high;
         end
-    S_ASK:
-        if (read_ready) begin
-            state_reg <= S_TAKE;
+        if (take_1) begin
+            // After FORGET a job of no bytes: it makes way for itself, and is behind all that was before.
+            length_reg <= is_fence ? 32'd8 : low & {32{!is_forget}};
+            first_offset_reg <= high[11:0];
         end
-    S_TAKE:
-        state_reg <= S_FIRST;
-    S_FIRST: begin
-        turn_reg <= turn_reg + 2'd1;
-        state_reg <= S_SECOND;
+        if (source_comes) begin
+            source_reg <= is_pages && from_list ? {52'd0, first_offset_reg} : read_data;
+        end
+        if (destination_comes) begin
+            destination_reg <= is_pages && !from_list ? {52'd0, first_offset_reg} : read_data;
+        end
+
+        if (state_reg == S_TAKE) begin
+            end_reg <= {1'b0, low} + {1'b0, range_bytes};
+            high_zero_reg <= high == 32'd0;
+            high_ones_reg <= high == 32'hffff_ffff;
+            high_short_reg <= high[31:12] == 20'd0;
+            high_virtual_reg <= high[31:16] == 16'd0;
+            high_last_reg <= &high[15:0];
+            low_zero_reg <= low == 32'd0;
+            low_aligned_reg <= low[2:0] == 3'd0;
+            kind_reg <= kind;
+            range_reg <= range_turn;
+            list_reg <= list_turn;
+            table_reg <= table_turn;
+            one_reg <= turn_reg == 2'd1;
+            three_reg <= turn_reg == 2'd3;
+        end
+        to_limit_reg <= state_reg == S_TAKE && range_turn && kind == `FERRY_ADDRESS_KIND_LOCAL;
+        to_aperture_reg <= state_reg == S_TAKE && range_turn && kind == `FERRY_ADDRESS_KIND_APERTURE;
+        to_table_reg <= state_reg == S_TAKE && table_turn;
+        to_base_reg <= to_limit_reg;
+        local_far_reg <= local_limit[63:33] != 31'd0;
+        unprotected_reg <= protect_limit == 64'd0 || protect_base[63:33] != 31'd0;
+        if (take_0) begin
+            bad_reg <= 1'b0;
+        end else if (state_reg == S_SECOND && (flaw || (to_base_reg && !end_inside && !unprotected_reg))) begin
+            bad_reg <= 1'b1;
+        end
     end
-    S_SECOND:
-        state_reg <= turn_reg == 2'd0 ? S_DECIDE : read_ready ? S_TAKE : S_ASK;
-    S_DECIDE: begin
-        table_change_reg <= holds && is_table;
-        state_reg <= take && !stop_reg ? S_OFFER : S_IDLE;
-    end
-    default:
-        if (taken) begin
-            place_reg <= next_place[9:0];
-            checked_reg <= 1'b0;
-            state_reg <= next_place[9:0] == end_place ? S_IDLE : S_ASK;
-        end else if (stop_reg) begin
+
+    always @(posedge clk) begin
+        if (stop) begin
+            stop_reg <= 1'b1;
+        end
+        case (state_reg)
+        S_IDLE:
+            if (start) begin
+                slot_reg <= start_slot;
+                place_reg <= start_offset[12:3];
+                system_reg <= start_system;
+                space_reg <= start_space;
+                virtual_only_reg <= start_virtual_only;
+                checked_reg <= start_checked;
+                stop_reg <= 1'b0;
+                table_change_reg <= 1'b0;
+                turn_reg <= 2'd0;
+                state_reg <= start_offset[12:3] == end_place ? S_IDLE : S_ASK;
+            end
+        S_ASK:
+            if (read_ready) begin
+                state_reg <= S_TAKE;
+            end
+        S_TAKE:
+            state_reg <= S_FIRST;
+        S_FIRST: begin
+            turn_reg <= turn_reg + 2'd1;
+            state_reg <= S_SECOND;
+        end
+        S_SECOND:
+            state_reg <= turn_reg == 2'd0 ? S_DECIDE : read_ready ? S_TAKE : S_ASK;
+        S_DECIDE: begin
+            table_change_reg <= holds && is_table;
+            state_reg <= take && !stop_reg ? S_OFFER : S_IDLE;
+        end
+        default:
+            if (taken) begin
+                place_reg <= next_place[9:0];
+                checked_reg <= 1'b0;
+                state_reg <= next_place[9:0] == end_place ? S_IDLE : S_ASK;
+            end else if (stop_reg) begin
+                state_reg <= S_IDLE;
+            end
+        endcase
+        if (rst || !run) begin
             state_reg <= S_IDLE;
         end
-    endcase
-    if (rst || !run) begin
-        state_reg <= S_IDLE;
     end
-end
 
 `ifdef FORMAL
-    // A packet of any words stands in command RAM. What is queued is what it says, and lies inside the limits, worked out
-    // here in 65 bits from the words alone.
-    reg past_valid = 1'b0;
-    (* anyconst *) wire [63:0] word_0;
-    (* anyconst *) wire [63:0] word_1;
-    (* anyconst *) wire [63:0] word_2;
-    (* anyconst *) wire [63:0] word_3;
-    reg  [1:0]  index_past;
-    wire [63:0] expected = index_past == 2'd0 ? word_0 : index_past == 2'd1 ? word_1 : index_past == 2'd2 ? word_2 : word_3;
+        // A packet of any words stands in command RAM. What is queued is what it says, and lies inside the limits, worked out
+        // here in 65 bits from the words alone.
+        reg past_valid = 1'b0;
+        (* anyconst *) wire [63:0] word_0;
+        (* anyconst *) wire [63:0] word_1;
+        (* anyconst *) wire [63:0] word_2;
+        (* anyconst *) wire [63:0] word_3;
+        reg  [1:0]  index_past;
+        wire [63:0] expected = index_past == 2'd0 ? word_0 : index_past == 2'd1 ? word_1 : index_past == 2'd2 ? word_2 : word_3;
 
-    wire [7:0]  says = word_0[7:0];
-    wire        says_copy = says == `FERRY_OPCODE_COPY;
-    wire        says_pages = says == `FERRY_OPCODE_COPY_PAGES;
-    wire        says_fill = says == `FERRY_OPCODE_FILL;
-    wire        says_fence = says == `FERRY_OPCODE_FENCE;
-    wire        says_from_list = word_0[37:36] == `FERRY_LIST_SIDE_SOURCE;
-    wire [31:0] bytes = says_fence ? 32'd8 : word_1[31:0];
-    wire [63:0] first_offset = {32'd0, word_1[63:32]};
-    wire [63:0] from = says_pages && says_from_list ? first_offset : says_fill ? word_3 : word_2;
-    wire [63:0] to = says_copy ? word_3 : says_fence ? word_1 : says_pages && !says_from_list ? first_offset : word_2;
-    wire [64:0] from_end = {1'b0, from} + {33'd0, bytes};
-    wire [64:0] to_end = {1'b0, to} + {33'd0, bytes};
-    wire [64:0] local_end = {1'b0, local_limit};
-    wire [64:0] aperture_end = {32'd0, APERTURE_BYTES};
-    wire        guarded = protect_base < protect_limit;
-    wire        from_range = says_copy || (says_pages && !says_from_list);
-    wire        to_range = !(says_pages && !says_from_list);
-    wire [64:0] list_end = {33'd0, word_1[63:32]} + {33'd0, bytes};
+        wire [7:0]  says = word_0[7:0];
+        wire        says_copy = says == `FERRY_OPCODE_COPY;
+        wire        says_pages = says == `FERRY_OPCODE_COPY_PAGES;
+        wire        says_fill = says == `FERRY_OPCODE_FILL;
+        wire        says_fence = says == `FERRY_OPCODE_FENCE;
+        wire        says_from_list = word_0[37:36] == `FERRY_LIST_SIDE_SOURCE;
+        wire [31:0] bytes = says_fence ? 32'd8 : word_1[31:0];
+        wire [63:0] first_offset = {32'd0, word_1[63:32]};
+        wire [63:0] from = says_pages && says_from_list ? first_offset : says_fill ? word_3 : word_2;
+        wire [63:0] to = says_copy ? word_3 : says_fence ? word_1 : says_pages && !says_from_list ? first_offset : word_2;
+        wire [64:0] from_end = {1'b0, from} + {33'd0, bytes};
+        wire [64:0] to_end = {1'b0, to} + {33'd0, bytes};
+        wire [64:0] local_end = {1'b0, local_limit};
+        wire [64:0] aperture_end = {32'd0, APERTURE_BYTES};
+        wire        guarded = protect_base < protect_limit;
+        wire        from_range = says_copy || (says_pages && !says_from_list);
+        wire        to_range = !(says_pages && !says_from_list);
+        wire [64:0] list_end = {33'd0, word_1[63:32]} + {33'd0, bytes};
 
-    wire [63:0] shown_source = job[`FERRY_JOB_SOURCE_RANGE];
-    wire [63:0] shown_destination = job[`FERRY_JOB_DESTINATION_RANGE];
-    wire [31:0] shown_length = job[`FERRY_JOB_LENGTH_RANGE];
-    wire [1:0]  shown_from = job[`FERRY_JOB_SOURCE_KIND_RANGE];
-    wire [1:0]  shown_to = job[`FERRY_JOB_DESTINATION_KIND_RANGE];
+        wire [63:0] shown_source = job[`FERRY_JOB_SOURCE_RANGE];
+        wire [63:0] shown_destination = job[`FERRY_JOB_DESTINATION_RANGE];
+        wire [31:0] shown_length = job[`FERRY_JOB_LENGTH_RANGE];
+        wire [1:0]  shown_from = job[`FERRY_JOB_SOURCE_KIND_RANGE];
+        wire [1:0]  shown_to = job[`FERRY_JOB_DESTINATION_KIND_RANGE];
 
-    reg asked_past;
-    always @(posedge clk) begin
-        past_valid <= 1'b1;
-        asked_past <= read_valid && read_ready && !rst && run;
-        index_past <= index;
-        if (!past_valid) begin
-            assume (rst);
-        end else begin
-            // Command RAM answers a cycle after it took a request; the core starts only a sequencer that rests, with a slot's
-            // bytes at most, and what the host has set stays.
-            assume (read_data_valid == asked_past);
-            assume (!read_data_valid || read_data == expected);
-            assume (!start || (state_reg == S_IDLE && !asked_past && start_offset[15:12] == 4'd0));
-            assume (!job_ready || job_valid);
-            assume ($stable(limits) && buffer_bytes <= 13'd4096 && (state_reg == S_IDLE || $stable(buffer_bytes)));
-
-            // What a job's slot says of it is looked up a cycle ahead (ferry_registers_jobs).
-            assert (!job_valid || $stable(job[`FERRY_JOB_SLOT_RANGE]));
-            if (job_valid && !checked_reg) begin
-                assert (says_copy || says_pages || says_fill || says_fence);
-                assert (!job[`FERRY_JOB_PROTECTED_RANGE] && word_0[15:9] == 7'd0 && word_0[63:40] == 24'd0);
-                assert (job[`FERRY_JOB_UNORDERED_RANGE] == word_0[8] && (!word_0[8] || says_copy || says_pages));
-                // The whole packet lies in the buffer, and is as long as its opcode asks for.
-                assert ({15'd0, offset} + {13'd0, word_0[31:16], 2'd0} <= {18'd0, buffer_bytes});
-                assert (!says_copy || word_0[31:16] == 16'd8);
-                assert (!says_fill || word_0[31:16] == 16'd8);
-                assert (!says_fence || (word_0[31:16] == 16'd6 && word_1[2:0] == 3'd0));
-                assert (!says_pages || ({49'd0, word_0[31:16]} == 65'd6 + 65'd2 * ((list_end + 65'd4095) >> 12)));
-                assert (!says_pages || (word_1[63:44] == 20'd0 && bytes != 32'd0 && system_reg));
-                assert (says_fence || says_pages || word_1[63:32] == 32'd0);
-                // Kinds, and who may name the host.
-                assert (shown_from == word_0[33:32] && shown_to == word_0[35:34]);
-                assert (shown_from != `FERRY_ADDRESS_KIND_VIRTUAL && shown_to != `FERRY_ADDRESS_KIND_VIRTUAL);
-                assert (system_reg || (shown_from != `FERRY_ADDRESS_KIND_SYSTEM && shown_to != `FERRY_ADDRESS_KIND_SYSTEM));
-                // The job is what the packet says.
-                assert (shown_source == from && shown_destination == to && shown_length == bytes);
-                assert (job[`FERRY_JOB_LIST_RANGE] == (says_pages ? word_0[37:36] : 2'd0));
-                assert (job[`FERRY_JOB_OP_RANGE] == (says_fill || says_fence ? `FERRY_JOB_OP_FILL : `FERRY_JOB_OP_COPY));
-                assert (!says_fill || job[`FERRY_JOB_PATTERN_LOG2_RANGE] == word_0[39:38]);
-                assert (!says_fence || job[`FERRY_JOB_PATTERN_LOG2_RANGE] == 2'd3);
-                // Both ranges lie inside their segments, and touch nothing protected.
-                if (from_range && shown_from == `FERRY_ADDRESS_KIND_LOCAL) begin
-                    assert (from_end <= local_end);
-                    assert (!guarded || bytes == 32'd0 || from >= protect_limit || from_end <= {1'b0, protect_base});
-                end
-                if (to_range && shown_to == `FERRY_ADDRESS_KIND_LOCAL) begin
-                    assert (to_end <= local_end);
-                    assert (!guarded || bytes == 32'd0 || to >= protect_limit || to_end <= {1'b0, protect_base});
-                end
-                assert (!from_range || shown_from != `FERRY_ADDRESS_KIND_APERTURE || from_end <= aperture_end);
-                assert (!to_range || shown_to != `FERRY_ADDRESS_KIND_APERTURE || to_end <= aperture_end);
-                assert (!from_range || shown_from != `FERRY_ADDRESS_KIND_SYSTEM || from_end <= {1'b1, 64'd0});
-                assert (!to_range || shown_to != `FERRY_ADDRESS_KIND_SYSTEM || to_end <= {1'b1, 64'd0});
+        reg asked_past;
+        reg [3:0] space_started = 4'd0;
+        always @(posedge clk) begin
+            if (start && state_reg == S_IDLE) begin
+                space_started <= start_space;
             end
-            // Only a core that stops, or the firmware that wants its place, takes an offer back; until then it stays.
-            if (!$past(rst) && $past(job_valid && !job_ready && run && !stop)) begin
-                assert (job_valid && $stable(job));
+            past_valid <= 1'b1;
+            asked_past <= read_valid && read_ready && !rst && run;
+            index_past <= index;
+            if (!past_valid) begin
+                assume (rst);
+            end else begin
+                // Command RAM answers a cycle after it took a request; the core starts only a sequencer that rests, with a slot's
+                // bytes at most, and what the host has set stays.
+                assume (read_data_valid == asked_past);
+                assume (!read_data_valid || read_data == expected);
+                assume (!start || (state_reg == S_IDLE && !asked_past && start_offset[15:12] == 4'd0));
+                assume (!job_ready || job_valid);
+                assume ($stable(limits) && buffer_bytes <= 13'd4096 && (state_reg == S_IDLE || $stable(buffer_bytes)));
+
+                // What a job's slot says of it is looked up a cycle ahead (ferry_registers_jobs).
+                assert (!job_valid || $stable(job[`FERRY_JOB_SLOT_RANGE]));
+                if (job_valid && !checked_reg) begin
+                    assert (says_copy || says_pages || says_fill || says_fence);
+                    assert (!job[`FERRY_JOB_PROTECTED_RANGE] && word_0[15:9] == 7'd0 && word_0[63:40] == 24'd0);
+                    assert (job[`FERRY_JOB_UNORDERED_RANGE] == word_0[8] && (!word_0[8] || says_copy || says_pages));
+                    // The whole packet lies in the buffer, and is as long as its opcode asks for.
+                    assert ({15'd0, offset} + {13'd0, word_0[31:16], 2'd0} <= {18'd0, buffer_bytes});
+                    assert (!says_copy || word_0[31:16] == 16'd8);
+                    assert (!says_fill || word_0[31:16] == 16'd8);
+                    assert (!says_fence || (word_0[31:16] == 16'd6 && word_1[2:0] == 3'd0));
+                    assert (!says_pages || ({49'd0, word_0[31:16]} == 65'd6 + 65'd2 * ((list_end + 65'd4095) >> 12)));
+                    assert (!says_pages || (word_1[63:44] == 20'd0 && bytes != 32'd0 && system_reg));
+                    assert (says_fence || says_pages || word_1[63:32] == 32'd0);
+                    // Kinds, and who may name the host.
+                    assert (shown_from == word_0[33:32] && shown_to == word_0[35:34]);
+                    assert (!virtual_only_reg || ((says_fill || shown_from == `FERRY_ADDRESS_KIND_VIRTUAL)
+                        && shown_to == `FERRY_ADDRESS_KIND_VIRTUAL));
+                    assert (PAGE_TABLES || (shown_from != `FERRY_ADDRESS_KIND_VIRTUAL && shown_to != `FERRY_ADDRESS_KIND_VIRTUAL));
+                    assert (system_reg || (shown_from != `FERRY_ADDRESS_KIND_SYSTEM && shown_to != `FERRY_ADDRESS_KIND_SYSTEM));
+                    // The job is what the packet says.
+                    assert (shown_source == from && shown_destination == to && shown_length == bytes);
+                    assert (job[`FERRY_JOB_LIST_RANGE] == (says_pages ? word_0[37:36] : 2'd0));
+                    assert (job[`FERRY_JOB_OP_RANGE] == (says_fill || says_fence ? `FERRY_JOB_OP_FILL : `FERRY_JOB_OP_COPY));
+                    assert (!says_fill || job[`FERRY_JOB_PATTERN_LOG2_RANGE] == word_0[39:38]);
+                    assert (!says_fence || job[`FERRY_JOB_PATTERN_LOG2_RANGE] == 2'd3);
+                    // Both ranges lie inside their segments, and touch nothing protected.
+                    if (from_range && shown_from == `FERRY_ADDRESS_KIND_LOCAL) begin
+                        assert (from_end <= local_end);
+                        assert (!guarded || bytes == 32'd0 || from >= protect_limit || from_end <= {1'b0, protect_base});
+                    end
+                    if (to_range && shown_to == `FERRY_ADDRESS_KIND_LOCAL) begin
+                        assert (to_end <= local_end);
+                        assert (!guarded || bytes == 32'd0 || to >= protect_limit || to_end <= {1'b0, protect_base});
+                    end
+                    assert (!from_range || shown_from != `FERRY_ADDRESS_KIND_APERTURE || from_end <= aperture_end);
+                    assert (!to_range || shown_to != `FERRY_ADDRESS_KIND_APERTURE || to_end <= aperture_end);
+                    assert (!from_range || shown_from != `FERRY_ADDRESS_KIND_SYSTEM || from_end <= {1'b1, 64'd0});
+                    assert (!to_range || shown_to != `FERRY_ADDRESS_KIND_SYSTEM || to_end <= {1'b1, 64'd0});
+                    assert (!from_range || shown_from != `FERRY_ADDRESS_KIND_VIRTUAL || from_end <= {17'd1, 48'd0});
+                    assert (!to_range || shown_to != `FERRY_ADDRESS_KIND_VIRTUAL || to_end <= {17'd1, 48'd0});
+                end
+                // Whatever the packet says, its job's space is the one that the firmware named for the buffer.
+                assert (!job_valid || job[`FERRY_JOB_SPACE_RANGE] == space_started);
+                assert (!(job_valid && is_forget) || shown_length == 32'd0);
+                // Only a core that stops, or the firmware that wants its place, takes an offer back; until then it stays.
+                if (!$past(rst) && $past(job_valid && !job_ready && run && !stop)) begin
+                    assert (job_valid && $stable(job));
+                end
+                cover (job_valid && says_copy && !checked_reg && bytes != 32'd0);
+                cover (job_valid && says_pages && !checked_reg);
+                cover (job_valid && says_copy && !checked_reg && virtual_only_reg && space_started == 4'd9);
+                cover (job_valid && says_fence && !checked_reg);
+                cover (table_change);
+                cover (state_reg == S_IDLE && $past(state_reg == S_DECIDE) && !stop_reg);
             end
-            cover (job_valid && says_copy && !checked_reg && bytes != 32'd0);
-            cover (job_valid && says_pages && !checked_reg);
-            cover (job_valid && says_fence && !checked_reg);
-            cover (table_change);
-            cover (state_reg == S_IDLE && $past(state_reg == S_DECIDE) && !stop_reg);
         end
-    end
 `endif
 
-wire unused = &{1'b0, buffer_bytes[2:0], start_offset, read_data_valid, limits, header_reg, places_reg};
+    wire unused = &{1'b0, buffer_bytes[2:0], start_offset, read_data_valid, limits, header_reg, places_reg};
 
 endmodule
 

@@ -31,80 +31,80 @@ module ferry_stop (
     input  wire fetch_wound
 );
 
-localparam [1:0] S_SETTLED  = 2'd0;
-localparam [1:0] S_RUNNING  = 2'd1;
-localparam [1:0] S_STOPPING = 2'd2;
+    localparam [1:0] S_SETTLED  = 2'd0;
+    localparam [1:0] S_RUNNING  = 2'd1;
+    localparam [1:0] S_STOPPING = 2'd2;
 
-reg [1:0] state_reg;
-// Cycles of S_STOPPING, up to 3: in the first the core may still write a register, in the second its reset has reached
-// it and the engine is told, from the fourth on everything that was set going shows as busy.
-reg [1:0] cycle_reg;
+    reg [1:0] state_reg;
+    // Cycles of S_STOPPING, up to 3: in the first the core may still write a register, in the second its reset has reached
+    // it and the engine is told, from the fourth on everything that was set going shows as busy.
+    reg [1:0] cycle_reg;
 
-wire at_rest = !engine_busy && !engine_resetting && !update_busy && !post_busy;
+    wire at_rest = !engine_busy && !engine_resetting && !update_busy && !post_busy;
 
-assign run = state_reg == S_RUNNING;
-assign settled = state_reg == S_SETTLED;
-assign stopping = state_reg == S_STOPPING || (settled && !fetch_wound);
-assign engine_reset = state_reg == S_STOPPING && cycle_reg == 2'd1;
+    assign run = state_reg == S_RUNNING;
+    assign settled = state_reg == S_SETTLED;
+    assign stopping = state_reg == S_STOPPING || (settled && !fetch_wound);
+    assign engine_reset = state_reg == S_STOPPING && cycle_reg == 2'd1;
 
-always @(posedge clk) begin
-    cycle_reg <= state_reg != S_STOPPING ? 2'd0 : cycle_reg == 2'd3 ? 2'd3 : cycle_reg + 2'd1;
-    case (state_reg)
-    S_SETTLED:
-        if (core_run && fetch_wound) begin
-            state_reg <= S_RUNNING;
-        end
-    S_RUNNING:
-        if (!core_run) begin
-            state_reg <= S_STOPPING;
-        end
-    default:
-        if (cycle_reg == 2'd3 && at_rest) begin
+    always @(posedge clk) begin
+        cycle_reg <= state_reg != S_STOPPING ? 2'd0 : cycle_reg == 2'd3 ? 2'd3 : cycle_reg + 2'd1;
+        case (state_reg)
+        S_SETTLED:
+            if (core_run && fetch_wound) begin
+                state_reg <= S_RUNNING;
+            end
+        S_RUNNING:
+            if (!core_run) begin
+                state_reg <= S_STOPPING;
+            end
+        default:
+            if (cycle_reg == 2'd3 && at_rest) begin
+                state_reg <= S_SETTLED;
+            end
+        endcase
+        if (rst) begin
             state_reg <= S_SETTLED;
+            cycle_reg <= 2'd0;
         end
-    endcase
-    if (rst) begin
-        state_reg <= S_SETTLED;
-        cycle_reg <= 2'd0;
     end
-end
 
 `ifdef FORMAL
-    reg past_valid = 1'b0;
-    // The engine was told since the core was stopped. Cycles since then, up to 4.
-    reg       told = 1'b0;
-    reg [2:0] stopped = 3'd4;
-    always @(posedge clk) begin
-        past_valid <= 1'b1;
-        told <= engine_reset || (told && state_reg == S_STOPPING && !rst);
-        stopped <= run && !rst ? 3'd0 : stopped == 3'd4 ? 3'd4 : stopped + 3'd1;
-        if (!past_valid) begin
-            assume (rst);
-        end else begin
-            // Whatever the host does, the core never runs on into a state that is not wound back.
-            if (!$past(rst) && !$past(run) && run) begin
-                assert ($past(settled && fetch_wound));
+        reg past_valid = 1'b0;
+        // The engine was told since the core was stopped. Cycles since then, up to 4.
+        reg       told = 1'b0;
+        reg [2:0] stopped = 3'd4;
+        always @(posedge clk) begin
+            past_valid <= 1'b1;
+            told <= engine_reset || (told && state_reg == S_STOPPING && !rst);
+            stopped <= run && !rst ? 3'd0 : stopped == 3'd4 ? 3'd4 : stopped + 3'd1;
+            if (!past_valid) begin
+                assume (rst);
+            end else begin
+                // Whatever the host does, the core never runs on into a state that is not wound back.
+                if (!$past(rst) && !$past(run) && run) begin
+                    assert ($past(settled && fetch_wound));
+                end
+                // Slots are given free only when everything was at rest after the engine was told, and not before what the core's
+                // last write set going shows.
+                if (!$past(rst) && !$past(settled) && settled) begin
+                    assert ($past(told && !engine_busy && !engine_resetting && !update_busy && !post_busy));
+                    assert (stopped == 3'd4);
+                end
+                // The engine is told when the core's own reset has reached it.
+                assert (!engine_reset || (!run && !$past(run)));
+                assert (!settled || !run);
+                cover (run && $past(settled));
+                cover (!$past(rst) && settled && $past(state_reg == S_STOPPING) && core_run);
             end
-            // Slots are given free only when everything was at rest after the engine was told, and not before what the core's
-            // last write set going shows.
-            if (!$past(rst) && !$past(settled) && settled) begin
-                assert ($past(told && !engine_busy && !engine_resetting && !update_busy && !post_busy));
-                assert (stopped == 3'd4);
+        end
+        always @(*) begin
+            assert (!past_valid || state_reg != 2'd3);
+            if (past_valid && state_reg == S_STOPPING) begin
+                assert (cycle_reg < 2'd2 || told);
+                assert (cycle_reg == 2'd3 ? stopped >= 3'd3 : stopped == {1'b0, cycle_reg});
             end
-            // The engine is told when the core's own reset has reached it.
-            assert (!engine_reset || (!run && !$past(run)));
-            assert (!settled || !run);
-            cover (run && $past(settled));
-            cover (!$past(rst) && settled && $past(state_reg == S_STOPPING) && core_run);
         end
-    end
-    always @(*) begin
-        assert (!past_valid || state_reg != 2'd3);
-        if (past_valid && state_reg == S_STOPPING) begin
-            assert (cycle_reg < 2'd2 || told);
-            assert (cycle_reg == 2'd3 ? stopped >= 3'd3 : stopped == {1'b0, cycle_reg});
-        end
-    end
 `endif
 
 endmodule

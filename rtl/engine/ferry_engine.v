@@ -46,6 +46,8 @@ module ferry_engine #(
     parameter APERTURE_PAGES = 4096,
     // 1: a side of a COPY may be a page list; 0: lists are taken for linear ranges, for a host that sends none.
     parameter LISTS = 1,
+    // 1: a side may be virtual, 0: there is no page-table unit, and a virtual address is a RANGE fault.
+    parameter TABLES = 1,
     // log2 of the number of jobs that can wait or run: of those that are not urgent, and of urgent ones (not more).
     parameter LG_JOBS = 4,
     parameter LG_URGENT = 1,
@@ -118,6 +120,14 @@ module ferry_engine #(
     output wire [31:0] write_lookup_page,
     input  wire        write_result_valid,
     input  wire [`FERRY_TRANSLATION_BITS-1:0] write_result,
+
+    // ---- Page-table unit: see ferry_page_tables; side 0 reads, side 1 writes. table_read: it reads a table ----
+    output wire [1:0]  tables_valid,
+    output wire [2*`FERRY_LOOKUP_BITS-1:0] tables_lookup,
+    input  wire [1:0]  tables_answer_valid,
+    input  wire [`FERRY_PAGE_BITS-1:0] tables_answer,
+    input  wire [127:0] tables_seen,
+    input  wire        table_read,
 
     // ---- AXI4 master to video memory; upper address bits are 0 ----
     output wire [`FERRY_AXI_A_BITS-1:0] m_axi_local_ar,
@@ -212,6 +222,7 @@ module ferry_engine #(
     wire        read_empty;
     wire [31:0] read_last;
     wire [15:0] read_list_base;
+    wire [3:0]  read_space;
 
     wire        write_valid;
     wire        write_take;
@@ -232,6 +243,7 @@ module ferry_engine #(
     wire [63:0] write_base;
     wire [31:0] write_last;
     wire [15:0] write_list_base;
+    wire [3:0]  write_space;
 
     ferry_job_queue #(.LG_JOBS(LG_JOBS), .LG_URGENT(LG_URGENT), .LG_TURNS(LG_BETWEEN), .LISTS(LISTS)) queue (
         .clk(clk), .rst(rst), .hold(hold),
@@ -246,6 +258,7 @@ module ferry_engine #(
         .read_protected(read_protected), .read_buffered(read_buffered), .read_slot(read_slot), .read_pattern_log2(read_pattern_log2),
         .read_shift(read_shift), .read_descending(read_descending), .read_chunk_end(read_chunk_end),
         .read_base(read_base), .read_empty(read_empty), .read_last(read_last), .read_list_base(read_list_base),
+        .read_space(read_space), .write_space(write_space),
         .write_valid(write_valid), .write_take(write_take), .write_back(write_back), .write_urgent(write_urgent),
         .write_first(write_first),
         .write_op(write_op), .write_kind(write_kind), .write_is_list(write_is_list),
@@ -301,6 +314,9 @@ module ferry_engine #(
     wire        tell_cut;
     wire        resolved;
     wire        read_progress;
+    wire        read_fault_met;
+    wire [1:0]  read_fault_slot;
+    wire [1:0]  read_fault_level;
 
     wire [`FERRY_AXI_R_BITS-1:0] host_r;
     wire        host_rvalid;
@@ -311,8 +327,8 @@ module ferry_engine #(
     );
 
     ferry_read_side #(
-        .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .APERTURE_PAGES(APERTURE_PAGES), .LISTS(LISTS), .LG_TURNS(LG_TURNS),
-        .LG_READS(LG_READS), .LG_DATA(LG_DATA)
+        .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .APERTURE_PAGES(APERTURE_PAGES), .LISTS(LISTS), .TABLES(TABLES),
+        .LG_TURNS(LG_TURNS), .LG_READS(LG_READS), .LG_DATA(LG_DATA)
     ) read_side (
         .clk(clk), .rst(rst),
         .job_valid(read_valid), .job_take(read_take), .job_back(read_back), .job_urgent(read_urgent),
@@ -321,6 +337,7 @@ module ferry_engine #(
         .job_protected(read_protected), .job_buffered(read_buffered), .job_slot(read_slot), .job_pattern_log2(read_pattern_log2),
         .job_shift(read_shift), .job_descending(read_descending), .job_chunk_end(read_chunk_end),
         .job_base(read_base), .job_empty(read_empty), .job_last(read_last), .job_list_base(read_list_base),
+        .job_space(read_space), .fault_met(read_fault_met), .fault_slot(read_fault_slot), .fault_level(read_fault_level),
         .urgent_waits(urgent_waits), .fill_over(fill_over), .fill_cut(fill_cut),
         .drop(drop), .drop_turn_valid(give_up), .drop_turn(side_turn), .drop_all(drop_all),
         .local_limit(limit), .protect_base(closed_base), .protect_limit(closed_limit),
@@ -333,6 +350,8 @@ module ferry_engine #(
         .result_valid(read_result_valid), .result_hit(read_result[`FERRY_TRANSLATION_HIT_RANGE]),
         .result_snoop(read_result[`FERRY_TRANSLATION_SNOOP_RANGE]),
         .result_page(read_result[`FERRY_TRANSLATION_PAGE_RANGE]),
+        .tables_valid(tables_valid[0]), .tables_lookup(tables_lookup[`FERRY_LOOKUP_BITS-1:0]),
+        .tables_answer_valid(tables_answer_valid[0]), .tables_answer(tables_answer),
         .local_ar(m_axi_local_ar), .local_arvalid(m_axi_local_arvalid), .local_arready(m_axi_local_arready),
         .local_rdata(m_axi_local_r[`FERRY_AXI_R_DATA_RANGE]),
         .local_rresp(m_axi_local_r[`FERRY_AXI_R_RESPONSE_RANGE]), .local_rvalid(m_axi_local_rvalid),
@@ -371,6 +390,7 @@ module ferry_engine #(
     wire        side_fault_valid;
     wire [7:0]  side_fault_kind;
     wire [31:0] side_fault_position;
+    wire [1:0]  side_fault_level;
     wire        note_valid;
     wire        note_ready;
     wire        note_marker;
@@ -382,8 +402,8 @@ module ferry_engine #(
     wire [31:0] note_position;
 
     ferry_write_side #(
-        .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .APERTURE_PAGES(APERTURE_PAGES), .LISTS(LISTS), .LG_TURNS(LG_TURNS),
-        .LG_DATA(LG_DATA)
+        .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .APERTURE_PAGES(APERTURE_PAGES), .LISTS(LISTS), .TABLES(TABLES),
+        .LG_TURNS(LG_TURNS), .LG_DATA(LG_DATA)
     ) write_side (
         .clk(clk), .rst(rst),
         .job_valid(write_valid), .job_take(write_take), .job_back(write_back), .job_urgent(write_urgent),
@@ -392,6 +412,7 @@ module ferry_engine #(
         .job_protected(write_protected), .job_buffered(write_buffered), .job_slot(write_slot),
         .job_descending(write_descending), .job_chunk_end(write_chunk_end), .job_base(write_base),
         .job_empty(1'b0), .job_last(write_last), .job_list_base(write_list_base),
+        .job_space(write_space), .fault_level(side_fault_level),
         .fill_over(fill_over), .fill_cut(fill_cut), .drop(drop), .local_limit(limit), .protect_base(closed_base),
         .protect_limit(closed_limit),
         .push_good(tell_good), .push_bad(tell_bad), .push_cut(tell_cut), .push_last(tell_last), .resolved(resolved),
@@ -410,6 +431,8 @@ module ferry_engine #(
         .result_valid(write_result_valid), .result_hit(write_result[`FERRY_TRANSLATION_HIT_RANGE]),
         .result_snoop(write_result[`FERRY_TRANSLATION_SNOOP_RANGE]),
         .result_page(write_result[`FERRY_TRANSLATION_PAGE_RANGE]),
+        .tables_valid(tables_valid[1]), .tables_lookup(tables_lookup[2*`FERRY_LOOKUP_BITS-1:`FERRY_LOOKUP_BITS]),
+        .tables_answer_valid(tables_answer_valid[1]), .tables_answer(tables_answer),
         .slot_tags(slot_tags), .local_aw(m_axi_local_aw), .local_awvalid(m_axi_local_awvalid),
         .local_awready(m_axi_local_awready), .host_aw(m_axi_host_aw), .host_awvalid(m_axi_host_awvalid),
         .host_awready(m_axi_host_awready)
@@ -442,11 +465,19 @@ module ferry_engine #(
         .host_wready(m_axi_host_wready)
     );
 
+    // ---- What the page tables said of a fault ----
+    wire [`FERRY_ENGINE_FAULT_BITS-1:0] plain_fault;
+    ferry_fault_entries fault_entries (
+        .clk(clk), .rst(rst), .slot_free(poison_clear), .read_met(read_fault_met), .read_slot(read_fault_slot),
+        .read_level(read_fault_level), .read_entry(tables_seen[63:0]), .write_met(side_fault_valid), .write_slot(side_slot),
+        .write_level(side_fault_level), .write_entry(tables_seen[127:64]), .plain(plain_fault), .fault(fault)
+    );
+
     // ---- Retirement ----
     wire wrote_local = m_axi_local_wvalid && m_axi_local_wready;
     wire wrote_host = m_axi_host_wvalid && m_axi_host_wready;
     wire write_beat = wrote_local || wrote_host;
-    wire progress = read_progress || write_beat || burst_valid || word_take || write_take
+    wire progress = read_progress || table_read || write_beat || burst_valid || word_take || write_take
         || (m_axi_local_awvalid && m_axi_local_awready) || (m_axi_host_awvalid && m_axi_host_awready);
 
     ferry_retire #(.LG_TURNS(LG_TURNS), .LG_WRITES(LG_WRITES)) retirement (
@@ -463,7 +494,7 @@ module ferry_engine #(
         .view_urgent(view_urgent), .retire(retire), .retire_urgent(retire_urgent), .lost(lost), .over(over),
         .job_descending(view_descending), .job_slot(view_slot), .job_packet_offset(view_packet_offset),
         .timeout(timeout), .progress(progress), .resetting(resetting_reg),
-        .poison(poison), .poison_clear(poison_clear), .fault_valid(fault_valid), .fault(fault),
+        .poison(poison), .poison_clear(poison_clear), .fault_valid(fault_valid), .fault(plain_fault),
         .fault_clear(fault_clear)
     );
 

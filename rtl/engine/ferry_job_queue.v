@@ -75,6 +75,7 @@ module ferry_job_queue #(
     output wire        read_empty,
     output wire [31:0] read_last,
     output wire [15:0] read_list_base,
+    output wire [3:0]  read_space,
 
     // Next turn of the write side; `last` is its length less one; a job that writes nothing shows as a READ. write_buffered:
     // bursts wait until all of their data is there. Back: the job, taken last of those that are not urgent, comes again.
@@ -94,7 +95,8 @@ module ferry_job_queue #(
     output wire [8:0]  write_chunk_end,
     output wire [63:0] write_base,
     output wire [31:0] write_last,
-    output wire [15:0] write_list_base
+    output wire [15:0] write_list_base,
+    output wire [3:0]  write_space
 );
     wire [2:0]  job_op = job[`FERRY_JOB_OP_RANGE];
     wire [1:0]  job_source_kind = job[`FERRY_JOB_SOURCE_KIND_RANGE];
@@ -110,9 +112,10 @@ module ferry_job_queue #(
     wire [63:0] job_destination = job[`FERRY_JOB_DESTINATION_RANGE];
     wire [31:0] job_length = job[`FERRY_JOB_LENGTH_RANGE];
     wire [15:0] job_list_address = job[`FERRY_JOB_LIST_ADDRESS_RANGE];
+    wire [3:0]  job_space = job[`FERRY_JOB_SPACE_RANGE];
 
-    localparam JOB_BITS = 3 + 2 + 2 + 1 + 1 + 1 + 1 + 2 + 2 + 1 + 64 + 64 + 1 + 32;
-    localparam TURN_BITS = 1 + 1 + 1 + 1 + 2 + 1 + 1 + 1 + 2 + 1 + 64 + 32;
+    localparam JOB_BITS = 3 + 2 + 2 + 1 + 1 + 1 + 1 + 2 + 2 + 1 + 64 + 64 + 1 + 32 + 4;
+    localparam TURN_BITS = 1 + 1 + 1 + 1 + 2 + 1 + 1 + 1 + 2 + 1 + 64 + 32 + 4;
     localparam NAME_BITS = 1 + 2 + 13;
 
     // Of either class eight jobs at most wait for the read side: while they do, more are of no use. (No more than there are.)
@@ -187,7 +190,7 @@ module ferry_job_queue #(
     wire [63:0] source = {source_list ? job_list_address : job_source[63:48], job_source[47:0]};
     wire [63:0] destination = {destination_list ? job_list_address : job_destination[63:48], job_destination[47:0]};
     wire [JOB_BITS-1:0] entry = {job_op, job_source_kind, job_destination_kind, source_list, destination_list, job_unordered,
-        job_protected, job_slot, job_pattern_log2, descending, source, destination, empty, last};
+        job_protected, job_slot, job_pattern_log2, descending, source, destination, empty, last, job_space};
     // Packets stand at multiples of 8.
     wire [NAME_BITS-1:0] name = {descending, job_slot, job_packet_offset[15:3]};
     localparam [LG_WAITING:0] FIRST_URGENT_WAITING = {1'b1, {LG_WAITING{1'b0}}};
@@ -236,7 +239,7 @@ module ferry_job_queue #(
     assign read_valid = waits_reg && turn_room;
     assign read_first = read_urgent ? urgent_read_first : normal_read_first;
     assign {read_op, read_kind, destination_kind, read_is_list, destination_is_list, read_unordered, read_protected, read_slot,
-            read_pattern_log2, read_descending, read_base, read_destination, read_empty, read_last} = waiting[place_reg];
+            read_pattern_log2, read_descending, read_base, read_destination, read_empty, read_last, read_space} = waiting[place_reg];
     assign read_list_base = read_base[63:48];
     // The read side goes down by the destination's blocks too.
     assign read_chunk_end = read_destination[8:0] + read_last[8:0];
@@ -264,7 +267,7 @@ module ferry_job_queue #(
     ferry_fifo #(.WIDTH(TURN_BITS), .LG_DEPTH(LG_TURNS)) turns (
         .clk(clk), .rst(rst), .in_valid(read_take), .in_ready(turn_room),
         .in_data({read_urgent, is_read || read_empty, is_fill, read_unordered, destination_kind, destination_is_list, read_protected,
-            read_buffered, read_slot, read_descending, read_destination, read_last}),
+            read_buffered, read_slot, read_descending, read_destination, read_last, read_space}),
         .out_valid(turn_valid), .out_ready(turn_next), .out_data(turn)
 `ifdef FORMAL
         , .formal_place(turn_place), .formal_held(turn_held), .formal_word(turn_word), .formal_write(turn_in), .formal_read(turn_out)
@@ -280,7 +283,7 @@ module ferry_job_queue #(
         end
     end
     assign {write_urgent, turn_silent, turn_fill, write_unordered, write_kind, write_is_list, write_protected,
-            write_buffered, write_slot, write_descending, write_base, write_last} = turn_reg;
+            write_buffered, write_slot, write_descending, write_base, write_last, write_space} = turn_reg;
     assign write_valid = turn_valid_reg;
     assign write_first = write_urgent ? urgent_write_first : normal_write_first;
     assign write_op = turn_silent ? `FERRY_JOB_OP_READ : turn_fill ? `FERRY_JOB_OP_FILL : `FERRY_JOB_OP_COPY;
@@ -345,7 +348,8 @@ module ferry_job_queue #(
     wire still_waits = place_urgent ? urgent_place_ahead >= urgent_read_ahead
         : place_ahead >= read_ahead || (may_come_back && read_ahead == place_ahead + 1'b1);
     wire [JOB_BITS-1:0] read_view = {read_op, read_kind, destination_kind, read_is_list, destination_is_list, read_unordered,
-        read_protected, read_slot, read_pattern_log2, read_descending, read_base, read_destination, read_empty, read_last};
+        read_protected, read_slot, read_pattern_log2, read_descending, read_base, read_destination, read_empty, read_last,
+        read_space};
     // A turn, whichever, shows to the write side what its job showed to the read side when it was taken.
     reg [JOB_BITS-1:0] taken = 0;
     reg taken_urgent = 1'b0;
@@ -357,14 +361,15 @@ module ferry_job_queue #(
     wire        taken_is_list, taken_unordered, taken_protected, taken_descending, taken_empty;
     wire [63:0] taken_destination;
     wire [31:0] taken_last;
+    wire [3:0]  taken_space;
     wire [70:0] taken_rest;
     assign {taken_op, taken_rest[70:69], taken_kind, taken_rest[68], taken_is_list, taken_unordered, taken_protected, taken_slot,
-        taken_rest[67:66], taken_descending, taken_rest[63:0], taken_destination, taken_empty, taken_last} = taken;
+        taken_rest[67:66], taken_descending, taken_rest[63:0], taken_destination, taken_empty, taken_last, taken_space} = taken;
     assign taken_rest[65:64] = 2'd0;
     reg shows_turn = 1'b0;
     wire [TURN_BITS-1:0] taken_turn = {taken_urgent, taken_op == `FERRY_JOB_OP_READ || taken_empty, taken_op == `FERRY_JOB_OP_FILL,
         taken_unordered, taken_kind, taken_is_list, taken_protected, taken_buffered, taken_slot, taken_descending,
-        taken_destination, taken_last};
+        taken_destination, taken_last, taken_space};
     always @(posedge clk) begin
         shows_turn <= !rst && (turn_next ? turn_valid && turn_out == turn_place : shows_turn);
         was_shown <= held && !rst && view_urgent == place_urgent && is_shown;
@@ -414,7 +419,7 @@ module ferry_job_queue #(
         end
         assert (!shows_turn || (write_valid && turn_reg == taken_turn && turn_out == turn_place + 1'b1));
         if (shows_turn) begin
-            assert (write_urgent == taken_urgent && write_slot == taken_slot && write_last == taken_last);
+            assert (write_urgent == taken_urgent && write_slot == taken_slot && write_last == taken_last && write_space == taken_space);
             assert (write_kind == taken_kind && write_base == taken_destination && write_descending == taken_descending);
             assert (write_op == (taken_empty ? `FERRY_JOB_OP_READ : taken_op) || taken_op > `FERRY_JOB_OP_READ);
         end

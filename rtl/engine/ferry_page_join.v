@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pages that ferry_address_generator is in and will come to. Pages of a list that are neighbours in memory are joined to
 // the present range: up to 15 of them are known ahead, so that a list port which is busy for a while holds no joined page
-// back. A range is only counted on inside 16 MiB, which keeps that counter short. The aperture is read one page ahead only,
-// as its entries may change behind the job.
+// back. A range is only counted on inside 16 MiB, which keeps that counter short. Aperture and page tables are read one page ahead only, as
+// their entries may change behind the job.
 `default_nettype none
 
 module ferry_page_join (
@@ -18,6 +18,7 @@ module ferry_page_join (
     input  wire [51:12] answer_page,
     input  wire        answer_hit,
     input  wire        answer_snoop,
+    input  wire        answer_host,
     // The present page is left behind, for the next one of the segment.
     input  wire        next,
     // There is room for one more page than is known.
@@ -27,14 +28,18 @@ module ferry_page_join (
     output wire        page_valid,
     output wire [51:12] page,
     output wire        hit,
-    output wire        snoop
+    output wire        snoop,
+    output wire        host
 `ifdef FORMAL
     ,
     // For proofs: how many pages of the segment are known from the present one on; a page has come in behind others, joined.
     output wire [4:0]  formal_known,
     output wire [3:0]  formal_joined,
     output wire        formal_next,
-    output wire        formal_widen
+    output wire        formal_widen,
+    output wire [51:12] formal_next_page,
+    output wire        formal_next_hit,
+    output wire        formal_next_host
 `endif
 );
     // Present range: its page, and how many pages of the job follow it as neighbours in memory.
@@ -43,11 +48,13 @@ module ferry_page_join (
     reg        page_valid_reg;
     reg        snoop_reg;
     reg        hit_reg;
+    reg        host_reg;
     // The page after the range.
     reg [39:0] next_page_reg;
     reg        next_valid_reg;
     reg        next_snoop_reg;
     reg        next_hit_reg;
+    reg        next_host_reg;
 
     // The range is left behind with its last page.
     wire leave = next && joined_reg == 0;
@@ -63,6 +70,7 @@ module ferry_page_join (
     assign page = page_reg;
     assign hit = hit_reg;
     assign snoop = snoop_reg;
+    assign host = host_reg;
 
     always @(posedge clk) begin
         if (answer && !stays) begin
@@ -70,12 +78,14 @@ module ferry_page_join (
             page_reg <= answer_page;
             snoop_reg <= answer_snoop;
             hit_reg <= answer_hit;
+            host_reg <= answer_host;
         end else if (leave) begin
             page_valid_reg <= next_valid_reg;
             next_valid_reg <= 1'b0;
             page_reg <= next_page_reg;
             snoop_reg <= next_snoop_reg;
             hit_reg <= next_hit_reg;
+            host_reg <= next_host_reg;
         end else if (next) begin
             page_reg[11:0] <= page_reg[11:0] + 12'd1;
         end
@@ -84,6 +94,7 @@ module ferry_page_join (
             next_page_reg <= answer_page;
             next_snoop_reg <= answer_snoop;
             next_hit_reg <= answer_hit;
+            next_host_reg <= answer_host;
         end
         if (widen && !next) begin
             joined_reg <= joined_reg + 4'd1;
@@ -102,6 +113,7 @@ module ferry_page_join (
     assign formal_joined = joined_reg;
     assign formal_next = next_valid_reg;
     assign formal_widen = widen;
+    assign {formal_next_page, formal_next_hit, formal_next_host} = {next_page_reg, next_hit_reg, next_host_reg};
 `ifndef FORMAL_INSIDE
     reg past_valid = 1'b0;
     reg loaded = 1'b0;
@@ -113,6 +125,7 @@ module ferry_page_join (
     reg [51:12] said_page = 0;
     reg        said_hit = 1'b0;
     reg        said_snoop = 1'b0;
+    reg        said_host = 1'b0;
     // As it was in the cycle before, unless a segment began then.
     reg        could_join = 1'b0;
     reg        began = 1'b0;
@@ -132,6 +145,7 @@ module ferry_page_join (
             said_page <= answer_page;
             said_hit <= answer_hit;
             said_snoop <= answer_snoop;
+            said_host <= answer_host;
         end
         cover (loaded && known && ahead == 0 && place == 5 && page_valid && hit && joined_reg == 2 && next_valid_reg);
         cover (loaded && known && ahead == 0 && place == 3 && page_valid && !hit);
@@ -139,9 +153,9 @@ module ferry_page_join (
     always @(*) begin
         assume (past_valid || load);
         assume (!(load && (answer || next)));
-        // It is a segment of a list or of the aperture as a whole. What a list names is snooped.
+        // It is a segment of a list, or of the aperture or page tables, as a whole. What a list names is snooped, and the host's.
         assume (began || !loaded || joins == could_join);
-        assume (!joins || answer_snoop);
+        assume (!joins || (answer_snoop && answer_host));
         // Only what there was room for, and one at a time: a page that is left behind makes room, none takes it away.
         assume (!answer || room);
         assume (!next || page_valid);
@@ -151,17 +165,20 @@ module ferry_page_join (
             assert (gone <= came && came - gone == {2'd0, formal_known});
             assert (page_valid || (joined_reg == 0 && !next_valid_reg));
             assert (joined_reg == 0 || (joins && hit_reg));
-            assert (!(joins && page_valid) || snoop_reg);
-            assert (!(joins && next_valid_reg) || next_snoop_reg);
+            assert (!(joins && page_valid) || (snoop_reg && host_reg));
+            assert (!(joins && next_valid_reg) || (next_snoop_reg && next_host_reg));
             assert ({1'b0, page_reg[11:0]} + {9'd0, joined_reg} < 13'h1000 || joined_reg == 0);
             if (known && ahead <= {3'd0, joined_reg}) begin
-                assert (said_page == {page_reg[39:12], here[11:0]} && said_hit == hit_reg && said_snoop == snoop_reg);
+                assert (said_page == {page_reg[39:12], here[11:0]} && said_hit == hit_reg && said_snoop == snoop_reg
+                    && said_host == host_reg);
             end
             if (known && ahead > {3'd0, joined_reg}) begin
-                assert (next_valid_reg && said_page == next_page_reg && said_hit == next_hit_reg && said_snoop == next_snoop_reg);
+                assert (next_valid_reg && said_page == next_page_reg && said_hit == next_hit_reg && said_snoop == next_snoop_reg
+                    && said_host == next_host_reg);
             end
             // The claim itself.
-            assert (!(page_valid && known && ahead == 0) || (page == said_page && hit == said_hit && snoop == said_snoop));
+            assert (!(page_valid && known && ahead == 0)
+                || (page == said_page && hit == said_hit && snoop == said_snoop && host == said_host));
         end
     end
 `endif

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the pages of a segment, for ferry_address_generator: asks for one after the other, in a page list or in the aperture
-// table, one at a time, as long as there is room for what it finds. An entry of a list is a bus address of 52 bits, of a page's
-// first byte: one with any other bit set does not hit.
+// Finds the pages of a segment, for ferry_address_generator: asks for one after the other, in a page list, in the aperture
+// table or of the page-table unit, one at a time, as long as there is room for what it finds. An entry of a list is a bus
+// address of 52 bits, of a page's first byte: one with any other bit set does not hit.
 //
-// GPU page tables: one more place to ask, with a port of its own.
+// The page-table unit's request stands until its answer. Behind a page that it refuses nothing more is asked for, so that what
+// it saw stands until the fault is told.
 `default_nettype none
+`include "ferry_contract.vh"
 
 module ferry_page_translate #(
     // 1: there is an aperture table.
     parameter [0:0] HAS_APERTURE = 1,
     // 1: there are page lists.
-    parameter [0:0] HAS_LISTS = 1
+    parameter [0:0] HAS_LISTS = 1,
+    // 1: there is a page-table unit.
+    parameter [0:0] HAS_TABLES = 1
 ) (
     // Clock, and synchronous reset, active high.
     input  wire clk,
@@ -25,8 +29,9 @@ module ferry_page_translate #(
     input  wire        stop,
     // One may be asked for.
     input  wire        wanted,
-    // It stands in the list at list_base in command RAM, otherwise in the aperture table.
+    // It stands in the list at list_base in command RAM; it is asked of the page-table unit; otherwise in the aperture table.
     input  wire        from_list,
+    input  wire        from_tables,
     input  wire [15:0] list_base,
     // An answer is awaited. A request stands, or its answer has not come by this cycle's end.
     output wire        pending,
@@ -37,6 +42,8 @@ module ferry_page_translate #(
     output wire [51:12] answer_page,
     output wire        answer_hit,
     output wire        answer_snoop,
+    // It is in host memory. Of a page that the page-table unit refuses the page says why: fault and level, from its bit 12 on.
+    output wire        answer_host,
 
     // Page list in command RAM.
     output wire        list_valid,
@@ -52,7 +59,13 @@ module ferry_page_translate #(
     input  wire        result_valid,
     input  wire        result_hit,
     input  wire        result_snoop,
-    input  wire [51:12] result_page
+    input  wire [51:12] result_page,
+
+    // Page-table unit: the page that is asked for, as the job names it; held until the answer.
+    output wire        tables_valid,
+    output wire [32:12] tables_page,
+    input  wire        tables_answer_valid,
+    input  wire [`FERRY_PAGE_BITS-1:0] tables_answer
 `ifdef FORMAL
     ,
     // For proofs: the page to ask for next, if there is one.
@@ -66,33 +79,50 @@ module ferry_page_translate #(
     reg        pending_reg;
 
     wire ask = wanted && more_reg && !pending_reg;
-    wire asked = from_list ? list_valid && list_ready : lookup_valid && lookup_ready;
+    wire of_tables = from_tables && HAS_TABLES;
+    wire asked = from_list ? list_valid && list_ready : !of_tables && lookup_valid && lookup_ready;
+    // The next page: one at a time, a request to the page-table unit with its answer.
+    wire steps = of_tables ? answer : asked;
+    wire tables_hit = tables_answer[`FERRY_PAGE_HIT_RANGE];
+    wire [51:12] tables_found = tables_answer[`FERRY_PAGE_PAGE_RANGE];
+    wire [51:12] tables_tell = {tables_found[51:22], tables_hit ? tables_found[21:12]
+        : {tables_answer[`FERRY_PAGE_HEIGHT_RANGE], tables_answer[`FERRY_PAGE_FAULT_RANGE]}};
+    wire [51:12] asked_page;
     wire list_sound = list_data[63:52] == 12'd0 && list_data[11:0] == 12'd0;
 
     assign pending = pending_reg;
     assign busy = ask || (pending_reg && !answer);
-    assign answer = pending_reg && (HAS_LISTS || HAS_APERTURE) && (from_list ? list_data_valid : result_valid);
+    assign answer = pending_reg && (HAS_LISTS || HAS_APERTURE || HAS_TABLES)
+        && (from_list ? list_data_valid : of_tables ? tables_answer_valid : result_valid);
     ferry_choice #(.WIDTH(40)) from_where (
-        .second(from_list), .word0(result_page), .word1(list_data[51:12]), .chosen(answer_page)
+        .second(from_list), .word0(result_page), .word1(list_data[51:12]), .chosen(asked_page)
     );
-    assign answer_hit = from_list ? list_sound : result_hit;
-    assign answer_snoop = from_list || result_snoop;
+    ferry_choice #(.WIDTH(40)) or_tables (
+        .second(of_tables), .word0(asked_page), .word1(tables_tell), .chosen(answer_page)
+    );
+    assign answer_hit = from_list ? list_sound : of_tables ? tables_hit : result_hit;
+    assign answer_snoop = from_list || (of_tables ? tables_answer[`FERRY_PAGE_SNOOP_RANGE] : result_snoop);
+    assign answer_host = !of_tables || tables_answer[`FERRY_PAGE_HOST_RANGE];
 
     assign list_valid = ask && from_list;
     assign list_address = list_base + {ask_reg[24:12], 3'd0};
-    assign lookup_valid = ask && !from_list;
+    assign lookup_valid = ask && !from_list && !of_tables;
     assign lookup_page = {12'd0, ask_reg[31:12]};
+    assign tables_valid = of_tables && (ask || pending_reg);
+    assign tables_page = ask_reg;
 
     always @(posedge clk) begin
         if (answer) begin
             pending_reg <= 1'b0;
         end
-        if (asked) begin
+        if (asked || (ask && of_tables)) begin
             pending_reg <= 1'b1;
-            ask_reg <= ask_reg + 21'd1;
-            more_reg <= ask_reg != end_page;
         end
-        if (stop) begin
+        if (steps) begin
+            ask_reg <= ask_reg + 21'd1;
+            more_reg <= more_reg && ask_reg != end_page;
+        end
+        if (stop || (answer && of_tables && !tables_hit)) begin
             more_reg <= 1'b0;
         end
         if (load) begin

@@ -24,6 +24,8 @@ module ferry_read_side #(
     parameter APERTURE_PAGES = 4096,
     // 1: a side may be a page list.
     parameter LISTS = 1,
+    // 1: there is a page-table unit.
+    parameter TABLES = 1,
     // Bits of a turn's number.
     parameter LG_TURNS = 5,
     // log2 of the read bursts and tokens between address and data.
@@ -56,6 +58,7 @@ module ferry_read_side #(
     input  wire        job_empty,
     input  wire [31:0] job_last,
     input  wire [15:0] job_list_base,
+    input  wire [3:0]  job_space,
 
     // An urgent job waits to be taken.
     input  wire        urgent_waits,
@@ -74,6 +77,11 @@ module ferry_read_side #(
     input  wire [LOCAL_ADDRESS_BITS:0] local_limit,
     input  wire [LOCAL_ADDRESS_BITS:0] protect_base,
     input  wire [LOCAL_ADDRESS_BITS:0] protect_limit,
+
+    // A fault of this side's addresses is met, in a job of this slot; if it is of the page tables, at this level.
+    output wire        fault_met,
+    output wire [1:0]  fault_slot,
+    output wire [1:0]  fault_level,
 
     // Entries of the data FIFO; never refused, as room is counted here. freed: an entry left it.
     output wire        push,
@@ -102,6 +110,11 @@ module ferry_read_side #(
     input  wire        result_hit,
     input  wire        result_snoop,
     input  wire [51:12] result_page,
+    // Page-table unit; the entry that it read last for this side.
+    output wire        tables_valid,
+    output wire [`FERRY_LOOKUP_BITS-1:0] tables_lookup,
+    input  wire        tables_answer_valid,
+    input  wire [`FERRY_PAGE_BITS-1:0] tables_answer,
 
     // AXI4 read channels.
     output wire [`FERRY_AXI_A_BITS-1:0] local_ar,
@@ -125,6 +138,7 @@ module ferry_read_side #(
 
     // ---- Job at hand, and number of its turn ----
     reg [LG_TURNS-1:0] turn_reg;
+    reg [1:0]  slot_reg;
     reg        urgent_reg;
     reg        descending_reg;
     reg        buffered_reg;
@@ -217,22 +231,27 @@ module ferry_read_side #(
     assign job_take = start;
 
     ferry_address_generator #(
-        .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .APERTURE_PAGES(APERTURE_PAGES), .LISTS(LISTS)
+        .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .APERTURE_PAGES(APERTURE_PAGES), .LISTS(LISTS), .TABLES(TABLES),
+        .WRITES(0)
     ) generator (
         .clk(clk), .rst(rst),
         .start(start && !no_bursts), .start_ready(generator_ready), .base(job_base), .last_byte(job_last),
-        .kind(job_kind), .is_list(job_is_list), .list_base(job_list_base), .may_protected(job_protected),
+        .kind(job_kind), .is_list(job_is_list), .list_base(job_list_base), .space(job_space),
+        .may_protected(job_protected),
         .descending(job_descending), .chunk_end(job_chunk_end), .resume(resume), .resume_place(place_reg), .resume_last(place_last_reg),
         .trim(trim), .trim_top(~shift_reg), .abort(abort), .active(generator_active), .in_segment(in_segment),
         .place(place),
         .burst_valid(valid), .burst_step(step), .start_step(may_step && !wants_cut), .burst_host(to_host), .burst_nosnoop(nosnoop),
         .burst_address(address), .burst_position(position), .burst_top(top), .burst_length(length),
         .burst_first(first), .burst_segment_last(segment_last), .burst_last(last), .burst_refused(refused), .burst_fault(fault),
+        .burst_fault_level(fault_level),
         .local_limit(local_limit), .protect_base(protect_base), .protect_limit(protect_limit),
         .list_valid(list_valid), .list_ready(list_ready), .list_address(list_address),
         .list_data_valid(list_data_valid), .list_data(list_data),
         .lookup_valid(lookup_valid), .lookup_ready(lookup_ready), .lookup_page(lookup_page),
-        .result_valid(result_valid), .result_hit(result_hit), .result_snoop(result_snoop), .result_page(result_page)
+        .result_valid(result_valid), .result_hit(result_hit), .result_snoop(result_snoop), .result_page(result_page),
+        .tables_valid(tables_valid), .tables_lookup(tables_lookup), .tables_answer_valid(tables_answer_valid),
+        .tables_answer(tables_answer)
     );
 
     // ---- A job that is given up: by the write side, after bad data, by a reset, or at a faulting address ----
@@ -242,6 +261,8 @@ module ferry_read_side #(
     wire stopping = stop || giving_up_reg;
     wire fault_now = valid && refused && !stopping && !cut_now_reg;
     wire give_up = generator_active && (stopping || fault_now);
+    assign fault_met = fault_now;
+    assign fault_slot = slot_reg;
 
     // ---- A job that makes way ----
     // At once where the destination is at the end of a block: before the first burst of a turn or of a descending job's
@@ -352,6 +373,7 @@ module ferry_read_side #(
     always @(posedge clk) begin
         if (start) begin
             turn_reg <= turn_reg + 1'b1;
+            slot_reg <= job_slot;
             urgent_reg <= job_urgent;
             descending_reg <= job_descending;
             buffered_reg <= job_buffered;

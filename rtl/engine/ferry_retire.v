@@ -159,6 +159,9 @@ module ferry_retire #(
     assign fault[`FERRY_ENGINE_FAULT_POSITION_RANGE] = fault_position;
     assign fault[`FERRY_ENGINE_FAULT_WRITTEN_RANGE] = fault_written;
     assign fault[`FERRY_ENGINE_FAULT_UP_TO_POSITION_RANGE] = fault_up_to_position;
+    // What the page tables said of it: ferry_fault_entries.
+    assign fault[`FERRY_ENGINE_FAULT_HEIGHT_RANGE] = 2'd0;
+    assign fault[`FERRY_ENGINE_FAULT_ENTRY_RANGE] = 64'd0;
 
     // A job is shown, to be told of; its fields are there, which takes a cycle.
     reg        look_reg;

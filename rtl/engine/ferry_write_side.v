@@ -23,6 +23,8 @@ module ferry_write_side #(
     parameter APERTURE_PAGES = 4096,
     // 1: a side may be a page list.
     parameter LISTS = 1,
+    // 1: there is a page-table unit.
+    parameter TABLES = 1,
     // Bits of a turn's number.
     parameter LG_TURNS = 5,
     // log2 of the words in the data FIFO.
@@ -51,6 +53,7 @@ module ferry_write_side #(
     input  wire        job_empty,
     input  wire [31:0] job_last,
     input  wire [15:0] job_list_base,
+    input  wire [3:0]  job_space,
 
     // The turn of a fill that is not urgent is over, and whether its job was left half done.
     output wire        fill_over,
@@ -103,6 +106,8 @@ module ferry_write_side #(
     output wire        fault_valid,
     output wire [7:0]  fault_kind,
     output wire [31:0] fault_position,
+    // Its level, if it is of the page tables.
+    output wire [1:0]  fault_level,
 
     // Bursts and markers for ferry_retire.
     output wire        note_valid,
@@ -129,6 +134,11 @@ module ferry_write_side #(
     input  wire        result_hit,
     input  wire        result_snoop,
     input  wire [51:12] result_page,
+    // Page-table unit; the entry that it read last for this side.
+    output wire        tables_valid,
+    output wire [`FERRY_LOOKUP_BITS-1:0] tables_lookup,
+    input  wire        tables_answer_valid,
+    input  wire [`FERRY_PAGE_BITS-1:0] tables_answer,
 
     // AXI4 write address channels; host writes bear their slot's tag, 8 bits a slot.
     input  wire [31:0] slot_tags,
@@ -212,22 +222,27 @@ module ferry_write_side #(
     assign job_take = start;
 
     ferry_address_generator #(
-        .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .APERTURE_PAGES(APERTURE_PAGES), .LISTS(LISTS)
+        .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .APERTURE_PAGES(APERTURE_PAGES), .LISTS(LISTS), .TABLES(TABLES),
+        .WRITES(1)
     ) generator (
         .clk(clk), .rst(rst),
         .start(start && !silent), .start_ready(generator_ready), .base(job_base), .last_byte(job_last),
-        .kind(job_kind), .is_list(job_is_list), .list_base(job_list_base), .may_protected(job_protected),
+        .kind(job_kind), .is_list(job_is_list), .list_base(job_list_base), .space(job_space),
+        .may_protected(job_protected),
         .descending(job_descending), .chunk_end(job_chunk_end), .resume(resume), .resume_place(place_reg), .resume_last(place_last_reg),
         .trim(1'b0), .trim_top(9'd0), .abort(drain_reg), .active(generator_active), .in_segment(in_segment),
         .place(place),
         .burst_valid(valid), .burst_step(step), .start_step(step), .burst_host(to_host), .burst_nosnoop(nosnoop),
         .burst_address(address), .burst_position(position), .burst_top(top), .burst_length(length),
         .burst_first(first), .burst_segment_last(segment_last), .burst_last(last), .burst_refused(refused), .burst_fault(fault),
+        .burst_fault_level(fault_level),
         .local_limit(local_limit), .protect_base(protect_base), .protect_limit(protect_limit),
         .list_valid(list_valid), .list_ready(list_ready), .list_address(list_address),
         .list_data_valid(list_data_valid), .list_data(list_data),
         .lookup_valid(lookup_valid), .lookup_ready(lookup_ready), .lookup_page(lookup_page),
-        .result_valid(result_valid), .result_hit(result_hit), .result_snoop(result_snoop), .result_page(result_page)
+        .result_valid(result_valid), .result_hit(result_hit), .result_snoop(result_snoop), .result_page(result_page),
+        .tables_valid(tables_valid), .tables_lookup(tables_lookup), .tables_answer_valid(tables_answer_valid),
+        .tables_answer(tables_answer)
     );
     wire unused = &{in_segment, first, top[8:3], address[2:0], have_next[0], ends_next[0], 1'b0};
 

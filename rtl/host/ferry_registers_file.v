@@ -50,61 +50,61 @@ module ferry_registers_file #(
     input  wire        counter_yields
 );
 
-// The counters begin to count when the sequencer has gone through all 512 words.
-localparam [63:0] CYCLES_AT_START = 64'd512;
+    // The counters begin to count when the sequencer has gone through all 512 words.
+    localparam [63:0] CYCLES_AT_START = 64'd512;
 `include "ferry_bar0_first.vh"
 
-(* no_rw_check *)
-reg [31:0] memory [0:511];
-reg [31:0] rdata_reg;
-reg [31:0] counter_rdata_reg;
-reg [9:0]  clear_reg;
+    (* no_rw_check *)
+    reg [31:0] memory [0:511];
+    reg [31:0] rdata_reg;
+    reg [31:0] counter_rdata_reg;
+    reg [9:0]  clear_reg;
 
-assign clearing = !clear_reg[9];
-assign host_taken = host_access && !core_access && !clearing;
-assign rdata = rdata_reg;
-assign counter_rdata = counter_rdata_reg;
+    assign clearing = !clear_reg[9];
+    assign host_taken = host_access && !core_access && !clearing;
+    assign rdata = rdata_reg;
+    assign counter_rdata = counter_rdata_reg;
 
-wire        write = clearing || (core_access ? core_write : host_access && host_write);
-wire        read = core_access ? !core_write : host_access && !host_write;
-wire [8:0]  index = clearing ? clear_reg[8:0] : core_access ? core_index : host_index;
-wire [31:0] wdata = clearing ? first_value(clear_reg[8:0]) : core_access ? core_wdata : host_wdata;
+    wire        write = clearing || (core_access ? core_write : host_access && host_write);
+    wire        read = core_access ? !core_write : host_access && !host_write;
+    wire [8:0]  index = clearing ? clear_reg[8:0] : core_access ? core_index : host_index;
+    wire [31:0] wdata = clearing ? first_value(clear_reg[8:0]) : core_access ? core_wdata : host_wdata;
 
-always @(posedge clk) begin
-    if (write) begin
-        memory[index] <= wdata;
-    end else if (read) begin
-        rdata_reg <= memory[index];
+    always @(posedge clk) begin
+        if (write) begin
+            memory[index] <= wdata;
+        end else if (read) begin
+            rdata_reg <= memory[index];
+        end
     end
-end
 
-wire [15:0] counter_address = `FERRY_BAR0_COUNTER_AT | {8'd0, counter_word, 2'd0};
-wire [15:0] ring_address = `FERRY_BAR0_RING_AT + {7'd0, ring_number, ring_word};
-wire [8:0]  second_index = ring_taken ? ring_address[10:2] : counter_address[10:2];
+    wire [15:0] counter_address = `FERRY_BAR0_COUNTER_AT | {8'd0, counter_word, 2'd0};
+    wire [15:0] ring_address = `FERRY_BAR0_RING_AT + {7'd0, ring_number, ring_word};
+    wire [8:0]  second_index = ring_taken ? ring_address[10:2] : counter_address[10:2];
 
-// Every other cycle at most, so that the counters get on; and not while the other port writes: it may be this word.
-reg taken_reg;
-assign ring_taken = ring_read && counter_yields && !taken_reg && !write;
+    // Every other cycle at most, so that the counters get on; and not while the other port writes: it may be this word.
+    reg taken_reg;
+    assign ring_taken = ring_read && counter_yields && !taken_reg && !write;
 
-always @(posedge clk) begin
-    taken_reg <= ring_taken;
-    if (counter_write) begin
-        memory[second_index] <= counter_wdata;
-    end else begin
-        counter_rdata_reg <= memory[second_index];
+    always @(posedge clk) begin
+        taken_reg <= ring_taken;
+        if (counter_write) begin
+            memory[second_index] <= counter_wdata;
+        end else begin
+            counter_rdata_reg <= memory[second_index];
+        end
     end
-end
 
-wire unused = &{1'b0, counter_address, ring_address};
+    wire unused = &{1'b0, counter_address, ring_address};
 
-always @(posedge clk) begin
-    if (clearing) begin
-        clear_reg <= clear_reg + 10'd1;
+    always @(posedge clk) begin
+        if (clearing) begin
+            clear_reg <= clear_reg + 10'd1;
+        end
+        if (rst) begin
+            clear_reg <= 10'd0;
+        end
     end
-    if (rst) begin
-        clear_reg <= 10'd0;
-    end
-end
 
 endmodule
 

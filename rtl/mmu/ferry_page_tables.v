@@ -14,7 +14,9 @@
 
 module ferry_page_tables #(
     // Bits of a video memory address.
-    parameter LOCAL_ADDRESS_BITS = 26
+    parameter LOCAL_ADDRESS_BITS = 26,
+    // 1: tables may lie in host memory; 0: only in video memory, one elsewhere is a TABLE_RANGE fault. Pages may be in either.
+    parameter [0:0] HOST_TABLES = 1
 ) (
     // Clock, and synchronous reset, active high.
     input  wire clk,
@@ -216,7 +218,7 @@ module ferry_page_tables #(
     wire [B-12:0] last_page = {1'b0, next_page[B-1:21], next_page[20:16] | {5{next_large}},
         next_page[15:12] | {4{next_large || next_group}}};
     wire next_local = !next_host && next_page[51:B] == {(52-B){1'b0}};
-    wire in_memory = next_host || (next_local && last_page < limit_page);
+    wire in_memory = (next_host && (next_leaf || HOST_TABLES)) || (next_local && last_page < limit_page);
     wire closed = next_local && last_page >= protect_base[B:12] && {first_page, 1'b0} < {protect_limit[B:12], |protect_limit[11:0]};
     reg  [M-1:0] next_mapping;
     always @* begin

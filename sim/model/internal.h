@@ -12,6 +12,8 @@
 #define MODEL_SLOTS      4u
 #define MODEL_SLOT_BYTES 4096u
 #define MODEL_PAGE       4096u
+#define MODEL_SPACES     16u
+#define MODEL_KNOWN      4096u // Pages that are remembered.
 
 // Counters in the order of BAR0 COUNTER, eight bytes each.
 #define MODEL_COUNTERS      (FERRY_BAR0_COUNTER_STRIDE / 8u)
@@ -22,13 +24,30 @@ struct model_fault {
     bool write;
     uint32_t packet_offset, header, written, list_index;
     uint64_t address;
+    // Of a walk of page tables.
+    bool walked;
+    uint32_t space, height;
+    uint64_t entry;
+};
+
+struct model_root {
+    bool valid, host;
+    uint32_t height;
+    uint64_t table;
+};
+
+// A page that was found, until it is forgotten.
+struct model_known {
+    bool valid, host, read_only, closed;
+    uint32_t space;
+    uint64_t page, place;
 };
 
 struct model_slot {
     bool held;     // A buffer was fetched into it and has not retired.
     bool aborted;  // An engine reset cut it.
     bool executed; // Carried out; waits only for room in the fault log.
-    uint32_t ring, bytes, status;
+    uint32_t ring, bytes, status, space;
     uint64_t number;               // Order of fetching.
     uint64_t ready_at;             // Cycle from which it may be carried out.
     uint64_t address, fence_value; // 0 when the entry could not be read.
@@ -47,6 +66,8 @@ struct ferry_model {
     struct ferry_model_options options;
     uint8_t *local;
     uint64_t *aperture;
+    struct model_root roots[MODEL_SPACES];
+    struct model_known known[MODEL_KNOWN];
 
     // A bit of the byte at this bus address is to be flipped on its way.
     bool flip_armed, flip_write;
@@ -55,6 +76,7 @@ struct ferry_model {
     struct model_ring rings[MODEL_RINGS];
     struct model_slot slots[MODEL_SLOTS];
     const struct model_slot *running; // Its buffer is being carried out; NULL between buffers.
+    bool running_protected;           // Its packet may touch the protected range.
     uint64_t fetched_buffers;
     uint32_t next_user_ring_to_fetch, next_user_ring_to_run;
 
@@ -112,6 +134,13 @@ bool model_read(struct ferry_model *model, uint32_t kind, uint64_t address, uint
 void model_post(struct ferry_model *model, uint64_t address, const uint8_t *data, uint32_t bytes);
 // False with the first address that cannot be read.
 bool model_fetch(struct ferry_model *model, uint64_t address, uint8_t *data, uint32_t bytes, uint64_t *failed);
+
+// tables.c: where a GPU virtual address of the running buffer's space goes; false with the fault.
+bool model_translate(struct ferry_model *model, uint64_t address, bool write, uint32_t *kind, uint64_t *place,
+                     struct model_fault *fault);
+void model_forget(struct ferry_model *model, uint32_t scope, uint32_t space, uint64_t address);
+// memory.c: eight bytes of a page table; false when they cannot be read.
+bool model_read_entry(struct ferry_model *model, bool host, uint64_t address, uint64_t *entry);
 
 // packets.c: carry out the buffer of a slot; sets status and fault.
 void model_run_buffer(struct ferry_model *model, struct model_slot *slot);

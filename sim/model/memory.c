@@ -35,9 +35,13 @@ static uint32_t planted_host_fault(struct ferry_model *model)
 // write to an unmapped bus address, which a device cannot notice: PCIe base specification 2.4.1, posted requests have
 // no completion; the host learns by the write's tag whose it was).
 static uint8_t *resolve(struct ferry_model *model, uint32_t kind, uint64_t address, uint64_t bytes, bool write,
-                        uint32_t *fault_kind)
+                        struct model_fault *fault, uint32_t *fault_kind)
 {
     *fault_kind = FERRY_FAULT_KIND_NONE;
+    if (kind == FERRY_ADDRESS_KIND_VIRTUAL && !model_translate(model, address, write, &kind, &address, fault)) {
+        *fault_kind = fault->kind;
+        return NULL;
+    }
     if (kind == FERRY_ADDRESS_KIND_LOCAL) {
         if (planted(model, write ? FERRY_MODEL_LOCAL_WRITE_ERROR : FERRY_MODEL_LOCAL_READ_ERROR)) {
             *fault_kind = FERRY_FAULT_KIND_LOCAL_ERROR;
@@ -100,11 +104,11 @@ static bool move(struct ferry_model *model, uint32_t destination_kind, uint64_t 
                  uint64_t source, uint64_t bytes, uint64_t written, struct model_fault *fault)
 {
     uint32_t why;
-    const uint8_t *from = resolve(model, source_kind, source, bytes, false, &why);
+    const uint8_t *from = resolve(model, source_kind, source, bytes, false, fault, &why);
 
     if (!from)
         return fail(fault, why, source_kind, source, false, written);
-    uint8_t *to = resolve(model, destination_kind, destination, bytes, true, &why);
+    uint8_t *to = resolve(model, destination_kind, destination, bytes, true, fault, &why);
     if (!to && why != FERRY_FAULT_KIND_NONE)
         return fail(fault, why, destination_kind, destination, true, written);
     if (to)
@@ -187,7 +191,7 @@ bool model_fill(struct ferry_model *model, uint32_t kind, uint64_t address, uint
     while (done < bytes) {
         uint64_t piece = least(bytes - done, in_page(address + done));
         uint32_t why;
-        uint8_t *to = resolve(model, kind, address + done, piece, true, &why);
+        uint8_t *to = resolve(model, kind, address + done, piece, true, fault, &why);
 
         if (!to && why != FERRY_FAULT_KIND_NONE)
             return fail(fault, why, kind, address + done, true, done);
@@ -212,11 +216,23 @@ bool model_read(struct ferry_model *model, uint32_t kind, uint64_t address, uint
         uint64_t piece = least(bytes - done, in_page(address + done));
         uint32_t why;
 
-        if (!resolve(model, kind, address + done, piece, false, &why))
+        if (!resolve(model, kind, address + done, piece, false, fault, &why))
             return fail(fault, why, kind, address + done, false, 0);
         done += piece;
     }
     return true;
+}
+
+bool model_read_entry(struct ferry_model *model, bool host, uint64_t address, uint64_t *entry)
+{
+    struct model_fault fault = {0};
+    uint32_t why;
+    const uint8_t *at = resolve(model, host ? FERRY_ADDRESS_KIND_SYSTEM : FERRY_ADDRESS_KIND_LOCAL, address,
+                                sizeof *entry, false, &fault, &why);
+
+    if (at)
+        *entry = model_get64(at);
+    return at;
 }
 
 void model_post(struct ferry_model *model, uint64_t address, const uint8_t *data, uint32_t bytes)

@@ -152,12 +152,17 @@ static void fetch(struct ferry_model *model, uint32_t ring)
     slot->bytes = model_get32(entry + FERRY_RING_ENTRY_BUFFER_BYTES);
     slot->fence_value = model_get64(entry + FERRY_RING_ENTRY_FENCE_VALUE);
     uint32_t flags = model_get32(entry + FERRY_RING_ENTRY_FLAGS);
+    uint32_t reserved = FERRY_RING_ENTRY_FLAGS_RESERVED_MASK | FERRY_RING_ENTRY_FLAGS_RESERVED2_MASK;
+
+    if (model->options.page_tables)
+        slot->space = FERRY_GET(FERRY_RING_ENTRY_FLAGS_SPACE, flags);
+    else
+        reserved |= FERRY_RING_ENTRY_FLAGS_SPACE_MASK;
     slot->interrupt = flags & FERRY_RING_ENTRY_FLAGS_INTERRUPT_MASK;
     if (slot->bytes > MODEL_SLOT_BYTES || slot->bytes % 8) {
         slot->bytes = 0;
         fetch_fault(slot, FERRY_FAULT_KIND_BUFFER_SIZE, slot->address);
-    } else if ((flags & FERRY_RING_ENTRY_FLAGS_RESERVED_MASK) || slot->address % 8 ||
-               model_get64(entry + FERRY_RING_ENTRY_RESERVED)) {
+    } else if ((flags & reserved) || slot->address % 8 || model_get64(entry + FERRY_RING_ENTRY_RESERVED)) {
         fetch_fault(slot, FERRY_FAULT_KIND_PACKET_RESERVED, slot->address);
     } else if (!model_fetch(model, slot->address, slot->data, slot->bytes, &failed)) {
         fetch_fault(slot, FERRY_FAULT_KIND_BUFFER_FETCH, failed);
@@ -193,6 +198,12 @@ static bool post_fault(struct ferry_model *model, const struct model_slot *slot)
     model_put32(record + FERRY_FAULT_RECORD_HEADER, fault->header);
     model_put32(record + FERRY_FAULT_RECORD_WRITTEN, fault->written);
     model_put32(record + FERRY_FAULT_RECORD_LIST_INDEX, fault->list_index);
+    if (fault->walked) {
+        model_put32(record + FERRY_FAULT_RECORD_WALK, FERRY_PUT(FERRY_FAULT_RECORD_WALK_HEIGHT, fault->height) |
+                                                          FERRY_PUT(FERRY_FAULT_RECORD_WALK_SPACE, fault->space) |
+                                                          FERRY_FAULT_RECORD_WALK_WALKED_MASK);
+        model_put64(record + FERRY_FAULT_RECORD_ENTRY, fault->entry);
+    }
     model_post(model, at, record, sizeof record);
     model_cause(model, FERRY_BAR0_INTERRUPT_STATUS_FAULT_MASK);
     return true;

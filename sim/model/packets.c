@@ -35,6 +35,8 @@ static const struct {
     [FERRY_OPCODE_UNMAP_APERTURE] = {6, 0},
     [FERRY_OPCODE_FENCE] = {6, HAS_DESTINATION},
     [FERRY_OPCODE_DISCARD] = {6, HAS_RESERVED_WORD},
+    [FERRY_OPCODE_ROOT] = {6, HAS_DESTINATION | HAS_SNOOP | HAS_RESERVED_WORD},
+    [FERRY_OPCODE_FORGET] = {6, HAS_RESERVED_WORD},
 };
 
 static bool refuse(struct model_fault *fault, uint32_t kind)
@@ -75,6 +77,35 @@ static uint64_t bytes_of(const struct packet *p)
 static bool is_fixed(uint32_t opcode)
 {
     return opcode != FERRY_OPCODE_COPY_PAGES && opcode != FERRY_OPCODE_MAP_APERTURE;
+}
+
+static bool changes_tables(uint32_t opcode)
+{
+    return opcode == FERRY_OPCODE_ROOT || opcode == FERRY_OPCODE_FORGET;
+}
+
+static bool root_is_bad(const struct packet *p)
+{
+    uint32_t space = word(p, FERRY_PACKET_ROOT_SPACE);
+    uint32_t named =
+        FERRY_PACKET_ROOT_SPACE_SPACE_MASK | FERRY_PACKET_ROOT_SPACE_HEIGHT_MASK | FERRY_PACKET_ROOT_SPACE_VALID_MASK;
+    uint64_t table = wide(p, FERRY_PACKET_ROOT_TABLE);
+
+    if (!(space & FERRY_PACKET_ROOT_SPACE_VALID_MASK))
+        return (space & ~FERRY_PACKET_ROOT_SPACE_SPACE_MASK) || p->places || table;
+    return (space & ~named) || (table & ~(uint64_t)FERRY_TABLE_ENTRY_ENTRY_PAGE_MASK) ||
+           ((p->places & FERRY_PACKET_PLACES_SNOOP_MASK) && p->destination_kind != FERRY_ADDRESS_KIND_SYSTEM);
+}
+
+static bool forget_is_bad(const struct packet *p)
+{
+    uint32_t what = word(p, FERRY_PACKET_FORGET_WHAT), scope = FERRY_GET(FERRY_PACKET_FORGET_WHAT_SCOPE, what);
+    uint64_t address = wide(p, FERRY_PACKET_FORGET_ADDRESS);
+    bool wide_scope = scope == FERRY_FORGET_SCOPE_SPACE || scope == FERRY_FORGET_SCOPE_ALL;
+
+    return (what & ~(FERRY_PACKET_FORGET_WHAT_SCOPE_MASK | FERRY_PACKET_FORGET_WHAT_SPACE_MASK)) ||
+           (scope == FERRY_FORGET_SCOPE_ALL && (what & FERRY_PACKET_FORGET_WHAT_SPACE_MASK)) ||
+           (wide_scope ? address != 0 : address >> 48 != 0);
 }
 
 // Check 3: the length that the opcode and its fields ask for.
@@ -125,6 +156,8 @@ static bool check_reserved(const struct packet *p, struct model_fault *fault)
     case FERRY_OPCODE_MAP_APERTURE:
     case FERRY_OPCODE_UNMAP_APERTURE: bad |= bytes_of(p) == 0; break;
     case FERRY_OPCODE_FENCE: bad |= wide(p, FERRY_PACKET_FENCE_ADDRESS) % 8 != 0; break;
+    case FERRY_OPCODE_ROOT: bad |= root_is_bad(p); break;
+    case FERRY_OPCODE_FORGET: bad |= forget_is_bad(p); break;
     default: break;
     }
     return !bad || refuse(fault, FERRY_FAULT_KIND_PACKET_RESERVED);
@@ -148,6 +181,8 @@ static uint64_t destination_of(const struct packet *p)
     case FERRY_OPCODE_WRITE: return wide(p, FERRY_PACKET_WRITE_DESTINATION);
     case FERRY_OPCODE_FENCE: return wide(p, FERRY_PACKET_FENCE_ADDRESS);
     case FERRY_OPCODE_DISCARD: return wide(p, FERRY_PACKET_DISCARD_ADDRESS);
+    case FERRY_OPCODE_ROOT: return wide(p, FERRY_PACKET_ROOT_TABLE);
+    case FERRY_OPCODE_FORGET: return wide(p, FERRY_PACKET_FORGET_ADDRESS);
     default: return (uint64_t)word(p, FERRY_PACKET_MAP_APERTURE_FIRST_PAGE) * MODEL_PAGE;
     }
 }
@@ -166,12 +201,17 @@ static bool destination_is_linear(const struct packet *p)
 }
 
 // Check 5: kinds of address.
-static bool check_kinds(const struct packet *p, struct model_fault *fault)
+static bool check_kinds(const struct ferry_model *model, const struct packet *p, struct model_fault *fault)
 {
     uint32_t all = 1u << FERRY_ADDRESS_KIND_LOCAL | 1u << FERRY_ADDRESS_KIND_SYSTEM | 1u << FERRY_ADDRESS_KIND_APERTURE;
-    uint32_t source = all, destination = all;
+    uint32_t source, destination;
 
-    if (p->opcode == FERRY_OPCODE_COPY_PAGES) {
+    if (model->options.page_tables)
+        all |= 1u << FERRY_ADDRESS_KIND_VIRTUAL;
+    source = destination = all;
+    if (p->opcode == FERRY_OPCODE_ROOT) {
+        destination = 1u << FERRY_ADDRESS_KIND_LOCAL | 1u << FERRY_ADDRESS_KIND_SYSTEM;
+    } else if (p->opcode == FERRY_OPCODE_COPY_PAGES) {
         uint32_t list = 1u << FERRY_ADDRESS_KIND_SYSTEM, linear = all & ~list;
 
         source = p->list == FERRY_LIST_SIDE_SOURCE ? list : linear;
@@ -191,10 +231,19 @@ static bool check_rights(const struct packet *p, uint32_t rights, struct model_f
 {
     uint32_t has = shapes[p->opcode].has;
 
+    if (changes_tables(p->opcode))
+        return (rights & FERRY_BAR0_RING_RIGHTS_TABLES_MASK) || refuse(fault, FERRY_FAULT_KIND_RIGHTS);
     if (p->opcode == FERRY_OPCODE_MAP_APERTURE || p->opcode == FERRY_OPCODE_UNMAP_APERTURE) {
         if (!(rights & FERRY_BAR0_RING_RIGHTS_APERTURE_UPDATE_MASK))
             return refuse_at(fault, FERRY_FAULT_KIND_RIGHTS, FERRY_ADDRESS_KIND_APERTURE, destination_of(p), true);
         return true;
+    }
+    if (rights & FERRY_BAR0_RING_RIGHTS_VIRTUAL_ONLY_MASK) {
+        if ((has & HAS_SOURCE) && p->source_kind != FERRY_ADDRESS_KIND_VIRTUAL)
+            return refuse_at(fault, FERRY_FAULT_KIND_RIGHTS, p->source_kind, source_of(p), false);
+        if (((has & HAS_DESTINATION) || p->opcode == FERRY_OPCODE_DISCARD) &&
+            p->destination_kind != FERRY_ADDRESS_KIND_VIRTUAL)
+            return refuse_at(fault, FERRY_FAULT_KIND_RIGHTS, p->destination_kind, destination_of(p), true);
     }
     if (!(rights & FERRY_BAR0_RING_RIGHTS_SYSTEM_MASK)) {
         if ((has & HAS_SOURCE) && p->source_kind == FERRY_ADDRESS_KIND_SYSTEM)
@@ -215,6 +264,7 @@ static bool in_range(const struct ferry_model *model, uint32_t kind, uint64_t ad
     switch (kind) {
     case FERRY_ADDRESS_KIND_LOCAL: limit = model->local_limit; break;
     case FERRY_ADDRESS_KIND_APERTURE: limit = (uint64_t)model->options.aperture_pages * MODEL_PAGE; break;
+    case FERRY_ADDRESS_KIND_VIRTUAL: limit = UINT64_C(1) << 48; break;
     default: return bytes == 0 || address + (bytes - 1) >= address;
     }
     return address <= limit && bytes <= limit - address;
@@ -241,6 +291,8 @@ static bool check_places(const struct ferry_model *model, const struct packet *p
 
     if (p->opcode == FERRY_OPCODE_MAP_APERTURE || p->opcode == FERRY_OPCODE_UNMAP_APERTURE)
         destination_kind = FERRY_ADDRESS_KIND_APERTURE;
+    if (changes_tables(p->opcode))
+        return true; // A walk finds out.
     if (has_source && !in_range(model, p->source_kind, source, bytes))
         return refuse_at(fault, FERRY_FAULT_KIND_RANGE, p->source_kind, source, false);
     if (has_destination && !in_range(model, destination_kind, destination, bytes))
@@ -284,17 +336,38 @@ static bool change_aperture(struct ferry_model *model, const struct packet *p, s
     return true;
 }
 
+static bool change_tables(struct ferry_model *model, const struct packet *p)
+{
+    uint32_t what = word(p, FERRY_PACKET_FORGET_WHAT);
+
+    if (p->opcode == FERRY_OPCODE_FORGET)
+        model_forget(model, FERRY_GET(FERRY_PACKET_FORGET_WHAT_SCOPE, what),
+                     FERRY_GET(FERRY_PACKET_FORGET_WHAT_SPACE, what), wide(p, FERRY_PACKET_FORGET_ADDRESS));
+    else
+        model->roots[FERRY_GET(FERRY_PACKET_ROOT_SPACE_SPACE, what)] = (struct model_root){
+            .valid = what & FERRY_PACKET_ROOT_SPACE_VALID_MASK,
+            .host = p->destination_kind == FERRY_ADDRESS_KIND_SYSTEM,
+            .height = FERRY_GET(FERRY_PACKET_ROOT_SPACE_HEIGHT, what),
+            .table = wide(p, FERRY_PACKET_ROOT_TABLE),
+        };
+    model->counters[MODEL_COUNTER(CYCLES)] += 20;
+    return true;
+}
+
 static bool carry_out(struct ferry_model *model, const struct packet *p, struct model_fault *fault)
 {
     uint64_t bytes = bytes_of(p), cycles = 40 + bytes / 8;
 
     if (p->opcode == FERRY_OPCODE_DISCARD)
         return true;
+    if (changes_tables(p->opcode))
+        return change_tables(model, p);
     if (!is_fixed(p->opcode) && p->opcode != FERRY_OPCODE_COPY_PAGES)
         return change_aperture(model, p, fault);
     if (p->opcode == FERRY_OPCODE_UNMAP_APERTURE)
         return change_aperture(model, p, fault);
 
+    model->running_protected = p->protected_access;
     model->counters[MODEL_COUNTER(ENGINE_JOBS)]++;
     model->counters[MODEL_COUNTER(ENGINE_BUSY)] += cycles;
     model->counters[MODEL_COUNTER(CYCLES)] += cycles;
@@ -326,9 +399,9 @@ static bool run_packet(struct ferry_model *model, const struct model_slot *slot,
 {
     if (p->opcode == FERRY_OPCODE_NOP)
         return true;
-    if (p->opcode > FERRY_OPCODE_DISCARD)
+    if (p->opcode > (model->options.page_tables ? FERRY_OPCODE_FORGET : FERRY_OPCODE_DISCARD))
         return refuse(fault, FERRY_FAULT_KIND_PACKET_OPCODE);
-    return check_length(p, fault) && check_reserved(p, fault) && check_kinds(p, fault) &&
+    return check_length(p, fault) && check_reserved(p, fault) && check_kinds(model, p, fault) &&
            check_rights(p, model->rings[slot->ring].rights, fault) && check_places(model, p, fault) &&
            carry_out(model, p, fault);
 }

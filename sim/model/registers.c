@@ -56,7 +56,7 @@ static void ring_write(struct model_ring *ring, uint32_t offset, uint32_t value)
     case FERRY_BAR0_RING_BASE:
     case FERRY_BAR0_RING_BASE + 4: set_half(&ring->base, offset, value); break;
     case FERRY_BAR0_RING_ENTRIES_LOG2: ring->entries_log2 = value & FERRY_BAR0_RING_ENTRIES_LOG2_VALUE_MASK; break;
-    case FERRY_BAR0_RING_RIGHTS: ring->rights = value & 7; break;
+    case FERRY_BAR0_RING_RIGHTS: ring->rights = value & 31; break;
     case FERRY_BAR0_RING_PRODUCER: ring->producer = value; break;
     case FERRY_BAR0_RING_CONTROL: ring->control = value & FERRY_BAR0_RING_CONTROL_ENABLE_MASK; break;
     case FERRY_BAR0_RING_FENCE_ADDRESS:
@@ -85,7 +85,8 @@ uint32_t ferry_model_read(struct ferry_model *model, uint32_t offset)
                FERRY_PUT(FERRY_BAR0_CAPABILITIES_TAGS_LOG2, 5u) |
                FERRY_PUT(FERRY_BAR0_CAPABILITIES_SLOTS, MODEL_SLOTS) |
                FERRY_PUT(FERRY_BAR0_CAPABILITIES_SLOT_BYTES_LOG2, 12u) |
-               FERRY_PUT(FERRY_BAR0_CAPABILITIES_DATA_BYTES_LOG2, 3u);
+               FERRY_PUT(FERRY_BAR0_CAPABILITIES_DATA_BYTES_LOG2, 3u) |
+               FERRY_PUT(FERRY_BAR0_CAPABILITIES_PAGE_TABLES, (uint32_t)model->options.page_tables);
     case FERRY_BAR0_APERTURE_PAGES: return model->options.aperture_pages;
     case FERRY_BAR0_LOCAL_BYTES:
     case FERRY_BAR0_LOCAL_BYTES + 4: return half(model->options.local_bytes, offset);
@@ -125,8 +126,12 @@ static void set_control(struct ferry_model *model, uint32_t value)
     bool runs = value & FERRY_BAR0_CONTROL_CORE_RUN_MASK;
 
     model->control = value & FERRY_BAR0_CONTROL_CORE_RUN_MASK;
-    if (runs && !ran)
+    if (runs && !ran) {
+        // The firmware's first deeds: no space has a table, and nothing is remembered.
         model->firmware_state = FERRY_FIRMWARE_STATE_BOOTING;
+        memset(model->roots, 0, sizeof model->roots);
+        memset(model->known, 0, sizeof model->known);
+    }
     if (!runs) {
         // Slots are freed; what was not retired is fetched again after a restart.
         model->firmware_state = FERRY_FIRMWARE_STATE_RESET;

@@ -45,6 +45,17 @@ def replay_rows(figures):
     ]
 
 
+def program_rows(protected, alone, equal):
+    """Several recorded programs: what the first one pages beside the others, of what it pages alone; and how far apart equal
+    ones end. Neither can be under 1 but by chance."""
+    paged = [figures["bytes_in"] + figures["bytes_out"] for figures in (protected["programs"][0], alone)]
+    ends = [program["last_job_cycle"] for program in equal["programs"]]
+    return [
+        {"name": "programs/protected", "value": round(paged[0] / paged[1], 3), "unit": "of alone", "floor": 1.0},
+        {"name": "programs/slowest", "value": round(max(ends) / min(ends), 3), "unit": "of the fastest", "floor": 1.0},
+    ]
+
+
 def is_number(value):
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
@@ -163,6 +174,9 @@ def main():
     replay = commands.add_parser("replay", help="rows of a replay's figures")
     replay.add_argument("figures", type=Path)
     replay.add_argument("rows", type=Path)
+    several = commands.add_parser("programs", help="rows of replays of several programs")
+    for name in ("protected", "alone", "equal", "rows"):
+        several.add_argument(name, type=Path)
     gather = commands.add_parser("collect", help="all rows into one file and one table")
     gather.add_argument("folder", type=Path)
     gather.add_argument("output", type=Path)
@@ -182,6 +196,10 @@ def main():
         if arguments.command == "replay":
             arguments.rows.parent.mkdir(parents=True, exist_ok=True)
             arguments.rows.write_text(json.dumps(replay_rows(json.loads(arguments.figures.read_text())), indent=2) + "\n")
+        elif arguments.command == "programs":
+            figures = [json.loads(path.read_text()) for path in (arguments.protected, arguments.alone, arguments.equal)]
+            arguments.rows.parent.mkdir(parents=True, exist_ok=True)
+            arguments.rows.write_text(json.dumps(program_rows(*figures), indent=2) + "\n")
         else:
             {"collect": collect, "record": record, "readme": readme}[arguments.command](arguments)
     except (OSError, ValueError, KeyError, BenchError) as error:

@@ -13,6 +13,17 @@ bench-replay: $(BUILD)/ferry | $$(filter-out bench-replay,$$(BENCHES))
 	    > $(BUILD)/bench/figures/replay.txt
 	@python3 tests/bench/collect.py replay $(BUILD)/bench/figures/replay.json $(BUILD)/bench/replay.json
 
+# Several programs: one within its budget beside two that take all they can get, and three alike that need twice what there
+# is. The model's time is enough for both.
+BENCHES += $(BUILD)/bench/programs.json
+BENCH_PROGRAM = $(BUILD)/ferry replay --backend model --quiet --seed 3 --json $(BUILD)/bench/figures
+$(BUILD)/bench/programs.json: $(BUILD)/ferry tests/bench/collect.py
+	@mkdir -p $(BUILD)/bench/figures
+	$(BENCH_PROGRAM)/protected.json $(DEMO_TRACE) $(DEMO_TRACE) $(DEMO_TRACE) --vram 9M --frames 30 --weights 3,1,1 > /dev/null
+	$(BENCH_PROGRAM)/alone.json $(DEMO_TRACE) --vram 9M --frames 30 > /dev/null
+	$(BENCH_PROGRAM)/equal.json $(DEMO_TRACE) $(DEMO_TRACE) $(DEMO_TRACE) --vram 7984K --frames 60 > /dev/null
+	@python3 tests/bench/collect.py programs $(foreach name,protected alone equal,$(BUILD)/bench/figures/$(name).json) $@
+
 # Paging over the link, the firmware's cost and preemption, on the device as it ships.
 BENCHES += $(BUILD)/bench/path.json
 $(BUILD)/bench/path: tests/bench/path.c $(BUILD)/libferry.a $(wildcard host-driver/device/*.h host-driver/link/*.h) $(FLAGS) | $(CONTRACT)

@@ -149,6 +149,13 @@ def main():
     check(done.returncode == 0 and rows == {"replay/firmware-cycles": 97.2, "replay/moved-inside": 0.25, "replay/link-share": 0.9123,
                                             "replay/bus-share": 0.5, "sim/khz": 512.0}, "rows_of_a_replay", rows)
     check(run("replay", folder / "nowhere", figures).returncode == 1, "missing_figures")
+    sums = {"bytes_in": 900, "bytes_out": 100}
+    for name, content in (("protected", {"programs": [{"bytes_in": 1000, "bytes_out": 30}, sums]}), ("alone", sums),
+                          ("equal", {"programs": [{"last_job_cycle": n} for n in (110, 100, 104)]})):
+        (folder / name).write_text(json.dumps(content))
+    done = run("programs", folder / "protected", folder / "alone", folder / "equal", folder / "out" / "programs.json")
+    rows = {row["name"]: row["value"] for row in json.loads((folder / "out" / "programs.json").read_text())}
+    check(done.returncode == 0 and rows == {"programs/protected": 1.03, "programs/slowest": 1.1}, "rows_of_programs", rows)
     versions_of_a_tool()
     every_source_counts()
     the_bound_of_three_per_cent()

@@ -47,7 +47,8 @@ static void on_interrupt(void *context, uint32_t causes)
 int kmd_machine_turn(void *context)
 {
     struct machine *machine = context;
-    machine_begin_turn(&machine->knobs);
+    if (!machine_begin_turn(&machine->knobs))
+        return FERRY_OK;
     bool holding = machine_hold_turn(&machine->knobs);
     kmd_machine_release(machine);
     if (machine->knobs.hang && !machine->hung) {

@@ -70,17 +70,19 @@ struct machine_knobs {
     bool by_place;        // work in flight keeps one place of an allocation busy, not all of it: for renaming (memcpy)
     void (*before_turn)(void *context); // before each turn of the wait hook, which goes on when it returns; may be null
     void *before_turn_context;
+    bool stand_still; // that the turn is not had, for as long as this holds: nothing happens, and no time passes
     bool (*interrupt_routine)(HANDLE adapter, ULONG message); // what an interrupt calls; null: the miniport's own
     bool busy_in_later_pass; // the next pass of an operation that is not its first is answered ALLOCATION_BUSY, once
 };
 
 struct machine;
 
-/// A turn of the wait hook begins.
-static inline void machine_begin_turn(const struct machine_knobs *knobs)
+/// A turn of the wait hook begins; false: it is not had.
+static inline bool machine_begin_turn(const struct machine_knobs *knobs)
 {
     if (knobs->before_turn)
         knobs->before_turn(knobs->before_turn_context);
+    return !knobs->stand_still;
 }
 
 /// Is work of this node held back?

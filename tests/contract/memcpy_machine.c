@@ -259,7 +259,8 @@ static void raise_interrupt(struct machine *machine)
 int mini_turn(void *context)
 {
     struct machine *machine = context;
-    machine_begin_turn(&machine->knobs);
+    if (!machine_begin_turn(&machine->knobs))
+        return FERRY_OK;
     machine->turn++;
     bool any = machine_hold_turn(&machine->knobs);
     for (const struct mini_submission *work = machine->queue; work && !machine->knobs.hang; work = work->next)

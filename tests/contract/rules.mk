@@ -5,7 +5,7 @@ CONTRACT_SUITE := tests/contract
 MANAGER_SOURCES := $(wildcard host-driver/vidmm/*/*.c host-driver/ddi/*.c)
 MANAGER_SAN := $(MANAGER_SOURCES:%.c=$(BUILD)/obj-suite/%.o)
 MANAGER_TSAN := $(MANAGER_SOURCES:%.c=$(BUILD)/obj-tsan/%.o)
-SUITE_COMMON := $(addprefix $(CONTRACT_SUITE)/,chaos memcpy_build memcpy_machine memcpy_miniport memcpy_run spy world)
+SUITE_COMMON := $(addprefix $(CONTRACT_SUITE)/,chaos chaos_steps crowd memcpy_build memcpy_machine memcpy_miniport memcpy_run spy world)
 SUITE_TESTS := $(filter-out test_threads,$(notdir $(basename $(wildcard $(CONTRACT_SUITE)/test_*.c))))
 SUITE_PROGRAMS := $(SUITE_TESTS:test_%=$(BUILD)/tests/contract_%)
 
@@ -50,7 +50,7 @@ LINTS += lint-wall
 # judged on the memcpy machine alone (contract_residency_kmd says so and why).
 KMD_SUITE_SOURCES := $(wildcard host-driver/kmd/*.c host-driver/device/*.c sim/model/*.c) host-driver/link/dma_map.c
 KMD_SUITE_OBJECTS := $(KMD_SUITE_SOURCES:%.c=$(BUILD)/obj-suite/%.o) \
-	$(patsubst %,$(BUILD)/obj-suite/$(CONTRACT_SUITE)/%.o,chaos kmd_answers kmd_machine spy world)
+	$(patsubst %,$(BUILD)/obj-suite/$(CONTRACT_SUITE)/%.o,chaos chaos_steps crowd kmd_answers kmd_machine spy world)
 KMD_SUITE_TESTS := $(filter-out test_gpu_shares,$(SUITE_TESTS))
 KMD_SUITE_PROGRAMS := $(KMD_SUITE_TESTS:test_%=$(BUILD)/tests/contract_%_kmd)
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a program has reserved stays his, whoever needs room and why.
+// What a program has reserved stays his, whoever needs room and why. And what he has pinned is his too, and on his
+// account.
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -202,12 +203,169 @@ static void what_is_reserved_stays_whatever_others_do(void **state)
         chance(seed + i, i % 3 == 2);
 }
 
+// Frame by frame a program draws with what it has reserved, and then another one, job by job, with a list that leaves
+// no room for that: it was there first, or it could not be so large otherwise. The first one's content stays in place;
+// the other one gets on too, out of its own.
+static void what_is_reserved_stays_in_place_beside_a_list_of(unsigned pages, unsigned of_one, bool taker_first)
+{
+    struct world *world = program_world();
+    struct program taker = {0}, game = {0};
+    D3DKMT_HANDLE theirs[60] = {0}, ours[6];
+    struct ferry_vidmm_memory_info info;
+    unsigned listed = 0, frames = 20;
+    spy.keep = false;
+    for (unsigned turn = 0; turn < 2; turn++) {
+        if ((turn == 0) == taker_first) {
+            taker = program_begin(world, 1, 0);
+            program_become(world, &taker);
+            for (unsigned i = 0; i < pages / of_one; i++) {
+                theirs[listed] = world_create(world, PAGES(of_one), CPU);
+                world_write(world, theirs[listed], 50 + i);
+                listed += list_it(world, &taker, theirs[listed], true) >= 0;
+            }
+        } else {
+            game = program_begin(world, 1, PAGES(32));
+            program_become(world, &game);
+            for (unsigned i = 0; i < 6; i++) {
+                ours[i] = world_create(world, PAGES(5), CPU);
+                world_write(world, ours[i], i);
+                assert_true(list_it(world, &game, ours[i], true) >= 0);
+            }
+        }
+    }
+    assert_true(listed > (taker_first ? pages / of_one - 1 : 3));
+    for (unsigned frame = 0; frame < frames; frame++) {
+        uint64_t fence = 0;
+        for (unsigned i = 0; i < 6 && frame > 0; i++)
+            assert_int_equal(world_place(world, ours[i]).segment, machine_local_segment);
+        program_become(world, &game);
+        for (unsigned i = 0; i < 6; i++)
+            fence = world_gpu_fill(world, ours[i], 0, 64, frame);
+        world_wait(world, fence);
+        program_become(world, &taker);
+        for (unsigned i = 0; i < listed; i++) {
+            // Nothing new: never refused.
+            if (frame == 3)
+                assert_true(list_it(world, &taker, theirs[i], false) >= 0);
+            fence = world_gpu_fill(world, theirs[i], 0, 64, 100 * frame + i);
+            assert_int_equal(world_place(world, theirs[i]).segment, machine_local_segment);
+        }
+        world_wait(world, fence);
+    }
+    // Once it has trimmed, its list is in place as a whole again.
+    for (unsigned i = 0; i < listed && taker_first; i++)
+        for (unsigned count = 0; count < (i * of_one < 30 ? 1 : 2); count++)
+            assert_int_equal(world_evict(world, theirs[i]), FERRY_OK);
+    assert_int_equal(ferry_vidmm_memory_info(world->manager, game.process, 0, &info), FERRY_OK);
+    assert_int_equal(info.in_place, PAGES(30));
+    program_become(world, &taker);
+    world_wait(world, world_gpu_fill(world, theirs[0], 0, 64, 7));
+    for (unsigned i = 0; i * of_one < 30 && taker_first; i++)
+        assert_int_equal(world_place(world, theirs[i]).segment, machine_local_segment);
+    world_close(world);
+}
+
+static void what_is_reserved_stays_in_place_beside_an_older_list(void **state)
+{
+    (void)state;
+    what_is_reserved_stays_in_place_beside_a_list_of(60, 1, false);
+    what_is_reserved_stays_in_place_beside_a_list_of(60, 1, true);
+    what_is_reserved_stays_in_place_beside_a_list_of(60, 10, true);
+}
+
+// One job needs more than what is reserved leaves: it is served all the same.
+static void a_job_that_was_there_before_a_reservation_is_not_refused(void **state)
+{
+    (void)state;
+    struct world *world = program_world();
+    struct program first = program_begin(world, 1, 0);
+    program_become(world, &first);
+    D3DKMT_HANDLE old = world_create(world, PAGES(40), CPU), reserved;
+    world_write(world, old, 1);
+    world_require(world, old);
+    struct program second = program_begin(world, 1, PAGES(32));
+    program_become(world, &second);
+    reserved = world_create(world, PAGES(32), CPU);
+    world_write(world, reserved, 6);
+    assert_true(list_it(world, &second, reserved, false) >= 0);
+    for (unsigned i = 0; i < 3; i++) {
+        program_become(world, &second);
+        world_wait(world, world_gpu_fill(world, reserved, PAGES(i), 64, 20 + i));
+        assert_int_equal(world_place(world, reserved).segment, machine_local_segment);
+        program_become(world, &first);
+        assert_true(list_it(world, &first, old, false) >= 0);
+        world_wait(world, world_gpu_fill(world, old, 0, 64, 10 + i));
+        assert_int_equal(world_place(world, old).segment, machine_local_segment);
+    }
+    world_close(world);
+}
+
+static int ask(struct world *world, const struct program *p, D3DKMT_HANDLE allocation, uint64_t *to_trim)
+{
+    D3DDDI_MAKERESIDENT make = {.hPagingQueue = p->queue, .NumAllocations = 1, .AllocationList = &allocation};
+    make.Flags.CantTrimFurther = 1;
+    int result = ferry_vidmm_make_resident(world->manager, &make);
+    *to_trim = make.NumBytesToTrim;
+    return result;
+}
+
+static void what_is_pinned_is_on_its_owners_account(void **state)
+{
+    (void)state;
+    struct world *world = program_world();
+    struct program pinning = program_begin(world, 1, 0), asking = program_begin(world, 1, 0);
+    struct ferry_vidmm_memory_info info;
+    D3DKMT_HANDLE overlays[4];
+    uint64_t to_trim;
+    program_become(world, &pinning);
+    for (unsigned i = 0; i < 4; i++) {
+        overlays[i] = world_create(world, PAGES(3), CPU | (i % 2 ? DXGK_ALLOC_FLAG_OVERLAY : DXGK_ALLOC_FLAG_CAPTURE));
+        assert_true(list_it(world, &pinning, overlays[i], false) >= 0);
+        assert_int_equal(world_evict(world, overlays[i]), FERRY_OK);
+    }
+    assert_int_equal(ferry_vidmm_memory_info(world->manager, pinning.process, 0, &info), FERRY_OK);
+    assert_int_equal(info.in_place, PAGES(12));
+    assert_int_equal(info.usage, PAGES(12));
+    // More than can ever be in place beside it: so much has to go, and the rest is given, for its turn.
+    program_become(world, &asking);
+    D3DKMT_HANDLE large = world_create(world, PAGES(50), CPU), more[3];
+    for (unsigned i = 0; i < 3; i++)
+        more[i] = world_create(world, PAGES(2), CPU);
+    assert_true(ask(world, &asking, large, &to_trim) >= 0);
+    assert_true(ask(world, &asking, more[0], &to_trim) >= 0);
+    assert_int_equal(ask(world, &asking, more[1], &to_trim), FERRY_ERROR_NO_VIDEO_MEMORY);
+    assert_int_equal(to_trim, PAGES(2));
+    world_wait(world, world_gpu_fill(world, large, 0, 64, 1));
+    world_wait(world, world_gpu_fill(world, more[0], 0, 64, 1));
+    // Until its owner destroys it.
+    program_become(world, &pinning);
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, overlays[i]), FERRY_OK);
+    assert_int_equal(ferry_vidmm_memory_info(world->manager, pinning.process, 0, &info), FERRY_OK);
+    assert_int_equal(info.usage, PAGES(6));
+    program_become(world, &asking);
+    assert_true(ask(world, &asking, more[1], &to_trim) >= 0);
+    assert_true(ask(world, &asking, more[2], &to_trim) >= 0);
+    world_wait(world, world_gpu_fill(world, more[2], 0, 64, 1));
+    // 56 of 58 pages are listed: what is to be pinned takes no turns, so it has to leave them that much.
+    program_become(world, &pinning);
+    overlays[0] = world_create(world, PAGES(3), CPU | DXGK_ALLOC_FLAG_OVERLAY);
+    assert_int_equal(ask(world, &pinning, overlays[0], &to_trim), FERRY_ERROR_NO_VIDEO_MEMORY);
+    assert_int_equal(to_trim, PAGES(1));
+    program_become(world, &asking);
+    world_wait(world, world_gpu_fill(world, large, 0, 64, 2));
+    world_close(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_lowered_budget_takes_from_those_who_are_above_theirs),
         cmocka_unit_test(one_large_allocation_does_not_take_what_is_reserved),
         cmocka_unit_test(what_is_reserved_stays_whatever_others_do),
+        cmocka_unit_test(what_is_reserved_stays_in_place_beside_an_older_list),
+        cmocka_unit_test(a_job_that_was_there_before_a_reservation_is_not_refused),
+        cmocka_unit_test(what_is_pinned_is_on_its_owners_account),
     };
     return WORLD_RUN(tests);
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Programs whose lists do not fit beside each other, and what a budget keeps for its owner.
-#include <pthread.h>
 #include <stdio.h>
 
 #include "crowd.h"
@@ -177,30 +176,16 @@ static void what_is_reserved_is_nobody_elses(void **state)
 
 // ---- Three at once ------------------------------------------------------------------------------------------------
 
-#define JOBS 3000
+#define JOBS 300
 
 static void *run(void *context)
 {
     struct runner *runner = context;
-    struct machine_job job;
     uint64_t fence = 0;
-    for (unsigned i = 0; i < JOBS; i++) {
-        memset(&job, 0, sizeof(job));
-        machine_job_fill(&job, 0, PAGES(i % PIECE), 4096, i);
-        struct ferry_vidmm_reference reference = {runner->allocations[i % OWNED], true};
-        struct ferry_vidmm_submission submission = {job.commands, job.bytes,      &reference, 1,
-                                                    job.patches,  job.patch_count};
-        atomic_fetch_add(&runner->crowd->calling, 1);
-        if (ferry_vidmm_submit(runner->world->manager, runner->program.context, &submission, 1, &fence) != FERRY_OK)
-            runner->wrong++;
-        atomic_fetch_sub(&runner->crowd->calling, 1);
-    }
-    atomic_fetch_add(&runner->crowd->calling, 1);
-    if (ferry_vidmm_wait(runner->world->manager, runner->program.context, fence) != FERRY_OK)
-        runner->wrong++;
-    runner->finished = now(runner->world);
-    atomic_fetch_sub(&runner->crowd->working, 1);
-    atomic_fetch_sub(&runner->crowd->calling, 1);
+    for (unsigned i = 0; i < JOBS; i++)
+        runner_fills(runner, i % OWNED, PAGES(i % PIECE), 4096, i, &fence);
+    runner_waits(runner, fence);
+    runner_ends(runner);
     return NULL;
 }
 
@@ -213,11 +198,10 @@ static void three_equal_programs_with_twice_the_memory_all_finish_alike(void **s
     assert_int_equal(ferry_vidmm_destroy_device(world->manager, world->device), FERRY_OK);
     struct runner runners[3] = {0};
     pthread_t threads[3];
-    struct crowd crowd = {3, 0};
+    struct crowd crowd = {.world = world};
     world->knobs->delay = 2;
     spy.keep = false;
     for (unsigned k = 0; k < 3; k++) {
-        runners[k].world = world;
         runners[k].crowd = &crowd;
         runners[k].program = program_begin(world, 1, 0);
         program_become(world, &runners[k].program);
@@ -228,10 +212,7 @@ static void three_equal_programs_with_twice_the_memory_all_finish_alike(void **s
         }
     }
     uint64_t begin = now(world);
-    world->knobs->before_turn_context = &crowd;
-    world->knobs->before_turn = wait_for_all;
-    for (unsigned k = 0; k < 3; k++)
-        assert_int_equal(pthread_create(&threads[k], NULL, run, &runners[k]), 0);
+    crowd_begins(&crowd, 3, runners, threads, run);
     uint64_t slowest = 0, fastest = UINT64_MAX;
     for (unsigned k = 0; k < 3; k++) {
         assert_int_equal(pthread_join(threads[k], NULL), 0);
@@ -240,7 +221,7 @@ static void three_equal_programs_with_twice_the_memory_all_finish_alike(void **s
         slowest = took > slowest ? took : slowest;
         fastest = took < fastest ? took : fastest;
     }
-    world->knobs->before_turn = NULL;
+    crowd_ends(&crowd);
     struct ferry_vidmm_statistics statistics = world_statistics(world);
     printf("fastest %llu, slowest %llu cycles, %llu evictions for %u jobs\n", (unsigned long long)fastest,
            (unsigned long long)slowest, (unsigned long long)statistics.evictions, 3 * JOBS);
@@ -278,9 +259,9 @@ static void *submit_one(void *context)
     machine_job_fill(&job, 0, 0, 64, 3);
     struct ferry_vidmm_reference reference = {runner->allocations[0], true};
     struct ferry_vidmm_submission submission = {job.commands, job.bytes, &reference, 1, job.patches, job.patch_count};
-    runner->wrong +=
-        ferry_vidmm_submit(runner->world->manager, runner->program.context, &submission, 1, &fence) != FERRY_OK;
-    runner->wrong += ferry_vidmm_wait(runner->world->manager, runner->program.context, fence) != FERRY_OK;
+    struct ferry_vidmm *manager = runner->crowd->world->manager;
+    runner->wrong += ferry_vidmm_submit(manager, runner->program.context, &submission, 1, &fence) != FERRY_OK;
+    runner->wrong += ferry_vidmm_wait(manager, runner->program.context, fence) != FERRY_OK;
     return NULL;
 }
 
@@ -292,7 +273,8 @@ static void a_program_that_is_killed_in_its_turn_leaves_it_to_the_next(void **st
     struct world *world = world_open(&options);
     assert_int_equal(ferry_vidmm_destroy_device(world->manager, world->device), FERRY_OK);
     struct program first = program_begin(world, 1, 0);
-    struct runner runner = {.world = world, .program = program_begin(world, 1, 0)};
+    struct crowd crowd = {.world = world};
+    struct runner runner = {.crowd = &crowd, .program = program_begin(world, 1, 0)};
     program_become(world, &runner.program);
     runner.allocations[0] = world_create(world, PAGES(40), CPU);
     assert_true(list_it(world, &runner.program, runner.allocations[0], true) >= 0);

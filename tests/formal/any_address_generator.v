@@ -2,6 +2,7 @@
 // Stands for ferry_address_generator in the proofs of the two bus masters: any bursts at all, as long as each keeps to
 // what the generator's own proof shows of it (inside one page, 1 to 64 beats).
 `default_nettype none
+`include "ferry_contract.vh"
 
 module ferry_address_generator #(
     // Bits of a video memory address.
@@ -9,7 +10,11 @@ module ferry_address_generator #(
     // Pages in the aperture table.
     parameter APERTURE_PAGES = 4096,
     // 1: a side may be a page list.
-    parameter LISTS = 1
+    parameter LISTS = 1,
+    // 1: there is a page-table unit.
+    parameter TABLES = 1,
+    // 1: this side writes.
+    parameter [0:0] WRITES = 0
 ) (
     // Clock, and synchronous reset, active high.
     input  wire clk,
@@ -24,6 +29,8 @@ module ferry_address_generator #(
     // This side is a page list at list_base in command RAM; base is then the offset in its first page.
     input  wire        is_list,
     input  wire [15:0] list_base,
+    // Space of its virtual addresses.
+    input  wire [3:0]  space,
     input  wire        may_protected,
     // Go down by chunks; chunk_end is the low part of the address of the destination's last byte.
     input  wire        descending,
@@ -61,6 +68,7 @@ module ferry_address_generator #(
     // This burst must not be issued, and why.
     output wire        burst_refused,
     output wire [7:0]  burst_fault,
+    output wire [1:0]  burst_fault_level,
 
     // Limits of video memory.
     input  wire [LOCAL_ADDRESS_BITS:0] local_limit,
@@ -81,7 +89,13 @@ module ferry_address_generator #(
     input  wire        result_valid,
     input  wire        result_hit,
     input  wire        result_snoop,
-    input  wire [51:12] result_page
+    input  wire [51:12] result_page,
+
+    // Page-table unit.
+    output wire        tables_valid,
+    output wire [`FERRY_LOOKUP_BITS-1:0] tables_lookup,
+    input  wire        tables_answer_valid,
+    input  wire [`FERRY_PAGE_BITS-1:0] tables_answer
 );
     (* anyseq *) wire any_ready, any_active, any_segment_at_hand, any_valid, any_host, any_nosnoop, any_first, any_segment, any_last;
     (* anyseq *) wire [63:0] any_address;
@@ -90,6 +104,7 @@ module ferry_address_generator #(
     (* anyseq *) wire [8:0]  any_top;
     (* anyseq *) wire [5:0]  any_length;
     (* anyseq *) wire [7:0]  any_fault;
+    (* anyseq *) wire [1:0]  any_level;
     assign start_ready = any_ready;
     assign active = any_active;
     assign in_segment = any_segment_at_hand;
@@ -106,6 +121,9 @@ module ferry_address_generator #(
     assign burst_last = any_last;
     assign burst_fault = any_fault;
     assign burst_refused = any_fault != 8'd0;
+    assign burst_fault_level = any_level;
+    assign tables_valid = 1'b0;
+    assign tables_lookup = 0;
     assign list_valid = 1'b0;
     assign list_address = 16'd0;
     assign lookup_valid = 1'b0;

@@ -18,3 +18,16 @@ fuzz-firmware: $(BUILD)/fuzz/fuzz_firmware
 	$< -max_len=8192 -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 $(BUILD)/fuzz/firmware-corpus
 
 SOAKS += fuzz-firmware
+
+$(BUILD)/fuzz/fuzz_import: tests/fuzz/fuzz_import.c $(wildcard host-driver/tools/import/*) host-driver/tools/trace.c \
+    $(addprefix host-driver/tools/,trace.h tool.c tool.h id_map.c id_map.h) $(FLAGS)
+	@mkdir -p $(@D)
+	$(FUZZ_CC) $(FUZZ_FLAGS) -D_POSIX_C_SOURCE=200809L -Ihost-driver $(filter-out %/command.c,$(filter %.c,$^)) -lz -o $@
+
+.PHONY: fuzz-import
+fuzz-import: $(BUILD)/fuzz/fuzz_import
+	@mkdir -p $(BUILD)/fuzz/import-corpus
+	gzip -dc tests/data/scene/scene.txt.gz | head -n 500 > $(BUILD)/fuzz/import-corpus/scene
+	$< -max_len=65536 -timeout=20 -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1 $(BUILD)/fuzz/import-corpus
+
+SOAKS += fuzz-import

@@ -174,7 +174,8 @@ def what_verilator_read_is_a_prerequisite():
 
 # What no compiler tells.
 NEEDS = [("build/tools.mk", "scripts/tools.txt"), ("build/tools.mk", "scripts/setup.sh"),
-         ("build/venv/ready", "scripts/requirements.txt"), ("build/firmware/firmware.elf", "firmware/link.ld"),
+         ("build/venv/ready", "scripts/requirements.txt"), ("build/venv/ready", "scripts/requirements-sweep.txt"),
+         ("build/firmware/firmware.elf", "firmware/link.ld"),
          ("build/firmware/firmware.elf", "firmware/stack_bound.py"), ("build/firmware/firmware.hex", "firmware/image.py"),
          ("build/sim/device_plain.o", "build/sim/plain/Vferry_plain.mk"),
          ("build/sim/device_traced.o", "build/sim/traced/Vferry_traced.mk"), ("build/ferry", "build/firmware/firmware_image.c"),
@@ -292,7 +293,7 @@ def other_tools_are_noticed():
         script.write_text('#!/bin/sh\necho "$1" >> said\ncase $1 in stale) cat changed 2>/dev/null;; tools) rm -f changed; echo > $2;;\n'
                           '*) mkdir -p $2; rm -f changed; echo > $2/ready;; esac\n')
         script.chmod(0o755)
-        for name in ("tools.txt", "requirements.txt", "rules.mk"):
+        for name in ("tools.txt", "requirements.txt", "requirements-sweep.txt", "rules.mk"):
             shutil.copy(f"scripts/{name}", f"{folder}/scripts")
         Path(folder, "build").mkdir()
         Path(folder, "Makefile").write_text("include scripts/rules.mk\ninclude build/tools.mk build/setup.mk\n")

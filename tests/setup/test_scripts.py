@@ -25,7 +25,8 @@ def lint(folder, text, formatter, name="a.c"):
     folder = Path(folder) / "repository"
     shutil.rmtree(folder, ignore_errors=True)
     (folder / "scripts").mkdir(parents=True)
-    shutil.copy("scripts/lint.sh", folder / "scripts")
+    for script in ("lint.sh", "verilog_style.py"):
+        shutil.copy(f"scripts/{script}", folder / "scripts")
     (folder / name).write_text(text)
     subprocess.run(["git", "init", "-q", folder], check=True)
     done = subprocess.run([folder / "scripts/lint.sh"], capture_output=True, text=True, check=False,

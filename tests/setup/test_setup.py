@@ -50,7 +50,7 @@ def run(folder, arguments, *machine, without=(), missing="-none-", **commands):
     for name in BASICS:
         if not (stand_ins / name).exists():
             (stand_ins / name).symlink_to(shutil.which(name))
-    bodies = {names.split("|")[0]: 'echo "Tool 99.1 of 2031"' for names, *_ in TABLE if "." not in names}
+    bodies = {names.split("|")[0]: 'echo "Tool 999.1 of 2031"' for names, *_ in TABLE if "." not in names}
     bodies["riscv64-unknown-elf-objcopy"] = 'echo "GNU objcopy (Maker 0.1) 99.1"'
     bodies |= {"gcc": COMPILER, "g++": COMPILER, "clang": COMPILER, "riscv64-unknown-elf-gcc": COMPILER,
                "python3": '[ "$1" = -c ] && exit; echo "Python 3.99"'}

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Whole machine, each program on each back end. The C of the host side runs under the sanitizers.
 
-SYSTEM_TESTS := calls residency failures programs random_calls agreement
+SYSTEM_TESTS := calls poll poll_ends residency failures programs random_calls virtual agreement
 # On the model the agreement run compares the model with itself: it shows that the comparison is fair.
 SYSTEM_RUNS := $(SYSTEM_TESTS:%=$(BUILD)/tests/system_%_model) $(SYSTEM_TESTS:%=$(BUILD)/tests/system_%_sim)
 # The model alone has 64 GiB.
@@ -12,6 +12,7 @@ $(SYSTEM_TESTS:%=$(BUILD)/system/%) $(BUILD)/system/large_memory: $(BUILD)/syste
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(SANITIZE) $(CPPFLAGS) $(filter %.c,$^) $(BUILD)/libferry-san.a $(SIM_LIBS) -lcmocka $(LDLIBS) -o $@
 
+$(BUILD)/system/poll $(BUILD)/system/poll_ends: tests/system/poll_loops.h
 $(BUILD)/system/agreement: tests/system/agreement_buffers.c tests/system/agreement_buffers.h
 
 $(BUILD)/tests/system_%_model: $(BUILD)/system/%
@@ -24,7 +25,7 @@ $(BUILD)/tests/system_%_sim: $(BUILD)/system/%
 
 TEST_PROGRAMS += $(SYSTEM_RUNS)
 
-# The thread test has all of the host side built with the thread sanitizer.
+# The thread test and the poll loops have all of the host side built with the thread sanitizer.
 # One stand-alone fence, which the thread sanitizer cannot see through, orders nothing between threads of ours.
 THREAD_SANITIZE := -fsanitize=thread $(if $(findstring clang,$(CC)),,-Wno-tsan) -fno-sanitize-recover=all -fno-omit-frame-pointer
 THREAD_SOURCES = $(HOST_SOURCES) $(MODEL_SOURCES)
@@ -34,12 +35,16 @@ $(BUILD)/obj-threads/%.o: %.c $(FLAGS) tests/system/rules.mk | $(CONTRACT)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(THREAD_SANITIZE) $(CPPFLAGS) -I$(BUILD)/firmware -MMD -MP -c $< -o $@
 
-$(BUILD)/tests/system_threads: tests/system/test_threads.c tests/system/system.h $$(THREAD_OBJECTS) $$(SIM_DEVICE_OBJECTS)
+THREAD_TESTS := $(addprefix $(BUILD)/tests/system_,threads poll_threads poll_ends_threads)
+$(BUILD)/tests/system_threads: tests/system/test_threads.c
+$(BUILD)/tests/system_poll_threads: tests/system/test_poll.c tests/system/poll_loops.h
+$(BUILD)/tests/system_poll_ends_threads: tests/system/test_poll_ends.c tests/system/poll_loops.h
+$(THREAD_TESTS): tests/system/system.h $$(THREAD_OBJECTS) $$(SIM_DEVICE_OBJECTS)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(THREAD_SANITIZE) $(CPPFLAGS) $(filter %.c %.o,$^) $(SIM_LIBS) -lcmocka $(LDLIBS) -o $@
 -include $(shell find $(BUILD)/obj-threads -name '*.d' 2>/dev/null)
 
-TEST_PROGRAMS += $(BUILD)/tests/system_threads
+TEST_PROGRAMS += $(THREAD_TESTS)
 
 .PHONY: soak-system
 SOAKS += soak-system

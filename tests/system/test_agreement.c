@@ -254,6 +254,7 @@ static void both_back_ends_agree(void **state)
     ferry_gpu_query(sides[1].gpu, &info);
     options.local_bytes = info.local_bytes;
     options.aperture_pages = info.aperture_pages;
+    options.page_tables = info.page_tables;
     ok(ferry_model_link_open(&options, &config, &sides[0].link));
     side_start(&sides[0]);
     assert_true(sides[0].pool.bus == sides[1].pool.bus && sides[0].commands.bus == sides[1].commands.bus);

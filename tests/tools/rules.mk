@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests of the tool. `tools` runs the real tool linked against a double of the library, where any fault can be ordered;
 # `replay` runs the real thing on both back ends,
-# `replay_programs` several traces at once; `policy` compares the laboratory with an implementation of its own.
+# `replay_programs` several traces at once; `import` reads dumps; `recorder` tinygrad's programs;
+# `tutorial` does what docs/tutorial.md says; `policy` compares the laboratory with an implementation of its own; `sweep` kills
+# what runs it; `report` opens the page in a browser.
 
 TOOL_TEST_FLAGS = $(CFLAGS) $(SANITIZE) $(CPPFLAGS)
 TOOL_PARTS := host-driver/tools/tool.c host-driver/tools/id_map.c
 TOOL_HEADERS := $(wildcard host-driver/tools/*.h)
 
 TEST_PROGRAMS += $(BUILD)/tests/tool_trace $(BUILD)/tests/tool_content $(BUILD)/tests/tools $(BUILD)/tests/replay \
-    $(BUILD)/tests/replay_programs $(BUILD)/tests/policy
+    $(BUILD)/tests/replay_programs $(BUILD)/tests/policy $(BUILD)/tests/import \
+    $(BUILD)/tests/recorder $(BUILD)/tests/tutorial $(BUILD)/tests/sweep $(BUILD)/tests/report
 
 $(BUILD)/tests/tool_trace: tests/tools/test_trace.c host-driver/tools/trace.c $(TOOL_PARTS) $(TOOL_HEADERS)
 	@mkdir -p $(@D)
@@ -19,8 +22,9 @@ $(BUILD)/tests/tool_content: tests/tools/test_content.c host-driver/tools/conten
 	@mkdir -p $(@D)
 	$(CC) $(TOOL_TEST_FLAGS) $(filter %.c,$^) -lcmocka $(LDLIBS) -o $@
 
-$(BUILD)/tests/parts/ferry-fake: $(wildcard tests/tools/fake_*.c) tests/tools/fake_ferry.h host-driver/ddi/operation_names.c \
-    $(TOOL_SOURCES) $(wildcard host-driver/vidmm/*/*.c) host-driver/ddi/flag_rules.c $(HOST_HEADERS) $(FLAGS) $(CONTRACT)
+$(BUILD)/tests/parts/ferry-fake: $(wildcard tests/tools/fake_*.c) tests/tools/fake_ferry.h \
+    host-driver/umd/operation_names.c host-driver/umd/version.c \
+    $(TOOL_SOURCES) $(wildcard host-driver/vidmm/*/*.c) host-driver/ddi/flag_rules.c $(HOST_HEADERS) $(PAGE_ASSETS) $(FLAGS) $(CONTRACT)
 	@mkdir -p $(@D)
 	$(CC) $(TOOL_TEST_FLAGS) $(filter %.c,$^) $(LDLIBS) -o $@
 
@@ -34,6 +38,34 @@ $(BUILD)/tests/replay_programs: tests/tools/test_programs.py tests/tools/files.p
 	install -m 755 $< $@
 
 $(BUILD)/tests/policy: tests/tools/test_policy.py $(BUILD)/ferry
+	@mkdir -p $(@D)
+	install -m 755 $< $@
+
+$(BUILD)/tests/import: tests/tools/test_import.py $(BUILD)/ferry $(BUILD)/tests/parts/ferry-fake
+	@mkdir -p $(@D)
+	install -m 755 $< $@
+
+$(BUILD)/tests/tutorial: tests/tools/test_tutorial.py docs/tutorial.md $(BUILD)/ferry
+	@mkdir -p $(@D)
+	install -m 755 $< $@
+
+# A wheel of 3 MB, on its own: nothing else here needs it.
+$(BUILD)/tinygrad/ready: scripts/requirements-tinygrad.txt $(VENV)/ready
+	@rm -rf $(@D) && $(PYTHON) -m pip install --disable-pip-version-check -q --no-deps --require-hashes --target $(@D) -r $<
+	@touch $@
+
+$(BUILD)/tests/recorder: tests/tools/test_recorder.py tests/tools/tinygrad_program.py scripts/record_tinygrad.py $(BUILD)/ferry \
+    $(BUILD)/tinygrad/ready
+	@mkdir -p $(@D)
+	install -m 755 $< $@
+
+# In a headless browser.
+$(BUILD)/tests/report: tests/tools/test_report.py tests/tools/browser.py tests/tools/files.py $(BUILD)/ferry
+	@mkdir -p $(@D)
+	install -m 755 $< $@
+
+# Runs scripts/sweep.py, and Dask's scheduler and workers from the environment.
+$(BUILD)/tests/sweep: tests/tools/test_sweep.py scripts/sweep.py $(BUILD)/ferry $(VENV)/ready
 	@mkdir -p $(@D)
 	install -m 755 $< $@
 

@@ -8,6 +8,8 @@ import json
 import os
 import random
 import re
+import resource
+import signal
 import subprocess
 import sys
 import tempfile
@@ -244,14 +246,199 @@ def a_recorded_game():
     words = " ".join(ET.parse(picture).getroot().itertext())
     lines = [e for e in ET.parse(picture).getroot().iter() if e.tag.endswith("polyline")]
     check(len(lines) == 5 and all(n in words for n in runs) and "neverball" in words, "svg_has_a_line_a_policy", words)
+    the_advice_is_measured(done.stdout, report)
+
+
+def after_warm_up(world):
+    """Bytes in and out after the third frame, and frames."""
+    return world.in_ + world.out - sum(world.frames[:3])
+
+
+def size_text(size):
+    for unit, name in ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+        if size >= unit:
+            return f"{size / unit:.1f} {name}"
+    return f"{size} B"
+
+
+def ours(trace, size, *options):
+    """The manager at a size, or None where a job does not fit."""
+    path = folder / "ours.json"
+    done = ferry(trace, "--vram", f"{size // 1024}K", "--policy", "ours", "--no-advice", "--quiet", "--json", path, *options)
+    return json.loads(path.read_text())["runs"][0] if done.returncode == 0 else None
+
+
+def the_advice_is_measured(said, report):
+    """Every figure of the sentence, against runs of its own."""
+    advice, frames = report["advice"][0], report["frames"] - 3
+    here, less, enough, below = (ours(NEVERBALL, size) for size in (
+        advice["video_memory_bytes"], advice["less_bytes"], advice["enough_bytes"],
+        advice["enough_bytes"] - advice["enough_within_bytes"]))
+    a_frame = [run["bytes_after_warm_up"] // frames for run in (here, less, enough)]
+    check(enough["evictions_after_warm_up"] == 0 < below["evictions_after_warm_up"] and
+          advice["enough_within_bytes"] == PAGE, "advice_is_the_least_that_is_enough", advice)
+    check([advice[n] for n in ("bytes_per_frame", "less_costs_per_frame", "left_per_frame")]
+          == [a_frame[0], a_frame[1] - a_frame[0], a_frame[2]], "advice_tells_what_sizes_cost", (advice, a_frame))
+    lines = gzip.open(NEVERBALL, "rt").read().splitlines()
+    sentence = said.strip().splitlines()[-1]
+    match = re.fullmatch(
+        r"  With (.*), (.*) a frame is paged, (.*) a second at 60 frames; (.*) more \((\d+)K\) removes all paging after frame 3"
+        r"; 5 % less costs (.*) a second more;"
+        r" most came in of allocation (\d+) of neverball.memtrace.gz \((?:buffer|texture \S+ \S+), line (\d+)\): (.*)\.", sentence)
+    bytes_ = advice["video_memory_bytes"]
+    check(match and list(match.groups()[:6]) == [
+        size_text(bytes_), size_text(a_frame[0]), size_text(60 * a_frame[0]), size_text(advice["enough_bytes"] - bytes_),
+        str(advice["enough_bytes"] // 1024), size_text(60 * advice["less_costs_per_frame"])], "advice_is_a_sentence", sentence)
+    check(match and lines[int(match[8]) - 1].split()[:2] == ["a", match[7]] and match[9] == size_text(advice["costliest_bytes"])
+          and 0 < advice["costliest_bytes"] <= here["bytes_in"], "advice_names_the_allocation_that_costs_most", sentence)
+
+
+def it_does_not_matter_where_one_asks():
+    """The smallest size is the same from below and from above."""
+    found = [figures(NEVERBALL, "--vram", size, "--policy", "ours")["advice"][0] for size in ("0.9W", "0.97W", "2W")]
+    check(len({advice["enough_bytes"] for advice in found}) == 1 and all(a["enough_within_bytes"] == PAGE for a in found),
+          "the_smallest_size_is_the_same_from_everywhere", found)
+
+
+def nothing_is_told_of_frames_that_are_not_there():
+    trace, path = folder / "short.memtrace", folder / "short.json"
+    for frames in range(6):
+        # A trace without an end of frame has none.
+        trace.write_text("".join(f"a {i} {8 * PAGE} buffer\nw {i} 0 {8 * PAGE}\n" for i in (1, 2, 3))
+                         + ("d 1\nd 2\nd 3\nf\n" * frames or "d 1\n"))
+        said = []
+        for size in ("64K", "1M"):
+            done = ferry(trace, "--vram", size, "--policy", "ours", "--quiet", "--json", path)
+            said.append(done.stdout.splitlines()[-1].partition(", ")[2])
+        silent = f"nothing can be told: everything comes in for the first time in the first 3 frames, and there are {frames} in all."
+        if frames <= 3:
+            check(said == [silent, silent] and json.loads(path.read_text())["advice"] == [], f"nothing_is_told_of_{frames}_frames", said)
+        else:
+            check("removes all paging" in said[0] and done.stdout.splitlines()[-1].startswith("  With 1.0 MiB nothing has to leave")
+                  and "most came in of" not in done.stdout, f"something_is_told_of_{frames}_frames", (said, done))
+    done = subprocess.run([FERRY, "replay", NEVERBALL, "--frames", "3", "--vram", "5M", "--backend", "model", "--quiet"],
+                          capture_output=True, text=True, check=False)
+    check("there are 3 in all" in done.stdout.splitlines()[-1] and "would do" not in done.stdout,
+          "a_replay_of_3_frames_tells_nothing", done)
+
+
+def what_is_not_paging():
+    """What the CPU writes each frame comes in at any size: it is told beside, not as paging."""
+    trace, path = folder / "beside.memtrace", folder / "beside.json"
+    trace.write_text("".join(f"a {i} {8 * PAGE} buffer\nw {i} 0 {8 * PAGE}\n" for i in range(1, 15)) +
+                     ("".join(f"d {i}\n" for i in range(1, 9)) + "".join(f"w {i} 0 9\nd {i}\n" for i in range(9, 15)) + "f\n") * 20)
+    done = ferry(trace, "--vram", "400K", "--policy", "ours", "--quiet", "--json", path)
+    advice, last = json.loads(path.read_text())["advice"][0], done.stdout.splitlines()[-1]
+    paged = advice["bytes_per_frame"] - advice["left_per_frame"]
+    check(0 < paged < advice["bytes_per_frame"] and f", {size_text(paged)} a frame is paged, {size_text(60 * paged)} a second" in last
+          and f"after frame 3 ({size_text(advice['left_per_frame'])} a frame beside it is new content" in last, "paging_alone_is_paging",
+          (advice, last))
+
+
+def what_costs_most():
+    """Room for one of three at a time; one of them is named twice a frame, so it comes in twice a frame, whoever chooses."""
+    trace, path = folder / "most.memtrace", folder / "most.json"
+    trace.write_text("".join(f"a {i} {8 * PAGE} buffer\nw {i} 0 {8 * PAGE}\n" for i in (1, 2, 3)) + f"a 4 {PAGE} buffer\nw 4 0 {PAGE}\n" +
+                     "d 1\nd 2\nd 4\nd 3\nd 2\nf\n" * 20)
+    done = ferry(trace, "--vram", "40K,64K", "--policy", "ours,lru", "--quiet", "--json", path)
+    costs = json.loads(path.read_text())["advice"][0]["costliest_bytes"]
+    last = done.stdout.splitlines()[-1]
+    check(costs == 2 * 20 * 8 * PAGE and f"; most came in of allocation 2 of most.memtrace (buffer, line 3): {size_text(costs)}." in last
+          and last.startswith("  With 40.0 KiB, "), "what_costs_most_is_told_last", (costs, done))
+
+
+def the_knee_of_the_curve():
+    """Ten allocations that every frame names and fifty of which it names one: room for the ten is what counts."""
+    trace, path = folder / "knee.memtrace", folder / "knee.json"
+    lines = [f"a {i} {8 * PAGE} buffer\nw {i} 0 {8 * PAGE}\n" for i in range(1, 61)]
+    for frame in range(200):
+        lines += [f"d {i}\n" for i in range(1, 11)] + [f"d {11 + frame * 7 % 50}\nf\n"]
+    trace.write_text("".join(lines))
+    size = 5 * 8 * PAGE
+    done = ferry(trace, "--vram", f"{size // 1024}K", "--policy", "ours", "--quiet", "--json", path)
+    report = json.loads(path.read_text())
     advice = report["advice"][0]
-    enough = figures(NEVERBALL, "--vram", f"{advice['enough_bytes'] // 1024}K", "--policy", "ours")["runs"][0]
-    less = figures(NEVERBALL, "--vram", f"{advice['less_bytes'] // 1024}K", "--policy", "ours")["runs"][0]
-    moved = less["bytes_in"] + less["bytes_out"] - runs["ours"]["bytes_in"] - runs["ours"]["bytes_out"]
-    check(enough["evictions_after_warm_up"] == 0, "advice_is_enough", (advice, enough))
-    check(abs(moved // report["frames"] - advice["less_costs_per_frame"]) <= 1, "advice_tells_what_less_costs", (advice, moved))
-    check(re.search(r"more \(.*\) removes all paging after frame 3.*5 % less costs .* a second", done.stdout),
-          "advice_is_a_sentence", done.stdout)
+    curve = {bytes_: ours(trace, bytes_)["bytes_after_warm_up"] // (report["frames"] - 3) for bytes_ in (size, advice["knee_bytes"],
+                                                                                                 advice["enough_bytes"])}
+    first, knee, last = curve.values()
+    share = (advice["knee_bytes"] - size) / (advice["enough_bytes"] - size)
+    check(first - knee == advice["knee_saves_per_frame"] and first + (last - first) * share - knee > (first - last) / 8
+          and 9 * 8 * PAGE <= advice["knee_bytes"] <= 25 * 8 * PAGE, "advice_has_the_knee_of_the_curve", (advice, curve))
+    check(f", and {size_text(advice['knee_bytes'] - size)} more already saves {size_text(first - knee)} a frame" in done.stdout,
+          "advice_tells_of_the_knee", done.stdout)
+
+
+def a_replay_ends_with_the_sentence():
+    """`ferry replay` has the laboratory play the same beside: so many frames, programs with weights."""
+    text = gzip.open(NEVERBALL, "rt").read().splitlines(keepends=True)
+    last = [i for i, line in enumerate(text) if line == "f\n"][59]
+    short = folder / "sixty.memtrace"
+    short.write_text("".join(text[:last + 1]))
+    for name, replayed, options in (("one", [NEVERBALL], []), ("several", [NEVERBALL, NEVERBALL], ["--weights", "3,1"])):
+        done = subprocess.run([FERRY, "replay", *replayed, "--frames", "60", "--vram", "8M", "--backend", "model", "--quiet", *options],
+                              capture_output=True, text=True, timeout=600, check=False)
+        policy = ferry(*[short] * len(replayed), "--vram", "8M", "--policy", "ours", "--quiet", *options)
+        want = policy.stdout.splitlines()[-1].strip().replace("sixty.memtrace", "neverball.memtrace.gz")
+        check(done.returncode == policy.returncode == 0 and done.stdout.splitlines()[-1] == want and want.startswith("With 8.0 MiB"),
+              f"replay_of_{name}_ends_with_the_sentence", (done, policy))
+        quiet = subprocess.run([*done.args, "--no-advice"], capture_output=True, text=True, timeout=600, check=False)
+        check("With 8.0 MiB" not in quiet.stdout and quiet.returncode == 0, f"replay_of_{name}_without_the_sentence", quiet)
+
+
+def the_advice_of_several():
+    """What each program would bring in alone is measured, not shared out."""
+    path = folder / "two.json"
+    small = folder / "alone.memtrace"
+    small.write_text(random_trace(random.Random(4), 20))
+    done = ferry(NEVERBALL, small, "--vram", "5M", "--policy", "ours", "--quiet", "--json", path)
+    report = json.loads(path.read_text())
+    alone = [ours(trace, 5 << 20)["programs_bytes_in"][0] for trace in (NEVERBALL, small)]
+    together = report["runs"][0]["programs_bytes_in"]
+    check(report["advice"][0]["programs_bytes_in_alone"] == alone, "advice_measures_each_program_alone", (report["advice"], alone))
+    want = "; " + ", ".join(f"program {i + 1} ({name}) brings in {size_text(together[i])} (alone {size_text(alone[i])})"
+                            for i, name in enumerate(("neverball.memtrace.gz", "alone.memtrace")))
+    check(want in done.stdout.splitlines()[-1], "advice_tells_of_each_program", (want, done.stdout))
+
+
+def a_sweep():
+    """Each point of the curve is a run that can be made alone, drawn where it belongs; too small is said, not left out."""
+    trace, table, picture, path = (folder / f"sweep.{end}" for end in ("memtrace", "csv", "svg", "json"))
+    trace.write_text(random_trace(random.Random(9), 60))
+    done = ferry(trace, "--sweep", "--points", "7", "--csv", table, "--svg", picture, "--json", path, "--quiet")
+    report = json.loads(path.read_text())
+    rows = list(csv.DictReader(table.open()))
+    sizes = sorted({int(row["video_memory_bytes"]) for row in rows})
+    least = max(report["largest_job_bytes"], report["median_frame_bytes"] // 4 // PAGE * PAGE)
+    check(done.returncode == 0 and len(sizes) == 7 and len(rows) == 35 and sizes[0] == least and sizes[-1] == report["most_living_bytes"]
+          and max(b - a for a, b in zip(sizes, sizes[1:])) - min(b - a for a, b in zip(sizes, sizes[1:])) <= 2 * PAGE,
+          "sweep_goes_from_the_largest_job_to_all_that_lives", (done, sizes))
+    text, wrong = trace.read_text(), []
+    for row in rows:
+        if row["policy"] not in LEAVES:
+            continue
+        world = World(text, int(row["video_memory_bytes"]) // PAGE, LEAVES[row["policy"]])
+        if row["fits"] != "yes" or (int(row["bytes_in"]), int(row["bytes_out"]), int(row["bytes_after_warm_up"])) != (
+                world.in_, world.out, after_warm_up(world)):
+            wrong.append((row, world.in_, world.out))
+    check(not wrong, "every_point_agrees_with_a_second_implementation", wrong[:1])
+    told = [" ".join(line.split()) for line in done.stdout.splitlines()]
+    want = [" ".join([size_text(size)] + [size_text(int(r["bytes_in"]) + int(r["bytes_out"])) for r in rows
+                                          if int(r["video_memory_bytes"]) == size]) for size in sizes]
+    check(all(line in told for line in want) and told[-1].startswith("With "), "sweep_prints_a_line_a_size_and_the_sentence", (want, told))
+    root = ET.parse(picture).getroot()
+    groups = [e for e in root.iter() if e.get("class") == "curve"]
+    paged = {(r["policy"], int(r["video_memory_bytes"])): int(r["bytes_in"]) + int(r["bytes_out"]) for r in rows}
+    bad = []
+    for group in groups:
+        spots = [e for e in group if e.tag.endswith("circle")]
+        said = [re.fullmatch(r"(\S+), (.*): (.*) paged", s[0].text).groups() for s in spots]
+        bad += [s for s, size in zip(said, sizes) if s != (s[0], size_text(size), size_text(paged[s[0], size]))] + [()] * (len(spots) != 7)
+        heights = [(paged[said[0][0], size], float(s.get("cy"))) for s, size in zip(spots, sizes)]
+        bad += [(a, b) for a in heights for b in heights if (a[0] < b[0] * 0.99) != (a[1] > b[1] + 0.1) and abs(a[0] / b[0] - 1) > 0.01]
+    check(len(groups) == 5 and not bad, "sweep_draws_every_point", bad[:3])
+    done = ferry(trace, "--sweep", "--vram", f"{sizes[2] // 1024}K,4K,{sizes[2] // 1024}K", "--policy", "lru", "--csv", table, "--quiet")
+    rows = [(int(r["video_memory_bytes"]), r["fits"], r["bytes_in"] != "") for r in csv.DictReader(table.open())]
+    check(rows == [(PAGE, "no", False), (sizes[2], "yes", True)] and "too small" in done.stdout, "sweep_tells_what_is_too_small", rows)
 
 
 def several_programs():
@@ -270,12 +457,44 @@ def expect(name, code, words, *arguments):
     check(done.returncode == code and len(lines) == 1 and re.search(words, lines[0]), name, (done.returncode, done.stderr))
 
 
+def outputs_are_nothing_else(small):
+    """No output is a trace that is read or another output, whatever name it goes by; and what stood there stays until there is better."""
+    before, table = small.read_bytes(), folder / "table.csv"
+    soft, hard, away = (folder / f"{name}.memtrace" for name in ("soft", "hard", "away"))
+    soft.symlink_to(small)
+    os.link(small, hard)
+    for option in ("--svg", "--json", "--csv"):
+        for name, path in (("trace", small), ("link_to_it", soft), ("other_name_of_it", hard), ("way_to_it", f"{folder}/./small.memtrace")):
+            expect(f"{option[2:]}_over_the_{name}", 2, "a file to be read and a file to be written", small, "--vram", "64K", option, path)
+    for name, path in (("once_more", table), ("by_another_way", f"{folder}/../{folder.name}/table.csv")):
+        for there in (False, True):
+            table.write_text("mine") if there else table.unlink(missing_ok=True)
+            expect(f"one_name_{name}_{there}", 2, "written twice", small, "--vram", "64K", "--csv", table, "--json", path)
+            check(table.exists() == there and (not there or table.read_text() == "mine"), f"nothing_is_written_{name}_{there}")
+    check(small.read_bytes() == before, "the_trace_is_left_alone")
+    # A new file takes the old one's place, its rights, and the place that a link leads to.
+    table.chmod(0o640)
+    away.symlink_to(table)
+    old = table.open()
+    done = ferry(small, "--vram", "64K", "--csv", away, "--json", "/dev/null", "--svg", "/dev/null", "--quiet")
+    check(done.returncode == 0 and away.is_symlink() and table.read_text().startswith("video_memory_bytes,") and old.read() == "mine"
+          and table.stat().st_mode & 0o777 == 0o640, "a_new_file_takes_the_old_ones_place", done)
+    kept = table.read_bytes()
+    most = resource.getrlimit(resource.RLIMIT_FSIZE)[1]  # Whoever runs the tests may have set one.
+    limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, most))
+    done = subprocess.run([FERRY, "policy", small, "--vram", "64K", "--csv", table, "--quiet"], capture_output=True, text=True, check=False,
+                          preexec_fn=lambda: (signal.signal(signal.SIGXFSZ, signal.SIG_IGN), limit()))
+    check(done.returncode == 4 and f"cannot write {table}" in done.stderr and table.read_bytes() == kept
+          and not list(folder.glob("*.part*")), "a_full_disk_leaves_the_old_file", done)
+
+
 def bad_input():
     small = folder / "small.memtrace"
     small.write_text("a 1 12288 buffer\nw 1 0 12288\nd 1\nf\n")
-    expect("size_below_a_job", 3, r"small.memtrace: the job in line 3 needs 12.0 KiB \(12288 bytes\), video memory is 8.0 KiB",
+    expect("size_below_a_job", 3, r"small.memtrace: the job in line 3 needs 12.0 KiB \(12288 bytes\), video memory is 8.0 KiB: "
+           r"from 12.0 KiB \(12K, the largest job\) to 12.0 KiB",
            small, "--vram", "8K")
-    for size in ("8Q", "0", "5", "W", "-1W", "nanW", "1e9W", "12K,,4M", "2000G", "0.001W"):
+    for size in ("8Q", "0", "5", "W", "-1W", "nanW", "1e9W", "0x10W", "1e0W", " 1W", "+1F", "12K,,4M", "2000G", "0.001W"):
         expect(f"size_{size}", 2, r"--vram: '.*' is no size: from 12.0 KiB .* to 12.0 KiB", small, "--vram", size)
     expect("unknown_policy", 2, r"no policy 'best'; there are ours, lru, random, two-frames, furthest", small, "--policy", "lru,best")
     expect("no_trace", 2, "needs a trace file")
@@ -283,12 +502,31 @@ def bad_input():
     bad = folder / "bad.memtrace"
     bad.write_text("a 1 4096 buffer\nd 2\n")
     expect("bad_line", 2, "line 2", bad)
+    expect("reservations_of_too_much", 3, "--reservations: 64.0 KiB of video memory cannot keep all of 44K,40K", small, small,
+           "--vram", "64K", "--reservations", "44K,40K", "--quiet")
+    roomy = folder / "roomy.memtrace"
+    roomy.write_text("a 1 12288 buffer\nw 1 0 12288\n" + "d 1\nf\n" * 5)
+    done = ferry(roomy, roomy, "--vram", "256K", "--reservations", "64K,64K", "--quiet")
+    check(done.returncode == 0 and "nothing has to leave after frame 3" in done.stdout
+          and "; with 5 % less the reservations cannot be kept;" in done.stdout,
+          "advice_where_less_cannot_keep_the_reservations", done)
     expect("weights_of_too_many", 2, r"--weights: '1,2' has 2 numbers for 1 trace", small, "--weights", "1,2")
-    expect("file_that_cannot_be_written", 4, "cannot write", small, "--vram", "64K", "--json", folder / "no/such/folder")
+    for name, path in (("no_folder", folder / "no/such"), ("a_folder", folder), ("file_in_a_file", small / "x")):
+        done = ferry(NEVERBALL, "--json", path)
+        check(done.returncode == 2 and "cannot write" in done.stderr and done.stdout == "", f"{name}_is_told_of_before_all", done)
+    outputs_are_nothing_else(small)
     empty = folder / "empty.memtrace"
     empty.write_text("")
     done = ferry(empty, "--vram", "64K")
     check(done.returncode in (0, 2), "empty_trace_has_an_answer", done)
+    expect("empty_trace_has_no_curve", 2, "holds no event", empty, "--sweep", "--quiet")
+    empty.write_text("f\n")
+    expect("trace_of_nothing_has_no_curve", 2, "no allocation is ever made", empty, "--sweep", "--quiet")
+    expect("trace_of_nothing_has_no_size", 2, "is no size: no allocation is ever made", empty, "--quiet")
+    expect("points_of_a_sweep", 2, "--points", small, "--sweep", "--points", "1")
+    expect("full_disk", 4, "cannot write /dev/full", small, "--sweep", "--quiet", "--svg", "/dev/full")
+    done = ferry(small, "--sweep", "--quiet", "--no-advice")
+    check(done.returncode == 0 and "12.0 KiB" in done.stdout, "sweep_of_one_size", done)
 
 
 def the_chapters_policy():
@@ -299,25 +537,54 @@ def the_chapters_policy():
     made.mkdir(parents=True)
     (made / "largest_old.c").write_text(re.sub(r"^    ", "", source, flags=re.M) + "\n")
     listed = (ROOT / "host-driver/lab/policies/policies.h").read_text()
-    (made / "policies.h").write_text(listed.replace("X(furthest)", "X(furthest) X(largest_old)"))
-    objects = [o for room in ("tools", "lab", "lab/policies") for o in (ROOT / "build/obj/host-driver" / room).glob("*.o")
+    (made / "policies.h").write_text(listed.replace("X(furthest)", "X(furthest) X(largest_old) X(lies)"))
+    (made / "lies.c").write_text("""#include "lab/policy.h"
+        static uint32_t choose(struct ferry_lab_memory *memory)
+        {
+            for (size_t i = 0; i < memory->item_count; i++)
+                memory->items[i].pinned = false;
+            return memory->placed[0];
+        }
+        extern const struct ferry_lab_policy ferry_lab_lies;
+        const struct ferry_lab_policy ferry_lab_lies = {.name = "lies", .says = "all may leave", .choose = choose};
+        """)
+    objects = [o for room in ("tools", "tools/import", "lab", "lab/policies") for o in (ROOT / "build/obj/host-driver" / room).glob("*.o")
                if o.name != "bench.o"]
     libraries = subprocess.run(["make", "-s", "print-libs"], capture_output=True, text=True, check=True).stdout.split()
     tool = folder / "chapter/ferry"
     includes = [f"-I{folder}/chapter", *(f"-I{ROOT}/{part}" for part in ("host-driver", "host-driver/include", "build/generated"))]
-    subprocess.run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", *includes, "-c", made / "largest_old.c",
+    subprocess.run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", *includes, "-c", made / "largest_old.c", made / "lies.c",
                     ROOT / "host-driver/lab/bench.c"], check=True, cwd=made)
-    subprocess.run(["c++", *objects, made / "largest_old.o", made / "bench.o", "build/libferry.a", *libraries, "-o", tool], check=True)
+    objects += [made / f"{name}.o" for name in ("largest_old", "lies", "bench")]
+    subprocess.run(["c++", *objects, "build/libferry.a", *libraries, "-o", tool], check=True)
     done = subprocess.run([tool, "policy", NEVERBALL, "--policy", "lru,largest-old,furthest", "--quiet"], capture_output=True,
                           text=True, check=False)
     check(done.returncode == 0 and re.search(r"^  largest-old +[\d.]+ [MG]iB", done.stdout, re.M),
           "the_chapters_policy_stands_in_the_table", done)
+    # A policy that writes in what it is shown is stopped all the same; told is what the trace calls it.
+    own, other = folder / "own.memtrace", folder / "other.memtrace"
+    own.write_text(f"a 70 {PAGE} buffer\nd 70\nf\nx 70\n" + "f\n" * 9)
+    other.write_text(f"f\na 41 {PAGE} buffer\na 42 {PAGE} buffer\na 43 {PAGE} buffer\nf\nf\nf\nf\nd 41 42\nf\nd 41 43\nf\n")
+    done = subprocess.run([tool, "policy", own, other, "--policy", "lies", "--vram", "8K", "--quiet"], capture_output=True, text=True,
+                          check=False)
+    want = (r"other.memtrace, line 11: policy lies names an allocation that the job under way needs \(number \d\) in frame \d+ .*: "
+            r"allocation 41 of \S*other.memtrace, made in line 2$")
+    check(done.returncode == 1 and re.search(want, done.stderr.strip()),
+          "a_policy_that_lies_is_stopped", done)
 
 
 the_same_as_a_second_implementation()
 the_manager_agrees_where_nothing_leaves()
 a_recorded_game()
 several_programs()
+it_does_not_matter_where_one_asks()
+nothing_is_told_of_frames_that_are_not_there()
+what_is_not_paging()
+what_costs_most()
+the_knee_of_the_curve()
+the_advice_of_several()
+a_replay_ends_with_the_sentence()
+a_sweep()
 the_chapters_policy()
 bad_input()
 print(f"{passed} passed, {failed} failed")

@@ -111,6 +111,12 @@ def command_line():
     expect("no_such_trace", 2, "/nowhere: cannot be opened: No such file", "replay", "/nowhere")
     for option in ("json", "svg", "timeline"):
         expect(f"unwritable_{option}", 2, "cannot write /nowhere/x: No such file", "replay", small, f"--{option}", "/nowhere/x")
+    for option in ("json", "svg", "timeline", "wave"):
+        before = Path(small).read_bytes()
+        expect(f"{option}_over_the_trace", 2, "a file to be read and a file to be written", "replay", small, f"--{option}", small)
+        check(Path(small).read_bytes() == before, f"{option}_leaves_the_trace_alone")
+    twice = ("--json", "/tmp/ferry-twice", "--timeline", "/tmp/./ferry-twice")
+    expect("two_outputs_of_one_name", 2, "to be written twice", "replay", small, *twice)
     with open("/dev/full", "w") as full:
         done = subprocess.run([FERRY, "--help"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
     check(done.returncode == 4 and "cannot write" in done.stderr, "full_disk_is_noticed", done.stderr)
@@ -223,8 +229,9 @@ def figures_are_right():
     figures, picture, timeline = folder / "r.json", folder / "v.svg", folder / "t.json"
     done = run("replay", NEVERBALL, "--vram", "5M", "--frames", 60, "--json", figures, "--svg", picture, "--timeline", timeline)
     check(done.returncode == 0 and not done.stderr and "\x1b" not in done.stdout, "replay_neverball", done.stderr)
-    check(done.stdout.splitlines()[-2].split()[1] == str(timeline) and done.stdout.splitlines()[-1].split()[1] == str(picture),
-          "the_last_lines_name_the_files")
+    lines = done.stdout.splitlines()
+    check(lines[-4].split()[1] == str(timeline) and lines[-3].split()[1] == str(picture) and lines[-1].startswith("With 5.0 MiB, "),
+          "the_last_lines_name_the_files_and_what_can_be_done")
     values, counts = json.loads(figures.read_text()), counts_of(NEVERBALL, 60)
     check((values["frames"], values["allocations"], values["draws"], values["writes"])
           == (60, counts["a"], counts["d"], counts["w"]), "json_counts_what_the_trace_has", values)

@@ -32,12 +32,19 @@ enum ferry_error {
 #ifdef __cplusplus
 extern "C" {
 #endif
+// A shared library that is built with -fvisibility=hidden shows these and nothing else.
+#ifdef __GNUC__
+#pragma GCC visibility push(default)
+#endif
 
 /// The enumerator's name without prefix, for example "NO_VIDEO_MEMORY"; "?" for a value that is none. Any thread.
 const char *ferry_error_name(int error);
 /// One sentence for people. Any thread.
 const char *ferry_error_text(int error);
 
+#ifdef __GNUC__
+#pragma GCC visibility pop
+#endif
 #ifdef __cplusplus
 }
 #endif

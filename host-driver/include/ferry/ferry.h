@@ -18,9 +18,14 @@
 #include <stdint.h>
 
 #include "ferry/error.h"
+#include "ferry/version.h"
 
 #ifdef __cplusplus
 extern "C" {
+#endif
+// A shared library that is built with -fvisibility=hidden shows these and nothing else.
+#ifdef __GNUC__
+#pragma GCC visibility push(default)
 #endif
 
 struct ferry_adapter;
@@ -45,10 +50,12 @@ struct ferry_adapter_options {
     uint64_t seed;                 // sim: seed of stalls and reordering.
     const char *wave_file;         // sim: FST file to write, or NULL.
     const char *firmware_file;     // Flat binary to load; NULL = the one built with the library.
+    uint32_t model;                // Driver model: 1 (0 means it), or 2 with GPU virtual addresses.
 };
 
 /// Open an adapter: start the back end, check the contract version, load and start the firmware, start the miniport and
-/// the manager. Errors: ARGUMENT, BACKEND, CONTRACT, FIRMWARE, NO_HOST_MEMORY, TIMEOUT.
+/// the manager. Errors: ARGUMENT, BACKEND, CONTRACT, FIRMWARE, NO_HOST_MEMORY, TIMEOUT, UNSUPPORTED (driver model 2 on
+/// a device without page tables).
 int ferry_adapter_open(const struct ferry_adapter_options *options, struct ferry_adapter **adapter);
 /// Close it; every process, device, allocation and queue of it ends with it. Calls of other threads that wait find
 /// their handles gone, and end first. NULL is allowed.
@@ -66,6 +73,23 @@ struct ferry_adapter_info {
 };
 /// Errors: ARGUMENT, HANDLE.
 int ferry_adapter_query(struct ferry_adapter *adapter, struct ferry_adapter_info *info);
+
+/// *fd becomes readable when something may have advanced: a job is over, a device's paging fence has a new value, a
+/// budget has changed, a fault was recorded, nothing ends any more, or the adapter was closed. For poll(), select(),
+/// epoll. The simulated device runs only while a call lets it; from the first call of this one on a thread of the
+/// library's does so whenever something is queued, and call-backs may come from it.
+///
+/// It is an eventfd, non-blocking and close-on-exec: readable until 8 bytes are read from it. First read, then ask
+/// (ferry_queue_reached(), ferry_device_paging_reached(), ferry_adapter_next_fault()), then poll again: what advances
+/// after the question makes it readable anew, so nothing is missed. That it is readable does not say that there is
+/// something new. Ask once before the first poll: of what was over before, nothing is told.
+///
+/// Each call gives another descriptor of the same event, and it is the caller's to close(), before or after the
+/// adapter; ferry_adapter_close() makes it readable a last time. Who reads, reads for all of them: one loop reads, or
+/// none does and all watch with EPOLLET, where each advance wakes every one. A child of fork() has the descriptor but
+/// neither that thread nor the adapter: nothing of this library may be called there before exec. Errors: ARGUMENT,
+/// HANDLE, NO_HOST_MEMORY (the system gives no descriptor or no thread; *fd is -1 then).
+int ferry_adapter_event_fd(struct ferry_adapter *adapter, int *fd);
 
 #define FERRY_OPERATIONS 23
 /// Name of DXGK_OPERATION number `operation` without the prefix, for example "TRANSFER"; "?" for a number that is none.
@@ -108,6 +132,11 @@ struct ferry_fault {
     size_t size;
     uint32_t sequence, kind, ring, address_kind, is_write, packet_offset, packet_header, written;
     uint64_t time, address, fence_value, buffer_address;
+    // Of a GPU virtual address whose walk of the page tables failed: the level of the table whose entry decided (0 is
+    // the lowest), and that entry as the device read it.
+    bool walked;
+    uint32_t walk_space, walk_level;
+    uint64_t walk_entry;
 };
 /// Take the oldest fault that was not taken yet. FERRY_OK and *found = false when there is none. Errors: ARGUMENT,
 /// HANDLE.
@@ -245,6 +274,8 @@ int ferry_device_destroy(struct ferry_device *device);
 /// Wait until the paging fence has reached value. Errors: HANDLE, ARGUMENT (a value that was never handed out),
 /// TIMEOUT, DEVICE_LOST (paging of this device has faulted, or it is in error).
 int ferry_device_wait_paging(struct ferry_device *device, uint64_t value);
+/// The newest value that the paging fence has reached; does not wait. Errors: ARGUMENT, HANDLE.
+int ferry_device_paging_reached(struct ferry_device *device, uint64_t *value);
 
 // ---- Allocations ------------------------------------------------------------------------------------------------
 
@@ -318,6 +349,43 @@ int ferry_make_resident_trim(struct ferry_device *device, struct ferry_residency
 /// NOT_RESIDENT (a count is 0 already), NO_HOST_MEMORY; nothing has changed then.
 int ferry_evict(struct ferry_device *device, struct ferry_residency *arguments);
 
+// ---- GPU virtual addresses ------------------------------------------------------------------------------------------
+// In driver model 2 each program has 48 bits of addresses of its own; in model 1 these calls give UNSUPPORTED. A
+// mapping leads to its allocation wherever that is in video memory; a job that reaches an address that leads nowhere
+// faults, with the address and the entry of the page table in the fault's record, and nobody else's job does. Page
+// tables take memory that is set aside for them (a 32nd of video memory).
+
+struct ferry_va {
+    size_t size;
+    uint64_t address;     // in: where, 0 = any place in [least, most); out: where it is.
+    uint64_t least, most; // in: most 0 = no bound.
+    uint64_t bytes;       // in
+    uint64_t table_bytes; // out, of map: with NO_VIDEO_MEMORY the bytes of page tables that are missing.
+};
+/// Take addresses without mapping them: 64 KiB and multiples, at multiples of 64 KiB. Errors: ARGUMENT (not aligned, or
+/// beyond 48 bits), BUSY (not all of them are free), HANDLE, NO_VIDEO_MEMORY (no such place), NO_HOST_MEMORY,
+/// DEVICE_LOST, UNSUPPORTED.
+int ferry_va_reserve(struct ferry_device *device, struct ferry_va *range);
+/// Map whole pages of the allocation, from byte `offset` on, to free addresses or to some that are reserved. As large
+/// pages as address, place and length allow. Never waits. Nothing has changed on an error. Errors: those of
+/// ferry_va_reserve(), FOREIGN, RANGE (not all in the allocation), BUSY (mapped already; or an allocation of several
+/// instances), NO_VIDEO_MEMORY (table_bytes says how much), UNSUPPORTED (of an allocation in the aperture too).
+int ferry_va_map(struct ferry_device *device, struct ferry_allocation *allocation, uint64_t offset, bool read_only,
+                 struct ferry_va *range);
+/// Whatever is mapped or reserved in the range, which cuts nothing in two, is free at once. Jobs submitted before still
+/// find it mapped. Errors: ARGUMENT (nothing is there, or some of it reaches beyond the range), HANDLE, NO_HOST_MEMORY,
+/// DEVICE_LOST, UNSUPPORTED.
+int ferry_va_free(struct ferry_device *device, uint64_t address, uint64_t bytes);
+struct ferry_va_mapping {
+    size_t size;
+    uint64_t address, bytes; // 0 bytes: nothing is there or behind it.
+    bool mapped, read_only;  // Not mapped: reserved.
+    uint64_t allocation;     // ferry_allocation_id().
+    uint64_t offset;
+};
+/// What is at the address, or the first behind it. Errors: ARGUMENT, HANDLE, DEVICE_LOST, UNSUPPORTED.
+int ferry_va_find(struct ferry_device *device, uint64_t address, struct ferry_va_mapping *mapping);
+
 // ---- CPU access -------------------------------------------------------------------------------------------------
 
 #define FERRY_LOCK_READ_ONLY   0x01u
@@ -349,6 +417,14 @@ int ferry_queue_copy(struct ferry_queue *queue, struct ferry_allocation *destina
 /// Append a fill with a pattern of 1, 2, 4 or 8 bytes. Errors: those of ferry_queue_copy(), ARGUMENT.
 int ferry_queue_fill(struct ferry_queue *queue, struct ferry_allocation *destination, uint64_t offset, uint32_t bytes,
                      uint64_t pattern, uint32_t pattern_bytes);
+/// Append a copy between GPU virtual addresses of the device's program; driver model 2. What is mapped there when the
+/// call is made must be on the residency list when the job is submitted, as with ferry_queue_copy(). What is not mapped
+/// is not looked for: the job faults there. Errors: HANDLE, RANGE (beyond 48 bits), NO_HOST_MEMORY, DEVICE_LOST,
+/// UNSUPPORTED.
+int ferry_queue_copy_va(struct ferry_queue *queue, uint64_t destination, uint64_t source, uint32_t bytes);
+/// The same for a fill with a pattern of 1, 2, 4 or 8 bytes. Errors: the same, ARGUMENT.
+int ferry_queue_fill_va(struct ferry_queue *queue, uint64_t destination, uint32_t bytes, uint64_t pattern,
+                        uint32_t pattern_bytes);
 /// Close the job, make everything on the device's residency list resident, and submit; *fence gets the job's number.
 /// While it waits (for room in the ring, for the program's turn) others get in; what is recorded into the queue
 /// meanwhile is the next job. On an error nothing of it runs: after NO_HOST_MEMORY the recorded job is as it was and
@@ -360,7 +436,14 @@ int ferry_queue_submit(struct ferry_queue *queue, uint64_t *fence);
 /// and its fault is not told here. Errors: HANDLE, ARGUMENT (0, or above the newest job of this queue), TIMEOUT, FAULT
 /// (this job has faulted).
 int ferry_queue_wait(struct ferry_queue *queue, uint64_t fence);
+/// The newest job of the queue's ring that is over, faulted or not; does not wait. Queues of one ring share its
+/// numbers: a job of this queue is over when its number is no larger. ferry_queue_wait() then says at once whether it
+/// has faulted. Errors: ARGUMENT, HANDLE.
+int ferry_queue_reached(struct ferry_queue *queue, uint64_t *fence);
 
+#ifdef __GNUC__
+#pragma GCC visibility pop
+#endif
 #ifdef __cplusplus
 }
 #endif

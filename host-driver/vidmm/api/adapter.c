@@ -62,6 +62,7 @@ int ferry_vidmm_start(const struct ferry_vidmm_options *options, struct ferry_vi
     manager->memory.sched = manager->policy.sched = &manager->sched;
     manager->policy.memory = &manager->memory;
     manager->policy.devices = &manager->devices;
+    manager->sched.waiting_for_turns = &manager->policy.waiting;
     manager->policy.turn_cycles = options->turn_cycles ? options->turn_cycles : 1000000;
     ferry_vm_list_init(&manager->devices);
     ferry_vm_budgets_start(&manager->policy);
@@ -75,6 +76,8 @@ int ferry_vidmm_start(const struct ferry_vidmm_options *options, struct ferry_vi
     int result = started ? ferry_vm_read_caps(&manager->sched) : ferry_vm_error_of_status(status);
     if (result == FERRY_OK)
         result = ferry_vm_segments_read(&manager->memory, options);
+    if (result == FERRY_OK)
+        result = ferry_vm_virtual_new(&manager->memory, &manager->policy.nobody);
     if (result == FERRY_OK)
         result = ferry_vm_make_system_context(&manager->sched);
     ferry_vm_room_start(&manager->policy);
@@ -129,6 +132,40 @@ int ferry_vidmm_poll(struct ferry_vidmm *manager, bool run)
     else if (result == FERRY_OK)
         ferry_vm_drain(&manager->sched);
     return ferry_vm_leave(manager, result);
+}
+
+// The oldest of what is queued somewhere: paging before jobs, since what is collected of it goes out only when somebody
+// waits for it. Operations may be over before older ones are.
+static bool queued(const struct ferry_vm_sched *sched, unsigned *node, uint64_t *number)
+{
+    *node = sched->paging_node;
+    *number = sched->done + 1;
+    for (unsigned i = 0; i<sched->node_count && * number> sched->queued; i++) {
+        if (i == sched->paging_node || sched->nodes[i].completed == sched->nodes[i].queued)
+            continue;
+        *node = i;
+        *number = sched->nodes[i].completed + 1;
+        return true;
+    }
+    return *number <= sched->queued;
+}
+
+int ferry_vidmm_work(struct ferry_vidmm *manager, bool *left)
+{
+    if (!manager || !left)
+        return FERRY_ERROR_ARGUMENT;
+    unsigned node;
+    uint64_t number;
+    *left = false;
+    int result = ferry_vm_enter(manager);
+    if (result == FERRY_OK && queued(&manager->sched, &node, &number)) {
+        result = ferry_vm_turn(&manager->sched, node, number, &manager->working);
+        *left = result >= 0 && queued(&manager->sched, &node, &number);
+        // A later hang is another one.
+        if (!*left)
+            manager->working = (struct ferry_vm_patience){0};
+    }
+    return ferry_vm_leave(manager, result < 0 ? result : FERRY_OK);
 }
 
 int ferry_vidmm_segment(struct ferry_vidmm *manager, unsigned index, struct ferry_vidmm_segment_info *info)

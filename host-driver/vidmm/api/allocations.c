@@ -66,7 +66,7 @@ int ferry_vm_allocation_end(struct ferry_vidmm *manager, struct ferry_vm_allocat
         allocation = hidden(manager, handle);
     }
     if (result >= 0 || result == FERRY_ERROR_CRITICAL) {
-        ferry_vm_residency_end(&manager->policy, allocation);
+        ferry_vm_allocation_free(&manager->memory, allocation);
         return FERRY_OK;
     }
     ferry_vm_allocation_reopen(&manager->memory, allocation);

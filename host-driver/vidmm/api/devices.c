@@ -19,6 +19,8 @@ static int create(struct ferry_vidmm *manager, struct ferry_vm_process *process,
     }
     int result = ferry_vm_process_enter(&manager->policy, device, process);
     DXGKARG_CREATEDEVICE argument = {.hDevice = (HANDLE)(uintptr_t)device->handle};
+    if (result == FERRY_OK)
+        argument.hKmdProcess = ferry_vm_virtual_handle(device->process);
     if (result == FERRY_OK) {
         NTSTATUS status = manager->core.miniport->DxgkDdiCreateDevice(manager->core.adapter, &argument);
         result = NT_SUCCESS(status) ? FERRY_OK : ferry_vm_error_of_status(status);

@@ -21,6 +21,7 @@ struct ferry_vidmm {
     struct ferry_vm_memory memory;
     struct ferry_vm_policy policy;
     struct ferry_vm_list devices;
+    struct ferry_vm_patience working; // of ferry_vidmm_work()
 };
 
 #endif

@@ -15,6 +15,10 @@ int ferry_vidmm_create_process(struct ferry_vidmm *manager, const struct ferry_v
     int result = ferry_vm_enter(manager);
     if (result == FERRY_OK)
         result = ferry_vm_process_new(&manager->policy, wanted.weight ? wanted.weight : 1, wanted.reservation, process);
+    struct ferry_vm_process *made =
+        result == FERRY_OK ? ferry_vm_handle_find(&manager->core.handles, FERRY_VM_PROCESS, *process) : NULL;
+    if (made && (result = ferry_vm_virtual_new(&manager->memory, made)) != FERRY_OK)
+        ferry_vm_process_free(&manager->policy, made);
     return ferry_vm_leave(manager, result);
 }
 
@@ -46,6 +50,7 @@ static int end(struct ferry_vidmm *manager, struct ferry_vm_process *process)
             return result;
         }
     }
+    ferry_vm_virtual_end(&manager->memory, process);
     ferry_vm_process_free(&manager->policy, process);
     return FERRY_OK;
 }

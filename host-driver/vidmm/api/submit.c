@@ -70,7 +70,7 @@ static void mark_used(struct ferry_vidmm *manager, const struct ferry_vidmm_subm
         int error;
         struct ferry_vm_allocation *allocation =
             ferry_vm_allocation_find(&manager->memory, NULL, submission->references[i].allocation, &error);
-        ferry_vm_victim_used(&allocation->use, manager->memory.time);
+        ferry_vm_used(&manager->memory, allocation);
         allocation->subject.last_fence[node] = fence;
         if (!submission->references[i].write)
             continue;
@@ -115,7 +115,7 @@ static int submit(struct ferry_vidmm *manager, struct ferry_vm_context *context,
     struct ferry_vm_job *jobs;
     int result = make_jobs(manager, context, buffers, count, &jobs);
     if (result == FERRY_OK)
-        result = ferry_vm_take_turn(&manager->policy, context->device, node, number);
+        result = ferry_vm_take_turn(&manager->policy, context->device, buffers, count, node, number);
     const struct ferry_vidmm_submission *buffer = buffers;
     for (struct ferry_vm_job *job = jobs; job && result == FERRY_OK; job = job->next)
         result = fill_allocation_list(manager, job, buffer++);

@@ -30,13 +30,15 @@ struct ferry_vm_core {
 enum { FERRY_VM_LOCAL, FERRY_VM_NON_LOCAL, FERRY_VM_GROUPS };
 
 // A program: devices that share one budget (policy/budgets.c).
+struct ferry_vm_virtual;
 struct ferry_vm_process {
     D3DKMT_HANDLE handle; // 0: the program of all devices that were given none
     uint32_t weight, devices;
     uint64_t gpu_used;    // GPU time of its jobs, over its weight
     uint64_t reservation; // of LOCAL
     uint64_t budget[FERRY_VM_GROUPS];
-    uint64_t required[FERRY_VM_GROUPS];       // on its devices' residency lists
+    uint64_t required[FERRY_VM_GROUPS];       // on its devices' residency lists, or pinned
+    uint64_t pinned[FERRY_VM_GROUPS];         // of that
     uint64_t in_place[FERRY_VM_GROUPS];       // in segments now, required or not
     uint64_t renamed[FERRY_VM_GROUPS];        // instances of its allocations beyond each one's first
     uint64_t planned[FERRY_VM_GROUPS];        // what the plan that is being made changes of it, modulo 2^64
@@ -45,6 +47,7 @@ struct ferry_vm_process {
     bool picked[FERRY_VM_GROUPS];             // some of its allocations are
     uint8_t sort;                             // of its allocations in the order of victims
     struct ferry_vidmm_process_statistics statistics;
+    struct ferry_vm_virtual *space; // its GPU virtual addresses; NULL where there are none
     struct ferry_vm_list link;
 };
 
@@ -53,7 +56,8 @@ struct ferry_vm_device {
     D3DKMT_HANDLE handle;
     HANDLE miniport;
     struct ferry_vm_process *process;
-    uint64_t required[FERRY_VM_GROUPS]; // on its residency list
+    uint64_t required[FERRY_VM_GROUPS]; // on its residency list, or pinned
+    uint64_t pinned[FERRY_VM_GROUPS];   // of that
     bool away;                          // others run: what its list holds in place are candidates like any other
     uint64_t turn_start;                // GPU time at which its first job since it came back began; 0 = none has
     struct ferry_vm_list waiting;       // for its turn

@@ -168,7 +168,9 @@ static bool on_demand(const struct ferry_vm_allocation *allocation)
 int ferry_vm_allocation_close(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
 {
     const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
-    int result = ferry_vm_instances_end(memory, allocation);
+    int result = ferry_vm_virtual_unmap_all(memory, allocation);
+    if (result == FERRY_OK)
+        result = ferry_vm_instances_end(memory, allocation);
     if (result != FERRY_OK || !segment || !segment->aperture)
         return result;
     // Out of it as a whole, so that one whose end fails later is simply out of place. Nobody brings it back meanwhile.
@@ -190,10 +192,12 @@ void ferry_vm_allocation_free(struct ferry_vm_memory *memory, struct ferry_vm_al
 {
     // After a critical stop nothing can be told to the GPU any more; the objects still go.
     ferry_vm_instances_free(memory, allocation);
+    ferry_vm_virtual_drop(allocation);
     ferry_vm_leave_place(memory, allocation);
+    allocation->count = 0;
+    ferry_vm_relist(memory, allocation);
     if (allocation->locked && !allocation->locking && on_demand(allocation))
         memory->core->statistics.on_demand_bytes -= ferry_vm_bytes(allocation);
-    ferry_vm_list_remove(&allocation->missing);
     ferry_vm_list_remove(&allocation->link);
     ferry_vm_handle_free(&memory->core->handles, allocation->subject.handle);
     ferry_vm_pages_free(memory->core, allocation->backing);

@@ -23,6 +23,23 @@ void ferry_vm_emit_place(struct ferry_vm_memory *memory, const struct ferry_vm_a
                                                                .value = memory->core->statistics.resident_bytes});
 }
 
+// What it counts on the lists of its device and program. What is pinned and in place keeps that for as long as it is
+// there, required or not, so it stays on its owner's account.
+static void charge(struct ferry_vm_allocation *allocation)
+{
+    struct ferry_vm_device *device = allocation->device;
+    unsigned group = allocation->wants_memory ? FERRY_VM_LOCAL : FERRY_VM_NON_LOCAL;
+    bool on = allocation->count > 0 || (allocation->pinned && allocation->block);
+    uint64_t change = on ? ferry_vm_charge(allocation) : 0 - ferry_vm_charge(allocation);
+    if (on == allocation->charged)
+        return;
+    allocation->charged = on;
+    device->required[group] += change;
+    device->process->required[group] += change;
+    device->pinned[group] += allocation->pinned ? change : 0;
+    device->process->pinned[group] += allocation->pinned ? change : 0;
+}
+
 void ferry_vm_relist(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
 {
     if (allocation->block) {
@@ -32,7 +49,7 @@ void ferry_vm_relist(struct ferry_vm_memory *memory, struct ferry_vm_allocation 
         if (away != allocation->use.away)
             ferry_vm_victim_remove(&segment->victims, &allocation->use);
         allocation->use.away = away;
-        if ((allocation->count == 0 || away) && !allocation->pinned)
+        if ((allocation->count == 0 || away) && !allocation->pinned && !allocation->kept)
             ferry_vm_victim_add(&segment->victims, &allocation->use);
         else
             ferry_vm_victim_remove(&segment->victims, &allocation->use);
@@ -42,6 +59,16 @@ void ferry_vm_relist(struct ferry_vm_memory *memory, struct ferry_vm_allocation 
         ferry_vm_list_add(&allocation->device->missing, &allocation->missing);
     else if (!missing)
         ferry_vm_list_remove(&allocation->missing);
+    charge(allocation);
+}
+
+void ferry_vm_used(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
+{
+    // A candidate, when its device has its list in place only in parts.
+    if (allocation->block)
+        ferry_vm_victim_remove(&ferry_vm_segment_by_id(memory, allocation->segment)->victims, &allocation->use);
+    ferry_vm_victim_used(&allocation->use, memory->time);
+    ferry_vm_relist(memory, allocation);
 }
 
 void ferry_vm_leave_place(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
@@ -83,7 +110,7 @@ size_t ferry_vm_remove_most(struct ferry_vm_memory *memory, const struct ferry_v
     // Out of an aperture: an operation that orders, and the unmapping.
     const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
     size_t places = segment && segment->aperture ? 2 : 2 * ferry_vm_pieces(memory, allocation->pages) + 2;
-    return places + ferry_vm_notifies(allocation);
+    return places + ferry_vm_notifies(allocation) + ferry_vm_virtual_most(allocation);
 }
 
 int ferry_vm_remove(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, bool drop)
@@ -110,6 +137,7 @@ void ferry_vm_take_out(struct ferry_vm_memory *memory, struct ferry_vm_allocatio
         allocation->lost = 1;
         memory->core->statistics.contents_lost++;
     }
+    ferry_vm_virtual_hide(memory, allocation);
     ferry_vm_notify(memory, allocation, false, 0);
     if (segment->aperture) {
         ferry_vm_unmap(memory, allocation);
@@ -129,7 +157,7 @@ void ferry_vm_take_out(struct ferry_vm_memory *memory, struct ferry_vm_allocatio
 
 size_t ferry_vm_settle_most(const struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation)
 {
-    return ferry_vm_pieces(memory, allocation->pages) + 2;
+    return ferry_vm_pieces(memory, allocation->pages) + 2 + ferry_vm_virtual_most(allocation);
 }
 
 void ferry_vm_settle(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
@@ -151,6 +179,8 @@ void ferry_vm_settle(struct ferry_vm_memory *memory, struct ferry_vm_allocation 
             ferry_vm_backing_drop(memory, allocation);
     }
     ferry_vm_notify(memory, allocation, true, allocation->block->first);
+    if (!segment->aperture)
+        ferry_vm_virtual_show(memory, allocation, allocation->block->first);
     if (allocation->pinned)
         segment->pinned_pages += allocation->pages;
     ferry_vm_emit_place(memory, allocation, true);

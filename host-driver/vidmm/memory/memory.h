@@ -8,6 +8,7 @@
 
 #include "ddi/flag_rules.h"
 #include "vidmm/sched/sched.h"
+#include "vidmm/space/address_space.h"
 #include "vidmm/space/segment_allocator.h"
 #include "vidmm/space/victim.h"
 
@@ -30,6 +31,7 @@ struct ferry_vm_allocation {
     struct ferry_vm_block *block;       // NULL = in system memory
     MDL *backing;                       // NULL = none
     struct ferry_vm_renaming *renaming; // NULL = never renamed
+    struct ferry_vm_range *mappings;    // where its program's addresses lead to it
     struct ferry_vm_use use;
     struct ferry_vm_list link;    // of the device
     struct ferry_vm_list missing; // self-linked while not on that list
@@ -56,6 +58,8 @@ struct ferry_vm_allocation {
     uint8_t gpu_wrote : 1;    // since the last CPU access, through an aperture
     uint8_t pinned : 1;
     uint8_t closing : 1;          // it is being destroyed, and out of its aperture: it does not come back
+    uint8_t charged : 1;          // to the budget of its program
+    uint8_t kept : 1;             // the job that is being brought in works on it: no candidate
     uint8_t prepared : 1;         // its backing store is there for what is about to be queued
     uint8_t picked : 1;           // by a plan: it may leave together with the others that are picked
     uint8_t keeps_content : 1;    // Discard is ignored
@@ -85,12 +89,21 @@ struct ferry_vm_segment {
     struct ferry_vm_victims victims;
 };
 
+// The GPU virtual addresses of a program (virtual.c).
+struct ferry_vm_virtual {
+    struct ferry_vm_address_space addresses;
+    struct ferry_vm_subject subject; // of the operations on its tables, which keep their order by it
+    HANDLE miniport;
+};
+
 struct ferry_vm_memory {
     struct ferry_vm_core *core;
     struct ferry_vm_sched *sched;
     struct ferry_vm_segment segments[FERRY_VM_MAX_SEGMENTS];
     unsigned segment_count;
     uint64_t memory_bytes, aperture_bytes; // what all segments of the kind hold
+    struct ferry_vm_table_pool tables;     // behind the end of its segment
+    uint32_t table_segment;                // id, 0 = no GPU virtual addresses
     MDL *dummy_page;
     struct ferry_vm_block *scratch_block; // one aperture page for WRITE_PHYSICAL
     unsigned scratch_segment;             // index + 1, 0 = none
@@ -124,6 +137,29 @@ bool ferry_vm_backing_recall(struct ferry_vm_memory *memory, struct ferry_vm_all
 bool ferry_vm_permanent(const struct ferry_vm_allocation *allocation);
 /// Cached pages change hands between CPU and a segment that does not snoop (R121, R123).
 void ferry_vm_cache_handover(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation);
+
+// ---- virtual.c ----
+/// An address space for the program, where there are any. Errors: NO_VIDEO_MEMORY (the device has no more of them),
+/// NO_HOST_MEMORY.
+int ferry_vm_virtual_new(struct ferry_vm_memory *memory, struct ferry_vm_process *process);
+void ferry_vm_virtual_end(struct ferry_vm_memory *memory, struct ferry_vm_process *process);
+/// The miniport's handle of the program; NULL without a space.
+HANDLE ferry_vm_virtual_handle(const struct ferry_vm_process *process);
+/// The allocation's addresses lead to its place, which begins at this page, from now on; or nowhere, before it leaves
+/// it. Operations are reserved before: most().
+void ferry_vm_virtual_show(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint64_t page);
+void ferry_vm_virtual_hide(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+size_t ferry_vm_virtual_most(const struct ferry_vm_allocation *allocation);
+/// Errors: those of ferry_vm_address_map(), RANGE, UNSUPPORTED (no addresses, or it is never in video memory), BUSY
+/// (also of an allocation of several instances). Nothing has changed then.
+int ferry_vm_virtual_map(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
+                         const struct ferry_vm_where *where, uint64_t offset, uint64_t pages, bool read_only,
+                         uint64_t *first, uint64_t *table_bytes);
+/// Errors: NO_HOST_MEMORY; the range is as it was.
+int ferry_vm_virtual_unmap(struct ferry_vm_memory *memory, struct ferry_vm_range *range);
+int ferry_vm_virtual_unmap_all(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+/// Without a word to the GPU, which is told nothing any more.
+void ferry_vm_virtual_drop(struct ferry_vm_allocation *allocation);
 
 // ---- operations.c ----
 // What is queued here waits for nobody. Room in the pager's line must have been reserved, except for a move.
@@ -172,8 +208,10 @@ void ferry_vm_take_out(struct ferry_vm_memory *memory, struct ferry_vm_allocatio
 int ferry_vm_remove(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, bool drop);
 /// Its place is free again, without a word to the GPU; nothing when it has none.
 void ferry_vm_leave_place(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
-/// Keep the candidate lists and the missing list right after count, block or lock changed.
+/// Keep the candidate lists, the missing list and what its program is charged right after count, block or lock changed.
 void ferry_vm_relist(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+/// A job that is queued now works on it.
+void ferry_vm_used(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
 void ferry_vm_emit_place(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation, bool placed);
 
 // ---- renaming.c ----

@@ -153,8 +153,9 @@ size_t ferry_vm_move_most(const struct ferry_vm_memory *memory, const struct fer
 {
     uint64_t step = step_of(allocation, from, to);
     if (ferry_vm_move_by_backing(allocation, from, to))
-        return 3 * ferry_vm_pieces(memory, allocation->pages) + 3;
-    return (size_t)((ferry_vm_bytes(allocation) / step + 1) * (step / piece_of_move(memory) + 1)) + 2;
+        return 3 * ferry_vm_pieces(memory, allocation->pages) + 3 + 2 * ferry_vm_virtual_most(allocation);
+    return (size_t)((ferry_vm_bytes(allocation) / step + 1) * (step / piece_of_move(memory) + 1)) + 2 +
+           2 * ferry_vm_virtual_most(allocation);
 }
 
 static void fill_at(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint64_t page)
@@ -186,6 +187,7 @@ void ferry_vm_transfer_move(struct ferry_vm_memory *memory, struct ferry_vm_allo
     whole.Source.SegmentId = whole.Destination.SegmentId = segment->id;
     whole.Source.SegmentAddress = address_of(segment, from);
     whole.Destination.SegmentAddress = address_of(segment, to);
+    ferry_vm_virtual_hide(memory, allocation);
     // Whoever takes the place that it leaves waits for an operation on it, and through that for its jobs.
     if (allocation->fresh) {
         ferry_vm_discard(memory, allocation);
@@ -196,6 +198,7 @@ void ferry_vm_transfer_move(struct ferry_vm_memory *memory, struct ferry_vm_allo
         move_in_steps(memory, allocation, &whole, step_of(allocation, from, to), piece_of_move(memory));
     }
     ferry_vm_notify(memory, allocation, true, to);
+    ferry_vm_virtual_show(memory, allocation, to);
 }
 
 bool ferry_vm_notifies(const struct ferry_vm_allocation *allocation)

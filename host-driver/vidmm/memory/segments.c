@@ -29,6 +29,20 @@ static uint64_t limited(uint64_t bytes, uint64_t limit)
     return limit != 0 && limit < bytes ? limit : bytes;
 }
 
+// Of the first memory segment, for page tables where the miniport has them: a part of it, within bounds.
+#define POOL_PART  32
+#define POOL_LEAST 8u
+#define POOL_MOST  65536u
+
+static uint32_t pool_pages(const struct ferry_vm_memory *memory, uint64_t pages)
+{
+    if (!memory->core->caps.MemoryManagementCaps.VirtualAddressingSupported || memory->table_segment != 0)
+        return 0;
+    uint64_t wanted = pages / POOL_PART;
+    wanted = wanted < POOL_LEAST ? POOL_LEAST : wanted > POOL_MOST ? POOL_MOST : wanted;
+    return wanted < pages ? (uint32_t)wanted : 0;
+}
+
 static int add_segment(struct ferry_vm_memory *memory, const struct ferry_vidmm_options *options, uint32_t id,
                        const DXGK_SEGMENTDESCRIPTOR4 *descriptor)
 {
@@ -45,6 +59,13 @@ static int add_segment(struct ferry_vm_memory *memory, const struct ferry_vidmm_
     else
         size = limited(size, options->memory_limit_bytes);
     segment->pages = size / PAGE_SIZE;
+    uint32_t kept = segment->aperture ? 0 : pool_pages(memory, segment->pages);
+    if (kept) {
+        segment->pages -= kept;
+        memory->table_segment = id;
+        if (!ferry_vm_table_pool_init(&memory->tables, segment->pages, kept))
+            return FERRY_ERROR_NO_HOST_MEMORY;
+    }
     if (!ferry_vm_space_init(&segment->space, segment->pages))
         return FERRY_ERROR_NO_HOST_MEMORY;
     ferry_vm_victims_init(&segment->victims, memory->lru);
@@ -96,6 +117,7 @@ void ferry_vm_segments_destroy(struct ferry_vm_memory *memory)
     for (unsigned i = 0; i < memory->segment_count; i++)
         ferry_vm_space_destroy(&memory->segments[i].space);
     memory->segment_count = 0;
+    ferry_vm_table_pool_destroy(&memory->tables);
 }
 
 struct ferry_vm_segment *ferry_vm_segment_by_id(struct ferry_vm_memory *memory, uint32_t id)

@@ -45,13 +45,25 @@ uint64_t ferry_vm_reserved(const struct ferry_vm_process *process, unsigned grou
     return group != FERRY_VM_LOCAL ? 0 : process->reservation < budget ? process->reservation : budget;
 }
 
+// What a device can never have of this kind: what other programs have reserved, and what anybody else has pinned.
+static uint64_t kept_from(const struct ferry_vm_policy *policy, const struct ferry_vm_device *device, unsigned group)
+{
+    uint64_t bytes = device->process->pinned[group] - device->pinned[group];
+    for (struct ferry_vm_list *link = policy->processes.next; link != &policy->processes; link = link->next) {
+        const struct ferry_vm_process *process = process_at(link);
+        uint64_t reserved = ferry_vm_reserved(process, group), pinned = process->pinned[group];
+        if (process != device->process)
+            bytes += reserved > pinned ? reserved : pinned;
+    }
+    return bytes;
+}
+
 uint64_t ferry_vm_beyond_all(const struct ferry_vm_policy *policy, const struct ferry_vm_device *device)
 {
     uint64_t beyond = 0;
     for (unsigned group = 0; group < FERRY_VM_GROUPS; group++) {
-        uint64_t most = ferry_vm_limit(policy, group);
-        for (struct ferry_vm_list *link = policy->processes.next; link != &policy->processes; link = link->next)
-            most -= process_at(link) != device->process ? ferry_vm_reserved(process_at(link), group) : 0;
+        uint64_t limit = ferry_vm_limit(policy, group), kept = kept_from(policy, device, group);
+        uint64_t most = limit > kept ? limit - kept : 0;
         beyond += device->required[group] > most ? device->required[group] - most : 0;
     }
     return beyond;
@@ -134,9 +146,11 @@ void ferry_vm_budgets_stop(struct ferry_vm_policy *policy)
     while (!ferry_vm_list_empty(&policy->processes)) {
         struct ferry_vm_process *process = process_at(policy->processes.next);
         ferry_vm_list_remove(&process->link);
+        ferry_vm_virtual_end(policy->memory, process);
         if (process != &policy->nobody)
             free(process);
     }
+    ferry_vm_virtual_end(policy->memory, &policy->nobody);
     free(policy->shares);
 }
 

@@ -8,14 +8,16 @@
 #include "vidmm/space/plan.h"
 
 // How far a plan reaches for room: to those above their budget, to all that the asking one has, to moving what others
-// have within their budgets, to what they have above their reservations; in the end to one allocation of each that lies
-// on both sides of that border.
+// have within their budgets, to what they have above their reservations; then to one allocation of each that lies on
+// both sides of that border. For a job that finds no room beside the reservations that are younger than its list, to
+// those too.
 enum ferry_vm_reach {
     FERRY_VM_REACH_OVER,
     FERRY_VM_REACH_OWN,
     FERRY_VM_REACH_PUSH,
     FERRY_VM_REACH_ALL,
-    FERRY_VM_REACH_BEYOND
+    FERRY_VM_REACH_BEYOND,
+    FERRY_VM_REACH_RESERVED
 };
 
 struct ferry_vm_policy {
@@ -31,12 +33,13 @@ struct ferry_vm_policy {
     struct ferry_vm_list *devices; // all there are
     struct ferry_vm_list waiting;  // devices, for their turn, in order
     uint64_t turn_cycles;
-    struct ferry_vm_allocation **named; // by the MakeResident under way; kept from call to call
+    struct ferry_vm_allocation **named; // by the MakeResident or the job under way; kept from call to call
     size_t named_capacity;
+    uint64_t turns_at; // what the program whose turn began last had used of the GPU then (gpu_used); only grows
     // Of the allocation that is being planned for.
     const struct ferry_vm_process *asking;
     uint64_t wanted_bytes;
-    unsigned reach;                                               // enum ferry_vm_reach
+    unsigned reach, furthest;                                     // enum ferry_vm_reach
     bool picking;                                                 // of others only what is marked `picked` may leave
     bool (*leaves)(void *policy, const struct ferry_vm_use *use); // NULL = there is one program, and all may
     struct ferry_vm_plan plan;
@@ -47,10 +50,12 @@ struct ferry_vm_policy {
 /// Once the segments are known.
 void ferry_vm_room_start(struct ferry_vm_policy *policy);
 void ferry_vm_room_stop(struct ferry_vm_policy *policy);
+/// policy->named has room for so many.
+int ferry_vm_room_for_names(struct ferry_vm_policy *policy, size_t count);
 /// Bring in all of the list that is out: find room (others may have to leave), bring content. NO_VIDEO_MEMORY changes
 /// nothing; *short_bytes is the size of the one for which there is no room then. PENDING is not told from OK here.
 int ferry_vm_place_all(struct ferry_vm_policy *policy, struct ferry_vm_allocation **list, size_t count,
-                       uint64_t *short_bytes);
+                       enum ferry_vm_reach furthest, uint64_t *short_bytes);
 /// All of the device's required allocations that are out, as far as they are not locked away.
 int ferry_vm_place_missing(struct ferry_vm_policy *policy, struct ferry_vm_device *device);
 /// Evict the victim of this segment when `pages` more are wanted by nobody in particular: of those above their budget
@@ -93,14 +98,16 @@ uint64_t ferry_vm_excess(const struct ferry_vm_process *process);
 
 /// What of its reservation counts.
 uint64_t ferry_vm_reserved(const struct ferry_vm_process *process, unsigned group);
-/// How many bytes the device's list is larger than all that it can have, were it alone but for what others reserved.
+/// How many bytes the device's list is larger than all that it can have, were it alone but for what others have
+/// reserved or pinned.
 uint64_t ferry_vm_beyond_all(const struct ferry_vm_policy *policy, const struct ferry_vm_device *device);
 
 // ---- turns.c ----
-/// Everything on the device's list that can be in place is, or will be when the paging that is queued for it has run.
-/// PENDING: others have the room; try again when `number` of `node` is over.
-int ferry_vm_take_turn(struct ferry_vm_policy *policy, struct ferry_vm_device *device, unsigned *node,
-                       uint64_t *number);
+/// Everything on the device's list that can be in place is, or will be when the paging that is queued for it has run;
+/// of a list for which others have left no room with their reservations what the job's buffers name. PENDING: others
+/// have the room; try again when `number` of `node` is over.
+int ferry_vm_take_turn(struct ferry_vm_policy *policy, struct ferry_vm_device *device,
+                       const struct ferry_vidmm_submission *buffers, uint32_t count, unsigned *node, uint64_t *number);
 /// The context's program has as many jobs in line as it may while others wait for their turn; *node has some of them.
 bool ferry_vm_turn_line_full(const struct ferry_vm_policy *policy, const struct ferry_vm_context *context,
                              unsigned *node);
@@ -113,7 +120,5 @@ bool ferry_vm_others_require(const struct ferry_vm_policy *policy, const struct 
 int ferry_vm_make_resident(struct ferry_vm_policy *policy, struct ferry_vm_queue *queue,
                            D3DDDI_MAKERESIDENT *arguments);
 int ferry_vm_evict(struct ferry_vm_policy *policy, const struct ferry_vm_device *device, D3DDDICB_EVICT *arguments);
-/// Free the allocation, whatever its count.
-void ferry_vm_residency_end(struct ferry_vm_policy *policy, struct ferry_vm_allocation *allocation);
 
 #endif

@@ -5,45 +5,28 @@
 
 #include "vidmm/policy/policy.h"
 
-// What the allocation counts on the lists of its device and program.
-static void charge(const struct ferry_vm_allocation *allocation, bool on)
-{
-    struct ferry_vm_device *device = allocation->device;
-    unsigned group = allocation->wants_memory ? FERRY_VM_LOCAL : FERRY_VM_NON_LOCAL;
-    uint64_t change = on ? ferry_vm_charge(allocation) : 0 - ferry_vm_charge(allocation);
-    device->required[group] += change;
-    device->process->required[group] += change;
-}
-
 static void raise(struct ferry_vm_policy *policy, struct ferry_vm_allocation *allocation)
 {
     if (allocation->count++ == 0) {
         allocation->dirty_before = allocation->dirty;
         allocation->not_written = 1;
-        charge(allocation, true);
         ferry_vm_relist(policy->memory, allocation);
     }
 }
 
 static void lower(struct ferry_vm_policy *policy, struct ferry_vm_allocation *allocation)
 {
-    if (--allocation->count == 0) {
-        charge(allocation, false);
+    if (--allocation->count == 0)
         ferry_vm_relist(policy->memory, allocation);
-    }
 }
 
 // Into policy->named all that the call names, checked to be live allocations of this device.
 static int name_all(struct ferry_vm_policy *policy, const struct ferry_vm_device *device, const D3DKMT_HANDLE *handles,
                     UINT count)
 {
-    if (count > policy->named_capacity) {
-        struct ferry_vm_allocation **named = realloc(policy->named, count * sizeof(*named));
-        if (!named)
-            return FERRY_ERROR_NO_HOST_MEMORY;
-        policy->named = named;
-        policy->named_capacity = count;
-    }
+    int result = ferry_vm_room_for_names(policy, count);
+    if (result != FERRY_OK)
+        return result;
     for (UINT i = 0; i < count; i++) {
         int error;
         policy->named[i] = ferry_vm_allocation_find(policy->memory, device, handles[i], &error);
@@ -53,7 +36,25 @@ static int name_all(struct ferry_vm_policy *policy, const struct ferry_vm_device
     return FERRY_OK;
 }
 
-static int place_all(struct ferry_vm_policy *policy, struct ferry_vm_allocation **list, UINT count, uint64_t *to_trim)
+static uint64_t listed(const struct ferry_vm_device *device)
+{
+    return device->required[FERRY_VM_LOCAL] + device->required[FERRY_VM_NON_LOCAL];
+}
+
+// What is pinned takes no turns, so it has to leave room for every list that there is.
+static uint64_t beyond_others(const struct ferry_vm_policy *policy, const struct ferry_vm_device *device)
+{
+    uint64_t beyond = 0;
+    for (struct ferry_vm_list *link = policy->devices->next; link != policy->devices; link = link->next) {
+        const struct ferry_vm_device *other = FERRY_VM_CONTAINER(link, struct ferry_vm_device, link);
+        uint64_t bytes = other != device ? ferry_vm_beyond_all(policy, other) : 0;
+        beyond = bytes > beyond ? bytes : beyond;
+    }
+    return beyond;
+}
+
+static int place_all(struct ferry_vm_policy *policy, struct ferry_vm_allocation **list, UINT count, bool nothing_new,
+                     uint64_t *to_trim)
 {
     for (UINT i = 0; i < count; i++) {
         if (list[i]->lost)
@@ -62,13 +63,14 @@ static int place_all(struct ferry_vm_policy *policy, struct ferry_vm_allocation 
         if (list[i]->locked && !list[i]->block && !ferry_vm_permanent(list[i]))
             return FERRY_ERROR_LOCKED;
     }
-    int result = ferry_vm_place_all(policy, list, count, to_trim);
-    // Nobody is refused for what others have: its jobs bring it in when it is their turn.
-    const struct ferry_vm_device *device = count ? list[0]->device : NULL;
-    if (result == FERRY_ERROR_NO_VIDEO_MEMORY && ferry_vm_others_require(policy, device) &&
-        ferry_vm_beyond_all(policy, device) == 0)
-        return FERRY_OK;
-    return result;
+    int result = ferry_vm_place_all(policy, list, count, FERRY_VM_REACH_BEYOND, to_trim);
+    if (result != FERRY_ERROR_NO_VIDEO_MEMORY)
+        return result;
+    // Nobody is refused for what others have, or for what they have come to reserve since: its jobs bring it in when it
+    // is their turn.
+    const struct ferry_vm_device *device = list[0]->device;
+    bool comes = ferry_vm_beyond_all(policy, device) == 0 ? ferry_vm_others_require(policy, device) : nothing_new;
+    return comes ? FERRY_OK : result;
 }
 
 int ferry_vm_make_resident(struct ferry_vm_policy *policy, struct ferry_vm_queue *queue, D3DDDI_MAKERESIDENT *arguments)
@@ -84,16 +86,21 @@ int ferry_vm_make_resident(struct ferry_vm_policy *policy, struct ferry_vm_queue
         return result;
     struct ferry_vm_allocation **list = policy->named;
     const struct ferry_vm_process *process = device->process;
-    uint64_t excess_before = ferry_vm_excess(process);
+    uint64_t excess_before = ferry_vm_excess(process), listed_before = listed(device);
+    uint64_t pinned_before = device->pinned[FERRY_VM_LOCAL] + device->pinned[FERRY_VM_NON_LOCAL];
     for (UINT i = 0; i < count; i++)
         raise(policy, list[i]);
+    bool pins = device->pinned[FERRY_VM_LOCAL] + device->pinned[FERRY_VM_NON_LOCAL] != pinned_before;
     // Who asks for nothing new is not refused for how much he has: what is on the lists may stay there when the budget
     // is lowered (R224).
     uint64_t to_trim = ferry_vm_excess(process) > excess_before ? ferry_vm_excess(process) : 0;
     // Who has trimmed all he can gets what can be had at all, for his turn.
     if (to_trim != 0 && arguments->Flags.CantTrimFurther)
         to_trim = ferry_vm_beyond_all(policy, device);
-    result = to_trim ? FERRY_ERROR_NO_VIDEO_MEMORY : place_all(policy, list, count, &to_trim);
+    if (to_trim == 0 && pins)
+        to_trim = beyond_others(policy, device);
+    result = to_trim ? FERRY_ERROR_NO_VIDEO_MEMORY
+                     : place_all(policy, list, count, listed(device) == listed_before, &to_trim);
 
     unsigned paging = policy->sched->paging_node;
     uint64_t operation = 0;
@@ -193,11 +200,4 @@ int ferry_vm_evict(struct ferry_vm_policy *policy, const struct ferry_vm_device 
     arguments->NumBytesToTrim = ferry_vm_excess(device->process);
     trim_to_budget(policy);
     return FERRY_OK;
-}
-
-void ferry_vm_residency_end(struct ferry_vm_policy *policy, struct ferry_vm_allocation *allocation)
-{
-    if (allocation->count > 0)
-        charge(allocation, false);
-    ferry_vm_allocation_free(policy->memory, allocation);
 }

@@ -54,6 +54,18 @@ void ferry_vm_room_stop(struct ferry_vm_policy *policy)
     free(policy->named);
 }
 
+int ferry_vm_room_for_names(struct ferry_vm_policy *policy, size_t count)
+{
+    if (count <= policy->named_capacity)
+        return FERRY_OK;
+    struct ferry_vm_allocation **named = realloc(policy->named, count * sizeof(*named));
+    if (!named)
+        return FERRY_ERROR_NO_HOST_MEMORY;
+    policy->named = named;
+    policy->named_capacity = count;
+    return FERRY_OK;
+}
+
 // Nobody who is required leaves for a budget that was lowered meanwhile: it counts at admission only.
 static uint64_t pages_to_budget(const struct ferry_vm_policy *policy, const struct ferry_vm_segment *segment)
 {
@@ -78,6 +90,8 @@ static uint64_t has(const struct ferry_vm_process *process, unsigned group)
 // What another one than the asking keeps: its budget, in the end its reservation.
 static uint64_t keeps(const struct ferry_vm_policy *policy, const struct ferry_vm_process *process, unsigned group)
 {
+    if (policy->reach == FERRY_VM_REACH_RESERVED)
+        return 0;
     return policy->reach < FERRY_VM_REACH_ALL ? process->budget[group] : ferry_vm_reserved(process, group);
 }
 
@@ -272,7 +286,7 @@ static int want(struct ferry_vm_policy *policy, struct ferry_vm_allocation *allo
             pick_those_that_leave(policy);
             result = want_within(policy, allocation);
         }
-    } while (result == FERRY_ERROR_NO_VIDEO_MEMORY && policy->reach++ != FERRY_VM_REACH_BEYOND);
+    } while (result == FERRY_ERROR_NO_VIDEO_MEMORY && policy->reach++ != policy->furthest);
     return result;
 }
 
@@ -398,9 +412,10 @@ static void forget_planned(struct ferry_vm_policy *policy)
     }
 }
 
-static void begin(struct ferry_vm_policy *policy)
+static void begin(struct ferry_vm_policy *policy, enum ferry_vm_reach furthest)
 {
     forget_planned(policy);
+    policy->furthest = furthest;
     ferry_vm_plan_begin(&policy->plan, policy, facts_of, owner_of, policy->memory->time);
 }
 
@@ -418,7 +433,7 @@ static int end(struct ferry_vm_policy *policy, int result)
 }
 
 int ferry_vm_place_all(struct ferry_vm_policy *policy, struct ferry_vm_allocation **list, size_t count,
-                       uint64_t *short_bytes)
+                       enum ferry_vm_reach furthest, uint64_t *short_bytes)
 {
     int result = FERRY_OK;
     size_t first = 0;
@@ -426,7 +441,7 @@ int ferry_vm_place_all(struct ferry_vm_policy *policy, struct ferry_vm_allocatio
         first++;
     if (first == count)
         return FERRY_OK;
-    begin(policy);
+    begin(policy, furthest);
     for (size_t i = first; i < count && result == FERRY_OK; i++)
         if (!list[i]->block)
             result = want(policy, list[i], short_bytes);
@@ -439,7 +454,7 @@ int ferry_vm_place_missing(struct ferry_vm_policy *policy, struct ferry_vm_devic
     uint64_t short_bytes;
     if (ferry_vm_list_empty(&device->missing))
         return FERRY_OK;
-    begin(policy);
+    begin(policy, FERRY_VM_REACH_BEYOND);
     for (struct ferry_vm_list *link = device->missing.next; link != &device->missing && result == FERRY_OK;
          link = link->next) {
         struct ferry_vm_allocation *allocation = FERRY_VM_CONTAINER(link, struct ferry_vm_allocation, missing);

@@ -7,8 +7,8 @@
 //    which its list comes in).
 //
 // Of those that wait the one comes next whose program has had the least of the GPU, by its weight; so a turn that ended
-// early because no job was in line is made up for, and more devices are no more turns. A program that comes anew has
-// had no less than the others.
+// early because no job was in line is made up for, and more devices are no more turns. Who begins to wait has had no
+// less than the one whose turn began last had had by then.
 //
 // Nothing is taken from a job: its line stays, and what leaves does so behind it. So that a long line is no long turn,
 // a program has only few jobs in line while somebody waits. Submit waits while all others' turns last, as it does when
@@ -37,10 +37,13 @@ static const struct ferry_vm_context *busy_context(const struct ferry_vm_device 
     return NULL;
 }
 
-// Is there anything to be had from it?
+// Is there anything to be had from it? What is pinned does not leave.
 static bool holds(const struct ferry_vm_device *device)
 {
-    return !device->away && (device->required[FERRY_VM_LOCAL] != 0 || device->required[FERRY_VM_NON_LOCAL] != 0);
+    bool lists = false;
+    for (unsigned group = 0; group < FERRY_VM_GROUPS; group++)
+        lists |= device->required[group] > device->pinned[group];
+    return lists && !device->away;
 }
 
 static bool turn_is_over(const struct ferry_vm_policy *policy, const struct ferry_vm_device *device)
@@ -63,22 +66,13 @@ static bool is_next(struct ferry_vm_policy *policy, const struct ferry_vm_device
     return true;
 }
 
-// What a program did not use while none of its devices had anything to do is not saved up, but for a turn's worth: the
-// moment between two jobs is no reason to lose what it is behind.
-static void come_anew(struct ferry_vm_policy *policy, const struct ferry_vm_device *device)
+// What a program did not use before it had to wait is not saved up, whatever of it was in line meanwhile, but for a
+// turn's worth: the moment between two jobs is no reason to lose what it is behind.
+static void forget_what_it_let_pass(const struct ferry_vm_policy *policy, const struct ferry_vm_device *device)
 {
-    uint64_t least = UINT64_MAX;
-    for (struct ferry_vm_list *link = policy->devices->next; link != policy->devices; link = link->next) {
-        const struct ferry_vm_device *other = device_at(link);
-        bool runs = other != device && (busy_context(other) || !ferry_vm_list_empty(&other->waiting));
-        if (runs && other->process == device->process)
-            return;
-        if (runs && other->process->gpu_used < least)
-            least = other->process->gpu_used;
-    }
     uint64_t turn = policy->turn_cycles * FERRY_VIDMM_MAX_WEIGHT / device->process->weight;
-    if (least != UINT64_MAX && least > turn && device->process->gpu_used < least - turn)
-        device->process->gpu_used = least - turn;
+    if (policy->turns_at > turn && device->process->gpu_used < policy->turns_at - turn)
+        device->process->gpu_used = policy->turns_at - turn;
 }
 
 bool ferry_vm_others_require(const struct ferry_vm_policy *policy, const struct ferry_vm_device *device)
@@ -166,23 +160,60 @@ void ferry_vm_turn_forgo(struct ferry_vm_device *device)
     ferry_vm_list_remove(&device->waiting);
 }
 
-int ferry_vm_take_turn(struct ferry_vm_policy *policy, struct ferry_vm_device *device, unsigned *node, uint64_t *number)
+// Only what the job works on, and of its own list all else may leave for that: what others have come to reserve leaves
+// no room for the whole of it.
+static int place_named(struct ferry_vm_policy *policy, const struct ferry_vidmm_submission *buffers, uint32_t count,
+                       enum ferry_vm_reach furthest)
+{
+    size_t named = 0, references = 0;
+    uint64_t short_bytes;
+    for (uint32_t i = 0; i < count; i++)
+        references += buffers[i].reference_count;
+    int result = ferry_vm_room_for_names(policy, references);
+    for (uint32_t i = 0; i < count && result == FERRY_OK; i++) {
+        for (uint32_t k = 0; k < buffers[i].reference_count; k++) {
+            struct ferry_vm_allocation *allocation =
+                ferry_vm_allocation_find(policy->memory, NULL, buffers[i].references[k].allocation, &result);
+            policy->named[named++] = allocation;
+            allocation->kept = 1;
+            ferry_vm_relist(policy->memory, allocation);
+        }
+    }
+    if (result == FERRY_OK)
+        result = ferry_vm_place_all(policy, policy->named, named, furthest, &short_bytes);
+    for (size_t i = 0; i < named; i++) {
+        policy->named[i]->kept = 0;
+        ferry_vm_relist(policy->memory, policy->named[i]);
+    }
+    return result;
+}
+
+int ferry_vm_take_turn(struct ferry_vm_policy *policy, struct ferry_vm_device *device,
+                       const struct ferry_vidmm_submission *buffers, uint32_t count, unsigned *node, uint64_t *number)
 {
     // A new turn, or one that nobody has been kept waiting for.
     bool waited = device->away || !ferry_vm_list_empty(&device->waiting);
     bool begins = waited || (!busy_context(device) && ferry_vm_list_empty(&policy->waiting));
-    if (!device->away && ferry_vm_list_empty(&device->waiting) && !busy_context(device))
-        come_anew(policy, device);
     bool let_by_before = device->let_by;
-    set_away(policy, device, false);
-    int result = ferry_vm_place_missing(policy, device);
+    // Its list was admitted before others reserved so much; what it asks for is nothing new.
+    bool in_parts = !ferry_vm_list_empty(&device->missing) && ferry_vm_beyond_all(policy, device) != 0;
+    set_away(policy, device, in_parts);
+    int result =
+        in_parts ? place_named(policy, buffers, count, FERRY_VM_REACH_BEYOND) : ferry_vm_place_missing(policy, device);
     struct ferry_vm_device *other;
+    if (result == FERRY_ERROR_NO_VIDEO_MEMORY && ferry_vm_list_empty(&device->waiting))
+        forget_what_it_let_pass(policy, device);
     while (result == FERRY_ERROR_NO_VIDEO_MEMORY && (other = next_to_go(policy, device))) {
         set_away(policy, other, true);
-        result = ferry_vm_place_missing(policy, device);
+        result = in_parts ? place_named(policy, buffers, count, FERRY_VM_REACH_BEYOND)
+                          : ferry_vm_place_missing(policy, device);
     }
-    if (result == FERRY_ERROR_NO_VIDEO_MEMORY &&
-        in_the_way(policy, device, device->let_by != let_by_before, node, number)) {
+    bool comes_later = result == FERRY_ERROR_NO_VIDEO_MEMORY &&
+                       in_the_way(policy, device, device->let_by != let_by_before, node, number);
+    // Its job alone finds no room beside what is reserved.
+    if (result == FERRY_ERROR_NO_VIDEO_MEMORY && in_parts && !comes_later)
+        result = place_named(policy, buffers, count, FERRY_VM_REACH_RESERVED);
+    if (comes_later) {
         if (ferry_vm_list_empty(&device->waiting))
             ferry_vm_list_add(&policy->waiting, &device->waiting);
         return FERRY_PENDING;
@@ -190,5 +221,9 @@ int ferry_vm_take_turn(struct ferry_vm_policy *policy, struct ferry_vm_device *d
     ferry_vm_turn_forgo(device);
     if (begins && result == FERRY_OK)
         device->turn_start = 0;
+    // While nobody waits a turn may go on for as long as it likes, and others have not asked for any of it.
+    if (result == FERRY_OK && holds(device) && (begins || ferry_vm_list_empty(&policy->waiting)) &&
+        device->process->gpu_used > policy->turns_at)
+        policy->turns_at = device->process->gpu_used;
     return result;
 }

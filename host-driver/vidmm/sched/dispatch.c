@@ -78,6 +78,8 @@ static VOID notify_interrupt(HANDLE handle, const DXGKARGCB_NOTIFY_INTERRUPT_DAT
     if (!NT_SUCCESS(status))
         mark(sched, number, fence, sched->resetting && number != sched->reset_node ? STATUS_SUCCESS : status);
     node->reported = fence;
+    if (number != sched->paging_node)
+        ferry_vm_jobs_reported(sched, number);
 }
 
 static VOID notify_dpc(HANDLE handle)
@@ -134,9 +136,7 @@ void ferry_vm_pump(struct ferry_vm_sched *sched)
     while (moved && sched->core->critical.code == FERRY_CRITICAL_NONE) {
         ferry_vm_drain(sched);
         moved = ferry_vm_pump_paging(sched);
-        for (unsigned i = 0; i < sched->node_count; i++)
-            if (i != sched->paging_node)
-                moved |= ferry_vm_pump_jobs(sched, i);
+        moved |= ferry_vm_pump_jobs(sched);
     }
     sched->pumping = false;
 }

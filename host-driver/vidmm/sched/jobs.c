@@ -193,7 +193,7 @@ int ferry_vm_job_new(struct ferry_vm_sched *sched, struct ferry_vm_context *cont
         return FERRY_ERROR_NO_HOST_MEMORY;
     }
     job->status = STATUS_SUCCESS;
-    job->aborted = false;
+    job->aborted = job->counted = false;
     job->wire = 0;
     job->after_count = 0;
     job->next = NULL;
@@ -232,15 +232,27 @@ static void note_fault(struct ferry_vm_sched *sched, const struct ferry_vm_job *
     sched->core->statistics.faulted_jobs++;
 }
 
-// The engine works on one job at a time, so the time since another one ended, of whatever node, is this one's.
-static void count_for_program(struct ferry_vm_sched *sched, const struct ferry_vm_job *job, uint64_t now)
+// The engine works on one job at a time, so the time since another one ended, of whatever node, is this one's. For
+// turns it counts while somebody waits for one: what nobody else wanted is not held against who used it.
+static void count_for_program(struct ferry_vm_sched *sched, struct ferry_vm_job *job)
 {
     struct ferry_vm_process *process = job->context->device->process;
+    uint64_t now = sched->core->platform.gpu_time(sched->core->platform.context);
     uint64_t since = job->began > sched->last_job_end ? job->began : sched->last_job_end;
-    process->statistics.gpu_cycles += job->wire != 0 ? now - since : 0;
-    process->statistics.jobs += job->fence == job->last;
+    if (!ferry_vm_list_empty(sched->waiting_for_turns))
+        process->gpu_used += (now - since) * GPU_TIME_SCALE / process->weight;
+    process->statistics.gpu_cycles += now - since;
     process->statistics.last_job = now;
     sched->last_job_end = now;
+    job->counted = true;
+}
+
+void ferry_vm_jobs_reported(struct ferry_vm_sched *sched, unsigned number)
+{
+    const struct ferry_vm_node *node = &sched->nodes[number];
+    for (struct ferry_vm_job *job = node->first; job != node->unsent && job->wire <= node->reported; job = job->next)
+        if (!job->counted && !job->aborted)
+            count_for_program(sched, job);
 }
 
 // The job at the head of the line is over.
@@ -256,12 +268,10 @@ static void end_first(struct ferry_vm_sched *sched, unsigned number)
     if (!NT_SUCCESS(job->status))
         note_fault(sched, job);
     sched->progress++;
-    uint64_t now = sched->core->platform.gpu_time(sched->core->platform.context);
-    count_for_program(sched, job, now);
-    uint64_t since = job->began > node->last_end ? job->began : node->last_end;
-    if (job->wire != 0)
-        context->device->process->gpu_used += (now - since) * GPU_TIME_SCALE / context->device->process->weight;
-    node->last_end = now;
+    // Reported by nobody, but ended by a reset; what never ran has used nothing.
+    if (job->wire != 0 && !job->counted)
+        count_for_program(sched, job);
+    context->device->process->statistics.jobs += job->fence == job->last;
     node->completed = job->fence;
     context->jobs--;
     ferry_vm_emit(sched->core, (struct ferry_vidmm_event){.kind = FERRY_VIDMM_EVENT_JOB_END,
@@ -360,45 +370,75 @@ static bool may_go(const struct ferry_vm_sched *sched, struct ferry_vm_job *job)
     return job->after_count == 0 && users + 1 < FERRY_VM_IN_FLIGHT && ferry_vm_in_flight(sched) < FERRY_VM_IN_FLIGHT;
 }
 
-bool ferry_vm_pump_jobs(struct ferry_vm_sched *sched, unsigned number)
+// Paging of its device has faulted, so what the job would work on is not there. It ends in its turn, without running.
+static bool end_unrun(struct ferry_vm_sched *sched, unsigned number)
 {
     struct ferry_vm_node *node = &sched->nodes[number];
-    bool moved = false;
-    while (node->unsent && may_go(sched, node->unsent)) {
-        struct ferry_vm_job *job = node->unsent;
-        // Paging of its device has faulted, so what it would work on is not there. It ends in its turn, without
-        // running.
-        if (job->context->device->state == D3DKMT_DEVICEEXECUTION_ERROR_DMAFAULT) {
-            if (job != node->first)
-                return moved;
-            job->status = STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE;
-            node->unsent = job->next;
-            end_first(sched, number);
-            moved = true;
+    struct ferry_vm_job *job = node->unsent;
+    if (job != node->first)
+        return false;
+    job->status = STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE;
+    node->unsent = job->next;
+    end_first(sched, number);
+    return true;
+}
+
+static bool send_next(struct ferry_vm_sched *sched, unsigned number)
+{
+    struct ferry_vm_node *node = &sched->nodes[number];
+    struct ferry_vm_job *job = node->unsent;
+    if (!job || !may_go(sched, job))
+        return false;
+    if (job->context->device->state == D3DKMT_DEVICEEXECUTION_ERROR_DMAFAULT)
+        return end_unrun(sched, number);
+    // Everything is on record before the miniport sees the job, which may finish inside the call.
+    bool again = job->wire != 0;
+    job->began = sched->core->platform.gpu_time(sched->core->platform.context);
+    if (job->context->device->turn_start == 0)
+        job->context->device->turn_start = job->began + 1;
+    job->wire = ++node->submitted;
+    job->order = ++sched->order;
+    node->unsent = job->next;
+    node->in_flight++;
+    if (!again)
+        ferry_vm_emit(sched->core, (struct ferry_vidmm_event){.kind = FERRY_VIDMM_EVENT_JOB_BEGIN,
+                                                              .id = job->event,
+                                                              .context = job->context->handle,
+                                                              .process = job->context->device->process->handle,
+                                                              .node = number,
+                                                              .bytes = job->bytes,
+                                                              .value = job->fence});
+    if (patch_and_submit(sched, job) != FERRY_OK)
+        return false;
+    sched->core->statistics.jobs += !again;
+    ferry_vm_drain(sched);
+    return true;
+}
+
+// The node whose next job was queued first, of those that have not been tried.
+static bool oldest_unsent(const struct ferry_vm_sched *sched, unsigned tried, unsigned *node)
+{
+    const struct ferry_vm_job *oldest = NULL;
+    for (unsigned i = 0; i < sched->node_count; i++) {
+        const struct ferry_vm_job *job = sched->nodes[i].unsent;
+        if (i == sched->paging_node || (tried & 1u << i) != 0 || !job || (oldest && job->event > oldest->event))
             continue;
-        }
-        // Everything is on record before the miniport sees the job, which may finish inside the call.
-        bool again = job->wire != 0;
-        job->began = sched->core->platform.gpu_time(sched->core->platform.context);
-        if (job->context->device->turn_start == 0)
-            job->context->device->turn_start = job->began + 1;
-        job->wire = ++node->submitted;
-        job->order = ++sched->order;
-        node->unsent = job->next;
-        node->in_flight++;
-        if (!again)
-            ferry_vm_emit(sched->core, (struct ferry_vidmm_event){.kind = FERRY_VIDMM_EVENT_JOB_BEGIN,
-                                                                  .id = job->event,
-                                                                  .context = job->context->handle,
-                                                                  .process = job->context->device->process->handle,
-                                                                  .node = number,
-                                                                  .bytes = job->bytes,
-                                                                  .value = job->fence});
-        if (patch_and_submit(sched, job) != FERRY_OK)
-            return false;
-        sched->core->statistics.jobs += !again;
-        moved = true;
-        ferry_vm_drain(sched);
+        oldest = job;
+        *node = i;
+    }
+    return oldest != NULL;
+}
+
+// In the order in which they were queued, as far as nothing keeps them back: a line that is never empty keeps nobody on
+// another node from the device.
+bool ferry_vm_pump_jobs(struct ferry_vm_sched *sched)
+{
+    bool moved = false;
+    unsigned tried = 0, node = 0;
+    while (sched->core->critical.code == FERRY_CRITICAL_NONE && oldest_unsent(sched, tried, &node)) {
+        bool sent = send_next(sched, node);
+        tried = sent ? 0 : tried | 1u << node;
+        moved |= sent;
     }
     return moved;
 }

@@ -62,13 +62,20 @@ static enum ferry_vm_built build(struct ferry_vm_sched *sched, uint64_t number)
 // contract wants it, into buffers that nobody submits. Then all of it begins anew.
 static bool end_unwanted(struct ferry_vm_sched *sched)
 {
+    const struct ferry_vm_node *node = &sched->nodes[sched->paging_node];
     while (sched->unwanted_number != 0) {
-        enum ferry_vm_built outcome;
-        do
+        enum ferry_vm_built outcome = FERRY_VM_WENT_OUT;
+        // R42: what was answered BUSY is said to be idle, so nothing that names it may be with the device by then. Who
+        // is busy all the same gets time in between.
+        while (outcome == FERRY_VM_WENT_OUT || (outcome == FERRY_VM_PARKED && sched->unwanted.busy == 1)) {
+            if (sched->unwanted.busy != 0 && node->retired != node->submitted)
+                break;
             outcome = ferry_vm_build_pass(sched, &sched->unwanted, true);
-        while (outcome == FERRY_VM_WENT_OUT || outcome == FERRY_VM_PARKED);
-        if (outcome != FERRY_VM_BUILT)
+        }
+        if (outcome != FERRY_VM_BUILT) {
+            sched->buffer_open = false; // nobody submits it
             return false;
+        }
         sched->buffer_open = false;
         uint64_t last = ferry_vm_operation_at(sched, sched->unwanted.first)->last;
         if (sched->unwanted_number == last)
@@ -100,8 +107,10 @@ bool ferry_vm_pump_paging(struct ferry_vm_sched *sched)
     sched->parked = false;
     while ((outcome == FERRY_VM_BUILT || outcome == FERRY_VM_WENT_OUT) &&
            sched->core->critical.code == FERRY_CRITICAL_NONE) {
-        if (!end_unwanted(sched))
+        if (!end_unwanted(sched)) {
+            sched->parked = sched->unwanted.busy != 0;
             return moved;
+        }
         uint64_t number = ferry_vm_next_operation(sched);
         if (number == 0)
             break;

@@ -217,6 +217,18 @@ static enum ferry_vm_built go_on(struct ferry_vm_sched *sched, struct ferry_vm_p
     return sched->core->critical.code != FERRY_CRITICAL_NONE ? FERRY_VM_STOPPED : FERRY_VM_NO_ROOM;
 }
 
+// Entries are made anew for each call, also after a reset: nothing of them is kept but the first.
+static void make_entries(struct ferry_vm_sched *sched, const struct ferry_vm_operation *operation,
+                         DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update)
+{
+    UINT step = update->Flags.Use64KBPages ? 16 : 1, count = update->Flags.Repeat ? 1 : update->NumPageTableEntries;
+    for (UINT i = 0; i < count; i++) {
+        sched->entries[i] = operation->entry;
+        sched->entries[i].PageAddress += (UINT64)i * step;
+    }
+    update->pPageTableEntries = sched->entries;
+}
+
 enum ferry_vm_built ferry_vm_build_pass(struct ferry_vm_sched *sched, struct ferry_vm_operation *operation,
                                         bool unwanted)
 {
@@ -235,6 +247,8 @@ enum ferry_vm_built ferry_vm_build_pass(struct ferry_vm_sched *sched, struct fer
     argument->pDmaBufferPrivateData = private_start;
     argument->DmaBufferPrivateDataSize = private_left;
     argument->DmaBufferWriteOffset = buffer->used;
+    if (argument->Operation == DXGK_OPERATION_UPDATE_PAGE_TABLE)
+        make_entries(sched, operation, &argument->UpdatePageTable);
     struct ferry_vidmm_critical record = {.operation = (uint32_t)argument->Operation,
                                           .node = sched->paging_node,
                                           .allocation = operation->allocation,

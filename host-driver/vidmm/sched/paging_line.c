@@ -153,6 +153,12 @@ static void spans(struct ferry_vm_operation *operation)
             span(a->UnmapApertureSegment.SegmentId, start, a->UnmapApertureSegment.OffsetInPages * PAGE_SIZE,
                  a->UnmapApertureSegment.NumberOfPages * PAGE_SIZE);
         break;
+    case DXGK_OPERATION_UPDATE_PAGE_TABLE: {
+        const LARGE_INTEGER table = {.QuadPart =
+                                         (int64_t)a->UpdatePageTable.PageTableAddress.GpuPhysical.SegmentOffset};
+        operation->writes = span(a->UpdatePageTable.PageTableAddress.GpuPhysical.SegmentId, table, 0, PAGE_SIZE);
+        break;
+    }
     // Of the physical accesses only the moment counts, not what they touch: their allocation orders them.
     default: break;
     }
@@ -201,6 +207,15 @@ void ferry_vm_queue_operation(struct ferry_vm_sched *sched, const DXGKARG_BUILDP
     join_transfer(sched, operation);
     if (subject)
         wait_for_subject(sched, operation, subject, (flags & FERRY_VM_WHEN_IDLE) != 0);
+}
+
+void ferry_vm_queue_table_operation(struct ferry_vm_sched *sched, const DXGKARG_BUILDPAGINGBUFFER *argument,
+                                    struct ferry_vm_subject *subject, DXGK_PTE entry, struct ferry_vm_span reads)
+{
+    ferry_vm_queue_operation(sched, argument, subject, 0, 0);
+    struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, sched->queued);
+    operation->entry = entry;
+    operation->reads = reads;
 }
 
 uint64_t ferry_vm_release_later(struct ferry_vm_sched *sched, struct ferry_vm_subject *subject, MDL *mdl)

@@ -2,6 +2,34 @@
 // What the miniport says of its nodes, and the context that paging runs in.
 #include "vidmm/sched/sched.h"
 
+// Page tables as this manager makes them: four levels of 512 entries in a page, written by the GPU where they are.
+static bool has_our_tables(const struct ferry_vm_sched *sched)
+{
+    const DRIVER_INITIALIZATION_DATA *miniport = sched->core->miniport;
+    const DXGK_VIDMMCAPS *caps = &sched->core->caps.MemoryManagementCaps;
+    DXGK_GPUMMUCAPS mmu = {0};
+    DXGK_PAGE_TABLE_LEVEL_DESC levels[4] = {0};
+    DXGKARG_QUERYADAPTERINFO argument = {
+        .Type = DXGKQAITYPE_GPUMMUCAPS, .pOutputData = &mmu, .OutputDataSize = sizeof(mmu)};
+    // One of the two ways to have addresses, and ours.
+    if (!caps->GpuMmuSupported || caps->IoMmuSupported || !miniport->DxgkDdiCreateProcess ||
+        !miniport->DxgkDdiDestroyProcess ||
+        !NT_SUCCESS(miniport->DxgkDdiQueryAdapterInfo(sched->core->adapter, &argument)))
+        return false;
+    argument.Type = DXGKQAITYPE_PAGETABLELEVELDESC;
+    argument.pOutputData = levels;
+    argument.OutputDataSize = sizeof(levels);
+    if (mmu.PageTableLevelCount != 4 || mmu.VirtualAddressBitCount != 48 || !mmu.LargePageSupported ||
+        mmu.PageTableUpdateMode != DXGK_PAGETABLEUPDATE_GPU_PHYSICAL || !mmu.InvalidTlbEntriesNotCached ||
+        mmu.PageTableUpdateRequireAddressSpaceIdle ||
+        !NT_SUCCESS(miniport->DxgkDdiQueryAdapterInfo(sched->core->adapter, &argument)))
+        return false;
+    for (unsigned i = 0; i < 4; i++)
+        if (levels[i].PageTableIndexBitCount != 9 || levels[i].PageTableSizeInBytes != PAGE_SIZE)
+            return false;
+    return true;
+}
+
 int ferry_vm_read_caps(struct ferry_vm_sched *sched)
 {
     DXGKARG_QUERYADAPTERINFO argument = {
@@ -11,9 +39,9 @@ int ferry_vm_read_caps(struct ferry_vm_sched *sched)
         return ferry_vm_error_of_status(status);
     sched->node_count = sched->core->caps.NbAsymetricProcessingNodes;
     sched->paging_node = sched->core->caps.MemoryManagementCaps.PagingNode;
-    // One node for paging and at least one for jobs; GPU virtual addresses are not this manager's business yet.
+    // One node for paging and at least one for jobs.
     if (sched->node_count < 2 || sched->node_count > FERRY_VM_MAX_NODES || sched->paging_node >= sched->node_count ||
-        sched->core->caps.MemoryManagementCaps.VirtualAddressingSupported)
+        (sched->core->caps.MemoryManagementCaps.VirtualAddressingSupported && !has_our_tables(sched)))
         return FERRY_ERROR_UNSUPPORTED;
     return FERRY_OK;
 }

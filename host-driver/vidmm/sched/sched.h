@@ -80,13 +80,13 @@ struct ferry_vm_job {
     uint32_t bytes, allocation_count, patch_count;
     NTSTATUS status;
     bool aborted; // by a reset that was not for it
+    bool counted; // the GPU time that it has used
     struct ferry_vm_job *next;
 };
 
 struct ferry_vm_node {
     uint64_t queued;    // newest job's number
     uint64_t completed; // newest job that is over
-    uint64_t last_end;  // GPU time at which it was
     // Numbers of SubmitCommand:
     uint64_t submitted; // newest one given away
     uint64_t reported;  // newest one the miniport called done, at interrupt time
@@ -136,11 +136,12 @@ struct ferry_vm_operation {
     // For ferry_vm_behind_a_job: when that passed it over last, and the operation that kept it back; 0 = none did.
     uint64_t passed_in, kept_by;
     enum ferry_vm_operation_state state;
-    bool begun;   // some of it is built
-    bool told;    // of its begin
-    bool alone;   // in a buffer of its own: one that it shared has faulted
-    bool nothing; // not for the miniport: only pages to give back
-    MDL *release; // given back when it is done
+    bool begun;     // some of it is built
+    bool told;      // of its begin
+    bool alone;     // in a buffer of its own: one that it shared has faulted
+    bool nothing;   // not for the miniport: only pages to give back
+    DXGK_PTE entry; // UPDATE_PAGE_TABLE: the first; those behind it lead to the pages behind
+    MDL *release;   // given back when it is done
     DXGKARG_BUILDPAGINGBUFFER argument;
 };
 
@@ -151,6 +152,7 @@ struct ferry_vm_sched {
     unsigned node_count, paging_node, next_node;
     HANDLE system_device, system_context;
     struct ferry_vm_list waiting_queues;
+    const struct ferry_vm_list *waiting_for_turns; // devices, the policy's: they would have the GPU if it were free
     bool dpc_queued, pumping, resetting;
     unsigned reset_node;
     uint64_t order;        // of submissions, over all nodes
@@ -177,7 +179,8 @@ struct ferry_vm_sched {
     size_t awake_count;
     uint64_t *passed; // by ferry_vm_behind_a_job
     size_t passed_count;
-    uint64_t look; // its calls
+    uint64_t look;         // its calls
+    DXGK_PTE entries[512]; // of the UPDATE_PAGE_TABLE that is being built
     // What the miniport is in the middle of after a reset or a fault: brought to its end for nobody.
     struct ferry_vm_operation unwanted;
     uint64_t unwanted_number; // 0 = nothing
@@ -216,6 +219,10 @@ int ferry_vm_reserve(struct ferry_vm_sched *sched, size_t more);
 /// Queue one operation; room for it is reserved. It waits for the subject's jobs. subject may be NULL.
 void ferry_vm_queue_operation(struct ferry_vm_sched *sched, const DXGKARG_BUILDPAGINGBUFFER *argument,
                               struct ferry_vm_subject *subject, uint64_t bytes, unsigned flags);
+/// An UPDATE_PAGE_TABLE or FLUSH_TLB: the entries are made from this one when it is built. Whoever writes what it
+/// `reads`, the place that the entries lead to, comes behind it.
+void ferry_vm_queue_table_operation(struct ferry_vm_sched *sched, const DXGKARG_BUILDPAGINGBUFFER *argument,
+                                    struct ferry_vm_subject *subject, DXGK_PTE entry, struct ferry_vm_span reads);
 /// Give the pages back once the subject's operations that are queued have run; room for it is reserved. Returns the
 /// number under which they can be taken back; 0 when they are gone.
 uint64_t ferry_vm_release_later(struct ferry_vm_sched *sched, struct ferry_vm_subject *subject, MDL *mdl);
@@ -310,7 +317,10 @@ int ferry_vm_job_new(struct ferry_vm_sched *sched, struct ferry_vm_context *cont
 void ferry_vm_job_drop(struct ferry_vm_sched *sched, struct ferry_vm_job *job);
 /// Into the node's line, as the number after its newest; `behind` more buffers of the same job follow.
 void ferry_vm_job_queue(struct ferry_vm_sched *sched, struct ferry_vm_job *job, uint32_t behind);
-bool ferry_vm_pump_jobs(struct ferry_vm_sched *sched, unsigned node);
+/// Give the miniport what may go. True when something moved.
+bool ferry_vm_pump_jobs(struct ferry_vm_sched *sched);
+/// At interrupt time, so that each is charged for its own time and not for when somebody looks.
+void ferry_vm_jobs_reported(struct ferry_vm_sched *sched, unsigned node);
 /// Submissions up to the node's reported one are over.
 void ferry_vm_jobs_retired(struct ferry_vm_sched *sched, unsigned node);
 

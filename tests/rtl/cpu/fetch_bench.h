@@ -41,6 +41,7 @@ struct Entry {
     uint32_t bytes, fault;
     uint32_t failed; // Byte offset of what could not be read of the buffer.
     bool interrupt, unread;
+    unsigned space;
 };
 
 // Places of facts behind the first.
@@ -198,7 +199,9 @@ inline void produce(Bench &bench, unsigned number)
     e.bytes = random.once_in(6) ? 0 : random.once_in(5) ? 4096 : 8 * (1 + random.below(random.once_in(2) ? 16 : 512));
     e.fence = random.word();
     e.interrupt = random.once_in(2);
-    uint64_t flags = e.interrupt, reserved = 0;
+    e.space = random.below(16);
+    uint64_t flags = e.interrupt | e.space << 4, reserved = 0;
+    unsigned reserved_flag = 0;
     for (unsigned word = 0; word < 4; word++)
         bench.host.unread.erase((at >> 3) + word);
     switch (random.below(12)) {
@@ -210,7 +213,9 @@ inline void produce(Bench &bench, unsigned number)
         e.fault = FERRY_FAULT_KIND_BUFFER_SIZE;
         break;
     case 1:
-        flags |= 2ull << random.below(31);
+        // Any but the one for the interrupt and the four of the space.
+        reserved_flag = random.below(27);
+        flags |= 2ull << (reserved_flag < 3 ? reserved_flag : reserved_flag + 4);
         e.fault = FERRY_FAULT_KIND_PACKET_RESERVED;
         break;
     case 2:

@@ -88,66 +88,68 @@ module fetch_bench (
     output wire         bready
 );
 
-wire        write_valid;
-wire [15:0] write_address;
-wire [63:0] write_data;
-wire [`FERRY_AXI_A_BITS-1:0] ar, aw;
-wire [`FERRY_AXI_R_BITS-1:0] r;
-wire [`FERRY_AXI_W_BITS-1:0] w;
+    wire        write_valid;
+    wire [15:0] write_address;
+    wire [63:0] write_data;
+    wire [`FERRY_AXI_A_BITS-1:0] ar, aw;
+    wire [`FERRY_AXI_R_BITS-1:0] r;
+    wire [`FERRY_AXI_W_BITS-1:0] w;
 
-assign araddr = ar[`FERRY_AXI_A_ADDRESS_RANGE];
-assign arlen = ar[`FERRY_AXI_A_LENGTH_RANGE];
-assign r[`FERRY_AXI_R_DATA_RANGE] = rdata;
-assign r[`FERRY_AXI_R_RESPONSE_RANGE] = rresp;
-assign r[`FERRY_AXI_R_FAULT_RANGE] = 8'd0;
-assign r[`FERRY_AXI_R_LAST_RANGE] = rlast;
-assign awaddr = aw[`FERRY_AXI_A_ADDRESS_RANGE];
-assign awlen = aw[`FERRY_AXI_A_LENGTH_RANGE];
-assign awtag = aw[`FERRY_AXI_A_TAG_RANGE];
-assign wdata = w[`FERRY_AXI_W_DATA_RANGE];
-assign wstrb = w[`FERRY_AXI_W_STROBE_RANGE];
-assign wlast = w[`FERRY_AXI_W_LAST_RANGE];
-wire unused = &{1'b0, ar, aw};
-wire [3:0]  unused_interrupts;
-wire        unused_packet_ready, unused_packet_data_valid;
-wire [63:0] unused_packet_data;
-wire        unused_enter_long, unused_ended_interrupt;
-wire [2:0]  unused_enter_ring;
-wire [1:0]  unused_ended_slot;
+    assign araddr = ar[`FERRY_AXI_A_ADDRESS_RANGE];
+    assign arlen = ar[`FERRY_AXI_A_LENGTH_RANGE];
+    assign r[`FERRY_AXI_R_DATA_RANGE] = rdata;
+    assign r[`FERRY_AXI_R_RESPONSE_RANGE] = rresp;
+    assign r[`FERRY_AXI_R_FAULT_RANGE] = 8'd0;
+    assign r[`FERRY_AXI_R_LAST_RANGE] = rlast;
+    assign awaddr = aw[`FERRY_AXI_A_ADDRESS_RANGE];
+    assign awlen = aw[`FERRY_AXI_A_LENGTH_RANGE];
+    assign awtag = aw[`FERRY_AXI_A_TAG_RANGE];
+    assign wdata = w[`FERRY_AXI_W_DATA_RANGE];
+    assign wstrb = w[`FERRY_AXI_W_STROBE_RANGE];
+    assign wlast = w[`FERRY_AXI_W_LAST_RANGE];
+    wire unused = &{1'b0, ar, aw};
+    wire [3:0]  unused_interrupts;
+    wire [15:0] unused_spaces;
+    wire        unused_packet_ready, unused_packet_data_valid;
+    wire [63:0] unused_packet_data;
+    wire        unused_enter_long, unused_ended_interrupt;
+    wire [2:0]  unused_enter_ring;
+    wire [1:0]  unused_ended_slot;
 
-ferry_fetch fetch (
-    .clk(clk), .rst(rst), .run(run), .hold(hold), .settled(settled), .wound(wound), .ring_write(ring_write),
-    .ring_number(ring_number), .ring_offset(ring_offset), .ring_read(ring_read), .ring_select(ring_select),
-    .ring_word(ring_word), .ring_taken(ring_taken), .ring_rdata(ring_rdata), .fetched(fetched),
-    .write_valid(write_valid), .write_address(write_address), .write_data(write_data), .next(next), .claim(claim),
-    .fact_ready(fact_ready), .fact_valid(1'b0), .fact_slot(2'd0), .fact_word(fact_word), .fact(fact),
-    .fact_unread(fact_unread), .select(select),
-    .select_slot(select_slot),
-    .interrupts(unused_interrupts), .release_slot(release_slot), .release_number(release_number), .used(used),
-    .ready(ready), .tags(tags), .busy(busy), .m_axi_ar(ar), .m_axi_arvalid(arvalid), .m_axi_arready(arready),
-    .m_axi_r(r), .m_axi_rvalid(rvalid), .m_axi_rready(rready)
-);
+    ferry_fetch fetch (
+        .spaces(unused_spaces),
+        .clk(clk), .rst(rst), .run(run), .hold(hold), .settled(settled), .wound(wound), .ring_write(ring_write),
+        .ring_number(ring_number), .ring_offset(ring_offset), .ring_read(ring_read), .ring_select(ring_select),
+        .ring_word(ring_word), .ring_taken(ring_taken), .ring_rdata(ring_rdata), .fetched(fetched),
+        .write_valid(write_valid), .write_address(write_address), .write_data(write_data), .next(next), .claim(claim),
+        .fact_ready(fact_ready), .fact_valid(1'b0), .fact_slot(2'd0), .fact_word(fact_word), .fact(fact),
+        .fact_unread(fact_unread), .select(select),
+        .select_slot(select_slot),
+        .interrupts(unused_interrupts), .release_slot(release_slot), .release_number(release_number), .used(used),
+        .ready(ready), .tags(tags), .busy(busy), .m_axi_ar(ar), .m_axi_arvalid(arvalid), .m_axi_arready(arready),
+        .m_axi_r(r), .m_axi_rvalid(rvalid), .m_axi_rready(rready)
+    );
 
-ferry_command_ram ram (
-    .clk(clk), .rst(rst), .write_valid(write_valid), .write_address(write_address), .write_data(write_data),
-    .core_valid(core_valid), .core_address(core_address), .core_ready(core_ready), .core_rdata(core_rdata),
-    .list0_valid(list0_valid), .list0_ready(list0_ready), .list0_address(list0_address),
-    .list0_data_valid(list0_data_valid), .list0_data(list0_data), .list1_valid(list1_valid),
-    .list1_ready(list1_ready), .list1_address(list1_address), .list1_data_valid(list1_data_valid),
-    .list1_data(list1_data), .packet_valid(1'b0), .packet_ready(unused_packet_ready), .packet_address(16'd0),
-    .packet_data_valid(unused_packet_data_valid), .packet_data(unused_packet_data)
-);
+    ferry_command_ram ram (
+        .clk(clk), .rst(rst), .write_valid(write_valid), .write_address(write_address), .write_data(write_data),
+        .core_valid(core_valid), .core_address(core_address), .core_ready(core_ready), .core_rdata(core_rdata),
+        .list0_valid(list0_valid), .list0_ready(list0_ready), .list0_address(list0_address),
+        .list0_data_valid(list0_data_valid), .list0_data(list0_data), .list1_valid(list1_valid),
+        .list1_ready(list1_ready), .list1_address(list1_address), .list1_data_valid(list1_data_valid),
+        .list1_data(list1_data), .packet_valid(1'b0), .packet_ready(unused_packet_ready), .packet_address(16'd0),
+        .packet_data_valid(unused_packet_data_valid), .packet_data(unused_packet_data)
+    );
 
-ferry_post post (
-    .clk(clk), .rst(rst), .time_now(time_now), .data_write(data_write), .data_index(data_index),
-    .data_wdata(data_wdata), .start(start), .start_address(start_address), .start_long(start_long),
-    .start_ring(3'd0), .start_slot(2'd0), .start_interrupt(1'b0), .enter_hold(enter_hold), .enter(enter),
-    .enter_long(unused_enter_long), .enter_word(enter_word), .enter_data(enter_data),
-    .enter_ring(unused_enter_ring), .ended(ended), .ended_slot(unused_ended_slot),
-    .ended_interrupt(unused_ended_interrupt), .busy(post_busy),
-    .m_axi_aw(aw), .m_axi_awvalid(awvalid), .m_axi_awready(awready), .m_axi_w(w), .m_axi_wvalid(wvalid),
-    .m_axi_wready(wready), .m_axi_bresp(2'b00), .m_axi_bvalid(bvalid), .m_axi_bready(bready)
-);
+    ferry_post post (
+        .clk(clk), .rst(rst), .time_now(time_now), .data_write(data_write), .data_index(data_index),
+        .data_wdata(data_wdata), .start(start), .start_address(start_address), .start_long(start_long),
+        .start_ring(3'd0), .start_slot(2'd0), .start_interrupt(1'b0), .enter_hold(enter_hold), .enter(enter),
+        .enter_long(unused_enter_long), .enter_word(enter_word), .enter_data(enter_data),
+        .enter_ring(unused_enter_ring), .ended(ended), .ended_slot(unused_ended_slot),
+        .ended_interrupt(unused_ended_interrupt), .busy(post_busy),
+        .m_axi_aw(aw), .m_axi_awvalid(awvalid), .m_axi_awready(awready), .m_axi_w(w), .m_axi_wvalid(wvalid),
+        .m_axi_wready(wready), .m_axi_bresp(2'b00), .m_axi_bvalid(bvalid), .m_axi_bready(bready)
+    );
 
 endmodule
 

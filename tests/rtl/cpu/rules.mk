@@ -9,7 +9,7 @@ rtl_program = $(VERILATOR) --cc --exe --build -O3 $(RTL_FLAGS) --top-module $(1)
     -o $(abspath $@) $(abspath $(2)) > $(BUILD)/verilated/$(notdir $@).log && touch $@
 
 RTL_CPU_PROGRAMS := $(addprefix $(BUILD)/tests/,rtl_control rtl_device rtl_device_32 rtl_device_128 rtl_endings rtl_fetch \
-    rtl_function_reset rtl_host_view rtl_memory_faults rtl_restart rtl_sequencer rtl_tiny)
+    rtl_function_reset rtl_host_view rtl_memory_faults rtl_restart rtl_sequencer rtl_tiny rtl_virtual)
 RTL_CPU_CORE := -GCPU_CORE='"$(CPU_CORE)"'
 TEST_PROGRAMS += $(RTL_CPU_PROGRAMS)
 $(RTL_CPU_PROGRAMS): $(RTL_SOURCES) rtl/packaged_core.vlt $(wildcard $(RTL_CPU_TEST)/*) \
@@ -33,6 +33,11 @@ $(BUILD)/tests/rtl_tiny: | $(BUILD)/firmware/firmware.bin
 	@mkdir -p $(@D) $(BUILD)/verilated
 	$(call rtl_program,ferry_device,$(RTL_CPU_TEST)/tiny_test.cpp,$(RTL_CPU_CORE) -GCONFIGURATION='"tiny"' \
 	    rtl/ferry_device.v $(RTL_CORE))
+
+# With the page-table unit, which the named sets leave out.
+$(BUILD)/tests/rtl_virtual: | $(BUILD)/firmware/firmware.bin
+	@mkdir -p $(@D) $(BUILD)/verilated
+	$(call rtl_program,ferry_device,$(RTL_CPU_TEST)/virtual_test.cpp,$(RTL_CPU_CORE) -GPAGE_TABLES=1 rtl/ferry_device.v $(RTL_CORE))
 
 # Disturbs a running program in some cycles; `make soak` does it in every cycle.
 $(BUILD)/tests/rtl_restart: | $(BUILD)/firmware/firmware.bin

@@ -5,7 +5,7 @@
 // after every row. The argument is the file to write.
 #include <cmath>
 
-#include "suite.h"
+#include "spaces.h"
 
 namespace
 {
@@ -94,6 +94,73 @@ void queue(const char *name, uint32_t bytes, unsigned count, unsigned latency, u
     double each = beats(DESTINATION + destination_off, bytes) + (latency + 2.0) / count;
     add(std::string(name) + "/" + size_name(bytes) + "/rl" + std::to_string(latency), bench.run() / count,
         "cycles/descriptor", each);
+}
+
+// A space of three levels, all tables in video memory, and 128 scattered pages there; the destination is consecutive.
+constexpr uint64_t TABLES_AT = 0x180000, TABLES_END = 8 << 20, VIRTUAL_TO = 0x80000;
+
+void map_range(Spaces &spaces, uint64_t address, uint64_t page, unsigned pages)
+{
+    for (unsigned i = 0; i < pages; i++)
+        spaces.map(1, address + 4096ull * i, false, page + 4096ull * i);
+}
+
+// Start-to-done with both sides virtual and both pages remembered.
+void virtual_single(uint32_t bytes, unsigned latency)
+{
+    Bench bench(latency);
+    Spaces spaces(bench.machine, bench.reference, TABLES_AT, BYTES);
+    spaces.set_root(1, 2);
+    map_range(spaces, 0, SOURCE, 1);
+    map_range(spaces, VIRTUAL_TO, DESTINATION, 1);
+    Job job;
+    job.space = 1;
+    job.source_kind = job.destination_kind = FERRY_ADDRESS_KIND_VIRTUAL;
+    job.destination = VIRTUAL_TO;
+    job.length = bytes;
+    bench.add(job);
+    bench.run();
+    bench.add(job);
+    add("virtual/" + size_name(bytes) + "/rl" + std::to_string(latency), bench.run(), "cycles",
+        latency + 2 + beats(job.destination, bytes));
+}
+
+// 128 pages in random order. Hit: one job, every page remembered. Miss: a job a page, each in another GiB of the space,
+// so that every one is a walk of three levels; the destination is remembered but for a line now and then.
+void virtual_gather(bool miss, unsigned latency)
+{
+    Bench bench(latency);
+    Machine &machine = bench.machine;
+    // Tables of 128 walks: above everything else.
+    machine.local.bytes.resize(TABLES_END);
+    bench.reference.local.resize(TABLES_END);
+    machine.top->local_limit = TABLES_END;
+    Spaces spaces(machine, bench.reference, 2 << 20, TABLES_END);
+    spaces.set_root(1, 2);
+    map_range(spaces, VIRTUAL_TO, DESTINATION, 128);
+    for (unsigned i = 0; i < 128; i++)
+        spaces.map(1, miss ? (1ull + i) << 30 : 4096ull * i, false, 0x80000 + 4096ull * ((i * 37) % 128));
+    auto add_all = [&] {
+        for (unsigned i = 0; i < (miss ? 128 : 1); i++) {
+            Job job;
+            job.space = 1;
+            job.unordered = true;
+            job.source_kind = job.destination_kind = FERRY_ADDRESS_KIND_VIRTUAL;
+            job.source = miss ? (1ull + i) << 30 : 0;
+            job.destination = VIRTUAL_TO + 4096ull * i;
+            job.length = miss ? 4096 : 128 * 4096;
+            bench.add(job);
+        }
+    };
+    if (!miss) {
+        add_all();
+        bench.run();
+    }
+    uint64_t reads = machine.table_reads;
+    add_all();
+    add(std::string(miss ? "gather/miss/rl" : "gather/hit/rl") + std::to_string(latency), bench.run() / 128,
+        "cycles/page", 512);
+    printf("%28s %.2f reads of tables a page\n", "", (double)(machine.table_reads - reads) / 128);
 }
 
 } // namespace
@@ -185,6 +252,12 @@ int main(int argc, char **argv)
         bench.add(job);
         add(aperture ? "gather-aperture/4KiB/rl20" : "gather-list/4KiB/rl20", bench.run() / 128, "cycles/page", 512);
     }
+    for (unsigned latency : {1u, 20u})
+        for (uint32_t bytes : {1u, 4096u})
+            virtual_single(bytes, latency);
+    virtual_gather(false, 20);
+    virtual_gather(true, 20);
+    virtual_gather(true, 100);
     FILE *file = argc > 1 ? fopen(argv[1], "w") : nullptr;
     if (file != nullptr) {
         fprintf(file, "[\n");

@@ -11,17 +11,20 @@ Fault take_fault(Machine &machine)
                    top.fault_packet_offset,
                    top.fault_position,
                    top.fault_written,
-                   (bool)top.fault_up_to_position};
+                   (bool)top.fault_up_to_position,
+                   top.fault_level,
+                   top.fault_entry};
     machine.clear_fault();
     return fault;
 }
 
 std::string text(const Fault &fault)
 {
-    char buffer[160];
-    snprintf(buffer, sizeof(buffer), "kind %u slot %u write %u offset %u position %llx written %u%s", fault.kind,
+    char buffer[200];
+    snprintf(buffer, sizeof(buffer),
+             "kind %u slot %u write %u offset %u position %llx written %u%s level %u entry %llx", fault.kind,
              fault.slot, fault.write, fault.packet_offset, (unsigned long long)fault.position, fault.written,
-             fault.up_to_position ? " up to it" : "");
+             fault.up_to_position ? " up to it" : "", fault.level, (unsigned long long)fault.entry);
     return buffer;
 }
 
@@ -64,7 +67,8 @@ std::string check_job(Machine &machine, Reference &reference, const Job &bad, co
     Fault found = take_fault(machine);
     machine.clear_poison(1u << bad.slot);
     if (found.kind != wanted.kind || found.slot != bad.slot || found.write != wanted.write ||
-        found.packet_offset != bad.packet_offset || found.position != (uint32_t)wanted.position)
+        found.packet_offset != bad.packet_offset || found.position != (uint32_t)wanted.position ||
+        (wanted.of_tables && (found.level != wanted.level || found.entry != wanted.entry)))
         return "expected " + text(wanted) + ", found " + text(found);
     uint32_t written = found.bytes_written(bad.destination);
     if (found.up_to_position != wanted.up_to_position || written > reach || written < least_written)
@@ -74,10 +78,7 @@ std::string check_job(Machine &machine, Reference &reference, const Job &bad, co
     done.apply(bad);
     for (uint32_t i = 0; i < bad.length; i++) {
         uint8_t *place = reference.destination(bad, i);
-        uint8_t now = bad.destination_kind == FERRY_ADDRESS_KIND_LOCAL
-                          ? machine.local.bytes[place - reference.local.data()]
-                          : machine.host.bytes[place - reference.host.data()];
-        if (i < written || (i < reach && now != *place))
+        if (i < written || (i < reach && reference.now(machine, place) != *place))
             *place = *done.destination(bad, i);
     }
     reference.apply(good);

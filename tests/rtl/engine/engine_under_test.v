@@ -27,6 +27,7 @@ module engine_under_test #(
     input  wire [63:0] job_destination,
     input  wire [31:0] job_length,
     input  wire [15:0] job_list_address,
+    input  wire [3:0]  job_space,
     output wire [15:0] jobs_retired,
     output wire [15:0] jobs_retired_urgent,
     output wire [3:0]  poison,
@@ -39,6 +40,8 @@ module engine_under_test #(
     output wire [31:0] fault_position,
     output wire [31:0] fault_written,
     output wire        fault_up_to_position,
+    output wire [1:0]  fault_level,
+    output wire [63:0] fault_entry,
     input  wire        fault_clear,
     input  wire [63:0] local_limit,
     input  wire [63:0] protect_base,
@@ -82,6 +85,19 @@ module engine_under_test #(
     output wire        update_fault_valid,
     output wire [12:0] update_fault_index,
     output wire [63:0] update_fault_entry,
+    // Page-table unit: a space's root, as ROOT has it; what it is to forget, as FORGET has it.
+    input  wire        root_valid,
+    output wire        root_ready,
+    input  wire [3:0]  root_space,
+    input  wire [`FERRY_ROOT_BITS-1:0] root,
+    input  wire        forget_valid,
+    output wire        forget_ready,
+    input  wire [1:0]  forget_scope,
+    input  wire [3:0]  forget_space,
+    input  wire [47:12] forget_page,
+    // In this cycle a table is read; a request was not known.
+    output wire        table_read,
+    output wire        table_missed,
     // A look at the table from outside: an entry, in the next cycle.
     input  wire        window_lookup_valid,
     output wire        window_lookup_ready,
@@ -171,6 +187,9 @@ module engine_under_test #(
     assign job[`FERRY_JOB_DESTINATION_RANGE] = job_destination;
     assign job[`FERRY_JOB_LENGTH_RANGE] = job_length;
     assign job[`FERRY_JOB_LIST_ADDRESS_RANGE] = job_list_address;
+    assign job[`FERRY_JOB_SPACE_RANGE] = job_space;
+    assign fault_level = fault[`FERRY_ENGINE_FAULT_HEIGHT_RANGE];
+    assign fault_entry = fault[`FERRY_ENGINE_FAULT_ENTRY_RANGE];
     assign fault_kind = fault[`FERRY_ENGINE_FAULT_KIND_RANGE];
     assign fault_slot = fault[`FERRY_ENGINE_FAULT_SLOT_RANGE];
     assign fault_write = fault[`FERRY_ENGINE_FAULT_WRITE_RANGE];
@@ -210,8 +229,8 @@ module engine_under_test #(
     assign window_result_snoop = window_result[`FERRY_TRANSLATION_SNOOP_RANGE];
     assign window_result_page = window_result[`FERRY_TRANSLATION_PAGE_RANGE];
 
-    assign m_axi_local_araddr = local_ar[25:0];
-    assign m_axi_local_arlen = local_ar[`FERRY_AXI_A_LENGTH_RANGE];
+    assign m_axi_local_araddr = shared_ar[25:0];
+    assign m_axi_local_arlen = shared_ar[`FERRY_AXI_A_LENGTH_RANGE];
     assign m_axi_local_awaddr = local_aw[25:0];
     assign m_axi_local_awlen = local_aw[`FERRY_AXI_A_LENGTH_RANGE];
     assign m_axi_local_wdata = local_w[`FERRY_AXI_W_DATA_RANGE];
@@ -235,7 +254,49 @@ module engine_under_test #(
     assign host_r[`FERRY_AXI_R_RESPONSE_RANGE] = m_axi_host_rresp;
     assign host_r[`FERRY_AXI_R_FAULT_RANGE] = m_axi_host_rfault;
     assign host_r[`FERRY_AXI_R_LAST_RANGE] = m_axi_host_rlast;
-    wire unused = &{1'b0, events, local_ar, local_aw, host_ar, window_lookup_page};
+    wire unused = &{1'b0, events, shared_ar, local_aw, host_ar, window_lookup_page, read_ids_room, tables_host_ar};
+
+    // ---- Video memory's read channels, of the engine and of the page-table unit; the memory outside answers in order ----
+    wire [`FERRY_AXI_A_BITS-1:0] tables_ar, shared_ar, tables_host_ar;
+    wire [`FERRY_AXI_R_BITS-1:0] shared_r;
+    wire [1:0] tables_valid, tables_answer_valid, read_id, next_id;
+    wire [2*`FERRY_LOOKUP_BITS-1:0] tables_lookup;
+    wire [`FERRY_PAGE_BITS-1:0] tables_answer;
+    wire [127:0] tables_seen;
+    wire        tables_arvalid, tables_arready, tables_rvalid, tables_rready, engine_arvalid, engine_arready, engine_rvalid,
+                engine_rready, read_ids_room, tables_host_arvalid, tables_host_rready, id_known;
+
+    ferry_axi_read_mux #(.PORTS(2)) local_mux (
+        .clk(clk), .rst(rst), .s_axi_ar({tables_ar, local_ar}), .s_axi_arvalid({tables_arvalid, engine_arvalid}),
+        .s_axi_arready({tables_arready, engine_arready}), .s_axi_r(shared_r), .s_axi_rvalid({tables_rvalid, engine_rvalid}),
+        .s_axi_rready({tables_rready, engine_rready}), .m_axi_arid(read_id), .m_axi_ar(shared_ar),
+        .m_axi_arvalid(m_axi_local_arvalid), .m_axi_arready(m_axi_local_arready), .m_axi_rid(next_id), .m_axi_r(local_r),
+        .m_axi_rvalid(m_axi_local_rvalid && id_known), .m_axi_rready(m_axi_local_rready)
+    );
+    ferry_fifo #(.WIDTH(2), .LG_DEPTH(7)) read_ids (
+        .clk(clk), .rst(rst), .in_valid(m_axi_local_arvalid && m_axi_local_arready), .in_ready(read_ids_room), .in_data(read_id),
+        .out_valid(id_known), .out_ready(m_axi_local_rvalid && m_axi_local_rready && m_axi_local_rlast), .out_data(next_id)
+    );
+
+    wire [`FERRY_FORGET_BITS-1:0] forget;
+    assign forget[`FERRY_FORGET_SCOPE_RANGE] = forget_scope;
+    assign forget[`FERRY_FORGET_SPACE_RANGE] = forget_space;
+    assign forget[`FERRY_FORGET_PAGE_RANGE] = forget_page;
+    wire [26:0] limit, closed_base, closed_limit;
+    ferry_limits #(.LOCAL_ADDRESS_BITS(26)) clipped (
+        .clk(clk), .limits(limits), .local_limit_clipped(limit), .protect_base_clipped(closed_base),
+        .protect_limit_clipped(closed_limit)
+    );
+    ferry_page_tables #(.LOCAL_ADDRESS_BITS(26), .HOST_TABLES(0)) page_tables (
+        .clk(clk), .rst(rst), .root_valid(root_valid), .root_ready(root_ready), .root_space(root_space), .root(root),
+        .forget_valid(forget_valid), .forget_ready(forget_ready), .forget(forget), .lookup_valid(tables_valid),
+        .lookup(tables_lookup), .answer_valid(tables_answer_valid), .answer(tables_answer), .seen(tables_seen),
+        .missed(table_missed), .read(table_read), .local_limit(limit), .protect_base(closed_base), .protect_limit(closed_limit),
+        .local_ar(tables_ar), .local_arvalid(tables_arvalid), .local_arready(tables_arready), .local_r(shared_r),
+        .local_rvalid(tables_rvalid), .local_rready(tables_rready), .host_ar(tables_host_ar), .host_arvalid(tables_host_arvalid),
+        .host_arready(1'b0), .host_r({`FERRY_AXI_R_BITS{1'b0}}), .host_rvalid(1'b0), .host_rready(tables_host_rready)
+    );
+    wire unused_host = &{1'b0, tables_host_arvalid, tables_host_rready};
 
     // ---- Units ----
     ferry_engine #(
@@ -254,9 +315,11 @@ module engine_under_test #(
         .read_lookup_page(read_lookup_page), .read_result_valid(read_result_valid), .read_result(read_result),
         .write_lookup_valid(write_lookup_valid), .write_lookup_ready(write_lookup_ready),
         .write_lookup_page(write_lookup_page), .write_result_valid(write_result_valid), .write_result(write_result),
-        .m_axi_local_ar(local_ar), .m_axi_local_arvalid(m_axi_local_arvalid),
-        .m_axi_local_arready(m_axi_local_arready), .m_axi_local_r(local_r), .m_axi_local_rvalid(m_axi_local_rvalid),
-        .m_axi_local_rready(m_axi_local_rready), .m_axi_local_aw(local_aw),
+        .tables_valid(tables_valid), .tables_lookup(tables_lookup), .tables_answer_valid(tables_answer_valid),
+        .tables_answer(tables_answer), .tables_seen(tables_seen), .table_read(table_read),
+        .m_axi_local_ar(local_ar), .m_axi_local_arvalid(engine_arvalid),
+        .m_axi_local_arready(engine_arready), .m_axi_local_r(shared_r), .m_axi_local_rvalid(engine_rvalid),
+        .m_axi_local_rready(engine_rready), .m_axi_local_aw(local_aw),
         .m_axi_local_awvalid(m_axi_local_awvalid), .m_axi_local_awready(m_axi_local_awready),
         .m_axi_local_w(local_w), .m_axi_local_wvalid(m_axi_local_wvalid), .m_axi_local_wready(m_axi_local_wready),
         .m_axi_local_bresp(m_axi_local_bresp), .m_axi_local_bvalid(m_axi_local_bvalid),

@@ -97,6 +97,10 @@ void Machine::port_outputs(unsigned port, Memory &memory)
     if (top->rst)
         held_ar[port] = held_aw[port] = held_w[port] = Held();
 
+    if (arvalid && arready && forbidden.count({port == 1, araddr & ~4095ull}))
+        error(std::string(name) + " read of a page that was forgotten");
+    if (awvalid && awready && forbidden.count({port == 1, awaddr & ~4095ull}))
+        error(std::string(name) + " write to a page that was forgotten");
     if (arvalid && arready) {
         if ((araddr & 7) != 0 || (araddr & 4095) + 8ull * (arlen + 1) > 4096)
             error(std::string(name) + " read burst crosses 4 KiB");
@@ -196,6 +200,7 @@ void Machine::step()
         top->job_destination = job.destination;
         top->job_length = job.length;
         top->job_list_address = job.list_address;
+        top->job_space = job.space;
     }
     top->clk = 0;
     top->eval();
@@ -207,6 +212,9 @@ void Machine::step()
         taken_at.push_back(cycle);
         progress_at = cycle;
     }
+    forget_taken = top->forget_valid && top->forget_ready;
+    table_reads += top->table_read;
+    table_misses += top->table_missed;
     if (top->count_job) {
         retired_at.push_back(cycle);
         progress_at = cycle;

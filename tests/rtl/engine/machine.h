@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <deque>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -48,6 +49,7 @@ struct Job {
     uint64_t destination = 0;
     uint32_t length = 0;
     uint16_t list_address = 0;
+    unsigned space = 0;
 };
 
 struct Timing {
@@ -136,6 +138,10 @@ class Machine
     std::vector<std::string> errors;
     std::vector<Asked> asked;
     std::deque<std::pair<uint64_t, uint16_t>> lists, map_lists;
+    // Pages of both memories that nobody may touch any more, as {host, address of the page}.
+    std::set<std::pair<bool, uint64_t>> forbidden;
+    // Reads of page tables, and requests that the unit did not know.
+    uint64_t table_reads = 0, table_misses = 0;
     // Jobs on their way to the engine; urgent ones are offered first.
     std::deque<Job> waiting, waiting_urgent;
     // Cycle at which each job was taken and retired.
@@ -239,6 +245,33 @@ class Machine
         while (top->update_busy)
             step();
     }
+    void set_root(unsigned space, uint64_t root)
+    {
+        top->root_space = space;
+        top->root = root;
+        top->root_valid = 1;
+        bool taken = false;
+        while (!taken) {
+            top->eval();
+            taken = top->root_ready;
+            step();
+        }
+        top->root_valid = 0;
+    }
+    // The unit forgets. Running jobs keep what they know until an urgent one has made them start anew.
+    void forget(unsigned scope, unsigned space, uint64_t address)
+    {
+        top->forget_scope = scope;
+        top->forget_space = space;
+        top->forget_page = address >> 12;
+        top->forget_valid = 1;
+        bool taken = false;
+        while (!taken) {
+            step();
+            taken = forget_taken;
+        }
+        top->forget_valid = 0;
+    }
     void clear_fault()
     {
         top->fault_clear = 1;
@@ -254,6 +287,7 @@ class Machine
     void step();
 
   private:
+    bool forget_taken = false;
     Held held_ar[2], held_aw[2], held_w[2], shown_r[2], shown_b[2];
     bool r_chosen[2] = {}, b_chosen[2] = {};
     void port_inputs(unsigned port, Memory &memory);

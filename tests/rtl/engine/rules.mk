@@ -5,8 +5,9 @@ ENGINE_RTL := $(wildcard rtl/*.vh rtl/engine/*.v rtl/mmu/*.v rtl/fabric/*.v)
 ENGINE_TESTS := tests/rtl/engine
 ENGINE_FLAGS = --cc -Wall --timescale 1ns/1ns -O3 -I$(GENERATED) -Irtl -Irtl/engine -Irtl/mmu -Irtl/fabric \
 	--top-module engine_under_test --exe --build \
-	-CFLAGS "-O2 -std=c++17 -Wall -Wextra -Werror -I$(abspath $(GENERATED))" $(ENGINE_TESTS)/engine_under_test.v
-ENGINE_NEEDS = $(ENGINE_RTL) $(wildcard $(ENGINE_TESTS)/*.v $(ENGINE_TESTS)/*.h $(ENGINE_TESTS)/*.cpp) $(FLAGS) $(CONTRACT)
+	-CFLAGS "-O2 -std=c++20 -Wall -Wextra -Werror -I$(abspath $(GENERATED))" $(ENGINE_TESTS)/engine_under_test.v
+ENGINE_NEEDS = $(ENGINE_RTL) tests/rtl/mmu/tables.h $(wildcard $(ENGINE_TESTS)/*.v $(ENGINE_TESTS)/*.h $(ENGINE_TESTS)/*.cpp) \
+	$(FLAGS) $(CONTRACT)
 
 TEST_PROGRAMS += $(BUILD)/tests/rtl_engine
 BENCHES += $(BUILD)/bench/engine.json
@@ -16,7 +17,7 @@ $(BUILD)/tests/rtl_engine: $(ENGINE_NEEDS)
 	$(VERILATOR) $(ENGINE_FLAGS) --Mdir $(BUILD)/obj/rtl_engine \
 		$(addprefix $(abspath $(ENGINE_TESTS))/,main.cpp machine.cpp engine_copy.cpp engine_pages.cpp \
 		engine_flight.cpp engine_faults.cpp engine_over.cpp engine_edges.cpp engine_limits.cpp engine_preempt.cpp \
-		engine_cuts.cpp) -o $(abspath $@) && touch $@
+		engine_cuts.cpp engine_virtual.cpp) -o $(abspath $@) && touch $@
 
 $(BUILD)/bench/engine: $(ENGINE_NEEDS)
 	@mkdir -p $(@D) $(BUILD)/obj/rtl_engine_bench

@@ -23,6 +23,7 @@ extern const std::vector<Test> EDGE_TESTS;
 extern const std::vector<Test> LIMIT_TESTS;
 extern const std::vector<Test> PREEMPT_TESTS;
 extern const std::vector<Test> CUT_TESTS;
+extern const std::vector<Test> VIRTUAL_TESTS;
 
 // What the engine tells: `position` is the low half of the address as the job has it, or the offset in a list's pages.
 struct Fault {
@@ -30,6 +31,10 @@ struct Fault {
     uint64_t position;
     uint32_t written;
     bool up_to_position;
+    // What the page tables said; of an expected fault only looked at if of_tables.
+    unsigned level = 0;
+    uint64_t entry = 0;
+    bool of_tables = false;
     // Bytes certainly written of a job that starts here.
     uint32_t bytes_written(uint64_t start) const
     {

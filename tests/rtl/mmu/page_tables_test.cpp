@@ -5,66 +5,13 @@
 #include <cstdlib>
 #include <ctime>
 
-#include "bench.h"
-#include "random_tables.h"
+#include "record_tables.h"
+#include "simple_tables.h"
 
 namespace
 {
 
 uint64_t seed;
-
-std::string text(const Answer &answer)
-{
-    char buffer[160];
-    snprintf(buffer, sizeof buffer, "fault %u height %u seen %llx %s%s %llx", answer.fault, answer.height,
-             (unsigned long long)answer.seen, answer.host ? "host" : "local", answer.snoop ? " snoop" : "",
-             (unsigned long long)answer.address);
-    return buffer;
-}
-
-// Tables at these places, and pages far from them.
-constexpr uint64_t ROOT = 0x100000, TOP = 0x101000, MIDDLE = 0x102000, LOWEST = 0x103000, OTHER = 0x104000;
-constexpr uint64_t ADDRESS = 0x1234'5678'9000; // of GPU virtual memory
-
-uint64_t entry_at(uint64_t table, unsigned height, uint64_t address)
-{
-    return table + (address >> (12 + 9 * height)) % 512 * 8;
-}
-
-struct Simple : Bench {
-    // A space of `levels` levels whose lowest table is LOWEST, and in whose upper tables there is one entry.
-    explicit Simple(unsigned levels = 4, uint64_t random_seed = 1) : Bench(random_seed)
-    {
-        static const uint64_t tables_of[] = {LOWEST, MIDDLE, TOP, ROOT};
-        Root root;
-        root.valid = true;
-        root.height = levels - 1;
-        root.address = tables_of[levels - 1];
-        set_root(3, root);
-        for (unsigned height = levels - 1; height > 0; height--)
-            tables.local.words[entry_at(tables_of[height], height, base(levels))] = VALID | tables_of[height - 1];
-        address = base(levels);
-    }
-    static uint64_t base(unsigned levels) { return ADDRESS & ((1ull << (12 + 9 * levels)) - 1); }
-    uint64_t address = 0;
-    uint64_t &lowest(uint64_t of) { return tables.local.words[entry_at(LOWEST, 0, of)]; }
-    // Asks, and compares with the walker.
-    bool right(const Request &request, unsigned side = 0)
-    {
-        Answer expected = tables.walk(request), given = get(side, request);
-        if (!(given == expected))
-            complain("page " + std::to_string(request.address / PAGE) + ": " + text(given) + ", not " + text(expected));
-        return wrong.empty();
-    }
-    bool right_with(uint64_t entry, unsigned kind, bool write = false, bool may_protected = false)
-    {
-        lowest(address) = entry;
-        forget(FERRY_FORGET_SCOPE_ALL);
-        if (tables.walk({3, address, write, may_protected}).fault != kind)
-            complain("the walker itself says " + text(tables.walk({3, address, write, may_protected})));
-        return right({3, address, write, may_protected}, write);
-    }
-};
 
 std::string levels_and_memories()
 {
@@ -483,46 +430,6 @@ std::string random_tables()
     return "";
 }
 
-// Writes random tables, and what the unit answers for each of their pages, for whoever walks them in another language.
-int record(const char *path)
-{
-    FILE *file = fopen(path, "w");
-    if (file == nullptr)
-        return 1;
-    for (unsigned round = 0; round < 10; round++) {
-        RandomTables random(seed * 40 + round);
-        for (unsigned i = 0; i < 100; i++)
-            random.edit_something();
-        Bench &bench = random.bench;
-        bench.forget(FERRY_FORGET_SCOPE_ALL);
-        const Limits &limits = bench.tables.limits;
-        fprintf(file, "tables %llu %llu %llu\n", (unsigned long long)limits.local,
-                (unsigned long long)limits.protect_base, (unsigned long long)limits.protect_limit);
-        for (unsigned space = 0; space < 16; space++) {
-            const Root &root = bench.tables.roots[space];
-            fprintf(file, "root %u %d %d %u %llu\n", space, root.valid, root.host, root.height,
-                    (unsigned long long)root.address);
-        }
-        for (int memory = 0; memory < 2; memory++) {
-            for (auto &[address, word] : bench.tables.in(memory).words)
-                fprintf(file, "word %d %llu %llu\n", memory, (unsigned long long)address, (unsigned long long)word);
-            for (auto &bad : bench.tables.in(memory).bad)
-                fprintf(file, "bad %d %llu 0\n", memory, (unsigned long long)bad.first);
-        }
-        for (unsigned i = 0; i < 1000; i++) {
-            Request request = RandomTables::request(random.pages[bench.random.below(random.pages.size())], i % 4);
-            Answer answer = bench.get(i / 4 % 2, request);
-            fprintf(file, "answer %u %llu %d %d %u %d %d %llu %u %llu\n", request.space,
-                    (unsigned long long)request.address, request.write, request.may_protected, answer.fault,
-                    answer.host, answer.snoop, (unsigned long long)answer.address, answer.height,
-                    (unsigned long long)answer.seen);
-        }
-        if (!bench.wrong.empty())
-            return 1;
-    }
-    return fclose(file);
-}
-
 } // namespace
 
 int main(int argc, char **argv)
@@ -531,7 +438,7 @@ int main(int argc, char **argv)
     seed = given != nullptr ? strtoull(given, nullptr, 0) : (uint64_t)time(nullptr);
     printf("seed %llu (FERRY_SEED=%llu replays)\n", (unsigned long long)seed, (unsigned long long)seed);
     if (argc > 1)
-        return record(argv[1]);
+        return record(argv[1], seed);
     struct {
         const char *name;
         std::string (*run)();

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "ddi/miniport.h"
+#include "ferry/ferry.h"
 
 #define BIT(type, member, mask)                                                                                        \
     do {                                                                                                               \

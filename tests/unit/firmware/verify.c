@@ -90,7 +90,7 @@ static const char *check_fault(unsigned number, const struct double_post *post, 
         return say(number, "fault's header", post->words[FERRY_FAULT_RECORD_HEADER / 4], fault->header);
     if (post->words[FERRY_FAULT_RECORD_WRITTEN / 4] != written)
         return say(number, "fault's written bytes", post->words[FERRY_FAULT_RECORD_WRITTEN / 4], written);
-    for (unsigned word = FERRY_FAULT_RECORD_RESERVED / 4; word < 16; word++)
+    for (unsigned word = FERRY_FAULT_RECORD_WALK / 4; word < 16; word++)
         if (post->words[word])
             return say(number, "reserved word of a fault record", post->words[word], 0);
     return NULL;

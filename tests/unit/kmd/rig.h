@@ -85,17 +85,21 @@ static inline void on_interrupt(void *context, uint32_t causes)
     rig->kmd->DxgkDdiInterruptRoutine(rig->adapter, 0);
 }
 
+// The driver model of the miniport and its device; a program that wants another one says so before its cases.
+static unsigned rig_model = 1;
+
 static inline int rig_setup(void **state)
 {
     struct rig *rig = calloc(1, sizeof *rig);
-    struct ferry_model_options options = {.local_bytes = LOCAL_BYTES, .aperture_pages = APERTURE_PAGES};
+    struct ferry_model_options options = {
+        .local_bytes = LOCAL_BYTES, .aperture_pages = APERTURE_PAGES, .page_tables = rig_model == 2};
     struct ferry_link_config config = {.size = sizeof config, .seed = 5};
     DXGKRNL_INTERFACE os = {sizeof os, DXGKRNL_INTERFACE_VERSION, rig, on_notify, on_dpc, on_queue};
 
     assert_int_equal(ferry_model_link_open(&options, &config, &rig->link), FERRY_OK);
     rig->model = ferry_model_link_model(rig->link);
     assert_int_equal(ferry_gpu_open(rig->link, NULL, &rig->gpu), FERRY_OK);
-    rig->kmd = ferry_kmd_miniport();
+    rig->kmd = rig_model == 2 ? ferry_kmd_miniport_model2() : ferry_kmd_miniport();
     assert_int_equal(rig->kmd->DxgkDdiAddDevice(rig->gpu, &rig->adapter), STATUS_SUCCESS);
     assert_int_equal(rig->kmd->DxgkDdiStartDevice(rig->adapter, &os), STATUS_SUCCESS);
     ferry_gpu_set_interrupt(rig->gpu, on_interrupt, rig);

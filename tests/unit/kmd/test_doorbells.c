@@ -150,6 +150,8 @@ static void one_that_comes_late_tells_of_no_fence(void **state)
     assert_true(ferry_gpu_cycles(rig->gpu) - before < 20000); // It does not wait for an entry that has gone by.
     assert_int_equal(reset.LastAbortedFenceId, 21);
     assert_int_equal(current_fence(rig), 21);
+    run(rig);
+    assert_int_equal(rig->note_count, 2); // Nor is the entry told of now, as the fence before it.
     works_from(rig, 22);
     end(rig);
 }

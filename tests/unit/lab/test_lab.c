@@ -62,6 +62,7 @@ static void expect_stopped(uint32_t choice, const char *word)
     assert_int_equal(outcome.line, 7); // "t 3"
     assert_non_null(strstr(outcome.problem, "policy errs names"));
     assert_non_null(strstr(outcome.problem, "in frame 2"));
+    assert_int_equal(outcome.chosen, choice < 3 ? choice : UINT32_MAX);
     if (!strstr(outcome.problem, word))
         fail_msg("'%s' does not say '%s'", outcome.problem, word);
     ferry_lab_outcome_release(&outcome);
@@ -95,6 +96,47 @@ static void what_the_job_needs_may_not_leave(void **state)
     ferry_lab_run(&bench, &errs, 2 * PAGE, &outcome);
     assert_int_equal(outcome.result, FERRY_LAB_BAD_CHOICE);
     assert_non_null(strstr(outcome.problem, "the job under way needs (number 1) in frame 2"));
+    ferry_lab_outcome_release(&outcome);
+    unload();
+}
+
+// It says of all that it may leave, that all is in place, and that there is much room; then names what the job needs.
+static uint32_t choose_by_lying(struct ferry_lab_memory *memory)
+{
+    for (size_t i = 0; i < memory->item_count; i++) {
+        memory->items[i].pinned = memory->items[i].dirty = false;
+        memory->items[i].in_place = true;
+        memory->items[i].pages = 1000;
+    }
+    memory->free_pages = memory->pages = 1000;
+    memory->placed_count = 0;
+    return chosen;
+}
+
+static void what_a_policy_writes_is_not_believed(void **state)
+{
+    static const struct ferry_lab_policy lies = {.name = "lies", .choose = choose_by_lying};
+    static const char *const words[] = {"the job under way needs (number 0) in frame 2 to make room for 4096 bytes",
+                                        "that is not in video memory (number 3) in frame 2"};
+    struct ferry_lab_outcome outcome;
+    (void)state;
+    load("a 7 4096 buffer\na 8 4096 buffer\na 9 4096 buffer\na 10 4096 buffer\nt 7\nt 8\nf\nd 7 9\nf\n");
+    for (unsigned i = 0; i < 2; i++) {
+        chosen = i ? 3 : 0;
+        ferry_lab_run(&bench, &lies, 2 * PAGE, &outcome);
+        assert_int_equal(outcome.result, FERRY_LAB_BAD_CHOICE);
+        assert_int_equal(outcome.chosen, chosen);
+        if (!strstr(outcome.problem, words[i]))
+            fail_msg("'%s'", outcome.problem);
+        ferry_lab_outcome_release(&outcome);
+    }
+    // One that may leave does, with its content, and counts as what it is.
+    chosen = 1;
+    ferry_lab_run(&bench, &lies, 2 * PAGE, &outcome);
+    assert_int_equal(outcome.result, FERRY_LAB_OK);
+    assert_int_equal(outcome.count.evictions, 1);
+    assert_int_equal(outcome.count.out, PAGE);
+    assert_int_equal(outcome.count.filled, 3 * PAGE);
     ferry_lab_outcome_release(&outcome);
     unload();
 }
@@ -153,6 +195,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_policy_that_errs_is_stopped),
         cmocka_unit_test(what_the_job_needs_may_not_leave),
+        cmocka_unit_test(what_a_policy_writes_is_not_believed),
         cmocka_unit_test(a_round_that_does_not_fit),
         cmocka_unit_test(a_job_that_does_not_fit),
     };

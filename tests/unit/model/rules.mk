@@ -2,7 +2,7 @@
 # The reference model's own tests; the link around it is tested with the device and the whole system.
 
 MODEL_CORE := $(filter-out sim/model/link.c,$(wildcard sim/model/*.c))
-MODEL_TESTS := $(BUILD)/tests/test_model_packets $(BUILD)/tests/test_model_refusals $(BUILD)/tests/test_model_device
+MODEL_TESTS := $(patsubst tests/unit/model/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/model/test_*.c))
 
 $(MODEL_TESTS): $(BUILD)/tests/%: tests/unit/model/%.c tests/unit/model/rig.h $(MODEL_CORE) $(wildcard sim/model/*.h) $(CONTRACT)
 	@mkdir -p $(@D)

@@ -167,7 +167,7 @@ static void registers_are_written_while_pages_come_in(void **context)
             put64(at + 6 + 2 * page, machine.host.bus + 4096 * (page * 5 % 16));
         }
     }
-    const struct ferry_gpu_entry entry = {machine.buffer.bus, 4 * machine.words, true, ++machine.fence};
+    const struct ferry_gpu_entry entry = {machine.buffer.bus, 4 * machine.words, true, 0, ++machine.fence};
     assert_int_equal(ferry_gpu_ring_submit(machine.gpu, RING_PAGING, &entry, &number), FERRY_OK);
     assert_int_equal(ferry_gpu_run(machine.gpu, 10000), FERRY_OK);
     // The device keeps the link full of answers to its reads, and the host's writes go between them.

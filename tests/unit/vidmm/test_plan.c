@@ -14,53 +14,18 @@
 #include <string.h>
 #include <time.h>
 
-#include "vidmm/space/search.h"
+#include "plan_owner.h"
 
 #define MOST_PAGES  24
 #define MOST_OWNERS 12
 
-struct owner {
-    struct ferry_vm_use use;
-    struct ferry_vm_block *block;
-    unsigned alignment_log2, pages;
-    bool fixed, dirty, stays;
-};
-
-static uint64_t state_word, facts_asked;
-
-static uint32_t pick(uint32_t below)
-{
-    state_word ^= state_word << 13;
-    state_word ^= state_word >> 7;
-    state_word ^= state_word << 17;
-    return (uint32_t)(state_word >> 20) % below;
-}
-
-static void facts_of(void *context, void *opaque, struct ferry_vm_facts *facts)
-{
-    struct owner *owner = opaque;
-    (void)context;
-    facts_asked++;
-    *facts = (struct ferry_vm_facts){.use = &owner->use,
-                                     .block = &owner->block,
-                                     .alignment_log2 = owner->alignment_log2,
-                                     .fixed = owner->fixed,
-                                     .stays = owner->stays,
-                                     .dirty = owner->dirty};
-}
+// ---- A random state, and the map beside it ----
 
 static bool leaves(void *context, const struct ferry_vm_use *use)
 {
     (void)context;
     return !((const struct owner *)(const void *)((const char *)use - offsetof(struct owner, use)))->stays;
 }
-
-static void *owner_of(struct ferry_vm_use *use)
-{
-    return (char *)use - offsetof(struct owner, use);
-}
-
-// ---- A random state, and the map beside it ----
 
 struct state {
     unsigned pages, count;
@@ -392,131 +357,8 @@ static void random_states(void **state)
     assert_true(counts.refused > count / 50 && counts.moved > count / 50 && counts.bounced > count / 1000);
 }
 
-// A segment full of candidates of one to eight pages; what one plan asks is counted.
-static uint64_t questions(unsigned count, uint64_t *longest)
-{
-    struct owner *owners = calloc(count + 1, sizeof(*owners));
-    struct ferry_vm_space space;
-    struct ferry_vm_victims victims;
-    struct ferry_vm_region region = {&space, &victims, true};
-    struct ferry_vm_plan plan = {0};
-    uint64_t pages = 0, asked = 0, missing;
-    state_word = 12345;
-    for (unsigned i = 0; i < count; i++)
-        pages += owners[i].pages = 1 + pick(8);
-    assert_true(ferry_vm_space_init(&space, pages));
-    ferry_vm_victims_init(&victims, false);
-    for (unsigned i = 0; i < count; i++) {
-        bool no_memory;
-        owners[i].use.serial = i + 1;
-        owners[i].use.pages = owners[i].pages;
-        owners[i].block = ferry_vm_space_take(&space, owners[i].pages, 1, false, 0, &owners[i], &no_memory);
-        ferry_vm_victim_used(&owners[i].use, 1 + pick(count));
-        ferry_vm_victim_used(&owners[i].use, count + pick(count));
-        ferry_vm_victim_add(&victims, &owners[i].use);
-    }
-    struct owner *newcomer = &owners[count];
-    *longest = 0;
-    for (unsigned i = 0; i < 200; i++) {
-        struct ferry_vm_wanted wanted = {newcomer, 1 + pick(64), 0, UINT64_MAX, false};
-        facts_asked = 0;
-        ferry_vm_plan_begin(&plan, NULL, facts_of, owner_of, 2 * (uint64_t)count);
-        assert_int_equal(ferry_vm_plan_want(&plan, &region, &wanted, &missing), FERRY_VM_PLANNED);
-        asked += facts_asked;
-        *longest = facts_asked > *longest ? facts_asked : *longest;
-        ferry_vm_plan_undo(&plan);
-    }
-    ferry_vm_plan_destroy(&plan);
-    ferry_vm_space_destroy(&space);
-    free(owners);
-    return asked / 200;
-}
-
-static void a_plan_does_not_walk_over_the_segment(void **state)
-{
-    (void)state;
-    uint64_t longest, few = questions(1000, &longest), many = questions(200000, &longest);
-    print_message("  questions a plan: %llu of 1,000 allocations, %llu of 200,000, at most %llu\n",
-                  (unsigned long long)few, (unsigned long long)many, (unsigned long long)longest);
-    assert_true(many <= 3 * few);
-    assert_true(longest < 20000);
-}
-
-// Of every two neighbours one is needed at once and one late.
-static void who_is_needed_soon_is_pushed_aside_and_not_thrown_out(void **state)
-{
-    (void)state;
-    struct owner owners[9] = {0};
-    struct ferry_vm_space space;
-    struct ferry_vm_victims victims;
-    struct ferry_vm_region region = {&space, &victims, true};
-    struct ferry_vm_plan plan = {0};
-    struct ferry_vm_wanted wanted = {&owners[8], 2, 0, UINT64_MAX, false};
-    uint64_t missing;
-    assert_true(ferry_vm_space_init(&space, 8));
-    ferry_vm_victims_init(&victims, false);
-    for (unsigned i = 0; i < 8; i++) {
-        bool no_memory;
-        owners[i].use = (struct ferry_vm_use){.last = 10000, .period = i % 2 ? 1 : 1000, .pages = 1, .serial = i + 1};
-        owners[i].block = ferry_vm_space_take(&space, 1, 1, false, 0, &owners[i], &no_memory);
-        ferry_vm_victim_add(&victims, &owners[i].use);
-    }
-    ferry_vm_plan_begin(&plan, NULL, facts_of, owner_of, 10000);
-    assert_int_equal(ferry_vm_plan_want(&plan, &region, &wanted, &missing), FERRY_VM_PLANNED);
-    ferry_vm_plan_finish(&plan);
-    for (size_t i = 0; i < plan.step_count; i++)
-        if (plan.steps[i].kind == FERRY_VM_STEP_EVICT)
-            assert_int_equal(((struct owner *)plan.steps[i].owner - owners) % 2, 0);
-    assert_int_equal(plan.evicted_pages, 2);
-    assert_int_equal(plan.moved_pages, 1);
-    ferry_vm_plan_destroy(&plan);
-    ferry_vm_space_destroy(&space);
-}
-
-// 5 pages between holes of 2 and 4, and 8 between those 4 and 2 more: room for 6 comes of pushing either. The 5 would
-// slide by 2, which goes by way of system memory, and the 8 by 4.
-static void who_may_not_leave_is_not_pushed_by_inches(void **state)
-{
-    static const struct {
-        unsigned first, pages;
-    } places[] = {{2, 5}, {11, 8}};
-    (void)state;
-    for (unsigned fixed = 0; fixed < 2; fixed++) {
-        struct owner owners[3] = {0};
-        struct ferry_vm_space space;
-        struct ferry_vm_victims victims;
-        struct ferry_vm_region region = {&space, &victims, true};
-        struct ferry_vm_plan plan = {0};
-        struct ferry_vm_wanted wanted = {&owners[2], 6, 0, UINT64_MAX, false};
-        uint64_t missing;
-        assert_true(ferry_vm_space_init(&space, 21));
-        ferry_vm_victims_init(&victims, false);
-        for (unsigned i = 0; i < 2; i++) {
-            bool no_memory;
-            owners[i].pages = places[i].pages;
-            owners[i].stays = true;
-            owners[i].use = (struct ferry_vm_use){.pages = places[i].pages, .serial = i + 1};
-            owners[i].block = ferry_vm_space_take_at(&space, places[i].first, places[i].pages, &owners[i], &no_memory);
-        }
-        // Where nothing else is left, it is pushed all the same.
-        owners[1].fixed = fixed != 0;
-        ferry_vm_plan_begin(&plan, NULL, facts_of, owner_of, 1);
-        assert_int_equal(ferry_vm_plan_want(&plan, &region, &wanted, &missing), FERRY_VM_PLANNED);
-        ferry_vm_plan_finish(&plan);
-        assert_int_equal(plan.step_count, 2);
-        assert_int_equal(plan.steps[0].kind, FERRY_VM_STEP_MOVE);
-        assert_ptr_equal(plan.steps[0].owner, &owners[fixed ? 0 : 1]);
-        assert_int_equal(plan.steps[0].to, fixed ? 0 : 7);
-        ferry_vm_plan_destroy(&plan);
-        ferry_vm_space_destroy(&space);
-    }
-}
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_states),
-                                       cmocka_unit_test(who_is_needed_soon_is_pushed_aside_and_not_thrown_out),
-                                       cmocka_unit_test(who_may_not_leave_is_not_pushed_by_inches),
-                                       cmocka_unit_test(a_plan_does_not_walk_over_the_segment)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_states)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "ddi/paging.h"
+#include "ferry/ferry.h"
 
 const char *ferry_operation_name(unsigned operation)
 {

@@ -1,0 +1,85 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Puts what was built where it belongs, or takes it away again; writes nothing in this folder.
+# usage: install.sh install | uninstall, with DESTDIR, prefix, exec_prefix, bindir, libdir, includedir, man1dir, man7dir, BUILD,
+# version and libs_private in the environment.
+set -eu
+umask 022
+
+here=host-driver/package
+shared=libferry.so.$version
+soname=libferry.so.${version%%.*}
+headers=$(cd host-driver/include/ferry && echo *.h)
+
+fail() { echo "$action: $*" >&2; exit 1; }
+
+# folder DIRECTORY: made where it is missing, with DESTDIR before it.
+folder() { install -d "$DESTDIR$1"; }
+
+# put MODE FILE NAME: one file; what was there is replaced by another one, so a program that runs keeps its own.
+put() { install -m "$1" "$2" "$DESTDIR$3"; }
+
+# value TEXT: a value in a pkg-config file; what lies below the prefix is told by it, so that --define-prefix moves it too.
+value() {
+    case $1 in
+        "$prefix"/*) printf '${prefix}/%s' "${1#"$prefix"/}" ;;
+        *) printf '%s' "$1" ;;
+    esac
+}
+
+# Backslash, ampersand and bar mean something behind sed's s.
+escaped() { printf '%s' "$1" | sed 's/[\\&|]/\\&/g'; }
+
+describe() {
+    sed -e "s|@prefix@|$(escaped "$prefix")|" \
+        -e "s|@exec_prefix@|$(escaped "$([ "$exec_prefix" = "$prefix" ] && echo '${prefix}' || value "$exec_prefix")")|" \
+        -e "s|@libdir@|$(escaped "$(value "$libdir")")|" -e "s|@includedir@|$(escaped "$(value "$includedir")")|" \
+        -e "s|@version@|$version|" -e "s|@libs_private@|$libs_private|" "$here/ferry.pc.in"
+}
+
+# The same name and place as for pkg-config's other files, so that what comes from a release can be told.
+page() { sed "s|@version@|$version|" "docs/man/$1"; }
+
+put_text() { # NAME: standard input as a file that everybody may read.
+    rm -f "$DESTDIR$1"
+    cat >"$DESTDIR$1"
+    chmod 644 "$DESTDIR$1"
+}
+
+put_all() {
+    for directory in "$bindir" "$libdir/pkgconfig" "$includedir/ferry" "$man1dir" "$man7dir"; do folder "$directory"; done
+    put 755 "$BUILD/ferry" "$bindir/ferry"
+    put 644 "$BUILD/library/libferry.a" "$libdir/libferry.a"
+    put 755 "$BUILD/library/$shared" "$libdir/$shared"
+    ln -sfn "$shared" "$DESTDIR$libdir/$soname"
+    ln -sfn "$soname" "$DESTDIR$libdir/libferry.so"
+    describe | put_text "$libdir/pkgconfig/ferry.pc"
+    for header in $headers; do put 644 "host-driver/include/ferry/$header" "$includedir/ferry/$header"; done
+    page ferry.1 | put_text "$man1dir/ferry.1"
+    page libferry.7 | put_text "$man7dir/libferry.7"
+    # The loader's cache is the running system's.
+    [ -n "$DESTDIR" ] || [ "$(id -u)" -ne 0 ] || ldconfig 2>/dev/null || true
+}
+
+take_all() {
+    rm -f "$DESTDIR$bindir/ferry" "$DESTDIR$libdir/libferry.a" "$DESTDIR$libdir/$shared" "$DESTDIR$libdir/pkgconfig/ferry.pc" \
+        "$DESTDIR$man1dir/ferry.1" "$DESTDIR$man7dir/libferry.7"
+    # Another release beside this one keeps its links.
+    for link in "$soname" libferry.so; do
+        [ -e "$DESTDIR$libdir/$link" ] || rm -f "$DESTDIR$libdir/$link"
+    done
+    for header in $headers; do rm -f "$DESTDIR$includedir/ferry/$header"; done
+    # This folder is ours alone; with somebody else's file in it, it stays.
+    rmdir "$DESTDIR$includedir/ferry" 2>/dev/null || true
+    [ -n "$DESTDIR" ] || [ "$(id -u)" -ne 0 ] || ldconfig 2>/dev/null || true
+}
+
+action=$1
+for directory in "$prefix" "$exec_prefix" "$bindir" "$libdir" "$includedir" "$man1dir" "$man7dir"; do
+    case $directory in /*) ;; *) fail "'$directory' does not begin with a slash; folders are given whole" ;; esac
+done
+case $action in
+    install) put_all ;;
+    uninstall) take_all ;;
+    *) fail "no such action" ;;
+esac

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// The memory map of a run that moves no byte: the manager says where everything is, as on a device.
+#ifndef FERRY_TOOLS_PAGE_MAP_H
+#define FERRY_TOOLS_PAGE_MAP_H
+
+#include <stdio.h>
+
+#include "tools/policy_session.h"
+#include "tools/vram_map.h"
+
+/// Play the traces on the manager once more and keep what was where. To be freed when it returns 0 (an exit code).
+int ferry_page_map(struct ferry_policy_session *session, uint64_t bytes, struct ferry_vram_map *map);
+/// Draw it.
+int ferry_page_map_draw(FILE *file, const struct ferry_policy_session *session, const struct ferry_vram_map *map);
+
+#endif

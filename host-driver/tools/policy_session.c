@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "tools/policy_session.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "tools/number_list.h"
+#include "tools/tool.h"
+
+#define PAGE_BYTES        4096u
+#define LEAST_OF_A_FACTOR 0.01
+#define MOST_OF_A_FACTOR  100.0
+
+// ---- What is asked for ----------------------------------------------------------------------------------------------
+
+// In bytes too: a number to be given as it stands.
+static void sizes_that_do(const struct ferry_lab_traces *traces, char text[160])
+{
+    char least[FERRY_SIZE_TEXT], most[FERRY_SIZE_TEXT];
+    uint64_t job = (traces->largest_job + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+    job = job ? job : PAGE_BYTES;
+    snprintf(text, 160, "from %s (%" PRIu64 "K, the largest job) to %s (%" PRIu64 "K, all that lives at once)",
+             ferry_size_text(job, least), job / 1024, ferry_size_text(traces->most_living, most),
+             (traces->most_living + 1023) / 1024);
+}
+
+static int bad_size(const char *field, const struct ferry_lab_traces *traces)
+{
+    char range[160];
+    sizes_that_do(traces, range);
+    if (traces->most_living == 0) {
+        ferry_complain("--vram: '%s' is no size: no allocation is ever made", field);
+        return FERRY_EXIT_USAGE;
+    }
+    ferry_complain("--vram: '%s' is no size: %s makes sense here, in whole pages (K, M, G), or a factor of a median "
+                   "frame (0.95W) or of the largest (0.5F)",
+                   field, range);
+    return FERRY_EXIT_USAGE;
+}
+
+static uint64_t of_factor(double factor, char unit, const struct ferry_lab_traces *traces)
+{
+    uint64_t bytes = (uint64_t)(factor * (double)(unit == 'W' ? traces->median_frame : traces->largest_frame));
+    return bytes / PAGE_BYTES * PAGE_BYTES;
+}
+
+static int read_size(const char *field, const struct ferry_lab_traces *traces, uint64_t *bytes)
+{
+    size_t length = strlen(field);
+    char unit = length ? field[length - 1] : 0;
+    if (unit == 'W' || unit == 'F') {
+        char *end;
+        double factor = strtod(field, &end);
+        // Digits and a point: strtod() takes more than people mean.
+        if (end != field + length - 1 || strspn(field, "0123456789.") != length - 1 ||
+            !(factor >= LEAST_OF_A_FACTOR && factor <= MOST_OF_A_FACTOR))
+            return bad_size(field, traces);
+        *bytes = of_factor(factor, unit, traces);
+    } else if (ferry_parse_size(field, bytes) != 0 || *bytes % PAGE_BYTES != 0) {
+        return bad_size(field, traces);
+    }
+    return *bytes >= PAGE_BYTES && *bytes <= FERRY_TIB ? FERRY_EXIT_OK : bad_size(field, traces);
+}
+
+// The next field of a list with commas. False at its end. A field that is too long is cut, and then no name of
+// anything.
+static bool next_field(const char **list, char *field, size_t room)
+{
+    if (!*list)
+        return false;
+    size_t length = strcspn(*list, ",");
+    snprintf(field, room, "%.*s", (int)length, *list);
+    *list = (*list)[length] ? *list + length + 1 : NULL;
+    return true;
+}
+
+static size_t fields_of(const char *list)
+{
+    size_t count = 1;
+    for (; *list; list++)
+        count += *list == ',';
+    return count;
+}
+
+static int read_policies(struct ferry_policy_session *session, const char *list)
+{
+    char field[32];
+    if (!list) {
+        session->policies[session->policy_count++] = NULL;
+        for (size_t i = 0; ferry_lab_policies[i] && session->policy_count < FERRY_POLICY_MOST; i++)
+            session->policies[session->policy_count++] = ferry_lab_policies[i];
+        return FERRY_EXIT_OK;
+    }
+    while (next_field(&list, field, sizeof field)) {
+        if (session->policy_count == FERRY_POLICY_MOST) {
+            ferry_complain("--policy: more than %u policies", FERRY_POLICY_MOST);
+            return FERRY_EXIT_USAGE;
+        }
+        if (!ferry_lab_find(field, &session->policies[session->policy_count])) {
+            char known[200] = FERRY_LAB_OURS;
+            for (size_t i = 0; ferry_lab_policies[i]; i++) {
+                size_t at = strlen(known);
+                snprintf(known + at, sizeof known - at, ", %s", ferry_lab_policies[i]->name);
+            }
+            ferry_complain("--policy: there is no policy '%s'; there are %s", field, known);
+            return FERRY_EXIT_USAGE;
+        }
+        session->policy_count++;
+    }
+    return FERRY_EXIT_OK;
+}
+
+static int read_programs(const struct ferry_policy_options *options, struct ferry_lab_bench *bench)
+{
+    uint64_t weights[FERRY_LAB_MOST_TRACES], reservations[FERRY_LAB_MOST_TRACES] = {0};
+    for (unsigned i = 0; i < FERRY_LAB_MOST_TRACES; i++)
+        weights[i] = 1;
+    int status = ferry_read_weights(options->weights, options->trace_count, weights);
+    if (status == FERRY_EXIT_OK)
+        status = ferry_read_reservations(options->reservations, options->trace_count, reservations);
+    for (unsigned i = 0; i < options->trace_count; i++)
+        bench->programs[i] = (struct ferry_lab_program){.weight = (uint32_t)weights[i], .reservation = reservations[i]};
+    return status;
+}
+
+static int read_traces(struct ferry_policy_session *session)
+{
+    const struct ferry_policy_options *options = session->report.options;
+    struct ferry_policy_report *report = &session->report;
+    struct ferry_trace_error error;
+    for (unsigned i = 0; i < options->trace_count; i++) {
+        const char *path = options->trace_files[i], *slash = strrchr(path, '/');
+        size_t at = strlen(report->names);
+        report->trace_names[i] = slash ? slash + 1 : path;
+        snprintf(report->names + at, sizeof report->names - at, "%s%s", i ? ", " : "", report->trace_names[i]);
+        if (ferry_trace_read(path, &session->traces[i], &error) == 0)
+            continue;
+        if (error.line)
+            ferry_complain("%s, line %" PRIu64 ": %s", path, error.line, error.reason);
+        else
+            ferry_complain("%s: %s", path, error.reason);
+        return FERRY_EXIT_USAGE;
+    }
+    return FERRY_EXIT_OK;
+}
+
+int ferry_policy_begin(struct ferry_policy_session *session, const struct ferry_policy_options *options)
+{
+    *session = (struct ferry_policy_session){.bench = {.seed = options->seed}};
+    session->report.options = options;
+    session->report.traces = &session->bench.traces;
+    int status = read_programs(options, &session->bench);
+    if (status == FERRY_EXIT_OK)
+        status = read_policies(session, options->policies);
+    if (status == FERRY_EXIT_OK)
+        status = read_traces(session);
+    if (status == FERRY_EXIT_OK &&
+        ferry_lab_prepare(&session->bench.traces, session->traces, options->trace_count) != 0) {
+        ferry_complain("no memory for the traces");
+        status = FERRY_EXIT_LIBRARY;
+    }
+    return status;
+}
+
+void ferry_policy_release(struct ferry_policy_report *report)
+{
+    for (size_t i = 0; i < report->size_count && report->sizes; i++) {
+        for (size_t k = 0; k < report->sizes[i].row_count; k++)
+            ferry_lab_outcome_release(&report->sizes[i].rows[k].outcome);
+        free(report->sizes[i].rows);
+    }
+    free(report->sizes);
+    report->sizes = NULL;
+    report->size_count = 0;
+}
+
+void ferry_policy_end(struct ferry_policy_session *session)
+{
+    ferry_policy_release(&session->report);
+    ferry_lab_release(&session->bench.traces);
+    for (unsigned i = 0; i < FERRY_LAB_MOST_TRACES; i++)
+        ferry_trace_free(&session->traces[i]);
+}
+
+// ---- Sizes
+// ------------------------------------------------------------------------------------------------------------
+
+static int make_sizes(struct ferry_policy_session *session, size_t count)
+{
+    struct ferry_policy_report *report = &session->report;
+    report->sizes = calloc(count, sizeof *report->sizes);
+    if (!report->sizes) {
+        ferry_complain("no memory for %zu sizes", count);
+        return FERRY_EXIT_LIBRARY;
+    }
+    report->size_count = count;
+    return FERRY_EXIT_OK;
+}
+
+// A little less than a frame needs, or what at least makes sense.
+static const char *usual_size(const struct ferry_lab_traces *traces)
+{
+    if (of_factor(0.95, 'W', traces) >= traces->largest_job)
+        return "0.95W";
+    return of_factor(0.95, 'F', traces) >= traces->largest_job ? "0.95F" : "1.00F";
+}
+
+int ferry_policy_sizes(struct ferry_policy_session *session)
+{
+    const struct ferry_lab_traces *traces = &session->bench.traces;
+    const char *list = session->report.options->sizes;
+    list = list ? list : usual_size(traces);
+    int status = make_sizes(session, fields_of(list));
+    for (size_t i = 0; i < session->report.size_count && status == FERRY_EXIT_OK; i++) {
+        struct ferry_policy_size *size = &session->report.sizes[i];
+        next_field(&list, size->said, sizeof size->said);
+        status = read_size(size->said, traces, &size->bytes);
+    }
+    return status;
+}
+
+int ferry_policy_sweep_sizes(struct ferry_policy_session *session, uint64_t points)
+{
+    const struct ferry_lab_traces *traces = &session->bench.traces;
+    uint64_t least = traces->median_frame / 4, most = (traces->most_living + PAGE_BYTES - 1) / PAGE_BYTES;
+    least = (traces->largest_job > least ? traces->largest_job : least) / PAGE_BYTES;
+    if (most == 0 || most > FERRY_TIB / PAGE_BYTES) {
+        ferry_complain("there is no curve of this: %s",
+                       most ? "more lives at once than 1 TiB" : "no allocation is ever made");
+        return FERRY_EXIT_USAGE;
+    }
+    least = least ? least : 1;
+    most = most > least ? most : least;
+    if (points > most - least + 1)
+        points = most - least + 1;
+    int status = make_sizes(session, points);
+    for (size_t i = 0; i < session->report.size_count; i++) {
+        double share = points > 1 ? (double)i / (double)(points - 1) : 1;
+        struct ferry_policy_size *size = &session->report.sizes[i];
+        size->bytes = (least + (uint64_t)((double)(most - least) * share + 0.5)) * PAGE_BYTES;
+        snprintf(size->said, sizeof size->said, "%" PRIu64 "K", size->bytes / 1024);
+    }
+    session->report.swept = true;
+    return status;
+}
+
+const char *ferry_policy_size_said(const struct ferry_policy_size *size, char text[64])
+{
+    char bytes[FERRY_SIZE_TEXT];
+    ferry_size_text(size->bytes, bytes);
+    if (strpbrk(size->said, "WF"))
+        snprintf(text, 64, "%s (%s)", bytes, size->said);
+    else
+        snprintf(text, 64, "%s", bytes);
+    return text;
+}
+
+// ---- Playing
+// ----------------------------------------------------------------------------------------------------------
+
+struct shown {
+    bool terminal;
+    const char *name, *size;
+    double before, part; // of all that is to be played
+};
+
+static void show(void *context, double done)
+{
+    const struct shown *shown = context;
+    if (!shown->terminal)
+        return;
+    fprintf(stderr, "\r%-10s %8s  %3.0f %% \033[K", shown->name, shown->size,
+            100 * (shown->before + done * shown->part));
+    fflush(stderr);
+}
+
+static void begin_to_show(struct ferry_policy_session *session, struct shown *shown, const char *size)
+{
+    *shown = (struct shown){.terminal = !session->report.options->quiet && isatty(2) == 1, .size = size, .part = 1};
+    session->bench.progress = show;
+    session->bench.context = shown;
+}
+
+static void show_nothing(struct ferry_policy_session *session)
+{
+    const struct shown *shown = session->bench.context;
+    if (shown->terminal)
+        fputs("\r\033[K", stderr);
+    session->bench.progress = NULL;
+}
+
+// As the trace calls it: the number is the laboratory's.
+static int complain_of_choice(const struct ferry_policy_session *session, const struct ferry_lab_outcome *outcome)
+{
+    const struct ferry_lab_traces *traces = &session->bench.traces;
+    const char *const *files = session->report.options->trace_files;
+    if (outcome->chosen >= traces->object_count) {
+        ferry_complain("%s, line %" PRIu32 ": %s", files[outcome->program], outcome->line, outcome->problem);
+        return FERRY_EXIT_WRONG;
+    }
+    uint32_t program = traces->objects[outcome->chosen].program;
+    const struct ferry_trace_object *object =
+        &traces->traces[program].objects[outcome->chosen - traces->first_object[program]];
+    ferry_complain("%s, line %" PRIu32 ": %s: allocation %" PRIu64 " of %s, made in line %" PRIu32,
+                   files[outcome->program], outcome->line, outcome->problem, object->id, files[program], object->line);
+    return FERRY_EXIT_WRONG;
+}
+
+static int complain_of(const struct ferry_policy_session *session, const struct ferry_policy_size *size,
+                       const struct ferry_lab_outcome *outcome)
+{
+    char text[64], need[FERRY_SIZE_TEXT], range[160];
+    const char *trace = session->report.options->trace_files[outcome->program];
+    switch ((enum ferry_lab_result)outcome->result) {
+    case FERRY_LAB_OK: return FERRY_EXIT_OK;
+    case FERRY_LAB_TOO_SMALL:
+        if (outcome->line == 0) {
+            ferry_complain("--reservations: %s of video memory cannot keep all of %s",
+                           ferry_policy_size_said(size, text), session->report.options->reservations);
+            return FERRY_EXIT_TOO_SMALL;
+        }
+        sizes_that_do(&session->bench.traces, range);
+        ferry_complain("%s: the job in line %" PRIu32 " needs %s (%" PRIu64
+                       " bytes), video memory is %s: %s makes sense here",
+                       trace, outcome->line, ferry_size_text(outcome->job_bytes, need), outcome->job_bytes,
+                       ferry_policy_size_said(size, text), range);
+        return FERRY_EXIT_TOO_SMALL;
+    case FERRY_LAB_NO_MEMORY: ferry_complain("no memory to play %s", trace); return FERRY_EXIT_LIBRARY;
+    case FERRY_LAB_BAD_CHOICE:
+    case FERRY_LAB_FAILED: break;
+    }
+    if (outcome->result == FERRY_LAB_BAD_CHOICE)
+        return complain_of_choice(session, outcome);
+    ferry_complain("%s, line %" PRIu32 ": %s", trace, outcome->line, outcome->problem);
+    return FERRY_EXIT_LIBRARY;
+}
+
+int ferry_policy_play(struct ferry_policy_session *session, struct ferry_policy_size *size)
+{
+    const struct ferry_policy_report *report = &session->report;
+    struct shown shown;
+    char bytes[FERRY_SIZE_TEXT];
+    size->rows = calloc(session->policy_count, sizeof *size->rows);
+    if (!size->rows) {
+        ferry_complain("no memory for the figures");
+        return FERRY_EXIT_LIBRARY;
+    }
+    begin_to_show(session, &shown, ferry_size_text(size->bytes, bytes));
+    for (size_t i = 0; i < session->policy_count; i++) {
+        const struct ferry_lab_policy *policy = session->policies[i];
+        struct ferry_policy_row *row = &size->rows[size->row_count++];
+        row->name = policy ? policy->name : FERRY_LAB_OURS;
+        row->says = policy ? policy->says : "the shipped manager";
+        shown.name = row->name;
+        if (report->swept) {
+            shown.part = 1 / (double)(report->size_count * session->policy_count);
+            shown.before = shown.part * (double)((size_t)(size - report->sizes) * session->policy_count + i);
+        }
+        double start = ferry_seconds();
+        ferry_lab_run(&session->bench, policy, size->bytes, &row->outcome);
+        row->seconds = ferry_seconds() - start;
+        if (row->outcome.result == FERRY_LAB_OK || (report->swept && row->outcome.result == FERRY_LAB_TOO_SMALL))
+            continue;
+        show_nothing(session);
+        return complain_of(session, size, &row->outcome);
+    }
+    show_nothing(session);
+    return FERRY_EXIT_OK;
+}
+
+int ferry_policy_advise(struct ferry_policy_session *session, struct ferry_policy_size *size)
+{
+    struct shown shown;
+    const struct ferry_policy_row *ours = NULL;
+    for (size_t i = 0; i < size->row_count; i++)
+        if (!session->policies[i] && size->rows[i].outcome.result == FERRY_LAB_OK)
+            ours = &size->rows[i];
+    if (!ours)
+        return FERRY_EXIT_OK;
+    begin_to_show(session, &shown, "");
+    shown.name = "looking";
+    size->advised = ferry_lab_advise(&session->bench, size->bytes, &ours->outcome, &size->advice);
+    show_nothing(session);
+    if (size->advised)
+        return FERRY_EXIT_OK;
+    ferry_complain("other sizes cannot be played: %s", size->advice.problem);
+    return FERRY_EXIT_LIBRARY;
+}

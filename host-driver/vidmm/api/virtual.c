@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// GPU virtual addresses: reserve, map, free, ask (wddm-facts 4.6).
+#include "vidmm/api/call.h"
+
+#define RESERVE_UNIT (64u << 10)
+#define SPACE_BYTES  (UINT64_C(1) << 48)
+
+// Where the arguments want the range; false when that is no such place.
+static bool where_of(const struct ferry_vidmm_virtual *wanted, uint64_t unit, struct ferry_vm_where *where)
+{
+    if (wanted->bytes == 0 || wanted->bytes % unit || wanted->bytes > SPACE_BYTES || wanted->address % unit ||
+        wanted->address >= SPACE_BYTES || wanted->least % unit || wanted->most % unit || wanted->most > SPACE_BYTES)
+        return false;
+    // As large pages as the range has room for, wherever it may be put.
+    uint64_t alignment = wanted->bytes >= FERRY_VM_LARGE_PAGES * PAGE_SIZE   ? FERRY_VM_LARGE_PAGES
+                         : wanted->bytes >= FERRY_VM_GROUP_PAGES * PAGE_SIZE ? FERRY_VM_GROUP_PAGES
+                                                                             : unit / PAGE_SIZE;
+    *where = (struct ferry_vm_where){.base = wanted->address ? wanted->address / PAGE_SIZE : UINT64_MAX,
+                                     .least = wanted->least / PAGE_SIZE,
+                                     .most = wanted->most / PAGE_SIZE,
+                                     .alignment = wanted->address ? unit / PAGE_SIZE : alignment};
+    return true;
+}
+
+// The addresses of the device's program; NULL with the error.
+static struct ferry_vm_virtual *space_of(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, int *error)
+{
+    const struct ferry_vm_device *device = ferry_vm_working_device(manager, handle, error);
+    if (device && !device->process->space)
+        *error = FERRY_ERROR_UNSUPPORTED;
+    return device ? device->process->space : NULL;
+}
+
+int ferry_vidmm_reserve_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE device, struct ferry_vidmm_virtual *range)
+{
+    struct ferry_vm_where where;
+    uint64_t first;
+    if (!manager || !range || range->size != sizeof(*range) || !where_of(range, RESERVE_UNIT, &where))
+        return FERRY_ERROR_ARGUMENT;
+    int result = ferry_vm_enter(manager);
+    if (result == FERRY_OK) {
+        struct ferry_vm_virtual *space = space_of(manager, device, &result);
+        if (space)
+            result = ferry_vm_address_reserve(&space->addresses, &where, range->bytes / PAGE_SIZE, &first);
+        if (result == FERRY_OK)
+            range->address = first * PAGE_SIZE;
+    }
+    return ferry_vm_leave(manager, result);
+}
+
+int ferry_vidmm_map_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE device_handle, D3DKMT_HANDLE handle,
+                            uint64_t offset, bool read_only, struct ferry_vidmm_virtual *range)
+{
+    struct ferry_vm_where where;
+    uint64_t first;
+    if (!manager || !range || range->size != sizeof(*range) || offset % PAGE_SIZE ||
+        !where_of(range, PAGE_SIZE, &where))
+        return FERRY_ERROR_ARGUMENT;
+    range->table_bytes = 0;
+    int result = ferry_vm_enter(manager);
+    if (result == FERRY_OK) {
+        const struct ferry_vm_device *device = ferry_vm_working_device(manager, device_handle, &result);
+        struct ferry_vm_allocation *allocation =
+            device ? ferry_vm_allocation_find(&manager->memory, device, handle, &result) : NULL;
+        if (allocation && allocation->lost)
+            result = FERRY_ERROR_DEVICE_LOST;
+        else if (allocation)
+            result = ferry_vm_virtual_map(&manager->memory, allocation, &where, offset / PAGE_SIZE,
+                                          range->bytes / PAGE_SIZE, read_only, &first, &range->table_bytes);
+        if (result == FERRY_OK)
+            range->address = first * PAGE_SIZE;
+    }
+    return ferry_vm_leave(manager, result);
+}
+
+// The range at the page, when it begins there and ends within; NULL else.
+static struct ferry_vm_range *whole_range(const struct ferry_vm_virtual *space, uint64_t page, uint64_t end)
+{
+    struct ferry_vm_range *range = ferry_vm_address_find(&space->addresses, page);
+    return range && range->first >= page && range->first < end && range->first + range->pages <= end ? range : NULL;
+}
+
+static int free_range(struct ferry_vidmm *manager, struct ferry_vm_virtual *space, uint64_t first, uint64_t end)
+{
+    const struct ferry_vm_range *cut = ferry_vm_address_find(&space->addresses, first);
+    // Nothing is cut in two, and there is something.
+    if (!cut || cut->first < first || !whole_range(space, first, end))
+        return FERRY_ERROR_ARGUMENT;
+    const struct ferry_vm_range *last = ferry_vm_address_find(&space->addresses, end - 1);
+    if (last && last->first < end && last->first + last->pages > end)
+        return FERRY_ERROR_ARGUMENT;
+    int result = FERRY_OK;
+    struct ferry_vm_range *range;
+    for (uint64_t at = first; result == FERRY_OK && (range = whole_range(space, at, end));) {
+        at = range->first + range->pages;
+        if (range->owner)
+            result = ferry_vm_virtual_unmap(&manager->memory, range);
+    }
+    for (uint64_t at = first; result == FERRY_OK && (range = whole_range(space, at, end));) {
+        at = range->first + range->pages;
+        result = ferry_vm_address_release(&space->addresses, range->first, range->pages);
+    }
+    return result;
+}
+
+int ferry_vidmm_free_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE device, uint64_t address, uint64_t bytes)
+{
+    if (!manager || address % PAGE_SIZE || bytes == 0 || bytes % PAGE_SIZE || address >= SPACE_BYTES ||
+        bytes > SPACE_BYTES - address)
+        return FERRY_ERROR_ARGUMENT;
+    int result = ferry_vm_enter(manager);
+    if (result == FERRY_OK) {
+        struct ferry_vm_virtual *space = space_of(manager, device, &result);
+        if (space)
+            result = free_range(manager, space, address / PAGE_SIZE, (address + bytes) / PAGE_SIZE);
+    }
+    return ferry_vm_leave(manager, result);
+}
+
+int ferry_vidmm_find_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE device, uint64_t address,
+                             struct ferry_vidmm_mapping *mapping)
+{
+    if (!manager || !mapping)
+        return FERRY_ERROR_ARGUMENT;
+    int result = ferry_vm_enter(manager);
+    if (result == FERRY_OK) {
+        const struct ferry_vm_virtual *space = space_of(manager, device, &result);
+        const struct ferry_vm_range *range =
+            space ? ferry_vm_address_find(&space->addresses, address / PAGE_SIZE) : NULL;
+        *mapping = (struct ferry_vidmm_mapping){0};
+        if (range) {
+            const struct ferry_vm_allocation *allocation = range->owner;
+            *mapping = (struct ferry_vidmm_mapping){.address = range->first * PAGE_SIZE,
+                                                    .bytes = range->pages * PAGE_SIZE,
+                                                    .allocation = allocation ? allocation->subject.handle : 0,
+                                                    .offset = range->offset * PAGE_SIZE,
+                                                    .read_only = range->read_only};
+        }
+    }
+    return ferry_vm_leave(manager, result);
+}

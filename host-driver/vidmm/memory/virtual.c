@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0
+// GPU virtual addresses of a program on the device: its page tables written and forgotten by operations of the pager's
+// line, as its allocations are mapped, come in, move and leave.
+//
+// All operations on one program's tables keep their order, since they have one subject. What was not valid is written
+// without waiting for anybody: the device remembers nothing of it. What was valid is taken away once the jobs that name
+// the allocation are over, and before the flush is over nobody else gets the place: both operations name it as what
+// they read, so whoever writes there comes behind them. A job that reaches what it does not name meets a page that is
+// not there, and never another program's content.
+#include <stdlib.h>
+#include <string.h>
+
+#include "vidmm/memory/memory.h"
+
+int ferry_vm_virtual_new(struct ferry_vm_memory *memory, struct ferry_vm_process *process)
+{
+    const DRIVER_INITIALIZATION_DATA *miniport = memory->core->miniport;
+    if (memory->table_segment == 0)
+        return FERRY_OK;
+    struct ferry_vm_virtual *space = calloc(1, sizeof(*space));
+    if (!space)
+        return FERRY_ERROR_NO_HOST_MEMORY;
+    DXGKARG_CREATEPROCESS argument = {.hDxgkProcess = (HANDLE)(uintptr_t)process->handle};
+    NTSTATUS status = miniport->DxgkDdiCreateProcess(memory->core->adapter, &argument);
+    if (!NT_SUCCESS(status)) {
+        free(space);
+        // The device has so many spaces and no more.
+        return status == STATUS_INSUFFICIENT_RESOURCES ? FERRY_ERROR_NO_VIDEO_MEMORY : ferry_vm_error_of_status(status);
+    }
+    space->miniport = argument.hKmdProcess;
+    ferry_vm_address_space_init(&space->addresses, &memory->tables);
+    process->space = space;
+    return FERRY_OK;
+}
+
+void ferry_vm_virtual_end(struct ferry_vm_memory *memory, struct ferry_vm_process *process)
+{
+    struct ferry_vm_virtual *space = process->space;
+    if (!space)
+        return;
+    ferry_vm_address_space_end(&space->addresses);
+    memory->core->miniport->DxgkDdiDestroyProcess(memory->core->adapter, space->miniport);
+    free(space);
+    process->space = NULL;
+}
+
+HANDLE ferry_vm_virtual_handle(const struct ferry_vm_process *process)
+{
+    return process->space ? process->space->miniport : NULL;
+}
+
+// ---- Operations ----
+
+static const DXGK_PTE nothing;
+
+static struct ferry_vm_span span_of(struct ferry_vm_memory *memory, uint32_t id, uint64_t page, uint64_t pages)
+{
+    uint64_t first = ferry_vm_segment_by_id(memory, id)->base + page * PAGE_SIZE;
+    return (struct ferry_vm_span){id, first, first + pages * PAGE_SIZE};
+}
+
+static struct ferry_vm_virtual *space_of(const struct ferry_vm_allocation *allocation)
+{
+    return allocation->device->process->space;
+}
+
+static void queue(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
+                  const DXGKARG_BUILDPAGINGBUFFER *argument, DXGK_PTE entry, struct ferry_vm_span reads, bool waits)
+{
+    struct ferry_vm_virtual *space = space_of(allocation);
+    struct ferry_vm_sched *sched = memory->sched;
+    space->subject.device = allocation->device;
+    memset(space->subject.last_fence, 0, sizeof(space->subject.last_fence));
+    if (waits)
+        memcpy(space->subject.last_fence, allocation->subject.last_fence, sizeof(space->subject.last_fence));
+    ferry_vm_queue_table_operation(sched, argument, &space->subject, entry, reads);
+    // Jobs that name the allocation wait for it, and so does its end.
+    allocation->subject.last_fence[sched->paging_node] = sched->queued;
+}
+
+// What becomes of a table: its first entries, entries that lead somewhere from now on, or no longer.
+enum change { BEGIN, SHOW, HIDE };
+
+static void write_entries(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
+                          const struct ferry_vm_piece *piece, DXGK_PTE entry, struct ferry_vm_span reads,
+                          enum change change)
+{
+    DXGKARG_BUILDPAGINGBUFFER argument = {.Operation = DXGK_OPERATION_UPDATE_PAGE_TABLE};
+    DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *u = &argument.UpdatePageTable;
+    u->PageTableLevel = piece->table->level;
+    u->hAllocation = entry.Valid && piece->table->level == 0 ? allocation->miniport : NULL;
+    u->PageTableAddress.GpuPhysical.SegmentId = memory->table_segment;
+    u->PageTableAddress.GpuPhysical.SegmentOffset = piece->table->page * PAGE_SIZE;
+    u->StartIndex = piece->index;
+    u->NumPageTableEntries = piece->count;
+    u->Flags.Repeat = !entry.Valid;
+    u->Flags.InitialUpdate = change == BEGIN;
+    u->Flags.Use64KBPages = piece->group;
+    u->hProcess = space_of(allocation)->miniport;
+    u->UpdateMode = DXGK_PAGETABLEUPDATE_GPU_PHYSICAL;
+    u->FirstPteVirtualAddress = piece->first * PAGE_SIZE;
+    queue(memory, allocation, &argument, entry, reads, change == HIDE);
+}
+
+static DXGK_PTE table_pte(const struct ferry_vm_memory *memory, const struct ferry_vm_table *table)
+{
+    return (DXGK_PTE){.Valid = 1, .Segment = memory->table_segment & 0x1F, .PageTableAddress = table->page};
+}
+
+// end 0: the whole space, whose root the device learns by it.
+static void flush(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint64_t first, uint64_t end,
+                  struct ferry_vm_span reads, bool waits)
+{
+    struct ferry_vm_virtual *space = space_of(allocation);
+    DXGKARG_BUILDPAGINGBUFFER argument = {.Operation = DXGK_OPERATION_FLUSH_TLB};
+    argument.FlushTlb.RootPageTableAddress.SegmentId = memory->table_segment;
+    argument.FlushTlb.RootPageTableAddress.SegmentOffset = space->addresses.root->page * PAGE_SIZE;
+    argument.FlushTlb.hProcess = space->miniport;
+    argument.FlushTlb.StartVirtualAddress = first * PAGE_SIZE;
+    argument.FlushTlb.EndVirtualAddress = end * PAGE_SIZE;
+    queue(memory, allocation, &argument, nothing, reads, waits);
+}
+
+// The entry of the table above that leads to it.
+static struct ferry_vm_piece entry_above(const struct ferry_vm_table *table)
+{
+    return (struct ferry_vm_piece){.table = table->parent,
+                                   .first = table->first,
+                                   .index = (uint32_t)(table->first >> (9 * (table->level + 1)) & 511),
+                                   .count = 1};
+}
+
+static void begin_tables(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
+{
+    struct ferry_vm_virtual *space = space_of(allocation);
+    const struct ferry_vm_span none = {0};
+    for (struct ferry_vm_table *table; (table = ferry_vm_address_fresh(&space->addresses));) {
+        struct ferry_vm_piece all = {.table = table, .first = table->first, .count = FERRY_VM_TABLE_ENTRIES};
+        write_entries(memory, allocation, &all, nothing, none, BEGIN);
+        if (table->parent) {
+            all = entry_above(table);
+            write_entries(memory, allocation, &all, table_pte(memory, table), none, SHOW);
+        } else {
+            flush(memory, allocation, 0, 0, none, false);
+        }
+    }
+}
+
+// ---- Content comes and goes ----
+
+static bool in_memory(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation)
+{
+    return allocation->block && !ferry_vm_segment_by_id(memory, allocation->segment)->aperture;
+}
+
+static struct ferry_vm_span place_of(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation,
+                                     uint64_t page)
+{
+    return span_of(memory, allocation->segment, page, allocation->pages);
+}
+
+static void show_range(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
+                       const struct ferry_vm_range *range, uint64_t page)
+{
+    const struct ferry_vm_address_space *addresses = &space_of(allocation)->addresses;
+    uint64_t end = range->first + range->pages, place = page + range->offset - range->first;
+    struct ferry_vm_span reads = place_of(memory, allocation, page);
+    struct ferry_vm_piece piece;
+    bool large = false;
+    for (uint64_t at = range->first; at < end; at += piece.pages) {
+        ferry_vm_address_piece(addresses, at, end, place + at, false, &piece);
+        DXGK_PTE entry = {.Valid = 1,
+                          .ReadOnly = range->read_only,
+                          .Segment = allocation->segment,
+                          .LargePage = piece.table->level != 0,
+                          .PageAddress = place + at};
+        large |= piece.table->level != 0;
+        write_entries(memory, allocation, &piece, entry, reads, SHOW);
+    }
+    // The table that stood in a large page's place was valid.
+    if (large)
+        flush(memory, allocation, range->first, end, reads, false);
+}
+
+static void hide_range(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
+                       const struct ferry_vm_range *range)
+{
+    const struct ferry_vm_address_space *addresses = &space_of(allocation)->addresses;
+    uint64_t page = allocation->block->first;
+    uint64_t end = range->first + range->pages, place = page + range->offset - range->first;
+    struct ferry_vm_span reads = place_of(memory, allocation, page);
+    struct ferry_vm_piece piece;
+    for (uint64_t at = range->first; at < end; at += piece.pages) {
+        ferry_vm_address_piece(addresses, at, end, place + at, false, &piece);
+        // Of a large page the table stands in its place again, in which nothing is valid.
+        bool large = piece.table->level != 0;
+        DXGK_PTE entry = large ? table_pte(memory, ferry_vm_address_table(addresses, at, 0)) : nothing;
+        write_entries(memory, allocation, &piece, entry, reads, HIDE);
+    }
+    flush(memory, allocation, range->first, end, reads, true);
+}
+
+void ferry_vm_virtual_show(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint64_t page)
+{
+    for (const struct ferry_vm_range *range = allocation->mappings; range; range = range->of_owner)
+        show_range(memory, allocation, range, page);
+}
+
+void ferry_vm_virtual_hide(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
+{
+    if (!in_memory(memory, allocation))
+        return;
+    for (const struct ferry_vm_range *range = allocation->mappings; range; range = range->of_owner)
+        hide_range(memory, allocation, range);
+}
+
+static size_t range_most(uint64_t pages)
+{
+    return ferry_vm_address_most_pieces(pages) + 1;
+}
+
+size_t ferry_vm_virtual_most(const struct ferry_vm_allocation *allocation)
+{
+    size_t most = 0;
+    for (const struct ferry_vm_range *range = allocation->mappings; range; range = range->of_owner)
+        most += range_most(range->pages);
+    return most;
+}
+
+// ---- Mapping ----
+
+// Tables that a range can bring about or leave, of all levels.
+static size_t tables_most(uint64_t pages)
+{
+    return (size_t)(pages / FERRY_VM_TABLE_ENTRIES + pages / FERRY_VM_TABLE_ENTRIES / FERRY_VM_TABLE_ENTRIES + 8);
+}
+
+int ferry_vm_virtual_map(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
+                         const struct ferry_vm_where *where, uint64_t offset, uint64_t pages, bool read_only,
+                         uint64_t *first, uint64_t *table_bytes)
+{
+    struct ferry_vm_virtual *space = space_of(allocation);
+    struct ferry_vm_range *range;
+    *table_bytes = 0;
+    // Of what an aperture holds, and of several instances with one address, nothing is known here yet.
+    if (!space || !allocation->wants_memory)
+        return FERRY_ERROR_UNSUPPORTED;
+    if (allocation->renaming)
+        return FERRY_ERROR_BUSY;
+    if (offset > allocation->pages || pages > allocation->pages - offset)
+        return FERRY_ERROR_RANGE;
+    int result = ferry_vm_reserve(memory->sched, range_most(pages) + 2 * tables_most(pages));
+    if (result == FERRY_OK)
+        result =
+            ferry_vm_address_map(&space->addresses, where, pages, allocation, offset, read_only, &range, table_bytes);
+    if (result != FERRY_OK)
+        return result;
+    range->of_owner = allocation->mappings;
+    allocation->mappings = range;
+    begin_tables(memory, allocation);
+    if (in_memory(memory, allocation))
+        show_range(memory, allocation, range, allocation->block->first);
+    *first = range->first;
+    return FERRY_OK;
+}
+
+static void unlink_range(struct ferry_vm_allocation *allocation, const struct ferry_vm_range *range)
+{
+    struct ferry_vm_range **link = &allocation->mappings;
+    while (*link != range)
+        link = &(*link)->of_owner;
+    *link = range->of_owner;
+}
+
+// Tables that nothing is mapped under any more: out of the one above, forgotten, and then another's.
+static void end_tables(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint64_t first,
+                       uint64_t pages)
+{
+    struct ferry_vm_address_space *addresses = &space_of(allocation)->addresses;
+    for (struct ferry_vm_table *table; (table = ferry_vm_address_shrink(addresses, first, pages));) {
+        struct ferry_vm_piece above = entry_above(table);
+        struct ferry_vm_span reads = span_of(memory, memory->table_segment, table->page, 1);
+        uint64_t under = UINT64_C(1) << (9 * (table->level + 1));
+        write_entries(memory, allocation, &above, nothing, reads, SHOW);
+        flush(memory, allocation, table->first, table->first + under, reads, false);
+        ferry_vm_table_free(addresses, table);
+    }
+}
+
+int ferry_vm_virtual_unmap(struct ferry_vm_memory *memory, struct ferry_vm_range *range)
+{
+    struct ferry_vm_allocation *allocation = range->owner;
+    uint64_t first = range->first, pages = range->pages;
+    int result = ferry_vm_reserve(memory->sched, range_most(pages) + 2 * tables_most(pages));
+    if (result != FERRY_OK)
+        return result;
+    if (in_memory(memory, allocation))
+        hide_range(memory, allocation, range);
+    unlink_range(allocation, range);
+    ferry_vm_address_unmap(&space_of(allocation)->addresses, range);
+    end_tables(memory, allocation, first, pages);
+    return FERRY_OK;
+}
+
+int ferry_vm_virtual_unmap_all(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
+{
+    int result = FERRY_OK;
+    while (allocation->mappings && result == FERRY_OK)
+        result = ferry_vm_virtual_unmap(memory, allocation->mappings);
+    return result;
+}
+
+void ferry_vm_virtual_drop(struct ferry_vm_allocation *allocation)
+{
+    while (allocation->mappings) {
+        struct ferry_vm_range *range = allocation->mappings;
+        allocation->mappings = range->of_owner;
+        ferry_vm_address_unmap(&space_of(allocation)->addresses, range);
+    }
+}

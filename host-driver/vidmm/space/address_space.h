@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+// GPU virtual addresses of one program: which are reserved, which are mapped to what, and which page tables that takes.
+// Pure: nothing here knows of a device. Addresses are counted in pages of 4 KiB.
+//
+// Ranges stand in a tree by address. Tables have four levels of 512 entries; level 0 is the lowest. A table exists as
+// long as anything under it is mapped, wherever the content is, so that bringing content in or out never needs a table
+// and cannot fail for want of one. Who maps is told of each new table's page before anything has changed.
+#ifndef FERRY_VIDMM_SPACE_ADDRESS_SPACE_H
+#define FERRY_VIDMM_SPACE_ADDRESS_SPACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "vidmm/space/table_pool.h"
+
+#define FERRY_VM_VA_PAGES      (UINT64_C(1) << 36)
+#define FERRY_VM_TABLE_LEVELS  4
+#define FERRY_VM_TABLE_ENTRIES 512
+#define FERRY_VM_GROUP_PAGES   16  // of 64 KiB
+#define FERRY_VM_LARGE_PAGES   512 // of 2 MiB
+
+struct ferry_vm_table {
+    struct ferry_vm_table *parent;
+    struct ferry_vm_table **children; // of levels above 0
+    struct ferry_vm_table *fresh;     // the next one nobody has taken note of
+    uint64_t page;                    // where it is; of the pool
+    uint64_t first;                   // first page of the addresses under it
+    uint32_t used;                    // level 0: pages mapped; above: tables below it
+    uint8_t level;
+};
+
+// A piece of the space that is taken.
+struct ferry_vm_range {
+    uint64_t first, pages;
+    void *owner;     // of the mapping; NULL = only reserved
+    uint64_t offset; // page of the owner's that comes first
+    bool read_only, in_reservation;
+    struct ferry_vm_range *left, *right; // tree
+    uint32_t rank;                       // of the tree: a node's is above its children's
+    struct ferry_vm_range *of_owner;     // the owner's next
+};
+
+struct ferry_vm_address_space {
+    struct ferry_vm_range *ranges;
+    struct ferry_vm_table *root;
+    struct ferry_vm_table_pool *pool;
+    struct ferry_vm_table *fresh, *fresh_last; // those that came about, parents before children
+    uint64_t next;                             // where the next range of any place is looked for first
+    uint64_t mapped_pages, tables;
+};
+
+/// Where a range is to be. Pages; base UINT64_MAX = any place in [least, most), most 0 = no bound.
+struct ferry_vm_where {
+    uint64_t base, least, most, alignment;
+};
+
+void ferry_vm_address_space_init(struct ferry_vm_address_space *space, struct ferry_vm_table_pool *pool);
+/// Whatever is in it; tables go back to the pool.
+void ferry_vm_address_space_end(struct ferry_vm_address_space *space);
+
+/// Take addresses without mapping them. Errors: ARGUMENT (no pages, not aligned, beyond 48 bits), BUSY (not all free),
+/// NO_VIDEO_MEMORY (no such room among the addresses), NO_HOST_MEMORY. Nothing has changed then.
+int ferry_vm_address_reserve(struct ferry_vm_address_space *space, const struct ferry_vm_where *where, uint64_t pages,
+                             uint64_t *first);
+/// Map them to pages of an owner from `offset` on: free addresses, or such as are reserved and not mapped. What tables
+/// came about says ferry_vm_address_fresh(). Errors: those of reserve(); NO_VIDEO_MEMORY also when the pool has too few
+/// tables: *table_bytes is then how many bytes of them are missing.
+int ferry_vm_address_map(struct ferry_vm_address_space *space, const struct ferry_vm_where *where, uint64_t pages,
+                         void *owner, uint64_t offset, bool read_only, struct ferry_vm_range **range,
+                         uint64_t *table_bytes);
+/// The range is free again, or what is reserved of it only reserved. Its tables stay until ferry_vm_address_shrink().
+void ferry_vm_address_unmap(struct ferry_vm_address_space *space, struct ferry_vm_range *range);
+/// Addresses that are only reserved are free again. Errors: ARGUMENT (no such reservation), BUSY (some of it is
+/// mapped).
+int ferry_vm_address_release(struct ferry_vm_address_space *space, uint64_t first, uint64_t pages);
+/// The range that holds the page, or the first behind it; NULL = none.
+struct ferry_vm_range *ferry_vm_address_find(const struct ferry_vm_address_space *space, uint64_t page);
+
+// ---- Tables -------------------------------------------------------------------------------------------------------
+
+/// The table of that level above the page; NULL when it does not exist.
+struct ferry_vm_table *ferry_vm_address_table(const struct ferry_vm_address_space *space, uint64_t page,
+                                              unsigned level);
+
+/// The next table that came about since this was asked last; NULL when there is none. A parent comes before its
+/// children.
+struct ferry_vm_table *ferry_vm_address_fresh(struct ferry_vm_address_space *space);
+
+// Entries of one table that are alike in form: what one UPDATE_PAGE_TABLE writes.
+struct ferry_vm_piece {
+    struct ferry_vm_table *table;
+    uint64_t first, pages; // addresses
+    uint32_t index, count; // entries, of 64 KiB each with `group`
+    bool group;            // level 0: of 64 KiB
+};
+/// The piece at page `at` of addresses up to `end` that are mapped to consecutive pages, of which `place` is at `at`:
+/// the largest page size that address, place and length allow. scattered: 4 KiB only.
+void ferry_vm_address_piece(const struct ferry_vm_address_space *space, uint64_t at, uint64_t end, uint64_t place,
+                            bool scattered, struct ferry_vm_piece *piece);
+/// At most so many pieces has a mapping of so many pages.
+size_t ferry_vm_address_most_pieces(uint64_t pages);
+
+/// A table under which nothing is mapped, out of the space and still of the pool (ferry_vm_table_free); children come
+/// before their parents. NULL when there is none among those of these addresses. The root stays.
+struct ferry_vm_table *ferry_vm_address_shrink(struct ferry_vm_address_space *space, uint64_t first, uint64_t pages);
+void ferry_vm_table_free(struct ferry_vm_address_space *space, struct ferry_vm_table *table);
+
+#endif

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a run of chaos.h is: the shadow of each allocation, the programs, what may go wrong; and what its steps
+// (chaos_steps.c) and its frame (chaos.c) both need.
+#ifndef FERRY_TESTS_CHAOS_STATE_H
+#define FERRY_TESTS_CHAOS_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "chaos.h"
+#include "programs.h"
+
+#define MOST    40
+#define DEVICES 4
+
+struct shadow {
+    D3DKMT_HANDLE handle;
+    uint8_t *bytes;
+    uint64_t size;
+    UINT flags;
+    unsigned device, count;
+    bool aperture, locked;
+    UINT lock_flags;
+    uint64_t first, pages; // of the lock
+    uint8_t *view;
+    void *existing;
+    bool gpu_wrote; // since the count last left 0
+};
+
+extern struct chaos {
+    uint64_t seed, random;
+    unsigned step;
+    struct world *world;
+    struct shadow all[MOST];
+    unsigned live;
+    struct program devices[DEVICES];
+    D3DKMT_HANDLE processes[2];
+    bool discards, resets, kills, faults, hangs;
+    unsigned jobs, refused, killed;
+} chaos;
+
+#define OKAY(what)       chaos_check((what) == FERRY_OK, #what)
+#define CHECK(condition) chaos_check(condition, #condition)
+
+void chaos_check(bool good, const char *what);
+uint32_t chaos_pick(uint32_t below);
+
+/// Any of those that live; NULL where none does.
+struct shadow *chaos_any(void);
+
+bool chaos_permanent(const struct shadow *s);
+bool chaos_in_error(unsigned number);
+
+/// The shadow goes; the last one takes its place.
+void chaos_forget(struct shadow *s);
+void chaos_kill_device(unsigned number);
+
+/// Nothing to be said about an answer that the device's own state explains.
+bool chaos_lost(const struct shadow *s, int result);
+void chaos_compare(const struct shadow *s, const uint8_t *view, uint64_t from, uint64_t to, const char *when);
+
+void chaos_unlock(struct shadow *s);
+void chaos_destroy(struct shadow *s);
+void chaos_step(void);
+
+#endif

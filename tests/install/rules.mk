@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
+# What `make install` leaves, looked at from outside: by other compilers, the linker's tools, and a program built on it.
+
+$(BUILD)/tests/install: tests/install/test_install.py tests/install/manual.py tests/setup/cases.py $(INSTALLED) \
+    $(wildcard host-driver/package/* docs/man/* docs/examples/library/* host-driver/include/ferry/*.h)
+	@mkdir -p $(@D)
+	@install -m 755 $< $@
+TEST_PROGRAMS += $(BUILD)/tests/install

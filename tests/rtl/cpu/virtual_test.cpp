@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+// The whole device with its page-table unit: the paging ring says where tables are and that they changed, a user ring
+// names nothing but virtual addresses, and its space is what its ring entry says.
+#include "host_ring.h"
+
+static const uint64_t TABLES = 0x200000, PLACES = 0x300000;
+static const unsigned SPACE = 3, LOCAL = FERRY_ADDRESS_KIND_LOCAL, VIRTUAL = FERRY_ADDRESS_KIND_VIRTUAL;
+static const uint64_t LEAF = FERRY_TABLE_ENTRY_ENTRY_VALID_MASK | FERRY_TABLE_ENTRY_ENTRY_LEAF_MASK;
+static const uint64_t IN_HOST = FERRY_TABLE_ENTRY_ENTRY_HOST_MASK | FERRY_TABLE_ENTRY_ENTRY_SNOOP_MASK;
+static const uint32_t TABLE_RIGHTS = 7 | FERRY_BAR0_RING_RIGHTS_TABLES_MASK;
+
+static void put(RootComplex &root, uint64_t at, uint64_t word)
+{
+    for (unsigned i = 0; i < 8; i++)
+        root.local[at + i] = static_cast<uint8_t>(word >> 8 * i);
+}
+
+static void set_root(Ring &ring, unsigned space, unsigned height, uint64_t table)
+{
+    ring.word(FERRY_OPCODE_ROOT | 6u << 16, LOCAL << 2);
+    ring.word(space | height << 8 | FERRY_PACKET_ROOT_SPACE_VALID_MASK, 0).word(table);
+}
+
+static void forget(Ring &ring, unsigned scope, unsigned space, uint64_t address)
+{
+    ring.word(FERRY_OPCODE_FORGET | 6u << 16, 0);
+    ring.word(scope | space << 4, 0).word(address);
+}
+
+int main(int argc, char **argv)
+{
+    Random random;
+    Checks checks;
+    RootComplex root(random);
+    furnish(root, random);
+
+    checks.begin("virtual_device_has_page_tables");
+    root.enumerate();
+    checks.that(root.boot(argc > 1 ? argv[1] : "build/firmware/firmware.bin"), "firmware serves rings");
+    checks.equal(FERRY_GET(FERRY_BAR0_CAPABILITIES_PAGE_TABLES, root.bar0(FERRY_BAR0_CAPABILITIES)), 1, "page tables");
+    root.bar0_64(FERRY_BAR0_FAULT_LOG_ADDRESS, FAULTS);
+    root.bar0(FERRY_BAR0_FAULT_LOG_ENTRIES_LOG2, 4);
+    Ring paging(root, 0, TABLE_RIGHTS), user(root, 1, FERRY_BAR0_RING_RIGHTS_VIRTUAL_ONLY_MASK);
+    uint64_t faults = 0;
+    auto runs = [&](Ring &ring, uint32_t flags, const char *what) {
+        ring.submit(flags);
+        checks.that(ring.wait(), what);
+        checks.equal(ring.status(), FERRY_BUFFER_STATUS_SUCCESS, what);
+    };
+    // The fault record of a buffer that goes wrong.
+    auto faults_with = [&](Ring &ring, uint32_t flags, uint32_t kind, uint64_t address, uint32_t walk, uint64_t entry,
+                           const char *what) {
+        ring.submit(flags);
+        checks.that(ring.wait(), what);
+        checks.equal(ring.status(), FERRY_BUFFER_STATUS_FAULTED, what);
+        uint64_t record = FAULTS + 64 * (faults++ % 16);
+        checks.equal(root.load64(record) >> 32 & 255, kind, what);
+        checks.equal(root.load64(record + FERRY_FAULT_RECORD_ADDRESS), address, what);
+        checks.equal(root.load64(record + FERRY_FAULT_RECORD_LIST_INDEX) >> 32, walk, what);
+        checks.equal(root.load64(record + FERRY_FAULT_RECORD_ENTRY), entry, what);
+    };
+
+    // Two levels: 30 bits. Pages in video memory and in the host's, one of them absent.
+    checks.begin("virtual_copies_of_a_user_ring");
+    for (unsigned i = 0; i < 1024; i++)
+        put(root, TABLES + 8 * i, 0);
+    const uint64_t BASE = 0x12345000, AREA = BASE >> 21;
+    put(root, TABLES + 8 * AREA, FERRY_TABLE_ENTRY_ENTRY_VALID_MASK | (TABLES + 0x1000));
+    uint64_t entry_at = TABLES + 0x1000 + (BASE >> 12) % 512 * 8;
+    for (unsigned i = 0; i < 12; i++)
+        if (i != 7)
+            put(root, entry_at + 8 * i, i % 4 == 2 ? LEAF | IN_HOST | (DATA + 4096 * i) : LEAF | (PLACES + 8192 * i));
+    set_root(paging, SPACE, 1, TABLES);
+    forget(paging, FERRY_FORGET_SCOPE_SPACE, SPACE, 0);
+    runs(paging, 0, "root and forget");
+    auto byte_of = [&](uint64_t offset) -> uint8_t & {
+        uint64_t page = offset / 4096;
+        return page % 4 == 2 ? root.byte(DATA + 4096 * page + offset % 4096)
+                             : root.local[PLACES + 8192 * page + offset % 4096];
+    };
+    for (unsigned i = 0; i < 10; i++) {
+        uint64_t from = random.below(3000), to = 4 * 4096 + random.below(3000);
+        uint32_t bytes = 1 + random.below(8000);
+        std::vector<uint8_t> content;
+        for (unsigned at = 0; at < bytes; at++)
+            content.push_back(byte_of(from + at));
+        user.copy(VIRTUAL, BASE + from, VIRTUAL, BASE + to, bytes);
+        user.fill(VIRTUAL, BASE + 8 * 4096 + 3, 5000, 0, 40 + i);
+        runs(user, SPACE << 4, "copy and fill");
+        for (unsigned at = 0; at < bytes; at++)
+            checks.equal(byte_of(to + at), content[at], "copied byte");
+        for (unsigned at = 0; at < 5000; at++)
+            checks.equal(byte_of(8 * 4096 + 3 + at), 40 + i, "filled byte");
+    }
+
+    checks.begin("virtual_faults_name_page_cause_level_entry_and_space");
+    const uint32_t walked = FERRY_FAULT_RECORD_WALK_WALKED_MASK | SPACE << 4;
+    user.copy(VIRTUAL, BASE, VIRTUAL, BASE + 6 * 4096 + 100, 8000);
+    faults_with(user, SPACE << 4, FERRY_FAULT_KIND_PAGE_ABSENT, BASE + 7 * 4096, walked, 0, "an absent page");
+    put(root, entry_at + 8 * 7, LEAF | FERRY_TABLE_ENTRY_ENTRY_READ_ONLY_MASK | (PLACES + 0x40000));
+    user.copy(VIRTUAL, BASE, VIRTUAL, BASE + 6 * 4096 + 100, 8000);
+    faults_with(user, SPACE << 4, FERRY_FAULT_KIND_PAGE_READ_ONLY, BASE + 7 * 4096, walked,
+                LEAF | FERRY_TABLE_ENTRY_ENTRY_READ_ONLY_MASK | (PLACES + 0x40000), "a page that is read only");
+    user.copy(VIRTUAL, BASE + (2u << 20), VIRTUAL, BASE, 8);
+    faults_with(user, SPACE << 4, FERRY_FAULT_KIND_PAGE_ABSENT, BASE + (2u << 20), walked | 1, 0, "an absent table");
+    user.copy(VIRTUAL, BASE, VIRTUAL, BASE, 8);
+    faults_with(user, 5 << 4, FERRY_FAULT_KIND_PAGE_ABSENT, BASE, FERRY_FAULT_RECORD_WALK_WALKED_MASK | 5 << 4, 0,
+                "a space without a table");
+    user.copy(VIRTUAL, (1ull << 48) - 4, VIRTUAL, BASE, 8);
+    faults_with(user, SPACE << 4, FERRY_FAULT_KIND_RANGE, (1ull << 48) - 4, 0, 0, "beyond 48 bits");
+
+    checks.begin("virtual_rights");
+    user.copy(VIRTUAL, BASE, LOCAL, 0x1000, 8);
+    faults_with(user, SPACE << 4, FERRY_FAULT_KIND_RIGHTS, 0x1000, 0, 0, "an address that is not virtual");
+    set_root(user, SPACE, 1, TABLES);
+    faults_with(user, SPACE << 4, FERRY_FAULT_KIND_RIGHTS, 0, 0, 0, "a root");
+    forget(user, FERRY_FORGET_SCOPE_ALL, 0, 0);
+    faults_with(user, SPACE << 4, FERRY_FAULT_KIND_RIGHTS, 0, 0, 0, "forgetting");
+
+    // A page is given another place while a user's copy runs through it for long: once the paging ring's fence is
+    // there, no byte of the old place changes any more, whatever is still copied.
+    checks.begin("virtual_edits_under_a_running_copy");
+    for (unsigned round = 0; round < 8; round++) {
+        uint64_t old_place = PLACES + 0x80000 + 8192 * round, new_place = old_place + 8192;
+        if (round == 0) {
+            put(root, entry_at + 8 * 9, LEAF | old_place);
+            forget(paging, FERRY_FORGET_SCOPE_GROUP, SPACE, BASE + 9 * 4096);
+            runs(paging, 0, "the first place");
+        }
+        for (unsigned i = 0; i < 12; i++)
+            user.copy(VIRTUAL, BASE + 4096 * (i % 2), VIRTUAL, BASE + 8 * 4096, 8192);
+        user.submit(SPACE << 4);
+        for (unsigned i = 0; i < 1500 + random.below(6000); i++)
+            root.tick();
+        put(root, entry_at + 8 * 9, LEAF | new_place);
+        forget(paging, round % 2 ? FERRY_FORGET_SCOPE_GROUP : FERRY_FORGET_SCOPE_ALL, round % 2 ? SPACE : 0,
+               round % 2 ? BASE + 9 * 4096 : 0);
+        runs(paging, 0, "an edit");
+        for (unsigned at = 0; at < 4096; at++)
+            root.local[old_place + at] = 0x5a;
+        checks.that(user.wait(), "the user's copies");
+        checks.equal(user.status(), FERRY_BUFFER_STATUS_SUCCESS, "status of the user's copies");
+        for (unsigned at = 0; at < 4096; at++)
+            checks.equal(root.local[old_place + at], 0x5a, "byte of the old place");
+        user.copy(VIRTUAL, BASE, VIRTUAL, BASE + 9 * 4096, 4096);
+        runs(user, SPACE << 4, "a copy to the new place");
+        for (unsigned at = 0; at < 4096; at++)
+            checks.equal(root.local[new_place + at], byte_of(at), "byte of the new place");
+    }
+    return checks.done();
+}

@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the event descriptor tells of resets, faults, hangs, budgets and the adapter's end; and what is left behind.
+#include "device/device_state.h"
+#include "model/model_link.h"
+#include "poll_loops.h"
+#include "umd/handles.h"
+
+static void a_reset_is_told(void **state)
+{
+    struct work work;
+    int fd;
+
+    (void)state;
+    ok(ferry_adapter_event_fd(adapter, &fd));
+    work = make_work();
+    bring_in(fd, &work);
+    for (int i = 0; i < 20; i++) {
+        uint64_t fences[3];
+
+        for (unsigned n = 0; n < 3; n++) {
+            ok(ferry_queue_fill(work.queue, work.allocation, 0, BYTES, n, 8));
+            ok(ferry_queue_submit(work.queue, &fences[n]));
+        }
+        ok(ferry_adapter_reset_engine(adapter));
+        wait_for_job(fd, work.queue, fences[2]);
+        for (unsigned n = 0; n < 3; n++) {
+            int result = ferry_queue_wait(work.queue, fences[n]);
+            assert_true(result == FERRY_OK || result == FERRY_ERROR_FAULT);
+        }
+    }
+    close(fd);
+}
+
+static struct ferry_gpu *gpu(void)
+{
+    struct umd_adapter *inside = umd_adapter_get(UMD_ADAPTER, adapter);
+
+    umd_adapter_put(inside);
+    return inside->gpu;
+}
+
+static void a_fault_is_told(void **state)
+{
+    struct work work;
+    uint64_t fence;
+    int fd;
+
+    (void)state;
+    ok(ferry_adapter_event_fd(adapter, &fd));
+    work = make_work();
+    bring_in(fd, &work);
+    ok(ferry_gpu_inject(gpu(), FERRY_INJECT_LOCAL_READ_ERROR, 1));
+    ok(ferry_queue_copy(work.queue, work.allocation, 4096, work.allocation, 0, 64));
+    ok(ferry_queue_submit(work.queue, &fence));
+    wait_for_job(fd, work.queue, fence);
+    assert_int_equal(ferry_queue_wait(work.queue, fence), FERRY_ERROR_FAULT);
+    struct ferry_fault fault = {.size = sizeof fault};
+    bool found = false;
+    ok(ferry_adapter_next_fault(adapter, &fault, &found));
+    assert_true(found);
+    close(fd);
+}
+
+// Paging that faults takes its device with it, and its fence comes all the same.
+static void a_failed_page_in_is_told(void **state)
+{
+    struct work work;
+    int fd;
+
+    (void)state;
+    ok(ferry_adapter_event_fd(adapter, &fd));
+    work = make_work();
+    write_content(work.allocation, BYTES, 1);
+    struct ferry_residency residency = {.size = sizeof residency, .allocations = &work.allocation, .count = 1};
+    ok(ferry_gpu_inject(gpu(), FERRY_INJECT_LOCAL_WRITE_ERROR, 1));
+    assert_int_equal(ferry_make_resident(work.device, &residency), FERRY_PENDING);
+    wait_for_paging(fd, work.device, residency.paging_fence_value);
+    assert_int_equal(ferry_device_wait_paging(work.device, residency.paging_fence_value), FERRY_ERROR_DEVICE_LOST);
+    close(fd);
+}
+
+// The engine stops for good: whoever only polls has it reset, too, time after time.
+static void hangs_are_cut_off_while_the_program_polls(void **state)
+{
+    struct work work;
+    int fd;
+
+    (void)state;
+    ok(ferry_adapter_event_fd(adapter, &fd));
+    work = make_work();
+    bring_in(fd, &work);
+    // After a job no paging is under way, which would be what hangs.
+    ok(ferry_queue_fill(work.queue, work.allocation, 0, 64, 0, 1));
+    run_job(work.queue);
+    for (int i = 0; i < 3; i++) {
+        uint64_t hung, next;
+
+        ferry_model_hang(ferry_model_link_model(gpu()->link));
+        ok(ferry_queue_fill(work.queue, work.allocation, 0, 64, 1, 1));
+        ok(ferry_queue_submit(work.queue, &hung));
+        ok(ferry_queue_fill(work.queue, work.allocation, 0, 64, 2, 1));
+        ok(ferry_queue_submit(work.queue, &next));
+        wait_for_job(fd, work.queue, next);
+        assert_int_equal(ferry_queue_wait(work.queue, hung), FERRY_ERROR_FAULT);
+        ok(ferry_queue_wait(work.queue, next));
+    }
+    close(fd);
+}
+
+static void a_budget_is_told(void **state)
+{
+    struct ferry_process *process;
+    int fd;
+
+    (void)state;
+    ok(ferry_process_create(adapter, NULL, &process));
+    ok(ferry_adapter_event_fd(adapter, &fd));
+    while (take(fd))
+        ;
+    assert_false(readable(fd, 20));
+    ok(ferry_adapter_set_budget(adapter, 1 << 20));
+    assert_true(readable(fd, LOST_MS));
+    close(fd);
+}
+
+static void *close_it(void *context)
+{
+    pause_for(20000000);
+    ferry_adapter_close(context);
+    return NULL;
+}
+
+static void closing_wakes_who_polls(void **state)
+{
+    struct work work;
+    pthread_t thread;
+    uint64_t fence, reached;
+    int fd;
+
+    (void)state;
+    ok(ferry_adapter_event_fd(adapter, &fd));
+    work = make_work();
+    while (take(fd))
+        ;
+    assert_int_equal(pthread_create(&thread, NULL, close_it, adapter), 0);
+    assert_true(readable(fd, LOST_MS));
+    pthread_join(thread, NULL);
+    adapter = NULL;
+    assert_true(readable(fd, 0));
+    assert_int_equal(ferry_queue_reached(work.queue, &fence), FERRY_ERROR_HANDLE);
+    assert_int_equal(ferry_device_paging_reached(work.device, &reached), FERRY_ERROR_HANDLE);
+    assert_true(take(fd));
+    assert_false(readable(fd, 0));
+    close(fd);
+}
+
+// With jobs under way, asked for and not, with the descriptor closed before or behind the adapter.
+static void adapters_close_with_work_under_way(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < 8; i++) {
+        struct work work = make_work();
+        uint64_t fence;
+        int fd;
+
+        ok(ferry_adapter_event_fd(adapter, &fd));
+        must_be_resident(work.device, &work.allocation, 1);
+        for (unsigned n = 0; n < i; n++) {
+            ok(ferry_queue_fill(work.queue, work.allocation, 0, BYTES, n, 8));
+            ok(ferry_queue_submit(work.queue, &fence));
+        }
+        if (i % 2)
+            close(fd);
+        ferry_adapter_close(adapter);
+        if (i % 2 == 0) {
+            assert_true(readable(fd, 0));
+            close(fd);
+        }
+        adapter = open_adapter(0);
+    }
+}
+
+static int descriptors(void)
+{
+    int count = 0;
+
+    for (int fd = 0; fd < 256; fd++)
+        count += fcntl(fd, F_GETFD) >= 0;
+    return count;
+}
+
+static void no_descriptor_is_left_behind(void **state)
+{
+    (void)state;
+    end(NULL);
+    int before = descriptors();
+    adapter = open_adapter(0);
+    for (unsigned i = 0; i < 50; i++) {
+        int fd;
+
+        ok(ferry_adapter_event_fd(adapter, &fd));
+        close(fd);
+    }
+    assert_int_equal(descriptors(), before + 1);
+    end(NULL);
+    assert_int_equal(descriptors(), before);
+    begin(NULL);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        POLL(a_reset_is_told),
+        POLL(a_fault_is_told),
+        POLL(a_failed_page_in_is_told),
+        POLL(a_budget_is_told),
+        POLL(closing_wakes_who_polls),
+        POLL(adapters_close_with_work_under_way),
+        POLL(no_descriptor_is_left_behind),
+    };
+
+    read_options(argc, argv);
+    // Nothing hangs the hardware's engine but its own faults, and those have watchdogs.
+    const struct CMUnitTest of_the_model[] = {POLL(hangs_are_cut_off_while_the_program_polls)};
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    return failed + (on_model() ? cmocka_run_group_tests(of_the_model, NULL, NULL) : 0);
+}

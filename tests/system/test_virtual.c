@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: Apache-2.0
+// GPU virtual addresses through the public interface, driver model 2: what is copied by address is held against plain
+// memory, while allocations come and go, move, and are mapped and freed. Where the device has no page tables, the model
+// is refused by name.
+#include "ferry_contract.h"
+#include "system.h"
+
+#define KIB 1024u
+#define MIB (1024u * KIB)
+
+struct machine {
+    struct ferry_adapter *adapter;
+    struct ferry_device *device;
+    struct ferry_queue *queue;
+};
+
+static struct ferry_adapter *open_model2(uint64_t video_memory_bytes)
+{
+    struct ferry_adapter_options options = {
+        .size = sizeof options, .backend = backend, .video_memory_bytes = video_memory_bytes, .seed = seed, .model = 2};
+    struct ferry_adapter *adapter = NULL;
+
+    ok(ferry_adapter_open(&options, &adapter));
+    return adapter;
+}
+
+static bool has_page_tables(void)
+{
+    struct ferry_adapter_options options = {.size = sizeof options, .backend = backend, .model = 2};
+    struct ferry_adapter *adapter = NULL;
+    int error = ferry_adapter_open(&options, &adapter);
+
+    ferry_adapter_close(adapter);
+    assert_true(error == FERRY_OK || error == FERRY_ERROR_UNSUPPORTED);
+    return error == FERRY_OK;
+}
+
+static struct machine begin(uint64_t video_memory_bytes)
+{
+    struct machine m = {.adapter = open_model2(video_memory_bytes)};
+
+    ok(ferry_device_create(m.adapter, &m.device));
+    ok(ferry_queue_create(m.device, &m.queue));
+    return m;
+}
+
+static uint64_t map_at(struct ferry_device *device, struct ferry_allocation *allocation, uint64_t address,
+                       uint64_t offset, uint64_t bytes)
+{
+    struct ferry_va range = {.size = sizeof range, .address = address, .bytes = bytes};
+
+    ok(ferry_va_map(device, allocation, offset, false, &range));
+    assert_true(!address || range.address == address);
+    return range.address;
+}
+
+static void run(struct machine *m)
+{
+    uint64_t fence;
+
+    ok(ferry_queue_submit(m->queue, &fence));
+    ok(ferry_queue_wait(m->queue, fence));
+}
+
+static void copies_by_address(void **state)
+{
+    (void)state;
+    struct machine m = begin(8 * MIB);
+    struct ferry_allocation *pair[2] = {make(m.device, 200 * KIB, FERRY_FLAG_CPU_VISIBLE),
+                                        make(m.device, 200 * KIB, FERRY_FLAG_CPU_VISIBLE)};
+    uint64_t a = map_at(m.device, pair[0], 0, 0, 200 * KIB);
+    uint64_t b = map_at(m.device, pair[1], 0x7fff12345000, 4096, 196 * KIB);
+    uint8_t *bytes;
+    void *address;
+
+    write_content(pair[0], 200 * KIB, 1);
+    write_content(pair[1], 200 * KIB, 2);
+    must_be_resident(m.device, pair, 2);
+    ok(ferry_queue_copy_va(m.queue, b + 77, a + 5, 150 * KIB));
+    ok(ferry_queue_fill_va(m.queue, a + 8191, 3, 0xab, 1));
+    run(&m);
+    ok(ferry_lock(pair[1], FERRY_LOCK_READ_ONLY, &address));
+    bytes = address;
+    for (uint32_t i = 0; i < 200 * KIB; i++) {
+        bool copied = i >= 4096 + 77 && i < 4096 + 77 + 150 * KIB;
+        assert_int_equal(bytes[i], copied ? content(1, i - 4096 - 77 + 5) : content(2, i));
+    }
+    ok(ferry_unlock(pair[1]));
+    ok(ferry_lock(pair[0], FERRY_LOCK_READ_ONLY, &address));
+    bytes = address;
+    for (uint32_t i = 0; i < 200 * KIB; i++)
+        assert_int_equal(bytes[i], i >= 8191 && i < 8194 ? 0xab : content(1, i));
+    ok(ferry_unlock(pair[0]));
+    ferry_adapter_close(m.adapter);
+}
+
+static void a_fault_names_the_page_and_stops_that_job_alone(void **state)
+{
+    (void)state;
+    struct machine m = begin(8 * MIB);
+    struct ferry_allocation *one = make(m.device, 64 * KIB, FERRY_FLAG_CPU_VISIBLE);
+    struct ferry_va read_only = {.size = sizeof read_only, .bytes = 64 * KIB};
+    struct ferry_fault fault = {.size = sizeof fault};
+    uint64_t fence, address = map_at(m.device, one, 0, 0, 32 * KIB);
+    bool found;
+
+    ok(ferry_va_map(m.device, one, 0, true, &read_only));
+    must_be_resident(m.device, &one, 1);
+    // The page behind what is mapped.
+    ok(ferry_queue_fill_va(m.queue, address + 32 * KIB - 16, 32, 0x11, 1));
+    ok(ferry_queue_submit(m.queue, &fence));
+    assert_int_equal(ferry_queue_wait(m.queue, fence), FERRY_ERROR_FAULT);
+    ok(ferry_adapter_next_fault(m.adapter, &fault, &found));
+    assert_true(found);
+    assert_int_equal(fault.kind, FERRY_FAULT_KIND_PAGE_ABSENT);
+    assert_int_equal(fault.address_kind, FERRY_ADDRESS_KIND_VIRTUAL);
+    assert_true(fault.address == address + 32 * KIB);
+    assert_true(fault.is_write && fault.walked);
+    assert_int_equal(fault.walk_level, 0);
+    assert_int_equal(fault.written, 16);
+    // Far from everything: no table either.
+    ok(ferry_queue_copy_va(m.queue, 0x123456789000, address, 8));
+    ok(ferry_queue_submit(m.queue, &fence));
+    assert_int_equal(ferry_queue_wait(m.queue, fence), FERRY_ERROR_FAULT);
+    ok(ferry_adapter_next_fault(m.adapter, &fault, &found));
+    assert_int_equal(fault.walk_level, 3);
+    ok(ferry_queue_fill_va(m.queue, read_only.address, 8, 1, 1));
+    ok(ferry_queue_submit(m.queue, &fence));
+    assert_int_equal(ferry_queue_wait(m.queue, fence), FERRY_ERROR_FAULT);
+    ok(ferry_adapter_next_fault(m.adapter, &fault, &found));
+    assert_int_equal(fault.kind, FERRY_FAULT_KIND_PAGE_READ_ONLY);
+    // Another job of the same queue runs, and finds what was written before the fault.
+    ok(ferry_queue_copy_va(m.queue, address, read_only.address + 32 * KIB - 16, 16));
+    run(&m);
+    void *bytes;
+    ok(ferry_lock(one, FERRY_LOCK_READ_ONLY, &bytes));
+    assert_int_equal(((uint8_t *)bytes)[15], 0x11);
+    ok(ferry_unlock(one));
+    ferry_adapter_close(m.adapter);
+}
+
+static void bad_ranges_get_a_name_and_change_nothing(void **state)
+{
+    (void)state;
+    struct machine m = begin(8 * MIB);
+    struct ferry_allocation *one = make(m.device, 256 * KIB, FERRY_FLAG_CPU_VISIBLE), *foreign;
+    struct ferry_device *other;
+    struct ferry_va_mapping mapping = {.size = sizeof mapping};
+
+    ok(ferry_device_create(m.adapter, &other));
+    foreign = make(other, 256 * KIB, FERRY_FLAG_CPU_VISIBLE);
+    const uint64_t live = map_at(m.device, one, 0x100000, 0, 128 * KIB);
+    const struct {
+        struct ferry_allocation *allocation;
+        uint64_t address, offset, bytes;
+        int error;
+    } bad[] = {
+        {one, live + 64 * KIB, 0, 128 * KIB, FERRY_ERROR_BUSY},
+        {one, live - 64 * KIB, 0, 128 * KIB, FERRY_ERROR_BUSY},
+        {one, 0x200800, 0, 4 * KIB, FERRY_ERROR_ARGUMENT},
+        {one, 0x200000, 0, 2 * KIB, FERRY_ERROR_ARGUMENT},
+        {one, 0x200000, 512, 4 * KIB, FERRY_ERROR_ARGUMENT},
+        {one, 0x200000, 0, 0, FERRY_ERROR_ARGUMENT},
+        {one, (UINT64_C(1) << 48) - 4096, 0, 8 * KIB, FERRY_ERROR_ARGUMENT},
+        {one, UINT64_C(1) << 48, 0, 4 * KIB, FERRY_ERROR_ARGUMENT},
+        {one, 0x200000, 252 * KIB, 8 * KIB, FERRY_ERROR_RANGE},
+        {foreign, 0x200000, 0, 4 * KIB, FERRY_ERROR_FOREIGN},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        struct ferry_va range = {.size = sizeof range, .address = bad[i].address, .bytes = bad[i].bytes};
+
+        assert_int_equal(ferry_va_map(m.device, bad[i].allocation, bad[i].offset, false, &range), bad[i].error);
+    }
+    ok(ferry_va_find(m.device, 0, &mapping));
+    assert_true(mapping.address == live && mapping.bytes == 128 * KIB && mapping.mapped);
+    assert_int_equal(mapping.allocation, ferry_allocation_id(one));
+    ok(ferry_va_find(m.device, live + 128 * KIB, &mapping));
+    assert_int_equal(mapping.bytes, 0);
+    struct ferry_va unaligned = {.size = sizeof unaligned, .address = 0x201000, .bytes = 64 * KIB};
+    assert_int_equal(ferry_va_reserve(m.device, &unaligned), FERRY_ERROR_ARGUMENT);
+    assert_int_equal(ferry_va_free(m.device, live, 64 * KIB), FERRY_ERROR_ARGUMENT);
+    assert_int_equal(ferry_va_free(m.device, live + 64 * KIB, 64 * KIB), FERRY_ERROR_ARGUMENT);
+    assert_int_equal(ferry_va_free(m.device, 0x900000, 64 * KIB), FERRY_ERROR_ARGUMENT);
+    // A reservation, mapped in parts, and freed as a whole.
+    struct ferry_va reserved = {.size = sizeof reserved, .least = 0x10000000, .bytes = 512 * KIB};
+    ok(ferry_va_reserve(m.device, &reserved));
+    map_at(m.device, one, reserved.address + 64 * KIB, 0, 4 * KIB);
+    map_at(m.device, one, reserved.address + 128 * KIB, 0, 4 * KIB);
+    ok(ferry_va_free(m.device, reserved.address, 512 * KIB));
+    ok(ferry_va_find(m.device, reserved.address, &mapping));
+    assert_int_equal(mapping.bytes, 0);
+    // Mappings end with their allocation.
+    ok(ferry_allocation_destroy(one));
+    ok(ferry_va_find(m.device, 0, &mapping));
+    assert_int_equal(mapping.bytes, 0);
+    ferry_adapter_close(m.adapter);
+}
+
+// 8 MiB keep 64 tables. Pages far apart need three each below the root.
+static void without_memory_for_tables_nothing_is_half_mapped(void **state)
+{
+    (void)state;
+    struct machine m = begin(8 * MIB);
+    struct ferry_allocation *one = make(m.device, 64 * KIB, FERRY_FLAG_CPU_VISIBLE);
+    struct ferry_va range;
+    uint32_t mapped = 0;
+    int error;
+
+    must_be_resident(m.device, &one, 1);
+    do {
+        range =
+            (struct ferry_va){.size = sizeof range, .address = (mapped + 1) * (UINT64_C(1) << 40), .bytes = 4 * KIB};
+        error = ferry_va_map(m.device, one, 0, false, &range);
+        mapped += error == FERRY_OK;
+    } while (error == FERRY_OK);
+    assert_int_equal(error, FERRY_ERROR_NO_VIDEO_MEMORY);
+    assert_int_equal(range.table_bytes, 3 * 4096);
+    assert_int_equal(mapped, 21);
+    struct ferry_va_mapping mapping = {.size = sizeof mapping};
+    ok(ferry_va_find(m.device, range.address, &mapping));
+    assert_int_equal(mapping.bytes, 0);
+    // What one gives back another one takes; and what is mapped works.
+    ok(ferry_va_free(m.device, UINT64_C(1) << 40, 4 * KIB));
+    ok(ferry_va_map(m.device, one, 0, false, &range));
+    for (uint32_t i = 2; i <= 22; i++)
+        ok(ferry_queue_fill_va(m.queue, i * (UINT64_C(1) << 40) + 4 * i, 4, i, 4));
+    run(&m);
+    void *address;
+    ok(ferry_lock(one, FERRY_LOCK_READ_ONLY, &address));
+    for (uint32_t i = 2; i <= 22; i++)
+        assert_int_equal(((uint32_t *)address)[i], i);
+    ok(ferry_unlock(one));
+    ferry_adapter_close(m.adapter);
+}
+
+static void programs_have_addresses_of_their_own(void **state)
+{
+    (void)state;
+    struct ferry_adapter *adapter = open_model2(8 * MIB);
+    struct ferry_process *processes[15];
+    struct machine m[3];
+    struct ferry_allocation *one[3];
+
+    for (uint32_t i = 0; i < 3; i++) {
+        ok(ferry_process_create(adapter, NULL, &processes[i]));
+        m[i].adapter = adapter;
+        ok(ferry_process_create_device(processes[i], &m[i].device));
+        ok(ferry_queue_create(m[i].device, &m[i].queue));
+        one[i] = make(m[i].device, 64 * KIB, FERRY_FLAG_CPU_VISIBLE);
+        map_at(m[i].device, one[i], 0x40000000, 0, 64 * KIB);
+        must_be_resident(m[i].device, &one[i], 1);
+    }
+    for (uint32_t i = 0; i < 3; i++)
+        ok(ferry_queue_fill_va(m[i].queue, 0x40000000, 64 * KIB, 0x10 + i, 1));
+    for (uint32_t i = 0; i < 3; i++)
+        run(&m[i]);
+    for (uint32_t i = 0; i < 3; i++) {
+        void *address;
+
+        ok(ferry_lock(one[i], FERRY_LOCK_READ_ONLY, &address));
+        for (uint32_t k = 0; k < 64 * KIB; k++)
+            assert_int_equal(((uint8_t *)address)[k], 0x10 + i);
+        ok(ferry_unlock(one[i]));
+    }
+    // The device has sixteen spaces: of the paging process, of the devices of no program, and of fourteen programs.
+    for (uint32_t i = 3; i < 14; i++)
+        ok(ferry_process_create(adapter, NULL, &processes[i]));
+    assert_int_equal(ferry_process_create(adapter, NULL, &processes[14]), FERRY_ERROR_NO_VIDEO_MEMORY);
+    // A space that was given back knows nothing of the one before.
+    ok(ferry_process_destroy(processes[0]));
+    ok(ferry_process_create(adapter, NULL, &processes[0]));
+    ok(ferry_process_create_device(processes[0], &m[0].device));
+    ok(ferry_queue_create(m[0].device, &m[0].queue));
+    one[0] = make(m[0].device, 64 * KIB, FERRY_FLAG_CPU_VISIBLE);
+    map_at(m[0].device, one[0], 0x80000000, 0, 64 * KIB);
+    must_be_resident(m[0].device, &one[0], 1);
+    uint64_t fence;
+    ok(ferry_queue_fill_va(m[0].queue, 0x40000000, 8, 1, 1));
+    ok(ferry_queue_submit(m[0].queue, &fence));
+    assert_int_equal(ferry_queue_wait(m[0].queue, fence), FERRY_ERROR_FAULT);
+    ferry_adapter_close(adapter);
+}
+
+// ---- Random -------------------------------------------------------------------------------------------------------
+
+static uint64_t drawn;
+static uint64_t draw(uint64_t below)
+{
+    drawn = drawn * 6364136223846793005u + 1442695040888963407u;
+    return (drawn >> 33) % below;
+}
+
+#define COUNT 14u
+#define PAGES 70u // of each: tails, groups
+struct plain {
+    struct ferry_allocation *allocation;
+    uint8_t bytes[PAGES * 4096];
+    uint64_t address; // 0 = not mapped
+    uint64_t offset, length;
+    bool resident;
+};
+
+// 2 MiB for 14 x 280 KiB: whoever comes in pushes others out, and all of them move.
+static void random_programs_agree_with_plain_memory(void **state)
+{
+    (void)state;
+    say_random();
+    drawn = seed * 77 + 5;
+    struct machine m = begin(2 * MIB);
+    struct plain *all = calloc(COUNT, sizeof *all);
+    struct ferry_statistics statistics = {.size = sizeof statistics};
+    uint32_t copies = 0;
+
+    for (uint32_t i = 0; i < COUNT; i++) {
+        all[i].allocation = make(m.device, sizeof all[i].bytes, FERRY_FLAG_CPU_VISIBLE);
+        write_content(all[i].allocation, sizeof all[i].bytes, i);
+        for (uint32_t k = 0; k < sizeof all[i].bytes; k++)
+            all[i].bytes[k] = content(i, k);
+    }
+    for (int step = 0; step < 1500; step++) {
+        struct plain *a = &all[draw(COUNT)], *b = &all[draw(COUNT)];
+        uint64_t fence;
+
+        switch (draw(8)) {
+        case 0: // mapped elsewhere, in part
+            if (a->address)
+                ok(ferry_va_free(m.device, a->address, a->length));
+            a->address = 0;
+            if (draw(4)) {
+                a->offset = draw(PAGES) * 4096;
+                a->length = (1 + draw((sizeof a->bytes - a->offset) / 4096)) * 4096;
+                struct ferry_va range = {.size = sizeof range, .bytes = a->length};
+                if (draw(2)) // anywhere in 48 bits, as it comes
+                    range.address = (1 + draw(1u << 20)) << (12 + draw(16));
+                int error = ferry_va_map(m.device, a->allocation, a->offset, false, &range);
+                // Somebody else's, or no tables left.
+                assert_true(error == FERRY_OK || error == FERRY_ERROR_BUSY || error == FERRY_ERROR_NO_VIDEO_MEMORY);
+                a->address = error == FERRY_OK ? range.address : 0;
+            }
+            break;
+        case 1: { // read by the CPU
+            void *address;
+            ok(ferry_lock(a->allocation, FERRY_LOCK_READ_ONLY, &address));
+            assert_memory_equal(address, a->bytes, sizeof a->bytes);
+            ok(ferry_unlock(a->allocation));
+            break;
+        }
+        default: { // a job of some copies, not waited for
+            struct ferry_allocation *pair[2] = {a->allocation, b->allocation};
+
+            if (!a->address || !b->address || a == b)
+                break;
+            must_be_resident(m.device, pair, 2);
+            for (uint64_t n = 1 + draw(4); n > 0; n--) {
+                uint64_t bytes = 1 + draw(a->length < b->length ? a->length : b->length);
+                uint64_t from = draw(a->length - bytes + 1), to = draw(b->length - bytes + 1);
+
+                ok(ferry_queue_copy_va(m.queue, b->address + to, a->address + from, (uint32_t)bytes));
+                memmove(b->bytes + b->offset + to, a->bytes + a->offset + from, bytes);
+                copies++;
+            }
+            ok(ferry_queue_submit(m.queue, &fence));
+            evict(m.device, pair, 2);
+            if (draw(20) == 0)
+                ok(ferry_queue_wait(m.queue, fence));
+            break;
+        }
+        }
+    }
+    for (uint32_t i = 0; i < COUNT; i++) {
+        void *address;
+
+        ok(ferry_lock(all[i].allocation, FERRY_LOCK_READ_ONLY, &address));
+        assert_memory_equal(address, all[i].bytes, sizeof all[i].bytes);
+        ok(ferry_unlock(all[i].allocation));
+    }
+    ok(ferry_adapter_statistics(m.adapter, &statistics));
+    assert_true(copies > 500 && statistics.evictions > 100);
+    assert_true(statistics.operations[11] > 500 && statistics.operations[12] > 200);
+    assert_int_equal(statistics.faults, 0);
+    ferry_adapter_close(m.adapter);
+    free(all);
+}
+
+static void a_device_without_page_tables_is_refused_by_name(void **state)
+{
+    (void)state;
+    struct ferry_adapter_options options = {.size = sizeof options, .backend = backend, .model = 2};
+    struct ferry_adapter *adapter = NULL;
+
+    assert_int_equal(ferry_adapter_open(&options, &adapter), FERRY_ERROR_UNSUPPORTED);
+    assert_null(adapter);
+}
+
+static void model_1_has_no_addresses_and_model_3_is_none(void **state)
+{
+    (void)state;
+    struct ferry_adapter_options options = {.size = sizeof options, .backend = backend, .model = 3};
+    struct ferry_adapter *adapter = NULL;
+    struct ferry_device *device;
+    struct ferry_queue *queue;
+    struct ferry_va range = {.size = sizeof range, .bytes = 64 * KIB};
+    struct ferry_va_mapping mapping = {.size = sizeof mapping};
+
+    assert_int_equal(ferry_adapter_open(&options, &adapter), FERRY_ERROR_ARGUMENT);
+    options.model = 1;
+    ok(ferry_adapter_open(&options, &adapter));
+    ok(ferry_device_create(adapter, &device));
+    ok(ferry_queue_create(device, &queue));
+    struct ferry_allocation *one = make(device, 64 * KIB, 0);
+    assert_int_equal(ferry_va_reserve(device, &range), FERRY_ERROR_UNSUPPORTED);
+    assert_int_equal(ferry_va_map(device, one, 0, false, &range), FERRY_ERROR_UNSUPPORTED);
+    assert_int_equal(ferry_va_free(device, 0, 64 * KIB), FERRY_ERROR_UNSUPPORTED);
+    assert_int_equal(ferry_va_find(device, 0, &mapping), FERRY_ERROR_UNSUPPORTED);
+    assert_int_equal(ferry_queue_copy_va(queue, 0, 4096, 8), FERRY_ERROR_UNSUPPORTED);
+    ferry_adapter_close(adapter);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(copies_by_address),
+        cmocka_unit_test(a_fault_names_the_page_and_stops_that_job_alone),
+        cmocka_unit_test(bad_ranges_get_a_name_and_change_nothing),
+        cmocka_unit_test(without_memory_for_tables_nothing_is_half_mapped),
+        cmocka_unit_test(programs_have_addresses_of_their_own),
+        cmocka_unit_test(random_programs_agree_with_plain_memory),
+        cmocka_unit_test(model_1_has_no_addresses_and_model_3_is_none),
+    };
+    const struct CMUnitTest without[] = {
+        cmocka_unit_test(a_device_without_page_tables_is_refused_by_name),
+        cmocka_unit_test(model_1_has_no_addresses_and_model_3_is_none),
+    };
+
+    read_options(argc, argv);
+    return has_page_tables() ? cmocka_run_group_tests(tests, NULL, NULL) : cmocka_run_group_tests(without, NULL, NULL);
+}

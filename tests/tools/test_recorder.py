@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""scripts/record_tinygrad.py: a small program's trace against what tinygrad itself counts, and what bad input gets."""
+import gzip
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path.cwd()
+RECORDER = ROOT / "scripts/record_tinygrad.py"
+PROGRAM = ROOT / "tests/tools/tinygrad_program.py"
+PYTHON = ROOT / "build/venv/bin/python"
+folder = Path(tempfile.mkdtemp(prefix="ferry-recorder-"))
+passed = failed = 0
+
+
+def check(good, name, detail=""):
+    global passed, failed
+    passed, failed = passed + bool(good), failed + (not good)
+    print(f"[       OK ] {name}" if good else f"[  FAILED  ] {name}\n    {detail}")
+
+
+def record(*arguments, path="build/tinygrad"):
+    home = {"PYTHONPATH": str(ROOT / path), "XDG_CACHE_HOME": str(folder / "cache")}
+    return subprocess.run([PYTHON, RECORDER, *arguments], capture_output=True, text=True, timeout=300, check=False,
+                          env={**os.environ, **home})
+
+
+trace = folder / "small.memtrace.gz"
+done = record(trace, PROGRAM, "hello")
+check(done.returncode == 0 and done.stdout.split()[2:] == ["hello"], "program_runs_to_its_end", done)
+kernels, used = (int(word) for word in done.stdout.split()[:2])
+events = [line.split() for line in gzip.open(trace, "rt")]
+sizes, living = {}, {}
+for event in events:
+    if event[0] == "a":
+        sizes[event[1]] = living[event[1]] = int(event[2])
+    if event[0] == "x":
+        del living[event[1]]
+check(sum(living.values()) == used, "what_lives_at_the_end_is_what_tinygrad_counts", (living, used))
+# tinygrad counts an upload as one of its kernels.
+check(sum(e[0] in "tw" for e in events) == kernels, "one_job_that_writes_a_kernel", kernels)
+check(sum(e[0] == "f" for e in events) == 6, "six_frames")
+weights = {i for i, size in sizes.items() if size == 4 << 20}
+reads = [len(weights & set(e[1:])) for e in events if e[0] == "d"]
+check(len(weights) == 4 and sum(reads) == 24 and max(reads) == 1, "each_batch_reads_each_weight_once", (weights, reads))
+check(["w", "0", "4000"] in [[e[0], *e[2:]] for e in events], "what_the_cpu_writes_is_there")
+played = subprocess.run([ROOT / "build/ferry", "policy", trace, "--vram", "0.8W", "--no-advice"], capture_output=True, text=True,
+                        check=False)
+check(played.returncode == 0 and "furthest" in played.stdout, "the_trace_can_be_played", played)
+
+for name, words, arguments, path in (
+        ("no_arguments", "usage:", [], "build/tinygrad"),
+        ("no_program", "no such file", [trace, folder / "nowhere.py"], "build/tinygrad"),
+        ("no_folder", "No such file", [folder / "no/where", PROGRAM], "build/tinygrad"),
+        ("no_tinygrad", "requirements-tinygrad.txt", [trace, PROGRAM], "build/nowhere")):
+    done = record(*arguments, path=path)
+    check(done.returncode == 1 and words in done.stderr and "Traceback" not in done.stderr, name, done)
+print(f"{passed} passed, {failed} failed")
+sys.exit(1 if failed else 0)

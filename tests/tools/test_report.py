@@ -1,0 +1,310 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The page of `ferry report` in a real browser: its figures against those of `ferry policy`, its map against the trace, what hover
+and zoom show, that nothing is loaded, that names run no script, that it can be read without scripts; and what bad input gets."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+ROOT = Path.cwd()
+sys.path.insert(0, str(ROOT / "tests/tools"))
+import files  # noqa: E402
+from browser import Browser  # noqa: E402
+
+FERRY = ROOT / "build/ferry"
+NEVERBALL = ROOT / "tests/data/neverball.memtrace.gz"
+PAGE = 4096
+SVG = "{http://www.w3.org/2000/svg}"
+folder = Path(tempfile.mkdtemp(prefix="ferry-report-"))
+passed = failed = 0
+
+
+def check(good, name, detail=""):
+    global passed, failed
+    passed, failed = passed + bool(good), failed + (not good)
+    print(f"[       OK ] {name}" if good else f"[  FAILED  ] {name}\n    {detail}", flush=True)
+
+
+def ferry(*arguments):
+    return subprocess.run([FERRY, *map(str, arguments)], capture_output=True, text=True, timeout=600, check=False)
+
+
+def figures(*arguments):
+    path = folder / "figures.json"
+    done = ferry("policy", *arguments, "--quiet", "--json", path)
+    assert done.returncode == 0, done
+    return json.loads(path.read_text()), done.stdout.strip().splitlines()[-1].strip()
+
+
+def is_clean(browser, page, name):
+    check(browser.complaints() == [], f"{name}_has_no_script_error", browser.complaints())
+    check(browser.requests() == [page.resolve().as_uri()], f"{name}_loads_nothing", browser.requests())
+
+
+def tables_of(browser):
+    return browser.value("""[...document.querySelectorAll("table[data-size]")].map(t => [Number(t.dataset.size),
+        Object.fromEntries([...t.tBodies[0].rows].map(r => [r.dataset.policy, Object.fromEntries([...r.cells]
+            .filter(c => c.dataset.column && c.dataset.column != "program")
+            .map(c => [c.dataset.column, c.dataset.bytes ? [Number(c.dataset.bytes), c.textContent] : c.textContent]))]))])""")
+
+
+def size_text(size):
+    for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
+        if size >= unit:
+            return f"{size / unit:.1f} {name}"
+    return f"{size} B"
+
+
+COLUMNS = {"in": "bytes_in", "out": "bytes_out", "uploads": "bytes_uploaded", "worst": "worst_frame_bytes",
+           "most": "percentile_99_frame_bytes"}
+
+
+def figures_are_the_tools(browser, traces, sizes, points):
+    told, sentence = figures(*traces, "--vram", sizes)
+    runs = {}
+    for run in told["runs"]:
+        want = {column: [run[field], size_text(run[field])] for column, field in COLUMNS.items()}
+        if run["policy"] == "ours":
+            want["moved"] = [run["bytes_moved"], size_text(run["bytes_moved"])]
+        if "times_reference" in run:
+            want["times"] = f"{run['times_reference']:.2f}"
+        runs.setdefault(run["video_memory_bytes"], {})[run["policy"]] = want
+    tables = {size: rows for size, rows in tables_of(browser)}
+    check(tables == runs, "tables_say_what_ferry_policy_says", (tables, runs))
+    curve, _ = figures(*traces, "--sweep", "--points", points, "--no-advice")
+    points = {}
+    for run in curve["runs"]:
+        points.setdefault(str(run["video_memory_bytes"]), {})[run["policy"]] = run["bytes_in"] + run["bytes_out"] if run["fits"] else None
+    shown = browser.value("""Object.fromEntries([...document.querySelectorAll("#curve tbody tr")].map(r => [r.dataset.size,
+        Object.fromEntries([...r.cells].slice(1).map(c => [c.dataset.column, c.dataset.bytes ? Number(c.dataset.bytes) : null]))]))""")
+    check(shown == points, "curve_says_what_ferry_policy_says", (shown, points))
+    return sentence
+
+
+def svg_of(page, section):
+    text = page.read_text()
+    return re.search(rf'<figure id="{section}"[^>]*>(<svg.*?</svg>)\s*</figure>', text, re.S)[1]
+
+
+def groups_of(page):
+    """The map's allocations as the file has them: title and rectangles."""
+    root = ET.fromstring(svg_of(page, "map"))
+    stays = next(g for g in root.iter(f"{SVG}g") if g.get("id") == "stays")
+    return [(g.find(f"{SVG}title").text, [tuple(float(r.get(k)) for k in ("x", "y", "width", "height")) for r in g.findall(f"{SVG}rect")])
+            for g in stays]
+
+
+def client(browser, x, y):
+    """Where a point of the drawing is on the screen."""
+    at = browser.value("""(() => { const s = document.querySelector("#map svg"); const r = s.getBoundingClientRect();
+        return [r.left, r.top, r.width / s.viewBox.baseVal.width, r.height / s.viewBox.baseVal.height]; })()""")
+    return at[0] + x * at[2], at[1] + y * at[3]
+
+
+TIP = """document.getElementById("tip").hidden ? "" : document.getElementById("tip").textContent"""
+
+
+def hover_and_zoom(browser, page, frames, video_bytes):
+    browser.value("""document.getElementById("map").scrollIntoView()""")
+    wrong, seen = [], 0
+    groups = groups_of(page)
+    large = [(title, box) for title, boxes in groups for box in boxes if box[2] > 20 and box[3] > 8][:12]
+    for title, (x, y, w, h) in large:
+        browser.mouse("mouseMoved", *client(browser, x + w / 2, y + h / 2))
+        said = browser.value(TIP)
+        frame, offset = (x + w / 2 - 92) / 1160 * frames, (1 - (y + h / 2 - 84) / 440) * video_bytes
+        match = re.fullmatch(r"(.*)\nframe (.*), offset (.*) (.*)", said, re.S)
+        unit = {"B": 1, "KiB": 1 << 10, "MiB": 1 << 20}
+        if not match or match[1] != title or abs(float(match[2]) - frame) > frames / 500 + 0.1 or \
+                abs(float(match[3]) * unit[match[4]] - offset) > video_bytes / 200 + 0.06 * unit[match[4]]:
+            wrong.append((title, frame, offset, said))
+        seen += 1
+    check(seen > 5 and not wrong, "hover_names_the_allocation_the_frame_and_the_offset", (seen, wrong[:1]))
+    browser.mouse("mouseMoved", *client(browser, 20, 20))
+    check(browser.value(TIP) == "", "hover_ends")
+    # A quarter of the frames and half of the offsets, from a quarter on.
+    before = browser.value("""[...document.querySelectorAll("#columns text")].map(t => Number(t.textContent))""")
+    browser.drag(*client(browser, 92 + 290, 84 + 110), *client(browser, 92 + 580, 84 + 330))
+    view = [float(v) for v in browser.value("""document.getElementById("map").dataset.view""").split()]
+    check(all(abs(a - b) < 0.01 for a, b in zip(view, (0.25, 0.25, 0.25, 0.5))), "a_drag_enlarges_what_it_frames", view)
+    numbers = browser.value("""[...document.querySelectorAll("#columns text")].map(t => Number(t.textContent))""")
+    rows = browser.value("""[...document.querySelectorAll("#rows text")].map(t => t.textContent)""")
+    top = 0.75 * video_bytes
+    check(before[0] == 0 and numbers and all(0.24 * frames <= n <= 0.51 * frames for n in numbers) and len(numbers) > 3
+          and rows and all(0.24 * video_bytes < float(r.split()[0]) * {"KiB": 1 << 10, "MiB": 1 << 20}[r.split()[1]] < 1.02 * top
+                           for r in rows), "axes_follow_the_zoom", (numbers, rows))
+    # What lies in the middle of the part is in the middle of the picture now.
+    inside = next((title, box) for title, boxes in groups for box in boxes
+                  if box[0] < 92 + 435 < box[0] + box[2] and box[1] + 2 < 84 + 220 < box[1] + box[3] - 2)
+    browser.mouse("mouseMoved", *client(browser, 92 + 580, 84 + 220))
+    check(browser.value(TIP).startswith(inside[0] + "\n"), "hover_is_right_when_enlarged", (inside, browser.value(TIP)))
+    at = client(browser, 92 + 600, 84 + 200)
+    browser.click(*at, times=2)
+    check(browser.value("""document.getElementById("map").dataset.view""") == "0 0 1 1", "a_double_click_shows_all_again")
+    browser.value("""document.getElementById("map").focus()""")
+    for key, want in (("+", "0.25 0.25 0.5 0.5"), ("ArrowRight", "0.35 0.25 0.5 0.5"), ("ArrowUp", "0.35 0.15 0.5 0.5"), ("0", "0 0 1 1")):
+        browser.key(key)
+        view = [float(v) for v in browser.value("""document.getElementById("map").dataset.view""").split()]
+        check(all(abs(a - float(b)) < 1e-9 for a, b in zip(view, want.split())), f"key_{key}_moves_the_view", view)
+    at = client(browser, 92 + 290, 84 + 220)
+    browser.mouse("mouseWheel", *at, deltaX=0, deltaY=-300, modifiers=2)
+    view = [float(v) for v in browser.value("""document.getElementById("map").dataset.view""").split()]
+    check(view[2] < 0.8 and abs(view[0] + view[2] / 4 - 0.25) < 0.01, "the_wheel_enlarges_about_the_pointer", view)
+    browser.value("""document.querySelector('#tools button[data-do="all"]').click()""")
+    check(browser.value("""document.getElementById("map").dataset.view""") == "0 0 1 1", "the_button_shows_all_again")
+    for _ in range(40):
+        browser.key("+")
+    check(browser.complaints() == [] and browser.value("""document.querySelectorAll("#columns text").length""") < 40,
+          "no_zoom_is_too_deep", browser.complaints())
+
+
+def a_recorded_game(browser):
+    page = folder / "game.html"
+    done = ferry("report", page, NEVERBALL, "--vram", "0.95W,0.8W", "--points", 5, "--quiet")
+    check(done.returncode == 0 and str(page) in done.stdout and not done.stderr, "a_page_is_written", done)
+    browser.open(page)
+    is_clean(browser, page, "page")
+    sentence = figures_are_the_tools(browser, [NEVERBALL], "0.95W,0.8W", 5)
+    _, first = figures(NEVERBALL, "--vram", "0.95W", "--policy", "ours")
+    shown = browser.value("""document.getElementById("sentence").textContent""")
+    check(shown == first and shown.startswith("With ") and sentence, "page_has_the_sentence", (shown, first))
+    check(browser.value("document.title") == "Video memory: neverball.memtrace.gz"
+          and browser.value("document.querySelectorAll('#frames polyline').length") == 10
+          and browser.value("document.querySelectorAll('#sweep .curve').length") == 5, "page_has_the_pictures")
+    overflow = browser.value("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    check(overflow <= 0, "page_fits_its_window", overflow)
+    picture = folder / "map.svg"
+    picture.write_text(svg_of(page, "map").replace("4.9 MiB", "5.0 MiB"))
+    files.picture_is_right(check, picture, "neverball.memtrace.gz", 142)
+    placed = re.search(r"([\d.]+ MiB) placed in all", picture.read_text())[1]
+    told = figures(NEVERBALL, "--vram", "0.95W", "--policy", "ours", "--no-advice")[0]["runs"][0]
+    check(placed == size_text(told["bytes_in"] + told["bytes_filled"]), "map_places_what_comes_in", (placed, told))
+    hover_and_zoom(browser, page, 504, told["video_memory_bytes"])
+    browser.call("Emulation.setDeviceMetricsOverride", width=420, height=800, deviceScaleFactor=1, mobile=False)
+    overflow = browser.value("document.documentElement.scrollWidth - document.documentElement.clientWidth")
+    check(overflow <= 0, "page_fits_a_narrow_window", overflow)
+    browser.call("Emulation.clearDeviceMetricsOverride")
+    return page
+
+
+def without_scripts(browser, page):
+    browser.call("Emulation.setScriptExecutionDisabled", value=True)
+    browser.open(page)
+    seen = browser.value("""[document.getElementById("tools").hidden, document.getElementById("sentence").offsetHeight > 10,
+        document.querySelectorAll("table[data-size] td").length, document.querySelectorAll("#stays > g > title").length > 40,
+        [...document.querySelectorAll("figure svg")].every(s => s.getBoundingClientRect().height > 100)]""")
+    check(seen[0] and seen[1] and seen[2] == 70 and seen[3] and seen[4], "page_is_readable_without_scripts", seen)
+    browser.call("Emulation.setScriptExecutionDisabled", value=False)
+
+
+def names_run_no_script(browser):
+    """What a trace is called and what is in it: markup, quotes, UTF-8, a line end, bytes that are no UTF-8."""
+    evil = "<img src=x onerror=hacked=1>\"'&amp;ü漢\n<svg onload=hacked=1>.memtrace"
+    form = "</title></svg><script>hacked=1</script>\"'&ü\x1b]"  # As long as is shown.
+    one, two = folder / evil, os.path.join(os.fsencode(folder), b"\xff\xfe<script>hacked=1<\\script>.memtrace")
+    text = "".join(f"a {i} {3 * PAGE} texture 8x8 {form}\nw {i} 0 {PAGE}\n" for i in range(1, 7))
+    text += "".join(f"d {1 + i % 6}\nd {1 + (i + 1) % 6}\nf\n" for i in range(30))
+    one.write_text(text)
+    Path(os.fsdecode(two)).write_text(text)
+    page = folder / "names.html"
+    done = subprocess.run([FERRY, "report", page, one, two, "--vram", "64K", "--points", "3", "--quiet"], capture_output=True, check=False)
+    check(done.returncode == 0, "page_of_evil_names_is_written", done)
+    browser.open(page)
+    is_clean(browser, page, "page_of_evil_names")
+    check(browser.value("typeof hacked") == "undefined" and browser.value("document.scripts.length") == 1
+          and browser.value("document.querySelectorAll('img, b, iframe').length") == 0, "names_run_no_script")
+    shown = browser.value("document.querySelector('h1').textContent")
+    want = evil.replace("\n", "?")
+    check(shown.startswith(want) and "<script>hacked=1<\\script>" in shown, "names_are_shown_as_they_are", shown)
+    titles = browser.value("[...document.querySelectorAll('#stays > g')].map(g => g.getAttribute('aria-label'))")
+    check(len(titles) == 12 and all(form.replace("\x1b", "?") in t for t in titles), "formats_are_shown_as_they_are", titles[:1])
+    sentence = browser.value("document.getElementById('sentence').textContent")
+    check("program 1 (" in sentence and "program 2 (" in sentence, "page_of_several_tells_of_each", sentence)
+    programs = browser.value("""[...document.querySelectorAll("tr[data-policy=ours] td[data-column=program]")]
+        .map(c => Number(c.dataset.bytes))""")
+    told = json_of_two(one, os.fsdecode(two))
+    check(programs == told, "page_has_what_came_in_of_each_program", (programs, told))
+    # The browser runs no script that the page did not have when it was made.
+    forged = folder / "forged.html"
+    forged.write_text(page.read_text().replace("</main>", "<script>hacked=1</script></main>"))
+    browser.open(forged)
+    check(browser.value("typeof hacked") == "undefined" and any("Content Security Policy" in c for c in browser.complaints()),
+          "no_other_script_runs", browser.complaints())
+
+
+def json_of_two(*traces):
+    path = folder / "two.json"
+    subprocess.run([FERRY, "policy", *traces, "--vram", "64K", "--policy", "ours", "--no-advice", "--quiet", "--json", path],
+                   stdout=subprocess.DEVNULL, check=True)
+    return json.loads(path.read_bytes())["runs"][0]["programs_bytes_in"]
+
+
+def the_map_is_the_traces():
+    """Counted by hand: four allocations in room for all. Each comes at its first use, leaves where it is destroyed."""
+    trace, page = folder / "small.memtrace", folder / "small.html"
+    trace.write_text("".join(f"a {i} {i * PAGE} buffer\nw {i} 0 {PAGE}\n" for i in (1, 2, 3, 4)) +
+                     "d 1\nf\nd 2\nd 1\nf\nd 3 1\nf\nx 3\nd 4\nf\n")
+    done = ferry("report", page, trace, "--vram", "64K", "--points", 3, "--quiet", "--no-advice")
+    groups = {int(re.match(r"allocation (\d+)", title)[1]): boxes for title, boxes in groups_of(page)}
+    spans = {i: [(round((x - 92) / 1160 * 4, 1), round((x + w - 92) / 1160 * 4, 1), round(h / 440 * 16)) for x, _, w, h in boxes]
+             for i, boxes in groups.items()}
+    # Frame 2 has two jobs: the first begins at its beginning.
+    check(done.returncode == 0 and spans == {1: [(0.0, 4.0, 1)], 2: [(1.0, 4.0, 2)], 3: [(2.0, 3.0, 3)], 4: [(3.0, 4.0, 4)]},
+          "map_shows_when_each_came_and_went", (spans, done))
+    check('id="sentence"' not in page.read_text(), "page_without_the_sentence")
+
+
+def expect(name, code, words, *arguments):
+    done = ferry("report", *arguments)
+    lines = done.stderr.strip().splitlines()
+    check(done.returncode == code and len(lines) == 1 and re.search(words, lines[0]), name, (done.returncode, done.stderr))
+
+
+def bad_input():
+    small = folder / "small.memtrace"
+    before = small.read_bytes()
+    expect("no_page", 2, "needs a page to write")
+    expect("no_trace", 2, "needs a page to write", folder / "x.html")
+    expect("a_trace_instead_of_a_page", 2, "is no name of a page", small, small)
+    (folder / "trace.html").write_bytes(before)
+    expect("a_trace_that_is_the_page", 2, "a file to be read and a file to be written", folder / "trace.html", small, folder / "trace.html")
+    check(small.read_bytes() == (folder / "trace.html").read_bytes() == before, "a_trace_is_not_written_over")
+    expect("folder_that_is_not_there", 2, "cannot write", folder / "no/such.html", small)
+    full = folder / "full.html"
+    full.symlink_to("/dev/full")
+    expect("full_disk", 4, "cannot write .*No space", full, small, "--quiet", "--points", 2, "--vram", "64K")
+    page = folder / "none.html"
+    expect("size_that_makes_no_sense", 2, r"from 16.0 KiB \(16K, the largest job\) to 40.0 KiB \(40K, all that lives at once\)", page,
+           small, "--vram", "10Q")
+    expect("size_below_a_job", 3, r"from 16.0 KiB \(16K, the largest job\)", page, small, "--vram", "8K", "--quiet")
+    (folder / "bad.memtrace").write_text("a 1 4096 buffer\nd 2\n")
+    expect("bad_line", 2, "line 2", page, folder / "bad.memtrace")
+    empty = folder / "empty.memtrace"
+    for name, text in (("nothing", ""), ("only_frames", "f\nf\n"), ("no_jobs", "a 1 4096 buffer\nf\n"), ("one_line", "a 1 4096 buffer\n"),
+                       ("no_frames", "a 1 8192 buffer\nw 1 0 8192\nd 1\n")):
+        empty.write_text(text)
+        done = ferry("report", page, empty, "--quiet", "--vram", "64K")
+        check(done.returncode == (0 if "a" in text else 2) and len(done.stderr.splitlines()) == (0 if "a" in text else 1),
+              f"trace_of_{name}_has_an_answer", done)
+    check("nan" not in page.read_text().lower().replace("nano", "") and "inf\"" not in page.read_text(), "no_picture_divides_by_nothing")
+    expect("a_name_of_a_policy_that_is_none", 2, "no policy 'best'", page, small, "--policy", "best")
+
+
+browser = Browser()
+try:
+    page = a_recorded_game(browser)
+    without_scripts(browser, page)
+    names_run_no_script(browser)
+finally:
+    browser.end()
+the_map_is_the_traces()
+bad_input()
+shutil.rmtree(folder, ignore_errors=True)
+print(f"{passed} passed, {failed} failed")
+sys.exit(1 if failed else 0)

@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""docs/tutorial.md as it stands: its commands run, its figures are those of the runs, its policy compiles and stands in the table,
+and its mistake is stopped."""
+import json
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path.cwd()
+PAGE = (ROOT / "docs/tutorial.md").read_text()
+folder = Path(tempfile.mkdtemp(prefix="ferry-tutorial-"))
+passed = failed = 0
+
+
+def check(good, name, detail=""):
+    global passed, failed
+    passed, failed = passed + bool(good), failed + (not good)
+    print(f"[       OK ] {name}" if good else f"[  FAILED  ] {name}\n    {detail}")
+
+
+def tool_with(source, name):
+    """The tool's own objects, and one policy more."""
+    made = folder / name / "lab/policies"
+    made.mkdir(parents=True)
+    (made / "camera.c").write_text(source)
+    listed = (ROOT / "host-driver/lab/policies/policies.h").read_text()
+    (made / "policies.h").write_text(listed.replace("X(furthest)", "X(furthest) X(camera)"))
+    rooms = ROOT / "build/obj/host-driver"
+    objects = [o for room in ("tools", "tools/import", "lab", "lab/policies") for o in (rooms / room).glob("*.o") if o.name != "bench.o"]
+    libraries = subprocess.run(["make", "-s", "print-libs"], capture_output=True, text=True, check=True).stdout.split()
+    includes = [f"-I{folder / name}", *(f"-I{ROOT}/{part}" for part in ("host-driver", "host-driver/include", "build/generated"))]
+    subprocess.run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", *includes, "-c", made / "camera.c", ROOT / "host-driver/lab/bench.c"],
+                   check=True, cwd=made)
+    subprocess.run(["c++", *objects, made / "camera.o", made / "bench.o", "build/libferry.a", *libraries, "-o", made / "ferry"], check=True)
+    return made / "ferry"
+
+
+commands = re.findall(r"^```sh\n(.*?)^```", PAGE, re.M | re.S)
+for number, text in enumerate(commands, 1):
+    done = subprocess.run(["sh", "-ec", text], capture_output=True, text=True, check=False)
+    check(done.returncode == 0, f"commands_{number}_of_{len(commands)}_run", done)
+runs = json.loads((ROOT / "build/tutorial/scene.json").read_text())["runs"]
+size = max(run["video_memory_bytes"] for run in runs)
+came_in = {run["policy"]: run["bytes_in"] for run in runs if run["video_memory_bytes"] == size}
+
+policy, mistake = re.findall(r"^```c\n(.*?)^```", PAGE, re.M | re.S)
+figures = folder / "camera.json"
+arguments = [ROOT / "build/tutorial/scene.memtrace.gz", "--vram", "0.95W", "--policy", "lru,camera,furthest", "--quiet"]
+done = subprocess.run([tool_with(policy, "right"), "policy", *arguments, "--json", figures], capture_output=True, text=True, check=False)
+check(done.returncode == 0 and "camera" in done.stdout, "the_tutorials_policy_stands_in_the_table", done)
+came_in |= {run["policy"]: run["bytes_in"] for run in json.loads(figures.read_text())["runs"]}
+said = dict(re.findall(r"^\| ([\w-]+) \| ([\d.]+) MiB \|", PAGE, re.M))
+check(set(said) == set(came_in) - {"ours"} and all(f"{came_in[n] / (1 << 20):.1f}" == s for n, s in said.items()), "its_figures_are_right",
+      (said, came_in))
+
+wrong = policy.replace("    return ferry_lab_highest(memory, rank);\n", mistake).replace("static uint64_t rank", "uint64_t rank", 1)
+head = "uint64_t rank(const struct ferry_lab_memory *memory, const struct ferry_lab_item *item)"
+wrong = wrong.replace(head, f"{head};\n{head}", 1)  # Nobody calls it now, and that is a warning.
+done = subprocess.run([tool_with(wrong, "wrong"), "policy", *arguments], capture_output=True, text=True, check=False)
+words = re.search(r"^    (policy camera names .*)$", PAGE, re.M)[1]
+check(done.returncode != 0 and re.search(re.escape(words) + r".*\d+.* in frame \d+", done.stderr), "its_mistake_is_stopped_by_name", done)
+
+# README's game beside a model: protected it pages as if alone, which nobody else gives it, and the model still pages less than under LRU.
+GAME, MODEL = (ROOT / f"tests/data/{name}.memtrace.gz" for name in ("openarena", "smollm2"))
+
+
+def came_in_of(*arguments):
+    subprocess.run([ROOT / "build/ferry", "policy", *arguments, "--policy", "ours,lru", "--no-advice", "--quiet", "--json", figures],
+                   stdout=subprocess.DEVNULL, check=True)
+    return {run["policy"]: run["programs_bytes_in"] for run in json.loads(figures.read_text())["runs"]}
+
+
+alone = came_in_of(GAME, "--vram", "2F")["ours"][0]
+pair = came_in_of(GAME, MODEL, "--vram", "0.7W", "--weights", "8,1")
+check(pair["ours"][0] <= alone * 1.001 and pair["lru"][0] > alone * 1.01 and pair["ours"][1] < pair["lru"][1] * 0.8,
+      "a_protected_game_beside_a_model_pages_as_alone", (alone, pair))
+print(f"{passed} passed, {failed} failed")
+sys.exit(1 if failed else 0)

@@ -1,0 +1,508 @@
+// SPDX-License-Identifier: Apache-2.0
+// The miniport as driver model 2: page tables written by its operations are what the device translates by. Where a
+// virtual address leads is worked out here by hand; the entries' bits are spelt out.
+#include "rig.h"
+
+#include <stdio.h>
+
+#define ROOT_AT    0x10000u
+#define LEVEL2_AT  0x11000u
+#define LEVEL1_AT  0x12000u
+#define LEVEL0_AT  0x13000u
+#define CONTENT_AT 0x40000u
+#define VALID      1ull
+#define HOST       2ull
+#define SNOOP      4ull
+#define READ_ONLY  8ull
+#define LEAF       32ull
+#define GROUPED    64ull
+
+static uint64_t entry_at(struct rig *rig, uint64_t table, uint32_t index)
+{
+    uint64_t entry;
+
+    memcpy(&entry, ferry_model_local(rig->model) + table + 8 * index, 8);
+    return entry;
+}
+
+static HANDLE make_process(struct rig *rig, bool system)
+{
+    DXGKARG_CREATEPROCESS process = {.Flags.SystemProcess = system};
+
+    assert_int_equal(rig->kmd->DxgkDdiCreateProcess(rig->adapter, &process), STATUS_SUCCESS);
+    return process.hKmdProcess;
+}
+
+static DXGKARG_BUILDPAGINGBUFFER start(struct rig *rig)
+{
+    return arguments(rig, rig->buffer.address, 4096, DXGK_OPERATION_UPDATE_PAGE_TABLE);
+}
+
+static void update_arguments(DXGKARG_BUILDPAGINGBUFFER *a, UINT level, uint64_t table, UINT first, UINT count,
+                             DXGK_PTE *entries)
+{
+    a->Operation = DXGK_OPERATION_UPDATE_PAGE_TABLE;
+    a->MultipassOffset = 0;
+    a->UpdatePageTable = (DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE){.PageTableLevel = level,
+                                                                  .pPageTableEntries = entries,
+                                                                  .StartIndex = first,
+                                                                  .NumPageTableEntries = count,
+                                                                  .UpdateMode = DXGK_PAGETABLEUPDATE_GPU_PHYSICAL};
+    a->UpdatePageTable.PageTableAddress.GpuPhysical.SegmentId = FERRY_KMD_SEGMENT_LOCAL;
+    a->UpdatePageTable.PageTableAddress.GpuPhysical.SegmentOffset = table;
+}
+
+static void flush_arguments(DXGKARG_BUILDPAGINGBUFFER *a, HANDLE process, uint64_t first, uint64_t end)
+{
+    a->Operation = DXGK_OPERATION_FLUSH_TLB;
+    a->MultipassOffset = 0;
+    a->FlushTlb = (DXGK_BUILDPAGINGBUFFER_FLUSHTLB){.RootPageTableAddress = {FERRY_KMD_SEGMENT_LOCAL, 0, ROOT_AT},
+                                                    .hProcess = process,
+                                                    .StartVirtualAddress = first,
+                                                    .EndVirtualAddress = end};
+}
+
+static DXGK_PTE local_page(uint64_t address)
+{
+    return (DXGK_PTE){.Valid = 1, .Segment = FERRY_KMD_SEGMENT_LOCAL, .PageAddress = address >> 12};
+}
+
+// The levels above, all empty but for the way to LEVEL0_AT, and the process told of its root.
+static void make_tables(struct rig *rig, HANDLE process, uint32_t fence)
+{
+    DXGKARG_BUILDPAGINGBUFFER a = start(rig);
+    DXGK_PTE none = {0}, to[3] = {local_page(LEVEL2_AT), local_page(LEVEL1_AT), local_page(LEVEL0_AT)};
+    const uint64_t tables[4] = {ROOT_AT, LEVEL2_AT, LEVEL1_AT, LEVEL0_AT};
+
+    memset(ferry_model_local(rig->model) + ROOT_AT, 0xee, 4 * 4096);
+    for (UINT i = 0; i < 4; i++) {
+        update_arguments(&a, 3 - i, tables[i], 0, 512, &none);
+        a.UpdatePageTable.Flags.Repeat = a.UpdatePageTable.Flags.InitialUpdate = 1;
+        assert_int_equal(append(rig, &a), STATUS_SUCCESS);
+        if (i < 3) {
+            update_arguments(&a, 3 - i, tables[i], 0, 1, &to[i]);
+            assert_int_equal(append(rig, &a), STATUS_SUCCESS);
+        }
+    }
+    flush_arguments(&a, process, 0, 0);
+    assert_int_equal(append(rig, &a), STATUS_SUCCESS);
+    submit_paging(rig, &a, fence);
+    wait_for(rig, 0, fence);
+    assert_int_equal(ferry_kmd_faults(rig->adapter), 0);
+}
+
+// A job of a context that writes 8 bytes at a virtual address; its fence. What the context's process maps decides.
+static void write_virtual(struct rig *rig, HANDLE context, struct ferry_gpu_memory *commands, uint64_t address,
+                          uint64_t value, uint32_t fence)
+{
+    uint32_t packet[8] = {5 | 8 << 16,
+                          3 << 2,
+                          8,
+                          0,
+                          (uint32_t)address,
+                          (uint32_t)(address >> 32),
+                          (uint32_t)value,
+                          (uint32_t)(value >> 32)};
+    DXGKARG_PATCH patch = {.hContext = context,
+                           .pDmaBuffer = commands->address,
+                           .DmaBufferSize = 4096,
+                           .DmaBufferSubmissionEndOffset = 32,
+                           .NodeOrdinal = 1};
+    DXGKARG_SUBMITCOMMAND submit = {.hContext = context,
+                                    .DmaBufferSize = 4096,
+                                    .DmaBufferSubmissionEndOffset = 32,
+                                    .SubmissionFenceId = fence,
+                                    .NodeOrdinal = 1};
+
+    submit.DmaBufferPhysicalAddress.QuadPart = (int64_t)commands->bus;
+    memcpy(commands->address, packet, sizeof packet);
+    assert_int_equal(rig->kmd->DxgkDdiPatch(rig->adapter, &patch), STATUS_SUCCESS);
+    assert_int_equal(rig->kmd->DxgkDdiSubmitCommand(rig->adapter, &submit), STATUS_SUCCESS);
+    wait_for(rig, 1, fence);
+}
+
+struct program {
+    HANDLE process, device, context;
+    struct ferry_gpu_memory commands;
+};
+
+static void program_make(struct rig *rig, struct program *p)
+{
+    p->process = make_process(rig, false);
+    DXGKARG_CREATEDEVICE device = {.hKmdProcess = p->process};
+    assert_int_equal(rig->kmd->DxgkDdiCreateDevice(rig->adapter, &device), STATUS_SUCCESS);
+    p->device = device.hDevice;
+    DXGKARG_CREATECONTEXT context = {.NodeOrdinal = 1};
+    assert_int_equal(rig->kmd->DxgkDdiCreateContext(p->device, &context), STATUS_SUCCESS);
+    p->context = context.hContext;
+    assert_int_equal(ferry_gpu_memory_allocate(rig->gpu, 4096, 0, &p->commands), FERRY_OK);
+}
+
+static void program_end(struct rig *rig, struct program *p)
+{
+    rig->kmd->DxgkDdiDestroyContext(p->context);
+    rig->kmd->DxgkDdiDestroyDevice(p->device);
+    assert_int_equal(rig->kmd->DxgkDdiDestroyProcess(rig->adapter, p->process), STATUS_SUCCESS);
+    ferry_gpu_memory_free(rig->gpu, &p->commands);
+}
+
+static void tables_that_operations_write_are_walked(void **state)
+{
+    struct rig *rig = *state;
+    struct program p;
+    DXGK_PTE pages[3] = {local_page(CONTENT_AT), local_page(CONTENT_AT + 0x2000), local_page(CONTENT_AT + 0x1000)};
+    DXGKARG_BUILDPAGINGBUFFER a;
+
+    program_make(rig, &p);
+    make_tables(rig, p.process, 1);
+    for (uint32_t i = 0; i < 512; i++)
+        assert_true(entry_at(rig, LEVEL0_AT, i) == 0);
+    assert_true(entry_at(rig, ROOT_AT, 0) == (LEVEL2_AT | VALID));
+    assert_true(entry_at(rig, ROOT_AT, 1) == 0);
+    a = start(rig);
+    update_arguments(&a, 0, LEVEL0_AT, 5, 3, pages);
+    assert_int_equal(append(rig, &a), STATUS_SUCCESS);
+    submit_paging(rig, &a, 2);
+    wait_for(rig, 0, 2);
+    assert_true(entry_at(rig, LEVEL0_AT, 4) == 0);
+    assert_true(entry_at(rig, LEVEL0_AT, 6) == (CONTENT_AT + 0x2000 + (VALID | LEAF)));
+    assert_true(entry_at(rig, LEVEL0_AT, 8) == 0);
+    // The second page, without a flush: an entry that was not valid is not remembered.
+    write_virtual(rig, p.context, &p.commands, 0x6008, 0xfee1600d, 1);
+    assert_true(entry_at(rig, CONTENT_AT + 0x2000, 1) == 0xfee1600d);
+    // Moved: the old place is used until the flush, and not after it.
+    pages[0] = local_page(CONTENT_AT + 0x5000);
+    a = start(rig);
+    update_arguments(&a, 0, LEVEL0_AT, 6, 1, pages);
+    assert_int_equal(append(rig, &a), STATUS_SUCCESS);
+    flush_arguments(&a, p.process, 0x6000, 0x7000);
+    assert_int_equal(append(rig, &a), STATUS_SUCCESS);
+    submit_paging(rig, &a, 3);
+    wait_for(rig, 0, 3);
+    write_virtual(rig, p.context, &p.commands, 0x6008, 77, 2);
+    assert_true(entry_at(rig, CONTENT_AT + 0x2000, 1) == 0xfee1600d);
+    assert_true(entry_at(rig, CONTENT_AT + 0x5000, 1) == 77);
+    // What is not mapped faults, and the record names it.
+    write_virtual(rig, p.context, &p.commands, 0x9010, 5, 3);
+    struct ferry_fault fault = {.size = sizeof fault};
+    assert_true(ferry_kmd_next_fault(rig->adapter, &fault));
+    assert_int_equal(fault.kind, 17);
+    assert_int_equal(fault.address_kind, 3);
+    assert_true(fault.address == 0x9010);
+    assert_true(fault.walked);
+    assert_int_equal(fault.walk_space, 1);
+    assert_int_equal(fault.walk_level, 0);
+    assert_true(fault.walk_entry == 0);
+    program_end(rig, &p);
+}
+
+static void entries_in_each_form_and_size(void **state)
+{
+    struct rig *rig = *state;
+    DXGKARG_BUILDPAGINGBUFFER a = start(rig);
+    DXGK_PTE host = {.Valid = 1, .CacheCoherent = 1, .ReadOnly = 1, .PageAddress = 0x123456789},
+             large = {.Valid = 1, .LargePage = 1, .Segment = 1, .PageAddress = 0x200},
+             table = {.Valid = 1, .PageAddress = 0x77}, group = local_page(0x50000), none = {0};
+
+    update_arguments(&a, 0, LEVEL0_AT, 0, 1, &host);
+    assert_int_equal(append(rig, &a), STATUS_SUCCESS);
+    update_arguments(&a, 1, LEVEL1_AT, 511, 1, &large);
+    assert_int_equal(append(rig, &a), STATUS_SUCCESS);
+    update_arguments(&a, 1, LEVEL1_AT, 0, 1, &table);
+    assert_int_equal(append(rig, &a), STATUS_SUCCESS);
+    update_arguments(&a, 0, LEVEL0_AT, 3, 2, &group);
+    a.UpdatePageTable.Flags.Use64KBPages = a.UpdatePageTable.Flags.Repeat = 1;
+    assert_int_equal(append(rig, &a), STATUS_SUCCESS);
+    submit_paging(rig, &a, 1);
+    wait_for(rig, 0, 1);
+    assert_true(entry_at(rig, LEVEL0_AT, 0) == (0x123456789000 | VALID | HOST | SNOOP | READ_ONLY | LEAF));
+    assert_true(entry_at(rig, LEVEL1_AT, 511) == (0x200000 | VALID | LEAF));
+    assert_true(entry_at(rig, LEVEL1_AT, 0) == (0x77000 | VALID | HOST));
+    for (uint32_t i = 0; i < 32; i++)
+        assert_true(entry_at(rig, LEVEL0_AT, 48 + i) == (0x50000 + i % 16 * 0x1000 + (VALID | LEAF | GROUPED)));
+    assert_true(entry_at(rig, LEVEL0_AT, 47) == 0 && entry_at(rig, LEVEL0_AT, 80) == 0);
+    // 64 KiB that are no more are 16 entries that are none.
+    a = start(rig);
+    update_arguments(&a, 0, LEVEL0_AT, 3, 1, &none);
+    a.UpdatePageTable.Flags.Use64KBPages = 1;
+    assert_int_equal(append(rig, &a), STATUS_SUCCESS);
+    submit_paging(rig, &a, 2);
+    wait_for(rig, 0, 2);
+    assert_true(entry_at(rig, LEVEL0_AT, 63) == 0 && entry_at(rig, LEVEL0_AT, 64) != 0);
+}
+
+static void a_whole_table_goes_through_small_buffers(void **state)
+{
+    struct rig *rig = *state;
+    static DXGK_PTE pages[512];
+
+    for (uint32_t i = 0; i < 512; i++)
+        pages[i] = local_page((uint64_t)(i * 7 % 512) << 12);
+    for (uint32_t bytes = FERRY_KMD_LEAST_PAGING_BUFFER; bytes <= 4096; bytes = bytes * 3 + 8) {
+        DXGKARG_BUILDPAGINGBUFFER a = arguments(rig, rig->buffer.address, bytes, DXGK_OPERATION_UPDATE_PAGE_TABLE);
+        NTSTATUS status = STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+        static uint32_t fence;
+
+        memset(ferry_model_local(rig->model) + LEVEL0_AT, 0, 4096);
+        update_arguments(&a, 0, LEVEL0_AT, 0, 512, pages);
+        for (uint32_t passes = 0; status == STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER; passes++) {
+            assert_true(passes < 512);
+            a.pDmaBuffer = rig->buffer.address;
+            a.DmaSize = bytes;
+            a.pDmaBufferPrivateData = rig->private_data;
+            a.DmaBufferPrivateDataSize = sizeof rig->private_data;
+            status = append(rig, &a);
+            submit_paging(rig, &a, ++fence);
+            wait_for(rig, 0, fence);
+        }
+        assert_int_equal(status, STATUS_SUCCESS);
+        for (uint32_t i = 0; i < 512; i++)
+            assert_true(entry_at(rig, LEVEL0_AT, i) == ((uint64_t)(i * 7 % 512) << 12 | VALID | LEAF));
+    }
+}
+
+static void tables_by_cpu_by_their_virtual_address_and_copied(void **state)
+{
+    struct rig *rig = *state;
+    HANDLE system = make_process(rig, true);
+    DXGKARG_BUILDPAGINGBUFFER a = start(rig);
+    DXGK_PTE pages[2] = {local_page(LEVEL0_AT), local_page(CONTENT_AT)};
+    uint64_t by_cpu[512] = {0};
+
+    // Set up without a buffer: the CPU writes, at once.
+    update_arguments(&a, 0, 0, 510, 2, pages);
+    a.UpdatePageTable.UpdateMode = DXGK_PAGETABLEUPDATE_CPU_VIRTUAL;
+    a.UpdatePageTable.PageTableAddress.CpuVirtual = by_cpu;
+    a.pDmaBuffer = NULL;
+    a.DmaSize = 0;
+    assert_int_equal(rig->kmd->DxgkDdiBuildPagingBuffer(rig->adapter, &a), STATUS_SUCCESS);
+    assert_true(by_cpu[509] == 0 && by_cpu[510] == (LEVEL0_AT | VALID | LEAF) &&
+                by_cpu[511] == (CONTENT_AT | VALID | LEAF));
+    make_tables(rig, system, 1);
+    // Two tables, each at a multiple of 64 KiB of the paging process's addresses: 0x20000 and 0x30000.
+    DXGK_PTE tables[17] = {[0] = local_page(LEVEL0_AT), [16] = local_page(CONTENT_AT)};
+    a = start(rig);
+    update_arguments(&a, 0, LEVEL0_AT, 0x20, 17, tables);
+    assert_int_equal(append(rig, &a), STATUS_SUCCESS);
+    submit_paging(rig, &a, 2);
+    wait_for(rig, 0, 2);
+    a = start(rig);
+    update_arguments(&a, 0, 0, 100, 2, pages);
+    a.UpdatePageTable.UpdateMode = DXGK_PAGETABLEUPDATE_GPU_VIRTUAL;
+    a.UpdatePageTable.PageTableAddress.GpuVirtual = 0x20000;
+    assert_int_equal(append(rig, &a), STATUS_SUCCESS);
+    const DXGK_BUILDPAGINGBUFFER_COPY_RANGE ranges[2] = {{2, 0x20000, 0x30000, 100, 7}, {1, 0x20000, 0x30000, 101, 0}};
+    a.Operation = DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES;
+    a.MultipassOffset = 0;
+    a.CopyPageTableEntries = (DXGK_BUILDPAGINGBUFFER_COPYPAGETABLEENTRIES){2, ranges};
+    assert_int_equal(append(rig, &a), STATUS_SUCCESS);
+    // Operations 8 and 9: the offset in the allocation is not added.
+    a.Operation = DXGK_OPERATION_VIRTUAL_FILL;
+    a.MultipassOffset = 0;
+    a.FillVirtual = (DXGK_BUILDPAGINGBUFFER_FILLVIRTUAL){.AllocationOffsetInBytes = 0x100000,
+                                                         .FillSizeInBytes = 64,
+                                                         .FillPattern = 0xabcd,
+                                                         .DestinationVirtualAddress = 0x30800};
+    assert_int_equal(append(rig, &a), STATUS_SUCCESS);
+    a.Operation = DXGK_OPERATION_VIRTUAL_TRANSFER;
+    a.MultipassOffset = 0;
+    a.TransferVirtual = (DXGK_BUILDPAGINGBUFFER_TRANSFERVIRTUAL){.AllocationOffsetInBytes = 0x100000,
+                                                                 .TransferSizeInBytes = 12,
+                                                                 .SourceVirtualAddress = 0x30800,
+                                                                 .DestinationVirtualAddress = 0x30a00};
+    assert_int_equal(append(rig, &a), STATUS_SUCCESS);
+    submit_paging(rig, &a, 3);
+    wait_for(rig, 0, 3);
+    assert_int_equal(ferry_kmd_faults(rig->adapter), 0);
+    assert_true(entry_at(rig, LEVEL0_AT, 101) == (CONTENT_AT | VALID | LEAF));
+    assert_true(entry_at(rig, CONTENT_AT, 7) == (LEVEL0_AT | VALID | LEAF));
+    assert_true(entry_at(rig, CONTENT_AT, 8) == (CONTENT_AT | VALID | LEAF));
+    assert_true(entry_at(rig, CONTENT_AT, 0) == (CONTENT_AT | VALID | LEAF));
+    assert_true(entry_at(rig, CONTENT_AT, 0x107) == 0xabcd0000abcd);
+    assert_true(entry_at(rig, CONTENT_AT, 0x141) == 0xabcd);
+    assert_int_equal(rig->kmd->DxgkDdiDestroyProcess(rig->adapter, system), STATUS_SUCCESS);
+}
+
+// Which packets a flush makes: opcode and scope.
+static void a_flush_forgets_no_more_than_it_has_to(void **state)
+{
+    struct rig *rig = *state;
+    HANDLE process = make_process(rig, false);
+    const struct {
+        uint64_t first, end;
+        uint32_t packets, scope;
+    } cases[] = {
+        {0x1000, 0x2000, 1, 0}, {0xf000, 0x11000, 2, 0},     {0, 0x100000, 16, 0},
+        {0, 0x100001, 1, 1},    {0x100000, 0x2200000, 0, 0}, {0x1fffff, 0x200001, 2, 0},
+        {0, 0x2000000, 16, 1},  {0, 0x2000001, 1, 2},        {0xffffffff0000, 0x1000000000000, 1, 0},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        DXGKARG_BUILDPAGINGBUFFER a = start(rig);
+
+        if (!cases[i].packets)
+            continue;
+        flush_arguments(&a, process, cases[i].first, cases[i].end);
+        assert_int_equal(append(rig, &a), STATUS_SUCCESS);
+        const uint32_t *words = rig->buffer.address;
+        uint32_t bytes = (uint32_t)((uint8_t *)a.pDmaBuffer - (uint8_t *)rig->buffer.address);
+        assert_int_equal(bytes, 24 * cases[i].packets);
+        for (uint32_t n = 0; n < cases[i].packets; n++) {
+            assert_int_equal(words[6 * n] & 0xff, 11);
+            assert_int_equal(words[6 * n + 2], cases[i].scope | 1 << 4);
+        }
+    }
+    assert_int_equal(rig->kmd->DxgkDdiDestroyProcess(rig->adapter, process), STATUS_SUCCESS);
+}
+
+static void what_no_manager_may_ask_is_refused(void **state)
+{
+    struct rig *rig = *state;
+    HANDLE process = make_process(rig, false);
+    DXGK_PTE page = local_page(CONTENT_AT), bad[] = {
+                                                {.Valid = 1, .Zero = 1},
+                                                {.Valid = 1, .Segment = 2},
+                                                {.Valid = 1, .PhysicalAdapterIndex = 1},
+                                                {.Valid = 1, .PageAddress = 1ull << 40},
+                                                {.Valid = 1, .PageAddress = 1ull << 52},
+                                            };
+    DXGKARG_BUILDPAGINGBUFFER a = start(rig);
+
+#define REFUSED(CHANGE)                                                                                                \
+    update_arguments(&a, 0, LEVEL0_AT, 0, 1, &page);                                                                   \
+    CHANGE;                                                                                                            \
+    assert_int_equal(append(rig, &a), STATUS_INVALID_PARAMETER)
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        REFUSED(a.UpdatePageTable.pPageTableEntries = &bad[i]);
+    }
+    REFUSED(a.UpdatePageTable.PageTableLevel = 4);
+    REFUSED(a.UpdatePageTable.StartIndex = 512);
+    REFUSED(a.UpdatePageTable.NumPageTableEntries = 0);
+    REFUSED(a.UpdatePageTable.pPageTableEntries = NULL);
+    REFUSED(a.UpdatePageTable.UpdateMode = 3);
+    REFUSED(a.UpdatePageTable.PageTableAddress.GpuPhysical.SegmentOffset = LEVEL0_AT + 8);
+    REFUSED(a.UpdatePageTable.PageTableAddress.GpuPhysical.SegmentId = 2);
+    REFUSED(page = local_page(0x51000); a.UpdatePageTable.Flags.Use64KBPages = 1);
+    REFUSED(page.LargePage = 1; a.UpdatePageTable.PageTableLevel = 1);
+    REFUSED(page.LargePage = 1; a.UpdatePageTable.PageTableLevel = 2);
+    flush_arguments(&a, process, 0x2000, 0x1000);
+    assert_int_equal(append(rig, &a), STATUS_INVALID_PARAMETER);
+    flush_arguments(&a, NULL, 0, 0);
+    assert_int_equal(append(rig, &a), STATUS_INVALID_PARAMETER);
+    flush_arguments(&a, process, 0, (1ull << 48) + 1);
+    assert_int_equal(append(rig, &a), STATUS_INVALID_PARAMETER);
+    assert_ptr_equal(a.pDmaBuffer, rig->buffer.address);
+    // A table that is about to go asks for nothing.
+    update_arguments(&a, 0, LEVEL0_AT, 0, 1, NULL);
+    a.UpdatePageTable.Flags.NotifyEviction = 1;
+    assert_int_equal(append(rig, &a), STATUS_SUCCESS);
+    // Fifteen programs and the paging process.
+    HANDLE more[15];
+    for (unsigned i = 0; i < 14; i++)
+        more[i] = make_process(rig, false);
+    more[14] = make_process(rig, true);
+    DXGKARG_CREATEPROCESS one_more = {0};
+    assert_int_equal(rig->kmd->DxgkDdiCreateProcess(rig->adapter, &one_more), STATUS_INSUFFICIENT_RESOURCES);
+    one_more.Flags.SystemProcess = 1;
+    assert_int_equal(rig->kmd->DxgkDdiCreateProcess(rig->adapter, &one_more), STATUS_INSUFFICIENT_RESOURCES);
+    for (unsigned i = 0; i < 15; i++)
+        assert_int_equal(rig->kmd->DxgkDdiDestroyProcess(rig->adapter, more[i]), STATUS_SUCCESS);
+    assert_int_equal(rig->kmd->DxgkDdiDestroyProcess(rig->adapter, process), STATUS_SUCCESS);
+}
+
+static NTSTATUS ask(struct rig *rig, DXGK_QUERYADAPTERINFOTYPE type, void *input, UINT input_bytes, void *output,
+                    UINT output_bytes)
+{
+    DXGKARG_QUERYADAPTERINFO query = {type, input, input_bytes, output, output_bytes, 0, NULL};
+
+    return rig->kmd->DxgkDdiQueryAdapterInfo(rig->adapter, &query);
+}
+
+static void R202_R203_R204_R205_R209_the_paging_space_is_the_managers_choice(void **state)
+{
+    struct rig *rig = *state;
+    UINT index = 0, megabytes = 99;
+
+    assert_int_equal(ask(rig, 48, &index, sizeof(UINT), &megabytes, sizeof(UINT)), STATUS_SUCCESS);
+    assert_int_equal(megabytes, 0);
+    assert_int_equal(ask(rig, 48, &index, sizeof(UINT) - 1, &megabytes, sizeof(UINT)), STATUS_BUFFER_TOO_SMALL);
+    assert_int_equal(ask(rig, 48, &index, sizeof(UINT), &megabytes, sizeof(UINT) - 1), STATUS_BUFFER_TOO_SMALL);
+    assert_int_equal(ask(rig, 48, NULL, 0, &megabytes, sizeof(UINT)), STATUS_BUFFER_TOO_SMALL);
+    index = 1;
+    assert_int_equal(ask(rig, 48, &index, sizeof(UINT), &megabytes, sizeof(UINT)), STATUS_INVALID_PARAMETER);
+}
+
+static void what_the_adapter_says_of_its_page_tables(void **state)
+{
+    struct rig *rig = *state;
+    DXGK_DRIVERCAPS caps;
+    DXGK_GPUMMUCAPS mmu;
+    DXGK_PAGE_TABLE_LEVEL_DESC levels[4];
+    DXGK_PHYSICALADAPTERCAPS physical;
+    DXGK_QUERYPAGINGBUFFERINFO_IN which = {0};
+    DXGK_QUERYPAGINGBUFFERINFO_OUT buffer;
+    UINT segments;
+
+    assert_int_equal(ask(rig, DXGKQAITYPE_DRIVERCAPS, NULL, 0, &caps, sizeof caps), STATUS_SUCCESS);
+    assert_int_equal(caps.MemoryManagementCaps.VirtualAddressingSupported, 1);
+    assert_int_equal(caps.MemoryManagementCaps.GpuMmuSupported, 1);
+    assert_int_equal(caps.MemoryManagementCaps.IoMmuSupported, 0);
+    assert_int_equal(ask(rig, DXGKQAITYPE_GPUMMUCAPS, NULL, 0, &mmu, sizeof mmu), STATUS_SUCCESS);
+    assert_int_equal(mmu.PageTableUpdateMode, DXGK_PAGETABLEUPDATE_GPU_PHYSICAL);
+    assert_int_equal(mmu.VirtualAddressBitCount, 48);
+    assert_int_equal(mmu.PageTableLevelCount, 4);
+    assert_int_equal(mmu.InvalidTlbEntriesNotCached, 1);
+    assert_int_equal(mmu.ZeroInPteSupported, 0);
+    assert_int_equal(ask(rig, DXGKQAITYPE_PAGETABLELEVELDESC, NULL, 0, levels, sizeof levels), STATUS_SUCCESS);
+    UINT bits = 12;
+    for (unsigned i = 0; i < 4; i++) {
+        assert_int_equal(8u << levels[i].PageTableIndexBitCount, levels[i].PageTableSizeInBytes);
+        bits += levels[i].PageTableIndexBitCount;
+    }
+    assert_int_equal(bits, mmu.VirtualAddressBitCount);
+    assert_int_equal(ask(rig, DXGKQAITYPE_PAGETABLELEVELDESC, NULL, 0, levels, sizeof levels - 1),
+                     STATUS_BUFFER_TOO_SMALL);
+    assert_int_equal(ask(rig, DXGKQAITYPE_PHYSICALADAPTERCAPS, NULL, 0, &physical, sizeof physical), STATUS_SUCCESS);
+    assert_int_equal(physical.Flags.GpuMmuSupported, 1);
+    assert_int_equal(physical.NumExecutionNodes, 5);
+    assert_int_equal(ask(rig, DXGKQAITYPE_QUERYPAGINGBUFFERINFO, &which, sizeof which, &buffer, sizeof buffer),
+                     STATUS_SUCCESS);
+    assert_int_equal(buffer.PagingBufferSize, 4096);
+    assert_int_equal(ask(rig, DXGKQAITYPE_QUERYSEGMENTCOUNT, NULL, 0, &segments, sizeof segments), STATUS_SUCCESS);
+    assert_int_equal(segments, 2);
+}
+
+static void a_device_without_page_tables_is_no_device_for_this_model(void **state)
+{
+    (void)state;
+    struct rig *rig = NULL;
+    HANDLE adapter = NULL;
+
+    rig_model = 1;
+    rig_setup((void **)(void *)&rig);
+    assert_int_equal(ferry_kmd_miniport_model2()->DxgkDdiAddDevice(rig->gpu, &adapter), STATUS_NOT_SUPPORTED);
+    assert_null(adapter);
+    DXGK_GPUMMUCAPS mmu;
+    assert_int_equal(ask(rig, DXGKQAITYPE_GPUMMUCAPS, NULL, 0, &mmu, sizeof mmu), STATUS_NOT_SUPPORTED);
+    rig_teardown((void **)(void *)&rig);
+    rig_model = 2;
+}
+
+int main(void)
+{
+    rig_model = 2;
+    const struct CMUnitTest tests[] = {
+        CASE(tables_that_operations_write_are_walked),
+        CASE(entries_in_each_form_and_size),
+        CASE(a_whole_table_goes_through_small_buffers),
+        CASE(tables_by_cpu_by_their_virtual_address_and_copied),
+        CASE(a_flush_forgets_no_more_than_it_has_to),
+        CASE(what_no_manager_may_ask_is_refused),
+        CASE(R202_R203_R204_R205_R209_the_paging_space_is_the_managers_choice),
+        CASE(what_the_adapter_says_of_its_page_tables),
+        cmocka_unit_test(a_device_without_page_tables_is_no_device_for_this_model),
+    };
+
+    printf("miniport: real\n");
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
