@@ -31,10 +31,10 @@ $(BUILD)/tests/parts/ferry-fake: $(wildcard tests/tools/fake_*.c) tests/tools/fa
 $(BUILD)/tests/tools: tests/tools/test_tool.py tests/tools/files.py $(BUILD)/tests/parts/ferry-fake
 	install -m 755 $< $@
 
-$(BUILD)/tests/replay: tests/tools/test_replay.py tests/tools/files.py $(BUILD)/ferry
+$(BUILD)/tests/replay: tests/tools/test_replay.py tests/tools/files.py tests/tools/injection.py $(BUILD)/ferry
 	install -m 755 $< $@
 
-$(BUILD)/tests/replay_programs: tests/tools/test_programs.py tests/tools/files.py $(BUILD)/ferry $(BUILD)/tests/parts/ferry-fake
+$(BUILD)/tests/replay_programs: tests/tools/test_programs.py tests/tools/files.py tests/tools/injection.py $(BUILD)/ferry $(BUILD)/tests/parts/ferry-fake
 	install -m 755 $< $@
 
 $(BUILD)/tests/policy: tests/tools/test_policy.py $(BUILD)/ferry

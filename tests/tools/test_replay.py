@@ -5,6 +5,7 @@ no fault, and both back ends do the same work."""
 import gzip
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -14,6 +15,7 @@ from random import Random
 ROOT = Path.cwd()
 sys.path.insert(0, str(ROOT / "tests/tools"))
 import files  # noqa: E402
+import injection  # noqa: E402
 
 FERRY = ROOT / "build/ferry"
 NEVERBALL, GLMARK2 = ROOT / "tests/data/neverball.memtrace.gz", ROOT / "tests/data/glmark2.memtrace.gz"
@@ -90,7 +92,12 @@ def main():
                    "--timeline", timeline)
     files.picture_is_right(check, picture, NEVERBALL.name, 142)
     files.timeline_is_right(check, timeline, ("firmware", "read channel", "write channel"))
-    check(model.get("evictions", 0) > 4 * 120 and model.get("bytes_discarded", 0) > 0, "model_neverball_pages_in_every_frame")
+    events = json.loads(timeline.read_text())["traceEvents"] if model else []
+    frames = [(e["ts"], e["ts"] + e["dur"]) for e in events if e["pid"] == 1 and re.fullmatch(r"frame \d+", e.get("name", ""))]
+    moves = [e["ts"] for e in events if e["pid"] == 1 and e.get("name") == "TRANSFER"]
+    still = [number for number, (begin, end) in enumerate(frames, 1) if not any(begin <= at < end for at in moves)]
+    check(len(frames) == 120 and not still and model.get("bytes_discarded", 0) > 0, "model_neverball_pages_in_every_frame",
+          f"{len(frames)} frames, none moves anything in {still}")
     check(model.get("bytes_moved", 1) * 20 <= model.get("bytes_in", 0), "room_is_made_without_moving_much", model.get("bytes_moved"))
     replay("model_glmark2", GLMARK2, "model", "--vram", "22M")
     replay("model_glmark2_targets", targets, "model", "--vram", "22M")
@@ -99,19 +106,10 @@ def main():
     chance = Random(int(SEED))
     for number in range(14):
         side = ("in", "out", "link-in", "link-out")[number % 4]
-        which = chance.randrange(1, 130 if side.endswith("in") else 60)
-        offset = chance.randrange(1 << 20)
         # On their way transfers go in several passes where buffers are small.
         buffers = ["--paging-buffer", "1024"] if number % 8 > 3 else []
-        while True:
-            place = f"{side}:{which}:{offset}"
-            done = subprocess.run([FERRY, "replay", NEVERBALL, "--backend", "model", "--seed", SEED, "--quiet", "--vram", "5M",
-                                   "--frames", "20", "--verify", "all", "--no-advice", "--inject", place, *buffers],
-                                  capture_output=True, text=True, timeout=600, check=False)
-            # How many go over the link is the seed's: what is still in system memory leaves without a transfer.
-            if done.returncode != 2 or "nothing was flipped" not in done.stderr or not side.startswith("link-") or which == 1:
-                break
-            which //= 2
+        place, done = injection.flip(chance, side, FERRY, "replay", NEVERBALL, "--backend", "model", "--seed", SEED, "--quiet",
+                                     "--vram", "5M", "--frames", "20", "--verify", "all", "--no-advice", *buffers)
         check(done.returncode == 1 and "1 of" in done.stderr and "wrong content: allocation" in done.stderr,
               f"model_finds_injection_{number}", f"--inject {place}: exit {done.returncode}: {done.stderr[-600:]}")
     done = subprocess.run([FERRY, "replay", NEVERBALL, "--backend", "model", "--quiet", "--vram", "5M", "--frames", "1",
