@@ -14,6 +14,7 @@ from random import Random
 ROOT = Path.cwd()
 sys.path.insert(0, str(ROOT / "tests/tools"))
 import files  # noqa: E402
+import injection  # noqa: E402
 
 FAKE, FERRY = ROOT / "build/tests/parts/ferry-fake", ROOT / "build/ferry"
 NEVERBALL, GLMARK2 = ROOT / "tests/data/neverball.memtrace.gz", ROOT / "tests/data/glmark2.memtrace.gz"
@@ -26,19 +27,23 @@ LARGE = "a 1 8192 buffer\nw 1 0 8192\na 2 20000 texture 50x100 GL_RGBA\nw 2 100 
         "d 1 2 3\nf\nl 1 discard\nw 1 0 4096\nu 1\nd 1 3\nf\n"
 SMALL = "a 1 20480 buffer\nw 1 0 20480\nd 1\nf\nd 1\nw 1 5 10\nd 1\nf\nd 1\nf\n"
 
+
 def check(good, name, detail=""):
     results.append(bool(good))
     print(f"[       OK ] {name}" if good else f"[  FAILED  ] {name}\n    {detail}", flush=True)
+
 
 def run(tool, *arguments, fake=""):
     environment = {k: v for k, v in os.environ.items() if not k.startswith("FERRY_")} | {"FERRY_FAKE": fake}
     return subprocess.run([tool, "replay", *map(str, arguments)], capture_output=True, text=True, env=environment,
                           timeout=600, check=False)
 
+
 def trace(name, text):
     path = folder / f"{name}.memtrace"
     path.write_text(text)
     return path
+
 
 def expect(name, code, words, *arguments, fake=""):
     """Exactly one line on stderr, with these words in this order, and the exit code."""
@@ -47,6 +52,7 @@ def expect(name, code, words, *arguments, fake=""):
     check(done.returncode == code and len(lines) == 1 and lines[0].startswith("ferry: ") and re.search(words, lines[0]), name,
           f"exit {done.returncode}, stderr {done.stderr!r}")
 
+
 def replay(name, *arguments, tool=FERRY, backend="model", seed=SEED):
     figures = folder / f"{name}.json"
     done = run(tool, *arguments, "--backend", backend, "--json", figures, "--seed", seed, "--quiet")
@@ -54,6 +60,7 @@ def replay(name, *arguments, tool=FERRY, backend="model", seed=SEED):
     good = done.returncode == 0 and not done.stderr and values.get("bad_bytes") == 0 and values.get("faults") == 0
     check(good, name, f"exit {done.returncode}: {done.stderr[-600:]}")
     return values if good else {}
+
 
 def bad_input():
     large, small, output = trace("large", LARGE), trace("small", SMALL), folder / "none.json"
@@ -104,6 +111,7 @@ def bad_input():
     expect("injected_byte_names_program_allocation_and_offset", 1, r"program 2 \(small.memtrace\), allocation 1 \(buffer\), offset 777 .*"
            r"1 of \d+ bytes wrong", large, small, "--verify", "all", "--inject", "in:2:777")
 
+
 def figures_of_programs():
     large, small = trace("large", LARGE), trace("small", SMALL)
     values = replay("fake_sums", large, small, small, "--vram", "600K", "--weights", "3,1,2", tool=FAKE)
@@ -120,6 +128,7 @@ def figures_of_programs():
     done = run(FAKE, large, "--quiet")
     check("the programs" not in done.stdout and "  the program\n" in done.stdout, "one_trace_has_its_old_table")
 
+
 def sums_are_right(name, values):
     programs = values.get("programs", [])
     sums = [n for n in ("frames", "allocations", "draws", "targets", "writes", "verified_bytes", "bytes_in", "bytes_out",
@@ -130,8 +139,10 @@ def sums_are_right(name, values):
             or not p["gpu_cycles"] <= p["last_job_cycle"] <= values["cycles"]]
     check(not jobs and 0 < sum(p["gpu_share"] for p in programs) <= 1, f"{name}_shares_the_gpu", jobs)
 
+
 def timeless(values):
     return {k: v for k, v in values.items() if k not in ("seconds", "sim_khz")}
+
 
 def real_programs():
     three = (NEVERBALL, NEVERBALL, NEVERBALL, "--vram", "9M", "--frames", "30", "--weights", "3,1,1")
@@ -192,6 +203,7 @@ def real_programs():
     check(model and [[p[n] for n in names] for p in model["programs"]] == [[p[n] for n in names] for p in both[0]["programs"]],
           "both_back_ends_do_the_same_work", (model.get("programs"), both[0].get("programs")))
 
+
 def main():
     print(f"FERRY_SEED={SEED}")
     bad_input()
@@ -199,6 +211,7 @@ def main():
     real_programs()
     print(f"{sum(results)} passed, {len(results) - sum(results)} failed")
     return 0 if all(results) else 1
+
 
 if __name__ == "__main__":
     sys.exit(main())
