@@ -26,9 +26,10 @@ $(FIRMWARE_BUILD)/boot-asm.o: firmware/boot.S | $(TOOLS)
 	@mkdir -p $(@D)
 	$(FIRMWARE_CC) $(FIRMWARE_ARCH) -g -c $< -o $@
 
+# ccache, first on some systems' PATH, knows nothing of the .ci file and leaves it out of what it brings back.
 $(FIRMWARE_BUILD)/%.o: firmware/%.c firmware/rules.mk | $(CONTRACT)
 	@mkdir -p $(@D)
-	$(FIRMWARE_CC) $(FIRMWARE_CFLAGS) -MMD -MP -c $< -o $@
+	env CCACHE_DISABLE=1 $(FIRMWARE_CC) $(FIRMWARE_CFLAGS) -MMD -MP -c $< -o $@
 
 # Links, then adds up the stack of the deepest chain of calls; an image that could overrun its stack is not made.
 $(FIRMWARE_BUILD)/firmware.elf: $(FIRMWARE_OBJECTS) firmware/link.ld firmware/stack_bound.py
