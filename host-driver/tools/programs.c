@@ -80,7 +80,7 @@ int ferry_programs_begin(struct ferry_session *session)
 int ferry_program_count(struct ferry_player *player)
 {
     const struct ferry_session *session = player->session;
-    struct ferry_process_statistics *used = &player->report->used;
+    struct ferry_process_usage *used = &player->report->used;
     used->size = sizeof *used;
     int error = ferry_process_statistics(player->process, used);
     if (error < 0)

@@ -15,7 +15,7 @@ struct ferry_program_report {
     uint64_t reservation, budget; // Of video memory; the budget as it is while all programs run.
     uint64_t frames, allocations, draws, targets, writes, locks;
     uint64_t verified_bytes, bad_bytes;
-    struct ferry_process_statistics used; // Up to the end of its last job; last_job counts from the begin of the run.
+    struct ferry_process_usage used; // Up to the end of its last job; last_job counts from the begin of the run.
 };
 
 struct ferry_report {

@@ -162,7 +162,7 @@ int ferry_process_memory(struct ferry_process *handle, enum ferry_memory_group g
     return umd_leave(&call, error);
 }
 
-int ferry_process_statistics(struct ferry_process *handle, struct ferry_process_statistics *statistics)
+int ferry_process_statistics(struct ferry_process *handle, struct ferry_process_usage *statistics)
 {
     struct umd_call call;
     struct ferry_vidmm_process_statistics vidmm;
@@ -174,7 +174,7 @@ int ferry_process_statistics(struct ferry_process *handle, struct ferry_process_
         return FERRY_ERROR_HANDLE;
     int error = ferry_vidmm_process_statistics(call.adapter->vidmm, process->vidmm, &vidmm);
     if (error == FERRY_OK)
-        *statistics = (struct ferry_process_statistics){
+        *statistics = (struct ferry_process_usage){
             .size = sizeof *statistics,
             .jobs = vidmm.jobs,
             .gpu_cycles = vidmm.gpu_cycles,

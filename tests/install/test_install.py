@@ -127,16 +127,17 @@ def headers_stand_alone_in_c():
     for name in HEADERS:
         for compiler in ("gcc", "clang"):
             for standard in ("c99", "c11", "c17"):
-                run(compiler, f"-std={standard}", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-Wstrict-prototypes", "-fsyntax-only",
-                    *common().options("--cflags"), "-x", "c", "-", input=f"#include <ferry/{name}>\n#include <ferry/{name}>\n")
+                run(compiler, f"-std={standard}", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-Wshadow", "-Wstrict-prototypes",
+                    "-fsyntax-only", *common().options("--cflags"), "-x", "c", "-",
+                    input=f"#include <ferry/{name}>\n#include <ferry/{name}>\n")
 
 
 def headers_stand_alone_in_cplusplus():
     for name in HEADERS:
         for compiler in ("g++", "clang++"):
             for standard in ("c++11", "c++14", "c++17", "c++20"):
-                run(compiler, f"-std={standard}", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-Wold-style-cast", "-Wconversion",
-                    "-fsyntax-only", *common().options("--cflags"), "-x", "c++", "-",
+                run(compiler, f"-std={standard}", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-Wshadow", "-Wold-style-cast",
+                    "-Wconversion", "-fsyntax-only", *common().options("--cflags"), "-x", "c++", "-",
                     input=f"#include <ferry/{name}>\n#include <ferry/{name}>\n")
 
 

@@ -117,7 +117,7 @@ static void a_killed_program_leaves_nothing_and_its_handles_are_gone(void **stat
         ok(ferry_queue_copy(b->queue, mine, 100000, mine, 0, 50000));
         ok(ferry_queue_submit(b->queue, &last));
     }
-    struct ferry_process_statistics used = {.size = sizeof used};
+    struct ferry_process_usage used = {.size = sizeof used};
     ok(ferry_queue_wait(queue, fence));
     ok(ferry_process_statistics(process, &used));
     assert_int_equal(used.jobs, 6);
@@ -173,7 +173,7 @@ static void bad_arguments(void **state)
     assert_int_equal(ferry_process_memory(process, (enum ferry_memory_group)2, &info), FERRY_ERROR_ARGUMENT);
     info.size = 1;
     assert_int_equal(ferry_process_memory(process, FERRY_MEMORY_LOCAL, &info), FERRY_ERROR_ARGUMENT);
-    struct ferry_process_statistics used = {.size = 8};
+    struct ferry_process_usage used = {.size = 8};
     assert_int_equal(ferry_process_statistics(process, &used), FERRY_ERROR_ARGUMENT);
     assert_int_equal(ferry_process_statistics(process, NULL), FERRY_ERROR_ARGUMENT);
     assert_int_equal(ferry_process_create_device(process, NULL), FERRY_ERROR_ARGUMENT);

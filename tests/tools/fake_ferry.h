@@ -45,7 +45,7 @@ struct ferry_device {
 struct ferry_process {
     struct ferry_process *next;
     struct ferry_device device;
-    struct ferry_process_statistics statistics;
+    struct ferry_process_usage statistics;
     uint64_t id, reservation, in_place, usage;
     uint32_t weight;
 };

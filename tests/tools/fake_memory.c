@@ -38,8 +38,8 @@ static void page(struct ferry_allocation *allocation, bool in, bool copy)
     }
     statistics->operations[copy ? 0 : 2]++;
     *(!copy ? &statistics->bytes_discarded : in ? &statistics->bytes_in : &statistics->bytes_out) += allocation->pages;
-    struct ferry_process_statistics *own =
-        allocation->device->process ? &allocation->device->process->statistics : &(struct ferry_process_statistics){0};
+    struct ferry_process_usage *own =
+        allocation->device->process ? &allocation->device->process->statistics : &(struct ferry_process_usage){0};
     *(!copy ? &own->bytes_discarded : in ? &own->bytes_in : &own->bytes_out) += allocation->pages;
     statistics->firmware_packets += 2;
     statistics->firmware_busy_cycles += 190;

@@ -66,7 +66,7 @@ int ferry_process_memory(struct ferry_process *process, enum ferry_memory_group 
     return FERRY_OK;
 }
 
-int ferry_process_statistics(struct ferry_process *process, struct ferry_process_statistics *statistics)
+int ferry_process_statistics(struct ferry_process *process, struct ferry_process_usage *statistics)
 {
     *statistics = process->statistics;
     statistics->size = sizeof *statistics;

@@ -89,7 +89,7 @@ int ferry_queue_submit(struct ferry_queue *queue, uint64_t *fence)
     fake_emit(adapter, (struct ferry_event){
                            .kind = FERRY_EVENT_JOB_END, .track = FERRY_TRACK_USER, .id = id, .process = process});
     if (queue->device->process) {
-        struct ferry_process_statistics *own = &queue->device->process->statistics;
+        struct ferry_process_usage *own = &queue->device->process->statistics;
         own->jobs++;
         own->gpu_cycles += adapter->statistics.cycles - began;
         own->last_job = adapter->statistics.cycles;

@@ -250,7 +250,7 @@ int ferry_process_set_reservation(struct ferry_process *process, uint64_t bytes)
 int ferry_process_memory(struct ferry_process *process, enum ferry_memory_group group, struct ferry_memory_info *info);
 
 // What a program has used since it was created.
-struct ferry_process_statistics {
+struct ferry_process_usage {
     size_t size;
     uint64_t jobs;       // Ended.
     uint64_t gpu_cycles; // Device cycles that were its jobs': those of all programs add up to no more than passed.
@@ -258,7 +258,7 @@ struct ferry_process_statistics {
     uint64_t bytes_in, bytes_out, bytes_discarded, bytes_filled, bytes_moved, evictions; // Of its allocations.
 };
 /// Errors: ARGUMENT, HANDLE.
-int ferry_process_statistics(struct ferry_process *process, struct ferry_process_statistics *statistics);
+int ferry_process_statistics(struct ferry_process *process, struct ferry_process_usage *statistics);
 /// The number that events name it by; 0 for NULL.
 uint64_t ferry_process_id(const struct ferry_process *process);
 

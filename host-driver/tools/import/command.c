@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "tools/import/import.h"
+#include "tools/output.h"
 #include "tools/tool.h"
 
 #define SHOWN_UNKNOWN 12
@@ -83,54 +83,41 @@ static bool ends_in(const char *text, const char *end)
 // The trace is written beside its place and moved there when it is whole: what stood there stays when the import fails.
 struct target {
     const char *name; // NULL: the standard output
-    char *part;       // NULL: written at once, where it is no plain file
+    struct ferry_output output;
 };
 
-static bool is_file(const char *name, const struct stat *of)
+// The recording can often not be made again.
+static int check_target(const char *in, const struct target *target)
 {
-    struct stat about;
-    return name && stat(name, &about) == 0 && about.st_dev == of->st_dev && about.st_ino == of->st_ino;
-}
-
-// The recording can often not be made again. A terminal or /dev/null may be both ends.
-static bool overwrites_input(const char *in, const struct target *target)
-{
-    struct stat about;
-    char *part = target->name ? malloc(strlen(target->name) + 6) : NULL;
-    if (!part || (in ? stat(in, &about) : fstat(0, &about)) != 0 || !S_ISREG(about.st_mode)) {
-        free(part);
-        return false;
-    }
-    sprintf(part, "%s.part", target->name);
-    bool same = is_file(target->name, &about) || is_file(part, &about);
-    free(part);
-    return same;
+    const char *inputs[] = {in ? in : "/dev/stdin"};
+    return target->name ? ferry_outputs_check(&target->name, 1, inputs, 1) : FERRY_EXIT_OK;
 }
 
 static gzFile open_target(struct target *target)
 {
-    struct stat about;
     if (!target->name)
         return open_standard(1, "wbT");
-    if (stat(target->name, &about) != 0 || S_ISREG(about.st_mode)) {
-        target->part = malloc(strlen(target->name) + 6);
-        if (!target->part)
-            return NULL;
-        sprintf(target->part, "%s.part", target->name);
+    if (ferry_output_open(&target->output, target->name) != 0)
+        return NULL;
+    gzFile file = open_standard(fileno(target->output.file), ends_in(target->name, ".gz") ? "wb6" : "wbT");
+    if (!file) {
+        int why = errno;
+        ferry_output_close(&target->output, false);
+        errno = why;
     }
-    return gzopen(target->part ? target->part : target->name, ends_in(target->name, ".gz") ? "wb6" : "wbT");
+    return file;
 }
 
 static int close_target(struct target *target, gzFile out, bool good)
 {
     errno = 0;
-    int status = gzclose(out) == Z_OK ? 0 : -1;
-    if (!good || status != 0) {
-        if (target->part)
-            remove(target->part);
-        return status;
-    }
-    return target->part ? rename(target->part, target->name) : 0;
+    bool whole = gzclose(out) == Z_OK;
+    if (!target->name)
+        return whole ? 0 : -1;
+    int why = errno;
+    int status = ferry_output_close(&target->output, good && whole);
+    errno = whole ? errno : why;
+    return status;
 }
 
 static int complain(const struct ferry_import *import, const char *name)
@@ -154,11 +141,12 @@ int ferry_import(const struct ferry_import_options *options)
         ferry_complain("no memory left");
         return status;
     }
-    if (overwrites_input(is_dash(options->file) ? NULL : options->file, &target)) {
-        ferry_complain("%s: the recording is read from there and would be gone: give -o another name", target.name);
+    status = check_target(is_dash(options->file) ? NULL : options->file, &target);
+    if (status != FERRY_EXIT_OK) {
         free(import);
-        return FERRY_EXIT_USAGE;
+        return status;
     }
+    status = FERRY_EXIT_LIBRARY;
     errno = 0;
     import->in = is_dash(options->file) ? open_standard(0, "rb") : gzopen(options->file, "rb");
     if (!import->in) {
@@ -188,7 +176,6 @@ int ferry_import(const struct ferry_import_options *options)
             say(import, name);
     }
     gzclose_r(import->in);
-    free(target.part);
     free(import);
     return status;
 }
