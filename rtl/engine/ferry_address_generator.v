@@ -326,6 +326,8 @@ module ferry_address_generator #(
     wire [47:12] asked_now = tables_lookup[`FERRY_LOOKUP_PAGE_RANGE];
     wire [36:0] here = {1'b0, high_reg[47:32], position[31:12]} + {4'd0, position[32], 20'd0};
     wire [36:0] next_here = here + 37'd1;
+    // The page behind those known; it may be one above the space, which is asked for and never used.
+    wire [36:0] next_asked = here + {32'd0, formal_known};
     reg answered = 1'b0;
     reg answered_hit = 1'b0;
     reg answered_host = 1'b0;
@@ -387,7 +389,16 @@ module ferry_address_generator #(
             assert (!formal_missed || (!formal_more && !pending));
             assert (!formal_trimmed || (last && !formal_more && page_valid));
             assert (!(pending && &formal_joined));
+            assert (from_list || formal_joined == 0);
             assert (page_valid || (formal_joined == 0 && !formal_next));
+        end
+        if (in_segment && virtual_reg && HAS_TABLES) begin
+            // The page that is asked for is the one behind those known; a page that was refused is the last of those.
+            assert (!pending || formal_more || formal_trimmed);
+            assert (!pending || (asked_now == next_asked[35:0] && !formal_ahead[21]));
+            assert (!(page_valid && !hit) || (formal_missed && !formal_next));
+            assert (!(formal_next && !formal_next_hit) || formal_missed);
+            assert (!formal_missed || (formal_next ? !formal_next_hit : page_valid && !hit));
         end
         if (in_segment && !translated) begin
             assert (!page_valid && formal_joined == 0 && !formal_next);

@@ -6,7 +6,7 @@ FORMAL_FIFO := ferry_fifo 4 "-set LG_DEPTH 2 -set WIDTH 4" rtl/fabric/ferry_fifo
 FORMAL_BLOCK_FIFO := ferry_fifo 4 "-set LG_DEPTH 2 -set WIDTH 4 -set BLOCK 1" rtl/fabric/ferry_fifo.v
 FORMAL_ARBITER := ferry_arbiter 4 "-set PORTS 3" rtl/fabric/ferry_arbiter.v
 FORMAL_CUTTER := ferry_burst_cutter 3 "" rtl/fabric/ferry_choice.v rtl/fabric/ferry_burst_cutter.v
-FORMAL_RANGE := ferry_address_generator 3 "" -DFORMAL_INSIDE rtl/fabric/ferry_choice.v rtl/fabric/ferry_burst_cutter.v \
+FORMAL_RANGE := ferry_address_generator 1 "" -DFORMAL_INSIDE rtl/fabric/ferry_choice.v rtl/fabric/ferry_burst_cutter.v \
 	rtl/mmu/ferry_access_check.v rtl/engine/ferry_job_cutter.v rtl/engine/ferry_page_translate.v rtl/engine/ferry_page_join.v \
 	rtl/engine/ferry_address_generator.v
 FORMAL_JOIN := ferry_page_join 3,12 "" rtl/engine/ferry_page_join.v
