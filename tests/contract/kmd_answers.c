@@ -14,7 +14,8 @@ struct machine *kmd_machine_present;
 
 static const DRIVER_INITIALIZATION_DATA *real(void)
 {
-    return ferry_kmd_miniport();
+    return kmd_machine_present && kmd_machine_present->options.model == 2 ? ferry_kmd_miniport_model2()
+                                                                          : ferry_kmd_miniport();
 }
 
 // ---- The device as it is reported ----
@@ -247,6 +248,20 @@ static void plant_fault(struct machine *machine, bool paging, UINT count)
     machine->patched[at] = 0xEE;
 }
 
+// Does one of its records name an operation on page tables?
+static bool changes_addresses(const DXGKARG_SUBMITCOMMAND *argument)
+{
+    const uint8_t *all = argument->pDmaBufferPrivateData;
+    struct ferry_kmd_paging_record record;
+    for (UINT at = argument->DmaBufferPrivateDataSubmissionStartOffset;
+         at + sizeof(record) <= argument->DmaBufferPrivateDataSubmissionEndOffset; at += (UINT)sizeof(record)) {
+        memcpy(&record, all + at, sizeof(record));
+        if (record.Operation == DXGK_OPERATION_UPDATE_PAGE_TABLE || record.Operation == DXGK_OPERATION_FLUSH_TLB)
+            return true;
+    }
+    return false;
+}
+
 static NTSTATUS pass_on(struct machine *machine, const DXGKARG_SUBMITCOMMAND *argument)
 {
     NTSTATUS status = real()->DxgkDdiSubmitCommand(machine->adapter, argument);
@@ -281,6 +296,8 @@ static NTSTATUS submit(HANDLE adapter, const DXGKARG_SUBMITCOMMAND *argument)
     if (argument->Flags.Paging)
         machine->accesses[machine->paging_submissions++ % PAGING_KEPT] = count_accesses(machine->patched, bytes);
     unsigned *faults = argument->Flags.Paging ? &machine->knobs.fault_paging : &machine->knobs.fault_jobs;
+    if (argument->Flags.Paging && machine->knobs.fault_addresses > 0 && changes_addresses(argument))
+        faults = &machine->knobs.fault_addresses;
     if (*faults > 0 && bytes > 0) {
         --*faults;
         plant_fault(machine, argument->Flags.Paging, bytes);

@@ -160,7 +160,8 @@ struct machine *machine_open(const struct machine_options *options)
 {
     struct machine *machine = calloc(1, sizeof(*machine));
     struct ferry_model_options model = {.local_bytes = options->local_bytes + options->hidden_bytes,
-                                        .aperture_pages = (uint32_t)(options->aperture_bytes / PAGE_SIZE)};
+                                        .aperture_pages = (uint32_t)(options->aperture_bytes / PAGE_SIZE),
+                                        .page_tables = options->model == 2};
     struct ferry_link_config config = {.size = sizeof(config), .seed = options->seed};
     struct ferry_link *link;
     machine->options = *options;
@@ -171,7 +172,9 @@ struct machine *machine_open(const struct machine_options *options)
     machine->model = ferry_model_link_model(link);
     must(ferry_gpu_open(link, NULL, &machine->gpu) == FERRY_OK, "the device");
     must(ferry_host_pages_create(machine->gpu, &machine->pages) == FERRY_OK, "the page source");
-    must(ferry_kmd_miniport()->DxgkDdiAddDevice(machine->gpu, &machine->adapter) == STATUS_SUCCESS, "AddDevice");
+    const DRIVER_INITIALIZATION_DATA *miniport =
+        options->model == 2 ? ferry_kmd_miniport_model2() : ferry_kmd_miniport();
+    must(miniport->DxgkDdiAddDevice(machine->gpu, &machine->adapter) == STATUS_SUCCESS, "AddDevice");
     machine->source = (struct ferry_page_source){
         .context = machine, .allocate = allocate_pages, .wrap = wrap_pages, .free = free_pages};
     ferry_gpu_set_interrupt(machine->gpu, on_interrupt, machine);

@@ -36,6 +36,7 @@ struct machine_options {
     uint32_t paging_buffer_bytes; // 0 = 4096
     uint32_t paging_private_bytes;
     uint64_t seed;
+    unsigned model; // driver model: 2 = with GPU virtual addresses, of the real miniport alone; 0 = 1
 };
 
 // Behaviour that a test may change at any time between two calls of the manager.
@@ -54,6 +55,7 @@ struct machine_knobs {
     bool hang;               // nodes stop working; only a reset helps
     bool late_abort;         // what a reset aborts first has been executed, all but the report (memcpy machine)
     unsigned fault_paging; // this many paging buffers that are submitted from now on fault, after some of their packets
+    unsigned fault_addresses; // the same, of those that change page tables of GPU virtual addresses
     unsigned fault_jobs;
     bool backwards;         // report a fence that is older than the newest report
     long host_pages;        // pages the source still gives out; negative = any number

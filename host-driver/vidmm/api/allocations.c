@@ -58,8 +58,8 @@ int ferry_vm_allocation_end(struct ferry_vidmm *manager, struct ferry_vm_allocat
         allocation = hidden(manager, handle);
     }
     // Each instance that is gone has left its place by an operation that waits for its jobs. They overtake each other,
-    // so none of them is the last.
-    for (uint64_t number = 1; result >= 0 && allocation->renaming && number != 0;) {
+    // so none of them is the last. Of page tables that it leaves nobody knows but by these operations either.
+    for (uint64_t number = allocation->renaming || allocation->device->process->space; result >= 0 && number != 0;) {
         number = ferry_vm_allocation_pending(sched, allocation->device, handle);
         if (number != 0)
             result = ferry_vm_block(manager, sched->paging_node, number, &patience);

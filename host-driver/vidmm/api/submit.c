@@ -50,9 +50,10 @@ static int fill_allocation_list(struct ferry_vidmm *manager, struct ferry_vm_job
         const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(&manager->memory, allocation->segment);
         if (!allocation->block)
             return FERRY_ERROR_NO_VIDEO_MEMORY;
-        uint64_t operation = allocation->subject.last_fence[manager->sched.paging_node];
-        if (!ferry_vm_operation_over(&manager->sched, operation))
-            job->after[job->after_count++] = operation;
+        const uint64_t after[] = {allocation->subject.last_fence[manager->sched.paging_node], allocation->shown};
+        for (unsigned k = 0; k < 2; k++)
+            if (!ferry_vm_operation_over(&manager->sched, after[k]))
+                job->after[job->after_count++] = after[k];
         DXGK_ALLOCATIONLIST *entry = &job->allocations[i];
         *entry = (DXGK_ALLOCATIONLIST){.hDeviceSpecificAllocation = allocation->miniport,
                                        .WriteOperation = submission->references[i].write};

@@ -68,14 +68,13 @@ static void queue(struct ferry_vm_memory *memory, struct ferry_vm_allocation *al
                   const DXGKARG_BUILDPAGINGBUFFER *argument, DXGK_PTE entry, struct ferry_vm_span reads, bool waits)
 {
     struct ferry_vm_virtual *space = space_of(allocation);
-    struct ferry_vm_sched *sched = memory->sched;
+    space->subject.handle = allocation->subject.handle;
+    space->subject.instance = allocation->subject.instance;
     space->subject.device = allocation->device;
     memset(space->subject.last_fence, 0, sizeof(space->subject.last_fence));
     if (waits)
         memcpy(space->subject.last_fence, allocation->subject.last_fence, sizeof(space->subject.last_fence));
-    ferry_vm_queue_table_operation(sched, argument, &space->subject, entry, reads);
-    // Jobs that name the allocation wait for it, and so does its end.
-    allocation->subject.last_fence[sched->paging_node] = sched->queued;
+    ferry_vm_queue_table_operation(memory->sched, argument, &space->subject, entry, reads);
 }
 
 // What becomes of a table: its first entries, entries that lead somewhere from now on, or no longer.
@@ -180,6 +179,9 @@ static void show_range(struct ferry_vm_memory *memory, struct ferry_vm_allocatio
     // The table that stood in a large page's place was valid.
     if (large)
         flush(memory, allocation, range->first, end, reads, false);
+    // For jobs that name it. Its content may come and go meanwhile, so this is not the newest that is to be waited for
+    // by whoever wants that.
+    allocation->shown = memory->sched->queued;
 }
 
 static void hide_range(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,

@@ -106,6 +106,7 @@ int ferry_vm_make_resident(struct ferry_vm_policy *policy, struct ferry_vm_queue
     uint64_t operation = 0;
     for (UINT i = 0; i < count && result == FERRY_OK; i++) {
         uint64_t last = list[i]->subject.last_fence[paging];
+        last = list[i]->shown > last ? list[i]->shown : last;
         if (last > operation && !ferry_vm_operation_over(policy->sched, last))
             operation = last;
     }

@@ -134,7 +134,7 @@ static bool keep_copy(struct ferry_vm_job *job, const struct ferry_vidmm_submiss
 {
     size_t lists = submission->reference_count * sizeof(*job->allocations);
     size_t patches = submission->patch_count * sizeof(*job->patches);
-    size_t after = submission->reference_count * sizeof(*job->after);
+    size_t after = 2 * (size_t)submission->reference_count * sizeof(*job->after);
     size_t need = lists + after + patches + submission->bytes;
     if (need > job->copy_bytes) {
         void *copy = malloc(need);

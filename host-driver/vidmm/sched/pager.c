@@ -20,7 +20,8 @@ static void built(struct ferry_vm_sched *sched, uint64_t number)
     sched->current = ferry_vm_operation_at(sched, operation->first)->last == number ? 0 : number + 1;
     while (sched->unbuilt <= sched->queued && ferry_vm_operation_at(sched, sched->unbuilt)->state != FERRY_VM_WAITING)
         sched->unbuilt++;
-    if (!ferry_vm_repeatable(operation))
+    // What it keeps back and may share its buffer looks again too.
+    if (!ferry_vm_repeatable(operation) || ferry_vm_is_about_addresses(operation))
         ferry_vm_awaken(sched, number);
     if (operation->nothing || operation->told)
         return;

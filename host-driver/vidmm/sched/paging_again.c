@@ -10,6 +10,7 @@ static void forget(struct ferry_vm_operation *operation)
     operation->state = FERRY_VM_WAITING;
     operation->begun = false;
     operation->busy = 0;
+    operation->idle_at = 0;
     operation->argument.MultipassOffset = 0;
     if (ferry_vm_may_be_busy(operation->argument.Operation))
         ferry_vm_set_idle(&operation->argument, false);
@@ -52,7 +53,8 @@ static bool has_part(const struct ferry_vm_sched *sched, uint64_t first, uint64_
 
 static bool changes_a_table(const struct ferry_vm_operation *operation)
 {
-    return operation->argument.Operation == DXGK_OPERATION_MAP_APERTURE_SEGMENT ||
+    return ferry_vm_is_about_addresses(operation) ||
+           operation->argument.Operation == DXGK_OPERATION_MAP_APERTURE_SEGMENT ||
            operation->argument.Operation == DXGK_OPERATION_UNMAP_APERTURE_SEGMENT;
 }
 
@@ -85,6 +87,12 @@ static bool half_built(const struct ferry_vm_sched *sched, const struct ferry_vm
     return sched->current >= first->first && sched->current <= first->last;
 }
 
+// Addresses may lead to a place before the content is there: a job waits for both.
+static bool is_bound_behind(const struct ferry_vm_operation *first, const struct ferry_vm_operation *behind)
+{
+    return !behind->nothing && !ferry_vm_is_about_addresses(behind) && ferry_vm_in_order(first, behind);
+}
+
 // Nothing that was built behind it, but for what is in the very buffer and stops there, is bound to its order: that may
 // have run. Pages that are given back behind it go again with it.
 static bool may_go_again(const struct ferry_vm_sched *sched, const struct ferry_vm_operation *first, uint64_t fence)
@@ -97,11 +105,11 @@ static bool may_go_again(const struct ferry_vm_sched *sched, const struct ferry_
         bool piece = behind->first == first->first;
         bool inside = behind->first_fence == fence && behind->fence == fence && behind->first == behind->last;
         passed |= piece;
-        if (passed && !piece && !inside && !behind->nothing && ferry_vm_in_order(first, behind))
+        if (passed && !piece && !inside && is_bound_behind(first, behind))
             return false;
     }
     return sched->current == 0 || half_built(sched, first) ||
-           !ferry_vm_in_order(first, ferry_vm_operation_at(sched, sched->current));
+           !is_bound_behind(first, ferry_vm_operation_at(sched, sched->current));
 }
 
 // The miniport brings it to its end in buffers that nobody submits, as after a reset. What is open holds nothing but
@@ -176,6 +184,9 @@ void ferry_vm_paging_faulted(struct ferry_vm_sched *sched, uint64_t fence)
     // None of whose pieces is in the order yet.
     bool first_piece = sched->current != 0 && ferry_vm_operation_at(sched, sched->current)->first == sched->current;
     bool begins_in_it = first_piece && has_part(sched, sched->current, fence);
+    // What changes tables and has found that buffer too full to begin in stands behind others of its sort in it.
+    const struct ferry_vm_operation *current = sched->current ? ferry_vm_operation_at(sched, sched->current) : NULL;
+    begins_in_it |= current && current->begun && ferry_vm_is_about_addresses(current);
     parts += begins_in_it;
     if (begins_in_it)
         faulted(sched, sched->current, parts > 1, fence);

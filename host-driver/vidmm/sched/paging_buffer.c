@@ -152,6 +152,8 @@ bool ferry_vm_flush(struct ferry_vm_sched *sched)
         return false;
     sched->core->statistics.paging_buffers++;
     sched->buffer_open = false;
+    // What was found ready was so for that buffer.
+    sched->ready = 0;
     sched->buffer_index = (sched->buffer_index + 1) % sched->buffer_count;
     ferry_vm_drain(sched);
     return true;
@@ -281,8 +283,9 @@ enum ferry_vm_built ferry_vm_build_pass(struct ferry_vm_sched *sched, struct fer
     if (was_empty && !wrote && argument->MultipassOffset == multipass)
         return stop(sched, record, FERRY_CRITICAL_NO_PROGRESS);
     enum ferry_vm_built outcome = go_on(sched, buffer, unwanted);
-    // R42: idle at the next call too, when the buffer that just went out with its first part is over.
-    if (outcome == FERRY_VM_WENT_OUT && operation->busy != 0 && !unwanted) {
+    // R42: idle at the next call too, when the buffer that just went out with its first part is over. And what changes
+    // page tables goes on once nothing before it can have to go again.
+    if (outcome == FERRY_VM_WENT_OUT && (operation->busy != 0 || ferry_vm_is_about_addresses(operation)) && !unwanted) {
         operation->idle_at = sched->nodes[sched->paging_node].submitted;
         return FERRY_VM_PARKED;
     }

@@ -78,6 +78,16 @@ static void hang_on_operation(struct ferry_vm_sched *sched, uint64_t number, uin
     ferry_vm_operation_at(sched, on)->keeps = number;
 }
 
+// Operations on the tables of one program come in runs. In one buffer they may stand one behind the other: where one
+// faults, those behind it are not executed, and all of them go again in their order.
+static bool same_run(const struct ferry_vm_sched *sched, const struct ferry_vm_operation *before,
+                     const struct ferry_vm_operation *operation)
+{
+    uint64_t open = sched->nodes[sched->paging_node].submitted + 1;
+    return ferry_vm_is_about_addresses(before) && ferry_vm_is_about_addresses(operation) &&
+           before->subject == operation->subject && before->first_fence == open && !before->alone && !operation->alone;
+}
+
 // An operation that it has to stay behind: one that waits, or one that is built and may have to go again alone
 // (paging_again.c). 0 = none. Two operations never lose the reason for which they keep their order.
 static uint64_t keeper(const struct ferry_vm_sched *sched, uint64_t number)
@@ -86,7 +96,7 @@ static uint64_t keeper(const struct ferry_vm_sched *sched, uint64_t number)
     for (uint64_t at = sched->built_first; at < sched->built_end; at++) {
         uint64_t other = sched->built_order[at % sched->capacity];
         const struct ferry_vm_operation *before = ferry_vm_operation_at(sched, other);
-        if (ferry_vm_repeatable(before) && ferry_vm_in_order(before, operation))
+        if (ferry_vm_repeatable(before) && ferry_vm_in_order(before, operation) && !same_run(sched, before, operation))
             return other;
     }
     for (uint64_t other = sched->unbuilt; other < number; other++) {
@@ -158,6 +168,5 @@ uint64_t ferry_vm_next_operation(struct ferry_vm_sched *sched)
     if (sched->current == 0)
         return look(sched);
     const struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, sched->current);
-    bool idle = operation->busy == 0 || sched->nodes[sched->paging_node].retired >= operation->idle_at;
-    return idle ? sched->current : 0;
+    return sched->nodes[sched->paging_node].retired >= operation->idle_at ? sched->current : 0;
 }

@@ -19,6 +19,8 @@ bool ferry_vm_repeatable(const struct ferry_vm_operation *operation)
 {
     if (operation->nothing)
         return false;
+    if (ferry_vm_is_about_addresses(operation))
+        return true;
     switch (operation->argument.Operation) {
     case DXGK_OPERATION_MAP_APERTURE_SEGMENT:
     case DXGK_OPERATION_UNMAP_APERTURE_SEGMENT:

@@ -203,6 +203,8 @@ int ferry_vm_make_system_context(struct ferry_vm_sched *sched);
 void ferry_vm_line_free(struct ferry_vm_sched *sched);
 struct ferry_vm_operation *ferry_vm_operation_at(const struct ferry_vm_sched *sched, uint64_t number);
 bool ferry_vm_operation_over(const struct ferry_vm_sched *sched, uint64_t number);
+/// It writes page tables of GPU virtual addresses, or has them forgotten.
+bool ferry_vm_is_about_addresses(const struct ferry_vm_operation *operation);
 /// The oldest operation of the device, up to this number, that is not over; 0 when there is none.
 uint64_t ferry_vm_device_pending(const struct ferry_vm_device *device, uint64_t upto);
 /// The same of an allocation of that device, whichever of its instances it is about.
@@ -261,8 +263,9 @@ bool ferry_vm_flush(struct ferry_vm_sched *sched);
 // ---- paging_order.c ----
 /// Must the one stay behind the other?
 bool ferry_vm_in_order(const struct ferry_vm_operation *before, const struct ferry_vm_operation *behind);
-/// It moves no content: it changes an aperture's table, or orders what the GPU wrote through one. It may be executed
-/// any number of times, so after a fault it goes again; whatever has to stay behind it is not built before it is over.
+/// It moves no content: it changes a table, or orders what the GPU wrote through an aperture. It may be executed any
+/// number of times, so after a fault it goes again; whatever has to stay behind it is not built before it is over, but
+/// for operations on the same page tables in the same buffer (paging_look.c).
 bool ferry_vm_repeatable(const struct ferry_vm_operation *operation);
 /// Would it write what an operation reads that may have to be executed again together with it?
 bool ferry_vm_spoils_a_source(const struct ferry_vm_sched *sched, uint64_t number);
@@ -310,7 +313,7 @@ bool ferry_vm_job_faulted(const struct ferry_vm_context *context, uint64_t fence
 /// Enough stands in the node's line: the next job has to wait for the oldest.
 bool ferry_vm_jobs_full(const struct ferry_vm_sched *sched, unsigned node);
 /// A job with its DMA buffer and the program's commands and patches in it; the caller fills job->allocations, and
-/// job->after with no more than one a reference. `before`: made and not queued yet.
+/// job->after with no more than two a reference. `before`: made and not queued yet.
 int ferry_vm_job_new(struct ferry_vm_sched *sched, struct ferry_vm_context *context,
                      const struct ferry_vidmm_submission *submission, uint32_t before, struct ferry_vm_job **job);
 /// Back to where it came from, not queued.
