@@ -309,7 +309,8 @@ static void random_programs_agree_with_plain_memory(void **state)
     struct machine m = begin(2 * MIB);
     struct plain *all = calloc(COUNT, sizeof *all);
     struct ferry_statistics statistics = {.size = sizeof statistics};
-    uint32_t copies = 0;
+    // The simulated device runs until it has seen so much, not longer: a step takes it some twenty times as long.
+    uint32_t copies = 0, least_copies = on_model() ? 500 : 100, least_evictions = on_model() ? 100 : 15;
 
     for (uint32_t i = 0; i < COUNT; i++) {
         all[i].allocation = make(m.device, sizeof all[i].bytes, FERRY_FLAG_CPU_VISIBLE);
@@ -318,6 +319,9 @@ static void random_programs_agree_with_plain_memory(void **state)
             all[i].bytes[k] = content(i, k);
     }
     for (int step = 0; step < 1500; step++) {
+        ok(ferry_adapter_statistics(m.adapter, &statistics));
+        if (!on_model() && copies > least_copies && statistics.evictions > least_evictions)
+            break;
         struct plain *a = &all[draw(COUNT)], *b = &all[draw(COUNT)];
         uint64_t fence;
 
@@ -375,8 +379,9 @@ static void random_programs_agree_with_plain_memory(void **state)
         ok(ferry_unlock(all[i].allocation));
     }
     ok(ferry_adapter_statistics(m.adapter, &statistics));
-    assert_true(copies > 500 && statistics.evictions > 100);
-    assert_true(statistics.operations[11] > 500 && statistics.operations[12] > 200);
+    assert_true(copies > least_copies && statistics.evictions > least_evictions);
+    assert_true(statistics.operations[11] > (on_model() ? 500 : 50));
+    assert_true(statistics.operations[12] > (on_model() ? 200 : 10));
     assert_int_equal(statistics.faults, 0);
     ferry_adapter_close(m.adapter);
     free(all);

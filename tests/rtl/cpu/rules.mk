@@ -9,7 +9,7 @@ rtl_program = $(VERILATOR) --cc --exe --build -O3 $(RTL_FLAGS) --top-module $(1)
     -o $(abspath $@) $(abspath $(2)) > $(BUILD)/verilated/$(notdir $@).log && touch $@
 
 RTL_CPU_PROGRAMS := $(addprefix $(BUILD)/tests/,rtl_control rtl_device rtl_device_32 rtl_device_128 rtl_endings rtl_fetch \
-    rtl_function_reset rtl_host_view rtl_memory_faults rtl_restart rtl_sequencer rtl_tiny rtl_virtual)
+    rtl_function_reset rtl_host_view rtl_memory_faults rtl_restart rtl_sequencer rtl_sequencer_flat rtl_tiny rtl_virtual)
 RTL_CPU_CORE := -GCPU_CORE='"$(CPU_CORE)"'
 TEST_PROGRAMS += $(RTL_CPU_PROGRAMS)
 $(RTL_CPU_PROGRAMS): $(RTL_SOURCES) rtl/packaged_core.vlt $(wildcard $(RTL_CPU_TEST)/*) \
@@ -34,10 +34,10 @@ $(BUILD)/tests/rtl_tiny: | $(BUILD)/firmware/firmware.bin
 	$(call rtl_program,ferry_device,$(RTL_CPU_TEST)/tiny_test.cpp,$(RTL_CPU_CORE) -GCONFIGURATION='"tiny"' \
 	    rtl/ferry_device.v $(RTL_CORE))
 
-# With the page-table unit, which the named sets leave out.
+# Virtual addresses, roots, and what is forgotten.
 $(BUILD)/tests/rtl_virtual: | $(BUILD)/firmware/firmware.bin
 	@mkdir -p $(@D) $(BUILD)/verilated
-	$(call rtl_program,ferry_device,$(RTL_CPU_TEST)/virtual_test.cpp,$(RTL_CPU_CORE) -GPAGE_TABLES=1 rtl/ferry_device.v $(RTL_CORE))
+	$(call rtl_program,ferry_device,$(RTL_CPU_TEST)/virtual_test.cpp,$(RTL_CPU_CORE) rtl/ferry_device.v $(RTL_CORE))
 
 # Disturbs a running program in some cycles; `make soak` does it in every cycle.
 $(BUILD)/tests/rtl_restart: | $(BUILD)/firmware/firmware.bin
@@ -90,6 +90,12 @@ $(BUILD)/tests/rtl_sequencer: $(ORACLE_OBJECT)
 	@mkdir -p $(@D) $(BUILD)/verilated
 	$(call rtl_program,sequencer_bench,$(RTL_CPU_TEST)/sequencer_test.cpp $(ORACLE_OBJECT),-CFLAGS -I$(abspath tests/unit/firmware) \
 	    $(RTL_CPU_TEST)/sequencer_bench.v)
+
+# The same without page tables, as the set `tiny` has it.
+$(BUILD)/tests/rtl_sequencer_flat: $(ORACLE_OBJECT)
+	@mkdir -p $(@D) $(BUILD)/verilated
+	$(call rtl_program,sequencer_bench,$(RTL_CPU_TEST)/sequencer_test.cpp $(ORACLE_OBJECT),-CFLAGS -I$(abspath tests/unit/firmware) \
+	    -GPAGE_TABLES=0 -CFLAGS -DPAGE_TABLES=false $(RTL_CPU_TEST)/sequencer_bench.v)
 
 # Proofs of the two bus masters of this room, and that the core is stopped and started in order.
 FORMAL_POST := ferry_post 3,20 "" rtl/cpu/ferry_post.v

@@ -16,7 +16,16 @@ extern "C" {
 #include "oracle.h"
 }
 
-enum { LOCAL = FERRY_ADDRESS_KIND_LOCAL, SYSTEM = FERRY_ADDRESS_KIND_SYSTEM, APERTURE = FERRY_ADDRESS_KIND_APERTURE };
+enum {
+    LOCAL = FERRY_ADDRESS_KIND_LOCAL,
+    SYSTEM = FERRY_ADDRESS_KIND_SYSTEM,
+    APERTURE = FERRY_ADDRESS_KIND_APERTURE,
+    VIRTUAL = FERRY_ADDRESS_KIND_VIRTUAL,
+};
+// sequencer_bench.v's PAGE_TABLES.
+#ifndef PAGE_TABLES
+#define PAGE_TABLES true
+#endif
 const uint32_t APERTURE_PAGES = 4096;
 
 using Words = std::vector<uint32_t>;
@@ -103,6 +112,20 @@ inline Words unmap(uint32_t first, uint32_t count)
     return p;
 }
 
+inline Words root(uint32_t kind, uint32_t space, uint64_t table, bool snoop = false)
+{
+    Words p = {header(FERRY_OPCODE_ROOT, 6), kinds(0, kind) | (snoop ? FERRY_PACKET_PLACES_SNOOP_MASK : 0u), space, 0};
+    put64(p, table);
+    return p;
+}
+
+inline Words forget(uint32_t scope, uint32_t space, uint64_t address)
+{
+    Words p = {header(FERRY_OPCODE_FORGET, 6), 0, scope | space << 4, 0};
+    put64(p, address);
+    return p;
+}
+
 inline Words nop(uint32_t words)
 {
     Words p(words, 0x12345678);
@@ -134,6 +157,7 @@ class Bench
         limits.rights = 7;
         limits.aperture_pages = APERTURE_PAGES;
         limits.local_limit = 64u << 20;
+        limits.page_tables = PAGE_TABLES;
     }
     void tick()
     {
@@ -164,11 +188,14 @@ class Bench
         top.start_offset = offset;
         top.start_system = limits.rights & FERRY_BAR0_RING_RIGHTS_SYSTEM_MASK ? 1 : 0;
         top.start_checked = checked;
+        top.start_virtual_only = virtual_only();
+        top.start_space = space;
         tick();
     }
     void put(const Words &words)
     {
         slot = random.below(4);
+        space = random.below(16);
         bytes = static_cast<uint32_t>(words.size()) * 4;
         for (uint64_t &word : ram)
             word ^= random.word() | 1;
@@ -185,7 +212,9 @@ class Bench
                 return &oracle->actions[i];
         return nullptr;
     }
-    // What comparing shows to be good: below 4 GiB of video memory, and in front of what is protected.
+    bool virtual_only() const { return PAGE_TABLES && (limits.rights & FERRY_BAR0_RING_RIGHTS_VIRTUAL_ONLY_MASK); }
+    // What comparing shows to be good: below 4 GiB of video memory, and in front of what is protected; below the last
+    // byte of a space.
     bool plain(const oracle_action &job, uint32_t opcode) const
     {
         bool from = job.op == FERRY_JOB_OP_COPY && job.list != FERRY_LIST_SIDE_SOURCE;
@@ -193,6 +222,9 @@ class Bench
         auto side = [&](uint32_t kind, uint64_t address) {
             if (kind == SYSTEM)
                 return address + job.length >= address;
+            if (kind == VIRTUAL)
+                return (opcode == FERRY_OPCODE_COPY || opcode == FERRY_OPCODE_FILL) &&
+                       address + job.length < uint64_t{1} << 48;
             return kind == APERTURE ||
                    (address >> 32 == 0 && (limits.protect_limit == 0 || address + job.length <= limits.protect_base));
         };
@@ -234,7 +266,8 @@ class Bench
             } else if (oracle->fault.kind && at == oracle->fault.packet_offset) {
                 break;
             } else {
-                checks.that(action || opcode == FERRY_OPCODE_NOP || opcode == FERRY_OPCODE_DISCARD,
+                checks.that(action || opcode == FERRY_OPCODE_NOP || opcode == FERRY_OPCODE_DISCARD ||
+                                opcode == FERRY_OPCODE_ROOT,
                             "a packet was left that is none");
                 start(at + 4 * (first >> 16), false);
             }
@@ -248,7 +281,7 @@ class Bench
     Vsequencer_bench top;
     oracle_limits limits = {};
     std::unique_ptr<oracle_result> oracle{new oracle_result};
-    uint32_t slot = 0, bytes = 0;
+    uint32_t slot = 0, bytes = 0, space = 0;
     bool stall = false;
     std::vector<oracle_action> jobs;
 
@@ -269,6 +302,7 @@ class Bench
         job.length = top.job_length;
         job.list_offset = top.job_list_address;
         checks.equal(top.job_slot, slot, "job's slot");
+        checks.equal(top.job_space, space, "job's space");
         jobs.push_back(job);
         jobs_taken++;
     }
@@ -297,6 +331,8 @@ class Bench
                 checks.equal(job.destination_kind, wanted.destination_kind, "destination kind");
                 checks.equal(job.destination, wanted.destination, "destination");
             }
+            if (wanted.forgets)
+                continue;
             checks.equal(job.source, wanted.source, "source");
             if (wanted.op == FERRY_JOB_OP_FILL)
                 checks.equal(job.pattern_log2, wanted.pattern_log2, "pattern");

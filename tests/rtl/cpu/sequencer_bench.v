@@ -3,7 +3,10 @@
 `default_nettype none
 `include "ferry_contract.vh"
 
-module sequencer_bench (
+module sequencer_bench #(
+    // As ferry_device's.
+    parameter [0:0] PAGE_TABLES = 1
+) (
     input  wire        clk,
     input  wire        rst,
     input  wire        run,
@@ -71,7 +74,7 @@ module sequencer_bench (
     assign job_list_address = job[`FERRY_JOB_LIST_ADDRESS_RANGE];
     wire unused = &{1'b0, job[`FERRY_JOB_URGENT_RANGE]};
 
-    ferry_sequencer #(.PAGE_TABLES(0)) sequencer (
+    ferry_sequencer #(.PAGE_TABLES(PAGE_TABLES)) sequencer (
         .start_space(start_space), .start_virtual_only(start_virtual_only),
         .clk(clk), .rst(rst), .run(run), .start(start), .start_slot(start_slot), .start_offset(start_offset),
         .start_system(start_system), .start_checked(start_checked), .stop(stop), .buffer_bytes(buffer_bytes),

@@ -32,6 +32,7 @@ std::vector<oracle_limits> every_limits()
         oracle_limits limits = {};
         limits.rights = 7;
         limits.aperture_pages = APERTURE_PAGES;
+        limits.page_tables = PAGE_TABLES;
         limits.local_limit = set.local;
         limits.protect_base = set.base;
         limits.protect_limit = set.limit;
@@ -48,11 +49,11 @@ void edges(Bench &bench)
     for (const oracle_limits &limits : every_limits()) {
         bench.limits = limits;
         for (uint64_t edge : {limits.local_limit, limits.protect_base, limits.protect_limit, aperture,
-                              uint64_t{1} << 32, uint64_t{1} << 33, uint64_t{0}})
+                              uint64_t{1} << 32, uint64_t{1} << 33, uint64_t{1} << 48, uint64_t{0}})
             for (uint32_t bytes : {0u, 1u, 8u, 4097u, ~0u})
                 for (int64_t beside : {-4096, -8, -1, 0, 1, 8})
                     for (bool behind : {false, true})
-                        for (uint32_t kind : {LOCAL, SYSTEM, APERTURE}) {
+                        for (uint32_t kind : {LOCAL, SYSTEM, APERTURE, VIRTUAL}) {
                             uint64_t at = edge + static_cast<uint64_t>(beside) - (behind ? 0 : bytes);
                             int pages = bytes == ~0u ? 1 : static_cast<int>((bytes + 4095) / 4096);
                             bench.run(copy(kind, LOCAL, bytes, at, 0));
@@ -115,10 +116,19 @@ void single_bits(Bench &bench)
         map(1, 2, 2, true),
         unmap(4, 9),
         nop(6),
+        copy(VIRTUAL, VIRTUAL, 0x1234, 0xffff12345678, 0x7fff00000001),
+        copy_pages(false, VIRTUAL, 8192, 1, 0xffff00000005, 3),
+        fill(VIRTUAL, 33, 0xfffffffffff0, 3),
+        fence(VIRTUAL, 0x123456789ab8),
+        root(SYSTEM, FERRY_PACKET_ROOT_SPACE_VALID_MASK | 0x30f, 0x7fffffffff000, true),
+        root(LOCAL, 5, 0),
+        forget(FERRY_FORGET_SCOPE_GROUP, 9, 0xfedcba987654),
+        forget(FERRY_FORGET_SCOPE_ALL, 0, 0),
     };
     bench.checks.begin("every_single_bit_of_a_packet_counts_as_the_manual_says");
     for (const oracle_limits &limits : {every_limits()[0], every_limits()[1]})
-        for (uint32_t rights : {7u, 7u & ~FERRY_BAR0_RING_RIGHTS_SYSTEM_MASK}) {
+        for (uint32_t rights : {7u, 7u & ~FERRY_BAR0_RING_RIGHTS_SYSTEM_MASK, 7u | FERRY_BAR0_RING_RIGHTS_TABLES_MASK,
+                                7u | FERRY_BAR0_RING_RIGHTS_VIRTUAL_ONLY_MASK}) {
             bench.limits = limits;
             bench.limits.rights = rights;
             for (const Words &form : forms)
@@ -201,13 +211,20 @@ void mixes(Bench &bench)
         bench.limits = limits[random.below(static_cast<uint32_t>(limits.size()))];
         if (random.once_in(3))
             bench.limits.rights &= ~FERRY_BAR0_RING_RIGHTS_SYSTEM_MASK;
+        if (random.once_in(2))
+            bench.limits.rights |= FERRY_BAR0_RING_RIGHTS_TABLES_MASK;
+        bool all_virtual = random.once_in(4);
+        if (all_virtual)
+            bench.limits.rights |= FERRY_BAR0_RING_RIGHTS_VIRTUAL_ONLY_MASK;
         Words buffer;
         while (buffer.size() < 2 + random.below(120)) {
-            uint32_t from = random.below(3), to = random.below(3), bytes = random.below(30000);
+            uint32_t from = random.below(4), to = random.below(4), bytes = random.below(30000);
+            if (all_virtual && !random.once_in(20))
+                from = to = VIRTUAL;
             uint32_t offset = random.once_in(2) ? 0 : random.below(4096);
             uint64_t near = random.once_in(4) ? bench.limits.protect_base : random.below(1 << 25);
             Words one;
-            switch (random.below(8)) {
+            switch (random.below(9)) {
             case 0:
             case 1: one = copy(from, to, bytes, near + random.below(64), random.below(1 << 26)); break;
             case 2:
@@ -220,6 +237,10 @@ void mixes(Bench &bench)
                 one = random.once_in(2) ? read_bytes(from, 1 + random.below(8), near) : write_bytes(to, 8, near);
                 break;
             case 6: one = random.once_in(2) ? map(random.below(4100), 3, 3) : unmap(random.below(4100), 7); break;
+            case 7:
+                one = random.once_in(2) ? root(LOCAL, FERRY_PACKET_ROOT_SPACE_VALID_MASK | random.below(16), 4096)
+                                        : forget(FERRY_FORGET_SCOPE_SPACE, random.below(16), 0);
+                break;
             default: one = nop(2 + 2 * random.below(6)); break;
             }
             if (random.once_in(30))

@@ -6,7 +6,12 @@
 
 #include "ferry_contract.h"
 
-enum { LOCAL = FERRY_ADDRESS_KIND_LOCAL, SYSTEM = FERRY_ADDRESS_KIND_SYSTEM, APERTURE = FERRY_ADDRESS_KIND_APERTURE };
+enum {
+    LOCAL = FERRY_ADDRESS_KIND_LOCAL,
+    SYSTEM = FERRY_ADDRESS_KIND_SYSTEM,
+    APERTURE = FERRY_ADDRESS_KIND_APERTURE,
+    VIRTUAL = FERRY_ADDRESS_KIND_VIRTUAL,
+};
 
 struct at {
     const uint8_t *bytes;
@@ -56,6 +61,8 @@ static bool inside(const struct at *at, uint32_t kind, uint64_t address, uint64_
         return ends_within(address, bytes, at->limits->local_limit);
     if (kind == APERTURE)
         return ends_within(address, bytes, 4096ull * at->limits->aperture_pages);
+    if (kind == VIRTUAL)
+        return ends_within(address, bytes, 1ull << 48);
     return bytes == 0 || address <= UINT64_MAX - (bytes - 1);
 }
 
@@ -82,6 +89,18 @@ static bool only(const struct at *at, unsigned may)
            (!at->snoop || (may & 64));
 }
 
+static bool known_kind(const struct at *at, uint32_t kind)
+{
+    return kind != VIRTUAL || at->limits->page_tables;
+}
+
+// A ring that may name no other addresses names one.
+static bool only_virtual(const struct at *at, uint32_t kind)
+{
+    return kind == VIRTUAL || !at->limits->page_tables ||
+           !(at->limits->rights & FERRY_BAR0_RING_RIGHTS_VIRTUAL_ONLY_MASK);
+}
+
 static bool may_system(const struct at *at)
 {
     return at->limits->rights & FERRY_BAR0_RING_RIGHTS_SYSTEM_MASK;
@@ -103,10 +122,14 @@ static bool copy(struct at *at)
         return no(at, FERRY_FAULT_KIND_PACKET_LENGTH);
     if (!only(at, 1 | 2 | 4 | 8) || get32(at->bytes + 12) != 0)
         return no(at, FERRY_FAULT_KIND_PACKET_RESERVED);
-    if (at->source_kind > APERTURE)
+    if (!known_kind(at, at->source_kind))
         return no_at(at, FERRY_FAULT_KIND_ADDRESS_KIND, at->source_kind, source, false);
-    if (at->destination_kind > APERTURE)
+    if (!known_kind(at, at->destination_kind))
         return no_at(at, FERRY_FAULT_KIND_ADDRESS_KIND, at->destination_kind, destination, true);
+    if (!only_virtual(at, at->source_kind))
+        return no_at(at, FERRY_FAULT_KIND_RIGHTS, at->source_kind, source, false);
+    if (!only_virtual(at, at->destination_kind))
+        return no_at(at, FERRY_FAULT_KIND_RIGHTS, at->destination_kind, destination, true);
     if (at->source_kind == SYSTEM && !may_system(at))
         return no_at(at, FERRY_FAULT_KIND_RIGHTS, SYSTEM, source, false);
     if (at->destination_kind == SYSTEM && !may_system(at))
@@ -151,10 +174,14 @@ static bool copy_pages(struct at *at)
     bool in = at->list == FERRY_LIST_SIDE_SOURCE;
     uint32_t linear = in ? at->destination_kind : at->source_kind;
 
-    if (in ? at->source_kind != SYSTEM : (at->source_kind == SYSTEM || at->source_kind > APERTURE))
+    if (in ? at->source_kind != SYSTEM : (at->source_kind == SYSTEM || !known_kind(at, at->source_kind)))
         return no_at(at, FERRY_FAULT_KIND_ADDRESS_KIND, at->source_kind, address, false);
     if (in ? (at->destination_kind == SYSTEM || at->destination_kind > APERTURE) : at->destination_kind != SYSTEM)
         return no_at(at, FERRY_FAULT_KIND_ADDRESS_KIND, at->destination_kind, address, true);
+    if (!only_virtual(at, at->source_kind))
+        return no_at(at, FERRY_FAULT_KIND_RIGHTS, at->source_kind, address, false);
+    if (!only_virtual(at, at->destination_kind))
+        return no_at(at, FERRY_FAULT_KIND_RIGHTS, at->destination_kind, address, true);
     if (!may_system(at))
         return no_at(at, FERRY_FAULT_KIND_RIGHTS, SYSTEM, address, !in);
     if (!right_to_protected(at))
@@ -179,8 +206,10 @@ static bool store(struct at *at, uint32_t words, unsigned may, uint64_t address,
         return no(at, FERRY_FAULT_KIND_PACKET_LENGTH);
     if (!only(at, may) || !fields_good)
         return no(at, FERRY_FAULT_KIND_PACKET_RESERVED);
-    if (at->destination_kind > APERTURE || (at->destination_kind == APERTURE && !aperture_good))
+    if (!known_kind(at, at->destination_kind) || (at->destination_kind == APERTURE && !aperture_good))
         return no_at(at, FERRY_FAULT_KIND_ADDRESS_KIND, at->destination_kind, address, true);
+    if (!only_virtual(at, at->destination_kind))
+        return no_at(at, FERRY_FAULT_KIND_RIGHTS, at->destination_kind, address, true);
     if (at->destination_kind == SYSTEM && !may_system(at))
         return no_at(at, FERRY_FAULT_KIND_RIGHTS, SYSTEM, address, true);
     if (!right_to_protected(at))
@@ -206,8 +235,10 @@ static bool read_bytes(struct at *at)
         return no(at, FERRY_FAULT_KIND_PACKET_LENGTH);
     if (!only(at, 2 | 4) || get32(at->bytes + 12) != 0 || bytes < 1 || bytes > 8)
         return no(at, FERRY_FAULT_KIND_PACKET_RESERVED);
-    if (at->source_kind > APERTURE)
+    if (!known_kind(at, at->source_kind))
         return no_at(at, FERRY_FAULT_KIND_ADDRESS_KIND, at->source_kind, address, false);
+    if (!only_virtual(at, at->source_kind))
+        return no_at(at, FERRY_FAULT_KIND_RIGHTS, at->source_kind, address, false);
     if (at->source_kind == SYSTEM && !may_system(at))
         return no_at(at, FERRY_FAULT_KIND_RIGHTS, SYSTEM, address, false);
     if (!right_to_protected(at))
@@ -267,9 +298,55 @@ static bool discard(struct at *at)
         return no(at, FERRY_FAULT_KIND_PACKET_LENGTH);
     if (!only(at, 0) || get32(at->bytes + 12) != 0)
         return no(at, FERRY_FAULT_KIND_PACKET_RESERVED);
+    if (!only_virtual(at, LOCAL))
+        return no_at(at, FERRY_FAULT_KIND_RIGHTS, LOCAL, address, true);
     if (!inside(at, LOCAL, address, get32(at->bytes + 8)))
         return no_at(at, FERRY_FAULT_KIND_RANGE, LOCAL, address, true);
     return true;
+}
+
+static bool may_tables(struct at *at)
+{
+    if (!(at->limits->rights & FERRY_BAR0_RING_RIGHTS_TABLES_MASK))
+        return no(at, FERRY_FAULT_KIND_RIGHTS);
+    return true;
+}
+
+static bool root(struct at *at)
+{
+    uint32_t named = get32(at->bytes + 8);
+    uint64_t table = get64(at->bytes + 16);
+
+    if (at->words != 6)
+        return no(at, FERRY_FAULT_KIND_PACKET_LENGTH);
+    // Space in bits 3:0, height in 9:8, valid is bit 16.
+    if (!only(at, 8 | 64) || get32(at->bytes + 12) != 0 || (named & 0xfffefcf0) || table % 4096 || table >> 52)
+        return no(at, FERRY_FAULT_KIND_PACKET_RESERVED);
+    if (!(named >> 16) && (named >> 8 || at->destination_kind || at->snoop || table))
+        return no(at, FERRY_FAULT_KIND_PACKET_RESERVED);
+    if (at->snoop && at->destination_kind != SYSTEM)
+        return no(at, FERRY_FAULT_KIND_PACKET_RESERVED);
+    if (at->destination_kind > SYSTEM)
+        return no_at(at, FERRY_FAULT_KIND_ADDRESS_KIND, at->destination_kind, table, true);
+    return may_tables(at);
+}
+
+// With a job of no bytes, behind everything that was told what is forgotten.
+static bool forget(struct at *at)
+{
+    uint32_t what = get32(at->bytes + 8), scope = what & 3;
+    uint64_t address = get64(at->bytes + 16);
+    bool around = scope == FERRY_FORGET_SCOPE_GROUP || scope == FERRY_FORGET_SCOPE_TABLE;
+
+    if (at->words != 6)
+        return no(at, FERRY_FAULT_KIND_PACKET_LENGTH);
+    if (!only(at, 0) || get32(at->bytes + 12) != 0 || what >> 8 || (what >> 2 & 3) ||
+        (scope == FERRY_FORGET_SCOPE_ALL && what >> 4) || (around ? address >> 48 != 0 : address != 0))
+        return no(at, FERRY_FAULT_KIND_PACKET_RESERVED);
+    at->action->op = FERRY_JOB_OP_FILL;
+    at->action->destination = address;
+    at->action->forgets = true;
+    return may_tables(at);
 }
 
 // True when the packet is good. *acts: it leads to an action.
@@ -297,6 +374,10 @@ static bool run_packet(struct at *at, uint32_t opcode, bool *acts)
     case FERRY_OPCODE_MAP_APERTURE: return table(at, false);
     case FERRY_OPCODE_UNMAP_APERTURE: return table(at, true);
     case FERRY_OPCODE_DISCARD: *acts = false; return discard(at);
+    case FERRY_OPCODE_ROOT:
+        *acts = false;
+        return at->limits->page_tables ? root(at) : no(at, FERRY_FAULT_KIND_PACKET_OPCODE);
+    case FERRY_OPCODE_FORGET: return at->limits->page_tables ? forget(at) : no(at, FERRY_FAULT_KIND_PACKET_OPCODE);
     default: return no(at, FERRY_FAULT_KIND_PACKET_OPCODE);
     }
 }
@@ -372,8 +453,12 @@ const char *oracle_job_is_illegal(const struct oracle_action *job, const struct 
 
     if (job->op > FERRY_JOB_OP_READ || job->list == 3)
         return "unknown operation or list side";
-    if ((reads && job->source_kind > APERTURE) || (writes && job->destination_kind > APERTURE))
+    if ((reads && !known_kind(&at, job->source_kind)) || (writes && !known_kind(&at, job->destination_kind)))
         return "address kind";
+    // A job of no bytes reaches nothing.
+    if (job->length &&
+        ((reads && !only_virtual(&at, job->source_kind)) || (writes && !only_virtual(&at, job->destination_kind))))
+        return "an address that is not virtual";
     if (((reads && job->source_kind == SYSTEM) || (writes && job->destination_kind == SYSTEM)) &&
         !(limits->rights & FERRY_BAR0_RING_RIGHTS_SYSTEM_MASK))
         return "system address without the right";

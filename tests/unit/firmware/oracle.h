@@ -10,6 +10,7 @@
 struct oracle_limits {
     uint32_t rights, aperture_pages;
     uint64_t local_limit, protect_base, protect_limit;
+    bool page_tables; // There are virtual addresses, ROOT and FORGET.
 };
 
 struct oracle_action {
@@ -18,6 +19,7 @@ struct oracle_action {
     // A job.
     uint32_t op, source_kind, destination_kind, list, pattern_log2;
     bool unordered, is_protected;
+    bool forgets; // The job of no bytes behind a FORGET: its pattern is nobody's.
     uint64_t source, destination;
     uint32_t length;
     uint32_t list_offset; // Byte offset of the page list in the buffer; 0 = none.
