@@ -4,6 +4,7 @@
 #include "tools/output.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -92,6 +93,50 @@ int ferry_outputs_check(const char *const *outputs, size_t output_count, const c
     return FERRY_EXIT_OK;
 }
 
+// ---- A signal ends the tool -----------------------------------------------------------------------------------------
+
+#define MOST_UNFINISHED 16
+
+// What is being written beside its place.
+static char *volatile unfinished[MOST_UNFINISHED];
+
+void ferry_outputs_abandon(void)
+{
+    for (int i = 0; i < MOST_UNFINISHED; i++) {
+        char *part = unfinished[i];
+        if (part)
+            unlink(part);
+    }
+}
+
+static void end_by_signal(int number)
+{
+    ferry_outputs_abandon();
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+// What is ignored stays so (nohup, and what a shell starts in the background); what somebody else watches, too.
+static void watch_signals(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGXFSZ, SIGXCPU, SIGALRM};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        struct sigaction now, ours = {.sa_handler = end_by_signal};
+        if (sigaction(numbers[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL)
+            sigaction(numbers[i], &ours, NULL);
+    }
+}
+
+static void remember(char *part, bool is_there)
+{
+    for (int i = 0; i < MOST_UNFINISHED; i++) {
+        if (unfinished[i] == (is_there ? NULL : part)) {
+            unfinished[i] = is_there ? part : NULL;
+            return;
+        }
+    }
+}
+
 // ---- Writing --------------------------------------------------------------------------------------------------------
 
 static int in_place(struct ferry_output *output, const char *path)
@@ -130,10 +175,14 @@ int ferry_output_open(struct ferry_output *output, const char *path)
         return -1;
     }
     strcpy(stpcpy(output->part, output->path), end);
+    watch_signals();
+    remember(output->part, true); // before it is there: no file has the name that it has until then
     int descriptor = mkstemp(output->part);
     // The file may be open to who may make none beside it.
-    if (descriptor < 0)
+    if (descriptor < 0) {
+        remember(output->part, false);
         return in_place(output, path);
+    }
     mode_t mask = umask(0);
     umask(mask);
     output->file =
@@ -143,6 +192,7 @@ int ferry_output_open(struct ferry_output *output, const char *path)
     int why = errno;
     close(descriptor);
     remove(output->part);
+    remember(output->part, false);
     free(output->path);
     free(output->part);
     errno = why;
@@ -163,6 +213,8 @@ int ferry_output_close(struct ferry_output *output, bool good)
     }
     if (bad && output->part)
         remove(output->part);
+    if (output->part)
+        remember(output->part, false);
     free(output->part);
     free(output->path);
     errno = why;

@@ -22,4 +22,7 @@ int ferry_output_open(struct ferry_output *output, const char *path);
 /// Put it in its place if it is good and could be written whole. Returns 0, or -1 (errno tells why) when it was not.
 int ferry_output_close(struct ferry_output *output, bool good);
 
+/// Files that are being written go; what stood in their places stays. For a signal's action: it calls nothing else.
+void ferry_outputs_abandon(void);
+
 #endif

@@ -15,6 +15,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "tools/output.h"
 #include "tools/tool.h"
 
 #define REPAINT_SECONDS 0.1
@@ -62,16 +63,26 @@ static void end_by_signal(int number)
     static const char restore[] = "\x1b[0m\x1b[?25h\n";
     ssize_t ignored = write(STDOUT_FILENO, restore, sizeof restore - 1);
     (void)ignored;
+    ferry_outputs_abandon();
     signal(number, SIG_DFL);
     raise(number);
 }
 
-static void watch_signals(void (*handler)(int))
+static const int watched[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+static struct sigaction before[sizeof watched / sizeof *watched];
+
+static void watch_signals(void)
 {
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
-    struct sigaction action = {.sa_handler = handler};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        sigaction(numbers[i], &action, NULL);
+    const struct sigaction action = {.sa_handler = end_by_signal};
+    for (size_t i = 0; i < sizeof watched / sizeof *watched; i++)
+        sigaction(watched[i], &action, &before[i]);
+}
+
+// Files may still be open that somebody else's action takes away.
+static void leave_signals(void)
+{
+    for (size_t i = 0; i < sizeof watched / sizeof *watched; i++)
+        sigaction(watched[i], &before[i], NULL);
 }
 
 static bool measure_terminal(void)
@@ -104,7 +115,7 @@ void ferry_picture_begin(bool quiet)
         (no_colour && *no_colour) || !measure_terminal())
         return;
     picture.mode = PAINTED;
-    watch_signals(end_by_signal);
+    watch_signals();
     ferry_before_complaint = ferry_picture_end;
     say("\x1b[?25l");
 }
@@ -114,7 +125,7 @@ void ferry_picture_end(void)
     if (picture.mode == PAINTED) {
         say("\x1b[0m\x1b[?25h");
         flush_text();
-        watch_signals(SIG_DFL);
+        leave_signals();
     }
     picture.mode = OFF;
     ferry_before_complaint = NULL;

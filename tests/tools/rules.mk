@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests of the tool. `tools` runs the real tool linked against a double of the library, where any fault can be ordered;
 # `replay` runs the real thing on both back ends,
-# `replay_programs` several traces at once; `import` reads dumps, `import_refusals` those that are none; `recorder` tinygrad's programs;
+# `replay_programs` several traces at once; `import` reads dumps, `import_refusals` those that are none,
+# `import_programs` whole programs with their threads and contexts; `recorder` tinygrad's programs;
 # `tutorial` does what docs/tutorial.md says; `policy` compares the laboratory with an implementation of its own; `sweep` kills
 # what runs it; `report` opens the page in a browser.
 
@@ -11,6 +12,7 @@ TOOL_HEADERS := $(wildcard host-driver/tools/*.h)
 
 TEST_PROGRAMS += $(BUILD)/tests/tool_trace $(BUILD)/tests/tool_content $(BUILD)/tests/tools $(BUILD)/tests/replay \
     $(BUILD)/tests/replay_programs $(BUILD)/tests/policy $(BUILD)/tests/import $(BUILD)/tests/import_refusals \
+    $(BUILD)/tests/import_programs \
     $(BUILD)/tests/recorder $(BUILD)/tests/tutorial $(BUILD)/tests/sweep $(BUILD)/tests/report
 
 $(BUILD)/tests/tool_trace: tests/tools/test_trace.c host-driver/tools/trace.c $(TOOL_PARTS) $(TOOL_HEADERS)
@@ -47,6 +49,10 @@ $(BUILD)/tests/import: tests/tools/test_import.py tests/tools/dumps.py $(BUILD)/
 	install -m 755 $< $@
 
 $(BUILD)/tests/import_refusals: tests/tools/test_import_refusals.py tests/tools/dumps.py $(BUILD)/ferry $(BUILD)/tests/parts/ferry-fake
+	@mkdir -p $(@D)
+	install -m 755 $< $@
+
+$(BUILD)/tests/import_programs: tests/tools/test_import_programs.py tests/tools/dumps.py $(BUILD)/ferry
 	@mkdir -p $(@D)
 	install -m 755 $< $@
 

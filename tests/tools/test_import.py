@@ -174,7 +174,9 @@ SMALL = {
         buffer(1, 10, "NULL") + "glXCreateContext(dpy = 0x1, vis = &{}, shareList = 0xa, direct = True) = 0xb\n"
         "glXMakeCurrent(dpy = 0x1, drawable = 2, ctx = 0xb) = True\n"
         "glXDestroyContext(dpy = 0x1, ctx = 0xa)\nglBindBuffer(target = GL_ARRAY_BUFFER, buffer = 1)\n"
-        "glBufferSubData(target = GL_ARRAY_BUFFER, offset = 2, size = 3, data = blob(3))\nglXDestroyContext(dpy = 0x1, ctx = 0xb)\n",
+        "glBufferSubData(target = GL_ARRAY_BUFFER, offset = 2, size = 3, data = blob(3))\n"
+        "glXMakeCurrent(dpy = 0x1, drawable = 0, ctx = NULL) = True\n"
+        "glXDestroyContext(dpy = 0x1, ctx = 0xb)\n",
         "a 1 10 buffer|w 1 2 3|x 1"),
     "names_are_of_their_context": (
         buffer(1, 10, "NULL") + "glXCreateContext(dpy = 0x1, vis = &{}, shareList = NULL, direct = True) = 0xb\n"

@@ -52,7 +52,7 @@ def bad_input():
            "width = 1, height = 1, format = GL_RGBA, type = GL_UNSIGNED_BYTE, pixels = blob(4))\n",
            r"line 4: texture 9 is used and its size is not in the text")
     expect("direct3d", b"1 IDirect3D9::CreateDevice(this = 0x1)\n2 IDirect3DDevice9::CreateTexture(this = 0x1, Width = 4)\n",
-           r"of 2 calls none is OpenGL's")
+           r"line 1: IDirect3D9::CreateDevice is a call of Direct3D: only OpenGL")
     expect("empty", b"", "holds no call")
     expect("nothing_made", "glFlush()\n", "nothing lies in memory")
     expect("unknown_calls_are_counted_and_named", sized + "glNewThing(a = 1)\nglFoo()\nglNewThing(a = 2)\n" + SWAP,

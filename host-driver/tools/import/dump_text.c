@@ -140,28 +140,38 @@ static char *closing(char *at)
     return NULL;
 }
 
-static char *skip_number(char *at, uint64_t *number)
+// Behind the call's number and thread, where they are.
+static char *skip_head(char *at, uint64_t *thread)
 {
-    *number = 0;
-    while (*at >= '0' && *at <= '9')
-        *number = *number * 10 + (uint64_t)(*at++ - '0');
+    if (*at >= '0' && *at <= '9') {
+        at += strspn(at, "0123456789");
+        at += strspn(at, " ");
+    }
+    if (*at == '@') {
+        *thread = strtoull(at + 1, &at, 16);
+        at += strspn(at, " ");
+    }
     return at;
+}
+
+// A frame is "FILE: FUNCTION+0x1: SOURCE:2" or "FILE at FUNCTION() [0x1]", of which none begins as a call does.
+static bool is_frame(const struct ferry_dump *dump, char *at)
+{
+    uint64_t thread;
+    if (!dump->in_backtrace)
+        return false;
+    at = skip_head(at, &thread);
+    const char *name = at;
+    while (is_name(*at))
+        at++;
+    return *at != '(' || at == name;
 }
 
 static int read_call(struct ferry_dump *dump, struct ferry_dump_call *call, char *at)
 {
-    uint64_t number;
     if (strchr(at, 27))
         return refuse(dump, call->line, "coloured text: dump it with --color=never");
-    if (*at >= '0' && *at <= '9') {
-        at = skip_number(at, &number);
-        at += strspn(at, " ");
-    }
-    if (*at == '@') {
-        at = skip_number(at + 1, &call->thread);
-        at += strspn(at, " ");
-    }
-    call->name = at;
+    call->name = at = skip_head(at, &call->thread);
     while (is_name(*at))
         at++;
     char *end = *at == '(' && at > call->name ? closing(at + 1) : NULL;
@@ -174,6 +184,9 @@ static int read_call(struct ferry_dump *dump, struct ferry_dump_call *call, char
     *end = 0;
     call->inside = at + 1;
     call->result = end + 1;
+    size_t length = strlen(call->result);
+    call->incomplete =
+        length > 10 && strcmp(call->result + length - 10, "incomplete") == 0 && strstr(call->result, " // ");
     if (strncmp(call->result, " = ", 3) == 0) {
         call->result += 3;
         char *note = strstr(call->result, " // ");
@@ -199,7 +212,10 @@ int ferry_dump_next(struct ferry_dump *dump, struct ferry_dump_call *call)
         if (length > 0 && lines[length - 1] == '\r')
             lines[length - 1] = 0;
         // Empty after a frame; // for properties; a tab before a line of a backtrace.
-        if (lines[0] == 0 || lines[0] == '\t' || strncmp(lines, "//", 2) == 0)
+        if (lines[0] == 0 || lines[0] == '\t' || strncmp(lines, "//", 2) == 0 || is_frame(dump, lines))
+            continue;
+        dump->in_backtrace = strcmp(lines, "Backtrace:") == 0;
+        if (dump->in_backtrace)
             continue;
         *call = (struct ferry_dump_call){.line = line};
         return read_call(dump, call, lines);

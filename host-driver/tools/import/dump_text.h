@@ -4,7 +4,8 @@
 //     2461 glTexImage2D(target = GL_TEXTURE_2D, level = 0, ..., pixels = blob(786432))
 //     8387 @1 glMapBuffer(target = GL_ARRAY_BUFFER, access = GL_WRITE_ONLY) = 0x55bd0d23a5c0
 //
-// A string may hold line ends; then one call is several lines.
+// A string may hold line ends; then one call is several lines. Threads are numbered in hexadecimal. A program that was
+// recorded with backtraces has them between its calls, behind a line "Backtrace:", one line a frame.
 #ifndef FERRY_TOOLS_IMPORT_DUMP_TEXT_H
 #define FERRY_TOOLS_IMPORT_DUMP_TEXT_H
 
@@ -22,8 +23,9 @@ struct ferry_dump_argument {
 struct ferry_dump_call {
     uint64_t line, thread;
     char *name;
-    char *inside; // between the brackets; ferry_dump_split() takes it apart
-    char *result; // "" when there is none
+    char *inside;    // between the brackets; ferry_dump_split() takes it apart
+    char *result;    // "" when there is none
+    bool incomplete; // the program ended in it
     struct ferry_dump_argument arguments[FERRY_DUMP_MOST_ARGUMENTS];
     size_t argument_count;
 };
@@ -33,7 +35,7 @@ struct ferry_dump {
     char *text;
     size_t capacity, from, end, seen; // what is not given out yet; up to where it was looked through
     uint64_t line, bytes;             // of the line that is read, and of all text so far
-    bool over;
+    bool over, in_backtrace;
     char problem[160];
     uint64_t problem_line; // 0 when it is about the file
 };

@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define KEPT_NAME (UINT64_C(1) << 63) // no address of a program has this bit
+
 static struct ferry_gl_context *context_new(struct ferry_gl *gl, struct ferry_gl_group *group, bool es)
 {
     struct ferry_gl_context *context = calloc(1, sizeof *context);
@@ -98,11 +100,43 @@ void ferry_gl_free(struct ferry_gl *gl)
 
 // ---- Calls about contexts -------------------------------------------------------------------------------------------
 
-static int make_context(struct ferry_gl *gl, const char *shares, bool es)
+static bool is_current(const struct ferry_gl *gl, const struct ferry_gl_context *context)
 {
-    int64_t address, from;
-    if (!ferry_dump_number(gl->call->result, &address) || address == 0)
+    for (size_t i = 0; i < gl->current.places; i++) {
+        if (gl->current.things[i] == context)
+            return true;
+    }
+    return false;
+}
+
+static bool failed(const char *result)
+{
+    static const char *const words[] = {"False", "FALSE", "EGL_FALSE", "GL_FALSE", "-1"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        if (strcmp(result, words[i]) == 0)
+            return true;
+    }
+    return strncmp(result, "kCGLBad", 7) == 0;
+}
+
+// The thread has another context now, or none: the one that it had goes when it was destroyed meanwhile.
+static int leave(struct ferry_gl *gl, struct ferry_gl_context *context)
+{
+    if (!context || !context->destroyed || is_current(gl, context))
         return 0;
+    ferry_name_remove(&gl->contexts, context->kept_name);
+    return context_free(gl, context);
+}
+
+static int make_context(struct ferry_gl *gl, const char *made, bool es)
+{
+    static const char *const names[] = {"shareList", "share_context", "share_list", "hShareContext", "share"};
+    const char *shares = NULL;
+    int64_t address, from;
+    if (!made || !ferry_dump_number(made, &address) || address == 0)
+        return 0;
+    for (size_t i = 0; i < sizeof names / sizeof *names && !shares; i++)
+        shares = ferry_dump_value(gl->call, names[i]);
     struct ferry_gl_group *group = NULL;
     if (shares && ferry_dump_number(shares, &from) && from != 0) {
         const struct ferry_gl_context *other = ferry_name_get(&gl->contexts, (uint64_t)from);
@@ -118,7 +152,7 @@ static int make_context(struct ferry_gl *gl, const char *shares, bool es)
     }
     if (!before)
         return 0;
-    // Its end is not in the text.
+    // Its end is not in the text. (One that was destroyed while it was current has another name here.)
     for (size_t i = 0; i < gl->current.places; i++) {
         if (gl->current.things[i] == before)
             gl->current.things[i] = context;
@@ -128,18 +162,22 @@ static int make_context(struct ferry_gl *gl, const char *shares, bool es)
 
 static int create_glx(struct ferry_gl *gl)
 {
-    const char *shares = ferry_dump_value(gl->call, "shareList");
-    return make_context(gl, shares ? shares : ferry_dump_value(gl->call, "share_context"), false);
+    return make_context(gl, gl->call->result, false);
 }
 
 static int create_egl(struct ferry_gl *gl)
 {
-    return make_context(gl, ferry_dump_value(gl->call, "share_context"), !gl->egl_desktop);
+    return make_context(gl, gl->call->result, !gl->egl_desktop);
 }
 
 static int create_wgl(struct ferry_gl *gl)
 {
-    return make_context(gl, ferry_dump_value(gl->call, "hShareContext"), false);
+    return make_context(gl, gl->call->result, false);
+}
+
+static int create_cgl(struct ferry_gl *gl)
+{
+    return failed(gl->call->result) ? 0 : make_context(gl, ferry_dump_value(gl->call, "ctx"), false);
 }
 
 static int bind_api(struct ferry_gl *gl)
@@ -166,11 +204,12 @@ static int make_current(struct ferry_gl *gl)
     int64_t address = 0;
     const char *named = context_named(gl);
     gl->made_current = true;
-    if (strcmp(gl->call->result, "False") == 0 || strcmp(gl->call->result, "EGL_FALSE") == 0)
+    if (failed(gl->call->result))
         return 0;
+    struct ferry_gl_context *before = ferry_name_get(&gl->current, gl->call->thread);
     if (!named || !ferry_dump_number(named, &address) || address == 0) {
         ferry_name_remove(&gl->current, gl->call->thread);
-        return 0;
+        return leave(gl, before);
     }
     struct ferry_gl_context *context = ferry_name_get(&gl->contexts, (uint64_t)address);
     if (!context) {
@@ -182,7 +221,7 @@ static int make_current(struct ferry_gl *gl)
             return no_memory(gl);
         }
     }
-    return ferry_name_set(&gl->current, gl->call->thread, context) == 0 ? 0 : no_memory(gl);
+    return ferry_name_set(&gl->current, gl->call->thread, context) == 0 ? leave(gl, before) : no_memory(gl);
 }
 
 static int destroy_context(struct ferry_gl *gl)
@@ -191,16 +230,21 @@ static int destroy_context(struct ferry_gl *gl)
     const char *named = context_named(gl);
     struct ferry_gl_context *context =
         named && ferry_dump_number(named, &address) ? ferry_name_get(&gl->contexts, (uint64_t)address) : NULL;
-    if (!context)
+    if (!context || context->destroyed || failed(gl->call->result))
         return 0;
     ferry_name_remove(&gl->contexts, (uint64_t)address);
-    for (size_t i = 0; i < gl->current.places;) {
-        if (gl->current.things[i] == context)
-            ferry_name_remove(&gl->current, gl->current.names[i]); // another may move up to here
-        else
-            i++;
-    }
-    return context_free(gl, context);
+    // Windows takes it from its own thread at once; GLX, EGL and CGL let it live as long as it is current.
+    if (strncmp(gl->call->name, "wgl", 3) == 0 && ferry_name_get(&gl->current, gl->call->thread) == context)
+        ferry_name_remove(&gl->current, gl->call->thread);
+    if (!is_current(gl, context))
+        return context_free(gl, context);
+    context->destroyed = true;
+    context->kept_name = KEPT_NAME | ++gl->destroyed;
+    if (ferry_name_set(&gl->contexts, context->kept_name, context) == 0)
+        return 0;
+    ferry_name_remove(&gl->current, gl->call->thread);
+    (void)context_free(gl, context);
+    return no_memory(gl);
 }
 
 static int share_lists(struct ferry_gl *gl)
@@ -232,15 +276,16 @@ static int make_pbuffer(struct ferry_gl *gl)
 // One that failed shows nothing.
 static int end_frame(struct ferry_gl *gl)
 {
-    const char *result = gl->call->result;
-    if (strcmp(result, "EGL_FALSE") == 0 || strcmp(result, "False") == 0 || strcmp(result, "FALSE") == 0 ||
-        strcmp(result, "-1") == 0)
+    if (failed(gl->call->result))
         return 0;
     return ferry_gl_sweep(gl) == 0 ? ferry_memory_frame(gl->memory) : -1;
 }
 
 const struct ferry_gl_call_rule ferry_gl_context_calls[] = {
+    {"CGLCreateContext", create_cgl, false},
+    {"CGLDestroyContext", destroy_context, false},
     {"CGLFlushDrawable", end_frame, false},
+    {"CGLSetCurrentContext", make_current, false},
     {"eglBindAPI", bind_api, false},
     {"eglCreateContext", create_egl, false},
     {"eglCreatePbufferSurface", make_pbuffer, false},
@@ -259,13 +304,15 @@ const struct ferry_gl_call_rule ferry_gl_context_calls[] = {
     {"glXDestroyContext", destroy_context, false},
     {"glXMakeContextCurrent", make_current, false},
     {"glXMakeCurrent", make_current, false},
+    {"glXMakeCurrentReadSGI", make_current, false},
     {"glXSwapBuffers", end_frame, false},
     {"glXSwapBuffersMscOML", end_frame, false},
     {"wglCreateContext", create_wgl, false},
     {"wglCreateContextAttribsARB", create_wgl, false},
+    {"wglCreateLayerContext", create_wgl, false},
     {"wglCreatePbuffer", make_pbuffer, false},
     {"wglDeleteContext", destroy_context, false},
-    {"wglMakeContextCurrentARB", make_current, false},
+    {"wglMakeContextCurrent", make_current, false},
     {"wglMakeCurrent", make_current, false},
     {"wglShareLists", share_lists, false},
     {"wglSwapBuffers", end_frame, false},

@@ -60,7 +60,9 @@ struct ferry_gl_context {
     struct ferry_gl_saved *saved[FERRY_GL_SAVED];
     struct ferry_gl_client_saved *client_saved[FERRY_GL_SAVED];
     unsigned saved_count, client_saved_count;
-    bool compiling; // a display list that is not carried out at once
+    bool compiling;     // a display list that is not carried out at once
+    bool destroyed;     // lives until no thread has it current
+    uint64_t kept_name; // of one that is destroyed, in the table of contexts: its address may be another's now
 };
 
 struct ferry_gl {
@@ -71,6 +73,7 @@ struct ferry_gl {
     struct ferry_gl_context *context;          // of this call, NULL: none is current
     bool egl_desktop;                          // eglBindAPI; EGL begins with ES
     bool made_current;                         // since the beginning
+    uint64_t destroyed;                        // contexts so far, for their names
     uint64_t sweeps;                           // for orphans that nobody holds any more
     bool stopped;                              // memory ran out while something was being taken down
 };

@@ -21,10 +21,19 @@ static const char *const makers[] = {
     "StorageMem",    "TexSubImage",  "TextureSubImage", "PageCommitment",    "MapBuffer",           "MapNamedBuffer",
     "MapTexture",    "BindTexImage", "ObjectBuffer"};
 
+// What the names begin with that are of something else than OpenGL, each with what that is.
+static const struct {
+    const char *begin, *api;
+} others[] = {{"IDirect", "Direct3D"},    {"Direct3D", "Direct3D"}, {"DirectDraw", "Direct3D"},
+              {"ID3D", "Direct3D"},       {"D3D", "Direct3D"},      {"IDXGI", "Direct3D"},
+              {"CreateDXGI", "Direct3D"}, {"ID2D", "Direct2D"},     {"D2D", "Direct2D"},
+              {"IDWrite", "Direct2D"},    {"vk", "Vulkan"}};
+
 struct met {
     char name[LONGEST_NAME];
     const struct ferry_gl_call_rule *rule; // NULL: nothing is done
     struct ferry_import_unknown *unknown;
+    const char *other; // API that it is of; NULL: none that is known here
     bool makes, is_gl, is_unknown;
 };
 
@@ -76,6 +85,8 @@ static const struct ferry_gl_call_rule *rule_of(const char *name)
 static void classify(struct met *met)
 {
     met->rule = rule_of(met->name);
+    for (size_t i = 0; i < sizeof others / sizeof *others && !met->other; i++)
+        met->other = strncmp(met->name, others[i].begin, strlen(others[i].begin)) == 0 ? others[i].api : NULL;
     met->is_gl = strncmp(met->name, "gl", 2) == 0 && strncmp(met->name, "glX", 3) != 0;
     if (met->rule)
         return;
@@ -127,6 +138,13 @@ static int carry_out(struct run *run, struct met *met)
 {
     struct ferry_memory *memory = &run->memory;
     bool needs_context = met->is_gl || strcmp(met->name, "memcpy") == 0;
+    if (met->other)
+        return ferry_memory_refuse(memory, "%.50s is a call of %s: only OpenGL and OpenGL ES are read", met->name,
+                                   met->other);
+    if (run->call.incomplete) {
+        ferry_memory_note(memory, FERRY_IMPORT_INCOMPLETE, 0);
+        return 0;
+    }
     if (met->makes)
         return ferry_memory_refuse(memory, "%.50s is not known, and it makes or shares memory: sizes would be wrong",
                                    met->name);
