@@ -87,9 +87,11 @@ struct ferry_gpu_fence {
 /// NO_HOST_MEMORY.
 int ferry_gpu_ring_create(struct ferry_gpu *gpu, uint32_t ring, uint32_t entries_log2, uint32_t rights);
 /// Write one entry and ring the doorbell; *number (may be NULL) gets the value of `retired` that says it is done. The
-/// buffer stays the caller's and must not change before that. Errors: ARGUMENT, BUSY (the ring is full), DEVICE_LOST
-/// (the doorbell was not taken in time; nothing of the buffer runs should it come yet, and the ring takes no more until
-/// the engine is reset). After any other error of the link all is as before the call.
+/// buffer stays the caller's and must not change before that. A doorbell that is not taken in time is rung again.
+/// Errors: ARGUMENT, BUSY (the ring is full), DEVICE_LOST (not one of FERRY_GPU_DOORBELLS was taken in time; nothing of
+/// the buffer runs should one come yet, and the ring takes no more until the engine is reset). After any other error of
+/// the link all is as before the call.
+#define FERRY_GPU_DOORBELLS 4u
 int ferry_gpu_ring_submit(struct ferry_gpu *gpu, uint32_t ring, const struct ferry_gpu_entry *entry, uint32_t *number);
 /// Look at the fence record in host memory; does not run the device. Errors: ARGUMENT.
 int ferry_gpu_ring_completed(struct ferry_gpu *gpu, uint32_t ring, struct ferry_gpu_fence *fence);

@@ -59,15 +59,26 @@ int ferry_gpu_ring_create(struct ferry_gpu *gpu, uint32_t ring, uint32_t entries
     return error;
 }
 
-/// The doorbell of the next entry was not taken in time and may come yet. The caller hears that the entry was not
-/// submitted, so from now on it is an empty one that keeps the fence value; and as it counts or not, nothing may
-/// follow.
+/// The doorbell of the next entry was not taken in time, however often it was rung, and may come yet. The caller hears
+/// that the entry was not submitted, so from now on it is an empty one that keeps the fence value; and as it counts or
+/// not, nothing may follow.
 static void give_up(struct ferry_gpu_ring *ring, struct ferry_ring_entry *entry)
 {
     *entry = (struct ferry_ring_entry){.fence_value = ring->last_fence};
     ring->produced++;
     ring->lost = ring->given_up = true;
     ring->given_up_fence = ring->last_fence;
+}
+
+/// The link may take nothing for a while. What is written is the number of entries, not one more of them: said again,
+/// it changes nothing, whether the write before comes as well or not.
+static int ring_doorbell(struct ferry_gpu *gpu, uint32_t ring, uint32_t produced)
+{
+    int error = FERRY_ERROR_TIMEOUT;
+    for (unsigned n = 0; n < FERRY_GPU_DOORBELLS && error == FERRY_ERROR_TIMEOUT; n++) {
+        error = ferry_gpu_register_write(gpu, ring_register(ring, FERRY_BAR0_RING_PRODUCER), produced);
+    }
+    return error;
 }
 
 int ferry_gpu_ring_submit(struct ferry_gpu *gpu, uint32_t ring, const struct ferry_gpu_entry *entry, uint32_t *number)
@@ -93,7 +104,7 @@ int ferry_gpu_ring_submit(struct ferry_gpu *gpu, uint32_t ring, const struct fer
                      FERRY_PUT(FERRY_RING_ENTRY_FLAGS_SPACE, entry->space),
             .fence_value = entry->fence_value,
         };
-        error = ferry_gpu_register_write(gpu, ring_register(ring, FERRY_BAR0_RING_PRODUCER), to->produced + 1);
+        error = ring_doorbell(gpu, ring, to->produced + 1);
         if (error == FERRY_ERROR_TIMEOUT) {
             give_up(to, place);
             error = FERRY_ERROR_DEVICE_LOST;

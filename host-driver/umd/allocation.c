@@ -98,7 +98,7 @@ int ferry_allocation_destroy(struct ferry_allocation *handle)
     int error = ferry_vidmm_destroy_allocation(call.adapter->vidmm, vidmm);
     umd_return(&call);
     allocation = umd_object(call.adapter, UMD_ALLOCATION, handle);
-    if (error == FERRY_OK && allocation)
+    if (umd_is_gone(error) && allocation)
         umd_allocation_end(allocation);
     return umd_leave(&call, error);
 }

@@ -21,4 +21,10 @@ int umd_leave(struct umd_call *call, int result);
 void umd_park(struct umd_call *call);
 void umd_return(struct umd_call *call);
 
+// What the manager was asked to destroy: after a critical stop it is gone too.
+static inline bool umd_is_gone(int error)
+{
+    return error == FERRY_OK || error == FERRY_ERROR_CRITICAL;
+}
+
 #endif

@@ -93,7 +93,7 @@ int umd_device_destroy(struct umd_call *call, struct umd_device *device)
     device = umd_object(call->adapter, UMD_DEVICE, handle);
     if (device)
         device->ending = false;
-    if (error == FERRY_OK && device)
+    if (umd_is_gone(error) && device)
         umd_device_end(device);
     pthread_cond_broadcast(&call->adapter->device_ended);
     return error;

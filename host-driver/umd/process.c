@@ -83,7 +83,7 @@ static int end_devices(struct umd_call *call, struct ferry_process *handle)
     const struct umd_process *process;
     int error = FERRY_OK;
 
-    while (error == FERRY_OK && (process = umd_object(call->adapter, UMD_PROCESS, handle)) && device_of(process)) {
+    while (umd_is_gone(error) && (process = umd_object(call->adapter, UMD_PROCESS, handle)) && device_of(process)) {
         struct umd_device *device = device_of(process);
 
         if (device->ending)
@@ -109,9 +109,9 @@ int ferry_process_destroy(struct ferry_process *handle)
     // The adapter was closed meanwhile, and the process with it.
     if (!process)
         return umd_leave(&call, FERRY_ERROR_HANDLE);
-    if (error == FERRY_OK)
+    if (umd_is_gone(error))
         error = ferry_vidmm_destroy_process(call.adapter->vidmm, process->vidmm);
-    if (error == FERRY_OK)
+    if (umd_is_gone(error))
         umd_process_end(process);
     else
         process->ending = false;

@@ -267,7 +267,7 @@ int ferry_queue_destroy(struct ferry_queue *handle)
     int error = ferry_vidmm_destroy_context(call.adapter->vidmm, context);
     umd_return(&call);
     queue = umd_object(call.adapter, UMD_QUEUE, handle);
-    if (error == FERRY_OK && queue)
+    if (umd_is_gone(error) && queue)
         umd_queue_end(queue);
     return umd_leave(&call, error);
 }

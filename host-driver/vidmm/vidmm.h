@@ -12,7 +12,8 @@
 // FERRY_ERROR_HANDLE; a live one of another device gives FERRY_ERROR_FOREIGN. No call changes anything when it returns
 // one of ARGUMENT, FLAGS, HANDLE, FOREIGN, RANGE, NOT_RESIDENT, NOT_LOCKABLE, LOCKED, NOT_LOCKED or BUSY. Every call
 // returns FERRY_ERROR_CRITICAL once a rule of the contract was broken (ferry_vidmm_critical() tells which); only
-// ferry_vidmm_stop(), _critical() and _statistics() still work then.
+// ferry_vidmm_stop(), _critical(), _statistics() and the destroy_*() calls still work then. Those return it too, but
+// what they were given is gone, also what is locked, and no job or paging of the device's touches its memory any more.
 //
 // Residency as it is meant to be used: make_resident() before a job, evict() after it. evict() only takes the
 // allocation off the residency list; it stays where it is until its room is needed, and then the manager picks the
@@ -121,8 +122,9 @@ int ferry_vidmm_destroy_context(struct ferry_vidmm *manager, D3DKMT_HANDLE conte
 /// the last one's, and a fault of any of them is the job's.
 int ferry_vidmm_submit(struct ferry_vidmm *manager, D3DKMT_HANDLE context, const struct ferry_vidmm_submission *buffers,
                        uint32_t count, uint64_t *fence);
-/// Wait until the job is done. A number that another context of the node got is waited for alike, and its fault is not
-/// told. Errors: HANDLE, ARGUMENT (0, or above the newest job of this context), FAULT (this job faulted), TIMEOUT.
+/// Wait until the job is done. Errors: HANDLE, ARGUMENT (not the number of a job of this context; of those that are
+/// over this is told for the newest only, FERRY_VM_RUNS changes between contexts of the node ago and less), FAULT (this
+/// job faulted), TIMEOUT.
 int ferry_vidmm_wait(struct ferry_vidmm *manager, D3DKMT_HANDLE context, uint64_t fence);
 /// The newest completed job of the context's node. Errors: ARGUMENT, HANDLE.
 int ferry_vidmm_completed(struct ferry_vidmm *manager, D3DKMT_HANDLE context, uint64_t *fence);

@@ -7,9 +7,10 @@
 // enum ferry_error. Every call may be made from any thread; calls on one adapter take turns, and one that waits for the
 // GPU (lock, submit, wait, destroy) lets the others in. A handle that another thread destroys meanwhile gives HANDLE.
 // Besides the errors that are listed with it, each call of an adapter returns CRITICAL once the manager has stopped:
-// the miniport has broken a rule of the contract. Sizes and offsets are bytes, times are device cycles. R-numbers name
-// the rules of the driver contract that a call stands for (docs/manual/driver-contract.md); `make requirements` lists
-// their tests.
+// the miniport has broken a rule of the contract. The destroy calls do as well, but end what they were given: the GPU
+// touches none of its memory any more. Sizes and offsets are bytes, times are device cycles. R-numbers name the rules
+// of the driver contract that a call stands for (docs/manual/driver-contract.md); `make requirements` lists their
+// tests.
 #ifndef FERRY_FERRY_H
 #define FERRY_FERRY_H
 
@@ -432,9 +433,9 @@ int ferry_queue_fill_va(struct ferry_queue *queue, uint64_t destination, uint32_
 /// of an allocation that was destroyed after it was recorded), NOT_RESIDENT, LOCKED (an allocation of the job is, and
 /// is not PermanentSysMem), NO_VIDEO_MEMORY, NO_HOST_MEMORY, DEVICE_LOST, TIMEOUT.
 int ferry_queue_submit(struct ferry_queue *queue, uint64_t *fence);
-/// Wait until the job is done. Queues of one ring share its numbers: one that another queue got is waited for alike,
-/// and its fault is not told here. Errors: HANDLE, ARGUMENT (0, or above the newest job of this queue), TIMEOUT, FAULT
-/// (this job has faulted).
+/// Wait until the job is done. Errors: HANDLE, TIMEOUT, FAULT (this job has faulted), ARGUMENT (not the number of a job
+/// of this queue: queues of one ring share its numbers, and no two jobs have the same. Of jobs that were over long ago,
+/// 128 changes between queues of the ring and more, this is not told any more).
 int ferry_queue_wait(struct ferry_queue *queue, uint64_t fence);
 /// The newest job of the queue's ring that is over, faulted or not; does not wait. Queues of one ring share its
 /// numbers: a job of this queue is over when its number is no larger. ferry_queue_wait() then says at once whether it

@@ -50,7 +50,9 @@ int ferry_vm_allocation_end(struct ferry_vidmm *manager, struct ferry_vm_allocat
     struct ferry_vm_patience patience = {0};
     D3DKMT_HANDLE handle = allocation->subject.handle;
     unsigned node;
-    int result = close_allocation(manager, handle);
+    // After a critical stop there is nobody who would carry out what has to be queued for it.
+    bool stopped = manager->core.critical.code != FERRY_CRITICAL_NONE;
+    int result = stopped ? FERRY_ERROR_CRITICAL : close_allocation(manager, handle);
     allocation = hidden(manager, handle);
     // Whatever names it must be over before its room and pages go to somebody else.
     while (result >= 0 && ferry_vm_subject_pending(sched, allocation->subject.last_fence, true, &node)) {
@@ -66,6 +68,7 @@ int ferry_vm_allocation_end(struct ferry_vidmm *manager, struct ferry_vm_allocat
         allocation = hidden(manager, handle);
     }
     if (result >= 0 || result == FERRY_ERROR_CRITICAL) {
+        ferry_vm_quiesce(sched);
         ferry_vm_allocation_free(&manager->memory, allocation);
         return FERRY_OK;
     }
@@ -78,10 +81,10 @@ int ferry_vidmm_destroy_allocation(struct ferry_vidmm *manager, D3DKMT_HANDLE ha
 {
     if (!manager)
         return FERRY_ERROR_ARGUMENT;
-    int result = ferry_vm_enter(manager);
+    int result = ferry_vm_enter_to_end(manager);
     if (result == FERRY_OK) {
         struct ferry_vm_allocation *allocation = ferry_vm_allocation_find(&manager->memory, NULL, handle, &result);
-        if (allocation && allocation->locked) {
+        if (allocation && allocation->locked && manager->core.critical.code == FERRY_CRITICAL_NONE) {
             result = FERRY_ERROR_LOCKED;
         } else if (allocation) {
             ferry_vm_handle_hide(&manager->core.handles, handle, true);

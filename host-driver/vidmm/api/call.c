@@ -30,6 +30,13 @@ int ferry_vm_enter(struct ferry_vidmm *manager)
     return manager->core.critical.code != FERRY_CRITICAL_NONE ? FERRY_ERROR_CRITICAL : FERRY_OK;
 }
 
+int ferry_vm_enter_to_end(struct ferry_vidmm *manager)
+{
+    ferry_vm_take_lock(manager);
+    ferry_vm_quiesce(&manager->sched);
+    return FERRY_OK;
+}
+
 int ferry_vm_leave(struct ferry_vidmm *manager, int result)
 {
     ferry_vm_pump(&manager->sched);

@@ -6,6 +6,9 @@
 #include "vidmm/api/manager.h"
 
 int ferry_vm_enter(struct ferry_vidmm *manager); // locks; CRITICAL (and locked nevertheless) after a critical stop
+/// As enter(), for calls that end something: they do so after a critical stop too, and leave() tells of it. The device
+/// works on nothing any more then. Always FERRY_OK.
+int ferry_vm_enter_to_end(struct ferry_vidmm *manager);
 /// Hands what was queued to the miniport, and unlocks. The call's result: `result`, or CRITICAL when the manager
 /// stopped meanwhile and the call had no error of its own.
 int ferry_vm_leave(struct ferry_vidmm *manager, int result);

@@ -25,6 +25,7 @@ int ferry_vm_context_end(struct ferry_vidmm *manager, struct ferry_vm_context *c
         result = ferry_vm_block(manager, context->node, context->last_fence, &patience);
     while (result == FERRY_PENDING);
     if (result == FERRY_OK || result == FERRY_ERROR_CRITICAL) {
+        ferry_vm_quiesce(&manager->sched);
         ferry_vm_context_free(&manager->sched, context);
         return FERRY_OK;
     }
@@ -36,7 +37,7 @@ int ferry_vidmm_destroy_context(struct ferry_vidmm *manager, D3DKMT_HANDLE handl
 {
     if (!manager)
         return FERRY_ERROR_ARGUMENT;
-    int result = ferry_vm_enter(manager);
+    int result = ferry_vm_enter_to_end(manager);
     if (result == FERRY_OK) {
         struct ferry_vm_context *context = ferry_vm_handle_find(&manager->core.handles, FERRY_VM_CONTEXT, handle);
         if (context)
@@ -58,7 +59,7 @@ int ferry_vidmm_wait(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, uint64_t
         context = ferry_vm_handle_find(&manager->core.handles, FERRY_VM_CONTEXT, handle);
         if (!context)
             result = FERRY_ERROR_HANDLE;
-        else if (fence == 0 || fence > context->last_fence)
+        else if (!ferry_vm_job_is_of(context, fence))
             result = FERRY_ERROR_ARGUMENT;
         else
             result = ferry_vm_block(manager, context->node, fence, &patience);

@@ -132,7 +132,7 @@ int ferry_vidmm_destroy_device(struct ferry_vidmm *manager, D3DKMT_HANDLE handle
 {
     if (!manager)
         return FERRY_ERROR_ARGUMENT;
-    int result = ferry_vm_enter(manager);
+    int result = ferry_vm_enter_to_end(manager);
     if (result == FERRY_OK) {
         struct ferry_vm_device *device = ferry_vm_handle_find(&manager->core.handles, FERRY_VM_DEVICE, handle);
         if (device)

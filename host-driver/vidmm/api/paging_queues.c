@@ -67,10 +67,10 @@ int ferry_vidmm_destroy_paging_queue(struct ferry_vidmm *manager, D3DKMT_HANDLE 
 {
     if (!manager)
         return FERRY_ERROR_ARGUMENT;
-    int result = ferry_vm_enter(manager);
+    int result = ferry_vm_enter_to_end(manager);
     if (result == FERRY_OK)
         result = wait_value(manager, handle, 0, true);
-    if (result == FERRY_OK || result == FERRY_ERROR_DEVICE_LOST) {
+    if (result == FERRY_OK || result == FERRY_ERROR_DEVICE_LOST || result == FERRY_ERROR_CRITICAL) {
         ferry_vm_queue_free(&manager->sched,
                             ferry_vm_handle_find(&manager->core.handles, FERRY_VM_PAGING_QUEUE, handle));
         result = FERRY_OK;

@@ -59,7 +59,7 @@ int ferry_vidmm_destroy_process(struct ferry_vidmm *manager, D3DKMT_HANDLE handl
 {
     if (!manager)
         return FERRY_ERROR_ARGUMENT;
-    int result = ferry_vm_enter(manager);
+    int result = ferry_vm_enter_to_end(manager);
     if (result == FERRY_OK) {
         struct ferry_vm_process *process = ferry_vm_handle_find(&manager->core.handles, FERRY_VM_PROCESS, handle);
         if (process)

@@ -186,3 +186,26 @@ int ferry_vm_reset_node(struct ferry_vm_sched *sched, unsigned number, bool all)
     ferry_vm_drain(sched);
     return FERRY_OK;
 }
+
+#define QUIET_TURNS 4096 // of the wait hook, each with news of some sort
+
+void ferry_vm_quiesce(struct ferry_vm_sched *sched)
+{
+    if (sched->quiet || sched->core->critical.code == FERRY_CRITICAL_NONE)
+        return;
+    sched->quiet = true;
+    const struct ferry_vidmm_platform *platform = &sched->core->platform;
+    for (unsigned turn = 0; turn < QUIET_TURNS && ferry_vm_in_flight(sched) > 0; turn++) {
+        int result = platform->wait_for_progress(platform->context);
+        ferry_vm_drain(sched);
+        if (result != FERRY_OK)
+            break;
+    }
+    // The engine is one for all nodes, and a submission that failed never ends: so whatever this says, nothing runs.
+    for (unsigned i = 0; i < sched->node_count; i++) {
+        DXGKARG_RESETENGINE reset = {.NodeOrdinal = i};
+        if (sched->nodes[i].in_flight > 0)
+            sched->core->miniport->DxgkDdiResetEngine(sched->core->adapter, &reset);
+    }
+    ferry_vm_drain(sched);
+}

@@ -201,6 +201,30 @@ int ferry_vm_job_new(struct ferry_vm_sched *sched, struct ferry_vm_context *cont
     return FERRY_OK;
 }
 
+static void note_number(struct ferry_vm_context *context, uint64_t fence)
+{
+    struct ferry_vm_run_of_jobs *newest = &context->runs[(context->run_count + FERRY_VM_RUNS - 1) % FERRY_VM_RUNS];
+    if (context->run_count > 0 && newest->last + 1 == fence)
+        newest->last = fence;
+    else
+        context->runs[context->run_count++ % FERRY_VM_RUNS] = (struct ferry_vm_run_of_jobs){fence, fence};
+}
+
+bool ferry_vm_job_is_of(const struct ferry_vm_context *context, uint64_t fence)
+{
+    // The runs from low on have a last number that is not below the fence.
+    size_t low = context->run_count > FERRY_VM_RUNS ? context->run_count - FERRY_VM_RUNS : 0, high = context->run_count;
+    bool forgotten = low > 0 && fence < context->runs[low % FERRY_VM_RUNS].first;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (context->runs[middle % FERRY_VM_RUNS].last < fence)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return forgotten || (low < context->run_count && context->runs[low % FERRY_VM_RUNS].first <= fence);
+}
+
 void ferry_vm_job_queue(struct ferry_vm_sched *sched, struct ferry_vm_job *job, uint32_t behind)
 {
     struct ferry_vm_context *context = job->context;
@@ -218,6 +242,7 @@ void ferry_vm_job_queue(struct ferry_vm_sched *sched, struct ferry_vm_job *job, 
     node->jobs++;
     context->jobs++;
     context->last_fence = job->fence;
+    note_number(context, job->fence);
 }
 
 // ---- Completion ----

@@ -40,7 +40,8 @@ static enum ferry_vm_built build(struct ferry_vm_sched *sched, uint64_t number)
     enum ferry_vm_built outcome = FERRY_VM_BUILT;
     if (!operation->nothing) {
         // What is told of while it goes out may have put others back into the line, before this one.
-        if (!operation->begun && (ferry_vm_spoils_a_source(sched, number) || ferry_vm_stands_alone(sched, number)))
+        if (!operation->begun && (ferry_vm_spoils_a_source(sched, number) || ferry_vm_stands_alone(sched, number) ||
+                                  ferry_vm_is_a_strangers(sched, number)))
             return ferry_vm_flush(sched) ? FERRY_VM_WENT_OUT : stuck(sched);
         // A full buffer that found the device full before: it goes first.
         if (operation->begun && ferry_vm_holds_something(sched) && !ferry_vm_flush(sched))

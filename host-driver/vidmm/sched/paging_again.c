@@ -209,3 +209,27 @@ bool ferry_vm_stands_alone(const struct ferry_vm_sched *sched, uint64_t number)
     return operation->alone ||
            (at > sched->built_first && ferry_vm_operation_at(sched, built_at(sched, at - 1))->alone);
 }
+
+// What it reads may be somebody else's by the time that it goes again.
+static bool takes_out(const struct ferry_vm_operation *operation)
+{
+    return !operation->nothing && operation->argument.Operation == DXGK_OPERATION_TRANSFER &&
+           operation->reads.segment != 0;
+}
+
+bool ferry_vm_is_a_strangers(const struct ferry_vm_sched *sched, uint64_t number)
+{
+    const struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, number);
+    uint64_t open = ferry_vm_next_fence(sched);
+    bool stranger = false, one_takes_out = takes_out(operation);
+    for (uint64_t at = sched->built_end; at-- > sched->built_first && ferry_vm_holds_something(sched);) {
+        const struct ferry_vm_operation *built = ferry_vm_operation_at(sched, built_at(sched, at));
+        if (built->nothing)
+            continue;
+        if (built->fence != open)
+            break;
+        stranger |= built->device != operation->device;
+        one_takes_out |= takes_out(built);
+    }
+    return stranger && one_takes_out;
+}

@@ -29,6 +29,13 @@ struct ferry_vm_subject {
     uint64_t last_fence[FERRY_VM_MAX_NODES]; // newest job of each node that names it; of the paging node the operation
 };
 
+// Numbers of a node's jobs that one context got one behind the other. The newest runs are kept, more than a node's line
+// can hold of them.
+#define FERRY_VM_RUNS 128
+struct ferry_vm_run_of_jobs {
+    uint64_t first, last;
+};
+
 struct ferry_vm_context {
     D3DKMT_HANDLE handle;
     struct ferry_vm_device *device;
@@ -36,6 +43,8 @@ struct ferry_vm_context {
     uint32_t node;
     DXGK_CONTEXTINFO info;
     uint64_t last_fence;
+    struct ferry_vm_run_of_jobs runs[FERRY_VM_RUNS]; // ring
+    size_t run_count;                                // ever
     uint64_t *faulted; // numbers of faulted jobs, growing; has room for those that are queued
     size_t faulted_count, faulted_capacity;
     struct ferry_vm_job **spares; // with their DMA buffers, for the next jobs
@@ -154,6 +163,7 @@ struct ferry_vm_sched {
     struct ferry_vm_list waiting_queues;
     const struct ferry_vm_list *waiting_for_turns; // devices, the policy's: they would have the GPU if it were free
     bool dpc_queued, pumping, resetting;
+    bool quiet; // after a critical stop: the device works on nothing any more
     unsigned reset_node;
     uint64_t order;        // of submissions, over all nodes
     uint64_t progress;     // entries that ended
@@ -286,6 +296,9 @@ void ferry_vm_rebuild(struct ferry_vm_sched *sched);
 void ferry_vm_paging_faulted(struct ferry_vm_sched *sched, uint64_t fence);
 /// Must the open buffer go out before this operation begins, so that one of them is alone?
 bool ferry_vm_stands_alone(const struct ferry_vm_sched *sched, uint64_t number);
+/// Would a page-out or a move share the open buffer with another device's operation? It would pay for that one's fault:
+/// what shares its buffer is built again, but not when something has run behind it that overwrites what it reads.
+bool ferry_vm_is_a_strangers(const struct ferry_vm_sched *sched, uint64_t number);
 
 // ---- monitored_fence.c ----
 int ferry_vm_queue_new(struct ferry_vm_sched *sched, struct ferry_vm_device *device, int priority,
@@ -309,6 +322,9 @@ int ferry_vm_context_new(struct ferry_vm_sched *sched, struct ferry_vm_device *d
                          D3DKMT_HANDLE *handle, DXGK_CONTEXTINFO *info);
 /// Its jobs are over, or the manager has stopped.
 void ferry_vm_context_free(struct ferry_vm_sched *sched, struct ferry_vm_context *context);
+/// Is it the number of a job of this context? Of another one's too when it is older than all runs that are kept: such a
+/// job is over.
+bool ferry_vm_job_is_of(const struct ferry_vm_context *context, uint64_t fence);
 bool ferry_vm_job_faulted(const struct ferry_vm_context *context, uint64_t fence);
 /// Enough stands in the node's line: the next job has to wait for the oldest.
 bool ferry_vm_jobs_full(const struct ferry_vm_sched *sched, unsigned node);
@@ -336,6 +352,9 @@ void ferry_vm_pump(struct ferry_vm_sched *sched);
 /// ResetEngine. The oldest job of the node that was in flight is to blame and ends as faulted, all of them with `all`;
 /// whatever else was aborted runs again.
 int ferry_vm_reset_node(struct ferry_vm_sched *sched, unsigned node, bool all);
+/// After a critical stop, before memory goes that the device may have been given: what it has is brought to its end, or
+/// taken from it by a reset. Once; what comes of it nobody is told.
+void ferry_vm_quiesce(struct ferry_vm_sched *sched);
 
 // ---- wait.c ----
 // What a waiter remembers from turn to turn.

@@ -154,7 +154,8 @@ static int write32(struct ferry_link *link, enum ferry_bar bar, uint64_t offset,
     (void)bar;
     if (fake->write_error != FERRY_OK) {
         int error = fake->write_error;
-        fake->write_error = FERRY_OK;
+        fake->write_error = fake->write_errors_more > 0 ? error : FERRY_OK;
+        fake->write_errors_more -= fake->write_errors_more > 0;
         return error;
     }
     fake->writes_seen[fake->writes % 64][0] = (uint32_t)offset;

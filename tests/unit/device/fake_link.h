@@ -29,10 +29,11 @@ struct fake_link {
     uint64_t retire_cycles; // Cycles from doorbell to retirement of everything; 0 = never.
     uint64_t doorbell_at[FERRY_BAR0_RING_COUNT];
     uint32_t retired[FERRY_BAR0_RING_COUNT];
-    uint32_t error_status; // Status that entries retire with.
-    uint32_t carry_reads;  // Reads of the counters during which CYCLES carries into its high word.
-    int fail_reads;        // Register reads that end in TIMEOUT.
-    int write_error;       // What the next write of a register ends in; it does not arrive. 0 = it arrives.
+    uint32_t error_status;      // Status that entries retire with.
+    uint32_t carry_reads;       // Reads of the counters during which CYCLES carries into its high word.
+    int fail_reads;             // Register reads that end in TIMEOUT.
+    int write_error;            // What the next write of a register ends in; it does not arrive. 0 = it arrives.
+    unsigned write_errors_more; // And so many behind it.
     // Causes that a write clears, which has not arrived: it is posted, and arrives before the next read does.
     uint32_t clear_under_way;
     uint32_t writes_seen[64][2]; // Last register writes, offset and value.

@@ -425,6 +425,7 @@ int main(void)
         CASE(an_entry_that_could_not_be_read_is_named_by_its_place),
         CASE(an_entry_that_could_not_be_read_is_named_though_its_place_is_used_again),
         CASE(a_refused_doorbell_leaves_all_as_it_was),
+        CASE(a_doorbell_that_is_not_taken_is_rung_again),
         CASE(a_doorbell_that_may_come_yet_closes_the_ring),
         CASE(an_engine_reset_opens_the_ring),
         CASE(a_refused_write_names_its_packet),

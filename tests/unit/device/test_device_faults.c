@@ -265,6 +265,31 @@ void a_refused_doorbell_leaves_all_as_it_was(void **context)
     }
 }
 
+static void refuse_doorbells(struct state *state, unsigned count)
+{
+    state->fake->write_error = FERRY_ERROR_TIMEOUT;
+    state->fake->write_errors_more = count - 1;
+}
+
+void a_doorbell_that_is_not_taken_is_rung_again(void **context)
+{
+    struct state *state = *context;
+    struct ferry_gpu_entry entry = {.buffer_address = 0x1000, .buffer_bytes = 8, .interrupt = true};
+    struct ferry_gpu_fence fence;
+    uint32_t number;
+    assert_int_equal(ferry_gpu_ring_create(state->gpu, 1, 0, 0), FERRY_OK);
+    for (uint32_t refused = 1; refused < FERRY_GPU_DOORBELLS; refused++) {
+        entry.fence_value = 40 + refused;
+        refuse_doorbells(state, refused);
+        assert_int_equal(ferry_gpu_ring_submit(state->gpu, 1, &entry, &number), FERRY_OK);
+        assert_int_equal(number, refused);
+        assert_int_equal(state->fake->write_error, FERRY_OK);
+        assert_int_equal(ferry_gpu_wait_retired(state->gpu, 1, number, 0), FERRY_OK);
+        assert_int_equal(ferry_gpu_ring_completed(state->gpu, 1, &fence), FERRY_OK);
+        assert_true(fence.value == 40 + refused && fence.retired == refused);
+    }
+}
+
 // The posted write may stand in a queue of the link's: whoever was told that the entry was not submitted has given its
 // buffer to somebody else by the time that it comes.
 void a_doorbell_that_may_come_yet_closes_the_ring(void **context)
@@ -277,7 +302,7 @@ void a_doorbell_that_may_come_yet_closes_the_ring(void **context)
     assert_int_equal(ferry_gpu_ring_submit(state->gpu, 1, &entry, &number), FERRY_OK);
     assert_int_equal(ferry_gpu_wait_retired(state->gpu, 1, number, 0), FERRY_OK);
     entry.fence_value = 42;
-    state->fake->write_error = FERRY_ERROR_TIMEOUT;
+    refuse_doorbells(state, FERRY_GPU_DOORBELLS);
     assert_int_equal(ferry_gpu_ring_submit(state->gpu, 1, &entry, &number), FERRY_ERROR_DEVICE_LOST);
     assert_int_equal(ferry_gpu_ring_submit(state->gpu, 1, &entry, &number), FERRY_ERROR_DEVICE_LOST);
     const struct ferry_ring_entry *left = fake_link_entry(state->fake, 1, 0);
@@ -310,7 +335,7 @@ void an_engine_reset_opens_the_ring(void **context)
     uint32_t number, expected = 0;
     assert_int_equal(ferry_gpu_ring_create(state->gpu, 1, 0, 0), FERRY_OK);
     for (unsigned comes = 0; comes < 4; comes++) {
-        state->fake->write_error = FERRY_ERROR_TIMEOUT;
+        refuse_doorbells(state, FERRY_GPU_DOORBELLS);
         assert_int_equal(ferry_gpu_ring_submit(state->gpu, 1, &entry, &number), FERRY_ERROR_DEVICE_LOST);
         assert_int_equal(ferry_gpu_ring_pending(state->gpu, 1), 0);
         state->fake->registers[producer] += comes & 1;
@@ -329,7 +354,7 @@ void an_engine_reset_opens_the_ring(void **context)
         assert_int_equal(ferry_gpu_ring_completed(state->gpu, 1, &fence), FERRY_OK);
         assert_true(fence.value == entry.fence_value && fence.retired == number);
     }
-    state->fake->write_error = FERRY_ERROR_TIMEOUT;
+    refuse_doorbells(state, FERRY_GPU_DOORBELLS);
     assert_int_equal(ferry_gpu_ring_submit(state->gpu, 1, &entry, &number), FERRY_ERROR_DEVICE_LOST);
     state->fake->registers[producer] += 2; // Nobody wrote that.
     assert_int_equal(ferry_gpu_reset_engine(state->gpu), FERRY_ERROR_DEVICE_LOST);

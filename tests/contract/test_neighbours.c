@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// A fault of one device's paging costs no other device any content: not what stands beside it, nor what is on its way
+// out when somebody's page-in already stands behind it.
+#include "programs.h"
+
+#define PATTERN 0x5A17C0DEu
+
+static void check(struct world *world, D3DKMT_HANDLE allocation)
+{
+    void *address;
+    assert_int_equal(ferry_vidmm_lock(world->manager, allocation, D3DDDI_LOCK_READ_ONLY, &address), FERRY_OK);
+    for (uint64_t i = 0; i < world_place(world, allocation).bytes / 4; i++)
+        assert_int_equal(((const uint32_t *)address)[i], PATTERN);
+    assert_int_equal(ferry_vidmm_unlock(world->manager, allocation), FERRY_OK);
+}
+
+// The neighbour's fill stands in the buffer that is open when what is dirty has to leave for another of his.
+static void a_page_out_survives_the_fault_of_a_strangers_paging(void **state)
+{
+    (void)state;
+    struct world *world = program_world();
+    struct program owner = program_begin(world, 1, 0), neighbour = program_begin(world, 1, 0);
+    program_become(world, &owner);
+    D3DKMT_HANDLE dirty = world_create(world, PAGES(40), CPU);
+    assert_true(list_it(world, &owner, dirty, true) >= 0);
+    world_wait(world, world_gpu_fill(world, dirty, 0, (uint32_t)PAGES(40), PATTERN));
+    assert_true(world_evict(world, dirty) >= 0);
+    program_become(world, &neighbour);
+    D3DKMT_HANDLE under_way = world_create(world, PAGES(4), CPU), beside = world_create(world, PAGES(4), CPU);
+    D3DKMT_HANDLE large = world_create(world, PAGES(50), CPU);
+    world->knobs->hold_paging = true;
+    assert_true(list_it(world, &neighbour, under_way, true) >= 0);
+    assert_true(list_it(world, &neighbour, beside, true) >= 0);
+    world->knobs->fault_paging = 1;
+    assert_int_equal(list_it(world, &neighbour, large, true), FERRY_PENDING);
+    assert_int_equal(world_place(world, dirty).segment, 0);
+    world->knobs->hold_paging = false;
+    for (unsigned i = 0; i < 100; i++)
+        ferry_vidmm_poll(world->manager, true);
+    assert_int_equal(world->knobs->fault_paging, 0);
+    // Who has faulted has lost; who has not has what he had.
+    D3DKMT_DEVICEEXECUTION_STATE execution;
+    assert_int_equal(ferry_vidmm_device_state(world->manager, neighbour.device, &execution), FERRY_OK);
+    assert_int_equal(execution, D3DKMT_DEVICEEXECUTION_ERROR_DMAFAULT);
+    assert_int_equal(ferry_vidmm_device_state(world->manager, owner.device, &execution), FERRY_OK);
+    assert_int_equal(execution, D3DKMT_DEVICEEXECUTION_ACTIVE);
+    assert_false(world_place(world, dirty).lost);
+    check(world, dirty);
+    world_close(world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_page_out_survives_the_fault_of_a_strangers_paging),
+    };
+    return WORLD_RUN(tests);
+}
