@@ -205,6 +205,8 @@ class RootComplex
     // Called with every byte that the device writes to host pages and to video memory, and with the address of a write
     // that no page takes.
     std::function<void(uint64_t, uint8_t)> on_host_write, on_local_write;
+    // Called with the address of each burst that the device reads of video memory.
+    std::function<void(uint64_t)> on_local_read;
     std::function<void(uint64_t)> on_unmapped_write;
     // From this time on the device has nothing to ask for and nothing to write; requests of its own that began later.
     uint64_t silent_from = ~0ull;
@@ -407,6 +409,8 @@ class RootComplex
         if (top.m_axi_arvalid && top.m_axi_arready) {
             if (top.m_axi_araddr % 8 || (top.m_axi_araddr & 4095) + top.m_axi_arlen * 8 + 8 > 4096)
                 broken++;
+            if (on_local_read)
+                on_local_read(top.m_axi_araddr);
             reads_.push_back({top.m_axi_araddr & ~7u, time + memory_latency, top.m_axi_arlen + 1u, top.m_axi_arid});
         }
         if (top.m_axi_bvalid && top.m_axi_bready) {

@@ -60,6 +60,9 @@ int main(int argc, char **argv)
         checks.equal(root.load64(record + FERRY_FAULT_RECORD_ENTRY), entry, what);
     };
 
+    // Bytes that went to the wrong place must differ from those there.
+    for (uint64_t at = PLACES; at < PLACES + 0x100000; at++)
+        root.local[at] = static_cast<uint8_t>(random.word());
     // Two levels: 30 bits. Pages in video memory and in the host's, one of them absent.
     checks.begin("virtual_copies_of_a_user_ring");
     for (unsigned i = 0; i < 1024; i++)
@@ -116,6 +119,51 @@ int main(int argc, char **argv)
     faults_with(user, SPACE << 4, FERRY_FAULT_KIND_RIGHTS, 0, 0, 0, "a root");
     forget(user, FERRY_FORGET_SCOPE_ALL, 0, 0);
     faults_with(user, SPACE << 4, FERRY_FAULT_KIND_RIGHTS, 0, 0, 0, "forgetting");
+
+    // What was forgotten is read again, and what was not is not: that shows that there was something to forget. Each
+    // scope, and a place beside it.
+    checks.begin("virtual_what_is_forgotten_is_read_again_and_nothing_else");
+    uint64_t table_reads = 0;
+    root.on_local_read = [&](uint64_t at) { table_reads += at >= TABLES && at < TABLES + 0x2000; };
+    auto reads_of = [&](const char *what) {
+        uint64_t before = table_reads;
+        user.copy(VIRTUAL, BASE, VIRTUAL, BASE + 9 * 4096, 64);
+        runs(user, SPACE << 4, what);
+        return table_reads - before;
+    };
+    const struct {
+        unsigned scope, space;
+        uint64_t address;
+        bool concerns;
+    } scopes[] = {{FERRY_FORGET_SCOPE_GROUP, SPACE, BASE + 9 * 4096, true},
+                  {FERRY_FORGET_SCOPE_GROUP, SPACE, BASE + 0x100000, false},
+                  {FERRY_FORGET_SCOPE_GROUP, SPACE + 1, BASE + 9 * 4096, false},
+                  {FERRY_FORGET_SCOPE_TABLE, SPACE, BASE + 0x8000, true},
+                  {FERRY_FORGET_SCOPE_TABLE, SPACE, BASE + 0x200000, false},
+                  {FERRY_FORGET_SCOPE_SPACE, SPACE, 0, true},
+                  {FERRY_FORGET_SCOPE_SPACE, SPACE + 2, 0, false},
+                  {FERRY_FORGET_SCOPE_ALL, 0, 0, true}};
+    for (const auto &scope : scopes) {
+        uint64_t old_place = PLACES + 0x60000, new_place = PLACES + 0x62000;
+        put(root, entry_at + 8 * 9, LEAF | old_place);
+        forget(paging, FERRY_FORGET_SCOPE_ALL, 0, 0);
+        runs(paging, 0, "all is forgotten");
+        checks.that(reads_of("a copy that walks") > 0, "nothing is known");
+        checks.equal(reads_of("a copy that does not"), 0, "it is known");
+        put(root, entry_at + 8 * 9, LEAF | new_place);
+        for (unsigned at = 0; at < 64; at++)
+            root.local[old_place + at] = root.local[new_place + at] = 0x77;
+        forget(paging, scope.scope, scope.space, scope.address);
+        runs(paging, 0, "it is forgotten");
+        checks.that((reads_of("a copy behind that") > 0) == scope.concerns, "tables are read if it was forgotten");
+        for (unsigned at = 0; at < 64; at++) {
+            checks.equal(root.local[new_place + at], scope.concerns ? byte_of(at) : 0x77, "byte of the new place");
+            checks.equal(root.local[old_place + at], scope.concerns ? 0x77 : byte_of(at), "byte of the old place");
+        }
+    }
+    forget(paging, FERRY_FORGET_SCOPE_ALL, 0, 0);
+    runs(paging, 0, "all is forgotten");
+    root.on_local_read = nullptr;
 
     // A page is given another place while a user's copy runs through it for long: once the paging ring's fence is
     // there, no byte of the old place changes any more, whatever is still copied.
