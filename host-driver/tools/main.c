@@ -42,6 +42,7 @@ static const char replay_help[] =
     "  --reservations SIZE,SIZE...  what the budget of each is never less than (0)\n"
     "  --frames N         stop after N frames of each trace\n"
     "  --backend NAME     sim (Verilated RTL, the default) or model (C reference model)\n"
+    "  --model N          driver model: 1 (physical addresses, the default) or 2 (GPU virtual addresses)\n"
     "  --json FILE        write the figures: frames, allocations, bytes_in, bytes_out, bytes_discarded, bytes_moved,\n"
     "                     evictions, operations, cycles, sim_khz, verified_bytes, bad_bytes, "
     "firmware_cycles_per_packet, "
@@ -235,6 +236,7 @@ static int replay(int count, char **arguments)
         {"reservations", TEXT, &options.reservations, 0, 0},
         {"frames", NUMBER, &options.frames, 1, UINT64_MAX},
         {"backend", TEXT, &options.backend, 0, 0},
+        {"model", NUMBER, &options.model, 1, 2},
         {"json", TEXT, &options.json_file, 0, 0},
         {"timeline", TEXT, &options.timeline_file, 0, 0},
         {"svg", TEXT, &options.svg_file, 0, 0},

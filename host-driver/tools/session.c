@@ -83,6 +83,7 @@ static int open_adapter(struct ferry_session *session)
         .link_latency_cycles = (uint32_t)options->link_latency_cycles,
         .random_stall_percent = (uint32_t)options->stall_percent,
         .seed = options->seed,
+        .model = (uint32_t)options->model,
         .wave_file = options->wave_file,
     };
     int error = ferry_adapter_open(&adapter, &session->adapter);

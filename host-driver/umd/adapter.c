@@ -77,6 +77,7 @@ static int start_manager(struct umd_adapter *adapter, const struct ferry_adapter
     const DRIVER_INITIALIZATION_DATA *miniport =
         options->model == 2 ? ferry_kmd_miniport_model2() : ferry_kmd_miniport();
     int error = ferry_host_pages_create(adapter->gpu, &adapter->pages);
+    adapter->model = options->model ? options->model : 1;
 
     if (error != FERRY_OK)
         return error;

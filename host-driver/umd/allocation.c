@@ -9,6 +9,26 @@
 #include "umd/events.h"
 #include "umd/residency.h"
 
+// Where the addresses begin that allocations have by themselves: the upper half.
+#define UMD_OWN_ADDRESSES (UINT64_C(1) << 47)
+
+// In driver model 2 each has addresses of its own for as long as it is there, apart from those that programs choose.
+// One that is never in video memory has none, nor has one for which no page tables are left: what names it is patched.
+static int give_addresses(struct umd_adapter *adapter, const struct umd_device *device,
+                          struct umd_allocation *allocation, uint64_t bytes)
+{
+    struct ferry_vidmm_virtual range = {.size = sizeof range,
+                                        .least = UMD_OWN_ADDRESSES,
+                                        .bytes = (bytes + FERRY_PAGE_BYTES - 1) / FERRY_PAGE_BYTES * FERRY_PAGE_BYTES};
+
+    if (adapter->model != 2)
+        return FERRY_OK;
+    int error = ferry_vidmm_map_virtual(adapter->vidmm, device->vidmm, allocation->vidmm, 0, false, &range);
+    if (error == FERRY_OK)
+        allocation->address = range.address;
+    return error == FERRY_ERROR_UNSUPPORTED || error == FERRY_ERROR_NO_VIDEO_MEMORY ? FERRY_OK : error;
+}
+
 int ferry_allocation_create(struct ferry_device *device_handle, const struct ferry_allocation_options *options,
                             struct ferry_allocation **handle)
 {
@@ -45,14 +65,16 @@ int ferry_allocation_create(struct ferry_device *device_handle, const struct fer
         .fill_pattern = options->fill_pattern,
     };
     int error = ferry_vidmm_create_allocation(adapter->vidmm, device->vidmm, &vidmm, &allocation->vidmm, NULL);
+    bool made = error == FERRY_OK;
+    if (made)
+        error = give_addresses(adapter, device, allocation, options->bytes);
     if (error == FERRY_OK) {
         allocation->handle = umd_handle_make(UMD_ALLOCATION, allocation, adapter);
-        if (!allocation->handle) {
-            ferry_vidmm_destroy_allocation(adapter->vidmm, allocation->vidmm);
-            error = FERRY_ERROR_NO_HOST_MEMORY;
-        }
+        error = allocation->handle ? FERRY_OK : FERRY_ERROR_NO_HOST_MEMORY;
     }
     if (error != FERRY_OK) {
+        if (made)
+            ferry_vidmm_destroy_allocation(adapter->vidmm, allocation->vidmm);
         free(allocation);
         return umd_leave(&call, error);
     }

@@ -24,6 +24,7 @@ struct umd_adapter {
     atomic_uint users;    // Calls that are inside, parked ones too. They become more under the handle table's lock.
     pthread_mutex_t lock; // Of everything below; the manager's own lock lies inside it. Calls that wait give it back.
     char backend[16];
+    uint32_t model; // Driver model: 1 or 2.
     struct ferry_gpu *gpu;
     struct ferry_host_pages *pages;
     HANDLE kmd;
@@ -50,7 +51,8 @@ struct umd_allocation {
     struct umd_device *device;
     struct umd_allocation *next, *previous;
     D3DKMT_HANDLE vidmm;
-    uint64_t bytes; // As asked for.
+    uint64_t bytes;   // As asked for.
+    uint64_t address; // GPU virtual, for as long as it is there; 0 = none, what names it is patched.
     bool in_aperture;
     uint32_t count;                       // Residency count.
     struct umd_allocation *newer, *older; // Of the device's residency list, by last use.

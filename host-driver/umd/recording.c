@@ -135,6 +135,22 @@ static void put64(uint8_t *at, uint64_t value)
     put32(at + 4, (uint32_t)(value >> 32));
 }
 
+static uint32_t get32(const uint8_t *at)
+{
+    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
+
+// Its virtual address stays, wherever the allocation goes, so nothing of that is left for Patch.
+static void put_address(uint8_t *packet, uint32_t at, uint64_t address, UINT side)
+{
+    uint32_t kind = FERRY_ADDRESS_KIND_VIRTUAL;
+
+    put32(packet + 4,
+          get32(packet + 4) | (side == FERRY_KMD_PATCH_SOURCE ? FERRY_PUT(FERRY_PACKET_PLACES_SOURCE_KIND, kind)
+                                                              : FERRY_PUT(FERRY_PACKET_PLACES_DESTINATION_KIND, kind)));
+    put64(packet + at, address);
+}
+
 static void refer(struct umd_chunk *chunk, struct umd_allocation *allocation, bool write, uint64_t offset,
                   uint32_t packet, uint32_t at, UINT side)
 {
@@ -146,6 +162,10 @@ static void refer(struct umd_chunk *chunk, struct umd_allocation *allocation, bo
     if (index == chunk->reference_count)
         chunk->references[chunk->reference_count++] = (struct ferry_vidmm_reference){.allocation = allocation->vidmm};
     chunk->references[index].write |= write;
+    if (allocation->address) {
+        put_address(chunk->commands + packet, at, allocation->address + offset, side);
+        return;
+    }
     chunk->patches[chunk->patch_count++] = (D3DDDI_PATCHLOCATIONLIST){
         .AllocationIndex = index,
         .DriverId = FERRY_KMD_PATCH_ID(packet, side),

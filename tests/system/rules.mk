@@ -4,6 +4,10 @@
 SYSTEM_TESTS := calls poll poll_ends residency failures programs random_calls virtual agreement
 # On the model the agreement run compares the model with itself: it shows that the comparison is fair.
 SYSTEM_RUNS := $(SYSTEM_TESTS:%=$(BUILD)/tests/system_%_model) $(SYSTEM_TESTS:%=$(BUILD)/tests/system_%_sim)
+# In driver model 2 jobs name allocations by GPU virtual addresses; `virtual` has it always, `failures` and `poll_ends` look
+# for faults of physical ones.
+SYSTEM_MODEL2 := calls poll residency programs random_calls
+SYSTEM_RUNS += $(SYSTEM_MODEL2:%=$(BUILD)/tests/system_%_model2)
 # The model alone has 64 GiB.
 SYSTEM_RUNS += $(BUILD)/tests/system_large_memory_model
 
@@ -18,6 +22,10 @@ $(BUILD)/system/agreement: tests/system/agreement_buffers.c tests/system/agreeme
 $(BUILD)/tests/system_%_model: $(BUILD)/system/%
 	@mkdir -p $(@D)
 	@printf '#!/bin/sh\nexec %s --backend model "$$@"\n' $< > $@ && chmod +x $@
+
+$(SYSTEM_MODEL2:%=$(BUILD)/tests/system_%_model2): $(BUILD)/tests/system_%_model2: $(BUILD)/system/%
+	@mkdir -p $(@D)
+	@printf '#!/bin/sh\nexec %s --backend model --model 2 "$$@"\n' $< > $@ && chmod +x $@
 
 $(BUILD)/tests/system_%_sim: $(BUILD)/system/%
 	@mkdir -p $(@D)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the system tests share: the back end's name from `--backend NAME` or FERRY_BACKEND, the seed from FERRY_SEED,
-// and a few calls that every test makes.
+// What the system tests share: the back end's name from `--backend NAME` or FERRY_BACKEND, the driver model from
+// `--model N`, the seed from FERRY_SEED, and a few calls that every test makes.
 #ifndef FERRY_TESTS_SYSTEM_H
 #define FERRY_TESTS_SYSTEM_H
 
@@ -19,6 +19,7 @@
 
 static const char *backend = "model";
 static uint64_t seed = 1;
+static uint32_t driver_model;
 
 static inline void read_options(int argc, char **argv)
 {
@@ -29,8 +30,11 @@ static inline void read_options(int argc, char **argv)
     for (int i = 1; i + 1 < argc; i++) {
         if (!strcmp(argv[i], "--backend"))
             backend = argv[i + 1];
+        if (!strcmp(argv[i], "--model"))
+            driver_model = (uint32_t)strtoul(argv[i + 1], NULL, 0);
     }
-    printf("miniport: real\nback end %s, seed %llu\n", backend, (unsigned long long)seed);
+    printf("miniport: real\nback end %s, driver model %u, seed %llu\n", backend, driver_model ? driver_model : 1,
+           (unsigned long long)seed);
     fflush(stdout);
 }
 
@@ -59,7 +63,12 @@ static inline bool on_model(void)
 static inline struct ferry_adapter *open_adapter(uint64_t video_memory_bytes)
 {
     struct ferry_adapter_options options = {
-        .size = sizeof options, .backend = backend, .video_memory_bytes = video_memory_bytes, .seed = seed};
+        .size = sizeof options,
+        .backend = backend,
+        .video_memory_bytes = video_memory_bytes,
+        .seed = seed,
+        .model = driver_model,
+    };
     struct ferry_adapter *adapter = NULL;
 
     ok(ferry_adapter_open(&options, &adapter));

@@ -62,6 +62,17 @@ static void run(struct machine *m)
     ok(ferry_queue_wait(m->queue, fence));
 }
 
+// Below are the addresses that programs choose; above, those that allocations have by themselves.
+#define OWN_ADDRESSES (UINT64_C(1) << 47)
+
+static void nothing_is_chosen_from(struct ferry_device *device, uint64_t address)
+{
+    struct ferry_va_mapping mapping = {.size = sizeof mapping};
+
+    ok(ferry_va_find(device, address, &mapping));
+    assert_true(mapping.bytes == 0 || mapping.address >= OWN_ADDRESSES);
+}
+
 static void copies_by_address(void **state)
 {
     (void)state;
@@ -174,8 +185,7 @@ static void bad_ranges_get_a_name_and_change_nothing(void **state)
     ok(ferry_va_find(m.device, 0, &mapping));
     assert_true(mapping.address == live && mapping.bytes == 128 * KIB && mapping.mapped);
     assert_int_equal(mapping.allocation, ferry_allocation_id(one));
-    ok(ferry_va_find(m.device, live + 128 * KIB, &mapping));
-    assert_int_equal(mapping.bytes, 0);
+    nothing_is_chosen_from(m.device, live + 128 * KIB);
     struct ferry_va unaligned = {.size = sizeof unaligned, .address = 0x201000, .bytes = 64 * KIB};
     assert_int_equal(ferry_va_reserve(m.device, &unaligned), FERRY_ERROR_ARGUMENT);
     assert_int_equal(ferry_va_free(m.device, live, 64 * KIB), FERRY_ERROR_ARGUMENT);
@@ -187,16 +197,14 @@ static void bad_ranges_get_a_name_and_change_nothing(void **state)
     map_at(m.device, one, reserved.address + 64 * KIB, 0, 4 * KIB);
     map_at(m.device, one, reserved.address + 128 * KIB, 0, 4 * KIB);
     ok(ferry_va_free(m.device, reserved.address, 512 * KIB));
-    ok(ferry_va_find(m.device, reserved.address, &mapping));
-    assert_int_equal(mapping.bytes, 0);
+    nothing_is_chosen_from(m.device, reserved.address);
     // Mappings end with their allocation.
     ok(ferry_allocation_destroy(one));
-    ok(ferry_va_find(m.device, 0, &mapping));
-    assert_int_equal(mapping.bytes, 0);
+    nothing_is_chosen_from(m.device, 0);
     ferry_adapter_close(m.adapter);
 }
 
-// 8 MiB keep 64 tables. Pages far apart need three each below the root.
+// 8 MiB keep 64 tables. Pages far apart need three each below the root, as the allocation's own addresses do.
 static void without_memory_for_tables_nothing_is_half_mapped(void **state)
 {
     (void)state;
@@ -215,21 +223,66 @@ static void without_memory_for_tables_nothing_is_half_mapped(void **state)
     } while (error == FERRY_OK);
     assert_int_equal(error, FERRY_ERROR_NO_VIDEO_MEMORY);
     assert_int_equal(range.table_bytes, 3 * 4096);
-    assert_int_equal(mapped, 21);
-    struct ferry_va_mapping mapping = {.size = sizeof mapping};
-    ok(ferry_va_find(m.device, range.address, &mapping));
-    assert_int_equal(mapping.bytes, 0);
+    assert_int_equal(mapped, 20);
+    nothing_is_chosen_from(m.device, range.address);
     // What one gives back another one takes; and what is mapped works.
     ok(ferry_va_free(m.device, UINT64_C(1) << 40, 4 * KIB));
     ok(ferry_va_map(m.device, one, 0, false, &range));
-    for (uint32_t i = 2; i <= 22; i++)
+    for (uint32_t i = 2; i <= 21; i++)
         ok(ferry_queue_fill_va(m.queue, i * (UINT64_C(1) << 40) + 4 * i, 4, i, 4));
     run(&m);
     void *address;
     ok(ferry_lock(one, FERRY_LOCK_READ_ONLY, &address));
-    for (uint32_t i = 2; i <= 22; i++)
+    for (uint32_t i = 2; i <= 21; i++)
         assert_int_equal(((uint32_t *)address)[i], i);
     ok(ferry_unlock(one));
+    ferry_adapter_close(m.adapter);
+}
+
+// What names an allocation is recorded with its address, which it keeps wherever it goes; Patch has nothing to do.
+static void jobs_name_allocations_by_their_own_addresses(void **state)
+{
+    (void)state;
+    struct machine m = begin(8 * MIB);
+    struct ferry_allocation *pair[2] = {make(m.device, 100 * KIB, FERRY_FLAG_CPU_VISIBLE),
+                                        make(m.device, 100 * KIB, FERRY_FLAG_CPU_VISIBLE)};
+    struct ferry_va_mapping mapping = {.size = sizeof mapping};
+    struct ferry_fault fault = {.size = sizeof fault};
+    uint64_t fence, own[2];
+    bool found;
+    void *bytes;
+
+    for (uint32_t i = 0, at = 0; i < 2; i++) {
+        ok(ferry_va_find(m.device, i ? own[0] + 100 * KIB : at, &mapping));
+        assert_true(mapping.address >= OWN_ADDRESSES && mapping.bytes == 100 * KIB && !mapping.read_only);
+        assert_int_equal(mapping.allocation, ferry_allocation_id(pair[i]));
+        assert_int_equal(mapping.offset, 0);
+        own[i] = mapping.address;
+        write_content(pair[i], 100 * KIB, i);
+    }
+    must_be_resident(m.device, pair, 2);
+    ok(ferry_queue_copy(m.queue, pair[1], 9, pair[0], 5, 70 * KIB));
+    ok(ferry_queue_fill(m.queue, pair[1], 80 * KIB, 16, 0x77, 1));
+    run(&m);
+    ok(ferry_lock(pair[1], FERRY_LOCK_READ_ONLY, &bytes));
+    for (uint32_t i = 0; i < 100 * KIB; i++)
+        assert_int_equal(((uint8_t *)bytes)[i], i >= 9 && i < 9 + 70 * KIB           ? content(0, i - 9 + 5)
+                                                : i >= 80 * KIB && i < 80 * KIB + 16 ? 0x77
+                                                                                     : content(1, i));
+    ok(ferry_unlock(pair[1]));
+    // Who frees them meets what every address has that leads nowhere: the packet holds the address, no place.
+    ok(ferry_va_free(m.device, own[1], 100 * KIB));
+    ok(ferry_queue_copy(m.queue, pair[1], 4096, pair[0], 0, 8));
+    ok(ferry_queue_submit(m.queue, &fence));
+    assert_int_equal(ferry_queue_wait(m.queue, fence), FERRY_ERROR_FAULT);
+    ok(ferry_adapter_next_fault(m.adapter, &fault, &found));
+    assert_true(found && fault.is_write);
+    assert_int_equal(fault.kind, FERRY_FAULT_KIND_PAGE_ABSENT);
+    assert_int_equal(fault.address_kind, FERRY_ADDRESS_KIND_VIRTUAL);
+    assert_true(fault.address == own[1] + 4096);
+    ok(ferry_allocation_destroy(pair[0]));
+    ok(ferry_va_find(m.device, 0, &mapping));
+    assert_int_equal(mapping.bytes, 0);
     ferry_adapter_close(m.adapter);
 }
 
@@ -428,6 +481,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_fault_names_the_page_and_stops_that_job_alone),
         cmocka_unit_test(bad_ranges_get_a_name_and_change_nothing),
         cmocka_unit_test(without_memory_for_tables_nothing_is_half_mapped),
+        cmocka_unit_test(jobs_name_allocations_by_their_own_addresses),
         cmocka_unit_test(programs_have_addresses_of_their_own),
         cmocka_unit_test(random_programs_agree_with_plain_memory),
         cmocka_unit_test(model_1_has_no_addresses_and_model_3_is_none),

@@ -119,7 +119,14 @@ def main():
         replay(f"model_paging_buffer_{size}", NEVERBALL, "model", "--vram", "5M", "--frames", "10", "--paging-buffer", size)
     for number in range(6):
         trace = random_trace(folder / f"random{number}.memtrace", number, 4000, 40)
-        replay(f"model_random_{number}", trace, "model", "--vram", "700K")
+        first, second = [replay(f"model_random_{number}_driver_model_{driver}", trace, "model", "--vram", "700K", "--model", driver)
+                         for driver in ("1", "2")]
+        check(second.get("bytes_in", 0) > 0 and second.get("operations", {}).get("UPDATE_PAGE_TABLE", 0) > 0
+              and not first.get("operations", {}).get("UPDATE_PAGE_TABLE", 0), f"model_random_{number}_has_its_driver_model",
+              [played.get("operations") for played in (first, second)])
+    for size in ("1024", "0"):
+        buffers = [] if size == "0" else ["--paging-buffer", size]
+        replay(f"model_neverball_driver_model_2_{size}", NEVERBALL, "model", "--vram", "5M", "--frames", "20", "--model", "2", *buffers)
     replay("sim_random", random_trace(folder / "random.memtrace", 99, 300, 12), "sim", "--vram", "200K")
     shorts = [replay(f"{backend}_neverball", NEVERBALL, backend, "--vram", "5M", "--frames", "3",
                      "--timeline", timeline) for backend in ("model", "sim")]

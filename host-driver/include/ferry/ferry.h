@@ -354,7 +354,11 @@ int ferry_evict(struct ferry_device *device, struct ferry_residency *arguments);
 // In driver model 2 each program has 48 bits of addresses of its own; in model 1 these calls give UNSUPPORTED. A
 // mapping leads to its allocation wherever that is in video memory; a job that reaches an address that leads nowhere
 // faults, with the address and the entry of the page table in the fault's record, and nobody else's job does. Page
-// tables take memory that is set aside for them (a 32nd of video memory).
+// tables take memory that is set aside for them (a 32nd of video memory, beside what `video_memory_bytes` limits where
+// the device has it). Each allocation that may be in video memory is mapped by itself, from 2^47 on, when it is made;
+// jobs that name it are recorded with that address, and nothing is patched in them. ferry_va_free() takes such a
+// mapping away as any other: jobs that name the allocation fault then. Where no page tables are left it has none, and
+// its jobs are patched as in model 1. A lock with DISCARD of a mapped allocation waits; no other instance is made.
 
 struct ferry_va {
     size_t size;

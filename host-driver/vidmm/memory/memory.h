@@ -36,7 +36,7 @@ struct ferry_vm_allocation {
     struct ferry_vm_list link;    // of the device
     struct ferry_vm_list missing; // self-linked while not on that list
     uint64_t parting;             // operation that gives the backing store back, as long as it can be had again
-    uint64_t shown;               // newest operation that leads addresses to it
+    uint64_t shown;               // newest operation on the addresses that lead to it
     uint32_t pages, count;
     uint32_t flags, segment_set, fill_pattern;
     uint32_t preferred;      // D3DDDI_SEGMENTPREFERENCE

@@ -61,7 +61,9 @@ static int add_segment(struct ferry_vm_memory *memory, const struct ferry_vidmm_
     segment->pages = size / PAGE_SIZE;
     uint32_t kept = segment->aperture ? 0 : pool_pages(memory, segment->pages);
     if (kept) {
-        segment->pages -= kept;
+        // A limit is one of content: where the device has memory behind it, the tables are there.
+        uint64_t behind = descriptor->Size / PAGE_SIZE - segment->pages;
+        segment->pages -= behind < kept ? kept - behind : 0;
         memory->table_segment = id;
         if (!ferry_vm_table_pool_init(&memory->tables, segment->pages, kept))
             return FERRY_ERROR_NO_HOST_MEMORY;

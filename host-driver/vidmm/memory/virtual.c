@@ -200,6 +200,8 @@ static void hide_range(struct ferry_vm_memory *memory, struct ferry_vm_allocatio
         write_entries(memory, allocation, &piece, entry, reads, HIDE);
     }
     flush(memory, allocation, range->first, end, reads, true);
+    // Later jobs do not find it there any more.
+    allocation->shown = memory->sched->queued;
 }
 
 void ferry_vm_virtual_show(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint64_t page)
