@@ -102,6 +102,48 @@ static void an_order_that_faults_is_given_again(void **state)
     world_close(world);
 }
 
+// However often it is tried. Others go on, and when its device ends nothing leads to its pages any more.
+static void a_mapping_that_cannot_be_made_costs_its_own_device_alone(void **state)
+{
+    (void)state;
+    struct world *world = program_world();
+    struct program programs[2];
+    D3DKMT_HANDLE allocations[2], later;
+    for (unsigned i = 0; i < 2; i++) {
+        programs[i] = program_begin(world, 1, 0);
+        program_become(world, &programs[i]);
+        allocations[i] = world_create_in_aperture(world, PAGES(4), CPU);
+        world_write(world, allocations[i], i);
+        if (i == 0)
+            world_require(world, allocations[i]);
+    }
+    world->knobs->delay = 1;
+    world->knobs->fault_paging = 9;
+    assert_int_equal(list_it(world, &programs[1], allocations[1], true), FERRY_PENDING);
+    for (unsigned i = 0; i < 100; i++)
+        ferry_vidmm_poll(world->manager, true);
+    assert_int_equal(world->knobs->fault_paging, 0);
+    assert_true(world_place(world, allocations[1]).lost);
+    uint64_t first = world_place(world, allocations[1]).offset / PAGE_SIZE;
+    for (unsigned i = 0; i < 2; i++) {
+        D3DKMT_DEVICEEXECUTION_STATE execution;
+        assert_int_equal(ferry_vidmm_device_state(world->manager, programs[i].device, &execution), FERRY_OK);
+        assert_int_equal(execution, i == 0 ? D3DKMT_DEVICEEXECUTION_ACTIVE : D3DKMT_DEVICEEXECUTION_ERROR_DMAFAULT);
+    }
+    program_become(world, &programs[0]);
+    later = world_create_in_aperture(world, PAGES(4), CPU);
+    world_write(world, later, 7);
+    world_require(world, later);
+    world_check_gpu(world, later, 7);
+    world_check_gpu(world, allocations[0], 0);
+    assert_int_equal(ferry_vidmm_destroy_device(world->manager, programs[1].device), FERRY_OK);
+    bool coherent;
+    uint64_t dummy = machine_aperture_entry(world->machine, 40, &coherent);
+    for (uint64_t page = first; page < first + 4; page++)
+        assert_int_equal(machine_aperture_entry(world->machine, page, &coherent), dummy);
+    world_close(world);
+}
+
 static void a_table_that_cannot_be_changed_is_a_critical_stop(void **state)
 {
     (void)state;
@@ -135,6 +177,7 @@ int main(void)
         cmocka_unit_test(what_is_mapped_in_a_buffer_that_faults_is_mapped_again),
         cmocka_unit_test(whoever_takes_the_place_is_mapped_behind),
         cmocka_unit_test(an_order_that_faults_is_given_again),
+        cmocka_unit_test(a_mapping_that_cannot_be_made_costs_its_own_device_alone),
         cmocka_unit_test(a_table_that_cannot_be_changed_is_a_critical_stop),
     };
     return WORLD_RUN(tests);

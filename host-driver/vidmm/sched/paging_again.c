@@ -51,10 +51,11 @@ static bool has_part(const struct ferry_vm_sched *sched, uint64_t first, uint64_
     return false;
 }
 
-static bool changes_a_table(const struct ferry_vm_operation *operation)
+// What it leads away from is somebody else's next. A mapping of an aperture that cannot be made is only its device's
+// loss: place and pages stay its own until they are unmapped.
+static bool has_to_be_carried_out(const struct ferry_vm_operation *operation)
 {
     return ferry_vm_is_about_addresses(operation) ||
-           operation->argument.Operation == DXGK_OPERATION_MAP_APERTURE_SEGMENT ||
            operation->argument.Operation == DXGK_OPERATION_UNMAP_APERTURE_SEGMENT;
 }
 
@@ -153,7 +154,7 @@ static void build_alone(struct ferry_vm_sched *sched, const struct ferry_vm_oper
 // safe.
 static bool is_beyond_hope(struct ferry_vm_sched *sched, struct ferry_vm_operation *operation, uint64_t fence)
 {
-    if (operation->alone && ++operation->faults >= TABLE_TRIES && changes_a_table(operation))
+    if (operation->alone && ++operation->faults >= TABLE_TRIES && has_to_be_carried_out(operation))
         ferry_vm_stop_critical(sched->core, (struct ferry_vidmm_critical){.code = FERRY_CRITICAL_TABLE_FAULTED,
                                                                           .operation = operation->argument.Operation,
                                                                           .node = sched->paging_node,
