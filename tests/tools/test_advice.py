@@ -1,0 +1,160 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The sentence that `ferry policy` and `ferry replay` end with: each of its figures against runs of its own."""
+import gzip
+import json
+import random
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path.cwd() / "tests/tools"))
+from laboratory import (  # noqa: E402
+    FERRY, NEVERBALL, PAGE, check, end, ferry, figures, folder, ours, random_trace, same, size_text)
+
+
+def every_figure_is_measured():
+    """Every figure of the sentence, against runs of its own."""
+    path = folder / "game.json"
+    said = ferry(NEVERBALL, "--vram", "0.95W", "--policy", "ours", "--quiet", "--json", path).stdout
+    report = json.loads(path.read_text())
+    advice, frames = report["advice"][0], report["frames"] - 3
+    here, less, enough, below = (ours(NEVERBALL, size) for size in (
+        advice["video_memory_bytes"], advice["less_bytes"], advice["enough_bytes"],
+        advice["enough_bytes"] - advice["enough_within_bytes"]))
+    a_frame = [run["bytes_after_warm_up"] // frames for run in (here, less, enough)]
+    check(enough["evictions_after_warm_up"] == 0 < below["evictions_after_warm_up"] and
+          advice["enough_within_bytes"] == PAGE, "advice_is_the_least_that_is_enough", advice)
+    check([advice[n] for n in ("bytes_per_frame", "less_costs_per_frame", "left_per_frame")]
+          == [a_frame[0], a_frame[1] - a_frame[0], a_frame[2]], "advice_tells_what_sizes_cost", (advice, a_frame))
+    lines = gzip.open(NEVERBALL, "rt").read().splitlines()
+    sentence = said.strip().splitlines()[-1]
+    match = re.fullmatch(
+        r"  With (.*), (.*) a frame is paged, (.*) a second at 60 frames; (.*) more \((\d+)K\) removes all paging after frame 3"
+        r"; 5 % less costs (.*) a second more;"
+        r" most came in of allocation (\d+) of neverball.memtrace.gz \((?:buffer|texture \S+ \S+), line (\d+)\): (.*)\.", sentence)
+    bytes_ = advice["video_memory_bytes"]
+    check(match and list(match.groups()[:6]) == [
+        size_text(bytes_), size_text(a_frame[0]), size_text(60 * a_frame[0]), size_text(advice["enough_bytes"] - bytes_),
+        str(advice["enough_bytes"] // 1024), size_text(60 * advice["less_costs_per_frame"])], "advice_is_a_sentence", sentence)
+    check(match and lines[int(match[8]) - 1].split()[:2] == ["a", match[7]] and match[9] == size_text(advice["costliest_bytes"])
+          and 0 < advice["costliest_bytes"] <= here["bytes_in"], "advice_names_the_allocation_that_costs_most", sentence)
+
+
+def it_does_not_matter_where_one_asks():
+    """The smallest size is the same from below and from above."""
+    found = [figures(NEVERBALL, "--vram", size, "--policy", "ours")["advice"][0] for size in ("0.9W", "0.97W", "2W")]
+    check(len({advice["enough_bytes"] for advice in found}) == 1 and all(a["enough_within_bytes"] == PAGE for a in found),
+          "the_smallest_size_is_the_same_from_everywhere", found)
+
+
+def nothing_is_told_of_frames_that_are_not_there():
+    trace, path = folder / "short.memtrace", folder / "short.json"
+    for frames in range(6):
+        # A trace without an end of frame has none.
+        trace.write_text("".join(f"a {i} {8 * PAGE} buffer\nw {i} 0 {8 * PAGE}\n" for i in (1, 2, 3))
+                         + ("d 1\nd 2\nd 3\nf\n" * frames or "d 1\n"))
+        said = []
+        for size in ("64K", "1M"):
+            done = ferry(trace, "--vram", size, "--policy", "ours", "--quiet", "--json", path)
+            said.append(done.stdout.splitlines()[-1].partition(", ")[2])
+        silent = f"nothing can be told: everything comes in for the first time in the first 3 frames, and there are {frames} in all."
+        if frames <= 3:
+            check(said == [silent, silent] and json.loads(path.read_text())["advice"] == [], f"nothing_is_told_of_{frames}_frames", said)
+        else:
+            check("removes all paging" in said[0] and done.stdout.splitlines()[-1].startswith("  With 1.0 MiB nothing has to leave")
+                  and "most came in of" not in done.stdout, f"something_is_told_of_{frames}_frames", (said, done))
+    done = subprocess.run([FERRY, "replay", NEVERBALL, "--frames", "3", "--vram", "5M", "--backend", "model", "--quiet"],
+                          capture_output=True, text=True, check=False)
+    check("there are 3 in all" in done.stdout.splitlines()[-1] and "would do" not in done.stdout,
+          "a_replay_of_3_frames_tells_nothing", done)
+
+
+def what_is_not_paging():
+    """What the CPU writes each frame comes in at any size: it is told beside, not as paging."""
+    trace, path = folder / "beside.memtrace", folder / "beside.json"
+    trace.write_text("".join(f"a {i} {8 * PAGE} buffer\nw {i} 0 {8 * PAGE}\n" for i in range(1, 15)) +
+                     ("".join(f"d {i}\n" for i in range(1, 9)) + "".join(f"w {i} 0 9\nd {i}\n" for i in range(9, 15)) + "f\n") * 20)
+    done = ferry(trace, "--vram", "400K", "--policy", "ours", "--quiet", "--json", path)
+    advice, last = json.loads(path.read_text())["advice"][0], done.stdout.splitlines()[-1]
+    paged = advice["bytes_per_frame"] - advice["left_per_frame"]
+    check(0 < paged < advice["bytes_per_frame"] and f", {size_text(paged)} a frame is paged, {size_text(60 * paged)} a second" in last
+          and f"after frame 3 ({size_text(advice['left_per_frame'])} a frame beside it is new content" in last, "paging_alone_is_paging",
+          (advice, last))
+
+
+def what_costs_most():
+    """Room for one of three at a time; one of them is named twice a frame, so it comes in twice a frame, whoever chooses."""
+    trace, path = folder / "most.memtrace", folder / "most.json"
+    trace.write_text("".join(f"a {i} {8 * PAGE} buffer\nw {i} 0 {8 * PAGE}\n" for i in (1, 2, 3)) + f"a 4 {PAGE} buffer\nw 4 0 {PAGE}\n" +
+                     "d 1\nd 2\nd 4\nd 3\nd 2\nf\n" * 20)
+    done = ferry(trace, "--vram", "40K,64K", "--policy", "ours,lru", "--quiet", "--json", path)
+    costs = json.loads(path.read_text())["advice"][0]["costliest_bytes"]
+    last = done.stdout.splitlines()[-1]
+    check(costs == 2 * 20 * 8 * PAGE and f"; most came in of allocation 2 of most.memtrace (buffer, line 3): {size_text(costs)}." in last
+          and last.startswith("  With 40.0 KiB, "), "what_costs_most_is_told_last", (costs, done))
+
+
+def the_knee_of_the_curve():
+    """Ten allocations that every frame names and fifty of which it names one: room for the ten is what counts."""
+    trace, path = folder / "knee.memtrace", folder / "knee.json"
+    lines = [f"a {i} {8 * PAGE} buffer\nw {i} 0 {8 * PAGE}\n" for i in range(1, 61)]
+    for frame in range(200):
+        lines += [f"d {i}\n" for i in range(1, 11)] + [f"d {11 + frame * 7 % 50}\nf\n"]
+    trace.write_text("".join(lines))
+    size = 5 * 8 * PAGE
+    done = ferry(trace, "--vram", f"{size // 1024}K", "--policy", "ours", "--quiet", "--json", path)
+    report = json.loads(path.read_text())
+    advice = report["advice"][0]
+    curve = {bytes_: ours(trace, bytes_)["bytes_after_warm_up"] // (report["frames"] - 3) for bytes_ in (size, advice["knee_bytes"],
+                                                                                                 advice["enough_bytes"])}
+    first, knee, last = curve.values()
+    share = (advice["knee_bytes"] - size) / (advice["enough_bytes"] - size)
+    check(first - knee == advice["knee_saves_per_frame"] and first + (last - first) * share - knee > (first - last) / 8
+          and 9 * 8 * PAGE <= advice["knee_bytes"] <= 25 * 8 * PAGE, "advice_has_the_knee_of_the_curve", (advice, curve))
+    check(f", and {size_text(advice['knee_bytes'] - size)} more already saves {size_text(first - knee)} a frame" in done.stdout,
+          "advice_tells_of_the_knee", done.stdout)
+
+
+def a_replay_ends_with_the_sentence():
+    """`ferry replay` has the laboratory play the same beside: so many frames, programs with weights."""
+    text = gzip.open(NEVERBALL, "rt").read().splitlines(keepends=True)
+    last = [i for i, line in enumerate(text) if line == "f\n"][59]
+    short = folder / "sixty.memtrace"
+    short.write_text("".join(text[:last + 1]))
+    for name, replayed, options in (("one", [NEVERBALL], []), ("several", [NEVERBALL, NEVERBALL], ["--weights", "3,1"])):
+        done = subprocess.run([FERRY, "replay", *replayed, "--frames", "60", "--vram", "8M", "--backend", "model", "--quiet", *options],
+                              capture_output=True, text=True, timeout=600, check=False)
+        policy = ferry(*[short] * len(replayed), "--vram", "8M", "--policy", "ours", "--quiet", *options)
+        want = policy.stdout.splitlines()[-1].strip().replace("sixty.memtrace", "neverball.memtrace.gz")
+        check(done.returncode == policy.returncode == 0 and done.stdout.splitlines()[-1] == want and want.startswith("With 8.0 MiB"),
+              f"replay_of_{name}_ends_with_the_sentence", (done, policy))
+        quiet = subprocess.run([*done.args, "--no-advice"], capture_output=True, text=True, timeout=600, check=False)
+        check("With 8.0 MiB" not in quiet.stdout and quiet.returncode == 0, f"replay_of_{name}_without_the_sentence", quiet)
+
+
+def the_advice_of_several():
+    """What each program would bring in alone is measured, not shared out."""
+    path = folder / "two.json"
+    small = folder / "alone.memtrace"
+    small.write_text(random_trace(random.Random(4), 20))
+    done = ferry(NEVERBALL, small, "--vram", "5M", "--policy", "ours", "--quiet", "--json", path)
+    report = json.loads(path.read_text())
+    alone = [ours(trace, 5 << 20)["programs_bytes_in"][0] for trace in (NEVERBALL, small)]
+    together = report["runs"][0]["programs_bytes_in"]
+    check(report["advice"][0]["programs_bytes_in_alone"] == alone, "advice_measures_each_program_alone", (report["advice"], alone))
+    want = "; " + ", ".join(f"program {i + 1} ({name}) brings in {size_text(together[i])} (alone {size_text(alone[i])})"
+                            for i, name in enumerate(("neverball.memtrace.gz", "alone.memtrace")))
+    check(want in done.stdout.splitlines()[-1], "advice_tells_of_each_program", (want, done.stdout))
+
+
+every_figure_is_measured()
+it_does_not_matter_where_one_asks()
+nothing_is_told_of_frames_that_are_not_there()
+what_is_not_paging()
+what_costs_most()
+the_knee_of_the_curve()
+a_replay_ends_with_the_sentence()
+the_advice_of_several()
+sys.exit(end())
