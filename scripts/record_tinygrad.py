@@ -3,13 +3,15 @@
 """Record what a tinygrad program does with its memory, without a GPU and without its weights: the program runs on tinygrad's
 NULL device, which computes nothing, and each buffer, upload and kernel becomes a line of a memory trace for `ferry policy`.
 
-usage: record_tinygrad.py OUT.memtrace[.gz] PROGRAM.py [ARGUMENTS...]
+usage: record_tinygrad.py [--unit WORD] OUT.memtrace[.gz] PROGRAM.py [ARGUMENTS...]
 
-A frame ends where the program looks at a result (.item(), .tolist(), .numpy()): a token, a batch. What it sees there are
+A frame ends where the program looks at a result (.item(), .tolist(), .numpy()): a token, a batch;
+--unit says which, and stands in the trace (step, unless it is said). What it sees there are
 zeros, so a program must not decide by its results. Needs the tinygrad of scripts/requirements-tinygrad.txt:
 pip install --require-hashes -r scripts/requirements-tinygrad.txt"""
 import gzip
 import os
+import re
 import runpy
 import sys
 
@@ -19,7 +21,8 @@ TRIED = "0.14.0"
 class Trace:
     """Lines, and the figures that are said at the end."""
 
-    def __init__(self, path):
+    def __init__(self, path, unit):
+        self.unit = unit
         self.file = gzip.open(path, "wt") if path.endswith(".gz") else open(path, "w", encoding="ascii")
         self.buffers = self.kernels = self.frames = self.bytes = self.living = self.most = self.kept_back = 0
         self.over = False
@@ -71,7 +74,7 @@ def attach(trace):
     def look(allocator, target, memory):
         target.cast("B")[:] = bytes(target.nbytes)
         trace.put("d", memory.number)
-        trace.put("f")
+        trace.put("f", trace.unit)
         trace.frames += 1
 
     def copy(allocator, target, source, size, *devices):
@@ -94,6 +97,12 @@ def attach(trace):
 
 
 def main():
+    unit = "step"
+    if len(sys.argv) > 2 and sys.argv[1] == "--unit":
+        unit = sys.argv[2]
+        del sys.argv[1:3]
+        if not re.fullmatch(r"[A-Za-z-]{1,16}", unit):
+            raise SystemExit(f"record_tinygrad: --unit '{unit}' is no word of up to 16 letters")
     if len(sys.argv) < 3 or sys.argv[1].startswith("-"):
         raise SystemExit(__doc__.split("\n\n")[1])
     out, program = sys.argv[1:3]
@@ -111,7 +120,7 @@ def main():
     if not tinygrad.Device.DEFAULT.startswith("NULL"):
         raise SystemExit(f"record_tinygrad: the program would run on {tinygrad.Device.DEFAULT}, not on NULL")
     try:
-        trace = Trace(out)
+        trace = Trace(out, unit)
     except OSError as error:
         raise SystemExit(f"record_tinygrad: {out}: {error.strerror}") from None
     attach(trace)
@@ -121,11 +130,11 @@ def main():
         runpy.run_path(program, run_name="__main__")
     finally:
         if trace.frames == 0:
-            trace.put("f")
+            trace.put("f", unit)
         trace.end()
         mib = 1 << 20
         print(f"{out}: {trace.buffers} buffers of {trace.bytes / mib:.1f} MiB ({trace.most / mib:.1f} MiB at once), "
-              f"{trace.kernels} kernels, {max(trace.frames, 1)} frames", file=sys.stderr)
+              f"{trace.kernels} kernels, {max(trace.frames, 1)} {unit}s", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -1,156 +1,231 @@
 // SPDX-License-Identifier: Apache-2.0
+// Paging does not fall evenly with more memory: what a manager chooses at one size it may not choose at a larger one.
+// So nothing here follows from a curve that falls; what is said of sizes was played, or holds for whoever chooses.
 #include "lab/advice.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define PAGE_BYTES   UINT64_C(4096)
-#define MOST_TRIED   64u
+#include "lab/left_out.h"
+#include "lab/search.h"
+
+#define PAGE_BYTES   FERRY_LAB_PAGE_BYTES
 #define LARGEST      (UINT64_C(1) << 40)
 #define LARGE_TRACE  UINT64_C(2000000) // objects that its jobs name: a run takes seconds
 #define COARSE_SHARE 64u               // of a size, to which it is looked for then; else to a page
 #define BEND         8                 // a knee saves so much of all that can be saved beyond the straight line
-
-struct point {
-    uint64_t bytes, moved, evictions;
-    bool fits, keeps;
-};
-
-// Sizes that were played.
-struct search {
-    const struct ferry_lab_bench *bench;
-    struct ferry_lab_advice *advice;
-    struct point tried[MOST_TRIED];
-    unsigned count;
-};
-
-static uint64_t per_frame(const struct ferry_lab_bench *bench, const struct ferry_lab_outcome *outcome)
-{
-    uint64_t frames = bench->traces.frames;
-    frames -= frames >= FERRY_LAB_WARM_UP ? FERRY_LAB_WARM_UP : 0;
-    return outcome->bytes_after_warm_up / (frames ? frames : 1);
-}
+#define GRID         8u                // gaps between the sizes at which a knee is looked for, at least
 
 static uint64_t whole_pages(uint64_t bytes)
 {
     return bytes / PAGE_BYTES * PAGE_BYTES;
 }
 
-static bool note(struct search *search, uint64_t bytes, const struct ferry_lab_outcome *outcome, struct point *point)
+static uint64_t pages_up(uint64_t bytes)
 {
-    *point = (struct point){.bytes = bytes,
-                            .fits = outcome->result == FERRY_LAB_OK,
-                            .keeps = outcome->result != FERRY_LAB_TOO_SMALL || outcome->line != 0};
-    if (point->fits) {
-        point->moved = per_frame(search->bench, outcome);
-        point->evictions = outcome->evictions_after_warm_up;
-        if (search->count < MOST_TRIED)
-            search->tried[search->count++] = *point;
-    } else if (outcome->result != FERRY_LAB_TOO_SMALL) {
-        snprintf(search->advice->problem, sizeof search->advice->problem, "%s",
-                 outcome->problem[0] ? outcome->problem : "no memory to play it again");
-        return false;
+    return whole_pages(bytes + PAGE_BYTES - 1);
+}
+
+// The largest size that was played below this one and pages; below `least` all do.
+static uint64_t pages_below(const struct ferry_lab_search *search, uint64_t bytes, uint64_t least)
+{
+    uint64_t found = least - PAGE_BYTES;
+    for (size_t i = 0; i < search->count; i++) {
+        const struct ferry_lab_point *point = &search->points[i];
+        if (point->pages && point->bytes < bytes && point->bytes > found)
+            found = point->bytes;
+    }
+    return found;
+}
+
+// A size that does, and the next smaller one that is known not to: halves what lies between, as far as it makes sense.
+static bool halve(struct ferry_lab_search *search, uint64_t least, uint64_t *enough)
+{
+    uint64_t step = PAGE_BYTES, low = pages_below(search, *enough, least);
+    if (search->bench->traces.named >= LARGE_TRACE)
+        step = whole_pages(*enough / COARSE_SHARE);
+    while (*enough - low > (step > PAGE_BYTES ? step : PAGE_BYTES)) {
+        uint64_t middle = whole_pages(low + (*enough - low) / 2);
+        const struct ferry_lab_point *point = ferry_lab_try(search, middle, false);
+        if (!point)
+            return false;
+        *(point->pages ? &low : enough) = middle;
     }
     return true;
 }
 
-// Play one. False when that failed, and not for want of room.
-static bool try_size(struct search *search, uint64_t bytes, struct point *point)
+// Sizes between `least` and what is enough: one of them may be enough though larger ones are not.
+static bool look_below(struct ferry_lab_search *search, struct ferry_lab_advice *advice)
 {
-    struct ferry_lab_outcome outcome;
-    ferry_lab_run(search->bench, NULL, bytes, &outcome);
-    bool good = note(search, bytes, &outcome, point);
-    ferry_lab_outcome_release(&outcome);
-    return good;
+    uint64_t step = 0, number;
+    ferry_lab_allow(search, 3);
+    while (ferry_lab_spread(&step, (advice->enough - advice->least) / PAGE_BYTES, &number)) {
+        const struct ferry_lab_point *point = NULL;
+        if (!ferry_lab_may_go_on(search))
+            return true;
+        point = ferry_lab_try(search, advice->least + number * PAGE_BYTES, false);
+        if (!point)
+            return false;
+        if (point->pages)
+            continue;
+        // From there anew; what was played is known.
+        advice->enough = point->bytes;
+        step = 0;
+        if (!halve(search, advice->least, &advice->enough))
+            return false;
+    }
+    advice->least_proven = true;
+    return true;
 }
 
-static bool enough(const struct point *point)
+// Sizes above it: at one of them it may page again.
+static bool look_above(struct ferry_lab_search *search, struct ferry_lab_advice *advice)
 {
-    return point->fits && point->evictions == 0;
+    uint64_t step = 0, number;
+    // What is renamed lives several times.
+    advice->above = 2 * pages_up(search->bench->traces.most_living);
+    advice->above = advice->above > LARGEST ? LARGEST : advice->above;
+    uint64_t count = advice->above > advice->enough ? (advice->above - advice->enough) / PAGE_BYTES : 0;
+    advice->above_proven = true;
+    ferry_lab_allow(search, 2);
+    while (ferry_lab_spread(&step, count, &number) && advice->above_proven) {
+        advice->above_proven = ferry_lab_may_go_on(search);
+        if (advice->above_proven && !ferry_lab_try(search, advice->enough + (number + 1) * PAGE_BYTES, false))
+            return false;
+    }
+    return true;
 }
 
-// A size that is too small and one that is not, as far as that is known; then halves what lies between.
-static bool find_enough(struct search *search, const struct point *here)
+static void note_what_is_above(const struct ferry_lab_search *search, struct ferry_lab_advice *advice)
 {
-    struct ferry_lab_advice *advice = search->advice;
+    advice->again = 0;
+    advice->steady = UINT64_MAX;
+    for (size_t i = 0; i < search->count; i++) {
+        const struct ferry_lab_point *point = &search->points[i];
+        if (point->pages && point->bytes > advice->enough && point->bytes > advice->again)
+            advice->again = point->bytes;
+    }
+    for (size_t i = 0; i < search->count; i++) {
+        const struct ferry_lab_point *point = &search->points[i];
+        if (!point->pages && point->bytes > advice->again && point->bytes >= advice->enough &&
+            point->bytes < advice->steady)
+            advice->steady = point->bytes;
+    }
+    advice->steady = advice->steady == UINT64_MAX ? 0 : advice->steady;
+}
+
+static bool find_enough(struct ferry_lab_search *search, struct ferry_lab_advice *advice)
+{
     const struct ferry_lab_traces *traces = &search->bench->traces;
-    uint64_t living = whole_pages(traces->most_living + PAGE_BYTES - 1), low = 0;
-    struct point high = *here, middle;
-    for (uint64_t times = 1; !enough(&high); times *= 2) {
-        low = high.bytes;
-        if (times > 4 || living * times > LARGEST)
-            return true; // None was found.
-        if (living * times > low && !try_size(search, living * times, &high))
+    uint64_t living = pages_up(traces->most_living);
+    advice->least = pages_up(traces->least_unpaged ? traces->least_unpaged : PAGE_BYTES);
+    advice->found = !advice->pages;
+    for (uint64_t times = 1; !advice->found && times <= 4 && living * times <= LARGEST; times *= 2) {
+        const struct ferry_lab_point *point = ferry_lab_try(search, living * times, false);
+        if (!point)
             return false;
+        advice->found = !point->pages;
+        advice->enough = point->bytes;
     }
-    // Where there is no paging at this size: how much less would do?
-    if (low == 0 && traces->largest_job > PAGE_BYTES)
-        low = whole_pages(traces->largest_job - 1);
-    for (;;) {
-        uint64_t step = traces->named < LARGE_TRACE ? PAGE_BYTES : whole_pages(high.bytes / COARSE_SHARE);
-        if (high.bytes - low <= (step > PAGE_BYTES ? step : PAGE_BYTES))
-            break;
-        if (!try_size(search, whole_pages(low + (high.bytes - low) / 2), &middle))
-            return false;
-        if (enough(&middle))
-            high = middle;
-        else
-            low = middle.bytes;
-    }
-    advice->found = true;
-    advice->enough = high.bytes;
-    advice->within = high.bytes - low;
-    advice->left = high.moved;
+    if (!advice->found)
+        return true; // None was found.
+    if (!halve(search, advice->least, &advice->enough) || !look_below(search, advice) || !look_above(search, advice))
+        return false;
+    const struct ferry_lab_point *point = ferry_lab_try(search, advice->enough, true);
+    if (!point)
+        return false;
+    advice->left = point->moved;
+    advice->within = advice->enough - pages_below(search, advice->enough, advice->least);
     return true;
 }
 
-// Of the sizes that were played, the one whose point lies furthest below the straight line from this size to enough.
-static bool find_knee(struct search *search)
+// How far below the straight line from here to enough.
+static double below_line(const struct ferry_lab_advice *advice, const struct ferry_lab_point *point)
 {
-    static const double shares[] = {1 / 16.0, 1 / 8.0, 1 / 4.0, 1 / 2.0, 3 / 4.0};
-    struct ferry_lab_advice *advice = search->advice;
-    double whole = (double)(advice->enough - advice->bytes), best = 0;
     double first = (double)advice->moved, last = (double)advice->left;
-    struct point point;
-    // On a curve that is nearly straight no place is better than another.
-    best = (first - last) / BEND;
-    for (unsigned i = 0; i < sizeof shares / sizeof shares[0]; i++) {
-        uint64_t bytes = whole_pages(advice->bytes + (uint64_t)(whole * shares[i]));
-        if (bytes > advice->bytes && bytes < advice->enough && !try_size(search, bytes, &point))
+    double share = ((double)point->bytes - (double)advice->bytes) / (double)(advice->enough - advice->bytes);
+    return first + (last - first) * share - (double)point->moved;
+}
+
+static const struct ferry_lab_point *lowest(const struct ferry_lab_search *search,
+                                            const struct ferry_lab_advice *advice)
+{
+    const struct ferry_lab_point *best = NULL;
+    for (size_t i = 0; i < search->count; i++) {
+        const struct ferry_lab_point *point = &search->points[i];
+        if (!point->whole || !point->fits || point->bytes <= advice->bytes || point->bytes >= advice->enough)
+            continue;
+        if (!best || below_line(advice, point) > below_line(advice, best) ||
+            (below_line(advice, point) == below_line(advice, best) && point->bytes < best->bytes))
+            best = point;
+    }
+    return best;
+}
+
+// Halves the gaps on both sides of the lowest point, while there are any.
+static bool refine(struct ferry_lab_search *search, const struct ferry_lab_advice *advice)
+{
+    const struct ferry_lab_point *best;
+    while ((best = lowest(search, advice)) && ferry_lab_may_go_on(search)) {
+        uint64_t at = best->bytes, below = advice->bytes, above = advice->enough;
+        for (size_t i = 0; i < search->count; i++) {
+            uint64_t bytes = search->points[i].bytes;
+            if (!search->points[i].whole)
+                continue;
+            below = bytes < at && bytes > below ? bytes : below;
+            above = bytes > at && bytes < above ? bytes : above;
+        }
+        uint64_t left = whole_pages(below + (at - below) / 2), right = whole_pages(at + (above - at) / 2);
+        if (left <= below && right <= at)
+            return true;
+        if ((left > below && !ferry_lab_try(search, left, true)) || (right > at && !ferry_lab_try(search, right, true)))
             return false;
     }
-    advice->knee = advice->enough;
-    for (unsigned i = 0; i < search->count; i++) {
-        double share = ((double)search->tried[i].bytes - (double)advice->bytes) / whole;
-        double below = first + (last - first) * share - (double)search->tried[i].moved;
-        if (share > 0 && share < 1 && below > best) {
-            best = below;
-            advice->knee = search->tried[i].bytes;
-        }
-    }
-    for (unsigned i = 0; i < search->count; i++)
-        if (search->tried[i].bytes == advice->knee && search->tried[i].moved < advice->moved)
-            advice->knee_saves = advice->moved - search->tried[i].moved;
     return true;
 }
 
-static bool play_alone(struct search *search, const struct ferry_lab_outcome *together)
+// A grid over all sizes between, which becomes finer as far as time allows; half of that is for the surroundings of the
+// lowest point.
+static bool find_knee(struct ferry_lab_search *search, struct ferry_lab_advice *advice)
+{
+    uint64_t count = (advice->enough - advice->bytes) / PAGE_BYTES - 1, step = 0, number, played = 0;
+    bool more = true;
+    ferry_lab_allow(search, 2);
+    while ((played < GRID || ferry_lab_may_go_on(search)) && (more = ferry_lab_spread(&step, count, &number))) {
+        if (!ferry_lab_try(search, advice->bytes + (number + 1) * PAGE_BYTES, true))
+            return false;
+        played++;
+    }
+    advice->knee_proven = !more;
+    ferry_lab_allow(search, 2);
+    if (more && !refine(search, advice))
+        return false;
+    advice->knee = advice->enough;
+    const struct ferry_lab_point *best = lowest(search, advice);
+    // On a curve that is nearly straight no place is better than another.
+    if (!best || below_line(advice, best) <= ((double)advice->moved - (double)advice->left) / BEND)
+        return true;
+    advice->knee = best->bytes;
+    advice->knee_saves = best->moved < advice->moved ? advice->moved - best->moved : 0;
+    return true;
+}
+
+static bool play_alone(struct ferry_lab_search *search, struct ferry_lab_advice *advice,
+                       const struct ferry_lab_outcome *together)
 {
     const struct ferry_lab_bench *bench = search->bench;
     for (uint32_t i = 0; i < bench->traces.count; i++) {
-        struct ferry_lab_bench alone = {.programs = {bench->programs[i]},
-                                        .seed = bench->seed,
-                                        .progress = bench->progress,
-                                        .context = bench->context};
+        struct ferry_lab_bench alone = {.programs = {bench->programs[i]}, .seed = bench->seed, .manner = bench->manner};
         struct ferry_lab_outcome outcome = {.result = FERRY_LAB_NO_MEMORY};
-        struct point point;
-        search->advice->program_in[i] = together->program_in[i];
+        struct ferry_lab_search other = {.bench = &alone};
+        advice->program_in[i] = together->program_in[i];
         if (ferry_lab_prepare(&alone.traces, &bench->traces.traces[i], 1) == 0)
-            ferry_lab_run(&alone, NULL, search->advice->bytes, &outcome);
-        unsigned count = search->count;
-        bool good = note(search, search->advice->bytes, &outcome, &point);
-        search->count = count; // Of another trace.
-        search->advice->program_alone[i] = outcome.program_in[0];
+            ferry_lab_run(&alone, NULL, advice->bytes, &outcome);
+        bool good = ferry_lab_note(&other, advice->bytes, &outcome) != NULL;
+        advice->program_alone[i] = outcome.program_in[0];
+        memcpy(search->problem, other.problem, sizeof search->problem);
+        ferry_lab_search_end(&other);
         ferry_lab_outcome_release(&outcome);
         ferry_lab_release(&alone.traces);
         if (!good)
@@ -159,32 +234,49 @@ static bool play_alone(struct search *search, const struct ferry_lab_outcome *to
     return true;
 }
 
+static bool try_less(struct ferry_lab_search *search, struct ferry_lab_advice *advice)
+{
+    if (advice->less < PAGE_BYTES)
+        return true;
+    const struct ferry_lab_point *less = ferry_lab_try(search, advice->less, true);
+    if (!less)
+        return false;
+    advice->less_fits = less->fits;
+    advice->less_keeps = less->keeps;
+    advice->less_costs = less->fits && less->moved > advice->moved ? less->moved - advice->moved : 0;
+    return true;
+}
+
+static bool find_all(struct ferry_lab_search *search, struct ferry_lab_advice *advice,
+                     const struct ferry_lab_outcome *outcome)
+{
+    if (!try_less(search, advice) || !find_enough(search, advice))
+        return false;
+    if (advice->found && advice->pages && advice->enough > advice->bytes && !find_knee(search, advice))
+        return false;
+    note_what_is_above(search, advice);
+    advice->played = search->count;
+    if (advice->pages && !ferry_lab_leave_out(search, advice, outcome))
+        return false;
+    return search->bench->traces.count == 1 || play_alone(search, advice, outcome);
+}
+
 bool ferry_lab_advise(const struct ferry_lab_bench *bench, uint64_t bytes, const struct ferry_lab_outcome *outcome,
                       struct ferry_lab_advice *advice)
 {
-    struct search search = {.bench = bench, .advice = advice};
-    struct point here, less;
+    struct ferry_lab_search search = {.bench = bench};
     *advice = (struct ferry_lab_advice){.bytes = bytes,
-                                        .moved = per_frame(bench, outcome),
+                                        .moved = ferry_lab_per_frame(bench, outcome),
+                                        .pages = outcome->evictions_after_warm_up > 0,
                                         .enough = bytes,
                                         .knee = bytes,
                                         .less_keeps = true,
-                                        .less = whole_pages(bytes / 20 * 19),
-                                        .costliest = outcome->costliest,
-                                        .costliest_bytes = outcome->costliest_bytes};
+                                        .less = whole_pages(bytes / 20 * 19)};
     advice->too_short = bench->traces.frames <= FERRY_LAB_WARM_UP;
     if (advice->too_short)
         return true;
-    if (!note(&search, bytes, outcome, &here))
-        return false;
-    if (advice->less >= PAGE_BYTES) {
-        if (!try_size(&search, advice->less, &less))
-            return false;
-        advice->less_fits = less.fits;
-        advice->less_keeps = less.keeps;
-        advice->less_costs = less.fits && less.moved > advice->moved ? less.moved - advice->moved : 0;
-    }
-    if (!find_enough(&search, &here) || (advice->found && advice->enough > bytes && !find_knee(&search)))
-        return false;
-    return bench->traces.count == 1 || play_alone(&search, outcome);
+    bool good = ferry_lab_note(&search, bytes, outcome) && find_all(&search, advice, outcome);
+    memcpy(advice->problem, search.problem, sizeof advice->problem);
+    ferry_lab_search_end(&search);
+    return good;
 }

@@ -10,26 +10,39 @@ struct ferry_lab_advice {
     uint64_t bytes; // the size it is about
     uint64_t moved; // bytes a frame there
     bool too_short; // no frame is left after the warm-up: nothing below is known
-    // The smallest size at which nothing is evicted after the warm-up; nothing is known of sizes that are smaller by
-    // less than `within`. found: there is one, up to four times of what ever lives at once.
-    bool found;
-    uint64_t enough, within;
+    bool pages;     // something has to leave there after the warm-up
+    // The smallest size that was played at which nothing is evicted after the warm-up; found: there is one, up to four
+    // times of what ever lives at once. Whoever chooses, with less than `least` something is. least_proven: every size
+    // from `least` to there was played too, so no smaller one does; else the next smaller one that is known to page is
+    // smaller by `within`. More memory can page again, since another size makes for other choices: `again` is the
+    // largest size played at which it does, 0 for none, from `steady` on none did; above_proven: all up to `above`,
+    // twice what lives at once, were played.
+    bool found, least_proven, above_proven;
+    uint64_t enough, within, least, again, steady, above;
     uint64_t left;       // bytes a frame there: new content, and what the CPU writes
     uint64_t less;       // 5 % less than bytes
     uint64_t less_costs; // bytes a frame more there
     bool less_fits;      // every job still fits
     bool less_keeps;     // and the reservations are kept
-    uint64_t knee;       // of the sizes between them that were looked at: where more memory begins to save less
+    // Of the sizes between them that were played, all of them if knee_proven, the one whose paging lies furthest below
+    // the straight line from here to enough; enough itself where none lies far below. Where paging rises again with
+    // more memory, that is also the one furthest below on the curve of what at most so much memory can do.
+    uint64_t knee;
     uint64_t knee_saves; // bytes a frame less there
-    uint32_t costliest;  // object of which most came in
-    uint64_t costliest_bytes;
+    bool knee_proven;
+    uint64_t played; // sizes, for all of that
+    // The allocation without which, all else as it was, the least would be paged, of so many that were left out in
+    // turn: all that are used after the warm-up, or of many those of which most came in and the largest.
+    uint32_t costliest;
+    uint64_t costliest_saves; // bytes a frame less without it; 0: none makes a difference
+    uint64_t left_out, may_be_left_out;
     // Several programs: what came in of each at this size, and what would have, had it been alone.
     uint64_t program_in[FERRY_LAB_MOST_TRACES], program_alone[FERRY_LAB_MOST_TRACES];
     char problem[200]; // false: why
 };
 
-/// Needs the manager's outcome at this size; plays about twenty-five runs more. False, with ->problem, when one of them
-/// failed.
+/// Needs the manager's outcome at this size. Plays a few dozen runs more, of a small trace hundreds. False, with
+/// ->problem, when one of them failed.
 bool ferry_lab_advise(const struct ferry_lab_bench *bench, uint64_t bytes, const struct ferry_lab_outcome *outcome,
                       struct ferry_lab_advice *advice);
 

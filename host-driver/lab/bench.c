@@ -33,7 +33,7 @@ void ferry_lab_run(const struct ferry_lab_bench *bench, const struct ferry_lab_p
                : ferry_lab_manager_machine(pages, traces->objects, traces->object_count, bench->programs, traces->count,
                                            bench->watch, &why);
     if (machine)
-        ferry_lab_play(traces, machine, bench->progress, bench->context, outcome);
+        ferry_lab_play(traces, machine, &bench->manner, outcome);
     else
         *outcome = (struct ferry_lab_outcome){.result = why};
 }

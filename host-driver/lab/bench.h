@@ -14,8 +14,7 @@ struct ferry_lab_bench {
     struct ferry_lab_traces traces;
     struct ferry_lab_program programs[FERRY_LAB_MOST_TRACES];
     uint64_t seed;
-    void (*progress)(void *context, double done); // of one run; may be NULL
-    void *context;
+    struct ferry_lab_manner manner;
     const struct ferry_lab_watch *watch; // of the manager's runs; may be NULL
 };
 

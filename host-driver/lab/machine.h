@@ -14,6 +14,7 @@ struct ferry_lab_object {
     uint64_t pages;
     uint32_t program;
     bool permanent; // system memory keeps a copy (PermanentSysMem)
+    uint64_t named; // how often jobs after the warm-up name it
 };
 
 // Bytes that were transferred, but for the last.
@@ -31,6 +32,7 @@ enum ferry_lab_result {
     FERRY_LAB_TOO_SMALL, // a job is larger than what it may have
     FERRY_LAB_BAD_CHOICE,
     FERRY_LAB_NO_MEMORY,
+    FERRY_LAB_PAGES,  // ended where something was evicted after the warm-up, as was asked
     FERRY_LAB_FAILED, // the manager's word: machine->error
 };
 

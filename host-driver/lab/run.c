@@ -152,8 +152,39 @@ static bool measure_frames(struct ferry_lab_traces *traces, uint32_t program, ui
     return true;
 }
 
-static void measure_order(struct ferry_lab_traces *traces)
+// What has to be in video memory from a job on until it is destroyed or the CPU touches it, unless it is evicted.
+struct staying {
+    uint8_t *stays; // by object
+    uint64_t bytes;
+};
+
+static void stay(struct staying *staying, const struct ferry_lab_traces *traces, uint32_t object, bool stays)
 {
+    uint64_t bytes = traces->objects[object].pages * PAGE_BYTES;
+    if (staying->stays[object] != stays)
+        staying->bytes = stays ? staying->bytes + bytes : staying->bytes - bytes;
+    staying->stays[object] = stays;
+}
+
+// One event after the warm-up.
+static void measure_staying(struct ferry_lab_traces *traces, uint32_t program, const struct ferry_trace_event *event,
+                            struct staying *staying)
+{
+    const uint32_t *named;
+    size_t count = is_job(event) ? named_by(&traces->traces[program], event, &named) : 0;
+    for (size_t i = 0; i < count; i++) {
+        stay(staying, traces, traces->first_object[program] + named[i], true);
+        traces->objects[traces->first_object[program] + named[i]].named++;
+    }
+    if (!is_job(event) && event->op != FERRY_TRACE_FRAME)
+        stay(staying, traces, traces->first_object[program] + event->object, false);
+    if (staying->bytes > traces->least_unpaged)
+        traces->least_unpaged = staying->bytes;
+}
+
+static void measure_order(struct ferry_lab_traces *traces, uint8_t *stays)
+{
+    struct staying staying = {.stays = stays};
     struct cursor cursor = {.traces = traces};
     const struct ferry_trace_event *event;
     uint32_t program;
@@ -165,10 +196,14 @@ static void measure_order(struct ferry_lab_traces *traces)
             bytes = traces->objects[traces->first_object[program] + event->object].pages * PAGE_BYTES;
         living = event->op == FERRY_TRACE_DESTROY ? living - bytes : living + bytes;
         traces->most_living = living > traces->most_living ? living : traces->most_living;
+        if (traces->frames >= FERRY_LAB_WARM_UP)
+            measure_staying(traces, program, event, &staying);
         traces->frames += event->op == FERRY_TRACE_FRAME && program == leads;
         traces->jobs += is_job(event);
         traces->named += is_job(event) ? named_by(&traces->traces[program], event, &named) : 0;
     }
+    if (traces->largest_job > traces->least_unpaged)
+        traces->least_unpaged = traces->largest_job;
 }
 
 // Each use is told to the one before it of the same object.
@@ -209,7 +244,8 @@ int ferry_lab_prepare(struct ferry_lab_traces *traces, struct ferry_trace *list,
         good = measure_frames(traces, i, scratch, &sizes);
     }
     if (good) {
-        measure_order(traces);
+        memset(scratch, 0, traces->object_count * sizeof *scratch);
+        measure_order(traces, (uint8_t *)scratch);
         traces->next_uses = malloc((traces->named + 1) * sizeof *traces->next_uses);
         good = traces->next_uses != NULL;
     }
@@ -236,6 +272,7 @@ void ferry_lab_release(struct ferry_lab_traces *traces)
 struct play {
     const struct ferry_lab_traces *traces;
     struct ferry_lab_machine *machine;
+    const struct ferry_lab_manner *manner;
     struct ferry_lab_outcome *result;
     uint8_t *locked; // between the trace's l and u, and the machine has it locked
     uint32_t *list;
@@ -271,11 +308,17 @@ static int play_destroy(struct play *play, uint32_t object)
     return result == FERRY_LAB_OK ? play->machine->destroy(play->machine, object) : result;
 }
 
+static bool is_without(const struct play *play, uint32_t object)
+{
+    return play->manner->without && *play->manner->without == object;
+}
+
 static int play_job(struct play *play, uint32_t program, const struct ferry_trace_event *event)
 {
     const uint32_t *named;
-    size_t count = named_by(&play->traces->traces[program], event, &named);
+    size_t count = named_by(&play->traces->traces[program], event, &named), left = 0;
     int result = FERRY_LAB_OK;
+    play->result->played += count;
     if (count > play->capacity) {
         uint32_t *list = realloc(play->list, count * sizeof *list);
         if (!list)
@@ -285,10 +328,14 @@ static int play_job(struct play *play, uint32_t program, const struct ferry_trac
     }
     // A program may draw what it has mapped; for the job the lock is given back.
     for (size_t i = 0; i < count && result == FERRY_LAB_OK; i++) {
-        play->list[i] = play->traces->first_object[program] + named[i];
-        result = play_unlock(play, play->list[i]);
+        uint32_t object = play->traces->first_object[program] + named[i];
+        if (is_without(play, object))
+            continue;
+        play->list[left++] = object;
+        result = play_unlock(play, object);
     }
-    if (result == FERRY_LAB_OK)
+    count = left;
+    if (result == FERRY_LAB_OK && count > 0)
         result = play->machine->job(play->machine, program, play->list, count, event->op == FERRY_TRACE_TARGET);
     for (size_t i = 0; result == FERRY_LAB_TOO_SMALL && i < count; i++)
         play->result->job_bytes += play->traces->objects[play->list[i]].pages * PAGE_BYTES;
@@ -313,6 +360,8 @@ static int play_event(struct play *play, uint32_t program, const struct ferry_tr
     if (watch)
         watch->event(watch->context, program, event, leads, play->machine->cycles(play->machine));
     uint32_t object = play->traces->first_object[program] + event->object;
+    if (is_without(play, object) && (event->op == FERRY_TRACE_WRITE || event->op == FERRY_TRACE_LOCK))
+        return FERRY_LAB_OK;
     switch ((enum ferry_trace_op)event->op) {
     case FERRY_TRACE_CREATE: return play->machine->create(play->machine, object);
     case FERRY_TRACE_WRITE: return play_write(play, object);
@@ -336,15 +385,15 @@ static void sum_up(struct play *play)
     // Of a trace that ends before, all.
     result->evictions_after_warm_up = result->count.evictions - play->evictions;
     result->bytes_after_warm_up = result->count.in + result->count.out - play->warm;
+    uint64_t *sorted = malloc((play->frame + 1) * sizeof *sorted);
+    result->object_in = malloc((play->traces->object_count + 1) * sizeof *result->object_in);
     for (uint32_t i = 0; i < play->traces->object_count; i++) {
         result->program_in[play->traces->objects[i].program] += play->machine->object_in[i];
-        if (play->machine->object_in[i] > result->costliest_bytes) {
-            result->costliest = i;
-            result->costliest_bytes = play->machine->object_in[i];
-        }
+        if (result->object_in)
+            result->object_in[i] = play->machine->object_in[i];
     }
-    uint64_t *sorted = malloc((play->frame + 1) * sizeof *sorted);
-    if (!sorted) {
+    if (!sorted || !result->object_in) {
+        free(sorted);
         result->result = FERRY_LAB_NO_MEMORY;
         return;
     }
@@ -357,11 +406,20 @@ static void sum_up(struct play *play)
     free(sorted);
 }
 
+static bool pages(const struct play *play)
+{
+    struct ferry_lab_count count;
+    if (play->frame < FERRY_LAB_WARM_UP)
+        return false;
+    play->machine->count(play->machine, &count);
+    return count.evictions > play->evictions;
+}
+
 void ferry_lab_play(const struct ferry_lab_traces *traces, struct ferry_lab_machine *machine,
-                    void (*progress)(void *context, double done), void *context, struct ferry_lab_outcome *result)
+                    const struct ferry_lab_manner *manner, struct ferry_lab_outcome *result)
 {
     struct cursor cursor = {.traces = traces};
-    struct play play = {.traces = traces, .machine = machine, .result = result};
+    struct play play = {.traces = traces, .machine = machine, .manner = manner, .result = result};
     const struct ferry_trace_event *event;
     uint32_t program;
     uint64_t jobs = 0;
@@ -377,8 +435,10 @@ void ferry_lab_play(const struct ferry_lab_traces *traces, struct ferry_lab_mach
             result->program = program;
             result->line = event->line;
         }
-        if (is_job(event) && jobs++ % 1024 == 0 && progress)
-            progress(context, (double)jobs / (double)(traces->jobs + 1));
+        if (result->result == FERRY_LAB_OK && manner->until_paging && pages(&play))
+            result->result = FERRY_LAB_PAGES;
+        if (is_job(event) && jobs++ % 1024 == 0 && manner->progress)
+            manner->progress(manner->context, (double)jobs / (double)(traces->jobs + 1));
     }
     if (result->result == FERRY_LAB_OK)
         sum_up(&play);
@@ -392,5 +452,6 @@ void ferry_lab_play(const struct ferry_lab_traces *traces, struct ferry_lab_mach
 void ferry_lab_outcome_release(struct ferry_lab_outcome *result)
 {
     free(result->frame_bytes);
-    result->frame_bytes = NULL;
+    free(result->object_in);
+    result->frame_bytes = result->object_in = NULL;
 }

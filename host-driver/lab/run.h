@@ -26,6 +26,9 @@ struct ferry_lab_traces {
     // Bytes that the jobs of a frame name, all programs' summed up: in a median frame, in the largest; and in the
     // largest job, of the most that live at once.
     uint64_t median_frame, largest_frame, largest_job, most_living;
+    // With less than this something has to be evicted after the warm-up, whoever chooses: the largest job, or what jobs
+    // name after it and the CPU does not touch in between, which has to stay.
+    uint64_t least_unpaged;
 };
 
 struct ferry_lab_outcome {
@@ -38,18 +41,24 @@ struct ferry_lab_outcome {
     uint64_t evictions_after_warm_up, bytes_after_warm_up; // the latter in and out
     uint64_t program_in[FERRY_LAB_MOST_TRACES]; // what came in of each program's allocations, as its jobs named them
     uint64_t *frame_bytes;                      // in and out, of each frame
-    uint32_t costliest;                         // the object of which most came in
-    uint64_t costliest_bytes;
+    uint64_t *object_in;                        // bytes that came in of each object
+    uint64_t played;                            // objects that its jobs named: what the run cost
     char problem[200];
 };
 
 /// Look the traces over. Returns 0, or -1 without memory.
 int ferry_lab_prepare(struct ferry_lab_traces *traces, struct ferry_trace *list, uint32_t count);
 void ferry_lab_release(struct ferry_lab_traces *traces);
-/// Play them, and end the machine. progress (may be NULL) is called now and then with what is done of 1. What is in
-/// *result is to be released, whatever it says.
+struct ferry_lab_manner {
+    void (*progress)(void *context, double done); // called now and then with what is done of 1; may be NULL
+    void *context;
+    const uint32_t *without; // this object is made and never used; NULL = all are
+    bool until_paging;       // end with PAGES where the first is evicted after the warm-up
+};
+
+/// Play them, and end the machine. What is in *result is to be released, whatever it says.
 void ferry_lab_play(const struct ferry_lab_traces *traces, struct ferry_lab_machine *machine,
-                    void (*progress)(void *context, double done), void *context, struct ferry_lab_outcome *result);
+                    const struct ferry_lab_manner *manner, struct ferry_lab_outcome *result);
 void ferry_lab_outcome_release(struct ferry_lab_outcome *result);
 
 #endif

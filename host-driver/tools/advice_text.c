@@ -6,7 +6,6 @@
 #include "tools/tool.h"
 
 #define FRAMES_A_SECOND 60u
-#define PAGE_BYTES      4096u
 
 // A file's name and a texture's format may hold anything; the sentence stays one line, and the terminal as it is.
 static void print_word(FILE *file, const char *name)
@@ -15,38 +14,77 @@ static void print_word(FILE *file, const char *name)
         fputc((unsigned char)*name < 0x20 || *name == 0x7f ? '?' : *name, file);
 }
 
-static void print_more(FILE *file, const struct ferry_lab_advice *advice)
+// What a frame is: the first program's frames are counted.
+static const char *unit_of(const struct ferry_lab_traces *traces)
 {
-    char moved[FERRY_SIZE_TEXT], second[FERRY_SIZE_TEXT], more[FERRY_SIZE_TEXT];
-    // What comes and goes at any size is not for want of room.
-    uint64_t paged = advice->moved - (advice->found && advice->left < advice->moved ? advice->left : 0);
-    fprintf(file, ", %s a frame is paged, %s a second at %u frames", ferry_size_text(paged, moved),
-            ferry_size_text(paged * FRAMES_A_SECOND, second), FRAMES_A_SECOND);
-    if (!advice->found) {
-        fputs("; no size up to four times all that lives at once ends that", file);
-        return;
-    }
-    // As --vram takes it.
-    fprintf(file, "; %s%s more (%" PRIu64 "K) removes all paging after frame %u",
-            advice->within > PAGE_BYTES ? "at most " : "", ferry_size_text(advice->enough - advice->bytes, more),
-            advice->enough / 1024, FERRY_LAB_WARM_UP);
-    if (advice->left)
-        fprintf(file, " (%s a frame beside it is new content and what the CPU writes)",
-                ferry_size_text(advice->left, moved));
-    if (advice->knee < advice->enough && advice->knee_saves)
-        fprintf(file, ", and %s more already saves %s a frame", ferry_size_text(advice->knee - advice->bytes, more),
-                ferry_size_text(advice->knee_saves, moved));
+    return traces->traces[0].unit[0] ? traces->traces[0].unit : "frame";
 }
 
-static void print_enough(FILE *file, const struct ferry_lab_advice *advice)
+// Pictures are seen at a rate; how fast tokens come nobody can tell from the trace.
+static bool has_rate(const struct ferry_lab_traces *traces)
+{
+    for (uint32_t i = 0; i < traces->count; i++)
+        if (!ferry_trace_draws(&traces->traces[i]))
+            return false;
+    return true;
+}
+
+static void print_enough_elsewhere(FILE *file, const struct ferry_lab_advice *advice, const char *unit)
+{
+    char moved[FERRY_SIZE_TEXT], more[FERRY_SIZE_TEXT];
+    uint64_t away = advice->enough > advice->bytes ? advice->enough - advice->bytes : advice->bytes - advice->enough;
+    // As --vram takes it.
+    fprintf(file, "; %s%s %s (%" PRIu64 "K) removes all paging after %s %u",
+            advice->least_proven || advice->enough < advice->bytes ? "" : "at most ", ferry_size_text(away, more),
+            advice->enough > advice->bytes ? "more" : "less", advice->enough / 1024, unit, FERRY_LAB_WARM_UP);
+    if (advice->left)
+        fprintf(file, " (%s a %s beside it is new content and what the CPU writes)",
+                ferry_size_text(advice->left, moved), unit);
+}
+
+// More memory is another run, not a better one.
+static void print_again(FILE *file, const struct ferry_lab_advice *advice)
+{
+    if (!advice->found || !advice->again)
+        return;
+    fprintf(file, ", though %" PRIu64 "K pages again", advice->again / 1024);
+    if (advice->steady && advice->above_proven)
+        fprintf(file, " and from %" PRIu64 "K on no size up to %" PRIu64 "K does", advice->steady / 1024,
+                advice->above / 1024);
+    else if (advice->steady)
+        fprintf(file, " and from %" PRIu64 "K on no size that was played does", advice->steady / 1024);
+}
+
+static void print_more(FILE *file, const struct ferry_lab_advice *advice, const struct ferry_lab_traces *traces)
+{
+    char moved[FERRY_SIZE_TEXT], second[FERRY_SIZE_TEXT], more[FERRY_SIZE_TEXT];
+    const char *unit = unit_of(traces);
+    // What comes and goes at any size is not for want of room.
+    uint64_t paged = advice->moved - (advice->found && advice->left < advice->moved ? advice->left : 0);
+    fprintf(file, ", %s a %s is paged", ferry_size_text(paged, moved), unit);
+    if (has_rate(traces))
+        fprintf(file, ", %s a second at %u frames", ferry_size_text(paged * FRAMES_A_SECOND, second), FRAMES_A_SECOND);
+    if (!advice->found) {
+        fputs("; no size that was played ends that, up to four times all that lives at once", file);
+        return;
+    }
+    print_enough_elsewhere(file, advice, unit);
+    print_again(file, advice);
+    if (advice->enough > advice->bytes && advice->knee < advice->enough && advice->knee_saves)
+        fprintf(file, ", and %s more already saves %s a %s", ferry_size_text(advice->knee - advice->bytes, more),
+                ferry_size_text(advice->knee_saves, moved), unit);
+}
+
+static void print_enough(FILE *file, const struct ferry_lab_advice *advice, const char *unit)
 {
     char left[FERRY_SIZE_TEXT], enough[FERRY_SIZE_TEXT];
-    fprintf(file, " nothing has to leave after frame %u", FERRY_LAB_WARM_UP);
+    fprintf(file, " nothing has to leave after %s %u", unit, FERRY_LAB_WARM_UP);
     if (advice->left)
-        fprintf(file, " (%s a frame is new content and what the CPU writes)", ferry_size_text(advice->left, left));
+        fprintf(file, " (%s a %s is new content and what the CPU writes)", ferry_size_text(advice->left, left), unit);
     if (advice->enough < advice->bytes)
         fprintf(file, ", and %s (%" PRIu64 "K) would do", ferry_size_text(advice->enough, enough),
                 advice->enough / 1024);
+    print_again(file, advice);
 }
 
 static void print_programs(FILE *file, const struct ferry_lab_advice *advice, const struct ferry_lab_traces *traces,
@@ -70,42 +108,52 @@ static void print_costliest(FILE *file, const struct ferry_lab_advice *advice, c
         program--;
     uint32_t object = advice->costliest - traces->first_object[program];
     const struct ferry_trace *trace = &traces->traces[program];
-    fprintf(file, "; most came in of allocation %" PRIu64 " of ", trace->objects[object].id);
+    fprintf(file, "; without allocation %" PRIu64 " of ", trace->objects[object].id);
     print_word(file, names[program]);
     fputs(" (", file);
     print_word(file, ferry_trace_object_text(trace, object, what));
-    fprintf(file, ", line %" PRIu32 "): %s", trace->objects[object].line,
-            ferry_size_text(advice->costliest_bytes, cost));
+    fprintf(file, ", line %" PRIu32 ") it would be %s a %s less", trace->objects[object].line,
+            ferry_size_text(advice->costliest_saves, cost), unit_of(traces));
+    if (advice->left_out < advice->may_be_left_out)
+        fprintf(file, ", the most of %" PRIu64 " that were left out in turn", advice->left_out);
+}
+
+static void print_less(FILE *file, const struct ferry_lab_advice *advice, const struct ferry_lab_traces *traces)
+{
+    char less[FERRY_SIZE_TEXT];
+    if (!advice->less_fits)
+        fprintf(file, "; with 5 %% less %s",
+                advice->less_keeps ? "a job does not fit" : "the reservations cannot be kept");
+    else if (advice->less_costs == 0)
+        fputs("; 5 % less costs nothing", file);
+    else if (has_rate(traces))
+        fprintf(file, "; 5 %% less costs %s a second more",
+                ferry_size_text(advice->less_costs * FRAMES_A_SECOND, less));
+    else
+        fprintf(file, "; 5 %% less costs %s a %s more", ferry_size_text(advice->less_costs, less), unit_of(traces));
 }
 
 void ferry_advice_print(FILE *file, const struct ferry_lab_advice *advice, const struct ferry_lab_traces *traces,
                         const char *const *names)
 {
-    char bytes[FERRY_SIZE_TEXT], less[FERRY_SIZE_TEXT];
+    char bytes[FERRY_SIZE_TEXT];
+    const char *unit = unit_of(traces);
     fprintf(file, "With %s", ferry_size_text(advice->bytes, bytes));
     if (advice->too_short) {
         fprintf(file,
-                ", nothing can be told: everything comes in for the first time in the first %u frames, and there "
+                ", nothing can be told: everything comes in for the first time in the first %u %ss, and there "
                 "are %" PRIu64 " in all.\n",
-                FERRY_LAB_WARM_UP, traces->frames);
+                FERRY_LAB_WARM_UP, unit, traces->frames);
         return;
     }
-    if (advice->found && advice->enough <= advice->bytes)
-        print_enough(file, advice);
+    if (advice->pages)
+        print_more(file, advice, traces);
     else
-        print_more(file, advice);
-    if (!advice->less_fits)
-        fprintf(file, "; with 5 %% less %s",
-                advice->less_keeps ? "a job does not fit" : "the reservations cannot be kept");
-    else if (advice->less_costs)
-        fprintf(file, "; 5 %% less costs %s a second more",
-                ferry_size_text(advice->less_costs * FRAMES_A_SECOND, less));
-    else
-        fputs("; 5 % less costs nothing", file);
+        print_enough(file, advice, unit);
+    print_less(file, advice, traces);
     if (traces->count > 1)
         print_programs(file, advice, traces, names);
-    // Where nothing has to leave, what came in had to.
-    if (advice->costliest_bytes && !(advice->found && advice->enough <= advice->bytes))
+    if (advice->costliest_saves)
         print_costliest(file, advice, traces, names);
     fputs(".\n", file);
 }

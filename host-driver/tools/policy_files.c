@@ -47,16 +47,28 @@ static void json_run(FILE *file, const struct ferry_policy_size *size, const str
     fprintf(file, ", \"seconds\": %.3f}", row->seconds);
 }
 
+static const char *word(bool yes)
+{
+    return yes ? "true" : "false";
+}
+
 static void json_advice(FILE *file, const struct ferry_lab_advice *advice, uint32_t programs)
 {
     fprintf(file,
-            "    {\"video_memory_bytes\": %" PRIu64 ", \"enough_found\": %s, \"enough_bytes\": %" PRIu64
-            ", \"enough_within_bytes\": %" PRIu64 ", \"left_per_frame\": %" PRIu64 ", \"bytes_per_frame\": %" PRIu64
-            ", \"knee_bytes\": %" PRIu64 ", \"knee_saves_per_frame\": %" PRIu64 ", \"less_bytes\": %" PRIu64
-            ", \"less_fits\": %s, \"less_costs_per_frame\": %" PRIu64 ", \"costliest_bytes\": %" PRIu64,
-            advice->bytes, advice->found ? "true" : "false", advice->enough, advice->within, advice->left,
-            advice->moved, advice->knee, advice->knee_saves, advice->less, advice->less_fits ? "true" : "false",
-            advice->less_costs, advice->costliest_bytes);
+            "    {\"video_memory_bytes\": %" PRIu64 ", \"pages\": %s, \"enough_found\": %s, \"enough_bytes\": %" PRIu64
+            ", \"enough_within_bytes\": %" PRIu64 ", \"enough_is_least\": %s, \"least_bytes\": %" PRIu64
+            ", \"pages_again_bytes\": %" PRIu64 ", \"steady_bytes\": %" PRIu64 ", \"all_above_played\": %s",
+            advice->bytes, word(advice->pages), word(advice->found), advice->enough, advice->within,
+            word(advice->least_proven), advice->least, advice->again, advice->steady, word(advice->above_proven));
+    fprintf(file,
+            ", \"sizes_played\": %" PRIu64 ", \"left_per_frame\": %" PRIu64 ", \"bytes_per_frame\": %" PRIu64
+            ", \"knee_bytes\": %" PRIu64 ", \"knee_saves_per_frame\": %" PRIu64 ", \"knee_of_all_sizes\": %s"
+            ", \"less_bytes\": %" PRIu64 ", \"less_fits\": %s, \"less_costs_per_frame\": %" PRIu64,
+            advice->played, advice->left, advice->moved, advice->knee, advice->knee_saves, word(advice->knee_proven),
+            advice->less, word(advice->less_fits), advice->less_costs);
+    fprintf(file,
+            ", \"costliest_saves_per_frame\": %" PRIu64 ", \"left_out\": %" PRIu64 ", \"may_be_left_out\": %" PRIu64,
+            advice->costliest_saves, advice->left_out, advice->may_be_left_out);
     fputs(", \"programs_bytes_in_alone\": [", file);
     for (uint32_t i = 0; i < programs && programs > 1; i++)
         fprintf(file, "%s%" PRIu64, i ? ", " : "", advice->program_alone[i]);

@@ -279,16 +279,15 @@ static void show(void *context, double done)
 static void begin_to_show(struct ferry_policy_session *session, struct shown *shown, const char *size)
 {
     *shown = (struct shown){.terminal = !session->report.options->quiet && isatty(2) == 1, .size = size, .part = 1};
-    session->bench.progress = show;
-    session->bench.context = shown;
+    session->bench.manner = (struct ferry_lab_manner){.progress = show, .context = shown};
 }
 
 static void show_nothing(struct ferry_policy_session *session)
 {
-    const struct shown *shown = session->bench.context;
+    const struct shown *shown = session->bench.manner.context;
     if (shown->terminal)
         fputs("\r\033[K", stderr);
-    session->bench.progress = NULL;
+    session->bench.manner.progress = NULL;
 }
 
 // As the trace calls it: the number is the laboratory's.
@@ -329,6 +328,7 @@ static int complain_of(const struct ferry_policy_session *session, const struct 
         return FERRY_EXIT_TOO_SMALL;
     case FERRY_LAB_NO_MEMORY: ferry_complain("no memory to play %s", trace); return FERRY_EXIT_LIBRARY;
     case FERRY_LAB_BAD_CHOICE:
+    case FERRY_LAB_PAGES:
     case FERRY_LAB_FAILED: break;
     }
     if (outcome->result == FERRY_LAB_BAD_CHOICE)

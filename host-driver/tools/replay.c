@@ -269,8 +269,7 @@ static void advise(const struct ferry_session *session)
             (struct ferry_lab_program){.weight = player->report->weight, .reservation = player->report->reservation};
     }
     if (!session->options->quiet && isatty(STDERR_FILENO) == 1) {
-        bench.progress = show_search;
-        bench.context = &until;
+        bench.manner = (struct ferry_lab_manner){.progress = show_search, .context = &until};
     }
     if (ferry_lab_prepare(&bench.traces, traces, session->player_count) == 0) {
         ferry_lab_run(&bench, NULL, session->info.video_memory_bytes, &outcome);

@@ -267,6 +267,24 @@ static int read_draw(struct reader *reader)
     return 0;
 }
 
+// What a frame is: said with the first one, or never.
+static int read_unit(struct reader *reader)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-";
+    struct ferry_trace *trace = reader->trace;
+    const char *word = next_field(reader);
+    size_t length = word ? strlen(word) : 0;
+    if (word && (length >= sizeof trace->unit || strspn(word, letters) != length))
+        return refuse(reader, "'%.40s' is no word for what a frame is: up to %zu letters", word,
+                      sizeof trace->unit - 1);
+    if (word && trace->frames == 0)
+        memcpy(trace->unit, word, length + 1);
+    const char *before = trace->unit[0] ? trace->unit : "frame";
+    if (strcmp(before, word ? word : "frame") != 0)
+        return refuse(reader, "a %s here, and a %s before", word ? word : "frame", before);
+    return 0;
+}
+
 static int read_line(struct reader *reader, char *line, size_t length)
 {
     struct ferry_trace_object *object;
@@ -293,6 +311,8 @@ static int read_line(struct reader *reader, char *line, size_t length)
         }
         break;
     case 'f':
+        if (read_unit(reader) != 0)
+            return -1;
         reader->trace->frames++;
         status = add_event(reader, FERRY_TRACE_FRAME, NULL) ? 0 : -1;
         break;
@@ -424,6 +444,16 @@ size_t ferry_trace_events_of_frames(const struct ferry_trace *trace, uint64_t fr
             return i + 1;
     }
     return trace->event_count;
+}
+
+bool ferry_trace_draws(const struct ferry_trace *trace)
+{
+    if (trace->unit[0])
+        return strcmp(trace->unit, "frame") == 0;
+    for (size_t i = 0; i < trace->object_count; i++)
+        if (trace->objects[i].width)
+            return true;
+    return false;
 }
 
 const char *ferry_trace_object_text(const struct ferry_trace *trace, uint32_t object, char text[96])

@@ -8,7 +8,7 @@
 //     u ID                 unlock
 //     d ID...              GPU work that reads these allocations
 //     t ID                 GPU work that writes this allocation
-//     f                    end of frame
+//     f [WORD]             end of frame; WORD is what it is when it is no frame: token, batch
 //     x ID                 destroy
 #ifndef FERRY_TOOLS_TRACE_H
 #define FERRY_TOOLS_TRACE_H
@@ -16,6 +16,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#define FERRY_TRACE_UNIT 17
 
 enum ferry_trace_op {
     FERRY_TRACE_CREATE,
@@ -54,6 +56,7 @@ struct ferry_trace {
     size_t event_count, object_count, draw_count, text_bytes;
     size_t event_capacity, object_capacity, draw_capacity, text_capacity;
     uint64_t frames;
+    char unit[FERRY_TRACE_UNIT]; // what a frame is, in one word; "" = a frame
 };
 
 struct ferry_trace_error {
@@ -66,6 +69,8 @@ int ferry_trace_read(const char *path, struct ferry_trace *trace, struct ferry_t
 void ferry_trace_free(struct ferry_trace *trace);
 /// Number of events up to and including the end of the given frame; all of them for 0 or more frames than there are.
 size_t ferry_trace_events_of_frames(const struct ferry_trace *trace, uint64_t frames);
+/// Whether it draws pictures: it has textures, and its frames are no tokens or batches.
+bool ferry_trace_draws(const struct ferry_trace *trace);
 /// "texture 64x64 GL_RGBA" or "buffer". Returns text.
 const char *ferry_trace_object_text(const struct ferry_trace *trace, uint32_t object, char text[96]);
 

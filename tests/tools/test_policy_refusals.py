@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path.cwd() / "tests/tools"))
-from laboratory import FERRY, NEVERBALL, PAGE, ROOT, check, end, expect, ferry, folder, ours, same  # noqa: E402
+from laboratory import FERRY, NEVERBALL, PAGE, ROOT, check, end, expect, ferry, folder, ours  # noqa: E402
 
 
 def outputs_are_nothing_else(small):

@@ -42,7 +42,7 @@ for event in events:
 check(sum(living.values()) == used, "what_lives_at_the_end_is_what_tinygrad_counts", (living, used))
 # tinygrad counts an upload as one of its kernels.
 check(sum(e[0] in "tw" for e in events) == kernels, "one_job_that_writes_a_kernel", kernels)
-check(sum(e[0] == "f" for e in events) == 6, "six_frames")
+check([e for e in events if e[0] == "f"] == [["f", "step"]] * 6, "six_frames_that_are_steps")
 weights = {i for i, size in sizes.items() if size == 4 << 20}
 reads = [len(weights & set(e[1:])) for e in events if e[0] == "d"]
 check(len(weights) == 4 and sum(reads) == 24 and max(reads) == 1, "each_batch_reads_each_weight_once", (weights, reads))
@@ -51,7 +51,15 @@ played = subprocess.run([ROOT / "build/ferry", "policy", trace, "--vram", "0.8W"
                         check=False)
 check(played.returncode == 0 and "furthest" in played.stdout, "the_trace_can_be_played", played)
 
+done = record("--unit", "token", trace, PROGRAM, "hello")
+said = subprocess.run([ROOT / "build/ferry", "policy", trace, "--vram", "0.8W", "--policy", "ours"], capture_output=True, text=True,
+                      check=False)
+last = said.stdout.splitlines()[-1]
+check(done.returncode == 0 and "6 tokens" in done.stderr and " a token is paged" in last and " a second" not in last,
+      "the_sentence_speaks_of_tokens", (done, said))
+
 for name, words, arguments, path in (
+        ("no_word_for_a_frame", "no word of up to 16 letters", ["--unit", "8x", trace, PROGRAM], "build/tinygrad"),
         ("no_arguments", "usage:", [], "build/tinygrad"),
         ("no_program", "no such file", [trace, folder / "nowhere.py"], "build/tinygrad"),
         ("no_folder", "No such file", [folder / "no/where", PROGRAM], "build/tinygrad"),

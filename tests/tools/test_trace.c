@@ -109,6 +109,29 @@ static void the_largest_size_is_taken(void **state)
     ferry_trace_free(&trace);
 }
 
+static void a_trace_says_what_its_frames_are(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *unit;
+        bool draws;
+    } cases[] = {
+        {"a 1 4 buffer\nd 1\nf\n", "", false},
+        {"a 1 4 texture 1x1 GL_RGBA8\nd 1\nf\nf\n", "", true},
+        {"a 1 4 texture 1x1 GL_RGBA8\nd 1\nf batch\nf batch\n", "batch", false},
+        {"a 1 4 buffer\nd 1\nf frame\nf\n", "frame", true},
+        {"a 1 4 buffer\nf abcdefghijklmnop\n", "abcdefghijklmnop", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct ferry_trace trace;
+        struct ferry_trace_error error;
+        assert_int_equal(read_text(cases[i].text, &trace, &error), 0);
+        assert_string_equal(trace.unit, cases[i].unit);
+        assert_int_equal(ferry_trace_draws(&trace), cases[i].draws);
+        ferry_trace_free(&trace);
+    }
+}
+
 static void bad_lines_are_named(void **state)
 {
     (void)state;
@@ -125,7 +148,12 @@ static void bad_lines_are_named(void **state)
     assert_refused("a 1 4\n", 1, "'buffer' or 'texture' is missing");
     assert_refused("a 1 4 image\n", 1, "'image' is neither");
     assert_refused("a 1 4 buffer 3\n", 1, "'3' is too much");
-    assert_refused("a 1 4 buffer\nf 1\n", 2, "'1' is too much");
+    assert_refused("a 1 4 buffer\nf 1\n", 2, "'1' is no word for what a frame is: up to 16 letters");
+    assert_refused("a 1 4 buffer\nf abcdefghijklmnopq\n", 2, "'abcdefghijklmnopq' is no word");
+    assert_refused("a 1 4 buffer\nf token token\n", 2, "'token' is too much");
+    assert_refused("a 1 4 buffer\nf token\nf\n", 3, "a frame here, and a token before");
+    assert_refused("a 1 4 buffer\nf\nf token\n", 3, "a token here, and a frame before");
+    assert_refused("a 1 4 buffer\nf step\nf token\n", 3, "a token here, and a step before");
     assert_refused("a 1 4 buffer\nt 1 1\n", 2, "'1' is too much");
     assert_refused("a 1 4 buffer\nw 1 0\n", 2, "the number of bytes is missing");
     assert_refused("a 1 4 buffer\nw 1\n", 2, "the offset is missing");
@@ -288,6 +316,7 @@ int main(void)
         cmocka_unit_test(every_event_is_read),
         cmocka_unit_test(line_ends_and_blanks_do_not_matter),
         cmocka_unit_test(the_largest_size_is_taken),
+        cmocka_unit_test(a_trace_says_what_its_frames_are),
         cmocka_unit_test(bad_lines_are_named),
         cmocka_unit_test(impossible_sizes_are_refused),
         cmocka_unit_test(ids_must_live),

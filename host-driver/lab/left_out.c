@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lab/left_out.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define WHOLE_RUNS 6 // that may be spent on a large trace
+
+struct candidate {
+    uint32_t object;
+    uint64_t in, pages;
+};
+
+static int by_in(const void *left, const void *right)
+{
+    const struct candidate *a = left, *b = right;
+    if (a->in != b->in)
+        return a->in < b->in ? 1 : -1;
+    return (a->object > b->object) - (a->object < b->object);
+}
+
+static int by_pages(const void *left, const void *right)
+{
+    const struct candidate *a = left, *b = right;
+    if (a->pages != b->pages)
+        return a->pages < b->pages ? 1 : -1;
+    return by_in(left, right);
+}
+
+static bool try_without(struct ferry_lab_search *search, struct ferry_lab_advice *advice, uint32_t object)
+{
+    struct ferry_lab_bench bench = *search->bench;
+    struct ferry_lab_outcome outcome;
+    bench.manner.without = &object;
+    ferry_lab_run(&bench, NULL, advice->bytes, &outcome);
+    bool good = outcome.result == FERRY_LAB_OK;
+    if (good) {
+        uint64_t moved = ferry_lab_per_frame(&bench, &outcome);
+        uint64_t saves = moved < advice->moved ? advice->moved - moved : 0;
+        if (saves > advice->costliest_saves ||
+            (saves > 0 && saves == advice->costliest_saves && object < advice->costliest)) {
+            advice->costliest = object;
+            advice->costliest_saves = saves;
+        }
+    } else {
+        snprintf(search->problem, sizeof search->problem, "%s",
+                 outcome.problem[0] ? outcome.problem : "no memory to play it again");
+    }
+    search->work += outcome.played + bench.traces.object_count;
+    advice->left_out++;
+    ferry_lab_outcome_release(&outcome);
+    return good;
+}
+
+static bool try_some(struct ferry_lab_search *search, struct ferry_lab_advice *advice, const struct candidate *some,
+                     size_t count, uint64_t whole_runs)
+{
+    ferry_lab_allow(search, whole_runs);
+    for (size_t i = 0; i < count && ferry_lab_may_go_on(search); i++)
+        if (!try_without(search, advice, some[i].object))
+            return false;
+    return true;
+}
+
+bool ferry_lab_leave_out(struct ferry_lab_search *search, struct ferry_lab_advice *advice,
+                         const struct ferry_lab_outcome *outcome)
+{
+    const struct ferry_lab_traces *traces = &search->bench->traces;
+    struct candidate *list = malloc((traces->object_count + 1) * sizeof *list);
+    size_t count = 0;
+    if (!list) {
+        snprintf(search->problem, sizeof search->problem, "no memory to play it again");
+        return false;
+    }
+    for (uint32_t i = 0; i < traces->object_count; i++)
+        if (traces->objects[i].named > 0)
+            list[count++] =
+                (struct candidate){.object = i, .in = outcome->object_in[i], .pages = traces->objects[i].pages};
+    advice->may_be_left_out = count;
+    qsort(list, count, sizeof *list, by_in);
+    bool good = try_some(search, advice, list, count, WHOLE_RUNS / 2);
+    size_t tried = advice->left_out;
+    // Of those that are left the largest, whether they are paged or in the others' way.
+    qsort(list + tried, count - tried, sizeof *list, by_pages);
+    good = good && try_some(search, advice, list + tried, count - tried, WHOLE_RUNS / 2);
+    free(list);
+    return good;
+}

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lab/search.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#define LITTLE_WORK UINT64_C(1500000) // objects named: a second or two
+
+void ferry_lab_search_end(struct ferry_lab_search *search)
+{
+    free(search->points);
+    search->points = NULL;
+    search->count = search->capacity = 0;
+}
+
+uint64_t ferry_lab_per_frame(const struct ferry_lab_bench *bench, const struct ferry_lab_outcome *outcome)
+{
+    uint64_t frames = bench->traces.frames;
+    frames -= frames >= FERRY_LAB_WARM_UP ? FERRY_LAB_WARM_UP : 0;
+    return outcome->bytes_after_warm_up / (frames ? frames : 1);
+}
+
+static struct ferry_lab_point *find(const struct ferry_lab_search *search, uint64_t bytes)
+{
+    for (size_t i = 0; i < search->count; i++)
+        if (search->points[i].bytes == bytes)
+            return &search->points[i];
+    return NULL;
+}
+
+static const struct ferry_lab_point *fail(struct ferry_lab_search *search, const char *why)
+{
+    snprintf(search->problem, sizeof search->problem, "%s", why);
+    return NULL;
+}
+
+const struct ferry_lab_point *ferry_lab_note(struct ferry_lab_search *search, uint64_t bytes,
+                                             const struct ferry_lab_outcome *outcome)
+{
+    bool fits = outcome->result == FERRY_LAB_OK || outcome->result == FERRY_LAB_PAGES;
+    search->work += outcome->played + search->bench->traces.object_count;
+    if (!fits && outcome->result != FERRY_LAB_TOO_SMALL)
+        return fail(search, outcome->problem[0] ? outcome->problem : "no memory to play it again");
+    struct ferry_lab_point *point = find(search, bytes);
+    if (!point && search->count == search->capacity) {
+        size_t capacity = search->capacity ? 2 * search->capacity : 64;
+        point = realloc(search->points, capacity * sizeof *point);
+        if (!point)
+            return fail(search, "no memory to play it again");
+        search->points = point;
+        search->capacity = capacity;
+        point = NULL;
+    }
+    point = point ? point : &search->points[search->count++];
+    *point = (struct ferry_lab_point){
+        .bytes = bytes,
+        .fits = fits,
+        .keeps = fits || outcome->line != 0,
+        .pages = outcome->result != FERRY_LAB_OK || outcome->evictions_after_warm_up > 0,
+        .whole = outcome->result != FERRY_LAB_PAGES,
+        .moved = outcome->result == FERRY_LAB_OK ? ferry_lab_per_frame(search->bench, outcome) : 0,
+    };
+    return point;
+}
+
+const struct ferry_lab_point *ferry_lab_try(struct ferry_lab_search *search, uint64_t bytes, bool whole)
+{
+    struct ferry_lab_bench bench = *search->bench;
+    struct ferry_lab_outcome outcome;
+    const struct ferry_lab_point *point = find(search, bytes);
+    if (point && (point->whole || !whole))
+        return point;
+    bench.manner.until_paging = !whole;
+    ferry_lab_run(&bench, NULL, bytes, &outcome);
+    point = ferry_lab_note(search, bytes, &outcome);
+    ferry_lab_outcome_release(&outcome);
+    return point;
+}
+
+void ferry_lab_allow(struct ferry_lab_search *search, uint64_t whole_runs)
+{
+    uint64_t work = whole_runs * (search->bench->traces.named + search->bench->traces.object_count);
+    search->limit = search->work + (work > LITTLE_WORK ? work : LITTLE_WORK);
+}
+
+bool ferry_lab_may_go_on(const struct ferry_lab_search *search)
+{
+    return search->work < search->limit;
+}
+
+bool ferry_lab_spread(uint64_t *step, uint64_t count, uint64_t *number)
+{
+    uint64_t places = 1;
+    if (count == 0)
+        return false;
+    // The last one first: the others are the bits of their turn, from the other end.
+    if ((*step)++ == 0) {
+        *number = count - 1;
+        return true;
+    }
+    unsigned bits = 0;
+    for (; places < count - 1; places *= 2)
+        bits++;
+    for (; *step - 2 < places; ++*step) {
+        uint64_t turned = 0;
+        for (unsigned i = 0; i < bits; i++)
+            turned |= ((*step - 2) >> i & 1) << (bits - 1 - i);
+        *number = turned;
+        if (turned < count - 1)
+            return true;
+    }
+    return false;
+}

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sizes of video memory that the shipped manager was played at, each once, and what came of it.
+#ifndef FERRY_LAB_SEARCH_H
+#define FERRY_LAB_SEARCH_H
+
+#include "lab/bench.h"
+
+struct ferry_lab_point {
+    uint64_t bytes;
+    uint64_t moved; // bytes a frame in and out after the warm-up; only when played whole
+    bool fits;      // every job does
+    bool keeps;     // and so do the reservations
+    bool pages;     // something is evicted after the warm-up, or it does not fit
+    bool whole;     // played to the end: for `pages` alone a run ends where that is known
+};
+
+struct ferry_lab_search {
+    const struct ferry_lab_bench *bench;
+    struct ferry_lab_point *points;
+    size_t count, capacity;
+    uint64_t work, limit; // objects that jobs named in all runs, and where trying many ends
+    char problem[200];
+};
+
+#define FERRY_LAB_PAGE_BYTES UINT64_C(4096)
+
+void ferry_lab_search_end(struct ferry_lab_search *search);
+/// Bytes a frame in and out after the warm-up.
+uint64_t ferry_lab_per_frame(const struct ferry_lab_bench *bench, const struct ferry_lab_outcome *outcome);
+/// Keep what a run came to. NULL, with ->problem, when it failed, and not for want of room. Valid until the next one.
+const struct ferry_lab_point *ferry_lab_note(struct ferry_lab_search *search, uint64_t bytes,
+                                             const struct ferry_lab_outcome *outcome);
+/// Play a size (whole pages), unless it was. NULL as above.
+const struct ferry_lab_point *ferry_lab_try(struct ferry_lab_search *search, uint64_t bytes, bool whole);
+/// Runs that cost no more than so many whole ones, and many of a small trace, are allowed from now on.
+void ferry_lab_allow(struct ferry_lab_search *search, uint64_t whole_runs);
+bool ferry_lab_may_go_on(const struct ferry_lab_search *search);
+/// The next of `count` numbers, in an order in which those passed are always spread evenly: the ends first, then the
+/// middle, the quarters. *step begins at 0. False when all have been passed.
+bool ferry_lab_spread(uint64_t *step, uint64_t count, uint64_t *number);
+
+#endif
