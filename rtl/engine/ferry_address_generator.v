@@ -21,6 +21,8 @@ module ferry_address_generator #(
     parameter LISTS = 1,
     // 1: there is a page-table unit; 0: every virtual address is a RANGE fault.
     parameter TABLES = 1,
+    // 1: a job may be left half done, and resumed.
+    parameter [0:0] URGENT = 1,
     // 1: this side writes.
     parameter [0:0] WRITES = 0
 ) (
@@ -141,7 +143,8 @@ module ferry_address_generator #(
     reg        wraps_reg;
 
     wire from_list = list_reg && HAS_LISTS;
-    wire translated = (aperture_reg && HAS_APERTURE) || from_list || (virtual_reg && HAS_TABLES);
+    wire of_space = virtual_reg && HAS_TABLES;
+    wire translated = (aperture_reg && HAS_APERTURE) || from_list || of_space;
     // Pages beyond the aperture are not looked up, nor those beyond 48 bits.
     wire outside = (aperture_reg || virtual_reg) && outside_reg;
 
@@ -162,7 +165,7 @@ module ferry_address_generator #(
     wire        formal_trimmed, formal_descending;
 `endif
 
-    ferry_job_cutter cutter (
+    ferry_job_cutter #(.URGENT(URGENT)) cutter (
         .clk(clk), .rst(rst), .start(start), .base(base[31:0]), .last_byte(last_byte), .descending(descending),
         .chunk_end(chunk_end), .resume(resume), .resume_place(resume_place), .resume_last(resume_last), .trim(trim),
         .trim_top(trim_top), .give_up(give_up), .active(active), .in_segment(in_segment), .place(place), .load(load),
@@ -193,7 +196,7 @@ module ferry_address_generator #(
     // After a trim the present page is known: no other is needed.
     ferry_page_translate #(.HAS_APERTURE(HAS_APERTURE), .HAS_LISTS(HAS_LISTS), .HAS_TABLES(HAS_TABLES)) translate (
         .clk(clk), .rst(rst), .load(load), .load_page(load_page), .end_page(end_page), .stop(trim),
-        .wanted(in_segment && translated && room && !outside), .from_list(from_list), .from_tables(virtual_reg), .list_base(list_base_reg),
+        .wanted(in_segment && translated && room && !outside), .from_list(from_list), .from_tables(of_space), .list_base(list_base_reg),
         .pending(pending), .busy(translating), .answer(answer), .answer_page(answer_page), .answer_hit(answer_hit),
         .answer_snoop(answer_snoop), .answer_host(answer_host),
         .list_valid(list_valid), .list_ready(list_ready), .list_address(list_address),
@@ -207,10 +210,10 @@ module ferry_address_generator #(
     );
 
     wire [47:32] tables_high = high_reg[47:32] + {15'd0, tables_page[32]};
-    assign tables_lookup[`FERRY_LOOKUP_SPACE_RANGE] = space_reg;
-    assign tables_lookup[`FERRY_LOOKUP_PAGE_RANGE] = {tables_high, tables_page[31:12]};
+    assign tables_lookup[`FERRY_LOOKUP_SPACE_RANGE] = HAS_TABLES ? space_reg : 4'd0;
+    assign tables_lookup[`FERRY_LOOKUP_PAGE_RANGE] = HAS_TABLES ? {tables_high, tables_page[31:12]} : 36'd0;
     assign tables_lookup[`FERRY_LOOKUP_WRITE_RANGE] = WRITES;
-    assign tables_lookup[`FERRY_LOOKUP_PROTECTED_RANGE] = may_protected_reg;
+    assign tables_lookup[`FERRY_LOOKUP_PROTECTED_RANGE] = HAS_TABLES && may_protected_reg;
 
     // ---- Join ----
     wire        page_valid;
@@ -266,18 +269,18 @@ module ferry_address_generator #(
     wire [31:0] high = high_reg + {31'd0, position[32]};
 
     assign burst_valid = in_segment && (local_reg ? clear || exact_reg : !translated || page_valid || outside);
-    assign burst_host = !local_reg && !(virtual_reg && !page_host);
-    assign burst_nosnoop = (aperture_reg || virtual_reg) && !snoop;
+    assign burst_host = !local_reg && !(of_space && !page_host);
+    assign burst_nosnoop = (aperture_reg || of_space) && !snoop;
     assign burst_address = translated ? {12'd0, page, position[11:0]} : {high, position[31:0]};
     assign burst_position = position[31:0];
     assign burst_segment_last = last;
     assign burst_last = last && final_segment;
     assign burst_fault = range ? `FERRY_FAULT_KIND_RANGE
         : local_reg ? (protected_reg && !may_protected_reg ? `FERRY_FAULT_KIND_PROTECTED : `FERRY_FAULT_KIND_NONE)
-        : translated && !hit ? (virtual_reg ? page[19:12] : aperture_reg ? `FERRY_FAULT_KIND_APERTURE_INVALID
+        : translated && !hit ? (of_space ? page[19:12] : aperture_reg ? `FERRY_FAULT_KIND_APERTURE_INVALID
             : `FERRY_FAULT_KIND_RANGE)
         : `FERRY_FAULT_KIND_NONE;
-    assign burst_fault_level = page[21:20];
+    assign burst_fault_level = HAS_TABLES ? page[21:20] : 2'd0;
 
     assign give_up = abort && !translating;
     assign start_ready = (!active || (start_step && burst_last)) && !pending;

@@ -48,6 +48,10 @@ module ferry_engine #(
     parameter LISTS = 1,
     // 1: a side may be virtual, 0: there is no page-table unit, and a virtual address is a RANGE fault.
     parameter TABLES = 1,
+    // 1: a job may name host memory; 0: every address is taken for one of video memory, whatever its kind.
+    parameter [0:0] HOST = 1,
+    // 1: there are urgent jobs; 0: every job is taken for one that is not.
+    parameter [0:0] URGENT = 1,
     // log2 of the number of jobs that can wait or run: of those that are not urgent, and of urgent ones (not more).
     parameter LG_JOBS = 4,
     parameter LG_URGENT = 1,
@@ -245,7 +249,9 @@ module ferry_engine #(
     wire [15:0] write_list_base;
     wire [3:0]  write_space;
 
-    ferry_job_queue #(.LG_JOBS(LG_JOBS), .LG_URGENT(LG_URGENT), .LG_TURNS(LG_BETWEEN), .LISTS(LISTS)) queue (
+    ferry_job_queue #(
+        .LG_JOBS(LG_JOBS), .LG_URGENT(LG_URGENT), .LG_TURNS(LG_BETWEEN), .LISTS(LISTS), .HOST(HOST), .URGENT(URGENT)
+    ) queue (
         .clk(clk), .rst(rst), .hold(hold),
         .job_valid(job_valid), .job_ready(job_ready), .job(job),
         .view_urgent(view_urgent), .view_slot(view_slot), .view_packet_offset(view_packet_offset),
@@ -328,7 +334,7 @@ module ferry_engine #(
 
     ferry_read_side #(
         .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .APERTURE_PAGES(APERTURE_PAGES), .LISTS(LISTS), .TABLES(TABLES),
-        .LG_TURNS(LG_TURNS), .LG_READS(LG_READS), .LG_DATA(LG_DATA)
+        .HOST(HOST), .URGENT(URGENT), .LG_TURNS(LG_TURNS), .LG_READS(LG_READS), .LG_DATA(LG_DATA)
     ) read_side (
         .clk(clk), .rst(rst),
         .job_valid(read_valid), .job_take(read_take), .job_back(read_back), .job_urgent(read_urgent),
@@ -370,26 +376,8 @@ module ferry_engine #(
 
     // ---- Write side ----
     wire        burst_valid;
-    wire        burst_ready;
-    wire        burst_host;
-    wire [5:0]  burst_length;
-    wire [2:0]  burst_first_lane;
-    wire [2:0]  burst_last_lane;
-    wire        burst_last;
-    wire        burst_fill;
-    wire        bursts_done;
-    wire [LG_TURNS-1:0] word_turn;
-    wire        drain;
-    wire        drain_good;
-    wire        drain_done;
-    wire        side_active;
-    wire        side_resumed;
-    wire        side_urgent;
     wire [1:0]  side_slot;
-    wire        side_descending;
     wire        side_fault_valid;
-    wire [7:0]  side_fault_kind;
-    wire [31:0] side_fault_position;
     wire [1:0]  side_fault_level;
     wire        note_valid;
     wire        note_ready;
@@ -400,44 +388,6 @@ module ferry_engine #(
     wire        note_host;
     wire [1:0]  note_slot;
     wire [31:0] note_position;
-
-    ferry_write_side #(
-        .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .APERTURE_PAGES(APERTURE_PAGES), .LISTS(LISTS), .TABLES(TABLES),
-        .LG_TURNS(LG_TURNS), .LG_DATA(LG_DATA)
-    ) write_side (
-        .clk(clk), .rst(rst),
-        .job_valid(write_valid), .job_take(write_take), .job_back(write_back), .job_urgent(write_urgent),
-        .job_first(write_first), .job_op(write_op),
-        .job_kind(write_kind), .job_is_list(write_is_list), .job_unordered(write_unordered),
-        .job_protected(write_protected), .job_buffered(write_buffered), .job_slot(write_slot),
-        .job_descending(write_descending), .job_chunk_end(write_chunk_end), .job_base(write_base),
-        .job_empty(1'b0), .job_last(write_last), .job_list_base(write_list_base),
-        .job_space(write_space), .fault_level(side_fault_level),
-        .fill_over(fill_over), .fill_cut(fill_cut), .drop(drop), .local_limit(limit), .protect_base(closed_base),
-        .protect_limit(closed_limit),
-        .push_good(tell_good), .push_bad(tell_bad), .push_cut(tell_cut), .push_last(tell_last), .resolved(resolved),
-        .burst_valid(burst_valid), .burst_ready(burst_ready), .burst_host(burst_host), .burst_length(burst_length),
-        .burst_first_lane(burst_first_lane), .burst_last_lane(burst_last_lane), .burst_last(burst_last),
-        .burst_fill(burst_fill), .bursts_done(bursts_done), .word_turn(word_turn), .drain(drain), .drain_good(drain_good),
-        .drain_done(drain_done), .give_up(give_up), .active(side_active), .active_turn(side_turn),
-        .active_resumed(side_resumed), .active_urgent(side_urgent), .active_slot(side_slot),
-        .active_descending(side_descending), .fault_valid(side_fault_valid),
-        .fault_kind(side_fault_kind), .fault_position(side_fault_position),
-        .note_valid(note_valid), .note_ready(note_ready), .note_marker(note_marker), .note_last(note_last),
-        .note_cut(note_cut), .note_urgent(note_urgent), .note_host(note_host), .note_slot(note_slot), .note_position(note_position),
-        .list_valid(lists_valid[1]), .list_ready(lists_ready[1]), .list_address(lists_address[31:16]),
-        .list_data_valid(lists_data_valid[1]), .list_data(lists_data),
-        .lookup_valid(write_lookup_valid), .lookup_ready(write_lookup_ready), .lookup_page(write_lookup_page),
-        .result_valid(write_result_valid), .result_hit(write_result[`FERRY_TRANSLATION_HIT_RANGE]),
-        .result_snoop(write_result[`FERRY_TRANSLATION_SNOOP_RANGE]),
-        .result_page(write_result[`FERRY_TRANSLATION_PAGE_RANGE]),
-        .tables_valid(tables_valid[1]), .tables_lookup(tables_lookup[2*`FERRY_LOOKUP_BITS-1:`FERRY_LOOKUP_BITS]),
-        .tables_answer_valid(tables_answer_valid[1]), .tables_answer(tables_answer),
-        .slot_tags(slot_tags), .local_aw(m_axi_local_aw), .local_awvalid(m_axi_local_awvalid),
-        .local_awready(m_axi_local_awready), .host_aw(m_axi_host_aw), .host_awvalid(m_axi_host_awvalid),
-        .host_awready(m_axi_host_awready)
-    );
-
     wire        record_valid;
     wire [LG_TURNS-1:0] record_turn;
     wire [1:0]  record_slot;
@@ -446,32 +396,52 @@ module ferry_engine #(
     wire [31:0] record_position;
     wire [31:0] record_written;
 
-    ferry_write_data #(.LG_TURNS(LG_TURNS)) write_data (
-        .clk(clk), .rst(rst),
-        .burst_valid(burst_valid), .burst_ready(burst_ready), .burst_host(burst_host), .burst_length(burst_length),
-        .burst_first_lane(burst_first_lane), .burst_last_lane(burst_last_lane), .burst_last(burst_last),
-        .burst_fill(burst_fill), .bursts_done(bursts_done), .word_turn(word_turn), .drain(drain), .drain_good(drain_good),
-        .drain_done(drain_done), .side_active(side_active), .side_turn(side_turn), .side_resumed(side_resumed),
-        .side_urgent(side_urgent), .side_slot(side_slot),
-        .side_descending(side_descending), .side_fault_valid(side_fault_valid), .side_fault_kind(side_fault_kind),
-        .side_fault_position(side_fault_position),
-        .word_valid(word_valid), .word_take(word_take), .word(word), .word_last(word_last), .word_bad(word_bad),
-        .word_bad_last(word_bad_last), .lost(lost), .resolved(resolved),
-        .poison(poison), .record_valid(record_valid), .record_turn(record_turn), .record_slot(record_slot),
-        .record_write(record_write), .record_kind(record_kind), .record_position(record_position),
-        .record_written(record_written),
-        .wdata(wdata), .wstrb(wstrb), .wlast(wlast),
-        .local_wvalid(m_axi_local_wvalid), .local_wready(m_axi_local_wready), .host_wvalid(m_axi_host_wvalid),
-        .host_wready(m_axi_host_wready)
+    ferry_write_path #(
+        .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .APERTURE_PAGES(APERTURE_PAGES), .LISTS(LISTS), .TABLES(TABLES),
+        .HOST(HOST), .URGENT(URGENT), .LG_TURNS(LG_TURNS), .LG_DATA(LG_DATA)
+    ) write_path (
+        .clk(clk), .rst(rst), .job_valid(write_valid), .job_take(write_take), .job_back(write_back), .job_urgent(write_urgent),
+        .job_first(write_first), .job_op(write_op), .job_kind(write_kind), .job_is_list(write_is_list),
+        .job_unordered(write_unordered), .job_protected(write_protected), .job_buffered(write_buffered), .job_slot(write_slot),
+        .job_descending(write_descending), .job_chunk_end(write_chunk_end), .job_base(write_base), .job_last(write_last),
+        .job_list_base(write_list_base), .job_space(write_space), .fill_over(fill_over), .fill_cut(fill_cut), .drop(drop),
+        .local_limit(limit), .protect_base(closed_base), .protect_limit(closed_limit), .push_good(tell_good),
+        .push_bad(tell_bad), .push_cut(tell_cut && URGENT), .push_last(tell_last), .burst_valid(burst_valid), .give_up(give_up),
+        .side_turn(side_turn), .side_slot(side_slot), .side_fault_valid(side_fault_valid), .side_fault_level(side_fault_level),
+        .note_valid(note_valid), .note_ready(note_ready), .note_marker(note_marker), .note_last(note_last), .note_cut(note_cut),
+        .note_urgent(note_urgent), .note_host(note_host), .note_slot(note_slot), .note_position(note_position),
+        .list_valid(lists_valid[1]), .list_ready(lists_ready[1]), .list_address(lists_address[31:16]),
+        .list_data_valid(lists_data_valid[1]), .list_data(lists_data), .lookup_valid(write_lookup_valid),
+        .lookup_ready(write_lookup_ready), .lookup_page(write_lookup_page), .result_valid(write_result_valid),
+        .result_hit(write_result[`FERRY_TRANSLATION_HIT_RANGE]), .result_snoop(write_result[`FERRY_TRANSLATION_SNOOP_RANGE]),
+        .result_page(write_result[`FERRY_TRANSLATION_PAGE_RANGE]), .tables_valid(tables_valid[1]),
+        .tables_lookup(tables_lookup[2*`FERRY_LOOKUP_BITS-1:`FERRY_LOOKUP_BITS]), .tables_answer_valid(tables_answer_valid[1]),
+        .tables_answer(tables_answer), .slot_tags(slot_tags), .local_aw(m_axi_local_aw), .local_awvalid(m_axi_local_awvalid),
+        .local_awready(m_axi_local_awready), .host_aw(m_axi_host_aw), .host_awvalid(m_axi_host_awvalid),
+        .host_awready(m_axi_host_awready), .word_valid(word_valid), .word_take(word_take), .word(word), .word_last(word_last),
+        .word_bad(word_bad), .word_bad_last(word_bad_last), .lost(lost), .resolved(resolved), .poison(poison),
+        .record_valid(record_valid), .record_turn(record_turn), .record_slot(record_slot), .record_write(record_write),
+        .record_kind(record_kind), .record_position(record_position), .record_written(record_written), .wdata(wdata),
+        .wstrb(wstrb), .wlast(wlast), .local_wvalid(m_axi_local_wvalid), .local_wready(m_axi_local_wready),
+        .host_wvalid(m_axi_host_wvalid), .host_wready(m_axi_host_wready)
     );
 
     // ---- What the page tables said of a fault ----
     wire [`FERRY_ENGINE_FAULT_BITS-1:0] plain_fault;
-    ferry_fault_entries fault_entries (
-        .clk(clk), .rst(rst), .slot_free(poison_clear), .read_met(read_fault_met), .read_slot(read_fault_slot),
-        .read_level(read_fault_level), .read_entry(tables_seen[63:0]), .write_met(side_fault_valid), .write_slot(side_slot),
-        .write_level(side_fault_level), .write_entry(tables_seen[127:64]), .plain(plain_fault), .fault(fault)
-    );
+    generate
+        if (TABLES != 0) begin : g_fault_entries
+            ferry_fault_entries fault_entries (
+                .clk(clk), .rst(rst), .slot_free(poison_clear), .read_met(read_fault_met), .read_slot(read_fault_slot),
+                .read_level(read_fault_level), .read_entry(tables_seen[63:0]), .write_met(side_fault_valid),
+                .write_slot(side_slot), .write_level(side_fault_level), .write_entry(tables_seen[127:64]), .plain(plain_fault),
+                .fault(fault)
+            );
+        end else begin : g_plain_faults
+            assign fault = plain_fault;
+            wire unused_tables = &{1'b0, tables_seen, read_fault_met, read_fault_slot, read_fault_level, side_slot,
+                side_fault_valid, side_fault_level};
+        end
+    endgenerate
 
     // ---- Retirement ----
     wire wrote_local = m_axi_local_wvalid && m_axi_local_wready;
@@ -480,22 +450,18 @@ module ferry_engine #(
     wire progress = read_progress || table_read || write_beat || burst_valid || word_take || write_take
         || (m_axi_local_awvalid && m_axi_local_awready) || (m_axi_host_awvalid && m_axi_host_awready);
 
-    ferry_retire #(.LG_TURNS(LG_TURNS), .LG_WRITES(LG_WRITES)) retirement (
-        .clk(clk), .rst(rst),
-        .note_valid(note_valid), .note_ready(note_ready), .note_marker(note_marker), .note_last(note_last),
+    ferry_retire #(.HOST(HOST), .URGENT(URGENT), .LG_TURNS(LG_TURNS), .LG_WRITES(LG_WRITES)) retirement (
+        .clk(clk), .rst(rst), .note_valid(note_valid), .note_ready(note_ready), .note_marker(note_marker), .note_last(note_last),
         .note_cut(note_cut), .note_urgent(note_urgent), .note_host(note_host), .note_slot(note_slot),
-        .note_position(note_position), .busy(busy_write),
-        .record_valid(record_valid), .record_turn(record_turn), .record_slot(record_slot),
-        .record_write(record_write), .record_kind(record_kind), .record_position(record_position),
-        .record_written(record_written),
-        .local_berror(m_axi_local_bresp[1]), .local_bvalid(m_axi_local_bvalid), .local_bready(m_axi_local_bready),
-        .host_berror(m_axi_host_bresp[1]), .host_bvalid(m_axi_host_bvalid), .host_bready(m_axi_host_bready),
-        .job_busy(busy), .shown_normal(shown_normal), .shown_urgent(shown_urgent), .view_shown(view_shown),
-        .view_urgent(view_urgent), .retire(retire), .retire_urgent(retire_urgent), .lost(lost), .over(over),
-        .job_descending(view_descending), .job_slot(view_slot), .job_packet_offset(view_packet_offset),
-        .timeout(timeout), .progress(progress), .resetting(resetting_reg),
-        .poison(poison), .poison_clear(poison_clear), .fault_valid(fault_valid), .fault(plain_fault),
-        .fault_clear(fault_clear)
+        .note_position(note_position), .busy(busy_write), .record_valid(record_valid), .record_turn(record_turn),
+        .record_slot(record_slot), .record_write(record_write), .record_kind(record_kind), .record_position(record_position),
+        .record_written(record_written), .local_berror(m_axi_local_bresp[1]), .local_bvalid(m_axi_local_bvalid),
+        .local_bready(m_axi_local_bready), .host_berror(m_axi_host_bresp[1]), .host_bvalid(m_axi_host_bvalid),
+        .host_bready(m_axi_host_bready), .job_busy(busy), .shown_normal(shown_normal), .shown_urgent(shown_urgent),
+        .view_shown(view_shown), .view_urgent(view_urgent), .retire(retire), .retire_urgent(retire_urgent), .lost(lost),
+        .over(over), .job_descending(view_descending), .job_slot(view_slot), .job_packet_offset(view_packet_offset),
+        .timeout(timeout), .progress(progress), .resetting(resetting_reg), .poison(poison), .poison_clear(poison_clear),
+        .fault_valid(fault_valid), .fault(plain_fault), .fault_clear(fault_clear)
     );
 
     // ---- Reset: every job is dropped, which ends when none is left to be told of ----

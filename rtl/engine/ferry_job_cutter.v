@@ -7,7 +7,10 @@
 // there.
 `default_nettype none
 
-module ferry_job_cutter (
+module ferry_job_cutter #(
+    // 1: a job may be resumed.
+    parameter [0:0] URGENT = 1
+) (
     // Clock, and synchronous reset, active high.
     input  wire clk,
     input  wire rst,
@@ -87,11 +90,18 @@ module ferry_job_cutter (
         .second(load_reg), .word0({1'b0, base}), .word1(chunk_position_reg), .chosen(load_position)
     );
     wire [31:0] load_last = load_reg ? {23'd0, chunk_reg} : last_byte;
-    wire        load_left = !load_reg && resume;
+    wire        load_left = !load_reg && resume && URGENT;
     wire [32:0] load_from;
-    ferry_choice #(.WIDTH(33)) left_or_begun (
-        .second(load_left), .word0(load_position), .word1(resume_place), .chosen(load_from)
-    );
+    generate
+        if (URGENT) begin : g_resume
+            ferry_choice #(.WIDTH(33)) left_or_begun (
+                .second(load_left), .word0(load_position), .word1(resume_place), .chosen(load_from)
+            );
+        end else begin : g_begin
+            assign load_from = load_position;
+            wire unused = &{1'b0, resume_place};
+        end
+    endgenerate
     assign load = (start && !descending) || load_reg;
     assign load_further = load_reg;
     assign load_page = load_from[32:12];

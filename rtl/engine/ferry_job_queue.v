@@ -19,7 +19,11 @@ module ferry_job_queue #(
     // log2 of the turns between the sides.
     parameter LG_TURNS = 4,
     // 1: a side of a COPY may be a page list.
-    parameter LISTS = 1
+    parameter LISTS = 1,
+    // 1: a job may name host memory; 0: every address is taken for one of video memory, whatever its kind.
+    parameter [0:0] HOST = 1,
+    // 1: there are urgent jobs; 0: every job is taken for one that is not.
+    parameter [0:0] URGENT = 1
 ) (
     // Clock, and synchronous reset, active high.
     input  wire clk,
@@ -104,7 +108,7 @@ module ferry_job_queue #(
     wire [1:0]  job_list = job[`FERRY_JOB_LIST_RANGE];
     wire        job_unordered = job[`FERRY_JOB_UNORDERED_RANGE];
     wire        job_protected = job[`FERRY_JOB_PROTECTED_RANGE];
-    wire        job_urgent = job[`FERRY_JOB_URGENT_RANGE];
+    wire        job_urgent = job[`FERRY_JOB_URGENT_RANGE] && URGENT;
     wire [1:0]  job_slot = job[`FERRY_JOB_SLOT_RANGE];
     wire [1:0]  job_pattern_log2 = job[`FERRY_JOB_PATTERN_LOG2_RANGE];
     wire [15:0] job_packet_offset = job[`FERRY_JOB_PACKET_OFFSET_RANGE];
@@ -156,19 +160,27 @@ module ferry_job_queue #(
 `endif
     );
 
-    ferry_job_pointers #(.LG_JOBS(LG_URGENT), .LG_WAITING(LG_URGENT_WAITING), .KEEP(0)) urgent (
-        .clk(clk), .rst(rst), .accept(accept && job_urgent),
-        .read_take(read_take && read_urgent), .read_back(1'b0),
-        .write_take(write_take && write_urgent), .write_back(1'b0),
-        .retire(retire && retire_urgent), .over(over && retire_urgent), .told(jobs_retired_urgent),
-        .in_job(urgent_in), .shown_job(urgent_shown), .in_waiting(urgent_in_waiting), .next_waiting(urgent_next),
-        .room(urgent_room), .busy(urgent_busy), .read_waits_next(urgent_waits_next),
-        .shown_waits(shown_urgent), .read_first(urgent_read_first), .write_first(urgent_write_first)
+    generate
+        if (URGENT) begin : g_urgent
+            ferry_job_pointers #(.LG_JOBS(LG_URGENT), .LG_WAITING(LG_URGENT_WAITING), .KEEP(0)) urgent (
+                .clk(clk), .rst(rst), .accept(accept && job_urgent),
+                .read_take(read_take && read_urgent), .read_back(1'b0),
+                .write_take(write_take && write_urgent), .write_back(1'b0),
+                .retire(retire && retire_urgent), .over(over && retire_urgent), .told(jobs_retired_urgent),
+                .in_job(urgent_in), .shown_job(urgent_shown), .in_waiting(urgent_in_waiting), .next_waiting(urgent_next),
+                .room(urgent_room), .busy(urgent_busy), .read_waits_next(urgent_waits_next),
+                .shown_waits(shown_urgent), .read_first(urgent_read_first), .write_first(urgent_write_first)
 `ifdef FORMAL
-        , .formal_in(urgent_in_reg), .formal_oldest(urgent_oldest), .formal_read(urgent_read_reg),
-        .formal_write(urgent_write_reg), .formal_shown(urgent_shown_reg), .formal_waiting(urgent_waiting_reg)
+                , .formal_in(urgent_in_reg), .formal_oldest(urgent_oldest), .formal_read(urgent_read_reg),
+                .formal_write(urgent_write_reg), .formal_shown(urgent_shown_reg), .formal_waiting(urgent_waiting_reg)
 `endif
-    );
+            );
+        end else begin : g_no_urgent
+            assign {urgent_in, urgent_shown, urgent_in_waiting, urgent_next} = 0;
+            assign {urgent_room, urgent_busy, urgent_waits_next, urgent_read_first, urgent_write_first} = 5'd0;
+            assign {shown_urgent, jobs_retired_urgent} = 17'd0;
+        end
+    endgenerate
 
     assign job_ready = (job_urgent ? urgent_room : normal_room) && !hold;
     assign busy = normal_busy || urgent_busy;
@@ -184,7 +196,7 @@ module ferry_job_queue #(
     // 32 bits: of the upper ones only whether they are the same. If they differ by more than one, the ranges are apart, and to go
     // down without need is harmless.
     wire [32:0] beyond = {1'b0, job_destination[31:0]} + {1'b0, ~job_source[31:0]};
-    wire descending = is_copy && !source_list && !destination_list && job_source_kind == job_destination_kind
+    wire descending = is_copy && !source_list && !destination_list && (job_source_kind == job_destination_kind || !HOST)
         && beyond[31:0] < last && !empty && beyond[32] == (job_destination[63:32] == job_source[63:32]);
     // The side that is a list needs an offset instead of an address: the list's place rides above it.
     wire [63:0] source = {source_list ? job_list_address : job_source[63:48], job_source[47:0]};
@@ -212,7 +224,7 @@ module ferry_job_queue #(
     // ---- Faults ----
     reg [NAME_BITS-1:0] view_reg;
     always @(posedge clk) begin
-        view_reg <= view_urgent ? urgent_names[urgent_shown] : names[normal_shown];
+        view_reg <= view_urgent && URGENT ? urgent_names[urgent_shown] : names[normal_shown];
     end
     assign {view_descending, view_slot, view_packet_offset[15:3]} = view_reg;
     assign view_packet_offset[2:0] = 3'd0;
@@ -220,8 +232,13 @@ module ferry_job_queue #(
     // ---- Read side: its next job's place is known as the cycle begins, so that the job's fields are there early ----
     reg [LG_WAITING:0] place_reg;
     reg        waits_reg;
-    wire [1:0] destination_kind;
-    wire       destination_is_list;
+    // What is written to a memory and read back is no constant to who simplifies, so what there is not is left out here.
+    wire [1:0] source_kind_kept, destination_kind_kept;
+    wire [1:0] destination_kind = HOST ? destination_kind_kept : `FERRY_ADDRESS_KIND_LOCAL;
+    wire       source_is_list_kept, destination_is_list_kept;
+    wire       destination_is_list = destination_is_list_kept && LISTS != 0;
+    assign read_kind = HOST ? source_kind_kept : `FERRY_ADDRESS_KIND_LOCAL;
+    assign read_is_list = source_is_list_kept && LISTS != 0;
     wire [63:0] read_destination;
 
     always @(posedge clk) begin
@@ -234,12 +251,13 @@ module ferry_job_queue #(
         end
     end
 
-    assign read_urgent = place_reg[LG_WAITING];
+    assign read_urgent = place_reg[LG_WAITING] && URGENT;
     assign urgent_waits = read_urgent;
     assign read_valid = waits_reg && turn_room;
     assign read_first = read_urgent ? urgent_read_first : normal_read_first;
-    assign {read_op, read_kind, destination_kind, read_is_list, destination_is_list, read_unordered, read_protected, read_slot,
-            read_pattern_log2, read_descending, read_base, read_destination, read_empty, read_last, read_space} = waiting[place_reg];
+    assign {read_op, source_kind_kept, destination_kind_kept, source_is_list_kept, destination_is_list_kept, read_unordered,
+            read_protected, read_slot, read_pattern_log2, read_descending, read_base, read_destination, read_empty, read_last,
+            read_space} = waiting[place_reg];
     assign read_list_base = read_base[63:48];
     // The read side goes down by the destination's blocks too.
     assign read_chunk_end = read_destination[8:0] + read_last[8:0];
@@ -254,7 +272,8 @@ module ferry_job_queue #(
     // ---- Write side ----
     // The turn that it is offered stands in flip-flops: its first burst is worked out as it is taken. No data comes so early that
     // this holds it up.
-    wire turn_valid, turn_silent, turn_fill;
+    wire turn_valid, turn_urgent, turn_silent, turn_fill, turn_is_list;
+    wire [1:0] turn_kind;
     wire [TURN_BITS-1:0] turn;
     reg  turn_valid_reg;
     reg  [TURN_BITS-1:0] turn_reg;
@@ -282,8 +301,11 @@ module ferry_job_queue #(
             turn_valid_reg <= 1'b0;
         end
     end
-    assign {write_urgent, turn_silent, turn_fill, write_unordered, write_kind, write_is_list, write_protected,
+    assign {turn_urgent, turn_silent, turn_fill, write_unordered, turn_kind, turn_is_list, write_protected,
             write_buffered, write_slot, write_descending, write_base, write_last, write_space} = turn_reg;
+    assign write_urgent = turn_urgent && URGENT;
+    assign write_kind = HOST ? turn_kind : `FERRY_ADDRESS_KIND_LOCAL;
+    assign write_is_list = turn_is_list && LISTS != 0;
     assign write_valid = turn_valid_reg;
     assign write_first = write_urgent ? urgent_write_first : normal_write_first;
     assign write_op = turn_silent ? `FERRY_JOB_OP_READ : turn_fill ? `FERRY_JOB_OP_FILL : `FERRY_JOB_OP_COPY;

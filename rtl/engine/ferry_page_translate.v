@@ -94,12 +94,24 @@ module ferry_page_translate #(
     assign busy = ask || (pending_reg && !answer);
     assign answer = pending_reg && (HAS_LISTS || HAS_APERTURE || HAS_TABLES)
         && (from_list ? list_data_valid : of_tables ? tables_answer_valid : result_valid);
-    ferry_choice #(.WIDTH(40)) from_where (
-        .second(from_list), .word0(result_page), .word1(list_data[51:12]), .chosen(asked_page)
-    );
-    ferry_choice #(.WIDTH(40)) or_tables (
-        .second(of_tables), .word0(asked_page), .word1(tables_tell), .chosen(answer_page)
-    );
+    // A choice keeps its border, so none is made between what there is not.
+    generate
+        if (HAS_LISTS && HAS_APERTURE) begin : g_either
+            ferry_choice #(.WIDTH(40)) from_where (
+                .second(from_list), .word0(result_page), .word1(list_data[51:12]), .chosen(asked_page)
+            );
+        end else begin : g_one
+            assign asked_page = HAS_LISTS ? list_data[51:12] : result_page;
+        end
+        if (HAS_TABLES) begin : g_tables
+            ferry_choice #(.WIDTH(40)) or_tables (
+                .second(of_tables), .word0(asked_page), .word1(tables_tell), .chosen(answer_page)
+            );
+        end else begin : g_no_tables
+            assign answer_page = asked_page;
+            wire unused = &{1'b0, tables_tell};
+        end
+    endgenerate
     assign answer_hit = from_list ? list_sound : of_tables ? tables_hit : result_hit;
     assign answer_snoop = from_list || (of_tables ? tables_answer[`FERRY_PAGE_SNOOP_RANGE] : result_snoop);
     assign answer_host = !of_tables || tables_answer[`FERRY_PAGE_HOST_RANGE];

@@ -26,6 +26,9 @@ module ferry_read_side #(
     parameter LISTS = 1,
     // 1: there is a page-table unit.
     parameter TABLES = 1,
+    // 1: there is host memory; there are urgent jobs.
+    parameter [0:0] HOST = 1,
+    parameter [0:0] URGENT = 1,
     // Bits of a turn's number.
     parameter LG_TURNS = 5,
     // log2 of the read bursts and tokens between address and data.
@@ -232,7 +235,7 @@ module ferry_read_side #(
 
     ferry_address_generator #(
         .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .APERTURE_PAGES(APERTURE_PAGES), .LISTS(LISTS), .TABLES(TABLES),
-        .WRITES(0)
+        .URGENT(URGENT), .WRITES(0)
     ) generator (
         .clk(clk), .rst(rst),
         .start(start && !no_bursts), .start_ready(generator_ready), .base(job_base), .last_byte(job_last),
@@ -323,10 +326,10 @@ module ferry_read_side #(
 `endif
     wire        head_valid = head_valid_reg;
     wire [ENTRY_BITS-1:0] head = head_reg;
-    wire        head_cut = head[ENTRY_BITS-1];
+    wire        head_cut = head[ENTRY_BITS-1] && URGENT;
     wire        head_fault = head[ENTRY_BITS-2];
     wire [1:0]  head_type = head[ENTRY_BITS-3 -: 2];
-    wire        head_host = head[ENTRY_BITS-5];
+    wire        head_host = head[ENTRY_BITS-5] && HOST;
 
     ferry_fifo #(.WIDTH(ENTRY_BITS), .LG_DEPTH(LG_READS)) entries_fifo (
         .clk(clk), .rst(rst), .in_valid(step || token_step), .in_ready(entry_ready), .in_data(entry),
@@ -337,7 +340,7 @@ module ferry_read_side #(
     );
 
     wire fault_take;
-    ferry_realigner #(.LG_TURNS(LG_TURNS)) realigner (
+    ferry_realigner #(.LG_TURNS(LG_TURNS), .HOST(HOST)) realigner (
         .clk(clk), .rst(rst),
         .burst_valid(head_valid), .burst_ready(head_ready), .burst_type(head_type), .burst_host(head_host),
         .burst_position(head[45:14]), .burst_length(head[13:8]), .burst_first(head[7]), .burst_segment_last(head[6]),

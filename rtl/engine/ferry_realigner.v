@@ -10,7 +10,9 @@
 
 module ferry_realigner #(
     // Bits of a turn's number.
-    parameter LG_TURNS = 5
+    parameter LG_TURNS = 5,
+    // 1: there is host memory.
+    parameter [0:0] HOST = 1
 ) (
     // Clock, and synchronous reset, active high.
     input  wire clk,
@@ -105,7 +107,14 @@ module ferry_realigner #(
     // Stages of two inputs each: where the word is from, then turned by one, two and four lanes.
     wire [63:0] word_read, word, turned1, turned2, turned;
 
-    ferry_choice from_port (.second(burst_host), .word0(local_rdata), .word1(host_rdata), .chosen(word_read));
+    generate
+        if (HOST) begin : g_host
+            ferry_choice from_port (.second(burst_host), .word0(local_rdata), .word1(host_rdata), .chosen(word_read));
+        end else begin : g_local
+            assign word_read = local_rdata;
+            wire unused = &{1'b0, host_rdata};
+        end
+    endgenerate
     ferry_choice from_fill (.second(burst_type == TYPE_FILL), .word0(word_read), .word1(pattern), .chosen(word));
     ferry_choice turn1 (.second(burst_shift[0]), .word0(word), .word1({word[55:0], word[63:56]}), .chosen(turned1));
     ferry_choice turn2 (

@@ -11,6 +11,9 @@
 `default_nettype none
 
 module ferry_retire #(
+    // 1: there is host memory; there are urgent jobs.
+    parameter [0:0] HOST = 1,
+    parameter [0:0] URGENT = 1,
     // Bits of a turn's number.
     parameter LG_TURNS = 5,
     // log2 of the number of write bursts and markers outstanding.
@@ -89,16 +92,17 @@ module ferry_retire #(
     wire        head_take;
     wire        marker;
     wire        last;
-    wire        cut;
-    wire        urgent;
-    wire        host;
+    wire        noted_cut, noted_urgent, noted_host;
+    wire        cut = noted_cut && URGENT;
+    wire        urgent = noted_urgent && URGENT;
+    wire        host = noted_host && HOST;
     wire [1:0]  slot;
     wire [31:0] position;
 
     ferry_fifo #(.WIDTH(NOTE_BITS), .LG_DEPTH(LG_WRITES)) notes (
         .clk(clk), .rst(rst), .in_valid(note_valid), .in_ready(note_ready),
         .in_data({note_marker, note_last, note_cut, note_urgent, note_host, note_slot, note_position}),
-        .out_valid(head_valid), .out_ready(head_take), .out_data({marker, last, cut, urgent, host, slot, position})
+        .out_valid(head_valid), .out_ready(head_take), .out_data({marker, last, noted_cut, noted_urgent, noted_host, slot, position})
     );
 
     // ---- Responses that cannot be used yet wait here; there are never more than notes, so there is always room ----
@@ -249,7 +253,7 @@ module ferry_retire #(
             urgent_reg <= urgent;
         end else if (!look_reg && lost && shown_valid) begin
             look_reg <= 1'b1;
-            urgent_reg <= !shown_normal;
+            urgent_reg <= !shown_normal && URGENT;
         end
 
         if (fault_clear) begin

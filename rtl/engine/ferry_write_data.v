@@ -6,6 +6,9 @@
 `default_nettype none
 
 module ferry_write_data #(
+    // 1: there is host memory; there are urgent jobs.
+    parameter [0:0] HOST = 1,
+    parameter [0:0] URGENT = 1,
     // Bits of a turn's number.
     parameter LG_TURNS = 5
 ) (
@@ -80,7 +83,8 @@ module ferry_write_data #(
 
     wire        have_burst;
     wire        burst_end;
-    wire        host;
+    wire        kept_host;
+    wire        host = kept_host && HOST;
     wire [5:0]  length;
     wire [2:0]  first_lane;
     wire [2:0]  last_lane;
@@ -88,7 +92,8 @@ module ferry_write_data #(
     wire        fill;
     wire [1:0]  slot;
     wire        descending;
-    wire        resumed;
+    wire        kept_resumed;
+    wire        resumed = kept_resumed && URGENT;
 
 `ifdef FORMAL
     wire [BURST_BITS-1:0] formal_burst;
@@ -99,7 +104,7 @@ module ferry_write_data #(
         .in_data({burst_host, burst_length, burst_first_lane, burst_last_lane, burst_last, burst_fill, side_slot,
             side_descending, side_resumed}),
         .out_valid(have_burst), .out_ready(burst_end),
-        .out_data({host, length, first_lane, last_lane, last, fill, slot, descending, resumed})
+        .out_data({kept_host, length, first_lane, last_lane, last, fill, slot, descending, kept_resumed})
 `ifdef FORMAL
         , .formal_held(formal_waits), .formal_word(formal_burst)
 `endif

@@ -25,6 +25,8 @@ module ferry_write_side #(
     parameter LISTS = 1,
     // 1: there is a page-table unit.
     parameter TABLES = 1,
+    // 1: there are urgent jobs.
+    parameter [0:0] URGENT = 1,
     // Bits of a turn's number.
     parameter LG_TURNS = 5,
     // log2 of the words in the data FIFO.
@@ -223,7 +225,7 @@ module ferry_write_side #(
 
     ferry_address_generator #(
         .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .APERTURE_PAGES(APERTURE_PAGES), .LISTS(LISTS), .TABLES(TABLES),
-        .WRITES(1)
+        .URGENT(URGENT), .WRITES(1)
     ) generator (
         .clk(clk), .rst(rst),
         .start(start && !silent), .start_ready(generator_ready), .base(job_base), .last_byte(job_last),

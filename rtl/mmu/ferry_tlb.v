@@ -125,8 +125,9 @@ module ferry_tlb (
     wire [2:0] read_place = (read_way ? grouped[1] : grouped[0]) ? (read_way ? froms[5:3] : froms[2:0]) : page[14:12];
     assign known = |found;
 
-    // The way that is filled: the line's own if it has one, or the next in turn.
-    assign fill_way = !fill_first ? fill_way_reg : line == 2'd0 ? next_way_reg : !line[0];
+    // The way that is filled: the line's own if it has one, or one in which there is none, or the next in turn.
+    wire       free_way = &valid_now || valid_now == 2'd0 ? next_way_reg : valid_now[0];
+    assign fill_way = !fill_first ? fill_way_reg : line == 2'd0 ? free_way : !line[0];
     wire [1:0] filled = {fill_way, !fill_way};
 
     always @(posedge clk) begin

@@ -13,6 +13,8 @@ module ferry_address_generator #(
     parameter LISTS = 1,
     // 1: there is a page-table unit.
     parameter TABLES = 1,
+    // 1: a job may be left half done, and resumed.
+    parameter [0:0] URGENT = 1,
     // 1: this side writes.
     parameter [0:0] WRITES = 0
 ) (

@@ -135,7 +135,8 @@ module copy_engine #(
     wire [`FERRY_AXI_W_BITS-1:0] unused_host_w;
 
     ferry_engine #(
-        .LOCAL_ADDRESS_BITS(ADDRESS_BITS), .APERTURE_PAGES(0), .LISTS(0), .TABLES(0), .LG_JOBS(LG_DESCRIPTORS)
+        .LOCAL_ADDRESS_BITS(ADDRESS_BITS), .APERTURE_PAGES(0), .LISTS(0), .TABLES(0), .HOST(0), .URGENT(0),
+        .LG_JOBS(LG_DESCRIPTORS)
     ) engine (
         .clk(clk), .rst(rst), .job_valid(descriptor_valid), .job_ready(descriptor_ready), .job(job), .slot_tags(32'd0),
         .jobs_retired(done), .jobs_retired_urgent(unused_urgent), .poison(unused_poison),

@@ -411,6 +411,31 @@ std::string what_it_costs()
     return "";
 }
 
+// Two lines in each of sixteen sets: the lower 32 KiB of every 64 KiB of a MiB, then the upper ones, are all
+// remembered.
+std::string every_line_has_its_place()
+{
+    Simple bench;
+    uint64_t begin = bench.address & ~0xfffffull;
+    for (unsigned page = 0; page < 256; page++)
+        bench.lowest(begin + page * PAGE) = VALID | LEAF | (0x2000000 + ((page * 37) % 256) * PAGE);
+    for (unsigned line = 0; line < 32; line++) {
+        if (!bench.right({3, begin + line % 16 * 0x10000 + line / 16 * 0x8000}))
+            return bench.wrong;
+        for (unsigned i = 0; i < 20; i++)
+            bench.step();
+    }
+    for (unsigned page = 0; page < 256; page++) {
+        uint64_t cycles;
+        bench.get(0, {3, begin + page * PAGE}, &cycles);
+        if (cycles != 1)
+            return "page " + std::to_string(page) + " was not remembered: " + std::to_string(cycles) + " cycles";
+        if (!bench.right({3, begin + page * PAGE}))
+            return bench.wrong;
+    }
+    return "";
+}
+
 std::string random_tables()
 {
     uint64_t hits = 0, faults = 0, edits = 0, forgotten = 0;
@@ -452,6 +477,7 @@ int main(int argc, char **argv)
                  {"page_tables_forgetting_in_each_cycle", forgetting_in_each_cycle},
                  {"page_tables_sides_beside_each_other", sides_beside_each_other},
                  {"page_tables_what_it_costs", what_it_costs},
+                 {"page_tables_every_line_has_its_place", every_line_has_its_place},
                  {"page_tables_random", random_tables}};
     unsigned failed = 0, passed = 0;
     for (auto &test : tests) {
