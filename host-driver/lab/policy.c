@@ -9,7 +9,7 @@ uint32_t ferry_lab_highest(const struct ferry_lab_memory *memory,
     for (size_t i = 0; i < memory->placed_count; i++) {
         uint32_t number = memory->placed[i];
         const struct ferry_lab_item *item = &memory->items[number];
-        if (item->pinned)
+        if (item->pinned || (memory->own_first && item->program != memory->program))
             continue;
         uint64_t here = score(memory, item);
         if (best == FERRY_LAB_NONE || here > most || (here == most && number < best)) {

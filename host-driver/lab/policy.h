@@ -35,22 +35,28 @@ struct ferry_lab_memory {
     size_t placed_count;
     uint64_t pages, free_pages;
     uint64_t now, frame;
-    uint64_t wanted; // pages that have to come free, by one or by several
-    uint64_t random; // state of ferry_lab_random()
+    uint32_t program; // whose job is under way
+    bool own_first;   // the others' are foreign: one of its own has to leave
+    uint64_t wanted;  // pages that have to come free, by one or by several
+    uint64_t random;  // state of ferry_lab_random()
 };
 
 struct ferry_lab_policy {
     const char *name; // one word
     const char *says; // what it does, for the table
     bool knows_future;
+    // All programs' allocations are one list, as in kernels: whose job it is does not matter. Else another program's
+    // are foreign as long as one of its own could leave, and may not be named.
+    bool one_list;
     /// The item is used by the job under way. NULL is allowed.
     void (*used)(struct ferry_lab_memory *memory, struct ferry_lab_item *item);
-    /// The number of the item that leaves next: one that is in place and not pinned. Called until there is room.
+    /// The number of the item that leaves next: one that is in place, not pinned and not foreign. Called until there is
+    /// room.
     uint32_t (*choose)(struct ferry_lab_memory *memory);
 };
 
-/// Of what is in place and not pinned, the item with the highest score, of equal ones the lowest number; FERRY_LAB_NONE
-/// when there is none. O(what is in place).
+/// Of what is in place, not pinned and not foreign, the item with the highest score, of equal ones the lowest number;
+/// FERRY_LAB_NONE when there is none. O(what is in place).
 uint32_t ferry_lab_highest(const struct ferry_lab_memory *memory,
                            uint64_t (*score)(const struct ferry_lab_memory *memory, const struct ferry_lab_item *item));
 /// The same for the same seed.

@@ -23,6 +23,7 @@ struct policy_machine {
         bool in_place, dirty, pinned, fresh; // fresh: not written yet
     } * states;
     uint64_t pages, free_pages;
+    size_t *in_place, pinned; // how many of each program's; and of them, what the job under way names
     size_t placed_count;
     uint64_t *object_in;
     const uint64_t *next_uses;
@@ -65,6 +66,8 @@ static void take(struct policy_machine *m, uint32_t object)
     state->in_place = true;
     state->dirty = !m->objects[object].permanent && !state->fresh;
     m->free_pages -= m->objects[object].pages;
+    m->in_place[m->objects[object].program]++;
+    m->pinned += state->pinned;
     m->places[object] = (uint32_t)m->placed_count;
     m->placed[m->placed_count++] = object;
     m->memory.items[object].came = m->memory.now;
@@ -78,6 +81,7 @@ static void leave(struct policy_machine *m, uint32_t object, bool drop)
         m->count.out += bytes_of(m, object);
     state->in_place = state->dirty = false;
     m->free_pages += m->objects[object].pages;
+    m->in_place[m->objects[object].program]--;
     uint32_t last = m->placed[--m->placed_count];
     m->placed[m->places[object]] = last;
     m->places[last] = m->places[object];
@@ -127,6 +131,7 @@ static int bad_choice(struct policy_machine *m, uint32_t chosen)
     const char *why = chosen == FERRY_LAB_NONE      ? "nobody"
                       : chosen >= m->object_count   ? "no allocation"
                       : !m->states[chosen].in_place ? "an allocation that is not in video memory"
+                      : !m->states[chosen].pinned   ? "a foreign allocation, of another program,"
                                                     : "an allocation that the job under way needs";
     snprintf(m->machine.problem, sizeof m->machine.problem,
              "policy %s names %s (number %" PRIu32 ") in frame %" PRIu64 " to make room for %" PRIu64 " bytes",
@@ -135,14 +140,24 @@ static int bad_choice(struct policy_machine *m, uint32_t chosen)
     return FERRY_LAB_BAD_CHOICE;
 }
 
+static bool foreign(const struct policy_machine *m, uint32_t object)
+{
+    return m->memory.own_first && m->objects[object].program != m->memory.program;
+}
+
 static int make_room(struct policy_machine *m, uint64_t pages)
 {
     struct ferry_lab_memory *memory = &m->memory;
     while (m->free_pages < pages) {
         memory->wanted = pages - m->free_pages;
+        uint32_t program = memory->program;
+        bool own_first = !m->policy->one_list && m->in_place[program] > m->pinned;
+        memory->own_first = own_first;
         uint32_t chosen = m->policy->choose(memory);
+        memory->program = program;
+        memory->own_first = own_first;
         memory->wanted = pages - m->free_pages;
-        if (chosen >= m->object_count || !m->states[chosen].in_place || m->states[chosen].pinned)
+        if (chosen >= m->object_count || !m->states[chosen].in_place || m->states[chosen].pinned || foreign(m, chosen))
             return bad_choice(m, chosen);
         leave(m, chosen, false);
         m->count.evictions++;
@@ -156,10 +171,12 @@ static int job(struct ferry_lab_machine *machine, uint32_t program, const uint32
     struct ferry_lab_memory *memory = &m->memory;
     uint64_t pages = 0;
     int result = FERRY_LAB_OK;
-    (void)program;
+    memory->program = program;
     memory->now++;
+    m->pinned = 0;
     for (size_t i = 0; i < count; i++) {
         m->states[objects[i]].pinned = true;
+        m->pinned += m->states[objects[i]].in_place;
         show(m, objects[i]);
         pages += m->objects[objects[i]].pages;
     }
@@ -213,6 +230,7 @@ static void end(struct ferry_lab_machine *machine)
     free(m->places);
     free(m->states);
     free(m->object_in);
+    free(m->in_place);
     free(m);
 }
 
@@ -242,10 +260,14 @@ struct ferry_lab_machine *ferry_lab_policy_machine(const struct ferry_lab_policy
     m->placed = calloc(object_count + 1, sizeof *m->placed);
     m->places = calloc(object_count + 1, sizeof *m->places);
     m->states = calloc(object_count + 1, sizeof *m->states);
+    uint32_t programs = 1;
+    for (size_t i = 0; i < object_count; i++)
+        programs = objects[i].program >= programs ? objects[i].program + 1 : programs;
+    m->in_place = calloc(programs, sizeof *m->in_place);
     m->object_in = calloc(object_count + 1, sizeof *m->object_in);
     m->memory.placed = m->placed;
     m->machine.object_in = m->object_in;
-    if (!m->memory.items || !m->placed || !m->places || !m->states || !m->object_in) {
+    if (!m->memory.items || !m->placed || !m->places || !m->states || !m->object_in || !m->in_place) {
         end(&m->machine);
         return NULL;
     }

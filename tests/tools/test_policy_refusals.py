@@ -93,7 +93,7 @@ def the_chapters_policy():
     made.mkdir(parents=True)
     (made / "largest_old.c").write_text(re.sub(r"^    ", "", source, flags=re.M) + "\n")
     listed = (ROOT / "host-driver/lab/policies/policies.h").read_text()
-    (made / "policies.h").write_text(listed.replace("X(furthest)", "X(furthest) X(largest_old) X(lies)"))
+    (made / "policies.h").write_text(listed.replace("X(furthest)", "X(furthest) X(largest_old) X(lies) X(thief) X(kernel)"))
     (made / "lies.c").write_text("""#include "lab/policy.h"
         static uint32_t choose(struct ferry_lab_memory *memory)
         {
@@ -104,14 +104,26 @@ def the_chapters_policy():
         extern const struct ferry_lab_policy ferry_lab_lies;
         const struct ferry_lab_policy ferry_lab_lies = {.name = "lies", .says = "all may leave", .choose = choose};
         """)
+    (made / "thief.c").write_text("""#include "lab/policy.h"
+        static uint32_t choose(struct ferry_lab_memory *memory)
+        {
+            for (size_t i = 0; i < memory->placed_count; i++)
+                if (memory->items[memory->placed[i]].program != memory->program)
+                    return memory->placed[i];
+            return FERRY_LAB_NONE;
+        }
+        extern const struct ferry_lab_policy ferry_lab_thief, ferry_lab_kernel;
+        const struct ferry_lab_policy ferry_lab_thief = {.name = "thief", .says = "others first", .choose = choose};
+        const struct ferry_lab_policy ferry_lab_kernel = {.name = "kernel", .says = "the same", .one_list = true, .choose = choose};
+        """)
     objects = [o for room in ("tools", "tools/import", "lab", "lab/policies") for o in (ROOT / "build/obj/host-driver" / room).glob("*.o")
                if o.name != "bench.o"]
     libraries = subprocess.run(["make", "-s", "print-libs"], capture_output=True, text=True, check=True).stdout.split()
     tool = folder / "chapter/ferry"
     includes = [f"-I{folder}/chapter", *(f"-I{ROOT}/{part}" for part in ("host-driver", "host-driver/include", "build/generated"))]
-    subprocess.run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", *includes, "-c", made / "largest_old.c", made / "lies.c",
-                    ROOT / "host-driver/lab/bench.c"], check=True, cwd=made)
-    objects += [made / f"{name}.o" for name in ("largest_old", "lies", "bench")]
+    subprocess.run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", *includes, "-c",
+                    *(made / f"{name}.c" for name in ("largest_old", "lies", "thief")), ROOT / "host-driver/lab/bench.c"], check=True, cwd=made)
+    objects += [made / f"{name}.o" for name in ("largest_old", "lies", "thief", "bench")]
     subprocess.run(["c++", *objects, "build/libferry.a", *libraries, "-o", tool], check=True)
     done = subprocess.run([tool, "policy", NEVERBALL, "--policy", "lru,largest-old,furthest", "--quiet"], capture_output=True,
                           text=True, check=False)
@@ -127,6 +139,15 @@ def the_chapters_policy():
             r"allocation 41 of \S*other.memtrace, made in line 2$")
     check(done.returncode == 1 and re.search(want, done.stderr.strip()),
           "a_policy_that_lies_is_stopped", done)
+    # The first program draws one of its two; then the second needs room, with one of its own that could leave.
+    own.write_text(f"a 70 {PAGE} buffer\nd 70\nf\nd 70\nf\n")
+    other.write_text(f"a 41 {PAGE} buffer\na 42 {PAGE} buffer\nd 41\nf\nd 42\nf\n")
+    runs = [subprocess.run([tool, "policy", own, other, "--policy", name, "--vram", "8K", "--quiet"], capture_output=True, text=True,
+                           check=False) for name in ("thief", "kernel", "largest-old")]
+    want = (r"other.memtrace, line 5: policy thief names a foreign allocation, of another program, \(number 0\) in frame \d+ .*: "
+            r"allocation 70 of \S*own.memtrace, made in line 1$")
+    check(runs[0].returncode == 1 and re.search(want, runs[0].stderr.strip()) and runs[1].returncode == runs[2].returncode == 0,
+          "a_policy_that_names_a_foreign_victim_is_stopped", runs)
 
 
 bad_input()

@@ -14,5 +14,8 @@ static uint32_t choose(struct ferry_lab_memory *memory)
     return ferry_lab_highest(memory, next_use);
 }
 
-const struct ferry_lab_policy ferry_lab_furthest = {
-    .name = "furthest", .says = "next use furthest away: knows the future", .knows_future = true, .choose = choose};
+const struct ferry_lab_policy ferry_lab_furthest = {.name = "furthest",
+                                                    .says = "next use furthest away: knows the future",
+                                                    .knows_future = true,
+                                                    .one_list = true,
+                                                    .choose = choose};

@@ -14,4 +14,4 @@ static uint32_t choose(struct ferry_lab_memory *memory)
 }
 
 const struct ferry_lab_policy ferry_lab_least_recent = {
-    .name = "lru", .says = "least recently used, as kernels do", .choose = choose};
+    .name = "lru", .says = "least recently used, as kernels do", .one_list = true, .choose = choose};

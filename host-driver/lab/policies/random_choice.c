@@ -14,4 +14,5 @@ static uint32_t choose(struct ferry_lab_memory *memory)
     return FERRY_LAB_NONE;
 }
 
-const struct ferry_lab_policy ferry_lab_random_choice = {.name = "random", .says = "by chance", .choose = choose};
+const struct ferry_lab_policy ferry_lab_random_choice = {
+    .name = "random", .says = "by chance", .one_list = true, .choose = choose};

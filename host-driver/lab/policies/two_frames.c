@@ -15,4 +15,7 @@ static uint32_t choose(struct ferry_lab_memory *memory)
 }
 
 const struct ferry_lab_policy ferry_lab_two_frames = {
-    .name = "two-frames", .says = "not used for two frames, oldest first; else most recently used", .choose = choose};
+    .name = "two-frames",
+    .says = "not used for two frames, oldest first; else most recently used",
+    .one_list = true,
+    .choose = choose};
