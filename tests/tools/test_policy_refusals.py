@@ -122,7 +122,8 @@ def the_chapters_policy():
     tool = folder / "chapter/ferry"
     includes = [f"-I{folder}/chapter", *(f"-I{ROOT}/{part}" for part in ("host-driver", "host-driver/include", "build/generated"))]
     subprocess.run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", *includes, "-c",
-                    *(made / f"{name}.c" for name in ("largest_old", "lies", "thief")), ROOT / "host-driver/lab/bench.c"], check=True, cwd=made)
+                    *(made / f"{name}.c" for name in ("largest_old", "lies", "thief")), ROOT / "host-driver/lab/bench.c"],
+                   check=True, cwd=made)
     objects += [made / f"{name}.o" for name in ("largest_old", "lies", "thief", "bench")]
     subprocess.run(["c++", *objects, "build/libferry.a", *libraries, "-o", tool], check=True)
     done = subprocess.run([tool, "policy", NEVERBALL, "--policy", "lru,largest-old,furthest", "--quiet"], capture_output=True,
