@@ -13,10 +13,12 @@ another build are not mixed with this one's. Workers are sent the traces; the to
 """
 import argparse
 import collections
+import contextlib
 import csv
 import fcntl
 import hashlib
 import io
+import logging
 import os
 import queue
 import signal
@@ -130,32 +132,40 @@ def on_workers(options, traces, runs, tell):
     except (OSError, ValueError) as error:
         raise Problem(f"no scheduler answers at {options.scheduler}: {error}") from error
     done, data, tries = queue.SimpleQueue(), {}, collections.Counter()
+    # What its client has to say of a connection is told in one line below, and not on the standard error too.
+    logging.disable(logging.CRITICAL)
+
+    def ask(what, *arguments, **more):
+        """Something of the scheduler; what it had of ours goes with it."""
+        try:
+            if client.status == "running":
+                return what(*arguments, **more)
+        except (OSError, distributed.comm.CommClosedError, TimeoutError):
+            pass
+        raise Problem(f"the scheduler at {options.scheduler} is gone; {options.out} has what was finished, and the same command goes on "
+                      "where this one was, with a scheduler that answers")
 
     def submit(run):
         # Sent once, and again when all that had it are gone.
         if run.content not in data or data[run.content].status in ("lost", "cancelled", "error"):
-            data[run.content] = client.scatter(Path(traces[run.content]).read_bytes(), broadcast=True, hash=False)
+            data[run.content] = ask(client.scatter, Path(traces[run.content]).read_bytes(), broadcast=True, hash=False)
         tries[run] += 1
-        future = client.submit(play_there, options.ferry, run.content, data[run.content], run, pure=False)
+        future = ask(client.submit, play_there, options.ferry, run.content, data[run.content], run, pure=False)
         future.add_done_callback(lambda future: done.put((run, future)))
 
-    with client:
-        while not client.scheduler_info()["workers"]:
+    try:
+        while not ask(client.scheduler_info)["workers"]:
             tell("no worker yet; waiting")
             time.sleep(1)
         for run in runs:
             submit(run)
-        left, told = len(runs), time.monotonic()
+        left = len(runs)
         while left:
             try:
                 run, future = done.get(timeout=2)
             except queue.Empty:
-                if client.status != "running" and time.monotonic() - told > 60:
-                    raise Problem("the scheduler is gone; the same command goes on where this one was") from None
-                if client.status == "running":
-                    told = time.monotonic()
-                    if not client.scheduler_info()["workers"]:
-                        tell("no worker is left; waiting for one")
+                if not ask(client.scheduler_info)["workers"]:
+                    tell("no worker is left; waiting for one")
                 continue
             try:
                 outcome = future.result()
@@ -166,6 +176,10 @@ def on_workers(options, traces, runs, tell):
                 outcome = error
             left -= 1
             yield run, outcome
+    finally:
+        # One that still tries to reach its scheduler does not let go at once.
+        with contextlib.suppress(OSError, TimeoutError):
+            client.close(timeout=5 if client.status == "running" else 1)
 
 
 # ---- What is there already ---------------------------------------------------------------------------------------------

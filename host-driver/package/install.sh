@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Puts what was built where it belongs, or takes it away again; writes nothing in this folder.
-# usage: install.sh install | uninstall, with DESTDIR, prefix, exec_prefix, bindir, libdir, includedir, man1dir, man7dir, BUILD,
+# usage: install.sh install | uninstall, with DESTDIR, prefix, exec_prefix, bindir, libdir, includedir, datarootdir, man1dir, man7dir, BUILD,
 # version and libs_private in the environment.
 set -eu
 umask 022
@@ -13,8 +13,22 @@ headers=$(cd host-driver/include/ferry && echo *.h)
 
 fail() { echo "$action: $*" >&2; exit 1; }
 
+# Which folders an install made stands in this file, a line each: an uninstall takes them away when they are empty, and no
+# other. (Those of a package that is copied over a system are the packager's.)
+list=$datarootdir/pageferry/folders
+made=
+
 # folder DIRECTORY: made where it is missing, with DESTDIR before it.
-folder() { install -d "$DESTDIR$1"; }
+folder() {
+    missing=$1
+    while [ ! -d "$DESTDIR$missing" ]; do
+        made="$made$missing
+"
+        [ "$missing" != / ] || break
+        missing=$(dirname "$missing")
+    done
+    install -d "$DESTDIR$1"
+}
 
 # put MODE FILE NAME: one file; what was there is replaced by another one, so a program that runs keeps its own.
 put() { install -m "$1" "$2" "$DESTDIR$3"; }
@@ -47,7 +61,7 @@ put_text() { # NAME: standard input as a file that everybody may read.
 }
 
 put_all() {
-    for directory in "$bindir" "$libdir/pkgconfig" "$includedir/ferry" "$man1dir" "$man7dir"; do folder "$directory"; done
+    for directory in "$bindir" "$libdir/pkgconfig" "$includedir/ferry" "$man1dir" "$man7dir" "${list%/*}"; do folder "$directory"; done
     put 755 "$BUILD/ferry" "$bindir/ferry"
     put 644 "$BUILD/library/libferry.a" "$libdir/libferry.a"
     put 755 "$BUILD/library/$shared" "$libdir/$shared"
@@ -57,6 +71,9 @@ put_all() {
     for header in $headers; do put 644 "host-driver/include/ferry/$header" "$includedir/ferry/$header"; done
     page ferry.1 | put_text "$man1dir/ferry.1"
     page libferry.7 | put_text "$man7dir/libferry.7"
+    { cat "$DESTDIR$list" 2>/dev/null || true; printf %s "$made"; } | LC_ALL=C sort -u >"$DESTDIR$list.new"
+    put_text "$list" <"$DESTDIR$list.new"
+    rm "$DESTDIR$list.new"
     # The loader's cache is the running system's.
     [ -n "$DESTDIR" ] || [ "$(id -u)" -ne 0 ] || ldconfig 2>/dev/null || true
 }
@@ -71,11 +88,18 @@ take_all() {
     for header in $headers; do rm -f "$DESTDIR$includedir/ferry/$header"; done
     # This folder is ours alone; with somebody else's file in it, it stays.
     rmdir "$DESTDIR$includedir/ferry" 2>/dev/null || true
+    if [ -f "$DESTDIR$list" ]; then
+        folders=$(LC_ALL=C sort -r "$DESTDIR$list") # the inner ones first
+        rm -f "$DESTDIR$list"
+        printf '%s\n' "$folders" | while IFS= read -r made; do
+            case $made in /*) rmdir "$DESTDIR$made" 2>/dev/null || true ;; esac
+        done
+    fi
     [ -n "$DESTDIR" ] || [ "$(id -u)" -ne 0 ] || ldconfig 2>/dev/null || true
 }
 
 action=$1
-for directory in "$prefix" "$exec_prefix" "$bindir" "$libdir" "$includedir" "$man1dir" "$man7dir"; do
+for directory in "$prefix" "$exec_prefix" "$bindir" "$libdir" "$includedir" "$datarootdir" "$man1dir" "$man7dir"; do
     case $directory in /*) ;; *) fail "'$directory' does not begin with a slash; folders are given whole" ;; esac
 done
 case $action in

@@ -76,7 +76,8 @@ def declared():
 
 def exactly_these_files_are_installed():
     wanted = ["bin/ferry", *(f"include/ferry/{name}" for name in HEADERS), "lib/libferry.a", "lib/libferry.so", f"lib/{SONAME}",
-              f"lib/libferry.so.{VERSION}", "lib/pkgconfig/ferry.pc", "share/man/man1/ferry.1", "share/man/man7/libferry.7"]
+              f"lib/libferry.so.{VERSION}", "lib/pkgconfig/ferry.pc", "share/man/man1/ferry.1", "share/man/man7/libferry.7",
+              "share/pageferry/folders"]
     assert common().files() == sorted(wanted), common().files()
     for name in wanted:
         mode = (common().at / name).stat().st_mode & 0o777
@@ -273,6 +274,37 @@ def installing_again_changes_nothing_and_uninstalling_leaves_what_is_not_ours(fo
     assert not (tree.at / "include/ferry").exists()
 
 
+def folders(root):
+    return sorted(str(path.relative_to(root)) for path in Path(root).rglob("*") if path.is_dir())
+
+
+def uninstalling_takes_the_folders_that_the_install_made_and_no_others(folder):
+    root = Path(folder, "a place")
+    for before in ([], ["usr/local/bin", "usr/local/share/man/man7"], ["usr/local/lib/pkgconfig", "usr/local/include/ferry"]):
+        for name in before:
+            Path(root, name).mkdir(parents=True)
+        was = folders(root)
+        for _ in range(2):  # The second finds its folders there, and they are the first's.
+            make(f"DESTDIR={root}", "install")
+        make(f"DESTDIR={root}", "uninstall")
+        # One folder is ours alone, whoever made it.
+        assert folders(root) == [name for name in was if name != "usr/local/include/ferry"], (before, folders(root))
+        assert root.exists() == bool(before)
+        shutil.rmtree(root, ignore_errors=True)
+    make(f"DESTDIR={root}", "install")
+    Path(root, "usr/local/share/theirs").write_text("")
+    make(f"DESTDIR={root}", "uninstall")
+    assert folders(root) == ["usr", "usr/local", "usr/local/share"], folders(root)
+    # Places outside of the prefix, and slashes in plenty.
+    shutil.rmtree(root)
+    Path(root, "opt").mkdir(parents=True)
+    places = ["PREFIX=/opt//it/", "libdir=/lib/x", "mandir=/man/", "includedir=/opt/h"]
+    make(f"DESTDIR={root}/", *places, "install")
+    assert Path(root, "lib/x/libferry.so").exists()
+    make(f"DESTDIR={root}/", *places, "uninstall")
+    assert folders(root) == ["opt"], folders(root)
+
+
 def another_release_keeps_its_links(folder):
     tree = Installed(folder)
     libraries = tree.at / "lib"
@@ -347,7 +379,8 @@ CASES = [exactly_these_files_are_installed, folders_can_be_entered_whatever_the_
          headers_stand_alone_in_c, headers_stand_alone_in_cplusplus, calls_have_c_names_in_cplusplus,
          the_example_runs_on_the_shared_library, the_example_runs_on_the_static_library, our_library_alone_can_be_static,
          a_verilated_runtime_beside_it_is_another_one, the_tool_runs_from_its_new_place, pkg_config_tells_of_other_places,
-         installing_again_changes_nothing_and_uninstalling_leaves_what_is_not_ours, another_release_keeps_its_links,
+         installing_again_changes_nothing_and_uninstalling_leaves_what_is_not_ours,
+         uninstalling_takes_the_folders_that_the_install_made_and_no_others, another_release_keeps_its_links,
          installing_writes_nothing_here,
          places_are_given_whole, what_is_not_built_is_built_first, manual_pages_are_clean, the_tools_page_has_what_the_tool_has,
          the_librarys_page_names_calls_that_are_there]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""scripts/sweep.py: one CSV with every run once, on the cores and on three Dask workers, whoever is killed meanwhile; and what
+"""scripts/sweep.py: one CSV with every run once, on the cores and on three Dask workers, whoever is killed meanwhile, the scheduler too; and what
 bad input gets. A stand-in in front of the tool writes down which runs are begun."""
 import csv
 import fcntl
@@ -8,6 +8,7 @@ import gzip
 import json
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -150,6 +151,7 @@ def a_driver_that_is_killed():
 class Cluster:
     def __init__(self, workers):
         self.file = folder / "scheduler.json"
+        self.file.unlink(missing_ok=True)
         here = {**os.environ, "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "60s"}
         start = lambda *arguments: subprocess.Popen([PYTHON, "-m", *arguments], stdout=subprocess.DEVNULL, env=here, cwd=folder,
                                                     stderr=open(folder / "dask.log", "ab"))
@@ -160,9 +162,12 @@ class Cluster:
 
     def address(self):
         end = time.monotonic() + 60
-        while not self.file.exists() and time.monotonic() < end:
-            time.sleep(0.05)
-        return json.loads(self.file.read_text())["address"]
+        while time.monotonic() < end:
+            try:
+                return json.loads(self.file.read_text())["address"]
+            except (OSError, ValueError):  # Not there, or not whole yet.
+                time.sleep(0.05)
+        raise TimeoutError("the scheduler does not start")
 
     def end(self):
         for process in [*self.workers, self.scheduler]:
@@ -193,6 +198,39 @@ def a_worker_that_is_killed():
           (len(begun), len(set(begun))))
     wrong = figures_are_right(rows_of(out))
     check(not wrong, "workers_say_what_the_tool_says", wrong[:1])
+
+
+def a_scheduler_that_is_killed():
+    """In the middle, while its workers go on: the driver says so and ends; the same command with another scheduler makes the rest."""
+    tool, log = stand_in("with_scheduler", 0.2)
+    out = folder / "scheduler.csv"
+    cluster = Cluster(2)
+    try:
+        address = cluster.address()
+        driver = subprocess.Popen(command(out, tool, "--scheduler", address, python=PYTHON), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  text=True)
+        there = wait_for_rows(out, 10, driver)
+        cluster.scheduler.kill()
+        said = driver.communicate(timeout=300)[1]
+        kept = rows_of(out)
+    finally:
+        cluster.end()
+    lines = [line for line in said.splitlines() if not re.match(r"(sweep: )?\d+ of \d+ runs", line)]
+    check(there and driver.returncode == 2 and len(lines) == 1 and f"the scheduler at {address} is gone" in lines[0]
+          and "the same command goes on" in lines[0], "a_killed_scheduler_is_named", (there, driver.returncode, said[-1500:]))
+    check(10 <= len(kept) < len(WANTED), "a_killed_scheduler_costs_no_finished_row", len(kept))
+    time.sleep(1)  # What was under way at the workers ends by itself.
+    log.write_text("")
+    cluster = Cluster(2)
+    try:
+        done = subprocess.run(command(out, tool, "--scheduler", cluster.address(), python=PYTHON), capture_output=True, text=True, check=False,
+                              timeout=300)
+    finally:
+        cluster.end()
+    begun = log.read_text().splitlines()
+    check(done.returncode == 0 and complete(out) and rows_of(out)[:len(kept)] == kept, "another_scheduler_goes_on", (done, len(rows_of(out))))
+    check(len(begun) == len(WANTED) - len(kept) and not figures_are_right(rows_of(out)), "only_what_was_missing_is_run_there",
+          (len(begun), len(WANTED), len(kept)))
 
 
 def expect(name, words, *arguments, code=2, **options):
@@ -267,6 +305,7 @@ def bad_input():
 on_the_cores()
 a_driver_that_is_killed()
 a_worker_that_is_killed()
+a_scheduler_that_is_killed()
 bad_input()
 shutil.rmtree(folder, ignore_errors=True)
 print(f"{passed} passed, {failed} failed")
