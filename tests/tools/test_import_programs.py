@@ -263,10 +263,17 @@ def parts():
     return sorted(path.name for path in folder.iterdir() if ".part" in path.name)
 
 
-def begun(out, **options):
+def listens():
+    """Who runs the tests may have had them ignore what ends the others (nohup, a shell's background)."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+        signal.signal(number, signal.SIG_DFL)
+
+
+def begun(out, preexec_fn=listens):
     """An import in the middle of its text, which does not end before we let it."""
     there = parts()
-    run = subprocess.Popen([FERRY, "trace", "import", "-", "-o", out, "--quiet"], stdin=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+    run = subprocess.Popen([FERRY, "trace", "import", "-", "-o", out, "--quiet"], stdin=subprocess.PIPE, stderr=subprocess.PIPE,
+                           preexec_fn=preexec_fn)
     create, current = SYSTEMS["egl"][:2]
     run.stdin.write(numbered(create("NULL", "0xa"), current("0xa"), bind(1), data(10)).encode())
     run.stdin.flush()
