@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Puts what was built where it belongs, or takes it away again; writes nothing in this folder.
-# usage: install.sh install | uninstall, with DESTDIR, prefix, exec_prefix, bindir, libdir, includedir, datarootdir, man1dir, man7dir, BUILD,
-# version and libs_private in the environment.
+# usage: install.sh install | uninstall, with DESTDIR, prefix, exec_prefix, bindir, libdir, includedir, datarootdir, man1dir, man7dir,
+# BUILD, version and libs_private in the environment.
 set -eu
 umask 022
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""scripts/sweep.py: one CSV with every run once, on the cores and on three Dask workers, whoever is killed meanwhile, the scheduler too; and what
-bad input gets. A stand-in in front of the tool writes down which runs are begun."""
+"""scripts/sweep.py: one CSV with every run once, on the cores and on three Dask workers, whoever is killed meanwhile, the scheduler too;
+and what bad input gets. A stand-in in front of the tool writes down which runs are begun."""
 import csv
 import fcntl
 import gzip
