@@ -191,7 +191,8 @@ class Table:
     def __init__(self, path):
         self.path = path
         try:
-            self.file = open(path, "r+b" if os.path.exists(path) else "w+b")
+            # Without a buffer: what a full disk did not take would be written again when the file is closed.
+            self.file = open(path, "r+b" if os.path.exists(path) else "w+b", buffering=0)
             if not stat.S_ISREG(os.fstat(self.file.fileno()).st_mode):
                 raise Problem(f"{path} is no file")
             fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -230,8 +231,10 @@ class Table:
         text = io.StringIO()
         csv.writer(text, lineterminator="\n").writerow(row)
         try:
-            self.end += self.file.write(text.getvalue().encode())
-            self.file.flush()
+            data = text.getvalue().encode()
+            while data:
+                done = self.file.write(data)
+                self.end, data = self.end + done, data[done:]
             os.fsync(self.file.fileno())
         except OSError as error:
             raise Problem(f"cannot write {self.path}: {error.strerror}; the same command goes on where this one was") from error
