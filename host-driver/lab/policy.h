@@ -14,7 +14,8 @@
 #define FERRY_LAB_NEVER UINT64_MAX
 #define FERRY_LAB_NONE  UINT32_MAX
 
-/// An allocation as a policy sees it. Time counts GPU jobs of all programs, from 1 on; frames count from 1 on.
+/// An allocation as a policy sees it; all 0 once it is destroyed. Time counts GPU jobs of all programs, from 1 on;
+/// frames count from 1 on.
 struct ferry_lab_item {
     uint64_t pages;
     uint64_t used;       // time of its last use, the present job's included; 0 = never
@@ -28,8 +29,9 @@ struct ferry_lab_item {
     bool pinned; // the job under way names it: it may not leave
 };
 
+/// Made anew for each call, so that what a policy writes here is gone after it, but for `random`.
 struct ferry_lab_memory {
-    struct ferry_lab_item *items; // of all allocations that there ever are, by number
+    struct ferry_lab_item *items; // of all allocations made so far, numbered in that order, those of all programs
     size_t item_count;
     const uint32_t *placed; // the numbers of those in place, in no order
     size_t placed_count;

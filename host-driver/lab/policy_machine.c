@@ -13,15 +13,24 @@
 struct policy_machine {
     struct ferry_lab_machine machine; // first
     const struct ferry_lab_policy *policy;
-    struct ferry_lab_memory memory;
     const struct ferry_lab_object *objects;
     size_t object_count;
     struct ferry_lab_count count;
-    uint32_t *placed, *places; // the list, and where each object stands in it
-    // What a policy is shown is its to write in; what is true stands here.
+    // What a policy is shown is its to write in, and is never read back, but for the state of its chance: `memory` is
+    // filled before each call, `items` as things change. What is true stands below.
+    struct ferry_lab_memory memory;
+    struct ferry_lab_item *items; // by their numbers
+    // A policy's numbers are in order of creation, so that they tell nothing of what is yet to come.
+    uint32_t *objects_by_number;
+    size_t made;
+    uint32_t *placed; // the list, of numbers
     struct object_state {
+        uint32_t number, place;              // place: in the list
         bool in_place, dirty, pinned, fresh; // fresh: not written yet
     } * states;
+    uint64_t now, frame;
+    uint32_t program; // whose job is under way
+    bool own_first;
     uint64_t pages, free_pages;
     size_t *in_place, pinned; // how many of each program's; and of them, what the job under way names
     size_t placed_count;
@@ -37,15 +46,30 @@ static struct policy_machine *of(struct ferry_lab_machine *machine)
 
 static void show(struct policy_machine *m, uint32_t object)
 {
-    struct ferry_lab_item *item = &m->memory.items[object];
+    struct ferry_lab_item *item = &m->items[m->states[object].number];
     item->pages = m->objects[object].pages;
     item->program = m->objects[object].program;
     item->in_place = m->states[object].in_place;
     item->dirty = m->states[object].dirty;
     item->pinned = m->states[object].pinned;
-    m->memory.placed_count = m->placed_count;
-    m->memory.pages = m->pages;
-    m->memory.free_pages = m->free_pages;
+}
+
+// Before each call.
+static struct ferry_lab_memory *fill(struct policy_machine *m, uint64_t wanted)
+{
+    m->memory = (struct ferry_lab_memory){.items = m->items,
+                                          .item_count = m->made,
+                                          .placed = m->placed,
+                                          .placed_count = m->placed_count,
+                                          .pages = m->pages,
+                                          .free_pages = m->free_pages,
+                                          .now = m->now,
+                                          .frame = m->frame,
+                                          .program = m->program,
+                                          .own_first = m->own_first,
+                                          .wanted = wanted,
+                                          .random = m->memory.random};
+    return &m->memory;
 }
 
 static uint64_t bytes_of(const struct policy_machine *m, uint32_t object)
@@ -68,9 +92,9 @@ static void take(struct policy_machine *m, uint32_t object)
     m->free_pages -= m->objects[object].pages;
     m->in_place[m->objects[object].program]++;
     m->pinned += state->pinned;
-    m->places[object] = (uint32_t)m->placed_count;
-    m->placed[m->placed_count++] = object;
-    m->memory.items[object].came = m->memory.now;
+    state->place = (uint32_t)m->placed_count;
+    m->placed[m->placed_count++] = state->number;
+    m->items[state->number].came = m->now;
     show(m, object);
 }
 
@@ -83,14 +107,18 @@ static void leave(struct policy_machine *m, uint32_t object, bool drop)
     m->free_pages += m->objects[object].pages;
     m->in_place[m->objects[object].program]--;
     uint32_t last = m->placed[--m->placed_count];
-    m->placed[m->places[object]] = last;
-    m->places[last] = m->places[object];
+    m->placed[state->place] = last;
+    m->states[m->objects_by_number[last]].place = state->place;
     show(m, object);
 }
 
 static int create(struct ferry_lab_machine *machine, uint32_t object)
 {
-    of(machine)->states[object].fresh = true;
+    struct policy_machine *m = of(machine);
+    m->states[object].fresh = true;
+    m->states[object].number = (uint32_t)m->made;
+    m->objects_by_number[m->made++] = object;
+    show(m, object);
     return FERRY_LAB_OK;
 }
 
@@ -99,6 +127,7 @@ static int destroy(struct ferry_lab_machine *machine, uint32_t object)
     struct policy_machine *m = of(machine);
     if (m->states[object].in_place)
         leave(m, object, true);
+    m->items[m->states[object].number] = (struct ferry_lab_item){0};
     return FERRY_LAB_OK;
 }
 
@@ -125,54 +154,52 @@ static int unlock(struct ferry_lab_machine *machine, uint32_t object)
     return FERRY_LAB_OK;
 }
 
-static int bad_choice(struct policy_machine *m, uint32_t chosen)
+static int bad_choice(struct policy_machine *m, uint32_t chosen, uint64_t wanted)
 {
-    const struct ferry_lab_memory *memory = &m->memory;
+    uint32_t object = chosen < m->made ? m->objects_by_number[chosen] : UINT32_MAX;
     const char *why = chosen == FERRY_LAB_NONE      ? "nobody"
-                      : chosen >= m->object_count   ? "no allocation"
-                      : !m->states[chosen].in_place ? "an allocation that is not in video memory"
-                      : !m->states[chosen].pinned   ? "a foreign allocation, of another program,"
+                      : object == UINT32_MAX        ? "no allocation"
+                      : !m->states[object].in_place ? "an allocation that is not in video memory"
+                      : !m->states[object].pinned   ? "a foreign allocation, of another program,"
                                                     : "an allocation that the job under way needs";
     snprintf(m->machine.problem, sizeof m->machine.problem,
              "policy %s names %s (number %" PRIu32 ") in frame %" PRIu64 " to make room for %" PRIu64 " bytes",
-             m->policy->name, why, chosen, memory->frame, memory->wanted * PAGE_BYTES);
-    m->machine.chosen = chosen < m->object_count ? chosen : UINT32_MAX;
+             m->policy->name, why, chosen, m->frame, wanted * PAGE_BYTES);
+    m->machine.chosen = object;
     return FERRY_LAB_BAD_CHOICE;
 }
 
-static bool foreign(const struct policy_machine *m, uint32_t object)
+static bool may_leave(const struct policy_machine *m, uint32_t chosen)
 {
-    return m->memory.own_first && m->objects[object].program != m->memory.program;
+    if (chosen >= m->made)
+        return false;
+    uint32_t object = m->objects_by_number[chosen];
+    bool foreign = m->own_first && m->objects[object].program != m->program;
+    return m->states[object].in_place && !m->states[object].pinned && !foreign;
 }
 
 static int make_room(struct policy_machine *m, uint64_t pages)
 {
-    struct ferry_lab_memory *memory = &m->memory;
     while (m->free_pages < pages) {
-        memory->wanted = pages - m->free_pages;
-        uint32_t program = memory->program;
-        bool own_first = !m->policy->one_list && m->in_place[program] > m->pinned;
-        memory->own_first = own_first;
-        uint32_t chosen = m->policy->choose(memory);
-        memory->program = program;
-        memory->own_first = own_first;
-        memory->wanted = pages - m->free_pages;
-        if (chosen >= m->object_count || !m->states[chosen].in_place || m->states[chosen].pinned || foreign(m, chosen))
-            return bad_choice(m, chosen);
-        leave(m, chosen, false);
+        uint64_t wanted = pages - m->free_pages;
+        m->own_first = !m->policy->one_list && m->in_place[m->program] > m->pinned;
+        uint32_t chosen = m->policy->choose(fill(m, wanted));
+        if (!may_leave(m, chosen))
+            return bad_choice(m, chosen, wanted);
+        leave(m, m->objects_by_number[chosen], false);
         m->count.evictions++;
     }
+    m->own_first = false;
     return FERRY_LAB_OK;
 }
 
 static int job(struct ferry_lab_machine *machine, uint32_t program, const uint32_t *objects, size_t count, bool writes)
 {
     struct policy_machine *m = of(machine);
-    struct ferry_lab_memory *memory = &m->memory;
     uint64_t pages = 0;
     int result = FERRY_LAB_OK;
-    memory->program = program;
-    memory->now++;
+    m->program = program;
+    m->now++;
     m->pinned = 0;
     for (size_t i = 0; i < count; i++) {
         m->states[objects[i]].pinned = true;
@@ -195,10 +222,10 @@ static int job(struct ferry_lab_machine *machine, uint32_t program, const uint32
         }
     }
     for (size_t i = 0; i < count; i++) {
-        struct ferry_lab_item *item = &memory->items[objects[i]];
+        struct ferry_lab_item *item = &m->items[m->states[objects[i]].number];
         m->states[objects[i]].pinned = false;
-        item->used = memory->now;
-        item->used_frame = memory->frame;
+        item->used = m->now;
+        item->used_frame = m->frame;
         item->next = m->next_uses ? m->next_uses[m->used_so_far++] : 0;
         if (writes) {
             m->states[objects[i]].dirty = true;
@@ -206,14 +233,14 @@ static int job(struct ferry_lab_machine *machine, uint32_t program, const uint32
         }
         show(m, objects[i]);
         if (m->policy->used)
-            m->policy->used(memory, item);
+            m->policy->used(fill(m, 0), item);
     }
     return result;
 }
 
 static int end_frame(struct ferry_lab_machine *machine)
 {
-    of(machine)->memory.frame++;
+    of(machine)->frame++;
     return FERRY_LAB_OK;
 }
 
@@ -225,9 +252,9 @@ static void count_so_far(const struct ferry_lab_machine *machine, struct ferry_l
 static void end(struct ferry_lab_machine *machine)
 {
     struct policy_machine *m = of(machine);
-    free(m->memory.items);
+    free(m->items);
+    free(m->objects_by_number);
     free(m->placed);
-    free(m->places);
     free(m->states);
     free(m->object_in);
     free(m->in_place);
@@ -254,26 +281,21 @@ struct ferry_lab_machine *ferry_lab_policy_machine(const struct ferry_lab_policy
     m->object_count = object_count;
     m->pages = m->free_pages = pages;
     m->next_uses = policy->knows_future ? next_uses : NULL;
-    m->memory = (struct ferry_lab_memory){
-        .item_count = object_count, .pages = pages, .free_pages = pages, .frame = 1, .random = seed};
-    m->memory.items = calloc(object_count + 1, sizeof *m->memory.items);
+    m->frame = 1;
+    m->memory.random = seed;
+    m->items = calloc(object_count + 1, sizeof *m->items);
+    m->objects_by_number = calloc(object_count + 1, sizeof *m->objects_by_number);
     m->placed = calloc(object_count + 1, sizeof *m->placed);
-    m->places = calloc(object_count + 1, sizeof *m->places);
     m->states = calloc(object_count + 1, sizeof *m->states);
     uint32_t programs = 1;
     for (size_t i = 0; i < object_count; i++)
         programs = objects[i].program >= programs ? objects[i].program + 1 : programs;
     m->in_place = calloc(programs, sizeof *m->in_place);
     m->object_in = calloc(object_count + 1, sizeof *m->object_in);
-    m->memory.placed = m->placed;
     m->machine.object_in = m->object_in;
-    if (!m->memory.items || !m->placed || !m->places || !m->states || !m->object_in || !m->in_place) {
+    if (!m->items || !m->objects_by_number || !m->placed || !m->states || !m->object_in || !m->in_place) {
         end(&m->machine);
         return NULL;
-    }
-    for (size_t i = 0; i < object_count; i++) {
-        m->memory.items[i].pages = objects[i].pages;
-        m->memory.items[i].program = objects[i].program;
     }
     return &m->machine;
 }

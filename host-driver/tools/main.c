@@ -77,16 +77,17 @@ static const char policy_help[] =
     "policies judge allocations alone, as if nothing ever lay in the way. Several traces are programs that run at "
     "once.\n"
     "\n"
-    "  --vram LIST        sizes: with K, M or G, or as a factor of what a median frame names (0.95W, the default) or "
-    "of\n"
-    "                     the largest frame (0.5F)\n"
-    "  --policy LIST      ours, lru, random, two-frames, furthest; all when not given\n"
+    "  --vram LIST        sizes: with K, M or G, or as a factor of what a median frame names (0.95W) or of the "
+    "largest\n"
+    "                     frame (0.5F), each played once; 0.95W when not given, or, where a job needs more, 0.95F or "
+    "1.00F\n"
+    "  --policy LIST      ours, lru, random, two-frames, furthest, each once; all when not given\n"
     "  --weights N,N...   of several programs, one for each, for the manager (1)\n"
     "  --reservations SIZE,SIZE...  the same (0)\n"
     "  --sweep            bytes paged against the size of video memory: a line a size, or a picture with a line a "
     "policy;\n"
     "                     from what the largest job needs to all that ever lives at once, or the sizes of --vram\n"
-    "  --points N         sizes of a sweep (24)\n"
+    "  --points N         sizes of a sweep (24); refused without one\n"
     "  --svg FILE         write a picture: bytes of each frame, a line a policy, a panel a size; or the sweep's\n"
     "  --json FILE        write the figures\n"
     "  --csv FILE         the same, one row a run\n"
@@ -263,7 +264,7 @@ static int replay(int count, char **arguments)
 
 static int policy(int count, char **arguments)
 {
-    struct ferry_policy_options options = {.seed = 1, .points = 24};
+    struct ferry_policy_options options = {.seed = 1};
     const struct option table[] = {
         {"vram", TEXT, &options.sizes, 0, 0},
         {"policy", TEXT, &options.policies, 0, 0},
@@ -285,6 +286,11 @@ static int policy(int count, char **arguments)
         ferry_complain("policy needs a trace file; try `ferry policy --help`");
         return FERRY_EXIT_USAGE;
     }
+    if (status == FERRY_EXIT_OK && options.points && !options.sweep) {
+        ferry_complain("--points is how many sizes a sweep has: it needs --sweep");
+        return FERRY_EXIT_USAGE;
+    }
+    options.points = options.points ? options.points : 24;
     return status == FERRY_EXIT_OK ? ferry_policy(&options) : status;
 }
 

@@ -84,6 +84,15 @@ static size_t fields_of(const char *list)
     return count;
 }
 
+// Asked for twice is played once.
+static bool has_policy(const struct ferry_policy_session *session, const struct ferry_lab_policy *policy)
+{
+    for (size_t i = 0; i < session->policy_count; i++)
+        if (session->policies[i] == policy)
+            return true;
+    return false;
+}
+
 static int read_policies(struct ferry_policy_session *session, const char *list)
 {
     char field[32];
@@ -94,11 +103,8 @@ static int read_policies(struct ferry_policy_session *session, const char *list)
         return FERRY_EXIT_OK;
     }
     while (next_field(&list, field, sizeof field)) {
-        if (session->policy_count == FERRY_POLICY_MOST) {
-            ferry_complain("--policy: more than %u policies", FERRY_POLICY_MOST);
-            return FERRY_EXIT_USAGE;
-        }
-        if (!ferry_lab_find(field, &session->policies[session->policy_count])) {
+        const struct ferry_lab_policy *policy;
+        if (!ferry_lab_find(field, &policy)) {
             char known[200] = FERRY_LAB_OURS;
             for (size_t i = 0; ferry_lab_policies[i]; i++) {
                 size_t at = strlen(known);
@@ -107,7 +113,13 @@ static int read_policies(struct ferry_policy_session *session, const char *list)
             ferry_complain("--policy: there is no policy '%s'; there are %s", field, known);
             return FERRY_EXIT_USAGE;
         }
-        session->policy_count++;
+        if (has_policy(session, policy))
+            continue;
+        if (session->policy_count == FERRY_POLICY_MOST) {
+            ferry_complain("--policy: more than %u policies", FERRY_POLICY_MOST);
+            return FERRY_EXIT_USAGE;
+        }
+        session->policies[session->policy_count++] = policy;
     }
     return FERRY_EXIT_OK;
 }
@@ -207,6 +219,20 @@ static const char *usual_size(const struct ferry_lab_traces *traces)
     return of_factor(0.95, 'F', traces) >= traces->largest_job ? "0.95F" : "1.00F";
 }
 
+// A size that is asked for twice, by whatever name, is played once.
+static void keep_first_of_each(struct ferry_policy_report *report)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < report->size_count; i++) {
+        size_t same = 0;
+        while (same < kept && report->sizes[same].bytes != report->sizes[i].bytes)
+            same++;
+        if (same == kept)
+            report->sizes[kept++] = report->sizes[i];
+    }
+    report->size_count = kept;
+}
+
 int ferry_policy_sizes(struct ferry_policy_session *session)
 {
     const struct ferry_lab_traces *traces = &session->bench.traces;
@@ -218,6 +244,8 @@ int ferry_policy_sizes(struct ferry_policy_session *session)
         next_field(&list, size->said, sizeof size->said);
         status = read_size(size->said, traces, &size->bytes);
     }
+    if (status == FERRY_EXIT_OK)
+        keep_first_of_each(&session->report);
     return status;
 }
 

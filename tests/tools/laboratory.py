@@ -55,7 +55,7 @@ class World:
         self.in_ = self.out = self.uploaded = self.filled = self.evictions = 0
         self.frames, self.before = [], 0
         self.here, self.used, self.used_frame, self.fresh, self.dirty, self.size, self.keeps = {}, {}, {}, {}, {}, {}, {}
-        self.now, self.frame = 0, 1
+        self.now, self.frame, self.gone = 0, 1, set()
         self.number, names, made = [], {}, 0
         targets = set()
         # Which creation an id means at each event, and which of them the GPU ever writes.
@@ -103,7 +103,7 @@ class World:
                 self.filled += self.size[number] * PAGE
             else:
                 self.in_ += self.size[number] * PAGE
-            self.here[number] = True
+            self.here[number] = self.now  # when it came
             self.dirty[number] = number not in self.permanent and not self.fresh[number]
         for number in numbers:
             self.used[number], self.used_frame[number] = self.now, self.frame
@@ -131,8 +131,10 @@ class World:
                         self.unlock(number)
                 if kind in "dt":
                     self.job(numbers, kind == "t")
-                if kind == "x" and one in self.here:
-                    self.leave(one, True)
+                if kind == "x":
+                    self.gone.add(one)
+                    if one in self.here:
+                        self.leave(one, True)
             elif kind == "f":
                 self.frames.append(self.in_ + self.out - self.before)
                 self.before = self.in_ + self.out

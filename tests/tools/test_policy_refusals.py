@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What `ferry policy` refuses: sizes, names, files, and policies of one's own that are wrong; and one that is right."""
+"""What `ferry policy` refuses: sizes, names, files, and policies of one's own that are wrong; and one that is right, and what it is
+shown, against a second implementation on random traces (FERRY_SEED)."""
+import json
 import os
+import random
 import re
 import resource
 import signal
@@ -10,7 +13,81 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path.cwd() / "tests/tools"))
-from laboratory import FERRY, NEVERBALL, PAGE, ROOT, check, end, expect, ferry, folder, ours  # noqa: E402
+from laboratory import (  # noqa: E402
+    FERRY, LEAVES, NEVERBALL, PAGE, ROOT, SEED, World, check, end, expect, ferry, folder, ours, random_trace)
+
+PARTS = "largest_old", "lies", "thief", "witness", "scribbler"
+# Least recently used, each of them: one that writes down all that it is shown, and one that writes over all but its items.
+WITNESS = """#include "lab/policy.h"
+#include <inttypes.h>
+#include <stdio.h>
+static void used(struct ferry_lab_memory *memory, struct ferry_lab_item *item)
+{
+    (void)memory;
+    item->note[0]++;
+}
+static int compare(const struct ferry_lab_memory *memory, uint32_t a, uint32_t b)
+{
+    const struct ferry_lab_item *x = &memory->items[a], *y = &memory->items[b];
+    return x->used != y->used ? x->used < y->used : a < b;
+}
+static uint32_t choose(struct ferry_lab_memory *memory)
+{
+    uint32_t best = FERRY_LAB_NONE;
+    fprintf(stderr, "saw {\\"now\\": %" PRIu64 ", \\"frame\\": %" PRIu64 ", \\"pages\\": %" PRIu64 ", \\"free\\": %" PRIu64,
+            memory->now, memory->frame, memory->pages, memory->free_pages);
+    fprintf(stderr, ", \\"own_first\\": %d, \\"program\\": %" PRIu32 ", \\"wanted\\": %" PRIu64 ", \\"placed\\": [",
+            memory->own_first, memory->program, memory->wanted);
+    for (uint32_t i = 0, first = 1; i < memory->item_count; i++)
+        for (size_t k = 0; k < memory->placed_count; k++)
+            if (memory->placed[k] == i) {
+                fprintf(stderr, "%s%" PRIu32, first ? "" : ", ", i);
+                first = 0;
+                if (!memory->items[i].pinned && (best == FERRY_LAB_NONE || compare(memory, i, best)))
+                    best = i;
+            }
+    fputs("], \\"items\\": [", stderr);
+    for (uint32_t i = 0; i < memory->item_count; i++) {
+        const struct ferry_lab_item *m = &memory->items[i];
+        fprintf(stderr, "%s[%" PRIu64 ", %" PRIu64 ", %" PRIu64 ", %" PRIu64 ", %" PRId64 ", %" PRIu32 ", %d, %d, %d, %" PRIu64 "]",
+                i ? ", " : "", m->pages, m->used, m->used_frame, m->came, (int64_t)m->next, m->program, m->in_place, m->dirty,
+                m->pinned, m->note[0]);
+    }
+    fputs("]}\\n", stderr);
+    return best;
+}
+extern const struct ferry_lab_policy ferry_lab_witness, ferry_lab_seer;
+const struct ferry_lab_policy ferry_lab_witness = {
+    .name = "witness", .says = "writes it down", .one_list = true, .used = used, .choose = choose};
+const struct ferry_lab_policy ferry_lab_seer = {
+    .name = "seer", .says = "the same", .knows_future = true, .one_list = true, .used = used, .choose = choose};
+"""
+SCRIBBLER = """#include "lab/policy.h"
+static struct ferry_lab_item mine[1];
+static void ruin(struct ferry_lab_memory *memory)
+{
+    *memory = (struct ferry_lab_memory){.items = mine, .item_count = 1, .pages = 1, .free_pages = UINT64_MAX, .now = 7,
+                                        .frame = 999999, .program = 77, .own_first = true, .wanted = 1};
+}
+static void used(struct ferry_lab_memory *memory, struct ferry_lab_item *item)
+{
+    (void)item;
+    ruin(memory);
+}
+static uint64_t unused_for(const struct ferry_lab_memory *memory, const struct ferry_lab_item *item)
+{
+    return memory->now - item->used;
+}
+static uint32_t choose(struct ferry_lab_memory *memory)
+{
+    uint32_t chosen = ferry_lab_highest(memory, unused_for);
+    ruin(memory);
+    return chosen;
+}
+extern const struct ferry_lab_policy ferry_lab_scribbler;
+const struct ferry_lab_policy ferry_lab_scribbler = {
+    .name = "scribbler", .says = "writes over it", .one_list = true, .used = used, .choose = choose};
+"""
 
 
 def outputs_are_nothing_else(small):
@@ -79,6 +156,7 @@ def bad_input():
     empty.write_text("f\n")
     expect("trace_of_nothing_has_no_curve", 2, "no allocation is ever made", empty, "--sweep", "--quiet")
     expect("trace_of_nothing_has_no_size", 2, "is no size: no allocation is ever made", empty, "--quiet")
+    expect("points_of_no_sweep", 2, "--points .*--sweep", small, "--points", "5")
     expect("points_of_a_sweep", 2, "--points", small, "--sweep", "--points", "1")
     expect("full_disk", 4, "cannot write /dev/full", small, "--sweep", "--quiet", "--svg", "/dev/full")
     done = ferry(small, "--sweep", "--quiet", "--no-advice")
@@ -93,12 +171,16 @@ def the_chapters_policy():
     made.mkdir(parents=True)
     (made / "largest_old.c").write_text(re.sub(r"^    ", "", source, flags=re.M) + "\n")
     listed = (ROOT / "host-driver/lab/policies/policies.h").read_text()
-    (made / "policies.h").write_text(listed.replace("X(furthest)", "X(furthest) X(largest_old) X(lies) X(thief) X(kernel)"))
+    (made / "policies.h").write_text(listed.replace("X(furthest)", "X(furthest) X(largest_old) X(lies) X(thief) X(kernel) X(witness) X(seer) X(scribbler)"))
+    (made / "witness.c").write_text(WITNESS)
+    (made / "scribbler.c").write_text(SCRIBBLER)
     (made / "lies.c").write_text("""#include "lab/policy.h"
         static uint32_t choose(struct ferry_lab_memory *memory)
         {
             for (size_t i = 0; i < memory->item_count; i++)
                 memory->items[i].pinned = false;
+            memory->frame = 999999;
+            memory->wanted = 999999;
             return memory->placed[0];
         }
         extern const struct ferry_lab_policy ferry_lab_lies;
@@ -122,9 +204,9 @@ def the_chapters_policy():
     tool = folder / "chapter/ferry"
     includes = [f"-I{folder}/chapter", *(f"-I{ROOT}/{part}" for part in ("host-driver", "host-driver/include", "build/generated"))]
     subprocess.run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", *includes, "-c",
-                    *(made / f"{name}.c" for name in ("largest_old", "lies", "thief")), ROOT / "host-driver/lab/bench.c"],
+                    *(made / f"{name}.c" for name in PARTS), ROOT / "host-driver/lab/bench.c"],
                    check=True, cwd=made)
-    objects += [made / f"{name}.o" for name in ("largest_old", "lies", "thief", "bench")]
+    objects += [made / f"{name}.o" for name in (*PARTS, "bench")]
     subprocess.run(["c++", *objects, "build/libferry.a", *libraries, "-o", tool], check=True)
     done = subprocess.run([tool, "policy", NEVERBALL, "--policy", "lru,largest-old,furthest", "--quiet"], capture_output=True,
                           text=True, check=False)
@@ -136,7 +218,7 @@ def the_chapters_policy():
     other.write_text(f"f\na 41 {PAGE} buffer\na 42 {PAGE} buffer\na 43 {PAGE} buffer\nf\nf\nf\nf\nd 41 42\nf\nd 41 43\nf\n")
     done = subprocess.run([tool, "policy", own, other, "--policy", "lies", "--vram", "8K", "--quiet"], capture_output=True, text=True,
                           check=False)
-    want = (r"other.memtrace, line 11: policy lies names an allocation that the job under way needs \(number \d\) in frame \d+ .*: "
+    want = (r"other.memtrace, line 11: policy lies names an allocation that the job under way needs \(number 1\) in frame 8 to make room for 4096 bytes: "
             r"allocation 41 of \S*other.memtrace, made in line 2$")
     check(done.returncode == 1 and re.search(want, done.stderr.strip()),
           "a_policy_that_lies_is_stopped", done)
@@ -149,8 +231,73 @@ def the_chapters_policy():
             r"allocation 70 of \S*own.memtrace, made in line 1$")
     check(runs[0].returncode == 1 and re.search(want, runs[0].stderr.strip()) and runs[1].returncode == runs[2].returncode == 0,
           "a_policy_that_names_a_foreign_victim_is_stopped", runs)
+    return tool
+
+
+def played(tool, *arguments):
+    """The run of one policy, and what a witness among them wrote down each time that it was asked."""
+    path = folder / "shown.json"
+    done = subprocess.run([tool, "policy", *map(str, arguments), "--no-advice", "--quiet", "--json", path], capture_output=True,
+                          text=True, check=False)
+    if done.returncode != 0:
+        raise SystemExit(f"FERRY_SEED={SEED}: {done.args}: {done.returncode}: {done.stderr[-1000:]}")
+    run = json.loads(path.read_text())["runs"][0]
+    saw = [json.loads(line[4:]) for line in done.stderr.splitlines() if line.startswith("saw ")]
+    return {name: value for name, value in run.items() if name not in ("policy", "says", "seconds")}, saw
+
+
+def shown_to(world, future, written):
+    """What policy.h says that a policy is shown when it has to choose; None where it says nothing."""
+    job, items = world.jobs[world.now - 1], []
+    for n in range(len(world.size)):
+        here, after = n in world.here, world.next_use(n)
+        come = (after + 1 if after < 1 << 60 else -1) if here and n not in job else None
+        uses = sum(n in before for before in world.jobs[:world.now - 1])
+        items.append([0] * 10 if n in world.gone else [
+            world.size[n], world.used.get(n, 0), world.used_frame.get(n, 0), world.here.get(n), come if future else 0, 0, int(here),
+            int(world.dirty[n]), int(n in job), uses])
+    free = world.pages - sum(world.size[n] for n in world.here)
+    written.append({"now": world.now, "frame": world.frame, "pages": world.pages, "free": free, "own_first": 0, "program": 0,
+                    "placed": sorted(world.here), "items": items})
+
+
+def is_as_told(saw, told):
+    return ({**saw, "items": 0, "wanted": 0} == {**told, "items": 0, "wanted": 0} and len(saw["items"]) == len(told["items"]) and all(
+        want in (None, have) for one, other in zip(saw["items"], told["items"]) for have, want in zip(one, other, strict=True)))
+
+
+def what_a_policy_is_shown(tool):
+    """All that policy.h says and nothing of what is yet to come; what it writes there changes nothing but its own two words."""
+    path = folder / "shown.memtrace"
+    for seed in (1, SEED):
+        print(f"FERRY_SEED={seed}")
+        chance, asked, wrong, ruined = random.Random(seed), 0, [], []
+        for _ in range(4):
+            text, pages = random_trace(chance, 25), chance.randint(36, 44)
+            path.write_text(text)
+            for name in ("witness", "seer"):
+                written = []
+                World(text, pages, lambda w, who: (shown_to(w, name == "seer", written), LEAVES["lru"](w, who))[1])
+                saw = played(tool, path, "--vram", f"{pages * 4}K", "--policy", name)[1]
+                asked += len(saw)
+                wrong += [(name, one, other) for one, other in zip(saw, written) if not is_as_told(one, other)]
+                wrong += [(name, len(saw), len(written))] * (len(saw) != len(written))
+            figures = [played(tool, path, "--vram", f"{pages * 4}K", "--policy", name)[0] for name in ("lru", "scribbler", "witness")]
+            ruined += [figures] * (figures[0] != figures[1] or figures[0] != figures[2])
+        day = "fixed" if seed == 1 else "of_the_day"
+        check(not wrong and (asked > 20 or seed != 1), f"a_policy_is_shown_what_its_header_says_seed_{day}", (asked, wrong[:1]))
+        check(not ruined, f"a_policy_deceives_itself_alone_seed_{day}", ruined[:1])
+    # The first program's second allocation is the last that is made, and its number is what that says.
+    one, two = folder / "one.memtrace", folder / "two.memtrace"
+    one.write_text(f"a 70 {PAGE} buffer\nd 70\nf\na 71 {PAGE} buffer\nd 71\nf\na 72 {PAGE} buffer\nf\n")
+    two.write_text(f"a 41 {PAGE} buffer\na 42 {PAGE} buffer\nd 41\nf\nf\na 43 {PAGE} buffer\nf\n")
+    saw = played(tool, one, two, "--vram", "8K", "--policy", "witness")[1]
+    check(len(saw) == 1 and [item[5] for item in saw[0]["items"]] == [0, 1, 1, 0] and saw[0]["wanted"] == 1 and saw[0]["placed"] == [0, 1],
+          "numbers_are_given_as_allocations_are_made", saw)
+    runs = [played(tool, NEVERBALL, NEVERBALL, "--vram", "9M", "--policy", name)[0] for name in ("lru", "scribbler")]
+    check(runs[0] == runs[1], "a_policy_of_several_programs_deceives_itself_alone", runs)
 
 
 bad_input()
-the_chapters_policy()
+what_a_policy_is_shown(the_chapters_policy())
 sys.exit(end())
