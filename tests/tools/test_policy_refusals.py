@@ -171,7 +171,8 @@ def the_chapters_policy():
     made.mkdir(parents=True)
     (made / "largest_old.c").write_text(re.sub(r"^    ", "", source, flags=re.M) + "\n")
     listed = (ROOT / "host-driver/lab/policies/policies.h").read_text()
-    (made / "policies.h").write_text(listed.replace("X(furthest)", "X(furthest) X(largest_old) X(lies) X(thief) X(kernel) X(witness) X(seer) X(scribbler)"))
+    (made / "policies.h").write_text(listed.replace(
+        "X(furthest)", "X(furthest) X(largest_old) X(lies) X(thief) X(kernel) X(witness) X(seer) X(scribbler)"))
     (made / "witness.c").write_text(WITNESS)
     (made / "scribbler.c").write_text(SCRIBBLER)
     (made / "lies.c").write_text("""#include "lab/policy.h"
@@ -218,8 +219,8 @@ def the_chapters_policy():
     other.write_text(f"f\na 41 {PAGE} buffer\na 42 {PAGE} buffer\na 43 {PAGE} buffer\nf\nf\nf\nf\nd 41 42\nf\nd 41 43\nf\n")
     done = subprocess.run([tool, "policy", own, other, "--policy", "lies", "--vram", "8K", "--quiet"], capture_output=True, text=True,
                           check=False)
-    want = (r"other.memtrace, line 11: policy lies names an allocation that the job under way needs \(number 1\) in frame 8 to make room for 4096 bytes: "
-            r"allocation 41 of \S*other.memtrace, made in line 2$")
+    want = (r"other.memtrace, line 11: policy lies names an allocation that the job under way needs \(number 1\) in frame 8 to make "
+            r"room for 4096 bytes: allocation 41 of \S*other.memtrace, made in line 2$")
     check(done.returncode == 1 and re.search(want, done.stderr.strip()),
           "a_policy_that_lies_is_stopped", done)
     # The first program draws one of its two; then the second needs room, with one of its own that could leave.
