@@ -22,7 +22,6 @@ import logging
 import os
 import queue
 import signal
-import stat
 import subprocess
 import sys
 import tempfile
@@ -57,9 +56,9 @@ def file_digest(path):
         return hashlib.file_digest(file, "sha256").hexdigest()[:16]
 
 
-def play(tool, trace, run):
-    """The figures of a run, as text. Killed, or RuntimeError with what the tool says."""
-    with tempfile.TemporaryDirectory(prefix="ferry-sweep-") as folder:
+def play(tool, trace, run, place=None):
+    """The figures of a run, as text; a folder in `place` holds what it needs meanwhile. Killed, or RuntimeError with what the tool says."""
+    with tempfile.TemporaryDirectory(prefix="ferry-sweep-", dir=place) as folder:
         table = Path(folder, "run.csv")
         # As a curve of one point: a size that is too small is a row too.
         done = subprocess.run([tool, "policy", trace, "--sweep", "--vram", run.vram, "--policy", run.policy, "--seed", run.seed,
@@ -80,17 +79,15 @@ def play(tool, trace, run):
 
 
 def play_there(tool, content, data, run):
-    """On a worker, which keeps the traces that it was sent."""
+    """On a worker, which has the trace on its disk for as long as the run. What a killed one leaves lies in its own folder, and Dask
+    removes that when the next worker begins there."""
+    from distributed import get_worker
     if file_digest(tool) != run.tool:
         raise RuntimeError(f"{os.uname().nodename} has another {tool}")
-    kept = Path(tempfile.gettempdir(), f"ferry-sweep-{os.getuid()}")
-    kept.mkdir(mode=0o700, exist_ok=True)
-    trace = kept / content
-    if not trace.exists() or file_digest(trace) != content:
-        with tempfile.NamedTemporaryFile(dir=kept, delete=False) as file:
-            file.write(data)
-        os.replace(file.name, trace)
-    return play(tool, trace, run)
+    with tempfile.TemporaryDirectory(prefix="ferry-sweep-", dir=get_worker().local_directory) as folder:
+        trace = Path(folder, content)
+        trace.write_bytes(data)
+        return play(tool, trace, run, folder)
 
 
 # ---- Where the runs are made: (run, figures or an exception) as they come ------------------------------------------------
@@ -191,15 +188,16 @@ class Table:
     def __init__(self, path):
         self.path = path
         try:
+            # Asked before it is opened: a pipe may not be, for both ways.
+            if os.path.exists(path) and not (os.path.isfile(path) or os.path.isdir(path)):
+                raise Problem(f"{path} is no file (a pipe or a device): a sweep reads what is in its table, and goes on with it")
             # Without a buffer: what a full disk did not take would be written again when the file is closed.
             self.file = open(path, "r+b" if os.path.exists(path) else "w+b", buffering=0)
-            if not stat.S_ISREG(os.fstat(self.file.fileno()).st_mode):
-                raise Problem(f"{path} is no file")
             fcntl.flock(self.file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
             raise Problem(f"another sweep is at work on {path}") from error
         except OSError as error:
-            raise Problem(f"cannot write {path}: {error.strerror}") from error
+            raise Problem(f"cannot write {path}: {error.strerror or error}") from error
 
     def read(self):
         """The rows; half a line at the end is cut off, once it is certain that the file is ours."""
@@ -240,6 +238,17 @@ class Table:
             raise Problem(f"cannot write {self.path}: {error.strerror}; the same command goes on where this one was") from error
 
 
+def shown(name):
+    """A name in one line, without what a terminal would obey."""
+    return "".join(c if c.isprintable() else "?" for c in os.fsencode(name).decode(errors="replace"))
+
+
+def as_text(name):
+    """A spreadsheet takes a field that begins like a formula for one; an apostrophe says that it is text. A name that begins with one
+    gets another, so that one apostrophe less is always the name. Rows are known by other columns: nothing depends on this one."""
+    return f"'{name}" if name[:1] in tuple("=+-@'\uff1d\uff0b\uff0d\uff20") else name
+
+
 # ---- The command ---------------------------------------------------------------------------------------------------------
 
 
@@ -261,8 +270,7 @@ def find_traces(names):
                 raise Problem(f"{name} has no trace (*.memtrace, *.memtrace.gz) in it")
             for trace in inside:
                 # A line of the table is a line of the file.
-                shown = "".join(c if c.isprintable() else "?" for c in os.fsencode(trace.name).decode(errors="replace"))
-                found.setdefault(file_digest(trace), (trace, shown))
+                found.setdefault(file_digest(trace), (trace, shown(trace.name)))
         except OSError as error:
             raise Problem(f"{name}: {error.strerror}") from error
     return found
@@ -327,16 +335,16 @@ def sweep(options):
                 failures[f"{traces[run.content][1]}: {outcome}"] += 1
                 progress.failed += 1
             else:
-                table.add((traces[run.content][1], *run, *outcome))
+                table.add((as_text(traces[run.content][1]), *run, *outcome))
             progress.done += 1
             progress.show()
     finally:
         outcomes.close()
         progress.end()
     for reason, count in failures.items():
-        print(f"sweep: {count} run{'s' * (count > 1)} failed: {reason}", file=sys.stderr)
+        print(f"sweep: {count} run{'s' * (count > 1)} failed: {shown(reason)}", file=sys.stderr)
     before = f", {progress.before} of them there before" if progress.before else ""
-    print(f"{len(runs) - progress.failed} runs in {options.out}{before}")
+    print(f"{len(runs) - progress.failed} runs in {shown(options.out)}{before}")
     return 1 if failures else 0
 
 
@@ -366,10 +374,10 @@ def main():
     try:
         return sweep(options)
     except Problem as problem:
-        print(f"sweep: {problem}", file=sys.stderr)
+        print(f"sweep: {shown(str(problem))}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:
-        print(f"sweep: interrupted; the same command goes on where this one was ({options.out})", file=sys.stderr)
+        print(f"sweep: interrupted; the same command goes on where this one was ({shown(options.out)})", file=sys.stderr)
         return 130
 
 

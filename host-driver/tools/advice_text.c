@@ -7,13 +7,6 @@
 
 #define FRAMES_A_SECOND 60u
 
-// A file's name and a texture's format may hold anything; the sentence stays one line, and the terminal as it is.
-static void print_word(FILE *file, const char *name)
-{
-    for (; *name; name++)
-        fputc((unsigned char)*name < 0x20 || *name == 0x7f ? '?' : *name, file);
-}
-
 // What a frame is: the first program's frames are counted.
 static const char *unit_of(const struct ferry_lab_traces *traces)
 {
@@ -93,7 +86,7 @@ static void print_programs(FILE *file, const struct ferry_lab_advice *advice, co
     char in[FERRY_SIZE_TEXT], alone[FERRY_SIZE_TEXT];
     for (uint32_t i = 0; i < traces->count; i++) {
         fprintf(file, "%sprogram %" PRIu32 " (", i ? ", " : "; ", i + 1);
-        print_word(file, names[i]);
+        ferry_put_text(file, names[i]);
         fprintf(file, ") brings in %s (alone %s)", ferry_size_text(advice->program_in[i], in),
                 ferry_size_text(advice->program_alone[i], alone));
     }
@@ -109,9 +102,9 @@ static void print_costliest(FILE *file, const struct ferry_lab_advice *advice, c
     uint32_t object = advice->costliest - traces->first_object[program];
     const struct ferry_trace *trace = &traces->traces[program];
     fprintf(file, "; without allocation %" PRIu64 " of ", trace->objects[object].id);
-    print_word(file, names[program]);
+    ferry_put_text(file, names[program]);
     fputs(" (", file);
-    print_word(file, ferry_trace_object_text(trace, object, what));
+    ferry_put_text(file, ferry_trace_object_text(trace, object, what));
     fprintf(file, ", line %" PRIu32 ") it would be %s a %s less", trace->objects[object].line,
             ferry_size_text(advice->costliest_saves, cost), unit_of(traces));
     if (advice->left_out < advice->may_be_left_out)

@@ -151,10 +151,13 @@ static int in_place(struct ferry_output *output, const char *path)
 // A name with which something of another kind is meant, or by which the process itself is asked.
 static bool is_special(const char *path, struct stat *about, bool *there)
 {
+    // Of /dev no more than these: /dev/shm holds files like any other.
+    static const char *const own[] = {"/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/fd/", "/proc/"};
     struct stat link;
     *there = stat(path, about) == 0;
-    if (strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0)
-        return true;
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (strncmp(path, own[i], strlen(own[i])) == 0)
+            return true;
     return *there ? !S_ISREG(about->st_mode) : lstat(path, &link) == 0; // a link to nowhere
 }
 

@@ -258,7 +258,7 @@ int ferry_page(const char *path, const struct ferry_policy_options *options)
         ferry_vram_map_free(&map);
     }
     if (status == FERRY_EXIT_OK)
-        printf("%s   (open it in a browser)\n", path);
+        ferry_print_line(stdout, "%s   (open it in a browser)", path);
     ferry_policy_release(&figures);
     session.report = curve;
     ferry_policy_end(&session);

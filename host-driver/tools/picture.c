@@ -246,7 +246,10 @@ static void paint(const struct ferry_picture_figures *figures, double now)
         say("\x1b[%dA\r", picture.lines);
     picture.lines = rows + LINES_AROUND;
     picture.painted = true;
-    say("\x1b[0m\x1b[K\n  \x1b[1mVideo memory\x1b[0m  %.*s\x1b[K\n", columns - 14, figures->title);
+    char title[256];
+    snprintf(title, sizeof title, "%.*s", columns - 14, figures->title);
+    ferry_clean_text(title);
+    say("\x1b[0m\x1b[K\n  \x1b[1mVideo memory\x1b[0m  %s\x1b[K\n", title);
     for (int row = 0; row < rows; row++)
         paint_row(cells + (size_t)(row * deep) * (size_t)columns,
                   cells + (size_t)(row * deep + deep - 1) * (size_t)columns, columns);

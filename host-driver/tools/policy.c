@@ -55,10 +55,11 @@ static void introduce(const struct ferry_policy_report *report)
 {
     const struct ferry_lab_traces *traces = report->traces;
     char median[FERRY_SIZE_TEXT], largest[FERRY_SIZE_TEXT], living[FERRY_SIZE_TEXT], frames[28], objects[28];
-    printf("%s: %s frames, %s allocations, %s at once; a median frame names %s (W), the largest %s (F)\n",
-           report->names, ferry_count_text(traces->frames, frames), ferry_count_text(traces->object_count, objects),
-           ferry_size_text(traces->most_living, living), ferry_size_text(traces->median_frame, median),
-           ferry_size_text(traces->largest_frame, largest));
+    ferry_print_line(stdout,
+                     "%s: %s frames, %s allocations, %s at once; a median frame names %s (W), the largest %s (F)",
+                     report->names, ferry_count_text(traces->frames, frames),
+                     ferry_count_text(traces->object_count, objects), ferry_size_text(traces->most_living, living),
+                     ferry_size_text(traces->median_frame, median), ferry_size_text(traces->largest_frame, largest));
 }
 
 static int advise(struct ferry_policy_session *session, struct ferry_policy_size *size)

@@ -230,11 +230,11 @@ static void name_files(const struct ferry_replay_options *options)
     if (options->timeline_file || options->svg_file || options->json_file)
         printf("\n");
     if (options->json_file)
-        printf("figures:   %s\n", options->json_file);
+        ferry_print_line(stdout, "figures:   %s", options->json_file);
     if (options->timeline_file)
-        printf("timeline:  %s   (open it at https://ui.perfetto.dev)\n", options->timeline_file);
+        ferry_print_line(stdout, "timeline:  %s   (open it at https://ui.perfetto.dev)", options->timeline_file);
     if (options->svg_file)
-        printf("picture:   %s   (open it in a browser)\n", options->svg_file);
+        ferry_print_line(stdout, "picture:   %s   (open it in a browser)", options->svg_file);
 }
 
 // ---- What a person can do about it ----------------------------------------------------------------------------------

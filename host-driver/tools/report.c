@@ -138,6 +138,7 @@ static void print_programs(FILE *file, const struct ferry_report *report)
         const struct ferry_program_report *program = &report->programs[i];
         char budget[FERRY_SIZE_TEXT], in[FERRY_SIZE_TEXT], out[FERRY_SIZE_TEXT], jobs[28], evictions[28], name[40];
         snprintf(name, sizeof name, "%u %.22s", i + 1, program->trace_name);
+        ferry_clean_text(name);
         fprintf(file, "  %-24s %6u %10s %9s %10s %10s %9s %9.1f ms %6.1f%%\n", name, program->weight,
                 ferry_size_text(program->budget, budget), ferry_count_text(program->used.jobs, jobs),
                 ferry_size_text(program->used.bytes_in, in), ferry_size_text(program->used.bytes_out, out),
@@ -150,8 +151,9 @@ void ferry_report_print(FILE *file, const struct ferry_report *report)
 {
     const struct ferry_statistics *statistics = &report->statistics;
     char size[FERRY_SIZE_TEXT], text[96];
-    fprintf(file, "\n%s on %s, %s of video memory\n", report->trace_name, report->backend,
-            ferry_size_text(report->video_memory_bytes, size));
+    fputc('\n', file);
+    ferry_print_line(file, "%s on %s, %s of video memory", report->trace_name, report->backend,
+                     ferry_size_text(report->video_memory_bytes, size));
     if (report->program_count > 1)
         print_programs(file, report);
     fprintf(file, "\n  %s\n", report->program_count > 1 ? "all programs" : "the program");

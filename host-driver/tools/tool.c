@@ -2,12 +2,72 @@
 #include "tools/tool.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 void (*ferry_before_complaint)(void);
+
+// The next character as it may be shown, and its length; moves *text behind it. NULL at the end.
+static const char *next_shown(const char **text, size_t *length)
+{
+    const char *at = *text;
+    unsigned char first = (unsigned char)at[0];
+    if (!first)
+        return NULL;
+    int bytes = ferry_utf8_length(at);
+    bool control = first < 0x20 || first == 0x7f || (first == 0xc2 && bytes == 2 && (unsigned char)at[1] < 0xa0);
+    *text += bytes ? bytes : 1;
+    *length = control || !bytes ? 1 : (size_t)bytes;
+    return control || !bytes ? "?" : at;
+}
+
+void ferry_put_text(FILE *file, const char *text)
+{
+    size_t length;
+    const char *shown;
+    while ((shown = next_shown(&text, &length)) != NULL)
+        fwrite(shown, 1, length, file);
+}
+
+void ferry_clean_text(char *text)
+{
+    size_t length;
+    const char *at = text, *shown;
+    for (char *to = text;; to += length) {
+        if ((shown = next_shown(&at, &length)) == NULL) {
+            *to = 0;
+            return;
+        }
+        memmove(to, shown, length);
+    }
+}
+
+static void print_line(FILE *file, const char *format, va_list arguments)
+{
+    char some[1024];
+    va_list again;
+    va_copy(again, arguments);
+    int length = vsnprintf(some, sizeof some, format, arguments);
+    // Without memory for a long one, its beginning.
+    char *all = length >= (int)sizeof some ? malloc((size_t)length + 1) : NULL;
+    if (all)
+        vsnprintf(all, (size_t)length + 1, format, again);
+    va_end(again);
+    ferry_put_text(file, all ? all : length < 0 ? format : some);
+    free(all);
+    fputc('\n', file);
+}
+
+void ferry_print_line(FILE *file, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    print_line(file, format, arguments);
+    va_end(arguments);
+}
 
 void ferry_complain(const char *format, ...)
 {
@@ -20,9 +80,8 @@ void ferry_complain(const char *format, ...)
     fflush(stdout);
     fputs("ferry: ", stderr);
     va_start(arguments, format);
-    vfprintf(stderr, format, arguments);
+    print_line(stderr, format, arguments);
     va_end(arguments);
-    fputc('\n', stderr);
 }
 
 const char *ferry_size_text(uint64_t bytes, char text[FERRY_SIZE_TEXT])

@@ -5,6 +5,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 enum ferry_exit {
     FERRY_EXIT_OK = 0,
@@ -18,7 +19,17 @@ enum ferry_exit {
 #define FERRY_MIB (1024ull * 1024)
 #define FERRY_TIB (FERRY_MIB * FERRY_MIB)
 
-/// Print "ferry: " and the message as one line on stderr. A picture on the terminal is closed first.
+/// Names of files and words of traces are anybody's: a terminal would obey the control characters in them. These print
+/// or leave a '?' for each of C0, DEL and C1 (also as UTF-8) and for each byte that is no UTF-8; all else is as it was.
+void ferry_put_text(FILE *file, const char *text);
+/// The same in place; the text never grows.
+void ferry_clean_text(char *text);
+/// The same for a whole message, and a line end behind it. The only way for a name to get to the terminal in a
+/// sentence.
+void ferry_print_line(FILE *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/// Print "ferry: " and the message as one line on stderr, with ferry_print_line(). A picture on the terminal is closed
+/// first.
 void ferry_complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /// Called once by the first ferry_complain(), to give the terminal back; NULL for none.
 extern void (*ferry_before_complaint)(void);

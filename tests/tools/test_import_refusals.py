@@ -8,6 +8,7 @@ import random
 import re
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path.cwd() / "tests/tools"))
@@ -124,6 +125,40 @@ def bad_input():
 
 # ---- Of any length ----------------------------------------------------------------------------------------------------
 
+def plain_files_below_dev():
+    """/dev/shm has files like any other: an import that ends leaves the older one. What stands for a descriptor is written through."""
+    place = Path("/dev/shm")
+    if not os.access(place, os.W_OK | os.X_OK):
+        print("[  SKIPPED ] plain_files_below_dev: there is no /dev/shm to write to")
+    else:
+        with tempfile.TemporaryDirectory(prefix="ferry-import-", dir=place) as name:
+            out = Path(name, "old.memtrace.gz")
+            first = imported(b"", arguments=(SCENE, "-o", out))
+            old, number = out.read_bytes(), out.stat().st_ino
+            bad = imported(numbered(CONTEXT + texture() + image(0, "GL_NEW9", 4, 4)), arguments=("-", "-o", out))
+            check(first.returncode == 0 and bad.returncode == 2 and b"GL_NEW9" in bad.stderr and len(old) > 1000
+                  and out.read_bytes() == old and os.listdir(name) == [out.name], "a_refused_import_leaves_the_older_file_in_dev_shm", bad)
+            again = imported(b"", arguments=(SCENE, "-o", out))
+            check(again.returncode == 0 and out.read_bytes() == old and out.stat().st_ino != number,
+                  "a_file_in_dev_shm_is_replaced_whole", again)
+    through = folder / "through"
+    for name in ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"):
+        with through.open("wb") as file:
+            number = os.fstat(file.fileno()).st_ino
+            done = subprocess.run([FERRY, "trace", "import", SCENE, "-o", name], stdout=file, stderr=subprocess.PIPE, check=False)
+        check(done.returncode == 0 and through.stat().st_ino == number and through.read_bytes().count(b"\nf\n") > 10,
+              f"{name}_is_written_in_place", done)
+
+
+def recordings_name_no_machine():
+    """What is committed says nothing of whoever recorded it."""
+    files = sorted((ROOT / "tests/data").rglob("*.gz"))
+    told = [(f.name, line) for f in files for line in gzip.decompress(f.read_bytes()).splitlines()
+            if re.search(rb"/(root|home|work|Users|tmp|mnt)/", line)]
+    check(SCENE in files and len(files) > 5 and not told, "recordings_name_no_machine", told[:3])
+    check(gzip.decompress(SCENE.read_bytes()).startswith(b'// process.name = "./scene"\n'), "the_scene_is_recorded_as_its_source_says")
+
+
 def length_costs_no_memory():
     """Textures and buffers come and go under ever new names; what lives at once stays the same."""
     def peak(rounds):
@@ -194,6 +229,8 @@ def damaged_dumps():
 
 
 bad_input()
+plain_files_below_dev()
+recordings_name_no_machine()
 length_costs_no_memory()
 damaged_dumps()
 sys.exit(end())

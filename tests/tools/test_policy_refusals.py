@@ -7,6 +7,7 @@ import os
 import random
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -119,6 +120,49 @@ def outputs_are_nothing_else(small):
                           preexec_fn=lambda: (signal.signal(signal.SIGXFSZ, signal.SIG_IGN), limit()))
     check(done.returncode == 4 and f"cannot write {table}" in done.stderr and table.read_bytes() == kept
           and not list(folder.glob("*.part*")), "a_full_disk_leaves_the_old_file", done)
+
+
+ODD = b"\x1b]0;owned\x07\x1b[31m\n\x7f\xc2\x9b2J\x9b2J \xc3\xbc\xe2\x82\xac"
+SEEN = b"?]0;owned??[31m???2J?2J \xc3\xbc\xe2\x82\xac"
+
+
+def names_are_not_obeyed():
+    """A terminal gets no control character of a name (C0, DEL, C1 as UTF-8 and as a byte), and everything else as it is."""
+    def run(*arguments):
+        return subprocess.run([os.fsencode(word) for word in (FERRY, *arguments)], capture_output=True, check=False, timeout=120)
+
+    def clean(said):
+        return not re.search(rb"[\x00-\x09\x0b-\x1f\x7f]|\xc2[\x80-\x9f]|[^\xc3\xe2\x82]\x9b", said) and not said.decode().isascii()
+
+    text = f"a 1 {PAGE} buffer\nd 1\nf\na 2 {PAGE} buffer\nd 2\nf\nd 1\nf\nd 1 2\nf\nd 1\nf\nd 2\nf\n"
+    names = [os.path.join(os.fsencode(folder), ODD + end) for end in (b"1.memtrace", b"2.memtrace")]
+    for name in names:
+        Path(os.fsdecode(name)).write_text(text)
+    for count in (1, 2):
+        done = run("policy", *names[:count], "--vram", "8K", "--policy", "lru", "--quiet")
+        first = done.stdout.splitlines()[0]
+        want = b", ".join(SEEN + end for end in (b"1.memtrace", b"2.memtrace")[:count]) + b": "
+        check(done.returncode == 0 and first.startswith(want) and clean(done.stdout) and not done.stderr,
+              f"the_first_line_of_{count}_is_clean", done)
+    # An output's, and complaints, of any length.
+    pages = run("report", names[0] + b".html", names[0], "--quiet")
+    check(pages.returncode == 0 and SEEN in pages.stdout and clean(pages.stdout), "the_page_is_named_clean", pages)
+    gone = run("policy", names[0] + b"gone")
+    check(gone.returncode == 2 and SEEN + b"1.memtracegone: " in gone.stderr and gone.stderr.count(b"\n") == 1 and clean(gone.stderr),
+          "a_complaint_is_one_clean_line", gone)
+    long = run("policy", b"x" * 3000 + ODD + b"y" * 900)
+    check(long.returncode == 2 and b"x" * 3000 + SEEN + b"y" * 900 in long.stderr and clean(long.stderr), "a_long_one_is_whole", long)
+    done = run("policy", names[0], "--vram", b"8K" + ODD)
+    check(done.returncode == 2 and b"'8K" + SEEN[:12] in done.stderr and done.stderr.count(b"\n") == 1 and b"\x1b" not in done.stderr,
+          "a_size_is_told_clean", done)
+    scene = os.path.join(os.fsencode(folder), ODD + b".txt.gz")
+    shutil.copy(ROOT / "tests/data/scene/scene.txt.gz", scene)
+    done = run("trace", "import", scene, "-o", "/dev/null", "--quiet")
+    loud = run("trace", "import", scene, "-o", "/dev/null")
+    check(done.returncode == loud.returncode == 0 and SEEN in loud.stderr and clean(loud.stderr), "an_import_is_told_of_clean",
+          (done, loud))
+    for name in names:
+        os.unlink(name)
 
 
 def bad_input():
@@ -299,6 +343,7 @@ def what_a_policy_is_shown(tool):
     check(runs[0] == runs[1], "a_policy_of_several_programs_deceives_itself_alone", runs)
 
 
+names_are_not_obeyed()
 bad_input()
 what_a_policy_is_shown(the_chapters_policy())
 sys.exit(end())

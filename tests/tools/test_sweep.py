@@ -51,7 +51,8 @@ TRACES = [a_trace("one.memtrace", 1), a_trace('two, "zwei" ü\n.memtrace', 2)]
 def stand_in(name, seconds):
     log, tool = folder / f"{name}.log", folder / name
     log.write_text("")
-    tool.write_text(f'#!/bin/bash\nset -o noglob\nline="$2"\necho "${{line//[^a-zA-Z0-9.\\/]/_}} ${{*:3:8}}" >> {log}\nsleep {seconds}\n'
+    tool.write_text(f'#!/bin/bash\nset -o noglob\nline="${{2##*/}}"\n'
+                    f'echo "${{line//[^a-zA-Z0-9.\\/]/_}} ${{*:3:8}}" >> {log}\nsleep {seconds}\n'
                     f'exec {FERRY} "$@"\n')
     tool.chmod(0o755)
     return tool, log
@@ -152,7 +153,9 @@ class Cluster:
     def __init__(self, workers):
         self.file = folder / "scheduler.json"
         self.file.unlink(missing_ok=True)
-        here = {**os.environ, "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "60s"}
+        self.room = folder / "room"  # For all that is temporary, Dask's own too.
+        self.room.mkdir(exist_ok=True)
+        here = {**os.environ, "TMPDIR": str(self.room), "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "60s"}
         start = lambda *arguments: subprocess.Popen([PYTHON, "-m", *arguments], stdout=subprocess.DEVNULL, env=here, cwd=folder,
                                                     stderr=open(folder / "dask.log", "ab"))
         self.scheduler = start("distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard",
@@ -175,6 +178,11 @@ class Cluster:
             process.wait()
 
 
+def files_in(place):
+    """Traces and tables."""
+    return [path for path in place.rglob("*") if path.is_file() and (re.fullmatch("[0-9a-f]{16}", path.name) or path.name == "run.csv")]
+
+
 def a_worker_that_is_killed():
     tool, log = stand_in("tool", 0.2)
     out = folder / "workers.csv"
@@ -190,9 +198,13 @@ def a_worker_that_is_killed():
         cluster.workers[0].kill()
         begun_then = len(log.read_text().splitlines())
         said = driver.communicate(timeout=300)
+        left = files_in(cluster.room)
     finally:
         cluster.end()
     begun = log.read_text().splitlines()
+    # Of the killed one its last run's, in its own folder.
+    own = {path.relative_to(cluster.room).parts[:2] for path in left}
+    check(len(left) <= 2 and len(own) <= 1 and all(part[0].startswith("dask") for part in own), "workers_leave_nothing_behind", left)
     check(there and 10 <= at_kill < len(WANTED) - 10, "a_worker_is_killed_in_the_middle", (at_kill, said))
     check(driver.returncode == 0 and complete(out), "a_killed_worker_costs_no_row", (driver.returncode, said, len(rows_of(out))))
     # Of those that were begun and not in the table yet some were its own: under way, or finished and still to be fetched from it.
@@ -244,6 +256,27 @@ def expect(name, words, *arguments, code=2, **options):
     check(done.returncode == code and len(lines) == 1 and words in lines[0], name, (done.returncode, done.stderr))
 
 
+def names_that_are_formulas():
+    """A spreadsheet computes a field that begins with one of these; an apostrophe less is the name, and the rows are known again."""
+    place = folder / "formulas"
+    place.mkdir()
+    names = [f"{begin}1+cmd{i}.memtrace" for i, begin in enumerate(["=", "+", "-", "@", "'", "'=", "\uff1d", "a=", " ="])]
+    for i, name in enumerate(names):
+        shutil.copy(a_trace("template", 10 + i), place / name)
+    out = folder / "formulas.csv"
+    arguments = [sys.executable, SWEEP, place, "--ferry", FERRY, "--out", out, "--vram", "80K,96K", "--policy", "lru"]
+    runs = [subprocess.run(arguments, capture_output=True, text=True, check=False, timeout=120)]
+    # Some of them once more, as after a kill.
+    whole = out.read_bytes()
+    out.write_bytes(b"".join(whole.splitlines(keepends=True)[:6]))
+    runs += [subprocess.run(arguments, capture_output=True, text=True, check=False, timeout=120) for _ in range(2)]
+    told = [row["trace"] for row in rows_of(out)]
+    check(all(done.returncode == 0 for done in runs) and not [t for t in told if t[0] in "=+-@\uff1d\uff0b\uff0d\uff20"]
+          and sorted(t[1:] if t[0] == "'" else t for t in told) == sorted(names * 2), "no_name_is_a_formula", (told, runs))
+    check("5 of them there before" in runs[1].stdout and "18 of them there before" in runs[2].stdout
+          and sorted(out.read_bytes().splitlines()) == sorted(whole.splitlines()), "a_sweep_of_them_goes_on", runs)
+
+
 def bad_input():
     out = folder / "bad.csv"
     ferry = ("--ferry", FERRY, "--out", out)
@@ -253,6 +286,11 @@ def bad_input():
     expect("no_tool", "make build/ferry", TRACES[0], "--ferry", folder / "none", "--out", out)
     expect("out_that_cannot_be_written", "cannot write", TRACES[0], "--ferry", FERRY, "--out", folder / "no/such.csv")
     expect("out_that_is_no_file", "is no file", TRACES[0], "--ferry", FERRY, "--out", "/dev/full")
+    os.mkfifo(folder / "pipe.csv")
+    expect("out_that_is_a_pipe", r"pipe.csv is no file (a pipe or a device): a sweep reads", TRACES[0], "--ferry", FERRY, "--out",
+           folder / "pipe.csv")
+    expect("out_that_is_a_folder", "cannot write", TRACES[0], "--ferry", FERRY, "--out", folder)
+    expect("a_name_that_a_terminal_would_obey", "no?[31mwhere: No such file", "no\x1b[31mwhere", *ferry)
     out.write_text("name,age\nx,1\n")
     expect("a_table_of_something_else", "is no table of a sweep", TRACES[0], *ferry)
     check(out.read_text() == "name,age\nx,1\n", "a_table_of_something_else_is_left_alone")
@@ -310,6 +348,7 @@ on_the_cores()
 a_driver_that_is_killed()
 a_worker_that_is_killed()
 a_scheduler_that_is_killed()
+names_that_are_formulas()
 bad_input()
 shutil.rmtree(folder, ignore_errors=True)
 print(f"{passed} passed, {failed} failed")

@@ -269,6 +269,23 @@ def large_pictures_stay_small():
           and ET.fromstring(text) is not None, "svg_of_many_stays_is_capped", (done.stderr, len(text)))
 
 
+def names_are_not_obeyed():
+    """A name's control characters reach neither the report's lines nor the picture's title."""
+    odd, seen = "\x1b]0;owned\x07\x9b31m\x7fü", "?]0;owned??31m?ü"
+    name = folder / f"{odd}.memtrace"
+    name.write_text(SMALL)
+    done = run("replay", name, "--json", f"{name}.json")
+    check(done.returncode == 0 and f"\n{seen}.memtrace on " in done.stdout and f"{seen}.memtrace.json\n" in done.stdout
+          and not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", done.stdout + done.stderr), "a_replay_tells_names_clean", repr(done.stdout))
+    check(json.loads(Path(f"{name}.json").read_text())["trace"] == name.name, "a_file_has_the_name_as_it_is")
+    two = run("replay", name, name)
+    check(two.returncode == 0 and f"1 {seen}" in two.stdout and not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f]", two.stdout),
+          "programs_are_told_clean", repr(two.stdout))
+    status, output = in_terminal(["replay", name], environment={"FERRY_FAKE": "slow:200"})
+    check(status == 0 and f"Video memory\x1b[0m  {seen}.memtrace on" in output and "owned\x07" not in output and "\x9b" not in output,
+          "a_picture_is_titled_clean", repr(output[:400]))
+
+
 def meaning_of_locks():
     for name, text in (
             ("locked_when_drawn", "a 1 9000 buffer\nl 1 write\nw 1 0 9000\nd 1\nw 1 5 6\nu 1\nd 1\nf\n"),
@@ -342,7 +359,7 @@ def terminal():
 
 def main():
     for part in (command_line, bad_traces, too_small, wrong_content, library_errors, figures_are_right, meaning_of_locks,
-                 large_pictures_stay_small, terminal):
+                 large_pictures_stay_small, names_are_not_obeyed, terminal):
         part()
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0

@@ -34,11 +34,12 @@ static void say(const struct ferry_import *import, const char *name)
     const struct ferry_import_report *report = &import->report;
     char calls[28], frames[28], draws[28], allocations[28], all[FERRY_SIZE_TEXT], most[FERRY_SIZE_TEXT];
     char written[FERRY_SIZE_TEXT];
-    fprintf(stderr, "%s: %s calls, %s frames, %s draws; %s allocations of %s (%s at once), %s written by the CPU\n",
-            name, ferry_count_text(report->calls, calls), ferry_count_text(report->frames, frames),
-            ferry_count_text(report->draws, draws), ferry_count_text(report->allocations, allocations),
-            ferry_size_text(report->allocated_bytes, all), ferry_size_text(report->most_living_bytes, most),
-            ferry_size_text(report->written_bytes, written));
+    ferry_print_line(stderr,
+                     "%s: %s calls, %s frames, %s draws; %s allocations of %s (%s at once), %s written by the CPU",
+                     name, ferry_count_text(report->calls, calls), ferry_count_text(report->frames, frames),
+                     ferry_count_text(report->draws, draws), ferry_count_text(report->allocations, allocations),
+                     ferry_size_text(report->allocated_bytes, all), ferry_size_text(report->most_living_bytes, most),
+                     ferry_size_text(report->written_bytes, written));
     for (int i = 0; i < FERRY_IMPORT_NOTE_COUNT; i++) {
         if (report->notes[i].count == 0)
             continue;
@@ -51,9 +52,12 @@ static void say(const struct ferry_import *import, const char *name)
         return;
     fprintf(stderr, "  %s calls that are not known left out; they make no memory as far as their names tell:",
             ferry_count_text(import->unknown_calls, calls));
-    for (unsigned i = 0; i < import->unknown_count && i < SHOWN_UNKNOWN; i++)
-        fprintf(stderr, "%s %s %s times (first: line %" PRIu64 ")", i ? "," : "", import->unknown[i].name,
-                ferry_count_text(import->unknown[i].count, calls), import->unknown[i].line);
+    for (unsigned i = 0; i < import->unknown_count && i < SHOWN_UNKNOWN; i++) {
+        fputs(i ? ", " : " ", stderr);
+        ferry_put_text(stderr, import->unknown[i].name);
+        fprintf(stderr, " %s times (first: line %" PRIu64 ")", ferry_count_text(import->unknown[i].count, calls),
+                import->unknown[i].line);
+    }
     if (import->unknown_count > SHOWN_UNKNOWN)
         fprintf(stderr, ", and %u more names", import->unknown_count - SHOWN_UNKNOWN);
     fputc('\n', stderr);
