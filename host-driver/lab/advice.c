@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "lab/left_out.h"
 #include "lab/search.h"
 
 #define PAGE_BYTES   FERRY_LAB_PAGE_BYTES
@@ -256,7 +255,7 @@ static bool find_all(struct ferry_lab_search *search, struct ferry_lab_advice *a
         return false;
     note_what_is_above(search, advice);
     advice->played = search->count;
-    if (advice->pages && !ferry_lab_leave_out(search, advice, outcome))
+    if (advice->pages && !ferry_lab_leave_out(search, advice->bytes, outcome, &advice->left_out))
         return false;
     return search->bench->traces.count == 1 || play_alone(search, advice, outcome);
 }

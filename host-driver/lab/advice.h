@@ -5,6 +5,7 @@
 #define FERRY_LAB_ADVICE_H
 
 #include "lab/bench.h"
+#include "lab/left_out.h"
 
 struct ferry_lab_advice {
     uint64_t bytes; // the size it is about
@@ -31,11 +32,7 @@ struct ferry_lab_advice {
     uint64_t knee_saves; // bytes a frame less there
     bool knee_proven;
     uint64_t played; // sizes, for all of that
-    // The allocation without which, all else as it was, the least would be paged, of so many that were left out in
-    // turn: all that are used after the warm-up, or of many those of which most came in and the largest.
-    uint32_t costliest;
-    uint64_t costliest_saves; // bytes a frame less without it; 0: none makes a difference
-    uint64_t left_out, may_be_left_out;
+    struct ferry_lab_left_out left_out;
     // Several programs: what came in of each at this size, and what would have, had it been alone.
     uint64_t program_in[FERRY_LAB_MOST_TRACES], program_alone[FERRY_LAB_MOST_TRACES];
     char problem[200]; // false: why

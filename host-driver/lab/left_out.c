@@ -27,44 +27,52 @@ static int by_pages(const void *left, const void *right)
     return by_in(left, right);
 }
 
-static bool try_without(struct ferry_lab_search *search, struct ferry_lab_advice *advice, uint32_t object)
+/// What is tried at which size, against how many bytes a frame with everything.
+struct trial {
+    struct ferry_lab_search *search;
+    uint64_t bytes, moved;
+    struct ferry_lab_left_out *found;
+};
+
+static bool try_without(struct trial *trial, uint32_t object)
 {
+    struct ferry_lab_search *search = trial->search;
+    struct ferry_lab_left_out *found = trial->found;
     struct ferry_lab_bench bench = *search->bench;
     struct ferry_lab_outcome outcome;
     bench.manner.without = &object;
-    ferry_lab_run(&bench, NULL, advice->bytes, &outcome);
+    ferry_lab_run(&bench, NULL, trial->bytes, &outcome);
     bool good = outcome.result == FERRY_LAB_OK;
     if (good) {
         uint64_t moved = ferry_lab_per_frame(&bench, &outcome);
-        uint64_t saves = moved < advice->moved ? advice->moved - moved : 0;
-        if (saves > advice->costliest_saves ||
-            (saves > 0 && saves == advice->costliest_saves && object < advice->costliest)) {
-            advice->costliest = object;
-            advice->costliest_saves = saves;
+        uint64_t saves = moved < trial->moved ? trial->moved - moved : 0;
+        if (saves > found->saves || (saves > 0 && saves == found->saves && object < found->costliest)) {
+            found->costliest = object;
+            found->saves = saves;
         }
     } else {
         snprintf(search->problem, sizeof search->problem, "%s",
                  outcome.problem[0] ? outcome.problem : "no memory to play it again");
     }
     search->work += outcome.played + bench.traces.object_count;
-    advice->left_out++;
+    found->tried++;
     ferry_lab_outcome_release(&outcome);
     return good;
 }
 
-static bool try_some(struct ferry_lab_search *search, struct ferry_lab_advice *advice, const struct candidate *some,
-                     size_t count, uint64_t whole_runs)
+static bool try_some(struct trial *trial, const struct candidate *some, size_t count, uint64_t whole_runs)
 {
-    ferry_lab_allow(search, whole_runs);
-    for (size_t i = 0; i < count && ferry_lab_may_go_on(search); i++)
-        if (!try_without(search, advice, some[i].object))
+    ferry_lab_allow(trial->search, whole_runs);
+    for (size_t i = 0; i < count && ferry_lab_may_go_on(trial->search); i++)
+        if (!try_without(trial, some[i].object))
             return false;
     return true;
 }
 
-bool ferry_lab_leave_out(struct ferry_lab_search *search, struct ferry_lab_advice *advice,
-                         const struct ferry_lab_outcome *outcome)
+bool ferry_lab_leave_out(struct ferry_lab_search *search, uint64_t bytes, const struct ferry_lab_outcome *outcome,
+                         struct ferry_lab_left_out *left_out)
 {
+    struct trial trial = {search, bytes, ferry_lab_per_frame(search->bench, outcome), left_out};
     const struct ferry_lab_traces *traces = &search->bench->traces;
     struct candidate *list = malloc((traces->object_count + 1) * sizeof *list);
     size_t count = 0;
@@ -76,13 +84,13 @@ bool ferry_lab_leave_out(struct ferry_lab_search *search, struct ferry_lab_advic
         if (traces->objects[i].named > 0)
             list[count++] =
                 (struct candidate){.object = i, .in = outcome->object_in[i], .pages = traces->objects[i].pages};
-    advice->may_be_left_out = count;
+    *left_out = (struct ferry_lab_left_out){.candidates = count};
     qsort(list, count, sizeof *list, by_in);
-    bool good = try_some(search, advice, list, count, WHOLE_RUNS / 2);
-    size_t tried = advice->left_out;
+    bool good = try_some(&trial, list, count, WHOLE_RUNS / 2);
+    size_t tried = left_out->tried;
     // Of those that are left the largest, whether they are paged or in the others' way.
     qsort(list + tried, count - tried, sizeof *list, by_pages);
-    good = good && try_some(search, advice, list + tried, count - tried, WHOLE_RUNS / 2);
+    good = good && try_some(&trial, list + tried, count - tried, WHOLE_RUNS / 2);
     free(list);
     return good;
 }

@@ -4,11 +4,18 @@
 #ifndef FERRY_LAB_LEFT_OUT_H
 #define FERRY_LAB_LEFT_OUT_H
 
-#include "lab/advice.h"
 #include "lab/search.h"
 
-/// Sets ->costliest and what belongs to it. False, with the search's ->problem, when a run failed.
-bool ferry_lab_leave_out(struct ferry_lab_search *search, struct ferry_lab_advice *advice,
-                         const struct ferry_lab_outcome *outcome);
+/// The allocation without which, all else as it was, the least would be paged, of so many that were left out in turn:
+/// all that are used after the warm-up, or of many those of which most came in and the largest.
+struct ferry_lab_left_out {
+    uint32_t costliest; // an object's number
+    uint64_t saves;     // bytes a frame less without it; 0: none makes a difference
+    uint64_t tried, candidates;
+};
+
+/// `outcome` is the manager's at this size. False, with the search's ->problem, when a run failed.
+bool ferry_lab_leave_out(struct ferry_lab_search *search, uint64_t bytes, const struct ferry_lab_outcome *outcome,
+                         struct ferry_lab_left_out *left_out);
 
 #endif

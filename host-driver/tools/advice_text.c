@@ -97,18 +97,18 @@ static void print_costliest(FILE *file, const struct ferry_lab_advice *advice, c
 {
     char what[96], cost[FERRY_SIZE_TEXT];
     uint32_t program = traces->count - 1;
-    while (program > 0 && traces->first_object[program] > advice->costliest)
+    while (program > 0 && traces->first_object[program] > advice->left_out.costliest)
         program--;
-    uint32_t object = advice->costliest - traces->first_object[program];
+    uint32_t object = advice->left_out.costliest - traces->first_object[program];
     const struct ferry_trace *trace = &traces->traces[program];
     fprintf(file, "; without allocation %" PRIu64 " of ", trace->objects[object].id);
     ferry_put_text(file, names[program]);
     fputs(" (", file);
     ferry_put_text(file, ferry_trace_object_text(trace, object, what));
     fprintf(file, ", line %" PRIu32 ") it would be %s a %s less", trace->objects[object].line,
-            ferry_size_text(advice->costliest_saves, cost), unit_of(traces));
-    if (advice->left_out < advice->may_be_left_out)
-        fprintf(file, ", the most of %" PRIu64 " that were left out in turn", advice->left_out);
+            ferry_size_text(advice->left_out.saves, cost), unit_of(traces));
+    if (advice->left_out.tried < advice->left_out.candidates)
+        fprintf(file, ", the most of %" PRIu64 " that were left out in turn", advice->left_out.tried);
 }
 
 static void print_less(FILE *file, const struct ferry_lab_advice *advice, const struct ferry_lab_traces *traces)
@@ -146,7 +146,7 @@ void ferry_advice_print(FILE *file, const struct ferry_lab_advice *advice, const
     print_less(file, advice, traces);
     if (traces->count > 1)
         print_programs(file, advice, traces, names);
-    if (advice->costliest_saves)
+    if (advice->left_out.saves)
         print_costliest(file, advice, traces, names);
     fputs(".\n", file);
 }

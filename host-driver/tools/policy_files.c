@@ -68,7 +68,7 @@ static void json_advice(FILE *file, const struct ferry_lab_advice *advice, uint3
             advice->less, word(advice->less_fits), advice->less_costs);
     fprintf(file,
             ", \"costliest_saves_per_frame\": %" PRIu64 ", \"left_out\": %" PRIu64 ", \"may_be_left_out\": %" PRIu64,
-            advice->costliest_saves, advice->left_out, advice->may_be_left_out);
+            advice->left_out.saves, advice->left_out.tried, advice->left_out.candidates);
     fputs(", \"programs_bytes_in_alone\": [", file);
     for (uint32_t i = 0; i < programs && programs > 1; i++)
         fprintf(file, "%s%" PRIu64, i ? ", " : "", advice->program_alone[i]);
