@@ -14,6 +14,9 @@ here=$(cd "$(dirname "$0")" && pwd)
 log=$(mktemp) || { echo "setup: no folder for temporary files; set TMPDIR to one" >&2; exit 1; }
 trap 'rm -f "$log" "$log.out"' EXIT
 
+# Not on standard output: that is for the answer of whatever target was asked for (`make -s print-libs`).
+say() { echo "setup: $*" >&2; }
+
 fail() { echo "setup: $*" >&2; exit 1; }
 
 # alone FILE: waits until no other set-up is at work here.
@@ -124,7 +127,7 @@ tools() {
             sudo -n true 2>/dev/null || fail "missing or too old: ${names%,}; put them on PATH or run: sudo $how"
             root=(sudo -n)
         fi
-        echo "setup: installing ${missing_packages[*]}"
+        say "installing ${missing_packages[*]}"
         if ! { "${root[@]}" apt-get update -q &&
             "${root[@]}" env DEBIAN_FRONTEND=noninteractive $how -o DPkg::Lock::Timeout=300; } >"$log" 2>&1; then
             tail -n 5 "$log" >&2
@@ -136,7 +139,7 @@ tools() {
     fi
     [ -n "$(table)" ] || fail "scripts/tools.txt names no tool"
     if [ ! -e "$build/Makefile" ] && [ -f "$1" ] && grep -q '^# ' "$1" && [ "$(compilers <"$1")" != "$(tools_here | compilers)" ]; then
-        echo "setup: other compilers than before: everything is made anew"
+        say "other compilers than before: everything is made anew"
         find "$build" -mindepth 1 -maxdepth 1 ! -name '*venv*' ! -name 'tools.mk*' ! -name setup.mk ! -name fresh ! -name logs \
             ! -name requirements.txt -exec rm -rf {} +
     fi
@@ -160,7 +163,7 @@ python_environment() {
         tail -n 3 "$log" >&2
         fail "cannot make a Python environment in $venv; run: $python -m venv $venv"
     fi
-    echo "setup: Python environment in $venv"
+    say "Python environment in $venv"
     if ! "$venv/bin/python" -m pip install --disable-pip-version-check -q -r "$here/requirements.txt" >"$log" 2>&1; then
         tail -n 3 "$log" >&2
         fail "pip failed (is the network there?); run: $venv/bin/python -m pip install -r scripts/requirements.txt"

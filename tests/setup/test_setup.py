@@ -90,7 +90,7 @@ def only_what_is_missing_is_installed(folder):
     done, log = run(folder, ["tools", f"{folder}/tools.mk"], "root", "network", without=["z3"])
     assert done.returncode == 0 and Path(f"{folder}/tools.mk").exists(), done
     assert log.splitlines() == ["update -q", f"install -y --no-install-recommends z3 {WAIT}"], log
-    assert done.stdout == "setup: installing z3\n", done
+    assert (done.stdout, done.stderr) == ("", "setup: installing z3\n"), done
 
 
 def sudo_is_used_where_it_asks_nothing(folder):
@@ -245,20 +245,21 @@ def other_compilers_make_everything_anew(folder):
 
     def left(**other):
         done, _ = run(folder, ["tools", f"{build}/tools.mk"], **other)
-        assert done.returncode == 0, done
+        assert done.returncode == 0 and done.stdout == "", done
+        told.append(done.stderr)
         return [file.name for file in there if not file.exists()]
 
     def is_stale():
         return run(folder, ["stale", f"{build}/tools.mk", f"{build}/venv"], **same)[0].stdout
 
-    same = {}
+    same, told, anew = {}, [], "setup: other compilers than before: everything is made anew\n"
     assert left() == []
     for same in ({}, {"z3": "echo Z3 version 99.12"}):
         assert left(**same) == [], same
-        assert is_stale() == ""
+        assert is_stale() == "" and not any(told)
     same = {"g++": COMPILER + " # another"}
     assert is_stale() == f"{build}/tools.mk\n"
-    assert left(**same) == ["a.o", "ferry"]
+    assert left(**same) == ["a.o", "ferry"] and told[-1] == anew, told
     assert is_stale() == ""
     # Verilator is one too; a link in front of a tool is not the tool; a folder with a Makefile is not built.
     there[0].parent.mkdir()
@@ -335,6 +336,7 @@ def a_users_settings_of_python_do_no_harm(folder):
     done = subprocess.run(["bash", f"{folder}/setup.sh", "python", f"{folder}/venv"], capture_output=True, text=True, check=False,
                           env=dict(os.environ, PYTHONPATH=folder, PIP_USER="1", PIP_NO_INDEX="1", PIP_FIND_LINKS=folder))
     assert done.returncode == 0, done.stderr
+    assert (done.stdout, done.stderr) == ("", f"setup: Python environment in {folder}/venv\n"), done
 
 
 def an_old_python_makes_no_environment(folder):
