@@ -10,10 +10,13 @@ A frame ends where the program looks at a result (.item(), .tolist(), .numpy()):
 zeros, so a program must not decide by its results. Needs the tinygrad of scripts/requirements-tinygrad.txt:
 pip install --require-hashes -r scripts/requirements-tinygrad.txt"""
 import gzip
+import io
 import os
 import re
 import runpy
+import stat
 import sys
+import zlib
 
 TRIED = "0.14.0"
 
@@ -22,8 +25,17 @@ class Trace:
     """Lines, and the figures that are said at the end."""
 
     def __init__(self, path, unit):
-        self.unit = unit
-        self.file = gzip.open(path, "wt") if path.endswith(".gz") else open(path, "w", encoding="ascii")
+        self.unit, self.path = unit, os.path.realpath(path)
+        # A pipe or a device is written as it is, and what the shell has opened: a file of that name is another.
+        self.beside = not is_special(path)
+        self.older = self.beside and os.path.exists(self.path) and os.path.getsize(self.path) > 0
+        self.written = f"{self.path}.{os.getpid()}.part" if self.beside else path
+        self.raw = open(self.written, "xb" if self.beside else "wb")
+        if path.endswith(".gz"):
+            packed = gzip.GzipFile(filename=os.path.basename(path), mode="wb", fileobj=self.raw)
+        else:
+            packed = self.raw
+        self.file = io.TextIOWrapper(packed, encoding="ascii")
         self.buffers = self.kernels = self.frames = self.bytes = self.living = self.most = self.kept_back = 0
         self.over = False
 
@@ -35,6 +47,54 @@ class Trace:
         # What the interpreter takes down at its own end is not the program's doing.
         self.over = True
         self.file.close()
+        self.raw.close()
+        if self.beside:
+            if os.path.exists(self.path):
+                os.chmod(self.written, stat.S_IMODE(os.stat(self.path).st_mode))
+            os.replace(self.written, self.path)
+
+    def drop(self):
+        """What was there stays; what became of it, for people."""
+        self.over = True
+        if not self.beside:
+            return "has what was recorded until then"
+        for file in (self.file, self.raw):
+            try:
+                file.close()
+            except OSError:  # A full disk may be why.
+                pass
+        os.unlink(self.written)
+        return "is as it was" if self.older else "is not written"
+
+
+def is_special(path):
+    name = os.path.normpath(os.path.abspath(path))
+    if name.startswith(("/dev/std", "/dev/fd/", "/proc/")):
+        return True
+    return os.path.exists(path) and not os.path.isfile(path)
+
+
+def is_trace(path):
+    """By its first line, or there is none."""
+    try:
+        with open(path, "rb") as file:
+            packed = file.read(2) == b"\x1f\x8b"
+        with gzip.open(path, "rb") if packed else open(path, "rb") as file:
+            lines = file.read(1 << 16).split(b"\n")
+    except (EOFError, gzip.BadGzipFile, zlib.error):
+        return False
+    line = next((line for line in map(bytes.strip, lines) if line), b"")
+    return not line or re.fullmatch(rb"a \d+ \d+ .*|[wlutx] \d+( .*)?|d( \d+)*|f( [A-Za-z-]+)?", line) is not None
+
+
+def look_at_output(path, program):
+    """Nothing but a trace is written over."""
+    if not os.path.isfile(path):
+        return
+    if os.path.samefile(path, program):
+        raise SystemExit(f"record_tinygrad: {path} is the program itself; the trace comes first, then the program")
+    if not is_trace(path):
+        raise SystemExit(f"record_tinygrad: {path} is there and no trace; give another name for the output, or remove it")
 
 
 class Memory:
@@ -120,6 +180,7 @@ def main():
     if not tinygrad.Device.DEFAULT.startswith("NULL"):
         raise SystemExit(f"record_tinygrad: the program would run on {tinygrad.Device.DEFAULT}, not on NULL")
     try:
+        look_at_output(out, program)
         trace = Trace(out, unit)
     except OSError as error:
         raise SystemExit(f"record_tinygrad: {out}: {error.strerror}") from None
@@ -128,13 +189,20 @@ def main():
     sys.path.insert(0, os.path.dirname(os.path.abspath(program)))
     try:
         runpy.run_path(program, run_name="__main__")
-    finally:
-        if trace.frames == 0:
-            trace.put("f", unit)
+    except BaseException as end:
+        if not (isinstance(end, SystemExit) and end.code in (None, 0)):
+            name = "an exit code" if isinstance(end, SystemExit) else type(end).__name__
+            print(f"record_tinygrad: {program} ended with {name}; {out} {trace.drop()}", file=sys.stderr)
+            raise
+    if trace.frames == 0:
+        trace.put("f", unit)
+    try:
         trace.end()
-        mib = 1 << 20
-        print(f"{out}: {trace.buffers} buffers of {trace.bytes / mib:.1f} MiB ({trace.most / mib:.1f} MiB at once), "
-              f"{trace.kernels} kernels, {max(trace.frames, 1)} {unit}s", file=sys.stderr)
+    except OSError as error:
+        raise SystemExit(f"record_tinygrad: {out}: {error.strerror}; it {trace.drop()}") from None
+    mib = 1 << 20
+    print(f"{out}: {trace.buffers} buffers of {trace.bytes / mib:.1f} MiB ({trace.most / mib:.1f} MiB at once), "
+          f"{trace.kernels} kernels, {max(trace.frames, 1)} {unit}s", file=sys.stderr)
 
 
 if __name__ == "__main__":

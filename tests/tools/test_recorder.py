@@ -58,6 +58,39 @@ last = said.stdout.splitlines()[-1]
 check(done.returncode == 0 and "6 tokens" in done.stderr and " a token is paged" in last and " a second" not in last,
       "the_sentence_speaks_of_tokens", (done, said))
 
+older = trace.read_bytes()
+for name, words, code in (("raises", "raise ValueError('on purpose')", 1), ("exits", "raise SystemExit(3)", 3)):
+    bad = folder / f"{name}.py"
+    bad.write_text(f"from tinygrad import Tensor\nTensor([1.0]).realize()\n{words}\n")
+    done = record(trace, bad)
+    new = record(folder / "new.memtrace", bad)
+    check(done.returncode == new.returncode == code and trace.read_bytes() == older and f"{trace} is as it was" in done.stderr
+          and "new.memtrace is not written" in new.stderr and not list(folder.glob("*.part")) and not (folder / "new.memtrace").exists(),
+          f"a_program_that_{name}_leaves_an_older_trace", (done, new))
+ends = folder / "ends.py"
+ends.write_text("from tinygrad import Tensor\nTensor([1.0]).realize()\nimport os, sys\nprint(os.path.getsize(sys.argv[1]))\nsys.exit()\n")
+trace.chmod(0o640)
+done = record(trace, ends, trace)
+check(done.returncode == 0 and done.stdout == f"{len(older)}\n" and gzip.open(trace, "rt").read().endswith("f step\n")
+      and trace.read_bytes() != older and trace.stat().st_mode & 0o777 == 0o640 and not list(folder.glob("*.part")),
+      "a_good_end_replaces_the_older_trace", done)
+for name, data in (("notes", b"my notes, kept for years\n"), ("packed", gzip.compress(b"a book of mine\n")), ("cut", older[:20]),
+                   ("code", PROGRAM.read_bytes())):
+    kept = folder / name
+    kept.write_bytes(data)
+    done = record(kept, PROGRAM, "hello")
+    check(done.returncode == 1 and "no trace" in done.stderr and done.stdout == "" and kept.read_bytes() == data,
+          f"{name}_are_not_written_over", done)
+own, link = folder / "own.py", folder / "link.memtrace"
+own.write_text("")  # As empty as a trace may be.
+link.symlink_to(own)
+for name, out in (("itself", own), ("a_link_to_it", link)):
+    done = record(out, own)
+    check(done.returncode == 1 and "the program itself" in done.stderr and own.read_bytes() == b"" and link.is_symlink(),
+          f"a_program_is_not_written_over_by_{name}", done)
+done = record("/dev/stdout", PROGRAM, "hello")
+check(done.returncode == 0 and "\na 1 4000 buffer\n" in done.stdout and "\nf step\n" in done.stdout, "a_pipe_takes_a_trace", done)
+
 for name, words, arguments, path in (
         ("no_word_for_a_frame", "no word of up to 16 letters", ["--unit", "8x", trace, PROGRAM], "build/tinygrad"),
         ("no_arguments", "usage:", [], "build/tinygrad"),
