@@ -125,6 +125,36 @@ def on_the_cores():
           "what_is_done_is_not_done_again", again)
 
 
+def a_tool_that_is_killed():
+    """By whoever wants memory: the run is made again; one whose every try is killed is told of, and the rest is run."""
+    out, log = folder / "tool_killed.csv", folder / "tool_killed.log"
+    tool = folder / "dies_once"
+    tool.write_text(f'#!/bin/bash\nmark={folder}/mark-$(printf %s "$*" | sed "s,--csv .*,," | md5sum | cut -c1-32)\n'
+                    f'[ -e "$mark" ] || {{ : > "$mark"; kill -9 $$; }}\nexec {FERRY} "$@"\n')
+    tool.chmod(0o755)
+    done = subprocess.run(command(out, tool, "--jobs", 2), capture_output=True, text=True, check=False)
+    marks = len(list(folder.glob("mark-*")))
+    check(done.returncode == 0 and complete(out) and marks == len(WANTED) and not figures_are_right(rows_of(out)),
+          "a_run_whose_tool_is_killed_is_made_again", (done, marks))
+    tool = folder / "dies_at_80K"
+    tool.write_text(f'#!/bin/bash\ncase "$*" in *80K*) echo >> {log}; kill -9 $$;; esac\nexec {FERRY} "$@"\n')
+    tool.chmod(0o755)
+    out.unlink()
+    done = subprocess.run([sys.executable, SWEEP, TRACES[0], "--vram", "64K,80K,96K", "--policy", "lru", "--out", out, "--ferry", tool],
+                          capture_output=True, text=True, check=False, timeout=120)
+    check(done.returncode == 1 and [r["vram"] for r in rows_of(out)] == ["64K", "96K"] and "1 run failed" in done.stderr
+          and "ended by signal 9" in done.stderr and log.read_text() == "\n" * 5, "a_run_that_is_killed_each_time_is_told_of", done)
+
+
+def a_worker_with_another_build():
+    """Its figures would stand in the table as this build's."""
+    ask = ("import sys; sys.path.insert(0, sys.argv[1]); import sweep\n"
+           "try: sweep.play_there(sys.argv[2], '1', b'', sweep.Run('1', '80K', 'lru', '1', '0' * 16))\n"
+           "except RuntimeError as error: print(error)")
+    done = subprocess.run([PYTHON, "-c", ask, SWEEP.parent, FERRY], capture_output=True, text=True, check=False)
+    check(done.stdout.endswith(f" has another {FERRY}\n"), "a_worker_with_another_build_plays_nothing", done)
+
+
 def a_driver_that_is_killed():
     """Twice, by SIGKILL and by SIGTERM; the second time with half a row behind the others, as a machine that went down leaves it."""
     tool, log = stand_in("slow", 0.05)
@@ -345,6 +375,8 @@ def bad_input():
 
 
 on_the_cores()
+a_tool_that_is_killed()
+a_worker_with_another_build()
 a_driver_that_is_killed()
 a_worker_that_is_killed()
 a_scheduler_that_is_killed()
