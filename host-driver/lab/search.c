@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define LITTLE_WORK UINT64_C(1500000) // objects named: a second or two
+#define LITTLE_WORK UINT64_C(500000) // objects named or driven out: a second or two
 
 void ferry_lab_search_end(struct ferry_lab_search *search)
 {
@@ -38,7 +38,8 @@ const struct ferry_lab_point *ferry_lab_note(struct ferry_lab_search *search, ui
                                              const struct ferry_lab_outcome *outcome)
 {
     bool fits = outcome->result == FERRY_LAB_OK || outcome->result == FERRY_LAB_PAGES;
-    search->work += outcome->played + search->bench->traces.object_count;
+    // Whoever is driven out costs about twice what being named does.
+    search->work += outcome->played + 2 * outcome->evictions_after_warm_up + search->bench->traces.object_count;
     if (!fits && outcome->result != FERRY_LAB_TOO_SMALL)
         return fail(search, outcome->problem[0] ? outcome->problem : "no memory to play it again");
     struct ferry_lab_point *point = find(search, bytes);

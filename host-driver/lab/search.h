@@ -18,7 +18,7 @@ struct ferry_lab_search {
     const struct ferry_lab_bench *bench;
     struct ferry_lab_point *points;
     size_t count, capacity;
-    uint64_t work, limit; // objects that jobs named in all runs, and where trying many ends
+    uint64_t work, limit; // objects that jobs named or that were driven out in all runs, and where trying many ends
     char problem[200];
 };
 

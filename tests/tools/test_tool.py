@@ -263,7 +263,7 @@ def large_pictures_stay_small():
     lines = [f"a {i} 40000 buffer" for i in range(200)]
     lines += [f"d {(i * 7 + j) % 200}" + "\nf" * (j == 9) for i in range(4000) for j in range(10)]
     picture = folder / "large.svg"
-    done = run("replay", trace("\n".join(lines)), "--vram", "256K", "--svg", picture, "--quiet")
+    done = run("replay", trace("\n".join(lines)), "--vram", "256K", "--svg", picture, "--quiet", "--no-advice")
     text = picture.read_text()
     check(done.returncode == 0 and len(text) < 3 << 20 and re.search(r"\d+ smallest ones are left out", text) is not None
           and ET.fromstring(text) is not None, "svg_of_many_stays_is_capped", (done.stderr, len(text)))
