@@ -11,10 +11,10 @@
 // firmware/...: cycles that the core was busy with buffers of 128 copies of 8 bytes, and with buffers of one.
 //
 // preempt/worst: how much later a paging buffer that moves one page inside video memory is done because a user's copy
-// of 1 MiB runs, at the worst of MOMENTS, against the shortest of as many without. A page that comes over the link would
-// hide most of it behind its own latency. Floor: what the copy has in flight, a word a cycle, less the time that the
-// page's own first word takes from the first read to the write, since both go on side by side. In flight are as many
-// words as the data FIFO has, but for the burst of 64 that a job which is not urgent leaves free.
+// of 1 MiB runs, at the worst of MOMENTS, against the shortest of as many without. A page that comes over the link
+// would hide most of it behind its own latency. Floor: what the copy has in flight, a word a cycle, less the time that
+// the page's own first word takes from the first read to the write, since both go on side by side. In flight are as
+// many words as the data FIFO has, but for the burst of 64 that a job which is not urgent leaves free.
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
