@@ -26,6 +26,14 @@ static uint64_t pages_up(uint64_t bytes)
     return whole_pages(bytes + PAGE_BYTES - 1);
 }
 
+// The whole page that is nearest to 5 % less, one page less at least.
+static uint64_t a_little_less(uint64_t bytes)
+{
+    uint64_t pages = bytes / PAGE_BYTES, off = (pages + 10) / 20;
+    off = off ? off : 1;
+    return pages > off ? (pages - off) * PAGE_BYTES : 0;
+}
+
 // The largest size that was played below this one and pages; below `least` all do.
 static uint64_t pages_below(const struct ferry_lab_search *search, uint64_t bytes, uint64_t least)
 {
@@ -270,7 +278,7 @@ bool ferry_lab_advise(const struct ferry_lab_bench *bench, uint64_t bytes, const
                                         .enough = bytes,
                                         .knee = bytes,
                                         .less_keeps = true,
-                                        .less = whole_pages(bytes / 20 * 19)};
+                                        .less = a_little_less(bytes)};
     advice->too_short = bench->traces.frames <= FERRY_LAB_WARM_UP;
     if (advice->too_short)
         return true;

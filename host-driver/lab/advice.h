@@ -21,7 +21,7 @@ struct ferry_lab_advice {
     bool found, least_proven, above_proven;
     uint64_t enough, within, least, again, steady, above;
     uint64_t left;       // bytes a frame there: new content, and what the CPU writes
-    uint64_t less;       // 5 % less than bytes
+    uint64_t less;       // 5 % less than bytes, to the nearest page and one at least; 0: no page is left
     uint64_t less_costs; // bytes a frame more there
     bool less_fits;      // every job still fits
     bool less_keeps;     // and the reservations are kept

@@ -114,16 +114,21 @@ static void print_costliest(FILE *file, const struct ferry_lab_advice *advice, c
 static void print_less(FILE *file, const struct ferry_lab_advice *advice, const struct ferry_lab_traces *traces)
 {
     char less[FERRY_SIZE_TEXT];
+    // Of a few pages one is more than 5 %: what was played is said.
+    uint64_t percent = ((advice->bytes - advice->less) * 100 + advice->bytes / 2) / advice->bytes;
+    if (advice->less == 0)
+        return;
     if (!advice->less_fits)
-        fprintf(file, "; with 5 %% less %s",
+        fprintf(file, "; with %" PRIu64 " %% less %s", percent,
                 advice->less_keeps ? "a job does not fit" : "the reservations cannot be kept");
     else if (advice->less_costs == 0)
-        fputs("; 5 % less costs nothing", file);
+        fprintf(file, "; %" PRIu64 " %% less costs nothing", percent);
     else if (has_rate(traces))
-        fprintf(file, "; 5 %% less costs %s a second more",
+        fprintf(file, "; %" PRIu64 " %% less costs %s a second more", percent,
                 ferry_size_text(advice->less_costs * FRAMES_A_SECOND, less));
     else
-        fprintf(file, "; 5 %% less costs %s a %s more", ferry_size_text(advice->less_costs, less), unit_of(traces));
+        fprintf(file, "; %" PRIu64 " %% less costs %s a %s more", percent, ferry_size_text(advice->less_costs, less),
+                unit_of(traces));
 }
 
 void ferry_advice_print(FILE *file, const struct ferry_lab_advice *advice, const struct ferry_lab_traces *traces,

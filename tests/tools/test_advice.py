@@ -48,6 +48,35 @@ def every_figure_is_measured():
           and saved == advice["costliest_saves_per_frame"], "advice_names_the_allocation_that_costs_most", (sentence, saved))
 
 
+def five_percent_less():
+    """What is played is 95 % to the nearest page, one less at least; where that is another share, the sentence says which."""
+    advice = figures(NEVERBALL, "--vram", "0.95W", "--policy", "ours")["advice"][0]
+    check(abs(advice["less_bytes"] * 20 - advice["video_memory_bytes"] * 19) <= 10 * PAGE, "less_is_5_percent_less", advice)
+    trace, path, told = folder / "few.memtrace", folder / "few.json", []
+    trace.write_text("".join(f"a {i} {2 * PAGE} buffer\nw {i} 0 {2 * PAGE}\n" for i in range(1, 60)) + "".join(
+        f"d {i}\n" for i in range(1, 60)) + ("".join(f"d {i} {i + 1}\n" for i in range(1, 59)) + "f\n") * 8)
+    for pages, less, share in ((4, 3, 25), (5, 4, 20), (16, 15, 6), (20, 19, 5), (29, 28, 3), (30, 28, 7), (64, 61, 5), (100, 95, 5)):
+        last = ferry(trace, "--vram", f"{4 * pages}K", "--policy", "ours", "--quiet", "--json", path).stdout.splitlines()[-1]
+        advice = json.loads(path.read_text())["advice"][0]
+        if advice["less_bytes"] != less * PAGE or re.findall(r"(\d+) % less", last) != [str(share)]:
+            told.append((pages, advice["less_bytes"] // PAGE, last))
+    check(not told, "the_share_that_was_played_is_said", told[:2])
+    one = folder / "one.memtrace"
+    one.write_text(f"a 1 {PAGE} buffer\nw 1 0 {PAGE}\n" + "d 1\nf\n" * 5)
+    done = ferry(one, "--vram", "4K", "--policy", "ours", "--quiet")
+    check(done.returncode == 0 and "With 4.0 KiB" in done.stdout and "% less" not in done.stdout, "of_one_page_there_is_no_less", done)
+
+
+def what_a_curve_is_advised_on():
+    """The size closest to a little too small, wherever it stands in the list."""
+    for sizes in ("0.8W,0.95W,4W", "4W,0.95W,0.8W", "4W,3W,0.9W"):
+        report = figures(NEVERBALL, "--sweep", "--vram", sizes, "--policy", "lru,ours")
+        wanted = 0.95 * report["median_frame_bytes"]
+        best = min({run["video_memory_bytes"] for run in report["runs"]}, key=lambda size: abs(size - wanted))
+        got = [advice["video_memory_bytes"] for advice in report["advice"]]
+        check(got == [best] and best < report["median_frame_bytes"], f"a_curve_of_{sizes}_is_advised_on_a_little_too_small", (got, best))
+
+
 def without(lines, name):
     """The trace with an allocation that is made, and never used."""
     left = []
@@ -264,6 +293,8 @@ def the_advice_of_several():
 
 
 every_figure_is_measured()
+five_percent_less()
+what_a_curve_is_advised_on()
 it_does_not_matter_where_one_asks()
 nothing_is_told_of_frames_that_are_not_there()
 what_is_not_paging()

@@ -54,6 +54,47 @@ def the_manager_agrees_where_nothing_leaves():
     check(good == 8, "manager_and_policies_count_alike_where_all_fits", told)
 
 
+def frame_sizes(text):
+    """Bytes that the jobs of each frame name, each allocation once, in whole pages; what comes behind the last frame is none."""
+    living, frames, named = {}, [], {}
+    for line, words in enumerate(map(str.split, text.splitlines())):
+        if words[0] == "a":
+            # An id may come again, as another allocation.
+            living[words[1]] = line, -(-int(words[2]) // PAGE) * PAGE
+        elif words[0] in "dt":
+            named |= dict(living[i] for i in (words[1:] if words[0] == "d" else words[1:2]))
+        elif words[0] == "f":
+            frames.append(sum(named.values()))
+            named = {}
+    return sorted(frames)
+
+
+def what_a_frame_needs():
+    """W and F, what a curve begins with, and the factors: by counting."""
+    chance, told = random.Random(SEED), ""
+    traces = [gzip.open(NEVERBALL, "rt").read(), *(random_trace(chance, chance.randint(3, 40)) + "a 9999 4096 buffer\nd 9999\n"
+                                                   for _ in range(8))]
+    # A few large frames among small ones; jobs that need little of many.
+    small = "".join(f"a {i} {PAGE} buffer\nw {i} 0 {PAGE}\n" for i in range(1, 81))
+    frames = [80] + [chance.randint(30, 70) for _ in range(chance.randint(6, 30))]
+    traces.append(small + "".join("".join(f"d {i}\n" for i in range(1, n + 1)) + "f\n" for n in frames))
+    path = folder / "frames.memtrace"
+    for text in traces:
+        path.write_text(text)
+        frames = frame_sizes(text)
+        report = figures(path, "--vram", "64M", "--policy", "lru", "--no-advice")
+        if (report["median_frame_bytes"], report["largest_frame_bytes"]) != (frames[len(frames) // 2], frames[-1]):
+            told = told or (f"FERRY_SEED={SEED}", report, frames, text[-2000:])
+    check(not told, "median_and_largest_frame_are_what_jobs_name", told)
+    swept = figures(path, "--sweep", "--points", "5", "--policy", "lru", "--no-advice")
+    least = min(run["video_memory_bytes"] for run in swept["runs"])
+    check(least == frames[len(frames) // 2] // 4 // PAGE * PAGE > swept["largest_job_bytes"] == PAGE,
+          "a_curve_begins_at_a_quarter_of_a_frame", (f"FERRY_SEED={SEED}", least, frames, swept["largest_job_bytes"]))
+    runs = figures(path, "--vram", "0.5W,0.5F", "--policy", "lru", "--no-advice")["runs"]
+    want = [part // 2 // PAGE * PAGE for part in (frames[len(frames) // 2], frames[-1])]
+    check([run["video_memory_bytes"] for run in runs] == want, "factors_are_of_them", (f"FERRY_SEED={SEED}", runs, want))
+
+
 def a_recorded_game():
     """What performance.md and the trace's own README say of it: the orders of magnitude that this is all about."""
     path, table, picture = folder / "game.json", folder / "game.csv", folder / "game.svg"
@@ -74,6 +115,10 @@ def a_recorded_game():
     rows = list(csv.DictReader(table.open()))
     check([(r["policy"], int(r["bytes_in"])) for r in rows] == [(n, run["bytes_in"]) for n, run in runs.items()],
           "csv_says_the_same", rows)
+    times = {r["policy"]: float(r["times_reference"]) for r in rows}
+    want = {name: run["bytes_in"] / runs["furthest"]["bytes_in"] for name, run in runs.items()}
+    check(all(abs(times[n] - want[n]) < 6e-5 and abs(runs[n]["times_reference"] - want[n]) < 6e-5 for n in runs),
+          "times_the_reference_are_of_its_bytes_in", (times, want))
     words = " ".join(ET.parse(picture).getroot().itertext())
     lines = [e for e in ET.parse(picture).getroot().iter() if e.tag.endswith("polyline")]
     check(len(lines) == 5 and all(n in words for n in runs) and "neverball" in words, "svg_has_a_line_a_policy", words)
@@ -132,6 +177,7 @@ def several_programs():
 
 the_same_as_a_second_implementation()
 the_manager_agrees_where_nothing_leaves()
+what_a_frame_needs()
 a_recorded_game()
 a_sweep()
 several_programs()
