@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // A paging buffer that faults: what else is in it belongs to others.
+#include <limits.h>
+#include <stdio.h>
+
 #include "programs.h"
 
 #define PROGRAMS 3
@@ -131,9 +134,12 @@ static void what_goes_again_does_not_read_what_came_into_its_place(void **state)
     world_close(world);
 }
 
+#define NEVER UINT_MAX
+
 // A short page-in and the beginning of a long one share a buffer. The long one fills all that may be in flight, so it
-// is still being built when the first buffer comes back. `faults` buffers go wrong from the shared one on.
-static void begin_beside(unsigned faults)
+// is still being built when the first buffer comes back. `faults` buffers go wrong from the shared one on, each comes
+// back `delay` turns late, and from turn `busy_from` on the miniport answers BUSY.
+static void begin_beside(unsigned faults, unsigned delay, unsigned busy_from)
 {
     struct world_options options = world_defaults();
     options.manager.paging_buffer_bytes = 2 * machine_least_page_bytes;
@@ -149,7 +155,7 @@ static void begin_beside(unsigned faults)
         allocations[i] = world_create(world, PAGES(pages[i]), CPU);
         world_write(world, allocations[i], i);
     }
-    world->knobs->delay = 1;
+    world->knobs->delay = delay;
     world->knobs->hold_paging = true;
     world->knobs->hold_turns = 100000;
     uint64_t before = world_statistics(world).paging_buffers;
@@ -162,8 +168,16 @@ static void begin_beside(unsigned faults)
         assert_int_equal(world_resident(world, &allocations[i], 1), FERRY_PENDING);
     }
     world->knobs->hold_paging = false;
-    for (unsigned i = 0; i < 200; i++)
+    for (unsigned i = 0; i < 200; i++) {
+        if (i == busy_from)
+            world->knobs->busy_in_later_pass = true;
         ferry_vidmm_poll(world->manager, true);
+    }
+    const char *first;
+    if (machine_errors(world->machine, &first)) {
+        printf("delay %u, BUSY from turn %u on: %s\n", delay, busy_from, first);
+        fflush(stdout);
+    }
     assert_int_equal(world_statistics(world).faulted_paging_buffers, faults);
     for (unsigned i = 0; i < 3; i++) {
         assert_false(world_place(world, allocations[i]).lost);
@@ -176,14 +190,23 @@ static void begin_beside(unsigned faults)
 static void what_begins_in_a_buffer_that_faults_and_ends_in_another_is_built_again(void **state)
 {
     (void)state;
-    begin_beside(1);
+    begin_beside(1, 1, NEVER);
 }
 
 // The buffers that go out behind the shared one are all the long one's, and are not looked at any more.
 static void faults_of_what_was_taken_back_are_nobodys(void **state)
 {
     (void)state;
-    begin_beside(3);
+    begin_beside(3, 1, NEVER);
+}
+
+// It is not said to be idle while buffers that name it are still with the device.
+static void what_ends_for_nobody_is_not_said_to_be_idle(void **state)
+{
+    (void)state;
+    for (unsigned delay = 1; delay < 8; delay++)
+        for (unsigned busy_from = 0; busy_from < 12; busy_from++)
+            begin_beside(1, delay, busy_from);
 }
 
 int main(void)
@@ -195,6 +218,7 @@ int main(void)
         cmocka_unit_test(what_goes_again_does_not_read_what_came_into_its_place),
         cmocka_unit_test(what_begins_in_a_buffer_that_faults_and_ends_in_another_is_built_again),
         cmocka_unit_test(faults_of_what_was_taken_back_are_nobodys),
+        cmocka_unit_test(what_ends_for_nobody_is_not_said_to_be_idle),
     };
     return WORLD_RUN(tests);
 }
