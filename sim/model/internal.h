@@ -122,6 +122,30 @@ static inline void model_put64(uint8_t *at, uint64_t value)
 void model_cause(struct ferry_model *model, uint32_t bits);
 void model_interrupt_tick(struct ferry_model *model);
 
+// Bytes from address to the end of its page.
+static inline uint64_t model_in_page(uint64_t address)
+{
+    return MODEL_PAGE - (address & (MODEL_PAGE - 1));
+}
+
+static inline uint64_t model_least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+// places.c
+// Memory at a place for bytes that stay in a page. NULL: nothing is there, and *fault_kind says why (NONE for a posted
+// write to an unmapped bus address, which a device cannot notice: PCIe base specification 2.4.1, posted requests have
+// no completion; the host learns by the write's tag whose it was).
+uint8_t *model_place(struct ferry_model *model, uint32_t kind, uint64_t address, uint64_t bytes, bool write,
+                     uint32_t *fault_kind);
+// Eight bytes of a page table; false when they cannot be read.
+bool model_read_entry(struct ferry_model *model, bool host, uint64_t address, uint64_t *entry);
+// Posted: what is not mapped is dropped.
+void model_post(struct ferry_model *model, uint64_t address, const uint8_t *data, uint32_t bytes);
+// False with the first address that cannot be read.
+bool model_fetch(struct ferry_model *model, uint64_t address, uint8_t *data, uint32_t bytes, uint64_t *failed);
+
 // memory.c: true, or false with the fault's kind, address kind, direction, address and written bytes set.
 bool model_copy(struct ferry_model *model, uint32_t destination_kind, uint64_t destination, uint32_t source_kind,
                 uint64_t source, uint64_t bytes, struct model_fault *fault);
@@ -130,17 +154,11 @@ bool model_copy_pages(struct ferry_model *model, bool pages_are_source, const ui
 bool model_fill(struct ferry_model *model, uint32_t kind, uint64_t address, uint64_t bytes, const uint8_t *pattern,
                 uint32_t pattern_bytes, struct model_fault *fault);
 bool model_read(struct ferry_model *model, uint32_t kind, uint64_t address, uint32_t bytes, struct model_fault *fault);
-// Posted: what is not mapped is dropped.
-void model_post(struct ferry_model *model, uint64_t address, const uint8_t *data, uint32_t bytes);
-// False with the first address that cannot be read.
-bool model_fetch(struct ferry_model *model, uint64_t address, uint8_t *data, uint32_t bytes, uint64_t *failed);
 
 // tables.c: where a GPU virtual address of the running buffer's space goes; false with the fault.
 bool model_translate(struct ferry_model *model, uint64_t address, bool write, uint32_t *kind, uint64_t *place,
                      struct model_fault *fault);
 void model_forget(struct ferry_model *model, uint32_t scope, uint32_t space, uint64_t address);
-// memory.c: eight bytes of a page table; false when they cannot be read.
-bool model_read_entry(struct ferry_model *model, bool host, uint64_t address, uint64_t *entry);
 
 // packets.c: carry out the buffer of a slot; sets status and fault.
 void model_run_buffer(struct ferry_model *model, struct model_slot *slot);
