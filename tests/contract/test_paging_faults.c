@@ -209,6 +209,127 @@ static void what_ends_for_nobody_is_not_said_to_be_idle(void **state)
             begin_beside(1, delay, busy_from);
 }
 
+// ---- What somebody else's fault must not cost ----
+
+// A stranger's page-in and a transfer of another program into 10 pages share a buffer, which goes out since a job waits
+// for the stranger's. It will fault, and is not told of before let_go(). A third program has the 10 pages before them,
+// and something larger that is still out.
+struct shared {
+    struct world *world;
+    struct program stranger, victim, third;
+    D3DKMT_HANDLE before, theirs, ours, large;
+};
+
+static struct shared share_a_buffer(uint64_t large, bool by_unlock)
+{
+    struct shared s = {.world = program_world()};
+    struct world *world = s.world;
+    void *address;
+    s.stranger = program_begin(world, 1, 0);
+    s.victim = program_begin(world, 2, 0);
+    s.third = program_begin(world, 5, 0);
+    program_become(world, &s.third);
+    s.before = world_create(world, PAGES(10), CPU);
+    world_write(world, s.before, 7);
+    world_require(world, s.before);
+    s.large = world_create(world, large, CPU);
+    world_write(world, s.large, 3);
+    D3DKMT_HANDLE first = world_create(world, PAGES(1), CPU);
+    world_write(world, first, 8);
+    program_become(world, &s.stranger);
+    s.theirs = world_create(world, PAGES(1), CPU);
+    world_write(world, s.theirs, 1);
+    program_become(world, &s.victim);
+    s.ours = world_create(world, PAGES(10), CPU);
+    world_write(world, s.ours, by_unlock ? 9 : 2);
+    if (by_unlock) {
+        world_require(world, s.ours);
+        assert_int_equal(ferry_vidmm_lock(world->manager, s.ours, D3DDDI_LOCK_DO_NOT_EVICT, &address), FERRY_OK);
+        for (uint64_t word = 0; word < PAGES(10) / 4; word++)
+            ((uint32_t *)address)[word] = world_word(2, word);
+    }
+    world->knobs->delay = 1;
+    world->knobs->hold_paging = true;
+    world->knobs->hold_turns = 100000;
+    // The first goes out at once, the others share the next buffer.
+    program_become(world, &s.third);
+    assert_int_equal(list_it(world, &s.third, first, true), FERRY_PENDING);
+    assert_int_equal(world_evict(world, first), FERRY_OK);
+    assert_int_equal(list_it(world, &s.stranger, s.theirs, true), FERRY_PENDING);
+    if (by_unlock)
+        assert_int_equal(ferry_vidmm_unlock(world->manager, s.ours), FERRY_OK);
+    else
+        assert_int_equal(list_it(world, &s.victim, s.ours, true), FERRY_PENDING);
+    uint64_t buffers = world_statistics(world).paging_buffers;
+    world->knobs->fault_paging = 1;
+    program_become(world, &s.stranger);
+    world_gpu_name(world, world->context, s.theirs, false);
+    assert_int_equal(world_statistics(world).paging_buffers, buffers + 1);
+    assert_int_equal(world->knobs->fault_paging, 0);
+    return s;
+}
+
+static void let_go(struct shared *s)
+{
+    s->world->knobs->hold_paging = false;
+    for (unsigned i = 0; i < 200; i++)
+        ferry_vidmm_poll(s->world->manager, true);
+    assert_int_equal(world_statistics(s->world).faulted_paging_buffers, 1);
+    const struct program *programs[] = {&s->stranger, &s->victim, &s->third};
+    const D3DKMT_HANDLE allocations[] = {s->theirs, s->ours, s->large};
+    for (unsigned i = 0; i < 3; i++) {
+        D3DKMT_DEVICEEXECUTION_STATE state;
+        assert_int_equal(ferry_vidmm_device_state(s->world->manager, programs[i]->device, &state), FERRY_OK);
+        assert_int_equal(state, D3DKMT_DEVICEEXECUTION_ACTIVE);
+        assert_false(world_place(s->world, allocations[i]).lost);
+        program_become(s->world, programs[i]);
+        world_check(s->world, allocations[i], i + 1);
+    }
+    world_close(s->world);
+}
+
+// It left again while its page-in was under way: the content is where it was, and what has come into its place keeps
+// the page-in from going again. Nobody has lost anything.
+static void content_that_was_taken_back_outlives_a_strangers_fault(void **state)
+{
+    (void)state;
+    struct shared s = share_a_buffer(PAGES(50), false);
+    uint64_t out = world_statistics(s.world).bytes_out;
+    program_become(s.world, &s.victim);
+    assert_int_equal(world_evict(s.world, s.ours), FERRY_OK);
+    program_become(s.world, &s.third);
+    assert_int_equal(list_it(s.world, &s.third, s.large, true), FERRY_PENDING);
+    assert_int_equal(world_place(s.world, s.ours).segment, 0);
+    assert_int_equal(world_statistics(s.world).bytes_out, out);
+    let_go(&s);
+}
+
+// A move reads what the page-in writes: behind a page-in that faults it would leave nothing to make good.
+static void a_move_behind_a_page_in_outlives_a_strangers_fault(void **state)
+{
+    (void)state;
+    struct shared s = share_a_buffer(PAGES(51), false);
+    program_become(s.world, &s.third);
+    // Of 64 pages 53 can be had, and 51 in one piece only when it moves into this place.
+    assert_int_equal(ferry_vidmm_destroy_allocation(s.world->manager, s.before), FERRY_OK);
+    assert_int_equal(list_it(s.world, &s.third, s.large, true), FERRY_PENDING);
+    assert_true(world_statistics(s.world).bytes_moved == PAGES(10));
+    let_go(&s);
+}
+
+// And so would a page-out of what a lock has just brought up to date.
+static void a_page_out_behind_an_unlock_outlives_a_strangers_fault(void **state)
+{
+    (void)state;
+    struct shared s = share_a_buffer(PAGES(50), true);
+    program_become(s.world, &s.victim);
+    assert_int_equal(world_evict(s.world, s.ours), FERRY_OK);
+    program_become(s.world, &s.third);
+    assert_int_equal(list_it(s.world, &s.third, s.large, true), FERRY_PENDING);
+    assert_int_equal(world_place(s.world, s.ours).segment, 0);
+    let_go(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -219,6 +340,9 @@ int main(void)
         cmocka_unit_test(what_begins_in_a_buffer_that_faults_and_ends_in_another_is_built_again),
         cmocka_unit_test(faults_of_what_was_taken_back_are_nobodys),
         cmocka_unit_test(what_ends_for_nobody_is_not_said_to_be_idle),
+        cmocka_unit_test(content_that_was_taken_back_outlives_a_strangers_fault),
+        cmocka_unit_test(a_move_behind_a_page_in_outlives_a_strangers_fault),
+        cmocka_unit_test(a_page_out_behind_an_unlock_outlives_a_strangers_fault),
     };
     return WORLD_RUN(tests);
 }

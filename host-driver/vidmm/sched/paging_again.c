@@ -59,15 +59,15 @@ static bool has_to_be_carried_out(const struct ferry_vm_operation *operation)
            operation->argument.Operation == DXGK_OPERATION_UNMAP_APERTURE_SEGMENT;
 }
 
-// Does a job that has not begun wait for this operation, or for a later one of the same subject?
-static bool is_named(const struct ferry_vm_sched *sched, const struct ferry_vm_operation *first)
+// Does a job that has not begun wait for this operation, or for a later one of the same subject before that number?
+static bool is_named(const struct ferry_vm_sched *sched, const struct ferry_vm_operation *first, uint64_t end)
 {
     for (unsigned i = 0; i < sched->node_count; i++) {
         for (const struct ferry_vm_job *job = sched->nodes[i].unsent; job; job = job->next) {
             for (size_t j = 0; j < job->after_count; j++) {
                 uint64_t number = job->after[j];
                 const struct ferry_vm_operation *after = ferry_vm_operation_at(sched, number);
-                if (number >= first->first && !ferry_vm_operation_over(sched, number) &&
+                if (number >= first->first && number < end && !ferry_vm_operation_over(sched, number) &&
                     after->allocation == first->allocation && after->instance == first->instance)
                     return true;
             }
@@ -76,11 +76,14 @@ static bool is_named(const struct ferry_vm_sched *sched, const struct ferry_vm_o
     return false;
 }
 
-// Of what is discarded nothing was wanted.
+// Of what is discarded nothing was wanted, nor of what was to be brought there, but for jobs queued in between.
 static void lose(struct ferry_vm_sched *sched, const struct ferry_vm_operation *first)
 {
-    if (first->allocation && first->argument.Operation != DXGK_OPERATION_DISCARD_CONTENT)
-        sched->content_lost(sched->content_lost_context, first->allocation, first->instance, is_named(sched, first));
+    if (!first->allocation || first->argument.Operation == DXGK_OPERATION_DISCARD_CONTENT ||
+        (first->given_up != 0 && !is_named(sched, first, first->given_up)))
+        return;
+    sched->content_lost(sched->content_lost_context, first->allocation, first->instance,
+                        is_named(sched, first, UINT64_MAX));
 }
 
 static bool half_built(const struct ferry_vm_sched *sched, const struct ferry_vm_operation *first)
@@ -233,4 +236,30 @@ bool ferry_vm_is_a_strangers(const struct ferry_vm_sched *sched, uint64_t number
         one_takes_out |= takes_out(built);
     }
     return stranger && one_takes_out;
+}
+
+// Another device's operation has a part in one of the submissions that the transfer is in.
+static bool shares_with_a_stranger(const struct ferry_vm_sched *sched, const struct ferry_vm_operation *before)
+{
+    const struct ferry_vm_operation *first = ferry_vm_operation_at(sched, before->first);
+    uint64_t begin = first->first_fence, end = ferry_vm_operation_at(sched, first->last)->fence;
+    for (uint64_t at = sched->built_first; at < sched->built_end; at++) {
+        const struct ferry_vm_operation *other = ferry_vm_operation_at(sched, built_at(sched, at));
+        if (!other->nothing && other->device != before->device && other->first_fence != 0 &&
+            other->first_fence <= end && other->fence >= begin)
+            return true;
+    }
+    return false;
+}
+
+bool ferry_vm_binds_to_a_stranger(const struct ferry_vm_sched *sched, uint64_t before, uint64_t number)
+{
+    const struct ferry_vm_operation *built = ferry_vm_operation_at(sched, before);
+    const struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, number);
+    // What takes content back binds nobody, nor does what comes where content was taken back from.
+    if (built->nothing || built->alone || built->given_up != 0 || built->first_fence == 0 ||
+        built->argument.Operation == DXGK_OPERATION_DISCARD_CONTENT || operation->nothing ||
+        operation->argument.Operation == DXGK_OPERATION_DISCARD_CONTENT || ferry_vm_is_about_addresses(operation))
+        return false;
+    return shares_with_a_stranger(sched, built);
 }

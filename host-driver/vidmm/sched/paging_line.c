@@ -199,7 +199,23 @@ static void wait_for_subject(struct ferry_vm_sched *sched, struct ferry_vm_opera
     enter_device(sched, subject->device);
     operation->allocation = subject->handle;
     operation->instance = subject->instance;
+    operation->previous = subject->last_fence[sched->paging_node];
     subject->last_fence[sched->paging_node] = sched->queued;
+}
+
+// From a DISCARD_CONTENT on nobody wants what the transfers and fills before it have brought into video memory, back to
+// the newest one that takes content out.
+static void give_up(struct ferry_vm_sched *sched, uint64_t number)
+{
+    uint64_t at = ferry_vm_operation_at(sched, number)->previous;
+    while (at != 0 && !ferry_vm_operation_over(sched, at)) {
+        struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, at);
+        bool transfer = !operation->nothing && operation->argument.Operation == DXGK_OPERATION_TRANSFER;
+        if ((transfer && operation->writes.segment == 0) || operation->given_up != 0)
+            break;
+        operation->given_up = number;
+        at = operation->previous;
+    }
 }
 
 void ferry_vm_queue_operation(struct ferry_vm_sched *sched, const DXGKARG_BUILDPAGINGBUFFER *argument,
@@ -213,6 +229,8 @@ void ferry_vm_queue_operation(struct ferry_vm_sched *sched, const DXGKARG_BUILDP
     join_transfer(sched, operation);
     if (subject)
         wait_for_subject(sched, operation, subject, (flags & FERRY_VM_WHEN_IDLE) != 0);
+    if (subject && argument->Operation == DXGK_OPERATION_DISCARD_CONTENT)
+        give_up(sched, sched->queued);
 }
 
 void ferry_vm_queue_table_operation(struct ferry_vm_sched *sched, const DXGKARG_BUILDPAGINGBUFFER *argument,

@@ -96,7 +96,10 @@ static uint64_t keeper(const struct ferry_vm_sched *sched, uint64_t number)
     for (uint64_t at = sched->built_first; at < sched->built_end; at++) {
         uint64_t other = sched->built_order[at % sched->capacity];
         const struct ferry_vm_operation *before = ferry_vm_operation_at(sched, other);
-        if (ferry_vm_repeatable(before) && ferry_vm_in_order(before, operation) && !same_run(sched, before, operation))
+        if (!ferry_vm_in_order(before, operation))
+            continue;
+        if (ferry_vm_repeatable(before) ? !same_run(sched, before, operation)
+                                        : ferry_vm_binds_to_a_stranger(sched, other, number))
             return other;
     }
     for (uint64_t other = sched->unbuilt; other < number; other++) {

@@ -134,10 +134,12 @@ struct ferry_vm_operation {
     const struct ferry_vm_subject *subject; // only to tell one from another
     struct ferry_vm_device *device;         // whose work it is; NULL = the manager's own
     D3DKMT_HANDLE allocation;
-    uint32_t instance;                     // of the subject
-    uint32_t busy;                         // answers
-    uint32_t faults;                       // of buffers in which it was alone
-    uint64_t idle_at;                      // after one: asked for again when this submission is done
+    uint32_t instance; // of the subject
+    uint32_t busy;     // answers
+    uint32_t faults;   // of buffers in which it was alone
+    uint64_t idle_at;  // after one: asked for again when this submission is done
+    uint64_t previous; // the subject's before it, which may be over; 0 = none
+    uint64_t given_up; // the DISCARD_CONTENT from which on nobody wants what it writes there; 0 = it is wanted
     uint64_t device_next, device_previous; // among those of its device that are not over; 0 = none
     // While it has to wait it hangs on a node or on another operation: the next one that does so too. And the first of
     // those that hang on it.
@@ -299,6 +301,9 @@ bool ferry_vm_stands_alone(const struct ferry_vm_sched *sched, uint64_t number);
 /// Would a page-out or a move share the open buffer with another device's operation? It would pay for that one's fault:
 /// what shares its buffer is built again, but not when something has run behind it that overwrites what it reads.
 bool ferry_vm_is_a_strangers(const struct ferry_vm_sched *sched, uint64_t number);
+/// Must the one wait until the other, which is built and which it has to stay behind, is over? If a stranger's fault
+/// takes that one's buffer back it could not go again once this one stands behind it, and its content would be lost.
+bool ferry_vm_binds_to_a_stranger(const struct ferry_vm_sched *sched, uint64_t before, uint64_t number);
 
 // ---- monitored_fence.c ----
 int ferry_vm_queue_new(struct ferry_vm_sched *sched, struct ferry_vm_device *device, int priority,
