@@ -279,8 +279,9 @@ bool ferry_lab_advise(const struct ferry_lab_bench *bench, uint64_t bytes, const
                                         .knee = bytes,
                                         .less_keeps = true,
                                         .less = a_little_less(bytes)};
+    advice->idle = bench->traces.jobs == 0;
     advice->too_short = bench->traces.frames <= FERRY_LAB_WARM_UP;
-    if (advice->too_short)
+    if (advice->idle || advice->too_short)
         return true;
     bool good = ferry_lab_note(&search, bytes, outcome) && find_all(&search, advice, outcome);
     memcpy(advice->problem, search.problem, sizeof advice->problem);

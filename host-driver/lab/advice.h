@@ -10,6 +10,7 @@
 struct ferry_lab_advice {
     uint64_t bytes; // the size it is about
     uint64_t moved; // bytes a frame there
+    bool idle;      // no job names an allocation: nothing below is known
     bool too_short; // no frame is left after the warm-up: nothing below is known
     bool pages;     // something has to leave there after the warm-up
     // The smallest size that was played at which nothing is evicted after the warm-up; found: there is one, up to four

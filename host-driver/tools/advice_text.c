@@ -122,7 +122,7 @@ static void print_less(FILE *file, const struct ferry_lab_advice *advice, const 
         fprintf(file, "; with %" PRIu64 " %% less %s", percent,
                 advice->less_keeps ? "a job does not fit" : "the reservations cannot be kept");
     else if (advice->less_costs == 0)
-        fprintf(file, "; %" PRIu64 " %% less costs nothing", percent);
+        fprintf(file, "; %" PRIu64 " %% less costs no more", percent);
     else if (has_rate(traces))
         fprintf(file, "; %" PRIu64 " %% less costs %s a second more", percent,
                 ferry_size_text(advice->less_costs * FRAMES_A_SECOND, less));
@@ -136,6 +136,10 @@ void ferry_advice_print(FILE *file, const struct ferry_lab_advice *advice, const
 {
     char bytes[FERRY_SIZE_TEXT];
     const char *unit = unit_of(traces);
+    if (advice->idle) {
+        fputs("No GPU job names an allocation: nothing is paged, in any size.\n", file);
+        return;
+    }
     fprintf(file, "With %s", ferry_size_text(advice->bytes, bytes));
     if (advice->too_short) {
         fprintf(file,

@@ -87,7 +87,7 @@ static const char policy_help[] =
     "  --sweep            bytes paged against the size of video memory: a line a size, or a picture with a line a "
     "policy;\n"
     "                     from what the largest job needs to all that ever lives at once, or the sizes of --vram\n"
-    "  --points N         sizes of a sweep (24); refused without one\n"
+    "  --points N         sizes of a sweep (24); refused without one, and beside --vram\n"
     "  --svg FILE         write a picture: bytes of each frame, a line a policy, a panel a size; or the sweep's\n"
     "  --json FILE        write the figures\n"
     "  --csv FILE         the same, one row a run\n"
@@ -288,6 +288,10 @@ static int policy(int count, char **arguments)
     }
     if (status == FERRY_EXIT_OK && options.points && !options.sweep) {
         ferry_complain("--points is how many sizes a sweep has: it needs --sweep");
+        return FERRY_EXIT_USAGE;
+    }
+    if (status == FERRY_EXIT_OK && options.points && options.sizes) {
+        ferry_complain("--points and --vram both say which sizes a sweep has: one of them");
         return FERRY_EXIT_USAGE;
     }
     options.points = options.points ? options.points : 24;

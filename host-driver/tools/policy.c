@@ -62,13 +62,24 @@ static void introduce(const struct ferry_policy_report *report)
                      ferry_size_text(traces->median_frame, median), ferry_size_text(traces->largest_frame, largest));
 }
 
+static bool plays_ours(const struct ferry_policy_session *session)
+{
+    for (size_t i = 0; i < session->policy_count; i++)
+        if (!session->policies[i])
+            return true;
+    return false;
+}
+
 static int advise(struct ferry_policy_session *session, struct ferry_policy_size *size)
 {
     if (session->report.options->no_advice)
         return FERRY_EXIT_OK;
     int status = ferry_policy_advise(session, size);
+    const char *before = session->report.size_count > 1 ? "\n  " : "  ";
+    if (!plays_ours(session))
+        printf("%sWhat to do about it is told of ours, the shipped manager, which --policy leaves out.\n", before);
     if (size->advised) {
-        fputs(session->report.size_count > 1 ? "\n  " : "  ", stdout);
+        fputs(before, stdout);
         ferry_advice_print(stdout, &size->advice, session->report.traces, session->report.trace_names);
     }
     return status;
@@ -138,6 +149,8 @@ static int sweep(struct ferry_policy_session *session)
         return status;
     print_curve(report);
     struct ferry_policy_size *size = closest(session);
+    if (!size && !plays_ours(session))
+        size = &report->sizes[0];
     return size ? advise(session, size) : FERRY_EXIT_OK;
 }
 

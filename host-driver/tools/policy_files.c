@@ -98,7 +98,7 @@ static void json(FILE *file, const struct ferry_policy_report *report)
     fputs("\n  ],\n  \"advice\": [\n", file);
     between = "";
     for (size_t i = 0; i < report->size_count; i++) {
-        if (!report->sizes[i].advised || report->sizes[i].advice.too_short)
+        if (!report->sizes[i].advised || report->sizes[i].advice.idle || report->sizes[i].advice.too_short)
             continue;
         fputs(between, file);
         json_advice(file, &report->sizes[i].advice, traces->count);

@@ -26,6 +26,17 @@ static void sizes_that_do(const struct ferry_lab_traces *traces, char text[160])
              (traces->most_living + 1023) / 1024);
 }
 
+// A factor of nothing, given or the usual one.
+static int no_measure(const char *field, char unit, const struct ferry_lab_traces *traces)
+{
+    char range[160];
+    sizes_that_do(traces, range);
+    const char *why = traces->jobs == 0 ? "no GPU job names an allocation" : "half of all frames name no allocation";
+    ferry_complain("--vram: %s has no %c to be a factor of, %s; %s makes sense here, in whole pages (K, M, G)", field,
+                   unit, why, range);
+    return FERRY_EXIT_USAGE;
+}
+
 static int bad_size(const char *field, const struct ferry_lab_traces *traces)
 {
     char range[160];
@@ -57,6 +68,8 @@ static int read_size(const char *field, const struct ferry_lab_traces *traces, u
         if (end != field + length - 1 || strspn(field, "0123456789.") != length - 1 ||
             !(factor >= LEAST_OF_A_FACTOR && factor <= MOST_OF_A_FACTOR))
             return bad_size(field, traces);
+        if ((unit == 'W' ? traces->median_frame : traces->largest_frame) == 0 && traces->most_living != 0)
+            return no_measure(field, unit, traces);
         *bytes = of_factor(factor, unit, traces);
     } else if (ferry_parse_size(field, bytes) != 0 || *bytes % PAGE_BYTES != 0) {
         return bad_size(field, traces);

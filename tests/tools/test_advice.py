@@ -120,6 +120,35 @@ def nothing_is_told_of_frames_that_are_not_there():
           "a_replay_of_3_frames_tells_nothing", done)
 
 
+def nothing_is_told_where_nothing_can_be():
+    """A trace without a job, whatever its sizes; and where the manager, whom it is all about, was not asked for."""
+    trace, path = folder / "idle.memtrace", folder / "idle.json"
+    trace.write_text(f"a 1 {2 * PAGE} buffer\nw 1 0 {2 * PAGE}\n" + "f\n" * 5)
+    for size in ("4K", "8K", "64K"):
+        done = ferry(trace, "--vram", size, "--quiet", "--json", path)
+        check(done.returncode == 0 and done.stdout.endswith("\n  No GPU job names an allocation: nothing is paged, in any size.\n")
+              and json.loads(path.read_text())["advice"] == [], f"a_trace_without_a_job_in_{size}", done)
+    missing = "  What to do about it is told of ours, the shipped manager, which --policy leaves out.\n"
+    for name, options in (("a_size", ("--vram", "5M")), ("sizes", ("--vram", "5M,6M")), ("a_curve", ("--sweep", "--points", "2"))):
+        for policies in ("lru", "lru,furthest", "lru,ours"):
+            done = ferry(NEVERBALL, "--policy", policies, "--quiet", *options)
+            silent = ferry(NEVERBALL, "--policy", policies, "--quiet", "--no-advice", *options)
+            left_out = "ours" not in policies
+            check(done.returncode == 0 and done.stdout.endswith(missing) == left_out and ("With " in done.stdout) != left_out
+                  and "What to do" not in silent.stdout, f"{policies}_of_{name}_says_why_there_is_no_sentence", done)
+
+
+def less_that_costs_no_more():
+    """Smaller, and as much is paged as before: an own allocation every frame, larger than the 5 % are."""
+    trace, path = folder / "flat.memtrace", folder / "flat.json"
+    trace.write_text("".join(f"a {i} {32 * PAGE} buffer\nw {i} 0 {32 * PAGE}\n" for i in (1, 2, 3)) + "d 1\nd 2\nd 3\nf\n" * 12)
+    done = ferry(trace, "--vram", f"{68 * 4}K", "--policy", "ours", "--quiet", "--json", path)
+    advice, last = json.loads(path.read_text())["advice"][0], done.stdout.splitlines()[-1]
+    less = ours(trace, advice["less_bytes"])
+    check(advice["bytes_per_frame"] > 0 == advice["less_costs_per_frame"] and less["bytes_after_warm_up"] // 9 <= advice["bytes_per_frame"]
+          and "; 4 % less costs no more" in last and "costs nothing" not in last, "less_that_costs_no_more", (last, advice, less))
+
+
 def what_is_not_paging():
     """What the CPU writes each frame comes in at any size: it is told beside, not as paging."""
     trace, path = folder / "beside.memtrace", folder / "beside.json"
@@ -297,6 +326,8 @@ five_percent_less()
 what_a_curve_is_advised_on()
 it_does_not_matter_where_one_asks()
 nothing_is_told_of_frames_that_are_not_there()
+nothing_is_told_where_nothing_can_be()
+less_that_costs_no_more()
 what_is_not_paging()
 what_costs_most()
 the_knee_of_the_curve()

@@ -201,6 +201,17 @@ def bad_input():
     expect("trace_of_nothing_has_no_curve", 2, "no allocation is ever made", empty, "--sweep", "--quiet")
     expect("trace_of_nothing_has_no_size", 2, "is no size: no allocation is ever made", empty, "--quiet")
     expect("points_of_no_sweep", 2, "--points .*--sweep", small, "--points", "5")
+    expect("points_beside_sizes", 2, "--points and --vram both say", small, "--sweep", "--vram", "64K", "--points", "5")
+    idle, rare = folder / "idle.memtrace", folder / "rare.memtrace"
+    idle.write_text(f"a 1 {2 * PAGE} buffer\nw 1 0 {2 * PAGE}\n" + "f\n" * 5)
+    rare.write_text(idle.read_text() + "d 1\nf\n")
+    for name, trace, factor, why in (
+            ("usual_size", idle, None, "0.95W has no W to be a factor of, no GPU job names an allocation; .*whole pages"),
+            ("factor", idle, "0.5F", "0.5F has no F to be a factor of, no GPU job names"),
+            ("median", rare, "2W", r"2W has no W .*, half of all frames name no allocation; from 8.0 KiB \(8K, the largest job\)")):
+        expect(f"{name}_of_nothing", 2, why, trace, "--quiet", *(["--vram", factor] if factor else []))
+    done = ferry(rare, "--quiet")
+    check(done.returncode == 0 and "8.0 KiB (1.00F)" in done.stdout, "a_rare_job_has_a_usual_size", done)
     expect("points_of_a_sweep", 2, "--points", small, "--sweep", "--points", "1")
     expect("full_disk", 4, "cannot write /dev/full", small, "--sweep", "--quiet", "--svg", "/dev/full")
     done = ferry(small, "--sweep", "--quiet", "--no-advice")
