@@ -35,7 +35,7 @@ static uint32_t first_of_kind(uint32_t ring)
 void kmd_hazard_begin(struct kmd_adapter *adapter, uint32_t ring)
 {
     for (uint32_t i = first_of_kind(ring); i < end_of_kind(ring); i++)
-        adapter->hazard_retired[i] = kmd_retired(adapter, i);
+        adapter->hazard_retired[i] = kmd_retired_of_named(adapter, i);
 }
 
 // True while a write of the ring's entry `number` may still be under way.

@@ -53,13 +53,18 @@ struct kmd_context {
 struct kmd_ring {
     bool made;                            // The device keeps a ring for good; StartDevice may come again.
     uint32_t submitted;                   // Number of the newest entry.
-    bool lost;                            // One behind it was refused; its doorbell may come after all.
+    bool lost;                            // No doorbell behind it was taken; one may come after all.
     uint32_t notified;                    // Number up to which the manager knows.
     uint32_t fence_ids[KMD_RING_ENTRIES]; // By number modulo entries.
     bool faulted[KMD_RING_ENTRIES];
     bool aborted[KMD_RING_ENTRIES]; // Faulted as one that a reset cut off.
-    bool skipped[KMD_RING_ENTRIES]; // Nobody's: it was refused, and its doorbell came after all.
+    bool skipped[KMD_RING_ENTRIES]; // Nobody's: it was given up, and its doorbell came after all.
     uint32_t last_fence_id;         // Of the newest completed entry.
+    // Submitted, and not taken by the link: they go in once a reset of the engine has opened the ring again.
+    struct ferry_gpu_entry waiting[KMD_RING_ENTRIES];
+    uint32_t waiting_count;
+    // What was named for one of them was named for a number that is so much too low, until this entry has retired.
+    uint32_t shift, shifted_until;
     bool preempting;
     uint32_t preemption_fence_id;
 };
@@ -134,9 +139,13 @@ void kmd_drain_faults(struct kmd_adapter *adapter);
 bool kmd_tell(struct kmd_adapter *adapter, uint32_t ring, uint32_t number);
 // Number of the newest entry of a ring that has retired.
 uint32_t kmd_retired(struct kmd_adapter *adapter, uint32_t ring);
-// A reset of the engine has opened a ring that a lost doorbell had closed: the refused entry counts if its doorbell
-// came, and ends as the one before it.
+// As that, for what was named for entries: no later than that they are over.
+uint32_t kmd_retired_of_named(struct kmd_adapter *adapter, uint32_t ring);
+// A reset of the engine has opened a ring that a lost doorbell had closed: the entry that was given up counts if its
+// doorbell came, and ends as the one before it.
 void kmd_ring_opened(struct kmd_adapter *adapter, uint32_t node);
+// What waits for that goes in. An error that is not the link's standing still is FERRY_ERROR_*, and it waits on.
+int kmd_ring_go_on(struct kmd_adapter *adapter, uint32_t node);
 // A job names the allocation at this place: it will be the ring's next entry.
 void kmd_allocation_named(struct kmd_adapter *adapter, struct kmd_allocation *allocation, uint64_t address,
                           uint32_t ring);
@@ -160,6 +169,12 @@ bool kmd_hazard_read(struct kmd_adapter *adapter, uint32_t ring, uint32_t kind, 
 static inline bool kmd_reached(uint32_t a, uint32_t b)
 {
     return (int32_t)(a - b) >= 0;
+}
+
+// Number that the ring's next submission will have, unless the doorbell of one that waits comes after all.
+static inline uint32_t kmd_next_number(const struct kmd_ring *ring)
+{
+    return ring->submitted + ring->waiting_count + 1;
 }
 
 // Entry `number` is one of those behind `retired` that a ring holds, or the next to be submitted. However long ago

@@ -132,7 +132,7 @@ NTSTATUS kmd_destroy_allocation(HANDLE hAdapter, const DXGKARG_DESTROYALLOCATION
 static bool jobs_pending(struct kmd_adapter *adapter, const uint32_t last_job[KMD_RINGS])
 {
     for (uint32_t ring = 0; ring < KMD_RINGS; ring++) {
-        if (last_job[ring] && kmd_outstanding(kmd_retired(adapter, ring), last_job[ring]))
+        if (last_job[ring] && kmd_outstanding(kmd_retired_of_named(adapter, ring), last_job[ring]))
             return true;
     }
     return false;
@@ -171,7 +171,7 @@ void kmd_allocation_named(struct kmd_adapter *adapter, struct kmd_allocation *al
 {
     struct kmd_place *place = find_place(adapter, allocation, address);
 
-    (place ? place->last_job : allocation->last_elsewhere)[ring] = adapter->rings[ring].submitted + 1;
+    (place ? place->last_job : allocation->last_elsewhere)[ring] = kmd_next_number(&adapter->rings[ring]);
 }
 
 bool kmd_allocation_is_busy(struct kmd_adapter *adapter, const struct kmd_allocation *allocation, uint64_t address)

@@ -114,7 +114,7 @@ static void patch_entries(const DXGKARG_PATCH *p, uint32_t at)
 static NTSTATUS patch_paging(struct kmd_adapter *adapter, const DXGKARG_PATCH *p)
 {
     uint32_t start = p->DmaBufferSubmissionStartOffset, end = p->DmaBufferSubmissionEndOffset;
-    uint32_t at = start, number = adapter->rings[KMD_PAGING_RING].submitted + 1;
+    uint32_t at = start, number = kmd_next_number(&adapter->rings[KMD_PAGING_RING]);
     uint32_t record_at = p->DmaBufferPrivateDataSubmissionStartOffset;
     uint8_t *buffer = p->pDmaBuffer;
 
@@ -191,9 +191,9 @@ static void relax(struct kmd_adapter *adapter, const DXGKARG_PATCH *p, uint32_t 
         if ((opcode == FERRY_OPCODE_COPY && bytes == FERRY_PACKET_COPY_SIZE) ||
             (opcode == FERRY_OPCODE_FILL && bytes == FERRY_PACKET_FILL_SIZE) ||
             (opcode == FERRY_OPCODE_WRITE && bytes == FERRY_PACKET_WRITE_SIZE))
-            patch_packet(adapter, buffer + at, ring, adapter->rings[ring].submitted + 1);
+            patch_packet(adapter, buffer + at, ring, kmd_next_number(&adapter->rings[ring]));
         else if (opcode != FERRY_OPCODE_NOP && opcode != FERRY_OPCODE_READ)
-            kmd_hazard_anywhere(adapter, ring, adapter->rings[ring].submitted + 1);
+            kmd_hazard_anywhere(adapter, ring, kmd_next_number(&adapter->rings[ring]));
         at += bytes;
     }
 }

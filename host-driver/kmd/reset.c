@@ -66,10 +66,37 @@ static void tell_what_ended(struct kmd_adapter *adapter, uint32_t node, uint32_t
     kmd_tell(adapter, node, ended);
 }
 
+// Something of the ring that the manager has not heard of was cut off.
+static bool cut_off(const struct kmd_ring *ring)
+{
+    for (uint32_t number = ring->notified + 1; kmd_reached(ring->submitted, number); number++)
+        if (ring->aborted[number % KMD_RING_ENTRIES])
+            return true;
+    return false;
+}
+
+// What waits behind entries that were cut off may not run before those do so again: it is told as aborted like them.
+static void tell_waiting(struct kmd_adapter *adapter, uint32_t node)
+{
+    struct kmd_ring *ring = &adapter->rings[node];
+    DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {.InterruptType = DXGK_INTERRUPT_DMA_FAULTED};
+
+    for (uint32_t i = 0; i < ring->waiting_count; i++) {
+        ring->last_fence_id = (uint32_t)ring->waiting[i].fence_value;
+        data.DmaFaulted.FaultedFenceId = ring->last_fence_id;
+        data.DmaFaulted.Status = STATUS_GRAPHICS_GPU_EXCEPTION_ON_DEVICE;
+        data.DmaFaulted.NodeOrdinal = node;
+        adapter->os.DxgkCbNotifyInterrupt(adapter->os.DeviceHandle, &data);
+        adapter->os.DxgkCbQueueDpc(adapter->os.DeviceHandle);
+    }
+    ring->waiting_count = ring->shift = 0;
+}
+
 NTSTATUS kmd_reset_engine(HANDLE hAdapter, DXGKARG_RESETENGINE *arguments)
 {
     struct kmd_adapter *adapter = hAdapter;
     uint32_t numbers[KMD_RINGS];
+    bool cut[KMD_RINGS];
 
     if (!adapter || !arguments || arguments->NodeOrdinal >= KMD_RINGS)
         return STATUS_INVALID_PARAMETER;
@@ -83,15 +110,27 @@ NTSTATUS kmd_reset_engine(HANDLE hAdapter, DXGKARG_RESETENGINE *arguments)
     // The node's aborted buffers are told by LastAbortedFenceId, once; other nodes' come as faults at the next
     // interrupt.
     kmd_drain_faults(adapter);
+    for (uint32_t node = 0; node < KMD_RINGS; node++)
+        cut[node] = cut_off(&adapter->rings[node]);
     uint32_t aborted = numbers[arguments->NodeOrdinal];
     tell_what_ended(adapter, arguments->NodeOrdinal, aborted);
     if (!kmd_reached(ring->notified, aborted)) {
         ring->notified = aborted;
         ring->last_fence_id = ring->fence_ids[aborted % KMD_RING_ENTRIES];
     }
+    if (cut[arguments->NodeOrdinal] && ring->waiting_count) {
+        ring->last_fence_id = (uint32_t)ring->waiting[ring->waiting_count - 1].fence_value;
+        ring->waiting_count = ring->shift = 0;
+    }
     arguments->LastAbortedFenceId = ring->last_fence_id;
     kmd_interrupt_routine(adapter, 0);
-    return STATUS_SUCCESS;
+    // What the link did not take has not begun. Where nothing before it was cut off it goes in now, and nobody is told.
+    for (uint32_t node = 0; node < KMD_RINGS && error == FERRY_OK; node++) {
+        if (cut[node])
+            tell_waiting(adapter, node);
+        error = kmd_ring_go_on(adapter, node);
+    }
+    return kmd_status(error);
 }
 
 static uint32_t pending(struct kmd_adapter *adapter)
@@ -136,6 +175,9 @@ NTSTATUS kmd_reset_from_timeout(HANDLE hAdapter)
         ring->notified = ring->submitted;
         if (ring->submitted)
             ring->last_fence_id = ring->fence_ids[ring->submitted % KMD_RING_ENTRIES];
+        if (ring->waiting_count)
+            ring->last_fence_id = (uint32_t)ring->waiting[ring->waiting_count - 1].fence_value;
+        ring->waiting_count = ring->shift = 0;
     }
     return STATUS_SUCCESS;
 }

@@ -2,6 +2,7 @@
 // Submission, fences and interrupts. Node n is ring n; a submission is one ring entry, and the entry's fence value is
 // the manager's SubmissionFenceId.
 #include <stdlib.h>
+#include <string.h>
 
 #include "kmd/internal.h"
 
@@ -10,9 +11,19 @@ uint32_t kmd_retired(struct kmd_adapter *adapter, uint32_t ring)
     struct ferry_gpu_fence fence = {0};
 
     ferry_gpu_ring_completed(adapter->gpu, ring, &fence);
-    // The refused one is nobody's, though its doorbell came.
+    // The one that was given up is nobody's, though its doorbell came.
     const struct kmd_ring *own = &adapter->rings[ring];
     return own->lost && kmd_reached(fence.retired, own->submitted) ? own->submitted : fence.retired;
+}
+
+uint32_t kmd_retired_of_named(struct kmd_adapter *adapter, uint32_t ring)
+{
+    struct kmd_ring *own = &adapter->rings[ring];
+    uint32_t retired = kmd_retired(adapter, ring);
+
+    if (own->shift && !own->waiting_count && kmd_reached(retired, own->shifted_until))
+        own->shift = 0;
+    return retired - own->shift;
 }
 
 NTSTATUS kmd_status(int ferry_error)
@@ -59,15 +70,58 @@ void kmd_ring_opened(struct kmd_adapter *adapter, uint32_t node)
     struct kmd_ring *ring = &adapter->rings[node];
     uint32_t newest = ferry_gpu_ring_newest(adapter->gpu, node);
 
-    if (ring->lost && newest != ring->submitted)
+    if (ring->lost && newest != ring->submitted) {
         enter_fence(ring, newest, ring->fence_ids[ring->submitted % KMD_RING_ENTRIES], true);
+        ring->shift++;
+    }
     ring->lost = false;
+}
+
+// The link may stand still for longer than any doorbell is rung: nothing of that is the submission's doing, and a
+// manager has no answer to a submission that fails. So it is kept, and for the manager it is on its way.
+static int enter_or_keep(struct kmd_adapter *adapter, uint32_t node, const struct ferry_gpu_entry *entry)
+{
+    struct kmd_ring *ring = &adapter->rings[node];
+    uint32_t number = 0;
+
+    if (!ring->waiting_count) {
+        int error = enter(adapter, node, entry, &number);
+
+        if (error == FERRY_OK)
+            enter_fence(ring, number, (uint32_t)entry->fence_value, false);
+        if (error != FERRY_ERROR_DEVICE_LOST)
+            return error;
+        ring->lost = true;
+    }
+    if (ring->waiting_count == KMD_RING_ENTRIES)
+        return FERRY_ERROR_DEVICE_LOST;
+    ring->waiting[ring->waiting_count++] = *entry;
+    return FERRY_OK;
+}
+
+int kmd_ring_go_on(struct kmd_adapter *adapter, uint32_t node)
+{
+    struct kmd_ring *ring = &adapter->rings[node];
+    uint32_t gone = 0;
+    int error = FERRY_OK;
+
+    while (gone < ring->waiting_count && error == FERRY_OK) {
+        uint32_t number = 0;
+
+        error = enter(adapter, node, &ring->waiting[gone], &number);
+        if (error == FERRY_OK)
+            enter_fence(ring, number, (uint32_t)ring->waiting[gone++].fence_value, false);
+    }
+    ring->lost = error == FERRY_ERROR_DEVICE_LOST;
+    ring->waiting_count -= gone;
+    memmove(ring->waiting, ring->waiting + gone, ring->waiting_count * sizeof *ring->waiting);
+    ring->shifted_until = ring->submitted;
+    return ring->lost ? FERRY_OK : error;
 }
 
 NTSTATUS kmd_submit_command(HANDLE hAdapter, const DXGKARG_SUBMITCOMMAND *s)
 {
     struct kmd_adapter *adapter = hAdapter;
-    uint32_t number = 0;
 
     if (!adapter || !s || s->DmaBufferSubmissionStartOffset > s->DmaBufferSubmissionEndOffset ||
         s->DmaBufferSubmissionEndOffset > s->DmaBufferSize)
@@ -78,7 +132,6 @@ NTSTATUS kmd_submit_command(HANDLE hAdapter, const DXGKARG_SUBMITCOMMAND *s)
     if (node >= KMD_RINGS || s->NodeOrdinal != node || bytes % 8 || bytes > adapter->info.slot_bytes)
         return STATUS_INVALID_PARAMETER;
 
-    struct kmd_ring *ring = &adapter->rings[node];
     struct ferry_gpu_entry entry = {
         .buffer_address = (uint64_t)s->DmaBufferPhysicalAddress.QuadPart + s->DmaBufferSubmissionStartOffset,
         .buffer_bytes = bytes,
@@ -86,12 +139,7 @@ NTSTATUS kmd_submit_command(HANDLE hAdapter, const DXGKARG_SUBMITCOMMAND *s)
         .space = !s->Flags.Paging && context->device->process ? context->device->process->space : 0,
         .fence_value = s->SubmissionFenceId,
     };
-    int error = enter(adapter, node, &entry, &number);
-    ring->lost = error == FERRY_ERROR_DEVICE_LOST;
-    if (error != FERRY_OK)
-        return kmd_status(error);
-    enter_fence(ring, number, s->SubmissionFenceId, false);
-    return STATUS_SUCCESS;
+    return kmd_status(enter_or_keep(adapter, node, &entry));
 }
 
 // The device runs a buffer to its end, so the boundary of preemption is the buffer: the request is answered when the
@@ -100,7 +148,7 @@ static bool answer_preemption(struct kmd_adapter *adapter, uint32_t node)
 {
     struct kmd_ring *ring = &adapter->rings[node];
 
-    if (!ring->preempting || ring->notified != ring->submitted)
+    if (!ring->preempting || ring->notified != ring->submitted || ring->waiting_count)
         return false;
     ring->preempting = false;
     DXGKARGCB_NOTIFY_INTERRUPT_DATA data = {.InterruptType = DXGK_INTERRUPT_DMA_PREEMPTED};

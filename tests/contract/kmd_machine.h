@@ -22,6 +22,8 @@ struct machine {
     struct machine_knobs knobs;
     struct ferry_model *model;
     struct ferry_link *link;
+    const struct ferry_link_operations *link_operations; // its own
+    struct ferry_link_operations deaf_operations;        // those before them
     struct ferry_gpu *gpu;
     struct ferry_host_pages *pages;
     struct ferry_page_source source;

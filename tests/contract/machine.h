@@ -74,6 +74,8 @@ struct machine_knobs {
     void *before_turn_context;
     bool stand_still; // that the turn is not had, for as long as this holds: nothing happens, and no time passes
     bool (*interrupt_routine)(HANDLE adapter, ULONG message); // what an interrupt calls; null: the miniport's own
+    unsigned deaf;                                            // so many doorbells are not taken in time (real miniport)
+    bool late;                                                // they come all the same
     bool busy_in_later_pass; // the next pass of an operation that is not its first is answered ALLOCATION_BUSY, once
 };
 

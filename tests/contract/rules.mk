@@ -7,8 +7,8 @@ MANAGER_SAN := $(MANAGER_SOURCES:%.c=$(BUILD)/obj-suite/%.o)
 MANAGER_TSAN := $(MANAGER_SOURCES:%.c=$(BUILD)/obj-tsan/%.o)
 SUITE_COMMON := $(addprefix $(CONTRACT_SUITE)/,chaos chaos_steps crowd memcpy_build memcpy_machine memcpy_miniport memcpy_run spy world)
 SUITE_TESTS := $(filter-out test_threads,$(notdir $(basename $(wildcard $(CONTRACT_SUITE)/test_*.c))))
-# The memcpy miniport is one of driver model 1.
-SUITE_PROGRAMS := $(patsubst test_%,$(BUILD)/tests/contract_%,$(filter-out test_address_faults,$(SUITE_TESTS)))
+# The memcpy miniport is one of driver model 1, and no link stands before its memory.
+SUITE_PROGRAMS := $(patsubst test_%,$(BUILD)/tests/contract_%,$(filter-out test_address_faults test_deaf_link,$(SUITE_TESTS)))
 
 $(BUILD)/obj-suite/%.o: %.c $(FLAGS) $(CONTRACT_SUITE)/rules.mk
 	@mkdir -p $(@D)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Doorbells that the link does not take in time. Rung again they are taken, and nothing has been; when none is, the
-// submission is refused, whether the device hears of it or not, and resets make the ring good again.
+// submission waits, whether the device hears of it or not, until a reset has made the ring good again.
 #include "rig.h"
 
 #include <unistd.h>
@@ -70,7 +70,7 @@ static uint32_t current_fence(struct rig *rig)
     return query.CurrentFence;
 }
 
-// Fence 21 has ended; the doorbell of 22 is not taken in time.
+// Fence 21 has ended; the doorbell of 22 is not taken in time, and 23 comes behind it.
 static void lose_22(struct rig *rig, enum fate what)
 {
     begin(rig);
@@ -78,8 +78,10 @@ static void lose_22(struct rig *rig, enum fate what)
     wait_for(rig, 2, 21);
     fate = what;
     doorbells = FERRY_GPU_DOORBELLS;
-    assert_int_equal(submit(rig, 22), STATUS_DEVICE_REMOVED);
-    assert_int_equal(submit(rig, 22), STATUS_DEVICE_REMOVED); // It may come yet: nothing follows.
+    submit_user(rig, &commands, allocation, 0, 22);
+    submit_user(rig, &commands, allocation, 0, 23); // Nothing goes in behind what may come yet.
+    assert_int_equal(fate, TAKEN);
+    assert_true(kmd_allocation_is_busy(rig->adapter, allocation, 0));
 }
 
 // The device and the interrupt routine run.
@@ -106,6 +108,22 @@ static void works_from(struct rig *rig, uint32_t fence)
         assert_int_equal(rig->notes[notes].fence, fence + n);
     }
     assert_int_equal(ferry_gpu_ring_pending(rig->gpu, 2), 0);
+}
+
+// Both that waited have run, and each was told of once.
+static void both_have_run(struct rig *rig, unsigned notes)
+{
+    assert_true(kmd_allocation_is_busy(rig->adapter, allocation, 0));
+    for (uint32_t fence = 22; fence <= 23; fence++)
+        wait_for(rig, 2, fence);
+    run(rig);
+    assert_false(kmd_allocation_is_busy(rig->adapter, allocation, 0));
+    // Those that have ended by the time of the interrupt are told of by the last one's fence.
+    assert_true(rig->note_count > notes && rig->note_count <= notes + 2);
+    for (; notes < rig->note_count; notes++)
+        assert_int_equal(rig->notes[notes].type, DXGK_INTERRUPT_DMA_COMPLETED);
+    assert_int_equal(rig->notes[notes - 1].fence, 23);
+    works_from(rig, 24);
 }
 
 static void one_of_many_that_is_not_taken_costs_nothing(void **state)
@@ -140,21 +158,67 @@ static void a_reset_from_timeout_ends_and_opens_the_ring(void **state)
     alarm(20); // It must not go round for ever.
     assert_int_equal(rig->kmd->DxgkDdiResetFromTimeout(rig->adapter), STATUS_SUCCESS);
     alarm(0);
-    assert_int_equal(current_fence(rig), 21);
-    works_from(rig, 22);
+    assert_int_equal(current_fence(rig), 23);
+    works_from(rig, 24);
     end(rig);
 }
 
-static void so_does_an_engine_reset(void **state)
+// Nobody's job hangs, so none is told as aborted, whatever node is reset.
+static void an_engine_reset_lets_what_waited_run(void **state)
+{
+    struct rig *rig = *state;
+
+    lose_22(rig, LOST);
+    for (uint32_t node = 2; node <= 3; node++) {
+        DXGKARG_RESETENGINE reset = {.NodeOrdinal = node};
+        unsigned notes = rig->note_count;
+        if (node == 3) {
+            fate = LOST;
+            doorbells = FERRY_GPU_DOORBELLS;
+            submit_user(rig, &commands, allocation, 0, 27);
+        }
+        assert_int_equal(rig->kmd->DxgkDdiResetEngine(rig->adapter, &reset), STATUS_SUCCESS);
+        assert_int_equal(reset.LastAbortedFenceId, node == 2 ? 21 : 0);
+        if (node == 2) {
+            both_have_run(rig, notes);
+            continue;
+        }
+        wait_for(rig, 2, 27);
+        run(rig);
+        assert_int_equal(rig->note_count, notes + 1);
+        assert_int_equal(rig->notes[notes].type, DXGK_INTERRUPT_DMA_COMPLETED);
+        works_from(rig, 28);
+    }
+    end(rig);
+}
+
+// The link stands still again when they go in: they wait for the next reset.
+static void a_second_standstill_keeps_them_waiting(void **state)
 {
     struct rig *rig = *state;
     DXGKARG_RESETENGINE reset = {.NodeOrdinal = 2};
 
-    lose_22(rig, LOST);
-    assert_int_equal(rig->kmd->DxgkDdiResetEngine(rig->adapter, &reset), STATUS_SUCCESS);
-    assert_int_equal(reset.LastAbortedFenceId, 21);
-    works_from(rig, 22);
-    end(rig);
+    for (enum fate what = LOST; what <= LATE; what++) {
+        lose_22(rig, what);
+        run(rig);
+        for (unsigned n = 0; n < 3; n++) {
+            fate = n < 2 ? what : TAKEN;
+            doorbells = n < 2 ? FERRY_GPU_DOORBELLS : 0;
+            assert_int_equal(rig->kmd->DxgkDdiResetEngine(rig->adapter, &reset), STATUS_SUCCESS);
+            assert_int_equal(reset.LastAbortedFenceId, 21);
+            if (n < 2) {
+                run(rig);
+                assert_int_equal(current_fence(rig), 21);
+            }
+        }
+        both_have_run(rig, 1);
+        DXGKRNL_INTERFACE os = {sizeof os, DXGKRNL_INTERFACE_VERSION, rig, on_notify, on_dpc, on_queue};
+        assert_int_equal(rig->kmd->DxgkDdiStopDevice(rig->adapter), STATUS_SUCCESS);
+        assert_int_equal(rig->kmd->DxgkDdiStartDevice(rig->adapter, &os), STATUS_SUCCESS);
+        rig->link->operations = own_operations;
+        rig->note_count = 0;
+        end(rig);
+    }
 }
 
 static void one_that_comes_late_tells_of_no_fence(void **state)
@@ -167,23 +231,29 @@ static void one_that_comes_late_tells_of_no_fence(void **state)
     run(rig);
     assert_int_equal(rig->note_count, 1);
     assert_int_equal(current_fence(rig), 21);
+    // The ring has not run dry.
     assert_int_equal(rig->kmd->DxgkDdiPreemptCommand(rig->adapter, &preempt), STATUS_SUCCESS);
-    assert_int_equal(rig->note_count, 2);
-    assert_int_equal(rig->notes[1].type, DXGK_INTERRUPT_DMA_PREEMPTED);
-    assert_int_equal(rig->notes[1].last, 21);
+    assert_int_equal(rig->note_count, 1);
     const uint64_t before = ferry_gpu_cycles(rig->gpu);
     assert_int_equal(rig->kmd->DxgkDdiResetEngine(rig->adapter, &reset), STATUS_SUCCESS);
     assert_true(ferry_gpu_cycles(rig->gpu) - before < 20000); // It does not wait for an entry that has gone by.
     assert_int_equal(reset.LastAbortedFenceId, 21);
     assert_int_equal(current_fence(rig), 21);
+    // Nor is the entry told of now, as the fence before it.
+    for (uint32_t fence = 22; fence <= 23; fence++)
+        wait_for(rig, 2, fence);
     run(rig);
-    assert_int_equal(rig->note_count, 2); // Nor is the entry told of now, as the fence before it.
-    works_from(rig, 22);
+    assert_int_equal(rig->notes[rig->note_count - 1].type, DXGK_INTERRUPT_DMA_PREEMPTED);
+    assert_int_equal(rig->notes[rig->note_count - 1].last, 23);
+    for (unsigned i = 1; i < rig->note_count - 1; i++)
+        assert_true(rig->notes[i].type == DXGK_INTERRUPT_DMA_COMPLETED && rig->notes[i].fence >= 22);
+    assert_false(kmd_allocation_is_busy(rig->adapter, allocation, 0));
+    works_from(rig, 24);
     end(rig);
 }
 
-// Behind a job that hangs: the reset aborts both, and only the job is somebody's.
-static void one_that_is_cut_off_is_nobodys(void **state)
+// Behind a job that hangs: the reset aborts all of them, in their order, and what came late is nobody's.
+static void what_waits_behind_a_hang_is_aborted_with_it(void **state)
 {
     struct rig *rig = *state;
     DXGKARG_RESETENGINE reset = {.NodeOrdinal = 2};
@@ -193,13 +263,39 @@ static void one_that_is_cut_off_is_nobodys(void **state)
     submit_user(rig, &commands, allocation, 0, 21);
     fate = LATE;
     doorbells = FERRY_GPU_DOORBELLS;
-    assert_int_equal(submit(rig, 22), STATUS_DEVICE_REMOVED);
+    assert_int_equal(submit(rig, 22), STATUS_SUCCESS);
+    assert_int_equal(submit(rig, 23), STATUS_SUCCESS);
     run(rig);
     assert_int_equal(rig->kmd->DxgkDdiResetEngine(rig->adapter, &reset), STATUS_SUCCESS);
-    assert_int_equal(reset.LastAbortedFenceId, 21);
+    assert_int_equal(reset.LastAbortedFenceId, 23);
     assert_int_equal(ferry_kmd_faults(rig->adapter), 1);
     assert_int_equal(rig->note_count, 0);
-    works_from(rig, 22);
+    works_from(rig, 24);
+    end(rig);
+}
+
+// The same where another node is reset: each is told as a fault, as that one's own aborted jobs are.
+static void and_when_another_node_is_reset(void **state)
+{
+    struct rig *rig = *state;
+    DXGKARG_RESETENGINE reset = {.NodeOrdinal = 3};
+
+    begin(rig);
+    ferry_model_hang(rig->model);
+    submit_user(rig, &commands, allocation, 0, 21);
+    fate = LOST;
+    doorbells = FERRY_GPU_DOORBELLS;
+    assert_int_equal(submit(rig, 22), STATUS_SUCCESS);
+    assert_int_equal(submit(rig, 23), STATUS_SUCCESS);
+    run(rig);
+    assert_int_equal(rig->kmd->DxgkDdiResetEngine(rig->adapter, &reset), STATUS_SUCCESS);
+    assert_int_equal(reset.LastAbortedFenceId, 0);
+    assert_int_equal(rig->note_count, 3);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_int_equal(rig->notes[i].type, DXGK_INTERRUPT_DMA_FAULTED);
+        assert_int_equal(rig->notes[i].fence, 21 + i);
+    }
+    works_from(rig, 24);
     end(rig);
 }
 
@@ -239,9 +335,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(one_of_many_that_is_not_taken_costs_nothing),
         CASE(a_reset_from_timeout_ends_and_opens_the_ring),
-        CASE(so_does_an_engine_reset),
+        CASE(an_engine_reset_lets_what_waited_run),
+        CASE(a_second_standstill_keeps_them_waiting),
         CASE(one_that_comes_late_tells_of_no_fence),
-        CASE(one_that_is_cut_off_is_nobodys),
+        CASE(what_waits_behind_a_hang_is_aborted_with_it),
+        CASE(and_when_another_node_is_reset),
         CASE(work_that_never_arrives_ends_a_reset_by_name),
         CASE(a_restart_opens_the_ring_too),
     };
