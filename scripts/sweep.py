@@ -33,7 +33,7 @@ DEFAULT_SIZES = ",".join(f"{percent / 100:.2f}W" for percent in range(30, 151, 5
 DEFAULT_POLICIES = "ours,lru,random,two-frames,furthest"
 KEY = ("content", "vram", "policy", "seed", "tool")
 FIGURES = ("video_memory_bytes", "fits", "bytes_in", "bytes_uploaded", "bytes_out", "bytes_filled", "bytes_moved", "evictions",
-           "evictions_after_warm_up", "bytes_after_warm_up", "worst_frame_bytes", "percentile_99_frame_bytes")
+           "evictions_after_warm_up", "bytes_after_warm_up", "paged_after_warm_up", "worst_frame_bytes", "percentile_99_frame_bytes")
 HEADER = ("trace", *KEY, *FIGURES)
 MOST_TRIES = 5  # Of one run: a killed one is made again, one that kills whoever makes it is not.
 

@@ -273,8 +273,9 @@ bool ferry_lab_advise(const struct ferry_lab_bench *bench, uint64_t bytes, const
 {
     struct ferry_lab_search search = {.bench = bench};
     *advice = (struct ferry_lab_advice){.bytes = bytes,
-                                        .moved = ferry_lab_per_frame(bench, outcome),
-                                        .pages = outcome->evictions_after_warm_up > 0,
+                                        .moved = ferry_lab_amount(bench, outcome->bytes_after_warm_up),
+                                        .paged = ferry_lab_amount(bench, outcome->paged_after_warm_up),
+                                        .pages = ferry_lab_pages(outcome),
                                         .enough = bytes,
                                         .knee = bytes,
                                         .less_keeps = true,

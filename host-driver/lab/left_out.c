@@ -44,7 +44,7 @@ static bool try_without(struct trial *trial, uint32_t object)
     ferry_lab_run(&bench, NULL, trial->bytes, &outcome);
     bool good = outcome.result == FERRY_LAB_OK;
     if (good) {
-        uint64_t moved = ferry_lab_per_frame(&bench, &outcome);
+        uint64_t moved = ferry_lab_amount(&bench, outcome.bytes_after_warm_up);
         uint64_t saves = moved < trial->moved ? trial->moved - moved : 0;
         if (saves > found->saves || (saves > 0 && saves == found->saves && object < found->costliest)) {
             found->costliest = object;
@@ -72,7 +72,7 @@ static bool try_some(struct trial *trial, const struct candidate *some, size_t c
 bool ferry_lab_leave_out(struct ferry_lab_search *search, uint64_t bytes, const struct ferry_lab_outcome *outcome,
                          struct ferry_lab_left_out *left_out)
 {
-    struct trial trial = {search, bytes, ferry_lab_per_frame(search->bench, outcome), left_out};
+    struct trial trial = {search, bytes, ferry_lab_amount(search->bench, outcome->bytes_after_warm_up), left_out};
     const struct ferry_lab_traces *traces = &search->bench->traces;
     struct candidate *list = malloc((traces->object_count + 1) * sizeof *list);
     size_t count = 0;

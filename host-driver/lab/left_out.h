@@ -10,7 +10,7 @@
 /// all that are used after the warm-up, or of many those of which most came in and the largest.
 struct ferry_lab_left_out {
     uint32_t costliest; // an object's number
-    uint64_t saves;     // bytes a frame less without it; 0: none makes a difference
+    uint64_t saves;     // ferry_lab_amount() less without it; 0: none makes a difference
     uint64_t tried, candidates;
 };
 

@@ -25,6 +25,9 @@ struct ferry_lab_count {
     uint64_t filled;   // of fresh ones, which nobody wrote yet
     uint64_t moved;    // inside video memory
     uint64_t evictions;
+    // Of in and out, what was for want of room: out as somebody was driven out, and in of what a job had used and
+    // nobody wrote since.
+    uint64_t paged;
 };
 
 enum ferry_lab_result {
@@ -32,7 +35,7 @@ enum ferry_lab_result {
     FERRY_LAB_TOO_SMALL, // a job is larger than what it may have
     FERRY_LAB_BAD_CHOICE,
     FERRY_LAB_NO_MEMORY,
-    FERRY_LAB_PAGES,  // ended where something was evicted after the warm-up, as was asked
+    FERRY_LAB_PAGES,  // ended where something was paged after the warm-up, as was asked
     FERRY_LAB_FAILED, // the manager's word: machine->error
 };
 

@@ -26,10 +26,13 @@ struct manager_machine {
     struct ferry_id_map by_handle; // for the watch
     uint64_t *object_in;
     bool *written; // has content, of the CPU or of the GPU
+    bool *used;    // by a job, and not taken by the CPU since
     struct ferry_vidmm_reference *references;
     D3DKMT_HANDLE *list;
     size_t object_count, capacity;
     uint64_t uploaded;
+    uint64_t returned;   // came in though it had been used and not written since
+    uint64_t out_to_cpu; // for a lock
 };
 
 static struct manager_machine *of(struct ferry_lab_machine *machine)
@@ -69,11 +72,11 @@ static uint64_t cycles_so_far(const struct ferry_lab_machine *machine)
     return ((const struct manager_machine *)machine)->null.time;
 }
 
-static uint64_t bytes_in(const struct manager_machine *m)
+static struct ferry_vidmm_statistics so_far(const struct manager_machine *m)
 {
     struct ferry_vidmm_statistics statistics;
     ferry_vidmm_statistics(m->manager, &statistics);
-    return statistics.bytes_in;
+    return statistics;
 }
 
 static int create(struct ferry_lab_machine *machine, uint32_t object)
@@ -104,16 +107,20 @@ static int lock(struct ferry_lab_machine *machine, uint32_t object, bool discard
     struct manager_machine *m = of(machine);
     void *address;
     uint32_t flags = discard ? D3DDDI_LOCK_DISCARD : 0;
+    uint64_t before = so_far(m).bytes_out;
     m->written[object] = true;
-    return failed(m, "lock", ferry_vidmm_lock(m->manager, m->handles[object], flags, &address));
+    m->used[object] = false;
+    int result = ferry_vidmm_lock(m->manager, m->handles[object], flags, &address);
+    m->out_to_cpu += so_far(m).bytes_out - before;
+    return failed(m, "lock", result);
 }
 
 static int unlock(struct ferry_lab_machine *machine, uint32_t object)
 {
     struct manager_machine *m = of(machine);
-    uint64_t before = bytes_in(m);
+    uint64_t before = so_far(m).bytes_in;
     int result = ferry_vidmm_unlock(m->manager, m->handles[object]);
-    m->uploaded += bytes_in(m) - before;
+    m->uploaded += so_far(m).bytes_in - before;
     return failed(m, "unlock", result);
 }
 
@@ -164,9 +171,11 @@ static bool reserve(struct manager_machine *m, size_t count)
 static void note_absence(struct manager_machine *m, uint32_t object)
 {
     struct ferry_vidmm_placement placement;
-    if (ferry_vidmm_placement(m->manager, m->handles[object], &placement) == FERRY_OK && placement.segment == 0 &&
-        m->written[object])
-        m->object_in[object] += placement.bytes;
+    if (ferry_vidmm_placement(m->manager, m->handles[object], &placement) != FERRY_OK || placement.segment != 0 ||
+        !m->written[object])
+        return;
+    m->object_in[object] += placement.bytes;
+    m->returned += m->used[object] ? placement.bytes : 0;
 }
 
 static int job(struct ferry_lab_machine *machine, uint32_t number, const uint32_t *objects, size_t count, bool writes)
@@ -186,8 +195,10 @@ static int job(struct ferry_lab_machine *machine, uint32_t number, const uint32_
         result = make_resident(m, program, done, at_once(done, count));
     if (result >= 0)
         result = submit(m, program, count);
-    for (size_t i = 0; i < count && writes; i++)
-        m->written[objects[i]] = true;
+    for (size_t i = 0; i < count; i++) {
+        m->used[objects[i]] = true;
+        m->written[objects[i]] |= writes;
+    }
     for (size_t gone = 0; gone < done; gone += at_once(gone, done)) {
         int error = evict(m, program, gone, at_once(gone, done));
         result = result < 0 ? result : error;
@@ -204,14 +215,14 @@ static int end_frame(struct ferry_lab_machine *machine)
 static void count_so_far(const struct ferry_lab_machine *machine, struct ferry_lab_count *count)
 {
     const struct manager_machine *m = (const struct manager_machine *)machine;
-    struct ferry_vidmm_statistics statistics;
-    ferry_vidmm_statistics(m->manager, &statistics);
+    struct ferry_vidmm_statistics statistics = so_far(m);
     *count = (struct ferry_lab_count){.in = statistics.bytes_in - m->uploaded,
                                       .uploaded = m->uploaded,
                                       .out = statistics.bytes_out,
                                       .filled = statistics.bytes_filled,
                                       .moved = statistics.bytes_moved,
-                                      .evictions = statistics.evictions};
+                                      .evictions = statistics.evictions,
+                                      .paged = m->returned + statistics.bytes_out - m->out_to_cpu};
 }
 
 static void end(struct ferry_lab_machine *machine)
@@ -222,6 +233,7 @@ static void end(struct ferry_lab_machine *machine)
     free(m->handles);
     free(m->object_in);
     free(m->written);
+    free(m->used);
     free(m->list);
     free(m->references);
     ferry_id_map_free(&m->by_handle);
@@ -266,6 +278,7 @@ struct ferry_lab_machine *ferry_lab_manager_machine(uint64_t pages, const struct
     m->handles = calloc(object_count + 1, sizeof *m->handles);
     m->object_in = calloc(object_count + 1, sizeof *m->object_in);
     m->written = calloc(object_count + 1, sizeof *m->written);
+    m->used = calloc(object_count + 1, sizeof *m->used);
     m->machine.object_in = m->object_in;
     m->machine.watch = watch;
     ferry_null_machine_begin(&m->null, pages * PAGE_SIZE);
@@ -273,8 +286,8 @@ struct ferry_lab_machine *ferry_lab_manager_machine(uint64_t pages, const struct
                                           .miniport = ferry_null_miniport(),
                                           .miniport_device_context = &m->null,
                                           .platform = ferry_null_platform(&m->null)};
-    int result = m->programs && m->handles && m->object_in && m->written ? ferry_vidmm_start(&options, &m->manager)
-                                                                         : FERRY_ERROR_NO_HOST_MEMORY;
+    bool allocated = m->programs && m->handles && m->object_in && m->written && m->used;
+    int result = allocated ? ferry_vidmm_start(&options, &m->manager) : FERRY_ERROR_NO_HOST_MEMORY;
     if (result == FERRY_OK && watch)
         result = ferry_vidmm_observe(m->manager, observe, m);
     for (uint32_t i = 0; i < program_count && result == FERRY_OK; i++)

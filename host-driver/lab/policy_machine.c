@@ -27,6 +27,7 @@ struct policy_machine {
     struct object_state {
         uint32_t number, place;              // place: in the list
         bool in_place, dirty, pinned, fresh; // fresh: not written yet
+        bool used;                           // by a job, and not taken by the CPU since
     } * states;
     uint64_t now, frame;
     uint32_t program; // whose job is under way
@@ -82,6 +83,7 @@ static void bring(struct policy_machine *m, uint32_t object)
     uint64_t bytes = bytes_of(m, object);
     m->count.in += bytes;
     m->object_in[object] += bytes;
+    m->count.paged += m->states[object].used ? bytes : 0;
 }
 
 static void take(struct policy_machine *m, uint32_t object)
@@ -135,6 +137,7 @@ static int lock(struct ferry_lab_machine *machine, uint32_t object, bool discard
 {
     struct policy_machine *m = of(machine);
     struct object_state *state = &m->states[object];
+    state->used = false;
     if (state->in_place && !m->objects[object].permanent) {
         leave(m, object, discard);
     } else if (state->dirty) {
@@ -186,8 +189,10 @@ static int make_room(struct policy_machine *m, uint64_t pages)
         uint32_t chosen = m->policy->choose(fill(m, wanted));
         if (!may_leave(m, chosen))
             return bad_choice(m, chosen, wanted);
+        uint64_t before = m->count.out;
         leave(m, m->objects_by_number[chosen], false);
         m->count.evictions++;
+        m->count.paged += m->count.out - before;
     }
     m->own_first = false;
     return FERRY_LAB_OK;
@@ -224,6 +229,7 @@ static int job(struct ferry_lab_machine *machine, uint32_t program, const uint32
     for (size_t i = 0; i < count; i++) {
         struct ferry_lab_item *item = &m->items[m->states[objects[i]].number];
         m->states[objects[i]].pinned = false;
+        m->states[objects[i]].used = true;
         item->used = m->now;
         item->used_frame = m->frame;
         item->next = m->next_uses ? m->next_uses[m->used_so_far++] : 0;

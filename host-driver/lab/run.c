@@ -155,7 +155,7 @@ static bool measure_frames(struct ferry_lab_traces *traces, uint32_t program, ui
 // What has to be in video memory from a job on until it is destroyed or the CPU touches it, unless it is evicted.
 struct staying {
     uint8_t *stays; // by object
-    uint64_t bytes;
+    uint64_t bytes, most;
 };
 
 static void stay(struct staying *staying, const struct ferry_lab_traces *traces, uint32_t object, bool stays)
@@ -178,8 +178,8 @@ static void measure_staying(struct ferry_lab_traces *traces, uint32_t program, c
     }
     if (!is_job(event) && event->op != FERRY_TRACE_FRAME)
         stay(staying, traces, traces->first_object[program] + event->object, false);
-    if (staying->bytes > traces->least_unpaged)
-        traces->least_unpaged = staying->bytes;
+    if (staying->bytes > staying->most)
+        staying->most = staying->bytes;
 }
 
 static void measure_order(struct ferry_lab_traces *traces, uint8_t *stays)
@@ -198,7 +198,11 @@ static void measure_order(struct ferry_lab_traces *traces, uint8_t *stays)
         traces->most_living = living > traces->most_living ? living : traces->most_living;
         if (traces->frames >= FERRY_LAB_WARM_UP)
             measure_staying(traces, program, event, &staying);
-        traces->frames += event->op == FERRY_TRACE_FRAME && program == leads;
+        if (event->op == FERRY_TRACE_FRAME && program == leads) {
+            // What comes behind the last one is of no frame.
+            traces->least_unpaged = staying.most;
+            traces->frames++;
+        }
         traces->jobs += is_job(event);
         traces->named += is_job(event) ? named_by(&traces->traces[program], event, &named) : 0;
     }
@@ -277,8 +281,8 @@ struct play {
     uint8_t *locked; // between the trace's l and u, and the machine has it locked
     uint32_t *list;
     size_t capacity;
-    uint64_t frame, before;   // bytes moved before this frame
-    uint64_t evictions, warm; // at the end of the warm-up, so far: evictions, bytes moved
+    uint64_t frame, before;            // bytes moved before this frame
+    struct ferry_lab_count warm, last; // at the end of the warm-up, and of the last frame so far
 };
 
 static int play_write(struct play *play, uint32_t object)
@@ -348,10 +352,9 @@ static void end_frame(struct play *play)
     play->machine->count(play->machine, &count);
     play->result->frame_bytes[play->frame++] = count.in + count.out - play->before;
     play->before = count.in + count.out;
-    if (play->frame == FERRY_LAB_WARM_UP) {
-        play->evictions = count.evictions;
-        play->warm = play->before;
-    }
+    play->last = count;
+    if (play->frame == FERRY_LAB_WARM_UP)
+        play->warm = count;
 }
 
 static int play_event(struct play *play, uint32_t program, const struct ferry_trace_event *event, bool leads)
@@ -382,9 +385,12 @@ static void sum_up(struct play *play)
 {
     struct ferry_lab_outcome *result = play->result;
     play->machine->count(play->machine, &result->count);
-    // Of a trace that ends before, all.
-    result->evictions_after_warm_up = result->count.evictions - play->evictions;
-    result->bytes_after_warm_up = result->count.in + result->count.out - play->warm;
+    // Of a trace that ends before, all; else what comes behind the last end of a frame is of no frame.
+    const struct ferry_lab_count *last = play->frame < FERRY_LAB_WARM_UP ? &result->count : &play->last;
+    const struct ferry_lab_count *warm = &play->warm;
+    result->evictions_after_warm_up = last->evictions - warm->evictions;
+    result->bytes_after_warm_up = last->in + last->out - warm->in - warm->out;
+    result->paged_after_warm_up = last->paged - warm->paged;
     uint64_t *sorted = malloc((play->frame + 1) * sizeof *sorted);
     result->object_in = malloc((play->traces->object_count + 1) * sizeof *result->object_in);
     for (uint32_t i = 0; i < play->traces->object_count; i++) {
@@ -409,10 +415,10 @@ static void sum_up(struct play *play)
 static bool pages(const struct play *play)
 {
     struct ferry_lab_count count;
-    if (play->frame < FERRY_LAB_WARM_UP)
+    if (play->frame < FERRY_LAB_WARM_UP || play->frame == play->traces->frames)
         return false;
     play->machine->count(play->machine, &count);
-    return count.evictions > play->evictions;
+    return count.evictions > play->warm.evictions || count.paged > play->warm.paged;
 }
 
 void ferry_lab_play(const struct ferry_lab_traces *traces, struct ferry_lab_machine *machine,

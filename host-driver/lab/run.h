@@ -26,8 +26,8 @@ struct ferry_lab_traces {
     // Bytes that the jobs of a frame name, all programs' summed up: in a median frame, in the largest; and in the
     // largest job, of the most that live at once.
     uint64_t median_frame, largest_frame, largest_job, most_living;
-    // With less than this something has to be evicted after the warm-up, whoever chooses: the largest job, or what jobs
-    // name after it and the CPU does not touch in between, which has to stay.
+    // With less than this something has to be evicted in a frame after the warm-up, whoever chooses: the largest job,
+    // or what jobs name after it and the CPU does not touch in between, which has to stay.
     uint64_t least_unpaged;
 };
 
@@ -37,8 +37,9 @@ struct ferry_lab_outcome {
     uint64_t job_bytes;     // TOO_SMALL: what the job needs
     uint32_t chosen;        // BAD_CHOICE: the object that may not leave, UINT32_MAX when it is none
     struct ferry_lab_count count;
-    uint64_t worst_frame, percentile_frame;                // bytes in and out: of the worst, and 99 % have no more
-    uint64_t evictions_after_warm_up, bytes_after_warm_up; // the latter in and out
+    uint64_t worst_frame, percentile_frame; // bytes in and out: of the worst, and 99 % have no more
+    // In the frames after the warm-up: bytes in and out, and what of that was for want of room.
+    uint64_t evictions_after_warm_up, bytes_after_warm_up, paged_after_warm_up;
     uint64_t program_in[FERRY_LAB_MOST_TRACES]; // what came in of each program's allocations, as its jobs named them
     uint64_t *frame_bytes;                      // in and out, of each frame
     uint64_t *object_in;                        // bytes that came in of each object
@@ -53,12 +54,18 @@ struct ferry_lab_manner {
     void (*progress)(void *context, double done); // called now and then with what is done of 1; may be NULL
     void *context;
     const uint32_t *without; // this object is made and never used; NULL = all are
-    bool until_paging;       // end with PAGES where the first is evicted after the warm-up
+    // End with PAGES where the first is evicted in a frame after the warm-up, or comes in that was evicted in it.
+    bool until_paging;
 };
 
 /// Play them, and end the machine. What is in *result is to be released, whatever it says.
 void ferry_lab_play(const struct ferry_lab_traces *traces, struct ferry_lab_machine *machine,
                     const struct ferry_lab_manner *manner, struct ferry_lab_outcome *result);
+/// Something was evicted in a frame after the warm-up, or came in that was evicted in it.
+static inline bool ferry_lab_pages(const struct ferry_lab_outcome *result)
+{
+    return result->evictions_after_warm_up > 0 || result->paged_after_warm_up > 0;
+}
 void ferry_lab_outcome_release(struct ferry_lab_outcome *result);
 
 #endif

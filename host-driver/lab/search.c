@@ -13,11 +13,11 @@ void ferry_lab_search_end(struct ferry_lab_search *search)
     search->count = search->capacity = 0;
 }
 
-uint64_t ferry_lab_per_frame(const struct ferry_lab_bench *bench, const struct ferry_lab_outcome *outcome)
+uint64_t ferry_lab_amount(const struct ferry_lab_bench *bench, uint64_t bytes)
 {
     uint64_t frames = bench->traces.frames;
     frames -= frames >= FERRY_LAB_WARM_UP ? FERRY_LAB_WARM_UP : 0;
-    return outcome->bytes_after_warm_up / (frames ? frames : 1);
+    return bench->traces.count > 1 ? bytes : bytes / (frames ? frames : 1);
 }
 
 static struct ferry_lab_point *find(const struct ferry_lab_search *search, uint64_t bytes)
@@ -57,9 +57,9 @@ const struct ferry_lab_point *ferry_lab_note(struct ferry_lab_search *search, ui
         .bytes = bytes,
         .fits = fits,
         .keeps = fits || outcome->line != 0,
-        .pages = outcome->result != FERRY_LAB_OK || outcome->evictions_after_warm_up > 0,
+        .pages = outcome->result != FERRY_LAB_OK || ferry_lab_pages(outcome),
         .whole = outcome->result != FERRY_LAB_PAGES,
-        .moved = outcome->result == FERRY_LAB_OK ? ferry_lab_per_frame(search->bench, outcome) : 0,
+        .moved = outcome->result == FERRY_LAB_OK ? ferry_lab_amount(search->bench, outcome->bytes_after_warm_up) : 0,
     };
     return point;
 }

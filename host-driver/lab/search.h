@@ -7,10 +7,10 @@
 
 struct ferry_lab_point {
     uint64_t bytes;
-    uint64_t moved; // bytes a frame in and out after the warm-up; only when played whole
+    uint64_t moved; // ferry_lab_amount(); only when played whole
     bool fits;      // every job does
     bool keeps;     // and so do the reservations
-    bool pages;     // something is evicted after the warm-up, or it does not fit
+    bool pages;     // something is evicted after the warm-up or comes back, or it does not fit
     bool whole;     // played to the end: for `pages` alone a run ends where that is known
 };
 
@@ -25,8 +25,9 @@ struct ferry_lab_search {
 #define FERRY_LAB_PAGE_BYTES UINT64_C(4096)
 
 void ferry_lab_search_end(struct ferry_lab_search *search);
-/// Bytes a frame in and out after the warm-up.
-uint64_t ferry_lab_per_frame(const struct ferry_lab_bench *bench, const struct ferry_lab_outcome *outcome);
+/// Bytes of the frames after the warm-up: of one program a frame, of several in all, since their frames are not alike
+/// and one may end long before another.
+uint64_t ferry_lab_amount(const struct ferry_lab_bench *bench, uint64_t bytes);
 /// Keep what a run came to. NULL, with ->problem, when it failed, and not for want of room. Valid until the next one.
 const struct ferry_lab_point *ferry_lab_note(struct ferry_lab_search *search, uint64_t bytes,
                                              const struct ferry_lab_outcome *outcome);

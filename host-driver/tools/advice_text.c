@@ -13,26 +13,39 @@ static const char *unit_of(const struct ferry_lab_traces *traces)
     return traces->traces[0].unit[0] ? traces->traces[0].unit : "frame";
 }
 
-// Pictures are seen at a rate; how fast tokens come nobody can tell from the trace.
+// Pictures are seen at a rate; how fast tokens come nobody can tell from the trace, nor what a frame of several is.
 static bool has_rate(const struct ferry_lab_traces *traces)
 {
-    for (uint32_t i = 0; i < traces->count; i++)
-        if (!ferry_trace_draws(&traces->traces[i]))
-            return false;
-    return true;
+    return traces->count == 1 && ferry_trace_draws(&traces->traces[0]);
 }
 
-static void print_enough_elsewhere(FILE *file, const struct ferry_lab_advice *advice, const char *unit)
+#define AMOUNT_TEXT (FERRY_SIZE_TEXT + FERRY_TRACE_UNIT + 16)
+
+// "2.0 KiB a frame more", or of several programs "2.0 KiB more in all".
+static const char *amount_text(uint64_t amount, const char *how, const struct ferry_lab_traces *traces,
+                               char text[AMOUNT_TEXT])
 {
-    char moved[FERRY_SIZE_TEXT], more[FERRY_SIZE_TEXT];
+    char size[FERRY_SIZE_TEXT];
+    if (traces->count > 1)
+        snprintf(text, AMOUNT_TEXT, "%s%s in all", ferry_size_text(amount, size), how);
+    else
+        snprintf(text, AMOUNT_TEXT, "%s a %s%s", ferry_size_text(amount, size), unit_of(traces), how);
+    return text;
+}
+
+static void print_enough_elsewhere(FILE *file, const struct ferry_lab_advice *advice,
+                                   const struct ferry_lab_traces *traces)
+{
+    char left[AMOUNT_TEXT], more[FERRY_SIZE_TEXT];
     uint64_t away = advice->enough > advice->bytes ? advice->enough - advice->bytes : advice->bytes - advice->enough;
     // As --vram takes it.
-    fprintf(file, "; %s%s %s (%" PRIu64 "K) removes all paging after %s %u",
+    fprintf(file, "; %s%s %s (%" PRIu64 "K) %s after %s %u",
             advice->least_proven || advice->enough < advice->bytes ? "" : "at most ", ferry_size_text(away, more),
-            advice->enough > advice->bytes ? "more" : "less", advice->enough / 1024, unit, FERRY_LAB_WARM_UP);
+            advice->enough > advice->bytes ? "more" : "less", advice->enough / 1024,
+            advice->paged ? "removes all paging" : "leaves everything in place", unit_of(traces), FERRY_LAB_WARM_UP);
     if (advice->left)
-        fprintf(file, " (%s a %s beside it is new content and what the CPU writes)",
-                ferry_size_text(advice->left, moved), unit);
+        fprintf(file, " (%s beside it is new content and what the CPU writes)",
+                amount_text(advice->left, "", traces, left));
 }
 
 // More memory is another run, not a better one.
@@ -50,30 +63,32 @@ static void print_again(FILE *file, const struct ferry_lab_advice *advice)
 
 static void print_more(FILE *file, const struct ferry_lab_advice *advice, const struct ferry_lab_traces *traces)
 {
-    char moved[FERRY_SIZE_TEXT], second[FERRY_SIZE_TEXT], more[FERRY_SIZE_TEXT];
-    const char *unit = unit_of(traces);
-    // What comes and goes at any size is not for want of room.
-    uint64_t paged = advice->moved - (advice->found && advice->left < advice->moved ? advice->left : 0);
-    fprintf(file, ", %s a %s is paged", ferry_size_text(paged, moved), unit);
-    if (has_rate(traces))
-        fprintf(file, ", %s a second at %u frames", ferry_size_text(paged * FRAMES_A_SECOND, second), FRAMES_A_SECOND);
+    char paged[AMOUNT_TEXT], second[FERRY_SIZE_TEXT], more[FERRY_SIZE_TEXT];
+    if (advice->paged == 0)
+        fprintf(file, " what has to leave after %s %u is not missed: nothing is paged for it", unit_of(traces),
+                FERRY_LAB_WARM_UP);
+    else
+        fprintf(file, ", %s is paged", amount_text(advice->paged, "", traces, paged));
+    if (advice->paged && has_rate(traces))
+        fprintf(file, ", %s a second at %u frames", ferry_size_text(advice->paged * FRAMES_A_SECOND, second),
+                FRAMES_A_SECOND);
     if (!advice->found) {
         fputs("; no size that was played ends that, up to four times all that lives at once", file);
         return;
     }
-    print_enough_elsewhere(file, advice, unit);
+    print_enough_elsewhere(file, advice, traces);
     print_again(file, advice);
     if (advice->enough > advice->bytes && advice->knee < advice->enough && advice->knee_saves)
-        fprintf(file, ", and %s more already saves %s a %s", ferry_size_text(advice->knee - advice->bytes, more),
-                ferry_size_text(advice->knee_saves, moved), unit);
+        fprintf(file, ", and %s more already saves %s", ferry_size_text(advice->knee - advice->bytes, more),
+                amount_text(advice->knee_saves, "", traces, paged));
 }
 
-static void print_enough(FILE *file, const struct ferry_lab_advice *advice, const char *unit)
+static void print_enough(FILE *file, const struct ferry_lab_advice *advice, const struct ferry_lab_traces *traces)
 {
-    char left[FERRY_SIZE_TEXT], enough[FERRY_SIZE_TEXT];
-    fprintf(file, " nothing has to leave after %s %u", unit, FERRY_LAB_WARM_UP);
-    if (advice->left)
-        fprintf(file, " (%s a %s is new content and what the CPU writes)", ferry_size_text(advice->left, left), unit);
+    char moved[AMOUNT_TEXT], enough[FERRY_SIZE_TEXT];
+    fprintf(file, " nothing has to leave after %s %u", unit_of(traces), FERRY_LAB_WARM_UP);
+    if (advice->moved)
+        fprintf(file, " (%s is new content and what the CPU writes)", amount_text(advice->moved, "", traces, moved));
     if (advice->enough < advice->bytes)
         fprintf(file, ", and %s (%" PRIu64 "K) would do", ferry_size_text(advice->enough, enough),
                 advice->enough / 1024);
@@ -95,7 +110,7 @@ static void print_programs(FILE *file, const struct ferry_lab_advice *advice, co
 static void print_costliest(FILE *file, const struct ferry_lab_advice *advice, const struct ferry_lab_traces *traces,
                             const char *const *names)
 {
-    char what[96], cost[FERRY_SIZE_TEXT];
+    char what[96], cost[AMOUNT_TEXT];
     uint32_t program = traces->count - 1;
     while (program > 0 && traces->first_object[program] > advice->left_out.costliest)
         program--;
@@ -105,15 +120,15 @@ static void print_costliest(FILE *file, const struct ferry_lab_advice *advice, c
     ferry_put_text(file, names[program]);
     fputs(" (", file);
     ferry_put_text(file, ferry_trace_object_text(trace, object, what));
-    fprintf(file, ", line %" PRIu32 ") it would be %s a %s less", trace->objects[object].line,
-            ferry_size_text(advice->left_out.saves, cost), unit_of(traces));
+    fprintf(file, ", line %" PRIu32 ") it would be %s", trace->objects[object].line,
+            amount_text(advice->left_out.saves, " less", traces, cost));
     if (advice->left_out.tried < advice->left_out.candidates)
         fprintf(file, ", the most of %" PRIu64 " that were left out in turn", advice->left_out.tried);
 }
 
 static void print_less(FILE *file, const struct ferry_lab_advice *advice, const struct ferry_lab_traces *traces)
 {
-    char less[FERRY_SIZE_TEXT];
+    char less[AMOUNT_TEXT];
     // Of a few pages one is more than 5 %: what was played is said.
     uint64_t percent = ((advice->bytes - advice->less) * 100 + advice->bytes / 2) / advice->bytes;
     if (advice->less == 0)
@@ -127,8 +142,8 @@ static void print_less(FILE *file, const struct ferry_lab_advice *advice, const 
         fprintf(file, "; %" PRIu64 " %% less costs %s a second more", percent,
                 ferry_size_text(advice->less_costs * FRAMES_A_SECOND, less));
     else
-        fprintf(file, "; %" PRIu64 " %% less costs %s a %s more", percent, ferry_size_text(advice->less_costs, less),
-                unit_of(traces));
+        fprintf(file, "; %" PRIu64 " %% less costs %s", percent,
+                amount_text(advice->less_costs, " more", traces, less));
 }
 
 void ferry_advice_print(FILE *file, const struct ferry_lab_advice *advice, const struct ferry_lab_traces *traces,
@@ -151,7 +166,7 @@ void ferry_advice_print(FILE *file, const struct ferry_lab_advice *advice, const
     if (advice->pages)
         print_more(file, advice, traces);
     else
-        print_enough(file, advice, unit);
+        print_enough(file, advice, traces);
     print_less(file, advice, traces);
     if (traces->count > 1)
         print_programs(file, advice, traces, names);

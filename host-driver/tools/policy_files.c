@@ -22,6 +22,7 @@
     X(evictions, count.evictions)                                                                                      \
     X(evictions_after_warm_up, evictions_after_warm_up)                                                                \
     X(bytes_after_warm_up, bytes_after_warm_up)                                                                        \
+    X(paged_after_warm_up, paged_after_warm_up)                                                                        \
     X(worst_frame_bytes, worst_frame)                                                                                  \
     X(percentile_99_frame_bytes, percentile_frame)
 
@@ -61,14 +62,23 @@ static void json_advice(FILE *file, const struct ferry_lab_advice *advice, uint3
             advice->bytes, word(advice->pages), word(advice->found), advice->enough, advice->within,
             word(advice->least_proven), advice->least, advice->again, advice->steady, word(advice->above_proven));
     fprintf(file,
-            ", \"sizes_played\": %" PRIu64 ", \"left_per_frame\": %" PRIu64 ", \"bytes_per_frame\": %" PRIu64
-            ", \"knee_bytes\": %" PRIu64 ", \"knee_saves_per_frame\": %" PRIu64 ", \"knee_of_all_sizes\": %s"
-            ", \"less_bytes\": %" PRIu64 ", \"less_fits\": %s, \"less_costs_per_frame\": %" PRIu64,
-            advice->played, advice->left, advice->moved, advice->knee, advice->knee_saves, word(advice->knee_proven),
-            advice->less, word(advice->less_fits), advice->less_costs);
-    fprintf(file,
-            ", \"costliest_saves_per_frame\": %" PRIu64 ", \"left_out\": %" PRIu64 ", \"may_be_left_out\": %" PRIu64,
-            advice->left_out.saves, advice->left_out.tried, advice->left_out.candidates);
+            ", \"sizes_played\": %" PRIu64 ", \"knee_bytes\": %" PRIu64 ", \"knee_of_all_sizes\": %s"
+            ", \"less_bytes\": %" PRIu64 ", \"less_fits\": %s, \"left_out\": %" PRIu64
+            ", \"may_be_left_out\": %" PRIu64,
+            advice->played, advice->knee, word(advice->knee_proven), advice->less, word(advice->less_fits),
+            advice->left_out.tried, advice->left_out.candidates);
+    const struct {
+        const char *name;
+        uint64_t amount;
+    } amounts[] = {{"bytes", advice->moved},
+                   {"paged", advice->paged},
+                   {"left", advice->left},
+                   {"knee_saves", advice->knee_saves},
+                   {"less_costs", advice->less_costs},
+                   {"costliest_saves", advice->left_out.saves}};
+    for (size_t i = 0; i < sizeof amounts / sizeof *amounts; i++)
+        fprintf(file, ", \"%s_%s\": %" PRIu64, amounts[i].name, programs > 1 ? "in_all" : "per_frame",
+                amounts[i].amount);
     fputs(", \"programs_bytes_in_alone\": [", file);
     for (uint32_t i = 0; i < programs && programs > 1; i++)
         fprintf(file, "%s%" PRIu64, i ? ", " : "", advice->program_alone[i]);

@@ -52,8 +52,8 @@ class World:
     def __init__(self, text, pages, leaves):
         self.events = [line.split() for line in text.splitlines()]
         self.pages, self.leaves = pages, leaves
-        self.in_ = self.out = self.uploaded = self.filled = self.evictions = 0
-        self.frames, self.before = [], 0
+        self.in_ = self.out = self.uploaded = self.filled = self.evictions = self.paged = 0
+        self.frames, self.before, self.paged_frames, self.ours = [], 0, [], set()  # ours: the GPU's since the CPU had it
         self.here, self.used, self.used_frame, self.fresh, self.dirty, self.size, self.keeps = {}, {}, {}, {}, {}, {}, {}
         self.now, self.frame, self.gone = 0, 1, set()
         self.number, names, made = [], {}, 0
@@ -81,6 +81,7 @@ class World:
         del self.here[number]
 
     def lock(self, number, discard):
+        self.ours.discard(number)
         if number in self.here and number not in self.permanent:
             self.leave(number, discard)
         elif self.dirty[number]:
@@ -97,16 +98,20 @@ class World:
             if number in self.here:
                 continue
             while sum(self.size[n] for n in self.here) + self.size[number] > self.pages:
-                self.leave(self.leaves(self, sorted(n for n in self.here if n not in numbers)))
+                victim = self.leaves(self, sorted(n for n in self.here if n not in numbers))
+                self.paged += self.size[victim] * PAGE if self.dirty[victim] else 0
+                self.leave(victim)
                 self.evictions += 1
             if self.fresh[number]:
                 self.filled += self.size[number] * PAGE
             else:
                 self.in_ += self.size[number] * PAGE
+                self.paged += self.size[number] * PAGE if number in self.ours else 0
             self.here[number] = self.now  # when it came
             self.dirty[number] = number not in self.permanent and not self.fresh[number]
         for number in numbers:
             self.used[number], self.used_frame[number] = self.now, self.frame
+            self.ours.add(number)
             if writes:
                 self.dirty[number], self.fresh[number] = True, False
 
@@ -137,6 +142,7 @@ class World:
                         self.leave(one, True)
             elif kind == "f":
                 self.frames.append(self.in_ + self.out - self.before)
+                self.paged_frames.append(self.paged)
                 self.before = self.in_ + self.out
                 self.frame += 1
 
@@ -189,8 +195,8 @@ def same(world, run):
 
 
 def after_warm_up(world):
-    """Bytes in and out after the third frame, and frames."""
-    return world.in_ + world.out - sum(world.frames[:3])
+    """Bytes in and out in the frames after the third, and what of it was for want of room."""
+    return sum(world.frames[3:]), world.paged_frames[-1] - world.paged_frames[2]
 
 
 def size_text(size):

@@ -26,6 +26,7 @@ def every_figure_is_measured():
         advice["video_memory_bytes"], advice["less_bytes"], advice["enough_bytes"],
         advice["enough_bytes"] - advice["enough_within_bytes"]))
     a_frame = [run["bytes_after_warm_up"] // frames for run in (here, less, enough)]
+    paged = here["paged_after_warm_up"] // frames
     check(enough["evictions_after_warm_up"] == 0 < below["evictions_after_warm_up"] and
           advice["enough_within_bytes"] == PAGE, "advice_is_the_least_that_is_enough", advice)
     check([advice[n] for n in ("bytes_per_frame", "less_costs_per_frame", "left_per_frame")]
@@ -39,7 +40,7 @@ def every_figure_is_measured():
         r", the most of \d+ that were left out in turn\.", sentence)
     bytes_ = advice["video_memory_bytes"]
     check(match and list(match.groups()[:6]) == [
-        size_text(bytes_), size_text(a_frame[0]), size_text(60 * a_frame[0]), size_text(advice["enough_bytes"] - bytes_),
+        size_text(bytes_), size_text(paged), size_text(60 * paged), size_text(advice["enough_bytes"] - bytes_),
         str(advice["enough_bytes"] // 1024), size_text(60 * advice["less_costs_per_frame"])], "advice_is_a_sentence", sentence)
     rest = folder / "without.memtrace"
     rest.write_text(without(lines, match[7]))
@@ -149,6 +150,66 @@ def less_that_costs_no_more():
           and "; 4 % less costs no more" in last and "costs nothing" not in last, "less_that_costs_no_more", (last, advice, less))
 
 
+def what_is_paged():
+    """All that moves but what the CPU wrote anew: of targets that are not read back, so that each content comes in once."""
+    trace, wrong, paged = folder / "paged.memtrace", [], 0
+    lines = [f"a {i} {8 * PAGE} buffer\nw {i} 0 9\nt {i}\n" for i in range(1, 15)] + ["f\n"] * 3
+    for _ in range(12):
+        lines += [f"d {i}\n" for i in range(1, 9)] + [f"l {i} discard\nu {i}\nd {i}\n" for i in range(9, 15)] + ["f\n"]
+    trace.write_text("".join(lines))
+    new = 12 * 6 * 8 * PAGE
+    for policy in ("ours", "lru"):
+        for run in figures(trace, "--sweep", "--vram", "32K,64K,128K,256K,384K,512K", "--policy", policy, "--no-advice")["runs"]:
+            paged += run["paged_after_warm_up"]
+            if run["paged_after_warm_up"] != run["bytes_after_warm_up"] - new:
+                wrong.append(run)
+    check(not wrong and paged > 100 * PAGE, "paged_is_what_comes_and_goes_for_want_of_room", wrong[:2])
+
+
+def what_was_driven_out_and_comes_back():
+    """An eviction of the first frames whose price is paid later is paging; what is new is not, whatever leaves for it."""
+    trace, path = folder / "back.memtrace", folder / "back.json"
+    one = [f"a {i} {8 * PAGE} buffer\nw {i} 0 9\nd {i}\nf\n" for i in (1, 2)]
+    trace.write_text("".join(one) + "x 2\n" + "f\n" * 8 + "d 1\nf\n")
+    done = ferry(trace, "--vram", "64K", "--policy", "ours", "--quiet", "--json", path)
+    advice, less = json.loads(path.read_text())["advice"][0], ours(trace, 32 << 10)
+    check(less["evictions_after_warm_up"] == 0 < less["paged_after_warm_up"] == 8 * PAGE and not advice["pages"]
+          and advice["enough_bytes"] == 64 << 10 and "nothing has to leave after frame 3; " in done.stdout,
+          "what_comes_back_was_paged", (less, advice, done.stdout))
+    trace.write_text("".join(f"a {i} {4 * PAGE} buffer\nw {i} 0 9\nd {i}\nx {i}\nf\n" if i % 2 else f"a {i} {4 * PAGE} buffer\nd {i}\nf\n"
+                             for i in range(1, 41)))
+    done = ferry(trace, "--vram", "48K", "--policy", "ours", "--quiet", "--json", path)
+    advice, last = json.loads(path.read_text())["advice"][0], done.stdout.splitlines()[-1]
+    here = ours(trace, 48 << 10)
+    check(here["evictions_after_warm_up"] > 0 == here["paged_after_warm_up"] == advice["paged_per_frame"] < advice["left_per_frame"]
+          and advice["pages"] and "frame is paged" not in last and "what has to leave after frame 3 is not missed" in last
+          and "leaves everything in place after frame 3" in last, "what_is_not_missed_is_not_paged", (here, advice, last))
+
+
+def what_comes_behind_the_last_frame():
+    """A recording that was cut off: what comes behind its last end of a frame is of no frame."""
+    print(f"FERRY_SEED={SEED}")
+    chance, path, told, cases = random.Random(SEED), folder / "cut.json", [], 0
+    while cases < 3:
+        trace = folder / "cut.memtrace"
+        text = random_trace(chance, 20)
+        words = [line.split() for line in text.splitlines()]
+        gone = {w[1] for w in words if w[0] == "x"}
+        living = [w[1] for w in words if w[0] == "a" and w[1] not in gone]
+        said = []
+        for tail in ("", "".join(f"d {i}\n" for i in living) * 50):
+            trace.write_text(text + tail)
+            done = ferry(trace, "--vram", "132K", "--policy", "ours", "--quiet", "--json", path)
+            if done.returncode == 0:
+                advice = json.loads(path.read_text())["advice"][0]
+                # What may be left out is counted to the end.
+                said.append({n: advice[n] for n in advice if "left_out" not in n})
+        if len(said) == 2:
+            cases += 1
+            told += [(text, said)] if said[0] != said[1] else []
+    check(not told, "a_tail_without_a_frame_changes_no_figure", told[:1])
+
+
 def what_is_not_paging():
     """What the CPU writes each frame comes in at any size: it is told beside, not as paging."""
     trace, path = folder / "beside.memtrace", folder / "beside.json"
@@ -156,8 +217,8 @@ def what_is_not_paging():
                      ("".join(f"d {i}\n" for i in range(1, 9)) + "".join(f"w {i} 0 9\nd {i}\n" for i in range(9, 15)) + "f\n") * 20)
     done = ferry(trace, "--vram", "400K", "--policy", "ours", "--quiet", "--json", path)
     advice, last = json.loads(path.read_text())["advice"][0], done.stdout.splitlines()[-1]
-    paged = advice["bytes_per_frame"] - advice["left_per_frame"]
-    check(0 < paged < advice["bytes_per_frame"] and f", {size_text(paged)} a frame is paged; " in last and " a second" not in last
+    paged = advice["paged_per_frame"]
+    check(ours(trace, 400 << 10)["paged_after_warm_up"] // 17 == paged and 0 < paged < advice["bytes_per_frame"] and f", {size_text(paged)} a frame is paged; " in last and " a second" not in last
           and f"after frame 3 ({size_text(advice['left_per_frame'])} a frame beside it is new content" in last, "paging_alone_is_paging",
           (advice, last))
 
@@ -232,7 +293,7 @@ def curves_that_rise_again():
         advice, frames = report["advice"][0], report["frames"] - 3
         most = 2 * -(-report["most_living_bytes"] // PAGE)
         runs = every_size(trace, 1, most)
-        pages = {n: not run["fits"] or run["evictions_after_warm_up"] > 0 for n, run in runs.items()}
+        pages = {n: not run["fits"] or run["evictions_after_warm_up"] + run["paged_after_warm_up"] > 0 for n, run in runs.items()}
         enough = min((n for n in pages if not pages[n]), default=0)
         again = max((n for n in pages if n > enough and pages[n]), default=0)
         steady = min(n for n in pages if not pages[n] and n > again) if enough else 0
@@ -319,6 +380,22 @@ def the_advice_of_several():
     want = "; " + ", ".join(f"program {i + 1} ({name}) brings in {size_text(together[i])} (alone {size_text(alone[i])})"
                             for i, name in enumerate(("neverball.memtrace.gz", "alone.memtrace")))
     check(want in done.stdout.splitlines()[-1], "advice_tells_of_each_program", (want, done.stdout))
+    # A model of 10 tokens beside a game of 300 frames: amounts are told in all, since no frame is both's.
+    model, game = folder / "ten.memtrace", folder / "long.memtrace"
+    model.write_text("".join(f"a {i} {8 * PAGE} buffer\nw {i} 0 9\n" for i in range(1, 5)) + "d 1\nd 2\nd 3\nd 4\nf token\n" * 10)
+    game.write_text(f"a 1 {8 * PAGE} texture 64x128 GL_RGBA8\nw 1 0 9\n" + "d 1\nf\n" * 300)
+    for traces in ((model, game), (game, model)):
+        done = ferry(*traces, "--vram", "128K", "--policy", "ours", "--quiet", "--json", path)
+        report, last = json.loads(path.read_text()), done.stdout.splitlines()[-1]
+        run, advice = report["runs"][0], report["advice"][0]
+        less = json.loads((ferry(*traces, "--vram", f"{advice['less_bytes'] // 1024}K", "--policy", "ours", "--no-advice", "--quiet",
+                                 "--json", path), path.read_text())[1])["runs"][0]
+        cost = less["bytes_after_warm_up"] - run["bytes_after_warm_up"]
+        check((advice["bytes_in_all"], advice["paged_in_all"], advice["less_costs_in_all"]) ==
+              (run["bytes_after_warm_up"], run["paged_after_warm_up"], cost) and run["paged_after_warm_up"] > 0
+              and f"128.0 KiB, {size_text(run['paged_after_warm_up'])} in all is paged; " in last and " a second" not in last
+              and " a token" not in last and " a frame" not in last and (f" less costs {size_text(cost)} more in all" in last or not cost),
+              f"amounts_of_several_are_in_all_{traces[0].stem}_first", (advice, run, less, last))
 
 
 every_figure_is_measured()
@@ -329,6 +406,9 @@ nothing_is_told_of_frames_that_are_not_there()
 nothing_is_told_where_nothing_can_be()
 less_that_costs_no_more()
 what_is_not_paging()
+what_is_paged()
+what_was_driven_out_and_comes_back()
+what_comes_behind_the_last_frame()
 what_costs_most()
 the_knee_of_the_curve()
 curves_that_rise_again()

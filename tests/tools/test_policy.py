@@ -141,8 +141,8 @@ def a_sweep():
         if row["policy"] not in LEAVES:
             continue
         world = World(text, int(row["video_memory_bytes"]) // PAGE, LEAVES[row["policy"]])
-        if row["fits"] != "yes" or (int(row["bytes_in"]), int(row["bytes_out"]), int(row["bytes_after_warm_up"])) != (
-                world.in_, world.out, after_warm_up(world)):
+        if row["fits"] != "yes" or tuple(int(row[name]) for name in (
+                "bytes_in", "bytes_out", "bytes_after_warm_up", "paged_after_warm_up")) != (world.in_, world.out, *after_warm_up(world)):
             wrong.append((row, world.in_, world.out))
     check(not wrong, "every_point_agrees_with_a_second_implementation", wrong[:1])
     told = [" ".join(line.split()) for line in done.stdout.splitlines()]

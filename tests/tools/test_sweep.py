@@ -23,7 +23,7 @@ FERRY, PYTHON, SWEEP = ROOT / "build/ferry", ROOT / "build/venv/bin/python", ROO
 folder = Path(tempfile.mkdtemp(prefix="ferry-sweep-test-"))
 SIZES, POLICIES = "64K,80K,96K,112K,128K,160K,4K", "ours,lru,random,furthest"
 FIGURES = ["video_memory_bytes", "fits", "bytes_in", "bytes_uploaded", "bytes_out", "bytes_filled", "bytes_moved", "evictions",
-           "evictions_after_warm_up", "bytes_after_warm_up", "worst_frame_bytes", "percentile_99_frame_bytes"]
+           "evictions_after_warm_up", "bytes_after_warm_up", "paged_after_warm_up", "worst_frame_bytes", "percentile_99_frame_bytes"]
 HEADER = ",".join(["trace", "content", "vram", "policy", "seed", "tool", *FIGURES]).encode()
 passed = failed = 0
 
