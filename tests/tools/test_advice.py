@@ -218,7 +218,8 @@ def what_is_not_paging():
     done = ferry(trace, "--vram", "400K", "--policy", "ours", "--quiet", "--json", path)
     advice, last = json.loads(path.read_text())["advice"][0], done.stdout.splitlines()[-1]
     paged = advice["paged_per_frame"]
-    check(ours(trace, 400 << 10)["paged_after_warm_up"] // 17 == paged and 0 < paged < advice["bytes_per_frame"] and f", {size_text(paged)} a frame is paged; " in last and " a second" not in last
+    check(ours(trace, 400 << 10)["paged_after_warm_up"] // 17 == paged and 0 < paged < advice["bytes_per_frame"]
+          and f", {size_text(paged)} a frame is paged; " in last and " a second" not in last
           and f"after frame 3 ({size_text(advice['left_per_frame'])} a frame beside it is new content" in last, "paging_alone_is_paging",
           (advice, last))
 
