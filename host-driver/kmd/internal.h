@@ -37,6 +37,9 @@ struct kmd_allocation {
 struct kmd_process {
     struct kmd_adapter *adapter;
     uint32_t space;
+    // known_pages.c, by the uppermost nine bits of an address. unknown: not all of its entries are there.
+    struct kmd_known_region *known[512];
+    bool unknown;
 };
 
 struct kmd_device {
@@ -83,6 +86,7 @@ struct kmd_adapter {
     bool started;
     unsigned model;  // Driver model, 1 or 2.
     uint32_t spaces; // A bit for each that a process has.
+    bool unknown;    // Entries were written of which nobody said whose addresses they are.
     struct kmd_ring rings[KMD_RINGS];
     struct ferry_gpu_memory dummy_page, command;
     struct kmd_hazard *hazards;
@@ -109,6 +113,13 @@ NTSTATUS kmd_query_adapter_info(HANDLE hAdapter, const DXGKARG_QUERYADAPTERINFO 
 // processes.c
 NTSTATUS kmd_create_process(HANDLE hAdapter, DXGKARG_CREATEPROCESS *arguments);
 NTSTATUS kmd_destroy_process(HANDLE hAdapter, HANDLE hKmdProcess);
+// known_pages.c
+enum kmd_known { KMD_UNKNOWN, KMD_IN_VIDEO_MEMORY, KMD_IN_HOST_MEMORY };
+// An entry in the device's form was built for this address: 0, or valid.
+void kmd_known_write(struct kmd_process *process, unsigned level, uint64_t address, uint64_t entry);
+// Where the page of this address is, by what was built.
+enum kmd_known kmd_known_page(const struct kmd_process *process, uint64_t address, uint64_t *page);
+void kmd_known_free(struct kmd_process *process);
 // objects.c
 NTSTATUS kmd_create_device(HANDLE hAdapter, DXGKARG_CREATEDEVICE *arguments);
 NTSTATUS kmd_destroy_device(HANDLE hDevice);

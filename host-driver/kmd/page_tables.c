@@ -86,6 +86,20 @@ static bool place_of_table(const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *u, uint
            !(*address & (PAGE_SIZE - 1));
 }
 
+// What Patch has to know of it.
+static void take_note(struct kmd_adapter *adapter, const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *u, uint32_t count)
+{
+    struct kmd_process *process = u->hProcess;
+    uint64_t entry;
+
+    adapter->unknown |= !process;
+    for (uint32_t i = 0; process && i < count; i++) {
+        entry_of(u, i, &entry);
+        kmd_known_write(process, u->PageTableLevel,
+                        u->FirstPteVirtualAddress + ((uint64_t)i << (PAGE_SHIFT + 9 * u->PageTableLevel)), entry);
+    }
+}
+
 // All entries alike, and of a 64 KiB page only those that are not valid are.
 static NTSTATUS repeat(struct writer *w, uint32_t kind, uint64_t at, uint32_t count, uint64_t entry)
 {
@@ -100,7 +114,22 @@ static NTSTATUS repeat(struct writer *w, uint32_t kind, uint64_t at, uint32_t co
     return STATUS_SUCCESS;
 }
 
-NTSTATUS kmd_build_update(struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a)
+// Few of them are written one by one: the core decodes a NOP, and the copy behind it asks the host, in the time of ten.
+#define FILLS_MOST 4u
+
+static NTSTATUS fills(struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a, uint32_t kind, uint64_t address, uint32_t all)
+{
+    uint32_t done = a->MultipassOffset;
+    uint64_t entry;
+
+    for (; done < all && w->room >= FERRY_PACKET_FILL_SIZE; done++) {
+        entry_of(&a->UpdatePageTable, done, &entry);
+        repeat(w, kind, address + 8 * (uint64_t)done, 1, entry);
+    }
+    return progress(a, done, all);
+}
+
+NTSTATUS kmd_build_update(struct kmd_adapter *adapter, struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a)
 {
     const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *u = &a->UpdatePageTable;
     uint32_t scale = u->Flags.Use64KBPages && u->PageTableLevel == 0 ? GROUP : 1, kind;
@@ -123,9 +152,13 @@ NTSTATUS kmd_build_update(struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a)
         if (u->Flags.Repeat)
             break;
     }
+    if (a->MultipassOffset == 0)
+        take_note(adapter, u, (uint32_t)all);
     address += 8 * first;
     if (u->Flags.Repeat && (scale == 1 || entry == 0))
         return repeat(w, kind, address, (uint32_t)all, entry);
+    if (all <= FILLS_MOST)
+        return fills(w, a, kind, address, (uint32_t)all);
     // The entries behind a NOP, and the copy of them.
     const uint32_t frame = FERRY_PACKET_NOP_SIZE + FERRY_PACKET_COPY_SIZE;
     uint32_t done = a->MultipassOffset;
@@ -137,7 +170,8 @@ NTSTATUS kmd_build_update(struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a)
             entry_of(u, done + i, &entry);
             put64(w, entry);
         }
-        put_header(w, FERRY_OPCODE_COPY, FERRY_PACKET_COPY_SIZE, false, places(FERRY_ADDRESS_KIND_SYSTEM, kind));
+        // Unordered, as nothing writes the paging buffer (Patch).
+        put_header(w, FERRY_OPCODE_COPY, FERRY_PACKET_COPY_SIZE, true, places(FERRY_ADDRESS_KIND_SYSTEM, kind));
         put32(w, 8 * count);
         put32(w, 0);
         put64(w, 0); // Patch.
@@ -147,8 +181,9 @@ NTSTATUS kmd_build_update(struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a)
     return progress(a, done, all);
 }
 
-// Of this scope so many packets at most; more of them, and the next wider scope is forgotten instead.
-#define SCOPES_MOST 16u
+// Of each scope so many packets at most; more of them, and the next wider scope is forgotten instead. A packet takes
+// 1,240 cycles, nearly all of it the core's, and a walk of what was forgotten beside it some sixty.
+static const uint8_t scopes_most[] = {[FERRY_FORGET_SCOPE_GROUP] = 1, [FERRY_FORGET_SCOPE_TABLE] = 4};
 
 NTSTATUS kmd_build_flush(struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a)
 {
@@ -170,7 +205,7 @@ NTSTATUS kmd_build_flush(struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a)
         for (scope = FERRY_FORGET_SCOPE_GROUP, shift = 16; scope < FERRY_FORGET_SCOPE_SPACE; scope++, shift = 21) {
             first = f->StartVirtualAddress >> shift;
             all = (last >> shift) - first + 1;
-            if (all <= SCOPES_MOST)
+            if (all <= scopes_most[scope])
                 break;
         }
         if (scope == FERRY_FORGET_SCOPE_SPACE)
@@ -216,7 +251,7 @@ static bool in_space(uint64_t address, uint64_t bytes)
     return address < UINT64_C(1) << 48 && bytes <= (UINT64_C(1) << 48) - address;
 }
 
-NTSTATUS kmd_build_copy_entries(struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a)
+NTSTATUS kmd_build_copy_entries(struct kmd_adapter *adapter, struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a)
 {
     const DXGK_BUILDPAGINGBUFFER_COPYPAGETABLEENTRIES *c = &a->CopyPageTableEntries;
     uint32_t done = a->MultipassOffset;
@@ -232,6 +267,7 @@ NTSTATUS kmd_build_copy_entries(struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a)
             !in_space(r->DstPageTableAddress, PAGE_SIZE))
             return STATUS_INVALID_PARAMETER;
     }
+    adapter->unknown |= c->NumRanges != 0;
     for (; done < c->NumRanges; done++) {
         const DXGK_BUILDPAGINGBUFFER_COPY_RANGE *r = &c->pRanges[done];
         NTSTATUS status = copy_virtual(w, r->SrcPageTableAddress + 8 * (uint64_t)r->SrcStartPteIndex,

@@ -240,14 +240,14 @@ static NTSTATUS build_notify(const struct kmd_adapter *adapter, const DXGK_BUILD
 }
 
 // Of driver model 2 alone.
-static NTSTATUS build_virtual(struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a)
+static NTSTATUS build_virtual(struct kmd_adapter *adapter, struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a)
 {
     switch (a->Operation) {
     case DXGK_OPERATION_VIRTUAL_TRANSFER: return kmd_build_virtual_transfer(w, a);
     case DXGK_OPERATION_VIRTUAL_FILL: return kmd_build_virtual_fill(w, a);
-    case DXGK_OPERATION_UPDATE_PAGE_TABLE: return kmd_build_update(w, a);
+    case DXGK_OPERATION_UPDATE_PAGE_TABLE: return kmd_build_update(adapter, w, a);
     case DXGK_OPERATION_FLUSH_TLB: return kmd_build_flush(w, a);
-    case DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES: return kmd_build_copy_entries(w, a);
+    case DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES: return kmd_build_copy_entries(adapter, w, a);
     default: return STATUS_NOT_SUPPORTED;
     }
 }
@@ -265,7 +265,7 @@ static NTSTATUS build(struct kmd_adapter *adapter, struct writer *w, DXGKARG_BUI
     // Every packet names its place, so nothing is kept of where an allocation is, and there is nothing to write.
     case DXGK_OPERATION_NOTIFY_RESIDENCY: return build_notify(adapter, &a->NotifyResidency);
     case DXGK_OPERATION_SIGNAL_MONITORED_FENCE: return build_fence(w, &a->SignalMonitoredFence);
-    default: return adapter->model == 2 ? build_virtual(w, a) : STATUS_NOT_SUPPORTED;
+    default: return adapter->model == 2 ? build_virtual(adapter, w, a) : STATUS_NOT_SUPPORTED;
     }
 }
 

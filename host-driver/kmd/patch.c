@@ -45,20 +45,68 @@ static void note_list_writes(struct kmd_adapter *adapter, const uint8_t *packet,
         kmd_hazard_write(adapter, KMD_PAGING_RING, FERRY_ADDRESS_KIND_SYSTEM, get64(packet + at), PAGE_SIZE, number);
 }
 
-static void note_write(struct kmd_adapter *adapter, uint32_t ring, uint32_t kind, uint64_t address, uint64_t bytes,
-                       uint32_t number)
+// More pages than this of virtual addresses are not looked at one by one: what takes so long does not feel a pause.
+#define VIRTUAL_PAGES 64u
+
+static bool is_short(uint64_t bytes)
 {
-    // Where a virtual address leads is not known here: it may be anywhere.
-    if (kind == FERRY_ADDRESS_KIND_VIRTUAL)
+    return bytes <= (uint64_t)VIRTUAL_PAGES * PAGE_SIZE;
+}
+
+// By where the pages are: two addresses may lead to one page. Pages of the host are as an aperture's.
+static bool virtual_is_hazardous(struct kmd_adapter *adapter, uint32_t ring, const struct kmd_process *process,
+                                 uint64_t address, uint64_t bytes)
+{
+    uint64_t end = address + bytes, page;
+
+    if (!process || !is_short(bytes))
+        return true;
+    for (uint64_t at = address & ~(uint64_t)(PAGE_SIZE - 1); at < end; at += PAGE_SIZE) {
+        if (kmd_known_page(process, at, &page) != KMD_IN_VIDEO_MEMORY ||
+            kmd_hazard_read(adapter, ring, FERRY_ADDRESS_KIND_LOCAL, page, PAGE_SIZE))
+            return true;
+    }
+    return false;
+}
+
+static void note_virtual_write(struct kmd_adapter *adapter, uint32_t ring, const struct kmd_process *process,
+                               uint64_t address, uint64_t bytes, uint32_t number)
+{
+    uint64_t end = address + bytes, page;
+    enum kmd_known known = process && is_short(bytes) ? KMD_IN_VIDEO_MEMORY : KMD_UNKNOWN;
+
+    for (uint64_t at = address & ~(uint64_t)(PAGE_SIZE - 1); known != KMD_UNKNOWN && at < end; at += PAGE_SIZE) {
+        known = kmd_known_page(process, at, &page);
+        if (known == KMD_IN_VIDEO_MEMORY)
+            kmd_hazard_write(adapter, ring, FERRY_ADDRESS_KIND_LOCAL, page, PAGE_SIZE, number);
+    }
+    if (known == KMD_UNKNOWN)
         kmd_hazard_anywhere(adapter, ring, number);
+}
+
+static void note_write(struct kmd_adapter *adapter, uint32_t ring, const struct kmd_process *process, uint32_t kind,
+                       uint64_t address, uint64_t bytes, uint32_t number)
+{
+    if (kind == FERRY_ADDRESS_KIND_VIRTUAL)
+        note_virtual_write(adapter, ring, process, address, bytes, number);
     // Nobody looks for these: see below.
     else if (ring == KMD_PAGING_RING || kind != FERRY_ADDRESS_KIND_APERTURE)
         kmd_hazard_write(adapter, ring, kind, address, bytes, number);
 }
 
-// Decide about one packet and remember what it writes. An aperture place is some host page: reading one is never
-// unordered, and its writes are kept apart by the manager, who maps no page that it pages (R70, R78).
-static void patch_packet(struct kmd_adapter *adapter, uint8_t *packet, uint32_t ring, uint32_t number)
+// An aperture place is some host page: reading one is never unordered.
+static bool copy_is_hazardous(struct kmd_adapter *adapter, uint32_t ring, const struct kmd_process *process,
+                              uint32_t kind, uint64_t address, uint64_t bytes)
+{
+    if (kind == FERRY_ADDRESS_KIND_VIRTUAL)
+        return virtual_is_hazardous(adapter, ring, process, address, bytes);
+    return kind == FERRY_ADDRESS_KIND_APERTURE || kmd_hazard_read(adapter, ring, kind, address, bytes);
+}
+
+// Decide about one packet and remember what it writes. What goes through an aperture is kept apart by the manager, who
+// maps no page that it pages (R70, R78).
+static void patch_packet(struct kmd_adapter *adapter, uint8_t *packet, uint32_t ring, const struct kmd_process *process,
+                         uint32_t number)
 {
     uint32_t header = get32(packet), kinds = get32(packet + 4);
     uint32_t words = FERRY_GET(FERRY_PACKET_HEADER_WORDS, header);
@@ -79,23 +127,25 @@ static void patch_packet(struct kmd_adapter *adapter, uint8_t *packet, uint32_t 
                 put32(packet, header & ~FERRY_PACKET_HEADER_UNORDERED_MASK);
         }
         if (from_list)
-            note_write(adapter, ring, destination_kind, address, bytes, number);
+            note_write(adapter, ring, process, destination_kind, address, bytes, number);
         else
             note_list_writes(adapter, packet, words, number);
         break;
     }
     case FERRY_OPCODE_COPY:
         if ((header & FERRY_PACKET_HEADER_UNORDERED_MASK) &&
-            (hazard || kmd_hazard_read(adapter, ring, source_kind, get64(packet + FERRY_PACKET_COPY_SOURCE), bytes)))
+            copy_is_hazardous(adapter, ring, process, source_kind, get64(packet + FERRY_PACKET_COPY_SOURCE), bytes))
             put32(packet, header & ~FERRY_PACKET_HEADER_UNORDERED_MASK);
-        note_write(adapter, ring, destination_kind, get64(packet + FERRY_PACKET_COPY_DESTINATION), bytes, number);
+        note_write(adapter, ring, process, destination_kind, get64(packet + FERRY_PACKET_COPY_DESTINATION), bytes,
+                   number);
         break;
     case FERRY_OPCODE_FILL:
     case FERRY_OPCODE_WRITE:
-        note_write(adapter, ring, destination_kind, get64(packet + FERRY_PACKET_FILL_DESTINATION), bytes, number);
+        note_write(adapter, ring, process, destination_kind, get64(packet + FERRY_PACKET_FILL_DESTINATION), bytes,
+                   number);
         break;
     case FERRY_OPCODE_FENCE:
-        note_write(adapter, ring, destination_kind, get64(packet + FERRY_PACKET_FENCE_ADDRESS), 8, number);
+        note_write(adapter, ring, process, destination_kind, get64(packet + FERRY_PACKET_FENCE_ADDRESS), 8, number);
         break;
     default: break;
     }
@@ -137,7 +187,7 @@ static NTSTATUS patch_paging(struct kmd_adapter *adapter, const DXGKARG_PATCH *p
                 return STATUS_INVALID_PARAMETER;
             if (record.Operation == DXGK_OPERATION_UPDATE_PAGE_TABLE)
                 patch_entries(p, packet);
-            patch_packet(adapter, buffer + packet, KMD_PAGING_RING, number);
+            patch_packet(adapter, buffer + packet, KMD_PAGING_RING, NULL, number);
             packet += 4 * words;
         }
         at += record.Bytes;
@@ -174,8 +224,10 @@ static NTSTATUS patch_one(const DXGKARG_PATCH *p, const D3DDDI_PATCHLOCATIONLIST
 
 // Copies that read nothing that a job in flight writes do not wait for it. What is no packet is left for the firmware
 // to refuse.
-static void relax(struct kmd_adapter *adapter, const DXGKARG_PATCH *p, uint32_t ring)
+static void relax(struct kmd_adapter *adapter, const DXGKARG_PATCH *p, const struct kmd_context *context)
 {
+    const struct kmd_process *process = context->device->process;
+    uint32_t ring = context->node;
     uint8_t *buffer = p->pDmaBuffer;
     uint32_t at = p->DmaBufferSubmissionStartOffset, end = p->DmaBufferSubmissionEndOffset;
 
@@ -191,7 +243,7 @@ static void relax(struct kmd_adapter *adapter, const DXGKARG_PATCH *p, uint32_t 
         if ((opcode == FERRY_OPCODE_COPY && bytes == FERRY_PACKET_COPY_SIZE) ||
             (opcode == FERRY_OPCODE_FILL && bytes == FERRY_PACKET_FILL_SIZE) ||
             (opcode == FERRY_OPCODE_WRITE && bytes == FERRY_PACKET_WRITE_SIZE))
-            patch_packet(adapter, buffer + at, ring, kmd_next_number(&adapter->rings[ring]));
+            patch_packet(adapter, buffer + at, ring, process, kmd_next_number(&adapter->rings[ring]));
         else if (opcode != FERRY_OPCODE_NOP && opcode != FERRY_OPCODE_READ)
             kmd_hazard_anywhere(adapter, ring, kmd_next_number(&adapter->rings[ring]));
         at += bytes;
@@ -213,7 +265,7 @@ static NTSTATUS patch_user(struct kmd_adapter *adapter, const DXGKARG_PATCH *p)
         if (status != STATUS_SUCCESS)
             return status;
     }
-    relax(adapter, p, context->node);
+    relax(adapter, p, context);
     // From here on the allocations are in use: the job goes to the ring next.
     for (UINT i = 0; i < p->AllocationListSize; i++) {
         struct kmd_allocation *allocation = p->pAllocationList[i].hDeviceSpecificAllocation;

@@ -37,6 +37,7 @@ NTSTATUS kmd_destroy_process(HANDLE hAdapter, HANDLE hKmdProcess)
     if (!adapter || !process || process->adapter != adapter)
         return STATUS_INVALID_PARAMETER;
     adapter->spaces &= ~(1u << process->space);
+    kmd_known_free(process);
     free(process);
     return STATUS_SUCCESS;
 }

@@ -69,9 +69,9 @@ static inline NTSTATUS progress(DXGKARG_BUILDPAGINGBUFFER *a, uint64_t done_page
 #define LINEAR_PAGES ((uint64_t)UINT32_MAX / PAGE_SIZE)
 
 // page_tables.c: the operations that name GPU virtual addresses or page tables.
-NTSTATUS kmd_build_update(struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a);
+NTSTATUS kmd_build_update(struct kmd_adapter *adapter, struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a);
 NTSTATUS kmd_build_flush(struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a);
-NTSTATUS kmd_build_copy_entries(struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a);
+NTSTATUS kmd_build_copy_entries(struct kmd_adapter *adapter, struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a);
 NTSTATUS kmd_build_virtual_transfer(struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a);
 NTSTATUS kmd_build_virtual_fill(struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a);
 

@@ -34,6 +34,15 @@ static void built(struct ferry_vm_sched *sched, uint64_t number)
                                                           .bytes = operation->bytes});
 }
 
+// A buffer is out, and there is more of the operation: behind a change of tables it goes on when that is over.
+static enum ferry_vm_built park_behind_tables(const struct ferry_vm_sched *sched, struct ferry_vm_operation *operation)
+{
+    if (!ferry_vm_is_about_addresses(operation) && !ferry_vm_goes_on_later(sched, operation))
+        return FERRY_VM_WENT_OUT;
+    operation->idle_at = sched->nodes[sched->paging_node].submitted;
+    return FERRY_VM_PARKED;
+}
+
 static enum ferry_vm_built build(struct ferry_vm_sched *sched, uint64_t number)
 {
     struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, number);
@@ -44,13 +53,19 @@ static enum ferry_vm_built build(struct ferry_vm_sched *sched, uint64_t number)
                                   ferry_vm_is_a_strangers(sched, number)))
             return ferry_vm_flush(sched) ? FERRY_VM_WENT_OUT : stuck(sched);
         // A full buffer that found the device full before: it goes first.
-        if (operation->begun && ferry_vm_holds_something(sched) && !ferry_vm_flush(sched))
-            return stuck(sched);
         outcome = FERRY_VM_WENT_OUT;
+        if (operation->begun && ferry_vm_holds_something(sched)) {
+            if (!ferry_vm_flush(sched))
+                return stuck(sched);
+            outcome = park_behind_tables(sched, operation);
+        }
         sched->current = sched->unwanted_number == 0 ? number : 0;
         // A buffer that goes out may tell of a fault, and with that take back what is being built.
-        while (outcome == FERRY_VM_WENT_OUT && sched->unwanted_number == 0)
+        while (outcome == FERRY_VM_WENT_OUT && sched->unwanted_number == 0) {
             outcome = ferry_vm_build_pass(sched, operation, false);
+            if (outcome == FERRY_VM_WENT_OUT && sched->unwanted_number == 0)
+                outcome = park_behind_tables(sched, operation);
+        }
         if (outcome == FERRY_VM_NO_ROOM && !operation->begun && operation->busy == 0 && operation->first == number)
             sched->current = 0;
     }

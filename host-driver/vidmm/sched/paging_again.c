@@ -177,6 +177,19 @@ static void faulted(struct ferry_vm_sched *sched, uint64_t number, bool with_oth
         lose(sched, first);
 }
 
+// It has found that buffer too full to begin in, and stands behind a change of tables in it.
+static bool waits_for_it(const struct ferry_vm_sched *sched, const struct ferry_vm_operation *current, uint64_t fence)
+{
+    bool waits = ferry_vm_is_about_addresses(current);
+    for (uint64_t at = sched->built_first; at < sched->built_end; at++) {
+        uint64_t number = built_at(sched, at);
+        const struct ferry_vm_operation *before = ferry_vm_operation_at(sched, number);
+        waits |=
+            ferry_vm_is_about_addresses(before) && has_part(sched, number, fence) && ferry_vm_in_order(before, current);
+    }
+    return waits && current->begun && current->first_fence == 0 && sched->current == current->first;
+}
+
 void ferry_vm_paging_faulted(struct ferry_vm_sched *sched, uint64_t fence)
 {
     unsigned parts = 0;
@@ -188,9 +201,7 @@ void ferry_vm_paging_faulted(struct ferry_vm_sched *sched, uint64_t fence)
     // None of whose pieces is in the order yet.
     bool first_piece = sched->current != 0 && ferry_vm_operation_at(sched, sched->current)->first == sched->current;
     bool begins_in_it = first_piece && has_part(sched, sched->current, fence);
-    // What changes tables and has found that buffer too full to begin in stands behind others of its sort in it.
-    const struct ferry_vm_operation *current = sched->current ? ferry_vm_operation_at(sched, sched->current) : NULL;
-    begins_in_it |= current && current->begun && ferry_vm_is_about_addresses(current);
+    begins_in_it |= sched->current != 0 && waits_for_it(sched, ferry_vm_operation_at(sched, sched->current), fence);
     parts += begins_in_it;
     if (begins_in_it)
         faulted(sched, sched->current, parts > 1, fence);
@@ -225,28 +236,29 @@ bool ferry_vm_is_a_strangers(const struct ferry_vm_sched *sched, uint64_t number
 {
     const struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, number);
     uint64_t open = ferry_vm_next_fence(sched);
-    bool stranger = false, one_takes_out = takes_out(operation);
+    bool stranger = ferry_vm_is_about_addresses(operation), one_takes_out = takes_out(operation);
     for (uint64_t at = sched->built_end; at-- > sched->built_first && ferry_vm_holds_something(sched);) {
         const struct ferry_vm_operation *built = ferry_vm_operation_at(sched, built_at(sched, at));
         if (built->nothing)
             continue;
         if (built->fence != open)
             break;
-        stranger |= built->device != operation->device;
+        stranger |= built->device != operation->device || ferry_vm_is_about_addresses(built);
         one_takes_out |= takes_out(built);
     }
     return stranger && one_takes_out;
 }
 
-// Another device's operation has a part in one of the submissions that the transfer is in.
+// Another device's operation, or one about addresses, has a part in one of the submissions that the transfer is in.
 static bool shares_with_a_stranger(const struct ferry_vm_sched *sched, const struct ferry_vm_operation *before)
 {
     const struct ferry_vm_operation *first = ferry_vm_operation_at(sched, before->first);
     uint64_t begin = first->first_fence, end = ferry_vm_operation_at(sched, first->last)->fence;
     for (uint64_t at = sched->built_first; at < sched->built_end; at++) {
         const struct ferry_vm_operation *other = ferry_vm_operation_at(sched, built_at(sched, at));
-        if (!other->nothing && other->device != before->device && other->first_fence != 0 &&
-            other->first_fence <= end && other->fence >= begin)
+        bool stranger = other->device != before->device || ferry_vm_is_about_addresses(other);
+        if (!other->nothing && stranger && other->first_fence != 0 && other->first_fence <= end &&
+            other->fence >= begin)
             return true;
     }
     return false;

@@ -283,9 +283,8 @@ enum ferry_vm_built ferry_vm_build_pass(struct ferry_vm_sched *sched, struct fer
     if (was_empty && !wrote && argument->MultipassOffset == multipass)
         return stop(sched, record, FERRY_CRITICAL_NO_PROGRESS);
     enum ferry_vm_built outcome = go_on(sched, buffer, unwanted);
-    // R42: idle at the next call too, when the buffer that just went out with its first part is over. And what changes
-    // page tables goes on once nothing before it can have to go again.
-    if (outcome == FERRY_VM_WENT_OUT && (operation->busy != 0 || ferry_vm_is_about_addresses(operation)) && !unwanted) {
+    // R42: idle at the next call too, when the buffer that just went out with its first part is over.
+    if (outcome == FERRY_VM_WENT_OUT && operation->busy != 0 && !unwanted) {
         operation->idle_at = sched->nodes[sched->paging_node].submitted;
         return FERRY_VM_PARKED;
     }

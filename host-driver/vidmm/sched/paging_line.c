@@ -124,10 +124,24 @@ static struct ferry_vm_operation *next_record(struct ferry_vm_sched *sched)
     return ferry_vm_operation_at(sched, ++sched->queued);
 }
 
+#define ENTRY_BYTES      8 // of a table, as its pages are laid out: 512 in 4 KiB
+#define ENTRIES_OF_64_KB 16
+
 static struct ferry_vm_span span(UINT segment, LARGE_INTEGER address, uint64_t offset, uint64_t bytes)
 {
     uint64_t first = (uint64_t)address.QuadPart + offset;
     return segment == 0 ? (struct ferry_vm_span){0} : (struct ferry_vm_span){segment, first, first + bytes};
+}
+
+// Which entries are written, and which addresses they are for.
+static void entries(struct ferry_vm_operation *operation, const DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update)
+{
+    const LARGE_INTEGER table = {.QuadPart = (int64_t)update->PageTableAddress.GpuPhysical.SegmentOffset};
+    uint64_t scale = update->Flags.Use64KBPages ? ENTRIES_OF_64_KB : 1, count = update->NumPageTableEntries * scale;
+    operation->writes = span(update->PageTableAddress.GpuPhysical.SegmentId, table,
+                             update->StartIndex * scale * ENTRY_BYTES, count * ENTRY_BYTES);
+    operation->first_address = update->FirstPteVirtualAddress;
+    operation->end_address = operation->first_address + (count * PAGE_SIZE << 9 * update->PageTableLevel);
 }
 
 static void spans(struct ferry_vm_operation *operation)
@@ -159,12 +173,11 @@ static void spans(struct ferry_vm_operation *operation)
             span(a->UnmapApertureSegment.SegmentId, start, a->UnmapApertureSegment.OffsetInPages * PAGE_SIZE,
                  a->UnmapApertureSegment.NumberOfPages * PAGE_SIZE);
         break;
-    case DXGK_OPERATION_UPDATE_PAGE_TABLE: {
-        const LARGE_INTEGER table = {.QuadPart =
-                                         (int64_t)a->UpdatePageTable.PageTableAddress.GpuPhysical.SegmentOffset};
-        operation->writes = span(a->UpdatePageTable.PageTableAddress.GpuPhysical.SegmentId, table, 0, PAGE_SIZE);
+    case DXGK_OPERATION_UPDATE_PAGE_TABLE: entries(operation, &a->UpdatePageTable); break;
+    case DXGK_OPERATION_FLUSH_TLB:
+        operation->first_address = a->FlushTlb.StartVirtualAddress;
+        operation->end_address = a->FlushTlb.EndVirtualAddress != 0 ? a->FlushTlb.EndVirtualAddress : UINT64_MAX;
         break;
-    }
     // Of the physical accesses only the moment counts, not what they touch: their allocation orders them.
     default: break;
     }

@@ -78,14 +78,31 @@ static void hang_on_operation(struct ferry_vm_sched *sched, uint64_t number, uin
     ferry_vm_operation_at(sched, on)->keeps = number;
 }
 
-// Operations on the tables of one program come in runs. In one buffer they may stand one behind the other: where one
-// faults, those behind it are not executed, and all of them go again in their order.
-static bool same_run(const struct ferry_vm_sched *sched, const struct ferry_vm_operation *before,
-                     const struct ferry_vm_operation *operation)
+// What changes tables may have others behind it in its buffer: where it faults they are not executed, and all of them
+// go again in their order.
+static bool same_buffer(const struct ferry_vm_sched *sched, const struct ferry_vm_operation *before,
+                        const struct ferry_vm_operation *operation)
 {
     uint64_t open = sched->nodes[sched->paging_node].submitted + 1;
-    return ferry_vm_is_about_addresses(before) && ferry_vm_is_about_addresses(operation) &&
-           before->subject == operation->subject && before->first_fence == open && !before->alone && !operation->alone;
+    return ferry_vm_is_about_addresses(before) && before->first_fence == open && !before->alone && !operation->alone;
+}
+
+// `before` is built, and may have to go again alone (paging_again.c).
+static bool has_to_be_over(const struct ferry_vm_sched *sched, const struct ferry_vm_operation *before,
+                           const struct ferry_vm_operation *operation)
+{
+    return ferry_vm_repeatable(before) && ferry_vm_in_order(before, operation) &&
+           !same_buffer(sched, before, operation);
+}
+
+bool ferry_vm_goes_on_later(const struct ferry_vm_sched *sched, const struct ferry_vm_operation *operation)
+{
+    // A transfer's first piece speaks for all.
+    const struct ferry_vm_operation *first = ferry_vm_operation_at(sched, operation->first);
+    for (uint64_t at = sched->built_first; at < sched->built_end; at++)
+        if (has_to_be_over(sched, ferry_vm_operation_at(sched, sched->built_order[at % sched->capacity]), first))
+            return true;
+    return false;
 }
 
 // An operation that it has to stay behind: one that waits, or one that is built and may have to go again alone
@@ -96,10 +113,9 @@ static uint64_t keeper(const struct ferry_vm_sched *sched, uint64_t number)
     for (uint64_t at = sched->built_first; at < sched->built_end; at++) {
         uint64_t other = sched->built_order[at % sched->capacity];
         const struct ferry_vm_operation *before = ferry_vm_operation_at(sched, other);
-        if (!ferry_vm_in_order(before, operation))
-            continue;
-        if (ferry_vm_repeatable(before) ? !same_run(sched, before, operation)
-                                        : ferry_vm_binds_to_a_stranger(sched, other, number))
+        if (has_to_be_over(sched, before, operation) ||
+            (!ferry_vm_repeatable(before) && ferry_vm_in_order(before, operation) &&
+             ferry_vm_binds_to_a_stranger(sched, other, number)))
             return other;
     }
     for (uint64_t other = sched->unbuilt; other < number; other++) {
@@ -171,5 +187,7 @@ uint64_t ferry_vm_next_operation(struct ferry_vm_sched *sched)
     if (sched->current == 0)
         return look(sched);
     const struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, sched->current);
-    return sched->nodes[sched->paging_node].retired >= operation->idle_at ? sched->current : 0;
+    bool later =
+        sched->nodes[sched->paging_node].retired < operation->idle_at || ferry_vm_goes_on_later(sched, operation);
+    return later ? 0 : sched->current;
 }

@@ -9,9 +9,18 @@ static bool meet(const struct ferry_vm_span *a, const struct ferry_vm_span *b)
     return a->segment != 0 && a->segment == b->segment && a->first < b->end && b->first < a->end;
 }
 
+// What is about addresses has a space for its subject, and keeps its order with what is about the same ones.
+static bool same_subject(const struct ferry_vm_operation *before, const struct ferry_vm_operation *behind)
+{
+    if (!before->subject || before->subject != behind->subject)
+        return false;
+    return before->end_address == 0 || behind->end_address == 0 ||
+           (before->first_address < behind->end_address && behind->first_address < before->end_address);
+}
+
 bool ferry_vm_in_order(const struct ferry_vm_operation *before, const struct ferry_vm_operation *behind)
 {
-    return (before->subject && before->subject == behind->subject) || meet(&before->writes, &behind->reads) ||
+    return same_subject(before, behind) || meet(&before->writes, &behind->reads) ||
            meet(&before->writes, &behind->writes) || meet(&before->reads, &behind->writes);
 }
 
@@ -72,6 +81,15 @@ static bool kept_back(const struct ferry_vm_sched *sched, struct ferry_vm_operat
     return false;
 }
 
+// Entries that lead to its place no longer, or their being forgotten: done again it reads nothing.
+static bool takes_away(const struct ferry_vm_operation *operation)
+{
+    const DXGK_PTE *entry = &operation->entry;
+    bool leads = entry->Valid && (operation->argument.UpdatePageTable.PageTableLevel == 0 || entry->LargePage);
+    return ferry_vm_is_about_addresses(operation) &&
+           !(operation->argument.Operation == DXGK_OPERATION_UPDATE_PAGE_TABLE && leads);
+}
+
 bool ferry_vm_spoils_a_source(const struct ferry_vm_sched *sched, uint64_t number)
 {
     const struct ferry_vm_span *to = &ferry_vm_operation_at(sched, number)->writes;
@@ -87,7 +105,7 @@ bool ferry_vm_spoils_a_source(const struct ferry_vm_sched *sched, uint64_t numbe
         const struct ferry_vm_operation *end = ferry_vm_operation_at(sched, last);
         if (end->state == FERRY_VM_BUILT_INTO && end->fence != open)
             return false;
-        if (meet(&operation->reads, to))
+        if (!takes_away(operation) && meet(&operation->reads, to))
             return true;
     }
     return false;

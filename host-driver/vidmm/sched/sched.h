@@ -131,6 +131,7 @@ struct ferry_vm_operation {
     // other (R33) and are over together.
     uint64_t first, last;
     struct ferry_vm_span reads, writes;
+    uint64_t first_address, end_address;    // UPDATE_PAGE_TABLE, FLUSH_TLB: what they are about, in the subject's space
     const struct ferry_vm_subject *subject; // only to tell one from another
     struct ferry_vm_device *device;         // whose work it is; NULL = the manager's own
     D3DKMT_HANDLE allocation;
@@ -277,7 +278,7 @@ bool ferry_vm_flush(struct ferry_vm_sched *sched);
 bool ferry_vm_in_order(const struct ferry_vm_operation *before, const struct ferry_vm_operation *behind);
 /// It moves no content: it changes a table, or orders what the GPU wrote through an aperture. It may be executed any
 /// number of times, so after a fault it goes again; whatever has to stay behind it is not built before it is over, but
-/// for operations on the same page tables in the same buffer (paging_look.c).
+/// behind what is about addresses in the same buffer (paging_look.c).
 bool ferry_vm_repeatable(const struct ferry_vm_operation *operation);
 /// Would it write what an operation reads that may have to be executed again together with it?
 bool ferry_vm_spoils_a_source(const struct ferry_vm_sched *sched, uint64_t number);
@@ -287,6 +288,9 @@ bool ferry_vm_behind_a_job(struct ferry_vm_sched *sched, uint64_t number);
 // ---- paging_look.c ----
 /// Which operation may be built next; 0 when none may.
 uint64_t ferry_vm_next_operation(struct ferry_vm_sched *sched);
+/// The buffer that it shared with a change of tables is out, and what is left of it must not be in the next one before
+/// that change is over.
+bool ferry_vm_goes_on_later(const struct ferry_vm_sched *sched, const struct ferry_vm_operation *operation);
 /// What hangs on it is looked at again: it is built, or over.
 void ferry_vm_awaken(struct ferry_vm_sched *sched, uint64_t number);
 
@@ -298,8 +302,9 @@ void ferry_vm_rebuild(struct ferry_vm_sched *sched);
 void ferry_vm_paging_faulted(struct ferry_vm_sched *sched, uint64_t fence);
 /// Must the open buffer go out before this operation begins, so that one of them is alone?
 bool ferry_vm_stands_alone(const struct ferry_vm_sched *sched, uint64_t number);
-/// Would a page-out or a move share the open buffer with another device's operation? It would pay for that one's fault:
-/// what shares its buffer is built again, but not when something has run behind it that overwrites what it reads.
+/// Would a page-out or a move share the open buffer with another device's operation, or with what is about addresses?
+/// It would pay for that one's fault: what shares its buffer is built again, but not when something has run behind it
+/// that overwrites what it reads.
 bool ferry_vm_is_a_strangers(const struct ferry_vm_sched *sched, uint64_t number);
 /// Must the one wait until the other, which is built and which it has to stay behind, is over? If a stranger's fault
 /// takes that one's buffer back it could not go again once this one stands behind it, and its content would be lost.

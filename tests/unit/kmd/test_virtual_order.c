@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which copies by GPU virtual address may run ahead of the writes before them: those that read no page of video memory
+// that a job in flight writes, by whatever address. Where the addresses lead is worked out here by hand.
+#include "ferry_contract.h"
+#include "rig.h"
+
+#define UNORDERED FERRY_PACKET_HEADER_UNORDERED_MASK
+#define TABLES_AT 0x10000u // Root, level 2, 1 and 0.
+#define LARGE     0x200000u
+
+enum { VIRTUAL = FERRY_ADDRESS_KIND_VIRTUAL, LOCAL = FERRY_ADDRESS_KIND_LOCAL };
+
+// What stands in rig->buffer, and how many buffers went out.
+struct program {
+    struct rig *rig;
+    HANDLE process, device, context;
+    DXGKARG_BUILDPAGINGBUFFER a;
+    struct ferry_gpu_memory commands;
+    uint32_t paging_fence, fence, used, packets;
+};
+
+static void begin_buffer(struct program *p)
+{
+    p->a = arguments(p->rig, p->rig->buffer.address, 4096, DXGK_OPERATION_UPDATE_PAGE_TABLE);
+}
+
+static void send_buffer(struct program *p)
+{
+    submit_paging(p->rig, &p->a, ++p->paging_fence);
+    wait_for(p->rig, 0, p->paging_fence);
+    begin_buffer(p);
+}
+
+static void operate(struct program *p)
+{
+    p->a.MultipassOffset = 0;
+    assert_int_equal(append(p->rig, &p->a), STATUS_SUCCESS);
+}
+
+// `count` entries from `address` on, that lead to pages from `entry` on; all alike, if that is none or a table.
+static void write_entries(struct program *p, UINT level, uint64_t address, UINT count, DXGK_PTE entry)
+{
+    static DXGK_PTE entries[512];
+    bool alike = !entry.Valid || (level > 0 && !entry.LargePage);
+
+    for (UINT i = 0; i < count; i++) {
+        entries[i] = entry;
+        entries[i].PageAddress += i;
+    }
+    p->a.Operation = DXGK_OPERATION_UPDATE_PAGE_TABLE;
+    p->a.UpdatePageTable =
+        (DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE){.PageTableLevel = level,
+                                                 .pPageTableEntries = entries,
+                                                 .StartIndex = (UINT)(address >> (12 + 9 * level)) & 511,
+                                                 .NumPageTableEntries = count,
+                                                 .UpdateMode = DXGK_PAGETABLEUPDATE_GPU_PHYSICAL,
+                                                 .Flags.Repeat = alike,
+                                                 .hProcess = p->process,
+                                                 .FirstPteVirtualAddress = address};
+    p->a.UpdatePageTable.PageTableAddress.GpuPhysical.SegmentId = FERRY_KMD_SEGMENT_LOCAL;
+    p->a.UpdatePageTable.PageTableAddress.GpuPhysical.SegmentOffset = TABLES_AT + 0x1000 * (3 - level);
+    operate(p);
+}
+
+static DXGK_PTE to_local(uint64_t address)
+{
+    return (DXGK_PTE){.Valid = 1, .Segment = FERRY_KMD_SEGMENT_LOCAL, .PageAddress = address >> 12};
+}
+
+static void flush(struct program *p, uint64_t first, uint64_t end)
+{
+    p->a.Operation = DXGK_OPERATION_FLUSH_TLB;
+    p->a.FlushTlb = (DXGK_BUILDPAGINGBUFFER_FLUSHTLB){.RootPageTableAddress = {FERRY_KMD_SEGMENT_LOCAL, 0, TABLES_AT},
+                                                      .hProcess = p->process,
+                                                      .StartVirtualAddress = first,
+                                                      .EndVirtualAddress = end};
+    operate(p);
+}
+
+// A program whose tables cover the lowest 2 MiB with pages and the rest of the lowest GiB with large ones.
+static void begin(struct rig *rig, struct program *p)
+{
+    DXGKARG_CREATEPROCESS process = {0};
+
+    *p = (struct program){.rig = rig};
+    assert_int_equal(rig->kmd->DxgkDdiCreateProcess(rig->adapter, &process), STATUS_SUCCESS);
+    p->process = process.hKmdProcess;
+    DXGKARG_CREATEDEVICE device = {.hKmdProcess = p->process};
+    assert_int_equal(rig->kmd->DxgkDdiCreateDevice(rig->adapter, &device), STATUS_SUCCESS);
+    p->device = device.hDevice;
+    DXGKARG_CREATECONTEXT context = {.NodeOrdinal = 2};
+    assert_int_equal(rig->kmd->DxgkDdiCreateContext(p->device, &context), STATUS_SUCCESS);
+    p->context = context.hContext;
+    assert_int_equal(ferry_gpu_memory_allocate(rig->gpu, 8192, 0, &p->commands), FERRY_OK);
+    begin_buffer(p);
+    for (UINT level = 4; level-- > 0;) {
+        write_entries(p, level, 0, 512, (DXGK_PTE){0});
+        if (level > 0)
+            write_entries(p, level, 0, 1, to_local(TABLES_AT + 0x1000 * (4 - level)));
+    }
+    flush(p, 0, 0);
+    send_buffer(p);
+}
+
+static void end(struct program *p)
+{
+    p->rig->kmd->DxgkDdiDestroyContext(p->context);
+    p->rig->kmd->DxgkDdiDestroyDevice(p->device);
+    assert_int_equal(p->rig->kmd->DxgkDdiDestroyProcess(p->rig->adapter, p->process), STATUS_SUCCESS);
+    ferry_gpu_memory_free(p->rig->gpu, &p->commands);
+}
+
+static void copy(struct program *p, uint32_t from_kind, uint64_t from, uint32_t to_kind, uint64_t to, uint32_t bytes)
+{
+    uint32_t words[8] = {FERRY_OPCODE_COPY | 8 << 16,
+                         FERRY_PUT(FERRY_PACKET_PLACES_SOURCE_KIND, from_kind) |
+                             FERRY_PUT(FERRY_PACKET_PLACES_DESTINATION_KIND, to_kind),
+                         bytes,
+                         0,
+                         (uint32_t)from,
+                         (uint32_t)(from >> 32),
+                         (uint32_t)to,
+                         (uint32_t)(to >> 32)};
+
+    memcpy((uint8_t *)p->commands.address + p->used, words, sizeof words);
+    p->used += sizeof words;
+    p->packets++;
+}
+
+static void by_address(struct program *p, uint64_t from, uint64_t to, uint32_t bytes)
+{
+    copy(p, VIRTUAL, from, VIRTUAL, to, bytes);
+}
+
+// The job that stands there, in flight; `runs_ahead` tells of each packet whether it may.
+static void submit(struct program *p, const char *runs_ahead)
+{
+    DXGKARG_PATCH patch = {.hContext = p->context,
+                           .pDmaBuffer = p->commands.address,
+                           .DmaBufferSize = 4096,
+                           .DmaBufferSubmissionEndOffset = p->used,
+                           .NodeOrdinal = 2};
+    DXGKARG_SUBMITCOMMAND submitted = {.hContext = p->context,
+                                       .DmaBufferSize = 4096,
+                                       .DmaBufferSubmissionEndOffset = p->used,
+                                       .SubmissionFenceId = ++p->fence,
+                                       .NodeOrdinal = 2};
+
+    submitted.DmaBufferPhysicalAddress.QuadPart = (int64_t)p->commands.bus;
+    assert_int_equal(p->rig->kmd->DxgkDdiPatch(p->rig->adapter, &patch), STATUS_SUCCESS);
+    assert_int_equal(strlen(runs_ahead), p->packets);
+    for (uint32_t i = 0; i < p->packets; i++) {
+        uint32_t header;
+        memcpy(&header, (uint8_t *)p->commands.address + 32 * (size_t)i, 4);
+        if (((header & UNORDERED) != 0) != (runs_ahead[i] == 'a'))
+            fail_msg("packet %u of fence %u", i, p->fence);
+    }
+    assert_int_equal(p->rig->kmd->DxgkDdiSubmitCommand(p->rig->adapter, &submitted), STATUS_SUCCESS);
+    p->used = p->packets = 0;
+}
+
+static void done(struct program *p)
+{
+    wait_for(p->rig, 2, p->fence);
+    assert_int_equal(ferry_kmd_faults(p->rig->adapter), 0);
+}
+
+static void copies_by_address_run_ahead_unless_they_read_what_is_written(void **state)
+{
+    struct program p;
+
+    begin(*state, &p);
+    write_entries(&p, 0, 0x1000, 8, to_local(0x40000));
+    write_entries(&p, 0, 0x100000, 1, to_local(0x42000)); // What 0x3000 leads to, once more.
+    write_entries(&p, 0, 0x101000, 1, to_local(0x80000));
+    send_buffer(&p);
+    by_address(&p, 0x1000, 0x3000, 64);
+    by_address(&p, 0x2000, 0x4ff0, 32);   // Into two pages.
+    by_address(&p, 0x3000, 0x6000, 64);   // What the first one writes,
+    by_address(&p, 0x100040, 0x6100, 64); // by its other address too.
+    by_address(&p, 0x4f00, 0x6000, 64);
+    by_address(&p, 0x5ff0, 0x6000, 32); // The end of what the second one writes, and the page behind.
+    by_address(&p, 0x101000, 0x6000, 64);
+    copy(&p, LOCAL, 0x42000, VIRTUAL, 0x7000, 64); // By its place.
+    copy(&p, LOCAL, 0x3000, LOCAL, 0x80000, 64);   // The number of an address, but a place.
+    by_address(&p, 0x101000, 0x7000, 64);
+    submit(&p, "aawwwwawaw");
+    by_address(&p, 0x3000, 0x1000, 64);
+    submit(&p, "w");
+    done(&p);
+    by_address(&p, 0x3000, 0x1000, 64);
+    submit(&p, "a");
+    done(&p);
+    end(&p);
+}
+
+// After each change what was built last counts, of large pages and small ones.
+static void it_is_judged_by_the_newest_entries(void **state)
+{
+    struct program p;
+
+    begin(*state, &p);
+    write_entries(&p, 1, LARGE, 1, (DXGK_PTE){.Valid = 1, .Segment = 1, .LargePage = 1, .PageAddress = LARGE >> 12});
+    write_entries(&p, 0, 0x1000, 2, to_local(LARGE + 0x5000));
+    write_entries(&p, 0, 0x8000, 2, to_local(0x40000));
+    send_buffer(&p);
+    by_address(&p, LARGE + 0x8000, 0x1000, 64);
+    by_address(&p, LARGE + 0x5000, 0x8000, 64);
+    by_address(&p, LARGE + 0x6000, 0x8000, 64);
+    submit(&p, "awa");
+    done(&p);
+    write_entries(&p, 0, 0x1000, 1, (DXGK_PTE){0});
+    flush(&p, 0x1000, 0x2000);
+    write_entries(&p, 0, 0x1000, 1, to_local(0x41000));
+    send_buffer(&p);
+    by_address(&p, LARGE + 0x8000, 0x1000, 64);
+    by_address(&p, LARGE + 0x5000, 0x8000, 64);
+    by_address(&p, 0x9000, 0x8000, 64);
+    submit(&p, "aaw");
+    done(&p);
+    end(&p);
+}
+
+// An address that leads nowhere that is known, or outside video memory, or too many pages: then everything waits.
+static void what_is_not_known_waits_and_makes_wait(void **state)
+{
+    struct program p;
+    struct host_pages host;
+
+    begin(*state, &p);
+    pages_make(p.rig, &host, 2);
+    write_entries(&p, 0, 0x1000, 80, to_local(0x40000));
+    write_entries(&p, 0, 0x100000, 1, (DXGK_PTE){.Valid = 1, .CacheCoherent = 1, .PageAddress = host.pfn[0]});
+    send_buffer(&p);
+    by_address(&p, 0x100000, 0x2000, 64);
+    by_address(&p, 0x1000, 0x100000, 64); // Nobody reads it ahead, so it keeps nobody.
+    by_address(&p, 0x1000, 0x3000, 64);
+    by_address(&p, 0x1000, 0x10000, 65 * PAGE_SIZE);
+    by_address(&p, 0x1000, 0x3000, 64);
+    submit(&p, "waaww");
+    done(&p);
+    by_address(&p, 0x200000, 0x2000, 64);
+    by_address(&p, 0x1000, 0x200000, 64);
+    by_address(&p, 0x1000, 0x3000, 64);
+    submit(&p, "waw");
+    wait_for(p.rig, 2, p.fence);
+    assert_int_equal(ferry_kmd_faults(p.rig->adapter), 1);
+    pages_free(p.rig, &host);
+    end(&p);
+}
+
+// Entries that are copied from table to table, or written for nobody in particular, are somebody's all the same.
+static void entries_that_nobody_is_named_for_make_all_wait(void **state)
+{
+    struct program p;
+
+    begin(*state, &p);
+    write_entries(&p, 0, 0x1000, 4, to_local(0x40000));
+    send_buffer(&p);
+    by_address(&p, 0x1000, 0x2000, 64);
+    submit(&p, "a");
+    done(&p);
+    HANDLE process = p.process;
+    p.process = NULL;
+    write_entries(&p, 0, 0x3000, 1, to_local(0x41000));
+    p.process = process;
+    send_buffer(&p);
+    by_address(&p, 0x1000, 0x2000, 64);
+    submit(&p, "w");
+    done(&p);
+    end(&p);
+}
+
+int main(void)
+{
+    rig_model = 2;
+    const struct CMUnitTest tests[] = {
+        CASE(copies_by_address_run_ahead_unless_they_read_what_is_written),
+        CASE(it_is_judged_by_the_newest_entries),
+        CASE(what_is_not_known_waits_and_makes_wait),
+        CASE(entries_that_nobody_is_named_for_make_all_wait),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
