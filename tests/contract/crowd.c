@@ -2,7 +2,6 @@
 #include "crowd.h"
 
 #include <stdio.h>
-#include <time.h>
 
 #include "vidmm/api/manager.h"
 
@@ -56,12 +55,18 @@ static void look_at_gate(struct crowd *crowd)
     (void)let_one_through(crowd);
 }
 
-static void sleep_a_moment(struct crowd *crowd)
+// Linked in place of pthread_cond_wait (rules.mk). Who waits for his ticket in the manager's line, which moves by
+// nobody while somebody is in before_turn(), says so.
+int __real_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex);
+int __wrap_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex);
+int __wrap_pthread_cond_wait(pthread_cond_t *condition, pthread_mutex_t *mutex)
 {
-    const struct timespec moment = {.tv_nsec = 5000};
-    pthread_mutex_unlock(&crowd->mutex);
-    nanosleep(&moment, NULL);
-    pthread_mutex_lock(&crowd->mutex);
+    if (self && condition == &self->crowd->world->manager->next) {
+        pthread_mutex_lock(&self->crowd->mutex);
+        pthread_cond_signal(&self->crowd->came);
+        pthread_mutex_unlock(&self->crowd->mutex);
+    }
+    return __real_pthread_cond_wait(condition, mutex);
 }
 
 // All but the one that is here stand in the manager's line or at the gate; those at the gate come into the line one by
@@ -74,7 +79,7 @@ static void before_turn(void *context)
     do
         while (atomic_load(&manager->tickets) - atomic_load(&manager->serving) + how_many(crowd, true) <
                how_many(crowd, false))
-            sleep_a_moment(crowd);
+            pthread_cond_wait(&crowd->came, &crowd->mutex);
     while (let_one_through(crowd));
     self->asked = true;
     bool all = true;
@@ -93,6 +98,7 @@ void runner_calls(struct runner *runner)
     pthread_mutex_lock(&crowd->mutex);
     runner->at_gate = true;
     runner->asked = false;
+    pthread_cond_signal(&crowd->came);
     look_at_gate(crowd);
     while (runner->at_gate)
         pthread_cond_wait(&crowd->changed, &crowd->mutex);
@@ -105,6 +111,7 @@ void runner_ends(struct runner *runner)
     runner->finished = now(crowd->world);
     pthread_mutex_lock(&crowd->mutex);
     runner->works = false;
+    pthread_cond_signal(&crowd->came);
     look_at_gate(crowd);
     pthread_mutex_unlock(&crowd->mutex);
 }
@@ -113,6 +120,7 @@ void crowd_begins(struct crowd *crowd, unsigned count, struct runner *runners, p
 {
     pthread_mutex_init(&crowd->mutex, NULL);
     pthread_cond_init(&crowd->changed, NULL);
+    pthread_cond_init(&crowd->came, NULL);
     crowd->runners = runners;
     crowd->count = count;
     crowd->next = 1 % count; // the first one comes last
@@ -131,6 +139,7 @@ void crowd_ends(struct crowd *crowd)
     crowd->world->knobs->stand_still = false;
     crowd->count = 0;
     pthread_cond_destroy(&crowd->changed);
+    pthread_cond_destroy(&crowd->came);
     pthread_mutex_destroy(&crowd->mutex);
 }
 

@@ -32,7 +32,8 @@ struct crowd {
     atomic_bool enough;  // those who work until they are told may stop
     // crowd.c's.
     pthread_mutex_t mutex;
-    pthread_cond_t changed;
+    pthread_cond_t changed; // the gate is open for somebody
+    pthread_cond_t came;    // to the gate, into the manager's line, or to his end
     struct runner *runners;
     unsigned count, next;
 };

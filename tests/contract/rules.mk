@@ -7,6 +7,8 @@ MANAGER_SAN := $(MANAGER_SOURCES:%.c=$(BUILD)/obj-suite/%.o)
 MANAGER_TSAN := $(MANAGER_SOURCES:%.c=$(BUILD)/obj-tsan/%.o)
 SUITE_COMMON := $(addprefix $(CONTRACT_SUITE)/,chaos chaos_steps crowd memcpy_build memcpy_machine memcpy_miniport memcpy_run spy world)
 SUITE_TESTS := $(filter-out test_threads,$(notdir $(basename $(wildcard $(CONTRACT_SUITE)/test_*.c))))
+# crowd.c looks who waits in the manager's line.
+CROWD_WAITS := -Wl,--wrap=pthread_cond_wait
 # The memcpy miniport is one of driver model 1, and no link stands before its memory.
 SUITE_PROGRAMS := $(patsubst test_%,$(BUILD)/tests/contract_%,$(filter-out test_address_faults test_deaf_link,$(SUITE_TESTS)))
 
@@ -21,7 +23,7 @@ $(BUILD)/obj-tsan/%.o: %.c $(FLAGS) $(CONTRACT_SUITE)/rules.mk
 $(SUITE_PROGRAMS): $(BUILD)/tests/contract_%: $(BUILD)/obj-suite/$(CONTRACT_SUITE)/test_%.o \
 		$(SUITE_COMMON:%=$(BUILD)/obj-suite/%.o) $(MANAGER_SAN)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(SANITIZE) $(filter %.o,$^) -o $@ -lcmocka -lz -lpthread
+	$(CC) $(CFLAGS) $(SANITIZE) $(filter %.o,$^) -o $@ $(CROWD_WAITS) -lcmocka -lz -lpthread
 
 .SECONDARY: $(MANAGER_SAN) $(MANAGER_TSAN)
 TEST_PROGRAMS += $(SUITE_PROGRAMS)
@@ -31,7 +33,7 @@ TEST_PROGRAMS += $(SUITE_PROGRAMS)
 $(BUILD)/tests/contract_threads: $(BUILD)/obj-tsan/$(CONTRACT_SUITE)/test_threads.o \
 		$(SUITE_COMMON:%=$(BUILD)/obj-tsan/%.o) $(MANAGER_TSAN)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -fsanitize=thread $(filter %.o,$^) -o $@ -lcmocka -lpthread
+	$(CC) $(CFLAGS) -fsanitize=thread $(filter %.o,$^) -o $@ $(CROWD_WAITS) -lcmocka -lpthread
 TEST_PROGRAMS += $(BUILD)/tests/contract_threads
 
 # The wall, as a test (with a planted breach) and as a lint.
@@ -60,7 +62,7 @@ $(KMD_SUITE_OBJECTS): | $(CONTRACT)
 $(KMD_SUITE_PROGRAMS): $(BUILD)/tests/contract_%_kmd: $(BUILD)/obj-suite/$(CONTRACT_SUITE)/test_%.o \
 		$(KMD_SUITE_OBJECTS) $(MANAGER_SAN)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(SANITIZE) $(filter %.o,$^) -o $@ -lcmocka -lz -lpthread
+	$(CC) $(CFLAGS) $(SANITIZE) $(filter %.o,$^) -o $@ $(CROWD_WAITS) -lcmocka -lz -lpthread
 .SECONDARY: $(KMD_SUITE_OBJECTS)
 TEST_PROGRAMS += $(KMD_SUITE_PROGRAMS)
 
@@ -70,7 +72,7 @@ $(KMD_TSAN): CPPFLAGS := -Itests/unit/kmd/no_firmware $(CPPFLAGS)
 $(KMD_TSAN): | $(CONTRACT)
 $(BUILD)/tests/contract_threads_kmd: $(BUILD)/obj-tsan/$(CONTRACT_SUITE)/test_threads.o $(KMD_TSAN) $(MANAGER_TSAN)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -fsanitize=thread $(filter %.o,$^) -o $@ -lcmocka -lz -lpthread
+	$(CC) $(CFLAGS) -fsanitize=thread $(filter %.o,$^) -o $@ $(CROWD_WAITS) -lcmocka -lz -lpthread
 .SECONDARY: $(KMD_TSAN)
 TEST_PROGRAMS += $(BUILD)/tests/contract_threads_kmd
 

@@ -97,6 +97,18 @@ static int by_alignment(const void *a, const void *b)
     return one->pages != two->pages ? (one->pages < two->pages ? 1 : -1) : 0;
 }
 
+// Whoever waits for a turn asks again and again while the lists of others are in place, and most often it is just this:
+// then no order is tried.
+static bool too_much(const struct arrangement *a)
+{
+    uint64_t pages = 0, room = 0;
+    for (size_t i = 0; i < a->count; i++)
+        pages += a->items[i].pages;
+    for (size_t g = 0; g < a->gap_count; g++)
+        room += a->gaps[g].end - a->gaps[g].first;
+    return pages > room;
+}
+
 static bool by_falling_alignment(struct arrangement *a)
 {
     qsort(a->items, a->count, sizeof(*a->items), by_alignment);
@@ -249,7 +261,7 @@ uint64_t ferry_vm_plan_arrange(struct ferry_vm_plan *plan, struct ferry_vm_regio
         *no_memory = true;
         return FERRY_VM_NOWHERE;
     }
-    if (!by_falling_alignment(&a) && (!a.sets || !every_order(&a)))
+    if (too_much(&a) || (!by_falling_alignment(&a) && (!a.sets || !every_order(&a))))
         return FERRY_VM_NOWHERE;
     qsort(a.items, a.count, sizeof(*a.items), by_place);
     uint64_t room = FERRY_VM_NOWHERE;
