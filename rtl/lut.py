@@ -20,7 +20,7 @@ BLOCK_OF = {
     "ferry_cpu": "cpu",
     "ferry_engine": "engine",
     "ferry_axi_read_mux": "muxes", "ferry_axi_write_mux": "muxes",
-    "ferry_aperture_table": "mmu", "ferry_aperture_update": "mmu",
+    "ferry_aperture_table": "mmu", "ferry_aperture_update": "mmu", "ferry_page_tables": "mmu",
     "ferry_device": "wiring",
 }
 

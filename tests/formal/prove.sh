@@ -30,10 +30,11 @@ if [ "$cover" != 0 ] && grep -q "yosys-smt2-cover" "$work/$top.smt2"; then
     ways="$ways covers"
 fi
 for way in $ways; do
-    option=; length=$steps
-    [ $way = induction ] && option=-i
+    # A proof's steps are asked of a new solver each, which is faster; the covers of one that goes on, in half the time.
+    option=--noincr; length=$steps
+    [ $way = induction ] && option="--noincr -i"
     [ $way = covers ] && option=-c && length=$cover
-    if ! yosys-smtbmc --noprogress -s z3 --unroll --noincr $option -t "$length" "$work/$top.smt2" > "$work/$top-$way.log" 2>&1; then
+    if ! yosys-smtbmc --noprogress -s z3 --unroll $option -t "$length" "$work/$top.smt2" > "$work/$top-$way.log" 2>&1; then
         grep -h "Unreached\|Assert failed" "$work/$top-$way.log" || tail -3 "$work/$top-$way.log"
         echo "formal: $top: not proved ($work/$top-$way.log)"
         exit 1

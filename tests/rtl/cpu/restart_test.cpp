@@ -93,14 +93,21 @@ class Campaign : public WatchedProgram
     }
 
   private:
-    static const unsigned PACKETS_AFTER = 12;
+    static const unsigned PACKETS_AFTER = 12, SLOTS = 4;
 
     // Every run of a seed is the same program, and has the same seed for the disturbance of each cycle.
     uint64_t paced_program(const std::function<void(uint64_t, uint64_t)> &each_cycle)
     {
         root_.link_pace = 1;
         root_.memory_pace = 8;
-        return program([&](uint64_t now) { each_cycle(now, random_.word()); });
+        root_.load_words = 32;
+        most_waiting_ = SLOTS;
+        return program([&](uint64_t now) {
+            each_cycle(now, random_.word());
+            // Once everything is over that stood in a slot when it was disturbed, memory need not hold the rest up.
+            if (in_child_ && retired_[0] + retired_[1] - retired_before_ >= SLOTS)
+                root_.memory_pace = 1;
+        });
     }
     void begin(uint64_t now, uint64_t seed)
     {
@@ -108,6 +115,7 @@ class Campaign : public WatchedProgram
         random_.again(seed);
         wanted_ = packets_ + PACKETS_AFTER;
         disturb(now);
+        retired_before_ = retired_[0] + retired_[1];
     }
     // True in the child. As many run as there are processors.
     bool fork_child(uint64_t now)
@@ -137,6 +145,7 @@ class Campaign : public WatchedProgram
         bad_ += status != 0;
     }
     bool in_child_ = false;
+    uint32_t retired_before_ = 0;
     unsigned children_ = 0, forked_ = 0, bad_ = 0;
 
     void disturb(uint64_t now)

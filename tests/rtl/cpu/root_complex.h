@@ -127,7 +127,7 @@ class RootComplex
         uint32_t at = FERRY_BAR0_COUNTER_AT + offset;
         return bar0(at) | uint64_t{bar0(at + 4)} << 32;
     }
-    // Writes the firmware into its RAM. The core must stand.
+    // Writes the firmware into its RAM, load_words to a packet. The core must stand.
     bool load(const char *path)
     {
         std::FILE *file = std::fopen(path, "rb");
@@ -135,10 +135,19 @@ class RootComplex
             std::printf("    cannot open %s\n", path);
             return false;
         }
+        Packet words;
         uint8_t b[4] = {};
-        for (uint32_t at = 0; std::fread(b, 1, 4, file) == 4; at += 4)
-            bar0(FERRY_BAR0_FIRMWARE_RAM + at, b[0] | b[1] << 8 | b[2] << 16 | uint32_t{b[3]} << 24);
+        while (std::fread(b, 1, 4, file) == 4)
+            words.push_back(b[0] | b[1] << 8 | b[2] << 16 | uint32_t{b[3]} << 24);
         std::fclose(file);
+        uint32_t to = static_cast<uint32_t>(BAR0 + FERRY_BAR0_FIRMWARE_RAM);
+        for (size_t at = 0; at < words.size(); at += load_words) {
+            uint32_t count = static_cast<uint32_t>(std::min<size_t>(load_words, words.size() - at));
+            Packet packet = {0x40000000 | count, count == 1 ? 0x0fu : 0xffu, static_cast<uint32_t>(to + at * 4)};
+            packet.insert(packet.end(), words.begin() + static_cast<ptrdiff_t>(at),
+                          words.begin() + static_cast<ptrdiff_t>(at + count));
+            send(packet);
+        }
         return true;
     }
     bool boot(const char *path)
@@ -179,6 +188,8 @@ class RootComplex
     unsigned link_latency = 20, memory_latency = 10;
     // The link takes a beat from the device, and video memory gives one, once in so many cycles.
     unsigned link_pace = 1, memory_pace = 1;
+    // Words of firmware in a packet: a power of two, at most 32, which any payload limit allows.
+    unsigned load_words = 1;
     bool stall = false;
     // Video memory takes nothing and answers nothing.
     bool memory_dead = false;

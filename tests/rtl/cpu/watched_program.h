@@ -133,7 +133,7 @@ class WatchedProgram
         while ((packets_ < wanted_ || !ended()) && root_.time < last) {
             each_cycle(root_.time - began);
             unsigned number = random_.once_in(3);
-            if (packets_ < wanted_ && produced_[number] - retired_[number] < 7)
+            if (packets_ < wanted_ && produced_[number] - retired_[number] < most_waiting_)
                 packets_ += buffer(number);
             root_.tick();
             look();
@@ -189,6 +189,8 @@ class WatchedProgram
     uint32_t aperture_next_ = 0;
     // Packets of the program so far, and of the whole of it.
     unsigned packets_ = 0, wanted_ = PACKETS;
+    // Entries of a ring that wait at once, at most the seven that it holds.
+    unsigned most_waiting_ = 7;
     // What was done to it.
     std::string done_;
     int known_faults_;
