@@ -10,7 +10,7 @@
 // What a frame is: the first program's frames are counted.
 static const char *unit_of(const struct ferry_lab_traces *traces)
 {
-    return traces->traces[0].unit[0] ? traces->traces[0].unit : "frame";
+    return ferry_trace_unit(&traces->traces[0]);
 }
 
 // Pictures are seen at a rate; how fast tokens come nobody can tell from the trace, nor what a frame of several is.

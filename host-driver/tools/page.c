@@ -39,6 +39,7 @@ static void bytes_cell(const struct page *page, const char *column, uint64_t byt
 static void write_head(const struct page *page)
 {
     const struct ferry_lab_traces *traces = page->session->report.traces;
+    const char *unit = ferry_trace_unit(&traces->traces[0]);
     char median[FERRY_SIZE_TEXT], largest[FERRY_SIZE_TEXT], living[FERRY_SIZE_TEXT], frames[28], objects[28], jobs[28];
     fputs("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
           "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src '" PAGE_CSS_HASH
@@ -50,13 +51,12 @@ static void write_head(const struct page *page)
     fwrite(page_css, 1, sizeof page_css, page->file);
     fputs("</style>\n</head>\n<body>\n<header>\n<h1>", page->file);
     ferry_svg_text(page->file, page->session->report.names);
-    fprintf(
-        page->file,
-        "</h1>\n<p id=\"facts\">%s frames, %s GPU jobs, %s allocations, %s at once. A median frame names %s (W), the "
-        "largest %s (F).</p>\n</header>\n<main>\n",
-        ferry_count_text(traces->frames, frames), ferry_count_text(traces->jobs, jobs),
-        ferry_count_text(traces->object_count, objects), ferry_size_text(traces->most_living, living),
-        ferry_size_text(traces->median_frame, median), ferry_size_text(traces->largest_frame, largest));
+    fprintf(page->file,
+            "</h1>\n<p id=\"facts\">%s %ss, %s GPU jobs, %s allocations, %s at once. A median %s names %s (W), the "
+            "largest %s (F).</p>\n</header>\n<main>\n",
+            ferry_count_text(traces->frames, frames), unit, ferry_count_text(traces->jobs, jobs),
+            ferry_count_text(traces->object_count, objects), ferry_size_text(traces->most_living, living), unit,
+            ferry_size_text(traces->median_frame, median), ferry_size_text(traces->largest_frame, largest));
 }
 
 static int write_sentence(const struct page *page)
@@ -114,15 +114,15 @@ static void write_table(const struct page *page, const struct ferry_policy_size 
 {
     char said[64];
     uint32_t programs = page->session->bench.traces.count;
+    const char *unit = ferry_trace_unit(&page->session->bench.traces.traces[0]);
     fprintf(page->file,
             "<div class=\"wide\"><table data-size=\"%" PRIu64 "\">\n<caption>%s of video memory</caption>\n<thead><tr>"
             "<th scope=\"col\">policy</th><th scope=\"col\" title=\"of what a job names and what is not there\">in</th>"
             "<th scope=\"col\" title=\"written back\">out</th><th scope=\"col\" title=\"inside video memory, to make "
             "holes\">moved</th><th scope=\"col\" title=\"what the CPU wrote into what is there\">uploads</th>"
             "<th scope=\"col\" title=\"in, as a multiple of furthest\">times</th><th scope=\"col\" title=\"in and "
-            "out\">worst frame</th><th scope=\"col\" title=\"99 of 100 frames have no more in and out\">99&nbsp;%% "
-            "frames</th>",
-            size->bytes, ferry_policy_size_said(size, said));
+            "out\">worst %s</th><th scope=\"col\" title=\"99 of 100 %ss have no more in and out\">99&nbsp;%% %ss</th>",
+            size->bytes, ferry_policy_size_said(size, said), unit, unit, unit);
     for (uint32_t i = 0; i < programs && programs > 1; i++) {
         fputs("<th scope=\"col\" title=\"", page->file);
         ferry_svg_text(page->file, page->session->report.trace_names[i]);

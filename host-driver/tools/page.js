@@ -13,7 +13,7 @@
 
     // Every rectangle once, so that a zoom asks the document nothing.
     const boxes = [];
-    for (const group of stays.children) {
+    for (const group of [...stays.children]) { // A list of its own: the live one is counted anew at each change below it.
         const title = group.querySelector("title"), says = title.textContent;
         title.remove(); // The browser's own hint would stand beside ours.
         group.setAttribute("aria-label", says);
@@ -110,7 +110,7 @@
             return;
         }
         group.classList.add("on");
-        const moment = unit === "ms" ? (at.x * length).toFixed(2) + " ms" : "frame " + (at.x * length).toFixed(1);
+        const moment = unit === "ms" ? (at.x * length).toFixed(2) + " ms" : unit + " " + (at.x * length).toFixed(1);
         tip.textContent = group.getAttribute("aria-label") + "\n" + moment + ", offset " + size((1 - at.y) * bytes);
         tip.hidden = false;
         const room = tip.getBoundingClientRect();

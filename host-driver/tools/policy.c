@@ -13,10 +13,13 @@
 static void print_size(const struct ferry_policy_report *report, const struct ferry_policy_size *size)
 {
     char title[64], in[FERRY_SIZE_TEXT], out[FERRY_SIZE_TEXT], moved[FERRY_SIZE_TEXT], uploads[FERRY_SIZE_TEXT];
-    char worst[FERRY_SIZE_TEXT], most[FERRY_SIZE_TEXT];
+    char worst[FERRY_SIZE_TEXT], most[FERRY_SIZE_TEXT], heads[2][FERRY_TRACE_UNIT + 8];
     uint64_t reference = ferry_policy_reference(size);
+    const char *unit = ferry_trace_unit(&report->traces->traces[0]);
+    snprintf(heads[0], sizeof heads[0], "worst %s", unit);
+    snprintf(heads[1], sizeof heads[1], "99 %% %ss", unit);
     printf("\n%s of video memory\n  %-10s %10s %10s %10s %10s %7s %12s %12s\n", ferry_policy_size_said(size, title),
-           "policy", "in", "out", "moved", "uploads", "times", "worst frame", "99 % frames");
+           "policy", "in", "out", "moved", "uploads", "times", heads[0], heads[1]);
     for (size_t i = 0; i < size->row_count; i++) {
         const struct ferry_lab_outcome *outcome = &size->rows[i].outcome;
         char times[16] = "-";
@@ -54,12 +57,13 @@ static void print_curve(const struct ferry_policy_report *report)
 static void introduce(const struct ferry_policy_report *report)
 {
     const struct ferry_lab_traces *traces = report->traces;
+    const char *unit = ferry_trace_unit(&traces->traces[0]);
     char median[FERRY_SIZE_TEXT], largest[FERRY_SIZE_TEXT], living[FERRY_SIZE_TEXT], frames[28], objects[28];
-    ferry_print_line(stdout,
-                     "%s: %s frames, %s allocations, %s at once; a median frame names %s (W), the largest %s (F)",
-                     report->names, ferry_count_text(traces->frames, frames),
+    ferry_print_line(stdout, "%s: %s %ss, %s allocations, %s at once; a median %s names %s (W), the largest %s (F)",
+                     report->names, ferry_count_text(traces->frames, frames), unit,
                      ferry_count_text(traces->object_count, objects), ferry_size_text(traces->most_living, living),
-                     ferry_size_text(traces->median_frame, median), ferry_size_text(traces->largest_frame, largest));
+                     unit, ferry_size_text(traces->median_frame, median),
+                     ferry_size_text(traces->largest_frame, largest));
 }
 
 static bool plays_ours(const struct ferry_policy_session *session)

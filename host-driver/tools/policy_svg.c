@@ -62,10 +62,11 @@ static void panel(FILE *file, const struct ferry_policy_report *report, const st
 {
     char text[FERRY_SIZE_TEXT], in[FERRY_SIZE_TEXT];
     uint64_t frames = report->traces->frames;
+    const char *unit = ferry_trace_unit(&report->traces->traces[0]);
     double most = scale(size, frames);
     fprintf(file, "<text x=\"%.0f\" y=\"%.0f\" font-weight=\"bold\">%s of video memory", LEFT, top - 12,
             ferry_size_text(size->bytes, text));
-    fputs(": bytes in and out a frame</text>\n", file);
+    fprintf(file, ": bytes in and out a %s</text>\n", unit);
     fprintf(
         file,
         "<g fill=\"#57606a\" text-anchor=\"end\"><text x=\"%.0f\" y=\"%.0f\">%s</text><text x=\"%.0f\" "
@@ -73,9 +74,9 @@ static void panel(FILE *file, const struct ferry_policy_report *report, const st
         LEFT - 8, top + 10, ferry_size_text((uint64_t)most, text), LEFT - 8, top + PANEL_HEIGHT + 4, LEFT,
         top + PANEL_HEIGHT + 0.5, PLOT_WIDTH, LEFT - 0.5, top, PANEL_HEIGHT);
     fprintf(file,
-            "<text x=\"%.0f\" y=\"%.0f\" fill=\"#57606a\">frame 1</text><text x=\"%.0f\" y=\"%.0f\" fill=\"#57606a\" "
+            "<text x=\"%.0f\" y=\"%.0f\" fill=\"#57606a\">%s 1</text><text x=\"%.0f\" y=\"%.0f\" fill=\"#57606a\" "
             "text-anchor=\"end\">%" PRIu64 "</text>\n",
-            LEFT, top + PANEL_HEIGHT + 18, LEFT + PLOT_WIDTH, top + PANEL_HEIGHT + 18, frames);
+            LEFT, top + PANEL_HEIGHT + 18, unit, LEFT + PLOT_WIDTH, top + PANEL_HEIGHT + 18, frames);
     for (size_t k = size->row_count; k-- > 0;)
         line(file, &size->rows[k], ferry_policy_colour(k), frames, top, most, k == 0);
     for (size_t k = 0; k < size->row_count; k++) {

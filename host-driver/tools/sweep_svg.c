@@ -93,14 +93,16 @@ static void draw_frames(const struct curve *curve)
     bool one = fabs(x_of(curve, largest) - x_of(curve, median)) < 110;
     const struct {
         double bytes;
-        const char *says;
-    } marks[] = {{median, one ? "median and largest frame" : "median frame (W)"}, {largest, "largest frame (F)"}};
+        const char *which, *name;
+    } marks[] = {{median, one ? "median and largest" : "median", one ? "" : " (W)"}, {largest, "largest", " (F)"}};
+    const char *unit = ferry_trace_unit(&traces->traces[0]);
     for (unsigned i = 0; i < (one ? 1u : 2u); i++)
         if (marks[i].bytes >= curve->first && marks[i].bytes <= curve->last)
             fprintf(curve->file,
                     "<path d=\"M%.1f %.0fv%.0f\" stroke=\"#57606a\" stroke-dasharray=\"4 4\"/><text x=\"%.1f\" "
-                    "y=\"%.0f\" text-anchor=\"middle\" fill=\"#57606a\">%s</text>\n",
-                    x_of(curve, marks[i].bytes), TOP, PLOT_HEIGHT, x_of(curve, marks[i].bytes), TOP - 6, marks[i].says);
+                    "y=\"%.0f\" text-anchor=\"middle\" fill=\"#57606a\">%s %s%s</text>\n",
+                    x_of(curve, marks[i].bytes), TOP, PLOT_HEIGHT, x_of(curve, marks[i].bytes), TOP - 6, marks[i].which,
+                    unit, marks[i].name);
 }
 
 static void draw_line(const struct curve *curve, size_t row)

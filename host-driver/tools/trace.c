@@ -279,7 +279,7 @@ static int read_unit(struct reader *reader)
                       sizeof trace->unit - 1);
     if (word && trace->frames == 0)
         memcpy(trace->unit, word, length + 1);
-    const char *before = trace->unit[0] ? trace->unit : "frame";
+    const char *before = ferry_trace_unit(trace);
     if (strcmp(before, word ? word : "frame") != 0)
         return refuse(reader, "a %s here, and a %s before", word ? word : "frame", before);
     return 0;
@@ -444,6 +444,11 @@ size_t ferry_trace_events_of_frames(const struct ferry_trace *trace, uint64_t fr
             return i + 1;
     }
     return trace->event_count;
+}
+
+const char *ferry_trace_unit(const struct ferry_trace *trace)
+{
+    return trace->unit[0] ? trace->unit : "frame";
 }
 
 bool ferry_trace_draws(const struct ferry_trace *trace)

@@ -56,7 +56,7 @@ struct ferry_trace {
     size_t event_count, object_count, draw_count, text_bytes;
     size_t event_capacity, object_capacity, draw_capacity, text_capacity;
     uint64_t frames;
-    char unit[FERRY_TRACE_UNIT]; // what a frame is, in one word; "" = a frame
+    char unit[FERRY_TRACE_UNIT]; // what a frame is, in one word; "" = it is not said: ferry_trace_unit()
 };
 
 struct ferry_trace_error {
@@ -69,6 +69,8 @@ int ferry_trace_read(const char *path, struct ferry_trace *trace, struct ferry_t
 void ferry_trace_free(struct ferry_trace *trace);
 /// Number of events up to and including the end of the given frame; all of them for 0 or more frames than there are.
 size_t ferry_trace_events_of_frames(const struct ferry_trace *trace, uint64_t frames);
+/// What a frame is, in one word.
+const char *ferry_trace_unit(const struct ferry_trace *trace);
 /// Whether it draws pictures: it has textures, and its frames are no tokens or batches.
 bool ferry_trace_draws(const struct ferry_trace *trace);
 /// "texture 64x64 GL_RGBA" or "buffer". Returns text.

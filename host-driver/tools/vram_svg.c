@@ -123,6 +123,12 @@ static double foot_of(const struct ferry_svg_drawing *drawing)
     return LEGEND_TOP + legend_rows(drawing) * 20 + 22;
 }
 
+// Of the axis: several programs have no frame in common.
+static const char *unit_of(const struct ferry_svg_drawing *drawing)
+{
+    return drawing->program_count > 1 ? "milliseconds" : ferry_trace_unit(drawing->programs[0].trace);
+}
+
 static void write_head(struct ferry_svg_drawing *drawing, const char *backend)
 {
     const struct ferry_vram_map *map = drawing->map;
@@ -155,7 +161,7 @@ static void write_head(struct ferry_svg_drawing *drawing, const char *backend)
         ferry_svg_patterns(drawing);
         return;
     }
-    fprintf(file, "%zu frames, %s stays of allocations, ", map->frame_count,
+    fprintf(file, "%zu %ss, %s stays of allocations, ", map->frame_count, unit_of(drawing),
             ferry_count_text(map->stay_count + map->stays_lost, count));
     fprintf(file, "%s placed in all. One colour an allocation; hover for its name.</text>\n",
             ferry_size_text(came, size));
@@ -186,9 +192,9 @@ static void write_axes(struct ferry_svg_drawing *drawing)
     for (double at = 0; at <= drawing->length + 1e-9; at += frame_step)
         fprintf(file, "<path d=\"M%.1f %.0fv6\" stroke=\"#57606a\"/><text x=\"%.1f\" y=\"%.0f\">%.0f</text>\n",
                 ferry_svg_x(drawing, at), TOP + PLOT_HEIGHT, ferry_svg_x(drawing, at), TOP + PLOT_HEIGHT + 21, at);
-    fprintf(file, "</g>\n<text x=\"%.0f\" y=\"%.0f\" text-anchor=\"middle\">%s</text>\n", LEFT + PLOT_WIDTH / 2,
-            TOP + PLOT_HEIGHT + 40,
-            drawing->program_count > 1 ? "milliseconds of the device, at 100 MHz" : "frame of the program");
+    fprintf(file, "</g>\n<text x=\"%.0f\" y=\"%.0f\" text-anchor=\"middle\">%s%s</text>\n", LEFT + PLOT_WIDTH / 2,
+            TOP + PLOT_HEIGHT + 40, unit_of(drawing),
+            drawing->program_count > 1 ? " of the device, at 100 MHz" : " of the program");
 }
 
 // What a script needs to make a part of it larger; the clip keeps that inside its frame.
@@ -200,7 +206,7 @@ static void begin_stays(struct ferry_svg_drawing *drawing)
             "data-width=\"%.0f\" data-height=\"%.0f\" data-bytes=\"%" PRIu64 "\" data-length=\"%.6g\" "
             "data-unit=\"%s\">\n",
             LEFT, TOP, PLOT_WIDTH, PLOT_HEIGHT, LEFT, TOP, PLOT_WIDTH, PLOT_HEIGHT, drawing->map->video_bytes,
-            drawing->length, drawing->program_count > 1 ? "ms" : "frame");
+            drawing->length, drawing->program_count > 1 ? "ms" : unit_of(drawing));
 }
 
 static const char *fill_of(const struct ferry_svg_drawing *drawing, uint32_t object, char text[24])
@@ -279,7 +285,7 @@ static void write_bars(struct ferry_svg_drawing *drawing)
     const struct ferry_vram_map *map = drawing->map;
     size_t group = map->frame_count / FERRY_SVG_MOST_BARS + 1;
     double most = 1;
-    char size[FERRY_SIZE_TEXT];
+    char size[FERRY_SIZE_TEXT], title[48 + FERRY_TRACE_UNIT];
     for (int pass = 0; pass < 2; pass++) {
         for (size_t first = 0; first < map->frame_count; first += group) {
             size_t end = first + group < map->frame_count ? first + group : map->frame_count;
@@ -294,12 +300,13 @@ static void write_bars(struct ferry_svg_drawing *drawing)
             double x = ferry_svg_x(drawing, (double)first), width = ferry_svg_x(drawing, (double)end) - x;
             double deep = bytes / most * BARS_HEIGHT;
             fprintf(file,
-                    "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"><title>frame %zu: %s</title></rect>\n",
-                    x + width * 0.08, BARS_TOP + BARS_HEIGHT - deep, width * 0.84, deep, first + 1,
+                    "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\"><title>%s %zu: %s</title></rect>\n",
+                    x + width * 0.08, BARS_TOP + BARS_HEIGHT - deep, width * 0.84, deep, unit_of(drawing), first + 1,
                     ferry_size_text((uint64_t)bytes, size));
         }
         if (pass == 0) {
-            ferry_svg_bars_frame(drawing, "Brought into video memory in each frame", most > 1 ? most : 0);
+            snprintf(title, sizeof title, "Brought into video memory in each %s", unit_of(drawing));
+            ferry_svg_bars_frame(drawing, title, most > 1 ? most : 0);
             fputs("<g fill=\"#6e7781\">\n", file);
         }
     }

@@ -296,10 +296,46 @@ def bad_input():
     expect("a_name_of_a_policy_that_is_none", 2, "no policy 'best'", page, small, "--policy", "best")
 
 
+def a_page_of_tokens(browser):
+    """What the trace says its frames are is what page and pictures speak of."""
+    trace, page = folder / "tokens.memtrace", folder / "tokens.html"
+    trace.write_text("".join(f"a {i} {8 * PAGE} buffer\nw {i} 0 9\n" for i in (1, 2, 3)) + "d 1\nd 2\nd 3\nf token\n" * 12)
+    done = ferry("report", page, trace, "--vram", "64K", "--policy", "ours,lru", "--points", 3, "--quiet")
+    told = ferry("policy", trace, "--vram", "64K", "--quiet").stdout
+    browser.open(page)
+    is_clean(browser, page, "a_page_of_tokens")
+    box = next(box for _, boxes in groups_of(page) for box in boxes if box[2] > 20 and box[3] > 8)
+    browser.value("""document.getElementById("map").scrollIntoView()""")
+    browser.mouse("mouseMoved", *client(browser, box[0] + box[2] / 2, box[1] + box[3] / 2))
+    tip = browser.value(TIP)
+    shown = browser.value("""[...document.body.children].filter(e => e.tagName !== "SCRIPT").map(e => e.textContent).join()""")
+    words = ("12 tokens, 36 GPU jobs", "A median token names", "worst token", "99\u00a0% tokens", "bytes in and out a token", "token 1",
+             "token of the program", "Brought into video memory in each token", "12 tokens, ")
+    check(done.returncode == 0 and all(word in shown for word in words) and re.search(r"\ntoken \d+\.\d, offset ", tip)
+          and not re.search(r"(?<!two-)(?<!two )\bframes?\b", shown),
+          "a_page_of_tokens_speaks_of_tokens", ([word for word in words if word not in shown], tip, re.findall(r".{30}frame.{20}", shown)))
+    check(all(word in told for word in ("12 tokens, 3 allocations", "a median token names", "worst token", "99 % tokens")),
+          "the_table_of_tokens_speaks_of_tokens", told)
+
+
+def many_stays(browser):
+    """As many rectangles as the page draws at most: the script goes over each once (its load has a minute; every one of them each
+    time took four)."""
+    trace, page = folder / "many.memtrace", folder / "many.html"
+    trace.write_text("".join("".join(f"a {10 * i + k} {PAGE} buffer\nw {10 * i + k} 0 9\n" for k in range(10))
+                             + "d " + " ".join(str(10 * i + k) for k in range(10)) + "\nf\n" for i in range(2000)))
+    done = ferry("report", page, trace, "--vram", "1M", "--policy", "ours", "--points", 2, "--quiet", "--no-advice")
+    browser.open(page)
+    labelled = browser.value("""document.querySelectorAll("#stays > g[aria-label]").length""")
+    check(done.returncode == 0 and labelled == 20000, "a_page_of_20000_allocations_opens", (done, labelled))
+
+
 browser = Browser()
 try:
     page = a_recorded_game(browser)
     without_scripts(browser, page)
+    a_page_of_tokens(browser)
+    many_stays(browser)
     names_run_no_script(browser)
 finally:
     browser.end()
