@@ -4,6 +4,8 @@
 #include "model/model_link.h"
 #include "poll_loops.h"
 #include "umd/handles.h"
+#include "vidmm/api/call.h"
+#include "vidmm/api/manager.h"
 
 static void a_reset_is_told(void **state)
 {
@@ -123,6 +125,56 @@ static void a_budget_is_told(void **state)
     close(fd);
 }
 
+// As when a rule of the contract was broken: the manager goes on with nothing.
+static void stop_the_manager(void)
+{
+    struct umd_adapter *inside = umd_adapter_get(UMD_ADAPTER, adapter);
+
+    ferry_vm_take_lock(inside->vidmm);
+    ferry_vm_stop_critical(&inside->vidmm->core, (struct ferry_vidmm_critical){.code = FERRY_CRITICAL_NO_PROGRESS});
+    ferry_vm_give_lock(inside->vidmm);
+    umd_adapter_put(inside);
+}
+
+// A job that is queued never ends; the library's thread alone finds it out, for the program only polls.
+static void that_nothing_ends_any_more_is_told(void **state)
+{
+    struct work work = make_work();
+    uint64_t fence, reached;
+    int fd;
+
+    (void)state;
+    must_be_resident(work.device, &work.allocation, 1);
+    ok(ferry_queue_fill(work.queue, work.allocation, 0, BYTES, 1, 8));
+    ok(ferry_queue_submit(work.queue, &fence));
+    stop_the_manager();
+    ok(ferry_adapter_event_fd(adapter, &fd));
+    assert_true(readable(fd, LOST_MS));
+    take(fd);
+    assert_int_equal(ferry_queue_reached(work.queue, &reached), FERRY_ERROR_CRITICAL);
+    close(fd);
+}
+
+// Who asks hears of it; who polls at that moment on another thread is told, for a question wakes nobody else.
+static void who_polls_is_told_what_another_is_answered(void **state)
+{
+    struct work work = make_work();
+    uint64_t reached;
+    int fd;
+
+    (void)state;
+    ok(ferry_adapter_event_fd(adapter, &fd));
+    bring_in(fd, &work);
+    // The library's thread sleeps when nothing is queued, and tells nothing of its own.
+    while (readable(fd, 20))
+        take(fd);
+    stop_the_manager();
+    assert_false(readable(fd, 20));
+    assert_int_equal(ferry_queue_reached(work.queue, &reached), FERRY_ERROR_CRITICAL);
+    assert_true(readable(fd, 0));
+    close(fd);
+}
+
 static void *close_it(void *context)
 {
     pause_for(20000000);
@@ -214,6 +266,8 @@ int main(int argc, char **argv)
         POLL(a_fault_is_told),
         POLL(a_failed_page_in_is_told),
         POLL(a_budget_is_told),
+        POLL(that_nothing_ends_any_more_is_told),
+        POLL(who_polls_is_told_what_another_is_answered),
         POLL(closing_wakes_who_polls),
         POLL(adapters_close_with_work_under_way),
         POLL(no_descriptor_is_left_behind),
