@@ -137,7 +137,7 @@ def attach(trace):
         trace.put("f", trace.unit)
         trace.frames += 1
 
-    def copy(allocator, target, source, size, *devices):
+    def copy(allocator, target, source, size, **devices):
         trace.put("d", source.number)
         trace.put("t", target.number)
 

@@ -44,8 +44,11 @@ check(sum(living.values()) == used, "what_lives_at_the_end_is_what_tinygrad_coun
 check(sum(e[0] in "tw" for e in events) == kernels, "one_job_that_writes_a_kernel", kernels)
 check([e for e in events if e[0] == "f"] == [["f", "step"]] * 6, "six_frames_that_are_steps")
 weights = {i for i, size in sizes.items() if size == 4 << 20}
-reads = [len(weights & set(e[1:])) for e in events if e[0] == "d"]
+# The first that a kernel is given is what it writes.
+reads = [len(weights & set(e[2:])) for e in events if e[0] == "d"]
 check(len(weights) == 4 and sum(reads) == 24 and max(reads) == 1, "each_batch_reads_each_weight_once", (weights, reads))
+check(all([b[0], b[1:2]] == ["d", e[1:2]] for b, e in zip(events, events[1:]) if e[0] == "t"),
+      "output_and_inputs_are_there_together")
 check(["w", "0", "4000"] in [[e[0], *e[2:]] for e in events], "what_the_cpu_writes_is_there")
 played = subprocess.run([ROOT / "build/ferry", "policy", trace, "--vram", "0.8W", "--no-advice"], capture_output=True, text=True,
                         check=False)
@@ -57,6 +60,35 @@ said = subprocess.run([ROOT / "build/ferry", "policy", trace, "--vram", "0.8W", 
 last = said.stdout.splitlines()[-1]
 check(done.returncode == 0 and "6 tokens" in done.stderr and " a token is paged" in last and " a second" not in last,
       "the_sentence_speaks_of_tokens", (done, said))
+
+# Line by line: what is gone, writes to a part of a buffer and to a part of a part, a kernel of a part, a copy between two
+# devices, a look.
+exact = folder / "exact.py"
+exact.write_text("""from tinygrad import Tensor, dtypes
+from tinygrad.device import Buffer
+
+
+def write(target):
+    target.allocate().copy_from(Buffer("PYTHON", target.nbytes, dtypes.uint8, opaque=memoryview(bytearray(target.nbytes))))
+
+
+gone = Buffer("NULL", 2 << 20, dtypes.uint8).allocate()
+del gone
+whole = Buffer("NULL", 1 << 20, dtypes.uint8).allocate()
+part = whole.view(3000, dtypes.uint8, 4096)
+write(part)
+write(part.view(100, dtypes.uint8, 500))
+x, y = (Tensor.empty(size).realize() for size in (65536, 131072))
+z = (x + y[:65536]).realize()
+z.to("NULL:1").realize().tolist()
+""")
+done = record(folder / "exact.memtrace", exact)
+lines = ["a 1 2097152 buffer", "x 1", "a 2 1048576 buffer", "w 2 4096 3000", "w 2 4596 100", "a 3 262144 buffer",
+         "a 4 262144 buffer", "a 5 524288 buffer", "d 3 4 5", "t 3", "a 6 262144 buffer", "d 3", "t 6", "d 6", "f step", "x 6"]
+check(done.returncode == 0 and (folder / "exact.memtrace").read_text().splitlines() == lines,
+      "each_line_of_a_program_that_copies_and_writes_parts", done)
+# 2 MiB are gone before 1 MiB, 512 KiB and three times 256 KiB are there.
+check("6 buffers of 4.2 MiB (2.2 MiB at once), 1 kernels, 1 steps" in done.stderr, "what_lived_at_once_is_said", done)
 
 older = trace.read_bytes()
 for name, words, code in (("raises", "raise ValueError('on purpose')", 1), ("exits", "raise SystemExit(3)", 3)):
@@ -89,7 +121,7 @@ for name, out in (("itself", own), ("a_link_to_it", link)):
     check(done.returncode == 1 and "the program itself" in done.stderr and own.read_bytes() == b"" and link.is_symlink(),
           f"a_program_is_not_written_over_by_{name}", done)
 done = record("/dev/stdout", PROGRAM, "hello")
-check(done.returncode == 0 and "\na 1 4000 buffer\n" in done.stdout and "\nf step\n" in done.stdout, "a_pipe_takes_a_trace", done)
+check(done.returncode == 0 and "\na 5 4000 buffer\n" in done.stdout and "\nf step\n" in done.stdout, "a_pipe_takes_a_trace", done)
 
 for name, words, arguments, path in (
         ("no_word_for_a_frame", "no word of up to 16 letters", ["--unit", "8x", trace, PROGRAM], "build/tinygrad"),
