@@ -4,9 +4,8 @@
 SYSTEM_TESTS := calls poll poll_ends residency failures programs random_calls virtual agreement
 # On the model the agreement run compares the model with itself: it shows that the comparison is fair.
 SYSTEM_RUNS := $(SYSTEM_TESTS:%=$(BUILD)/tests/system_%_model) $(SYSTEM_TESTS:%=$(BUILD)/tests/system_%_sim)
-# In driver model 2 jobs name allocations by GPU virtual addresses; `virtual` has it always, `failures` and `poll_ends` look
-# for faults of physical ones.
-SYSTEM_MODEL2 := calls poll residency programs random_calls
+# In driver model 2 jobs name allocations by GPU virtual addresses; `virtual` has it always.
+SYSTEM_MODEL2 := calls poll poll_ends residency failures programs random_calls
 SYSTEM_RUNS += $(SYSTEM_MODEL2:%=$(BUILD)/tests/system_%_model2)
 # The model alone has 64 GiB.
 SYSTEM_RUNS += $(BUILD)/tests/system_large_memory_model

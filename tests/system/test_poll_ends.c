@@ -74,7 +74,7 @@ static void a_failed_page_in_is_told(void **state)
     work = make_work();
     write_content(work.allocation, BYTES, 1);
     struct ferry_residency residency = {.size = sizeof residency, .allocations = &work.allocation, .count = 1};
-    ok(ferry_gpu_inject(gpu(), FERRY_INJECT_LOCAL_WRITE_ERROR, 1));
+    ok(ferry_gpu_inject(gpu(), FERRY_INJECT_LOCAL_WRITE_ERROR, page_in_attempts()));
     assert_int_equal(ferry_make_resident(work.device, &residency), FERRY_PENDING);
     wait_for_paging(fd, work.device, residency.paging_fence_value);
     assert_int_equal(ferry_device_wait_paging(work.device, residency.paging_fence_value), FERRY_ERROR_DEVICE_LOST);
