@@ -18,6 +18,13 @@ from dumps import (  # noqa: E402
 FBO = "glBindFramebuffer(target = GL_FRAMEBUFFER, framebuffer = 1)\n"
 ATTACH = ("glFramebufferTexture2D(target = GL_FRAMEBUFFER, attachment = GL_COLOR_ATTACHMENT0, textarget = GL_TEXTURE_2D, "
           "texture = 1, level = 0)\n")
+# The framebuffer's only attachment.
+RENDERBUFFER = ("glGenRenderbuffers(n = 1, renderbuffers = &1)\nglBindRenderbuffer(target = GL_RENDERBUFFER, renderbuffer = 1)\n"
+                "glRenderbufferStorage(target = GL_RENDERBUFFER, internalformat = {}, width = 4, height = 4)\n"
+                "glGenFramebuffers(n = 1, framebuffers = &1)\n" + FBO +
+                "glFramebufferRenderbuffer(target = GL_FRAMEBUFFER, attachment = {}, renderbuffertarget = GL_RENDERBUFFER, "
+                "renderbuffer = 1)\n")
+DISPATCH = "glDispatchCompute(num_groups_x = 1, num_groups_y = 1, num_groups_z = 1)\n"
 SMALL = {
     "a_texture_is_written_when_it_is_used": (
         texture() + image(0, "GL_RGBA8", 4, 2) + image(1, "GL_RGBA8", 2, 1) + DRAW + SWAP,
@@ -182,6 +189,37 @@ SMALL = {
         buffer(1, 10, "NULL") + "glXCreateContext(dpy = 0x1, vis = &{}, shareList = NULL, direct = True) = 0xb\n"
         "glXMakeCurrent(dpy = 0x1, drawable = 2, ctx = 0xb) = True\n" +
         buffer(1, 20, "NULL"), "a 1 10 buffer|a 2 20 buffer"),
+    # What a job reads and writes where neither an attribute nor a bound texture says so.
+    "a_draw_reads_the_buffer_behind_a_buffer_texture": (
+        texture(1, "GL_TEXTURE_BUFFER") + buffer(3, 64) +
+        "glTexBuffer(target = GL_TEXTURE_BUFFER, internalformat = GL_RGBA32F, buffer = 3)\n" + DRAW,
+        "a 1 64 buffer|w 1 0 64|d 1"),
+    "a_clear_of_stencil_writes_stencil_alone": (
+        RENDERBUFFER.format("GL_STENCIL_INDEX8", "GL_STENCIL_ATTACHMENT") + "glClear(mask = GL_COLOR_BUFFER_BIT | GL_DEPTH_BUFFER_BIT)\n" +
+        SWAP + "glClear(mask = GL_STENCIL_BUFFER_BIT)\nglClearBufferiv(buffer = GL_STENCIL, drawbuffer = 0, value = &0)\n",
+        "a 1 16 texture 4x4 GL_STENCIL_INDEX8|f|t 1|t 1"),
+    "an_indirect_dispatch_reads_its_buffer": (
+        buffer(3, 64) + "glBindBuffer(target = GL_DISPATCH_INDIRECT_BUFFER, buffer = 3)\nglDispatchComputeIndirect(indirect = 0)\n",
+        "a 1 64 buffer|w 1 0 64|d 1"),
+    "a_copy_of_a_renderbuffer_is_not_of_the_texture_of_its_name": (
+        texture() + image(0, "GL_RGBA8", 4, 4) + texture(2) + image(0, "GL_RGBA8", 2, 2) +
+        RENDERBUFFER.format("GL_RGBA8", "GL_COLOR_ATTACHMENT0") +
+        "glCopyImageSubData(srcName = 1, srcTarget = GL_RENDERBUFFER, srcLevel = 0, srcX = 0, srcY = 0, srcZ = 0, dstName = 2, "
+        "dstTarget = GL_TEXTURE_2D, dstLevel = 0, dstX = 0, dstY = 0, dstZ = 0, srcWidth = 2, srcHeight = 2, srcDepth = 1)\n",
+        "a 1 64 texture 4x4 GL_RGBA8|a 2 16 texture 2x2 GL_RGBA8|w 2 0 16|d 1|t 2"),
+    "a_dispatch_writes_its_storage": (
+        buffer(3, 64) + "glBindBufferBase(target = GL_SHADER_STORAGE_BUFFER, index = 1, buffer = 3)\n" + DISPATCH,
+        "a 1 64 buffer|w 1 0 64|d 1|t 1"),
+    "a_dispatch_writes_its_images": (
+        texture() + image(0, "GL_RGBA8", 4, 4) + "glBindTexture(target = GL_TEXTURE_2D, texture = 0)\n"
+        "glBindImageTexture(unit = 1, texture = 1, level = 0, layered = GL_FALSE, layer = 0, access = GL_WRITE_ONLY, format = GL_RGBA8)\n"
+        + DISPATCH,
+        "a 1 64 texture 4x4 GL_RGBA8|w 1 0 64|d 1|t 1"),
+    "pixels_are_read_into_the_pack_buffer": (
+        buffer(3, 64) + RENDERBUFFER.format("GL_RGBA8", "GL_COLOR_ATTACHMENT0") +
+        "glBindBuffer(target = GL_PIXEL_PACK_BUFFER, buffer = 3)\n"
+        "glReadPixels(x = 0, y = 0, width = 4, height = 4, format = GL_RGBA, type = GL_UNSIGNED_BYTE, pixels = NULL)\n",
+        "a 1 64 buffer|w 1 0 64|a 2 64 texture 4x4 GL_RGBA8|d 2|t 1"),
 }
 
 
