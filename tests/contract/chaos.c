@@ -81,11 +81,47 @@ void chaos_kill_device(unsigned number)
     open_device(number);
 }
 
+// Whose operations are in the paging buffer that goes out.
+static unsigned whose(uint64_t fence)
+{
+    const struct ferry_vm_sched *sched = &chaos.world->manager->sched;
+    unsigned devices = 0;
+    for (uint64_t at = sched->built_first; at < sched->built_end; at++) {
+        const struct ferry_vm_operation *operation =
+            ferry_vm_operation_at(sched, sched->built_order[at % sched->capacity]);
+        bool in_it = operation->first_fence != 0 && operation->first_fence <= fence && operation->fence >= fence;
+        for (unsigned number = 0; number < DEVICES && in_it && operation->device; number++)
+            devices |= (unsigned)(operation->device->handle == chaos.devices[number].device) << number;
+    }
+    // What is being built has no end yet.
+    const struct ferry_vm_operation *current = sched->current ? ferry_vm_operation_at(sched, sched->current) : NULL;
+    for (unsigned number = 0; number < DEVICES && current && current->device && current->begun; number++)
+        devices |= (unsigned)(current->device->handle == chaos.devices[number].device) << number;
+    return devices;
+}
+
+static NTSTATUS (*submit_below)(HANDLE adapter, const DXGKARG_SUBMITCOMMAND *argument);
+static NTSTATUS look_who_faults(HANDLE adapter, const DXGKARG_SUBMITCOMMAND *argument)
+{
+    unsigned before = chaos.world ? chaos.world->knobs->fault_paging : 0;
+    unsigned devices = before && argument->Flags.Paging ? whose(chaos.world->manager->sched.nodes[0].submitted) : 0;
+    NTSTATUS status = submit_below(adapter, argument);
+    if (chaos.world && chaos.world->knobs->fault_paging < before) {
+        bool several = (devices & (devices - 1)) != 0;
+        chaos.shared += several;
+        chaos.may_lose |= several ? 0 : devices;
+    }
+    return status;
+}
+
 static void kill_those_in_error(void)
 {
     for (unsigned number = 0; number < DEVICES; number++) {
         if (!chaos_in_error(number))
             continue;
+        // A fault in a buffer that devices share costs none of them anything.
+        CHECK(chaos.hangs || chaos.resets || (chaos.may_lose & 1u << number) != 0);
+        chaos.may_lose &= ~(1u << number);
         chaos.killed++;
         chaos_kill_device(number);
     }
@@ -150,6 +186,8 @@ static void begin(uint64_t seed)
     options.manager.turn_cycles = (uint64_t[]){1, 500, 20000, 0}[chaos_pick(4)];
     chaos.world = world_open(&options);
     spy.keep = false;
+    submit_below = spy.table.DxgkDdiSubmitCommand;
+    spy.table.DxgkDdiSubmitCommand = look_who_faults;
     OKAY(ferry_vidmm_destroy_device(chaos.world->manager, chaos.world->device));
     chaos.world->knobs->delay = (unsigned[]){0, 2, 6, 14}[chaos_pick(4)];
     chaos.discards = chaos_pick(3) > 0;
@@ -198,10 +236,11 @@ void chaos_run(uint64_t seed, unsigned steps)
     }
     look_at_all();
     struct ferry_vidmm_statistics statistics = world_statistics(chaos.world);
-    printf("  %llu: jobs %u refused %u evictions %llu moved %llu renames %llu; buffers that faulted %llu, killed %u\n",
+    printf("  %llu: jobs %u refused %u evictions %llu moved %llu renames %llu; buffers that faulted %llu, of several "
+           "%u, killed %u\n",
            (unsigned long long)seed, chaos.jobs, chaos.refused, (unsigned long long)statistics.evictions,
            (unsigned long long)statistics.bytes_moved, (unsigned long long)statistics.renames,
-           (unsigned long long)statistics.faulted_paging_buffers, chaos.killed);
+           (unsigned long long)statistics.faulted_paging_buffers, chaos.shared, chaos.killed);
     fflush(stdout);
     while (chaos.live)
         chaos_destroy(&chaos.all[0]);

@@ -36,6 +36,7 @@ extern struct chaos {
     struct program devices[DEVICES];
     D3DKMT_HANDLE processes[2];
     bool discards, resets, kills, faults, hangs;
+    unsigned may_lose, shared; // devices that were alone in a buffer that faulted; such buffers of several
     unsigned jobs, refused, killed;
 } chaos;
 
