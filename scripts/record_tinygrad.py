@@ -11,6 +11,7 @@ zeros, so a program must not decide by its results. Needs the tinygrad of script
 pip install --require-hashes -r scripts/requirements-tinygrad.txt"""
 import gzip
 import io
+import itertools
 import os
 import re
 import runpy
@@ -29,8 +30,8 @@ class Trace:
         # A pipe or a device is written as it is, and what the shell has opened: a file of that name is another.
         self.beside = not is_special(path)
         self.older = self.beside and os.path.exists(self.path) and os.path.getsize(self.path) > 0
-        self.written = f"{self.path}.{os.getpid()}.part" if self.beside else path
-        self.raw = open(self.written, "xb" if self.beside else "wb")
+        self.written = path
+        self.raw = self.open_beside() if self.beside else open(path, "wb")
         if path.endswith(".gz"):
             packed = gzip.GzipFile(filename=os.path.basename(path), mode="wb", fileobj=self.raw)
         else:
@@ -38,6 +39,15 @@ class Trace:
         self.file = io.TextIOWrapper(packed, encoding="ascii")
         self.buffers = self.kernels = self.frames = self.bytes = self.living = self.most = self.kept_back = 0
         self.over = False
+
+    def open_beside(self):
+        # In a container the next run has the number of the one that was killed, and so has another's container.
+        for number in itertools.count():
+            self.written = f"{self.path}.{os.getpid()}{f'-{number}' if number else ''}.part"
+            try:
+                return open(self.written, "xb")
+            except FileExistsError:
+                continue
 
     def put(self, *words):
         if not self.over:

@@ -54,6 +54,16 @@ played = subprocess.run([ROOT / "build/ferry", "policy", trace, "--vram", "0.8W"
                         check=False)
 check(played.returncode == 0 and "furthest" in played.stdout, "the_trace_can_be_played", played)
 
+# What a killed run left, by the next one's own process number.
+begin = 'echo left > "$0.$$.part" && exec "$@"'
+done = subprocess.run(["sh", "-c", begin, trace, PYTHON, RECORDER, trace, PROGRAM, "hello"], capture_output=True, text=True, timeout=300,
+                      check=False, env={**os.environ, "PYTHONPATH": str(ROOT / "build/tinygrad"), "XDG_CACHE_HOME": str(folder / "cache")})
+left = list(folder.glob("small.memtrace.gz.*part"))
+check(done.returncode == 0 and [line.split() for line in gzip.open(trace, "rt")] == events
+      and [path.read_text() for path in left] == ["left\n"], "what_a_killed_run_left_is_in_nobodys_way", (done, left))
+for path in left:
+    path.unlink()
+
 done = record("--unit", "token", trace, PROGRAM, "hello")
 said = subprocess.run([ROOT / "build/ferry", "policy", trace, "--vram", "0.8W", "--policy", "ours"], capture_output=True, text=True,
                       check=False)
