@@ -124,6 +124,41 @@ def a_recorded_game():
     check(len(lines) == 5 and all(n in words for n in runs) and "neverball" in words, "svg_has_a_line_a_policy", words)
 
 
+def points_of(frames, most):
+    """Where the picture's lines belong: the worst of the frames of each of 500 points, or a point a frame."""
+    count = min(len(frames), 500)
+    worst = [max(frames[len(frames) * i // count:len(frames) * (i + 1) // count]) for i in range(count)]
+    return [(92 + (i + 0.5) / count * 1000, 200 * (1 - min(1, bytes_ / most))) for i, bytes_ in enumerate(worst)]
+
+
+def the_lines_of_the_picture():
+    """Each is its policy's bytes a frame by the second implementation, in the colour that the legend says."""
+    trace, picture, told = folder / "lines.memtrace", folder / "lines.svg", []
+    print(f"FERRY_SEED={SEED}")
+    chance = random.Random(SEED)
+    for length in (40, 777):
+        text = random_trace(chance, 40) if length == 40 else "".join(
+            f"a {i} {PAGE * (i % 5 + 1)} buffer\nw {i} 0 9\n" for i in range(1, 31)) + "".join(
+            "d 1\n" + f"d {chance.randint(1, 30)}\n" * chance.randint(1, 3) + "f\n" for _ in range(length))
+        trace.write_text(text)
+        done = ferry(trace, "--vram", "160K", "--policy", "lru,two-frames,furthest", "--svg", picture, "--no-advice", "--quiet")
+        worlds = {name: World(text, 40, leaves) for name, leaves in LEAVES.items()}
+        most = max(4096, *(bytes_ for world in worlds.values() for bytes_ in world.frames[3:]))
+        flat = [e for e in ET.parse(picture).getroot().iter()]
+        top = next(float(re.match(r"M92 ([\d.]+)h1000", e.get("d"))[1]) for e in flat if "h1000" in e.get("d", "")) - 200.5
+        legend = {text.text: path.get("stroke") for path, text in zip(flat, flat[1:]) if path.get("d", "").endswith("h22")}
+        lines = {e[0].text.split(":")[0]: e for e in flat if e.tag.endswith("polyline")}
+        if list(legend) != list(worlds) or set(lines) != set(worlds) or len(set(legend.values())) != 3:
+            told.append((length, done, legend, list(lines)))
+        for name, line in lines.items():
+            drawn = [tuple(map(float, point.split(","))) for point in line.get("points").split()]
+            want = [(x, top + y) for x, y in points_of(worlds[name].frames, most)]
+            if line.get("stroke") != legend[name] or len(drawn) != len(want) or len({y for _, y in drawn}) < 3 or any(
+                    abs(a - b) > 0.06 for one, other in zip(drawn, want) for a, b in zip(one, other)):
+                told.append((length, name, line.get("stroke"), legend, drawn[:8], want[:8]))
+    check(not told, "each_line_is_its_policys_in_its_colour", told[:1])
+
+
 def a_sweep():
     """Each point of the curve is a run that can be made alone, drawn where it belongs; too small is said, not left out."""
     trace, table, picture, path = (folder / f"sweep.{end}" for end in ("memtrace", "csv", "svg", "json"))
@@ -179,6 +214,7 @@ the_same_as_a_second_implementation()
 the_manager_agrees_where_nothing_leaves()
 what_a_frame_needs()
 a_recorded_game()
+the_lines_of_the_picture()
 a_sweep()
 several_programs()
 sys.exit(end())
