@@ -264,6 +264,30 @@ def what_costs_most():
     check(not told, "what_costs_most_is_found_by_leaving_each_out", told)
 
 
+def the_costliest_of_a_second_program():
+    """It is named with its own program's name, number and line, whichever program comes first."""
+    trace, small = folder / "large.memtrace", folder / "beside.memtrace"
+    trace.write_text("".join(f"a {i} {size * PAGE} buffer\nw {i} 0 9\n" for i, size in ((1, 3), (2, 3), (3, 3), (4, 3), (5, 6)))
+                     + "d 1 5\nd 2 5\nd 3 5\nd 4 5\nf\n" * 20)
+    small.write_text(f"a 1 {PAGE} buffer\n" + "d 1\nf\n" * 20)
+    for traces in ((trace, small), (small, trace)):
+        last = ferry(*traces, "--vram", "52K", "--policy", "ours", "--quiet").stdout.splitlines()[-1]
+        check("; without allocation 5 of large.memtrace (buffer, line 9) it would be " in last,
+              f"the_costliest_is_told_of_its_program_{'first' if traces[0] == trace else 'second'}", last)
+
+
+def the_largest_are_left_out_too():
+    """Of so many that not all are tried, half the tries go to those that come in most, half to the largest: the target that every
+    job names is never paged, and is what is in the way."""
+    trace, path = folder / "many.memtrace", folder / "many.json"
+    trace.write_text("".join(f"a {i} {2 * PAGE} buffer\nw {i} 0 9\n" for i in range(1, 41)) + f"a 41 {12 * PAGE} buffer\nw 41 0 9\n"
+                     + ("".join(f"d {i} 41\n" for i in range(1, 41)) + "f\n") * 600)
+    done = ferry(trace, "--vram", "320K", "--policy", "ours", "--quiet", "--json", path)
+    advice = json.loads(path.read_text())["advice"][0]
+    check(advice["left_out"] < advice["may_be_left_out"] == 41 and "without allocation 41 of " in done.stdout
+          and advice["costliest_saves_per_frame"] == advice["bytes_per_frame"] > 0, "the_largest_are_left_out_too", (advice, done.stdout))
+
+
 def every_size(trace, least, most):
     """The manager at every size there is: whether it pages after the warm-up."""
     path = folder / "every.json"
@@ -411,6 +435,8 @@ what_is_paged()
 what_was_driven_out_and_comes_back()
 what_comes_behind_the_last_frame()
 what_costs_most()
+the_costliest_of_a_second_program()
+the_largest_are_left_out_too()
 the_knee_of_the_curve()
 curves_that_rise_again()
 what_a_frame_is()
