@@ -344,9 +344,9 @@ def terminal():
         check(os.WIFSIGNALED(status) and os.WTERMSIG(status) == number and output.rstrip().endswith("\x1b[0m\x1b[?25h"),
               f"terminal_is_restored_by_{name}", repr(output[-80:]))
     status, output = in_terminal(arguments, environment={"NO_COLOR": "1"})
-    check(status == 0 and "\x1b" not in output, "terminal_without_colour_gets_lines")
+    check(status == 0 and "\x1b" not in output, "terminal_without_colour_gets_lines", (status, output[-300:]))
     status, output = in_terminal(arguments, environment={"TERM": "dumb"})
-    check(status == 0 and "\x1b" not in output, "dumb_terminal_gets_lines")
+    check(status == 0 and "\x1b" not in output, "dumb_terminal_gets_lines", (status, output[-300:]))
     status, output = in_terminal(arguments, environment=slow | {"LANG": "C", "LC_ALL": "C", "COLORTERM": ""}, size=(24, 80))
     picture = output[:output.rfind("\x1b[?25h")]
     lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", picture).replace("\r", "").split("\n")
