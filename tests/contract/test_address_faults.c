@@ -185,6 +185,35 @@ static void who_comes_shares_a_buffer_with_who_leaves(void **state)
     }
 }
 
+// What does not fit into that buffer is not with the device before it is over: if it faults, the rest would be written
+// where addresses still lead.
+static void who_comes_goes_on_when_who_leaves_is_gone(void **state)
+{
+    (void)state;
+    struct world *world = begin(512, 1024);
+    D3DKMT_HANDLE one = world_create(world, PAGES(300), CPU | DXGK_ALLOC_FLAG_PERMANENT_SYSMEM),
+                  other = world_create(world, PAGES(300), CPU);
+    map(world, one, 0, 300);
+    world_write(world, one, 1);
+    world_write(world, other, 2);
+    world_require(world, one);
+    assert_int_equal(world_evict(world, one), FERRY_OK);
+    struct ferry_vidmm_statistics before = world_statistics(world);
+    world->knobs->delay = 1;
+    world->knobs->hold_paging = true;
+    assert_int_equal(world_resident(world, &other, 1), FERRY_PENDING);
+    for (unsigned i = 0; i < 20; i++)
+        ferry_vidmm_poll(world->manager, true);
+    assert_int_equal(world_statistics(world).evictions - before.evictions, 1);
+    assert_int_equal(world_statistics(world).paging_buffers - before.paging_buffers, 1);
+    world->knobs->fault_addresses = 1;
+    world->knobs->hold_paging = false;
+    world_require(world, other);
+    assert_true(world_statistics(world).paging_buffers - before.paging_buffers >= 3);
+    world_check_gpu(world, other, 2);
+    world_close(world);
+}
+
 // Nothing that is to be forgotten is given up quietly, however often its buffer faults.
 static void addresses_that_cannot_be_changed_are_a_critical_stop(void **state)
 {
@@ -359,6 +388,7 @@ int main(void)
         cmocka_unit_test(a_job_waits_for_its_addresses_whatever_came_after_them),
         cmocka_unit_test(addresses_of_one_do_not_wait_for_a_job_of_another),
         cmocka_unit_test(who_comes_shares_a_buffer_with_who_leaves),
+        cmocka_unit_test(who_comes_goes_on_when_who_leaves_is_gone),
         cmocka_unit_test(addresses_that_cannot_be_changed_are_a_critical_stop),
         cmocka_unit_test(what_is_to_be_forgotten_is_forgotten_though_its_buffer_faults),
         cmocka_unit_test(random_programs_see_nothing_of_faults_of_their_tables),
