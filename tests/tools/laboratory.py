@@ -49,7 +49,8 @@ def mix(x):
 class World:
     """One policy on one trace; who leaves is asked of `leaves`, which sees everything."""
 
-    def __init__(self, text, pages, leaves):
+    def __init__(self, text, pages, leaves, places=None):
+        # places: of each creation in its own trace, where several were put together.
         self.events = [line.split() for line in text.splitlines()]
         self.pages, self.leaves = pages, leaves
         self.in_ = self.out = self.uploaded = self.filled = self.evictions = self.paged = 0
@@ -67,7 +68,7 @@ class World:
             self.number.append(list(dict.fromkeys(ids)))
             if event[0] == "t":
                 targets.add(ids[0])
-        self.permanent = {n for n in range(made) if n not in targets and mix(1 ^ mix(n)) % 2 == 0}
+        self.permanent = {n for n in range(made) if n not in targets and mix(1 ^ mix(places[n] if places else n)) % 2 == 0}
         self.jobs = [self.number[i] for i, event in enumerate(self.events) if event[0] in "dt"]
         self.play()
 
@@ -192,6 +193,24 @@ def same(world, run):
     return {"bytes_in": world.in_, "bytes_uploaded": world.uploaded, "bytes_out": world.out, "bytes_filled": world.filled,
             "evictions": world.evictions, "worst_frame_bytes": frames[-1],
             "percentile_99_frame_bytes": frames[(len(frames) - 1) * 99 // 100]}.items() <= run.items()
+
+
+def put_together(first, second):
+    """Two programs' traces as one, in turn, each up to its next job or end of frame, where the first one's frames count as long as it
+    plays; and the place of each creation in its own trace."""
+    left, lines, places, made, turn = [first.splitlines(), second.splitlines()], [], [], [0, 0], 0
+    while left[0] or left[1]:
+        turn = turn if left[turn] else 1 - turn
+        leads = turn == 0 or not left[0]
+        words = left[turn].pop(0).split()
+        if words[0] == "a":
+            places.append(made[turn])
+            made[turn] += 1
+        ids = [f"{turn}.{i}" for i in (words[1:] if words[0] == "d" else words[1:2] if words[0] != "f" else [])]
+        if words[0] != "f" or leads:
+            lines.append(" ".join([words[0], *ids, *(words[2:] if words[0] not in "df" else [])]))
+        turn = 1 - turn if words[0] in "dtf" else turn
+    return "\n".join(lines) + "\n", places
 
 
 def after_warm_up(world):

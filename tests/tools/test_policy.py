@@ -13,7 +13,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path.cwd() / "tests/tools"))
 from laboratory import (  # noqa: E402
-    LEAVES, NEVERBALL, PAGE, SEED, after_warm_up, check, end, ferry, figures, folder, ours, random_trace, same, size_text, World)
+    LEAVES, NEVERBALL, PAGE, SEED, after_warm_up, check, end, ferry, figures, folder, ours, put_together, random_trace, same,
+    size_text, World)
 
 
 def the_same_as_a_second_implementation():
@@ -208,6 +209,24 @@ def several_programs():
     check(heavy[0] < alike[0] and heavy[1] > alike[1] and all(sum(r["programs_bytes_in"]) <= r["bytes_in"] for r in runs[0]),
           "who_has_more_weight_pages_less", runs)
     check(runs[0][1] == {**runs[1][1], "seconds": runs[0][1]["seconds"]}, "policies_know_no_weights", runs)
+    # Whoever protects nobody plays two programs as if they were one.
+    print(f"FERRY_SEED={SEED}")
+    chance, wrong, cases = random.Random(SEED), [], 0
+    while cases < 10:
+        traces, texts = [folder / "first.memtrace", folder / "second.memtrace"], [random_trace(chance, chance.randint(4, 20)) for _ in "12"]
+        for trace, text in zip(traces, texts):
+            trace.write_text(text)
+        pages, path = chance.randint(26, 60), folder / "pair.json"
+        done = ferry(*traces, "--vram", f"{4 * pages}K", "--policy", ",".join(LEAVES), "--quiet", "--json", path)
+        if done.returncode == 3:  # A job that is larger.
+            continue
+        cases += 1
+        both, places = put_together(*texts)
+        for run in json.loads(path.read_text())["runs"] if done.returncode == 0 else [done]:
+            world = World(both, pages, LEAVES[run["policy"]], places) if done.returncode == 0 else None
+            if not world or not same(world, run):
+                wrong.append((run, vars(world) if world else "", texts))
+    check(not wrong, "two_programs_page_as_one_where_nobody_is_protected", wrong[:1])
 
 
 the_same_as_a_second_implementation()
