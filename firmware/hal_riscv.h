@@ -53,6 +53,9 @@ static inline const uint32_t *hal_command(uint32_t at)
     return (const uint32_t *)(HAL_COMMAND_RAM + at);
 }
 
+// A step with nothing to do may look again until there is something.
+#define HAL_STAYS 1
+
 // Nothing is read of a slot before it was claimed.
 static inline void hal_arrived(void)
 {
