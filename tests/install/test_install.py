@@ -317,6 +317,31 @@ def another_release_keeps_its_links(folder):
     assert (libraries / "libferry.so").read_bytes() == b"newer"
 
 
+def what_was_a_link_is_replaced_not_written_through(folder):
+    tree = Installed(folder)
+    theirs = Path(folder, "theirs")
+    theirs.write_text("theirs")
+    pages = [tree.at / name for name in ("lib/pkgconfig/ferry.pc", "share/man/man1/ferry.1", "share/man/man7/libferry.7")]
+    for page in pages:
+        page.unlink()
+        page.symlink_to(theirs)
+    make(f"DESTDIR={tree.root}", "install")
+    assert theirs.read_text() == "theirs" and not any(page.is_symlink() for page in pages)
+
+
+def what_depends_on_the_machine_can_stand_elsewhere(folder):
+    for given, told in (("/opt/x/machine", "${prefix}/machine"), ("/machine", "/machine"), ("/opt/x", "${prefix}")):
+        make(f"DESTDIR={folder}", "prefix=/opt/x", f"exec_prefix={given}", "install")
+        text = Path(f"{folder}{given}/lib/pkgconfig/ferry.pc").read_text()
+        assert f"\nexec_prefix={told}\n" in text, text
+
+
+def the_shared_library_is_bound_when_it_is_loaded():
+    """Its tables of addresses are filled at once, and read-only after that."""
+    said = run("readelf", "-ldW", f"{common().at}/lib/libferry.so")
+    assert "GNU_RELRO" in said and re.search(r"\(FLAGS(_1)?\).*\b(BIND_)?NOW\b", said), said
+
+
 def somebody_else():
     """Words before a command that make it another user's, who may read everything; none where the system does not let us."""
     words = ["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups", "--inh-caps", "+dac_read_search",
@@ -381,6 +406,8 @@ CASES = [exactly_these_files_are_installed, folders_can_be_entered_whatever_the_
          a_verilated_runtime_beside_it_is_another_one, the_tool_runs_from_its_new_place, pkg_config_tells_of_other_places,
          installing_again_changes_nothing_and_uninstalling_leaves_what_is_not_ours,
          uninstalling_takes_the_folders_that_the_install_made_and_no_others, another_release_keeps_its_links,
+         what_was_a_link_is_replaced_not_written_through,
+         what_depends_on_the_machine_can_stand_elsewhere, the_shared_library_is_bound_when_it_is_loaded,
          installing_writes_nothing_here,
          places_are_given_whole, what_is_not_built_is_built_first, manual_pages_are_clean, the_tools_page_has_what_the_tool_has,
          the_librarys_page_names_calls_that_are_there]
