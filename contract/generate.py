@@ -24,10 +24,10 @@ ENUMS = ("address_kind", "opcode", "fault_kind", "buffer_status", "firmware_stat
          "forget_scope")
 MAPS = ("bar0", "core", "packet_nop", "packet_copy", "packet_copy_pages", "packet_fill", "packet_read", "packet_write",
         "packet_map_aperture", "packet_unmap_aperture", "packet_fence", "packet_discard", "packet_root",
-        "packet_forget", "ring_entry", "fence_record",
+        "packet_forget", "packet_copy_rectangle", "ring_entry", "fence_record",
         "fault_record", "write_tag", "aperture_entry", "table_entry", "tunnel_frame", "config_space")
 # Registers that many packets share: their fields are written once, under the type's own name.
-SHARED_TYPES = ("packet_header", "packet_places")
+SHARED_TYPES = ("packet_header", "packet_places", "packet_layout")
 # Width of an offset into the map, as a Verilog literal.
 OFFSET_BITS = {"bar0": 16, "core": 12, "config_space": 12}
 REGISTER_MAPS = ("bar0", "core", "config_space")

@@ -36,6 +36,8 @@ static const struct shape shapes[] = {
     [FERRY_OPCODE_DISCARD] = {WORDS(DISCARD), 0, 1, 0, 0, 0},
     [FERRY_OPCODE_ROOT] = {WORDS(ROOT), 0, 1, 0, 0, DESTINATION_KIND | FERRY_PACKET_PLACES_SNOOP_MASK},
     [FERRY_OPCODE_FORGET] = {WORDS(FORGET), 0, 1, 0, 0, 0},
+    [FERRY_OPCODE_COPY_RECTANGLE] = {WORDS(COPY_RECTANGLE), 0, 0, 0, UNORDERED | PROTECTED,
+                                     SOURCE_KIND | DESTINATION_KIND},
 };
 
 void ferry_check_limits(struct ferry_limits *limits, const struct ferry_ring *ring)
@@ -48,7 +50,7 @@ void ferry_check_limits(struct ferry_limits *limits, const struct ferry_ring *ri
     limits->protect_limit_low = hal_read(FERRY_CORE_PROTECT_LIMIT_LOW);
     limits->protect_limit_high = hal_read(FERRY_CORE_PROTECT_LIMIT_HIGH);
     limits->aperture_pages = hal_read(FERRY_CORE_APERTURE_PAGES);
-    limits->page_tables = hal_read(FERRY_CORE_CAPABILITIES) & FERRY_BAR0_CAPABILITIES_PAGE_TABLES_MASK;
+    limits->capabilities = hal_read(FERRY_CORE_CAPABILITIES);
 }
 
 static uint64_t pair(uint32_t low, uint32_t high)
@@ -130,14 +132,15 @@ static bool forget_holds(const volatile uint32_t *packet)
 }
 
 // Reserved bits and the ranges of single fields. Pages are checked by the hardware that reads them.
-static bool fields_hold(const volatile uint32_t *packet, uint32_t header, uint32_t places, const struct shape *shape)
+static bool fields_hold(const volatile uint32_t *packet, uint32_t header, uint32_t places, const struct shape *shape,
+                        uint32_t mistaken)
 {
     uint32_t opcode = FERRY_GET(FERRY_PACKET_HEADER_OPCODE, header);
     uint32_t header_fixed = UNORDERED | PROTECTED | FERRY_PACKET_HEADER_RESERVED_MASK;
 
     if ((header & header_fixed & ~(uint32_t)shape->header_free) || (places & ~(uint32_t)shape->places_free))
         return false;
-    if (shape->reserved_word && packet[3] != 0)
+    if (mistaken || (shape->reserved_word && packet[3] != 0))
         return false;
     if (shape->eight_bytes && packet[2] - 1 > 7)
         return false;
@@ -158,6 +161,44 @@ static bool fields_hold(const volatile uint32_t *packet, uint32_t header, uint32
     }
 }
 
+// One side of a rectangle: from where it begins, which range has told, the range that it takes, of tiles whole ones.
+// side: its pitch, and behind it its layout. Not 0: they break a rule. (No product, since the core does not multiply,
+// and no structs by value: the image is to be small.)
+static __attribute__((noinline)) uint32_t rectangle_side(const volatile uint32_t *packet, const volatile uint32_t *side,
+                                                         struct ferry_range *range)
+{
+    uint32_t pitch = side[0], word = side[1];
+    uint32_t x = FERRY_GET(FERRY_PACKET_LAYOUT_X, word), y = FERRY_GET(FERRY_PACKET_LAYOUT_Y, word);
+    uint32_t swizzle = FERRY_GET(FERRY_PACKET_LAYOUT_SWIZZLE, word);
+    uint32_t less = word & FERRY_PACKET_LAYOUT_SMALL_MASK ? 2 : 0;
+    // Bytes of a row of a tile, rows of one; without tiles each byte and row is one.
+    uint32_t x_log2 = 0, y_log2 = 0, mistaken = word;
+
+    if (swizzle != 0) {
+        x_log2 = 7 + swizzle - less;
+        y_log2 = 9 - swizzle - less;
+        mistaken = (word >> FERRY_PACKET_LAYOUT_RESERVED_SHIFT) | (x >> x_log2) | (y >> y_log2);
+    }
+
+    uint32_t log2 = x_log2 + y_log2, in_tile = (1u << log2) - 1;
+    uint32_t rows = (packet[FERRY_PACKET_COPY_RECTANGLE_LAST_ROW / 4] + y) >> y_log2;
+    uint32_t last = packet[FERRY_PACKET_COPY_RECTANGLE_ROW_BYTES / 4] + x - 1;
+    uint64_t step = (int32_t)pitch < 0 ? -pitch : pitch, more = 0;
+
+    mistaken |= ((uint32_t)range->address | pitch) & in_tile;
+    last = ((last >> x_log2) << log2) | in_tile;
+    for (; rows; rows >>= 1) {
+        if (rows & 1)
+            more += step;
+        step += step;
+    }
+    if ((int32_t)pitch < 0)
+        range->address -= more;
+    range->bytes = more + last + 1;
+    range->far = ((range->address + more + last) ^ range->address) >> 32;
+    return mistaken;
+}
+
 void ferry_check_sides(const volatile uint32_t *packet, uint32_t opcode, uint32_t places, struct ferry_sides *sides)
 {
     struct ferry_range *source = &sides->source, *destination = &sides->destination;
@@ -173,11 +214,22 @@ void ferry_check_sides(const volatile uint32_t *packet, uint32_t opcode, uint32_
     sides->has_source = false;
     sides->has_destination = true;
     sides->to_list = false;
+    sides->mistaken = 0;
+    source->far = false;
+    destination->far = false;
     switch (opcode) {
     case FERRY_OPCODE_COPY:
+    case FERRY_OPCODE_COPY_RECTANGLE:
         sides->has_source = true;
         source->address = long_at(packet, FERRY_PACKET_COPY_SOURCE);
         destination->address = long_at(packet, FERRY_PACKET_COPY_DESTINATION);
+        if (opcode == FERRY_OPCODE_COPY)
+            break;
+        sides->mistaken =
+            (packet[FERRY_PACKET_COPY_RECTANGLE_ROW_BYTES / 4] - 1) >> 23 |
+            packet[FERRY_PACKET_COPY_RECTANGLE_LAST_ROW / 4] >> 16 |
+            rectangle_side(packet, &packet[FERRY_PACKET_COPY_RECTANGLE_SOURCE_PITCH / 4], source) |
+            rectangle_side(packet, &packet[FERRY_PACKET_COPY_RECTANGLE_DESTINATION_PITCH / 4], destination);
         break;
     case FERRY_OPCODE_COPY_PAGES:
         sides->to_list = FERRY_GET(FERRY_PACKET_PLACES_LIST, places) == FERRY_LIST_SIDE_DESTINATION;
@@ -269,6 +321,8 @@ static bool range_holds(const struct ferry_range *range, const struct ferry_limi
     uint64_t last = range->address + range->bytes - 1;
     uint64_t limit;
 
+    if (range->far)
+        return false;
     switch (range->kind) {
     case FERRY_ADDRESS_KIND_LOCAL: limit = pair(limits->local_low, limits->local_high); break;
     case FERRY_ADDRESS_KIND_APERTURE: limit = (uint64_t)limits->aperture_pages * FERRY_PAGE; break;
@@ -311,6 +365,13 @@ static bool protection_holds(uint32_t header, const struct ferry_sides *sides, c
     return true;
 }
 
+static bool known(uint32_t opcode, uint32_t capabilities)
+{
+    if (opcode == FERRY_OPCODE_COPY_RECTANGLE)
+        return capabilities & FERRY_BAR0_CAPABILITIES_TILING_MASK;
+    return opcode < FERRY_OPCODE_ROOT || (capabilities & FERRY_BAR0_CAPABILITIES_PAGE_TABLES_MASK);
+}
+
 bool ferry_check_packet(const volatile uint32_t *packet, uint32_t left, const struct ferry_limits *limits,
                         struct ferry_fault *fault)
 {
@@ -322,7 +383,7 @@ bool ferry_check_packet(const volatile uint32_t *packet, uint32_t left, const st
 
     if (words < WORDS(NOP) || (words & 1) || words * 4 > left)
         return refuse(fault, FERRY_FAULT_KIND_PACKET_LENGTH);
-    if (opcode >= sizeof shapes / sizeof shapes[0] || (opcode >= FERRY_OPCODE_ROOT && !limits->page_tables))
+    if (opcode >= sizeof shapes / sizeof shapes[0] || !known(opcode, limits->capabilities))
         return refuse(fault, FERRY_FAULT_KIND_PACKET_OPCODE);
     if (opcode == FERRY_OPCODE_NOP)
         return true;
@@ -331,14 +392,16 @@ bool ferry_check_packet(const volatile uint32_t *packet, uint32_t left, const st
 
     if (words < shape->words || words != shape->words + (shape->page_list ? list_words(packet, opcode) : 0))
         return refuse(fault, FERRY_FAULT_KIND_PACKET_LENGTH);
-    if (!fields_hold(packet, header, places, shape))
-        return refuse(fault, FERRY_FAULT_KIND_PACKET_RESERVED);
+    bool page_tables = limits->capabilities & FERRY_BAR0_CAPABILITIES_PAGE_TABLES_MASK;
+
     ferry_check_sides(packet, opcode, places, &sides);
-    if (!kinds_hold(opcode, &sides, limits->page_tables, fault) ||
-        !rights_hold(header, opcode, &sides, limits->rights & (limits->page_tables ? ~0u : NO_TABLES), fault))
+    if (!fields_hold(packet, header, places, shape, sides.mistaken))
+        return refuse(fault, FERRY_FAULT_KIND_PACKET_RESERVED);
+    if (!kinds_hold(opcode, &sides, page_tables, fault) ||
+        !rights_hold(header, opcode, &sides, limits->rights & (page_tables ? ~0u : NO_TABLES), fault))
         return false;
     // Where there are tables a walk finds out.
-    if (opcode >= FERRY_OPCODE_ROOT)
+    if (opcode == FERRY_OPCODE_ROOT || opcode == FERRY_OPCODE_FORGET)
         return true;
     if (sides.has_source && !range_holds(&sides.source, limits))
         return refuse_range(fault, FERRY_FAULT_KIND_RANGE, &sides.source);

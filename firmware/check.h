@@ -15,7 +15,7 @@ struct ferry_limits {
     uint32_t protect_base_low, protect_base_high;
     uint32_t protect_limit_low, protect_limit_high;
     uint32_t aperture_pages;
-    bool page_tables; // There is a page-table unit.
+    uint32_t capabilities;
 };
 
 // A range that a packet names.
@@ -23,6 +23,7 @@ struct ferry_range {
     uint32_t kind, write;
     uint64_t address;
     uint64_t bytes;
+    bool far; // Of a rectangle, which must not: it goes over a multiple of 4 GiB.
 };
 
 // Both sides of a packet as far as it has them. The side that is a page list has an address kind but no range; when its
@@ -30,7 +31,8 @@ struct ferry_range {
 struct ferry_sides {
     struct ferry_range source, destination;
     bool has_source, has_destination;
-    bool to_list; // The destination is a page list.
+    bool to_list;      // The destination is a page list.
+    uint32_t mistaken; // Not 0: a rectangle's words break a rule.
 };
 
 // The packet's ranges, as far as it has them.

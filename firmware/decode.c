@@ -11,17 +11,19 @@ static uint32_t packet_offset(const struct ferry_flight *flight)
     return FERRY_GET(FERRY_CORE_SEQUENCE_PACKET_OFFSET, flight->sequence);
 }
 
-// The rest of the buffer is not done; why stands in flight->refusal but for the packet.
+// The rest of the buffer is not done; why stands in flight->fault but for the packet.
 static enum ferry_progress refuse_rest(struct ferry_flight *flight, const volatile uint32_t *packet)
 {
-    flight->refusal.header = packet[0];
-    flight->refusal.packet_offset = packet_offset(flight);
+    flight->fault.header = packet[0];
+    flight->fault.packet_offset = packet_offset(flight);
     return FERRY_DECODED;
 }
 
 void ferry_decode_stuck(struct ferry_flight *flight)
 {
-    flight->refusal = (struct ferry_fault){.kind = FERRY_FAULT_KIND_WATCHDOG};
+    if (flight->stopped)
+        return;
+    flight->fault = (struct ferry_fault){.kind = FERRY_FAULT_KIND_WATCHDOG};
     refuse_rest(flight, ferry_packet(flight, packet_offset(flight)));
 }
 
@@ -71,7 +73,7 @@ static enum ferry_progress change_table(struct ferry_flight *flight, const volat
     if (progress != FERRY_GOES_ON)
         return progress;
     hal_write(FERRY_CORE_PACKETS, 1);
-    return ferry_mmu_change(packet, list_at, unmap, &flight->refusal) ? FERRY_GOES_ON : refuse_rest(flight, packet);
+    return ferry_mmu_change(packet, list_at, unmap, &flight->fault) ? FERRY_GOES_ON : refuse_rest(flight, packet);
 }
 
 enum ferry_progress ferry_decode_left(struct ferry_flight *flight)
@@ -80,6 +82,10 @@ enum ferry_progress ferry_decode_left(struct ferry_flight *flight)
     uint32_t header = packet[0];
     uint32_t opcode = FERRY_GET(FERRY_PACKET_HEADER_OPCODE, header);
 
+    // The engine drops what follows.
+    if (flight->stopped)
+        return FERRY_DECODED;
+
     bool may_change = flight->plain_table_change && (hal_ring_read(flight->ring->registers, FERRY_CORE_RING_RIGHTS) &
                                                      FERRY_BAR0_RING_RIGHTS_APERTURE_UPDATE_MASK);
 
@@ -87,7 +93,7 @@ enum ferry_progress ferry_decode_left(struct ferry_flight *flight)
         struct ferry_limits limits;
 
         ferry_check_limits(&limits, flight->ring);
-        if (!ferry_check_packet(packet, flight->bytes - packet_offset(flight), &limits, &flight->refusal)) {
+        if (!ferry_check_packet(packet, flight->bytes - packet_offset(flight), &limits, &flight->fault)) {
             hal_write(FERRY_CORE_PACKETS, 1);
             return refuse_rest(flight, packet);
         }

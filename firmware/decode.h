@@ -11,7 +11,7 @@ enum ferry_progress {
     FERRY_DECODED, // Every packet was handed over, or the rest must not be.
 };
 
-// Takes the packet that the sequencer left, the one that flight->sequence names. A refusal is left in flight->refusal.
+// Takes the packet that the sequencer left, the one that flight->sequence names. A refusal is left in flight->fault.
 enum ferry_progress ferry_decode_left(struct ferry_flight *flight);
 
 // The same of the packet when the engine takes nothing more.

@@ -62,16 +62,17 @@ static bool of_tables(uint32_t kind)
 void ferry_faults_name(struct ferry_flight *flight, uint32_t what)
 {
     const uint32_t not_an_address = FERRY_PAGE - 1;
-    struct ferry_fault *fault = &flight->engine;
+    struct ferry_fault *fault = &flight->fault;
     uint32_t packet_offset = FERRY_GET(FERRY_CORE_ENGINE_FAULT_PACKET_OFFSET, what);
     const volatile uint32_t *packet = ferry_packet(flight, packet_offset);
     uint32_t header = packet[0];
     uint32_t opcode = FERRY_GET(FERRY_PACKET_HEADER_OPCODE, header);
     uint32_t kind = FERRY_GET(FERRY_CORE_ENGINE_FAULT_KIND, what);
     bool pages = opcode == FERRY_OPCODE_COPY_PAGES;
+    bool rectangle = opcode == FERRY_OPCODE_COPY_RECTANGLE;
     bool lost = kind == FERRY_FAULT_KIND_WATCHDOG;
     // Of a job that memory let down the first access is named: a read if it has one.
-    bool reads = pages || opcode == FERRY_OPCODE_COPY || opcode == FERRY_OPCODE_READ;
+    bool reads = pages || opcode == FERRY_OPCODE_COPY || opcode == FERRY_OPCODE_READ || rectangle;
     bool write = lost ? !reads : FERRY_GET(FERRY_CORE_ENGINE_FAULT_WRITE, what);
     struct ferry_sides sides;
 
@@ -93,6 +94,7 @@ void ferry_faults_name(struct ferry_flight *flight, uint32_t what)
         if (!(low & not_an_address) && !(high >> 20))
             low |= position & not_an_address;
     }
+    flight->stopped = true;
     *fault = (struct ferry_fault){
         .kind = kind,
         .address_kind = side->kind,
@@ -111,6 +113,9 @@ void ferry_faults_name(struct ferry_flight *flight, uint32_t what)
         fault->entry_low = hal_read(FERRY_CORE_ENGINE_FAULT_ENTRY_LOW);
         fault->entry_high = hal_read(FERRY_CORE_ENGINE_FAULT_ENTRY_HIGH);
     }
+    // The engine tells of the piece, not of the packet.
+    if (rectangle)
+        return;
     if (what & FERRY_CORE_ENGINE_FAULT_UP_TO_POSITION_MASK)
         fault->written = position - (uint32_t)base;
     else if (!lost)

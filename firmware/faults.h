@@ -14,7 +14,7 @@ bool ferry_faults_room(void);
 // POST_BUSY = 0.
 void ferry_faults_post(const struct ferry_flight *flight, const struct ferry_fault *fault);
 
-// Tells in flight->engine of the fault that the engine shows (what: ENGINE_FAULT), which is a job's of the flight. The
+// Tells in flight->fault of the fault that the engine shows (what: ENGINE_FAULT), which is a job's of the flight. The
 // engine names only a position: the packet and its page list, which are still in the slot, say which address that is.
 void ferry_faults_name(struct ferry_flight *flight, uint32_t what);
 

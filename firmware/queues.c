@@ -10,6 +10,9 @@
 #include "flight.h"
 #include "halt.h"
 
+// Small instead of fast: not run for a buffer that the sequencer takes whole.
+#define COLD __attribute__((cold))
+
 static struct ferry_flight flights[FERRY_SLOTS];
 static struct ferry_ring rings[FERRY_RINGS];
 
@@ -35,7 +38,7 @@ static struct {
     uint32_t ring_end; // FETCH_NEXT's ring field is below this.
 } queues;
 
-void ferry_queues_start(uint32_t slots, uint32_t ring_count, uint32_t slot_bytes_log2)
+COLD void ferry_queues_start(uint32_t slots, uint32_t ring_count, uint32_t slot_bytes_log2)
 {
     const uint32_t runs = FERRY_CORE_ENGINE_STATE_USER_RUNS_MASK | FERRY_CORE_ENGINE_STATE_PAGING_RUNS_MASK;
     uint32_t state = hal_read(FERRY_CORE_ENGINE_STATE);
@@ -84,7 +87,7 @@ static inline void look_at_stack(void) {}
 
 // --- What went wrong ------------------------------------------------------------------------------------------------
 
-static void take_engine_fault(void)
+static COLD void take_engine_fault(void)
 {
     uint32_t what = hal_read(FERRY_CORE_ENGINE_FAULT);
     uint32_t slot = FERRY_GET(FERRY_CORE_ENGINE_FAULT_SLOT, what);
@@ -98,28 +101,24 @@ static void take_engine_fault(void)
                      offset < flight->bytes,
                  FERRY_HALT_FAULT_KIND, what);
     // Later jobs of the slot are dropped by the engine, so the first fault is the one that counts.
-    if (flight->engine.kind == FERRY_FAULT_KIND_NONE)
+    if (!flight->stopped)
         ferry_faults_name(flight, what);
     hal_write(FERRY_CORE_ENGINE_FAULT, FERRY_CORE_ENGINE_FAULT_VALID_MASK);
 }
 
 // What becomes of a buffer whose jobs are all done, and the fault to report; in the order in which packets came to
 // grief.
-static uint32_t outcome(struct ferry_flight *flight)
+static COLD uint32_t outcome(struct ferry_flight *flight)
 {
-    if (flight->engine.kind != FERRY_FAULT_KIND_NONE) {
-        flight->refusal = flight->engine;
-        return FERRY_BUFFER_STATUS_FAULTED;
-    }
-    if (hal_read(FERRY_CORE_ABORTED) & 1u << ferry_slot(flight)) {
-        flight->refusal = (struct ferry_fault){.kind = FERRY_FAULT_KIND_ENGINE_RESET};
+    if (!flight->stopped && (hal_read(FERRY_CORE_ABORTED) & 1u << ferry_slot(flight))) {
+        flight->fault = (struct ferry_fault){.kind = FERRY_FAULT_KIND_ENGINE_RESET};
         return FERRY_BUFFER_STATUS_ABORTED;
     }
-    return flight->refusal.kind != FERRY_FAULT_KIND_NONE ? FERRY_BUFFER_STATUS_FAULTED : FERRY_BUFFER_STATUS_SUCCESS;
+    return flight->fault.kind != FERRY_FAULT_KIND_NONE ? FERRY_BUFFER_STATUS_FAULTED : FERRY_BUFFER_STATUS_SUCCESS;
 }
 
 // Tells the host what went wrong with the buffer, once the fault log has room, and lets it end.
-static void end_with_fault(uint32_t slot)
+static COLD void end_with_fault(uint32_t slot)
 {
     struct ferry_flight *flight = queues.flight_of[slot];
 
@@ -129,14 +128,14 @@ static void end_with_fault(uint32_t slot)
     uint32_t status = outcome(flight);
 
     if (status != FERRY_BUFFER_STATUS_SUCCESS)
-        ferry_faults_post(flight, &flight->refusal);
+        ferry_faults_post(flight, &flight->fault);
     hal_write(FERRY_CORE_FINISH_STATUS, status);
 }
 
 // --- What is to be decoded ------------------------------------------------------------------------------------------
 
 // Where the fetch of the buffer failed. Of an entry that could not be read nothing is known but its place.
-static void find_unfetched(const struct ferry_flight *flight, struct ferry_fault *fault)
+static COLD void find_unfetched(const struct ferry_flight *flight, struct ferry_fault *fault)
 {
     uint32_t low, high, more = 0;
 
@@ -160,17 +159,17 @@ static void find_unfetched(const struct ferry_flight *flight, struct ferry_fault
 }
 
 // Tells a buffer that could not be fetched from a broken rule of the hardware.
-static __attribute__((noinline)) void look_into_claim(struct ferry_flight *flight)
+static COLD __attribute__((noinline)) void look_into_claim(struct ferry_flight *flight)
 {
     uint32_t next = flight->claim;
 
     ferry_assert((next & FERRY_CORE_FETCH_NEXT_RING_MASK) < queues.ring_end, FERRY_HALT_RING, next);
     ferry_assert(next & FERRY_CORE_FETCH_NEXT_FAULT_MASK, FERRY_HALT_BUFFER_BYTES, flight->bytes);
-    flight->refusal = (struct ferry_fault){
+    flight->fault = (struct ferry_fault){
         .kind = FERRY_GET(FERRY_CORE_FETCH_NEXT_FAULT, next),
         .address_kind = FERRY_ADDRESS_KIND_SYSTEM,
     };
-    find_unfetched(flight, &flight->refusal);
+    find_unfetched(flight, &flight->fault);
 }
 
 // Only one that rests is started: nobody claims while another buffer is sequenced.
@@ -216,8 +215,8 @@ static inline struct ferry_flight *claim(uint32_t next)
     flight->ring = ring;
     flight->sequence = sequence;
     flight->waits_for_ring = false;
-    flight->engine.kind = FERRY_FAULT_KIND_NONE;
-    flight->refusal.kind = FERRY_FAULT_KIND_NONE;
+    flight->stopped = false;
+    flight->fault.kind = FERRY_FAULT_KIND_NONE;
     if (broken)
         look_into_claim(flight);
     return flight;
@@ -238,7 +237,7 @@ static __attribute__((noinline)) bool room_comes(void)
 }
 
 // The sequencer is to make way, for the paging ring or since the engine takes nothing.
-static __attribute__((noinline)) enum ferry_progress interrupt_sequencer(struct ferry_flight *flight, bool stuck)
+static COLD __attribute__((noinline)) enum ferry_progress interrupt_sequencer(struct ferry_flight *flight, bool stuck)
 {
     uint32_t work;
 
@@ -288,7 +287,7 @@ static inline enum ferry_progress sequenced(struct ferry_flight *flight, uint32_
 
 // Decodes as far as it goes. At first the sequencer is at work, unless the flight waits for its ring; what WORK said of
 // it.
-static inline void decode(struct ferry_flight *flight, uint32_t work)
+static COLD void decode(struct ferry_flight *flight, uint32_t work)
 {
     struct ferry_flight **begun = flight->ring == &rings[0] ? &queues.paging : &queues.user;
     enum ferry_progress progress = flight->waits_for_ring ? FERRY_GOES_ON : sequenced(flight, work);
@@ -311,7 +310,7 @@ static inline void decode(struct ferry_flight *flight, uint32_t work)
         return;
     }
     *begun = 0;
-    hal_write(FERRY_CORE_FINISH, flight->refusal.kind == FERRY_FAULT_KIND_NONE
+    hal_write(FERRY_CORE_FINISH, flight->fault.kind == FERRY_FAULT_KIND_NONE
                                      ? flight->claim
                                      : flight->claim | FERRY_CORE_FINISH_REFUSED_MASK);
 }
@@ -324,7 +323,7 @@ static inline void take_up(struct ferry_flight *flight)
     decode(flight, watch_sequencer(flight->waits_for_ring ? 0 : flight->ring->watches));
 }
 
-static __attribute__((noinline)) void look_into_trouble(uint32_t work)
+static COLD __attribute__((noinline)) void look_into_trouble(uint32_t work)
 {
     if (work & FERRY_CORE_WORK_FAULT_MASK)
         take_engine_fault();
@@ -362,7 +361,7 @@ static inline void step(void)
 
     struct ferry_flight *flight = claim(next);
 
-    if (flight->refusal.kind != FERRY_FAULT_KIND_NONE) {
+    if (flight->fault.kind != FERRY_FAULT_KIND_NONE) {
         look_at_stack();
         next |= FERRY_CORE_FINISH_REFUSED_MASK;
     } else {

@@ -25,6 +25,8 @@ module ferry_device #(
     parameter APERTURE_PAGES = `FERRY_SET_APERTURE_PAGES(CONFIGURATION),
     // 1: a page-table unit, for virtual addresses; 0: such addresses are refused.
     parameter PAGE_TABLES = `FERRY_SET_PAGE_TABLES(CONFIGURATION),
+    // 1: rectangles and tiled images are copied (COPY_RECTANGLE); 0: they are refused.
+    parameter TILING = `FERRY_SET_TILING(CONFIGURATION),
     // 32-bit words of firmware RAM, a power of two up to 8192. The firmware says at its build how much it needs.
     parameter FIRMWARE_RAM_WORDS = `FERRY_SET_FIRMWARE_RAM_WORDS(CONFIGURATION),
     // File for $readmemh with the firmware, one 32-bit word a line, so that a bitstream can bring it along. Empty: the
@@ -290,7 +292,7 @@ module ferry_device #(
     localparam [3:0]  SLOTS_VALUE = SLOTS;
     localparam [3:0]  SLOT_VALUE = SLOT_BYTES_LOG2;
     localparam [31:0] CAPABILITIES = {
-        6'd0, JOBS_LOG2[3:0], 1'b0, PAGE_TABLES != 0, 4'd3, SLOT_VALUE, SLOTS_VALUE, TAGS_LOG2[3:0], RINGS_VALUE
+        6'd0, JOBS_LOG2[3:0], TILING != 0, PAGE_TABLES != 0, 4'd3, SLOT_VALUE, SLOTS_VALUE, TAGS_LOG2[3:0], RINGS_VALUE
     };
 
     // --- Packet streams at the width of the inside ----------------------------------------------------------------------
@@ -391,7 +393,7 @@ module ferry_device #(
 
     ferry_command_processor #(
         .RINGS(RINGS), .SLOTS(SLOTS), .SLOT_BYTES_LOG2(SLOT_BYTES_LOG2), .APERTURE_PAGES(APERTURE_PAGES), .PAGE_TABLES(PAGE_TABLES != 0),
-        .FIRMWARE_RAM_WORDS(FIRMWARE_RAM_WORDS), .FIRMWARE_HEX(FIRMWARE_HEX), .CPU_CORE(CPU_CORE)
+        .TILING(TILING != 0), .FIRMWARE_RAM_WORDS(FIRMWARE_RAM_WORDS), .FIRMWARE_HEX(FIRMWARE_HEX), .CPU_CORE(CPU_CORE)
     ) commands (
         .clk(clk), .rst(units_rst), .core_run(core_run && !function_resetting), .run(run), .stopping(stopping),
         .settled(settled), .wound(fetch_wound),

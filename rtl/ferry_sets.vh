@@ -12,6 +12,7 @@
 `define FERRY_SET_LOCAL_ADDRESS_BITS(SET) (SET == "tiny" ? 17 : 26)
 `define FERRY_SET_APERTURE_PAGES(SET)     (SET == "tiny" ? 32 : 4096)
 `define FERRY_SET_PAGE_TABLES(SET)        (SET == "tiny" ? 0 : 1)
+`define FERRY_SET_TILING(SET)             (SET == "tiny" ? 0 : 1)
 `define FERRY_SET_FIRMWARE_RAM_WORDS(SET) (2048)
 `define FERRY_SET_JOB_QUEUE(SET)          (SET == "tiny" ? 2 : 64)
 `define FERRY_SET_URGENT_QUEUE(SET)       (SET == "tiny" ? 2 : 16)

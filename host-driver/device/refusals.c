@@ -127,6 +127,26 @@ static uint64_t wide(const uint32_t *words)
     return words[0] | (uint64_t)words[1] << 32;
 }
 
+/// Whether the destination of a COPY_RECTANGLE takes the address, of tiles whole ones. A packet that was carried out
+/// keeps the contract's rules.
+static bool rectangle_takes(const uint32_t *packet, uint64_t address)
+{
+    const uint32_t layout = packet[FERRY_PACKET_COPY_RECTANGLE_DESTINATION_LAYOUT / 4];
+    const uint32_t swizzle = FERRY_GET(FERRY_PACKET_LAYOUT_SWIZZLE, layout);
+    const uint32_t less = layout & FERRY_PACKET_LAYOUT_SMALL_MASK ? 2 : 0;
+    const int64_t pitch = (int32_t)packet[FERRY_PACKET_COPY_RECTANGLE_DESTINATION_PITCH / 4];
+    uint64_t rows = packet[FERRY_PACKET_COPY_RECTANGLE_LAST_ROW / 4], bytes = packet[2];
+    uint64_t low = wide(packet + FERRY_PACKET_COPY_RECTANGLE_DESTINATION / 4);
+    if (swizzle != 0) {
+        const uint32_t x_log2 = 7 + swizzle - less, y_log2 = 9 - swizzle - less;
+        rows = (rows + FERRY_GET(FERRY_PACKET_LAYOUT_Y, layout)) >> y_log2;
+        bytes = (((bytes + FERRY_GET(FERRY_PACKET_LAYOUT_X, layout) - 1) >> x_log2) + 1) << (x_log2 + y_log2);
+    }
+    const uint64_t more = rows * (uint64_t)(pitch < 0 ? -pitch : pitch);
+    low -= pitch < 0 ? more : 0;
+    return address - low < more + bytes;
+}
+
 /// Whether a packet of `words` words writes the bus address by name. *aperture = it writes through the aperture, of
 /// which the host keeps no copy.
 static bool packet_writes(const uint32_t *packet, uint32_t words, uint64_t address, bool *aperture)
@@ -146,6 +166,9 @@ static bool packet_writes(const uint32_t *packet, uint32_t words, uint64_t addre
             }
             return false;
         }
+    } else if (opcode == FERRY_OPCODE_COPY_RECTANGLE && words == 12) {
+        *aperture = kind == FERRY_ADDRESS_KIND_APERTURE;
+        return kind == FERRY_ADDRESS_KIND_SYSTEM && rectangle_takes(packet, address);
     } else if ((opcode == FERRY_OPCODE_FILL || opcode == FERRY_OPCODE_WRITE) && words == 8) {
         destination = wide(packet + FERRY_PACKET_FILL_DESTINATION / 4);
     } else if (opcode == FERRY_OPCODE_FENCE && words == 6) {

@@ -13,6 +13,7 @@ module ferry_command_processor #(
     parameter SLOT_BYTES_LOG2 = 12,
     parameter APERTURE_PAGES = 4096,
     parameter [0:0] PAGE_TABLES = 1,
+    parameter [0:0] TILING = 1,
     parameter FIRMWARE_RAM_WORDS = 2048,
     parameter FIRMWARE_HEX = "",
     parameter [63:0] CPU_CORE = "vexriscv"
@@ -180,7 +181,7 @@ module ferry_command_processor #(
     wire [15:0] slot_spaces;
     wire        sequence_start, sequence_stop, sequence_system, sequence_checked, sequence_busy, sequence_waiting, sequence_ended,
                 sequence_table;
-    wire        packet_read_valid, packet_read_ready, packet_data_valid, packet_valid, packet_ready;
+    wire        packet_read_valid, packet_read_ready, packet_data_valid, packet_valid, packet_ready, packet_more;
     wire [1:0]  sequence_slot;
     wire [12:0] sequence_end;
     wire [15:0] sequence_offset, sequence_at, packet_read_address;
@@ -208,7 +209,7 @@ module ferry_command_processor #(
         .sequence_slot(sequence_slot), .sequence_offset(sequence_offset), .sequence_system(sequence_system),
         .sequence_checked(sequence_checked), .sequence_end(sequence_end), .sequence_busy(sequence_busy),
         .sequence_waiting(sequence_waiting), .sequence_ended(sequence_ended), .sequence_table(sequence_table), .sequence_at(sequence_at),
-        .packet_valid(packet_valid), .packet_ready(packet_ready), .packet_job(packet_job), .job_valid(job_valid),
+        .packet_valid(packet_valid), .packet_ready(packet_ready), .packet_job(packet_job), .packet_more(packet_more), .job_valid(job_valid),
         .job_ready(job_ready), .job(job), .jobs_retired(jobs_retired),
         .jobs_retired_urgent(jobs_retired_urgent), .poison(poison), .poison_clear(poison_clear),
         .fault_valid(fault_valid), .fault(fault), .fault_clear(fault_clear), .resetting(resetting), .stuck(engine_stuck),
@@ -264,14 +265,15 @@ module ferry_command_processor #(
         .packet_data(packet_data)
     );
 
-    ferry_sequencer #(.APERTURE_PAGES(APERTURE_PAGES), .PAGE_TABLES(PAGE_TABLES)) sequencer (
+    ferry_sequencer #(.APERTURE_PAGES(APERTURE_PAGES), .PAGE_TABLES(PAGE_TABLES), .TILING(TILING)) sequencer (
         .clk(clk), .rst(rst), .run(run), .start_space(slot_spaces[{sequence_slot, 2'd0} +: 4]), .start_virtual_only(sequence_virtual_only),
         .start(sequence_start), .start_slot(sequence_slot),
         .start_offset(sequence_offset), .start_system(sequence_system), .start_checked(sequence_checked),
         .stop(sequence_stop), .buffer_bytes(sequence_end), .busy(sequence_busy), .waiting(sequence_waiting),
         .ended(sequence_ended), .table_change(sequence_table), .offset(sequence_at), .limits(limits), .read_valid(packet_read_valid),
         .read_ready(packet_read_ready), .read_address(packet_read_address), .read_data_valid(packet_data_valid),
-        .read_data(packet_data), .job_valid(packet_valid), .job_ready(packet_ready), .job(packet_job)
+        .read_data(packet_data), .job_valid(packet_valid), .job_ready(packet_ready), .job(packet_job),
+        .job_more(packet_more), .slot_ended(entry_retired), .slot_ended_number(ended_slot)
     );
 
     ferry_post post (

@@ -22,8 +22,8 @@ module ferry_finish (
     // Whose buffer each slot holds (WRITE_TAG, 8 bits a slot) and whether its entry asks for an interrupt.
     input  wire [31:0] slot_tags,
     input  wire [3:0]  slot_interrupts,
-    // Jobs of user rings and of the paging ring: queued and retired, modulo 2^16. The slots hold no more than 2^11 packets in
-    // all, and no slot is freed before its buffer ends, so the two are never further apart from a slot's last job.
+    // Jobs of user rings and of the paging ring: queued and retired, modulo 2^16. A rectangle is any number of jobs, so what
+    // has retired is looked at all the time, also while the firmware is waited for.
     input  wire [15:0] user_queued,
     input  wire [15:0] user_retired,
     input  wire [15:0] paging_queued,
@@ -104,11 +104,24 @@ module ferry_finish (
     wire [2:0] in = paging_reg ? paging_in_reg : user_in_reg;
     wire [2:0] out = paging_reg ? paging_out_reg : user_out_reg;
     wire [1:0] oldest = order[{paging_reg, out[1:0]}];
-    wire [15:0] ahead = (paging_reg ? paging_retired : user_retired) - last_job[oldest];
-    wire       done = in != out && !ahead[15] && !resetting;
+    // While no end is looked for, all slots are looked at in turn: which last job has retired is kept.
+    reg [1:0]  turn_reg;
+    reg [3:0]  reached_reg;
+    reg [3:0]  of_paging_reg;
+    wire       looks = state_reg == S_LOOK;
+    wire [1:0] looked_at = looks ? oldest : turn_reg;
+    wire       looked_paging = looks ? paging_reg : of_paging_reg[turn_reg];
+    wire [15:0] ahead = (looked_paging ? paging_retired : user_retired) - last_job[looked_at];
+    wire       done = in != out && (!ahead[15] || reached_reg[oldest]) && !resetting;
 
     always @(posedge clk) begin
+        turn_reg <= turn_reg + 2'd1;
+        if (rst) begin
+            turn_reg <= 2'd0;
+        end
+        reached_reg <= (reached_reg | ({3'd0, !looks && !ahead[15]} << turn_reg)) & ~(finished & {4{finish}});
         if (finish) begin
+            of_paging_reg[finish_slot] <= finish_paging;
             order[{finish_paging, finish_paging ? paging_in_reg[1:0] : user_in_reg[1:0]}] <= finish_slot;
             last_job[finish_slot] <= finish_paging ? paging_queued : user_queued;
             refused_reg <= (refused_reg & ~finished) | (finished & {4{finish_refused}});

@@ -10,6 +10,11 @@
 //   second   the end in video memory is held against the protected range; the next double word is asked for
 //   decide   all comparisons are in
 //   offer    the job waits for the engine's queue
+//   next     of a rectangle: its next piece is made the job
+//
+// COPY_RECTANGLE is the firmware's to check. What it hands back is walked here, a job for each piece that lies together on
+// both sides (ferry_rectangle). A walk that is stopped goes on where it was when the packet is handed back again, unless
+// another rectangle was walked meanwhile: then it begins anew, which writes the same once more.
 //
 // One adder and one comparison do all ranges. So FENCE, whose address stands before its length is known, and COPY_PAGES,
 // whose bytes in its pages are counted last, have their second double word taken again as the fourth.
@@ -20,7 +25,9 @@ module ferry_sequencer #(
     // Pages of the aperture segment.
     parameter APERTURE_PAGES = 4096,
     // 1: there is a page-table unit; 0: virtual addresses are left to the firmware, which refuses them.
-    parameter [0:0] PAGE_TABLES = 1
+    parameter [0:0] PAGE_TABLES = 1,
+    // 1: rectangles are walked; 0: the firmware refuses them.
+    parameter [0:0] TILING = 1
 ) (
     // Clock and synchronous reset.
     input  wire        clk,
@@ -42,6 +49,9 @@ module ferry_sequencer #(
     input  wire        stop,
     // Bytes of the buffer.
     input  wire [12:0] buffer_bytes,
+    // The buffer of this slot has ended.
+    input  wire        slot_ended,
+    input  wire [1:0]  slot_ended_number,
 
     // The packet that it left changes the aperture table and keeps every rule but perhaps that of the right to.
     output wire        table_change,
@@ -64,7 +74,9 @@ module ferry_sequencer #(
     // The job, whole before it is offered. It may be withdrawn.
     output wire        job_valid,
     input  wire        job_ready,
-    output wire [`FERRY_JOB_BITS-1:0] job
+    output wire [`FERRY_JOB_BITS-1:0] job,
+    // More jobs of its packet come.
+    output wire        job_more
 );
 
     localparam [2:0] S_IDLE   = 3'd0;
@@ -74,13 +86,14 @@ module ferry_sequencer #(
     localparam [2:0] S_SECOND = 3'd4;
     localparam [2:0] S_DECIDE = 3'd5;
     localparam [2:0] S_OFFER  = 3'd6;
+    localparam [2:0] S_NEXT   = 3'd7;
 
     localparam [20:0] PAGES = APERTURE_PAGES;
     localparam [32:0] APERTURE_BYTES = {PAGES, 12'd0};
 
     reg [2:0]  state_reg;
     // Double word that is asked for and looked at, in S_SECOND already the next one.
-    reg [1:0]  turn_reg;
+    reg [2:0]  turn_reg;
     reg        stop_reg;
     reg        checked_reg;
     reg        system_reg;
@@ -118,6 +131,7 @@ module ferry_sequencer #(
     reg is_map;
     reg is_unmap;
     reg is_forget;
+    reg is_rectangle;
     always @(posedge clk) begin
         is_copy <= opcode == `FERRY_OPCODE_COPY;
         is_pages <= opcode == `FERRY_OPCODE_COPY_PAGES;
@@ -127,25 +141,30 @@ module ferry_sequencer #(
         is_map <= opcode == `FERRY_OPCODE_MAP_APERTURE;
         is_unmap <= opcode == `FERRY_OPCODE_UNMAP_APERTURE;
         is_forget <= opcode == `FERRY_OPCODE_FORGET;
+        is_rectangle <= opcode == `FERRY_OPCODE_COPY_RECTANGLE;
     end
+    wire walks = is_rectangle && checked_reg && TILING;
+    wire [2:0] last_turn = walks ? 3'd5 : 3'd3;
     wire is_table = is_map || is_unmap;
     wire from_list = list == `FERRY_LIST_SIDE_SOURCE;
 
     // --- What each double word is good for ------------------------------------------------------------------------------
 
-    wire take_0 = state_reg == S_TAKE && turn_reg == 2'd0;
-    wire take_1 = state_reg == S_TAKE && turn_reg == 2'd1;
-    wire take_2 = state_reg == S_TAKE && turn_reg == 2'd2;
-    wire take_3 = state_reg == S_TAKE && turn_reg == 2'd3;
+    wire take_0 = state_reg == S_TAKE && turn_reg == 3'd0;
+    wire take_1 = state_reg == S_TAKE && turn_reg == 3'd1;
+    wire take_2 = state_reg == S_TAKE && turn_reg == 3'd2;
+    wire take_3 = state_reg == S_TAKE && turn_reg == 3'd3;
+    wire take_4 = state_reg == S_TAKE && turn_reg == 3'd4;
+    wire take_5 = state_reg == S_TAKE && turn_reg == 3'd5;
 
     wire [31:0] low = read_data[31:0];
     wire [31:0] high = read_data[63:32];
 
     // Where a range begins that must end inside its memory; its kind of address.
-    wire       source_turn = turn_reg == 2'd2 && (is_copy || (is_pages && !from_list));
-    wire       range_turn = (turn_reg == 2'd2 && (is_copy || is_pages || is_fill)) || (turn_reg == 2'd3 && (is_copy || is_fence));
-    wire       list_turn = turn_reg == 2'd3 && is_pages;
-    wire       table_turn = turn_reg == 2'd1 && is_table;
+    wire       source_turn = turn_reg == 3'd2 && (is_copy || (is_pages && !from_list));
+    wire       range_turn = (turn_reg == 3'd2 && (is_copy || is_pages || is_fill)) || (turn_reg == 3'd3 && (is_copy || is_fence));
+    wire       list_turn = turn_reg == 3'd3 && is_pages;
+    wire       table_turn = turn_reg == 3'd1 && is_table;
     wire [1:0] kind = source_turn ? source_kind : destination_kind;
 
     // A change of the table has its first page and their number in double word 1, a list its bytes and where in the first page
@@ -266,6 +285,52 @@ module ferry_sequencer #(
     wire take = checked_reg || (holds && !is_table);
     wire taken = job_valid && job_ready;
 
+    // --- A rectangle ----------------------------------------------------------------------------------------------------
+
+    wire        piece_valid, piece_last;
+    wire [31:0] piece_source, piece_destination;
+    wire [23:0] piece_bytes;
+    // The piece that is the job.
+    reg         piece_first_reg;
+    reg         piece_last_reg;
+    wire        piece_comes = walks && (state_reg == S_DECIDE || state_reg == S_NEXT);
+    generate
+        if (TILING) begin : g_rectangle
+            // Of which packet the walk is.
+            reg [1:0]  walk_slot_reg;
+            reg [8:0]  walk_place_reg;
+            wire       goes_on = piece_valid && walk_slot_reg == slot_reg && walk_place_reg == place_reg[8:0];
+            wire       loads = walks && !goes_on;
+            wire       over = slot_ended && slot_ended_number == walk_slot_reg;
+            always @(posedge clk) begin
+                if (take_1 && loads) begin
+                    walk_slot_reg <= slot_reg;
+                    walk_place_reg <= place_reg[8:0];
+                    piece_first_reg <= 1'b1;
+                end else if (taken) begin
+                    piece_first_reg <= 1'b0;
+                end
+                if (piece_comes) begin
+                    piece_last_reg <= piece_last;
+                end
+            end
+            ferry_rectangle rectangle (
+                .clk(clk), .rst(rst), .load_size(take_1 && loads), .load_source(take_2 && loads), .load_destination(take_3 && loads),
+                .load_source_layout(take_4 && loads), .load_destination_layout(take_5 && loads), .give_up(!run || over), .word(read_data),
+                .piece_valid(piece_valid), .piece_ready(taken && walks), .piece_source(piece_source),
+                .piece_destination(piece_destination), .piece_bytes(piece_bytes), .piece_last(piece_last)
+            );
+        end else begin : g_no_rectangle
+            wire unused = &{1'b0, slot_ended, slot_ended_number, take_4, take_5, piece_valid, piece_last};
+            assign {piece_valid, piece_source, piece_destination, piece_bytes, piece_last} = 90'd0;
+            always @* begin
+                piece_first_reg = 1'b0;
+                piece_last_reg = 1'b1;
+            end
+        end
+    endgenerate
+    assign job_more = walks && !piece_last_reg;
+
     // --- Outside --------------------------------------------------------------------------------------------------------
 
     assign busy = state_reg != S_IDLE;
@@ -275,17 +340,17 @@ module ferry_sequencer #(
     assign offset = {3'd0, place_reg, 3'd0};
 
     // In S_OFFER this is where a page list begins.
-    wire [1:0] index = state_reg == S_OFFER ? 2'd3 : turn_reg == 2'd3 && (is_pages || is_fence) ? 2'd1 : turn_reg;
-    assign read_valid = state_reg == S_ASK || (state_reg == S_SECOND && turn_reg != 2'd0);
-    assign read_address = {2'd0, slot_reg, place_reg[8:0] + {7'd0, index}, 3'd0};
+    wire [2:0] index = state_reg == S_OFFER ? 3'd3 : turn_reg == 3'd3 && (is_pages || is_fence) ? 3'd1 : turn_reg;
+    assign read_valid = state_reg == S_ASK || (state_reg == S_SECOND && turn_reg != 3'd0);
+    assign read_address = {2'd0, slot_reg, place_reg[8:0] + {6'd0, index}, 3'd0};
 
     assign job_valid = state_reg == S_OFFER && !stop_reg;
-    assign job[`FERRY_JOB_OP_RANGE] = is_copy || is_pages ? `FERRY_JOB_OP_COPY :
+    assign job[`FERRY_JOB_OP_RANGE] = is_copy || is_pages || walks ? `FERRY_JOB_OP_COPY :
                                       is_read ? `FERRY_JOB_OP_READ : `FERRY_JOB_OP_FILL;
     assign job[`FERRY_JOB_SOURCE_KIND_RANGE] = source_kind;
     assign job[`FERRY_JOB_DESTINATION_KIND_RANGE] = destination_kind;
     assign job[`FERRY_JOB_LIST_RANGE] = list;
-    assign job[`FERRY_JOB_UNORDERED_RANGE] = unordered;
+    assign job[`FERRY_JOB_UNORDERED_RANGE] = unordered || (walks && !piece_first_reg);
     assign job[`FERRY_JOB_PROTECTED_RANGE] = touch_protected;
     // Told from the slot's ring on the way to the engine.
     assign job[`FERRY_JOB_URGENT_RANGE] = 1'b0;
@@ -300,9 +365,9 @@ module ferry_sequencer #(
     assign job[`FERRY_JOB_SPACE_RANGE] = space_reg;
 
     // A page list's side is the offset in its first page. The others: COPY, READ and FENCE name or hold their source in double
-    // word 2, FILL and WRITE in 3; COPY its destination in 3, FENCE in 1, the rest in 2.
-    wire source_comes = take_2 || (take_3 && !is_copy && !is_pages && !is_read && !is_fence);
-    wire destination_comes = (take_1 && is_fence) || (take_2 && !is_fence) || (take_3 && is_copy);
+    // word 2, FILL and WRITE in 3; COPY and COPY_RECTANGLE their destination in 3, FENCE in 1, the rest in 2.
+    wire source_comes = take_2 || (take_3 && !is_copy && !is_rectangle && !is_pages && !is_read && !is_fence);
+    wire destination_comes = (take_1 && is_fence) || (take_2 && !is_fence) || (take_3 && (is_copy || is_rectangle));
 
     always @(posedge clk) begin
         if (take_0) begin
@@ -320,6 +385,12 @@ module ferry_sequencer #(
         if (destination_comes) begin
             destination_reg <= is_pages && !from_list ? {52'd0, first_offset_reg} : read_data;
         end
+        // Of a side all is in the same 4 GiB.
+        if (piece_comes) begin
+            length_reg <= {8'd0, piece_bytes};
+            source_reg[31:0] <= piece_source;
+            destination_reg[31:0] <= piece_destination;
+        end
 
         if (state_reg == S_TAKE) begin
             end_reg <= {1'b0, low} + {1'b0, range_bytes};
@@ -334,8 +405,8 @@ module ferry_sequencer #(
             range_reg <= range_turn;
             list_reg <= list_turn;
             table_reg <= table_turn;
-            one_reg <= turn_reg == 2'd1;
-            three_reg <= turn_reg == 2'd3;
+            one_reg <= turn_reg == 3'd1;
+            three_reg <= turn_reg == 3'd3;
         end
         to_limit_reg <= state_reg == S_TAKE && range_turn && kind == `FERRY_ADDRESS_KIND_LOCAL;
         to_aperture_reg <= state_reg == S_TAKE && range_turn && kind == `FERRY_ADDRESS_KIND_APERTURE;
@@ -365,7 +436,7 @@ module ferry_sequencer #(
                 checked_reg <= start_checked;
                 stop_reg <= 1'b0;
                 table_change_reg <= 1'b0;
-                turn_reg <= 2'd0;
+                turn_reg <= 3'd0;
                 state_reg <= start_offset[12:3] == end_place ? S_IDLE : S_ASK;
             end
         S_ASK:
@@ -375,17 +446,21 @@ module ferry_sequencer #(
         S_TAKE:
             state_reg <= S_FIRST;
         S_FIRST: begin
-            turn_reg <= turn_reg + 2'd1;
+            turn_reg <= turn_reg == last_turn ? 3'd0 : turn_reg + 3'd1;
             state_reg <= S_SECOND;
         end
         S_SECOND:
-            state_reg <= turn_reg == 2'd0 ? S_DECIDE : read_ready ? S_TAKE : S_ASK;
+            state_reg <= turn_reg == 3'd0 ? S_DECIDE : read_ready ? S_TAKE : S_ASK;
         S_DECIDE: begin
             table_change_reg <= holds && is_table;
             state_reg <= take && !stop_reg ? S_OFFER : S_IDLE;
         end
+        S_NEXT:
+            state_reg <= S_OFFER;
         default:
-            if (taken) begin
+            if (taken && job_more) begin
+                state_reg <= S_NEXT;
+            end else if (taken) begin
                 place_reg <= next_place[9:0];
                 checked_reg <= 1'b0;
                 state_reg <= next_place[9:0] == end_place ? S_IDLE : S_ASK;

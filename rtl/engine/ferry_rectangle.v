@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Walks one side of a rectangle, row by row from the left, and hands out the pieces that lie together in memory: a row,
-// where rows lie one behind the other; a granule of 16 bytes or the part of one, where the rectangle lies in tiles
-// (ferry_swizzle). Tiles lie in rows from the left too. Both sides of a copy give the same bytes in the same order, whatever
-// their layouts, so nothing behind the addresses knows of tiles. One piece a cycle.
-//
-// A rectangle is described by three words. Where it begins is told by a tile and the place in it: whoever describes a
-// rectangle multiplies, not this. One adder does all sums of addresses: a row (of tiles) on, a tile on, back to the row's
-// first tile, and the first address, which is loaded as the first pitch.
+// Walks both sides of a rectangle at once, row by row from the left, and hands out the pieces that lie together on either
+// side: a row, where neither side is of tiles, else a granule of 16 bytes or a part of one. Each is an ordinary copy, so
+// nothing behind this knows of rectangles or tiles. Both sides of a piece are the same bytes, whatever their layouts.
 `default_nettype none
 
 module ferry_rectangle (
@@ -14,121 +9,79 @@ module ferry_rectangle (
     input  wire clk,
     input  wire rst,
 
-    // One-cycle pulses, in this order, in any three cycles while no rectangle is at hand; word as below. After the third the
-    // first piece is shown. The rectangle at hand may be given up in any cycle.
-    input  wire        load_base,
-    input  wire        load_row,
-    input  wire        load_shape,
+    // One-cycle pulses, in this order, with a cycle or more in between; word as below. Two cycles after the last the first
+    // piece is shown. The first gives up the rectangle at hand, as does give_up in any cycle.
+    // Size: {16 bits: rows, less one; 8 bits: nothing; 24 bits: bytes of a row, not 0}. Bases and layouts: see
+    // ferry_rectangle_side.
+    input  wire        load_size,
+    input  wire        load_source,
+    input  wire        load_destination,
+    input  wire        load_source_layout,
+    input  wire        load_destination_layout,
     input  wire        give_up,
-    // Base: lower half of the address of the first byte; of tiles, of the first byte of the tile that it lies in, a multiple
-    // of the tile's size.
-    // Row: {24 bits: bytes of a row, not 0; 32 bits: bytes from a row (of tiles) to the next, negative where rows go upwards}.
-    // Shape: {small: tiles of 4 KiB; swizzle, see ferry_swizzle; y, x: place of the first byte in its tile, 0 without tiles;
-    // 16 bits: rows, less one}.
     input  wire [63:0] word,
 
-    // The next piece: its first byte, with the carry into the upper half of the address, and its bytes. It is the last of
-    // its row, and of all.
+    // The next piece: lower halves of the addresses of its first byte, and its bytes. It is the last of all.
     output wire        piece_valid,
     input  wire        piece_ready,
-    output wire [32:0] piece_address,
+    output wire [31:0] piece_source,
+    output wire [31:0] piece_destination,
     output wire [23:0] piece_bytes,
-    output wire        piece_row_last,
     output wire        piece_last
 );
-    wire unused_word = &{1'b0, word[63:56]};
-
     reg        active_reg;
-    // The base waits to be added to 0.
-    reg        begins_reg;
-    reg [32:0] pitch_reg;
+    // The last word is there.
+    reg        starts_reg;
     reg [23:0] width_reg;
-    reg [1:0]  swizzle_reg;
-    reg        small_reg;
-    reg [9:0]  begin_reg;
-    // Tile of the row's first byte; of the piece; place in it.
-    reg [32:0] row_reg;
-    reg [32:0] tile_reg;
-    reg [9:0]  x_reg;
-    reg [7:0]  y_reg;
     // Bytes of the row from the piece on; rows behind this one.
     reg [23:0] left_reg;
     reg [15:0] rows_reg;
 
-    wire tiled = swizzle_reg != 2'd0;
-    // Last granule of a row of the tile, and its last row.
-    wire [9:4] x_end = {swizzle_reg == 2'd3 && !small_reg, swizzle_reg[1] && !small_reg, !small_reg || swizzle_reg == 2'd3,
-                        !small_reg || swizzle_reg[1], 2'b11};
-    wire [7:0] y_end = {!swizzle_reg[1] && !small_reg, swizzle_reg != 2'd3 && !small_reg, !small_reg || !swizzle_reg[1],
-                        !small_reg || swizzle_reg != 2'd3, 4'b1111};
-    wire x_wraps = x_reg[9:4] == x_end;
-    wire y_wraps = !tiled || y_reg == y_end;
-
-    wire [4:0] room = 5'd16 - {1'b0, x_reg[3:0]};
-    wire row_last = !tiled || left_reg <= {19'd0, room};
+    wire [4:0] source_room, destination_room;
+    wire source_tiled, destination_tiled;
+    // Borders where Yosys would make one wide function of all.
+    wire [4:0] cut;
+    wire       row_last;
+    ferry_choice #(.WIDTH(5)) less (
+        .second(source_room < destination_room), .word0(destination_room), .word1(source_room), .chosen(cut)
+    );
+    ferry_choice #(.WIDTH(1)) last_or_whole (
+        .second(source_tiled || destination_tiled), .word0(1'b1), .word1(left_reg[23:5] == 19'd0 && left_reg[4:0] <= cut),
+        .chosen(row_last)
+    );
+    wire [23:0] left_next;
+    ferry_choice #(.WIDTH(24)) next_row (
+        .second(row_last || !active_reg), .word0(left_reg - {19'd0, cut}), .word1(width_reg), .chosen(left_next)
+    );
     wire step = piece_valid && piece_ready;
-    wire row_step = step && row_last;
 
-    wire from_row = row_last || begins_reg;
-    wire [32:0] stride = {33{from_row && (y_wraps || begins_reg)}} & pitch_reg;
-    wire [32:0] tile_bytes = {16'd0, !from_row && !small_reg, 3'd0, !from_row && small_reg, 12'd0};
-    wire [32:0] sum = (from_row ? row_reg : tile_reg) + (stride | tile_bytes);
-
-    wire [15:4] offset;
-    ferry_swizzle swizzle_of_piece (
-        .swizzle(swizzle_reg),
-        .x(x_reg[9:4]),
-        .y(y_reg),
-        .offset(offset)
+    ferry_rectangle_side source (
+        .clk(clk), .load_base(load_source), .load_layout(load_source_layout), .word(word), .active(active_reg), .step(step),
+        .row_last(row_last), .cut(cut), .address(piece_source), .room(source_room), .tiled(source_tiled)
+    );
+    ferry_rectangle_side destination (
+        .clk(clk), .load_base(load_destination), .load_layout(load_destination_layout), .word(word), .active(active_reg), .step(step),
+        .row_last(row_last), .cut(cut), .address(piece_destination), .room(destination_room), .tiled(destination_tiled)
     );
 
     assign piece_valid = active_reg;
-    // A tile begins at a multiple of its size; without tiles the offset is 0.
-    assign piece_address = tile_reg | {17'd0, offset, x_reg[3:0]};
-    assign piece_bytes = row_last ? left_reg : {19'd0, room};
-    assign piece_row_last = row_last;
+    assign piece_bytes = row_last ? left_reg : {19'd0, cut};
     assign piece_last = row_last && rows_reg == 16'd0;
 
     always @(posedge clk) begin
-        begins_reg <= load_base;
-        if (load_base || load_row) begin
-            pitch_reg <= {load_row && word[31], word[31:0]};
+        if (load_size) begin
+            width_reg <= word[23:0];
         end
-        if (load_base) begin
-            row_reg <= 33'd0;
-        end else if (begins_reg || (row_step && y_wraps)) begin
-            row_reg <= sum;
+        if (step || !active_reg) begin
+            left_reg <= left_next;
         end
-        if (begins_reg || row_step || (step && x_wraps)) begin
-            tile_reg <= sum;
-        end
-        if (load_row) begin
-            width_reg <= word[55:32];
-        end
-        if (load_shape) begin
-            rows_reg <= word[15:0];
-            begin_reg <= word[25:16];
-            swizzle_reg <= word[35:34];
-            small_reg <= word[36];
-        end else if (row_step) begin
+        if (load_size) begin
+            rows_reg <= word[47:32];
+        end else if (step && row_last) begin
             rows_reg <= rows_reg - 16'd1;
         end
-        if (load_shape) begin
-            y_reg <= word[33:26];
-        end else if (row_step) begin
-            y_reg <= y_wraps ? 8'd0 : y_reg + 8'd1;
-        end
-        if (load_shape) begin
-            x_reg <= word[25:16];
-        end else if (step) begin
-            x_reg <= row_last ? begin_reg : x_wraps ? 10'd0 : {x_reg[9:4] + 6'd1, 4'd0};
-        end
-        if (load_shape || row_step) begin
-            left_reg <= width_reg;
-        end else if (step) begin
-            left_reg <= left_reg - {19'd0, room};
-        end
-        active_reg <= !rst && !give_up && (load_shape || (active_reg && !(step && piece_last)));
+        starts_reg <= !rst && load_destination_layout;
+        active_reg <= !rst && !give_up && !load_size && (starts_reg || (active_reg && !(step && piece_last)));
     end
 
 `ifdef FORMAL

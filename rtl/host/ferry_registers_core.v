@@ -55,6 +55,8 @@ module ferry_registers_core (
     // Its jobs.
     input  wire        packet_valid,
     output wire        packet_ready,
+    // More jobs of its packet come.
+    input  wire        packet_more,
     input  wire [`FERRY_JOB_BITS-1:0] packet_job,
     // Engine: a job.
     output wire        job_valid,
@@ -219,7 +221,8 @@ module ferry_registers_core (
     // The sequencer's packets count themselves; one of the core's own is counted in the next cycle without one of these.
     wire at_packets = io_address == `FERRY_CORE_PACKETS;
     reg  packet_owed_reg;
-    assign packet_taken = packet_ready || packet_owed_reg;
+    wire   packet_whole = packet_ready && !packet_more;
+    assign packet_taken = packet_whole || packet_owed_reg;
     reg core_busy_reg;
     assign core_busy = core_busy_reg && !sequence_waiting;
 
@@ -240,7 +243,7 @@ module ferry_registers_core (
         if (fetch_claim) begin
             core_busy_reg <= fetch_next[`FERRY_CORE_FETCH_NEXT_VALID_SHIFT];
         end
-        packet_owed_reg <= (write && at_packets) || (packet_owed_reg && packet_ready);
+        packet_owed_reg <= (write && at_packets) || (packet_owed_reg && packet_whole);
         post_filling_reg <= run && !send_fault && (post_filling_reg || (write && at_post));
         if (finish_address_low || (write && io_address == `FERRY_CORE_POST_ADDRESS_LOW)) begin
             post_address_reg[31:0] <= post_data_wdata;

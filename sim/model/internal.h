@@ -155,6 +155,13 @@ bool model_fill(struct ferry_model *model, uint32_t kind, uint64_t address, uint
                 uint32_t pattern_bytes, struct model_fault *fault);
 bool model_read(struct ferry_model *model, uint32_t kind, uint64_t address, uint32_t bytes, struct model_fault *fault);
 
+// rectangle.c. Whether a COPY_RECTANGLE has a value outside its range; the range of a side, from its lowest byte, and
+// whether it goes over a multiple of 4 GiB; the copy, as model_copy().
+bool model_rectangle_is_bad(const uint8_t *packet);
+uint64_t model_rectangle_range(const uint8_t *packet, bool destination, uint64_t *bytes, bool *far);
+bool model_copy_rectangle(struct ferry_model *model, const uint8_t *packet, uint32_t source_kind,
+                          uint32_t destination_kind, struct model_fault *fault);
+
 // tables.c: where a GPU virtual address of the running buffer's space goes; false with the fault.
 bool model_translate(struct ferry_model *model, uint64_t address, bool write, uint32_t *kind, uint64_t *place,
                      struct model_fault *fault);

@@ -284,6 +284,7 @@ static int model_open(const struct ferry_link_config *config, struct ferry_link 
         .defer_cycles = config && config->seed ? FERRY_MODEL_LINK_DEFER_CYCLES : 0,
         .seed = config ? config->seed : 0,
         .page_tables = true,
+        .tiling = true,
     };
 
     return ferry_model_link_open(&options, config, link);

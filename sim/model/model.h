@@ -34,6 +34,7 @@ struct ferry_model_options {
     uint32_t defer_cycles;     // A fetched buffer waits a random number of cycles up to this; 0 = runs at once.
     uint64_t seed;             // Of those delays.
     bool page_tables;          // CAPABILITIES.page_tables: GPU virtual addresses.
+    bool tiling;               // CAPABILITIES.tiling: COPY_RECTANGLE.
 };
 
 /// A model with zeroed memory and every register at its reset value; NULL when there is no memory for it. The options

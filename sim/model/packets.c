@@ -37,6 +37,7 @@ static const struct {
     [FERRY_OPCODE_DISCARD] = {6, HAS_RESERVED_WORD},
     [FERRY_OPCODE_ROOT] = {6, HAS_DESTINATION | HAS_SNOOP | HAS_RESERVED_WORD},
     [FERRY_OPCODE_FORGET] = {6, HAS_RESERVED_WORD},
+    [FERRY_OPCODE_COPY_RECTANGLE] = {12, HAS_SOURCE | HAS_DESTINATION | HAS_UNORDERED | HAS_PROTECTED},
 };
 
 static bool refuse(struct model_fault *fault, uint32_t kind)
@@ -70,6 +71,9 @@ static uint64_t bytes_of(const struct packet *p)
     case FERRY_OPCODE_MAP_APERTURE:
     case FERRY_OPCODE_UNMAP_APERTURE: return (uint64_t)word(p, FERRY_PACKET_MAP_APERTURE_COUNT) * MODEL_PAGE;
     case FERRY_OPCODE_FENCE: return 8;
+    case FERRY_OPCODE_COPY_RECTANGLE:
+        return word(p, FERRY_PACKET_COPY_RECTANGLE_ROW_BYTES) *
+               (word(p, FERRY_PACKET_COPY_RECTANGLE_LAST_ROW) + UINT64_C(1));
     default: return word(p, FERRY_PACKET_COPY_BYTES);
     }
 }
@@ -158,14 +162,25 @@ static bool check_reserved(const struct packet *p, struct model_fault *fault)
     case FERRY_OPCODE_FENCE: bad |= wide(p, FERRY_PACKET_FENCE_ADDRESS) % 8 != 0; break;
     case FERRY_OPCODE_ROOT: bad |= root_is_bad(p); break;
     case FERRY_OPCODE_FORGET: bad |= forget_is_bad(p); break;
+    case FERRY_OPCODE_COPY_RECTANGLE: bad |= model_rectangle_is_bad(p->at); break;
     default: break;
     }
     return !bad || refuse(fault, FERRY_FAULT_KIND_PACKET_RESERVED);
 }
 
+// A rectangle's side begins at the lowest byte that it takes.
+static uint64_t rectangle_at(const struct packet *p, bool destination)
+{
+    uint64_t bytes;
+    bool far;
+
+    return model_rectangle_range(p->at, destination, &bytes, &far);
+}
+
 static uint64_t source_of(const struct packet *p)
 {
     switch (p->opcode) {
+    case FERRY_OPCODE_COPY_RECTANGLE: return rectangle_at(p, false);
     case FERRY_OPCODE_COPY_PAGES: return wide(p, FERRY_PACKET_COPY_PAGES_ADDRESS);
     case FERRY_OPCODE_READ: return wide(p, FERRY_PACKET_READ_SOURCE);
     default: return wide(p, FERRY_PACKET_COPY_SOURCE);
@@ -176,6 +191,7 @@ static uint64_t destination_of(const struct packet *p)
 {
     switch (p->opcode) {
     case FERRY_OPCODE_COPY: return wide(p, FERRY_PACKET_COPY_DESTINATION);
+    case FERRY_OPCODE_COPY_RECTANGLE: return rectangle_at(p, true);
     case FERRY_OPCODE_COPY_PAGES: return wide(p, FERRY_PACKET_COPY_PAGES_ADDRESS);
     case FERRY_OPCODE_FILL: return wide(p, FERRY_PACKET_FILL_DESTINATION);
     case FERRY_OPCODE_WRITE: return wide(p, FERRY_PACKET_WRITE_DESTINATION);
@@ -285,30 +301,35 @@ static bool inside_protected(const struct ferry_model *model, uint32_t kind, uin
 // Checks 7 and 8.
 static bool check_places(const struct ferry_model *model, const struct packet *p, struct model_fault *fault)
 {
-    uint64_t bytes = bytes_of(p), source = source_of(p), destination = destination_of(p);
+    uint64_t bytes = bytes_of(p), to_bytes = bytes, source = source_of(p), destination = destination_of(p);
     uint32_t destination_kind = p->destination_kind;
+    bool source_far = false, destination_far = false;
     bool has_source = source_is_linear(p), has_destination = destination_is_linear(p);
 
     if (p->opcode == FERRY_OPCODE_MAP_APERTURE || p->opcode == FERRY_OPCODE_UNMAP_APERTURE)
         destination_kind = FERRY_ADDRESS_KIND_APERTURE;
     if (changes_tables(p->opcode))
         return true; // A walk finds out.
-    if (has_source && !in_range(model, p->source_kind, source, bytes))
+    if (p->opcode == FERRY_OPCODE_COPY_RECTANGLE) {
+        model_rectangle_range(p->at, false, &bytes, &source_far);
+        model_rectangle_range(p->at, true, &to_bytes, &destination_far);
+    }
+    if (has_source && (source_far || !in_range(model, p->source_kind, source, bytes)))
         return refuse_at(fault, FERRY_FAULT_KIND_RANGE, p->source_kind, source, false);
-    if (has_destination && !in_range(model, destination_kind, destination, bytes))
+    if (has_destination && (destination_far || !in_range(model, destination_kind, destination, to_bytes)))
         return refuse_at(fault, FERRY_FAULT_KIND_RANGE, destination_kind, destination, true);
     if (p->opcode == FERRY_OPCODE_DISCARD)
         return true;
 
     bool from_protected = has_source && touches_protected(model, p->source_kind, source, bytes);
-    bool to_protected = has_destination && touches_protected(model, destination_kind, destination, bytes);
+    bool to_protected = has_destination && touches_protected(model, destination_kind, destination, to_bytes);
     if (from_protected && !p->protected_access)
         return refuse_at(fault, FERRY_FAULT_KIND_PROTECTED, p->source_kind, source, false);
     if (to_protected && !p->protected_access)
         return refuse_at(fault, FERRY_FAULT_KIND_PROTECTED, destination_kind, destination, true);
     // Protected content never leaves the protected range; READ drops what it reads.
     if (from_protected && p->opcode != FERRY_OPCODE_READ &&
-        !(has_destination && inside_protected(model, destination_kind, destination, bytes)))
+        !(has_destination && inside_protected(model, destination_kind, destination, to_bytes)))
         return refuse_at(fault, FERRY_FAULT_KIND_PROTECTED, p->source_kind, source, false);
     return true;
 }
@@ -374,6 +395,8 @@ static bool carry_out(struct ferry_model *model, const struct packet *p, struct 
     switch (p->opcode) {
     case FERRY_OPCODE_COPY:
         return model_copy(model, p->destination_kind, destination_of(p), p->source_kind, source_of(p), bytes, fault);
+    case FERRY_OPCODE_COPY_RECTANGLE:
+        return model_copy_rectangle(model, p->at, p->source_kind, p->destination_kind, fault);
     case FERRY_OPCODE_COPY_PAGES: {
         bool from_pages = p->list == FERRY_LIST_SIDE_SOURCE;
 
@@ -399,7 +422,8 @@ static bool run_packet(struct ferry_model *model, const struct model_slot *slot,
 {
     if (p->opcode == FERRY_OPCODE_NOP)
         return true;
-    if (p->opcode > (model->options.page_tables ? FERRY_OPCODE_FORGET : FERRY_OPCODE_DISCARD))
+    if (p->opcode >= sizeof shapes / sizeof shapes[0] || (changes_tables(p->opcode) && !model->options.page_tables) ||
+        (p->opcode == FERRY_OPCODE_COPY_RECTANGLE && !model->options.tiling))
         return refuse(fault, FERRY_FAULT_KIND_PACKET_OPCODE);
     return check_length(p, fault) && check_reserved(p, fault) && check_kinds(model, p, fault) &&
            check_rights(p, model->rings[slot->ring].rights, fault) && check_places(model, p, fault) &&

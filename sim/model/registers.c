@@ -86,7 +86,8 @@ uint32_t ferry_model_read(struct ferry_model *model, uint32_t offset)
                FERRY_PUT(FERRY_BAR0_CAPABILITIES_SLOTS, MODEL_SLOTS) |
                FERRY_PUT(FERRY_BAR0_CAPABILITIES_SLOT_BYTES_LOG2, 12u) |
                FERRY_PUT(FERRY_BAR0_CAPABILITIES_DATA_BYTES_LOG2, 3u) |
-               FERRY_PUT(FERRY_BAR0_CAPABILITIES_PAGE_TABLES, (uint32_t)model->options.page_tables);
+               FERRY_PUT(FERRY_BAR0_CAPABILITIES_PAGE_TABLES, (uint32_t)model->options.page_tables) |
+               FERRY_PUT(FERRY_BAR0_CAPABILITIES_TILING, (uint32_t)model->options.tiling);
     case FERRY_BAR0_APERTURE_PAGES: return model->options.aperture_pages;
     case FERRY_BAR0_LOCAL_BYTES:
     case FERRY_BAR0_LOCAL_BYTES + 4: return half(model->options.local_bytes, offset);

@@ -22,7 +22,10 @@ FORMAL_QUEUE := ferry_job_queue 3 "-set LG_JOBS 2 -set LG_URGENT 1 -set LG_TURNS
 	rtl/engine/ferry_job_pointers.v rtl/engine/ferry_job_queue.v
 FORMAL_RETIRE := ferry_retire 3,12 "-set LG_TURNS 3 -set LG_WRITES 2" -DFORMAL_INSIDE rtl/fabric/ferry_fifo.v rtl/engine/ferry_retire.v
 # The walk over a rectangle and its tiles.
-FORMAL_RECTANGLE := ferry_rectangle 2 "" -Irtl/engine rtl/engine/ferry_swizzle.v rtl/engine/ferry_rectangle.v
+FORMAL_RECTANGLE := ferry_rectangle 3,15 "" rtl/fabric/ferry_choice.v rtl/engine/ferry_swizzle.v rtl/engine/ferry_rectangle_side.v -- \
+	-Irtl/engine rtl/engine/ferry_rectangle.v
+FORMAL_RECTANGLE_SIDE := ferry_rectangle_side 3 "" -Irtl/engine rtl/fabric/ferry_choice.v rtl/engine/ferry_swizzle.v \
+	rtl/engine/ferry_rectangle_side.v
 FORMAL_REALIGNER := ferry_realigner 3 "" rtl/fabric/ferry_choice.v rtl/engine/ferry_realigner.v
 # The page-table unit; no covers, see its properties.
 FORMAL_PAGE_TABLES := ferry_page_tables 2,0 "-set LOCAL_ADDRESS_BITS 51" -Irtl/mmu rtl/fabric/ferry_choice.v rtl/fabric/ferry_equal.v \
@@ -48,8 +51,8 @@ FORMAL_UPDATE_PORTS := update_ports 10,12:bounded "" rtl/fabric/ferry_fifo.v rtl
 # The aperture table, with four pages.
 FORMAL_APERTURE := ferry_aperture_table 3,14 "-set PAGES 4" tests/formal/any_arbiter.v rtl/mmu/ferry_aperture_table.v
 
-FORMAL_FABRIC := RECTANGLE SKID FIFO BLOCK_FIFO ARBITER CUTTER JOIN RANGE READ WRITE DATA BAD_WORDS IN_TURN QUEUE RETIRE REALIGNER \
-	READ_MUX WRITE_MUX WRITE_ORDER WINDOW LOST_WINDOW APERTURE LIST_READS LOST_READS THERE_AND_BACK UPDATE_PORTS PAGE_TABLES
+FORMAL_FABRIC := RECTANGLE RECTANGLE_SIDE SKID FIFO BLOCK_FIFO ARBITER CUTTER JOIN RANGE READ WRITE DATA BAD_WORDS IN_TURN QUEUE RETIRE \
+	REALIGNER READ_MUX WRITE_MUX WRITE_ORDER WINDOW LOST_WINDOW APERTURE LIST_READS LOST_READS THERE_AND_BACK UPDATE_PORTS PAGE_TABLES
 # What `make test` proves too, a minute of processor time in all, which it holds; other rooms add theirs. Only `make formal` proves
 # those that take longest: the write mux (half a minute), the generator as a whole, the job queue, retirement, the page-table unit,
 # and the bounded ones.

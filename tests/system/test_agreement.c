@@ -243,7 +243,7 @@ static void both_back_ends_agree(void **state)
     struct ferry_gpu_info info;
     struct ferry_model_options options = {0};
     unsigned rounds = on_model() ? 4000 : 200, faults = 0, all = 0;
-    uint32_t writes = 0;
+    uint32_t writes = 0, capabilities;
 
     (void)state;
     if (getenv("FERRY_STEPS"))
@@ -255,6 +255,8 @@ static void both_back_ends_agree(void **state)
     options.local_bytes = info.local_bytes;
     options.aperture_pages = info.aperture_pages;
     options.page_tables = info.page_tables;
+    ok(ferry_gpu_read32(sides[1].gpu, FERRY_BAR0_CAPABILITIES, &capabilities));
+    options.tiling = FERRY_GET(FERRY_BAR0_CAPABILITIES_TILING, capabilities);
     ok(ferry_model_link_open(&options, &config, &sides[0].link));
     side_start(&sides[0]);
     assert_true(sides[0].pool.bus == sides[1].pool.bus && sides[0].commands.bus == sides[1].commands.bus);

@@ -171,7 +171,7 @@ module endings_bench (
         .sequence_start(unused_sequence_start), .sequence_stop(unused_sequence_stop), .sequence_slot(unused_slot),
         .sequence_offset(unused_offset), .sequence_system(unused_system), .sequence_checked(unused_checked),
         .sequence_end(unused_end), .sequence_busy(1'b0), .sequence_waiting(1'b0), .sequence_ended(1'b0), .sequence_table(1'b0),
-        .sequence_at(16'd0), .packet_valid(packet_valid), .packet_ready(packet_ready), .packet_job(packet_job),
+        .sequence_at(16'd0), .packet_valid(packet_valid), .packet_ready(packet_ready), .packet_job(packet_job), .packet_more(1'b0),
         .job_valid(job_valid), .job_ready(job_ready), .job(job), .jobs_retired(jobs_retired),
         .jobs_retired_urgent(jobs_retired_urgent), .poison(poison), .poison_clear(poison_clear), .fault_valid(1'b0),
         .fault({`FERRY_ENGINE_FAULT_BITS{1'b0}}), .fault_clear(fault_clear), .resetting(resetting), .stuck(stuck),

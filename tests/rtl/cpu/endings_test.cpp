@@ -129,6 +129,37 @@ void stuck(Checks &checks, Random &random)
     checks.that(!bench.busy(), "the buffer ends");
 }
 
+// While the firmware is waited for, a rectangle of another buffer may be more jobs than half of what is counted.
+void many_jobs(Checks &checks, Random &random)
+{
+    checks.begin("jobs_in_any_number_keep_the_end_of_no_other_buffer_waiting");
+    Bench bench(checks, random);
+    bench.poison_pace = 1u << 30;
+    bench.retire_pace = 1;
+    bench.claim(0, 1, 1, false);
+    bench.claim(1, 2, 1, false);
+    for (int i = 0; i < 100; i++)
+        bench.tick();
+    bench.finish(0, true);
+    bench.finish(1, false);
+    for (int i = 0; i < 400; i++)
+        bench.tick();
+    bench.claim(2, 3, 0x8100, false);
+    for (int i = 0; i < 1000000 && bench.slots[2].retired < 0x8100; i++)
+        bench.tick();
+    checks.equal(bench.slots[2].retired, 0x8100, "jobs of the third");
+    checks.that(bench.slots[0].used && bench.slots[1].used, "the first waits for its answer, the second for the first");
+    bench.answer(true);
+    for (int i = 0; i < 600; i++)
+        bench.tick();
+    checks.that(!bench.slots[0].used && !bench.slots[1].used, "both end");
+    bench.finish(2, false);
+    for (int i = 0; i < 300; i++)
+        bench.tick();
+    checks.that(!bench.busy(), "all ended");
+    bench.compare_registers();
+}
+
 // Two buffers of either class are done at once.
 void turns(Checks &checks, Random &random)
 {
@@ -383,6 +414,7 @@ int main()
     Checks checks;
     order(checks, random);
     stuck(checks, random);
+    many_jobs(checks, random);
     turns(checks, random);
     counts_go_round(checks, random);
     records(checks, random);

@@ -203,6 +203,7 @@ class Bench
             ram[slot * 512 + i] = words[2 * i] | uint64_t{words[2 * i + 1]} << 32;
         top.buffer_bytes = bytes;
         jobs.clear();
+        more.clear();
         oracle_run(reinterpret_cast<const uint8_t *>(words.data()), bytes, &limits, oracle.get());
     }
     const oracle_action *action_at(uint32_t offset) const
@@ -284,6 +285,7 @@ class Bench
     uint32_t slot = 0, bytes = 0, space = 0;
     bool stall = false;
     std::vector<oracle_action> jobs;
+    std::vector<bool> more; // Of each job: others of its packet come.
 
   private:
     void keep_job()
@@ -304,6 +306,7 @@ class Bench
         checks.equal(top.job_slot, slot, "job's slot");
         checks.equal(top.job_space, space, "job's space");
         jobs.push_back(job);
+        more.push_back(top.job_more);
         jobs_taken++;
     }
     void compare(uint32_t at)

@@ -5,7 +5,8 @@
 
 module sequencer_bench #(
     // As ferry_device's.
-    parameter [0:0] PAGE_TABLES = 1
+    parameter [0:0] PAGE_TABLES = 1,
+    parameter [0:0] TILING = 1
 ) (
     input  wire        clk,
     input  wire        rst,
@@ -28,6 +29,9 @@ module sequencer_bench #(
     input  wire [63:0] local_limit,
     input  wire [63:0] protect_base,
     input  wire [63:0] protect_limit,
+    // A slot's buffer has ended.
+    input  wire        slot_ended,
+    input  wire [1:0]  slot_ended_number,
     // Command RAM.
     output wire        read_valid,
     input  wire        read_ready,
@@ -37,6 +41,7 @@ module sequencer_bench #(
     // The job.
     output wire        job_valid,
     input  wire        job_ready,
+    output wire        job_more,
     output wire [2:0]  job_op,
     output wire [1:0]  job_source_kind,
     output wire [1:0]  job_destination_kind,
@@ -74,13 +79,14 @@ module sequencer_bench #(
     assign job_list_address = job[`FERRY_JOB_LIST_ADDRESS_RANGE];
     wire unused = &{1'b0, job[`FERRY_JOB_URGENT_RANGE]};
 
-    ferry_sequencer #(.PAGE_TABLES(PAGE_TABLES)) sequencer (
+    ferry_sequencer #(.PAGE_TABLES(PAGE_TABLES), .TILING(TILING)) sequencer (
         .start_space(start_space), .start_virtual_only(start_virtual_only),
         .clk(clk), .rst(rst), .run(run), .start(start), .start_slot(start_slot), .start_offset(start_offset),
         .start_system(start_system), .start_checked(start_checked), .stop(stop), .buffer_bytes(buffer_bytes),
         .table_change(table_change), .busy(busy), .waiting(waiting), .ended(ended), .offset(offset), .limits(limits),
         .read_valid(read_valid), .read_ready(read_ready), .read_address(read_address), .read_data_valid(read_data_valid),
-        .read_data(read_data), .job_valid(job_valid), .job_ready(job_ready), .job(job)
+        .read_data(read_data), .job_valid(job_valid), .job_ready(job_ready), .job(job),
+        .job_more(job_more), .slot_ended(slot_ended), .slot_ended_number(slot_ended_number)
     );
 
 endmodule

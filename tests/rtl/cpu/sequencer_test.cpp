@@ -2,6 +2,7 @@
 // The sequencer against the oracle of the firmware's tests, which was written from the manual: at and beside every
 // limit and with every single bit of a packet wrong, it queues the jobs that the packets say and no others, and it
 // leaves to the firmware only what comparing does not show to be good.
+#include "rectangle_jobs.h"
 #include "sequencer_bench.h"
 
 namespace
@@ -265,5 +266,6 @@ int main()
     single_bits(bench);
     handing_over(bench);
     mixes(bench);
+    RectangleJobs(bench).run();
     return checks.done();
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The walk over a rectangle against the published interleaves: every byte of every row at its address, in order,
 // whatever the layout, the size of an element, and where the rectangle begins and ends; a piece a cycle.
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "Vferry_rectangle.h"
+#include "images.h"
 #include "verilated.h"
 
 namespace
@@ -29,54 +31,6 @@ uint64_t below(uint64_t n)
 {
     return (next() >> 11) % n;
 }
-
-// Standard swizzle, two dimensions: bits of the offset from bit 0 up, as AMD's address library publishes them; x and y
-// count elements, b is a byte of one.
-struct Element {
-    unsigned bytes;
-    const char *bits;
-} const elements[] = {{1, "x0 x1 x2 x3 y0 y1 y2 y3 y4 x4 y5 x5 y6 x6 y7 x7"},
-                      {2, "b0 x0 x1 x2 y0 y1 y2 x3 y3 x4 y4 x5 y5 x6 y6 x7"},
-                      {4, "b0 b1 x0 x1 y0 y1 y2 x2 y3 x3 y4 x4 y5 x5 y6 x6"},
-                      {8, "b0 b1 b2 x0 y0 y1 x1 x2 y2 x3 y3 x4 y4 x5 y5 x6"},
-                      {16, "b0 b1 b2 b3 y0 y1 x0 x1 y2 x2 y3 x3 y4 x4 y5 x5"}};
-
-// An image: rows behind each other, or tiles in rows.
-struct Image {
-    const Element *element; // null: rows
-    unsigned tile_log2;     // 12 or 16
-    uint64_t base;
-    int64_t pitch; // bytes from a row (of tiles) to the next
-
-    // Bits of a coordinate inside of a tile.
-    unsigned count(char name) const
-    {
-        unsigned bits = 0;
-        for (unsigned i = 0; i < tile_log2; i++)
-            bits += element->bits[3 * i] == name;
-        return bits;
-    }
-    unsigned swizzle() const { return element == nullptr ? 0 : element->bytes == 1 ? 1 : element->bytes <= 4 ? 2 : 3; }
-    uint64_t tile_width() const { return (uint64_t)element->bytes << count('x'); } // in bytes
-    uint64_t tile_height() const { return 1ull << count('y'); }
-    // Of byte `x` of row `y`.
-    uint64_t tile(uint64_t x, uint64_t y) const
-    {
-        return base + (int64_t)(y / tile_height()) * pitch + (x / tile_width() << tile_log2);
-    }
-    uint64_t address(uint64_t x, uint64_t y) const
-    {
-        if (element == nullptr)
-            return base + (int64_t)y * pitch + x;
-        uint64_t column = x % tile_width() / element->bytes, row = y % tile_height(), byte = x % element->bytes,
-                 offset = 0;
-        for (unsigned i = 0; i < tile_log2; i++) {
-            uint64_t of = element->bits[3 * i] == 'x' ? column : element->bits[3 * i] == 'y' ? row : byte;
-            offset |= (of >> (element->bits[3 * i + 1] - '0') & 1) << i;
-        }
-        return tile(x, y) + offset;
-    }
-};
 
 struct Bench {
     std::unique_ptr<Vferry_rectangle> top = std::make_unique<Vferry_rectangle>();
@@ -100,56 +54,55 @@ struct Bench {
         for (uint64_t i = below(most + 1); i > 0; i--)
             clock();
     }
-    void load(const Image &image, uint64_t x, uint64_t y, uint32_t width, uint32_t rows)
+    void pulse(CData &load, uint64_t word)
     {
-        bool tiled = image.element != nullptr;
-        uint64_t first = tiled ? image.tile(x, y) : image.address(x, y);
-        top->word = first & 0xffffffff;
-        top->load_base = 1;
+        top->word = word;
+        load = 1;
         clock();
-        top->load_base = 0;
-        wait(2);
-        top->word = (uint64_t)width << 32 | (uint32_t)image.pitch;
-        top->load_row = 1;
-        clock();
-        top->load_row = 0;
-        wait(2);
-        uint64_t in_x = tiled ? x % image.tile_width() : 0, in_y = tiled ? y % image.tile_height() : 0;
-        top->word = (uint64_t)(tiled && image.tile_log2 == 12) << 36 | (uint64_t)image.swizzle() << 34 | in_y << 26 |
-                    in_x << 16 | (rows - 1);
-        top->load_shape = 1;
-        clock();
-        top->load_shape = 0;
+        load = 0;
         top->word = next();
+        wait(2);
+        clock();
+    }
+    void load(const Rectangle &r)
+    {
+        top->piece_ready = 0;
+        pulse(top->load_size, (uint64_t)(r.rows - 1) << 32 | r.width | (next() & 0xff000000));
+        pulse(top->load_source, r.source.first());
+        pulse(top->load_destination, r.destination.first());
+        pulse(top->load_source_layout, r.source.layout());
+        top->eval();
+        pulse(top->load_destination_layout, r.destination.layout());
         top->eval();
     }
-    // Every byte, from the first piece on; empty when right. A ready that comes `stall` of 100 times.
-    std::string walk(const Image &image, uint64_t x, uint64_t y, uint32_t width, uint32_t rows, unsigned stall)
+    // Every byte, from the first piece on; empty when right. A ready that does not come in `stall` of 100 cycles.
+    std::string walk(const Rectangle &r, unsigned stall)
     {
-        load(image, x, y, width, rows);
+        load(r);
         uint64_t pieces = 0, cycles = 0, expected_pieces = 0;
-        uint64_t mask = 0x1ffffffff,
-                 carry_of = (image.element != nullptr ? image.tile(x, y) : image.address(x, y)) >> 32 << 32;
-        for (uint32_t row = 0; row < rows; row++) {
+        bool whole = !r.source.tiled() && !r.destination.tiled();
+        for (uint32_t row = 0; row < r.rows; row++) {
             uint32_t at = 0;
-            while (at < width) {
+            while (at < r.width) {
                 top->piece_ready = below(100) >= stall;
                 top->eval();
                 cycles++;
                 if (!top->piece_valid)
                     return "no piece for byte " + std::to_string(at) + " of row " + std::to_string(row);
                 uint32_t bytes = top->piece_bytes;
-                if (bytes == 0 || at + bytes > width)
+                if (bytes == 0 || at + bytes > r.width)
                     return std::to_string(bytes) + " bytes at " + std::to_string(at) + " of row " + std::to_string(row);
                 // A row lies together, whatever its length: its ends are enough.
-                for (uint32_t i = 0; i < bytes; i += image.element == nullptr && i + 1 < bytes ? bytes - 1 : 1) {
-                    uint64_t right = (image.address(x + at + i, y + row) - carry_of) & mask;
-                    if (((top->piece_address + i) & mask) != right)
-                        return "byte " + std::to_string(at + i) + " of row " + std::to_string(row) + " at " +
-                               std::to_string(top->piece_address + i) + ", not " + std::to_string(right);
-                }
-                bool row_ends = at + bytes == width;
-                if (top->piece_row_last != row_ends || top->piece_last != (row_ends && row == rows - 1))
+                for (uint32_t i = 0; i < bytes; i += whole && i + 1 < bytes ? bytes - 1 : 1)
+                    for (bool to : {false, true}) {
+                        uint32_t right = (uint32_t)(to ? r.destination : r.source).byte(at + i, row);
+                        uint32_t shown = (to ? top->piece_destination : top->piece_source) + i;
+                        if (shown != right)
+                            return std::string(to ? "to" : "from") + ": byte " + std::to_string(at + i) + " of row " +
+                                   std::to_string(row) + " at " + std::to_string(shown) + ", not " +
+                                   std::to_string(right);
+                    }
+                if (top->piece_last != (at + bytes == r.width && row == r.rows - 1))
                     return "ends wrongly at byte " + std::to_string(at) + " of row " + std::to_string(row);
                 if (top->piece_ready) {
                     at += bytes;
@@ -157,8 +110,9 @@ struct Bench {
                 }
                 clock();
             }
-            // Granules that the row touches.
-            expected_pieces += image.element == nullptr ? 1 : (x + width - 1) / 16 - x / 16 + 1;
+            // A piece ends where a granule of either side does, or sixteen bytes behind its beginning.
+            for (uint32_t done = 0; done < r.width; expected_pieces++)
+                done += whole ? r.width : std::min(r.source.together(done), r.destination.together(done));
         }
         top->eval();
         if (top->piece_valid)
@@ -210,7 +164,13 @@ std::string shapes()
         for (unsigned x = 0; x < 512; x++)
             if (image.address(x, y) != (spread(x, 0b1010101010001111) | spread(y, 0b0101010101110000)))
                 return "byte " + std::to_string(x) + " of row " + std::to_string(y);
-    return bench.walk(image, 0, 0, 512, 128, 0);
+    Side tile = {image, 0, 0};
+    return bench.walk({tile, tile, 512, 128}, 0);
+}
+
+Side random_side()
+{
+    return {random_image(), below(9000), below(600)};
 }
 
 std::string every_beginning_of_a_tile()
@@ -220,8 +180,11 @@ std::string every_beginning_of_a_tile()
         for (unsigned tile_log2 : {12u, 16u}) {
             Image image = {&element, tile_log2, 0x7fff0000, (int64_t)3 << tile_log2};
             for (unsigned i = 0; i < 300; i++) {
-                uint64_t x = below(2 * image.tile_width()), y = below(2 * image.tile_height());
-                std::string wrong = bench.walk(image, x, y, 1 + below(70), 1 + below(5), 0);
+                Side side = {image, below(2 * image.tile_width()), below(2 * image.tile_height())};
+                uint32_t width = 1 + below(70), rows = 1 + below(5);
+                std::string wrong = bench.walk(i % 2 ? Rectangle{side, random_side(), width, rows}
+                                                     : Rectangle{random_side(), side, width, rows},
+                                               0);
                 if (!wrong.empty())
                     return "elements of " + std::to_string(element.bytes) + ": " + wrong;
             }
@@ -234,31 +197,33 @@ std::string random_rectangles()
 {
     Bench bench;
     for (unsigned i = 0; i < 1500; i++) {
-        Image image = random_image();
         uint32_t width = below(8) == 0 ? 1 + below(9000) : 1 + below(300), rows = 1 + below(i % 10 == 0 ? 300 : 12);
-        std::string wrong = bench.walk(image, below(9000), below(600), width, rows, below(2) * below(90));
+        std::string wrong = bench.walk({random_side(), random_side(), width, rows}, below(2) * below(90));
         if (!wrong.empty())
             return "rectangle " + std::to_string(i) + ": " + wrong;
     }
     return "";
 }
 
-// A rectangle that was given up leaves nothing to the next.
+// A rectangle that was given up leaves nothing to the next, whether it is given up by a pulse or by the next itself.
 std::string given_up()
 {
     Bench bench;
     for (unsigned i = 0; i < 1000; i++) {
-        bench.load(random_image(), below(900), below(300), 1 + below(900), 1 + below(300));
+        bench.load({random_side(), random_side(), 1 + (uint32_t)below(900), 1 + (uint32_t)below(300)});
         bench.top->piece_ready = 1;
         bench.wait(30);
-        bench.top->give_up = 1;
-        bench.clock();
-        bench.top->give_up = 0;
-        bench.top->piece_ready = 0;
-        bench.top->eval();
-        if (bench.top->piece_valid)
-            return "still there";
-        std::string wrong = bench.walk(random_image(), below(900), below(300), 1 + below(90), 1 + below(9), 0);
+        if (i % 2) {
+            bench.top->give_up = 1;
+            bench.clock();
+            bench.top->give_up = 0;
+            bench.top->piece_ready = 0;
+            bench.top->eval();
+            if (bench.top->piece_valid)
+                return "still there";
+        }
+        std::string wrong =
+            bench.walk({random_side(), random_side(), 1 + (uint32_t)below(90), 1 + (uint32_t)below(9)}, 0);
         if (!wrong.empty())
             return wrong;
     }
@@ -269,11 +234,12 @@ std::string given_up()
 std::string extremes()
 {
     Bench bench;
-    std::string wrong = bench.walk({nullptr, 0, 0xfffffff0, 0x7fffffff}, 0, 0, 0xffffff, 2, 0);
+    Side upwards = {{nullptr, 0, 0xfffffff0, -0x10}, 0, 0}, far = {{nullptr, 0, 0x10, 0x7fffffff}, 0, 0};
+    std::string wrong = bench.walk({far, upwards, 0xffffff, 2}, 0);
     if (wrong.empty())
-        wrong = bench.walk({nullptr, 0, 0xfffffff0, -0x10}, 0, 0, 1, 65536, 0);
+        wrong = bench.walk({upwards, upwards, 1, 65536}, 0);
     if (wrong.empty())
-        wrong = bench.walk({&elements[0], 12, 0xfffff000, 0x100000}, 0, 0, 0x40000, 1, 0);
+        wrong = bench.walk({{{&elements[0], 12, 0xf0000000, 0x100000}, 0, 0}, upwards, 0x40000, 1}, 0);
     return wrong;
 }
 

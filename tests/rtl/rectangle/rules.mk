@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The walk over a rectangle.
 
-RECTANGLE_RTL := rtl/engine/ferry_rectangle.v rtl/engine/ferry_swizzle.v
+RECTANGLE_RTL := rtl/engine/ferry_rectangle.v rtl/engine/ferry_rectangle_side.v rtl/engine/ferry_swizzle.v rtl/fabric/ferry_choice.v
 
 TEST_PROGRAMS += $(BUILD)/tests/rtl_rectangle
 

@@ -18,7 +18,8 @@ TEST_PROGRAMS += $(BUILD)/tests/firmware_native
 
 FIRMWARE_CORE := $(BUILD)/tests/firmware-core
 FIRMWARE_CORE_OBJECTS := $(FIRMWARE_TEST_SHARED:$(FIRMWARE_TEST)/%.c=$(FIRMWARE_CORE)/%.o) $(FIRMWARE_CORE)/firmware_image.o
-FIRMWARE_CORE_RTL := $(wildcard rtl/cpu/*.v) rtl/fabric/ferry_choice.v $(FIRMWARE_TEST)/core_machine.v
+FIRMWARE_CORE_RTL := $(wildcard rtl/cpu/*.v rtl/engine/ferry_rectangle*.v) rtl/engine/ferry_swizzle.v rtl/fabric/ferry_choice.v \
+    $(FIRMWARE_TEST)/core_machine.v
 
 $(FIRMWARE_CORE)/%.o: $(FIRMWARE_TEST)/%.c $(wildcard $(FIRMWARE_TEST)/*.h) $(FLAGS) $(CONTRACT)
 	@mkdir -p $(@D)

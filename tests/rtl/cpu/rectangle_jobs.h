@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rectangles through the sequencer: the firmware's to check, then a job for each piece, every byte of every row once
+// and at the address that the published interleaves say, whatever stops the walk and whoever takes it in between.
+#ifndef FERRY_TESTS_RTL_CPU_RECTANGLE_JOBS_H
+#define FERRY_TESTS_RTL_CPU_RECTANGLE_JOBS_H
+
+#include "../rectangle/images.h"
+#include "sequencer_bench.h"
+
+class RectangleJobs
+{
+  public:
+    explicit RectangleJobs(Bench &bench) : bench(bench), random(bench.random) {}
+
+    void run()
+    {
+        bench.checks.begin("rectangles_are_walked_once_whatever_stops_them");
+        for (bool stall : {false, true})
+            for (unsigned round = 0; round < 300; round++) {
+                bench.stall = stall;
+                one_buffer();
+            }
+        bench.stall = false;
+    }
+
+  private:
+    struct Packet {
+        Rectangle rectangle;
+        Words words;
+        uint32_t slot, offset, bytes;
+    };
+
+    Side some_side()
+    {
+        uint32_t kind = random.below(11);
+        Side side = {{kind == 0 ? nullptr : &elements[(kind - 1) / 2], kind % 2 ? 12u : 16u, 0, 0},
+                     random.below(9000),
+                     random.below(600)};
+        // Far enough from a multiple of 4 GiB.
+        side.image.base = (uint64_t{random.below(1 << 20)} << 32) + 0x40000000 + random.below(0x40000000);
+        if (!side.tiled()) {
+            side.image.pitch = static_cast<int64_t>(random.below(20000)) - 4000;
+        } else {
+            side.image.base = side.image.base >> side.image.tile_log2 << side.image.tile_log2;
+            side.image.pitch = static_cast<int64_t>(1 + random.below(9)) << side.image.tile_log2;
+            if (random.once_in(4))
+                side.image.pitch = -side.image.pitch;
+        }
+        return side;
+    }
+    Packet some_packet(uint32_t slot)
+    {
+        Packet p = {{some_side(), some_side(), 1 + random.below(200), 1 + random.below(6)}, {}, slot, 0, 0};
+        const Rectangle &r = p.rectangle;
+        p.words = nop(2 + 2 * random.below(6));
+        p.offset = 4 * static_cast<uint32_t>(p.words.size());
+        Words w = {header(FERRY_OPCODE_COPY_RECTANGLE, 12, random.once_in(2) ? 1u << 8 : 0), kinds(VIRTUAL, LOCAL),
+                   r.width, r.rows - 1};
+        put64(w, r.source.first());
+        put64(w, r.destination.first());
+        put64(w, r.source.layout());
+        put64(w, r.destination.layout());
+        p.words.insert(p.words.end(), w.begin(), w.end());
+        p.bytes = 4 * static_cast<uint32_t>(p.words.size());
+        for (size_t i = 0; i < p.words.size() / 2; i++)
+            bench.ram[slot * 512 + i] = p.words[2 * i] | uint64_t{p.words[2 * i + 1]} << 32;
+        return p;
+    }
+    // Until the sequencer rests; a stop after so many cycles.
+    void start(const Packet &p, bool checked, unsigned stop_after = ~0u)
+    {
+        bench.slot = p.slot;
+        bench.top.buffer_bytes = p.bytes;
+        bench.start(p.offset, checked);
+        for (unsigned i = 0; i < 20000 && bench.top.busy; i++) {
+            bench.top.stop = stop_after-- == 0;
+            bench.tick();
+        }
+        bench.checks.that(!bench.top.busy, "comes to rest");
+    }
+    void end_slot(uint32_t slot)
+    {
+        bench.top.slot_ended = 1;
+        bench.top.slot_ended_number = slot;
+        bench.tick();
+        bench.top.slot_ended = 0;
+    }
+    // The jobs, of which the first `stale` were of walks that did not count in the end.
+    void compare(const Packet &p, size_t stale)
+    {
+        const Rectangle &r = p.rectangle;
+        Checks &checks = bench.checks;
+        uint32_t row = 0, at = 0;
+        for (size_t n = stale; n < bench.jobs.size(); n++) {
+            const oracle_action &job = bench.jobs[n];
+            checks.equal(job.op, FERRY_JOB_OP_COPY, "operation");
+            checks.equal(job.packet_offset, p.offset, "packet");
+            checks.equal(job.source_kind, VIRTUAL, "source kind");
+            checks.equal(job.destination_kind, LOCAL, "destination kind");
+            checks.equal(job.unordered, n != stale || (p.words[p.offset / 4] >> 8 & 1), "unordered");
+            if (row == r.rows || job.length == 0 || job.length > r.width - at) {
+                checks.that(false, "a piece outside the row");
+                return;
+            }
+            for (uint32_t i = 0; i < job.length; i++) {
+                checks.equal(job.source + i, r.source.byte(at + i, row), "byte's source");
+                checks.equal(job.destination + i, r.destination.byte(at + i, row), "byte's destination");
+            }
+            at += job.length;
+            if (at == r.width) {
+                at = 0;
+                row++;
+            }
+            checks.equal(bench.more[n], row != r.rows, "more jobs of the packet");
+        }
+        checks.equal(row, r.rows, "rows");
+    }
+    void whole(const Packet &p)
+    {
+        bench.jobs.clear();
+        bench.more.clear();
+        start(p, true);
+        bench.checks.that(bench.top.ended, "ends");
+        compare(p, 0);
+    }
+    void one_buffer()
+    {
+        uint32_t slot = random.below(4), other = (slot + 1 + random.below(3)) % 4;
+        Packet p = some_packet(slot), q = some_packet(other);
+        bench.space = random.below(16);
+        bench.jobs.clear();
+        bench.more.clear();
+        start(p, false);
+        bench.checks.that(bench.jobs.empty() && !bench.top.ended && bench.top.offset == p.offset,
+                          "is left to the firmware");
+        size_t stale = 0;
+        for (unsigned starts = 0; !bench.top.ended && starts < 2000; starts++) {
+            // The firmware looks at it anew, and then hands it back.
+            if (random.once_in(2))
+                start(p, false);
+            start(p, true, starts < 20 ? 20 + random.below(random.once_in(3) ? 10 : 200) : ~0u);
+            if (bench.top.ended)
+                break;
+            bench.checks.equal(bench.top.offset, p.offset, "where it stopped");
+            if (random.once_in(6)) {
+                end_slot(other);
+            } else if (random.once_in(8)) {
+                end_slot(slot);
+                stale = bench.jobs.size();
+            } else if (random.once_in(8)) {
+                std::vector<oracle_action> kept = bench.jobs;
+                std::vector<bool> more = bench.more;
+                whole(q);
+                bench.jobs = kept;
+                bench.more = more;
+                stale = kept.size();
+                bench.top.ended = 0;
+            }
+        }
+        bench.checks.that(bench.top.ended, "ends");
+        compare(p, stale);
+        end_slot(slot);
+    }
+
+    Bench &bench;
+    Random &random;
+};
+
+#endif
