@@ -28,8 +28,7 @@ void ferry_lab_run(const struct ferry_lab_bench *bench, const struct ferry_lab_p
     uint64_t pages = bytes / PAGE_BYTES;
     int why = FERRY_LAB_NO_MEMORY;
     struct ferry_lab_machine *machine =
-        policy ? ferry_lab_policy_machine(policy, pages, traces->objects, traces->object_count, traces->next_uses,
-                                          bench->seed)
+        policy ? ferry_lab_policy_machine(policy, pages, traces, bench->seed)
                : ferry_lab_manager_machine(pages, traces->objects, traces->object_count, bench->programs, traces->count,
                                            bench->watch, &why);
     if (machine)

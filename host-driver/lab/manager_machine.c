@@ -83,6 +83,8 @@ static int create(struct ferry_lab_machine *machine, uint32_t object)
 {
     struct manager_machine *m = of(machine);
     const struct ferry_lab_object *about = &m->objects[object];
+    m->object_in[object] = 0;
+    m->written[object] = m->used[object] = false;
     uint32_t flags = DXGK_ALLOC_FLAG_CPU_VISIBLE | (about->permanent ? DXGK_ALLOC_FLAG_PERMANENT_SYSMEM : 0);
     struct ferry_null_allocation wanted = {.bytes = about->pages * PAGE_SIZE, .flags = flags};
     struct ferry_vidmm_allocation_options options = {

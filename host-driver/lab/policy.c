@@ -12,7 +12,7 @@ uint32_t ferry_lab_highest(const struct ferry_lab_memory *memory,
         if (item->pinned || (memory->own_first && item->program != memory->program))
             continue;
         uint64_t here = score(memory, item);
-        if (best == FERRY_LAB_NONE || here > most || (here == most && number < best)) {
+        if (best == FERRY_LAB_NONE || here > most || (here == most && item->made < memory->items[best].made)) {
             best = number;
             most = here;
         }

@@ -18,6 +18,7 @@
 /// frames count from 1 on.
 struct ferry_lab_item {
     uint64_t pages;
+    uint64_t made;       // its place in the order of creation, 1 = the first
     uint64_t used;       // time of its last use, the present job's included; 0 = never
     uint64_t used_frame; // frame of its last use
     uint64_t came;       // time at which it came in last
@@ -31,7 +32,9 @@ struct ferry_lab_item {
 
 /// Made anew for each call, so that what a policy writes here is gone after it, but for `random`.
 struct ferry_lab_memory {
-    struct ferry_lab_item *items; // of all allocations made so far, numbered in that order, those of all programs
+    // Of all programs' allocations, numbered as they are made; of a trace too long to be held, what is made takes the
+    // number of what was destroyed.
+    struct ferry_lab_item *items;
     size_t item_count;
     const uint32_t *placed; // the numbers of those in place, in no order
     size_t placed_count;
@@ -57,7 +60,7 @@ struct ferry_lab_policy {
     uint32_t (*choose)(struct ferry_lab_memory *memory);
 };
 
-/// Of what is in place, not pinned and not foreign, the item with the highest score, of equal ones the lowest number;
+/// Of what is in place, not pinned and not foreign, the item with the highest score, of equal ones the oldest;
 /// FERRY_LAB_NONE when there is none. O(what is in place).
 uint32_t ferry_lab_highest(const struct ferry_lab_memory *memory,
                            uint64_t (*score)(const struct ferry_lab_memory *memory, const struct ferry_lab_item *item));

@@ -36,7 +36,11 @@ struct policy_machine {
     size_t *in_place, pinned; // how many of each program's; and of them, what the job under way names
     size_t placed_count;
     uint64_t *object_in;
-    const uint64_t *next_uses;
+    bool gives_again; // the numbers of what was destroyed
+    uint32_t *free_numbers;
+    size_t free_count;
+    uint64_t created;
+    const uint32_t *next_uses;
     uint64_t used_so_far;
 };
 
@@ -117,9 +121,11 @@ static void leave(struct policy_machine *m, uint32_t object, bool drop)
 static int create(struct ferry_lab_machine *machine, uint32_t object)
 {
     struct policy_machine *m = of(machine);
-    m->states[object].fresh = true;
-    m->states[object].number = (uint32_t)m->made;
-    m->objects_by_number[m->made++] = object;
+    uint32_t number = m->free_count ? m->free_numbers[--m->free_count] : (uint32_t)m->made++;
+    m->states[object] = (struct object_state){.fresh = true, .number = number};
+    m->object_in[object] = 0;
+    m->objects_by_number[number] = object;
+    m->items[number].made = ++m->created;
     show(m, object);
     return FERRY_LAB_OK;
 }
@@ -130,6 +136,8 @@ static int destroy(struct ferry_lab_machine *machine, uint32_t object)
     if (m->states[object].in_place)
         leave(m, object, true);
     m->items[m->states[object].number] = (struct ferry_lab_item){0};
+    if (m->gives_again)
+        m->free_numbers[m->free_count++] = m->states[object].number;
     return FERRY_LAB_OK;
 }
 
@@ -233,6 +241,7 @@ static int job(struct ferry_lab_machine *machine, uint32_t program, const uint32
         item->used = m->now;
         item->used_frame = m->frame;
         item->next = m->next_uses ? m->next_uses[m->used_so_far++] : 0;
+        item->next = item->next == FERRY_LAB_NO_USE ? FERRY_LAB_NEVER : item->next;
         if (writes) {
             m->states[objects[i]].dirty = true;
             m->states[objects[i]].fresh = false;
@@ -264,13 +273,14 @@ static void end(struct ferry_lab_machine *machine)
     free(m->states);
     free(m->object_in);
     free(m->in_place);
+    free(m->free_numbers);
     free(m);
 }
 
 struct ferry_lab_machine *ferry_lab_policy_machine(const struct ferry_lab_policy *policy, uint64_t pages,
-                                                   const struct ferry_lab_object *objects, size_t object_count,
-                                                   const uint64_t *next_uses, uint64_t seed)
+                                                   const struct ferry_lab_traces *traces, uint64_t seed)
 {
+    size_t room = traces->object_count + 1;
     struct policy_machine *m = calloc(1, sizeof *m);
     if (!m)
         return NULL;
@@ -283,23 +293,23 @@ struct ferry_lab_machine *ferry_lab_policy_machine(const struct ferry_lab_policy
                                             .count = count_so_far,
                                             .end = end};
     m->policy = policy;
-    m->objects = objects;
-    m->object_count = object_count;
+    m->objects = traces->objects;
+    m->object_count = traces->object_count;
     m->pages = m->free_pages = pages;
-    m->next_uses = policy->knows_future ? next_uses : NULL;
+    m->next_uses = policy->knows_future ? traces->next_uses : NULL;
+    m->gives_again = traces->paths != NULL;
     m->frame = 1;
     m->memory.random = seed;
-    m->items = calloc(object_count + 1, sizeof *m->items);
-    m->objects_by_number = calloc(object_count + 1, sizeof *m->objects_by_number);
-    m->placed = calloc(object_count + 1, sizeof *m->placed);
-    m->states = calloc(object_count + 1, sizeof *m->states);
-    uint32_t programs = 1;
-    for (size_t i = 0; i < object_count; i++)
-        programs = objects[i].program >= programs ? objects[i].program + 1 : programs;
-    m->in_place = calloc(programs, sizeof *m->in_place);
-    m->object_in = calloc(object_count + 1, sizeof *m->object_in);
+    m->items = calloc(room, sizeof *m->items);
+    m->objects_by_number = calloc(room, sizeof *m->objects_by_number);
+    m->placed = calloc(room, sizeof *m->placed);
+    m->states = calloc(room, sizeof *m->states);
+    m->in_place = calloc(traces->count, sizeof *m->in_place);
+    m->free_numbers = calloc(room, sizeof *m->free_numbers);
+    m->object_in = calloc(room, sizeof *m->object_in);
     m->machine.object_in = m->object_in;
-    if (!m->items || !m->objects_by_number || !m->placed || !m->states || !m->object_in || !m->in_place) {
+    if (!m->items || !m->objects_by_number || !m->placed || !m->states || !m->object_in || !m->in_place ||
+        !m->free_numbers) {
         end(&m->machine);
         return NULL;
     }

@@ -22,8 +22,6 @@ struct ferry_lab_search {
     char problem[200];
 };
 
-#define FERRY_LAB_PAGE_BYTES UINT64_C(4096)
-
 void ferry_lab_search_end(struct ferry_lab_search *search);
 /// Bytes of the frames after the warm-up: of one program a frame, of several in all, since their frames are not alike
 /// and one may end long before another.

@@ -10,7 +10,7 @@
 // What a frame is: the first program's frames are counted.
 static const char *unit_of(const struct ferry_lab_traces *traces)
 {
-    return ferry_trace_unit(&traces->traces[0]);
+    return ferry_lab_unit(traces);
 }
 
 // Pictures are seen at a rate; how fast tokens come nobody can tell from the trace, nor what a frame of several is.

@@ -60,6 +60,24 @@ int ferry_id_map_set(struct ferry_id_map *map, uint64_t name, uint32_t number)
     return 0;
 }
 
+// The run of places behind it closes up, so that nothing is searched for beyond a gap.
+void ferry_id_map_remove(struct ferry_id_map *map, uint64_t name)
+{
+    size_t mask = map->places - 1, gap = map->places ? place_of(map, name) : 0;
+    if (!map->places || map->numbers[gap] == FERRY_ID_NONE)
+        return;
+    map->count--;
+    for (size_t place = (gap + 1) & mask; map->numbers[place] != FERRY_ID_NONE; place = (place + 1) & mask) {
+        size_t home = (size_t)ferry_mix(map->names[place]) & mask;
+        if (((place - home) & mask) < ((place - gap) & mask))
+            continue;
+        map->names[gap] = map->names[place];
+        map->numbers[gap] = map->numbers[place];
+        gap = place;
+    }
+    map->numbers[gap] = FERRY_ID_NONE;
+}
+
 void ferry_id_map_free(struct ferry_id_map *map)
 {
     free(map->names);

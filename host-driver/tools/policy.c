@@ -15,7 +15,7 @@ static void print_size(const struct ferry_policy_report *report, const struct fe
     char title[64], in[FERRY_SIZE_TEXT], out[FERRY_SIZE_TEXT], moved[FERRY_SIZE_TEXT], uploads[FERRY_SIZE_TEXT];
     char worst[FERRY_SIZE_TEXT], most[FERRY_SIZE_TEXT], heads[2][FERRY_TRACE_UNIT + 8];
     uint64_t reference = ferry_policy_reference(size);
-    const char *unit = ferry_trace_unit(&report->traces->traces[0]);
+    const char *unit = ferry_lab_unit(report->traces);
     snprintf(heads[0], sizeof heads[0], "worst %s", unit);
     snprintf(heads[1], sizeof heads[1], "99 %% %ss", unit);
     printf("\n%s of video memory\n  %-10s %10s %10s %10s %10s %7s %12s %12s\n", ferry_policy_size_said(size, title),
@@ -57,13 +57,12 @@ static void print_curve(const struct ferry_policy_report *report)
 static void introduce(const struct ferry_policy_report *report)
 {
     const struct ferry_lab_traces *traces = report->traces;
-    const char *unit = ferry_trace_unit(&traces->traces[0]);
+    const char *unit = ferry_lab_unit(traces);
     char median[FERRY_SIZE_TEXT], largest[FERRY_SIZE_TEXT], living[FERRY_SIZE_TEXT], frames[28], objects[28];
     ferry_print_line(stdout, "%s: %s %ss, %s allocations, %s at once; a median %s names %s (W), the largest %s (F)",
                      report->names, ferry_count_text(traces->frames, frames), unit,
-                     ferry_count_text(traces->object_count, objects), ferry_size_text(traces->most_living, living),
-                     unit, ferry_size_text(traces->median_frame, median),
-                     ferry_size_text(traces->largest_frame, largest));
+                     ferry_count_text(traces->made, objects), ferry_size_text(traces->most_living, living), unit,
+                     ferry_size_text(traces->median_frame, median), ferry_size_text(traces->largest_frame, largest));
 }
 
 static bool plays_ours(const struct ferry_policy_session *session)

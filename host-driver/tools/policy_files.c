@@ -92,11 +92,11 @@ static void json(FILE *file, const struct ferry_policy_report *report)
     fputs("{\n  \"traces\": ", file);
     ferry_json_text(file, report->names);
     fprintf(file,
-            ",\n  \"frames\": %" PRIu64 ",\n  \"allocations\": %zu,\n  \"jobs\": %" PRIu64
+            ",\n  \"frames\": %" PRIu64 ",\n  \"allocations\": %" PRIu64 ",\n  \"jobs\": %" PRIu64
             ",\n  \"median_frame_bytes\": %" PRIu64 ",\n  \"largest_frame_bytes\": %" PRIu64
             ",\n  \"largest_job_bytes\": %" PRIu64 ",\n  \"most_living_bytes\": %" PRIu64 ",\n  \"seed\": %" PRIu64
             ",\n  \"runs\": [\n",
-            traces->frames, traces->object_count, traces->jobs, traces->median_frame, traces->largest_frame,
+            traces->frames, traces->made, traces->jobs, traces->median_frame, traces->largest_frame,
             traces->largest_job, traces->most_living, report->options->seed);
     for (size_t i = 0; i < report->size_count; i++) {
         for (size_t k = 0; k < report->sizes[i].row_count; k++) {

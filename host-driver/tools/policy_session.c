@@ -150,27 +150,6 @@ static int read_programs(const struct ferry_policy_options *options, struct ferr
     return status;
 }
 
-static int read_traces(struct ferry_policy_session *session)
-{
-    const struct ferry_policy_options *options = session->report.options;
-    struct ferry_policy_report *report = &session->report;
-    struct ferry_trace_error error;
-    for (unsigned i = 0; i < options->trace_count; i++) {
-        const char *path = options->trace_files[i], *slash = strrchr(path, '/');
-        size_t at = strlen(report->names);
-        report->trace_names[i] = slash ? slash + 1 : path;
-        snprintf(report->names + at, sizeof report->names - at, "%s%s", i ? ", " : "", report->trace_names[i]);
-        if (ferry_trace_read(path, &session->traces[i], &error) == 0)
-            continue;
-        if (error.line)
-            ferry_complain("%s, line %" PRIu64 ": %s", path, error.line, error.reason);
-        else
-            ferry_complain("%s: %s", path, error.reason);
-        return FERRY_EXIT_USAGE;
-    }
-    return FERRY_EXIT_OK;
-}
-
 int ferry_policy_begin(struct ferry_policy_session *session, const struct ferry_policy_options *options)
 {
     *session = (struct ferry_policy_session){.bench = {.seed = options->seed}};
@@ -180,12 +159,7 @@ int ferry_policy_begin(struct ferry_policy_session *session, const struct ferry_
     if (status == FERRY_EXIT_OK)
         status = read_policies(session, options->policies);
     if (status == FERRY_EXIT_OK)
-        status = read_traces(session);
-    if (status == FERRY_EXIT_OK &&
-        ferry_lab_prepare(&session->bench.traces, session->traces, options->trace_count) != 0) {
-        ferry_complain("no memory for the traces");
-        status = FERRY_EXIT_LIBRARY;
-    }
+        status = ferry_policy_read(session);
     return status;
 }
 
@@ -320,7 +294,10 @@ static void show(void *context, double done)
 static void begin_to_show(struct ferry_policy_session *session, struct shown *shown, const char *size)
 {
     *shown = (struct shown){.terminal = !session->report.options->quiet && isatty(2) == 1, .size = size, .part = 1};
-    session->bench.manner = (struct ferry_lab_manner){.progress = show, .context = shown};
+    const struct ferry_policy_options *options = session->report.options;
+    bool pictured = options->svg_file || options->whole;
+    session->bench.manner = (struct ferry_lab_manner){
+        .progress = show, .context = shown, .no_frames = session->bench.traces.paths && !pictured};
 }
 
 static void show_nothing(struct ferry_policy_session *session)
@@ -331,20 +308,16 @@ static void show_nothing(struct ferry_policy_session *session)
     session->bench.manner.progress = NULL;
 }
 
-// As the trace calls it: the number is the laboratory's.
 static int complain_of_choice(const struct ferry_policy_session *session, const struct ferry_lab_outcome *outcome)
 {
-    const struct ferry_lab_traces *traces = &session->bench.traces;
     const char *const *files = session->report.options->trace_files;
-    if (outcome->chosen >= traces->object_count) {
+    if (outcome->chosen_line == 0) {
         ferry_complain("%s, line %" PRIu32 ": %s", files[outcome->program], outcome->line, outcome->problem);
         return FERRY_EXIT_WRONG;
     }
-    uint32_t program = traces->objects[outcome->chosen].program;
-    const struct ferry_trace_object *object =
-        &traces->traces[program].objects[outcome->chosen - traces->first_object[program]];
     ferry_complain("%s, line %" PRIu32 ": %s: allocation %" PRIu64 " of %s, made in line %" PRIu32,
-                   files[outcome->program], outcome->line, outcome->problem, object->id, files[program], object->line);
+                   files[outcome->program], outcome->line, outcome->problem, outcome->chosen_id,
+                   files[outcome->chosen_program], outcome->chosen_line);
     return FERRY_EXIT_WRONG;
 }
 

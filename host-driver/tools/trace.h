@@ -44,7 +44,9 @@ struct ferry_trace_object {
     uint32_t line, destroyed; // Lines; destroyed is 0 while it lives.
     uint32_t width, height;   // 0 for a buffer.
     uint32_t format;          // Offset of the format's name in text; 0 for a buffer.
-    bool target;              // The GPU writes it somewhere in the trace.
+    uint32_t made;            // How many were created before it.
+    uint32_t in_draw;         // While reading: the line of the draw that named it last.
+    bool target;              // The GPU writes it somewhere in the trace; of a stream: so far.
     bool locked;              // While reading.
 };
 
@@ -66,7 +68,23 @@ struct ferry_trace_error {
 
 /// Read a trace, plain or gzip (told by content). Returns 0, or -1 with *error filled and *trace empty.
 int ferry_trace_read(const char *path, struct ferry_trace *trace, struct ferry_trace_error *error);
+/// The same, unless it has more events and allocations named by draws than `most`: then 1, and *trace is empty.
+int ferry_trace_read_small(const char *path, size_t most, struct ferry_trace *trace, struct ferry_trace_error *error);
 void ferry_trace_free(struct ferry_trace *trace);
+
+/// A trace read event by event, in memory that depends on what lives at once and not on how long it is: what is
+/// destroyed is forgotten, and its number goes to the next that is created. What is read before a bad line is no proof
+/// that there is none. NULL with *error filled; *error outlives the stream and is where ferry_trace_next() says what is
+/// wrong.
+struct ferry_trace_stream;
+struct ferry_trace_stream *ferry_trace_open(const char *path, struct ferry_trace_error *error);
+/// The next event. It, what ferry_trace_of() has of its objects, and its draws (from a on: b of them) hold until the
+/// next call. Returns 1; 0 at the end; -1 with *error filled. At either of them: no other call but close.
+int ferry_trace_next(struct ferry_trace_stream *stream, const struct ferry_trace_event **event);
+/// Objects by their numbers, draws, frames so far. No format is kept. Valid until the stream is closed.
+const struct ferry_trace *ferry_trace_of(const struct ferry_trace_stream *stream);
+void ferry_trace_close(struct ferry_trace_stream *stream);
+
 /// Number of events up to and including the end of the given frame; all of them for 0 or more frames than there are.
 size_t ferry_trace_events_of_frames(const struct ferry_trace *trace, uint64_t frames);
 /// What a frame is, in one word.

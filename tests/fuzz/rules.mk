@@ -19,7 +19,7 @@ fuzz-firmware: $(BUILD)/fuzz/fuzz_firmware
 
 SOAKS += fuzz-firmware
 
-$(BUILD)/fuzz/fuzz_import: tests/fuzz/fuzz_import.c host-driver/tools/trace.c \
+$(BUILD)/fuzz/fuzz_import: tests/fuzz/fuzz_import.c host-driver/tools/trace.c host-driver/tools/trace_lines.c \
     $(filter-out %/command.c,$(wildcard host-driver/tools/import/*)) \
     $(addprefix host-driver/tools/,trace.h tool.c tool.h id_map.c id_map.h) $(FLAGS)
 	@mkdir -p $(@D)

@@ -4,7 +4,7 @@
 # `replay_programs` several traces at once; `import` reads dumps, `import_refusals` those that are none,
 # `import_programs` whole programs with their threads and contexts; `recorder` tinygrad's programs;
 # `tutorial` does what docs/tutorial.md says; `policy` compares the laboratory with an implementation of its own,
-# `advice` its sentence with runs, `policy_refusals` is what it refuses; `sweep` kills
+# `advice` its sentence with runs, `policy_refusals` is what it refuses, `long_traces` what it does not hold; `sweep` kills
 # what runs it; `report` opens the page in a browser.
 
 TOOL_TEST_FLAGS = $(CFLAGS) $(SANITIZE) $(CPPFLAGS)
@@ -13,10 +13,11 @@ TOOL_HEADERS := $(wildcard host-driver/tools/*.h)
 
 TEST_PROGRAMS += $(BUILD)/tests/tool_trace $(BUILD)/tests/tool_content $(BUILD)/tests/tools $(BUILD)/tests/replay \
     $(BUILD)/tests/replay_programs $(BUILD)/tests/policy $(BUILD)/tests/policy_refusals $(BUILD)/tests/advice \
+    $(BUILD)/tests/long_traces \
     $(BUILD)/tests/import $(BUILD)/tests/import_refusals $(BUILD)/tests/import_programs \
     $(BUILD)/tests/recorder $(BUILD)/tests/tutorial $(BUILD)/tests/sweep $(BUILD)/tests/report
 
-$(BUILD)/tests/tool_trace: tests/tools/test_trace.c host-driver/tools/trace.c $(TOOL_PARTS) $(TOOL_HEADERS)
+$(BUILD)/tests/tool_trace: tests/tools/test_trace.c host-driver/tools/trace.c host-driver/tools/trace_lines.c $(TOOL_PARTS) $(TOOL_HEADERS)
 	@mkdir -p $(@D)
 	$(CC) $(TOOL_TEST_FLAGS) $(filter %.c,$^) -lcmocka $(LDLIBS) -o $@
 
@@ -41,7 +42,8 @@ $(BUILD)/tests/replay_programs: tests/tools/test_programs.py tests/tools/files.p
     $(BUILD)/ferry $(BUILD)/tests/parts/ferry-fake
 	install -m 755 $< $@
 
-$(BUILD)/tests/policy $(BUILD)/tests/policy_refusals $(BUILD)/tests/advice: $(BUILD)/tests/%: tests/tools/test_%.py \
+$(BUILD)/tests/policy $(BUILD)/tests/policy_refusals $(BUILD)/tests/advice \
+    $(BUILD)/tests/long_traces: $(BUILD)/tests/%: tests/tools/test_%.py \
     tests/tools/laboratory.py $(BUILD)/ferry
 	@mkdir -p $(@D)
 	install -m 755 $< $@
