@@ -81,7 +81,9 @@ put_all() {
 take_all() {
     rm -f "$DESTDIR$bindir/ferry" "$DESTDIR$libdir/libferry.a" "$DESTDIR$libdir/$shared" "$DESTDIR$libdir/pkgconfig/ferry.pc" \
         "$DESTDIR$man1dir/ferry.1" "$DESTDIR$man7dir/libferry.7"
-    # Another release beside this one keeps its links.
+    # Another release beside this one keeps its links; the soname's, which an upgrade took from an older one, it has back.
+    other=$(cd "$DESTDIR$libdir" 2>/dev/null && ls -d "$soname".* 2>/dev/null | sort -t. -k4,4n -k5,5n | tail -n 1) || other=
+    [ -z "$other" ] || [ -e "$DESTDIR$libdir/$soname" ] || ln -sfn "$other" "$DESTDIR$libdir/$soname"
     for link in "$soname" libferry.so; do
         [ -e "$DESTDIR$libdir/$link" ] || rm -f "$DESTDIR$libdir/$link"
     done

@@ -317,6 +317,15 @@ def another_release_keeps_its_links(folder):
     assert (libraries / "libferry.so").read_bytes() == b"newer"
 
 
+def an_older_release_has_its_links_back(folder):
+    tree = Installed(folder)
+    libraries = tree.at / "lib"
+    for name in ("libferry.so.0.0.9", "libferry.so.0.0.10"):
+        (libraries / name).write_text(name)
+    make(f"DESTDIR={tree.root}", "uninstall")
+    assert os.readlink(libraries / SONAME) == "libferry.so.0.0.10" and os.readlink(libraries / "libferry.so") == SONAME
+
+
 def what_was_a_link_is_replaced_not_written_through(folder):
     tree = Installed(folder)
     theirs = Path(folder, "theirs")
@@ -406,7 +415,7 @@ CASES = [exactly_these_files_are_installed, folders_can_be_entered_whatever_the_
          a_verilated_runtime_beside_it_is_another_one, the_tool_runs_from_its_new_place, pkg_config_tells_of_other_places,
          installing_again_changes_nothing_and_uninstalling_leaves_what_is_not_ours,
          uninstalling_takes_the_folders_that_the_install_made_and_no_others, another_release_keeps_its_links,
-         what_was_a_link_is_replaced_not_written_through,
+         an_older_release_has_its_links_back, what_was_a_link_is_replaced_not_written_through,
          what_depends_on_the_machine_can_stand_elsewhere, the_shared_library_is_bound_when_it_is_loaded,
          installing_writes_nothing_here,
          places_are_given_whole, what_is_not_built_is_built_first, manual_pages_are_clean, the_tools_page_has_what_the_tool_has,
