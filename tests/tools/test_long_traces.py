@@ -91,7 +91,8 @@ def the_same_as_held():
               (SEED, done.stderr, held.stderr))
         lines = [line for line in "".join(t.read_text() for t in traces).splitlines() if line[0] in "dt"]
         uses = sum(len(set(line.split()[1:])) for line in lines)
-        check(said and said[2] == f"{uses:,}" and said[1] == f"{uses * 4 / 2**20:.1f} MiB", f"what_the_future_of_{name}_takes_is_told", said)
+        check(said and said[2] == f"{uses:,}" and said[1] == f"{uses * 4 / 2**20:.1f} MiB",
+              f"what_the_future_of_{name}_takes_is_told", said)
         drawn = re.findall(r'points="([^"]*)"', picture)
         check(drawn and drawn == re.findall(r'points="([^"]*)"', (folder / "out.svg").read_text()), f"the_picture_of_{name}_is_the_same")
 
