@@ -66,7 +66,7 @@ SOAKS :=
 include scripts/rules.mk
 
 # Make builds this file before it reads on: on a fresh machine that installs what is missing.
-ifneq ($(filter-out help clean,$(or $(MAKECMDGOALS),help)),)
+ifneq ($(filter-out $(NEEDS_NOTHING),$(or $(MAKECMDGOALS),help)),)
 include $(BUILD)/tools.mk $(BUILD)/setup.mk
 endif
 

@@ -7,8 +7,9 @@ TOOLS := $(BUILD)/tools.mk
 $(TOOLS): scripts/tools.txt scripts/setup.sh
 	@scripts/setup.sh tools $@
 
-# Nor does asking what make would do.
-CHANGES_NOTHING := $(if $(filter-out help clean,$(or $(MAKECMDGOALS),help)),$(if \
+# What only says something, or takes away, needs no tools; nor does asking what make would do.
+NEEDS_NOTHING := help clean print-libs
+CHANGES_NOTHING := $(if $(filter-out $(NEEDS_NOTHING),$(or $(MAKECMDGOALS),help)),$(if \
     $(findstring n,$(filter-out --% %=%,$(firstword $(MAKEFLAGS)))),yes),yes)
 
 # After an upgrade of the system, with another PATH or in another folder: what is there is of other tools.

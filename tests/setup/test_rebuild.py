@@ -244,19 +244,27 @@ def elsewhere(folder):
     return [f"BUILD={folder}", "VENV=build/venv", "-o", f"{folder}/tools.mk", "-o", "build/venv/ready", "-o", f"{folder}/setup.mk"]
 
 
+def saying_what_to_link_builds_nothing():
+    """With other compilers than before too, after which all else is made anew."""
+    with tempfile.TemporaryDirectory() as folder:
+        said = make(f"BUILD={folder}/build", "print-libs").split()
+        assert "-lstdc++" in said and all(word.startswith("-") for word in said), said
+        assert os.listdir(folder) == [], os.listdir(folder)
+
+
 def other_flags_are_noticed():
     with tempfile.TemporaryDirectory() as folder:
         options, program, flags = elsewhere(folder), f"{folder}/tests/dma_map", Path(folder, "flags")
         Path(program).parent.mkdir()
-        make(*options, "print-libs")
+        make(*options, "setup")
         shutil.copy2("build/tests/dma_map", program)
         assert program not in make("-n", *options, program), "what was there before the first record is made again"
         before = flags.read_text()
-        make("-n", *options, "CC=clang", "print-libs")
+        make("-n", *options, "CC=clang", "setup")
         assert flags.read_text() == before, "-n changes something"
         for other in ("CC=clang", "CPU_CORE=serv", "CFLAGS=-O3"):
             os.utime(flags, (0, 0))
-            make(*options, other, "print-libs")
+            make(*options, other, "setup")
             assert f"-o {program}" in make("-n", *options, other, program), other
             os.utime(flags, (0, 0))
             assert program not in make("-n", *options, other, program), other
@@ -321,7 +329,7 @@ def make_n_runs_nothing():
         assert sorted(path.name for path in Path(folder).iterdir()) == ["setup.mk", "tools.mk"]
 
 
-CASES = [rows_of_another_device_are_left_out, other_flags_are_noticed, a_lost_file_of_the_contract_is_made_again,
+CASES = [rows_of_another_device_are_left_out, saying_what_to_link_builds_nothing, other_flags_are_noticed, a_lost_file_of_the_contract_is_made_again,
          other_tools_are_noticed, make_n_runs_nothing, what_is_compiled_in_is_a_prerequisite,
          what_verilator_read_is_a_prerequisite, what_no_compiler_tells_is_a_prerequisite, recipes_are_right,
          a_failed_recipe_leaves_no_file, cores_that_are_not_ours_are_not_counted, a_release_that_fails_fails_test_fresh,
