@@ -201,6 +201,20 @@ def a_sweep():
     check(rows == [(PAGE, "no", False), (sizes[2], "yes", True)] and "too small" in done.stdout, "sweep_tells_what_is_too_small", rows)
 
 
+def what_came_in_is_somebodys():
+    """What nobody wrote yet is filled, and comes in of nobody."""
+    chance, wrong, cases, trace = random.Random(SEED), [], 0, folder / "whose.memtrace"
+    while cases < 5:
+        trace.write_text(random_trace(chance, 30))
+        done = ferry(trace, "--vram", "132K", "--policy", "ours", "--no-advice", "--quiet", "--json", folder / "whose.json")
+        if done.returncode == 3:  # A job that is larger.
+            continue
+        run = json.loads((folder / "whose.json").read_text())["runs"][0]
+        cases += run["bytes_filled"] > 0
+        wrong += [] if 0 < run["programs_bytes_in"][0] <= run["bytes_in"] else [(run, trace.read_text())]
+    check(not wrong, "what_came_in_is_somebodys", wrong[:1])
+
+
 def several_programs():
     """Weights are the manager's: who has more of them pages less. The policies know nothing of them, and nobody is protected."""
     runs = [figures(NEVERBALL, NEVERBALL, "--vram", "9M", "--policy", "ours,lru", *more)["runs"]
@@ -235,5 +249,6 @@ what_a_frame_needs()
 a_recorded_game()
 the_lines_of_the_picture()
 a_sweep()
+what_came_in_is_somebodys()
 several_programs()
 sys.exit(end())
