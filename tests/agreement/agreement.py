@@ -107,6 +107,8 @@ def read_manual(manual):
                 where = "FERRY_PACKET_HEADER"
             elif re.match(r"FERRY_PACKET_\w+_PLACES$", register):
                 where = "FERRY_PACKET_PLACES"
+            elif re.match(r"FERRY_PACKET_\w+_LAYOUT$", register):
+                where = "FERRY_PACKET_LAYOUT"
             field = f"{where}_{match.group(3).upper()}"
             values[f"{field}_SHIFT"], values[f"{field}_WIDTH"] = low, high - low + 1
     return values
