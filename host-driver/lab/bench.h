@@ -4,6 +4,7 @@
 #define FERRY_LAB_BENCH_H
 
 #include "lab/manager_machine.h"
+#include "lab/measure.h"
 #include "lab/policy.h"
 #include "lab/run.h"
 

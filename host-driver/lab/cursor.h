@@ -3,7 +3,7 @@
 #ifndef FERRY_LAB_CURSOR_H
 #define FERRY_LAB_CURSOR_H
 
-#include "lab/run.h"
+#include "lab/traces.h"
 
 struct ferry_lab_cursor {
     const struct ferry_lab_traces *traces;
@@ -29,6 +29,9 @@ const struct ferry_trace_event *ferry_lab_next(struct ferry_lab_cursor *cursor, 
 /// The objects that this event names, which is a job and was given last, by their numbers in the trace.
 size_t ferry_lab_named(const struct ferry_lab_cursor *cursor, uint32_t program, const struct ferry_trace_event *event,
                        const uint32_t **objects);
+
+/// The laboratory's object for one of a trace; target: the GPU writes it somewhere.
+struct ferry_lab_object ferry_lab_object_of(const struct ferry_trace_object *object, uint32_t program, bool target);
 
 static inline bool ferry_lab_is_job(const struct ferry_trace_event *event)
 {

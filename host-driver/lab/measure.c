@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the traces are like, before anything is played. Traces that are read from their files are read twice here, and
 // a third time for who knows the future.
+#include "lab/measure.h"
+
 #include <stdlib.h>
 #include <string.h>
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "tools/number_list.h"
+#include "tools/policy_traces.h"
 #include "tools/tool.h"
 
 #define PAGE_BYTES        4096u
@@ -150,6 +151,14 @@ static int read_programs(const struct ferry_policy_options *options, struct ferr
     return status;
 }
 
+static bool future_is_asked_for(const struct ferry_policy_session *session)
+{
+    for (size_t i = 0; i < session->policy_count; i++)
+        if (session->policies[i] && session->policies[i]->knows_future)
+            return true;
+    return false;
+}
+
 int ferry_policy_begin(struct ferry_policy_session *session, const struct ferry_policy_options *options)
 {
     *session = (struct ferry_policy_session){.bench = {.seed = options->seed}};
@@ -159,7 +168,8 @@ int ferry_policy_begin(struct ferry_policy_session *session, const struct ferry_
     if (status == FERRY_EXIT_OK)
         status = read_policies(session, options->policies);
     if (status == FERRY_EXIT_OK)
-        status = ferry_policy_read(session);
+        status =
+            ferry_policy_read(&session->report, session->traces, future_is_asked_for(session), &session->bench.traces);
     return status;
 }
 

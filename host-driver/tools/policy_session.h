@@ -15,8 +15,6 @@ struct ferry_policy_session {
     struct ferry_policy_report report;
 };
 
-/// The part of it below that reads the traces; policies are known.
-int ferry_policy_read(struct ferry_policy_session *session);
 /// Read what the options name; nothing is played. Returns an exit code, as all below.
 int ferry_policy_begin(struct ferry_policy_session *session, const struct ferry_policy_options *options);
 void ferry_policy_end(struct ferry_policy_session *session);

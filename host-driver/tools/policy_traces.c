@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// How `ferry policy` comes by its traces: held, or, when they are long and nothing is asked for that needs them whole,
-// read from their files for each run.
+#include "tools/policy_traces.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tools/policy_session.h"
 #include "tools/tool.h"
 
 // Events and allocations that draws name: 4 MiB or a little more.
 #define LONG_TRACE 100000u
 
-static void name_traces(struct ferry_policy_session *session)
+static void name_traces(struct ferry_policy_report *report)
 {
-    struct ferry_policy_report *report = &session->report;
     for (unsigned i = 0; i < report->options->trace_count; i++) {
         const char *path = report->options->trace_files[i], *slash = strrchr(path, '/');
         size_t at = strlen(report->names);
@@ -33,19 +31,18 @@ static int complain_of_trace(const char *path, const struct ferry_trace_error *e
 }
 
 // Sets *large, and holds none, when one has more than `most`.
-static int hold_traces(struct ferry_policy_session *session, size_t most, bool *large)
+static int hold_traces(const struct ferry_policy_options *options, struct ferry_trace *traces, size_t most, bool *large)
 {
-    const struct ferry_policy_options *options = session->report.options;
     struct ferry_trace_error error;
     *large = false;
     for (unsigned i = 0; i < options->trace_count && !*large; i++) {
-        int status = ferry_trace_read_small(options->trace_files[i], most, &session->traces[i], &error);
+        int status = ferry_trace_read_small(options->trace_files[i], most, &traces[i], &error);
         if (status < 0)
             return complain_of_trace(options->trace_files[i], &error);
         *large = status > 0;
     }
     for (unsigned i = 0; i < options->trace_count && *large; i++)
-        ferry_trace_free(&session->traces[i]);
+        ferry_trace_free(&traces[i]);
     return FERRY_EXIT_OK;
 }
 
@@ -57,14 +54,6 @@ static bool all_are_files(const struct ferry_policy_options *options)
         if (stat(options->trace_files[i], &about) == 0 && !S_ISREG(about.st_mode))
             return false;
     return true;
-}
-
-static bool future_is_asked_for(const struct ferry_policy_session *session)
-{
-    for (size_t i = 0; i < session->policy_count; i++)
-        if (session->policies[i] && session->policies[i]->knows_future)
-            return true;
-    return false;
 }
 
 static void show_lines(void *context, uint64_t lines)
@@ -84,13 +73,11 @@ static void say_what_it_takes(void *context, uint64_t uses, uint64_t bytes)
 }
 
 // A few passes over the files, and one for each run.
-static int stream_traces(struct ferry_policy_session *session)
+static int stream_traces(const struct ferry_policy_options *options, bool future, struct ferry_lab_traces *prepared)
 {
-    const struct ferry_policy_options *options = session->report.options;
     bool terminal = !options->quiet && isatty(2) == 1;
     struct ferry_lab_reading reading = {.progress = show_lines, .takes = say_what_it_takes, .context = &terminal};
-    int status = ferry_lab_prepare_files(&session->bench.traces, options->trace_files, options->trace_count,
-                                         future_is_asked_for(session), &reading);
+    int status = ferry_lab_prepare_files(prepared, options->trace_files, options->trace_count, future, &reading);
     if (terminal)
         fputs("\r\033[K", stderr);
     if (status == 0)
@@ -101,17 +88,18 @@ static int stream_traces(struct ferry_policy_session *session)
     return FERRY_EXIT_LIBRARY;
 }
 
-int ferry_policy_read(struct ferry_policy_session *session)
+int ferry_policy_read(struct ferry_policy_report *report, struct ferry_trace traces[FERRY_LAB_MOST_TRACES], bool future,
+                      struct ferry_lab_traces *prepared)
 {
-    const struct ferry_policy_options *options = session->report.options;
+    const struct ferry_policy_options *options = report->options;
     bool large, streams = options->no_advice && !options->whole && all_are_files(options);
-    name_traces(session);
-    int status = hold_traces(session, streams ? LONG_TRACE : SIZE_MAX, &large);
+    name_traces(report);
+    int status = hold_traces(options, traces, streams ? LONG_TRACE : SIZE_MAX, &large);
     if (status != FERRY_EXIT_OK)
         return status;
     if (large)
-        return stream_traces(session);
-    if (ferry_lab_prepare(&session->bench.traces, session->traces, options->trace_count) == 0)
+        return stream_traces(options, future, prepared);
+    if (ferry_lab_prepare(prepared, traces, options->trace_count) == 0)
         return FERRY_EXIT_OK;
     ferry_complain("no memory for the traces");
     return FERRY_EXIT_LIBRARY;

@@ -204,11 +204,6 @@ void ferry_trace_close(struct ferry_trace_stream *stream)
     free(stream);
 }
 
-const char *ferry_trace_unit(const struct ferry_trace *trace)
-{
-    return trace->unit[0] ? trace->unit : "frame";
-}
-
 size_t ferry_trace_events_of_frames(const struct ferry_trace *trace, uint64_t frames)
 {
     if (frames == 0 || frames > trace->frames)

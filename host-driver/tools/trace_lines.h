@@ -4,7 +4,7 @@
 #define FERRY_TOOLS_TRACE_LINES_H
 
 #include "tools/id_map.h"
-#include "tools/trace.h"
+#include "tools/trace_events.h"
 
 struct ferry_trace_reader {
     struct ferry_trace *trace;

@@ -329,10 +329,11 @@ def make_n_runs_nothing():
         assert sorted(path.name for path in Path(folder).iterdir()) == ["setup.mk", "tools.mk"]
 
 
-CASES = [rows_of_another_device_are_left_out, saying_what_to_link_builds_nothing, other_flags_are_noticed, a_lost_file_of_the_contract_is_made_again,
-         other_tools_are_noticed, make_n_runs_nothing, what_is_compiled_in_is_a_prerequisite,
-         what_verilator_read_is_a_prerequisite, what_no_compiler_tells_is_a_prerequisite, recipes_are_right,
-         a_failed_recipe_leaves_no_file, cores_that_are_not_ours_are_not_counted, a_release_that_fails_fails_test_fresh,
+CASES = [rows_of_another_device_are_left_out, saying_what_to_link_builds_nothing, other_flags_are_noticed,
+         a_lost_file_of_the_contract_is_made_again, other_tools_are_noticed, make_n_runs_nothing,
+         what_is_compiled_in_is_a_prerequisite, what_verilator_read_is_a_prerequisite,
+         what_no_compiler_tells_is_a_prerequisite, recipes_are_right, a_failed_recipe_leaves_no_file,
+         cores_that_are_not_ours_are_not_counted, a_release_that_fails_fails_test_fresh,
          nothing_is_made_when_nothing_changed, what_the_contracts_header_is_in_is_made_again,
          what_the_contracts_verilog_is_in_is_made_again, all_cores_are_used_unless_the_user_says_how_many]
 

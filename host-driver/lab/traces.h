@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// The traces that are played together, and what they are like.
+#ifndef FERRY_LAB_TRACES_H
+#define FERRY_LAB_TRACES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lab/machine.h"
+#include "tools/trace.h"
+
+#define FERRY_LAB_MOST_TRACES  8u
+#define FERRY_LAB_WARM_UP      3u // frames in which everything comes in for the first time
+#define FERRY_LAB_PAGE_BYTES   UINT64_C(4096)
+#define FERRY_LAB_CONTENT_SEED UINT64_C(1)
+#define FERRY_LAB_NO_USE       UINT32_MAX // no next use
+
+struct ferry_lab_traces {
+    struct ferry_trace *traces; // The caller's; NULL when they are read from their files.
+    const char *const *paths;   // The caller's: they are read for each run; NULL when they are held.
+    uint32_t count;
+    // Of all; of files, of those that live: what is created takes the place of what was destroyed.
+    struct ferry_lab_object *objects;
+    uint32_t *first_object; // Number of each trace's first one.
+    size_t object_count;
+    uint64_t made; // how many are ever created
+    // Of files, by trace: how many live at once, are ever created, and a bit each whether the GPU ever writes it.
+    uint32_t living[FERRY_LAB_MOST_TRACES], made_by[FERRY_LAB_MOST_TRACES];
+    uint8_t *targets[FERRY_LAB_MOST_TRACES];
+    bool measured;
+    char unit[FERRY_TRACE_UNIT]; // the first one's word for a frame, "" = a frame
+    uint64_t frames;             // Of the first program that still plays.
+    uint64_t jobs, named;        // Jobs, and objects that they name.
+    uint32_t *next_uses; // named of them: time of the object's next use, FERRY_LAB_NO_USE without; NULL for nobody.
+    // Bytes that the jobs of a frame name, all programs' summed up: in a median frame, in the largest; and in the
+    // largest job, of the most that live at once.
+    uint64_t median_frame, largest_frame, largest_job, most_living;
+    // With less than this something has to be evicted in a frame after the warm-up, whoever chooses: the largest job,
+    // or what jobs name after it and the CPU does not touch in between, which has to stay.
+    uint64_t least_unpaged;
+};
+
+/// What a frame is, in one word: the first trace says it.
+static inline const char *ferry_lab_unit(const struct ferry_lab_traces *traces)
+{
+    return traces->unit[0] ? traces->unit : "frame";
+}
+
+#endif
