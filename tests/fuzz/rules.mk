@@ -21,7 +21,7 @@ SOAKS += fuzz-firmware
 
 $(BUILD)/fuzz/fuzz_import: tests/fuzz/fuzz_import.c host-driver/tools/trace.c host-driver/tools/trace_lines.c \
     $(filter-out %/command.c,$(wildcard host-driver/tools/import/*)) \
-    $(addprefix host-driver/tools/,trace.h tool.c tool.h id_map.c id_map.h) $(FLAGS)
+    $(addprefix host-driver/tools/,trace.h trace_lines.h trace_events.h tool.c tool.h id_map.c id_map.h) $(FLAGS)
 	@mkdir -p $(@D)
 	$(FUZZ_CC) $(FUZZ_FLAGS) -D_POSIX_C_SOURCE=200809L -Ihost-driver $(filter %.c,$^) -lz -o $@
 
