@@ -8,8 +8,9 @@
     (* anyconst *) wire [63:0] word_1;
     (* anyconst *) wire [63:0] word_2;
     (* anyconst *) wire [63:0] word_3;
-    reg  [1:0]  index_past;
-    wire [63:0] expected = index_past == 2'd0 ? word_0 : index_past == 2'd1 ? word_1 : index_past == 2'd2 ? word_2 : word_3;
+    // Without rectangles no further word is read.
+    reg  [2:0]  index_past;
+    wire [63:0] expected = index_past == 3'd0 ? word_0 : index_past == 3'd1 ? word_1 : index_past == 3'd2 ? word_2 : word_3;
 
     wire [7:0]  says = word_0[7:0];
     wire        says_copy = says == `FERRY_OPCODE_COPY;

@@ -3,8 +3,10 @@
 // beat, start-to-done from the cycle the job is taken to the cycle its last response arrives. Rows with a floor name
 // what no engine with a registered address and one registered data stage can beat: RL + 2 + beats. Memory is compared
 // after every row. The argument is the file to write.
+#include <algorithm>
 #include <cmath>
 
+#include "../rectangle/images.h"
 #include "spaces.h"
 
 namespace
@@ -96,6 +98,43 @@ void queue(const char *name, uint32_t bytes, unsigned count, unsigned latency, u
         "cycles/descriptor", each);
 }
 
+// A rectangle's pieces as the sequencer hands them over, one in two cycles: bytes of a row a beat a cycle are all of
+// the bus.
+void rectangle(const std::string &name, const Rectangle &r, unsigned latency)
+{
+    Bench bench(latency);
+    bench.machine.job_pace = 2;
+    bool whole = !r.source.tiled() && !r.destination.tiled();
+    for (uint32_t row = 0; row < r.rows; row++)
+        for (uint32_t at = 0, bytes; at < r.width; at += bytes) {
+            Job job;
+            bytes = whole ? r.width : std::min({r.width - at, r.source.together(at), r.destination.together(at)});
+            job.unordered = row != 0 || at != 0;
+            job.source = r.source.byte(at, row);
+            job.destination = r.destination.byte(at, row);
+            job.length = bytes;
+            bench.add(job);
+        }
+    double all = (double)r.width * r.rows / 8;
+    add(name + "/rl" + std::to_string(latency), 100 * all / bench.run(), "% of bus", 100 * all / (latency + 2 + all));
+}
+
+void rectangles()
+{
+    for (unsigned latency : {1u, 20u, 100u}) {
+        Side rows = {{nullptr, 0, SOURCE, 256}, 0, 0}, packed = {{nullptr, 0, DESTINATION, 64}, 0, 0};
+        rectangle("rectangle/64B-rows", {rows, packed, 64, 256}, latency);
+        for (const Element &element : elements) {
+            Side tiles = {{&element, 16, DESTINATION, 0x10000}, 0, 0};
+            uint32_t width = (uint32_t)tiles.image.tile_width(), height = (uint32_t)tiles.image.tile_height();
+            Side image = {{nullptr, 0, SOURCE, width}, 0, 0};
+            std::string name = "tiled/" + std::to_string(element.bytes) + "B/";
+            rectangle(name + "swizzle", {image, tiles, width, height}, latency);
+            rectangle(name + "unswizzle", {tiles, image, width, height}, latency);
+        }
+    }
+}
+
 // A space of three levels, all tables in video memory, and 128 scattered pages there; the destination is consecutive.
 constexpr uint64_t TABLES_AT = 0x180000, TABLES_END = 8 << 20, VIRTUAL_TO = 0x80000;
 
@@ -180,6 +219,7 @@ int main(int argc, char **argv)
         queue("queue-misaligned", 64, 256, latency, 1, 3);
         queue("queue-misaligned", 4096, 64, latency, 1, 3);
     }
+    rectangles();
     for (unsigned misaligned : {0u, 1u}) {
         Bench bench(20, 25);
         Job job;

@@ -182,7 +182,7 @@ void Machine::step()
     top->map_list_data_valid = !map_lists.empty() && map_lists.front().first <= cycle;
     top->map_list_data = top->map_list_data_valid ? list_word(map_lists.front().second) : 0;
     std::deque<Job> &next = waiting_urgent.empty() ? waiting : waiting_urgent;
-    bool offer = !next.empty() && !top->rst && !(jobs_stall && random.chance(50));
+    bool offer = !next.empty() && !top->rst && cycle >= next_offer_at && !(jobs_stall && random.chance(50));
     top->job_valid = offer;
     if (offer) {
         const Job &job = next.front();
@@ -210,6 +210,7 @@ void Machine::step()
         next.pop_front();
         queued++;
         taken_at.push_back(cycle);
+        next_offer_at = cycle + job_pace;
         progress_at = cycle;
     }
     forget_taken = top->forget_valid && top->forget_ready;

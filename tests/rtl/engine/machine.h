@@ -146,6 +146,9 @@ class Machine
     std::deque<Job> waiting, waiting_urgent;
     // Cycle at which each job was taken and retired.
     std::vector<uint64_t> taken_at, retired_at;
+    // A job is offered so many cycles after the one before was taken, at least.
+    unsigned job_pace = 1;
+    uint64_t next_offer_at = 0;
     // Urgent jobs taken.
     uint64_t queued_urgent = 0;
     uint64_t last_window_result = 0;
