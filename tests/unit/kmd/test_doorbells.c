@@ -252,21 +252,29 @@ static void one_that_comes_late_tells_of_no_fence(void **state)
     end(rig);
 }
 
-// Behind a job that hangs: the reset aborts all of them, in their order, and what came late is nobody's.
-static void what_waits_behind_a_hang_is_aborted_with_it(void **state)
+// A job hangs on node 2, two wait behind it for doorbells of this fate, and a node is reset.
+static DXGKARG_RESETENGINE reset_behind_a_hang(struct rig *rig, enum fate theirs, UINT node)
 {
-    struct rig *rig = *state;
-    DXGKARG_RESETENGINE reset = {.NodeOrdinal = 2};
+    DXGKARG_RESETENGINE reset = {.NodeOrdinal = node};
 
     begin(rig);
     ferry_model_hang(rig->model);
     submit_user(rig, &commands, allocation, 0, 21);
-    fate = LATE;
+    fate = theirs;
     doorbells = FERRY_GPU_DOORBELLS;
     assert_int_equal(submit(rig, 22), STATUS_SUCCESS);
     assert_int_equal(submit(rig, 23), STATUS_SUCCESS);
     run(rig);
     assert_int_equal(rig->kmd->DxgkDdiResetEngine(rig->adapter, &reset), STATUS_SUCCESS);
+    return reset;
+}
+
+// The reset aborts all of them, in their order, and what came late is nobody's.
+static void what_waits_behind_a_hang_is_aborted_with_it(void **state)
+{
+    struct rig *rig = *state;
+    DXGKARG_RESETENGINE reset = reset_behind_a_hang(rig, LATE, 2);
+
     assert_int_equal(reset.LastAbortedFenceId, 23);
     assert_int_equal(ferry_kmd_faults(rig->adapter), 1);
     assert_int_equal(rig->note_count, 0);
@@ -278,17 +286,8 @@ static void what_waits_behind_a_hang_is_aborted_with_it(void **state)
 static void and_when_another_node_is_reset(void **state)
 {
     struct rig *rig = *state;
-    DXGKARG_RESETENGINE reset = {.NodeOrdinal = 3};
+    DXGKARG_RESETENGINE reset = reset_behind_a_hang(rig, LOST, 3);
 
-    begin(rig);
-    ferry_model_hang(rig->model);
-    submit_user(rig, &commands, allocation, 0, 21);
-    fate = LOST;
-    doorbells = FERRY_GPU_DOORBELLS;
-    assert_int_equal(submit(rig, 22), STATUS_SUCCESS);
-    assert_int_equal(submit(rig, 23), STATUS_SUCCESS);
-    run(rig);
-    assert_int_equal(rig->kmd->DxgkDdiResetEngine(rig->adapter, &reset), STATUS_SUCCESS);
     assert_int_equal(reset.LastAbortedFenceId, 0);
     assert_int_equal(rig->note_count, 3);
     for (unsigned i = 0; i < 3; i++) {
