@@ -75,6 +75,14 @@ static bool cut_off(const struct kmd_ring *ring)
     return false;
 }
 
+// What waits never goes in: the newest of it is what the ring has come to.
+static void drop_waiting(struct kmd_ring *ring)
+{
+    if (ring->waiting_count)
+        ring->last_fence_id = (uint32_t)ring->waiting[ring->waiting_count - 1].fence_value;
+    ring->waiting_count = ring->shift = 0;
+}
+
 // What waits behind entries that were cut off may not run before those do so again: it is told as aborted like them.
 static void tell_waiting(struct kmd_adapter *adapter, uint32_t node)
 {
@@ -89,7 +97,7 @@ static void tell_waiting(struct kmd_adapter *adapter, uint32_t node)
         adapter->os.DxgkCbNotifyInterrupt(adapter->os.DeviceHandle, &data);
         adapter->os.DxgkCbQueueDpc(adapter->os.DeviceHandle);
     }
-    ring->waiting_count = ring->shift = 0;
+    drop_waiting(ring);
 }
 
 NTSTATUS kmd_reset_engine(HANDLE hAdapter, DXGKARG_RESETENGINE *arguments)
@@ -118,10 +126,8 @@ NTSTATUS kmd_reset_engine(HANDLE hAdapter, DXGKARG_RESETENGINE *arguments)
         ring->notified = aborted;
         ring->last_fence_id = ring->fence_ids[aborted % KMD_RING_ENTRIES];
     }
-    if (cut[arguments->NodeOrdinal] && ring->waiting_count) {
-        ring->last_fence_id = (uint32_t)ring->waiting[ring->waiting_count - 1].fence_value;
-        ring->waiting_count = ring->shift = 0;
-    }
+    if (cut[arguments->NodeOrdinal] && ring->waiting_count)
+        drop_waiting(ring);
     arguments->LastAbortedFenceId = ring->last_fence_id;
     kmd_interrupt_routine(adapter, 0);
     // What the link did not take has not begun. Where nothing before it was cut off it goes in now, and nobody is told.
@@ -175,9 +181,7 @@ NTSTATUS kmd_reset_from_timeout(HANDLE hAdapter)
         ring->notified = ring->submitted;
         if (ring->submitted)
             ring->last_fence_id = ring->fence_ids[ring->submitted % KMD_RING_ENTRIES];
-        if (ring->waiting_count)
-            ring->last_fence_id = (uint32_t)ring->waiting[ring->waiting_count - 1].fence_value;
-        ring->waiting_count = ring->shift = 0;
+        drop_waiting(ring);
     }
     return STATUS_SUCCESS;
 }

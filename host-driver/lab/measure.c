@@ -3,6 +3,7 @@
 // a third time for who knows the future.
 #include "lab/measure.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -134,7 +135,7 @@ static bool measure_frames(struct ferry_lab_traces *traces, uint32_t program, st
     }
     reading->program = program;
     if (good && program == 0)
-        memcpy(traces->unit, walk.trace->unit, sizeof traces->unit);
+        snprintf(traces->unit, sizeof traces->unit, "%s", ferry_trace_unit(walk.trace));
     ferry_trace_close(walk.stream);
     ferry_lab_tally_free(&frames.sizes);
     free(frames.seen);

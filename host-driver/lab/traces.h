@@ -29,7 +29,7 @@ struct ferry_lab_traces {
     uint32_t living[FERRY_LAB_MOST_TRACES], made_by[FERRY_LAB_MOST_TRACES];
     uint8_t *targets[FERRY_LAB_MOST_TRACES];
     bool measured;
-    char unit[FERRY_TRACE_UNIT]; // the first one's word for a frame, "" = a frame
+    char unit[FERRY_TRACE_UNIT]; // what a frame is, in one word: the first trace says it
     uint64_t frames;             // Of the first program that still plays.
     uint64_t jobs, named;        // Jobs, and objects that they name.
     uint32_t *next_uses; // named of them: time of the object's next use, FERRY_LAB_NO_USE without; NULL for nobody.
@@ -40,11 +40,5 @@ struct ferry_lab_traces {
     // or what jobs name after it and the CPU does not touch in between, which has to stay.
     uint64_t least_unpaged;
 };
-
-/// What a frame is, in one word: the first trace says it.
-static inline const char *ferry_lab_unit(const struct ferry_lab_traces *traces)
-{
-    return traces->unit[0] ? traces->unit : "frame";
-}
 
 #endif

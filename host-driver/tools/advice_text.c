@@ -7,12 +7,6 @@
 
 #define FRAMES_A_SECOND 60u
 
-// What a frame is: the first program's frames are counted.
-static const char *unit_of(const struct ferry_lab_traces *traces)
-{
-    return ferry_lab_unit(traces);
-}
-
 // Pictures are seen at a rate; how fast tokens come nobody can tell from the trace, nor what a frame of several is.
 static bool has_rate(const struct ferry_lab_traces *traces)
 {
@@ -29,7 +23,7 @@ static const char *amount_text(uint64_t amount, const char *how, const struct fe
     if (traces->count > 1)
         snprintf(text, AMOUNT_TEXT, "%s%s in all", ferry_size_text(amount, size), how);
     else
-        snprintf(text, AMOUNT_TEXT, "%s a %s%s", ferry_size_text(amount, size), unit_of(traces), how);
+        snprintf(text, AMOUNT_TEXT, "%s a %s%s", ferry_size_text(amount, size), traces->unit, how);
     return text;
 }
 
@@ -42,7 +36,7 @@ static void print_enough_elsewhere(FILE *file, const struct ferry_lab_advice *ad
     fprintf(file, "; %s%s %s (%" PRIu64 "K) %s after %s %u",
             advice->least_proven || advice->enough < advice->bytes ? "" : "at most ", ferry_size_text(away, more),
             advice->enough > advice->bytes ? "more" : "less", advice->enough / 1024,
-            advice->paged ? "removes all paging" : "leaves everything in place", unit_of(traces), FERRY_LAB_WARM_UP);
+            advice->paged ? "removes all paging" : "leaves everything in place", traces->unit, FERRY_LAB_WARM_UP);
     if (advice->left)
         fprintf(file, " (%s beside it is new content and what the CPU writes)",
                 amount_text(advice->left, "", traces, left));
@@ -65,7 +59,7 @@ static void print_more(FILE *file, const struct ferry_lab_advice *advice, const 
 {
     char paged[AMOUNT_TEXT], second[FERRY_SIZE_TEXT], more[FERRY_SIZE_TEXT];
     if (advice->paged == 0)
-        fprintf(file, " what has to leave after %s %u is not missed: nothing is paged for it", unit_of(traces),
+        fprintf(file, " what has to leave after %s %u is not missed: nothing is paged for it", traces->unit,
                 FERRY_LAB_WARM_UP);
     else
         fprintf(file, ", %s is paged", amount_text(advice->paged, "", traces, paged));
@@ -86,7 +80,7 @@ static void print_more(FILE *file, const struct ferry_lab_advice *advice, const 
 static void print_enough(FILE *file, const struct ferry_lab_advice *advice, const struct ferry_lab_traces *traces)
 {
     char moved[AMOUNT_TEXT], enough[FERRY_SIZE_TEXT];
-    fprintf(file, " nothing has to leave after %s %u", unit_of(traces), FERRY_LAB_WARM_UP);
+    fprintf(file, " nothing has to leave after %s %u", traces->unit, FERRY_LAB_WARM_UP);
     if (advice->moved)
         fprintf(file, " (%s is new content and what the CPU writes)", amount_text(advice->moved, "", traces, moved));
     if (advice->enough < advice->bytes)
@@ -150,7 +144,7 @@ void ferry_advice_print(FILE *file, const struct ferry_lab_advice *advice, const
                         const char *const *names)
 {
     char bytes[FERRY_SIZE_TEXT];
-    const char *unit = unit_of(traces);
+    const char *unit = traces->unit;
     if (advice->idle) {
         fputs("No GPU job names an allocation: nothing is paged, in any size.\n", file);
         return;

@@ -39,7 +39,7 @@ static void bytes_cell(const struct page *page, const char *column, uint64_t byt
 static void write_head(const struct page *page)
 {
     const struct ferry_lab_traces *traces = page->session->report.traces;
-    const char *unit = ferry_lab_unit(traces);
+    const char *unit = traces->unit;
     char median[FERRY_SIZE_TEXT], largest[FERRY_SIZE_TEXT], living[FERRY_SIZE_TEXT], frames[28], objects[28], jobs[28];
     fputs("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
           "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src '" PAGE_CSS_HASH
@@ -114,7 +114,7 @@ static void write_table(const struct page *page, const struct ferry_policy_size 
 {
     char said[64];
     uint32_t programs = page->session->bench.traces.count;
-    const char *unit = ferry_lab_unit(&page->session->bench.traces);
+    const char *unit = page->session->bench.traces.unit;
     fprintf(page->file,
             "<div class=\"wide\"><table data-size=\"%" PRIu64 "\">\n<caption>%s of video memory</caption>\n<thead><tr>"
             "<th scope=\"col\">policy</th><th scope=\"col\" title=\"of what a job names and what is not there\">in</th>"

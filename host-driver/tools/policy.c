@@ -15,7 +15,7 @@ static void print_size(const struct ferry_policy_report *report, const struct fe
     char title[64], in[FERRY_SIZE_TEXT], out[FERRY_SIZE_TEXT], moved[FERRY_SIZE_TEXT], uploads[FERRY_SIZE_TEXT];
     char worst[FERRY_SIZE_TEXT], most[FERRY_SIZE_TEXT], heads[2][FERRY_TRACE_UNIT + 8];
     uint64_t reference = ferry_policy_reference(size);
-    const char *unit = ferry_lab_unit(report->traces);
+    const char *unit = report->traces->unit;
     snprintf(heads[0], sizeof heads[0], "worst %s", unit);
     snprintf(heads[1], sizeof heads[1], "99 %% %ss", unit);
     printf("\n%s of video memory\n  %-10s %10s %10s %10s %10s %7s %12s %12s\n", ferry_policy_size_said(size, title),
@@ -57,7 +57,7 @@ static void print_curve(const struct ferry_policy_report *report)
 static void introduce(const struct ferry_policy_report *report)
 {
     const struct ferry_lab_traces *traces = report->traces;
-    const char *unit = ferry_lab_unit(traces);
+    const char *unit = traces->unit;
     char median[FERRY_SIZE_TEXT], largest[FERRY_SIZE_TEXT], living[FERRY_SIZE_TEXT], frames[28], objects[28];
     ferry_print_line(stdout, "%s: %s %ss, %s allocations, %s at once; a median %s names %s (W), the largest %s (F)",
                      report->names, ferry_count_text(traces->frames, frames), unit,

@@ -62,7 +62,7 @@ static void panel(FILE *file, const struct ferry_policy_report *report, const st
 {
     char text[FERRY_SIZE_TEXT], in[FERRY_SIZE_TEXT];
     uint64_t frames = report->traces->frames;
-    const char *unit = ferry_lab_unit(report->traces);
+    const char *unit = report->traces->unit;
     double most = scale(size, frames);
     fprintf(file, "<text x=\"%.0f\" y=\"%.0f\" font-weight=\"bold\">%s of video memory", LEFT, top - 12,
             ferry_size_text(size->bytes, text));

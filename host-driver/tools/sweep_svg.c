@@ -95,7 +95,7 @@ static void draw_frames(const struct curve *curve)
         double bytes;
         const char *which, *name;
     } marks[] = {{median, one ? "median and largest" : "median", one ? "" : " (W)"}, {largest, "largest", " (F)"}};
-    const char *unit = ferry_lab_unit(traces);
+    const char *unit = traces->unit;
     for (unsigned i = 0; i < (one ? 1u : 2u); i++)
         if (marks[i].bytes >= curve->first && marks[i].bytes <= curve->last)
             fprintf(curve->file,

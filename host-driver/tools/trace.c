@@ -24,11 +24,6 @@ struct ferry_trace_stream {
     bool was_destroyed;
 };
 
-static int no_memory(struct ferry_trace_reader *reader)
-{
-    return ferry_trace_refuse(reader, "no memory left for the trace");
-}
-
 static int file_error(struct ferry_trace_reader *reader, gzFile file)
 {
     int code = Z_OK;
@@ -51,7 +46,7 @@ static int open_file(struct ferry_trace_stream *stream, const char *path)
     gzbuffer(stream->file, BLOCK_BYTES);
     // Offset 0 of the text stands for "no format".
     if (ferry_reserve(&trace->text, &trace->text_capacity, 1, 1) != 0)
-        return no_memory(&stream->reader);
+        return ferry_trace_no_memory(&stream->reader);
     trace->text[trace->text_bytes++] = 0;
     return 0;
 }
@@ -68,7 +63,7 @@ static int read_more(struct ferry_trace_stream *stream)
         return ferry_trace_refuse(&stream->reader, "a line of more than %u MiB", LONGEST_LINE >> 20);
     }
     if (ferry_reserve(&stream->buffer, &stream->capacity, stream->used + BLOCK_BYTES + 1, 1) != 0)
-        return no_memory(&stream->reader);
+        return ferry_trace_no_memory(&stream->reader);
     int got = gzread(stream->file, stream->buffer + stream->used, BLOCK_BYTES);
     int code = Z_OK;
     gzerror(stream->file, &code);

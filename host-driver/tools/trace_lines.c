@@ -22,7 +22,7 @@ int ferry_trace_refuse(struct ferry_trace_reader *reader, const char *format, ..
     return -1;
 }
 
-static int no_memory(struct ferry_trace_reader *reader)
+int ferry_trace_no_memory(struct ferry_trace_reader *reader)
 {
     return ferry_trace_refuse(reader, "no memory left for the trace");
 }
@@ -31,7 +31,7 @@ int ferry_trace_forget(struct ferry_trace_reader *reader, uint32_t object)
 {
     if (ferry_reserve(&reader->numbers, &reader->number_capacity, reader->number_count + 1, sizeof *reader->numbers) !=
         0)
-        return no_memory(reader);
+        return ferry_trace_no_memory(reader);
     reader->numbers[reader->number_count++] = object;
     return 0;
 }
@@ -96,7 +96,7 @@ static struct ferry_trace_event *add_event(struct ferry_trace_reader *reader, en
 {
     struct ferry_trace *trace = reader->trace;
     if (ferry_reserve(&trace->events, &trace->event_capacity, trace->event_count + 1, sizeof *trace->events) != 0) {
-        no_memory(reader);
+        ferry_trace_no_memory(reader);
         return NULL;
     }
     struct ferry_trace_event *event = &trace->events[trace->event_count++];
@@ -137,7 +137,7 @@ static int read_texture(struct ferry_trace_reader *reader, struct ferry_trace_ob
     size_t length = strlen(format) + 1;
     if (trace->text_bytes + length > UINT32_MAX ||
         ferry_reserve(&trace->text, &trace->text_capacity, trace->text_bytes + length, 1) != 0)
-        return no_memory(reader);
+        return ferry_trace_no_memory(reader);
     // Textures that follow each other mostly share their format's name: keep it once.
     uint32_t last = trace->object_count ? trace->objects[trace->object_count - 1].format : 0;
     if (last && strcmp(trace->text + last, format) == 0) {
@@ -180,7 +180,7 @@ static int read_create(struct ferry_trace_reader *reader)
     uint32_t number = reader->number_count ? reader->numbers[reader->number_count - 1] : (uint32_t)trace->object_count;
     if (ferry_reserve(&trace->objects, &trace->object_capacity, trace->object_count + 1, sizeof object) != 0 ||
         ferry_id_map_set(&reader->newest, object.id, number) != 0)
-        return no_memory(reader);
+        return ferry_trace_no_memory(reader);
     object.made = reader->made++;
     if (reader->number_count)
         reader->number_count--;
@@ -260,7 +260,7 @@ static int read_draw(struct ferry_trace_reader *reader)
             continue;
         object->in_draw = (uint32_t)reader->line;
         if (ferry_reserve(&trace->draws, &trace->draw_capacity, trace->draw_count + 1, sizeof *trace->draws) != 0)
-            return no_memory(reader);
+            return ferry_trace_no_memory(reader);
         trace->draws[trace->draw_count++] = number;
     }
     if (trace->draw_count == first)

@@ -25,6 +25,8 @@ int ferry_trace_read_line(struct ferry_trace_reader *reader, char *line, size_t 
 /// Fill *reader->error with this and the reader's line. Returns -1.
 int ferry_trace_refuse(struct ferry_trace_reader *reader, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/// The same, for want of memory.
+int ferry_trace_no_memory(struct ferry_trace_reader *reader);
 /// An event that destroyed this object has been dealt with: its number may be given again. Returns 0, or -1.
 int ferry_trace_forget(struct ferry_trace_reader *reader, uint32_t object);
 
