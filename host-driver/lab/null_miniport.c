@@ -19,23 +19,25 @@
 
 // ---- Host pages ---------------------------------------------------------------------------------------------------
 
+static size_t mapped(size_t pages)
+{
+    return pages * (PAGE_SIZE + sizeof(uint64_t));
+}
+
 static int allocate(void *context, size_t pages, unsigned flags, MDL **mdl)
 {
     (void)context, (void)flags;
-    // No page number means anything here, and none is written: both are memory only where somebody touches them.
+    // No page number means anything here, and none is written: pages and, behind them, their numbers are memory only where
+    // somebody touches them. One mapping, since a trace of many short lives is mostly this call.
     MDL *made = calloc(1, sizeof *made);
-    void *memory =
-        mmap(NULL, pages * PAGE_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    uint64_t *numbers =
-        mmap(NULL, pages * sizeof *numbers, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (!made || memory == MAP_FAILED || numbers == MAP_FAILED) {
+    uint8_t *memory = mmap(NULL, mapped(pages), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (!made || memory == MAP_FAILED) {
         if (memory != MAP_FAILED)
-            munmap(memory, pages * PAGE_SIZE);
-        if (numbers != MAP_FAILED)
-            munmap(numbers, pages * sizeof *numbers);
+            munmap(memory, mapped(pages));
         free(made);
         return FERRY_ERROR_NO_HOST_MEMORY;
     }
+    uint64_t *numbers = (void *)(memory + pages * PAGE_SIZE);
     *made = (MDL){.MappedSystemVa = memory, .PageCount = pages, .ByteCount = pages * PAGE_SIZE, .Pfn = numbers};
     *mdl = made;
     return FERRY_OK;
@@ -52,8 +54,7 @@ static void give_back(void *context, MDL *mdl)
     (void)context;
     if (!mdl)
         return;
-    munmap(mdl->MappedSystemVa, mdl->PageCount * PAGE_SIZE);
-    munmap(mdl->Pfn, mdl->PageCount * sizeof *mdl->Pfn);
+    munmap(mdl->MappedSystemVa, mapped(mdl->PageCount));
     free(mdl);
 }
 
