@@ -27,10 +27,11 @@ static size_t mapped(size_t pages)
 static int allocate(void *context, size_t pages, unsigned flags, MDL **mdl)
 {
     (void)context, (void)flags;
-    // No page number means anything here, and none is written: pages and, behind them, their numbers are memory only where
-    // somebody touches them. One mapping, since a trace of many short lives is mostly this call.
+    // No page number means anything here, and none is written: pages and, behind them, their numbers are memory only
+    // where somebody touches them. One mapping, since a trace of many short lives is mostly this call.
     MDL *made = calloc(1, sizeof *made);
-    uint8_t *memory = mmap(NULL, mapped(pages), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    uint8_t *memory =
+        mmap(NULL, mapped(pages), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (!made || memory == MAP_FAILED) {
         if (memory != MAP_FAILED)
             munmap(memory, mapped(pages));
