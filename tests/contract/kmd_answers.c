@@ -129,6 +129,20 @@ static void translate(DXGKARG_BUILDPAGINGBUFFER *argument)
     }
 }
 
+static void translate_entries(const struct machine *machine, DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *update,
+                              DXGK_PTE *entries)
+{
+    UINT count = update->Flags.Repeat ? 1 : update->NumPageTableEntries;
+    for (UINT i = 0; i < count && i < 512; i++) {
+        entries[i] = update->pPageTableEntries[i];
+        if (entries[i].Segment != HIDDEN_INDEX)
+            continue;
+        entries[i].Segment = FERRY_KMD_SEGMENT_LOCAL;
+        entries[i].PageAddress += machine->options.local_bytes / PAGE_SIZE;
+    }
+    update->pPageTableEntries = entries;
+}
+
 // As a miniport would by registers: the device's table changes now.
 static bool change_table(struct machine *machine, const DXGKARG_BUILDPAGINGBUFFER *argument)
 {
@@ -180,7 +194,10 @@ static NTSTATUS build(HANDLE adapter, DXGKARG_BUILDPAGINGBUFFER *argument)
     NTSTATUS status = STATUS_SUCCESS;
     if ((!discard || !knobs->silent_discard) && !(knobs->by_registers && change_table(machine, argument))) {
         DXGKARG_BUILDPAGINGBUFFER passed = *argument;
+        DXGK_PTE entries[512];
         translate(&passed);
+        if (argument->Operation == DXGK_OPERATION_UPDATE_PAGE_TABLE)
+            translate_entries(machine, &passed.UpdatePageTable, entries);
         status = real()->DxgkDdiBuildPagingBuffer(adapter, &passed);
         argument->pDmaBuffer = passed.pDmaBuffer;
         argument->DmaSize = passed.DmaSize;

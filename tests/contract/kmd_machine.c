@@ -381,3 +381,15 @@ void machine_job_fill(struct machine_job *job, unsigned to, uint64_t offset, uin
     place(job, to, offset, FERRY_PACKET_FILL_DESTINATION, FERRY_KMD_PATCH_DESTINATION);
     job->bytes += FERRY_PACKET_FILL_SIZE;
 }
+
+void machine_job_by_address(uint8_t *commands, const D3DDDI_PATCHLOCATIONLIST *patch, uint64_t address)
+{
+    const uint32_t kind = FERRY_ADDRESS_KIND_VIRTUAL;
+    uint8_t *packet = commands + (patch->DriverId >> 1);
+    uint32_t kinds;
+    memcpy(&kinds, packet + 4, sizeof(kinds));
+    kinds |= (patch->DriverId & 1) == FERRY_KMD_PATCH_SOURCE ? FERRY_PUT(FERRY_PACKET_PLACES_SOURCE_KIND, kind)
+                                                             : FERRY_PUT(FERRY_PACKET_PLACES_DESTINATION_KIND, kind);
+    memcpy(packet + 4, &kinds, sizeof(kinds));
+    memcpy(commands + patch->PatchOffset, &address, sizeof(address));
+}

@@ -36,7 +36,7 @@ struct machine_options {
     uint32_t paging_buffer_bytes; // 0 = 4096
     uint32_t paging_private_bytes;
     uint64_t seed;
-    unsigned model; // driver model: 2 = with GPU virtual addresses, of the real miniport alone; 0 = 1
+    unsigned model; // driver model: 2 = with GPU virtual addresses; 0 = 1
 };
 
 // Behaviour that a test may change at any time between two calls of the manager.
@@ -141,5 +141,7 @@ void machine_job_copy(struct machine_job *job, unsigned to, uint64_t to_offset, 
 /// A job that does nothing but name its allocations.
 void machine_job_nothing(struct machine_job *job);
 void machine_job_fill(struct machine_job *job, unsigned to, uint64_t offset, uint32_t bytes, uint32_t pattern);
+/// What the patch would write into the job, as a GPU virtual address: nothing is left of it for Patch.
+void machine_job_by_address(uint8_t *commands, const D3DDDI_PATCHLOCATIONLIST *patch, uint64_t address);
 
 #endif

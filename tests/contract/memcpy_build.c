@@ -33,19 +33,23 @@ static bool in_use(const struct machine *machine, const struct mini_allocation *
 
 static uint32_t mark;
 
-static bool write_packet(DXGKARG_BUILDPAGINGBUFFER *argument, struct packet packet, const MDL *mdl, size_t first)
+bool mini_write_packet(DXGKARG_BUILDPAGINGBUFFER *argument, struct packet packet, const uint64_t *list)
 {
     packet.kind |= mark;
     packet.bytes = (uint32_t)(sizeof(packet) + packet.pages * sizeof(uint64_t));
     if (argument->DmaSize < packet.bytes)
         return false;
     memcpy(argument->pDmaBuffer, &packet, sizeof(packet));
-    for (uint32_t i = 0; i < packet.pages; i++)
-        memcpy((uint8_t *)argument->pDmaBuffer + sizeof(packet) + i * sizeof(uint64_t), &mdl->Pfn[first + i],
-               sizeof(uint64_t));
+    if (packet.pages != 0)
+        memcpy((uint8_t *)argument->pDmaBuffer + sizeof(packet), list, packet.pages * sizeof(uint64_t));
     argument->pDmaBuffer = (uint8_t *)argument->pDmaBuffer + packet.bytes;
     argument->DmaSize -= packet.bytes;
     return true;
+}
+
+static bool write_packet(DXGKARG_BUILDPAGINGBUFFER *argument, struct packet packet, const MDL *mdl, size_t first)
+{
+    return mini_write_packet(argument, packet, mdl ? &mdl->Pfn[first] : NULL);
 }
 
 // As many pages as there is room for go into one packet; MultipassOffset counts the pages done.
@@ -268,6 +272,8 @@ NTSTATUS mini_build(HANDLE adapter, DXGKARG_BUILDPAGINGBUFFER *argument)
         status = build_transfer(machine, argument);
     else if (argument->Operation == DXGK_OPERATION_MAP_APERTURE_SEGMENT)
         status = build_map(machine, argument);
+    else if (mini_is_virtual(argument->Operation))
+        status = mini_build_virtual(machine, argument);
     else
         status = build_small(machine, argument);
     if (argument->pDmaBuffer != before)

@@ -145,6 +145,16 @@ uint8_t *mini_bus(struct machine *machine, uint64_t address)
 uint8_t *mini_gpu(struct machine *machine, uint64_t address, uint64_t *run)
 {
     const struct machine_options *o = &machine->options;
+    if (address >= VIRTUAL_BASE) {
+        uint64_t page = mini_walk(machine, address);
+        uint8_t *host = page >= HOST_BASE ? mini_bus(machine, page - HOST_BASE)
+                        : page            ? mini_gpu(machine, page, run)
+                                          : NULL;
+        if (page >= HOST_BASE && !host)
+            mini_error(machine, "GPU virtual address %llx leads to no page", (unsigned long long)address);
+        *run = PAGE_SIZE - address % PAGE_SIZE;
+        return host;
+    }
     if (address >= LOCAL_BASE && address - LOCAL_BASE < o->local_bytes) {
         *run = o->local_bytes - (address - LOCAL_BASE);
         return machine->memory[0] + (address - LOCAL_BASE);
@@ -198,6 +208,7 @@ static void run_one(struct machine *machine, struct mini_submission **link)
 {
     struct mini_submission *work = *link;
     *link = work->next;
+    machine->space = work->process;
     if (work->paging || !work->faults)
         mini_execute(machine, work);
     machine->may_throw_away |= work->paging && work->faults;

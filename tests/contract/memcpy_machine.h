@@ -26,8 +26,22 @@ struct mini_name {
     uint64_t place;
 };
 
+// A program's GPU virtual addresses, and what the GPU remembers of their tables: whatever it has read since it was last
+// told to forget it, which is the worst that a device may do.
+struct mini_remembered {
+    unsigned level;
+    uint64_t first; // page of the addresses that the entry is for
+    uint64_t entry;
+};
+struct mini_process {
+    uint64_t root; // GPU address of its highest table, 0 = none
+    struct mini_remembered *remembered;
+    size_t count, capacity;
+};
+
 struct mini_submission {
     unsigned node;
+    struct mini_process *process; // of a job; NULL = it has no addresses
     UINT fence;
     uint64_t address; // of the buffer on the bus
     UINT start, end;
@@ -57,6 +71,8 @@ struct machine {
     struct ferry_page_source source;
     // Work.
     struct mini_submission *queue; // all nodes, in order of submission
+    struct mini_process *space;    // whose addresses the work that runs uses
+    struct mini_process *paging;   // the manager's own
     uint64_t turn;
     UINT current[NODES]; // newest finished fence
     uint64_t random;
@@ -84,8 +100,15 @@ enum packet_kind {
     PACKET_MAP,
     PACKET_UNMAP,
     PACKET_JOB_COPY,
-    PACKET_JOB_FILL
+    PACKET_JOB_FILL,
+    PACKET_ENTRIES, // of a page table: the list, or `pattern` `size` / 8 times
+    PACKET_FORGET,  // addresses from `from` to `to` of the process `pattern`; `size` = its root, 0 = as it was
+    PACKET_PROCESS  // addresses are those of the process `pattern` from here on
 };
+
+// What is above is a GPU virtual address; and a page of the host that one leads to, as if it were a GPU address.
+#define VIRTUAL_BASE (UINT64_C(1) << 40)
+#define HOST_BASE    (UINT64_C(1) << 56)
 
 #define UNFINISHED 0x40000000u // mark on the kind of a packet that Patch has to finish
 
@@ -105,6 +128,20 @@ uint32_t mini_random(struct machine *machine, uint32_t below);
 uint8_t *mini_bus(struct machine *machine, uint64_t address);
 /// Host byte behind a GPU address; *run = bytes that follow it in one piece. NULL (and an error) when there is none.
 uint8_t *mini_gpu(struct machine *machine, uint64_t address, uint64_t *run);
+// ---- memcpy_tables.c: driver model 2 ----
+NTSTATUS mini_query_tables(const DXGKARG_QUERYADAPTERINFO *argument);
+NTSTATUS mini_create_process(HANDLE adapter, DXGKARG_CREATEPROCESS *argument);
+NTSTATUS mini_destroy_process(HANDLE adapter, HANDLE process);
+/// UPDATE_PAGE_TABLE, FLUSH_TLB, COPY_PAGE_TABLE_ENTRIES, VIRTUAL_TRANSFER, VIRTUAL_FILL.
+bool mini_is_virtual(DXGK_BUILDPAGINGBUFFER_OPERATION operation);
+NTSTATUS mini_build_virtual(struct machine *machine, DXGKARG_BUILDPAGINGBUFFER *argument);
+/// Where the page of the address is, as a GPU address or HOST_BASE + bus address. 0 (and an error) when it is nowhere.
+uint64_t mini_walk(struct machine *machine, uint64_t address);
+void mini_forget(const struct packet *packet);
+void mini_run_entries(struct machine *machine, const struct packet *packet, const uint8_t *list);
+/// One packet into the DMA buffer, with `pages` numbers behind it; false when there is no room (memcpy_build.c).
+bool mini_write_packet(DXGKARG_BUILDPAGINGBUFFER *argument, struct packet packet, const uint64_t *list);
+
 /// Copy between GPU addresses, page piece by page piece, low to high.
 void mini_copy(struct machine *machine, uint64_t to, uint64_t from, uint64_t bytes);
 int mini_turn(void *context);

@@ -59,6 +59,7 @@ static NTSTATUS submit(HANDLE adapter, const DXGKARG_SUBMITCOMMAND *argument)
         .start = argument->DmaBufferSubmissionStartOffset,
         .end = argument->DmaBufferSubmissionEndOffset,
         .paging = argument->Flags.Paging,
+        .process = argument->Flags.Paging || argument->hContext == adapter ? NULL : argument->hContext,
     };
     if (work->paging != (work->node == 0))
         mini_error(machine, "paging outside the paging node");
@@ -187,8 +188,12 @@ static NTSTATUS query(HANDLE adapter, const DXGKARG_QUERYADAPTERINFO *argument)
         *caps = (DXGK_DRIVERCAPS){.NbAsymetricProcessingNodes = NODES,
                                   .WDDMVersion = (DXGK_WDDMVERSION)machine->options.version};
         caps->MemoryManagementCaps.MapAperture2Supported = machine->options.map_aperture2;
+        caps->MemoryManagementCaps.VirtualAddressingSupported = machine->options.model == 2;
+        caps->MemoryManagementCaps.GpuMmuSupported = machine->options.model == 2;
         return STATUS_SUCCESS;
     }
+    if (argument->Type != DXGKQAITYPE_QUERYSEGMENT4 && machine->options.model == 2)
+        return mini_query_tables(argument);
     if (argument->Type != DXGKQAITYPE_QUERYSEGMENT4)
         return STATUS_NOT_SUPPORTED;
     DXGK_QUERYSEGMENTOUT4 *out = argument->pOutputData;
@@ -207,7 +212,7 @@ static NTSTATUS query(HANDLE adapter, const DXGKARG_QUERYADAPTERINFO *argument)
 
 static NTSTATUS create_device(HANDLE adapter, DXGKARG_CREATEDEVICE *argument)
 {
-    argument->hDevice = adapter;
+    argument->hDevice = argument->hKmdProcess ? argument->hKmdProcess : adapter;
     return STATUS_SUCCESS;
 }
 
@@ -270,6 +275,8 @@ const DRIVER_INITIALIZATION_DATA *ferry_test_miniport(void)
         .DxgkDdiInterruptRoutine = interrupt_routine,
         .DxgkDdiDpcRoutine = dpc_routine,
         .DxgkDdiQueryAdapterInfo = query,
+        .DxgkDdiCreateProcess = mini_create_process,
+        .DxgkDdiDestroyProcess = mini_destroy_process,
         .DxgkDdiCreateDevice = create_device,
         .DxgkDdiDestroyDevice = succeed,
         .DxgkDdiCreateContext = create_context,

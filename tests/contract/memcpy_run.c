@@ -72,6 +72,9 @@ static void run_packet(struct machine *machine, const struct packet *packet, con
         for (uint64_t i = 0; i < packet->size / PAGE_SIZE; i++)
             machine->aperture[packet->to / PAGE_SIZE + i] = (struct mini_entry){.pfn = packet->pattern};
         break;
+    case PACKET_ENTRIES: mini_run_entries(machine, packet, list); break;
+    case PACKET_FORGET: mini_forget(packet); break;
+    case PACKET_PROCESS: machine->space = (struct mini_process *)(uintptr_t)packet->pattern; break;
     default: mini_error(machine, "packet of kind %x", packet->kind);
     }
 }
@@ -98,6 +101,8 @@ void mini_execute(struct machine *machine, const struct mini_submission *work)
             return;
         if (stops)
             packet.pages = mini_random(machine, packet.pages);
+        if (stops && packet.kind == PACKET_ENTRIES)
+            packet.size = packet.pages * sizeof(uint64_t);
         run_packet(machine, &packet, bytes + sizeof(packet));
         if (stops)
             return;
@@ -136,4 +141,9 @@ void machine_job_fill(struct machine_job *job, unsigned to, uint64_t offset, uin
 {
     job_packet(job, (struct packet){.kind = PACKET_JOB_FILL, .size = bytes, .pattern = pattern}, (unsigned[]){to},
                (uint64_t[]){offset}, (size_t[]){offsetof(struct packet, to)}, 1);
+}
+
+void machine_job_by_address(uint8_t *commands, const D3DDDI_PATCHLOCATIONLIST *patch, uint64_t address)
+{
+    memcpy(commands + patch->PatchOffset, &address, sizeof(address));
 }

@@ -5,11 +5,16 @@ CONTRACT_SUITE := tests/contract
 MANAGER_SOURCES := $(wildcard host-driver/vidmm/*/*.c host-driver/ddi/*.c)
 MANAGER_SAN := $(MANAGER_SOURCES:%.c=$(BUILD)/obj-suite/%.o)
 MANAGER_TSAN := $(MANAGER_SOURCES:%.c=$(BUILD)/obj-tsan/%.o)
-SUITE_COMMON := $(addprefix $(CONTRACT_SUITE)/,chaos chaos_steps crowd memcpy_build memcpy_machine memcpy_miniport memcpy_run spy world)
+SUITE_COMMON := $(addprefix $(CONTRACT_SUITE)/,addresses chaos chaos_steps crowd memcpy_build memcpy_machine \
+	memcpy_miniport memcpy_run memcpy_tables spy world)
 SUITE_TESTS := $(filter-out test_threads,$(notdir $(basename $(wildcard $(CONTRACT_SUITE)/test_*.c))))
 # crowd.c looks who waits in the manager's line.
 CROWD_WAITS := -Wl,--wrap=pthread_cond_wait
-# The memcpy miniport is one of driver model 1, and no link stands before its memory.
+# addresses.c makes a suite of driver model 2 of the same tests.
+comma := ,
+CROWD_WAITS += $(addprefix -Wl$(comma)--wrap=,machine_open \
+	$(addprefix ferry_vidmm_,start create_allocation destroy_allocation lock submit))
+# Jobs there are the real miniport's packets; and no link stands before the memcpy miniport's memory.
 SUITE_PROGRAMS := $(patsubst test_%,$(BUILD)/tests/contract_%,$(filter-out test_address_faults test_deaf_link,$(SUITE_TESTS)))
 
 $(BUILD)/obj-suite/%.o: %.c $(FLAGS) $(CONTRACT_SUITE)/rules.mk
@@ -53,7 +58,7 @@ LINTS += lint-wall
 # judged on the memcpy machine alone (contract_residency_kmd says so and why).
 KMD_SUITE_SOURCES := $(wildcard host-driver/kmd/*.c host-driver/device/*.c sim/model/*.c) host-driver/link/dma_map.c
 KMD_SUITE_OBJECTS := $(KMD_SUITE_SOURCES:%.c=$(BUILD)/obj-suite/%.o) \
-	$(patsubst %,$(BUILD)/obj-suite/$(CONTRACT_SUITE)/%.o,chaos chaos_steps crowd kmd_answers kmd_machine spy world)
+	$(patsubst %,$(BUILD)/obj-suite/$(CONTRACT_SUITE)/%.o,addresses chaos chaos_steps crowd kmd_answers kmd_machine spy world)
 KMD_SUITE_TESTS := $(filter-out test_gpu_shares,$(SUITE_TESTS))
 KMD_SUITE_PROGRAMS := $(KMD_SUITE_TESTS:test_%=$(BUILD)/tests/contract_%_kmd)
 
@@ -75,6 +80,14 @@ $(BUILD)/tests/contract_threads_kmd: $(BUILD)/obj-tsan/$(CONTRACT_SUITE)/test_th
 	$(CC) $(CFLAGS) -fsanitize=thread $(filter %.o,$^) -o $@ $(CROWD_WAITS) -lcmocka -lz -lpthread
 .SECONDARY: $(KMD_TSAN)
 TEST_PROGRAMS += $(BUILD)/tests/contract_threads_kmd
+
+# All of them in driver model 2, but for those that choose it themselves.
+MODEL2_SUITE := $(patsubst %,%_model2,$(filter-out %_address_faults_kmd,$(SUITE_PROGRAMS) $(KMD_SUITE_PROGRAMS) \
+	$(BUILD)/tests/contract_threads $(BUILD)/tests/contract_threads_kmd))
+$(MODEL2_SUITE): %_model2: % $(CONTRACT_SUITE)/rules.mk
+	@printf '#!/bin/sh\n# SPDX-License-Identifier: Apache-2.0\nFERRY_TEST_MODEL=2 exec %s\n' '$<' > $@
+	@chmod +x $@
+TEST_PROGRAMS += $(MODEL2_SUITE)
 
 .PHONY: soak-chaos
 SOAKS += soak-chaos

@@ -251,7 +251,7 @@ static void R183_R184_whatever_befalls_it_nobody_is_told_who_did_not_ask(void **
             assert_true(spy_builds(aperture ? DXGK_OPERATION_MAP_APERTURE_SEGMENT : DXGK_OPERATION_FILL) > 0);
             for (unsigned operation = DXGK_OPERATION_UNMAP_APERTURE_SEGMENT + 1; operation < DXGK_OPERATION_COUNT;
                  operation++)
-                assert_int_equal(spy_builds(operation), 0);
+                assert_true(spy_builds(operation) == 0 || world_is_of_tables(operation));
             world_close(world);
         }
 }

@@ -209,6 +209,8 @@ static void R33_a_transfer_ends_before_the_next_begins(void **state)
         world_write(world, list[i], i);
     }
     assert_true(world_resident(world, list, 6) >= 0);
+    for (unsigned i = 0; i < 6; i++)
+        world_require(world, list[i]);
     assert_int_equal(spy.transfer_count, 6);
     for (unsigned i = 0; i < 6; i++)
         world_check_gpu(world, list[i], i);

@@ -4,13 +4,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "addresses.h"
+
 int world_run(const struct CMUnitTest *tests, size_t count)
 {
-    printf("miniport: %s\n", machine_miniport);
+    printf("miniport: %s%s\n", machine_miniport, addresses_wanted() ? "/model-2" : "");
     struct CMUnitTest *run = calloc(count + 1, sizeof(*run));
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {
         const char *reason = machine_leaves_out(tests[i].name);
+        reason = reason ? reason : addresses_leave_out(tests[i].name);
         if (reason)
             printf("left out: %s: %s\n", tests[i].name, reason);
         else

@@ -81,5 +81,10 @@ uint64_t world_gpu_put(struct world *world, D3DKMT_HANDLE allocation, uint64_t o
 /// On a context of the caller's choice; the job only names it as written when `write` is set, and does nothing.
 uint64_t world_gpu_name(struct world *world, D3DKMT_HANDLE context, D3DKMT_HANDLE allocation, bool write);
 void world_wait(struct world *world, uint64_t fence);
+/// In driver model 2: an operation on the page tables of GPU virtual addresses.
+static inline bool world_is_of_tables(unsigned operation)
+{
+    return operation == DXGK_OPERATION_UPDATE_PAGE_TABLE || operation == DXGK_OPERATION_FLUSH_TLB;
+}
 
 #endif

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "addresses.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "machine.h"
+
+// Where the addresses begin that are given here: apart from those that a test chooses.
+#define OWN_ADDRESSES (UINT64_C(1) << 47)
+#define SLOTS         4096u
+#define LARGE_BYTES   (UINT64_C(1) << 21)
+
+bool addresses_wanted(void)
+{
+    const char *text = getenv("FERRY_TEST_MODEL");
+    return text && strcmp(text, "2") == 0;
+}
+
+#define COUNTS "it counts what stands in a paging buffer, and with addresses operations on tables stand there too"
+#define AGAIN                                                                                                          \
+    "content shares its buffer with its entries, and such a buffer goes again, each operation alone: "                 \
+    "contract_address_faults has these cases"
+
+static const struct {
+    const char *test, *reason, *miniport; // NULL = any
+} left_out[] = {
+    {"R1_R12_R13_R96_page_in_is_built_then_submitted", COUNTS, NULL},
+    {"R6_R20_R21_R22_R99_R100_insufficient_submits_and_goes_on_in_a_new_buffer", COUNTS, NULL},
+    {"R95_each_call_gets_what_is_left", COUNTS, NULL},
+    {"R18_R19_R20_R95_R102_every_buffer_size",
+     "a packet of tables is longer than one of a page, the least that it knows", "real"},
+    {"R34_passes_of_one_sub_transfer_repeat_transfer_start",
+     "its buffer of two pages is too short for the miniport's packets of tables", "real"},
+    {"a_page_out_survives_the_fault_of_a_strangers_paging", AGAIN, NULL},
+    {"a_place_that_was_given_away_meanwhile_is_not_read_again", AGAIN, NULL},
+    {"faults_of_what_was_taken_back_are_nobodys", AGAIN, NULL},
+    {"only_what_faults_alone_is_lost", AGAIN, NULL},
+    {"R219_a_faulting_page_in_is_reported", AGAIN, NULL},
+    {"a_job_behind_a_page_in_that_faults_does_not_run", AGAIN, NULL},
+    {"what_was_kept_back_goes_out_as_soon_as_who_kept_it_back",
+     "a page-out's buffer is over before another takes its place: its addresses are forgotten in that one", NULL},
+};
+
+const char *addresses_leave_out(const char *test)
+{
+    for (size_t i = 0; addresses_wanted() && i < sizeof(left_out) / sizeof(left_out[0]); i++)
+        if (strcmp(left_out[i].test, test) == 0 &&
+            (!left_out[i].miniport || strcmp(left_out[i].miniport, machine_miniport) == 0))
+            return left_out[i].reason;
+    return NULL;
+}
+
+// ---- What is mapped where ----
+
+struct mapping {
+    const struct ferry_vidmm *manager;
+    D3DKMT_HANDLE allocation, device;
+    uint64_t address, bytes;
+};
+static struct mapping mappings[SLOTS];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void keep(const struct mapping *mapping)
+{
+    pthread_mutex_lock(&lock);
+    struct mapping *slot = NULL;
+    for (unsigned i = 0; i < SLOTS && !slot; i++)
+        if (mappings[i].allocation == 0)
+            slot = &mappings[i];
+    if (slot)
+        *slot = *mapping; // else it is mapped, and jobs name it by patches
+    pthread_mutex_unlock(&lock);
+}
+
+static struct mapping find(const struct ferry_vidmm *manager, D3DKMT_HANDLE allocation, bool forget)
+{
+    struct mapping found = {0};
+    pthread_mutex_lock(&lock);
+    for (unsigned i = 0; i < SLOTS && allocation != 0; i++)
+        if (mappings[i].allocation == allocation && mappings[i].manager == manager) {
+            found = mappings[i];
+            if (forget)
+                mappings[i].allocation = 0;
+            break;
+        }
+    pthread_mutex_unlock(&lock);
+    return found;
+}
+
+// ---- The calls of the tests ----
+
+struct machine *__real_machine_open(const struct machine_options *options);
+struct machine *__wrap_machine_open(const struct machine_options *options);
+int __real_ferry_vidmm_start(const struct ferry_vidmm_options *options, struct ferry_vidmm **manager);
+int __wrap_ferry_vidmm_start(const struct ferry_vidmm_options *options, struct ferry_vidmm **manager);
+int __real_ferry_vidmm_create_allocation(struct ferry_vidmm *manager, D3DKMT_HANDLE device,
+                                         const struct ferry_vidmm_allocation_options *options, D3DKMT_HANDLE *handle,
+                                         unsigned *rule);
+int __wrap_ferry_vidmm_create_allocation(struct ferry_vidmm *manager, D3DKMT_HANDLE device,
+                                         const struct ferry_vidmm_allocation_options *options, D3DKMT_HANDLE *handle,
+                                         unsigned *rule);
+int __real_ferry_vidmm_destroy_allocation(struct ferry_vidmm *manager, D3DKMT_HANDLE allocation);
+int __wrap_ferry_vidmm_destroy_allocation(struct ferry_vidmm *manager, D3DKMT_HANDLE allocation);
+int __real_ferry_vidmm_lock(struct ferry_vidmm *manager, D3DKMT_HANDLE allocation, uint32_t flags, void **address);
+int __wrap_ferry_vidmm_lock(struct ferry_vidmm *manager, D3DKMT_HANDLE allocation, uint32_t flags, void **address);
+int __real_ferry_vidmm_submit(struct ferry_vidmm *manager, D3DKMT_HANDLE context,
+                              const struct ferry_vidmm_submission *buffers, uint32_t count, uint64_t *fence);
+int __wrap_ferry_vidmm_submit(struct ferry_vidmm *manager, D3DKMT_HANDLE context,
+                              const struct ferry_vidmm_submission *buffers, uint32_t count, uint64_t *fence);
+
+// Content has the pages that the test asked for; tables have others behind them.
+static uint64_t content_bytes;
+
+struct machine *__wrap_machine_open(const struct machine_options *options)
+{
+    struct machine_options wanted = *options;
+    content_bytes = 0;
+    if (addresses_wanted() && options->model == 0) {
+        uint64_t tables = options->local_bytes / 32 / PAGE_SIZE;
+        content_bytes = options->local_bytes;
+        wanted.model = 2;
+        wanted.local_bytes += (tables < 32 ? 32 : tables) * PAGE_SIZE;
+        // A large page of the segment behind it is aligned on the device too.
+        if (options->hidden_bytes != 0)
+            wanted.local_bytes = (wanted.local_bytes + LARGE_BYTES - 1) / LARGE_BYTES * LARGE_BYTES;
+    }
+    return __real_machine_open(&wanted);
+}
+
+int __wrap_ferry_vidmm_start(const struct ferry_vidmm_options *options, struct ferry_vidmm **manager)
+{
+    struct ferry_vidmm_options wanted;
+    if (!options || content_bytes == 0)
+        return __real_ferry_vidmm_start(options, manager);
+    memset(mappings, 0, sizeof(mappings));
+    wanted = *options;
+    if (wanted.memory_limit_bytes == 0 || wanted.memory_limit_bytes > content_bytes)
+        wanted.memory_limit_bytes = content_bytes;
+    return __real_ferry_vidmm_start(&wanted, manager);
+}
+
+int __wrap_ferry_vidmm_create_allocation(struct ferry_vidmm *manager, D3DKMT_HANDLE device,
+                                         const struct ferry_vidmm_allocation_options *options, D3DKMT_HANDLE *handle,
+                                         unsigned *rule)
+{
+    int result = __real_ferry_vidmm_create_allocation(manager, device, options, handle, rule);
+    struct ferry_vidmm_placement place;
+    if (result != FERRY_OK || !addresses_wanted() || ferry_vidmm_placement(manager, *handle, &place) != FERRY_OK)
+        return result;
+    struct ferry_vidmm_virtual range = {.size = sizeof(range), .least = OWN_ADDRESSES, .bytes = place.bytes};
+    // What gets none is named by patches, as programs do it.
+    if (ferry_vidmm_map_virtual(manager, device, *handle, 0, false, &range) == FERRY_OK)
+        keep(&(struct mapping){manager, *handle, device, range.address, range.bytes});
+    return result;
+}
+
+int __wrap_ferry_vidmm_destroy_allocation(struct ferry_vidmm *manager, D3DKMT_HANDLE allocation)
+{
+    int result = __real_ferry_vidmm_destroy_allocation(manager, allocation);
+    if (result == FERRY_OK)
+        find(manager, allocation, true);
+    return result;
+}
+
+// What has addresses is not renamed.
+int __wrap_ferry_vidmm_lock(struct ferry_vidmm *manager, D3DKMT_HANDLE allocation, uint32_t flags, void **address)
+{
+    if ((flags & D3DDDI_LOCK_DISCARD) != 0) {
+        struct mapping mapping = find(manager, allocation, true);
+        if (mapping.allocation != 0)
+            ferry_vidmm_free_virtual(manager, mapping.device, mapping.address, mapping.bytes);
+    }
+    return __real_ferry_vidmm_lock(manager, allocation, flags, address);
+}
+
+// A buffer whose patches of what is mapped are done.
+struct addressed {
+    uint8_t *commands;
+    D3DDDI_PATCHLOCATIONLIST *patches;
+};
+
+static struct addressed address(const struct ferry_vidmm *manager, struct ferry_vidmm_submission *buffer)
+{
+    struct addressed made = {malloc(buffer->bytes + 1), calloc(buffer->patch_count + 1, sizeof(*made.patches))};
+    uint32_t left = 0;
+    memcpy(made.commands, buffer->commands, buffer->bytes);
+    for (uint32_t i = 0; i < buffer->patch_count; i++) {
+        const D3DDDI_PATCHLOCATIONLIST *patch = &buffer->patches[i];
+        struct mapping mapping = {0};
+        if (buffer->references && patch->AllocationIndex < buffer->reference_count &&
+            patch->PatchOffset <= buffer->bytes && buffer->bytes - patch->PatchOffset >= 8)
+            mapping = find(manager, buffer->references[patch->AllocationIndex].allocation, false);
+        if (mapping.allocation != 0 && patch->AllocationOffset <= mapping.bytes)
+            machine_job_by_address(made.commands, patch, mapping.address + patch->AllocationOffset);
+        else
+            made.patches[left++] = *patch;
+    }
+    buffer->commands = made.commands;
+    buffer->patches = made.patches;
+    buffer->patch_count = left;
+    return made;
+}
+
+int __wrap_ferry_vidmm_submit(struct ferry_vidmm *manager, D3DKMT_HANDLE context,
+                              const struct ferry_vidmm_submission *buffers, uint32_t count, uint64_t *fence)
+{
+    if (!addresses_wanted() || !buffers || count > 64)
+        return __real_ferry_vidmm_submit(manager, context, buffers, count, fence);
+    struct ferry_vidmm_submission wanted[64];
+    struct addressed made[64] = {0};
+    for (uint32_t i = 0; i < count; i++) {
+        wanted[i] = buffers[i];
+        if (wanted[i].commands && wanted[i].patches && wanted[i].bytes <= sizeof(((struct machine_job *)0)->commands))
+            made[i] = address(manager, &wanted[i]);
+    }
+    int result = __real_ferry_vidmm_submit(manager, context, wanted, count, fence);
+    for (uint32_t i = 0; i < count; i++) {
+        free(made[i].commands);
+        free(made[i].patches);
+    }
+    return result;
+}

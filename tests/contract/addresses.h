@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// The suite in driver model 2 (FERRY_TEST_MODEL=2 in the environment): machines are opened with page tables, each
+// allocation is mapped when it is made, and jobs name what is mapped by its address instead of by a patch. The tests
+// know nothing of it: these calls of theirs are taken at link time (-Wl,--wrap).
+#ifndef FERRY_TESTS_ADDRESSES_H
+#define FERRY_TESTS_ADDRESSES_H
+
+#include <stdbool.h>
+
+bool addresses_wanted(void);
+/// Why a test does not run in model 2; NULL when it does, or when that is not the model.
+const char *addresses_leave_out(const char *test);
+
+#endif
