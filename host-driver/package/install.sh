@@ -13,9 +13,11 @@ headers=$(cd host-driver/include/ferry && echo *.h)
 
 fail() { echo "$action: $*" >&2; exit 1; }
 
-# Which folders an install made stands in this file, a line each: an uninstall takes them away when they are empty, and no
-# other. (Those of a package that is copied over a system are the packager's.)
+# What an uninstall has to know stands in this file: the folders that an install made, a line each, which are taken away when
+# they are empty, and no others (those of a package that is copied over a system are the packager's); and as libdir=/usr/lib64
+# where it put things, since an uninstall may be given another place, or none.
 list=$datarootdir/pageferry/folders
+places="bindir libdir includedir man1dir man7dir"
 made=
 
 # folder DIRECTORY: made where it is missing, with DESTDIR before it.
@@ -71,32 +73,58 @@ put_all() {
     for header in $headers; do put 644 "host-driver/include/ferry/$header" "$includedir/ferry/$header"; done
     page ferry.1 | put_text "$man1dir/ferry.1"
     page libferry.7 | put_text "$man7dir/libferry.7"
-    { cat "$DESTDIR$list" 2>/dev/null || true; printf %s "$made"; } | LC_ALL=C sort -u >"$DESTDIR$list.new"
+    {
+        cat "$DESTDIR$list" 2>/dev/null || true
+        printf %s "$made"
+        for name in $places; do eval "printf '%s\n' \"$name=\$$name\""; done
+    } | LC_ALL=C sort -u >"$DESTDIR$list.new"
     put_text "$list" <"$DESTDIR$list.new"
     rm "$DESTDIR$list.new"
     # The loader's cache is the running system's.
     [ -n "$DESTDIR" ] || [ "$(id -u)" -ne 0 ] || ldconfig 2>/dev/null || true
 }
 
-take_all() {
-    rm -f "$DESTDIR$bindir/ferry" "$DESTDIR$libdir/libferry.a" "$DESTDIR$libdir/$shared" "$DESTDIR$libdir/pkgconfig/ferry.pc" \
-        "$DESTDIR$man1dir/ferry.1" "$DESTDIR$man7dir/libferry.7"
+# stands NAME: the folders of this name, the one that is given and those of the installs.
+stands() {
+    {
+        eval "printf '%s\n' \"\$$1\""
+        printf '%s\n' "$known" | sed -n "s|^$1=/|/|p"
+    } | LC_ALL=C sort -u
+}
+
+take_library() { # LIBDIR, with DESTDIR
+    rm -f "$1/libferry.a" "$1/$shared" "$1/pkgconfig/ferry.pc"
     # Another release beside this one keeps its links; the soname's, which an upgrade took from an older one, it has back.
-    other=$(cd "$DESTDIR$libdir" 2>/dev/null && ls -d "$soname".* 2>/dev/null | sort -t. -k4,4n -k5,5n | tail -n 1) || other=
-    [ -z "$other" ] || [ -e "$DESTDIR$libdir/$soname" ] || ln -sfn "$other" "$DESTDIR$libdir/$soname"
+    other=$(cd "$1" 2>/dev/null && ls -d "$soname".* 2>/dev/null | sort -t. -k4,4n -k5,5n | tail -n 1) || other=
+    [ -z "$other" ] || [ -e "$1/$soname" ] || ln -sfn "$other" "$1/$soname"
     for link in "$soname" libferry.so; do
-        [ -e "$DESTDIR$libdir/$link" ] || rm -f "$DESTDIR$libdir/$link"
+        [ -e "$1/$link" ] || rm -f "$1/$link"
     done
-    for header in $headers; do rm -f "$DESTDIR$includedir/ferry/$header"; done
+}
+
+take_headers() { # INCLUDEDIR, with DESTDIR
+    for header in $headers; do rm -f "$1/ferry/$header"; done
     # This folder is ours alone; with somebody else's file in it, it stays.
-    rmdir "$DESTDIR$includedir/ferry" 2>/dev/null || true
+    rmdir "$1/ferry" 2>/dev/null || true
+}
+
+take_all() {
+    known=
     if [ -f "$DESTDIR$list" ]; then
-        folders=$(LC_ALL=C sort -r "$DESTDIR$list") # the inner ones first
-        rm -f "$DESTDIR$list"
-        printf '%s\n' "$folders" | while IFS= read -r made; do
-            case $made in /*) rmdir "$DESTDIR$made" 2>/dev/null || true ;; esac
-        done
+        known=$(LC_ALL=C sort -r "$DESTDIR$list") # the inner folders first
+    else
+        echo "uninstall: no $DESTDIR$list, which says where things were put: looked in" \
+            "$bindir, $libdir, $includedir, $man1dir and $man7dir alone" >&2
     fi
+    stands bindir | while IFS= read -r at; do rm -f "$DESTDIR$at/ferry"; done
+    stands libdir | while IFS= read -r at; do take_library "$DESTDIR$at"; done
+    stands includedir | while IFS= read -r at; do take_headers "$DESTDIR$at"; done
+    stands man1dir | while IFS= read -r at; do rm -f "$DESTDIR$at/ferry.1"; done
+    stands man7dir | while IFS= read -r at; do rm -f "$DESTDIR$at/libferry.7"; done
+    rm -f "$DESTDIR$list"
+    printf '%s\n' "$known" | while IFS= read -r made; do
+        case $made in /*) rmdir "$DESTDIR$made" 2>/dev/null || true ;; esac
+    done
     [ -n "$DESTDIR" ] || [ "$(id -u)" -ne 0 ] || ldconfig 2>/dev/null || true
 }
 

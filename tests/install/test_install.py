@@ -305,6 +305,39 @@ def uninstalling_takes_the_folders_that_the_install_made_and_no_others(folder):
     assert folders(root) == ["opt"], folders(root)
 
 
+def uninstalling_looks_where_the_installs_put_things(folder):
+    """Two installs with places of their own below one prefix; who uninstalls tells the prefix alone."""
+    root = Path(folder, "a place")
+    Path(root, "usr").mkdir(parents=True)
+    for places in (["libdir=/usr/local/lib 64", "mandir=/usr/local/man"], ["bindir=/opt/bin", "includedir=/usr/local/h"]):
+        make(f"DESTDIR={root}", *places, "install")
+    done = subprocess.run(["make", f"DESTDIR={root}", "uninstall"], capture_output=True, text=True, check=False, env=ENVIRONMENT)
+    assert done.returncode == 0 and not done.stderr, done
+    assert [str(path.relative_to(root)) for path in root.rglob("*")] == ["usr"], list(root.rglob("*"))
+    # Where nothing says what was put where, that is said, and what stands elsewhere is left.
+    make(f"DESTDIR={root}", "libdir=/usr/lib64", "install")
+    done = subprocess.run(["make", f"DESTDIR={root}", "PREFIX=/opt", "uninstall"], capture_output=True, text=True, check=False,
+                          env=ENVIRONMENT)
+    assert done.returncode == 0, done
+    assert f"uninstall: no {root}/opt/share/pageferry/folders" in done.stderr and "/opt/lib," in done.stderr, done.stderr
+    assert Path(root, "usr/local/bin/ferry").exists() and Path(root, "usr/lib64/libferry.so").exists()
+
+
+def the_loaders_cache_is_made_anew_by_root_for_the_running_system(folder):
+    """With commands of our own in the place of `id` and `ldconfig`."""
+    commands = Path(folder, "commands")
+    commands.mkdir()
+    for name, text in (("id", 'echo "$WHO"'), ("ldconfig", 'echo made >>"$TOLD"')):
+        Path(commands, name).write_text(f"#!/bin/sh\n{text}\n")
+        Path(commands, name).chmod(0o755)
+    told = Path(folder, "told")
+    for who, tree, times in (("0", [], 1), ("1000", [], 0), ("0", [f"DESTDIR={folder}/tree"], 0)):
+        for action in ("install", "uninstall"):
+            make(*tree, f"PREFIX={folder}/here", action, PATH=f"{commands}:{os.environ['PATH']}", WHO=who, TOLD=str(told))
+            assert (told.read_text().count("made") if told.exists() else 0) == times, (who, tree, action)
+            told.unlink(missing_ok=True)
+
+
 def another_release_keeps_its_links(folder):
     tree = Installed(folder)
     libraries = tree.at / "lib"
@@ -414,7 +447,9 @@ CASES = [exactly_these_files_are_installed, folders_can_be_entered_whatever_the_
          the_example_runs_on_the_shared_library, the_example_runs_on_the_static_library, our_library_alone_can_be_static,
          a_verilated_runtime_beside_it_is_another_one, the_tool_runs_from_its_new_place, pkg_config_tells_of_other_places,
          installing_again_changes_nothing_and_uninstalling_leaves_what_is_not_ours,
-         uninstalling_takes_the_folders_that_the_install_made_and_no_others, another_release_keeps_its_links,
+         uninstalling_takes_the_folders_that_the_install_made_and_no_others,
+         uninstalling_looks_where_the_installs_put_things, the_loaders_cache_is_made_anew_by_root_for_the_running_system,
+         another_release_keeps_its_links,
          an_older_release_has_its_links_back, what_was_a_link_is_replaced_not_written_through,
          what_depends_on_the_machine_can_stand_elsewhere, the_shared_library_is_bound_when_it_is_loaded,
          installing_writes_nothing_here,
