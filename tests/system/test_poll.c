@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The event descriptor: poll loops that never wait inside the library miss nothing, whoever else works on the adapter.
+#include <dirent.h>
+#include <signal.h>
+#include <stdio.h>
 #include <sys/epoll.h>
 
 #include "poll_loops.h"
@@ -233,6 +236,68 @@ static void a_loop_that_pages_misses_no_fence(void **state)
     close(fd);
 }
 
+// The signals that a thread does not take, as the kernel has them; 0 when it is no more.
+static uint64_t blocked_by(const char *task)
+{
+    char path[300], line[200];
+    unsigned long long blocked = 0;
+
+    snprintf(path, sizeof path, strcmp(task, "self") == 0 ? "/proc/thread-%s/status" : "/proc/self/task/%s/status",
+             task);
+    FILE *file = fopen(path, "r");
+    while (file && fgets(line, sizeof line, file))
+        sscanf(line, "SigBlk: %llx", &blocked);
+    if (file)
+        fclose(file);
+    return blocked;
+}
+
+#define MOST_THREADS 64
+
+static unsigned list_threads(char names[MOST_THREADS][16])
+{
+    DIR *tasks = opendir("/proc/self/task");
+    unsigned count = 0;
+
+    assert_non_null(tasks);
+    for (struct dirent *task; (task = readdir(tasks)) && count < MOST_THREADS;)
+        if (task->d_name[0] != '.')
+            snprintf(names[count++], 16, "%.15s", task->d_name);
+    closedir(tasks);
+    return count;
+}
+
+// Whatever a program waits for in one of its threads, the library's does not take it away.
+static void the_thread_takes_no_signals_of_the_programs(void **state)
+{
+    static const int numbers[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM, SIGCHLD, SIGIO, SIGPIPE};
+    char before[MOST_THREADS][16], after[MOST_THREADS][16];
+    unsigned count = list_threads(before), made = 0;
+    uint64_t signals = 0;
+    int fd;
+
+    (void)state;
+    for (unsigned i = 0; i < sizeof numbers / sizeof *numbers; i++)
+        signals |= UINT64_C(1) << (numbers[i] - 1);
+    assert_true((blocked_by("self") & signals) == 0);
+    ok(ferry_adapter_event_fd(adapter, &fd));
+    // While a thread begins, the C library keeps all signals from it: it has to have done something.
+    struct work work = make_work();
+    bring_in(fd, &work);
+    for (unsigned i = list_threads(after); i > 0; i--) {
+        bool old = false;
+        // One of another test's may still be on its way out.
+        for (unsigned k = 0; k < count && !old; k++)
+            old = strcmp(before[k], after[i - 1]) == 0;
+        if (old)
+            continue;
+        made++;
+        assert_true((blocked_by(after[i - 1]) & signals) == signals);
+    }
+    assert_int_equal(made, 1);
+    close(fd);
+}
+
 static void bad_arguments_get_their_names(void **state)
 {
     struct work work = make_work();
@@ -257,6 +322,7 @@ int main(int argc, char **argv)
         POLL(work_queued_before_the_descriptor_goes_on),
         POLL(loops_of_several_threads_miss_no_job),
         POLL(a_loop_that_pages_misses_no_fence),
+        POLL(the_thread_takes_no_signals_of_the_programs),
         POLL(bad_arguments_get_their_names),
     };
 
