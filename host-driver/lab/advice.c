@@ -67,6 +67,7 @@ static bool look_below(struct ferry_lab_search *search, struct ferry_lab_advice 
 {
     uint64_t step = 0, number;
     ferry_lab_allow(search, 3);
+    search->what = "smaller ones that do";
     while (ferry_lab_spread(&step, (advice->enough - advice->least) / PAGE_BYTES, &number)) {
         const struct ferry_lab_point *point = NULL;
         if (!ferry_lab_may_go_on(search))
@@ -95,6 +96,7 @@ static bool look_above(struct ferry_lab_search *search, struct ferry_lab_advice 
     advice->above = advice->above > LARGEST ? LARGEST : advice->above;
     uint64_t count = advice->above > advice->enough ? (advice->above - advice->enough) / PAGE_BYTES : 0;
     advice->above_proven = true;
+    search->what = "larger ones that do not";
     ferry_lab_allow(search, 2);
     while (ferry_lab_spread(&step, count, &number) && advice->above_proven) {
         advice->above_proven = ferry_lab_may_go_on(search);
@@ -126,6 +128,7 @@ static bool find_enough(struct ferry_lab_search *search, struct ferry_lab_advice
 {
     const struct ferry_lab_traces *traces = &search->bench->traces;
     uint64_t living = pages_up(traces->most_living);
+    search->what = "the size that is enough";
     advice->least = pages_up(traces->least_unpaged ? traces->least_unpaged : PAGE_BYTES);
     advice->found = !advice->pages;
     for (uint64_t times = 1; !advice->found && times <= 4 && living * times <= LARGEST; times *= 2) {
@@ -198,6 +201,7 @@ static bool find_knee(struct ferry_lab_search *search, struct ferry_lab_advice *
 {
     uint64_t count = (advice->enough - advice->bytes) / PAGE_BYTES - 1, step = 0, number, played = 0;
     bool more = true;
+    search->what = "the knee of the curve";
     ferry_lab_allow(search, 2);
     while ((played < GRID || ferry_lab_may_go_on(search)) && (more = ferry_lab_spread(&step, count, &number))) {
         if (!ferry_lab_try(search, advice->bytes + (number + 1) * PAGE_BYTES, true))
@@ -222,11 +226,13 @@ static bool play_alone(struct ferry_lab_search *search, struct ferry_lab_advice 
                        const struct ferry_lab_outcome *together)
 {
     const struct ferry_lab_bench *bench = search->bench;
+    search->what = "each program alone";
     for (uint32_t i = 0; i < bench->traces.count; i++) {
         struct ferry_lab_bench alone = {.programs = {bench->programs[i]}, .seed = bench->seed, .manner = bench->manner};
         struct ferry_lab_outcome outcome = {.result = FERRY_LAB_NO_MEMORY};
         struct ferry_lab_search other = {.bench = &alone};
         advice->program_in[i] = together->program_in[i];
+        ferry_lab_begins(search, advice->bytes);
         if (ferry_lab_prepare(&alone.traces, &bench->traces.traces[i], 1) == 0)
             ferry_lab_run(&alone, NULL, advice->bytes, &outcome);
         bool good = ferry_lab_note(&other, advice->bytes, &outcome) != NULL;
@@ -245,6 +251,7 @@ static bool try_less(struct ferry_lab_search *search, struct ferry_lab_advice *a
 {
     if (advice->less < PAGE_BYTES)
         return true;
+    search->what = "a little less";
     const struct ferry_lab_point *less = ferry_lab_try(search, advice->less, true);
     if (!less)
         return false;

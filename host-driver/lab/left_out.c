@@ -41,6 +41,7 @@ static bool try_without(struct trial *trial, uint32_t object)
     struct ferry_lab_bench bench = *search->bench;
     struct ferry_lab_outcome outcome;
     bench.manner.without = &object;
+    ferry_lab_begins(search, trial->bytes);
     ferry_lab_run(&bench, NULL, trial->bytes, &outcome);
     bool good = outcome.result == FERRY_LAB_OK;
     if (good) {
@@ -85,6 +86,7 @@ bool ferry_lab_leave_out(struct ferry_lab_search *search, uint64_t bytes, const 
             list[count++] =
                 (struct candidate){.object = i, .in = outcome->object_in[i], .pages = traces->objects[i].pages};
     *left_out = (struct ferry_lab_left_out){.candidates = count};
+    search->what = "what costs most";
     qsort(list, count, sizeof *list, by_in);
     bool good = try_some(&trial, list, count, WHOLE_RUNS / 2);
     size_t tried = left_out->tried;

@@ -30,6 +30,8 @@ struct ferry_lab_outcome {
 
 struct ferry_lab_manner {
     void (*progress)(void *context, double done); // called now and then with what is done of 1; may be NULL
+    // A run of a search begins: what it is to find, which run of the search it is, bytes of video memory. May be NULL.
+    void (*begins)(void *context, const char *what, uint64_t run, uint64_t bytes);
     void *context;
     const uint32_t *without; // this object is made and never used; NULL = all are
     // End with PAGES where the first is evicted in a frame after the warm-up, or comes in that was evicted in it.

@@ -64,6 +64,14 @@ const struct ferry_lab_point *ferry_lab_note(struct ferry_lab_search *search, ui
     return point;
 }
 
+void ferry_lab_begins(struct ferry_lab_search *search, uint64_t bytes)
+{
+    const struct ferry_lab_manner *manner = &search->bench->manner;
+    search->runs++;
+    if (manner->begins)
+        manner->begins(manner->context, search->what, search->runs, bytes);
+}
+
 const struct ferry_lab_point *ferry_lab_try(struct ferry_lab_search *search, uint64_t bytes, bool whole)
 {
     struct ferry_lab_bench bench = *search->bench;
@@ -72,6 +80,7 @@ const struct ferry_lab_point *ferry_lab_try(struct ferry_lab_search *search, uin
     if (point && (point->whole || !whole))
         return point;
     bench.manner.until_paging = !whole;
+    ferry_lab_begins(search, bytes);
     ferry_lab_run(&bench, NULL, bytes, &outcome);
     point = ferry_lab_note(search, bytes, &outcome);
     ferry_lab_outcome_release(&outcome);

@@ -18,6 +18,8 @@ struct ferry_lab_search {
     const struct ferry_lab_bench *bench;
     struct ferry_lab_point *points;
     size_t count, capacity;
+    const char *what;     // the runs are to find, in a word or two
+    uint64_t runs;        // so far
     uint64_t work, limit; // objects that jobs named or that were driven out in all runs, and where trying many ends
     char problem[200];
 };
@@ -26,6 +28,8 @@ void ferry_lab_search_end(struct ferry_lab_search *search);
 /// Bytes of the frames after the warm-up: of one program a frame, of several in all, since their frames are not alike
 /// and one may end long before another.
 uint64_t ferry_lab_amount(const struct ferry_lab_bench *bench, uint64_t bytes);
+/// Say that a run of so many bytes is next.
+void ferry_lab_begins(struct ferry_lab_search *search, uint64_t bytes);
 /// Keep what a run came to. NULL, with ->problem, when it failed, and not for want of room. Valid until the next one.
 const struct ferry_lab_point *ferry_lab_note(struct ferry_lab_search *search, uint64_t bytes,
                                              const struct ferry_lab_outcome *outcome);

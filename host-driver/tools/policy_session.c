@@ -288,7 +288,8 @@ const char *ferry_policy_size_said(const struct ferry_policy_size *size, char te
 struct shown {
     bool terminal;
     const char *name, *size;
-    double before, part; // of all that is to be played
+    double before, part;                   // of all that is to be played
+    char what[96], bytes[FERRY_SIZE_TEXT]; // of a search, whose runs nobody can count beforehand
 };
 
 static void show(void *context, double done)
@@ -299,6 +300,16 @@ static void show(void *context, double done)
     fprintf(stderr, "\r%-10s %8s  %3.0f %% \033[K", shown->name, shown->size,
             100 * (shown->before + done * shown->part));
     fflush(stderr);
+}
+
+// What is done is the run's own then.
+static void show_run(void *context, const char *what, uint64_t run, uint64_t bytes)
+{
+    struct shown *shown = context;
+    snprintf(shown->what, sizeof shown->what, "for the advice, run %" PRIu64 ": %s,", run, what);
+    shown->name = shown->what;
+    shown->size = ferry_size_text(bytes, shown->bytes);
+    show(context, 0);
 }
 
 static void begin_to_show(struct ferry_policy_session *session, struct shown *shown, const char *size)
@@ -316,6 +327,7 @@ static void show_nothing(struct ferry_policy_session *session)
     if (shown->terminal)
         fputs("\r\033[K", stderr);
     session->bench.manner.progress = NULL;
+    session->bench.manner.begins = NULL;
 }
 
 static int complain_of_choice(const struct ferry_policy_session *session, const struct ferry_lab_outcome *outcome)
@@ -404,7 +416,7 @@ int ferry_policy_advise(struct ferry_policy_session *session, struct ferry_polic
     if (!ours)
         return FERRY_EXIT_OK;
     begin_to_show(session, &shown, "");
-    shown.name = "looking";
+    session->bench.manner.begins = show_run;
     size->advised = ferry_lab_advise(&session->bench, size->bytes, &ours->outcome, &size->advice);
     show_nothing(session);
     if (size->advised)

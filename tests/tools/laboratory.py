@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the tests of `ferry policy` share: its policies a second time, written from what their files say; random traces; runs;
 and the score."""
+import functools
+import gzip
 import json
 import os
 import subprocess
@@ -211,6 +213,16 @@ def put_together(first, second):
             lines.append(" ".join([words[0], *ids, *(words[2:] if words[0] not in "df" else [])]))
         turn = 1 - turn if words[0] in "dtf" else turn
     return "\n".join(lines) + "\n", places
+
+
+@functools.cache
+def sixty_frames():
+    """The recorded game's first ones, where no more are needed."""
+    text = gzip.open(NEVERBALL, "rt").read().splitlines(keepends=True)
+    last = [i for i, line in enumerate(text) if line == "f\n"][59]
+    short = folder / "sixty.memtrace"
+    short.write_text("".join(text[:last + 1]))
+    return short
 
 
 def after_warm_up(world):

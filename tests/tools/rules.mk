@@ -4,8 +4,8 @@
 # `replay_programs` several traces at once; `import` reads dumps, `import_refusals` those that are none,
 # `import_programs` whole programs with their threads and contexts; `recorder` tinygrad's programs;
 # `tutorial` does what docs/tutorial.md says; `policy` compares the laboratory with an implementation of its own,
-# `advice` its sentence with runs, `policy_refusals` is what it refuses, `long_traces` what it does not hold; `sweep` kills
-# what runs it; `report` opens the page in a browser.
+# `advice` and `advice_sizes` its sentence with runs, `policy_refusals` is what it refuses, `long_traces` what it does not
+# hold; `sweep` kills what runs it; `report` opens the page in a browser.
 
 TOOL_TEST_FLAGS = $(CFLAGS) $(SANITIZE) $(CPPFLAGS)
 TOOL_PARTS := host-driver/tools/tool.c host-driver/tools/id_map.c
@@ -13,7 +13,7 @@ TOOL_HEADERS := $(wildcard host-driver/tools/*.h)
 
 TEST_PROGRAMS += $(BUILD)/tests/tool_trace $(BUILD)/tests/tool_content $(BUILD)/tests/tools $(BUILD)/tests/replay \
     $(BUILD)/tests/replay_programs $(BUILD)/tests/policy $(BUILD)/tests/policy_refusals $(BUILD)/tests/advice \
-    $(BUILD)/tests/long_traces \
+    $(BUILD)/tests/advice_sizes $(BUILD)/tests/long_traces \
     $(BUILD)/tests/import $(BUILD)/tests/import_refusals $(BUILD)/tests/import_programs \
     $(BUILD)/tests/recorder $(BUILD)/tests/tutorial $(BUILD)/tests/sweep $(BUILD)/tests/report
 
@@ -42,7 +42,7 @@ $(BUILD)/tests/replay_programs: tests/tools/test_programs.py tests/tools/files.p
     $(BUILD)/ferry $(BUILD)/tests/parts/ferry-fake
 	install -m 755 $< $@
 
-$(BUILD)/tests/policy $(BUILD)/tests/policy_refusals $(BUILD)/tests/advice \
+$(BUILD)/tests/policy $(BUILD)/tests/policy_refusals $(BUILD)/tests/advice $(BUILD)/tests/advice_sizes \
     $(BUILD)/tests/long_traces: $(BUILD)/tests/%: tests/tools/test_%.py \
     tests/tools/laboratory.py $(BUILD)/ferry
 	@mkdir -p $(@D)

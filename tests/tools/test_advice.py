@@ -1,8 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The sentence that `ferry policy` and `ferry replay` end with: each of its figures against runs of its own."""
+import contextlib
+import functools
 import gzip
 import json
+import os
+import pty
 import random
 import re
 import subprocess
@@ -11,16 +15,20 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path.cwd() / "tests/tools"))
 from laboratory import (  # noqa: E402
-    FERRY, NEVERBALL, PAGE, SEED, check, end, ferry, figures, folder, ours, random_trace, size_text)
+    FERRY, NEVERBALL, PAGE, SEED, check, end, ferry, figures, folder, ours, random_trace, sixty_frames, size_text)
 
-RISES = (11, 50, 109, 296)  # Seeds of traces that page again with more memory.
+
+@functools.cache
+def the_game():
+    """What is said of a little too little memory for the whole game, and its figures: some fifty runs."""
+    path = folder / "game.json"
+    said = ferry(NEVERBALL, "--vram", "0.95W", "--policy", "ours", "--quiet", "--json", path).stdout
+    return said, json.loads(path.read_text())
 
 
 def every_figure_is_measured():
     """Every figure of the sentence, against runs of its own."""
-    path = folder / "game.json"
-    said = ferry(NEVERBALL, "--vram", "0.95W", "--policy", "ours", "--quiet", "--json", path).stdout
-    report = json.loads(path.read_text())
+    said, report = the_game()
     advice, frames = report["advice"][0], report["frames"] - 3
     here, less, enough, below = (ours(NEVERBALL, size) for size in (
         advice["video_memory_bytes"], advice["less_bytes"], advice["enough_bytes"],
@@ -51,7 +59,7 @@ def every_figure_is_measured():
 
 def five_percent_less():
     """What is played is 95 % to the nearest page, one less at least; where that is another share, the sentence says which."""
-    advice = figures(NEVERBALL, "--vram", "0.95W", "--policy", "ours")["advice"][0]
+    advice = the_game()[1]["advice"][0]
     check(abs(advice["less_bytes"] * 20 - advice["video_memory_bytes"] * 19) <= 10 * PAGE, "less_is_5_percent_less", advice)
     trace, path, told = folder / "few.memtrace", folder / "few.json", []
     trace.write_text("".join(f"a {i} {2 * PAGE} buffer\nw {i} 0 {2 * PAGE}\n" for i in range(1, 60)) + "".join(
@@ -71,7 +79,7 @@ def five_percent_less():
 def what_a_curve_is_advised_on():
     """The size closest to a little too small, wherever it stands in the list."""
     for sizes in ("0.8W,0.95W,4W", "4W,0.95W,0.8W", "4W,3W,0.9W"):
-        report = figures(NEVERBALL, "--sweep", "--vram", sizes, "--policy", "lru,ours")
+        report = figures(sixty_frames(), "--sweep", "--vram", sizes, "--policy", "lru,ours")
         wanted = 0.95 * report["median_frame_bytes"]
         best = min({run["video_memory_bytes"] for run in report["runs"]}, key=lambda size: abs(size - wanted))
         got = [advice["video_memory_bytes"] for advice in report["advice"]]
@@ -90,13 +98,6 @@ def without(lines, name):
         if words != ["d"]:
             left.append(" ".join(words))
     return "\n".join(left) + "\n"
-
-
-def it_does_not_matter_where_one_asks():
-    """The smallest size is the same from below and from above."""
-    found = [figures(NEVERBALL, "--vram", size, "--policy", "ours")["advice"][0] for size in ("0.9W", "0.97W", "2W")]
-    check(len({advice["enough_bytes"] for advice in found}) == 1 and all(a["enough_within_bytes"] == PAGE for a in found),
-          "the_smallest_size_is_the_same_from_everywhere", found)
 
 
 def nothing_is_told_of_frames_that_are_not_there():
@@ -132,8 +133,8 @@ def nothing_is_told_where_nothing_can_be():
     missing = "  What to do about it is told of ours, the shipped manager, which --policy leaves out.\n"
     for name, options in (("a_size", ("--vram", "5M")), ("sizes", ("--vram", "5M,6M")), ("a_curve", ("--sweep", "--points", "2"))):
         for policies in ("lru", "lru,furthest", "lru,ours"):
-            done = ferry(NEVERBALL, "--policy", policies, "--quiet", *options)
-            silent = ferry(NEVERBALL, "--policy", policies, "--quiet", "--no-advice", *options)
+            done = ferry(sixty_frames(), "--policy", policies, "--quiet", *options)
+            silent = ferry(sixty_frames(), "--policy", policies, "--quiet", "--no-advice", *options)
             left_out = "ours" not in policies
             check(done.returncode == 0 and done.stdout.endswith(missing) == left_out and ("With " in done.stdout) != left_out
                   and "What to do" not in silent.stdout, f"{policies}_of_{name}_says_why_there_is_no_sentence", done)
@@ -288,58 +289,6 @@ def the_largest_are_left_out_too():
           and advice["costliest_saves_per_frame"] == advice["bytes_per_frame"] > 0, "the_largest_are_left_out_too", (advice, done.stdout))
 
 
-def every_size(trace, least, most):
-    """The manager at every size there is: whether it pages after the warm-up."""
-    path = folder / "every.json"
-    sizes = range(least, most + 1)
-    listed = ",".join(f"{4 * n}K" for n in sizes)
-    done = ferry(trace, "--sweep", "--vram", listed, "--policy", "ours", "--no-advice", "--quiet", "--json", path)
-    if done.returncode != 0:
-        raise SystemExit(f"FERRY_SEED={SEED}: {done.stderr}")
-    return {run["video_memory_bytes"] // PAGE: run for run in json.loads(path.read_text())["runs"]}
-
-
-def curves_that_rise_again():
-    """More memory can page more. What is said of sizes, against every size there is; on curves that are known to rise, where
-    halving alone goes astray, and on those of the day."""
-    print(f"FERRY_SEED={SEED}")
-    trace, path = folder / "rises.memtrace", folder / "rises.json"
-    risen, told, cases, seeds = 0, "", 0, iter([*RISES, *range(1000 * SEED, 1000 * SEED + 100)])
-    while cases < len(RISES) + 5:
-        seed = next(seeds)
-        chance = random.Random(seed)
-        trace.write_text(random_trace(chance, chance.randint(6, 25)))
-        asked = chance.randint(14, 40)
-        done = ferry(trace, "--vram", f"{4 * asked}K", "--policy", "ours", "--quiet", "--json", path)
-        if done.returncode != 0:  # A job that is larger.
-            continue
-        cases += 1
-        report = json.loads(path.read_text())
-        advice, frames = report["advice"][0], report["frames"] - 3
-        most = 2 * -(-report["most_living_bytes"] // PAGE)
-        runs = every_size(trace, 1, most)
-        pages = {n: not run["fits"] or run["evictions_after_warm_up"] + run["paged_after_warm_up"] > 0 for n, run in runs.items()}
-        enough = min((n for n in pages if not pages[n]), default=0)
-        again = max((n for n in pages if n > enough and pages[n]), default=0)
-        steady = min(n for n in pages if not pages[n] and n > again) if enough else 0
-        risen += again > 0
-        right = (advice["enough_bytes"] == enough * PAGE and advice["enough_is_least"] and advice["all_above_played"]
-                 and advice["pages_again_bytes"] == again * PAGE and advice["steady_bytes"] == steady * PAGE
-                 and all(pages[n] for n in pages if n * PAGE < advice["least_bytes"]))
-        moved = {n: run["bytes_after_warm_up"] // frames for n, run in runs.items() if run["fits"]}
-        if advice["pages"] and enough > asked + 1:
-            fall = moved[asked] - moved[enough]
-            below = {n: moved[asked] - fall * (n - asked) / (enough - asked) - moved[n] for n in range(asked + 1, enough)}
-            best = max(below.values())
-            knee = advice["knee_bytes"] // PAGE
-            right = right and advice["knee_of_all_sizes"] and (
-                abs(below[knee] - best) < 0.01 if knee < enough else best <= fall / 8 + 0.01)
-        words = f", though {4 * again}K pages again and from {4 * steady}K on no size up to {4 * most}K does" in done.stdout
-        if not right or words != (again > 0):
-            told = told or (seed, advice, enough, again, steady, moved, done.stdout)
-    check(not told and risen >= len(RISES), "what_is_said_of_sizes_is_true_of_every_size", (risen, told))
-
-
 def what_a_frame_is():
     """A trace says what its frames are; only pictures come at a rate."""
     trace = folder / "unit.memtrace"
@@ -377,10 +326,7 @@ def the_knee_of_the_curve():
 
 def a_replay_ends_with_the_sentence():
     """`ferry replay` has the laboratory play the same beside: so many frames, programs with weights."""
-    text = gzip.open(NEVERBALL, "rt").read().splitlines(keepends=True)
-    last = [i for i, line in enumerate(text) if line == "f\n"][59]
-    short = folder / "sixty.memtrace"
-    short.write_text("".join(text[:last + 1]))
+    short = sixty_frames()
     for name, replayed, options in (("one", [NEVERBALL], []), ("several", [NEVERBALL, NEVERBALL], ["--weights", "3,1"])):
         done = subprocess.run([FERRY, "replay", *replayed, "--frames", "60", "--vram", "8M", "--backend", "model", "--quiet", *options],
                               capture_output=True, text=True, timeout=600, check=False)
@@ -390,6 +336,40 @@ def a_replay_ends_with_the_sentence():
               f"replay_of_{name}_ends_with_the_sentence", (done, policy))
         quiet = subprocess.run([*done.args, "--no-advice"], capture_output=True, text=True, timeout=600, check=False)
         check("With 8.0 MiB" not in quiet.stdout and quiet.returncode == 0, f"replay_of_{name}_without_the_sentence", quiet)
+
+
+def on_a_terminal(*arguments):
+    """What is said on standard error where that is a terminal, piece by piece."""
+    ours_, theirs = pty.openpty()
+    process = subprocess.Popen([FERRY, "policy", *map(str, arguments)], stdout=subprocess.DEVNULL, stderr=theirs)
+    os.close(theirs)
+    said = b""
+    with contextlib.suppress(OSError):  # Linux says so when the last one that writes has ended.
+        while data := os.read(ours_, 65536):
+            said += data
+    os.close(ours_)
+    check(process.wait() == 0, "plays_on_a_terminal", said)
+    return [piece.replace("\x1b[K", "").strip() for piece in said.decode().split("\r")]
+
+
+def what_is_being_done_is_said():
+    """Advice takes many runs: each says what it is for, and which it is; a pipe and --quiet are told nothing."""
+    trace, small = folder / "progress.memtrace", folder / "beside.memtrace"
+    trace.write_text("".join(f"a {i} {i * PAGE} buffer\nw {i} 0 9\n" for i in range(1, 13))
+                     + ("".join(f"d {1 + i % 12}\n" for i in range(30)) + "f\n") * 20)
+    small.write_text(f"a 1 {PAGE} buffer\n" + "d 1\nf\n" * 20)
+    words = ["a little less", "the size that is enough", "larger ones that do not", "the knee of the curve", "what costs most"]
+    for traces, more in (([trace], []), ([trace, small], ["each program alone"])):
+        arguments = [*traces, "--vram", "160K", "--policy", "ours"]
+        told = [re.fullmatch(r"for the advice, run (\d+): (.*), +(\d+\.\d KiB) +(\d+) %", piece) for piece in on_a_terminal(*arguments)]
+        told = [match for match in told if match]
+        runs = list(dict.fromkeys(int(match[1]) for match in told))
+        said = list(dict.fromkeys(match[2] for match in told))
+        check(runs == list(range(1, len(runs) + 1)) and len(runs) > 15 and [word for word in said if word in words + more] == words + more
+              and all(match[4] == "0" for match in told[:1]) and {match[3] for match in told} >= {"152.0 KiB", "160.0 KiB"},
+              f"each_run_for_the_advice_is_told_of_{len(traces)}", (runs, said))
+        check(not any("advice" in piece for piece in on_a_terminal(*arguments, "--quiet")) and ferry(*arguments).stderr == "",
+              f"nothing_is_told_who_does_not_look_{len(traces)}", traces)
 
 
 def the_advice_of_several():
@@ -426,7 +406,6 @@ def the_advice_of_several():
 every_figure_is_measured()
 five_percent_less()
 what_a_curve_is_advised_on()
-it_does_not_matter_where_one_asks()
 nothing_is_told_of_frames_that_are_not_there()
 nothing_is_told_where_nothing_can_be()
 less_that_costs_no_more()
@@ -438,8 +417,8 @@ what_costs_most()
 the_costliest_of_a_second_program()
 the_largest_are_left_out_too()
 the_knee_of_the_curve()
-curves_that_rise_again()
 what_a_frame_is()
 a_replay_ends_with_the_sentence()
+what_is_being_done_is_said()
 the_advice_of_several()
 sys.exit(end())

@@ -93,11 +93,13 @@ def where_not_every_size_is_played():
               f"a_size_that_is_found_{name}_is_told_as_it_is", (advice, last))
     names = [" ".join(map(str, range(i, i + 50))) for i in range(1, 1001, 50)]
     trace.write_text("".join(f"a {i} {2 * PAGE} buffer\nw {i} 0 9\n" for i in range(1, 1001))
-                     + "".join(f"d {name}\n" for name in [*names, *names]) + "f\n" + ("".join(f"d {name}\n" for name in names) + "f\n") * 2000)
+                     + "".join(f"d {name}\n" for name in [*names, *names]) + "f\n"
+                     + ("".join(f"d {name}\n" for name in names) + "f\n") * 2000)
     advice = figures(trace, "--vram", "9M", "--policy", "ours")["advice"][0]
     there, below = (ours(trace, size) for size in (advice["enough_bytes"], advice["enough_bytes"] - advice["enough_within_bytes"]))
     check(PAGE < advice["enough_within_bytes"] <= advice["enough_bytes"] // 64 and advice["enough_bytes"] < 9 << 20
-          and there["evictions_after_warm_up"] == 0 < below["evictions_after_warm_up"], "the_size_of_a_long_trace_is_found_to_a_64th", advice)
+          and there["evictions_after_warm_up"] == 0 < below["evictions_after_warm_up"], "the_size_of_a_long_trace_is_found_to_a_64th",
+          advice)
 
 
 it_does_not_matter_where_one_asks()

@@ -96,6 +96,22 @@ def what_a_frame_needs():
     check([run["video_memory_bytes"] for run in runs] == want, "factors_are_of_them", (f"FERRY_SEED={SEED}", runs, want))
 
 
+def the_usual_size():
+    """A little too small for a median frame; where a job needs more than that, for the largest frame; where that is one job, the job."""
+    path, told = folder / "usual.memtrace", []
+    made = "".join(f"a {i} {PAGE} buffer\nw {i} 0 9\n" for i in range(1, 101))
+    frame = lambda parts, size: "".join("d " + " ".join(str(part * size + i) for i in range(1, size + 1)) + "\n" for part in range(parts))
+    for usual, factor, of, text in (("0.95W", 0.95, 40, f"{frame(4, 10)}f\n" * 9),
+                                    ("0.95F", 0.95, 100, f"{frame(4, 10)}f\n" * 9 + f"{frame(2, 50)}f\n"),
+                                    ("1.00F", 1, 100, f"{frame(4, 10)}f\n" * 9 + f"{frame(1, 100)}f\n")):
+        path.write_text(made + text)
+        report = figures(path, "--policy", "lru", "--no-advice")
+        said = ferry(path, "--policy", "lru", "--no-advice", "--quiet").stdout
+        if [run["video_memory_bytes"] for run in report["runs"]] != [int(of * factor) * PAGE] or f"({usual}) of video memory" not in said:
+            told.append((usual, report["runs"], said))
+    check(not told, "the_usual_size_is_the_first_that_jobs_fit_into", told)
+
+
 def a_recorded_game():
     """What performance.md and the trace's own README say of it: the orders of magnitude that this is all about."""
     path, table, picture = folder / "game.json", folder / "game.csv", folder / "game.svg"
@@ -246,6 +262,7 @@ def several_programs():
 the_same_as_a_second_implementation()
 the_manager_agrees_where_nothing_leaves()
 what_a_frame_needs()
+the_usual_size()
 a_recorded_game()
 the_lines_of_the_picture()
 a_sweep()

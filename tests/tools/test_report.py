@@ -260,6 +260,20 @@ def the_map_is_the_traces():
     check('id="sentence"' not in page.read_text(), "page_without_the_sentence")
 
 
+def the_map_of_several_is_in_milliseconds():
+    """Two programs without paging: a MiB of each comes in at 4 bytes a cycle, 400 jobs take 1,000 cycles each, at 100 MHz."""
+    traces, page = [folder / "left.memtrace", folder / "right.memtrace"], folder / "time.html"
+    for trace in traces:
+        trace.write_text(f"a 1 {256 * PAGE} buffer\nw 1 0 {256 * PAGE}\n" + "d 1\nf\n" * 200)
+    done = ferry("report", page, *traces, "--vram", "4M", "--points", 2, "--quiet", "--no-advice")
+    columns = next(g for g in ET.fromstring(svg_of(page, "map")).iter(f"{SVG}g") if g.get("id") == "columns")
+    axis = [(float(t.get("x")), float(t.text)) for t in columns.iter(f"{SVG}text")]
+    milliseconds = (2 * (1 << 20) / 4 + 400 * 1000) / 1e5
+    wrong = [at for at in axis if abs((at[0] - 92) / 1160 * milliseconds - at[1]) > 0.02 * milliseconds]
+    check(done.returncode == 0 and len(axis) > 3 and axis[-1][1] > 0.8 * milliseconds and not wrong,
+          "map_of_several_has_an_axis_of_milliseconds", (milliseconds, axis, done))
+
+
 def expect(name, code, words, *arguments):
     done = ferry("report", *arguments)
     lines = done.stderr.strip().splitlines()
@@ -340,6 +354,7 @@ try:
 finally:
     browser.end()
 the_map_is_the_traces()
+the_map_of_several_is_in_milliseconds()
 bad_input()
 shutil.rmtree(folder, ignore_errors=True)
 print(f"{passed} passed, {failed} failed")

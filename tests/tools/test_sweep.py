@@ -159,24 +159,59 @@ def a_driver_that_is_killed():
     """Twice, by SIGKILL and by SIGTERM; the second time with half a row behind the others, as a machine that went down leaves it."""
     tool, log = stand_in("slow", 0.05)
     out = folder / "killed.csv"
-    for number, rows in ((signal.SIGKILL, 8), (signal.SIGTERM, 20)):
+    for number, rows in ((signal.SIGHUP, 3), (signal.SIGKILL, 8), (signal.SIGTERM, 20)):
         driver = subprocess.Popen(command(out, tool, "--jobs", 3), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         there = wait_for_rows(out, rows, driver)
         driver.send_signal(number)
         said = driver.communicate()[1]
         kept = rows_of(out)
         check(there and rows <= len(kept) < len(WANTED), f"driver_is_killed_in_the_middle_by_{number.name}", (len(kept), said))
+        if number != signal.SIGKILL:
+            check("the same command goes on" in said and driver.returncode == 130, f"an_end_by_{number.name}_says_how_to_go_on",
+                  (driver.returncode, said))
         time.sleep(0.3)  # What was under way ends by itself.
         with out.open("ab") as file:
             file.write(b"one.memtrace,0123")
         log.write_text("")
     done = subprocess.run(command(out, tool), capture_output=True, text=True, check=False)
-    check("the same command goes on" in said and driver.returncode == 130, "an_interruption_says_how_to_go_on", (driver.returncode, said))
     check(done.returncode == 0 and complete(out), "no_row_is_lost_and_none_comes_twice", (done, len(rows_of(out))))
     begun = log.read_text().splitlines()
     check(len(begun) == len(WANTED) - len(kept) and rows_of(out)[:len(kept)] == kept, "only_what_was_missing_is_run",
           (len(begun), len(WANTED), len(kept)))
     check(not figures_are_right(rows_of(out)), "rows_are_right_after_kills")
+
+
+def a_tool_that_is_killed_with_its_driver():
+    """Whoever ends a session ends both: what is killed then is not begun again. The tool of this test waits until its driver was told."""
+    log, tool, go = folder / "both.log", folder / "both", folder / "go"
+    log.write_text("")
+    tool.write_text(f"#!/bin/bash\necho begun >> {log}\nwhile [ ! -e {go} ]; do sleep 0.05; done\nkill -TERM $$\nsleep 60\n")
+    tool.chmod(0o755)
+    driver = subprocess.Popen(command(folder / "both.csv", tool, "--jobs", 2), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    end = time.monotonic() + 60
+    while len(log.read_text().splitlines()) < 2 and time.monotonic() < end:
+        time.sleep(0.05)
+    driver.send_signal(signal.SIGTERM)
+    time.sleep(1)
+    go.touch()
+    said = driver.communicate(timeout=300)[1]
+    check(driver.returncode == 130 and log.read_text() == "begun\n" * 2, "what_is_killed_with_its_driver_is_not_begun_again",
+          (driver.returncode, said, log.read_text()))
+
+
+def rows_are_on_the_disk():
+    """A machine that goes down after a row was told of has it: each is written through."""
+    (folder / "site").mkdir()
+    log, out = folder / "synced.log", folder / "synced.csv"
+    (folder / "site" / "sitecustomize.py").write_text(
+        "import os\nsync = os.fsync\ndef fsync(file):\n    sync(file)\n"
+        f"    open({str(log)!r}, 'a').write(f'{{os.fstat(file).st_size}}\\n')\nos.fsync = fsync\n")
+    done = subprocess.run([sys.executable, SWEEP, TRACES[0], "--vram", "64K,80K,96K", "--policy", "lru", "--out", out, "--ferry", FERRY],
+                          capture_output=True, text=True, check=False, env={**os.environ, "PYTHONPATH": str(folder / "site")})
+    ends, sizes = [], [int(line) for line in log.read_text().splitlines()] if log.exists() else []
+    for line in out.read_bytes().splitlines(keepends=True):
+        ends.append((ends[-1] if ends else 0) + len(line))
+    check(done.returncode == 0 and len(ends) == 4 and sizes == ends, "each_row_is_written_through", (done, ends, sizes))
 
 
 class Cluster:
@@ -378,6 +413,8 @@ on_the_cores()
 a_tool_that_is_killed()
 a_worker_with_another_build()
 a_driver_that_is_killed()
+a_tool_that_is_killed_with_its_driver()
+rows_are_on_the_disk()
 a_worker_that_is_killed()
 a_scheduler_that_is_killed()
 names_that_are_formulas()
