@@ -177,6 +177,7 @@ module ferry_command_processor #(
 
     // Sequencer: start, stop, where it is; its reads of command RAM; its jobs.
     wire        sequence_virtual_only;
+    wire [3:0]  slots_dropped;
     // Space of each slot's virtual addresses, 4 bits a slot.
     wire [15:0] slot_spaces;
     wire        sequence_start, sequence_stop, sequence_system, sequence_checked, sequence_busy, sequence_waiting, sequence_ended,
@@ -212,6 +213,7 @@ module ferry_command_processor #(
         .packet_valid(packet_valid), .packet_ready(packet_ready), .packet_job(packet_job), .packet_more(packet_more), .job_valid(job_valid),
         .job_ready(job_ready), .job(job), .jobs_retired(jobs_retired),
         .jobs_retired_urgent(jobs_retired_urgent), .poison(poison), .poison_clear(poison_clear),
+        .slots_dropped(slots_dropped),
         .fault_valid(fault_valid), .fault(fault), .fault_clear(fault_clear), .resetting(resetting), .stuck(engine_stuck),
         .update_valid(update_valid), .update_ready(update_ready), .update(update), .update_busy(update_busy),
         .update_fault(update_fault), .fetch_next(fetch_next), .fetch_claim(fetch_claim),
@@ -273,7 +275,7 @@ module ferry_command_processor #(
         .ended(sequence_ended), .table_change(sequence_table), .offset(sequence_at), .limits(limits), .read_valid(packet_read_valid),
         .read_ready(packet_read_ready), .read_address(packet_read_address), .read_data_valid(packet_data_valid),
         .read_data(packet_data), .job_valid(packet_valid), .job_ready(packet_ready), .job(packet_job),
-        .job_more(packet_more), .slot_ended(entry_retired), .slot_ended_number(ended_slot)
+        .job_more(packet_more), .slot_ended(entry_retired), .slot_ended_number(ended_slot), .slots_dropped(slots_dropped)
     );
 
     ferry_post post (

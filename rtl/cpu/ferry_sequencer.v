@@ -14,7 +14,8 @@
 //
 // COPY_RECTANGLE is the firmware's to check. What it hands back is walked here, a job for each piece that lies together on
 // both sides (ferry_rectangle). A walk that is stopped goes on where it was when the packet is handed back again, unless
-// another rectangle was walked meanwhile: then it begins anew, which writes the same once more.
+// another rectangle was walked meanwhile: then it begins anew, which writes the same once more. Of a slot whose jobs are
+// dropped one more piece is queued, as of any packet one job is, and not the billions that a rectangle may have.
 //
 // One adder and one comparison do all ranges. So FENCE, whose address stands before its length is known, and COPY_PAGES,
 // whose bytes in its pages are counted last, have their second double word taken again as the fourth.
@@ -52,6 +53,8 @@ module ferry_sequencer #(
     // The buffer of this slot has ended.
     input  wire        slot_ended,
     input  wire [1:0]  slot_ended_number,
+    // Slots whose jobs are dropped, until they are free.
+    input  wire [3:0]  slots_dropped,
 
     // The packet that it left changes the aperture table and keeps every rule but perhaps that of the right to.
     output wire        table_change,
@@ -302,16 +305,17 @@ module ferry_sequencer #(
             wire       goes_on = piece_valid && walk_slot_reg == slot_reg && walk_place_reg == place_reg[8:0];
             wire       loads = walks && !goes_on;
             wire       over = slot_ended && slot_ended_number == walk_slot_reg;
+            wire       dropped = slots_dropped[slot_reg];
             always @(posedge clk) begin
                 if (take_1 && loads) begin
                     walk_slot_reg <= slot_reg;
                     walk_place_reg <= place_reg[8:0];
                     piece_first_reg <= 1'b1;
-                end else if (taken) begin
+                end else if (taken && walks) begin
                     piece_first_reg <= 1'b0;
                 end
-                if (piece_comes) begin
-                    piece_last_reg <= piece_last;
+                if (piece_comes || dropped) begin
+                    piece_last_reg <= piece_last || dropped;
                 end
             end
             ferry_rectangle rectangle (
@@ -321,7 +325,7 @@ module ferry_sequencer #(
                 .piece_destination(piece_destination), .piece_bytes(piece_bytes), .piece_last(piece_last)
             );
         end else begin : g_no_rectangle
-            wire unused = &{1'b0, slot_ended, slot_ended_number, take_4, take_5, piece_valid, piece_last};
+            wire unused = &{1'b0, slot_ended, slot_ended_number, slots_dropped, take_4, take_5, piece_valid, piece_last};
             assign {piece_valid, piece_source, piece_destination, piece_bytes, piece_last} = 90'd0;
             always @* begin
                 piece_first_reg = 1'b0;

@@ -67,6 +67,8 @@ module ferry_registers_core (
     input  wire [15:0] jobs_retired_urgent,
     input  wire [3:0]  poison,
     output wire [3:0]  poison_clear,
+    // Slots whose jobs are dropped: POISON.
+    output wire [3:0]  slots_dropped,
     input  wire        fault_valid,
     input  wire [`FERRY_ENGINE_FAULT_BITS-1:0] fault,
     output wire        fault_clear,
@@ -138,6 +140,7 @@ module ferry_registers_core (
     wire [15:0] jobs_queued_urgent;
     wire [3:0]  aborted;
     wire [3:0]  dropped;
+    assign slots_dropped = poison | dropped;
 
     ferry_registers_jobs jobs (
         .clk(clk), .rst(rst), .tables_rst(tables_rst), .run(run), .settled(settled), .write(write),
@@ -204,7 +207,7 @@ module ferry_registers_core (
         .finish_slot(io_wdata[`FERRY_CORE_FINISH_SLOT_RANGE]), .finish_refused(io_wdata[`FERRY_CORE_FINISH_REFUSED_SHIFT]),
         .slot_tags(slot_tags), .slot_interrupts(slot_interrupts), .user_queued(jobs_queued), .user_retired(jobs_retired),
         .paging_queued(jobs_queued_urgent), .paging_retired(jobs_retired_urgent), .resetting(resetting || resetting_reg),
-        .marks(poison | dropped | aborted), .asks(finish_asks), .asks_slot(finish_asks_slot),
+        .marks(slots_dropped | aborted), .asks(finish_asks), .asks_slot(finish_asks_slot),
         .status_valid(write && io_address == `FERRY_CORE_FINISH_STATUS), .status(io_wdata[7:0]), .fact_valid(fact_valid),
         .fact_slot(fact_slot), .fact_high(fact_high), .fact_wait(!fact_ready), .fact(fact), .fact_unread(fact_unread),
         .file_read(finish_read),
@@ -306,7 +309,7 @@ module ferry_registers_core (
     wire [31:0] live_packets = 32'd0;
     wire [31:0] live_busy = {31'd0, core_busy_reg};
     wire [31:0] live_work = work;
-    wire [31:0] live_poison = {28'd0, poison | dropped};
+    wire [31:0] live_poison = {28'd0, slots_dropped};
     wire [31:0] live_engine_fault = fault_word;
     wire [31:0] live_engine_fault_position = fault[`FERRY_ENGINE_FAULT_POSITION_RANGE];
     wire [31:0] live_engine_fault_written = fault[`FERRY_ENGINE_FAULT_WRITTEN_RANGE];

@@ -155,15 +155,16 @@ module endings_bench (
 
     // No page tables here.
     wire root_valid, forget_valid, unused_virtual;
+    wire [3:0] unused_dropped;
     wire [3:0] root_space;
     wire [`FERRY_ROOT_BITS-1:0] root;
     wire [`FERRY_FORGET_BITS-1:0] forget;
-    wire unused_tables = &{1'b0, root_valid, root_space, root, forget_valid, forget, unused_virtual};
+    wire unused_tables = &{1'b0, root_valid, root_space, root, forget_valid, forget, unused_virtual, unused_dropped};
 
     ferry_registers_core core (
         .tables_rst(rst), .root_valid(root_valid), .root_ready(1'b1), .root_space(root_space), .root(root),
         .forget_valid(forget_valid), .forget_ready(1'b1), .forget(forget),
-        .sequence_virtual_only(unused_virtual),
+        .sequence_virtual_only(unused_virtual), .slots_dropped(unused_dropped),
         .clk(clk), .rst(rst), .run(run), .settled(settled), .io_valid(io_valid), .io_write(io_write), .io_address(io_address),
         .io_wdata(io_wdata), .io_ready(io_ready), .io_rdata(io_rdata), .firmware_told(unused_told),
         .packet_taken(packet_taken), .core_busy(unused_busy), .interrupt_cause(interrupt_cause), .file_access(file_access),

@@ -20,6 +20,12 @@ class RectangleJobs
                 bench.stall = stall;
                 one_buffer();
             }
+        bench.checks.begin("a_rectangle_of_a_slot_whose_jobs_are_dropped_is_over_with_its_next_piece");
+        for (bool stall : {false, true})
+            for (unsigned round = 0; round < 100; round++) {
+                bench.stall = stall;
+                dropped();
+            }
         bench.stall = false;
     }
 
@@ -123,6 +129,60 @@ class RectangleJobs
         bench.checks.that(bench.top.ended, "ends");
         compare(p, 0);
     }
+    // A packet of the paging ring that is no rectangle: a job, and the walk waits where it is.
+    void another(uint32_t slot)
+    {
+        std::vector<oracle_action> kept = bench.jobs;
+        std::vector<bool> more = bench.more;
+        uint32_t own = bench.slot, bytes = bench.top.buffer_bytes;
+        Packet p = {{}, fill(LOCAL, 8, 64, 3), slot, 2048, 2048 + 32}; // Behind a rectangle's.
+        for (size_t i = 0; i < p.words.size() / 2; i++)
+            bench.ram[slot * 512 + p.offset / 8 + i] = p.words[2 * i] | uint64_t{p.words[2 * i + 1]} << 32;
+        bench.jobs.clear();
+        start(p, true); // Whatever limits the cases before have left.
+        bench.checks.equal(bench.jobs.size(), 1, "another's job");
+        bench.jobs = kept;
+        bench.more = more;
+        bench.slot = own;
+        bench.top.buffer_bytes = bytes;
+        bench.top.ended = 0;
+    }
+    // From some cycle on the slot's jobs are dropped; then one piece more is queued at most, and each rectangle behind
+    // is one job. Other slots' marks count for nothing.
+    void dropped()
+    {
+        uint32_t slot = random.below(4), others = 15 & ~(1u << slot);
+        Packet p = some_packet(slot);
+        uint32_t pieces = p.rectangle.rows * p.rectangle.width;
+        bench.space = random.below(16);
+        bench.jobs.clear();
+        bench.more.clear();
+        bench.slot = slot;
+        bench.top.buffer_bytes = p.bytes;
+        bench.top.slots_dropped = others;
+        bench.start(p.offset, true);
+        for (unsigned left = random.below(60); left && bench.top.busy; left--)
+            bench.tick();
+        if (bench.top.busy) {
+            size_t before = bench.jobs.size();
+            bench.top.slots_dropped = others | 1u << slot;
+            for (unsigned i = 0; i < 20 * (1 + 3 * bench.stall) * 4 && bench.top.busy; i++)
+                bench.tick();
+            bench.checks.that(!bench.top.busy && bench.top.ended, "it is over");
+            bench.checks.that(bench.jobs.size() - before <= 2 && bench.jobs.size() <= pieces, "at most one piece more");
+            bench.checks.that(!bench.jobs.empty() && !bench.more.back(), "its last job");
+        }
+        // Walked again while its slot is dropped: one job.
+        bench.top.slots_dropped = others | 1u << slot;
+        bench.jobs.clear();
+        bench.more.clear();
+        start(p, true);
+        bench.checks.that(bench.top.ended && bench.jobs.size() == 1 && !bench.more[0], "one job of one dropped before");
+        bench.top.slots_dropped = 0;
+        end_slot(slot);
+        whole(p);
+        end_slot(slot);
+    }
     void one_buffer()
     {
         uint32_t slot = random.below(4), other = (slot + 1 + random.below(3)) % 4;
@@ -147,6 +207,8 @@ class RectangleJobs
             } else if (random.once_in(8)) {
                 end_slot(slot);
                 stale = bench.jobs.size();
+            } else if (random.once_in(4)) {
+                another(other);
             } else if (random.once_in(8)) {
                 std::vector<oracle_action> kept = bench.jobs;
                 std::vector<bool> more = bench.more;

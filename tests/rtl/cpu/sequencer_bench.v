@@ -32,6 +32,8 @@ module sequencer_bench #(
     // A slot's buffer has ended.
     input  wire        slot_ended,
     input  wire [1:0]  slot_ended_number,
+    // Slots whose jobs are dropped.
+    input  wire [3:0]  slots_dropped,
     // Command RAM.
     output wire        read_valid,
     input  wire        read_ready,
@@ -86,7 +88,8 @@ module sequencer_bench #(
         .table_change(table_change), .busy(busy), .waiting(waiting), .ended(ended), .offset(offset), .limits(limits),
         .read_valid(read_valid), .read_ready(read_ready), .read_address(read_address), .read_data_valid(read_data_valid),
         .read_data(read_data), .job_valid(job_valid), .job_ready(job_ready), .job(job),
-        .job_more(job_more), .slot_ended(slot_ended), .slot_ended_number(slot_ended_number)
+        .job_more(job_more), .slot_ended(slot_ended), .slot_ended_number(slot_ended_number),
+        .slots_dropped(slots_dropped)
     );
 
 endmodule

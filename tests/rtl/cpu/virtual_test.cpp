@@ -165,6 +165,29 @@ int main(int argc, char **argv)
     runs(paging, 0, "all is forgotten");
     root.on_local_read = nullptr;
 
+    // Of 2^35 pieces the first meets a page that is absent; of 2^32 good ones some are written when the engine is
+    // reset.
+    checks.begin("virtual_a_rectangle_that_goes_wrong_is_over_at_once_and_others_work_on");
+    Ring other(root, 2, 0);
+    auto rectangle = [](Ring &ring, uint32_t kind, uint32_t width, uint64_t from, uint64_t to) {
+        ring.word(FERRY_OPCODE_COPY_RECTANGLE | 12u << 16, kind | kind << 2).word(width, 65535).word(from).word(to);
+        ring.word(0u, 0u).word(0u, 3u << FERRY_PACKET_LAYOUT_SWIZZLE_SHIFT | FERRY_PACKET_LAYOUT_SMALL_MASK);
+    };
+    rectangle(user, VIRTUAL, 1u << 23, BASE, 1u << 29);
+    faults_with(user, SPACE << 4, FERRY_FAULT_KIND_PAGE_ABSENT, 1u << 29, walked | 1, 0, "a rectangle to no page");
+    for (unsigned round = 0; round < 4; round++) {
+        rectangle(other, LOCAL, 1u << 20, 0x100000, 0x1000000);
+        other.submit();
+        root.run(4000 + random.below(4000));
+        checks.that(!other.idle(), "it is long");
+        root.bar0(FERRY_BAR0_CONTROL, root.bar0(FERRY_BAR0_CONTROL) | FERRY_BAR0_CONTROL_ENGINE_RESET_MASK);
+        checks.that(other.wait(100000), "a rectangle that a reset cut");
+        checks.equal(other.status(), FERRY_BUFFER_STATUS_ABORTED, "a rectangle that a reset cut");
+        faults++;
+        user.copy(VIRTUAL, BASE, VIRTUAL, BASE + 4096, 8);
+        runs(user, SPACE << 4, "another user's ring");
+    }
+
     // A page is given another place while a user's copy runs through it for long: once the paging ring's fence is
     // there, no byte of the old place changes any more, whatever is still copied.
     checks.begin("virtual_edits_under_a_running_copy");

@@ -12,6 +12,7 @@
 #include <functional>
 #include <string>
 
+#include "../rectangle/images.h"
 #include "host_ring.h"
 
 static const unsigned SOURCE_PAGES = 16, TARGET_PAGES = 44; // Of the DATA pages: read only, written only.
@@ -318,6 +319,34 @@ class WatchedProgram
             out.push_back(root_.byte(4000 + i < 4096 ? first + 4000 + i : second + i - 96));
         expect(buffer, false, to, out);
     }
+    // Out of any image in what is read, of rows or of small tiles; into rows of either memory, or tiles of video
+    // memory.
+    void rectangle(Ring &ring, Buffer &buffer, bool to_host)
+    {
+        bool tiled = !to_host && random_.once_in(2);
+        Rectangle r = {{}, {}, 1 + random_.below(150), 1 + random_.below(7)};
+        Side &from = r.source, &to = r.destination;
+        from.image = {random_.once_in(2) ? nullptr : &elements[random_.below(5)], 12, random_.below(8) * 8192ull, 8192};
+        from.x = random_.below(200);
+        from.y = random_.below(20);
+        if (tiled) {
+            to.image = {&elements[random_.below(5)], 12, 0, 8192};
+            to.x = random_.below(60);
+            to.y = random_.below(16);
+            // Two rows of tiles at most, and four tiles of each.
+            to.image.base = (take_local(2 * 16384 + 4096) + 4095) & ~4095ull;
+            to.image.pitch = 16384;
+        } else {
+            int64_t pitch = r.width + random_.below(9);
+            uint32_t bytes = static_cast<uint32_t>(pitch) * r.rows;
+            to.image = {nullptr, 0, to_host ? take_host(bytes) : take_local(bytes), pitch};
+        }
+        ring.word(FERRY_OPCODE_COPY_RECTANGLE | UNORDERED | 12u << 16, to_host ? FERRY_ADDRESS_KIND_SYSTEM << 2 : 0);
+        ring.word(r.width, r.rows - 1).word(from.first()).word(to.first()).word(from.layout()).word(to.layout());
+        for (uint32_t row = 0; row < r.rows; row++)
+            for (uint32_t at = 0; at < r.width; at++)
+                expect(buffer, to_host, to.byte(at, row), {root_.local[from.byte(at, row)]});
+    }
     // Fills the ring's next buffer; the number of its packets.
     unsigned buffer(unsigned number)
     {
@@ -326,7 +355,9 @@ class WatchedProgram
         unsigned count = 1 + random_.below(12);
         for (unsigned i = 0; i < count; i++) {
             unsigned what = random_.below(8);
-            if (number == 1)
+            if (random_.once_in(8))
+                rectangle(ring, buffer, number == 0 && random_.once_in(2));
+            else if (number == 1)
                 what < 5 ? fill(ring, buffer, true) : copy(ring, buffer, false);
             else if (what < 3)
                 pages_out(ring, buffer);

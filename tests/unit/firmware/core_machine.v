@@ -136,7 +136,7 @@ module core_machine #(
         .read_valid(packet_valid), .read_ready(packet_ready), .read_address(packet_address),
         .read_data_valid(packet_data_valid), .read_data(packet_data),
         .job_valid(job_valid), .job_ready(job_ready), .job(job), .job_more(job_more),
-        .slot_ended(1'b0), .slot_ended_number(2'd0)
+        .slot_ended(1'b0), .slot_ended_number(2'd0), .slots_dropped(4'd0)
     );
 
     wire unused = &{1'b0, job_more, host_rdata, list0_ready, list0_data_valid, list0_data, list1_ready, list1_data_valid,
