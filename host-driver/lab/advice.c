@@ -231,9 +231,10 @@ static bool play_alone(struct ferry_lab_search *search, struct ferry_lab_advice 
         struct ferry_lab_bench alone = {.programs = {bench->programs[i]}, .seed = bench->seed, .manner = bench->manner};
         struct ferry_lab_outcome outcome = {.result = FERRY_LAB_NO_MEMORY};
         struct ferry_lab_search other = {.bench = &alone};
+        struct ferry_lab_reading reading = {0};
         advice->program_in[i] = together->program_in[i];
         ferry_lab_begins(search, advice->bytes);
-        if (ferry_lab_prepare(&alone.traces, &bench->traces.traces[i], 1) == 0)
+        if (ferry_lab_prepare(&alone.traces, &bench->traces.packed[i], 1, false, &reading) == 0)
             ferry_lab_run(&alone, NULL, advice->bytes, &outcome);
         bool good = ferry_lab_note(&other, advice->bytes, &outcome) != NULL;
         advice->program_alone[i] = outcome.program_in[0];

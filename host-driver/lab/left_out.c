@@ -2,30 +2,10 @@
 #include "lab/left_out.h"
 
 #include <stdio.h>
-#include <stdlib.h>
+
+#include "lab/measure.h"
 
 #define WHOLE_RUNS 6 // that may be spent on a large trace
-
-struct candidate {
-    uint32_t object;
-    uint64_t in, pages;
-};
-
-static int by_in(const void *left, const void *right)
-{
-    const struct candidate *a = left, *b = right;
-    if (a->in != b->in)
-        return a->in < b->in ? 1 : -1;
-    return (a->object > b->object) - (a->object < b->object);
-}
-
-static int by_pages(const void *left, const void *right)
-{
-    const struct candidate *a = left, *b = right;
-    if (a->pages != b->pages)
-        return a->pages < b->pages ? 1 : -1;
-    return by_in(left, right);
-}
 
 /// What is tried at which size, against how many bytes a frame with everything.
 struct trial {
@@ -34,65 +14,73 @@ struct trial {
     struct ferry_lab_left_out *found;
 };
 
-static bool try_without(struct trial *trial, uint32_t object)
+static bool try_without(struct trial *trial, uint64_t made)
 {
     struct ferry_lab_search *search = trial->search;
     struct ferry_lab_left_out *found = trial->found;
     struct ferry_lab_bench bench = *search->bench;
     struct ferry_lab_outcome outcome;
-    bench.manner.without = &object;
+    bench.manner.without = &made;
     ferry_lab_begins(search, trial->bytes);
     ferry_lab_run(&bench, NULL, trial->bytes, &outcome);
     bool good = outcome.result == FERRY_LAB_OK;
     if (good) {
         uint64_t moved = ferry_lab_amount(&bench, outcome.bytes_after_warm_up);
         uint64_t saves = moved < trial->moved ? trial->moved - moved : 0;
-        if (saves > found->saves || (saves > 0 && saves == found->saves && object < found->costliest)) {
-            found->costliest = object;
+        if (saves > found->saves || (saves > 0 && saves == found->saves && made < found->costliest)) {
+            found->costliest = made;
             found->saves = saves;
         }
     } else {
         snprintf(search->problem, sizeof search->problem, "%s",
                  outcome.problem[0] ? outcome.problem : "no memory to play it again");
     }
-    search->work += outcome.played + bench.traces.object_count;
+    search->work += outcome.played + bench.traces.made;
     found->tried++;
     ferry_lab_outcome_release(&outcome);
     return good;
 }
 
-static bool try_some(struct trial *trial, const struct candidate *some, size_t count, uint64_t whole_runs)
+static bool try_some(struct trial *trial, const struct ferry_lab_candidate *some, size_t count, uint64_t whole_runs)
 {
     ferry_lab_allow(trial->search, whole_runs);
     for (size_t i = 0; i < count && ferry_lab_may_go_on(trial->search); i++)
-        if (!try_without(trial, some[i].object))
+        if (!try_without(trial, some[i].made))
             return false;
     return true;
+}
+
+// Of those that are left the largest, whether they are paged or in the others' way.
+static size_t left_of(const struct ferry_lab_ranking *from, const struct ferry_lab_candidate *tried, size_t tried_count,
+                      struct ferry_lab_candidate left[FERRY_LAB_RANKED])
+{
+    size_t count = 0;
+    for (size_t i = 0; i < from->count; i++) {
+        size_t k = 0;
+        while (k < tried_count && tried[k].made != from->list[i].made)
+            k++;
+        if (k == tried_count)
+            left[count++] = from->list[i];
+    }
+    return count;
 }
 
 bool ferry_lab_leave_out(struct ferry_lab_search *search, uint64_t bytes, const struct ferry_lab_outcome *outcome,
                          struct ferry_lab_left_out *left_out)
 {
     struct trial trial = {search, bytes, ferry_lab_amount(search->bench, outcome->bytes_after_warm_up), left_out};
-    const struct ferry_lab_traces *traces = &search->bench->traces;
-    struct candidate *list = malloc((traces->object_count + 1) * sizeof *list);
-    size_t count = 0;
-    if (!list) {
-        snprintf(search->problem, sizeof search->problem, "no memory to play it again");
+    struct ferry_lab_candidate left[FERRY_LAB_RANKED];
+    *left_out = (struct ferry_lab_left_out){.candidates = outcome->named_count};
+    search->what = "what costs most";
+    if (!try_some(&trial, outcome->most_in.list, outcome->most_in.count, WHOLE_RUNS / 2))
+        return false;
+    size_t count = left_of(&outcome->largest, outcome->most_in.list, left_out->tried, left);
+    if (!try_some(&trial, left, count, WHOLE_RUNS / 2))
+        return false;
+    if (left_out->saves &&
+        !ferry_lab_creation_of(&search->bench->traces, left_out->costliest, &left_out->program, &left_out->creation)) {
+        snprintf(search->problem, sizeof search->problem, "the trace cannot be read back");
         return false;
     }
-    for (uint32_t i = 0; i < traces->object_count; i++)
-        if (traces->objects[i].named > 0)
-            list[count++] =
-                (struct candidate){.object = i, .in = outcome->object_in[i], .pages = traces->objects[i].pages};
-    *left_out = (struct ferry_lab_left_out){.candidates = count};
-    search->what = "what costs most";
-    qsort(list, count, sizeof *list, by_in);
-    bool good = try_some(&trial, list, count, WHOLE_RUNS / 2);
-    size_t tried = left_out->tried;
-    // Of those that are left the largest, whether they are paged or in the others' way.
-    qsort(list + tried, count - tried, sizeof *list, by_pages);
-    good = good && try_some(&trial, list + tried, count - tried, WHOLE_RUNS / 2);
-    free(list);
-    return good;
+    return true;
 }

@@ -9,8 +9,10 @@
 /// The allocation without which, all else as it was, the least would be paged, of so many that were left out in turn:
 /// all that are used after the warm-up, or of many those of which most came in and the largest.
 struct ferry_lab_left_out {
-    uint32_t costliest; // an object's number
-    uint64_t saves;     // ferry_lab_amount() less without it; 0: none makes a difference
+    uint64_t costliest; // its place in the order of creation; then what it is
+    struct ferry_lab_creation creation;
+    uint32_t program;
+    uint64_t saves; // ferry_lab_amount() less without it; 0: none makes a difference
     uint64_t tried, candidates;
 };
 

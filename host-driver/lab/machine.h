@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a trace is played on: a policy (policy_machine.h), or the manager itself (manager_machine.h). Neither moves a
-// byte; both count what would have been moved. Objects are numbered over all traces that are played together.
+// byte; both count what would have been moved. Objects are numbered over all traces that are played together; what is
+// created takes a number that is free.
 #ifndef FERRY_LAB_MACHINE_H
 #define FERRY_LAB_MACHINE_H
 
@@ -12,9 +13,11 @@
 
 struct ferry_lab_object {
     uint64_t pages;
+    uint64_t id;   // as its trace calls it,
+    uint64_t made; // its place in the order of creation, of all traces one after the other
+    uint32_t line; // and where it was made
     uint32_t program;
     bool permanent; // system memory keeps a copy (PermanentSysMem)
-    uint64_t named; // how often jobs after the warm-up name it
 };
 
 // Bytes that were transferred, but for the last.
@@ -40,12 +43,13 @@ enum ferry_lab_result {
 };
 
 // Who wants to see what the manager does. Each is called as it happens; what is removed and placed at once has moved.
+// made: the allocation's place in the order of creation, since its number may be another's by now.
 struct ferry_lab_watch {
     void *context;
     /// An event of a program comes next; leads: its frames count.
     void (*event)(void *context, uint32_t program, const struct ferry_trace_event *event, bool leads, uint64_t cycles);
-    void (*placed)(void *context, uint32_t object, uint64_t offset, uint64_t bytes);
-    void (*removed)(void *context, uint32_t object, uint64_t offset);
+    void (*placed)(void *context, uint32_t made, uint64_t offset, uint64_t bytes);
+    void (*removed)(void *context, uint32_t made, uint64_t offset);
 };
 
 struct ferry_lab_machine {

@@ -23,7 +23,7 @@ struct manager_machine {
     const struct ferry_lab_object *objects;
     struct program *programs;
     D3DKMT_HANDLE *handles;
-    struct ferry_id_map by_handle; // for the watch
+    struct ferry_id_map by_handle; // for the watch: in the order of creation
     uint64_t *object_in;
     bool *written; // has content, of the CPU or of the GPU
     bool *used;    // by a job, and not taken by the CPU since
@@ -58,13 +58,13 @@ static void observe(void *context, const struct ferry_vidmm_event *event)
     const struct ferry_lab_watch *watch = m->machine.watch;
     if (event->kind != FERRY_VIDMM_EVENT_PLACED && event->kind != FERRY_VIDMM_EVENT_REMOVED)
         return;
-    uint32_t object = ferry_id_map_get(&m->by_handle, event->allocation);
-    if (object == FERRY_ID_NONE)
+    uint32_t made = ferry_id_map_get(&m->by_handle, event->allocation);
+    if (made == FERRY_ID_NONE)
         return;
     if (event->kind == FERRY_VIDMM_EVENT_PLACED)
-        watch->placed(watch->context, object, event->offset, event->bytes);
+        watch->placed(watch->context, made, event->offset, event->bytes);
     else
-        watch->removed(watch->context, object, event->offset);
+        watch->removed(watch->context, made, event->offset);
 }
 
 static uint64_t cycles_so_far(const struct ferry_lab_machine *machine)
@@ -91,7 +91,8 @@ static int create(struct ferry_lab_machine *machine, uint32_t object)
         .size = sizeof options, .private_data = &wanted, .private_data_bytes = sizeof wanted};
     int result = ferry_vidmm_create_allocation(m->manager, m->programs[about->program].device, &options,
                                                &m->handles[object], NULL);
-    if (result >= 0 && machine->watch && ferry_id_map_set(&m->by_handle, m->handles[object], object) != 0)
+    if (result >= 0 && machine->watch &&
+        ferry_id_map_set(&m->by_handle, m->handles[object], (uint32_t)about->made) != 0)
         result = FERRY_ERROR_NO_HOST_MEMORY;
     return failed(m, "create an allocation", result);
 }

@@ -32,8 +32,8 @@ struct ferry_lab_item {
 
 /// Made anew for each call, so that what a policy writes here is gone after it, but for `random`.
 struct ferry_lab_memory {
-    // Of all programs' allocations, numbered as they are made; of a trace too long to be held, what is made takes the
-    // number of what was destroyed.
+    // Of all programs' allocations, numbered as they are made: what is made takes the number of what was destroyed, if
+    // there is one.
     struct ferry_lab_item *items;
     size_t item_count;
     const uint32_t *placed; // the numbers of those in place, in no order

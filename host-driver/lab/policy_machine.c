@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #define PAGE_BYTES UINT64_C(4096)
+#define NOBODY     UINT32_MAX
 
 struct policy_machine {
     struct ferry_lab_machine machine; // first
@@ -36,7 +37,6 @@ struct policy_machine {
     size_t *in_place, pinned; // how many of each program's; and of them, what the job under way names
     size_t placed_count;
     uint64_t *object_in;
-    bool gives_again; // the numbers of what was destroyed
     uint32_t *free_numbers;
     size_t free_count;
     uint64_t created;
@@ -135,9 +135,11 @@ static int destroy(struct ferry_lab_machine *machine, uint32_t object)
     struct policy_machine *m = of(machine);
     if (m->states[object].in_place)
         leave(m, object, true);
-    m->items[m->states[object].number] = (struct ferry_lab_item){0};
-    if (m->gives_again)
-        m->free_numbers[m->free_count++] = m->states[object].number;
+    uint32_t number = m->states[object].number;
+    m->items[number] = (struct ferry_lab_item){0};
+    // Several programs give their objects' numbers again in another order: this one is nobody's until it is given.
+    m->objects_by_number[number] = NOBODY;
+    m->free_numbers[m->free_count++] = number;
     return FERRY_LAB_OK;
 }
 
@@ -167,9 +169,9 @@ static int unlock(struct ferry_lab_machine *machine, uint32_t object)
 
 static int bad_choice(struct policy_machine *m, uint32_t chosen, uint64_t wanted)
 {
-    uint32_t object = chosen < m->made ? m->objects_by_number[chosen] : UINT32_MAX;
+    uint32_t object = chosen < m->made ? m->objects_by_number[chosen] : NOBODY;
     const char *why = chosen == FERRY_LAB_NONE      ? "nobody"
-                      : object == UINT32_MAX        ? "no allocation"
+                      : object == NOBODY            ? "no allocation"
                       : !m->states[object].in_place ? "an allocation that is not in video memory"
                       : !m->states[object].pinned   ? "a foreign allocation, of another program,"
                                                     : "an allocation that the job under way needs";
@@ -182,9 +184,9 @@ static int bad_choice(struct policy_machine *m, uint32_t chosen, uint64_t wanted
 
 static bool may_leave(const struct policy_machine *m, uint32_t chosen)
 {
-    if (chosen >= m->made)
+    uint32_t object = chosen < m->made ? m->objects_by_number[chosen] : NOBODY;
+    if (object == NOBODY)
         return false;
-    uint32_t object = m->objects_by_number[chosen];
     bool foreign = m->own_first && m->objects[object].program != m->program;
     return m->states[object].in_place && !m->states[object].pinned && !foreign;
 }
@@ -297,7 +299,6 @@ struct ferry_lab_machine *ferry_lab_policy_machine(const struct ferry_lab_policy
     m->object_count = traces->object_count;
     m->pages = m->free_pages = pages;
     m->next_uses = policy->knows_future ? traces->next_uses : NULL;
-    m->gives_again = traces->paths != NULL;
     m->frame = 1;
     m->memory.random = seed;
     m->items = calloc(room, sizeof *m->items);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "lab/run.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,10 @@ struct play {
     struct ferry_lab_machine *machine;
     const struct ferry_lab_manner *manner;
     struct ferry_lab_outcome *result;
-    uint8_t *locked; // between the trace's l and u, and the machine has it locked
+    struct {
+        bool lives, locked; // locked: between the trace's l and u, and the machine has it locked
+        bool named;         // by a job after the warm-up
+    } * states;             // by object
     uint32_t *list;
     size_t capacity;
     struct ferry_lab_tally frames; // bytes of each frame
@@ -24,16 +28,32 @@ struct play {
     struct ferry_lab_count warm, last; // at the end of the warm-up, and of the last frame so far
 };
 
-// What came in of who had this place before, if it is a place that is given again.
-static int play_create(struct play *play, uint32_t program, uint32_t object)
+// What came of it, before its number is another's or at the end.
+static bool sum_up_object(struct play *play, uint32_t number)
 {
-    play->result->program_in[program] += play->machine->object_in[object];
+    const struct ferry_lab_object *object = &play->traces->objects[number];
+    struct ferry_lab_outcome *result = play->result;
+    const struct ferry_lab_candidate candidate = {
+        .made = object->made, .in = play->machine->object_in[number], .pages = object->pages};
+    result->program_in[object->program] += candidate.in;
+    play->states[number].lives = false;
+    if (!play->states[number].named)
+        return true;
+    result->named_count++;
+    return ferry_lab_rank(&result->most_in, ferry_lab_by_in, &candidate) &&
+           ferry_lab_rank(&result->largest, ferry_lab_by_pages, &candidate);
+}
+
+static int play_create(struct play *play, uint32_t object)
+{
+    play->states[object].lives = true;
+    play->states[object].named = false;
     return play->machine->create(play->machine, object);
 }
 
 static int play_write(struct play *play, uint32_t object)
 {
-    if (play->locked[object])
+    if (play->states[object].locked)
         return FERRY_LAB_OK;
     int result = play->machine->lock(play->machine, object, false);
     return result == FERRY_LAB_OK ? play->machine->unlock(play->machine, object) : result;
@@ -41,33 +61,35 @@ static int play_write(struct play *play, uint32_t object)
 
 static int play_lock(struct play *play, uint32_t object, bool discard)
 {
-    play->locked[object] = 1;
+    play->states[object].locked = true;
     return play->machine->lock(play->machine, object, discard);
 }
 
 static int play_unlock(struct play *play, uint32_t object)
 {
-    bool locked = play->locked[object] != 0;
-    play->locked[object] = 0;
+    bool locked = play->states[object].locked;
+    play->states[object].locked = false;
     return locked ? play->machine->unlock(play->machine, object) : FERRY_LAB_OK;
 }
 
 static int play_destroy(struct play *play, uint32_t object)
 {
     int result = play_unlock(play, object);
+    if (result == FERRY_LAB_OK && !sum_up_object(play, object))
+        return FERRY_LAB_NO_MEMORY;
     return result == FERRY_LAB_OK ? play->machine->destroy(play->machine, object) : result;
 }
 
 static bool is_without(const struct play *play, uint32_t object)
 {
-    return play->manner->without && *play->manner->without == object;
+    return play->manner->without && *play->manner->without == play->traces->objects[object].made;
 }
 
 static int play_job(struct play *play, const struct ferry_lab_cursor *cursor, uint32_t program,
                     const struct ferry_trace_event *event)
 {
     const uint32_t *named;
-    size_t count = ferry_lab_named(cursor, program, event, &named), left = 0;
+    size_t count = ferry_lab_named(&cursor->at[program], &named), left = 0;
     int result = FERRY_LAB_OK;
     play->result->played += count;
     if (count > play->capacity) {
@@ -80,6 +102,7 @@ static int play_job(struct play *play, const struct ferry_lab_cursor *cursor, ui
     // A program may draw what it has mapped; for the job the lock is given back.
     for (size_t i = 0; i < count && result == FERRY_LAB_OK; i++) {
         uint32_t object = play->traces->first_object[program] + named[i];
+        play->states[object].named |= play->frame >= FERRY_LAB_WARM_UP;
         if (is_without(play, object))
             continue;
         play->list[left++] = object;
@@ -118,7 +141,7 @@ static int play_event(struct play *play, const struct ferry_lab_cursor *cursor, 
     if (is_without(play, object) && (event->op == FERRY_TRACE_WRITE || event->op == FERRY_TRACE_LOCK))
         return FERRY_LAB_OK;
     switch ((enum ferry_trace_op)event->op) {
-    case FERRY_TRACE_CREATE: return play_create(play, program, object);
+    case FERRY_TRACE_CREATE: return play_create(play, object);
     case FERRY_TRACE_WRITE: return play_write(play, object);
     case FERRY_TRACE_LOCK: return play_lock(play, object, event->discard);
     case FERRY_TRACE_UNLOCK: return play_unlock(play, object);
@@ -145,14 +168,11 @@ static void sum_up(struct play *play)
     result->evictions_after_warm_up = last->evictions - warm->evictions;
     result->bytes_after_warm_up = last->in + last->out - warm->in - warm->out;
     result->paged_after_warm_up = last->paged - warm->paged;
-    result->object_in = malloc((play->traces->object_count + 1) * sizeof *result->object_in);
-    for (uint32_t i = 0; i < play->traces->object_count; i++) {
-        result->program_in[play->traces->objects[i].program] += play->machine->object_in[i];
-        if (result->object_in)
-            result->object_in[i] = play->machine->object_in[i];
-    }
-    if (!result->object_in)
-        result->result = FERRY_LAB_NO_MEMORY;
+    for (uint32_t i = 0; i < play->traces->object_count; i++)
+        if (play->states[i].lives && !sum_up_object(play, i))
+            result->result = FERRY_LAB_NO_MEMORY;
+    ferry_lab_ranking_end(&result->most_in, ferry_lab_by_in);
+    ferry_lab_ranking_end(&result->largest, ferry_lab_by_pages);
     if (play->frame > 0) {
         result->worst_frame = ferry_lab_tally_at(&play->frames, play->frame - 1);
         result->percentile_frame = ferry_lab_tally_at(&play->frames, (play->frame - 1) * 99 / 100);
@@ -169,30 +189,25 @@ static bool pages(const struct play *play)
 }
 
 // As its trace calls it: the number is the laboratory's.
-static void name_the_chosen(const struct ferry_lab_cursor *cursor, const struct ferry_lab_machine *machine,
+static void name_the_chosen(const struct ferry_lab_traces *traces, const struct ferry_lab_machine *machine,
                             struct ferry_lab_outcome *result)
 {
-    const struct ferry_lab_traces *traces = cursor->traces;
     result->chosen = machine->chosen;
     if (result->result != FERRY_LAB_BAD_CHOICE || machine->chosen >= traces->object_count)
         return;
-    uint32_t program = traces->objects[machine->chosen].program,
-             number = machine->chosen - traces->first_object[program];
-    const struct ferry_trace *trace =
-        traces->paths ? ferry_trace_of(cursor->streams[program]) : &traces->traces[program];
-    result->chosen_program = program;
-    result->chosen_id = trace->objects[number].id;
-    result->chosen_line = trace->objects[number].line;
+    result->chosen_program = traces->objects[machine->chosen].program;
+    result->chosen_id = traces->objects[machine->chosen].id;
+    result->chosen_line = traces->objects[machine->chosen].line;
 }
 
-// A file that was good is so no more.
+// The file in which it is kept can be read no more.
 static void fail_of_file(const struct ferry_lab_cursor *cursor, struct ferry_lab_machine *machine,
                          struct ferry_lab_outcome *result)
 {
-    snprintf(machine->problem, sizeof machine->problem, "%.199s", cursor->error.reason);
-    result->result = FERRY_LAB_FAILED;
+    snprintf(machine->problem, sizeof machine->problem, "the trace cannot be read back: %s", strerror(cursor->error));
+    result->result = cursor->error == ENOMEM ? FERRY_LAB_NO_MEMORY : FERRY_LAB_FAILED;
     result->program = cursor->bad_program;
-    result->line = (uint32_t)cursor->error.line;
+    result->line = cursor->at[cursor->bad_program].event.line;
 }
 
 static void play_all(struct play *play, struct ferry_lab_cursor *cursor)
@@ -209,7 +224,7 @@ static void play_all(struct play *play, struct ferry_lab_cursor *cursor)
         if (result->result != FERRY_LAB_OK) {
             result->program = program;
             result->line = event->line;
-            name_the_chosen(cursor, play->machine, result);
+            name_the_chosen(play->traces, play->machine, result);
             return;
         }
         if (manner->until_paging && pages(play))
@@ -217,7 +232,7 @@ static void play_all(struct play *play, struct ferry_lab_cursor *cursor)
         if (ferry_lab_is_job(event) && jobs++ % 1024 == 0 && manner->progress)
             manner->progress(manner->context, (double)jobs / (double)(play->traces->jobs + 1));
     }
-    if (cursor->bad)
+    if (cursor->error)
         fail_of_file(cursor, play->machine, result);
 }
 
@@ -229,8 +244,8 @@ void ferry_lab_play(const struct ferry_lab_traces *traces, struct ferry_lab_mach
     *result = (struct ferry_lab_outcome){.result = FERRY_LAB_NO_MEMORY, .chosen = UINT32_MAX};
     if (!manner->no_frames)
         result->frame_bytes = calloc(traces->frames + 1, sizeof *result->frame_bytes);
-    play.locked = calloc(traces->object_count + 1, 1);
-    if ((result->frame_bytes || manner->no_frames) && play.locked)
+    play.states = calloc(traces->object_count + 1, sizeof *play.states);
+    if ((result->frame_bytes || manner->no_frames) && play.states)
         result->result = FERRY_LAB_OK;
     ferry_lab_cursor_begin(&cursor, traces);
     play_all(&play, &cursor);
@@ -240,13 +255,14 @@ void ferry_lab_play(const struct ferry_lab_traces *traces, struct ferry_lab_mach
     ferry_lab_cursor_end(&cursor);
     machine->end(machine);
     ferry_lab_tally_free(&play.frames);
-    free(play.locked);
+    free(play.states);
     free(play.list);
 }
 
 void ferry_lab_outcome_release(struct ferry_lab_outcome *result)
 {
     free(result->frame_bytes);
-    free(result->object_in);
-    result->frame_bytes = result->object_in = NULL;
+    ferry_lab_ranking_free(&result->most_in);
+    ferry_lab_ranking_free(&result->largest);
+    result->frame_bytes = NULL;
 }

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lab/ranking.h"
 #include "lab/traces.h"
 
 struct ferry_lab_outcome {
@@ -23,8 +24,11 @@ struct ferry_lab_outcome {
     uint64_t evictions_after_warm_up, bytes_after_warm_up, paged_after_warm_up;
     uint64_t program_in[FERRY_LAB_MOST_TRACES]; // what came in of each program's allocations, as its jobs named them
     uint64_t *frame_bytes;                      // in and out, of each frame; NULL if not asked for
-    uint64_t *object_in;                        // bytes that came in of each object
-    uint64_t played;                            // objects that its jobs named: what the run cost
+    // Allocations that jobs after the warm-up name: how many, and those that may cost most, by what came in and by
+    // size.
+    uint64_t named_count;
+    struct ferry_lab_ranking most_in, largest;
+    uint64_t played; // objects that its jobs named: what the run cost
     char problem[200];
 };
 
@@ -33,7 +37,7 @@ struct ferry_lab_manner {
     // A run of a search begins: what it is to find, which run of the search it is, bytes of video memory. May be NULL.
     void (*begins)(void *context, const char *what, uint64_t run, uint64_t bytes);
     void *context;
-    const uint32_t *without; // this object is made and never used; NULL = all are
+    const uint64_t *without; // this allocation, by its order, is made and never used; NULL = all are
     // End with PAGES where the first is evicted in a frame after the warm-up, or comes in that was evicted in it.
     bool until_paging;
     bool no_frames; // what each frame paged is not kept

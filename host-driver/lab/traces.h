@@ -8,7 +8,7 @@
 #include <stdint.h>
 
 #include "lab/machine.h"
-#include "tools/trace.h"
+#include "lab/packed.h"
 
 #define FERRY_LAB_MOST_TRACES  8u
 #define FERRY_LAB_WARM_UP      3u // frames in which everything comes in for the first time
@@ -17,18 +17,15 @@
 #define FERRY_LAB_NO_USE       UINT32_MAX // no next use
 
 struct ferry_lab_traces {
-    struct ferry_trace *traces; // The caller's; NULL when they are read from their files.
-    const char *const *paths;   // The caller's: they are read for each run; NULL when they are held.
+    const struct ferry_lab_packed *packed[FERRY_LAB_MOST_TRACES]; // the caller's
     uint32_t count;
-    // Of all; of files, of those that live: what is created takes the place of what was destroyed.
+    // Those that live, of all traces: what is created takes the place of what was destroyed.
     struct ferry_lab_object *objects;
-    uint32_t *first_object; // Number of each trace's first one.
     size_t object_count;
-    uint64_t made; // how many are ever created
-    // Of files, by trace: how many live at once, are ever created, and a bit each whether the GPU ever writes it.
-    uint32_t living[FERRY_LAB_MOST_TRACES], made_by[FERRY_LAB_MOST_TRACES];
-    uint8_t *targets[FERRY_LAB_MOST_TRACES];
-    bool measured;
+    uint32_t first_object[FERRY_LAB_MOST_TRACES]; // number of each trace's first one
+    // Allocations are told apart by their place in the order of creation, trace after trace: where each trace's begin.
+    uint64_t first_made[FERRY_LAB_MOST_TRACES];
+    uint64_t made;               // how many are ever created
     char unit[FERRY_TRACE_UNIT]; // what a frame is, in one word: the first trace says it
     uint64_t frames;             // Of the first program that still plays.
     uint64_t jobs, named;        // Jobs, and objects that they name.

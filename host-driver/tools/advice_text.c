@@ -10,7 +10,7 @@
 // Pictures are seen at a rate; how fast tokens come nobody can tell from the trace, nor what a frame of several is.
 static bool has_rate(const struct ferry_lab_traces *traces)
 {
-    return traces->count == 1 && ferry_trace_draws(&traces->traces[0]);
+    return traces->count == 1 && traces->packed[0]->draws;
 }
 
 #define AMOUNT_TEXT (FERRY_SIZE_TEXT + FERRY_TRACE_UNIT + 16)
@@ -105,16 +105,12 @@ static void print_costliest(FILE *file, const struct ferry_lab_advice *advice, c
                             const char *const *names)
 {
     char what[96], cost[AMOUNT_TEXT];
-    uint32_t program = traces->count - 1;
-    while (program > 0 && traces->first_object[program] > advice->left_out.costliest)
-        program--;
-    uint32_t object = advice->left_out.costliest - traces->first_object[program];
-    const struct ferry_trace *trace = &traces->traces[program];
-    fprintf(file, "; without allocation %" PRIu64 " of ", trace->objects[object].id);
-    ferry_put_text(file, names[program]);
+    const struct ferry_lab_creation *object = &advice->left_out.creation;
+    fprintf(file, "; without allocation %" PRIu64 " of ", object->id);
+    ferry_put_text(file, names[advice->left_out.program]);
     fputs(" (", file);
-    ferry_put_text(file, ferry_trace_object_text(trace, object, what));
-    fprintf(file, ", line %" PRIu32 ") it would be %s", trace->objects[object].line,
+    ferry_put_text(file, ferry_trace_kind_text(object->width, object->height, object->format, what));
+    fprintf(file, ", line %" PRIu32 ") it would be %s", object->line,
             amount_text(advice->left_out.saves, " less", traces, cost));
     if (advice->left_out.tried < advice->left_out.candidates)
         fprintf(file, ", the most of %" PRIu64 " that were left out in turn", advice->left_out.tried);

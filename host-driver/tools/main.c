@@ -315,7 +315,7 @@ static int trace(int count, char **arguments)
 
 static int report(int count, char **arguments)
 {
-    struct ferry_policy_options options = {.seed = 1, .points = 16, .whole = true};
+    struct ferry_policy_options options = {.seed = 1, .points = 16, .page = true};
     const char *files[FERRY_LAB_MOST_TRACES + 1];
     unsigned file_count = 0;
     const struct option table[] = {

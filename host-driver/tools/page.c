@@ -18,11 +18,14 @@
 #include "tools/sweep_svg.h"
 #include "tools/tool.h"
 
+#define MANY   1000000u // allocations: what the memory map takes for them is told
+#define A_NAME 170u     // bytes for each, of all tables
+
 struct page {
     FILE *file;
     const struct ferry_policy_session *session; // its report: the figures
     const struct ferry_policy_report *curve;
-    const struct ferry_vram_map *map;
+    const struct ferry_page_map *map;
 };
 
 // ---- Parts
@@ -237,11 +240,20 @@ static int check_name(const char *path, const struct ferry_policy_options *optio
     return FERRY_EXIT_USAGE;
 }
 
+static void say_what_the_map_takes(const struct ferry_lab_traces *traces)
+{
+    char count[28], size[FERRY_SIZE_TEXT];
+    if (traces->made >= MANY)
+        ferry_complain("the memory map takes about %s of memory, for the names and places of %s allocations; `ferry "
+                       "policy --svg` does without",
+                       ferry_size_text(traces->made * A_NAME, size), ferry_count_text(traces->made, count));
+}
+
 int ferry_page(const char *path, const struct ferry_policy_options *options)
 {
     struct ferry_policy_session session;
     struct ferry_policy_report figures = {0}, curve;
-    struct ferry_vram_map map;
+    struct ferry_page_map map = {0};
     int status = check_name(path, options);
     if (status != FERRY_EXIT_OK)
         return status;
@@ -250,13 +262,15 @@ int ferry_page(const char *path, const struct ferry_policy_options *options)
         status = play(&session, &figures);
     curve = session.report;
     if (status == FERRY_EXIT_OK)
+        say_what_the_map_takes(&session.bench.traces);
+    if (status == FERRY_EXIT_OK)
         status = ferry_page_map(&session, figures.sizes[0].bytes, &map);
     if (status == FERRY_EXIT_OK) {
         session.report = figures;
         struct page page = {.session = &session, .curve = &curve, .map = &map};
         status = save(path, &page);
-        ferry_vram_map_free(&map);
     }
+    ferry_page_map_free(&map);
     if (status == FERRY_EXIT_OK)
         ferry_print_line(stdout, "%s   (open it in a browser)", path);
     ferry_policy_release(&figures);

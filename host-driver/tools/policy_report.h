@@ -19,7 +19,7 @@ struct ferry_policy_options {
     const char *svg_file, *json_file, *csv_file;
     uint64_t seed, points; // points: of a sweep
     bool quiet, no_advice, sweep;
-    bool whole; // traces are held whole, however long: their places and names are asked for
+    bool page; // what each frame paged is drawn in it
 };
 
 struct ferry_policy_row {

@@ -13,6 +13,8 @@
 #define PAGE_BYTES        4096u
 #define LEAST_OF_A_FACTOR 0.01
 #define MOST_OF_A_FACTOR  100.0
+#define RUNS_OF_ADVICE    25u
+#define LONG_MINUTES      5
 
 // ---- What is asked for ----------------------------------------------------------------------------------------------
 
@@ -169,7 +171,7 @@ int ferry_policy_begin(struct ferry_policy_session *session, const struct ferry_
         status = read_policies(session, options->policies);
     if (status == FERRY_EXIT_OK)
         status =
-            ferry_policy_read(&session->report, session->traces, future_is_asked_for(session), &session->bench.traces);
+            ferry_policy_read(&session->report, session->packed, future_is_asked_for(session), &session->bench.traces);
     return status;
 }
 
@@ -190,7 +192,7 @@ void ferry_policy_end(struct ferry_policy_session *session)
     ferry_policy_release(&session->report);
     ferry_lab_release(&session->bench.traces);
     for (unsigned i = 0; i < FERRY_LAB_MOST_TRACES; i++)
-        ferry_trace_free(&session->traces[i]);
+        ferry_lab_packed_free(&session->packed[i]);
 }
 
 // ---- Sizes
@@ -316,9 +318,10 @@ static void begin_to_show(struct ferry_policy_session *session, struct shown *sh
 {
     *shown = (struct shown){.terminal = !session->report.options->quiet && isatty(2) == 1, .size = size, .part = 1};
     const struct ferry_policy_options *options = session->report.options;
-    bool pictured = options->svg_file || options->whole;
-    session->bench.manner = (struct ferry_lab_manner){
-        .progress = show, .context = shown, .no_frames = session->bench.traces.paths && !pictured};
+    session->bench.manner =
+        (struct ferry_lab_manner){.progress = show,
+                                  .context = shown,
+                                  .no_frames = session->report.swept || !(options->svg_file || options->page)};
 }
 
 static void show_nothing(struct ferry_policy_session *session)
@@ -406,6 +409,16 @@ int ferry_policy_play(struct ferry_policy_session *session, struct ferry_policy_
     return FERRY_EXIT_OK;
 }
 
+// About what --help says. Told where somebody would wonder.
+static void say_how_long(const struct ferry_policy_session *session, const struct ferry_policy_row *ours)
+{
+    double minutes = ours->seconds * RUNS_OF_ADVICE / 60;
+    if (minutes >= LONG_MINUTES && !session->report.options->quiet && isatty(2) == 1)
+        ferry_complain("what a person can do about it takes about %u runs more of %.0f s, %.0f minutes in all; "
+                       "--no-advice does without",
+                       RUNS_OF_ADVICE, ours->seconds, minutes);
+}
+
 int ferry_policy_advise(struct ferry_policy_session *session, struct ferry_policy_size *size)
 {
     struct shown shown;
@@ -415,6 +428,7 @@ int ferry_policy_advise(struct ferry_policy_session *session, struct ferry_polic
             ours = &size->rows[i];
     if (!ours)
         return FERRY_EXIT_OK;
+    say_how_long(session, ours);
     begin_to_show(session, &shown, "");
     session->bench.manner.begins = show_run;
     size->advised = ferry_lab_advise(&session->bench, size->bytes, &ours->outcome, &size->advice);

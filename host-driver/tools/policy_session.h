@@ -8,7 +8,7 @@
 #define FERRY_POLICY_MOST 64u // that can be asked for at once
 
 struct ferry_policy_session {
-    struct ferry_trace traces[FERRY_LAB_MOST_TRACES];
+    struct ferry_lab_packed packed[FERRY_LAB_MOST_TRACES];
     struct ferry_lab_bench bench;
     const struct ferry_lab_policy *policies[FERRY_POLICY_MOST]; // NULL = the manager
     size_t policy_count;

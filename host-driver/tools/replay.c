@@ -253,17 +253,19 @@ static void show_search(void *context, double done)
 // The laboratory plays what was replayed beside, at this size and at others.
 static void advise(const struct ferry_session *session)
 {
-    struct ferry_trace traces[FERRY_MOST_TRACES];
+    struct ferry_lab_packed packed[FERRY_MOST_TRACES] = {0};
+    const struct ferry_lab_packed *list[FERRY_MOST_TRACES];
+    struct ferry_lab_reading reading = {0};
     const char *names[FERRY_MOST_TRACES];
     struct ferry_lab_bench bench = {.seed = session->options->seed};
     struct ferry_lab_outcome outcome = {.result = FERRY_LAB_NO_MEMORY};
     struct ferry_lab_advice advice = {.problem = "no memory"};
     double until = ferry_seconds() + 2;
-    bool good = false;
-    for (unsigned i = 0; i < session->player_count; i++) {
+    bool good = false, ready = true;
+    for (unsigned i = 0; i < session->player_count && ready; i++) {
         const struct ferry_player *player = &session->players[i];
-        traces[i] = player->trace; // All that it points at stays the player's.
-        traces[i].event_count = player->event_end;
+        list[i] = &packed[i];
+        ready = ferry_lab_pack_held(&packed[i], &player->trace, player->event_end, &reading) == 0;
         names[i] = player->trace_name;
         bench.programs[i] =
             (struct ferry_lab_program){.weight = player->report->weight, .reservation = player->report->reservation};
@@ -271,7 +273,7 @@ static void advise(const struct ferry_session *session)
     if (!session->options->quiet && isatty(STDERR_FILENO) == 1) {
         bench.manner = (struct ferry_lab_manner){.progress = show_search, .context = &until};
     }
-    if (ferry_lab_prepare(&bench.traces, traces, session->player_count) == 0) {
+    if (ready && ferry_lab_prepare(&bench.traces, list, session->player_count, false, &reading) == 0) {
         ferry_lab_run(&bench, NULL, session->info.video_memory_bytes, &outcome);
         good = ferry_lab_advise(&bench, session->info.video_memory_bytes, &outcome, &advice);
     }
@@ -279,10 +281,14 @@ static void advise(const struct ferry_session *session)
     if (good && outcome.result == FERRY_LAB_OK)
         ferry_advice_print(stdout, &advice, &bench.traces, names);
     else
-        printf("Nothing can be said of other sizes: %s.\n",
-               advice.problem[0] ? advice.problem : "a job does not fit where nothing is moved");
+        printf("Nothing can be said of other sizes: %s.\n", reading.error.reason[0] ? reading.error.reason
+                                                            : advice.problem[0]
+                                                                ? advice.problem
+                                                                : "a job does not fit where nothing is moved");
     ferry_lab_outcome_release(&outcome);
     ferry_lab_release(&bench.traces);
+    for (unsigned i = 0; i < session->player_count; i++)
+        ferry_lab_packed_free(&packed[i]);
 }
 
 int ferry_replay(const struct ferry_replay_options *options)

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <zlib.h>
 
 #include "tools/tool.h"
@@ -19,6 +20,7 @@ struct ferry_trace_stream {
     gzFile file;
     char *buffer;
     size_t capacity, used, at; // what is read, and where the next line begins
+    uint64_t bytes;            // of the file, 0 when nobody knows
     uint64_t events;
     uint32_t destroyed; // by the event given last
     bool was_destroyed;
@@ -39,11 +41,13 @@ static int file_error(struct ferry_trace_reader *reader, gzFile file)
 static int open_file(struct ferry_trace_stream *stream, const char *path)
 {
     struct ferry_trace *trace = stream->reader.trace;
+    struct stat about;
     errno = 0;
     stream->file = gzopen(path, "rb");
     if (!stream->file)
         return ferry_trace_refuse(&stream->reader, "cannot be opened: %s", errno ? strerror(errno) : "no memory left");
     gzbuffer(stream->file, BLOCK_BYTES);
+    stream->bytes = stat(path, &about) == 0 && S_ISREG(about.st_mode) ? (uint64_t)about.st_size : 0;
     // Offset 0 of the text stands for "no format".
     if (ferry_reserve(&trace->text, &trace->text_capacity, 1, 1) != 0)
         return ferry_trace_no_memory(&stream->reader);
@@ -117,28 +121,20 @@ static void release(struct ferry_trace_stream *stream)
     free(stream->buffer);
 }
 
-int ferry_trace_read_small(const char *path, size_t most, struct ferry_trace *trace, struct ferry_trace_error *error)
+int ferry_trace_read(const char *path, struct ferry_trace *trace, struct ferry_trace_error *error)
 {
     struct ferry_trace_stream stream = {.reader = {.trace = trace, .error = error}};
     memset(trace, 0, sizeof *trace);
     memset(error, 0, sizeof *error);
     int status = open_file(&stream, path);
-    bool large = false;
-    while (status == 0 && !large && (status = read_line(&stream)) > 0) {
+    while (status == 0 && (status = read_line(&stream)) > 0)
         status = 0;
-        large = trace->event_count + trace->draw_count > most;
-    }
     stream.events = trace->event_count;
     status = close_file(&stream, status);
     release(&stream);
-    if (status != 0 || large)
+    if (status != 0)
         ferry_trace_free(trace);
-    return status == 0 && large ? 1 : status;
-}
-
-int ferry_trace_read(const char *path, struct ferry_trace *trace, struct ferry_trace_error *error)
-{
-    return ferry_trace_read_small(path, SIZE_MAX, trace, error);
+    return status;
 }
 
 void ferry_trace_free(struct ferry_trace *trace)
@@ -172,6 +168,7 @@ int ferry_trace_next(struct ferry_trace_stream *stream, const struct ferry_trace
         return -1;
     stream->was_destroyed = false;
     stream->own.event_count = stream->own.draw_count = 0;
+    stream->own.text_bytes = 1;
     while (stream->own.event_count == 0 && (status = read_line(stream)) > 0)
         continue;
     if (status <= 0)
@@ -186,6 +183,12 @@ int ferry_trace_next(struct ferry_trace_stream *stream, const struct ferry_trace
 const struct ferry_trace *ferry_trace_of(const struct ferry_trace_stream *stream)
 {
     return &stream->own;
+}
+
+double ferry_trace_share(const struct ferry_trace_stream *stream)
+{
+    z_off_t at = stream->bytes && stream->file ? gzoffset(stream->file) : -1;
+    return at >= 0 ? (double)at / (double)stream->bytes : -1;
 }
 
 void ferry_trace_close(struct ferry_trace_stream *stream)
@@ -220,12 +223,17 @@ bool ferry_trace_draws(const struct ferry_trace *trace)
     return false;
 }
 
+const char *ferry_trace_kind_text(uint32_t width, uint32_t height, const char *format, char text[96])
+{
+    if (width == 0)
+        snprintf(text, 96, "buffer");
+    else
+        snprintf(text, 96, "texture %ux%u %.48s", width, height, format);
+    return text;
+}
+
 const char *ferry_trace_object_text(const struct ferry_trace *trace, uint32_t object, char text[96])
 {
     const struct ferry_trace_object *about = &trace->objects[object];
-    if (about->width == 0)
-        snprintf(text, 96, "buffer");
-    else
-        snprintf(text, 96, "texture %ux%u %.48s", about->width, about->height, trace->text + about->format);
-    return text;
+    return ferry_trace_kind_text(about->width, about->height, trace->text + about->format, text);
 }

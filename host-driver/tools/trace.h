@@ -17,8 +17,6 @@
 
 /// Read a trace, plain or gzip (told by content). Returns 0, or -1 with *error filled and *trace empty.
 int ferry_trace_read(const char *path, struct ferry_trace *trace, struct ferry_trace_error *error);
-/// The same, unless it has more events and allocations named by draws than `most`: then 1, and *trace is empty.
-int ferry_trace_read_small(const char *path, size_t most, struct ferry_trace *trace, struct ferry_trace_error *error);
 void ferry_trace_free(struct ferry_trace *trace);
 
 /// A trace read event by event, in memory that depends on what lives at once and not on how long it is: what is
@@ -30,15 +28,20 @@ struct ferry_trace_stream *ferry_trace_open(const char *path, struct ferry_trace
 /// The next event. It, what ferry_trace_of() has of its objects, and its draws (from a on: b of them) hold until the
 /// next call. Returns 1; 0 at the end; -1 with *error filled. At either of them: no other call but close.
 int ferry_trace_next(struct ferry_trace_stream *stream, const struct ferry_trace_event **event);
-/// Objects by their numbers, draws, frames so far. No format is kept. Valid until the stream is closed.
+/// Objects by their numbers, draws, frames so far; of formats that of the last event alone. Valid until the stream is
+/// closed.
 const struct ferry_trace *ferry_trace_of(const struct ferry_trace_stream *stream);
+/// How much of the file is read, up to 1; below 0 when nobody knows how long it is, as of a pipe.
+double ferry_trace_share(const struct ferry_trace_stream *stream);
 void ferry_trace_close(struct ferry_trace_stream *stream);
 
 /// Number of events up to and including the end of the given frame; all of them for 0 or more frames than there are.
 size_t ferry_trace_events_of_frames(const struct ferry_trace *trace, uint64_t frames);
 /// Whether it draws pictures: it has textures, and its frames are no tokens or batches.
 bool ferry_trace_draws(const struct ferry_trace *trace);
-/// "texture 64x64 GL_RGBA" or "buffer". Returns text.
+/// "texture 64x64 GL_RGBA", or without a width "buffer". Returns text.
+const char *ferry_trace_kind_text(uint32_t width, uint32_t height, const char *format, char text[96]);
+/// The same of an object.
 const char *ferry_trace_object_text(const struct ferry_trace *trace, uint32_t object, char text[96]);
 
 #endif

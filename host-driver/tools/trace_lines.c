@@ -132,14 +132,12 @@ static int read_texture(struct ferry_trace_reader *reader, struct ferry_trace_ob
     const char *format = next_field(reader);
     if (!format)
         return ferry_trace_refuse(reader, "the texture's format is missing");
-    if (reader->forgets)
-        return 0;
     size_t length = strlen(format) + 1;
     if (trace->text_bytes + length > UINT32_MAX ||
         ferry_reserve(&trace->text, &trace->text_capacity, trace->text_bytes + length, 1) != 0)
         return ferry_trace_no_memory(reader);
     // Textures that follow each other mostly share their format's name: keep it once.
-    uint32_t last = trace->object_count ? trace->objects[trace->object_count - 1].format : 0;
+    uint32_t last = trace->object_count && !reader->forgets ? trace->objects[trace->object_count - 1].format : 0;
     if (last && strcmp(trace->text + last, format) == 0) {
         object->format = last;
         return 0;

@@ -12,7 +12,8 @@ struct ferry_trace_reader {
     struct ferry_id_map newest; // Id -> the object it names last, living or destroyed; forgets: living.
     uint64_t line;
     char *at; // What of the line is not read yet.
-    // What is destroyed is forgotten: its number goes to the next one that is created, formats are not kept.
+    // What is destroyed is forgotten: its number goes to the next one that is created, and so is the format of what was
+    // created, behind its event.
     bool forgets;
     uint32_t *numbers; // To be given again.
     size_t number_count, number_capacity;

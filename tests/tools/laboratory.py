@@ -59,6 +59,7 @@ class World:
         self.frames, self.before, self.paged_frames, self.ours = [], 0, [], set()  # ours: the GPU's since the CPU had it
         self.here, self.used, self.used_frame, self.fresh, self.dirty, self.size, self.keeps = {}, {}, {}, {}, {}, {}, {}
         self.now, self.frame, self.gone = 0, 1, set()
+        self.place, self.free = {}, []  # a policy's number of each, and those that are given again, the last one first
         self.number, names, made = [], {}, 0
         targets = set()
         # Which creation an id means at each event, and which of them the GPU ever writes.
@@ -126,6 +127,7 @@ class World:
             if kind == "a":
                 self.size[one] = (int(event[2]) + PAGE - 1) // PAGE
                 self.fresh[one], self.dirty[one] = True, False
+                self.place[one] = self.free.pop() if self.free else len(self.place) - len(self.gone)
             elif kind == "w" and one not in locked:
                 self.lock(one, False)
                 self.unlock(one)
@@ -141,6 +143,7 @@ class World:
                     self.job(numbers, kind == "t")
                 if kind == "x":
                     self.gone.add(one)
+                    self.free.append(self.place[one])
                     if one in self.here:
                         self.leave(one, True)
             elif kind == "f":

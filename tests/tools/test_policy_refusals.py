@@ -30,7 +30,7 @@ static void used(struct ferry_lab_memory *memory, struct ferry_lab_item *item)
 static int compare(const struct ferry_lab_memory *memory, uint32_t a, uint32_t b)
 {
     const struct ferry_lab_item *x = &memory->items[a], *y = &memory->items[b];
-    return x->used != y->used ? x->used < y->used : a < b;
+    return x->used != y->used ? x->used < y->used : x->made < y->made;
 }
 static uint32_t choose(struct ferry_lab_memory *memory)
 {
@@ -50,9 +50,10 @@ static uint32_t choose(struct ferry_lab_memory *memory)
     fputs("], \\"items\\": [", stderr);
     for (uint32_t i = 0; i < memory->item_count; i++) {
         const struct ferry_lab_item *m = &memory->items[i];
-        fprintf(stderr, "%s[%" PRIu64 ", %" PRIu64 ", %" PRIu64 ", %" PRIu64 ", %" PRId64 ", %" PRIu32 ", %d, %d, %d, %" PRIu64 "]",
+        fprintf(stderr, "%s[%" PRIu64 ", %" PRIu64 ", %" PRIu64 ", %" PRIu64 ", %" PRId64 ", %" PRIu32 ", %d, %d, %d, %" PRIu64 ", %" PRIu64
+                "]",
                 i ? ", " : "", m->pages, m->used, m->used_frame, m->came, (int64_t)m->next, m->program, m->in_place, m->dirty,
-                m->pinned, m->note[0]);
+                m->pinned, m->note[0], m->made);
     }
     fputs("]}\\n", stderr);
     return best;
@@ -304,17 +305,17 @@ def played(tool, *arguments):
 
 def shown_to(world, future, written):
     """What policy.h says that a policy is shown when it has to choose; None where it says nothing."""
-    job, items = world.jobs[world.now - 1], []
-    for n in range(len(world.size)):
+    job, items = world.jobs[world.now - 1], [[0] * 11 for _ in range(max(world.place.values()) + 1)]
+    for n in world.place.keys() - world.gone:
         here, after = n in world.here, world.next_use(n)
         come = (after + 1 if after < 1 << 60 else -1) if here and n not in job else None
         uses = sum(n in before for before in world.jobs[:world.now - 1])
-        items.append([0] * 10 if n in world.gone else [
+        items[world.place[n]] = [
             world.size[n], world.used.get(n, 0), world.used_frame.get(n, 0), world.here.get(n), come if future else 0, 0, int(here),
-            int(world.dirty[n]), int(n in job), uses])
+            int(world.dirty[n]), int(n in job), uses, n + 1]
     free = world.pages - sum(world.size[n] for n in world.here)
     written.append({"now": world.now, "frame": world.frame, "pages": world.pages, "free": free, "own_first": 0, "program": 0,
-                    "placed": sorted(world.here), "items": items})
+                    "placed": sorted(world.place[n] for n in world.here), "items": items})
 
 
 def is_as_told(saw, told):

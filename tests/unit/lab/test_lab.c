@@ -16,28 +16,29 @@
 
 #define PAGE 4096u
 
-static struct ferry_trace trace;
+static struct ferry_lab_packed packed;
 static struct ferry_lab_bench bench;
 
 static void load(const char *text)
 {
     char path[] = "/tmp/ferry-lab-XXXXXX";
-    struct ferry_trace_error error;
+    struct ferry_lab_reading reading = {0};
+    const struct ferry_lab_packed *const list[] = {&packed};
     int file = mkstemp(path);
     assert_true(file >= 0 && write(file, text, strlen(text)) == (ssize_t)strlen(text));
     close(file);
-    int read = ferry_trace_read(path, &trace, &error);
+    int read = ferry_lab_pack(&packed, path, &reading);
     unlink(path);
     if (read != 0)
-        fail_msg("line %u: %s", (unsigned)error.line, error.reason);
+        fail_msg("line %u: %s", (unsigned)reading.error.line, reading.error.reason);
     bench = (struct ferry_lab_bench){.seed = 1, .programs = {{.weight = 1}}};
-    assert_int_equal(ferry_lab_prepare(&bench.traces, &trace, 1), 0);
+    assert_int_equal(ferry_lab_prepare(&bench.traces, list, 1, true, &reading), 0);
 }
 
 static void unload(void)
 {
     ferry_lab_release(&bench.traces);
-    ferry_trace_free(&trace);
+    ferry_lab_packed_free(&packed);
 }
 
 // Three allocations of a page that the GPU writes, and two pages of video memory.
@@ -190,6 +191,82 @@ static void a_job_that_does_not_fit(void **state)
     unload();
 }
 
+static int sorted(const struct ferry_lab_candidate *list, size_t count, const struct ferry_lab_candidate *first,
+                  bool by_size)
+{
+    size_t before = 0;
+    for (size_t i = 0; i < count; i++) {
+        const struct ferry_lab_candidate *c = &list[i];
+        bool larger = by_size && c->pages != first->pages;
+        before += larger ? c->pages > first->pages : c->in != first->in ? c->in > first->in : c->made < first->made;
+    }
+    return (int)before;
+}
+
+// Each of those that are kept has as many before it as its place says, counted over all: so none is missing.
+static void the_first_of_many(void **state)
+{
+    enum { MANY = 5000 };
+    static struct ferry_lab_candidate all[MANY];
+    const char *given = getenv("FERRY_SEED");
+    uint64_t chance = given ? strtoull(given, NULL, 10) : 1;
+    (void)state;
+    print_message("FERRY_SEED=%llu\n", (unsigned long long)chance);
+    for (size_t size = 10; size <= MANY; size = size == 10 ? 1023 : size < MANY ? size + 497 : MANY + 1) {
+        size_t count = size < MANY ? size : MANY;
+        struct ferry_lab_ranking in = {0}, pages = {0};
+        for (size_t i = 0; i < count; i++) {
+            chance = chance * UINT64_C(6364136223846793005) + 1442695040888963407u;
+            all[i] = (struct ferry_lab_candidate){.made = i, .in = chance >> 40 & 63, .pages = chance >> 50 & 63};
+            assert_true(ferry_lab_rank(&in, ferry_lab_by_in, &all[i]));
+            assert_true(ferry_lab_rank(&pages, ferry_lab_by_pages, &all[i]));
+        }
+        ferry_lab_ranking_end(&in, ferry_lab_by_in);
+        ferry_lab_ranking_end(&pages, ferry_lab_by_pages);
+        assert_int_equal(in.count, count < FERRY_LAB_RANKED ? count : FERRY_LAB_RANKED);
+        assert_int_equal(pages.count, in.count);
+        for (size_t i = 0; i < in.count; i++) {
+            assert_int_equal(sorted(all, count, &in.list[i], false), i);
+            assert_int_equal(sorted(all, count, &pages.list[i], true), i);
+        }
+        ferry_lab_ranking_free(&in);
+        ferry_lab_ranking_free(&pages);
+    }
+}
+
+// Two programs give their objects' numbers again in another order than a policy's are: a number that is nobody's is
+// none.
+static void a_number_of_the_dead_is_nobodys(void **state)
+{
+    static const struct ferry_lab_policy errs = {.name = "errs", .choose = choose_what_is_told, .one_list = true};
+    static const char *const texts[] = {"a 1 4096 buffer\nd 1\nf\nx 1\nf\na 2 4096 buffer\nd 2\nf\nf\nf\nf\n",
+                                        "a 3 4096 buffer\na 4 8192 buffer\nd 3\nf\nx 3\nf\nf\nd 4\nf\nf\n"};
+    struct ferry_lab_packed two[2];
+    const struct ferry_lab_packed *const list[] = {&two[0], &two[1]};
+    struct ferry_lab_outcome outcome;
+    (void)state;
+    for (unsigned i = 0; i < 2; i++) {
+        load(texts[i]);
+        two[i] = packed;
+        ferry_lab_release(&bench.traces);
+    }
+    struct ferry_lab_reading reading = {0};
+    bench = (struct ferry_lab_bench){.seed = 1, .programs = {{.weight = 1}, {.weight = 1}}};
+    assert_int_equal(ferry_lab_prepare(&bench.traces, list, 2, false, &reading), 0);
+    // 1, 3 and 4 were 0, 1 and 2; 2 takes 1, so 0 is nobody's when 4 needs room.
+    chosen = 0;
+    ferry_lab_run(&bench, &errs, 2 * PAGE, &outcome);
+    assert_int_equal(outcome.result, FERRY_LAB_BAD_CHOICE);
+    assert_int_equal(outcome.line, 8);
+    if (!strstr(outcome.problem, "no allocation (number 0)") &&
+        !strstr(outcome.problem, "not in video memory (number 0)"))
+        fail_msg("'%s'", outcome.problem);
+    ferry_lab_outcome_release(&outcome);
+    ferry_lab_release(&bench.traces);
+    ferry_lab_packed_free(&two[0]);
+    ferry_lab_packed_free(&two[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -198,6 +275,8 @@ int main(void)
         cmocka_unit_test(what_a_policy_writes_is_not_believed),
         cmocka_unit_test(a_round_that_does_not_fit),
         cmocka_unit_test(a_job_that_does_not_fit),
+        cmocka_unit_test(the_first_of_many),
+        cmocka_unit_test(a_number_of_the_dead_is_nobodys),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
