@@ -63,19 +63,41 @@ done = subprocess.run([tool_with(wrong, "wrong"), "policy", *arguments], capture
 words = re.search(r"^    (policy camera names .*)$", PAGE, re.M)[1]
 check(done.returncode != 0 and re.search(re.escape(words) + r".*\d+.* in frame \d+", done.stderr), "its_mistake_is_stopped_by_name", done)
 
-# README's game beside a model: protected it pages as if alone, which nobody else gives it, and the model still pages less than under LRU.
-GAME, MODEL = (ROOT / f"tests/data/{name}.memtrace.gz" for name in ("openarena", "smollm2"))
+# README's two tables, and its picture: each figure is that of a run.
+GAME, MODEL, SMALL, LARGE = (ROOT / f"tests/data/{name}.memtrace.gz" for name in ("openarena", "smollm2", "neverball", "qwen3"))
+README = (ROOT / "README.md").read_text()
+KIB = {"KiB": 1, "MiB": 1 << 10, "GiB": 1 << 20}
 
 
-def came_in_of(*arguments):
-    subprocess.run([ROOT / "build/ferry", "policy", *arguments, "--policy", "ours,lru", "--no-advice", "--quiet", "--json", figures],
+def came_in_of(*arguments, policies="ours,lru"):
+    subprocess.run([ROOT / "build/ferry", "policy", *arguments, "--policy", policies, "--no-advice", "--quiet", "--json", figures],
                    stdout=subprocess.DEVNULL, check=True)
     return {run["policy"]: run["programs_bytes_in"] for run in json.loads(figures.read_text())["runs"]}
 
 
-alone = came_in_of(GAME, "--vram", "2F")["ours"][0]
+def row_says(name, begins, *amounts):
+    """The row that begins so has these amounts, to the digits that it gives."""
+    cells = [cell.strip() for cell in next(line for line in README.splitlines() if line.startswith(f"| {begins}")).split("|")[2:-1]]
+    wrong = [(cell, amount) for cell, amount in zip(cells, amounts) if cell != "0" and not re.fullmatch(r"[\d.]+ [KMG]iB", cell)
+             or cell != ("0" if amount == 0 else f"{amount / 1024 / KIB[cell[-3:]]:.{len(cell.split()[0].partition('.')[2])}f}{cell[-4:]}")]
+    check(len(cells) == len(amounts) and not wrong, name, (cells, amounts))
+
+
+for name, begins, trace in (("game", "neverball, a game", SMALL), ("model", "Qwen3-0.6B, a language model", LARGE)):
+    came = came_in_of(trace, "--vram", "0.95W", policies="ours,lru,furthest")
+    row_says(f"readmes_row_of_a_{name}_is_right", begins, *(came[policy][0] for policy in ("lru", "ours", "furthest")))
+# A game beside a model: protected it pages as if alone, which nobody else gives it, and the model still pages less than under LRU.
+fits = came_in_of(GAME, MODEL, "--vram", "4G", policies="ours")["ours"]
+alike = came_in_of(GAME, MODEL, "--vram", "0.7W")
 pair = came_in_of(GAME, MODEL, "--vram", "0.7W", "--weights", "8,1")
-check(pair["ours"][0] <= alone * 1.001 and pair["lru"][0] > alone * 1.01 and pair["ours"][1] < pair["lru"][1] * 0.8,
-      "a_protected_game_beside_a_model_pages_as_alone", (alone, pair))
+for number, begins in enumerate(("openarena, a 3D shooter", "SmolLM2-135M, a language model")):
+    row_says(f"readmes_row_of_program_{number + 1}_is_right", begins, *(came[number] - fits[number] for came in
+                                                                     (alike["lru"], alike["ours"], pair["ours"])))
+check(pair["ours"][0] <= fits[0] * 1.001 and pair["lru"][0] > fits[0] * 1.01 and pair["ours"][1] < pair["lru"][1] * 0.8,
+      "a_protected_game_beside_a_model_pages_as_alone", (fits, pair))
+picture = folder / "does-it-fit.svg"
+subprocess.run([ROOT / "build/ferry", "policy", LARGE, "--vram", "0.95W", "--no-advice", "--quiet", "--svg", picture],
+               stdout=subprocess.DEVNULL, check=True)
+check(picture.read_bytes() == (ROOT / "docs/does-it-fit.svg").read_bytes(), "readmes_picture_is_of_such_a_run")
 print(f"{passed} passed, {failed} failed")
 sys.exit(1 if failed else 0)
