@@ -3,6 +3,7 @@
 """Long traces in the laboratory: read once, packed into a file without a name, in memory by what lives at once. FERRY_TRACE_MEMORY says
 how many packed bytes are kept in memory: with few of them a short trace goes the long one's way, and every figure, picture and page
 is what it is from memory. Random traces (FERRY_SEED)."""
+import gzip
 import json
 import os
 import random
@@ -193,6 +194,27 @@ def what_cannot_be_kept():
     check(done.returncode == 2 and "FERRY_TRACE_MEMORY: 'some' is no size" in done.stderr, "memory_that_is_no_size", done)
 
 
+def what_is_kept_on_a_disk_is_told_before():
+    """From 64 MiB on: 300,000 jobs of 120 allocations of two bytes each. A bad last line ends it before anything is played."""
+    head = "".join(f"a {i} 1 buffer\n" for i in range(400))
+    block = ("d " + " ".join(str(i) for i in range(280, 400)) + "\n") * 1000
+    path = folder / "much.memtrace.gz"
+    with gzip.open(path, "wb", 1) as file:
+        file.write(head.encode())
+        for _ in range(300):
+            file.write(block.encode())
+        file.write(b"q\n")
+    done = run("policy", path, "--quiet")
+    told = re.search(rf"ferry: {path}: kept in {kept} while this runs, about ([\d.]+) MiB \([\d.]+ [MGT]iB free there; TMPDIR can "
+                     r"name another folder\)\n", done.stderr)
+    check(done.returncode == 2 and told and 60 < float(told[1]) < 80 and done.stderr.count("kept in") == 1
+          and "line 300401: 'q' is no event" in done.stderr, "how_much_is_told_of_a_file", done)
+    with subprocess.Popen(["gzip", "-dc", path], stdout=subprocess.PIPE) as pipe:
+        done = run("policy", "/dev/stdin", "--quiet", stdin=pipe.stdout)
+    check(done.returncode == 2 and f"ferry: /dev/stdin: kept in {kept} while this runs, " in done.stderr
+          and "nobody knows how many" in done.stderr, "nobody_knows_how_much_of_a_pipe", done)
+
+
 def what_is_no_whole_trace():
     text = random_trace(SEED, 30000)
     last = text.count("\n") + 1
@@ -257,6 +279,7 @@ the_long_way_is_the_short_one()
 memory_is_by_what_lives()
 memory_of_the_manager_the_sentence_and_the_page()
 what_cannot_be_kept()
+what_is_kept_on_a_disk_is_told_before()
 what_is_no_whole_trace()
 a_file_that_changes_and_a_run_that_is_ended()
 sys.exit(end())
