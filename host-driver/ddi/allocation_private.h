@@ -18,6 +18,7 @@ struct ferry_allocation_private {
     UINT Aperture;          // 1 = only the aperture segment, never video memory.
     UINT SegmentPreference; // D3DDDI_SEGMENTPREFERENCE; 0 = the miniport's choice.
     UINT RenamingLimit;     // MaximumRenamingListLength; 0 = no limit.
+    UINT Compressed;        // 1 = content with runs: 2 pages to 1 GiB, Aperture and NotifyEviction (ferry/runs.h).
 };
 
 #endif

@@ -27,6 +27,8 @@ struct kmd_allocation {
     uint64_t bytes;
     UINT flags;
     bool aperture;
+    bool compressed;               // It may have runs (ferry/runs.h).
+    const MDL *pages;              // Where it is mapped into the aperture, as that was built; NULL = it is not.
     uint16_t padding;              // Bytes behind the content, to the end of the last page.
     struct kmd_place first, *more; // Most are at one place all their lives.
     uint32_t more_count, more_capacity;

@@ -5,6 +5,7 @@
 #include "kmd/internal.h"
 
 #define USER_LIST_ENTRIES 1024u
+#define MOST_WITH_RUNS    (UINT64_C(1) << 30)
 
 NTSTATUS kmd_create_device(HANDLE hAdapter, DXGKARG_CREATEDEVICE *arguments)
 {
@@ -61,7 +62,9 @@ static NTSTATUS create_one(const struct kmd_adapter *adapter, DXGK_ALLOCATIONINF
 
     if (!wish || info->PrivateDriverDataSize < sizeof *wish || wish->Version != FERRY_ALLOCATION_PRIVATE_VERSION ||
         wish->Size != sizeof *wish || wish->Bytes == 0 || wish->Bytes > UINT64_MAX - PAGE_SIZE || wish->Aperture > 1 ||
-        (wish->Alignment & (wish->Alignment - 1)))
+        (wish->Alignment & (wish->Alignment - 1)) || wish->Compressed > 1 ||
+        (wish->Compressed && (!wish->Aperture || !(wish->Flags2 & DXGK_ALLOC_FLAG2_NOTIFY_EVICTION) ||
+                              wish->Bytes <= PAGE_SIZE || wish->Bytes > MOST_WITH_RUNS)))
         return STATUS_INVALID_PARAMETER;
     struct kmd_allocation *allocation = calloc(1, sizeof *allocation);
     if (!allocation)
@@ -70,6 +73,7 @@ static NTSTATUS create_one(const struct kmd_adapter *adapter, DXGK_ALLOCATIONINF
     allocation->bytes = (wish->Bytes + PAGE_SIZE - 1) & ~(uint64_t)(PAGE_SIZE - 1);
     allocation->padding = (uint16_t)(allocation->bytes - wish->Bytes);
     allocation->aperture = wish->Aperture;
+    allocation->compressed = wish->Compressed;
     allocation->flags = wish->Flags;
     // The engine names places by segment and offset, never by a GPU virtual address. A history buffer's flag word is
     // fixed to the last bit (rule C7).

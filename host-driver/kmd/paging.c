@@ -176,11 +176,15 @@ static bool in_aperture(const struct kmd_adapter *adapter, UINT segment, uint64_
 static NTSTATUS build_map(const struct kmd_adapter *adapter, struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a)
 {
     const DXGK_BUILDPAGINGBUFFER_MAPAPERTURESEGMENT *m = &a->MapApertureSegment;
+    struct kmd_allocation *allocation = m->hAllocation;
     uint64_t all = m->NumberOfPages, done = a->MultipassOffset;
 
     if (!in_aperture(adapter, m->SegmentId, m->OffsetInPages, m->NumberOfPages) || !m->pMdl ||
         m->MdlOffset > m->pMdl->PageCount || all > m->pMdl->PageCount - m->MdlOffset)
         return STATUS_INVALID_PARAMETER;
+    // Of the whole of it, as the list of runs is found by.
+    if (allocation)
+        allocation->pages = m->MdlOffset == 0 && all * PAGE_SIZE == allocation->bytes ? m->pMdl : NULL;
     while (done < all && w->room >= FERRY_PACKET_MAP_APERTURE_SIZE + 8) {
         uint32_t count = (uint32_t)least(all - done, (w->room - FERRY_PACKET_MAP_APERTURE_SIZE) / 8);
 
@@ -197,8 +201,12 @@ static NTSTATUS build_map(const struct kmd_adapter *adapter, struct writer *w, D
 static NTSTATUS build_unmap(const struct kmd_adapter *adapter, struct writer *w,
                             const DXGK_BUILDPAGINGBUFFER_UNMAPAPERTURESEGMENT *u)
 {
+    struct kmd_allocation *allocation = u->hAllocation;
+
     if (!in_aperture(adapter, u->SegmentId, u->OffsetInPages, u->NumberOfPages))
         return STATUS_INVALID_PARAMETER;
+    if (allocation)
+        allocation->pages = NULL;
     if (!u->NumberOfPages)
         return STATUS_SUCCESS;
     if (w->room < FERRY_PACKET_UNMAP_APERTURE_SIZE)
@@ -247,6 +255,7 @@ static NTSTATUS build_virtual(struct kmd_adapter *adapter, struct writer *w, DXG
     case DXGK_OPERATION_VIRTUAL_FILL: return kmd_build_virtual_fill(w, a);
     case DXGK_OPERATION_UPDATE_PAGE_TABLE: return kmd_build_update(adapter, w, a);
     case DXGK_OPERATION_FLUSH_TLB: return kmd_build_flush(w, a);
+    case DXGK_OPERATION_NOTIFY_ALLOC: return kmd_build_notice(w, a);
     case DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES: return kmd_build_copy_entries(adapter, w, a);
     default: return STATUS_NOT_SUPPORTED;
     }

@@ -17,7 +17,8 @@ static void caps(const struct kmd_adapter *adapter, DXGK_DRIVERCAPS *out)
     out->ApertureSegmentCommitLimit = (SIZE_T)adapter->info.aperture_pages * PAGE_SIZE;
     out->MemoryManagementCaps.PagingNode = KMD_PAGING_RING;
     out->NbAsymetricProcessingNodes = KMD_RINGS;
-    out->WDDMVersion = DXGKDDI_WDDMv3_0;
+    // With addresses of the paging process there are notices before evictions.
+    out->WDDMVersion = adapter->model == 2 ? DXGKDDI_WDDMv3_2 : DXGKDDI_WDDMv3_0;
     if (adapter->model == 2)
         out->MemoryManagementCaps.Value |=
             DXGK_VIDMMCAPS_VIRTUAL_ADDRESSING_SUPPORTED | DXGK_VIDMMCAPS_GPU_MMU_SUPPORTED;

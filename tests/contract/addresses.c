@@ -39,6 +39,7 @@ static const struct {
     {"only_what_faults_alone_is_lost", AGAIN, NULL},
     {"R219_a_faulting_page_in_is_reported", AGAIN, NULL},
     {"a_job_behind_a_page_in_that_faults_does_not_run", AGAIN, NULL},
+    {"R182_notify_alloc_is_refused_by_version_and_by_name", "it is there with addresses: contract_notice", NULL},
     {"what_was_kept_back_goes_out_as_soon_as_who_kept_it_back",
      "a page-out's buffer is over before another takes its place: its addresses are forgotten in that one", NULL},
 };
@@ -132,9 +133,9 @@ struct machine *__wrap_machine_open(const struct machine_options *options)
 int __wrap_ferry_vidmm_start(const struct ferry_vidmm_options *options, struct ferry_vidmm **manager)
 {
     struct ferry_vidmm_options wanted;
+    memset(mappings, 0, sizeof(mappings)); // those of the manager before, which may have been at the same place
     if (!options || content_bytes == 0)
         return __real_ferry_vidmm_start(options, manager);
-    memset(mappings, 0, sizeof(mappings));
     wanted = *options;
     if (wanted.memory_limit_bytes == 0 || wanted.memory_limit_bytes > content_bytes)
         wanted.memory_limit_bytes = content_bytes;

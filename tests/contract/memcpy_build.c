@@ -107,6 +107,8 @@ static NTSTATUS build_map(struct machine *machine, DXGKARG_BUILDPAGINGBUFFER *ar
 {
     const DXGK_BUILDPAGINGBUFFER_MAPAPERTURESEGMENT *m = &argument->MapApertureSegment;
     const struct mini_allocation *allocation = m->hAllocation;
+    if (m->hAllocation)
+        ((struct mini_allocation *)m->hAllocation)->pages = m->pMdl;
     if (in_use(machine, allocation, APERTURE_BASE + m->OffsetInPages * PAGE_SIZE, false))
         mini_error(machine, "MAP_APERTURE while a job uses the range (R70)");
     if (m->SegmentId != machine_aperture_segment ||
@@ -168,7 +170,9 @@ static NTSTATUS build_small(struct machine *machine, DXGKARG_BUILDPAGINGBUFFER *
             (struct packet){.kind = PACKET_WRITE, .to = (uint64_t)argument->WritePhysical.PhysicalAddress.QuadPart};
         break;
     case DXGK_OPERATION_UNMAP_APERTURE_SEGMENT: {
-        const struct mini_allocation *allocation = argument->UnmapApertureSegment.hAllocation;
+        struct mini_allocation *allocation = argument->UnmapApertureSegment.hAllocation;
+        if (allocation)
+            allocation->pages = NULL;
         uint64_t place = APERTURE_BASE + argument->UnmapApertureSegment.OffsetInPages * PAGE_SIZE;
         if (in_use(machine, allocation, place, false))
             mini_error(machine, "UNMAP_APERTURE while a job uses the range (R78)");

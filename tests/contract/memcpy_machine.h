@@ -17,6 +17,8 @@ struct mini_allocation {
     unsigned job_references;    // queued user buffers that name it
     unsigned paging_references; // queued paging buffers that name it
     bool destroyed;
+    bool compressed;
+    const MDL *pages;           // in the aperture, NULL = it is not there
     bool notify, told_resident; // NOTIFY_RESIDENCY: asked for; the last one said so
 };
 

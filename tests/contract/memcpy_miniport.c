@@ -123,6 +123,7 @@ static NTSTATUS reset_engine(HANDLE adapter, DXGKARG_RESETENGINE *argument)
             continue;
         }
         *link = work->next;
+        machine->space = work->process;
         if (machine->knobs.late_abort)
             mini_execute(machine, work);
         machine->knobs.late_abort = false;
@@ -242,6 +243,7 @@ static NTSTATUS create_allocation(HANDLE adapter, DXGKARG_CREATEALLOCATION *argu
     info->Size = machine->knobs.zero_size ? 0 : (wanted.Bytes + PAGE_SIZE - 1) / PAGE_SIZE * PAGE_SIZE;
     info->Flags = wanted.Flags;
     allocation->notify = (wanted.Flags & DXGK_ALLOC_FLAG_EXPLICIT_RESIDENCY_NOTIFICATION) != 0;
+    allocation->compressed = wanted.Compressed != 0;
     info->Flags2.Value = wanted.Flags2;
     info->SupportedWriteSegmentSet = wanted.Aperture ? 4 : machine->options.hidden_bytes ? 3 : 1;
     if (machine->knobs.segment_set)

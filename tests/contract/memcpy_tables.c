@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ferry/runs.h"
 #include "memcpy_machine.h"
 
 #define LEVELS  4u
@@ -194,11 +195,53 @@ static NTSTATUS build_copy_entries(struct machine *machine, DXGKARG_BUILDPAGINGB
     return STATUS_SUCCESS;
 }
 
+// MultipassOffset counts runs, and one more for the list's end.
+static NTSTATUS build_notice(struct machine *machine, DXGKARG_BUILDPAGINGBUFFER *argument)
+{
+    const DXGK_BUILDPAGINGBUFFER_NOTIFYALLOC *n = &argument->NotifyAllocation;
+    const struct mini_allocation *allocation = n->hAllocation;
+    if (n->Flags.Value != 1 || n->hKmdProcessHandle)
+        mini_error(machine, "a NOTIFY_ALLOC that is not of an eviction (R182, R188)");
+    if (allocation->job_references || allocation->paging_references)
+        mini_error(machine, "a NOTIFY_ALLOC while there is work on the allocation");
+    if (!allocation->pages) {
+        mini_error(machine, "a NOTIFY_ALLOC of what is in no aperture (R193)");
+        return STATUS_SUCCESS;
+    }
+    uint64_t bytes = allocation->pages->ByteCount, content = bytes - PAGE_SIZE, end = n->OffsetInBytes + n->SizeInBytes;
+    const struct ferry_run_list *list = (const void *)((const uint8_t *)allocation->pages->MappedSystemVa + content);
+    if (!allocation->compressed || list->magic != FERRY_RUNS_MAGIC)
+        return STATUS_SUCCESS;
+    UINT count = 0;
+    for (; count < list->count && count < FERRY_RUNS_MOST; count++) {
+        uint64_t from = list->runs[count].first_block * UINT64_C(256),
+                 to = from + list->runs[count].blocks * UINT64_C(256);
+        if (from >= to || to > content)
+            break;
+    }
+    for (; argument->MultipassOffset <= count; argument->MultipassOffset++) {
+        bool is_last = argument->MultipassOffset == count;
+        const struct ferry_run *run = &list->runs[argument->MultipassOffset];
+        uint64_t from = is_last ? content : run->first_block * UINT64_C(256),
+                 to = is_last ? content + 8 : from + run->blocks * UINT64_C(256);
+        from = from < n->OffsetInBytes ? n->OffsetInBytes : from;
+        to = to > end ? end : to;
+        struct packet packet = {.kind = PACKET_ENTRIES,
+                                .to = n->GpuVirtualAddressAtOffset + from - n->OffsetInBytes,
+                                .size = to - from,
+                                .pattern = is_last ? 0 : run->pattern};
+        NTSTATUS status = from < to ? build_by_address(machine, argument, packet) : STATUS_SUCCESS;
+        if (status != STATUS_SUCCESS)
+            return status;
+    }
+    return STATUS_SUCCESS;
+}
+
 bool mini_is_virtual(DXGK_BUILDPAGINGBUFFER_OPERATION operation)
 {
     return operation == DXGK_OPERATION_UPDATE_PAGE_TABLE || operation == DXGK_OPERATION_FLUSH_TLB ||
            operation == DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES || operation == DXGK_OPERATION_VIRTUAL_TRANSFER ||
-           operation == DXGK_OPERATION_VIRTUAL_FILL;
+           operation == DXGK_OPERATION_VIRTUAL_FILL || operation == DXGK_OPERATION_NOTIFY_ALLOC;
 }
 
 NTSTATUS mini_build_virtual(struct machine *machine, DXGKARG_BUILDPAGINGBUFFER *argument)
@@ -208,6 +251,7 @@ NTSTATUS mini_build_virtual(struct machine *machine, DXGKARG_BUILDPAGINGBUFFER *
     switch (argument->Operation) {
     case DXGK_OPERATION_UPDATE_PAGE_TABLE: return build_update(machine, argument);
     case DXGK_OPERATION_FLUSH_TLB: return build_flush(machine, argument);
+    case DXGK_OPERATION_NOTIFY_ALLOC: return build_notice(machine, argument);
     case DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES: return build_copy_entries(machine, argument);
     case DXGK_OPERATION_VIRTUAL_TRANSFER:
         return build_by_address(machine, argument,

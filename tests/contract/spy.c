@@ -192,6 +192,25 @@ static NTSTATUS spy_submit(HANDLE adapter, const DXGKARG_SUBMITCOMMAND *argument
     return entry.status;
 }
 
+UINT spy_window_megabytes;
+
+static NTSTATUS spy_query(HANDLE adapter, const DXGKARG_QUERYADAPTERINFO *argument)
+{
+    if (argument->Type != DXGKQAITYPE_PAGINGPROCESSGPUVASIZE)
+        return spy.under->DxgkDdiQueryAdapterInfo(adapter, argument);
+    spy.window_queries++;
+    spy.window_input = argument->InputDataSize;
+    spy.window_output = argument->OutputDataSize;
+    spy.window_index = *(const UINT *)argument->pInputData;
+    if (spy_window_megabytes == 0) {
+        NTSTATUS status = spy.under->DxgkDdiQueryAdapterInfo(adapter, argument);
+        spy.window_refused = status != STATUS_SUCCESS;
+        return status;
+    }
+    *(UINT *)argument->pOutputData = spy_window_megabytes;
+    return STATUS_SUCCESS;
+}
+
 static bool spy_interrupt(HANDLE adapter, ULONG message)
 {
     spy.in_routine++;
@@ -214,6 +233,7 @@ const DRIVER_INITIALIZATION_DATA *spy_start(const DRIVER_INITIALIZATION_DATA *un
     spy.under = under;
     spy.table = *under;
     spy.table.DxgkDdiBuildPagingBuffer = spy_build_paging_buffer;
+    spy.table.DxgkDdiQueryAdapterInfo = spy_query;
     spy.table.DxgkDdiInterruptRoutine = spy_interrupt;
     spy.table.DxgkDdiDpcRoutine = spy_dpc;
     spy.table.DxgkDdiPatch = spy_patch;

@@ -53,10 +53,15 @@ struct spy {
     void (*in_build)(void *context);
     void *in_build_context;
     const DXGKARG_BUILDPAGINGBUFFER *building; // what that call is for
+    // PAGINGPROCESSGPUVASIZE: how often it was asked, with which index; and what is answered in the miniport's place.
+    unsigned window_queries;
+    UINT window_index, window_input, window_output;
+    bool window_refused;
 };
 
 /// The one spy of the test program; start() puts it in front of a table and forgets everything.
 extern struct spy spy;
+extern UINT spy_window_megabytes; // 0 = the miniport's own answer; outlives start()
 const DRIVER_INITIALIZATION_DATA *spy_start(const DRIVER_INITIALIZATION_DATA *under);
 /// Forget entries and transfers, not the checker's state.
 void spy_clear(void);

@@ -291,6 +291,9 @@ struct ferry_allocation_options {
     bool primary;
     void *existing;          // ExistingSysMem: page-aligned memory of the caller's that outlives the allocation.
     uint32_t renaming_limit; // Instances that locks with DISCARD may make of it, this one included; 0 = any number.
+    // In the aperture, and written by the GPU without what is one pattern over and over: struct ferry_run_list in its
+    // last page says where (ferry/runs.h). Out of the aperture all content is there. Driver model 2.
+    bool compressed;
 };
 #define FERRY_FLAG_CPU_VISIBLE      0x00000001u
 #define FERRY_FLAG_PERMANENT_SYSMEM 0x00000002u

@@ -34,6 +34,7 @@ static void tear_down(struct ferry_vidmm *manager, bool started)
     ferry_vm_aperture_stop(&manager->memory);
     ferry_vm_room_stop(&manager->policy);
     ferry_vm_budgets_stop(&manager->policy);
+    ferry_vm_notice_end(&manager->memory);
     ferry_vm_segments_destroy(&manager->memory);
     ferry_vm_handles_destroy(&manager->core.handles);
     pthread_cond_destroy(&manager->next);

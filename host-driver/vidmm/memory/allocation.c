@@ -65,7 +65,9 @@ static int check_info(struct ferry_vm_memory *memory, const struct ferry_vidmm_a
     *broken_rule = ferry_flags_rejected(info->Flags, info->Flags2.Value, &context);
     if (*broken_rule != 0)
         return FERRY_ERROR_FLAGS;
-    if (ferry_flags_unsupported(info->Flags, info->Flags2.Value))
+    // Notices before evictions name addresses of the paging process.
+    UINT notices = memory->table_segment != 0 ? DXGK_ALLOC_FLAG2_NOTIFY_EVICTION : 0;
+    if (ferry_flags_unsupported(info->Flags, info->Flags2.Value & ~notices))
         return FERRY_ERROR_UNSUPPORTED;
     bool existing = (info->Flags & (DXGK_ALLOC_FLAG_EXISTING_SYSMEM | DXGK_ALLOC_FLAG_EXISTING_KERNEL_SYSMEM)) != 0;
     return options->existing && !existing ? FERRY_ERROR_ARGUMENT : FERRY_OK;
@@ -94,6 +96,7 @@ static int set_up(struct ferry_vm_memory *memory, struct ferry_vm_allocation *al
     allocation->pinned = ferry_flags_pinned(info->Flags);
     allocation->keeps_content = allocation->pinned || options->primary || options->shared;
     allocation->shared = options->shared;
+    allocation->notice = (info->Flags2.Value & DXGK_ALLOC_FLAG2_NOTIFY_EVICTION) != 0;
     allocation->renaming_limit = info->MaximumRenamingListLength;
     for (unsigned i = memory->segment_count; i-- > 0;)
         if ((info->EvictionSegmentSet & 1u << i) != 0)
@@ -140,6 +143,10 @@ int ferry_vm_allocation_new(struct ferry_vm_memory *memory, struct ferry_vm_devi
         result = allocation ? set_up(memory, allocation, options, &info) : FERRY_ERROR_NO_HOST_MEMORY;
     }
     if (result == FERRY_OK) {
+        allocation->device = allocation->subject.device = device;
+        result = ferry_vm_notice_begin(memory, allocation);
+    }
+    if (result == FERRY_OK) {
         allocation->subject.handle = ferry_vm_handle_new(&memory->core->handles, FERRY_VM_ALLOCATION, allocation);
         if (allocation->subject.handle == 0)
             result = FERRY_ERROR_NO_HOST_MEMORY;
@@ -151,7 +158,6 @@ int ferry_vm_allocation_new(struct ferry_vm_memory *memory, struct ferry_vm_devi
         tell_destroyed(memory, info.hAllocation);
         return result;
     }
-    allocation->device = allocation->subject.device = device;
     allocation->use.sort = device->process->sort & 7;
     ferry_vm_list_add(&device->allocations, &allocation->link);
     ferry_vm_list_init(&allocation->missing);

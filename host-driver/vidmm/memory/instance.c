@@ -110,7 +110,8 @@ size_t ferry_vm_remove_most(struct ferry_vm_memory *memory, const struct ferry_v
     // Out of an aperture: an operation that orders, and the unmapping.
     const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
     size_t places = segment && segment->aperture ? 2 : 2 * ferry_vm_pieces(memory, allocation->pages) + 2;
-    return places + ferry_vm_notifies(allocation) + ferry_vm_virtual_most(allocation);
+    return places + ferry_vm_notifies(allocation) + ferry_vm_virtual_most(allocation) +
+           ferry_vm_notice_most(memory, allocation);
 }
 
 int ferry_vm_remove(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, bool drop)
@@ -140,6 +141,7 @@ void ferry_vm_take_out(struct ferry_vm_memory *memory, struct ferry_vm_allocatio
     ferry_vm_virtual_hide(memory, allocation);
     ferry_vm_notify(memory, allocation, false, 0);
     if (segment->aperture) {
+        ferry_vm_notice(memory, allocation);
         ferry_vm_unmap(memory, allocation);
     } else if (bring_back) {
         ferry_vm_transfer_out(memory, allocation);

@@ -65,6 +65,7 @@ struct ferry_vm_allocation {
     uint8_t picked : 1;           // by a plan: it may leave together with the others that are picked
     uint8_t keeps_content : 1;    // Discard is ignored
     uint8_t shared : 1;           // other devices of its program may lock it
+    uint8_t notice : 1;           // NOTIFY_ALLOC goes before each eviction from an aperture
     uint8_t eviction_segment : 4; // aperture through which it is evicted, 0 = straight to system pages
 };
 static_assert(sizeof(struct ferry_vm_allocation) + sizeof(struct ferry_vm_block) <= 384, "bookkeeping an allocation");
@@ -90,7 +91,10 @@ struct ferry_vm_segment {
     struct ferry_vm_victims victims;
 };
 
-// The GPU virtual addresses of a program (virtual.c).
+// What becomes of a table: its first entries, entries that lead somewhere from now on, or no longer.
+enum ferry_vm_change { FERRY_VM_BEGIN, FERRY_VM_SHOW, FERRY_VM_HIDE };
+
+// The GPU virtual addresses of a program, or of the manager's own paging process (virtual.c).
 struct ferry_vm_virtual {
     struct ferry_vm_address_space addresses;
     struct ferry_vm_subject subject; // of the operations on its tables, which keep their order by it
@@ -105,6 +109,8 @@ struct ferry_vm_memory {
     uint64_t memory_bytes, aperture_bytes; // what all segments of the kind hold
     struct ferry_vm_table_pool tables;     // behind the end of its segment
     uint32_t table_segment;                // id, 0 = no GPU virtual addresses
+    struct ferry_vm_virtual paging;        // the paging process's; its miniport handle NULL = not made yet
+    struct ferry_vm_range *window;         // its addresses, which content is mapped at piece by piece
     MDL *dummy_page;
     struct ferry_vm_block *scratch_block; // one aperture page for WRITE_PHYSICAL
     unsigned scratch_segment;             // index + 1, 0 = none
@@ -161,6 +167,21 @@ int ferry_vm_virtual_unmap(struct ferry_vm_memory *memory, struct ferry_vm_range
 int ferry_vm_virtual_unmap_all(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
 /// Without a word to the GPU, which is told nothing any more.
 void ferry_vm_virtual_drop(struct ferry_vm_allocation *allocation);
+// Operations on the tables of a space, on behalf of this allocation; room for them is reserved.
+/// It is what the next operation of the space is about. waits: for the allocation's jobs.
+void ferry_vm_virtual_subject(struct ferry_vm_virtual *space, struct ferry_vm_allocation *allocation, bool waits);
+void ferry_vm_virtual_write(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space,
+                            struct ferry_vm_allocation *allocation, const struct ferry_vm_piece *piece, DXGK_PTE entry,
+                            struct ferry_vm_span reads, enum ferry_vm_change change);
+/// end 0: the whole space, whose root the device learns by it.
+void ferry_vm_virtual_flush(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space,
+                            struct ferry_vm_allocation *allocation, uint64_t first, uint64_t end,
+                            struct ferry_vm_span reads, bool waits);
+/// The tables that came about with a mapping (ferry_vm_address_fresh).
+void ferry_vm_virtual_begin_tables(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space,
+                                   struct ferry_vm_allocation *allocation);
+/// Operations that they take at most, and that as many take which such a mapping leaves.
+size_t ferry_vm_virtual_tables_most(uint64_t pages);
 
 // ---- operations.c ----
 // What is queued here waits for nobody. Room in the pager's line must have been reserved, except for a move.
@@ -195,6 +216,15 @@ void ferry_vm_unmap(struct ferry_vm_memory *memory, struct ferry_vm_allocation *
 void ferry_vm_dummy_inspect(struct ferry_vm_memory *memory);
 /// GPU writes through the aperture become visible to the CPU (R58, R62).
 void ferry_vm_aperture_order(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, bool cpu_reads);
+
+// ---- notice.c ----
+/// The paging process's addresses, where there are none yet, for an allocation that asks for notices. Errors:
+/// NO_VIDEO_MEMORY (no more tables), NO_HOST_MEMORY; nothing has changed then.
+int ferry_vm_notice_begin(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+void ferry_vm_notice_end(struct ferry_vm_memory *memory);
+/// Before it leaves its aperture (R186 to R192): mapped at the paging process's addresses piece by piece, and told.
+void ferry_vm_notice(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+size_t ferry_vm_notice_most(const struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation);
 
 // ---- instance.c ----
 /// Queue its content into the block that the allocation has just got. Prepared before: operations, and for an aperture

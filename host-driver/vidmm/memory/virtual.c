@@ -64,25 +64,27 @@ static struct ferry_vm_virtual *space_of(const struct ferry_vm_allocation *alloc
     return allocation->device->process->space;
 }
 
-static void queue(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
-                  const DXGKARG_BUILDPAGINGBUFFER *argument, DXGK_PTE entry, struct ferry_vm_span reads, bool waits)
+void ferry_vm_virtual_subject(struct ferry_vm_virtual *space, struct ferry_vm_allocation *allocation, bool waits)
 {
-    struct ferry_vm_virtual *space = space_of(allocation);
     space->subject.handle = allocation->subject.handle;
     space->subject.instance = allocation->subject.instance;
     space->subject.device = allocation->device;
     memset(space->subject.last_fence, 0, sizeof(space->subject.last_fence));
     if (waits)
         memcpy(space->subject.last_fence, allocation->subject.last_fence, sizeof(space->subject.last_fence));
+}
+
+static void queue(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space,
+                  struct ferry_vm_allocation *allocation, const DXGKARG_BUILDPAGINGBUFFER *argument, DXGK_PTE entry,
+                  struct ferry_vm_span reads, bool waits)
+{
+    ferry_vm_virtual_subject(space, allocation, waits);
     ferry_vm_queue_table_operation(memory->sched, argument, &space->subject, entry, reads);
 }
 
-// What becomes of a table: its first entries, entries that lead somewhere from now on, or no longer.
-enum change { BEGIN, SHOW, HIDE };
-
-static void write_entries(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
-                          const struct ferry_vm_piece *piece, DXGK_PTE entry, struct ferry_vm_span reads,
-                          enum change change)
+void ferry_vm_virtual_write(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space,
+                            struct ferry_vm_allocation *allocation, const struct ferry_vm_piece *piece, DXGK_PTE entry,
+                            struct ferry_vm_span reads, enum ferry_vm_change change)
 {
     DXGKARG_BUILDPAGINGBUFFER argument = {.Operation = DXGK_OPERATION_UPDATE_PAGE_TABLE};
     DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *u = &argument.UpdatePageTable;
@@ -93,12 +95,12 @@ static void write_entries(struct ferry_vm_memory *memory, struct ferry_vm_alloca
     u->StartIndex = piece->index;
     u->NumPageTableEntries = piece->count;
     u->Flags.Repeat = !entry.Valid;
-    u->Flags.InitialUpdate = change == BEGIN;
+    u->Flags.InitialUpdate = change == FERRY_VM_BEGIN;
     u->Flags.Use64KBPages = piece->group;
-    u->hProcess = space_of(allocation)->miniport;
+    u->hProcess = space->miniport;
     u->UpdateMode = DXGK_PAGETABLEUPDATE_GPU_PHYSICAL;
     u->FirstPteVirtualAddress = piece->first * PAGE_SIZE;
-    queue(memory, allocation, &argument, entry, reads, change == HIDE);
+    queue(memory, space, allocation, &argument, entry, reads, change == FERRY_VM_HIDE);
 }
 
 static DXGK_PTE table_pte(const struct ferry_vm_memory *memory, const struct ferry_vm_table *table)
@@ -107,17 +109,17 @@ static DXGK_PTE table_pte(const struct ferry_vm_memory *memory, const struct fer
 }
 
 // end 0: the whole space, whose root the device learns by it.
-static void flush(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint64_t first, uint64_t end,
-                  struct ferry_vm_span reads, bool waits)
+void ferry_vm_virtual_flush(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space,
+                            struct ferry_vm_allocation *allocation, uint64_t first, uint64_t end,
+                            struct ferry_vm_span reads, bool waits)
 {
-    struct ferry_vm_virtual *space = space_of(allocation);
     DXGKARG_BUILDPAGINGBUFFER argument = {.Operation = DXGK_OPERATION_FLUSH_TLB};
     argument.FlushTlb.RootPageTableAddress.SegmentId = memory->table_segment;
     argument.FlushTlb.RootPageTableAddress.SegmentOffset = space->addresses.root->page * PAGE_SIZE;
     argument.FlushTlb.hProcess = space->miniport;
     argument.FlushTlb.StartVirtualAddress = first * PAGE_SIZE;
     argument.FlushTlb.EndVirtualAddress = end * PAGE_SIZE;
-    queue(memory, allocation, &argument, nothing, reads, waits);
+    queue(memory, space, allocation, &argument, nothing, reads, waits);
 }
 
 // The entry of the table above that leads to it.
@@ -129,18 +131,18 @@ static struct ferry_vm_piece entry_above(const struct ferry_vm_table *table)
                                    .count = 1};
 }
 
-static void begin_tables(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
+void ferry_vm_virtual_begin_tables(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space,
+                                   struct ferry_vm_allocation *allocation)
 {
-    struct ferry_vm_virtual *space = space_of(allocation);
     const struct ferry_vm_span none = {0};
     for (struct ferry_vm_table *table; (table = ferry_vm_address_fresh(&space->addresses));) {
         struct ferry_vm_piece all = {.table = table, .first = table->first, .count = FERRY_VM_TABLE_ENTRIES};
-        write_entries(memory, allocation, &all, nothing, none, BEGIN);
+        ferry_vm_virtual_write(memory, space, allocation, &all, nothing, none, FERRY_VM_BEGIN);
         if (table->parent) {
             all = entry_above(table);
-            write_entries(memory, allocation, &all, table_pte(memory, table), none, SHOW);
+            ferry_vm_virtual_write(memory, space, allocation, &all, table_pte(memory, table), none, FERRY_VM_SHOW);
         } else {
-            flush(memory, allocation, 0, 0, none, false);
+            ferry_vm_virtual_flush(memory, space, allocation, 0, 0, none, false);
         }
     }
 }
@@ -174,11 +176,11 @@ static void show_range(struct ferry_vm_memory *memory, struct ferry_vm_allocatio
                           .LargePage = piece.table->level != 0,
                           .PageAddress = place + at};
         large |= piece.table->level != 0;
-        write_entries(memory, allocation, &piece, entry, reads, SHOW);
+        ferry_vm_virtual_write(memory, space_of(allocation), allocation, &piece, entry, reads, FERRY_VM_SHOW);
     }
     // The table that stood in a large page's place was valid.
     if (large)
-        flush(memory, allocation, range->first, end, reads, false);
+        ferry_vm_virtual_flush(memory, space_of(allocation), allocation, range->first, end, reads, false);
     // For jobs that name it. Its content may come and go meanwhile, so this is not the newest that is to be waited for
     // by whoever wants that.
     allocation->shown = memory->sched->queued;
@@ -197,9 +199,9 @@ static void hide_range(struct ferry_vm_memory *memory, struct ferry_vm_allocatio
         // Of a large page the table stands in its place again, in which nothing is valid.
         bool large = piece.table->level != 0;
         DXGK_PTE entry = large ? table_pte(memory, ferry_vm_address_table(addresses, at, 0)) : nothing;
-        write_entries(memory, allocation, &piece, entry, reads, HIDE);
+        ferry_vm_virtual_write(memory, space_of(allocation), allocation, &piece, entry, reads, FERRY_VM_HIDE);
     }
-    flush(memory, allocation, range->first, end, reads, true);
+    ferry_vm_virtual_flush(memory, space_of(allocation), allocation, range->first, end, reads, true);
     // Later jobs do not find it there any more.
     allocation->shown = memory->sched->queued;
 }
@@ -239,6 +241,11 @@ static size_t tables_most(uint64_t pages)
     return (size_t)(pages / FERRY_VM_TABLE_ENTRIES + pages / FERRY_VM_TABLE_ENTRIES / FERRY_VM_TABLE_ENTRIES + 8);
 }
 
+size_t ferry_vm_virtual_tables_most(uint64_t pages)
+{
+    return 2 * tables_most(pages);
+}
+
 int ferry_vm_virtual_map(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
                          const struct ferry_vm_where *where, uint64_t offset, uint64_t pages, bool read_only,
                          uint64_t *first, uint64_t *table_bytes)
@@ -253,7 +260,7 @@ int ferry_vm_virtual_map(struct ferry_vm_memory *memory, struct ferry_vm_allocat
         return FERRY_ERROR_BUSY;
     if (offset > allocation->pages || pages > allocation->pages - offset)
         return FERRY_ERROR_RANGE;
-    int result = ferry_vm_reserve(memory->sched, range_most(pages) + 2 * tables_most(pages));
+    int result = ferry_vm_reserve(memory->sched, range_most(pages) + ferry_vm_virtual_tables_most(pages));
     if (result == FERRY_OK)
         result =
             ferry_vm_address_map(&space->addresses, where, pages, allocation, offset, read_only, &range, table_bytes);
@@ -261,7 +268,7 @@ int ferry_vm_virtual_map(struct ferry_vm_memory *memory, struct ferry_vm_allocat
         return result;
     range->of_owner = allocation->mappings;
     allocation->mappings = range;
-    begin_tables(memory, allocation);
+    ferry_vm_virtual_begin_tables(memory, space_of(allocation), allocation);
     if (in_memory(memory, allocation))
         show_range(memory, allocation, range, allocation->block->first);
     *first = range->first;
@@ -285,8 +292,9 @@ static void end_tables(struct ferry_vm_memory *memory, struct ferry_vm_allocatio
         struct ferry_vm_piece above = entry_above(table);
         struct ferry_vm_span reads = span_of(memory, memory->table_segment, table->page, 1);
         uint64_t under = UINT64_C(1) << (9 * (table->level + 1));
-        write_entries(memory, allocation, &above, nothing, reads, SHOW);
-        flush(memory, allocation, table->first, table->first + under, reads, false);
+        ferry_vm_virtual_write(memory, space_of(allocation), allocation, &above, nothing, reads, FERRY_VM_SHOW);
+        ferry_vm_virtual_flush(memory, space_of(allocation), allocation, table->first, table->first + under, reads,
+                               false);
         ferry_vm_table_free(addresses, table);
     }
 }
@@ -295,7 +303,7 @@ int ferry_vm_virtual_unmap(struct ferry_vm_memory *memory, struct ferry_vm_range
 {
     struct ferry_vm_allocation *allocation = range->owner;
     uint64_t first = range->first, pages = range->pages;
-    int result = ferry_vm_reserve(memory->sched, range_most(pages) + 2 * tables_most(pages));
+    int result = ferry_vm_reserve(memory->sched, range_most(pages) + ferry_vm_virtual_tables_most(pages));
     if (result != FERRY_OK)
         return result;
     if (in_memory(memory, allocation))

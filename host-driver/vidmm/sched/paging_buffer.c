@@ -227,6 +227,8 @@ static void make_entries(struct ferry_vm_sched *sched, const struct ferry_vm_ope
     for (UINT i = 0; i < count; i++) {
         sched->entries[i] = operation->entry;
         sched->entries[i].PageAddress += (UINT64)i * step;
+        if (operation->pages)
+            sched->entries[i].PageAddress = operation->pages->Pfn[operation->first_page + i];
     }
     update->pPageTableEntries = sched->entries;
 }

@@ -178,6 +178,10 @@ static void spans(struct ferry_vm_operation *operation)
         operation->first_address = a->FlushTlb.StartVirtualAddress;
         operation->end_address = a->FlushTlb.EndVirtualAddress != 0 ? a->FlushTlb.EndVirtualAddress : UINT64_MAX;
         break;
+    case DXGK_OPERATION_NOTIFY_ALLOC:
+        operation->first_address = a->NotifyAllocation.GpuVirtualAddressAtOffset;
+        operation->end_address = operation->first_address + a->NotifyAllocation.SizeInBytes;
+        break;
     // Of the physical accesses only the moment counts, not what they touch: their allocation orders them.
     default: break;
     }
@@ -253,6 +257,20 @@ void ferry_vm_queue_table_operation(struct ferry_vm_sched *sched, const DXGKARG_
     struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, sched->queued);
     operation->entry = entry;
     operation->reads = reads;
+}
+
+void ferry_vm_lead_to_pages(struct ferry_vm_sched *sched, const MDL *pages, uint64_t first)
+{
+    struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, sched->queued);
+    operation->pages = pages;
+    operation->first_page = first;
+}
+
+void ferry_vm_queue_notice(struct ferry_vm_sched *sched, const DXGKARG_BUILDPAGINGBUFFER *argument,
+                           struct ferry_vm_subject *subject, struct ferry_vm_span reads)
+{
+    ferry_vm_queue_operation(sched, argument, subject, 0, FERRY_VM_WHEN_IDLE);
+    ferry_vm_operation_at(sched, sched->queued)->reads = reads;
 }
 
 uint64_t ferry_vm_release_later(struct ferry_vm_sched *sched, struct ferry_vm_subject *subject, MDL *mdl)

@@ -148,12 +148,14 @@ struct ferry_vm_operation {
     // For ferry_vm_behind_a_job: when that passed it over last, and the operation that kept it back; 0 = none did.
     uint64_t passed_in, kept_by;
     enum ferry_vm_operation_state state;
-    bool begun;     // some of it is built
-    bool told;      // of its begin
-    bool alone;     // in a buffer of its own: one that it shared has faulted
-    bool nothing;   // not for the miniport: only pages to give back
-    DXGK_PTE entry; // UPDATE_PAGE_TABLE: the first; those behind it lead to the pages behind
-    MDL *release;   // given back when it is done
+    bool begun;       // some of it is built
+    bool told;        // of its begin
+    bool alone;       // in a buffer of its own: one that it shared has faulted
+    bool nothing;     // not for the miniport: only pages to give back
+    DXGK_PTE entry;   // UPDATE_PAGE_TABLE: the first; those behind it lead to the pages behind
+    const MDL *pages; // the pages that they lead to instead, from this one on; NULL = as the first says
+    uint64_t first_page;
+    MDL *release; // given back when it is done
     DXGKARG_BUILDPAGINGBUFFER argument;
 };
 
@@ -238,6 +240,13 @@ void ferry_vm_queue_operation(struct ferry_vm_sched *sched, const DXGKARG_BUILDP
 /// `reads`, the place that the entries lead to, comes behind it.
 void ferry_vm_queue_table_operation(struct ferry_vm_sched *sched, const DXGKARG_BUILDPAGINGBUFFER *argument,
                                     struct ferry_vm_subject *subject, DXGK_PTE entry, struct ferry_vm_span reads);
+/// The operation that was queued last leads to pages of the host: those of the list from this one on. They are there
+/// until it is over.
+void ferry_vm_lead_to_pages(struct ferry_vm_sched *sched, const MDL *pages, uint64_t first);
+/// A NOTIFY_ALLOC: built once the subject's earlier work is done. What changes the entries of its addresses, or writes
+/// what it `reads`, is not built before it is over.
+void ferry_vm_queue_notice(struct ferry_vm_sched *sched, const DXGKARG_BUILDPAGINGBUFFER *argument,
+                           struct ferry_vm_subject *subject, struct ferry_vm_span reads);
 /// Give the pages back once the subject's operations that are queued have run; room for it is reserved. Returns the
 /// number under which they can be taken back; 0 when they are gone.
 uint64_t ferry_vm_release_later(struct ferry_vm_sched *sched, struct ferry_vm_subject *subject, MDL *mdl);
