@@ -15,9 +15,10 @@ fail() { echo "$action: $*" >&2; exit 1; }
 
 # What an uninstall has to know stands in this file: the folders that an install made, a line each, which are taken away when
 # they are empty, and no others (those of a package that is copied over a system are the packager's); and as libdir=/usr/lib64
-# where it put things, since an uninstall may be given another place, or none.
+# where it put things, since an uninstall may be given another place, or none. As datarootdir= it names the place of this file
+# itself: in a copy of the tree it speaks of another install, which has to stay.
 list=$datarootdir/pageferry/folders
-places="bindir libdir includedir man1dir man7dir"
+places="bindir libdir includedir man1dir man7dir datarootdir"
 made=
 
 # folder DIRECTORY: made where it is missing, with DESTDIR before it.
@@ -110,12 +111,18 @@ take_headers() { # INCLUDEDIR, with DESTDIR
 
 take_all() {
     known=
+    why="no $DESTDIR$list, which says where things were put"
     if [ -f "$DESTDIR$list" ]; then
         known=$(LC_ALL=C sort -r "$DESTDIR$list") # the inner folders first
-    else
-        echo "uninstall: no $DESTDIR$list, which says where things were put: looked in" \
-            "$bindir, $libdir, $includedir, $man1dir and $man7dir alone" >&2
+        why="$DESTDIR$list does not say where things were put"
+        if printf '%s\n' "$known" | grep -qxF "datarootdir=$datarootdir"; then
+            why=
+        elif printf '%s\n' "$known" | grep -q "^datarootdir="; then
+            known=
+            why="$DESTDIR$list is of an install that has it elsewhere, and that stays"
+        fi
     fi
+    [ -z "$why" ] || echo "uninstall: $why: looked in $bindir, $libdir, $includedir, $man1dir and $man7dir alone" >&2
     stands bindir | while IFS= read -r at; do rm -f "$DESTDIR$at/ferry"; done
     stands libdir | while IFS= read -r at; do take_library "$DESTDIR$at"; done
     stands includedir | while IFS= read -r at; do take_headers "$DESTDIR$at"; done
@@ -131,6 +138,12 @@ take_all() {
 action=$1
 for directory in "$prefix" "$exec_prefix" "$bindir" "$libdir" "$includedir" "$datarootdir" "$man1dir" "$man7dir"; do
     case $directory in /*) ;; *) fail "'$directory' does not begin with a slash; folders are given whole" ;; esac
+done
+# A comment, a quote, a variable and a line that goes on, in ferry.pc.
+for directory in "$prefix" "$exec_prefix" "$libdir" "$includedir"; do
+    case $action$directory in install*[\#\"]* | install*'${'* | install*\\)
+        fail "pkg-config cannot be told of '$directory': no #, no \", no \${ and no backslash at the end" ;;
+    esac
 done
 case $action in
     install) put_all ;;

@@ -323,6 +323,26 @@ def uninstalling_looks_where_the_installs_put_things(folder):
     assert Path(root, "usr/local/bin/ferry").exists() and Path(root, "usr/lib64/libferry.so").exists()
 
 
+def uninstalling_a_copy_leaves_what_it_was_copied_from(folder):
+    """The list in a copied tree names the places of the first one."""
+    first = Installed(folder, "/first")
+    copy = Path(first.root, "copy")
+    before = state(first)
+    shutil.copytree(first.at, copy, symlinks=True)
+    done = subprocess.run(["make", f"DESTDIR={first.root}", "PREFIX=/copy", "uninstall"], capture_output=True, text=True, check=False,
+                          env=ENVIRONMENT)
+    assert done.returncode == 0 and "is of an install that has it elsewhere" in done.stderr, done
+    assert state(first) == before, first.files()
+    assert not [path for path in copy.rglob("*") if not path.is_dir()], list(copy.rglob("*"))
+    # A list that says nothing of places, as it was once written.
+    kept = Path(first.at, "share/pageferry/folders")
+    kept.write_text("".join(line for line in kept.read_text().splitlines(True) if line.startswith("/")))
+    done = subprocess.run(["make", f"DESTDIR={first.root}", "PREFIX=/first", "uninstall"], capture_output=True, text=True, check=False,
+                          env=ENVIRONMENT)
+    assert done.returncode == 0 and "does not say where things were put" in done.stderr, done
+    assert not first.at.exists(), first.files()
+
+
 def the_loaders_cache_is_made_anew_by_root_for_the_running_system(folder):
     """With commands of our own in the place of `id` and `ldconfig`."""
     commands = Path(folder, "commands")
@@ -417,6 +437,21 @@ def places_are_given_whole(folder):
         assert not list(Path(folder).iterdir()), name
 
 
+def what_pkg_config_cannot_be_told_is_refused(folder):
+    for name in ("a\"b", "a\\"):
+        done = subprocess.run(["make", f"DESTDIR={folder}", f"PREFIX=/x/{name}", "install"], capture_output=True, text=True, check=False,
+                              env=ENVIRONMENT)
+        assert done.returncode != 0 and "pkg-config cannot be told of" in done.stderr, (name, done)
+        assert not list(Path(folder).iterdir()), name
+    for name in ("a#b", "a${b}c"):
+        places = dict.fromkeys("prefix exec_prefix bindir libdir includedir datarootdir man1dir man7dir".split(), f"/x/{name}")
+        others = {"DESTDIR": folder, "BUILD": folder, "version": VERSION, "libs_private": ""}
+        done = subprocess.run(["sh", "host-driver/package/install.sh", "install"], capture_output=True, text=True, check=False,
+                              env=ENVIRONMENT | places | others)
+        assert done.returncode != 0 and "pkg-config cannot be told of" in done.stderr, (name, done)
+        assert not list(Path(folder).iterdir()), name
+
+
 def what_is_not_built_is_built_first(folder):
     for name in ("tools.mk", "setup.mk"):
         shutil.copy2(f"build/{name}", folder)
@@ -448,12 +483,14 @@ CASES = [exactly_these_files_are_installed, folders_can_be_entered_whatever_the_
          a_verilated_runtime_beside_it_is_another_one, the_tool_runs_from_its_new_place, pkg_config_tells_of_other_places,
          installing_again_changes_nothing_and_uninstalling_leaves_what_is_not_ours,
          uninstalling_takes_the_folders_that_the_install_made_and_no_others,
-         uninstalling_looks_where_the_installs_put_things, the_loaders_cache_is_made_anew_by_root_for_the_running_system,
+         uninstalling_looks_where_the_installs_put_things, uninstalling_a_copy_leaves_what_it_was_copied_from,
+         the_loaders_cache_is_made_anew_by_root_for_the_running_system,
          another_release_keeps_its_links,
          an_older_release_has_its_links_back, what_was_a_link_is_replaced_not_written_through,
          what_depends_on_the_machine_can_stand_elsewhere, the_shared_library_is_bound_when_it_is_loaded,
          installing_writes_nothing_here,
-         places_are_given_whole, what_is_not_built_is_built_first, manual_pages_are_clean, the_tools_page_has_what_the_tool_has,
+         places_are_given_whole, what_pkg_config_cannot_be_told_is_refused,
+         what_is_not_built_is_built_first, manual_pages_are_clean, the_tools_page_has_what_the_tool_has,
          the_librarys_page_names_calls_that_are_there]
 
 
