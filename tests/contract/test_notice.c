@@ -265,6 +265,33 @@ static void R201_R202_R203_R204_R205_R206_R207_R208_R209_size_of_the_paging_spac
     }
 }
 
+// A table of 4 KiB for each 2 MB and three above them. Where the memory for tables is too small for the size that the
+// miniport wants, who asks for notices is refused, and nothing is kept of it.
+static void R210_a_larger_paging_space_costs_more_tables(void **state)
+{
+    (void)state;
+    static const UINT megabytes[] = {2, 4, 8};
+    for (unsigned i = 0; i < 3; i++) {
+        struct world *world = begin(0, true);
+        D3DKMT_HANDLE allocation = 0;
+        spy_clear();
+        spy_window_megabytes = 64;
+        assert_int_equal(try_create(world, 4, false, &allocation), FERRY_ERROR_NO_VIDEO_MEMORY);
+        assert_int_equal(allocation, 0);
+        assert_int_equal(spy_builds(DXGK_OPERATION_UPDATE_PAGE_TABLE), 0);
+        spy_window_megabytes = megabytes[i];
+        assert_int_equal(try_create(world, 4, false, &allocation), FERRY_OK);
+        world_require(world, allocation);
+        unsigned tables = 0;
+        for (size_t n = 0; n < spy_builds(DXGK_OPERATION_UPDATE_PAGE_TABLE); n++)
+            tables += spy_build(DXGK_OPERATION_UPDATE_PAGE_TABLE, n)->before.UpdatePageTable.Flags.InitialUpdate;
+        print_message("paging space of %u MB: %u bytes of tables\n", megabytes[i], tables * (unsigned)PAGE_SIZE);
+        assert_int_equal(tables, 3 + megabytes[i] / 2);
+        world_close(world);
+    }
+    spy_window_megabytes = 0;
+}
+
 // Where the entries of the window stand: as long as anybody looks, in the same page, whatever else wants room.
 static void R211_the_paging_spaces_tables_stay(void **state)
 {
@@ -388,6 +415,7 @@ int main(void)
         cmocka_unit_test(R185_R186_R187_R188_R189_R190_R191_R192_R212_steps_in_order_and_chunks_once),
         cmocka_unit_test(R193_what_leaves_video_memory_is_not_noticed),
         cmocka_unit_test(R201_R202_R203_R204_R205_R206_R207_R208_R209_size_of_the_paging_space),
+        cmocka_unit_test(R210_a_larger_paging_space_costs_more_tables),
         cmocka_unit_test(R211_the_paging_spaces_tables_stay),
         cmocka_unit_test(R194_faults_and_resets_cost_no_content_unseen),
         cmocka_unit_test(a_list_that_is_no_list_harms_nobody),
