@@ -34,7 +34,9 @@ static int no_measure(const char *field, char unit, const struct ferry_lab_trace
 {
     char range[160];
     sizes_that_do(traces, range);
-    const char *why = traces->jobs == 0 ? "no GPU job names an allocation" : "half of all frames name no allocation";
+    const char *why = traces->jobs == 0 ? "no GPU job names an allocation"
+                      : unit == 'F'     ? "no frame names an allocation"
+                                        : "half of all frames name no allocation";
     ferry_complain("--vram: %s has no %c to be a factor of, %s; %s makes sense here, in whole pages (K, M, G)", field,
                    unit, why, range);
     return FERRY_EXIT_USAGE;
@@ -210,12 +212,18 @@ static int make_sizes(struct ferry_policy_session *session, size_t count)
     return FERRY_EXIT_OK;
 }
 
-// A little less than a frame needs, or what at least makes sense.
-static const char *usual_size(const struct ferry_lab_traces *traces)
+// A little less than a frame needs, or what at least makes sense: the largest job may stand behind the last end of a
+// frame, in a recording that was cut off.
+static const char *usual_size(const struct ferry_lab_traces *traces, char text[24])
 {
     if (of_factor(0.95, 'W', traces) >= traces->largest_job)
         return "0.95W";
-    return of_factor(0.95, 'F', traces) >= traces->largest_job ? "0.95F" : "1.00F";
+    if (of_factor(0.95, 'F', traces) >= traces->largest_job)
+        return "0.95F";
+    if (of_factor(1, 'F', traces) >= traces->largest_job)
+        return "1.00F";
+    snprintf(text, 24, "%" PRIu64 "K", (traces->largest_job + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES / 1024);
+    return text;
 }
 
 // A size that is asked for twice, by whatever name, is played once.
@@ -236,7 +244,8 @@ int ferry_policy_sizes(struct ferry_policy_session *session)
 {
     const struct ferry_lab_traces *traces = &session->bench.traces;
     const char *list = session->report.options->sizes;
-    list = list ? list : usual_size(traces);
+    char usual[24];
+    list = list ? list : usual_size(traces, usual);
     int status = make_sizes(session, fields_of(list));
     for (size_t i = 0; i < session->report.size_count && status == FERRY_EXIT_OK; i++) {
         struct ferry_policy_size *size = &session->report.sizes[i];

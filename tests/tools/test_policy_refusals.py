@@ -213,6 +213,14 @@ def bad_input():
         expect(f"{name}_of_nothing", 2, why, trace, "--quiet", *(["--vram", factor] if factor else []))
     done = ferry(rare, "--quiet")
     check(done.returncode == 0 and "8.0 KiB (1.00F)" in done.stdout, "a_rare_job_has_a_usual_size", done)
+    # Cut off in the frame that names most, or in the first one that names anything.
+    cut = folder / "cut.memtrace"
+    for name, frames in (("largest", "d 1\n" + "f\n" * 5), ("only", "f\n")):
+        cut.write_text(f"a 1 {PAGE} buffer\na 2 {2 * PAGE - 1} buffer\n{frames}d 1 2\n")
+        done = ferry(cut, "--quiet")
+        check(done.returncode == 0 and "\n12.0 KiB of video memory" in done.stdout,
+              f"the_{name}_job_behind_the_last_frame_has_a_usual_size", done)
+    expect("largest_frame_of_nothing", 2, "0.8F has no F .*, no frame names an allocation", cut, "--quiet", "--vram", "0.8F")
     expect("points_of_a_sweep", 2, "--points", small, "--sweep", "--points", "1")
     expect("full_disk", 4, "cannot write /dev/full", small, "--sweep", "--quiet", "--svg", "/dev/full")
     done = ferry(small, "--sweep", "--quiet", "--no-advice")
