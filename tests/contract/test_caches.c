@@ -214,8 +214,9 @@ static void R61_the_scratch_page_is_no_room_for_allocations(void **state)
     world_close(world);
 }
 
-// Every way in and out, of every kind of allocation: no notification is ever built.
-static void R183_R184_without_a_flag_no_notification_is_sent(void **state)
+// Every way in and out, of every kind of allocation: no notification is ever built, and as no lock has an alternate
+// address, no special-lock transfer.
+static void R85_R86_R183_R184_without_a_flag_no_notification_is_sent(void **state)
 {
     (void)state;
     struct world *world = world_open_default();
@@ -266,7 +267,7 @@ int main(void)
         cmocka_unit_test(addresses_above_16_mib_of_an_allocation_are_patched_whole),
         cmocka_unit_test(R61_the_scratch_page_is_no_room_for_allocations),
         cmocka_unit_test(R149_compaction_leaves_a_pinned_block_alone),
-        cmocka_unit_test(R183_R184_without_a_flag_no_notification_is_sent),
+        cmocka_unit_test(R85_R86_R183_R184_without_a_flag_no_notification_is_sent),
     };
     return WORLD_RUN(tests);
 }
