@@ -74,7 +74,8 @@ static struct ferry_trace_object *newest(struct ferry_trace_reader *reader, uint
 static int find_living(struct ferry_trace_reader *reader, uint64_t id, struct ferry_trace_object **object)
 {
     *object = newest(reader, id);
-    if (!*object && reader->forgets && reader->made > reader->trace->object_count)
+    // Some number is given again, or is to be.
+    if (!*object && reader->forgets && (reader->number_count > 0 || reader->made > reader->trace->object_count))
         return ferry_trace_refuse(reader, "allocation %" PRIu64 " was never created, or was destroyed before", id);
     if (!*object)
         return ferry_trace_refuse(reader, "allocation %" PRIu64 " was never created", id);

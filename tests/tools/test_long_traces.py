@@ -225,6 +225,13 @@ def what_is_no_whole_trace():
         bad.write_text(text + line + "\n")
         done = run("policy", bad, *options, held="8K")
         check(done.returncode == 2 and re.search(f"{name}.memtrace, line {last}: {why}", done.stderr) and done.stdout == "", name, done)
+    for name, begin, why in (("gone", "a 1 9 buffer\nx 1\n", "was never created, or was destroyed before"),
+                             ("another_in_its_place", "a 1 9 buffer\nx 1\na 2 9 buffer\n", "was never created, or was destroyed before"),
+                             ("never", "a 2 9 buffer\n", "was never created")):
+        (folder / name).write_text(begin + "d 1\n")
+        done = run("policy", folder / name, "--quiet")
+        check(done.returncode == 2 and done.stderr == f"ferry: {folder / name}, line {begin.count(chr(10)) + 1}: allocation 1 {why}\n",
+              f"an_allocation_that_is_{name}", done)
     cut = folder / "cut.memtrace.gz"
     cut.write_bytes(subprocess.run(["gzip", "-c"], input=text.encode(), capture_output=True, check=True).stdout[:-20])
     done = run("policy", cut, *options, held="8K")
