@@ -51,9 +51,70 @@ static uint32_t length(void)
     }
 }
 
+// The range that a side of the rectangle takes, from its lowest byte on.
+static uint64_t rectangle_low(const uint32_t *words, bool destination, uint64_t *bytes)
+{
+    const uint32_t *of = &words[destination ? 10 : 8];
+    uint64_t first = words[destination ? 6 : 4] | (uint64_t)words[destination ? 7 : 5] << 32;
+    uint64_t width = words[2], rows = words[3], down;
+    int64_t pitch = (int32_t)of[0];
+    uint32_t swizzle = of[1] >> 18 & 3, small = of[1] >> 20 & 1;
+
+    if (swizzle != 0) {
+        uint32_t across = (128u << swizzle) >> 2 * small, rows_of_one = (512u >> swizzle) >> 2 * small;
+
+        rows = (rows + (of[1] >> 10 & 255)) / rows_of_one;
+        width = ((width + (of[1] & 1023) - 1) / across + 1) * across * rows_of_one;
+    }
+    down = rows * (uint64_t)(pitch < 0 ? -pitch : pitch);
+    *bytes = width + down;
+    return pitch < 0 ? first - down : first;
+}
+
+// Pitch and layout of a side; the address so that its range begins near `low`.
+static uint64_t rectangle_side(uint32_t words[2], uint64_t low, uint32_t width, uint32_t last_row, bool may_be_large)
+{
+    uint32_t swizzle = (uint32_t)draw(4), small = !may_be_large || draw(8) != 0, rows = last_row;
+    int64_t pitch = (int64_t)(width + draw(50));
+
+    words[1] = 0;
+    if (swizzle != 0) {
+        uint32_t across = (128u << swizzle) >> 2 * small, rows_of_one = (512u >> swizzle) >> 2 * small;
+        uint32_t tile = across * rows_of_one, x = (uint32_t)draw(across), y = (uint32_t)draw(rows_of_one);
+
+        words[1] = x | y << 10 | swizzle << 18 | small << 20;
+        pitch = (int64_t)((x + width - 1) / across + 1 + draw(2)) * tile;
+        rows = (last_row + y) / rows_of_one;
+        low &= ~(uint64_t)(tile - 1);
+    }
+    if (draw(3) == 0) {
+        low += rows * (uint64_t)pitch;
+        pitch = -pitch;
+    }
+    words[0] = (uint32_t)pitch;
+    return low;
+}
+
+static void rectangle(struct buffer *b, const struct side *side, uint32_t unordered, uint32_t from, uint32_t to)
+{
+    uint32_t width = 1 + (uint32_t)draw(draw(3) ? 70 : 400), last_row = (uint32_t)draw(draw(3) ? 6 : 40), words[4];
+    uint64_t source = place(side, from, 8192), destination = place(side, to, 8192);
+
+    source = rectangle_side(&words[0], source, width, last_row, from != 1);
+    destination = rectangle_side(&words[2], destination, width, last_row, to != 1);
+    put(b, FERRY_OPCODE_COPY_RECTANGLE | 12u << 16 | unordered);
+    put(b, from | to << 2);
+    put(b, width);
+    put(b, last_row);
+    put_wide(b, source);
+    put_wide(b, destination);
+    for (int i = 0; i < 4; i++)
+        put(b, words[i]);
+}
+
 static void packet(struct buffer *b, const struct side *side)
 {
-    uint32_t opcode = (uint32_t)draw(10), bytes = length();
+    uint32_t opcode = (uint32_t)draw(12), bytes = length();
     uint32_t from = (uint32_t)draw(3), to = (uint32_t)draw(3);
     // Only the first packet can be said to read nothing that another one writes.
     uint32_t unordered = b->first && !b->count && draw(2) ? FERRY_PACKET_HEADER_UNORDERED_MASK : 0;
@@ -144,6 +205,8 @@ static void packet(struct buffer *b, const struct side *side)
         put(b, 0);
         put_wide(b, place(side, 0, bytes));
         break;
+    case 10:
+    case 11: rectangle(b, side, unordered, from, to); break;
     default: {
         uint32_t words = 2 + 2 * (uint32_t)draw(3);
 
@@ -152,6 +215,24 @@ static void packet(struct buffer *b, const struct side *side)
             put(b, (uint32_t)draw(1ull << 32));
     }
     }
+}
+
+// Each side is in memory that is the same on both machines or in none at all (of a destination: in the former); no byte
+// is of both.
+static bool harmless_rectangle(const uint32_t *words, const struct side *side)
+{
+    uint64_t bytes[2], low[2], system = side->pool.bus + SYSTEM_AT;
+    uint32_t kinds[2] = {words[1] & 3, words[1] >> 2 & 3};
+
+    for (int i = 0; i < 2; i++) {
+        low[i] = rectangle_low(words, i, &bytes[i]);
+        bool nowhere = i == 0 && low[i] + bytes[i] <= 0x100000;
+
+        if (bytes[i] > POOL_BYTES ||
+            (kinds[i] == 1 && !nowhere && (low[i] < system || low[i] + bytes[i] > system + SYSTEM_PAGES * 4096)))
+            return false;
+    }
+    return kinds[0] != kinds[1] || (kinds[0] != 2 && (low[0] + bytes[0] <= low[1] || low[1] + bytes[1] <= low[0]));
 }
 
 // A packet that could go on writing to where nothing faults, or into the other structures in host memory, is left out.
@@ -173,9 +254,12 @@ static bool harmless(const struct buffer *b, const struct side *side)
             bytes = 8;
             address = b->words[at + 2] | (uint64_t)b->words[at + 3] << 32;
         }
-        if (to_system && opcode != FERRY_OPCODE_COPY_PAGES &&
-            (bytes > POOL_BYTES || (address + bytes > 0x100000 && address < UINT64_MAX - POOL_BYTES &&
-                                    (address < system || address + bytes > system + SYSTEM_PAGES * 4096))))
+        if (opcode == FERRY_OPCODE_COPY_RECTANGLE) {
+            if (words == 12 && at + 12 <= b->count && !harmless_rectangle(&b->words[at], side))
+                return false;
+        } else if (to_system && opcode != FERRY_OPCODE_COPY_PAGES &&
+                   (bytes > POOL_BYTES || (address + bytes > 0x100000 && address < UINT64_MAX - POOL_BYTES &&
+                                           (address < system || address + bytes > system + SYSTEM_PAGES * 4096))))
             return false;
         if (opcode == FERRY_OPCODE_COPY && (b->words[at + 1] & 15) == 10)
             return false; // Aperture to aperture: two of its pages may lead to the same one.

@@ -39,6 +39,7 @@ class Bench
     {
         top.clk = 0;
         top.rst = 1;
+        top.root_ready = top.forget_ready = 1;
         for (int i = 0; i < 3; i++)
             tick();
         top.rst = 0;
@@ -261,6 +262,8 @@ class Bench
                 chosen = true;
                 top.packet_slot = slot;
                 top.packet_length = 1 + random.below(100);
+                // Of a rectangle's jobs only the last is a packet.
+                top.packet_more = slots[slot].to_offer > 1 && random.once_in(3);
             }
         }
         offered = offered && top.run;
@@ -318,7 +321,7 @@ class Bench
             queue[top.job_urgent].push_back(top.job_slot);
             s.queued++;
             s.to_offer--;
-            jobs++;
+            jobs += !top.packet_more;
             offered = false;
         }
         // Jobs out, which may poison their slot. A reset retires them all and marks every slot at its end.

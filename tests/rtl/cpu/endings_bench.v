@@ -53,6 +53,7 @@ module endings_bench (
     input  wire        packet_valid,
     output wire        packet_ready,
     input  wire [1:0]  packet_slot,
+    input  wire        packet_more,
     input  wire [31:0] packet_length,
     output wire        job_valid,
     input  wire        job_ready,
@@ -77,6 +78,14 @@ module endings_bench (
     output wire        update_unmap,
     output wire        update_snoop,
     output wire [63:0] update_dummy,
+    // What the page-table unit is told.
+    output wire        root_valid,
+    input  wire        root_ready,
+    output wire [3:0]  root_space,
+    output wire [`FERRY_ROOT_BITS-1:0] root,
+    output wire        forget_valid,
+    input  wire        forget_ready,
+    output wire [`FERRY_FORGET_BITS-1:0] forget,
     // Records.
     input  wire [63:0] time_now,
     input  wire        enter_hold,
@@ -153,17 +162,13 @@ module endings_bench (
     assign host_rdata = file_rdata;
     assign ended_long = enter_long;
 
-    // No page tables here.
-    wire root_valid, forget_valid, unused_virtual;
+    wire unused_virtual;
     wire [3:0] unused_dropped;
-    wire [3:0] root_space;
-    wire [`FERRY_ROOT_BITS-1:0] root;
-    wire [`FERRY_FORGET_BITS-1:0] forget;
-    wire unused_tables = &{1'b0, root_valid, root_space, root, forget_valid, forget, unused_virtual, unused_dropped};
+    wire unused_tables = &{1'b0, unused_virtual, unused_dropped};
 
     ferry_registers_core core (
-        .tables_rst(rst), .root_valid(root_valid), .root_ready(1'b1), .root_space(root_space), .root(root),
-        .forget_valid(forget_valid), .forget_ready(1'b1), .forget(forget),
+        .tables_rst(rst), .root_valid(root_valid), .root_ready(root_ready), .root_space(root_space), .root(root),
+        .forget_valid(forget_valid), .forget_ready(forget_ready), .forget(forget),
         .sequence_virtual_only(unused_virtual), .slots_dropped(unused_dropped),
         .clk(clk), .rst(rst), .run(run), .settled(settled), .io_valid(io_valid), .io_write(io_write), .io_address(io_address),
         .io_wdata(io_wdata), .io_ready(io_ready), .io_rdata(io_rdata), .firmware_told(unused_told),
@@ -172,7 +177,7 @@ module endings_bench (
         .sequence_start(unused_sequence_start), .sequence_stop(unused_sequence_stop), .sequence_slot(unused_slot),
         .sequence_offset(unused_offset), .sequence_system(unused_system), .sequence_checked(unused_checked),
         .sequence_end(unused_end), .sequence_busy(1'b0), .sequence_waiting(1'b0), .sequence_ended(1'b0), .sequence_table(1'b0),
-        .sequence_at(16'd0), .packet_valid(packet_valid), .packet_ready(packet_ready), .packet_job(packet_job), .packet_more(1'b0),
+        .sequence_at(16'd0), .packet_valid(packet_valid), .packet_ready(packet_ready), .packet_job(packet_job), .packet_more(packet_more),
         .job_valid(job_valid), .job_ready(job_ready), .job(job), .jobs_retired(jobs_retired),
         .jobs_retired_urgent(jobs_retired_urgent), .poison(poison), .poison_clear(poison_clear), .fault_valid(1'b0),
         .fault({`FERRY_ENGINE_FAULT_BITS{1'b0}}), .fault_clear(fault_clear), .resetting(resetting), .stuck(stuck),

@@ -406,6 +406,63 @@ void counters(Checks &checks, Random &random)
                      begin[number] + bench.counted[number], "counter at rest");
 }
 
+// A root and what is to be forgotten stand as they were written until they are taken, whatever the core writes or
+// becomes.
+void page_tables(Checks &checks, Random &random)
+{
+    checks.begin("what_the_page_table_unit_is_told_stays_until_it_is_taken");
+    Bench bench(checks, random);
+    for (unsigned round = 0; round < 100; round++) {
+        uint32_t low = static_cast<uint32_t>(random.word()), high = static_cast<uint32_t>(random.word());
+        uint32_t what = random.below(4) | random.below(16) << 4;
+        uint64_t forget = (what & 3) | (what >> 4) << 2 | (uint64_t{high & 0xffff} << 32 | low) >> 12 << 6;
+        bench.top.forget_ready = 0;
+        bench.core(true, FERRY_CORE_FORGET_ADDRESS_LOW, low);
+        bench.core(true, FERRY_CORE_FORGET_ADDRESS_HIGH, high);
+        bench.core(true, FERRY_CORE_FORGET, what);
+        for (unsigned i = random.below(6); i; i--)
+            bench.core(true, FERRY_CORE_FORGET_ADDRESS_LOW + 4 * random.below(3), static_cast<uint32_t>(random.word()));
+        if (random.once_in(2)) {
+            bench.top.run = 0;
+            bench.tick();
+            bench.top.run = 1;
+            bench.tick();
+        }
+        checks.equal(bench.core(false, FERRY_CORE_FORGET) >> 31, 1, "it is not forgotten yet");
+        checks.that(bench.top.forget_valid, "it is told");
+        checks.equal(bench.top.forget, forget, "what is to be forgotten");
+        bench.top.forget_ready = 1;
+        bench.tick();
+        checks.equal(bench.core(false, FERRY_CORE_FORGET) >> 31, 0, "it is forgotten");
+
+        uint32_t kind = random.below(2), snoop = random.below(2), space = random.below(16);
+        uint32_t height = random.below(4), valid = random.below(2);
+        uint64_t root = valid | kind << 1 | snoop << 2 | height << 3 |
+                        ((uint64_t{high} << 32 | low) >> 12 & ((1ull << 40) - 1)) << 5;
+        bench.core(true, FERRY_CORE_SPACE_PLACES, kind << 2 | snoop << 8);
+        bench.core(true, FERRY_CORE_SPACE_TABLE_LOW, low);
+        bench.core(true, FERRY_CORE_SPACE_TABLE_HIGH, high);
+        bench.top.root_ready = 0;
+        bench.core(true, FERRY_CORE_SPACE_ROOT, space | height << 8 | valid << 16);
+        // The next one waits.
+        bench.top.io_valid = bench.top.io_write = 1;
+        bench.top.io_address = FERRY_CORE_SPACE_PLACES + 4 * random.below(4);
+        bench.top.io_wdata = static_cast<uint32_t>(random.word());
+        for (unsigned i = 0; i < 10; i++) {
+            bench.tick();
+            checks.that(!bench.io_done, "a write behind a root that is not taken");
+            checks.that(bench.top.root_valid, "the root is told");
+            checks.equal(bench.top.root, root, "root");
+            checks.equal(bench.top.root_space, space, "root's space");
+        }
+        bench.top.io_valid = 0;
+        bench.top.root_ready = 1;
+        bench.tick();
+        bench.tick();
+        checks.that(!bench.top.root_valid, "the root is taken");
+    }
+}
+
 } // namespace
 
 int main()
@@ -422,5 +479,6 @@ int main()
     stops(checks, random);
     table(checks, random);
     counters(checks, random);
+    page_tables(checks, random);
     return checks.done();
 }

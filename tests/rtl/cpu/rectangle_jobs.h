@@ -27,6 +27,9 @@ class RectangleJobs
                 dropped();
             }
         bench.stall = false;
+        bench.checks.begin("what_follows_a_rectangle_is_not_taken_on_its_word");
+        for (unsigned round = 0; round < 60; round++)
+            followed();
     }
 
   private:
@@ -60,8 +63,8 @@ class RectangleJobs
         const Rectangle &r = p.rectangle;
         p.words = nop(2 + 2 * random.below(6));
         p.offset = 4 * static_cast<uint32_t>(p.words.size());
-        Words w = {header(FERRY_OPCODE_COPY_RECTANGLE, 12, random.once_in(2) ? 1u << 8 : 0), kinds(VIRTUAL, LOCAL),
-                   r.width, r.rows - 1};
+        Words w = {header(FERRY_OPCODE_COPY_RECTANGLE, 12, random.below(4) << 8), kinds(VIRTUAL, LOCAL), r.width,
+                   r.rows - 1};
         put64(w, r.source.first());
         put64(w, r.destination.first());
         put64(w, r.source.layout());
@@ -108,6 +111,7 @@ class RectangleJobs
                 checks.that(false, "a piece outside the row");
                 return;
             }
+            checks.equal(job.is_protected, p.words[p.offset / 4] >> 9 & 1, "protected");
             for (uint32_t i = 0; i < job.length; i++) {
                 checks.equal(job.source + i, r.source.byte(at + i, row), "byte's source");
                 checks.equal(job.destination + i, r.destination.byte(at + i, row), "byte's destination");
@@ -182,6 +186,36 @@ class RectangleJobs
         end_slot(slot);
         whole(p);
         end_slot(slot);
+    }
+    // The packet behind a rectangle that the firmware has checked is one that it has not: a bad one, or a good one of
+    // those that are its to check.
+    void followed()
+    {
+        Packet p = some_packet(random.below(4));
+        Words next = copy(LOCAL, LOCAL, 8, 0, 8);
+        switch (random.below(4)) {
+        case 0: next[0] |= 1u << 15; break;
+        case 1: next[3] = 1; break;
+        case 2: next = read_bytes(LOCAL, 8, 0); break;
+        default:
+            next = some_packet(p.slot).words;
+            next.erase(next.begin(), next.end() - 12);
+            break;
+        }
+        uint32_t behind = p.bytes;
+        // The other packet was put into the slot too.
+        Words words = p.words;
+        words.insert(words.end(), next.begin(), next.end());
+        for (size_t i = 0; i < words.size() / 2; i++)
+            bench.ram[p.slot * 512 + i] = words[2 * i] | uint64_t{words[2 * i + 1]} << 32;
+        p.bytes = 4 * static_cast<uint32_t>(words.size());
+        bench.jobs.clear();
+        bench.more.clear();
+        start(p, true);
+        bench.checks.that(!bench.top.ended, "ends behind the rectangle");
+        bench.checks.equal(bench.top.offset, behind, "the packet that is left");
+        compare(p, 0);
+        end_slot(p.slot);
     }
     void one_buffer()
     {

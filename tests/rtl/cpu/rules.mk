@@ -85,7 +85,7 @@ $(BUILD)/tests/rtl_endings:
 	$(call rtl_program,endings_bench,$(RTL_CPU_TEST)/endings_test.cpp,$(RTL_CPU_TEST)/endings_bench.v)
 
 # The oracle is that of the firmware's tests.
-ORACLE_OBJECT := $(BUILD)/tests/firmware-core/oracle.o
+ORACLE_OBJECT := $(addprefix $(BUILD)/tests/firmware-core/,oracle.o oracle_rectangle.o)
 $(BUILD)/tests/rtl_sequencer: $(ORACLE_OBJECT)
 	@mkdir -p $(@D) $(BUILD)/verilated
 	$(call rtl_program,sequencer_bench,$(RTL_CPU_TEST)/sequencer_test.cpp $(ORACLE_OBJECT),-CFLAGS -I$(abspath tests/unit/firmware) \

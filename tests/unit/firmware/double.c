@@ -52,6 +52,13 @@ void double_reset(void)
     ASAN_POISON_MEMORY_REGION(machine.command_ram, sizeof machine.command_ram);
 }
 
+void double_has_more(void)
+{
+    machine.capabilities |= FERRY_BAR0_CAPABILITIES_PAGE_TABLES_MASK | FERRY_BAR0_CAPABILITIES_TILING_MASK;
+    machine.limits.page_tables = true;
+    machine.limits.tiling = true;
+}
+
 static struct double_entry *append(uint32_t ring, uint64_t fence)
 {
     struct double_entry *entry = &machine.entries[machine.entry_count];
@@ -332,6 +339,8 @@ uint32_t double_read(unsigned offset)
     case FERRY_CORE_FETCH_ADDRESS_LOW: return machine.latched[3];
     case FERRY_CORE_FETCH_ADDRESS_HIGH: return machine.latched[4];
     case FERRY_CORE_FETCH_FAILED: return machine.latched[5];
+    // The unit forgets at once.
+    case FERRY_CORE_FORGET: return 0;
     case FERRY_CORE_POST_BUSY: return machine.posting;
     case FERRY_CORE_FAULT_LOG_ADDRESS_LOW: return (uint32_t)machine.log_address;
     case FERRY_CORE_FAULT_LOG_ADDRESS_HIGH: return (uint32_t)(machine.log_address >> 32);
@@ -361,6 +370,8 @@ void double_write(unsigned offset, uint32_t value)
             double_start_sequencer(value);
         break;
     case FERRY_CORE_MMU_CONTROL: double_take_table_change(value); break;
+    case FERRY_CORE_SPACE_ROOT:
+    case FERRY_CORE_FORGET: double_tell_tables(offset, value); break;
     case FERRY_CORE_POST_CONTROL: double_take_post(); break;
     case FERRY_CORE_FINISH: double_take_finish(value); break;
     case FERRY_CORE_FINISH_STATUS:

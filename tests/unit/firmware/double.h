@@ -38,6 +38,7 @@ struct double_entry {
     bool engine_faulted, marked_aborted, dropped_by_reset;
     struct oracle_fault engine_fault;
     uint32_t engine_written;
+    unsigned roots, forgets; // What the page-table unit was told.
 };
 
 struct double_post {
@@ -89,6 +90,9 @@ struct double_machine {
     struct {
         bool busy, waiting, ended, table, system, checked, stop;
         uint32_t slot, offset, think, taken;
+        // The walk over a rectangle: of which packet, and its next byte.
+        const struct double_entry *walk;
+        uint32_t walk_offset, walk_byte, walk_row;
     } sequencer;
     struct {
         unsigned entry;
@@ -131,6 +135,9 @@ extern struct double_machine machine;
 // Empties the machine and sets the defaults: paging ring with every right, user rings with none, 64 MiB video memory,
 // 4096 aperture pages, nothing protected, a fault log that is read at once.
 void double_reset(void);
+
+// The machine has page tables and rectangles, which double_reset() leaves out. Not where the sequencer is a real one.
+void double_has_more(void);
 
 // Appends an entry to a ring; words are copied. Returns its number.
 unsigned double_submit(uint32_t ring, const uint32_t *words, unsigned count, uint64_t fence, bool interrupt);

@@ -27,6 +27,68 @@ void double_engine_reset(unsigned ticks)
     machine.reset_done_at = machine.now + ticks;
 }
 
+// Every earlier job of the ring must be done.
+static void must_be_alone(const struct double_entry *entry)
+{
+    for (unsigned i = 0; i < machine.claim_count; i++) {
+        const struct double_entry *earlier = &machine.entries[machine.claims[i]];
+
+        if (earlier->ring == entry->ring && !earlier->released &&
+            (int32_t)(machine.jobs_retired - earlier->last_job) < 0 && earlier->action_count)
+            double_wrong("table changed under a running job of its ring", earlier->last_job);
+    }
+}
+
+void double_tell_tables(unsigned offset, uint32_t value)
+{
+    bool root = offset == FERRY_CORE_SPACE_ROOT;
+    const uint32_t told[6] = {root ? FERRY_OPCODE_ROOT : FERRY_OPCODE_FORGET,
+                              root ? machine.stage[FERRY_CORE_SPACE_PLACES / 4] : 0,
+                              value,
+                              0,
+                              machine.stage[(root ? FERRY_CORE_SPACE_TABLE_LOW : FERRY_CORE_FORGET_ADDRESS_LOW) / 4],
+                              machine.stage[(root ? FERRY_CORE_SPACE_TABLE_HIGH : FERRY_CORE_FORGET_ADDRESS_HIGH) / 4]};
+
+    // Whose it is: one of the two buffers that are decoded has such a packet next, behind those that it told of.
+    for (unsigned paging = 0; paging < 2; paging++) {
+        struct double_entry *entry = double_newest_claim(paging);
+        unsigned at = 0, seen = 0;
+
+        if (!entry || !entry->data || entry->released || !(entry->rights & FERRY_BAR0_RING_RIGHTS_TABLES_MASK))
+            continue;
+        uint32_t end = entry->oracle->fault.kind ? entry->oracle->fault.packet_offset : entry->bytes;
+        while (at < end) {
+            uint32_t words[6];
+
+            memcpy(words, entry->data + at, at + sizeof words <= end ? sizeof words : 8);
+            at += words[0] >> 16 << 2;
+            if ((words[0] & 0xff) != told[0] || seen++ != (root ? entry->roots : entry->forgets))
+                continue;
+            words[0] &= 0xff;
+            if (memcmp(words, told, sizeof told) != 0)
+                break;
+            must_be_alone(entry);
+            if (entry->engine_faulted || entry->dropped_by_reset)
+                double_wrong("page tables told although an earlier packet was not done", at);
+            *(root ? &entry->roots : &entry->forgets) += 1;
+            return;
+        }
+    }
+    double_wrong("page tables told what no packet says", value);
+}
+
+static const struct oracle_action *next_table_change(const struct double_entry *entry)
+{
+    unsigned made = 0;
+
+    for (unsigned i = 0; i < entry->action_count; i++)
+        made += entry->actions[i].is_table_change;
+    for (unsigned i = 0; i < entry->oracle->action_count; i++)
+        if (entry->oracle->actions[i].is_table_change && made-- == 0)
+            return &entry->oracle->actions[i];
+    return NULL;
+}
+
 void double_take_table_change(uint32_t control)
 {
     struct double_entry *entry = NULL;
@@ -38,13 +100,12 @@ void double_take_table_change(uint32_t control)
         .count = machine.stage[FERRY_CORE_MMU_COUNT / 4],
     };
 
-    // Whose it is: the next thing that one of the two buffers that are decoded has to do.
+    // Whose it is: the next change that one of the two buffers that are decoded asks for.
     for (unsigned paging = 0; paging < 2; paging++) {
         struct double_entry *claimed = double_newest_claim(paging);
+        const struct oracle_action *next = claimed && !claimed->released ? next_table_change(claimed) : NULL;
 
-        if (claimed && !claimed->released && claimed->action_count < claimed->oracle->action_count &&
-            claimed->oracle->actions[claimed->action_count].is_table_change &&
-            claimed->oracle->actions[claimed->action_count].first == change.first)
+        if (next && next->first == change.first)
             entry = claimed;
     }
     if (!entry) {
@@ -65,14 +126,7 @@ void double_take_table_change(uint32_t control)
         double_wrong("table changed although an earlier packet of the buffer faulted", change.first);
     if (entry->dropped_by_reset)
         double_wrong("table changed although a reset dropped an earlier packet of the buffer", change.first);
-    // Every earlier job of the ring must be done.
-    for (unsigned i = 0; i < machine.claim_count; i++) {
-        const struct double_entry *earlier = &machine.entries[machine.claims[i]];
-
-        if (earlier->ring == entry->ring && !earlier->released &&
-            (int32_t)(machine.jobs_retired - earlier->last_job) < 0 && earlier->action_count)
-            double_wrong("table changed under a running job of its ring", earlier->last_job);
-    }
+    must_be_alone(entry);
     double_keep_action(entry, &change);
     machine.mmu_fault = 0;
     for (uint32_t i = 0; i < (change.unmap ? 1 : change.count) && !machine.wrong[0] && !machine.mmu_fault; i++) {
@@ -102,6 +156,14 @@ static void retire_job(bool by_reset)
     machine.job_done_at = machine.now + machine.job_ticks;
 }
 
+static uint64_t lowest_byte(const struct double_entry *entry, uint32_t packet_offset)
+{
+    for (unsigned i = 0; i < entry->oracle->action_count; i++)
+        if (entry->oracle->actions[i].packet_offset == packet_offset)
+            return entry->oracle->actions[i].from.low;
+    abort();
+}
+
 // The engine tells of a job by a position on one of its sides; what the host must hear follows from the job.
 static void fault_job(struct double_entry *entry, const struct oracle_action *job, uint32_t kind, bool write,
                       uint32_t distance, uint32_t written)
@@ -122,6 +184,11 @@ static void fault_job(struct double_entry *entry, const struct oracle_action *jo
         FERRY_CORE_ENGINE_FAULT_VALID_MASK | FERRY_PUT(FERRY_CORE_ENGINE_FAULT_PACKET_OFFSET, job->packet_offset);
     entry->engine_faulted = true;
     entry->engine_written = lost ? 0 : up_to_position ? reach : written;
+    // Of a rectangle nothing is told of what was written, and its lowest byte where memory does not say which.
+    if (entry->data[job->packet_offset] == FERRY_OPCODE_COPY_RECTANGLE) {
+        entry->engine_written = 0;
+        address = lost ? lowest_byte(entry, job->packet_offset) : address;
+    }
     entry->engine_fault = (struct oracle_fault){
         .kind = kind,
         .packet_offset = job->packet_offset,

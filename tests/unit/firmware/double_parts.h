@@ -52,6 +52,9 @@ void double_end_post(void);
 
 void double_take_table_change(uint32_t control);
 
+// A root, or what is to be forgotten: of a packet that is good, when every earlier job of its ring is done.
+void double_tell_tables(unsigned offset, uint32_t value);
+
 void double_engine_step(void);
 
 #endif

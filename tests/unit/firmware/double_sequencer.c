@@ -67,7 +67,7 @@ void double_take_job(uint32_t slot, struct oracle_action job, uint32_t list_at)
     machine.queue[at].entry = (unsigned)machine.slot_entry[slot];
     machine.queue[at].job = job;
     machine.jobs_queued++;
-    machine.packets++;
+    machine.packets += !job.more;
     entry->last_job = machine.jobs_queued;
 }
 
@@ -159,10 +159,26 @@ void double_sequencer_step(void)
         stop_sequencer();
         return;
     }
+    // A walk that was stopped goes on, unless another was begun meanwhile.
+    if (job && job->rows && (machine.sequencer.walk != entry || machine.sequencer.walk_offset != job->packet_offset)) {
+        machine.sequencer.walk = entry;
+        machine.sequencer.walk_offset = job->packet_offset;
+        machine.sequencer.walk_byte = machine.sequencer.walk_row = 0;
+    }
     machine.sequencer.waiting = job && !double_job_room();
     if (!job || machine.sequencer.waiting)
         return;
-    double_take_job(machine.sequencer.slot, *job, machine.sequencer.slot * DOUBLE_SLOT_BYTES + job->list_offset);
+    if (job->rows) {
+        struct oracle_action piece =
+            oracle_rectangle_piece(job, &machine.sequencer.walk_byte, &machine.sequencer.walk_row);
+
+        double_take_job(machine.sequencer.slot, piece, 0);
+        if (piece.more)
+            return;
+        machine.sequencer.walk = NULL;
+    } else {
+        double_take_job(machine.sequencer.slot, *job, machine.sequencer.slot * DOUBLE_SLOT_BYTES + job->list_offset);
+    }
     machine.sequencer.offset += 4u * (header[2] | header[3] << 8);
     machine.sequencer.checked = false;
 }

@@ -19,6 +19,11 @@ void run_from_reset(void)
     started = false;
 }
 
+bool run_may_have_more(void)
+{
+    return true;
+}
+
 bool run_machine(uint64_t patience)
 {
     uint64_t until = machine.now + patience;

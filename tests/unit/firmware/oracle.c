@@ -4,155 +4,98 @@
 
 #include <string.h>
 
-#include "ferry_contract.h"
+#include "oracle_rules.h"
 
-enum {
-    LOCAL = FERRY_ADDRESS_KIND_LOCAL,
-    SYSTEM = FERRY_ADDRESS_KIND_SYSTEM,
-    APERTURE = FERRY_ADDRESS_KIND_APERTURE,
-    VIRTUAL = FERRY_ADDRESS_KIND_VIRTUAL,
+// One side that a packet names: what must hold of it, in the order in which it is told.
+struct range {
+    uint32_t kind;
+    bool write;
+    uint64_t address, bytes;
+    bool in_4_gib; // Between two multiples of 4 GiB.
 };
 
-struct at {
-    const uint8_t *bytes;
-    const uint8_t *whole; // The packet in its buffer; bytes may be a copy of its fixed words.
-    const struct oracle_limits *limits;
-    struct oracle_fault *fault;
-    struct oracle_action *action;
-    uint32_t words, source_kind, destination_kind, list, pattern_log2;
-    bool unordered, is_protected, snoop;
-    bool begun; // Refused in the middle of its action.
-    uint32_t header_reserved, places_reserved;
-};
-
-static uint32_t get32(const uint8_t *p)
+static bool is_known(struct at *at, struct range r)
 {
-    return p[0] | p[1] << 8 | p[2] << 16 | (uint32_t)p[3] << 24;
-}
-static uint64_t get64(const uint8_t *p)
-{
-    return get32(p) | (uint64_t)get32(p + 4) << 32;
+    return known_kind(at, r.kind) || no_at(at, FERRY_FAULT_KIND_ADDRESS_KIND, r.kind, r.address, r.write);
 }
 
-static bool no(struct at *at, uint32_t kind)
+static bool is_virtual(struct at *at, struct range r)
 {
-    at->fault->kind = kind;
-    return false;
+    return only_virtual(at, r.kind) || no_at(at, FERRY_FAULT_KIND_RIGHTS, r.kind, r.address, r.write);
 }
 
-static bool no_at(struct at *at, uint32_t kind, uint32_t address_kind, uint64_t address, bool write)
+static bool has_right(struct at *at, struct range r)
 {
-    at->fault->kind = kind;
-    at->fault->address_kind = address_kind;
-    at->fault->address = address;
-    at->fault->write = write;
-    return false;
+    return r.kind != SYSTEM || may_system(at) || no_at(at, FERRY_FAULT_KIND_RIGHTS, SYSTEM, r.address, r.write);
 }
 
-// A range in 96 bits: true when [address, address + bytes) ends at or before limit.
-static bool ends_within(uint64_t address, uint64_t bytes, uint64_t limit)
+static bool is_inside(struct at *at, struct range r)
 {
-    return limit >= bytes && address <= limit - bytes;
+    return ((!r.in_4_gib || r.address >> 32 == (r.address + r.bytes - 1) >> 32) &&
+            inside(at, r.kind, r.address, r.bytes)) ||
+           no_at(at, FERRY_FAULT_KIND_RANGE, r.kind, r.address, r.write);
 }
 
-static bool inside(const struct at *at, uint32_t kind, uint64_t address, uint64_t bytes)
+// to: where protected content goes, if anywhere.
+static bool is_open(struct at *at, struct range r, const struct range *to)
 {
-    if (kind == LOCAL)
-        return ends_within(address, bytes, at->limits->local_limit);
-    if (kind == APERTURE)
-        return ends_within(address, bytes, 4096ull * at->limits->aperture_pages);
-    if (kind == VIRTUAL)
-        return ends_within(address, bytes, 1ull << 48);
-    return bytes == 0 || address <= UINT64_MAX - (bytes - 1);
+    if (r.kind != LOCAL || !overlaps_protected(at->limits, r.address, r.bytes) ||
+        (at->is_protected && (!to || within_protected(at->limits, to->kind, to->address, to->bytes))))
+        return true;
+    return no_at(at, FERRY_FAULT_KIND_PROTECTED, LOCAL, r.address, r.write);
 }
 
-static bool overlaps_protected(const struct oracle_limits *limits, uint64_t address, uint64_t bytes)
+static bool one_side(struct at *at, struct range r)
 {
-    uint64_t from = address > limits->protect_base ? address : limits->protect_base;
-    uint64_t to = address + bytes < limits->protect_limit ? address + bytes : limits->protect_limit;
-
-    return bytes != 0 && from < to;
+    return is_known(at, r) && is_virtual(at, r) && has_right(at, r) && right_to_protected(at) && is_inside(at, r) &&
+           is_open(at, r, 0);
 }
 
-static bool within_protected(const struct oracle_limits *limits, uint32_t kind, uint64_t address, uint64_t bytes)
+static bool two_sides(struct at *at, struct range from, struct range to)
 {
-    return kind == LOCAL && address >= limits->protect_base && address + bytes <= limits->protect_limit;
-}
-
-// Bits that may be set: 1 unordered, 2 protected, 4 source kind, 8 destination kind, 16 list, 32 pattern, 64 snoop.
-static bool only(const struct at *at, unsigned may)
-{
-    if (at->header_reserved || at->places_reserved)
-        return false;
-    return (!at->unordered || (may & 1)) && (!at->is_protected || (may & 2)) && (!at->source_kind || (may & 4)) &&
-           (!at->destination_kind || (may & 8)) && (!at->list || (may & 16)) && (!at->pattern_log2 || (may & 32)) &&
-           (!at->snoop || (may & 64));
-}
-
-static bool known_kind(const struct at *at, uint32_t kind)
-{
-    return kind != VIRTUAL || at->limits->page_tables;
-}
-
-// A ring that may name no other addresses names one.
-static bool only_virtual(const struct at *at, uint32_t kind)
-{
-    return kind == VIRTUAL || !at->limits->page_tables ||
-           !(at->limits->rights & FERRY_BAR0_RING_RIGHTS_VIRTUAL_ONLY_MASK);
-}
-
-static bool may_system(const struct at *at)
-{
-    return at->limits->rights & FERRY_BAR0_RING_RIGHTS_SYSTEM_MASK;
-}
-
-static bool right_to_protected(struct at *at)
-{
-    if (at->is_protected && !(at->limits->rights & FERRY_BAR0_RING_RIGHTS_PROTECTED_MASK))
-        return no(at, FERRY_FAULT_KIND_RIGHTS);
-    return true;
+    return is_known(at, from) && is_known(at, to) && is_virtual(at, from) && is_virtual(at, to) &&
+           has_right(at, from) && has_right(at, to) && right_to_protected(at) && is_inside(at, from) &&
+           is_inside(at, to) && is_open(at, from, &to) && is_open(at, to, 0);
 }
 
 static bool copy(struct at *at)
 {
-    uint64_t source = get64(at->bytes + 16), destination = get64(at->bytes + 24);
-    uint32_t bytes = get32(at->bytes + 8);
+    struct range from = {at->source_kind, false, get64(at->bytes + 16), get32(at->bytes + 8), false};
+    struct range to = {at->destination_kind, true, get64(at->bytes + 24), from.bytes, false};
 
     if (at->words != 8)
         return no(at, FERRY_FAULT_KIND_PACKET_LENGTH);
     if (!only(at, 1 | 2 | 4 | 8) || get32(at->bytes + 12) != 0)
         return no(at, FERRY_FAULT_KIND_PACKET_RESERVED);
-    if (!known_kind(at, at->source_kind))
-        return no_at(at, FERRY_FAULT_KIND_ADDRESS_KIND, at->source_kind, source, false);
-    if (!known_kind(at, at->destination_kind))
-        return no_at(at, FERRY_FAULT_KIND_ADDRESS_KIND, at->destination_kind, destination, true);
-    if (!only_virtual(at, at->source_kind))
-        return no_at(at, FERRY_FAULT_KIND_RIGHTS, at->source_kind, source, false);
-    if (!only_virtual(at, at->destination_kind))
-        return no_at(at, FERRY_FAULT_KIND_RIGHTS, at->destination_kind, destination, true);
-    if (at->source_kind == SYSTEM && !may_system(at))
-        return no_at(at, FERRY_FAULT_KIND_RIGHTS, SYSTEM, source, false);
-    if (at->destination_kind == SYSTEM && !may_system(at))
-        return no_at(at, FERRY_FAULT_KIND_RIGHTS, SYSTEM, destination, true);
-    if (!right_to_protected(at))
-        return false;
-    if (!inside(at, at->source_kind, source, bytes))
-        return no_at(at, FERRY_FAULT_KIND_RANGE, at->source_kind, source, false);
-    if (!inside(at, at->destination_kind, destination, bytes))
-        return no_at(at, FERRY_FAULT_KIND_RANGE, at->destination_kind, destination, true);
-
-    bool from = at->source_kind == LOCAL && overlaps_protected(at->limits, source, bytes);
-    bool to = at->destination_kind == LOCAL && overlaps_protected(at->limits, destination, bytes);
-
-    if (from && !(at->is_protected && within_protected(at->limits, at->destination_kind, destination, bytes)))
-        return no_at(at, FERRY_FAULT_KIND_PROTECTED, LOCAL, source, false);
-    if (to && !at->is_protected)
-        return no_at(at, FERRY_FAULT_KIND_PROTECTED, LOCAL, destination, true);
     at->action->op = FERRY_JOB_OP_COPY;
-    at->action->source = source;
-    at->action->destination = destination;
-    at->action->length = bytes;
-    return true;
+    at->action->source = from.address;
+    at->action->destination = to.address;
+    at->action->length = (uint32_t)from.bytes;
+    return two_sides(at, from, to);
+}
+
+static bool rectangle(struct at *at)
+{
+    uint32_t width = get32(at->bytes + 8), rows = get32(at->bytes + 12) + 1;
+    struct oracle_action *action = at->action;
+    struct range from = {.kind = at->source_kind, .in_4_gib = true};
+    struct range to = {.kind = at->destination_kind, .write = true, .in_4_gib = true};
+
+    if (at->words != 12)
+        return no(at, FERRY_FAULT_KIND_PACKET_LENGTH);
+    if (!only(at, 1 | 2 | 4 | 8) || width < 1 || width > 1u << 23 || get32(at->bytes + 12) > 65535)
+        return no(at, FERRY_FAULT_KIND_PACKET_RESERVED);
+    action->op = FERRY_JOB_OP_COPY;
+    action->source = get64(at->bytes + 16);
+    action->destination = get64(at->bytes + 24);
+    action->length = width;
+    action->rows = rows;
+    if (!oracle_read_side(at->bytes + 32, action->source, width, rows, &action->from, &from.bytes) ||
+        !oracle_read_side(at->bytes + 40, action->destination, width, rows, &action->to, &to.bytes))
+        return no(at, FERRY_FAULT_KIND_PACKET_RESERVED);
+    from.address = action->from.low;
+    to.address = action->to.low;
+    return two_sides(at, from, to);
 }
 
 static bool copy_pages(struct at *at)
@@ -176,18 +119,15 @@ static bool copy_pages(struct at *at)
 
     if (in ? at->source_kind != SYSTEM : (at->source_kind == SYSTEM || !known_kind(at, at->source_kind)))
         return no_at(at, FERRY_FAULT_KIND_ADDRESS_KIND, at->source_kind, address, false);
-    if (in ? (at->destination_kind == SYSTEM || at->destination_kind > APERTURE) : at->destination_kind != SYSTEM)
+    if (in ? (at->destination_kind == SYSTEM || !known_kind(at, at->destination_kind)) : at->destination_kind != SYSTEM)
         return no_at(at, FERRY_FAULT_KIND_ADDRESS_KIND, at->destination_kind, address, true);
-    if (!only_virtual(at, at->source_kind))
-        return no_at(at, FERRY_FAULT_KIND_RIGHTS, at->source_kind, address, false);
-    if (!only_virtual(at, at->destination_kind))
-        return no_at(at, FERRY_FAULT_KIND_RIGHTS, at->destination_kind, address, true);
+    if (!is_virtual(at, (struct range){at->source_kind, false, address, bytes, false}) ||
+        !is_virtual(at, (struct range){at->destination_kind, true, address, bytes, false}))
+        return false;
     if (!may_system(at))
         return no_at(at, FERRY_FAULT_KIND_RIGHTS, SYSTEM, address, !in);
-    if (!right_to_protected(at))
+    if (!right_to_protected(at) || !is_inside(at, (struct range){linear, in, address, bytes, false}))
         return false;
-    if (!inside(at, linear, address, bytes))
-        return no_at(at, FERRY_FAULT_KIND_RANGE, linear, address, in);
     if (linear == LOCAL && overlaps_protected(at->limits, address, bytes) && (!at->is_protected || !in))
         return no_at(at, FERRY_FAULT_KIND_PROTECTED, LOCAL, address, in);
     at->action->op = FERRY_JOB_OP_COPY;
@@ -206,24 +146,14 @@ static bool store(struct at *at, uint32_t words, unsigned may, uint64_t address,
         return no(at, FERRY_FAULT_KIND_PACKET_LENGTH);
     if (!only(at, may) || !fields_good)
         return no(at, FERRY_FAULT_KIND_PACKET_RESERVED);
-    if (!known_kind(at, at->destination_kind) || (at->destination_kind == APERTURE && !aperture_good))
-        return no_at(at, FERRY_FAULT_KIND_ADDRESS_KIND, at->destination_kind, address, true);
-    if (!only_virtual(at, at->destination_kind))
-        return no_at(at, FERRY_FAULT_KIND_RIGHTS, at->destination_kind, address, true);
-    if (at->destination_kind == SYSTEM && !may_system(at))
-        return no_at(at, FERRY_FAULT_KIND_RIGHTS, SYSTEM, address, true);
-    if (!right_to_protected(at))
-        return false;
-    if (!inside(at, at->destination_kind, address, bytes))
-        return no_at(at, FERRY_FAULT_KIND_RANGE, at->destination_kind, address, true);
-    if (at->destination_kind == LOCAL && overlaps_protected(at->limits, address, bytes) && !at->is_protected)
-        return no_at(at, FERRY_FAULT_KIND_PROTECTED, LOCAL, address, true);
+    if (at->destination_kind == APERTURE && !aperture_good)
+        return no_at(at, FERRY_FAULT_KIND_ADDRESS_KIND, APERTURE, address, true);
     at->action->op = FERRY_JOB_OP_FILL;
     at->action->source = value;
     at->action->destination = address;
     at->action->length = bytes;
     at->action->pattern_log2 = pattern_log2;
-    return true;
+    return one_side(at, (struct range){at->destination_kind, true, address, bytes, false});
 }
 
 static bool read_bytes(struct at *at)
@@ -235,22 +165,10 @@ static bool read_bytes(struct at *at)
         return no(at, FERRY_FAULT_KIND_PACKET_LENGTH);
     if (!only(at, 2 | 4) || get32(at->bytes + 12) != 0 || bytes < 1 || bytes > 8)
         return no(at, FERRY_FAULT_KIND_PACKET_RESERVED);
-    if (!known_kind(at, at->source_kind))
-        return no_at(at, FERRY_FAULT_KIND_ADDRESS_KIND, at->source_kind, address, false);
-    if (!only_virtual(at, at->source_kind))
-        return no_at(at, FERRY_FAULT_KIND_RIGHTS, at->source_kind, address, false);
-    if (at->source_kind == SYSTEM && !may_system(at))
-        return no_at(at, FERRY_FAULT_KIND_RIGHTS, SYSTEM, address, false);
-    if (!right_to_protected(at))
-        return false;
-    if (!inside(at, at->source_kind, address, bytes))
-        return no_at(at, FERRY_FAULT_KIND_RANGE, at->source_kind, address, false);
-    if (at->source_kind == LOCAL && overlaps_protected(at->limits, address, bytes) && !at->is_protected)
-        return no_at(at, FERRY_FAULT_KIND_PROTECTED, LOCAL, address, false);
     at->action->op = FERRY_JOB_OP_READ;
     at->action->source = address;
     at->action->length = bytes;
-    return true;
+    return one_side(at, (struct range){at->source_kind, false, address, bytes, false});
 }
 
 static bool table(struct at *at, bool unmap)
@@ -354,7 +272,7 @@ static bool run_packet(struct at *at, uint32_t opcode, bool *acts)
 {
     const uint8_t *p = at->bytes;
     // Fields beyond a packet that is too short are never used: its length is refused first.
-    uint8_t copy_of[32] = {0};
+    uint8_t copy_of[48] = {0};
 
     memcpy(copy_of, p, at->words * 4 < sizeof copy_of ? at->words * 4 : sizeof copy_of);
     *acts = true;
@@ -378,6 +296,8 @@ static bool run_packet(struct at *at, uint32_t opcode, bool *acts)
         *acts = false;
         return at->limits->page_tables ? root(at) : no(at, FERRY_FAULT_KIND_PACKET_OPCODE);
     case FERRY_OPCODE_FORGET: return at->limits->page_tables ? forget(at) : no(at, FERRY_FAULT_KIND_PACKET_OPCODE);
+    case FERRY_OPCODE_COPY_RECTANGLE:
+        return at->limits->tiling ? rectangle(at) : no(at, FERRY_FAULT_KIND_PACKET_OPCODE);
     default: return no(at, FERRY_FAULT_KIND_PACKET_OPCODE);
     }
 }
@@ -422,6 +342,8 @@ void oracle_run(const uint8_t *buffer, uint32_t bytes, const struct oracle_limit
         result->packets++;
         if (at.words < 2 || at.words % 2 || at.words * 4 > bytes - offset)
             good = no(&at, FERRY_FAULT_KIND_PACKET_LENGTH);
+        else if (!known_opcode(limits, opcode))
+            good = no(&at, FERRY_FAULT_KIND_PACKET_OPCODE);
         else
             good = opcode == FERRY_OPCODE_NOP || run_packet(&at, opcode, &acts);
         if (!good) {
@@ -464,6 +386,9 @@ const char *oracle_job_is_illegal(const struct oracle_action *job, const struct 
         return "system address without the right";
     if (job->is_protected && !(limits->rights & FERRY_BAR0_RING_RIGHTS_PROTECTED_MASK))
         return "protected without the right";
+    // Behind a FORGET it has what that says of pages instead of an address.
+    if (job->forgets && job->length == 0)
+        return 0;
     if (linear_source && !inside(&at, job->source_kind, job->source, job->length))
         return "source range";
     if (linear_destination && !inside(&at, job->destination_kind, job->destination, job->length))

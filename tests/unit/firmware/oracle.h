@@ -11,6 +11,15 @@ struct oracle_limits {
     uint32_t rights, aperture_pages;
     uint64_t local_limit, protect_base, protect_limit;
     bool page_tables; // There are virtual addresses, ROOT and FORGET.
+    bool tiling;      // There are rectangles.
+};
+
+// One side of a rectangle, as the packet has it. swizzle 0: rows.
+struct oracle_side {
+    int64_t pitch;
+    uint32_t x, y, swizzle;
+    bool small;
+    uint64_t low; // Its lowest byte.
 };
 
 struct oracle_action {
@@ -20,6 +29,10 @@ struct oracle_action {
     uint32_t op, source_kind, destination_kind, list, pattern_log2;
     bool unordered, is_protected;
     bool forgets; // The job of no bytes behind a FORGET: its pattern is nobody's.
+    // A rectangle: any number of copies, together these rows of length bytes. Of a copy: others of its packet come.
+    uint32_t rows;
+    struct oracle_side from, to;
+    bool more;
     uint64_t source, destination;
     uint32_t length;
     uint32_t list_offset; // Byte offset of the page list in the buffer; 0 = none.
@@ -48,6 +61,18 @@ struct oracle_result {
 // bytes: a multiple of 8, at most 4096. Result fields that an action does not use are 0.
 void oracle_run(const uint8_t *buffer, uint32_t bytes, const struct oracle_limits *limits,
                 struct oracle_result *result);
+
+// Where a byte of a rectangle is, from the table of docs/manual/tiling.md.
+uint64_t oracle_rectangle_byte(const struct oracle_action *rectangle, bool destination, uint32_t byte, uint32_t row);
+
+// The copy that begins with this byte of this row and goes as far as both sides lie together; these are moved behind
+// it. more: it is not the rectangle's last.
+struct oracle_action oracle_rectangle_piece(const struct oracle_action *rectangle, uint32_t *byte, uint32_t *row);
+
+// Reads a rectangle's pitch and layout of one side, which begins at address; false when they break a rule. With
+// side->low, *bytes is the range that it takes, of tiles whole ones.
+bool oracle_read_side(const uint8_t *words, uint64_t address, uint32_t width, uint32_t rows, struct oracle_side *side,
+                      uint64_t *bytes);
 
 // A job that no ring with these limits may ever cause, whatever its packet was: says why; null when it is allowed.
 const char *oracle_job_is_illegal(const struct oracle_action *job, const struct oracle_limits *limits);

@@ -107,6 +107,36 @@ void put_discard(struct buffer *b, uint32_t bytes, uint64_t address)
     wide(b, address);
 }
 
+void put_root(struct buffer *b, uint32_t places, uint32_t space, uint64_t table)
+{
+    start(b, FERRY_OPCODE_ROOT, 0, places, 6);
+    word(b, space);
+    word(b, 0);
+    wide(b, table);
+}
+
+void put_forget(struct buffer *b, uint32_t what, uint64_t address)
+{
+    start(b, FERRY_OPCODE_FORGET, 0, 0, 6);
+    word(b, what);
+    word(b, 0);
+    wide(b, address);
+}
+
+void put_rectangle(struct buffer *b, uint32_t flags, uint32_t places, uint32_t width, uint32_t rows,
+                   const struct rectangle_side *from, const struct rectangle_side *to)
+{
+    start(b, FERRY_OPCODE_COPY_RECTANGLE, flags, places, 12);
+    word(b, width);
+    word(b, rows - 1);
+    wide(b, from->address);
+    wide(b, to->address);
+    word(b, (uint32_t)from->pitch);
+    word(b, from->layout);
+    word(b, (uint32_t)to->pitch);
+    word(b, to->layout);
+}
+
 uint64_t random_next(uint64_t *state)
 {
     uint64_t z = *state += 0x9e3779b97f4a7c15ull;
@@ -127,6 +157,8 @@ static uint64_t some_address(uint64_t *state, uint32_t kind)
     const struct oracle_limits *limits = &machine.limits;
     uint64_t edge, near = below(state, 40) - 20;
 
+    if (kind == FERRY_ADDRESS_KIND_VIRTUAL)
+        return below(state, 6) ? random_next(state) >> 16 : (1ull << 48) + near;
     if (kind == FERRY_ADDRESS_KIND_SYSTEM)
         return below(state, 8) ? random_next(state) >> 16 : UINT64_MAX - below(state, 40);
     if (kind == FERRY_ADDRESS_KIND_APERTURE)
@@ -150,13 +182,82 @@ static uint32_t some_bytes(uint64_t *state)
     }
 }
 
+// Mostly good; a tile or a place in it is bent now and then.
+static struct rectangle_side some_rectangle_side(uint64_t *state, uint32_t kind, uint32_t width)
+{
+    struct rectangle_side side = {.address = some_address(state, kind)};
+    uint32_t swizzle = (uint32_t)below(state, 4), small = (uint32_t)below(state, 2), bend = (uint32_t)below(state, 40);
+
+    if (swizzle == 0) {
+        side.pitch = (int32_t)(width + below(state, 3) * below(state, 5000));
+    } else {
+        // 256, 512 or 1024 bytes by 256, 128 or 64 rows; of 4 KiB a quarter of either.
+        uint32_t x = (256u << (swizzle - 1)) / (small ? 4 : 1), y = (256u >> (swizzle - 1)) / (small ? 4 : 1);
+
+        side.address &= ~(uint64_t)(x * y - 1);
+        side.pitch = (int32_t)(x * y * (uint32_t)(1 + below(state, 4)));
+        side.layout = (uint32_t)(below(state, 3) ? below(state, x) : x - 1) |
+                      (uint32_t)(below(state, 3) ? below(state, y) : y - 1) << 10 | swizzle << 18 | small << 20;
+    }
+    if (below(state, 3) == 0)
+        side.pitch = -side.pitch;
+    if (bend < 4)
+        side.layout ^= 1u << below(state, 24);
+    else if (bend == 4)
+        side.address ^= 1ull << below(state, 17);
+    else if (bend == 5)
+        side.pitch ^= 1 << below(state, 17);
+    else if (bend == 6)
+        side.pitch = (int32_t)random_next(state) & ~0xffff;
+    return side;
+}
+
+static void random_rectangle(uint64_t *state, struct buffer *b, uint32_t flags, uint32_t from, uint32_t to)
+{
+    static const uint32_t most[] = {0, (1u << 23) + 1, 1u << 24, 0x80000000u, UINT32_MAX};
+    uint32_t width = 1 + (uint32_t)below(state, 60), rows = 1 + (uint32_t)below(state, 6);
+    struct rectangle_side a, c;
+
+    if (below(state, 40) == 0)
+        width = most[below(state, 5)];
+    if (below(state, 40) == 0)
+        rows = 0x10001u << below(state, 5);
+    a = some_rectangle_side(state, from, width & 0xffff);
+    c = some_rectangle_side(state, to, width & 0xffff);
+    put_rectangle(b, flags, from | to << 2, width, rows, &a, &c);
+}
+
+static void random_table_packet(uint64_t *state, struct buffer *b)
+{
+    bool host = below(state, 2);
+
+    if (below(state, 2))
+        put_forget(b, (uint32_t)(below(state, 4) | (below(state, 2) ? 0 : below(state, 16) << 4)),
+                   below(state, 2) ? 0 : random_next(state) >> below(state, 3) * 8);
+    else if (below(state, 4))
+        put_root(b, (host ? TO(SYSTEM) : 0) | ((host ? below(state, 2) : below(state, 8) == 0) ? SNOOP : 0),
+                 FERRY_PACKET_ROOT_SPACE_VALID_MASK | (uint32_t)below(state, 16) | (uint32_t)below(state, 4) << 8,
+                 random_next(state) >> 12 & ~4095ull);
+    else
+        put_root(b, below(state, 8) ? 0 : SNOOP, (uint32_t)below(state, 16), below(state, 8) ? 0 : 4096);
+}
+
 static void random_packet(uint64_t *state, struct buffer *b)
 {
-    static const uint32_t kinds[] = {0, 0, 0, 1, 1, 2};
-    uint32_t from = kinds[below(state, 6)], to = kinds[below(state, 6)];
+    static const uint32_t kinds[] = {0, 0, 0, 1, 1, 2, 3};
+    uint32_t with_virtual = machine.limits.page_tables ? 7 : 6;
+    uint32_t from = kinds[below(state, with_virtual)], to = kinds[below(state, with_virtual)];
     uint32_t flags = (below(state, 3) ? 0 : UNORDERED) | (below(state, 5) ? 0 : PROTECTED);
     uint32_t hot = flags & PROTECTED;
 
+    if (machine.limits.tiling && below(state, 5) == 0) {
+        random_rectangle(state, b, flags, from, to);
+        return;
+    }
+    if (machine.limits.page_tables && below(state, 12) == 0) {
+        random_table_packet(state, b);
+        return;
+    }
     switch (below(state, 13)) {
     case 0: put_nop(b, 2 + 2 * (uint32_t)below(state, 5)); break;
     case 1:
@@ -169,7 +270,8 @@ static void random_packet(uint64_t *state, struct buffer *b)
     case 6:
     case 7: {
         bool in = below(state, 2);
-        uint32_t linear = below(state, 4) ? 0 : 2, offset = below(state, 2) ? 0 : (uint32_t)below(state, 4096);
+        uint32_t linear = below(state, 4) ? 0 : 2 + (machine.limits.page_tables && below(state, 3)),
+                 offset = below(state, 2) ? 0 : (uint32_t)below(state, 4096);
         uint32_t bytes = 1 + (uint32_t)below(state, 30000);
 
         put_copy_pages(b, flags,

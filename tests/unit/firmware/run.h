@@ -13,6 +13,9 @@ bool run_machine(uint64_t patience);
 // The next run_machine() starts the firmware from reset.
 void run_from_reset(void);
 
+// The machine may have page tables and rectangles: the sequencer is the double's.
+bool run_may_have_more(void);
+
 // A buffer under construction.
 struct buffer {
     uint32_t words[1024];
@@ -32,6 +35,17 @@ void put_map(struct buffer *b, uint32_t places, uint32_t first, uint32_t count);
 void put_unmap(struct buffer *b, uint32_t first, uint32_t count, uint64_t dummy);
 void put_fence(struct buffer *b, uint32_t places, uint64_t address, uint64_t value);
 void put_discard(struct buffer *b, uint32_t bytes, uint64_t address);
+void put_root(struct buffer *b, uint32_t places, uint32_t space, uint64_t table);
+void put_forget(struct buffer *b, uint32_t what, uint64_t address);
+
+// A side of a rectangle as the packet names it.
+struct rectangle_side {
+    uint64_t address;
+    int32_t pitch;
+    uint32_t layout;
+};
+void put_rectangle(struct buffer *b, uint32_t flags, uint32_t places, uint32_t width, uint32_t rows,
+                   const struct rectangle_side *from, const struct rectangle_side *to);
 
 #define UNORDERED     FERRY_PACKET_HEADER_UNORDERED_MASK
 #define PROTECTED     FERRY_PACKET_HEADER_PROTECTED_MASK

@@ -236,6 +236,12 @@ const char *scenario_random(uint64_t seed)
         machine.rights[ring] = (uint32_t)(random_next(&state) % 8);
     if (random_next(&state) % 4)
         machine.rights[0] = 7;
+    if (run_may_have_more() && random_next(&state) % 2) {
+        double_has_more();
+        for (unsigned ring = 0; ring < DOUBLE_RINGS; ring++)
+            machine.rights[ring] |= (random_next(&state) % 2 ? FERRY_BAR0_RING_RIGHTS_TABLES_MASK : 0) |
+                                    (random_next(&state) % 4 ? 0 : FERRY_BAR0_RING_RIGHTS_VIRTUAL_ONLY_MASK);
+    }
     for (unsigned i = 0; i < entries; i++) {
         uint32_t ring = (uint32_t)(random_next(&state) % DOUBLE_RINGS);
 

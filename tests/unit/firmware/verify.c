@@ -30,23 +30,61 @@ static bool same_action(const struct oracle_action *a, const struct oracle_actio
            a->first == b->first && a->count == b->count && a->dummy == b->dummy;
 }
 
+// The copies from *next on are the rectangle's, each byte once; a walk may have begun anew. False: they are not.
+static bool is_rectangle(const struct double_entry *entry, unsigned *next, const struct oracle_action *wanted, bool cut)
+{
+    uint32_t byte = 0, row = 0;
+
+    while (row != wanted->rows && *next < entry->action_count) {
+        const struct oracle_action *got = &entry->actions[*next];
+        struct oracle_action piece = oracle_rectangle_piece(wanted, &byte, &row);
+
+        if (!same_action(got, &piece)) {
+            byte = row = 0;
+            piece = oracle_rectangle_piece(wanted, &byte, &row);
+        }
+        if (!same_action(got, &piece))
+            return false;
+        ++*next;
+    }
+    return row == wanted->rows || cut;
+}
+
 static const char *check_actions(unsigned number, struct oracle_result *oracle, bool cut)
 {
     const struct double_entry *entry = &machine.entries[number];
 
-    for (unsigned i = 0; i < entry->action_count; i++) {
+    unsigned i = 0;
+
+    for (unsigned next = 0; next < entry->action_count; i++) {
         struct oracle_action *wanted = &oracle->actions[i];
 
         if (i >= oracle->action_count)
             return say(number, "more actions than packets", entry->action_count, oracle->action_count);
+        if (wanted->rows) {
+            if (!is_rectangle(entry, &next, wanted, cut))
+                return say(number, "not the rectangle at packet offset", wanted->packet_offset, next);
+            continue;
+        }
         if (wanted->op == FERRY_JOB_OP_FILL && !wanted->is_table_change && wanted->pattern_log2 < 3)
             wanted->source &= (1ull << (8u << wanted->pattern_log2)) - 1;
-        if (!same_action(&entry->actions[i], wanted))
-            return say(number, "another action at packet offset", entry->actions[i].packet_offset,
+        if (!same_action(&entry->actions[next], wanted))
+            return say(number, "another action at packet offset", entry->actions[next].packet_offset,
                        wanted->packet_offset);
+        next++;
     }
-    if (entry->action_count != oracle->action_count && !cut)
-        return say(number, "actions", entry->action_count, oracle->action_count);
+    if (i != oracle->action_count && !cut)
+        return say(number, "actions", i, oracle->action_count);
+    // What the page-table unit was told.
+    unsigned roots = 0, forgets = 0;
+    uint32_t words, end = oracle->fault.kind ? oracle->fault.packet_offset : entry->data ? entry->bytes : 0;
+    for (uint32_t at = 0; at < end; at += words >> 16 << 2) {
+        memcpy(&words, entry->data + at, sizeof words);
+        roots += (words & 0xff) == FERRY_OPCODE_ROOT;
+        forgets += (words & 0xff) == FERRY_OPCODE_FORGET;
+    }
+    if ((entry->roots != roots || entry->forgets != forgets) && !cut)
+        return say(number, "roots and what is forgotten", entry->roots, roots);
     return NULL;
 }
 
