@@ -114,13 +114,14 @@ static bool same_fault(const struct ferry_fault *m, const struct ferry_fault *o,
     bool inside = m->kind >= FERRY_FAULT_KIND_HOST_UNSUPPORTED;
     uint64_t apart = o->address <= m->address ? m->address - o->address : o->address - m->address;
 
-    // Source and destination of one job are both bad: hardware looks into its own table before the host has answered.
-    bool table_first = m->kind == FERRY_FAULT_KIND_HOST_UNSUPPORTED && !m->is_write &&
-                       o->kind == FERRY_FAULT_KIND_APERTURE_INVALID && o->is_write;
-
-    // So does a list entry that is no page, before which its job may have written.
+    // A list entry that is no page, before which its job may have written.
     bool entry = m->kind == FERRY_FAULT_KIND_RANGE && (m->packet_header & 0xff) == FERRY_OPCODE_COPY_PAGES &&
                  m->address_kind == FERRY_ADDRESS_KIND_SYSTEM;
+
+    // Source and destination of one job are both bad: hardware looks into its own table before the host has answered,
+    // and while it reads a list.
+    bool table_first = (m->kind == FERRY_FAULT_KIND_HOST_UNSUPPORTED || entry) && !m->is_write &&
+                       o->kind == FERRY_FAULT_KIND_APERTURE_INVALID && o->is_write;
 
     *cut |= entry || (inside && !refused(m));
     if (m->ring != o->ring || m->packet_offset != o->packet_offset || m->packet_header != o->packet_header ||
