@@ -246,7 +246,11 @@ static COLD __attribute__((noinline)) enum ferry_progress interrupt_sequencer(st
         work = hal_read(FERRY_CORE_WORK);
     } while (work & BUSY);
     flight->sequencing = false;
-    flight->sequence = (flight->sequence & (SLOT | SYSTEM | VIRTUAL_ONLY)) | (work & OFFSET);
+    uint32_t moved = (flight->sequence ^ work) & OFFSET;
+
+    // What was checked and is not handed over whole, as a rectangle on its way, need not be checked anew.
+    if (moved)
+        flight->sequence = (flight->sequence ^ moved) & ~FERRY_CORE_SEQUENCE_CHECKED_MASK;
     if (work & ENDED)
         return FERRY_DECODED;
     if (!stuck)

@@ -7,7 +7,7 @@ FIRMWARE_CC ?= riscv64-unknown-elf-gcc
 FIRMWARE_OBJCOPY = $(FIRMWARE_CC:gcc=objcopy)
 # Firmware RAM of the full configuration, and what the deepest chain of calls may take of it.
 FIRMWARE_RAM_BYTES := 8192
-FIRMWARE_STACK_BYTES := 336
+FIRMWARE_STACK_BYTES := 320
 FIRMWARE_ARCH := -march=rv32i_zicsr -mabi=ilp32 -fno-pie
 # Small, but for what runs once a buffer, where cycles count. (Packets pass by the sequencer but for those that it leaves.)
 FIRMWARE_OPTIMIZE = -Os

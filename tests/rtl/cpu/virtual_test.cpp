@@ -188,6 +188,28 @@ int main(int argc, char **argv)
         runs(user, SPACE << 4, "another user's ring");
     }
 
+    // A rectangle that made way goes on without being looked at anew, which takes the core as long as three paging
+    // buffers: none of these waits for that.
+    checks.begin("virtual_paging_does_not_wait_while_a_rectangle_is_checked_again");
+    other.word(FERRY_OPCODE_COPY_RECTANGLE | 12u << 16, LOCAL << 2).word(64, 65535).word(uint64_t{0x400000});
+    other.word(uint64_t{0x1000000}).word(64u, 0u).word(64u, 0u);
+    other.submit();
+    root.run(6000);
+    uint64_t longest = 0;
+    for (unsigned i = 0; i < 40; i++) {
+        uint64_t began = root.time;
+        paging.copy(LOCAL, 0, LOCAL, 0x80000, 64);
+        runs(paging, 0, "a paging buffer");
+        longest = std::max(longest, root.time - began);
+        root.run(random.below(2500));
+    }
+    checks.that(!other.idle(), "it is long");
+    checks.that(longest < 3000, "cycles of the paging buffer that took longest");
+    if (longest >= 3000)
+        std::printf("    it took %u cycles\n", static_cast<unsigned>(longest));
+    checks.that(other.wait(), "the rectangle");
+    checks.equal(other.status(), FERRY_BUFFER_STATUS_SUCCESS, "the rectangle");
+
     // A page is given another place while a user's copy runs through it for long: once the paging ring's fence is
     // there, no byte of the old place changes any more, whatever is still copied.
     checks.begin("virtual_edits_under_a_running_copy");
