@@ -40,6 +40,8 @@ static const struct {
     {"R219_a_faulting_page_in_is_reported", AGAIN, NULL},
     {"a_job_behind_a_page_in_that_faults_does_not_run", AGAIN, NULL},
     {"R182_notify_alloc_is_refused_by_version_and_by_name", "it is there with addresses: contract_notice", NULL},
+    {"flags_whose_behaviour_is_not_there_are_refused_by_name", "one of them is there with addresses: contract_notice",
+     NULL},
     {"what_was_kept_back_goes_out_as_soon_as_who_kept_it_back",
      "a page-out's buffer is over before another takes its place: its addresses are forgotten in that one", NULL},
 };
