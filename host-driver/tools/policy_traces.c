@@ -93,7 +93,7 @@ int ferry_policy_read(struct ferry_policy_report *report, struct ferry_lab_packe
     uint64_t bytes = 0;
     int status = 0;
     name_traces(report);
-    if (held && (ferry_parse_size(held, &bytes) != 0 || bytes == 0 || bytes > SIZE_MAX / 4)) {
+    if (held && held[0] && (ferry_parse_size(held, &bytes) != 0 || bytes == 0 || bytes > SIZE_MAX / 4)) {
         ferry_complain("FERRY_TRACE_MEMORY: '%s' is no size", held);
         return FERRY_EXIT_USAGE;
     }

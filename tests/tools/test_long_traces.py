@@ -192,6 +192,9 @@ def what_cannot_be_kept():
               and "TMPDIR can name another folder" in done.stderr and not list(kept.iterdir()), name, done)
     done = run(*options, held="some")
     check(done.returncode == 2 and "FERRY_TRACE_MEMORY: 'some' is no size" in done.stderr, "memory_that_is_no_size", done)
+    done = subprocess.run([FERRY, *map(str, options)], capture_output=True, text=True, check=False,
+                          env={**os.environ, "TMPDIR": str(kept), "FERRY_TRACE_MEMORY": ""})
+    check(done.returncode == 0, "memory_that_is_set_to_nothing_is_not_set", done)
 
 
 def what_is_kept_on_a_disk_is_told_before():
