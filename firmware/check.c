@@ -188,7 +188,11 @@ static __attribute__((noinline)) uint32_t rectangle_side(const volatile uint32_t
     mistaken |= ((uint32_t)range->address | pitch) & in_tile;
     last = ((last >> x_log2) << log2) | in_tile;
     for (; rows; rows >>= 1) {
-        if (rows & 1)
+        uint32_t odd = rows & 1;
+
+        // That it is 0 or 1 is not to be known: gcc 14 would multiply step by it, with a routine of libgcc.
+        __asm__("" : "+r"(odd));
+        if (odd)
             more += step;
         step += step;
     }

@@ -5,9 +5,10 @@ FIRMWARE_BUILD := $(BUILD)/firmware
 # Other spellings of the compiler's name: set-up finds them.
 FIRMWARE_CC ?= riscv64-unknown-elf-gcc
 FIRMWARE_OBJCOPY = $(FIRMWARE_CC:gcc=objcopy)
-# Firmware RAM of the full configuration, and what the deepest chain of calls may take of it.
+# Firmware RAM of the full configuration, and what the deepest chain of calls may take of it: 320 with gcc 12, 336 with
+# gcc 14, whose code is smaller.
 FIRMWARE_RAM_BYTES := 8192
-FIRMWARE_STACK_BYTES := 320
+FIRMWARE_STACK_BYTES := 336
 FIRMWARE_ARCH := -march=rv32i_zicsr -mabi=ilp32 -fno-pie
 # Small, but for what runs once a buffer, where cycles count. (Packets pass by the sequencer but for those that it leaves.)
 FIRMWARE_OPTIMIZE = -Os
@@ -31,13 +32,13 @@ $(FIRMWARE_BUILD)/%.o: firmware/%.c firmware/rules.mk | $(CONTRACT)
 	@mkdir -p $(@D)
 	env CCACHE_DISABLE=1 $(FIRMWARE_CC) $(FIRMWARE_CFLAGS) -MMD -MP -c $< -o $@
 
-# Links, then adds up the stack of the deepest chain of calls; an image that could overrun its stack is not made.
+# Adds up the stack of the deepest chain of calls, then links with as much: no image could overrun its stack.
 $(FIRMWARE_BUILD)/firmware.elf: $(FIRMWARE_OBJECTS) firmware/link.ld firmware/stack_bound.py
-	$(FIRMWARE_CC) $(FIRMWARE_ARCH) -nostdlib -static -T firmware/link.ld -Wl,--gc-sections -Wl,--build-id=none -Wl,--no-warn-rwx-segments \
-	    -Wl,--defsym=FERRY_RAM_BYTES=$(FIRMWARE_RAM_BYTES) -Wl,--defsym=FERRY_STACK_BYTES=$(FIRMWARE_STACK_BYTES) \
-	    -Wl,-Map=$(@:.elf=.map) $(FIRMWARE_OBJECTS) -o $@
-	$(PYTHON) firmware/stack_bound.py --limit $(FIRMWARE_STACK_BYTES) --root ferry_main \
+	$(PYTHON) firmware/stack_bound.py --limit $(FIRMWARE_STACK_BYTES) --root ferry_main --write $(@D)/stack_bytes \
 	    $(FIRMWARE_C:firmware/%.c=$(FIRMWARE_BUILD)/%.ci)
+	$(FIRMWARE_CC) $(FIRMWARE_ARCH) -nostdlib -static -T firmware/link.ld -Wl,--gc-sections -Wl,--build-id=none -Wl,--no-warn-rwx-segments \
+	    -Wl,--defsym=FERRY_RAM_BYTES=$(FIRMWARE_RAM_BYTES) -Wl,--defsym=FERRY_STACK_BYTES=$$(cat $(@D)/stack_bytes) \
+	    -Wl,-Map=$(@:.elf=.map) $(FIRMWARE_OBJECTS) -o $@
 
 $(FIRMWARE_BUILD)/firmware.bin: $(FIRMWARE_BUILD)/firmware.elf
 	$(FIRMWARE_OBJCOPY) -O binary $< $@

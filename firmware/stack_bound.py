@@ -51,6 +51,7 @@ def deepest(frames: dict[str, int], calls: dict[str, set[str]], name: str, above
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--limit", type=int, required=True, help="bytes")
+    parser.add_argument("--write", type=pathlib.Path, metavar="FILE", help="write the bytes found there, for the linker")
     parser.add_argument("--root", required=True, help="function at the bottom of the stack")
     parser.add_argument("files", type=pathlib.Path, nargs="+")
     arguments = parser.parse_args()
@@ -64,6 +65,8 @@ def main() -> int:
     if depth > arguments.limit:
         print(f"stack bound: {depth} bytes are over the limit of {arguments.limit}: {names}", file=sys.stderr)
         return 1
+    if arguments.write:
+        arguments.write.write_text(f"{depth}\n")
     print(f"stack bound: {depth} of {arguments.limit} bytes: {names}")
     return 0
 

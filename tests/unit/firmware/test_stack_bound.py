@@ -31,8 +31,11 @@ def run(source: str, limit: int) -> tuple[int, str]:
         file.write_text(source)
         compiler = ["riscv64-unknown-elf-gcc", *FLAGS, str(file), "-o", str(file.with_suffix(".o"))]
         subprocess.run(compiler, check=True)
-        command = [sys.executable, "firmware/stack_bound.py", "--limit", str(limit), "--root", "top"]
+        found = pathlib.Path(folder, "found")
+        command = [sys.executable, "firmware/stack_bound.py", "--limit", str(limit), "--root", "top", "--write", str(found)]
         result = subprocess.run([*command, str(file.with_suffix(".ci"))], capture_output=True, text=True)
+        if found.exists():  # Which it is where the bound holds, and nowhere else.
+            return result.returncode, result.stdout + f"written: {found.read_text()}"
         return result.returncode, result.stdout + result.stderr
 
 
@@ -41,6 +44,7 @@ def main() -> int:
     depth = int(text.split("stack bound: ")[1].split()[0]) if code == 0 else 0
     cases = [
         ("a chain under the limit passes", code == 0 and depth >= 80 and "top" in text and "leaf" in text),
+        ("the linker is told the bytes found", text.endswith(f"written: {depth}\n") and "written" not in run(GOOD, depth - 1)[1]),
         ("a chain at the limit passes", run(GOOD, depth)[0] == 0),
         ("a chain over the limit fails", run(GOOD, depth - 1)[0] == 1),
         ("recursion fails", "recursion" in run(RECURSIVE, 4096)[1] and run(RECURSIVE, 4096)[0] == 1),
