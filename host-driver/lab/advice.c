@@ -135,6 +135,7 @@ static bool find_enough(struct ferry_lab_search *search, struct ferry_lab_advice
         const struct ferry_lab_point *point = ferry_lab_try(search, living * times, false);
         if (!point)
             return false;
+        advice->tried = living * times;
         advice->found = !point->pages;
         advice->enough = point->bytes;
     }

@@ -22,6 +22,7 @@ struct ferry_lab_advice {
     // at once, were played.
     bool found, least_proven, above_proven;
     uint64_t enough, within, least, again, steady, above;
+    uint64_t tried;      // the largest size played in search of enough; 0: what lives at once is beyond all sizes
     uint64_t left;       // amount there: new content, and what the CPU writes
     uint64_t less;       // 5 % less than bytes, to the nearest page and one at least; 0: no page is left
     uint64_t less_costs; // amount more there

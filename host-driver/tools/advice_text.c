@@ -67,7 +67,10 @@ static void print_more(FILE *file, const struct ferry_lab_advice *advice, const 
         fprintf(file, ", %s a second at %u frames", ferry_size_text(advice->paged * FRAMES_A_SECOND, second),
                 FRAMES_A_SECOND);
     if (!advice->found) {
-        fputs("; no size that was played ends that, up to four times all that lives at once", file);
+        if (advice->tried)
+            fprintf(file, "; no size that was played ends that, up to %s", ferry_size_text(advice->tried, more));
+        else
+            fprintf(file, "; %s live at once, more than is ever played", ferry_size_text(traces->most_living, more));
         return;
     }
     print_enough_elsewhere(file, advice, traces);
@@ -149,8 +152,8 @@ void ferry_advice_print(FILE *file, const struct ferry_lab_advice *advice, const
     if (advice->too_short) {
         fprintf(file,
                 ", nothing can be told: everything comes in for the first time in the first %u %ss, and there "
-                "are %" PRIu64 " in all.\n",
-                FERRY_LAB_WARM_UP, unit, traces->frames);
+                "%s %" PRIu64 " in all.\n",
+                FERRY_LAB_WARM_UP, unit, traces->frames == 1 ? "is" : "are", traces->frames);
         return;
     }
     if (advice->pages)

@@ -93,7 +93,7 @@ static const char policy_help[] =
     "  --json FILE        write the figures\n"
     "  --csv FILE         the same, one row a run\n"
     "  --seed N           of what is done by chance (1)\n"
-    "  --no-advice        only the tables: what stands below them takes about twenty-five runs more\n"
+    "  --no-advice        only the tables: what stands below them takes as long as twenty-five runs or so\n"
     "  --quiet            no progress\n";
 
 static const char report_help[] =

@@ -110,12 +110,18 @@ def nothing_is_told_of_frames_that_are_not_there():
         for size in ("64K", "1M"):
             done = ferry(trace, "--vram", size, "--policy", "ours", "--quiet", "--json", path)
             said.append(done.stdout.splitlines()[-1].partition(", ")[2])
-        silent = f"nothing can be told: everything comes in for the first time in the first 3 frames, and there are {frames} in all."
+        silent = f"nothing can be told: everything comes in for the first time in the first 3 frames, and there {'is' if frames == 1 else 'are'} {frames} in all."
         if frames <= 3:
             check(said == [silent, silent] and json.loads(path.read_text())["advice"] == [], f"nothing_is_told_of_{frames}_frames", said)
         else:
             check("removes all paging" in said[0] and done.stdout.splitlines()[-1].startswith("  With 1.0 MiB nothing has to leave")
                   and "without allocation" not in done.stdout, f"something_is_told_of_{frames}_frames", (said, done))
+    huge = 1 << 40
+    for count, told in ((3, "; 3.0 TiB live at once, more than is ever played"), (1, "nothing has to leave")):
+        trace.write_text("".join(f"a {i} {huge // 2 if count == 1 else huge} buffer\n" for i in range(count))
+                         + "".join(f"d {i}\n" for i in range(count)) * 2 + ("".join(f"d {i}\n" for i in range(count)) + "f\n") * 5)
+        said = ferry(trace, "--vram", "1024G", "--policy", "ours", "--quiet").stdout.splitlines()[-1]
+        check(told in said and "no size that was played" not in said, f"sizes_beyond_what_is_played_{count}", said)
     done = subprocess.run([FERRY, "replay", NEVERBALL, "--frames", "3", "--vram", "5M", "--backend", "model", "--quiet"],
                           capture_output=True, text=True, check=False)
     check("there are 3 in all" in done.stdout.splitlines()[-1] and "would do" not in done.stdout,
