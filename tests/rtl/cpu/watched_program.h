@@ -328,7 +328,7 @@ class WatchedProgram
         Side &from = r.source, &to = r.destination;
         from.image = {random_.once_in(2) ? nullptr : &elements[random_.below(5)], 12, random_.below(8) * 8192ull, 8192};
         from.x = random_.below(200);
-        from.y = random_.below(20);
+        from.y = random_.below(19);
         if (tiled) {
             to.image = {&elements[random_.below(5)], 12, 0, 8192};
             to.x = random_.below(60);
@@ -344,8 +344,11 @@ class WatchedProgram
         ring.word(FERRY_OPCODE_COPY_RECTANGLE | UNORDERED | 12u << 16, to_host ? FERRY_ADDRESS_KIND_SYSTEM << 2 : 0);
         ring.word(r.width, r.rows - 1).word(from.first()).word(to.first()).word(from.layout()).word(to.layout());
         for (uint32_t row = 0; row < r.rows; row++)
-            for (uint32_t at = 0; at < r.width; at++)
+            for (uint32_t at = 0; at < r.width; at++) {
+                if (from.byte(at, row) >= LOCAL_SOURCE_BYTES)
+                    std::printf("    the program reads what it writes\n"), std::exit(1);
                 expect(buffer, to_host, to.byte(at, row), {root_.local[from.byte(at, row)]});
+            }
     }
     // Fills the ring's next buffer; the number of its packets.
     unsigned buffer(unsigned number)
