@@ -121,7 +121,7 @@ module core_machine #(
     assign job_list_address = job[`FERRY_JOB_LIST_ADDRESS_RANGE];
 
     wire        job_more;
-    ferry_sequencer #(.APERTURE_PAGES(4096), .TILING(0)) sequencer (
+    ferry_sequencer #(.APERTURE_PAGES(4096), .PAGE_TABLES(0), .TILING(0)) sequencer (
         .start_space(4'd0),
         .start_virtual_only(sequence_wdata[`FERRY_CORE_SEQUENCE_VIRTUAL_ONLY_SHIFT]),
         .clk(clk), .rst(rst), .run(run),

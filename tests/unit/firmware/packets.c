@@ -306,6 +306,20 @@ static void random_packet(uint64_t *state, struct buffer *b)
     }
 }
 
+// A changed size may be legal and give a rectangle of thousands of pieces, which take longer than a run may.
+static bool has_endless_rectangle(const struct buffer *b)
+{
+    for (unsigned at = 0; at + 12 <= b->count && b->words[at] >> 17; at += b->words[at] >> 16) {
+        uint64_t width = b->words[at + FERRY_PACKET_COPY_RECTANGLE_ROW_BYTES / 4],
+                 rows = b->words[at + FERRY_PACKET_COPY_RECTANGLE_LAST_ROW / 4] + UINT64_C(1);
+
+        if ((b->words[at] & 0xff) == FERRY_OPCODE_COPY_RECTANGLE && width <= 1u << 23 && rows <= 1u << 16 &&
+            rows * (width / 16 + 2) > 4096)
+            return true;
+    }
+    return false;
+}
+
 void random_buffer(uint64_t *state, struct buffer *b)
 {
     unsigned target = 8 + (unsigned)below(state, below(state, 4) ? 80 : 960), way = (unsigned)below(state, 10);
@@ -336,4 +350,6 @@ void random_buffer(uint64_t *state, struct buffer *b)
             }
         }
     }
+    if (has_endless_rectangle(b))
+        b->count = 0;
 }
