@@ -9,11 +9,14 @@ static bool meet(const struct ferry_vm_span *a, const struct ferry_vm_span *b)
     return a->segment != 0 && a->segment == b->segment && a->first < b->end && b->first < a->end;
 }
 
-// What is about addresses has a space for its subject, and keeps its order with what is about the same ones.
+// What is about addresses has a space for its subject, and keeps its order with what is about the same ones, and with
+// what was queued for the same allocation: a job waits for the newest of these alone.
 static bool same_subject(const struct ferry_vm_operation *before, const struct ferry_vm_operation *behind)
 {
     if (!before->subject || before->subject != behind->subject)
         return false;
+    if (before->allocation == behind->allocation && before->instance == behind->instance)
+        return true;
     return before->end_address == 0 || behind->end_address == 0 ||
            (before->first_address < behind->end_address && behind->first_address < before->end_address);
 }
