@@ -110,7 +110,8 @@ def nothing_is_told_of_frames_that_are_not_there():
         for size in ("64K", "1M"):
             done = ferry(trace, "--vram", size, "--policy", "ours", "--quiet", "--json", path)
             said.append(done.stdout.splitlines()[-1].partition(", ")[2])
-        silent = f"nothing can be told: everything comes in for the first time in the first 3 frames, and there {'is' if frames == 1 else 'are'} {frames} in all."
+        silent = ("nothing can be told: everything comes in for the first time in the first 3 frames, and there "
+                  f"{'is' if frames == 1 else 'are'} {frames} in all.")
         if frames <= 3:
             check(said == [silent, silent] and json.loads(path.read_text())["advice"] == [], f"nothing_is_told_of_{frames}_frames", said)
         else:
