@@ -374,7 +374,10 @@ static int complain_of(const struct ferry_policy_session *session, const struct 
                        trace, outcome->line, ferry_size_text(outcome->job_bytes, need), outcome->job_bytes,
                        ferry_policy_size_said(size, text), range);
         return FERRY_EXIT_TOO_SMALL;
-    case FERRY_LAB_NO_MEMORY: ferry_complain("no memory to play %s", trace); return FERRY_EXIT_LIBRARY;
+    case FERRY_LAB_NO_MEMORY:
+        ferry_complain("no memory to play %s: what lives at once, %s, takes as many of this process's addresses", trace,
+                       ferry_size_text(session->bench.traces.most_living, need));
+        return FERRY_EXIT_LIBRARY;
     case FERRY_LAB_BAD_CHOICE:
     case FERRY_LAB_PAGES:
     case FERRY_LAB_FAILED: break;

@@ -11,16 +11,7 @@
 static uint64_t drawn;
 static uint32_t draw(uint32_t below)
 {
-    drawn = drawn * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (uint32_t)((drawn >> 33) % below);
-}
-
-static uint64_t seed_of_run(void)
-{
-    const char *text = getenv("FERRY_SEED");
-    uint64_t seed = text ? strtoull(text, NULL, 0) : 1;
-    printf("FERRY_SEED=%llu\n", (unsigned long long)seed);
-    return seed;
+    return world_draw(&drawn, below);
 }
 
 static struct world *begin(uint64_t pages, uint32_t buffer_bytes)
@@ -372,7 +363,7 @@ static void random_programs_see_nothing_of_faults_of_their_tables(void **state)
 {
     (void)state;
     const char *runs = getenv("FERRY_RUNS");
-    uint64_t seed = seed_of_run();
+    uint64_t seed = world_seed(1);
     unsigned count = runs ? (unsigned)atoi(runs) : 12;
     struct outcome outcome = {0, 0};
     for (unsigned i = 0; i < count; i++)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // NOTIFY_ALLOC before an eviction, in driver model 2: its order, its pieces, and what it is for. An allocation keeps
 // its content with runs left out while it is in the aperture; out of it, all content is there.
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "ferry/runs.h"
@@ -14,16 +13,7 @@
 static uint64_t drawn;
 static uint32_t draw(uint32_t below)
 {
-    drawn = drawn * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (uint32_t)((drawn >> 33) % below);
-}
-
-static uint64_t seed_of_run(void)
-{
-    const char *text = getenv("FERRY_SEED");
-    uint64_t seed = text ? strtoull(text, NULL, 0) : 1;
-    printf("FERRY_SEED=%llu\n", (unsigned long long)seed);
-    return seed;
+    return world_draw(&drawn, below);
 }
 
 static struct world *begin(uint32_t buffer_bytes, bool coherent)
@@ -128,7 +118,7 @@ static D3DKMT_HANDLE compressed(struct world *world, const struct content *c)
 static void R194_content_after_the_eviction_is_the_decompressed_content(void **state)
 {
     (void)state;
-    drawn = seed_of_run();
+    drawn = world_seed(1);
     for (unsigned run = 0; run < 12; run++) {
         struct world *world = begin(run % 3 == 2 ? 512 : 0, run % 2);
         struct content c = make_content(30 + draw(90));
@@ -163,7 +153,7 @@ static size_t next_submit(size_t at)
 static void R185_R186_R187_R188_R189_R190_R191_R192_R212_steps_in_order_and_chunks_once(void **state)
 {
     (void)state;
-    drawn = seed_of_run();
+    drawn = world_seed(1);
     for (unsigned pages = 30; pages < 150; pages += 33) {
         struct world *world = begin(0, true);
         struct content c = make_content(pages);
@@ -328,7 +318,7 @@ static void R211_the_paging_spaces_tables_stay(void **state)
 static void R194_faults_and_resets_cost_no_content_unseen(void **state)
 {
     (void)state;
-    drawn = seed_of_run() + 1;
+    drawn = world_seed(1) + 1;
     unsigned whole = 0;
     for (unsigned run = 0; run < 40; run++) {
         struct world *world = begin(run % 2 ? 512 : 0, true);
@@ -365,7 +355,7 @@ static void R194_faults_and_resets_cost_no_content_unseen(void **state)
 static void a_list_that_is_no_list_harms_nobody(void **state)
 {
     (void)state;
-    drawn = seed_of_run() + 2;
+    drawn = world_seed(1) + 2;
     for (unsigned run = 0; run < 20; run++) {
         struct world *world = begin(0, true);
         struct content c = make_content(30 + draw(60));

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Several programs on one manager: what each may have, who is told, and what one does to the others.
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "programs.h"
 
 static struct ferry_vidmm_memory_info info_of(struct world *world, D3DKMT_HANDLE process)
@@ -47,14 +44,6 @@ static void divide(uint64_t pages, struct model_program *programs, unsigned coun
     assert_int_equal(right, count != 0);
 }
 
-static uint64_t seed_of_run(void)
-{
-    const char *text = getenv("FERRY_SEED");
-    uint64_t seed = text ? strtoull(text, NULL, 0) : 20261122;
-    printf("seed %llu (FERRY_SEED)\n", (unsigned long long)seed);
-    return seed;
-}
-
 static uint64_t draw(uint64_t *state, uint64_t below)
 {
     *state ^= *state << 13;
@@ -67,7 +56,7 @@ static void budgets_are_as_a_model_divides_them(void **state)
 {
     (void)state;
     struct world *world = program_world();
-    uint64_t random = seed_of_run() | 1, pages = 64;
+    uint64_t random = world_seed(20261122) | 1, pages = 64;
     D3DKMT_HANDLE processes[MOST];
     struct model_program model[MOST];
     unsigned count = 0;

@@ -279,19 +279,11 @@ static void program(const struct world_options *options, uint64_t seed, unsigned
     program_of(options, seed, steps, delay, busy, false);
 }
 
-static uint64_t seed_from_environment(void)
-{
-    const char *text = getenv("FERRY_SEED");
-    uint64_t seed = text ? strtoull(text, NULL, 0) : (uint64_t)time(NULL);
-    printf("FERRY_SEED=%llu\n", (unsigned long long)seed);
-    return seed;
-}
-
 static void R28_R29_R111_R112_random_program_immediate(void **state)
 {
     (void)state;
     struct world_options options = world_defaults();
-    program(&options, seed_from_environment(), STEPS, 0, 0);
+    program(&options, world_seed((uint64_t)time(NULL)), STEPS, 0, 0);
 }
 
 static void R27_R34_R39_R99_random_program_small_buffers_delayed_and_busy(void **state)
@@ -302,7 +294,7 @@ static void R27_R34_R39_R99_random_program_small_buffers_delayed_and_busy(void *
     options.manager.paging_buffers = 3;
     options.manager.sub_transfer_bytes = PAGES(3);
     options.machine.coherent_aperture = false;
-    program(&options, seed_from_environment() + 1, STEPS, 4, 1);
+    program(&options, world_seed((uint64_t)time(NULL)) + 1, STEPS, 4, 1);
 }
 
 static void R22_random_program_two_memory_segments(void **state)
@@ -311,7 +303,7 @@ static void R22_random_program_two_memory_segments(void **state)
     struct world_options options = world_defaults();
     options.machine.local_bytes = PAGES(40);
     options.machine.hidden_bytes = PAGES(24);
-    program(&options, seed_from_environment() + 3, STEPS, 3, 0);
+    program(&options, world_seed((uint64_t)time(NULL)) + 3, STEPS, 3, 0);
 }
 
 static void R22_R98_random_program_lru(void **state)
@@ -320,14 +312,14 @@ static void R22_R98_random_program_lru(void **state)
     struct world_options options = world_defaults();
     options.machine.local_bytes = PAGES(40);
     options.manager.lru_victims = true;
-    program(&options, seed_from_environment() + 2, STEPS, 7, 0);
+    program(&options, world_seed((uint64_t)time(NULL)) + 2, STEPS, 7, 0);
 }
 
 static void R237_R239_R243_R247_R249_random_program_with_discards(void **state)
 {
     (void)state;
     struct world_options options = world_defaults();
-    program_of(&options, seed_from_environment() + 4, STEPS, 12, 0, true);
+    program_of(&options, world_seed((uint64_t)time(NULL)) + 4, STEPS, 12, 0, true);
 }
 
 int main(void)

@@ -2,7 +2,6 @@
 // What a program has reserved stays his, whoever needs room and why. And what he has pinned is his too, and on his
 // account.
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "programs.h"
 
@@ -196,9 +195,7 @@ static void chance(uint64_t seed, bool single_pages)
 static void what_is_reserved_stays_whatever_others_do(void **state)
 {
     (void)state;
-    const char *text = getenv("FERRY_SEED");
-    uint64_t seed = text ? strtoull(text, NULL, 0) : 1;
-    printf("FERRY_SEED=%llu\n", (unsigned long long)seed);
+    uint64_t seed = world_seed(1);
     for (unsigned i = 0; i < 6; i++)
         chance(seed + i, i % 3 == 2);
 }

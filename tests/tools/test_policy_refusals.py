@@ -188,6 +188,9 @@ def bad_input():
     check(done.returncode == 0 and "nothing has to leave after frame 3" in done.stdout
           and "; with 5 % less the reservations cannot be kept;" in done.stdout,
           "advice_where_less_cannot_keep_the_reservations", done)
+    vast = folder / "vast.memtrace"
+    vast.write_text("".join(f"a {i} {1 << 40} buffer\n" for i in range(300)) + "f\n" + "d 1\nf\n" * 5)
+    expect("more_than_there_are_addresses", 4, "no memory to play .*vast.memtrace: what lives at once, 300.0 TiB, takes as many", vast)
     expect("weights_of_too_many", 2, r"--weights: '1,2' has 2 numbers for 1 trace", small, "--weights", "1,2")
     for name, path in (("no_folder", folder / "no/such"), ("a_folder", folder), ("file_in_a_file", small / "x")):
         done = ferry(NEVERBALL, "--json", path)
