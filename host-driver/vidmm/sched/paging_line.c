@@ -6,11 +6,6 @@
 
 #include "vidmm/sched/sched.h"
 
-struct ferry_vm_operation *ferry_vm_operation_at(const struct ferry_vm_sched *sched, uint64_t number)
-{
-    return &sched->operations[number % sched->capacity];
-}
-
 bool ferry_vm_operation_over(const struct ferry_vm_sched *sched, uint64_t number)
 {
     return number <= sched->done || ferry_vm_operation_at(sched, number)->state == FERRY_VM_OVER;
@@ -52,6 +47,7 @@ void ferry_vm_operation_ends(struct ferry_vm_sched *sched, uint64_t number)
 {
     struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, number);
     operation->state = FERRY_VM_OVER;
+    ferry_vm_index_leave(sched, number);
     struct ferry_vm_device *device = operation->device;
     if (!device)
         return;
@@ -64,7 +60,8 @@ static void free_rings(struct ferry_vm_sched *sched)
 {
     free(sched->operations);
     free(sched->built_order);
-    free(sched->passed);
+    free(sched->indexed);
+    free(sched->seen);
     free(sched->awake);
 }
 
@@ -75,7 +72,9 @@ void ferry_vm_line_free(struct ferry_vm_sched *sched)
             ferry_vm_pages_free(sched->core, ferry_vm_operation_at(sched, number)->release);
     free_rings(sched);
     sched->operations = NULL;
-    sched->built_order = sched->passed = sched->awake = NULL;
+    sched->indexed = NULL;
+    memset(sched->trees, 0, sizeof(sched->trees));
+    sched->built_order = sched->seen = sched->awake = NULL;
     sched->done = sched->queued;
 }
 
@@ -90,17 +89,22 @@ int ferry_vm_reserve(struct ferry_vm_sched *sched, size_t more)
     while (capacity < need)
         capacity *= 2;
     struct ferry_vm_operation *ring = malloc(capacity * sizeof(*ring));
-    uint64_t *order = malloc(capacity * sizeof(*order)), *passed = malloc(capacity * sizeof(*passed));
+    uint64_t *order = malloc(capacity * sizeof(*order)), *seen = malloc(capacity * sizeof(*seen));
     uint64_t *awake = malloc(capacity * sizeof(*awake));
-    if (!ring || !order || !passed || !awake) {
+    struct ferry_vm_indexed *indexed = malloc(capacity * FERRY_VM_TREES * sizeof(*indexed));
+    if (!ring || !order || !seen || !awake || !indexed) {
         free(ring);
         free(order);
-        free(passed);
+        free(seen);
+        free(indexed);
         free(awake);
         return FERRY_ERROR_NO_HOST_MEMORY;
     }
     for (uint64_t number = sched->done + 1; number <= sched->queued; number++)
         ring[number % capacity] = *ferry_vm_operation_at(sched, number);
+    for (uint64_t number = sched->done + 1; number <= sched->queued; number++)
+        memcpy(&indexed[number % capacity * FERRY_VM_TREES], &sched->indexed[number % sched->capacity * FERRY_VM_TREES],
+               FERRY_VM_TREES * sizeof(*indexed));
     for (uint64_t at = sched->built_first; at < sched->built_end; at++)
         order[at % capacity] = sched->built_order[at % sched->capacity];
     if (sched->awake_count > 0)
@@ -108,7 +112,8 @@ int ferry_vm_reserve(struct ferry_vm_sched *sched, size_t more)
     free_rings(sched);
     sched->operations = ring;
     sched->built_order = order;
-    sched->passed = passed;
+    sched->indexed = indexed;
+    sched->seen = seen;
     sched->awake = awake;
     sched->capacity = capacity;
     sched->reserved = sched->queued + more;
@@ -202,8 +207,10 @@ static void join_transfer(struct ferry_vm_sched *sched, struct ferry_vm_operatio
     operation->first = ferry_vm_operation_at(sched, sched->queued - 1)->first;
     struct ferry_vm_operation *first = ferry_vm_operation_at(sched, operation->first);
     first->last = sched->queued;
+    ferry_vm_index_leave(sched, operation->first);
     widen(&first->reads, &operation->reads);
     widen(&first->writes, &operation->writes);
+    ferry_vm_index_enter(sched, operation->first);
 }
 
 static void wait_for_subject(struct ferry_vm_sched *sched, struct ferry_vm_operation *operation,
@@ -235,8 +242,8 @@ static void give_up(struct ferry_vm_sched *sched, uint64_t number)
     }
 }
 
-void ferry_vm_queue_operation(struct ferry_vm_sched *sched, const DXGKARG_BUILDPAGINGBUFFER *argument,
-                              struct ferry_vm_subject *subject, uint64_t bytes, unsigned flags)
+static struct ferry_vm_operation *queue(struct ferry_vm_sched *sched, const DXGKARG_BUILDPAGINGBUFFER *argument,
+                                        struct ferry_vm_subject *subject, uint64_t bytes, unsigned flags)
 {
     struct ferry_vm_operation *operation = next_record(sched);
     *operation = (struct ferry_vm_operation){.event = ++sched->core->event, .bytes = bytes, .argument = *argument};
@@ -248,15 +255,23 @@ void ferry_vm_queue_operation(struct ferry_vm_sched *sched, const DXGKARG_BUILDP
         wait_for_subject(sched, operation, subject, (flags & FERRY_VM_WHEN_IDLE) != 0);
     if (subject && argument->Operation == DXGK_OPERATION_DISCARD_CONTENT)
         give_up(sched, sched->queued);
+    return operation;
+}
+
+void ferry_vm_queue_operation(struct ferry_vm_sched *sched, const DXGKARG_BUILDPAGINGBUFFER *argument,
+                              struct ferry_vm_subject *subject, uint64_t bytes, unsigned flags)
+{
+    queue(sched, argument, subject, bytes, flags);
+    ferry_vm_index_enter(sched, sched->queued);
 }
 
 void ferry_vm_queue_table_operation(struct ferry_vm_sched *sched, const DXGKARG_BUILDPAGINGBUFFER *argument,
                                     struct ferry_vm_subject *subject, DXGK_PTE entry, struct ferry_vm_span reads)
 {
-    ferry_vm_queue_operation(sched, argument, subject, 0, 0);
-    struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, sched->queued);
+    struct ferry_vm_operation *operation = queue(sched, argument, subject, 0, 0);
     operation->entry = entry;
     operation->reads = reads;
+    ferry_vm_index_enter(sched, sched->queued);
 }
 
 void ferry_vm_lead_to_pages(struct ferry_vm_sched *sched, const MDL *pages, uint64_t first)
@@ -269,8 +284,8 @@ void ferry_vm_lead_to_pages(struct ferry_vm_sched *sched, const MDL *pages, uint
 void ferry_vm_queue_notice(struct ferry_vm_sched *sched, const DXGKARG_BUILDPAGINGBUFFER *argument,
                            struct ferry_vm_subject *subject, struct ferry_vm_span reads)
 {
-    ferry_vm_queue_operation(sched, argument, subject, 0, FERRY_VM_WHEN_IDLE);
-    ferry_vm_operation_at(sched, sched->queued)->reads = reads;
+    queue(sched, argument, subject, 0, FERRY_VM_WHEN_IDLE)->reads = reads;
+    ferry_vm_index_enter(sched, sched->queued);
 }
 
 uint64_t ferry_vm_release_later(struct ferry_vm_sched *sched, struct ferry_vm_subject *subject, MDL *mdl)
@@ -286,6 +301,7 @@ uint64_t ferry_vm_release_later(struct ferry_vm_sched *sched, struct ferry_vm_su
         (struct ferry_vm_operation){.nothing = true, .release = mdl, .first = sched->queued, .last = sched->queued};
     // Built behind the subject's operations, which are in the same buffer or an earlier one.
     wait_for_subject(sched, operation, subject, false);
+    ferry_vm_index_enter(sched, sched->queued);
     subject->device->leaving_bytes += mdl->PageCount * PAGE_SIZE;
     return sched->queued;
 }

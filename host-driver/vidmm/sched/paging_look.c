@@ -111,25 +111,17 @@ bool ferry_vm_goes_on_later(const struct ferry_vm_sched *sched, const struct fer
     return false;
 }
 
-// An operation that it has to stay behind: one that waits, or one that is built and may have to go again alone
-// (paging_again.c). 0 = none. Two operations never lose the reason for which they keep their order.
-static uint64_t keeper(const struct ferry_vm_sched *sched, uint64_t number)
+// `other` has to do with it: does it have to stay behind that one, which waits, or is built and may have to go again
+// alone (paging_again.c)?
+static bool keeps(struct ferry_vm_sched *sched, uint64_t other, uint64_t number)
 {
+    const struct ferry_vm_operation *before = ferry_vm_operation_at(sched, other);
+    if (before->state == FERRY_VM_WAITING)
+        return other < number;
     const struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, number);
-    for (uint64_t at = sched->built_first; at < sched->built_end; at++) {
-        uint64_t other = sched->built_order[at % sched->capacity];
-        const struct ferry_vm_operation *before = ferry_vm_operation_at(sched, other);
-        if (has_to_be_over(sched, before, operation) ||
-            (!ferry_vm_repeatable(before) && ferry_vm_in_order(before, operation) &&
-             ferry_vm_binds_to_a_stranger(sched, other, number)))
-            return other;
-    }
-    for (uint64_t other = sched->unbuilt; other < number; other++) {
-        const struct ferry_vm_operation *before = ferry_vm_operation_at(sched, other);
-        if (before->state == FERRY_VM_WAITING && ferry_vm_in_order(before, operation))
-            return other;
-    }
-    return 0;
+    return has_to_be_over(sched, before, operation) ||
+           (!ferry_vm_repeatable(before) && ferry_vm_in_order(before, operation) &&
+            ferry_vm_binds_to_a_stranger(sched, other, number));
 }
 
 static bool hangs(struct ferry_vm_sched *sched, uint64_t number)
@@ -144,7 +136,7 @@ static bool hangs(struct ferry_vm_sched *sched, uint64_t number)
             hang_on_node(sched, number, i);
         return true;
     }
-    uint64_t before = keeper(sched, number);
+    uint64_t before = ferry_vm_index_find(sched, number, keeps);
     if (before != 0)
         hang_on_operation(sched, number, before);
     return before != 0;

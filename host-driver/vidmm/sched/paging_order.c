@@ -17,8 +17,8 @@ static bool same_subject(const struct ferry_vm_operation *before, const struct f
         return false;
     if (before->allocation == behind->allocation && before->instance == behind->instance)
         return true;
-    return before->end_address == 0 || behind->end_address == 0 ||
-           (before->first_address < behind->end_address && behind->first_address < before->end_address);
+    return before->end_address != 0 && behind->end_address != 0 && before->first_address < behind->end_address &&
+           behind->first_address < before->end_address;
 }
 
 bool ferry_vm_in_order(const struct ferry_vm_operation *before, const struct ferry_vm_operation *behind)
@@ -48,40 +48,6 @@ static bool jobs_over(const struct ferry_vm_sched *sched, const struct ferry_vm_
         if (!ferry_vm_reached(sched, i, operation->after[i]))
             return false;
     return true;
-}
-
-static void begin_look(struct ferry_vm_sched *sched)
-{
-    sched->passed_count = 0;
-    sched->look++;
-}
-
-static void pass(struct ferry_vm_sched *sched, uint64_t number)
-{
-    sched->passed[sched->passed_count++] = number;
-    ferry_vm_operation_at(sched, number)->passed_in = sched->look;
-}
-
-// Is this one, which kept an operation back before, passed over in this look too?
-static bool still_keeps(const struct ferry_vm_sched *sched, uint64_t number)
-{
-    return number != 0 && !ferry_vm_operation_over(sched, number) &&
-           ferry_vm_operation_at(sched, number)->passed_in == sched->look;
-}
-
-// Two operations never lose the reason for which they keep their order. So whoever kept one back is asked first: a look
-// past many that wait costs their number, and not its square.
-static bool kept_back(const struct ferry_vm_sched *sched, struct ferry_vm_operation *operation)
-{
-    if (!jobs_over(sched, operation) || still_keeps(sched, operation->kept_by))
-        return true;
-    for (size_t i = 0; i < sched->passed_count; i++) {
-        if (ferry_vm_in_order(ferry_vm_operation_at(sched, sched->passed[i]), operation)) {
-            operation->kept_by = sched->passed[i];
-            return true;
-        }
-    }
-    return false;
 }
 
 // Entries that lead to its place no longer, or their being forgotten: done again it reads nothing.
@@ -114,18 +80,31 @@ bool ferry_vm_spoils_a_source(const struct ferry_vm_sched *sched, uint64_t numbe
     return false;
 }
 
+// Always false: all of them are to be seen.
+static bool see(struct ferry_vm_sched *sched, uint64_t number, uint64_t behind)
+{
+    struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, number);
+    if (number <= behind && operation->state == FERRY_VM_WAITING && operation->seen_in != sched->look) {
+        operation->seen_in = sched->look;
+        sched->seen[sched->seen_count++] = number;
+    }
+    return false;
+}
+
 bool ferry_vm_behind_a_job(struct ferry_vm_sched *sched, uint64_t number)
 {
-    if (ferry_vm_operation_over(sched, number) || ferry_vm_operation_at(sched, number)->state != FERRY_VM_WAITING)
+    if (ferry_vm_operation_over(sched, number))
         return false;
-    // As it would be found if everything were built that has nothing to wait for.
-    begin_look(sched);
-    bool behind = false;
-    for (uint64_t at = sched->unbuilt; at <= number; at++) {
-        struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, at);
-        behind = operation->state == FERRY_VM_WAITING && kept_back(sched, operation);
-        if (behind)
-            pass(sched, at);
+    // As it would be found if everything were built that has nothing to wait for: those that it stays behind, and those
+    // that these do, each once.
+    sched->look++;
+    sched->seen_count = 0;
+    see(sched, number, number);
+    while (sched->seen_count > 0) {
+        uint64_t next = sched->seen[--sched->seen_count];
+        if (!jobs_over(sched, ferry_vm_operation_at(sched, next)))
+            return true;
+        ferry_vm_index_find(sched, next, see);
     }
-    return behind;
+    return false;
 }

@@ -122,6 +122,14 @@ struct ferry_vm_span {
     uint64_t first, end;
 };
 
+// A range of the index of operations (paging_index.c).
+#define FERRY_VM_TREES 4
+struct ferry_vm_indexed {
+    uint64_t domain, first, end;      // domain 0: not in the index
+    uint64_t last_domain, reaches_to; // the furthest end of it and those below it
+    uint64_t below[2];
+};
+
 enum ferry_vm_operation_state { FERRY_VM_WAITING, FERRY_VM_BUILT_INTO, FERRY_VM_OVER };
 struct ferry_vm_operation {
     uint64_t event, bytes;
@@ -145,8 +153,7 @@ struct ferry_vm_operation {
     // While it has to wait it hangs on a node or on another operation: the next one that does so too. And the first of
     // those that hang on it.
     uint64_t hangs_next, keeps;
-    // For ferry_vm_behind_a_job: when that passed it over last, and the operation that kept it back; 0 = none did.
-    uint64_t passed_in, kept_by;
+    uint64_t seen_in; // by which look of ferry_vm_behind_a_job last
     enum ferry_vm_operation_state state;
     bool begun;       // some of it is built
     bool told;        // of its begin
@@ -192,8 +199,10 @@ struct ferry_vm_sched {
     uint64_t ready;                  // found to have nothing to wait for; 0 = none
     uint64_t *awake;                 // heap, the least number first: what they hung on is over
     size_t awake_count;
-    uint64_t *passed; // by ferry_vm_behind_a_job
-    size_t passed_count;
+    struct ferry_vm_indexed *indexed; // FERRY_VM_TREES of each operation of the ring
+    uint64_t trees[FERRY_VM_TREES];
+    uint64_t *seen; // of ferry_vm_behind_a_job: what is to be looked at
+    size_t seen_count;
     uint64_t look;         // its calls
     DXGK_PTE entries[512]; // of the UPDATE_PAGE_TABLE that is being built
     // What the miniport is in the middle of after a reset or a fault: brought to its end for nobody.
@@ -213,10 +222,23 @@ struct ferry_vm_sched {
 int ferry_vm_read_caps(struct ferry_vm_sched *sched);
 int ferry_vm_make_system_context(struct ferry_vm_sched *sched);
 
+static inline struct ferry_vm_operation *ferry_vm_operation_at(const struct ferry_vm_sched *sched, uint64_t number)
+{
+    return &sched->operations[number % sched->capacity];
+}
+
+// ---- paging_index.c ----
+/// From now on, and until it leaves, the operation is found by what it reads, writes and is about. No memory is needed.
+void ferry_vm_index_enter(struct ferry_vm_sched *sched, uint64_t number);
+void ferry_vm_index_leave(struct ferry_vm_sched *sched, uint64_t number);
+/// One that is not over, has to keep its order with this one (ferry_vm_in_order(), whichever is before), and of which
+/// `is_it` says so; 0 = there is none. Those that have nothing to do with it are not asked about, others may be twice.
+uint64_t ferry_vm_index_find(struct ferry_vm_sched *sched, uint64_t number,
+                             bool (*is_it)(struct ferry_vm_sched *sched, uint64_t other, uint64_t number));
+
 // ---- paging_line.c ----
 /// What is left in the line is given up.
 void ferry_vm_line_free(struct ferry_vm_sched *sched);
-struct ferry_vm_operation *ferry_vm_operation_at(const struct ferry_vm_sched *sched, uint64_t number);
 bool ferry_vm_operation_over(const struct ferry_vm_sched *sched, uint64_t number);
 /// It writes page tables of GPU virtual addresses, or has them forgotten.
 bool ferry_vm_is_about_addresses(const struct ferry_vm_operation *operation);
@@ -283,7 +305,7 @@ enum ferry_vm_built ferry_vm_build_pass(struct ferry_vm_sched *sched, struct fer
 bool ferry_vm_flush(struct ferry_vm_sched *sched);
 
 // ---- paging_order.c ----
-/// Must the one stay behind the other?
+/// Must the one stay behind the other? Two operations never lose the reason for it.
 bool ferry_vm_in_order(const struct ferry_vm_operation *before, const struct ferry_vm_operation *behind);
 /// It moves no content: it changes a table, or orders what the GPU wrote through an aperture. It may be executed any
 /// number of times, so after a fault it goes again; whatever has to stay behind it is not built before it is over, but

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-VIDMM_UNITS := address_space segment_allocator victim plan plan_cases handles
+VIDMM_UNITS := address_space segment_allocator victim plan plan_cases handles paging_index
 VIDMM_UNIT_PROGRAMS := $(VIDMM_UNITS:%=$(BUILD)/tests/vidmm_%)
 
 $(VIDMM_UNIT_PROGRAMS): $(BUILD)/tests/vidmm_%: tests/unit/vidmm/test_%.c $$(wildcard host-driver/vidmm/*/%.c) $(HOST_HEADERS)

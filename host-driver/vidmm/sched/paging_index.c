@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which of the operations that are not over have to do with one: four trees of ranges, of what they read and write, of
+// the addresses that they are about, and of their subjects. A range stands in a domain, a segment or a program's space,
+// and meets those alone that stand in the same. Each node also knows how far the ranges below it reach, so what meets a
+// range is found without a look at the others. A tree is kept level by chance: a node stands above those whose hash is
+// smaller.
+#include "vidmm/sched/sched.h"
+
+enum kind { READS, WRITES, ADDRESSES, SUBJECTS };
+
+// A node's name is its operation's number and kind; 0 = none.
+static struct ferry_vm_indexed *at(const struct ferry_vm_sched *sched, uint64_t name)
+{
+    return &sched->indexed[name % (sched->capacity * FERRY_VM_TREES)];
+}
+
+static uint64_t height(uint64_t name)
+{
+    uint64_t word = name * UINT64_C(0x9E3779B97F4A7C15);
+    return (word ^ word >> 29) * UINT64_C(0xBF58476D1CE4E5B9);
+}
+
+static bool begins_before(const struct ferry_vm_sched *sched, uint64_t name, uint64_t other)
+{
+    const struct ferry_vm_indexed *a = at(sched, name), *b = at(sched, other);
+    if (a->domain != b->domain)
+        return a->domain < b->domain;
+    return a->first != b->first ? a->first < b->first : name < other;
+}
+
+static void look_below(const struct ferry_vm_sched *sched, uint64_t name)
+{
+    struct ferry_vm_indexed *node = at(sched, name);
+    node->last_domain = node->domain;
+    node->reaches_to = node->end;
+    for (unsigned side = 0; side < 2; side++) {
+        const struct ferry_vm_indexed *below = node->below[side] != 0 ? at(sched, node->below[side]) : node;
+        if (below->last_domain > node->last_domain ||
+            (below->last_domain == node->last_domain && below->reaches_to > node->reaches_to)) {
+            node->last_domain = below->last_domain;
+            node->reaches_to = below->reaches_to;
+        }
+    }
+}
+
+// Into those that begin before it and the others.
+static void split(struct ferry_vm_sched *sched, uint64_t tree, uint64_t name, uint64_t half[2])
+{
+    half[0] = half[1] = 0;
+    if (tree == 0)
+        return;
+    unsigned side = begins_before(sched, tree, name) ? 0 : 1;
+    uint64_t inner[2];
+    split(sched, at(sched, tree)->below[!side], name, inner);
+    at(sched, tree)->below[!side] = inner[side];
+    look_below(sched, tree);
+    half[side] = tree;
+    half[!side] = inner[!side];
+}
+
+static uint64_t join(struct ferry_vm_sched *sched, uint64_t low, uint64_t high)
+{
+    if (low == 0 || high == 0)
+        return low + high;
+    bool low_above = height(low) > height(high);
+    uint64_t top = low_above ? low : high;
+    uint64_t *below = &at(sched, top)->below[low_above];
+    *below = low_above ? join(sched, *below, high) : join(sched, low, *below);
+    look_below(sched, top);
+    return top;
+}
+
+static uint64_t with(struct ferry_vm_sched *sched, uint64_t tree, uint64_t name)
+{
+    uint64_t top = tree;
+    if (tree == 0 || height(name) > height(tree)) {
+        split(sched, tree, name, at(sched, name)->below);
+        top = name;
+    } else {
+        uint64_t *below = &at(sched, tree)->below[begins_before(sched, tree, name)];
+        *below = with(sched, *below, name);
+    }
+    look_below(sched, top);
+    return top;
+}
+
+static uint64_t without(struct ferry_vm_sched *sched, uint64_t tree, uint64_t name)
+{
+    if (tree == name)
+        return join(sched, at(sched, tree)->below[0], at(sched, tree)->below[1]);
+    uint64_t *below = &at(sched, tree)->below[begins_before(sched, tree, name)];
+    *below = without(sched, *below, name);
+    look_below(sched, tree);
+    return tree;
+}
+
+static void ranges(const struct ferry_vm_operation *operation, struct ferry_vm_indexed range[FERRY_VM_TREES])
+{
+    uint64_t subject = (uintptr_t)operation->subject, instance = (uint64_t)operation->allocation << 32;
+    instance += operation->instance;
+    range[READS] = (struct ferry_vm_indexed){
+        .domain = operation->reads.segment, .first = operation->reads.first, .end = operation->reads.end};
+    range[WRITES] = (struct ferry_vm_indexed){
+        .domain = operation->writes.segment, .first = operation->writes.first, .end = operation->writes.end};
+    range[ADDRESSES] = (struct ferry_vm_indexed){.domain = operation->end_address != 0 ? subject : 0,
+                                                 .first = operation->first_address,
+                                                 .end = operation->end_address};
+    range[SUBJECTS] = (struct ferry_vm_indexed){.domain = subject, .first = instance, .end = instance + 1};
+}
+
+void ferry_vm_index_enter(struct ferry_vm_sched *sched, uint64_t number)
+{
+    struct ferry_vm_indexed range[FERRY_VM_TREES];
+    ranges(ferry_vm_operation_at(sched, number), range);
+    for (unsigned kind = 0; kind < FERRY_VM_TREES; kind++) {
+        uint64_t name = number * FERRY_VM_TREES + kind;
+        *at(sched, name) = range[kind];
+        if (range[kind].domain != 0)
+            sched->trees[kind] = with(sched, sched->trees[kind], name);
+    }
+}
+
+void ferry_vm_index_leave(struct ferry_vm_sched *sched, uint64_t number)
+{
+    for (unsigned kind = 0; kind < FERRY_VM_TREES; kind++) {
+        uint64_t name = number * FERRY_VM_TREES + kind;
+        if (at(sched, name)->domain != 0)
+            sched->trees[kind] = without(sched, sched->trees[kind], name);
+    }
+}
+
+struct query {
+    struct ferry_vm_sched *sched;
+    uint64_t number;
+    bool (*is_it)(struct ferry_vm_sched *sched, uint64_t other, uint64_t number);
+    const struct ferry_vm_indexed *range;
+};
+
+static uint64_t find(const struct query *query, uint64_t tree)
+{
+    const struct ferry_vm_indexed *range = query->range;
+    while (tree != 0) {
+        const struct ferry_vm_indexed *node = at(query->sched, tree);
+        if (node->last_domain < range->domain ||
+            (node->last_domain == range->domain && node->reaches_to <= range->first))
+            return 0;
+        uint64_t other = find(query, node->below[0]);
+        if (other != 0 || node->domain > range->domain || (node->domain == range->domain && node->first >= range->end))
+            return other;
+        other = tree / FERRY_VM_TREES;
+        if (node->domain == range->domain && node->end > range->first && other != query->number &&
+            query->is_it(query->sched, other, query->number))
+            return other;
+        tree = node->below[1];
+    }
+    return 0;
+}
+
+uint64_t ferry_vm_index_find(struct ferry_vm_sched *sched, uint64_t number,
+                             bool (*is_it)(struct ferry_vm_sched *sched, uint64_t other, uint64_t number))
+{
+    // What it is about, and whose ranges of the same domain that has to do with.
+    static const struct {
+        enum kind kind, others;
+    } pairs[] = {{SUBJECTS, SUBJECTS}, {WRITES, WRITES}, {WRITES, READS}, {READS, WRITES}, {ADDRESSES, ADDRESSES}};
+    struct ferry_vm_indexed range[FERRY_VM_TREES];
+    ranges(ferry_vm_operation_at(sched, number), range);
+    uint64_t other = 0;
+    for (size_t i = 0; other == 0 && i < sizeof(pairs) / sizeof(pairs[0]); i++) {
+        const struct query query = {sched, number, is_it, &range[pairs[i].kind]};
+        if (query.range->domain != 0)
+            other = find(&query, sched->trees[pairs[i].others]);
+    }
+    return other;
+}

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which operations have to do with one: random ranges come and go while the ring grows, and what the index finds is
+// what a look at each of them finds.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "vidmm/sched/sched.h"
+
+#define MOST 600
+
+static uint64_t state_word;
+
+static uint64_t pick(uint64_t below)
+{
+    state_word = state_word * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return (state_word >> 33) % below;
+}
+
+static bool in[2 * MOST + 1], asked[2 * MOST + 1];
+static uint64_t wanted; // the one that is_it says yes to; 0 = none
+
+static bool is_it(struct ferry_vm_sched *sched, uint64_t other, uint64_t number)
+{
+    (void)sched;
+    assert_int_not_equal(other, number);
+    assert_true(in[other]);
+    asked[other] = true;
+    return other == wanted;
+}
+
+static bool meet(uint64_t a, uint64_t a_end, uint64_t b, uint64_t b_end)
+{
+    return a < b_end && b < a_end;
+}
+
+static bool same_place(const struct ferry_vm_span *a, const struct ferry_vm_span *b)
+{
+    return a->segment != 0 && a->segment == b->segment && meet(a->first, a->end, b->first, b->end);
+}
+
+static bool related(const struct ferry_vm_operation *a, const struct ferry_vm_operation *b)
+{
+    bool subject = a->subject && a->subject == b->subject;
+    if (subject && a->allocation == b->allocation && a->instance == b->instance)
+        return true;
+    if (subject && a->end_address && b->end_address &&
+        meet(a->first_address, a->end_address, b->first_address, b->end_address))
+        return true;
+    return same_place(&a->writes, &b->writes) || same_place(&a->writes, &b->reads) || same_place(&a->reads, &b->writes);
+}
+
+// Most are short, some are as long as everything, some are empty.
+static void range(uint64_t *first, uint64_t *end)
+{
+    *first = pick(2000);
+    *end = *first + (pick(8) ? pick(6) : pick(2000));
+}
+
+static void any(struct ferry_vm_operation *operation, const struct ferry_vm_subject *subjects)
+{
+    memset(operation, 0, sizeof(*operation));
+    operation->reads.segment = (UINT)pick(4);
+    range(&operation->reads.first, &operation->reads.end);
+    operation->writes.segment = (UINT)pick(4);
+    range(&operation->writes.first, &operation->writes.end);
+    operation->subject = pick(3) ? &subjects[pick(4)] : NULL;
+    operation->allocation = (D3DKMT_HANDLE)pick(40);
+    operation->instance = (uint32_t)pick(3);
+    if (pick(2))
+        range(&operation->first_address, &operation->end_address);
+}
+
+static void compare(struct ferry_vm_sched *sched, uint64_t count, uint64_t number)
+{
+    uint64_t found = 0, before = 0;
+    memset(asked, 0, sizeof(asked));
+    wanted = 0;
+    assert_int_equal(ferry_vm_index_find(sched, number, is_it), 0);
+    for (uint64_t other = 1; other <= count; other++) {
+        bool has_to_do = in[other] && other != number &&
+                         related(ferry_vm_operation_at(sched, other), ferry_vm_operation_at(sched, number));
+        assert_int_equal(asked[other], has_to_do);
+        found += has_to_do;
+        before = has_to_do && pick(found) == 0 ? other : before;
+    }
+    // Whichever is meant is found.
+    wanted = before;
+    assert_int_equal(ferry_vm_index_find(sched, number, is_it), before);
+}
+
+static void the_index_finds_what_a_look_at_each_finds(void **state)
+{
+    const char *seed = getenv("FERRY_SEED");
+    uint64_t first_seed = seed ? strtoull(seed, NULL, 0) : 1;
+    struct ferry_vm_subject subjects[4];
+    (void)state;
+    printf("FERRY_SEED=%llu\n", (unsigned long long)first_seed);
+    for (unsigned run = 0; run < 20; run++) {
+        state_word = first_seed * 1000 + run;
+        uint64_t most = 1 + pick(MOST), count = 0;
+        struct ferry_vm_sched sched = {.capacity = most};
+        sched.operations = calloc(most, sizeof(*sched.operations));
+        sched.indexed = calloc(most * FERRY_VM_TREES, sizeof(*sched.indexed));
+        memset(in, 0, sizeof(in));
+        // Twice around the ring: the place of one that has left is another one's.
+        while (count < 2 * most) {
+            uint64_t leaves = count < most ? 1 + pick(count + 1) : count - most + 1;
+            if (leaves <= count && in[leaves]) {
+                ferry_vm_index_leave(&sched, leaves);
+                in[leaves] = false;
+            }
+            any(ferry_vm_operation_at(&sched, ++count), subjects);
+            ferry_vm_index_enter(&sched, count);
+            in[count] = true;
+            compare(&sched, count, count);
+            uint64_t old = 1 + pick(count);
+            if (in[old])
+                compare(&sched, count, old);
+        }
+        for (uint64_t number = 1; number <= count; number++)
+            if (in[number])
+                ferry_vm_index_leave(&sched, number);
+        for (unsigned kind = 0; kind < FERRY_VM_TREES; kind++)
+            assert_int_equal(sched.trees[kind], 0);
+        free(sched.operations);
+        free(sched.indexed);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_index_finds_what_a_look_at_each_finds)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
