@@ -7,6 +7,7 @@ SYSTEM_RUNS := $(SYSTEM_TESTS:%=$(BUILD)/tests/system_%_model) $(SYSTEM_TESTS:%=
 # In driver model 2 jobs name allocations by GPU virtual addresses; `virtual` has it always.
 SYSTEM_MODEL2 := calls poll poll_ends residency failures programs random_calls
 SYSTEM_RUNS += $(SYSTEM_MODEL2:%=$(BUILD)/tests/system_%_model2)
+SYSTEM_RUNS += $(SYSTEM_MODEL2:%=$(BUILD)/tests/system_%_sim_model2)
 # The model alone has 64 GiB.
 SYSTEM_RUNS += $(BUILD)/tests/system_large_memory_model
 
@@ -26,6 +27,10 @@ $(BUILD)/tests/system_%_model: $(BUILD)/system/%
 $(SYSTEM_MODEL2:%=$(BUILD)/tests/system_%_model2): $(BUILD)/tests/system_%_model2: $(BUILD)/system/%
 	@mkdir -p $(@D)
 	@printf '#!/bin/sh\nexec %s --backend model --model 2 "$$@"\n' $< > $@ && chmod +x $@
+
+$(SYSTEM_MODEL2:%=$(BUILD)/tests/system_%_sim_model2): $(BUILD)/tests/system_%_sim_model2: $(BUILD)/system/%
+	@mkdir -p $(@D)
+	@printf '#!/bin/sh\nexec %s --backend sim --model 2 "$$@"\n' $< > $@ && chmod +x $@
 
 $(BUILD)/tests/system_%_sim: $(BUILD)/system/%
 	@mkdir -p $(@D)

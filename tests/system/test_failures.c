@@ -43,9 +43,13 @@ static void a_faulted_job_is_told_and_the_next_one_runs(void **state)
     write_content(a, 8192, 1);
     write_content(untouched, 8192, 2);
     must_be_resident(b->device, both, 2);
-    // By addresses, what leads there is remembered from here on, and the next read is one of content.
-    ok(ferry_queue_copy(b->queue, a, 4096, a, 0, 64));
-    run_job(b->queue);
+    // By addresses, what leads there is remembered from here on, and the next read is one of content. Twice, since both
+    // sides walk at once at first: where the writer's entries, from its page's on, come last, they take the place of
+    // the line that the reader's stand in.
+    for (int i = 0; i < 2; i++) {
+        ok(ferry_queue_copy(b->queue, a, 4096, a, 0, 64));
+        run_job(b->queue);
+    }
     ok(ferry_adapter_next_fault(b->adapter, &fault, &found));
     assert_false(found);
     ok(ferry_gpu_inject(inside->gpu, FERRY_INJECT_LOCAL_READ_ERROR, 1));
@@ -139,31 +143,42 @@ static void a_failed_page_in_puts_only_its_device_in_error(void **state)
     struct bench *b = *state;
     struct ferry_device *other;
     struct ferry_queue *queue;
-    struct ferry_allocation *mine = make(b->device, 50000, VISIBLE), *theirs;
+    struct ferry_allocation *mine, *theirs;
     uint64_t fence;
     struct ferry_fault fault;
+    uint32_t planted = 0;
+    int result;
 
     ok(ferry_device_create(b->adapter, &other));
     ok(ferry_queue_create(other, &queue));
     theirs = make(other, 50000, VISIBLE);
-    write_content(mine, 50000, 1);
     write_content(theirs, 50000, 2);
     must_be_resident(other, &theirs, 1);
     ok(ferry_queue_copy(queue, theirs, 0, theirs, 0, 50000));
     run_job(queue);
 
-    ok(ferry_gpu_inject(gpu_of(b), FERRY_INJECT_LOCAL_WRITE_ERROR, page_in_attempts()));
-    must_be_resident(b->device, &mine, 1);
-    ok(ferry_queue_copy(b->queue, mine, 0, mine, 0, 64));
-    int result = ferry_queue_submit(b->queue, &fence);
-    if (result == FERRY_OK)
-        result = ferry_queue_wait(b->queue, fence);
+    // One that is tried again and comes through then has told its fault, and nothing else is to be seen of it.
+    do {
+        assert_true(planted < PAGE_IN_ERRORS);
+        mine = make(b->device, 50000, VISIBLE);
+        write_content(mine, 50000, 1);
+        ok(ferry_gpu_inject(gpu_of(b), FERRY_INJECT_LOCAL_WRITE_ERROR, ++planted));
+        must_be_resident(b->device, &mine, 1);
+        ok(ferry_queue_copy(b->queue, mine, 0, mine, 0, 64));
+        result = ferry_queue_submit(b->queue, &fence);
+        if (result == FERRY_OK)
+            result = ferry_queue_wait(b->queue, fence);
+        if (result == FERRY_OK)
+            expect_content(mine, 50000, 1);
+        assert_true(next_fault(b, &fault));
+        do {
+            assert_int_equal(fault.kind, 13); // LOCAL_ERROR
+            assert_int_equal(fault.ring, 0);
+            assert_int_equal(fault.is_write, 1);
+        } while (next_fault(b, &fault));
+    } while (result == FERRY_OK);
     assert_true(result == FERRY_ERROR_DEVICE_LOST || result == FERRY_ERROR_FAULT);
     assert_int_equal(ferry_queue_submit(b->queue, &fence), FERRY_ERROR_DEVICE_LOST);
-    assert_true(next_fault(b, &fault));
-    assert_int_equal(fault.kind, 13); // LOCAL_ERROR
-    assert_int_equal(fault.ring, 0);
-    assert_int_equal(fault.is_write, 1);
 
     ok(ferry_queue_copy(queue, theirs, 0, theirs, 0, 50000));
     run_job(queue);

@@ -66,18 +66,24 @@ static void a_fault_is_told(void **state)
 // Paging that faults takes its device with it, and its fence comes all the same.
 static void a_failed_page_in_is_told(void **state)
 {
-    struct work work;
-    int fd;
+    struct work work = make_work();
+    uint32_t planted = 0;
+    int fd, result;
 
     (void)state;
     ok(ferry_adapter_event_fd(adapter, &fd));
-    work = make_work();
-    write_content(work.allocation, BYTES, 1);
-    struct ferry_residency residency = {.size = sizeof residency, .allocations = &work.allocation, .count = 1};
-    ok(ferry_gpu_inject(gpu(), FERRY_INJECT_LOCAL_WRITE_ERROR, page_in_attempts()));
-    assert_int_equal(ferry_make_resident(work.device, &residency), FERRY_PENDING);
-    wait_for_paging(fd, work.device, residency.paging_fence_value);
-    assert_int_equal(ferry_device_wait_paging(work.device, residency.paging_fence_value), FERRY_ERROR_DEVICE_LOST);
+    do {
+        struct ferry_allocation *allocation = make(work.device, BYTES, VISIBLE);
+        struct ferry_residency residency = {.size = sizeof residency, .allocations = &allocation, .count = 1};
+
+        assert_true(planted < PAGE_IN_ERRORS);
+        write_content(allocation, BYTES, 1);
+        ok(ferry_gpu_inject(gpu(), FERRY_INJECT_LOCAL_WRITE_ERROR, ++planted));
+        assert_int_equal(ferry_make_resident(work.device, &residency), FERRY_PENDING);
+        wait_for_paging(fd, work.device, residency.paging_fence_value);
+        result = ferry_device_wait_paging(work.device, residency.paging_fence_value);
+    } while (result == FERRY_OK);
+    assert_int_equal(result, FERRY_ERROR_DEVICE_LOST);
     close(fd);
 }
 
