@@ -218,12 +218,19 @@ static NTSTATUS build_unmap(const struct kmd_adapter *adapter, struct writer *w,
     return STATUS_SUCCESS;
 }
 
-// Without GPU page tables the fence's GPU virtual address is its bus address.
-static NTSTATUS build_fence(struct writer *w, const DXGK_BUILDPAGINGBUFFER_SIGNALMONITOREDFENCE *f)
+// By an address of the paging process. In driver model 1, which has no GPU page tables, it is the fence's bus address.
+static NTSTATUS build_fence(const struct kmd_adapter *adapter, struct writer *w,
+                            const DXGK_BUILDPAGINGBUFFER_SIGNALMONITOREDFENCE *f)
 {
+    bool is_virtual = adapter->model == 2;
+
+    // The 64 bits change at once only where they are one beat's.
+    if ((f->MonitoredFenceGpuVa & 7) != 0 || (is_virtual && f->MonitoredFenceGpuVa >> 48 != 0))
+        return STATUS_INVALID_PARAMETER;
     if (w->room < FERRY_PACKET_FENCE_SIZE)
         return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
-    put_header(w, FERRY_OPCODE_FENCE, FERRY_PACKET_FENCE_SIZE, false, places(0, FERRY_ADDRESS_KIND_SYSTEM));
+    put_header(w, FERRY_OPCODE_FENCE, FERRY_PACKET_FENCE_SIZE, false,
+               places(0, is_virtual ? FERRY_ADDRESS_KIND_VIRTUAL : FERRY_ADDRESS_KIND_SYSTEM));
     put64(w, f->MonitoredFenceGpuVa);
     put64(w, f->MonitoredFenceValue);
     return STATUS_SUCCESS;
@@ -273,7 +280,7 @@ static NTSTATUS build(struct kmd_adapter *adapter, struct writer *w, DXGKARG_BUI
     case DXGK_OPERATION_UNMAP_APERTURE_SEGMENT: return build_unmap(adapter, w, &a->UnmapApertureSegment);
     // Every packet names its place, so nothing is kept of where an allocation is, and there is nothing to write.
     case DXGK_OPERATION_NOTIFY_RESIDENCY: return build_notify(adapter, &a->NotifyResidency);
-    case DXGK_OPERATION_SIGNAL_MONITORED_FENCE: return build_fence(w, &a->SignalMonitoredFence);
+    case DXGK_OPERATION_SIGNAL_MONITORED_FENCE: return build_fence(adapter, w, &a->SignalMonitoredFence);
     default: return adapter->model == 2 ? build_virtual(adapter, w, a) : STATUS_NOT_SUPPORTED;
     }
 }
