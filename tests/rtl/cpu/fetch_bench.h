@@ -72,7 +72,7 @@ class Bench
     void tick()
     {
         top.time_now = time;
-        top.arready = !once_in(3);
+        top.arready = !asking_closed && !once_in(3);
         bool data = !reads.empty() && reads.front().due <= time && (holding || !once_in(3));
         holding = data;
         top.rvalid = data;
@@ -170,6 +170,8 @@ class Bench
     Ring rings[5];
     uint64_t time = 0;
     bool stall = true;
+    // No address of a read is taken.
+    bool asking_closed = false;
     unsigned waited = 0, longest_wait = 0, broken = 0;
     std::vector<uint64_t> asked, posted;
     uint64_t post_address = 0;

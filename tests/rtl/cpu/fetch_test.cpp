@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ferry_fetch, ferry_command_ram and ferry_post against plain C++ models: random entries and buffers on five rings,
 // good and bad, with random stalls; every word of every slot is compared, through the core's port and both list ports.
-#include "fetch_bench.h"
+#include "fetch_stops.h"
 
 struct Held {
     unsigned ring;
@@ -42,31 +42,6 @@ static void compare_slot(Checks &checks, Bench &bench, unsigned slot, const Entr
             checks.equal(port == 1 ? bench.top.list0_data : bench.top.list1_data, word, "list's word");
         }
     }
-}
-
-// As ferry_stop does it: first everything is wound back, then the core runs.
-static void start(Checks &checks, Bench &bench)
-{
-    bench.top.settled = 1;
-    for (int i = 0; i < 3000 && !bench.top.wound; i++)
-        bench.tick();
-    checks.that(bench.top.wound, "wound back");
-    bench.top.settled = 0;
-    bench.top.run = 1;
-    bench.tick();
-}
-
-// The buffer that is shown is claimed, and is done with.
-static void claim_and_release(Bench &bench, Ring &ring)
-{
-    bench.top.claim = 1;
-    bench.top.release_number = bench.top.next >> 2 & 3;
-    bench.tick();
-    bench.top.claim = 0;
-    bench.top.release_slot = 1;
-    ring.retired++;
-    bench.tick();
-    bench.top.release_slot = 0;
 }
 
 static void fetching(Checks &checks, Random &random)
@@ -182,56 +157,6 @@ static void fetching(Checks &checks, Random &random)
         bench.top.ring_number = i;
         bench.top.eval();
         checks.equal(bench.top.fetched, bench.rings[i].retired, "fetched goes back to retired");
-    }
-}
-
-// A driver stops a ring, moves it and starts it, in cycles one behind the other and whatever the fetcher reads of it.
-static void moving(Checks &checks, Random &random)
-{
-    checks.begin("a_ring_that_is_moved_while_it_is_looked_at_is_read_at_one_place");
-    const uint64_t places[2] = {0x1'2345'6000, 0x7'8899'a000};
-    Bench bench(random);
-    Ring &ring = bench.rings[1];
-    for (Ring &each : bench.rings)
-        each.log2 = 4;
-    ring.base = places[0];
-    start(checks, bench);
-    for (int i = 0; i < 200; i++)
-        bench.tick();
-    auto write = [&](uint32_t offset) {
-        bench.top.ring_write = 1;
-        bench.top.ring_number = 1;
-        bench.top.ring_offset = offset;
-        bench.tick();
-    };
-    for (unsigned round = 0; round < 400; round++) {
-        uint64_t from = ring.base, to = places[~round & 1], offset = 32 * (round & 15);
-        for (uint64_t base : places)
-            for (unsigned word = 0; word < 4; word++)
-                bench.host.words[base + offset + 8 * word] = 0;
-        bench.asked.clear();
-        ring.produced++;
-        write(FERRY_BAR0_RING_PRODUCER);
-        for (unsigned wait = random.below(16); wait; wait--)
-            bench.tick();
-        ring.enabled = false;
-        write(FERRY_BAR0_RING_CONTROL);
-        ring.base = (from & ~0xffffffffull) | (to & 0xffffffff);
-        write(FERRY_BAR0_RING_BASE);
-        ring.base = to;
-        write(FERRY_BAR0_RING_BASE + 4);
-        ring.enabled = true;
-        write(FERRY_BAR0_RING_CONTROL);
-        for (int i = 0; i < 2000 && !(bench.top.next >> 31); i++) {
-            bench.tick();
-            if (!bench.asked.empty())
-                checks.equal(bench.top.fetched, ring.retired + 1, "an entry on its way counts as fetched");
-        }
-        checks.that(bench.top.next >> 31, "the entry arrives");
-        checks.equal(bench.asked.size(), 1, "reads of it");
-        if (!bench.asked.empty() && bench.asked[0] != from + offset)
-            checks.equal(bench.asked[0], to + offset, "place of the entry");
-        claim_and_release(bench, ring);
     }
 }
 
@@ -481,6 +406,8 @@ int main()
     Checks checks;
     fetching(checks, random);
     moving(checks, random);
+    enabling(checks, random);
+    halting(checks, random);
     stopping(checks, random);
     wrapping(checks, random);
     holding(checks, random);

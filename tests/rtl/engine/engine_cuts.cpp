@@ -375,6 +375,72 @@ std::string cut_again(uint64_t seed)
     return "";
 }
 
+// A job whose slot goes bad while it waits behind data that the host does not take, and behind it one of another slot
+// that is cut for an urgent one: the first is dropped and over, the second goes on where it was.
+std::string cut_behind_a_dropped_job(uint64_t seed)
+{
+    Machine machine(seed, LOCAL_BYTES, HOST_BASE, HOST_BYTES);
+    Reference reference(machine);
+    Random &random = machine.random;
+    unsigned cuts = 0;
+    for (unsigned round = 0; round < 100; round++) {
+        machine.timing.read_latency = (unsigned)(1 + random.below(30));
+        machine.timing.write_latency = (unsigned)(1 + random.below(30));
+        Job bad, held, dropped, cut, urgent = small_urgent_job();
+        held.unordered = dropped.unordered = cut.unordered = true;
+        bad.slot = dropped.slot = 0;
+        bad.source = 1000;
+        bad.destination = 200000;
+        bad.length = 64;
+        held.slot = 2;
+        held.source = 2000 + random.below(600);
+        held.destination_kind = FERRY_ADDRESS_KIND_SYSTEM;
+        held.destination = HOST_BASE + 4096;
+        held.length = (uint32_t)(1 + random.below(200));
+        dropped.source = 3000 + random.below(600);
+        dropped.destination = 210000 + random.below(600);
+        dropped.length = (uint32_t)(1 + random.below(600));
+        cut.slot = 3;
+        cut.source = 10000 + random.below(600);
+        cut.destination = 300000 + random.below(600);
+        cut.length = (uint32_t)(2000 + random.below(6000));
+        machine.local.write_error = bad.destination + 8;
+        machine.host.dead = Memory::AW | Memory::W;
+        for (const Job *job : {&bad, &held, &dropped, &cut})
+            machine.submit(*job);
+        for (uint64_t i = 150 + random.below(300); i; i--)
+            machine.step();
+        machine.submit(urgent);
+        for (unsigned i = 0; i < 200; i++)
+            machine.step();
+        std::string where = "round " + std::to_string(round) + ": ";
+        if (machine.top->poison != 1)
+            return where + "poison " + std::to_string(machine.top->poison);
+        bool waits = machine.top->jobs_retired_urgent != (uint16_t)machine.queued_urgent;
+        cuts += waits;
+        machine.host.dead = 0;
+        reference.apply(held);
+        reference.apply(cut);
+        reference.apply(urgent);
+        while (!machine.top->fault_valid && machine.errors.empty() && machine.cycle - machine.progress_at < 20000)
+            machine.step();
+        if (!machine.top->fault_valid)
+            return where + "no fault";
+        Fault found = take_fault(machine);
+        if (found.kind != FERRY_FAULT_KIND_LOCAL_ERROR || found.slot != 0 || !found.write)
+            return where + text(found);
+        reference.take_over(machine, bad);
+        std::string wrong = finish(machine, reference);
+        if (!wrong.empty())
+            return where + wrong;
+        if (machine.top->fault_valid || machine.top->poison != 1)
+            return where + "another fault";
+        machine.clear_poison(15);
+        machine.local.write_error = 0;
+    }
+    return cuts < 50 ? "only " + std::to_string(cuts) + " urgent jobs waited" : "";
+}
+
 } // namespace
 
 const std::vector<Test> CUT_TESTS = {
@@ -384,4 +450,5 @@ const std::vector<Test> CUT_TESTS = {
     {"cut_in_the_first_part_of_a_block", first_part_of_a_block},
     {"a_fill_between_others_and_an_urgent_job", fill_in_the_middle},
     {"cut_again_and_again_before_it_fails", cut_again},
+    {"cut_behind_a_dropped_job", cut_behind_a_dropped_job},
 };

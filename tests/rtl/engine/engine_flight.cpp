@@ -148,6 +148,54 @@ std::string host_data_waits(uint64_t seed)
     return "";
 }
 
+// A burst to the host is announced when all of its data is there, and its data then comes one beat a cycle: others send
+// through the same port, fence records and interrupts, and may not wait for video memory behind it. Video memory stops
+// giving data somewhere in a job; what was announced by then is whole.
+std::string host_bursts_are_whole(uint64_t seed)
+{
+    Machine machine(seed, LOCAL_BYTES, HOST_BASE, HOST_BYTES);
+    Reference reference(machine);
+    Random &random = machine.random;
+    std::vector<uint64_t> pages = {HOST_BASE + 8192, HOST_BASE, HOST_BASE + 4096, HOST_BASE + 16384};
+    machine.map_pages(0, pages, false);
+    machine.put_list(0, pages);
+    reference.lists[0] = pages;
+    for (unsigned i = 0; i < pages.size(); i++)
+        reference.aperture[i] = pages[i];
+    unsigned begun = 0;
+    for (unsigned round = 0; round < 200; round++) {
+        machine.timing = any_timing(random);
+        machine.timing.read_latency = (unsigned)(1 + random.below(60));
+        Job job;
+        unsigned way = round % 3;
+        job.source = 20000 + random.below(1000);
+        job.destination = 4096 + random.below(1000);
+        job.length = (uint32_t)(1 + random.below(6000));
+        job.destination_kind = way == 2 ? FERRY_ADDRESS_KIND_APERTURE : FERRY_ADDRESS_KIND_SYSTEM;
+        if (way == 0)
+            job.destination += HOST_BASE + 65536;
+        if (way == 1)
+            job.list = FERRY_LIST_SIDE_DESTINATION;
+        machine.submit(job);
+        for (uint64_t i = random.below(1200); i; i--)
+            machine.step();
+        machine.local.dead = Memory::R;
+        for (unsigned i = 0; i < 1500; i++)
+            machine.step();
+        begun += !machine.idle() && machine.host.write_bursts != 0;
+        if (!machine.host.writes.empty() || !machine.host.beats.empty())
+            return "round " + std::to_string(round) + ": a burst of " +
+                   std::to_string(machine.host.writes.empty() ? 0 : machine.host.writes.front().beats) +
+                   " beats to the host waits for video memory";
+        machine.local.dead = 0;
+        reference.apply(job);
+        std::string wrong = finish(machine, reference);
+        if (!wrong.empty())
+            return "round " + std::to_string(round) + ": " + wrong;
+    }
+    return begun < 30 ? "only " + std::to_string(begun) + " jobs stood in their midst" : "";
+}
+
 } // namespace
 
 const std::vector<Test> FLIGHT_TESTS = {
@@ -155,4 +203,5 @@ const std::vector<Test> FLIGHT_TESTS = {
     {"unordered_jobs_keep_write_orders", unordered_hazards},
     {"many_reads_outstanding", many_outstanding},
     {"host_data_waits_for_room", host_data_waits},
+    {"bursts_to_the_host_are_whole", host_bursts_are_whole},
 };

@@ -285,9 +285,53 @@ std::string resets(uint64_t seed)
     return "";
 }
 
+// The host sets a shorter timeout while memory is waited for: what was waited for already counts, so the jobs are over
+// at once when it was longer; a longer one puts the end off.
+std::string timeout_changed(uint64_t seed)
+{
+    Random random(seed);
+    for (unsigned round = 0; round < 30; round++) {
+        Machine machine(random.next(), LOCAL_BYTES, HOST_BASE, HOST_BYTES);
+        unsigned waited = 400 + (unsigned)random.below(400), timeout = 50 + (unsigned)random.below(300);
+        bool longer = random.chance(30);
+        machine.top->timeout = 1000;
+        machine.local.dead = Memory::ALL;
+        Job job;
+        job.destination = 300000;
+        job.length = 1 + (uint32_t)random.below(4000);
+        machine.submit(job);
+        for (unsigned i = 0; i < waited; i++)
+            machine.step();
+        if (machine.top->stuck)
+            return "stuck after " + std::to_string(waited) + " cycles of 1000";
+        machine.top->timeout = longer ? 2000 : timeout;
+        unsigned more = 0;
+        while (!machine.top->stuck && more < 3000) {
+            machine.step();
+            more++;
+        }
+        std::string where =
+            std::to_string(waited) + " cycles of 1000, then " + std::to_string(machine.top->timeout) + ": ";
+        if (longer ? waited + more < 1990 || waited + more > 2060 : more > 10)
+            return where + std::to_string(more) + " more until memory was given up on";
+        while (!machine.idle() || machine.top->fault_valid) {
+            machine.step();
+            if (!machine.top->fault_valid)
+                continue;
+            Fault fault = take_fault(machine);
+            if (fault.kind != FERRY_FAULT_KIND_WATCHDOG)
+                return where + text(fault);
+        }
+        if (!machine.errors.empty())
+            return where + machine.errors.front();
+    }
+    return "";
+}
+
 } // namespace
 
 const std::vector<Test> OVER_TESTS = {
     {"memory_that_never_answers", watchdog},
+    {"timeout_changed_while_it_counts", timeout_changed},
     {"reset_from_any_state", resets},
 };

@@ -48,10 +48,13 @@ static void config_space(Bench &b)
     b.config_write(0x04, 0xffffffff);
     EXPECT(b, "COMMAND", b.config_read(0x04), 0x00100146);
     // Another function is not there; a poisoned write changes nothing.
-    b.send({0x04000001, 0x0008110f, 0x03010000});
-    auto got = b.collect(0x11);
-    EXPECT(b, "function 1", got[0].status, 1);
-    EXPECT(b, "unsupported", b.counts.unsupported, 1);
+    std::vector<Completion> got;
+    for (uint32_t function = 1; function < 8; function++) {
+        b.send({0x04000001, 0x0008110f, 0x03000000 | function << 16});
+        got = b.collect(0x11);
+        EXPECT(b, "another function", got[0].status, 1);
+        EXPECT(b, "unsupported", b.counts.unsupported, function);
+    }
     b.send({0x44004001, 0x0008120f, 0x03000010, 0});
     got = b.collect(0x12);
     EXPECT(b, "poisoned write", got[0].status, 1);
@@ -200,6 +203,8 @@ static void unsupported(Bench &b)
         refused({0x05000001, 0x0008330f, 0x04000000}, 0x33, 4);            // CfgRd1
         refused({0x45000001, 0x0008340f, 0x04000000, 7}, 0x34, 4);         // CfgWr1
         refused({0x01000001, 0x0008350f, b.bar0}, 0x35, 4);                // MRdLk
+        refused({0x01000001, 0x00083506, b.bar0}, 0x35, 2);                // MRdLk of two bytes
+        refused({0x01000002, 0x0008351c, b.bar0}, 0x35, 3);                // MRdLk of three in two words
         refused({0x4c000001, 0x0008360f, b.bar0, 7}, 0x36, 4);             // FetchAdd
         refused({0x6e000004, 0x000837ff, 5, b.bar0, 1, 2, 3, 4}, 0x37, 4); // CAS
         // Messages are taken without an answer.
@@ -269,6 +274,9 @@ static void malformed(Bench &b)
     bad.push_back(big);
     big = b.memory_request(true, r, 64, 15, 15, random_words(b, 64), 0);
     bad.push_back(big);
+    // Every length between the maximum payload and half a page.
+    for (unsigned words = 34; words < 512; words += words < 70 || words % 32 == 31 ? 1 : 31)
+        bad.push_back(b.memory_request(true, r, words, 15, 15, random_words(b, words), 0));
     Packet huge = b.memory_request(true, r, 0, 15, 15, random_words(b, 1024), 0);
     bad.push_back(huge);
     huge = b.memory_request(true, r, 8, 15, 15, random_words(b, 3000), 0);
@@ -292,6 +300,13 @@ static void malformed(Bench &b)
         b.settle(100000);
         EXPECT(b, "malformed", b.counts.malformed, expected);
     }
+    // With the other maximum payload too.
+    b.configure(256, 512, 64);
+    stalls(b, 0);
+    for (unsigned words = 65; words < 512; words += words < 130 || words % 64 == 63 ? 1 : 31, expected++)
+        b.send(b.memory_request(true, r, words, 15, 15, random_words(b, words), 0));
+    b.settle(100000);
+    EXPECT(b, "malformed", b.counts.malformed, expected);
     if (b.registers != before || !b.completions.empty())
         b.fail("a malformed packet had an effect");
     EXPECT(b, "others", b.counts.unsupported + b.counts.poisoned + b.counts.unexpected, 0);
@@ -407,6 +422,40 @@ static void interrupts(Bench &b)
     EXPECT(b, "count", b.top->interrupt_count, total + 2);
 }
 
+// Coalescing at its largest values, and what has been due for long stays so.
+static void interrupts_held_long(Bench &b)
+{
+    b.configure(128, 512, 64);
+    b.config_write(0x84, 0xfee01000);
+    b.config_write(0x80, 0x10000);
+    b.top->interrupt_enable = 1;
+    b.top->interrupt_coalesce_count = 65535;
+    b.top->interrupt_coalesce_cycles = 65535;
+    b.top->interrupt_cause = 1;
+    b.tick();
+    const uint64_t start = b.cycle;
+    b.run(66000);
+    EXPECT(b, "messages", b.posted.size(), 1);
+    if (b.posted.size() && (b.posted[0].cycle < start + 65535 || b.posted[0].cycle > start + 65550))
+        b.fail("message after %llu cycles", (unsigned long long)(b.posted[0].cycle - start));
+    b.posted.clear();
+    // Masked for longer than the time is counted.
+    b.top->interrupt_coalesce_cycles = 60000;
+    b.config_write(0x90, 1);
+    b.top->interrupt_cause = 1;
+    b.tick();
+    b.run(30000);
+    EXPECT(b, "pending", b.config_read(0x94), 0);
+    for (unsigned n = 0; n < 6; n++) {
+        b.run(35000);
+        EXPECT(b, "pending", b.config_read(0x94), 1);
+    }
+    EXPECT(b, "messages", b.posted.size(), 0);
+    b.config_write(0x90, 0);
+    b.run(20);
+    EXPECT(b, "messages", b.posted.size(), 1);
+}
+
 const Case completer_cases[] = {
     {"config_space", config_space},
     {"bar0_enables", bar0_enables},
@@ -417,5 +466,6 @@ const Case completer_cases[] = {
     {"malformed", malformed},
     {"poisoned", poisoned},
     {"interrupts", interrupts},
+    {"interrupts_held_long", interrupts_held_long},
     {nullptr, nullptr},
 };

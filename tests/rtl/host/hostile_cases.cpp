@@ -410,7 +410,37 @@ void hostile_host(Bench &b)
 
 } // namespace
 
+// What a completion may say went wrong (2.2.9); a status that is reserved is an Unsupported Request (2.3.2).
+static void completion_statuses(Bench &b)
+{
+    b.configure(128, 512, 64);
+    for (uint32_t round = 0; round < 32; round++) {
+        const uint32_t status = round % 8;
+        if (status == 0)
+            continue;
+        b.config_write(0x04, 0xf9000006);
+        b.answer = false;
+        AxiRead read = {0x123000, 8, 1, false, {}, {}, false};
+        b.read_queue.push_back(&read);
+        b.run(50);
+        EXPECT(b, "read requests", b.reads.size(), 1);
+        if (b.reads.size() != 1)
+            return;
+        const uint32_t tag = b.reads[0].tag;
+        b.reads.clear();
+        b.send({0x0a000000, 0x01000040 | status << 13, uint32_t(b.device_id) << 16 | tag << 8});
+        b.settle();
+        b.answer = true;
+        EXPECT(b, "served", read.done, 1);
+        for (uint8_t fault : read.faults)
+            EXPECT(b, "fault", fault, status == 4 ? 11 : 10);
+        EXPECT(b, "status bits", b.config_read(0x04) >> 28 & 3, status == 4 ? 1 : 2);
+    }
+    EXPECT(b, "unexpected", b.counts.unexpected, 0);
+}
+
 const Case hostile_cases[] = {
+    {"completion_statuses", completion_statuses},
     {"hostile_host", hostile_host},
     {nullptr, nullptr},
 };

@@ -242,6 +242,21 @@ static void attributes(Bench &b)
             b.settle();
             check_data(b, r);
         }
+    // An interrupt message is none of the data: it never asks not to be snooped, whatever went before it.
+    b.config_write(0x84, 0xfee00000);
+    b.config_write(0x80, 0x10000);
+    b.top->interrupt_enable = 1;
+    for (unsigned apart : {0u, 3u, 10u, 40u, 200u}) {
+        b.posted.clear();
+        work.write(b, model, 0x5800 + 8 * apart, 8, 0, 0, true);
+        b.run(apart);
+        b.top->interrupt_cause = 1;
+        b.settle();
+        EXPECT(b, "packets", b.posted.size(), 2);
+        for (const PostedWrite &w : b.posted)
+            EXPECT(b, "no snoop", w.no_snoop, w.address != 0xfee00000);
+    }
+    b.top->interrupt_enable = 0;
     // Nothing leaves while the device is not bus master.
     b.config_write(0x04, 2);
     b.posted.clear();

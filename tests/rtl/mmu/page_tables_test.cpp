@@ -147,6 +147,9 @@ std::string faults_of_a_walk()
         if (height > 1) {
             entry = good | LEAF;
             is(FERRY_FAULT_KIND_TABLE_ENTRY);
+            // Even where a page of 2 MiB could begin.
+            entry = VALID | LEAF | 0x2400000;
+            is(FERRY_FAULT_KIND_TABLE_ENTRY);
         }
         entry = VALID | LOCAL_BYTES;
         is(FERRY_FAULT_KIND_TABLE_RANGE);
@@ -162,12 +165,18 @@ std::string faults_of_a_walk()
             return bench.wrong;
     }
     // Roots: none, too high an address, no memory.
+    for (unsigned levels = 1; levels < 4; levels++) {
+        Simple bench(levels);
+        bench.lowest(bench.address) = VALID | LEAF | 0x2345000;
+        for (unsigned bit = 12 + 9 * levels; bit < 48; bit++)
+            bench.right({3, bench.address | 1ull << bit});
+        if (!bench.wrong.empty())
+            return bench.wrong;
+    }
     Simple bench(2);
     bench.lowest(bench.address) = VALID | LEAF | 0x2345000;
     bench.right({3, bench.address});
     bench.right({4, bench.address});
-    for (unsigned bit = 30; bit < 48; bit++)
-        bench.right({3, bench.address | 1ull << bit});
     bench.set_root(3, {true, false, false, 1, LOCAL_BYTES});
     bench.forget(FERRY_FORGET_SCOPE_SPACE, 3);
     bench.right({3, bench.address});

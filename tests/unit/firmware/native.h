@@ -19,6 +19,8 @@ void must_be_null(const char *why);
 void every_bad_form(void **state);
 void packet_that_ends_with_a_nop_header_past_the_end(void **state);
 void protected_range(void **state);
+void empty_protected_range(void **state);
+void rights_of_page_tables_that_are_not_there(void **state);
 void protected_content_and_page_lists(void **state);
 
 // What engine and aperture table report: test_trouble.c.

@@ -197,6 +197,8 @@ int main(void)
         cmocka_unit_test(stuck_engine_gets_no_jobs),
         cmocka_unit_test(packet_that_ends_with_a_nop_header_past_the_end),
         cmocka_unit_test(protected_range),
+        cmocka_unit_test(empty_protected_range),
+        cmocka_unit_test(rights_of_page_tables_that_are_not_there),
         cmocka_unit_test(full_fault_log_loses_nothing),
         cmocka_unit_test(engine_fault_is_named_from_its_packet),
         cmocka_unit_test(second_engine_fault_cannot_hang_the_core),

@@ -320,6 +320,50 @@ void protected_range(void **state)
     }
 }
 
+// A range whose base is not below its limit protects nothing, not even from what takes both in.
+void empty_protected_range(void **state)
+{
+    (void)state;
+    for (unsigned n = 0; n < 4; n++) {
+        struct buffer b = {.count = 0};
+
+        double_reset();
+        run_from_reset();
+        machine.shy = n % 2;
+        machine.limits.protect_base = 0x200000;
+        machine.limits.protect_limit = n < 2 ? 0x100000 : 0x200000;
+        put_copy(&b, 0, 0, 0x300000, 0x80000, 0x800000);
+        put_copy(&b, 0, 0, 0x300000, 0x800000, 0x80000);
+        double_submit(0, b.words, b.count, 1, false);
+        assert_true(run_machine(100000));
+        must_be_null(double_verify());
+        assert_null(double_fault_record(0));
+        assert_int_equal(double_status(0), FERRY_BUFFER_STATUS_SUCCESS);
+    }
+}
+
+// A device without page tables takes no notice of the rights that speak of them, and has no virtual addresses.
+void rights_of_page_tables_that_are_not_there(void **state)
+{
+    (void)state;
+    for (unsigned n = 0; n < 4; n++) {
+        struct buffer b = {.count = 0};
+        bool is_virtual = n >= 2;
+
+        double_reset();
+        run_from_reset();
+        machine.shy = n % 2;
+        machine.rights[1] |= FERRY_BAR0_RING_RIGHTS_VIRTUAL_ONLY_MASK | FERRY_BAR0_RING_RIGHTS_TABLES_MASK;
+        put_copy(&b, 0, is_virtual ? FROM(VIRTUAL) | TO(VIRTUAL) : 0, 64, 0x1000, 0x8000);
+        double_submit(1, b.words, b.count, 1, false);
+        assert_true(run_machine(100000));
+        must_be_null(double_verify());
+        assert_int_equal(double_status(0), is_virtual ? FERRY_BUFFER_STATUS_FAULTED : FERRY_BUFFER_STATUS_SUCCESS);
+        if (is_virtual)
+            assert_int_equal(double_fault_record(0)->words[1] & 0xff, FERRY_FAULT_KIND_ADDRESS_KIND);
+    }
+}
+
 // Protected content does not leave through a page list, whatever the packet's rights; it may come in through one.
 void protected_content_and_page_lists(void **state)
 {

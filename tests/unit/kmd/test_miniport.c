@@ -142,6 +142,116 @@ static void a_full_table_of_hazards_makes_everything_wait(void **state)
     free(adapter);
 }
 
+// A page's place in the table is another one's while that is in flight: when the other one is done, the page is still
+// found.
+static void a_hazard_is_found_behind_places_that_are_free_again(void **state)
+{
+    struct kmd_adapter *adapter = calloc(1, sizeof *adapter);
+    const uint64_t pages = KMD_HAZARD_SLOTS / 4;
+
+    (void)state;
+    adapter->hazards = calloc(KMD_HAZARD_SLOTS, sizeof *adapter->hazards);
+    for (uint64_t page = 0; page < 2 * pages; page++)
+        kmd_hazard_write(adapter, 0, FERRY_ADDRESS_KIND_SYSTEM, page * PAGE_SIZE, PAGE_SIZE, page < pages ? 1 : 2);
+    adapter->hazard_retired[0] = 1;
+    for (uint64_t page = 0; page < 2 * pages; page++)
+        assert_int_equal(kmd_hazard_read(adapter, 0, FERRY_ADDRESS_KIND_SYSTEM, page * PAGE_SIZE, PAGE_SIZE),
+                         page >= pages);
+    assert_false(adapter->hazards_overflowed[0]);
+    free(adapter->hazards);
+    free(adapter);
+}
+
+// Two user rings write one page, and the one that did so last is done first.
+static void a_ring_that_is_done_does_not_hide_another_one(void **state)
+{
+    struct kmd_adapter *adapter = calloc(1, sizeof *adapter);
+
+    (void)state;
+    adapter->hazards = calloc(KMD_HAZARD_SLOTS, sizeof *adapter->hazards);
+    kmd_hazard_write(adapter, 1, FERRY_ADDRESS_KIND_LOCAL, 0x5000, 64, 1);
+    kmd_hazard_write(adapter, 2, FERRY_ADDRESS_KIND_LOCAL, 0x5000, 64, 1);
+    adapter->hazard_retired[2] = 1;
+    assert_true(kmd_hazard_read(adapter, 1, FERRY_ADDRESS_KIND_LOCAL, 0x5000, 64));
+    assert_true(kmd_hazard_read(adapter, 2, FERRY_ADDRESS_KIND_LOCAL, 0x5000, 64));
+    adapter->hazard_retired[1] = 1;
+    assert_false(kmd_hazard_read(adapter, 2, FERRY_ADDRESS_KIND_LOCAL, 0x5000, 64));
+    free(adapter->hazards);
+    free(adapter);
+}
+
+// A fence that a paging buffer writes is content of its page too.
+static void a_page_in_waits_for_a_fence_in_its_page(void **state)
+{
+    struct rig *rig = *state;
+    struct host_pages fences, others;
+    HANDLE allocation = make_allocation(rig, 4096, false);
+    const uint32_t unordered = 1u << 8;
+
+    pages_make(rig, &fences, 1);
+    pages_make(rig, &others, 1);
+    DXGKARG_BUILDPAGINGBUFFER a = arguments(rig, rig->buffer.address, 4096, DXGK_OPERATION_SIGNAL_MONITORED_FENCE);
+    a.SignalMonitoredFence.MonitoredFenceGpuVa = (fences.pfn[0] << 12) + 8;
+    a.SignalMonitoredFence.MonitoredFenceValue = 7;
+    assert_int_equal(append(rig, &a), STATUS_SUCCESS);
+    transfer_arguments(&a, allocation, &fences.mdl, true, 0x10000, 4096);
+    assert_int_equal(append(rig, &a), STATUS_SUCCESS);
+    transfer_arguments(&a, allocation, &others.mdl, true, 0x20000, 4096);
+    assert_int_equal(append(rig, &a), STATUS_SUCCESS);
+    submit_paging(rig, &a, 1);
+    assert_int_equal(header_at(rig, 24) & unordered, 0);
+    assert_int_equal(header_at(rig, 24 + 32) & unordered, unordered);
+    wait_for(rig, 0, 1);
+    assert_int_equal(ferry_model_local(rig->model)[0x10008], 7);
+    destroy_allocation(rig, allocation);
+    pages_free(rig, &fences);
+    pages_free(rig, &others);
+}
+
+// The operation names no size: a read ends where the 8 bytes that it stands in do, so it never leaves its page.
+static void a_physical_read_ends_with_its_8_bytes(void **state)
+{
+    struct rig *rig = *state;
+
+    for (uint32_t address = 0; address < 16; address++) {
+        DXGKARG_BUILDPAGINGBUFFER a = arguments(rig, rig->buffer.address, 4096, DXGK_OPERATION_READ_PHYSICAL);
+        const uint32_t *words = rig->buffer.address;
+
+        a.ReadPhysical.SegmentId = 1;
+        a.ReadPhysical.PhysicalAddress.QuadPart = LOCAL_BYTES - 16 + address;
+        assert_int_equal(append(rig, &a), STATUS_SUCCESS);
+        assert_int_equal(words[2], 8 - address % 8);
+        assert_int_equal(words[4], LOCAL_BYTES - 16 + address);
+    }
+}
+
+static void nothing_is_mapped_behind_the_aperture(void **state)
+{
+    struct rig *rig = *state;
+    const SIZE_T cases[][2] = {
+        {APERTURE_PAGES, 1}, {APERTURE_PAGES + 1, 1}, {APERTURE_PAGES - 1, 2}, {1, APERTURE_PAGES}};
+    struct host_pages pages;
+
+    pages_make(rig, &pages, 2);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        DXGKARG_BUILDPAGINGBUFFER a = arguments(rig, rig->buffer.address, 4096, DXGK_OPERATION_UNMAP_APERTURE_SEGMENT);
+
+        a.UnmapApertureSegment.SegmentId = 2;
+        a.UnmapApertureSegment.OffsetInPages = cases[i][0];
+        a.UnmapApertureSegment.NumberOfPages = cases[i][1];
+        assert_int_equal(append(rig, &a), STATUS_INVALID_PARAMETER);
+        a.Operation = DXGK_OPERATION_MAP_APERTURE_SEGMENT;
+        memset(&a.MapApertureSegment, 0, sizeof a.MapApertureSegment);
+        a.MapApertureSegment.SegmentId = 2;
+        a.MapApertureSegment.OffsetInPages = cases[i][0];
+        a.MapApertureSegment.NumberOfPages = cases[i][1];
+        a.MapApertureSegment.pMdl = &pages.mdl;
+        assert_int_equal(append(rig, &a), STATUS_INVALID_PARAMETER);
+        assert_ptr_equal(a.pDmaBuffer, rig->buffer.address);
+    }
+    pages_free(rig, &pages);
+}
+
 static void R5_R38_R42_R253_busy_until_the_user_job_is_done_or_said_idle(void **state)
 {
     struct rig *rig = *state;
@@ -165,6 +275,9 @@ static void R5_R38_R42_R253_busy_until_the_user_job_is_done_or_said_idle(void **
     a.DiscardContent.SegmentId = 1;
     a.DiscardContent.SegmentAddress.QuadPart = 0x4000;
     assert_int_equal(append(rig, &a), STATUS_GRAPHICS_ALLOCATION_BUSY); // R51
+    // What takes the place that the job works on waits as well.
+    transfer_arguments(&a, allocation, &pages.mdl, true, 0x4000, 8192);
+    assert_int_equal(append(rig, &a), STATUS_GRAPHICS_ALLOCATION_BUSY);
     // In its middle, as the second half of a transfer has it; and where another instance of it is.
     transfer_arguments(&a, allocation, &pages.mdl, false, 0x5000, 4096);
     assert_int_equal(append(rig, &a), STATUS_GRAPHICS_ALLOCATION_BUSY);
@@ -366,6 +479,11 @@ int main(void)
         CASE(reads_run_ahead_only_where_nothing_in_flight_writes),
         CASE(a_list_waits_wherever_its_hazardous_page_stands),
         CASE(a_full_table_of_hazards_makes_everything_wait),
+        CASE(a_hazard_is_found_behind_places_that_are_free_again),
+        CASE(a_ring_that_is_done_does_not_hide_another_one),
+        CASE(a_page_in_waits_for_a_fence_in_its_page),
+        CASE(a_physical_read_ends_with_its_8_bytes),
+        CASE(nothing_is_mapped_behind_the_aperture),
         CASE(what_was_idle_for_long_stays_idle),
         CASE(R5_R38_R42_R253_busy_until_the_user_job_is_done_or_said_idle),
         CASE(a_fault_is_told_with_its_fence_and_the_ring_goes_on),

@@ -415,6 +415,20 @@ static void a_flush_forgets_no_more_than_it_has_to(void **state)
             assert_int_equal(words[6 * n + 2], cases[i].scope | 1 << 4);
         }
     }
+    // All of it, and where its root is now: in video memory, or in host memory, whose caches are looked into.
+    for (uint32_t host = 0; host < 2; host++) {
+        DXGKARG_BUILDPAGINGBUFFER a = start(rig);
+        const uint32_t *words = rig->buffer.address;
+
+        flush_arguments(&a, process, 0, 0);
+        a.FlushTlb.RootPageTableAddress.SegmentId = host ? 0 : FERRY_KMD_SEGMENT_LOCAL;
+        assert_int_equal(append(rig, &a), STATUS_SUCCESS);
+        assert_int_equal(words[0] & 0xff, 10);
+        assert_int_equal(words[1], host ? 1 << 2 | 1 << 8 : 0);
+        assert_int_equal(words[4], ROOT_AT);
+        assert_int_equal(words[6] & 0xff, 11);
+        assert_int_equal(words[8], 2 | 1 << 4);
+    }
     assert_int_equal(rig->kmd->DxgkDdiDestroyProcess(rig->adapter, process), STATUS_SUCCESS);
 }
 
@@ -447,6 +461,9 @@ static void what_no_manager_may_ask_is_refused(void **state)
     REFUSED(a.UpdatePageTable.PageTableAddress.GpuPhysical.SegmentId = 2);
     REFUSED(page = local_page(0x51000); a.UpdatePageTable.Flags.Use64KBPages = 1);
     REFUSED(page.LargePage = 1; a.UpdatePageTable.PageTableLevel = 1);
+    for (unsigned bit = 12; bit < 21; bit++) {
+        REFUSED(page = local_page(0x200000 | 1u << bit); page.LargePage = 1; a.UpdatePageTable.PageTableLevel = 1);
+    }
     REFUSED(page.LargePage = 1; a.UpdatePageTable.PageTableLevel = 2);
     flush_arguments(&a, process, 0x2000, 0x1000);
     assert_int_equal(append(rig, &a), STATUS_INVALID_PARAMETER);

@@ -179,12 +179,14 @@ static void copies_by_address_run_ahead_unless_they_read_what_is_written(void **
     by_address(&p, 0x3000, 0x6000, 64);   // What the first one writes,
     by_address(&p, 0x100040, 0x6100, 64); // by its other address too.
     by_address(&p, 0x4f00, 0x6000, 64);
+    by_address(&p, 0x5100, 0x6000, 64); // Only the page where it ends.
+    by_address(&p, 0x2ff0, 0x6000, 32); // A page that nobody writes, and the one that the first one does.
     by_address(&p, 0x5ff0, 0x6000, 32); // The end of what the second one writes, and the page behind.
     by_address(&p, 0x101000, 0x6000, 64);
     copy(&p, LOCAL, 0x42000, VIRTUAL, 0x7000, 64); // By its place.
     copy(&p, LOCAL, 0x3000, LOCAL, 0x80000, 64);   // The number of an address, but a place.
     by_address(&p, 0x101000, 0x7000, 64);
-    submit(&p, "aawwwwawaw");
+    submit(&p, "aawwwwwwawaw");
     by_address(&p, 0x3000, 0x1000, 64);
     submit(&p, "w");
     done(&p);
@@ -249,7 +251,7 @@ static void what_is_not_known_waits_and_makes_wait(void **state)
     end(&p);
 }
 
-// Entries that are copied from table to table, or written for nobody in particular, are somebody's all the same.
+// Entries that are written for nobody in particular, or copied from table to table, are somebody's all the same.
 static void entries_that_nobody_is_named_for_make_all_wait(void **state)
 {
     struct program p;
@@ -271,6 +273,28 @@ static void entries_that_nobody_is_named_for_make_all_wait(void **state)
     end(&p);
 }
 
+static void entries_that_are_copied_make_all_wait(void **state)
+{
+    const DXGK_BUILDPAGINGBUFFER_COPY_RANGE range = {1, 0x20000, 0x30000, 0, 0};
+    struct program p;
+
+    begin(*state, &p);
+    write_entries(&p, 0, 0x1000, 4, to_local(0x40000));
+    send_buffer(&p);
+    by_address(&p, 0x1000, 0x2000, 64);
+    submit(&p, "a");
+    done(&p);
+    // It is built; that it never runs makes no difference.
+    p.a.Operation = DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES;
+    p.a.CopyPageTableEntries = (DXGK_BUILDPAGINGBUFFER_COPYPAGETABLEENTRIES){1, &range};
+    operate(&p);
+    begin_buffer(&p);
+    by_address(&p, 0x1000, 0x2000, 64);
+    submit(&p, "w");
+    done(&p);
+    end(&p);
+}
+
 int main(void)
 {
     rig_model = 2;
@@ -279,6 +303,7 @@ int main(void)
         CASE(it_is_judged_by_the_newest_entries),
         CASE(what_is_not_known_waits_and_makes_wait),
         CASE(entries_that_nobody_is_named_for_make_all_wait),
+        CASE(entries_that_are_copied_make_all_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

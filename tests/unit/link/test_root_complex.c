@@ -224,6 +224,33 @@ static void refused_read_gives_ones(void **context)
     assert_int_equal(value, 0xffffffff);
 }
 
+// More or fewer bytes than are missing, none at all, or poisoned: the read fails, and nothing of it is taken for its
+// value.
+static void answers_that_do_not_fit_fail_the_read(void **context)
+{
+    struct state *state = *context;
+    const struct {
+        uint32_t words[4];
+        size_t count;
+    } cases[] = {
+        {{0x4a000001, 0x01000008, 0, 0x12345678}, 4},
+        {{0x4a000001, 0x01000003, 0, 0x12345678}, 4},
+        {{0x4a004001, 0x01000004, 0, 0x12345678}, 4},
+        {{0x0a000000, 0x01000004, 0}, 3},
+    };
+    for (uint32_t n = 0; n < 4; n++) {
+        uint32_t value = 5, words[4];
+        memcpy(words, cases[n].words, sizeof(words));
+        words[2] = (26 + n) % 16 << 8; // Behind the enumeration's 26 packets.
+        fake_device_send(&state->device, words, cases[n].count);
+        assert_int_equal(state->link->operations->read32(state->link, FERRY_BAR_REGISTERS, 0x7ffc, &value),
+                         FERRY_ERROR_RANGE);
+        assert_int_equal(value, 0xffffffff);
+    }
+    assert_int_equal(traffic(state).malformed, 3);
+    assert_int_equal(traffic(state).unexpected, 0);
+}
+
 static void lost_answer_is_a_timeout_in_cycles_and_a_late_one_is_counted(void **context)
 {
     struct state *state = *context;
@@ -262,6 +289,7 @@ int main(void)
         CASE(block_read_is_put_together_from_unaligned_pieces),
         CASE(split_and_interleaved_answers_find_their_places),
         CASE(refused_read_gives_ones),
+        CASE(answers_that_do_not_fit_fail_the_read),
         CASE(lost_answer_is_a_timeout_in_cycles_and_a_late_one_is_counted),
         CASE(a_full_queue_is_waited_for),
     };

@@ -176,9 +176,14 @@ static void writes_store_enabled_bytes_only(void **context)
     expect[0x202] = expect[0x203] = 0x11;
     memset(expect + 0x204, 0x22, 4);
     expect[0x208] = 0x33;
+    // The first word whole, the last one in part.
+    DELIVER(state, 0x40000003, 0x0100003f, (uint32_t)state->low + 0x340, 0x44444444, 0x55555555, 0x66666666);
+    memset(expect + 0x340, 0x44, 4);
+    memset(expect + 0x344, 0x55, 4);
+    memset(expect + 0x348, 0x66, 2);
     DELIVER(state, 0x40000001, 0x01000000, (uint32_t)state->low + 0x300, 0xffffffff); // Nothing enabled: a flush.
     assert_memory_equal(state->low_memory, expect, 4096);
-    assert_int_equal(traffic(state).writes_served, 5);
+    assert_int_equal(traffic(state).writes_served, 6);
 }
 
 // Wherever it lies in a packet: that byte is another one when it arrives, once, and memory itself is left alone.
