@@ -21,6 +21,7 @@ static const char general_help[] =
     "  ferry report PAGE TRACE  the same as one page to look at: figures, pictures, memory map\n"
     "  ferry info           what the device and its firmware say about themselves\n"
     "  ferry selftest       a few checks of the whole path\n"
+    "  ferry fault          what the page tables say, level by level, of addresses that fault\n"
     "\n"
     "ferry COMMAND --help tells more, ferry --version the version. Exit codes: 0 all is right, 1 wrong content or a\n"
     "fault, 2 a bad command line or trace (nothing was run), 3 video memory or budget too small for one draw, 4 the\n"
@@ -135,6 +136,13 @@ static const char selftest_help[] =
     "\n"
     "Pages, copies, fills, resets and compares on the back end (sim or model) with little\n"
     "video memory; prints each check and exits with 1 when one fails.\n";
+
+static const char fault_help[] =
+    "usage: ferry fault [--backend NAME]\n"
+    "\n"
+    "Has jobs reach GPU virtual addresses that they may not, on the back end (sim or model) in driver model 2, and\n"
+    "prints of each fault what its record says and the walk of the page tables, level by level. Exits with 1 when the\n"
+    "device's record names another entry than the tables have.\n";
 
 enum kind { TEXT, NUMBER, SIZE, FLAG };
 struct option {
@@ -397,6 +405,10 @@ static int run(int count, char **arguments)
         text = selftest_help;
         if (!help)
             return with_backend(ferry_selftest, count - 2, arguments + 2);
+    } else if (strcmp(command, "fault") == 0) {
+        text = fault_help;
+        if (!help)
+            return with_backend(ferry_fault_walks, count - 2, arguments + 2);
     } else if (!help && strcmp(command, "help") != 0) {
         ferry_complain("there is no command '%s'; try `ferry --help`", command);
         return FERRY_EXIT_USAGE;

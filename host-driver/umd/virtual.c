@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPU virtual addresses of a device's program.
+#include "ferry_contract.h"
 #include "umd/call.h"
 
 int ferry_va_reserve(struct ferry_device *handle, struct ferry_va *range)
@@ -69,5 +70,64 @@ int ferry_va_find(struct ferry_device *handle, uint64_t address, struct ferry_va
                                              .read_only = found.read_only,
                                              .allocation = found.allocation,
                                              .offset = found.offset};
+    return umd_leave(&call, error);
+}
+
+#define LEVELS       4u
+#define PAGE_BYTES   UINT64_C(4096)
+#define ENTRY(FIELD) FERRY_TABLE_ENTRY_ENTRY_##FIELD##_MASK
+
+// What is under one entry of that level is so many bytes.
+static uint64_t bytes_under(uint32_t level)
+{
+    return PAGE_BYTES << (9 * level);
+}
+
+static struct ferry_va_step step_of(uint64_t table, uint32_t level, uint32_t index, uint64_t entry, uint64_t address)
+{
+    struct ferry_va_step step = {.level = level,
+                                 .index = index,
+                                 .table = table,
+                                 .entry = entry,
+                                 .valid = (entry & ENTRY(VALID)) != 0,
+                                 .is_page = (entry & ENTRY(VALID)) != 0 && (entry & ENTRY(LEAF)) != 0};
+
+    step.host = step.valid && (entry & ENTRY(HOST)) != 0;
+    step.read_only = step.is_page && (entry & ENTRY(READ_ONLY)) != 0;
+    step.group = step.is_page && (entry & ENTRY(GROUP)) != 0;
+    if (step.valid)
+        step.leads_to = (entry & ENTRY(PAGE)) + (step.is_page ? address % bytes_under(level) : 0);
+    return step;
+}
+
+int ferry_va_walk(struct ferry_device *handle, uint64_t address, struct ferry_va_walk *walk)
+{
+    struct umd_call call;
+    DXGK_SEGMENTOFFSET root;
+
+    if (!walk || walk->size != sizeof *walk || address >= bytes_under(LEVELS))
+        return FERRY_ERROR_ARGUMENT;
+    const struct umd_device *device = umd_enter(&call, UMD_DEVICE, handle, NULL);
+    if (!device)
+        return FERRY_ERROR_HANDLE;
+    int error = ferry_vidmm_root_virtual(call.adapter->vidmm, device->vidmm, &root);
+    *walk = (struct ferry_va_walk){.size = sizeof *walk};
+    // Tables are in video memory, which the CPU sees from 0 on, as the device does.
+    bool further = error == FERRY_OK && root.SegmentId == FERRY_KMD_SEGMENT_LOCAL;
+    uint64_t table = root.SegmentOffset;
+    for (uint32_t level = LEVELS; error == FERRY_OK && further && level-- > 0;) {
+        uint32_t index = (uint32_t)(address / bytes_under(level) % 512);
+        uint8_t bytes[8];
+        uint64_t entry = 0;
+
+        error = ferry_gpu_window_read(call.adapter->gpu, table + 8 * index, bytes, sizeof bytes);
+        for (unsigned i = 0; i < sizeof bytes; i++)
+            entry |= (uint64_t)bytes[i] << (8 * i);
+        struct ferry_va_step *step = &walk->steps[walk->count];
+        *step = step_of(table, level, index, entry, address);
+        walk->count += error == FERRY_OK;
+        further = step->valid && !step->is_page && !step->host;
+        table = step->leads_to;
+    }
     return umd_leave(&call, error);
 }

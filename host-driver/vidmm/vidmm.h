@@ -222,6 +222,9 @@ struct ferry_vidmm_mapping {
 /// What is at the address, or the first behind it. Errors: ARGUMENT, HANDLE, DEVICE_LOST, UNSUPPORTED.
 int ferry_vidmm_find_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE device, uint64_t address,
                              struct ferry_vidmm_mapping *mapping);
+/// Where the highest page table of the device's program is, as a miniport is told; segment 0: nothing was ever mapped.
+/// Errors: ARGUMENT, HANDLE, DEVICE_LOST, UNSUPPORTED.
+int ferry_vidmm_root_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE device, DXGK_SEGMENTOFFSET *root);
 
 // ---- CPU access -------------------------------------------------------------------------------------------------
 

@@ -103,3 +103,51 @@ int ferry_queue_wait(struct ferry_queue *queue, uint64_t fence)
     (void)fence;
     return queue->device->adapter->fault ? FERRY_ERROR_FAULT : FERRY_OK;
 }
+
+// The double has no page tables.
+int ferry_va_map(struct ferry_device *device, struct ferry_allocation *allocation, uint64_t offset, bool read_only,
+                 struct ferry_va *range)
+{
+    (void)device;
+    (void)allocation;
+    (void)offset;
+    (void)read_only;
+    (void)range;
+    return FERRY_ERROR_UNSUPPORTED;
+}
+
+int ferry_va_free(struct ferry_device *device, uint64_t address, uint64_t bytes)
+{
+    (void)device;
+    (void)address;
+    (void)bytes;
+    return FERRY_ERROR_UNSUPPORTED;
+}
+
+int ferry_va_walk(struct ferry_device *device, uint64_t address, struct ferry_va_walk *walk)
+{
+    (void)device;
+    (void)address;
+    (void)walk;
+    return FERRY_ERROR_UNSUPPORTED;
+}
+
+int ferry_queue_copy_va(struct ferry_queue *queue, uint64_t destination, uint64_t source, uint32_t bytes)
+{
+    (void)queue;
+    (void)destination;
+    (void)source;
+    (void)bytes;
+    return FERRY_ERROR_UNSUPPORTED;
+}
+
+int ferry_queue_fill_va(struct ferry_queue *queue, uint64_t address, uint32_t bytes, uint64_t pattern,
+                        uint32_t pattern_bytes)
+{
+    (void)queue;
+    (void)address;
+    (void)bytes;
+    (void)pattern;
+    (void)pattern_bytes;
+    return FERRY_ERROR_UNSUPPORTED;
+}

@@ -85,7 +85,7 @@ def expect(name, code, words, *arguments, fake=""):
 
 def command_line():
     small = trace(SMALL)
-    for command in ("", "replay", "info", "selftest"):
+    for command in ("", "replay", "info", "selftest", "fault"):
         done = run(*([command] if command else []), "--help")
         check(done.returncode == 0 and done.stdout.startswith("usage: ferry") and not done.stderr, f"help_{command or 'tool'}")
     done = run("replay", "--help")
@@ -106,6 +106,8 @@ def command_line():
     expect("flag_with_value", 2, "--quiet takes no value", "replay", small, "--quiet=1")
     expect("info_takes_no_trace", 2, "'x' is not understood", "info", "x")
     expect("unknown_backend", 2, "back end 'moon'.*BACKEND", "replay", small, "--backend", "moon")
+    expect("unknown_backend_fault", 2, "back end 'moon'.*BACKEND", "fault", "--backend", "moon")
+    expect("fault_without_page_tables", 4, "back end 'sim': map addresses: .*As the double was told", "fault")
     expect("unknown_backend_info", 2, "back end 'moon'.*BACKEND", "info", "--backend", "moon")
     expect("more_than_the_device_has", 2, "67108864 bytes of video memory, less than --vram", "replay", small, "--vram", "65M")
     expect("no_such_trace", 2, "/nowhere: cannot be opened: No such file", "replay", "/nowhere")

@@ -139,3 +139,17 @@ int ferry_vidmm_find_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE device, 
     }
     return ferry_vm_leave(manager, result);
 }
+
+int ferry_vidmm_root_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE device, DXGK_SEGMENTOFFSET *root)
+{
+    if (!manager || !root)
+        return FERRY_ERROR_ARGUMENT;
+    int result = ferry_vm_enter(manager);
+    if (result == FERRY_OK) {
+        const struct ferry_vm_virtual *space = space_of(manager, device, &result);
+        const struct ferry_vm_table *table = space ? space->addresses.root : NULL;
+        root->SegmentId = table ? manager->memory.table_segment : 0;
+        root->SegmentOffset = table ? table->page * PAGE_SIZE : 0;
+    }
+    return ferry_vm_leave(manager, result);
+}

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+// ferry_va_walk(): what it says of an address is where the device finds the content, and what the fault's record says.
+// The places are looked at over the CPU's window, behind the library's back; entries and indices are worked out here by
+// hand.
+#include "system.h"
+
+#include "device/device.h"
+#include "umd/handles.h"
+
+#define KIB 1024u
+#define MIB (1024u * KIB)
+
+struct machine {
+    struct ferry_adapter *adapter;
+    struct ferry_device *device;
+    struct ferry_queue *queue;
+};
+
+static struct machine begin(void)
+{
+    struct ferry_adapter_options options = {
+        .size = sizeof options, .backend = backend, .video_memory_bytes = 16 * MIB, .seed = seed, .model = 2};
+    struct machine m = {0};
+
+    ok(ferry_adapter_open(&options, &m.adapter));
+    ok(ferry_device_create(m.adapter, &m.device));
+    ok(ferry_queue_create(m.device, &m.queue));
+    return m;
+}
+
+static struct ferry_va_walk walk_of(struct machine *m, uint64_t address)
+{
+    struct ferry_va_walk walk = {.size = sizeof walk};
+
+    ok(ferry_va_walk(m->device, address, &walk));
+    assert_true(walk.count >= 1 && walk.count <= 4);
+    for (uint32_t i = 0; i < walk.count; i++) {
+        const struct ferry_va_step *step = &walk.steps[i];
+
+        assert_int_equal(step->level, 3 - i);
+        assert_int_equal(step->index, address >> (12 + 9 * step->level) & 511);
+        assert_true(i == 0 || step->table == walk.steps[i - 1].leads_to);
+        assert_true(step->valid == (step->entry & 1));
+        // It goes on behind each entry that leads to a table, and nowhere else.
+        assert_true((step->valid && !step->is_page) == (i + 1 < walk.count));
+    }
+    return walk;
+}
+
+// What is in video memory where the walk ends.
+static uint64_t content_at(struct machine *m, const struct ferry_va_walk *walk)
+{
+    struct umd_adapter *inside = umd_adapter_get(UMD_ADAPTER, m->adapter);
+    const struct ferry_va_step *last = &walk->steps[walk->count - 1];
+    uint64_t value = 0;
+
+    umd_adapter_put(inside);
+    assert_true(last->valid && last->is_page && !last->host);
+    ok(ferry_gpu_window_read(inside->gpu, last->leads_to, &value, sizeof value));
+    return value;
+}
+
+static void run(struct machine *m)
+{
+    uint64_t fence;
+
+    ok(ferry_queue_submit(m->queue, &fence));
+    ok(ferry_queue_wait(m->queue, fence));
+}
+
+static uint64_t map_at(struct machine *m, struct ferry_allocation *allocation, uint64_t address, uint64_t offset,
+                       uint64_t bytes, bool read_only)
+{
+    struct ferry_va range = {.size = sizeof range, .address = address, .bytes = bytes};
+
+    ok(ferry_va_map(m->device, allocation, offset, read_only, &range));
+    return range.address;
+}
+
+static void a_walk_ends_where_the_device_writes(void **state)
+{
+    (void)state;
+    struct machine m = begin();
+    struct ferry_allocation *one = make(m.device, 4 * MIB, FERRY_FLAG_CPU_VISIBLE);
+    // Pages of 4 KiB, since neither address nor place agree with larger ones; and whatever the library takes.
+    const uint64_t small = map_at(&m, one, 0x7001000, 8192, 200 * KIB, false),
+                   large = map_at(&m, one, 0, 0, 4 * MIB, false);
+    bool seen_large = false;
+
+    must_be_resident(m.device, &one, 1);
+    for (uint64_t at = 0; at < 200 * KIB; at += 24 * KIB + 8) {
+        ok(ferry_queue_fill_va(m.queue, small + at, 8, 0xabcd000000000000 + at, 8));
+        ok(ferry_queue_fill_va(m.queue, large + 3 * MIB + at, 8, 0x1234000000000000 + at, 8));
+    }
+    run(&m);
+    for (uint64_t at = 0; at < 200 * KIB; at += 24 * KIB + 8) {
+        struct ferry_va_walk first = walk_of(&m, small + at), same = walk_of(&m, large + 8192 + at),
+                             other = walk_of(&m, large + 3 * MIB + at);
+
+        assert_int_equal(first.count, 4);
+        assert_false(first.steps[3].read_only);
+        assert_true(content_at(&m, &first) == 0xabcd000000000000 + at);
+        assert_true(content_at(&m, &same) == 0xabcd000000000000 + at);
+        assert_true(first.steps[3].leads_to == same.steps[same.count - 1].leads_to);
+        assert_true(content_at(&m, &other) == 0x1234000000000000 + at);
+        seen_large |= other.count == 3 || other.steps[other.count - 1].group;
+    }
+    assert_true(seen_large);
+    ferry_adapter_close(m.adapter);
+}
+
+// A job that is to fault, and the walk of its address: the last step is what the device says that it has seen.
+static struct ferry_va_step faulted(struct machine *m, uint64_t address)
+{
+    struct ferry_fault fault = {.size = sizeof fault};
+    uint64_t fence;
+    bool found;
+
+    ok(ferry_queue_fill_va(m->queue, address, 8, 1, 1));
+    ok(ferry_queue_submit(m->queue, &fence));
+    assert_int_equal(ferry_queue_wait(m->queue, fence), FERRY_ERROR_FAULT);
+    ok(ferry_adapter_next_fault(m->adapter, &fault, &found));
+    assert_true(found && fault.walked && fault.address == address);
+    struct ferry_va_walk walk = walk_of(m, address);
+    const struct ferry_va_step *last = &walk.steps[walk.count - 1];
+    assert_int_equal(last->level, fault.walk_level);
+    assert_true(last->entry == fault.walk_entry);
+    return *last;
+}
+
+static void a_walk_ends_where_the_record_says(void **state)
+{
+    (void)state;
+    struct machine m = begin();
+    struct ferry_allocation *one = make(m.device, 64 * KIB, FERRY_FLAG_CPU_VISIBLE);
+    const uint64_t where = UINT64_C(0x345678000000);
+
+    map_at(&m, one, where, 0, 32 * KIB, false);
+    map_at(&m, one, where + 0x10000, 0, 64 * KIB, true);
+    must_be_resident(m.device, &one, 1);
+    // What reaches nothing that is mapped waits for no entries: those are there once a job that does is over.
+    ok(ferry_queue_copy_va(m.queue, where, where + 0x10000, 8));
+    run(&m);
+    assert_int_equal(faulted(&m, where + 32 * KIB).level, 0);
+    assert_int_equal(faulted(&m, where + 2 * MIB).level, 1);
+    assert_int_equal(faulted(&m, where + 1024u * MIB).level, 2);
+    assert_int_equal(faulted(&m, 0x12345678).level, 3);
+    struct ferry_va_step step = faulted(&m, where + 0x10008);
+    assert_true(step.valid && step.is_page && step.read_only && step.level == 0);
+    // The tables have gone with what was mapped. A job that names what was mapped behind that comes behind it, too.
+    ok(ferry_va_free(m.device, where, 32 * KIB));
+    ok(ferry_va_free(m.device, where + 0x10000, 64 * KIB));
+    struct ferry_allocation *behind = make(m.device, 4 * KIB, FERRY_FLAG_CPU_VISIBLE);
+    must_be_resident(m.device, &behind, 1);
+    ok(ferry_queue_fill(m.queue, behind, 0, 8, 1, 1));
+    run(&m);
+    step = faulted(&m, where + 8);
+    assert_true(!step.valid && step.entry == 0 && step.level == 3);
+    ferry_adapter_close(m.adapter);
+}
+
+static void a_program_without_tables_and_bad_arguments(void **state)
+{
+    (void)state;
+    struct machine m = begin();
+    struct ferry_process *process;
+    struct ferry_device *other;
+    struct ferry_va_walk walk = {.size = sizeof walk};
+
+    ok(ferry_process_create(m.adapter, NULL, &process));
+    ok(ferry_process_create_device(process, &other));
+    walk.count = 7;
+    ok(ferry_va_walk(other, 0x1000, &walk));
+    assert_int_equal(walk.count, 0);
+    assert_int_equal(ferry_va_walk(other, UINT64_C(1) << 48, &walk), FERRY_ERROR_ARGUMENT);
+    assert_int_equal(ferry_va_walk(other, 0, NULL), FERRY_ERROR_ARGUMENT);
+    walk.size--;
+    assert_int_equal(ferry_va_walk(other, 0, &walk), FERRY_ERROR_ARGUMENT);
+    walk.size++;
+    assert_int_equal(ferry_va_walk(NULL, 0, &walk), FERRY_ERROR_HANDLE);
+    ok(ferry_device_destroy(other));
+    assert_int_equal(ferry_va_walk(other, 0, &walk), FERRY_ERROR_HANDLE);
+    ferry_adapter_close(m.adapter);
+}
+
+static void model_1_has_nothing_to_walk(void **state)
+{
+    (void)state;
+    struct ferry_adapter *adapter = open_adapter(0);
+    struct ferry_va_walk walk = {.size = sizeof walk};
+    struct ferry_device *device;
+
+    ok(ferry_device_create(adapter, &device));
+    assert_int_equal(ferry_va_walk(device, 0, &walk), FERRY_ERROR_UNSUPPORTED);
+    ferry_adapter_close(adapter);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_walk_ends_where_the_device_writes),
+        cmocka_unit_test(a_walk_ends_where_the_record_says),
+        cmocka_unit_test(a_program_without_tables_and_bad_arguments),
+        cmocka_unit_test(model_1_has_nothing_to_walk),
+    };
+
+    read_options(argc, argv);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
