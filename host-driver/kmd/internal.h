@@ -22,16 +22,21 @@ struct kmd_place {
     uint32_t last_job[KMD_RINGS]; // Number of the ring's entry that named it last; 0 = none yet.
 };
 
+struct kmd_places {
+    uint32_t count, capacity;
+    struct kmd_place at[];
+};
+
 // An allocation as the miniport sees it.
 struct kmd_allocation {
     uint64_t bytes;
     UINT flags;
     bool aperture;
-    bool compressed;               // It may have runs (ferry/runs.h).
-    const MDL *pages;              // Where it is mapped into the aperture, as that was built; NULL = it is not.
-    uint16_t padding;              // Bytes behind the content, to the end of the last page.
-    struct kmd_place first, *more; // Most are at one place all their lives.
-    uint32_t more_count, more_capacity;
+    bool compressed;        // It may have runs (ferry/runs.h).
+    uint16_t padding;       // Bytes behind the content, to the end of the last page.
+    const MDL *pages;       // Where it is mapped into the aperture, as that was built; NULL = it is not.
+    struct kmd_place first; // Most are at one place all their lives.
+    struct kmd_places *more;
     uint32_t last_elsewhere[KMD_RINGS]; // Of jobs for whose place there was no memory.
 };
 

@@ -146,26 +146,28 @@ static bool jobs_pending(struct kmd_adapter *adapter, const uint32_t last_job[KM
 static struct kmd_place *find_place(struct kmd_adapter *adapter, struct kmd_allocation *allocation, uint64_t address)
 {
     struct kmd_place *over = NULL;
+    struct kmd_places *more = allocation->more;
+    uint32_t count = more ? more->count : 0, capacity = more ? more->capacity : 0;
 
-    for (uint32_t i = 0; i <= allocation->more_count; i++) {
-        struct kmd_place *place = i ? &allocation->more[i - 1] : &allocation->first;
+    for (uint32_t i = 0; i <= count; i++) {
+        struct kmd_place *place = i ? &more->at[i - 1] : &allocation->first;
 
         if (place->address == address)
             return place;
         if (!over && !jobs_pending(adapter, place->last_job))
             over = place;
     }
-    if (!over && allocation->more_count == allocation->more_capacity) {
-        uint32_t capacity = allocation->more_capacity ? 2 * allocation->more_capacity : 4;
-        struct kmd_place *more = realloc(allocation->more, capacity * sizeof *more);
-
+    if (!over && count == capacity) {
+        capacity = capacity ? 2 * capacity : 4;
+        more = realloc(more, sizeof *more + capacity * sizeof more->at[0]);
         if (!more)
             return NULL;
+        more->count = count;
+        more->capacity = capacity;
         allocation->more = more;
-        allocation->more_capacity = capacity;
     }
     if (!over)
-        over = &allocation->more[allocation->more_count++];
+        over = &more->at[more->count++];
     *over = (struct kmd_place){.address = address};
     return over;
 }
@@ -180,8 +182,10 @@ void kmd_allocation_named(struct kmd_adapter *adapter, struct kmd_allocation *al
 
 bool kmd_allocation_is_busy(struct kmd_adapter *adapter, const struct kmd_allocation *allocation, uint64_t address)
 {
-    for (uint32_t i = 0; i <= allocation->more_count; i++) {
-        const struct kmd_place *place = i ? &allocation->more[i - 1] : &allocation->first;
+    const struct kmd_places *more = allocation->more;
+
+    for (uint32_t i = 0; i <= (more ? more->count : 0); i++) {
+        const struct kmd_place *place = i ? &more->at[i - 1] : &allocation->first;
 
         // A piece of a long transfer begins inside.
         if (address - place->address < allocation->bytes && jobs_pending(adapter, place->last_job))

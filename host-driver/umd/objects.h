@@ -51,13 +51,13 @@ struct umd_allocation {
     struct umd_device *device;
     struct umd_allocation *next, *previous;
     D3DKMT_HANDLE vidmm;
+    bool in_aperture;
+    bool marked;      // By the call under way, which names it.
     uint64_t bytes;   // As asked for.
     uint64_t address; // GPU virtual, for as long as it is there; 0 = none, what names it is patched.
-    bool in_aperture;
-    uint32_t count;                       // Residency count.
     struct umd_allocation *newer, *older; // Of the device's residency list, by last use.
-    // Scratch of the call under way: it names the allocation; its count, and what was next, before it was trimmed.
-    bool marked;
+    uint32_t count;                       // Residency count.
+    // Scratch of the call under way: its count, and what was next, before it was trimmed.
     uint32_t trimmed_count;
     struct umd_allocation *trimmed_next;
 };

@@ -13,7 +13,7 @@
 
 static D3DKMT_HANDLE compose(const struct ferry_vm_slot *slot, uint32_t index)
 {
-    return slot->generation << INDEX_BITS | (index + 1);
+    return (uint32_t)slot->generation << INDEX_BITS | (index + 1);
 }
 
 static bool grow(struct ferry_vm_handles *handles)
@@ -48,7 +48,7 @@ D3DKMT_HANDLE ferry_vm_handle_new(struct ferry_vm_handles *handles, enum ferry_v
     slot->object = object;
     slot->kind = (uint8_t)kind;
     slot->hidden = false;
-    slot->generation = (slot->generation + 1) & GENERATION_MASK;
+    slot->generation = (uint16_t)((slot->generation + 1) & GENERATION_MASK);
     return compose(slot, index);
 }
 

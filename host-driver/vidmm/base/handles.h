@@ -18,9 +18,9 @@ enum ferry_vm_kind {
 };
 
 struct ferry_vm_slot {
-    void *object; // NULL = free
-    uint32_t generation;
+    void *object;       // NULL = free
     uint32_t next_free; // index + 1
+    uint16_t generation;
     uint8_t kind;
     bool hidden;
 };
