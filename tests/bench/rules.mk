@@ -42,6 +42,15 @@ $(BUILD)/bench/rename: tests/bench/rename.c $(BUILD)/libferry.a $(FLAGS)
 $(BUILD)/bench/rename.json: $(BUILD)/bench/rename
 	@$< $@.new && mv $@.new $@
 
+# GPU virtual addresses, mapped and unmapped.
+BENCHES += $(BUILD)/bench/addresses.json
+$(BUILD)/bench/addresses: tests/bench/addresses.c $(BUILD)/libferry.a $(wildcard host-driver/vidmm/space/*.h) $(FLAGS)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(CPPFLAGS) $< $(BUILD)/libferry.a -o $@ $(SIM_LIBS) $(LDLIBS)
+
+$(BUILD)/bench/addresses.json: $(BUILD)/bench/addresses
+	@$< $@.new && mv $@.new $@
+
 # What the manager's decisions cost.
 BENCHES += $(BUILD)/bench/manager.json
 $(BUILD)/bench/manager: tests/bench/manager.c $(BUILD)/libferry.a $(wildcard host-driver/vidmm/space/*.h) $(FLAGS) | $(CONTRACT)
