@@ -167,6 +167,8 @@ static void fill_bad_forms(void)
     BAD(page_in, 4, 0x0000001d, 0, ADDRESS_KIND, VIRTUAL, true, 0x3000);
     BAD(page_out, 4, 0x00000025, 0, ADDRESS_KIND, SYSTEM, false, 0x3000);
     BAD(page_out, 4, 0x00000020, 0, ADDRESS_KIND, LOCAL, true, 0x3000);
+    BAD(page_in, 4, 0x00000012, 0, ADDRESS_KIND, APERTURE, false, 0x3000);
+    BAD(page_out, 4, 0x00000028, 0, ADDRESS_KIND, APERTURE, true, 0x3000);
     BAD(fill, 4, 0x00000008, 0, ADDRESS_KIND, APERTURE, true, 0x4000);
     BAD(read, 4, 0x00000003, 0, ADDRESS_KIND, VIRTUAL, false, 0x5000);
     BAD(write, 4, 0x0000000c, 0, ADDRESS_KIND, VIRTUAL, true, 0x6000);
