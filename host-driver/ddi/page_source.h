@@ -20,8 +20,13 @@ struct ferry_page_source {
     /// Map pages of the caller's own memory, which starts at a page and outlives the MDL. Errors: ARGUMENT,
     /// NO_HOST_MEMORY.
     int (*wrap)(void *context, void *memory, size_t pages, unsigned flags, MDL **mdl);
-    /// Unmap the pages and, if allocate() made them, give them back. From then on an access by the device to their bus
-    /// addresses is refused. NULL is allowed.
+    /// The device may reach the pages no more: an access to their bus addresses is refused. The CPU has them as before.
+    /// Mapped pages only. NULL, as map: this source maps for good.
+    void (*unmap)(void *context, MDL *mdl);
+    /// Unmapped pages are the device's again, at other bus addresses (Pfn). Errors: NO_HOST_MEMORY; unmapped then.
+    int (*map)(void *context, MDL *mdl);
+    /// Unmap the pages, if they are mapped, and, if allocate() made them, give them back. From then on an access by the
+    /// device to their bus addresses is refused. NULL is allowed.
     void (*free)(void *context, MDL *mdl);
 };
 

@@ -14,7 +14,8 @@
 struct arena {
     MDL mdl; // First, so that an MDL leads back here.
     struct arena *next, *previous;
-    bool wrapped;
+    bool wrapped, unmapped;
+    unsigned dma; // FERRY_DMA_ flags
     uint64_t pfn[];
 };
 
@@ -50,6 +51,7 @@ static int add(struct ferry_host_pages *pages, void *memory, size_t count, unsig
     // says what they are to be (R119, R120).
     arena->mdl.Flags = wrapped ? MDL_FLAG_CACHED : 0;
     arena->wrapped = wrapped;
+    arena->dma = dma;
     pthread_mutex_lock(&pages->mutex);
     arena->next = pages->arenas;
     if (arena->next != NULL) {
@@ -120,6 +122,33 @@ static int wrap(void *context, void *memory, size_t count, unsigned flags, MDL *
     return add(context, memory, count, flags, true, mdl);
 }
 
+// The array turns back into bus addresses in place, here and at the end: unmapping needs no memory and so cannot fail.
+static void unmap(struct ferry_host_pages *pages, struct arena *arena)
+{
+    for (size_t n = 0; n < arena->mdl.PageCount; n++) {
+        arena->pfn[n] <<= PAGE_SHIFT;
+    }
+    ferry_gpu_dma_unmap(pages->gpu, arena->pfn, arena->mdl.PageCount);
+    arena->unmapped = true;
+}
+
+static void unmap_mdl(void *context, MDL *mdl)
+{
+    unmap(context, (struct arena *)mdl);
+}
+
+static int map_mdl(void *context, MDL *mdl)
+{
+    struct ferry_host_pages *pages = context;
+    struct arena *arena = (struct arena *)mdl;
+    int error = ferry_gpu_dma_map(pages->gpu, mdl->MappedSystemVa, mdl->PageCount, arena->dma, arena->pfn);
+    for (size_t n = 0; n < mdl->PageCount && error == FERRY_OK; n++) {
+        arena->pfn[n] >>= PAGE_SHIFT;
+    }
+    arena->unmapped = error != FERRY_OK;
+    return error;
+}
+
 static void free_mdl(void *context, MDL *mdl)
 {
     struct ferry_host_pages *pages = context;
@@ -140,11 +169,9 @@ static void free_mdl(void *context, MDL *mdl)
     pages->totals.pages -= mdl->PageCount;
     pages->totals.wrapped_pages -= arena->wrapped ? mdl->PageCount : 0;
     pthread_mutex_unlock(&pages->mutex);
-    // The array turns back into bus addresses in place: unmapping needs no memory and so cannot fail.
-    for (size_t n = 0; n < mdl->PageCount; n++) {
-        arena->pfn[n] <<= PAGE_SHIFT;
+    if (!arena->unmapped) {
+        unmap(pages, arena);
     }
-    ferry_gpu_dma_unmap(pages->gpu, arena->pfn, mdl->PageCount);
     if (!arena->wrapped) {
         old_memory(pages, mdl->MappedSystemVa, mdl->PageCount);
     }
@@ -162,7 +189,8 @@ int ferry_host_pages_create(struct ferry_gpu *gpu, struct ferry_host_pages **pag
         return FERRY_ERROR_NO_HOST_MEMORY;
     }
     made->gpu = gpu;
-    made->source = (struct ferry_page_source){.context = made, .allocate = allocate, .wrap = wrap, .free = free_mdl};
+    made->source = (struct ferry_page_source){
+        .context = made, .allocate = allocate, .wrap = wrap, .unmap = unmap_mdl, .map = map_mdl, .free = free_mdl};
     *pages = made;
     return FERRY_OK;
 }

@@ -5,7 +5,7 @@
 
 #include "kmd/internal.h"
 
-static NTSTATUS add(struct ferry_gpu *gpu, unsigned model, HANDLE *MiniportDeviceContext)
+static NTSTATUS add(struct ferry_gpu *gpu, unsigned model, bool iommu, HANDLE *MiniportDeviceContext)
 {
     struct ferry_gpu_info info;
 
@@ -20,6 +20,7 @@ static NTSTATUS add(struct ferry_gpu *gpu, unsigned model, HANDLE *MiniportDevic
     adapter->gpu = gpu;
     adapter->info = info;
     adapter->model = model;
+    adapter->iommu = iommu;
     adapter->hazards = calloc(KMD_HAZARD_SLOTS, sizeof *adapter->hazards);
     if (!adapter->hazards) {
         free(adapter);
@@ -32,12 +33,17 @@ static NTSTATUS add(struct ferry_gpu *gpu, unsigned model, HANDLE *MiniportDevic
 
 static NTSTATUS add_device(VOID *PhysicalDevice, HANDLE *MiniportDeviceContext)
 {
-    return add(PhysicalDevice, 1, MiniportDeviceContext);
+    return add(PhysicalDevice, 1, false, MiniportDeviceContext);
 }
 
 static NTSTATUS add_device_model2(VOID *PhysicalDevice, HANDLE *MiniportDeviceContext)
 {
-    return add(PhysicalDevice, 2, MiniportDeviceContext);
+    return add(PhysicalDevice, 2, false, MiniportDeviceContext);
+}
+
+static NTSTATUS add_device_iommu(VOID *PhysicalDevice, HANDLE *MiniportDeviceContext)
+{
+    return add(PhysicalDevice, 2, true, MiniportDeviceContext);
 }
 
 static NTSTATUS remove_device(HANDLE hAdapter)
@@ -164,6 +170,14 @@ static const DRIVER_INITIALIZATION_DATA table_model2 = {
     .DxgkDdiDestroyProcess = kmd_destroy_process,
 };
 
+static const DRIVER_INITIALIZATION_DATA table_iommu = {
+    .Version = DXGKDDI_WDDMv3_0,
+    .DxgkDdiAddDevice = add_device_iommu,
+    ENTRY_POINTS,
+    .DxgkDdiCreateProcess = kmd_create_process,
+    .DxgkDdiDestroyProcess = kmd_destroy_process,
+};
+
 const DRIVER_INITIALIZATION_DATA *ferry_kmd_miniport(void)
 {
     return &table;
@@ -172,4 +186,9 @@ const DRIVER_INITIALIZATION_DATA *ferry_kmd_miniport(void)
 const DRIVER_INITIALIZATION_DATA *ferry_kmd_miniport_model2(void)
 {
     return &table_model2;
+}
+
+const DRIVER_INITIALIZATION_DATA *ferry_kmd_miniport_iommu(void)
+{
+    return &table_iommu;
 }

@@ -92,6 +92,7 @@ struct kmd_adapter {
     DXGKRNL_INTERFACE os;
     bool started;
     unsigned model;  // Driver model, 1 or 2.
+    bool iommu;      // The root complex maps pages of the aperture only while they are in it.
     uint32_t spaces; // A bit for each that a process has.
     bool unknown;    // Entries were written of which nobody said whose addresses they are.
     struct kmd_ring rings[KMD_RINGS];

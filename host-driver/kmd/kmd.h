@@ -13,6 +13,9 @@ const DRIVER_INITIALIZATION_DATA *ferry_kmd_miniport(void);
 /// The same as driver model 2: GPU virtual addresses, an address space a process, page tables by the manager. AddDevice
 /// answers NOT_SUPPORTED when the device has no page tables (CAPABILITIES.page_tables).
 const DRIVER_INITIALIZATION_DATA *ferry_kmd_miniport_model2(void);
+/// And that in the IOMMU model (GpuVaIommuRequired): pages of the aperture are mapped by the root complex only while
+/// they are in it.
+const DRIVER_INITIALIZATION_DATA *ferry_kmd_miniport_iommu(void);
 
 // GPU addresses of the segments: segment 1 begins at 0 and so 0 is a valid segment address (R96); the aperture lies far
 // above, so that an address that lost its base is refused by the device instead of hitting video memory.

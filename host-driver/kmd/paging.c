@@ -262,7 +262,7 @@ static NTSTATUS build_virtual(struct kmd_adapter *adapter, struct writer *w, DXG
     case DXGK_OPERATION_VIRTUAL_FILL: return kmd_build_virtual_fill(w, a);
     case DXGK_OPERATION_UPDATE_PAGE_TABLE: return kmd_build_update(adapter, w, a);
     case DXGK_OPERATION_FLUSH_TLB: return kmd_build_flush(w, a);
-    case DXGK_OPERATION_NOTIFY_ALLOC: return kmd_build_notice(w, a);
+    case DXGK_OPERATION_NOTIFY_ALLOC: return kmd_build_notice(adapter, w, a);
     case DXGK_OPERATION_COPY_PAGE_TABLE_ENTRIES: return kmd_build_copy_entries(adapter, w, a);
     default: return STATUS_NOT_SUPPORTED;
     }

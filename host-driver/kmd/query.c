@@ -58,6 +58,7 @@ static void physical_adapter_caps(const struct kmd_adapter *adapter, DXGK_PHYSIC
 {
     *out = (DXGK_PHYSICALADAPTERCAPS){.NumExecutionNodes = KMD_RINGS, .PagingNodeIndex = KMD_PAGING_RING};
     out->Flags.GpuMmuSupported = adapter->model == 2;
+    out->Flags.GpuVaIommuRequired = adapter->iommu;
 }
 
 static DXGK_QUERYPAGINGBUFFERINFO_OUT paging_buffer(const struct kmd_adapter *adapter)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// NOTIFY_ALLOC: before an allocation leaves the aperture, the runs that its content was written without are filled in
+// NOTIFY_ALLOC. Before an allocation leaves the aperture, the runs that its content was written without are filled in
 // by the engine (ferry/runs.h), at addresses of the paging process. MultipassOffset counts runs.
 //
 // Nobody works on the allocation any more when this is built, and its list stands in host pages, so it is read here.
@@ -63,17 +63,34 @@ static NTSTATUS fill_runs(struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a, const 
                : STATUS_SUCCESS;
 }
 
-NTSTATUS kmd_build_notice(struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a)
+// The pages are about to leave the IOMMU. What the device may still know of them stands in its translations: it forgets
+// the whole space, so nothing of the range is left whatever the size of its pages.
+static NTSTATUS forget_space(struct writer *w, const struct kmd_process *process)
+{
+    if (w->room < FERRY_PACKET_FORGET_SIZE)
+        return STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+    put_header(w, FERRY_OPCODE_FORGET, FERRY_PACKET_FORGET_SIZE, false, 0);
+    put32(w, FERRY_PUT(FERRY_PACKET_FORGET_WHAT_SCOPE, FERRY_FORGET_SCOPE_SPACE) |
+                 FERRY_PUT(FERRY_PACKET_FORGET_WHAT_SPACE, process ? process->space : 0));
+    put32(w, 0);
+    put64(w, 0);
+    return STATUS_SUCCESS;
+}
+
+NTSTATUS kmd_build_notice(const struct kmd_adapter *adapter, struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a)
 {
     const DXGK_BUILDPAGINGBUFFER_NOTIFYALLOC *n = &a->NotifyAllocation;
     const struct kmd_allocation *allocation = n->hAllocation;
+    bool unmap = n->Flags.IoMmuUnmap;
 
-    // The other kind is for devices that share the host's page tables.
-    if (!allocation || !n->Flags.Eviction || n->Flags.IoMmuUnmap || n->Flags.Reserved || n->hKmdProcessHandle ||
-        n->SizeInBytes == 0 || n->OffsetInBytes % PAGE_SIZE || n->SizeInBytes % PAGE_SIZE ||
-        n->GpuVirtualAddressAtOffset % PAGE_SIZE || n->OffsetInBytes > allocation->bytes ||
-        n->SizeInBytes > allocation->bytes - n->OffsetInBytes ||
+    // One kind or the other, and no process for an eviction (C24). The second is for the IOMMU model alone (R200).
+    if (!allocation || n->Flags.Eviction == unmap || (unmap && !adapter->iommu) || n->Flags.Reserved ||
+        (!unmap && n->hKmdProcessHandle) || n->SizeInBytes == 0 || n->OffsetInBytes % PAGE_SIZE ||
+        n->SizeInBytes % PAGE_SIZE || n->GpuVirtualAddressAtOffset % PAGE_SIZE ||
+        n->OffsetInBytes > allocation->bytes || n->SizeInBytes > allocation->bytes - n->OffsetInBytes ||
         n->GpuVirtualAddressAtOffset > (UINT64_C(1) << 48) - n->SizeInBytes)
         return STATUS_INVALID_PARAMETER;
+    if (unmap)
+        return forget_space(w, n->hKmdProcessHandle);
     return allocation->compressed && allocation->pages ? fill_runs(w, a, allocation) : STATUS_SUCCESS;
 }

@@ -74,7 +74,7 @@ NTSTATUS kmd_build_flush(struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a);
 NTSTATUS kmd_build_copy_entries(struct kmd_adapter *adapter, struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a);
 NTSTATUS kmd_build_virtual_transfer(struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a);
 // runs.c
-NTSTATUS kmd_build_notice(struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a);
+NTSTATUS kmd_build_notice(const struct kmd_adapter *adapter, struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a);
 NTSTATUS kmd_build_virtual_fill(struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a);
 
 #endif

@@ -74,10 +74,12 @@ static int start_gpu(struct umd_adapter *adapter, const struct ferry_adapter_opt
 
 static int start_manager(struct umd_adapter *adapter, const struct ferry_adapter_options *options)
 {
-    const DRIVER_INITIALIZATION_DATA *miniport =
-        options->model == 2 ? ferry_kmd_miniport_model2() : ferry_kmd_miniport();
+    const DRIVER_INITIALIZATION_DATA *miniport = options->iommu        ? ferry_kmd_miniport_iommu()
+                                                 : options->model == 2 ? ferry_kmd_miniport_model2()
+                                                                       : ferry_kmd_miniport();
     int error = ferry_host_pages_create(adapter->gpu, &adapter->pages);
     adapter->model = options->model ? options->model : 1;
+    adapter->iommu = options->iommu;
 
     if (error != FERRY_OK)
         return error;
@@ -103,6 +105,7 @@ int ferry_adapter_open(const struct ferry_adapter_options *options, struct ferry
 {
     if (!options || !handle || options->size != sizeof *options || options->video_memory_bytes % FERRY_PAGE_BYTES ||
         options->aperture_bytes % FERRY_PAGE_BYTES || options->random_stall_percent > 90 || options->model > 2 ||
+        (options->iommu && options->model != 2) ||
         (options->paging_buffer_bytes && options->paging_buffer_bytes < FERRY_KMD_LEAST_PAGING_BUFFER))
         return FERRY_ERROR_ARGUMENT;
     *handle = NULL;

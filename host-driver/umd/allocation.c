@@ -50,7 +50,8 @@ int ferry_allocation_create(struct ferry_device *device_handle, const struct fer
         .Size = sizeof wish,
         .Bytes = options->bytes,
         .Flags = options->flags | (options->existing ? DXGK_ALLOC_FLAG_EXISTING_SYSMEM : 0),
-        .Flags2 = options->flags2 | (options->compressed ? DXGK_ALLOC_FLAG2_NOTIFY_EVICTION : 0),
+        .Flags2 = options->flags2 | (options->compressed ? DXGK_ALLOC_FLAG2_NOTIFY_EVICTION : 0) |
+                  (adapter->iommu && options->in_aperture ? DXGK_ALLOC_FLAG2_NOTIFY_IOMMU_UNMAP : 0),
         .Compressed = options->compressed,
         .Alignment = options->alignment,
         .Aperture = options->in_aperture,

@@ -25,6 +25,7 @@ struct umd_adapter {
     pthread_mutex_t lock; // Of everything below; the manager's own lock lies inside it. Calls that wait give it back.
     char backend[16];
     uint32_t model; // Driver model: 1 or 2.
+    bool iommu;
     struct ferry_gpu *gpu;
     struct ferry_host_pages *pages;
     HANDLE kmd;

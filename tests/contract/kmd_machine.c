@@ -142,6 +142,42 @@ static int wrap_pages(void *context, void *memory, size_t pages, unsigned flags,
     return error;
 }
 
+static void unmap_pages(void *context, MDL *mdl)
+{
+    struct machine *machine = context;
+    const struct ferry_page_source *real = ferry_host_pages_source(machine->pages);
+    struct scattered *made = (struct scattered *)mdl;
+    if (machine->knobs.on_pages)
+        machine->knobs.on_pages(mdl, false);
+    if ((mdl->Flags & SCATTERED) == 0)
+        real->unmap(real->context, mdl);
+    for (size_t i = 0; i < mdl->PageCount && (mdl->Flags & SCATTERED) != 0; i++)
+        real->unmap(real->context, made->pieces[i]);
+}
+
+static int map_pages(void *context, MDL *mdl)
+{
+    struct machine *machine = context;
+    const struct ferry_page_source *real = ferry_host_pages_source(machine->pages);
+    struct scattered *made = (struct scattered *)mdl;
+    if (machine->knobs.fail_map > 0 && --machine->knobs.fail_map == 0)
+        return FERRY_ERROR_NO_HOST_MEMORY;
+    if (machine->knobs.on_pages)
+        machine->knobs.on_pages(mdl, true);
+    if ((mdl->Flags & SCATTERED) == 0)
+        return real->map(real->context, mdl);
+    for (size_t i = mdl->PageCount; i-- > 0;) {
+        must(real->map(real->context, made->pieces[i]) == FERRY_OK, "a single page");
+        mdl->Pfn[i] = made->pieces[i]->Pfn[0];
+    }
+    return FERRY_OK;
+}
+
+bool machine_reaches(const struct machine *machine, uint64_t bus)
+{
+    return machine->link->operations->dma_find(machine->link, bus) != NULL;
+}
+
 static void free_pages(void *context, MDL *mdl)
 {
     struct machine *machine = context;
@@ -196,11 +232,16 @@ struct machine *machine_open(const struct machine_options *options)
     machine->model = ferry_model_link_model(link);
     must(ferry_gpu_open(link, NULL, &machine->gpu) == FERRY_OK, "the device");
     must(ferry_host_pages_create(machine->gpu, &machine->pages) == FERRY_OK, "the page source");
-    const DRIVER_INITIALIZATION_DATA *miniport =
-        options->model == 2 ? ferry_kmd_miniport_model2() : ferry_kmd_miniport();
+    const DRIVER_INITIALIZATION_DATA *miniport = options->iommu        ? ferry_kmd_miniport_iommu()
+                                                 : options->model == 2 ? ferry_kmd_miniport_model2()
+                                                                       : ferry_kmd_miniport();
     must(miniport->DxgkDdiAddDevice(machine->gpu, &machine->adapter) == STATUS_SUCCESS, "AddDevice");
-    machine->source = (struct ferry_page_source){
-        .context = machine, .allocate = allocate_pages, .wrap = wrap_pages, .free = free_pages};
+    machine->source = (struct ferry_page_source){.context = machine,
+                                                 .allocate = allocate_pages,
+                                                 .wrap = wrap_pages,
+                                                 .unmap = unmap_pages,
+                                                 .map = map_pages,
+                                                 .free = free_pages};
     ferry_gpu_set_interrupt(machine->gpu, on_interrupt, machine);
     kmd_machine_present = machine;
     may_be_deaf(machine);

@@ -37,6 +37,7 @@ struct machine_options {
     uint32_t paging_private_bytes;
     uint64_t seed;
     unsigned model; // driver model: 2 = with GPU virtual addresses; 0 = 1
+    bool iommu;     // and in the IOMMU model (GpuVaIommuRequired)
 };
 
 // Behaviour that a test may change at any time between two calls of the manager.
@@ -66,10 +67,12 @@ struct machine_knobs {
     bool zero_size;       // answer Size 0
     bool flags_as_wished; // answer the flags as they were wished for, also where they break a rule
     bool scatter_pages;   // pages of the source are never neighbours on the bus, but for DMA buffers
-    unsigned hold_node;   // jobs of this node wait until the knob is 0 again (a reset lets go too); 0 = none
-    bool hold_paging;     // and so do paging buffers
-    unsigned hold_turns;  // after so many turns of the wait hook both let go; 0 = never by themselves
-    bool by_place;        // work in flight keeps one place of an allocation busy, not all of it: for renaming (memcpy)
+    void (*on_pages)(const MDL *pages, bool mapped); // before the source unmaps or maps them again; may be null
+    unsigned fail_map;   // the so-manieth time that unmapped pages are mapped again fails; 0 = none does
+    unsigned hold_node;  // jobs of this node wait until the knob is 0 again (a reset lets go too); 0 = none
+    bool hold_paging;    // and so do paging buffers
+    unsigned hold_turns; // after so many turns of the wait hook both let go; 0 = never by themselves
+    bool by_place;       // work in flight keeps one place of an allocation busy, not all of it: for renaming (memcpy)
     void (*before_turn)(void *context); // before each turn of the wait hook, which goes on when it returns; may be null
     void *before_turn_context;
     bool stand_still; // that the turn is not had, for as long as this holds: nothing happens, and no time passes
@@ -124,6 +127,8 @@ void machine_peek(struct machine *machine, unsigned segment, uint64_t offset, vo
 void machine_poke(struct machine *machine, unsigned segment, uint64_t offset, const void *from, size_t bytes);
 /// Bus address that an aperture page points at, and its coherency mark.
 uint64_t machine_aperture_entry(const struct machine *machine, uint64_t page, bool *coherent);
+/// Does the root complex let the device reach that bus address?
+bool machine_reaches(const struct machine *machine, uint64_t bus);
 /// READ_PHYSICAL or WRITE_PHYSICAL accesses executed so far.
 uint64_t machine_physical_accesses(const struct machine *machine, bool write);
 /// Jobs of user nodes that are queued and not executed.

@@ -114,6 +114,51 @@ static int wrap_pages(void *context, void *memory, size_t pages, unsigned flags,
     return result;
 }
 
+// The bus numbers of a page that was unmapped are never used again.
+static void unmap_pages(void *context, MDL *mdl)
+{
+    struct machine *machine = context;
+    if (machine->knobs.on_pages)
+        machine->knobs.on_pages(mdl, false);
+    pthread_mutex_lock(&machine->page_lock);
+    for (size_t i = 0; i < mdl->PageCount; i++) {
+        if (!machine->pages[mdl->Pfn[i] - FIRST_PFN])
+            mini_error(machine, "pages that are not mapped are unmapped");
+        machine->pages[mdl->Pfn[i] - FIRST_PFN] = NULL;
+        for (uint64_t n = 0; n < machine->options.aperture_bytes / PAGE_SIZE; n++)
+            if (machine->aperture[n].pfn == mdl->Pfn[i])
+                mini_error(machine, "a page is unmapped that the aperture leads to");
+    }
+    pthread_mutex_unlock(&machine->page_lock);
+}
+
+static int map_pages(void *context, MDL *mdl)
+{
+    struct machine *machine = context;
+    long room = machine->knobs.host_pages;
+    size_t out = machine->pages_out;
+    MDL *fresh;
+    if (machine->knobs.fail_map > 0 && --machine->knobs.fail_map == 0)
+        return FERRY_ERROR_NO_HOST_MEMORY;
+    if (machine->knobs.on_pages)
+        machine->knobs.on_pages(mdl, true);
+    machine->knobs.host_pages = -1;
+    int result = list_pages(machine, mdl->MappedSystemVa, mdl->PageCount, 0, &fresh);
+    machine->knobs.host_pages = room;
+    if (result != FERRY_OK)
+        return result;
+    machine->pages_out = out;
+    memcpy(mdl->Pfn, fresh->Pfn, mdl->PageCount * sizeof(*mdl->Pfn));
+    free(fresh->Pfn);
+    free(fresh);
+    return FERRY_OK;
+}
+
+bool machine_reaches(const struct machine *machine, uint64_t bus)
+{
+    return mini_bus((struct machine *)machine, bus) != NULL;
+}
+
 static void free_pages(void *context, MDL *mdl)
 {
     struct machine *machine = context;
@@ -320,8 +365,12 @@ struct machine *machine_open(const struct machine_options *options)
     memset(machine->memory[1], 0xEE, options->hidden_bytes + 1);
     machine->aperture = calloc(options->aperture_bytes / PAGE_SIZE + 1, sizeof(*machine->aperture));
     pthread_mutex_init(&machine->page_lock, NULL);
-    machine->source = (struct ferry_page_source){
-        .context = machine, .allocate = allocate_pages, .wrap = wrap_pages, .free = free_pages};
+    machine->source = (struct ferry_page_source){.context = machine,
+                                                 .allocate = allocate_pages,
+                                                 .wrap = wrap_pages,
+                                                 .unmap = unmap_pages,
+                                                 .map = map_pages,
+                                                 .free = free_pages};
     return machine;
 }
 

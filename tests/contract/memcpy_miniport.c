@@ -193,6 +193,12 @@ static NTSTATUS query(HANDLE adapter, const DXGKARG_QUERYADAPTERINFO *argument)
         caps->MemoryManagementCaps.GpuMmuSupported = machine->options.model == 2;
         return STATUS_SUCCESS;
     }
+    if (argument->Type == DXGKQAITYPE_PHYSICALADAPTERCAPS && machine->options.iommu) {
+        DXGK_PHYSICALADAPTERCAPS *caps = argument->pOutputData;
+        *caps = (DXGK_PHYSICALADAPTERCAPS){.NumExecutionNodes = NODES};
+        caps->Flags.GpuMmuSupported = caps->Flags.GpuVaIommuGlobalRequired = 1;
+        return STATUS_SUCCESS;
+    }
     if (argument->Type != DXGKQAITYPE_QUERYSEGMENT4 && machine->options.model == 2)
         return mini_query_tables(argument);
     if (argument->Type != DXGKQAITYPE_QUERYSEGMENT4)

@@ -195,11 +195,30 @@ static NTSTATUS build_copy_entries(struct machine *machine, DXGKARG_BUILDPAGINGB
     return STATUS_SUCCESS;
 }
 
+// Everything that is remembered of its program's addresses is forgotten.
+static NTSTATUS build_unmap_notice(struct machine *machine, DXGKARG_BUILDPAGINGBUFFER *argument)
+{
+    const DXGK_BUILDPAGINGBUFFER_NOTIFYALLOC *n = &argument->NotifyAllocation;
+    const struct mini_allocation *allocation = n->hAllocation;
+    const struct mini_process *process = n->hKmdProcessHandle;
+    if (!machine->options.iommu)
+        mini_error(machine, "a notice of the IOMMU model, which was not announced (R200)");
+    if (allocation->job_references || allocation->paging_references || allocation->pages)
+        mini_error(machine, "a notice of the IOMMU model while the GPU uses the pages");
+    struct packet packet = {.kind = process ? PACKET_FORGET : PACKET_NOTHING,
+                            .to = UINT64_MAX,
+                            .size = process ? process->root : 0,
+                            .pattern = (uint64_t)(uintptr_t)process};
+    return mini_write_packet(argument, packet, NULL) ? STATUS_SUCCESS : STATUS_GRAPHICS_INSUFFICIENT_DMA_BUFFER;
+}
+
 // MultipassOffset counts runs, and one more for the list's end.
 static NTSTATUS build_notice(struct machine *machine, DXGKARG_BUILDPAGINGBUFFER *argument)
 {
     const DXGK_BUILDPAGINGBUFFER_NOTIFYALLOC *n = &argument->NotifyAllocation;
     const struct mini_allocation *allocation = n->hAllocation;
+    if (n->Flags.Value == 2)
+        return build_unmap_notice(machine, argument);
     if (n->Flags.Value != 1 || n->hKmdProcessHandle)
         mini_error(machine, "a NOTIFY_ALLOC that is not of an eviction (R182, R188)");
     if (allocation->job_references || allocation->paging_references)

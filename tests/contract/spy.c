@@ -192,6 +192,18 @@ static NTSTATUS spy_submit(HANDLE adapter, const DXGKARG_SUBMITCOMMAND *argument
     return entry.status;
 }
 
+// Before it does anything: what the miniport says of the paging node then is what the manager may go by.
+void spy_pages(const MDL *pages, bool mapped)
+{
+    struct spy_entry entry = {.kind = mapped ? SPY_PAGES_MAPPED : SPY_PAGES_UNMAPPED, .pages = pages};
+    DXGKARG_QUERYCURRENTFENCE fence = {.NodeOrdinal = 0};
+    if (!spy.adapter)
+        return;
+    spy.under->DxgkDdiQueryCurrentFence(spy.adapter, &fence);
+    entry.done = fence.CurrentFence;
+    keep(&entry);
+}
+
 UINT spy_window_megabytes;
 
 static NTSTATUS spy_query(HANDLE adapter, const DXGKARG_QUERYADAPTERINFO *argument)

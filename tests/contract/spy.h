@@ -7,7 +7,7 @@
 
 #include "ddi/miniport.h"
 
-enum spy_kind { SPY_BUILD, SPY_PATCH, SPY_SUBMIT };
+enum spy_kind { SPY_BUILD, SPY_PATCH, SPY_SUBMIT, SPY_PAGES_UNMAPPED, SPY_PAGES_MAPPED };
 
 struct spy_entry {
     enum spy_kind kind;
@@ -16,6 +16,8 @@ struct spy_entry {
     uint32_t written;
     DXGKARG_PATCH patch;
     DXGKARG_SUBMITCOMMAND submit;
+    const MDL *pages; // SPY_PAGES_
+    UINT done;        // newest paging submission that was over then
 };
 
 // A whole transfer of one allocation, from TransferStart to TransferEnd.
@@ -63,6 +65,8 @@ struct spy {
 extern struct spy spy;
 extern UINT spy_window_megabytes; // 0 = the miniport's own answer; outlives start()
 const DRIVER_INITIALIZATION_DATA *spy_start(const DRIVER_INITIALIZATION_DATA *under);
+/// The page source was called, as the machine tells.
+void spy_pages(const MDL *pages, bool mapped);
 /// Forget entries and transfers, not the checker's state.
 void spy_clear(void);
 /// The nth kept build call of this operation, NULL when there are fewer.

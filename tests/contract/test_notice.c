@@ -412,8 +412,6 @@ int main(void)
         cmocka_unit_test(R182_in_model_1_it_is_refused_by_name),
     };
     int failed = WORLD_RUN(tests);
-    world_leaves_out(machine_miniport, "R195_R196_R197_R198_R199_R200_notices_before_pages_leave_the_iommu",
-                     "no device with a GpuVaIoMmu model: NotifyIoMmuUnmap is refused by name (R182)");
     world_leaves_out(machine_miniport, "R81_R82_R83_R84_R87_R88_R89_special_locks",
                      "a lock with UseAlternateVA is refused by name (R240)");
     world_leaves_out(machine_miniport, "R90_R91_R92_R93_linear_views_of_tiled_allocations",

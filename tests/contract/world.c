@@ -45,6 +45,7 @@ struct world *world_open(const struct world_options *options)
     manager.size = sizeof(manager);
     manager.miniport = spy_start(ferry_test_miniport());
     world->knobs->interrupt_routine = manager.miniport->DxgkDdiInterruptRoutine;
+    world->knobs->on_pages = spy_pages;
     manager.miniport_device_context = machine_adapter(world->machine);
     manager.platform = machine_platform(world->machine);
     assert_int_equal(ferry_vidmm_start(&manager, &world->manager), FERRY_OK);

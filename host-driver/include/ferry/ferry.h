@@ -52,6 +52,7 @@ struct ferry_adapter_options {
     const char *wave_file;         // sim: FST file to write, or NULL.
     const char *firmware_file;     // Flat binary to load; NULL = the one built with the library.
     uint32_t model;                // Driver model: 1 (0 means it), or 2 with GPU virtual addresses.
+    bool iommu;                    // Model 2: the device reaches host pages only while they are in the aperture.
 };
 
 /// Open an adapter: start the back end, check the contract version, load and start the firmware, start the miniport and

@@ -29,6 +29,7 @@ static struct ferry_flag_context flag_context(struct ferry_vm_memory *memory,
         .shared = options->shared,
         .write_only_use = options->write_only_use,
         .map_aperture2_supported = memory->core->caps.MemoryManagementCaps.MapAperture2Supported,
+        .gpu_va_iommu = memory->iommu,
         .aperture_only = true,
         .existing = (uintptr_t)options->existing,
         .existing_bytes = options->existing_bytes,
@@ -67,6 +68,7 @@ static int check_info(struct ferry_vm_memory *memory, const struct ferry_vidmm_a
         return FERRY_ERROR_FLAGS;
     // Notices before evictions name addresses of the paging process.
     UINT notices = memory->table_segment != 0 ? DXGK_ALLOC_FLAG2_NOTIFY_EVICTION : 0;
+    notices |= memory->iommu ? DXGK_ALLOC_FLAG2_NOTIFY_IOMMU_UNMAP : 0;
     if (ferry_flags_unsupported(info->Flags, info->Flags2.Value & ~notices))
         return FERRY_ERROR_UNSUPPORTED;
     bool existing = (info->Flags & (DXGK_ALLOC_FLAG_EXISTING_SYSMEM | DXGK_ALLOC_FLAG_EXISTING_KERNEL_SYSMEM)) != 0;
@@ -97,6 +99,7 @@ static int set_up(struct ferry_vm_memory *memory, struct ferry_vm_allocation *al
     allocation->keeps_content = allocation->pinned || options->primary || options->shared;
     allocation->shared = options->shared;
     allocation->notice = (info->Flags2.Value & DXGK_ALLOC_FLAG2_NOTIFY_EVICTION) != 0;
+    allocation->iommu_notice = (info->Flags2.Value & DXGK_ALLOC_FLAG2_NOTIFY_IOMMU_UNMAP) != 0;
     allocation->renaming_limit = info->MaximumRenamingListLength;
     for (unsigned i = memory->segment_count; i-- > 0;)
         if ((info->EvictionSegmentSet & 1u << i) != 0)
@@ -206,6 +209,8 @@ void ferry_vm_allocation_free(struct ferry_vm_memory *memory, struct ferry_vm_al
         memory->core->statistics.on_demand_bytes -= ferry_vm_bytes(allocation);
     ferry_vm_list_remove(&allocation->link);
     ferry_vm_handle_free(&memory->core->handles, allocation->subject.handle);
+    // Its pages go when its own work is over, and nobody else's is waited for.
+    ferry_vm_iommu_keep(memory, allocation);
     ferry_vm_pages_free(memory->core, allocation->backing);
     tell_destroyed(memory, allocation->miniport);
     memory->core->statistics.allocations--;

@@ -34,6 +34,7 @@ int ferry_vm_backing_make(struct ferry_vm_memory *memory, struct ferry_vm_alloca
 void ferry_vm_backing_drop(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
 {
     MDL *mdl = allocation->backing;
+    ferry_vm_iommu_arrive(memory, allocation);
     allocation->backing = NULL;
     allocation->parting = ferry_vm_release_later(memory->sched, &allocation->subject, mdl);
 }

@@ -111,7 +111,7 @@ size_t ferry_vm_remove_most(struct ferry_vm_memory *memory, const struct ferry_v
     const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
     size_t places = segment && segment->aperture ? 2 : 2 * ferry_vm_pieces(memory, allocation->pages) + 2;
     return places + ferry_vm_notifies(allocation) + ferry_vm_virtual_most(allocation) +
-           ferry_vm_notice_most(memory, allocation);
+           ferry_vm_notice_most(memory, allocation) + ferry_vm_iommu_most(memory, allocation);
 }
 
 int ferry_vm_remove(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, bool drop)
@@ -143,6 +143,7 @@ void ferry_vm_take_out(struct ferry_vm_memory *memory, struct ferry_vm_allocatio
     if (segment->aperture) {
         ferry_vm_notice(memory, allocation);
         ferry_vm_unmap(memory, allocation);
+        ferry_vm_iommu_leave(memory, allocation);
     } else if (bring_back) {
         ferry_vm_transfer_out(memory, allocation);
     } else {
@@ -165,6 +166,7 @@ size_t ferry_vm_settle_most(const struct ferry_vm_memory *memory, const struct f
 void ferry_vm_settle(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
 {
     struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
+    ferry_vm_iommu_arrive(memory, allocation);
     // An aperture is never filled by operation (R47): the backing store is what the GPU sees.
     if (segment->aperture) {
         ferry_vm_map(memory, allocation);

@@ -35,6 +35,7 @@ struct ferry_vm_allocation {
     struct ferry_vm_use use;
     struct ferry_vm_list link;    // of the device
     struct ferry_vm_list missing; // self-linked while not on that list
+    uint64_t unmapping;           // operation that takes its backing store from the device; 0 = none
     uint64_t parting;             // operation that gives the backing store back, as long as it can be had again
     uint64_t shown;               // newest operation on the addresses that lead to it
     uint32_t pages, count;
@@ -66,6 +67,8 @@ struct ferry_vm_allocation {
     uint8_t keeps_content : 1;    // Discard is ignored
     uint8_t shared : 1;           // other devices of its program may lock it
     uint8_t notice : 1;           // NOTIFY_ALLOC goes before each eviction from an aperture
+    uint8_t iommu_notice : 1;     // and before its pages leave the IOMMU
+    uint8_t mapped_again : 1;     // its backing store, for a place that it is about to get
     uint8_t eviction_segment : 4; // aperture through which it is evicted, 0 = straight to system pages
 };
 static_assert(sizeof(struct ferry_vm_allocation) + sizeof(struct ferry_vm_block) <= 384, "bookkeeping an allocation");
@@ -116,6 +119,7 @@ struct ferry_vm_memory {
     unsigned scratch_segment;             // index + 1, 0 = none
     MDL *scratch_page;
     uint64_t sub_transfer_bytes;
+    bool iommu;    // pages of an aperture are the device's for only as long as they are in it
     uint64_t time; // GPU submissions
     uint64_t serial;
     bool lru;
@@ -225,6 +229,20 @@ void ferry_vm_notice_end(struct ferry_vm_memory *memory);
 /// Before it leaves its aperture (R186 to R192): mapped at the paging process's addresses piece by piece, and told.
 void ferry_vm_notice(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
 size_t ferry_vm_notice_most(const struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation);
+
+// ---- iommu.c ----
+/// Does the miniport want the IOMMU model? Error: UNSUPPORTED, when the pages' source cannot do it.
+int ferry_vm_iommu_read(struct ferry_vm_memory *memory);
+/// Its backing store, if there is one, is the device's again, for a place: before arrive(), which cannot fail, or
+/// undo(). Errors: NO_HOST_MEMORY.
+int ferry_vm_iommu_prepare(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+void ferry_vm_iommu_undo(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+void ferry_vm_iommu_arrive(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+/// What still waits to be unmapped is not: it is given back as it is.
+void ferry_vm_iommu_keep(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+/// It is out of its aperture: told, and its pages taken from the device.
+void ferry_vm_iommu_leave(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+size_t ferry_vm_iommu_most(const struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation);
 
 // ---- instance.c ----
 /// Queue its content into the block that the allocation has just got. Prepared before: operations, and for an aperture

@@ -227,6 +227,7 @@ void ferry_vm_instances_free(struct ferry_vm_memory *memory, struct ferry_vm_all
     while (renaming->length > 1) {
         struct ferry_vm_allocation *instance = ferry_vm_instance(allocation, 1);
         ferry_vm_leave_place(memory, instance);
+        ferry_vm_iommu_keep(memory, instance);
         ferry_vm_pages_free(memory->core, instance->backing);
         forget(memory, instance);
     }

@@ -62,7 +62,8 @@ struct ferry_vm_allocation *ferry_vm_rename(struct ferry_vm_policy *policy, stru
     UINT single = DXGK_ALLOC_FLAG_EXISTING_SYSMEM | DXGK_ALLOC_FLAG_EXISTING_KERNEL_SYSMEM |
                   DXGK_ALLOC_FLAG_EXPLICIT_RESIDENCY_NOTIFICATION;
     // And GPU virtual addresses, or what is told of its place before it leaves it, lead to one of them.
-    if (busy(policy, allocation) && (allocation->flags & single) == 0 && !allocation->notice && !allocation->mappings) {
+    if (busy(policy, allocation) && (allocation->flags & single) == 0 && !allocation->notice &&
+        !allocation->iommu_notice && !allocation->mappings) {
         taken = ferry_vm_instance(allocation, 1);
         // Without host memory for one more there is still the next one to wait for.
         added = busy(policy, taken) && may_grow(allocation) &&

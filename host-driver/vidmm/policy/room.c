@@ -362,6 +362,8 @@ static int make_backing(struct ferry_vm_policy *policy, const struct ferry_vm_st
     else if (step->kind == FERRY_VM_STEP_MOVE && ferry_vm_move_by_backing(allocation, step->from, step->to) &&
              !ferry_vm_backing_recallable(policy->memory, allocation))
         result = ferry_vm_backing_make(policy->memory, allocation);
+    if (step->kind == FERRY_VM_STEP_PLACE && result == FERRY_OK)
+        result = ferry_vm_iommu_prepare(policy->memory, allocation);
     allocation->prepared |= allocation->backing != before;
     return result;
 }
@@ -380,6 +382,8 @@ static int reserve_steps(struct ferry_vm_policy *policy)
             ferry_vm_pages_free(policy->core, allocation->backing);
             allocation->backing = NULL;
         }
+        if (result != FERRY_OK)
+            ferry_vm_iommu_undo(policy->memory, allocation);
         allocation->prepared = 0;
     }
     return result;

@@ -154,6 +154,8 @@ static void end_operation(struct ferry_vm_sched *sched, uint64_t number)
     ferry_vm_operation_ends(sched, number);
     ferry_vm_awaken(sched, number);
     ferry_vm_pages_free(sched->core, ferry_vm_take_release(operation));
+    if (operation->unmap)
+        sched->core->platform.pages->unmap(sched->core->platform.pages->context, operation->unmap);
     if (operation->nothing)
         return;
     sched->core->statistics.operations[operation->argument.Operation]++;

@@ -56,7 +56,8 @@ static bool has_part(const struct ferry_vm_sched *sched, uint64_t first, uint64_
 static bool has_to_be_carried_out(const struct ferry_vm_operation *operation)
 {
     return ferry_vm_is_about_addresses(operation) ||
-           operation->argument.Operation == DXGK_OPERATION_UNMAP_APERTURE_SEGMENT;
+           operation->argument.Operation == DXGK_OPERATION_UNMAP_APERTURE_SEGMENT ||
+           operation->argument.Operation == DXGK_OPERATION_NOTIFY_ALLOC;
 }
 
 // Does a job that has not begun wait for this operation, or for a later one of the same subject before that number?

@@ -306,6 +306,25 @@ uint64_t ferry_vm_release_later(struct ferry_vm_sched *sched, struct ferry_vm_su
     return sched->queued;
 }
 
+uint64_t ferry_vm_unmap_later(struct ferry_vm_sched *sched, MDL *mdl)
+{
+    struct ferry_vm_operation *operation = next_record(sched);
+    *operation = (struct ferry_vm_operation){
+        .nothing = true, .behind_all = true, .unmap = mdl, .first = sched->queued, .last = sched->queued};
+    ferry_vm_index_enter(sched, sched->queued);
+    return sched->queued;
+}
+
+bool ferry_vm_unmap_never(struct ferry_vm_sched *sched, uint64_t number)
+{
+    if (ferry_vm_operation_over(sched, number))
+        return false;
+    struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, number);
+    operation->unmap = NULL;
+    operation->behind_all = false;
+    return true;
+}
+
 MDL *ferry_vm_take_release(struct ferry_vm_operation *operation)
 {
     MDL *mdl = operation->release;

@@ -136,7 +136,10 @@ static bool hangs(struct ferry_vm_sched *sched, uint64_t number)
             hang_on_node(sched, number, i);
         return true;
     }
-    uint64_t before = ferry_vm_index_find(sched, number, keeps);
+    // What is done + 1 is the first that is not over.
+    uint64_t before = !operation->behind_all     ? ferry_vm_index_find(sched, number, keeps)
+                      : sched->done + 1 < number ? sched->done + 1
+                                                 : 0;
     if (before != 0)
         hang_on_operation(sched, number, before);
     return before != 0;

@@ -38,6 +38,7 @@ bool ferry_vm_repeatable(const struct ferry_vm_operation *operation)
     case DXGK_OPERATION_UNMAP_APERTURE_SEGMENT:
     case DXGK_OPERATION_READ_PHYSICAL:
     case DXGK_OPERATION_WRITE_PHYSICAL: return true;
+    case DXGK_OPERATION_NOTIFY_ALLOC: return operation->argument.NotifyAllocation.Flags.IoMmuUnmap;
     default: return false;
     }
 }

@@ -162,7 +162,9 @@ struct ferry_vm_operation {
     DXGK_PTE entry;   // UPDATE_PAGE_TABLE: the first; those behind it lead to the pages behind
     const MDL *pages; // the pages that they lead to instead, from this one on; NULL = as the first says
     uint64_t first_page;
-    MDL *release; // given back when it is done
+    MDL *release;    // given back when it is done
+    MDL *unmap;      // the device's no more when it is done
+    bool behind_all; // it waits for every operation that was queued before it
     DXGKARG_BUILDPAGINGBUFFER argument;
 };
 
@@ -276,6 +278,12 @@ bool ferry_vm_release_waits(const struct ferry_vm_sched *sched, const struct fer
                             uint64_t number);
 /// NULL when they are gone.
 MDL *ferry_vm_release_back(struct ferry_vm_sched *sched, const struct ferry_vm_subject *subject, uint64_t number);
+/// The device has the pages no more once every operation that is queued so far is over (R199); room for it is reserved.
+/// It is about no allocation and of no device: nobody waits for it. Returns the number under which it can be called
+/// off, as it must be before the pages are given back.
+uint64_t ferry_vm_unmap_later(struct ferry_vm_sched *sched, MDL *mdl);
+/// They stay the device's. False when it has them no more.
+bool ferry_vm_unmap_never(struct ferry_vm_sched *sched, uint64_t number);
 /// The pages of one that is over, from now on the caller's. NULL when there are none.
 MDL *ferry_vm_take_release(struct ferry_vm_operation *operation);
 
