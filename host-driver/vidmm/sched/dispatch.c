@@ -115,10 +115,11 @@ void ferry_vm_interface(struct ferry_vm_sched *sched)
     };
 }
 
-// Most calls queue nothing, and nothing waits for them.
+// Most calls queue nothing, and nothing waits for them. What the device has it tells of when it is over.
 static bool nothing_to_pump(const struct ferry_vm_sched *sched)
 {
-    if (sched->dpc_queued || sched->done != sched->queued || sched->unwanted_number != 0 ||
+    bool paging_is_out = sched->unbuilt > sched->queued && !ferry_vm_holds_something(sched);
+    if (sched->dpc_queued || (sched->done != sched->queued && !paging_is_out) || sched->unwanted_number != 0 ||
         !ferry_vm_list_empty(&sched->waiting_queues))
         return false;
     for (unsigned i = 0; i < sched->node_count; i++)
