@@ -7,8 +7,8 @@
 int ferry_info(const char *backend);
 /// Try the whole path in a few seconds; each check is printed.
 int ferry_selftest(const char *backend);
-/// Have jobs fault at GPU virtual addresses, and print each walk of the page tables level by level. Exit code 1 when the
-/// device's record names another entry than the tables have.
+/// Have jobs fault at GPU virtual addresses, and print each walk of the page tables level by level. Exit code 1 when
+/// the device's record names another entry than the tables have.
 int ferry_fault_walks(const char *backend);
 
 #endif
