@@ -99,7 +99,7 @@ void Bench::reset()
                 if (!top->P##_wlast)                                                                                   \
                     fail("window: wlast missing");                                                                     \
                 (M).writes.pop_front();                                                                                \
-                (M).responses.push_back(cycle + random(20));                                                           \
+                (M).responses.push_back(cycle + random(20) + (M).answers_after);                                       \
             } else if (top->P##_wlast) {                                                                               \
                 fail("window: wlast early");                                                                           \
             }                                                                                                          \

@@ -439,7 +439,36 @@ static void completion_statuses(Bench &b)
     EXPECT(b, "unexpected", b.counts.unexpected, 0);
 }
 
+// What a completion repeats of its request (2.2.9): traffic class, attributes, requester; of what is answered and what
+// is refused.
+static void completion_headers(Bench &b)
+{
+    b.configure(128, 512, 64);
+    for (uint32_t i = 0; i < 64; i++)
+        for (unsigned what = 0; what < 4; what++) {
+            const uint32_t traffic = i & 7, attributes = i >> 3;
+            const uint32_t address = what == 0 ? b.bar0 + 0x20 : what == 1 ? uint32_t(b.bar2) + 0x40 : 0x1000;
+            Packet packet = what == 1 ? b.memory_request(false, b.bar2 + 0x40, 8, 15, 15, {}, 0x61)
+                                      : Packet{what == 3 ? 0x01000001u : 0x00000001u, 0x0008610f, address};
+            packet[0] |= traffic << 20 | (attributes >> 2) << 18 | (attributes & 3) << 12;
+            packet[1] = (packet[1] & 0xffff) | i << 16 | 0x5a000000;
+            b.send(packet);
+            b.run(60);
+            b.settle();
+            EXPECT(b, "completions", b.completions.size(), 1);
+            for (const Completion &c : b.completions) {
+                EXPECT(b, "traffic class", c.traffic_class, traffic);
+                EXPECT(b, "attributes", c.attributes, attributes);
+                EXPECT(b, "requester", c.requester, 0x5a00 | i);
+                EXPECT(b, "status", c.status, what > 1);
+                EXPECT(b, "locked", c.locked, what == 3);
+            }
+            b.completions.clear();
+        }
+}
+
 const Case hostile_cases[] = {
+    {"completion_headers", completion_headers},
     {"completion_statuses", completion_statuses},
     {"hostile_host", hostile_host},
     {nullptr, nullptr},

@@ -146,6 +146,25 @@ static void window_order(Bench &b)
     b.settle();
 }
 
+// The same with memory that takes many writes before it answers the first: what is counted must not go round.
+static void window_late_answers(Bench &b)
+{
+    b.configure(256, 512, 64);
+    b.local.answers_after = 400;
+    for (unsigned count : {6u, 7u, 8u, 9u, 15u, 16u, 17u, 40u}) {
+        unsigned writes = b.reg_writes;
+        for (unsigned i = 0; i < count; i++)
+            b.send(b.memory_request(true, b.bar2 + 0x4000 + 8 * i, 1, 15, 0, {i}, 0));
+        b.send(b.memory_request(true, b.bar0 + 0x100, 1, 15, 0, {count}, 0));
+        for (int limit = 0; b.reg_writes == writes && limit < 40000; limit++)
+            b.tick();
+        EXPECT(b, "register", b.registers[0x40], count);
+        if (!b.local.writes.empty() || !b.local.responses.empty())
+            b.fail("register written before %u writes to local memory", count);
+        b.settle();
+    }
+}
+
 // Memory dies with a long write half-way. The rest of its bytes are never written, nor what came while memory was given
 // up on; each such write is counted. Registers answer meanwhile, and when memory is back the window is as ever.
 static void window_lost(Bench &b)
@@ -215,6 +234,11 @@ static void window_patience(Bench &b)
 }
 
 const Case window_cases[] = {
-    {"window_random", window_random}, {"window_refusals", window_refusals}, {"window_order", window_order},
-    {"window_lost", window_lost},     {"window_patience", window_patience}, {nullptr, nullptr},
+    {"window_random", window_random},
+    {"window_refusals", window_refusals},
+    {"window_order", window_order},
+    {"window_late_answers", window_late_answers},
+    {"window_lost", window_lost},
+    {"window_patience", window_patience},
+    {nullptr, nullptr},
 };
