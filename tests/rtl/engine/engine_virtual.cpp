@@ -243,6 +243,50 @@ std::string virtual_faults(uint64_t seed)
     return kinds.size() >= 6 ? "" : "only " + std::to_string(kinds.size()) + " kinds of faults were met";
 }
 
+// Each fault of a slot has the entry that was read for it, not one of the faults before it, of either side.
+std::string virtual_faults_again(uint64_t seed)
+{
+    Machine machine(seed, BYTES, HOST_BASE, HOST_BYTES);
+    Reference reference(machine);
+    Random &random = machine.random;
+    Spaces spaces(machine, reference, TABLES_AT, BYTES);
+    spaces.set_root(5, 1);
+    spaces.map(5, 0, false, PAGES_AT);
+    const uint64_t at = spaces.entry_at(5, 0, 0);
+    for (unsigned round = 0; round < 200; round++) {
+        machine.timing = any_timing(random);
+        spaces.put(at, (uint64_t)(round + 1) << 13); // Not valid, and of no other meaning.
+        reference.local = machine.local.bytes;
+        Job job;
+        const bool write = random.chance(50);
+        job.space = 5;
+        job.slot = (unsigned)random.below(4);
+        job.packet_offset = (uint16_t)(8 * round);
+        job.length = 64;
+        job.source = 20000;
+        job.destination = 30000;
+        (write ? job.destination_kind : job.source_kind) = FERRY_ADDRESS_KIND_VIRTUAL;
+        (write ? job.destination : job.source) = 8 * random.below(500);
+        machine.submit(job);
+        for (unsigned i = 0; !machine.top->fault_valid && i < 5000; i++)
+            machine.step();
+        if (!machine.top->fault_valid)
+            return "round " + std::to_string(round) + ": no fault";
+        // The rest of the line of entries comes behind the one that was waited for.
+        for (unsigned i = 0; i < 300; i++)
+            machine.step();
+        const Fault found = take_fault(machine);
+        machine.clear_poison(1u << job.slot);
+        if (found.kind != FERRY_FAULT_KIND_PAGE_ABSENT || found.slot != job.slot || found.write != write ||
+            found.level != 0 || found.entry != (uint64_t)(round + 1) << 13)
+            return "round " + std::to_string(round) + (write ? " write: " : " read: ") + text(found);
+        std::string wrong = finish(machine, reference);
+        if (!wrong.empty())
+            return "round " + std::to_string(round) + ": " + wrong;
+    }
+    return "";
+}
+
 // Addresses beyond 48 bits, and of a space without a root.
 std::string virtual_beyond(uint64_t seed)
 {
@@ -404,6 +448,10 @@ std::string virtual_resets(uint64_t seed)
 } // namespace
 
 const std::vector<Test> VIRTUAL_TESTS = {
-    {"virtual_jobs", virtual_jobs},   {"virtual_faults", virtual_faults}, {"virtual_beyond", virtual_beyond},
-    {"virtual_edits", virtual_edits}, {"virtual_resets", virtual_resets},
+    {"virtual_jobs", virtual_jobs},
+    {"virtual_faults", virtual_faults},
+    {"virtual_faults_again", virtual_faults_again},
+    {"virtual_beyond", virtual_beyond},
+    {"virtual_edits", virtual_edits},
+    {"virtual_resets", virtual_resets},
 };
