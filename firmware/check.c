@@ -40,23 +40,13 @@ static const struct shape shapes[] = {
                                      SOURCE_KIND | DESTINATION_KIND},
 };
 
-void ferry_check_limits(struct ferry_limits *limits, const struct ferry_ring *ring)
-{
-    limits->rights = hal_ring_read(ring->registers, FERRY_CORE_RING_RIGHTS);
-    limits->local_low = hal_read(FERRY_CORE_LOCAL_LIMIT_LOW);
-    limits->local_high = hal_read(FERRY_CORE_LOCAL_LIMIT_HIGH);
-    limits->protect_base_low = hal_read(FERRY_CORE_PROTECT_BASE_LOW);
-    limits->protect_base_high = hal_read(FERRY_CORE_PROTECT_BASE_HIGH);
-    limits->protect_limit_low = hal_read(FERRY_CORE_PROTECT_LIMIT_LOW);
-    limits->protect_limit_high = hal_read(FERRY_CORE_PROTECT_LIMIT_HIGH);
-    limits->aperture_pages = hal_read(FERRY_CORE_APERTURE_PAGES);
-    limits->capabilities = hal_read(FERRY_CORE_CAPABILITIES);
-}
-
 static uint64_t pair(uint32_t low, uint32_t high)
 {
     return (uint64_t)high << 32 | low;
 }
+
+// Of a register of 64 bits. (Each half is one instruction, as long as its place is known when this is compiled.)
+#define register_pair(LOW, HIGH) pair(hal_read(LOW), hal_read(HIGH))
 
 static uint64_t long_at(const volatile uint32_t *packet, unsigned byte)
 {
@@ -320,7 +310,7 @@ static bool rights_hold(uint32_t header, uint32_t opcode, const struct ferry_sid
            refuse(fault, FERRY_FAULT_KIND_RIGHTS);
 }
 
-static bool range_holds(const struct ferry_range *range, const struct ferry_limits *limits)
+static bool range_holds(const struct ferry_range *range)
 {
     uint64_t last = range->address + range->bytes - 1;
     uint64_t limit;
@@ -328,43 +318,46 @@ static bool range_holds(const struct ferry_range *range, const struct ferry_limi
     if (range->far)
         return false;
     switch (range->kind) {
-    case FERRY_ADDRESS_KIND_LOCAL: limit = pair(limits->local_low, limits->local_high); break;
-    case FERRY_ADDRESS_KIND_APERTURE: limit = (uint64_t)limits->aperture_pages * FERRY_PAGE; break;
+    case FERRY_ADDRESS_KIND_LOCAL:
+        limit = register_pair(FERRY_CORE_LOCAL_LIMIT_LOW, FERRY_CORE_LOCAL_LIMIT_HIGH);
+        break;
+    case FERRY_ADDRESS_KIND_APERTURE: limit = (uint64_t)hal_read(FERRY_CORE_APERTURE_PAGES) * FERRY_PAGE; break;
     case FERRY_ADDRESS_KIND_VIRTUAL: limit = UINT64_C(1) << 48; break;
     default: return range->bytes == 0 || last >= range->address;
     }
     return range->address <= limit && range->bytes <= limit - range->address;
 }
 
-static bool touches_protected(const struct ferry_range *range, const struct ferry_limits *limits)
+// What of a range of video memory is protected: some of it, none but that.
+#define SOME   1u
+#define WITHIN 2u
+static uint32_t protected_part(const struct ferry_range *range)
 {
-    uint64_t base = pair(limits->protect_base_low, limits->protect_base_high);
-    uint64_t limit = pair(limits->protect_limit_low, limits->protect_limit_high);
+    uint64_t base = register_pair(FERRY_CORE_PROTECT_BASE_LOW, FERRY_CORE_PROTECT_BASE_HIGH);
+    uint64_t limit = register_pair(FERRY_CORE_PROTECT_LIMIT_LOW, FERRY_CORE_PROTECT_LIMIT_HIGH);
+    uint64_t first = range->address, end = first + range->bytes;
 
-    return range->kind == FERRY_ADDRESS_KIND_LOCAL && range->bytes != 0 && range->address < limit &&
-           range->address + range->bytes > base && base < limit;
+    if (range->kind != FERRY_ADDRESS_KIND_LOCAL)
+        return 0;
+    if (first >= base && end <= limit)
+        return end != first ? SOME | WITHIN : WITHIN;
+    return end != first && first < limit && end > base && base < limit ? SOME : 0;
 }
 
-static bool inside_protected(const struct ferry_range *range, const struct ferry_limits *limits)
-{
-    return range->kind == FERRY_ADDRESS_KIND_LOCAL &&
-           range->address >= pair(limits->protect_base_low, limits->protect_base_high) &&
-           range->address + range->bytes <= pair(limits->protect_limit_low, limits->protect_limit_high);
-}
-
-// Protected memory is reached only with the right to, and its content goes nowhere but into protected memory.
-static bool protection_holds(uint32_t header, const struct ferry_sides *sides, const struct ferry_limits *limits,
-                             struct ferry_fault *fault)
+// Protected memory is reached only with the right to, and its content goes nowhere but into protected memory. Where a
+// virtual address leads is not known here: without the right a walk refuses protected pages, and with it they count as
+// protected.
+static bool protection_holds(uint32_t header, const struct ferry_sides *sides, struct ferry_fault *fault)
 {
     bool allowed = header & PROTECTED;
+    const struct ferry_range *source = &sides->source;
+    // Of what is only read, nothing goes anywhere.
+    uint32_t to = sides->has_destination ? protected_part(&sides->destination) : sides->to_list ? 0 : WITHIN;
+    bool may_be = allowed && source->kind == FERRY_ADDRESS_KIND_VIRTUAL && source->bytes != 0;
 
-    if (sides->has_source && touches_protected(&sides->source, limits)) {
-        bool leaks = sides->to_list || (sides->has_destination && !inside_protected(&sides->destination, limits));
-
-        if (!allowed || leaks)
-            return refuse_range(fault, FERRY_FAULT_KIND_PROTECTED, &sides->source);
-    }
-    if (sides->has_destination && touches_protected(&sides->destination, limits) && !allowed)
+    if (sides->has_source && (may_be || protected_part(source) & SOME) && !(allowed && to & WITHIN))
+        return refuse_range(fault, FERRY_FAULT_KIND_PROTECTED, source);
+    if ((to & SOME) && !allowed)
         return refuse_range(fault, FERRY_FAULT_KIND_PROTECTED, &sides->destination);
     return true;
 }
@@ -376,18 +369,18 @@ static bool known(uint32_t opcode, uint32_t capabilities)
     return opcode < FERRY_OPCODE_ROOT || (capabilities & FERRY_BAR0_CAPABILITIES_PAGE_TABLES_MASK);
 }
 
-bool ferry_check_packet(const volatile uint32_t *packet, uint32_t left, const struct ferry_limits *limits,
-                        struct ferry_fault *fault)
+bool ferry_check_packet(const volatile uint32_t *packet, uint32_t left, uint32_t rights, struct ferry_fault *fault)
 {
     uint32_t header = packet[0];
     uint32_t places = packet[1];
     uint32_t opcode = FERRY_GET(FERRY_PACKET_HEADER_OPCODE, header);
     uint32_t words = FERRY_GET(FERRY_PACKET_HEADER_WORDS, header);
+    uint32_t capabilities = hal_read(FERRY_CORE_CAPABILITIES);
     struct ferry_sides sides;
 
     if (words < WORDS(NOP) || (words & 1) || words * 4 > left)
         return refuse(fault, FERRY_FAULT_KIND_PACKET_LENGTH);
-    if (opcode >= sizeof shapes / sizeof shapes[0] || !known(opcode, limits->capabilities))
+    if (opcode >= sizeof shapes / sizeof shapes[0] || !known(opcode, capabilities))
         return refuse(fault, FERRY_FAULT_KIND_PACKET_OPCODE);
     if (opcode == FERRY_OPCODE_NOP)
         return true;
@@ -396,21 +389,21 @@ bool ferry_check_packet(const volatile uint32_t *packet, uint32_t left, const st
 
     if (words < shape->words || words != shape->words + (shape->page_list ? list_words(packet, opcode) : 0))
         return refuse(fault, FERRY_FAULT_KIND_PACKET_LENGTH);
-    bool page_tables = limits->capabilities & FERRY_BAR0_CAPABILITIES_PAGE_TABLES_MASK;
+    bool page_tables = capabilities & FERRY_BAR0_CAPABILITIES_PAGE_TABLES_MASK;
 
     ferry_check_sides(packet, opcode, places, &sides);
     if (!fields_hold(packet, header, places, shape, sides.mistaken))
         return refuse(fault, FERRY_FAULT_KIND_PACKET_RESERVED);
     if (!kinds_hold(opcode, &sides, page_tables, fault) ||
-        !rights_hold(header, opcode, &sides, limits->rights & (page_tables ? ~0u : NO_TABLES), fault))
+        !rights_hold(header, opcode, &sides, rights & (page_tables ? ~0u : NO_TABLES), fault))
         return false;
     // Where there are tables a walk finds out.
     if (opcode == FERRY_OPCODE_ROOT || opcode == FERRY_OPCODE_FORGET)
         return true;
-    if (sides.has_source && !range_holds(&sides.source, limits))
+    if (sides.has_source && !range_holds(&sides.source))
         return refuse_range(fault, FERRY_FAULT_KIND_RANGE, &sides.source);
-    if (sides.has_destination && !range_holds(&sides.destination, limits))
+    if (sides.has_destination && !range_holds(&sides.destination))
         return refuse_range(fault, FERRY_FAULT_KIND_RANGE, &sides.destination);
     // Content that nobody wants any more is neither read nor written.
-    return opcode == FERRY_OPCODE_DISCARD || protection_holds(header, &sides, limits, fault);
+    return opcode == FERRY_OPCODE_DISCARD || protection_holds(header, &sides, fault);
 }

@@ -86,17 +86,13 @@ enum ferry_progress ferry_decode_left(struct ferry_flight *flight)
     if (flight->stopped)
         return FERRY_DECODED;
 
-    bool may_change = flight->plain_table_change && (hal_ring_read(flight->ring->registers, FERRY_CORE_RING_RIGHTS) &
-                                                     FERRY_BAR0_RING_RIGHTS_APERTURE_UPDATE_MASK);
+    uint32_t rights = hal_ring_read(flight->ring->registers, FERRY_CORE_RING_RIGHTS);
+    bool may_change = flight->plain_table_change && (rights & FERRY_BAR0_RING_RIGHTS_APERTURE_UPDATE_MASK);
 
-    if (!flight->waits_for_ring && !may_change) {
-        struct ferry_limits limits;
-
-        ferry_check_limits(&limits, flight->ring);
-        if (!ferry_check_packet(packet, flight->bytes - packet_offset(flight), &limits, &flight->fault)) {
-            hal_write(FERRY_CORE_PACKETS, 1);
-            return refuse_rest(flight, packet);
-        }
+    if (!flight->waits_for_ring && !may_change &&
+        !ferry_check_packet(packet, flight->bytes - packet_offset(flight), rights, &flight->fault)) {
+        hal_write(FERRY_CORE_PACKETS, 1);
+        return refuse_rest(flight, packet);
     }
     switch (opcode) {
     case FERRY_OPCODE_NOP:

@@ -321,7 +321,9 @@ static bool check_places(const struct ferry_model *model, const struct packet *p
     if (p->opcode == FERRY_OPCODE_DISCARD)
         return true;
 
-    bool from_protected = has_source && touches_protected(model, p->source_kind, source, bytes);
+    // Where a virtual address leads is not looked at here: with the right it counts as protected.
+    bool hidden = has_source && p->protected_access && p->source_kind == FERRY_ADDRESS_KIND_VIRTUAL && bytes;
+    bool from_protected = hidden || (has_source && touches_protected(model, p->source_kind, source, bytes));
     bool to_protected = has_destination && touches_protected(model, destination_kind, destination, to_bytes);
     if (from_protected && !p->protected_access)
         return refuse_at(fault, FERRY_FAULT_KIND_PROTECTED, p->source_kind, source, false);

@@ -183,6 +183,17 @@ static void protected_sides(void **state)
             assert_int_equal(fault.address, low);
             assert_false(fault.is_write);
         }
+        // The same bytes by another name.
+        put_named(m, 0, FERRY_PACKET_HEADER_PROTECTED_MASK, &r, VIRTUAL, r.to.kind);
+        run(m, 0);
+        assert_int_equal(take_fault(m, &fault), r.to.kind != LOCAL);
+        if (r.to.kind == LOCAL) {
+            expect(m, &r);
+        } else {
+            assert_int_equal(fault.kind, FERRY_FAULT_KIND_PROTECTED);
+            assert_int_equal(fault.address, FIRST_ADDRESS + (uint64_t)low);
+            assert_false(fault.is_write);
+        }
         ok(ferry_gpu_set_protected(m->gpu, 0, 0));
         assert_true(as_expected(m));
     }

@@ -36,13 +36,16 @@ static bool is_inside(struct at *at, struct range r)
            no_at(at, FERRY_FAULT_KIND_RANGE, r.kind, r.address, r.write);
 }
 
-// to: where protected content goes, if anywhere.
+// to: where protected content goes, if anywhere. What a packet with the right names by a virtual address may be that.
 static bool is_open(struct at *at, struct range r, const struct range *to)
 {
-    if (r.kind != LOCAL || !overlaps_protected(at->limits, r.address, r.bytes) ||
-        (at->is_protected && (!to || within_protected(at->limits, to->kind, to->address, to->bytes))))
+    bool may_be = r.kind == LOCAL && overlaps_protected(at->limits, r.address, r.bytes);
+
+    if (r.kind == VIRTUAL && at->is_protected && r.bytes != 0)
+        may_be = true;
+    if (!may_be || (at->is_protected && (!to || within_protected(at->limits, to->kind, to->address, to->bytes))))
         return true;
-    return no_at(at, FERRY_FAULT_KIND_PROTECTED, LOCAL, r.address, r.write);
+    return no_at(at, FERRY_FAULT_KIND_PROTECTED, r.kind, r.address, r.write);
 }
 
 static bool one_side(struct at *at, struct range r)
@@ -130,6 +133,8 @@ static bool copy_pages(struct at *at)
         return false;
     if (linear == LOCAL && overlaps_protected(at->limits, address, bytes) && (!at->is_protected || !in))
         return no_at(at, FERRY_FAULT_KIND_PROTECTED, LOCAL, address, in);
+    if (linear == VIRTUAL && at->is_protected && !in)
+        return no_at(at, FERRY_FAULT_KIND_PROTECTED, VIRTUAL, address, in);
     at->action->op = FERRY_JOB_OP_COPY;
     at->action->source = in ? first_offset : address;
     at->action->destination = in ? address : first_offset;
@@ -404,6 +409,9 @@ const char *oracle_job_is_illegal(const struct oracle_action *job, const struct 
             !(linear_destination && within_protected(limits, job->destination_kind, job->destination, job->length)))
             return "protected content leaves";
     }
+    if (linear_source && job->source_kind == VIRTUAL && job->is_protected && writes && job->length &&
+        !(linear_destination && within_protected(limits, job->destination_kind, job->destination, job->length)))
+        return "content leaves that may be protected";
     if (linear_destination && job->destination_kind == LOCAL && !job->is_protected &&
         overlaps_protected(limits, job->destination, job->length))
         return "protected destination";

@@ -295,6 +295,16 @@ void protected_range(void **state)
         {PROTECTED, TO(APERTURE), 1, 0x100000, 0, FERRY_FAULT_KIND_PROTECTED, 0x100000},
         {PROTECTED, FROM(SYSTEM), 1, 0x100000, 0x100000, FERRY_FAULT_KIND_NONE, 0},
         {0, FROM(APERTURE), 4096, 0x100000, 0x100000, FERRY_FAULT_KIND_PROTECTED, 0x100000},
+        // With the right, pages of a space may be protected.
+        {0, FROM(VIRTUAL), 4096, 0x300000, 0x200000, FERRY_FAULT_KIND_NONE, 0},
+        {PROTECTED, FROM(VIRTUAL), 4096, 0x300000, 0x1ff000, FERRY_FAULT_KIND_NONE, 0},
+        {PROTECTED, FROM(VIRTUAL), 4096, 0x300000, 0x1ff001, FERRY_FAULT_KIND_PROTECTED, 0x300000},
+        {PROTECTED, FROM(VIRTUAL), 1, 0x300000, 0xfffff, FERRY_FAULT_KIND_PROTECTED, 0x300000},
+        {PROTECTED, FROM(VIRTUAL) | TO(VIRTUAL), 8, 0x300000, 0x100000, FERRY_FAULT_KIND_PROTECTED, 0x300000},
+        {PROTECTED, FROM(VIRTUAL) | TO(SYSTEM), 8, 0x300000, 0x100000, FERRY_FAULT_KIND_PROTECTED, 0x300000},
+        {PROTECTED, FROM(VIRTUAL), 0, 0x300000, 0, FERRY_FAULT_KIND_NONE, 0},
+        {PROTECTED, TO(VIRTUAL), 4096, 0x100000, 0x300000, FERRY_FAULT_KIND_PROTECTED, 0x100000},
+        {PROTECTED, TO(VIRTUAL), 4096, 0, 0x300000, FERRY_FAULT_KIND_NONE, 0},
     };
 
     (void)state;
@@ -304,6 +314,7 @@ void protected_range(void **state)
         struct buffer b = {.count = 0};
 
         double_reset();
+        double_has_more();
         run_from_reset();
         machine.shy = n % 2;
         machine.limits.protect_base = 0x100000;
@@ -370,16 +381,20 @@ void rights_of_page_tables_that_are_not_there(void **state)
 void protected_content_and_page_lists(void **state)
 {
     (void)state;
-    for (unsigned in = 0; in < 2; in++) {
+    static const uint32_t cases[] = {
+        FROM(LOCAL) | TO(SYSTEM) | LIST(DESTINATION), FROM(SYSTEM) | TO(LOCAL) | LIST(SOURCE),
+        FROM(VIRTUAL) | TO(SYSTEM) | LIST(DESTINATION), FROM(SYSTEM) | TO(VIRTUAL) | LIST(SOURCE)};
+
+    for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        bool in = i % 2;
         struct buffer b = {.count = 0};
 
         double_reset();
+        double_has_more();
         run_from_reset();
         machine.limits.protect_base = 0x100000;
         machine.limits.protect_limit = 0x200000;
-        put_copy_pages(&b, PROTECTED,
-                       in ? FROM(SYSTEM) | TO(LOCAL) | LIST(SOURCE) : FROM(LOCAL) | TO(SYSTEM) | LIST(DESTINATION),
-                       4096, 0, 0x100000, 1);
+        put_copy_pages(&b, PROTECTED, cases[i], 4096, 0, 0x100000, 1);
         double_submit(0, b.words, b.count, 1, false);
         assert_true(run_machine(100000));
         must_be_null(double_verify());
