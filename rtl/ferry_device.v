@@ -128,16 +128,18 @@ module ferry_device #(
     ferry_parameter_check #(
         .CONFIGURATION_IS_KNOWN(CONFIGURATION_IS_KNOWN), .TAGS(TAGS), .RINGS(RINGS), .SLOTS(SLOTS),
         .SLOT_BYTES_LOG2(SLOT_BYTES_LOG2), .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .APERTURE_PAGES(APERTURE_PAGES),
-        .FIRMWARE_RAM_WORDS(FIRMWARE_RAM_WORDS), .JOB_QUEUE(JOB_QUEUE), .URGENT_QUEUE(URGENT_QUEUE), .TLP_BITS(TLP_BITS),
+        .PAGE_TABLES(PAGE_TABLES), .FIRMWARE_RAM_WORDS(FIRMWARE_RAM_WORDS), .JOB_QUEUE(JOB_QUEUE), .URGENT_QUEUE(URGENT_QUEUE),
+        .TLP_BITS(TLP_BITS),
         .CPU_CORE_IS_KNOWN(CPU_CORE_IS_KNOWN)
     ) sizes ();
 
     // Nothing to complain about but that size.
-    assign {s_axis_tlp_tready, m_axis_tlp_tdata, m_axis_tlp_tkeep, m_axis_tlp_tlast, m_axis_tlp_tvalid, m_axi_awid,
+    assign {s_axis_tlp_tready, s_axis_tlp_request_ok, m_axis_tlp_tdata, m_axis_tlp_tkeep, m_axis_tlp_tlast, m_axis_tlp_tvalid, m_axi_awid,
         m_axi_awaddr, m_axi_awlen, m_axi_awsize, m_axi_awburst, m_axi_awvalid, m_axi_wdata, m_axi_wstrb, m_axi_wlast,
         m_axi_wvalid, m_axi_bready, m_axi_arid, m_axi_araddr, m_axi_arlen, m_axi_arsize, m_axi_arburst, m_axi_arvalid,
         m_axi_rready} = 0;
     wire unused = &{clk, rst, s_axis_tlp_tdata, s_axis_tlp_tkeep, s_axis_tlp_tlast, s_axis_tlp_tvalid, m_axis_tlp_tready,
+        m_axis_tlp_posted_ok, m_axis_tlp_request_ok, m_axis_tlp_completion_ok,
         m_axi_awready, m_axi_wready, m_axi_bid, m_axi_bresp, m_axi_bvalid, m_axi_arready, m_axi_rid, m_axi_rdata,
         m_axi_rresp, m_axi_rlast, m_axi_rvalid, 1'b0};
 
@@ -288,11 +290,8 @@ module ferry_device #(
     localparam        TAGS_LOG2 = $clog2(TAGS);
     localparam        JOBS_LOG2 = $clog2(JOB_QUEUE);
     localparam        URGENT_LOG2 = $clog2(URGENT_QUEUE);
-    localparam [3:0]  RINGS_VALUE = RINGS;
-    localparam [3:0]  SLOTS_VALUE = SLOTS;
-    localparam [3:0]  SLOT_VALUE = SLOT_BYTES_LOG2;
     localparam [31:0] CAPABILITIES = {
-        6'd0, JOBS_LOG2[3:0], TILING != 0, PAGE_TABLES != 0, 4'd3, SLOT_VALUE, SLOTS_VALUE, TAGS_LOG2[3:0], RINGS_VALUE
+        6'd0, JOBS_LOG2[3:0], TILING != 0, PAGE_TABLES != 0, 4'd3, SLOT_BYTES_LOG2[3:0], SLOTS[3:0], TAGS_LOG2[3:0], RINGS[3:0]
     };
 
     // --- Packet streams at the width of the inside ----------------------------------------------------------------------
@@ -481,8 +480,9 @@ module ferry_device #(
 
     // --- Page-table unit --------------------------------------------------------------------------------------------------
 
-    // It lives as long as the engine, whose requests it has. Its tables are in video memory: behind the engine's data, which waits for
-    // translations, no read of a table may have to wait, and on the host's read channel it would.
+    // It lives as long as the engine, whose requests it has; but all that it knows goes with the registers. Its tables are in video
+    // memory: behind the engine's data, which waits for translations, no read of a table may have to wait, and on the host's read
+    // channel it would.
     if (PAGE_TABLES != 0) begin : paged
 
     wire [LOCAL_ADDRESS_BITS:0] limit, closed_base, closed_limit;
@@ -494,8 +494,8 @@ module ferry_device #(
     );
 
     ferry_page_tables #(.LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .HOST_TABLES(0)) page_tables (
-        .clk(clk), .rst(engine_rst), .root_valid(root_valid), .root_ready(root_ready), .root_space(root_space), .root(root),
-        .forget_valid(forget_valid), .forget_ready(forget_ready), .forget(forget), .lookup_valid(tables_valid),
+        .clk(clk), .rst(engine_rst), .clear(reset_units), .root_valid(root_valid), .root_ready(root_ready), .root_space(root_space),
+        .root(root), .forget_valid(forget_valid), .forget_ready(forget_ready), .forget(forget), .lookup_valid(tables_valid),
         .lookup(tables_lookup), .answer_valid(tables_answer_valid), .answer(tables_answer), .seen(tables_seen), .missed(missed),
         .read(table_read), .local_limit(limit), .protect_base(closed_base), .protect_limit(closed_limit), .local_ar(tables_ar),
         .local_arvalid(tables_arvalid), .local_arready(tables_arready), .local_r(local_read_data), .local_rvalid(tables_rvalid),

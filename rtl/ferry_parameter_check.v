@@ -12,6 +12,7 @@ module ferry_parameter_check #(
     parameter SLOT_BYTES_LOG2 = 12,
     parameter LOCAL_ADDRESS_BITS = 26,
     parameter APERTURE_PAGES = 4096,
+    parameter PAGE_TABLES = 1,
     parameter FIRMWARE_RAM_WORDS = 4096,
     parameter JOB_QUEUE = 8,
     parameter URGENT_QUEUE = 8,
@@ -45,7 +46,7 @@ module ferry_parameter_check #(
             $error("ferry_device: SLOT_BYTES_LOG2 is 9 to 12");
         end
         if (!LOCAL_HOLDS) begin : g_local
-            $error("ferry_device: LOCAL_ADDRESS_BITS is 16 to 40");
+            $error("ferry_device: LOCAL_ADDRESS_BITS is 16 to 31, with PAGE_TABLES 22 to 31");
         end
         if (!PAGES_HOLD) begin : g_pages
             $error("ferry_device: APERTURE_PAGES is a power of two, 2 to 2^20");

@@ -7,8 +7,10 @@ localparam [0:0] RINGS_HOLD = RINGS >= 1 && RINGS <= 5;
 // With one slot alone a user ring would leave the paging ring none.
 localparam [0:0] SLOTS_HOLD = SLOTS >= 2 && SLOTS <= 4;
 localparam [0:0] SLOT_BYTES_HOLD = SLOT_BYTES_LOG2 >= 9 && SLOT_BYTES_LOG2 <= 12;
-// BAR2 is twice as large as video memory, at least a 128 KiB and at most a 2 TiB BAR.
-localparam [0:0] LOCAL_HOLDS = LOCAL_ADDRESS_BITS >= 16 && LOCAL_ADDRESS_BITS <= 40;
+// BAR2 is twice as large as video memory, at least a 128 KiB BAR. The engine holds addresses against video memory's limits by their
+// lower 32 bits and whether there are others, so it has less than 4 GiB; the page-table unit compares large pages with its end, so
+// it has two of them at least.
+localparam [0:0] LOCAL_HOLDS = LOCAL_ADDRESS_BITS >= (PAGE_TABLES != 0 ? 22 : 16) && LOCAL_ADDRESS_BITS <= 31;
 localparam [0:0] PAGES_HOLD = APERTURE_PAGES >= 2 && APERTURE_PAGES <= 1048576
     && (APERTURE_PAGES & (APERTURE_PAGES - 1)) == 0;
 localparam [0:0] FIRMWARE_HOLDS = FIRMWARE_RAM_WORDS >= 1024 && FIRMWARE_RAM_WORDS <= 8192

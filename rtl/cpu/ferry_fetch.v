@@ -95,7 +95,8 @@ module ferry_fetch #(
     assign m_axi_ar[`FERRY_AXI_A_NO_SNOOP_RANGE] = 1'b0;
     assign m_axi_ar[`FERRY_AXI_A_TAG_RANGE] = 8'd0;
 
-    localparam [2:0] LAST_RING = RINGS - 1;
+    localparam LAST = RINGS - 1;
+    localparam [2:0] LAST_RING = LAST[2:0];
 
     // CHECK reads a ring's registers one after the other, PLACE adds the entry's place; LOOK reads what an entry said; REWIND
     // reads each ring's RETIRED.

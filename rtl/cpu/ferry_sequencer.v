@@ -91,7 +91,7 @@ module ferry_sequencer #(
     localparam [2:0] S_OFFER  = 3'd6;
     localparam [2:0] S_NEXT   = 3'd7;
 
-    localparam [20:0] PAGES = APERTURE_PAGES;
+    localparam [20:0] PAGES = APERTURE_PAGES[20:0];
     localparam [32:0] APERTURE_BYTES = {PAGES, 12'd0};
 
     reg [2:0]  state_reg;

@@ -291,7 +291,7 @@ module ferry_address_generator #(
             protected_reg <= in_protected;
             exact_reg <= again;
             outside_reg <= virtual_next ? far_virtual || (top_virtual && next_block[32]) || !HAS_TABLES
-                : far_next || next_block[31:12+LG_PAGES] != 0 || !HAS_APERTURE;
+                : far_next || (next_block[31:12] >> LG_PAGES) != 20'd0 || !HAS_APERTURE;
             wraps_reg <= top_base && next_block[32];
         end
         if (start) begin
@@ -416,7 +416,7 @@ module ferry_address_generator #(
         if (in_segment) begin
             // What was worked out ahead is what the burst at hand says of itself.
             assert (outside_reg == (virtual_reg ? far_virtual_reg || (top_virtual_reg && position[32]) || !HAS_TABLES
-                : far_base_reg || position[32] || position[31:12+LG_PAGES] != 0 || !HAS_APERTURE));
+                : far_base_reg || position[32] || (position[31:12] >> LG_PAGES) != 20'd0 || !HAS_APERTURE));
             assert (wraps_reg == (top_base_reg && position[32]));
         end
         // The claim itself.

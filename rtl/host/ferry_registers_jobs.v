@@ -47,7 +47,8 @@ module ferry_registers_jobs (
     input  wire        resetting,
     input  wire        stuck,
 
-    // Page-table unit: a root, what is to be forgotten. Both stay until they are taken, whatever becomes of the core.
+    // Page-table unit: a root, what is to be forgotten. Both stay until they are taken, whatever becomes of the core; in a
+    // reset of the registers alone a root goes, as all that the unit knows does then.
     output wire        root_valid,
     input  wire        root_ready,
     output wire [3:0]  root_space,
@@ -230,8 +231,10 @@ module ferry_registers_jobs (
             forget_space_reg <= io_wdata[`FERRY_CORE_FORGET_SPACE_RANGE];
             forget_valid_reg <= 1'b1;
         end
-        if (tables_rst) begin
+        if (rst) begin
             root_valid_reg <= 1'b0;
+        end
+        if (tables_rst) begin
             forget_valid_reg <= 1'b0;
         end
     end

@@ -21,6 +21,9 @@ module ferry_page_tables #(
     // Clock, and synchronous reset, active high.
     input  wire clk,
     input  wire rst,
+    // One-cycle pulse: all that is known is forgotten, roots too, as after a reset; but what the buses owe is awaited. Reads of
+    // tables wait until that has come.
+    input  wire clear,
 
     // The root of a space. What is known of the space is to be forgotten after it.
     input  wire        root_valid,
@@ -159,8 +162,9 @@ module ferry_page_tables #(
     reg  [3:0]  sweep_reg;
     wire        sweep = forgetting && !swept_reg;
     wire        quiet = swept_reg && !shown && busy == 2'd0;
+    wire        sweeps_roots = clearing_reg && !swept_reg;
     wire [1:0]  scope = clearing_reg ? `FERRY_FORGET_SCOPE_ALL : forget[`FERRY_FORGET_SCOPE_RANGE];
-    assign forgetting = forget_valid || clearing_reg;
+    assign forgetting = forget_valid || clearing_reg || clear;
     assign forget_ready = quiet && !clearing_reg;
 
     // ---- Roots ----
@@ -176,13 +180,13 @@ module ferry_page_tables #(
     assign root_table[`FERRY_MAPPING_LEAF_RANGE] = 1'b0;
     assign root_table[`FERRY_MAPPING_GROUP_RANGE] = 1'b0;
     assign root_table[`FERRY_MAPPING_PAGE_RANGE] = root_now[`FERRY_ROOT_PAGE_RANGE];
-    assign root_ready = !clearing_reg;
+    assign root_ready = !sweeps_roots;
     wire beyond = (page[47:39] != 9'd0 && root_height != 2'd3) || (page[38:30] != 9'd0 && !root_height[1])
         || (page[29:21] != 9'd0 && root_height == 2'd0);
 
     always @(posedge clk) begin
-        if (clearing_reg || root_valid) begin
-            roots[clearing_reg ? sweep_reg : root_space] <= clearing_reg ? {R{1'b0}} : root;
+        if (sweeps_roots || root_valid) begin
+            roots[sweeps_roots ? sweep_reg : root_space] <= sweeps_roots ? {R{1'b0}} : root;
         end
     end
 
@@ -366,10 +370,12 @@ module ferry_page_tables #(
             clearing_reg <= 1'b0;
             swept_reg <= 1'b0;
         end
-        if (rst) begin
+        if (rst || clear) begin
             clearing_reg <= 1'b1;
             swept_reg <= 1'b0;
             sweep_reg <= 4'd0;
+        end
+        if (rst) begin
             again_reg <= 2'd0;
             line_reg <= 1'b0;
         end

@@ -181,7 +181,7 @@
         assert (!(state0_reg == S_DONE) || (!height0_reg[1] && (found0_reg[`FERRY_MAPPING_LEAF_RANGE] || !fresh_reg[0])));
         assert (!(state1_reg == S_DONE) || (!height1_reg[1] && (found1_reg[`FERRY_MAPPING_LEAF_RANGE] || !fresh_reg[1])));
         assert (!formal_root[`FERRY_ROOT_VALID_RANGE] || formal_root[`FERRY_ROOT_PAGE_RANGE] >> 35
-            == {1'b0, {1'b0, formal_root[`FERRY_ROOT_HEIGHT_RANGE]} + 3'd1, 1'b1} || clearing_reg);
+            == {1'b0, {1'b0, formal_root[`FERRY_ROOT_HEIGHT_RANGE]} + 3'd1, 1'b1} || (sweeps_roots && sweep_reg <= formal_space));
         // What is remembered.
         for (k = 0; k < 2; k = k + 1) begin
             assert (!(formal_valid[k] && formal_tagged[k] && formal_lines[M*k + 4]) || clearing_reg || fine(formal_lines[M*k +: M], 3'd0));
@@ -205,7 +205,7 @@
         if (forgetting && covers && (swept_reg || sweep_reg > {1'b1, formal_page[23:21]})) begin
             assert (!formal_areas_known[1]);
         end
-        if (clearing_reg && (swept_reg || sweep_reg > formal_space)) begin
+        if (sweeps_roots && sweep_reg > formal_space) begin
             assert (!formal_root[`FERRY_ROOT_VALID_RANGE]);
         end
 

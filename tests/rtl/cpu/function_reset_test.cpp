@@ -32,7 +32,7 @@ class Bench
         root_.bar0_64(FERRY_BAR0_FAULT_LOG_ADDRESS, FAULTS);
         root_.bar0(FERRY_BAR0_FAULT_LOG_ENTRIES_LOG2, 5);
         rings_.clear();
-        rings_.emplace_back(root_, 0, 7);
+        rings_.emplace_back(root_, 0, 7 | FERRY_BAR0_RING_RIGHTS_TABLES_MASK);
     }
     Ring &paging() { return rings_[0]; }
     RootComplex &root() { return root_; }
@@ -212,6 +212,59 @@ void memory_is_dead(Checks &checks, Random &random)
     }
 }
 
+// What is known of page tables goes with a reset, also if memory keeps the engine and what it asked the tables.
+void roots_are_gone(Checks &checks, Random &random)
+{
+    checks.begin("after_a_function_reset_no_space_has_tables_nor_is_anything_known_of_them");
+    const unsigned SPACE = 3;
+    const uint32_t TABLE = 0x200000, PLACE = 0x300000;
+    const uint64_t LEAF = FERRY_TABLE_ENTRY_ENTRY_VALID_MASK | FERRY_TABLE_ENTRY_ENTRY_LEAF_MASK;
+    for (unsigned round = 0; round < 6; round++) {
+        Bench bench(checks, random);
+        RootComplex &root = bench.root();
+        auto is_there = [&](const char *what) {
+            bench.paging().copy(FERRY_ADDRESS_KIND_VIRTUAL, 64, FERRY_ADDRESS_KIND_LOCAL, AREA, 64).submit(SPACE << 4);
+            checks.that(bench.paging().wait(), what);
+            return bench.paging().status() == FERRY_BUFFER_STATUS_SUCCESS;
+        };
+        for (unsigned i = 0; i < 512; i++)
+            for (unsigned b = 0; b < 8; b++)
+                root.local[TABLE + 8 * i + b] = static_cast<uint8_t>((LEAF | (PLACE + 4096 * i)) >> 8 * b);
+        auto name_table = [&] {
+            bench.paging().word(FERRY_OPCODE_ROOT | 6u << 16, 0);
+            bench.paging().word(SPACE | FERRY_PACKET_ROOT_SPACE_VALID_MASK, 0).word(uint64_t{TABLE});
+        };
+        name_table();
+        checks.that(is_there("a page of a space"), "a page of a space");
+        bool dead = round != 0;
+        if (dead) {
+            // Walks under way, of pages that are not known yet.
+            for (unsigned i = 0; i < 12; i++)
+                bench.paging().copy(FERRY_ADDRESS_KIND_VIRTUAL, 0x9000 + i * 0x11000, FERRY_ADDRESS_KIND_LOCAL, AREA,
+                                    9000);
+            bench.paging().submit(SPACE << 4);
+            root.run(1200 + random.below(1200));
+            root.memory_dead = true;
+        }
+        bench.reset();
+        checks.equal(bench.status_after(70000) & ~OWED, dead ? FERRY_BAR0_STATUS_ENGINE_STUCK_MASK : 0, "status");
+        root.memory_dead = false;
+        for (int i = 0; i < 1000 && root.bar0(FERRY_BAR0_STATUS); i++)
+            root.run(20);
+        checks.equal(root.bar0(FERRY_BAR0_STATUS), 0, "status when memory is back");
+        bench.start();
+        checks.that(!is_there("a page of nobody's space"), "a page of nobody's space");
+        checks.equal(bench.last_kind(), FERRY_FAULT_KIND_PAGE_ABSENT, "fault kind");
+        // What was known of the space under its former root is not known under another.
+        for (unsigned i = 0; i < 4096; i++)
+            root.local[TABLE + i] = 0;
+        name_table();
+        checks.that(!is_there("a page that the new owner has not"), "a page that the new owner has not");
+        checks.equal(bench.last_kind(), FERRY_FAULT_KIND_PAGE_ABSENT, "fault kind");
+        bench.works();
+    }
+}
+
 // Memory comes back while the reset goes on. The engine, given up on, is not reset itself, and throws its jobs away one
 // after the other; each looks up its first page in a list, or in the aperture table, which are reset, in any cycle of
 // that look-up.
@@ -364,6 +417,7 @@ int main()
     in_front_of_the_link(checks, random);
     mappings_are_gone(checks, random);
     memory_is_dead(checks, random);
+    roots_are_gone(checks, random);
     memory_comes_back(checks, random);
     after_a_hostile_host(checks, random);
     whatever_is_under_way(checks, random);

@@ -109,6 +109,16 @@ struct Bench {
         return now - begin;
     }
 
+    // As a reset, for all that is known.
+    void clear()
+    {
+        for (Root &root : tables.roots)
+            root = {};
+        top->clear = 1;
+        step();
+        top->clear = 0;
+    }
+
     void ask(unsigned side, const Request &request) { sides[side] = {true, false, request, now, 0, {}}; }
 
     // The answer, in how many cycles behind the one in which it was first asked for.

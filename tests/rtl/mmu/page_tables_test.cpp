@@ -319,10 +319,12 @@ std::string scopes()
     return "";
 }
 
-// In each cycle of two walks: the entry changes, then it is forgotten. What is answered from then on is new.
+// In each cycle of two walks: the entry changes, then it is forgotten. What is answered from then on is new. The last
+// scope stands for `clear`, after which the space has its root again, or none.
 std::string forgetting_in_each_cycle()
 {
-    for (unsigned scope = 0; scope < 4; scope++) {
+    const unsigned CLEAR = 4;
+    for (unsigned scope = 0; scope <= CLEAR; scope++) {
         for (unsigned change = 0; change < 3; change++) {
             for (unsigned when = 0; when < 70; when++) {
                 Simple bench(3, seed + when);
@@ -347,7 +349,18 @@ std::string forgetting_in_each_cycle()
                         change == 1 ? VALID | OTHER : VALID | LEAF | 0x2400000;
                     bench.tables.local.words[entry_at(OTHER, 0, bench.address)] = VALID | LEAF | HOST | 0x888000;
                 }
-                bench.forget(scope, 3, bench.address);
+                if (scope == CLEAR) {
+                    const Root root = bench.tables.roots[3];
+                    if (when % 3 == 0)
+                        bench.begin_forget(when % 4, 3, bench.address);
+                    bench.clear();
+                    if (change != 2)
+                        bench.set_root(3, root);
+                } else {
+                    bench.forget(scope, 3, bench.address);
+                }
+                for (unsigned i = 0; i < 500 && bench.forgetting; i++)
+                    bench.step();
                 if (bench.forgetting)
                     return "forgetting does not end";
                 Answer expected = bench.tables.walk({3, bench.address});
