@@ -48,7 +48,7 @@ static void print_step(const struct ferry_va_step *step)
 static int show(struct scene *scene, const char *what)
 {
     struct ferry_fault fault = {.size = sizeof fault};
-    struct ferry_va_walk walk = {.size = sizeof walk};
+    struct ferry_va_steps walk = {.size = sizeof walk};
     uint64_t fence;
     bool found = false;
     int error = call(scene, "submit", ferry_queue_submit(scene->queue, &fence));

@@ -100,7 +100,7 @@ static struct ferry_va_step step_of(uint64_t table, uint32_t level, uint32_t ind
     return step;
 }
 
-int ferry_va_walk(struct ferry_device *handle, uint64_t address, struct ferry_va_walk *walk)
+int ferry_va_walk(struct ferry_device *handle, uint64_t address, struct ferry_va_steps *walk)
 {
     struct umd_call call;
     DXGK_SEGMENTOFFSET root;
@@ -111,7 +111,7 @@ int ferry_va_walk(struct ferry_device *handle, uint64_t address, struct ferry_va
     if (!device)
         return FERRY_ERROR_HANDLE;
     int error = ferry_vidmm_root_virtual(call.adapter->vidmm, device->vidmm, &root);
-    *walk = (struct ferry_va_walk){.size = sizeof *walk};
+    *walk = (struct ferry_va_steps){.size = sizeof *walk};
     // Tables are in video memory, which the CPU sees from 0 on, as the device does.
     bool further = error == FERRY_OK && root.SegmentId == FERRY_KMD_SEGMENT_LOCAL;
     uint64_t table = root.SegmentOffset;

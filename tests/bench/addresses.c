@@ -105,7 +105,7 @@ static uint64_t cycles_of(struct machine *m, bool maps)
         ok(ferry_queue_fill_va(m->queue, range.address + range.bytes - 8, 8, turn, 1), "fill");
         ok(ferry_queue_submit(m->queue, &fence), "submit");
         ok(ferry_queue_wait(m->queue, fence), "wait");
-        struct ferry_va_walk walk = {.size = sizeof walk};
+        struct ferry_va_steps walk = {.size = sizeof walk};
         ok(ferry_va_walk(m->device, range.address, &walk), "walk");
         if (walk.count != 4 || !walk.steps[3].is_page || walk.steps[3].group)
             ok(FERRY_ERROR_UNSUPPORTED, "pages of 4 KiB");

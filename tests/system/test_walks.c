@@ -28,9 +28,9 @@ static struct machine begin(void)
     return m;
 }
 
-static struct ferry_va_walk walk_of(struct machine *m, uint64_t address)
+static struct ferry_va_steps walk_of(struct machine *m, uint64_t address)
 {
-    struct ferry_va_walk walk = {.size = sizeof walk};
+    struct ferry_va_steps walk = {.size = sizeof walk};
 
     ok(ferry_va_walk(m->device, address, &walk));
     assert_true(walk.count >= 1 && walk.count <= 4);
@@ -48,7 +48,7 @@ static struct ferry_va_walk walk_of(struct machine *m, uint64_t address)
 }
 
 // What is in video memory where the walk ends.
-static uint64_t content_at(struct machine *m, const struct ferry_va_walk *walk)
+static uint64_t content_at(struct machine *m, const struct ferry_va_steps *walk)
 {
     struct umd_adapter *inside = umd_adapter_get(UMD_ADAPTER, m->adapter);
     const struct ferry_va_step *last = &walk->steps[walk->count - 1];
@@ -94,8 +94,8 @@ static void a_walk_ends_where_the_device_writes(void **state)
     }
     run(&m);
     for (uint64_t at = 0; at < 200 * KIB; at += 24 * KIB + 8) {
-        struct ferry_va_walk first = walk_of(&m, small + at), same = walk_of(&m, large + 8192 + at),
-                             other = walk_of(&m, large + 3 * MIB + at);
+        struct ferry_va_steps first = walk_of(&m, small + at), same = walk_of(&m, large + 8192 + at),
+                              other = walk_of(&m, large + 3 * MIB + at);
 
         assert_int_equal(first.count, 4);
         assert_false(first.steps[3].read_only);
@@ -121,7 +121,7 @@ static struct ferry_va_step faulted(struct machine *m, uint64_t address)
     assert_int_equal(ferry_queue_wait(m->queue, fence), FERRY_ERROR_FAULT);
     ok(ferry_adapter_next_fault(m->adapter, &fault, &found));
     assert_true(found && fault.walked && fault.address == address);
-    struct ferry_va_walk walk = walk_of(m, address);
+    struct ferry_va_steps walk = walk_of(m, address);
     const struct ferry_va_step *last = &walk.steps[walk.count - 1];
     assert_int_equal(last->level, fault.walk_level);
     assert_true(last->entry == fault.walk_entry);
@@ -165,7 +165,7 @@ static void a_program_without_tables_and_bad_arguments(void **state)
     struct machine m = begin();
     struct ferry_process *process;
     struct ferry_device *other;
-    struct ferry_va_walk walk = {.size = sizeof walk};
+    struct ferry_va_steps walk = {.size = sizeof walk};
 
     ok(ferry_process_create(m.adapter, NULL, &process));
     ok(ferry_process_create_device(process, &other));
@@ -187,7 +187,7 @@ static void model_1_has_nothing_to_walk(void **state)
 {
     (void)state;
     struct ferry_adapter *adapter = open_adapter(0);
-    struct ferry_va_walk walk = {.size = sizeof walk};
+    struct ferry_va_steps walk = {.size = sizeof walk};
     struct ferry_device *device;
 
     ok(ferry_device_create(adapter, &device));

@@ -124,7 +124,7 @@ int ferry_va_free(struct ferry_device *device, uint64_t address, uint64_t bytes)
     return FERRY_ERROR_UNSUPPORTED;
 }
 
-int ferry_va_walk(struct ferry_device *device, uint64_t address, struct ferry_va_walk *walk)
+int ferry_va_walk(struct ferry_device *device, uint64_t address, struct ferry_va_steps *walk)
 {
     (void)device;
     (void)address;

@@ -403,7 +403,7 @@ struct ferry_va_step {
     bool read_only, host, group; // The page: not to be written; in host memory; one of the sixteen of 64 KiB.
     uint64_t leads_to;           // Where that is; of a page the place of the address itself.
 };
-struct ferry_va_walk {
+struct ferry_va_steps {
     size_t size;
     uint32_t count; // Of steps; 0: the program has no page tables yet.
     struct ferry_va_step steps[4];
@@ -413,7 +413,7 @@ struct ferry_va_walk {
 /// step is what `walk_level` and `walk_entry` of the fault's record are about, if nothing has changed since. Costs a
 /// read over the link for each level, and waits for nothing. Errors: ARGUMENT (beyond 48 bits), HANDLE, DEVICE_LOST,
 /// UNSUPPORTED, TIMEOUT (the link is gone).
-int ferry_va_walk(struct ferry_device *device, uint64_t address, struct ferry_va_walk *walk);
+int ferry_va_walk(struct ferry_device *device, uint64_t address, struct ferry_va_steps *walk);
 
 // ---- CPU access -------------------------------------------------------------------------------------------------
 
