@@ -4,7 +4,7 @@
 
 Each benchmark leaves an array of rows {"name", "value", "unit", "floor", "tool"} in build/bench/*.json; floor, the best that
 is possible at all, and tool, what counted, may be missing. `replay` turns the figures of `ferry replay --json` into such
-rows. `readme` puts the table between the markers <!-- bench --> and <!-- /bench -->.
+rows. `readme` puts the table between the markers <!-- bench --> and <!-- /bench -->, if goals.json knows each row.
 
 Yosys' versions count LUTs differently, and one machine has one version: `record` keeps the figures of the version at hand
 in a file of the repository, with a digest of the RTL they are of. The table shows another version's figure beside the
@@ -17,6 +17,7 @@ import argparse
 import hashlib
 import json
 import math
+import re
 import sys
 from pathlib import Path
 
@@ -159,9 +160,13 @@ def collect(arguments):
 
 
 def readme(arguments):
+    known = json.loads(arguments.goals.read_text())
     try:
-        old = arguments.readme.read_text()
-        new = rewrite(old, arguments.table.read_text())
+        old, lines = arguments.readme.read_text(), arguments.table.read_text()
+        unknown = [name for name in re.findall(r"^\| `([^`]+)` \|", lines, re.M) if name not in known]
+        if unknown:
+            raise BenchError(f"{arguments.goals} has neither a goal for {', '.join(unknown)} nor why there is none")
+        new = rewrite(old, lines)
     except (OSError, BenchError) as error:
         raise BenchError(f"{arguments.readme}: {error}") from error
     if new != old:
@@ -191,6 +196,7 @@ def main():
     put = commands.add_parser("readme", help="the table into the README")
     put.add_argument("table", type=Path)
     put.add_argument("readme", type=Path)
+    put.add_argument("--goals", type=Path, default=GOALS)
     arguments = parser.parse_args()
     try:
         if arguments.command == "replay":

@@ -27,13 +27,15 @@ def fresh(rows, readme="# x\n<!-- bench -->\nold\n<!-- /bench -->\nrest\n"):
     for name, content in rows.items():
         (folder / "rows" / name).write_text(content if isinstance(content, str) else json.dumps(content))
     (folder / "README.md").write_text(readme)
-    (folder / "goals.json").write_text(json.dumps({"zebra": {"goal": 1, "peer": 1234.5, "by": "a horse"}}))
+    goals = {"zebra": {"goal": 1, "peer": 1234.5, "by": "a horse"}, "lut/cpu": {"why": "part"}, "replay/link-share": {"why": "one"}}
+    (folder / "goals.json").write_text(json.dumps(goals))
     return folder, collect_into_readme(folder)
 
 
 def collect_into_readme(folder):
     done = run("collect", folder / "rows", folder / "bench.json", folder / "bench.md", "--goals", folder / "goals.json")
-    return done if done.returncode else run("readme", folder / "bench.md", folder / "README.md")
+    return done if done.returncode else run("readme", folder / "bench.md", folder / "README.md", "--goals",
+                                               folder / "goals.json")
 
 
 def versions_of_a_tool():
@@ -138,6 +140,7 @@ def main():
             ("truth_as_value", {"a.json": [{"name": "x", "unit": "y", "value": True}]}, "without name", None),
             ("markers_the_wrong_way_round", {"a.json": [lut]}, "in this order", "<!-- /bench -->\n<!-- bench -->\n"),
             ("no_rows", {}, "no rows", None),
+            ("a_row_without_a_goal_or_a_reason", {"a.json": [{"name": "horse", "unit": "y", "value": 1}]}, "neither a goal for horse", None),
             ("no_markers", {"a.json": [lut]}, "are not there once each", "# x\n")):
         _, done = fresh(rows, *([text] if text else []))
         check(done.returncode == 1 and words in done.stderr and len(done.stderr.splitlines()) <= 2, name, done.stderr)
