@@ -34,13 +34,10 @@ static void print_step(const struct ferry_va_step *step)
     else if (!step->is_page)
         printf("to the table at 0x%" PRIx64 "\n", step->leads_to);
     else
-        printf("%s of %s, at 0x%" PRIx64 " of %s%s\n",
-               step->level   ? "a page"
-               : step->group ? "one page"
-                             : "a page",
-               step->level   ? "2 MiB"
-               : step->group ? "64 KiB"
-                             : "4 KiB",
+        printf("%s, at 0x%" PRIx64 " of %s%s\n",
+               step->level   ? "a page of 2 MiB"
+               : step->group ? "one page of 64 KiB"
+                             : "a page of 4 KiB",
                step->leads_to, step->host ? "host memory" : "video memory", step->read_only ? ", read only" : "");
 }
 

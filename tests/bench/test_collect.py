@@ -140,7 +140,7 @@ def main():
             ("truth_as_value", {"a.json": [{"name": "x", "unit": "y", "value": True}]}, "without name", None),
             ("markers_the_wrong_way_round", {"a.json": [lut]}, "in this order", "<!-- /bench -->\n<!-- bench -->\n"),
             ("no_rows", {}, "no rows", None),
-            ("a_row_without_a_goal_or_a_reason", {"a.json": [{"name": "horse", "unit": "y", "value": 1}]}, "neither a goal for horse", None),
+            ("neither_goal_nor_reason", {"a.json": [{"name": "horse", "unit": "y", "value": 1}]}, "neither a goal for h", None),
             ("no_markers", {"a.json": [lut]}, "are not there once each", "# x\n")):
         _, done = fresh(rows, *([text] if text else []))
         check(done.returncode == 1 and words in done.stderr and len(done.stderr.splitlines()) <= 2, name, done.stderr)

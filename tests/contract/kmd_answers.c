@@ -14,10 +14,7 @@ struct machine *kmd_machine_present;
 
 static const DRIVER_INITIALIZATION_DATA *real(void)
 {
-    const struct machine_options *options = kmd_machine_present ? &kmd_machine_present->options : NULL;
-    return options && options->iommu        ? ferry_kmd_miniport_iommu()
-           : options && options->model == 2 ? ferry_kmd_miniport_model2()
-                                            : ferry_kmd_miniport();
+    return kmd_machine_present ? kmd_machine_miniport(kmd_machine_present) : ferry_kmd_miniport();
 }
 
 // ---- The device as it is reported ----

@@ -214,6 +214,13 @@ static void may_be_deaf(struct machine *machine)
     machine->link->operations = &machine->deaf_operations;
 }
 
+const DRIVER_INITIALIZATION_DATA *kmd_machine_miniport(const struct machine *machine)
+{
+    if (machine->options.iommu)
+        return ferry_kmd_miniport_iommu();
+    return machine->options.model == 2 ? ferry_kmd_miniport_model2() : ferry_kmd_miniport();
+}
+
 // ---- The seam ----
 
 struct machine *machine_open(const struct machine_options *options)
@@ -232,10 +239,8 @@ struct machine *machine_open(const struct machine_options *options)
     machine->model = ferry_model_link_model(link);
     must(ferry_gpu_open(link, NULL, &machine->gpu) == FERRY_OK, "the device");
     must(ferry_host_pages_create(machine->gpu, &machine->pages) == FERRY_OK, "the page source");
-    const DRIVER_INITIALIZATION_DATA *miniport = options->iommu        ? ferry_kmd_miniport_iommu()
-                                                 : options->model == 2 ? ferry_kmd_miniport_model2()
-                                                                       : ferry_kmd_miniport();
-    must(miniport->DxgkDdiAddDevice(machine->gpu, &machine->adapter) == STATUS_SUCCESS, "AddDevice");
+    must(kmd_machine_miniport(machine)->DxgkDdiAddDevice(machine->gpu, &machine->adapter) == STATUS_SUCCESS,
+         "AddDevice");
     machine->source = (struct ferry_page_source){.context = machine,
                                                  .allocate = allocate_pages,
                                                  .wrap = wrap_pages,

@@ -47,6 +47,8 @@ struct machine {
 /// The machine that is open; the miniport's entry points get its own handle, and tests open one machine at a time.
 extern struct machine *kmd_machine_present;
 
+/// The real miniport's table, of the driver model that the machine was opened for.
+const DRIVER_INITIALIZATION_DATA *kmd_machine_miniport(const struct machine *machine);
 /// One turn of the device, then the miniport's interrupt routine.
 int kmd_machine_turn(void *context);
 /// Give the miniport what was held back, when the knob lets go of it.

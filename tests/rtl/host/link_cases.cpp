@@ -468,6 +468,16 @@ static void reset_behind_a_link_that_stands(Bench &b)
         b.settle();
         EXPECT(b, "messages that had begun", before <= 1, 1);
         EXPECT(b, "messages after the reset", b.posted.size(), before);
+        // What is sent afterwards has its own data, not that of what was thrown away.
+        b.posted.clear();
+        for (uint64_t n = 1; n <= 5; n++) {
+            AxiWrite write = {0x900000 + 64 * n, 2, 7, false, {n, ~n}, {255, 255}, false, 0};
+            b.write_queue.push_back(&write);
+            b.settle();
+            EXPECT(b, "writes", b.posted.size(), n);
+            if (b.posted.size() == n && b.posted.back().data.size() == 4)
+                EXPECT(b, "word", b.posted.back().data[0] == n && b.posted.back().data[2] == uint32_t(~n), 1);
+        }
         b.posted.clear();
     }
 }

@@ -4,7 +4,7 @@
 KMD_TEST_SOURCES = $(wildcard host-driver/kmd/*.c host-driver/device/*.c sim/model/*.c) host-driver/link/dma_map.c
 KMD_TEST_HEADERS = $(HOST_HEADERS) $(wildcard sim/model/*.h tests/unit/kmd/*.h tests/unit/kmd/*/*.h)
 KMD_TESTS := $(addprefix $(BUILD)/tests/test_,adapter doorbells miniport page_tables paging_sizes resets user_order \
-    virtual_caps virtual_order)
+    virtual_caps virtual_fence virtual_order)
 
 $(KMD_TESTS): $(BUILD)/tests/%: tests/unit/kmd/%.c $$(KMD_TEST_SOURCES) $$(KMD_TEST_HEADERS) $(CONTRACT)
 	@mkdir -p $(@D)

@@ -1,150 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The miniport as driver model 2: page tables written by its operations are what the device translates by. Where a
 // virtual address leads is worked out here by hand; the entries' bits are spelt out.
-#include "rig.h"
+#include "page_tables.h"
 
 #include <stdio.h>
-
-#define ROOT_AT    0x10000u
-#define LEVEL2_AT  0x11000u
-#define LEVEL1_AT  0x12000u
-#define LEVEL0_AT  0x13000u
-#define CONTENT_AT 0x40000u
-#define VALID      1ull
-#define HOST       2ull
-#define SNOOP      4ull
-#define READ_ONLY  8ull
-#define LEAF       32ull
-#define GROUPED    64ull
-
-static uint64_t entry_at(struct rig *rig, uint64_t table, uint32_t index)
-{
-    uint64_t entry;
-
-    memcpy(&entry, ferry_model_local(rig->model) + table + 8 * index, 8);
-    return entry;
-}
-
-static HANDLE make_process(struct rig *rig, bool system)
-{
-    DXGKARG_CREATEPROCESS process = {.Flags.SystemProcess = system};
-
-    assert_int_equal(rig->kmd->DxgkDdiCreateProcess(rig->adapter, &process), STATUS_SUCCESS);
-    return process.hKmdProcess;
-}
-
-static DXGKARG_BUILDPAGINGBUFFER start(struct rig *rig)
-{
-    return arguments(rig, rig->buffer.address, 4096, DXGK_OPERATION_UPDATE_PAGE_TABLE);
-}
-
-static void update_arguments(DXGKARG_BUILDPAGINGBUFFER *a, UINT level, uint64_t table, UINT first, UINT count,
-                             DXGK_PTE *entries)
-{
-    a->Operation = DXGK_OPERATION_UPDATE_PAGE_TABLE;
-    a->MultipassOffset = 0;
-    a->UpdatePageTable = (DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE){.PageTableLevel = level,
-                                                                  .pPageTableEntries = entries,
-                                                                  .StartIndex = first,
-                                                                  .NumPageTableEntries = count,
-                                                                  .UpdateMode = DXGK_PAGETABLEUPDATE_GPU_PHYSICAL};
-    a->UpdatePageTable.PageTableAddress.GpuPhysical.SegmentId = FERRY_KMD_SEGMENT_LOCAL;
-    a->UpdatePageTable.PageTableAddress.GpuPhysical.SegmentOffset = table;
-}
-
-static void flush_arguments(DXGKARG_BUILDPAGINGBUFFER *a, HANDLE process, uint64_t first, uint64_t end)
-{
-    a->Operation = DXGK_OPERATION_FLUSH_TLB;
-    a->MultipassOffset = 0;
-    a->FlushTlb = (DXGK_BUILDPAGINGBUFFER_FLUSHTLB){.RootPageTableAddress = {FERRY_KMD_SEGMENT_LOCAL, 0, ROOT_AT},
-                                                    .hProcess = process,
-                                                    .StartVirtualAddress = first,
-                                                    .EndVirtualAddress = end};
-}
-
-static DXGK_PTE local_page(uint64_t address)
-{
-    return (DXGK_PTE){.Valid = 1, .Segment = FERRY_KMD_SEGMENT_LOCAL, .PageAddress = address >> 12};
-}
-
-// The levels above, all empty but for the way to LEVEL0_AT, and the process told of its root.
-static void make_tables(struct rig *rig, HANDLE process, uint32_t fence)
-{
-    DXGKARG_BUILDPAGINGBUFFER a = start(rig);
-    DXGK_PTE none = {0}, to[3] = {local_page(LEVEL2_AT), local_page(LEVEL1_AT), local_page(LEVEL0_AT)};
-    const uint64_t tables[4] = {ROOT_AT, LEVEL2_AT, LEVEL1_AT, LEVEL0_AT};
-
-    memset(ferry_model_local(rig->model) + ROOT_AT, 0xee, 4 * 4096);
-    for (UINT i = 0; i < 4; i++) {
-        update_arguments(&a, 3 - i, tables[i], 0, 512, &none);
-        a.UpdatePageTable.Flags.Repeat = a.UpdatePageTable.Flags.InitialUpdate = 1;
-        assert_int_equal(append(rig, &a), STATUS_SUCCESS);
-        if (i < 3) {
-            update_arguments(&a, 3 - i, tables[i], 0, 1, &to[i]);
-            assert_int_equal(append(rig, &a), STATUS_SUCCESS);
-        }
-    }
-    flush_arguments(&a, process, 0, 0);
-    assert_int_equal(append(rig, &a), STATUS_SUCCESS);
-    submit_paging(rig, &a, fence);
-    wait_for(rig, 0, fence);
-    assert_int_equal(ferry_kmd_faults(rig->adapter), 0);
-}
-
-// A job of a context that writes 8 bytes at a virtual address; its fence. What the context's process maps decides.
-static void write_virtual(struct rig *rig, HANDLE context, struct ferry_gpu_memory *commands, uint64_t address,
-                          uint64_t value, uint32_t fence)
-{
-    uint32_t packet[8] = {5 | 8 << 16,
-                          3 << 2,
-                          8,
-                          0,
-                          (uint32_t)address,
-                          (uint32_t)(address >> 32),
-                          (uint32_t)value,
-                          (uint32_t)(value >> 32)};
-    DXGKARG_PATCH patch = {.hContext = context,
-                           .pDmaBuffer = commands->address,
-                           .DmaBufferSize = 4096,
-                           .DmaBufferSubmissionEndOffset = 32,
-                           .NodeOrdinal = 1};
-    DXGKARG_SUBMITCOMMAND submit = {.hContext = context,
-                                    .DmaBufferSize = 4096,
-                                    .DmaBufferSubmissionEndOffset = 32,
-                                    .SubmissionFenceId = fence,
-                                    .NodeOrdinal = 1};
-
-    submit.DmaBufferPhysicalAddress.QuadPart = (int64_t)commands->bus;
-    memcpy(commands->address, packet, sizeof packet);
-    assert_int_equal(rig->kmd->DxgkDdiPatch(rig->adapter, &patch), STATUS_SUCCESS);
-    assert_int_equal(rig->kmd->DxgkDdiSubmitCommand(rig->adapter, &submit), STATUS_SUCCESS);
-    wait_for(rig, 1, fence);
-}
-
-struct program {
-    HANDLE process, device, context;
-    struct ferry_gpu_memory commands;
-};
-
-static void program_make(struct rig *rig, struct program *p)
-{
-    p->process = make_process(rig, false);
-    DXGKARG_CREATEDEVICE device = {.hKmdProcess = p->process};
-    assert_int_equal(rig->kmd->DxgkDdiCreateDevice(rig->adapter, &device), STATUS_SUCCESS);
-    p->device = device.hDevice;
-    DXGKARG_CREATECONTEXT context = {.NodeOrdinal = 1};
-    assert_int_equal(rig->kmd->DxgkDdiCreateContext(p->device, &context), STATUS_SUCCESS);
-    p->context = context.hContext;
-    assert_int_equal(ferry_gpu_memory_allocate(rig->gpu, 4096, 0, &p->commands), FERRY_OK);
-}
-
-static void program_end(struct rig *rig, struct program *p)
-{
-    rig->kmd->DxgkDdiDestroyContext(p->context);
-    rig->kmd->DxgkDdiDestroyDevice(p->device);
-    assert_int_equal(rig->kmd->DxgkDdiDestroyProcess(rig->adapter, p->process), STATUS_SUCCESS);
-    ferry_gpu_memory_free(rig->gpu, &p->commands);
-}
 
 static void tables_that_operations_write_are_walked(void **state)
 {
@@ -323,71 +182,6 @@ static void tables_by_cpu_by_their_virtual_address_and_copied(void **state)
     assert_int_equal(rig->kmd->DxgkDdiDestroyProcess(rig->adapter, system), STATUS_SUCCESS);
 }
 
-// Operation 16: the value comes where the paging process's tables say, behind what stands before it in the buffer: the
-// fill that it overwrites in part. A page of the host's, and one in video memory.
-static void a_monitored_fence_is_written_by_its_address(void **state)
-{
-    struct rig *rig = *state;
-    HANDLE system = make_process(rig, true);
-    DXGKARG_BUILDPAGINGBUFFER a = start(rig);
-    struct host_pages host;
-    uint64_t value;
-
-    pages_make(rig, &host, 2);
-    DXGK_PTE pages[2] = {{.Valid = 1, .CacheCoherent = 1, .PageAddress = host.pfn[1]}, local_page(CONTENT_AT)};
-    make_tables(rig, system, 1);
-    update_arguments(&a, 0, LEVEL0_AT, 0x40, 2, pages);
-    assert_int_equal(append(rig, &a), STATUS_SUCCESS);
-    submit_paging(rig, &a, 2);
-    wait_for(rig, 0, 2);
-    memset(host.memory, 0x11, 2 * 4096);
-    a = start(rig);
-    a.Operation = DXGK_OPERATION_VIRTUAL_FILL;
-    a.FillVirtual = (DXGK_BUILDPAGINGBUFFER_FILLVIRTUAL){
-        .FillSizeInBytes = 8192, .FillPattern = 0x22222222, .DestinationVirtualAddress = 0x40000};
-    assert_int_equal(append(rig, &a), STATUS_SUCCESS);
-    a.Operation = DXGK_OPERATION_SIGNAL_MONITORED_FENCE;
-    for (uint64_t i = 0; i < 2; i++) {
-        a.MultipassOffset = 0;
-        a.SignalMonitoredFence.MonitoredFenceGpuVa = 0x40ff8 + 0x1000 * i;
-        a.SignalMonitoredFence.MonitoredFenceValue = 0x8000000000000001 + i;
-        assert_int_equal(append(rig, &a), STATUS_SUCCESS);
-    }
-    submit_paging(rig, &a, 3);
-    wait_for(rig, 0, 3);
-    assert_int_equal(ferry_kmd_faults(rig->adapter), 0);
-    memcpy(&value, (uint8_t *)host.memory + 4096 + 0xff8, 8);
-    assert_true(value == 0x8000000000000001);
-    memcpy(&value, (uint8_t *)host.memory + 4096 + 0xff0, 8);
-    assert_true(value == 0x2222222222222222);
-    memcpy(&value, (uint8_t *)host.memory + 0xff8, 8);
-    assert_true(value == 0x1111111111111111);
-    assert_true(entry_at(rig, CONTENT_AT, 511) == 0x8000000000000002);
-    assert_true(entry_at(rig, CONTENT_AT, 510) == 0x2222222222222222);
-    // What leads nowhere is a fault of its buffer, which names the address.
-    a = start(rig);
-    a.Operation = DXGK_OPERATION_SIGNAL_MONITORED_FENCE;
-    a.SignalMonitoredFence.MonitoredFenceGpuVa = 0x42008;
-    assert_int_equal(append(rig, &a), STATUS_SUCCESS);
-    submit_paging(rig, &a, 4);
-    wait_for(rig, 0, 4);
-    struct ferry_fault fault = {.size = sizeof fault};
-    assert_true(ferry_kmd_next_fault(rig->adapter, &fault));
-    assert_int_equal(fault.kind, 17);
-    assert_true(fault.address == 0x42008 && fault.walked && fault.is_write);
-    // Half a word, and beyond the space.
-    const uint64_t wrong[] = {0x40004, 0x40001, 1ull << 48, 0xfffffffffffffff8};
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        a = start(rig);
-        a.Operation = DXGK_OPERATION_SIGNAL_MONITORED_FENCE;
-        a.SignalMonitoredFence.MonitoredFenceGpuVa = wrong[i];
-        assert_int_equal(append(rig, &a), STATUS_INVALID_PARAMETER);
-        assert_ptr_equal(a.pDmaBuffer, rig->buffer.address);
-    }
-    assert_int_equal(rig->kmd->DxgkDdiDestroyProcess(rig->adapter, system), STATUS_SUCCESS);
-    pages_free(rig, &host);
-}
-
 // Which packets a flush makes: opcode and scope.
 static void a_flush_forgets_no_more_than_it_has_to(void **state)
 {
@@ -494,10 +288,9 @@ int main(void)
 {
     rig_model = 2;
     const struct CMUnitTest tests[] = {
-        CASE(tables_that_operations_write_are_walked),     CASE(entries_in_each_form_and_size),
-        CASE(a_whole_table_goes_through_small_buffers),    CASE(tables_by_cpu_by_their_virtual_address_and_copied),
-        CASE(a_monitored_fence_is_written_by_its_address), CASE(a_flush_forgets_no_more_than_it_has_to),
-        CASE(what_no_manager_may_ask_is_refused),
+        CASE(tables_that_operations_write_are_walked),  CASE(entries_in_each_form_and_size),
+        CASE(a_whole_table_goes_through_small_buffers), CASE(tables_by_cpu_by_their_virtual_address_and_copied),
+        CASE(a_flush_forgets_no_more_than_it_has_to),   CASE(what_no_manager_may_ask_is_refused),
     };
 
     printf("miniport: real\n");
