@@ -21,11 +21,12 @@ HERE = Path(__file__).resolve().parent
 SOURCES = ("properties", "enums", "bar0", "core", "packets", "records", "bundles")
 # In the order of the manual's chapter.
 ENUMS = ("address_kind", "opcode", "fault_kind", "buffer_status", "firmware_state", "job_op", "list_side",
-         "forget_scope")
+         "forget_scope", "tunnel_verdict", "tunnel_code")
 MAPS = ("bar0", "core", "packet_nop", "packet_copy", "packet_copy_pages", "packet_fill", "packet_read", "packet_write",
         "packet_map_aperture", "packet_unmap_aperture", "packet_fence", "packet_discard", "packet_root",
         "packet_forget", "packet_copy_rectangle", "ring_entry", "fence_record",
-        "fault_record", "write_tag", "aperture_entry", "table_entry", "tunnel_frame", "config_space")
+        "fault_record", "write_tag", "aperture_entry", "table_entry", "tunnel_frame", "tunnel_hello", "tunnel_message",
+        "config_space")
 # Registers that many packets share: their fields are written once, under the type's own name.
 SHARED_TYPES = ("packet_header", "packet_places", "packet_layout")
 # Width of an offset into the map, as a Verilog literal.

@@ -17,3 +17,10 @@ $(BUILD)/tests/dma_map: tests/unit/link/test_dma_map.c host-driver/link/dma_map.
 	$(CC) $(LINK_TEST_FLAGS) $(filter %.c,$^) -o $@ -lcmocka
 
 TEST_PROGRAMS += $(BUILD)/tests/root_complex $(BUILD)/tests/root_complex_serve $(BUILD)/tests/tlp $(BUILD)/tests/dma_map
+
+$(BUILD)/tests/frames: tests/unit/link/test_frames.c host-driver/link/frames.c host-driver/link/frame_code.c \
+    $(wildcard tests/unit/link/*.h) $(HOST_HEADERS) $(CONTRACT)
+	@mkdir -p $(@D)
+	$(CC) $(LINK_TEST_FLAGS) $(filter %.c,$^) -o $@ -lcmocka -lz
+
+TEST_PROGRAMS += $(BUILD)/tests/frames

@@ -1,0 +1,516 @@
+// SPDX-License-Identifier: Apache-2.0
+// Frames over bytes: the format against a reader of its own (byte stuffing undone another way, CRC of zlib), then two
+// ends over a channel with noise. FERRY_SEED replays.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+#include <zlib.h>
+
+#include "link/frames.h"
+#include "noisy_channel.h"
+
+#define NOISE        1049u // 10^-3 of 2^20.
+#define RESEND_TICKS 3000u // A tick is a byte; a window of full frames is 255 units of 16 bytes.
+
+static uint64_t seed = 1;
+
+// ---- The format ---------------------------------------------------------------------------------------------------
+
+/// The bytes between two zeros as a frame's, or 0: from the back of the description of the format, not of the code.
+static size_t read_back(const uint8_t *bytes, size_t count, uint8_t *plain)
+{
+    size_t made = 0;
+    for (size_t at = 0; at < count;) {
+        const size_t run = bytes[at];
+        for (size_t n = 1; n < run; n++)
+            plain[made++] = bytes[at + n];
+        at += run;
+        if (run < 255 && at < count)
+            plain[made++] = 0;
+    }
+    return made;
+}
+
+static void a_frame_is_what_the_manual_says(void **state)
+{
+    (void)state;
+    uint64_t random = seed * 2 + 1;
+    for (uint32_t round = 0; round < 4 * (FERRY_FRAME_MAX_WORDS + 1); round++) {
+        const uint32_t count = round % (FERRY_FRAME_MAX_WORDS + 1);
+        uint32_t words[FERRY_FRAME_MAX_WORDS];
+        uint8_t bytes[FERRY_FRAME_BYTES], plain[2 * FERRY_FRAME_BYTES];
+        for (uint32_t n = 0; n < count; n++) {
+            const uint32_t kind = round / (FERRY_FRAME_MAX_WORDS + 1);
+            words[n] = kind == 0   ? 0
+                       : kind == 1 ? 0xffffffff
+                                   : channel_random(&random) & (kind == 2 ? 0x01000100 : ~0u);
+        }
+        const uint32_t head = (channel_random(&random) & ~0x7fu) | count;
+        const size_t made = ferry_frame_encode(head, words, count, bytes);
+        assert_in_range(made, 10, 4 * (count + 2) + 1 + (4 * (count + 2) + 253) / 254);
+        assert_int_equal(bytes[made - 1], 0);
+        assert_null(memchr(bytes, 0, made - 1));
+        assert_int_equal(read_back(bytes, made - 1, plain), 4 * (count + 2));
+        for (uint32_t n = 0; n < count + 1; n++) {
+            const uint32_t word = n == 0 ? head : words[n - 1];
+            assert_int_equal(
+                plain[4 * n] | plain[4 * n + 1] << 8 | plain[4 * n + 2] << 16 | (uint32_t)plain[4 * n + 3] << 24, word);
+        }
+        const uint32_t crc = (uint32_t)crc32(0, plain, 4 * (count + 1));
+        for (unsigned n = 0; n < 4; n++)
+            assert_int_equal(plain[4 * (count + 1) + n], crc >> 8 * n & 0xff);
+
+        struct ferry_frame_decoder decoder = {.count = 0};
+        uint32_t got[FERRY_FRAME_MAX_WORDS], got_head = 0, lost;
+        for (size_t n = 0; n < made; n++)
+            assert_int_equal(ferry_frame_decode(&decoder, bytes[n], &got_head, got, &lost),
+                             n + 1 == made ? FERRY_FRAME_GOOD : FERRY_FRAME_MORE);
+        assert_int_equal(got_head, head);
+        assert_memory_equal(got, words, 4 * count);
+    }
+}
+
+static void every_changed_byte_is_seen(void **state)
+{
+    (void)state;
+    const uint32_t words[5] = {0x12345678, 0, 0xffffffff, 0x00ff00ff, 5};
+    uint8_t bytes[FERRY_FRAME_BYTES];
+    const size_t made = ferry_frame_encode(5, words, 5, bytes);
+    for (size_t at = 0; at < made - 1; at++) {
+        for (unsigned flip = 1; flip < 256; flip++) {
+            struct ferry_frame_decoder decoder = {.count = 0};
+            uint32_t got[FERRY_FRAME_MAX_WORDS], head, lost, total = 0, bad = 0;
+            for (size_t n = 0; n < made; n++) {
+                const enum ferry_frame_step step =
+                    ferry_frame_decode(&decoder, bytes[n] ^ (n == at ? flip : 0), &head, got, &lost);
+                assert_int_not_equal(step, FERRY_FRAME_GOOD);
+                bad += step == FERRY_FRAME_BAD;
+                total += step == FERRY_FRAME_BAD ? lost : 0;
+            }
+            // A byte that became zero makes two pieces of it; before the first byte that is a zero between frames.
+            assert_in_range(bad, 1, 2);
+            assert_in_range(total, made - 1, made);
+        }
+    }
+}
+
+// ---- Two ends -----------------------------------------------------------------------------------------------------
+
+struct end {
+    struct ferry_frames frames;
+    struct noisy_channel out;
+    uint64_t random, expected; // Of what it sends, and of what the other one sends.
+    uint32_t to_send, to_come; // Packets.
+    uint64_t payload;          // Bytes of TLP payload that came.
+    uint32_t lazy;             // Takes a packet in one of so many ticks.
+};
+
+struct two {
+    struct end host, device;
+    uint64_t random, ticks;
+};
+
+static struct ferry_tunnel_hello question(uint32_t session)
+{
+    return (struct ferry_tunnel_hello){
+        .magic = FERRY_TUNNEL_HELLO_MAGIC_RESET, .contract_version = FERRY_CONTRACT_VERSION, .session = session};
+}
+
+static struct ferry_tunnel_hello answer_to(const struct ferry_tunnel_hello *hello, uint32_t verdict)
+{
+    struct ferry_tunnel_hello answer = *hello;
+    answer.what = FERRY_PUT(FERRY_TUNNEL_HELLO_WHAT_ANSWER, 1u) | FERRY_PUT(FERRY_TUNNEL_HELLO_WHAT_VERDICT, verdict);
+    return answer;
+}
+
+static struct two *make_two(uint32_t noise, uint32_t latency)
+{
+    struct two *two = calloc(1, sizeof *two);
+    struct end *const ends[] = {&two->host, &two->device};
+    for (unsigned n = 0; n < 2; n++) {
+        ferry_frames_start(&ends[n]->frames, RESEND_TICKS + 4 * latency);
+        ends[n]->out = (struct noisy_channel){.random = seed * 8 + 1 + 2 * n, .noise = noise, .latency = latency};
+        ends[n]->lazy = 1;
+    }
+    two->random = seed * 8 + 5;
+    two->host.random = two->device.expected = seed * 8 + 7;
+    two->device.random = two->host.expected = seed * 16 + 9;
+    return two;
+}
+
+/// A packet that is known by its place in the stream. Word 0 of a full one is `full`; else any number of any words.
+static size_t make_packet(uint64_t *random, uint32_t full, bool *control, uint32_t *words)
+{
+    const uint32_t choice = channel_random(random);
+    const size_t count = full != 0 ? full : 1 + choice % FERRY_FRAME_MAX_WORDS;
+    *control = full == 0 && choice >> 16 & 1;
+    for (size_t n = 0; n < count; n++)
+        words[n] = full != 0 ? channel_random(random) | 0x01010101u // No zero, which would save a byte.
+                             : channel_random(random) & (choice >> 17 & 1 ? ~0u : 0x00010001u);
+    return count;
+}
+
+/// One tick of a byte each way.
+static void move_bytes(struct ferry_frames *frames, struct noisy_channel *out, struct noisy_channel *in)
+{
+    uint8_t byte;
+    if (ferry_frames_take(frames, &byte, 1) == 1)
+        channel_put(out, byte);
+    else
+        channel_idle(out);
+    while (channel_get(in, &byte))
+        ferry_frames_feed(frames, &byte, 1);
+}
+
+static void step_end(struct end *end, struct noisy_channel *in, uint32_t full, uint64_t *random)
+{
+    bool control, expected_control;
+    uint32_t words[FERRY_FRAME_MAX_WORDS];
+    size_t count;
+    while (end->to_send != 0) {
+        uint64_t next = end->random;
+        count = make_packet(&next, full, &control, words);
+        if (!ferry_frames_send(&end->frames, control, words, count))
+            break;
+        end->random = next;
+        end->to_send--;
+    }
+    move_bytes(&end->frames, &end->out, in);
+    const uint32_t *got =
+        channel_random(random) % end->lazy == 0 ? ferry_frames_receive(&end->frames, &control, &count) : NULL;
+    if (got != NULL) {
+        assert_int_not_equal(end->to_come, 0);
+        assert_int_equal(count, make_packet(&end->expected, full, &expected_control, words));
+        assert_int_equal(control, expected_control);
+        assert_memory_equal(got, words, 4 * count);
+        end->to_come--;
+        end->payload += 256;
+    }
+    ferry_frames_tick(&end->frames, 1);
+}
+
+static void step(struct two *two, uint32_t full)
+{
+    struct ferry_tunnel_hello hello;
+    step_end(&two->host, &two->device.out, full, &two->random);
+    step_end(&two->device, &two->host.out, full, &two->random);
+    if (ferry_frames_hello(&two->device.frames, &hello)) {
+        hello = answer_to(&hello, FERRY_TUNNEL_VERDICT_ACCEPTED);
+        ferry_frames_answer(&two->device.frames, &hello);
+    }
+    two->ticks++;
+}
+
+static void open_session(struct two *two, uint32_t session)
+{
+    struct ferry_tunnel_hello hello = question(session), answer;
+    ferry_frames_ask(&two->host.frames, &hello);
+    for (uint32_t n = 0; !ferry_frames_hello(&two->host.frames, &answer); n++) {
+        assert_in_range(n, 0, 400 * RESEND_TICKS);
+        step(two, 0);
+    }
+    assert_int_equal(answer.session, session);
+    assert_true(ferry_frames_open(&two->host.frames) && ferry_frames_open(&two->device.frames));
+}
+
+static void carry_on(struct two *two, uint32_t full)
+{
+    for (uint64_t n = 0; two->device.to_come + two->host.to_come + two->host.to_send + two->device.to_send != 0; n++) {
+        assert_in_range(n, 0, 100000000);
+        step(two, full);
+    }
+}
+
+static void carry(struct two *two, uint32_t full, uint32_t down, uint32_t up)
+{
+    two->host.to_send = two->device.to_come = down;
+    two->device.to_send = two->host.to_come = up;
+    carry_on(two, full);
+}
+
+static void say(const char *name, const struct end *end)
+{
+    const struct ferry_frames_counts *counts = &end->frames.counts;
+    printf("%s: %llu bytes came, %llu of noise in %llu pieces; %llu frames, %llu doubled, %llu early, %llu sent again, "
+           "%llu silences\n",
+           name, (unsigned long long)counts->bytes_in, (unsigned long long)counts->noise_bytes,
+           (unsigned long long)counts->bad_frames, (unsigned long long)counts->frames_in,
+           (unsigned long long)counts->doubled, (unsigned long long)counts->early, (unsigned long long)counts->resent,
+           (unsigned long long)counts->silences);
+}
+
+static void noise_costs_time_and_nothing_else(void **state)
+{
+    (void)state;
+    struct two *two = make_two(NOISE, 20 + seed % 400);
+    two->host.lazy = 1 + seed % 300;
+    two->device.lazy = 1 + seed / 3 % 300;
+    open_session(two, 77);
+    carry(two, 0, 2000, 2000);
+    say("host", &two->host);
+    say("device", &two->device);
+    const struct noisy_channel *const channels[] = {&two->host.out, &two->device.out};
+    for (unsigned n = 0; n < 2; n++)
+        assert_true(channels[n]->lost > 100 && channels[n]->changed > 100 && channels[n]->doubled > 100 &&
+                    channels[n]->swapped > 100);
+    assert_true(two->host.frames.counts.bad_frames > 100 && two->host.frames.counts.noise_bytes > 1000);
+    assert_true(two->device.frames.counts.resent > 100);
+    free(two);
+}
+
+static void nine_tenths_of_the_bytes_are_payload(void **state)
+{
+    (void)state;
+    // A write of 256 bytes above 4 GiB is the longest packet: four words of header. 2 channels at once, then one alone.
+    for (unsigned alone = 0; alone < 2; alone++) {
+        struct two *two = make_two(0, 100);
+        open_session(two, 1);
+        for (unsigned n = 0; n < 1000; n++)
+            step(two, 0);
+        two->ticks = 0;
+        const uint64_t before[] = {two->host.out.carried, two->device.out.carried};
+        carry(two, 68, 500, alone ? 0 : 500);
+        const double down = (double)two->device.payload / (double)(two->host.out.carried - before[0]);
+        const double up = (double)two->host.payload / (double)(two->device.out.carried - before[1]);
+        printf("payload of the bytes: to the device %.2f %%, to the host %.2f %%\n", 100 * down, 100 * up);
+        assert_true(down >= 0.9 && (alone || up >= 0.9));
+        // Nor may the channel stand still: a byte a tick.
+        assert_true((double)two->device.payload / (double)two->ticks >= 0.88);
+        assert_int_equal(two->host.frames.counts.resent + two->device.frames.counts.resent, 0);
+        free(two);
+    }
+}
+
+static void no_more_is_sent_than_there_is_room_for(void **state)
+{
+    (void)state;
+    struct two *two = make_two(0, 50);
+    open_session(two, 1);
+    two->device.lazy = UINT32_MAX; // Takes nothing.
+    two->host.to_send = two->device.to_come = 200;
+    for (unsigned n = 0; n < 20 * RESEND_TICKS; n++)
+        step(two, 68);
+    assert_int_equal(two->device.frames.counts.frames_in, FERRY_FRAMES_ROOM / 17);
+    assert_int_equal(two->device.frames.counts.refused, 0);
+    assert_true(ferry_frames_queued(&two->host.frames) > 0);
+    two->device.lazy = 1;
+    carry_on(two, 68);
+    free(two);
+}
+
+static void credits_that_were_lost_come_again(void **state)
+{
+    (void)state;
+    struct two *two = make_two(0, 10);
+    open_session(two, 1);
+    two->device.lazy = UINT32_MAX;
+    two->host.to_send = two->device.to_come = 100;
+    for (unsigned n = 0; n < 10 * RESEND_TICKS; n++)
+        step(two, 68);
+    // The room is free again, but the frames that say so are lost.
+    two->device.lazy = 1;
+    two->device.out.noise = 1u << 20;
+    for (unsigned n = 0; n < 5 * RESEND_TICKS; n++)
+        step(two, 68);
+    assert_int_equal(two->device.to_come, 100 - FERRY_FRAMES_ROOM / 17);
+    assert_true(ferry_frames_silent(&two->host.frames) >= 3);
+    two->device.out.noise = 0;
+    carry_on(two, 68);
+    while (ferry_frames_queued(&two->host.frames) != 0)
+        step(two, 68);
+    assert_int_equal(ferry_frames_silent(&two->host.frames), 0);
+    free(two);
+}
+
+static void half_frames_and_a_terminal_resynchronise(void **state)
+{
+    (void)state;
+    struct two *two = make_two(0, 10);
+    static const char text[] = "\r\nlogin: root\r\nPassword: \x1b[A\x1b[B AT+CGMI\r\n";
+    uint8_t half[FERRY_FRAME_BYTES];
+    open_session(two, 1);
+    carry(two, 0, 100, 100);
+    for (unsigned n = 0; n < 200; n++) {
+        const uint32_t words[3] = {n, n, n};
+        const size_t made = ferry_frame_encode(0x8003, words, 3, half);
+        struct ferry_frames *const frames = n & 1 ? &two->host.frames : &two->device.frames;
+        const uint64_t noise = frames->counts.noise_bytes;
+        ferry_frames_feed(frames, (const uint8_t *)text, n % sizeof text);
+        ferry_frames_feed(frames, half, n % (made - 1));
+        const size_t fed = n % sizeof text + n % (made - 1);
+        carry(two, 0, 1, 1);
+        for (unsigned m = 0; m < 4 * RESEND_TICKS &&
+                             ferry_frames_queued(&two->host.frames) + ferry_frames_queued(&two->device.frames) != 0;
+             m++)
+            step(two, 0);
+        assert_true(frames->counts.noise_bytes - noise >= (n % sizeof text == sizeof text - 1 ? 0 : fed));
+    }
+    // Without an end, and longer than any frame.
+    for (unsigned n = 0; n < 100000; n++)
+        ferry_frames_feed(&two->host.frames, (const uint8_t *)text, sizeof text - 1);
+    carry(two, 0, 100, 100);
+    free(two);
+}
+
+static void frames_in_the_payload_are_payload(void **state)
+{
+    (void)state;
+    struct two *two = make_two(NOISE, 50);
+    open_session(two, 1);
+    // What a recording of this very link holds: hellos of other sessions, and packets that were never sent.
+    struct ferry_tunnel_hello other = question(2);
+    uint32_t hello[FERRY_TUNNEL_HELLO_SIZE / 4], words[FERRY_FRAME_MAX_WORDS];
+    uint8_t bytes[2 * FERRY_FRAME_BYTES];
+    memcpy(hello, &other, sizeof hello);
+    uint32_t came = 0, sent = 0;
+    memset(bytes, 0, sizeof bytes);
+    size_t made = ferry_frame_encode(0xff800009, hello, 9, bytes);
+    for (unsigned sequence = 0; sequence < 8; sequence++)
+        made += ferry_frame_encode(0xff008001 | sequence << 8, &(uint32_t){0xdead}, 1, bytes + made);
+    assert_in_range(made, 1, sizeof words);
+    for (unsigned n = 0; n < FERRY_FRAME_MAX_WORDS; n++)
+        words[n] = bytes[4 * n] | bytes[4 * n + 1] << 8 | bytes[4 * n + 2] << 16 | (uint32_t)bytes[4 * n + 3] << 24;
+    while (came < 2000) {
+        bool control;
+        size_t count;
+        struct ferry_tunnel_hello got;
+        sent += sent < 2000 && ferry_frames_send(&two->host.frames, false, words, FERRY_FRAME_MAX_WORDS);
+        move_bytes(&two->host.frames, &two->host.out, &two->device.out);
+        move_bytes(&two->device.frames, &two->device.out, &two->host.out);
+        const uint32_t *packet = ferry_frames_receive(&two->device.frames, &control, &count);
+        if (packet != NULL) {
+            assert_false(control);
+            assert_int_equal(count, FERRY_FRAME_MAX_WORDS);
+            assert_memory_equal(packet, words, sizeof words);
+            came++;
+        }
+        assert_false(ferry_frames_hello(&two->device.frames, &got));
+        ferry_frames_tick(&two->host.frames, 1);
+        ferry_frames_tick(&two->device.frames, 1);
+    }
+    free(two);
+}
+
+static void a_new_session_leaves_nothing_of_the_old_one(void **state)
+{
+    (void)state;
+    struct two *two = make_two(seed % 3 == 0 ? 0 : NOISE, 300);
+    for (uint32_t session = 1; session < 30; session++) {
+        // The host of before died in the middle; the next one counts from 0, and so do packets.
+        open_session(two, session);
+        two->host.random = two->device.expected = seed * 1000 + 2 * session + 1;
+        two->device.random = two->host.expected = seed * 2000 + 2 * session + 1;
+        carry(two, 0, 20, 20);
+        two->host.to_send = two->device.to_come = two->device.to_send = two->host.to_come = 30;
+        for (unsigned n = 0; n < 1000 + 50 * session; n++)
+            step(two, 0);
+        two->host.to_send = two->device.to_send = 0;
+    }
+    free(two);
+}
+
+static void who_is_refused_is_told(void **state)
+{
+    (void)state;
+    struct two *two = make_two(0, 5);
+    struct ferry_tunnel_hello hello = question(5), came;
+    ferry_frames_ask(&two->host.frames, &hello);
+    bool told = false;
+    for (unsigned n = 0; n < 4 * RESEND_TICKS && !told; n++) {
+        step_end(&two->host, &two->device.out, 0, &two->random);
+        step_end(&two->device, &two->host.out, 0, &two->random);
+        if (ferry_frames_hello(&two->device.frames, &came)) {
+            assert_int_equal(came.contract_version, FERRY_CONTRACT_VERSION);
+            came = answer_to(&came, FERRY_TUNNEL_VERDICT_IN_USE);
+            came.user = 4711;
+            ferry_frames_answer(&two->device.frames, &came);
+        }
+        told = ferry_frames_hello(&two->host.frames, &came);
+    }
+    assert_true(told);
+    assert_int_equal(came.user, 4711);
+    assert_int_equal(FERRY_GET(FERRY_TUNNEL_HELLO_WHAT_VERDICT, came.what), FERRY_TUNNEL_VERDICT_IN_USE);
+    assert_false(ferry_frames_open(&two->host.frames) || ferry_frames_open(&two->device.frames));
+    const uint32_t word = 1;
+    assert_false(ferry_frames_send(&two->host.frames, false, &word, 1));
+    free(two);
+}
+
+static void frames_that_cannot_be_are_refused(void **state)
+{
+    (void)state;
+    struct two *two = make_two(0, 5);
+    struct ferry_tunnel_hello hello;
+    uint32_t words[FERRY_FRAME_MAX_WORDS] = {0};
+    uint8_t bytes[FERRY_FRAME_BYTES];
+    bool control;
+    size_t count;
+    open_session(two, 1);
+    carry(two, 0, 3, 3);
+    for (unsigned n = 0; n < RESEND_TICKS; n++)
+        step(two, 0); // Acknowledgements too.
+    struct {
+        uint32_t head, words;
+    } const bad[] = {
+        {0xff048301, 1}, // Acknowledges what was never sent.
+        {0xff038300, 0}, // A packet without words.
+        {0xff030302, 2}, // Words that are nothing.
+        {0xff800008, 8}, // A hello cut short,
+        {0xff800009, 9}, // and one of something else.
+    };
+    for (unsigned n = 0; n < sizeof bad / sizeof bad[0]; n++) {
+        const size_t made = ferry_frame_encode(bad[n].head | bad[n].words, words, bad[n].words, bytes);
+        ferry_frames_feed(&two->device.frames, bytes, made);
+        assert_int_equal(two->device.frames.counts.refused, n + 1);
+    }
+    // The question once more, late: the session goes on.
+    hello = question(1);
+    memcpy(words, &hello, sizeof hello);
+    ferry_frames_feed(&two->device.frames, bytes, ferry_frame_encode(0xff800009, words, 9, bytes));
+    assert_null(ferry_frames_receive(&two->device.frames, &control, &count));
+    assert_false(ferry_frames_hello(&two->device.frames, &hello));
+    carry(two, 0, 50, 50);
+    free(two);
+}
+
+static void ones_own_echo_is_no_device(void **state)
+{
+    (void)state;
+    struct two *two = make_two(0, 0);
+    struct ferry_tunnel_hello hello = question(5), came;
+    uint8_t byte;
+    ferry_frames_ask(&two->host.frames, &hello);
+    for (unsigned n = 0; n < 10 * RESEND_TICKS; n++) {
+        if (ferry_frames_take(&two->host.frames, &byte, 1) == 1)
+            ferry_frames_feed(&two->host.frames, &byte, 1);
+        ferry_frames_tick(&two->host.frames, 1);
+    }
+    assert_false(ferry_frames_hello(&two->host.frames, &came));
+    assert_true(two->host.frames.counts.refused > 5 && ferry_frames_silent(&two->host.frames) > 5);
+    free(two);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_frame_is_what_the_manual_says),
+        cmocka_unit_test(every_changed_byte_is_seen),
+        cmocka_unit_test(noise_costs_time_and_nothing_else),
+        cmocka_unit_test(nine_tenths_of_the_bytes_are_payload),
+        cmocka_unit_test(no_more_is_sent_than_there_is_room_for),
+        cmocka_unit_test(credits_that_were_lost_come_again),
+        cmocka_unit_test(half_frames_and_a_terminal_resynchronise),
+        cmocka_unit_test(frames_in_the_payload_are_payload),
+        cmocka_unit_test(a_new_session_leaves_nothing_of_the_old_one),
+        cmocka_unit_test(who_is_refused_is_told),
+        cmocka_unit_test(frames_that_cannot_be_are_refused),
+        cmocka_unit_test(ones_own_echo_is_no_device),
+    };
+    seed = getenv("FERRY_SEED") ? strtoull(getenv("FERRY_SEED"), NULL, 0) : seed;
+    printf("FERRY_SEED=%llu\n", (unsigned long long)seed);
+    fflush(stdout);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
