@@ -41,7 +41,8 @@ module ferry_page_tables #(
     input  wire [2*`FERRY_LOOKUP_BITS-1:0] lookup,
     output wire [1:0]  answer_valid,
     output wire [`FERRY_PAGE_BITS-1:0] answer,
-    // The entry that was read last for each side, from its latest request on; 0 when none was.
+    // The entry that was read last for each side, from its latest request on; 0 when none was, or when it stands in the
+    // protected range, whose content is nobody's to see.
     output wire [127:0] seen,
     // In this cycle: a request was not known and is walked; a table is read.
     output wire        missed,
@@ -199,7 +200,8 @@ module ferry_page_tables #(
     wire         entry_broken;
     wire [M-1:0] entry_mapping;
     wire [M-1:0] next_found;
-    // In pages: what is in use is counted in whole ones, and of a page that is protected in part all of it.
+    // In pages: what is in use is counted in whole ones, and of a page that is protected in part all of it. Of a table
+    // `protected` says that it lies in the protected range.
     wire [B-12:0] limit_page = local_limit[B:12];
 
     ferry_table_entry rules (
@@ -228,7 +230,7 @@ module ferry_page_tables #(
     always @* begin
         next_mapping = next_found;
         next_mapping[`FERRY_MAPPING_LEAF_RANGE] = next_leaf && in_memory && !(beat && beat_error);
-        next_mapping[`FERRY_MAPPING_PROTECTED_RANGE] = next_found[`FERRY_MAPPING_PROTECTED_RANGE] || (beat && next_leaf && closed);
+        next_mapping[`FERRY_MAPPING_PROTECTED_RANGE] = next_found[`FERRY_MAPPING_PROTECTED_RANGE] || ((beat || !next_leaf) && closed);
     end
 
     wire [7:0] entry_fault = beat_error ? `FERRY_FAULT_KIND_TABLE_ERROR : !entry_valid ? `FERRY_FAULT_KIND_PAGE_ABSENT
@@ -345,12 +347,12 @@ module ferry_page_tables #(
         end
         fresh_reg <= (fresh_reg & ~begins) | (steps & ~begins) | (begins & {2{!use_area}});
         again_reg <= (again_reg & ~ends) | (ends & ~answer_valid);
-        if (begins[0]) begin
+        if (begins[0] || (steps[0] && found0_reg[`FERRY_MAPPING_PROTECTED_RANGE])) begin
             seen0_reg <= 64'd0;
         end else if (steps[0]) begin
             seen0_reg <= beat_data;
         end
-        if (begins[1]) begin
+        if (begins[1] || (steps[1] && found1_reg[`FERRY_MAPPING_PROTECTED_RANGE])) begin
             seen1_reg <= 64'd0;
         end else if (steps[1]) begin
             seen1_reg <= beat_data;

@@ -224,6 +224,37 @@
         assert ((answer_valid & ~lookup_valid) == 0 && answer_valid != 2'd3);
     end
 
+    // ---- What is in the protected range is not shown ----
+    // The limits are as they were when all was forgotten last. In their range is the table of the read that is out; was that of
+    // the entry which a side saw last.
+    wire [3*B+2:0] limits = {local_limit, protect_base, protect_limit};
+    reg  [3*B+2:0] limits_was;
+    reg         since_then = 1'b0;
+    wire        steady = since_then && limits == limits_was;
+    reg  [1:0]  reads_closed = 0, saw_closed = 0;
+    function in_closed(input [51:12] table_page);
+        in_closed = table_page[51:B] == 0 && {1'b0, table_page[B-1:12]} >= protect_base[B:12]
+            && {1'b0, table_page[B-1:12], 12'd0} < protect_limit;
+    endfunction
+    wire shuts0 = !found0_reg[`FERRY_MAPPING_HOST_RANGE] && in_closed(found0_reg[`FERRY_MAPPING_PAGE_RANGE]);
+    wire shuts1 = !found1_reg[`FERRY_MAPPING_HOST_RANGE] && in_closed(found1_reg[`FERRY_MAPPING_PAGE_RANGE]);
+    always @(posedge clk) begin
+        limits_was <= limits;
+        since_then <= !rst && (steady || (quiet && checked));
+        if (taken) begin
+            reads_closed[side] <= local_arvalid && in_closed(table_read[`FERRY_MAPPING_PAGE_RANGE]);
+        end
+        saw_closed <= rst ? 2'd0 : (saw_closed & ~steps) | (steps & ~begins & reads_closed);
+    end
+    always @(*) if (checked && steady) begin
+        assert (!asks[0] || !shuts0 || found0_reg[`FERRY_MAPPING_PROTECTED_RANGE]);
+        assert (!asks[1] || !shuts1 || found1_reg[`FERRY_MAPPING_PROTECTED_RANGE]);
+        assert (!waits[0] || !reads_closed[0] || found0_reg[`FERRY_MAPPING_PROTECTED_RANGE]);
+        assert (!waits[1] || !reads_closed[1] || found1_reg[`FERRY_MAPPING_PROTECTED_RANGE]);
+        assert (!saw_closed[0] || idle[0] || seen0_reg == 64'd0);
+        assert (!saw_closed[1] || idle[1] || seen1_reg == 64'd0);
+    end
+
     // ---- Each request ends ----
     // What is left to do for it: each step takes some away.
     function [7:0] rest(input [2:0] state, input again, input fresh, input [1:0] level);

@@ -12,6 +12,7 @@ static struct model_known *known_at(struct ferry_model *model, uint32_t space, u
     return &model->known[(page ^ page >> 9 ^ (uint64_t)space << 7) % MODEL_KNOWN];
 }
 
+// entry: 0 if its table lies in the protected range, whose content is nobody's to see.
 static bool fail(struct model_fault *fault, uint32_t kind, uint32_t height, uint64_t entry)
 {
     fault->kind = kind;
@@ -51,14 +52,22 @@ static uint64_t bytes_of_leaf(uint64_t entry, uint32_t height)
     return height ? 2u << 20 : entry & ENTRY(GROUP) ? 64u << 10 : MODEL_PAGE;
 }
 
-// The entry that decides about the page, and its height; false with the fault.
+static bool meets_protected(const struct ferry_model *model, bool host, uint64_t page, uint64_t bytes)
+{
+    uint64_t base = model->protect_base & ~(uint64_t)(MODEL_PAGE - 1);
+
+    return !host && page < model->protect_limit && page + bytes > base && model->protect_base < model->protect_limit;
+}
+
+// The entry that decides about the page, its height, and what of it may be shown; false with the fault.
 static bool walk(struct ferry_model *model, uint32_t space, uint64_t address, uint64_t *found, uint32_t *found_height,
-                 struct model_fault *fault)
+                 uint64_t *shown, struct model_fault *fault)
 {
     const struct model_root *root = &model->roots[space];
     bool host = root->host;
     uint64_t table = root->table, entry = 0;
 
+    *shown = 0;
     if (!root->valid)
         return fail(fault, FERRY_FAULT_KIND_PAGE_ABSENT, root->height, 0);
     if (root->height < 3 && address >> (21 + 9 * root->height))
@@ -71,23 +80,24 @@ static bool walk(struct ferry_model *model, uint32_t space, uint64_t address, ui
         model->counters[MODEL_COUNTER(CYCLES)] += 20;
         if (!model_read_entry(model, host, at, &entry))
             return fail(fault, FERRY_FAULT_KIND_TABLE_ERROR, height, 0);
+        *shown = meets_protected(model, host, table, MODEL_PAGE) ? 0 : entry;
         if (!(entry & ENTRY(VALID)))
-            return fail(fault, FERRY_FAULT_KIND_PAGE_ABSENT, height, entry);
+            return fail(fault, FERRY_FAULT_KIND_PAGE_ABSENT, height, *shown);
         if (breaks_a_rule(entry, height, address))
-            return fail(fault, FERRY_FAULT_KIND_TABLE_ENTRY, height, entry);
+            return fail(fault, FERRY_FAULT_KIND_TABLE_ENTRY, height, *shown);
         table = entry & PAGE_MASK;
         host = entry & ENTRY(HOST);
         if (entry & ENTRY(LEAF)) {
             uint64_t bytes = bytes_of_leaf(entry, height);
 
             if (!host && !inside(model, table & ~(bytes - 1), bytes))
-                return fail(fault, FERRY_FAULT_KIND_RANGE, height, entry);
+                return fail(fault, FERRY_FAULT_KIND_RANGE, height, *shown);
             *found = entry;
             *found_height = height;
             return true;
         }
         if (!host && !inside(model, table, MODEL_PAGE))
-            return fail(fault, FERRY_FAULT_KIND_TABLE_RANGE, height, entry);
+            return fail(fault, FERRY_FAULT_KIND_TABLE_RANGE, height, *shown);
     }
 }
 
@@ -95,24 +105,22 @@ static bool walk(struct ferry_model *model, uint32_t space, uint64_t address, ui
 static bool closed(const struct ferry_model *model, uint64_t entry, uint32_t height)
 {
     uint64_t bytes = bytes_of_leaf(entry, height), page = entry & PAGE_MASK & ~(bytes - 1);
-    uint64_t base = model->protect_base & ~(uint64_t)(MODEL_PAGE - 1);
 
-    return (entry & ENTRY(PROTECTED)) || (!(entry & ENTRY(HOST)) && page < model->protect_limit &&
-                                          page + bytes > base && model->protect_base < model->protect_limit);
+    return (entry & ENTRY(PROTECTED)) || meets_protected(model, entry & ENTRY(HOST), page, bytes);
 }
 
 bool model_translate(struct ferry_model *model, uint64_t address, bool write, uint32_t *kind, uint64_t *place,
                      struct model_fault *fault)
 {
     uint32_t space = model->running->space, height;
-    uint64_t page = address / MODEL_PAGE, entry;
+    uint64_t page = address / MODEL_PAGE, entry, shown;
     struct model_known *known = known_at(model, space, page);
     bool hit = known->valid && known->space == space && known->page == page;
 
     fault->space = space;
     // What is remembered and does not allow the access is walked again.
     if (!hit || (known->read_only && write) || (known->closed && !model->running_protected)) {
-        if (!walk(model, space, address, &entry, &height, fault))
+        if (!walk(model, space, address, &entry, &height, &shown, fault))
             return false;
         *known = (struct model_known){
             .valid = true,
@@ -126,9 +134,9 @@ bool model_translate(struct ferry_model *model, uint64_t address, bool write, ui
         if (height)
             known->place |= address & 0x1ff000;
         if (known->closed && !model->running_protected)
-            return fail(fault, FERRY_FAULT_KIND_PROTECTED, height, entry);
+            return fail(fault, FERRY_FAULT_KIND_PROTECTED, height, shown);
         if (known->read_only && write)
-            return fail(fault, FERRY_FAULT_KIND_PAGE_READ_ONLY, height, entry);
+            return fail(fault, FERRY_FAULT_KIND_PAGE_READ_ONLY, height, shown);
     }
     *kind = known->host ? FERRY_ADDRESS_KIND_SYSTEM : FERRY_ADDRESS_KIND_LOCAL;
     *place = known->place | (address & (MODEL_PAGE - 1));

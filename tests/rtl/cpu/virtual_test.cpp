@@ -58,6 +58,7 @@ int main(int argc, char **argv)
         checks.equal(root.load64(record + FERRY_FAULT_RECORD_ADDRESS), address, what);
         checks.equal(root.load64(record + FERRY_FAULT_RECORD_LIST_INDEX) >> 32, walk, what);
         checks.equal(root.load64(record + FERRY_FAULT_RECORD_ENTRY), entry, what);
+        root.bar0(FERRY_BAR0_FAULT_LOG_CONSUMED, static_cast<uint32_t>(faults));
     };
 
     // Bytes that went to the wrong place must differ from those there.
@@ -119,6 +120,29 @@ int main(int argc, char **argv)
     faults_with(user, SPACE << 4, FERRY_FAULT_KIND_RIGHTS, 0, 0, 0, "a root");
     forget(user, FERRY_FORGET_SCOPE_ALL, 0, 0);
     faults_with(user, SPACE << 4, FERRY_FAULT_KIND_RIGHTS, 0, 0, 0, "forgetting");
+
+    // A root may be anywhere. What a fault shows of the entry would otherwise carry eight protected bytes out.
+    checks.begin("virtual_faults_show_nothing_of_the_protected_range");
+    const uint64_t SECRET = PLACES + 0xf0000, WORD = 0x5ec2e75ec2e7000;
+    for (unsigned closed = 0; closed < 2; closed++) {
+        put(root, SECRET + 8 * (BASE >> 12 & 511), WORD);
+        root.bar0_64(FERRY_BAR0_PROTECT_BASE, SECRET);
+        root.bar0_64(FERRY_BAR0_PROTECT_LIMIT, closed ? SECRET + 4096 : SECRET);
+        set_root(paging, SPACE + 6, 0, SECRET);
+        forget(paging, FERRY_FORGET_SCOPE_ALL, 0, 0);
+        runs(paging, 0, "a root in the protected range");
+        for (unsigned write = 0; write < 2; write++) {
+            if (write)
+                user.fill(VIRTUAL, BASE & 0x1fffff, 8, 0, 0);
+            else
+                user.copy(VIRTUAL, BASE & 0x1fffff, VIRTUAL, BASE & 0x1fffff, 8);
+            faults_with(user, (SPACE + 6) << 4, FERRY_FAULT_KIND_PAGE_ABSENT, BASE & 0x1fffff,
+                        FERRY_FAULT_RECORD_WALK_WALKED_MASK | (SPACE + 6) << 4, closed ? 0 : WORD, "a protected word");
+        }
+    }
+    root.bar0_64(FERRY_BAR0_PROTECT_LIMIT, 0);
+    forget(paging, FERRY_FORGET_SCOPE_ALL, 0, 0);
+    runs(paging, 0, "nothing is protected");
 
     // What was forgotten is read again, and what was not is not: that shows that there was something to forget. Each
     // scope, and a place beside it.

@@ -6,6 +6,7 @@
 #include <ctime>
 
 #include "faults_of_tables.h"
+#include "protected_tables.h"
 #include "record_tables.h"
 #include "simple_tables.h"
 
@@ -356,6 +357,7 @@ int main(int argc, char **argv)
         std::string (*run)();
     } tests[] = {{"page_tables_levels_and_memories", levels_and_memories},
                  {"page_tables_faults_of_an_entry", faults_of_an_entry},
+                 {"page_tables_protected_tables", protected_tables},
                  {"page_tables_faults_of_a_walk", faults_of_a_walk},
                  {"page_tables_pages_of_2_mib", pages_of_2_mib},
                  {"page_tables_what_a_read_brings", what_a_read_brings},

@@ -54,7 +54,7 @@ struct Answer {
     bool host = false, snoop = false;
     uint64_t address = 0; // of the page
     unsigned height = 0;
-    uint64_t seen = 0; // entry that decided
+    uint64_t seen = 0; // entry that decided; 0 if it stands in the protected range
     bool operator==(const Answer &) const = default;
 };
 
@@ -97,10 +97,11 @@ struct Tables {
             uint64_t place = table + (request.address >> (12 + 9 * height)) % 512 * 8;
             const Memory &memory = is_host ? host : local;
             uint64_t entry = memory.at(place);
+            const uint64_t shown = !is_host && closed(table, PAGE) ? 0 : entry;
             if (memory.bad.count(place))
-                return fault(FERRY_FAULT_KIND_TABLE_ERROR, height, entry);
+                return fault(FERRY_FAULT_KIND_TABLE_ERROR, height, shown);
             if (!(entry & VALID))
-                return fault(FERRY_FAULT_KIND_PAGE_ABSENT, height, entry);
+                return fault(FERRY_FAULT_KIND_PAGE_ABSENT, height, shown);
             uint64_t known = VALID | HOST | SNOOP | READ_ONLY | PROTECTED | LEAF | GROUP | 0xffffffffff000ull;
             uint64_t address = entry & 0xffffffffff000ull;
             bool leaf = entry & LEAF;
@@ -111,10 +112,10 @@ struct Tables {
             if (leaf && height == 0 && (entry & GROUP))
                 broken = broken || address / PAGE % 16 != request.address / PAGE % 16;
             if (broken)
-                return fault(FERRY_FAULT_KIND_TABLE_ENTRY, height, entry);
+                return fault(FERRY_FAULT_KIND_TABLE_ENTRY, height, shown);
             if (!leaf) {
                 if (!(entry & HOST) && outside(address, PAGE))
-                    return fault(FERRY_FAULT_KIND_TABLE_RANGE, height, entry);
+                    return fault(FERRY_FAULT_KIND_TABLE_RANGE, height, shown);
                 is_host = entry & HOST;
                 table = address;
                 continue;
@@ -122,12 +123,12 @@ struct Tables {
             uint64_t bytes = height == 1 ? 2 << 20 : entry & GROUP ? 65536 : PAGE;
             uint64_t begin = address / bytes * bytes;
             if (!(entry & HOST) && outside(begin, bytes))
-                return fault(FERRY_FAULT_KIND_RANGE, height, entry);
+                return fault(FERRY_FAULT_KIND_RANGE, height, shown);
             bool is_protected = (entry & PROTECTED) || (!(entry & HOST) && closed(begin, bytes));
             if (is_protected && !request.may_protected)
-                return fault(FERRY_FAULT_KIND_PROTECTED, height, entry);
+                return fault(FERRY_FAULT_KIND_PROTECTED, height, shown);
             if ((entry & READ_ONLY) && request.write)
-                return fault(FERRY_FAULT_KIND_PAGE_READ_ONLY, height, entry);
+                return fault(FERRY_FAULT_KIND_PAGE_READ_ONLY, height, shown);
             Answer answer;
             answer.host = entry & HOST;
             answer.snoop = entry & SNOOP;

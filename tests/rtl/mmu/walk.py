@@ -38,6 +38,7 @@ class Tables:
         while True:
             place = (in_host, table + 8 * indices[height])
             entry = self.words.get(place, 0)
+            shown = 0 if not in_host and table // PAGE in self.protected else entry
             target = entry >> 12 & (1 << 40) - 1
             pages = 512 if height else 16 if entry & 0x40 else 1
             first = target - target % pages
@@ -62,7 +63,7 @@ class Tables:
             elif write and entry & 8:
                 fault = READ_ONLY
             if fault:
-                return fault, 0, 0, 0, height, entry
+                return fault, 0, 0, 0, height, shown
             return NONE, entry >> 1 & 1, entry >> 2 & 1, (first + number % pages) * PAGE, 0, 0
 
     def overlaps(self, where):

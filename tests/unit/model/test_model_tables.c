@@ -270,6 +270,35 @@ static void each_fault_names_page_cause_level_and_entry(void **state)
     assert_int_equal(fault_in(rig, RING, 1).r.kind, RANGE);
 }
 
+static void an_entry_in_the_protected_range_is_not_shown(void **state)
+{
+    struct rig *rig = *state;
+    struct tables t = make_space(rig, 1, 2, false, TABLES_AT, DATA_PAGE + 4 * 4096);
+    const uint64_t bad[] = {0x5ec2e000, 0x81000 | VALID | 1ull << 60, LOCAL_BYTES | VALID,
+                            0x81000 | LEAF | VALID | READ_ONLY, 0x81000 | LEAF | VALID | PROTECT};
+    const uint64_t address = 0x42601000;
+
+    for (uint32_t height = 0; height < 3; height++) {
+        uint64_t *at = place_of(&t, address, height, false), before = *at;
+        uint64_t table = (uint64_t)((uint8_t *)at - ferry_model_local(rig->model)) & ~0xfffull;
+
+        for (size_t i = 0; i < (height ? 3 : sizeof bad / sizeof bad[0]); i++)
+            // The whole table; the one behind it; the one before it, without and with the table's first byte.
+            for (unsigned where = 0; where < 4; where++) {
+                write64(rig, 0x48, 0);
+                write64(rig, 0x40, where == 0 ? table : where == 1 ? table + 4096 : table - 4096);
+                write64(rig, 0x48, where == 0 ? table + 4096 : where == 1 ? table + 8192 : table + (where == 3));
+                *at = bad[i];
+                fill(rig, VIRTUAL, address + 24, 8, 0xbad, 3);
+                struct walk_record w = fault_in(rig, RING, 1);
+                assert_true(w.walked && w.r.kind != 0);
+                assert_int_equal(w.height, height);
+                assert_true(w.entry == (where == 0 || where == 3 ? 0 : bad[i]));
+            }
+        *at = before;
+    }
+}
+
 static void a_page_is_remembered_until_it_is_forgotten(void **state)
 {
     struct rig *rig = *state;
@@ -472,6 +501,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(pages_of_each_size_lead_where_their_entries_say, tables_setup, teardown),
         cmocka_unit_test_setup_teardown(a_program_reaches_its_own_space_alone, tables_setup, teardown),
         cmocka_unit_test_setup_teardown(each_fault_names_page_cause_level_and_entry, tables_setup, teardown),
+        cmocka_unit_test_setup_teardown(an_entry_in_the_protected_range_is_not_shown, tables_setup, teardown),
         cmocka_unit_test_setup_teardown(a_page_is_remembered_until_it_is_forgotten, tables_setup, teardown),
         cmocka_unit_test_setup_teardown(bad_packets_change_nothing, tables_setup, teardown),
         cmocka_unit_test(without_page_tables_nothing_of_it_is_known),
