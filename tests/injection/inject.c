@@ -103,10 +103,10 @@ int __wrap_ferry_vm_reserve(struct ferry_vm_sched *sched, size_t more);
 int __real_ferry_vm_queue_reserve(struct ferry_vm_queue *queue);
 int __wrap_ferry_vm_queue_reserve(struct ferry_vm_queue *queue);
 
-// The first places of an empty line are always there.
+// The places of an empty line are always there, as many as there have been before.
 int __wrap_ferry_vm_reserve(struct ferry_vm_sched *sched, size_t more)
 {
-    bool there = sched->queued == sched->done && more <= 2;
+    bool there = sched->queued == sched->done && more <= sched->capacity;
     if (!there && inject_hit(INJECT_MEMORY, "reserve"))
         return FERRY_ERROR_NO_HOST_MEMORY;
     return __real_ferry_vm_reserve(sched, more);

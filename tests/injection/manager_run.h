@@ -14,6 +14,7 @@ struct variant {
     unsigned delay, busy_times;
     uint64_t sub_transfer_bytes;
     bool small_buffers;
+    bool iommu; // driver model 2 in the IOMMU model, and a program of its own
 };
 
 struct run {

@@ -31,6 +31,20 @@ static int wrap_pages(void *context, void *memory, size_t pages, unsigned flags,
     return run->real_pages->wrap(run->real_pages->context, memory, pages, flags, mdl);
 }
 
+static void unmap_pages(void *context, MDL *mdl)
+{
+    struct run *run = context;
+    run->real_pages->unmap(run->real_pages->context, mdl);
+}
+
+static int map_pages(void *context, MDL *mdl)
+{
+    struct run *run = context;
+    if (inject_hit(INJECT_MEMORY, "map"))
+        return FERRY_ERROR_NO_HOST_MEMORY;
+    return run->real_pages->map(run->real_pages->context, mdl);
+}
+
 static void free_pages(void *context, MDL *mdl)
 {
     struct run *run = context;
@@ -40,8 +54,12 @@ static void free_pages(void *context, MDL *mdl)
 static int start(struct run *run)
 {
     run->real_pages = machine_platform(run->machine).pages;
-    run->pages =
-        (struct ferry_page_source){.context = run, .allocate = allocate_pages, .wrap = wrap_pages, .free = free_pages};
+    run->pages = (struct ferry_page_source){.context = run,
+                                            .allocate = allocate_pages,
+                                            .wrap = wrap_pages,
+                                            .unmap = unmap_pages,
+                                            .map = map_pages,
+                                            .free = free_pages};
     struct ferry_vidmm_options options = {.size = sizeof(options),
                                           .miniport = inject_table(ferry_test_miniport()),
                                           .miniport_device_context = machine_adapter(run->machine),
@@ -61,6 +79,10 @@ static int create(struct run *run, unsigned number, unsigned device, uint64_t pa
                                               .Bytes = PAGES(pages),
                                               .Flags = flags,
                                               .Aperture = aperture};
+    if (run->variant->iommu && aperture && (flags & DXGK_ALLOC_FLAG_EXISTING_SYSMEM) == 0)
+        wanted.Flags2 = DXGK_ALLOC_FLAG2_NOTIFY_EVICTION;
+    if (run->variant->iommu && aperture)
+        wanted.Flags2 |= DXGK_ALLOC_FLAG2_NOTIFY_IOMMU_UNMAP;
     bool existing = (flags & DXGK_ALLOC_FLAG_EXISTING_SYSMEM) != 0;
     struct ferry_vidmm_allocation_options options = {.size = sizeof(options),
                                                      .private_data = &wanted,
@@ -146,8 +168,8 @@ static int submit_three(struct run *run, unsigned context, unsigned to, unsigned
     return ferry_vidmm_submit(run->manager, run->context[context], buffers, 3, fence);
 }
 
-enum { PLAIN, LARGE, KEPT, MAPPED, OWN, FILLED, WIDE, OTHER, COUNT };
-static const uint64_t SIZE[COUNT] = {4, 6, 4, 3, 2, 2, 12, 6};
+enum { PLAIN, LARGE, KEPT, MAPPED, OWN, FILLED, WIDE, OTHER, COUNT, HIGH = COUNT };
+static const uint64_t SIZE[COUNT + 1] = {4, 6, 4, 3, 2, 2, 12, 6, 200};
 
 static void check_content(struct run *run, unsigned number)
 {
@@ -279,6 +301,50 @@ static void programs(struct run *run)
     CALL(ferry_vidmm_destroy_process(run->manager, process));
 }
 
+static int map(struct run *run, unsigned number, uint64_t address, uint64_t offset, uint64_t pages, uint64_t *at)
+{
+    struct ferry_vidmm_virtual range = {.size = sizeof(range), .address = address, .bytes = PAGES(pages)};
+    int result =
+        ferry_vidmm_map_virtual(run->manager, run->device[0], run->allocation[number], PAGES(offset), false, &range);
+    *at = range.address;
+    return result;
+}
+
+// Mapped while they are in place and while they are not; reserved, in the middle of what is reserved, and free again.
+static void addresses(struct run *run)
+{
+    uint64_t value, fence, at[4];
+    struct ferry_vidmm_virtual range = {.size = sizeof(range), .bytes = PAGES(64)};
+    CALL(resident(run, 0, LIST(PLAIN, LARGE, KEPT, MAPPED, OWN), &value));
+    CALL(map(run, PLAIN, 0, 0, SIZE[PLAIN], &at[0]));
+    CALL(map(run, KEPT, 0, 1, 2, &at[1]));
+    CALL(map(run, WIDE, 0, 0, SIZE[WIDE], &at[3]));
+    CALL(ferry_vidmm_reserve_virtual(run->manager, run->device[0], &range));
+    CALL(map(run, PLAIN, range.address + PAGES(16), 0, 3, &at[2]));
+    CALL(submit(run, 0, KEPT, PLAIN, &fence));
+    CALL(submit(run, 0, MAPPED, PLAIN, &fence));
+    CALL(ferry_vidmm_free_virtual(run->manager, run->device[0], at[1], PAGES(2)));
+    CALL(ferry_vidmm_wait(run->manager, run->context[0], fence));
+    // Out with all of them, and in again.
+    CALL(evict(run, 0, LIST(PLAIN, LARGE, KEPT, MAPPED)));
+    CALL(resident(run, 0, LIST(WIDE), &value));
+    CALL(submit(run, 0, WIDE, WIDE, &fence));
+    CALL(evict(run, 0, LIST(WIDE, OWN)));
+    CALL(create(run, HIGH, 0, SIZE[HIGH], CPU, 1));
+    CALL(resident(run, 0, LIST(HIGH), &value));
+    CALL(ferry_vidmm_free_virtual(run->manager, run->device[0], at[0], PAGES(SIZE[PLAIN])));
+    CALL(ferry_vidmm_wait_paging(run->manager, run->queue[0], value));
+    // It leaves in more operations than any before, chunk after chunk, and goes all the same.
+    CALL(ferry_vidmm_destroy_allocation(run->manager, run->allocation[HIGH]));
+    CALL(resident(run, 0, LIST(PLAIN, LARGE, KEPT, MAPPED, OWN), &value));
+    CALL(submit(run, 0, MAPPED, PLAIN, &fence));
+    CALL(submit(run, 0, PLAIN, MAPPED, &fence));
+    CALL(ferry_vidmm_free_virtual(run->manager, run->device[0], at[2], PAGES(3)));
+    CALL(submit(run, 0, KEPT, PLAIN, &fence));
+    CALL(submit(run, 0, MAPPED, PLAIN, &fence));
+    CALL(ferry_vidmm_wait(run->manager, run->context[0], fence));
+}
+
 // Discards while jobs of the old content are still to run.
 static void discards(struct run *run)
 {
@@ -336,6 +402,7 @@ static const struct variant variants[] = {
     {.name = "at once"},
     {.name = "later", .delay = 1, .busy_times = 1},
     {.name = "in small pieces", .delay = 2, .sub_transfer_bytes = PAGE_SIZE, .small_buffers = true},
+    {.name = "behind an IOMMU", .delay = 1, .iommu = true}, // driver model 2
 };
 #define VARIANTS (unsigned)(sizeof(variants) / sizeof(variants[0]))
 
@@ -350,7 +417,10 @@ static void run_once(unsigned variant, struct attempt *attempt)
     run.attempt.variant = run.variant->name;
     bool small = run.variant->small_buffers;
     struct machine_options options = {.local_bytes = PAGES(32),
-                                      .aperture_bytes = PAGES(16),
+                                      .aperture_bytes = PAGES(run.variant->iommu ? 256 : 16),
+                                      .model = run.variant->iommu ? 2 : 1,
+                                      .iommu = run.variant->iommu,
+                                      .version = run.variant->iommu ? DXGKDDI_WDDMv3_2 : 0,
                                       .paging_buffer_bytes = small ? 2 * machine_least_page_bytes : 0,
                                       .seed = 3};
     int64_t live = inject.live;
@@ -359,9 +429,10 @@ static void run_once(unsigned variant, struct attempt *attempt)
     machine_knobs(run.machine)->delay = run.variant->delay;
     machine_knobs(run.machine)->busy_times = run.variant->busy_times;
     size_t pages = machine_pages_out(run.machine);
-    static void (*const parts[])(struct run *) = {make_all, use_all, discards, turns, programs, end_all};
-    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && goes_on(&run); i++)
-        parts[i](&run);
+    static void (*const parts[2][6])(struct run *) = {{make_all, use_all, discards, turns, programs, end_all},
+                                                      {make_all, addresses, end_all}};
+    for (size_t i = 0; i < 6 && parts[run.variant->iommu][i] && goes_on(&run); i++)
+        parts[run.variant->iommu][i](&run);
     if (run.attempt.stopped)
         check_stopped(&run);
     inject_arm(!inject.fired); // In stop, too, where nobody is told of it.

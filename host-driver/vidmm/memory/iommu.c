@@ -16,9 +16,15 @@ int ferry_vm_iommu_read(struct ferry_vm_memory *memory)
     DXGK_PHYSICALADAPTERCAPS caps = {0};
     DXGKARG_QUERYADAPTERINFO query = {
         .Type = DXGKQAITYPE_PHYSICALADAPTERCAPS, .pOutputData = &caps, .OutputDataSize = sizeof(caps)};
-    NTSTATUS status = memory->core->miniport->DxgkDdiQueryAdapterInfo(memory->core->adapter, &query);
-    memory->iommu = NT_SUCCESS(status) && memory->table_segment != 0 &&
-                    (caps.Flags.GpuVaIommuRequired || caps.Flags.GpuVaIommuGlobalRequired);
+    if (memory->table_segment == 0)
+        return FERRY_OK;
+    // Who does not know the query wants nothing of the kind. From any other failure nothing can be told, and with pages
+    // that stay mapped for good nobody may begin who may have asked for the opposite.
+    int error =
+        ferry_vm_error_of_status(memory->core->miniport->DxgkDdiQueryAdapterInfo(memory->core->adapter, &query));
+    if (error != FERRY_OK)
+        return error == FERRY_ERROR_UNSUPPORTED ? FERRY_OK : error;
+    memory->iommu = caps.Flags.GpuVaIommuRequired || caps.Flags.GpuVaIommuGlobalRequired;
     bool can = source_of(memory)->unmap && source_of(memory)->map;
     return memory->iommu && !can ? FERRY_ERROR_UNSUPPORTED : FERRY_OK;
 }

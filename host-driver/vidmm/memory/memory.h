@@ -231,7 +231,8 @@ void ferry_vm_notice(struct ferry_vm_memory *memory, struct ferry_vm_allocation 
 size_t ferry_vm_notice_most(const struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation);
 
 // ---- iommu.c ----
-/// Does the miniport want the IOMMU model? Error: UNSUPPORTED, when the pages' source cannot do it.
+/// Does the miniport want the IOMMU model? Errors: UNSUPPORTED, when the pages' source cannot do it; why the query has
+/// failed, but for a miniport that does not know it.
 int ferry_vm_iommu_read(struct ferry_vm_memory *memory);
 /// Its backing store, if there is one, is the device's again, for a place: before arrive(), which cannot fail, or
 /// undo(). Errors: NO_HOST_MEMORY.

@@ -370,10 +370,16 @@ static int make_backing(struct ferry_vm_policy *policy, const struct ferry_vm_st
 
 static int reserve_steps(struct ferry_vm_policy *policy)
 {
-    size_t operations = 0, count = policy->plan.step_count;
-    for (size_t i = 0; i < count; i++)
-        operations += most_operations(policy, &policy->plan.steps[i]);
-    int result = ferry_vm_reserve(policy->sched, operations);
+    size_t operations = 0, most = 0, count = policy->plan.step_count;
+    for (size_t i = 0; i < count; i++) {
+        const struct ferry_vm_step *step = &policy->plan.steps[i];
+        bool in = step->kind == FERRY_VM_STEP_PLACE && segment_of(policy, step)->aperture;
+        // Who comes into an aperture makes the line, which never gets shorter, long enough for being destroyed there.
+        size_t end = in ? ferry_vm_instance_end_most(policy->memory, step->owner) : 0;
+        most = end > most ? end : most;
+        operations += most_operations(policy, step);
+    }
+    int result = ferry_vm_reserve(policy->sched, operations > most ? operations : most);
     for (size_t i = 0; i < count && result == FERRY_OK; i++)
         result = make_backing(policy, &policy->plan.steps[i]);
     for (size_t i = 0; i < count; i++) {

@@ -3,7 +3,8 @@
 #include "vidmm/sched/sched.h"
 
 // Page tables as this manager makes them: four levels of 512 entries in a page, written by the GPU where they are.
-static bool has_our_tables(const struct ferry_vm_sched *sched)
+// UNSUPPORTED when the miniport has others; a query that fails tells nothing of that, but why it does.
+static int look_at_tables(const struct ferry_vm_sched *sched)
 {
     const DRIVER_INITIALIZATION_DATA *miniport = sched->core->miniport;
     const DXGK_VIDMMCAPS *caps = &sched->core->caps.MemoryManagementCaps;
@@ -13,21 +14,25 @@ static bool has_our_tables(const struct ferry_vm_sched *sched)
         .Type = DXGKQAITYPE_GPUMMUCAPS, .pOutputData = &mmu, .OutputDataSize = sizeof(mmu)};
     // One of the two ways to have addresses, and ours.
     if (!caps->GpuMmuSupported || caps->IoMmuSupported || !miniport->DxgkDdiCreateProcess ||
-        !miniport->DxgkDdiDestroyProcess ||
-        !NT_SUCCESS(miniport->DxgkDdiQueryAdapterInfo(sched->core->adapter, &argument)))
-        return false;
+        !miniport->DxgkDdiDestroyProcess)
+        return FERRY_ERROR_UNSUPPORTED;
+    NTSTATUS status = miniport->DxgkDdiQueryAdapterInfo(sched->core->adapter, &argument);
+    if (!NT_SUCCESS(status))
+        return ferry_vm_error_of_status(status);
     argument.Type = DXGKQAITYPE_PAGETABLELEVELDESC;
     argument.pOutputData = levels;
     argument.OutputDataSize = sizeof(levels);
     if (mmu.PageTableLevelCount != 4 || mmu.VirtualAddressBitCount != 48 || !mmu.LargePageSupported ||
         mmu.PageTableUpdateMode != DXGK_PAGETABLEUPDATE_GPU_PHYSICAL || !mmu.InvalidTlbEntriesNotCached ||
-        mmu.PageTableUpdateRequireAddressSpaceIdle ||
-        !NT_SUCCESS(miniport->DxgkDdiQueryAdapterInfo(sched->core->adapter, &argument)))
-        return false;
+        mmu.PageTableUpdateRequireAddressSpaceIdle)
+        return FERRY_ERROR_UNSUPPORTED;
+    status = miniport->DxgkDdiQueryAdapterInfo(sched->core->adapter, &argument);
+    if (!NT_SUCCESS(status))
+        return ferry_vm_error_of_status(status);
     for (unsigned i = 0; i < 4; i++)
         if (levels[i].PageTableIndexBitCount != 9 || levels[i].PageTableSizeInBytes != PAGE_SIZE)
-            return false;
-    return true;
+            return FERRY_ERROR_UNSUPPORTED;
+    return FERRY_OK;
 }
 
 int ferry_vm_read_caps(struct ferry_vm_sched *sched)
@@ -40,10 +45,9 @@ int ferry_vm_read_caps(struct ferry_vm_sched *sched)
     sched->node_count = sched->core->caps.NbAsymetricProcessingNodes;
     sched->paging_node = sched->core->caps.MemoryManagementCaps.PagingNode;
     // One node for paging and at least one for jobs.
-    if (sched->node_count < 2 || sched->node_count > FERRY_VM_MAX_NODES || sched->paging_node >= sched->node_count ||
-        (sched->core->caps.MemoryManagementCaps.VirtualAddressingSupported && !has_our_tables(sched)))
+    if (sched->node_count < 2 || sched->node_count > FERRY_VM_MAX_NODES || sched->paging_node >= sched->node_count)
         return FERRY_ERROR_UNSUPPORTED;
-    return FERRY_OK;
+    return sched->core->caps.MemoryManagementCaps.VirtualAddressingSupported ? look_at_tables(sched) : FERRY_OK;
 }
 
 int ferry_vm_make_system_context(struct ferry_vm_sched *sched)
