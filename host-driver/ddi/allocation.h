@@ -67,6 +67,9 @@ typedef struct _DXGK_ALLOCATIONINFOFLAGS_WDDM2_0 {
 #define DXGK_ALLOC_FLAG_EXPLICIT_RESIDENCY_NOTIFICATION 0x00010000u
 #define DXGK_ALLOC_FLAG_HARDWARE_PROTECTED              0x00020000u
 #define DXGK_ALLOC_FLAG_CPU_VISIBLE_ON_DEMAND           0x00040000u
+// Bit 7 in the word of a driver that does not announce VirtualAddressingSupported (1.x): the GPU has it in tiles, and
+// the manager asks for Swizzle and Unswizzle of what it transfers.
+#define DXGK_ALLOC_FLAG_SWIZZLED DXGK_ALLOC_FLAG_DISABLE_LARGE_PAGE_MAPPING
 // Must-be-zero bits by driver version (R160, R161, R162, R166, R180).
 #define DXGK_ALLOC_RESERVED_MASK_2_0 0xFFF83C00u
 #define DXGK_ALLOC_RESERVED_MASK_2_1 0xFFF83800u

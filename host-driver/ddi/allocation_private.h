@@ -5,6 +5,7 @@
 #define FERRY_DDI_ALLOCATION_PRIVATE_H
 
 #include "ddi/ferry_nt.h"
+#include "ddi/tiling.h"
 
 #define FERRY_ALLOCATION_PRIVATE_VERSION 1u
 
@@ -19,6 +20,8 @@ struct ferry_allocation_private {
     UINT SegmentPreference; // D3DDDI_SEGMENTPREFERENCE; 0 = the miniport's choice.
     UINT RenamingLimit;     // MaximumRenamingListLength; 0 = no limit.
     UINT Compressed;        // 1 = content with runs: 2 pages to 1 GiB, Aperture and NotifyEviction (ferry/runs.h).
+    // Tiled in video memory: Bytes are its tiles'. Driver model 1, not with Aperture or Compressed.
+    struct ferry_tiling_private Tiling;
 };
 
 #endif

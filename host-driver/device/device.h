@@ -43,6 +43,7 @@ struct ferry_gpu_info {
     uint32_t aperture_pages;
     uint32_t firmware_ram_bytes;
     bool page_tables; // GPU virtual addresses.
+    bool tiling;      // COPY_RECTANGLE.
 };
 
 /// Check MAGIC and contract, load and start the firmware, set up the fault log. The gpu owns the link from a successful

@@ -32,6 +32,7 @@ static int identify(struct ferry_gpu *gpu)
     info->tags = 1u << FERRY_GET(FERRY_BAR0_CAPABILITIES_TAGS_LOG2, capabilities);
     info->slots = FERRY_GET(FERRY_BAR0_CAPABILITIES_SLOTS, capabilities);
     info->page_tables = FERRY_GET(FERRY_BAR0_CAPABILITIES_PAGE_TABLES, capabilities) != 0;
+    info->tiling = FERRY_GET(FERRY_BAR0_CAPABILITIES_TILING, capabilities) != 0;
     info->slot_bytes = 1u << FERRY_GET(FERRY_BAR0_CAPABILITIES_SLOT_BYTES_LOG2, capabilities);
     info->data_bytes = 1u << FERRY_GET(FERRY_BAR0_CAPABILITIES_DATA_BYTES_LOG2, capabilities);
     return info->rings == 0 || info->rings > FERRY_BAR0_RING_COUNT ? FERRY_ERROR_CONTRACT : FERRY_OK;

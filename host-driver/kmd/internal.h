@@ -32,10 +32,11 @@ struct kmd_allocation {
     uint64_t bytes;
     UINT flags;
     bool aperture;
-    bool compressed;        // It may have runs (ferry/runs.h).
-    uint16_t padding;       // Bytes behind the content, to the end of the last page.
-    const MDL *pages;       // Where it is mapped into the aperture, as that was built; NULL = it is not.
-    struct kmd_place first; // Most are at one place all their lives.
+    bool compressed;                    // It may have runs (ferry/runs.h).
+    uint16_t padding;                   // Bytes behind the content, to the end of the last page.
+    const MDL *pages;                   // Where it is mapped into the aperture, as that was built; NULL = it is not.
+    struct ferry_tiling_private tiling; // TileBytes 0 = it is not tiled.
+    struct kmd_place first;             // Most are at one place all their lives.
     struct kmd_places *more;
     uint32_t last_elsewhere[KMD_RINGS]; // Of jobs for whose place there was no memory.
 };
@@ -135,6 +136,9 @@ NTSTATUS kmd_create_context(HANDLE hDevice, DXGKARG_CREATECONTEXT *arguments);
 NTSTATUS kmd_destroy_context(HANDLE hContext);
 NTSTATUS kmd_create_allocation(HANDLE hAdapter, DXGKARG_CREATEALLOCATION *arguments);
 NTSTATUS kmd_destroy_allocation(HANDLE hAdapter, const DXGKARG_DESTROYALLOCATION *arguments);
+// tiles.c
+// Can an allocation have tiles as this says, or none?
+bool kmd_tiling_good(const struct ferry_allocation_private *wish);
 // paging.c
 NTSTATUS kmd_build_paging_buffer(HANDLE hAdapter, DXGKARG_BUILDPAGINGBUFFER *arguments);
 // flip.c

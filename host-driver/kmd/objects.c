@@ -66,22 +66,32 @@ static NTSTATUS create_one(const struct kmd_adapter *adapter, DXGK_ALLOCATIONINF
         (wish->Compressed && (!wish->Aperture || !(wish->Flags2 & DXGK_ALLOC_FLAG2_NOTIFY_EVICTION) ||
                               wish->Bytes <= PAGE_SIZE || wish->Bytes > MOST_WITH_RUNS)))
         return STATUS_INVALID_PARAMETER;
+    if (wish->Tiling.TileBytes && (adapter->model != 1 || !adapter->info.tiling))
+        return STATUS_NOT_SUPPORTED;
+    if (!kmd_tiling_good(wish))
+        return STATUS_INVALID_PARAMETER;
     struct kmd_allocation *allocation = calloc(1, sizeof *allocation);
     if (!allocation)
         return STATUS_NO_MEMORY;
-    (void)adapter;
     allocation->bytes = (wish->Bytes + PAGE_SIZE - 1) & ~(uint64_t)(PAGE_SIZE - 1);
     allocation->padding = (uint16_t)(allocation->bytes - wish->Bytes);
     allocation->aperture = wish->Aperture;
     allocation->compressed = wish->Compressed;
+    allocation->tiling = wish->Tiling;
     allocation->flags = wish->Flags;
+    // In driver model 1 the bit is Swizzled, and there are no large pages that could be disabled.
+    if (adapter->model == 1)
+        allocation->flags &= ~DXGK_ALLOC_FLAG_SWIZZLED;
+    if (wish->Tiling.TileBytes)
+        allocation->flags |= DXGK_ALLOC_FLAG_SWIZZLED;
     // The engine names places by segment and offset, never by a GPU virtual address. A history buffer's flag word is
     // fixed to the last bit (rule C7).
     if (!(allocation->flags & DXGK_ALLOC_FLAG_HISTORY_BUFFER))
         allocation->flags |= DXGK_ALLOC_FLAG_ACCESSED_PHYSICALLY;
 
     UINT segment = wish->Aperture ? FERRY_KMD_SEGMENT_APERTURE : FERRY_KMD_SEGMENT_LOCAL;
-    info->Alignment = wish->Alignment > PAGE_SIZE ? wish->Alignment : PAGE_SIZE;
+    UINT least = wish->Tiling.TileBytes > PAGE_SIZE ? wish->Tiling.TileBytes : PAGE_SIZE;
+    info->Alignment = wish->Alignment > least ? wish->Alignment : least;
     info->Size = (SIZE_T)allocation->bytes;
     info->PitchAlignedSize = 0;
     info->HintedBank.Value = 0;

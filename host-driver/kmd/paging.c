@@ -93,6 +93,9 @@ static NTSTATUS build_transfer(struct kmd_adapter *adapter, struct writer *w, DX
                    &destination_kind, &destination))
         return STATUS_INVALID_PARAMETER;
 
+    // Without a handle nothing is swizzled, whatever the flags say (R43).
+    if (t->hAllocation && (t->Flags.Swizzle || t->Flags.Unswizzle))
+        return kmd_build_tiles(w, a);
     bool unordered = t->hAllocation != NULL; // Patch takes it back where an earlier packet still writes.
     if (source_is_mdl)
         return transfer_pages(w, a, t->Source.pMdl, true, destination_kind, destination, unordered);

@@ -144,6 +144,8 @@ static void patch_packet(struct kmd_adapter *adapter, uint8_t *packet, uint32_t 
         note_write(adapter, ring, process, destination_kind, get64(packet + FERRY_PACKET_FILL_DESTINATION), bytes,
                    number);
         break;
+    // Its rows are anywhere.
+    case FERRY_OPCODE_COPY_RECTANGLE: kmd_hazard_anywhere(adapter, ring, number); break;
     case FERRY_OPCODE_FENCE:
         note_write(adapter, ring, process, destination_kind, get64(packet + FERRY_PACKET_FENCE_ADDRESS), 8, number);
         break;

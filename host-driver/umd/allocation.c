@@ -8,6 +8,7 @@
 #include "umd/call.h"
 #include "umd/events.h"
 #include "umd/residency.h"
+#include "umd/tiling.h"
 
 // Where the addresses begin that allocations have by themselves: the upper half.
 #define UMD_OWN_ADDRESSES (UINT64_C(1) << 47)
@@ -35,7 +36,9 @@ int ferry_allocation_create(struct ferry_device *device_handle, const struct fer
     struct umd_call call;
 
     if (!handle || !options || options->size != sizeof *options || !options->bytes ||
-        options->bytes > FERRY_VIDMM_MAX_ALLOCATION_BYTES || (options->alignment & (options->alignment - 1)))
+        options->bytes > FERRY_VIDMM_MAX_ALLOCATION_BYTES ||
+        (options->tiling && options->bytes != ferry_tiling_bytes(options->tiling)) ||
+        (options->alignment & (options->alignment - 1)))
         return FERRY_ERROR_ARGUMENT;
     *handle = NULL;
     struct umd_device *device = umd_enter(&call, UMD_DEVICE, device_handle, "create allocation");
@@ -56,6 +59,7 @@ int ferry_allocation_create(struct ferry_device *device_handle, const struct fer
         .Alignment = options->alignment,
         .Aperture = options->in_aperture,
         .RenamingLimit = options->renaming_limit,
+        .Tiling = umd_tiling(options->tiling),
     };
     struct ferry_vidmm_allocation_options vidmm = {
         .size = sizeof vidmm,

@@ -69,7 +69,7 @@ static NTSTATUS create_allocation(HANDLE adapter, DXGKARG_CREATEALLOCATION *argu
     if (status != STATUS_SUCCESS)
         return status;
     if (knobs->flags_as_wished)
-        info->Flags = wanted->Flags;
+        info->Flags = (wanted->Flags & ~DXGK_ALLOC_FLAG_SWIZZLED) | (info->Flags & DXGK_ALLOC_FLAG_SWIZZLED);
     if (knobs->own_alignment_64k)
         info->Alignment = 65536;
     if (knobs->zero_size)

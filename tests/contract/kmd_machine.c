@@ -228,7 +228,8 @@ struct machine *machine_open(const struct machine_options *options)
     struct machine *machine = calloc(1, sizeof(*machine));
     struct ferry_model_options model = {.local_bytes = options->local_bytes + options->hidden_bytes,
                                         .aperture_pages = (uint32_t)(options->aperture_bytes / PAGE_SIZE),
-                                        .page_tables = options->model == 2};
+                                        .page_tables = options->model == 2,
+                                        .tiling = true};
     struct ferry_link_config config = {.size = sizeof(config), .seed = options->seed};
     struct ferry_link *link;
     machine->options = *options;

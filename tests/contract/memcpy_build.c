@@ -66,7 +66,7 @@ static NTSTATUS build_pages(DXGKARG_BUILDPAGINGBUFFER *argument, struct packet p
         part.pages = (uint32_t)count;
         uint64_t from = done * PAGE_SIZE, end = (done + count) * PAGE_SIZE;
         part.size = (end < total ? end : total) - from;
-        if (part.list == 1 || part.kind != PACKET_MOVE)
+        if (part.list == 1 || (part.kind != PACKET_MOVE && part.kind != PACKET_TILES))
             part.to += from;
         else
             part.from += from;
@@ -93,6 +93,17 @@ static NTSTATUS build_transfer(struct machine *machine, DXGKARG_BUILDPAGINGBUFFE
     if (t->MdlOffset + pages > mdl->PageCount)
         mini_error(machine, "a transfer leaves its MDL");
     packet.list = t->Source.SegmentId == 0 ? 1 : 2;
+    const struct mini_allocation *allocation = t->hAllocation;
+    if (allocation && (t->Flags.Swizzle || t->Flags.Unswizzle)) {
+        if (!allocation->tiles || t->Flags.Swizzle == t->Flags.Unswizzle || t->Flags.Swizzle != (packet.list == 1))
+            mini_error(machine, "Swizzle or Unswizzle of what is linear, or the wrong way round");
+        packet.kind = PACKET_TILES;
+        packet.pattern = (uint64_t)(uintptr_t)allocation;
+        if (packet.list == 1)
+            packet.from = packet.to - t->TransferOffset;
+        else
+            packet.to = packet.from - t->TransferOffset;
+    }
     return build_pages(argument, packet, mdl, t->MdlOffset, t->TransferSize, pages);
 }
 

@@ -18,6 +18,8 @@ struct mini_allocation {
     unsigned paging_references; // queued paging buffers that name it
     bool destroyed;
     bool compressed;
+    uint32_t *tiles; // where its bytes are, NULL = as they come
+    uint64_t bytes;
     const MDL *pages;           // in the aperture, NULL = it is not there
     bool notify, told_resident; // NOTIFY_RESIDENCY: asked for; the last one said so
 };
@@ -105,6 +107,8 @@ enum packet_kind {
     PACKET_JOB_FILL,
     PACKET_ENTRIES, // of a page table: the list, or `pattern` `size` / 8 times
     PACKET_FORGET,  // addresses from `from` to `to` of the process `pattern`; `size` = its root, 0 = as it was
+    PACKET_TILES,   // as PACKET_MOVE of a list of pages, in tiles on the other side: of the allocation `pattern`, which
+                    // begins at `to` or `from`, whichever is the list's
     PACKET_PROCESS  // addresses are those of the process `pattern` from here on
 };
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "memcpy_machine.h"
+#include "tiles.h"
 
 // ---- Patch, submit, reset ----
 
@@ -247,7 +248,16 @@ static NTSTATUS create_allocation(HANDLE adapter, DXGKARG_CREATEALLOCATION *argu
     info->hAllocation = allocation;
     info->Alignment = machine->knobs.own_alignment_64k ? 65536 : wanted.Alignment ? wanted.Alignment : PAGE_SIZE;
     info->Size = machine->knobs.zero_size ? 0 : (wanted.Bytes + PAGE_SIZE - 1) / PAGE_SIZE * PAGE_SIZE;
+    allocation->bytes = wanted.Bytes;
+    allocation->tiles = wanted.Tiling.TileBytes ? tiles_map(&wanted.Tiling) : NULL;
     info->Flags = wanted.Flags;
+    // Without virtual addresses the bit is Swizzled, and nothing else.
+    if (machine->options.model != 2)
+        info->Flags &= ~DXGK_ALLOC_FLAG_SWIZZLED;
+    if (wanted.Tiling.TileBytes != 0)
+        info->Flags |= DXGK_ALLOC_FLAG_SWIZZLED;
+    if (wanted.Tiling.TileBytes > info->Alignment)
+        info->Alignment = wanted.Tiling.TileBytes;
     allocation->notify = (wanted.Flags & DXGK_ALLOC_FLAG_EXPLICIT_RESIDENCY_NOTIFICATION) != 0;
     allocation->compressed = wanted.Compressed != 0;
     info->Flags2.Value = wanted.Flags2;
@@ -268,6 +278,7 @@ static NTSTATUS destroy_allocation(HANDLE adapter, const DXGKARG_DESTROYALLOCATI
     struct mini_allocation *allocation = argument->pAllocationList[0];
     if (allocation->job_references || allocation->paging_references)
         mini_error(machine, "an allocation is destroyed with work in flight");
+    free(allocation->tiles);
     free(allocation);
     return STATUS_SUCCESS;
 }

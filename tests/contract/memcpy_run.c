@@ -25,6 +25,32 @@ static void run_list(struct machine *machine, const struct packet *packet, const
     }
 }
 
+// Byte by byte, each to its place.
+static void run_tiles(struct machine *machine, const struct packet *packet, const uint8_t *list)
+{
+    const struct mini_allocation *allocation = (const struct mini_allocation *)(uintptr_t)packet->pattern;
+    uint64_t base = packet->list == 1 ? packet->from : packet->to, run;
+    uint64_t first = (packet->list == 1 ? packet->to : packet->from) - base;
+    uint8_t *tiles = mini_gpu(machine, base, &run);
+    if (!tiles || run < allocation->bytes) {
+        mini_error(machine, "a tiled allocation is not in place");
+        return;
+    }
+    for (uint32_t i = 0; i < packet->pages; i++) {
+        uint64_t pfn;
+        memcpy(&pfn, list + i * sizeof(pfn), sizeof(pfn));
+        uint8_t *host = mini_bus(machine, pfn << PAGE_SHIFT);
+        if (!host) {
+            mini_error(machine, "a paging buffer uses a page that is not mapped (tiles, page %u)", i);
+            return;
+        }
+        for (uint64_t byte = 0; byte < PAGE_SIZE; byte++) {
+            uint8_t *tile = &tiles[allocation->tiles[first + (uint64_t)i * PAGE_SIZE + byte]];
+            *(packet->list == 1 ? tile : &host[byte]) = *(packet->list == 1 ? &host[byte] : tile);
+        }
+    }
+}
+
 static void fill(struct machine *machine, uint64_t to, uint64_t size, uint32_t pattern)
 {
     for (uint64_t at = 0; at < size; at += 4) {
@@ -47,6 +73,7 @@ static void run_packet(struct machine *machine, const struct packet *packet, con
         else
             mini_copy(machine, packet->to, packet->from, packet->size);
         break;
+    case PACKET_TILES: run_tiles(machine, packet, list); break;
     case PACKET_JOB_COPY: mini_copy(machine, packet->to, packet->from, packet->size); break;
     case PACKET_FILL:
     case PACKET_JOB_FILL: fill(machine, packet->to, packet->size, (uint32_t)packet->pattern); break;

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Whole machine, each program on each back end. The C of the host side runs under the sanitizers.
 
-SYSTEM_TESTS := calls poll poll_ends residency failures programs random_calls rectangles rectangle_sides runs iommu virtual walks agreement
+SYSTEM_TESTS := calls poll poll_ends residency failures programs random_calls rectangles rectangle_sides tiles runs \
+    iommu virtual walks agreement
 # On the model the agreement run compares the model with itself: it shows that the comparison is fair.
 SYSTEM_RUNS := $(SYSTEM_TESTS:%=$(BUILD)/tests/system_%_model) $(SYSTEM_TESTS:%=$(BUILD)/tests/system_%_sim)
 # In driver model 2 jobs name allocations by GPU virtual addresses; `virtual` and `walks` have it always.

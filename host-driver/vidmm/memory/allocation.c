@@ -47,12 +47,30 @@ static struct ferry_flag_context flag_context(struct ferry_vm_memory *memory,
     return context;
 }
 
+// A driver of 1.x says Swizzled, where later ones have another flag. What the CPU may lock, or has given, is linear
+// outside of its segment; for nobody else it would be rearranged on its way, so it stays swizzled in system memory.
+static bool linear_outside(const struct ferry_vm_memory *memory, const DXGK_ALLOCATIONINFO *info)
+{
+    return !memory->core->caps.MemoryManagementCaps.VirtualAddressingSupported &&
+           (info->Flags & DXGK_ALLOC_FLAG_SWIZZLED) != 0 &&
+           (ferry_flags_lockable(info->Flags) || ferry_flags_permanent(info->Flags));
+}
+
+// What is linear in system memory has to be swizzled before the GPU uses it: it cannot be mapped into an aperture.
+static uint32_t segments_of(const struct ferry_vm_memory *memory, const DXGK_ALLOCATIONINFO *info)
+{
+    uint32_t set = info->SupportedWriteSegmentSet;
+    for (unsigned i = 0; i < memory->segment_count && linear_outside(memory, info); i++)
+        set &= memory->segments[i].aperture ? ~(1u << i) : UINT32_MAX;
+    return set;
+}
+
 // What the miniport answered must be usable before anything is kept.
 static int check_info(struct ferry_vm_memory *memory, const struct ferry_vidmm_allocation_options *options,
                       const DXGK_ALLOCATIONINFO *info, unsigned *broken_rule)
 {
     uint32_t all = (1u << memory->segment_count) - 1;
-    if ((info->SupportedWriteSegmentSet & all) == 0 || (info->SupportedWriteSegmentSet & ~all) != 0)
+    if ((segments_of(memory, info) & all) == 0 || (info->SupportedWriteSegmentSet & ~all) != 0)
         return FERRY_ERROR_UNSUPPORTED;
     if (info->Size == 0 || info->Size > FERRY_VIDMM_MAX_ALLOCATION_BYTES)
         return FERRY_ERROR_ARGUMENT;
@@ -89,7 +107,8 @@ static int set_up(struct ferry_vm_memory *memory, struct ferry_vm_allocation *al
     allocation->miniport = info->hAllocation;
     allocation->pages = (uint32_t)((info->Size + PAGE_SIZE - 1) / PAGE_SIZE);
     allocation->flags = info->Flags;
-    allocation->segment_set = info->SupportedWriteSegmentSet;
+    allocation->segment_set = segments_of(memory, info);
+    allocation->linear_outside = linear_outside(memory, info);
     allocation->preferred = info->PreferredSegment.Value;
     allocation->bank_direction = info->HintedBank.Bank0 ? (info->HintedBank.Direction0 ? 2 : 1) : 0;
     allocation->alignment_log2 = log2_pages(info->Alignment) & 0xFF;
@@ -108,7 +127,7 @@ static int set_up(struct ferry_vm_memory *memory, struct ferry_vm_allocation *al
     allocation->subject.instance = (uint32_t)memory->serial;
     allocation->use.pages = allocation->pages;
     for (unsigned i = 0; i < memory->segment_count; i++)
-        if ((info->SupportedWriteSegmentSet & 1u << i) != 0 && !memory->segments[i].aperture)
+        if ((allocation->segment_set & 1u << i) != 0 && !memory->segments[i].aperture)
             allocation->wants_memory = 1;
     if (options->existing) {
         const struct ferry_page_source *source = memory->core->platform.pages;

@@ -70,6 +70,7 @@ struct ferry_vm_allocation {
     uint8_t iommu_notice : 1;     // and before its pages leave the IOMMU
     uint8_t mapped_again : 1;     // its backing store, for a place that it is about to get
     uint8_t eviction_segment : 4; // aperture through which it is evicted, 0 = straight to system pages
+    uint8_t linear_outside : 1;   // swizzled in its segment, linear in its backing store
 };
 static_assert(sizeof(struct ferry_vm_allocation) + sizeof(struct ferry_vm_block) <= 384, "bookkeeping an allocation");
 

@@ -39,6 +39,8 @@ static void transfer(struct ferry_vm_memory *memory, struct ferry_vm_allocation 
         argument.Transfer.TransferOffset = (UINT)(first + done);
         argument.Transfer.TransferSize = size;
         argument.Transfer.MdlOffset = (UINT)((position + done) / PAGE_SIZE);
+        argument.Transfer.Flags.Swizzle = allocation->linear_outside && whole->Source.SegmentId == 0;
+        argument.Transfer.Flags.Unswizzle = allocation->linear_outside && whole->Destination.SegmentId == 0;
         argument.Transfer.Flags.TransferStart = done == 0;
         argument.Transfer.Flags.TransferEnd = done + size == bytes;
         ferry_vm_queue_operation(memory->sched, &argument, &allocation->subject, size, 0);

@@ -105,6 +105,7 @@ int ferry_vm_instance_add(struct ferry_vm_memory *memory, struct ferry_vm_alloca
     added->bank_direction = allocation->bank_direction;
     added->wants_memory = allocation->wants_memory;
     added->notice = allocation->notice;
+    added->linear_outside = allocation->linear_outside;
     added->eviction_segment = allocation->eviction_segment;
     added->use.serial = ++memory->serial;
     added->subject.instance = (uint32_t)memory->serial;

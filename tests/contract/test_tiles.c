@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tiled allocations in driver model 1: in tiles in video memory, in rows wherever the CPU sees them, and what the
+// manager asks the miniport for on the way (TRANSFER's Swizzle and Unswizzle). Driver model 2 has no such flag.
+#include "tiles.h"
+
+#include <stdlib.h>
+
+#include "world.h"
+
+#define SLOTS     5
+#define LOCAL     192
+#define SWIZZLING (DXGK_TRANSFER_SWIZZLE | DXGK_TRANSFER_UNSWIZZLE)
+
+static uint64_t drawn;
+static uint32_t draw(uint32_t below)
+{
+    return world_draw(&drawn, below);
+}
+
+static struct world *begin(uint32_t buffer_bytes)
+{
+    struct world_options options = world_defaults();
+    options.machine.local_bytes = PAGES(LOCAL);
+    options.manager.paging_buffer_bytes = buffer_bytes;
+    return world_open(&options);
+}
+
+static struct ferry_tiling_private draw_tiling(uint64_t most)
+{
+    struct ferry_tiling_private t = {.TileBytes = draw(2) ? 4096 : 65536, .ElementBytes = 1u << draw(5)};
+    t.Levels = 1 + draw(4);
+    do {
+        t.Width = 1 + draw(300);
+        t.Height = 1 + draw(300);
+        t.Levels -= t.Levels > 1 && draw(4) == 0;
+    } while (tiles_bytes(&t) > most);
+    return t;
+}
+
+static int try_create(struct world *world, const struct ferry_tiling_private *tiling, UINT flags, D3DKMT_HANDLE *handle)
+{
+    struct ferry_allocation_private wanted = world_private(tiles_bytes(tiling), flags);
+    wanted.Tiling = *tiling;
+    return world_try_create(world, &wanted, NULL, handle, NULL);
+}
+
+struct tiled {
+    D3DKMT_HANDLE allocation;
+    HANDLE miniport;
+    struct ferry_tiling_private tiling;
+    UINT flags;
+    uint64_t bytes;
+    uint8_t *rows; // what it holds
+    uint32_t *map;
+    bool here;
+};
+
+// What the GPU has in place, against rows.
+static void check_tiles(struct world *world, const struct tiled *t)
+{
+    struct ferry_vidmm_placement place = world_place(world, t->allocation);
+    uint8_t *found = malloc(place.bytes);
+    assert_int_equal(place.segment, machine_local_segment);
+    assert_int_equal(place.offset % t->tiling.TileBytes, 0);
+    machine_peek(world->machine, place.segment, place.offset, found, place.bytes);
+    for (uint64_t i = 0; i < place.bytes; i++)
+        if (found[t->map[i]] != t->rows[i])
+            fail_msg("byte %llu is not at %u", (unsigned long long)i, t->map[i]);
+    free(found);
+}
+
+static void make(struct world *world, struct tiled *t, bool lockable)
+{
+    t->tiling = draw_tiling(PAGES(40));
+    t->flags = lockable ? draw(3) ? CPU : PERMANENT : 0;
+    t->bytes = tiles_bytes(&t->tiling);
+    t->rows = calloc(1, t->bytes);
+    t->map = tiles_map(&t->tiling);
+    assert_int_equal(try_create(world, &t->tiling, t->flags, &t->allocation), FERRY_OK);
+    // The miniport's handle is that of the newest fill.
+    world_require(world, t->allocation);
+    t->miniport = spy_build(DXGK_OPERATION_FILL, spy_builds(DXGK_OPERATION_FILL) - 1)->before.Fill.hAllocation;
+    assert_int_equal(world_evict(world, t->allocation), FERRY_OK);
+}
+
+static void drop(struct world *world, struct tiled *t)
+{
+    assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, t->allocation), FERRY_OK);
+    free(t->rows);
+    free(t->map);
+}
+
+static void leave(struct world *world, struct tiled *t)
+{
+    if (t->here)
+        assert_int_equal(world_evict(world, t->allocation), FERRY_OK);
+    t->here = false;
+}
+
+// A lock that writes has taken it out of its place.
+static void place(struct world *world, struct tiled *t)
+{
+    if (world_place(world, t->allocation).segment == 0)
+        leave(world, t);
+    if (!t->here)
+        world_require(world, t->allocation);
+    t->here = true;
+}
+
+// Some pages, or all of it, by the CPU.
+static void write_rows(struct world *world, struct tiled *t)
+{
+    uint64_t pages = t->bytes / PAGE_SIZE, first = draw((uint32_t)pages), count = 1 + draw((uint32_t)(pages - first));
+    uint8_t *bytes;
+    void *address;
+    assert_int_equal(ferry_vidmm_lock_pages(world->manager, t->allocation, 0, first, count, &address), FERRY_OK);
+    bytes = address;
+    assert_memory_equal(bytes, t->rows, t->bytes);
+    for (uint64_t i = PAGES(first); i < PAGES(first + count); i++)
+        bytes[i] = t->rows[i] = (uint8_t)draw(256);
+    assert_int_equal(ferry_vidmm_unlock(world->manager, t->allocation), FERRY_OK);
+}
+
+// Some of it, by a job, which has tiles.
+static void write_tiles(struct world *world, struct tiled *t)
+{
+    uint32_t bytes = 16 + 4 * draw(1000), pattern = draw(UINT32_MAX);
+    uint64_t first = 4 * (uint64_t)draw((uint32_t)((t->bytes - bytes) / 4));
+    place(world, t);
+    world_wait(world, world_gpu_fill(world, t->allocation, first, bytes, pattern));
+    for (uint64_t i = 0; i < t->bytes; i++) {
+        uint64_t at = t->map[i];
+        if (at >= first && at < first + bytes)
+            t->rows[i] = (uint8_t)(pattern >> (8 * ((at - first) & 3)));
+    }
+}
+
+// Every transfer of the first kind between system and video memory has the one flag that it needs, nothing else any.
+static void check_flags(const struct tiled *tiled, size_t from)
+{
+    for (size_t n = from; n < spy_builds(DXGK_OPERATION_TRANSFER); n++) {
+        const DXGK_BUILDPAGINGBUFFER_TRANSFER *t = &spy_build(DXGK_OPERATION_TRANSFER, n)->before.Transfer;
+        UINT expected = 0;
+        for (unsigned i = 0; i < SLOTS; i++)
+            if (tiled[i].miniport == t->hAllocation && tiled[i].flags != 0)
+                expected = t->Source.SegmentId == 0        ? DXGK_TRANSFER_SWIZZLE
+                           : t->Destination.SegmentId == 0 ? DXGK_TRANSFER_UNSWIZZLE
+                                                           : 0;
+        assert_int_equal(t->Flags.Value & SWIZZLING, expected);
+    }
+}
+
+// Written, used, pushed out, moved, by the CPU and by jobs; one of them may not be locked, and the rows of that are
+// never made. Buffers of every length.
+static void swizzled_in_place_and_linear_where_the_cpu_has_it(void **state)
+{
+    (void)state;
+    drawn = world_seed(20261123);
+    for (unsigned run = 0; run < 2; run++) {
+        struct world *world = begin(run == 0 ? 0 : 512 + 8 * draw(300));
+        struct tiled tiled[SLOTS] = {0};
+        world->knobs->delay = draw(3);
+        for (unsigned i = 0; i < SLOTS; i++)
+            make(world, &tiled[i], i != 0);
+        for (unsigned step = 0; step < 50; step++) {
+            struct tiled *t = &tiled[draw(SLOTS)];
+            size_t from = spy_builds(DXGK_OPERATION_TRANSFER);
+            switch (draw(6)) {
+            case 0:
+            case 1:
+                if (t->flags != 0)
+                    write_rows(world, t);
+                break;
+            case 2: write_tiles(world, t); break;
+            case 3:
+                place(world, t);
+                check_tiles(world, t);
+                break;
+            case 4: leave(world, t); break;
+            default:
+                place(world, t);
+                for (unsigned i = 0; i < SLOTS; i++)
+                    leave(world, &tiled[i]);
+                world_force_out(world, t->allocation);
+                break;
+            }
+            check_flags(tiled, from);
+            for (unsigned i = 0, here = 0; i < SLOTS; i++)
+                if (tiled[i].here && ++here > 2)
+                    leave(world, &tiled[i]);
+        }
+        for (unsigned i = 0; i < SLOTS; i++) {
+            place(world, &tiled[i]);
+            check_tiles(world, &tiled[i]);
+            leave(world, &tiled[i]);
+        }
+        for (unsigned i = 0; i < SLOTS; i++)
+            drop(world, &tiled[i]);
+        world_close(world);
+    }
+}
+
+// What is linear in system memory would be linear in an aperture: it never gets there, even where it is preferred.
+static void what_is_linear_outside_is_never_mapped_into_an_aperture(void **state)
+{
+    (void)state;
+    struct world *world = begin(0);
+    const struct ferry_tiling_private tiling = {4096, 4, 100, 100, 1};
+    const UINT aperture = 1u << (machine_aperture_segment - 1), both = aperture | 1u << (machine_local_segment - 1);
+    struct ferry_allocation_private wanted = world_private(PAGES(10), CPU);
+    D3DKMT_HANDLE plain = 0, tiled = 0, none = 0;
+    wanted.SegmentPreference = machine_aperture_segment;
+    world->knobs->segment_set = both;
+    assert_int_equal(world_try_create(world, &wanted, NULL, &plain, NULL), FERRY_OK);
+    wanted.Bytes = tiles_bytes(&tiling);
+    wanted.Tiling = tiling;
+    assert_int_equal(world_try_create(world, &wanted, NULL, &tiled, NULL), FERRY_OK);
+    world->knobs->segment_set = aperture;
+    assert_int_equal(world_try_create(world, &wanted, NULL, &none, NULL), FERRY_ERROR_UNSUPPORTED);
+    assert_int_equal(none, 0);
+    world->knobs->segment_set = 0;
+    world_require(world, plain);
+    world_require(world, tiled);
+    assert_int_equal(world_place(world, plain).segment, machine_aperture_segment);
+    assert_int_equal(world_place(world, tiled).segment, machine_local_segment);
+    world_close(world);
+}
+
+// Whoever discards gets another instance, which is tiled as the first one is.
+static void an_instance_is_tiled_as_the_allocation_is(void **state)
+{
+    (void)state;
+    struct world *world = begin(0);
+    struct tiled tiled = {0};
+    drawn = 2;
+    make(world, &tiled, true);
+    place(world, &tiled);
+    for (unsigned round = 0; round < 4; round++) {
+        void *address;
+        world_gpu_fill(world, tiled.allocation, 0, 64, round);
+        assert_int_equal(ferry_vidmm_lock(world->manager, tiled.allocation, D3DDDI_LOCK_DISCARD, &address), FERRY_OK);
+        for (uint64_t i = 0; i < tiled.bytes; i++)
+            ((uint8_t *)address)[i] = tiled.rows[i] = (uint8_t)draw(256);
+        assert_int_equal(ferry_vidmm_unlock(world->manager, tiled.allocation), FERRY_OK);
+        world_wait(world, world_gpu_name(world, world->context, tiled.allocation, false));
+        check_tiles(world, &tiled);
+    }
+    drop(world, &tiled);
+    world_close(world);
+}
+
+// From 2.0 on bit 7 is DisableLargePageMapping.
+static void in_model_2_nothing_is_swizzled(void **state)
+{
+    (void)state;
+    struct world_options options = world_defaults();
+    options.machine.model = 2;
+    options.machine.version = DXGKDDI_WDDMv3_2;
+    struct world *world = world_open(&options);
+    D3DKMT_HANDLE a = world_create(world, PAGES(5), CPU | DXGK_ALLOC_FLAG_DISABLE_LARGE_PAGE_MAPPING);
+    world_write(world, a, 1);
+    world_require(world, a);
+    world_check_gpu(world, a, 1);
+    world_force_out(world, a);
+    world_check(world, a, 1);
+    for (size_t n = 0; n < spy_builds(DXGK_OPERATION_TRANSFER); n++)
+        assert_int_equal(spy_build(DXGK_OPERATION_TRANSFER, n)->before.Transfer.Flags.Value & SWIZZLING, 0);
+    world_close(world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(swizzled_in_place_and_linear_where_the_cpu_has_it),
+        cmocka_unit_test(what_is_linear_outside_is_never_mapped_into_an_aperture),
+        cmocka_unit_test(an_instance_is_tiled_as_the_allocation_is),
+        cmocka_unit_test(in_model_2_nothing_is_swizzled),
+    };
+    return WORLD_RUN(tests);
+}
