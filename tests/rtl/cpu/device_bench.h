@@ -29,10 +29,31 @@ class Bench
     Ring &user() { return rings_[1]; }
     RootComplex &root() { return root_; }
 
+    // From now on buffers of copies have all that may be under way at once: virtual addresses, which lead where the
+    // others lead, rectangles, and of the paging ring the forgetting of tables.
+    void mix()
+    {
+        const uint64_t leaf = FERRY_TABLE_ENTRY_ENTRY_VALID_MASK | FERRY_TABLE_ENTRY_ENTRY_LEAF_MASK;
+        for (unsigned i = 0; i < 256 + DATA_PAGES; i++) {
+            uint64_t page = i < 256 ? i * 4096ull : (DATA + (i - 256) * 4096) | FERRY_TABLE_ENTRY_ENTRY_HOST_MASK;
+            for (unsigned b = 0; b < 8; b++)
+                root_.local[TABLE + 8 * i + b] = static_cast<uint8_t>((page | leaf) >> 8 * b);
+        }
+        root_.bar0(ring(0, FERRY_BAR0_RING_RIGHTS), 7 | FERRY_BAR0_RING_RIGHTS_TABLES_MASK);
+        paging().word(FERRY_OPCODE_ROOT | 6u << 16, 0);
+        paging().word(FERRY_PACKET_ROOT_SPACE_VALID_MASK, 0).word(uint64_t{TABLE}).submit();
+        checks_.that(paging().wait(), "tables");
+        checks_.equal(paging().status(), FERRY_BUFFER_STATUS_SUCCESS, "tables");
+        mixed_ = true;
+    }
     // A buffer of copies between all kinds of places.
     void copies(Ring &ring, unsigned count)
     {
         for (unsigned i = 0; i < count; i++) {
+            if (mixed_ && random_.once_in(3)) {
+                mixture(ring);
+                continue;
+            }
             uint32_t bytes = 1 + random_.below(3000);
             bool out = random_.once_in(3), in = !out && random_.once_in(2);
             uint64_t host = DATA + random_.below(32 * 4096 - bytes) + (out ? 32 * 4096 : 0);
@@ -80,10 +101,30 @@ class Bench
     }
 
   private:
+    static const uint32_t TABLE = 0x800000, VIRTUAL_HOST = 0x100000;
+
+    void mixture(Ring &ring)
+    {
+        const uint32_t kind = random_.once_in(2) ? FERRY_ADDRESS_KIND_VIRTUAL : FERRY_ADDRESS_KIND_LOCAL;
+        const uint64_t from = random_.below(AREA - 8192), to = AREA + random_.below(AREA - 8192);
+        if (&ring == &paging() && random_.once_in(2)) {
+            const uint32_t scope = random_.below(4);
+            ring.word(FERRY_OPCODE_FORGET | 6u << 16, 0).word(scope, 0);
+            ring.word(scope > FERRY_FORGET_SCOPE_TABLE ? 0 : from);
+        } else if (random_.once_in(2)) {
+            ring.word(FERRY_OPCODE_COPY_RECTANGLE | 12u << 16, kind | FERRY_ADDRESS_KIND_VIRTUAL << 2);
+            ring.word(1 + random_.below(200), random_.below(9)).word(from).word(to).word(256, 0).word(700, 0);
+        } else {
+            const bool host = random_.once_in(2);
+            ring.copy(FERRY_ADDRESS_KIND_VIRTUAL, host ? VIRTUAL_HOST + random_.below(32 * 4096) : from, kind, to,
+                      1 + random_.below(8000));
+        }
+    }
     Checks &checks_;
     Random &random_;
     RootComplex root_;
     std::vector<Ring> rings_;
+    bool mixed_ = false;
 };
 
 #endif

@@ -35,7 +35,9 @@ void dies_in_the_middle(Checks &checks, Random &random)
 {
     checks.begin("memory_that_stops_in_any_cycle_loses_no_fence_and_works_when_it_comes_back");
     Bench bench(checks, random);
-    for (int round = 0; round < 25; round++) {
+    for (int round = 0; round < 50; round++) {
+        if (round == 25)
+            bench.mix();
         for (int i = 0; i < 4; i++) {
             bench.copies(bench.user(), 1 + random.below(8));
             bench.copies(bench.paging(), 1 + random.below(4));
@@ -70,7 +72,9 @@ void restarted_while_dead(Checks &checks, Random &random)
 {
     checks.begin("the_core_starts_anew_while_memory_is_dead_and_serves_rings");
     Bench bench(checks, random);
-    for (int round = 0; round < 6; round++) {
+    for (int round = 0; round < 12; round++) {
+        if (round == 6)
+            bench.mix();
         bench.copies(bench.user(), 8);
         bench.copies(bench.paging(), 8);
         bench.root().run(random.below(3000));

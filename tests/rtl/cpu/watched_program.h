@@ -20,6 +20,11 @@ static const uint64_t EVIL = HOST + 0x200000;               // Pages that no pac
 static const unsigned EVIL_PAGES = 4;
 static const uint32_t LOCAL_SOURCE_BYTES = 0x40000, LOCAL_BYTES = 0x200000;
 static const unsigned PACKETS = 200;
+// Virtual addresses of a space whose tables nobody changes, though they are forgotten time and again: from there on
+// what the program uses of video memory, and behind it the DATA pages.
+static const uint64_t VIRTUAL_LOCAL = 0x20000000, VIRTUAL_HOST = VIRTUAL_LOCAL + 0x200000;
+static const unsigned SPACE = 5;
+static const uint32_t TABLES = 0x400000;
 // Nothing that is read is ever written, so the engine may have as much in hand as it can.
 static const uint32_t UNORDERED = FERRY_PACKET_HEADER_UNORDERED_MASK;
 static const int NEVER = -1;
@@ -79,9 +84,15 @@ class WatchedProgram
             return false;
         root_.bar0_64(FERRY_BAR0_FAULT_LOG_ADDRESS, FAULTS);
         root_.bar0(FERRY_BAR0_FAULT_LOG_ENTRIES_LOG2, 6);
-        rings_.emplace_back(root_, 0, 7);
+        rings_.emplace_back(root_, 0, 7 | FERRY_BAR0_RING_RIGHTS_TABLES_MASK);
         rings_.emplace_back(root_, 1, 0);
-        return true;
+        name_tables(rings_[0]);
+        submit(0, {});
+        for (int i = 0; i < 100000 && !waiting_[0].empty(); i++) {
+            root_.tick();
+            look();
+        }
+        return waiting_[0].empty();
     }
 
     unsigned wrong = 0;
@@ -235,6 +246,51 @@ class WatchedProgram
             }
     }
 
+    // --- Page tables ---
+
+    void put_entry(uint32_t at, uint64_t page, uint64_t flags)
+    {
+        for (unsigned i = 0; i < 8; i++)
+            root_.local[at + i] = static_cast<uint8_t>((page | flags | FERRY_TABLE_ENTRY_ENTRY_VALID_MASK) >> 8 * i);
+    }
+    // Two levels: a table of the first 2 MiB of video memory, with groups of 64 KiB in its second half, and one of the
+    // host's pages.
+    void name_tables(Ring &ring)
+    {
+        const uint64_t leaf = FERRY_TABLE_ENTRY_ENTRY_LEAF_MASK, group = FERRY_TABLE_ENTRY_ENTRY_GROUP_MASK;
+        const uint32_t at = TABLES + 8 * (VIRTUAL_LOCAL >> 21 & 511);
+        put_entry(at, TABLES + 0x1000, 0);
+        put_entry(at + 8, TABLES + 0x2000, 0);
+        for (uint32_t i = 0; i < LOCAL_BYTES / 4096; i++)
+            put_entry(TABLES + 0x1000 + 8 * i, i * 4096ull, i < 256 ? leaf : leaf | group);
+        for (uint32_t i = 0; i < SOURCE_PAGES + TARGET_PAGES; i++)
+            put_entry(TABLES + 0x2000 + 8 * i, DATA + i * 4096ull,
+                      leaf | FERRY_TABLE_ENTRY_ENTRY_HOST_MASK | FERRY_TABLE_ENTRY_ENTRY_SNOOP_MASK);
+        ring.word(FERRY_OPCODE_ROOT | 6u << 16, 0);
+        ring.word(SPACE | 1u << 8 | FERRY_PACKET_ROOT_SPACE_VALID_MASK, 0).word(uint64_t{TABLES});
+    }
+    void forget_tables(Ring &ring)
+    {
+        uint32_t scope = random_.below(4), space = random_.once_in(4) ? 0 : SPACE;
+        ring.word(FERRY_OPCODE_FORGET | 6u << 16, 0);
+        ring.word(scope | (scope == FERRY_FORGET_SCOPE_ALL ? 0 : space) << 4, 0);
+        ring.word(scope > FERRY_FORGET_SCOPE_TABLE ? 0 : VIRTUAL_LOCAL + random_.below(0x400000));
+    }
+    // An address as it is or by the tables; its kind.
+    uint32_t kind_of(bool host, uint64_t &at)
+    {
+        if (random_.once_in(2))
+            return host ? FERRY_ADDRESS_KIND_SYSTEM : FERRY_ADDRESS_KIND_LOCAL;
+        at = host ? VIRTUAL_HOST + at - DATA : VIRTUAL_LOCAL + at;
+        return FERRY_ADDRESS_KIND_VIRTUAL;
+    }
+    void submit(unsigned number, Buffer buffer)
+    {
+        buffer.fence = rings_[number].submit(SPACE << FERRY_RING_ENTRY_FLAGS_SPACE_SHIFT);
+        waiting_[number].push_back(buffer);
+        produced_[number]++;
+    }
+
     // --- Packets ---
 
     uint64_t take(uint64_t &next, uint64_t limit, uint32_t bytes)
@@ -263,16 +319,17 @@ class WatchedProgram
         std::vector<uint8_t> out(bytes);
         for (uint32_t i = 0; i < bytes; i++)
             out[i] = static_cast<uint8_t>(pattern >> 8 * (i & 3));
-        ring.fill(FERRY_ADDRESS_KIND_LOCAL, at, bytes, 2, pattern);
         expect(buffer, false, at, out);
+        uint32_t kind = kind_of(false, at);
+        ring.fill(kind, at, bytes, 2, pattern);
     }
     void copy(Ring &ring, Buffer &buffer, bool to_host)
     {
         uint32_t bytes = some_bytes();
         uint64_t from = random_.below(LOCAL_SOURCE_BYTES - bytes), at = to_host ? take_host(bytes) : take_local(bytes);
-        ring.word(FERRY_OPCODE_COPY | UNORDERED | 8u << 16, to_host ? FERRY_ADDRESS_KIND_SYSTEM << 2 : 0);
-        ring.word(bytes).word(from).word(at);
         expect(buffer, to_host, at, local_bytes(from, bytes));
+        uint32_t source_kind = kind_of(false, from), kind = kind_of(to_host, at);
+        ring.word(FERRY_OPCODE_COPY | UNORDERED | 8u << 16, source_kind | kind << 2).word(bytes).word(from).word(at);
     }
     // COPY_PAGES over consecutive host pages named one by one, so that a destination is one range.
     void pages_out(Ring &ring, Buffer &buffer)
@@ -280,10 +337,10 @@ class WatchedProgram
         uint32_t bytes = some_bytes() + 200;
         uint64_t to = take_host(bytes);
         uint64_t from = random_.below(LOCAL_SOURCE_BYTES - bytes);
+        expect(buffer, true, to, local_bytes(from, bytes));
         list(ring, FERRY_LIST_SIDE_DESTINATION, bytes, to & 4095, from);
         for (uint64_t page = to & ~4095ull; page < to + bytes; page += 4096)
             ring.word(page);
-        expect(buffer, true, to, local_bytes(from, bytes));
     }
     void pages_in(Ring &ring, Buffer &buffer)
     {
@@ -301,9 +358,10 @@ class WatchedProgram
     }
     void list(Ring &ring, uint32_t side, uint32_t bytes, uint32_t offset, uint64_t address)
     {
-        uint32_t pages = (offset + bytes + 4095) / 4096;
-        uint32_t kind = side == FERRY_LIST_SIDE_SOURCE ? FERRY_ADDRESS_KIND_SYSTEM : FERRY_ADDRESS_KIND_SYSTEM << 2;
-        ring.word(FERRY_OPCODE_COPY_PAGES | UNORDERED | (6 + 2 * pages) << 16, kind | side << 4);
+        uint32_t pages = (offset + bytes + 4095) / 4096, other = kind_of(false, address);
+        uint32_t kinds = side == FERRY_LIST_SIDE_SOURCE ? FERRY_ADDRESS_KIND_SYSTEM | other << 2
+                                                        : FERRY_ADDRESS_KIND_SYSTEM << 2 | other;
+        ring.word(FERRY_OPCODE_COPY_PAGES | UNORDERED | (6 + 2 * pages) << 16, kinds | side << 4);
         ring.word(bytes, offset).word(address);
     }
     // Maps two pages of the aperture and reads through them. Each buffer has pages of its own.
@@ -341,8 +399,10 @@ class WatchedProgram
             uint32_t bytes = static_cast<uint32_t>(pitch) * r.rows;
             to.image = {nullptr, 0, to_host ? take_host(bytes) : take_local(bytes), pitch};
         }
-        ring.word(FERRY_OPCODE_COPY_RECTANGLE | UNORDERED | 12u << 16, to_host ? FERRY_ADDRESS_KIND_SYSTEM << 2 : 0);
-        ring.word(r.width, r.rows - 1).word(from.first()).word(to.first()).word(from.layout()).word(to.layout());
+        uint64_t from_at = from.first(), to_at = to.first();
+        uint32_t from_kind = kind_of(false, from_at), to_kind = kind_of(to_host, to_at);
+        ring.word(FERRY_OPCODE_COPY_RECTANGLE | UNORDERED | 12u << 16, from_kind | to_kind << 2);
+        ring.word(r.width, r.rows - 1).word(from_at).word(to_at).word(from.layout()).word(to.layout());
         for (uint32_t row = 0; row < r.rows; row++)
             for (uint32_t at = 0; at < r.width; at++) {
                 if (from.byte(at, row) >= LOCAL_SOURCE_BYTES)
@@ -358,7 +418,9 @@ class WatchedProgram
         unsigned count = 1 + random_.below(12);
         for (unsigned i = 0; i < count; i++) {
             unsigned what = random_.below(8);
-            if (random_.once_in(8))
+            if (number == 0 && random_.once_in(12))
+                forget_tables(ring);
+            else if (random_.once_in(8))
                 rectangle(ring, buffer, number == 0 && random_.once_in(2));
             else if (number == 1)
                 what < 5 ? fill(ring, buffer, true) : copy(ring, buffer, false);
@@ -371,9 +433,7 @@ class WatchedProgram
             else
                 what == 6 ? fill(ring, buffer, false) : copy(ring, buffer, true);
         }
-        buffer.fence = ring.submit();
-        waiting_[number].push_back(buffer);
-        produced_[number]++;
+        submit(number, buffer);
         return count;
     }
 };
