@@ -16,7 +16,8 @@ module ferry_errors (
     input  wire poisoned,
     input  wire poisoned_write,
     input  wire poisoned_completion,
-    // A write to what is not there or is refused; a request that was answered Unsupported Request, Completer Abort.
+    // A write to what is not there or is refused, or a message that nobody knows; a request that was answered Unsupported
+    // Request, Completer Abort.
     input  wire write_unsupported,
     input  wire request_unsupported,
     input  wire request_aborted,

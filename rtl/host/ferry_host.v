@@ -172,6 +172,7 @@ module ferry_host #(
     wire                set_signaled_abort;
     wire                set_signaled_error;
     wire                poisoned_write;
+    wire                message_unsupported;
     wire                poisoned_completion;
     wire                write_unsupported;
     wire                read_unsupported;
@@ -292,7 +293,7 @@ module ferry_host #(
     ferry_errors errors (
         .clk(clk), .rst(rst || function_reset), .malformed(count_malformed), .poisoned(count_poisoned),
         .poisoned_write(poisoned_write), .poisoned_completion(poisoned_completion),
-        .write_unsupported(write_unsupported || window_refused), .request_unsupported(read_unsupported),
+        .write_unsupported(write_unsupported || window_refused || message_unsupported), .request_unsupported(read_unsupported),
         .request_aborted(read_aborted), .unexpected(count_unexpected), .timed_out(got_timeout && !function_resetting),
         .report_correctable(report_correctable), .report_nonfatal(report_nonfatal), .report_fatal(report_fatal),
         .report_unsupported(report_unsupported), .parity_response(parity_response),
@@ -314,7 +315,8 @@ module ferry_host #(
         .completion_status(completion_status), .completion_bytes(completion_bytes), .completion_words(completion_words),
         .completion_has_data(completion_has_data), .completion_poisoned(completion_poisoned),
         .count_received(count_tlp_received), .count_beat(count_link_receive_beat), .count_malformed(count_malformed),
-        .count_poisoned(count_poisoned), .poisoned_write(poisoned_write), .poisoned_completion(poisoned_completion)
+        .count_poisoned(count_poisoned), .poisoned_write(poisoned_write), .poisoned_completion(poisoned_completion),
+        .message_unsupported(message_unsupported)
     );
 
     ferry_target #(

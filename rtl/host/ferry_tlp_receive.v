@@ -56,7 +56,9 @@ module ferry_tlp_receive (
     output wire        count_poisoned,
     // With count_poisoned: nobody gets an answer to it; it was a completion.
     output wire        poisoned_write,
-    output wire        poisoned_completion
+    output wire        poisoned_completion,
+    // One-cycle strobe: a message that this function does not know. Nobody gets an answer to it.
+    output wire        message_unsupported
 `ifdef FORMAL
     ,
     // For proofs: the next beat is a packet's first.
@@ -148,6 +150,15 @@ module ferry_tlp_receive (
     assign count_poisoned = finish && !bad && poisoned;
     assign poisoned_write = memory || message;
     assign poisoned_completion = completion;
+
+    // What may be sent to any function and asks nothing of this one (2.2.8): Unlock, PM_Active_State_Nak, PME_Turn_Off (whose
+    // answer is the hard block's), the seven of hot plug that are ignored, Set_Slot_Power_Limit, and Vendor_Defined Type 1.
+    // Every other message is an Unsupported Request (2.3.1), Vendor_Defined Type 0 too.
+    wire [7:0] message_code = word1_reg[7:0];
+    wire hot_plug = message_code[7:3] == 5'b01000 ? message_code[1:0] != 2'd2 : message_code == 8'h48;
+    wire ignored = message_code == 8'h00 || message_code == 8'h14 || message_code == 8'h19 || message_code == 8'h50
+        || message_code == 8'h7f || hot_plug;
+    assign message_unsupported = finish && !bad && message && !poisoned && !ignored;
 
     assign completion_status = word1_reg[14:12];
     assign completion_bytes = word1_reg[11:0];

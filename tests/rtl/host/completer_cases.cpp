@@ -2,6 +2,8 @@
 // Requests of the host: configuration space, BAR0, and everything that is refused; the interrupt message.
 #include "cases.h"
 
+#include <algorithm>
+
 static void config_space(Bench &b)
 {
     EXPECT(b, "ID", b.config_read(0x00), 0xfe011209);
@@ -422,6 +424,28 @@ static void interrupts(Bench &b)
     EXPECT(b, "count", b.top->interrupt_count, total + 2);
 }
 
+// Of all codes of messages those are taken without a word that any function may be sent (2.2.8); every other is an
+// Unsupported Request, and none is counted as a request that was answered.
+static void message_codes(Bench &b)
+{
+    static const uint8_t silent[] = {0x00, 0x14, 0x19, 0x40, 0x41, 0x43, 0x44, 0x45, 0x47, 0x48, 0x50, 0x7f};
+    b.configure(128, 512, 64);
+    const uint64_t before = b.counts.unsupported;
+    for (unsigned code = 0; code < 256; code++)
+        for (unsigned form = 0; form < 2; form++) {
+            const uint32_t routing = (code + form) % 8 << 24;
+            b.config_write(0x48, 0x000f2800);
+            b.send(form ? Packet{0x70000001 | routing, 0x00081200 | code, 0, 0, 7}
+                        : Packet{0x30000000 | routing, code, 0, 0});
+            b.settle();
+            const bool taken = std::find(std::begin(silent), std::end(silent), code) != std::end(silent);
+            const uint32_t status = b.config_read(0x48) >> 16 & 15; // 10: non-fatal, Unsupported Request.
+            if (status != (taken ? 0u : 10u))
+                b.fail("a message of code %02x: device status %x", code, status);
+        }
+    EXPECT(b, "counted", b.counts.unsupported, before);
+}
+
 // Coalescing at its largest values, and what has been due for long stays so.
 static void interrupts_held_long(Bench &b)
 {
@@ -467,5 +491,6 @@ const Case completer_cases[] = {
     {"poisoned", poisoned},
     {"interrupts", interrupts},
     {"interrupts_held_long", interrupts_held_long},
+    {"message_codes", message_codes},
     {nullptr, nullptr},
 };

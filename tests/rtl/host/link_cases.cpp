@@ -245,6 +245,18 @@ static void errors(Bench &b)
          }},
         {"write outside the limit", NONFATAL | UNSUPPORTED_REQUEST, 0, 0x31, true,
          [](Bench &x) { x.send(x.memory_request(true, x.bar2 + 0x3000000, 1, 15, 0, {1}, 1)); }},
+        {"message with an unknown code", NONFATAL | UNSUPPORTED_REQUEST, 0, 0x31, true,
+         [](Bench &x) {
+             x.send({0x32000000, 0x0008007e, 0, 0});
+         }},
+        {"message with an unknown code and data", NONFATAL | UNSUPPORTED_REQUEST, 0, 0x31, true,
+         [](Bench &x) {
+             x.send({0x70000001, 0x00080042, 0, 0, 5});
+         }},
+        {"poisoned message", NONFATAL, 0x8000, 0x31, false,
+         [](Bench &x) {
+             x.send({0x70004001, 0x00080042, 0, 0, 5});
+         }},
         {"malformed", FATAL, 0, 0x33, false,
          [](Bench &x) {
              x.send({0x40000002, 0x000000ff, 0x1000, 1});
