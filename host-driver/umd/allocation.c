@@ -20,7 +20,8 @@ static int give_addresses(struct umd_adapter *adapter, const struct umd_device *
 {
     struct ferry_vidmm_virtual range = {.size = sizeof range,
                                         .least = UMD_OWN_ADDRESSES,
-                                        .bytes = (bytes + FERRY_PAGE_BYTES - 1) / FERRY_PAGE_BYTES * FERRY_PAGE_BYTES};
+                                        .bytes = (bytes + FERRY_PAGE_BYTES - 1) / FERRY_PAGE_BYTES * FERRY_PAGE_BYTES,
+                                        .each_instance = true};
 
     if (adapter->model != 2)
         return FERRY_OK;
@@ -168,6 +169,17 @@ int ferry_allocation_placement(struct ferry_allocation *handle, struct ferry_pla
     return umd_leave(&call, error);
 }
 
+// A lock with DISCARD may have taken another instance, whose address it is from now on. Jobs that were recorded before
+// learn of it when they are submitted.
+static void follow(struct umd_adapter *adapter, struct umd_allocation *allocation)
+{
+    uint64_t address = 0;
+
+    if (allocation && allocation->address &&
+        ferry_vidmm_own_address(adapter->vidmm, allocation->vidmm, &address) == FERRY_OK && address)
+        allocation->address = address;
+}
+
 int ferry_lock(struct ferry_allocation *handle, uint32_t flags, void **address)
 {
     const uint32_t known = FERRY_LOCK_READ_ONLY | FERRY_LOCK_WRITE_ONLY | FERRY_LOCK_DO_NOT_WAIT | FERRY_LOCK_DISCARD;
@@ -188,6 +200,8 @@ int ferry_lock(struct ferry_allocation *handle, uint32_t flags, void **address)
     umd_park(&call);
     int error = ferry_vidmm_lock_from(call.adapter->vidmm, device, vidmm, flags, address);
     umd_return(&call);
+    if (error == FERRY_OK && (flags & FERRY_LOCK_DISCARD))
+        follow(call.adapter, umd_object(call.adapter, UMD_ALLOCATION, handle));
     return umd_leave(&call, error);
 }
 

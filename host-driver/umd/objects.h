@@ -53,9 +53,10 @@ struct umd_allocation {
     struct umd_allocation *next, *previous;
     D3DKMT_HANDLE vidmm;
     bool in_aperture;
-    bool marked;      // By the call under way, which names it.
-    uint64_t bytes;   // As asked for.
-    uint64_t address; // GPU virtual, for as long as it is there; 0 = none, what names it is patched.
+    bool marked;    // By the call under way, which names it.
+    uint64_t bytes; // As asked for.
+    // GPU virtual, of the instance that holds its content; 0 = none, what names it is patched.
+    uint64_t address;
     struct umd_allocation *newer, *older; // Of the device's residency list, by last use.
     uint32_t count;                       // Residency count.
     // Scratch of the call under way: its count, and what was next, before it was trimmed.

@@ -154,9 +154,13 @@ int ferry_queue_submit(struct ferry_queue *handle, uint64_t *fence)
         for (struct umd_recording *part = job; part; part = part->behind)
             part->submitted = queue->submissions;
         queue->submissions++;
-        umd_park(&call);
-        error = ferry_vidmm_submit(vidmm, context, buffers, count, &number);
-        umd_return(&call);
+        do {
+            if (error == FERRY_VIDMM_RENAMED)
+                umd_recording_renamed(job, vidmm);
+            umd_park(&call);
+            error = ferry_vidmm_submit(vidmm, context, buffers, count, &number);
+            umd_return(&call);
+        } while (error == FERRY_VIDMM_RENAMED);
         queue = umd_object(call.adapter, UMD_QUEUE, handle);
     }
     // Nothing runs of a job that failed. For want of memory it stays as it was recorded, to be submitted again; what is

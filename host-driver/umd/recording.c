@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A job on its way to the manager: packets written with zeros where addresses belong, the allocations they name, and
-// where whose address goes. A job that outgrows a DMA buffer goes on in the next one; the ring keeps their order.
+// where whose address goes, which is filled in when the job is submitted, or by Patch. A job that outgrows a DMA buffer
+// goes on in the next one; the ring keeps their order.
 #include "umd/recording.h"
 
 #include <stdlib.h>
@@ -28,6 +29,8 @@ void umd_recording_end(struct umd_recording *job)
         for (size_t i = 0; i < job->chunks_made; i++) {
             free(job->chunks[i].commands);
             free(job->chunks[i].references);
+            free(job->chunks[i].addresses);
+            free(job->chunks[i].places);
             free(job->chunks[i].patches);
         }
         free(job->chunks);
@@ -69,7 +72,7 @@ void umd_recording_empty(struct umd_recording *job)
         struct umd_chunk *chunk = &job->chunks[i];
 
         memset(chunk->commands, 0, chunk->bytes);
-        chunk->bytes = chunk->reference_count = chunk->patch_count = 0;
+        chunk->bytes = chunk->reference_count = chunk->place_count = 0;
     }
     job->chunk_count = 0;
     job->submitted = UINT64_MAX;
@@ -90,11 +93,15 @@ static bool make_chunk(struct umd_recording *job)
     *chunk = (struct umd_chunk){
         .commands = calloc(job->info.DmaBufferSize, 1),
         .references = calloc(job->info.AllocationListSize, sizeof *chunk->references),
+        .addresses = calloc(job->info.AllocationListSize, sizeof *chunk->addresses),
+        .places = calloc(job->info.PatchLocationListSize, sizeof *chunk->places),
         .patches = calloc(job->info.PatchLocationListSize, sizeof *chunk->patches),
     };
-    if (!chunk->commands || !chunk->references || !chunk->patches) {
+    if (!chunk->commands || !chunk->references || !chunk->addresses || !chunk->places || !chunk->patches) {
         free(chunk->commands);
         free(chunk->references);
+        free(chunk->addresses);
+        free(chunk->places);
         free(chunk->patches);
         return false;
     }
@@ -117,7 +124,7 @@ static struct umd_chunk *chunk_for(struct umd_recording *job, uint32_t bytes)
 
         if (chunk->bytes + bytes <= job->info.DmaBufferSize &&
             chunk->reference_count + 2 <= job->info.AllocationListSize &&
-            chunk->patch_count + 2 <= job->info.PatchLocationListSize)
+            chunk->place_count + 2 <= job->info.PatchLocationListSize)
             return chunk;
     }
     return new_chunk(job);
@@ -140,7 +147,7 @@ static uint32_t get32(const uint8_t *at)
     return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
 }
 
-// Its virtual address stays, wherever the allocation goes, so nothing of that is left for Patch.
+// The address stays, wherever the instance goes, so nothing of that is left for Patch.
 static void put_address(uint8_t *packet, uint32_t at, uint64_t address, UINT side)
 {
     uint32_t kind = FERRY_ADDRESS_KIND_VIRTUAL;
@@ -162,16 +169,9 @@ static void refer(struct umd_chunk *chunk, struct umd_allocation *allocation, bo
     if (index == chunk->reference_count)
         chunk->references[chunk->reference_count++] = (struct ferry_vidmm_reference){.allocation = allocation->vidmm};
     chunk->references[index].write |= write;
-    if (allocation->address) {
-        put_address(chunk->commands + packet, at, allocation->address + offset, side);
-        return;
-    }
-    chunk->patches[chunk->patch_count++] = (D3DDDI_PATCHLOCATIONLIST){
-        .AllocationIndex = index,
-        .DriverId = FERRY_KMD_PATCH_ID(packet, side),
-        .AllocationOffset = (UINT)offset,
-        .PatchOffset = packet + at,
-    };
+    chunk->addresses[index] = allocation->address;
+    chunk->places[chunk->place_count++] =
+        (struct umd_place){.reference = index, .packet = packet, .at = at, .offset = (uint32_t)offset, .side = side};
 }
 
 static uint8_t *begin_packet(struct umd_chunk *chunk, uint32_t opcode, uint32_t bytes, uint32_t places)
@@ -326,6 +326,45 @@ int umd_record_virtual(struct umd_recording *job, const struct umd_virtual *pack
     return FERRY_OK;
 }
 
+// ---- On its way ----
+
+static void fill_in(struct umd_chunk *chunk)
+{
+    chunk->patch_count = 0;
+    for (uint32_t i = 0; i < chunk->place_count; i++) {
+        const struct umd_place *place = &chunk->places[i];
+        uint64_t address = chunk->addresses[place->reference];
+
+        if (address)
+            put_address(chunk->commands + place->packet, place->at, address + place->offset, place->side);
+        else
+            chunk->patches[chunk->patch_count++] = (D3DDDI_PATCHLOCATIONLIST){
+                .AllocationIndex = place->reference,
+                .DriverId = FERRY_KMD_PATCH_ID(place->packet, place->side),
+                .AllocationOffset = place->offset,
+                .PatchOffset = place->packet + place->at,
+            };
+    }
+}
+
+void umd_recording_renamed(struct umd_recording *job, struct ferry_vidmm *vidmm)
+{
+    for (; job; job = job->behind)
+        for (size_t i = 0; i < job->chunk_count; i++) {
+            struct umd_chunk *chunk = &job->chunks[i];
+
+            for (uint32_t k = 0; k < chunk->reference_count; k++) {
+                uint64_t address = 0;
+
+                // One that has lost its address, or is gone, keeps what it had: its job faults, or is refused.
+                if (chunk->addresses[k] &&
+                    ferry_vidmm_own_address(vidmm, chunk->references[k].allocation, &address) == FERRY_OK && address)
+                    chunk->addresses[k] = address;
+            }
+            fill_in(chunk);
+        }
+}
+
 bool umd_recording_is_empty(const struct umd_recording *job)
 {
     while (job && job->chunk_count == 0)
@@ -369,8 +408,9 @@ const struct ferry_vidmm_submission *umd_recording_buffers(struct umd_recording 
     *count = 0;
     for (const struct umd_recording *part = job; part; part = part->behind) {
         for (size_t i = 0; i < part->chunk_count; i++) {
-            const struct umd_chunk *chunk = &part->chunks[i];
+            struct umd_chunk *chunk = &part->chunks[i];
 
+            fill_in(chunk);
             job->buffers[(*count)++] = (struct ferry_vidmm_submission){
                 .commands = chunk->commands,
                 .bytes = chunk->bytes,
@@ -378,6 +418,7 @@ const struct ferry_vidmm_submission *umd_recording_buffers(struct umd_recording 
                 .reference_count = chunk->reference_count,
                 .patches = chunk->patches,
                 .patch_count = chunk->patch_count,
+                .addresses = chunk->addresses,
             };
         }
     }

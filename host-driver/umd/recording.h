@@ -6,13 +6,24 @@
 
 #include "umd/objects.h"
 
+// Where a packet names bytes of an allocation. What goes there, an address or a patch, is known when the job is
+// submitted: a lock with DISCARD may have taken another instance by then.
+struct umd_place {
+    uint32_t reference, packet, at; // which of the chunk's; where the packet and its word are
+    uint32_t offset;
+    UINT side;
+};
+
 // One DMA buffer's worth of a job.
 struct umd_chunk {
     uint8_t *commands;
     uint32_t bytes;
     struct ferry_vidmm_reference *references;
+    uint64_t *addresses; // of the references: where they were when they were named last, 0 = patched
     uint32_t reference_count;
-    D3DDDI_PATCHLOCATIONLIST *patches;
+    struct umd_place *places;
+    uint32_t place_count;
+    D3DDDI_PATCHLOCATIONLIST *patches; // of the places without an address
     uint32_t patch_count;
 };
 
@@ -59,7 +70,10 @@ struct umd_virtual {
 int umd_record_virtual(struct umd_recording *job, const struct umd_virtual *packet);
 
 bool umd_recording_is_empty(const struct umd_recording *job);
-// The job as the manager takes it, one buffer at least; valid until it is recorded into again. NULL: no host memory.
+// The job as the manager takes it, one buffer at least, with its addresses filled in; valid until it is recorded into
+// again. NULL: no host memory.
 const struct ferry_vidmm_submission *umd_recording_buffers(struct umd_recording *job, uint32_t *count);
+// The manager says that an allocation it names has another instance now: ask where they all are, and fill that in.
+void umd_recording_renamed(struct umd_recording *job, struct ferry_vidmm *vidmm);
 
 #endif

@@ -12,7 +12,8 @@ int ferry_va_reserve(struct ferry_device *handle, struct ferry_va *range)
     const struct umd_device *device = umd_enter(&call, UMD_DEVICE, handle, "reserve addresses");
     if (!device)
         return FERRY_ERROR_HANDLE;
-    struct ferry_vidmm_virtual wanted = {sizeof wanted, range->address, range->least, range->most, range->bytes, 0};
+    struct ferry_vidmm_virtual wanted = {sizeof wanted, range->address, range->least, range->most, range->bytes, 0,
+                                         false};
     int error = ferry_vidmm_reserve_virtual(call.adapter->vidmm, device->vidmm, &wanted);
     if (error == FERRY_OK)
         range->address = wanted.address;
@@ -32,7 +33,8 @@ int ferry_va_map(struct ferry_device *handle, struct ferry_allocation *allocatio
     const struct umd_allocation *allocation = umd_object(call.adapter, UMD_ALLOCATION, allocation_handle);
     if (!allocation)
         return umd_leave(&call, umd_handle_error(UMD_ALLOCATION, allocation_handle));
-    struct ferry_vidmm_virtual wanted = {sizeof wanted, range->address, range->least, range->most, range->bytes, 0};
+    struct ferry_vidmm_virtual wanted = {sizeof wanted, range->address, range->least, range->most, range->bytes, 0,
+                                         false};
     int error =
         ferry_vidmm_map_virtual(call.adapter->vidmm, device->vidmm, allocation->vidmm, offset, read_only, &wanted);
     range->table_bytes = wanted.table_bytes;

@@ -113,6 +113,8 @@ int ferry_vidmm_create_context(struct ferry_vidmm *manager, D3DKMT_HANDLE device
 /// Waits for its jobs. Errors: HANDLE, TIMEOUT.
 int ferry_vidmm_destroy_context(struct ferry_vidmm *manager, D3DKMT_HANDLE context);
 
+/// A job was written for addresses of another instance than the one that holds the content now.
+#define FERRY_VIDMM_RENAMED 2
 /// Bring back whatever of the device's residency list is out and queue the job behind the paging of the allocations it
 /// names; patched and submitted when that is done. *fence is the job's number, growing in one context. Errors:
 /// ARGUMENT, HANDLE, FOREIGN, RANGE (a patch outside the commands or the allocation), NOT_RESIDENT (named, but count
@@ -120,6 +122,8 @@ int ferry_vidmm_destroy_context(struct ferry_vidmm *manager, D3DKMT_HANDLE conte
 /// TIMEOUT.
 /// A job of several DMA buffers, 1 and more, is one job: they are queued one behind the other or not at all, *fence is
 /// the last one's, and a fault of any of them is the job's.
+/// FERRY_VIDMM_RENAMED, which is no error: nothing is queued, the address for a reference is not the own one of the
+/// instance that holds the content; ask for it (ferry_vidmm_own_address()), write the commands anew, and submit again.
 int ferry_vidmm_submit(struct ferry_vidmm *manager, D3DKMT_HANDLE context, const struct ferry_vidmm_submission *buffers,
                        uint32_t count, uint64_t *fence);
 /// Wait until the job is done. Errors: HANDLE, ARGUMENT (not the number of a job of this context; of those that are
@@ -198,6 +202,9 @@ struct ferry_vidmm_virtual {
     uint64_t least, most; // most 0 = no bound
     uint64_t bytes;
     uint64_t table_bytes; // out, of map: with NO_VIDEO_MEMORY the bytes of page tables that are missing
+    // in, of map: it is the allocation's own range, of all of it, to be written; each instance that locks with Discard
+    // make has one besides, anywhere behind it. What is mapped in any other way is not renamed.
+    bool each_instance;
 };
 /// Take addresses: 64 KiB and multiples. Errors: ARGUMENT (not aligned, beyond 48 bits), BUSY (not all are free),
 /// HANDLE, NO_VIDEO_MEMORY (no such place), NO_HOST_MEMORY, DEVICE_LOST, UNSUPPORTED.
@@ -205,7 +212,7 @@ int ferry_vidmm_reserve_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE devic
 /// Map them, free ones or reserved ones, to bytes of an allocation from offset on: pages. Nothing of it waits, and a
 /// job that names the allocation finds it mapped. Errors: those of reserve(), FOREIGN, RANGE (not all in the
 /// allocation), BUSY (also of an allocation with several instances), UNSUPPORTED (also of one that is never in video
-/// memory).
+/// memory), ARGUMENT (each_instance of a part of it, read only, or a second time).
 int ferry_vidmm_map_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE device, D3DKMT_HANDLE allocation,
                             uint64_t offset, bool read_only, struct ferry_vidmm_virtual *range);
 /// What is mapped or reserved there, as a whole; free for the next call. Jobs queued before still find their
@@ -222,6 +229,9 @@ struct ferry_vidmm_mapping {
 /// What is at the address, or the first behind it. Errors: ARGUMENT, HANDLE, DEVICE_LOST, UNSUPPORTED.
 int ferry_vidmm_find_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE device, uint64_t address,
                              struct ferry_vidmm_mapping *mapping);
+/// Where the own range of the instance that holds the allocation's content begins (D3DDDICB_LOCK.GpuVirtualAddress of a
+/// lock that discarded); 0: it has none. Errors: ARGUMENT, HANDLE.
+int ferry_vidmm_own_address(struct ferry_vidmm *manager, D3DKMT_HANDLE allocation, uint64_t *address);
 /// Where the highest page table of the device's program is, as a miniport is told; segment 0: nothing was ever mapped.
 /// Errors: ARGUMENT, HANDLE, DEVICE_LOST, UNSUPPORTED.
 int ferry_vidmm_root_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE device, DXGK_SEGMENTOFFSET *root);

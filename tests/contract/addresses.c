@@ -64,7 +64,7 @@ const char *addresses_leave_out(const char *test)
 
 struct mapping {
     const struct ferry_vidmm *manager;
-    D3DKMT_HANDLE allocation, device;
+    D3DKMT_HANDLE allocation;
     uint64_t address, bytes;
 };
 static struct mapping mappings[SLOTS];
@@ -111,8 +111,6 @@ int __wrap_ferry_vidmm_create_allocation(struct ferry_vidmm *manager, D3DKMT_HAN
                                          unsigned *rule);
 int __real_ferry_vidmm_destroy_allocation(struct ferry_vidmm *manager, D3DKMT_HANDLE allocation);
 int __wrap_ferry_vidmm_destroy_allocation(struct ferry_vidmm *manager, D3DKMT_HANDLE allocation);
-int __real_ferry_vidmm_lock(struct ferry_vidmm *manager, D3DKMT_HANDLE allocation, uint32_t flags, void **address);
-int __wrap_ferry_vidmm_lock(struct ferry_vidmm *manager, D3DKMT_HANDLE allocation, uint32_t flags, void **address);
 int __real_ferry_vidmm_submit(struct ferry_vidmm *manager, D3DKMT_HANDLE context,
                               const struct ferry_vidmm_submission *buffers, uint32_t count, uint64_t *fence);
 int __wrap_ferry_vidmm_submit(struct ferry_vidmm *manager, D3DKMT_HANDLE context,
@@ -157,10 +155,11 @@ int __wrap_ferry_vidmm_create_allocation(struct ferry_vidmm *manager, D3DKMT_HAN
     struct ferry_vidmm_placement place;
     if (result != FERRY_OK || !addresses_wanted() || ferry_vidmm_placement(manager, *handle, &place) != FERRY_OK)
         return result;
-    struct ferry_vidmm_virtual range = {.size = sizeof(range), .least = OWN_ADDRESSES, .bytes = place.bytes};
+    struct ferry_vidmm_virtual range = {
+        .size = sizeof(range), .least = OWN_ADDRESSES, .bytes = place.bytes, .each_instance = true};
     // What gets none is named by patches, as programs do it.
     if (ferry_vidmm_map_virtual(manager, device, *handle, 0, false, &range) == FERRY_OK)
-        keep(&(struct mapping){manager, *handle, device, range.address, range.bytes});
+        keep(&(struct mapping){manager, *handle, range.address, range.bytes});
     return result;
 }
 
@@ -172,51 +171,48 @@ int __wrap_ferry_vidmm_destroy_allocation(struct ferry_vidmm *manager, D3DKMT_HA
     return result;
 }
 
-// What has addresses is not renamed.
-int __wrap_ferry_vidmm_lock(struct ferry_vidmm *manager, D3DKMT_HANDLE allocation, uint32_t flags, void **address)
-{
-    if ((flags & D3DDDI_LOCK_DISCARD) != 0) {
-        struct mapping mapping = find(manager, allocation, true);
-        if (mapping.allocation != 0)
-            ferry_vidmm_free_virtual(manager, mapping.device, mapping.address, mapping.bytes);
-    }
-    return __real_ferry_vidmm_lock(manager, allocation, flags, address);
-}
-
 // A buffer whose patches of what is mapped are done.
 struct addressed {
     uint8_t *commands;
     D3DDDI_PATCHLOCATIONLIST *patches;
+    uint64_t *addresses;
 };
 
-static struct addressed address(const struct ferry_vidmm *manager, struct ferry_vidmm_submission *buffer)
+static struct addressed address(struct ferry_vidmm *manager, struct ferry_vidmm_submission *buffer)
 {
-    struct addressed made = {malloc(buffer->bytes + 1), calloc(buffer->patch_count + 1, sizeof(*made.patches))};
+    struct addressed made = {malloc(buffer->bytes + 1), calloc(buffer->patch_count + 1, sizeof(*made.patches)),
+                             calloc(buffer->reference_count + 1, sizeof(*made.addresses))};
     uint32_t left = 0;
     memcpy(made.commands, buffer->commands, buffer->bytes);
+    for (uint32_t i = 0; buffer->references && i < buffer->reference_count; i++)
+        if (find(manager, buffer->references[i].allocation, false).allocation != 0)
+            ferry_vidmm_own_address(manager, buffer->references[i].allocation, &made.addresses[i]);
     for (uint32_t i = 0; i < buffer->patch_count; i++) {
         const D3DDDI_PATCHLOCATIONLIST *patch = &buffer->patches[i];
         struct mapping mapping = {0};
+        uint64_t own = 0;
         if (buffer->references && patch->AllocationIndex < buffer->reference_count &&
-            patch->PatchOffset <= buffer->bytes && buffer->bytes - patch->PatchOffset >= 8)
+            patch->PatchOffset <= buffer->bytes && buffer->bytes - patch->PatchOffset >= 8) {
             mapping = find(manager, buffer->references[patch->AllocationIndex].allocation, false);
+            own = made.addresses[patch->AllocationIndex];
+        }
+        // One whose own addresses a test has freed is still looked for there.
         if (mapping.allocation != 0 && patch->AllocationOffset <= mapping.bytes)
-            machine_job_by_address(made.commands, patch, mapping.address + patch->AllocationOffset);
+            machine_job_by_address(made.commands, patch, (own ? own : mapping.address) + patch->AllocationOffset);
         else
             made.patches[left++] = *patch;
     }
     buffer->commands = made.commands;
     buffer->patches = made.patches;
     buffer->patch_count = left;
+    buffer->addresses = made.addresses;
     return made;
 }
 
-int __wrap_ferry_vidmm_submit(struct ferry_vidmm *manager, D3DKMT_HANDLE context,
-                              const struct ferry_vidmm_submission *buffers, uint32_t count, uint64_t *fence)
+static int submit(struct ferry_vidmm *manager, D3DKMT_HANDLE context, const struct ferry_vidmm_submission *buffers,
+                  uint32_t count, uint64_t *fence)
 {
-    if (!addresses_wanted() || !buffers || count > 64)
-        return __real_ferry_vidmm_submit(manager, context, buffers, count, fence);
-    struct ferry_vidmm_submission wanted[64];
+    struct ferry_vidmm_submission wanted[64] = {{0}};
     struct addressed made[64] = {0};
     for (uint32_t i = 0; i < count; i++) {
         wanted[i] = buffers[i];
@@ -227,6 +223,19 @@ int __wrap_ferry_vidmm_submit(struct ferry_vidmm *manager, D3DKMT_HANDLE context
     for (uint32_t i = 0; i < count; i++) {
         free(made[i].commands);
         free(made[i].patches);
+        free(made[i].addresses);
     }
+    return result;
+}
+
+int __wrap_ferry_vidmm_submit(struct ferry_vidmm *manager, D3DKMT_HANDLE context,
+                              const struct ferry_vidmm_submission *buffers, uint32_t count, uint64_t *fence)
+{
+    if (!addresses_wanted() || !buffers || count > 64)
+        return __real_ferry_vidmm_submit(manager, context, buffers, count, fence);
+    int result;
+    do
+        result = submit(manager, context, buffers, count, fence);
+    while (result == FERRY_VIDMM_RENAMED);
     return result;
 }

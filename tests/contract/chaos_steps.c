@@ -171,8 +171,8 @@ static bool is_free(const struct shadow *s, uint64_t at, uint64_t bytes)
 static bool submit(const struct shadow *to, const struct machine_job *job,
                    const struct ferry_vidmm_reference *references, uint32_t count, bool locked)
 {
-    struct ferry_vidmm_submission buffer = {job->commands, job->bytes,   references,
-                                            count,         job->patches, job->patch_count};
+    struct ferry_vidmm_submission buffer = {job->commands, job->bytes,       references, count,
+                                            job->patches,  job->patch_count, NULL};
     D3DKMT_HANDLE context = chaos.devices[to->device].context;
     uint64_t fence;
     int result = ferry_vidmm_submit(chaos.world->manager, context, &buffer, 1, &fence);

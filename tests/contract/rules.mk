@@ -13,7 +13,7 @@ CROWD_WAITS := -Wl,--wrap=pthread_cond_wait
 # addresses.c makes a suite of driver model 2 of the same tests.
 comma := ,
 CROWD_WAITS += $(addprefix -Wl$(comma)--wrap=,machine_open \
-	$(addprefix ferry_vidmm_,start create_allocation destroy_allocation lock submit))
+	$(addprefix ferry_vidmm_,start create_allocation destroy_allocation submit))
 # Jobs there are the real miniport's packets; and no link stands before the memcpy miniport's memory.
 SUITE_PROGRAMS := $(patsubst test_%,$(BUILD)/tests/contract_%,$(filter-out test_address_faults test_deaf_link,$(SUITE_TESTS)))
 

@@ -16,7 +16,8 @@ static uint64_t fill_on(struct world *world, D3DKMT_HANDLE context, D3DKMT_HANDL
     struct machine_job job = {0};
     machine_job_fill(&job, 0, 0, PAGE_SIZE, pattern);
     struct ferry_vidmm_reference reference = {allocation, true};
-    struct ferry_vidmm_submission submission = {job.commands, job.bytes, &reference, 1, job.patches, job.patch_count};
+    struct ferry_vidmm_submission submission = {job.commands, job.bytes,       &reference, 1,
+                                                job.patches,  job.patch_count, NULL};
     uint64_t fence = 0;
     assert_int_equal(ferry_vidmm_submit(world->manager, context, &submission, 1, &fence), FERRY_OK);
     return fence;
@@ -45,7 +46,8 @@ static uint64_t copy_on(struct world *world, D3DKMT_HANDLE context, D3DKMT_HANDL
     struct machine_job job = {0};
     machine_job_copy(&job, 0, 0, 1, 0, PAGE_SIZE);
     struct ferry_vidmm_reference references[2] = {{to, true}, {from, false}};
-    struct ferry_vidmm_submission submission = {job.commands, job.bytes, references, 2, job.patches, job.patch_count};
+    struct ferry_vidmm_submission submission = {job.commands, job.bytes,       references, 2,
+                                                job.patches,  job.patch_count, NULL};
     uint64_t fence = 0;
     assert_int_equal(ferry_vidmm_submit(world->manager, context, &submission, 1, &fence), FERRY_OK);
     return fence;

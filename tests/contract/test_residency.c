@@ -265,7 +265,8 @@ static void R228_R230_must_succeed_failure_puts_the_device_in_error(void **state
     struct machine_job job = {0};
     machine_job_fill(&job, 0, 0, 64, 1);
     struct ferry_vidmm_reference reference = {b, true};
-    struct ferry_vidmm_submission submission = {job.commands, job.bytes, &reference, 1, job.patches, job.patch_count};
+    struct ferry_vidmm_submission submission = {job.commands, job.bytes,       &reference, 1,
+                                                job.patches,  job.patch_count, NULL};
     uint64_t fence;
     assert_int_equal(ferry_vidmm_submit(world->manager, world->context, &submission, 1, &fence),
                      FERRY_ERROR_DEVICE_LOST);

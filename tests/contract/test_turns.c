@@ -258,7 +258,8 @@ static void *submit_one(void *context)
     uint64_t fence = 0;
     machine_job_fill(&job, 0, 0, 64, 3);
     struct ferry_vidmm_reference reference = {runner->allocations[0], true};
-    struct ferry_vidmm_submission submission = {job.commands, job.bytes, &reference, 1, job.patches, job.patch_count};
+    struct ferry_vidmm_submission submission = {job.commands, job.bytes,       &reference, 1,
+                                                job.patches,  job.patch_count, NULL};
     struct ferry_vidmm *manager = runner->crowd->world->manager;
     runner->wrong += ferry_vidmm_submit(manager, runner->program.context, &submission, 1, &fence) != FERRY_OK;
     runner->wrong += ferry_vidmm_wait(manager, runner->program.context, fence) != FERRY_OK;

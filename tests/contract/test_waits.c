@@ -36,7 +36,8 @@ static uint64_t copy_on(struct world *world, D3DKMT_HANDLE context, D3DKMT_HANDL
     struct machine_job job = {0};
     machine_job_copy(&job, 0, 0, 1, 0, bytes);
     struct ferry_vidmm_reference references[] = {{to, true}, {from, false}};
-    struct ferry_vidmm_submission submission = {job.commands, job.bytes, references, 2, job.patches, job.patch_count};
+    struct ferry_vidmm_submission submission = {job.commands, job.bytes,       references, 2,
+                                                job.patches,  job.patch_count, NULL};
     uint64_t fence = 0;
     assert_int_equal(ferry_vidmm_submit(world->manager, context, &submission, 1, &fence), FERRY_OK);
     return fence;

@@ -142,7 +142,8 @@ static int submit(struct run *run, unsigned context, unsigned to, unsigned from,
     struct machine_job job = {0};
     machine_job_copy(&job, 0, 0, 1, 0, PAGE_SIZE);
     struct ferry_vidmm_reference references[2] = {{run->allocation[to], true}, {run->allocation[from], false}};
-    struct ferry_vidmm_submission submission = {job.commands, job.bytes, references, 2, job.patches, job.patch_count};
+    struct ferry_vidmm_submission submission = {job.commands, job.bytes,       references, 2,
+                                                job.patches,  job.patch_count, NULL};
     return ferry_vidmm_submit(run->manager, run->context[context], &submission, 1, fence);
 }
 
@@ -151,7 +152,7 @@ static int submit_nothing(struct run *run, unsigned context, unsigned number, ui
     struct machine_job job = {0};
     machine_job_nothing(&job);
     struct ferry_vidmm_reference reference = {run->allocation[number], false};
-    struct ferry_vidmm_submission submission = {job.commands, job.bytes, &reference, 1, NULL, 0};
+    struct ferry_vidmm_submission submission = {job.commands, job.bytes, &reference, 1, NULL, 0, NULL};
     return ferry_vidmm_submit(run->manager, run->context[context], &submission, 1, fence);
 }
 
@@ -162,9 +163,9 @@ static int submit_three(struct run *run, unsigned context, unsigned to, unsigned
     machine_job_nothing(&nothing);
     machine_job_copy(&job, 0, 0, 1, 0, PAGE_SIZE);
     struct ferry_vidmm_reference references[2] = {{run->allocation[to], true}, {run->allocation[from], false}};
-    struct ferry_vidmm_submission empty = {nothing.commands, nothing.bytes, &references[1], 1, NULL, 0};
+    struct ferry_vidmm_submission empty = {nothing.commands, nothing.bytes, &references[1], 1, NULL, 0, NULL};
     struct ferry_vidmm_submission buffers[3] = {
-        empty, {job.commands, job.bytes, references, 2, job.patches, job.patch_count}, empty};
+        empty, {job.commands, job.bytes, references, 2, job.patches, job.patch_count, NULL}, empty};
     return ferry_vidmm_submit(run->manager, run->context[context], buffers, 3, fence);
 }
 

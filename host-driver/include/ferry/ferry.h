@@ -385,9 +385,10 @@ int ferry_evict(struct ferry_device *device, struct ferry_residency *arguments);
 // faults, with the address and the entry of the page table in the fault's record, and nobody else's job does. Page
 // tables take memory that is set aside for them (a 32nd of video memory, beside what `video_memory_bytes` limits where
 // the device has it). Each allocation that may be in video memory is mapped by itself, from 2^47 on, when it is made;
-// jobs that name it are recorded with that address, and nothing is patched in them. ferry_va_free() takes such a
+// jobs that name it are submitted with that address, and nothing is patched in them. ferry_va_free() takes such a
 // mapping away as any other: jobs that name the allocation fault then. Where no page tables are left it has none, and
-// its jobs are patched as in model 1. A lock with DISCARD of a mapped allocation waits; no other instance is made.
+// its jobs are patched as in model 1. Each instance that a lock with DISCARD makes has such an address too. Of what
+// ferry_va_map() has mapped there is one instance: such a lock waits.
 
 struct ferry_va {
     size_t size;

@@ -24,6 +24,10 @@ static int check(struct ferry_vidmm *manager, struct ferry_vm_context *context,
             return FERRY_ERROR_DEVICE_LOST;
         if (allocation->locked && !ferry_vm_permanent(allocation))
             return FERRY_ERROR_LOCKED;
+        uint64_t address = submission->addresses ? submission->addresses[i] : 0;
+        const struct ferry_vm_range *own = address ? ferry_vm_virtual_own(allocation) : NULL;
+        if (own && own->first * PAGE_SIZE != address)
+            return FERRY_VIDMM_RENAMED;
     }
     for (uint32_t i = 0; i < submission->patch_count; i++) {
         const D3DDDI_PATCHLOCATIONLIST *patch = &submission->patches[i];

@@ -11,10 +11,7 @@ static bool where_of(const struct ferry_vidmm_virtual *wanted, uint64_t unit, st
     if (wanted->bytes == 0 || wanted->bytes % unit || wanted->bytes > SPACE_BYTES || wanted->address % unit ||
         wanted->address >= SPACE_BYTES || wanted->least % unit || wanted->most % unit || wanted->most > SPACE_BYTES)
         return false;
-    // As large pages as the range has room for, wherever it may be put.
-    uint64_t alignment = wanted->bytes >= FERRY_VM_LARGE_PAGES * PAGE_SIZE   ? FERRY_VM_LARGE_PAGES
-                         : wanted->bytes >= FERRY_VM_GROUP_PAGES * PAGE_SIZE ? FERRY_VM_GROUP_PAGES
-                                                                             : unit / PAGE_SIZE;
+    uint64_t alignment = ferry_vm_address_alignment(wanted->bytes / PAGE_SIZE);
     *where = (struct ferry_vm_where){.base = wanted->address ? wanted->address / PAGE_SIZE : UINT64_MAX,
                                      .least = wanted->least / PAGE_SIZE,
                                      .most = wanted->most / PAGE_SIZE,
@@ -51,11 +48,15 @@ int ferry_vidmm_reserve_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE devic
 int ferry_vidmm_map_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE device_handle, D3DKMT_HANDLE handle,
                             uint64_t offset, bool read_only, struct ferry_vidmm_virtual *range)
 {
-    struct ferry_vm_where where;
+    struct ferry_vm_view view;
     uint64_t first;
     if (!manager || !range || range->size != sizeof(*range) || offset % PAGE_SIZE ||
-        !where_of(range, PAGE_SIZE, &where))
+        !where_of(range, PAGE_SIZE, &view.where))
         return FERRY_ERROR_ARGUMENT;
+    view.offset = offset / PAGE_SIZE;
+    view.pages = range->bytes / PAGE_SIZE;
+    view.read_only = read_only;
+    view.each_instance = range->each_instance;
     range->table_bytes = 0;
     int result = ferry_vm_enter(manager);
     if (result == FERRY_OK) {
@@ -65,8 +66,7 @@ int ferry_vidmm_map_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE device_ha
         if (allocation && allocation->lost)
             result = FERRY_ERROR_DEVICE_LOST;
         else if (allocation)
-            result = ferry_vm_virtual_map(&manager->memory, allocation, &where, offset / PAGE_SIZE,
-                                          range->bytes / PAGE_SIZE, read_only, &first, &range->table_bytes);
+            result = ferry_vm_virtual_map(&manager->memory, allocation, &view, &first, &range->table_bytes);
         if (result == FERRY_OK)
             range->address = first * PAGE_SIZE;
     }
@@ -136,6 +136,20 @@ int ferry_vidmm_find_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE device, 
                                                     .offset = range->offset * PAGE_SIZE,
                                                     .read_only = range->read_only};
         }
+    }
+    return ferry_vm_leave(manager, result);
+}
+
+int ferry_vidmm_own_address(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, uint64_t *address)
+{
+    if (!manager || !address)
+        return FERRY_ERROR_ARGUMENT;
+    int result = ferry_vm_enter(manager);
+    if (result == FERRY_OK) {
+        const struct ferry_vm_allocation *allocation =
+            ferry_vm_allocation_find(&manager->memory, NULL, handle, &result);
+        const struct ferry_vm_range *own = allocation ? ferry_vm_virtual_own(allocation) : NULL;
+        *address = own ? own->first * PAGE_SIZE : 0;
     }
     return ferry_vm_leave(manager, result);
 }

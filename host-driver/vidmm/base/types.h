@@ -140,6 +140,10 @@ struct ferry_vidmm_submission {
     uint32_t reference_count;
     const D3DDDI_PATCHLOCATIONLIST *patches; // AllocationIndex counts in references
     uint32_t patch_count;
+    // Of each reference, or NULL: where the commands reach it, if that is at the addresses of the instance that held
+    // its content when they were written (ferry_vidmm_own_address()); 0: at places of the patches, or at other
+    // addresses.
+    const uint64_t *addresses;
 };
 
 // A program. Its share of what is there is as its weight is to that of all programs, but no less than its reservation.

@@ -162,13 +162,31 @@ HANDLE ferry_vm_virtual_handle(const struct ferry_vm_process *process);
 void ferry_vm_virtual_show(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint64_t page);
 void ferry_vm_virtual_hide(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
 size_t ferry_vm_virtual_most(const struct ferry_vm_allocation *allocation);
+/// What is to be mapped of an allocation, and where. each_instance: the whole of it, to be written; each instance that
+/// comes about has a range of its own then.
+struct ferry_vm_view {
+    struct ferry_vm_where where;
+    uint64_t offset, pages;
+    bool read_only, each_instance;
+};
 /// Errors: those of ferry_vm_address_map(), RANGE, UNSUPPORTED (no addresses, or it is never in video memory), BUSY
-/// (also of an allocation of several instances). Nothing has changed then.
+/// (also of an allocation of several instances), ARGUMENT (each_instance of a part, or a second one). Nothing has
+/// changed then.
 int ferry_vm_virtual_map(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
-                         const struct ferry_vm_where *where, uint64_t offset, uint64_t pages, bool read_only,
-                         uint64_t *first, uint64_t *table_bytes);
+                         const struct ferry_vm_view *view, uint64_t *first, uint64_t *table_bytes);
+/// Another instance of the allocation gets a range of its own, if that has one. Errors: those of
+/// ferry_vm_address_map().
+int ferry_vm_virtual_map_instance(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation,
+                                  struct ferry_vm_allocation *instance);
+/// The range that each instance has one of; NULL: it has none.
+const struct ferry_vm_range *ferry_vm_virtual_own(const struct ferry_vm_allocation *instance);
+/// Nothing but that range leads to it: another instance may take its place.
+bool ferry_vm_virtual_renamable(const struct ferry_vm_allocation *instance);
 /// Errors: NO_HOST_MEMORY; the range is as it was.
 int ferry_vm_virtual_unmap(struct ferry_vm_memory *memory, struct ferry_vm_range *range);
+/// All of its ranges; room for so many operations is reserved.
+void ferry_vm_virtual_take_away(struct ferry_vm_memory *memory, struct ferry_vm_allocation *instance);
+size_t ferry_vm_virtual_take_away_most(const struct ferry_vm_allocation *instance);
 int ferry_vm_virtual_unmap_all(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
 /// Without a word to the GPU, which is told nothing any more.
 void ferry_vm_virtual_drop(struct ferry_vm_allocation *allocation);
@@ -276,7 +294,7 @@ struct ferry_vm_allocation *ferry_vm_instance_numbered(struct ferry_vm_allocatio
 /// One more instance, as the next one. On an error all is as before.
 int ferry_vm_instance_add(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
 /// One that was just added and switched away from, and which nothing was queued for, is gone again.
-void ferry_vm_instance_undo(struct ferry_vm_memory *memory, struct ferry_vm_allocation *instance);
+int ferry_vm_instance_undo(struct ferry_vm_memory *memory, struct ferry_vm_allocation *instance);
 /// From now on this one is the allocation.
 void ferry_vm_instance_switch(struct ferry_vm_memory *memory, struct ferry_vm_allocation *to);
 /// Parked, and nobody will want its content back: a lock under way does, of the one that it has taken another one for.

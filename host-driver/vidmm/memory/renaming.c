@@ -114,7 +114,10 @@ int ferry_vm_instance_add(struct ferry_vm_memory *memory, struct ferry_vm_alloca
     ferry_vm_list_init(&added->link);
     ferry_vm_list_init(&added->missing);
     int result = ferry_vm_backing_make(memory, added);
+    if (result == FERRY_OK)
+        result = ferry_vm_virtual_map_instance(memory, allocation, added);
     if (result != FERRY_OK) {
+        ferry_vm_pages_free(memory->core, added->backing);
         free(added);
         return result;
     }
@@ -173,21 +176,26 @@ static void forget(struct ferry_vm_memory *memory, struct ferry_vm_allocation *i
     free(instance);
 }
 
-void ferry_vm_instance_undo(struct ferry_vm_memory *memory, struct ferry_vm_allocation *instance)
+int ferry_vm_instance_undo(struct ferry_vm_memory *memory, struct ferry_vm_allocation *instance)
 {
+    int result = ferry_vm_virtual_unmap_all(memory, instance);
+    if (result != FERRY_OK)
+        return result;
     ferry_vm_pages_free(memory->core, instance->backing);
     forget(memory, instance);
+    return FERRY_OK;
 }
 
 size_t ferry_vm_instance_end_most(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *instance)
 {
-    return ferry_vm_remove_most(memory, instance) + 1;
+    return ferry_vm_remove_most(memory, instance) + 1 + ferry_vm_virtual_take_away_most(instance);
 }
 
 void ferry_vm_instance_take_away(struct ferry_vm_memory *memory, struct ferry_vm_allocation *instance)
 {
     if (instance->block)
         ferry_vm_take_out(memory, instance, true);
+    ferry_vm_virtual_take_away(memory, instance);
     ferry_vm_backing_drop(memory, instance);
     forget(memory, instance);
 }
@@ -211,7 +219,9 @@ int ferry_vm_instances_end(struct ferry_vm_memory *memory, struct ferry_vm_alloc
         int result = FERRY_OK;
         if (!wanted)
             result = ferry_vm_instance_end(memory, instance);
-        else if (segment && segment->aperture)
+        else
+            result = ferry_vm_virtual_unmap_all(memory, instance);
+        if (result == FERRY_OK && wanted && segment && segment->aperture)
             result = ferry_vm_remove(memory, instance, false);
         if (result != FERRY_OK)
             return result;
@@ -227,6 +237,7 @@ void ferry_vm_instances_free(struct ferry_vm_memory *memory, struct ferry_vm_all
         return;
     while (renaming->length > 1) {
         struct ferry_vm_allocation *instance = ferry_vm_instance(allocation, 1);
+        ferry_vm_virtual_drop(instance);
         ferry_vm_leave_place(memory, instance);
         ferry_vm_iommu_keep(memory, instance);
         ferry_vm_pages_free(memory->core, instance->backing);

@@ -246,26 +246,31 @@ size_t ferry_vm_virtual_tables_most(uint64_t pages)
     return 2 * tables_most(pages);
 }
 
-int ferry_vm_virtual_map(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
-                         const struct ferry_vm_where *where, uint64_t offset, uint64_t pages, bool read_only,
-                         uint64_t *first, uint64_t *table_bytes)
+const struct ferry_vm_range *ferry_vm_virtual_own(const struct ferry_vm_allocation *instance)
 {
-    struct ferry_vm_virtual *space = space_of(allocation);
+    const struct ferry_vm_range *range = instance->mappings;
+    while (range && !range->each_instance)
+        range = range->of_owner;
+    return range;
+}
+
+bool ferry_vm_virtual_renamable(const struct ferry_vm_allocation *instance)
+{
+    const struct ferry_vm_range *range = instance->mappings;
+    return !range || (range->each_instance && !range->of_owner);
+}
+
+static int map(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, const struct ferry_vm_view *view,
+               uint64_t *first, uint64_t *table_bytes)
+{
     struct ferry_vm_range *range;
-    *table_bytes = 0;
-    // Of what an aperture holds, and of several instances with one address, nothing is known here yet.
-    if (!space || !allocation->wants_memory)
-        return FERRY_ERROR_UNSUPPORTED;
-    if (allocation->renaming)
-        return FERRY_ERROR_BUSY;
-    if (offset > allocation->pages || pages > allocation->pages - offset)
-        return FERRY_ERROR_RANGE;
-    int result = ferry_vm_reserve(memory->sched, range_most(pages) + ferry_vm_virtual_tables_most(pages));
+    int result = ferry_vm_reserve(memory->sched, range_most(view->pages) + ferry_vm_virtual_tables_most(view->pages));
     if (result == FERRY_OK)
-        result =
-            ferry_vm_address_map(&space->addresses, where, pages, allocation, offset, read_only, &range, table_bytes);
+        result = ferry_vm_address_map(&space_of(allocation)->addresses, &view->where, view->pages, allocation,
+                                      view->offset, view->read_only, &range, table_bytes);
     if (result != FERRY_OK)
         return result;
+    range->each_instance = view->each_instance;
     range->of_owner = allocation->mappings;
     allocation->mappings = range;
     ferry_vm_virtual_begin_tables(memory, space_of(allocation), allocation);
@@ -273,6 +278,38 @@ int ferry_vm_virtual_map(struct ferry_vm_memory *memory, struct ferry_vm_allocat
         show_range(memory, allocation, range, allocation->block->first);
     *first = range->first;
     return FERRY_OK;
+}
+
+int ferry_vm_virtual_map(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
+                         const struct ferry_vm_view *view, uint64_t *first, uint64_t *table_bytes)
+{
+    *table_bytes = 0;
+    // Of what an aperture holds nothing is known here yet.
+    if (!space_of(allocation) || !allocation->wants_memory)
+        return FERRY_ERROR_UNSUPPORTED;
+    if (allocation->renaming)
+        return FERRY_ERROR_BUSY;
+    if (view->offset > allocation->pages || view->pages > allocation->pages - view->offset)
+        return FERRY_ERROR_RANGE;
+    if (view->each_instance &&
+        (view->pages != allocation->pages || view->read_only || ferry_vm_virtual_own(allocation)))
+        return FERRY_ERROR_ARGUMENT;
+    return map(memory, allocation, view, first, table_bytes);
+}
+
+int ferry_vm_virtual_map_instance(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation,
+                                  struct ferry_vm_allocation *instance)
+{
+    const struct ferry_vm_range *own = ferry_vm_virtual_own(allocation);
+    uint64_t first, table_bytes;
+    if (!own)
+        return FERRY_OK;
+    // Behind the other, so among the addresses that whoever mapped that one has chosen.
+    struct ferry_vm_view view = {
+        .where = {.base = UINT64_MAX, .least = own->first, .alignment = ferry_vm_address_alignment(own->pages)},
+        .pages = own->pages,
+        .each_instance = true};
+    return map(memory, instance, &view, &first, &table_bytes);
 }
 
 static void unlink_range(struct ferry_vm_allocation *allocation, const struct ferry_vm_range *range)
@@ -299,19 +336,28 @@ static void end_tables(struct ferry_vm_memory *memory, struct ferry_vm_allocatio
     }
 }
 
-int ferry_vm_virtual_unmap(struct ferry_vm_memory *memory, struct ferry_vm_range *range)
+static size_t unmap_most(const struct ferry_vm_range *range)
+{
+    return range_most(range->pages) + ferry_vm_virtual_tables_most(range->pages);
+}
+
+static void unmap(struct ferry_vm_memory *memory, struct ferry_vm_range *range)
 {
     struct ferry_vm_allocation *allocation = range->owner;
     uint64_t first = range->first, pages = range->pages;
-    int result = ferry_vm_reserve(memory->sched, range_most(pages) + ferry_vm_virtual_tables_most(pages));
-    if (result != FERRY_OK)
-        return result;
     if (in_memory(memory, allocation))
         hide_range(memory, allocation, range);
     unlink_range(allocation, range);
     ferry_vm_address_unmap(&space_of(allocation)->addresses, range);
     end_tables(memory, allocation, first, pages);
-    return FERRY_OK;
+}
+
+int ferry_vm_virtual_unmap(struct ferry_vm_memory *memory, struct ferry_vm_range *range)
+{
+    int result = ferry_vm_reserve(memory->sched, unmap_most(range));
+    if (result == FERRY_OK)
+        unmap(memory, range);
+    return result;
 }
 
 int ferry_vm_virtual_unmap_all(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
@@ -320,6 +366,20 @@ int ferry_vm_virtual_unmap_all(struct ferry_vm_memory *memory, struct ferry_vm_a
     while (allocation->mappings && result == FERRY_OK)
         result = ferry_vm_virtual_unmap(memory, allocation->mappings);
     return result;
+}
+
+size_t ferry_vm_virtual_take_away_most(const struct ferry_vm_allocation *instance)
+{
+    size_t most = 0;
+    for (const struct ferry_vm_range *range = instance->mappings; range; range = range->of_owner)
+        most += unmap_most(range);
+    return most;
+}
+
+void ferry_vm_virtual_take_away(struct ferry_vm_memory *memory, struct ferry_vm_allocation *instance)
+{
+    while (instance->mappings)
+        unmap(memory, instance->mappings);
 }
 
 void ferry_vm_virtual_drop(struct ferry_vm_allocation *allocation)

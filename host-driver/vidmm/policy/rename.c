@@ -61,9 +61,9 @@ struct ferry_vm_allocation *ferry_vm_rename(struct ferry_vm_policy *policy, stru
     // the one place of an allocation has no word for several.
     UINT single = DXGK_ALLOC_FLAG_EXISTING_SYSMEM | DXGK_ALLOC_FLAG_EXISTING_KERNEL_SYSMEM |
                   DXGK_ALLOC_FLAG_EXPLICIT_RESIDENCY_NOTIFICATION;
-    // And GPU virtual addresses, or what is told of its place before it leaves it, lead to one of them.
+    // And what is told of its place before it leaves it, or addresses that a program has chosen, lead to one of them.
     if (busy(policy, allocation) && (allocation->flags & single) == 0 && !allocation->notice &&
-        !allocation->iommu_notice && !allocation->mappings) {
+        !allocation->iommu_notice && ferry_vm_virtual_renamable(allocation)) {
         taken = ferry_vm_instance(allocation, 1);
         // Without host memory for one more there is still the next one to wait for.
         added = busy(policy, taken) && may_grow(allocation) &&
@@ -100,6 +100,7 @@ void ferry_vm_rename_back(struct ferry_vm_policy *policy, struct ferry_vm_alloca
         allocation->device->state = D3DKMT_DEVICEEXECUTION_ERROR_DMAFAULT;
     ferry_vm_instance_switch(policy->memory, renaming->before);
     renaming->before = NULL;
+    // Without memory to take its addresses away it stays, as the next to be taken.
     if (renaming->added && !allocation->block && !busy(policy, allocation))
-        ferry_vm_instance_undo(policy->memory, allocation);
+        (void)ferry_vm_instance_undo(policy->memory, allocation);
 }

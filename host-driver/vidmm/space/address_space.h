@@ -36,6 +36,7 @@ struct ferry_vm_range {
     void *owner;     // of the mapping; NULL = only reserved
     uint64_t offset; // page of the owner's that comes first
     bool read_only, in_reservation;
+    bool each_instance;                  // the owner's whole; each other instance of what it is has one too
     struct ferry_vm_range *left, *right; // tree
     uint32_t rank;                       // of the tree: a node's is above its children's
     struct ferry_vm_range *of_owner;     // the owner's next
@@ -54,6 +55,14 @@ struct ferry_vm_address_space {
 struct ferry_vm_where {
     uint64_t base, least, most, alignment;
 };
+
+/// Of a range that may be anywhere: so that it has pages as large as it has room for.
+static inline uint64_t ferry_vm_address_alignment(uint64_t pages)
+{
+    return pages >= FERRY_VM_LARGE_PAGES   ? FERRY_VM_LARGE_PAGES
+           : pages >= FERRY_VM_GROUP_PAGES ? FERRY_VM_GROUP_PAGES
+                                           : 1;
+}
 
 void ferry_vm_address_space_init(struct ferry_vm_address_space *space, struct ferry_vm_table_pool *pool);
 /// Whatever is in it; tables go back to the pool.
