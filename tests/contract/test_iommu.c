@@ -1,43 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The IOMMU model: pages of an aperture are the device's for as long as they are in it. Notice, commands, submission,
 // all paging over, and only then does the root complex take them away; what it took away it refuses.
-#include "world.h"
-
-#define LOCAL_PAGES    64
-#define APERTURE_PAGES 32
-#define SIZE           10
+#include "iommu.h"
 
 static uint64_t drawn;
 static uint32_t draw(uint32_t below)
 {
     return world_draw(&drawn, below);
-}
-
-static struct world *begin(uint32_t buffer_bytes)
-{
-    struct world_options options = world_defaults();
-    options.machine.local_bytes = PAGES(LOCAL_PAGES);
-    options.machine.aperture_bytes = PAGES(APERTURE_PAGES);
-    options.machine.model = 2;
-    options.machine.iommu = true;
-    options.machine.version = DXGKDDI_WDDMv3_2;
-    options.manager.paging_buffer_bytes = buffer_bytes;
-    return world_open(&options);
-}
-
-static D3DKMT_HANDLE create(struct world *world, uint64_t pages, UINT flags2)
-{
-    struct ferry_allocation_private wanted = world_private(PAGES(pages), CPU);
-    D3DKMT_HANDLE handle = 0;
-    wanted.Flags2 = flags2;
-    wanted.Aperture = 1;
-    assert_int_equal(world_try_create(world, &wanted, NULL, &handle, NULL), FERRY_OK);
-    return handle;
-}
-
-static D3DKMT_HANDLE noticed(struct world *world, uint64_t pages)
-{
-    return create(world, pages, DXGK_ALLOC_FLAG2_NOTIFY_IOMMU_UNMAP);
 }
 
 // Where the device sees its pages now.
@@ -54,22 +23,6 @@ static unsigned reached(const struct world *world, const uint64_t *bus, unsigned
     for (unsigned i = 0; i < pages; i++)
         count += machine_reaches(world->machine, bus[i]);
     return count;
-}
-
-static void settle(struct world *world)
-{
-    for (unsigned i = 0; i < 100; i++)
-        ferry_vidmm_poll(world->manager, true);
-}
-
-static void push_out(struct world *world, D3DKMT_HANDLE allocation)
-{
-    D3DKMT_HANDLE large = create(world, APERTURE_PAGES - 1, 0);
-    assert_true(world_evict(world, allocation) >= 0);
-    world_require(world, large);
-    assert_int_equal(world_place(world, allocation).segment, 0);
-    assert_true(world_evict(world, large) >= 0);
-    assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, large), FERRY_OK);
 }
 
 static size_t next(size_t at, enum spy_kind kind)
@@ -133,34 +86,6 @@ static void R195_R196_R198_steps_in_order_and_then_the_pages_are_refused(void **
         assert_int_equal(reached(world, again, SIZE), 0);
         world_close(world);
     }
-}
-
-// Another device's page-out, which waits for its job, which is held back for as long as a test waits: each turn counts
-// as progress, so nothing is reset.
-static void stand_in_the_line(struct world *world)
-{
-    const struct world before = *world;
-    D3DKMT_HANDLE context = 0;
-    assert_int_equal(ferry_vidmm_create_device(world->manager, &world->device), FERRY_OK);
-    assert_int_equal(ferry_vidmm_create_paging_queue(world->manager, world->device, 0, &world->queue), FERRY_OK);
-    assert_int_equal(ferry_vidmm_create_context(world->manager, world->device, 1, &context, NULL), FERRY_OK);
-    D3DKMT_HANDLE other = world_create(world, PAGES(40), CPU), large = world_create(world, PAGES(50), CPU);
-    world_write(world, other, 2);
-    world_require(world, other);
-    world->knobs->delay = 1;
-    world->knobs->hold_node = 1;
-    world->knobs->hold_turns = 100000;
-    (void)world_gpu_name(world, context, other, true);
-    assert_true(world_evict(world, other) >= 0);
-    assert_int_equal(world_resident(world, &large, 1), FERRY_PENDING);
-    *world = before;
-    spy_clear();
-}
-
-static void let_go(struct world *world)
-{
-    world->knobs->hold_node = 0;
-    world->knobs->hold_turns = 0;
 }
 
 // A page-out of somebody else stands in the line before, and waits for a job.
@@ -334,6 +259,29 @@ static void what_is_destroyed_meanwhile_gives_all_back(void **state)
     }
 }
 
+// The manager of pages that are mapped for good does not begin where the device is to have them for a time only.
+static void a_source_that_cannot_unmap_is_refused(void **state)
+{
+    (void)state;
+    for (unsigned missing = 0; missing < 4; missing++) {
+        struct machine *machine = machine_open(&(struct machine_options){
+            .local_bytes = PAGES(64), .aperture_bytes = PAGES(64), .model = 2, .iommu = true, .seed = 7});
+        struct ferry_vidmm_options options = {.size = sizeof(options),
+                                              .miniport = ferry_test_miniport(),
+                                              .miniport_device_context = machine_adapter(machine),
+                                              .platform = machine_platform(machine)};
+        struct ferry_page_source source = *options.platform.pages;
+        struct ferry_vidmm *manager = NULL;
+        source.unmap = (missing & 1) != 0 ? NULL : source.unmap;
+        source.map = (missing & 2) != 0 ? NULL : source.map;
+        options.platform.pages = &source;
+        assert_int_equal(ferry_vidmm_start(&options, &manager), missing ? FERRY_ERROR_UNSUPPORTED : FERRY_OK);
+        ferry_vidmm_stop(manager);
+        assert_int_equal(machine_pages_out(machine), 0);
+        machine_close(machine);
+    }
+}
+
 enum { MANY = 8 };
 
 // R197: whatever is noticed, unmapped, mapped again, faulted or reset in between, the device never touches a page that
@@ -411,6 +359,7 @@ int main(void)
         cmocka_unit_test(both_notices_in_their_order),
         cmocka_unit_test(where_the_root_complex_has_no_room_nothing_changes),
         cmocka_unit_test(what_is_destroyed_meanwhile_gives_all_back),
+        cmocka_unit_test(a_source_that_cannot_unmap_is_refused),
         cmocka_unit_test(R197_the_device_touches_nothing_that_it_has_not),
     };
     return WORLD_RUN(tests);

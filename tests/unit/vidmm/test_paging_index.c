@@ -134,8 +134,47 @@ static void the_index_finds_what_a_look_at_each_finds(void **state)
     }
 }
 
+static unsigned height_of(const struct ferry_vm_sched *sched, uint64_t name)
+{
+    const struct ferry_vm_indexed *node = &sched->indexed[name % (sched->capacity * FERRY_VM_TREES)];
+    if (name == 0)
+        return 0;
+    unsigned low = height_of(sched, node->below[0]), high = height_of(sched, node->below[1]);
+    return 1 + (low > high ? low : high);
+}
+
+// However the ranges come, in order, against it or all at one place, the trees stay level: three times the natural
+// logarithm of what they hold would be usual.
+static void the_trees_stay_level(void **state)
+{
+    enum { COUNT = 20000, MOST_HIGH = 60 };
+    (void)state;
+    for (unsigned way = 0; way < 3; way++) {
+        struct ferry_vm_sched sched = {.capacity = COUNT};
+        sched.operations = calloc(COUNT, sizeof(*sched.operations));
+        sched.indexed = calloc(COUNT * FERRY_VM_TREES, sizeof(*sched.indexed));
+        for (uint64_t number = 1; number <= COUNT; number++) {
+            uint64_t first = way == 0 ? number : way == 1 ? COUNT - number : 7;
+            ferry_vm_operation_at(&sched, number)->writes = (struct ferry_vm_span){1, first, first + 1};
+            ferry_vm_index_enter(&sched, number);
+        }
+        for (unsigned kind = 0; kind < FERRY_VM_TREES; kind++)
+            assert_in_range(height_of(&sched, sched.trees[kind]), 0, MOST_HIGH);
+        // And so they do while those leave that came first.
+        for (uint64_t number = 1; number <= COUNT / 2; number++)
+            ferry_vm_index_leave(&sched, number);
+        for (unsigned kind = 0; kind < FERRY_VM_TREES; kind++)
+            assert_in_range(height_of(&sched, sched.trees[kind]), 0, MOST_HIGH);
+        free(sched.operations);
+        free(sched.indexed);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_index_finds_what_a_look_at_each_finds)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_index_finds_what_a_look_at_each_finds),
+        cmocka_unit_test(the_trees_stay_level),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
