@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # The miniport alone, on the device layer over the reference model.
 
-KMD_TEST_SOURCES = $(wildcard host-driver/kmd/*.c host-driver/device/*.c sim/model/*.c) host-driver/link/dma_map.c
+# Compiled once, with the contract suite (tests/contract/rules.mk).
+KMD_TEST_OBJECTS = $(KMD_SUITE_SOURCES:%.c=$(BUILD)/obj-suite/%.o)
 KMD_TEST_HEADERS = $(HOST_HEADERS) $(wildcard sim/model/*.h tests/unit/kmd/*.h tests/unit/kmd/*/*.h)
 KMD_TESTS := $(addprefix $(BUILD)/tests/test_,adapter doorbells miniport page_tables paging_sizes resets user_order \
     virtual_caps virtual_fence virtual_order)
 
-$(KMD_TESTS): $(BUILD)/tests/%: tests/unit/kmd/%.c $$(KMD_TEST_SOURCES) $$(KMD_TEST_HEADERS) $(CONTRACT)
+$(KMD_TESTS): $(BUILD)/tests/%: tests/unit/kmd/%.c $$(KMD_TEST_OBJECTS) $$(KMD_TEST_HEADERS) $(CONTRACT)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) $(SANITIZE) -Itests/unit/kmd/no_firmware $(CPPFLAGS) $< $(KMD_TEST_SOURCES) -lcmocka -lpthread -o $@
+	$(CC) $(CFLAGS) $(SANITIZE) -Itests/unit/kmd/no_firmware $(CPPFLAGS) $< $(KMD_TEST_OBJECTS) -lcmocka -lpthread -o $@
 TEST_PROGRAMS += $(KMD_TESTS)
