@@ -89,6 +89,29 @@ void restarted_while_dead(Checks &checks, Random &random)
     }
 }
 
+// A table is read for a user's job as memory dies; what the paging ring forgets has to wait for that read, and does
+// not.
+void dies_under_a_walk(Checks &checks, Random &random)
+{
+    checks.begin("forgetting_page_tables_waits_for_no_memory_that_is_dead");
+    Bench bench(checks, random);
+    bench.mix();
+    for (int round = 0; round < 4; round++) {
+        const uint32_t scope = round & 1 ? FERRY_FORGET_SCOPE_ALL : FERRY_FORGET_SCOPE_SPACE;
+        bench.paging().word(FERRY_OPCODE_FORGET | 6u << 16, 0).word(FERRY_FORGET_SCOPE_ALL, 0).word(0).submit(1);
+        checks.that(bench.paging().wait(), "all is forgotten");
+        bench.root().memory_dead = true;
+        bench.user().copy(FERRY_ADDRESS_KIND_VIRTUAL, 64, FERRY_ADDRESS_KIND_VIRTUAL, AREA, 300).submit(1);
+        bench.root().run(round < 2 ? 800 : 2 * TIMEOUT);
+        bench.paging().word(FERRY_OPCODE_FORGET | 6u << 16, 0).word(scope, 0).word(0).submit(1);
+        checks.that(bench.user().wait(60000) && bench.paging().wait(60000), "fences while memory is dead");
+        checks.equal(bench.paging().status(), FERRY_BUFFER_STATUS_FAULTED, "of what could not be forgotten");
+        checks.equal(bench.last_kind(), FERRY_FAULT_KIND_WATCHDOG, "fault kind");
+        bench.root().memory_dead = false;
+        bench.comes_back();
+    }
+}
+
 // What goes to the host has been read, and stands behind data that memory does not take any more: a fence record has to
 // pass both.
 void dies_before_the_host_is_written(Checks &checks, Random &random)
@@ -242,6 +265,7 @@ int main()
     dead_from_the_start(checks, random);
     dies_in_the_middle(checks, random);
     restarted_while_dead(checks, random);
+    dies_under_a_walk(checks, random);
     dies_before_the_host_is_written(checks, random);
     host_takes_nothing(checks, random);
     sleeps_over_jobs(checks, random);
