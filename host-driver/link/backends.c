@@ -3,10 +3,12 @@
 #include <string.h>
 
 #include "link/link.h"
+#include "link/problem.h"
 
 static const struct ferry_backend *const backends[] = {
     &ferry_backend_sim,
     &ferry_backend_model,
+    &ferry_backend_socket,
 };
 #define BACKENDS (sizeof(backends) / sizeof(backends[0]))
 
@@ -15,10 +17,23 @@ int ferry_link_open(const char *name, const struct ferry_link_config *config, st
     if (link == NULL || config == NULL || config->size != sizeof(*config)) {
         return FERRY_ERROR_ARGUMENT;
     }
+    ferry_problem_clear();
+    name = name == NULL ? backends[0]->name : name;
+    const size_t length = strcspn(name, ":");
+    struct ferry_link_config full = *config;
+    full.address = name[length] == ':' ? name + length + 1 : NULL;
     for (size_t n = 0; n < BACKENDS; n++) {
-        if (strcmp(backends[n]->name, name == NULL ? backends[0]->name : name) == 0) {
-            return backends[n]->open(config, link);
+        if (strlen(backends[n]->name) != length || strncmp(backends[n]->name, name, length) != 0) {
+            continue;
         }
+        if (backends[n]->has_address != (full.address != NULL)) {
+            ferry_problem_set(backends[n]->has_address
+                                  ? "the back end's name wants an address behind it, as in %s:PLACE"
+                                  : "the back end %s takes no address",
+                              backends[n]->name);
+            return FERRY_ERROR_BACKEND;
+        }
+        return backends[n]->open(&full, link);
     }
     return FERRY_ERROR_BACKEND;
 }

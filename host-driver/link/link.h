@@ -64,7 +64,8 @@ typedef void ferry_link_refused_write(void *context, uint64_t address, uint32_t 
 
 /// Calls that return int give FERRY_OK or a negative enum ferry_error.
 struct ferry_link_operations {
-    /// Read or write one aligned 32-bit register. Errors: TIMEOUT (no answer), RANGE (the device refused; *value = ~0).
+    /// Read or write one aligned 32-bit register. Errors: TIMEOUT (no answer), RANGE (the device refused; *value = ~0),
+    /// DEVICE_LOST (the device is gone; from every call that reaches it then).
     int (*read32)(struct ferry_link *link, enum ferry_bar bar, uint64_t offset, uint32_t *value);
     int (*write32)(struct ferry_link *link, enum ferry_bar bar, uint64_t offset, uint32_t value);
     /// Read or write bytes of any alignment, in address order. Writes are posted: a later read of the same BAR sees
@@ -124,20 +125,25 @@ struct ferry_link_config {
         link_words_per_16_cycles; // Bandwidth of each direction in 32-bit words per 16 cycles; 0 = 32 (64 bit a cycle).
     bool smallest_credits;        // The host takes one packet of each kind at a time, the least PCI Express allows.
     bool in_order_completions;    // Completions of different tags keep the order of the requests.
+    const char *address;          // Where the device is: what stands behind the back end's name and a colon, or NULL.
 };
 
 struct ferry_backend {
     const char *name;
-    /// Start a device and bring its link up. Errors: ARGUMENT, BACKEND, NO_HOST_MEMORY, TIMEOUT.
+    /// Takes an address; the others are refused one.
+    bool has_address;
+    /// Start a device, or find one, and bring its link up. Errors as of ferry_link_open().
     int (*open)(const struct ferry_link_config *config, struct ferry_link **link);
 };
 
 // The back ends there are; backends.c lists them.
 extern const struct ferry_backend ferry_backend_sim;
 extern const struct ferry_backend ferry_backend_model;
+extern const struct ferry_backend ferry_backend_socket;
 
-/// Open a link by the back end's name; NULL means "sim". Errors: ARGUMENT, BACKEND (no such name, or it cannot start),
-/// NO_HOST_MEMORY, TIMEOUT. Any thread.
+/// Open a link by the back end's name, for some with a colon and an address behind it; NULL means "sim". Errors:
+/// ARGUMENT, BACKEND (no such name, or it cannot start), NO_HOST_MEMORY, TIMEOUT, CONTRACT, IN_USE (another host has
+/// the device), DEVICE_LOST (it went while it was asked). ferry_problem() has the details. Any thread.
 int ferry_link_open(const char *name, const struct ferry_link_config *config, struct ferry_link **link);
 /// Name of back end number n, or NULL behind the last. Any thread.
 const char *ferry_link_backend_name(size_t n);

@@ -92,8 +92,9 @@ static int write_block(struct ferry_link *link, enum ferry_bar bar, uint64_t off
         place += piece;
         bytes -= piece;
         while (rc->transport.queued(rc->transport.context) > QUEUE_WORDS) {
-            rc->transport.run(rc->transport.context, 64);
-            ferry_rc_drain(rc);
+            if (!ferry_rc_run(rc, 64)) {
+                return FERRY_ERROR_DEVICE_LOST;
+            }
             if (rc->transport.cycles(rc->transport.context) - start > FERRY_ROOT_COMPLEX_TIMEOUT + 64 * bytes) {
                 return FERRY_ERROR_TIMEOUT;
             }
@@ -204,8 +205,10 @@ static void flip(struct ferry_link *link, uint64_t bus, bool write)
 static int reset(struct ferry_link *link)
 {
     int error = ferry_rc_reset(of(link));
-    // Messages of before are about nothing that there is now.
+    // Messages of before are about nothing that there is now, and what a device that somebody left behind reached for
+    // is not this host's. All of it came before the answers to the enumeration.
     of(link)->interrupts = 0;
+    of(link)->counts.unmapped_accesses = of(link)->counts.last_unmapped_address = 0;
     of(link)->reasons &= ~FERRY_PUMP_INTERRUPT;
     return error;
 }

@@ -13,8 +13,10 @@ int ferry_rc_finish_read(struct ferry_root_complex *rc, uint32_t tag)
             request->busy = false;
             return FERRY_ERROR_TIMEOUT;
         }
-        rc->transport.run(rc->transport.context, FERRY_ROOT_COMPLEX_TIMEOUT - waited);
-        ferry_rc_drain(rc);
+        if (!ferry_rc_run(rc, FERRY_ROOT_COMPLEX_TIMEOUT - waited)) {
+            request->busy = false;
+            return FERRY_ERROR_DEVICE_LOST;
+        }
     }
     request->busy = false;
     return request->result;

@@ -222,11 +222,21 @@ void ferry_rc_serve(struct ferry_root_complex *rc, const uint32_t *words, size_t
     }
 }
 
-void ferry_rc_drain(struct ferry_root_complex *rc)
+bool ferry_rc_drain(struct ferry_root_complex *rc)
 {
     size_t count;
     const uint32_t *words;
+    bool any = false;
     while ((words = rc->transport.receive(rc->transport.context, &count)) != NULL) {
         ferry_rc_serve(rc, words, count);
+        any = true;
     }
+    return any;
+}
+
+bool ferry_rc_run(struct ferry_root_complex *rc, uint64_t cycles)
+{
+    // Nothing runs while a packet waits.
+    const uint64_t ran = rc->transport.run(rc->transport.context, cycles);
+    return ferry_rc_drain(rc) || ran != 0;
 }

@@ -51,13 +51,15 @@ struct ferry_root_complex {
 int ferry_rc_send(struct ferry_root_complex *rc, const struct ferry_tlp *tlp);
 /// Serve one packet of the device's; every packet that is there. root_complex_serve.c
 void ferry_rc_serve(struct ferry_root_complex *rc, const uint32_t *words, size_t count);
-void ferry_rc_drain(struct ferry_root_complex *rc);
+bool ferry_rc_drain(struct ferry_root_complex *rc); // Whether there was one.
+/// Run the device for up to `cycles`, and serve its packets. false = the device is gone: it neither runs nor sends.
+bool ferry_rc_run(struct ferry_root_complex *rc, uint64_t cycles);
 /// Send a read (memory or configuration; tlp->requester and tag are filled in) whose `bytes` go to `data`; *tag names
 /// it. At most FERRY_RC_TAGS of them at once; the caller sees to it, and finishes them in the order of their start.
 /// root_complex_read.c
 int ferry_rc_start_read(struct ferry_root_complex *rc, struct ferry_tlp *tlp, void *data, uint32_t bytes,
                         uint32_t *tag);
-/// Run the device until the read of that tag is done; its result. Errors: TIMEOUT, RANGE (refused).
+/// Run the device until the read of that tag is done; its result. Errors: TIMEOUT, RANGE (refused), DEVICE_LOST.
 int ferry_rc_finish_read(struct ferry_root_complex *rc, uint32_t tag);
 /// Find the device, place its BARs, set sizes and interrupts, enable it. root_complex_enumerate.c
 int ferry_rc_enumerate(struct ferry_root_complex *rc);

@@ -12,14 +12,15 @@
 struct ferry_tlp_transport {
     void *context;
     /// Queue one packet for the device; it is copied. Packets leave in the order of PCIe section 2.4.1, at least: none
-    /// passes a posted one. Returns FERRY_OK, or BUSY while there is no room: run() makes some.
+    /// passes a posted one. Returns FERRY_OK, BUSY while there is no room (run() makes some), or DEVICE_LOST.
     int (*send)(void *context, const uint32_t *words, size_t count);
     /// Words that were sent and have not reached the device yet.
     size_t (*queued)(void *context);
     /// The next packet of the device's, or NULL; *count gets its words. Valid until the next call of receive() or
     /// run().
     const uint32_t *(*receive)(void *context, size_t *count);
-    /// Run up to `cycles` cycles, or until receive() has something; returns the cycles run.
+    /// Run up to `cycles` cycles, or until receive() has something; returns the cycles run. 0 while receive() has
+    /// nothing: the device is gone, and stays so.
     uint64_t (*run)(void *context, uint64_t cycles);
     /// Cycles run since open.
     uint64_t (*cycles)(void *context);

@@ -7,6 +7,7 @@
 #include "ferry_contract.h"
 #include "tools/commands.h"
 #include "tools/tool.h"
+#include "tools/why.h"
 
 #define BYTES (64 * FERRY_KIB)
 
@@ -160,7 +161,7 @@ int ferry_fault_walks(const char *backend)
     ferry_adapter_close(scene.adapter);
     if (error < 0) {
         ferry_complain("back end '%s': %s: %s: %s", backend ? backend : "sim", scene.failed, ferry_error_name(error),
-                       ferry_error_text(error));
+                       ferry_why(error));
         return error == FERRY_ERROR_BACKEND ? FERRY_EXIT_USAGE : FERRY_EXIT_LIBRARY;
     }
     return scene.other ? FERRY_EXIT_WRONG : FERRY_EXIT_OK;

@@ -6,11 +6,12 @@
 #include "tools/commands.h"
 #include "tools/report.h"
 #include "tools/tool.h"
+#include "tools/why.h"
 
 static int refused(const char *what, const char *backend, int error)
 {
     ferry_complain("cannot %s back end '%s': %s: %s", what, backend ? backend : "sim", ferry_error_name(error),
-                   ferry_error_text(error));
+                   ferry_why(error));
     return error == FERRY_ERROR_BACKEND ? FERRY_EXIT_USAGE : FERRY_EXIT_LIBRARY;
 }
 

@@ -42,7 +42,8 @@ static const char replay_help[] =
     "  --weights N,N...   of several programs, one for each: budgets are shared out by weight, 1 to 10000 (1)\n"
     "  --reservations SIZE,SIZE...  what the budget of each is never less than (0)\n"
     "  --frames N         stop after N frames of each trace\n"
-    "  --backend NAME     sim (Verilated RTL, the default) or model (C reference model)\n"
+    "  --backend NAME     sim (Verilated RTL, the default), model (C reference model) or socket:ADDRESS (a ferry-sim\n"
+    "                     elsewhere: unix:PATH or HOST:PORT; its timing is its own affair)\n"
     "  --model N          driver model: 1 (physical addresses, the default) or 2 (GPU virtual addresses)\n"
     "  --json FILE        write the figures: frames, allocations, bytes_in, bytes_out, bytes_discarded, bytes_moved,\n"
     "                     evictions, operations, cycles, sim_khz, verified_bytes, bad_bytes, "
@@ -127,21 +128,23 @@ static const char trace_help[] =
     "  -o, --out FILE     the memory trace\n"
     "  --quiet            no progress and no summary\n";
 
-static const char info_help[] = "usage: ferry info [--backend NAME]\n"
-                                "\n"
-                                "Opens the back end (sim or model), starts the firmware and prints what they say.\n";
+static const char info_help[] =
+    "usage: ferry info [--backend NAME]\n"
+    "\n"
+    "Opens the back end (sim, model or socket:ADDRESS), starts the firmware and prints what they say.\n";
 
 static const char selftest_help[] =
     "usage: ferry selftest [--backend NAME]\n"
     "\n"
-    "Pages, copies, fills, resets and compares on the back end (sim or model) with little\n"
+    "Pages, copies, fills, resets and compares on the back end (sim, model or socket:ADDRESS) with little\n"
     "video memory; prints each check and exits with 1 when one fails.\n";
 
 static const char fault_help[] =
     "usage: ferry fault [--backend NAME]\n"
     "\n"
-    "Has jobs reach GPU virtual addresses that they may not, on the back end (sim or model) in driver model 2, and\n"
-    "prints of each fault what its record says and the walk of the page tables, level by level. Exits with 1 when the\n"
+    "Has jobs reach GPU virtual addresses that they may not, on the back end (sim, model or socket:ADDRESS) in driver\n"
+    "model 2, and prints of each fault what its record says and the walk of the page tables, level by level. Exits "
+    "with 1 when the\n"
     "device's record names another entry than the tables have.\n";
 
 enum kind { TEXT, NUMBER, SIZE, FLAG };

@@ -6,6 +6,7 @@
 
 #include "ferry_contract.h"
 #include "tools/tool.h"
+#include "tools/why.h"
 
 #define WORK_OF_JOB 16.0
 
@@ -41,7 +42,7 @@ static void tell_faults(struct ferry_session *session)
 
 static int failed(struct ferry_session *session, const char *where, const char *what, int error)
 {
-    ferry_complain("%s%s: %s: %s", where, what, ferry_error_name(error), ferry_error_text(error));
+    ferry_complain("%s%s: %s: %s", where, what, ferry_error_name(error), ferry_why(error));
     if (error == FERRY_ERROR_FAULT || error == FERRY_ERROR_DEVICE_LOST || error == FERRY_ERROR_TIMEOUT)
         tell_faults(session);
     return error == FERRY_ERROR_FAULT ? FERRY_EXIT_WRONG : FERRY_EXIT_LIBRARY;

@@ -11,6 +11,7 @@
 #include "tools/commands.h"
 #include "tools/content.h"
 #include "tools/tool.h"
+#include "tools/why.h"
 
 #define VIDEO_BYTES (512 * FERRY_KIB)
 #define COUNT       8u
@@ -42,7 +43,7 @@ static bool check(struct state *state, bool good, const char *format, ...)
 static bool call(struct state *state, int error, const char *what)
 {
     if (error < 0)
-        check(state, false, "%s: %s: %s", what, ferry_error_name(error), ferry_error_text(error));
+        check(state, false, "%s: %s: %s", what, ferry_error_name(error), ferry_why(error));
     return error >= 0;
 }
 

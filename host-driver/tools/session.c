@@ -9,6 +9,7 @@
 #include "tools/output.h"
 #include "tools/player.h"
 #include "tools/tool.h"
+#include "tools/why.h"
 
 // ---- Before anything is made --------------------------------------------------------------------------------------
 
@@ -90,7 +91,7 @@ static int open_adapter(struct ferry_session *session)
     if (error < 0) {
         session->adapter = NULL;
         ferry_complain("cannot open back end '%s': %s: %s", options->backend ? options->backend : "sim",
-                       ferry_error_name(error), ferry_error_text(error));
+                       ferry_error_name(error), ferry_why(error));
         return error == FERRY_ERROR_BACKEND || error == FERRY_ERROR_ARGUMENT ? FERRY_EXIT_USAGE : FERRY_EXIT_LIBRARY;
     }
     session->info.size = sizeof session->info;

@@ -115,8 +115,8 @@ int ferry_adapter_open(const struct ferry_adapter_options *options, struct ferry
     pthread_mutex_init(&adapter->lock, NULL);
     pthread_cond_init(&adapter->device_ended, NULL);
     pthread_mutex_init(&adapter->telling, NULL);
-    snprintf(adapter->backend, sizeof adapter->backend, "%s",
-             options->backend ? options->backend : ferry_link_backend_name(0));
+    const char *backend = options->backend ? options->backend : ferry_link_backend_name(0);
+    snprintf(adapter->backend, sizeof adapter->backend, "%.*s", (int)strcspn(backend, ":"), backend);
     int error = start_gpu(adapter, options);
     if (error == FERRY_OK)
         error = start_manager(adapter, options);

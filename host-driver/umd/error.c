@@ -28,6 +28,7 @@ static const struct {
     {FERRY_ERROR_FIRMWARE, "FIRMWARE", "The firmware halted, or did not start."},
     {FERRY_ERROR_BACKEND, "BACKEND", "No back end of that name, or it cannot start."},
     {FERRY_ERROR_UNSUPPORTED, "UNSUPPORTED", "This adapter does not announce that part of the contract."},
+    {FERRY_ERROR_IN_USE, "IN_USE", "Another program has the device."},
     {FERRY_ERROR_CRITICAL, "CRITICAL", "The memory manager stopped at a broken rule of the driver contract."},
 };
 

@@ -22,6 +22,11 @@ const char *ferry_error_text(int error)
     return error == FERRY_ERROR_BACKEND ? "No back end of that name, or it cannot start." : "As the double was told.";
 }
 
+const char *ferry_problem(void)
+{
+    return "";
+}
+
 void fake_emit(struct ferry_adapter *adapter, struct ferry_event event)
 {
     event.size = sizeof event;

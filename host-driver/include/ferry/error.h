@@ -27,6 +27,7 @@ enum ferry_error {
     FERRY_ERROR_BACKEND = -18,        // No back end of that name, or it cannot start.
     FERRY_ERROR_UNSUPPORTED = -19,    // A part of the contract that this adapter does not announce.
     FERRY_ERROR_CRITICAL = -20,       // The manager stopped at a broken DDI rule; the record says which.
+    FERRY_ERROR_IN_USE = -21,         // Another program has the device.
 };
 
 #ifdef __cplusplus
@@ -41,6 +42,10 @@ extern "C" {
 const char *ferry_error_name(int error);
 /// One sentence for people. Any thread.
 const char *ferry_error_text(int error);
+/// More of why ferry_adapter_open() refused in this thread, or of how the device was lost in a call of it: a sentence
+/// with names and numbers, for people, or "". Valid until the thread's next call that opens an adapter or loses a
+/// device.
+const char *ferry_problem(void);
 
 #ifdef __GNUC__
 #pragma GCC visibility pop

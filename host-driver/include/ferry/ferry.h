@@ -41,7 +41,7 @@ struct ferry_queue;
 
 struct ferry_adapter_options {
     size_t size;
-    const char *backend;           // "sim" (NULL means it) or "model".
+    const char *backend;           // "sim" (NULL means it), "model", or "socket:ADDRESS" of a ferry-sim.
     uint64_t video_memory_bytes;   // What the manager may use; 0 = all the device has. Multiple of 4096.
     uint64_t aperture_bytes;       // What of the aperture segment the manager may use; 0 = all.
     uint32_t paging_buffer_bytes;  // DMA buffer for paging, 64 and more; 0 = what the miniport asks for. For tests.
@@ -56,8 +56,9 @@ struct ferry_adapter_options {
 };
 
 /// Open an adapter: start the back end, check the contract version, load and start the firmware, start the miniport and
-/// the manager. Errors: ARGUMENT, BACKEND, CONTRACT, FIRMWARE, NO_HOST_MEMORY, TIMEOUT, UNSUPPORTED (driver model 2 on
-/// a device without page tables).
+/// the manager. ferry_problem() tells more of what went wrong. Errors: ARGUMENT, BACKEND, CONTRACT, DEVICE_LOST,
+/// FIRMWARE, IN_USE (another program has the device), NO_HOST_MEMORY, TIMEOUT, UNSUPPORTED (driver model 2 on a device
+/// without page tables).
 int ferry_adapter_open(const struct ferry_adapter_options *options, struct ferry_adapter **adapter);
 /// Close it; every process, device, allocation and queue of it ends with it. Calls of other threads that wait find
 /// their handles gone, and end first. NULL is allowed.

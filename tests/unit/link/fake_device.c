@@ -77,7 +77,7 @@ static const uint32_t *give(void *context, size_t *count)
 static uint64_t run(void *context, uint64_t cycles)
 {
     struct fake_device *device = context;
-    uint64_t ran = device->coming_count != 0 ? 1 : cycles;
+    uint64_t ran = device->gone ? 0 : device->coming_count != 0 ? 1 : cycles;
     device->cycles += ran;
     return ran;
 }

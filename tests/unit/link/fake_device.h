@@ -30,6 +30,7 @@ struct fake_device {
     uint64_t cycles;
     uint32_t refuse_sends; // BUSY so many times.
     bool closed;
+    bool gone; // Does not run any more.
 };
 
 void fake_device_start(struct fake_device *device);

@@ -14,9 +14,14 @@ static void enumeration_programs_what_the_script_expects(void **context)
 static void a_function_reset_is_asked_for_and_the_device_placed_again(void **context)
 {
     struct state *state = *context;
+    struct ferry_link_counts counts;
     fake_device_expect_reset(&state->device, true);
     fake_device_expect_enumeration(&state->device, false);
+    // What it still asked for in the name of somebody else is not counted as this host's.
+    fake_device_send(&state->device, (const uint32_t[]){0x40000001, 0x0000ff0f, 0x00123000, 5}, 4);
     assert_int_equal(state->link->operations->reset(state->link), FERRY_OK);
+    state->link->operations->counts(state->link, &counts);
+    assert_int_equal(counts.unmapped_accesses + counts.last_unmapped_address, 0);
     assert_int_equal(state->device.step, 26 + 3 + 26);
     fake_device_expect_reset(&state->device, false);
     assert_int_equal(state->link->operations->reset(state->link), FERRY_ERROR_UNSUPPORTED);
@@ -273,6 +278,24 @@ static void a_full_queue_is_waited_for(void **context)
     assert_int_equal(state->device.sent_count, 1);
 }
 
+static void a_device_that_is_gone_is_named_at_once(void **context)
+{
+    struct state *state = *context;
+    const struct ferry_link_operations *operations = state->link->operations;
+    static uint8_t bytes[1 << 20];
+    uint32_t value = 0;
+    state->device.answer_to = answer_with_address;
+    state->device.gone = true;
+    // What it had sent before is heard.
+    assert_int_equal(operations->read32(state->link, FERRY_BAR_REGISTERS, 0, &value), FERRY_OK);
+    state->device.answer_to = NULL;
+    assert_int_equal(operations->read32(state->link, FERRY_BAR_REGISTERS, 0, &value), FERRY_ERROR_DEVICE_LOST);
+    assert_int_equal(value, 0xffffffff);
+    assert_int_equal(operations->read_block(state->link, FERRY_BAR_WINDOW, 0, bytes, sizeof bytes),
+                     FERRY_ERROR_DEVICE_LOST);
+    assert_int_equal(operations->pump(state->link, 1000, NULL), FERRY_ERROR_DEVICE_LOST);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -292,6 +315,7 @@ int main(void)
         CASE(answers_that_do_not_fit_fail_the_read),
         CASE(lost_answer_is_a_timeout_in_cycles_and_a_late_one_is_counted),
         CASE(a_full_queue_is_waited_for),
+        CASE(a_device_that_is_gone_is_named_at_once),
     };
     return cmocka_run_group_tests_name("root_complex", tests, NULL, NULL);
 }

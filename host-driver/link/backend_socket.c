@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+// Back end `socket`: the simulator in another process, here or elsewhere (ferry-sim --listen).
+#include "link/framed.h"
+#include "link/link.h"
+#include "link/socket_address.h"
+
+static int open_socket(const struct ferry_link_config *config, struct ferry_link **link)
+{
+    const int fd = ferry_socket_connect(config->address);
+    return fd < 0 ? FERRY_ERROR_BACKEND : ferry_framed_open(fd, config->address, config, link);
+}
+
+const struct ferry_backend ferry_backend_socket = {.name = "socket", .has_address = true, .open = open_socket};

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "link/socket_address.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "link/problem.h"
+
+const char *ferry_socket_path(const char *address)
+{
+    if (strncmp(address, "unix:", 5) == 0) {
+        return address + 5;
+    }
+    return strchr(address, '/') != NULL ? address : NULL;
+}
+
+static int fail(int fd, const char *what, const char *address, const char *why)
+{
+    ferry_problem_set("cannot %s %s: %s", what, address, why);
+    if (fd >= 0) {
+        close(fd);
+    }
+    return -1;
+}
+
+static int make(int family)
+{
+    const int fd = socket(family, SOCK_STREAM, 0);
+    if (fd >= 0) {
+        fcntl(fd, F_SETFD, FD_CLOEXEC);
+    }
+    return fd;
+}
+
+static bool unix_address(const char *path, struct sockaddr_un *to)
+{
+    *to = (struct sockaddr_un){.sun_family = AF_UNIX};
+    if (path[0] == 0 || strlen(path) >= sizeof(to->sun_path)) {
+        return false;
+    }
+    memcpy(to->sun_path, path, strlen(path) + 1);
+    return true;
+}
+
+static int unix_socket(const char *address, const char *path, bool listens)
+{
+    const char *what = listens ? "listen on" : "connect to";
+    struct sockaddr_un to;
+    if (!unix_address(path, &to)) {
+        return fail(-1, what, address, "no path, or one too long for a socket");
+    }
+    int fd = make(AF_UNIX);
+    if (fd < 0) {
+        return fail(fd, what, address, strerror(errno));
+    }
+    const bool connected = connect(fd, (const struct sockaddr *)&to, sizeof(to)) == 0;
+    if (!listens) {
+        return connected ? fd : fail(fd, what, address, strerror(errno));
+    }
+    if (connected) {
+        return fail(fd, what, address, "somebody listens there");
+    }
+    if (errno == ECONNREFUSED) {
+        unlink(path); // Whoever listened there is gone.
+    }
+    close(fd);
+    fd = make(AF_UNIX);
+    if (fd < 0 || bind(fd, (const struct sockaddr *)&to, sizeof(to)) != 0 || listen(fd, 8) != 0) {
+        return fail(fd, what, address, strerror(errno));
+    }
+    return fd;
+}
+
+static int internet_socket(const char *address, bool listens)
+{
+    const char *what = listens ? "listen on" : "connect to";
+    const char *colon = strrchr(address, ':');
+    const char *port = colon != NULL ? colon + 1 : address;
+    char host[256] = "localhost";
+    size_t length = colon != NULL ? (size_t)(colon - address) : 0;
+    if (length >= sizeof(host) || port[0] == 0 || port[strspn(port, "0123456789")] != 0) {
+        return fail(-1, what, address, "it is no unix:PATH and no HOST:PORT");
+    }
+    if (length > 2 && address[0] == '[' && address[length - 1] == ']') { // [::1]:5555
+        address++;
+        length -= 2;
+    }
+    if (length != 0) {
+        memcpy(host, address, length);
+        host[length] = 0;
+    }
+    const struct addrinfo hints = {.ai_socktype = SOCK_STREAM};
+    struct addrinfo *list = NULL;
+    const int unknown = getaddrinfo(host, port, &hints, &list);
+    if (unknown != 0) {
+        return fail(-1, what, address, gai_strerror(unknown));
+    }
+    int fd = -1;
+    const int on = 1;
+    int why = 0;
+    for (const struct addrinfo *to = list; to != NULL && fd < 0; to = to->ai_next) {
+        fd = make(to->ai_family);
+        if (fd < 0) {
+            why = errno;
+            continue;
+        }
+        setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)); // Each run of the device waits for an answer.
+        if (listens) {
+            setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+        }
+        if (listens ? bind(fd, to->ai_addr, to->ai_addrlen) != 0 || listen(fd, 8) != 0
+                    : connect(fd, to->ai_addr, to->ai_addrlen) != 0) {
+            why = errno;
+            close(fd);
+            fd = -1;
+        }
+    }
+    freeaddrinfo(list);
+    return fd >= 0 ? fd : fail(-1, what, address, strerror(why));
+}
+
+static int any_socket(const char *address, bool listens)
+{
+    const char *path = ferry_socket_path(address);
+    return path != NULL ? unix_socket(address, path, listens) : internet_socket(address, listens);
+}
+
+int ferry_socket_connect(const char *address)
+{
+    return any_socket(address, false);
+}
+
+int ferry_socket_listen(const char *address)
+{
+    return any_socket(address, true);
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+// ferry-sim: the simulated device as a process of its own, for hosts on this machine or elsewhere.
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ferry/version.h"
+#include "link/problem.h"
+#include "link/socket_address.h"
+#include "server/server.h"
+
+#define MOST_DEVICES 8u
+
+enum { EXIT_USAGE = 2, EXIT_SYSTEM = 4 };
+
+static const char help[] =
+    "usage: ferry-sim --listen ADDRESS [OPTIONS]\n"
+    "\n"
+    "Simulates a device (Verilated RTL) for hosts that connect: `ferry COMMAND --backend socket:ADDRESS`. Its clock "
+    "runs\n"
+    "only while a host says so. A host that goes leaves the device as it is, and the next one resets it. Ends with\n"
+    "SIGINT or SIGTERM.\n"
+    "\n"
+    "  --listen ADDRESS   unix:PATH, or HOST:PORT; a port alone is one of this machine, 0.0.0.0:PORT is open to "
+    "others,\n"
+    "                     who can then read and write what the device may: there is no password\n"
+    "  --devices N        devices behind the address, 1 to 8, each for one host at a time (1)\n"
+    "  --latency N        memory read latency of N cycles instead of the DRAM model\n"
+    "  --link-latency N   one-way latency of the link in cycles (100)\n"
+    "  --stall PERCENT    refuse this share of all handshakes\n"
+    "  --seed N           seed of the simulation (1)\n"
+    "  --wave FILE        write waves of the first device (FST)\n"
+    "\n"
+    "Says `listening on ADDRESS` on the standard output once hosts may come. Exit codes: 0 ended by a signal, 2 a bad\n"
+    "command line, 4 the system failed.\n";
+
+static volatile sig_atomic_t stop;
+
+static void on_signal(int number)
+{
+    (void)number;
+    stop = 1;
+}
+
+struct settings {
+    const char *address;
+    uint64_t devices;
+    uint64_t latency, link_latency, stall, seed;
+    const char *wave_file;
+};
+
+static int usage(const char *format, const char *what)
+{
+    fprintf(stderr, "ferry-sim: ");
+    fprintf(stderr, format, what);
+    fprintf(stderr, "; try `ferry-sim --help`\n");
+    return EXIT_USAGE;
+}
+
+static int read_options(int count, char **arguments, struct settings *settings)
+{
+    const struct {
+        const char *name;
+        const char **text;
+        uint64_t *number;
+        uint64_t least, most;
+    } options[] = {
+        {"--listen", &settings->address, NULL, 0, 0},
+        {"--devices", NULL, &settings->devices, 1, MOST_DEVICES},
+        {"--latency", NULL, &settings->latency, 1, 100000},
+        {"--link-latency", NULL, &settings->link_latency, 1, 100000},
+        {"--stall", NULL, &settings->stall, 0, 90},
+        {"--seed", NULL, &settings->seed, 0, UINT64_MAX},
+        {"--wave", &settings->wave_file, NULL, 0, 0},
+    };
+    const size_t known = sizeof(options) / sizeof(options[0]);
+    for (int n = 1; n < count; n += 2) {
+        size_t which = 0;
+        while (which < known && strcmp(options[which].name, arguments[n]) != 0) {
+            which++;
+        }
+        if (which == known) {
+            return usage("there is no option '%s'", arguments[n]);
+        }
+        const char *value = n + 1 < count ? arguments[n + 1] : "";
+        if (*value == 0) {
+            return usage("%s needs a value", arguments[n]);
+        }
+        if (options[which].text != NULL) {
+            *options[which].text = value;
+            continue;
+        }
+        char *end;
+        errno = 0;
+        const uint64_t number = strtoull(value, &end, 0);
+        if (*end != 0 || *value == '-' || errno != 0 || number < options[which].least || number > options[which].most) {
+            return usage("%s: no number that it takes", arguments[n]);
+        }
+        *options[which].number = number;
+    }
+    return settings->address == NULL ? usage("%s is missing", "--listen ADDRESS") : 0;
+}
+
+static int make_devices(const struct settings *settings, struct server_device *devices)
+{
+    for (uint64_t n = 0; n < settings->devices; n++) {
+        struct ferry_sim_config config;
+        ferry_sim_default_config(&config);
+        config.read_latency = (uint32_t)settings->latency;
+        config.link_latency = settings->link_latency != 0 ? (uint32_t)settings->link_latency : config.link_latency;
+        config.stall_percent = (uint32_t)settings->stall;
+        config.seed = settings->seed + n;
+        config.wave_file = n == 0 ? settings->wave_file : NULL;
+        devices[n].sim = ferry_sim_open(&config);
+        if (devices[n].sim == NULL) {
+            fprintf(stderr, "ferry-sim: no memory for the device%s%s\n",
+                    config.wave_file != NULL ? ", or no file can be written at " : "",
+                    config.wave_file != NULL ? config.wave_file : "");
+            return EXIT_SYSTEM;
+        }
+    }
+    return 0;
+}
+
+static int listen_and_serve(const struct settings *settings, struct server_device *devices)
+{
+    const int listener = ferry_socket_listen(settings->address);
+    if (listener < 0) {
+        fprintf(stderr, "ferry-sim: %s\n", ferry_problem());
+        return EXIT_SYSTEM;
+    }
+    const struct sigaction ends = {.sa_handler = on_signal};
+    sigset_t blocked;
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGINT);
+    sigaddset(&blocked, SIGTERM);
+    sigprocmask(SIG_BLOCK, &blocked, NULL);
+    sigaction(SIGINT, &ends, NULL);
+    sigaction(SIGTERM, &ends, NULL);
+    printf("listening on %s\n", settings->address);
+    fflush(stdout);
+    const int error = server_run(listener, devices, (unsigned)settings->devices, &stop);
+    close(listener);
+    if (ferry_socket_path(settings->address) != NULL) {
+        unlink(ferry_socket_path(settings->address));
+    }
+    return error == 0 ? 0 : EXIT_SYSTEM;
+}
+
+int main(int count, char **arguments)
+{
+    struct settings settings = {.devices = 1, .seed = 1};
+    struct server_device devices[MOST_DEVICES] = {{0}};
+    if (count == 2 && (strcmp(arguments[1], "--help") == 0 || strcmp(arguments[1], "-h") == 0)) {
+        fputs(help, stdout);
+        return fflush(stdout) == 0 ? 0 : EXIT_SYSTEM;
+    }
+    if (count == 2 && strcmp(arguments[1], "--version") == 0) {
+        printf("ferry-sim %d.%d.%d\n", FERRY_VERSION_MAJOR, FERRY_VERSION_MINOR, FERRY_VERSION_PATCH);
+        return fflush(stdout) == 0 ? 0 : EXIT_SYSTEM;
+    }
+    int status = read_options(count, arguments, &settings);
+    status = status == 0 ? make_devices(&settings, devices) : status;
+    status = status == 0 ? listen_and_serve(&settings, devices) : status;
+    for (unsigned n = 0; n < MOST_DEVICES; n++) {
+        if (devices[n].sim != NULL) {
+            ferry_sim_close(devices[n].sim);
+        }
+        ferry_packet_queue_end(&devices[n].back);
+    }
+    return status;
+}

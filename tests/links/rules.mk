@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+# The same device behind other links. `socket` is who is served and refused, and deaths; the system tests run there too, of which
+# `make test` takes some: the whole set with `make test-links`.
+
+LINK_SAMPLE := failures
+
+$(BUILD)/tests/socket: tests/links/test_socket.py tests/links/frames.py $(BUILD)/ferry $(BUILD)/ferry-sim
+	@mkdir -p $(@D)
+	install -m 755 $< $@
+
+$(LINK_SAMPLE:%=$(BUILD)/tests/system_%_socket): $(BUILD)/tests/system_%_socket: $(BUILD)/system/% $(BUILD)/ferry-sim \
+    tests/links/on_simulator.py
+	@mkdir -p $(@D)
+	@printf '#!/bin/sh\nexec python3 tests/links/on_simulator.py %s "$$@"\n' $< > $@ && chmod +x $@
+
+TEST_PROGRAMS += $(BUILD)/tests/socket $(LINK_SAMPLE:%=$(BUILD)/tests/system_%_socket)
+
+.PHONY: test-links
+test-links: $(SYSTEM_TESTS:%=$(BUILD)/system/%) $(BUILD)/ferry-sim
+	@for test in $(SYSTEM_TESTS:%=$(BUILD)/system/%); do \
+	    python3 tests/links/on_simulator.py $$test || exit 1; \
+	done

@@ -1,0 +1,224 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""ferry-sim at a socket, and the tool at the other end: who is served, who is refused and in which words, and what a death on
+either side leaves. Peers that misbehave are played with an implementation of the frames of its own (frames.py)."""
+import contextlib
+import os
+import random
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+sys.path.insert(0, "tests/links")
+import frames  # noqa: E402
+
+FERRY, SIMULATOR = "build/ferry", "build/ferry-sim"
+TRACE = "tests/data/neverball.memtrace.gz"
+SEED = int(os.environ.get("FERRY_SEED", "1"))
+passed = failed = 0
+folder = Path(tempfile.mkdtemp(prefix="ferry-link-"))
+
+
+def check(good, name, detail=""):
+    global passed, failed
+    passed, failed = passed + bool(good), failed + (not good)
+    print(f"[       OK ] {name}" if good else f"[  FAILED  ] {name}\n    {detail}", flush=True)
+
+
+def run(*arguments):
+    return subprocess.run([FERRY, *map(str, arguments)], capture_output=True, text=True, timeout=600, check=False)
+
+
+def expect(name, code, words, *arguments):
+    done = run(*arguments)
+    lines = done.stderr.splitlines()
+    check(done.returncode == code and len(lines) == 1 and all(word in lines[0] for word in words), name,
+          f"exit {done.returncode}, {done.stderr!r}")
+
+
+@contextlib.contextmanager
+def simulator(address, *options):
+    with subprocess.Popen([SIMULATOR, "--listen", address, *options], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True) as process:
+        try:
+            said = process.stdout.readline()
+            assert said == f"listening on {address}\n", said + process.stderr.read()
+            yield process
+        finally:
+            process.kill()
+
+
+def connect(path):
+    link = socket.socket(socket.AF_UNIX)
+    link.connect(str(path))
+    return link
+
+
+def info_is_right(address):
+    done = run("info", "--backend", f"socket:{address}")
+    return done.returncode == 0 and done.stdout.startswith("back end           socket\n"), done.stderr
+
+
+def command_line():
+    for name, words, arguments in (
+            ("no_address", "--listen ADDRESS is missing", ()), ("unknown_option", "no option '--speed'", ("--speed", "3")),
+            ("no_value", "--listen needs a value", ("--listen",)), ("too_many_devices", "--devices", ("--devices", "9"))):
+        done = subprocess.run([SIMULATOR, *arguments], capture_output=True, text=True, timeout=60, check=False)
+        check(done.returncode == 2 and words in done.stderr and "--help" in done.stderr, f"simulator_{name}", done.stderr)
+    done = subprocess.run([SIMULATOR, "--help"], capture_output=True, text=True, timeout=60, check=False)
+    check(done.returncode == 0 and done.stdout.startswith("usage: ferry-sim"), "simulator_help")
+    done = subprocess.run([SIMULATOR, "--listen", "unix:/nowhere/x"], capture_output=True, text=True, timeout=60, check=False)
+    check(done.returncode == 4 and "cannot listen on unix:/nowhere/x: No such file" in done.stderr, "simulator_nowhere", done.stderr)
+    expect("nobody_listens", 2, ["BACKEND", "cannot connect to unix:/nowhere/x: No such file"], "info", "--backend",
+           "socket:unix:/nowhere/x")
+    expect("no_address_at_all", 2, ["BACKEND", "wants an address"], "info", "--backend", "socket")
+    expect("an_address_that_is_none", 2, ["BACKEND", "no unix:PATH and no HOST:PORT"], "info", "--backend", "socket:moon")
+    expect("an_address_for_sim", 2, ["BACKEND", "takes no address"], "info", "--backend", "sim:x")
+    expect("a_path_too_long", 2, ["BACKEND", "too long"], "info", "--backend", "socket:unix:/" + "x" * 200)
+
+
+def sessions(path):
+    at = f"socket:unix:{path}"
+    with simulator(f"unix:{path}") as process:
+        good, said = info_is_right(f"unix:{path}")
+        check(good, "a_host_is_served", said)
+        # Another one has it: this process.
+        with connect(path) as link:
+            link.sendall(frames.hello(7))
+            version, _, verdict, _, name = frames.answer(link, 7)
+            check((version, verdict, name) == (frames.VERSION, frames.ACCEPTED, "simulated, full"), "the_hello_names_the_device")
+            expect("the_second_host_is_refused", 4, ["IN_USE", f"in use by process {os.getpid()}"], "info", "--backend", at)
+            expect("replay_is_refused_too", 4, ["IN_USE", f"process {os.getpid()}"], "replay", TRACE, "--backend", at)
+        good, said = info_is_right(f"unix:{path}")
+        check(good, "once_the_first_is_gone_the_second_is_served", said)
+        # Other versions.
+        with connect(path) as link:
+            link.sendall(frames.hello(8, version=frames.VERSION + 0x10000))
+            version, _, verdict, _, _ = frames.answer(link, 8)
+            check((version, verdict) == (frames.VERSION, frames.REFUSED_CONTRACT), "another_contract_is_refused")
+            good, said = info_is_right(f"unix:{path}")
+            check(good, "who_was_refused_has_nothing", said)
+        # A terminal, half frames, hosts that say nothing: they stay, and nobody minds.
+        chance = random.Random(SEED)
+        with contextlib.ExitStack() as links:
+            for n in range(40):
+                link = links.enter_context(connect(path))
+                link.sendall(chance.choice([b"\r\nlogin: root\r\n", frames.hello(9)[:20], chance.randbytes(500), b"", b"\0\0\0"]))
+            good, said = info_is_right(f"unix:{path}")
+            check(good, "noise_and_silence_at_the_door_keep_nobody_out", said)
+            with connect(path) as link:
+                noise = b"AT+CGMI\r\n" + frames.hello(1)[:-9] + chance.randbytes(300) + b"\0"
+                link.sendall(noise + frames.hello(10))
+                check(frames.answer(link, 10)[2] == frames.ACCEPTED, "a_hello_behind_noise_is_answered")
+        with subprocess.Popen([SIMULATOR, "--listen", f"unix:{path}"], stderr=subprocess.PIPE, text=True) as other:
+            said = other.communicate(timeout=60)[1]
+            check(other.returncode == 4 and "somebody listens there" in said, "one_simulator_a_path", said)
+        process.send_signal(signal.SIGTERM)
+        check(process.wait(60) == 0 and not path.exists(), "a_signal_ends_it_and_the_path_is_free")
+
+
+def impostors(path):
+    """What listens is no device of this driver's."""
+    at = f"socket:unix:{path}"
+
+    def listen(answers):
+        server = socket.socket(socket.AF_UNIX)
+        path.unlink(missing_ok=True)
+        server.bind(str(path))
+        server.listen(1)
+
+        def serve():
+            link, _ = server.accept()
+            with link, server:
+                data = b""
+                while not (asked := list(frames.hellos(data))):
+                    data += link.recv(4096)
+                link.sendall(answers(asked[0][1]))
+        threading.Thread(target=serve, daemon=True).start()
+
+    newer = frames.VERSION + 0x10000
+    ours, theirs = (f"{v >> 16}.{v & 0xffff}" for v in (frames.VERSION, newer))
+    for name, verdict in (("that_refuses", frames.REFUSED_CONTRACT), ("that_accepts", frames.ACCEPTED)):
+        listen(lambda session, verdict=verdict: frames.hello(session, newer, 1 | verdict << 8))
+        expect(f"a_device_of_another_contract_{name}", 4, ["CONTRACT", f"has contract {theirs}, this driver {ours}"], "info",
+               "--backend", at)
+    listen(lambda session: b"HTTP/1.0 400 Bad Request\r\n\r\n")
+    expect("what_is_no_device_and_hangs_up", 4, ["DEVICE_LOST", "is gone: it closed the connection"], "info", "--backend", at)
+    path.unlink()
+
+
+def let_run(process, seconds, host):
+    """Wait until the simulator has run for so many seconds of processor time, however busy the machine is."""
+    def used():
+        fields = Path(f"/proc/{process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+    end = used() + seconds
+    while used() < end and host.poll() is None:
+        time.sleep(0.01)
+
+
+def deaths(path):
+    at = f"socket:unix:{path}"
+    with simulator(f"unix:{path}") as process:
+        # The host dies in the middle, twice, and each time the device is ready for the next one.
+        chance = random.Random(SEED)
+        for _ in range(2):
+            with subprocess.Popen([FERRY, "replay", TRACE, "--vram", "5M", "--backend", at, "--no-advice", "--quiet"],
+                                  stdout=subprocess.DEVNULL) as host:
+                let_run(process, 0.05 + 0.25 * chance.random(), host)
+                host.kill()
+        done = run("selftest", "--backend", at)
+        check(done.returncode == 0 and "8 passed, 0 failed" in done.stdout, "hosts_that_died_leave_the_device_ready",
+              done.stdout + done.stderr)
+        # The simulator dies in the middle.
+        with subprocess.Popen([FERRY, "replay", TRACE, "--vram", "5M", "--backend", at, "--no-advice", "--quiet"],
+                              stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as host:
+            let_run(process, 0.1 + 0.2 * chance.random(), host)
+            process.kill()
+            said = host.communicate(timeout=300)[1]
+            check(host.returncode == 4 and "DEVICE_LOST" in said and f"device at unix:{path} is gone" in said,
+                  "a_simulator_that_dies_is_a_device_lost", f"exit {host.returncode}: {said}")
+    check(path.exists(), "it_left_its_path")
+    with simulator(f"unix:{path}", "--stall", "10", "--seed", str(SEED)):
+        good, said = info_is_right(f"unix:{path}")
+        check(good, "the_next_one_takes_the_path_over", said)
+
+
+def internet():
+    for _ in range(20):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            address = f"127.0.0.1:{free.getsockname()[1]}"
+        try:
+            with simulator(address):
+                good, said = info_is_right(address)
+                check(good, "a_host_is_served_over_tcp", said)
+                with socket.create_connection(("127.0.0.1", int(address.split(":")[1]))) as link:
+                    link.sendall(frames.hello(3))
+                    frames.answer(link, 3)
+                    expect("the_second_is_refused_over_tcp", 4, ["IN_USE", "in use by another host"], "info", "--backend",
+                           f"socket:{address}")
+            return
+        except AssertionError:
+            continue  # Somebody took the port in between.
+    check(False, "a_host_is_served_over_tcp", "no free port")
+
+
+def main():
+    print(f"FERRY_SEED={SEED}", flush=True)
+    command_line()
+    sessions(folder / "sessions")
+    impostors(folder / "impostor")
+    deaths(folder / "deaths")
+    internet()
+    print(f"{passed} passed, {failed} failed")
+    return failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
