@@ -232,13 +232,19 @@ static void an_instance_is_tiled_as_the_allocation_is(void **state)
     (void)state;
     struct world *world = begin(0);
     struct tiled tiled = {0};
+    assert_int_equal(ferry_vidmm_create_context(world->manager, world->device, 1, &world->context, NULL), FERRY_OK);
+    world->knobs->by_place = true;
     drawn = 2;
     make(world, &tiled, true);
     place(world, &tiled);
     for (unsigned round = 0; round < 4; round++) {
         void *address;
+        // A job that does not end uses the one that is discarded.
+        world->knobs->hold_node = 1;
         world_gpu_fill(world, tiled.allocation, 0, 64, round);
         assert_int_equal(ferry_vidmm_lock(world->manager, tiled.allocation, D3DDDI_LOCK_DISCARD, &address), FERRY_OK);
+        assert_int_equal(world_place(world, tiled.allocation).instances, 2);
+        world->knobs->hold_node = 0;
         for (uint64_t i = 0; i < tiled.bytes; i++)
             ((uint8_t *)address)[i] = tiled.rows[i] = (uint8_t)draw(256);
         assert_int_equal(ferry_vidmm_unlock(world->manager, tiled.allocation), FERRY_OK);
