@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // TRANSFER with Swizzle and Unswizzle through the miniport alone, the test in the manager's place, on the whole device
-// and on the reference model. What lies in video memory is held against the published table for each size of element,
-// bit by bit, which the engine's and the model's masks were not made from.
-#include "system.h"
+// and on the reference model.
+#include "tile_images.h"
 
 #include "device/host_pages.h"
 #include "ferry_contract.h"
 #include "kmd/kmd.h"
-
-#define LOCAL_TEST_BYTES (3u << 20)
 
 struct rig {
     struct ferry_gpu *gpu;
@@ -19,13 +16,6 @@ struct rig {
     uint8_t private_data[4096];
     uint32_t fence;
 };
-
-static uint64_t drawn;
-static uint32_t draw(uint32_t below)
-{
-    drawn = drawn * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (uint32_t)((drawn >> 33) % below);
-}
 
 static VOID no_notify(HANDLE handle, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
 {
@@ -83,77 +73,6 @@ static int teardown_rig(void **state)
     ferry_gpu_close(rig->gpu);
     free(rig);
     return 0;
-}
-
-// ---- The layout, from the table ----
-
-// From bit 0 up; b = a bit of the byte in its element, x and y of the element's place. 4 KiB: the first twelve.
-static const char *const table[5] = {
-    "x0x1x2x3y0y1y2y3y4x4y5x5y6x6y7x7", "b0x0x1x2y0y1y2x3y3x4y4x5y5x6y6x7", "b0b1x0x1y0y1y2x2y3x3y4x4y5x5y6x6",
-    "b0b1b2x0y0y1x1x2y2x3y3x4y4x5y5x6", "b0b1b2b3y0y1x0x1y2x2y3x3y4x4y5x5",
-};
-
-struct image {
-    uint32_t element_log2, tile, width, height, levels; // elements
-    uint64_t bytes;
-};
-
-static uint32_t tile_elements(const struct image *image, char axis)
-{
-    uint32_t size = 1;
-
-    for (unsigned bit = 0; bit < (image->tile == 4096 ? 12 : 16); bit++)
-        size <<= table[image->element_log2][2 * bit] == axis;
-    return size;
-}
-
-static uint32_t round_up(uint32_t value, uint32_t to)
-{
-    return (value + to - 1) / to * to;
-}
-
-static uint32_t level_size(uint32_t size, unsigned level, uint32_t tile)
-{
-    return round_up(size >> level ? size >> level : 1, tile);
-}
-
-static void measure(struct image *image)
-{
-    image->bytes = 0;
-    for (unsigned level = 0; level < image->levels; level++)
-        image->bytes += (uint64_t)level_size(image->width, level, tile_elements(image, 'x')) *
-                            level_size(image->height, level, tile_elements(image, 'y'))
-                        << image->element_log2;
-}
-
-static uint32_t place_in_tile(const struct image *image, uint32_t byte, uint32_t x, uint32_t y)
-{
-    uint32_t place = 0;
-
-    for (unsigned bit = 0; bit < (image->tile == 4096 ? 12 : 16); bit++) {
-        const char *name = table[image->element_log2] + 2 * bit;
-        uint32_t value = name[0] == 'b' ? byte : name[0] == 'x' ? x : y;
-
-        place |= (value >> (name[1] - '0') & 1) << bit;
-    }
-    return place;
-}
-
-static void make_tiles(const struct image *image, const uint8_t *rows, uint8_t *tiles)
-{
-    uint32_t wide = tile_elements(image, 'x'), high = tile_elements(image, 'y'), element = 1u << image->element_log2;
-
-    for (unsigned level = 0; level < image->levels; level++) {
-        uint32_t width = level_size(image->width, level, wide), height = level_size(image->height, level, high);
-
-        for (uint32_t y = 0; y < height; y++)
-            for (uint32_t x = 0; x < width; x++)
-                for (uint32_t b = 0; b < element; b++)
-                    tiles[(uint64_t)(y / high * (width / wide) + x / wide) * image->tile +
-                          place_in_tile(image, b, x % wide, y % high)] = rows[((uint64_t)y * width + x) * element + b];
-        rows += (uint64_t)width * height * element;
-        tiles += (uint64_t)width * height * element;
-    }
 }
 
 // ---- The miniport ----
@@ -265,20 +184,6 @@ static void carry_out_all(struct rig *rig, HANDLE allocation, MDL *mdl, uint64_t
         pages = mdl->PageCount - first < most ? mdl->PageCount - first : most;
         carry_out(rig, transfer(allocation, mdl, base, first, pages, swizzle));
     }
-}
-
-static struct image draw_image(unsigned run)
-{
-    struct image image = {.element_log2 = run % 5, .tile = run / 5 % 2 ? 65536 : 4096, .levels = 1 + draw(4)};
-    uint64_t most = on_model() ? 300000 : image.tile == 4096 ? 30000 : 65536;
-
-    do {
-        image.width = 1 + draw(600);
-        image.height = 1 + draw(600);
-        measure(&image);
-        image.levels -= image.bytes > most && image.levels > 1;
-    } while (image.bytes > most);
-    return image;
 }
 
 static void every_element_every_tile_and_every_level_goes_to_its_place_and_back(void **state)
@@ -424,150 +329,6 @@ static void a_copy_behind_a_rectangle_waits_for_it(void **state)
     destroy(rig, allocation);
 }
 
-// ---- The public interface ----
-
-static struct ferry_tiling public_tiling(const struct image *image)
-{
-    return (struct ferry_tiling){.size = sizeof(struct ferry_tiling),
-                                 .tile_bytes = image->tile,
-                                 .element_bytes = 1u << image->element_log2,
-                                 .width = image->width,
-                                 .height = image->height,
-                                 .levels = image->levels};
-}
-
-static int try_make_tiled(struct ferry_device *device, const struct image *image, uint64_t bytes, uint32_t flags,
-                          struct ferry_allocation **made)
-{
-    struct ferry_tiling tiling = public_tiling(image);
-    struct ferry_allocation_options options = {
-        .size = sizeof options, .bytes = bytes, .flags = flags, .tiling = &tiling};
-
-    return ferry_allocation_create(device, &options, made);
-}
-
-// The sum of the levels' places is the size, and each is as large as the table makes it.
-static void check_levels(const struct image *image)
-{
-    struct ferry_tiling tiling = public_tiling(image);
-    struct ferry_tiling_rows rows = {.size = sizeof rows};
-    uint64_t at = 0;
-
-    assert_int_equal(ferry_tiling_bytes(&tiling), image->bytes);
-    for (unsigned level = 0; level < image->levels; level++) {
-        ok(ferry_tiling_level(&tiling, level, &rows));
-        assert_int_equal(rows.offset, at);
-        assert_int_equal(rows.pitch, level_size(image->width, level, tile_elements(image, 'x')) << image->element_log2);
-        assert_int_equal(rows.rows, level_size(image->height, level, tile_elements(image, 'y')));
-        assert_int_equal(rows.bytes, rows.pitch * rows.rows);
-        at += rows.bytes;
-    }
-    assert_int_equal(at, image->bytes);
-    assert_int_equal(ferry_tiling_level(&tiling, image->levels, &rows), FERRY_ERROR_ARGUMENT);
-}
-
-// Written as rows, copied as tiles by a job, changed as tiles by another, pushed out, and read as rows.
-static void a_program_has_rows_and_its_jobs_have_tiles(void **state)
-{
-    struct ferry_adapter *adapter = open_adapter(LOCAL_TEST_BYTES);
-    struct ferry_device *device;
-    struct ferry_queue *queue;
-
-    (void)state;
-    say_random();
-    drawn = seed;
-    ok(ferry_device_create(adapter, &device));
-    ok(ferry_queue_create(device, &queue));
-    for (unsigned number = 0; number < (on_model() ? 15 : 2); number++) {
-        struct image image = draw_image(draw(10));
-        struct ferry_allocation *tiled, *plain = make(device, image.bytes, VISIBLE);
-        uint8_t *rows = malloc(image.bytes), *tiles = malloc(image.bytes), *found;
-        void *address;
-
-        check_levels(&image);
-        ok(try_make_tiled(device, &image, image.bytes, draw(2) ? VISIBLE : VISIBLE | FERRY_FLAG_PERMANENT_SYSMEM,
-                          &tiled));
-        for (uint64_t i = 0; i < image.bytes; i++)
-            rows[i] = (uint8_t)draw(256);
-        make_tiles(&image, rows, tiles);
-        ok(ferry_lock(tiled, FERRY_LOCK_WRITE_ONLY, &address));
-        memcpy(address, rows, image.bytes);
-        ok(ferry_unlock(tiled));
-        must_be_resident(device, &tiled, 1);
-        must_be_resident(device, &plain, 1);
-        ok(ferry_queue_copy(queue, plain, 0, tiled, 0, image.bytes));
-        run_job(queue);
-        evict(device, &plain, 1);
-        ok(ferry_lock(plain, FERRY_LOCK_READ_ONLY, &address));
-        assert_memory_equal(address, tiles, image.bytes);
-        ok(ferry_unlock(plain));
-        // The second half of the tiles over the first.
-        uint64_t half = image.bytes / 2 / image.tile * image.tile;
-        must_be_resident(device, &plain, 1);
-        if (half) {
-            ok(ferry_queue_copy(queue, tiled, 0, plain, half, half));
-            run_job(queue);
-            memcpy(tiles, tiles + half, half);
-        }
-        // Read where it is, or after others have taken its place.
-        evict(device, &tiled, 1);
-        evict(device, &plain, 1);
-        if (draw(2)) {
-            struct ferry_allocation *large = make(device, LOCAL_TEST_BYTES - 65536, 0);
-
-            must_be_resident(device, &large, 1);
-            evict(device, &large, 1);
-            ok(ferry_allocation_destroy(large));
-        }
-        found = malloc(image.bytes);
-        ok(ferry_lock(tiled, FERRY_LOCK_READ_ONLY, &address));
-        make_tiles(&image, address, found);
-        assert_memory_equal(found, tiles, image.bytes);
-        ok(ferry_unlock(tiled));
-        ok(ferry_allocation_destroy(tiled));
-        ok(ferry_allocation_destroy(plain));
-        free(rows);
-        free(tiles);
-        free(found);
-    }
-    ferry_adapter_close(adapter);
-}
-
-static void tiles_that_cannot_be_are_refused_by_the_public_interface(void **state)
-{
-    struct ferry_adapter *adapter = open_adapter(LOCAL_TEST_BYTES), *other;
-    struct ferry_device *device;
-    struct ferry_allocation *made;
-    struct image good = {.element_log2 = 2, .tile = 65536, .width = 200, .height = 100, .levels = 2}, bad;
-
-    (void)state;
-    measure(&good);
-    ok(ferry_device_create(adapter, &device));
-    assert_int_equal(try_make_tiled(device, &good, good.bytes + 4096, VISIBLE, &made), FERRY_ERROR_ARGUMENT);
-    for (unsigned i = 0; i < 6; i++) {
-        bad = good;
-        bad.tile = i == 0 ? 8192 : good.tile;
-        bad.element_log2 = i == 1 ? 5 : good.element_log2;
-        bad.width = i == 2 ? 0 : i == 3 ? 65537 : good.width;
-        bad.height = i == 4 ? 65537 : good.height;
-        bad.levels = i == 5 ? 17 : good.levels;
-        struct ferry_tiling tiling = public_tiling(&bad);
-        assert_int_equal(ferry_tiling_bytes(&tiling), 0);
-        assert_int_equal(try_make_tiled(device, &bad, good.bytes, VISIBLE, &made), FERRY_ERROR_ARGUMENT);
-    }
-    struct ferry_tiling tiling = public_tiling(&good);
-    struct ferry_allocation_options options = {
-        .size = sizeof options, .bytes = good.bytes, .in_aperture = true, .tiling = &tiling};
-    assert_int_equal(ferry_allocation_create(device, &options, &made), FERRY_ERROR_ARGUMENT);
-    // The manager of driver model 2 knows nothing of tiles.
-    struct ferry_adapter_options second = {.size = sizeof second, .backend = backend, .seed = seed, .model = 2};
-    ok(ferry_adapter_open(&second, &other));
-    ok(ferry_device_create(other, &device));
-    assert_int_equal(try_make_tiled(device, &good, good.bytes, VISIBLE, &made), FERRY_ERROR_UNSUPPORTED);
-    ferry_adapter_close(other);
-    ferry_adapter_close(adapter);
-}
-
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -575,8 +336,6 @@ int main(int argc, char **argv)
                                         teardown_rig),
         cmocka_unit_test_setup_teardown(R43_what_does_not_fit_the_tiles_is_refused, setup_rig, teardown_rig),
         cmocka_unit_test_setup_teardown(a_copy_behind_a_rectangle_waits_for_it, setup_rig, teardown_rig),
-        cmocka_unit_test(a_program_has_rows_and_its_jobs_have_tiles),
-        cmocka_unit_test(tiles_that_cannot_be_are_refused_by_the_public_interface),
     };
 
     read_options(argc, argv);
