@@ -109,6 +109,57 @@ void pages_that_were_given_back_come_again_as_zero(void **context)
     ferry_host_pages_destroy(pages);
 }
 
+static size_t found(const struct state *state, const MDL *mdl)
+{
+    size_t count = 0;
+    for (size_t n = 0; n < mdl->PageCount; n++) {
+        count += ferry_dma_map_find(state->fake->map, mdl->Pfn[n] << 12, NULL) ==
+                 (unsigned char *)mdl->MappedSystemVa + 4096 * n;
+    }
+    return count;
+}
+
+// The device loses them and has them again, at other bus addresses; the CPU has them all the time. Given back in either
+// state, nothing stays mapped.
+void pages_are_unmapped_and_mapped_again(void **context)
+{
+    enum { PAGES = 40 };
+    struct state *state = *context;
+    struct ferry_host_pages *pages;
+    uint64_t before[PAGES];
+    MDL *mdl;
+    assert_int_equal(ferry_host_pages_create(state->gpu, &pages), FERRY_OK);
+    const struct ferry_page_source *source = ferry_host_pages_source(pages);
+    const uint64_t mapped = ferry_dma_map_pages(state->fake->map);
+    for (unsigned times = 0; times < 5; times++) {
+        assert_int_equal(source->allocate(source->context, PAGES, times % 2 ? FERRY_PAGES_CONSECUTIVE : 0, &mdl),
+                         FERRY_OK);
+        memset(mdl->MappedSystemVa, 0x5a, mdl->ByteCount);
+        for (unsigned n = 0; n < times; n++) {
+            memcpy(before, mdl->Pfn, sizeof(before));
+            source->unmap(source->context, mdl);
+            assert_int_equal(ferry_dma_map_pages(state->fake->map), mapped);
+            for (size_t page = 0; page < PAGES; page++) {
+                assert_null(ferry_dma_map_find(state->fake->map, before[page] << 12, NULL));
+            }
+            // The last time it is given back as it is.
+            if (times > 2 && n + 1 == times) {
+                break;
+            }
+            assert_int_equal(source->map(source->context, mdl), FERRY_OK);
+            assert_int_equal(ferry_dma_map_pages(state->fake->map), mapped + PAGES);
+            assert_int_equal(found(state, mdl), PAGES);
+            for (size_t page = 1; page < PAGES && times % 2; page++) {
+                assert_true(mdl->Pfn[page] == mdl->Pfn[0] + page);
+            }
+        }
+        assert_true(all_are(mdl, 0x5a));
+        source->free(source->context, mdl);
+        assert_int_equal(ferry_dma_map_pages(state->fake->map), mapped);
+    }
+    ferry_host_pages_destroy(pages);
+}
+
 void bad_page_requests_are_named(void **context)
 {
     struct state *state = *context;
