@@ -342,7 +342,9 @@ static void the_adapter_describes_itself(void **state)
     struct ferry_adapter_info info = {.size = sizeof info};
 
     ok(ferry_adapter_query(b->adapter, &info));
-    assert_string_equal(info.backend, backend);
+    // Its name alone, without an address.
+    assert_int_equal(strlen(info.backend), strcspn(backend, ":"));
+    assert_memory_equal(info.backend, backend, strlen(info.backend));
     assert_int_equal(info.contract_version, 0x40000);
     assert_int_equal(info.firmware_version, 0x40000);
     assert_int_equal(info.rings, 5);
