@@ -239,6 +239,7 @@ static void an_instance_is_tiled_as_the_allocation_is(void **state)
     drawn = 2;
     make(world, &tiled, true);
     place(world, &tiled);
+    world->knobs->delay = 20;
     for (unsigned round = 0; round < 4; round++) {
         void *address;
         // A job that does not end uses the one that is discarded.
@@ -252,6 +253,7 @@ static void an_instance_is_tiled_as_the_allocation_is(void **state)
         assert_int_equal(ferry_vidmm_unlock(world->manager, tiled.allocation), FERRY_OK);
         check_tiles(world, &tiled);
     }
+    assert_true(world_place(world, tiled.allocation).instances > 1);
     drop(world, &tiled);
     world_close(world);
 }
@@ -270,6 +272,10 @@ static void in_model_2_nothing_is_swizzled(void **state)
     world_check_gpu(world, a, 1);
     world_force_out(world, a);
     world_check(world, a, 1);
+    // And it may be in an aperture.
+    D3DKMT_HANDLE mapped = world_create_in_aperture(world, PAGES(2), CPU | DXGK_ALLOC_FLAG_DISABLE_LARGE_PAGE_MAPPING);
+    world_require(world, mapped);
+    assert_int_equal(world_place(world, mapped).segment, machine_aperture_segment);
     for (size_t n = 0; n < spy_builds(DXGK_OPERATION_TRANSFER); n++)
         assert_int_equal(spy_build(DXGK_OPERATION_TRANSFER, n)->before.Transfer.Flags.Value & SWIZZLING, 0);
     world_close(world);
