@@ -141,6 +141,20 @@ def a_recorded_game():
     check(len(lines) == 5 and all(n in words for n in runs) and "neverball" in words, "svg_has_a_line_a_policy", words)
 
 
+def what_was_needed_while_it_loaded():
+    """As Armagetron Advanced does (recorded with apitrace): one large texture for its menu, some small ones in every frame."""
+    path, sizes = folder / "loaded.memtrace", {1: 1398102, 2: 174762, 3: 43690, 4: 174762}
+    made = "".join(f"a {name} {size} buffer\nw {name} 0 {size}\n" for name, size in sizes.items())
+    menu = "d 2\nd 1\n" + "d 2\n" * 8 + "d 3\nf\n"
+    for size in ("1600K", "1700K"):
+        moved = []
+        for frames in (300, 600):
+            path.write_text(made + menu * 2 + ("d 4\n" + "d 2\n" * 8 + "d 3\nf\n") * frames)
+            run = figures(path, "--vram", size, "--policy", "ours", "--no-advice")["runs"][0]
+            moved.append(run["bytes_in"] + run["bytes_out"])
+        check(moved[0] == moved[1] < 20 * sizes[1], f"a_large_texture_of_the_menu_leaves_in_time_{size}", moved)
+
+
 def points_of(frames, most):
     """Where the picture's lines belong: the worst of the frames of each of 500 points, or a point a frame."""
     count = min(len(frames), 500)
@@ -264,6 +278,7 @@ the_manager_agrees_where_nothing_leaves()
 what_a_frame_needs()
 the_usual_size()
 a_recorded_game()
+what_was_needed_while_it_loaded()
 the_lines_of_the_picture()
 a_sweep()
 what_came_in_is_somebodys()

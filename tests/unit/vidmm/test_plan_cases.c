@@ -130,9 +130,59 @@ static void who_may_not_leave_is_not_pushed_by_inches(void **state)
     }
 }
 
+// Who leaves for four pages: 32 that nothing has used for so long, or the four beside them that are needed again in
+// ten.
+static void leaves_for_four_pages(unsigned long_since, unsigned period, bool dirty, bool large_one)
+{
+    struct owner owners[3] = {0};
+    struct ferry_vm_space space;
+    struct ferry_vm_victims victims;
+    struct ferry_vm_region region = {&space, &victims, true};
+    struct ferry_vm_plan plan = {0};
+    struct ferry_vm_wanted wanted = {&owners[2], 4, 0, UINT64_MAX, false};
+    uint64_t missing;
+    assert_true(ferry_vm_space_init(&space, 36));
+    ferry_vm_victims_init(&victims, false);
+    for (unsigned i = 0; i < 2; i++) {
+        bool no_memory;
+        owners[i].pages = i ? 4 : 32;
+        owners[i].dirty = dirty;
+        owners[i].use = (struct ferry_vm_use){.last = i ? 100000 : 100000 - long_since,
+                                              .period = i ? 10 : period,
+                                              .pages = owners[i].pages,
+                                              .serial = i + 1};
+        owners[i].block = ferry_vm_space_take(&space, owners[i].pages, 1, false, 0, &owners[i], &no_memory);
+        ferry_vm_victim_add(&victims, &owners[i].use);
+    }
+    ferry_vm_plan_begin(&plan, NULL, facts_of, owner_of, 100000);
+    assert_int_equal(ferry_vm_plan_want(&plan, &region, &wanted, &missing), FERRY_VM_PLANNED);
+    ferry_vm_plan_finish(&plan);
+    assert_int_equal(plan.steps[0].kind, FERRY_VM_STEP_EVICT);
+    assert_ptr_equal(plan.steps[0].owner, &owners[large_one ? 0 : 1]);
+    ferry_vm_plan_destroy(&plan);
+    ferry_vm_space_destroy(&space);
+}
+
+static void what_has_long_been_cold_is_given_up_however_large(void **state)
+{
+    (void)state;
+    for (unsigned dirty = 0; dirty < 2; dirty++) {
+        leaves_for_four_pages(100, 10, dirty, false);
+        leaves_for_four_pages(300, 10, dirty, false);
+        leaves_for_four_pages(700, 10, dirty, true);
+        leaves_for_four_pages(99000, 10, dirty, true);
+        // With a longer rhythm it is waited for longer.
+        leaves_for_four_pages(2500, 100, dirty, false);
+        leaves_for_four_pages(6000, 100, dirty, true);
+        // Used once, it has no rhythm that could have broken.
+        leaves_for_four_pages(99000, 0, dirty, false);
+    }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(who_is_needed_soon_is_pushed_aside_and_not_thrown_out),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_has_long_been_cold_is_given_up_however_large),
+                                       cmocka_unit_test(who_is_needed_soon_is_pushed_aside_and_not_thrown_out),
                                        cmocka_unit_test(who_may_not_leave_is_not_pushed_by_inches),
                                        cmocka_unit_test(a_plan_does_not_walk_over_the_segment)};
     return cmocka_run_group_tests(tests, NULL, NULL);
