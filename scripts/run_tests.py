@@ -9,7 +9,8 @@ so a crash is never lost. Cases whose names begin with requirement numbers (R31_
 file, one line a requirement: number, program and case, result, and the miniport where the program names one
 ("miniport: NAME"). A case that a program leaves out ("left out: case: reason") has its line too. The last line printed is the sum.
 
-A program that prints "FERRY_SEED=N" is random: it runs twice, with a seed that is always the same and with a fresh one.
+A program that prints "FERRY_SEED=N" is random: it runs twice, with a seed that is always the same and with a fresh one; with
+the fresh one alone if it is long, which --once says.
 FERRY_SEED in the environment replays: every program runs once, with that seed.
 """
 import argparse
@@ -128,14 +129,14 @@ def shown(file):
     return (text + file.read()).decode(errors="replace").replace("\r\n", "\n")
 
 
-def run_all(programs, seeds, jobs):
-    """Results as they come: each program with the first seed, random ones with the others too."""
+def run_all(programs, once, seeds, jobs):
+    """Results as they come: each program with the first seed, random ones with the others too; those of `once` with the last."""
     with ThreadPoolExecutor(max_workers=jobs) as pool:
-        waiting = {pool.submit(run, program, seeds[0]) for program in programs}
+        waiting = {pool.submit(run, program, seeds[-1 if program in once else 0]) for program in programs}
         while waiting:
             done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
             for result in (future.result() for future in done):
-                if result.random and result.seed == seeds[0]:
+                if result.random and result.seed == seeds[0] and result.program not in once:
                     # A crash may take the line with it that says so.
                     waiting |= {pool.submit(run, result.program, seed, True) for seed in seeds[1:]}
                 yield result
@@ -179,6 +180,7 @@ def main():
     parser.add_argument("--registry", type=Path, required=True)
     parser.add_argument("--logs", type=Path, required=True)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
+    parser.add_argument("--once", action="append", default=[], help="a program that runs with one seed, the fresh one")
     parser.add_argument("programs", nargs="+")
     arguments = parser.parse_args()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
@@ -187,7 +189,7 @@ def main():
     seeds = choose_seeds(os.environ.get("FERRY_SEED"))
     print(f"random programs run with FERRY_SEED={' and '.join(map(str, seeds))}", flush=True)
     results = []
-    for result in run_all(arguments.programs, seeds, arguments.jobs):
+    for result in run_all(arguments.programs, arguments.once, seeds, arguments.jobs):
         name = Path(result.program).name + (f" {result.seed}" if result.random else "")
         (arguments.logs / f"{name.replace(' ', '-')}.log").write_text(result.output)
         print(f"{'FAIL' if result.failed else 'ok  '} {name:36} {result.passed:5} passed {result.failed:3} failed"

@@ -12,7 +12,7 @@ $(foreach rules,$(sort $(wildcard tests/*/rules.mk tests/*/*/rules.mk docs/examp
 .PHONY: test lint formal soak
 test: $$(TEST_PROGRAMS)
 	@$(PYTHON) scripts/run_tests.py --registry $(BUILD)/requirements.txt --logs $(BUILD)/logs \
-	    $(patsubst -j%,--jobs=%,$(filter-out -j,$(filter -j%,$(MAKEFLAGS)))) $(TEST_PROGRAMS)
+	    $(patsubst -j%,--jobs=%,$(filter-out -j,$(filter -j%,$(MAKEFLAGS)))) $(LONG_RANDOM:%=--once=%) $(TEST_PROGRAMS)
 
 lint: $$(LINTS)
 	@echo "lint: clean"

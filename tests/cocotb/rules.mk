@@ -2,6 +2,7 @@
 # The device under a root complex that nobody here wrote: cocotbext-pcie, on Icarus Verilog.
 
 TEST_PROGRAMS += $(BUILD)/tests/cocotb
+LONG_RANDOM += $(BUILD)/tests/cocotb
 
 $(BUILD)/tests/cocotb: $(wildcard tests/cocotb/*) $(RTL_SOURCES) $(CONTRACT) $(BUILD)/firmware/firmware.bin $(VENV)/ready
 	@mkdir -p $(@D)

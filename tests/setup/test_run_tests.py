@@ -50,6 +50,17 @@ def a_failed_case_counts_with_and_without_a_reason(folder):
         assert registry == "R3\tprogram0/R3_bad\tFAIL\nR4\tprogram0/R4_good\tpass\n", (line, registry)
 
 
+def a_long_random_program_runs_once_with_the_fresh_seed(folder):
+    long, short = f"{folder}/program0", f"{folder}/program1"
+    output, status, _ = run(folder, RANDOM, RANDOM, options=[f"--once={long}"])
+    fresh = re.search(r"FERRY_SEED=1 and (\d+)\n", output)[1]
+    assert status == 0 and last_line(output) == "3 passed, 0 failed", output
+    names = sorted(line.split("  ")[1].strip() for line in output.splitlines() if line.startswith("ok"))
+    assert names == sorted([f"program0 {fresh}", "program1 1", f"program1 {fresh}"]), (names, short)
+    output, _, _ = run(folder, RANDOM, seed="77", options=[f"--once={long}"])
+    assert "program0 77 " in output and last_line(output) == "1 passed, 0 failed", output
+
+
 def the_headings_of_cmocka_are_no_cases(folder):
     """1.1.5 and 1.1.7 put the list of failed cases under different headings."""
     for heading in ("1 test(s), listed below:", "tests: 1 test(s), listed below:"):
@@ -237,7 +248,7 @@ CASES = [what_stands_beside_a_sum_counts, programs_run_beside_each_other_and_the
          a_case_that_is_left_out_has_its_row_and_each_miniport_too,
          bytes_that_are_no_text_stop_nothing, a_hang_is_a_failure, a_flood_is_a_failure_and_its_end_is_read,
          a_sum_hides_no_failed_case, cases_are_counted_and_registered, a_failed_case_counts_with_and_without_a_reason,
-         the_headings_of_cmocka_are_no_cases, a_sum_wins_and_a_crash_counts,
+         the_headings_of_cmocka_are_no_cases, a_long_random_program_runs_once_with_the_fresh_seed, a_sum_wins_and_a_crash_counts,
          a_random_program_runs_with_two_seeds_that_are_printed, a_failing_seed_is_named_and_replayed,
          a_seed_that_is_no_number_is_refused, a_case_that_was_begun_has_failed_when_its_program_crashed,
          a_case_whose_set_up_failed_has_failed, a_seed_whose_line_a_crash_took_is_named, seeds_of_sixty_four_bits_are_taken,

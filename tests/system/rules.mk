@@ -39,6 +39,7 @@ $(BUILD)/tests/system_%_sim: $(BUILD)/system/%
 	@printf '#!/bin/sh\nexec %s --backend sim "$$@"\n' $< > $@ && chmod +x $@
 
 TEST_PROGRAMS += $(SYSTEM_RUNS)
+LONG_RANDOM += $(BUILD)/tests/system_programs_sim $(BUILD)/tests/system_programs_sim_model2
 
 # The thread test and the poll loops have all of the host side built with the thread sanitizer.
 # One stand-alone fence, which the thread sanitizer cannot see through, orders nothing between threads of ours.

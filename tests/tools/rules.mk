@@ -16,6 +16,7 @@ TEST_PROGRAMS += $(BUILD)/tests/tool_trace $(BUILD)/tests/tool_content $(BUILD)/
     $(BUILD)/tests/advice_sizes $(BUILD)/tests/long_traces \
     $(BUILD)/tests/import $(BUILD)/tests/import_refusals $(BUILD)/tests/import_programs \
     $(BUILD)/tests/fault $(BUILD)/tests/recorder $(BUILD)/tests/tutorial $(BUILD)/tests/sweep $(BUILD)/tests/report
+LONG_RANDOM += $(addprefix $(BUILD)/tests/,advice advice_sizes policy replay replay_programs)
 
 $(BUILD)/tests/tool_trace: tests/tools/test_trace.c host-driver/tools/trace.c host-driver/tools/trace_lines.c $(TOOL_PARTS) $(TOOL_HEADERS)
 	@mkdir -p $(@D)

@@ -12,6 +12,7 @@ RTL_CPU_PROGRAMS := $(addprefix $(BUILD)/tests/,rtl_control rtl_device rtl_devic
     rtl_function_reset rtl_host_view rtl_memory_faults rtl_restart rtl_sequencer rtl_sequencer_flat rtl_tiny rtl_virtual)
 RTL_CPU_CORE := -GCPU_CORE='"$(CPU_CORE)"'
 TEST_PROGRAMS += $(RTL_CPU_PROGRAMS)
+LONG_RANDOM += $(BUILD)/tests/rtl_function_reset $(BUILD)/tests/rtl_restart
 $(RTL_CPU_PROGRAMS): $(RTL_SOURCES) rtl/packaged_core.vlt $(wildcard $(RTL_CPU_TEST)/*) $(wildcard tests/rtl/rectangle/*.h) \
     tests/rtl/host/hostile_packets.h tests/unit/firmware/oracle.h $(CONTRACT) $(VENV)/ready
 

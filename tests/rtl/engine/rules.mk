@@ -11,6 +11,7 @@ ENGINE_NEEDS = $(ENGINE_RTL) tests/rtl/mmu/tables.h tests/rtl/rectangle/images.h
 	$(FLAGS) $(CONTRACT)
 
 TEST_PROGRAMS += $(BUILD)/tests/rtl_engine
+LONG_RANDOM += $(BUILD)/tests/rtl_engine
 BENCHES += $(BUILD)/bench/engine.json
 
 $(BUILD)/tests/rtl_engine: $(ENGINE_NEEDS)
