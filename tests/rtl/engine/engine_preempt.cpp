@@ -125,10 +125,12 @@ std::string phases(uint64_t seed)
         while (!machine.waiting_urgent.empty())
             machine.step();
         uint64_t taken = machine.cycle, written = beats_written(machine);
+        machine.watch(urgent.destination & ~7ull, urgent.destination + urgent.length);
         while (machine.top->jobs_retired_urgent == before && machine.cycle - taken < 100000)
             machine.step();
         uint64_t own_beats = blocks_beats(urgent.destination, urgent.length);
-        uint64_t between = beats_written(machine) - written;
+        // Until its last beat: while its response is awaited the long job goes on.
+        uint64_t between = machine.watched_beats - written;
         uint64_t latency = machine.timing.read_latency + machine.timing.write_latency;
         if (between > 512 + 20 + host_flight + own_beats)
             return where + ": " + std::to_string(between) + " beats were written before an urgent job of " +

@@ -158,6 +158,8 @@ void Machine::port_outputs(unsigned port, Memory &memory)
             error(std::string(name) + " wlast is wrong");
         memory.write_beats++;
         memory.write_beat++;
+        if (port == 0 && address >= watched_begin && address < watched_end)
+            watched_beats = local.write_beats + host.write_beats;
         memory.beats.pop_front();
         if (final) {
             memory.responses.push_back({cycle + timing.write_latency, memory.write_bad});

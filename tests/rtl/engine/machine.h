@@ -142,6 +142,9 @@ class Machine
     std::set<std::pair<bool, uint64_t>> forbidden;
     // Reads of page tables, and requests that the unit did not know.
     uint64_t table_reads = 0, table_misses = 0;
+    uint64_t tables_begin = UINT64_MAX; // Page tables are here and behind, and nothing else.
+    // Beats written in all when the last one was written to these addresses of video memory.
+    uint64_t watched_begin = 0, watched_end = 0, watched_beats = 0;
     // Jobs on their way to the engine; urgent ones are offered first.
     std::deque<Job> waiting, waiting_urgent;
     // Cycle at which each job was taken and retired.
@@ -196,6 +199,12 @@ class Machine
         return waiting.empty() && waiting_urgent.empty() && top->jobs_retired == (uint16_t)(queued - queued_urgent) &&
                top->jobs_retired_urgent == (uint16_t)queued_urgent;
     }
+    void watch(uint64_t begin, uint64_t end)
+    {
+        watched_begin = begin;
+        watched_end = end;
+        watched_beats = local.write_beats + host.write_beats;
+    }
     // What was not offered yet is withdrawn.
     void withdraw()
     {
@@ -213,6 +222,9 @@ class Machine
                 return false;
             }
         }
+        // A page is known with the first beat of a line of its table, and no job waits for the rest of that line.
+        while (!local.reads.empty() && local.reads.front().address >= tables_begin && cycle - progress_at <= limit)
+            step();
         // B of every write has arrived: nothing may be left on the buses.
         for (int i = 0; i < 3; i++)
             step();

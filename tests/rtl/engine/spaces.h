@@ -24,6 +24,7 @@ struct Spaces {
         : machine(to), reference(expected), next_table(begin), end(behind)
     {
         tables.limits.local = machine.local.bytes.size();
+        machine.tables_begin = begin;
         reference.virtual_place = [this](unsigned space, uint64_t address) {
             gpu::Answer answer = tables.walk({space, address, false, true});
             if (answer.fault != FERRY_FAULT_KIND_NONE)
