@@ -67,14 +67,20 @@ static inline struct ferry_tiling_place ferry_tiles_level_of(const struct ferry_
     return place;
 }
 
+// Of a good one: the n-th level; the one that would follow the last, when there are n.
+static inline struct ferry_tiling_place ferry_tiles_level(const struct ferry_tiling_private *t, UINT level)
+{
+    struct ferry_tiling_place place = ferry_tiles_level_at(t, 0, 0);
+
+    for (UINT next = 1; next <= level; next++)
+        place = ferry_tiles_level_at(t, next, place.Offset + place.Bytes);
+    return place;
+}
+
 // Of a good one.
 static inline UINT64 ferry_tiles_bytes(const struct ferry_tiling_private *t)
 {
-    UINT64 bytes = 0;
-
-    for (UINT level = 0; level < t->Levels; level++)
-        bytes += ferry_tiles_level_at(t, level, 0).Bytes;
-    return bytes;
+    return ferry_tiles_level(t, t->Levels).Offset;
 }
 
 #endif

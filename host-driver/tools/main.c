@@ -143,9 +143,8 @@ static const char fault_help[] =
     "usage: ferry fault [--backend NAME]\n"
     "\n"
     "Has jobs reach GPU virtual addresses that they may not, on the back end (sim, model or socket:ADDRESS) in driver\n"
-    "model 2, and prints of each fault what its record says and the walk of the page tables, level by level. Exits "
-    "with 1 when the\n"
-    "device's record names another entry than the tables have.\n";
+    "model 2, and prints of each fault what its record says and the walk of the page tables, level by level.\n"
+    "Exits with 1 when the device's record names another entry than the tables have.\n";
 
 enum kind { TEXT, NUMBER, SIZE, FLAG };
 struct option {

@@ -26,9 +26,7 @@ int ferry_tiling_level(const struct ferry_tiling *tiling, uint32_t level, struct
 
     if (!rows || rows->size != sizeof *rows || ferry_tiling_bytes(tiling) == 0 || level >= tiling->levels)
         return FERRY_ERROR_ARGUMENT;
-    struct ferry_tiling_place place = ferry_tiles_level_at(&told, 0, 0);
-    for (uint32_t i = 1; i <= level; i++)
-        place = ferry_tiles_level_at(&told, i, place.Offset + place.Bytes);
+    struct ferry_tiling_place place = ferry_tiles_level(&told, level);
     *rows = (struct ferry_tiling_rows){.size = sizeof *rows,
                                        .offset = place.Offset,
                                        .bytes = place.Bytes,

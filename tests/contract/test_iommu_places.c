@@ -59,6 +59,17 @@ static void R195_what_is_mapped_is_told_by_each_of_its_addresses(void **state)
     world_close(world);
 }
 
+// A lock with DISCARD while a job that writes the allocation is not over.
+static void discard_while_busy(struct world *world, D3DKMT_HANDLE allocation)
+{
+    void *address;
+    world_require(world, allocation);
+    world->knobs->delay = 3;
+    (void)world_gpu_name(world, world->context, allocation, true);
+    assert_int_equal(ferry_vidmm_lock(world->manager, allocation, D3DDDI_LOCK_DISCARD, &address), FERRY_OK);
+    assert_int_equal(ferry_vidmm_unlock(world->manager, allocation), FERRY_OK);
+}
+
 // Of several instances the miniport knows one, which is told of.
 static void what_is_told_of_is_not_renamed(void **state)
 {
@@ -66,12 +77,7 @@ static void what_is_told_of_is_not_renamed(void **state)
     for (unsigned told = 0; told < 2; told++) {
         struct world *world = begin(0);
         D3DKMT_HANDLE allocation = told ? noticed(world, SIZE) : create(world, SIZE, 0);
-        void *address;
-        world_require(world, allocation);
-        world->knobs->delay = 3;
-        (void)world_gpu_name(world, world->context, allocation, true);
-        assert_int_equal(ferry_vidmm_lock(world->manager, allocation, D3DDDI_LOCK_DISCARD, &address), FERRY_OK);
-        assert_int_equal(ferry_vidmm_unlock(world->manager, allocation), FERRY_OK);
+        discard_while_busy(world, allocation);
         assert_int_equal(world_place(world, allocation).instances, told ? 1 : 2);
         settle(world);
         world_close(world);
@@ -140,12 +146,7 @@ static void an_instance_that_ends_is_not_unmapped_later(void **state)
     (void)state;
     struct world *world = begin(0);
     D3DKMT_HANDLE allocation = create(world, SIZE, 0), large = create(world, APERTURE_PAGES - 1, 0);
-    void *address;
-    world_require(world, allocation);
-    world->knobs->delay = 3;
-    (void)world_gpu_name(world, world->context, allocation, true);
-    assert_int_equal(ferry_vidmm_lock(world->manager, allocation, D3DDDI_LOCK_DISCARD, &address), FERRY_OK);
-    assert_int_equal(ferry_vidmm_unlock(world->manager, allocation), FERRY_OK);
+    discard_while_busy(world, allocation);
     assert_int_equal(world_place(world, allocation).instances, 2);
     settle(world);
     stand_in_the_line(world);

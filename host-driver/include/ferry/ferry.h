@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "ferry/error.h"
+#include "ferry/tiling.h"
 #include "ferry/version.h"
 
 #ifdef __cplusplus
@@ -281,27 +282,6 @@ int ferry_device_wait_paging(struct ferry_device *device, uint64_t value);
 int ferry_device_paging_reached(struct ferry_device *device, uint64_t *value);
 
 // ---- Allocations ------------------------------------------------------------------------------------------------
-
-// An image that the GPU has in tiles of the standard swizzle, and the CPU in rows (docs/manual/tiling.md). Its levels
-// lie one behind the other, each of whole tiles: ferry_tiling_level() says where.
-struct ferry_tiling {
-    size_t size;
-    uint32_t tile_bytes;    // 4096 or 65536
-    uint32_t element_bytes; // 1, 2, 4, 8 or 16
-    uint32_t width,
-        height;      // Elements of level 0, 1 to 65536; a level has half as many as the one above it, at least 1.
-    uint32_t levels; // 1 to 16
-};
-/// Bytes of an allocation with these tiles; 0 when a member is out of its range.
-uint64_t ferry_tiling_bytes(const struct ferry_tiling *tiling);
-struct ferry_tiling_rows {
-    size_t size;
-    uint64_t offset, bytes; // of the level, in the allocation
-    uint64_t pitch;         // from a row to the next, under a lock
-    uint32_t rows;          // of whole tiles
-};
-/// Where a level is, as a lock shows it. Errors: ARGUMENT.
-int ferry_tiling_level(const struct ferry_tiling *tiling, uint32_t level, struct ferry_tiling_rows *rows);
 
 struct ferry_allocation_options {
     size_t size;

@@ -60,8 +60,11 @@ static bool linear_outside(const struct ferry_vm_memory *memory, const DXGK_ALLO
 static uint32_t segments_of(const struct ferry_vm_memory *memory, const DXGK_ALLOCATIONINFO *info)
 {
     uint32_t set = info->SupportedWriteSegmentSet;
-    for (unsigned i = 0; i < memory->segment_count && linear_outside(memory, info); i++)
-        set &= memory->segments[i].aperture ? ~(1u << i) : UINT32_MAX;
+    if (!linear_outside(memory, info))
+        return set;
+    for (unsigned i = 0; i < memory->segment_count; i++)
+        if (memory->segments[i].aperture)
+            set &= ~(1u << i);
     return set;
 }
 

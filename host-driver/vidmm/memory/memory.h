@@ -293,7 +293,8 @@ struct ferry_vm_allocation *ferry_vm_instance(struct ferry_vm_allocation *alloca
 struct ferry_vm_allocation *ferry_vm_instance_numbered(struct ferry_vm_allocation *allocation, uint32_t number);
 /// One more instance, as the next one. On an error all is as before.
 int ferry_vm_instance_add(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
-/// One that was just added and switched away from, and which nothing was queued for, is gone again.
+/// One that was just added and switched away from, and which nothing was queued for, is gone again. NO_HOST_MEMORY: it
+/// stays then.
 int ferry_vm_instance_undo(struct ferry_vm_memory *memory, struct ferry_vm_allocation *instance);
 /// From now on this one is the allocation.
 void ferry_vm_instance_switch(struct ferry_vm_memory *memory, struct ferry_vm_allocation *to);

@@ -15,7 +15,11 @@ extern const Case completer_cases[];
 extern const Case window_cases[];
 extern const Case requester_cases[];
 extern const Case link_cases[];
+extern const Case error_cases[];
 extern const Case hostile_cases[];
+
+// Bits of Device Status, and of Device Control where they enable the messages.
+enum { CORRECTABLE = 1, NONFATAL = 2, FATAL = 4, UNSUPPORTED_REQUEST = 8 };
 
 // Every partner of the device lets it wait so often.
 inline void stalls(Bench &b, unsigned percent)

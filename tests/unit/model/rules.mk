@@ -4,7 +4,7 @@
 MODEL_CORE := $(filter-out sim/model/link.c,$(wildcard sim/model/*.c))
 MODEL_TESTS := $(patsubst tests/unit/model/%.c,$(BUILD)/tests/%,$(wildcard tests/unit/model/test_*.c))
 
-$(MODEL_TESTS): $(BUILD)/tests/%: tests/unit/model/%.c tests/unit/model/rig.h $(MODEL_CORE) $(wildcard sim/model/*.h) $(CONTRACT)
+$(MODEL_TESTS): $(BUILD)/tests/%: tests/unit/model/%.c $(wildcard tests/unit/model/*.h) $(MODEL_CORE) $(wildcard sim/model/*.h) $(CONTRACT)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(SANITIZE) $(CPPFLAGS) $< $(MODEL_CORE) -lcmocka -o $@
 TEST_PROGRAMS += $(MODEL_TESTS)
