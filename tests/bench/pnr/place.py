@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Place and route one module and say how fast its clock may be: the median of three seeds.
 
-place.py --part ecp5|hx8k --row NAME --top MODULE --folder FOLDER --rows OUT.json [--set NAME=VALUE ...] [-I DIR] SOURCES...
+place.py --part ecp5|hx8k --row NAME --top MODULE --folder FOLDER --rows OUT.json [--set NAME=VALUE ...]
+         [--flip-flops MEMORY ...] [-I DIR] SOURCES...
 
 The module stands in the wrapper of wrapper.py, so that its ports need no pins. OUT.json gets the row fmax/NAME and, on ECP5,
 bram/NAME; on an iCE40, with --moves BYTES, throughput/NAME: MB/s that it moves for each cell it takes. FOLDER keeps netlist,
@@ -54,7 +55,10 @@ def synthesize(options, folder):
     inputs, outputs = wrapper.ports_of(folder / "ports.json", options.top)
     (folder / "wrapper.v").write_text(wrapper.wrapper(options.top, parameters, inputs, outputs))
     synth = PARTS[options.part][0]
-    run([options.yosys, "-q", "-p", f"read_verilog {includes} {sources} {folder}/wrapper.v; {synth} -top pnr_wrapper "
+    # A pattern without its memory would be no error: the assertion ends Yosys with a line.
+    spared = "".join(f"select -assert-min 1 */m:{memory}; setattr -set ram_style \"registers\" */m:{memory}; "
+                     for memory in options.flip_flops)
+    run([options.yosys, "-q", "-p", f"read_verilog {includes} {sources} {folder}/wrapper.v; {spared}{synth} -top pnr_wrapper "
          f"-json {folder}/netlist.json; tee -q -o {folder}/stat.json stat -json"], folder / "synthesis.log")
     return json.loads((folder / "stat.json").read_text())["design"]["num_cells_by_type"]
 
@@ -101,6 +105,7 @@ def main():
     parser.add_argument("--part", choices=PARTS, required=True)
     parser.add_argument("--yosys", default="yosys")
     parser.add_argument("--set", action="append", default=[])
+    parser.add_argument("--flip-flops", action="append", default=[], metavar="MEMORY", help="a memory that takes no block RAM")
     parser.add_argument("--moves", type=int, help="bytes that the module moves in a cycle")
     parser.add_argument("-I", dest="include", action="append", default=[])
     parser.add_argument("sources", nargs="+")

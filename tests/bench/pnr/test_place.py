@@ -13,6 +13,11 @@ SQUARE = """module square #(parameter BITS = 4, parameter KIND = "plain") (
 always @(posedge clk) b <= rst ? 0 : KIND == "cube" ? a * a * a : a * a;
 endmodule
 """
+MEMORY = """module memory (input wire clk, input wire rst, input wire [7:0] a, input wire [7:0] d, output reg [7:0] b);
+reg [7:0] words [0:63];
+always @(posedge clk) begin words[a[5:0]] <= d; b <= words[a[7:2]]; end
+endmodule
+"""
 BOTH_WAYS = "module both (input wire clk, inout wire pin);\nassign pin = clk ? 1'b1 : 1'bz;\nendmodule\n"
 results = []
 
@@ -22,19 +27,24 @@ def check(good, name, detail=""):
     print(f"[       OK ] {name}" if good else f"[  FAILED  ] {name}: {detail}")
 
 
-def place(text, top, *settings, nextpnr="nextpnr-ice40", moves=0):
+def place(text, top, *settings, nextpnr="nextpnr-ice40", moves=0, spared=()):
     folder = Path(tempfile.mkdtemp(prefix="ferry-place-"))
     (folder / "top.v").write_text(text)
     arguments = ["--moves", str(moves)] * bool(moves) + [word for setting in settings for word in ("--set", setting)]
+    arguments += [word for memory in spared for word in ("--flip-flops", memory)]
     done = subprocess.run([sys.executable, PLACE, "--part", "hx8k", "--row", "hx8k/" + top, "--top", top, "--folder", folder / "work",
                            "--rows", folder / "rows.json", "--nextpnr", nextpnr, *arguments, folder / "top.v"],
                           capture_output=True, text=True, check=False)
     return folder, done
 
 
-def flip_flops(folder):
+def cells_of(folder, kind):
     cells = json.loads((folder / "work/stat.json").read_text())["design"]["num_cells_by_type"]
-    return sum(count for name, count in cells.items() if name.startswith("SB_DFF"))
+    return sum(count for name, count in cells.items() if name.startswith(kind))
+
+
+def flip_flops(folder):
+    return cells_of(folder, "SB_DFF")
 
 
 def main():
@@ -55,6 +65,11 @@ def main():
           and abs(rows[1]["value"] - rows[0]["value"] * 8 / cells) < 0.001, "what_is_moved_for_each_cell", f"{rows} {cells}")
     wide, done = place(SQUARE, "square", "BITS=5", 'KIND="cube"')
     check(done.returncode == 0 and flip_flops(wide) > 5 + 2 * 9, "parameters_and_text_reach_the_module", done.stderr)
+    block, spared = place(MEMORY, "memory")[0], place(MEMORY, "memory", spared=["words"])[0]
+    check([cells_of(folder, "SB_RAM") for folder in (block, spared)] == [1, 0] and flip_flops(spared) >= flip_flops(block) + 64 * 8,
+          "a_memory_in_flip_flops", f"{flip_flops(block)} {flip_flops(spared)}")
+    folder, done = place(MEMORY, "memory", spared=["nothing"])
+    check(done.returncode == 1 and "yosys failed" in done.stderr, "a_memory_that_is_not_there", done.stderr)
     for name, text, top, tool, words in (
             ("both_directions", BOTH_WAYS, "both", "nextpnr-ice40", "both has no clk, or a port in both directions"),
             ("not_verilog", "module nonsense(\n", "nonsense", "nextpnr-ice40", "yosys failed"),
