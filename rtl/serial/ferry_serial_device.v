@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// ferry_device behind a serial port: its packets travel in frames over bytes (docs/manual/link.md), and credits in the frames are the
+// only flow control. A board adds clock, pins and video memory. Eight data bits, no parity, one stop bit.
+`default_nettype none
+`include "ferry_sets.vh"
+
+module ferry_serial_device #(
+    // As ferry_device's.
+    parameter CONFIGURATION = "full",
+    parameter LOCAL_ADDRESS_BITS = `FERRY_SET_LOCAL_ADDRESS_BITS(CONFIGURATION),
+    parameter FIRMWARE_HEX = "",
+    parameter [63:0] CPU_CORE = "vexriscv",
+    // Length of a bit on the line in sixteenths of a clock, at least 64: 64 is 12 Mbaud at 48 MHz, 267 is 3 Mbaud at 50 MHz.
+    parameter BIT_SIXTEENTHS = 64,
+    // log2 of the bytes that are kept of packets for the device and of packets to the host: 10 to 12.
+    parameter LG_RECEIVE = 11,
+    parameter LG_SEND = 11,
+    // Cycles without an acknowledgement after which packets are sent again: time of 16,384 bytes, 55 ms at 3 Mbaud.
+    parameter RESEND_CLOCKS = 10240 * BIT_SIXTEENTHS,
+    // What the hello tells the host, at most 15 characters.
+    parameter [127:0] NAME = "ferry_serial"
+) (
+    // Clock of everything but the line, and synchronous reset.
+    input  wire                          clk,
+    input  wire                          rst,
+
+    // The line, as seen from here; 1 when idle.
+    input  wire                          rxd,
+    output wire                          txd,
+    // A host has a session: for a light.
+    output wire                          session_open,
+    // Something is under way between line and device, or was sent and is not acknowledged.
+    output wire                          link_busy,
+
+    // Video memory: as ferry_device's.
+    output wire [1:0]                    m_axi_awid,
+    output wire [LOCAL_ADDRESS_BITS-1:0] m_axi_awaddr,
+    output wire [7:0]                    m_axi_awlen,
+    output wire [2:0]                    m_axi_awsize,
+    output wire [1:0]                    m_axi_awburst,
+    output wire                          m_axi_awvalid,
+    input  wire                          m_axi_awready,
+    output wire [63:0]                   m_axi_wdata,
+    output wire [7:0]                    m_axi_wstrb,
+    output wire                          m_axi_wlast,
+    output wire                          m_axi_wvalid,
+    input  wire                          m_axi_wready,
+    input  wire [1:0]                    m_axi_bid,
+    input  wire [1:0]                    m_axi_bresp,
+    input  wire                          m_axi_bvalid,
+    output wire                          m_axi_bready,
+    output wire [1:0]                    m_axi_arid,
+    output wire [LOCAL_ADDRESS_BITS-1:0] m_axi_araddr,
+    output wire [7:0]                    m_axi_arlen,
+    output wire [2:0]                    m_axi_arsize,
+    output wire [1:0]                    m_axi_arburst,
+    output wire                          m_axi_arvalid,
+    input  wire                          m_axi_arready,
+    input  wire [1:0]                    m_axi_rid,
+    input  wire [63:0]                   m_axi_rdata,
+    input  wire [1:0]                    m_axi_rresp,
+    input  wire                          m_axi_rlast,
+    input  wire                          m_axi_rvalid,
+    output wire                          m_axi_rready
+);
+    generate if (BIT_SIXTEENTHS < 64 || LG_RECEIVE < 10 || LG_RECEIVE > 12 || LG_SEND < 10 || LG_SEND > 12) begin : refused
+`ifndef __ICARUS__
+        $error("ferry_serial_device: BIT_SIXTEENTHS is 64 or more, LG_RECEIVE and LG_SEND are 10 to 12");
+`endif
+    end endgenerate
+
+    wire        rx_valid, rx_busy, rx_ready, tx_valid, tx_ready, tx_busy, frames_busy;
+    wire [7:0]  rx_data, tx_data;
+    wire [31:0] in_tdata, out_tdata;
+    wire        in_tlast, in_tvalid, in_tready, in_request_ok, out_tlast, out_tvalid, out_tready, out_tkeep;
+
+    ferry_uart_receive #(.BIT_SIXTEENTHS(BIT_SIXTEENTHS)) uart_receive (
+        .clk(clk), .rst(rst), .rxd(rxd), .byte_valid(rx_valid), .byte_data(rx_data), .busy(rx_busy)
+    );
+
+    ferry_uart_transmit #(.BIT_SIXTEENTHS(BIT_SIXTEENTHS)) uart_transmit (
+        .clk(clk), .rst(rst), .byte_valid(tx_valid), .byte_data(tx_data), .byte_ready(tx_ready), .txd(txd), .busy(tx_busy)
+    );
+
+    ferry_frames #(
+        .LG_RECEIVE(LG_RECEIVE), .LG_SEND(LG_SEND), .RESEND_CLOCKS(RESEND_CLOCKS), .BYTE_CLOCKS(10 * BIT_SIXTEENTHS / 16), .NAME(NAME)
+    ) frames (
+        .clk(clk), .rst(rst), .in_valid(rx_valid), .in_data(rx_data), .in_ready(rx_ready), .out_valid(tx_valid),
+        .out_data(tx_data), .out_ready(tx_ready), .m_axis_tlp_tdata(in_tdata), .m_axis_tlp_tlast(in_tlast),
+        .m_axis_tlp_tvalid(in_tvalid), .m_axis_tlp_tready(in_tready), .m_axis_tlp_request_ok(in_request_ok),
+        .s_axis_tlp_tdata(out_tdata), .s_axis_tlp_tlast(out_tlast), .s_axis_tlp_tvalid(out_tvalid),
+        .s_axis_tlp_tready(out_tready), .session_open(session_open), .busy(frames_busy)
+    );
+    assign link_busy = rx_busy || rx_valid || !rx_ready || tx_busy || frames_busy;
+
+    ferry_device #(
+        .CONFIGURATION(CONFIGURATION), .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .FIRMWARE_HEX(FIRMWARE_HEX), .TLP_BITS(32),
+        .CPU_CORE(CPU_CORE)
+    ) device (
+        .clk(clk), .rst(rst),
+        .s_axis_tlp_tdata(in_tdata), .s_axis_tlp_tkeep(1'b1), .s_axis_tlp_tlast(in_tlast), .s_axis_tlp_tvalid(in_tvalid),
+        .s_axis_tlp_tready(in_tready), .s_axis_tlp_request_ok(in_request_ok),
+        .m_axis_tlp_tdata(out_tdata), .m_axis_tlp_tkeep(out_tkeep), .m_axis_tlp_tlast(out_tlast),
+        .m_axis_tlp_tvalid(out_tvalid), .m_axis_tlp_tready(out_tready),
+        .m_axis_tlp_posted_ok(1'b1), .m_axis_tlp_request_ok(1'b1), .m_axis_tlp_completion_ok(1'b1),
+        .m_axi_awid(m_axi_awid), .m_axi_awaddr(m_axi_awaddr), .m_axi_awlen(m_axi_awlen), .m_axi_awsize(m_axi_awsize),
+        .m_axi_awburst(m_axi_awburst), .m_axi_awvalid(m_axi_awvalid), .m_axi_awready(m_axi_awready),
+        .m_axi_wdata(m_axi_wdata), .m_axi_wstrb(m_axi_wstrb), .m_axi_wlast(m_axi_wlast), .m_axi_wvalid(m_axi_wvalid),
+        .m_axi_wready(m_axi_wready), .m_axi_bid(m_axi_bid), .m_axi_bresp(m_axi_bresp), .m_axi_bvalid(m_axi_bvalid),
+        .m_axi_bready(m_axi_bready), .m_axi_arid(m_axi_arid), .m_axi_araddr(m_axi_araddr), .m_axi_arlen(m_axi_arlen),
+        .m_axi_arsize(m_axi_arsize), .m_axi_arburst(m_axi_arburst), .m_axi_arvalid(m_axi_arvalid),
+        .m_axi_arready(m_axi_arready), .m_axi_rid(m_axi_rid), .m_axi_rdata(m_axi_rdata), .m_axi_rresp(m_axi_rresp),
+        .m_axi_rlast(m_axi_rlast), .m_axi_rvalid(m_axi_rvalid), .m_axi_rready(m_axi_rready)
+    );
+
+    wire unused = &{1'b0, out_tkeep};
+endmodule
+
+`default_nettype wire

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+# The serial port: a transport around the device, not a part of it. So it has its own lint and size, and the device's figures do not
+# depend on it.
+
+RTL_SERIAL := $(wildcard rtl/serial/*.v)
+# The frames alone, and the pins' bytes, without a device.
+RTL_FRAMES := $(filter-out rtl/serial/ferry_serial_device.v,$(RTL_SERIAL))
+SERIAL_DEVICE = --top-module ferry_serial_device -Irtl/serial -GCPU_CORE='"$(CPU_CORE)"' rtl/serial/ferry_serial_device.v $(RTL_CORE)
+serial_reads = -p "read_verilog -I$(GENERATED) $(addprefix -I,$(RTL_FOLDERS)) $(RTL_SERIAL) $(filter %.v,$(RTL_SOURCES)) $(RTL_CORE); \
+    hierarchy -check -top ferry_serial_device; proc; opt_clean; check -assert"
+
+LINTS += lint-rtl-serial
+.PHONY: lint-rtl-serial area-rtl-serial
+lint-rtl-serial: $(BUILD)/rtl/lint-serial.stamp
+
+$(BUILD)/rtl/lint-serial.stamp: $(RTL_SERIAL) $(RTL_SOURCES) $(CONTRACT) rtl/packaged_core.vlt $(VENV)/ready
+	@mkdir -p $(@D)
+	$(VERILATOR) --lint-only $(RTL_FLAGS) $(SERIAL_DEVICE)
+	$(VERILATOR) --lint-only $(RTL_FLAGS) -GCONFIGURATION='"tiny"' -GBIT_SIXTEENTHS=267 -GLG_RECEIVE=10 -GLG_SEND=12 $(SERIAL_DEVICE)
+	$(YOSYS) $(YOSYS_STRICT) $(serial_reads)
+	@touch $@
+
+# LUT4, flip-flops and block RAMs of UART and frames as Yosys counts them for iCE40.
+area-rtl-serial: $(CONTRACT)
+	@mkdir -p $(BUILD)/area
+	$(YOSYS) -q -p 'read_verilog -I$(GENERATED) $(RTL_FRAMES); synth_ice40 -top ferry_frames; tee -o $(BUILD)/area/frames.txt stat'
+	@awk '/ SB_LUT4/ { l = $$2 } /SB_DFF/ { f += $$2 } /SB_RAM40_4K/ { r = $$2 } \
+	    END { print "rtl/serial, ferry_frames: " l " LUT4, " f " flip-flops, " r " block RAMs" }' $(BUILD)/area/frames.txt

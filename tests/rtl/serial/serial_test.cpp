@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: Apache-2.0
+// The serial port against the C end of the frames: packets arrive once, whole and in order, whatever the line does.
+// FERRY_SEED replays.
+#include "bench.h"
+
+#include <cstring>
+#include <ctime>
+#include <exception>
+
+namespace
+{
+
+uint64_t seed;
+
+/// A frame as bytes, from the C end's encoder.
+std::vector<uint8_t> frame(uint32_t head, const std::vector<uint32_t> &words)
+{
+    std::vector<uint8_t> bytes(FERRY_FRAME_BYTES);
+    bytes.resize(ferry_frame_encode(head | (uint32_t)words.size(), words.data(), words.size(), bytes.data()));
+    return bytes;
+}
+
+void put(Bench &bench, const std::vector<uint8_t> &bytes)
+{
+    for (uint8_t byte : bytes)
+        bench.to_line.bytes.push_back(byte);
+    while (!bench.to_line.bytes.empty())
+        bench.clock();
+    bench.clocks(2 * BYTE);
+}
+
+void require(const Bench &bench, bool holds, const char *what)
+{
+    if (!holds)
+        bench.fail(what);
+}
+
+void packets_both_ways()
+{
+    Bench bench(seed, 0, 20);
+    const ferry_tunnel_hello hello = bench.open(7);
+    require(bench, FERRY_GET(FERRY_TUNNEL_HELLO_WHAT_VERDICT, hello.what) == FERRY_TUNNEL_VERDICT_ACCEPTED,
+            "not accepted");
+    require(bench, hello.contract_version == FERRY_CONTRACT_VERSION && hello.what >> 16 == BYTE && hello.user == 0,
+            "the hello");
+    require(bench, memcmp(hello.name, "bench\0\0\0\0\0\0\0\0\0\0", 16) == 0, "the name");
+    bench.carry(0, 400, 400); // Three times round the numbers.
+    bench.settle();
+    bench.clocks(10 * RESEND_TICKS * BYTE);
+    require(bench,
+            bench.host->counts.resent == 0 && bench.host->counts.bad_frames == 0 && bench.host->counts.silences == 0,
+            "something was sent again on a clean line");
+    require(bench, bench.host->counts.doubled == 0 && bench.host->counts.refused == 0,
+            "the device sends what it need not");
+    require(bench, bench.from_line.broken == 0, "bytes without a stop bit");
+}
+
+void noise_costs_time()
+{
+    Bench bench(seed, NOISE, 1 + (uint32_t)(seed % 300));
+    bench.open(8);
+    bench.carry(0, 250, 250);
+    bench.carry(68, 20, 20);
+    const ferry_frames_counts &counts = bench.host->counts;
+    printf("noise: %llu frames of the device's were none, %llu came twice; the host sent %llu and %llu again\n",
+           (unsigned long long)counts.bad_frames, (unsigned long long)counts.doubled,
+           (unsigned long long)counts.frames_out, (unsigned long long)counts.resent);
+    require(bench, counts.bad_frames > 10 && counts.resent > 10, "no noise");
+}
+
+void nine_tenths_are_payload()
+{
+    // A write of 256 bytes above 4 GiB is the longest packet: four words of header.
+    for (unsigned ways = 1; ways <= 3; ways++) {
+        Bench bench(seed + ways, 0, 20);
+        bench.stall = 0;
+        bench.open(9);
+        bench.carry(68, ways & 1 ? 10 : 0, ways & 2 ? 10 : 0);
+        const uint64_t start = bench.now, sent = bench.to_device.carried, came = bench.to_host.carried;
+        const uint64_t down = bench.device_payload, up = bench.host_payload;
+        bench.carry(68, ways & 1 ? 150 : 0, ways & 2 ? 150 : 0);
+        const double to_device = (double)(bench.device_payload - down), to_host = (double)(bench.host_payload - up);
+        const double times = (double)(bench.now - start) / BYTE;
+        const double down_share = to_device / (double)(bench.to_device.carried - sent);
+        const double up_share = to_host / (double)(bench.to_host.carried - came);
+        printf("payload of the bytes%s: to the device %.2f %%, to the host %.2f %% (floor 90); of the line's time %.2f "
+               "%%, %.2f %% (88)\n",
+               ways == 3 ? ", both ways" : "", 100 * down_share, 100 * up_share, 100 * to_device / times,
+               100 * to_host / times);
+        require(bench, !(ways & 1) || (down_share >= 0.9 && to_device / times >= 0.88),
+                "too little payload to the device");
+        require(bench, !(ways & 2) || (up_share >= 0.9 && to_host / times >= 0.88), "too little payload to the host");
+        require(bench, bench.host->counts.resent + bench.host->counts.doubled == 0, "sent again");
+    }
+}
+
+void clocks_that_differ()
+{
+    for (double bit : {4 * 1.02, 4 * 0.98}) {
+        Bench bench(seed, 0, 20);
+        bench.to_line.bit = bit;
+        bench.from_line.bit = 1 / (2 / 4.0 - 1 / bit);
+        bench.open(10);
+        bench.carry(0, 100, 100);
+        require(bench, bench.host->counts.resent + bench.host->counts.bad_frames + bench.host->counts.doubled == 0,
+                "bytes were lost");
+        require(bench, bench.from_line.broken == 0, "bytes without a stop bit");
+    }
+}
+
+/// Bits of 16.6875 clocks, whose host's are 2 % longer or shorter, or exact.
+void bits_of_no_whole_clocks()
+{
+    for (double bit : {50 / 3.0, 50 / 3.0 * 1.02, 50 / 3.0 * 0.98}) {
+        Bench bench(seed);
+        LineOut out;
+        LineIn in;
+        std::deque<uint8_t> expected;
+        out.bit = bit;
+        in.bit = 50 / 3.0;
+        for (unsigned n = 0; n < 60000; n++) {
+            if (out.bytes.empty() && n < 55000) {
+                // Silence now and then: with bits that are shorter, bytes would pile up.
+                out.bytes.push_back((uint8_t)bench.random.next());
+                expected.push_back((uint8_t)out.bytes.back());
+                out.bytes.push_back(256);
+            }
+            bench.top.echo_rxd = out.level(bench.now);
+            bench.clock();
+            in.see(bench.now, bench.top.echo_txd);
+            while (!in.bytes.empty()) {
+                require(bench, !expected.empty() && in.bytes.front() == expected.front(), "a byte is another");
+                in.bytes.pop_front();
+                expected.pop_front();
+            }
+        }
+        require(bench, expected.empty() && in.broken == 0, "a byte is lost");
+    }
+}
+
+void sessions_end_in_the_middle()
+{
+    Bench bench(seed, seed % 3 == 0 ? 0 : NOISE, 200);
+    for (uint32_t session = 1; session < 12; session++) {
+        // The host of before died in the middle; the device goes on with what it has.
+        bench.answer_clocks = session % 3 == 0 ? 60000 : 400;
+        const uint64_t before = bench.questions;
+        bench.open(session);
+        require(bench, bench.questions > before, "the device was not asked whether it is ready");
+        bench.carry(0, 20, 20);
+        bench.down = bench.up = 30;
+        bench.clocks(BYTE * (200 + bench.random.below(4000)));
+        bench.down = bench.up = 0;
+    }
+    // Requests wait for as long as the device likes, and so does the hello.
+    bench.to_device.noise = bench.to_host.noise = 0;
+    bench.open(50);
+    bench.answers = false;
+    bench.down = 60;
+    bench.clocks(3000 * BYTE);
+    bench.down = bench.up = 0;
+    require(bench, bench.asked.size() >= 6, "no requests");
+    bench.ask(51);
+    bench.clocks(5 * RESEND_TICKS * BYTE);
+    require(bench, bench.asking && !bench.top.session_open, "a hello was answered too early");
+    bench.answers = true;
+    for (unsigned n = 0; n < 3 * RESEND_TICKS * BYTE && bench.asking; n++)
+        bench.clock();
+    require(bench, !bench.asking, "no answer");
+    bench.carry(0, 20, 20);
+    // The answer is lost: the same question again gets it again, and the session goes on.
+    bench.cut_to_host = true;
+    bench.ask(52);
+    bench.clocks(2 * RESEND_TICKS * BYTE);
+    require(bench, bench.top.session_open && bench.asking, "no session");
+    bench.cut_to_host = false;
+    bench.clocks(3 * RESEND_TICKS * BYTE);
+    require(bench, !bench.asking && ferry_frames_open(bench.host.get()), "the answer was not given again");
+    bench.carry(0, 20, 20);
+}
+
+void other_contracts_are_refused()
+{
+    Bench bench(seed);
+    bench.open(1);
+    bench.carry(0, 20, 20);
+    const ferry_tunnel_hello hello = question(2, FERRY_CONTRACT_VERSION + 0x10000);
+    ferry_frames_ask(bench.host.get(), &hello);
+    bench.asking = true;
+    bench.clocks(3 * RESEND_TICKS * BYTE);
+    require(bench, !bench.asking && bench.answer.session == 2, "no answer");
+    require(bench, FERRY_GET(FERRY_TUNNEL_HELLO_WHAT_VERDICT, bench.answer.what) == FERRY_TUNNEL_VERDICT_CONTRACT,
+            "not refused");
+    require(bench, bench.answer.contract_version == FERRY_CONTRACT_VERSION, "the device's version");
+    require(bench, !bench.top.session_open, "a session with another contract");
+    // Another minor version is welcome.
+    const ferry_tunnel_hello minor = question(3, FERRY_CONTRACT_VERSION ^ 0xffff);
+    ferry_frames_ask(bench.host.get(), &minor);
+    bench.asking = true;
+    bench.clocks(3 * RESEND_TICKS * BYTE);
+    require(bench, !bench.asking && bench.top.session_open, "no session with another minor version");
+    bench.carry(0, 20, 20);
+}
+
+void half_frames_and_a_terminal()
+{
+    Bench bench(seed);
+    static const char text[] = "\r\nlogin: root\r\nPassword: \x1b[A\x1b[B AT+CGMI\r\n";
+    // Before the first session: whatever a terminal says, a hello gets through.
+    for (const char *at = text; *at != 0; at++)
+        bench.to_line.bytes.push_back((uint8_t)*at);
+    bench.clocks(100 * BYTE);
+    require(bench, bench.from_line.bytes.empty() && !bench.top.session_open, "somebody is spoken to without a hello");
+    bench.open(1);
+    bench.carry(0, 30, 30);
+    for (unsigned n = 0; n < 40; n++) {
+        const std::vector<uint8_t> half = frame(0x8000, {n, n, n});
+        bench.to_line.bytes.insert(bench.to_line.bytes.end(), text, text + n % sizeof text);
+        bench.to_line.bytes.insert(bench.to_line.bytes.end(), half.begin(),
+                                   half.begin() + n % (unsigned)(half.size() - 1));
+        if (n % 4 == 0)
+            bench.to_line.bytes.push_back(1024); // A break,
+        if (n % 4 == 1)
+            bench.to_line.bytes.push_back((uint16_t)(512 + bench.random.below(256))); // no stop bit,
+        for (unsigned pulse = 0; n % 4 == 2 && pulse < 5; pulse++) { // start bits that are gone in their middle,
+            while (!bench.to_line.bytes.empty() || bench.now < (uint64_t)bench.to_line.end + 1)
+                bench.clock();
+            bench.to_line.bit = 0.1; // all of a byte in a clock.
+            bench.to_line.bytes.push_back(0);
+            bench.clocks(1);
+            bench.to_line.bit = 4;
+            bench.clocks(20);
+        }
+        bench.carry(0, 2, 2);
+    }
+    // Longer than any frame, and no end.
+    for (unsigned n = 0; n < 3000; n++)
+        bench.to_line.bytes.push_back((uint16_t)(1 + n % 255));
+    bench.carry(0, 20, 20);
+}
+
+void a_stopped_reader()
+{
+    Bench bench(seed);
+    bench.open(1);
+    bench.takes = false;
+    bench.down = bench.up = 60;
+    bench.down_words = bench.up_words = 68;
+    bench.clocks(8 * RESEND_TICKS * BYTE);
+    // 119 units of room: seven packets of 17 units, besides what the device's port holds of one.
+    const ferry_frames_counts &counts = bench.host->counts;
+    printf("the device takes nothing: %llu frames sent once, %llu again\n", (unsigned long long)counts.frames_out,
+           (unsigned long long)counts.resent);
+    require(bench, counts.frames_out == 7, "not as many packets as there are credits for");
+    require(bench, bench.host_got == 60, "what the device sends was held up");
+    bench.takes = true;
+    bench.carry(68, 0, 1);
+    bench.clocks(60 * 300 * BYTE);
+    require(bench, bench.device_got == 60, "packets did not go on");
+    // And the other way round: the host keeps its credits.
+    bench.host_takes = false;
+    const uint64_t got = bench.host_got, taken = counts.frames_in;
+    bench.up = 60;
+    bench.clocks(6 * RESEND_TICKS * BYTE);
+    require(bench, counts.frames_in - taken == FERRY_FRAMES_ROOM / 17 && counts.refused == 0,
+            "the host's credits are not kept");
+    bench.host_takes = true;
+    bench.carry(68, 10, 0);
+    bench.clocks(60 * 300 * BYTE);
+    require(bench, bench.host_got - got == 60, "packets to the host did not go on");
+}
+
+void writes_pass_requests_that_wait()
+{
+    Bench bench(seed);
+    bench.open(1);
+    bench.has_room = false;
+    bench.down = 200;
+    bench.clocks(20000 * BYTE);
+    // The host has asked for all that it may, and goes on as far as it can: not behind the next request.
+    const uint64_t got = bench.device_got;
+    require(bench, got > 20 && bench.passed == 0, "packets behind requests do not come");
+    bench.has_room = true;
+    bench.carry(0, 20, 20);
+    require(bench, bench.passed >= 10, "no request was passed");
+    printf("%llu packets came while 16 requests waited; %llu requests were passed\n", (unsigned long long)got,
+           (unsigned long long)bench.passed);
+}
+
+void frames_that_cannot_be()
+{
+    Bench bench(seed);
+    bench.open(1);
+    bench.carry(0, 3, 3);
+    bench.settle();
+    const uint64_t got = bench.device_got;
+    const uint32_t sequence = (bench.host->next & 127) << 8, ack = (bench.host->expected & 127) << 16;
+    // A packet with a wrong acknowledgement, one without words, words that are nothing, a hello cut short, a strange
+    // one, an answer.
+    put(bench, frame(0xff008000 | sequence | ((bench.host->expected + 1) & 127) << 16, {0x40000000, 1, 2}));
+    put(bench, frame(0xff008000 | sequence | ack, {}));
+    put(bench, frame(0xff000000 | sequence | ack, {1, 2}));
+    put(bench, frame(0xff800000, std::vector<uint32_t>(8)));
+    put(bench, frame(0xff800000, std::vector<uint32_t>(9)));
+    ferry_tunnel_hello other = question(99);
+    other.what = 1;
+    std::vector<uint32_t> words(9);
+    memcpy(words.data(), &other, sizeof other);
+    put(bench, frame(0xff800000, words));
+    // Longer than a frame may be, with a good CRC.
+    std::vector<uint8_t> plain(4 * 71), bytes;
+    plain[0] = 69;
+    plain[3] = 0xff;
+    plain[1] = (uint8_t)(0x80 | sequence >> 8);
+    plain[2] = (uint8_t)(ack >> 16);
+    const uint32_t crc = ferry_frame_crc(0, plain.data(), 4 * 70);
+    for (unsigned n = 0; n < 4; n++)
+        plain[280 + n] = (uint8_t)(crc >> 8 * n);
+    for (size_t at = 0; at <= plain.size();) { // Stuffed plainly: all blocks are shorter than 254 bytes.
+        size_t end = at;
+        while (end < plain.size() && plain[end] != 0)
+            end++;
+        bytes.push_back((uint8_t)(end - at + 1));
+        bytes.insert(bytes.end(), plain.begin() + (long)at, plain.begin() + (long)end);
+        at = end + 1;
+    }
+    bytes.push_back(0);
+    put(bench, bytes);
+    require(bench, bench.device_got == got && bench.top.session_open, "a frame that cannot be did something");
+    // The question once more, late; a message of a simulator's; then all goes on.
+    other = question(1);
+    memcpy(words.data(), &other, sizeof other);
+    put(bench, frame(0xff800000, words));
+    const uint32_t message[6] = {FERRY_TUNNEL_CODE_RUN};
+    require(bench, ferry_frames_send(bench.host.get(), true, message, 6), "no room");
+    bench.carry(0, 20, 20);
+    require(bench, bench.device_got == got + 20, "the message went to the device");
+    // A host that does not mind credits: what there is no room for is not taken, and nothing else is harmed.
+    bench.settle();
+    bench.takes = false;
+    for (unsigned n = 0; n < 9; n++) {
+        Packet packet(68);
+        packet[0] = 0x60000040 + n;
+        if (n < 7)
+            bench.expect(packet);
+        put(bench, frame(0xff008000 | (bench.host->next & 127) << 8 | (bench.host->expected & 127) << 16, packet));
+        bench.host->next++, bench.host->sent++, bench.host->highest++;
+    }
+    bench.takes = true;
+    bench.open(2);
+    bench.carry(0, 20, 20);
+}
+
+void silence_ends_by_itself()
+{
+    Bench bench(seed);
+    bench.open(1);
+    bench.carry(0, 10, 10);
+    bench.settle();
+    // What the device sends is lost for a time; then it comes, without the host having asked.
+    bench.cut_to_host = true;
+    bench.up = 5;
+    bench.clocks(2000 * BYTE);
+    bench.cut_to_host = false;
+    bench.carry(0, 0, 0);
+    require(bench, bench.host->counts.resent == 0, "the host sent something");
+    bench.settle();
+    // And what the host sends.
+    bench.to_device.noise = 1u << 20;
+    bench.down = 5;
+    bench.clocks(2000 * BYTE);
+    bench.to_device.noise = 0;
+    bench.carry(0, 1, 1);
+}
+
+struct Case {
+    const char *name;
+    void (*run)();
+};
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+    const char *text = getenv("FERRY_SEED");
+    seed = text != nullptr ? strtoull(text, nullptr, 0) : (uint64_t)time(nullptr);
+    printf("FERRY_SEED=%llu\n", (unsigned long long)seed);
+    static const Case cases[] = {
+        {"serial_packets_both_ways", packets_both_ways},
+        {"serial_noise_costs_time_and_nothing_else", noise_costs_time},
+        {"serial_nine_tenths_of_the_bytes_are_payload", nine_tenths_are_payload},
+        {"serial_clocks_that_differ_by_two_per_cent", clocks_that_differ},
+        {"serial_bits_of_no_whole_clocks", bits_of_no_whole_clocks},
+        {"serial_sessions_end_in_the_middle", sessions_end_in_the_middle},
+        {"serial_other_contracts_are_refused", other_contracts_are_refused},
+        {"serial_half_frames_and_a_terminal", half_frames_and_a_terminal},
+        {"serial_a_stopped_reader", a_stopped_reader},
+        {"serial_writes_pass_requests_that_wait", writes_pass_requests_that_wait},
+        {"serial_frames_that_cannot_be", frames_that_cannot_be},
+        {"serial_silence_ends_by_itself", silence_ends_by_itself},
+    };
+    unsigned passed = 0, failed = 0;
+    for (const Case &test : cases) {
+        if (argc > 1 && strncmp(test.name, argv[1], strlen(argv[1])) != 0)
+            continue;
+        try {
+            test.run();
+            printf("[       OK ] %s\n", test.name);
+            passed++;
+        } catch (const std::exception &wrong) {
+            printf("[  FAILED  ] %s: %s\n", test.name, wrong.what());
+            failed++;
+        }
+        fflush(stdout);
+    }
+    printf("%u passed, %u failed\n", passed, failed);
+    return failed != 0;
+}
