@@ -142,7 +142,8 @@ int ferry_vidmm_completed(struct ferry_vidmm *manager, D3DKMT_HANDLE context, ui
 int ferry_vidmm_create_allocation(struct ferry_vidmm *manager, D3DKMT_HANDLE device,
                                   const struct ferry_vidmm_allocation_options *options, D3DKMT_HANDLE *allocation,
                                   unsigned *broken_rule);
-/// Waits for GPU work that names it. Errors: HANDLE, LOCKED, TIMEOUT.
+/// Waits for GPU work that names it. Errors: HANDLE, LOCKED, TIMEOUT (it is there as it was, its addresses too; out of
+/// its aperture if it was in one, which comes back with its next job).
 int ferry_vidmm_destroy_allocation(struct ferry_vidmm *manager, D3DKMT_HANDLE allocation);
 
 struct ferry_vidmm_placement {

@@ -3,9 +3,10 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "addresses.h"
 #include "discards.h"
 #include "programs.h"
-#include "vidmm/api/manager.h"
+#include "vidmm/api/call.h"
 
 struct destroyer {
     struct world *world;
@@ -232,9 +233,178 @@ static void a_device_that_goes_under_a_lock_that_discards_leaves_no_entry(void *
     world_close(world);
 }
 
+// ---- An allocation whose end times out ----
+
+static int nothing_comes(void *context)
+{
+    (void)context;
+    return FERRY_ERROR_TIMEOUT;
+}
+
+static uint64_t own_address(struct world *world, D3DKMT_HANDLE allocation)
+{
+    uint64_t address = 1;
+    assert_int_equal(ferry_vidmm_own_address(world->manager, allocation, &address), FERRY_OK);
+    return address;
+}
+
+// Pages 1 and 2 where the program wants them; 0 in driver model 1.
+static uint64_t map(struct world *world, D3DKMT_HANDLE allocation)
+{
+    struct ferry_vidmm_virtual range = {.size = sizeof(range), .bytes = PAGES(2), .address = PAGES(4096)};
+    int result = ferry_vidmm_map_virtual(world->manager, world->device, allocation, PAGES(1), false, &range);
+    assert_int_equal(result, addresses_wanted() ? FERRY_OK : FERRY_ERROR_UNSUPPORTED);
+    return addresses_wanted() ? range.address : 0;
+}
+
+static void is_mapped(struct world *world, uint64_t address, D3DKMT_HANDLE allocation)
+{
+    struct ferry_vidmm_mapping mapping;
+    int result = ferry_vidmm_find_virtual(world->manager, world->device, address, &mapping);
+    assert_int_equal(result, addresses_wanted() ? FERRY_OK : FERRY_ERROR_UNSUPPORTED);
+    if (result != FERRY_OK)
+        return;
+    assert_int_equal(mapping.allocation, allocation);
+    assert_int_equal(mapping.offset, PAGES(1));
+    assert_int_equal(mapping.bytes, PAGES(2));
+}
+
+// Who is it that does not come to an end: a job of the allocation's, or its paging.
+enum { JOB, PAGING, HOLDS };
+
+static void an_allocation_whose_end_times_out_keeps_its_addresses(void **state)
+{
+    (void)state;
+    for (unsigned held = JOB; held < HOLDS; held++) {
+        struct world *world = open_held(64);
+        struct ferry_vidmm *manager = world->manager;
+        D3DKMT_HANDLE a = world_create(world, PAGES(4), CPU);
+        uint64_t mapped = map(world, a), own = own_address(world, a), fence = 0;
+        assert_int_equal(own != 0, addresses_wanted());
+        world_write(world, a, 7);
+        world->knobs->delay = 1;
+        world->knobs->hold_turns = UINT32_MAX;
+        world->knobs->hold_node = held == JOB ? HELD_NODE : 0;
+        world->knobs->hold_paging = held == PAGING;
+        if (held == PAGING) {
+            assert_int_equal(world_resident(world, &a, 1), FERRY_PENDING);
+        } else {
+            world_require(world, a);
+            fence = world_gpu_name(world, world->context, a, false);
+        }
+        static DRIVER_INITIALIZATION_DATA table;
+        const DRIVER_INITIALIZATION_DATA *real = manager->core.miniport;
+        int (*turn)(void *context) = manager->core.platform.wait_for_progress;
+        table = *real;
+        table.DxgkDdiResetEngine = no_reset;
+        manager->core.platform.wait_for_progress = nothing_comes;
+        manager->core.miniport = &table;
+        assert_int_equal(ferry_vidmm_destroy_allocation(manager, a), FERRY_ERROR_TIMEOUT);
+        manager->core.platform.wait_for_progress = turn;
+        manager->core.miniport = real;
+        world->knobs->hold_node = 0;
+        world->knobs->hold_paging = false;
+        ferry_vidmm_poll(manager, true); // what was held goes first
+        assert_int_equal(own_address(world, a), own);
+        is_mapped(world, mapped, a);
+        assert_int_equal(world_place(world, a).residency_count, 1);
+        if (fence != 0)
+            world_wait(world, fence);
+        world_check_gpu(world, a, 7); // by its address, where there is one
+        world_force_out(world, a);
+        world_require(world, a);
+        world_check_gpu(world, a, 7);
+        assert_int_equal(ferry_vidmm_destroy_allocation(manager, a), FERRY_OK);
+        struct ferry_vidmm_mapping mapping = {0};
+        ferry_vidmm_find_virtual(manager, world->device, mapped, &mapping);
+        assert_int_equal(mapping.allocation, 0);
+        assert_int_equal(map(world, world_create(world, PAGES(4), CPU)), mapped);
+        world_close(world);
+    }
+}
+
+// Nobody waits for whoever is being destroyed: its room may be given to others meanwhile.
+static void what_is_destroyed_in_vain_may_have_left_meanwhile(void **state)
+{
+    (void)state;
+    struct world *world = open_held(64);
+    struct ferry_vidmm *manager = world->manager;
+    D3DKMT_HANDLE a = world_create(world, PAGES(40), CPU), b = world_create(world, PAGES(40), CPU);
+    uint64_t own = own_address(world, a);
+    world_write(world, a, 7);
+    world_require(world, a);
+    world->knobs->delay = 1;
+    world->knobs->hold_turns = UINT32_MAX;
+    world->knobs->hold_node = HELD_NODE;
+    uint64_t fence = world_gpu_name(world, world->context, a, true);
+    assert_int_equal(world_evict(world, a), FERRY_OK);
+    static DRIVER_INITIALIZATION_DATA table;
+    const DRIVER_INITIALIZATION_DATA *real = manager->core.miniport;
+    table = *real;
+    table.DxgkDdiResetEngine = no_reset;
+    struct destroyer destroyer = {world, a, FERRY_PENDING};
+    pthread_t thread;
+    pthread_create(&thread, NULL, destroy, &destroyer);
+    struct ferry_vidmm_placement place;
+    while (ferry_vidmm_placement(manager, a, &place) == FERRY_OK)
+        ;
+    assert_int_equal(world_resident(world, &b, 1), FERRY_PENDING); // it goes, behind its job
+    ferry_vm_take_lock(manager);
+    turns.turn = manager->core.platform.wait_for_progress;
+    turns.destroyer = thread;
+    turns.locked = turns.times_out = true;
+    manager->core.miniport = &table;
+    manager->core.platform.wait_for_progress = turn_for_one;
+    ferry_vm_give_lock(manager);
+    pthread_join(thread, NULL);
+    manager->core.platform.wait_for_progress = turns.turn;
+    manager->core.miniport = real;
+    assert_int_equal(destroyer.result, FERRY_ERROR_TIMEOUT);
+    let_go(world, fence);
+    assert_int_equal(own_address(world, a), own);
+    assert_int_equal(world_place(world, a).segment, 0);
+    assert_int_equal(world_evict(world, b), FERRY_OK);
+    world_require(world, a);
+    world_check_gpu(world, a, 7);
+    assert_int_equal(ferry_vidmm_destroy_allocation(manager, a), FERRY_OK);
+    world_close(world);
+}
+
+// Nobody waits for the operations that take away what is destroyed but its device.
+static void a_device_ends_behind_the_page_tables_of_what_it_had(void **state)
+{
+    (void)state;
+    struct world *world = world_open_default();
+    struct ferry_vidmm *manager = world->manager;
+    D3DKMT_HANDLE a = world_create(world, PAGES(4), CPU);
+    world_require(world, a);
+    world->knobs->delay = 1;
+    world->knobs->hold_paging = true;
+    assert_int_equal(ferry_vidmm_destroy_allocation(manager, a), FERRY_OK);
+    static DRIVER_INITIALIZATION_DATA table;
+    const DRIVER_INITIALIZATION_DATA *real = manager->core.miniport;
+    int (*turn)(void *context) = manager->core.platform.wait_for_progress;
+    table = *real;
+    table.DxgkDdiResetEngine = no_reset;
+    manager->core.platform.wait_for_progress = nothing_comes;
+    manager->core.miniport = &table;
+    int result = ferry_vidmm_destroy_device(manager, world->device);
+    assert_int_equal(result, addresses_wanted() ? FERRY_ERROR_TIMEOUT : FERRY_OK);
+    manager->core.platform.wait_for_progress = turn;
+    manager->core.miniport = real;
+    world->knobs->hold_paging = false;
+    ferry_vidmm_poll(manager, true);
+    if (addresses_wanted())
+        assert_int_equal(ferry_vidmm_destroy_device(manager, world->device), FERRY_OK);
+    world_close(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_allocation_whose_end_times_out_keeps_its_addresses),
+        cmocka_unit_test(what_is_destroyed_in_vain_may_have_left_meanwhile),
+        cmocka_unit_test(a_device_ends_behind_the_page_tables_of_what_it_had),
         cmocka_unit_test(a_device_whose_end_times_out_is_there_again_and_its_lock_is_free),
         cmocka_unit_test(a_device_whose_end_times_out_keeps_what_a_lock_would_have_discarded),
         cmocka_unit_test(a_device_that_goes_under_a_lock_that_discards_leaves_no_entry),

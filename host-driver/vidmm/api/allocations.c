@@ -44,31 +44,45 @@ static int close_allocation(struct ferry_vidmm *manager, D3DKMT_HANDLE handle)
     }
 }
 
-int ferry_vm_allocation_end(struct ferry_vidmm *manager, struct ferry_vm_allocation *allocation)
+// Whatever names it must be over before its room and pages go to somebody else. Each instance that is gone, each place
+// that it has left meanwhile, brought operations that wait for its jobs; they overtake each other, so none of them is
+// the last. In the end there is room for what takes its addresses away: until then it has them.
+static int wait_for_all(struct ferry_vidmm *manager, D3DKMT_HANDLE handle)
 {
     struct ferry_vm_sched *sched = &manager->sched;
     struct ferry_vm_patience patience = {0};
+    int result;
+    do {
+        struct ferry_vm_allocation *allocation = hidden(manager, handle);
+        bool several = allocation->renaming || allocation->device->process->space;
+        unsigned node = sched->paging_node;
+        uint64_t number = 0;
+        if (ferry_vm_subject_pending(sched, allocation->subject.last_fence, true, &node))
+            number = allocation->subject.last_fence[node];
+        else if (several)
+            number = ferry_vm_allocation_pending(sched, allocation->device, handle);
+        if (number == 0) {
+            result = ferry_vm_reserve(sched, ferry_vm_allocation_free_most(allocation));
+            if (result == FERRY_OK || sched->done == sched->queued)
+                return result;
+            number = sched->done + 1;
+        }
+        result = ferry_vm_block(manager, node, number, &patience);
+    } while (result >= 0);
+    return result;
+}
+
+int ferry_vm_allocation_end(struct ferry_vidmm *manager, struct ferry_vm_allocation *allocation)
+{
     D3DKMT_HANDLE handle = allocation->subject.handle;
-    unsigned node;
     // After a critical stop there is nobody who would carry out what has to be queued for it.
     bool stopped = manager->core.critical.code != FERRY_CRITICAL_NONE;
     int result = stopped ? FERRY_ERROR_CRITICAL : close_allocation(manager, handle);
+    if (result >= 0)
+        result = wait_for_all(manager, handle);
     allocation = hidden(manager, handle);
-    // Whatever names it must be over before its room and pages go to somebody else.
-    while (result >= 0 && ferry_vm_subject_pending(sched, allocation->subject.last_fence, true, &node)) {
-        result = ferry_vm_block(manager, node, allocation->subject.last_fence[node], &patience);
-        allocation = hidden(manager, handle);
-    }
-    // Each instance that is gone has left its place by an operation that waits for its jobs. They overtake each other,
-    // so none of them is the last. Of page tables that it leaves nobody knows but by these operations either.
-    for (uint64_t number = allocation->renaming || allocation->device->process->space; result >= 0 && number != 0;) {
-        number = ferry_vm_allocation_pending(sched, allocation->device, handle);
-        if (number != 0)
-            result = ferry_vm_block(manager, sched->paging_node, number, &patience);
-        allocation = hidden(manager, handle);
-    }
     if (result >= 0 || result == FERRY_ERROR_CRITICAL) {
-        ferry_vm_quiesce(sched);
+        ferry_vm_quiesce(&manager->sched);
         ferry_vm_allocation_free(&manager->memory, allocation);
         return FERRY_OK;
     }

@@ -116,6 +116,17 @@ int ferry_vm_device_end(struct ferry_vidmm *manager, struct ferry_vm_device *dev
         }
         ferry_vm_yield(manager);
     }
+    // What takes addresses away, page tables with them, may be on its way.
+    struct ferry_vm_patience patience = {0};
+    for (uint64_t number; (number = ferry_vm_device_pending(device, manager->sched.queued)) != 0;) {
+        int result = ferry_vm_block(manager, manager->sched.paging_node, number, &patience);
+        if (result == FERRY_ERROR_CRITICAL)
+            break;
+        if (result < 0) {
+            ferry_vm_handle_hide(&manager->core.handles, device->handle, false);
+            return result;
+        }
+    }
     while (!ferry_vm_list_empty(&device->queues))
         ferry_vm_queue_free(&manager->sched, FERRY_VM_CONTAINER(device->queues.next, struct ferry_vm_queue, link));
     ferry_vm_device_gone(&manager->sched, device);

@@ -199,9 +199,7 @@ static bool on_demand(const struct ferry_vm_allocation *allocation)
 int ferry_vm_allocation_close(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
 {
     const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
-    int result = ferry_vm_virtual_unmap_all(memory, allocation);
-    if (result == FERRY_OK)
-        result = ferry_vm_instances_end(memory, allocation);
+    int result = ferry_vm_instances_end(memory, allocation);
     if (result != FERRY_OK || !segment || !segment->aperture)
         return result;
     // Out of it as a whole, so that one whose end fails later is simply out of place. Nobody brings it back meanwhile.
@@ -219,9 +217,20 @@ void ferry_vm_allocation_reopen(struct ferry_vm_memory *memory, struct ferry_vm_
     ferry_vm_relist(memory, allocation);
 }
 
+size_t ferry_vm_allocation_free_most(struct ferry_vm_allocation *allocation)
+{
+    size_t most = 0;
+    for (uint32_t i = 0; i < ferry_vm_instance_count(allocation); i++)
+        most += ferry_vm_virtual_take_away_most(ferry_vm_instance(allocation, i));
+    return most;
+}
+
 void ferry_vm_allocation_free(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
 {
     // After a critical stop nothing can be told to the GPU any more; the objects still go.
+    bool stopped = memory->core->critical.code != FERRY_CRITICAL_NONE;
+    for (uint32_t i = 0; i < ferry_vm_instance_count(allocation) && !stopped; i++)
+        ferry_vm_virtual_take_away(memory, ferry_vm_instance(allocation, i));
     ferry_vm_instances_free(memory, allocation);
     ferry_vm_virtual_drop(allocation);
     ferry_vm_leave_place(memory, allocation);

@@ -315,10 +315,12 @@ void ferry_vm_instances_free(struct ferry_vm_memory *memory, struct ferry_vm_all
 int ferry_vm_allocation_new(struct ferry_vm_memory *memory, struct ferry_vm_device *device,
                             const struct ferry_vidmm_allocation_options *options, D3DKMT_HANDLE *handle,
                             unsigned *broken_rule);
-/// Queue what has to happen before it can go. Everything that names it must be over before free().
+/// Queue what has to happen before it can go. Everything that names it must be over before free(), for which room for
+/// free_most() operations is reserved. What these take away is its addresses, and nobody waits for them but its device.
 int ferry_vm_allocation_close(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
 /// It does not go after all: it may come back.
 void ferry_vm_allocation_reopen(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+size_t ferry_vm_allocation_free_most(struct ferry_vm_allocation *allocation);
 void ferry_vm_allocation_free(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
 /// The live allocation of this device; *error is HANDLE or FOREIGN when NULL comes back. device NULL = of any device.
 struct ferry_vm_allocation *ferry_vm_allocation_find(struct ferry_vm_memory *memory,

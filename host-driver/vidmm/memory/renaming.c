@@ -219,9 +219,7 @@ int ferry_vm_instances_end(struct ferry_vm_memory *memory, struct ferry_vm_alloc
         int result = FERRY_OK;
         if (!wanted)
             result = ferry_vm_instance_end(memory, instance);
-        else
-            result = ferry_vm_virtual_unmap_all(memory, instance);
-        if (result == FERRY_OK && wanted && segment && segment->aperture)
+        else if (segment && segment->aperture)
             result = ferry_vm_remove(memory, instance, false);
         if (result != FERRY_OK)
             return result;

@@ -260,11 +260,18 @@ bool ferry_vm_virtual_renamable(const struct ferry_vm_allocation *instance)
     return !range || (range->each_instance && !range->of_owner);
 }
 
+static size_t unmap_most(uint64_t pages)
+{
+    return range_most(pages) + ferry_vm_virtual_tables_most(pages);
+}
+
 static int map(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, const struct ferry_vm_view *view,
                uint64_t *first, uint64_t *table_bytes)
 {
     struct ferry_vm_range *range;
-    int result = ferry_vm_reserve(memory->sched, range_most(view->pages) + ferry_vm_virtual_tables_most(view->pages));
+    // An empty line, which never gets shorter, is then long enough for the end of all that leads to it.
+    size_t most = ferry_vm_virtual_take_away_most(allocation) + unmap_most(view->pages);
+    int result = ferry_vm_reserve(memory->sched, most);
     if (result == FERRY_OK)
         result = ferry_vm_address_map(&space_of(allocation)->addresses, &view->where, view->pages, allocation,
                                       view->offset, view->read_only, &range, table_bytes);
@@ -336,11 +343,6 @@ static void end_tables(struct ferry_vm_memory *memory, struct ferry_vm_allocatio
     }
 }
 
-static size_t unmap_most(const struct ferry_vm_range *range)
-{
-    return range_most(range->pages) + ferry_vm_virtual_tables_most(range->pages);
-}
-
 static void unmap(struct ferry_vm_memory *memory, struct ferry_vm_range *range)
 {
     struct ferry_vm_allocation *allocation = range->owner;
@@ -354,7 +356,7 @@ static void unmap(struct ferry_vm_memory *memory, struct ferry_vm_range *range)
 
 int ferry_vm_virtual_unmap(struct ferry_vm_memory *memory, struct ferry_vm_range *range)
 {
-    int result = ferry_vm_reserve(memory->sched, unmap_most(range));
+    int result = ferry_vm_reserve(memory->sched, unmap_most(range->pages));
     if (result == FERRY_OK)
         unmap(memory, range);
     return result;
@@ -372,7 +374,7 @@ size_t ferry_vm_virtual_take_away_most(const struct ferry_vm_allocation *instanc
 {
     size_t most = 0;
     for (const struct ferry_vm_range *range = instance->mappings; range; range = range->of_owner)
-        most += unmap_most(range);
+        most += unmap_most(range->pages);
     return most;
 }
 
