@@ -230,7 +230,7 @@ module ferry_device #(
     wire [T-1:0] table_write_entry;
 
     // Page-table unit.
-    wire        root_valid, root_ready, forget_valid, forget_ready, table_read;
+    wire        root_valid, root_ready, forget_valid, forget_ready, table_read, table_missed, walking, forgets;
     wire [3:0]  root_space;
     wire [`FERRY_ROOT_BITS-1:0] root;
     wire [`FERRY_FORGET_BITS-1:0] forget;
@@ -487,7 +487,7 @@ module ferry_device #(
 
     wire [LOCAL_ADDRESS_BITS:0] limit, closed_base, closed_limit;
     wire [A-1:0] no_ar;
-    wire no_arvalid, no_rready, missed;
+    wire no_arvalid, no_rready;
 
     ferry_limits #(.LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS)) clipped_limits (
         .clk(clk), .limits(limits), .local_limit_clipped(limit), .protect_base_clipped(closed_base), .protect_limit_clipped(closed_limit)
@@ -496,18 +496,19 @@ module ferry_device #(
     ferry_page_tables #(.LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .HOST_TABLES(0)) page_tables (
         .clk(clk), .rst(engine_rst), .clear(reset_units), .root_valid(root_valid), .root_ready(root_ready), .root_space(root_space),
         .root(root), .forget_valid(forget_valid), .forget_ready(forget_ready), .forget(forget), .lookup_valid(tables_valid),
-        .lookup(tables_lookup), .answer_valid(tables_answer_valid), .answer(tables_answer), .seen(tables_seen), .missed(missed),
-        .read(table_read), .local_limit(limit), .protect_base(closed_base), .protect_limit(closed_limit), .local_ar(tables_ar),
+        .lookup(tables_lookup), .answer_valid(tables_answer_valid), .answer(tables_answer), .seen(tables_seen),
+        .missed(table_missed), .read(table_read), .walking(walking), .forgets(forgets), .local_limit(limit),
+        .protect_base(closed_base), .protect_limit(closed_limit), .local_ar(tables_ar),
         .local_arvalid(tables_arvalid), .local_arready(tables_arready), .local_r(local_read_data), .local_rvalid(tables_rvalid),
         .local_rready(tables_rready), .host_ar(no_ar), .host_arvalid(no_arvalid), .host_arready(1'b0), .host_r({R{1'b0}}),
         .host_rvalid(1'b0), .host_rready(no_rready)
     );
-    wire unused = &{1'b0, missed, no_ar, no_arvalid, no_rready};
+    wire unused = &{1'b0, no_ar, no_arvalid, no_rready};
 
     end else begin : unpaged
 
     assign {root_ready, forget_ready} = 2'b11;
-    assign {tables_answer_valid, tables_answer, tables_seen, table_read, tables_ar, tables_arvalid} = 0;
+    assign {tables_answer_valid, tables_answer, tables_seen, table_read, table_missed, walking, forgets, tables_ar, tables_arvalid} = 0;
     assign tables_rready = 1'b1;
     wire unused = &{1'b0, root_valid, root_space, root, forget_valid, forget, tables_valid, tables_lookup, tables_arready, tables_rvalid};
 
@@ -576,7 +577,8 @@ module ferry_device #(
 
     ferry_observe observe (
         .clk(clk), .core(core_busy), .engine(engine_busy), .engine_read(engine_busy_read),
-        .engine_write(engine_busy_write), .requester(requester_busy), .fetch(fetch_busy), .post(post_busy)
+        .engine_write(engine_busy_write), .requester(requester_busy), .fetch(fetch_busy), .post(post_busy),
+        .walk(walking), .forget(forgets), .missed(table_missed)
     );
 
     wire unused = &{1'b0, local_ar, local_aw, table_clearing};

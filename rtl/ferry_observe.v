@@ -17,7 +17,11 @@ module ferry_observe (
     // Ring entries or buffers are being fetched.
     input wire       fetch,
     // A fence or fault record is on its way.
-    input wire       post
+    input wire       post,
+    // Page tables are walked; what is known of them is forgotten; a look-up was not known, for one cycle.
+    input wire       walk,
+    input wire       forget,
+    input wire       missed
 );
 
     reg       core_busy    /* verilator public_flat_rd */;
@@ -27,6 +31,11 @@ module ferry_observe (
     reg       requester_busy /* verilator public_flat_rd */;
     reg       fetch_busy   /* verilator public_flat_rd */;
     reg       post_busy    /* verilator public_flat_rd */;
+    reg       walk_busy    /* verilator public_flat_rd */;
+    reg       forget_busy  /* verilator public_flat_rd */;
+    // Look-ups that were not known since power-on.
+    reg [31:0] misses     /* verilator public_flat_rd */;
+    initial misses = 32'd0;
 
     always @(posedge clk) begin
         core_busy <= core;
@@ -36,9 +45,13 @@ module ferry_observe (
         requester_busy <= requester;
         fetch_busy <= fetch;
         post_busy <= post;
+        walk_busy <= walk;
+        forget_busy <= forget;
+        misses <= misses + {31'd0, missed};
     end
 
-    wire unused = &{1'b0, core_busy, engine_busy, read_busy, write_busy, requester_busy, fetch_busy, post_busy};
+    wire unused = &{1'b0, core_busy, engine_busy, read_busy, write_busy, requester_busy, fetch_busy, post_busy, walk_busy,
+        forget_busy, misses};
 
 endmodule
 

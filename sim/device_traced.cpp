@@ -53,6 +53,15 @@ class TracedDevice
     {
         return top_->rootp->ferry_simulated__DOT__device__DOT__units__DOT__observe__DOT__requester_busy;
     }
+    bool walk_busy() const
+    {
+        return top_->rootp->ferry_simulated__DOT__device__DOT__units__DOT__observe__DOT__walk_busy;
+    }
+    bool forget_busy() const
+    {
+        return top_->rootp->ferry_simulated__DOT__device__DOT__units__DOT__observe__DOT__forget_busy;
+    }
+    uint32_t misses() const { return top_->rootp->ferry_simulated__DOT__device__DOT__units__DOT__observe__DOT__misses; }
 
   private:
     VerilatedContext context_;

@@ -70,13 +70,25 @@ const char *ferry_sim_violation(const struct ferry_sim *sim);
 void ferry_sim_fail_bursts(struct ferry_sim *sim, bool write, uint32_t count);
 
 /// Activity of the device, sampled each cycle while a call-back is set.
-enum ferry_sim_activity { FERRY_SIM_FIRMWARE, FERRY_SIM_READ_CHANNEL, FERRY_SIM_WRITE_CHANNEL, FERRY_SIM_ACTIVITIES };
+enum ferry_sim_activity {
+    FERRY_SIM_FIRMWARE,
+    FERRY_SIM_READ_CHANNEL,
+    FERRY_SIM_WRITE_CHANNEL,
+    FERRY_SIM_WALKS,      // Of page tables.
+    FERRY_SIM_FORGETTING, // What is known of page tables is being forgotten.
+    FERRY_SIM_ACTIVITIES
+};
+enum ferry_sim_value {
+    FERRY_SIM_READS_OUTSTANDING, // Of host memory.
+    FERRY_SIM_TABLE_MISSES,      // Pages that were looked up and not known since power-on, modulo 2^32.
+    FERRY_SIM_VALUES
+};
 struct ferry_sim_observer {
     void *context;
     /// Busy in cycles [begin, end); gaps of up to 32 cycles are bridged.
     void (*span)(void *context, enum ferry_sim_activity activity, uint64_t begin, uint64_t end);
     /// Looked at every 64 cycles, told when it changed.
-    void (*reads_outstanding)(void *context, uint64_t time, uint32_t value);
+    void (*value)(void *context, enum ferry_sim_value what, uint64_t time, uint32_t value);
 };
 /// Copied; NULL ends it and closes open spans first.
 void ferry_sim_observe(struct ferry_sim *sim, const struct ferry_sim_observer *observer);

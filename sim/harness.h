@@ -35,7 +35,7 @@ class Simulation
 };
 
 /// Device gives: `Top &top()` with the ports of ferry_device as members, `void eval(uint64_t time)`, `bool usable()`,
-/// and bool firmware_busy(), read_busy(), write_busy(), reading_host().
+/// and bool firmware_busy(), read_busy(), write_busy(), reading_host(), walk_busy(), forget_busy(), uint32_t misses().
 template <class Device> class Harness : public Simulation
 {
   public:
@@ -214,7 +214,10 @@ template <class Device> class Harness : public Simulation
             spans_.sample(now_, FERRY_SIM_FIRMWARE, device_.firmware_busy());
             spans_.sample(now_, FERRY_SIM_READ_CHANNEL, device_.read_busy());
             spans_.sample(now_, FERRY_SIM_WRITE_CHANNEL, device_.write_busy());
-            spans_.sample_reads(now_, reads_outstanding());
+            spans_.sample(now_, FERRY_SIM_WALKS, device_.walk_busy());
+            spans_.sample(now_, FERRY_SIM_FORGETTING, device_.forget_busy());
+            spans_.sample_value(now_, FERRY_SIM_READS_OUTSTANDING, reads_outstanding());
+            spans_.sample_value(now_, FERRY_SIM_TABLE_MISSES, device_.misses());
         }
         now_++;
     }

@@ -14,7 +14,7 @@ class Spans
 {
   public:
     static constexpr uint64_t bridged = 32;      // Cycles of a gap that does not end a span.
-    static constexpr uint64_t sample_every = 64; // Cycles between looks at the reads outstanding; a power of two.
+    static constexpr uint64_t sample_every = 64; // Cycles between looks at a value; a power of two.
 
     /// nullptr ends reporting.
     void observe(const ferry_sim_observer *observer)
@@ -22,7 +22,8 @@ class Spans
         flush();
         on_ = observer != nullptr;
         observer_ = on_ ? *observer : ferry_sim_observer{};
-        reads_ = 0;
+        for (uint32_t &value : values_)
+            value = 0;
     }
     bool on() const { return on_; }
 
@@ -38,12 +39,12 @@ class Spans
             close(activity);
         }
     }
-    void sample_reads(uint64_t now, uint32_t reads)
+    void sample_value(uint64_t now, ferry_sim_value what, uint32_t value)
     {
-        if (now % sample_every == 0 && reads != reads_) {
-            reads_ = reads;
-            if (observer_.reads_outstanding != nullptr) {
-                observer_.reads_outstanding(observer_.context, now, reads);
+        if (now % sample_every == 0 && value != values_[what]) {
+            values_[what] = value;
+            if (observer_.value != nullptr) {
+                observer_.value(observer_.context, what, now, value);
             }
         }
     }
@@ -74,7 +75,7 @@ class Spans
     bool on_ = false;
     ferry_sim_observer observer_ = {};
     Span spans_[FERRY_SIM_ACTIVITIES] = {};
-    uint32_t reads_ = 0;
+    uint32_t values_[FERRY_SIM_VALUES] = {};
 };
 
 } // namespace ferry

@@ -56,9 +56,9 @@ static double backend_seconds(void *context)
 static void span(void *context, enum ferry_sim_activity activity, uint64_t begin, uint64_t end)
 {
     static const enum ferry_track tracks[FERRY_SIM_ACTIVITIES] = {
-        [FERRY_SIM_FIRMWARE] = FERRY_TRACK_FIRMWARE,
-        [FERRY_SIM_READ_CHANNEL] = FERRY_TRACK_READ_CHANNEL,
-        [FERRY_SIM_WRITE_CHANNEL] = FERRY_TRACK_WRITE_CHANNEL,
+        [FERRY_SIM_FIRMWARE] = FERRY_TRACK_FIRMWARE,           [FERRY_SIM_READ_CHANNEL] = FERRY_TRACK_READ_CHANNEL,
+        [FERRY_SIM_WRITE_CHANNEL] = FERRY_TRACK_WRITE_CHANNEL, [FERRY_SIM_WALKS] = FERRY_TRACK_WALKS,
+        [FERRY_SIM_FORGETTING] = FERRY_TRACK_FORGETTING,
     };
     const struct ferry_link_observer *observer = &((struct backend *)context)->observer;
     if (observer->span != NULL) {
@@ -66,18 +66,22 @@ static void span(void *context, enum ferry_sim_activity activity, uint64_t begin
     }
 }
 
-static void reads_outstanding(void *context, uint64_t time, uint32_t value)
+static void value(void *context, enum ferry_sim_value what, uint64_t time, uint32_t value)
 {
+    static const enum ferry_event_kind kinds[FERRY_SIM_VALUES] = {
+        [FERRY_SIM_READS_OUTSTANDING] = FERRY_EVENT_READS_OUTSTANDING,
+        [FERRY_SIM_TABLE_MISSES] = FERRY_EVENT_TABLE_MISSES,
+    };
     const struct ferry_link_observer *observer = &((struct backend *)context)->observer;
-    if (observer->reads_outstanding != NULL) {
-        observer->reads_outstanding(observer->context, time, value);
+    if (observer->value != NULL) {
+        observer->value(observer->context, kinds[what], time, value);
     }
 }
 
 static void backend_observe(void *context, const struct ferry_link_observer *observer)
 {
     struct backend *backend = context;
-    const struct ferry_sim_observer inner = {.context = backend, .span = span, .reads_outstanding = reads_outstanding};
+    const struct ferry_sim_observer inner = {.context = backend, .span = span, .value = value};
     // Spans still open go to the observer that saw them begin.
     ferry_sim_observe(backend->sim, NULL);
     if (observer != NULL) {

@@ -51,10 +51,10 @@ struct ferry_link_counts {
 /// NULL.
 struct ferry_link_observer {
     void *context;
-    /// Track FIRMWARE, READ_CHANNEL or WRITE_CHANNEL was busy in cycles [begin, end); short gaps are bridged.
+    /// A track of the device (FIRMWARE and behind it) was busy in cycles [begin, end); short gaps are bridged.
     void (*span)(void *context, enum ferry_track track, uint64_t begin, uint64_t end);
-    /// Host reads outstanding, when it changed since the last sample.
-    void (*reads_outstanding)(void *context, uint64_t time, uint32_t value);
+    /// READS_OUTSTANDING or TABLE_MISSES, when it changed since the last sample.
+    void (*value)(void *context, enum ferry_event_kind what, uint64_t time, uint32_t value);
 };
 
 /// The device wrote to a bus address that is not mapped and the write was dropped: address of the first byte, tag of

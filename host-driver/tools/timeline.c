@@ -14,9 +14,26 @@
 #include "tools/tool.h"
 
 // Rows in the order in which they are shown.
-enum row { ROW_FRAMES, ROW_HOST, ROW_PAGING, ROW_FENCE, ROW_USER, ROW_FIRMWARE, ROW_READ, ROW_WRITE, ROWS };
-static const char *const row_names[ROWS] = {"frames",     "host calls", "paging queue", "paging fence",
-                                            "user queue", "firmware",   "read channel", "write channel"};
+enum row {
+    ROW_FRAMES,
+    ROW_HOST,
+    ROW_PAGING,
+    ROW_FENCE,
+    ROW_USER,
+    ROW_FIRMWARE,
+    ROW_READ,
+    ROW_WRITE,
+    ALWAYS_THERE, // The others appear with their first span: driver model 1 has no page tables.
+    ROW_WALKS = ALWAYS_THERE,
+    ROW_FORGETTING,
+    ROWS
+};
+static const char *const row_names[ROWS] = {
+    [ROW_FRAMES] = "frames",          [ROW_HOST] = "host calls",     [ROW_PAGING] = "paging queue",
+    [ROW_FENCE] = "paging fence",     [ROW_USER] = "user queue",     [ROW_FIRMWARE] = "firmware",
+    [ROW_READ] = "read channel",      [ROW_WRITE] = "write channel", [ROW_WALKS] = "page-table walks",
+    [ROW_FORGETTING] = "invalidates",
+};
 
 // Rows of a program.
 enum program_row { PROGRAM_FRAMES, PROGRAM_JOBS, PROGRAM_PAGING, PROGRAM_ROWS };
@@ -64,6 +81,7 @@ struct ferry_timeline {
     uint64_t arrow_id;
     struct open_span joined[ROWS]; // The device span being joined; name[0] == 0 is none. allocation holds its end.
     uint64_t fence_end;
+    bool named[ROWS]; // Of those that appear later.
 };
 
 static void record(struct ferry_timeline *timeline, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -90,6 +108,14 @@ static bool full(struct ferry_timeline *timeline)
     return true;
 }
 
+static void name_row(struct ferry_timeline *timeline, unsigned pid, const char *name, int row)
+{
+    record(timeline, "{\"ph\":\"M\",\"pid\":%u,\"tid\":%d,\"name\":\"thread_name\",\"args\":{\"name\":\"%s\"}}", pid,
+           row + 1, name);
+    record(timeline, "{\"ph\":\"M\",\"pid\":%u,\"tid\":%d,\"name\":\"thread_sort_index\",\"args\":{\"sort_index\":%d}}",
+           pid, row + 1, row);
+}
+
 // A process, and its rows in order.
 static void name_rows(struct ferry_timeline *timeline, unsigned pid, const char *process, const char *const *names,
                       int first, int count)
@@ -99,13 +125,8 @@ static void name_rows(struct ferry_timeline *timeline, unsigned pid, const char 
     fputs("}}", timeline->file);
     record(timeline, "{\"ph\":\"M\",\"pid\":%u,\"name\":\"process_sort_index\",\"args\":{\"sort_index\":%u}}", pid,
            pid);
-    for (int row = first; row < count; row++) {
-        record(timeline, "{\"ph\":\"M\",\"pid\":%u,\"tid\":%d,\"name\":\"thread_name\",\"args\":{\"name\":\"%s\"}}",
-               pid, row + 1, names[row]);
-        record(timeline,
-               "{\"ph\":\"M\",\"pid\":%u,\"tid\":%d,\"name\":\"thread_sort_index\",\"args\":{\"sort_index\":%d}}", pid,
-               row + 1, row);
-    }
+    for (int row = first; row < count; row++)
+        name_row(timeline, pid, names[row], row);
 }
 
 struct ferry_timeline *ferry_timeline_open(const char *path, const char *title, unsigned programs)
@@ -127,7 +148,7 @@ struct ferry_timeline *ferry_timeline_open(const char *path, const char *title, 
     fprintf(timeline->file, ", \"clock\": \"device cycles at a nominal %u MHz\"},\n\"traceEvents\": [",
             FERRY_NOMINAL_MHZ);
     // Several programs have frames of their own each.
-    name_rows(timeline, 1, "Pageferry", row_names, programs > 1 ? ROW_HOST : ROW_FRAMES, ROWS);
+    name_rows(timeline, 1, "Pageferry", row_names, programs > 1 ? ROW_HOST : ROW_FRAMES, ALWAYS_THERE);
     return timeline;
 }
 
@@ -180,6 +201,8 @@ static enum row row_of(enum ferry_track track)
     case FERRY_TRACK_USER: return ROW_USER;
     case FERRY_TRACK_FIRMWARE: return ROW_FIRMWARE;
     case FERRY_TRACK_READ_CHANNEL: return ROW_READ;
+    case FERRY_TRACK_WALKS: return ROW_WALKS;
+    case FERRY_TRACK_FORGETTING: return ROW_FORGETTING;
     default: return ROW_WRITE;
     }
 }
@@ -277,6 +300,10 @@ static void flush_joined(struct ferry_timeline *timeline, enum row row)
 static void device_span(struct ferry_timeline *timeline, enum row row, const struct ferry_event *event)
 {
     struct open_span *span = &timeline->joined[row];
+    if (row >= ALWAYS_THERE && !timeline->named[row]) {
+        name_row(timeline, 1, row_names[row], row);
+        timeline->named[row] = true;
+    }
     const char *name = event->name && event->name[0] ? event->name : row_names[row];
     uint64_t end = event->time + event->bytes;
     if (span->name[0] && strncmp(span->name, name, NAME_BYTES - 1) == 0 &&
@@ -365,6 +392,7 @@ void ferry_timeline_event(struct ferry_timeline *timeline, const struct ferry_ev
     case FERRY_EVENT_FENCE_SIGNAL: signal_fence(timeline, event); break;
     case FERRY_EVENT_RESIDENT_BYTES: counter(timeline, "resident bytes", event); break;
     case FERRY_EVENT_READS_OUTSTANDING: counter(timeline, "reads outstanding", event); break;
+    case FERRY_EVENT_TABLE_MISSES: counter(timeline, "page-table misses so far", event); break;
     case FERRY_EVENT_SPAN: device_span(timeline, row_of(event->track), event); break;
     case FERRY_EVENT_PLACED:
     case FERRY_EVENT_REMOVED:

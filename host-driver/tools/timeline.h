@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The timeline: Chrome trace JSON that Perfetto and chrome://tracing open. One row for each of: frames (of one program
-// alone), host calls, paging queue, paging fence, user queue, firmware, read channel, write channel; counters for
-// resident bytes and reads outstanding; an arrow from each MakeResident to the fence it waits for. Below it a process
-// for each program, with its frames, its jobs and its paging, and counters for what it has in video memory and on its
-// residency lists and for its budget. Written as it comes, so length costs no memory.
+// alone), host calls, paging queue, paging fence, user queue, firmware, read channel, write channel, and in driver
+// model 2 page-table walks and invalidates; counters for resident bytes, reads outstanding and page-table misses; an
+// arrow from each MakeResident to the fence it waits for. Below it a process for each program, with its frames, its
+// jobs and its paging, and counters for what it has in video memory and on its residency lists and for its budget.
+// Written as it comes, so length costs no memory.
 #ifndef FERRY_TOOLS_TIMELINE_H
 #define FERRY_TOOLS_TIMELINE_H
 

@@ -91,13 +91,15 @@ static void on_span(void *context, enum ferry_track track, uint64_t begin, uint6
     umd_tell(context, &out);
 }
 
-static void on_reads_outstanding(void *context, uint64_t time, uint32_t value)
+static void on_value(void *context, enum ferry_event_kind what, uint64_t time, uint32_t value)
 {
-    struct ferry_event out = {.kind = FERRY_EVENT_READS_OUTSTANDING,
-                              .track = FERRY_TRACK_READ_CHANNEL,
-                              .time = time,
-                              .name = "",
-                              .value = value};
+    struct ferry_event out = {
+        .kind = what,
+        .track = what == FERRY_EVENT_TABLE_MISSES ? FERRY_TRACK_WALKS : FERRY_TRACK_READ_CHANNEL,
+        .time = time,
+        .name = "",
+        .value = value,
+    };
 
     umd_tell(context, &out);
 }
@@ -113,7 +115,7 @@ int ferry_adapter_observe(struct ferry_adapter *handle, ferry_event_callback *ca
     adapter->observer = callback;
     adapter->observer_context = context;
     pthread_mutex_unlock(&adapter->telling);
-    struct ferry_link_observer link = {adapter, on_span, on_reads_outstanding};
+    struct ferry_link_observer link = {adapter, on_span, on_value};
     ferry_gpu_observe(adapter->gpu, callback ? &link : NULL);
     return umd_leave(&call, FERRY_OK);
 }

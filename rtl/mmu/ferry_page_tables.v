@@ -44,9 +44,11 @@ module ferry_page_tables #(
     // The entry that was read last for each side, from its latest request on; 0 when none was, or when it stands in the
     // protected range, whose content is nobody's to see.
     output wire [127:0] seen,
-    // In this cycle: a request was not known and is walked; a table is read.
+    // In this cycle: a request was not known and is walked; a table is read; a walk is under way; what is known is forgotten.
     output wire        missed,
     output wire        read,
+    output wire        walking,
+    output wire        forgets,
 
     // Limits of video memory, clipped (ferry_limits). Who changes them forgets all then.
     input  wire [LOCAL_ADDRESS_BITS:0] local_limit,
@@ -130,6 +132,8 @@ module ferry_page_tables #(
 `endif
     );
     assign read = taken;
+    assign walking = (asks | waits) != 2'd0;
+    assign forgets = forgetting;
 
     // ---- What this cycle is for: an entry that was read, a step of forgetting, or a look-up ----
     wire [1:0]  want = lookup_valid & idle;

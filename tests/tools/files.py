@@ -145,3 +145,17 @@ def timeline_is_right(check, path, may_be_quiet=()):
     inside = [e["tid"] == names["host calls"] and e["ts"] < calls[bisect.bisect(begins, e["ts"]) - 1][1] for e in starts.values()]
     check(starts and starts.keys() == ends.keys() and all(starts[i]["ts"] <= ends[i]["ts"] for i in starts) and all(inside),
           "timeline_arrows_lead_from_make_resident_to_its_fence", (len(starts), len(ends), inside[:5]))
+
+
+def timeline_shows_page_tables(check, path):
+    events = [e for e in json.loads(path.read_text())["traceEvents"] if e["pid"] == 1]
+    names = {e["args"]["name"]: e["tid"] for e in events if e["ph"] == "M" and e["name"] == "thread_name"}
+    bars = {name: [e for e in events if e["ph"] == "X" and e["tid"] == names.get(name)] for name in ("page-table walks", "invalidates")}
+    misses = [e["args"]["value"] for e in events if e["ph"] == "C" and e["name"] == "page-table misses so far"]
+    # A bar is one walk at least: what is close together is drawn as one.
+    check(misses and misses == sorted(misses) and len(bars["page-table walks"]) <= misses[-1] and len(bars["page-table walks"]) > 10,
+          "timeline_shows_walks_and_misses", (misses[-1:], len(bars["page-table walks"])))
+    # A FLUSH_TLB is one FORGET or several behind each other; the others are the manager's first ones.
+    flushes = [e for e in events if e["ph"] == "X" and e["tid"] == names["paging queue"] and "FLUSH" in e["name"]]
+    check(0 < len(flushes) // 2 <= len(bars["invalidates"]) <= len(flushes) + 16, "timeline_shows_invalidates",
+          (len(bars["invalidates"]), len(flushes)))

@@ -137,7 +137,8 @@ def main():
     check(all(shorts) and not different, "both_back_ends_do_the_same_work", [(n, [s.get(n) for s in shorts]) for n in different])
     check(shorts[1].get("cycles", 0) > 100000 and 0 < shorts[1].get("link_share", 0) <= 1 and 0 < shorts[1].get("bus_share", 0) <= 1
           and shorts[1].get("firmware_cycles_per_packet", 0) > 1, "sim_counts_its_cycles", shorts[1])
-    replay("sim_neverball_driver_model_2", NEVERBALL, "sim", "--vram", "5M", "--frames", "2", "--model", "2")
+    replay("sim_neverball_driver_model_2", NEVERBALL, "sim", "--vram", "5M", "--frames", "2", "--model", "2", "--timeline", timeline)
+    files.timeline_shows_page_tables(check, timeline)
     replay("sim_neverball_with_stalls", NEVERBALL, "sim", "--vram", "5M", "--frames", "1", "--stall", "20")
     replay("sim_glmark2", GLMARK2, "sim", "--vram", "22M", "--frames", "300")
     replay("sim_glmark2_targets", targets, "sim", "--vram", "22M", "--frames", "1")

@@ -170,7 +170,8 @@ enum ferry_event_kind {
     FERRY_EVENT_RESIDENT_BYTES,    // value = bytes in video memory.
     FERRY_EVENT_READS_OUTSTANDING, // value = host reads outstanding, sampled.
     FERRY_EVENT_BUDGET, // A program's budget of video memory is `value` now; bytes = what it has to trim; segment.
-    FERRY_EVENT_SPAN,   // Device activity: track FIRMWARE, READ_CHANNEL or WRITE_CHANNEL, [time, time + bytes).
+    FERRY_EVENT_SPAN,   // Device activity: track FIRMWARE or one behind it, [time, time + bytes).
+    FERRY_EVENT_TABLE_MISSES, // value = GPU virtual pages that were looked up and had to be walked so far, sampled.
 };
 enum ferry_track {
     FERRY_TRACK_HOST,
@@ -178,7 +179,9 @@ enum ferry_track {
     FERRY_TRACK_USER,
     FERRY_TRACK_FIRMWARE,
     FERRY_TRACK_READ_CHANNEL,
-    FERRY_TRACK_WRITE_CHANNEL
+    FERRY_TRACK_WRITE_CHANNEL,
+    FERRY_TRACK_WALKS,      // Of page tables.
+    FERRY_TRACK_FORGETTING, // What the device knows of page tables is invalidated.
 };
 struct ferry_event {
     size_t size;

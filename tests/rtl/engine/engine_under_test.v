@@ -264,7 +264,7 @@ module engine_under_test #(
     wire [`FERRY_PAGE_BITS-1:0] tables_answer;
     wire [127:0] tables_seen;
     wire        tables_arvalid, tables_arready, tables_rvalid, tables_rready, engine_arvalid, engine_arready, engine_rvalid,
-                engine_rready, read_ids_room, tables_host_arvalid, tables_host_rready, id_known;
+                engine_rready, read_ids_room, tables_host_arvalid, tables_host_rready, id_known, table_walking, table_forgets;
 
     ferry_axi_read_mux #(.PORTS(2)) local_mux (
         .clk(clk), .rst(rst), .s_axi_ar({tables_ar, local_ar}), .s_axi_arvalid({tables_arvalid, engine_arvalid}),
@@ -291,12 +291,13 @@ module engine_under_test #(
         .clk(clk), .rst(rst), .clear(1'b0), .root_valid(root_valid), .root_ready(root_ready), .root_space(root_space), .root(root),
         .forget_valid(forget_valid), .forget_ready(forget_ready), .forget(forget), .lookup_valid(tables_valid),
         .lookup(tables_lookup), .answer_valid(tables_answer_valid), .answer(tables_answer), .seen(tables_seen),
-        .missed(table_missed), .read(table_read), .local_limit(limit), .protect_base(closed_base), .protect_limit(closed_limit),
+        .missed(table_missed), .read(table_read), .walking(table_walking), .forgets(table_forgets), .local_limit(limit),
+        .protect_base(closed_base), .protect_limit(closed_limit),
         .local_ar(tables_ar), .local_arvalid(tables_arvalid), .local_arready(tables_arready), .local_r(shared_r),
         .local_rvalid(tables_rvalid), .local_rready(tables_rready), .host_ar(tables_host_ar), .host_arvalid(tables_host_arvalid),
         .host_arready(1'b0), .host_r({`FERRY_AXI_R_BITS{1'b0}}), .host_rvalid(1'b0), .host_rready(tables_host_rready)
     );
-    wire unused_host = &{1'b0, tables_host_arvalid, tables_host_rready};
+    wire unused_host = &{1'b0, table_walking, table_forgets, tables_host_arvalid, tables_host_rready};
 
     // ---- Units ----
     ferry_engine #(

@@ -215,6 +215,10 @@ struct Bench {
         bool root_taken = top->root_ready;
         forgot = top->forget_valid && top->forget_ready;
         if (!top->rst) {
+            if ((top->read && !top->walking) || (top->walking && top->lookup_valid == 0))
+                complain("walks are not shown as they are");
+            if (top->forgets ? top->missed : top->forget_valid || top->clear)
+                complain("forgetting is not shown as it is");
             for (int memory = 0; memory < 2; memory++)
                 take(memory);
             for (int side = 0; side < 2; side++)

@@ -41,6 +41,9 @@ class Echo
     bool read_busy() const { return false; }
     bool write_busy() const { return false; }
     bool reading_host() const { return false; }
+    bool walk_busy() const { return false; }
+    bool forget_busy() const { return false; }
+    uint32_t misses() const { return 0; }
 
     void eval(uint64_t)
     {

@@ -253,17 +253,18 @@ static void on_span(void *context, enum ferry_track track, uint64_t begin, uint6
     spans[track]++;
 }
 
-static void on_reads(void *context, uint64_t time, uint32_t value)
+static void on_value(void *context, enum ferry_event_kind what, uint64_t time, uint32_t value)
 {
     (void)context;
     (void)time;
-    most_reads = value > most_reads ? value : most_reads;
+    if (what == FERRY_EVENT_READS_OUTSTANDING)
+        most_reads = value > most_reads ? value : most_reads;
 }
 
 static void activity_is_reported(void **context)
 {
     struct machine *machine = *context;
-    const struct ferry_link_observer observer = {NULL, on_span, on_reads};
+    const struct ferry_link_observer observer = {NULL, on_span, on_value};
     ferry_gpu_observe(machine->gpu, &observer);
     copy(machine, FERRY_ADDRESS_KIND_SYSTEM, machine->host.bus, FERRY_ADDRESS_KIND_LOCAL, 0, 65536);
     assert_int_equal(run(machine, RING_PAGING), FERRY_BUFFER_STATUS_SUCCESS);
