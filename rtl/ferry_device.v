@@ -18,14 +18,13 @@ module ferry_device #(
     parameter SLOTS = `FERRY_SET_SLOTS(CONFIGURATION),
     // log2 of the bytes of a command slot, 9 to 12: the largest buffer that a ring entry may name.
     parameter SLOT_BYTES_LOG2 = `FERRY_SET_SLOT_BYTES_LOG2(CONFIGURATION),
-    // log2 of the bytes of video memory behind m_axi_*. BAR2 is twice as large; its upper half, the place of
-    // the aperture segment, is refused.
+    // log2 of the bytes of video memory behind m_axi_*. BAR2 is twice as large; its upper half shows tiles as rows.
     parameter LOCAL_ADDRESS_BITS = `FERRY_SET_LOCAL_ADDRESS_BITS(CONFIGURATION),
     // Pages of the aperture segment; 8 bytes of block RAM each.
     parameter APERTURE_PAGES = `FERRY_SET_APERTURE_PAGES(CONFIGURATION),
     // 1: a page-table unit, for virtual addresses; 0: such addresses are refused.
     parameter PAGE_TABLES = `FERRY_SET_PAGE_TABLES(CONFIGURATION),
-    // 1: rectangles and tiled images are copied (COPY_RECTANGLE); 0: they are refused.
+    // 1: rectangles and tiled images are copied (COPY_RECTANGLE), and BAR2 shows tiles as rows; 0: both are refused.
     parameter TILING = `FERRY_SET_TILING(CONFIGURATION),
     // 32-bit words of firmware RAM, a power of two up to 8192. The firmware says at its build how much it needs.
     parameter FIRMWARE_RAM_WORDS = `FERRY_SET_FIRMWARE_RAM_WORDS(CONFIGURATION),
@@ -170,6 +169,7 @@ module ferry_device #(
     // Registers: what the host set.
     wire        core_run, reset_request;
     wire [`FERRY_LIMITS_BITS-1:0] limits;
+    wire [`FERRY_VIEW_WRITE_BITS-1:0] view_write;
     wire [`FERRY_INTERRUPT_SETTINGS_BITS-1:0] interrupt_settings;
     wire [31:0] engine_timeout, completion_timeout;
     wire [7:0]  tag_limit;
@@ -291,7 +291,8 @@ module ferry_device #(
     localparam        JOBS_LOG2 = $clog2(JOB_QUEUE);
     localparam        URGENT_LOG2 = $clog2(URGENT_QUEUE);
     localparam [31:0] CAPABILITIES = {
-        6'd0, JOBS_LOG2[3:0], TILING != 0, PAGE_TABLES != 0, 4'd3, SLOT_BYTES_LOG2[3:0], SLOTS[3:0], TAGS_LOG2[3:0], RINGS[3:0]
+        3'd0, TILING != 0, 2'd0, JOBS_LOG2[3:0], TILING != 0, PAGE_TABLES != 0, 4'd3,
+        SLOT_BYTES_LOG2[3:0], SLOTS[3:0], TAGS_LOG2[3:0], RINGS[3:0]
     };
 
     // --- Packet streams at the width of the inside ----------------------------------------------------------------------
@@ -314,7 +315,7 @@ module ferry_device #(
 
     // --- Host side ------------------------------------------------------------------------------------------------------
 
-    ferry_host #(.TAGS(TAGS), .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS)) host (
+    ferry_host #(.TAGS(TAGS), .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .VIEWS(TILING != 0)) host (
         .clk(clk), .rst(rst), .s_axis_tlp_tdata(in_tdata), .s_axis_tlp_tkeep(in_tkeep), .s_axis_tlp_tlast(in_tlast),
         .s_axis_tlp_tvalid(in_tvalid), .s_axis_tlp_tready(in_tready), .s_axis_tlp_request_ok(s_axis_tlp_request_ok),
         .s_axis_tlp_request_coming(in_request_hidden), .m_axis_tlp_tdata(out_tdata), .m_axis_tlp_tkeep(out_tkeep),
@@ -336,7 +337,7 @@ module ferry_device #(
         .m_axi_local_awready(window_local_awready), .m_axi_local_w(window_local_w),
         .m_axi_local_wvalid(window_local_wvalid), .m_axi_local_wready(window_local_wready),
         .m_axi_local_bresp(local_response), .m_axi_local_bvalid(window_local_bvalid),
-        .m_axi_local_bready(window_local_bready), .limits(limits),
+        .m_axi_local_bready(window_local_bready), .limits(limits), .view_write(view_write),
         .completion_timeout(completion_timeout), .tag_limit(tag_limit), .interrupt_cause(interrupt_cause),
         .interrupt_clear(interrupt_clear), .interrupt_status(interrupt_status), .interrupt_settings(interrupt_settings),
         .interrupt_count(interrupt_count), .requester_busy(requester_busy), .function_reset(function_reset),
@@ -362,7 +363,8 @@ module ferry_device #(
         .file_taken(host_file_taken), .file_rdata(file_rdata), .ring_write(ring_write), .ring_number(ring_number),
         .ring_offset(ring_offset), .ring_fetched(ring_fetched), .fence_hold(fence_hold), .status(status),
         .firmware_told(firmware_told), .core_run(core_run), .engine_reset(host_reset), .engine_resetting(resetting),
-        .limits(limits), .engine_timeout(engine_timeout), .completion_timeout(completion_timeout), .tag_limit(tag_limit),
+        .limits(limits), .view_write(view_write), .engine_timeout(engine_timeout),
+        .completion_timeout(completion_timeout), .tag_limit(tag_limit),
         .interrupt_status(interrupt_status), .interrupt_clear(interrupt_clear), .interrupt_settings(interrupt_settings),
         .interrupt_count(interrupt_count)
     );

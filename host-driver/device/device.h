@@ -44,6 +44,7 @@ struct ferry_gpu_info {
     uint32_t firmware_ram_bytes;
     bool page_tables; // GPU virtual addresses.
     bool tiling;      // COPY_RECTANGLE.
+    uint32_t views;   // Ranges of tiles that the CPU may see as rows.
 };
 
 /// Check MAGIC and contract, load and start the firmware, set up the fault log. The gpu owns the link from a successful
@@ -147,9 +148,26 @@ int ferry_gpu_flip(struct ferry_gpu *gpu, uint64_t bus, bool write);
 int ferry_gpu_read32(struct ferry_gpu *gpu, uint32_t offset, uint32_t *value);
 int ferry_gpu_write32(struct ferry_gpu *gpu, uint32_t offset, uint32_t value);
 /// The CPU's window (BAR2): video memory, from 0 on. Any alignment. Pages behind the aperture are the CPU's own memory
-/// already, and the device refuses the upper half of the BAR. Errors: RANGE.
+/// already. Errors: RANGE.
 int ferry_gpu_window_read(struct ferry_gpu *gpu, uint64_t offset, void *data, size_t bytes);
 int ferry_gpu_window_write(struct ferry_gpu *gpu, uint64_t offset, const void *data, size_t bytes);
+/// Tiles in video memory that the CPU sees as the rows that they hold, as many bytes as the tiles take
+/// (docs/manual/tiling.md).
+struct ferry_gpu_view {
+    uint64_t base, bytes; // Of the tiles: whole rows of them.
+    uint64_t row_bytes;   // Of the rows that are seen; as wide as their tiles together.
+    uint32_t swizzle;     // As in packet_layout, 1 to 3.
+    bool is_small;        // Tiles of 4 KiB.
+};
+/// Show them as range `number`, below info.views; hide it again. What was written before is in memory before either.
+/// Errors: UNSUPPORTED (no such range); show: ARGUMENT (no whole tiles, or not in video memory), BUSY (the range is
+/// shown, or its tiles are in another that is); hide: ARGUMENT (it is not shown).
+int ferry_gpu_view_show(struct ferry_gpu *gpu, uint32_t number, const struct ferry_gpu_view *view);
+int ferry_gpu_view_hide(struct ferry_gpu *gpu, uint32_t number);
+/// Its bytes, by rows, from 0 on. Any alignment. Errors: UNSUPPORTED, ARGUMENT (it is not shown), RANGE (behind its
+/// end).
+int ferry_gpu_view_read(struct ferry_gpu *gpu, uint32_t number, uint64_t offset, void *data, size_t bytes);
+int ferry_gpu_view_write(struct ferry_gpu *gpu, uint32_t number, uint64_t offset, const void *data, size_t bytes);
 /// Report spans and outstanding reads from now on (see link.h). NULL ends it.
 void ferry_gpu_observe(struct ferry_gpu *gpu, const struct ferry_link_observer *observer);
 void ferry_gpu_link_counts(struct ferry_gpu *gpu, struct ferry_link_counts *counts);

@@ -48,7 +48,8 @@ struct ferry_gpu {
     size_t refusal_first, refusal_end, refusal_capacity;
     bool refusal_cause; // An entry with refused writes has retired since the last look.
     struct ferry_gpu_ring ring[FERRY_BAR0_RING_COUNT];
-    uint64_t events; // Times that a pump brought something.
+    struct ferry_gpu_view view[FERRY_BAR0_VIEW_COUNT]; // 0 bytes: not shown.
+    uint64_t events;                                   // Times that a pump brought something.
     ferry_gpu_interrupt *handler;
     void *handler_context;
 };

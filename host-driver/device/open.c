@@ -33,9 +33,12 @@ static int identify(struct ferry_gpu *gpu)
     info->slots = FERRY_GET(FERRY_BAR0_CAPABILITIES_SLOTS, capabilities);
     info->page_tables = FERRY_GET(FERRY_BAR0_CAPABILITIES_PAGE_TABLES, capabilities) != 0;
     info->tiling = FERRY_GET(FERRY_BAR0_CAPABILITIES_TILING, capabilities) != 0;
+    info->views = FERRY_GET(FERRY_BAR0_CAPABILITIES_VIEWS, capabilities);
     info->slot_bytes = 1u << FERRY_GET(FERRY_BAR0_CAPABILITIES_SLOT_BYTES_LOG2, capabilities);
     info->data_bytes = 1u << FERRY_GET(FERRY_BAR0_CAPABILITIES_DATA_BYTES_LOG2, capabilities);
-    return info->rings == 0 || info->rings > FERRY_BAR0_RING_COUNT ? FERRY_ERROR_CONTRACT : FERRY_OK;
+    return info->rings == 0 || info->rings > FERRY_BAR0_RING_COUNT || info->views > FERRY_BAR0_VIEW_COUNT
+               ? FERRY_ERROR_CONTRACT
+               : FERRY_OK;
 }
 
 /// A driver before this one may have left rings, records and jobs, in memory that is somebody else's by now: the host's

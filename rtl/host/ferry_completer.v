@@ -6,7 +6,9 @@
 
 module ferry_completer #(
     // log2 of the bytes of BAR2.
-    parameter BAR2_BITS = 27
+    parameter BAR2_BITS = 27,
+    // Something is in the upper half of BAR2.
+    parameter [0:0] VIEWS = 1
 ) (
     // Clock.
     input  wire clk,
@@ -38,7 +40,7 @@ module ferry_completer #(
 
     // Window: a request, held until ready; read data into the completion's buffer, then done.
     output wire                 window_valid,
-    output wire [BAR2_BITS-2:2] window_address,
+    output wire [BAR2_BITS-1:2] window_address,
     // Words of the read, all in one 4 KiB page; the data starts in the half of a beat that the address tells.
     output wire [6:0]           window_words,
     input  wire                 window_ready,
@@ -121,9 +123,9 @@ module ferry_completer #(
     wire [63:2] address = four_reg ? {word_low, word_high[31:2]} : {32'd0, word_low[31:2]};
 
     wire address_taken = state_reg == S_ADDRESS && request_valid;
-    // Looked at in S_ROUTE. The upper half of BAR2 belongs to the aperture segment, which the CPU does not reach through us.
+    // Looked at in S_ROUTE. The aperture segment is not in BAR2: the CPU has its pages.
     wire bar0_match = memory_reg && address_reg[63:32] == 32'd0 && address_reg[31:16] == bar0_base;
-    wire bar2_match = memory_reg && address_reg[63:BAR2_BITS] == bar2_base && !address_reg[BAR2_BITS-1];
+    wire bar2_match = memory_reg && address_reg[63:BAR2_BITS] == bar2_base && (VIEWS || !address_reg[BAR2_BITS-1]);
     wire match = memory_enable && (bar0_match || bar2_match);
     // Afterwards.
     wire hit = memory_reg && memory_enable && (bar0_hit_reg || bar2_hit_reg);
@@ -158,7 +160,7 @@ module ferry_completer #(
     assign reg_valid = reading && bar0_hit_reg;
     assign reg_address = {address_reg[15:2], 2'd0};
     assign window_valid = window_reading && !asked_reg;
-    assign window_address = address_reg[BAR2_BITS-2:2];
+    assign window_address = address_reg[BAR2_BITS-1:2];
     assign window_words = chunk_reg;
 
     // Buffer writes: configuration data, a register, or a beat of the window. The buffer's first beat is the one that

@@ -8,8 +8,10 @@
 module ferry_host #(
     // Read requests to the host that may be outstanding; a power of two, 2 to 32. Each takes 512 bytes of reorder RAM.
     parameter TAGS = 32,
-    // log2 of the bytes of local memory. BAR2 is twice as large: local memory below, the aperture segment above.
+    // log2 of the bytes of local memory. BAR2 is twice as large: local memory below, above the same with tiles shown as rows.
     parameter LOCAL_ADDRESS_BITS = 26,
+    // Something is in the upper half.
+    parameter [0:0] VIEWS = 1,
     // Width of the AXI ids on the host port.
     parameter ID_WIDTH = 2,
     // log2 of the beats of requests from the host that are buffered in front of what carries them out.
@@ -102,6 +104,8 @@ module ferry_host #(
     // Contract registers that stand in ferry_registers.
     // What BAR2 may reach of local memory.
     input  wire [`FERRY_LIMITS_BITS-1:0] limits,
+    // What BAR2 shows as rows, as it is set.
+    input  wire [`FERRY_VIEW_WRITE_BITS-1:0] view_write,
     // COMPLETION_TIMEOUT in cycles, 0 = for ever.
     input  wire [31:0] completion_timeout,
     // TAG_LIMIT, 0 = all there are.
@@ -320,14 +324,14 @@ module ferry_host #(
     );
 
     ferry_target #(
-        .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .REQUEST_BEATS_LOG2(REQUEST_BEATS_LOG2), .REQUESTS_LOG2(REQUESTS_LOG2)
+        .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .VIEWS(VIEWS), .REQUEST_BEATS_LOG2(REQUEST_BEATS_LOG2), .REQUESTS_LOG2(REQUESTS_LOG2)
     ) target (
         .clk(clk), .rst(rst), .push_valid(push_valid), .push_beat(push_beat), .push_commit(push_commit),
         .push_discard(push_discard), .push_ready(push_ready), .push_request(push_request), .request_coming(s_axis_tlp_request_coming),
         .request_room(request_room), .request_ok(s_axis_tlp_request_ok), .config_address(config_address), .config_rdata(config_rdata),
         .config_write(config_write), .config_wdata(config_wdata), .config_wstrb(config_wstrb),
         .config_target(config_target), .bar0_base(bar0_base), .bar2_base(bar2_base), .memory_enable(memory_enable),
-        .max_payload(max_payload), .limits(limits), .reg_valid(reg_valid), .reg_write(reg_write),
+        .max_payload(max_payload), .limits(limits), .view_write(view_write), .reg_valid(reg_valid), .reg_write(reg_write),
         .reg_address(reg_address), .reg_wdata(reg_wdata), .reg_wstrb(reg_wstrb), .reg_ready(reg_ready),
         .reg_rdata(reg_rdata), .m_axi_local_ar(m_axi_local_ar), .m_axi_local_arvalid(m_axi_local_arvalid),
         .m_axi_local_arready(m_axi_local_arready), .m_axi_local_r(m_axi_local_r),

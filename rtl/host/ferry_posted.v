@@ -7,7 +7,9 @@
 
 module ferry_posted #(
     // log2 of the bytes of BAR2.
-    parameter BAR2_BITS = 27
+    parameter BAR2_BITS = 27,
+    // Something is in the upper half of BAR2.
+    parameter [0:0] VIEWS = 1
 ) (
     // Clock.
     input  wire clk,
@@ -37,7 +39,7 @@ module ferry_posted #(
 
     // Window: a request, held until ready, then its beats.
     output wire                 window_valid,
-    output wire [BAR2_BITS-2:2] window_address,
+    output wire [BAR2_BITS-1:2] window_address,
     // Words of the write, all in one 4 KiB page; the data starts in the half of a beat that the address tells.
     output wire [6:0]           window_words,
     input  wire                 window_ready,
@@ -83,9 +85,9 @@ module ferry_posted #(
     wire handing = state_reg == S_HAND;
     wire writing = state_reg == S_WRITE;
     wire address_taken = state_reg == S_ADDRESS && request_valid;
-    // Looked at in S_ROUTE. The upper half of BAR2 belongs to the aperture segment, which the CPU does not reach through us.
+    // Looked at in S_ROUTE. The aperture segment is not in BAR2: the CPU has its pages.
     wire bar0_match = address_reg[63:32] == 32'd0 && address_reg[31:16] == bar0_base;
-    wire bar2_match = address_reg[63:BAR2_BITS] == bar2_base && !address_reg[BAR2_BITS-1];
+    wire bar2_match = address_reg[63:BAR2_BITS] == bar2_base && (VIEWS || !address_reg[BAR2_BITS-1]);
     wire match = memory_enable && (bar0_match || bar2_match);
     wire take_head = request_valid && (is_write || window_idle);
 
@@ -114,7 +116,7 @@ module ferry_posted #(
     assign reg_wstrb = lane_strobe;
 
     assign window_valid = writing && !bar0_hit_reg && !asked_reg;
-    assign window_address = address_reg[BAR2_BITS-2:2];
+    assign window_address = address_reg[BAR2_BITS-1:2];
     assign window_words = words_reg;
     assign window_beat_valid = writing && !bar0_hit_reg && asked_reg && align_valid;
     assign window_beat_data = align_data;

@@ -64,6 +64,8 @@ module ferry_registers #(
     input  wire        engine_resetting,
     // LOCAL_LIMIT is never behind the end of video memory here.
     output wire [`FERRY_LIMITS_BITS-1:0] limits,
+    // What BAR2 shows as rows, as it is set.
+    output wire [`FERRY_VIEW_WRITE_BITS-1:0] view_write,
     output wire [31:0] engine_timeout,
     output wire [31:0] completion_timeout,
     output wire [7:0]  tag_limit,
@@ -120,6 +122,11 @@ module ferry_registers #(
         beyond_reg ? LOCAL_BYTES : {{64-LOCAL_ADDRESS_BITS{1'b0}}, local_limit_reg[LOCAL_ADDRESS_BITS-1:0]};
     assign limits[`FERRY_LIMITS_PROTECT_BASE_RANGE] = protect_base_reg;
     assign limits[`FERRY_LIMITS_PROTECT_LIMIT_RANGE] = protect_limit_reg;
+    assign view_write[`FERRY_VIEW_WRITE_WRITE_RANGE] = write && at_view;
+    assign view_write[`FERRY_VIEW_WRITE_CLEAR_RANGE] = rst;
+    assign view_write[`FERRY_VIEW_WRITE_WORD_RANGE] = address_reg[3:2];
+    assign view_write[`FERRY_VIEW_WRITE_RANGE_RANGE] = address_reg[5:4];
+    assign view_write[`FERRY_VIEW_WRITE_VALUE_RANGE] = merged;
     assign engine_timeout = engine_timeout_reg;
     assign completion_timeout = completion_timeout_reg;
     assign tag_limit = tag_limit_reg;

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the host asks of the device. Writes and requests that want an answer wait in one buffer, and writes are carried out
 // in order; a request that wants an answer leaves it once every write before it is done, for a queue of its own, the only
-// place that depends on what leaves. They go to configuration space, registers (BAR0) or local memory (BAR2).
+// place that depends on what leaves. They go to configuration space, registers (BAR0) or local
+// memory (BAR2), in its upper half by way of the ranges of tiles that are shown there as rows.
 `default_nettype none
 `include "ferry_contract.vh"
 
 module ferry_target #(
     // log2 of the bytes of local memory. BAR2 is twice as large.
     parameter LOCAL_ADDRESS_BITS = 26,
+    // BAR2's upper half shows tiles as rows (ferry_view).
+    parameter [0:0] VIEWS = 1,
     // log2 of the beats of requests that are buffered in front of what carries them out.
     parameter REQUEST_BEATS_LOG2 = 9,
     // log2 of the requests that want an answer which are taken in before the first of them has been answered; at least 2.
@@ -43,6 +46,8 @@ module ferry_target #(
     input  wire        max_payload,
     // What BAR2 may reach of local memory.
     input  wire [`FERRY_LIMITS_BITS-1:0] limits,
+    // What its upper half shows.
+    input  wire [`FERRY_VIEW_WRITE_BITS-1:0] view_write,
 
     // Register bus, BAR0; see ferry_host.
     output wire        reg_valid,
@@ -117,14 +122,29 @@ module ferry_target #(
     reg         reg_read_reg;
     wire        reg_read = read_reg_valid && (reg_read_reg || !write_reg_valid);
 
-    // Window.
+    // Both halves of BAR2.
+    wire                 write_valid;
+    wire [BAR2_BITS-1:2] write_address;
+    wire [6:0]           write_words;
+    wire                 write_ready;
+    wire                 beat_valid;
+    wire [63:0]          beat_data;
+    wire [7:0]           beat_strobe;
+    wire                 beat_last;
+    wire                 beat_ready;
+    wire                 read_valid;
+    wire [BAR2_BITS-1:2] read_address;
+    wire [6:0]           read_words;
+    wire                 read_ready;
+    wire [4:0]           data_index;
+    wire                 read_done;
+    wire [2:0]           read_status;
+    // Window: the lower one.
     wire                 window_write_valid;
     wire [BAR2_BITS-2:2] window_write_address;
     wire [6:0]           window_write_words;
     wire                 window_write_ready;
     wire                 window_beat_valid;
-    wire [63:0]          window_beat_data;
-    wire [7:0]           window_beat_strobe;
     wire                 window_beat_last;
     wire                 window_beat_ready;
     wire                 window_write_idle;
@@ -137,6 +157,9 @@ module ferry_target #(
     wire [63:0]          window_data;
     wire                 window_read_done;
     wire [2:0]           window_read_status;
+    wire                 window_refuses;
+    wire                 route_unsupported;
+    wire                 view_unsupported;
     // Between the window and what stands in front of memory.
     wire [LOCAL_ADDRESS_BITS-1:0] window_axi_address;
     wire [7:0]           window_axi_length;
@@ -199,15 +222,17 @@ module ferry_target #(
         .pop(request_pop)
     );
 
-    ferry_posted #(.BAR2_BITS(BAR2_BITS)) posted (
+    assign write_unsupported = route_unsupported || view_unsupported;
+
+    ferry_posted #(.BAR2_BITS(BAR2_BITS), .VIEWS(VIEWS)) posted (
         .clk(clk), .rst(rst), .request_valid(request_valid), .request_beat(request_beat), .request_pop(request_pop),
         .answer_valid(answer_push), .answer_beat(answer_push_beat), .bar0_base(bar0_base), .bar2_base(bar2_base),
         .memory_enable(memory_enable), .reg_valid(write_reg_valid), .reg_address(write_reg_address),
         .reg_wdata(reg_wdata), .reg_wstrb(reg_wstrb), .reg_ready(reg_ready && !reg_read),
-        .window_valid(window_write_valid), .window_address(window_write_address), .window_words(window_write_words),
-        .window_ready(window_write_ready), .window_beat_valid(window_beat_valid), .window_beat_data(window_beat_data),
-        .window_beat_strobe(window_beat_strobe), .window_beat_last(window_beat_last),
-        .window_beat_ready(window_beat_ready), .window_idle(window_write_idle), .count_unsupported(write_unsupported)
+        .window_valid(write_valid), .window_address(write_address), .window_words(write_words),
+        .window_ready(write_ready), .window_beat_valid(beat_valid), .window_beat_data(beat_data),
+        .window_beat_strobe(beat_strobe), .window_beat_last(beat_last),
+        .window_beat_ready(beat_ready), .window_idle(window_write_idle), .count_unsupported(route_unsupported)
     );
 
     // From their commit until the completer has taken them.
@@ -222,15 +247,15 @@ module ferry_target #(
         .out_valid(answer_valid), .out_ready(answer_pop), .out_data(answer_beat)
     );
 
-    ferry_completer #(.BAR2_BITS(BAR2_BITS)) completer (
+    ferry_completer #(.BAR2_BITS(BAR2_BITS), .VIEWS(VIEWS)) completer (
         .clk(clk), .rst(rst), .request_valid(answer_valid), .request_beat(answer_beat), .request_pop(answer_pop),
         .config_address(config_address), .config_rdata(config_rdata), .config_write(config_write),
         .config_wdata(config_wdata), .config_wstrb(config_wstrb), .config_target(config_target), .bar0_base(bar0_base),
         .bar2_base(bar2_base), .memory_enable(memory_enable), .max_payload(max_payload), .reg_valid(read_reg_valid),
         .reg_address(read_reg_address), .reg_ready(reg_ready && reg_read), .reg_rdata(reg_rdata),
-        .window_valid(window_read_valid), .window_address(window_read_address), .window_words(window_read_words),
-        .window_ready(window_read_ready), .window_read_valid(window_data_valid), .window_read_index(window_data_index),
-        .window_read_data(window_data), .window_read_done(window_read_done), .window_read_status(window_read_status),
+        .window_valid(read_valid), .window_address(read_address), .window_words(read_words),
+        .window_ready(read_ready), .window_read_valid(window_data_valid), .window_read_index(data_index),
+        .window_read_data(window_data), .window_read_done(read_done), .window_read_status(read_status),
         .write_valid(reply_write_valid), .write_index(reply_write_index), .write_data(reply_write_data),
         .send_valid(reply_valid), .send_done(reply_done), .send_status(reply_status), .send_words(reply_words),
         .send_bytes(reply_bytes), .send_lower(reply_lower), .send_locked(reply_locked), .send_class(reply_class),
@@ -243,10 +268,24 @@ module ferry_target #(
         .read_index(reply_index), .read_data(reply_data)
     );
 
+    ferry_view #(.LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .VIEWS(VIEWS)) view (
+        .clk(clk), .rst(rst), .set(view_write), .write_valid(write_valid), .write_address(write_address), .write_words(write_words),
+        .write_ready(write_ready), .beat_valid(beat_valid), .beat_last(beat_last), .beat_ready(beat_ready),
+        .read_valid(read_valid), .read_address(read_address), .read_words(read_words), .read_ready(read_ready),
+        .data_index(data_index), .read_done(read_done), .read_status(read_status), .window_write_valid(window_write_valid),
+        .window_write_address(window_write_address), .window_write_words(window_write_words),
+        .window_write_ready(window_write_ready), .window_beat_valid(window_beat_valid), .window_beat_last(window_beat_last),
+        .window_beat_ready(window_beat_ready), .window_read_valid(window_read_valid),
+        .window_read_address(window_read_address), .window_read_words(window_read_words), .window_read_ready(window_read_ready),
+        .window_data_valid(window_data_valid), .window_data_index(window_data_index), .window_read_done(window_read_done),
+        .window_read_status(window_read_status), .window_refused(window_refuses), .write_unsupported(view_unsupported),
+        .count_refused(window_refused)
+    );
+
     ferry_window #(.LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS)) window (
         .clk(clk), .rst(rst), .write_valid(window_write_valid), .write_address(window_write_address),
         .write_words(window_write_words), .write_ready(window_write_ready), .beat_valid(window_beat_valid),
-        .beat_data(window_beat_data), .beat_strobe(window_beat_strobe), .beat_last(window_beat_last),
+        .beat_data(beat_data), .beat_strobe(beat_strobe), .beat_last(window_beat_last),
         .beat_ready(window_beat_ready), .write_idle(window_write_idle), .read_valid(window_read_valid),
         .read_address(window_read_address), .read_words(window_read_words), .read_ready(window_read_ready),
         .data_valid(window_data_valid), .data_index(window_data_index), .data(window_data),
@@ -257,7 +296,7 @@ module ferry_target #(
         .axi_rdata(window_rdata), .axi_rresp(window_rresp), .axi_rlast(window_rlast), .axi_rvalid(window_rvalid),
         .axi_awvalid(window_awvalid), .axi_awready(window_awready), .axi_wdata(window_wdata), .axi_wstrb(window_wstrb),
         .axi_wlast(window_wlast), .axi_wvalid(window_wvalid), .axi_wready(window_wready), .axi_bvalid(window_bvalid),
-        .count_refused(window_refused)
+        .count_refused(window_refuses)
     );
 
     ferry_lost_window #(.LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS)) lost_window (

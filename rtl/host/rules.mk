@@ -4,7 +4,8 @@
 .PHONY: lint-rtl-host area-rtl-host
 LINTS += lint-rtl-host
 
-RTL_HOST := $(filter-out $(wildcard rtl/host/ferry_registers*.v),$(wildcard rtl/host/*.v)) rtl/fabric/ferry_fifo.v
+RTL_HOST := $(filter-out $(wildcard rtl/host/ferry_registers*.v),$(wildcard rtl/host/*.v)) rtl/fabric/ferry_fifo.v \
+	rtl/engine/ferry_swizzle.v
 
 lint-rtl-host: $(CONTRACT)
 	$(VERILATOR) --lint-only -Wall -I$(GENERATED) -Irtl/host --top-module ferry_host $(RTL_HOST)

@@ -9,6 +9,7 @@
 #include "model/model.h"
 
 #define MODEL_RINGS      FERRY_BAR0_RING_COUNT
+#define MODEL_VIEWS      FERRY_BAR0_VIEW_COUNT
 #define MODEL_SLOTS      4u
 #define MODEL_SLOT_BYTES 4096u
 #define MODEL_PAGE       4096u
@@ -83,6 +84,7 @@ struct ferry_model {
     uint32_t scratch, control, firmware_version, firmware_state, host_contract;
     uint32_t engine_timeout, completion_timeout, tag_limit;
     uint64_t local_limit, protect_base, protect_limit;
+    uint32_t view[MODEL_VIEWS][FERRY_BAR0_VIEW_STRIDE / 4];
     uint32_t interrupt_status, interrupt_enable, interrupt_coalesce, interrupt_count;
     uint32_t coalesced;       // Causes since the last message.
     uint64_t coalesced_since; // Cycle of the first of them.
@@ -161,6 +163,12 @@ bool model_rectangle_is_bad(const uint8_t *packet);
 uint64_t model_rectangle_range(const uint8_t *packet, bool destination, uint64_t *bytes, bool *far);
 bool model_copy_rectangle(struct ferry_model *model, const uint8_t *packet, uint32_t source_kind,
                           uint32_t destination_kind, struct model_fault *fault);
+
+// Where a byte of an image of tiles lies in it: byte x of row y, so many tiles in a row. False for what is no layout.
+bool model_tiled_place(uint32_t swizzle, bool is_small, uint64_t row_bytes, uint64_t x, uint64_t y, uint64_t *place);
+
+// view.c: the place in local memory of a byte of BAR2's upper half; false when no range has it.
+bool model_view(const struct ferry_model *model, uint64_t offset, uint64_t *place);
 
 // tables.c: where a GPU virtual address of the running buffer's space goes; false with the fault.
 bool model_translate(struct ferry_model *model, uint64_t address, bool write, uint32_t *kind, uint64_t *place,

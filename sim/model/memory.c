@@ -156,52 +156,58 @@ uint64_t ferry_model_window_bytes(const struct ferry_model *model)
 {
     uint64_t half = MODEL_PAGE;
 
-    while (half < model->options.local_bytes || half < (uint64_t)model->options.aperture_pages * MODEL_PAGE)
+    while (half < model->options.local_bytes)
         half *= 2;
     return 2 * half;
 }
 
-// Memory behind a piece of the window that stays in a page, or NULL.
-static uint8_t *window(struct ferry_model *model, uint64_t offset, uint64_t bytes, bool write)
+// Memory behind a piece of the window's lower half that stays in a page, or NULL.
+static uint8_t *window(struct ferry_model *model, uint64_t offset, uint64_t bytes)
 {
-    uint64_t half = ferry_model_window_bytes(model) / 2;
-
-    if (offset >= half) {
-        model->counters[MODEL_COUNTER(TLP_UNSUPPORTED)]++;
-        return NULL;
-    }
     bool within = offset + bytes <= model->local_limit && offset + bytes <= model->options.local_bytes;
     bool protected_range = offset < model->protect_limit && offset + bytes > model->protect_base &&
                            model->protect_base < model->protect_limit;
-    if (within && !protected_range)
-        return model->local + offset;
-    if (write)
+    return within && !protected_range ? model->local + offset : NULL;
+}
+
+// A piece in one page: of the lower half at once, of the upper byte by byte. One of the two is NULL.
+static void access_window(struct ferry_model *model, uint64_t offset, uint64_t bytes, uint8_t *to, const uint8_t *from)
+{
+    uint64_t half = ferry_model_window_bytes(model) / 2, step = offset < half ? bytes : 1;
+    bool refused = false, unsupported = false;
+
+    for (uint64_t done = 0; done < bytes; done += step) {
+        uint64_t place = offset + done;
+        bool is_there = offset < half || model_view(model, place - half, &place);
+        uint8_t *at = is_there ? window(model, place, step) : NULL;
+
+        unsupported |= !is_there;
+        refused |= is_there && !at;
+        if (at && from)
+            memcpy(at, from + done, step);
+        else if (at)
+            memcpy(to + done, at, step);
+        else if (to)
+            memset(to + done, 0xff, step);
+    }
+    if (unsupported)
+        model->counters[MODEL_COUNTER(TLP_UNSUPPORTED)]++;
+    if (refused && from)
         model->counters[MODEL_COUNTER(WINDOW_REFUSED)]++;
-    return NULL;
 }
 
 void ferry_model_window_read(struct ferry_model *model, uint64_t offset, void *data, size_t bytes)
 {
-    for (uint64_t done = 0; done < bytes;) {
-        uint64_t piece = model_least(bytes - done, model_in_page(offset + done));
-        const uint8_t *from = window(model, offset + done, piece, false);
-
-        if (from)
-            memcpy((uint8_t *)data + done, from, piece);
-        else
-            memset((uint8_t *)data + done, 0xff, piece);
-        done += piece;
+    for (uint64_t done = 0, piece; done < bytes; done += piece) {
+        piece = model_least(bytes - done, model_in_page(offset + done));
+        access_window(model, offset + done, piece, (uint8_t *)data + done, NULL);
     }
 }
 
 void ferry_model_window_write(struct ferry_model *model, uint64_t offset, const void *data, size_t bytes)
 {
-    for (uint64_t done = 0; done < bytes;) {
-        uint64_t piece = model_least(bytes - done, model_in_page(offset + done));
-        uint8_t *to = window(model, offset + done, piece, true);
-
-        if (to)
-            memcpy(to, (const uint8_t *)data + done, piece);
-        done += piece;
+    for (uint64_t done = 0, piece; done < bytes; done += piece) {
+        piece = model_least(bytes - done, model_in_page(offset + done));
+        access_window(model, offset + done, piece, NULL, (const uint8_t *)data + done);
     }
 }

@@ -47,12 +47,12 @@ void ferry_model_destroy(struct ferry_model *model);
 uint32_t ferry_model_read(struct ferry_model *model, uint32_t offset);
 void ferry_model_write(struct ferry_model *model, uint32_t offset, uint32_t value);
 
-/// Bytes of BAR2: twice the power of two that holds local memory and the aperture each. Local memory starts at 0; the
-/// upper half, the place of the aperture, is refused.
+/// Bytes of BAR2: twice the power of two that holds local memory. Local memory starts at 0; the upper half shows the
+/// tiles in the ranges VIEW as rows.
 uint64_t ferry_model_window_bytes(const struct ferry_model *model);
 /// A BAR2 access of any length and alignment inside the window. Reads of what is not there give all ones; writes to it
-/// are dropped, and counted in WINDOW_REFUSED where they name local memory. Either counts in TLP_UNSUPPORTED in the
-/// upper half, once a page.
+/// are dropped, and counted in WINDOW_REFUSED where they name local memory. In the upper
+/// half what lies in no range counts in TLP_UNSUPPORTED, read or written, once a page.
 void ferry_model_window_read(struct ferry_model *model, uint64_t offset, void *data, size_t bytes);
 void ferry_model_window_write(struct ferry_model *model, uint64_t offset, const void *data, size_t bytes);
 

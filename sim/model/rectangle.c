@@ -83,6 +83,18 @@ static uint64_t address_of(const struct side *side, uint64_t byte, uint64_t row)
            x / tile_width(side) * tile_bytes(side) + (spread(x, side->x_bits) | spread(y, side->y_bits));
 }
 
+bool model_tiled_place(uint32_t swizzle, bool is_small, uint64_t row_bytes, uint64_t x, uint64_t y, uint64_t *place)
+{
+    uint32_t tile = is_small ? 0xfff : 0xffff;
+    struct side side = {.x_bits = x_masks[swizzle] & tile, .y_bits = y_masks[swizzle] & tile};
+
+    if (!swizzle || row_bytes % tile_width(&side))
+        return false;
+    side.pitch = (int64_t)(row_bytes * tile_height(&side));
+    *place = address_of(&side, x, y);
+    return true;
+}
+
 static bool side_is_bad(const struct side *side)
 {
     uint32_t swizzle = FERRY_PACKET_LAYOUT_SWIZZLE_MASK, tile;

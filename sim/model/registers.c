@@ -3,7 +3,11 @@
 #include "model/internal.h"
 
 #define RINGS_END    (FERRY_BAR0_RING_AT + MODEL_RINGS * FERRY_BAR0_RING_STRIDE)
+#define VIEWS_END    (FERRY_BAR0_VIEW_AT + MODEL_VIEWS * FERRY_BAR0_VIEW_STRIDE)
 #define COUNTERS_END (FERRY_BAR0_COUNTER_AT + FERRY_BAR0_COUNTER_STRIDE)
+
+#define LAYOUT_BITS                                                                                                    \
+    (FERRY_BAR0_VIEW_LAYOUT_SWIZZLE_MASK | FERRY_BAR0_VIEW_LAYOUT_SMALL_MASK | FERRY_BAR0_VIEW_LAYOUT_ENABLE_MASK)
 
 // Half of a 64-bit register; offset is that of the half.
 static uint32_t half(uint64_t value, uint32_t offset)
@@ -65,8 +69,18 @@ static void ring_write(struct model_ring *ring, uint32_t offset, uint32_t value)
     }
 }
 
+// A word of VIEW.
+static uint32_t *view_word(struct ferry_model *model, uint32_t offset)
+{
+    uint32_t at = offset - FERRY_BAR0_VIEW_AT;
+
+    return &model->view[at / FERRY_BAR0_VIEW_STRIDE][at % FERRY_BAR0_VIEW_STRIDE / 4];
+}
+
 uint32_t ferry_model_read(struct ferry_model *model, uint32_t offset)
 {
+    if (offset >= FERRY_BAR0_VIEW_AT && offset < VIEWS_END)
+        return *view_word(model, offset);
     if (offset >= FERRY_BAR0_RING_AT && offset < RINGS_END)
         return ring_read(&model->rings[(offset - FERRY_BAR0_RING_AT) / FERRY_BAR0_RING_STRIDE],
                          (offset - FERRY_BAR0_RING_AT) % FERRY_BAR0_RING_STRIDE);
@@ -87,7 +101,8 @@ uint32_t ferry_model_read(struct ferry_model *model, uint32_t offset)
                FERRY_PUT(FERRY_BAR0_CAPABILITIES_SLOT_BYTES_LOG2, 12u) |
                FERRY_PUT(FERRY_BAR0_CAPABILITIES_DATA_BYTES_LOG2, 3u) |
                FERRY_PUT(FERRY_BAR0_CAPABILITIES_PAGE_TABLES, (uint32_t)model->options.page_tables) |
-               FERRY_PUT(FERRY_BAR0_CAPABILITIES_TILING, (uint32_t)model->options.tiling);
+               FERRY_PUT(FERRY_BAR0_CAPABILITIES_TILING, (uint32_t)model->options.tiling) |
+               FERRY_PUT(FERRY_BAR0_CAPABILITIES_VIEWS, model->options.tiling ? MODEL_VIEWS : 0u);
     case FERRY_BAR0_APERTURE_PAGES: return model->options.aperture_pages;
     case FERRY_BAR0_LOCAL_BYTES:
     case FERRY_BAR0_LOCAL_BYTES + 4: return half(model->options.local_bytes, offset);
@@ -162,6 +177,12 @@ void ferry_model_write(struct ferry_model *model, uint32_t offset, uint32_t valu
     if (offset >= FERRY_BAR0_FIRMWARE_RAM && offset < FERRY_BAR0_FIRMWARE_RAM + FERRY_BAR0_FIRMWARE_RAM_SPAN) {
         if (!(model->control & FERRY_BAR0_CONTROL_CORE_RUN_MASK))
             model_put32(model->firmware_ram + (offset - FERRY_BAR0_FIRMWARE_RAM), value);
+        return;
+    }
+    if (offset >= FERRY_BAR0_VIEW_AT && offset < VIEWS_END) {
+        bool is_layout = offset % FERRY_BAR0_VIEW_STRIDE == FERRY_BAR0_VIEW_LAYOUT;
+
+        *view_word(model, offset) = is_layout ? value & LAYOUT_BITS : value;
         return;
     }
     switch (offset) {

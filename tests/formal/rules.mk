@@ -39,6 +39,7 @@ FORMAL_WRITE_ORDER := write_mux_order 7,7:bounded "" rtl/fabric/ferry_arbiter.v 
 	rtl/fabric/ferry_axi_write_mux.v -- tests/formal/write_mux_order.v
 # The master of the BAR2 window.
 FORMAL_WINDOW := ferry_window 4 "-set LOCAL_ADDRESS_BITS 14" -Irtl/host rtl/host/ferry_window.v
+FORMAL_VIEW := ferry_view_place 3,20 "-set LOCAL_ADDRESS_BITS 17" -Irtl/host rtl/engine/ferry_swizzle.v rtl/host/ferry_view_place.v
 FORMAL_LOST_WINDOW := ferry_lost_window 3,14 "-set LOCAL_ADDRESS_BITS 14 -set LG_PATIENCE 1" -Irtl/host rtl/host/ferry_lost_window.v
 
 # What stands between others' ports, from reset on: long enough for each of its few states to be entered from each and left again.
@@ -52,11 +53,11 @@ FORMAL_UPDATE_PORTS := update_ports 10,12:bounded "" rtl/fabric/ferry_fifo.v rtl
 FORMAL_APERTURE := ferry_aperture_table 3,14 "-set PAGES 4" tests/formal/any_arbiter.v rtl/mmu/ferry_aperture_table.v
 
 FORMAL_FABRIC := RECTANGLE RECTANGLE_SIDE SKID FIFO BLOCK_FIFO ARBITER CUTTER JOIN RANGE READ WRITE DATA BAD_WORDS IN_TURN QUEUE RETIRE \
-	REALIGNER READ_MUX WRITE_MUX WRITE_ORDER WINDOW LOST_WINDOW APERTURE LIST_READS LOST_READS THERE_AND_BACK UPDATE_PORTS PAGE_TABLES
+	REALIGNER READ_MUX WRITE_MUX WRITE_ORDER WINDOW VIEW LOST_WINDOW APERTURE LIST_READS LOST_READS THERE_AND_BACK UPDATE_PORTS PAGE_TABLES
 # What `make test` proves too, a minute of processor time in all, which it holds; other rooms add theirs. Only `make formal` proves
 # those that take longest: the write mux (half a minute), the generator as a whole, the job queue, retirement, the page-table unit,
-# and the bounded ones.
-FORMAL_QUICK += $(filter-out UPDATE_PORTS THERE_AND_BACK RANGE QUEUE RETIRE WRITE_MUX WRITE_ORDER PAGE_TABLES,$(FORMAL_FABRIC))
+# the division of ferry_view_place, and the bounded ones.
+FORMAL_QUICK += $(filter-out VIEW UPDATE_PORTS THERE_AND_BACK RANGE QUEUE RETIRE WRITE_MUX WRITE_ORDER PAGE_TABLES,$(FORMAL_FABRIC))
 FORMAL_ALL += $(FORMAL_FABRIC)
 FORMAL += $(addprefix formal-fabric-,$(FORMAL_FABRIC))
 

@@ -35,6 +35,8 @@ void Bench::reset()
     top->local_limit = 1ull << 26;
     top->protect_base = 0;
     top->protect_limit = 0;
+    top->view_write = 0;
+    top->view_clear = 0;
     top->completion_timeout = 0;
     top->tag_limit = 0;
     top->interrupt_cause = 0;
@@ -58,7 +60,8 @@ void Bench::reset()
         top->P##_arready = acts_ && !chance(stall_slave) && (M).reads.size() < 4;                                      \
         top->P##_awready = acts_ && !chance(stall_slave) && (M).writes.size() < 4;                                     \
         top->P##_wready = acts_ && !chance(stall_slave) && !(M).writes.empty();                                        \
-        if (acts_ && !(M).reads.empty() && (M).reads.front().due <= cycle && !chance(stall_slave)) {                   \
+        if (acts_ && !((M).in_order && !(M).writes.empty()) && !(M).reads.empty() && (M).reads.front().due <= cycle && \
+            !chance(stall_slave)) {                                                                                    \
             const SlaveMemory::Burst &b = (M).reads.front();                                                           \
             uint64_t at = b.address + 8 * b.at;                                                                        \
             top->P##_rvalid = 1;                                                                                       \

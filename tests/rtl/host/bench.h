@@ -108,6 +108,7 @@ struct SlaveMemory {
     std::map<uint64_t, uint8_t> faults; // page -> reads end with an error
     std::map<uint64_t, bool> bad_beats; // Beats that are read with an error.
     bool refuses = false;               // Writes are answered with an error.
+    bool in_order = false;              // Reads wait for the beats of the write whose address was taken.
     unsigned answers_after = 0;         // A write is answered at least so many cycles behind its last beat.
     // Cycles between any two things that it does, and when it did the last. It does nothing once this many beats more
     // were written.

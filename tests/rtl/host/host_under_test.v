@@ -107,6 +107,12 @@ module host_under_test (
     input  wire [63:0] local_limit,
     input  wire [63:0] protect_base,
     input  wire [63:0] protect_limit,
+    // A word of VIEW is written; nothing is shown any more.
+    input  wire        view_write,
+    input  wire        view_clear,
+    input  wire [1:0]  view_word,
+    input  wire [1:0]  view_range,
+    input  wire [31:0] view_value,
     // COMPLETION_TIMEOUT in cycles, 0 = for ever.
     input  wire [31:0] completion_timeout,
     // TAG_LIMIT, 0 = all there are.
@@ -145,6 +151,7 @@ module host_under_test (
     wire [`FERRY_AXI_W_BITS-1:0] host_w, local_w;
     wire [`FERRY_AXI_R_BITS-1:0] host_r, local_r;
     wire [`FERRY_LIMITS_BITS-1:0] limits;
+    wire [`FERRY_VIEW_WRITE_BITS-1:0] view_set;
     wire [`FERRY_INTERRUPT_SETTINGS_BITS-1:0] interrupt_settings;
     wire [`FERRY_EVENTS_BITS-1:0] events;
 
@@ -179,6 +186,11 @@ module host_under_test (
     assign limits[`FERRY_LIMITS_LOCAL_LIMIT_RANGE] = local_limit;
     assign limits[`FERRY_LIMITS_PROTECT_BASE_RANGE] = protect_base;
     assign limits[`FERRY_LIMITS_PROTECT_LIMIT_RANGE] = protect_limit;
+    assign view_set[`FERRY_VIEW_WRITE_WRITE_RANGE] = view_write;
+    assign view_set[`FERRY_VIEW_WRITE_CLEAR_RANGE] = view_clear;
+    assign view_set[`FERRY_VIEW_WRITE_WORD_RANGE] = view_word;
+    assign view_set[`FERRY_VIEW_WRITE_RANGE_RANGE] = view_range;
+    assign view_set[`FERRY_VIEW_WRITE_VALUE_RANGE] = view_value;
     assign interrupt_settings[`FERRY_INTERRUPT_SETTINGS_ENABLE_RANGE] = interrupt_enable;
     assign interrupt_settings[`FERRY_INTERRUPT_SETTINGS_COUNT_RANGE] = interrupt_coalesce_count;
     assign interrupt_settings[`FERRY_INTERRUPT_SETTINGS_CYCLES_RANGE] = interrupt_coalesce_cycles;
@@ -216,7 +228,7 @@ module host_under_test (
         .m_axi_local_awready(m_axi_local_awready), .m_axi_local_w(local_w), .m_axi_local_wvalid(m_axi_local_wvalid),
         .m_axi_local_wready(m_axi_local_wready), .m_axi_local_bresp(m_axi_local_bresp),
         .m_axi_local_bvalid(m_axi_local_bvalid), .m_axi_local_bready(m_axi_local_bready),
-        .limits(limits),
+        .limits(limits), .view_write(view_set),
         .completion_timeout(completion_timeout), .tag_limit(tag_limit), .interrupt_cause(interrupt_cause),
         .interrupt_clear(interrupt_clear), .interrupt_status(interrupt_status), .interrupt_settings(interrupt_settings),
         .interrupt_count(interrupt_count), .requester_busy(requester_busy), .function_reset(function_reset),

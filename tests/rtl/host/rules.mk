@@ -2,7 +2,8 @@
 # ferry_host against a root complex in C++.
 
 TEST_PROGRAMS += $(BUILD)/tests/rtl_host
-TESTS_RTL_HOST := $(filter-out $(wildcard rtl/host/ferry_registers*.v),$(wildcard rtl/host/*.v)) rtl/fabric/ferry_fifo.v
+TESTS_RTL_HOST := $(filter-out $(wildcard rtl/host/ferry_registers*.v),$(wildcard rtl/host/*.v)) rtl/fabric/ferry_fifo.v \
+	rtl/engine/ferry_swizzle.v
 
 $(BUILD)/tests/rtl_host: $(wildcard tests/rtl/host/*.cpp tests/rtl/host/*.h tests/rtl/host/*.v) $(TESTS_RTL_HOST) $(CONTRACT)
 	@mkdir -p $(BUILD)/tests $(BUILD)/obj/rtl_host
