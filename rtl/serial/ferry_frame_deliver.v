@@ -159,6 +159,34 @@ module ferry_frame_deliver #(
             aside_byte_reg <= 5'd0;
         end
     end
+
+`ifdef FORMAL
+    // What is offered to the device stays; requests that are set aside are never more than their places, and none begins without
+    // the device's leave.
+    reg past_valid = 1'b0;
+    always @(posedge clk) past_valid <= 1'b1;
+    always @(*) if (!past_valid) assume (rst);
+    valid_ready_properties #(.WIDTH(33)) device (
+        .clk(clk), .rst(rst), .valid(tlp_tvalid), .ready(tlp_tready), .data({tlp_tlast, tlp_tdata})
+    );
+    reg  leave_was = 1'b0;
+    reg  picked_was = 1'b0;
+    always @(posedge clk) begin
+        leave_was <= request_ok;
+        picked_was <= state_reg == S_PICK && !rst;
+        cover (past_valid && !rst && set_aside);
+    end
+    wire [3:0] aside_places = aside_write_reg - aside_read_reg;
+    always @(*) if (past_valid && !rst) begin
+        assert (aside_count_reg <= 5'd16 && aside_count_reg[3:0] == aside_places);
+        assert (!(to_aside_reg && state_reg != S_PICK && state_reg != S_MARK) || !full);
+        assert (!from_aside_reg || state_reg == S_PICK || aside_count_reg != 5'd0);
+        assert (!(from_aside_reg && from_question_reg) || state_reg == S_PICK);
+        assert (!to_aside_reg || (!from_aside_reg && !from_question_reg) || state_reg == S_PICK);
+        if (picked_was && state_reg == S_MARK && !from_store)
+            assert (leave_was);
+    end
+`endif
 endmodule
 
 `default_nettype wire

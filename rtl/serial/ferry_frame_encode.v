@@ -142,6 +142,44 @@ module ferry_frame_encode (
     end
 
     wire unused = &{1'b0, unused_good, crc[31:8], level[2:0]};
+
+`ifdef FORMAL
+    // A block's code tells how far the next one is; zeros stand between frames and nowhere else; what was not sent is not written
+    // over, and nothing is sent that may still change.
+    reg past_valid = 1'b0;
+    always @(posedge clk) past_valid <= 1'b1;
+    always @(*) if (!past_valid) assume (rst);
+    valid_ready_properties #(.WIDTH(8)) channel (
+        .clk(clk), .rst(rst), .valid(out_valid), .ready(out_ready), .data(out_data)
+    );
+
+    (* anyconst *) reg [8:0] place;
+    wire [8:0] ready = code_reg - read_reg;
+    wire held = place - read_reg < ready;
+    reg  held_was = 1'b0;
+    reg  [7:0] byte_was = 0;
+    wire [8:0] most = state_reg == S_PUT ? 9'd504 : state_reg == S_ZERO || (state_reg == S_FULL && !full) ? 9'd506
+                      : state_reg != S_IDLE ? 9'd505 : zero_reg ? 9'd508 : 9'd507;
+    always @(posedge clk) begin
+        held_was <= held && !rst;
+        byte_was <= memory[place];
+        cover (past_valid && !rst && state_reg == S_TAIL);
+    end
+    always @(*) if (past_valid && !rst) begin
+        assert (run_reg != 8'd0 && {1'b0, run_reg} == write_reg - code_reg);
+        // Room for a code, a byte, the end of the frame and the zero before the next one.
+        assert (ready < level && level <= most);
+        assert (state_reg != S_PUT || !full);
+        assert (state_reg <= S_ZERO && tail_reg <= (state_reg == S_CODE || state_reg == S_ZERO ? 3'd5 : 3'd4));
+        if (held && held_was)
+            assert (memory[place] == byte_was);
+        if ((put || close) && state_reg != S_ZERO && !lead)
+            assert (written != 8'd0);
+        // No block has begun where a zero stands.
+        if (state_reg == S_ZERO)
+            assert (run_reg == 8'd1);
+    end
+`endif
 endmodule
 
 `default_nettype wire

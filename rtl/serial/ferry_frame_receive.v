@@ -79,7 +79,8 @@ module ferry_frame_receive #(
     // --- What it is, once it has ended -----------------------------------------------------------------------------------
 
     // As long as it says, header and CRC besides, and at most 68 words.
-    wire       whole = place_reg == {words + 7'd2, 2'b00} && !(words[6] && (words[5:3] != 3'd0 || (words[2] && words[1:0] != 2'd0)));
+    wire       too_long = words[6] && (words[5:3] != 3'd0 || (words[2] && words[1:0] != 2'd0));
+    wire       whole = place_reg == {words + 7'd2, 2'b00} && !too_long;
     wire       frame = end_valid && end_good && whole;
     wire       speaks = control && !counted;
     wire       ours = frame && !speaks && open && counted == (words != 7'd0) && ack_fits;

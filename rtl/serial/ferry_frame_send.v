@@ -221,8 +221,8 @@ module ferry_frame_send #(
         end
         endcase
 
-        // Its bytes: the mark is behind it once the header has gone. The encoder takes no byte in the two cycles after one, so the
-        // store's byte is always there in time.
+        // Its bytes: the mark is behind it once the header has gone. The encoder takes no byte in the two cycles after one, so
+        // the store's byte is always there in time.
         if (packet_reg && (head_ends || (goes && state_reg == S_BODY)))
             place_reg <= place_reg + {{LG_BYTES - 1{1'b0}}, 1'b1};
         if (begins_packet)
@@ -300,6 +300,54 @@ module ferry_frame_send #(
     end
 
     wire unused = &{1'b0, unused_end, ack_ahead, ack_short};
+
+`ifdef FORMAL
+    // Counted from the oldest packet that is kept, everything is in its order: what is acknowledged was sent, what is sent again
+    // was sent before, what is sent was given; and never is more sent than there is credit for.
+    reg past_valid = 1'b0;
+    always @(posedge clk) past_valid <= 1'b1;
+    always @(*) begin
+        if (!past_valid)
+            assume (rst);
+        // ferry_frame_receive and ferry_frame_collect.
+        assume (!ack_valid || (ack_fits && open));
+        assume (!commit || (number_free && open));
+        // The session ends by a hello, and begins with its answer.
+        assume (!hello_due || !rst);
+    end
+    reg open_was = 1'b0;
+    reg began_was = 1'b0;
+    always @(posedge clk) begin
+        open_was <= open && !rst;
+        began_was <= hello_begins;
+    end
+    always @(*) assume (!open || open_was || began_was);
+
+    wire [6:0] from_acked = acked_reg - oldest_number_reg;
+    wire [6:0] from_sent = sent_reg - oldest_number_reg;
+    wire [6:0] from_highest = highest_reg - oldest_number_reg;
+    wire [6:0] from_next = next_reg - oldest_number_reg;
+    wire       goes_out = state_reg == S_HEAD || state_reg == S_BODY;
+    always @(posedge clk) begin
+        cover (past_valid && !rst && state_reg == S_BODY);
+    end
+    always @(*) if (past_valid && !rst) begin
+        assert (from_acked <= from_highest && from_highest <= from_next);
+        assert (from_highest <= 7'd63 && window <= 7'd63);
+        assert (back_reg || from_sent <= from_highest);
+        // A packet that goes, or will, was given.
+        if ((packet_reg && goes_out) || (state_reg == S_MARK && !forget_reg))
+            assert (from_sent <= from_highest && from_sent < from_next && from_sent <= 7'd62);
+        assert (!(goes_out && packet_reg && hello_reg));
+        if (begins_packet)
+            assert (used_then <= {1'b0, credit_reg});
+        if (state_reg == S_MARK && forget_reg)
+            assert (from_acked != 7'd0);
+        // Nothing is forgotten while something goes.
+        if (goes_out)
+            assert (!forgets);
+    end
+`endif
 endmodule
 
 `default_nettype wire

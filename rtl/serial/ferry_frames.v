@@ -10,7 +10,8 @@ module ferry_frames #(
     // log2 of the bytes that are kept of packets for the device and of packets to the host: 10 to 12.
     parameter LG_RECEIVE = 11,
     parameter LG_SEND = 11,
-    // Cycles without an acknowledgement after which packets are sent again. Longer than a window takes to the host and its answer back.
+    // Cycles without an acknowledgement after which packets are sent again. Longer than a window takes to the host and its
+    // answer back.
     parameter RESEND_CLOCKS = 655360,
     // What the hello says: cycles that a byte takes on the channel, and who this is, at most 15 characters.
     parameter BYTE_CLOCKS = 40,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ferry_device behind a serial port: its packets travel in frames over bytes (docs/manual/link.md), and credits in the frames are the
-// only flow control. A board adds clock, pins and video memory. Eight data bits, no parity, one stop bit.
+// ferry_device behind a serial port: its packets travel in frames over bytes (docs/manual/link.md), and credits in the
+// frames are the only flow control. A board adds clock, pins and video memory. Eight data bits, no parity, one stop bit.
 `default_nettype none
 `include "ferry_sets.vh"
 
@@ -83,7 +83,8 @@ module ferry_serial_device #(
     );
 
     ferry_frames #(
-        .LG_RECEIVE(LG_RECEIVE), .LG_SEND(LG_SEND), .RESEND_CLOCKS(RESEND_CLOCKS), .BYTE_CLOCKS(10 * BIT_SIXTEENTHS / 16), .NAME(NAME)
+        .LG_RECEIVE(LG_RECEIVE), .LG_SEND(LG_SEND), .RESEND_CLOCKS(RESEND_CLOCKS),
+        .BYTE_CLOCKS(10 * BIT_SIXTEENTHS / 16), .NAME(NAME)
     ) frames (
         .clk(clk), .rst(rst), .in_valid(rx_valid), .in_data(rx_data), .in_ready(rx_ready), .out_valid(tx_valid),
         .out_data(tx_data), .out_ready(tx_ready), .m_axis_tlp_tdata(in_tdata), .m_axis_tlp_tlast(in_tlast),

@@ -24,7 +24,8 @@ module ferry_uart_receive #(
 );
     localparam W = $clog2(BIT_SIXTEENTHS) + 1;
     localparam BIT_INT = BIT_SIXTEENTHS;
-    // The line is seen up to a clock late, and the first wait begins a clock behind the edge: one and a half less than half a bit.
+    // The line is seen up to a clock late, and the first wait begins a clock behind the edge: one and a half less than half
+    // a bit.
     localparam HALF_INT = BIT_SIXTEENTHS / 2 - 24;
     localparam [W-1:0] BIT = BIT_INT[W-1:0];
     localparam [W-1:0] HALF = HALF_INT[W-1:0];

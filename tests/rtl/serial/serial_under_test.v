@@ -12,8 +12,6 @@ module serial_under_test (
     output wire        busy,
     // A byte came from the line that the frames had no time for.
     output wire        overrun,
-    // Bytes of the line as they are taken.
-    output wire        byte_taken,
 
     // As ferry_device's ports.
     output wire [31:0] to_tdata,
@@ -36,7 +34,6 @@ module serial_under_test (
     wire       rx_valid, rx_busy, rx_ready, tx_valid, tx_ready, tx_busy, frames_busy;
     wire [7:0] rx_data, tx_data;
     assign overrun = rx_valid && !rx_ready;
-    assign byte_taken = tx_valid && tx_ready;
     assign busy = rx_busy || rx_valid || !rx_ready || tx_busy || frames_busy;
 
     ferry_uart_receive #(.BIT_SIXTEENTHS(BIT)) receive (
@@ -67,7 +64,8 @@ module serial_under_test (
         .clk(clk), .rst(rst), .rxd(echo_rxd), .byte_valid(echo_valid), .byte_data(echo_data), .busy(echo_rx_busy)
     );
     ferry_uart_transmit #(.BIT_SIXTEENTHS(267)) echo_transmit (
-        .clk(clk), .rst(rst), .byte_valid(kept_reg), .byte_data(kept_data), .byte_ready(echo_ready), .txd(echo_txd), .busy(echo_tx_busy)
+        .clk(clk), .rst(rst), .byte_valid(kept_reg), .byte_data(kept_data), .byte_ready(echo_ready), .txd(echo_txd),
+        .busy(echo_tx_busy)
     );
     wire unused = &{1'b0, echo_rx_busy, echo_tx_busy};
 endmodule
