@@ -31,14 +31,15 @@ struct kmd_places {
 struct kmd_allocation {
     uint64_t bytes;
     UINT flags;
-    bool aperture;
-    bool compressed;                    // It may have runs (ferry/runs.h).
-    uint16_t padding;                   // Bytes behind the content, to the end of the last page.
-    const MDL *pages;                   // Where it is mapped into the aperture, as that was built; NULL = it is not.
-    struct ferry_tiling_private tiling; // TileBytes 0 = it is not tiled.
-    struct kmd_place first;             // Most are at one place all their lives.
+    uint16_t padding; // Bytes behind the content, to the end of the last page.
+    bool aperture : 1;
+    bool compressed : 1; // It may have runs (ferry/runs.h).
+    bool tiled : 1;
+    const MDL *pages;       // Where it is mapped into the aperture, as that was built; NULL = it is not.
+    struct kmd_place first; // Most are at one place all their lives.
     struct kmd_places *more;
-    uint32_t last_elsewhere[KMD_RINGS]; // Of jobs for whose place there was no memory.
+    uint32_t last_elsewhere[KMD_RINGS];   // Of jobs for whose place there was no memory.
+    struct ferry_tiling_private tiling[]; // One, when it is tiled: few are, and each byte here counts a million times.
 };
 
 // A program with an address space of its own; driver model 2.

@@ -70,19 +70,22 @@ static NTSTATUS create_one(const struct kmd_adapter *adapter, DXGK_ALLOCATIONINF
         return STATUS_NOT_SUPPORTED;
     if (!kmd_tiling_good(wish))
         return STATUS_INVALID_PARAMETER;
-    struct kmd_allocation *allocation = calloc(1, sizeof *allocation);
+    bool tiled = wish->Tiling.TileBytes != 0;
+    struct kmd_allocation *allocation = calloc(1, sizeof *allocation + (tiled ? sizeof wish->Tiling : 0));
     if (!allocation)
         return STATUS_NO_MEMORY;
     allocation->bytes = (wish->Bytes + PAGE_SIZE - 1) & ~(uint64_t)(PAGE_SIZE - 1);
     allocation->padding = (uint16_t)(allocation->bytes - wish->Bytes);
     allocation->aperture = wish->Aperture;
     allocation->compressed = wish->Compressed;
-    allocation->tiling = wish->Tiling;
+    allocation->tiled = tiled;
+    if (tiled)
+        allocation->tiling[0] = wish->Tiling;
     allocation->flags = wish->Flags;
     // In driver model 1 the bit is Swizzled, and there are no large pages that could be disabled.
     if (adapter->model == 1)
         allocation->flags &= ~DXGK_ALLOC_FLAG_SWIZZLED;
-    if (wish->Tiling.TileBytes)
+    if (tiled)
         allocation->flags |= DXGK_ALLOC_FLAG_SWIZZLED;
     // The engine names places by segment and offset, never by a GPU virtual address. A history buffer's flag word is
     // fixed to the last bit (rule C7).

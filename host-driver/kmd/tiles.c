@@ -65,7 +65,7 @@ NTSTATUS kmd_build_tiles(struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a)
 {
     const DXGK_BUILDPAGINGBUFFER_TRANSFER *t = &a->Transfer;
     const struct kmd_allocation *allocation = t->hAllocation;
-    const struct ferry_tiling_private *tiling = &allocation->tiling;
+    const struct ferry_tiling_private *tiling = allocation->tiling;
     bool swizzle = t->Flags.Swizzle;
     const DXGK_TRANSFERSIDE *rows = swizzle ? &t->Source : &t->Destination;
     const DXGK_TRANSFERSIDE *tiles = swizzle ? &t->Destination : &t->Source;
@@ -73,7 +73,7 @@ NTSTATUS kmd_build_tiles(struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a)
 
     // Rows in host pages, tiles in video memory; and only what is told by whole pages, of what was made as tiled. The
     // device takes no rectangle over a multiple of 4 GiB.
-    if (t->Flags.Swizzle == t->Flags.Unswizzle || !tiling->TileBytes || rows->SegmentId != 0 || !rows->pMdl ||
+    if (t->Flags.Swizzle == t->Flags.Unswizzle || !allocation->tiled || rows->SegmentId != 0 || !rows->pMdl ||
         tiles->SegmentId != FERRY_KMD_SEGMENT_LOCAL || base % tiling->TileBytes ||
         base >> 32 != (base + allocation->bytes - 1) >> 32 || t->TransferOffset % PAGE_SIZE ||
         t->TransferSize % PAGE_SIZE || t->TransferOffset > allocation->bytes ||
