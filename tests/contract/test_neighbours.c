@@ -2,6 +2,7 @@
 // A fault of one device's paging costs no other device any content: not what stands beside it, nor what is on its way
 // out when somebody's page-in already stands behind it.
 #include "programs.h"
+#include "vidmm/api/manager.h"
 
 #define PATTERN 0x5A17C0DEu
 
@@ -65,10 +66,77 @@ static void a_fill_whose_place_was_given_up_is_no_loss(void **state)
     assert_false(neighbour_has_lost(50));
 }
 
+// ---- A hang while jobs of several nodes are with the device ----
+
+#define CULPRIT 2u // its node
+
+static struct {
+    struct world *world;
+    const DRIVER_INITIALIZATION_DATA *real;
+} culprit;
+
+// It hangs each time it runs.
+static NTSTATUS submit_hanging(HANDLE adapter, const DXGKARG_SUBMITCOMMAND *argument)
+{
+    culprit.world->knobs->hang |= argument->NodeOrdinal == CULPRIT;
+    return culprit.real->DxgkDdiSubmitCommand(adapter, argument);
+}
+
+// Where each node has an engine of its own, the reset of another one leaves it as it is.
+static NTSTATUS reset_hanging(HANDLE adapter, DXGKARG_RESETENGINE *argument)
+{
+    NTSTATUS status = culprit.real->DxgkDdiResetEngine(adapter, argument);
+    culprit.world->knobs->hang |= argument->NodeOrdinal != CULPRIT && strcmp(machine_miniport, "double") == 0;
+    return status;
+}
+
+static void who_hangs_beside_others_is_the_one_to_blame(void **state)
+{
+    (void)state;
+    for (unsigned first = 0; first < 2; first++) {
+        struct world *world = program_world();
+        struct ferry_vidmm *manager = world->manager;
+        struct program programs[2];
+        D3DKMT_HANDLE contexts[2], allocations[2];
+        uint64_t fences[2];
+        for (unsigned i = 0; i < 2; i++) {
+            programs[i] = program_begin(world, 1, 0);
+            program_become(world, &programs[i]);
+            assert_int_equal(
+                ferry_vidmm_create_context(manager, programs[i].device, i == 0 ? 1 : CULPRIT, &contexts[i], NULL),
+                FERRY_OK);
+            allocations[i] = world_create(world, PAGES(2), CPU);
+            world_require(world, allocations[i]);
+        }
+        world->knobs->delay = 1;
+        static DRIVER_INITIALIZATION_DATA table;
+        ferry_vidmm_observe(manager, NULL, NULL);
+        culprit.world = world;
+        culprit.real = manager->core.miniport;
+        table = *culprit.real;
+        table.DxgkDdiSubmitCommand = submit_hanging;
+        table.DxgkDdiResetEngine = reset_hanging;
+        manager->core.miniport = &table;
+        for (unsigned n = 0; n < 2; n++) {
+            unsigned i = n ^ first;
+            program_become(world, &programs[i]);
+            world->context = contexts[i];
+            fences[i] = world_gpu_fill(world, allocations[i], 0, (uint32_t)PAGES(2), PATTERN);
+        }
+        assert_int_equal(ferry_vidmm_wait(manager, contexts[0], fences[0]), FERRY_OK);
+        assert_int_equal(ferry_vidmm_wait(manager, contexts[1], fences[1]), FERRY_ERROR_FAULT);
+        manager->core.miniport = culprit.real;
+        world->knobs->hang = false;
+        check(world, allocations[0], PATTERN);
+        world_close(world);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_page_out_survives_the_fault_of_a_strangers_paging),
+        cmocka_unit_test(who_hangs_beside_others_is_the_one_to_blame),
         cmocka_unit_test(a_fill_whose_place_was_given_up_is_no_loss),
     };
     return WORLD_RUN(tests);

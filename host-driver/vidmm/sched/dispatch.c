@@ -152,7 +152,15 @@ int ferry_vm_run(struct ferry_vm_sched *sched)
     return result;
 }
 
-int ferry_vm_reset_node(struct ferry_vm_sched *sched, unsigned number, bool all)
+// From now on each job that is with the device runs without others, so that one that hangs again is the one to blame.
+static void suspect_all(struct ferry_vm_sched *sched)
+{
+    for (unsigned i = 0; i < sched->node_count; i++)
+        for (struct ferry_vm_job *job = sched->nodes[i].first; job && job != sched->nodes[i].unsent; job = job->next)
+            job->suspect = true;
+}
+
+int ferry_vm_reset_node(struct ferry_vm_sched *sched, unsigned number, enum ferry_vm_blame whom)
 {
     struct ferry_vm_node *node = &sched->nodes[number];
     uint64_t done, aborted;
@@ -174,10 +182,12 @@ int ferry_vm_reset_node(struct ferry_vm_sched *sched, unsigned number, bool all)
     // What the miniport reported during the reset stands; the rest up to the last aborted one ends here.
     if (node->reported > done)
         done = node->reported;
-    bool blame = number != sched->paging_node;
+    if (whom == FERRY_VM_NOBODY)
+        suspect_all(sched);
+    bool blame = number != sched->paging_node && whom != FERRY_VM_NOBODY;
     for (uint64_t fence = done + 1; fence <= aborted; fence++) {
         mark(sched, number, fence, blame ? STATUS_IO_TIMEOUT : STATUS_SUCCESS);
-        blame = blame && all;
+        blame = blame && whom == FERRY_VM_ALL;
     }
     if (aborted > node->reported)
         node->reported = aborted;

@@ -193,7 +193,7 @@ int ferry_vm_job_new(struct ferry_vm_sched *sched, struct ferry_vm_context *cont
         return FERRY_ERROR_NO_HOST_MEMORY;
     }
     job->status = STATUS_SUCCESS;
-    job->aborted = job->counted = false;
+    job->aborted = job->counted = job->suspect = false;
     job->wire = 0;
     job->after_count = 0;
     job->next = NULL;
@@ -387,11 +387,24 @@ static int patch_and_submit(struct ferry_vm_sched *sched, struct ferry_vm_job *j
     return FERRY_OK;
 }
 
+// What hung the last time may be any of the suspects, so they are with the device one by one, and nobody with them.
+static bool has_to_be_alone(const struct ferry_vm_sched *sched, const struct ferry_vm_job *job)
+{
+    bool suspects = job->suspect;
+    for (unsigned i = 0; i < sched->node_count; i++)
+        for (const struct ferry_vm_job *out = sched->nodes[i].first; out && out != sched->nodes[i].unsent;
+             out = out->next)
+            suspects |= out->suspect;
+    return suspects;
+}
+
 static bool may_go(const struct ferry_vm_sched *sched, struct ferry_vm_job *job)
 {
     while (job->after_count > 0 && ferry_vm_operation_over(sched, job->after[job->after_count - 1]))
         job->after_count--;
     unsigned users = ferry_vm_in_flight(sched) - sched->nodes[sched->paging_node].in_flight;
+    if (users > 0 && has_to_be_alone(sched, job))
+        return false;
     return job->after_count == 0 && users + 1 < FERRY_VM_IN_FLIGHT && ferry_vm_in_flight(sched) < FERRY_VM_IN_FLIGHT;
 }
 

@@ -90,6 +90,7 @@ struct ferry_vm_job {
     NTSTATUS status;
     bool aborted; // by a reset that was not for it
     bool counted; // the GPU time that it has used
+    bool suspect; // it was with the device when something hung
     struct ferry_vm_job *next;
 };
 
@@ -398,9 +399,10 @@ void ferry_vm_interface(struct ferry_vm_sched *sched);
 int ferry_vm_run(struct ferry_vm_sched *sched);
 /// Give the miniport whatever has nothing to wait for any more. Waits for nothing itself.
 void ferry_vm_pump(struct ferry_vm_sched *sched);
-/// ResetEngine. The oldest job of the node that was in flight is to blame and ends as faulted, all of them with `all`;
-/// whatever else was aborted runs again.
-int ferry_vm_reset_node(struct ferry_vm_sched *sched, unsigned node, bool all);
+/// ResetEngine. Of the node's jobs that were in flight the oldest is to blame and ends as faulted, or all of them; or
+/// nobody is yet, and whatever of any node was in flight runs again one by one. Whatever else was aborted runs again.
+enum ferry_vm_blame { FERRY_VM_NOBODY, FERRY_VM_OLDEST, FERRY_VM_ALL };
+int ferry_vm_reset_node(struct ferry_vm_sched *sched, unsigned node, enum ferry_vm_blame whom);
 /// After a critical stop, before memory goes that the device may have been given: what it has is brought to its end, or
 /// taken from it by a reset. Once; what comes of it nobody is told.
 void ferry_vm_quiesce(struct ferry_vm_sched *sched);

@@ -24,6 +24,15 @@ static bool oldest_in_flight(const struct ferry_vm_sched *sched, unsigned *node)
     return oldest != UINT64_MAX;
 }
 
+// Jobs of several nodes are with the device. Of one node they run one behind the other, so there the oldest is it.
+static bool anybodys(const struct ferry_vm_sched *sched)
+{
+    unsigned nodes = 0;
+    for (unsigned i = 0; i < sched->node_count; i++)
+        nodes += i != sched->paging_node && sched->nodes[i].in_flight > 0;
+    return nodes > 1;
+}
+
 int ferry_vm_turn(struct ferry_vm_sched *sched, unsigned node, uint64_t number, struct ferry_vm_patience *patience)
 {
     ferry_vm_pump(sched);
@@ -48,9 +57,13 @@ int ferry_vm_turn(struct ferry_vm_sched *sched, unsigned node, uint64_t number, 
         return sched->parked ? FERRY_PENDING : FERRY_ERROR_TIMEOUT;
     if (patience->was_reset && sched->progress == patience->seen)
         return FERRY_ERROR_TIMEOUT;
-    result = ferry_vm_reset_node(sched, stuck, false);
+    unsigned in_flight = ferry_vm_in_flight(sched);
+    bool suspected = stuck != sched->paging_node && anybodys(sched);
+    result = ferry_vm_reset_node(sched, stuck, suspected ? FERRY_VM_NOBODY : FERRY_VM_OLDEST);
     patience->was_reset = true;
     patience->seen = sched->progress;
+    // What the device has given back runs by itself now, so the next hang says more than this one.
+    sched->progress += suspected && ferry_vm_in_flight(sched) < in_flight;
     ferry_vm_pump(sched);
     return result == FERRY_OK ? FERRY_PENDING : result;
 }
