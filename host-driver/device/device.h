@@ -45,6 +45,7 @@ struct ferry_gpu_info {
     bool page_tables; // GPU virtual addresses.
     bool tiling;      // COPY_RECTANGLE.
     uint32_t views;   // Ranges of tiles that the CPU may see as rows.
+    struct ferry_link_description link;
 };
 
 /// Check MAGIC and contract, load and start the firmware, set up the fault log. The gpu owns the link from a successful

@@ -71,6 +71,9 @@ static int set_up(struct ferry_gpu *gpu, const struct ferry_gpu_options *options
                                                             FERRY_DMA_WATCH, &gpu->fault_log)) != FERRY_OK) {
         return error;
     }
+    // What the link itself may take is no lack of progress.
+    const struct ferry_link_operations *link = gpu->link->operations;
+    const uint32_t delay = link->delay == NULL ? 0 : link->delay(gpu->link);
     const struct {
         uint32_t offset, value;
     } settings[] = {
@@ -78,9 +81,10 @@ static int set_up(struct ferry_gpu *gpu, const struct ferry_gpu_options *options
          options->host_contract != 0
              ? options->host_contract
              : FERRY_PUT(FERRY_BAR0_CONTRACT_VERSION_MAJOR, (uint32_t)FERRY_BAR0_CONTRACT_VERSION_MAJOR_RESET)},
-        {FERRY_BAR0_ENGINE_TIMEOUT, options->engine_timeout != 0 ? options->engine_timeout : DEFAULT_ENGINE_TIMEOUT},
+        {FERRY_BAR0_ENGINE_TIMEOUT,
+         delay + (options->engine_timeout != 0 ? options->engine_timeout : DEFAULT_ENGINE_TIMEOUT)},
         {FERRY_BAR0_COMPLETION_TIMEOUT,
-         options->completion_timeout != 0 ? options->completion_timeout : DEFAULT_COMPLETION_TIMEOUT},
+         delay + (options->completion_timeout != 0 ? options->completion_timeout : DEFAULT_COMPLETION_TIMEOUT)},
         {FERRY_BAR0_TAG_LIMIT, options->tag_limit},
         {FERRY_BAR0_INTERRUPT_COALESCE, FERRY_PUT(FERRY_BAR0_INTERRUPT_COALESCE_COUNT, options->interrupt_count) |
                                             FERRY_PUT(FERRY_BAR0_INTERRUPT_COALESCE_CYCLES, options->interrupt_cycles)},
@@ -133,6 +137,9 @@ int ferry_gpu_open(struct ferry_link *link, const struct ferry_gpu_options *opti
     }
     made->link = link;
     tell_refusals(made, ferry_gpu_refusals_note);
+    if (link->operations->describe != NULL) {
+        link->operations->describe(link, &made->info.link);
+    }
     int error = identify(made);
     error = error == FERRY_OK ? take_over(made) : error;
     error = error == FERRY_OK ? ferry_gpu_register_write(made, FERRY_BAR0_CONTROL, 0) : error;

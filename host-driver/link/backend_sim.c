@@ -12,6 +12,7 @@ struct backend {
     struct ferry_sim *sim;
     struct ferry_link_observer observer;
     bool told; // A broken memory port is told once.
+    uint32_t words_per_16;
 };
 
 static int backend_send(void *context, const uint32_t *words, size_t count)
@@ -99,6 +100,14 @@ static int backend_inject(void *context, enum ferry_injection kind, uint32_t cou
     return FERRY_OK;
 }
 
+static void backend_describe(void *context, struct ferry_link_description *description)
+{
+    const struct backend *backend = context;
+    snprintf(description->medium, sizeof(description->medium), "packets in this process, %g bytes a cycle each way",
+             backend->words_per_16 / 4.0);
+    snprintf(description->device, sizeof(description->device), "simulated, full");
+}
+
 static void backend_close(void *context)
 {
     struct backend *backend = context;
@@ -128,6 +137,7 @@ static int open_sim(const struct ferry_link_config *config, struct ferry_link **
         free(backend);
         return FERRY_ERROR_BACKEND;
     }
+    backend->words_per_16 = settings.link_words_per_16;
     const struct ferry_tlp_transport transport = {
         .context = backend,
         .send = backend_send,
@@ -138,6 +148,7 @@ static int open_sim(const struct ferry_link_config *config, struct ferry_link **
         .run_seconds = backend_seconds,
         .observe = backend_observe,
         .inject = backend_inject,
+        .describe = backend_describe,
         .close = backend_close,
     };
     return ferry_root_complex_open(&transport, config, link);

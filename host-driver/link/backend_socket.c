@@ -7,7 +7,13 @@
 static int open_socket(const struct ferry_link_config *config, struct ferry_link **link)
 {
     const int fd = ferry_socket_connect(config->address);
-    return fd < 0 ? FERRY_ERROR_BACKEND : ferry_framed_open(fd, config->address, config, link);
+    const struct ferry_channel channel = {.fd = fd,
+                                          .socket = true,
+                                          .where = config->address,
+                                          .medium = "socket",
+                                          .closed = "it closed the connection",
+                                          .silent = "is it a ferry-sim?"};
+    return fd < 0 ? FERRY_ERROR_BACKEND : ferry_framed_open(&channel, config, link);
 }
 
 const struct ferry_backend ferry_backend_socket = {.name = "socket", .has_address = true, .open = open_socket};

@@ -9,6 +9,7 @@ static const struct ferry_backend *const backends[] = {
     &ferry_backend_sim,
     &ferry_backend_model,
     &ferry_backend_socket,
+    &ferry_backend_uart,
 };
 #define BACKENDS (sizeof(backends) / sizeof(backends[0]))
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The other end is a simulator, whose clock runs only when it is told to: RUN goes out behind the packets, and RAN
-// comes in behind those of the device. So a run over a socket is the run that it is in one process, cycle by cycle.
+// The other end is a device, or a simulator whose clock runs only when it is told to: RUN goes out behind the packets,
+// and RAN comes in behind those of the device. So a run over a socket is the run that it is in one process, cycle by
+// cycle. A device's clock is not to be had: there time is what passes while nothing moves.
 #include "link/framed.h"
 
 #include <errno.h>
@@ -17,13 +18,21 @@
 #include "link/problem.h"
 #include "link/root_complex.h"
 
-#define ANSWER_SECONDS 10.0 // For a hello; whoever listens and says nothing is no device.
-#define END_SECONDS    2.0  // For what is still to be sent at the end.
-#define MOST_WORDS     (1u << 20)
+#define ANSWER_SECONDS  10.0 // For a hello; whoever listens and says nothing is no device.
+#define END_SECONDS     2.0  // Without a sign of life, for what is still to be sent at the end.
+#define DEAD_SECONDS    20.0 // Without one, while one is due.
+#define CYCLES_A_SECOND 1e5  // Of silence, where the device has no clock that could be read.
+#define SLICE           10   // Milliseconds between two looks at the time.
+#define MOST_WORDS      (1u << 20)
+// What may stand before an answer: all that the root complex queues, a window of frames and what the device asks for,
+// and all of it three times more for a line with noise.
+#define FULL_LINK_BYTES (4u * 80u * 1024u)
 
 struct framed {
-    int fd;
+    struct ferry_channel channel;
     bool lost;
+    bool clocked;         // A simulator, with a clock.
+    uint32_t byte_cycles; // As the hello's answer has it.
     struct ferry_frames frames;
     struct ferry_packet_queue out, in; // To the frames; TLPs from them.
     size_t out_words;                  // Of TLPs in `out`.
@@ -31,9 +40,13 @@ struct framed {
     uint64_t cycles, before;           // The device's, and what they were when the session began.
     bool ran;
     double seconds;
+    double ticked, heard; // When the frames were last told the time, and were last not silent.
+    double silence;       // Seconds in which nothing moved.
+    double probed;        // When bytes came or were asked for.
+    uint64_t bytes_seen;
     uint8_t bytes[4096]; // On the way to the descriptor.
     size_t byte_count, byte_taken;
-    char where[128];
+    char where[128], medium[64], name[16];
 };
 
 static double now(void)
@@ -70,18 +83,24 @@ static void take_message(struct framed *framed, const uint32_t *words, size_t co
     }
 }
 
+/// A port that is pulled reads as empty, or fails.
+static const char *why_gone(const struct framed *framed, ssize_t result)
+{
+    return result == 0 || errno == EIO || errno == ENXIO || errno == ENODEV ? framed->channel.closed : strerror(errno);
+}
+
 static void read_bytes(struct framed *framed)
 {
     uint8_t bytes[4096];
     bool control;
     size_t count;
     const uint32_t *words;
-    const ssize_t got = recv(framed->fd, bytes, sizeof(bytes), 0);
+    const ssize_t got = read(framed->channel.fd, bytes, sizeof(bytes));
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) {
         return;
     }
     if (got <= 0) {
-        lose(framed, got == 0 ? "it closed the connection" : strerror(errno));
+        lose(framed, why_gone(framed, got));
         return;
     }
     ferry_frames_feed(&framed->frames, bytes, (size_t)got);
@@ -96,12 +115,14 @@ static void read_bytes(struct framed *framed)
 
 static void write_bytes(struct framed *framed)
 {
-    const ssize_t put = send(framed->fd, framed->bytes + framed->byte_taken, framed->byte_count - framed->byte_taken,
-                             MSG_NOSIGNAL | MSG_DONTWAIT);
+    const uint8_t *bytes = framed->bytes + framed->byte_taken;
+    const size_t count = framed->byte_count - framed->byte_taken;
+    const ssize_t put = framed->channel.socket ? send(framed->channel.fd, bytes, count, MSG_NOSIGNAL | MSG_DONTWAIT)
+                                               : write(framed->channel.fd, bytes, count);
     if (put > 0) {
         framed->byte_taken += (size_t)put;
-    } else if (errno != EINTR && errno != EAGAIN) {
-        lose(framed, strerror(errno));
+    } else if (put == 0 || (errno != EINTR && errno != EAGAIN)) {
+        lose(framed, why_gone(framed, put));
     }
 }
 
@@ -121,12 +142,26 @@ static void fill_frames(struct framed *framed)
     }
 }
 
+/// Tell the frames how much time has passed.
+static void tick(struct framed *framed)
+{
+    const double time = now();
+    const uint32_t ticks = (uint32_t)((time - framed->ticked) * 1000);
+    ferry_frames_tick(&framed->frames, ticks);
+    framed->ticked += ticks / 1000.0;
+    if (ferry_frames_silent(&framed->frames) == 0 || !ferry_frames_open(&framed->frames)) {
+        framed->heard = time;
+    } else if (time - framed->heard > DEAD_SECONDS) {
+        lose(framed, "it does not answer any more; was it reset, or has it no power?");
+    }
+}
+
 /// Send what can be sent and take what has come; wait for one of them, so many milliseconds at most, -1 = ever.
 static void exchange(struct framed *framed, int milliseconds)
 {
     fill_frames(framed);
     const bool writes = framed->byte_taken != framed->byte_count;
-    struct pollfd ready = {.fd = framed->fd, .events = (short)(POLLIN | (writes ? POLLOUT : 0))};
+    struct pollfd ready = {.fd = framed->channel.fd, .events = (short)(POLLIN | (writes ? POLLOUT : 0))};
     if (poll(&ready, 1, milliseconds) < 0) {
         if (errno != EINTR) {
             lose(framed, strerror(errno));
@@ -138,6 +173,9 @@ static void exchange(struct framed *framed, int milliseconds)
     }
     if ((ready.revents & ~POLLOUT) != 0) {
         read_bytes(framed);
+    }
+    if (framed->channel.bytes_per_second != 0) {
+        tick(framed);
     }
 }
 
@@ -170,7 +208,7 @@ static int framed_send(void *context, const uint32_t *words, size_t count)
 static size_t framed_queued(void *context)
 {
     const struct framed *framed = context;
-    return framed->sent - framed->taken;
+    return framed->clocked ? framed->sent - framed->taken : framed->out_words + ferry_frames_queued(&framed->frames);
 }
 
 static const uint32_t *framed_receive(void *context, size_t *count)
@@ -193,9 +231,50 @@ static bool run(struct framed *framed, uint64_t cycles)
         lose(framed, "no memory for what is to be sent");
     }
     while (!framed->ran && !framed->lost) {
-        exchange(framed, -1);
+        exchange(framed, framed->channel.bytes_per_second == 0 ? -1 : SLICE);
     }
     return framed->ran;
+}
+
+/// Packets and acknowledgements, by which both ends get on.
+static uint64_t moved(const struct framed *framed)
+{
+    return framed->frames.counts.frames_in + framed->frames.counts.acknowledged;
+}
+
+/// The packet that is waited for may have been lost on its way, as the last one for now: it is asked for.
+static void probe(struct framed *framed, double time)
+{
+    if (framed->frames.counts.bytes_in != framed->bytes_seen) {
+        framed->bytes_seen = framed->frames.counts.bytes_in;
+        framed->probed = time;
+    } else if (time - framed->probed > framed->frames.patience / 1000.0) {
+        ferry_frames_probe(&framed->frames);
+        framed->probed = time;
+    }
+}
+
+/// Until a packet comes, or so many cycles of silence have passed. While something of ours is on its way it is not the
+/// device that keeps us waiting; a line that is dead has an end of its own (tick()).
+static void wait_in_silence(struct framed *framed, uint64_t cycles)
+{
+    const double end = framed->silence + (double)cycles / CYCLES_A_SECOND;
+    uint64_t seen = moved(framed);
+    double since = now();
+    while (framed->in.taken == framed->in.count && framed->silence < end && !framed->lost) {
+        const double left = (end - framed->silence) * 1000;
+        exchange(framed, left < SLICE ? (int)left + 1 : SLICE);
+        const double time = now();
+        const bool ours = framed->out.taken != framed->out.count || ferry_frames_queued(&framed->frames) != 0;
+        framed->silence += moved(framed) == seen && !ours ? time - since : 0;
+        probe(framed, time);
+        seen = moved(framed);
+        since = time;
+    }
+    if (!framed->lost) {
+        const uint64_t silent = (uint64_t)(framed->silence * CYCLES_A_SECOND);
+        framed->cycles += silent > framed->cycles ? silent - framed->cycles : 1; // 0 would say that the device is gone.
+    }
 }
 
 static uint64_t framed_run(void *context, uint64_t cycles)
@@ -206,7 +285,11 @@ static uint64_t framed_run(void *context, uint64_t cycles)
         return 0;
     }
     const double start = now();
-    run(framed, cycles);
+    if (framed->clocked) {
+        run(framed, cycles);
+    } else {
+        wait_in_silence(framed, cycles);
+    }
     framed->seconds += now() - start;
     return framed->cycles - before;
 }
@@ -226,22 +309,41 @@ static int framed_inject(void *context, enum ferry_injection kind, uint32_t coun
 {
     const struct ferry_tunnel_message plant = {
         .code = FERRY_TUNNEL_CODE_PLANT, .number = count, .value = kind == FERRY_INJECT_LOCAL_WRITE_ERROR};
+    if (!((struct framed *)context)->clocked) {
+        return FERRY_ERROR_UNSUPPORTED; // Nobody is there who could.
+    }
     if (kind != FERRY_INJECT_LOCAL_READ_ERROR && kind != FERRY_INJECT_LOCAL_WRITE_ERROR) {
         return FERRY_ERROR_UNSUPPORTED;
     }
     return put_message(context, &plant) ? FERRY_OK : FERRY_ERROR_NO_HOST_MEMORY;
 }
 
+static uint32_t framed_delay(void *context)
+{
+    const uint64_t cycles = (uint64_t)((const struct framed *)context)->byte_cycles * FULL_LINK_BYTES;
+    return cycles < INT32_MAX ? (uint32_t)cycles : INT32_MAX;
+}
+
+static void framed_describe(void *context, struct ferry_link_description *description)
+{
+    const struct framed *framed = context;
+    snprintf(description->medium, sizeof(description->medium), "%s", framed->medium);
+    snprintf(description->device, sizeof(description->device), "%s", framed->name);
+}
+
 static void framed_close(void *context)
 {
     struct framed *framed = context;
     // The last writes stop the device: they are to arrive.
-    const double end = now() + END_SECONDS;
+    uint64_t seen = moved(framed);
+    double end = now() + END_SECONDS;
     while (!framed->lost && ferry_frames_open(&framed->frames) && now() < end &&
            (framed->out.taken != framed->out.count || ferry_frames_queued(&framed->frames) != 0)) {
-        exchange(framed, 100);
+        exchange(framed, SLICE);
+        end = moved(framed) == seen ? end : now() + END_SECONDS;
+        seen = moved(framed);
     }
-    close(framed->fd);
+    close(framed->channel.fd);
     ferry_packet_queue_end(&framed->out);
     ferry_packet_queue_end(&framed->in);
     free(framed);
@@ -290,35 +392,46 @@ static int begin(struct framed *framed)
                                                 .session = session_number()};
     struct ferry_tunnel_hello answer;
     const double end = now() + ANSWER_SECONDS;
-    ferry_frames_start(&framed->frames, 0);
+    // A window there and one back, and what the system needs for it.
+    const uint64_t window = 2ull * FERRY_FRAMES_WINDOW * FERRY_FRAME_BYTES * 1000;
+    const uint32_t rate = framed->channel.bytes_per_second;
+    ferry_frames_start(&framed->frames, rate == 0 ? 0 : (uint32_t)(window / rate) + 100);
+    framed->ticked = framed->heard = now();
     ferry_frames_ask(&framed->frames, &question);
     while (!ferry_frames_hello(&framed->frames, &answer)) {
         if (framed->lost) {
             return FERRY_ERROR_DEVICE_LOST;
         }
         if (now() >= end) {
-            ferry_problem_set("nothing at %s answers as a device of this driver's does", framed->where);
+            ferry_problem_set("%s at %s answers as a device of this driver's does: %s",
+                              framed->frames.counts.bytes_in == 0 ? "nothing" : "nothing of what is said",
+                              framed->where, framed->channel.silent);
             return FERRY_ERROR_TIMEOUT;
         }
-        exchange(framed, 200);
+        exchange(framed, SLICE);
     }
     const int error = refused(framed, &answer);
-    if (error == FERRY_OK && !run(framed, 0)) { // Only says how far it has run.
+    framed->clocked = FERRY_GET(FERRY_TUNNEL_HELLO_WHAT_CLOCKED, answer.what) != 0;
+    framed->byte_cycles = FERRY_GET(FERRY_TUNNEL_HELLO_WHAT_BYTE_CYCLES, answer.what);
+    memcpy(framed->name, answer.name, sizeof(framed->name) - 1);
+    if (error == FERRY_OK && framed->clocked && !run(framed, 0)) { // Only says how far it has run.
         return FERRY_ERROR_DEVICE_LOST;
     }
     framed->before = framed->cycles;
     return error;
 }
 
-int ferry_framed_open(int fd, const char *where, const struct ferry_link_config *config, struct ferry_link **link)
+int ferry_framed_open(const struct ferry_channel *channel, const struct ferry_link_config *config,
+                      struct ferry_link **link)
 {
     struct framed *framed = calloc(1, sizeof(*framed));
     if (framed == NULL) {
-        close(fd);
+        close(channel->fd);
         return FERRY_ERROR_NO_HOST_MEMORY;
     }
-    framed->fd = fd;
-    snprintf(framed->where, sizeof(framed->where), "%s", where);
+    framed->channel = *channel;
+    snprintf(framed->where, sizeof(framed->where), "%s", channel->where);
+    snprintf(framed->medium, sizeof(framed->medium), "%s", channel->medium);
     const int error = begin(framed);
     if (error != FERRY_OK) {
         framed_close(framed);
@@ -333,6 +446,8 @@ int ferry_framed_open(int fd, const char *where, const struct ferry_link_config 
         .cycles = framed_cycles,
         .run_seconds = framed_seconds,
         .inject = framed_inject,
+        .delay = framed_delay,
+        .describe = framed_describe,
         .close = framed_close,
     };
     return ferry_root_complex_open(&transport, config, link);

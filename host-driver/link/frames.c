@@ -3,9 +3,10 @@
 
 #include <string.h>
 
-#define SEQUENCES   128u
-#define HELLO_WORDS (FERRY_TUNNEL_HELLO_SIZE / 4)
-#define CONTROL     0x80u // In `size`.
+#define SEQUENCES     128u
+#define HELLO_WORDS   (FERRY_TUNNEL_HELLO_SIZE / 4)
+#define CONTROL       0x80u // In `size`.
+#define MOST_PATIENCE 16u   // Times `resend_ticks`.
 
 static uint32_t units(size_t words)
 {
@@ -15,7 +16,7 @@ static uint32_t units(size_t words)
 void ferry_frames_start(struct ferry_frames *frames, uint32_t resend_ticks)
 {
     memset(frames, 0, sizeof(*frames));
-    frames->resend_ticks = resend_ticks;
+    frames->resend_ticks = frames->patience = resend_ticks;
 }
 
 /// Both directions count from 0.
@@ -24,6 +25,8 @@ static void begin_session(struct ferry_frames *frames, uint32_t credit)
     frames->oldest = frames->sent = frames->highest = frames->next = 0;
     frames->credit = credit;
     frames->age = frames->silent = 0;
+    frames->timed = false;
+    frames->patience = frames->resend_ticks;
     frames->tell = frames->again = frames->gap = false;
     frames->expected = frames->told_expected = 0;
     frames->arrived = frames->consumed = frames->told_consumed = 0;
@@ -71,6 +74,21 @@ static void take_hello(struct ferry_frames *frames, uint32_t head, const uint32_
     }
 }
 
+/// A frame that was sent once is there: twice as long is patience enough. One that takes less time than before lowers
+/// it, by half at most.
+static void take_time(struct ferry_frames *frames)
+{
+    if (!frames->timed || (int32_t)(frames->oldest - frames->timed_number) <= 0) {
+        return;
+    }
+    const uint32_t most = MOST_PATIENCE * frames->resend_ticks;
+    const uint32_t twice = frames->timed_ticks < most / 2 ? 2 * frames->timed_ticks : most;
+    const uint32_t less = frames->patience / 2;
+    frames->timed = false;
+    frames->patience = twice > less ? twice : less;
+    frames->patience = frames->patience > frames->resend_ticks ? frames->patience : frames->resend_ticks;
+}
+
 /// What every frame says of the other direction. false = it cannot be of this session.
 static bool take_head(struct ferry_frames *frames, uint32_t head)
 {
@@ -81,6 +99,8 @@ static bool take_head(struct ferry_frames *frames, uint32_t head)
     frames->silent = 0;
     frames->age = more != 0 ? 0 : frames->age;
     frames->oldest += more;
+    frames->counts.acknowledged += more;
+    take_time(frames);
     // Acknowledged while it was to be sent again.
     frames->sent = (int32_t)(frames->sent - frames->oldest) < 0 ? frames->oldest : frames->sent;
     frames->credit = FERRY_GET(FERRY_TUNNEL_FRAME_HEAD_CREDIT, head);
@@ -203,6 +223,13 @@ static bool build(struct ferry_frames *frames)
                               (slot->control ? FERRY_TUNNEL_FRAME_HEAD_CONTROL_MASK : 0);
         frames->out_count = (uint32_t)ferry_frame_encode(head, slot->words, slot->count, frames->out);
         frames->age = frames->sent == frames->oldest ? 0 : frames->age;
+        if (frames->sent != frames->highest) {
+            frames->timed = false; // Which of the two it is that is acknowledged, nobody could tell.
+        } else if (!frames->timed) {
+            frames->timed = true;
+            frames->timed_number = frames->sent;
+            frames->timed_ticks = 0;
+        }
         *(frames->sent == frames->highest ? &frames->counts.frames_out : &frames->counts.resent) += 1;
         frames->highest += frames->sent == frames->highest;
         frames->sent++;
@@ -234,7 +261,8 @@ void ferry_frames_tick(struct ferry_frames *frames, uint32_t ticks)
     const bool waits =
         frames->state == FERRY_FRAMES_ASKING || (frames->state == FERRY_FRAMES_OPEN && frames->oldest != frames->next);
     frames->age = waits ? frames->age + ticks : 0;
-    if (!waits || frames->resend_ticks == 0 || frames->age < frames->resend_ticks) {
+    frames->timed_ticks += ticks;
+    if (!waits || frames->resend_ticks == 0 || frames->age < frames->patience) {
         return;
     }
     frames->age = 0;
@@ -244,8 +272,19 @@ void ferry_frames_tick(struct ferry_frames *frames, uint32_t ticks)
         frames->hello_due = true;
         return;
     }
+    // Perhaps what is on its way is only slow: sent again before its time, it makes that worse.
+    if (frames->sent != frames->oldest) {
+        const uint32_t most = MOST_PATIENCE * frames->resend_ticks;
+        frames->patience = frames->patience < most / 2 ? 2 * frames->patience : most;
+    }
+    frames->timed = false;
     frames->sent = frames->oldest;
     frames->again = true;
+}
+
+void ferry_frames_probe(struct ferry_frames *frames)
+{
+    frames->again = frames->again || frames->state == FERRY_FRAMES_OPEN;
 }
 
 uint32_t ferry_frames_silent(const struct ferry_frames *frames)

@@ -32,6 +32,7 @@ struct ferry_frames_counts {
     uint64_t doubled, early;     // Counted ones that were there already, or before one that is missing; dropped.
     uint64_t refused;            // Good frames that break a rule: no session, no credit, not what a frame may be.
     uint64_t frames_out, resent; // Counted ones, the first time and again.
+    uint64_t acknowledged;       // Of them, those that the other side has.
     uint64_t silences;           // Times that nothing was acknowledged for too long.
 };
 
@@ -43,7 +44,7 @@ struct ferry_frames_slot {
 
 /// Zeroed memory and ferry_frames_start() make one. Its members are the module's.
 struct ferry_frames {
-    uint32_t resend_ticks;
+    uint32_t resend_ticks, patience; // At least, and now.
     enum { FERRY_FRAMES_CLOSED, FERRY_FRAMES_ASKING, FERRY_FRAMES_OPEN } state;
     struct ferry_frames_counts counts;
     // To the channel. The three run freely; their low 7 bits are on the wire.
@@ -54,7 +55,9 @@ struct ferry_frames {
     struct ferry_frames_slot slot[FERRY_FRAMES_WINDOW + 1]; // By the low 6 bits.
     uint32_t credit;                                        // Units behind `oldest`.
     uint32_t age, silent; // Ticks since something was acknowledged; silences in a row.
-    bool tell, again;     // A frame is due, one that asks to send again.
+    bool timed;           // One frame's way there, and its acknowledgement's back, is being measured:
+    uint32_t timed_number, timed_ticks;
+    bool tell, again; // A frame is due, one that asks to send again.
     bool host, hello_due;
     struct ferry_tunnel_hello hello; // The question that waits for its answer, or the answer that was given.
     uint8_t out[FERRY_FRAME_BYTES + 1];
@@ -75,7 +78,8 @@ struct ferry_frames {
 };
 
 /// `resend_ticks`: after so many ticks without an acknowledgement frames are sent again; 0 = never, for a channel that
-/// loses nothing. To be longer than what a whole window takes to the other end and its answer back.
+/// loses nothing. To be longer than what a whole window takes to the other end and its answer back at the channel's
+/// rate; where bytes wait longer than that (a buffer on the way, a slow other end), that is measured and allowed for.
 void ferry_frames_start(struct ferry_frames *frames, uint32_t resend_ticks);
 
 /// Bytes from the channel; all are taken.
@@ -84,6 +88,9 @@ void ferry_frames_feed(struct ferry_frames *frames, const uint8_t *bytes, size_t
 size_t ferry_frames_take(struct ferry_frames *frames, uint8_t *bytes, size_t room);
 /// Time has passed.
 void ferry_frames_tick(struct ferry_frames *frames, uint32_t ticks);
+/// Have the other side send again what was not acknowledged, and answer: for who expects something and has heard
+/// nothing for longer than `patience`. What got lost on the way here, only the other side could know of.
+void ferry_frames_probe(struct ferry_frames *frames);
 /// Silences in a row: times `resend_ticks` without a sign of life, while one was due.
 uint32_t ferry_frames_silent(const struct ferry_frames *frames);
 

@@ -62,6 +62,12 @@ struct ferry_link_observer {
 /// sent later is seen. The call-back may call dma_find() and cycles(), no other link call.
 typedef void ferry_link_refused_write(void *context, uint64_t address, uint32_t tag);
 
+/// For people.
+struct ferry_link_description {
+    char medium[80]; // Kind of link and its speed: lanes, or bits a second.
+    char device[24]; // What the device says it is.
+};
+
 /// Calls that return int give FERRY_OK or a negative enum ferry_error.
 struct ferry_link_operations {
     /// Read or write one aligned 32-bit register. Errors: TIMEOUT (no answer), RANGE (the device refused; *value = ~0),
@@ -101,6 +107,11 @@ struct ferry_link_operations {
     /// Its registers may go on becoming what they are after power-on behind this call. NULL operation or UNSUPPORTED =
     /// it cannot. Errors: UNSUPPORTED, TIMEOUT, BACKEND.
     int (*reset)(struct ferry_link *link);
+    /// Cycles of the device's that a packet and its answer may wait in a full link: the device's own time-outs have to
+    /// be longer than that. NULL operation = next to none.
+    uint32_t (*delay)(struct ferry_link *link);
+    /// NULL operation = there is nothing to say; *description is empty before.
+    void (*describe)(struct ferry_link *link, struct ferry_link_description *description);
     /// Free everything. Memory that was mapped stays its owner's.
     void (*close)(struct ferry_link *link);
 };
@@ -140,6 +151,7 @@ struct ferry_backend {
 extern const struct ferry_backend ferry_backend_sim;
 extern const struct ferry_backend ferry_backend_model;
 extern const struct ferry_backend ferry_backend_socket;
+extern const struct ferry_backend ferry_backend_uart;
 
 /// Open a link by the back end's name, for some with a colon and an address behind it; NULL means "sim". Errors:
 /// ARGUMENT, BACKEND (no such name, or it cannot start), NO_HOST_MEMORY, TIMEOUT, CONTRACT, IN_USE (another host has

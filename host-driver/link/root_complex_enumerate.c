@@ -8,6 +8,7 @@
 #define BAR2_BASE       0x0000004000000000ull
 #define CAPABILITY_PCIE 0x10u
 #define CAPABILITY_MSI  0x05u
+#define DEVICE_TAGS     32u // More are never in use (contract, config_space.DEVICE_CAPABILITIES).
 
 static int config_read(struct ferry_root_complex *rc, uint32_t offset, uint32_t *value)
 {
@@ -169,6 +170,24 @@ int ferry_rc_enumerate(struct ferry_root_complex *rc)
     return config_change(rc, FERRY_CONFIG_SPACE_COMMAND, enable, enable);
 }
 
+/// What the device had asked whoever was here before, nobody else will answer: his packets went with him. A read that a
+/// reset breaks off keeps its tag until an answer comes, or for many times the completion time-out: with all tags like
+/// that the device reads nothing. A tag that waits for none counts an unexpected completion; the reset clears that.
+static int answer_what_is_owed(struct ferry_root_complex *rc)
+{
+    struct ferry_tlp answer = {.kind = FERRY_TLP_COMPLETION,
+                               .requester = FERRY_RC_DEVICE,
+                               .completer = FERRY_RC_REQUESTER,
+                               .status = FERRY_TLP_UNSUPPORTED_REQUEST,
+                               .byte_count = 4};
+    int error = config_change(rc, FERRY_CONFIG_SPACE_COMMAND, FERRY_CONFIG_SPACE_COMMAND_BUS_MASTER_MASK, 0);
+    for (unsigned tag = 0; tag < DEVICE_TAGS && error == FERRY_OK; tag++) {
+        answer.tag = (uint8_t)tag;
+        error = ferry_rc_send(rc, &answer);
+    }
+    return error;
+}
+
 int ferry_rc_reset(struct ferry_root_complex *rc)
 {
     const uint32_t shift = rc->express - FERRY_CONFIG_SPACE_PCIE;
@@ -178,6 +197,7 @@ int ferry_rc_reset(struct ferry_root_complex *rc)
     if (error == FERRY_OK && FERRY_GET(FERRY_CONFIG_SPACE_DEVICE_CAPABILITIES_FUNCTION_RESET, capabilities) == 0) {
         return FERRY_ERROR_UNSUPPORTED;
     }
+    error = error == FERRY_OK ? answer_what_is_owed(rc) : error;
     error = error == FERRY_OK ? config_change(rc, FERRY_CONFIG_SPACE_DEVICE_CONTROL + shift, begin, begin) : error;
     // The device answers to configuration at once; whoever must wait for more sees it in the registers.
     return error == FERRY_OK ? ferry_rc_enumerate(rc) : error;

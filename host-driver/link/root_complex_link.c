@@ -232,6 +232,20 @@ static const void *dma_find(struct ferry_link *link, uint64_t bus)
     return ferry_dma_map_find(of(link)->map, bus, NULL);
 }
 
+static uint32_t delay(struct ferry_link *link)
+{
+    struct ferry_root_complex *rc = of(link);
+    return rc->transport.delay == NULL ? 0 : rc->transport.delay(rc->transport.context);
+}
+
+static void describe(struct ferry_link *link, struct ferry_link_description *description)
+{
+    struct ferry_root_complex *rc = of(link);
+    if (rc->transport.describe != NULL) {
+        rc->transport.describe(rc->transport.context, description);
+    }
+}
+
 static const struct ferry_link_operations operations = {
     .read32 = read32,
     .write32 = write32,
@@ -249,6 +263,8 @@ static const struct ferry_link_operations operations = {
     .inject = inject,
     .flip = flip,
     .reset = reset,
+    .delay = delay,
+    .describe = describe,
     .close = close_link,
 };
 

@@ -29,6 +29,8 @@ struct ferry_tlp_transport {
     /// As in link.h; each may be NULL.
     void (*observe)(void *context, const struct ferry_link_observer *observer);
     int (*inject)(void *context, enum ferry_injection kind, uint32_t count);
+    uint32_t (*delay)(void *context);
+    void (*describe)(void *context, struct ferry_link_description *description);
     void (*close)(void *context);
 };
 

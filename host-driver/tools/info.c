@@ -30,6 +30,10 @@ int ferry_info(const char *backend)
         error = ferry_adapter_statistics(adapter, &statistics);
     if (error == FERRY_OK) {
         printf("back end           %s\n", info.backend);
+        if (info.link[0])
+            ferry_print_line(stdout, "link               %s", info.link);
+        if (info.device[0])
+            ferry_print_line(stdout, "device             %s", info.device);
         printf("contract           %u.%u\n", info.contract_version >> 16, info.contract_version & 0xffff);
         printf("firmware           0x%08x\n", info.firmware_version);
         printf("rings              %u (1 for paging, %u for users)\n", info.rings, info.rings ? info.rings - 1 : 0);

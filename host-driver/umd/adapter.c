@@ -194,6 +194,8 @@ int ferry_adapter_query(struct ferry_adapter *handle, struct ferry_adapter_info 
         .local_bytes = gpu.local_bytes,
     };
     memcpy(info->backend, adapter->backend, sizeof info->backend);
+    memcpy(info->link, gpu.link.medium, sizeof info->link);
+    memcpy(info->device, gpu.link.device, sizeof info->device);
     for (unsigned i = 0; ferry_vidmm_segment(adapter->vidmm, i, &segment) == FERRY_OK; i++) {
         if (segment.flags.Aperture)
             info->aperture_bytes += segment.bytes;

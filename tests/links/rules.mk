@@ -1,10 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-# The same device behind other links. `socket` is who is served and refused, and deaths; the system tests run there too, of which
-# `make test` takes some: the whole set with `make test-links`.
+# The same device behind other links. `socket` is who is served and refused, and deaths; `serial` the host's side of a serial port.
+# The system tests run there too, of which `make test` takes some: the whole set with `make test-links`.
 
 LINK_SAMPLE := failures
 
 $(BUILD)/tests/socket: tests/links/test_socket.py tests/links/frames.py $(BUILD)/ferry $(BUILD)/ferry-sim
+	@mkdir -p $(@D)
+	install -m 755 $< $@
+
+# The host's side of a serial port needs no Verilog at the other one: C at a pseudo terminal, which is fast.
+$(BUILD)/system/serial_end: tests/links/serial_end.c $(BUILD)/obj/sim/server/device.o $(BUILD)/obj/sim/server/pty.o $(BUILD)/libferry.a
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(CPPFLAGS) -c $< -o $@.o
+	$(CXX) $@.o $(filter-out $<,$^) $(SIM_LIBS) $(LDLIBS) -o $@
+
+$(BUILD)/tests/serial: tests/links/test_serial.py tests/links/frames.py $(BUILD)/ferry $(BUILD)/system/serial_end
 	@mkdir -p $(@D)
 	install -m 755 $< $@
 
@@ -13,7 +23,7 @@ $(LINK_SAMPLE:%=$(BUILD)/tests/system_%_socket): $(BUILD)/tests/system_%_socket:
 	@mkdir -p $(@D)
 	@printf '#!/bin/sh\nexec python3 tests/links/on_simulator.py %s "$$@"\n' $< > $@ && chmod +x $@
 
-TEST_PROGRAMS += $(BUILD)/tests/socket $(LINK_SAMPLE:%=$(BUILD)/tests/system_%_socket)
+TEST_PROGRAMS += $(BUILD)/tests/socket $(BUILD)/tests/serial $(LINK_SAMPLE:%=$(BUILD)/tests/system_%_socket)
 
 .PHONY: test-links
 test-links: $(SYSTEM_TESTS:%=$(BUILD)/system/%) $(BUILD)/ferry-sim

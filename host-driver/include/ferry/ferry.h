@@ -42,7 +42,7 @@ struct ferry_queue;
 
 struct ferry_adapter_options {
     size_t size;
-    const char *backend;           // "sim" (NULL means it), "model", or "socket:ADDRESS" of a ferry-sim.
+    const char *backend;           // "sim" (NULL means it), "model", "socket:ADDRESS" of a ferry-sim, or "uart:PORT".
     uint64_t video_memory_bytes;   // What the manager may use; 0 = all the device has. Multiple of 4096.
     uint64_t aperture_bytes;       // What of the aperture segment the manager may use; 0 = all.
     uint32_t paging_buffer_bytes;  // DMA buffer for paging, 64 and more; 0 = what the miniport asks for. For tests.
@@ -74,6 +74,8 @@ struct ferry_adapter_info {
     uint64_t local_bytes;        // What the device has.
     uint64_t video_memory_bytes; // What the manager uses of it.
     uint64_t aperture_bytes;
+    char link[80];   // Kind of link and its speed, for people; empty where there is nothing to say.
+    char device[24]; // What the device says it is.
 };
 /// Errors: ARGUMENT, HANDLE.
 int ferry_adapter_query(struct ferry_adapter *adapter, struct ferry_adapter_info *info);

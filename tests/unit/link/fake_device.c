@@ -14,7 +14,7 @@ void fake_device_start(struct fake_device *device)
 
 void fake_device_expect(struct fake_device *device, const struct fake_packet *expect, const struct fake_packet *answer)
 {
-    assert_true(device->steps < 64);
+    assert_true(device->steps < 128);
     device->expect[device->steps] = *expect;
     device->answer[device->steps++] = *answer;
 }
@@ -129,6 +129,13 @@ void fake_device_expect_reset(struct fake_device *device, bool supported)
 {
     config(device, false, 0x44, supported ? 0x10000021 : 0x00000021);
     if (supported) {
+        // No request more, and an Unsupported Request for each tag that somebody before may have left waiting.
+        config(device, false, 0x04, 0x00100006);
+        config(device, true, 0x04, 0x00100002);
+        for (uint32_t tag = 0; tag < 32; tag++) {
+            const struct fake_packet answer = {{0x0a000000, 0x00002004, 0x01000000 | tag << 8}, 3};
+            fake_device_expect(device, &answer, &(struct fake_packet){.count = 0});
+        }
         config(device, false, 0x48, 0x00002920);
         config(device, true, 0x48, 0x0000a920);
     }

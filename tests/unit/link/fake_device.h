@@ -19,7 +19,7 @@ struct fake_packet {
 };
 
 struct fake_device {
-    struct fake_packet expect[64], answer[64]; // The script; an answer of 0 words is none.
+    struct fake_packet expect[128], answer[128]; // The script; an answer of 0 words is none.
     size_t steps, step;
     struct fake_packet sent[FAKE_PACKETS]; // Recorded behind the script.
     size_t sent_count;

@@ -174,6 +174,25 @@ static void credits_that_were_lost_come_again(void **state)
     free(two);
 }
 
+/// A buffer on the way that nobody knew of: what waits in it is not lost, and sending it again would only fill it.
+static void a_longer_way_than_was_said_is_learned(void **state)
+{
+    (void)state;
+    struct two *two = make_two(seed, 0, 2 * RESEND_TICKS / 3);
+    two->host.frames.resend_ticks = two->host.frames.patience = RESEND_TICKS / 6;
+    two->device.frames.resend_ticks = two->device.frames.patience = RESEND_TICKS / 6;
+    open_session(two, 1);
+    carry(two, 0, 1000, 1000);
+    // What was sent in the first rounds, before any acknowledgement had told how far it is.
+    assert_in_range(two->host.frames.counts.resent, 1, 4 * FERRY_FRAMES_WINDOW);
+    assert_in_range(two->device.frames.counts.resent, 1, 4 * FERRY_FRAMES_WINDOW);
+    // A short way is learned too: one lost frame at the end costs no more than it did.
+    two->host.out.latency = two->device.out.latency = 5;
+    carry(two, 0, 1000, 1000);
+    assert_in_range(two->host.frames.patience, RESEND_TICKS / 6, RESEND_TICKS / 2);
+    free(two);
+}
+
 static void half_frames_and_a_terminal_resynchronise(void **state)
 {
     (void)state;
@@ -351,6 +370,7 @@ int main(void)
         cmocka_unit_test(nine_tenths_of_the_bytes_are_payload),
         cmocka_unit_test(no_more_is_sent_than_there_is_room_for),
         cmocka_unit_test(credits_that_were_lost_come_again),
+        cmocka_unit_test(a_longer_way_than_was_said_is_learned),
         cmocka_unit_test(half_frames_and_a_terminal_resynchronise),
         cmocka_unit_test(frames_in_the_payload_are_payload),
         cmocka_unit_test(a_new_session_leaves_nothing_of_the_old_one),

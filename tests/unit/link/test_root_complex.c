@@ -22,10 +22,10 @@ static void a_function_reset_is_asked_for_and_the_device_placed_again(void **con
     assert_int_equal(state->link->operations->reset(state->link), FERRY_OK);
     state->link->operations->counts(state->link, &counts);
     assert_int_equal(counts.unmapped_accesses + counts.last_unmapped_address, 0);
-    assert_int_equal(state->device.step, 26 + 3 + 26);
+    assert_int_equal(state->device.step, 26 + 37 + 26);
     fake_device_expect_reset(&state->device, false);
     assert_int_equal(state->link->operations->reset(state->link), FERRY_ERROR_UNSUPPORTED);
-    assert_int_equal(state->device.step, 26 + 3 + 26 + 1);
+    assert_int_equal(state->device.step, 26 + 37 + 26 + 1);
     assert_int_equal(state->device.sent_count, 0);
 }
 

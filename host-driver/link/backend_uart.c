@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+// Back end `uart`: a device at a serial port of this machine, uart:PORT or uart:PORT@BAUD.
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "link/framed.h"
+#include "link/link.h"
+#include "link/problem.h"
+#include "link/serial_port.h"
+
+#define DEFAULT_BAUD 3000000u
+#define BITS_A_BYTE  10u // With a start and a stop bit.
+
+/// false = no address, or a rate that no port has. A port without a folder is one of /dev.
+static bool read_address(const char *address, char path[96], uint32_t *baud)
+{
+    const char *at = strrchr(address, '@');
+    const size_t length = at == NULL ? strlen(address) : (size_t)(at - address);
+    const int written =
+        snprintf(path, 96, "%s%.*s", memchr(address, '/', length) != NULL ? "" : "/dev/", (int)length, address);
+    *baud = DEFAULT_BAUD;
+    if (at != NULL) {
+        char *end;
+        const unsigned long rate = strtoul(at + 1, &end, 10);
+        if (*end != 0 || at[1] < '0' || at[1] > '9' || rate < FERRY_SERIAL_LEAST_BAUD ||
+            rate > FERRY_SERIAL_MOST_BAUD) {
+            return false;
+        }
+        *baud = (uint32_t)rate;
+    }
+    return length != 0 && written < 96;
+}
+
+static int open_uart(const struct ferry_link_config *config, struct ferry_link **link)
+{
+    char path[96], medium[64], silent[160];
+    uint32_t baud;
+    if (!read_address(config->address, path, &baud)) {
+        ferry_problem_set("'%s' is no PORT and no PORT@BAUD with %u to %u baud", config->address,
+                          FERRY_SERIAL_LEAST_BAUD, FERRY_SERIAL_MOST_BAUD);
+        return FERRY_ERROR_BACKEND;
+    }
+    const int fd = ferry_serial_open(path, baud);
+    if (fd < 0) {
+        return fd;
+    }
+    snprintf(medium, sizeof(medium), "serial port, %u baud", baud);
+    snprintf(silent, sizeof(silent), "is it on, is its bitstream loaded, is %u its baud rate (uart:PORT@BAUD)?", baud);
+    const struct ferry_channel channel = {
+        .fd = fd,
+        .bytes_per_second = baud / BITS_A_BYTE,
+        .where = path,
+        .medium = medium,
+        .closed = "the port is gone: unplugged, or its other end closed",
+        .silent = silent,
+    };
+    return ferry_framed_open(&channel, config, link);
+}
+
+const struct ferry_backend ferry_backend_uart = {.name = "uart", .has_address = true, .open = open_uart};

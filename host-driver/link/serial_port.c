@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0
+#define _DEFAULT_SOURCE // flock(), dirfd()
+#include "link/serial_port.h"
+
+#include <asm/termbits.h> // termios2, whose rates are any numbers; it does not go with <termios.h>.
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/serial.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "ferry/error.h"
+#include "link/problem.h"
+
+// ---- Who has it -------------------------------------------------------------------------------------------------
+
+static bool has_open(const char *pid, dev_t port)
+{
+    char path[64];
+    struct stat file;
+    struct dirent *entry;
+    bool found = false;
+    snprintf(path, sizeof(path), "/proc/%.16s/fd", pid);
+    DIR *folder = opendir(path);
+    while (folder != NULL && !found && (entry = readdir(folder)) != NULL) {
+        found = fstatat(dirfd(folder), entry->d_name, &file, 0) == 0 && S_ISCHR(file.st_mode) && file.st_rdev == port;
+    }
+    if (folder != NULL) {
+        closedir(folder);
+    }
+    return found;
+}
+
+uint32_t ferry_serial_user(const char *path)
+{
+    struct stat port;
+    struct dirent *entry;
+    uint32_t user = 0;
+    DIR *folder = stat(path, &port) == 0 && S_ISCHR(port.st_mode) ? opendir("/proc") : NULL;
+    while (folder != NULL && user == 0 && (entry = readdir(folder)) != NULL) {
+        if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' && has_open(entry->d_name, port.st_rdev)) {
+            user = (uint32_t)strtoul(entry->d_name, NULL, 10);
+        }
+    }
+    if (folder != NULL) {
+        closedir(folder);
+    }
+    return user;
+}
+
+static int in_use(const char *path)
+{
+    const uint32_t user = ferry_serial_user(path);
+    if (user != 0) {
+        ferry_problem_set("%s is in use by process %u", path, user);
+    } else {
+        ferry_problem_set("%s is in use by another program", path);
+    }
+    return FERRY_ERROR_IN_USE;
+}
+
+// ---- Open -------------------------------------------------------------------------------------------------------
+
+static int no_permission(const char *path)
+{
+    struct stat port;
+    const struct group *group = stat(path, &port) == 0 && port.st_gid != 0 ? getgrgid(port.st_gid) : NULL;
+    if (group != NULL && (port.st_mode & 060) == 060) {
+        ferry_problem_set("%s is there, but you may not open it: join its group with `sudo usermod -aG %s $USER`, and "
+                          "log in anew",
+                          path, group->gr_name);
+    } else {
+        ferry_problem_set("%s is there, but you may not open it: a udev rule can give it a group, as in "
+                          "SUBSYSTEM==\"tty\", ATTRS{idVendor}==\"0403\", GROUP=\"dialout\", MODE=\"0660\"",
+                          path);
+    }
+    return FERRY_ERROR_BACKEND;
+}
+
+static int cannot_open(const char *path)
+{
+    switch (errno) {
+    case EACCES:
+    case EPERM: return no_permission(path);
+    case EBUSY: return in_use(path);
+    case ENOENT:
+    case ENODEV:
+    case ENXIO:
+        ferry_problem_set("there is no %s; `ferry list` shows the ports that there are", path);
+        return FERRY_ERROR_BACKEND;
+    default: ferry_problem_set("cannot open %s: %s", path, strerror(errno)); return FERRY_ERROR_BACKEND;
+    }
+}
+
+/// Bytes as they are, at this rate. A port that has no such rate takes another one, and says so.
+static bool make_raw(int fd, uint32_t baud, uint32_t *got)
+{
+    struct termios2 settings;
+    if (ioctl(fd, TCGETS2, &settings) != 0) {
+        return false;
+    }
+    settings.c_iflag = 0;
+    settings.c_oflag = 0;
+    settings.c_lflag = 0;
+    settings.c_cflag = CS8 | CREAD | CLOCAL | BOTHER | BOTHER << IBSHIFT;
+    settings.c_ispeed = settings.c_ospeed = baud;
+    settings.c_cc[VMIN] = 1;
+    settings.c_cc[VTIME] = 0;
+    if (ioctl(fd, TCSETS2, &settings) != 0 || ioctl(fd, TCGETS2, &settings) != 0) {
+        return false;
+    }
+    *got = settings.c_ospeed;
+    return true;
+}
+
+/// Adapters by FTDI keep what comes for 16 ms unless they are told. Others know nothing of it.
+static void ask_for_short_ways(int fd)
+{
+    struct serial_struct port;
+    if (ioctl(fd, TIOCGSERIAL, &port) == 0) {
+        port.flags |= ASYNC_LOW_LATENCY;
+        (void)ioctl(fd, TIOCSSERIAL, &port);
+    }
+}
+
+static int fail(int fd, int error)
+{
+    close(fd);
+    return error;
+}
+
+int ferry_serial_open(const char *path, uint32_t baud)
+{
+    uint32_t got = 0;
+    const int fd = open(path, O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0) {
+        return cannot_open(path);
+    }
+    // Before anything is changed: settings are the port's, not the descriptor's.
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        close(fd);
+        return in_use(path);
+    }
+    if (!make_raw(fd, baud, &got)) {
+        ferry_problem_set(errno == ENOTTY ? "%s is no serial port" : "%s cannot be set up as a serial port", path);
+        return fail(fd, FERRY_ERROR_BACKEND);
+    }
+    // Receivers of bytes bear 3 %, as one stop bit has it.
+    if ((uint64_t)got * 100 < (uint64_t)baud * 97 || (uint64_t)got * 100 > (uint64_t)baud * 103) {
+        ferry_problem_set("%s does %u baud, not %u: name a rate that both it and the device have, as in uart:%s@%u",
+                          path, got, baud, path, got);
+        return fail(fd, FERRY_ERROR_BACKEND);
+    }
+    if (ioctl(fd, TIOCEXCL) != 0) {
+        ferry_problem_set("%s cannot be had alone: %s", path, strerror(errno));
+        return fail(fd, FERRY_ERROR_BACKEND);
+    }
+    ask_for_short_ways(fd);
+    (void)ioctl(fd, TCFLSH, TCIOFLUSH);
+    return fd;
+}

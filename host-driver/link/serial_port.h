@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Serial ports of this machine, raw and for one program at a time. Any thread. What goes wrong is told in
+// ferry_problem().
+#ifndef FERRY_LINK_SERIAL_PORT_H
+#define FERRY_LINK_SERIAL_PORT_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define FERRY_SERIAL_LEAST_BAUD 1200u
+#define FERRY_SERIAL_MOST_BAUD  12000000u
+
+/// Open the port at `path` with 8 data bits, no parity, one stop bit, no flow control of its own, nothing of a
+/// terminal, at `baud` (FERRY_SERIAL_LEAST_BAUD to MOST_BAUD, any number), and keep others away: those that ask for the
+/// port's locks, and, but for root, everybody. What came before is thrown away. Gives a non-blocking, close-on-exec
+/// descriptor, or one of these errors: BACKEND (no such port, no permission, no serial port, not this rate), IN_USE.
+int ferry_serial_open(const char *path, uint32_t baud);
+/// Process that has the port at `path` open, 0 = none, or none that may be known.
+uint32_t ferry_serial_user(const char *path);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,215 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The host's side of a serial port: which ports it takes, in which words it refuses, noise, deaths on either side. The other end is
+serial_end, or played by frames.py."""
+import contextlib
+import fcntl
+import os
+import pty
+import random
+import subprocess
+import sys
+import tempfile
+import termios
+import threading
+import time
+import tty
+from pathlib import Path
+
+sys.path.insert(0, "tests/links")
+import frames  # noqa: E402
+
+FERRY, END = "build/ferry", "build/system/serial_end"
+TRACE = "tests/data/neverball.memtrace.gz"
+SEED = int(os.environ.get("FERRY_SEED", "1"))
+passed = failed = 0
+folder = Path(tempfile.mkdtemp(prefix="ferry-serial-"))
+
+
+def check(good, name, detail=""):
+    global passed, failed
+    passed, failed = passed + bool(good), failed + (not good)
+    print(f"[       OK ] {name}" if good else f"[  FAILED  ] {name}\n    {detail}", flush=True)
+
+
+def run(*arguments, before=()):
+    return subprocess.run([*before, FERRY, *map(str, arguments)], capture_output=True, text=True, timeout=600, check=False)
+
+
+def refused(name, done, code, words):
+    lines = done.stderr.splitlines()
+    check(done.returncode == code and len(lines) == 1 and all(word in lines[0] for word in words), name,
+          f"exit {done.returncode}, {done.stderr!r}")
+
+
+def expect(name, code, words, port, before=()):
+    refused(name, run("info", "--backend", f"uart:{port}", before=before), code, words)
+
+
+@contextlib.contextmanager
+def device(noise=0):
+    with subprocess.Popen([END, str(noise), str(SEED)], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield process, process.stdout.readline().strip()
+        finally:
+            process.kill()
+
+
+@contextlib.contextmanager
+def port():
+    """A port whose other end is ours, as file descriptors of both ends and the path."""
+    ours, theirs = pty.openpty()
+    tty.setraw(theirs)
+    path = os.ttyname(theirs)
+    os.close(theirs)
+    try:
+        yield ours, path
+    finally:
+        os.close(ours)
+
+
+# Without the rights of root, on a file that its folder would hide: the program is executed by its descriptor.
+NOBODY = [sys.executable, "-c", "import os, sys; f = os.open(sys.argv[1], os.O_RDONLY); os.setgroups([]); os.setgid(65534); "
+          "os.setuid(65534); os.execve(f, sys.argv[1:], {})"]
+
+
+def refusals():
+    expect("no_such_port", 2, ["BACKEND", "there is no /dev/ttyUSB99", "ferry list"], "/dev/ttyUSB99")
+    expect("a_port_needs_no_folder", 2, ["BACKEND", "there is no /dev/ttyUSB99"], "ttyUSB99")
+    expect("no_serial_port", 2, ["BACKEND", "/dev/null is no serial port"], "/dev/null")
+    refused("no_port_at_all", run("info", "--backend", "uart"), 2, ["BACKEND", "wants an address"])
+    for what, address in (("no_rate", "/dev/null@"), ("a_rate_that_is_none", "/dev/null@fast"), ("a_rate_too_high", "/dev/null@12000001"),
+                          ("a_rate_too_low", "/dev/null@1199"), ("a_path_too_long", "/" + "x" * 200), ("a_rate_alone", "@3000000")):
+        expect(what, 2, ["BACKEND", f"'{address}' is no PORT and no PORT@BAUD with 1200 to 12000000"], address)
+    with port() as (_, path):
+        held = os.open(path, os.O_RDWR | os.O_NOCTTY)
+        fcntl.flock(held, fcntl.LOCK_EX)
+        before = termios.tcgetattr(held)
+        expect("a_port_in_use", 4, ["IN_USE", f"{path} is in use by process {os.getpid()}"], path)
+        check(termios.tcgetattr(held) == before, "who_is_refused_changes_nothing")
+        os.close(held)
+        if os.getuid() == 0:
+            held = os.open(path, os.O_RDWR | os.O_NOCTTY)
+            os.chmod(path, 0o666)
+            fcntl.ioctl(held, termios.TIOCEXCL)
+            expect("a_port_that_another_keeps_for_itself", 4, ["IN_USE", f"{path} is in use by"], path, NOBODY)
+            os.close(held)
+    if os.getuid() == 0:
+        with port() as (_, path):
+            os.chown(path, 0, 20)
+            os.chmod(path, 0o660)
+            expect("no_permission_but_a_group_has", 2, ["BACKEND", "you may not open it", "usermod -aG dialout $USER"], path, NOBODY)
+            os.chmod(path, 0o600)
+            expect("no_permission_at_all", 2, ["BACKEND", "you may not open it", "udev rule"], path, NOBODY)
+
+
+def peer(answers):
+    """A port at which somebody says answers(session) to each question; the path."""
+    ours, theirs = pty.openpty()
+    tty.setraw(theirs)
+
+    def serve():
+        data, told = b"", 0
+        with contextlib.suppress(OSError):
+            while True:
+                data += os.read(ours, 4096)
+                asked = [one for one in frames.hellos(data) if one[2] is None]
+                for one in asked[told:]:
+                    os.write(ours, answers(one[1]))
+                told = len(asked)
+    threading.Thread(target=serve, daemon=True).start()
+    return os.ttyname(theirs)
+
+
+def others():
+    """What answers is no device of this driver's; at the same time, for each takes as long as patience does."""
+    newer = frames.VERSION + 0x10000
+    versions = [f"{v >> 16}.{v & 0xffff}" for v in (newer, frames.VERSION)]
+    cases = (("another_contract_that_refuses", 4, ["CONTRACT", "has contract {}, this driver {}".format(*versions)],
+              lambda session: frames.hello(session, newer, 1 | frames.REFUSED_CONTRACT << 8)),
+             ("another_contract_that_accepts", 4, ["CONTRACT", "take both from one release"],
+              lambda session: frames.hello(session, newer, 1 | frames.ACCEPTED << 8)),
+             ("a_silent_port", 4, ["TIMEOUT", "nothing at", "is 3000000 its baud rate (uart:PORT@BAUD)?"], lambda _: b""),
+             ("a_terminal", 4, ["TIMEOUT", "nothing of what is said at", "baud rate"], lambda _: b"\r\nlogin: "),
+             ("an_echo", 4, ["TIMEOUT", "nothing of what is said at"], lambda session: frames.hello(session)),
+             ("answers_of_a_session_before", 4, ["TIMEOUT"], lambda session: frames.hello(session - 1, what=1)))
+    ways = [(name, code, words, subprocess.Popen([FERRY, "info", "--backend", f"uart:{peer(says)}"], stdout=subprocess.PIPE,
+                                                stderr=subprocess.PIPE, text=True)) for name, code, words, says in cases]
+    for name, code, words, process in ways:
+        _, said = process.communicate(timeout=300)
+        refused(name, subprocess.CompletedProcess([], process.returncode, "", said), code, words)
+
+
+def used(process):
+    fields = Path(f"/proc/{process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def let_run(process, seconds, host):
+    """Wait until the device has run for so many seconds of processor time, however busy the machine is."""
+    end = used(process) + seconds
+    while used(process) < end and host.poll() is None:
+        time.sleep(0.01)
+
+
+def replaying(path):
+    return subprocess.Popen([FERRY, "replay", TRACE, "--vram", "5M", "--backend", f"uart:{path}", "--no-advice", "--quiet"],
+                            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+
+def deaths():
+    chance = random.Random(SEED)
+    link = folder / "port"
+    with device() as (process, path):
+        link.symlink_to(path)
+        done = run("info", "--backend", f"uart:{link}@12000000")
+        check(done.returncode == 0 and "12000000 baud" in done.stdout and "C end, full" in done.stdout, "a_device_says_who_it_is",
+              done.stdout + done.stderr)
+        for _ in range(2):
+            with replaying(link) as host:
+                let_run(process, 0.2 + 0.3 * chance.random(), host)
+                expect("the_second_host_is_refused", 4, ["IN_USE", f"{link} is in use by process {host.pid}"], link)
+                host.kill()
+        done = run("selftest", "--backend", f"uart:{link}")
+        check(done.returncode == 0 and "8 passed, 0 failed" in done.stdout, "hosts_that_died_leave_the_device_ready",
+              done.stdout + done.stderr)
+        with replaying(link) as host:
+            let_run(process, 0.2 + 0.3 * chance.random(), host)
+            process.kill()
+            said = host.communicate(timeout=300)[1]
+            check(host.returncode == 4 and "DEVICE_LOST" in said and f"device at {link} is gone: the port is gone: unplugged" in said,
+                  "a_port_that_is_pulled_is_a_device_lost", f"exit {host.returncode}: {said}")
+        expect("a_port_that_was_pulled_is_no_port", 2, ["BACKEND", f"there is no {link}"], link)
+    with device(1000) as (_, path):
+        link.unlink()
+        link.symlink_to(path)
+        done = run("selftest", "--backend", f"uart:{link}")
+        check(done.returncode == 0 and "8 passed, 0 failed" in done.stdout, "plugged_in_again_it_works_with_noise_on_the_line",
+              done.stdout + done.stderr)
+
+
+def idle():
+    with device() as (process, path):
+        for what in ("nobody_there", "somebody_was"):
+            last, now = -1, used(process)
+            for _ in range(600):
+                if now == last:
+                    break
+                time.sleep(0.5)
+                last, now = now, used(process)
+            check(now == last, f"an_idle_port_takes_no_time_{what}")
+            run("info", "--backend", f"uart:{path}")
+
+
+def main():
+    print(f"FERRY_SEED={SEED}", flush=True)
+    refusals()
+    others()
+    deaths()
+    idle()
+    print(f"{passed} passed, {failed} failed")
+    return failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
