@@ -10,9 +10,9 @@
 
 #include <cstdint>
 
-#include "dram.h"
 #include "ferry_sim.h"
 #include "link_model.h"
+#include "memory_port.h"
 #include "random.h"
 #include "spans.h"
 
@@ -40,7 +40,7 @@ template <class Device> class Harness : public Simulation
 {
   public:
     Harness(const ferry_sim_config &config, size_t memory_bytes)
-        : device_(config), dram_(memory_bytes, config.read_latency, config.dram),
+        : device_(config), memory_(memory_bytes, config),
           down_(config.link_latency, config.link_words_per_16, config.link_credit_words, config.reorder_percent),
           up_(config.link_latency, config.link_words_per_16, config.link_credit_words, config.link_smallest_credits),
           random_(config.seed), stall_(config.stall_percent * 256 / 100)
@@ -55,7 +55,7 @@ template <class Device> class Harness : public Simulation
         device_.top().rst = 0;
     }
 
-    bool usable() const { return device_.usable() && dram_.usable(); }
+    bool usable() const { return device_.usable() && dram().usable(); }
 
     uint64_t run(uint64_t cycles) override
     {
@@ -81,9 +81,10 @@ template <class Device> class Harness : public Simulation
     }
     uint64_t cycles() const override { return now_; }
     const char *violation() const override { return violation_; }
-    void fail_bursts(bool write, uint32_t count) override { dram_.fail(write, count); }
+    void fail_bursts(bool write, uint32_t count) override { dram().fail(write, count); }
     void observe(const ferry_sim_observer *observer) override { spans_.observe(observer); }
-    Dram &dram() { return dram_; }
+    Dram &dram() { return memory_.dram(); }
+    const Dram &dram() const { return memory_.dram(); }
     Device &device() { return device_; }
 
   private:
@@ -98,8 +99,7 @@ template <class Device> class Harness : public Simulation
         top.s_axis_tlp_tvalid = 0;
         top.m_axis_tlp_tready = 0;
         top.m_axis_tlp_posted_ok = top.m_axis_tlp_request_ok = top.m_axis_tlp_completion_ok = 0;
-        top.m_axi_awready = top.m_axi_wready = top.m_axi_arready = 0;
-        top.m_axi_bvalid = top.m_axi_rvalid = 0;
+        MemoryPort::idle(top);
         clock();
         now_++;
     }
@@ -124,29 +124,12 @@ template <class Device> class Harness : public Simulation
             top.s_axis_tlp_tkeep = static_cast<uint8_t>(down_.keep());
             top.s_axis_tlp_tlast = down_.last();
         }
-        if (!read_offered_ && dram_.read_data_valid(now_) && allowed(draw, r)) {
-            read_offered_ = true;
-            const Dram::ReadBeat beat = dram_.read_data();
-            top.m_axi_rid = beat.id;
-            top.m_axi_rdata = beat.data;
-            top.m_axi_rresp = beat.response;
-            top.m_axi_rlast = beat.last;
-        }
-        top.m_axi_rvalid = read_offered_;
-        if (!response_offered_ && dram_.write_response_valid(now_) && allowed(draw, b)) {
-            response_offered_ = true;
-            const Dram::WriteResponse response = dram_.write_response();
-            top.m_axi_bid = response.id;
-            top.m_axi_bresp = response.response;
-        }
-        top.m_axi_bvalid = response_offered_;
         top.m_axis_tlp_tready = up_.ready() && allowed(draw, tlp_out);
         top.m_axis_tlp_posted_ok = up_.room(PacketKind::posted);
         top.m_axis_tlp_request_ok = up_.room(PacketKind::request);
         top.m_axis_tlp_completion_ok = up_.room(PacketKind::completion);
-        top.m_axi_awready = dram_.write_address_ready() && allowed(draw, aw);
-        top.m_axi_wready = dram_.write_data_ready() && allowed(draw, w);
-        top.m_axi_arready = dram_.read_address_ready() && allowed(draw, ar);
+        memory_.drive(top, now_,
+                      {allowed(draw, aw), allowed(draw, w), allowed(draw, b), allowed(draw, ar), allowed(draw, r)});
     }
 
     /// Take note of what is handed over at the edge that ends this cycle.
@@ -161,28 +144,8 @@ template <class Device> class Harness : public Simulation
             !up_.beat(now_, top.m_axis_tlp_tdata, top.m_axis_tlp_tkeep, top.m_axis_tlp_tlast)) {
             violation_ = "packet with a hole, longer than the link carries, or without a credit";
         }
-        if (read_offered_ && top.m_axi_rready) {
-            read_offered_ = false;
-            dram_.read_data_taken(now_);
-        }
-        if (response_offered_ && top.m_axi_bready) {
-            response_offered_ = false;
-            dram_.write_response_taken();
-        }
-        if (top.m_axi_wvalid && top.m_axi_wready) {
-            dram_.write_data(now_, top.m_axi_wdata, top.m_axi_wstrb, top.m_axi_wlast);
-        }
-        if (top.m_axi_awvalid && top.m_axi_awready) {
-            note_kind(top.m_axi_awsize, top.m_axi_awburst);
-            dram_.write_address(now_, top.m_axi_awid, top.m_axi_awaddr, top.m_axi_awlen + 1u);
-        }
-        if (top.m_axi_arvalid && top.m_axi_arready) {
-            note_kind(top.m_axi_arsize, top.m_axi_arburst);
-            dram_.read_address(now_, top.m_axi_arid, top.m_axi_araddr, top.m_axi_arlen + 1u);
-        }
-        if (dram_.violation() != nullptr) {
-            violation_ = dram_.violation();
-        }
+        const char *broken = memory_.note(top, now_);
+        violation_ = broken != nullptr ? broken : violation_;
     }
 
     uint32_t reads_outstanding()
@@ -194,13 +157,6 @@ template <class Device> class Harness : public Simulation
             reads_given_up_ = more;
         }
         return static_cast<uint32_t>(more - reads_given_up_);
-    }
-
-    void note_kind(uint32_t size, uint32_t burst)
-    {
-        if (size != 3 || burst != 1) {
-            violation_ = "a burst that is not INCR of 8-byte beats";
-        }
     }
 
     void cycle()
@@ -223,14 +179,14 @@ template <class Device> class Harness : public Simulation
     }
 
     Device device_;
-    Dram dram_;
+    MemoryPort memory_;
     ToDevice down_;
     FromDevice up_;
     Random random_;
     Spans spans_;
     uint32_t stall_; // In 256ths.
     uint64_t now_ = 0;
-    bool tlp_offered_ = false, read_offered_ = false, response_offered_ = false;
+    bool tlp_offered_ = false;
     uint64_t reads_given_up_ = 0, quiet_ = 0;
     const char *violation_ = nullptr;
 };

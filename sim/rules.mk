@@ -61,5 +61,22 @@ SIM_OBJECTS += $(SIM_DEVICE_OBJECTS)
 SIM_OBJECTS_SAN += $(SIM_DEVICE_OBJECTS)
 SIM_LIBS += -lstdc++ -lz
 
+# The device at a serial port is for ferry-sim alone.
+SIM_SERIAL_TOP = --top-module ferry_serial_simulated -GCPU_CORE='"$(CPU_CORE)"' -Irtl/serial sim/ferry_serial_simulated.v \
+    $$(realpath -s --relative-to=. $(RTL_CORE))
+
+$(SIM_BUILD)/serial/Vferry_serial.mk: sim/ferry_serial_simulated.v $(RTL_SERIAL) $(SIM_NEEDS)
+	@mkdir -p $(@D)
+	@echo "building the simulated device at a serial port"
+	$(VERILATOR) --cc --no-skip-identical -O3 --x-assign fast --x-initial fast --noassert --flatten --threads 1 --output-split 0 \
+	    $(RTL_FLAGS) -Wno-fatal $(SIM_SERIAL_TOP) --prefix Vferry_serial -Mdir $(@D) > $(@D)/verilator.log
+
+$(SIM_BUILD)/serial/Vferry_serial__ALL.o: $(SIM_BUILD)/serial/Vferry_serial.mk
+	$(ALONE) $(MAKE_COMMAND) --no-print-directory -C $(@D) -f Vferry_serial.mk OPT_FAST="-O2 $(SIM_LIBRARY_FLAGS)" \
+	    OPT_SLOW=-O1 OPT_GLOBAL=-O2 CXX=$(CXX) VM_PARALLEL_BUILDS=0 $(@F)
+
+$(SIM_BUILD)/ferry_serial_sim.o: sim/ferry_serial_sim.cpp $(wildcard sim/*.h) $(FLAGS) $(SIM_BUILD)/serial/Vferry_serial.mk
+	$(CXX) $(SIM_CXXFLAGS) $(SIM_LIBRARY_FLAGS) -Isim -isystem $(SIM_BUILD)/serial $(SIM_VERILATOR_HEADERS) -c $< -o $@
+
 .PHONY: sim
 sim: $(SIM_DEVICE_OBJECTS)

@@ -14,11 +14,12 @@ LINTS += lint-rtl-serial
 .PHONY: lint-rtl-serial area-rtl-serial
 lint-rtl-serial: $(BUILD)/rtl/lint-serial.stamp
 
-$(BUILD)/rtl/lint-serial.stamp: $(RTL_SERIAL) $(RTL_SOURCES) $(CONTRACT) rtl/packaged_core.vlt $(VENV)/ready
+$(BUILD)/rtl/lint-serial.stamp: $(RTL_SERIAL) $(RTL_SOURCES) sim/ferry_serial_simulated.v $(CONTRACT) rtl/packaged_core.vlt $(VENV)/ready
 	@mkdir -p $(@D)
 	$(VERILATOR) --lint-only $(RTL_FLAGS) $(SERIAL_DEVICE)
 	$(VERILATOR) --lint-only $(RTL_FLAGS) -GCONFIGURATION='"tiny"' -GBIT_SIXTEENTHS=267 -GLG_RECEIVE=10 -GLG_SEND=12 \
 	    $(SERIAL_DEVICE)
+	$(VERILATOR) --lint-only $(RTL_FLAGS) $(SIM_SERIAL_TOP)
 	$(YOSYS) $(YOSYS_STRICT) $(serial_reads)
 	@touch $@
 

@@ -2,6 +2,7 @@
 // ferry-sim: the simulated device as a process of its own, for hosts on this machine or elsewhere.
 #include <errno.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "ferry/version.h"
 #include "link/problem.h"
 #include "link/socket_address.h"
+#include "server/serial.h"
 #include "server/server.h"
 
 #define MOST_DEVICES 8u
@@ -18,6 +20,7 @@ enum { EXIT_USAGE = 2, EXIT_SYSTEM = 4 };
 
 static const char help[] =
     "usage: ferry-sim --listen ADDRESS [OPTIONS]\n"
+    "       ferry-sim --uart [OPTIONS]\n"
     "\n"
     "Simulates a device (Verilated RTL) for hosts that connect: `ferry COMMAND --backend socket:ADDRESS`. Its clock "
     "runs\n"
@@ -27,6 +30,8 @@ static const char help[] =
     "  --listen ADDRESS   unix:PATH, or HOST:PORT; a port alone is one of this machine, 0.0.0.0:PORT is open to "
     "others,\n"
     "                     who can then read and write what the device may: there is no password\n"
+    "  --uart             a device at a serial port instead: Verilog down to the two pins, at the far end of a pseudo\n"
+    "                     terminal, for `ferry COMMAND --backend uart:PATH`; its clock runs while there is work\n"
     "  --devices N        devices behind the address, 1 to 8, each for one host at a time (1)\n"
     "  --latency N        memory read latency of N cycles instead of the DRAM model\n"
     "  --link-latency N   one-way latency of the link in cycles (100)\n"
@@ -34,7 +39,8 @@ static const char help[] =
     "  --seed N           seed of the simulation (1)\n"
     "  --wave FILE        write waves of the first device (FST)\n"
     "\n"
-    "Says `listening on ADDRESS` on the standard output once hosts may come. Exit codes: 0 ended by a signal, 2 a bad\n"
+    "Says `listening on ADDRESS`, or `serial port at PATH`, on the standard output once hosts may come. Exit codes: 0 "
+    "ended by a signal, 2 a bad\n"
     "command line, 4 the system failed.\n";
 
 static volatile sig_atomic_t stop;
@@ -47,6 +53,7 @@ static void on_signal(int number)
 
 struct settings {
     const char *address;
+    bool uart;
     uint64_t devices;
     uint64_t latency, link_latency, stall, seed;
     const char *wave_file;
@@ -79,6 +86,11 @@ static int read_options(int count, char **arguments, struct settings *settings)
     const size_t known = sizeof(options) / sizeof(options[0]);
     for (int n = 1; n < count; n += 2) {
         size_t which = 0;
+        if (strcmp(arguments[n], "--uart") == 0) {
+            settings->uart = true;
+            n--;
+            continue;
+        }
         while (which < known && strcmp(options[which].name, arguments[n]) != 0) {
             which++;
         }
@@ -101,18 +113,27 @@ static int read_options(int count, char **arguments, struct settings *settings)
         }
         *options[which].number = number;
     }
-    return settings->address == NULL ? usage("%s is missing", "--listen ADDRESS") : 0;
+    if (settings->uart && (settings->address != NULL || settings->devices != 1 || settings->wave_file != NULL)) {
+        return usage("%s", "--uart is one device, without --listen, --devices and --wave");
+    }
+    return settings->address == NULL && !settings->uart ? usage("%s is missing", "--listen ADDRESS") : 0;
+}
+
+static void configure(const struct settings *settings, struct ferry_sim_config *config)
+{
+    ferry_sim_default_config(config);
+    config->read_latency = (uint32_t)settings->latency;
+    config->link_latency = settings->link_latency != 0 ? (uint32_t)settings->link_latency : config->link_latency;
+    config->stall_percent = (uint32_t)settings->stall;
+    config->seed = settings->seed;
 }
 
 static int make_devices(const struct settings *settings, struct server_device *devices)
 {
     for (uint64_t n = 0; n < settings->devices; n++) {
         struct ferry_sim_config config;
-        ferry_sim_default_config(&config);
-        config.read_latency = (uint32_t)settings->latency;
-        config.link_latency = settings->link_latency != 0 ? (uint32_t)settings->link_latency : config.link_latency;
-        config.stall_percent = (uint32_t)settings->stall;
-        config.seed = settings->seed + n;
+        configure(settings, &config);
+        config.seed += n;
         config.wave_file = n == 0 ? settings->wave_file : NULL;
         devices[n].sim = ferry_sim_open(&config);
         if (devices[n].sim == NULL) {
@@ -125,13 +146,9 @@ static int make_devices(const struct settings *settings, struct server_device *d
     return 0;
 }
 
-static int listen_and_serve(const struct settings *settings, struct server_device *devices)
+/// Blocked but where they are waited for.
+static void hear_signals(void)
 {
-    const int listener = ferry_socket_listen(settings->address);
-    if (listener < 0) {
-        fprintf(stderr, "ferry-sim: %s\n", ferry_problem());
-        return EXIT_SYSTEM;
-    }
     const struct sigaction ends = {.sa_handler = on_signal};
     sigset_t blocked;
     sigemptyset(&blocked);
@@ -140,6 +157,24 @@ static int listen_and_serve(const struct settings *settings, struct server_devic
     sigprocmask(SIG_BLOCK, &blocked, NULL);
     sigaction(SIGINT, &ends, NULL);
     sigaction(SIGTERM, &ends, NULL);
+}
+
+static int serve_port(const struct settings *settings)
+{
+    struct ferry_sim_config config;
+    configure(settings, &config);
+    hear_signals();
+    return serial_run(&config, &stop) == 0 ? 0 : EXIT_SYSTEM;
+}
+
+static int listen_and_serve(const struct settings *settings, struct server_device *devices)
+{
+    const int listener = ferry_socket_listen(settings->address);
+    if (listener < 0) {
+        fprintf(stderr, "ferry-sim: %s\n", ferry_problem());
+        return EXIT_SYSTEM;
+    }
+    hear_signals();
     printf("listening on %s\n", settings->address);
     fflush(stdout);
     const int error = server_run(listener, devices, (unsigned)settings->devices, &stop);
@@ -163,6 +198,9 @@ int main(int count, char **arguments)
         return fflush(stdout) == 0 ? 0 : EXIT_SYSTEM;
     }
     int status = read_options(count, arguments, &settings);
+    if (status == 0 && settings.uart) {
+        return serve_port(&settings);
+    }
     status = status == 0 ? make_devices(&settings, devices) : status;
     status = status == 0 ? listen_and_serve(&settings, devices) : status;
     for (unsigned n = 0; n < MOST_DEVICES; n++) {

@@ -2,7 +2,8 @@
 # ferry-sim: the simulated device as a process of its own.
 
 SERVER_OBJECTS := $(patsubst %.c,$(BUILD)/obj/%.o,$(wildcard sim/server/*.c))
+SIM_SERIAL_OBJECTS := $(BUILD)/sim/ferry_serial_sim.o $(BUILD)/sim/serial/Vferry_serial__ALL.o
 
 # The C++ driver links, because the simulation is C++.
-$(BUILD)/ferry-sim: $(SERVER_OBJECTS) $(BUILD)/libferry.a
+$(BUILD)/ferry-sim: $(SERVER_OBJECTS) $(SIM_SERIAL_OBJECTS) $(BUILD)/libferry.a
 	$(CXX) $^ $(SIM_LIBS) $(LDLIBS) -o $@

@@ -14,7 +14,8 @@ $(BUILD)/system/serial_end: tests/links/serial_end.c $(BUILD)/obj/sim/server/dev
 	$(CC) $(CFLAGS) $(CPPFLAGS) -c $< -o $@.o
 	$(CXX) $@.o $(filter-out $<,$^) $(SIM_LIBS) $(LDLIBS) -o $@
 
-$(BUILD)/tests/serial: tests/links/test_serial.py tests/links/frames.py $(BUILD)/ferry $(BUILD)/system/serial_end
+$(BUILD)/tests/serial: tests/links/test_serial.py tests/links/frames.py $(BUILD)/ferry $(BUILD)/ferry-sim \
+    $(BUILD)/system/serial_end
 	@mkdir -p $(@D)
 	install -m 755 $< $@
 

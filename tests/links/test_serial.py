@@ -188,9 +188,25 @@ def deaths():
               done.stdout + done.stderr)
 
 
-def idle():
-    with device() as (process, path):
-        for what in ("nobody_there", "somebody_was"):
+@contextlib.contextmanager
+def verilog():
+    with subprocess.Popen(["build/ferry-sim", "--uart"], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield process, process.stdout.readline().removeprefix("serial port at ").strip()
+        finally:
+            process.terminate()
+    check(process.wait() == 0, "a_signal_ends_the_simulator")
+
+
+def in_verilog():
+    done = subprocess.run(["build/ferry-sim", "--uart", "--devices", "2"], capture_output=True, text=True, timeout=60, check=False)
+    check(done.returncode == 2 and "--uart is one device" in done.stderr, "one_device_at_a_port", done.stderr)
+    idle(verilog, "_in_verilog", "ferry_serial")
+
+
+def idle(which=device, where="", name="C end, full"):
+    with which() as (process, path):
+        for what in (f"nobody_there{where}", f"somebody_was{where}"):
             last, now = -1, used(process)
             for _ in range(600):
                 if now == last:
@@ -198,7 +214,8 @@ def idle():
                 time.sleep(0.5)
                 last, now = now, used(process)
             check(now == last, f"an_idle_port_takes_no_time_{what}")
-            run("info", "--backend", f"uart:{path}")
+            done = run("info", "--backend", f"uart:{path}")
+            check(done.returncode == 0 and f"device             {name}\n" in done.stdout, f"served_with_{what}", done.stderr)
 
 
 def main():
@@ -207,6 +224,7 @@ def main():
     others()
     deaths()
     idle()
+    in_verilog()
     print(f"{passed} passed, {failed} failed")
     return failed != 0
 
