@@ -152,6 +152,17 @@ module ferry_page_tables #(
         .second(forgetting), .word0(request), .word1({forget[`FERRY_FORGET_PAGE_RANGE], forget[`FERRY_FORGET_SPACE_RANGE]}),
         .chosen(about)
     );
+    // Roots and what is remembered of level 1 are looked up by words of their own: whether there is a beat is known late.
+    wire [30:0] wanted;
+    wire [30:0] known_by;
+    wire [3:0]  known_space = known_by[3:0];
+    wire [47:21] known_area = known_by[30:4];
+    ferry_choice #(.WIDTH(31)) wanted_side (
+        .second(look_side), .word0({lookup[39:13], lookup[3:0]}), .word1({lookup[L+13 +: 27], lookup[L +: 4]}), .chosen(wanted)
+    );
+    ferry_choice #(.WIDTH(31)) wanted_or_forgotten (
+        .second(forgetting), .word0(wanted), .word1({forget[41:15], forget[`FERRY_FORGET_SPACE_RANGE]}), .chosen(known_by)
+    );
 
     // An entry is of use if its side still waits for it, or if it is behind one that was, in a line.
     reg         line_reg;
@@ -159,7 +170,9 @@ module ferry_page_tables #(
     wire        entry = beat && beat_first && (beat_side ? waits[1] : waits[0]) && !forgetting;
     wire        behind = beat && !beat_first && line_reg && !forgetting;
     wire [1:0]  height = beat_first ? (beat_side ? height1_reg : height0_reg) : 2'd0;
-    wire [15:12] place = beat_first ? page[15:12] : place_reg;
+    wire [15:12] asked_place;
+    wire [15:12] place = beat_first ? asked_place : place_reg;
+    ferry_choice #(.WIDTH(4)) place_of_side (.second(beat_side), .word0(lookup[4 +: 4]), .word1(lookup[L+4 +: 4]), .chosen(asked_place));
 
     // ---- Forgetting, after reset too ----
     reg         clearing_reg;
@@ -175,7 +188,7 @@ module ferry_page_tables #(
     // ---- Roots ----
     localparam R = `FERRY_ROOT_BITS;
     reg  [R-1:0] roots [0:15];
-    wire [R-1:0] root_now = roots[space];
+    wire [R-1:0] root_now = roots[known_space];
     wire [1:0]   root_height = root_now[`FERRY_ROOT_HEIGHT_RANGE];
     wire [M-1:0] root_table;
     assign root_table[`FERRY_MAPPING_HOST_RANGE] = root_now[`FERRY_ROOT_HOST_RANGE];
@@ -186,8 +199,8 @@ module ferry_page_tables #(
     assign root_table[`FERRY_MAPPING_GROUP_RANGE] = 1'b0;
     assign root_table[`FERRY_MAPPING_PAGE_RANGE] = root_now[`FERRY_ROOT_PAGE_RANGE];
     assign root_ready = !sweeps_roots;
-    wire beyond = (page[47:39] != 9'd0 && root_height != 2'd3) || (page[38:30] != 9'd0 && !root_height[1])
-        || (page[29:21] != 9'd0 && root_height == 2'd0);
+    wire beyond = (known_area[47:39] != 9'd0 && root_height != 2'd3) || (known_area[38:30] != 9'd0 && !root_height[1])
+        || (known_area[29:21] != 9'd0 && root_height == 2'd0);
 
     always @(posedge clk) begin
         if (sweeps_roots || root_valid) begin
@@ -203,7 +216,6 @@ module ferry_page_tables #(
     wire         entry_valid;
     wire         entry_broken;
     wire [M-1:0] entry_mapping;
-    wire [M-1:0] next_found;
     // In pages: what is in use is counted in whole ones, and of a page that is protected in part all of it. Of a table
     // `protected` says that it lies in the protected range.
     wire [B-12:0] limit_page = local_limit[B:12];
@@ -215,41 +227,51 @@ module ferry_page_tables #(
     wire again = look_side ? again_reg[1] : again_reg[0];
     // Not believed a second time: a large page, whereas the way to a table is as good as before.
     wire use_area = area_known && !(again && area_mapping[`FERRY_MAPPING_LEAF_RANGE]);
-    wire [M-1:0] remembered;
-    ferry_choice #(.WIDTH(M)) area_or_root (.second(use_area), .word0(root_table), .word1(area_mapping), .chosen(remembered));
-    ferry_choice #(.WIDTH(M)) read_or_remembered (.second(beat), .word0(remembered), .word1(entry_mapping), .chosen(next_found));
-    wire next_host = next_found[`FERRY_MAPPING_HOST_RANGE];
-    wire next_leaf = next_found[`FERRY_MAPPING_LEAF_RANGE];
-    wire [51:12] next_page = next_found[`FERRY_MAPPING_PAGE_RANGE];
+    wire from_area = use_area && !beat;
+    // An entry, or a root: where it leads is looked at here. What is remembered was looked at when it was read, and goes when
+    // the limits are others.
+    wire [M-1:0] led;
+    ferry_choice #(.WIDTH(M)) entry_or_root (.second(beat), .word0(root_table), .word1(entry_mapping), .chosen(led));
+    wire led_host = led[`FERRY_MAPPING_HOST_RANGE];
+    // As an entry says, whether or not it keeps the rules: one that breaks them has its fault without this.
+    wire entry_leaf = beat_data[`FERRY_TABLE_ENTRY_ENTRY_LEAF_RANGE];
+    wire says_leaf = beat && entry_leaf;
+    wire [51:12] led_page = led[`FERRY_MAPPING_PAGE_RANGE];
     // The first and the last of its pages, if it stands for more than one. Some of them are in the protected range.
-    wire next_group = next_found[`FERRY_MAPPING_GROUP_RANGE];
-    wire next_large = next_leaf && height[0];
-    wire [B-12:0] first_page = {1'b0, next_page[B-1:16], next_page[15:12] & ~{4{next_group}}};
-    wire [B-12:0] last_page = {1'b0, next_page[B-1:21], next_page[20:16] | {5{next_large}},
-        next_page[15:12] | {4{next_large || next_group}}};
-    wire next_local = !next_host && next_page[51:B] == {(52-B){1'b0}};
-    wire in_memory = (next_host && (next_leaf || HOST_TABLES)) || (next_local && last_page < limit_page);
-    wire closed = next_local && last_page >= protect_base[B:12] && {first_page, 1'b0} < {protect_limit[B:12], |protect_limit[11:0]};
-    reg  [M-1:0] next_mapping;
-    always @* begin
-        next_mapping = next_found;
-        next_mapping[`FERRY_MAPPING_LEAF_RANGE] = next_leaf && in_memory && !(beat && beat_error);
-        next_mapping[`FERRY_MAPPING_PROTECTED_RANGE] = next_found[`FERRY_MAPPING_PROTECTED_RANGE] || ((beat || !next_leaf) && closed);
-    end
-
+    wire led_group = led[`FERRY_MAPPING_GROUP_RANGE];
+    wire led_large = says_leaf && height[0];
+    wire [B-12:0] first_page = {1'b0, led_page[B-1:16], led_page[15:12] & ~{4{led_group}}};
+    wire [B-12:0] last_page = {1'b0, led_page[B-1:21], led_page[20:16] | {5{led_large}},
+        led_page[15:12] | {4{led_large || led_group}}};
+    wire led_local = !led_host && led_page[51:B] == {(52-B){1'b0}};
+    wire in_memory = (led_host && (says_leaf || HOST_TABLES)) || (led_local && last_page < limit_page);
+    wire closed = led_local && last_page >= protect_base[B:12] && {first_page, 1'b0} < {protect_limit[B:12], |protect_limit[11:0]};
     wire [7:0] entry_fault = beat_error ? `FERRY_FAULT_KIND_TABLE_ERROR : !entry_valid ? `FERRY_FAULT_KIND_PAGE_ABSENT
         : entry_broken ? `FERRY_FAULT_KIND_TABLE_ENTRY
-        : in_memory ? `FERRY_FAULT_KIND_NONE
-        : next_leaf ? `FERRY_FAULT_KIND_RANGE : `FERRY_FAULT_KIND_TABLE_RANGE;
+        : entry_leaf ? `FERRY_FAULT_KIND_RANGE : `FERRY_FAULT_KIND_TABLE_RANGE;
     wire [7:0] root_fault = !root_now[`FERRY_ROOT_VALID_RANGE] ? `FERRY_FAULT_KIND_PAGE_ABSENT : beyond ? `FERRY_FAULT_KIND_RANGE
-        : in_memory ? `FERRY_FAULT_KIND_NONE : `FERRY_FAULT_KIND_TABLE_RANGE;
-    wire [7:0] next_fault = beat ? entry_fault : use_area ? `FERRY_FAULT_KIND_NONE : root_fault;
-    wire       next_bad = next_fault != `FERRY_FAULT_KIND_NONE;
-    wire [2:0] next_state = !beat && line_known && !again ? S_LOOKED : next_bad ? S_FAULT : next_leaf ? S_DONE : S_ASK;
-    wire [1:0] next_height = beat ? (next_leaf || next_bad ? height : height - 2'd1)
-        : use_area ? {1'b0, next_leaf} : root_height;
-    wire [8:0] next_index = next_height[1] ? (next_height[0] ? page[47:39] : page[38:30])
-        : next_height[0] ? page[29:21] : page[20:12];
+        : `FERRY_FAULT_KIND_TABLE_RANGE;
+    // Why, if there is no way on.
+    wire [7:0] next_fault = beat ? entry_fault : root_fault;
+    wire       led_bad = !in_memory || (beat ? beat_error || !entry_valid || entry_broken : !root_now[`FERRY_ROOT_VALID_RANGE] || beyond);
+    reg  [M-1:0] read_mapping;
+    always @* begin
+        read_mapping = led;
+        read_mapping[`FERRY_MAPPING_LEAF_RANGE] = says_leaf && !led_bad;
+        read_mapping[`FERRY_MAPPING_PROTECTED_RANGE] = led[`FERRY_MAPPING_PROTECTED_RANGE] || closed;
+    end
+    wire [M-1:0] next_mapping;
+    ferry_choice #(.WIDTH(M)) remembered_or_read (.second(from_area), .word0(read_mapping), .word1(area_mapping), .chosen(next_mapping));
+
+    wire [2:0] read_state = led_bad ? S_FAULT : says_leaf ? S_DONE : S_ASK;
+    wire       area_leaf = area_mapping[`FERRY_MAPPING_LEAF_RANGE];
+    wire [2:0] next_state = !beat && line_known && !again ? S_LOOKED : from_area ? (area_leaf ? S_DONE : S_ASK) : read_state;
+    wire [1:0] read_height = beat ? (says_leaf || led_bad ? height : height - 2'd1) : root_height;
+    wire [1:0] next_height = from_area ? {1'b0, area_leaf} : read_height;
+    // Of the table that is read next, if one is.
+    wire [1:0] index_height = beat ? height - 2'd1 : from_area ? 2'd0 : root_height;
+    wire [8:0] next_index = index_height[1] ? (index_height[0] ? page[47:39] : page[38:30])
+        : index_height[0] ? page[29:21] : page[20:12];
     assign missed = look && next_state != S_LOOKED && next_state != S_DONE;
 
 `ifdef FORMAL
@@ -263,8 +285,8 @@ module ferry_page_tables #(
 `endif
     ferry_tlb lines (
         .clk(clk), .space(space), .page(page), .known(line_known), .mapping(line_mapping),
-        .fill((entry && height == 2'd0 && !next_bad) || behind), .fill_place(place[14:12]), .fill_first(beat_first),
-        .fill_last(beat_last), .fill_mapping(next_mapping), .forget(sweep), .forget_set(sweep_reg), .forget_scope(scope)
+        .fill((entry && height == 2'd0 && !led_bad) || behind), .fill_place(place[14:12]), .fill_first(beat_first),
+        .fill_last(beat_last), .fill_mapping(read_mapping), .forget(sweep), .forget_set(sweep_reg), .forget_scope(scope)
 `ifdef FORMAL
         , .formal_space(formal_space), .formal_page(formal_page), .formal_set(formal_set), .formal_tagged(formal_tagged),
         .formal_grouped(formal_grouped), .formal_valid(formal_valid), .formal_mappings(formal_lines),
@@ -272,10 +294,23 @@ module ferry_page_tables #(
         .formal_fill_from(formal_fill_from)
 `endif
     );
+    // An entry of level 1 is remembered in the cycle after it was read; its side has no use for it yet.
+    reg          fill_reg;
+    reg          fill_side_reg;
+    reg  [3:0]   fill_space_reg;
+    reg  [47:21] fill_area_reg;
+    reg  [M-1:0] fill_mapping_reg;
+    always @(posedge clk) begin
+        fill_reg <= entry && height == 2'd1 && !led_bad && !rst;
+        fill_side_reg <= chosen;
+        fill_space_reg <= space;
+        fill_area_reg <= page[47:21];
+        fill_mapping_reg <= read_mapping;
+    end
     ferry_table_cache areas (
-        .clk(clk), .side(chosen), .space(space), .area(page[47:21]), .known(area_known), .mapping(area_mapping),
-        .fill(entry && height == 2'd1 && !next_bad), .fill_mapping(next_mapping), .forget(sweep),
-        .forget_place(sweep_reg), .forget_scope(scope)
+        .clk(clk), .side(look_side), .space(known_space), .area(known_area), .known(area_known),
+        .mapping(area_mapping), .fill(fill_reg && !forgetting), .fill_side(fill_side_reg), .fill_space(fill_space_reg),
+        .fill_area(fill_area_reg), .fill_mapping(fill_mapping_reg), .forget(sweep), .forget_place(sweep_reg), .forget_scope(scope)
 `ifdef FORMAL
         , .formal_space(formal_space), .formal_area(formal_page[47:21]), .formal_known(formal_areas_known),
         .formal_mappings(formal_areas)
@@ -365,7 +400,7 @@ module ferry_page_tables #(
             place_reg <= place + 4'd1;
         end
         if (beat_first) begin
-            line_reg <= entry && height == 2'd0 && !next_bad;
+            line_reg <= entry && height == 2'd0 && !led_bad;
         end
         if (forgetting) begin
             line_reg <= 1'b0;

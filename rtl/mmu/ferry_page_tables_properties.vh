@@ -144,6 +144,7 @@
     wire        filling = line_reg && within && formal_fill_set == formal_set && (formal_fill_way ? formal_tagged[1] : formal_tagged[0]);
     wire        fill_grouped = formal_fill_way ? formal_grouped[1] : formal_grouped[0];
     wire [M-1:0] fill_has = formal_fill_way ? formal_lines[M +: M] : formal_lines[0 +: M];
+    wire        fills_ours = fill_space_reg == formal_space && fill_area_reg == formal_page[47:21];
     integer k;
     always @(*) if (checked) begin
         // Bookkeeping of the reads.
@@ -166,7 +167,7 @@
         // While it is forgotten nothing is under way but a read that was shown.
         assert (!stopped || (idle[0] || (formal_held && !formal_held_side && asks[0])));
         assert (!stopped || (idle[1] || (formal_held && formal_held_side && asks[1])));
-        assert (!stopped || !line_reg);
+        assert (!stopped || !(line_reg || fill_reg));
         assert (!swept_reg || sweep_reg == 4'd0);
         assert ((!swept_reg && sweep_reg == 4'd0) || (stopped && (forget_held || clearing_reg)));
         assert (!clearing_reg || stopped || (&idle && !formal_held));
@@ -189,6 +190,7 @@
         end
         assert (!(looked[0] && ours0 && page0 == formal_page && line_mapping[4]) || fine(line_mapping, 3'd0));
         assert (!(looked[1] && ours1 && page1 == formal_page && line_mapping[4]) || fine(line_mapping, 3'd0));
+        assert (!(fill_reg && fills_ours) || fine(fill_mapping_reg, 3'd1));
         // A line that is being filled.
         assert (!(line_reg && within) || (!formal_fill_valid && place_reg == within_next[3:0] && within_next[2:0] > formal_fill_from
             && (within_side ? left1 : left0) == ~within_next[2:0]));
@@ -226,7 +228,7 @@
 
     // ---- What is in the protected range is not shown ----
     // The limits are as they were when all was forgotten last. In their range is the table of the read that is out; was that of
-    // the entry which a side saw last.
+    // the entry which a side saw last. What a table of level 0 is remembered by says so too.
     wire [3*B+2:0] limits = {local_limit, protect_base, protect_limit};
     reg  [3*B+2:0] limits_was;
     reg         since_then = 1'b0;
@@ -240,19 +242,30 @@
     wire shuts1 = !found1_reg[`FERRY_MAPPING_HOST_RANGE] && in_closed(found1_reg[`FERRY_MAPPING_PAGE_RANGE]);
     always @(posedge clk) begin
         limits_was <= limits;
-        since_then <= !rst && (steady || (quiet && checked));
+        since_then <= !rst && (steady || (quiet && checked && scope == `FERRY_FORGET_SCOPE_ALL));
         if (taken) begin
             reads_closed[side] <= local_arvalid && in_closed(table_read[`FERRY_MAPPING_PAGE_RANGE]);
         end
         saw_closed <= rst ? 2'd0 : (saw_closed & ~steps) | (steps & ~begins & reads_closed);
     end
+    // A table that is protected is remembered as such.
+    function open_table(input [M-1:0] mapping);
+        open_table = !mapping[`FERRY_MAPPING_LEAF_RANGE] && !mapping[`FERRY_MAPPING_HOST_RANGE]
+            && in_closed(mapping[`FERRY_MAPPING_PAGE_RANGE]) && !mapping[`FERRY_MAPPING_PROTECTED_RANGE];
+    endfunction
+    wire in_area0 = ours0 && page0[47:21] == formal_page[47:21];
+    wire in_area1 = ours1 && page1[47:21] == formal_page[47:21];
     always @(*) if (checked && steady) begin
-        assert (!asks[0] || !shuts0 || found0_reg[`FERRY_MAPPING_PROTECTED_RANGE]);
-        assert (!asks[1] || !shuts1 || found1_reg[`FERRY_MAPPING_PROTECTED_RANGE]);
-        assert (!waits[0] || !reads_closed[0] || found0_reg[`FERRY_MAPPING_PROTECTED_RANGE]);
-        assert (!waits[1] || !reads_closed[1] || found1_reg[`FERRY_MAPPING_PROTECTED_RANGE]);
-        assert (!saw_closed[0] || idle[0] || seen0_reg == 64'd0);
-        assert (!saw_closed[1] || idle[1] || seen1_reg == 64'd0);
+        for (k = 0; k < 2; k = k + 1) begin
+            assert (!formal_areas_known[k] || clearing_reg || !open_table(formal_areas[M*k +: M]));
+        end
+        assert (!(fill_reg && fills_ours) || !open_table(fill_mapping_reg));
+        assert (!(asks[0] && in_area0) || !shuts0 || found0_reg[`FERRY_MAPPING_PROTECTED_RANGE]);
+        assert (!(asks[1] && in_area1) || !shuts1 || found1_reg[`FERRY_MAPPING_PROTECTED_RANGE]);
+        assert (!(waits[0] && in_area0) || !reads_closed[0] || found0_reg[`FERRY_MAPPING_PROTECTED_RANGE]);
+        assert (!(waits[1] && in_area1) || !reads_closed[1] || found1_reg[`FERRY_MAPPING_PROTECTED_RANGE]);
+        assert (!(saw_closed[0] && in_area0) || idle[0] || seen0_reg == 64'd0);
+        assert (!(saw_closed[1] && in_area1) || idle[1] || seen1_reg == 64'd0);
     end
 
     // ---- Each request ends ----

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the page-table unit remembers of level 1: for each side of the engine, eight areas of 2 MiB, each the table of level 0
 // that maps it, with which a walk has one step left, or the large page that it is. One side never displaces what the other
-// needs. Everything happens in the cycle of the request.
+// needs. Everything happens in the cycle of the request. An area is looked for while another one is filled.
 `default_nettype none
 `include "ferry_contract.vh"
 
@@ -9,15 +9,18 @@ module ferry_table_cache (
     // Clock. No reset: the unit forgets all after one.
     input  wire clk,
 
-    // Whose, and which area.
+    // Whose area is looked for, or around which area is forgotten.
     input  wire        side,
     input  wire [3:0]  space,
     input  wire [47:21] area,
     output wire        known,
     output wire [`FERRY_MAPPING_BITS-1:0] mapping,
 
-    // Remember this of it.
+    // Remember this of an area; not in a cycle in which something is forgotten.
     input  wire        fill,
+    input  wire        fill_side,
+    input  wire [3:0]  fill_space,
+    input  wire [47:21] fill_area,
     input  wire [`FERRY_MAPPING_BITS-1:0] fill_mapping,
 
     // Forget the area, the space or everything, in one of the sixteen places; each must have its cycle.
@@ -53,7 +56,7 @@ module ferry_table_cache (
 
     always @(posedge clk) begin
         if (fill || (forget && same)) begin
-            places[place] <= {!forget, area[47:24], space, fill_mapping};
+            places[forget ? forget_place : {fill_side, fill_area[23:21]}] <= {!forget, fill_area[47:24], fill_space, fill_mapping};
         end
     end
 
