@@ -94,7 +94,7 @@ static int cannot_open(const char *path)
     case ENOENT:
     case ENODEV:
     case ENXIO:
-        ferry_problem_set("there is no %s; `ferry list` shows the ports that there are", path);
+        ferry_problem_set("there is no %s; `ls /dev/serial/by-id` shows the ports that there are", path);
         return FERRY_ERROR_BACKEND;
     default: ferry_problem_set("cannot open %s: %s", path, strerror(errno)); return FERRY_ERROR_BACKEND;
     }

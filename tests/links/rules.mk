@@ -25,6 +25,7 @@ $(LINK_SAMPLE:%=$(BUILD)/tests/system_%_socket): $(BUILD)/tests/system_%_socket:
 	@printf '#!/bin/sh\nexec python3 tests/links/on_simulator.py %s "$$@"\n' $< > $@ && chmod +x $@
 
 TEST_PROGRAMS += $(BUILD)/tests/socket $(BUILD)/tests/serial $(LINK_SAMPLE:%=$(BUILD)/tests/system_%_socket)
+LONG_RANDOM += $(BUILD)/tests/serial
 
 .PHONY: test-links
 test-links: $(SYSTEM_TESTS:%=$(BUILD)/system/%) $(BUILD)/ferry-sim

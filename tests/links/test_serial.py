@@ -74,7 +74,7 @@ NOBODY = [sys.executable, "-c", "import os, sys; f = os.open(sys.argv[1], os.O_R
 
 
 def refusals():
-    expect("no_such_port", 2, ["BACKEND", "there is no /dev/ttyUSB99", "ferry list"], "/dev/ttyUSB99")
+    expect("no_such_port", 2, ["BACKEND", "there is no /dev/ttyUSB99", "/dev/serial/by-id"], "/dev/ttyUSB99")
     expect("a_port_needs_no_folder", 2, ["BACKEND", "there is no /dev/ttyUSB99"], "ttyUSB99")
     expect("no_serial_port", 2, ["BACKEND", "/dev/null is no serial port"], "/dev/null")
     refused("no_port_at_all", run("info", "--backend", "uart"), 2, ["BACKEND", "wants an address"])

@@ -293,7 +293,8 @@ module control_bench #(
     assign fetch_r[`FERRY_AXI_R_RESPONSE_RANGE] = fetch_rresp;
     assign fetch_r[`FERRY_AXI_R_LAST_RANGE] = fetch_rlast;
     assign fetch_r[`FERRY_AXI_R_FAULT_RANGE] = 8'd0;
-    wire unused = &{1'b0, jobs_retired, fetch_ar, post_aw, job[`FERRY_JOB_URGENT_RANGE]};
+    wire [`FERRY_VIEW_WRITE_BITS-1:0] view_write;
+    wire unused = &{1'b0, jobs_retired, fetch_ar, post_aw, view_write, job[`FERRY_JOB_URGENT_RANGE]};
 
     assign reset_request = host_reset || stop_reset;
 
@@ -310,7 +311,7 @@ module control_bench #(
         .file_taken(host_file_taken), .file_rdata(file_rdata), .ring_write(ring_write), .ring_number(ring_number),
         .ring_offset(ring_offset), .ring_fetched(ring_fetched), .fence_hold(fence_hold), .status(status),
         .firmware_told(firmware_told), .core_run(core_run), .engine_reset(host_reset), .engine_resetting(resetting),
-        .limits(limits), .engine_timeout(timeout),
+        .limits(limits), .view_write(view_write), .engine_timeout(timeout),
         .completion_timeout(completion_timeout), .tag_limit(tag_limit), .interrupt_status(interrupt_status),
         .interrupt_clear(interrupt_clear), .interrupt_settings(interrupt_settings),
         .interrupt_count(interrupt_count)
