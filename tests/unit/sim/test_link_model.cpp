@@ -323,7 +323,7 @@ void outstanding_reads_are_counted_from_the_packets()
 
 struct Seen {
     std::vector<std::vector<uint64_t>> spans;
-    std::vector<std::pair<uint64_t, uint32_t>> reads;
+    std::vector<std::pair<uint64_t, uint32_t>> values[FERRY_SIM_VALUES];
 };
 
 void on_span(void *context, ferry_sim_activity activity, uint64_t begin, uint64_t end)
@@ -331,29 +331,32 @@ void on_span(void *context, ferry_sim_activity activity, uint64_t begin, uint64_
     static_cast<Seen *>(context)->spans.push_back({activity, begin, end});
 }
 
-void on_reads(void *context, uint64_t time, uint32_t value)
+void on_value(void *context, ferry_sim_value what, uint64_t time, uint32_t value)
 {
-    static_cast<Seen *>(context)->reads.push_back({time, value});
+    static_cast<Seen *>(context)->values[what].push_back({time, value});
 }
 
 void short_gaps_are_bridged_and_open_spans_are_told_at_the_end()
 {
     ferry::Spans spans;
     Seen seen;
-    const ferry_sim_observer observer = {&seen, on_span, on_reads};
+    const ferry_sim_observer observer = {&seen, on_span, on_value};
     spans.observe(&observer);
     CHECK(spans.on());
     for (uint64_t now = 0; now < 300; now++) {
         const bool busy = (now >= 10 && now < 20) || (now >= 51 && now < 60) || (now >= 100 && now < 101) || now >= 290;
         spans.sample(now, FERRY_SIM_READ_CHANNEL, busy);
-        spans.sample_reads(now, now < 70 ? 0 : now < 150 ? 4 : 2);
+        spans.sample_value(now, FERRY_SIM_READS_OUTSTANDING, now < 70 ? 0 : now < 150 ? 4 : 2);
+        spans.sample_value(now, FERRY_SIM_TABLE_MISSES, uint32_t(now / 100));
     }
     spans.observe(nullptr);
     CHECK(!spans.on());
     const uint64_t kind = FERRY_SIM_READ_CHANNEL;
     // 20 to 51 is a gap of 31 cycles, 60 to 100 one of 40.
     CHECK((seen.spans == std::vector<std::vector<uint64_t>>{{kind, 10, 60}, {kind, 100, 101}, {kind, 290, 300}}));
-    CHECK((seen.reads == std::vector<std::pair<uint64_t, uint32_t>>{{128, 4}, {192, 2}}));
+    using Values = std::vector<std::pair<uint64_t, uint32_t>>;
+    CHECK((seen.values[FERRY_SIM_READS_OUTSTANDING] == Values{{128, 4}, {192, 2}}));
+    CHECK((seen.values[FERRY_SIM_TABLE_MISSES] == Values{{128, 1}, {256, 2}}));
 }
 
 } // namespace
