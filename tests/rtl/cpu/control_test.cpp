@@ -75,6 +75,10 @@ static void registers(Checks &checks, Random &random)
                        {FERRY_BAR0_FAULT_LOG_ADDRESS, ~0u},
                        {FERRY_BAR0_FAULT_LOG_ENTRIES_LOG2, 0x1f},
                        {FERRY_BAR0_FAULT_LOG_CONSUMED, ~0u},
+                       {FERRY_BAR0_VIEW_AT + FERRY_BAR0_VIEW_FIRST_PAGE, ~0u},
+                       {FERRY_BAR0_VIEW_AT + 3 * FERRY_BAR0_VIEW_STRIDE + FERRY_BAR0_VIEW_PAGES, ~0u},
+                       {FERRY_BAR0_VIEW_AT + 2 * FERRY_BAR0_VIEW_STRIDE + FERRY_BAR0_VIEW_ROW_BYTES, ~0u},
+                       {FERRY_BAR0_VIEW_AT + 1 * FERRY_BAR0_VIEW_STRIDE + FERRY_BAR0_VIEW_LAYOUT, 0xf},
                        {ring(0, FERRY_BAR0_RING_BASE), ~0u},
                        {ring(4, FERRY_BAR0_RING_BASE + 4), ~0u},
                        {ring(3, FERRY_BAR0_RING_ENTRIES_LOG2), 0x1f},
@@ -148,7 +152,7 @@ static void registers(Checks &checks, Random &random)
         model[i] = bench.read(words[i].address);
     const struct {
         uint32_t from, to;
-    } gaps[] = {{0x054, 0x058}, {0x064, 0x080},  {0x090, 0x0a0},  {0x0b4, 0x100},
+    } gaps[] = {{0x054, 0x058}, {0x064, 0x080},  {0x090, 0x0a0},  {0x0b4, 0x0c0},
                 {0x240, 0x400}, {0x4b0, 0x1000}, {0x7f00, 0x8000}};
     for (const auto &gap : gaps)
         for (uint32_t at = gap.from; at < gap.to; at += 4) {
