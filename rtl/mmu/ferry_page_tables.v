@@ -119,7 +119,7 @@ module ferry_page_tables #(
 `endif
     ferry_table_reads #(.LOCAL_ADDRESS_BITS(B)) reads (
         .clk(clk), .rst(rst), .hold(forgetting), .ask(asks), .asked_side(side),
-        .asked_host(table_read[`FERRY_MAPPING_HOST_RANGE]), .asked_snoop(table_read[`FERRY_MAPPING_SNOOP_RANGE]),
+        .asked_host(HOST_TABLES && table_read[`FERRY_MAPPING_HOST_RANGE]), .asked_snoop(table_read[`FERRY_MAPPING_SNOOP_RANGE]),
         .asked_line(table_height == 2'd0), .asked_address({table_read[`FERRY_MAPPING_PAGE_RANGE], viewed[M +: 9]}),
         .shown(shown), .taken(taken), .busy(busy), .beat(beat), .beat_side(beat_side), .beat_first(beat_first),
         .beat_last(beat_last), .beat_error(beat_error), .beat_data(beat_data), .local_ar(local_ar),
