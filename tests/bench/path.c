@@ -308,7 +308,7 @@ static double paging_time(struct machine *machine, bool user, uint32_t later)
 
 /// When each track was busy first.
 struct begins {
-    uint64_t at[FERRY_TRACK_WRITE_CHANNEL + 1];
+    uint64_t at[FERRY_TRACK_FORGETTING + 1];
 };
 
 static void note_begin(void *context, enum ferry_track track, uint64_t begin, uint64_t end)

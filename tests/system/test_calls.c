@@ -286,7 +286,7 @@ static void existing_memory_is_used_in_place(void **state)
 }
 
 struct log {
-    unsigned kinds[FERRY_EVENT_SPAN + 1];
+    unsigned kinds[FERRY_EVENT_TABLE_MISSES + 1];
     uint64_t open_calls;
     uint64_t paging[64]; // Ids of operations that began while the observer was there.
     unsigned paging_begun, paging_ended;
@@ -297,7 +297,7 @@ static void on_event(void *context, const struct ferry_event *event)
     struct log *log = context;
 
     assert_int_equal(event->size, sizeof *event);
-    assert_true(event->kind <= FERRY_EVENT_SPAN);
+    assert_true(event->kind <= FERRY_EVENT_TABLE_MISSES);
     log->kinds[event->kind]++;
     if (event->kind == FERRY_EVENT_CALL_BEGIN)
         log->open_calls++;
