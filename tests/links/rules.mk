@@ -9,10 +9,11 @@ $(BUILD)/tests/socket: tests/links/test_socket.py tests/links/frames.py $(BUILD)
 	install -m 755 $< $@
 
 # The host's side of a serial port needs no Verilog at the other one: C at a pseudo terminal, which is fast.
-$(BUILD)/system/serial_end: tests/links/serial_end.c $(BUILD)/obj/sim/server/device.o $(BUILD)/obj/sim/server/pty.o $(BUILD)/libferry.a
+$(BUILD)/system/serial_end: tests/links/serial_end.c $(BUILD)/obj/sim/server/device.o $(BUILD)/obj/sim/server/pty.o $(BUILD)/libferry.a \
+    tests/unit/link/noisy_channel.h
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(CPPFLAGS) -c $< -o $@.o
-	$(CXX) $@.o $(filter-out $<,$^) $(SIM_LIBS) $(LDLIBS) -o $@
+	$(CXX) $@.o $(filter %.o %.a,$^) $(SIM_LIBS) $(LDLIBS) -o $@
 
 $(BUILD)/tests/serial: tests/links/test_serial.py tests/links/frames.py $(BUILD)/ferry $(BUILD)/ferry-sim \
     $(BUILD)/system/serial_end
