@@ -242,7 +242,8 @@ static uint64_t moved(const struct framed *framed)
     return framed->frames.counts.frames_in + framed->frames.counts.acknowledged;
 }
 
-/// The packet that is waited for may have been lost on its way, as the last one for now: it is asked for.
+/// The packet that is waited for may have been lost with nothing sent behind it that would show the gap: it is asked
+/// for.
 static void probe(struct framed *framed, double time)
 {
     if (framed->frames.counts.bytes_in != framed->bytes_seen) {

@@ -164,8 +164,14 @@ uint64_t model_rectangle_range(const uint8_t *packet, bool destination, uint64_t
 bool model_copy_rectangle(struct ferry_model *model, const uint8_t *packet, uint32_t source_kind,
                           uint32_t destination_kind, struct model_fault *fault);
 
-// Where a byte of an image of tiles lies in it: byte x of row y, so many tiles in a row. False for what is no layout.
-bool model_tiled_place(uint32_t swizzle, bool is_small, uint64_t row_bytes, uint64_t x, uint64_t y, uint64_t *place);
+// tiles.c. Of a place in a tile, the bits that are of x (a byte in its row of the tile) and of y; all 0 without tiles.
+// Where byte x of row y lies, with so many bytes from a row of tiles to the next.
+struct model_tiles {
+    uint32_t x_bits, y_bits;
+    uint32_t width, height, bytes;
+};
+struct model_tiles model_tiles_of(uint32_t swizzle, bool is_small);
+uint64_t model_tiles_place(const struct model_tiles *tiles, int64_t pitch, uint64_t x, uint64_t y);
 
 // view.c: the place in local memory of a byte of BAR2's upper half; false when no range has it.
 bool model_view(const struct ferry_model *model, uint64_t offset, uint64_t *place);

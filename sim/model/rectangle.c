@@ -2,24 +2,20 @@
 // COPY_RECTANGLE: what a packet says of its sides, whether that keeps the rules, and the copy.
 #include "model/internal.h"
 
-// One side of a rectangle. Of tiles: bits of a place in a tile that are of x (a byte in its row of the tile) and of y.
+// One side of a rectangle.
 struct side {
     uint64_t address;
     int64_t pitch;
     uint32_t layout, x, y;
-    uint32_t x_bits, y_bits; // 0 without tiles.
+    struct model_tiles tiles;
 };
-
-// Masks of the standard swizzle as Direct3D has them, for bytes of a row instead of elements; docs/manual/tiling.md.
-static const uint32_t x_masks[] = {0, 0xaa0f, 0xaa8f, 0xaacf}, y_masks[] = {0, 0x55f0, 0x5570, 0x5530};
 
 static struct side side_of(const uint8_t *packet, bool destination)
 {
     uint32_t at = destination ? FERRY_PACKET_COPY_RECTANGLE_DESTINATION : FERRY_PACKET_COPY_RECTANGLE_SOURCE;
     uint32_t pitch =
         destination ? FERRY_PACKET_COPY_RECTANGLE_DESTINATION_PITCH : FERRY_PACKET_COPY_RECTANGLE_SOURCE_PITCH;
-    uint32_t layout = model_get32(packet + pitch + 4), swizzle = FERRY_GET(FERRY_PACKET_LAYOUT_SWIZZLE, layout);
-    uint32_t tile = layout & FERRY_PACKET_LAYOUT_SMALL_MASK ? 0xfff : 0xffff;
+    uint32_t layout = model_get32(packet + pitch + 4);
 
     return (struct side){
         .address = model_get64(packet + at),
@@ -27,49 +23,14 @@ static struct side side_of(const uint8_t *packet, bool destination)
         .layout = layout,
         .x = FERRY_GET(FERRY_PACKET_LAYOUT_X, layout),
         .y = FERRY_GET(FERRY_PACKET_LAYOUT_Y, layout),
-        .x_bits = x_masks[swizzle] & tile,
-        .y_bits = y_masks[swizzle] & tile,
+        .tiles =
+            model_tiles_of(FERRY_GET(FERRY_PACKET_LAYOUT_SWIZZLE, layout), layout & FERRY_PACKET_LAYOUT_SMALL_MASK),
     };
 }
 
 static bool is_tiled(const struct side *side)
 {
-    return side->x_bits != 0;
-}
-
-static uint32_t ones(uint32_t mask)
-{
-    uint32_t count = 0;
-
-    for (; mask; mask &= mask - 1)
-        count++;
-    return count;
-}
-
-static uint64_t tile_width(const struct side *side)
-{
-    return UINT64_C(1) << ones(side->x_bits);
-}
-
-static uint64_t tile_height(const struct side *side)
-{
-    return UINT64_C(1) << ones(side->y_bits);
-}
-
-static uint64_t tile_bytes(const struct side *side)
-{
-    return tile_width(side) * tile_height(side);
-}
-
-// The low bits of value at the bits of mask.
-static uint32_t spread(uint64_t value, uint32_t mask)
-{
-    uint32_t result = 0;
-
-    for (uint32_t bit = 1; mask; bit <<= 1, mask &= mask - 1)
-        if (value & bit)
-            result |= mask & -mask;
-    return result;
+    return side->tiles.bytes != 0;
 }
 
 static uint64_t address_of(const struct side *side, uint64_t byte, uint64_t row)
@@ -77,22 +38,7 @@ static uint64_t address_of(const struct side *side, uint64_t byte, uint64_t row)
     if (!is_tiled(side))
         return side->address + (uint64_t)((int64_t)row * side->pitch) + byte;
 
-    uint64_t x = side->x + byte, y = side->y + row;
-
-    return side->address + (uint64_t)((int64_t)(y / tile_height(side)) * side->pitch) +
-           x / tile_width(side) * tile_bytes(side) + (spread(x, side->x_bits) | spread(y, side->y_bits));
-}
-
-bool model_tiled_place(uint32_t swizzle, bool is_small, uint64_t row_bytes, uint64_t x, uint64_t y, uint64_t *place)
-{
-    uint32_t tile = is_small ? 0xfff : 0xffff;
-    struct side side = {.x_bits = x_masks[swizzle] & tile, .y_bits = y_masks[swizzle] & tile};
-
-    if (!swizzle || row_bytes % tile_width(&side))
-        return false;
-    side.pitch = (int64_t)(row_bytes * tile_height(&side));
-    *place = address_of(&side, x, y);
-    return true;
+    return side->address + model_tiles_place(&side->tiles, side->pitch, side->x + byte, side->y + row);
 }
 
 static bool side_is_bad(const struct side *side)
@@ -101,9 +47,9 @@ static bool side_is_bad(const struct side *side)
 
     if (!(side->layout & swizzle))
         return side->layout != 0;
-    tile = (uint32_t)tile_bytes(side);
-    return (side->layout & FERRY_PACKET_LAYOUT_RESERVED_MASK) || side->x >= tile_width(side) ||
-           side->y >= tile_height(side) || side->address % tile || side->pitch % (int64_t)tile;
+    tile = side->tiles.bytes;
+    return (side->layout & FERRY_PACKET_LAYOUT_RESERVED_MASK) || side->x >= side->tiles.width ||
+           side->y >= side->tiles.height || side->address % tile || side->pitch % (int64_t)tile;
 }
 
 bool model_rectangle_is_bad(const uint8_t *packet)
@@ -122,8 +68,8 @@ uint64_t model_rectangle_range(const uint8_t *packet, bool destination, uint64_t
     uint64_t rows = model_get32(packet + FERRY_PACKET_COPY_RECTANGLE_LAST_ROW), more, low;
 
     if (is_tiled(&side)) {
-        rows = (rows + side.y) / tile_height(&side);
-        width = ((width + side.x - 1) / tile_width(&side) + 1) * tile_bytes(&side);
+        rows = (rows + side.y) / side.tiles.height;
+        width = ((width + side.x - 1) / side.tiles.width + 1) * side.tiles.bytes;
     }
     more = rows * (uint64_t)(side.pitch < 0 ? -side.pitch : side.pitch);
     low = side.pitch < 0 ? side.address - more : side.address;

@@ -17,9 +17,11 @@ bool model_view(const struct ferry_model *model, uint64_t offset, uint64_t *plac
 
         if (!(layout & FERRY_BAR0_VIEW_LAYOUT_ENABLE_MASK) || offset < first || at >= bytes)
             continue;
-        if (!row || !model_tiled_place(FERRY_GET(FERRY_BAR0_VIEW_LAYOUT_SWIZZLE, layout),
-                                       layout & FERRY_BAR0_VIEW_LAYOUT_SMALL_MASK, row, at % row, at / row, &in_range))
+        struct model_tiles tiles = model_tiles_of(FERRY_GET(FERRY_BAR0_VIEW_LAYOUT_SWIZZLE, layout),
+                                                  layout & FERRY_BAR0_VIEW_LAYOUT_SMALL_MASK);
+        if (!row || !tiles.bytes || row % tiles.width)
             return false;
+        in_range = model_tiles_place(&tiles, (int64_t)(row * tiles.height), at % row, at / row);
         *place = first + in_range;
         return in_range < bytes;
     }
