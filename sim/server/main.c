@@ -39,9 +39,8 @@ static const char help[] =
     "  --seed N           seed of the simulation (1)\n"
     "  --wave FILE        write waves of the first device (FST)\n"
     "\n"
-    "Says `listening on ADDRESS`, or `serial port at PATH`, on the standard output once hosts may come. Exit codes: 0 "
-    "ended by a signal, 2 a bad\n"
-    "command line, 4 the system failed.\n";
+    "Says `listening on ADDRESS`, or `serial port at PATH`, on the standard output once hosts may come. Exit codes:\n"
+    "0 ended by a signal, 2 a bad command line, 4 the system failed.\n";
 
 static volatile sig_atomic_t stop;
 
