@@ -119,6 +119,11 @@ double ferry_sim_seconds(const ferry_sim *sim)
     return sim->seconds;
 }
 
+bool ferry_sim_busy(const ferry_sim *sim)
+{
+    return sim->simulation->busy();
+}
+
 const char *ferry_sim_violation(const ferry_sim *sim)
 {
     return sim->simulation->violation();

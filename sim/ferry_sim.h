@@ -64,6 +64,9 @@ uint64_t ferry_sim_run(struct ferry_sim *sim, uint64_t cycles);
 uint64_t ferry_sim_cycles(const struct ferry_sim *sim);
 /// Host seconds of processor time spent in ferry_sim_run().
 double ferry_sim_seconds(const struct ferry_sim *sim);
+/// Packets are on their way, or a unit has something to do. Between two steps of its work a device may look idle for
+/// some hundred cycles.
+bool ferry_sim_busy(const struct ferry_sim *sim);
 /// What went wrong on the memory port, or NULL.
 const char *ferry_sim_violation(const struct ferry_sim *sim);
 /// The next `count` read or write bursts of the memory port end with SLVERR; a failed write changes nothing.

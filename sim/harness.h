@@ -30,6 +30,7 @@ class Simulation
     virtual const uint32_t *receive(size_t *count) = 0;
     virtual uint64_t cycles() const = 0;
     virtual const char *violation() const = 0;
+    virtual bool busy() const = 0;
     virtual void fail_bursts(bool write, uint32_t count) = 0;
     virtual void observe(const ferry_sim_observer *observer) = 0;
 };
@@ -81,6 +82,12 @@ template <class Device> class Harness : public Simulation
     }
     uint64_t cycles() const override { return now_; }
     const char *violation() const override { return violation_; }
+    bool busy() const override
+    {
+        return down_.words() != 0 || up_.next_due() != PacketQueue::never || device_.firmware_busy() ||
+               device_.read_busy() || device_.write_busy() || device_.reading_host() || device_.walk_busy() ||
+               device_.forget_busy();
+    }
     void fail_bursts(bool write, uint32_t count) override { dram().fail(write, count); }
     void observe(const ferry_sim_observer *observer) override { spans_.observe(observer); }
     Dram &dram() { return memory_.dram(); }

@@ -70,6 +70,8 @@ typedef struct _DXGK_ALLOCATIONINFOFLAGS_WDDM2_0 {
 // Bit 7 in the word of a driver that does not announce VirtualAddressingSupported (1.x): the GPU has it in tiles, and
 // the manager asks for Swizzle and Unswizzle of what it transfers.
 #define DXGK_ALLOC_FLAG_SWIZZLED DXGK_ALLOC_FLAG_DISABLE_LARGE_PAGE_MAPPING
+// Bit 10 in that word: locks with UseAlternateVA may be asked for. Of what is not Swizzled it is CreateInVpr there too.
+#define DXGK_ALLOC_FLAG_USE_ALTERNATE_VA DXGK_ALLOC_FLAG_CREATE_IN_VPR
 // Must-be-zero bits by driver version (R160, R161, R162, R166, R180).
 #define DXGK_ALLOC_RESERVED_MASK_2_0 0xFFF83C00u
 #define DXGK_ALLOC_RESERVED_MASK_2_1 0xFFF83800u

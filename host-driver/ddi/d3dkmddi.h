@@ -12,5 +12,6 @@
 #include "ddi/residency.h"
 #include "ddi/segments.h"
 #include "ddi/submission.h"
+#include "ddi/swizzling.h"
 
 #endif

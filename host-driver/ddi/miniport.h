@@ -54,6 +54,12 @@ typedef struct _DRIVER_INITIALIZATION_DATA {
     /// Driver model 2 alone: an address space comes and goes. NULL otherwise.
     NTSTATUS (*DxgkDdiCreateProcess)(HANDLE hAdapter, DXGKARG_CREATEPROCESS *pCreateProcess);
     NTSTATUS (*DxgkDdiDestroyProcess)(HANDLE hAdapter, HANDLE hKmdProcess);
+    /// Where DXGK_DRIVERCAPS.NumberOfSwizzlingRanges is not 0, at driver model 1 alone. What is queued for the
+    /// allocation has run before it is acquired, and it is released before it leaves its place; all calls are made by
+    /// one thread at a time. Acquire: SUCCESS, GRAPHICS_UNSWIZZLING_APERTURE_UNAVAILABLE (until another range is
+    /// released), GRAPHICS_UNSWIZZLING_APERTURE_UNSUPPORTED (never). Release: SUCCESS.
+    NTSTATUS (*DxgkDdiAcquireSwizzlingRange)(HANDLE hAdapter, DXGKARG_ACQUIRESWIZZLINGRANGE *pAcquireSwizzlingRange);
+    NTSTATUS (*DxgkDdiReleaseSwizzlingRange)(HANDLE hAdapter, const DXGKARG_RELEASESWIZZLINGRANGE *pReleaseRange);
 } DRIVER_INITIALIZATION_DATA;
 
 #endif

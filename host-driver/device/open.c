@@ -113,6 +113,10 @@ static void tell_refusals(struct ferry_gpu *gpu, ferry_link_refused_write *handl
 static void drop(struct ferry_gpu *gpu)
 {
     tell_refusals(gpu, NULL);
+    // What is still on its way to memory that goes away is refused there, or does not leave the device.
+    if (gpu->link->operations->silence != NULL) {
+        gpu->link->operations->silence(gpu->link);
+    }
     free(gpu->refusal);
     for (uint32_t ring = 0; ring < FERRY_BAR0_RING_COUNT; ring++) {
         ferry_gpu_memory_drop(gpu, &gpu->ring[ring].memory);
@@ -159,8 +163,7 @@ void ferry_gpu_close(struct ferry_gpu *gpu)
     if (gpu == NULL) {
         return;
     }
-    // With the core held in reset nothing starts any more; what is on its way to memory that goes away is refused
-    // there.
+    // With the core held in reset nothing starts any more.
     struct ferry_link *link = gpu->link;
     (void)ferry_gpu_register_write(gpu, FERRY_BAR0_CONTROL, 0);
     drop(gpu);

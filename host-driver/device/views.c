@@ -2,8 +2,7 @@
 // Tiles in video memory that the CPU sees as rows: BAR2's upper half, and the ranges that are shown there.
 #include "device/device_state.h"
 
-// Where the upper half begins.
-static uint64_t upper_half(const struct ferry_gpu *gpu)
+uint64_t ferry_gpu_rows_begin(const struct ferry_gpu *gpu)
 {
     uint64_t half = 4096;
 
@@ -18,9 +17,10 @@ static bool is_good(const struct ferry_gpu *gpu, const struct ferry_gpu_view *vi
     uint64_t tile = view->is_small ? 4096 : 65536;
     uint64_t wide = (view->is_small ? UINT64_C(32) : UINT64_C(128)) << (view->swizzle & 3);
 
-    return view->swizzle >= 1 && view->swizzle <= 3 && view->row_bytes != 0 && view->row_bytes % wide == 0 &&
-           view->bytes != 0 && view->bytes % (view->row_bytes / wide * tile) == 0 && view->base % tile == 0 &&
-           view->base <= gpu->info.local_bytes && view->bytes <= gpu->info.local_bytes - view->base;
+    // The range is looked at before its rows: what is no longer than video memory may be multiplied.
+    return view->base <= gpu->info.local_bytes && view->bytes <= gpu->info.local_bytes - view->base &&
+           view->swizzle >= 1 && view->swizzle <= 3 && view->row_bytes != 0 && view->row_bytes <= view->bytes &&
+           view->row_bytes % wide == 0 && view->bytes % (view->row_bytes / wide * tile) == 0 && view->base % tile == 0;
 }
 
 static bool is_free(const struct ferry_gpu *gpu, uint32_t number, const struct ferry_gpu_view *view)
@@ -86,7 +86,7 @@ static int find(const struct ferry_gpu *gpu, uint32_t number, uint64_t offset, s
         return FERRY_ERROR_UNSUPPORTED;
     }
     const struct ferry_gpu_view *view = &gpu->view[number];
-    *at = upper_half(gpu) + view->base + offset;
+    *at = ferry_gpu_rows_begin(gpu) + view->base + offset;
     return view->bytes == 0                                       ? FERRY_ERROR_ARGUMENT
            : offset > view->bytes || bytes > view->bytes - offset ? FERRY_ERROR_RANGE
                                                                   : FERRY_OK;
@@ -109,6 +109,39 @@ int ferry_gpu_view_write(struct ferry_gpu *gpu, uint32_t number, uint64_t offset
     int error = find(gpu, number, offset, bytes, &at);
     error =
         error == FERRY_OK ? gpu->link->operations->write_block(gpu->link, FERRY_BAR_WINDOW, at, data, bytes) : error;
+    pthread_mutex_unlock(&gpu->mutex);
+    return error;
+}
+
+/// Is all of it in a range that is shown? The mutex is held.
+static bool is_shown(const struct ferry_gpu *gpu, uint64_t address, size_t bytes)
+{
+    for (uint32_t i = 0; i < gpu->info.views; i++) {
+        const struct ferry_gpu_view *view = &gpu->view[i];
+        uint64_t offset = address - ferry_gpu_rows_begin(gpu) - view->base;
+        if (offset <= view->bytes && bytes <= view->bytes - offset && view->bytes != 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+int ferry_gpu_rows_read(struct ferry_gpu *gpu, uint64_t address, void *data, size_t bytes)
+{
+    pthread_mutex_lock(&gpu->mutex);
+    int error = !is_shown(gpu, address, bytes)
+                    ? FERRY_ERROR_RANGE
+                    : gpu->link->operations->read_block(gpu->link, FERRY_BAR_WINDOW, address, data, bytes);
+    pthread_mutex_unlock(&gpu->mutex);
+    return error;
+}
+
+int ferry_gpu_rows_write(struct ferry_gpu *gpu, uint64_t address, const void *data, size_t bytes)
+{
+    pthread_mutex_lock(&gpu->mutex);
+    int error = !is_shown(gpu, address, bytes)
+                    ? FERRY_ERROR_RANGE
+                    : gpu->link->operations->write_block(gpu->link, FERRY_BAR_WINDOW, address, data, bytes);
     pthread_mutex_unlock(&gpu->mutex);
     return error;
 }

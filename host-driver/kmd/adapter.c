@@ -97,6 +97,7 @@ static NTSTATUS stop_device(HANDLE hAdapter)
     if (!adapter)
         return STATUS_INVALID_PARAMETER;
     adapter->started = false;
+    kmd_release_all_ranges(adapter);
     ferry_gpu_memory_free(adapter->gpu, &adapter->command);
     ferry_gpu_memory_free(adapter->gpu, &adapter->dummy_page);
     return STATUS_SUCCESS;
@@ -160,6 +161,8 @@ static const DRIVER_INITIALIZATION_DATA table = {
     .Version = DXGKDDI_WDDMv3_0,
     .DxgkDdiAddDevice = add_device,
     ENTRY_POINTS,
+    .DxgkDdiAcquireSwizzlingRange = kmd_acquire_range,
+    .DxgkDdiReleaseSwizzlingRange = kmd_release_range,
 };
 
 static const DRIVER_INITIALIZATION_DATA table_model2 = {

@@ -27,6 +27,13 @@ struct kmd_places {
     struct kmd_place at[];
 };
 
+// Of a tiled one.
+struct kmd_tiles {
+    struct ferry_tiling_private told;
+    uint64_t place; // Where it was built to be, since no range is told that; KMD_NOWHERE = not yet.
+};
+#define KMD_NOWHERE UINT64_MAX
+
 // An allocation as the miniport sees it.
 struct kmd_allocation {
     uint64_t bytes;
@@ -35,11 +42,12 @@ struct kmd_allocation {
     bool aperture : 1;
     bool compressed : 1; // It may have runs (ferry/runs.h).
     bool tiled : 1;
+    bool alternate : 1;     // The manager may take locks with UseAlternateVA.
     const MDL *pages;       // Where it is mapped into the aperture, as that was built; NULL = it is not.
     struct kmd_place first; // Most are at one place all their lives.
     struct kmd_places *more;
-    uint32_t last_elsewhere[KMD_RINGS];   // Of jobs for whose place there was no memory.
-    struct ferry_tiling_private tiling[]; // One, when it is tiled: few are, and each byte here counts a million times.
+    uint32_t last_elsewhere[KMD_RINGS]; // Of jobs for whose place there was no memory.
+    struct kmd_tiles tiling[];          // One, when it is tiled: few are, and each byte here counts a million times.
 };
 
 // A program with an address space of its own; driver model 2.
@@ -97,6 +105,11 @@ struct kmd_adapter {
     bool iommu;      // The root complex maps pages of the aperture only while they are in it.
     uint32_t spaces; // A bit for each that a process has.
     bool unknown;    // Entries were written of which nobody said whose addresses they are.
+    // What the swizzling ranges show; NULL = nothing.
+    struct kmd_shown {
+        const struct kmd_allocation *allocation;
+        UINT level;
+    } shown[FERRY_BAR0_VIEW_COUNT];
     struct kmd_ring rings[KMD_RINGS];
     struct ferry_gpu_memory dummy_page, command;
     struct kmd_hazard *hazards;
@@ -140,6 +153,12 @@ NTSTATUS kmd_destroy_allocation(HANDLE hAdapter, const DXGKARG_DESTROYALLOCATION
 // tiles.c
 // Can an allocation have tiles as this says, or none?
 bool kmd_tiling_good(const struct ferry_allocation_private *wish);
+// views.c
+/// How many swizzling ranges the manager is told of.
+UINT kmd_ranges(const struct kmd_adapter *adapter);
+NTSTATUS kmd_acquire_range(HANDLE hAdapter, DXGKARG_ACQUIRESWIZZLINGRANGE *arguments);
+NTSTATUS kmd_release_range(HANDLE hAdapter, const DXGKARG_RELEASESWIZZLINGRANGE *arguments);
+void kmd_release_all_ranges(struct kmd_adapter *adapter);
 // paging.c
 NTSTATUS kmd_build_paging_buffer(HANDLE hAdapter, DXGKARG_BUILDPAGINGBUFFER *arguments);
 // flip.c

@@ -62,7 +62,10 @@ static NTSTATUS create_one(const struct kmd_adapter *adapter, DXGK_ALLOCATIONINF
 
     if (!wish || info->PrivateDriverDataSize < sizeof *wish || wish->Version != FERRY_ALLOCATION_PRIVATE_VERSION ||
         wish->Size != sizeof *wish || wish->Bytes == 0 || wish->Bytes > UINT64_MAX - PAGE_SIZE || wish->Aperture > 1 ||
-        (wish->Alignment & (wish->Alignment - 1)) || wish->Compressed > 1 ||
+        (wish->Alignment & (wish->Alignment - 1)) || wish->Compressed > 1 || wish->AlternateVA > 1 ||
+        (wish->AlternateVA && !wish->Tiling.TileBytes) ||
+        // Of what is tiled the bit says what AlternateVA says (R86).
+        (wish->Tiling.TileBytes && (wish->Flags & DXGK_ALLOC_FLAG_USE_ALTERNATE_VA)) ||
         (wish->Compressed && (!wish->Aperture || !(wish->Flags2 & DXGK_ALLOC_FLAG2_NOTIFY_EVICTION) ||
                               wish->Bytes <= PAGE_SIZE || wish->Bytes > MOST_WITH_RUNS)))
         return STATUS_INVALID_PARAMETER;
@@ -71,7 +74,7 @@ static NTSTATUS create_one(const struct kmd_adapter *adapter, DXGK_ALLOCATIONINF
     if (!kmd_tiling_good(wish))
         return STATUS_INVALID_PARAMETER;
     bool tiled = wish->Tiling.TileBytes != 0;
-    struct kmd_allocation *allocation = calloc(1, sizeof *allocation + (tiled ? sizeof wish->Tiling : 0));
+    struct kmd_allocation *allocation = calloc(1, sizeof *allocation + (tiled ? sizeof allocation->tiling[0] : 0));
     if (!allocation)
         return STATUS_NO_MEMORY;
     allocation->bytes = (wish->Bytes + PAGE_SIZE - 1) & ~(uint64_t)(PAGE_SIZE - 1);
@@ -79,14 +82,17 @@ static NTSTATUS create_one(const struct kmd_adapter *adapter, DXGK_ALLOCATIONINF
     allocation->aperture = wish->Aperture;
     allocation->compressed = wish->Compressed;
     allocation->tiled = tiled;
+    allocation->alternate = wish->AlternateVA;
     if (tiled)
-        allocation->tiling[0] = wish->Tiling;
+        allocation->tiling[0] = (struct kmd_tiles){wish->Tiling, KMD_NOWHERE};
     allocation->flags = wish->Flags;
     // In driver model 1 the bit is Swizzled, and there are no large pages that could be disabled.
     if (adapter->model == 1)
         allocation->flags &= ~DXGK_ALLOC_FLAG_SWIZZLED;
     if (tiled)
         allocation->flags |= DXGK_ALLOC_FLAG_SWIZZLED;
+    if (allocation->alternate)
+        allocation->flags |= DXGK_ALLOC_FLAG_USE_ALTERNATE_VA;
     // The engine names places by segment and offset, never by a GPU virtual address. A history buffer's flag word is
     // fixed to the last bit (rule C7).
     if (!(allocation->flags & DXGK_ALLOC_FLAG_HISTORY_BUFFER))

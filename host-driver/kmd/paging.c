@@ -2,10 +2,10 @@
 // DxgkDdiBuildPagingBuffer: paging operations written as packets. MultipassOffset counts the pages that earlier passes
 // have written, and nothing else is kept between passes.
 //
-// Answers. SUCCESS, INSUFFICIENT_DMA_BUFFER and, for operations 0 and 2, ALLOCATION_BUSY are what the contract allows
-// (R3). Operations that this miniport does not announce, and arguments that no manager may give, get NOT_SUPPORTED and
-// INVALID_PARAMETER: the manager stops at them with a record. That is meant. SUCCESS would lose content without a word,
-// and one of the two other legal answers would be asked for ever.
+// Answers. SUCCESS, INSUFFICIENT_DMA_BUFFER and, for operations 0, 2 and 7, ALLOCATION_BUSY are what the contract
+// allows (R3). Operations that this miniport does not announce, and arguments that no manager may give, get
+// NOT_SUPPORTED and INVALID_PARAMETER: the manager stops at them with a record. That is meant. SUCCESS would lose
+// content without a word, and one of the two other legal answers would be asked for ever.
 #include <string.h>
 
 #include "kmd/writer.h"
@@ -63,6 +63,13 @@ static bool place_is_busy(struct kmd_adapter *adapter, const struct kmd_allocati
     return kmd_allocation_is_busy(adapter, allocation, (uint64_t)address.QuadPart);
 }
 
+// It will be there when what is built has run.
+static void goes_to(struct kmd_allocation *allocation, UINT segment, LARGE_INTEGER address)
+{
+    if (allocation && allocation->tiled && segment == FERRY_KMD_SEGMENT_LOCAL)
+        allocation->tiling->place = (uint64_t)address.QuadPart;
+}
+
 static NTSTATUS build_transfer(struct kmd_adapter *adapter, struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a)
 {
     const DXGK_BUILDPAGINGBUFFER_TRANSFER *t = &a->Transfer;
@@ -79,6 +86,7 @@ static NTSTATUS build_transfer(struct kmd_adapter *adapter, struct writer *w, DX
         return STATUS_GRAPHICS_ALLOCATION_BUSY;
     if (!t->TransferSize)
         return STATUS_SUCCESS;
+    goes_to(t->hAllocation, t->Destination.SegmentId, t->Destination.SegmentAddress);
     // R97: the offset belongs to the segment side only; R96: id 0 is the MDL side.
     bool source_is_mdl = t->Source.SegmentId == 0, destination_is_mdl = t->Destination.SegmentId == 0;
     if ((source_is_mdl && destination_is_mdl) || (source_is_mdl && !t->Source.pMdl) ||
@@ -104,6 +112,22 @@ static NTSTATUS build_transfer(struct kmd_adapter *adapter, struct writer *w, DX
     return transfer_linear(w, a, source_kind, source, destination_kind, destination, unordered);
 }
 
+// As a transfer whose pages are the whole allocation's.
+static NTSTATUS build_special(struct kmd_adapter *adapter, struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a)
+{
+    const struct kmd_allocation *allocation = a->SpecialLockTransfer.hAllocation;
+    DXGKARG_BUILDPAGINGBUFFER transfer = *a;
+
+    // R86
+    if (!allocation || !allocation->alternate)
+        return STATUS_NOT_SUPPORTED;
+    transfer.Operation = DXGK_OPERATION_TRANSFER;
+    transfer.Transfer.MdlOffset = a->SpecialLockTransfer.TransferOffset / PAGE_SIZE;
+    NTSTATUS status = build_transfer(adapter, w, &transfer);
+    a->MultipassOffset = transfer.MultipassOffset;
+    return status;
+}
+
 static NTSTATUS build_fill(struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a)
 {
     const DXGK_BUILDPAGINGBUFFER_FILL *f = &a->Fill;
@@ -113,6 +137,7 @@ static NTSTATUS build_fill(struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a)
     if (!kmd_place(f->Destination.SegmentId, (uint64_t)f->Destination.SegmentAddress.QuadPart, &kind, &address) ||
         kind != FERRY_ADDRESS_KIND_LOCAL) // R47
         return STATUS_INVALID_PARAMETER;
+    goes_to(f->hAllocation, f->Destination.SegmentId, f->Destination.SegmentAddress);
     for (; done < all && w->room >= FERRY_PACKET_FILL_SIZE; done += least(all - done, LINEAR_PAGES)) {
         uint64_t at = done * PAGE_SIZE;
 
@@ -275,6 +300,7 @@ static NTSTATUS build(struct kmd_adapter *adapter, struct writer *w, DXGKARG_BUI
 {
     switch (a->Operation) {
     case DXGK_OPERATION_TRANSFER: return build_transfer(adapter, w, a);
+    case DXGK_OPERATION_SPECIAL_LOCK_TRANSFER: return build_special(adapter, w, a);
     case DXGK_OPERATION_FILL: return build_fill(w, a);
     case DXGK_OPERATION_DISCARD_CONTENT: return build_discard(adapter, w, a);
     case DXGK_OPERATION_READ_PHYSICAL: return build_physical(w, &a->ReadPhysical, false);

@@ -15,6 +15,7 @@ static void caps(const struct kmd_adapter *adapter, DXGK_DRIVERCAPS *out)
     out->HighestAcceptableAddress.QuadPart = (INT64_C(1) << 52) - 1; // What an aperture entry holds.
     out->MaxAllocationListSlotId = 0xFFFF;
     out->ApertureSegmentCommitLimit = (SIZE_T)adapter->info.aperture_pages * PAGE_SIZE;
+    out->NumberOfSwizzlingRanges = kmd_ranges(adapter);
     out->MemoryManagementCaps.PagingNode = KMD_PAGING_RING;
     out->NbAsymetricProcessingNodes = KMD_RINGS;
     // With addresses of the paging process there are notices before evictions.

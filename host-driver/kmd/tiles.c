@@ -65,7 +65,7 @@ NTSTATUS kmd_build_tiles(struct writer *w, DXGKARG_BUILDPAGINGBUFFER *a)
 {
     const DXGK_BUILDPAGINGBUFFER_TRANSFER *t = &a->Transfer;
     const struct kmd_allocation *allocation = t->hAllocation;
-    const struct ferry_tiling_private *tiling = allocation->tiling;
+    const struct ferry_tiling_private *tiling = &allocation->tiling->told;
     bool swizzle = t->Flags.Swizzle;
     const DXGK_TRANSFERSIDE *rows = swizzle ? &t->Source : &t->Destination;
     const DXGK_TRANSFERSIDE *tiles = swizzle ? &t->Destination : &t->Source;

@@ -6,10 +6,7 @@
 #include "link/problem.h"
 
 static const struct ferry_backend *const backends[] = {
-    &ferry_backend_sim,
-    &ferry_backend_model,
-    &ferry_backend_socket,
-    &ferry_backend_uart,
+    &ferry_backend_sim, &ferry_backend_model, &ferry_backend_socket, &ferry_backend_uart, &ferry_backend_pci,
 };
 #define BACKENDS (sizeof(backends) / sizeof(backends[0]))
 
@@ -27,7 +24,7 @@ int ferry_link_open(const char *name, const struct ferry_link_config *config, st
         if (strlen(backends[n]->name) != length || strncmp(backends[n]->name, name, length) != 0) {
             continue;
         }
-        if (backends[n]->has_address != (full.address != NULL)) {
+        if (backends[n]->has_address != (full.address != NULL) && !(backends[n]->finds_one && full.address == NULL)) {
             ferry_problem_set(backends[n]->has_address
                                   ? "the back end's name wants an address behind it, as in %s:PLACE"
                                   : "the back end %s takes no address",

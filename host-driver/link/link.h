@@ -110,6 +110,9 @@ struct ferry_link_operations {
     /// Cycles of the device's that a packet and its answer may wait in a full link: the device's own time-outs have to
     /// be longer than that. NULL operation = next to none.
     uint32_t (*delay)(struct ferry_link *link);
+    /// The host is about to take memory back that the device may still reach for: what it sends from now on goes
+    /// nowhere, until reset(). NULL operation = what is not mapped it does not reach anyway.
+    void (*silence)(struct ferry_link *link);
     /// NULL operation = there is nothing to say; *description is empty before.
     void (*describe)(struct ferry_link *link, struct ferry_link_description *description);
     /// Free everything. Memory that was mapped stays its owner's.
@@ -143,6 +146,8 @@ struct ferry_backend {
     const char *name;
     /// Takes an address; the others are refused one.
     bool has_address;
+    /// Without one it finds a device by itself.
+    bool finds_one;
     /// Start a device, or find one, and bring its link up. Errors as of ferry_link_open().
     int (*open)(const struct ferry_link_config *config, struct ferry_link **link);
 };
@@ -152,6 +157,7 @@ extern const struct ferry_backend ferry_backend_sim;
 extern const struct ferry_backend ferry_backend_model;
 extern const struct ferry_backend ferry_backend_socket;
 extern const struct ferry_backend ferry_backend_uart;
+extern const struct ferry_backend ferry_backend_pci;
 
 /// Open a link by the back end's name, for some with a colon and an address behind it; NULL means "sim". Errors:
 /// ARGUMENT, BACKEND (no such name, or it cannot start), NO_HOST_MEMORY, TIMEOUT, CONTRACT, IN_USE (another host has

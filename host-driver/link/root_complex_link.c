@@ -268,6 +268,11 @@ static const struct ferry_link_operations operations = {
     .close = close_link,
 };
 
+static unsigned char *find_mapped(const void *memory, uint64_t bus, bool *watched)
+{
+    return ferry_dma_map_find(memory, bus, watched);
+}
+
 static bool config_legal(const struct ferry_link_config *config)
 {
     const uint32_t payload = config->max_payload_bytes;
@@ -302,6 +307,8 @@ int ferry_root_complex_open(const struct ferry_tlp_transport *transport, const s
     rc->random_split = config->random_stall_percent != 0;
     rc->random = config->seed * 2 + 1;
     error = ferry_dma_map_create(config->seed, &rc->map);
+    rc->find = find_mapped;
+    rc->memory = rc->map;
     error = error == FERRY_OK ? ferry_rc_enumerate(rc) : error;
     if (error != FERRY_OK) {
         close_link(&rc->link);

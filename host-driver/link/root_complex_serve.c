@@ -58,7 +58,7 @@ static void serve_read(struct ferry_root_complex *rc, const struct ferry_tlp *re
         rc->traffic.malformed++;
         return;
     }
-    const unsigned char *memory = ferry_dma_map_find(rc->map, read->address, NULL);
+    const unsigned char *memory = rc->find(rc->memory, read->address, NULL);
     if (memory == NULL) {
         unmapped(rc, read->address);
         answer_error(rc, read, FERRY_TLP_UNSUPPORTED_REQUEST);
@@ -143,7 +143,7 @@ static void serve_write(struct ferry_root_complex *rc, const struct ferry_tlp *w
         return;
     }
     bool watched;
-    unsigned char *memory = ferry_dma_map_find(rc->map, write->address, &watched);
+    unsigned char *memory = rc->find(rc->memory, write->address, &watched);
     if (memory == NULL) {
         const uint64_t first = write->address + ferry_tlp_first_byte(write->first_enable);
         unmapped(rc, first);

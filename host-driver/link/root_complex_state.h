@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files of the root complex share; nobody else includes it.
+// What the files of the root complex share. Its lower half, packets, also serves the simulated slot
+// (sim/server/slot.c), whose host is a guest.
 #ifndef FERRY_LINK_ROOT_COMPLEX_STATE_H
 #define FERRY_LINK_ROOT_COMPLEX_STATE_H
 
@@ -22,7 +23,10 @@ struct ferry_rc_request {
 struct ferry_root_complex {
     struct ferry_link link;
     struct ferry_tlp_transport transport;
-    struct ferry_dma_map *map;
+    struct ferry_dma_map *map; // Of ferry_root_complex_open() alone.
+    /// The memory behind a bus address, as of ferry_dma_map_find().
+    unsigned char *(*find)(const void *memory, uint64_t bus, bool *watched);
+    const void *memory;
     uint32_t max_payload, max_read, boundary; // Bytes.
     uint64_t bar_base[3], bar_bytes[3];       // By BAR number; [1] is not used.
     uint32_t express;                         // Where the PCI Express capability stands.

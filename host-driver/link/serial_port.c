@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-#define _DEFAULT_SOURCE // flock(), dirfd()
+#define _DEFAULT_SOURCE // flock()
 #include "link/serial_port.h"
 
 #include <asm/termbits.h> // termios2, whose rates are any numbers; it does not go with <termios.h>.
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/serial.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/ioctl.h>
@@ -18,54 +16,8 @@
 #include <unistd.h>
 
 #include "ferry/error.h"
+#include "link/file_user.h"
 #include "link/problem.h"
-
-// ---- Who has it -------------------------------------------------------------------------------------------------
-
-static bool has_open(const char *pid, dev_t port)
-{
-    char path[64];
-    struct stat file;
-    struct dirent *entry;
-    bool found = false;
-    snprintf(path, sizeof(path), "/proc/%.16s/fd", pid);
-    DIR *folder = opendir(path);
-    while (folder != NULL && !found && (entry = readdir(folder)) != NULL) {
-        found = fstatat(dirfd(folder), entry->d_name, &file, 0) == 0 && S_ISCHR(file.st_mode) && file.st_rdev == port;
-    }
-    if (folder != NULL) {
-        closedir(folder);
-    }
-    return found;
-}
-
-uint32_t ferry_serial_user(const char *path)
-{
-    struct stat port;
-    struct dirent *entry;
-    uint32_t user = 0;
-    DIR *folder = stat(path, &port) == 0 && S_ISCHR(port.st_mode) ? opendir("/proc") : NULL;
-    while (folder != NULL && user == 0 && (entry = readdir(folder)) != NULL) {
-        if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' && has_open(entry->d_name, port.st_rdev)) {
-            user = (uint32_t)strtoul(entry->d_name, NULL, 10);
-        }
-    }
-    if (folder != NULL) {
-        closedir(folder);
-    }
-    return user;
-}
-
-static int in_use(const char *path)
-{
-    const uint32_t user = ferry_serial_user(path);
-    if (user != 0) {
-        ferry_problem_set("%s is in use by process %u", path, user);
-    } else {
-        ferry_problem_set("%s is in use by another program", path);
-    }
-    return FERRY_ERROR_IN_USE;
-}
 
 // ---- Open -------------------------------------------------------------------------------------------------------
 
@@ -90,7 +42,7 @@ static int cannot_open(const char *path)
     switch (errno) {
     case EACCES:
     case EPERM: return no_permission(path);
-    case EBUSY: return in_use(path);
+    case EBUSY: return ferry_file_in_use(path, path);
     case ENOENT:
     case ENODEV:
     case ENXIO:
@@ -147,7 +99,7 @@ int ferry_serial_open(const char *path, uint32_t baud)
     // Before anything is changed: settings are the port's, not the descriptor's.
     if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
         close(fd);
-        return in_use(path);
+        return ferry_file_in_use(path, path);
     }
     if (!make_raw(fd, baud, &got)) {
         ferry_problem_set(errno == ENOTTY ? "%s is no serial port" : "%s cannot be set up as a serial port", path);

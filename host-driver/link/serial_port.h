@@ -18,8 +18,6 @@ extern "C" {
 /// port's locks, and, but for root, everybody. What came before is thrown away. Gives a non-blocking, close-on-exec
 /// descriptor, or one of these errors: BACKEND (no such port, no permission, no serial port, not this rate), IN_USE.
 int ferry_serial_open(const char *path, uint32_t baud);
-/// Process that has the port at `path` open, 0 = none, or none that may be known.
-uint32_t ferry_serial_user(const char *path);
 
 #ifdef __cplusplus
 }

@@ -43,8 +43,8 @@ static const char replay_help[] =
     "  --reservations SIZE,SIZE...  what the budget of each is never less than (0)\n"
     "  --frames N         stop after N frames of each trace\n"
     "  --backend NAME     sim (Verilated RTL, the default), model (C reference model), socket:ADDRESS (a ferry-sim\n"
-    "                     elsewhere: unix:PATH or HOST:PORT; its timing is its own affair) or uart:PORT[@BAUD] (a\n"
-    "                     serial port)\n"
+    "                     elsewhere: unix:PATH or HOST:PORT; its timing is its own affair), uart:PORT[@BAUD] (a\n"
+    "                     serial port) or pci[:0000:01:00.0] (a PCI function of this machine)\n"
     "  --model N          driver model: 1 (physical addresses, the default) or 2 (GPU virtual addresses)\n"
     "  --json FILE        write the figures: frames, allocations, bytes_in, bytes_out, bytes_discarded, bytes_moved,\n"
     "                     evictions, operations, cycles, sim_khz, verified_bytes, bad_bytes, "
@@ -132,21 +132,21 @@ static const char trace_help[] =
 static const char info_help[] =
     "usage: ferry info [--backend NAME]\n"
     "\n"
-    "Opens the back end (sim, model, socket:ADDRESS or uart:PORT[@BAUD]), starts the firmware and prints what they\n"
-    "say, and what link it is.\n";
+    "Opens the back end (sim, model, socket:ADDRESS, uart:PORT[@BAUD] or pci[:ADDRESS]), starts the firmware and\n"
+    "prints what they say, and what link it is.\n";
 
 static const char selftest_help[] =
     "usage: ferry selftest [--backend NAME]\n"
     "\n"
-    "Pages, copies, fills, resets and compares on the back end (sim, model, socket:ADDRESS or uart:PORT) with little\n"
-    "video memory; prints each check and exits with 1 when one fails.\n";
+    "Pages, copies, fills, resets and compares on the back end (sim, model, socket:ADDRESS, uart:PORT or\n"
+    "pci[:ADDRESS]) with little video memory; prints each check and exits with 1 when one fails.\n";
 
 static const char fault_help[] =
     "usage: ferry fault [--backend NAME]\n"
     "\n"
-    "Has jobs reach GPU virtual addresses that they may not, on the back end (sim, model, socket:ADDRESS or\n"
-    "uart:PORT) in driver model 2, and prints of each fault what its record says and the walk of the page tables,\n"
-    "level by level. Exits with 1 when the device's record names another entry than the tables have.\n";
+    "Has jobs reach GPU virtual addresses that they may not, on the back end (sim, model, socket:ADDRESS,\n"
+    "uart:PORT or pci[:ADDRESS]) in driver model 2, and prints of each fault what its record says and the walk of the\n"
+    "page tables, level by level. Exits with 1 when the device's record names another entry than the tables have.\n";
 
 enum kind { TEXT, NUMBER, SIZE, FLAG };
 struct option {

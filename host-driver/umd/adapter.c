@@ -35,6 +35,21 @@ static uint64_t gpu_time(void *context)
     return ferry_gpu_cycles(adapter->gpu);
 }
 
+// The CPU's addresses of this adapter are BAR2's.
+static int cpu_read(void *context, uint64_t address, void *data, size_t bytes)
+{
+    const struct umd_adapter *adapter = context;
+
+    return ferry_gpu_rows_read(adapter->gpu, address, data, bytes);
+}
+
+static int cpu_write(void *context, uint64_t address, const void *data, size_t bytes)
+{
+    const struct umd_adapter *adapter = context;
+
+    return ferry_gpu_rows_write(adapter->gpu, address, data, bytes);
+}
+
 static void shut(struct umd_adapter *adapter)
 {
     ferry_vidmm_stop(adapter->vidmm);
@@ -91,7 +106,8 @@ static int start_manager(struct umd_adapter *adapter, const struct ferry_adapter
         .size = sizeof vidmm,
         .miniport = miniport,
         .miniport_device_context = adapter->kmd,
-        .platform = {adapter, ferry_host_pages_source(adapter->pages), wait_for_progress, gpu_time},
+        .platform = {adapter, ferry_host_pages_source(adapter->pages), wait_for_progress, gpu_time, cpu_read,
+                     cpu_write},
         .memory_limit_bytes = options->video_memory_bytes,
         .aperture_limit_bytes = options->aperture_bytes,
         .paging_buffer_bytes = options->paging_buffer_bytes,

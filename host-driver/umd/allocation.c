@@ -45,7 +45,8 @@ int ferry_allocation_create(struct ferry_device *device_handle, const struct fer
     struct umd_device *device = umd_enter(&call, UMD_DEVICE, device_handle, "create allocation");
     if (!device)
         return FERRY_ERROR_HANDLE;
-    struct umd_allocation *allocation = calloc(1, sizeof *allocation);
+    struct umd_allocation *allocation =
+        calloc(1, sizeof *allocation + (options->tiling ? sizeof allocation->tiles[0] : 0));
     if (!allocation)
         return umd_leave(&call, FERRY_ERROR_NO_HOST_MEMORY);
     struct umd_adapter *adapter = device->adapter;
@@ -87,6 +88,9 @@ int ferry_allocation_create(struct ferry_device *device_handle, const struct fer
     }
     allocation->device = device;
     allocation->bytes = options->bytes;
+    allocation->tiled = options->tiling != NULL;
+    if (allocation->tiled)
+        allocation->tiles->told = wish.Tiling;
     allocation->in_aperture = options->in_aperture;
     allocation->next = device->allocations;
     if (allocation->next)
@@ -213,4 +217,73 @@ int ferry_unlock(struct ferry_allocation *handle)
     if (!allocation)
         return FERRY_ERROR_HANDLE;
     return umd_leave(&call, ferry_vidmm_unlock(call.adapter->vidmm, allocation->vidmm));
+}
+
+// ---- Views ----
+
+int ferry_view_lock(struct ferry_allocation *handle, uint32_t level, uint32_t flags)
+{
+    const uint32_t known =
+        FERRY_LOCK_READ_ONLY | FERRY_LOCK_WRITE_ONLY | FERRY_LOCK_DO_NOT_WAIT | FERRY_LOCK_DO_NOT_EVICT;
+    const uint32_t both = FERRY_LOCK_READ_ONLY | FERRY_LOCK_WRITE_ONLY;
+    struct umd_call call;
+
+    _Static_assert(FERRY_LOCK_DO_NOT_EVICT == D3DDDI_LOCK_DO_NOT_EVICT, "lock flags");
+    if ((flags & ~known) || (flags & both) == both)
+        return FERRY_ERROR_ARGUMENT;
+    struct umd_allocation *allocation = umd_enter(&call, UMD_ALLOCATION, handle, "lock view");
+    if (!allocation)
+        return FERRY_ERROR_HANDLE;
+    if (!allocation->tiled)
+        return umd_leave(&call, FERRY_ERROR_UNSUPPORTED);
+    if (level >= allocation->tiles->told.Levels)
+        return umd_leave(&call, FERRY_ERROR_ARGUMENT);
+    D3DKMT_HANDLE vidmm = allocation->vidmm, device = allocation->device->vidmm;
+    umd_park(&call);
+    int error = ferry_vidmm_lock_linear(call.adapter->vidmm, device, vidmm, flags, level);
+    umd_return(&call);
+    allocation = umd_object(call.adapter, UMD_ALLOCATION, handle);
+    if (error == FERRY_OK && allocation) {
+        struct ferry_tiling_place place = ferry_tiles_level(&allocation->tiles->told, level);
+        allocation->tiles->first = place.Offset;
+        allocation->tiles->bytes = place.Bytes;
+    }
+    return umd_leave(&call, error);
+}
+
+// One of the two is NULL: what is not done.
+static int view(struct ferry_allocation *handle, uint64_t offset, void *read, const void *written, size_t bytes)
+{
+    struct umd_call call;
+
+    if (!read && !written)
+        return FERRY_ERROR_ARGUMENT;
+    const struct umd_allocation *allocation =
+        umd_enter(&call, UMD_ALLOCATION, handle, written ? "write view" : "read view");
+    if (!allocation)
+        return FERRY_ERROR_HANDLE;
+    if (!allocation->tiled)
+        return umd_leave(&call, FERRY_ERROR_NOT_LOCKED);
+    const struct umd_tiles *tiles = allocation->tiles;
+    // Of one that was never locked there are no bytes; the manager knows whether it is locked now.
+    if (tiles->bytes &&
+        (offset < tiles->first || offset - tiles->first > tiles->bytes || bytes > tiles->first + tiles->bytes - offset))
+        return umd_leave(&call, FERRY_ERROR_RANGE);
+    struct ferry_vidmm *vidmm = call.adapter->vidmm;
+    D3DKMT_HANDLE manager = allocation->vidmm, device = allocation->device->vidmm;
+    umd_park(&call);
+    int error = written ? ferry_vidmm_linear_write(vidmm, device, manager, offset, written, bytes)
+                        : ferry_vidmm_linear_read(vidmm, device, manager, offset, read, bytes);
+    umd_return(&call);
+    return umd_leave(&call, error);
+}
+
+int ferry_view_read(struct ferry_allocation *allocation, uint64_t offset, void *data, size_t bytes)
+{
+    return view(allocation, offset, data, NULL, bytes);
+}
+
+int ferry_view_write(struct ferry_allocation *allocation, uint64_t offset, const void *data, size_t bytes)
+{
+    return view(allocation, offset, NULL, data, bytes);
 }

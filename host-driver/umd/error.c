@@ -29,6 +29,7 @@ static const struct {
     {FERRY_ERROR_BACKEND, "BACKEND", "No back end of that name, or it cannot start."},
     {FERRY_ERROR_UNSUPPORTED, "UNSUPPORTED", "This adapter does not announce that part of the contract."},
     {FERRY_ERROR_IN_USE, "IN_USE", "Another program has the device."},
+    {FERRY_ERROR_NOT_AVAILABLE, "NOT_AVAILABLE", "No range shows it to the CPU, and evicting was forbidden."},
     {FERRY_ERROR_CRITICAL, "CRITICAL", "The memory manager stopped at a broken rule of the driver contract."},
 };
 

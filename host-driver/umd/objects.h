@@ -47,12 +47,19 @@ struct umd_list {
     size_t capacity;
 };
 
+// Of a tiled allocation; what a lock for views shows of it: a level, in bytes of the allocation.
+struct umd_tiles {
+    struct ferry_tiling_private told;
+    uint64_t first, bytes;
+};
+
 struct umd_allocation {
     void *handle;
     struct umd_device *device;
     struct umd_allocation *next, *previous;
     D3DKMT_HANDLE vidmm;
-    bool in_aperture;
+    bool in_aperture : 1;
+    bool tiled : 1;
     bool marked;    // By the call under way, which names it.
     uint64_t bytes; // As asked for.
     // GPU virtual, of the instance that holds its content; 0 = none, what names it is patched.
@@ -62,6 +69,7 @@ struct umd_allocation {
     // Scratch of the call under way: its count, and what was next, before it was trimmed.
     uint32_t trimmed_count;
     struct umd_allocation *trimmed_next;
+    struct umd_tiles tiles[]; // One, when it is tiled: few are, and each byte here counts a million times.
 };
 
 struct umd_process {

@@ -262,4 +262,24 @@ int ferry_vidmm_lock_pages(struct ferry_vidmm *manager, D3DKMT_HANDLE allocation
 /// wait for it. Errors: HANDLE, NOT_LOCKED, NO_HOST_MEMORY (it is locked still).
 int ferry_vidmm_unlock(struct ferry_vidmm *manager, D3DKMT_HANDLE allocation);
 
+/// A lock with AcquireAperture (which `flags` may say): a swizzled allocation of driver model 1 is seen as rows where
+/// it is, by the calls below, until ferry_vidmm_unlock(). It may be evicted meanwhile, moved and brought in again, and
+/// no access tells the difference; jobs that name it are refused (LOCKED). Where no range can show it, it leaves video
+/// memory in rows. flags: D3DDDI_LOCK_READ_ONLY, _WRITE_ONLY, _DO_NOT_WAIT, _LOCK_ENTIRE, _DO_NOT_EVICT, and
+/// _USE_ALTERNATE_VA with _ACQUIRE_APERTURE: what is evicted meanwhile goes to pages of the lock's (R81 to R89).
+/// private_data is for the miniport: which part of it is to be seen; ours takes the level. device 0 = its own. Errors:
+/// ARGUMENT, HANDLE, FOREIGN, UNSUPPORTED (it is not swizzled, there are no swizzling ranges, or USE_ALTERNATE_VA where
+/// the miniport has not said so, or of what is permanent or shared), NOT_LOCKABLE, LOCKED, BUSY, NOT_AVAILABLE (no
+/// range, and DO_NOT_EVICT or an overlay), NO_HOST_MEMORY, TIMEOUT, DEVICE_LOST.
+int ferry_vidmm_lock_linear(struct ferry_vidmm *manager, D3DKMT_HANDLE device, D3DKMT_HANDLE allocation, uint32_t flags,
+                            uint32_t private_data);
+/// Its bytes from `offset` on, in rows; of the part that the lock was for, outside of which they are nobody's. All of
+/// them at once, as other calls of the manager see it. Waits for what is queued for the allocation. Errors: ARGUMENT
+/// (what the lock's READ_ONLY or WRITE_ONLY excludes too), HANDLE, FOREIGN, NOT_LOCKED, RANGE, NOT_AVAILABLE,
+/// NO_HOST_MEMORY, TIMEOUT, DEVICE_LOST, those of the platform's cpu_read and cpu_write.
+int ferry_vidmm_linear_read(struct ferry_vidmm *manager, D3DKMT_HANDLE device, D3DKMT_HANDLE allocation,
+                            uint64_t offset, void *data, size_t bytes);
+int ferry_vidmm_linear_write(struct ferry_vidmm *manager, D3DKMT_HANDLE device, D3DKMT_HANDLE allocation,
+                             uint64_t offset, const void *data, size_t bytes);
+
 #endif

@@ -146,6 +146,31 @@ module ferry_command_ram #(
         end
     end
 
+`ifdef FORMAL
+    // What the core is given stands in the memory now, be it that it was read ahead; each other reader gets the word that stood where
+    // it asked as it was served, and nobody two of them.
+    reg past_valid = 1'b0;
+    reg [63:0] stood;
+    reg [2:0]  served;
+    always @(posedge clk) begin
+        past_valid <= 1'b1;
+        served <= {packet_read, list1_read, list0_read} & {~{2{rst}}, 1'b1};
+        stood <= memory[list0_read ? list0_index : list1_read ? list1_index : packet_index];
+        cover (past_valid && !rst && core_ready && core_address[2] && hold_reg && write_valid);
+        cover (past_valid && !rst && list1_reg && list0_read);
+    end
+    always @(*) begin
+        assume (past_valid || rst);
+        if (past_valid && !rst) begin
+            assert (!hold_reg || data_reg == memory[hold_index_reg]);
+            assert (!core_ready || core_rdata == (core_address[2] ? memory[core_index][63:32] : memory[core_index][31:0]));
+            assert ({packet_data_valid, list1_data_valid, list0_data_valid} == served);
+            assert (served == 3'd0 || data_reg == stood);
+            assert (served[0] + served[1] + served[2] + hold_reg <= 1);
+        end
+    end
+`endif
+
     wire unused = &{1'b0, write_address, core_address[15:0], list0_address, list1_address, packet_address};
 
 endmodule

@@ -57,19 +57,20 @@ module ferry_view_place #(
     wire [1:0]  set_range = set[`FERRY_VIEW_WRITE_RANGE_RANGE];
     wire [31:0] set_value = set[`FERRY_VIEW_WRITE_VALUE_RANGE];
 
-    reg [PAGE_BITS-1:0] first_memory [0:3];
+    // The top bit of each is for all above it: what is behind memory stays behind it.
+    reg [PAGE_BITS:0]   first_memory [0:3];
     reg [PAGE_BITS:0]   pages_memory [0:3];
-    reg [LINE_BITS-1:0] row_memory [0:3];
+    reg [LINE_BITS:0]   row_memory [0:3];
     reg [2:0]           shape_memory [0:3];
     reg [3:0]           enable_reg;
 
     always @(posedge clk) begin
         if (set_write && set_word == WORD_FIRST)
-            first_memory[set_range] <= set_value[PAGE_BITS-1:0];
+            first_memory[set_range] <= {|set_value[31:PAGE_BITS], set_value[PAGE_BITS-1:0]};
         if (set_write && set_word == WORD_PAGES)
-            pages_memory[set_range] <= set_value[PAGE_BITS:0];
+            pages_memory[set_range] <= {|set_value[31:PAGE_BITS], set_value[PAGE_BITS-1:0]};
         if (set_write && set_word == WORD_ROW)
-            row_memory[set_range] <= set_value[LAB-1:6];
+            row_memory[set_range] <= {|set_value[31:LAB], set_value[LAB-1:6]};
         if (set_write && set_word == WORD_LAYOUT) begin
             shape_memory[set_range] <= set_value[2:0];
             enable_reg[set_range] <= set_value[3];
@@ -87,14 +88,14 @@ module ferry_view_place #(
     reg       found_reg;
     reg       done_reg;
 
-    wire [PAGE_BITS-1:0] first = first_memory[range_reg];
+    wire [PAGE_BITS:0]   first = first_memory[range_reg];
     wire [PAGE_BITS:0]   pages = pages_memory[range_reg];
-    wire [LINE_BITS-1:0] row = row_memory[range_reg];
+    wire [LINE_BITS:0]   row = row_memory[range_reg];
     wire [1:0]           swizzle = shape_memory[range_reg][1:0];
     wire                 is_small = shape_memory[range_reg][2];
 
-    wire [PAGE_BITS:0]   behind = {1'b0, line[LAB-1:12]} - {1'b0, first};
-    wire                 hit = enable_reg[range_reg] && !behind[PAGE_BITS] && {1'b0, behind[PAGE_BITS-1:0]} < pages;
+    wire [PAGE_BITS:0]   behind = {1'b0, line[LAB-1:12]} - {1'b0, first[PAGE_BITS-1:0]};
+    wire                 hit = enable_reg[range_reg] && !first[PAGE_BITS] && !behind[PAGE_BITS] && {1'b0, behind[PAGE_BITS-1:0]} < pages;
 
     // --- Which row, and where in it -------------------------------------------------------------------------------------
 
@@ -107,8 +108,8 @@ module ferry_view_place #(
     reg [LINE_BITS-1:0]  tiles_reg;
 
     wire [LINE_BITS:0]   rest_and_bit = {rest_reg, lines_reg[LINE_BITS-1]};
-    wire [LINE_BITS:0]   less_row = rest_and_bit - {1'b0, row};
-    wire                 quotient = !less_row[LINE_BITS];
+    wire [LINE_BITS:0]   less_row = rest_and_bit - {1'b0, row[LINE_BITS-1:0]};
+    wire                 quotient = !less_row[LINE_BITS] && !row[LINE_BITS];
     // log2 of the rows of a tile: 8, 7, 6; 6, 5, 4.
     wire [3:0]           height_log2 = (is_small ? 4'd7 : 4'd9) - {2'd0, swizzle};
     wire                 of_tiles = bit_reg >= {1'b0, height_log2};
@@ -123,19 +124,19 @@ module ferry_view_place #(
                                       !is_small || swizzle != 2'd3, 4'b1111};
     wire                 adding = state_reg == S_ADD;
     wire [LINE_BITS-1:0] more = adding ? {rest_reg[LINE_BITS-1:4], rest_reg[3:0] & ~x_mask} :
-                                quotient && state_reg == S_DIVIDE ? row : {LINE_BITS{1'b0}};
+                                quotient && state_reg == S_DIVIDE ? row[LINE_BITS-1:0] : {LINE_BITS{1'b0}};
     wire [LINE_BITS-1:0] sum = (adding ? tiles_reg : tiles_reg << 1) + more;
     wire [15:4]          offset;
     ferry_swizzle swizzle_of_granule (.swizzle(swizzle), .x({x, granule}), .y(y), .offset(offset));
 
     wire [PAGE_BITS+3:0] page_of_tile = {{PAGE_BITS{1'b0}}, offset[15:12]};
     wire [PAGE_BITS-1:0] page_in_range = tiles_reg[LINE_BITS-1:6] | page_of_tile[PAGE_BITS-1:0];
-    wire [PAGE_BITS:0]   page = {1'b0, first} + {1'b0, page_in_range};
+    wire [PAGE_BITS:0]   page = {1'b0, first[PAGE_BITS-1:0]} + {1'b0, page_in_range};
 
     assign done = done_reg;
     assign found = found_reg;
     assign place = {page[PAGE_BITS-1:0], offset[11:4]};
-    assign there = {1'b0, page_in_range} < pages && !page[PAGE_BITS];
+    assign there = {1'b0, page_in_range} < pages && !page[PAGE_BITS] && !first[PAGE_BITS];
 
     always @(posedge clk) begin
         done_reg <= 1'b0;

@@ -21,7 +21,7 @@
     reg [LINE_BITS-1:0] in_tile_rows;
     reg [LINE_BITS-1:0] added;
     wire dividing = state_reg == S_DIVIDE;
-    wire [LINE_BITS-1:0] one_row = quotient ? row : {LINE_BITS{1'b0}};
+    wire [LINE_BITS-1:0] one_row = quotient ? row[LINE_BITS-1:0] : {LINE_BITS{1'b0}};
     always @(posedge clk) begin
         if (state_reg == S_FIND) begin
             asked <= {behind[PAGE_BITS-1:0], line[11:6]};
@@ -39,14 +39,14 @@
             added <= sum;
     end
 
-    wire has_row = row != {LINE_BITS{1'b0}};
+    wire has_row = row != {(LINE_BITS+1){1'b0}};
     wire [LINE_BITS-1:0] of_whole_tiles = {rest_reg[LINE_BITS-1:4], rest_reg[3:0] & ~x_mask};
     always @(*) if (past_valid && !rst) begin
         assert (state_reg <= S_SHIFT);
         // Inside: of every granule, now and always.
         if (there) begin
-            assert (place[LAB-1:12] >= first);
-            assert ({1'b0, place[LAB-1:12]} - {1'b0, first} < pages);
+            assert ({1'b0, place[LAB-1:12]} >= first);
+            assert ({1'b0, place[LAB-1:12]} - first < pages);
         end
         if (dividing) begin
             assert (bit_reg < LINE_BITS);
@@ -57,7 +57,7 @@
         if (dividing || adding) begin
             assert (of_rows + rest_reg == taken);
             assert (of_rows == of_tile_rows + in_tile_rows);
-            assert (!has_row || rest_reg < row);
+            assert (!has_row || {1'b0, rest_reg} < row);
         end
         if (adding)
             assert (taken == asked);
@@ -68,14 +68,14 @@
         if (adding)
             assert (of_tile_rows == tiles_reg << height_log2);
         if (state_reg == S_SHIFT) begin
-            assert (of_tile_rows + in_tile_rows + rest_reg == asked && (!has_row || rest_reg < row));
+            assert (of_tile_rows + in_tile_rows + rest_reg == asked && (!has_row || {1'b0, rest_reg} < row));
             assert (bit_reg != 5'd0 && bit_reg <= {1'b0, height_log2});
             assert (tiles_reg == added << (height_log2 - bit_reg[3:0]));
             assert ((added - of_whole_tiles) << height_log2 == of_tile_rows);
         end
         if (done_reg && found_reg) begin
             assert (tiles_reg == added << height_log2);
-            assert (of_tile_rows + in_tile_rows + rest_reg == asked && (!has_row || rest_reg < row));
+            assert (of_tile_rows + in_tile_rows + rest_reg == asked && (!has_row || {1'b0, rest_reg} < row));
             assert ((added - of_whole_tiles) << height_log2 == of_tile_rows);
         end
     end

@@ -103,14 +103,17 @@ module ferry_page_tables #(
     wire        beat_error;
     wire [63:0] beat_data;
     wire        forgetting;
-    // The side that is looked at: the one that asks, or when none does the one that is answered.
-    wire        told;
-    wire        view = shown ? side : told;
-    wire [M+8:0] viewed;
-    wire [M-1:0] table_read = viewed[M-1:0];
-    wire [1:0]  table_height = view ? height1_reg : height0_reg;
-    ferry_choice #(.WIDTH(M + 9)) viewed_side (
-        .second(view), .word0({index0_reg, found0_reg}), .word1({index1_reg, found1_reg}), .chosen(viewed)
+    // The entry that the side which asks would read.
+    wire        ask_host;
+    wire        ask_snoop;
+    wire [51:3] ask_address;
+    ferry_choice #(.WIDTH(51)) ask_of_side (
+        .second(side),
+        .word0({found0_reg[`FERRY_MAPPING_HOST_RANGE], found0_reg[`FERRY_MAPPING_SNOOP_RANGE], found0_reg[`FERRY_MAPPING_PAGE_RANGE],
+            index0_reg}),
+        .word1({found1_reg[`FERRY_MAPPING_HOST_RANGE], found1_reg[`FERRY_MAPPING_SNOOP_RANGE], found1_reg[`FERRY_MAPPING_PAGE_RANGE],
+            index1_reg}),
+        .chosen({ask_host, ask_snoop, ask_address})
     );
 
 `ifdef FORMAL
@@ -119,8 +122,8 @@ module ferry_page_tables #(
 `endif
     ferry_table_reads #(.LOCAL_ADDRESS_BITS(B)) reads (
         .clk(clk), .rst(rst), .hold(forgetting), .ask(asks), .asked_side(side),
-        .asked_host(HOST_TABLES && table_read[`FERRY_MAPPING_HOST_RANGE]), .asked_snoop(table_read[`FERRY_MAPPING_SNOOP_RANGE]),
-        .asked_line(table_height == 2'd0), .asked_address({table_read[`FERRY_MAPPING_PAGE_RANGE], viewed[M +: 9]}),
+        .asked_host(HOST_TABLES && ask_host), .asked_snoop(ask_snoop),
+        .asked_line((side ? height1_reg : height0_reg) == 2'd0), .asked_address(ask_address),
         .shown(shown), .taken(taken), .busy(busy), .beat(beat), .beat_side(beat_side), .beat_first(beat_first),
         .beat_last(beat_last), .beat_error(beat_error), .beat_data(beat_data), .local_ar(local_ar),
         .local_arvalid(local_arvalid), .local_arready(local_arready), .local_r(local_r), .local_rvalid(local_rvalid),
@@ -133,36 +136,40 @@ module ferry_page_tables #(
     );
     assign read = taken;
     assign walking = (asks | waits) != 2'd0;
-    assign forgets = forgetting;
+    assign forgets = forget_valid || forgetting;
 
-    // ---- What this cycle is for: an entry that was read, a step of forgetting, or a look-up ----
+    // ---- What this cycle is for: an entry that was read, a line's entry that is kept, a step of forgetting, or a look-up ----
+    reg         line_fill_reg;
     wire [1:0]  want = lookup_valid & idle;
-    wire        look = want != 2'd0 && !beat && !forgetting;
+    wire        look = want != 2'd0 && !beat && !line_fill_reg && !forgets;
     // After its answer a side has nothing to be looked up for a cycle: the other one's turn comes.
     wire        look_side = !want[0];
-    wire        chosen = beat ? beat_side : look_side;
-    wire [39:0] request;
+    // Space and page of the side whose entry was read; of the side that is looked up, or what is kept in a line or forgotten, which
+    // is taken into flip-flops a cycle before: that there is an entry, and who forgets, is known late. So is the set of lines.
+    wire [39:0] wanted;
     wire [39:0] about;
     wire [3:0]  space = about[`FERRY_LOOKUP_SPACE_RANGE];
     wire [47:12] page = about[`FERRY_LOOKUP_PAGE_RANGE];
-    ferry_choice #(.WIDTH(40)) chosen_side (
-        .second(chosen), .word0(lookup[39:0]), .word1(lookup[L +: 40]), .chosen(request)
+    wire [39:0] read_for;
+    wire [38:12] read_for_page = read_for[4 +: 27];
+    ferry_choice #(.WIDTH(40)) wanted_side (
+        .second(look_side), .word0(lookup[39:0]), .word1(lookup[L +: 40]), .chosen(wanted)
     );
-    ferry_choice #(.WIDTH(40)) for_what (
-        .second(forgetting), .word0(request), .word1({forget[`FERRY_FORGET_PAGE_RANGE], forget[`FERRY_FORGET_SPACE_RANGE]}),
-        .chosen(about)
+    reg  [39:0] kept_reg;
+    reg         forget_reg;
+    wire        keeps = line_fill_reg || forget_reg;
+    wire [3:0]  kept_home = kept_reg[11:8] ^ kept_reg[15:12] ^ kept_reg[3:0];
+    wire [3:0]  home = keeps ? kept_home : wanted[11:8] ^ wanted[15:12] ^ wanted[3:0];
+    ferry_choice #(.WIDTH(40)) wanted_or_kept (.second(keeps), .word0(wanted), .word1(kept_reg), .chosen(about));
+    ferry_choice #(.WIDTH(40)) read_for_side (
+        .second(beat_side), .word0(lookup[39:0]), .word1(lookup[L +: 40]), .chosen(read_for)
     );
-    // Roots and what is remembered of level 1 are looked up by words of their own: whether there is a beat is known late.
-    wire [30:0] wanted;
-    wire [30:0] known_by;
-    wire [3:0]  known_space = known_by[3:0];
-    wire [47:21] known_area = known_by[30:4];
-    ferry_choice #(.WIDTH(31)) wanted_side (
-        .second(look_side), .word0({lookup[39:13], lookup[3:0]}), .word1({lookup[L+13 +: 27], lookup[L +: 4]}), .chosen(wanted)
-    );
-    ferry_choice #(.WIDTH(31)) wanted_or_forgotten (
-        .second(forgetting), .word0(wanted), .word1({forget[41:15], forget[`FERRY_FORGET_SPACE_RANGE]}), .chosen(known_by)
-    );
+    always @(posedge clk) begin
+        // Of a line its first entry's page.
+        if (beat_first || forget_valid) begin
+            kept_reg <= forget_valid ? {forget[`FERRY_FORGET_PAGE_RANGE], forget[`FERRY_FORGET_SPACE_RANGE]} : read_for;
+        end
+    end
 
     // An entry is of use if its side still waits for it, or if it is behind one that was, in a line.
     reg         line_reg;
@@ -170,25 +177,23 @@ module ferry_page_tables #(
     wire        entry = beat && beat_first && (beat_side ? waits[1] : waits[0]) && !forgetting;
     wire        behind = beat && !beat_first && line_reg && !forgetting;
     wire [1:0]  height = beat_first ? (beat_side ? height1_reg : height0_reg) : 2'd0;
-    wire [15:12] asked_place;
-    wire [15:12] place = beat_first ? asked_place : place_reg;
-    ferry_choice #(.WIDTH(4)) place_of_side (.second(beat_side), .word0(lookup[4 +: 4]), .word1(lookup[L+4 +: 4]), .chosen(asked_place));
+    wire [15:12] place = beat_first ? read_for_page[15:12] : place_reg;
 
     // ---- Forgetting, after reset too ----
     reg         clearing_reg;
     reg         swept_reg;
     reg  [3:0]  sweep_reg;
-    wire        sweep = forgetting && !swept_reg;
+    wire        sweep = (forget_reg || clearing_reg) && !swept_reg;
     wire        quiet = swept_reg && !shown && busy == 2'd0;
     wire        sweeps_roots = clearing_reg && !swept_reg;
     wire [1:0]  scope = clearing_reg ? `FERRY_FORGET_SCOPE_ALL : forget[`FERRY_FORGET_SCOPE_RANGE];
-    assign forgetting = forget_valid || clearing_reg || clear;
-    assign forget_ready = quiet && !clearing_reg;
+    assign forgetting = forget_reg || clearing_reg || clear;
+    assign forget_ready = quiet && forget_reg && !clearing_reg;
 
     // ---- Roots ----
     localparam R = `FERRY_ROOT_BITS;
     reg  [R-1:0] roots [0:15];
-    wire [R-1:0] root_now = roots[known_space];
+    wire [R-1:0] root_now = roots[space];
     wire [1:0]   root_height = root_now[`FERRY_ROOT_HEIGHT_RANGE];
     wire [M-1:0] root_table;
     assign root_table[`FERRY_MAPPING_HOST_RANGE] = root_now[`FERRY_ROOT_HOST_RANGE];
@@ -199,8 +204,8 @@ module ferry_page_tables #(
     assign root_table[`FERRY_MAPPING_GROUP_RANGE] = 1'b0;
     assign root_table[`FERRY_MAPPING_PAGE_RANGE] = root_now[`FERRY_ROOT_PAGE_RANGE];
     assign root_ready = !sweeps_roots;
-    wire beyond = (known_area[47:39] != 9'd0 && root_height != 2'd3) || (known_area[38:30] != 9'd0 && !root_height[1])
-        || (known_area[29:21] != 9'd0 && root_height == 2'd0);
+    wire beyond = (page[47:39] != 9'd0 && root_height != 2'd3) || (page[38:30] != 9'd0 && !root_height[1])
+        || (page[29:21] != 9'd0 && root_height == 2'd0);
 
     always @(posedge clk) begin
         if (sweeps_roots || root_valid) begin
@@ -269,62 +274,72 @@ module ferry_page_tables #(
     wire [1:0] read_height = beat ? (says_leaf || led_bad ? height : height - 2'd1) : root_height;
     wire [1:0] next_height = from_area ? {1'b0, area_leaf} : read_height;
     // Of the table that is read next, if one is.
-    wire [1:0] index_height = beat ? height - 2'd1 : from_area ? 2'd0 : root_height;
-    wire [8:0] next_index = index_height[1] ? (index_height[0] ? page[47:39] : page[38:30])
-        : index_height[0] ? page[29:21] : page[20:12];
+    wire [8:0] read_index = height == 2'd3 ? read_for_page[38:30] : height[1] ? read_for_page[29:21] : read_for_page[20:12];
+    wire [1:0] look_height = use_area ? 2'd0 : root_height;
+    wire [8:0] look_index = look_height[1] ? (look_height[0] ? page[47:39] : page[38:30])
+        : look_height[0] ? page[29:21] : page[20:12];
+    wire [8:0] next_index = beat ? read_index : look_index;
     assign missed = look && next_state != S_LOOKED && next_state != S_DONE;
 
 `ifdef FORMAL
     (* anyconst *) reg [3:0]   formal_space;
     (* anyconst *) reg [47:12] formal_page;
-    wire [3:0]  formal_set, formal_fill_set;
+    wire [3:0]  formal_set;
     wire [1:0]  formal_tagged, formal_grouped, formal_valid, formal_areas_known;
     wire        formal_fill_way, formal_fill_valid;
     wire [2:0]  formal_fill_from;
     wire [2*M-1:0] formal_lines, formal_areas;
 `endif
+    // An entry is kept in the cycle after it was read: one of level 1 of an area, for which its side has no use yet, one of level
+    // 0 in a line.
+    reg          area_fill_reg;
+    reg          fill_first_reg;
+    reg          fill_last_reg;
+    reg          fill_side_reg;
+    reg  [2:0]   fill_place_reg;
+    reg  [M-1:0] fill_mapping_reg;
+    always @(posedge clk) begin
+        area_fill_reg <= entry && height == 2'd1 && !led_bad && !rst;
+        line_fill_reg <= ((entry && height == 2'd0 && !led_bad) || behind) && !rst;
+        fill_first_reg <= beat_first;
+        fill_last_reg <= beat_last;
+        fill_side_reg <= beat_side;
+        fill_place_reg <= place[14:12];
+        fill_mapping_reg <= read_mapping;
+    end
     ferry_tlb lines (
-        .clk(clk), .space(space), .page(page), .known(line_known), .mapping(line_mapping),
-        .fill((entry && height == 2'd0 && !led_bad) || behind), .fill_place(place[14:12]), .fill_first(beat_first),
-        .fill_last(beat_last), .fill_mapping(read_mapping), .forget(sweep), .forget_set(sweep_reg), .forget_scope(scope)
+        .clk(clk), .space(space), .page(page), .home(home), .known(line_known), .mapping(line_mapping),
+        .fill(line_fill_reg && !forgetting), .fill_place(fill_place_reg), .fill_first(fill_first_reg),
+        .fill_last(fill_last_reg), .fill_mapping(fill_mapping_reg), .forget(sweep), .forget_set(sweep_reg), .forget_scope(scope)
 `ifdef FORMAL
         , .formal_space(formal_space), .formal_page(formal_page), .formal_set(formal_set), .formal_tagged(formal_tagged),
         .formal_grouped(formal_grouped), .formal_valid(formal_valid), .formal_mappings(formal_lines),
-        .formal_fill_set(formal_fill_set), .formal_fill_way(formal_fill_way), .formal_fill_valid(formal_fill_valid),
+        .formal_fill_set(kept_home), .formal_fill_way(formal_fill_way), .formal_fill_valid(formal_fill_valid),
         .formal_fill_from(formal_fill_from)
 `endif
     );
-    // An entry of level 1 is remembered in the cycle after it was read; its side has no use for it yet.
-    reg          fill_reg;
-    reg          fill_side_reg;
-    reg  [3:0]   fill_space_reg;
-    reg  [47:21] fill_area_reg;
-    reg  [M-1:0] fill_mapping_reg;
-    always @(posedge clk) begin
-        fill_reg <= entry && height == 2'd1 && !led_bad && !rst;
-        fill_side_reg <= chosen;
-        fill_space_reg <= space;
-        fill_area_reg <= page[47:21];
-        fill_mapping_reg <= read_mapping;
-    end
     ferry_table_cache areas (
-        .clk(clk), .side(look_side), .space(known_space), .area(known_area), .known(area_known),
-        .mapping(area_mapping), .fill(fill_reg && !forgetting), .fill_side(fill_side_reg), .fill_space(fill_space_reg),
-        .fill_area(fill_area_reg), .fill_mapping(fill_mapping_reg), .forget(sweep), .forget_place(sweep_reg), .forget_scope(scope)
+        .clk(clk), .side(look_side), .space(space), .area(page[47:21]), .known(area_known),
+        .mapping(area_mapping), .fill(area_fill_reg && !forgetting), .fill_side(fill_side_reg), .fill_space(kept_reg[3:0]),
+        .fill_area(kept_reg[39:13]), .fill_mapping(fill_mapping_reg), .forget(sweep), .forget_place(sweep_reg),
+        .forget_scope(scope)
 `ifdef FORMAL
         , .formal_space(formal_space), .formal_area(formal_page[47:21]), .formal_known(formal_areas_known),
         .formal_mappings(formal_areas)
 `endif
     );
 
-    // ---- Answers: one a cycle, that of the look-aside buffer first; of a walk, when no read is shown ----
+    // ---- Answers: one a cycle, that of the look-aside buffer first ----
+    // The side that is answered has a word of its own, and not that of the side that asks: who asks is known late.
     wire        of_line = looked != 2'd0;
-    wire        tell = of_line || (over != 2'd0 && !shown);
+    wire        tell = of_line || over != 2'd0;
+    wire        told = of_line ? looked[1] : !over[0];
+    wire [M-1:0] walked;
     wire [M-1:0] given;
-    ferry_choice #(.WIDTH(M)) line_or_walk (.second(of_line), .word0(table_read), .word1(line_mapping), .chosen(given));
+    ferry_choice #(.WIDTH(M)) walked_side (.second(told), .word0(found0_reg), .word1(found1_reg), .chosen(walked));
+    ferry_choice #(.WIDTH(M)) line_or_walk (.second(of_line), .word0(walked), .word1(line_mapping), .chosen(given));
     wire [L-1:0] given_for = told ? lookup[L +: L] : lookup[0 +: L];
-    wire [1:0]  given_height = table_height & {2{!of_line}};
-    assign told = of_line ? looked[1] : !over[0];
+    wire [1:0]  given_height = (told ? height1_reg : height0_reg) & {2{!of_line}};
     wire        failed = !of_line && (told ? state1_reg[0] : state0_reg[0]);
     wire        read_only = given[`FERRY_MAPPING_READ_ONLY_RANGE] && given_for[`FERRY_LOOKUP_WRITE_RANGE];
     wire        refused = given[`FERRY_MAPPING_PROTECTED_RANGE] && !given_for[`FERRY_LOOKUP_PROTECTED_RANGE];
@@ -404,13 +419,17 @@ module ferry_page_tables #(
         end
         if (forgetting) begin
             line_reg <= 1'b0;
-            sweep_reg <= sweep_reg + {3'd0, !swept_reg};
-            swept_reg <= swept_reg || &sweep_reg;
+        end
+        if (sweep) begin
+            sweep_reg <= sweep_reg + 4'd1;
+            swept_reg <= &sweep_reg;
         end
         if (quiet) begin
             clearing_reg <= 1'b0;
             swept_reg <= 1'b0;
         end
+        // Who forgets is known late.
+        forget_reg <= forget_valid && !forget_ready && !rst;
         if (rst || clear) begin
             clearing_reg <= 1'b1;
             swept_reg <= 1'b0;

@@ -140,11 +140,27 @@
     wire        within = formal_within;
     wire        within_side = formal_within_host ? host_side : local_side;
     wire [8:0]  within_next = within_side ? next1 : next0;
-    // The line that is being filled is the page's.
-    wire        filling = line_reg && within && formal_fill_set == formal_set && (formal_fill_way ? formal_tagged[1] : formal_tagged[0]);
+    // An entry stands in the register before the lines: the first of one, or one of the line that is being filled. What is
+    // forgotten next takes its place, and the line is dropped.
+    wire [47:12] kept_page = kept_reg[`FERRY_LOOKUP_PAGE_RANGE];
+    wire        line_starts = line_fill_reg && fill_first_reg && !forget_reg;
+    wire        line_goes_on = line_fill_reg && !fill_first_reg && !forget_reg;
+    wire        fill_group = fill_mapping_reg[`FERRY_MAPPING_GROUP_RANGE];
+    wire        starts_ours = line_starts && kept_reg[3:0] == formal_space && kept_page[47:16] == formal_page[47:16]
+        && (fill_group || (kept_page[15] == formal_page[15] && formal_page[14:12] >= kept_page[14:12]));
+    // Of a line its memory has still entries; there is one that is being filled, up to this place; it is the page's.
+    wire        line_comes = line_reg && within && !forget_reg;
+    wire        line_open = line_goes_on || (line_comes && !line_starts);
+    wire [2:0]  line_end = line_goes_on ? fill_place_reg : place_reg[14:12];
+    wire        fill_tagged = kept_home == formal_set && (formal_fill_way ? formal_tagged[1] : formal_tagged[0]);
+    wire        filling = line_open && fill_tagged;
     wire        fill_grouped = formal_fill_way ? formal_grouped[1] : formal_grouped[0];
     wire [M-1:0] fill_has = formal_fill_way ? formal_lines[M +: M] : formal_lines[0 +: M];
-    wire        fills_ours = fill_space_reg == formal_space && fill_area_reg == formal_page[47:21];
+    wire [2:0]  line_from = line_starts ? fill_place_reg : formal_fill_from;
+    // The entry in the register is the page's.
+    wire        fills_line = starts_ours ? fill_group || fill_place_reg == formal_page[14:12]
+        : line_goes_on && fill_tagged && !fill_grouped && fill_place_reg == formal_page[14:12];
+    wire        fills_area = area_fill_reg && !forget_reg && kept_reg[3:0] == formal_space && kept_page[47:21] == formal_page[47:21];
     integer k;
     always @(*) if (checked) begin
         // Bookkeeping of the reads.
@@ -167,11 +183,12 @@
         // While it is forgotten nothing is under way but a read that was shown.
         assert (!stopped || (idle[0] || (formal_held && !formal_held_side && asks[0])));
         assert (!stopped || (idle[1] || (formal_held && formal_held_side && asks[1])));
-        assert (!stopped || !(line_reg || fill_reg));
+        assert (!stopped || !(line_reg || area_fill_reg || line_fill_reg));
         assert (!swept_reg || sweep_reg == 4'd0);
         assert ((!swept_reg && sweep_reg == 4'd0) || (stopped && (forget_held || clearing_reg)));
         assert (!clearing_reg || stopped || (&idle && !formal_held));
-        assert (!forget_held || stopped);
+        assert (forget_reg == forget_held);
+        assert (!forget_reg || kept_reg == {forget_page, forget_space});
         // Walks.
         assert (!(asks[0] || waits[0]) || index0_reg == place_of(page0, height0_reg));
         assert (!(asks[1] || waits[1]) || index1_reg == place_of(page1, height1_reg));
@@ -190,13 +207,20 @@
         end
         assert (!(looked[0] && ours0 && page0 == formal_page && line_mapping[4]) || fine(line_mapping, 3'd0));
         assert (!(looked[1] && ours1 && page1 == formal_page && line_mapping[4]) || fine(line_mapping, 3'd0));
-        assert (!(fill_reg && fills_ours) || fine(fill_mapping_reg, 3'd1));
+        assert (!fills_area || fine(fill_mapping_reg, 3'd1));
+        assert (!fills_line || !fill_mapping_reg[4] || fine(fill_mapping_reg, 3'd0));
         // A line that is being filled.
-        assert (!(line_reg && within) || (!formal_fill_valid && place_reg == within_next[3:0] && within_next[2:0] > formal_fill_from
+        assert (!line_open || !formal_fill_valid);
+        assert (!line_starts || fill_place_reg == kept_page[14:12]);
+        assert (!line_goes_on || fill_place_reg > formal_fill_from);
+        assert (!(line_starts || line_goes_on) || (fill_last_reg ? fill_place_reg == 3'd7
+            : line_comes && place_reg[14:12] == fill_place_reg + 3'd1 && fill_place_reg != 3'd7));
+        assert (!line_comes || (place_reg == within_next[3:0] && within_next[2:0] > line_from
             && (within_side ? left1 : left0) == ~within_next[2:0]));
-        assert (!filling || fill_grouped || ((within_side ? mark1 : mark0) == 3'd1 && (!renewed || new_table[within_side])
+        assert (!(line_comes && (line_starts ? starts_ours && !fill_group : filling && !fill_grouped))
+            || ((within_side ? mark1 : mark0) == 3'd1 && (!renewed || new_table[within_side])
             && within_next[8:3] == formal_page[20:15]));
-        assert (!filling || !fill_has[4] || !(fill_grouped || formal_page[14:12] < place_reg[14:12]) || fine(fill_has, 3'd0));
+        assert (!filling || !fill_has[4] || !(fill_grouped || formal_page[14:12] < line_end) || fine(fill_has, 3'd0));
         // What was swept has nothing of it left.
         if (forgetting && covers && (swept_reg || sweep_reg > formal_set)) begin
             assert ((formal_valid & formal_tagged) == 0);
@@ -244,7 +268,7 @@
         limits_was <= limits;
         since_then <= !rst && (steady || (quiet && checked && scope == `FERRY_FORGET_SCOPE_ALL));
         if (taken) begin
-            reads_closed[side] <= local_arvalid && in_closed(table_read[`FERRY_MAPPING_PAGE_RANGE]);
+            reads_closed[side] <= local_arvalid && in_closed(ask_address[51:12]);
         end
         saw_closed <= rst ? 2'd0 : (saw_closed & ~steps) | (steps & ~begins & reads_closed);
     end
@@ -259,7 +283,7 @@
         for (k = 0; k < 2; k = k + 1) begin
             assert (!formal_areas_known[k] || clearing_reg || !open_table(formal_areas[M*k +: M]));
         end
-        assert (!(fill_reg && fills_ours) || !open_table(fill_mapping_reg));
+        assert (!fills_area || !open_table(fill_mapping_reg));
         assert (!(asks[0] && in_area0) || !shuts0 || found0_reg[`FERRY_MAPPING_PROTECTED_RANGE]);
         assert (!(asks[1] && in_area1) || !shuts1 || found1_reg[`FERRY_MAPPING_PROTECTED_RANGE]);
         assert (!(waits[0] && in_area0) || !reads_closed[0] || found0_reg[`FERRY_MAPPING_PROTECTED_RANGE]);
@@ -282,12 +306,14 @@
     always @(posedge clk) begin
         rest0_was <= rest0;
         rest1_was <= rest1;
-        moved <= {2{checked && !forgetting}} & lookup_valid & ~answer_valid;
+        moved <= {2{checked && !forgets}} & lookup_valid & ~answer_valid;
         // It waits for its own or another's beat, its turn, a read to be taken, or another's answer.
-        may_stay <= {state1_reg == S_IDLE ? beat || begins[0] : state1_reg == S_ASK ? !(taken && side) && (busy[1] || shown)
-                : state1_reg == S_WAIT ? out[1] && !(answers && answers_side) : over[1] && (of_line || shown || ends[0]),
-            state0_reg == S_IDLE ? beat || begins[1] : state0_reg == S_ASK ? !(taken && !side) && (busy[0] || shown)
-                : state0_reg == S_WAIT ? out[0] && !(answers && !answers_side) : over[0] && (of_line || shown || ends[1])};
+        may_stay <= {state1_reg == S_IDLE ? beat || line_fill_reg || begins[0]
+                : state1_reg == S_ASK ? !(taken && side) && (busy[1] || shown)
+                : state1_reg == S_WAIT ? out[1] && !(answers && answers_side) : over[1] && (of_line || ends[0]),
+            state0_reg == S_IDLE ? beat || line_fill_reg || begins[1]
+                : state0_reg == S_ASK ? !(taken && !side) && (busy[0] || shown)
+                : state0_reg == S_WAIT ? out[0] && !(answers && !answers_side) : over[0] && (of_line || ends[1])};
     end
     always @(*) if (checked) begin
         assert (!again_reg[0] || state0_reg != S_LOOKED);

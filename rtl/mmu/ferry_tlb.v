@@ -12,15 +12,18 @@ module ferry_tlb (
     // Clock. No reset: the unit forgets all after one.
     input  wire clk,
 
-    // The page that is looked for, that a fill begins with, or around which is forgotten.
+    // The page that is looked for, that a line is filled from, or around which is forgotten; and the set it belongs to, bits 19 to
+    // 16 of its address by those above, 23 to 20, and by its space. So spaces, and addresses far from each other, are spread over
+    // the sets, and the tag holds what undoes this.
     input  wire [3:0]  space,
     input  wire [47:12] page,
+    input  wire [3:0]  home,
 
     // Its line is there, in this cycle; what is known of it comes in the next, and stays until something else is looked for.
     output wire        known,
     output wire [`FERRY_MAPPING_BITS-1:0] mapping,
 
-    // A beat of a fill, and its place in the line: the first, with `page`, or one behind it; the last, with which the line is known.
+    // A beat of a fill, and its place in the line: the first, that of `page`, or one behind it; the last, with which the line is known.
     input  wire        fill,
     input  wire [2:0]  fill_place,
     input  wire        fill_first,
@@ -42,7 +45,7 @@ module ferry_tlb (
     output wire [1:0]  formal_grouped,
     output wire [1:0]  formal_valid,
     output wire [2*`FERRY_MAPPING_BITS-1:0] formal_mappings,
-    output wire [3:0]  formal_fill_set,
+    input  wire [3:0]  formal_fill_set,
     output wire        formal_fill_way,
     output wire        formal_fill_valid,
     output wire [2:0]  formal_fill_from
@@ -52,12 +55,9 @@ module ferry_tlb (
     // Group, first known entry, place of the line in its 64 KiB, page above that as far as the set leaves it open, space.
     localparam TAG = 1 + 3 + 1 + 28 + 4;
 
-    // Spaces, and addresses far from each other, are spread over the sets. The tag holds what undoes this.
-    wire [3:0] home = page[19:16] ^ page[23:20] ^ space;
-    reg  [3:0] fill_set_reg;
     reg        fill_way_reg;
     reg        next_way_reg;
-    wire [3:0] set = forget ? forget_set : fill && !fill_first ? fill_set_reg : home;
+    wire [3:0] set = forget ? forget_set : home;
 
     // ---- Pages ----
     // A line is not looked up in the cycle in which it is filled.
@@ -113,7 +113,7 @@ module ferry_tlb (
             assign formal_tagged[way] = formal_tag[31:0] == {formal_page[47:20], formal_space}
                 && (formal_grouped[way] || (formal_tag[32] == formal_page[15] && formal_page[14:12] >= formal_tag[TAG-2 -: 3]));
             wire formal_which = way;
-            wire [TAG-1:0] formal_filled = tags[fill_set_reg];
+            wire [TAG-1:0] formal_filled = tags[formal_fill_set];
             assign formal_from[3*way +: 3] = formal_filled[TAG-2 -: 3];
             assign formal_mappings[M*way +: M] = pages[{formal_which, formal_set, formal_place}];
 `endif
@@ -137,7 +137,6 @@ module ferry_tlb (
     end
     always @(posedge clk) begin
         if (fill && fill_first) begin
-            fill_set_reg <= set;
             fill_way_reg <= fill_way;
             next_way_reg <= !next_way_reg;
         end
@@ -153,12 +152,14 @@ module ferry_tlb (
         mapping_reg <= pages[{read_way, set, read_place}];
     end
 
+    // These the set stands for.
+    wire unused = &{1'b0, page[19:16]};
+
 `ifdef FORMAL
     assign formal_set = formal_page[19:16] ^ formal_page[23:20] ^ formal_space;
     assign formal_valid = valid[formal_set];
-    assign formal_fill_set = fill_set_reg;
     assign formal_fill_way = fill_way_reg;
-    wire [1:0] formal_fill_valids = valid[fill_set_reg];
+    wire [1:0] formal_fill_valids = valid[formal_fill_set];
     assign formal_fill_valid = formal_fill_valids[fill_way_reg];
 `endif
 endmodule

@@ -8,6 +8,8 @@ module ferry_serial_device #(
     // As ferry_device's.
     parameter CONFIGURATION = "full",
     parameter LOCAL_ADDRESS_BITS = `FERRY_SET_LOCAL_ADDRESS_BITS(CONFIGURATION),
+    parameter PAGE_TABLES = `FERRY_SET_PAGE_TABLES(CONFIGURATION),
+    parameter TILING = `FERRY_SET_TILING(CONFIGURATION),
     parameter FIRMWARE_HEX = "",
     parameter [63:0] CPU_CORE = "vexriscv",
     // Length of a bit on the line in sixteenths of a clock, at least 64: 64 is 12 Mbaud at 48 MHz, 267 is 3 Mbaud at 50 MHz.
@@ -95,8 +97,8 @@ module ferry_serial_device #(
     assign link_busy = rx_busy || rx_valid || !rx_ready || tx_busy || frames_busy;
 
     ferry_device #(
-        .CONFIGURATION(CONFIGURATION), .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .FIRMWARE_HEX(FIRMWARE_HEX), .TLP_BITS(32),
-        .CPU_CORE(CPU_CORE)
+        .CONFIGURATION(CONFIGURATION), .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .PAGE_TABLES(PAGE_TABLES), .TILING(TILING),
+        .FIRMWARE_HEX(FIRMWARE_HEX), .TLP_BITS(32), .CPU_CORE(CPU_CORE)
     ) device (
         .clk(clk), .rst(rst),
         .s_axis_tlp_tdata(in_tdata), .s_axis_tlp_tkeep(1'b1), .s_axis_tlp_tlast(in_tlast), .s_axis_tlp_tvalid(in_tvalid),

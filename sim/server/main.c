@@ -11,6 +11,7 @@
 #include "ferry/version.h"
 #include "link/problem.h"
 #include "link/socket_address.h"
+#include "server/pci.h"
 #include "server/serial.h"
 #include "server/server.h"
 
@@ -21,6 +22,7 @@ enum { EXIT_USAGE = 2, EXIT_SYSTEM = 4 };
 static const char help[] =
     "usage: ferry-sim --listen ADDRESS [OPTIONS]\n"
     "       ferry-sim --uart [OPTIONS]\n"
+    "       ferry-sim [OPTIONS] --pci unix:PATH | --pci -- COMMAND...\n"
     "\n"
     "Simulates a device (Verilated RTL) for hosts that connect: `ferry COMMAND --backend socket:ADDRESS`. Its clock "
     "runs\n"
@@ -32,6 +34,11 @@ static const char help[] =
     "                     who can then read and write what the device may: there is no password\n"
     "  --uart             a device at a serial port instead: Verilog down to the two pins, at the far end of a pseudo\n"
     "                     terminal, for `ferry COMMAND --backend uart:PATH`; its clock runs while there is work\n"
+    "  --pci unix:PATH    a device in a PCI slot of a virtual machine: QEMU connects, with `-device "
+    "x-pci-proxy-dev,fd=N`,\n"
+    "                     from a descriptor N that is connected to this socket; its memory must be shared (see the "
+    "manual)\n"
+    "  --pci -- COMMAND   start QEMU, with the slot at descriptor 3, and end with it\n"
     "  --devices N        devices behind the address, 1 to 8, each for one host at a time (1)\n"
     "  --latency N        memory read latency of N cycles instead of the DRAM model\n"
     "  --link-latency N   one-way latency of the link in cycles (100)\n"
@@ -40,7 +47,7 @@ static const char help[] =
     "  --wave FILE        write waves of the first device (FST)\n"
     "\n"
     "Says `listening on ADDRESS`, or `serial port at PATH`, on the standard output once hosts may come. Exit codes:\n"
-    "0 ended by a signal, 2 a bad command line, 4 the system failed.\n";
+    "0 ended by a signal, 2 a bad command line, 4 the system failed; with `--pci -- COMMAND`, those of the command.\n";
 
 static volatile sig_atomic_t stop;
 
@@ -52,7 +59,8 @@ static void on_signal(int number)
 
 struct settings {
     const char *address;
-    bool uart;
+    bool uart, pci;
+    char **command; // To be started for --pci, or NULL.
     uint64_t devices;
     uint64_t latency, link_latency, stall, seed;
     const char *wave_file;
@@ -90,6 +98,15 @@ static int read_options(int count, char **arguments, struct settings *settings)
             n--;
             continue;
         }
+        if (strcmp(arguments[n], "--pci") == 0) {
+            settings->pci = true;
+            if (n + 1 < count && strcmp(arguments[n + 1], "--") == 0) {
+                settings->command = n + 2 < count ? &arguments[n + 2] : NULL;
+                break;
+            }
+            settings->address = n + 1 < count ? arguments[n + 1] : NULL;
+            continue;
+        }
         while (which < known && strcmp(options[which].name, arguments[n]) != 0) {
             which++;
         }
@@ -115,7 +132,13 @@ static int read_options(int count, char **arguments, struct settings *settings)
     if (settings->uart && (settings->address != NULL || settings->devices != 1 || settings->wave_file != NULL)) {
         return usage("%s", "--uart is one device, without --listen, --devices and --wave");
     }
-    return settings->address == NULL && !settings->uart ? usage("%s is missing", "--listen ADDRESS") : 0;
+    if (settings->pci &&
+        (settings->uart || settings->devices != 1 ||
+         (settings->command == NULL && (settings->address == NULL || ferry_socket_path(settings->address) == NULL)))) {
+        return usage("%s", "--pci is one device, at unix:PATH or for a command behind --");
+    }
+    return settings->address == NULL && !settings->uart && !settings->pci ? usage("%s is missing", "--listen ADDRESS")
+                                                                          : 0;
 }
 
 static void configure(const struct settings *settings, struct ferry_sim_config *config)
@@ -125,6 +148,7 @@ static void configure(const struct settings *settings, struct ferry_sim_config *
     config->link_latency = settings->link_latency != 0 ? (uint32_t)settings->link_latency : config->link_latency;
     config->stall_percent = (uint32_t)settings->stall;
     config->seed = settings->seed;
+    config->wave_file = settings->wave_file;
 }
 
 static int make_devices(const struct settings *settings, struct server_device *devices)
@@ -133,7 +157,7 @@ static int make_devices(const struct settings *settings, struct server_device *d
         struct ferry_sim_config config;
         configure(settings, &config);
         config.seed += n;
-        config.wave_file = n == 0 ? settings->wave_file : NULL;
+        config.wave_file = n == 0 ? config.wave_file : NULL;
         devices[n].sim = ferry_sim_open(&config);
         if (devices[n].sim == NULL) {
             fprintf(stderr, "ferry-sim: no memory for the device%s%s\n",
@@ -176,12 +200,24 @@ static int listen_and_serve(const struct settings *settings, struct server_devic
     hear_signals();
     printf("listening on %s\n", settings->address);
     fflush(stdout);
-    const int error = server_run(listener, devices, (unsigned)settings->devices, &stop);
+    struct ferry_sim_config config;
+    configure(settings, &config);
+    const int error = settings->pci ? pci_listen(listener, &config, &stop)
+                                    : server_run(listener, devices, (unsigned)settings->devices, &stop);
     close(listener);
     if (ferry_socket_path(settings->address) != NULL) {
         unlink(ferry_socket_path(settings->address));
     }
     return error == 0 ? 0 : EXIT_SYSTEM;
+}
+
+static int start_machine(const struct settings *settings)
+{
+    struct ferry_sim_config config;
+    configure(settings, &config);
+    hear_signals();
+    const int status = pci_start(settings->command, &config, &stop);
+    return status < 0 ? EXIT_SYSTEM : status;
 }
 
 int main(int count, char **arguments)
@@ -200,7 +236,10 @@ int main(int count, char **arguments)
     if (status == 0 && settings.uart) {
         return serve_port(&settings);
     }
-    status = status == 0 ? make_devices(&settings, devices) : status;
+    if (status == 0 && settings.command != NULL) {
+        return start_machine(&settings);
+    }
+    status = status == 0 && !settings.pci ? make_devices(&settings, devices) : status;
     status = status == 0 ? listen_and_serve(&settings, devices) : status;
     for (unsigned n = 0; n < MOST_DEVICES; n++) {
         if (devices[n].sim != NULL) {

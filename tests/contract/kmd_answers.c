@@ -55,6 +55,8 @@ static NTSTATUS query(HANDLE adapter, const DXGKARG_QUERYADAPTERINFO *argument)
         if (machine->options.version != 0)
             caps->WDDMVersion = (DXGK_WDDMVERSION)machine->options.version;
         caps->MemoryManagementCaps.MapAperture2Supported = machine->options.map_aperture2;
+        if (machine->options.no_ranges || (machine->options.ranges && caps->NumberOfSwizzlingRanges))
+            caps->NumberOfSwizzlingRanges = machine->options.no_ranges ? 0 : machine->options.ranges;
     }
     return status;
 }
@@ -117,6 +119,7 @@ static void translate(DXGKARG_BUILDPAGINGBUFFER *argument)
 {
     switch (argument->Operation) {
     case DXGK_OPERATION_TRANSFER:
+    case DXGK_OPERATION_SPECIAL_LOCK_TRANSFER: // whose members begin as those
         argument->Transfer.Source.SegmentId = known(argument->Transfer.Source.SegmentId);
         argument->Transfer.Destination.SegmentId = known(argument->Transfer.Destination.SegmentId);
         break;
@@ -168,9 +171,11 @@ static NTSTATUS build(HANDLE adapter, DXGKARG_BUILDPAGINGBUFFER *argument)
     struct machine *machine = kmd_machine_present;
     struct machine_knobs *knobs = &machine->knobs;
     bool discard = argument->Operation == DXGK_OPERATION_DISCARD_CONTENT;
+    bool transfer =
+        argument->Operation == DXGK_OPERATION_TRANSFER || argument->Operation == DXGK_OPERATION_SPECIAL_LOCK_TRANSFER;
     if (!machine->in_operation) {
         machine->in_operation = true;
-        machine->busy_left = discard || argument->Operation == DXGK_OPERATION_TRANSFER ? knobs->busy_times : 0;
+        machine->busy_left = discard || transfer ? knobs->busy_times : 0;
     }
     if (knobs->illegal_status != 0)
         return knobs->illegal_status;
@@ -180,7 +185,7 @@ static NTSTATUS build(HANDLE adapter, DXGKARG_BUILDPAGINGBUFFER *argument)
         machine->busy_left--;
         return STATUS_GRAPHICS_ALLOCATION_BUSY;
     }
-    if (knobs->busy_in_later_pass && argument->Operation == DXGK_OPERATION_TRANSFER && argument->MultipassOffset != 0) {
+    if (knobs->busy_in_later_pass && transfer && argument->MultipassOffset != 0) {
         knobs->busy_in_later_pass = false;
         return STATUS_GRAPHICS_ALLOCATION_BUSY;
     }
@@ -325,6 +330,26 @@ static NTSTATUS submit(HANDLE adapter, const DXGKARG_SUBMITCOMMAND *argument)
     return pass_on(machine, argument);
 }
 
+static NTSTATUS acquire(HANDLE adapter, DXGKARG_ACQUIRESWIZZLINGRANGE *argument)
+{
+    struct machine_knobs *knobs = &kmd_machine_present->knobs;
+    if (knobs->range_unavailable > 0) {
+        knobs->range_unavailable--;
+        return STATUS_GRAPHICS_UNSWIZZLING_APERTURE_UNAVAILABLE;
+    }
+    if (knobs->range_status != 0)
+        return knobs->range_status;
+    NTSTATUS status = real()->DxgkDdiAcquireSwizzlingRange(adapter, argument);
+    argument->RangeSize += knobs->range_resized ? PAGE_SIZE : 0;
+    return status;
+}
+
+static NTSTATUS release(HANDLE adapter, const DXGKARG_RELEASESWIZZLINGRANGE *argument)
+{
+    NTSTATUS status = real()->DxgkDdiReleaseSwizzlingRange(adapter, argument);
+    return kmd_machine_present->knobs.release_status != 0 ? kmd_machine_present->knobs.release_status : status;
+}
+
 static NTSTATUS reset_engine(HANDLE adapter, DXGKARG_RESETENGINE *argument)
 {
     struct machine *machine = kmd_machine_present;
@@ -348,5 +373,7 @@ const DRIVER_INITIALIZATION_DATA *ferry_test_miniport(void)
     table.DxgkDdiPatch = patch;
     table.DxgkDdiSubmitCommand = submit;
     table.DxgkDdiResetEngine = reset_engine;
+    table.DxgkDdiAcquireSwizzlingRange = acquire;
+    table.DxgkDdiReleaseSwizzlingRange = release;
     return &table;
 }

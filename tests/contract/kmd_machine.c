@@ -281,10 +281,26 @@ static uint64_t gpu_time(void *context)
     return ferry_gpu_cycles(machine->gpu);
 }
 
+static int cpu_read(void *context, uint64_t address, void *data, size_t bytes)
+{
+    const struct machine *machine = context;
+    return ferry_gpu_rows_read(machine->gpu, address, data, bytes);
+}
+
+static int cpu_write(void *context, uint64_t address, const void *data, size_t bytes)
+{
+    const struct machine *machine = context;
+    return ferry_gpu_rows_write(machine->gpu, address, data, bytes);
+}
+
 struct ferry_vidmm_platform machine_platform(struct machine *machine)
 {
-    return (struct ferry_vidmm_platform){
-        .context = machine, .pages = &machine->source, .wait_for_progress = kmd_machine_turn, .gpu_time = gpu_time};
+    return (struct ferry_vidmm_platform){.context = machine,
+                                         .pages = &machine->source,
+                                         .wait_for_progress = kmd_machine_turn,
+                                         .gpu_time = gpu_time,
+                                         .cpu_read = cpu_read,
+                                         .cpu_write = cpu_write};
 }
 
 static void count_faults(struct machine *machine)

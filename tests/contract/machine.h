@@ -36,8 +36,10 @@ struct machine_options {
     uint32_t paging_buffer_bytes; // 0 = 4096
     uint32_t paging_private_bytes;
     uint64_t seed;
-    unsigned model; // driver model: 2 = with GPU virtual addresses; 0 = 1
-    bool iommu;     // and in the IOMMU model (GpuVaIommuRequired)
+    unsigned model;  // driver model: 2 = with GPU virtual addresses; 0 = 1
+    bool iommu;      // and in the IOMMU model (GpuVaIommuRequired)
+    unsigned ranges; // NumberOfSwizzlingRanges in driver model 1, up to 4; 0 = 4
+    bool no_ranges;  // none
 };
 
 // Behaviour that a test may change at any time between two calls of the manager.
@@ -79,7 +81,11 @@ struct machine_knobs {
     bool (*interrupt_routine)(HANDLE adapter, ULONG message); // what an interrupt calls; null: the miniport's own
     unsigned deaf;                                            // so many doorbells are not taken in time (real miniport)
     bool late;                                                // they come all the same
-    bool busy_in_later_pass; // the next pass of an operation that is not its first is answered ALLOCATION_BUSY, once
+    unsigned range_unavailable; // so many AcquireSwizzlingRange are answered APERTURE_UNAVAILABLE
+    NTSTATUS range_status;      // answer of each AcquireSwizzlingRange when not 0
+    bool range_resized;         // which changes RangeSize
+    NTSTATUS release_status;    // answer of each ReleaseSwizzlingRange when not 0
+    bool busy_in_later_pass;    // the next pass of an operation that is not its first is answered ALLOCATION_BUSY, once
 };
 
 struct machine;

@@ -81,6 +81,9 @@ static NTSTATUS build_transfer(struct machine *machine, DXGKARG_BUILDPAGINGBUFFE
     const DXGK_BUILDPAGINGBUFFER_TRANSFER *t = &argument->Transfer;
     uint64_t pages = (t->TransferSize + PAGE_SIZE - 1) / PAGE_SIZE;
     struct packet packet = {.kind = PACKET_MOVE};
+    mini_goes_to(machine, t->hAllocation, t->Destination.SegmentId, t->Destination.SegmentAddress);
+    if (t->Source.SegmentId != 0 && t->Destination.SegmentId != 0)
+        mini_leaves(machine, t->hAllocation, t->Source.SegmentAddress, "moved");
     if (t->Source.SegmentId != 0)
         packet.from = (uint64_t)t->Source.SegmentAddress.QuadPart + t->TransferOffset;
     if (t->Destination.SegmentId != 0)
@@ -105,6 +108,27 @@ static NTSTATUS build_transfer(struct machine *machine, DXGKARG_BUILDPAGINGBUFFE
             packet.to = packet.from - t->TransferOffset;
     }
     return build_pages(argument, packet, mdl, t->MdlOffset, t->TransferSize, pages);
+}
+
+// Always in pages of the whole allocation, so that the place in the segment says which of them.
+static NTSTATUS build_special(struct machine *machine, DXGKARG_BUILDPAGINGBUFFER *argument)
+{
+    const DXGK_BUILDPAGINGBUFFER_SPECIALLOCKTRANSFER *s = &argument->SpecialLockTransfer;
+    const struct mini_allocation *allocation = s->hAllocation;
+    const MDL *pages = s->Source.SegmentId == 0 ? s->Source.pMdl : s->Destination.pMdl;
+    if (!allocation || !allocation->alternate)
+        mini_error(machine, "SPECIAL_LOCK_TRANSFER where no such lock may be (R86)");
+    if ((s->Source.SegmentId == 0) == (s->Destination.SegmentId == 0) || pages->ByteCount < allocation->bytes)
+        mini_error(machine, "SPECIAL_LOCK_TRANSFER that is not to or from the pages of an address");
+    if (s->Source.SegmentId != 0)
+        mini_leaves(machine, allocation, s->Source.SegmentAddress, "evicted");
+    DXGKARG_BUILDPAGINGBUFFER transfer = *argument;
+    transfer.Transfer.MdlOffset = s->TransferOffset / PAGE_SIZE;
+    NTSTATUS status = build_transfer(machine, &transfer);
+    argument->pDmaBuffer = transfer.pDmaBuffer;
+    argument->DmaSize = transfer.DmaSize;
+    argument->MultipassOffset = transfer.MultipassOffset;
+    return status;
 }
 
 static void change_entries(struct machine *machine, uint64_t first, uint64_t pages, const uint64_t *pfn, uint64_t dummy,
@@ -159,6 +183,8 @@ static NTSTATUS build_small(struct machine *machine, DXGKARG_BUILDPAGINGBUFFER *
         const struct mini_allocation *allocation = argument->Fill.hAllocation;
         if (argument->Fill.Destination.SegmentId == machine_aperture_segment)
             mini_error(machine, "FILL of an aperture (R47)");
+        mini_goes_to(machine, argument->Fill.hAllocation, argument->Fill.Destination.SegmentId,
+                     argument->Fill.Destination.SegmentAddress);
         if (in_use(machine, allocation, (uint64_t)argument->Fill.Destination.SegmentAddress.QuadPart, false))
             mini_error(machine, "FILL of a busy allocation (R46)");
         packet = (struct packet){.kind = PACKET_FILL,
@@ -168,6 +194,8 @@ static NTSTATUS build_small(struct machine *machine, DXGKARG_BUILDPAGINGBUFFER *
         break;
     }
     case DXGK_OPERATION_DISCARD_CONTENT:
+        mini_leaves(machine, argument->DiscardContent.hAllocation, argument->DiscardContent.SegmentAddress,
+                    "discarded");
         if (machine->knobs.silent_discard)
             return STATUS_SUCCESS;
         packet.kind = PACKET_NOTHING;
@@ -246,7 +274,9 @@ NTSTATUS mini_build(HANDLE adapter, DXGKARG_BUILDPAGINGBUFFER *argument)
     struct mini_allocation *allocation = NULL;
     mark = knobs->patch_completes ? UNFINISHED : 0;
     bool may_be_busy = true;
-    if (argument->Operation == DXGK_OPERATION_TRANSFER) {
+    bool transfer = argument->Operation == DXGK_OPERATION_TRANSFER ||
+                    argument->Operation == DXGK_OPERATION_SPECIAL_LOCK_TRANSFER; // whose members begin as those
+    if (transfer) {
         allocation = argument->Transfer.hAllocation;
         check_idle(machine, allocation, place_of(argument), argument->Transfer.Flags.AllocationIsIdle);
     } else if (argument->Operation == DXGK_OPERATION_DISCARD_CONTENT) {
@@ -283,7 +313,9 @@ NTSTATUS mini_build(HANDLE adapter, DXGKARG_BUILDPAGINGBUFFER *argument)
     }
     const void *before = argument->pDmaBuffer;
     NTSTATUS status;
-    if (argument->Operation == DXGK_OPERATION_TRANSFER)
+    if (argument->Operation == DXGK_OPERATION_SPECIAL_LOCK_TRANSFER)
+        status = build_special(machine, argument);
+    else if (transfer)
         status = build_transfer(machine, argument);
     else if (argument->Operation == DXGK_OPERATION_MAP_APERTURE_SEGMENT)
         status = build_map(machine, argument);

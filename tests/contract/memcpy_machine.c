@@ -411,8 +411,12 @@ static uint64_t gpu_time(void *context)
 
 struct ferry_vidmm_platform machine_platform(struct machine *machine)
 {
-    return (struct ferry_vidmm_platform){
-        .context = machine, .pages = &machine->source, .wait_for_progress = mini_turn, .gpu_time = gpu_time};
+    return (struct ferry_vidmm_platform){.context = machine,
+                                         .pages = &machine->source,
+                                         .wait_for_progress = mini_turn,
+                                         .gpu_time = gpu_time,
+                                         .cpu_read = mini_cpu_read,
+                                         .cpu_write = mini_cpu_write};
 }
 
 unsigned machine_errors(const struct machine *machine, const char **first)

@@ -19,6 +19,9 @@ struct mini_allocation {
     bool destroyed;
     bool compressed;
     uint32_t *tiles; // where its bytes are, NULL = as they come
+    struct ferry_tiling_private tiling;
+    bool alternate; // locks with UseAlternateVA may be asked for
+    uint64_t place; // GPU address that it was last built to be at, 0 = none; of a tiled one
     uint64_t bytes;
     const MDL *pages;           // in the aperture, NULL = it is not there
     bool notify, told_resident; // NOTIFY_RESIDENCY: asked for; the last one said so
@@ -62,12 +65,21 @@ struct mini_entry { // of the aperture table
     bool coherent;
 };
 
+// A swizzling range: `level` of the allocation is seen, at CPU addresses of its own. NULL = it is free.
+#define MINI_RANGES 4
+struct mini_range {
+    const struct mini_allocation *allocation;
+    uint32_t level;
+    uint64_t place;
+};
+
 struct machine {
     struct machine_options options;
     struct machine_knobs knobs;
     const DXGKRNL_INTERFACE *interface;
     uint8_t *memory[2]; // segments 1 and 2
     struct mini_entry *aperture;
+    struct mini_range ranges[MINI_RANGES];
     // Page source: bus page number - FIRST_PFN -> host page.
     pthread_mutex_t page_lock;
     uint8_t **pages;
@@ -134,6 +146,17 @@ uint32_t mini_random(struct machine *machine, uint32_t below);
 uint8_t *mini_bus(struct machine *machine, uint64_t address);
 /// Host byte behind a GPU address; *run = bytes that follow it in one piece. NULL (and an error) when there is none.
 uint8_t *mini_gpu(struct machine *machine, uint64_t address, uint64_t *run);
+// ---- memcpy_ranges.c: driver model 1 ----
+NTSTATUS mini_acquire(HANDLE adapter, DXGKARG_ACQUIRESWIZZLINGRANGE *argument);
+NTSTATUS mini_release(HANDLE adapter, const DXGKARG_RELEASESWIZZLINGRANGE *argument);
+unsigned mini_range_count(const struct machine *machine);
+/// What was built for the allocation brings it to this place.
+void mini_goes_to(struct machine *machine, struct mini_allocation *allocation, UINT segment, LARGE_INTEGER address);
+/// What was built takes it from this place; 0 = from wherever it is.
+void mini_leaves(struct machine *machine, const struct mini_allocation *allocation, LARGE_INTEGER from,
+                 const char *how);
+int mini_cpu_read(void *context, uint64_t address, void *data, size_t bytes);
+int mini_cpu_write(void *context, uint64_t address, const void *data, size_t bytes);
 // ---- memcpy_tables.c: driver model 2 ----
 NTSTATUS mini_query_tables(const DXGKARG_QUERYADAPTERINFO *argument);
 NTSTATUS mini_create_process(HANDLE adapter, DXGKARG_CREATEPROCESS *argument);

@@ -168,6 +168,15 @@ static NTSTATUS start_device(HANDLE adapter, const DXGKRNL_INTERFACE *interface)
     return STATUS_SUCCESS;
 }
 
+static NTSTATUS stop_device(HANDLE adapter)
+{
+    struct machine *machine = adapter;
+    for (unsigned i = 0; i < MINI_RANGES; i++)
+        if (machine->ranges[i].allocation)
+            mini_error(machine, "stopped, and range %u still shows something", i);
+    return STATUS_SUCCESS;
+}
+
 static void describe(const struct machine *machine, DXGK_SEGMENTDESCRIPTOR4 *descriptors)
 {
     const struct machine_options *o = &machine->options;
@@ -189,6 +198,7 @@ static NTSTATUS query(HANDLE adapter, const DXGKARG_QUERYADAPTERINFO *argument)
         DXGK_DRIVERCAPS *caps = argument->pOutputData;
         *caps = (DXGK_DRIVERCAPS){.NbAsymetricProcessingNodes = NODES,
                                   .WDDMVersion = (DXGK_WDDMVERSION)machine->options.version};
+        caps->NumberOfSwizzlingRanges = mini_range_count(machine);
         caps->MemoryManagementCaps.MapAperture2Supported = machine->options.map_aperture2;
         caps->MemoryManagementCaps.VirtualAddressingSupported = machine->options.model == 2;
         caps->MemoryManagementCaps.GpuMmuSupported = machine->options.model == 2;
@@ -240,7 +250,8 @@ static NTSTATUS create_allocation(HANDLE adapter, DXGKARG_CREATEALLOCATION *argu
     if (!info->pPrivateDriverData || info->PrivateDriverDataSize != sizeof(wanted))
         return STATUS_INVALID_PARAMETER;
     memcpy(&wanted, info->pPrivateDriverData, sizeof(wanted));
-    if (wanted.Bytes == 0 || wanted.Bytes > FERRY_VIDMM_MAX_ALLOCATION_BYTES)
+    if (wanted.Bytes == 0 || wanted.Bytes > FERRY_VIDMM_MAX_ALLOCATION_BYTES ||
+        (wanted.Tiling.TileBytes != 0 && (wanted.Flags & DXGK_ALLOC_FLAG_USE_ALTERNATE_VA) != 0))
         return STATUS_INVALID_PARAMETER;
     struct mini_allocation *allocation = calloc(1, sizeof(*allocation));
     if (!allocation)
@@ -250,12 +261,16 @@ static NTSTATUS create_allocation(HANDLE adapter, DXGKARG_CREATEALLOCATION *argu
     info->Size = machine->knobs.zero_size ? 0 : (wanted.Bytes + PAGE_SIZE - 1) / PAGE_SIZE * PAGE_SIZE;
     allocation->bytes = wanted.Bytes;
     allocation->tiles = wanted.Tiling.TileBytes ? tiles_map(&wanted.Tiling) : NULL;
+    allocation->tiling = wanted.Tiling;
+    allocation->alternate = wanted.AlternateVA != 0;
     info->Flags = wanted.Flags;
     // Without virtual addresses the bit is Swizzled, and nothing else.
     if (machine->options.model != 2)
         info->Flags &= ~DXGK_ALLOC_FLAG_SWIZZLED;
     if (wanted.Tiling.TileBytes != 0)
         info->Flags |= DXGK_ALLOC_FLAG_SWIZZLED;
+    if (allocation->alternate)
+        info->Flags |= DXGK_ALLOC_FLAG_USE_ALTERNATE_VA;
     if (wanted.Tiling.TileBytes > info->Alignment)
         info->Alignment = wanted.Tiling.TileBytes;
     allocation->notify = (wanted.Flags & DXGK_ALLOC_FLAG_EXPLICIT_RESIDENCY_NOTIFICATION) != 0;
@@ -278,6 +293,7 @@ static NTSTATUS destroy_allocation(HANDLE adapter, const DXGKARG_DESTROYALLOCATI
     struct mini_allocation *allocation = argument->pAllocationList[0];
     if (allocation->job_references || allocation->paging_references)
         mini_error(machine, "an allocation is destroyed with work in flight");
+    mini_leaves(machine, allocation, (LARGE_INTEGER){0}, "destroyed");
     free(allocation->tiles);
     free(allocation);
     return STATUS_SUCCESS;
@@ -289,13 +305,15 @@ const DRIVER_INITIALIZATION_DATA *ferry_test_miniport(void)
         .Version = DXGKDDI_WDDMv3_2,
         .DxgkDdiAddDevice = add_device,
         .DxgkDdiStartDevice = start_device,
-        .DxgkDdiStopDevice = succeed,
+        .DxgkDdiStopDevice = stop_device,
         .DxgkDdiRemoveDevice = succeed,
         .DxgkDdiInterruptRoutine = interrupt_routine,
         .DxgkDdiDpcRoutine = dpc_routine,
         .DxgkDdiQueryAdapterInfo = query,
         .DxgkDdiCreateProcess = mini_create_process,
         .DxgkDdiDestroyProcess = mini_destroy_process,
+        .DxgkDdiAcquireSwizzlingRange = mini_acquire,
+        .DxgkDdiReleaseSwizzlingRange = mini_release,
         .DxgkDdiCreateDevice = create_device,
         .DxgkDdiDestroyDevice = succeed,
         .DxgkDdiCreateContext = create_context,

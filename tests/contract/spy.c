@@ -37,7 +37,7 @@ static void keep_transfer(void)
 
 // Pieces follow each other without gap or overlap from TransferStart to TransferEnd, and no other transfer begins
 // before.
-static void check_transfer(const DXGK_BUILDPAGINGBUFFER_TRANSFER *t)
+static void check_transfer(const DXGK_BUILDPAGINGBUFFER_TRANSFER *t, bool special)
 {
     if ((t->Flags.Value & DXGK_TRANSFER_RESERVED_MASK) != 0)
         wrong("reserved transfer flags", t->Flags.Value);
@@ -59,7 +59,8 @@ static void check_transfer(const DXGK_BUILDPAGINGBUFFER_TRANSFER *t)
     spy.open.bytes += t->TransferSize;
     spy.open.pieces++;
     // TransferOffset has 32 bits: of a list that reaches beyond them it names the place modulo 4 GiB.
-    const MDL *list = t->Source.SegmentId == 0        ? t->Source.pMdl
+    const MDL *list = special                         ? NULL
+                      : t->Source.SegmentId == 0      ? t->Source.pMdl
                       : t->Destination.SegmentId == 0 ? t->Destination.pMdl
                                                       : NULL;
     UINT mask = list && list->PageCount > UINT32_MAX / PAGE_SIZE + 1 ? UINT32_MAX / PAGE_SIZE : UINT32_MAX;
@@ -76,9 +77,16 @@ static void check_transfer(const DXGK_BUILDPAGINGBUFFER_TRANSFER *t)
     }
 }
 
+// The members of both begin alike.
+static bool is_transfer(const DXGKARG_BUILDPAGINGBUFFER *argument)
+{
+    return argument->Operation == DXGK_OPERATION_TRANSFER ||
+           argument->Operation == DXGK_OPERATION_SPECIAL_LOCK_TRANSFER;
+}
+
 static void clear_idle(DXGKARG_BUILDPAGINGBUFFER *argument)
 {
-    if (argument->Operation == DXGK_OPERATION_TRANSFER)
+    if (is_transfer(argument))
         argument->Transfer.Flags.AllocationIsIdle = 0;
     else if (argument->Operation == DXGK_OPERATION_DISCARD_CONTENT)
         argument->DiscardContent.Flags.AllocationIsIdle = 0;
@@ -86,7 +94,7 @@ static void clear_idle(DXGKARG_BUILDPAGINGBUFFER *argument)
 
 static bool idle_flag(const DXGKARG_BUILDPAGINGBUFFER *argument)
 {
-    if (argument->Operation == DXGK_OPERATION_TRANSFER)
+    if (is_transfer(argument))
         return argument->Transfer.Flags.AllocationIsIdle;
     return argument->Operation == DXGK_OPERATION_DISCARD_CONTENT && argument->DiscardContent.Flags.AllocationIsIdle;
 }
@@ -101,8 +109,8 @@ static void check_before(const DXGKARG_BUILDPAGINGBUFFER *argument)
         if (idle_flag(argument))
             wrong("R40: AllocationIsIdle before BUSY was answered", 0);
         spy.busy_seen = false;
-        if (argument->Operation == DXGK_OPERATION_TRANSFER)
-            check_transfer(&argument->Transfer);
+        if (is_transfer(argument))
+            check_transfer(&argument->Transfer, argument->Operation == DXGK_OPERATION_SPECIAL_LOCK_TRANSFER);
     } else {
         DXGKARG_BUILDPAGINGBUFFER now = *argument, then = spy.last;
         if (now.MultipassOffset != then.MultipassOffset)
@@ -192,6 +200,26 @@ static NTSTATUS spy_submit(HANDLE adapter, const DXGKARG_SUBMITCOMMAND *argument
     return entry.status;
 }
 
+static NTSTATUS spy_acquire(HANDLE adapter, DXGKARG_ACQUIRESWIZZLINGRANGE *argument)
+{
+    struct spy_entry entry = {.kind = SPY_ACQUIRE};
+    entry.status = spy.under->DxgkDdiAcquireSwizzlingRange(adapter, argument);
+    entry.acquire = *argument;
+    keep(&entry);
+    return entry.status;
+}
+
+static NTSTATUS spy_release(HANDLE adapter, const DXGKARG_RELEASESWIZZLINGRANGE *argument)
+{
+    struct spy_entry entry = {.kind = SPY_RELEASE,
+                              .acquire = {.hAllocation = argument->hAllocation,
+                                          .PrivateDriverData = argument->PrivateDriverData,
+                                          .RangeId = argument->RangeId}};
+    entry.status = spy.under->DxgkDdiReleaseSwizzlingRange(adapter, argument);
+    keep(&entry);
+    return entry.status;
+}
+
 // Before it does anything: what the miniport says of the paging node then is what the manager may go by.
 void spy_pages(const MDL *pages, bool mapped)
 {
@@ -250,6 +278,8 @@ const DRIVER_INITIALIZATION_DATA *spy_start(const DRIVER_INITIALIZATION_DATA *un
     spy.table.DxgkDdiDpcRoutine = spy_dpc;
     spy.table.DxgkDdiPatch = spy_patch;
     spy.table.DxgkDdiSubmitCommand = spy_submit;
+    spy.table.DxgkDdiAcquireSwizzlingRange = under->DxgkDdiAcquireSwizzlingRange ? spy_acquire : NULL;
+    spy.table.DxgkDdiReleaseSwizzlingRange = under->DxgkDdiReleaseSwizzlingRange ? spy_release : NULL;
     return &spy.table;
 }
 
@@ -280,5 +310,13 @@ size_t spy_builds(DXGK_BUILDPAGINGBUFFER_OPERATION operation)
     size_t count = 0;
     for (size_t i = 0; i < spy.count; i++)
         count += spy.entries[i].kind == SPY_BUILD && spy.entries[i].before.Operation == operation;
+    return count;
+}
+
+size_t spy_kinds(enum spy_kind kind)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < spy.count; i++)
+        count += spy.entries[i].kind == kind;
     return count;
 }

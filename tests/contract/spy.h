@@ -7,7 +7,7 @@
 
 #include "ddi/miniport.h"
 
-enum spy_kind { SPY_BUILD, SPY_PATCH, SPY_SUBMIT, SPY_PAGES_UNMAPPED, SPY_PAGES_MAPPED };
+enum spy_kind { SPY_BUILD, SPY_PATCH, SPY_SUBMIT, SPY_PAGES_UNMAPPED, SPY_PAGES_MAPPED, SPY_ACQUIRE, SPY_RELEASE };
 
 struct spy_entry {
     enum spy_kind kind;
@@ -16,8 +16,9 @@ struct spy_entry {
     uint32_t written;
     DXGKARG_PATCH patch;
     DXGKARG_SUBMITCOMMAND submit;
-    const MDL *pages; // SPY_PAGES_
-    UINT done;        // newest paging submission that was over then
+    const MDL *pages;                      // SPY_PAGES_
+    DXGKARG_ACQUIRESWIZZLINGRANGE acquire; // as it was answered; of a release the members that it has
+    UINT done;                             // newest paging submission that was over then
 };
 
 // A whole transfer of one allocation, from TransferStart to TransferEnd.
@@ -71,6 +72,7 @@ void spy_pages(const MDL *pages, bool mapped);
 void spy_clear(void);
 /// The nth kept build call of this operation, NULL when there are fewer.
 const struct spy_entry *spy_build(DXGK_BUILDPAGINGBUFFER_OPERATION operation, size_t n);
+size_t spy_kinds(enum spy_kind kind);
 size_t spy_builds(DXGK_BUILDPAGINGBUFFER_OPERATION operation);
 void spy_end(void);
 

@@ -147,6 +147,8 @@ FAILS_IN_TURN(reset_engine, DxgkDdiResetEngine, DXGKARG_RESETENGINE *)
 STOPS_IN_TURN(build, DxgkDdiBuildPagingBuffer, DXGKARG_BUILDPAGINGBUFFER *)
 STOPS_IN_TURN(patch, DxgkDdiPatch, const DXGKARG_PATCH *)
 STOPS_IN_TURN(submit, DxgkDdiSubmitCommand, const DXGKARG_SUBMITCOMMAND *)
+STOPS_IN_TURN(acquire, DxgkDdiAcquireSwizzlingRange, DXGKARG_ACQUIRESWIZZLINGRANGE *)
+STOPS_IN_TURN(release, DxgkDdiReleaseSwizzlingRange, const DXGKARG_RELEASESWIZZLINGRANGE *)
 
 // What is destroyed is gone, whatever the miniport says of it.
 #define LIES_IN_TURN(name, call)                                                                                       \
@@ -189,5 +191,7 @@ const DRIVER_INITIALIZATION_DATA *inject_table(const DRIVER_INITIALIZATION_DATA 
     table.DxgkDdiPatch = patch;
     table.DxgkDdiSubmitCommand = submit;
     table.DxgkDdiResetEngine = reset_engine;
+    table.DxgkDdiAcquireSwizzlingRange = acquire;
+    table.DxgkDdiReleaseSwizzlingRange = release;
     return &table;
 }

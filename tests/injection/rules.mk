@@ -18,7 +18,7 @@ INJECT_TEST := $(patsubst %,$(BUILD)/obj-suite/$(INJECT_ROOM)/%.o,inject every_f
 	$(BUILD)/obj-suite/host-driver/umd/error.o
 
 $(BUILD)/tests/inject_manager: $(INJECT_TEST) $(INJECT_MANAGER) \
-		$(patsubst %,$(BUILD)/obj-suite/$(CONTRACT_SUITE)/%.o,memcpy_build memcpy_machine memcpy_miniport memcpy_run \
+		$(patsubst %,$(BUILD)/obj-suite/$(CONTRACT_SUITE)/%.o,memcpy_build memcpy_machine memcpy_miniport memcpy_ranges memcpy_run \
 		memcpy_tables)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(SANITIZE) $(filter %.o,$^) $(INJECT_WRAPS) -o $@ -lcmocka -lpthread

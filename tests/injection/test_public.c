@@ -23,7 +23,7 @@ const unsigned ferry_firmware_image_bytes = sizeof(ferry_firmware_image);
 
 int ferry_link_open(const char *name, const struct ferry_link_config *config, struct ferry_link **link)
 {
-    struct ferry_model_options options = {.local_bytes = PAGES(64), .aperture_pages = 64};
+    struct ferry_model_options options = {.local_bytes = PAGES(64), .aperture_pages = 64, .tiling = true};
     (void)name;
     return ferry_model_link_open(&options, config, link);
 }
@@ -228,6 +228,32 @@ static void programs(struct run *run)
     run->process = NULL;
 }
 
+// Seen in system memory, and once it is in video memory through a range.
+static void views(struct run *run)
+{
+    const struct ferry_tiling tiling = {
+        .size = sizeof(tiling), .tile_bytes = 4096, .element_bytes = 4, .width = 40, .height = 40, .levels = 1};
+    struct ferry_allocation_options wanted = {.size = sizeof(wanted),
+                                              .bytes = ferry_tiling_bytes(&tiling),
+                                              .flags = FERRY_FLAG_CPU_VISIBLE,
+                                              .tiling = &tiling};
+    struct ferry_allocation *tiled;
+    uint8_t byte = 0;
+    CALL(ferry_allocation_create(run->device, &wanted, &tiled));
+    struct ferry_residency arguments = {.size = sizeof(arguments), .allocations = &tiled, .count = 1};
+    for (unsigned i = 0; i < 2; i++) {
+        CALL(ferry_view_lock(tiled, 0, 0));
+        CALL(ferry_view_write(tiled, 7 + i, &(uint8_t){(uint8_t)(90 + i)}, 1));
+        CALL(ferry_view_read(tiled, 7, &byte, 1));
+        if (byte != 90)
+            wrong(&run->attempt, "ferry_view_read", "%u is there", byte);
+        CALL(ferry_unlock(tiled));
+        if (i == 0)
+            CALL(ferry_make_resident(run->device, &arguments));
+    }
+    CALL(ferry_allocation_destroy(tiled));
+}
+
 static void use_all(struct run *run)
 {
     struct ferry_statistics statistics = {.size = sizeof(statistics)};
@@ -263,6 +289,7 @@ static void use_all(struct run *run)
     for (unsigned i = 0; i < COUNT; i++)
         check(run, i);
     programs(run);
+    views(run);
     CALL(ferry_allocation_destroy(run->allocation[KEPT]));
     CALL(ferry_queue_destroy(run->queue));
     CALL(ferry_device_destroy(run->device));

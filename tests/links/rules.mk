@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The same device behind other links. `socket` is who is served and refused, and deaths; `serial` the host's side of a serial port.
+# The same device behind other links. `socket` is who is served and refused, and deaths; `serial` the host's side of a serial port;
+# `pci_slot` the simulated slot, with a test where a virtual machine would be.
 # The system tests run there too, of which `make test` takes some: the whole set with `make test-links`.
 
 LINK_SAMPLE := failures
@@ -20,12 +21,16 @@ $(BUILD)/tests/serial: tests/links/test_serial.py tests/links/frames.py $(BUILD)
 	@mkdir -p $(@D)
 	install -m 755 $< $@
 
+$(BUILD)/tests/pci_slot: tests/links/test_pci.py tests/links/proxy.py $(BUILD)/ferry-sim $(BUILD)/firmware/firmware.bin
+	@mkdir -p $(@D)
+	install -m 755 $< $@
+
 $(LINK_SAMPLE:%=$(BUILD)/tests/system_%_socket): $(BUILD)/tests/system_%_socket: $(BUILD)/system/% $(BUILD)/ferry-sim \
     tests/links/on_simulator.py
 	@mkdir -p $(@D)
 	@printf '#!/bin/sh\nexec python3 tests/links/on_simulator.py %s "$$@"\n' $< > $@ && chmod +x $@
 
-TEST_PROGRAMS += $(BUILD)/tests/socket $(BUILD)/tests/serial $(LINK_SAMPLE:%=$(BUILD)/tests/system_%_socket)
+TEST_PROGRAMS += $(BUILD)/tests/socket $(BUILD)/tests/serial $(BUILD)/tests/pci_slot $(LINK_SAMPLE:%=$(BUILD)/tests/system_%_socket)
 LONG_RANDOM += $(BUILD)/tests/serial
 
 .PHONY: test-links

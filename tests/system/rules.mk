@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Whole machine, each program on each back end. The C of the host side runs under the sanitizers.
 
-SYSTEM_TESTS := calls poll poll_ends residency failures programs random_calls rectangles rectangle_sides tiles tiled_images views runs \
-    iommu virtual virtual_instances walks agreement
+SYSTEM_TESTS := calls poll poll_ends residency failures programs random_calls rectangles rectangle_sides tiles tiled_images views \
+    linear_views runs iommu virtual virtual_instances walks agreement
 # On the model the agreement run compares the model with itself: it shows that the comparison is fair.
 SYSTEM_RUNS := $(SYSTEM_TESTS:%=$(BUILD)/tests/system_%_model) $(SYSTEM_TESTS:%=$(BUILD)/tests/system_%_sim)
 # In driver model 2 jobs name allocations by GPU virtual addresses; `virtual`, `virtual_instances` and `walks` have it always.
@@ -19,7 +19,7 @@ $(SYSTEM_TESTS:%=$(BUILD)/system/%) $(BUILD)/system/large_memory: $(BUILD)/syste
 
 $(BUILD)/system/poll $(BUILD)/system/poll_ends: tests/system/poll_loops.h
 $(BUILD)/system/rectangles $(BUILD)/system/rectangle_sides: tests/system/rectangle_machine.h tests/system/rectangle_images.h
-$(BUILD)/system/tiles $(BUILD)/system/tiled_images $(BUILD)/system/views: tests/system/tile_images.h
+$(BUILD)/system/tiles $(BUILD)/system/tiled_images $(BUILD)/system/views $(BUILD)/system/linear_views: tests/system/tile_images.h
 $(BUILD)/system/agreement: tests/system/agreement_buffers.c tests/system/agreement_buffers.h
 
 $(BUILD)/tests/system_%_model: $(BUILD)/system/%

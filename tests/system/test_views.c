@@ -133,7 +133,7 @@ static void what_is_wrong_is_refused_by_name(void **state)
     uint8_t byte = 0;
 
     ferry_gpu_query(rig->gpu, &info);
-    for (unsigned i = 0; i < 10; i++) {
+    for (unsigned i = 0; i < 12; i++) {
         struct ferry_gpu_view bad = good;
 
         switch (i) {
@@ -146,7 +146,9 @@ static void what_is_wrong_is_refused_by_name(void **state)
         case 6: bad.base += 64; break;
         case 7: bad.is_small = false; break; // Tiles of 64 KiB: a row of them is not so short.
         case 8: bad.base = info.local_bytes - 4096; break;
-        default: bad.base = UINT64_MAX - 4095; break;
+        case 9: bad.base = UINT64_MAX - 4095; break;
+        case 10: bad.row_bytes = UINT64_C(1) << 59; break; // 64 bits are too few for its row of tiles: 0 are left,
+        default: bad.row_bytes = (UINT64_C(1) << 59) + 256; break; // or 8 KiB.
         }
         assert_int_equal(ferry_gpu_view_show(rig->gpu, 0, &bad), FERRY_ERROR_ARGUMENT);
     }

@@ -28,6 +28,7 @@ enum ferry_error {
     FERRY_ERROR_UNSUPPORTED = -19,    // A part of the contract that this adapter does not announce.
     FERRY_ERROR_CRITICAL = -20,       // The manager stopped at a broken DDI rule; the record says which.
     FERRY_ERROR_IN_USE = -21,         // Another program has the device.
+    FERRY_ERROR_NOT_AVAILABLE = -22,  // No swizzling range shows it, and the caller asked not to evict it.
 };
 
 #ifdef __cplusplus

@@ -42,7 +42,7 @@ struct ferry_queue;
 
 struct ferry_adapter_options {
     size_t size;
-    const char *backend;           // "sim" (NULL means it), "model", "socket:ADDRESS" of a ferry-sim, or "uart:PORT".
+    const char *backend;           // "sim" (NULL means it), "model", "socket:ADDRESS", "uart:PORT" or "pci[:ADDRESS]".
     uint64_t video_memory_bytes;   // What the manager may use; 0 = all the device has. Multiple of 4096.
     uint64_t aperture_bytes;       // What of the aperture segment the manager may use; 0 = all.
     uint32_t paging_buffer_bytes;  // DMA buffer for paging, 64 and more; 0 = what the miniport asks for. For tests.
@@ -442,6 +442,24 @@ int ferry_va_walk(struct ferry_device *device, uint64_t address, struct ferry_va
 int ferry_lock(struct ferry_allocation *allocation, uint32_t flags, void **address);
 /// The address is dead from here on. Errors: HANDLE, NOT_LOCKED, NO_HOST_MEMORY (it is locked still).
 int ferry_unlock(struct ferry_allocation *allocation);
+
+#define FERRY_LOCK_DO_NOT_EVICT 0x20u
+/// Lock a level of a tiled allocation without moving it: the calls below see its rows where it is, in video memory
+/// through one of the device's ranges (docs/manual/tiling.md), and until ferry_unlock() go on seeing the same bytes
+/// while it is evicted, moved and brought in again, by whatever calls of whatever threads. Jobs that name it are
+/// refused (LOCKED) meanwhile. Any number of allocations may be locked so, they take turns with the ranges. An image
+/// that no range can show leaves video memory (one that DISCARD has given several instances, for one), but with
+/// DO_NOT_EVICT. flags: READ_ONLY, WRITE_ONLY, DO_NOT_WAIT, DO_NOT_EVICT. For few bytes; whoever wants all of them
+/// locks it as any other. Driver model 1. Errors: ARGUMENT (no such level), HANDLE, UNSUPPORTED (not tiled, or the
+/// device has no ranges), NOT_LOCKABLE, LOCKED, BUSY, NOT_AVAILABLE (DO_NOT_EVICT), NO_HOST_MEMORY, TIMEOUT,
+/// DEVICE_LOST.
+int ferry_view_lock(struct ferry_allocation *allocation, uint32_t level, uint32_t flags);
+/// Bytes of that level, `offset` as ferry_tiling_level() counts it; all at once, as any other call sees it. Any thread,
+/// and several at a time. May wait for the allocation's paging. Errors: ARGUMENT (what READ_ONLY or WRITE_ONLY excludes
+/// too), HANDLE, NOT_LOCKED (or not for views), RANGE (not all in the level), NOT_AVAILABLE (evicting was forbidden,
+/// and no range can be had any more), NO_HOST_MEMORY, TIMEOUT, DEVICE_LOST.
+int ferry_view_read(struct ferry_allocation *allocation, uint64_t offset, void *data, size_t bytes);
+int ferry_view_write(struct ferry_allocation *allocation, uint64_t offset, const void *data, size_t bytes);
 
 // ---- Copy queues ------------------------------------------------------------------------------------------------
 

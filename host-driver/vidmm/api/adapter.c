@@ -80,6 +80,8 @@ int ferry_vidmm_start(const struct ferry_vidmm_options *options, struct ferry_vi
     if (result == FERRY_OK)
         result = ferry_vm_iommu_read(&manager->memory);
     if (result == FERRY_OK)
+        result = ferry_vm_swizzling_read(&manager->memory);
+    if (result == FERRY_OK)
         result = ferry_vm_virtual_new(&manager->memory, &manager->policy.nobody);
     if (result == FERRY_OK)
         result = ferry_vm_make_system_context(&manager->sched);

@@ -121,12 +121,12 @@ int ferry_vidmm_placement(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, str
                 .segment = allocation->segment,
                 .offset = allocation->block ? allocation->block->first * PAGE_SIZE : 0,
                 .bytes = ferry_vm_bytes(allocation),
-                .flags = allocation->flags,
+                .flags = allocation->flags | (allocation->may_alternate ? DXGK_ALLOC_FLAG_USE_ALTERNATE_VA : 0),
                 .residency_count = allocation->count,
                 .dirty = allocation->dirty,
                 .locked = allocation->locked,
                 .instances = ferry_vm_instance_count(allocation),
-                .has_backing = allocation->backing != NULL,
+                .has_backing = allocation->backing || allocation->in_alternate,
                 .lost = allocation->lost,
             };
     }

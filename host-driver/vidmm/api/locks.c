@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vidmm/api/call.h"
 
-// IgnoreSync, AcquireAperture, NoExistingReference, UseAlternateVA and IgnoreReadSync: the contract has them.
+// IgnoreSync, AcquireAperture, NoExistingReference, UseAlternateVA and IgnoreReadSync: the contract has them, and two
+// are ferry_vidmm_lock_linear()'s.
 #define MISSING_FLAGS 0x748u
 #define LEGAL_FLAGS                                                                                                    \
     (D3DDDI_LOCK_READ_ONLY | D3DDDI_LOCK_WRITE_ONLY | D3DDDI_LOCK_DO_NOT_WAIT | D3DDDI_LOCK_LOCK_ENTIRE |              \
      D3DDDI_LOCK_DO_NOT_EVICT | D3DDDI_LOCK_DISCARD)
+
+#define LINEAR_FLAGS                                                                                                   \
+    ((LEGAL_FLAGS & ~D3DDDI_LOCK_DISCARD) | D3DDDI_LOCK_ACQUIRE_APERTURE | D3DDDI_LOCK_USE_ALTERNATE_VA)
 
 static void cancel(struct ferry_vidmm *manager, struct ferry_vm_allocation *allocation)
 {
@@ -131,4 +135,97 @@ int ferry_vidmm_unlock(struct ferry_vidmm *manager, D3DKMT_HANDLE handle)
             result = ferry_vm_unlock(&manager->memory, allocation);
     }
     return ferry_vm_leave(manager, result);
+}
+
+// ---- Locks with AcquireAperture ----
+
+// Until nothing that is queued for it is left to run, then where its bytes are. The allocation may be gone after each
+// turn, and be in another place.
+static struct ferry_vm_allocation *find_linear(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, bool locking,
+                                               struct ferry_vm_linear *at, int *result)
+{
+    struct ferry_vm_patience patience = {0};
+    struct ferry_vm_allocation *allocation;
+    unsigned node;
+    do {
+        allocation = ferry_vm_allocation_find(&manager->memory, NULL, handle, result);
+        if (!allocation)
+            return NULL;
+        const uint64_t *last = allocation->subject.last_fence;
+        if (!ferry_vm_locked_in_place(allocation) || allocation->locking != locking)
+            *result = FERRY_ERROR_NOT_LOCKED;
+        else if (allocation->lost)
+            *result = FERRY_ERROR_DEVICE_LOST;
+        else if (!ferry_vm_subject_pending(&manager->sched, last, true, &node))
+            *result = ferry_vm_linear_find(&manager->memory, allocation, at);
+        // What it waited for is over, but more may have been queued.
+        else if ((*result = ferry_vm_block(manager, node, last[node], &patience)) == FERRY_OK)
+            *result = FERRY_PENDING;
+    } while (*result == FERRY_PENDING);
+    return *result == FERRY_OK ? allocation : NULL;
+}
+
+int ferry_vidmm_lock_linear(struct ferry_vidmm *manager, D3DKMT_HANDLE device, D3DKMT_HANDLE handle, uint32_t flags,
+                            uint32_t private_data)
+{
+    uint32_t both = D3DDDI_LOCK_READ_ONLY | D3DDDI_LOCK_WRITE_ONLY,
+             alternate = D3DDDI_LOCK_USE_ALTERNATE_VA | D3DDDI_LOCK_ACQUIRE_APERTURE;
+    if (!manager || (flags & ~(uint32_t)LINEAR_FLAGS) != 0 || (flags & both) == both ||
+        (flags & alternate) == D3DDDI_LOCK_USE_ALTERNATE_VA)
+        return FERRY_ERROR_ARGUMENT;
+    int result = ferry_vm_enter(manager);
+    if (result == FERRY_OK) {
+        struct ferry_vm_allocation *allocation = find_for(manager, device, handle, &result);
+        if (allocation)
+            result = ferry_vm_linear_lock(&manager->memory, allocation, flags, private_data);
+    }
+    if (result == FERRY_OK) {
+        struct ferry_vm_linear at;
+        struct ferry_vm_allocation *allocation = find_linear(manager, handle, true, &at, &result);
+        // One that is being destroyed with its device may be found again, when that fails.
+        if (!allocation)
+            allocation = ferry_vm_handle_find_hidden(&manager->core.handles, FERRY_VM_ALLOCATION, handle);
+        if (allocation && result == FERRY_OK)
+            allocation->locking = 0;
+        else if (allocation)
+            ferry_vm_linear_cancel(&manager->memory, allocation);
+    }
+    return ferry_vm_leave(manager, result);
+}
+
+// One of the two is NULL: what is not done.
+static int reach_linear(struct ferry_vidmm *manager, D3DKMT_HANDLE device, D3DKMT_HANDLE handle, uint64_t offset,
+                        void *read, const void *written, size_t bytes)
+{
+    if (!manager || (!read && !written))
+        return FERRY_ERROR_ARGUMENT;
+    int result = ferry_vm_enter(manager);
+    const struct ferry_vm_allocation *asked = result == FERRY_OK ? find_for(manager, device, handle, &result) : NULL;
+    if (asked && (!ferry_vm_locked_in_place(asked) || asked->locking))
+        result = FERRY_ERROR_NOT_LOCKED;
+    else if (asked && (asked->lock_flags & (written ? D3DDDI_LOCK_READ_ONLY : D3DDDI_LOCK_WRITE_ONLY)) != 0)
+        result = FERRY_ERROR_ARGUMENT;
+    else if (asked && (offset > ferry_vm_bytes(asked) || bytes > ferry_vm_bytes(asked) - offset))
+        result = FERRY_ERROR_RANGE;
+    if (result == FERRY_OK && bytes != 0) {
+        struct ferry_vm_linear at;
+        struct ferry_vm_allocation *allocation = find_linear(manager, handle, false, &at, &result);
+        if (allocation && written)
+            result = ferry_vm_linear_write(&manager->memory, allocation, &at, offset, written, bytes);
+        else if (allocation)
+            result = ferry_vm_linear_read(&manager->memory, &at, offset, read, bytes);
+    }
+    return ferry_vm_leave(manager, result);
+}
+
+int ferry_vidmm_linear_read(struct ferry_vidmm *manager, D3DKMT_HANDLE device, D3DKMT_HANDLE allocation,
+                            uint64_t offset, void *data, size_t bytes)
+{
+    return reach_linear(manager, device, allocation, offset, data, NULL, bytes);
+}
+
+int ferry_vidmm_linear_write(struct ferry_vidmm *manager, D3DKMT_HANDLE device, D3DKMT_HANDLE allocation,
+                             uint64_t offset, const void *data, size_t bytes)
+{
+    return reach_linear(manager, device, allocation, offset, NULL, data, bytes);
 }

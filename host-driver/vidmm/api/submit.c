@@ -22,7 +22,8 @@ static int check(struct ferry_vidmm *manager, struct ferry_vm_context *context,
             return FERRY_ERROR_NOT_RESIDENT;
         if (allocation->lost)
             return FERRY_ERROR_DEVICE_LOST;
-        if (allocation->locked && !ferry_vm_permanent(allocation))
+        // Locked in place, it has no copy for the CPU.
+        if (allocation->locked && (!ferry_vm_permanent(allocation) || ferry_vm_locked_in_place(allocation)))
             return FERRY_ERROR_LOCKED;
         uint64_t address = submission->addresses ? submission->addresses[i] : 0;
         const struct ferry_vm_range *own = address ? ferry_vm_virtual_own(allocation) : NULL;

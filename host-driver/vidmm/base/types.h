@@ -53,6 +53,10 @@ struct ferry_vidmm_platform {
     int (*wait_for_progress)(void *context);
     /// Cycles of the device so far.
     uint64_t (*gpu_time)(void *context);
+    /// Bytes at an address of the CPU's at which a device shows memory, as the miniport told it
+    /// (CPUTranslatedAddress). NULL: no swizzling range is used. FERRY_OK, or why not.
+    int (*cpu_read)(void *context, uint64_t address, void *data, size_t bytes);
+    int (*cpu_write)(void *context, uint64_t address, const void *data, size_t bytes);
 };
 
 struct ferry_vidmm_options {
@@ -77,8 +81,10 @@ struct ferry_vidmm_options {
 // Why the manager stopped. `code` follows the numbers of VIDEO_MEMORY_MANAGEMENT_INTERNAL (bug check 0x10E).
 enum ferry_vidmm_critical_code {
     FERRY_CRITICAL_NONE = 0x0,
-    FERRY_CRITICAL_SEGMENT = 0xD,    // Segments that contradict themselves.
-    FERRY_CRITICAL_BAD_STATUS = 0xB, // An answer of BuildPagingBuffer that is not legal for the operation (R3).
+    FERRY_CRITICAL_SEGMENT = 0xD,        // Segments that contradict themselves.
+    FERRY_CRITICAL_BAD_STATUS = 0xB,     // An answer of BuildPagingBuffer that is not legal for the operation (R3).
+    FERRY_CRITICAL_ACQUIRE_RANGE = 0xF,  // An answer of AcquireSwizzlingRange that is not legal.
+    FERRY_CRITICAL_RELEASE_RANGE = 0x10, // ReleaseSwizzlingRange failed.
     FERRY_CRITICAL_APERTURE_MISUSE = 0x11,
     FERRY_CRITICAL_DMA_OVERFLOW = 0x12, // Wrote past DmaSize, or moved pDmaBuffer outside the buffer.
     FERRY_CRITICAL_PRIVATE_OVERFLOW = 0x13,

@@ -56,6 +56,19 @@ static bool linear_outside(const struct ferry_vm_memory *memory, const DXGK_ALLO
            (ferry_flags_lockable(info->Flags) || ferry_flags_permanent(info->Flags));
 }
 
+// Of the same word: what later is CreateInVpr. Of what is not swizzled there is nothing that another address would
+// show.
+static bool may_alternate(const struct ferry_vm_memory *memory, const DXGK_ALLOCATIONINFO *info)
+{
+    return linear_outside(memory, info) && (info->Flags & DXGK_ALLOC_FLAG_USE_ALTERNATE_VA) != 0;
+}
+
+// The word as the rules know it.
+static UINT flags_of(const struct ferry_vm_memory *memory, const DXGK_ALLOCATIONINFO *info)
+{
+    return info->Flags & ~(may_alternate(memory, info) ? DXGK_ALLOC_FLAG_USE_ALTERNATE_VA : 0);
+}
+
 // What is linear in system memory has to be swizzled before the GPU uses it: it cannot be mapped into an aperture.
 static uint32_t segments_of(const struct ferry_vm_memory *memory, const DXGK_ALLOCATIONINFO *info)
 {
@@ -84,13 +97,13 @@ static int check_info(struct ferry_vm_memory *memory, const struct ferry_vidmm_a
         if ((info->EvictionSegmentSet & 1u << i) != 0 && !memory->segments[i].aperture)
             return FERRY_ERROR_UNSUPPORTED;
     struct ferry_flag_context context = flag_context(memory, options, info);
-    *broken_rule = ferry_flags_rejected(info->Flags, info->Flags2.Value, &context);
+    *broken_rule = ferry_flags_rejected(flags_of(memory, info), info->Flags2.Value, &context);
     if (*broken_rule != 0)
         return FERRY_ERROR_FLAGS;
     // Notices before evictions name addresses of the paging process.
     UINT notices = memory->table_segment != 0 ? DXGK_ALLOC_FLAG2_NOTIFY_EVICTION : 0;
     notices |= memory->iommu ? DXGK_ALLOC_FLAG2_NOTIFY_IOMMU_UNMAP : 0;
-    if (ferry_flags_unsupported(info->Flags, info->Flags2.Value & ~notices))
+    if (ferry_flags_unsupported(flags_of(memory, info), info->Flags2.Value & ~notices))
         return FERRY_ERROR_UNSUPPORTED;
     bool existing = (info->Flags & (DXGK_ALLOC_FLAG_EXISTING_SYSMEM | DXGK_ALLOC_FLAG_EXISTING_KERNEL_SYSMEM)) != 0;
     return options->existing && !existing ? FERRY_ERROR_ARGUMENT : FERRY_OK;
@@ -109,7 +122,8 @@ static int set_up(struct ferry_vm_memory *memory, struct ferry_vm_allocation *al
 {
     allocation->miniport = info->hAllocation;
     allocation->pages = (uint32_t)((info->Size + PAGE_SIZE - 1) / PAGE_SIZE);
-    allocation->flags = info->Flags;
+    allocation->flags = flags_of(memory, info);
+    allocation->may_alternate = may_alternate(memory, info);
     allocation->segment_set = segments_of(memory, info);
     allocation->linear_outside = linear_outside(memory, info);
     allocation->preferred = info->PreferredSegment.Value;
@@ -236,13 +250,14 @@ void ferry_vm_allocation_free(struct ferry_vm_memory *memory, struct ferry_vm_al
     ferry_vm_leave_place(memory, allocation);
     allocation->count = 0;
     ferry_vm_relist(memory, allocation);
-    if (allocation->locked && !allocation->locking && on_demand(allocation))
+    if (allocation->locked && !allocation->locking && !ferry_vm_locked_in_place(allocation) && on_demand(allocation))
         memory->core->statistics.on_demand_bytes -= ferry_vm_bytes(allocation);
     ferry_vm_list_remove(&allocation->link);
     ferry_vm_handle_free(&memory->core->handles, allocation->subject.handle);
     // Its pages go when its own work is over, and nobody else's is waited for.
     ferry_vm_iommu_keep(memory, allocation);
     ferry_vm_pages_free(memory->core, allocation->backing);
+    ferry_vm_pages_free(memory->core, allocation->alternate);
     tell_destroyed(memory, allocation->miniport);
     memory->core->statistics.allocations--;
     free(allocation);

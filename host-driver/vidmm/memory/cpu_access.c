@@ -53,6 +53,7 @@ int ferry_vm_lock_check(const struct ferry_vm_memory *memory, const struct ferry
 int ferry_vm_lock_begin(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint32_t flags,
                         uint64_t first, uint64_t count, uint64_t until[FERRY_VM_MAX_NODES])
 {
+    ferry_vm_alternate_to_backing(allocation);
     // Room and pages first: a lock that fails for want of them has discarded and moved nothing.
     int result = ferry_vm_reserve(memory->sched, ferry_vm_remove_most(memory, allocation));
     if (result == FERRY_OK && !ferry_vm_backing_recall(memory, allocation))
@@ -105,6 +106,12 @@ int ferry_vm_unlock(struct ferry_vm_memory *memory, struct ferry_vm_allocation *
 {
     if (!allocation->locked || allocation->locking)
         return FERRY_ERROR_NOT_LOCKED;
+    if (ferry_vm_locked_in_place(allocation)) {
+        allocation->locked = 0;
+        if (allocation->alternate_lock)
+            ferry_vm_alternate_end(memory, allocation);
+        return FERRY_OK;
+    }
     int result = ferry_vm_reserve(memory->sched, ferry_vm_pieces(memory, allocation->pages) + 1);
     if (result != FERRY_OK)
         return result;

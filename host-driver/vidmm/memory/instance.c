@@ -76,6 +76,7 @@ void ferry_vm_leave_place(struct ferry_vm_memory *memory, struct ferry_vm_alloca
     struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
     if (!allocation->block)
         return;
+    ferry_vm_swizzling_release(memory, allocation);
     ferry_vm_emit_place(memory, allocation, false);
     ferry_vm_victim_remove(&segment->victims, &allocation->use);
     segment->pinned_pages -= allocation->pinned ? allocation->pages : 0;
@@ -98,10 +99,18 @@ static bool has_to_come_back(struct ferry_vm_memory *memory, const struct ferry_
     return !segment->aperture && !drop && allocation->dirty && !allocation->fresh;
 }
 
+// R83. What has a backing store already, as after a lock that failed, goes there: its content is never in both.
+static bool to_alternate(const struct ferry_vm_allocation *allocation)
+{
+    return allocation->alternate_lock && !allocation->backing;
+}
+
 int ferry_vm_remove_prepare(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, bool drop)
 {
     bool wanted = has_to_come_back(memory, allocation, drop) && !ferry_vm_backing_recallable(memory, allocation) &&
                   !blocked_by_overlay(memory, allocation);
+    if (wanted && to_alternate(allocation))
+        return ferry_vm_alternate_make(memory, allocation);
     return wanted ? ferry_vm_backing_make(memory, allocation) : FERRY_OK;
 }
 
@@ -144,8 +153,11 @@ void ferry_vm_take_out(struct ferry_vm_memory *memory, struct ferry_vm_allocatio
         ferry_vm_notice(memory, allocation);
         ferry_vm_unmap(memory, allocation);
         ferry_vm_iommu_leave(memory, allocation);
-    } else if (bring_back) {
+    } else if (bring_back && !to_alternate(allocation)) {
         ferry_vm_transfer_out(memory, allocation);
+    } else if (bring_back) {
+        ferry_vm_transfer_special(memory, allocation, false);
+        allocation->in_alternate = 1;
     } else {
         // A clean copy, a fill pattern that can be filled again, or content that nobody wants: nothing to bring back.
         ferry_vm_discard(memory, allocation);
@@ -173,12 +185,17 @@ void ferry_vm_settle(struct ferry_vm_memory *memory, struct ferry_vm_allocation 
     } else {
         if (allocation->fresh)
             ferry_vm_fill(memory, allocation);
+        else if (allocation->in_alternate)
+            ferry_vm_transfer_special(memory, allocation, true); // R84
         else
             ferry_vm_transfer_in(memory, allocation, 0, allocation->pages);
         // What changed places under a lock keeps the copy that the CPU has: it is as if PermanentSysMem until unlock.
-        bool keeps = ferry_vm_permanent(allocation) || allocation->locked;
+        bool keeps = ferry_vm_keeps_backing(allocation), special = allocation->in_alternate;
+        ferry_vm_alternate_to_backing(allocation);
         allocation->dirty = !allocation->fresh && !keeps;
-        allocation->untouched = !allocation->fresh && !keeps;
+        // What was at the alternate address is not taken back as a backing store: what was evicted by the special
+        // operation comes in by it (R84).
+        allocation->untouched = !allocation->fresh && !keeps && !special;
         if (!keeps)
             ferry_vm_backing_drop(memory, allocation);
     }

@@ -30,6 +30,7 @@ struct ferry_vm_allocation {
     HANDLE miniport;
     struct ferry_vm_block *block;       // NULL = in system memory
     MDL *backing;                       // NULL = none
+    MDL *alternate;                     // of a lock with UseAlternateVA; NULL = none
     struct ferry_vm_renaming *renaming; // NULL = never renamed
     struct ferry_vm_range *mappings;    // where its program's addresses lead to it
     struct ferry_vm_use use;
@@ -42,7 +43,11 @@ struct ferry_vm_allocation {
     uint32_t flags, segment_set, fill_pattern;
     uint32_t preferred;      // D3DDDI_SEGMENTPREFERENCE
     uint32_t renaming_limit; // MaximumRenamingListLength, 0 = none
-    uint32_t lock_first, lock_pages;
+    union {
+        uint32_t lock_first;
+        uint32_t lock_private; // of a lock with AcquireAperture: what the miniport is told
+    };
+    uint32_t lock_pages;
     uint8_t lock_flags;
     uint8_t alignment_log2;     // of pages
     uint8_t segment : 4;        // id, 0 = system memory
@@ -71,6 +76,9 @@ struct ferry_vm_allocation {
     uint8_t mapped_again : 1;     // its backing store, for a place that it is about to get
     uint8_t eviction_segment : 4; // aperture through which it is evicted, 0 = straight to system pages
     uint8_t linear_outside : 1;   // swizzled in its segment, linear in its backing store
+    uint8_t may_alternate : 1;    // the miniport said UseAlternateVA
+    uint8_t alternate_lock : 1;   // locked with it
+    uint8_t in_alternate : 1;     // evicted under such a lock: its content is there, and not in a backing store
 };
 static_assert(sizeof(struct ferry_vm_allocation) + sizeof(struct ferry_vm_block) <= 384, "bookkeeping an allocation");
 
@@ -83,6 +91,12 @@ static inline uint64_t ferry_vm_charge(const struct ferry_vm_allocation *allocat
 {
     uint64_t mask = (UINT64_C(1) << allocation->alignment_log2) - 1;
     return ((allocation->pages + mask) & ~mask) * PAGE_SIZE;
+}
+
+/// Locked where it is: the CPU has no copy, and reads and writes whatever place holds the content (linear.c).
+static inline bool ferry_vm_locked_in_place(const struct ferry_vm_allocation *allocation)
+{
+    return allocation->locked && (allocation->lock_flags & D3DDDI_LOCK_ACQUIRE_APERTURE) != 0;
 }
 
 struct ferry_vm_segment {
@@ -105,6 +119,15 @@ struct ferry_vm_virtual {
     HANDLE miniport;
 };
 
+// A swizzling range. It stays the allocation's after unlock, for the next lock, until another one needs it.
+#define FERRY_VM_MOST_SWIZZLING 16 // of more than that the others are not used
+struct ferry_vm_swizzling {
+    struct ferry_vm_allocation *allocation; // NULL = it is free
+    uint32_t private_data;
+    uint64_t address;  // of the allocation's first byte, for the CPU
+    uint64_t last_use; // as `swizzling_uses` counts
+};
+
 struct ferry_vm_memory {
     struct ferry_vm_core *core;
     struct ferry_vm_sched *sched;
@@ -119,6 +142,9 @@ struct ferry_vm_memory {
     struct ferry_vm_block *scratch_block; // one aperture page for WRITE_PHYSICAL
     unsigned scratch_segment;             // index + 1, 0 = none
     MDL *scratch_page;
+    struct ferry_vm_swizzling swizzling[FERRY_VM_MOST_SWIZZLING];
+    unsigned swizzling_count;
+    uint64_t swizzling_uses;
     uint64_t sub_transfer_bytes;
     bool iommu;    // pages of an aperture are the device's for only as long as they are in it
     uint64_t time; // GPU submissions
@@ -147,6 +173,15 @@ void ferry_vm_backing_drop(struct ferry_vm_memory *memory, struct ferry_vm_alloc
 /// when there is none such.
 bool ferry_vm_backing_recall(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
 bool ferry_vm_permanent(const struct ferry_vm_allocation *allocation);
+/// In a memory segment it has a backing store besides: it is PermanentSysMem, or as if it were, while the CPU has a
+/// copy.
+bool ferry_vm_keeps_backing(const struct ferry_vm_allocation *allocation);
+/// Pages for a lock with UseAlternateVA (R82), unless there are some.
+int ferry_vm_alternate_make(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+/// Such a lock ends, or fails: they go, unless its content is there.
+void ferry_vm_alternate_end(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+/// If its content is there: they are its backing store from now on.
+void ferry_vm_alternate_to_backing(struct ferry_vm_allocation *allocation);
 /// Cached pages change hands between CPU and a segment that does not snoop (R121, R123).
 void ferry_vm_cache_handover(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation);
 
@@ -206,6 +241,16 @@ void ferry_vm_virtual_begin_tables(struct ferry_vm_memory *memory, struct ferry_
 /// Operations that they take at most, and that as many take which such a mapping leaves.
 size_t ferry_vm_virtual_tables_most(uint64_t pages);
 
+// ---- swizzling.c ----
+/// How many ranges there are to be used. Errors: UNSUPPORTED, when the miniport has some and no entry points for them.
+int ferry_vm_swizzling_read(struct ferry_vm_memory *memory);
+/// A range shows it, or what the private data tells of it, where it is now: nothing is queued for it that has not run.
+/// All ranges may be taken away from others for it. Errors: NOT_AVAILABLE (none can show it), CRITICAL.
+int ferry_vm_swizzling_acquire(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
+                               uint32_t private_data, uint64_t *address);
+/// No range shows it any more: before it leaves its place.
+void ferry_vm_swizzling_release(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation);
+
 // ---- operations.c ----
 // What is queued here waits for nobody. Room in the pager's line must have been reserved, except for a move.
 /// How many operations bringing so many pages in, or out in one piece, takes at most.
@@ -213,6 +258,8 @@ size_t ferry_vm_pieces(const struct ferry_vm_memory *memory, uint64_t pages);
 void ferry_vm_transfer_in(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint64_t first,
                           uint64_t pages);
 void ferry_vm_transfer_out(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+/// SPECIAL_LOCK_TRANSFER (R81): to the alternate address's pages, or back from there.
+void ferry_vm_transfer_special(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, bool in);
 /// Inside the allocation's segment, from its block to page `to`; the two may overlap when that lies below. Prepared
 /// before.
 void ferry_vm_transfer_move(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint64_t to);
@@ -340,5 +387,26 @@ int ferry_vm_lock_begin(struct ferry_vm_memory *memory, struct ferry_vm_allocati
 int ferry_vm_lock_end(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, void **address);
 void ferry_vm_lock_cancel(struct ferry_vm_allocation *allocation);
 int ferry_vm_unlock(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+
+// ---- linear.c ----
+/// Mark it locked in place; nothing is queued. Errors: those of ferry_vm_lock_check(), UNSUPPORTED (it is not
+/// swizzled).
+int ferry_vm_linear_lock(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint32_t flags,
+                         uint32_t private_data);
+/// The lock that still waits fails.
+void ferry_vm_linear_cancel(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+/// Where its bytes are, once nothing is queued for it that has not run. PENDING: it had to leave its place for that,
+/// and this is to be waited for. Errors: NOT_AVAILABLE, NO_HOST_MEMORY, CRITICAL.
+struct ferry_vm_linear {
+    uint8_t *host;    // NULL = behind a range
+    uint64_t address; // for the CPU
+};
+int ferry_vm_linear_find(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
+                         struct ferry_vm_linear *at);
+/// Errors: the platform's.
+int ferry_vm_linear_read(const struct ferry_vm_memory *memory, const struct ferry_vm_linear *at, uint64_t offset,
+                         void *data, size_t bytes);
+int ferry_vm_linear_write(const struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
+                          const struct ferry_vm_linear *at, uint64_t offset, const void *data, size_t bytes);
 
 #endif

@@ -23,8 +23,9 @@ size_t ferry_vm_pieces(const struct ferry_vm_memory *memory, uint64_t pages)
     return (size_t)(piece ? bytes / piece + 1 : 1);
 }
 
-static void transfer(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
-                     const DXGK_BUILDPAGINGBUFFER_TRANSFER *from, uint64_t position, uint64_t bytes, uint64_t piece)
+static void transfer_by(DXGK_BUILDPAGINGBUFFER_OPERATION operation, struct ferry_vm_memory *memory,
+                        struct ferry_vm_allocation *allocation, const DXGK_BUILDPAGINGBUFFER_TRANSFER *from,
+                        uint64_t position, uint64_t bytes, uint64_t piece)
 {
     DXGK_BUILDPAGINGBUFFER_TRANSFER moved = *from, *whole = &moved;
     uint64_t first = (UINT)position, beyond = position - first, done = 0;
@@ -34,7 +35,7 @@ static void transfer(struct ferry_vm_memory *memory, struct ferry_vm_allocation 
         uint64_t size = bytes - done;
         if (piece != 0 && size > piece && first + done + piece <= UINT32_MAX)
             size = piece;
-        DXGKARG_BUILDPAGINGBUFFER argument = {.Operation = DXGK_OPERATION_TRANSFER, .Transfer = *whole};
+        DXGKARG_BUILDPAGINGBUFFER argument = {.Operation = operation, .Transfer = *whole};
         argument.Transfer.hAllocation = allocation->miniport;
         argument.Transfer.TransferOffset = (UINT)(first + done);
         argument.Transfer.TransferSize = size;
@@ -43,9 +44,38 @@ static void transfer(struct ferry_vm_memory *memory, struct ferry_vm_allocation 
         argument.Transfer.Flags.Unswizzle = allocation->linear_outside && whole->Destination.SegmentId == 0;
         argument.Transfer.Flags.TransferStart = done == 0;
         argument.Transfer.Flags.TransferEnd = done + size == bytes;
+        // It has no MdlOffset: the pages are the whole allocation's, and TransferOffset counts in them too.
+        if (operation == DXGK_OPERATION_SPECIAL_LOCK_TRANSFER) {
+            argument.SpecialLockTransfer.SwizzlingRangeId = 0;
+            argument.SpecialLockTransfer.SwizzlingRangeData = allocation->lock_private;
+        }
         ferry_vm_queue_operation(memory->sched, &argument, &allocation->subject, size, 0);
         done += size;
     }
+}
+
+static void transfer(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
+                     const DXGK_BUILDPAGINGBUFFER_TRANSFER *from, uint64_t position, uint64_t bytes, uint64_t piece)
+{
+    transfer_by(DXGK_OPERATION_TRANSFER, memory, allocation, from, position, bytes, piece);
+}
+
+void ferry_vm_transfer_special(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, bool in)
+{
+    const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
+    DXGK_BUILDPAGINGBUFFER_TRANSFER whole = {0};
+    DXGK_TRANSFERSIDE *place = in ? &whole.Destination : &whole.Source,
+                      *pages = in ? &whole.Source : &whole.Destination;
+    uint64_t bytes = ferry_vm_bytes(allocation);
+    struct ferry_vidmm_process_statistics *process = &allocation->device->process->statistics;
+    assert(allocation->alternate);
+    place->SegmentId = segment->id;
+    place->SegmentAddress = address_of(segment, allocation->block->first);
+    pages->pMdl = allocation->alternate;
+    ferry_vm_cache_handover(memory, allocation);
+    transfer_by(DXGK_OPERATION_SPECIAL_LOCK_TRANSFER, memory, allocation, &whole, 0, bytes, memory->sub_transfer_bytes);
+    *(in ? &memory->core->statistics.bytes_in : &memory->core->statistics.bytes_out) += bytes;
+    *(in ? &process->bytes_in : &process->bytes_out) += bytes;
 }
 
 void ferry_vm_transfer_in(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint64_t first,
@@ -73,7 +103,8 @@ void ferry_vm_transfer_out(struct ferry_vm_memory *memory, struct ferry_vm_alloc
     ferry_vm_cache_handover(memory, allocation);
     // Pages that the CPU holds locked for writing are newer than video memory, as unlock will say (R114): what is
     // brought back lies before and behind them.
-    bool held = allocation->locked && (allocation->lock_flags & D3DDDI_LOCK_READ_ONLY) == 0;
+    bool held = allocation->locked && (allocation->lock_flags & D3DDDI_LOCK_READ_ONLY) == 0 &&
+                !ferry_vm_locked_in_place(allocation);
     uint64_t before = (held ? allocation->lock_first : allocation->pages) * (uint64_t)PAGE_SIZE;
     uint64_t behind = held ? before + allocation->lock_pages * (uint64_t)PAGE_SIZE : before;
     uint64_t end = ferry_vm_bytes(allocation);
@@ -125,7 +156,7 @@ static void move_by_backing(struct ferry_vm_memory *memory, struct ferry_vm_allo
     transfer(memory, allocation, &in, 0, ferry_vm_bytes(allocation), memory->sub_transfer_bytes);
     memory->core->statistics.bytes_in += ferry_vm_bytes(allocation);
     allocation->device->process->statistics.bytes_in += ferry_vm_bytes(allocation);
-    bool keeps = ferry_vm_permanent(allocation) || allocation->locked;
+    bool keeps = ferry_vm_keeps_backing(allocation);
     allocation->dirty = allocation->untouched = !keeps;
     allocation->dirty_before &= !keeps;
     if (!keeps)
@@ -189,6 +220,7 @@ void ferry_vm_transfer_move(struct ferry_vm_memory *memory, struct ferry_vm_allo
     whole.Source.SegmentId = whole.Destination.SegmentId = segment->id;
     whole.Source.SegmentAddress = address_of(segment, from);
     whole.Destination.SegmentAddress = address_of(segment, to);
+    ferry_vm_swizzling_release(memory, allocation);
     ferry_vm_virtual_hide(memory, allocation);
     // Whoever takes the place that it leaves waits for an operation on it, and through that for its jobs.
     if (allocation->fresh) {

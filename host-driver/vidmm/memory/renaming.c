@@ -106,6 +106,7 @@ int ferry_vm_instance_add(struct ferry_vm_memory *memory, struct ferry_vm_alloca
     added->wants_memory = allocation->wants_memory;
     added->notice = allocation->notice;
     added->linear_outside = allocation->linear_outside;
+    added->may_alternate = allocation->may_alternate;
     added->eviction_segment = allocation->eviction_segment;
     added->use.serial = ++memory->serial;
     added->subject.instance = (uint32_t)memory->serial;
@@ -196,6 +197,7 @@ void ferry_vm_instance_take_away(struct ferry_vm_memory *memory, struct ferry_vm
     if (instance->block)
         ferry_vm_take_out(memory, instance, true);
     ferry_vm_virtual_take_away(memory, instance);
+    ferry_vm_alternate_to_backing(instance);
     ferry_vm_backing_drop(memory, instance);
     forget(memory, instance);
 }
@@ -239,6 +241,7 @@ void ferry_vm_instances_free(struct ferry_vm_memory *memory, struct ferry_vm_all
         ferry_vm_leave_place(memory, instance);
         ferry_vm_iommu_keep(memory, instance);
         ferry_vm_pages_free(memory->core, instance->backing);
+        ferry_vm_pages_free(memory->core, instance->alternate);
         forget(memory, instance);
     }
     free(renaming->instances);

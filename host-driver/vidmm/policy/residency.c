@@ -60,7 +60,7 @@ static int place_all(struct ferry_vm_policy *policy, struct ferry_vm_allocation 
         if (list[i]->lost)
             return FERRY_ERROR_DEVICE_LOST;
         // The CPU has its content: it can neither be in place at once nor come before the caller unlocks it (R216).
-        if (list[i]->locked && !list[i]->block && !ferry_vm_permanent(list[i]))
+        if (list[i]->locked && !list[i]->block && !ferry_vm_permanent(list[i]) && !ferry_vm_locked_in_place(list[i]))
             return FERRY_ERROR_LOCKED;
     }
     int result = ferry_vm_place_all(policy, list, count, FERRY_VM_REACH_BEYOND, to_trim);

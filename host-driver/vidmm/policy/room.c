@@ -469,7 +469,8 @@ int ferry_vm_place_missing(struct ferry_vm_policy *policy, struct ferry_vm_devic
          link = link->next) {
         struct ferry_vm_allocation *allocation = FERRY_VM_CONTAINER(link, struct ferry_vm_allocation, missing);
         // The CPU has its content just now; it comes at the first use after unlock.
-        if (!allocation->lost && (!allocation->locked || ferry_vm_permanent(allocation)))
+        if (!allocation->lost &&
+            (!allocation->locked || ferry_vm_permanent(allocation) || ferry_vm_locked_in_place(allocation)))
             result = want(policy, allocation, &short_bytes);
     }
     return end(policy, result);

@@ -229,8 +229,7 @@ bool ferry_vm_stands_alone(const struct ferry_vm_sched *sched, uint64_t number)
 // What it reads may be somebody else's by the time that it goes again.
 static bool takes_out(const struct ferry_vm_operation *operation)
 {
-    return !operation->nothing && operation->argument.Operation == DXGK_OPERATION_TRANSFER &&
-           operation->reads.segment != 0;
+    return !operation->nothing && ferry_vm_is_transfer(&operation->argument) && operation->reads.segment != 0;
 }
 
 bool ferry_vm_is_a_strangers(const struct ferry_vm_sched *sched, uint64_t number)

@@ -155,6 +155,7 @@ static void spans(struct ferry_vm_operation *operation)
     const LARGE_INTEGER start = {0};
     switch (a->Operation) {
     case DXGK_OPERATION_TRANSFER:
+    case DXGK_OPERATION_SPECIAL_LOCK_TRANSFER:
         operation->reads = span(a->Transfer.Source.SegmentId, a->Transfer.Source.SegmentAddress,
                                 a->Transfer.TransferOffset, a->Transfer.TransferSize);
         operation->writes = span(a->Transfer.Destination.SegmentId, a->Transfer.Destination.SegmentAddress,
@@ -202,7 +203,7 @@ static void widen(struct ferry_vm_span *whole, const struct ferry_vm_span *piece
 static void join_transfer(struct ferry_vm_sched *sched, struct ferry_vm_operation *operation)
 {
     operation->first = operation->last = sched->queued;
-    if (operation->argument.Operation != DXGK_OPERATION_TRANSFER || operation->argument.Transfer.Flags.TransferStart)
+    if (!ferry_vm_is_transfer(&operation->argument) || operation->argument.Transfer.Flags.TransferStart)
         return;
     operation->first = ferry_vm_operation_at(sched, sched->queued - 1)->first;
     struct ferry_vm_operation *first = ferry_vm_operation_at(sched, operation->first);
@@ -234,7 +235,7 @@ static void give_up(struct ferry_vm_sched *sched, uint64_t number)
     uint64_t at = ferry_vm_operation_at(sched, number)->previous;
     while (at != 0 && !ferry_vm_operation_over(sched, at)) {
         struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, at);
-        bool transfer = !operation->nothing && operation->argument.Operation == DXGK_OPERATION_TRANSFER;
+        bool transfer = !operation->nothing && ferry_vm_is_transfer(&operation->argument);
         if ((transfer && operation->writes.segment == 0) || operation->given_up != 0)
             break;
         operation->given_up = number;

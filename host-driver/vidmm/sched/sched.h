@@ -225,6 +225,14 @@ struct ferry_vm_sched {
 int ferry_vm_read_caps(struct ferry_vm_sched *sched);
 int ferry_vm_make_system_context(struct ferry_vm_sched *sched);
 
+/// Content goes between a segment and host memory, or inside a segment. The members of both begin alike, up to the
+/// flags.
+static inline bool ferry_vm_is_transfer(const DXGKARG_BUILDPAGINGBUFFER *argument)
+{
+    return argument->Operation == DXGK_OPERATION_TRANSFER ||
+           argument->Operation == DXGK_OPERATION_SPECIAL_LOCK_TRANSFER;
+}
+
 static inline struct ferry_vm_operation *ferry_vm_operation_at(const struct ferry_vm_sched *sched, uint64_t number)
 {
     return &sched->operations[number % sched->capacity];

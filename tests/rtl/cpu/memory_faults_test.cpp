@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Video memory that does not answer, answers with errors, or comes back late: the whole device with its firmware tells
 // the host at once, by record, interrupt and errored fence, and afterwards works, or says in STATUS that it cannot.
+#include "../rectangle/images.h"
 #include "device_bench.h"
 
 namespace
@@ -217,30 +218,45 @@ void errors(Checks &checks, Random &random)
     bench.works();
 }
 
-// The CPU writes, or reads, one word of dead memory through BAR2. Whatever becomes of that access, the host must be
+// The CPU writes words of dead memory through BAR2, or reads some. Whatever becomes of these accesses, the host must be
 // able to ask what is the matter and to reset the function: registers and configuration space stand behind no memory.
+// The same of its upper half, where tiles are shown as rows; the words are of two rows there.
 void window_of_dead_memory(Checks &checks, Random &random)
 {
-    for (bool write : {true, false}) {
-        checks.begin(write ? "a_write_of_dead_memory_through_bar2_leaves_registers_and_configuration_space_in_reach"
-                           : "a_read_of_dead_memory_through_bar2_leaves_registers_and_configuration_space_in_reach");
+    const char *names[] = {"a_read_of_dead_memory_through_bar2_leaves_registers_and_configuration_space_in_reach",
+                           "a_write_of_dead_memory_through_bar2_leaves_registers_and_configuration_space_in_reach",
+                           "a_read_of_rows_of_dead_memory_leaves_registers_and_configuration_space_in_reach",
+                           "a_write_of_rows_of_dead_memory_leaves_registers_and_configuration_space_in_reach"};
+    for (unsigned access = 0; access < 4; access++) {
+        const bool write = access & 1, rows = access & 2;
+        checks.begin(names[access]);
         Bench bench(checks, random);
         RootComplex &root = bench.root();
-        const uint32_t window = 2 * AREA, count = 40;
+        const uint32_t window = 2 * AREA, count = 40, row = 128;
+        const Image tiles = {&elements[0], 12, window, 2 << 12};
+        const uint64_t bar2 = RootComplex::BAR2 + window + (rows ? 1u << 26 : 0);
         auto word = [&](uint32_t i) {
             uint32_t value;
-            std::memcpy(&value, &root.local[window + 4 * i], 4);
+            std::memcpy(&value, &root.local[rows ? tiles.address(4 * i % row, 4 * i / row) : window + 4 * i], 4);
             return value;
         };
+        if (rows) {
+            root.bar0(FERRY_BAR0_VIEW_AT + FERRY_BAR0_VIEW_FIRST_PAGE, window >> 12);
+            root.bar0(FERRY_BAR0_VIEW_AT + FERRY_BAR0_VIEW_PAGES, 2);
+            root.bar0(FERRY_BAR0_VIEW_AT + FERRY_BAR0_VIEW_ROW_BYTES, row);
+            root.bar0(FERRY_BAR0_VIEW_AT + FERRY_BAR0_VIEW_LAYOUT,
+                      FERRY_BAR0_VIEW_LAYOUT_ENABLE_MASK | FERRY_BAR0_VIEW_LAYOUT_SMALL_MASK | 1);
+            root.run(200);
+        }
         std::vector<uint32_t> was(count + 1);
         for (uint32_t i = 0; i <= count; i++)
             was[i] = word(i);
         root.memory_dead = true;
         if (write)
             for (uint32_t i = 0; i < count; i++)
-                root.write(RootComplex::BAR2 + window + 4 * i, 0x12345678 + i);
+                root.write(bar2 + 4 * i, 0x12345678 + i);
         else
-            root.send({0x20000001, 0x1f0f, static_cast<uint32_t>(RootComplex::BAR2 >> 32), window});
+            root.send({0x20000020, 0x1fff, static_cast<uint32_t>(bar2 >> 32), static_cast<uint32_t>(bar2)});
         root.run(75000);                                              // The window gives memory up after 65,536.
         checks.equal(root.config_read(0) & 0xffff, 0x1209, "vendor"); // Ends the program when no completion comes.
         checks.equal(root.bar0(FERRY_BAR0_MAGIC), FERRY_BAR0_MAGIC_RESET, "MAGIC");
@@ -250,9 +266,11 @@ void window_of_dead_memory(Checks &checks, Random &random)
             checks.that(word(i) == was[i] || (write && i < count && word(i) == 0x12345678 + i), "word is old or new");
         checks.that(!write || word(count - 1) == was[count - 1], "the last one was refused");
         for (uint32_t i = 0; i < count; i++)
-            root.write(RootComplex::BAR2 + window + 4 * i, i);
-        for (uint32_t i = 0; i < count; i++)
-            checks.equal(root.read(RootComplex::BAR2 + window + 4 * i), i, "word read back");
+            root.write(bar2 + 4 * i, i);
+        for (uint32_t i = 0; i < count; i++) {
+            checks.equal(root.read(bar2 + 4 * i), i, "word read back");
+            checks.equal(word(i), i, "word in its place");
+        }
     }
 }
 

@@ -75,17 +75,22 @@ class RectangleJobs
             bench.ram[slot * 512 + i] = p.words[2 * i] | uint64_t{p.words[2 * i + 1]} << 32;
         return p;
     }
-    // Until the sequencer rests; a stop after so many cycles.
+    // Until the sequencer rests; a stop after so many cycles, behind which no further job comes.
     void start(const Packet &p, bool checked, unsigned stop_after = ~0u)
     {
         bench.slot = p.slot;
         bench.top.buffer_bytes = p.bytes;
         bench.start(p.offset, checked);
+        size_t most = SIZE_MAX;
         for (unsigned i = 0; i < 20000 && bench.top.busy; i++) {
             bench.top.stop = stop_after-- == 0;
+            bool stops = bench.top.stop;
             bench.tick();
+            if (stops)
+                most = bench.jobs.size();
         }
         bench.checks.that(!bench.top.busy, "comes to rest");
+        bench.checks.that(bench.jobs.size() <= most, "no job behind a stop");
     }
     void end_slot(uint32_t slot)
     {

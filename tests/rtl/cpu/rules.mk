@@ -112,7 +112,9 @@ FORMAL_SLOTS := slots_in_use 24,24:bounded "" rtl/fabric/ferry_choice.v rtl/cpu/
 FORMAL_SEQUENCER := ferry_sequencer 19,19:bounded "-set TILING 0" -Irtl/cpu rtl/cpu/ferry_sequencer.v
 # Bounded: the first end of a buffer, of either class, asked for or not.
 FORMAL_FINISH := ferry_finish 16,16:bounded "" rtl/fabric/ferry_choice.v rtl/cpu/ferry_finish.v
-FORMAL_CPU := POST FETCH FETCH_ALIVE STOP SLOTS SEQUENCER FINISH
+# What is read ahead for the core is never older than what stands there.
+FORMAL_COMMAND_RAM := ferry_command_ram 3 "-set SLOTS 2 -set SLOT_BYTES_LOG2 9" rtl/fabric/ferry_choice.v rtl/cpu/ferry_command_ram.v
+FORMAL_CPU := POST FETCH FETCH_ALIVE STOP SLOTS COMMAND_RAM SEQUENCER FINISH
 FORMAL_QUICK += POST FETCH STOP
 FORMAL_ALL += $(FORMAL_CPU)
 FORMAL += $(addprefix formal-cpu-,$(FORMAL_CPU))

@@ -25,6 +25,11 @@ static const unsigned PACKETS = 200;
 static const uint64_t VIRTUAL_LOCAL = 0x20000000, VIRTUAL_HOST = VIRTUAL_LOCAL + 0x200000;
 static const unsigned SPACE = 5;
 static const uint32_t TABLES = 0x400000;
+// Tiles that BAR2 shows as rows: four of 64 KiB in what is read, and six of 4 KiB that the CPU alone writes.
+static const Image READ_TILES = {&elements[2], 16, 0, 2 << 16},
+                   WRITTEN_TILES = {&elements[0], 12, LOCAL_BYTES, 3 << 12};
+static const uint32_t READ_ROW = 1024, WRITTEN_ROW = 192, WRITTEN_BYTES = 6 << 12;
+static const uint64_t BAR2_ROWS = RootComplex::BAR2 + (1u << 26);
 // Nothing that is read is ever written, so the engine may have as much in hand as it can.
 static const uint32_t UNORDERED = FERRY_PACKET_HEADER_UNORDERED_MASK;
 static const int NEVER = -1;
@@ -67,7 +72,7 @@ class WatchedProgram
             judge("host memory", at, value, data ? host_may_[at - DATA] : NEVER);
         };
         root_.on_local_write = [this](uint64_t at, uint8_t value) {
-            judge("video memory", at, value, at < LOCAL_BYTES ? local_may_[at] : NEVER);
+            judge("video memory", at, value, at < local_may_.size() ? local_may_[at] : NEVER);
         };
         root_.on_unmapped_write = [this](uint64_t at) { judge("no page", at, 0, NEVER); };
         forget();
@@ -86,6 +91,8 @@ class WatchedProgram
         root_.bar0(FERRY_BAR0_FAULT_LOG_ENTRIES_LOG2, 6);
         rings_.emplace_back(root_, 0, 7 | FERRY_BAR0_RING_RIGHTS_TABLES_MASK);
         rings_.emplace_back(root_, 1, 0);
+        show(0, READ_TILES, LOCAL_SOURCE_BYTES, READ_ROW);
+        show(1, WRITTEN_TILES, WRITTEN_BYTES, WRITTEN_ROW);
         name_tables(rings_[0]);
         submit(0, {});
         for (int i = 0; i < 100000 && !waiting_[0].empty(); i++) {
@@ -147,6 +154,8 @@ class WatchedProgram
             unsigned number = random_.once_in(3);
             if (packets_ < wanted_ && produced_[number] - retired_[number] < most_waiting_)
                 packets_ += buffer(number);
+            if (random_.once_in(200) && root_.sent_all())
+                use_rows();
             root_.tick();
             look();
             if (root_.time % 20000 == 0)
@@ -155,6 +164,10 @@ class WatchedProgram
         uint64_t took = root_.time - began;
         checks_.that(ended(), "every fence arrives");
         quiet();
+        for (uint32_t at = 0; at < WRITTEN_BYTES; at++)
+            if (local_may_[LOCAL_BYTES + at] != NEVER)
+                checks_.equal(root_.local[LOCAL_BYTES + at], static_cast<uint64_t>(local_may_[LOCAL_BYTES + at]),
+                              "byte of a row that the CPU wrote");
         checks_.equal(wrong, 0, "bytes that no packet asked for");
         if (checks_.faults() != known_faults_) {
             std::printf("    disturbed in the program's cycle%s\n", done_.c_str());
@@ -198,7 +211,7 @@ class WatchedProgram
     uint32_t produced_[2] = {}, retired_[2] = {};
     std::vector<int> host_may_, local_may_;
     uint64_t host_next_ = 0, local_next_ = 0;
-    uint32_t aperture_next_ = 0;
+    uint32_t aperture_next_ = 0, row_next_ = 0;
     // Packets of the program so far, and of the whole of it.
     unsigned packets_ = 0, wanted_ = PACKETS;
     // Entries of a ring that wait at once, at most the seven that it holds.
@@ -221,7 +234,7 @@ class WatchedProgram
     void forget()
     {
         host_may_.assign((SOURCE_PAGES + TARGET_PAGES) * 4096, NEVER);
-        local_may_.assign(LOCAL_BYTES, NEVER);
+        local_may_.assign(LOCAL_BYTES + WRITTEN_BYTES, NEVER);
         host_next_ = SOURCE_PAGES * 4096;
         local_next_ = LOCAL_SOURCE_BYTES;
     }
@@ -244,6 +257,47 @@ class WatchedProgram
                               static_cast<uint64_t>(target.host ? host_may_[at - DATA] : local_may_[at]),
                               "byte of a buffer that succeeded");
             }
+    }
+
+    // --- Tiles in BAR2 ---
+
+    // Nothing is shown before.
+    void show(unsigned range, const Image &tiles, uint32_t bytes, uint32_t row)
+    {
+        const uint32_t at = FERRY_BAR0_VIEW_AT + range * FERRY_BAR0_VIEW_STRIDE;
+        checks_.equal(root_.read(BAR2_ROWS + tiles.base), 0xffffffff, "rows that nobody shows");
+        checks_.equal(root_.bar0(at + FERRY_BAR0_VIEW_PAGES) + root_.bar0(at + FERRY_BAR0_VIEW_LAYOUT), 0, "VIEW");
+        root_.bar0(at + FERRY_BAR0_VIEW_FIRST_PAGE, static_cast<uint32_t>(tiles.base >> 12));
+        root_.bar0(at + FERRY_BAR0_VIEW_PAGES, bytes >> 12);
+        root_.bar0(at + FERRY_BAR0_VIEW_ROW_BYTES, row);
+        root_.bar0(at + FERRY_BAR0_VIEW_LAYOUT, FERRY_BAR0_VIEW_LAYOUT_ENABLE_MASK | tiles.swizzle() |
+                                                    (tiles.tile_log2 == 12 ? FERRY_BAR0_VIEW_LAYOUT_SMALL_MASK : 0));
+    }
+    // What the CPU does with them beside the program: it writes the next words, or reads one.
+    void use_rows()
+    {
+        if (random_.once_in(4)) {
+            uint32_t at = random_.below(LOCAL_SOURCE_BYTES / 4) * 4, word = root_.read(BAR2_ROWS + at);
+            for (unsigned i = 0; i < 4; i++)
+                checks_.equal(word >> 8 * i & 255,
+                              root_.local[READ_TILES.address((at + i) % READ_ROW, (at + i) / READ_ROW)],
+                              "byte of a row that the CPU read");
+            return;
+        }
+        uint32_t words = 1 + random_.below(32), at = row_next_;
+        words = std::min(words, (4096 - at % 4096) / 4);
+        row_next_ = (at + 4 * words) % WRITTEN_BYTES;
+        uint64_t to = BAR2_ROWS + WRITTEN_TILES.base + at;
+        RootComplex::Packet packet = {0x60000000 | words, words == 1 ? 0x0fu : 0xffu, static_cast<uint32_t>(to >> 32),
+                                      static_cast<uint32_t>(to)};
+        for (uint32_t i = 0; i < 4 * words; i++) {
+            uint8_t value = static_cast<uint8_t>(random_.word());
+            local_may_[WRITTEN_TILES.address((at + i) % WRITTEN_ROW, (at + i) / WRITTEN_ROW)] = value;
+            if (i % 4 == 0)
+                packet.push_back(0);
+            packet.back() |= uint32_t{value} << 8 * (i % 4);
+        }
+        root_.send(packet);
     }
 
     // --- Page tables ---

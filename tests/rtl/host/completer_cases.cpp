@@ -24,6 +24,14 @@ static void config_space(Bench &b)
     EXPECT(b, "POWER_CONTROL", b.config_read(0xa4), 8);
     for (unsigned reg : {0x14, 0x20, 0x24, 0x28, 0x30, 0x98, 0xffc})
         EXPECT(b, "hole", b.config_read(reg), 0);
+    // Behind the first 256 bytes is nothing, and what is written there reaches nothing of them.
+    for (unsigned far = 0x100; far < 0x1000; far *= 2)
+        for (unsigned reg : {0x00, 0x04, 0x10, 0x34, 0x84}) {
+            uint32_t near = b.config_read(reg);
+            b.config_write(far + reg, 0xffffffff);
+            EXPECT(b, "far hole", b.config_read(far + reg), 0);
+            EXPECT(b, "near register", b.config_read(reg), near);
+        }
     // Sizing: all ones, then the size is read back as zeros.
     for (unsigned reg : {0x10, 0x14, 0x18, 0x1c, 0x20, 0x24})
         b.config_write(reg, 0xffffffff);
@@ -62,6 +70,37 @@ static void config_space(Bench &b)
     EXPECT(b, "poisoned write", got[0].status, 1);
     EXPECT(b, "poisoned", b.counts.poisoned, 1);
     EXPECT(b, "BAR0", b.config_read(0x10), 0xff340000);
+}
+
+// All that can be set is as after power-on behind a function level reset, but for what belongs to the link (6.6.2).
+static void config_space_after_a_function_reset(Bench &b)
+{
+    std::vector<uint32_t> at_first;
+    std::vector<unsigned> set;
+    for (unsigned reg = 0; reg < 256; reg += 4)
+        at_first.push_back(b.config_read(reg));
+    for (unsigned reg = 0; reg < 256; reg += 4)
+        b.config_write(reg, reg == 0x48 ? 0xffff7fff : 0xffffffff);
+    // Status bits: a packet that is malformed, and one that is poisoned.
+    b.send({0x40000002, 0x000000ff, 0x1000, 1});
+    b.send({0x40004001, 0x0000000f, 0x1000, 1});
+    b.settle();
+    for (unsigned reg = 0; reg < 256; reg += 4)
+        if (b.config_read(reg) != at_first[reg / 4])
+            set.push_back(reg);
+    if (set !=
+        std::vector<unsigned>{0x04, 0x0c, 0x10, 0x18, 0x1c, 0x48, 0x50, 0x68, 0x80, 0x84, 0x88, 0x8c, 0x90, 0xa4})
+        b.fail("%zu registers were set", set.size());
+    EXPECT(b, "errors of the link", b.config_read(0x04) >> 24, 0xc0);
+    EXPECT(b, "errors of the device", b.config_read(0x48) >> 16, 6);
+    b.config_write(0x48, 0x8000, 2);
+    b.settle();
+    for (unsigned reg = 0; reg < 256; reg += 4) {
+        uint32_t kept = reg == 0x48 ? 7 << 5 : reg == 0x50 ? 1 << 3 : 0;
+        if (b.config_read(reg) != (at_first[reg / 4] | kept))
+            b.fail("register %02x is %08x after a function reset", reg, b.config_read(reg));
+    }
+    b.messages.clear();
 }
 
 static void bar0_enables(Bench &b)
@@ -482,6 +521,7 @@ static void interrupts_held_long(Bench &b)
 
 const Case completer_cases[] = {
     {"config_space", config_space},
+    {"config_space_after_a_function_reset", config_space_after_a_function_reset},
     {"bar0_enables", bar0_enables},
     {"bar0_reads_and_writes", bar0_reads_and_writes},
     {"bar0_long_reads", bar0_long_reads},

@@ -18,24 +18,29 @@ def contains(line, words):
     return all(word in rest for word in words)
 
 
-def main():
-    """Runs both programs and compares."""
-    golden = (Path(__file__).resolve().parent / "lspci.txt").read_text(encoding="utf-8").splitlines()
-    with tempfile.NamedTemporaryFile("w", suffix=".txt") as dump:
-        dump.write(subprocess.run([os.path.abspath(sys.argv[1]), "dump"], stdout=subprocess.PIPE, text=True, check=True).stdout)
-        dump.flush()
-        text = subprocess.run(["lspci", "-F", dump.name, "-n", "-vv"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                              text=True, check=True).stdout
+def not_found(golden, text):
+    """The lines of the file that are not in the text, behind each other."""
     lines = [line.replace(",", " ").split() for line in text.splitlines()]
     missing = []
     at = 0
-    for wanted in golden:
+    for wanted in golden.read_text(encoding="utf-8").splitlines():
         words = wanted.replace(",", " ").split()
         found = next((n for n in range(at, len(lines)) if contains(lines[n], words)), None)
         if found is None:
             missing.append(wanted)
         else:
             at = found + 1
+    return missing
+
+
+def main():
+    """Runs both programs and compares."""
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as dump:
+        dump.write(subprocess.run([os.path.abspath(sys.argv[1]), "dump"], stdout=subprocess.PIPE, text=True, check=True).stdout)
+        dump.flush()
+        text = subprocess.run(["lspci", "-F", dump.name, "-n", "-vv"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                              text=True, check=True).stdout
+    missing = not_found(Path(__file__).resolve().parent / "lspci.txt", text)
     if missing:
         print(text)
     for wanted in missing:

@@ -115,17 +115,20 @@ static void view_random(Bench &b)
         std::vector<uint32_t> got;
         uint8_t status = 9;
         if (later) {
-            // Behind it a write of other bytes, of either half, which it need not wait for.
+            // Behind it writes of other bytes, of either half, which it need not wait for: also in the cycle of its
+            // parts.
             b.later_writes = true;
             uint64_t elsewhere = (range.image.base ^ UPPER / 2) & ~0xfffull;
             const Range &other = ranges[elsewhere / (UPPER / 4)];
-            bool there = b.chance(50);
-            uint64_t at = there ? other.image.base : elsewhere;
-            uint32_t word = b.random(1u << 31);
-            for (unsigned i = 0; i < 4; i++)
-                local.put(there ? other.address(i) : at + i, uint8_t(word >> 8 * i));
             b.send(b.memory_request(false, address, access.words, 15, access.words > 1 ? 15 : 0, {}, 0x41));
-            b.send(b.memory_request(true, b.bar2 + (there ? UPPER : 0) + at, 1, 15, 0, {word}, 0));
+            for (unsigned at = 0, end = 4 + 4 * b.random(12); at < end; at += 4) {
+                bool there = b.chance(50);
+                uint32_t word = b.random(1u << 31);
+                for (unsigned i = 0; i < 4; i++)
+                    local.put(there ? other.address(at + i) : elsewhere + at + i, uint8_t(word >> 8 * i));
+                b.send(b.memory_request(true, b.bar2 + (there ? UPPER + other.image.base : elsewhere) + at, 1, 15, 0,
+                                        {word}, 0));
+            }
             for (Completion &part : b.collect(0x41, 50000)) {
                 EXPECT(b, "status", part.status, 0);
                 got.insert(got.end(), part.data.begin(), part.data.end());
@@ -204,6 +207,25 @@ static void view_refusals(Bench &b)
     expect("in the first tile of three, of which there are two and a half", 0x300000, 4, 0);
     expect("in the third, before its half", 0x300000 + 1024, 4, 0);
     expect("in the third, behind it", 0x300000 + 64 * range.row_bytes + 1280, 4, 1);
+    // Words above what video memory has: each is as large as it says, none shows another place than that.
+    for (unsigned bit = 26 - 12; bit < 32; bit++) {
+        show(b, 2, range);
+        set(b, 2, FIRST_PAGE, 0x300u | 1u << bit);
+        expect("a first page behind memory", 0x300000, 4, 1);
+        set(b, 2, FIRST_PAGE, 0x300);
+        expect("one in memory", 0x300000, 4, 0);
+    }
+    for (unsigned bit = 26; bit < 32; bit++) {
+        show(b, 2, range);
+        set(b, 2, ROW_BYTES, range.row_bytes | 1ull << bit);
+        expect("behind the first tile of a row that is longer than memory", 0x300000 + 512, 4, 0);
+        b.read_bytes(b.bar2 + UPPER + 0x300000 + range.row_bytes, 1, 15, 0, got, status);
+        EXPECT(b, "the fourth tile, which stands behind the range's end as soon as it has two", status, 0);
+        set(b, 2, PAGES, 48);
+        expect("the fourth tile, of which there are three", 0x300000 + range.row_bytes, 4, 1);
+        set(b, 2, PAGES, 48 | 1ull << (bit == 26 ? 15 : bit));
+        expect("the fourth tile, to the end of memory", 0x300000 + range.row_bytes, 4, 0);
+    }
     b.top->view_clear = 1;
     b.tick();
     b.top->view_clear = 0;

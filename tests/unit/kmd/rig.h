@@ -87,13 +87,16 @@ static inline void on_interrupt(void *context, uint32_t causes)
 
 // The driver model of the miniport and its device; a program that wants another one says so before its cases.
 static unsigned rig_model = 1;
-static bool rig_iommu; // Of model 2, in the IOMMU model.
+static bool rig_iommu;  // Of model 2, in the IOMMU model.
+static bool rig_tiling; // Its device copies tiles, and shows them as rows.
 
 static inline int rig_setup(void **state)
 {
     struct rig *rig = calloc(1, sizeof *rig);
-    struct ferry_model_options options = {
-        .local_bytes = LOCAL_BYTES, .aperture_pages = APERTURE_PAGES, .page_tables = rig_model == 2};
+    struct ferry_model_options options = {.local_bytes = LOCAL_BYTES,
+                                          .aperture_pages = APERTURE_PAGES,
+                                          .page_tables = rig_model == 2,
+                                          .tiling = rig_tiling};
     struct ferry_link_config config = {.size = sizeof config, .seed = 5};
     DXGKRNL_INTERFACE os = {sizeof os, DXGKRNL_INTERFACE_VERSION, rig, on_notify, on_dpc, on_queue};
 

