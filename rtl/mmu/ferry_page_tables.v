@@ -136,7 +136,7 @@ module ferry_page_tables #(
     );
     assign read = taken;
     assign walking = (asks | waits) != 2'd0;
-    assign forgets = forget_valid || forgetting;
+    assign forgets = forget_valid || clear || forgetting;
 
     // ---- What this cycle is for: an entry that was read, a line's entry that is kept, a step of forgetting, or a look-up ----
     reg         line_fill_reg;
@@ -187,7 +187,8 @@ module ferry_page_tables #(
     wire        quiet = swept_reg && !shown && busy == 2'd0;
     wire        sweeps_roots = clearing_reg && !swept_reg;
     wire [1:0]  scope = clearing_reg ? `FERRY_FORGET_SCOPE_ALL : forget[`FERRY_FORGET_SCOPE_RANGE];
-    assign forgetting = forget_reg || clearing_reg || clear;
+    // Who clears is known late, and what is under way begins to end a cycle after it; only no look-up begins in its own cycle.
+    assign forgetting = forget_reg || clearing_reg;
     assign forget_ready = quiet && forget_reg && !clearing_reg;
 
     // ---- Roots ----

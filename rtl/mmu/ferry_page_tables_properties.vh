@@ -186,7 +186,6 @@
         assert (!stopped || !(line_reg || area_fill_reg || line_fill_reg));
         assert (!swept_reg || sweep_reg == 4'd0);
         assert ((!swept_reg && sweep_reg == 4'd0) || (stopped && (forget_held || clearing_reg)));
-        assert (!clearing_reg || stopped || (&idle && !formal_held));
         assert (forget_reg == forget_held);
         assert (!forget_reg || kept_reg == {forget_page, forget_space});
         // Walks.
