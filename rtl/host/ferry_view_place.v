@@ -6,7 +6,8 @@
 // tiles is multiplied again on the way, a bit as it is found: lines of one row of each before this one. With the lines of whole
 // tiles in its own row added, and then times the rows of a tile, that is where the tile begins. No multiplier, two adders.
 //
-// Whatever is set, no place outside its range is told.
+// Whatever is set, no place outside its range is told, and none of a range without tiles or whose rows are not as wide as tiles
+// are together.
 `default_nettype none
 `include "ferry_contract.vh"
 
@@ -61,6 +62,7 @@ module ferry_view_place #(
     reg [PAGE_BITS:0]   first_memory [0:3];
     reg [PAGE_BITS:0]   pages_memory [0:3];
     reg [LINE_BITS:0]   row_memory [0:3];
+    reg                 odd_memory [0:3]; // No bytes in a row, or not whole lines.
     reg [2:0]           shape_memory [0:3];
     reg [3:0]           enable_reg;
 
@@ -69,8 +71,10 @@ module ferry_view_place #(
             first_memory[set_range] <= {|set_value[31:PAGE_BITS], set_value[PAGE_BITS-1:0]};
         if (set_write && set_word == WORD_PAGES)
             pages_memory[set_range] <= {|set_value[31:PAGE_BITS], set_value[PAGE_BITS-1:0]};
-        if (set_write && set_word == WORD_ROW)
+        if (set_write && set_word == WORD_ROW) begin
             row_memory[set_range] <= {|set_value[31:LAB], set_value[LAB-1:6]};
+            odd_memory[set_range] <= set_value[5:0] != 6'd0 || set_value == 32'd0;
+        end
         if (set_write && set_word == WORD_LAYOUT) begin
             shape_memory[set_range] <= set_value[2:0];
             enable_reg[set_range] <= set_value[3];
@@ -136,7 +140,8 @@ module ferry_view_place #(
     assign done = done_reg;
     assign found = found_reg;
     assign place = {page[PAGE_BITS-1:0], offset[11:4]};
-    assign there = {1'b0, page_in_range} < pages && !page[PAGE_BITS] && !first[PAGE_BITS];
+    wire   whole_tiles = swizzle != 2'd0 && !odd_memory[range_reg] && (row[3:0] & x_mask) == 4'd0;
+    assign there = whole_tiles && {1'b0, page_in_range} < pages && !page[PAGE_BITS] && !first[PAGE_BITS];
 
     always @(posedge clk) begin
         done_reg <= 1'b0;

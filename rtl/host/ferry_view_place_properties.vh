@@ -47,6 +47,8 @@
         if (there) begin
             assert ({1'b0, place[LAB-1:12]} >= first);
             assert ({1'b0, place[LAB-1:12]} - first < pages);
+            // In whole tiles, so that two rows of tiles share none.
+            assert (swizzle != 2'd0 && (row[3:0] & x_mask) == 4'd0);
         end
         if (dividing) begin
             assert (bit_reg < LINE_BITS);

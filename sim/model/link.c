@@ -73,10 +73,8 @@ static int model_read_block(struct ferry_link *link, enum ferry_bar bar, uint64_
         memset(data, 0xff, bytes);
         return FERRY_ERROR_RANGE;
     }
-    if (bar == FERRY_BAR_WINDOW) {
-        ferry_model_window_read(l->model, offset, data, bytes);
-        return FERRY_OK;
-    }
+    if (bar == FERRY_BAR_WINDOW)
+        return ferry_model_window_read(l->model, offset, data, bytes) ? FERRY_OK : FERRY_ERROR_RANGE;
     for (size_t i = 0; i < bytes; i++)
         to[i] = (uint8_t)(ferry_model_read(l->model, (uint32_t)(offset + i) & ~3u) >> (8 * ((offset + i) & 3)));
     return FERRY_OK;

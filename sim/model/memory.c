@@ -170,8 +170,9 @@ static uint8_t *window(struct ferry_model *model, uint64_t offset, uint64_t byte
     return within && !protected_range ? model->local + offset : NULL;
 }
 
-// A piece in one page: of the lower half at once, of the upper byte by byte. One of the two is NULL.
-static void access_window(struct ferry_model *model, uint64_t offset, uint64_t bytes, uint8_t *to, const uint8_t *from)
+// A piece in one page: of the lower half at once, of the upper byte by byte. One of the two is NULL. Whether all was
+// done.
+static bool access_window(struct ferry_model *model, uint64_t offset, uint64_t bytes, uint8_t *to, const uint8_t *from)
 {
     uint64_t half = ferry_model_window_bytes(model) / 2, step = offset < half ? bytes : 1;
     bool refused = false, unsupported = false;
@@ -194,14 +195,18 @@ static void access_window(struct ferry_model *model, uint64_t offset, uint64_t b
         model->counters[MODEL_COUNTER(TLP_UNSUPPORTED)]++;
     if (refused && from)
         model->counters[MODEL_COUNTER(WINDOW_REFUSED)]++;
+    return !unsupported && !refused;
 }
 
-void ferry_model_window_read(struct ferry_model *model, uint64_t offset, void *data, size_t bytes)
+bool ferry_model_window_read(struct ferry_model *model, uint64_t offset, void *data, size_t bytes)
 {
+    bool all = true;
+
     for (uint64_t done = 0, piece; done < bytes; done += piece) {
         piece = model_least(bytes - done, model_in_page(offset + done));
-        access_window(model, offset + done, piece, (uint8_t *)data + done, NULL);
+        all &= access_window(model, offset + done, piece, (uint8_t *)data + done, NULL);
     }
+    return all;
 }
 
 void ferry_model_window_write(struct ferry_model *model, uint64_t offset, const void *data, size_t bytes)

@@ -52,8 +52,9 @@ void ferry_model_write(struct ferry_model *model, uint32_t offset, uint32_t valu
 uint64_t ferry_model_window_bytes(const struct ferry_model *model);
 /// A BAR2 access of any length and alignment inside the window. Reads of what is not there give all ones; writes to it
 /// are dropped, and counted in WINDOW_REFUSED where they name local memory. In the upper
-/// half what lies in no range counts in TLP_UNSUPPORTED, read or written, once a page.
-void ferry_model_window_read(struct ferry_model *model, uint64_t offset, void *data, size_t bytes);
+/// half what lies in no range counts in TLP_UNSUPPORTED, read or written, once a page. False: a part of the read was
+/// refused.
+bool ferry_model_window_read(struct ferry_model *model, uint64_t offset, void *data, size_t bytes);
 void ferry_model_window_write(struct ferry_model *model, uint64_t offset, const void *data, size_t bytes);
 
 /// Let the device run for `cycles` cycles, or until something reaches the host: a fence record or an interrupt message.

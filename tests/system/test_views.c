@@ -9,6 +9,7 @@
 enum { VIEWS = 4, AREA = 1 << 17 }; // An area of video memory for each range.
 
 struct rig {
+    struct ferry_link *link;
     struct ferry_gpu *gpu;
     uint8_t memory[VIEWS * AREA]; // What video memory holds.
 };
@@ -24,10 +25,9 @@ static int setup_rig(void **state)
     struct ferry_link_config config = {.size = sizeof config, .seed = seed};
     struct ferry_gpu_options options = {.size = sizeof options};
     struct ferry_gpu_info info;
-    struct ferry_link *link;
 
-    ok(ferry_link_open(backend, &config, &link));
-    ok(ferry_gpu_open(link, &options, &rig->gpu));
+    ok(ferry_link_open(backend, &config, &rig->link));
+    ok(ferry_gpu_open(rig->link, &options, &rig->gpu));
     ferry_gpu_query(rig->gpu, &info);
     assert_int_equal(info.views, VIEWS);
     *state = rig;
@@ -190,9 +190,60 @@ static void what_is_wrong_is_refused_by_name(void **state)
     assert_int_equal(word, refused + 1);
 }
 
+static void set_word(struct rig *rig, uint32_t word, uint32_t value)
+{
+    ok(rig->link->operations->write32(rig->link, FERRY_BAR_REGISTERS, FERRY_BAR0_VIEW_AT + word, value));
+}
+
+// Whether a device shows what its registers say, which no driver of ours wrote: its first 16 bytes, or an error.
+static bool is_shown(struct rig *rig, const struct ferry_gpu_view *view)
+{
+    uint64_t rows = ferry_gpu_rows_begin(rig->gpu);
+    uint8_t seen[16];
+
+    set_word(rig, FERRY_BAR0_VIEW_LAYOUT, 0);
+    set_word(rig, FERRY_BAR0_VIEW_FIRST_PAGE, (uint32_t)(view->base / 4096));
+    set_word(rig, FERRY_BAR0_VIEW_PAGES, (uint32_t)(view->bytes / 4096));
+    set_word(rig, FERRY_BAR0_VIEW_ROW_BYTES, (uint32_t)view->row_bytes);
+    set_word(rig, FERRY_BAR0_VIEW_LAYOUT,
+             FERRY_PUT(FERRY_BAR0_VIEW_LAYOUT_SWIZZLE, view->swizzle) | FERRY_BAR0_VIEW_LAYOUT_ENABLE_MASK |
+                 (view->is_small ? FERRY_BAR0_VIEW_LAYOUT_SMALL_MASK : 0));
+    int error = ferry_gpu_window_read(rig->gpu, rows + view->base, seen, sizeof seen);
+    if (error == FERRY_ERROR_RANGE)
+        return false;
+    ok(error);
+    assert_memory_equal(seen, rig->memory + view->base, sizeof seen);
+    return true;
+}
+
+static void registers_that_name_no_rows_of_tiles_show_nothing(void **state)
+{
+    struct rig *rig = *state;
+
+    fill(rig);
+    for (unsigned i = 0; i < 6; i++) {
+        struct ferry_gpu_view good = {.bytes = AREA, .swizzle = 1 + i % 3, .is_small = i < 3}, bad = good;
+        uint32_t wide = (good.is_small ? 32u : 128u) << good.swizzle;
+
+        good.row_bytes = wide;
+        assert_true(is_shown(rig, &good));
+        for (uint32_t bit = 1; bit < 4096; bit *= 2) {
+            bad.row_bytes = 4096 | bit;
+            assert_int_equal(is_shown(rig, &bad), bit >= wide);
+        }
+        bad.row_bytes = 0;
+        assert_false(is_shown(rig, &bad));
+        bad.row_bytes = wide;
+        bad.swizzle = 0;
+        assert_false(is_shown(rig, &bad));
+    }
+    set_word(rig, FERRY_BAR0_VIEW_LAYOUT, 0);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(registers_that_name_no_rows_of_tiles_show_nothing, setup_rig, teardown_rig),
         cmocka_unit_test_setup_teardown(rows_are_seen_and_tiles_are_written, setup_rig, teardown_rig),
         cmocka_unit_test_setup_teardown(what_is_wrong_is_refused_by_name, setup_rig, teardown_rig),
     };

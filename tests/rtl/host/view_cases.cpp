@@ -226,6 +226,23 @@ static void view_refusals(Bench &b)
         set(b, 2, PAGES, 48 | 1ull << (bit == 26 ? 15 : bit));
         expect("the fourth tile, to the end of memory", 0x300000 + range.row_bytes, 4, 0);
     }
+    // A row that is not as wide as its tiles are together, and a range without tiles, show nothing at all.
+    for (unsigned swizzle = 1; swizzle < 4; swizzle++)
+        for (unsigned small = 0; small < 2; small++) {
+            const unsigned width = (small ? 32 : 128) << swizzle;
+            show(b, 2, range);
+            set(b, 2, LAYOUT, ENABLE | small << 2 | swizzle);
+            for (unsigned bit = 0; bit < 12; bit++) {
+                set(b, 2, ROW_BYTES, 4096 | 1u << bit);
+                expect("a row of a part of a tile", 0x300000, 4, 1u << bit < width ? 1 : 0);
+            }
+            set(b, 2, ROW_BYTES, 0);
+            expect("a row of no bytes", 0x300000, 4, 1);
+            set(b, 2, ROW_BYTES, width);
+            expect("a row of one tile", 0x300000, 4, 0);
+            set(b, 2, LAYOUT, ENABLE | small << 2);
+            expect("no tiles", 0x300000, 4, 1);
+        }
     b.top->view_clear = 1;
     b.tick();
     b.top->view_clear = 0;

@@ -242,7 +242,7 @@ static void protected_range_is_kept(void **state)
     expect(rig, 0, PROTECTED);
     // BAR2 neither shows nor changes it.
     uint8_t byte = 0;
-    ferry_model_window_read(rig->model, 0x4000, &byte, 1);
+    assert_false(ferry_model_window_read(rig->model, 0x4000, &byte, 1));
     assert_int_equal(byte, 0xff);
     ferry_model_window_write(rig->model, 0x4000, &byte, 1);
     assert_int_equal(local[0x4000], 0x77);
