@@ -109,7 +109,7 @@ struct Bench {
         return now - begin;
     }
 
-    // As a reset, for all that is known.
+    // As a reset, for all that is known. What is under way ends a cycle later: until then an answer of before may come.
     void clear()
     {
         for (Root &root : tables.roots)
@@ -117,6 +117,7 @@ struct Bench {
         top->clear = 1;
         step();
         top->clear = 0;
+        step();
     }
 
     void ask(unsigned side, const Request &request) { sides[side] = {true, false, request, now, 0, {}}; }
