@@ -165,13 +165,9 @@ struct ferry_gpu_view {
 /// shown, or its tiles are in another that is); hide: ARGUMENT (it is not shown).
 int ferry_gpu_view_show(struct ferry_gpu *gpu, uint32_t number, const struct ferry_gpu_view *view);
 int ferry_gpu_view_hide(struct ferry_gpu *gpu, uint32_t number);
-/// Its bytes, by rows, from 0 on. Any alignment. Errors: UNSUPPORTED, ARGUMENT (it is not shown), RANGE (behind its
-/// end).
-int ferry_gpu_view_read(struct ferry_gpu *gpu, uint32_t number, uint64_t offset, void *data, size_t bytes);
-int ferry_gpu_view_write(struct ferry_gpu *gpu, uint32_t number, uint64_t offset, const void *data, size_t bytes);
 /// BAR2's upper half: where rows begin in it; what a range shows of video memory from `base` on is `base` bytes behind.
 uint64_t ferry_gpu_rows_begin(const struct ferry_gpu *gpu);
-/// Bytes at an address in it. Errors: RANGE (not all in one range that is shown).
+/// Bytes at an address in it, of any alignment. Errors: RANGE (not all in one range that is shown).
 int ferry_gpu_rows_read(struct ferry_gpu *gpu, uint64_t address, void *data, size_t bytes);
 int ferry_gpu_rows_write(struct ferry_gpu *gpu, uint64_t address, const void *data, size_t bytes);
 /// Report spans and outstanding reads from now on (see link.h). NULL ends it.

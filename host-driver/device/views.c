@@ -79,40 +79,6 @@ int ferry_gpu_view_hide(struct ferry_gpu *gpu, uint32_t number)
     return error;
 }
 
-/// The bytes of range `number` in BAR2; *at is where they begin. The mutex is held.
-static int find(const struct ferry_gpu *gpu, uint32_t number, uint64_t offset, size_t bytes, uint64_t *at)
-{
-    if (number >= gpu->info.views) {
-        return FERRY_ERROR_UNSUPPORTED;
-    }
-    const struct ferry_gpu_view *view = &gpu->view[number];
-    *at = ferry_gpu_rows_begin(gpu) + view->base + offset;
-    return view->bytes == 0                                       ? FERRY_ERROR_ARGUMENT
-           : offset > view->bytes || bytes > view->bytes - offset ? FERRY_ERROR_RANGE
-                                                                  : FERRY_OK;
-}
-
-int ferry_gpu_view_read(struct ferry_gpu *gpu, uint32_t number, uint64_t offset, void *data, size_t bytes)
-{
-    uint64_t at = 0;
-    pthread_mutex_lock(&gpu->mutex);
-    int error = find(gpu, number, offset, bytes, &at);
-    error = error == FERRY_OK ? gpu->link->operations->read_block(gpu->link, FERRY_BAR_WINDOW, at, data, bytes) : error;
-    pthread_mutex_unlock(&gpu->mutex);
-    return error;
-}
-
-int ferry_gpu_view_write(struct ferry_gpu *gpu, uint32_t number, uint64_t offset, const void *data, size_t bytes)
-{
-    uint64_t at = 0;
-    pthread_mutex_lock(&gpu->mutex);
-    int error = find(gpu, number, offset, bytes, &at);
-    error =
-        error == FERRY_OK ? gpu->link->operations->write_block(gpu->link, FERRY_BAR_WINDOW, at, data, bytes) : error;
-    pthread_mutex_unlock(&gpu->mutex);
-    return error;
-}
-
 /// Is all of it in a range that is shown? The mutex is held.
 static bool is_shown(const struct ferry_gpu *gpu, uint64_t address, size_t bytes)
 {

@@ -92,6 +92,7 @@ static void rows_are_seen_and_tiles_are_written(void **state)
 {
     struct rig *rig = *state;
     unsigned rounds = on_model() ? 30 : 3, accesses = on_model() ? 60 : 30;
+    uint64_t rows = ferry_gpu_rows_begin(rig->gpu);
     uint8_t data[3000];
 
     fill(rig);
@@ -109,9 +110,9 @@ static void rows_are_seen_and_tiles_are_written(void **state)
             if (draw(2)) {
                 for (uint32_t b = 0; b < bytes; b++)
                     *byte_of(rig, &all[i], at + b) = data[b] = (uint8_t)draw(256);
-                ok(ferry_gpu_view_write(rig->gpu, i, at, data, bytes));
+                ok(ferry_gpu_rows_write(rig->gpu, rows + all[i].view.base + at, data, bytes));
             } else {
-                ok(ferry_gpu_view_read(rig->gpu, i, at, data, bytes));
+                ok(ferry_gpu_rows_read(rig->gpu, rows + all[i].view.base + at, data, bytes));
                 for (uint32_t b = 0; b < bytes; b++)
                     if (data[b] != *byte_of(rig, &all[i], at + b))
                         fail_msg("FERRY_SEED=%llu: byte %llu", (unsigned long long)seed, (unsigned long long)(at + b));
@@ -129,6 +130,7 @@ static void what_is_wrong_is_refused_by_name(void **state)
     struct ferry_gpu_info info;
     struct ferry_gpu_view good = {
         .base = 0x20000, .bytes = 6 * 4096, .row_bytes = 3 * 128, .swizzle = 2, .is_small = true};
+    uint64_t rows = ferry_gpu_rows_begin(rig->gpu);
     uint32_t word, unsupported, refused;
     uint8_t byte = 0;
 
@@ -155,8 +157,8 @@ static void what_is_wrong_is_refused_by_name(void **state)
     assert_int_equal(ferry_gpu_view_show(rig->gpu, VIEWS, &good), FERRY_ERROR_UNSUPPORTED);
     assert_int_equal(ferry_gpu_view_hide(rig->gpu, VIEWS), FERRY_ERROR_UNSUPPORTED);
     assert_int_equal(ferry_gpu_view_hide(rig->gpu, 1), FERRY_ERROR_ARGUMENT);
-    assert_int_equal(ferry_gpu_view_read(rig->gpu, 1, 0, &byte, 1), FERRY_ERROR_ARGUMENT);
-    assert_int_equal(ferry_gpu_view_write(rig->gpu, VIEWS, 0, &byte, 1), FERRY_ERROR_UNSUPPORTED);
+    assert_int_equal(ferry_gpu_rows_read(rig->gpu, rows, &byte, 1), FERRY_ERROR_RANGE);
+    assert_int_equal(ferry_gpu_rows_write(rig->gpu, rows, &byte, 1), FERRY_ERROR_RANGE);
     // Nothing of that reached a register.
     for (uint32_t at = 0; at < VIEWS * FERRY_BAR0_VIEW_STRIDE; at += 4) {
         ok(ferry_gpu_read32(rig->gpu, FERRY_BAR0_VIEW_AT + at, &word));
@@ -169,23 +171,20 @@ static void what_is_wrong_is_refused_by_name(void **state)
     over.base += 5 * 4096;
     assert_int_equal(ferry_gpu_view_show(rig->gpu, 0, &over), FERRY_ERROR_BUSY);
     ok(ferry_gpu_view_show(rig->gpu, 0, &beside));
-    assert_int_equal(ferry_gpu_view_read(rig->gpu, 1, good.bytes, &byte, 1), FERRY_ERROR_RANGE);
-    assert_int_equal(ferry_gpu_view_write(rig->gpu, 1, good.bytes - 1, &byte, 2), FERRY_ERROR_RANGE);
-    ok(ferry_gpu_view_write(rig->gpu, 1, good.bytes - 1, &byte, 1));
+    assert_int_equal(ferry_gpu_rows_read(rig->gpu, rows + beside.base + beside.bytes, &byte, 1), FERRY_ERROR_RANGE);
+    assert_int_equal(ferry_gpu_rows_write(rig->gpu, rows + beside.base - 1, &byte, 2), FERRY_ERROR_RANGE);
+    ok(ferry_gpu_rows_write(rig->gpu, rows + beside.base - 1, &byte, 1));
     // The device itself refuses what lies in no range, and what the limits close.
-    uint64_t half = 4096;
-    while (half < info.local_bytes)
-        half *= 2;
     ok(ferry_gpu_read32(rig->gpu, FERRY_BAR0_COUNTER_AT + FERRY_BAR0_COUNTER_TLP_UNSUPPORTED, &unsupported));
-    ok(ferry_gpu_window_write(rig->gpu, half + good.base - 1, &byte, 1));
+    ok(ferry_gpu_window_write(rig->gpu, rows + good.base - 1, &byte, 1));
     ok(ferry_gpu_read32(rig->gpu, FERRY_BAR0_COUNTER_AT + FERRY_BAR0_COUNTER_TLP_UNSUPPORTED, &word));
     assert_int_equal(word, unsupported + 1);
     ok(ferry_gpu_read32(rig->gpu, FERRY_BAR0_COUNTER_AT + FERRY_BAR0_COUNTER_WINDOW_REFUSED, &refused));
     ok(ferry_gpu_set_protected(rig->gpu, good.base + 4096, good.base + 8192));
-    ok(ferry_gpu_view_write(rig->gpu, 1, 127, &byte, 1)); // The first tile is open,
+    ok(ferry_gpu_rows_write(rig->gpu, rows + good.base + 127, &byte, 1)); // The first tile is open,
     ok(ferry_gpu_read32(rig->gpu, FERRY_BAR0_COUNTER_AT + FERRY_BAR0_COUNTER_WINDOW_REFUSED, &word));
     assert_int_equal(word, refused);
-    ok(ferry_gpu_view_write(rig->gpu, 1, 128, &byte, 1)); // the second is not.
+    ok(ferry_gpu_rows_write(rig->gpu, rows + good.base + 128, &byte, 1)); // the second is not.
     ok(ferry_gpu_read32(rig->gpu, FERRY_BAR0_COUNTER_AT + FERRY_BAR0_COUNTER_WINDOW_REFUSED, &word));
     assert_int_equal(word, refused + 1);
 }
