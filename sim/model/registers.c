@@ -142,12 +142,9 @@ static void set_control(struct ferry_model *model, uint32_t value)
     bool runs = value & FERRY_BAR0_CONTROL_CORE_RUN_MASK;
 
     model->control = value & FERRY_BAR0_CONTROL_CORE_RUN_MASK;
-    if (runs && !ran) {
-        // The firmware's first deeds: no space has a table, and nothing is remembered.
+    // What was mapped, in the aperture and by page tables, is the hardware's to know, and stays.
+    if (runs && !ran)
         model->firmware_state = FERRY_FIRMWARE_STATE_BOOTING;
-        memset(model->roots, 0, sizeof model->roots);
-        memset(model->known, 0, sizeof model->known);
-    }
     if (!runs) {
         // Slots are freed; what was not retired is fetched again after a restart.
         model->firmware_state = FERRY_FIRMWARE_STATE_RESET;
@@ -200,6 +197,7 @@ void ferry_model_write(struct ferry_model *model, uint32_t offset, uint32_t valu
     case FERRY_BAR0_TAG_LIMIT: model->tag_limit = value & 0xff; break;
     case FERRY_BAR0_INTERRUPT_STATUS: model->interrupt_status &= ~value; break;
     case FERRY_BAR0_INTERRUPT_ENABLE: {
+        value &= FERRY_BAR0_INTERRUPT_ENABLE_VALUE_MASK;
         uint32_t fresh = value & ~model->interrupt_enable & model->interrupt_status;
 
         // A cause that waited for its enable bit is a cause now.

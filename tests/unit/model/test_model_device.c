@@ -86,7 +86,8 @@ static void interrupts_are_masked_cleared_and_coalesced(void **state)
     ferry_model_write(rig->model, 0x84, 0); // Masked: held back until the mask opens.
     submit(rig, 3);
     assert_int_equal(rig->interrupts, 1);
-    ferry_model_write(rig->model, 0x84, 0x3ff);
+    ferry_model_write(rig->model, 0x84, ~0u);
+    assert_int_equal(ferry_model_read(rig->model, 0x84), 0x3ff);
     assert_int_equal(rig->interrupts, 2);
     ferry_model_write(rig->model, 0x88, 3 | 50000u << 16);
     submit(rig, 1);

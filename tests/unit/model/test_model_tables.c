@@ -252,6 +252,28 @@ static void bad_packets_change_nothing(void **state)
     }
 }
 
+// What the hardware knows is not the core's: roots and pages outlive a restart of it, as in the device (rtl_restart).
+static void a_core_that_starts_anew_finds_roots_and_pages_as_they_were(void **state)
+{
+    struct rig *rig = *state;
+    struct tables t = make_space(rig, 1, 1, false, TABLES_AT, 0);
+
+    *place_of(&t, 0x1000, 0, false) = 0x81000 | LEAF | VALID;
+    *place_of(&t, 0x2000, 0, false) = 0x82000 | LEAF | VALID;
+    fill(rig, VIRTUAL, 0x1000, 8, 5, 3);
+    assert_int_equal(submit_in(rig, RING, 1), 0);
+    ferry_model_write(rig->model, 0x20, 0);
+    ferry_model_write(rig->model, 0x20, 1);
+    // One that is remembered, and one that is walked.
+    *place_of(&t, 0x1000, 0, false) = 0x83000 | LEAF | VALID;
+    fill(rig, VIRTUAL, 0x1000, 8, 6, 3);
+    fill(rig, VIRTUAL, 0x2000, 8, 7, 3);
+    assert_int_equal(submit_in(rig, RING, 1), 0);
+    assert_int_equal(*local(rig, 0x81000), 6);
+    assert_int_equal(*local(rig, 0x82000), 7);
+    assert_int_equal(*local(rig, 0x83000), 0);
+}
+
 static void without_page_tables_nothing_of_it_is_known(void **state)
 {
     (void)state;
@@ -368,6 +390,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(an_entry_in_the_protected_range_is_not_shown, tables_setup, teardown),
         cmocka_unit_test_setup_teardown(a_page_is_remembered_until_it_is_forgotten, tables_setup, teardown),
         cmocka_unit_test_setup_teardown(bad_packets_change_nothing, tables_setup, teardown),
+        cmocka_unit_test_setup_teardown(a_core_that_starts_anew_finds_roots_and_pages_as_they_were, tables_setup,
+                                        teardown),
         cmocka_unit_test(without_page_tables_nothing_of_it_is_known),
         cmocka_unit_test(random_tables_agree_with_a_plain_list),
     };
