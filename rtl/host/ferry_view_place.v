@@ -65,6 +65,11 @@ module ferry_view_place #(
     reg                 odd_memory [0:3]; // No bytes in a row, or not whole lines.
     reg [2:0]           shape_memory [0:3];
     reg [3:0]           enable_reg;
+    // Words that were written since the reset; the others are 0, whatever their memory still holds.
+    reg [3:0]           first_known_reg;
+    reg [3:0]           pages_known_reg;
+    reg [3:0]           row_known_reg;
+    wire [3:0]          set_one = {4{set_write}} & (4'd1 << set_range);
 
     always @(posedge clk) begin
         if (set_write && set_word == WORD_FIRST)
@@ -79,8 +84,15 @@ module ferry_view_place #(
             shape_memory[set_range] <= set_value[2:0];
             enable_reg[set_range] <= set_value[3];
         end
-        if (rst || set_clear)
+        first_known_reg <= first_known_reg | (set_one & {4{set_word == WORD_FIRST}});
+        pages_known_reg <= pages_known_reg | (set_one & {4{set_word == WORD_PAGES}});
+        row_known_reg <= row_known_reg | (set_one & {4{set_word == WORD_ROW}});
+        if (rst || set_clear) begin
             enable_reg <= 4'd0;
+            first_known_reg <= 4'd0;
+            pages_known_reg <= 4'd0;
+            row_known_reg <= 4'd0;
+        end
     end
 
     // --- Which range it is ----------------------------------------------------------------------------------------------
@@ -92,14 +104,16 @@ module ferry_view_place #(
     reg       found_reg;
     reg       done_reg;
 
-    wire [PAGE_BITS:0]   first = first_memory[range_reg];
+    wire [PAGE_BITS:0]   first = first_memory[range_reg] & {(PAGE_BITS+1){first_known_reg[range_reg]}};
     wire [PAGE_BITS:0]   pages = pages_memory[range_reg];
     wire [LINE_BITS:0]   row = row_memory[range_reg];
     wire [1:0]           swizzle = shape_memory[range_reg][1:0];
     wire                 is_small = shape_memory[range_reg][2];
 
     wire [PAGE_BITS:0]   behind = {1'b0, line[LAB-1:12]} - {1'b0, first[PAGE_BITS-1:0]};
-    wire                 hit = enable_reg[range_reg] && !first[PAGE_BITS] && !behind[PAGE_BITS] && {1'b0, behind[PAGE_BITS-1:0]} < pages;
+    // Of no pages, or of rows without bytes, nothing is shown.
+    wire                 is_set = enable_reg[range_reg] && pages_known_reg[range_reg] && row_known_reg[range_reg];
+    wire                 hit = is_set && !first[PAGE_BITS] && !behind[PAGE_BITS] && {1'b0, behind[PAGE_BITS-1:0]} < pages;
 
     // --- Which row, and where in it -------------------------------------------------------------------------------------
 

@@ -212,6 +212,46 @@ void memory_is_dead(Checks &checks, Random &random)
     }
 }
 
+// Words of VIEW that a new driver has not written are 0, as they read, whatever range the one before has shown.
+void views_are_gone(Checks &checks, Random &random)
+{
+    checks.begin("after_a_function_reset_no_word_of_a_range_of_tiles_is_left");
+    Bench bench(checks, random);
+    RootComplex &root = bench.root();
+    const uint64_t ROWS = RootComplex::BAR2 + (1u << 26);
+    const uint32_t TILES = 0x30000, SHOWN = FERRY_BAR0_VIEW_LAYOUT_ENABLE_MASK | FERRY_BAR0_VIEW_LAYOUT_SMALL_MASK | 1;
+    auto put = [&](unsigned range, uint32_t word, uint32_t value) {
+        root.bar0(FERRY_BAR0_VIEW_AT + range * FERRY_BAR0_VIEW_STRIDE + word, value);
+    };
+    auto word_at = [&](uint32_t at) {
+        return root.local[at] | root.local[at + 1] << 8 | root.local[at + 2] << 16 | uint32_t{root.local[at + 3]} << 24;
+    };
+    for (unsigned range = 0; range < 4; range++) {
+        put(range, FERRY_BAR0_VIEW_FIRST_PAGE, (TILES >> 12) + range);
+        put(range, FERRY_BAR0_VIEW_PAGES, 1);
+        put(range, FERRY_BAR0_VIEW_ROW_BYTES, 64);
+        put(range, FERRY_BAR0_VIEW_LAYOUT, SHOWN);
+        checks.equal(root.read(ROWS + TILES + 4096 * range), word_at(TILES + 4096 * range), "a range that is shown");
+    }
+    bench.reset();
+    checks.equal(bench.status_after(2000), 0, "status");
+    for (unsigned range = 0; range < 4; range++) {
+        const uint32_t at = TILES + 4096 * range;
+        put(range, FERRY_BAR0_VIEW_LAYOUT, SHOWN);
+        checks.equal(root.read(ROWS + at), 0xffffffff, "a range of no pages");
+        put(range, FERRY_BAR0_VIEW_PAGES, 1);
+        checks.equal(root.read(ROWS + at), 0xffffffff, "rows without bytes");
+        put(range, FERRY_BAR0_VIEW_ROW_BYTES, 64);
+        checks.equal(root.read(ROWS + at), 0xffffffff, "a range whose first page is another");
+        checks.equal(root.read(ROWS), word_at(0), "the first page of video memory");
+        put(range, FERRY_BAR0_VIEW_FIRST_PAGE, at >> 12);
+        checks.equal(root.read(ROWS), 0xffffffff, "the range is elsewhere");
+        checks.equal(root.read(ROWS + at), word_at(at), "a range that is shown again");
+    }
+    bench.start();
+    bench.works();
+}
+
 // What is known of page tables goes with a reset, also if memory keeps the engine and what it asked the tables.
 void roots_are_gone(Checks &checks, Random &random)
 {
@@ -416,6 +456,7 @@ int main()
     host_owes_answers(checks, random);
     in_front_of_the_link(checks, random);
     mappings_are_gone(checks, random);
+    views_are_gone(checks, random);
     memory_is_dead(checks, random);
     roots_are_gone(checks, random);
     memory_comes_back(checks, random);
