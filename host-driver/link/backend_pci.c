@@ -354,30 +354,14 @@ static const struct ferry_link_operations operations = {
 
 // ---- Open -------------------------------------------------------------------------------------------------------
 
-/// Which way there is to the function depends on who has it now.
 static int open_function(const struct ferry_pci_place *place, struct ferry_pci_function **function)
 {
-    const char *at = place->address;
-    const bool vfio = strcmp(place->driver, "vfio-pci") == 0;
-    if (vfio && place->group >= 0) {
-        return ferry_pci_open_vfio(place, function);
+    bool vfio;
+    const int error = ferry_pci_way(place, &vfio);
+    if (error != FERRY_OK) {
+        return error;
     }
-    if (vfio) {
-        ferry_problem_set(
-            "vfio-pci has %s, but there is no IOMMU: switch it on in the firmware's settings, or `echo %s "
-            "| sudo tee /sys/bus/pci/drivers/vfio-pci/unbind`",
-            at, at);
-    } else if (place->driver[0] != 0) {
-        ferry_problem_set("%s is bound to the driver %s: `echo %s | sudo tee /sys/bus/pci/drivers/%s/unbind`", at,
-                          place->driver, at, place->driver);
-    } else if (place->group >= 0) {
-        ferry_problem_set("%s is behind an IOMMU: `sudo modprobe vfio-pci; echo vfio-pci | sudo tee "
-                          "/sys/bus/pci/devices/%s/driver_override; echo %s | sudo tee /sys/bus/pci/drivers_probe`",
-                          at, at, at);
-    } else {
-        return ferry_pci_open_sysfs(place, function);
-    }
-    return FERRY_ERROR_BACKEND;
+    return vfio ? ferry_pci_open_vfio(place, function) : ferry_pci_open_sysfs(place, function);
 }
 
 static int identify(struct pci *pci)
@@ -450,5 +434,10 @@ static int open_pci(const struct ferry_link_config *config, struct ferry_link **
     return FERRY_OK;
 }
 
+static void list_pci(ferry_candidate_callback *callback, void *context)
+{
+    ferry_pci_list(ferry_pci_root, callback, context);
+}
+
 const struct ferry_backend ferry_backend_pci = {
-    .name = "pci", .has_address = true, .finds_one = true, .open = open_pci};
+    .name = "pci", .has_address = true, .finds_one = true, .open = open_pci, .list = list_pci};

@@ -154,4 +154,11 @@ static int open_sim(const struct ferry_link_config *config, struct ferry_link **
     return ferry_root_complex_open(&transport, config, link);
 }
 
-const struct ferry_backend ferry_backend_sim = {.name = "sim", .open = open_sim};
+static void list_sim(ferry_candidate_callback *callback, void *context)
+{
+    callback(context, &(struct ferry_candidate){.size = sizeof(struct ferry_candidate),
+                                                .backend = "sim",
+                                                .what = "the device's Verilog, simulated in this process"});
+}
+
+const struct ferry_backend ferry_backend_sim = {.name = "sim", .open = open_sim, .list = list_sim};

@@ -2,6 +2,7 @@
 // Back end `socket`: the simulator in another process, here or elsewhere (ferry-sim --listen).
 #include "link/framed.h"
 #include "link/link.h"
+#include "link/simulator_list.h"
 #include "link/socket_address.h"
 
 static int open_socket(const struct ferry_link_config *config, struct ferry_link **link)
@@ -16,4 +17,10 @@ static int open_socket(const struct ferry_link_config *config, struct ferry_link
     return fd < 0 ? FERRY_ERROR_BACKEND : ferry_framed_open(&channel, config, link);
 }
 
-const struct ferry_backend ferry_backend_socket = {.name = "socket", .has_address = true, .open = open_socket};
+static void list_simulators(ferry_candidate_callback *callback, void *context)
+{
+    ferry_simulator_list("", callback, context);
+}
+
+const struct ferry_backend ferry_backend_socket = {
+    .name = "socket", .has_address = true, .open = open_socket, .list = list_simulators};

@@ -59,4 +59,10 @@ static int open_uart(const struct ferry_link_config *config, struct ferry_link *
     return ferry_framed_open(&channel, config, link);
 }
 
-const struct ferry_backend ferry_backend_uart = {.name = "uart", .has_address = true, .open = open_uart};
+static void list_uart(ferry_candidate_callback *callback, void *context)
+{
+    ferry_serial_list("", callback, context);
+}
+
+const struct ferry_backend ferry_backend_uart = {
+    .name = "uart", .has_address = true, .open = open_uart, .list = list_uart};

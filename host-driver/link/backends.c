@@ -36,6 +36,20 @@ int ferry_link_open(const char *name, const struct ferry_link_config *config, st
     return FERRY_ERROR_BACKEND;
 }
 
+int ferry_adapter_list(ferry_candidate_callback *callback, void *context)
+{
+    if (callback == NULL) {
+        return FERRY_ERROR_ARGUMENT;
+    }
+    for (size_t n = 0; n < BACKENDS; n++) {
+        if (backends[n]->list != NULL) {
+            backends[n]->list(callback, context);
+        }
+    }
+    ferry_problem_clear();
+    return FERRY_OK;
+}
+
 const char *ferry_link_backend_name(size_t n)
 {
     return n < BACKENDS ? backends[n]->name : NULL;

@@ -150,6 +150,8 @@ struct ferry_backend {
     bool finds_one;
     /// Start a device, or find one, and bring its link up. Errors as of ferry_link_open().
     int (*open)(const struct ferry_link_config *config, struct ferry_link **link);
+    /// Tell of what open() could be given now, as ferry_adapter_list() promises. NULL = nobody knows where to look.
+    void (*list)(ferry_candidate_callback *callback, void *context);
 };
 
 // The back ends there are; backends.c lists them.

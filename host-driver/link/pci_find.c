@@ -96,7 +96,7 @@ static bool read_address(const char *text, char name[16])
     return device < 32 && function < 8;
 }
 
-static int find_first(const char *root, struct ferry_pci_place *place)
+bool ferry_pci_next(const char *root, const char *after, struct ferry_pci_place *place)
 {
     char path[512], best[16] = "";
     snprintf(path, sizeof(path), "%s/sys/bus/pci/devices", root);
@@ -105,7 +105,8 @@ static int find_first(const char *root, struct ferry_pci_place *place)
     while (folder != NULL && (entry = readdir(folder)) != NULL) {
         if (strlen(entry->d_name) < sizeof(best) && entry->d_name[0] != '.') {
             set_place(place, root, entry->d_name);
-            if (is_ours(place) && (best[0] == 0 || strcmp(place->address, best) < 0)) {
+            if (is_ours(place) && strcmp(place->address, after) > 0 &&
+                (best[0] == 0 || strcmp(place->address, best) < 0)) {
                 memcpy(best, place->address, sizeof(best));
             }
         }
@@ -113,12 +114,20 @@ static int find_first(const char *root, struct ferry_pci_place *place)
     if (folder != NULL) {
         closedir(folder);
     }
-    if (best[0] == 0) {
+    if (best[0] != 0) {
+        set_place(place, root, best);
+        look_at(place);
+    }
+    return best[0] != 0;
+}
+
+static int find_first(const char *root, struct ferry_pci_place *place)
+{
+    if (!ferry_pci_next(root, "", place)) {
         ferry_problem_set("no PCI device %04x:%04x is in this machine; `lspci -nn` lists those that are", OUR_VENDOR,
                           OUR_DEVICE);
         return FERRY_ERROR_BACKEND;
     }
-    set_place(place, root, best);
     return FERRY_OK;
 }
 
@@ -140,16 +149,42 @@ static int find_at(const char *root, const char *address, struct ferry_pci_place
                           read_number(place, "vendor"), read_number(place, "device"), OUR_VENDOR, OUR_DEVICE);
         return FERRY_ERROR_BACKEND;
     }
+    look_at(place);
     return FERRY_OK;
 }
 
 int ferry_pci_find(const char *root, const char *address, struct ferry_pci_place *place)
 {
-    const int error = address == NULL ? find_first(root, place) : find_at(root, address, place);
-    if (error == FERRY_OK) {
-        look_at(place);
+    return address == NULL ? find_first(root, place) : find_at(root, address, place);
+}
+
+int ferry_pci_way(const struct ferry_pci_place *place, bool *vfio)
+{
+    const char *at = place->address;
+    *vfio = strcmp(place->driver, "vfio-pci") == 0;
+    if (*vfio && place->group >= 0) {
+        return FERRY_OK;
     }
-    return error;
+    if (*vfio) {
+        ferry_problem_set(
+            "vfio-pci has %s, but there is no IOMMU: switch it on in the firmware's settings, or `echo %s "
+            "| sudo tee /sys/bus/pci/drivers/vfio-pci/unbind`",
+            at, at);
+    } else if (place->driver[0] != 0) {
+        ferry_problem_set("%s is bound to the driver %s: `echo %s | sudo tee /sys/bus/pci/drivers/%s/unbind`", at,
+                          place->driver, at, place->driver);
+    } else if (place->group >= 0) {
+        ferry_problem_set("%s is behind an IOMMU: `sudo modprobe vfio-pci; echo vfio-pci | sudo tee "
+                          "/sys/bus/pci/devices/%s/driver_override; echo %s | sudo tee /sys/bus/pci/drivers_probe`",
+                          at, at, at);
+    } else if (place->locked_down) {
+        ferry_problem_set(
+            "the kernel is locked down (Secure Boot), and shows no device to programs but through an "
+            "IOMMU: switch that on in the firmware's settings and use vfio-pci, or switch Secure Boot off");
+    } else {
+        return FERRY_OK;
+    }
+    return FERRY_ERROR_BACKEND;
 }
 
 // ---- What both ways do in configuration space -------------------------------------------------------------------

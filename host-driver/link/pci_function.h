@@ -9,6 +9,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "ferry/ferry.h"
+
 #define FERRY_PCI_BARS 3u // 0 and 2 are used.
 
 /// What stands in sysfs about a function.
@@ -63,6 +65,15 @@ extern const char *ferry_pci_root;
 /// The function at `address` (0000:01:00.0, or 01:00.0), or the first one of this driver's if `address` is NULL.
 /// `root` stays the caller's. Errors: BACKEND (there is none, or it is another's).
 int ferry_pci_find(const char *root, const char *address, struct ferry_pci_place *place);
+/// The function of this driver's whose address is the least above `after` ("" = of all). false = there is none.
+bool ferry_pci_next(const char *root, const char *after, struct ferry_pci_place *place);
+/// Which way there is to the function depends on who has it now: VFIO, or else sysfs. Errors: BACKEND.
+int ferry_pci_way(const struct ferry_pci_place *place, bool *vfio);
+/// Whether opening it would fail, as far as can be told without opening or locking anything. Errors: BACKEND, IN_USE.
+int ferry_pci_look_sysfs(const struct ferry_pci_place *place);
+int ferry_pci_look_vfio(const struct ferry_pci_place *place);
+/// Tell of all functions of this driver's, as ferry_adapter_list() promises.
+void ferry_pci_list(const char *root, ferry_candidate_callback *callback, void *context);
 /// Errors: BACKEND, IN_USE, NO_HOST_MEMORY.
 int ferry_pci_open_sysfs(const struct ferry_pci_place *place, struct ferry_pci_function **function);
 int ferry_pci_open_vfio(const struct ferry_pci_place *place, struct ferry_pci_function **function);

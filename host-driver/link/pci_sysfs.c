@@ -186,18 +186,24 @@ static const struct ferry_pci_operations operations = {
 
 // ---- Open -------------------------------------------------------------------------------------------------------
 
+/// errno says why.
+static int cannot_open(const char *path)
+{
+    if (errno == EACCES || errno == EPERM) {
+        ferry_problem_set("you may not open %s: without an IOMMU this takes root (with one, vfio-pci does not)", path);
+    } else {
+        ferry_problem_set("cannot open %s: %s", path, strerror(errno));
+    }
+    return FERRY_ERROR_BACKEND;
+}
+
 /// A file of the function's, or a negative error.
 static int open_file(const struct sysfs *sysfs, const char *name)
 {
     char path[600];
     snprintf(path, sizeof(path), "%s/%s", sysfs->place.folder, name);
     const int fd = open(path, O_RDWR | O_CLOEXEC);
-    if (fd < 0 && (errno == EACCES || errno == EPERM)) {
-        ferry_problem_set("you may not open %s: without an IOMMU this takes root (with one, vfio-pci does not)", path);
-    } else if (fd < 0) {
-        ferry_problem_set("cannot open %s: %s", path, strerror(errno));
-    }
-    return fd < 0 ? FERRY_ERROR_BACKEND : fd;
+    return fd < 0 ? cannot_open(path) : fd;
 }
 
 static int open_bar(struct sysfs *sysfs, unsigned bar)
@@ -257,14 +263,30 @@ static int bring_up(struct sysfs *sysfs)
     return FERRY_OK;
 }
 
+int ferry_pci_look_sysfs(const struct ferry_pci_place *place)
+{
+    // Permission first: whoever has none is not told who has the files open.
+    static const char *const names[] = {"config", "resource2", "resource0"};
+    struct ferry_pinned_pages *pages;
+    char path[600];
+    for (unsigned n = 0; n < sizeof(names) / sizeof(names[0]); n++) {
+        snprintf(path, sizeof(path), "%s/%s", place->folder, names[n]);
+        if (faccessat(AT_FDCWD, path, R_OK | W_OK, AT_EACCESS) != 0) {
+            return cannot_open(path);
+        }
+    }
+    if (ferry_file_user(path) != 0) {
+        return ferry_file_in_use(path, place->address);
+    }
+    const int error = ferry_pinned_create(place->root, &pages);
+    if (error == FERRY_OK) {
+        ferry_pinned_destroy(pages);
+    }
+    return error;
+}
+
 int ferry_pci_open_sysfs(const struct ferry_pci_place *place, struct ferry_pci_function **function)
 {
-    if (place->locked_down) {
-        ferry_problem_set(
-            "the kernel is locked down (Secure Boot), and shows no device to programs but through an "
-            "IOMMU: switch that on in the firmware's settings and use vfio-pci, or switch Secure Boot off");
-        return FERRY_ERROR_BACKEND;
-    }
     struct sysfs *sysfs = calloc(1, sizeof(*sysfs));
     if (sysfs == NULL) {
         return FERRY_ERROR_NO_HOST_MEMORY;

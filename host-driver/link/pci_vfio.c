@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A function behind an IOMMU, as vfio-pci gives it to programs: it reaches the pages that were mapped for it and no
 // others, and its interrupt messages come through an eventfd. Documentation/driver-api/vfio.rst of Linux has the order.
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/vfio.h>
@@ -232,14 +233,36 @@ static int cannot(const char *what)
     return FERRY_ERROR_BACKEND;
 }
 
+static int no_container(const char *path)
+{
+    ferry_problem_set("cannot open %s: %s; `sudo modprobe vfio-pci` makes it", path, strerror(errno));
+    return FERRY_ERROR_BACKEND;
+}
+
+static int no_group(const char *path)
+{
+    if (errno != EACCES && errno != EPERM) {
+        return cannot(path);
+    }
+    ferry_problem_set("you may not open %s: `sudo chown $USER %s`", path, path);
+    return FERRY_ERROR_BACKEND;
+}
+
+static int shared_group(const struct ferry_pci_place *place)
+{
+    ferry_problem_set("%s shares IOMMU group %d with a device that another driver has: bind all of `ls "
+                      "%s/iommu_group/devices` to vfio-pci, or use another slot",
+                      place->address, place->group, place->folder);
+    return FERRY_ERROR_BACKEND;
+}
+
 static int open_container(struct vfio *vfio)
 {
     char path[512];
     snprintf(path, sizeof(path), "%s/dev/vfio/vfio", vfio->place.root);
     vfio->container = ferry_vfio_system->open(path, O_RDWR | O_CLOEXEC);
     if (vfio->container < 0) {
-        ferry_problem_set("cannot open %s: %s; `sudo modprobe vfio-pci` makes it", path, strerror(errno));
-        return FERRY_ERROR_BACKEND;
+        return no_container(path);
     }
     const int version = call(vfio->container, VFIO_GET_API_VERSION, 0);
     if (version != VFIO_API_VERSION) {
@@ -262,21 +285,14 @@ static int open_group(struct vfio *vfio)
     if (vfio->group < 0 && errno == EBUSY) {
         return ferry_file_in_use(path, vfio->place.address);
     }
-    if (vfio->group < 0 && (errno == EACCES || errno == EPERM)) {
-        ferry_problem_set("you may not open %s: `sudo chown $USER %s`", path, path);
-        return FERRY_ERROR_BACKEND;
-    }
     if (vfio->group < 0) {
-        return cannot(path);
+        return no_group(path);
     }
     if (ferry_vfio_system->ioctl(vfio->group, VFIO_GROUP_GET_STATUS, &status) != 0) {
         return cannot("VFIO_GROUP_GET_STATUS");
     }
     if ((status.flags & VFIO_GROUP_FLAGS_VIABLE) == 0) {
-        ferry_problem_set("%s shares IOMMU group %d with a device that another driver has: bind all of `ls "
-                          "%s/iommu_group/devices` to vfio-pci, or use another slot",
-                          vfio->place.address, vfio->place.group, vfio->place.folder);
-        return FERRY_ERROR_BACKEND;
+        return shared_group(&vfio->place);
     }
     if (ferry_vfio_system->ioctl(vfio->group, VFIO_GROUP_SET_CONTAINER, &vfio->container) != 0) {
         return cannot("VFIO_GROUP_SET_CONTAINER");
@@ -345,6 +361,55 @@ static int bring_up(struct vfio *vfio)
     error = map_bar(vfio, 0);
     error = error == FERRY_OK ? map_bar(vfio, 2) : error;
     return error == FERRY_OK ? look_at_interrupts(vfio) : error;
+}
+
+/// Of the drivers in a group, those that leave their device's memory accesses to others.
+static bool leaves_memory_alone(const char *driver)
+{
+    static const char *const those[] = {"", "vfio-pci", "pci-stub", "pcieport"};
+    bool found = false;
+    for (unsigned n = 0; n < sizeof(those) / sizeof(those[0]); n++) {
+        found = found || strcmp(driver, those[n]) == 0;
+    }
+    return found;
+}
+
+/// As the kernel judges a group when it is opened.
+static bool group_is_ours(const struct ferry_pci_place *place)
+{
+    char path[600], target[512];
+    struct dirent *entry;
+    bool ours = true;
+    snprintf(path, sizeof(path), "%s/iommu_group/devices", place->folder);
+    DIR *folder = opendir(path);
+    while (folder != NULL && (entry = readdir(folder)) != NULL) {
+        snprintf(path, sizeof(path), "%.32s/driver", entry->d_name);
+        const ssize_t length = readlinkat(dirfd(folder), path, target, sizeof(target) - 1);
+        target[length < 0 ? 0 : length] = 0;
+        const char *slash = strrchr(target, '/');
+        ours = ours && leaves_memory_alone(slash == NULL ? target : slash + 1);
+    }
+    if (folder != NULL) {
+        closedir(folder);
+    }
+    return ours;
+}
+
+int ferry_pci_look_vfio(const struct ferry_pci_place *place)
+{
+    char path[512];
+    snprintf(path, sizeof(path), "%s/dev/vfio/vfio", place->root);
+    if (faccessat(AT_FDCWD, path, R_OK | W_OK, AT_EACCESS) != 0) {
+        return no_container(path);
+    }
+    snprintf(path, sizeof(path), "%s/dev/vfio/%d", place->root, place->group);
+    if (faccessat(AT_FDCWD, path, R_OK | W_OK, AT_EACCESS) != 0) {
+        return no_group(path);
+    }
+    if (ferry_file_user(path) != 0) {
+        return ferry_file_in_use(path, place->address);
+    }
+    return group_is_ours(place) ? FERRY_OK : shared_group(place);
 }
 
 int ferry_pci_open_vfio(const struct ferry_pci_place *place, struct ferry_pci_function **function)

@@ -52,6 +52,15 @@ static int cannot_open(const char *path)
     }
 }
 
+int ferry_serial_look(const char *path)
+{
+    if (faccessat(AT_FDCWD, path, R_OK | W_OK, AT_EACCESS) != 0) {
+        return cannot_open(path);
+    }
+    // Programs that lock no port read its bytes too.
+    return ferry_file_user(path) != 0 ? ferry_file_in_use(path, path) : FERRY_OK;
+}
+
 /// Bytes as they are, at this rate. A port that has no such rate takes another one, and says so.
 static bool make_raw(int fd, uint32_t baud, uint32_t *got)
 {

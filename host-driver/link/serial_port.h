@@ -6,6 +6,8 @@
 
 #include <stdint.h>
 
+#include "ferry/ferry.h"
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -18,6 +20,11 @@ extern "C" {
 /// port's locks, and, but for root, everybody. What came before is thrown away. Gives a non-blocking, close-on-exec
 /// descriptor, or one of these errors: BACKEND (no such port, no permission, no serial port, not this rate), IN_USE.
 int ferry_serial_open(const char *path, uint32_t baud);
+/// Whether that would fail, as far as can be told without touching the port. BACKEND, IN_USE.
+int ferry_serial_look(const char *path);
+/// Tell of the ports of USB devices (ttyUSB, ttyACM, and what /dev/serial/by-id leads to), as ferry_adapter_list()
+/// promises; `root` stands before /dev and /sys: "", or a test's folder.
+void ferry_serial_list(const char *root, ferry_candidate_callback *callback, void *context);
 
 #ifdef __cplusplus
 }

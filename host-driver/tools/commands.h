@@ -3,6 +3,11 @@
 #ifndef FERRY_TOOLS_COMMANDS_H
 #define FERRY_TOOLS_COMMANDS_H
 
+#include <stdbool.h>
+
+/// Print what is reachable, how, and why not; `probe`: open each that is, and print who answers. `json` names a file
+/// for the same, or is NULL.
+int ferry_list(bool probe, const char *json);
 /// Print what the back end says about itself.
 int ferry_info(const char *backend);
 /// Try the whole path in a few seconds; each check is printed.

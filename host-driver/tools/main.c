@@ -19,6 +19,7 @@ static const char general_help[] =
     "  ferry policy TRACE   what sizes of video memory and policies would make of it, in seconds\n"
     "  ferry trace import   make a memory trace of what `apitrace dump` prints\n"
     "  ferry report PAGE TRACE  the same as one page to look at: figures, pictures, memory map\n"
+    "  ferry list           which devices are reachable, how, and why not\n"
     "  ferry info           what the device and its firmware say about themselves\n"
     "  ferry selftest       a few checks of the whole path\n"
     "  ferry fault          what the page tables say, level by level, of addresses that fault\n"
@@ -128,6 +129,20 @@ static const char trace_help[] =
     "\n"
     "  -o, --out FILE     the memory trace\n"
     "  --quiet            no progress and no summary\n";
+
+static const char list_help[] =
+    "usage: ferry list [--probe] [--json FILE]\n"
+    "\n"
+    "A line for each back end that could be opened on this machine, and for each that is there and cannot: what to "
+    "give\n"
+    "to --backend; whether it is ready, unknown (a serial port, at which anything may be), in use or blocked; what it\n"
+    "is, and what to do about it. Looks for what is simulated in the tool, ferry-sim processes, serial ports of USB "
+    "and\n"
+    "PCI functions. Opens none of them. Exits with 0 when there is none, too.\n"
+    "\n"
+    "  --probe            open each that is ready or unknown, as `ferry info` does: bytes are sent to every serial\n"
+    "                     port, whatever is at it, and one at which nothing answers takes ten seconds\n"
+    "  --json FILE        write the same: backend, reach, what, problem; of those that answered device and contract\n";
 
 static const char info_help[] =
     "usage: ferry info [--backend NAME]\n"
@@ -363,6 +378,15 @@ static int with_backend(int (*command)(const char *backend), int count, char **a
     return status == FERRY_EXIT_OK ? command(backend) : status;
 }
 
+static int list(int count, char **arguments)
+{
+    const char *json = NULL;
+    bool probe = false;
+    const struct option table[] = {{"probe", FLAG, &probe, 0, 0}, {"json", TEXT, &json, 0, 0}, {0}};
+    int status = read_options(count, arguments, table, NULL);
+    return status == FERRY_EXIT_OK ? ferry_list(probe, json) : status;
+}
+
 static bool asks_for_help(int count, char **arguments)
 {
     for (int i = 0; i < count; i++) {
@@ -401,6 +425,10 @@ static int run(int count, char **arguments)
         text = report_help;
         if (!help)
             return report(count - 2, arguments + 2);
+    } else if (strcmp(command, "list") == 0) {
+        text = list_help;
+        if (!help)
+            return list(count - 2, arguments + 2);
     } else if (strcmp(command, "info") == 0) {
         text = info_help;
         if (!help)

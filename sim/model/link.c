@@ -288,4 +288,11 @@ static int model_open(const struct ferry_link_config *config, struct ferry_link 
     return ferry_model_link_open(&options, config, link);
 }
 
-const struct ferry_backend ferry_backend_model = {.name = "model", .open = model_open};
+static void model_list(ferry_candidate_callback *callback, void *context)
+{
+    callback(context, &(struct ferry_candidate){.size = sizeof(struct ferry_candidate),
+                                                .backend = "model",
+                                                .what = "the reference model in C, in this process"});
+}
+
+const struct ferry_backend ferry_backend_model = {.name = "model", .open = model_open, .list = model_list};

@@ -56,10 +56,28 @@ int fake_end_call(struct ferry_adapter *adapter, uint64_t id, int result)
 
 // ---- Adapter ------------------------------------------------------------------------------------------------------
 
+int ferry_adapter_list(ferry_candidate_callback *callback, void *context)
+{
+    static const struct ferry_candidate candidates[] = {
+        {sizeof *candidates, FERRY_REACH_READY, "sim", "simulated", ""},
+        {sizeof *candidates, FERRY_REACH_READY, "model", "in C", ""},
+        {sizeof *candidates, FERRY_REACH_IN_USE, "socket:unix:/tmp/x", "ferry-sim, process 5", "in use by process 6"},
+        {sizeof *candidates, FERRY_REACH_UNKNOWN, "uart:/dev/ttyUSB0", "serial port, \x1b]0;owned\x07 \"of 1\"", ""},
+        {sizeof *candidates, FERRY_REACH_UNKNOWN, "uart:/dev/ttyUSB1", "serial port", ""},
+        {sizeof *candidates, FERRY_REACH_BLOCKED, "pci:0000:01:00.0", "PCI 1209:fe01", "unbind it with `x`"},
+    };
+    const char *fake = getenv("FERRY_FAKE");
+    size_t count = fake && strcmp(fake, "bare") == 0 ? 2 : sizeof candidates / sizeof *candidates;
+    for (size_t i = 0; i < count; i++)
+        callback(context, &candidates[i]);
+    return FERRY_OK;
+}
+
 int ferry_adapter_open(const struct ferry_adapter_options *options, struct ferry_adapter **adapter)
 {
     const char *fake = getenv("FERRY_FAKE");
-    if (options->backend && strcmp(options->backend, "model") != 0 && strcmp(options->backend, "sim") != 0)
+    const char *backend = options->backend ? options->backend : "sim";
+    if (strcmp(backend, "model") != 0 && strcmp(backend, "sim") != 0 && strcmp(backend, "uart:/dev/ttyUSB0") != 0)
         return FERRY_ERROR_BACKEND;
     struct ferry_adapter *made = calloc(1, sizeof *made);
     made->video_bytes = options->video_memory_bytes ? options->video_memory_bytes : LOCAL_BYTES;
@@ -102,6 +120,7 @@ int ferry_adapter_query(struct ferry_adapter *adapter, struct ferry_adapter_info
 {
     *info = (struct ferry_adapter_info){.size = sizeof *info,
                                         .backend = "fake",
+                                        .device = "double",
                                         .contract_version = 1 << 16,
                                         .firmware_version = 1,
                                         .rings = 5,

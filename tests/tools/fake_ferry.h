@@ -2,7 +2,7 @@
 // A double of the library for the tool's own tests: the calls of ferry.h with memcpy behind them, a first-fit segment,
 // plain LRU, and events. Environment variable FERRY_FAKE="KIND:N" lets the N-th thing of a kind go wrong, so that a
 // test can see what the tool says then: copy, fill, page-in, page-out (a wrong byte), fault, create, submit, place,
-// lock, evict, process, kill, stray, slow.
+// lock, evict, process, kill, stray, slow; FERRY_FAKE=bare is a machine without devices.
 #ifndef FERRY_TESTS_TOOLS_FAKE_FERRY_H
 #define FERRY_TESTS_TOOLS_FAKE_FERRY_H
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests of the tool. `tools` runs the real tool linked against a double of the library, where any fault can be ordered;
-# `replay` runs the real thing on both back ends, `fault` the walks of its faults,
+# `tool_list` has that double, and simulators to be found; `replay` runs the real thing on both back ends, `fault` the walks of
+# its faults,
 # `replay_programs` several traces at once; `import` reads dumps, `import_refusals` those that are none,
 # `import_programs` whole programs with their threads and contexts; `recorder` tinygrad's programs;
 # `tutorial` does what docs/tutorial.md says; `policy` compares the laboratory with an implementation of its own,
@@ -15,7 +16,7 @@ TEST_PROGRAMS += $(BUILD)/tests/tool_trace $(BUILD)/tests/tool_content $(BUILD)/
     $(BUILD)/tests/replay_programs $(BUILD)/tests/policy $(BUILD)/tests/policy_refusals $(BUILD)/tests/advice \
     $(BUILD)/tests/advice_sizes $(BUILD)/tests/long_traces \
     $(BUILD)/tests/import $(BUILD)/tests/import_refusals $(BUILD)/tests/import_programs \
-    $(BUILD)/tests/fault $(BUILD)/tests/recorder $(BUILD)/tests/tutorial $(BUILD)/tests/sweep $(BUILD)/tests/report
+    $(BUILD)/tests/fault $(BUILD)/tests/tool_list $(BUILD)/tests/recorder $(BUILD)/tests/tutorial $(BUILD)/tests/sweep $(BUILD)/tests/report
 LONG_RANDOM += $(addprefix $(BUILD)/tests/,advice advice_sizes policy replay replay_programs)
 
 $(BUILD)/tests/tool_trace: tests/tools/test_trace.c host-driver/tools/trace.c host-driver/tools/trace_lines.c $(TOOL_PARTS) $(TOOL_HEADERS)
@@ -34,6 +35,10 @@ $(BUILD)/tests/parts/ferry-fake: $(wildcard tests/tools/fake_*.c) tests/tools/fa
 	$(CC) $(TOOL_TEST_FLAGS) $(filter %.c,$^) $(LDLIBS) -o $@
 
 $(BUILD)/tests/tools: tests/tools/test_tool.py tests/tools/files.py $(BUILD)/tests/parts/ferry-fake
+	install -m 755 $< $@
+
+$(BUILD)/tests/tool_list: tests/tools/test_list.py $(BUILD)/tests/parts/ferry-fake $(BUILD)/ferry $(BUILD)/ferry-sim
+	@mkdir -p $(@D)
 	install -m 755 $< $@
 
 $(BUILD)/tests/fault: tests/tools/test_fault.py $(BUILD)/ferry

@@ -80,6 +80,26 @@ struct ferry_adapter_info {
 /// Errors: ARGUMENT, HANDLE.
 int ferry_adapter_query(struct ferry_adapter *adapter, struct ferry_adapter_info *info);
 
+enum ferry_reach {
+    FERRY_REACH_READY,   // It can be opened, as far as can be known without doing so.
+    FERRY_REACH_UNKNOWN, // A port that can be opened; whether a device is at it, only opening it tells.
+    FERRY_REACH_IN_USE,
+    FERRY_REACH_BLOCKED,
+};
+struct ferry_candidate {
+    size_t size;
+    enum ferry_reach reach;
+    char backend[128]; // For ferry_adapter_options.backend.
+    char what[160];    // What is there, for people.
+    char problem[256]; // Why it cannot be opened now, and what to do; "" for READY and UNKNOWN.
+};
+typedef void ferry_candidate_callback(void *context, const struct ferry_candidate *candidate);
+/// Call back for each adapter that could be opened on this machine, and for each that is there and cannot: what is
+/// simulated in the process, the processes of ferry-sim, serial ports of USB, functions in PCI slots. It opens no
+/// device, locks none and writes nothing anywhere. The struct is valid during the call-back. Any thread. Errors:
+/// ARGUMENT.
+int ferry_adapter_list(ferry_candidate_callback *callback, void *context);
+
 /// *fd becomes readable when something may have advanced: a job is over, a device's paging fence has a new value, a
 /// budget has changed, a fault was recorded, nothing ends any more, or the adapter was closed. For poll(), select(),
 /// epoll. The simulated device runs only while a call lets it; from the first call of this one on a thread of the

@@ -33,3 +33,11 @@ $(BUILD)/tests/pci $(BUILD)/tests/vfio: $(BUILD)/tests/%: tests/unit/link/test_%
 	$(CC) $(LINK_TEST_FLAGS) $(filter %.c,$^) -o $@ -Wl,--wrap=pread -Wl,--wrap=mlock -lcmocka
 
 TEST_PROGRAMS += $(BUILD)/tests/pci $(BUILD)/tests/vfio
+
+$(BUILD)/tests/list: tests/unit/link/test_list.c $(wildcard host-driver/link/pci_*.c) \
+    $(addprefix host-driver/link/,pinned_pages.c file_user.c problem.c dma_map.c serial_list.c serial_port.c simulator_list.c \
+    socket_address.c) $(wildcard tests/unit/link/*.h) $(HOST_HEADERS) $(CONTRACT)
+	@mkdir -p $(@D)
+	$(CC) $(LINK_TEST_FLAGS) $(filter %.c,$^) -o $@ -lcmocka
+
+TEST_PROGRAMS += $(BUILD)/tests/list

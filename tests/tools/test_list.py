@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`ferry list`: its lines, its file and its words on a double of the library (fake_ferry.h), and the real one beside simulators."""
+import contextlib
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+FAKE, FERRY, SIMULATOR = "build/tests/parts/ferry-fake", "build/ferry", "build/ferry-sim"
+passed = failed = 0
+folder = Path(tempfile.mkdtemp(prefix="ferry-list-"))
+
+
+def check(good, name, detail=""):
+    global passed, failed
+    passed, failed = passed + bool(good), failed + (not good)
+    print(f"[       OK ] {name}" if good else f"[  FAILED  ] {name}\n    {detail}", flush=True)
+
+
+def run(tool, *arguments, fake=""):
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("FERRY_")} | {"FERRY_FAKE": fake}
+    return subprocess.run([tool, *map(str, arguments)], capture_output=True, text=True, timeout=300, check=False, env=environment)
+
+
+def refused(name, words, code, *arguments):
+    done = run(FAKE, "list", *arguments)
+    check(done.returncode == code and not done.stdout and done.stderr.count("\n") == 1 and words in done.stderr, name, done)
+
+
+def lines():
+    done = run(FAKE, "list")
+    check(done.returncode == 0 and not done.stderr and done.stdout.splitlines() == [
+        "sim                 ready    simulated",
+        "model               ready    in C",
+        "socket:unix:/tmp/x  in use   ferry-sim, process 5; in use by process 6",
+        'uart:/dev/ttyUSB0   unknown  serial port, ?]0;owned? "of 1"; --probe asks what is at it',
+        "uart:/dev/ttyUSB1   unknown  serial port; --probe asks what is at it",
+        "pci:0000:01:00.0    blocked  PCI 1209:fe01; unbind it with `x`"], "a_line_for_each", done)
+    done = run(FAKE, "list", fake="bare")
+    said = done.stdout.splitlines()
+    check(done.returncode == 0 and not done.stderr and [line.split()[0] for line in said] == ["sim", "model", "No"]
+          and "plug a board in" in said[2] and "ferry-sim --listen" in said[2], "where_there_is_nothing_what_to_do_is_said", done)
+    refused("an_operand", "'x' is not understood", 2, "x")
+    refused("an_unknown_option", "no option '--backend'", 2, "--backend", "sim")
+    refused("a_probe_of_one", "--probe takes no value", 2, "--probe=uart:x")
+    refused("a_file_that_cannot_be_written", "cannot write /nowhere/x: No such file", 2, "--json", "/nowhere/x")
+    with open("/dev/full", "w") as full:
+        done = subprocess.run([FAKE, "list"], stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    check(done.returncode == 4 and "cannot write" in done.stderr, "a_full_disk_is_noticed", done.stderr)
+
+
+def probes():
+    path = folder / "list.json"
+    done = run(FAKE, "list", "--probe", "--json", path)
+    said = {line.split()[0]: line for line in done.stdout.splitlines()}
+    check(done.returncode == 0 and said["uart:/dev/ttyUSB0"].endswith('"of 1"; answers as double, contract 1.0')
+          and " ready " in said["uart:/dev/ttyUSB0"], "who_answers_is_told", done)
+    check(" blocked " in said["uart:/dev/ttyUSB1"] and "; BACKEND: No back end of that name" in said["uart:/dev/ttyUSB1"],
+          "who_does_not_is_told_why", done)
+    check(said["sim"] == "sim                 ready    simulated" and "process 6" in said["socket:unix:/tmp/x"],
+          "what_is_in_the_process_or_in_use_is_not_asked", done)
+    rows = json.loads(path.read_text())["candidates"]
+    check([row["backend"] for row in rows] == list(said) and [row["reach"] for row in rows]
+          == ["ready", "ready", "in use", "ready", "blocked", "blocked"], "the_file_has_the_same", rows)
+    check(rows[3] == {"backend": "uart:/dev/ttyUSB0", "reach": "ready", "what": 'serial port, \x1b]0;owned\x07 "of 1"', "problem": "",
+                      "device": "double", "contract": "1.0"} and rows[5]["problem"] == "unbind it with `x`" and "device" not in rows[5],
+          "the_file_has_names_as_they_are", rows)
+
+
+@contextlib.contextmanager
+def simulator(*arguments):
+    with subprocess.Popen([SIMULATOR, *arguments], stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield process, process.stdout.readline().split()[-1]
+        finally:
+            process.terminate()
+
+
+def found(*arguments):
+    path = folder / "found.json"
+    done = run(FERRY, "list", "--json", path, *arguments)
+    check(done.returncode == 0 and not done.stderr, "the_tool_lists", done)
+    return {row["backend"]: row for row in json.loads(path.read_text())["candidates"]}
+
+
+def simulators():
+    """Others may run on this machine; nothing is asked that is not ours."""
+    address = f"unix:{folder}/devices"
+    with simulator("--listen", address) as (listening, _), simulator("--uart") as (serial, port):
+        rows = found()
+        check([rows[name]["reach"] for name in ("sim", "model")] == ["ready", "ready"], "both_in_the_process_are_there", rows)
+        check(rows.get(f"socket:{address}", {}).get("what") == f"ferry-sim, process {listening.pid}", "a_simulator_is_found", rows)
+        check(rows.get(f"uart:{port}", {}).get("reach") == "ready" and f"process {serial.pid}" in rows[f"uart:{port}"]["what"],
+              "a_simulated_serial_port_is_found", rows)
+        held = os.open(port, os.O_RDWR | os.O_NOCTTY)
+        row = found()[f"uart:{port}"]
+        check(row["reach"] == "in use" and f"{port} is in use by process {os.getpid()}" == row["problem"], "its_user_is_known", row)
+        os.close(held)
+        done = run(FERRY, "info", "--backend", f"socket:{address}")
+        check(done.returncode == 0 and "contract" in done.stdout, "what_it_says_can_be_typed", done)
+    rows = found()
+    said = {row["what"] for row in rows.values()}  # The port's number may be another one's by now.
+    check(not said & {f"ferry-sim, process {process.pid}" for process in (listening, serial)}, "what_has_ended_is_gone", rows)
+
+
+def main():
+    for part in (lines, probes, simulators):
+        part()
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
