@@ -33,7 +33,7 @@ $(BUILD)/setup.mk: $(TOOLS) $(VENV)/ready scripts/rules.mk
 help:
 	@echo "make demo    replay a game's memory trace through the whole machine and show video memory"
 	@echo "make test    every test; ends with 'N passed, N failed'"
-	@echo "make install  library, headers, tool and manual pages into PREFIX (/usr/local); make uninstall takes them away"
+	@echo "make install  library, headers, tools and manual pages into PREFIX (/usr/local); make uninstall takes them away"
 	@echo "make requirements  the registry of the last test run: R-number, test, result"
 	@echo "make lint    warnings, format and style checks"
 	@echo "make formal  prove the properties beside the RTL"

@@ -10,6 +10,7 @@ here=host-driver/package
 shared=libferry.so.$version
 soname=libferry.so.${version%%.*}
 headers=$(cd host-driver/include/ferry && echo *.h)
+tools="ferry ferry-sim" # Each with a manual page.
 
 fail() { echo "$action: $*" >&2; exit 1; }
 
@@ -65,14 +66,14 @@ put_text() { # NAME: standard input as a file that everybody may read.
 
 put_all() {
     for directory in "$bindir" "$libdir/pkgconfig" "$includedir/ferry" "$man1dir" "$man7dir" "${list%/*}"; do folder "$directory"; done
-    put 755 "$BUILD/ferry" "$bindir/ferry"
+    for tool in $tools; do put 755 "$BUILD/$tool" "$bindir/$tool"; done
     put 644 "$BUILD/library/libferry.a" "$libdir/libferry.a"
     put 755 "$BUILD/library/$shared" "$libdir/$shared"
     ln -sfn "$shared" "$DESTDIR$libdir/$soname"
     ln -sfn "$soname" "$DESTDIR$libdir/libferry.so"
     describe | put_text "$libdir/pkgconfig/ferry.pc"
     for header in $headers; do put 644 "host-driver/include/ferry/$header" "$includedir/ferry/$header"; done
-    page ferry.1 | put_text "$man1dir/ferry.1"
+    for tool in $tools; do page "$tool.1" | put_text "$man1dir/$tool.1"; done
     page libferry.7 | put_text "$man7dir/libferry.7"
     {
         cat "$DESTDIR$list" 2>/dev/null || true
@@ -123,10 +124,14 @@ take_all() {
         fi
     fi
     [ -z "$why" ] || echo "uninstall: $why: looked in $bindir, $libdir, $includedir, $man1dir and $man7dir alone" >&2
-    stands bindir | while IFS= read -r at; do rm -f "$DESTDIR$at/ferry"; done
+    stands bindir | while IFS= read -r at; do
+        for tool in $tools; do rm -f "$DESTDIR$at/$tool"; done
+    done
     stands libdir | while IFS= read -r at; do take_library "$DESTDIR$at"; done
     stands includedir | while IFS= read -r at; do take_headers "$DESTDIR$at"; done
-    stands man1dir | while IFS= read -r at; do rm -f "$DESTDIR$at/ferry.1"; done
+    stands man1dir | while IFS= read -r at; do
+        for tool in $tools; do rm -f "$DESTDIR$at/$tool.1"; done
+    done
     stands man7dir | while IFS= read -r at; do rm -f "$DESTDIR$at/libferry.7"; done
     rm -f "$DESTDIR$list"
     printf '%s\n' "$known" | while IFS= read -r made; do

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What is installed: the library, shared and static, with its headers, pkg-config file, manual pages, and the tool. The
+# What is installed: the library, shared and static, with its headers, pkg-config file, manual pages, and the tools. The
 # variables are GNU's; `PREFIX` is the same as `prefix`.
 
 PREFIX ?= /usr/local
@@ -36,7 +36,7 @@ $(LIBRARY)/libferry.a: $(BUILD)/libferry.a $(LIBRARY_MAP) host-driver/package/ru
 	@rm -f $@
 	ar rcs $@ $(LIBRARY)/ferry.o
 
-INSTALLED := $(BUILD)/ferry $(LIBRARY)/libferry.a $(LIBRARY_SHARED)
+INSTALLED := $(BUILD)/ferry $(BUILD)/ferry-sim $(LIBRARY)/libferry.a $(LIBRARY_SHARED)
 
 # Paths reach the script in its environment, where a blank or a quote in them is nothing special.
 install uninstall: export DESTDIR := $(DESTDIR)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The manual page of the tool held against what the tool says of itself, and both pages against their formatter."""
+"""The manual pages of the tools held against what these say of themselves, and all pages against their formatter."""
 import re
 import subprocess
 from pathlib import Path
@@ -52,6 +52,17 @@ def differences(tool, page):
     if codes != listed or not codes:
         found.append(f"exit codes {sorted(codes)} and {sorted(listed)}")
     return found
+
+
+def option_differences(tool, page):
+    """Of a tool without subcommands: its options, which may stand there more than once, and its exit codes."""
+    text, said = rendered(page)[0], help_of(tool)
+    forms = [sorted(set(re.findall(rf"^{indent}(--[\w-]+(?: --)?(?: (?:unix:)?(?:[A-Z]{{2,}}|N)\b)?)", where, re.M)))
+             for indent, where in (("  ", said), ("       ", text.partition("\nOPTIONS\n")[2]))]
+    found = [] if forms[0] and forms[0] == forms[1] else [f"{forms[0]} in --help, {forms[1]} in the page"]
+    codes = set(re.findall(r"(?:Exit codes: |, )(\d) (?=ended|a bad|the system)", " ".join(said.split())))
+    listed = set(re.findall(r"^       (\d)\b", text.partition("EXIT STATUS")[2].partition("EXAMPLES")[0], re.M))
+    return found + ([] if codes and codes == listed else [f"exit codes {sorted(codes)} and {sorted(listed)}"])
 
 
 def unnamed_calls(page, calls):

@@ -75,13 +75,13 @@ def declared():
 
 
 def exactly_these_files_are_installed():
-    wanted = ["bin/ferry", *(f"include/ferry/{name}" for name in HEADERS), "lib/libferry.a", "lib/libferry.so", f"lib/{SONAME}",
-              f"lib/libferry.so.{VERSION}", "lib/pkgconfig/ferry.pc", "share/man/man1/ferry.1", "share/man/man7/libferry.7",
-              "share/pageferry/folders"]
+    wanted = ["bin/ferry", "bin/ferry-sim", *(f"include/ferry/{name}" for name in HEADERS), "lib/libferry.a",
+              "lib/libferry.so", f"lib/{SONAME}", f"lib/libferry.so.{VERSION}", "lib/pkgconfig/ferry.pc",
+              "share/man/man1/ferry-sim.1", "share/man/man1/ferry.1", "share/man/man7/libferry.7", "share/pageferry/folders"]
     assert common().files() == sorted(wanted), common().files()
     for name in wanted:
         mode = (common().at / name).stat().st_mode & 0o777
-        assert mode == (0o755 if name == "bin/ferry" or ".so" in name else 0o644), f"{name}: {mode:o}"
+        assert mode == (0o755 if name.startswith("bin/") or ".so" in name else 0o644), f"{name}: {mode:o}"
 
 
 def folders_can_be_entered_whatever_the_umask(folder):
@@ -110,7 +110,7 @@ def the_shared_library_stands_on_the_system_alone():
     assert re.findall(r"\(SONAME\).*\[(.*)\]", said) == [SONAME], said
     needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", said))
     assert not {name for name in needed if not name.startswith("ld-linux")} - SYSTEM_LIBRARIES, needed
-    for path in ("lib/libferry.so", "bin/ferry"):
+    for path in ("lib/libferry.so", "bin/ferry", "bin/ferry-sim"):
         said = run("readelf", "-dW", f"{common().at}/{path}")
         assert not re.search(r"RPATH|RUNPATH|TEXTREL", said), said
     assert os.readlink(common().at / "lib/libferry.so") == SONAME
@@ -239,6 +239,19 @@ def the_tool_runs_from_its_new_place(folder):
     run(*hidden(tool, "replay", f"{folder}/neverball.memtrace.gz", "--vram", "5M", "--frames", "2", "--quiet",
                 "--svg", f"{folder}/x.svg"), cwd=folder)
     assert Path(folder, "x.svg").read_text().startswith("<svg")
+
+
+def the_simulator_serves_from_its_new_place(folder):
+    simulator, address = f"{common().at}/bin/ferry-sim", f"unix:{folder}/device"
+    assert run(*hidden(simulator, "--version"), cwd=folder) == f"ferry-sim {VERSION}\n"
+    with subprocess.Popen(hidden(simulator, "--listen", address), cwd=folder, stdout=subprocess.PIPE, text=True) as serving:
+        try:
+            assert serving.stdout.readline() == f"listening on {address}\n"
+            listed = run(f"{common().at}/bin/ferry", "list")
+            assert f"socket:{address} " in listed, listed
+            run(f"{common().at}/bin/ferry", "selftest", "--backend", f"socket:{address}")
+        finally:
+            serving.terminate()
 
 
 def pkg_config_tells_of_other_places(folder):
@@ -415,9 +428,9 @@ def installing_writes_nothing_here(folder):
     """Whoever installs may be another user than the one that built: nothing here is written, and root leaves nothing behind."""
     def everything():
         # What other tests write meanwhile is below build too: there, what an install reads or could make is looked at.
-        places = [*Path("host-driver").rglob("*"), *Path("docs").rglob("*"), Path("build/ferry"), Path("build/libferry.a"),
-                  *Path("build/library").rglob("*"), *Path("build/generated").rglob("*"), *Path("build/firmware").rglob("*"),
-                  *Path("build/obj").rglob("*")]
+        places = [*Path("host-driver").rglob("*"), *Path("docs").rglob("*"), Path("build/ferry"), Path("build/ferry-sim"),
+                  Path("build/libferry.a"), *Path("build/library").rglob("*"), *Path("build/generated").rglob("*"),
+                  *Path("build/firmware").rglob("*"), *Path("build/obj").rglob("*")]
         return {str(path): (path.lstat().st_mtime_ns, path.lstat().st_uid, path.lstat().st_ino)
                 for path in places if path.is_file() or path.is_symlink()}
     before = everything()
@@ -472,6 +485,11 @@ def the_tools_page_has_what_the_tool_has():
     assert not found, found
 
 
+def the_simulators_page_has_what_the_simulator_has():
+    found = manual.option_differences(f"{common().at}/bin/ferry-sim", f"{common().at}/share/man/man1/ferry-sim.1")
+    assert not found, found
+
+
 def the_librarys_page_names_calls_that_are_there():
     assert not manual.unnamed_calls("docs/man/libferry.7", declared()), manual.unnamed_calls("docs/man/libferry.7", declared())
 
@@ -480,7 +498,8 @@ CASES = [exactly_these_files_are_installed, folders_can_be_entered_whatever_the_
          the_static_library_shows_the_same, the_shared_library_stands_on_the_system_alone, nothing_names_the_place_where_it_was_built,
          headers_stand_alone_in_c, headers_stand_alone_in_cplusplus, calls_have_c_names_in_cplusplus,
          the_example_runs_on_the_shared_library, the_example_runs_on_the_static_library, our_library_alone_can_be_static,
-         a_verilated_runtime_beside_it_is_another_one, the_tool_runs_from_its_new_place, pkg_config_tells_of_other_places,
+         a_verilated_runtime_beside_it_is_another_one, the_tool_runs_from_its_new_place, the_simulator_serves_from_its_new_place,
+         pkg_config_tells_of_other_places,
          installing_again_changes_nothing_and_uninstalling_leaves_what_is_not_ours,
          uninstalling_takes_the_folders_that_the_install_made_and_no_others,
          uninstalling_looks_where_the_installs_put_things, uninstalling_a_copy_leaves_what_it_was_copied_from,
@@ -491,6 +510,7 @@ CASES = [exactly_these_files_are_installed, folders_can_be_entered_whatever_the_
          installing_writes_nothing_here,
          places_are_given_whole, what_pkg_config_cannot_be_told_is_refused,
          what_is_not_built_is_built_first, manual_pages_are_clean, the_tools_page_has_what_the_tool_has,
+         the_simulators_page_has_what_the_simulator_has,
          the_librarys_page_names_calls_that_are_there]
 
 
