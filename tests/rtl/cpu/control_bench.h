@@ -111,6 +111,7 @@ class ControlBench
 
     Vcontrol_bench top;
     uint64_t time = 0;
+    uint32_t cleared = 0; // Bits of INTERRUPT_STATUS.
     std::deque<Job> jobs;
     // Cycles from a read request to its first beat, and whether the ports stall at random.
     unsigned latency = 20;
@@ -156,6 +157,7 @@ class ControlBench
     {
         if (top.rst)
             return;
+        cleared |= top.interrupt_clear;
         if (top.fetch_rvalid && top.fetch_rready) {
             holding_ = false;
             reads_.front().address += 8;

@@ -134,6 +134,13 @@ static void registers(Checks &checks, Random &random)
                      "coalesce cycles");
     }
 
+    // A 1 in a byte that is not written clears nothing.
+    for (unsigned strobes = 0; strobes < 16; strobes++) {
+        bench.cleared = 0;
+        bench.write(FERRY_BAR0_INTERRUPT_STATUS, 0x3ff, strobes);
+        checks.equal(bench.cleared, (strobes & 1 ? 0xff : 0) | (strobes & 2 ? 0x300 : 0), "causes cleared");
+    }
+
     // CYCLES goes on while it is read: what is read is as old as the answer, however far the sweep of the counters was.
     checks.begin("a_counter_that_is_read_is_up_to_date");
     uint64_t least = ~0ull, most = 0;
@@ -216,6 +223,13 @@ static void packets(Checks &checks, Random &random, const char *firmware)
     checks.equal(count, 128, "packets counted");
     checks.that(bench.bad_bursts.empty(), "bursts inside 4 KiB");
     std::printf("    %.1f cycles a COPY packet\n", static_cast<double>(busy) / static_cast<double>(count));
+
+    checks.begin("what_a_firmware_said_is_not_read_behind_its_end");
+    bench.write(FERRY_BAR0_CONTROL, 0);
+    checks.equal(bench.read(FERRY_BAR0_FIRMWARE_STATE), 0, "state of a core that stands");
+    bench.write(FERRY_BAR0_CONTROL, 1);
+    checks.that(bench.read(FERRY_BAR0_FIRMWARE_STATE) != FERRY_FIRMWARE_STATE_RUNNING,
+                "not the state of the one before");
 }
 
 int main(int argc, char **argv)

@@ -198,6 +198,9 @@ inline void produce(Bench &bench, unsigned number)
     // The last bytes of a page now and then: the first burst ends there.
     if (random.once_in(6))
         e.address = (e.address & ~0xfffull) | (4096 - 8 * (1 + random.below(4)));
+    // And of 4 GiB.
+    if (random.once_in(8))
+        e.address |= 0xfffff000;
     e.bytes = random.once_in(6) ? 0 : random.once_in(5) ? 4096 : 8 * (1 + random.below(random.once_in(2) ? 16 : 512));
     e.fence = random.word();
     e.interrupt = random.once_in(2);

@@ -238,7 +238,7 @@ static void wrapping(Checks &checks, Random &random)
         for (Ring &each : bench.rings)
             each.log2 = 4;
         Ring &ring = bench.rings[3];
-        ring.base = 0x1'2345'6000;
+        ring.base = 0x1'ffff'0000; // Its entries 2047 and 2048 lie on either side of 8 GiB.
         ring.log2 = 12;
         ring.produced = ring.claimed = ring.retired = first;
         start(checks, bench);

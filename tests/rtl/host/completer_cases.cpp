@@ -461,6 +461,26 @@ static void interrupts(Bench &b)
     b.run(1100);
     EXPECT(b, "cleared", b.posted.size(), 0);
     EXPECT(b, "count", b.top->interrupt_count, total + 2);
+    // A message ends the count: a cause behind it waits for its own time, also one in the very cycle in which it
+    // leaves.
+    for (unsigned gap = 0; gap < 24; gap++) {
+        for (int i = 0; i < 4; i++)
+            pulse(1);
+        b.run(gap);
+        pulse(2);
+        b.run(200);
+        EXPECT(b, "one message", b.posted.size(), 1);
+        clear(0x3ff);
+        b.run(10);
+        b.posted.clear();
+    }
+    // A function that may not write sends no message, and tells it when it may.
+    b.config_write(0x04, 2);
+    b.top->interrupt_coalesce_count = 0;
+    pulse(1);
+    expect(0, 0, 0);
+    b.config_write(0x04, 6);
+    expect(1, 0x12fee01004ull, 0x4321);
 }
 
 // Of all codes of messages those are taken without a word that any function may be sent (2.2.8); every other is an
@@ -516,6 +536,17 @@ static void interrupts_held_long(Bench &b)
     EXPECT(b, "messages", b.posted.size(), 0);
     b.config_write(0x90, 0);
     b.run(20);
+    EXPECT(b, "messages", b.posted.size(), 1);
+    b.posted.clear();
+    // More causes than a byte counts.
+    b.top->interrupt_coalesce_count = 300;
+    for (unsigned n = 0; n < 300; n++) {
+        b.run(50);
+        EXPECT(b, "messages", b.posted.size(), 0);
+        b.top->interrupt_cause = 1;
+        b.tick();
+    }
+    b.run(50);
     EXPECT(b, "messages", b.posted.size(), 1);
 }
 

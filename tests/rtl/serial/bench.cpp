@@ -30,10 +30,13 @@ Packet any_packet(Random &random, unsigned words, bool to_device)
         packet = {(four ? 0x20u : 0u) << 24 | (1 + random.below(64)), random.next(), random.next() & ~3u};
         if (four)
             packet.push_back(random.next() & ~3u);
-    } else if (to_device) { // Configuration.
-        const bool write = random.below(2) != 0;
-        packet = {(write ? 0x44000001u : 0x04000001u), random.next(), random.next() & 0xffcu};
-        if (write)
+    } else if (to_device) { // Configuration, or a message, which is a request and wants no answer.
+        const unsigned what = random.below(3);
+        packet = {what == 0   ? 0x34000000u
+                  : what == 1 ? 0x44000001u
+                              : 0x04000001u,
+                  random.next(), random.next() & 0xffcu};
+        if (what < 2)
             packet.push_back(random.next());
     } else { // A completion without data.
         packet = {0x0a000000u, random.next(), random.next()};

@@ -124,6 +124,12 @@ void bits_of_no_whole_clocks()
                 out.bytes.push_back((uint8_t)bench.random.next());
                 expected.push_back((uint8_t)out.bytes.back());
                 out.bytes.push_back(256);
+                // Neither a byte without a stop bit nor a break is a byte.
+                if (bench.random.below(8) == 0) {
+                    out.bytes.push_back((uint16_t)(bench.random.below(2) == 0 ? 1024 : 512 + bench.random.below(256)));
+                    out.bytes.push_back(256);
+                    out.bytes.push_back(256);
+                }
             }
             bench.top.echo_rxd = out.level(bench.now);
             bench.clock();
@@ -152,6 +158,25 @@ void sessions_end_in_the_middle()
         bench.clocks(BYTE * (200 + bench.random.below(4000)));
         bench.down = bench.up = 0;
     }
+    // What came before a hello goes to the device before it is asked.
+    bench.to_device.noise = bench.to_host.noise = 0;
+    bench.answer_clocks = 400;
+    bench.open(49);
+    bench.carry(0, 20, 20);
+    bench.settle();
+    const uint64_t got = bench.device_got, questions = bench.questions;
+    bench.takes = false;
+    bench.down = 6;
+    bench.down_words = 20;
+    bench.clocks(1000 * BYTE);
+    bench.ask(48);
+    bench.clocks(600 * BYTE);
+    bench.takes = true;
+    for (unsigned n = 0; n < RESEND_TICKS * BYTE && bench.questions == questions; n++)
+        bench.clock();
+    bench.down_words = 0;
+    require(bench, bench.questions == questions + 1 && bench.device_got == got + 6,
+            "the device is asked before it has everything");
     // Requests wait for as long as the device likes, and so does the hello.
     bench.to_device.noise = bench.to_host.noise = 0;
     bench.open(50);
@@ -277,6 +302,16 @@ void a_stopped_reader()
     bench.carry(68, 10, 0);
     bench.clocks(60 * 300 * BYTE);
     require(bench, bench.host_got - got == 60, "packets to the host did not go on");
+    // A packet of 17 words takes five units, not four.
+    bench.host_takes = false;
+    const uint64_t before = counts.frames_in;
+    bench.up = 60;
+    bench.up_words = 17;
+    bench.clocks(2 * RESEND_TICKS * BYTE);
+    require(bench, counts.frames_in - before == FERRY_FRAMES_ROOM / 5 && counts.refused == 0,
+            "a unit that is begun counts for nothing");
+    bench.host_takes = true;
+    bench.carry(17, 1, 0);
 }
 
 void writes_pass_requests_that_wait()
@@ -380,6 +415,15 @@ void silence_ends_by_itself()
     bench.clocks(2000 * BYTE);
     bench.to_device.noise = 0;
     bench.carry(0, 1, 1);
+    bench.settle();
+    bench.clocks(100 * BYTE); // What is still on its way.
+    // A frame that is none is told of at once, though nothing comes behind it.
+    std::vector<uint8_t> broken = frame(0x8000, {0x40000001, 1, 2, 3});
+    broken[6] ^= 0x40;
+    const uint64_t before = bench.host->counts.bytes_in;
+    put(bench, broken);
+    bench.clocks(100 * BYTE);
+    require(bench, bench.host->counts.bytes_in > before, "a broken frame is passed over in silence");
 }
 
 struct Case {

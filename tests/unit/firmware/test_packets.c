@@ -79,6 +79,17 @@ static void good_discard(struct buffer *b)
     put_discard(b, 4096, 0x9000);
 }
 
+static void good_forget(struct buffer *b)
+{
+    put_forget(b, FERRY_FORGET_SCOPE_TABLE | 3u << FERRY_PACKET_FORGET_WHAT_SPACE_SHIFT, 0x123456789000ull);
+}
+static void good_rectangle(struct buffer *b)
+{
+    const struct rectangle_side from = {0x10000, 0x100, 0}, to = {0x20000, 0x100, 0};
+
+    put_rectangle(b, 0, 0, 64, 4, &from, &to);
+}
+
 #define BAD(PUT, AT, VALUE, RING, KIND, ADDRESS_KIND, WRITE, ADDRESS)                                                  \
     bad_forms[bad_count].what = #PUT " word " #AT " = " #VALUE " on ring " #RING;                                      \
     bad_forms[bad_count].put = good_##PUT;                                                                             \
@@ -205,6 +216,10 @@ static void fill_bad_forms(void)
     BAD(unmap, 12, 4091, 0, RANGE, APERTURE, true, 6 * 4096);
     BAD(unmap, 12, 0xffffffff, 0, RANGE, APERTURE, true, 6 * 4096);
     BAD(discard, 8, 0x03ff7001, 0, RANGE, LOCAL, true, 0x9000);
+    // What page tables are told: an address of at most 48 bits. A rectangle: at most 65,536 rows.
+    BAD(forget, 20, 0x0000ffff, 0, NONE, LOCAL, false, 0);
+    BAD(forget, 20, 0x00010000, 0, PACKET_RESERVED, LOCAL, false, 0);
+    BAD(rectangle, FERRY_PACKET_COPY_RECTANGLE_LAST_ROW, 0x00010000, 0, PACKET_RESERVED, LOCAL, false, 0);
 }
 
 void every_bad_form(void **state)
@@ -217,6 +232,8 @@ void every_bad_form(void **state)
 
         // Two good packets, the bad one, and one that must not be done any more; then a buffer that must be.
         double_reset();
+        if (bad_forms[i].put == good_forget || bad_forms[i].put == good_rectangle)
+            double_has_more();
         run_from_reset();
         put_copy(&b, 0, 0, 16, 0, 64);
         put_nop(&b, 2);
