@@ -76,7 +76,7 @@ flash: $(OUT)/$(NAME).bit
 test:
 	@test -e $(PORT) || { echo "no board at $(PORT): plug it in, or say where it is: make test PORT=/dev/ttyUSB1"; exit 1; }
 	@test -x $(FERRY) || $(MAKE) --no-print-directory -C $(ROOT) build/ferry
-	@$(FERRY) selftest --backend uart:$(PORT)@$(BAUD)
+	@$(FERRY) selftest --backend uart:$(PORT)@$(BAUD) --board $(NAME)
 
 clean:
 	@rm -rf $(OUT)

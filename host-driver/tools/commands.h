@@ -8,10 +8,14 @@
 /// Print what is reachable, how, and why not; `probe`: open each that is, and print who answers. `json` names a file
 /// for the same, or is NULL.
 int ferry_list(bool probe, const char *json);
-/// Print what the back end says about itself.
-int ferry_info(const char *backend);
-/// Try the whole path in a few seconds; each check is printed.
-int ferry_selftest(const char *backend);
+/// Print what the back end says about itself; warn when the device says that it is for another board than `board` (NULL
+/// = any will do).
+int ferry_info(const char *backend, const char *board);
+/// Try the whole path in a few seconds; each check is printed. `board` as above.
+int ferry_selftest(const char *backend, const char *board);
+struct ferry_adapter_info;
+/// That warning, and nothing else.
+void ferry_warn_of_board(const struct ferry_adapter_info *info, const char *board);
 /// Have jobs fault at GPU virtual addresses, and print each walk of the page tables level by level. Exit code 1 when
 /// the device's record names another entry than the tables have.
 int ferry_fault_walks(const char *backend);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "ferry/ferry.h"
 #include "tools/commands.h"
@@ -15,7 +16,18 @@ static int refused(const char *what, const char *backend, int error)
     return error == FERRY_ERROR_BACKEND ? FERRY_EXIT_USAGE : FERRY_EXIT_LIBRARY;
 }
 
-int ferry_info(const char *backend)
+void ferry_warn_of_board(const struct ferry_adapter_info *info, const char *board)
+{
+    if (board && !info->device[0])
+        ferry_complain("warning: the device does not say for which board it is, and '%s' was asked for", board);
+    else if (board && strcmp(info->device, board) != 0)
+        ferry_complain(
+            "warning: the device says that it is '%s', not '%s': another board's or another chip's bitstream is "
+            "loaded, or this is another port",
+            info->device, board);
+}
+
+int ferry_info(const char *backend, const char *board)
 {
     struct ferry_adapter_options options = {.size = sizeof options, .backend = backend};
     struct ferry_adapter_info info = {.size = sizeof info};
@@ -44,6 +56,7 @@ int ferry_info(const char *backend)
         printf("aperture           %s\n", ferry_size_text(info.aperture_bytes, size));
         printf("cycles since reset %" PRIu64 "\n", statistics.cycles);
         printf("faults             %" PRIu64 "\n", statistics.faults);
+        ferry_warn_of_board(&info, board);
     }
     ferry_adapter_close(adapter);
     return error < 0 ? refused("query", backend, error) : FERRY_EXIT_OK;

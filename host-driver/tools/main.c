@@ -145,16 +145,18 @@ static const char list_help[] =
     "  --json FILE        write the same: backend, reach, what, problem; of those that answered device and contract\n";
 
 static const char info_help[] =
-    "usage: ferry info [--backend NAME]\n"
+    "usage: ferry info [--backend NAME] [--board NAME]\n"
     "\n"
     "Opens the back end (sim, model, socket:ADDRESS, uart:PORT[@BAUD] or pci[:ADDRESS]), starts the firmware and\n"
-    "prints what they say, and what link it is.\n";
+    "prints what they say, and what link it is. Warns when the device says that it is for another board than "
+    "--board.\n";
 
 static const char selftest_help[] =
-    "usage: ferry selftest [--backend NAME]\n"
+    "usage: ferry selftest [--backend NAME] [--board NAME]\n"
     "\n"
     "Pages, copies, fills, resets and compares on the back end (sim, model, socket:ADDRESS, uart:PORT or\n"
-    "pci[:ADDRESS]) with little video memory; prints each check and exits with 1 when one fails.\n";
+    "pci[:ADDRESS]) with little video memory; prints each check and exits with 1 when one fails.\n"
+    "Warns when the device says that it is for another board than --board.\n";
 
 static const char fault_help[] =
     "usage: ferry fault [--backend NAME]\n"
@@ -378,6 +380,14 @@ static int with_backend(int (*command)(const char *backend), int count, char **a
     return status == FERRY_EXIT_OK ? command(backend) : status;
 }
 
+static int of_board(int (*command)(const char *backend, const char *board), int count, char **arguments)
+{
+    const char *backend = NULL, *board = NULL;
+    const struct option table[] = {{"backend", TEXT, &backend, 0, 0}, {"board", TEXT, &board, 0, 0}, {0}};
+    int status = read_options(count, arguments, table, NULL);
+    return status == FERRY_EXIT_OK ? command(backend, board) : status;
+}
+
 static int list(int count, char **arguments)
 {
     const char *json = NULL;
@@ -432,11 +442,11 @@ static int run(int count, char **arguments)
     } else if (strcmp(command, "info") == 0) {
         text = info_help;
         if (!help)
-            return with_backend(ferry_info, count - 2, arguments + 2);
+            return of_board(ferry_info, count - 2, arguments + 2);
     } else if (strcmp(command, "selftest") == 0) {
         text = selftest_help;
         if (!help)
-            return with_backend(ferry_selftest, count - 2, arguments + 2);
+            return of_board(ferry_selftest, count - 2, arguments + 2);
     } else if (strcmp(command, "fault") == 0) {
         text = fault_help;
         if (!help)

@@ -74,7 +74,7 @@ static bool run_job(struct state *state, unsigned first, unsigned second, bool c
     return call(state, ferry_evict(state->device, &residency), "evict") && good;
 }
 
-static void check_open(struct state *state, const char *backend)
+static void check_open(struct state *state, const char *backend, const char *board)
 {
     struct ferry_adapter_options options = {
         .size = sizeof options, .backend = backend, .video_memory_bytes = VIDEO_BYTES};
@@ -86,6 +86,7 @@ static void check_open(struct state *state, const char *backend)
         !call(state, ferry_device_create(state->adapter, &state->device), "create a device") ||
         !call(state, ferry_queue_create(state->device, &state->queue), "create a queue"))
         return;
+    ferry_warn_of_board(&info, board);
     state->before.size = sizeof state->before;
     ferry_adapter_statistics(state->adapter, &state->before);
     check(state, info.video_memory_bytes == VIDEO_BYTES && info.contract_version != 0,
@@ -190,12 +191,12 @@ static void check_clean(struct state *state)
           after.faults - state->before.faults, after.unmapped_accesses, after.dummy_page_writes);
 }
 
-int ferry_selftest(const char *backend)
+int ferry_selftest(const char *backend, const char *board)
 {
     struct state state = {0};
     static void (*const checks[])(struct state *) = {
         check_initial_content, check_content_survives, check_copy_and_fill, check_refusals, check_reset, check_clean};
-    check_open(&state, backend);
+    check_open(&state, backend, board);
     for (size_t i = 0; i < sizeof checks / sizeof *checks && state.queue && !state.failed; i++)
         checks[i](&state);
     ferry_adapter_close(state.adapter);

@@ -52,6 +52,23 @@ def lines():
     check(done.returncode == 4 and "cannot write" in done.stderr, "a_full_disk_is_noticed", done.stderr)
 
 
+def boards():
+    """The double says that it is one called `double`."""
+    warning = "ferry: warning: the device says that it is 'double', not 'ulx3s-85f': another board's or another chip's bitstream is " \
+        "loaded, or this is another port\n"
+    for command in ("info", "selftest"):
+        plain, right, wrong = (run(FAKE, command, *words) for words in ((), ("--board", "double"), ("--board", "ulx3s-85f")))
+        check(plain.stdout == right.stdout == wrong.stdout and not plain.stderr + right.stderr, f"{command}_of_the_right_board", right)
+        check(wrong.returncode == 0 and wrong.stderr == warning, f"{command}_warns_of_another_board_s_bitstream", wrong)
+    done = run(FERRY, "info", "--backend", "model", "--board", "x")
+    check(done.returncode == 0 and "does not say for which board" in done.stderr, "info_warns_of_a_device_without_a_name", done)
+    done = run(FAKE, "fault", "--board", "double")
+    check(done.returncode == 2 and "no option '--board'" in done.stderr, "fault_takes_no_board", done)
+    done = subprocess.run(["make", "-s", "-n", "-C", "boards/ulx3s", "test", "FPGA=25f", "PORT=/dev/null"], capture_output=True,
+                          text=True, check=False)
+    check("selftest --backend uart:/dev/null@3000000 --board ulx3s-25f\n" in done.stdout, "a_board_s_test_asks_for_its_name", done)
+
+
 def probes():
     path = folder / "list.json"
     done = run(FAKE, "list", "--probe", "--json", path)
@@ -107,7 +124,7 @@ def simulators():
 
 
 def main():
-    for part in (lines, probes, simulators):
+    for part in (lines, boards, probes, simulators):
         part()
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
