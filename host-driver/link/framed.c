@@ -256,20 +256,21 @@ static void probe(struct framed *framed, double time)
 }
 
 /// Until a packet comes, or so many cycles of silence have passed. While something of ours is on its way it is not the
-/// device that keeps us waiting; a line that is dead has an end of its own (tick()).
+/// device that keeps us waiting, and a packet that comes slowly is no silence: its bytes count. A line that is dead has
+/// an end of its own (tick()).
 static void wait_in_silence(struct framed *framed, uint64_t cycles)
 {
     const double end = framed->silence + (double)cycles / CYCLES_A_SECOND;
-    uint64_t seen = moved(framed);
+    uint64_t seen = framed->frames.counts.bytes_in;
     double since = now();
     while (framed->in.taken == framed->in.count && framed->silence < end && !framed->lost) {
         const double left = (end - framed->silence) * 1000;
         exchange(framed, left < SLICE ? (int)left + 1 : SLICE);
         const double time = now();
         const bool ours = framed->out.taken != framed->out.count || ferry_frames_queued(&framed->frames) != 0;
-        framed->silence += moved(framed) == seen && !ours ? time - since : 0;
+        framed->silence += framed->frames.counts.bytes_in == seen && !ours ? time - since : 0;
         probe(framed, time);
-        seen = moved(framed);
+        seen = framed->frames.counts.bytes_in;
         since = time;
     }
     if (!framed->lost) {

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "ferry/ferry.h"
+#include "ferry_contract.h"
 #include "tools/commands.h"
 #include "tools/content.h"
 #include "tools/tool.h"
@@ -40,10 +41,24 @@ static bool check(struct state *state, bool good, const char *format, ...)
     return good;
 }
 
+// What the device has recorded, which says more than that the next call failed.
+static void print_faults(struct state *state)
+{
+    struct ferry_fault fault = {.size = sizeof fault};
+    bool found = state->adapter != NULL;
+    while (found && ferry_adapter_next_fault(state->adapter, &fault, &found) >= 0 && found)
+        printf("      ring %u, buffer with fence %" PRIu64 ", packet 0x%08x at byte %u: %s, %s of 0x%" PRIx64 "\n",
+               fault.ring, fault.fence_value, fault.packet_header, fault.packet_offset,
+               ferry_fault_kind_name(fault.kind), fault.is_write ? "write" : "read", fault.address);
+    fflush(stdout);
+}
+
 static bool call(struct state *state, int error, const char *what)
 {
-    if (error < 0)
+    if (error < 0) {
         check(state, false, "%s: %s: %s", what, ferry_error_name(error), ferry_why(error));
+        print_faults(state);
+    }
     return error >= 0;
 }
 

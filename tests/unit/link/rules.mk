@@ -25,6 +25,13 @@ $(BUILD)/tests/frames: tests/unit/link/test_frames.c host-driver/link/frames.c h
 
 TEST_PROGRAMS += $(BUILD)/tests/frames
 
+$(BUILD)/tests/framed: tests/unit/link/test_framed.c $(ROOT_COMPLEX_SOURCES) \
+    $(addprefix host-driver/link/,framed.c frames.c frame_code.c packet_queue.c problem.c) $(HOST_HEADERS) $(CONTRACT)
+	@mkdir -p $(@D)
+	$(CC) $(LINK_TEST_FLAGS) $(filter %.c,$^) -o $@ -lcmocka -lpthread
+
+TEST_PROGRAMS += $(BUILD)/tests/framed
+
 # The kernel's word on where memory is, and whether it may be locked, comes from the test.
 $(BUILD)/tests/pci $(BUILD)/tests/vfio: $(BUILD)/tests/%: tests/unit/link/test_%.c $(wildcard host-driver/link/pci_*.c) \
     $(addprefix host-driver/link/,backend_pci.c pinned_pages.c file_user.c problem.c dma_map.c) \

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+// A device behind a byte stream that is slow: what the host takes for silence. The other end is played here, with
+// frames.c.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include <pthread.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "link/framed.h"
+#include "link/frames.h"
+#include "link/tlp.h"
+
+enum { WRITE_WORDS = 4 + 64, WRITES = 4 };
+
+static void rest(long milliseconds)
+{
+    const struct timespec time = {.tv_nsec = milliseconds * 1000000};
+    nanosleep(&time, NULL);
+}
+
+/// All that is due, byte by byte.
+static void say(struct ferry_frames *frames, int fd, long milliseconds)
+{
+    uint8_t byte;
+    while (ferry_frames_take(frames, &byte, 1) == 1) {
+        if (send(fd, &byte, 1, MSG_NOSIGNAL) != 1) {
+            return;
+        }
+        rest(milliseconds);
+    }
+}
+
+/// Accepts the host. What it asks for first is answered with Unsupported Request, behind four writes to nowhere whose
+/// bytes take three and a half seconds: each a packet for longer than two looks at the time, and all of them together
+/// longer than the two seconds of silence after which the host gives a request up.
+static void *slow_device(void *context)
+{
+    const int fd = *(int *)context;
+    struct ferry_frames frames = {0};
+    struct ferry_tunnel_hello hello;
+    const uint32_t *request = NULL;
+    size_t count, got = 1;
+    bool control;
+
+    ferry_frames_start(&frames, 0);
+    while (request == NULL && got > 0) {
+        uint8_t bytes[256];
+        const ssize_t came = read(fd, bytes, sizeof bytes);
+        got = came > 0 ? (size_t)came : 0;
+        ferry_frames_feed(&frames, bytes, got);
+        if (ferry_frames_hello(&frames, &hello)) {
+            hello.what = FERRY_PUT(FERRY_TUNNEL_HELLO_WHAT_ANSWER, 1u) |
+                         FERRY_PUT(FERRY_TUNNEL_HELLO_WHAT_VERDICT, FERRY_TUNNEL_VERDICT_ACCEPTED);
+            ferry_frames_answer(&frames, &hello);
+        }
+        say(&frames, fd, 0);
+        request = ferry_frames_receive(&frames, &control, &count);
+    }
+    if (request == NULL) {
+        return NULL;
+    }
+    const uint32_t answer[3] = {0x0a000000, 0x01002004, request[1] & 0xffffff00};
+    for (unsigned i = 0; i < WRITES; i++) {
+        uint32_t words[WRITE_WORDS] = {0x60000040, 0x010000ff, 0x12345678, i * 4096};
+        for (unsigned n = 4; n < WRITE_WORDS; n++) {
+            words[n] = 0x01010101 * (n + i);
+        }
+        ferry_frames_send(&frames, false, words, WRITE_WORDS);
+    }
+    say(&frames, fd, 3);
+    ferry_frames_send(&frames, false, answer, 3);
+    say(&frames, fd, 0);
+    uint8_t none;
+    while (read(fd, &none, 1) == 1) {
+    }
+    return NULL;
+}
+
+static void a_packet_that_comes_slowly_is_no_silence(void **state)
+{
+    (void)state;
+    int pair[2];
+    pthread_t thread;
+    struct ferry_link_config config = {.size = sizeof config};
+    struct ferry_link *link = NULL;
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    assert_int_equal(pthread_create(&thread, NULL, slow_device, &pair[1]), 0);
+    const struct ferry_channel channel = {.fd = pair[0],
+                                          .socket = true,
+                                          .bytes_per_second = 1000000,
+                                          .where = "here",
+                                          .medium = "m",
+                                          .closed = "c",
+                                          .silent = "s"};
+    // RANGE is the answer's, Unsupported Request; who gave up waiting would say TIMEOUT.
+    const int error = ferry_framed_open(&channel, &config, &link);
+    shutdown(pair[1], SHUT_RDWR);
+    pthread_join(thread, NULL);
+    close(pair[1]);
+    assert_int_equal(error, FERRY_ERROR_RANGE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_packet_that_comes_slowly_is_no_silence)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
