@@ -23,7 +23,9 @@
 #define DEAD_SECONDS    20.0 // Without one, while one is due.
 #define CYCLES_A_SECOND 1e5  // Of silence, where the device has no clock that could be read.
 #define SLICE           10   // Milliseconds between two looks at the time.
-#define MOST_WORDS      (1u << 20)
+#define PAUSE_SECONDS                                                                                                  \
+    0.1 // Between two bursts of bytes; an adapter's driver waits up to 16 ms, a simulated device longer.
+#define MOST_WORDS (1u << 20)
 // What may stand before an answer: all that the root complex queues, a window of frames and what the device asks for,
 // and all of it three times more for a line with noise.
 #define FULL_LINK_BYTES (4u * 80u * 1024u)
@@ -41,7 +43,8 @@ struct framed {
     bool ran;
     double seconds;
     double ticked, heard; // When the frames were last told the time, and were last not silent.
-    double silence;       // Seconds in which nothing moved.
+    double silence;       // Seconds in which nothing moved,
+    double quiet_from;    // counted from then on.
     double probed;        // When bytes came or were asked for.
     uint64_t bytes_seen;
     uint8_t bytes[4096]; // On the way to the descriptor.
@@ -256,8 +259,9 @@ static void probe(struct framed *framed, double time)
 }
 
 /// Until a packet comes, or so many cycles of silence have passed. While something of ours is on its way it is not the
-/// device that keeps us waiting, and a packet that comes slowly is no silence: its bytes count. A line that is dead has
-/// an end of its own (tick()).
+/// device that keeps us waiting, and a packet that comes slowly is no silence: its bytes count, and so does a short
+/// time behind them, as an adapter's driver hands bytes over in bursts. A line that is dead has an end of its own
+/// (tick()).
 static void wait_in_silence(struct framed *framed, uint64_t cycles)
 {
     const double end = framed->silence + (double)cycles / CYCLES_A_SECOND;
@@ -268,7 +272,11 @@ static void wait_in_silence(struct framed *framed, uint64_t cycles)
         exchange(framed, left < SLICE ? (int)left + 1 : SLICE);
         const double time = now();
         const bool ours = framed->out.taken != framed->out.count || ferry_frames_queued(&framed->frames) != 0;
-        framed->silence += framed->frames.counts.bytes_in == seen && !ours ? time - since : 0;
+        if (ours || framed->frames.counts.bytes_in != seen) {
+            framed->quiet_from = time + PAUSE_SECONDS;
+        }
+        const double from = since > framed->quiet_from ? since : framed->quiet_from;
+        framed->silence += time > from ? time - from : 0;
         probe(framed, time);
         seen = framed->frames.counts.bytes_in;
         since = time;

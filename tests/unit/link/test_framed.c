@@ -24,12 +24,13 @@ static void rest(long milliseconds)
     nanosleep(&time, NULL);
 }
 
-/// All that is due, byte by byte.
-static void say(struct ferry_frames *frames, int fd, long milliseconds)
+/// All that is due, `burst` bytes at a time with a rest between.
+static void say(struct ferry_frames *frames, int fd, size_t burst, long milliseconds)
 {
-    uint8_t byte;
-    while (ferry_frames_take(frames, &byte, 1) == 1) {
-        if (send(fd, &byte, 1, MSG_NOSIGNAL) != 1) {
+    uint8_t bytes[64];
+    size_t count;
+    while ((count = ferry_frames_take(frames, bytes, burst)) > 0) {
+        if (send(fd, bytes, count, MSG_NOSIGNAL) != (ssize_t)count) {
             return;
         }
         rest(milliseconds);
@@ -37,8 +38,8 @@ static void say(struct ferry_frames *frames, int fd, long milliseconds)
 }
 
 /// Accepts the host. What it asks for first is answered with Unsupported Request, behind four writes to nowhere whose
-/// bytes take three and a half seconds: each a packet for longer than two looks at the time, and all of them together
-/// longer than the two seconds of silence after which the host gives a request up.
+/// bytes take three and a half seconds, in bursts that are further apart than two looks at the time: longer than the
+/// two seconds of silence after which the host gives a request up.
 static void *slow_device(void *context)
 {
     const int fd = *(int *)context;
@@ -59,7 +60,7 @@ static void *slow_device(void *context)
                          FERRY_PUT(FERRY_TUNNEL_HELLO_WHAT_VERDICT, FERRY_TUNNEL_VERDICT_ACCEPTED);
             ferry_frames_answer(&frames, &hello);
         }
-        say(&frames, fd, 0);
+        say(&frames, fd, 64, 0);
         request = ferry_frames_receive(&frames, &control, &count);
     }
     if (request == NULL) {
@@ -73,9 +74,9 @@ static void *slow_device(void *context)
         }
         ferry_frames_send(&frames, false, words, WRITE_WORDS);
     }
-    say(&frames, fd, 3);
+    say(&frames, fd, 16, 48);
     ferry_frames_send(&frames, false, answer, 3);
-    say(&frames, fd, 0);
+    say(&frames, fd, 64, 0);
     uint8_t none;
     while (read(fd, &none, 1) == 1) {
     }
