@@ -23,9 +23,9 @@
 #define DEAD_SECONDS    20.0 // Without one, while one is due.
 #define CYCLES_A_SECOND 1e5  // Of silence, where the device has no clock that could be read.
 #define SLICE           10   // Milliseconds between two looks at the time.
-#define PAUSE_SECONDS                                                                                                  \
-    0.1 // Between two bursts of bytes; an adapter's driver waits up to 16 ms, a simulated device longer.
-#define MOST_WORDS (1u << 20)
+// Between two bursts of bytes: an adapter's driver keeps them back for up to 16 ms, a simulated device longer.
+#define PAUSE_SECONDS 0.1
+#define MOST_WORDS    (1u << 20)
 // What may stand before an answer: all that the root complex queues, a window of frames and what the device asks for,
 // and all of it three times more for a line with noise.
 #define FULL_LINK_BYTES (4u * 80u * 1024u)
@@ -43,8 +43,8 @@ struct framed {
     bool ran;
     double seconds;
     double ticked, heard; // When the frames were last told the time, and were last not silent.
-    double silence;       // Seconds in which nothing moved,
-    double quiet_from;    // counted from then on.
+    double silence;       // Seconds of it so far,
+    double silent_from;   // and from when on more is counted, if no byte comes.
     double probed;        // When bytes came or were asked for.
     uint64_t bytes_seen;
     uint8_t bytes[4096]; // On the way to the descriptor.
@@ -273,9 +273,9 @@ static void wait_in_silence(struct framed *framed, uint64_t cycles)
         const double time = now();
         const bool ours = framed->out.taken != framed->out.count || ferry_frames_queued(&framed->frames) != 0;
         if (ours || framed->frames.counts.bytes_in != seen) {
-            framed->quiet_from = time + PAUSE_SECONDS;
+            framed->silent_from = time + PAUSE_SECONDS;
         }
-        const double from = since > framed->quiet_from ? since : framed->quiet_from;
+        const double from = since > framed->silent_from ? since : framed->silent_from;
         framed->silence += time > from ? time - from : 0;
         probe(framed, time);
         seen = framed->frames.counts.bytes_in;

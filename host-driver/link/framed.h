@@ -20,9 +20,9 @@ struct ferry_channel {
 /// Begin a session over the channel, whose descriptor is closed when this fails too, and bring the link up. Errors: as
 /// of ferry_link_open().
 ///
-/// A simulator at the other end runs as far as it is told. A device has no such clock: there cycles() counts what
-/// passes without a packet or an acknowledgement, 100,000 in a second, so that however long a full queue takes on a
-/// slow line, whoever waits gives up only when nothing moves any more.
+/// A simulator at the other end runs as far as it is told. A device has no such clock: there cycles() counts silence,
+/// 100,000 in a second: time in which nothing of ours is on its way and for a tenth of a second no byte has come. So
+/// however long a full queue takes on a slow line, whoever waits gives up only when nothing moves any more.
 int ferry_framed_open(const struct ferry_channel *channel, const struct ferry_link_config *config,
                       struct ferry_link **link);
 

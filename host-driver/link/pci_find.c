@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "ferry/error.h"
@@ -187,7 +188,7 @@ int ferry_pci_way(const struct ferry_pci_place *place, bool *vfio)
     return FERRY_ERROR_BACKEND;
 }
 
-// ---- What both ways do in configuration space -------------------------------------------------------------------
+// ---- What both ways do ------------------------------------------------------------------------------------------
 
 bool ferry_pci_enable(struct ferry_pci_function *function, bool memory, bool master)
 {
@@ -220,4 +221,13 @@ uint32_t ferry_pci_msi(struct ferry_pci_function *function)
         at = word >> 8 & 0xfcu;
     }
     return 0;
+}
+
+void ferry_pci_unmap_bars(struct ferry_pci_function *function)
+{
+    for (unsigned n = 0; n < FERRY_PCI_BARS; n++) {
+        if (function->bar[n].memory != NULL) {
+            munmap((void *)(uintptr_t)function->bar[n].memory, function->bar[n].bytes);
+        }
+    }
 }

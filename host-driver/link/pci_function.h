@@ -82,6 +82,8 @@ int ferry_pci_open_vfio(const struct ferry_pci_place *place, struct ferry_pci_fu
 bool ferry_pci_enable(struct ferry_pci_function *function, bool memory, bool master);
 /// Offset of the MSI capability; 0 = it has none.
 uint32_t ferry_pci_msi(struct ferry_pci_function *function);
+/// Those that are mapped; the function's own end alone may follow.
+void ferry_pci_unmap_bars(struct ferry_pci_function *function);
 
 /// Calls of the system that VFIO takes; a test has a double of its own.
 struct ferry_vfio_system {

@@ -151,10 +151,8 @@ static void close_function(struct ferry_pci_function *function)
             (void)config_write(function, sysfs->msi, control & ~FERRY_CONFIG_SPACE_MSI_ENABLE_MASK);
         }
     }
+    ferry_pci_unmap_bars(function);
     for (unsigned n = 0; n < FERRY_PCI_BARS; n++) {
-        if (function->bar[n].memory != NULL) {
-            munmap((void *)(uintptr_t)function->bar[n].memory, function->bar[n].bytes);
-        }
         if (sysfs->resource[n] >= 0) {
             close(sysfs->resource[n]); // The lock too.
         }

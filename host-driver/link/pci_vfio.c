@@ -196,11 +196,7 @@ static void close_function(struct ferry_pci_function *function)
     if (vfio->config != 0) {
         (void)ferry_pci_enable(function, true, false);
     }
-    for (unsigned n = 0; n < FERRY_PCI_BARS; n++) {
-        if (function->bar[n].memory != NULL) {
-            munmap((void *)(uintptr_t)function->bar[n].memory, function->bar[n].bytes);
-        }
-    }
+    ferry_pci_unmap_bars(function);
     // In this order; with the container go its mappings, and the pages are unlocked.
     shut(&vfio->device);
     shut(&vfio->group);

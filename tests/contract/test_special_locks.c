@@ -4,26 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tiles.h"
-#include "world.h"
+#include "tiled.h"
 
 #define LOCAL   64
 #define SPECIAL (D3DDDI_LOCK_ACQUIRE_APERTURE | D3DDDI_LOCK_USE_ALTERNATE_VA)
-
-static uint64_t drawn;
-static uint32_t draw(uint32_t below)
-{
-    return world_draw(&drawn, below);
-}
-
-struct tiled {
-    D3DKMT_HANDLE allocation;
-    HANDLE miniport;
-    struct ferry_tiling_private tiling;
-    uint64_t bytes;
-    uint8_t *rows; // what it holds
-    uint32_t *map;
-};
 
 static const struct ferry_tiling_private image = {4096, 4, 100, 60, 1};
 
@@ -56,54 +40,12 @@ static void create(struct world *world, struct tiled *t, bool alternate)
     assert_int_equal(world_evict(world, t->allocation), FERRY_OK);
 }
 
-static void drop(struct world *world, struct tiled *t)
+static void lock(struct world *world, struct tiled *t, uint32_t flags)
 {
-    assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, t->allocation), FERRY_OK);
-    free(t->rows);
-    free(t->map);
+    assert_int_equal(tiled_try_lock(world, t, 0, flags), FERRY_OK);
 }
 
-static void lock(struct world *world, const struct tiled *t, uint32_t flags)
-{
-    assert_int_equal(ferry_vidmm_lock_linear(world->manager, world->device, t->allocation, flags, 0), FERRY_OK);
-}
-
-static void unlock(struct world *world, const struct tiled *t)
-{
-    assert_int_equal(ferry_vidmm_unlock(world->manager, t->allocation), FERRY_OK);
-}
-
-static void write_some(struct world *world, struct tiled *t)
-{
-    uint64_t offset = draw((uint32_t)t->bytes - 300);
-    size_t bytes = 1 + draw(300);
-    for (size_t i = 0; i < bytes; i++)
-        t->rows[offset + i] = (uint8_t)draw(256);
-    assert_int_equal(ferry_vidmm_linear_write(world->manager, 0, t->allocation, offset, t->rows + offset, bytes),
-                     FERRY_OK);
-}
-
-// As the lock shows it, and in place as the GPU has it.
-static void check_all(struct world *world, const struct tiled *t)
-{
-    uint8_t *found = malloc(t->bytes);
-    assert_int_equal(ferry_vidmm_linear_read(world->manager, 0, t->allocation, 0, found, t->bytes), FERRY_OK);
-    assert_memory_equal(found, t->rows, t->bytes);
-    struct ferry_vidmm_placement place = world_place(world, t->allocation);
-    if (place.segment != 0) {
-        machine_peek(world->machine, place.segment, place.offset, found, t->bytes);
-        for (uint64_t i = 0; i < t->bytes; i++)
-            assert_int_equal(found[t->map[i]], t->rows[i]);
-    }
-    free(found);
-}
-
-static void send_out(struct world *world, const struct tiled *t)
-{
-    if (world_place(world, t->allocation).segment != 0)
-        world_force_out(world, t->allocation);
-}
-
+// It comes, and does not have to stay.
 static void bring_in(struct world *world, const struct tiled *t)
 {
     world_require(world, t->allocation);
@@ -146,37 +88,37 @@ static void R81_R82_R83_R84_out_to_the_alternate_address_and_back(void **state)
     (void)state;
     struct world *world = begin(0);
     struct tiled t;
-    drawn = 5;
+    tiled_drawn = 5;
     create(world, &t, true);
     // The pages of that address come with the lock, and no others.
     size_t out = machine_pages_out(world->machine);
     lock(world, &t, SPECIAL);
     assert_int_equal(machine_pages_out(world->machine), out + t.bytes / PAGE_SIZE);
-    write_some(world, &t);
-    send_out(world, &t);
-    check_all(world, &t);
-    write_some(world, &t);
+    tiled_write_some(world, &t);
+    tiled_send_out(world, &t);
+    tiled_check_all(world, &t);
+    tiled_write_some(world, &t);
     assert_int_equal(specials(), 1);
     const MDL *pages = pages_of(&t, 0, false);
     bring_in(world, &t);
     assert_int_equal(specials(), 2);
     assert_ptr_equal(pages_of(&t, 1, true), pages);
-    check_all(world, &t);
+    tiled_check_all(world, &t);
     // Again, with other pages; and unlocked meanwhile, it comes back as it went.
-    write_some(world, &t);
-    send_out(world, &t);
+    tiled_write_some(world, &t);
+    tiled_send_out(world, &t);
     assert_int_equal(specials(), 3);
     pages = pages_of(&t, 2, false);
-    write_some(world, &t);
-    unlock(world, &t);
+    tiled_write_some(world, &t);
+    tiled_unlock(world, &t);
     bring_in(world, &t);
     assert_int_equal(specials(), 4);
     assert_ptr_equal(pages_of(&t, 3, true), pages);
     assert_int_equal(ordinary(&t), 0);
     lock(world, &t, D3DDDI_LOCK_ACQUIRE_APERTURE);
-    check_all(world, &t);
-    unlock(world, &t);
-    drop(world, &t);
+    tiled_check_all(world, &t);
+    tiled_unlock(world, &t);
+    tiled_drop(world, &t);
     world_close(world);
 }
 
@@ -186,24 +128,24 @@ static void R85_in_no_other_situation(void **state)
     struct world *world = begin(0);
     struct tiled t;
     void *address;
-    drawn = 6;
+    tiled_drawn = 6;
     create(world, &t, true);
     // Another lock, and after the lock; nor for what another lock asks for outside.
     lock(world, &t, D3DDDI_LOCK_ACQUIRE_APERTURE);
-    write_some(world, &t);
-    send_out(world, &t);
+    tiled_write_some(world, &t);
+    tiled_send_out(world, &t);
     bring_in(world, &t);
-    unlock(world, &t);
+    tiled_unlock(world, &t);
     lock(world, &t, SPECIAL);
-    write_some(world, &t);
-    unlock(world, &t);
-    send_out(world, &t);
+    tiled_write_some(world, &t);
+    tiled_unlock(world, &t);
+    tiled_send_out(world, &t);
     bring_in(world, &t);
     assert_int_equal(specials(), 0);
     assert_int_equal(ordinary(&t), 4);
     // A move is none either.
     D3DKMT_HANDLE low = world_create(world, PAGES(4), 0), large = world_create(world, PAGES(LOCAL) - t.bytes, 0);
-    send_out(world, &t);
+    tiled_send_out(world, &t);
     world_require(world, low);
     bring_in(world, &t);
     lock(world, &t, SPECIAL);
@@ -213,27 +155,27 @@ static void R85_in_no_other_situation(void **state)
     world_require(world, large);
     assert_int_not_equal(world_place(world, t.allocation).offset, before);
     assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, large), FERRY_OK);
-    check_all(world, &t);
+    tiled_check_all(world, &t);
     assert_int_equal(specials(), 0);
     assert_int_equal(world_evict(world, t.allocation), FERRY_OK);
     // Evicted under it, and then handed to a lock that has an address: that is its backing store from then on.
-    write_some(world, &t);
-    send_out(world, &t);
+    tiled_write_some(world, &t);
+    tiled_send_out(world, &t);
     assert_int_equal(specials(), 1);
-    unlock(world, &t);
+    tiled_unlock(world, &t);
     size_t ordinary_before = ordinary(&t);
     assert_int_equal(ferry_vidmm_lock(world->manager, t.allocation, 0, &address), FERRY_OK);
     assert_memory_equal(address, t.rows, t.bytes);
     memset(address, 0x3C, 100);
     memset(t.rows, 0x3C, 100);
-    unlock(world, &t);
+    tiled_unlock(world, &t);
     bring_in(world, &t);
     assert_int_equal(specials(), 1);
     assert_int_equal(ordinary(&t), ordinary_before + 1);
     lock(world, &t, D3DDDI_LOCK_ACQUIRE_APERTURE);
-    check_all(world, &t);
-    unlock(world, &t);
-    drop(world, &t);
+    tiled_check_all(world, &t);
+    tiled_unlock(world, &t);
+    tiled_drop(world, &t);
     world_close(world);
 }
 
@@ -245,19 +187,19 @@ static void R86_a_driver_that_does_not_say_so_never_gets_one(void **state)
     struct world *world = begin(0);
     struct tiled t;
     D3DKMT_HANDLE other = 0;
-    drawn = 7;
+    tiled_drawn = 7;
     create(world, &t, false);
     assert_int_equal(ferry_vidmm_lock_linear(world->manager, 0, t.allocation, SPECIAL, 0), FERRY_ERROR_UNSUPPORTED);
     lock(world, &t, D3DDDI_LOCK_ACQUIRE_APERTURE);
     for (unsigned i = 0; i < 3; i++) {
-        write_some(world, &t);
-        send_out(world, &t);
-        write_some(world, &t);
+        tiled_write_some(world, &t);
+        tiled_send_out(world, &t);
+        tiled_write_some(world, &t);
         bring_in(world, &t);
-        check_all(world, &t);
+        tiled_check_all(world, &t);
     }
-    unlock(world, &t);
-    drop(world, &t);
+    tiled_unlock(world, &t);
+    tiled_drop(world, &t);
     // Nor may a program say so behind its driver's back.
     assert_int_equal(try_create(world, CPU | DXGK_ALLOC_FLAG_USE_ALTERNATE_VA, false, false, &other),
                      FERRY_ERROR_ARGUMENT);
@@ -276,17 +218,17 @@ static void R87_R88_R89_busy_is_asked_again_when_it_is_idle(void **state)
     (void)state;
     struct world *world = begin(0);
     struct tiled t;
-    drawn = 8;
+    tiled_drawn = 8;
     create(world, &t, true);
     lock(world, &t, SPECIAL);
     world->knobs->delay = 3;
     for (unsigned round = 0; round < 3; round++) {
-        write_some(world, &t);
+        tiled_write_some(world, &t);
         world->knobs->busy_times = 1 + round;
-        send_out(world, &t);
-        check_all(world, &t);
+        tiled_send_out(world, &t);
+        tiled_check_all(world, &t);
         bring_in(world, &t);
-        check_all(world, &t);
+        tiled_check_all(world, &t);
     }
     world->knobs->busy_times = 0;
     // Not said to be idle at first, and always after an answer BUSY; as often as it was answered.
@@ -300,8 +242,8 @@ static void R87_R88_R89_busy_is_asked_again_when_it_is_idle(void **state)
     }
     assert_int_equal(busy, 2 * (1 + 2 + 3));
     assert_int_equal(specials(), busy + 6);
-    unlock(world, &t);
-    drop(world, &t);
+    tiled_unlock(world, &t);
+    tiled_drop(world, &t);
     world_close(world);
 }
 
@@ -311,7 +253,7 @@ static void what_is_wrong_gets_a_named_error(void **state)
     struct world *world = begin(0);
     struct tiled t;
     void *address;
-    drawn = 9;
+    tiled_drawn = 9;
     create(world, &t, true);
     assert_int_equal(ferry_vidmm_lock_linear(world->manager, 0, t.allocation, D3DDDI_LOCK_USE_ALTERNATE_VA, 0),
                      FERRY_ERROR_ARGUMENT);
@@ -328,17 +270,17 @@ static void what_is_wrong_gets_a_named_error(void **state)
                      FERRY_ERROR_NOT_AVAILABLE);
     assert_int_equal(machine_pages_out(world->machine), out);
     // No range: it leaves for the lock, by the operation of the lock.
-    assert_int_equal(ferry_vidmm_lock_linear(world->manager, 0, t.allocation, SPECIAL, 0), FERRY_OK);
+    lock(world, &t, SPECIAL);
     world->knobs->range_status = 0;
     assert_int_equal(ferry_vidmm_lock_linear(world->manager, 0, t.allocation, SPECIAL, 0), FERRY_ERROR_LOCKED);
-    check_all(world, &t);
-    unlock(world, &t);
-    drop(world, &t);
+    tiled_check_all(world, &t);
+    tiled_unlock(world, &t);
+    tiled_drop(world, &t);
     // Destroyed with its device, locked and evicted.
     create(world, &t, true);
     lock(world, &t, SPECIAL);
-    write_some(world, &t);
-    send_out(world, &t);
+    tiled_write_some(world, &t);
+    tiled_send_out(world, &t);
     assert_int_equal(ferry_vidmm_destroy_device(world->manager, world->device), FERRY_OK);
     free(t.rows);
     free(t.map);
@@ -367,15 +309,15 @@ static void R83_R84_what_has_not_come_in_yet_goes_out_again(void **state)
     for (unsigned unlocked = 0; unlocked < 2; unlocked++) {
         struct world *world = begin(0);
         struct tiled t;
-        drawn = 10 + unlocked;
+        tiled_drawn = 10 + unlocked;
         create(world, &t, true);
         D3DKMT_HANDLE large = world_create(world, PAGES(LOCAL), 0);
         lock(world, &t, SPECIAL);
-        write_some(world, &t);
-        send_out(world, &t);
+        tiled_write_some(world, &t);
+        tiled_send_out(world, &t);
         require_later(world, t.allocation);
         if (unlocked)
-            unlock(world, &t);
+            tiled_unlock(world, &t);
         assert_int_equal(world_evict(world, t.allocation), FERRY_OK);
         uint64_t fence = require_later(world, large);
         assert_int_equal(world_place(world, t.allocation).segment, 0);
@@ -387,9 +329,9 @@ static void R83_R84_what_has_not_come_in_yet_goes_out_again(void **state)
         assert_int_equal(ordinary(&t), unlocked ? 2 : 0);
         if (unlocked)
             lock(world, &t, D3DDDI_LOCK_ACQUIRE_APERTURE);
-        check_all(world, &t);
-        unlock(world, &t);
-        drop(world, &t);
+        tiled_check_all(world, &t);
+        tiled_unlock(world, &t);
+        tiled_drop(world, &t);
         world_close(world);
     }
 }
@@ -401,34 +343,34 @@ static void a_renamed_one_gives_the_pages_of_its_address_back(void **state)
     struct world *world = begin(0);
     struct tiled t;
     void *address;
-    drawn = 12;
+    tiled_drawn = 12;
     size_t out = machine_pages_out(world->machine);
     for (unsigned last = 0; last < 2; last++) {
         create(world, &t, true);
         D3DKMT_HANDLE large = world_create(world, PAGES(LOCAL), 0);
         lock(world, &t, SPECIAL);
-        write_some(world, &t);
+        tiled_write_some(world, &t);
         uint64_t fence = require_later(world, large);
         assert_int_equal(world_evict(world, large), FERRY_OK);
-        unlock(world, &t);
+        tiled_unlock(world, &t);
         assert_int_equal(ferry_vidmm_lock(world->manager, t.allocation, D3DDDI_LOCK_DISCARD, &address), FERRY_OK);
         assert_int_equal(world_place(world, t.allocation).instances, 2);
         memset(address, 0x5A, t.bytes);
         memset(t.rows, 0x5A, t.bytes);
-        unlock(world, &t);
+        tiled_unlock(world, &t);
         let_go(world, fence);
         assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, large), FERRY_OK);
         for (unsigned i = 0; last && world_place(world, t.allocation).instances > 1; i++) {
             assert_true(i < 2000);
             assert_int_equal(ferry_vidmm_lock(world->manager, t.allocation, D3DDDI_LOCK_DISCARD, &address), FERRY_OK);
             memset(address, 0x5A, t.bytes);
-            unlock(world, &t);
+            tiled_unlock(world, &t);
         }
         bring_in(world, &t);
         lock(world, &t, D3DDDI_LOCK_ACQUIRE_APERTURE);
-        check_all(world, &t);
-        unlock(world, &t);
-        drop(world, &t);
+        tiled_check_all(world, &t);
+        tiled_unlock(world, &t);
+        tiled_drop(world, &t);
         assert_int_equal(machine_pages_out(world->machine), out);
     }
     world_close(world);
@@ -439,9 +381,9 @@ static void a_renamed_one_gives_the_pages_of_its_address_back(void **state)
 static void R81_R83_R84_R85_at_random(void **state)
 {
     (void)state;
-    drawn = world_seed(20261126);
+    tiled_drawn = world_seed(20261126);
     for (unsigned run = 0; run < 2; run++) {
-        struct world *world = begin(run == 0 ? 0 : PAGES(1 + draw(3)));
+        struct world *world = begin(run == 0 ? 0 : PAGES(1 + tiled_draw(3)));
         struct tiled t;
         bool locked = false, special = false, outside = false; // outside: at the alternate address
         create(world, &t, true);
@@ -449,28 +391,28 @@ static void R81_R83_R84_R85_at_random(void **state)
             size_t specials_before = specials(), ordinary_before = ordinary(&t);
             bool in_place = world_place(world, t.allocation).segment != 0,
                  is_fresh = !world_place(world, t.allocation).dirty;
-            world->knobs->delay = draw(3);
-            switch (draw(6)) {
+            world->knobs->delay = tiled_draw(3);
+            switch (tiled_draw(6)) {
             case 0:
                 if (locked) {
-                    unlock(world, &t);
+                    tiled_unlock(world, &t);
                     locked = special = false;
                 } else {
-                    special = draw(2);
+                    special = tiled_draw(2);
                     lock(world, &t, special ? SPECIAL : D3DDDI_LOCK_ACQUIRE_APERTURE);
                     locked = true;
                 }
                 break;
             case 1:
                 if (locked)
-                    write_some(world, &t);
+                    tiled_write_some(world, &t);
                 break;
             case 2:
                 if (locked)
-                    check_all(world, &t);
+                    tiled_check_all(world, &t);
                 break;
             case 3:
-                send_out(world, &t);
+                tiled_send_out(world, &t);
                 if (in_place && !is_fresh) {
                     assert_int_equal(specials() > specials_before, special);
                     assert_int_equal(ordinary(&t) > ordinary_before, !special);
@@ -491,10 +433,10 @@ static void R81_R83_R84_R85_at_random(void **state)
         }
         if (!locked)
             lock(world, &t, SPECIAL);
-        check_all(world, &t);
-        unlock(world, &t);
+        tiled_check_all(world, &t);
+        tiled_unlock(world, &t);
         world->knobs->delay = 0;
-        drop(world, &t);
+        tiled_drop(world, &t);
         world_close(world);
     }
 }

@@ -12,6 +12,7 @@ struct Case {
 
 // Ended by a case without a name.
 extern const Case completer_cases[];
+extern const Case interrupt_cases[];
 extern const Case window_cases[];
 extern const Case view_cases[];
 extern const Case requester_cases[];

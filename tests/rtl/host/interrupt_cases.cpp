@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+// The interrupt message: what causes one, how causes are gathered, what holds it back.
+#include "cases.h"
+
+static void interrupts(Bench &b)
+{
+    b.configure(128, 512, 64);
+    auto pulse = [&](unsigned cause) {
+        b.top->interrupt_cause = uint16_t(cause);
+        b.tick();
+    };
+    auto clear = [&](unsigned bits) {
+        b.top->interrupt_clear = uint16_t(bits);
+        b.tick();
+    };
+    auto expect = [&](unsigned messages, uint64_t address, uint32_t value) {
+        b.settle();
+        EXPECT(b, "messages", b.posted.size(), messages);
+        for (auto &w : b.posted) {
+            EXPECT(b, "address", w.address, address);
+            EXPECT(b, "words", w.data.size(), 1);
+            EXPECT(b, "value", w.data[0], value);
+            EXPECT(b, "enables", w.first_enable, 15);
+        }
+        b.posted.clear();
+    };
+    uint32_t total = 0;
+    pulse(1);
+    expect(0, 0, 0); // MSI is off, and the cause not enabled
+    EXPECT(b, "status", b.top->interrupt_status, 1);
+    b.config_write(0x84, 0xfee01004);
+    b.config_write(0x88, 0);
+    b.config_write(0x8c, 0x4321);
+    b.config_write(0x80, 0x10000);
+    expect(0, 0, 0);
+    b.top->interrupt_enable = 0x3ff;
+    expect(1, 0xfee01004, 0x4321); // enabling a standing cause sends
+    total++;
+    for (unsigned bit = 0; bit < 10; bit++) {
+        pulse(1u << bit);
+        expect(1, 0xfee01004, 0x4321);
+        EXPECT(b, "count", b.top->interrupt_count, ++total);
+    }
+    EXPECT(b, "status", b.top->interrupt_status, 0x3ff);
+    clear(0x3fe);
+    EXPECT(b, "status", b.top->interrupt_status, 1);
+    b.top->interrupt_cause = 1;
+    clear(1);
+    EXPECT(b, "cause wins", b.top->interrupt_status, 1);
+    expect(1, 0xfee01004, 0x4321);
+    total++;
+    b.top->interrupt_enable = 2;
+    pulse(4);
+    expect(0, 0, 0);
+    // Mask: pending is seen, the message comes with the unmasking.
+    b.config_write(0x88, 0x12);
+    b.config_write(0x90, 1);
+    pulse(2);
+    expect(0, 0, 0);
+    EXPECT(b, "pending", b.config_read(0x94), 1);
+    b.config_write(0x90, 0);
+    expect(1, 0x12fee01004ull, 0x4321);
+    total++;
+    EXPECT(b, "pending", b.config_read(0x94), 0);
+    // Coalescing by count and by cycles.
+    b.top->interrupt_enable = 0x3ff;
+    clear(0x3ff);
+    b.settle();
+    b.posted.clear();
+    total = b.top->interrupt_count;
+    b.top->interrupt_coalesce_count = 4;
+    b.top->interrupt_coalesce_cycles = 1000;
+    for (int i = 0; i < 3; i++)
+        pulse(1);
+    b.run(200);
+    EXPECT(b, "held back", b.posted.size(), 0);
+    pulse(2);
+    b.run(100);
+    EXPECT(b, "by count", b.posted.size(), 1);
+    b.posted.clear();
+    uint64_t start = b.cycle;
+    pulse(1);
+    b.run(1100);
+    EXPECT(b, "by time", b.posted.size(), 1);
+    if (b.posted.size() && (b.posted[0].cycle < start + 1000 || b.posted[0].cycle > start + 1010))
+        b.fail("message after %llu cycles", (unsigned long long)(b.posted[0].cycle - start));
+    b.posted.clear();
+    // Cleared before it was due: nothing to say any more.
+    pulse(1);
+    clear(0x3ff);
+    b.run(1100);
+    EXPECT(b, "cleared", b.posted.size(), 0);
+    EXPECT(b, "count", b.top->interrupt_count, total + 2);
+    // A message ends the count: a cause behind it waits for its own time, also one in the very cycle in which it
+    // leaves.
+    for (unsigned gap = 0; gap < 24; gap++) {
+        for (int i = 0; i < 4; i++)
+            pulse(1);
+        b.run(gap);
+        pulse(2);
+        b.run(200);
+        EXPECT(b, "one message", b.posted.size(), 1);
+        clear(0x3ff);
+        b.run(10);
+        b.posted.clear();
+    }
+    // A function that may not write sends no message, and tells it when it may.
+    b.config_write(0x04, 2);
+    b.top->interrupt_coalesce_count = 0;
+    pulse(1);
+    expect(0, 0, 0);
+    b.config_write(0x04, 6);
+    expect(1, 0x12fee01004ull, 0x4321);
+}
+
+// Coalescing at its largest values, and what has been due for long stays so.
+static void interrupts_held_long(Bench &b)
+{
+    b.configure(128, 512, 64);
+    b.config_write(0x84, 0xfee01000);
+    b.config_write(0x80, 0x10000);
+    b.top->interrupt_enable = 1;
+    b.top->interrupt_coalesce_count = 65535;
+    b.top->interrupt_coalesce_cycles = 65535;
+    b.top->interrupt_cause = 1;
+    b.tick();
+    const uint64_t start = b.cycle;
+    b.run(66000);
+    EXPECT(b, "messages", b.posted.size(), 1);
+    if (b.posted.size() && (b.posted[0].cycle < start + 65535 || b.posted[0].cycle > start + 65550))
+        b.fail("message after %llu cycles", (unsigned long long)(b.posted[0].cycle - start));
+    b.posted.clear();
+    // Masked for longer than the time is counted.
+    b.top->interrupt_coalesce_cycles = 60000;
+    b.config_write(0x90, 1);
+    b.top->interrupt_cause = 1;
+    b.tick();
+    b.run(30000);
+    EXPECT(b, "pending", b.config_read(0x94), 0);
+    for (unsigned n = 0; n < 6; n++) {
+        b.run(35000);
+        EXPECT(b, "pending", b.config_read(0x94), 1);
+    }
+    EXPECT(b, "messages", b.posted.size(), 0);
+    b.config_write(0x90, 0);
+    b.run(20);
+    EXPECT(b, "messages", b.posted.size(), 1);
+    b.posted.clear();
+    // More causes than a byte counts.
+    b.top->interrupt_coalesce_count = 300;
+    for (unsigned n = 0; n < 300; n++) {
+        b.run(50);
+        EXPECT(b, "messages", b.posted.size(), 0);
+        b.top->interrupt_cause = 1;
+        b.tick();
+    }
+    b.run(50);
+    EXPECT(b, "messages", b.posted.size(), 1);
+}
+
+const Case interrupt_cases[] = {
+    {"interrupts", interrupts},
+    {"interrupts_held_long", interrupts_held_long},
+    {nullptr, nullptr},
+};
