@@ -53,7 +53,7 @@ $(FLAGS): ;
 
 # Each rules.mk adds to these: TEST_PROGRAMS holds executables that `make test` runs, LINTS style checks, BENCHES targets
 # that write rows into build/bench/*.json, FORMAL proofs, SOAKS the long campaigns. LONG_RANDOM are those TEST_PROGRAMS that
-# are random and take over 20 s of processor time: they run with a fresh seed alone. SIM_OBJECTS (and its sanitized twin)
+# are random and take over 20 s of processor time: they run with one seed alone. SIM_OBJECTS (and its sanitized twin)
 # and SIM_LIBS are what sim/ adds to libferry.a and to the programs that link it.
 TEST_PROGRAMS :=
 LONG_RANDOM :=

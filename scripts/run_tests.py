@@ -9,11 +9,14 @@ so a crash is never lost. Cases whose names begin with requirement numbers (R31_
 file, one line a requirement: number, program and case, result, and the miniport where the program names one
 ("miniport: NAME"). A case that a program leaves out ("left out: case: reason") has its line too. The last line printed is the sum.
 
-A program that prints "FERRY_SEED=N" is random: it runs twice, with a seed that is always the same and with a fresh one; with
-the fresh one alone if it is long, which --once says.
+A program that prints "FERRY_SEED=N" is random: it runs twice, with a seed that is always the same and with another one; with
+the other one alone if it is long, which --once says. The other one follows from the content of the files that git knows under
+--sources: each change of them draws anew, and one tree gives one result wherever it runs. Without --sources, and without git,
+it is fresh; --fresh N takes N fresh ones.
 FERRY_SEED in the environment replays: every program runs once, with that seed.
 """
 import argparse
+import hashlib
 import os
 import random
 import re
@@ -130,9 +133,10 @@ def shown(file):
 
 
 def run_all(programs, once, seeds, jobs):
-    """Results as they come: each program with the first seed, random ones with the others too; those of `once` with the last."""
+    """Results as they come: each program with the first seed, random ones with the others too; those of `once` with these alone."""
     with ThreadPoolExecutor(max_workers=jobs) as pool:
-        waiting = {pool.submit(run, program, seeds[-1 if program in once else 0]) for program in programs}
+        waiting = {pool.submit(run, program, seed) for program in programs
+                   for seed in (seeds[-1:] + seeds[1:-1] if program in once else seeds[:1])}
         while waiting:
             done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
             for result in (future.result() for future in done):
@@ -142,9 +146,25 @@ def run_all(programs, once, seeds, jobs):
                 yield result
 
 
-def choose_seeds(given):
+def seed_of(sources):
+    """A number that follows from what the files are called and hold; None where git does not know them."""
+    try:
+        # Whoever owns the tree: what is asked is only what its files are called.
+        listed = subprocess.run(["git", "-c", "safe.directory=*", "ls-files", "-z", "--", *sources],
+                                stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    digest = hashlib.sha256()
+    for name in sorted(filter(None, listed.split(b"\0"))):
+        if os.path.isfile(name):
+            digest.update(name + b"\0" + hashlib.sha256(Path(os.fsdecode(name)).read_bytes()).digest())
+    return 2 + int.from_bytes(digest.digest()[:4], "big") % ((1 << 31) - 2) if listed else None
+
+
+def choose_seeds(given, sources, fresh):
     if given is None:
-        return [FIXED_SEED, random.randrange(2, 1 << 31)]
+        drawn = seed_of(sources) if sources and not fresh else None
+        return [FIXED_SEED, *([drawn] if drawn else random.sample(range(2, 1 << 31), fresh or 1))]
     if not re.fullmatch(r"[0-9]{1,20}", given) or int(given) >= 1 << 64:
         raise SystemExit(f"run_tests: FERRY_SEED={given}: want a number, as a test printed it")
     return [int(given)]
@@ -180,13 +200,15 @@ def main():
     parser.add_argument("--registry", type=Path, required=True)
     parser.add_argument("--logs", type=Path, required=True)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--once", action="append", default=[], help="a program that runs with one seed, the fresh one")
+    parser.add_argument("--once", action="append", default=[], help="a program that does not run with the seed that is always the same")
+    parser.add_argument("--sources", action="append", default=[], help="a file or folder that the other seed follows from")
+    parser.add_argument("--fresh", type=int, default=0, metavar="N", help="N fresh seeds instead of that one")
     parser.add_argument("programs", nargs="+")
     arguments = parser.parse_args()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, stop)
     arguments.logs.mkdir(parents=True, exist_ok=True)
-    seeds = choose_seeds(os.environ.get("FERRY_SEED"))
+    seeds = choose_seeds(os.environ.get("FERRY_SEED"), arguments.sources, arguments.fresh)
     print(f"random programs run with FERRY_SEED={' and '.join(map(str, seeds))}", flush=True)
     results = []
     for result in run_all(arguments.programs, arguments.once, seeds, arguments.jobs):

@@ -17,7 +17,7 @@ RUN_TESTS = Path("scripts/run_tests.py").resolve()
 RANDOM = 'echo "FERRY_SEED=$FERRY_SEED"; echo "[       OK ] R7_walk"'
 
 
-def run(folder, *bodies, seed=None, options=()):
+def run(folder, *bodies, seed=None, options=(), where=None):
     """Runs programs of these shell bodies; returns what was printed, the exit status and the registry."""
     environment = {name: value for name, value in os.environ.items() if name != "FERRY_SEED"}
     programs = []
@@ -27,7 +27,7 @@ def run(folder, *bodies, seed=None, options=()):
         program.chmod(0o755)
         programs.append(program)
     done = subprocess.run([sys.executable, RUN_TESTS, "--registry", f"{folder}/registry", "--logs", f"{folder}/logs", *options,
-                           *programs], capture_output=True, text=True, check=False,
+                           *programs], capture_output=True, text=True, check=False, cwd=where,
                           env=environment | ({"FERRY_SEED": seed} if seed else {}))
     registry = Path(folder) / "registry"
     return done.stdout + done.stderr, done.returncode, registry.read_text() if registry.exists() else ""
@@ -59,6 +59,49 @@ def a_long_random_program_runs_once_with_the_fresh_seed(folder):
     assert names == sorted([f"program0 {fresh}", "program1 1", f"program1 {fresh}"]), (names, short)
     output, _, _ = run(folder, RANDOM, seed="77", options=[f"--once={long}"])
     assert "program0 77 " in output and last_line(output) == "1 passed, 0 failed", output
+
+
+def the_other_seed_follows_from_what_git_knows_under_the_sources(folder):
+    tree, other = Path(folder) / "tree", Path(folder) / "other"
+
+    def seed_in(where):
+        output, status, _ = run(folder, RANDOM, options=["--sources=rtl", "--sources=Makefile"], where=where)
+        assert status == 0 and last_line(output) == "2 passed, 0 failed", output
+        return re.search(r"FERRY_SEED=1 and (\d+)\n", output)[1]
+
+    for where in (tree, other):
+        (where / "rtl").mkdir(parents=True)
+        (where / "docs").mkdir()
+        for name in ("rtl/a.v", "docs/page.md", "Makefile"):
+            (where / name).write_text(f"{name}\n")
+        assert seed_in(where) != seed_in(where), "one seed without git"
+        for words in (["init", "-q"], ["add", "."]):
+            subprocess.run(["git", *words], cwd=where, check=True)
+    first = seed_in(tree)
+    (tree / "rtl/built.o").write_text("not git's\n")
+    (tree / "docs/page.md").write_text("no source\n")
+    assert seed_in(tree) == seed_in(other) == first, "the same sources, another seed"
+    found = {first}
+    (tree / "rtl/a.v").write_text("changed\n")
+    found.add(seed_in(tree))
+    subprocess.run(["git", "mv", "rtl/a.v", "rtl/b.v"], cwd=tree, check=True)
+    found.add(seed_in(tree))
+    (tree / "rtl/b.v").unlink()
+    found.add(seed_in(tree))
+    (other / "Makefile").write_text("changed\n")
+    found.add(seed_in(other))
+    assert len(found) == 5, found
+
+
+def fresh_seeds_are_as_many_as_are_asked_for(folder):
+    options = ["--fresh=3", "--sources=.", f"--once={folder}/program0"]
+    output, status, _ = run(folder, RANDOM, RANDOM, 'echo "[       OK ] plain"', options=options)
+    seeds = re.search(r"FERRY_SEED=1 and (\d+) and (\d+) and (\d+)\n", output).groups()
+    ran = sorted(re.findall(r"^ok   (program\d)(?: (\d+))?", output, re.M))
+    expected = [("program0", seed) for seed in seeds] + [("program1", seed) for seed in ("1", *seeds)] + [("program2", "")]
+    assert status == 0 and ran == sorted(expected) and last_line(output) == "8 passed, 0 failed", output
+    again, _, _ = run(folder, RANDOM, options=options)
+    assert not set(seeds) & set(re.findall(r"\d+", again)), again
 
 
 def the_headings_of_cmocka_are_no_cases(folder):
@@ -252,7 +295,8 @@ CASES = [what_stands_beside_a_sum_counts, programs_run_beside_each_other_and_the
          a_random_program_runs_with_two_seeds_that_are_printed, a_failing_seed_is_named_and_replayed,
          a_seed_that_is_no_number_is_refused, a_case_that_was_begun_has_failed_when_its_program_crashed,
          a_case_whose_set_up_failed_has_failed, a_seed_whose_line_a_crash_took_is_named, seeds_of_sixty_four_bits_are_taken,
-         a_stopped_runner_stops_its_programs]
+         a_stopped_runner_stops_its_programs, the_other_seed_follows_from_what_git_knows_under_the_sources,
+         fresh_seeds_are_as_many_as_are_asked_for]
 
 
 if __name__ == "__main__":
