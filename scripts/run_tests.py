@@ -136,7 +136,7 @@ def run_all(programs, once, seeds, jobs):
     """Results as they come: each program with the first seed, random ones with the others too; those of `once` with these alone."""
     with ThreadPoolExecutor(max_workers=jobs) as pool:
         waiting = {pool.submit(run, program, seed) for program in programs
-                   for seed in (seeds[-1:] + seeds[1:-1] if program in once else seeds[:1])}
+                   for seed in (seeds[1:] or seeds if program in once else seeds[:1])}
         while waiting:
             done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
             for result in (future.result() for future in done):
@@ -149,7 +149,7 @@ def run_all(programs, once, seeds, jobs):
 def seed_of(sources):
     """A number that follows from what the files are called and hold; None where git does not know them."""
     try:
-        # Whoever owns the tree: what is asked is only what its files are called.
+        # Git refuses a tree of another owner; who runs its tests trusts it already.
         listed = subprocess.run(["git", "-c", "safe.directory=*", "ls-files", "-z", "--", *sources],
                                 stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout
     except (OSError, subprocess.CalledProcessError):
@@ -162,6 +162,8 @@ def seed_of(sources):
 
 
 def choose_seeds(given, sources, fresh):
+    if fresh < 0:
+        raise SystemExit(f"run_tests: --fresh {fresh}: want how many seeds")
     if given is None:
         drawn = seed_of(sources) if sources and not fresh else None
         return [FIXED_SEED, *([drawn] if drawn else random.sample(range(2, 1 << 31), fresh or 1))]
@@ -200,7 +202,7 @@ def main():
     parser.add_argument("--registry", type=Path, required=True)
     parser.add_argument("--logs", type=Path, required=True)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--once", action="append", default=[], help="a program that does not run with the seed that is always the same")
+    parser.add_argument("--once", action="append", default=[], help="a program that leaves out the seed that is always the same")
     parser.add_argument("--sources", action="append", default=[], help="a file or folder that the other seed follows from")
     parser.add_argument("--fresh", type=int, default=0, metavar="N", help="N fresh seeds instead of that one")
     parser.add_argument("programs", nargs="+")

@@ -9,14 +9,15 @@ $$(filter-out $$(BEFORE),$$(TEST_PROGRAMS)): $(1) $(FLAGS)
 endef
 $(foreach rules,$(sort $(wildcard tests/*/rules.mk tests/*/*/rules.mk docs/examples/*/rules.mk)),$(eval $(call room,$(rules))))
 
-.PHONY: test lint formal soak
 RUN_TESTS = $(PYTHON) scripts/run_tests.py $(patsubst -j%,--jobs=%,$(filter-out -j,$(filter -j%,$(MAKEFLAGS)))) \
     $(LONG_RANDOM:%=--once=%) $(TEST_PROGRAMS)
+
+.PHONY: test lint formal soak
 test: $$(TEST_PROGRAMS)
 	@$(RUN_TESTS) --registry $(BUILD)/requirements.txt --logs $(BUILD)/logs \
-	    $(addprefix --sources=,Makefile boards contract firmware host-driver rtl scripts sim tests)
+	    $(addprefix --sources=,Makefile boards contract docs/examples firmware host-driver rtl scripts sim tests)
 
-# Every random program with so many fresh seeds.
+# All test programs, the random ones with so many fresh seeds.
 .PHONY: soak-seeds
 soak-seeds: $$(TEST_PROGRAMS)
 	@$(RUN_TESTS) --registry $(BUILD)/soak/requirements.txt --logs $(BUILD)/soak/logs --fresh $${FERRY_SEEDS:-20}

@@ -102,6 +102,8 @@ def fresh_seeds_are_as_many_as_are_asked_for(folder):
     assert status == 0 and ran == sorted(expected) and last_line(output) == "8 passed, 0 failed", output
     again, _, _ = run(folder, RANDOM, options=options)
     assert not set(seeds) & set(re.findall(r"\d+", again)), again
+    refused, status, _ = run(folder, RANDOM, options=["--fresh=-1"])
+    assert status != 0 and refused == "run_tests: --fresh -1: want how many seeds\n", refused
 
 
 def the_headings_of_cmocka_are_no_cases(folder):

@@ -160,8 +160,9 @@ std::string phases(uint64_t seed)
                 return where + ": " + std::to_string(found) + " beats read, not " + std::to_string(reads);
         }
         // Others share video memory's read channel: its data is taken as it comes. What goes in front of it without
-        // data of its own takes a cycle each: the last word of the turn that was cut, that turn's end, and a fill.
-        unsigned in_front = 2 + (urgent.op == FERRY_JOB_OP_FILL);
+        // data of its own takes a cycle each: the last word of the turn that was cut, that turn's end, and an urgent
+        // job that reads nothing.
+        unsigned in_front = 2 + (urgent.op == FERRY_JOB_OP_FILL || urgent.length == 0);
         if (machine.local.most_waiting > in_front)
             return where + ": local read data waited " + std::to_string(machine.local.most_waiting) +
                    " cycles, at most " + std::to_string(in_front);
