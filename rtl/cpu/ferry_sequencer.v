@@ -13,9 +13,10 @@
 //   next     of a rectangle: its next piece is made the job
 //
 // COPY_RECTANGLE is the firmware's to check. What it hands back is walked here, a job for each piece that lies together on
-// both sides (ferry_rectangle). A walk that is stopped goes on where it was when the packet is handed back again, unless
-// another rectangle was walked meanwhile: then it begins anew, which writes the same once more. Of a slot whose jobs are
-// dropped one more piece is queued, as of any packet one job is, and not the billions that a rectangle may have.
+// both sides (ferry_rectangle). A walk that is stopped goes on where it was when the packet is handed back again; if
+// another rectangle was walked meanwhile, with the row that it was in, which writes that row's first pieces once more. So one
+// that makes way again and again comes to its end. Of a slot whose jobs are dropped one more piece is queued, as of any packet
+// one job is, and not the billions that a rectangle may have.
 //
 // One adder and one comparison do all ranges. So FENCE, whose address stands before its length is known, and COPY_PAGES,
 // whose bytes in its pages are counted last, have their second double word taken again as the fourth.
@@ -290,7 +291,7 @@ module ferry_sequencer #(
 
     // --- A rectangle ----------------------------------------------------------------------------------------------------
 
-    wire        piece_valid, piece_last;
+    wire        piece_valid, piece_last, passes;
     wire [31:0] piece_source, piece_destination;
     wire [23:0] piece_bytes;
     // The piece that is the job.
@@ -302,11 +303,26 @@ module ferry_sequencer #(
             // Of which packet the walk is.
             reg [1:0]  walk_slot_reg;
             reg [8:0]  walk_place_reg;
-            wire       goes_on = piece_valid && walk_slot_reg == slot_reg && walk_place_reg == place_reg[8:0];
-            wire       loads = walks && !goes_on;
+            wire       at_hand = piece_valid || passes;
+            wire       stays = at_hand && walk_slot_reg == slot_reg && walk_place_reg == place_reg[8:0];
+            wire       loads = walks && !stays;
             wire       over = slot_ended && slot_ended_number == walk_slot_reg;
+            // Of which packet the row is that was kept.
+            reg        kept_reg;
+            reg [1:0]  kept_slot_reg;
+            reg [8:0]  kept_place_reg;
+            wire       kept_over = slot_ended && slot_ended_number == kept_slot_reg;
+            wire       goes_on = kept_reg && kept_slot_reg == slot_reg && kept_place_reg == place_reg[8:0];
             wire       dropped = slots_dropped[slot_reg];
             always @(posedge clk) begin
+                if (rst || !run || kept_over) begin
+                    kept_reg <= 1'b0;
+                end
+                if (take_1 && loads && piece_valid) begin
+                    kept_reg <= run && !over;
+                    kept_slot_reg <= walk_slot_reg;
+                    kept_place_reg <= walk_place_reg;
+                end
                 if (take_1 && loads) begin
                     walk_slot_reg <= slot_reg;
                     walk_place_reg <= place_reg[8:0];
@@ -321,11 +337,13 @@ module ferry_sequencer #(
             ferry_rectangle rectangle (
                 .clk(clk), .rst(rst), .load_size(take_1 && loads), .load_source(take_2 && loads), .load_destination(take_3 && loads),
                 .load_source_layout(take_4 && loads), .load_destination_layout(take_5 && loads), .give_up(!run || over), .word(read_data),
+                .goes_on(goes_on), .passes(passes),
                 .piece_valid(piece_valid), .piece_ready(taken && walks), .piece_source(piece_source),
                 .piece_destination(piece_destination), .piece_bytes(piece_bytes), .piece_last(piece_last)
             );
         end else begin : g_no_rectangle
             wire unused = &{1'b0, slot_ended, slot_ended_number, slots_dropped, take_4, take_5, piece_valid, piece_last};
+            assign passes = 1'b0;
             assign {piece_valid, piece_source, piece_destination, piece_bytes, piece_last} = 90'd0;
             always @* begin
                 piece_first_reg = 1'b0;
@@ -333,6 +351,8 @@ module ferry_sequencer #(
             end
         end
     endgenerate
+    // Rows are passed over; of a dropped slot any piece will do.
+    wire walk_waits = walks && passes && !slots_dropped[slot_reg];
     assign job_more = walks && !piece_last_reg;
 
     // --- Outside --------------------------------------------------------------------------------------------------------
@@ -457,7 +477,7 @@ module ferry_sequencer #(
             state_reg <= turn_reg == 3'd0 ? S_DECIDE : read_ready ? S_TAKE : S_ASK;
         S_DECIDE: begin
             table_change_reg <= holds && is_table;
-            state_reg <= take && !stop_reg ? S_OFFER : S_IDLE;
+            state_reg <= !take || stop_reg ? S_IDLE : walk_waits ? S_DECIDE : S_OFFER;
         end
         S_NEXT:
             state_reg <= S_OFFER;

@@ -22,7 +22,7 @@ FORMAL_QUEUE := ferry_job_queue 3 "-set LG_JOBS 2 -set LG_URGENT 1 -set LG_TURNS
 	rtl/engine/ferry_job_pointers.v rtl/engine/ferry_job_queue.v
 FORMAL_RETIRE := ferry_retire 3,12 "-set LG_TURNS 3 -set LG_WRITES 2" -DFORMAL_INSIDE rtl/fabric/ferry_fifo.v rtl/engine/ferry_retire.v
 # The walk over a rectangle and its tiles.
-FORMAL_RECTANGLE := ferry_rectangle 3,15 "" rtl/fabric/ferry_choice.v rtl/engine/ferry_swizzle.v rtl/engine/ferry_rectangle_side.v -- \
+FORMAL_RECTANGLE := ferry_rectangle 3,27 "" rtl/fabric/ferry_choice.v rtl/engine/ferry_swizzle.v rtl/engine/ferry_rectangle_side.v -- \
 	-Irtl/engine rtl/engine/ferry_rectangle.v
 FORMAL_RECTANGLE_SIDE := ferry_rectangle_side 3 "" -Irtl/engine rtl/fabric/ferry_choice.v rtl/engine/ferry_swizzle.v \
 	rtl/engine/ferry_rectangle_side.v

@@ -72,6 +72,41 @@ static void rings_take_the_walk_from_each_other(void **state)
     }
 }
 
+// However often the paging ring has a rectangle, a user's that is longer than the time in between comes to its end.
+static void many_short_rectangles_do_not_keep_a_long_one(void **state)
+{
+    struct machine *m = *state;
+    // 16 pieces of each of 128 rows; one piece.
+    const struct rectangle user = {.from = {LOCAL, &elements[2], 12, 0, 0x2000, 0, 0},
+                                   .to = {LOCAL, NULL, 0, 0x10000, 256, 0, 0},
+                                   .width = 256,
+                                   .rows = 128},
+                           paging = {.from = {LOCAL, &elements[2], 12, SPLIT, 0x1000, 0, 0},
+                                     .to = {LOCAL, NULL, 0, SPLIT + 0x2000, 16, 0, 0},
+                                     .width = 16,
+                                     .rows = 1};
+    uint32_t turns = 0, retired = 0;
+    struct ferry_fault fault;
+
+    expect(m, &user);
+    expect(m, &paging);
+    put_rectangle(m, 1, &user);
+    submit(m, 1);
+    for (; retired != m->number[1]; turns++) {
+        if (turns == 400)
+            fail_msg("the user's rectangle is not over behind %u of the paging ring's", turns);
+        put_rectangle(m, 0, &paging);
+        submit(m, 0);
+        finish(m, 0);
+        ok(ferry_gpu_read32(m->gpu, FERRY_BAR0_RING_AT + FERRY_BAR0_RING_STRIDE + FERRY_BAR0_RING_RETIRED, &retired));
+    }
+    // Otherwise nothing was shown.
+    if (!on_model())
+        assert_true(turns > 4);
+    assert_true(as_expected(m));
+    assert_false(take_fault(m, &fault));
+}
+
 // One word of a good packet is changed: what it is refused with, and that nothing is written.
 static void what_breaks_a_rule_is_refused_whole(void **state)
 {
@@ -183,6 +218,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(every_byte_goes_to_its_place, open_machine, close_machine),
         cmocka_unit_test_setup_teardown(rings_take_the_walk_from_each_other, open_machine, close_machine),
+        cmocka_unit_test_setup_teardown(many_short_rectangles_do_not_keep_a_long_one, open_machine, close_machine),
         cmocka_unit_test_setup_teardown(what_breaks_a_rule_is_refused_whole, open_machine, close_machine),
         cmocka_unit_test_setup_teardown(ranges_are_checked_to_their_last_tile, open_machine, close_machine),
     };

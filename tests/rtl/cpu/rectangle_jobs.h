@@ -4,6 +4,8 @@
 #ifndef FERRY_TESTS_RTL_CPU_RECTANGLE_JOBS_H
 #define FERRY_TESTS_RTL_CPU_RECTANGLE_JOBS_H
 
+#include <algorithm>
+
 #include "../rectangle/images.h"
 #include "sequencer_bench.h"
 
@@ -19,6 +21,12 @@ class RectangleJobs
             for (unsigned round = 0; round < 300; round++) {
                 bench.stall = stall;
                 one_buffer();
+            }
+        bench.checks.begin("rectangles_that_take_each_others_place_come_to_their_end");
+        for (bool stall : {false, true})
+            for (unsigned round = 0; round < 100; round++) {
+                bench.stall = stall;
+                displaced();
             }
         bench.checks.begin("a_rectangle_of_a_slot_whose_jobs_are_dropped_is_over_with_its_next_piece");
         for (bool stall : {false, true})
@@ -99,19 +107,23 @@ class RectangleJobs
         bench.tick();
         bench.top.slot_ended = 0;
     }
-    // The jobs, of which the first `stale` were of walks that did not count in the end.
-    void compare(const Packet &p, size_t stale)
+    // The jobs, of which the first `stale` were of walks that did not count in the end. At those of `again`, in order,
+    // the walk goes on with the first byte of the row that it was in.
+    void compare(const Packet &p, size_t stale, const std::vector<size_t> &again = {})
     {
         const Rectangle &r = p.rectangle;
         Checks &checks = bench.checks;
         uint32_t row = 0, at = 0;
         for (size_t n = stale; n < bench.jobs.size(); n++) {
             const oracle_action &job = bench.jobs[n];
+            bool first = n == stale || std::count(again.begin(), again.end(), n);
+            if (first)
+                at = 0;
             checks.equal(job.op, FERRY_JOB_OP_COPY, "operation");
             checks.equal(job.packet_offset, p.offset, "packet");
             checks.equal(job.source_kind, VIRTUAL, "source kind");
             checks.equal(job.destination_kind, LOCAL, "destination kind");
-            checks.equal(job.unordered, n != stale || (p.words[p.offset / 4] >> 8 & 1), "unordered");
+            checks.equal(job.unordered, !first || (p.words[p.offset / 4] >> 8 & 1), "unordered");
             if (row == r.rows || job.length == 0 || job.length > r.width - at) {
                 checks.that(false, "a piece outside the row");
                 return;
@@ -233,6 +245,7 @@ class RectangleJobs
         bench.checks.that(bench.jobs.empty() && !bench.top.ended && bench.top.offset == p.offset,
                           "is left to the firmware");
         size_t stale = 0;
+        std::vector<size_t> again;
         for (unsigned starts = 0; !bench.top.ended && starts < 2000; starts++) {
             // The firmware looks at it anew, and then hands it back.
             if (random.once_in(2))
@@ -254,13 +267,52 @@ class RectangleJobs
                 whole(q);
                 bench.jobs = kept;
                 bench.more = more;
-                stale = kept.size();
+                again.push_back(kept.size());
                 bench.top.ended = 0;
             }
         }
         bench.checks.that(bench.top.ended, "ends");
-        compare(p, stale);
+        compare(p, stale, again);
         end_slot(slot);
+    }
+    // Two rings' rectangles take each other's place again and again, for longer than a row takes at least now and then:
+    // both come to their end.
+    void displaced()
+    {
+        struct Walk {
+            Packet p;
+            std::vector<oracle_action> jobs;
+            std::vector<bool> more;
+            std::vector<size_t> again;
+            bool ended;
+        };
+        uint32_t slot = random.below(4);
+        Walk walks[2] = {{some_packet(slot), {}, {}, {}, false},
+                         {some_packet((slot + 1 + random.below(3)) % 4), {}, {}, {}, false}};
+        bench.space = random.below(16);
+        const Walk *last = nullptr;
+        for (unsigned turns = 0; turns < 400 && !(walks[0].ended && walks[1].ended); turns++) {
+            Walk &walk = walks[turns % 2];
+            if (walk.ended)
+                continue;
+            bench.jobs = walk.jobs;
+            bench.more = walk.more;
+            if (last != &walk)
+                walk.again.push_back(bench.jobs.size());
+            last = &walk;
+            start(walk.p, true,
+                  random.below(100) + (random.once_in(3) ? 0 : 100 + (bench.stall ? 40 : 4) * walk.p.rectangle.width));
+            walk.ended = bench.top.ended;
+            walk.jobs = bench.jobs;
+            walk.more = bench.more;
+        }
+        for (const Walk &walk : walks) {
+            bench.checks.that(walk.ended, "comes to its end");
+            bench.jobs = walk.jobs;
+            bench.more = walk.more;
+            compare(walk.p, 0, walk.again);
+            end_slot(walk.p.slot);
+        }
     }
 
     Bench &bench;

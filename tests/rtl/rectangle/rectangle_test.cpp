@@ -64,26 +64,61 @@ struct Bench {
         wait(2);
         clock();
     }
-    void load(const Rectangle &r)
+    void load(const Rectangle &r, bool goes_on = false)
     {
         top->piece_ready = 0;
+        top->goes_on = goes_on;
         pulse(top->load_size, (uint64_t)(r.rows - 1) << 32 | r.width | (next() & 0xff000000));
+        top->goes_on = next() & 1;
         pulse(top->load_source, r.source.first());
         pulse(top->load_destination, r.destination.first());
         pulse(top->load_source_layout, r.source.layout());
         top->eval();
-        pulse(top->load_destination_layout, r.destination.layout());
-        top->eval();
+        top->word = r.destination.layout();
+        top->load_destination_layout = 1;
+        clock();
+        top->load_destination_layout = 0;
+        top->word = next();
+        clock();
+        clock();
     }
-    // Every byte, from the first piece on; empty when right. A ready that does not come in `stall` of 100 cycles.
-    std::string walk(const Rectangle &r, unsigned stall)
+    // Takes pieces of the rectangle, but not all; rows that are whole by then.
+    uint32_t some_rows(const Rectangle &r)
     {
-        load(r);
+        uint32_t at = 0, row = 0;
+        for (uint64_t pieces = below(200); pieces > 0; pieces--) {
+            top->piece_ready = 1;
+            top->eval();
+            if (top->piece_last)
+                break;
+            at += top->piece_bytes;
+            clock();
+            if (at == r.width) {
+                at = 0;
+                row++;
+            }
+        }
+        top->piece_ready = 0;
+        top->eval();
+        return row;
+    }
+    // Every byte, from the first piece on; empty when right. A ready that does not come in `stall` of 100 cycles. A
+    // walk that goes on does so with row `first`.
+    std::string walk(const Rectangle &r, unsigned stall, bool goes_on = false, uint32_t first = 0)
+    {
+        load(r, goes_on);
+        top->piece_ready = 1;
+        for (uint32_t row = 0; row < first; row++) {
+            top->eval();
+            if (top->piece_valid || !top->passes)
+                return "row " + std::to_string(row) + " is not passed over";
+            clock();
+        }
         uint64_t pieces = 0, cycles = 0, expected_pieces = 0;
         bool whole = !r.source.tiled() && !r.destination.tiled();
         // A row lies together, whatever its length, and of a long one no more is looked at either: its ends are enough.
         bool ends = whole || r.width > 1u << 20;
-        for (uint32_t row = 0; row < r.rows; row++) {
+        for (uint32_t row = first; row < r.rows; row++) {
             uint32_t at = 0;
             while (at < r.width) {
                 top->piece_ready = below(100) >= stall;
@@ -231,6 +266,33 @@ std::string given_up()
     return "";
 }
 
+// A walk whose row was kept goes on with it, whatever was walked meanwhile, and so does that one if it made way in
+// turn.
+std::string goes_on()
+{
+    Bench bench;
+    for (unsigned i = 0; i < 1000; i++) {
+        Rectangle one = {random_side(), random_side(), 1 + (uint32_t)below(90), 2 + (uint32_t)below(30)};
+        Rectangle other = {random_side(), random_side(), 1 + (uint32_t)below(90), 2 + (uint32_t)below(30)};
+        uint32_t done[2];
+        bench.load(one);
+        done[0] = bench.some_rows(one);
+        bench.load(other);
+        done[1] = i % 2 ? bench.some_rows(other) : 0;
+        if (i % 2 == 0) {
+            bench.top->give_up = 1;
+            bench.clock();
+            bench.top->give_up = 0;
+        }
+        std::string wrong = bench.walk(one, 0, true, done[0]);
+        if (wrong.empty() && i % 2)
+            wrong = bench.walk(other, below(50), true, done[1]);
+        if (!wrong.empty())
+            return "round " + std::to_string(i) + ": " + wrong;
+    }
+    return "";
+}
+
 // The longest of each field.
 std::string extremes()
 {
@@ -262,6 +324,7 @@ int main()
                  {"rectangle_every_beginning_of_a_tile", every_beginning_of_a_tile},
                  {"rectangle_random", random_rectangles},
                  {"rectangle_given_up", given_up},
+                 {"rectangle_goes_on", goes_on},
                  {"rectangle_extremes", extremes}};
     unsigned failed = 0, passed = 0;
     for (auto &test : tests) {
