@@ -68,8 +68,8 @@ module ferry_serial_simulated #(
     end
 
     // On the line, or in the device: a read of the host's that waits for its answer or its time-out is work too.
-    assign busy = link_busy || device.device.units.observe.core_busy || device.device.units.observe.read_busy ||
-                  device.device.units.observe.write_busy || device.device.units.observe.requester_busy;
+    assign busy = link_busy || device.framed.device.units.observe.core_busy || device.framed.device.units.observe.read_busy ||
+                  device.framed.device.units.observe.write_busy || device.framed.device.units.observe.requester_busy;
 
     ferry_serial_device #(.CPU_CORE(CPU_CORE), .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS)) device (
         .clk(clk), .rst(rst_reg), .rxd(rxd_reg), .txd(txd), .session_open(session_open), .link_busy(link_busy),

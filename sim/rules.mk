@@ -78,5 +78,22 @@ $(SIM_BUILD)/serial/Vferry_serial__ALL.o: $(SIM_BUILD)/serial/Vferry_serial.mk
 $(SIM_BUILD)/ferry_serial_sim.o: sim/ferry_serial_sim.cpp $(wildcard sim/*.h) $(FLAGS) $(SIM_BUILD)/serial/Vferry_serial.mk
 	$(CXX) $(SIM_CXXFLAGS) $(SIM_LIBRARY_FLAGS) -Isim -isystem $(SIM_BUILD)/serial $(SIM_VERILATOR_HEADERS) -c $< -o $@
 
+# So is the device at a USB port.
+SIM_USB_TOP = --top-module ferry_usb_simulated -GCPU_CORE='"$(CPU_CORE)"' -Irtl/serial -Irtl/usb sim/ferry_usb_simulated.v $(USB_CORE) \
+    $$(realpath -s --relative-to=. $(RTL_CORE))
+
+$(SIM_BUILD)/usb/Vferry_usb.mk: sim/ferry_usb_simulated.v $(RTL_USB) $(USB_CORE) $(SIM_NEEDS)
+	@mkdir -p $(@D)
+	@echo "building the simulated device at a USB port"
+	$(VERILATOR) --cc --no-skip-identical -O3 --x-assign fast --x-initial fast --noassert --flatten --threads 1 --output-split 0 \
+	    $(RTL_FLAGS) -Wno-fatal $(SIM_USB_TOP) --prefix Vferry_usb -Mdir $(@D) > $(@D)/verilator.log
+
+$(SIM_BUILD)/usb/Vferry_usb__ALL.o: $(SIM_BUILD)/usb/Vferry_usb.mk
+	$(ALONE) $(MAKE_COMMAND) --no-print-directory -C $(@D) -f Vferry_usb.mk OPT_FAST="-O2 $(SIM_LIBRARY_FLAGS)" \
+	    OPT_SLOW=-O1 OPT_GLOBAL=-O2 CXX=$(CXX) VM_PARALLEL_BUILDS=0 $(@F)
+
+$(SIM_BUILD)/ferry_usb_sim.o: sim/ferry_usb_sim.cpp $(wildcard sim/*.h) $(FLAGS) $(SIM_BUILD)/usb/Vferry_usb.mk
+	$(CXX) $(SIM_CXXFLAGS) $(SIM_LIBRARY_FLAGS) -Isim -isystem $(SIM_BUILD)/usb $(SIM_VERILATOR_HEADERS) -c $< -o $@
+
 .PHONY: sim
 sim: $(SIM_DEVICE_OBJECTS)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ferry_device behind a serial port: its packets travel in frames over bytes (docs/manual/link.md), and credits in the
-// frames are the only flow control. A board adds clock, pins and video memory. Eight data bits, no parity, one stop bit.
+// ferry_framed_device behind a serial port: eight data bits, no parity, one stop bit, and nobody holds up the other. A board adds
+// clock, pins and video memory.
 `default_nettype none
 `include "ferry_sets.vh"
 
@@ -14,7 +14,7 @@ module ferry_serial_device #(
     parameter [63:0] CPU_CORE = "vexriscv",
     // Length of a bit on the line in sixteenths of a clock, at least 64: 64 is 12 Mbaud at 48 MHz, 267 is 3 Mbaud at 50 MHz.
     parameter BIT_SIXTEENTHS = 64,
-    // log2 of the bytes that are kept of packets for the device and of packets to the host: 10 to 12.
+    // As ferry_frames'.
     parameter LG_RECEIVE = 11,
     parameter LG_SEND = 11,
     // Cycles without an acknowledgement after which packets are sent again: time of 16,384 bytes, 55 ms at 3 Mbaud.
@@ -65,16 +65,14 @@ module ferry_serial_device #(
     input  wire                          m_axi_rvalid,
     output wire                          m_axi_rready
 );
-    generate if (BIT_SIXTEENTHS < 64 || LG_RECEIVE < 10 || LG_RECEIVE > 12 || LG_SEND < 10 || LG_SEND > 12) begin : refused
+    generate if (BIT_SIXTEENTHS < 64) begin : refused
 `ifndef __ICARUS__
-        $error("ferry_serial_device: BIT_SIXTEENTHS is 64 or more, LG_RECEIVE and LG_SEND are 10 to 12");
+        $error("ferry_serial_device: BIT_SIXTEENTHS is 64 or more");
 `endif
     end endgenerate
 
-    wire        rx_valid, rx_busy, rx_ready, tx_valid, tx_ready, tx_busy, frames_busy;
-    wire [7:0]  rx_data, tx_data;
-    wire [31:0] in_tdata, out_tdata;
-    wire        in_tlast, in_tvalid, in_tready, in_request_ok, out_tlast, out_tvalid, out_tready, out_tkeep;
+    wire       rx_valid, rx_busy, rx_ready, tx_valid, tx_ready, tx_busy, frames_busy;
+    wire [7:0] rx_data, tx_data;
 
     ferry_uart_receive #(.BIT_SIXTEENTHS(BIT_SIXTEENTHS)) uart_receive (
         .clk(clk), .rst(rst), .rxd(rxd), .byte_valid(rx_valid), .byte_data(rx_data), .busy(rx_busy)
@@ -83,29 +81,15 @@ module ferry_serial_device #(
     ferry_uart_transmit #(.BIT_SIXTEENTHS(BIT_SIXTEENTHS)) uart_transmit (
         .clk(clk), .rst(rst), .byte_valid(tx_valid), .byte_data(tx_data), .byte_ready(tx_ready), .txd(txd), .busy(tx_busy)
     );
-
-    ferry_frames #(
-        .LG_RECEIVE(LG_RECEIVE), .LG_SEND(LG_SEND), .RESEND_CLOCKS(RESEND_CLOCKS),
-        .BYTE_CLOCKS(10 * BIT_SIXTEENTHS / 16), .NAME(NAME)
-    ) frames (
-        .clk(clk), .rst(rst), .in_valid(rx_valid), .in_data(rx_data), .in_ready(rx_ready), .out_valid(tx_valid),
-        .out_data(tx_data), .out_ready(tx_ready), .m_axis_tlp_tdata(in_tdata), .m_axis_tlp_tlast(in_tlast),
-        .m_axis_tlp_tvalid(in_tvalid), .m_axis_tlp_tready(in_tready), .m_axis_tlp_request_ok(in_request_ok),
-        .s_axis_tlp_tdata(out_tdata), .s_axis_tlp_tlast(out_tlast), .s_axis_tlp_tvalid(out_tvalid),
-        .s_axis_tlp_tready(out_tready), .session_open(session_open), .busy(frames_busy)
-    );
     assign link_busy = rx_busy || rx_valid || !rx_ready || tx_busy || frames_busy;
 
-    ferry_device #(
+    ferry_framed_device #(
         .CONFIGURATION(CONFIGURATION), .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .PAGE_TABLES(PAGE_TABLES), .TILING(TILING),
-        .FIRMWARE_HEX(FIRMWARE_HEX), .TLP_BITS(32), .CPU_CORE(CPU_CORE)
-    ) device (
-        .clk(clk), .rst(rst),
-        .s_axis_tlp_tdata(in_tdata), .s_axis_tlp_tkeep(1'b1), .s_axis_tlp_tlast(in_tlast), .s_axis_tlp_tvalid(in_tvalid),
-        .s_axis_tlp_tready(in_tready), .s_axis_tlp_request_ok(in_request_ok),
-        .m_axis_tlp_tdata(out_tdata), .m_axis_tlp_tkeep(out_tkeep), .m_axis_tlp_tlast(out_tlast),
-        .m_axis_tlp_tvalid(out_tvalid), .m_axis_tlp_tready(out_tready),
-        .m_axis_tlp_posted_ok(1'b1), .m_axis_tlp_request_ok(1'b1), .m_axis_tlp_completion_ok(1'b1),
+        .FIRMWARE_HEX(FIRMWARE_HEX), .CPU_CORE(CPU_CORE), .LG_RECEIVE(LG_RECEIVE), .LG_SEND(LG_SEND),
+        .RESEND_CLOCKS(RESEND_CLOCKS), .BYTE_CLOCKS(10 * BIT_SIXTEENTHS / 16), .NAME(NAME)
+    ) framed (
+        .clk(clk), .rst(rst), .in_valid(rx_valid), .in_data(rx_data), .in_ready(rx_ready), .out_valid(tx_valid),
+        .out_data(tx_data), .out_ready(tx_ready), .session_open(session_open), .frames_busy(frames_busy),
         .m_axi_awid(m_axi_awid), .m_axi_awaddr(m_axi_awaddr), .m_axi_awlen(m_axi_awlen), .m_axi_awsize(m_axi_awsize),
         .m_axi_awburst(m_axi_awburst), .m_axi_awvalid(m_axi_awvalid), .m_axi_awready(m_axi_awready),
         .m_axi_wdata(m_axi_wdata), .m_axi_wstrb(m_axi_wstrb), .m_axi_wlast(m_axi_wlast), .m_axi_wvalid(m_axi_wvalid),
@@ -116,7 +100,6 @@ module ferry_serial_device #(
         .m_axi_rlast(m_axi_rlast), .m_axi_rvalid(m_axi_rvalid), .m_axi_rready(m_axi_rready)
     );
 
-    wire unused = &{1'b0, out_tkeep};
 endmodule
 
 `default_nettype wire

