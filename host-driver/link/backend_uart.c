@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "link/framed.h"
+#include "link/fd_channel.h"
 #include "link/link.h"
 #include "link/problem.h"
 #include "link/serial_port.h"
@@ -48,15 +48,15 @@ static int open_uart(const struct ferry_link_config *config, struct ferry_link *
     }
     snprintf(medium, sizeof(medium), "serial port, %u baud", baud);
     snprintf(silent, sizeof(silent), "is it on, is its bitstream loaded, is %u its baud rate (uart:PORT@BAUD)?", baud);
-    const struct ferry_channel channel = {
-        .fd = fd,
+    struct ferry_channel channel = {
         .bytes_per_second = baud / BITS_A_BYTE,
         .where = path,
         .medium = medium,
         .closed = "the port is gone: unplugged, or its other end closed",
         .silent = silent,
     };
-    return ferry_framed_open(&channel, config, link);
+    const int error = ferry_fd_channel(fd, false, &channel);
+    return error != FERRY_OK ? error : ferry_framed_open(&channel, config, link);
 }
 
 static void list_uart(ferry_candidate_callback *callback, void *context)

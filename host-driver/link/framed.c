@@ -5,11 +5,9 @@
 #include "link/framed.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -86,10 +84,9 @@ static void take_message(struct framed *framed, const uint32_t *words, size_t co
     }
 }
 
-/// A port that is pulled reads as empty, or fails.
-static const char *why_gone(const struct framed *framed, ssize_t result)
+static void lose_channel(struct framed *framed)
 {
-    return result == 0 || errno == EIO || errno == ENXIO || errno == ENODEV ? framed->channel.closed : strerror(errno);
+    lose(framed, errno == EIO || errno == ENXIO || errno == ENODEV ? framed->channel.closed : strerror(errno));
 }
 
 static void read_bytes(struct framed *framed)
@@ -98,12 +95,11 @@ static void read_bytes(struct framed *framed)
     bool control;
     size_t count;
     const uint32_t *words;
-    const ssize_t got = read(framed->channel.fd, bytes, sizeof(bytes));
-    if (got < 0 && (errno == EINTR || errno == EAGAIN)) {
-        return;
-    }
+    const ssize_t got = framed->channel.operations->read(framed->channel.context, bytes, sizeof(bytes));
     if (got <= 0) {
-        lose(framed, why_gone(framed, got));
+        if (got < 0) {
+            lose_channel(framed);
+        }
         return;
     }
     ferry_frames_feed(&framed->frames, bytes, (size_t)got);
@@ -118,14 +114,12 @@ static void read_bytes(struct framed *framed)
 
 static void write_bytes(struct framed *framed)
 {
-    const uint8_t *bytes = framed->bytes + framed->byte_taken;
-    const size_t count = framed->byte_count - framed->byte_taken;
-    const ssize_t put = framed->channel.socket ? send(framed->channel.fd, bytes, count, MSG_NOSIGNAL | MSG_DONTWAIT)
-                                               : write(framed->channel.fd, bytes, count);
-    if (put > 0) {
+    const ssize_t put = framed->channel.operations->write(framed->channel.context, framed->bytes + framed->byte_taken,
+                                                          framed->byte_count - framed->byte_taken);
+    if (put < 0) {
+        lose_channel(framed);
+    } else {
         framed->byte_taken += (size_t)put;
-    } else if (put == 0 || (errno != EINTR && errno != EAGAIN)) {
-        lose(framed, why_gone(framed, put));
     }
 }
 
@@ -164,17 +158,15 @@ static void exchange(struct framed *framed, int milliseconds)
 {
     fill_frames(framed);
     const bool writes = framed->byte_taken != framed->byte_count;
-    struct pollfd ready = {.fd = framed->channel.fd, .events = (short)(POLLIN | (writes ? POLLOUT : 0))};
-    if (poll(&ready, 1, milliseconds) < 0) {
-        if (errno != EINTR) {
-            lose(framed, strerror(errno));
-        }
+    const unsigned ready = framed->channel.operations->wait(framed->channel.context, writes, milliseconds);
+    if ((ready & FERRY_CHANNEL_GONE) != 0) {
+        lose_channel(framed);
         return;
     }
-    if ((ready.revents & POLLOUT) != 0) {
+    if ((ready & FERRY_CHANNEL_WRITES) != 0) {
         write_bytes(framed);
     }
-    if ((ready.revents & ~POLLOUT) != 0) {
+    if ((ready & FERRY_CHANNEL_READS) != 0) {
         read_bytes(framed);
     }
     if (framed->channel.bytes_per_second != 0) {
@@ -353,7 +345,7 @@ static void framed_close(void *context)
         end = moved(framed) == seen ? end : now() + END_SECONDS;
         seen = moved(framed);
     }
-    close(framed->channel.fd);
+    framed->channel.operations->close(framed->channel.context);
     ferry_packet_queue_end(&framed->out);
     ferry_packet_queue_end(&framed->in);
     free(framed);
@@ -436,7 +428,7 @@ int ferry_framed_open(const struct ferry_channel *channel, const struct ferry_li
 {
     struct framed *framed = calloc(1, sizeof(*framed));
     if (framed == NULL) {
-        close(channel->fd);
+        channel->operations->close(channel->context);
         return FERRY_ERROR_NO_HOST_MEMORY;
     }
     framed->channel = *channel;

@@ -14,6 +14,7 @@
 #include "server/pci.h"
 #include "server/serial.h"
 #include "server/server.h"
+#include "server/usb.h"
 
 #define MOST_DEVICES 8u
 
@@ -22,6 +23,7 @@ enum { EXIT_USAGE = 2, EXIT_SYSTEM = 4 };
 static const char help[] =
     "usage: ferry-sim --listen ADDRESS [OPTIONS]\n"
     "       ferry-sim --uart [OPTIONS]\n"
+    "       ferry-sim --usb ADDRESS [OPTIONS]\n"
     "       ferry-sim [OPTIONS] --pci unix:PATH | --pci -- COMMAND...\n"
     "\n"
     "Simulates a device (Verilated RTL) for hosts that connect: `ferry COMMAND --backend socket:ADDRESS`. Its clock "
@@ -34,6 +36,9 @@ static const char help[] =
     "                     who can then read and write what the device may: there is no password\n"
     "  --uart             a device at a serial port instead: Verilog down to the two pins, at the far end of a pseudo\n"
     "                     terminal, for `ferry COMMAND --backend uart:PATH`; its clock runs while there is work\n"
+    "  --usb ADDRESS      a device at a USB port: Verilog down to the two pins, for a virtual machine (QEMU's usb-redir), "
+    "in\n"
+    "                     which `ferry COMMAND --backend usb` finds it; ADDRESS as for --listen\n"
     "  --pci unix:PATH    a device in a PCI slot of a virtual machine: QEMU connects, with `-device "
     "x-pci-proxy-dev,fd=N`,\n"
     "                     from a descriptor N that is connected to this socket; its memory must be shared (see the "
@@ -59,7 +64,7 @@ static void on_signal(int number)
 
 struct settings {
     const char *address;
-    bool uart, pci;
+    bool uart, pci, usb;
     char **command; // To be started for --pci, or NULL.
     uint64_t devices;
     uint64_t latency, link_latency, stall, seed;
@@ -83,6 +88,7 @@ static int read_options(int count, char **arguments, struct settings *settings)
         uint64_t least, most;
     } options[] = {
         {"--listen", &settings->address, NULL, 0, 0},
+        {"--usb", &settings->address, NULL, 0, 0},
         {"--devices", NULL, &settings->devices, 1, MOST_DEVICES},
         {"--latency", NULL, &settings->latency, 1, 100000},
         {"--link-latency", NULL, &settings->link_latency, 1, 100000},
@@ -117,6 +123,9 @@ static int read_options(int count, char **arguments, struct settings *settings)
         if (*value == 0) {
             return usage("%s needs a value", arguments[n]);
         }
+        if (strcmp(arguments[n], "--usb") == 0) {
+            settings->usb = true;
+        }
         if (options[which].text != NULL) {
             *options[which].text = value;
             continue;
@@ -131,6 +140,9 @@ static int read_options(int count, char **arguments, struct settings *settings)
     }
     if (settings->uart && (settings->address != NULL || settings->devices != 1 || settings->wave_file != NULL)) {
         return usage("%s", "--uart is one device, without --listen, --devices and --wave");
+    }
+    if (settings->usb && (settings->pci || settings->devices != 1 || settings->wave_file != NULL)) {
+        return usage("%s", "--usb is one device, without --pci, --devices and --wave");
     }
     if (settings->pci &&
         (settings->uart || settings->devices != 1 ||
@@ -202,8 +214,9 @@ static int listen_and_serve(const struct settings *settings, struct server_devic
     fflush(stdout);
     struct ferry_sim_config config;
     configure(settings, &config);
-    const int error = settings->pci ? pci_listen(listener, &config, &stop)
-                                    : server_run(listener, devices, (unsigned)settings->devices, &stop);
+    const int error = settings->pci   ? pci_listen(listener, &config, &stop)
+                      : settings->usb ? usb_run(listener, &config, &stop)
+                                      : server_run(listener, devices, (unsigned)settings->devices, &stop);
     close(listener);
     if (ferry_socket_path(settings->address) != NULL) {
         unlink(ferry_socket_path(settings->address));
@@ -239,7 +252,7 @@ int main(int count, char **arguments)
     if (status == 0 && settings.command != NULL) {
         return start_machine(&settings);
     }
-    status = status == 0 && !settings.pci ? make_devices(&settings, devices) : status;
+    status = status == 0 && !settings.pci && !settings.usb ? make_devices(&settings, devices) : status;
     status = status == 0 ? listen_and_serve(&settings, devices) : status;
     for (unsigned n = 0; n < MOST_DEVICES; n++) {
         if (devices[n].sim != NULL) {
