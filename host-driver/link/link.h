@@ -159,6 +159,7 @@ extern const struct ferry_backend ferry_backend_sim;
 extern const struct ferry_backend ferry_backend_model;
 extern const struct ferry_backend ferry_backend_socket;
 extern const struct ferry_backend ferry_backend_uart;
+extern const struct ferry_backend ferry_backend_usb;
 extern const struct ferry_backend ferry_backend_pci;
 
 /// Open a link by the back end's name, for some with a colon and an address behind it; NULL means "sim". Errors:

@@ -154,7 +154,7 @@ static void on_control(void *context, uint64_t id, struct usb_redir_control_pack
                                                     header->index, header->length, &moved));
     }
     header->length = (uint16_t)moved;
-    usbredirparser_send_control_packet(guest->parser, id, header, guest->data, in ? (int)moved : 0);
+    usbredirparser_send_control_packet(guest->parser, id, header, in ? guest->data : NULL, in ? (int)moved : 0);
     usbredirparser_free_packet_data(guest->parser, data);
 }
 
@@ -210,7 +210,7 @@ static void end_transfer(struct guest *guest, struct transfer *transfer, int sta
     transfer->header.status = (uint8_t)status;
     transfer->header.length = (uint16_t)transfer->moved;
     transfer->header.length_high = (uint16_t)(transfer->moved >> 16);
-    usbredirparser_send_bulk_packet(guest->parser, transfer->id, &transfer->header, transfer->data,
+    usbredirparser_send_bulk_packet(guest->parser, transfer->id, &transfer->header, in ? transfer->data : NULL,
                                     in ? (int)transfer->moved : 0);
     free(transfer->data);
     free(transfer);

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+// Back end `usb`: a device on this machine's USB, usb, usb:BUS-PORT or usb:SERIAL.
+#include <stdio.h>
+
+#include "link/link.h"
+#include "link/problem.h"
+#include "link/usb_channel.h"
+#include "link/usb_find.h"
+
+#define FULL_SPEED_BYTES 1216000u // A second, of bulk transfers alone (USB 2.0, table 5-9).
+
+static int open_usb(const struct ferry_link_config *config, struct ferry_link **link)
+{
+    libusb_context *usb;
+    libusb_device_handle *handle;
+    char where[FERRY_USB_WHERE];
+    const int failure = libusb_init(&usb);
+    if (failure != 0) {
+        ferry_problem_set("libusb does not start: %s", libusb_strerror(failure));
+        return FERRY_ERROR_BACKEND;
+    }
+    int error = ferry_usb_open(usb, config->address, &handle, where);
+    if (error != FERRY_OK) {
+        libusb_exit(usb);
+        return error;
+    }
+    struct ferry_channel channel = {
+        .bytes_per_second = FULL_SPEED_BYTES,
+        .where = where,
+        .medium = "USB, full speed, 12 Mbit/s",
+        .closed = "unplugged",
+        .silent = "is its bitstream one of this release? Plug it in anew",
+    };
+    error = ferry_usb_channel(usb, handle, &channel);
+    return error != FERRY_OK ? error : ferry_framed_open(&channel, config, link);
+}
+
+const struct ferry_backend ferry_backend_usb = {
+    .name = "usb", .has_address = true, .finds_one = true, .open = open_usb, .list = ferry_usb_list};

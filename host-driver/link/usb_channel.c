@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+// Several transfers each way are under way, so that the bus never waits for this program. The device ends what it has to say with a
+// packet that is not full, and a transfer with it.
+#include "link/usb_channel.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "link/problem.h"
+
+#define ENDPOINT_OUT   0x01
+#define ENDPOINT_IN    0x81
+#define IN_TRANSFERS   8u
+#define OUT_TRANSFERS  4u
+#define TRANSFER_BYTES 1024u
+#define MOST_ERRORS    16u // In a row: a bad cable, or a device that is being pulled.
+#define CLOSE_SECONDS  2
+
+struct usb_channel;
+
+struct transfer {
+    struct usb_channel *channel;
+    struct libusb_transfer *usb;
+    bool under_way;
+    size_t taken; // Of the bytes that came.
+    uint8_t bytes[TRANSFER_BYTES];
+};
+
+struct usb_channel {
+    libusb_context *usb;
+    libusb_device_handle *handle;
+    int gone; // errno's number, or 0.
+    unsigned errors, under_way;
+    struct transfer in[IN_TRANSFERS], out[OUT_TRANSFERS];
+    unsigned next_in; // The oldest: transfers of one endpoint end in the order of their beginning.
+};
+
+static int number_of(int error)
+{
+    return error == LIBUSB_ERROR_NO_DEVICE || error == LIBUSB_ERROR_NOT_FOUND ? ENODEV
+           : error == LIBUSB_ERROR_NO_MEM                                     ? ENOMEM
+                                                                              : EIO;
+}
+
+static void begin(struct transfer *transfer)
+{
+    struct usb_channel *channel = transfer->channel;
+    const int error = libusb_submit_transfer(transfer->usb);
+    if (error != 0) {
+        channel->gone = number_of(error);
+        return;
+    }
+    transfer->under_way = true;
+    channel->under_way++;
+}
+
+/// What libusb calls when a transfer is over.
+static void LIBUSB_CALL ended(struct libusb_transfer *usb)
+{
+    struct transfer *transfer = usb->user_data;
+    struct usb_channel *channel = transfer->channel;
+    transfer->under_way = false;
+    transfer->taken = 0;
+    channel->under_way--;
+    switch (usb->status) {
+    case LIBUSB_TRANSFER_COMPLETED: channel->errors = 0; break;
+    case LIBUSB_TRANSFER_CANCELLED: break;
+    case LIBUSB_TRANSFER_NO_DEVICE: channel->gone = ENODEV; break;
+    default:
+        // The frames send again what did not arrive. A device that is pulled fails like this for a while.
+        channel->gone = ++channel->errors > MOST_ERRORS ? EIO : channel->gone;
+        break;
+    }
+}
+
+/// Ask for more in place of what was read and what came empty.
+static void ask_again(struct usb_channel *channel)
+{
+    while (channel->gone == 0 && !channel->in[channel->next_in].under_way &&
+           channel->in[channel->next_in].taken >= (size_t)channel->in[channel->next_in].usb->actual_length) {
+        begin(&channel->in[channel->next_in]);
+        channel->next_in = (channel->next_in + 1) % IN_TRANSFERS;
+    }
+}
+
+static ssize_t usb_read(void *context, uint8_t *bytes, size_t room)
+{
+    struct usb_channel *channel = context;
+    size_t got = 0;
+    ask_again(channel);
+    while (got < room && !channel->in[channel->next_in].under_way && channel->gone == 0) {
+        struct transfer *transfer = &channel->in[channel->next_in];
+        const size_t left = (size_t)transfer->usb->actual_length - transfer->taken;
+        const size_t part = left < room - got ? left : room - got;
+        memcpy(bytes + got, transfer->bytes + transfer->taken, part);
+        transfer->taken += part;
+        got += part;
+        ask_again(channel);
+    }
+    if (got == 0 && channel->gone != 0) {
+        errno = channel->gone;
+        return -1;
+    }
+    return (ssize_t)got;
+}
+
+static struct transfer *free_out(struct usb_channel *channel)
+{
+    for (unsigned n = 0; n < OUT_TRANSFERS; n++) {
+        if (!channel->out[n].under_way) {
+            return &channel->out[n];
+        }
+    }
+    return NULL;
+}
+
+static ssize_t usb_write(void *context, const uint8_t *bytes, size_t count)
+{
+    struct usb_channel *channel = context;
+    struct transfer *transfer = free_out(channel);
+    const size_t part = count < TRANSFER_BYTES ? count : TRANSFER_BYTES;
+    if (channel->gone == 0 && transfer != NULL) {
+        memcpy(transfer->bytes, bytes, part);
+        transfer->usb->length = (int)part;
+        begin(transfer);
+    }
+    if (channel->gone != 0) {
+        errno = channel->gone;
+        return -1;
+    }
+    return transfer != NULL ? (ssize_t)part : 0;
+}
+
+static unsigned look(struct usb_channel *channel, bool writes)
+{
+    ask_again(channel);
+    if (channel->gone != 0) {
+        errno = channel->gone;
+        return FERRY_CHANNEL_GONE;
+    }
+    return (!channel->in[channel->next_in].under_way ? FERRY_CHANNEL_READS : 0) |
+           (writes && free_out(channel) != NULL ? FERRY_CHANNEL_WRITES : 0);
+}
+
+static double now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static unsigned usb_wait(void *context, bool writes, int milliseconds)
+{
+    struct usb_channel *channel = context;
+    const double end = now() + milliseconds / 1000.0;
+    struct timeval time = {0, 0};
+    // What is over already first: a channel that is always ready would never hear of the rest.
+    if (libusb_handle_events_timeout_completed(channel->usb, &time, NULL) != 0) {
+        channel->gone = EIO;
+    }
+    unsigned ready = look(channel, writes);
+    while (ready == 0 && (milliseconds < 0 || now() < end)) {
+        const double left = milliseconds < 0 ? 1.0 : end - now();
+        time.tv_sec = (time_t)(left > 0 ? left : 0);
+        time.tv_usec = left > 0 ? (suseconds_t)((left - (double)time.tv_sec) * 1e6) + 1 : 0;
+        const int error = libusb_handle_events_timeout_completed(channel->usb, &time, NULL);
+        if (error == LIBUSB_ERROR_INTERRUPTED) {
+            return 0;
+        }
+        channel->gone = error != 0 && channel->gone == 0 ? EIO : channel->gone;
+        ready = look(channel, writes);
+    }
+    return ready;
+}
+
+static void usb_close(void *context)
+{
+    struct usb_channel *channel = context;
+    const double end = now() + CLOSE_SECONDS;
+    for (unsigned n = 0; n < IN_TRANSFERS + OUT_TRANSFERS; n++) {
+        struct transfer *transfer = n < IN_TRANSFERS ? &channel->in[n] : &channel->out[n - IN_TRANSFERS];
+        if (transfer->under_way) {
+            libusb_cancel_transfer(transfer->usb);
+        }
+    }
+    while (channel->under_way != 0 && now() < end) {
+        struct timeval time = {0, 10000};
+        libusb_handle_events_timeout_completed(channel->usb, &time, NULL);
+    }
+    const bool all_ended = channel->under_way == 0;
+    libusb_release_interface(channel->handle, 0);
+    libusb_close(channel->handle);
+    libusb_exit(channel->usb);
+    // A transfer that the system never gave back may still be written to.
+    for (unsigned n = 0; n < IN_TRANSFERS + OUT_TRANSFERS && all_ended; n++) {
+        libusb_free_transfer(n < IN_TRANSFERS ? channel->in[n].usb : channel->out[n - IN_TRANSFERS].usb);
+    }
+    if (all_ended) {
+        free(channel);
+    }
+}
+
+int ferry_usb_channel(libusb_context *usb, libusb_device_handle *handle, struct ferry_channel *channel)
+{
+    static const struct ferry_channel_operations operations = {
+        .write = usb_write, .read = usb_read, .wait = usb_wait, .close = usb_close};
+    struct usb_channel *made = calloc(1, sizeof(*made));
+    if (made == NULL) {
+        libusb_close(handle);
+        libusb_exit(usb);
+        return FERRY_ERROR_NO_HOST_MEMORY;
+    }
+    made->usb = usb;
+    made->handle = handle;
+    bool whole = true;
+    for (unsigned n = 0; n < IN_TRANSFERS + OUT_TRANSFERS; n++) {
+        struct transfer *transfer = n < IN_TRANSFERS ? &made->in[n] : &made->out[n - IN_TRANSFERS];
+        transfer->channel = made;
+        transfer->usb = libusb_alloc_transfer(0);
+        whole = whole && transfer->usb != NULL;
+        if (transfer->usb != NULL) {
+            libusb_fill_bulk_transfer(transfer->usb, handle, n < IN_TRANSFERS ? ENDPOINT_IN : ENDPOINT_OUT,
+                                      transfer->bytes, TRANSFER_BYTES, ended, transfer, 0);
+        }
+    }
+    for (unsigned n = 0; n < IN_TRANSFERS && whole && made->gone == 0; n++) {
+        begin(&made->in[n]);
+    }
+    if (!whole || made->gone != 0) {
+        const int error = !whole || made->gone == ENOMEM ? FERRY_ERROR_NO_HOST_MEMORY
+                          : made->gone == ENODEV         ? FERRY_ERROR_DEVICE_LOST
+                                                         : FERRY_ERROR_BACKEND;
+        ferry_problem_set("the device's endpoints cannot be read: %s", strerror(made->gone != 0 ? made->gone : ENOMEM));
+        usb_close(made);
+        return error;
+    }
+    channel->operations = &operations;
+    channel->context = made;
+    return FERRY_OK;
+}
