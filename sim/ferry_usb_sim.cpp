@@ -54,9 +54,9 @@ class Port
     /// A quarter of a bit: a clock of 48 MHz, every second time one of the device's, every fourth one of the bus'.
     void tick()
     {
-        const bool device = ticks % 2 == 0;
+        const bool device = ticks % 4 == 0;
         top.usb_io_clk = 0;
-        top.clk = device ? 0 : top.clk;
+        top.clk = ticks % 4 == 2 ? 0 : top.clk;
         top.usb_clk = ticks % 4 == 2 ? 0 : top.usb_clk;
         top.eval();
         if (device) {

@@ -77,7 +77,7 @@ module ferry_usb_simulated #(
     assign busy = link_busy || device.framed.device.units.observe.core_busy || device.framed.device.units.observe.read_busy ||
                   device.framed.device.units.observe.write_busy || device.framed.device.units.observe.requester_busy;
 
-    ferry_usb_device #(.CPU_CORE(CPU_CORE), .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .CLOCKS_PER_US(24)) device (
+    ferry_usb_device #(.CPU_CORE(CPU_CORE), .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .CLOCKS_PER_US(12)) device (
         .clk(clk), .rst(rst_reg), .usb_clk(usb_clk), .usb_rst(usb_rst), .usb_io_clk(usb_io_clk), .usb_dp_i(usb_dp_i),
         .usb_dn_i(usb_dn_i), .usb_dp_o(usb_dp_o), .usb_dn_o(usb_dn_o), .usb_oe(usb_oe), .usb_pullup(usb_pullup),
         .session_open(session_open), .link_busy(link_busy),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The same device behind other links. `socket` is who is served and refused, and deaths; `serial` the host's side of a serial port;
+# The same device behind other links. `socket` is who is served and refused, and deaths; `serial` the host's side of a serial port, `usb` of a USB port;
 # `pci_slot` the simulated slot, with a test where a virtual machine would be.
 # The system tests run there too, of which `make test` takes some: the whole set with `make test-links`.
 
@@ -11,13 +11,28 @@ $(BUILD)/tests/socket: tests/links/test_socket.py tests/links/frames.py $(BUILD)
 
 # The host's side of a serial port needs no Verilog at the other one: C at a pseudo terminal, which is fast.
 $(BUILD)/system/serial_end: tests/links/serial_end.c $(BUILD)/obj/sim/server/device.o $(BUILD)/obj/sim/server/pty.o $(BUILD)/libferry.a \
-    tests/unit/link/noisy_channel.h
+    tests/unit/link/noisy_channel.h tests/links/c_end.h
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(CPPFLAGS) -c $< -o $@.o
 	$(CXX) $@.o $(filter %.o %.a,$^) $(SIM_LIBS) $(LDLIBS) -o $@
 
 $(BUILD)/tests/serial: tests/links/test_serial.py tests/links/frames.py $(BUILD)/ferry $(BUILD)/ferry-sim \
     $(BUILD)/system/serial_end
+	@mkdir -p $(@D)
+	install -m 755 $< $@
+
+# The same at a USB port; and what stands in for libusb and a kernel, so that it takes neither a port nor a virtual machine.
+$(BUILD)/system/usb_end: tests/links/usb_end.c $(BUILD)/obj/sim/server/device.o $(BUILD)/obj/sim/server/redir.o $(BUILD)/libferry.a \
+    tests/links/c_end.h
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(CPPFLAGS) -c $< -o $@.o
+	$(CXX) $@.o $(filter %.o %.a,$^) -lusbredirparser $(SIM_LIBS) $(LDLIBS) -o $@
+
+$(BUILD)/system/libusb_redir.so: tests/links/libusb_redir.c $(FLAGS)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) -fPIC -shared -fvisibility=hidden $< -lusbredirparser -o $@
+
+$(BUILD)/tests/usb: tests/links/test_usb.py $(BUILD)/ferry $(BUILD)/ferry-sim $(BUILD)/system/usb_end $(BUILD)/system/libusb_redir.so
 	@mkdir -p $(@D)
 	install -m 755 $< $@
 
@@ -30,7 +45,7 @@ $(LINK_SAMPLE:%=$(BUILD)/tests/system_%_socket): $(BUILD)/tests/system_%_socket:
 	@mkdir -p $(@D)
 	@printf '#!/bin/sh\nexec python3 tests/links/on_simulator.py %s "$$@"\n' $< > $@ && chmod +x $@
 
-TEST_PROGRAMS += $(BUILD)/tests/socket $(BUILD)/tests/serial $(BUILD)/tests/pci_slot $(LINK_SAMPLE:%=$(BUILD)/tests/system_%_socket)
+TEST_PROGRAMS += $(BUILD)/tests/socket $(BUILD)/tests/serial $(BUILD)/tests/usb $(BUILD)/tests/pci_slot $(LINK_SAMPLE:%=$(BUILD)/tests/system_%_socket)
 LONG_RANDOM += $(BUILD)/tests/serial
 
 .PHONY: test-links

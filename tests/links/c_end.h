@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+// The device's end of the frames in C, before the simulated device: what stands in for Verilog where the host's side is looked at, since
+// it is fast. Bytes go in and out; whoever carries them is of no concern here.
+#ifndef FERRY_TESTS_LINKS_C_END_H
+#define FERRY_TESTS_LINKS_C_END_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <time.h>
+
+#include "server/device.h"
+
+#define C_END_SLICE        500u
+#define C_END_BUSY_CYCLES  100000u // Behind the last packet; more than any answer takes.
+#define C_END_BYTE_CYCLES  40u
+#define C_END_RESEND_TICKS 300u // Milliseconds.
+
+struct c_end {
+    struct server_device device;
+    struct ferry_frames frames;
+    uint64_t last; // Cycle of the last packet.
+    double ticked;
+};
+
+static double c_end_now(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+static bool c_end_open(struct c_end *end, uint64_t seed)
+{
+    struct ferry_sim_config config;
+    ferry_sim_default_config(&config);
+    config.seed = seed;
+    end->device.sim = ferry_sim_open(&config);
+    ferry_frames_start(&end->frames, C_END_RESEND_TICKS);
+    end->ticked = c_end_now();
+    return end->device.sim != NULL;
+}
+
+static void c_end_take_hello(struct c_end *end)
+{
+    struct ferry_tunnel_hello hello;
+    if (!ferry_frames_hello(&end->frames, &hello)) {
+        return;
+    }
+    server_device_settle(&end->device);
+    hello.what = FERRY_PUT(FERRY_TUNNEL_HELLO_WHAT_ANSWER, 1u) |
+                 FERRY_PUT(FERRY_TUNNEL_HELLO_WHAT_BYTE_CYCLES, C_END_BYTE_CYCLES) |
+                 FERRY_PUT(FERRY_TUNNEL_HELLO_WHAT_VERDICT, hello.contract_version >> 16 == FERRY_CONTRACT_VERSION >> 16
+                                                                ? (uint32_t)FERRY_TUNNEL_VERDICT_ACCEPTED
+                                                                : (uint32_t)FERRY_TUNNEL_VERDICT_CONTRACT);
+    hello.contract_version = FERRY_CONTRACT_VERSION;
+    memcpy(hello.name, "C end, full", 12);
+    ferry_frames_answer(&end->frames, &hello);
+}
+
+/// Bytes that came.
+static void c_end_feed(struct c_end *end, const uint8_t *bytes, size_t count)
+{
+    bool control;
+    const uint32_t *words;
+    ferry_frames_feed(&end->frames, bytes, count);
+    c_end_take_hello(end);
+    while ((words = ferry_frames_receive(&end->frames, &control, &count)) != NULL) {
+        if (!control)
+            server_device_take(&end->device, words, count);
+        end->last = ferry_sim_cycles(end->device.sim);
+    }
+}
+
+/// Bytes that are to go; how many.
+static size_t c_end_take(struct c_end *end, uint8_t *bytes, size_t room)
+{
+    bool control;
+    size_t count;
+    const uint32_t *words;
+    while ((words = ferry_packet_queue_first(&end->device.back, &control, &count)) != NULL &&
+           (control || ferry_frames_send(&end->frames, control, words, count))) {
+        ferry_packet_queue_drop(&end->device.back);
+        end->last = control ? end->last : ferry_sim_cycles(end->device.sim);
+    }
+    return ferry_frames_take(&end->frames, bytes, room);
+}
+
+/// The device may have more to say by itself.
+static bool c_end_busy(const struct c_end *end)
+{
+    return ferry_sim_cycles(end->device.sim) - end->last < C_END_BUSY_CYCLES;
+}
+
+/// Let the device run a little, if it is busy, and the frames know what time it is.
+static void c_end_run(struct c_end *end)
+{
+    const struct ferry_tunnel_message message = {.code = FERRY_TUNNEL_CODE_RUN, .value = C_END_SLICE};
+    uint32_t words[sizeof message / 4];
+    memcpy(words, &message, sizeof words);
+    if (c_end_busy(end))
+        server_device_message(&end->device, words, sizeof words / 4);
+    const uint32_t ticks = (uint32_t)((c_end_now() - end->ticked) * 1000);
+    ferry_frames_tick(&end->frames, ticks);
+    end->ticked += ticks / 1000.0;
+}
+
+#endif
