@@ -14,7 +14,8 @@
 namespace
 {
 
-constexpr uint32_t rest = 4000; // Cycles without work until nothing can come any more: memory, firmware's loop, the endpoint.
+constexpr uint32_t rest =
+    4000; // Cycles without work until nothing can come any more: memory, firmware's loop, the endpoint.
 
 /// The device, and the wires between it and the host.
 class Port
@@ -51,13 +52,12 @@ class Port
     bool dp() const { return driven ? host_dp : top.usb_oe ? top.usb_dp_o : top.usb_pullup; }
     bool dn() const { return driven ? host_dn : top.usb_oe ? top.usb_dn_o : false; }
 
-    /// A quarter of a bit: a clock of 48 MHz, every second time one of the device's, every fourth one of the bus'.
+    /// A quarter of a bit: a clock of 48 MHz, every fourth time one of the bus' and one of the device's.
     void tick()
     {
         const bool device = ticks % 4 == 0;
         top.usb_io_clk = 0;
-        top.clk = ticks % 4 == 2 ? 0 : top.clk;
-        top.usb_clk = ticks % 4 == 2 ? 0 : top.usb_clk;
+        top.clk = top.usb_clk = ticks % 4 == 2 ? 0 : top.usb_clk;
         top.eval();
         if (device) {
             const uint64_t draw = stall == 0 ? UINT64_MAX : random.next();
@@ -70,8 +70,7 @@ class Port
         top.usb_dp_i = dp();
         top.usb_dn_i = dn();
         top.usb_io_clk = 1;
-        top.clk = device ? 1 : top.clk;
-        top.usb_clk = ticks % 4 == 0 ? 1 : top.usb_clk;
+        top.clk = top.usb_clk = device ? 1 : top.usb_clk;
         top.eval();
         if (device) {
             broken(memory.note(top, now++));

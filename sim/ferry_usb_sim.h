@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Verilated device at a USB port: its packaged core, pins and all, at a model of a host controller, its video memory a model. The
-// bus runs at its 12 MHz, the device at 24. Time passes inside these calls alone. One thread at a time for one simulation.
+// The Verilated device at a USB port: its packaged core, pins and all, at a model of a host controller, its video
+// memory a model. Device and bus have one rate, 12 MHz, since a clock of the device's is what costs time. Time passes
+// inside these calls alone. One thread at a time for one simulation.
 #ifndef FERRY_USB_SIM_H
 #define FERRY_USB_SIM_H
 
@@ -34,7 +35,8 @@ enum ferry_usb_result ferry_usb_sim_reset(struct ferry_usb_sim *sim);
 enum ferry_usb_result ferry_usb_sim_control(struct ferry_usb_sim *sim, const uint8_t setup[8], uint8_t *data,
                                             size_t *moved);
 /// One transaction of up to FERRY_USB_PACKET bytes.
-enum ferry_usb_result ferry_usb_sim_out(struct ferry_usb_sim *sim, unsigned endpoint, const uint8_t *data, size_t bytes);
+enum ferry_usb_result ferry_usb_sim_out(struct ferry_usb_sim *sim, unsigned endpoint, const uint8_t *data,
+                                        size_t bytes);
 /// One transaction; `data` has room for FERRY_USB_PACKET bytes, `bytes` tells how many came.
 enum ferry_usb_result ferry_usb_sim_in(struct ferry_usb_sim *sim, unsigned endpoint, uint8_t *data, size_t *bytes);
 /// Let so many microseconds of bus time pass.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A USB host controller with one full-speed device at its port, at the wires: transactions, data toggles, frames, control transfers, as
-// USB 2.0 chapters 8 and 9 have them. What a device does against them is told in violation().
+// A USB host controller with one full-speed device at its port, at the wires: transactions, data toggles, frames,
+// control transfers, as USB 2.0 chapters 8 and 9 have them. What a device does against them is told in violation().
 #ifndef FERRY_SIM_USB_HOST_H
 #define FERRY_SIM_USB_HOST_H
 
@@ -222,7 +222,9 @@ template <class Pins> class UsbHost
 
     void note_broken(UsbPid pid)
     {
-        const char *why = wire_.broken() != nullptr ? wire_.broken() : pid != UsbPid::none ? "an answer of the wrong kind" : nullptr;
+        const char *why = wire_.broken() != nullptr ? wire_.broken()
+                          : pid != UsbPid::none     ? "an answer of the wrong kind"
+                                                    : nullptr;
         violation_ = violation_ != nullptr ? violation_ : why;
     }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Packets on a full-speed USB wire, as a host sends and takes them: USB 2.0 chapters 7 and 8. NRZI, bit stuffing, synchronisation,
-// check sums. A tick is a quarter of a bit, 1/48 microsecond.
+// Packets on a full-speed USB wire, as a host sends and takes them: USB 2.0 chapters 7 and 8. NRZI, bit stuffing,
+// synchronisation, check sums. A tick is a quarter of a bit, 1/48 microsecond.
 #ifndef FERRY_SIM_USB_WIRE_H
 #define FERRY_SIM_USB_WIRE_H
 
@@ -45,8 +45,8 @@ inline uint32_t usb_crc16(const uint8_t *bytes, size_t count)
     return crc ^ 0xffff;
 }
 
-/// Pins gives: `void drive(bool dp, bool dn)`, `void release()`, `void tick()` (one tick passes), and the wires as they are then,
-/// `bool dp()` and `bool dn()`.
+/// Pins gives: `void drive(bool dp, bool dn)`, `void release()`, `void tick()` (one tick passes), and the wires as they
+/// are then, `bool dp()` and `bool dn()`.
 template <class Pins> class UsbWire
 {
   public:
@@ -91,8 +91,8 @@ template <class Pins> class UsbWire
         pins_.release();
     }
 
-    /// The device's answer: its identifier, and what follows in `bytes`. none = nothing began in the time that a host waits, or what
-    /// came breaks a rule; then broken() says which.
+    /// The device's answer: its identifier, and what follows in `bytes`. none = nothing began in the time that a host
+    /// waits, or what came breaks a rule; then broken() says which.
     UsbPid receive(std::vector<uint8_t> &bytes)
     {
         bytes.clear();

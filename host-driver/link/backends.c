@@ -6,7 +6,8 @@
 #include "link/problem.h"
 
 static const struct ferry_backend *const backends[] = {
-    &ferry_backend_sim, &ferry_backend_model, &ferry_backend_socket, &ferry_backend_uart, &ferry_backend_usb, &ferry_backend_pci,
+    &ferry_backend_sim,  &ferry_backend_model, &ferry_backend_socket,
+    &ferry_backend_uart, &ferry_backend_usb,   &ferry_backend_pci,
 };
 #define BACKENDS (sizeof(backends) / sizeof(backends[0]))
 

@@ -31,8 +31,8 @@ static ssize_t fd_write(void *context, const uint8_t *bytes, size_t count)
 static ssize_t fd_read(void *context, uint8_t *bytes, size_t room)
 {
     const struct descriptor *descriptor = context;
-    const ssize_t got = descriptor->socket ? recv(descriptor->fd, bytes, room, MSG_DONTWAIT)
-                                           : read(descriptor->fd, bytes, room);
+    const ssize_t got =
+        descriptor->socket ? recv(descriptor->fd, bytes, room, MSG_DONTWAIT) : read(descriptor->fd, bytes, room);
     // A port that is pulled reads as empty, or fails.
     if (got == 0) {
         errno = ENODEV;

@@ -5,8 +5,8 @@
 
 #include "link/framed.h"
 
-/// Let `channel` read and write `fd`: non-blocking, or a socket; closed by the channel's close(). What the channel tells people is
-/// the caller's to fill in. NO_HOST_MEMORY closes it too.
+/// Let `channel` read and write `fd`: non-blocking, or a socket; closed by the channel's close(). What the channel
+/// tells people is the caller's to fill in. NO_HOST_MEMORY closes it too.
 int ferry_fd_channel(int fd, bool socket, struct ferry_channel *channel);
 
 #endif

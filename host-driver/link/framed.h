@@ -14,12 +14,12 @@
 
 /// One thread at a time, and none of them waits but wait().
 struct ferry_channel_operations {
-    /// How many bytes were taken or given; 0 = none now; -1 = never again, and errno has why: ENODEV, EIO or ENXIO where the other
-    /// end is gone.
+    /// How many bytes were taken or given; 0 = none now; -1 = never again, and errno has why: ENODEV, EIO or ENXIO
+    /// where the other end is gone.
     ssize_t (*write)(void *context, const uint8_t *bytes, size_t count);
     ssize_t (*read)(void *context, uint8_t *bytes, size_t room);
-    /// Until there is something to read or, if `writes`, room to write; so many milliseconds at most, -1 = ever. FERRY_CHANNEL_*,
-    /// 0 = neither.
+    /// Until there is something to read or, if `writes`, room to write; so many milliseconds at most, -1 = ever.
+    /// FERRY_CHANNEL_*, 0 = neither.
     unsigned (*wait)(void *context, bool writes, int milliseconds);
     void (*close)(void *context);
 };
@@ -36,8 +36,8 @@ struct ferry_channel {
     const char *silent;        // and when no answer comes: what to look at.
 };
 
-/// Begin a session over the channel, and bring the link up, whose close() closes the channel; this does when it fails. Errors: as of
-/// ferry_link_open().
+/// Begin a session over the channel, and bring the link up, whose close() closes the channel; this does when it fails.
+/// Errors: as of ferry_link_open().
 ///
 /// A simulator at the other end runs as far as it is told. A device has no such clock: there cycles() counts silence,
 /// 100,000 in a second: time in which nothing of ours is on its way and for a tenth of a second no byte has come. So

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Several transfers each way are under way, so that the bus never waits for this program. The device ends what it has to say with a
-// packet that is not full, and a transfer with it.
+// Several transfers each way are under way, so that the bus never waits for this program. The device ends what it has
+// to say with a packet that is not full, and a transfer with it.
 #include "link/usb_channel.h"
 
 #include <errno.h>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Its id is a test id (pid.codes) that others use too, so a device is ours by what it says of its maker as well. The system tells that
-// to everybody, of devices that may not be opened too.
+// Its id is a test id (pid.codes) that others use too, so a device is ours by what it says of its maker as well. The
+// system tells that to everybody, of devices that may not be opened too.
 #include "link/usb_find.h"
 
 #include <errno.h>
@@ -145,11 +145,13 @@ static int not_one(const struct found *found, unsigned count, const char *addres
     if (count != 0) {
         ferry_problem_set("there are %u devices " ID " of " MAKER ": name one, as in usb:%s", count, found->port);
     } else if (address != NULL) {
-        ferry_problem_set("no device " ID " of " MAKER " has the port or the serial number '%s'; `ferry list` shows those that "
+        ferry_problem_set("no device " ID " of " MAKER
+                          " has the port or the serial number '%s'; `ferry list` shows those that "
                           "there are",
                           address);
     } else {
-        ferry_problem_set("no device " ID " of " MAKER " is on USB: is it plugged in, and its bitstream one for USB? `lsusb -d " ID
+        ferry_problem_set("no device " ID " of " MAKER
+                          " is on USB: is it plugged in, and its bitstream one for USB? `lsusb -d " ID
                           "` looks for it");
     }
     return FERRY_ERROR_BACKEND;
@@ -185,8 +187,8 @@ static void tell(const struct found *found, ferry_candidate_callback *callback, 
     snprintf(path, sizeof(path), "/dev/bus/usb/%03u/%03u", libusb_get_bus_number(found->device),
              libusb_get_device_address(found->device));
     snprintf(candidate.backend, sizeof(candidate.backend), "usb:%s", found->port);
-    snprintf(candidate.what, sizeof(candidate.what), "USB " ID "%s%s%s%s", found->maker[0] != 0 ? ", " : "", found->maker,
-             found->serial[0] != 0 ? ", serial number " : "", found->serial);
+    snprintf(candidate.what, sizeof(candidate.what), "USB " ID "%s%s%s%s", found->maker[0] != 0 ? ", " : "",
+             found->maker, found->serial[0] != 0 ? ", serial number " : "", found->serial);
     ferry_problem_clear();
     const int error = faccessat(AT_FDCWD, path, R_OK | W_OK, AT_EACCESS) != 0 && errno == EACCES
                           ? cannot_open(found, LIBUSB_ERROR_ACCESS)

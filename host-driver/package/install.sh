@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Puts what was built where it belongs, or takes it away again; writes nothing in this folder.
 # usage: install.sh install | uninstall, with DESTDIR, prefix, exec_prefix, bindir, libdir, includedir, datarootdir, man1dir, man7dir,
-# BUILD, version and libs_private in the environment.
+# udevrulesdir, BUILD, version and libs_private in the environment.
 set -eu
 umask 022
 
@@ -11,6 +11,7 @@ shared=libferry.so.$version
 soname=libferry.so.${version%%.*}
 headers=$(cd host-driver/include/ferry && echo *.h)
 tools="ferry ferry-sim" # Each with a manual page.
+rule=70-pageferry.rules
 
 fail() { echo "$action: $*" >&2; exit 1; }
 
@@ -19,7 +20,7 @@ fail() { echo "$action: $*" >&2; exit 1; }
 # where it put things, since an uninstall may be given another place, or none. As datarootdir= it names the place of this file
 # itself: in a copy of the tree it speaks of another install, which has to stay.
 list=$datarootdir/pageferry/folders
-places="bindir libdir includedir man1dir man7dir datarootdir"
+places="bindir libdir includedir man1dir man7dir udevrulesdir datarootdir"
 made=
 
 # folder DIRECTORY: made where it is missing, with DESTDIR before it.
@@ -65,7 +66,9 @@ put_text() { # NAME: standard input as a file that everybody may read.
 }
 
 put_all() {
-    for directory in "$bindir" "$libdir/pkgconfig" "$includedir/ferry" "$man1dir" "$man7dir" "${list%/*}"; do folder "$directory"; done
+    for directory in "$bindir" "$libdir/pkgconfig" "$includedir/ferry" "$man1dir" "$man7dir" "$udevrulesdir" "${list%/*}"; do
+        folder "$directory"
+    done
     for tool in $tools; do put 755 "$BUILD/$tool" "$bindir/$tool"; done
     put 644 "$BUILD/library/libferry.a" "$libdir/libferry.a"
     put 755 "$BUILD/library/$shared" "$libdir/$shared"
@@ -75,6 +78,7 @@ put_all() {
     for header in $headers; do put 644 "host-driver/include/ferry/$header" "$includedir/ferry/$header"; done
     for tool in $tools; do page "$tool.1" | put_text "$man1dir/$tool.1"; done
     page libferry.7 | put_text "$man7dir/libferry.7"
+    put 644 "$here/$rule" "$udevrulesdir/$rule"
     {
         cat "$DESTDIR$list" 2>/dev/null || true
         printf %s "$made"
@@ -123,7 +127,7 @@ take_all() {
             why="$DESTDIR$list is of an install that has it elsewhere, and that stays"
         fi
     fi
-    [ -z "$why" ] || echo "uninstall: $why: looked in $bindir, $libdir, $includedir, $man1dir and $man7dir alone" >&2
+    [ -z "$why" ] || echo "uninstall: $why: looked in $bindir, $libdir, $includedir, $man1dir, $man7dir and $udevrulesdir alone" >&2
     stands bindir | while IFS= read -r at; do
         for tool in $tools; do rm -f "$DESTDIR$at/$tool"; done
     done
@@ -133,6 +137,7 @@ take_all() {
         for tool in $tools; do rm -f "$DESTDIR$at/$tool.1"; done
     done
     stands man7dir | while IFS= read -r at; do rm -f "$DESTDIR$at/libferry.7"; done
+    stands udevrulesdir | while IFS= read -r at; do rm -f "$DESTDIR$at/$rule"; done
     rm -f "$DESTDIR$list"
     printf '%s\n' "$known" | while IFS= read -r made; do
         case $made in /*) rmdir "$DESTDIR$made" 2>/dev/null || true ;; esac
@@ -141,7 +146,7 @@ take_all() {
 }
 
 action=$1
-for directory in "$prefix" "$exec_prefix" "$bindir" "$libdir" "$includedir" "$datarootdir" "$man1dir" "$man7dir"; do
+for directory in "$prefix" "$exec_prefix" "$bindir" "$libdir" "$includedir" "$datarootdir" "$man1dir" "$man7dir" "$udevrulesdir"; do
     case $directory in /*) ;; *) fail "'$directory' does not begin with a slash; folders are given whole" ;; esac
 done
 # A comment, a quote, a variable and a line that goes on, in ferry.pc.

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What is installed: the library, shared and static, with its headers, pkg-config file, manual pages, and the tools. The
+# What is installed: the library, shared and static, with its headers, pkg-config file, manual pages, the tools, and a udev rule for
+# devices on USB. The
 # variables are GNU's; `PREFIX` is the same as `prefix`.
 
 PREFIX ?= /usr/local
@@ -12,6 +13,7 @@ datarootdir ?= $(prefix)/share
 mandir ?= $(datarootdir)/man
 man1dir ?= $(mandir)/man1
 man7dir ?= $(mandir)/man7
+udevrulesdir ?= $(prefix)/lib/udev/rules.d
 
 LIBRARY := $(BUILD)/library
 LIBRARY_MAP := host-driver/package/ferry.map
@@ -48,6 +50,7 @@ install uninstall: export includedir := $(includedir)
 install uninstall: export datarootdir := $(datarootdir)
 install uninstall: export man1dir := $(man1dir)
 install uninstall: export man7dir := $(man7dir)
+install uninstall: export udevrulesdir := $(udevrulesdir)
 install uninstall: export BUILD := $(BUILD)
 install uninstall: export version := $(LIBRARY_VERSION)
 install uninstall: export libs_private = $(SIM_LIBS) $(LDLIBS)

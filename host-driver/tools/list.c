@@ -127,9 +127,10 @@ static void tell(struct rows *rows, bool probe)
         fflush(stdout); // A port where nothing answers takes ten seconds.
     }
     if (elsewhere == 0)
-        ferry_print_line(stdout,
-                         "No device in a PCI slot, no USB serial port, no ferry-sim: plug a board in and load its "
-                         "bitstream (`make -C boards/ulx3s flash`), or start `ferry-sim --listen unix:/tmp/ferry`.");
+        ferry_print_line(
+            stdout,
+            "No device in a PCI slot, none on USB, no USB serial port, no ferry-sim: plug a board in and load its "
+            "bitstream (`make -C boards/ulx3s flash`), or start `ferry-sim --listen unix:/tmp/ferry`.");
 }
 
 int ferry_list(bool probe, const char *json)

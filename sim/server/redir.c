@@ -62,16 +62,20 @@ static int write_guest(void *context, uint8_t *data, int count)
 
 static int status_of(enum redir_result result)
 {
-    return result == REDIR_DONE    ? usb_redir_success
-           : result == REDIR_STALL ? usb_redir_stall
-                                   : usb_redir_ioerror;
+    return result == REDIR_DONE ? usb_redir_success : result == REDIR_STALL ? usb_redir_stall : usb_redir_ioerror;
 }
 
 static enum redir_result request(struct guest *guest, uint8_t type, uint8_t code, uint16_t value, uint16_t index,
                                  uint16_t length, size_t *moved)
 {
-    const uint8_t setup[8] = {type,           code,           (uint8_t)value, (uint8_t)(value >> 8), (uint8_t)index,
-                              (uint8_t)(index >> 8), (uint8_t)length, (uint8_t)(length >> 8)};
+    const uint8_t setup[8] = {type,
+                              code,
+                              (uint8_t)value,
+                              (uint8_t)(value >> 8),
+                              (uint8_t)index,
+                              (uint8_t)(index >> 8),
+                              (uint8_t)length,
+                              (uint8_t)(length >> 8)};
     *moved = 0;
     return guest->host->control(guest->host->context, setup, guest->data, moved);
 }
@@ -99,7 +103,8 @@ static bool tell(struct guest *guest)
         return false;
     }
     uint8_t interface = 0;
-    for (size_t at = 0; at + 2 <= bytes && guest->data[at] >= 2 && at + guest->data[at] <= bytes; at += guest->data[at]) {
+    for (size_t at = 0; at + 2 <= bytes && guest->data[at] >= 2 && at + guest->data[at] <= bytes;
+         at += guest->data[at]) {
         const uint8_t *descriptor = guest->data + at;
         if (descriptor[1] == 4 && descriptor[0] >= 9 && interfaces.interface_count < ALL_ENDPOINTS) {
             const uint32_t n = interfaces.interface_count++;
@@ -150,8 +155,8 @@ static void on_control(void *context, uint64_t id, struct usb_redir_control_pack
         if (!in && count > 0) {
             memcpy(guest->data, data, (size_t)count);
         }
-        header->status = (uint8_t)status_of(request(guest, header->requesttype, header->request, header->value,
-                                                    header->index, header->length, &moved));
+        header->status = (uint8_t)status_of(
+            request(guest, header->requesttype, header->request, header->value, header->index, header->length, &moved));
     }
     header->length = (uint16_t)moved;
     usbredirparser_send_control_packet(guest->parser, id, header, in ? guest->data : NULL, in ? (int)moved : 0);
@@ -249,7 +254,8 @@ static void on_cancel(void *context, uint64_t id)
 {
     struct guest *guest = context;
     for (int in = 0; in < 2; in++) {
-        for (struct transfer *transfer = in != 0 ? guest->in : guest->out; transfer != NULL; transfer = transfer->next) {
+        for (struct transfer *transfer = in != 0 ? guest->in : guest->out; transfer != NULL;
+             transfer = transfer->next) {
             if (transfer->id == id) {
                 end_transfer(guest, transfer, usb_redir_cancelled);
                 return;
@@ -266,8 +272,8 @@ static void send_packet(struct guest *guest)
         return;
     }
     const size_t left = transfer->length - transfer->moved, part = left < REDIR_PACKET ? left : REDIR_PACKET;
-    const enum redir_result result = guest->host->out(guest->host->context, transfer->header.endpoint & 15,
-                                                      transfer->data + transfer->moved, part);
+    const enum redir_result result =
+        guest->host->out(guest->host->context, transfer->header.endpoint & 15, transfer->data + transfer->moved, part);
     transfer->moved += result == REDIR_DONE ? part : 0;
     if (result != REDIR_NAK && (result != REDIR_DONE || transfer->moved == transfer->length)) {
         end_transfer(guest, transfer, status_of(result));
@@ -353,13 +359,13 @@ static void serve(struct guest *guest, int listener, const volatile sig_atomic_t
         if (ppoll(ready, 2, works ? &now : NULL, &none) < 0 && errno != EINTR) {
             break;
         }
-        if (ready[1].revents != 0) {
+        guest->gone =
+            guest->gone || (ready[0].revents != 0 && usbredirparser_do_read(guest->parser) != 0) ||
+            (usbredirparser_has_data_to_write(guest->parser) != 0 && usbredirparser_do_write(guest->parser) != 0);
+        // Behind the guest's own bytes: one that hung up, and another right behind it, come at once.
+        if (ready[1].revents != 0 && !guest->gone) {
             turn_away(listener);
         }
-        guest->gone = guest->gone ||
-                      (ready[0].revents != 0 && usbredirparser_do_read(guest->parser) != 0) ||
-                      (usbredirparser_has_data_to_write(guest->parser) != 0 &&
-                       usbredirparser_do_write(guest->parser) != 0);
         if (!works) {
             continue;
         }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A USB device for a virtual machine, or whoever else speaks usbredir (QEMU's usb-redir on a socket): the end that has the device.
+// A USB device for a virtual machine, or whoever else speaks usbredir (QEMU's usb-redir on a socket): the end that has
+// the device.
 #ifndef FERRY_SERVER_REDIR_H
 #define FERRY_SERVER_REDIR_H
 
@@ -17,7 +18,8 @@ enum redir_result {
     REDIR_FAULT, // No whole answer.
 };
 
-/// What carries transfers out: a host controller at the device's pins. Time passes for the device inside these calls alone.
+/// What carries transfers out: a host controller at the device's pins. Time passes for the device inside these calls
+/// alone.
 struct redir_host {
     void *context;
     /// Bus reset; the device has an address behind it and no configuration. FAULT = nobody answers.
@@ -36,9 +38,9 @@ struct redir_host {
     const char *(*broken)(void *context);
 };
 
-/// Serve one guest after the other at `listener`, until *stop is set or the device breaks; who comes while another has the device is
-/// turned away. 0, or -1 when the system or the device fails (said on stderr). SIGINT and SIGTERM are blocked while this runs, and
-/// come in its waits.
+/// Serve one guest after the other at `listener`, until *stop is set or the device breaks; who comes while another has
+/// the device is turned away. 0, or -1 when the system or the device fails (said on stderr). SIGINT and SIGTERM are
+/// blocked while this runs, and come in its waits.
 int redir_run(int listener, const struct redir_host *host, const volatile sig_atomic_t *stop);
 
 #endif

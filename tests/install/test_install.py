@@ -77,7 +77,7 @@ def declared():
 def exactly_these_files_are_installed():
     wanted = ["bin/ferry", "bin/ferry-sim", *(f"include/ferry/{name}" for name in HEADERS), "lib/libferry.a",
               "lib/libferry.so", f"lib/{SONAME}", f"lib/libferry.so.{VERSION}", "lib/pkgconfig/ferry.pc",
-              "share/man/man1/ferry-sim.1", "share/man/man1/ferry.1", "share/man/man7/libferry.7", "share/pageferry/folders"]
+              "lib/udev/rules.d/70-pageferry.rules", "share/man/man1/ferry-sim.1", "share/man/man1/ferry.1", "share/man/man7/libferry.7", "share/pageferry/folders"]
     assert common().files() == sorted(wanted), common().files()
     for name in wanted:
         mode = (common().at / name).stat().st_mode & 0o777
@@ -457,7 +457,7 @@ def what_pkg_config_cannot_be_told_is_refused(folder):
         assert done.returncode != 0 and "pkg-config cannot be told of" in done.stderr, (name, done)
         assert not list(Path(folder).iterdir()), name
     for name in ("a#b", "a${b}c"):
-        places = dict.fromkeys("prefix exec_prefix bindir libdir includedir datarootdir man1dir man7dir".split(), f"/x/{name}")
+        places = dict.fromkeys("prefix exec_prefix bindir libdir includedir datarootdir man1dir man7dir udevrulesdir".split(), f"/x/{name}")
         others = {"DESTDIR": folder, "BUILD": folder, "version": VERSION, "libs_private": ""}
         done = subprocess.run(["sh", "host-driver/package/install.sh", "install"], capture_output=True, text=True, check=False,
                               env=ENVIRONMENT | places | others)

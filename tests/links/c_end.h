@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The device's end of the frames in C, before the simulated device: what stands in for Verilog where the host's side is looked at, since
-// it is fast. Bytes go in and out; whoever carries them is of no concern here.
+// The device's end of the frames in C, before the simulated device: what stands in for Verilog where the host's side is
+// looked at, since it is fast. Bytes go in and out; whoever carries them is of no concern here.
 #ifndef FERRY_TESTS_LINKS_C_END_H
 #define FERRY_TESTS_LINKS_C_END_H
 

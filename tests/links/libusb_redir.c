@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Stands in for libusb (LD_PRELOAD) and for the kernel below it: the one device on its bus is what answers usbredir at the socket that
-// FERRY_USBREDIR names. So programs that know nothing of it reach a simulated USB port without a virtual machine. It has the calls
-// that the back end `usb` makes. A socket that hangs up before it has told of a device is a device that somebody else has.
+// Stands in for libusb (LD_PRELOAD) and for the kernel below it: the one device on its bus is what answers usbredir at
+// the socket that FERRY_USBREDIR names. So programs that know nothing of it reach a simulated USB port without a
+// virtual machine. It has the calls that the back end `usb` makes. A socket that hangs up before it has told of a
+// device is a device that somebody else has; with FERRY_USBREDIR_LOCKED set it may not be opened.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <libusb-1.0/libusb.h>
@@ -100,7 +101,8 @@ static void on_configured(void *priv, uint64_t id, struct usb_redir_configuratio
     usb->configured = status->status == usb_redir_success && status->configuration != 0;
 }
 
-static void on_control(void *priv, uint64_t id, struct usb_redir_control_packet_header *header, uint8_t *data, int count)
+static void on_control(void *priv, uint64_t id, struct usb_redir_control_packet_header *header, uint8_t *data,
+                       int count)
 {
     libusb_context *usb = priv;
     (void)id;
@@ -275,7 +277,7 @@ API int libusb_get_device_descriptor(libusb_device *device, struct libusb_device
 API int libusb_open(libusb_device *device, libusb_device_handle **handle)
 {
     *handle = (libusb_device_handle *)device;
-    return 0;
+    return getenv("FERRY_USBREDIR_LOCKED") != NULL ? LIBUSB_ERROR_ACCESS : 0;
 }
 
 API void libusb_close(libusb_device_handle *handle)
@@ -359,7 +361,8 @@ API int libusb_submit_transfer(struct libusb_transfer *transfer)
     *pending = (struct pending){.next = usb->pending, .transfer = transfer, .id = usb->next_id++};
     usb->pending = pending;
     const bool in = (transfer->endpoint & 0x80) != 0;
-    usbredirparser_send_bulk_packet(usb->parser, pending->id, &header, in ? NULL : transfer->buffer, in ? 0 : transfer->length);
+    usbredirparser_send_bulk_packet(usb->parser, pending->id, &header, in ? NULL : transfer->buffer,
+                                    in ? 0 : transfer->length);
     return 0;
 }
 

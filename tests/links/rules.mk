@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The same device behind other links. `socket` is who is served and refused, and deaths; `serial` the host's side of a serial port, `usb` of a USB port;
-# `pci_slot` the simulated slot, with a test where a virtual machine would be.
+# The same device behind other links. `socket` is who is served and refused, and deaths; `serial` the host's side of a serial port,
+# `usb` of a USB port; `pci_slot` the simulated slot, with a test where a virtual machine would be.
 # The system tests run there too, of which `make test` takes some: the whole set with `make test-links`.
 
 LINK_SAMPLE := failures
@@ -45,8 +45,9 @@ $(LINK_SAMPLE:%=$(BUILD)/tests/system_%_socket): $(BUILD)/tests/system_%_socket:
 	@mkdir -p $(@D)
 	@printf '#!/bin/sh\nexec python3 tests/links/on_simulator.py %s "$$@"\n' $< > $@ && chmod +x $@
 
-TEST_PROGRAMS += $(BUILD)/tests/socket $(BUILD)/tests/serial $(BUILD)/tests/usb $(BUILD)/tests/pci_slot $(LINK_SAMPLE:%=$(BUILD)/tests/system_%_socket)
-LONG_RANDOM += $(BUILD)/tests/serial
+TEST_PROGRAMS += $(BUILD)/tests/socket $(BUILD)/tests/serial $(BUILD)/tests/usb $(BUILD)/tests/pci_slot \
+    $(LINK_SAMPLE:%=$(BUILD)/tests/system_%_socket)
+LONG_RANDOM += $(BUILD)/tests/serial $(BUILD)/tests/usb
 
 .PHONY: test-links
 test-links: $(SYSTEM_TESTS:%=$(BUILD)/system/%) $(BUILD)/ferry-sim

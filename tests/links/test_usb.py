@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The back end `usb`, with libusb_redir in libusb's place: hosts that come, are refused, die, and ports that are pulled, at usb_end;
+then the device in Verilog, packaged core and pins and all, at ferry-sim --usb."""
+import contextlib
+import os
+import random
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+FERRY, TRACE = "build/ferry", "tests/data/neverball.memtrace.gz"
+SEED = int(os.environ.get("FERRY_SEED", "1"))
+passed = failed = 0
+folder = Path(tempfile.mkdtemp(prefix="ferry-usb-"))
+PORT = folder / "port"
+ENVIRONMENT = dict(os.environ, LD_PRELOAD=str(Path("build/system/libusb_redir.so").resolve()), FERRY_USBREDIR=str(PORT))
+
+
+def check(good, name, detail=""):
+    global passed, failed
+    passed, failed = passed + bool(good), failed + (not good)
+    print(f"[       OK ] {name}" if good else f"[  FAILED  ] {name}\n    {detail}", flush=True)
+
+
+def run(*arguments, **more):
+    return subprocess.run([FERRY, *map(str, arguments)], capture_output=True, text=True, timeout=600, check=False, env=ENVIRONMENT | more)
+
+
+def expect(name, code, words, backend="usb", **more):
+    done = run("info", "--backend", backend, **more)
+    lines = done.stderr.splitlines()
+    check(done.returncode == code and len(lines) == 1 and all(word in lines[0] for word in words), name,
+          f"exit {done.returncode}, {done.stderr!r}")
+
+
+def start(*arguments):
+    return subprocess.Popen([FERRY, *map(str, arguments)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=ENVIRONMENT)
+
+
+@contextlib.contextmanager
+def device(*command):
+    PORT.unlink(missing_ok=True)
+    with subprocess.Popen(command or ["build/system/usb_end", f"unix:{PORT}", str(SEED)], stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, text=True) as process:
+        try:
+            process.stdout.readline()
+            yield process
+        finally:
+            process.terminate()
+
+
+def used(process):
+    fields = Path(f"/proc/{process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def let_run(process, seconds, host):
+    """Wait until the device has run for so many seconds of processor time, however busy the machine is."""
+    end = used(process) + seconds
+    while used(process) < end and host.poll() is None:
+        time.sleep(0.01)
+
+
+REPLAY = ("replay", TRACE, "--vram", "5M", "--backend", "usb", "--no-advice", "--quiet")
+
+
+def who_is_there():
+    expect("nothing_is_plugged_in", 2, ["BACKEND", "no device 1209:0001 of Pageferry is on USB", "lsusb -d 1209:0001"])
+    with device():
+        listed = run("list").stdout
+        check("usb:250-1" in listed and "USB 1209:0001" in listed, "the_list_has_it", listed)
+        for backend in ("usb", "usb:250-1", "usb:C end"):
+            done = run("info", "--backend", backend)
+            check(done.returncode == 0 and "USB, full speed, 12 Mbit/s" in done.stdout and "C end, full" in done.stdout,
+                  f"{backend.replace(' ', '_')}_is_the_device", done.stdout + done.stderr)
+        expect("another_port", 2, ["BACKEND", "has the port or the serial number '250-2'", "ferry list"], "usb:250-2")
+        expect("a_serial_number_that_nobody_has", 2, ["BACKEND", "serial number 'nobody'"], "usb:nobody")
+        expect("no_permission", 2, ["BACKEND", "device 1209:0001 at 250-1 is there but you may not open it", "udev rule", "make install"],
+               FERRY_USBREDIR_LOCKED="1")
+    with device("build/system/usb_end", f"unix:{PORT}", "1", "Somebody"):
+        expect("another_makers_device_is_none", 2, ["BACKEND", "no device 1209:0001 of Pageferry is on USB"])
+
+
+def works(name):
+    done = run("selftest", "--backend", "usb")
+    check(done.returncode == 0 and "8 passed, 0 failed" in done.stdout, name, done.stdout + done.stderr)
+
+
+def deaths():
+    chance = random.Random(SEED)
+    with device() as process:
+        for _ in range(2):
+            with start(*REPLAY) as host:
+                let_run(process, 0.2 + 0.3 * chance.random(), host)
+                expect("the_second_host_is_refused", 4, ["IN_USE", "device 1209:0001 at 250-1 is in use by"])
+                check(host.poll() is None, "the_first_host_goes_on")
+                host.kill()
+        done = run("info", "--backend", "usb")
+        check(done.returncode == 0, "hosts_that_died_leave_the_device_ready", done.stderr)
+        # Whoever talks rubbish, or hangs up, is gone; the next one is served.
+        for rubbish in (b"", b"GET / HTTP/1.0\r\n\r\n" * 100, bytes(chance.randrange(256) for _ in range(5000))):
+            with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as guest:
+                guest.connect(str(PORT))
+                guest.sendall(rubbish)
+                time.sleep(0.2)
+        done = run("info", "--backend", "usb")
+        check(done.returncode == 0, "rubbish_at_the_port_is_nothing_to_the_next", done.stderr)
+        with start(*REPLAY) as host:
+            let_run(process, 0.2 + 0.3 * chance.random(), host)
+            process.kill()
+            said = host.communicate(timeout=300)[1]
+            check(host.returncode == 4 and "DEVICE_LOST" in said and "device at USB port 250-1 is gone: unplugged" in said,
+                  "a_device_that_is_pulled_is_a_device_lost", f"exit {host.returncode}: {said}")
+    with device():
+        works("plugged_in_again_it_works")
+
+
+def in_verilog():
+    for more in (["--devices", "2"], ["--pci"], ["--uart"]):
+        done = subprocess.run(["build/ferry-sim", "--usb", f"unix:{PORT}", *more], capture_output=True, text=True, timeout=60,
+                              check=False)
+        check(done.returncode == 2 and "is one device" in done.stderr, f"one_device_at_a_port_{more[0][2:]}", done.stderr)
+    with device("build/ferry-sim", "--usb", f"unix:{PORT}", "--seed", str(SEED)) as process:
+        for name in ("a_device_as_after_power_on", "a_device_that_somebody_had"):
+            done = run("info", "--backend", "usb:1")
+            check(done.returncode == 0 and "device             ferry_usb\n" in done.stdout, f"{name}_in_verilog", done.stderr)
+        with start("selftest", "--backend", "usb") as host:
+            let_run(process, 3 + 3 * random.Random(SEED).random(), host)
+            check(host.poll() is None, "it_has_much_to_do")
+            host.kill()
+        done = run("info", "--backend", "usb")
+        check(done.returncode == 0, "a_host_that_died_leaves_it_ready_in_verilog", done.stderr)
+        last, now = -1, used(process)
+        for _ in range(600):
+            if now == last:
+                break
+            time.sleep(0.5)
+            last, now = now, used(process)
+        check(now == last, "an_idle_port_takes_no_time_in_verilog")
+    check(process.wait() == 0, "a_signal_ends_the_simulator", process.returncode)
+
+
+def main():
+    print(f"FERRY_SEED={SEED}", flush=True)
+    who_is_there()
+    deaths()
+    in_verilog()
+    print(f"{passed} passed, {failed} failed")
+    return failed != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

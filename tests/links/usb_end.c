@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device on a USB port, as the host sees one, and fast: the simulated device, its end of the frames the C one, and endpoints that are
-// nothing but bytes, instead of Verilog at two pins. For what is the host's: hosts that come and go, ports that are pulled.
-// usage: usb_end SOCKET [SEED]     prints a line once guests may come.
+// A device on a USB port, as the host sees one, and fast: the simulated device, its end of the frames the C one, and
+// endpoints that are nothing but bytes, instead of Verilog at two pins. For what is the host's: hosts that come and go,
+// ports that are pulled. usage: usb_end SOCKET [SEED [MAKER]]     prints a line once guests may come.
 #define _POSIX_C_SOURCE 200809L
 #include <signal.h>
 #include <stdio.h>
@@ -19,10 +19,11 @@ struct end {
     size_t count, taken;
 };
 
-static const uint8_t device_descriptor[] = {18, 1, 0, 2, 0xff, 0, 0, 64, 0x09, 0x12, 0x01, 0x00, 0x00, 0x01, 1, 2, 3, 1};
-static const uint8_t configuration[] = {9, 2, 32, 0, 1, 1, 0, 0x80, 250, 9, 4, 0, 0, 2, 0xff, 0, 0, 0,
-                                        7, 5, 0x01, 2, 64, 0, 0, 7, 5, 0x81, 2, 64, 0, 0};
-static const char *const texts[] = {"Pageferry", "copy engine", "C end"};
+static const uint8_t device_descriptor[] = {18,   1,    0,    2,    0xff, 0, 0, 64, 0x09,
+                                            0x12, 0x01, 0x00, 0x00, 0x01, 1, 2, 3,  1};
+static const uint8_t configuration[] = {9, 2, 32, 0, 1,    1, 0,  0x80, 250, 9, 4, 0,    0, 2,  0xff, 0,
+                                        0, 0, 7,  5, 0x01, 2, 64, 0,    0,   7, 5, 0x81, 2, 64, 0,    0};
+static const char *texts[] = {"Pageferry", "copy engine", "C end"};
 
 static enum redir_result reset(void *context)
 {
@@ -101,7 +102,8 @@ static void idle(void *context)
 static bool busy(void *context)
 {
     const struct end *end = context;
-    return c_end_busy(&end->device) || ferry_frames_queued(&end->device.frames) != 0 || end->taken != end->count || end->owes_end;
+    return c_end_busy(&end->device) || ferry_frames_queued(&end->device.frames) != 0 || end->taken != end->count ||
+           end->owes_end;
 }
 
 static const char *broken(void *context)
@@ -113,8 +115,15 @@ int main(int count, char **arguments)
 {
     static struct end ours;
     static volatile sig_atomic_t stop;
-    const struct redir_host host = {
-        .context = &ours, .reset = reset, .control = control, .out = out, .in = in, .idle = idle, .busy = busy, .broken = broken};
+    const struct redir_host host = {.context = &ours,
+                                    .reset = reset,
+                                    .control = control,
+                                    .out = out,
+                                    .in = in,
+                                    .idle = idle,
+                                    .busy = busy,
+                                    .broken = broken};
+    texts[0] = count > 3 ? arguments[3] : texts[0];
     const int listener = count > 1 ? ferry_socket_listen(arguments[1]) : -1;
     if (listener < 0 || !c_end_open(&ours.device, count > 2 ? strtoull(arguments[2], NULL, 10) : 1))
         return 4;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The USB port between two that do not know it: at the wires a host controller, at the bytes a device that takes when it likes to, and
-// sends. Wires may be disturbed; the clocks of both sides go as they will.
+// The USB port between two that do not know it: at the wires a host controller, at the bytes a device that takes when
+// it likes to, and sends. Wires may be disturbed; the clocks of both sides go as they will.
 #ifndef FERRY_TESTS_RTL_USB_BENCH_H
 #define FERRY_TESTS_RTL_USB_BENCH_H
 
@@ -49,7 +49,10 @@ class Wires
     }
     void release() { driven_ = false; }
     bool dp() const { return driven_ ? dp_ : top.usb_oe ? top.usb_dp_o != swap_ : top.usb_pullup; }
-    bool dn() const { return driven_ ? dn_ : top.usb_oe ? top.usb_dn_o != (swap_ && top.usb_dp_o != top.usb_dn_o) : false; }
+    bool dn() const
+    {
+        return driven_ ? dn_ : top.usb_oe ? top.usb_dn_o != (swap_ && top.usb_dp_o != top.usb_dn_o) : false;
+    }
 
     void tick()
     {
@@ -72,12 +75,12 @@ class Wires
     Vferry_usb_port top;
     Random random;
     uint64_t ticks = 0;
-    uint32_t noise = 0;             // Bits in 2^20 that are swapped.
-    bool takes = true;              // The device takes bytes,
-    uint32_t stall = 30;            // in so many per cent of its clocks not.
-    std::vector<uint8_t> taken;     // What it took.
-    std::deque<uint8_t> to_send;    // What it has to send.
-    uint32_t pause = 0;             // Clocks, at most, between two bytes of it.
+    uint32_t noise = 0;          // Bits in 2^20 that are swapped.
+    bool takes = true;           // The device takes bytes,
+    uint32_t stall = 30;         // in so many per cent of its clocks not.
+    std::vector<uint8_t> taken;  // What it took.
+    std::deque<uint8_t> to_send; // What it has to send.
+    uint32_t pause = 0;          // Clocks, at most, between two bytes of it.
 
   private:
     bool disturbed() { return noise != 0 && (random.next() & 0xfffff) < noise; }
@@ -109,7 +112,10 @@ class Wires
 class Bench
 {
   public:
-    explicit Bench(uint64_t seed, uint32_t rate = 1042) : wires(seed, rate), host(wires) { host.reset_ticks = 48 * 100; }
+    explicit Bench(uint64_t seed, uint32_t rate = 1042) : wires(seed, rate), host(wires)
+    {
+        host.reset_ticks = 48 * 100;
+    }
 
     Wires wires;
     ferry::UsbHost<Wires> host;
@@ -145,7 +151,8 @@ class Bench
             UsbResult result;
             do {
                 result = host.bulk_out(1, bytes.data() + at, part);
-                require(result == UsbResult::done || result == UsbResult::nak || (result == UsbResult::fault && wires.noise != 0),
+                require(result == UsbResult::done || result == UsbResult::nak ||
+                            (result == UsbResult::fault && wires.noise != 0),
                         "a refused packet");
                 between();
             } while (result != UsbResult::done);
@@ -157,7 +164,8 @@ class Bench
     {
         uint8_t packet[64];
         const UsbResult result = host.bulk_in(1, packet, count);
-        require(result == UsbResult::done || result == UsbResult::nak || (result == UsbResult::fault && wires.noise != 0),
+        require(result == UsbResult::done || result == UsbResult::nak ||
+                    (result == UsbResult::fault && wires.noise != 0),
                 "no answer to IN");
         if (result == UsbResult::done)
             bytes.insert(bytes.end(), packet, packet + count);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The USB port at its pins: what it says it is, bytes both ways, refusals, disturbed wires, hosts that begin anew. FERRY_SEED replays.
+// The USB port at its pins: what it says it is, bytes both ways, refusals, disturbed wires, hosts that begin anew.
+// FERRY_SEED replays.
 #include "bench.h"
 
 #include <algorithm>
@@ -29,27 +30,33 @@ void says_what_it_is()
     bench.require(bench.host.reset() == UsbResult::done, "nobody answers");
     std::vector<uint8_t> got;
     // As a host does first, which does not know how much there is.
-    bench.require(bench.request({0x80, 6, 0, 1, 0, 0, 8, 0}, got) == UsbResult::done && got.size() == 8, "no first eight bytes");
+    bench.require(bench.request({0x80, 6, 0, 1, 0, 0, 8, 0}, got) == UsbResult::done && got.size() == 8,
+                  "no first eight bytes");
     bench.require(bench.request({0x80, 6, 0, 1, 0, 0, 64, 0}, got) == UsbResult::done, "no device descriptor");
-    bench.require(got == std::vector<uint8_t>({18, 1, 0, 2, 0xff, 0, 0, 64, 0x09, 0x12, 0x01, 0x00, 0x00, 0x01, 1, 2, 3, 1}),
-                  "the device descriptor");
+    bench.require(
+        got == std::vector<uint8_t>({18, 1, 0, 2, 0xff, 0, 0, 64, 0x09, 0x12, 0x01, 0x00, 0x00, 0x01, 1, 2, 3, 1}),
+        "the device descriptor");
     bench.require(bench.request({0x80, 6, 0, 2, 0, 0, 255, 0}, got) == UsbResult::done, "no configuration descriptor");
-    bench.require(got == std::vector<uint8_t>({9, 2, 32, 0, 1, 1, 0, 0x80, 250, 9, 4, 0, 0, 2, 0xff, 0, 0, 0,
-                                               7, 5, 0x01, 2, 64, 0, 0, 7, 5, 0x81, 2, 64, 0, 0}),
+    bench.require(got == std::vector<uint8_t>({9, 2, 32, 0, 1,    1, 0,  0x80, 250, 9, 4, 0,    0, 2,  0xff, 0,
+                                               0, 0, 7,  5, 0x01, 2, 64, 0,    0,   7, 5, 0x81, 2, 64, 0,    0}),
                   "the configuration descriptor");
     const char *texts[] = {"Pageferry", "copy engine", "1"};
     for (uint8_t n = 1; n <= 3; n++) {
-        bench.require(bench.request({0x80, 6, n, 3, 9, 4, 255, 0}, got) == UsbResult::done && got.size() == 2 + 2 * strlen(texts[n - 1]),
+        bench.require(bench.request({0x80, 6, n, 3, 9, 4, 255, 0}, got) == UsbResult::done &&
+                          got.size() == 2 + 2 * strlen(texts[n - 1]),
                       "a text's length");
         for (size_t at = 0; at < strlen(texts[n - 1]); at++)
             bench.require(got[2 + 2 * at] == texts[n - 1][at] && got[3 + 2 * at] == 0, "a text");
     }
-    bench.require(bench.request({0x80, 6, 9, 3, 9, 4, 255, 0}, got) == UsbResult::stall, "a text that it does not have");
+    bench.require(bench.request({0x80, 6, 9, 3, 9, 4, 255, 0}, got) == UsbResult::stall,
+                  "a text that it does not have");
     bench.require(bench.request({0xc0, 1, 0, 0, 0, 0, 8, 0}, got) == UsbResult::stall, "a request that nobody knows");
-    bench.require(bench.request({0x80, 8, 0, 0, 0, 0, 1, 0}, got) == UsbResult::done && got == std::vector<uint8_t>({0}),
+    bench.require(bench.request({0x80, 8, 0, 0, 0, 0, 1, 0}, got) == UsbResult::done &&
+                      got == std::vector<uint8_t>({0}),
                   "configured before it is");
     bench.require(bench.request({0x00, 9, 1, 0, 0, 0, 0, 0}, got) == UsbResult::done, "no configuration");
-    bench.require(bench.request({0x80, 8, 0, 0, 0, 0, 1, 0}, got) == UsbResult::done && got == std::vector<uint8_t>({1}),
+    bench.require(bench.request({0x80, 8, 0, 0, 0, 0, 1, 0}, got) == UsbResult::done &&
+                      got == std::vector<uint8_t>({1}),
                   "not configured behind it");
     bench.require(bench.host.violation() == nullptr, "a rule of the bus is broken");
 }
@@ -64,8 +71,8 @@ void carry(Bench &bench, size_t count)
     size_t bytes;
     bench.send(down, [&] { bench.fetch(fetched, bytes); });
     for (int tries = 0; fetched.size() < count || bench.wires.taken.size() < count; tries++) {
-        bench.require(tries < 20000, "bytes stay away: " + std::to_string(bench.wires.taken.size()) + " of the host's came, " +
-                                        std::to_string(fetched.size()) + " of the device's");
+        bench.require(tries < 20000, "bytes stay away: " + std::to_string(bench.wires.taken.size()) +
+                                         " of the host's came, " + std::to_string(fetched.size()) + " of the device's");
         bench.fetch(fetched, bytes);
     }
     bench.rest();
@@ -177,7 +184,8 @@ void a_cleared_halt_begins_with_data0()
         bench.wires.to_send.push_back(byte);
         bench.rest();
         bench.require(bench.fetch(none, count), "nothing to fetch");
-        bench.require(bench.request({0x02, 1, 0, 0, endpoint, 0, 0, 0}, none) == UsbResult::done, "the halt is not cleared");
+        bench.require(bench.request({0x02, 1, 0, 0, endpoint, 0, 0, 0}, none) == UsbResult::done,
+                      "the halt is not cleared");
         bench.wires.taken.clear();
         carry(bench, 200);
     }

@@ -26,7 +26,7 @@ $(BUILD)/tests/frames: tests/unit/link/test_frames.c host-driver/link/frames.c h
 TEST_PROGRAMS += $(BUILD)/tests/frames
 
 $(BUILD)/tests/framed: tests/unit/link/test_framed.c $(ROOT_COMPLEX_SOURCES) \
-    $(addprefix host-driver/link/,framed.c frames.c frame_code.c packet_queue.c problem.c) $(HOST_HEADERS) $(CONTRACT)
+    $(addprefix host-driver/link/,framed.c fd_channel.c frames.c frame_code.c packet_queue.c problem.c) $(HOST_HEADERS) $(CONTRACT)
 	@mkdir -p $(@D)
 	$(CC) $(LINK_TEST_FLAGS) $(filter %.c,$^) -o $@ -lcmocka -lpthread
 

@@ -12,7 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "link/framed.h"
+#include "link/fd_channel.h"
 #include "link/frames.h"
 #include "link/tlp.h"
 
@@ -93,13 +93,9 @@ static void a_packet_that_comes_slowly_is_no_silence(void **state)
 
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
     assert_int_equal(pthread_create(&thread, NULL, slow_device, &pair[1]), 0);
-    const struct ferry_channel channel = {.fd = pair[0],
-                                          .socket = true,
-                                          .bytes_per_second = 1000000,
-                                          .where = "here",
-                                          .medium = "m",
-                                          .closed = "c",
-                                          .silent = "s"};
+    struct ferry_channel channel = {
+        .bytes_per_second = 1000000, .where = "here", .medium = "m", .closed = "c", .silent = "s"};
+    assert_int_equal(ferry_fd_channel(pair[0], true, &channel), FERRY_OK);
     // RANGE is the answer's, Unsupported Request; who gave up waiting would say TIMEOUT.
     const int error = ferry_framed_open(&channel, &config, &link);
     shutdown(pair[1], SHUT_RDWR);
