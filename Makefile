@@ -45,7 +45,7 @@ WARNINGS := -Wall -Wextra -Wpedantic -Werror
 CFLAGS := -std=c11 -O2 -g $(WARNINGS) -D_POSIX_C_SOURCE=200809L
 CPPFLAGS := -I$(GENERATED) -Ihost-driver/include -Ihost-driver -Isim
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-LDLIBS := -lusb-1.0 -lz -lpthread -lm
+LDLIBS := -lz -lpthread -lm
 
 # What is compiled depends on this file, which is new when a compiler, its flags or the core are others than before.
 FLAGS := $(BUILD)/flags

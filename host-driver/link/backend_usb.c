@@ -6,6 +6,7 @@
 #include "link/problem.h"
 #include "link/usb_channel.h"
 #include "link/usb_find.h"
+#include "link/usb_library.h"
 
 #define FULL_SPEED_BYTES 1216000u // A second, of bulk transfers alone (USB 2.0, table 5-9).
 
@@ -14,14 +15,17 @@ static int open_usb(const struct ferry_link_config *config, struct ferry_link **
     libusb_context *usb;
     libusb_device_handle *handle;
     char where[FERRY_USB_WHERE];
-    const int failure = libusb_init(&usb);
+    if (ferry_usb_library() == NULL) {
+        return FERRY_ERROR_BACKEND;
+    }
+    const int failure = ferry_usb_library()->init(&usb);
     if (failure != 0) {
-        ferry_problem_set("libusb does not start: %s", libusb_strerror(failure));
+        ferry_problem_set("libusb does not start: %s", ferry_usb_library()->strerror(failure));
         return FERRY_ERROR_BACKEND;
     }
     int error = ferry_usb_open(usb, config->address, &handle, where);
     if (error != FERRY_OK) {
-        libusb_exit(usb);
+        ferry_usb_library()->exit(usb);
         return error;
     }
     struct ferry_channel channel = {

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "link/problem.h"
+#include "link/usb_library.h"
 
 #define ENDPOINT_OUT   0x01
 #define ENDPOINT_IN    0x81
@@ -47,7 +48,7 @@ static int number_of(int error)
 static void begin(struct transfer *transfer)
 {
     struct usb_channel *channel = transfer->channel;
-    const int error = libusb_submit_transfer(transfer->usb);
+    const int error = ferry_usb_library()->submit_transfer(transfer->usb);
     if (error != 0) {
         channel->gone = number_of(error);
         return;
@@ -157,7 +158,7 @@ static unsigned usb_wait(void *context, bool writes, int milliseconds)
     const double end = now() + milliseconds / 1000.0;
     struct timeval time = {0, 0};
     // What is over already first: a channel that is always ready would never hear of the rest.
-    if (libusb_handle_events_timeout_completed(channel->usb, &time, NULL) != 0) {
+    if (ferry_usb_library()->handle_events_timeout_completed(channel->usb, &time, NULL) != 0) {
         channel->gone = EIO;
     }
     unsigned ready = look(channel, writes);
@@ -165,7 +166,7 @@ static unsigned usb_wait(void *context, bool writes, int milliseconds)
         const double left = milliseconds < 0 ? 1.0 : end - now();
         time.tv_sec = (time_t)(left > 0 ? left : 0);
         time.tv_usec = left > 0 ? (suseconds_t)((left - (double)time.tv_sec) * 1e6) + 1 : 0;
-        const int error = libusb_handle_events_timeout_completed(channel->usb, &time, NULL);
+        const int error = ferry_usb_library()->handle_events_timeout_completed(channel->usb, &time, NULL);
         if (error == LIBUSB_ERROR_INTERRUPTED) {
             return 0;
         }
@@ -182,20 +183,20 @@ static void usb_close(void *context)
     for (unsigned n = 0; n < IN_TRANSFERS + OUT_TRANSFERS; n++) {
         struct transfer *transfer = n < IN_TRANSFERS ? &channel->in[n] : &channel->out[n - IN_TRANSFERS];
         if (transfer->under_way) {
-            libusb_cancel_transfer(transfer->usb);
+            ferry_usb_library()->cancel_transfer(transfer->usb);
         }
     }
     while (channel->under_way != 0 && now() < end) {
         struct timeval time = {0, 10000};
-        libusb_handle_events_timeout_completed(channel->usb, &time, NULL);
+        ferry_usb_library()->handle_events_timeout_completed(channel->usb, &time, NULL);
     }
     const bool all_ended = channel->under_way == 0;
-    libusb_release_interface(channel->handle, 0);
-    libusb_close(channel->handle);
-    libusb_exit(channel->usb);
+    ferry_usb_library()->release_interface(channel->handle, 0);
+    ferry_usb_library()->close(channel->handle);
+    ferry_usb_library()->exit(channel->usb);
     // A transfer that the system never gave back may still be written to.
     for (unsigned n = 0; n < IN_TRANSFERS + OUT_TRANSFERS && all_ended; n++) {
-        libusb_free_transfer(n < IN_TRANSFERS ? channel->in[n].usb : channel->out[n - IN_TRANSFERS].usb);
+        ferry_usb_library()->free_transfer(n < IN_TRANSFERS ? channel->in[n].usb : channel->out[n - IN_TRANSFERS].usb);
     }
     if (all_ended) {
         free(channel);
@@ -208,8 +209,8 @@ int ferry_usb_channel(libusb_context *usb, libusb_device_handle *handle, struct 
         .write = usb_write, .read = usb_read, .wait = usb_wait, .close = usb_close};
     struct usb_channel *made = calloc(1, sizeof(*made));
     if (made == NULL) {
-        libusb_close(handle);
-        libusb_exit(usb);
+        ferry_usb_library()->close(handle);
+        ferry_usb_library()->exit(usb);
         return FERRY_ERROR_NO_HOST_MEMORY;
     }
     made->usb = usb;
@@ -218,7 +219,7 @@ int ferry_usb_channel(libusb_context *usb, libusb_device_handle *handle, struct 
     for (unsigned n = 0; n < IN_TRANSFERS + OUT_TRANSFERS; n++) {
         struct transfer *transfer = n < IN_TRANSFERS ? &made->in[n] : &made->out[n - IN_TRANSFERS];
         transfer->channel = made;
-        transfer->usb = libusb_alloc_transfer(0);
+        transfer->usb = ferry_usb_library()->alloc_transfer(0);
         whole = whole && transfer->usb != NULL;
         if (transfer->usb != NULL) {
             libusb_fill_bulk_transfer(transfer->usb, handle, n < IN_TRANSFERS ? ENDPOINT_IN : ENDPOINT_OUT,

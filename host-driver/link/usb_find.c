@@ -12,6 +12,7 @@
 #include "link/candidate.h"
 #include "link/file_user.h"
 #include "link/problem.h"
+#include "link/usb_library.h"
 
 #define ID      "1209:0001"
 #define VENDOR  0x1209u
@@ -48,20 +49,20 @@ static void read_attribute(const char *port, const char *name, char text[64])
 static void ask(struct found *found, const struct libusb_device_descriptor *descriptor)
 {
     libusb_device_handle *handle;
-    if (found->maker[0] == 0 && libusb_open(found->device, &handle) == 0) {
-        libusb_get_string_descriptor_ascii(handle, descriptor->iManufacturer, (unsigned char *)found->maker,
-                                           sizeof(found->maker));
-        libusb_get_string_descriptor_ascii(handle, descriptor->iSerialNumber, (unsigned char *)found->serial,
-                                           sizeof(found->serial));
-        libusb_close(handle);
+    if (found->maker[0] == 0 && ferry_usb_library()->open(found->device, &handle) == 0) {
+        ferry_usb_library()->get_string_descriptor_ascii(handle, descriptor->iManufacturer,
+                                                         (unsigned char *)found->maker, sizeof(found->maker));
+        ferry_usb_library()->get_string_descriptor_ascii(handle, descriptor->iSerialNumber,
+                                                         (unsigned char *)found->serial, sizeof(found->serial));
+        ferry_usb_library()->close(handle);
     }
 }
 
 static void write_port(libusb_device *device, char port[32])
 {
     uint8_t ports[DEPTH];
-    const int count = libusb_get_port_numbers(device, ports, DEPTH);
-    int at = snprintf(port, 32, "%u-", libusb_get_bus_number(device));
+    const int count = ferry_usb_library()->get_port_numbers(device, ports, DEPTH);
+    int at = snprintf(port, 32, "%u-", ferry_usb_library()->get_bus_number(device));
     for (int n = 0; n < count && at < 28; n++) {
         at += snprintf(port + at, 32 - (size_t)at, n == 0 ? "%u" : ".%u", ports[n]);
     }
@@ -71,7 +72,7 @@ static void write_port(libusb_device *device, char port[32])
 static bool look_at(libusb_device *device, bool may_open, struct found *found)
 {
     struct libusb_device_descriptor descriptor;
-    if (libusb_get_device_descriptor(device, &descriptor) != 0 || descriptor.idVendor != VENDOR ||
+    if (ferry_usb_library()->get_device_descriptor(device, &descriptor) != 0 || descriptor.idVendor != VENDOR ||
         descriptor.idProduct != PRODUCT) {
         return false;
     }
@@ -95,8 +96,8 @@ static bool is_meant(const struct found *found, const char *address)
 static int cannot_open(const struct found *found, int error)
 {
     char path[64];
-    snprintf(path, sizeof(path), "/dev/bus/usb/%03u/%03u", libusb_get_bus_number(found->device),
-             libusb_get_device_address(found->device));
+    snprintf(path, sizeof(path), "/dev/bus/usb/%03u/%03u", ferry_usb_library()->get_bus_number(found->device),
+             ferry_usb_library()->get_device_address(found->device));
     switch (error) {
     case LIBUSB_ERROR_ACCESS:
         ferry_problem_set("device " ID " at %s is there but you may not open it: install the udev rule with `sudo make "
@@ -112,7 +113,7 @@ static int cannot_open(const struct found *found, int error)
         ferry_problem_set("device " ID " at %s went while it was opened", found->port);
         return FERRY_ERROR_DEVICE_LOST;
     default:
-        ferry_problem_set("device " ID " at %s cannot be used: %s", found->port, libusb_strerror(error));
+        ferry_problem_set("device " ID " at %s cannot be used: %s", found->port, ferry_usb_library()->strerror(error));
         return FERRY_ERROR_BACKEND;
     }
 }
@@ -120,21 +121,21 @@ static int cannot_open(const struct found *found, int error)
 static int open_found(const struct found *found, libusb_device_handle **handle)
 {
     int configuration = 0;
-    int error = libusb_open(found->device, handle);
+    int error = ferry_usb_library()->open(found->device, handle);
     if (error != 0) {
         return cannot_open(found, error);
     }
-    error = libusb_get_configuration(*handle, &configuration);
+    error = ferry_usb_library()->get_configuration(*handle, &configuration);
     // A system that does not do so by itself leaves it to us.
     if (error == 0 && configuration == 0) {
-        error = libusb_set_configuration(*handle, 1);
+        error = ferry_usb_library()->set_configuration(*handle, 1);
     }
     if (error == 0) {
-        error = libusb_claim_interface(*handle, 0);
+        error = ferry_usb_library()->claim_interface(*handle, 0);
     }
     if (error != 0) {
         // Before anybody is asked who has it open: we do not count.
-        libusb_close(*handle);
+        ferry_usb_library()->close(*handle);
         return cannot_open(found, error);
     }
     return FERRY_OK;
@@ -162,9 +163,9 @@ int ferry_usb_open(libusb_context *usb, const char *address, libusb_device_handl
     libusb_device **all;
     struct found one = {0}, other;
     unsigned count = 0;
-    const ssize_t there = libusb_get_device_list(usb, &all);
+    const ssize_t there = ferry_usb_library()->get_device_list(usb, &all);
     if (there < 0) {
-        ferry_problem_set("the system does not tell what is on USB: %s", libusb_strerror((int)there));
+        ferry_problem_set("the system does not tell what is on USB: %s", ferry_usb_library()->strerror((int)there));
         return FERRY_ERROR_BACKEND;
     }
     for (ssize_t n = 0; n < there; n++) {
@@ -174,7 +175,7 @@ int ferry_usb_open(libusb_context *usb, const char *address, libusb_device_handl
     }
     const int error = count == 1 ? open_found(&one, handle) : not_one(&one, count, address);
     snprintf(where, FERRY_USB_WHERE, "USB port %s", one.port);
-    libusb_free_device_list(all, 1);
+    ferry_usb_library()->free_device_list(all, 1);
     return error;
 }
 
@@ -184,8 +185,8 @@ static void tell(const struct found *found, ferry_candidate_callback *callback, 
 {
     char path[64];
     struct ferry_candidate candidate = {0};
-    snprintf(path, sizeof(path), "/dev/bus/usb/%03u/%03u", libusb_get_bus_number(found->device),
-             libusb_get_device_address(found->device));
+    snprintf(path, sizeof(path), "/dev/bus/usb/%03u/%03u", ferry_usb_library()->get_bus_number(found->device),
+             ferry_usb_library()->get_device_address(found->device));
     snprintf(candidate.backend, sizeof(candidate.backend), "usb:%s", found->port);
     snprintf(candidate.what, sizeof(candidate.what), "USB " ID "%s%s%s%s", found->maker[0] != 0 ? ", " : "",
              found->maker, found->serial[0] != 0 ? ", serial number " : "", found->serial);
@@ -203,17 +204,17 @@ void ferry_usb_list(ferry_candidate_callback *callback, void *context)
     libusb_context *usb;
     libusb_device **all;
     struct found found;
-    if (libusb_init(&usb) != 0) {
+    if (ferry_usb_library() == NULL || ferry_usb_library()->init(&usb) != 0) {
         return;
     }
-    const ssize_t there = libusb_get_device_list(usb, &all);
+    const ssize_t there = ferry_usb_library()->get_device_list(usb, &all);
     for (ssize_t n = 0; n < there; n++) {
         if (look_at(all[n], false, &found)) {
             tell(&found, callback, context);
         }
     }
     if (there >= 0) {
-        libusb_free_device_list(all, 1);
+        ferry_usb_library()->free_device_list(all, 1);
     }
-    libusb_exit(usb);
+    ferry_usb_library()->exit(usb);
 }

@@ -77,7 +77,8 @@ def declared():
 def exactly_these_files_are_installed():
     wanted = ["bin/ferry", "bin/ferry-sim", *(f"include/ferry/{name}" for name in HEADERS), "lib/libferry.a",
               "lib/libferry.so", f"lib/{SONAME}", f"lib/libferry.so.{VERSION}", "lib/pkgconfig/ferry.pc",
-              "lib/udev/rules.d/70-pageferry.rules", "share/man/man1/ferry-sim.1", "share/man/man1/ferry.1", "share/man/man7/libferry.7", "share/pageferry/folders"]
+              "lib/udev/rules.d/70-pageferry.rules", "share/man/man1/ferry-sim.1", "share/man/man1/ferry.1",
+              "share/man/man7/libferry.7", "share/pageferry/folders"]
     assert common().files() == sorted(wanted), common().files()
     for name in wanted:
         mode = (common().at / name).stat().st_mode & 0o777

@@ -30,7 +30,7 @@ $(BUILD)/system/usb_end: tests/links/usb_end.c $(BUILD)/obj/sim/server/device.o 
 
 $(BUILD)/system/libusb_redir.so: tests/links/libusb_redir.c $(FLAGS)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS) -fPIC -shared -fvisibility=hidden $< -lusbredirparser -o $@
+	$(CC) $(CFLAGS) -fPIC -shared -fvisibility=hidden -Wl,-soname,libusb-1.0.so.0 $< -lusbredirparser -o $@
 
 $(BUILD)/tests/usb: tests/links/test_usb.py $(BUILD)/ferry $(BUILD)/ferry-sim $(BUILD)/system/usb_end $(BUILD)/system/libusb_redir.so
 	@mkdir -p $(@D)

@@ -81,6 +81,11 @@ def who_is_there():
         expect("a_serial_number_that_nobody_has", 2, ["BACKEND", "serial number 'nobody'"], "usb:nobody")
         expect("no_permission", 2, ["BACKEND", "device 1209:0001 at 250-1 is there but you may not open it", "udev rule", "make install"],
                FERRY_USBREDIR_LOCKED="1")
+        empty = folder / "empty.so"
+        subprocess.run(["gcc", "-shared", "-fPIC", "-Wl,-soname,libusb-1.0.so.0", "-x", "c", "/dev/null", "-o", empty], check=True)
+        expect("no_libusb_with_these_calls", 2, ["BACKEND", "there is no libusb-1.0.so.0 that is new enough", "apt install"],
+               LD_PRELOAD=str(empty))
+        check(run("list", LD_PRELOAD=str(empty)).returncode == 0, "a_list_without_it")
     with device("build/system/usb_end", f"unix:{PORT}", "1", "Somebody"):
         expect("another_makers_device_is_none", 2, ["BACKEND", "no device 1209:0001 of Pageferry is on USB"])
 
