@@ -112,7 +112,7 @@ template <class Pins> class UsbWire
 
   private:
     static constexpr uint32_t bit = 4;
-    static constexpr size_t most_bytes = 1 + 64 + 2;
+    static constexpr uint32_t most_bits = 8 + 8 * (1 + 64 + 2) * 7 / 6; // Of a packet, stuffed ones among them.
 
     bool is_k() { return !pins_.dp() && pins_.dn(); }
     bool is_low() { return !pins_.dp() && !pins_.dn(); }
@@ -144,8 +144,9 @@ template <class Pins> class UsbWire
     UsbPid give_up(const char *why)
     {
         broken_ = why;
-        for (uint32_t quiet = 0; quiet < 8 * bit; quiet++) {
-            quiet = pins_.dp() && !pins_.dn() ? quiet : 0;
+        uint32_t quiet = 0;
+        for (uint32_t ticks = 0; quiet < 8 * bit && ticks < bit * most_bits; ticks++) {
+            quiet = pins_.dp() && !pins_.dn() ? quiet + 1 : 0;
             wait(1);
         }
         return UsbPid::none;
@@ -169,7 +170,7 @@ template <class Pins> class UsbWire
         // The first edge was seen; its bit's middle.
         wait(bit / 2 - 1);
         bool before = true, synchronised = false;
-        uint32_t ones = 0, shift = 0, count = 0, zeros = 0;
+        uint32_t ones = 0, shift = 0, count = 0, zeros = 0, bits = 0;
         while (!is_low()) {
             const bool level = pins_.dp(), value = level == before;
             before = level;
@@ -193,7 +194,7 @@ template <class Pins> class UsbWire
                     shift = 0;
                 }
             }
-            if (bytes.size() > most_bytes) {
+            if (++bits > most_bits) {
                 return give_up("a packet that does not end");
             }
             next_bit();

@@ -23,7 +23,7 @@ module ferry_usb_device #(
     // What the hello tells the host, at most 15 characters.
     parameter [127:0] NAME = "ferry_usb"
 ) (
-    // The device's clock and its synchronous reset. Of any rate, and on its own.
+    // The device's clock and its synchronous reset. Of any rate, and on its own; but neither reset comes without the other.
     input  wire                          clk,
     input  wire                          rst,
     // The bus': 12 MHz with a synchronous reset, and 48 MHz in phase with it.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Bytes through two USB pins, full speed: the packaged core (usb_core.py) with a bulk endpoint in each direction. A device that has no
 // room refuses packets, a host that asks too early is refused: nobody loses a byte, but for what the core keeps for the host, a packet
-// or two, when a bus reset or SET_CONFIGURATION begins anew.
+// or two, when SET_CONFIGURATION begins anew.
 `default_nettype none
 
 module ferry_usb_port (
-    // Clock of the bytes and its synchronous reset. Of any rate, and on its own.
+    // Clock of the bytes and its synchronous reset. Of any rate, and on its own; but neither reset comes without the other.
     input  wire       clk,
     input  wire       rst,
     // The bus': 12 MHz with a synchronous reset, and 48 MHz in phase with it.

@@ -105,10 +105,9 @@ class Core(Elaboratable):
         control = device.add_standard_control_endpoint(descriptors())
         m.d.comb += [device.connect.eq(1), device.full_speed_only.eq(1)]
 
-        # A host that resets or configures the device begins with DATA0 (USB 2.0, 9.1.1.5), and so do the endpoints; what
-        # the host before has not fetched is not for this one.
-        anew = Signal()
-        m.d.comb += anew.eq(device.reset_detected | control.interface.config_changed)
+        # A host that configures the device, behind a bus reset or without one, begins with DATA0 (USB 2.0, 9.1.1.5), and so do
+        # the endpoints; what the host before has not fetched is not for this one.
+        anew = control.interface.config_changed
         out = USBStreamOutEndpoint(endpoint_number=ENDPOINT, max_packet_size=PACKET)
         into = USBStreamInEndpoint(endpoint_number=ENDPOINT, max_packet_size=PACKET)
         device.add_endpoint(OutEndpoint(out, anew))

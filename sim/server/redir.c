@@ -11,9 +11,10 @@
 #include <unistd.h>
 #include <usbredirparser.h>
 
-#define MOST_TRANSFERS 256u // Of a guest's, that wait; libusb and a kernel keep some ten.
-#define DEVICE_BYTES   18u  // Of a device descriptor (USB 2.0, 9.6.1).
-#define ALL_ENDPOINTS  32   // Sixteen each way, as usbredir numbers them.
+#define MOST_TRANSFERS 256u       // Of a guest's, that wait; libusb and a kernel keep some ten.
+#define MOST_BYTES     (1u << 24) // Of one.
+#define DEVICE_BYTES   18u        // Of a device descriptor (USB 2.0, 9.6.1).
+#define ALL_ENDPOINTS  32         // Sixteen each way, as usbredir numbers them.
 
 struct transfer {
     struct transfer *next;
@@ -227,7 +228,8 @@ static void on_bulk(void *context, uint64_t id, struct usb_redir_bulk_packet_hea
     struct guest *guest = context;
     const bool in = (header->endpoint & 0x80) != 0;
     const size_t length = header->length | (size_t)header->length_high << 16;
-    struct transfer *transfer = guest->transfers < MOST_TRANSFERS ? calloc(1, sizeof(*transfer)) : NULL;
+    struct transfer *transfer =
+        guest->transfers < MOST_TRANSFERS && length <= MOST_BYTES ? calloc(1, sizeof(*transfer)) : NULL;
     uint8_t *bytes = transfer != NULL ? malloc(length + 1) : NULL;
     if (bytes == NULL || (!in && (size_t)count != length)) {
         header->status = usb_redir_inval;
