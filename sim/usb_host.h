@@ -35,6 +35,7 @@ template <class Pins> class UsbHost
     /// Bus reset, and an address (7.1.7.5, 9.4.6). fault = nobody answers.
     UsbResult reset()
     {
+        wire_.wait(gap);
         wire_.drive_reset(reset_ticks);
         wire_.wait(millisecond / 10);
         address_ = 0;

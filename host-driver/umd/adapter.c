@@ -18,14 +18,15 @@ static void on_interrupt(void *context, uint32_t causes)
     ferry_kmd_miniport()->DxgkDdiInterruptRoutine(adapter->kmd, 0);
 }
 
-// The manager's wait hook. A record may be seen before its interrupt message, so the miniport is asked in any case.
+// The manager's wait hook: whoever waits for a device that is gone is told so. A record may be seen before its
+// interrupt message, so the miniport is asked in any case.
 static int wait_for_progress(void *context)
 {
     struct umd_adapter *adapter = context;
     int error = ferry_gpu_wait(adapter->gpu, 0);
 
     ferry_kmd_miniport()->DxgkDdiInterruptRoutine(adapter->kmd, 0);
-    return error == FERRY_OK ? FERRY_OK : FERRY_ERROR_TIMEOUT;
+    return error == FERRY_OK || error == FERRY_ERROR_DEVICE_LOST ? error : FERRY_ERROR_TIMEOUT;
 }
 
 static uint64_t gpu_time(void *context)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The device in a stock kernel's PCI slot. QEMU and a kernel are asked for here alone, so this is a target of its own: some
-# minutes, of which the 20 frames are the most.
+# The device in a stock kernel's PCI slot, and on its USB. QEMU and kernels are asked for here alone, so these are targets of their
+# own: some minutes each, in the slot most of them for 20 frames, on USB for the self test.
 
 GUEST := $(BUILD)/guest
 GUEST_TESTS := residency tiles runs
@@ -23,6 +23,14 @@ GUEST_FILES := $(BUILD)/ferry $(GUEST_TESTS:%=$(GUEST)/%) $(GUEST)/tests tests/d
 $(GUEST)/initramfs: tests/guest/initramfs.py tests/guest/init $(GUEST)/ready $(GUEST_FILES)
 	@python3 $< $@ $(GUEST)/busybox tests/guest/init $$(command -v lspci) $(GUEST_FILES)
 
-.PHONY: test-guest
-test-guest: tests/guest/test_guest.py tests/guest/lspci.txt tests/rtl/host/lspci.py $(GUEST)/initramfs $(BUILD)/ferry-sim
+$(GUEST)/initramfs-usb: tests/guest/initramfs.py tests/guest/init_usb $(GUEST)/ready $(BUILD)/ferry
+	@python3 $< $@ $(GUEST)/busybox tests/guest/init_usb $$(command -v lsusb) $(BUILD)/ferry $(GUEST)/usb/*.ko
+
+.PHONY: test-guest test-guest-pci test-guest-usb
+test-guest: test-guest-pci test-guest-usb
+test-guest-usb: tests/guest/test_guest_usb.py tests/guest/machine.py tests/guest/lsusb.txt tests/rtl/host/lspci.py \
+    $(GUEST)/initramfs-usb $(BUILD)/ferry-sim
+	@python3 $< $(GUEST)/vmlinuz-usb $(GUEST)/initramfs-usb
+test-guest-pci: tests/guest/test_guest.py tests/guest/machine.py tests/guest/lspci.txt tests/rtl/host/lspci.py \
+    $(GUEST)/initramfs $(BUILD)/ferry-sim
 	@python3 $< $(GUEST)/vmlinuz $(GUEST)/initramfs $(GUEST_TESTS)

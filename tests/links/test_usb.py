@@ -120,6 +120,13 @@ def deaths():
             said = host.communicate(timeout=300)[1]
             check(host.returncode == 4 and "DEVICE_LOST" in said and "device at USB port 250-1 is gone: unplugged" in said,
                   "a_device_that_is_pulled_is_a_device_lost", f"exit {host.returncode}: {said}")
+    with device() as process:
+        with subprocess.Popen([FERRY, "selftest", "--backend", "usb"], stdout=subprocess.PIPE, text=True, env=ENVIRONMENT) as host:
+            let_run(process, 1 + chance.random(), host)
+            process.kill()
+            said = host.communicate(timeout=300)[0]
+            check("wait for paging: DEVICE_LOST: the device at USB port 250-1 is gone: unplugged" in said,
+                  "a_wait_for_paging_tells_that_the_device_is_gone", said)
     with device():
         works("plugged_in_again_it_works")
 

@@ -48,8 +48,8 @@ struct ferry_vidmm_platform {
     void *context;
     const struct ferry_page_source *pages;
     /// Let the device run until something may have happened, and call the miniport's InterruptRoutine when an
-    /// interrupt is up. The manager calls DpcRoutine itself afterwards. FERRY_OK, or FERRY_ERROR_TIMEOUT when the
-    /// device has done nothing for as long as the platform is willing to wait.
+    /// interrupt is up. The manager calls DpcRoutine itself afterwards. FERRY_OK, FERRY_ERROR_TIMEOUT when the
+    /// device has done nothing for as long as the platform is willing to wait, or FERRY_ERROR_DEVICE_LOST.
     int (*wait_for_progress)(void *context);
     /// Cycles of the device so far.
     uint64_t (*gpu_time)(void *context);
