@@ -40,7 +40,7 @@ help:
 	@echo "make bench   measure; writes build/bench.json and build/bench.md; make bench-readme puts the table into README.md"
 	@echo "make bench-pnr     place and route: how fast the clock may be (fetches its tool)"
 	@echo "make timing-diagrams  draw docs/manual/timing.md anew from waves"
-	@echo "make test-guest  the simulated device in the PCI slot of a virtual machine with Debian's kernel (wants QEMU)"
+	@echo "make test-guest  the simulated device in the PCI slot, and on the USB, of a virtual machine with Debian's kernel (wants QEMU)"
 	@echo "make test-fresh    both commands of README on a bare Debian 12 and 13 (root, debootstrap)"
 	@echo "make example-engine  the copy engine alone, as another design would use it"
 	@echo "make mutation  mistakes made one at a time in a copy of the tree: does the named test see each?"
