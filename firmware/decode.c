@@ -4,6 +4,7 @@
 #include "decode.h"
 
 #include "check.h"
+#include "faults.h"
 #include "mmu.h"
 
 static uint32_t packet_offset(const struct ferry_flight *flight)
@@ -61,6 +62,8 @@ static enum ferry_progress after_the_ring(struct ferry_flight *flight)
     if (jobs == RING_DONE)
         return FERRY_GOES_ON;
     hal_write(FERRY_CORE_PACKETS, 1);
+    // By a reset, if the engine tells of nothing earlier.
+    ferry_faults_aborted(flight, packet_offset(flight));
     return FERRY_DECODED;
 }
 

@@ -53,6 +53,11 @@ void ferry_faults_post(const struct ferry_flight *flight, const struct ferry_fau
     hal_write(FERRY_CORE_POST_CONTROL, FERRY_CORE_POST_CONTROL_SEND_MASK);
 }
 
+void ferry_faults_aborted(struct ferry_flight *flight, uint32_t packet_offset)
+{
+    flight->fault = (struct ferry_fault){.kind = FERRY_FAULT_KIND_ENGINE_RESET, .packet_offset = packet_offset};
+}
+
 // Of a virtual address page tables say all that data does not.
 static bool of_tables(uint32_t kind)
 {

@@ -18,4 +18,7 @@ void ferry_faults_post(const struct ferry_flight *flight, const struct ferry_fau
 // engine names only a position: the packet and its page list, which are still in the slot, say which address that is.
 void ferry_faults_name(struct ferry_flight *flight, uint32_t what);
 
+// Tells in flight->fault that a reset of the engine has cut the flight off at this packet.
+void ferry_faults_aborted(struct ferry_flight *flight, uint32_t packet_offset);
+
 #endif

@@ -110,10 +110,12 @@ static COLD void take_engine_fault(void)
 // grief.
 static COLD uint32_t outcome(struct ferry_flight *flight)
 {
-    if (!flight->stopped && (hal_read(FERRY_CORE_ABORTED) & 1u << ferry_slot(flight))) {
-        flight->fault = (struct ferry_fault){.kind = FERRY_FAULT_KIND_ENGINE_RESET};
+    uint32_t aborted = hal_read(FERRY_CORE_ABORTED);
+
+    if (!flight->stopped && (aborted & 1u << ferry_slot(flight)))
+        ferry_faults_aborted(flight, FERRY_GET(FERRY_CORE_ABORTED_PACKET_OFFSET, aborted));
+    if (flight->fault.kind == FERRY_FAULT_KIND_ENGINE_RESET)
         return FERRY_BUFFER_STATUS_ABORTED;
-    }
     return flight->fault.kind != FERRY_FAULT_KIND_NONE ? FERRY_BUFFER_STATUS_FAULTED : FERRY_BUFFER_STATUS_SUCCESS;
 }
 

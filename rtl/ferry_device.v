@@ -208,6 +208,7 @@ module ferry_device #(
     wire        job_valid, job_ready, fault_valid, fault_clear, resetting, engine_stuck, engine_busy, engine_busy_read, engine_busy_write;
     wire [`FERRY_JOB_BITS-1:0] job;
     wire [`FERRY_ENGINE_FAULT_BITS-1:0] fault;
+    wire [`FERRY_ABORTED_JOB_BITS-1:0] aborted_job;
     wire [15:0] jobs_retired;
     wire [15:0] jobs_retired_urgent;
     wire [3:0]  poison, poison_clear;
@@ -409,7 +410,7 @@ module ferry_device #(
         .ring_rdata(counter_word_rdata), .limits(limits), .time_now(time_reg), .fence_hold(fence_hold),
         .job_valid(job_valid), .job_ready(job_ready), .job(job), .slot_tags(slot_tags), .jobs_retired(jobs_retired),
         .jobs_retired_urgent(jobs_retired_urgent), .poison(poison), .poison_clear(poison_clear), .fault_valid(fault_valid),
-        .fault(fault), .fault_clear(fault_clear), .engine_busy(engine_busy), .engine_stuck(engine_stuck),
+        .fault(fault), .fault_clear(fault_clear), .aborted_job(aborted_job), .engine_busy(engine_busy), .engine_stuck(engine_stuck),
         .resetting(resetting), .engine_reset(stop_reset), .tables_rst(engine_rst), .root_valid(root_valid), .root_ready(root_ready),
         .root_space(root_space), .root(root), .forget_valid(forget_valid), .forget_ready(forget_ready), .forget(forget),
         .update_valid(update_valid), .update_ready(update_ready),
@@ -436,7 +437,7 @@ module ferry_device #(
     ) engine (
         .clk(clk), .rst(engine_rst), .job_valid(job_valid), .job_ready(job_ready), .job(job), .slot_tags(slot_tags),
         .jobs_retired(jobs_retired), .jobs_retired_urgent(jobs_retired_urgent), .poison(poison),
-        .poison_clear(poison_clear), .fault_valid(fault_valid), .fault(fault), .fault_clear(fault_clear),
+        .poison_clear(poison_clear), .fault_valid(fault_valid), .fault(fault), .fault_clear(fault_clear), .aborted_job(aborted_job),
         .limits(limits), .timeout(asleep ? 32'd0 : engine_timeout),
         .reset_request(reset_request), .resetting(resetting), .stuck(engine_stuck), .busy(engine_busy),
         .busy_read(engine_busy_read), .busy_write(engine_busy_write), .events(engine_events), .list_valid(engine_list_valid),

@@ -70,6 +70,12 @@ struct kmd_context {
     uint32_t node;
 };
 
+// What stands in a user's DMA buffer's private data once it was submitted.
+struct kmd_begun {
+    uint32_t fence_id; // As which.
+    uint32_t offset;   // From where on; what is before it was done by an earlier submission.
+};
+
 struct kmd_ring {
     bool made;                            // The device keeps a ring for good; StartDevice may come again.
     uint32_t submitted;                   // Number of the newest entry.
@@ -77,9 +83,10 @@ struct kmd_ring {
     uint32_t notified;                    // Number up to which the manager knows.
     uint32_t fence_ids[KMD_RING_ENTRIES]; // By number modulo entries.
     bool faulted[KMD_RING_ENTRIES];
-    bool aborted[KMD_RING_ENTRIES]; // Faulted as one that a reset cut off.
-    bool skipped[KMD_RING_ENTRIES]; // Nobody's: it was given up, and its doorbell came after all.
-    uint32_t last_fence_id;         // Of the newest completed entry.
+    bool aborted[KMD_RING_ENTRIES];        // Faulted as one that a reset cut off.
+    uint32_t aborted_at[KMD_RING_ENTRIES]; // At this offset of what was submitted: what is before it is done.
+    bool skipped[KMD_RING_ENTRIES];        // Nobody's: it was given up, and its doorbell came after all.
+    uint32_t last_fence_id;                // Of the newest completed entry.
     // Submitted, and not taken by the link: they go in once a reset of the engine has opened the ring again.
     struct ferry_gpu_entry waiting[KMD_RING_ENTRIES];
     uint32_t waiting_count;

@@ -44,6 +44,7 @@ NTSTATUS kmd_create_context(HANDLE hDevice, DXGKARG_CREATECONTEXT *arguments)
     arguments->hContext = context;
     arguments->ContextInfo = (DXGK_CONTEXTINFO){
         .DmaBufferSize = device->adapter->info.slot_bytes,
+        .DmaBufferPrivateDataSize = sizeof(struct kmd_begun),
         .AllocationListSize = USER_LIST_ENTRIES,
         .PatchLocationListSize = USER_LIST_ENTRIES,
     };

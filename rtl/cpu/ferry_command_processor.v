@@ -89,6 +89,8 @@ module ferry_command_processor #(
     input  wire        fault_valid,
     input  wire [`FERRY_ENGINE_FAULT_BITS-1:0] fault,
     output wire        fault_clear,
+    // Engine: a job that a reset has cut off.
+    input  wire [`FERRY_ABORTED_JOB_BITS-1:0] aborted_job,
     // Engine: at work, memory given up on, a reset goes on; a core that stops asks for one.
     input  wire        engine_busy,
     input  wire        engine_stuck,
@@ -214,7 +216,8 @@ module ferry_command_processor #(
         .job_ready(job_ready), .job(job), .jobs_retired(jobs_retired),
         .jobs_retired_urgent(jobs_retired_urgent), .poison(poison), .poison_clear(poison_clear),
         .slots_dropped(slots_dropped),
-        .fault_valid(fault_valid), .fault(fault), .fault_clear(fault_clear), .resetting(resetting), .stuck(engine_stuck),
+        .fault_valid(fault_valid), .fault(fault), .fault_clear(fault_clear), .aborted_job(aborted_job), .resetting(resetting),
+        .stuck(engine_stuck),
         .update_valid(update_valid), .update_ready(update_ready), .update(update), .update_busy(update_busy),
         .update_fault(update_fault), .fetch_next(fetch_next), .fetch_claim(fetch_claim),
         .slots_used(slots_used), .slot_tags(slot_tags), .slot_interrupts(slot_interrupts),

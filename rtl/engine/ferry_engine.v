@@ -23,8 +23,8 @@
 // data and a note for retirement, in its turn.
 //
 //   what                        read side          data                    write side           retirement
-//   drop: slot poisoned,        no burst begins,   one bad entry           drains up to the     retires silently
-//     reset, memory lost        a bad token                                job's last entry
+//   drop: slot poisoned,        no burst begins,   one bad entry           drains up to the     retires silently; in a
+//     reset, memory lost        a bad token                                job's last entry     reset aborted_job tells it
 //   cut: an urgent job waits    asks for the rest  one bad entry           writes all, then     no job retires
 //                               of a block                                 drains it
 //   bad data: read error        stops asking       bad from there to the   announced beats go   fault of the read
@@ -35,7 +35,8 @@
 //   nothing moves: lost         drop, for all      thrown away             owed beats without   all told at once, then
 //                                                                          strobe               retire unseen
 //
-// A fault poisons its slot: jobs behind it in the slot are dropped until the slot is given free.
+// A fault poisons its slot, and so does the first of its jobs that a reset cuts off: jobs behind it in the slot are dropped until the
+// slot is given free.
 `default_nettype none
 `include "ferry_contract.vh"
 
@@ -85,6 +86,8 @@ module ferry_engine #(
     output wire        fault_valid,
     output wire [`FERRY_ENGINE_FAULT_BITS-1:0] fault,
     input  wire        fault_clear,
+    // Jobs that a reset cuts off, in order, but for some behind the first of a slot.
+    output wire [`FERRY_ABORTED_JOB_BITS-1:0] aborted_job,
 
     // ---- Limits and control (level signals) ----
     // What jobs may use of video memory.
@@ -419,7 +422,7 @@ module ferry_engine #(
         .tables_answer(tables_answer), .slot_tags(slot_tags), .local_aw(m_axi_local_aw), .local_awvalid(m_axi_local_awvalid),
         .local_awready(m_axi_local_awready), .host_aw(m_axi_host_aw), .host_awvalid(m_axi_host_awvalid),
         .host_awready(m_axi_host_awready), .word_valid(word_valid), .word_take(word_take), .word(word), .word_last(word_last),
-        .word_bad(word_bad), .word_bad_last(word_bad_last), .lost(lost), .resolved(resolved), .poison(poison),
+        .word_bad(word_bad), .word_bad_last(word_bad_last), .lost(lost), .resetting(resetting_reg), .resolved(resolved), .poison(poison),
         .record_valid(record_valid), .record_turn(record_turn), .record_slot(record_slot), .record_write(record_write),
         .record_kind(record_kind), .record_position(record_position), .record_written(record_written), .wdata(wdata),
         .wstrb(wstrb), .wlast(wlast), .local_wvalid(m_axi_local_wvalid), .local_wready(m_axi_local_wready),
@@ -460,9 +463,12 @@ module ferry_engine #(
         .host_bready(m_axi_host_bready), .job_busy(busy), .shown_normal(shown_normal), .shown_urgent(shown_urgent),
         .view_shown(view_shown), .view_urgent(view_urgent), .retire(retire), .retire_urgent(retire_urgent), .lost(lost),
         .over(over), .job_descending(view_descending), .job_slot(view_slot), .job_packet_offset(view_packet_offset),
-        .timeout(timeout), .progress(progress), .resetting(resetting_reg), .poison(poison), .poison_clear(poison_clear),
+        .timeout(timeout), .progress(progress), .resetting(resetting_reg),
+        .aborted_job(aborted_job[`FERRY_ABORTED_JOB_VALID_RANGE]), .poison(poison), .poison_clear(poison_clear),
         .fault_valid(fault_valid), .fault(plain_fault), .fault_clear(fault_clear)
     );
+    assign aborted_job[`FERRY_ABORTED_JOB_SLOT_RANGE] = view_slot;
+    assign aborted_job[`FERRY_ABORTED_JOB_PACKET_OFFSET_RANGE] = view_packet_offset;
 
     // ---- Reset: every job is dropped, which ends when none is left to be told of ----
     assign resetting = resetting_reg;

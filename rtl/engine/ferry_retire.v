@@ -2,7 +2,7 @@
 // Retirement in order of the turns, which is the order of the jobs of each class: collects write responses, steps the count
 // of retired jobs in the cycle the last response of the oldest job arrives, and makes the fault record of a job that went
 // wrong. A turn that leaves its job half done ends without a job being retired, but a fault in it is reported at its end.
-// Responses are always taken from the bus.
+// Responses are always taken from the bus. In a reset nothing is reported, but which jobs did not do all they had to is told (aborted_job).
 //
 // Also the watchdog. When nothing has moved for too long, memory is given up on (lost): each job that the engine holds is
 // told to be over at once, one fault a slot, as if it had retired, and none is started. What the buses still owe is
@@ -74,6 +74,9 @@ module ferry_retire #(
     input  wire        progress,
     // An engine reset goes on: nothing is reported, and memory is given up on even without a timeout.
     input  wire        resetting,
+    // One-cycle pulse: the job that is shown was cut off by it, or went wrong and is not reported any more. Such jobs are told in
+    // order, the first of a slot at least.
+    output wire        aborted_job,
 
     // See ferry_engine.
     output reg  [3:0]  poison,
@@ -195,7 +198,7 @@ module ferry_retire #(
     assign take = {head_take && !marker && host, head_take && !marker && !host};
     wire error_now = head_take && !marker && error;
     wire complete = head_take && last;
-    wire faulted = (bad_reg || error_now || recorded) && !resetting && !lost;
+    wire faulted = (bad_reg || error_now || recorded) && !lost;
 
     // ---- Report ----
     wire        use_bad = bad_reg;
@@ -209,6 +212,7 @@ module ferry_retire #(
     assign retire = (complete && !faulted && !cut) || (leave && complete_reg && !cut_reg);
     assign retire_urgent = view_shown ? urgent_reg : urgent;
     wire tell = leave && lost;
+    assign aborted_job = leave && resetting;
     assign over = lost ? tell : retire;
     assign rec_take = turn_over && recorded;
     assign busy = head_valid;
@@ -332,9 +336,10 @@ module ferry_retire #(
         end
     end
     always @(*) if (past_valid && !rst) begin
-        // A job whose write went wrong does not retire unreported, but in a reset or when memory was given up on.
+        // A job that went wrong does not retire unreported, unless it is told of as cut off by a reset or memory was given up on.
         assert (met == bad_reg);
-        assert (!(turn_over && (met || error_now) && !resetting && !lost) || report);
+        assert (!(turn_over && (met || error_now || recorded) && !lost) || report || aborted_job);
+        assert (!(report && aborted_job));
         // A turn that leaves its job half done retires none; every other turn does.
         assert (retire == (turn_over && !(look_reg ? cut_reg : cut)));
         // No report writes over one that was not taken, nor tells a slot twice that memory was lost.

@@ -50,11 +50,13 @@ module ferry_write_data #(
 
     // Memory was given up on: what is still owed to it goes out with no strobe, but for a beat that is offered already.
     input  wire        lost,
+    // An engine reset goes on: a job that is not written whole has a record, whatever threw it away.
+    input  wire        resetting,
 
     // The last bad word of the job is gone.
     output wire        resolved,
 
-    // Fault record: one-cycle pulse.
+    // Fault record: one-cycle pulse. Its kind is NONE if nothing but the reset went wrong.
     input  wire [3:0]  poison,
     output wire        record_valid,
     output wire [LG_TURNS-1:0] record_turn,
@@ -166,9 +168,10 @@ module ferry_write_data #(
     wire dead_now = beat && word_bad && !dead_reg;
     wire bad_record = (dead_now || (done && word_bad && !dead_reg)) && read_fault_kind != `FERRY_FAULT_KIND_NONE;
     wire side_record = done && side_drain && side_fault_valid && !dead_reg;
+    wire aborted_job = resetting && (dead_now || (done && !dead_reg));
 
     assign record_slot = dead_now ? slot : side_slot;
-    assign record_valid = (bad_record || side_record) && !poison[record_slot];
+    assign record_valid = (bad_record || side_record || aborted_job) && !poison[record_slot];
     assign record_turn = turn_reg;
     assign record_write = side_record;
     assign record_kind = side_record ? side_fault_kind : read_fault_kind;
@@ -244,6 +247,11 @@ module ferry_write_data #(
             if ($past(lost) && lost && !$past(go && !beat)) begin
                 assert (wstrb == 0);
             end
+            // In a reset no turn is thrown away, or goes on without writing, whose slot is not told of or was before.
+            if (resetting && (dead_now || (done && !dead_reg))) begin
+                assert (record_valid || poison[record_slot]);
+            end
+            cover (resetting && record_valid && record_kind == `FERRY_FAULT_KIND_NONE);
             cover ($past(lost) && local_wvalid && !word_bad);
             cover ($past(dead_reg) && local_wvalid);
         end

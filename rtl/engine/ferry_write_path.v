@@ -125,6 +125,8 @@ module ferry_write_path #(
 
     // Memory was given up on: what is still owed to it goes out with no strobe, but for a beat that is offered already.
     input  wire        lost,
+    // An engine reset goes on.
+    input  wire        resetting,
     // The last bad word of a turn is gone.
     output wire        resolved,
 
@@ -204,7 +206,8 @@ module ferry_write_path #(
         .side_turn(side_turn), .side_resumed(side_resumed), .side_urgent(side_urgent), .side_slot(side_slot),
         .side_descending(side_descending), .side_fault_valid(side_fault_valid), .side_fault_kind(side_fault_kind),
         .side_fault_position(side_fault_position), .word_valid(word_valid), .word_take(word_take), .word(word),
-        .word_last(word_last), .word_bad(word_bad), .word_bad_last(word_bad_last), .lost(lost), .resolved(resolved),
+        .word_last(word_last), .word_bad(word_bad), .word_bad_last(word_bad_last), .lost(lost), .resetting(resetting),
+        .resolved(resolved),
         .poison(poison), .record_valid(record_valid), .record_turn(record_turn), .record_slot(record_slot),
         .record_write(record_write), .record_kind(record_kind), .record_position(record_position),
         .record_written(record_written), .wdata(wdata), .wstrb(wstrb), .wlast(wlast), .local_wvalid(local_wvalid),

@@ -72,6 +72,7 @@ module ferry_registers_core (
     input  wire        fault_valid,
     input  wire [`FERRY_ENGINE_FAULT_BITS-1:0] fault,
     output wire        fault_clear,
+    input  wire [`FERRY_ABORTED_JOB_BITS-1:0] aborted_job,
     input  wire        resetting,
     input  wire        stuck,
 
@@ -139,6 +140,7 @@ module ferry_registers_core (
     wire [15:0] jobs_queued;
     wire [15:0] jobs_queued_urgent;
     wire [3:0]  aborted;
+    wire [15:0] aborted_at;
     wire [3:0]  dropped;
     assign slots_dropped = poison | dropped;
 
@@ -146,10 +148,12 @@ module ferry_registers_core (
         .clk(clk), .rst(rst), .tables_rst(tables_rst), .run(run), .settled(settled), .write(write),
         .io_address(io_address), .io_wdata(io_wdata), .update_free(update_free),
         .jobs_queued(jobs_queued), .jobs_queued_urgent(jobs_queued_urgent), .slot_tags(slot_tags),
-        .jobs_retired_urgent(jobs_retired_urgent), .aborted(aborted), .dropped(dropped),
+        .jobs_retired_urgent(jobs_retired_urgent), .aborted(aborted), .aborted_slot(finish_asks_slot),
+        .aborted_at(aborted_at), .dropped(dropped),
         .slots_used(slots_used), .jobs_retired(jobs_retired), .packet_valid(packet_valid),
         .packet_ready(packet_ready), .packet_job(packet_job), .job_valid(job_valid), .job_ready(job_ready), .job(job),
-        .poison_clear(poison_clear), .fault_clear(fault_clear), .resetting(resetting), .stuck(stuck), .update_valid(update_valid),
+        .poison_clear(poison_clear), .fault_clear(fault_clear), .aborted_job(aborted_job), .resetting(resetting), .stuck(stuck),
+        .update_valid(update_valid),
         .update_ready(update_ready), .update(update), .root_valid(root_valid), .root_ready(root_ready), .root_space(root_space),
         .root(root), .forget_valid(forget_valid), .forget_ready(forget_ready), .forget(forget)
     );
@@ -322,7 +326,7 @@ module ferry_registers_core (
         update_fault[`FERRY_UPDATE_FAULT_VALID_RANGE]};
     wire [31:0] live_mmu_fault_entry_low = update_entry[31:0];
     wire [31:0] live_mmu_fault_entry_high = update_entry[63:32];
-    wire [31:0] live_aborted = {28'd0, aborted};
+    wire [31:0] live_aborted = {aborted_at, 12'd0, aborted};
     wire [31:0] live_mmu_busy = {31'd0, update_valid || update_busy};
     wire [31:0] live_fetch_next = fetch_next;
     wire [31:0] live_fetch_fact = fact;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The core's registers behind which something starts: changes of the aperture table, whose registers are themselves the
 // one place where a change waits. And what jobs pass on their way from the sequencer to the engine: they are counted, held
-// back around a reset, and those of slots that a reset has cut become empty.
+// back around a reset, and those of slots that were in use when it ended become empty. Of each slot it is kept here which packet a
+// reset has cut: whoever runs the buffer again begins there.
 `default_nettype none
 `include "ferry_contract.vh"
 
@@ -21,10 +22,14 @@ module ferry_registers_jobs (
     input  wire [11:0] io_address,
     input  wire [31:0] io_wdata,
     output wire        update_free,
-    // Jobs queued, of user rings and of the paging ring; and the slots cut by an engine reset: ABORTED, and their share of POISON.
+    // Jobs queued, of user rings and of the paging ring.
     output wire [15:0] jobs_queued,
     output wire [15:0] jobs_queued_urgent,
+    // Slots of which a job was cut off by an engine reset, and the packet of the first one of aborted_slot; slots whose jobs become
+    // empty.
     output wire [3:0]  aborted,
+    input  wire [1:0]  aborted_slot,
+    output wire [15:0] aborted_at,
     output wire [3:0]  dropped,
     // Slots that are not free. A slot that is freed loses its marks.
     input  wire [3:0]  slots_used,
@@ -41,9 +46,10 @@ module ferry_registers_jobs (
     output wire        job_valid,
     input  wire        job_ready,
     output wire [`FERRY_JOB_BITS-1:0] job,
-    // Engine: poison, fault, reset.
+    // Engine: poison, fault, reset, and what that cuts off.
     output wire [3:0]  poison_clear,
     output wire        fault_clear,
+    input  wire [`FERRY_ABORTED_JOB_BITS-1:0] aborted_job,
     input  wire        resetting,
     input  wire        stuck,
 
@@ -107,6 +113,14 @@ module ferry_registers_jobs (
     assign job_valid = packet_valid && run && !resetting && !resetting_reg && !stuck;
     assign packet_ready = job_valid && job_ready;
 
+    // The first job of a slot that is not carried out whole: by what the engine tells during a reset, else by what becomes empty here
+    // behind it. Nothing is handed over while the engine still tells.
+    reg  [15:0] place [0:3];
+    wire        told_by_engine = aborted_job[`FERRY_ABORTED_JOB_VALID_RANGE];
+    wire [1:0]  first_slot = told_by_engine ? aborted_job[`FERRY_ABORTED_JOB_SLOT_RANGE] : job_slot;
+    wire        first_aborted = (told_by_engine || (packet_ready && job_dropped)) && !aborted_reg[first_slot];
+    assign aborted_at = place[aborted_slot];
+
     assign poison_clear = ~slots_used;
     assign fault_clear = settled || (write && io_address == `FERRY_CORE_ENGINE_FAULT &&
                                      io_wdata[`FERRY_CORE_ENGINE_FAULT_VALID_SHIFT]);
@@ -119,9 +133,12 @@ module ferry_registers_jobs (
             jobs_queued_urgent_reg <= jobs_queued_urgent_reg + 16'd1;
         end
         resetting_reg <= resetting;
+        aborted_reg <= (aborted_reg | (first_aborted ? 4'd1 << first_slot : 4'd0)) & slots_used;
         // Every slot that is in use when a reset ends.
-        aborted_reg <= (aborted_reg | {4{resetting_reg && !resetting}}) & slots_used;
         dropped_reg <= dropped_next;
+        if (first_aborted) begin
+            place[first_slot] <= told_by_engine ? aborted_job[`FERRY_ABORTED_JOB_PACKET_OFFSET_RANGE] : packet_job[`FERRY_JOB_PACKET_OFFSET_RANGE];
+        end
         if (settled) begin
             jobs_queued_reg <= jobs_retired;
             jobs_queued_urgent_reg <= jobs_retired_urgent;

@@ -54,6 +54,7 @@ struct model_slot {
     uint64_t address, fence_value; // 0 when the entry could not be read.
     bool interrupt, unread;
     struct model_fault fault;
+    uint32_t done; // Bytes of the packets that were carried out.
     uint8_t data[MODEL_SLOT_BYTES];
 };
 
@@ -182,6 +183,7 @@ bool model_translate(struct ferry_model *model, uint64_t address, bool write, ui
 void model_forget(struct ferry_model *model, uint32_t scope, uint32_t space, uint64_t address);
 
 // packets.c: carry out the buffer of a slot; sets status and fault.
-void model_run_buffer(struct ferry_model *model, struct model_slot *slot);
+/// False when the engine hung on the way.
+bool model_run_buffer(struct ferry_model *model, struct model_slot *slot);
 
 #endif

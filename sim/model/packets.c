@@ -432,15 +432,21 @@ static bool run_packet(struct ferry_model *model, const struct model_slot *slot,
            carry_out(model, p, fault);
 }
 
-void model_run_buffer(struct ferry_model *model, struct model_slot *slot)
+bool model_run_buffer(struct ferry_model *model, struct model_slot *slot)
 {
-    uint32_t offset = 0;
+    uint32_t *hangs_behind = &model->injected[FERRY_MODEL_HANG_INSIDE];
 
-    while (offset < slot->bytes) {
+    for (uint32_t packets = 0; slot->done < slot->bytes; packets++) {
+        uint32_t offset = slot->done;
         struct packet p = {.at = slot->data + offset};
         struct model_fault fault = {.packet_offset = offset};
         bool good = false;
 
+        if (slot->ring && packets && packets == *hangs_behind) {
+            *hangs_behind = 0;
+            ferry_model_hang(model);
+            return false;
+        }
         p.header = model_get32(p.at);
         p.places = model_get32(p.at + 4);
         p.words = FERRY_GET(FERRY_PACKET_HEADER_WORDS, p.header);
@@ -461,9 +467,10 @@ void model_run_buffer(struct ferry_model *model, struct model_slot *slot)
         if (!good) {
             slot->status = FERRY_BUFFER_STATUS_FAULTED;
             slot->fault = fault;
-            return;
+            return true;
         }
-        offset += 4 * p.words;
+        slot->done += 4 * p.words;
     }
     slot->status = FERRY_BUFFER_STATUS_SUCCESS;
+    return true;
 }

@@ -50,6 +50,10 @@ int kmd_machine_turn(void *context)
     if (!machine_begin_turn(&machine->knobs))
         return FERRY_OK;
     bool holding = machine_hold_turn(&machine->knobs);
+    if (machine->knobs.hang_inside) {
+        ferry_model_inject(machine->model, FERRY_MODEL_HANG_INSIDE, machine->knobs.hang_inside);
+        machine->knobs.hang_inside = 0;
+    }
     kmd_machine_release(machine);
     if (machine->knobs.hang && !machine->hung) {
         machine->hung = true;

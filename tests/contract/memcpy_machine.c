@@ -252,10 +252,14 @@ static void report(struct machine *machine, DXGKARGCB_NOTIFY_INTERRUPT_DATA data
 static void run_one(struct machine *machine, struct mini_submission **link)
 {
     struct mini_submission *work = *link;
-    *link = work->next;
+    unsigned packets = work->paging ? 0 : machine->knobs.hang_inside;
     machine->space = work->process;
-    if (work->paging || !work->faults)
-        mini_execute(machine, work);
+    if ((work->paging || !work->faults) && !mini_execute(machine, work, packets)) {
+        machine->knobs.hang_inside = 0;
+        machine->knobs.hang = true;
+        return;
+    }
+    *link = work->next;
     machine->may_throw_away |= work->paging && work->faults;
     for (size_t i = 0; i < work->name_count; i++) {
         if (work->paging)

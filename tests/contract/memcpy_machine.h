@@ -50,14 +50,24 @@ struct mini_submission {
     unsigned node;
     struct mini_process *process; // of a job; NULL = it has no addresses
     UINT fence;
-    uint64_t address; // of the buffer on the bus
-    UINT start, end;
+    uint64_t address;      // of the buffer on the bus
+    UINT from, start, end; // from where on it was submitted, and where it stands
     bool paging;
     bool faults;         // a paging buffer after some of its packets, a job before it does anything
     uint64_t not_before; // turn
     struct mini_name *names;
     size_t name_count;
     struct mini_submission *next;
+};
+
+// Private data of a job's DMA buffer: what it went out as, and from where on.
+struct mini_note {
+    UINT fence, start;
+};
+
+struct mini_cut {
+    unsigned node;
+    UINT fence, start;
 };
 
 struct mini_entry { // of the aperture table
@@ -92,6 +102,7 @@ struct machine {
     uint64_t turn;
     UINT current[NODES]; // newest finished fence
     uint64_t random;
+    struct mini_cut cut; // what a reset cut off last in the middle of its work
     unsigned busy_left;
     bool in_operation, may_throw_away; // since a reset or a paging fault what was built need not be submitted
     struct mini_name *patched;         // names of the buffer being patched
@@ -176,6 +187,8 @@ void mini_copy(struct machine *machine, uint64_t to, uint64_t from, uint64_t byt
 int mini_turn(void *context);
 void mini_submit(struct machine *machine, struct mini_submission *submission);
 /// Run the buffer's packets; of one that is to fault some of the first.
-void mini_execute(struct machine *machine, const struct mini_submission *submission);
+/// At most so many packets, 0 = all of them. False when there are more: `start` of the work is behind what was carried
+/// out.
+bool mini_execute(struct machine *machine, struct mini_submission *submission, unsigned packets);
 
 #endif

@@ -62,6 +62,17 @@ static NTSTATUS submit(HANDLE adapter, const DXGKARG_SUBMITCOMMAND *argument)
         .paging = argument->Flags.Paging,
         .process = argument->Flags.Paging || argument->hContext == adapter ? NULL : argument->hContext,
     };
+    if (!work->paging) {
+        // What was done before a reset is not done again.
+        struct mini_note note;
+        memcpy(&note, argument->pDmaBufferPrivateData, sizeof(note));
+        if (argument->Flags.Resubmission)
+            work->start =
+                note.fence == machine->cut.fence && work->node == machine->cut.node ? machine->cut.start : note.start;
+        note = (struct mini_note){work->fence, work->start};
+        memcpy(argument->pDmaBufferPrivateData, &note, sizeof(note));
+    }
+    work->from = work->start;
     if (work->paging != (work->node == 0))
         mini_error(machine, "paging outside the paging node");
     if (work->paging) {
@@ -126,7 +137,7 @@ static NTSTATUS reset_engine(HANDLE adapter, DXGKARG_RESETENGINE *argument)
         *link = work->next;
         machine->space = work->process;
         if (machine->knobs.late_abort)
-            mini_execute(machine, work);
+            (void)mini_execute(machine, work, 0);
         machine->knobs.late_abort = false;
         for (size_t i = 0; i < work->name_count; i++) {
             if (work->paging)
@@ -134,6 +145,8 @@ static NTSTATUS reset_engine(HANDLE adapter, DXGKARG_RESETENGINE *argument)
             else
                 work->names[i].allocation->job_references--;
         }
+        if (!work->paging && work->start != work->from)
+            machine->cut = (struct mini_cut){work->node, work->fence, work->start};
         argument->LastAbortedFenceId = work->fence;
         machine->current[work->node] = work->fence;
         free(work->names);
@@ -237,8 +250,10 @@ static NTSTATUS create_device(HANDLE adapter, DXGKARG_CREATEDEVICE *argument)
 static NTSTATUS create_context(HANDLE device, DXGKARG_CREATECONTEXT *argument)
 {
     argument->hContext = device;
-    argument->ContextInfo =
-        (DXGK_CONTEXTINFO){.DmaBufferSize = PAGE_SIZE, .AllocationListSize = 512, .PatchLocationListSize = 512};
+    argument->ContextInfo = (DXGK_CONTEXTINFO){.DmaBufferSize = PAGE_SIZE,
+                                               .DmaBufferPrivateDataSize = sizeof(struct mini_note),
+                                               .AllocationListSize = 512,
+                                               .PatchLocationListSize = 512};
     return STATUS_SUCCESS;
 }
 

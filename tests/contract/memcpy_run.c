@@ -106,35 +106,37 @@ static void run_packet(struct machine *machine, const struct packet *packet, con
     }
 }
 
-void mini_execute(struct machine *machine, const struct mini_submission *work)
+bool mini_execute(struct machine *machine, struct mini_submission *work, unsigned packets)
 {
-    // The buffer is read where the bus address says it is, not where the build call wrote.
-    UINT at = work->start;
-    while (at < work->end) {
-        const uint8_t *bytes = mini_bus(machine, work->address + at);
+    for (unsigned done = 0; work->start < work->end; done++) {
+        // The buffer is read where the bus address says it is, not where the build call wrote.
+        const uint8_t *bytes = mini_bus(machine, work->address + work->start);
         struct packet packet;
-        if (!bytes || work->end - at < sizeof(packet)) {
+        if (packets != 0 && done == packets)
+            return false;
+        if (!bytes || work->end - work->start < sizeof(packet)) {
             mini_error(machine, "a DMA buffer is cut short or not mapped");
-            return;
+            return true;
         }
         memcpy(&packet, bytes, sizeof(packet));
-        if (packet.bytes < sizeof(packet) || packet.bytes > work->end - at) {
+        if (packet.bytes < sizeof(packet) || packet.bytes > work->end - work->start) {
             mini_error(machine, "a packet leaves its DMA buffer");
-            return;
+            return true;
         }
         // Where it faults is chance, and inside a packet it is between two pages.
         bool stops = work->faults && mini_random(machine, 2) == 0;
         if (stops && packet.pages == 0)
-            return;
+            return true;
         if (stops)
             packet.pages = mini_random(machine, packet.pages);
         if (stops && packet.kind == PACKET_ENTRIES)
             packet.size = packet.pages * sizeof(uint64_t);
         run_packet(machine, &packet, bytes + sizeof(packet));
         if (stops)
-            return;
-        at += packet.bytes;
+            return true;
+        work->start += packet.bytes;
     }
+    return true;
 }
 
 // ---- User jobs ----

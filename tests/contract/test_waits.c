@@ -134,6 +134,56 @@ static void a_hang_costs_other_devices_nothing(void **state)
     }
 }
 
+// A swap in four copies: each writes over what an earlier one has read, so none may run twice.
+static uint64_t swap_on(struct world *world, D3DKMT_HANDLE context, const D3DKMT_HANDLE pair[2], D3DKMT_HANDLE between)
+{
+    struct machine_job job = {0};
+    machine_job_copy(&job, 2, 0, 0, 0, (uint32_t)PAGES(2));
+    machine_job_copy(&job, 0, 0, 1, 0, (uint32_t)PAGES(2));
+    machine_job_copy(&job, 1, 0, 2, 0, (uint32_t)PAGES(1));
+    machine_job_copy(&job, 1, PAGES(1), 2, PAGES(1), (uint32_t)PAGES(1));
+    struct ferry_vidmm_reference references[] = {{pair[0], true}, {pair[1], true}, {between, true}};
+    struct ferry_vidmm_submission submission = {job.commands, job.bytes,       references, 3,
+                                                job.patches,  job.patch_count, NULL};
+    uint64_t fence = 0;
+    assert_int_equal(ferry_vidmm_submit(world->manager, context, &submission, 1, &fence), FERRY_OK);
+    return fence;
+}
+
+// Something hangs while one of two jobs is in the middle of its commands. Nobody is to blame, and each runs to its end.
+static void a_job_that_a_reset_cuts_goes_on_where_it_was(void **state)
+{
+    (void)state;
+    for (unsigned commands = 1; commands < 4; commands++) {
+        struct world *world = world_open_default();
+        struct player player[2] = {player_open(world), player_open(world)};
+        D3DKMT_HANDLE list[2][3];
+        uint64_t fence[2];
+        for (unsigned i = 0; i < 2; i++) {
+            for (unsigned k = 0; k < 3; k++)
+                list[i][k] = create_filled(world, player[i].device, PAGES(2), 100 * i + k);
+            D3DDDI_MAKERESIDENT arguments = {
+                .hPagingQueue = player[i].queue, .NumAllocations = 3, .AllocationList = list[i]};
+            assert_int_equal(ferry_vidmm_make_resident(world->manager, &arguments), FERRY_PENDING);
+            assert_int_equal(ferry_vidmm_wait_paging(world->manager, player[i].queue, arguments.PagingFenceValue),
+                             FERRY_OK);
+        }
+        world->knobs->delay = 1;
+        world->knobs->hang_inside = commands;
+        for (unsigned i = 0; i < 2; i++)
+            fence[i] = swap_on(world, player[i].context, list[i], list[i][2]);
+        for (unsigned i = 0; i < 2; i++)
+            assert_int_equal(ferry_vidmm_wait(world->manager, player[i].context, fence[i]), FERRY_OK);
+        assert_int_equal(world->knobs->hang_inside, 0);
+        assert_int_equal(world_statistics(world).faulted_jobs, 0);
+        for (unsigned i = 0; i < 2; i++) {
+            expect_words(world, list[i][0], 100 * i + 1, PAGES(2));
+            expect_words(world, list[i][1], 100 * i, PAGES(2));
+        }
+        world_close(world);
+    }
+}
+
 static void what_a_reset_aborts_of_paging_is_built_again(void **state)
 {
     (void)state;
@@ -195,6 +245,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(R217_make_resident_and_submit_never_wait_for_the_gpu),
         cmocka_unit_test(a_hang_costs_other_devices_nothing),
+        cmocka_unit_test(a_job_that_a_reset_cuts_goes_on_where_it_was),
         cmocka_unit_test(what_a_reset_aborts_of_paging_is_built_again),
         cmocka_unit_test(a_job_behind_a_page_in_that_faults_does_not_run),
     };

@@ -126,6 +126,7 @@ module copy_engine #(
                  unused_host_awvalid, unused_host_wvalid, unused_host_bready;
     wire [15:0]  unused_urgent;
     wire [3:0]   unused_poison;
+    wire [`FERRY_ABORTED_JOB_BITS-1:0] unused_aborted_job;
     wire [15:0]  unused_list_address;
     wire [31:0]  unused_read_lookup_page, unused_write_lookup_page;
     wire [1:0]   unused_tables_valid;
@@ -141,7 +142,7 @@ module copy_engine #(
         .clk(clk), .rst(rst), .job_valid(descriptor_valid), .job_ready(descriptor_ready), .job(job), .slot_tags(32'd0),
         .jobs_retired(done), .jobs_retired_urgent(unused_urgent), .poison(unused_poison),
         .poison_clear({3'd0, fault_clear}), .fault_valid(fault_valid),
-        .fault(fault), .fault_clear(fault_clear), .limits(limits), .timeout(32'd0), .reset_request(1'b0),
+        .fault(fault), .fault_clear(fault_clear), .aborted_job(unused_aborted_job), .limits(limits), .timeout(32'd0), .reset_request(1'b0),
         .resetting(unused_resetting), .stuck(unused_stuck), .busy(unused_busy), .busy_read(unused_busy_read),
         .busy_write(unused_busy_write), .events(unused_events), .list_valid(unused_list_valid), .list_ready(1'b1),
         .list_address(unused_list_address), .list_data_valid(1'b0), .list_data(64'd0),
@@ -167,7 +168,7 @@ module copy_engine #(
     wire unused = &{1'b0, ar, aw, fault, fault_offset[2:0], unused_resetting, unused_stuck, unused_busy, unused_busy_read,
         unused_busy_write, unused_list_valid, unused_read_lookup_valid, unused_write_lookup_valid, unused_tables_valid,
         unused_tables_lookup, unused_host_arvalid, unused_host_rready, unused_host_awvalid, unused_host_wvalid,
-        unused_host_bready, unused_poison, unused_list_address, unused_read_lookup_page, unused_write_lookup_page, unused_events,
+        unused_host_bready, unused_poison, unused_aborted_job, unused_list_address, unused_read_lookup_page, unused_write_lookup_page, unused_events,
         unused_host_ar, unused_host_aw, unused_host_w};
 
 endmodule

@@ -340,7 +340,7 @@ void ferry_vm_jobs_retired(struct ferry_vm_sched *sched, unsigned number)
 
 // ---- To the miniport ----
 
-static int patch_and_submit(struct ferry_vm_sched *sched, struct ferry_vm_job *job)
+static int patch_and_submit(struct ferry_vm_sched *sched, struct ferry_vm_job *job, bool again)
 {
     const struct ferry_vm_context *context = job->context;
     PHYSICAL_ADDRESS address = {.QuadPart = (int64_t)(job->buffer->Pfn[0] << PAGE_SHIFT)};
@@ -377,6 +377,8 @@ static int patch_and_submit(struct ferry_vm_sched *sched, struct ferry_vm_job *j
         .DmaBufferPrivateDataSize = context->info.DmaBufferPrivateDataSize,
         .DmaBufferPrivateDataSubmissionEndOffset = context->info.DmaBufferPrivateDataSize,
         .SubmissionFenceId = (UINT)job->wire,
+        // The private data is as the miniport left it; what was done of the buffer it knows, and goes on behind it.
+        .Flags = {.Resubmission = again},
         .NodeOrdinal = context->node,
     };
     record.status = sched->core->miniport->DxgkDdiSubmitCommand(sched->core->adapter, &submit);
@@ -446,7 +448,7 @@ static bool send_next(struct ferry_vm_sched *sched, unsigned number)
                                                               .node = number,
                                                               .bytes = job->bytes,
                                                               .value = job->fence});
-    if (patch_and_submit(sched, job) != FERRY_OK)
+    if (patch_and_submit(sched, job, again) != FERRY_OK)
         return false;
     sched->core->statistics.jobs += !again;
     ferry_vm_drain(sched);

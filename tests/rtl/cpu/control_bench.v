@@ -355,7 +355,7 @@ module control_bench #(
         .ring_rdata(counter_word_rdata), .limits(limits), .time_now(time_reg), .fence_hold(fence_hold),
         .job_valid(job_valid), .job_ready(job_ready), .job(job), .slot_tags(slot_tags), .jobs_retired(16'd0),
         .jobs_retired_urgent(jobs_retired[15:0]), .poison(poison), .poison_clear(poison_clear), .fault_valid(fault_valid),
-        .fault(fault), .fault_clear(fault_clear), .engine_busy(engine_busy), .engine_stuck(1'b0), .resetting(resetting),
+        .fault(fault), .fault_clear(fault_clear), .aborted_job({`FERRY_ABORTED_JOB_BITS{1'b0}}), .engine_busy(engine_busy), .engine_stuck(1'b0), .resetting(resetting),
         .engine_reset(stop_reset), .update_valid(update_valid), .update_ready(update_ready), .update(update),
         .update_busy(update_busy), .update_fault({`FERRY_UPDATE_FAULT_BITS{1'b0}}), .engine_list_valid(engine_list_valid),
         .engine_list_ready(engine_list_ready), .engine_list_address(engine_list_address),

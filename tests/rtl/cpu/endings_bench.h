@@ -23,6 +23,8 @@ struct Slot {
     uint64_t fence = 0;
     bool interrupt = false;
     unsigned to_offer = 0, queued = 0, retired = 0;
+    // Packet of the first job that a reset has cut off; each job is a packet here, of 8 bytes.
+    int aborted_at = -1;
     uint8_t status = FERRY_BUFFER_STATUS_SUCCESS;
 };
 
@@ -87,6 +89,10 @@ class Bench
             top.slot_tags |= (slots[i].ring << 5 | (slots[i].number & 31)) << 8 * i;
         }
         top.poison = poison;
+        top.aborted_valid = told_aborted >= 0;
+        top.aborted_slot = told_aborted >= 0 ? static_cast<unsigned>(told_aborted) : random.below(4);
+        top.aborted_packet_offset = told_aborted >= 0 ? told_packet : static_cast<uint16_t>(random.word());
+        told_aborted = -1;
         events();
         top.eval();
         const Slot &named = slots[top.fact_valid ? top.fact_slot : selected];
@@ -179,6 +185,12 @@ class Bench
         Slot &s = slots[slot];
         checks.that(s.used && s.finished && s.retired == s.queued, "asked of a buffer whose jobs are done");
         checks.that(s.refused || s.wrong || s.over, "asked of a buffer that went wrong");
+        uint32_t aborted = core(false, FERRY_CORE_ABORTED);
+        checks.equal(aborted >> slot & 1, s.aborted_at >= 0, "whether a reset has cut it off");
+        if (s.aborted_at >= 0)
+            checks.equal(FERRY_GET(FERRY_CORE_ABORTED_PACKET_OFFSET, aborted), static_cast<unsigned>(s.aborted_at),
+                         "packet at which a reset has cut it off");
+        aborted_asked += s.aborted_at > 0;
         s.told = true;
         s.status = static_cast<uint8_t>(1 + random.below(2));
         if (with_record) {
@@ -241,6 +253,10 @@ class Bench
     // Counts of retired jobs go over their end soon.
     uint16_t retired_jobs[2] = {0xffe0, 0xfff0};
     bool chosen = false, offered = false, counting = false;
+    // The engine tells of a job that a reset has cut off: its slot, and its packet.
+    int told_aborted = -1;
+    uint16_t told_packet = 0;
+    unsigned aborted_asked = 0;
     // Of the cycle that just ended.
     bool io_done = false, host_done = false, counter_done = false;
     uint32_t io_data = 0;
@@ -262,6 +278,7 @@ class Bench
                 chosen = true;
                 top.packet_slot = slot;
                 top.packet_length = 1 + random.below(100);
+                top.packet_offset = static_cast<uint16_t>(8 * slots[slot].queued);
                 // Of a rectangle's jobs only the last is a packet.
                 top.packet_more = slots[slot].to_offer > 1 && random.once_in(3);
             }
@@ -319,6 +336,8 @@ class Bench
             checks.equal(top.job_length, cut >> top.job_slot & 1 ? 0 : top.packet_length, "length");
             checks.equal(top.job_harmless, cut >> top.job_slot & 1, "a cut slot's job does nothing");
             queue[top.job_urgent].push_back(top.job_slot);
+            if ((cut >> top.job_slot & 1) && s.aborted_at < 0)
+                s.aborted_at = static_cast<int>(8 * s.queued);
             s.queued++;
             s.to_offer--;
             jobs += !top.packet_more;
@@ -331,9 +350,22 @@ class Bench
         for (unsigned urgent = 0; urgent < 2; urgent++) {
             if (queue[urgent].empty() || !(top.resetting ? random.once_in(2) : random.once_in(retire_pace)))
                 continue;
+            if (top.resetting && told_aborted >= 0)
+                break;
             unsigned slot = queue[urgent].front();
             queue[urgent].pop_front();
-            slots[slot].retired++;
+            // What a reset finds may still be whole; once it is not, nothing behind it is, nor need it be told again.
+            Slot &s = slots[slot];
+            if (top.resetting &&
+                (s.aborted_at >= 0 ? random.once_in(2) : !(poison >> slot & 1) && !random.once_in(3))) {
+                told_aborted = static_cast<int>(slot);
+                told_packet = static_cast<uint16_t>(8 * s.retired);
+                if (s.aborted_at < 0)
+                    s.aborted_at = told_packet;
+                poison |= static_cast<uint8_t>(1 << slot);
+                s.wrong = true;
+            }
+            s.retired++;
             if (!top.resetting && random.once_in(poison_pace)) {
                 poison |= static_cast<uint8_t>(1 << slot);
                 slots[slot].wrong = true;
@@ -347,7 +379,7 @@ class Bench
                 s.wrong = s.wrong || (s.used && !s.over);
         }
         cuts = false;
-        if (reset_left > 1 || (reset_left == 1 && queue[0].empty() && queue[1].empty()))
+        if (reset_left > 1 || (reset_left == 1 && queue[0].empty() && queue[1].empty() && told_aborted < 0))
             cuts = --reset_left == 0;
         if (top.fetch_select)
             selected = top.fetch_select_slot;

@@ -55,6 +55,7 @@ module endings_bench (
     input  wire [1:0]  packet_slot,
     input  wire        packet_more,
     input  wire [31:0] packet_length,
+    input  wire [15:0] packet_offset,
     output wire        job_valid,
     input  wire        job_ready,
     output wire        job_urgent,
@@ -67,6 +68,9 @@ module endings_bench (
     input  wire [3:0]  poison,
     output wire [3:0]  poison_clear,
     output wire        fault_clear,
+    input  wire        aborted_valid,
+    input  wire [1:0]  aborted_slot,
+    input  wire [15:0] aborted_packet_offset,
     input  wire        resetting,
     input  wire        stuck,
     // Changes of the aperture table.
@@ -107,6 +111,10 @@ module endings_bench (
 
     // Every right and a list, which a job that is dropped loses.
     wire [`FERRY_JOB_BITS-1:0] packet_job, job;
+    wire [`FERRY_ABORTED_JOB_BITS-1:0] aborted_job;
+    assign aborted_job[`FERRY_ABORTED_JOB_VALID_RANGE] = aborted_valid;
+    assign aborted_job[`FERRY_ABORTED_JOB_SLOT_RANGE] = aborted_slot;
+    assign aborted_job[`FERRY_ABORTED_JOB_PACKET_OFFSET_RANGE] = aborted_packet_offset;
     assign packet_job[`FERRY_JOB_SPACE_RANGE] = 4'd0;
     assign packet_job[`FERRY_JOB_OP_RANGE] = `FERRY_JOB_OP_FILL;
     assign packet_job[`FERRY_JOB_SOURCE_KIND_RANGE] = `FERRY_ADDRESS_KIND_SYSTEM;
@@ -117,7 +125,7 @@ module endings_bench (
     assign packet_job[`FERRY_JOB_URGENT_RANGE] = 1'b0;
     assign packet_job[`FERRY_JOB_SLOT_RANGE] = packet_slot;
     assign packet_job[`FERRY_JOB_PATTERN_LOG2_RANGE] = 2'd3;
-    assign packet_job[`FERRY_JOB_PACKET_OFFSET_RANGE] = 16'd8;
+    assign packet_job[`FERRY_JOB_PACKET_OFFSET_RANGE] = packet_offset;
     assign packet_job[`FERRY_JOB_SOURCE_RANGE] = 64'd1;
     assign packet_job[`FERRY_JOB_DESTINATION_RANGE] = 64'd2;
     assign packet_job[`FERRY_JOB_LENGTH_RANGE] = packet_length;
@@ -180,7 +188,7 @@ module endings_bench (
         .sequence_at(16'd0), .packet_valid(packet_valid), .packet_ready(packet_ready), .packet_job(packet_job), .packet_more(packet_more),
         .job_valid(job_valid), .job_ready(job_ready), .job(job), .jobs_retired(jobs_retired),
         .jobs_retired_urgent(jobs_retired_urgent), .poison(poison), .poison_clear(poison_clear), .fault_valid(1'b0),
-        .fault({`FERRY_ENGINE_FAULT_BITS{1'b0}}), .fault_clear(fault_clear), .resetting(resetting), .stuck(stuck),
+        .fault({`FERRY_ENGINE_FAULT_BITS{1'b0}}), .fault_clear(fault_clear), .aborted_job(aborted_job), .resetting(resetting), .stuck(stuck),
         .update_valid(update_valid), .update_ready(update_ready), .update(update), .update_busy(1'b0),
         .update_fault({`FERRY_UPDATE_FAULT_BITS{1'b0}}), .fetch_next(fetch_next), .fetch_claim(fetch_claim),
         .slots_used(slots_used), .slot_tags(slot_tags), .slot_interrupts(slot_interrupts), .fetch_select(fetch_select),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Jobs that are over before their time: memory was given up on, or the engine is reset.
+// Jobs that are over before their time as memory was given up on.
 #include "suite.h"
 
 namespace
@@ -210,81 +210,6 @@ std::string watchdog(uint64_t seed)
     return "";
 }
 
-// An engine reset at any moment: every job retires, buses end clean, only destinations of the jobs cut may have
-// changed, and the next job is right.
-std::string resets(uint64_t seed)
-{
-    Machine machine(seed, LOCAL_BYTES, HOST_BASE, HOST_BYTES);
-    Random &random = machine.random;
-    std::vector<uint64_t> pages;
-    for (unsigned i = 0; i < 64; i++)
-        pages.push_back(HOST_BASE + 4096ull * ((i * 27) % 64));
-    machine.map_pages(0, pages, false);
-    for (unsigned round = 0; round < 400; round++) {
-        machine.timing = any_timing(random);
-        Reference reference(machine);
-        for (unsigned i = 0; i < 64; i++)
-            reference.aperture[i] = pages[i];
-        std::vector<Job> jobs;
-        // Slots 2 and 3 of urgent jobs.
-        bool both = random.chance(60);
-        for (unsigned i = 0; i < 1 + random.below(10); i++) {
-            Job job;
-            job.op = (unsigned)random.below(3);
-            job.source_kind = (unsigned)random.below(3);
-            job.destination_kind = (unsigned)random.below(3);
-            if (job.op == FERRY_JOB_OP_FILL)
-                job.source_kind = 0;
-            job.length = job.op == FERRY_JOB_OP_READ ? 8 : (uint32_t)random.below(3000);
-            job.unordered = random.chance(70);
-            job.slot = (unsigned)random.below(4);
-            job.urgent = both && job.slot >= 2;
-            job.source = 1000 + random.below(60000) + (job.source_kind == 1 ? HOST_BASE : 0);
-            job.destination = 131072 + random.below(60000) + (job.destination_kind == 1 ? HOST_BASE : 0);
-            if (job.destination_kind == 2)
-                job.destination -= 65536;
-            if (random.chance(10) && job.source_kind == 0)
-                machine.local.read_error = (job.source + 64) & ~7ull;
-            jobs.push_back(job);
-            machine.submit(job);
-        }
-        uint64_t wait = random.below(600);
-        for (uint64_t i = 0; i < wait; i++)
-            machine.step();
-        machine.top->reset_request = 1;
-        machine.step();
-        machine.top->reset_request = 0;
-        machine.withdraw();
-        if (!machine.top->resetting)
-            return "resetting does not follow the request";
-        uint64_t begin = machine.cycle;
-        while (machine.top->resetting) {
-            machine.step();
-            if (machine.cycle - begin > 20000)
-                return "round " + std::to_string(round) + ": reset does not end";
-        }
-        machine.local.read_error = 0;
-        machine.drain();
-        if (machine.top->fault_valid)
-            take_fault(machine);
-        machine.clear_poison(15);
-        if (!machine.errors.empty())
-            return "round " + std::to_string(round) + ": " + machine.errors.front();
-        for (const Job &job : jobs)
-            reference.take_over(machine, job);
-        Job good;
-        good.length = (uint32_t)random.below(2000);
-        good.source = random.below(100000);
-        good.destination = 300000 + random.below(100000);
-        machine.submit(good);
-        reference.apply(good);
-        std::string wrong = finish(machine, reference);
-        if (!wrong.empty())
-            return "round " + std::to_string(round) + ": " + wrong;
-    }
-    return "";
-}
-
 // The host sets a shorter timeout while memory is waited for: what was waited for already counts, so the jobs are over
 // at once when it was longer; a longer one puts the end off.
 std::string timeout_changed(uint64_t seed)
@@ -333,5 +258,4 @@ std::string timeout_changed(uint64_t seed)
 const std::vector<Test> OVER_TESTS = {
     {"memory_that_never_answers", watchdog},
     {"timeout_changed_while_it_counts", timeout_changed},
-    {"reset_from_any_state", resets},
 };

@@ -43,6 +43,9 @@ module engine_under_test #(
     output wire [1:0]  fault_level,
     output wire [63:0] fault_entry,
     input  wire        fault_clear,
+    output wire        aborted_valid,
+    output wire [1:0]  aborted_slot,
+    output wire [15:0] aborted_packet_offset,
     input  wire [63:0] local_limit,
     input  wire [63:0] protect_base,
     input  wire [63:0] protect_limit,
@@ -299,6 +302,11 @@ module engine_under_test #(
     );
     wire unused_host = &{1'b0, table_walking, table_forgets, tables_host_arvalid, tables_host_rready};
 
+    wire [`FERRY_ABORTED_JOB_BITS-1:0] aborted_job;
+    assign aborted_valid = aborted_job[`FERRY_ABORTED_JOB_VALID_RANGE];
+    assign aborted_slot = aborted_job[`FERRY_ABORTED_JOB_SLOT_RANGE];
+    assign aborted_packet_offset = aborted_job[`FERRY_ABORTED_JOB_PACKET_OFFSET_RANGE];
+
     // ---- Units ----
     ferry_engine #(
         .LOCAL_ADDRESS_BITS(26), .APERTURE_PAGES(256), .LG_JOBS($clog2(`FERRY_SET_JOB_QUEUE(CONFIGURATION))),
@@ -308,7 +316,8 @@ module engine_under_test #(
     ) engine (
         .clk(clk), .rst(rst), .job_valid(job_valid), .job_ready(job_ready), .job(job), .slot_tags(slot_tags),
         .jobs_retired(jobs_retired), .jobs_retired_urgent(jobs_retired_urgent), .poison(poison), .poison_clear(poison_clear),
-        .fault_valid(fault_valid), .fault(fault), .fault_clear(fault_clear), .limits(limits), .timeout(timeout),
+        .fault_valid(fault_valid), .fault(fault), .fault_clear(fault_clear), .aborted_job(aborted_job), .limits(limits),
+        .timeout(timeout),
         .reset_request(reset_request), .resetting(resetting), .stuck(stuck), .busy(busy), .busy_read(busy_read),
         .busy_write(busy_write), .events(events), .list_valid(list_valid), .list_ready(list_ready),
         .list_address(list_address), .list_data_valid(list_data_valid), .list_data(list_data),

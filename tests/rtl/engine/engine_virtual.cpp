@@ -452,6 +452,7 @@ std::string virtual_resets(uint64_t seed)
             if (k > 100000)
                 return "round " + std::to_string(round) + ": the reset does not end";
         }
+        machine.clear_poison(15);
         for (int i = 0; i < 3; i++)
             machine.step();
         reference.local = machine.local.bytes;

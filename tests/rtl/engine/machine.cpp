@@ -218,6 +218,8 @@ void Machine::step()
     forget_taken = top->forget_valid && top->forget_ready;
     table_reads += top->table_read;
     table_misses += top->table_missed;
+    if (top->aborted_valid)
+        aborted.emplace_back(top->aborted_slot, top->aborted_packet_offset);
     if (top->count_job) {
         retired_at.push_back(cycle);
         progress_at = cycle;

@@ -152,6 +152,8 @@ class Machine
     // A job is offered so many cycles after the one before was taken, at least.
     unsigned job_pace = 1;
     uint64_t next_offer_at = 0;
+    // Jobs that a reset aborted, as slot and packet.
+    std::vector<std::pair<unsigned, unsigned>> aborted;
     // Urgent jobs taken.
     uint64_t queued_urgent = 0;
     uint64_t last_window_result = 0;

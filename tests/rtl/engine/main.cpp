@@ -11,8 +11,9 @@ int main(int argc, char **argv)
     uint64_t seed = text != nullptr ? strtoull(text, nullptr, 0) : (uint64_t)time(nullptr);
     unsigned passed = 0, failed = 0;
     printf("seed %llu (FERRY_SEED=%llu replays)\n", (unsigned long long)seed, (unsigned long long)seed);
-    for (const std::vector<Test> *tests : {&COPY_TESTS, &PAGE_TESTS, &FLIGHT_TESTS, &FAULT_TESTS, &OVER_TESTS,
-                                           &EDGE_TESTS, &LIMIT_TESTS, &PREEMPT_TESTS, &CUT_TESTS, &VIRTUAL_TESTS}) {
+    for (const std::vector<Test> *tests :
+         {&COPY_TESTS, &PAGE_TESTS, &FLIGHT_TESTS, &FAULT_TESTS, &OVER_TESTS, &RESET_TESTS, &EDGE_TESTS, &LIMIT_TESTS,
+          &PREEMPT_TESTS, &CUT_TESTS, &VIRTUAL_TESTS}) {
         for (const Test &test : *tests) {
             if (argc > 1 && strstr(test.name, argv[1]) == nullptr)
                 continue;

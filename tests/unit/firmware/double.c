@@ -296,6 +296,13 @@ static uint32_t read_ring(unsigned ring, unsigned offset)
     }
 }
 
+static uint32_t aborted(void)
+{
+    uint32_t packet = machine.finish.asks ? machine.entries[machine.slot_entry[machine.finish.slot]].dropped_packet : 0;
+
+    return machine.aborted | FERRY_PUT(FERRY_CORE_ABORTED_PACKET_OFFSET, packet);
+}
+
 uint32_t double_read(unsigned offset)
 {
     if (offset >= FERRY_CORE_RING_AT && offset < FERRY_CORE_SIZE)
@@ -313,7 +320,7 @@ uint32_t double_read(unsigned offset)
     case FERRY_CORE_PROTECT_LIMIT_LOW: return (uint32_t)machine.limits.protect_limit;
     case FERRY_CORE_PROTECT_LIMIT_HIGH: return (uint32_t)(machine.limits.protect_limit >> 32);
     case FERRY_CORE_POISON: return machine.poison;
-    case FERRY_CORE_ABORTED: return machine.aborted;
+    case FERRY_CORE_ABORTED: return aborted();
     case FERRY_CORE_ENGINE_FAULT: return machine.engine_fault;
     case FERRY_CORE_ENGINE_FAULT_POSITION: return machine.engine_fault_position;
     case FERRY_CORE_ENGINE_FAULT_WRITTEN: return machine.engine_fault_written;

@@ -35,7 +35,10 @@ struct double_entry {
     uint32_t last_job;             // Jobs queued up to the entry's last.
     struct oracle_action *actions; // Jobs and table changes that came, owned.
     unsigned action_count, action_room;
-    bool engine_faulted, marked_aborted, dropped_by_reset;
+    bool engine_faulted;
+    bool held_at_reset,
+        dropped_by_reset; // It had its slot when a reset ended; a job of it was dropped, of this packet first.
+    uint32_t dropped_packet;
     struct oracle_fault engine_fault;
     uint32_t engine_written;
     unsigned roots, forgets; // What the page-table unit was told.

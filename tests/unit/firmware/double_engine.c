@@ -146,8 +146,11 @@ static void retire_job(bool by_reset)
     unsigned number = machine.queue[machine.queue_head].entry;
     struct double_entry *entry = &machine.entries[number];
 
-    if (by_reset && !entry->engine_faulted)
+    if (by_reset && !entry->engine_faulted && !entry->dropped_by_reset) {
         entry->dropped_by_reset = true;
+        entry->dropped_packet = machine.queue[machine.queue_head].job.packet_offset;
+        machine.aborted |= 1u << entry->slot;
+    }
     if (entry->released)
         double_wrong("buffer retired before its jobs", number);
     machine.queue_head = (machine.queue_head + 1) % DOUBLE_QUEUE;
@@ -219,8 +222,7 @@ void double_engine_step(void)
             for (unsigned slot = 0; slot < DOUBLE_SLOTS; slot++) {
                 if (machine.slot_entry[slot] >= 0) {
                     machine.poison |= 1u << slot;
-                    machine.aborted |= 1u << slot;
-                    machine.entries[machine.slot_entry[slot]].marked_aborted = true;
+                    machine.entries[machine.slot_entry[slot]].held_at_reset = true;
                 }
             }
         }
@@ -235,7 +237,7 @@ void double_engine_step(void)
     if (machine.poison & 1u << entry->slot) {
         if (machine.slow_drops && machine.now < machine.job_done_at)
             return;
-        retire_job(machine.aborted & 1u << entry->slot);
+        retire_job(entry->held_at_reset);
         return;
     }
     if (machine.now < machine.job_done_at)

@@ -255,7 +255,7 @@ void fault_before_a_reset_is_told(void **state)
     double_engine_reset(10);
     assert_true(run_machine(100000));
     must_be_null(double_verify());
-    assert_true(machine.entries[0].marked_aborted);
+    assert_true(machine.entries[0].held_at_reset);
     assert_int_equal(double_status(0), FERRY_BUFFER_STATUS_FAULTED);
     assert_int_equal(
         FERRY_GET(FERRY_FAULT_RECORD_WHAT_KIND, double_fault_record(0)->words[FERRY_FAULT_RECORD_WHAT / 4]),

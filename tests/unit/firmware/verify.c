@@ -134,6 +134,27 @@ static const char *check_fault(unsigned number, const struct double_post *post, 
     return NULL;
 }
 
+// The first packet that changes tables and was not carried out; the entry's size when there is none.
+static uint32_t undone_change(const struct double_entry *entry, const struct oracle_result *oracle)
+{
+    unsigned changes = 0, roots = entry->roots, forgets = entry->forgets;
+    uint32_t words, first = entry->bytes, end = oracle->fault.kind ? oracle->fault.packet_offset : entry->bytes;
+
+    for (unsigned i = 0; i < entry->action_count; i++)
+        changes += entry->actions[i].is_table_change;
+    for (unsigned i = 0; i < oracle->action_count; i++)
+        if (oracle->actions[i].is_table_change && changes-- == 0)
+            first = oracle->actions[i].packet_offset;
+    for (uint32_t at = 0; at < end && at < first; at += words >> 16 << 2) {
+        memcpy(&words, entry->data + at, sizeof words);
+        unsigned opcode = words & 0xff;
+
+        if ((opcode == FERRY_OPCODE_ROOT && roots-- == 0) || (opcode == FERRY_OPCODE_FORGET && forgets-- == 0))
+            first = at;
+    }
+    return first;
+}
+
 // What must be reported of the entry. The packets before the reported one are done, those after it are not.
 static uint32_t expect(const struct double_entry *entry, const struct oracle_result *oracle, uint32_t got,
                        struct oracle_fault *fault, uint32_t *written)
@@ -145,10 +166,17 @@ static uint32_t expect(const struct double_entry *entry, const struct oracle_res
         memcpy(&fault->header, entry->data + fault->packet_offset, 4);
         return FERRY_BUFFER_STATUS_FAULTED;
     }
-    // A reset that ends while the entry is being retired may come too late for it, but only when no job was lost.
-    if (entry->dropped_by_reset || (entry->marked_aborted && got == FERRY_BUFFER_STATUS_ABORTED)) {
-        *fault = (struct oracle_fault){.kind = FERRY_FAULT_KIND_ENGINE_RESET};
+    // What a reset found and took nothing from has ended as it would have without.
+    if (entry->dropped_by_reset) {
+        *fault = (struct oracle_fault){.kind = FERRY_FAULT_KIND_ENGINE_RESET, .packet_offset = entry->dropped_packet};
         return FERRY_BUFFER_STATUS_ABORTED;
+    }
+    // No job was dropped, but a change of tables behind the reset is not made: when that ended only the firmware knows.
+    if (entry->held_at_reset && got == FERRY_BUFFER_STATUS_ABORTED) {
+        *fault = (struct oracle_fault){.kind = FERRY_FAULT_KIND_ENGINE_RESET,
+                                       .packet_offset = (uint16_t)undone_change(entry, oracle)};
+        if (fault->packet_offset < entry->bytes)
+            return FERRY_BUFFER_STATUS_ABORTED;
     }
     *fault = oracle->fault;
     return fault->kind ? FERRY_BUFFER_STATUS_FAULTED : FERRY_BUFFER_STATUS_SUCCESS;
@@ -182,7 +210,7 @@ const char *double_verify(void)
         struct oracle_limits limits = machine.limits;
         struct oracle_fault fault;
         uint32_t written;
-        bool cut = entry->engine_faulted || entry->marked_aborted;
+        bool cut = entry->engine_faulted || entry->held_at_reset;
         const char *why;
 
         limits.rights = entry->rights;
@@ -193,9 +221,6 @@ const char *double_verify(void)
                                                  .address = double_unfetched_at(entry)};
         else
             oracle_run(entry->data, entry->bytes, &limits, &oracle);
-        why = check_actions(number, &oracle, cut);
-        if (why)
-            return why;
         cut_any |= cut;
         packets += oracle.packets;
 
@@ -207,6 +232,13 @@ const char *double_verify(void)
             return say(number, "no fence record", 0, 1);
 
         const uint32_t *fence = machine.posts[fence_at].words;
+
+        // Who says that all is done has done it, whatever else there was.
+        why =
+            check_actions(number, &oracle, cut && fence[FERRY_FENCE_RECORD_STATUS / 4] != FERRY_BUFFER_STATUS_SUCCESS);
+        if (why)
+            return why;
+
         uint32_t status = expect(entry, &oracle, fence[FERRY_FENCE_RECORD_STATUS / 4], &fault, &written);
 
         if (has_record != (status != FERRY_BUFFER_STATUS_SUCCESS))

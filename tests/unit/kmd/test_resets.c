@@ -119,6 +119,100 @@ static void and_a_fault_of_its_own_is_told_as_one(void **state)
     reset_while(*state, one_more_faults_and_one_hangs, 23, DXGK_INTERRUPT_DMA_FAULTED);
 }
 
+// ---- A buffer that a reset cuts in the middle of its packets ----
+
+enum { SWAP_PACKETS = 6, SWAP_BYTES = SWAP_PACKETS * FERRY_PACKET_COPY_SIZE };
+
+static void put_copy(uint32_t *packet, uint64_t source, uint64_t destination)
+{
+    const uint32_t words[8] = {FERRY_OPCODE_COPY | 8 << 16, 0, 64, 0, (uint32_t)source, 0, (uint32_t)destination, 0};
+
+    memcpy(packet, words, sizeof words);
+}
+
+// Two times 64 bytes change places, and once more but for the last copy, which goes elsewhere.
+static void put_swaps(uint32_t *packets)
+{
+    const uint64_t a = 0, b = 64, between = 128;
+
+    for (unsigned i = 0; i < SWAP_PACKETS; i += 3) {
+        put_copy(packets + 8 * i, a, between);
+        put_copy(packets + 8 * i + 8, b, a);
+        put_copy(packets + 8 * i + 16, between, b);
+    }
+    put_copy(packets + 8 * (SWAP_PACKETS - 1), between, b + 128);
+}
+
+static void set_bytes(struct rig *rig)
+{
+    for (unsigned i = 0; i < 256; i++)
+        ferry_model_local(rig->model)[i] = (uint8_t)(i / 64 + 1);
+}
+
+static void expect_swapped(struct rig *rig)
+{
+    static const uint8_t swapped[] = {1, 1, 2, 2};
+
+    for (unsigned i = 0; i < 256; i++)
+        assert_int_equal(ferry_model_local(rig->model)[i], swapped[i / 64]);
+}
+
+static void submit_swaps(struct rig *rig, const struct ferry_gpu_memory *commands, uint32_t note[2], uint32_t fence,
+                         bool again)
+{
+    DXGKARG_SUBMITCOMMAND submit = {.hContext = rig->user_context,
+                                    .DmaBufferSize = 4096,
+                                    .DmaBufferSubmissionEndOffset = SWAP_BYTES,
+                                    .pDmaBufferPrivateData = note,
+                                    .DmaBufferPrivateDataSize = 8,
+                                    .DmaBufferPrivateDataSubmissionEndOffset = 8,
+                                    .SubmissionFenceId = fence,
+                                    .Flags = {.Resubmission = again},
+                                    .NodeOrdinal = 2};
+
+    submit.DmaBufferPhysicalAddress.QuadPart = (int64_t)commands->bus;
+    assert_int_equal(rig->kmd->DxgkDdiSubmitCommand(rig->adapter, &submit), STATUS_SUCCESS);
+}
+
+static void a_buffer_that_a_reset_cut_goes_on_where_it_was(void **state)
+{
+    struct rig *rig = *state;
+    struct ferry_gpu_memory commands;
+    DXGKARG_RESETENGINE reset = {.NodeOrdinal = 2};
+    uint32_t fence = 20, note[2] = {0};
+
+    assert_int_equal(ferry_gpu_memory_allocate(rig->gpu, 4096, 0, &commands), FERRY_OK);
+    put_swaps((uint32_t *)commands.address);
+    for (unsigned first = 0; first < SWAP_PACKETS; first++) {
+        for (unsigned second = 0; first + second < SWAP_PACKETS; second++) {
+            set_bytes(rig);
+            // Cut behind `first` packets, then behind `second` more; 0 is before anything, and then nothing of it
+            // counts.
+            for (unsigned turn = 0; turn < 2; turn++) {
+                unsigned packets = turn ? second : first;
+
+                if (packets)
+                    ferry_model_inject(rig->model, FERRY_MODEL_HANG_INSIDE, packets);
+                else
+                    ferry_model_hang(rig->model);
+                submit_swaps(rig, &commands, note, ++fence, turn > 0);
+                run_on(rig);
+                assert_int_equal(rig->kmd->DxgkDdiResetEngine(rig->adapter, &reset), STATUS_SUCCESS);
+                assert_int_equal(reset.LastAbortedFenceId, fence);
+            }
+            submit_swaps(rig, &commands, note, ++fence, true);
+            wait_for(rig, 2, fence);
+            expect_swapped(rig);
+        }
+    }
+    // The next buffer there begins at its first packet, whatever the private data holds.
+    set_bytes(rig);
+    submit_swaps(rig, &commands, note, ++fence, false);
+    wait_for(rig, 2, fence);
+    expect_swapped(rig);
+    ferry_gpu_memory_free(rig->gpu, &commands);
+}
+
 // ---- A link that fails once ----
 
 static struct ferry_link_operations failing_operations;
@@ -202,6 +296,7 @@ int main(void)
         CASE(what_ends_between_the_last_look_and_the_reset_is_told_as_done),
         CASE(and_only_what_stood_behind_it_was_aborted),
         CASE(and_a_fault_of_its_own_is_told_as_one),
+        CASE(a_buffer_that_a_reset_cut_goes_on_where_it_was),
         CASE(causes_that_were_cleared_are_told_of_though_the_read_back_fails),
         CASE(a_fault_is_not_lost_with_the_write_that_takes_it),
     };

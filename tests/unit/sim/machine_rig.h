@@ -54,6 +54,7 @@ void an_unreadable_entry_is_named_and_keeps_the_fence_value(void **context);
 void lost_completion_is_a_timeout_fault(void **context);
 void an_error_of_video_memory_is_a_fault(void **context);
 void engine_reset_leaves_the_engine_usable(void **context);
+void a_buffer_that_a_reset_cut_goes_on_at_the_packet_that_is_named(void **context);
 void a_device_that_somebody_left_behind_is_taken_over(void **context);
 
 #endif

@@ -334,6 +334,7 @@ int main(void)
         CASE(lost_completion_is_a_timeout_fault),
         CASE(an_error_of_video_memory_is_a_fault),
         CASE(engine_reset_leaves_the_engine_usable),
+        CASE(a_buffer_that_a_reset_cut_goes_on_at_the_packet_that_is_named),
         CASE(a_device_that_somebody_left_behind_is_taken_over),
         cmocka_unit_test(another_host_contract_is_refused),
         cmocka_unit_test(copies_survive_stalls_on_every_handshake),

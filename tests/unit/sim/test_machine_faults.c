@@ -209,6 +209,62 @@ void engine_reset_leaves_the_engine_usable(void **context)
     next_job_runs(machine);
 }
 
+// Two windows change places many times, through a third: no packet may run twice, and none may be left out. Resets come
+// again and again, at other moments in each round.
+void a_buffer_that_a_reset_cut_goes_on_at_the_packet_that_is_named(void **context)
+{
+    struct machine *machine = *context;
+    enum { WINDOW = 1000, SWAPS = 9 };
+    const uint64_t windows[3] = {0x20000, 0x21000, 0x22000};
+    unsigned cuts = 0, inside = 0;
+
+    for (unsigned round = 0; round < 60; round++) {
+        for (unsigned i = 0; i < 2; i++)
+            fill(machine, windows[i], WINDOW, 0, i + 1);
+        assert_int_equal(run(machine, RING_USER), FERRY_BUFFER_STATUS_SUCCESS);
+        for (unsigned i = 0; i < SWAPS; i++) {
+            for (unsigned k = 0; k < 3; k++)
+                copy(machine, FERRY_ADDRESS_KIND_LOCAL, windows[k], FERRY_ADDRESS_KIND_LOCAL, windows[(k + 2) % 3],
+                     WINDOW);
+        }
+        uint32_t bytes = 4 * machine->words, done = 0;
+        struct ferry_gpu_fence fence = {.status = FERRY_BUFFER_STATUS_ABORTED};
+
+        machine->words = 0;
+        for (unsigned turn = 0; fence.status == FERRY_BUFFER_STATUS_ABORTED; turn++) {
+            const struct ferry_gpu_entry entry = {machine->buffer.bus + done, bytes - done, false, 0, ++machine->fence};
+            uint32_t number;
+
+            assert_int_equal(ferry_gpu_ring_submit(machine->gpu, RING_USER, &entry, &number), FERRY_OK);
+            if (turn < 3) {
+                assert_int_equal(ferry_gpu_run(machine->gpu, 300 + 37 * round + 500 * turn), FERRY_OK);
+                assert_int_equal(ferry_gpu_reset_engine(machine->gpu), FERRY_OK);
+            }
+            assert_int_equal(ferry_gpu_wait_retired(machine->gpu, RING_USER, number, 100000), FERRY_OK);
+            assert_int_equal(ferry_gpu_ring_completed(machine->gpu, RING_USER, &fence), FERRY_OK);
+            if (fence.status != FERRY_BUFFER_STATUS_ABORTED)
+                continue;
+            const struct ferry_fault fault = only_fault(machine);
+            assert_int_equal(fault.kind, FERRY_FAULT_KIND_ENGINE_RESET);
+            assert_int_equal(fault.packet_offset % FERRY_PACKET_COPY_SIZE, 0);
+            done += fault.packet_offset;
+            assert_true(done < bytes);
+            cuts++;
+            inside += fault.packet_offset > 0;
+        }
+        assert_int_equal(fence.status, FERRY_BUFFER_STATUS_SUCCESS);
+        for (unsigned i = 0; i < 2; i++)
+            copy(machine, FERRY_ADDRESS_KIND_LOCAL, windows[i], FERRY_ADDRESS_KIND_SYSTEM,
+                 machine->host.bus + i * WINDOW, WINDOW);
+        assert_int_equal(run(machine, RING_PAGING), FERRY_BUFFER_STATUS_SUCCESS);
+        // An odd number of swaps.
+        for (unsigned i = 0; i < 2 * WINDOW; i++)
+            assert_int_equal(host(machine)[i], i < WINDOW ? 2 : 1);
+    }
+    assert_true(cuts > 60);
+    assert_true(inside > 30);
+}
+
 // ---- A device that somebody left behind ----
 
 static int nothing_is_written(struct ferry_link *link, enum ferry_bar bar, uint64_t offset, uint32_t value)

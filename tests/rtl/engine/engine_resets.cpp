@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// Engine resets: what is left of the jobs that they abort, and which these are.
+#include "suite.h"
+
+namespace
+{
+
+// An engine reset at any moment: every job retires, buses end clean, only destinations of the jobs cut may have
+// changed, and the next job is right.
+std::string resets(uint64_t seed)
+{
+    Machine machine(seed, LOCAL_BYTES, HOST_BASE, HOST_BYTES);
+    Random &random = machine.random;
+    std::vector<uint64_t> pages;
+    for (unsigned i = 0; i < 64; i++)
+        pages.push_back(HOST_BASE + 4096ull * ((i * 27) % 64));
+    machine.map_pages(0, pages, false);
+    for (unsigned round = 0; round < 400; round++) {
+        machine.timing = any_timing(random);
+        Reference reference(machine);
+        for (unsigned i = 0; i < 64; i++)
+            reference.aperture[i] = pages[i];
+        std::vector<Job> jobs;
+        // Slots 2 and 3 of urgent jobs.
+        bool both = random.chance(60);
+        for (unsigned i = 0; i < 1 + random.below(10); i++) {
+            Job job;
+            job.op = (unsigned)random.below(3);
+            job.source_kind = (unsigned)random.below(3);
+            job.destination_kind = (unsigned)random.below(3);
+            if (job.op == FERRY_JOB_OP_FILL)
+                job.source_kind = 0;
+            job.length = job.op == FERRY_JOB_OP_READ ? 8 : (uint32_t)random.below(3000);
+            job.unordered = random.chance(70);
+            job.slot = (unsigned)random.below(4);
+            job.urgent = both && job.slot >= 2;
+            job.source = 1000 + random.below(60000) + (job.source_kind == 1 ? HOST_BASE : 0);
+            job.destination = 131072 + random.below(60000) + (job.destination_kind == 1 ? HOST_BASE : 0);
+            if (job.destination_kind == 2)
+                job.destination -= 65536;
+            if (random.chance(10) && job.source_kind == 0)
+                machine.local.read_error = (job.source + 64) & ~7ull;
+            jobs.push_back(job);
+            machine.submit(job);
+        }
+        uint64_t wait = random.below(600);
+        for (uint64_t i = 0; i < wait; i++)
+            machine.step();
+        machine.top->reset_request = 1;
+        machine.step();
+        machine.top->reset_request = 0;
+        machine.withdraw();
+        if (!machine.top->resetting)
+            return "resetting does not follow the request";
+        uint64_t begin = machine.cycle;
+        while (machine.top->resetting) {
+            machine.step();
+            if (machine.cycle - begin > 20000)
+                return "round " + std::to_string(round) + ": reset does not end";
+        }
+        machine.local.read_error = 0;
+        machine.drain();
+        if (machine.top->fault_valid)
+            take_fault(machine);
+        machine.clear_poison(15);
+        if (!machine.errors.empty())
+            return "round " + std::to_string(round) + ": " + machine.errors.front();
+        for (const Job &job : jobs)
+            reference.take_over(machine, job);
+        Job good;
+        good.length = (uint32_t)random.below(2000);
+        good.source = random.below(100000);
+        good.destination = 300000 + random.below(100000);
+        machine.submit(good);
+        reference.apply(good);
+        std::string wrong = finish(machine, reference);
+        if (!wrong.empty())
+            return "round " + std::to_string(round) + ": " + wrong;
+    }
+    return "";
+}
+
+// A job of a chain: it reads what the ones before it wrote and writes over what they read.
+Job link_of_chain(Random &random, unsigned slot, uint64_t host_page)
+{
+    const uint64_t window = 4096, arena = 65536ull * slot;
+    // Four windows: three in video memory, one page of host memory.
+    unsigned from = (unsigned)random.below(4), to = (from + 1 + (unsigned)random.below(3)) % 4;
+    Job job;
+    job.slot = slot;
+    job.urgent = slot >= 2;
+    job.length = random.chance(4) ? 0 : 1 + (uint32_t)random.below(random.chance(50) ? 200 : 3000);
+    job.source = random.below(window - job.length);
+    job.destination = random.below(window - job.length);
+    if (random.chance(10)) {
+        job.op = FERRY_JOB_OP_READ;
+        job.length = 1 + (uint32_t)random.below(8);
+        to = from;
+    } else if (random.chance(20)) {
+        job.op = FERRY_JOB_OP_FILL;
+        job.pattern_log2 = (unsigned)random.below(4);
+    }
+    job.source_kind = from == 3 ? FERRY_ADDRESS_KIND_SYSTEM : FERRY_ADDRESS_KIND_LOCAL;
+    job.destination_kind = to == 3 ? FERRY_ADDRESS_KIND_SYSTEM : FERRY_ADDRESS_KIND_LOCAL;
+    job.source += from == 3 ? host_page : arena + from * window;
+    job.destination += to == 3 ? host_page : arena + to * window;
+    if (job.op == FERRY_JOB_OP_FILL) {
+        job.source_kind = FERRY_ADDRESS_KIND_LOCAL;
+        job.source = random.next();
+    }
+    return job;
+}
+
+// A reset at any moment of chains of jobs, one a slot. The job that is told of first of a slot is the first that is not
+// whole: what was before it is there, nothing behind it is, and from it on the chain can be run again. Nothing told
+// means that all are whole. What a fault was told of before is not told again.
+std::string aborted_jobs_are_told(uint64_t seed)
+{
+    Machine machine(seed, LOCAL_BYTES, HOST_BASE, HOST_BYTES);
+    Random &random = machine.random;
+    unsigned whole = 0, cut[4] = {}, faulted = 0;
+    for (unsigned round = 0; round < 600; round++) {
+        machine.timing = any_timing(random);
+        machine.aborted.clear();
+        const std::string where = "round " + std::to_string(round) + ", ";
+        Reference reference(machine);
+        std::vector<Job> chains[4];
+        unsigned jobs = 1 + (unsigned)random.below(14);
+        for (unsigned i = 0; i < jobs; i++) {
+            unsigned slot = (unsigned)random.below(4);
+            Job job = link_of_chain(random, slot, HOST_BASE + 65536 * slot);
+            job.packet_offset = (uint16_t)(8 * chains[slot].size() + 8);
+            chains[slot].push_back(job);
+            machine.submit(job);
+        }
+        // An error in one job's way. It may be told of as a fault, or come too late for that.
+        const Job bad =
+            chains[0].empty() ? chains[1].empty() ? small_urgent_job() : chains[1].back() : chains[0].back();
+        if (random.chance(30) && bad.source_kind == FERRY_ADDRESS_KIND_LOCAL && bad.op == FERRY_JOB_OP_COPY)
+            machine.local.read_error = (bad.source + bad.length / 2) & ~7ull;
+        uint64_t wait = random.below(random.chance(50) ? 100 : 1500);
+        for (uint64_t i = 0; i < wait; i++)
+            machine.step();
+        machine.top->reset_request = 1;
+        machine.step();
+        machine.top->reset_request = 0;
+        size_t offered[4];
+        for (unsigned slot = 0; slot < 4; slot++)
+            offered[slot] = chains[slot].size();
+        for (const auto *left : {&machine.waiting, &machine.waiting_urgent})
+            for (const Job &job : *left)
+                offered[job.slot]--;
+        machine.withdraw();
+        while (machine.top->resetting)
+            machine.step();
+        machine.local.read_error = 0;
+        machine.drain();
+
+        int first[4] = {-1, -1, -1, -1};
+        for (auto [slot, packet] : machine.aborted) {
+            int number = (int)packet / 8 - 1;
+            if (number < 0 || number >= (int)offered[slot] || packet % 8 != 0)
+                return where + "packet " + std::to_string(packet) + " told of slot " + std::to_string(slot);
+            if (number < first[slot])
+                return where + "told out of order";
+            if (first[slot] < 0)
+                first[slot] = number;
+        }
+        if (machine.top->fault_valid) {
+            Fault fault = take_fault(machine);
+            if (first[fault.slot] >= 0)
+                return where + "told twice: " + text(fault);
+            first[fault.slot] = (int)fault.packet_offset / 8 - 1;
+            faulted++;
+        }
+        machine.clear_poison(15);
+        for (unsigned slot = 0; slot < 4; slot++) {
+            size_t done = first[slot] < 0 ? offered[slot] : (size_t)first[slot];
+            for (size_t i = 0; i < done; i++)
+                reference.apply(chains[slot][i]);
+            if (done < offered[slot])
+                reference.take_over(machine, chains[slot][done]);
+            whole += first[slot] < 0 && done > 0;
+            cut[slot] += first[slot] > 0;
+        }
+        std::string wrong = reference.compare(machine);
+        if (!wrong.empty())
+            return where + "after the reset: " + wrong;
+        // Run again from there, as a driver does.
+        for (unsigned slot = 0; slot < 4; slot++) {
+            for (size_t i = first[slot] < 0 ? offered[slot] : (size_t)first[slot]; i < chains[slot].size(); i++) {
+                machine.submit(chains[slot][i]);
+                reference.apply(chains[slot][i]);
+            }
+        }
+        wrong = finish(machine, reference);
+        if (!wrong.empty())
+            return where + "run again: " + wrong;
+    }
+    if (whole < 50 || faulted < 5 || cut[0] < 20 || cut[1] < 20 || cut[2] < 5 || cut[3] < 5)
+        return "little happened: " + std::to_string(whole) + " chains whole, " + std::to_string(faulted) + " faults";
+    return "";
+}
+
+} // namespace
+
+const std::vector<Test> RESET_TESTS = {
+    {"reset_from_any_state", resets},
+    {"aborted_jobs_are_told", aborted_jobs_are_told},
+};
