@@ -231,7 +231,7 @@ module ferry_device #(
     wire [T-1:0] table_write_entry;
 
     // Page-table unit.
-    wire        root_valid, root_ready, forget_valid, forget_ready, table_read, table_missed, walking, forgets;
+    wire        root_valid, root_ready, forget_valid, forget_ready, tables_moves, tables_owed, table_missed, walking, forgets;
     wire [3:0]  root_space;
     wire [`FERRY_ROOT_BITS-1:0] root;
     wire [`FERRY_FORGET_BITS-1:0] forget;
@@ -447,7 +447,7 @@ module ferry_device #(
         .write_lookup_valid(write_lookup_valid), .write_lookup_ready(write_lookup_ready),
         .write_lookup_page(write_lookup_page), .write_result_valid(write_result_valid), .write_result(write_result),
         .tables_valid(tables_valid), .tables_lookup(tables_lookup), .tables_answer_valid(tables_answer_valid),
-        .tables_answer(tables_answer), .tables_seen(tables_seen), .table_read(table_read),
+        .tables_answer(tables_answer), .tables_seen(tables_seen), .tables_moves(tables_moves), .tables_owed(tables_owed),
         .m_axi_local_ar(engine_local_ar), .m_axi_local_arvalid(engine_local_arvalid),
         .m_axi_local_arready(engine_local_arready), .m_axi_local_r(local_read_data),
         .m_axi_local_rvalid(engine_local_rvalid), .m_axi_local_rready(engine_local_rready),
@@ -490,7 +490,7 @@ module ferry_device #(
 
     wire [LOCAL_ADDRESS_BITS:0] limit, closed_base, closed_limit;
     wire [A-1:0] no_ar;
-    wire no_arvalid, no_rready;
+    wire no_arvalid, no_rready, table_read;
 
     ferry_limits #(.LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS)) clipped_limits (
         .clk(clk), .limits(limits), .local_limit_clipped(limit), .protect_base_clipped(closed_base), .protect_limit_clipped(closed_limit)
@@ -500,18 +500,20 @@ module ferry_device #(
         .clk(clk), .rst(engine_rst), .clear(reset_units), .root_valid(root_valid), .root_ready(root_ready), .root_space(root_space),
         .root(root), .forget_valid(forget_valid), .forget_ready(forget_ready), .forget(forget), .lookup_valid(tables_valid),
         .lookup(tables_lookup), .answer_valid(tables_answer_valid), .answer(tables_answer), .seen(tables_seen),
-        .missed(table_missed), .read(table_read), .walking(walking), .forgets(forgets), .local_limit(limit),
+        .missed(table_missed), .read(table_read), .walking(walking), .forgets(forgets), .owed(tables_owed), .moves(tables_moves),
+        .local_limit(limit),
         .protect_base(closed_base), .protect_limit(closed_limit), .local_ar(tables_ar),
         .local_arvalid(tables_arvalid), .local_arready(tables_arready), .local_r(local_read_data), .local_rvalid(tables_rvalid),
         .local_rready(tables_rready), .host_ar(no_ar), .host_arvalid(no_arvalid), .host_arready(1'b0), .host_r({R{1'b0}}),
         .host_rvalid(1'b0), .host_rready(no_rready)
     );
-    wire unused = &{1'b0, no_ar, no_arvalid, no_rready};
+    wire unused = &{1'b0, no_ar, no_arvalid, no_rready, table_read};
 
     end else begin : unpaged
 
     assign {root_ready, forget_ready} = 2'b11;
-    assign {tables_answer_valid, tables_answer, tables_seen, table_read, table_missed, walking, forgets, tables_ar, tables_arvalid} = 0;
+    assign {tables_answer_valid, tables_answer, tables_seen, tables_moves, tables_owed, table_missed, walking, forgets, tables_ar,
+        tables_arvalid} = 0;
     assign tables_rready = 1'b1;
     wire unused = &{1'b0, root_valid, root_space, root, forget_valid, forget, tables_valid, tables_lookup, tables_arready, tables_rvalid};
 

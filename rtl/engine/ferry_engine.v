@@ -128,13 +128,14 @@ module ferry_engine #(
     input  wire        write_result_valid,
     input  wire [`FERRY_TRANSLATION_BITS-1:0] write_result,
 
-    // ---- Page-table unit: see ferry_page_tables; side 0 reads, side 1 writes. table_read: it reads a table ----
+    // ---- Page-table unit: see ferry_page_tables; side 0 reads, side 1 writes. tables_moves, tables_owed: its reads ----
     output wire [1:0]  tables_valid,
     output wire [2*`FERRY_LOOKUP_BITS-1:0] tables_lookup,
     input  wire [1:0]  tables_answer_valid,
     input  wire [`FERRY_PAGE_BITS-1:0] tables_answer,
     input  wire [127:0] tables_seen,
-    input  wire        table_read,
+    input  wire        tables_moves,
+    input  wire        tables_owed,
 
     // ---- AXI4 master to video memory; upper address bits are 0 ----
     output wire [`FERRY_AXI_A_BITS-1:0] m_axi_local_ar,
@@ -450,7 +451,7 @@ module ferry_engine #(
     wire wrote_local = m_axi_local_wvalid && m_axi_local_wready;
     wire wrote_host = m_axi_host_wvalid && m_axi_host_wready;
     wire write_beat = wrote_local || wrote_host;
-    wire progress = read_progress || table_read || write_beat || burst_valid || word_take || write_take
+    wire progress = read_progress || tables_moves || write_beat || burst_valid || word_take || write_take
         || (m_axi_local_awvalid && m_axi_local_awready) || (m_axi_host_awvalid && m_axi_host_awready);
 
     ferry_retire #(.HOST(HOST), .URGENT(URGENT), .LG_TURNS(LG_TURNS), .LG_WRITES(LG_WRITES)) retirement (
@@ -463,21 +464,21 @@ module ferry_engine #(
         .host_bready(m_axi_host_bready), .job_busy(busy), .shown_normal(shown_normal), .shown_urgent(shown_urgent),
         .view_shown(view_shown), .view_urgent(view_urgent), .retire(retire), .retire_urgent(retire_urgent), .lost(lost),
         .over(over), .job_descending(view_descending), .job_slot(view_slot), .job_packet_offset(view_packet_offset),
-        .timeout(timeout), .progress(progress), .resetting(resetting_reg),
+        .timeout(timeout), .progress(progress), .tables_owed(tables_owed), .resetting(resetting_reg),
         .aborted_job(aborted_job[`FERRY_ABORTED_JOB_VALID_RANGE]), .poison(poison), .poison_clear(poison_clear),
         .fault_valid(fault_valid), .fault(plain_fault), .fault_clear(fault_clear)
     );
     assign aborted_job[`FERRY_ABORTED_JOB_SLOT_RANGE] = view_slot;
     assign aborted_job[`FERRY_ABORTED_JOB_PACKET_OFFSET_RANGE] = view_packet_offset;
 
-    // ---- Reset: every job is dropped, which ends when none is left to be told of ----
+    // ---- Reset: every job is dropped, which ends when none is left to be told of, nor any read of a page table ----
     assign resetting = resetting_reg;
     assign stuck = lost;
 
     always @(posedge clk) begin
         if (reset_request) begin
             resetting_reg <= 1'b1;
-        end else if (!shown_normal && !shown_urgent && !view_shown) begin
+        end else if (!shown_normal && !shown_urgent && !view_shown && (!tables_owed || lost)) begin
             resetting_reg <= 1'b0;
         end
         if (rst) begin

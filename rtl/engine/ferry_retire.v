@@ -6,7 +6,7 @@
 //
 // Also the watchdog. When nothing has moved for too long, memory is given up on (lost): each job that the engine holds is
 // told to be over at once, one fault a slot, as if it had retired, and none is started. What the buses still owe is
-// awaited and thrown away; when the last job has truly retired, memory is trusted again.
+// awaited and thrown away; when the last job has truly retired, and no read of a page table is out, memory is trusted again.
 `include "ferry_contract.vh"
 `default_nettype none
 
@@ -72,6 +72,8 @@ module ferry_retire #(
     // Watchdog: cycles, 0 = never; counted from where it is first set.
     input  wire [31:0] timeout,
     input  wire        progress,
+    // Memory owes the page-table unit an answer: it is watched like a job, since who forgets waits for that.
+    input  wire        tables_owed,
     // An engine reset goes on: nothing is reported, and memory is given up on even without a timeout.
     input  wire        resetting,
     // One-cycle pulse: the job that is shown was cut off by it, or went wrong and is not reported any more. Such jobs are told in
@@ -223,7 +225,7 @@ module ferry_retire #(
     wire [3:0] poison_report = report ? 4'd1 << job_slot : 4'd0;
 
     // ---- Watchdog ----
-    wire nothing_moves = job_busy && !look_reg && !lost && !progress_reg && !head_take;
+    wire nothing_moves = (job_busy || tables_owed) && !look_reg && !lost && !progress_reg && !head_take;
     wire late = nothing_moves && (timeout != 32'd0 ? still_reg >= timeout : resetting && still_reg[31:LG_RESET_TIMEOUT] != 0);
 
     always @(posedge clk) begin
@@ -237,7 +239,7 @@ module ferry_retire #(
         still_reg <= nothing_moves && (timeout != 32'd0 || resetting) ? still_reg + 32'd1 : 32'd0;
         if (late) begin
             lost <= 1'b1;
-        end else if (lost && !job_busy && !shown_valid && !look_reg) begin
+        end else if (lost && !job_busy && !tables_owed && !shown_valid && !look_reg) begin
             lost <= 1'b0;
         end
 

@@ -137,7 +137,8 @@ module ferry_registers_jobs (
         // Every slot that is in use when a reset ends.
         dropped_reg <= dropped_next;
         if (first_aborted) begin
-            place[first_slot] <= told_by_engine ? aborted_job[`FERRY_ABORTED_JOB_PACKET_OFFSET_RANGE] : packet_job[`FERRY_JOB_PACKET_OFFSET_RANGE];
+            place[first_slot] <= told_by_engine ? aborted_job[`FERRY_ABORTED_JOB_PACKET_OFFSET_RANGE]
+                : packet_job[`FERRY_JOB_PACKET_OFFSET_RANGE];
         end
         if (settled) begin
             jobs_queued_reg <= jobs_retired;

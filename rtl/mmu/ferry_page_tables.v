@@ -49,6 +49,10 @@ module ferry_page_tables #(
     output wire        read,
     output wire        walking,
     output wire        forgets,
+    // A read of a table stands on a bus or owes data, also that of a line which nobody waits for; something of these moves.
+    // A cycle late, so it follows a request and its answer without a gap.
+    output reg         owed,
+    output wire        moves,
 
     // Limits of video memory, clipped (ferry_limits). Who changes them forgets all then.
     input  wire [LOCAL_ADDRESS_BITS:0] local_limit,
@@ -135,6 +139,7 @@ module ferry_page_tables #(
 `endif
     );
     assign read = taken;
+    assign moves = taken || beat;
     assign walking = (asks | waits) != 2'd0;
     assign forgets = forget_valid || clear || forgetting;
 
@@ -429,6 +434,7 @@ module ferry_page_tables #(
             clearing_reg <= 1'b0;
             swept_reg <= 1'b0;
         end
+        owed <= (shown || busy != 2'd0) && !rst;
         // Who forgets is known late.
         forget_reg <= forget_valid && !forget_ready && !rst;
         if (rst || clear) begin

@@ -100,9 +100,10 @@ class Bench
         works();
     }
 
-  private:
+    // Where mix() puts its table, and the first page of it that is the host's.
     static const uint32_t TABLE = 0x800000, VIRTUAL_HOST = 0x100000;
 
+  private:
     void mixture(Ring &ring)
     {
         const uint32_t kind = random_.once_in(2) ? FERRY_ADDRESS_KIND_VIRTUAL : FERRY_ADDRESS_KIND_LOCAL;

@@ -305,6 +305,61 @@ void roots_are_gone(Checks &checks, Random &random)
     }
 }
 
+// A job needs one entry of a line, and memory takes its time with the others: the engine is done, so nothing else keeps
+// a function reset waiting. Either it waits for them, or the engine says that memory is given up on, and takes no job
+// until they have come: they are no answer to a walk of the next driver's.
+void a_line_is_owed(Checks &checks, Random &random)
+{
+    checks.begin("what_memory_owes_of_a_line_at_a_function_reset_translates_nothing_afterwards");
+    const unsigned SPACE = 3, PAGE = 0x40;
+    const uint32_t OLD_TABLE = 0x200000, TABLE = 0x210000, OLD = 0x400000, PLACE = 0x800000;
+    const uint64_t LEAF = FERRY_TABLE_ENTRY_ENTRY_VALID_MASK | FERRY_TABLE_ENTRY_ENTRY_LEAF_MASK;
+    Bench bench(checks, random);
+    RootComplex &root = bench.root();
+    auto entry = [&](uint32_t at, uint64_t value) {
+        root.write(RootComplex::BAR2 + at, static_cast<uint32_t>(value));
+        root.write(RootComplex::BAR2 + at + 4, static_cast<uint32_t>(value >> 32));
+    };
+    auto name_table = [&](uint32_t table) {
+        bench.paging().word(FERRY_OPCODE_ROOT | 6u << 16, 0);
+        bench.paging().word(SPACE | FERRY_PACKET_ROOT_SPACE_VALID_MASK, 0).word(uint64_t{table}).submit();
+        checks.that(bench.paging().wait(), "a root");
+    };
+    entry(OLD_TABLE, LEAF | DATA | FERRY_TABLE_ENTRY_ENTRY_HOST_MASK);
+    for (unsigned i = 1; i < 8; i++)
+        entry(OLD_TABLE + 8 * i, LEAF | (OLD + 4096 * i));
+    name_table(OLD_TABLE);
+    root.holds_in = 1;
+    bench.paging().fill(FERRY_ADDRESS_KIND_VIRTUAL, 0, 64, 3, random.word()).submit(SPACE << 4);
+    checks.that(bench.paging().wait(), "a job that needs one entry");
+    checks.equal(bench.paging().status(), FERRY_BUFFER_STATUS_SUCCESS, "a job that needs one entry");
+    checks.that(root.reads_held, "memory owes the others");
+    root.holds_in = -1;
+    bench.reset();
+    checks.equal(bench.status_after(70000), FERRY_BAR0_STATUS_ENGINE_STUCK_MASK, "status");
+
+    bench.start();
+    for (unsigned i = 0; i < 8; i++)
+        entry(TABLE + 8 * (PAGE + i), LEAF | (PLACE + 4096 * i));
+    name_table(TABLE);
+    unsigned elsewhere = 0;
+    root.on_local_write = [&](uint64_t at, uint8_t) { elsewhere += at < PLACE || at >= PLACE + 64; };
+    root.reads_held = false;
+    for (unsigned i = 0; root.bar0(FERRY_BAR0_STATUS) & FERRY_BAR0_STATUS_ENGINE_STUCK_MASK; i++)
+        if (i > 100)
+            return checks.that(false, "memory is trusted again");
+    bench.paging()
+        .copy(FERRY_ADDRESS_KIND_SYSTEM, DATA, FERRY_ADDRESS_KIND_VIRTUAL, PAGE * 4096, 64)
+        .submit(SPACE << 4);
+    checks.that(bench.paging().wait(), "fence of the next driver's job");
+    checks.equal(bench.paging().status(), FERRY_BUFFER_STATUS_SUCCESS, "status of the next driver's job");
+    checks.equal(elsewhere, 0, "bytes written that are not the job's");
+    for (unsigned i = 0; i < 64; i++)
+        checks.equal(root.local[PLACE + i], root.byte(DATA + i), "byte of the job");
+    root.on_local_write = nullptr;
+    bench.works();
+}
+
 // Memory comes back while the reset goes on. The engine, given up on, is not reset itself, and throws its jobs away one
 // after the other; each looks up its first page in a list, or in the aperture table, which are reset, in any cycle of
 // that look-up.
@@ -459,6 +514,7 @@ int main()
     views_are_gone(checks, random);
     memory_is_dead(checks, random);
     roots_are_gone(checks, random);
+    a_line_is_owed(checks, random);
     memory_comes_back(checks, random);
     after_a_hostile_host(checks, random);
     whatever_is_under_way(checks, random);

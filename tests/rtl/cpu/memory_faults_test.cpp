@@ -113,6 +113,50 @@ void dies_under_a_walk(Checks &checks, Random &random)
     }
 }
 
+// Memory dies behind the first entry of a line. Nobody needs the others: the engine has done its job and watches
+// nothing. What forgets is told all the same, and nobody else waits for it; also after a reset, or when the core starts
+// anew.
+void dies_in_a_line(Checks &checks, Random &random)
+{
+    checks.begin("memory_that_dies_in_a_line_of_a_table_keeps_nothing_that_forgets_waiting");
+    for (unsigned then = 0; then < 4; then++) {
+        // Without a timeout only a reset gives memory up.
+        if (then == 3)
+            checks.begin("a_reset_gives_up_a_line_of_a_table_for_which_no_timeout_is_set");
+        Bench bench(checks, random);
+        RootComplex &root = bench.root();
+        auto forget = [&] {
+            bench.paging().word(FERRY_OPCODE_FORGET | 6u << 16, 0).word(FERRY_FORGET_SCOPE_ALL, 0).word(0).submit(1);
+        };
+        bench.mix();
+        forget();
+        checks.that(bench.paging().wait(), "all is forgotten");
+        root.dies_in = 1;
+        // A page of the host, whose entry is the first of a line: of video memory it needs nothing but that.
+        bench.user().fill(FERRY_ADDRESS_KIND_VIRTUAL, Bench::VIRTUAL_HOST + 32 * 4096, 64, 3, random.word()).submit(1);
+        checks.that(bench.user().wait(20000), "a job that needs one entry");
+        checks.equal(bench.user().status(), FERRY_BUFFER_STATUS_SUCCESS, "a job that needs one entry");
+        checks.that(root.memory_dead, "memory is dead");
+        root.dies_in = -1;
+        if (then == 3)
+            root.bar0(FERRY_BAR0_ENGINE_TIMEOUT, 0);
+        forget();
+        root.run(3000);
+        bench.user().copy(FERRY_ADDRESS_KIND_SYSTEM, DATA, FERRY_ADDRESS_KIND_SYSTEM, DATA + 33 * 4096, 64).submit(1);
+        const char *what[] = {"fences while memory is dead", "fences after an engine reset", "fences after a restart",
+                              "fences after an engine reset without a timeout"};
+        if (then != 0) {
+            root.bar0(FERRY_BAR0_CONTROL, then == 2 ? 0 : 3);
+            root.run(3000);
+            root.bar0(FERRY_BAR0_CONTROL, 1);
+        }
+        checks.that(bench.paging().wait(100000) && bench.user().wait(100000), what[then]);
+        root.memory_dead = false;
+        checks.that(bench.paging().wait(20000) && bench.user().wait(20000), "fences when memory is back");
+        bench.comes_back();
+    }
+}
+
 // What goes to the host has been read, and stands behind data that memory does not take any more: a fence record has to
 // pass both.
 void dies_before_the_host_is_written(Checks &checks, Random &random)
@@ -284,6 +328,7 @@ int main()
     dies_in_the_middle(checks, random);
     restarted_while_dead(checks, random);
     dies_under_a_walk(checks, random);
+    dies_in_a_line(checks, random);
     dies_before_the_host_is_written(checks, random);
     host_takes_nothing(checks, random);
     sleeps_over_jobs(checks, random);

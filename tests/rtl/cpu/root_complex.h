@@ -193,6 +193,10 @@ class RootComplex
     bool stall = false;
     // Video memory takes nothing and answers nothing.
     bool memory_dead = false;
+    // It gives no data of the reads whose addresses it takes.
+    bool reads_held = false;
+    // With this beat that it gives, counted from now on, it dies, or holds its reads; below 0 never.
+    int dies_in = -1, holds_in = -1;
     // It takes no data of the writes whose addresses it takes.
     bool writes_held = false;
     // The link has credits for writes and for reads.
@@ -390,7 +394,7 @@ class RootComplex
         top.m_axi_wready = !memory_dead && !writes_held && !hesitate();
         // What is offered stays.
         bool data = !reads_.empty() && reads_.front().due <= time &&
-                    (holding_ || (!memory_dead && !hesitate() && time % memory_pace == 0));
+                    (holding_ || (!memory_dead && !reads_held && !hesitate() && time % memory_pace == 0));
         holding_ = data;
         top.m_axi_rvalid = data;
         if (data) {
@@ -413,6 +417,10 @@ class RootComplex
         if (top.m_axi_rvalid && top.m_axi_rready) {
             holding_ = false;
             read_error_in -= read_error_in >= 0;
+            dies_in -= dies_in >= 0;
+            holds_in -= holds_in >= 0;
+            memory_dead |= dies_in == 0;
+            reads_held |= holds_in == 0;
             reads_.front().address += 8;
             if (--reads_.front().beats == 0)
                 reads_.pop_front();

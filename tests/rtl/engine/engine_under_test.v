@@ -294,7 +294,9 @@ module engine_under_test #(
         .clk(clk), .rst(rst), .clear(1'b0), .root_valid(root_valid), .root_ready(root_ready), .root_space(root_space), .root(root),
         .forget_valid(forget_valid), .forget_ready(forget_ready), .forget(forget), .lookup_valid(tables_valid),
         .lookup(tables_lookup), .answer_valid(tables_answer_valid), .answer(tables_answer), .seen(tables_seen),
-        .missed(table_missed), .read(table_read), .walking(table_walking), .forgets(table_forgets), .local_limit(limit),
+        .missed(table_missed), .read(table_read), .walking(table_walking), .forgets(table_forgets),
+        .owed(tables_owed), .moves(tables_moves),
+        .local_limit(limit),
         .protect_base(closed_base), .protect_limit(closed_limit),
         .local_ar(tables_ar), .local_arvalid(tables_arvalid), .local_arready(tables_arready), .local_r(shared_r),
         .local_rvalid(tables_rvalid), .local_rready(tables_rready), .host_ar(tables_host_ar), .host_arvalid(tables_host_arvalid),
@@ -302,6 +304,7 @@ module engine_under_test #(
     );
     wire unused_host = &{1'b0, table_walking, table_forgets, tables_host_arvalid, tables_host_rready};
 
+    wire tables_moves, tables_owed;
     wire [`FERRY_ABORTED_JOB_BITS-1:0] aborted_job;
     assign aborted_valid = aborted_job[`FERRY_ABORTED_JOB_VALID_RANGE];
     assign aborted_slot = aborted_job[`FERRY_ABORTED_JOB_SLOT_RANGE];
@@ -326,7 +329,7 @@ module engine_under_test #(
         .write_lookup_valid(write_lookup_valid), .write_lookup_ready(write_lookup_ready),
         .write_lookup_page(write_lookup_page), .write_result_valid(write_result_valid), .write_result(write_result),
         .tables_valid(tables_valid), .tables_lookup(tables_lookup), .tables_answer_valid(tables_answer_valid),
-        .tables_answer(tables_answer), .tables_seen(tables_seen), .table_read(table_read),
+        .tables_answer(tables_answer), .tables_seen(tables_seen), .tables_moves(tables_moves), .tables_owed(tables_owed),
         .m_axi_local_ar(local_ar), .m_axi_local_arvalid(engine_arvalid),
         .m_axi_local_arready(engine_arready), .m_axi_local_r(shared_r), .m_axi_local_rvalid(engine_rvalid),
         .m_axi_local_rready(engine_rready), .m_axi_local_aw(local_aw),

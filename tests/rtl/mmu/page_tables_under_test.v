@@ -69,6 +69,8 @@ module page_tables_under_test (
     wire [`FERRY_AXI_A_BITS-1:0] local_ar;
     wire [`FERRY_AXI_A_BITS-1:0] host_ar;
 
+    wire owed, moves;
+
     ferry_page_tables unit (
         .clk(clk), .rst(rst), .clear(clear), .root_valid(root_valid), .root_ready(root_ready), .root_space(root_space),
         .root({root_page, root_height, root_snoop, root_host, root_there}), .forget_valid(forget_valid),
@@ -76,7 +78,7 @@ module page_tables_under_test (
         .lookup({lookup1_protected, lookup1_write, lookup1_page, lookup1_space,
             lookup0_protected, lookup0_write, lookup0_page, lookup0_space}),
         .answer_valid(answer_valid), .answer(answer), .seen({seen1, seen0}), .missed(missed), .read(read),
-        .walking(walking), .forgets(forgets),
+        .walking(walking), .forgets(forgets), .owed(owed), .moves(moves),
         .local_limit(local_limit), .protect_base(protect_base), .protect_limit(protect_limit),
         .local_ar(local_ar), .local_arvalid(local_arvalid), .local_arready(local_arready),
         .local_r({local_rlast, 8'd0, local_rresp, local_rdata}), .local_rvalid(local_rvalid), .local_rready(local_rready),
@@ -96,7 +98,7 @@ module page_tables_under_test (
     assign host_arlen = host_ar[`FERRY_AXI_A_LENGTH_RANGE];
     assign host_arnosnoop = host_ar[`FERRY_AXI_A_NO_SNOOP_RANGE];
 
-    wire unused = &{1'b0, local_ar, host_ar};
+    wire unused = &{1'b0, owed, moves, local_ar, host_ar};
 endmodule
 
 `default_nettype wire
