@@ -148,12 +148,19 @@ module ferry_command_ram #(
 
 `ifdef FORMAL
     // What the core is given stands in the memory now, be it that it was read ahead; each other reader gets the word that stood where
-    // it asked as it was served, and nobody two of them.
+    // it asked as it was served, and nobody two of them. Lists that both wait are served in turn; the sequencer is when nobody else
+    // asks. Behind an upper word that the core took the next double word is there, unless it is written in that cycle.
     reg past_valid = 1'b0;
     reg [63:0] stood;
     reg [2:0]  served;
+    reg        last_list;
+    reg        ahead_due = 1'b0;
+    reg [INDEX_BITS-1:0] ahead_index;
     always @(posedge clk) begin
         past_valid <= 1'b1;
+        last_list <= !rst && (list1_read || (last_list && !list0_read));
+        ahead_due <= past_valid && !rst && core_ready && core_address[2] && !(write_valid && write_index == core_index + 1'b1);
+        ahead_index <= core_index + 1'b1;
         served <= {packet_read, list1_read, list0_read} & {~{2{rst}}, 1'b1};
         stood <= memory[list0_read ? list0_index : list1_read ? list1_index : packet_index];
         cover (past_valid && !rst && core_ready && core_address[2] && hold_reg && write_valid);
@@ -167,6 +174,10 @@ module ferry_command_ram #(
             assert ({packet_data_valid, list1_data_valid, list0_data_valid} == served);
             assert (served == 3'd0 || data_reg == stood);
             assert (served[0] + served[1] + served[2] + hold_reg <= 1);
+            assert (last_list == turn_reg);
+            assert (!(list0_valid && list1_valid) || core_read || (last_list ? list0_read : list1_read));
+            assert (core_read || any_list || packet_ready);
+            assert (!ahead_due || (hold_reg && hold_index_reg == ahead_index));
         end
     end
 `endif

@@ -93,7 +93,11 @@ module ferry_stop (
                 end
                 // The engine is told when the core's own reset has reached it.
                 assert (!engine_reset || (!run && !$past(run)));
+                // Once.
+                assert (!(engine_reset && told) && !(run && told));
                 assert (!settled || !run);
+                // STATUS says so until the core can be started again at once.
+                assert (stopping == (!run && !(settled && fetch_wound)));
                 cover (run && $past(settled));
                 cover (!$past(rst) && settled && $past(state_reg == S_STOPPING) && core_run);
             end
@@ -101,7 +105,7 @@ module ferry_stop (
         always @(*) begin
             assert (!past_valid || state_reg != 2'd3);
             if (past_valid && state_reg == S_STOPPING) begin
-                assert (cycle_reg < 2'd2 || told);
+                assert ((cycle_reg >= 2'd2) == told);
                 assert (cycle_reg == 2'd3 ? stopped >= 3'd3 : stopped == {1'b0, cycle_reg});
             end
         end

@@ -93,6 +93,11 @@
         end
     end
 
+    // Not given up on is memory that waits for beats of a write which the window has still to give.
+    always @(*) begin
+        assert (!late || !middle_reg || m_axi_arvalid || m_axi_awvalid || m_axi_wvalid || memory_read_reg);
+    end
+
     reg was_lost = 1'b0;
     reg was_middle = 1'b0;
     always @(posedge clk) begin

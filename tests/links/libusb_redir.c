@@ -2,7 +2,8 @@
 // Stands in for libusb (LD_PRELOAD) and for the kernel below it: the one device on its bus is what answers usbredir at
 // the socket that FERRY_USBREDIR names. So programs that know nothing of it reach a simulated USB port without a
 // virtual machine. It has the calls that the back end `usb` makes. A socket that hangs up before it has told of a
-// device is a device that somebody else has; with FERRY_USBREDIR_LOCKED set it may not be opened.
+// device is a device that somebody else has, one that says nothing is none; with FERRY_USBREDIR_LOCKED set it may not
+// be opened.
 #define _GNU_SOURCE
 #include <errno.h>
 #include <libusb-1.0/libusb.h>
@@ -212,7 +213,11 @@ API int libusb_init(libusb_context **made)
     usbredirparser_caps_set_cap(can, usb_redir_cap_64bits_ids);
     usbredirparser_caps_set_cap(can, usb_redir_cap_32bits_bulk_length);
     usbredirparser_init(usb->parser, "libusb_redir", can, USB_REDIR_CAPS_SIZE, 0);
-    await(usb, &usb->there);
+    if (!await(usb, &usb->there) && !usb->gone) {
+        usbredirparser_destroy(usb->parser);
+        close(usb->fd);
+        usb->fd = -1;
+    }
     return 0;
 }
 

@@ -224,6 +224,22 @@ static void packets(Checks &checks, Random &random, const char *firmware)
     checks.that(bench.bad_bursts.empty(), "bursts inside 4 KiB");
     std::printf("    %.1f cycles a COPY packet\n", static_cast<double>(busy) / static_cast<double>(count));
 
+    // The core comes first at the file, and it has much to do there: whatever the host writes meanwhile is written,
+    // once, and whatever it reads is what it wrote.
+    checks.begin("registers_keep_what_is_written_while_the_core_is_at_them");
+    for (unsigned round = 0; round < 4; round++) {
+        put_entry(bench, 0, 1 + round, BUFFERS_AT, 4096, 0, 78 + round);
+        bench.write(ring(0, FERRY_BAR0_RING_PRODUCER), 2 + round);
+        for (unsigned step = 0; bench.load64(FENCES_AT) != 78 + round && step < 3000; step++) {
+            const uint32_t value = static_cast<uint32_t>(random.word());
+            for (unsigned i = random.below(20); i; i--)
+                bench.tick();
+            bench.write(FERRY_BAR0_SCRATCH, value);
+            checks.equal(bench.read(FERRY_BAR0_SCRATCH), value, "what was written");
+        }
+        checks.equal(bench.load64(FENCES_AT), 78 + round, "fence");
+    }
+
     checks.begin("what_a_firmware_said_is_not_read_behind_its_end");
     bench.write(FERRY_BAR0_CONTROL, 0);
     checks.equal(bench.read(FERRY_BAR0_FIRMWARE_STATE), 0, "state of a core that stands");

@@ -70,6 +70,42 @@ void buffers(Checks &checks, Random &random)
     bench.compare_registers();
 }
 
+// The core counts a packet of its own in every cycle in which it may, while the sequencer's come as fast as they can.
+void packets(Checks &checks, Random &random)
+{
+    checks.begin("packets_of_the_core_and_the_sequencer_are_counted_though_they_come_at_once");
+    Bench bench(checks, random);
+    bench.poison_pace = 1u << 30;
+    bench.retire_pace = 1;
+    bench.claim(0, 1, 2000, false);
+    bench.claim(1, 2, 2000, false);
+    for (unsigned i = 0; i < 3000; i++) {
+        bench.core(true, FERRY_CORE_PACKETS, 1);
+        bench.jobs++;
+    }
+    for (int i = 0; i < 40000 && (bench.slots[0].to_offer || bench.slots[1].to_offer); i++)
+        bench.tick();
+    for (int i = 0; i < 10; i++)
+        bench.tick();
+    checks.that(bench.jobs > 4500, "enough packets");
+    checks.equal(bench.packets, bench.jobs, "packets counted");
+}
+
+// Of the words that the host sees the core may change four; whatever it writes to the others, they stay.
+void host_words(Checks &checks, Random &random)
+{
+    checks.begin("the_core_changes_no_word_of_the_hosts_but_its_own_four");
+    Bench bench(checks, random);
+    for (uint32_t address = 0x400; address < 0x800; address += 4) {
+        uint32_t before = bench.host(false, address - 0x400);
+        bool own = address == FERRY_CORE_FIRMWARE_VERSION || address == FERRY_CORE_FIRMWARE_STATE ||
+                   address == FERRY_CORE_HALT_CODE || address == FERRY_CORE_HALT_ARGUMENT;
+        bench.core(true, address, ~before);
+        checks.equal(bench.core(false, address), own ? ~before : before, "a word as the core reads it");
+        checks.equal(bench.host(false, address - 0x400), own ? ~before : before, "a word of the host's");
+    }
+}
+
 // Directed: which buffer waits for which.
 void order(Checks &checks, Random &random)
 {
@@ -472,6 +508,8 @@ int main()
 {
     Random random;
     Checks checks;
+    packets(checks, random);
+    host_words(checks, random);
     order(checks, random);
     stuck(checks, random);
     many_jobs(checks, random);

@@ -72,6 +72,65 @@ static void config_space(Bench &b)
     EXPECT(b, "BAR0", b.config_read(0x10), 0xff340000);
 }
 
+// Each byte of a register is written by itself: what of it can be, and nothing else.
+static void config_bytes(Bench &b)
+{
+    // What can be written; what reads as it is.
+    const struct {
+        unsigned reg;
+        uint32_t writable, fixed;
+    } registers[] = {{0x04, 0x00000146, 0x00100000}, {0x0c, 0x000000ff, 0}, {0x10, 0xffff0000, 0},
+                     {0x18, 0xf8000000, 0x0000000c}, {0x1c, 0xffffffff, 0}, {0x48, 0x000079ef, 0},
+                     {0x50, 0x00000008, 0x00110000}, {0x68, 0x00000010, 0}, {0x80, 0x00010000, 0x0180a005},
+                     {0x84, 0xfffffffc, 0},          {0x88, 0xffffffff, 0}, {0x8c, 0x0000ffff, 0},
+                     {0x90, 0x00000001, 0}};
+    for (unsigned round = 0; round < 8; round++)
+        for (auto &r : registers)
+            for (unsigned enable = 0; enable < 16; enable++) {
+                // Never a function reset.
+                uint32_t old = b.config_read(r.reg), mask = 0;
+                uint32_t value = uint32_t(b.generator()) & (r.reg == 0x48 ? 0xffff7fff : 0xffffffff);
+                for (int i = 0; i < 4; i++)
+                    mask |= enable >> i & 1 ? 0xffu << 8 * i : 0;
+                b.config_write(r.reg, value, enable);
+                EXPECT(b, "register", b.config_read(r.reg), (((value & mask) | (old & ~mask)) & r.writable) | r.fixed);
+            }
+    // Bits of the device's errors go by a 1 in their own byte.
+    b.configure(128, 512, 64);
+    b.send({0x40000002, 0x000000ff, 0x1000, 1}); // Malformed.
+    b.settle();
+    EXPECT(b, "errors", b.config_read(0x48) >> 16 & 15, 4);
+    b.config_write(0x48, 0xffff7fff, 11);
+    EXPECT(b, "errors", b.config_read(0x48) >> 16 & 15, 4);
+    b.config_write(0x48, 0xfffb7fff, 4);
+    EXPECT(b, "errors", b.config_read(0x48) >> 16 & 15, 4);
+    b.config_write(0x48, 0x00040000, 4);
+    EXPECT(b, "errors", b.config_read(0x48) >> 16 & 15, 0);
+    b.messages.clear();
+}
+
+// All eight settings of the maximum payload and of the maximum read request: what is larger than the device's largest
+// stands for that.
+static void config_sizes(Bench &b)
+{
+    b.configure(128, 512, 64);
+    for (unsigned setting = 0; setting < 64; setting++) {
+        unsigned reads = setting >> 3, payload = setting & 7;
+        b.payload = payload ? 256 : 128;
+        b.read_request = reads < 2 ? 128u << reads : 512;
+        b.config_write(0x48, 0x0800 | reads << 12 | payload << 5);
+        uint64_t before = b.read_requests;
+        AxiRead read = {0x123000, 64, 1, false, {}, {}, false};
+        AxiWrite write = {0x900000, 2, 7, false, std::vector<uint64_t>(32), std::vector<uint8_t>(32, 255), false, 0};
+        b.read_queue.push_back(&read);
+        b.write_queue.push_back(&write);
+        b.settle();
+        EXPECT(b, "read requests", b.read_requests - before, 512 / b.read_request);
+        EXPECT(b, "writes", b.posted.size(), 256 / b.payload);
+        b.posted.clear();
+    }
+}
+
 // All that can be set is as after power-on behind a function level reset, but for what belongs to the link (6.6.2).
 static void config_space_after_a_function_reset(Bench &b)
 {
@@ -396,6 +455,8 @@ static void message_codes(Bench &b)
 
 const Case completer_cases[] = {
     {"config_space", config_space},
+    {"config_bytes", config_bytes},
+    {"config_sizes", config_sizes},
     {"config_space_after_a_function_reset", config_space_after_a_function_reset},
     {"bar0_enables", bar0_enables},
     {"bar0_reads_and_writes", bar0_reads_and_writes},

@@ -243,10 +243,25 @@ static void view_refusals(Bench &b)
             set(b, 2, LAYOUT, ENABLE | small << 2);
             expect("no tiles", 0x300000, 4, 1);
         }
-    b.top->view_clear = 1;
-    b.tick();
-    b.top->view_clear = 0;
+    auto clear = [&] {
+        b.top->view_clear = 1;
+        b.tick();
+        b.top->view_clear = 0;
+    };
+    clear();
     expect("cleared", 0x300000, 4, 1);
+    // A word that is not written again is 0, and not what it was before.
+    for (unsigned left = FIRST_PAGE; left <= ROW_BYTES; left++) {
+        show(b, 2, range);
+        expect("shown again", 0x300000, 4, 0);
+        clear();
+        const uint64_t words[] = {range.image.base >> 12, range.bytes() >> 12, range.row_bytes};
+        for (unsigned word = FIRST_PAGE; word <= ROW_BYTES; word++)
+            if (word != left)
+                set(b, 2, Word(word), words[word]);
+        set(b, 2, LAYOUT, range.layout());
+        expect("without one of its words", 0x300000, 4, 1);
+    }
 }
 
 // A register write waits until the writes to memory before it have been answered.

@@ -45,7 +45,7 @@ struct Bench {
     unsigned stall = 0; // percent
     std::deque<Burst> bursts[2];
     std::string wrong;
-    uint64_t reads = 0, beats = 0;
+    uint64_t reads = 0, beats = 0, misses = 0;
 
     // A request of each side, from the cycle it was raised; its answer, once.
     struct Side {
@@ -218,6 +218,7 @@ struct Bench {
         if (!top->rst) {
             if ((top->read && !top->walking) || (top->walking && top->lookup_valid == 0))
                 complain("walks are not shown as they are");
+            misses += top->missed;
             if (top->forgets ? top->missed : top->forget_valid || top->clear)
                 complain("forgetting is not shown as it is");
             for (int memory = 0; memory < 2; memory++)

@@ -85,7 +85,8 @@ class Bench
     bool answers = true;
     unsigned answer_clocks = 400; // At most.
     uint64_t device_got = 0, device_payload = 0, questions = 0, passed = 0;
-    std::deque<Packet> asked; // Requests that wait for their answer.
+    std::deque<Packet> asked;         // Requests that wait for their answer.
+    std::deque<Packet> long_requests; // Sent by the test; longer than a request is, and nobody answers them.
 
   private:
     void drive_device();

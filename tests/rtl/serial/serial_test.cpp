@@ -331,6 +331,30 @@ void writes_pass_requests_that_wait()
            (unsigned long long)bench.passed);
 }
 
+/// A request has four words at most. What says that it is one and is longer is the device's to refuse: it gets it as it
+/// came, in its turn among the writes, however many requests wait.
+void longer_than_a_request()
+{
+    Bench bench(seed);
+    bench.open(1);
+    for (unsigned room = 0; room < 2; room++) {
+        for (unsigned words : {5u, 6u, 8u, 9u, 32u, 68u}) {
+            bench.has_room = room != 0;
+            bench.carry(0, room != 0 ? 3 : 0, 0);
+            Packet packet(words);
+            packet[0] = 0x44000000 | (words - 3);
+            for (unsigned n = 1; n < words; n++)
+                packet[n] = bench.random.next() & 0x7fffffff;
+            const uint64_t got = bench.device_got;
+            bench.long_requests.push_back(packet);
+            require(bench, ferry_frames_send(bench.host.get(), false, packet.data(), packet.size()), "no room");
+            for (unsigned n = 0; n < 2000 * BYTE && bench.device_got == got; n++)
+                bench.clock();
+            require(bench, bench.device_got == got + 1 && bench.long_requests.empty(), "a long packet does not come");
+        }
+    }
+}
+
 void frames_that_cannot_be()
 {
     Bench bench(seed);
@@ -450,6 +474,7 @@ int main(int argc, char **argv)
         {"serial_pulses_are_no_start_bits", pulses_are_no_start_bits},
         {"serial_a_stopped_reader", a_stopped_reader},
         {"serial_writes_pass_requests_that_wait", writes_pass_requests_that_wait},
+        {"serial_longer_than_a_request", longer_than_a_request},
         {"serial_frames_that_cannot_be", frames_that_cannot_be},
         {"serial_silence_ends_by_itself", silence_ends_by_itself},
     };

@@ -46,6 +46,7 @@ void double_reset(void)
     machine.job_ticks = 20;
     machine.mmu_ticks_per_page = 2;
     machine.post_ticks = 12;
+    machine.forget_ticks = 9;
     machine.log_is_read = true;
     for (unsigned slot = 0; slot < DOUBLE_SLOTS; slot++)
         machine.slot_entry[slot] = -1;
@@ -229,6 +230,9 @@ void double_tick(void)
     }
     if (machine.stuck_until && machine.now == machine.stuck_until)
         machine.stuck = false;
+    // Tables in memory that does not answer: what is read of them is waited for.
+    if (machine.stuck && machine.now <= machine.forget_done_at)
+        machine.forget_done_at++;
     if (machine.stage[FERRY_CORE_BUSY / 4] && !machine.sequencer.waiting)
         machine.busy_ticks++;
     fetch_step();
@@ -346,8 +350,7 @@ uint32_t double_read(unsigned offset)
     case FERRY_CORE_FETCH_ADDRESS_LOW: return machine.latched[3];
     case FERRY_CORE_FETCH_ADDRESS_HIGH: return machine.latched[4];
     case FERRY_CORE_FETCH_FAILED: return machine.latched[5];
-    // The unit forgets at once.
-    case FERRY_CORE_FORGET: return 0;
+    case FERRY_CORE_FORGET: return FERRY_PUT(FERRY_CORE_FORGET_BUSY, (uint32_t)(machine.now < machine.forget_done_at));
     case FERRY_CORE_POST_BUSY: return machine.posting;
     case FERRY_CORE_FAULT_LOG_ADDRESS_LOW: return (uint32_t)machine.log_address;
     case FERRY_CORE_FAULT_LOG_ADDRESS_HIGH: return (uint32_t)(machine.log_address >> 32);

@@ -67,10 +67,10 @@ struct double_machine {
     bool slow_drops;   // Jobs of a poisoned slot take as long as others.
     uint64_t reset_at; // An engine reset begins in this step, of reset_ticks; 0 never.
     unsigned reset_ticks;
-    uint32_t job_ticks, mmu_ticks_per_page, post_ticks; // Durations.
-    bool log_is_read;                                   // The host reads the fault log at once.
-    unsigned shy;                                       // The sequencer leaves each shy-th good packet; 0 none.
-    bool sequencer_elsewhere;                           // It is a real one: the test steps it.
+    uint32_t job_ticks, mmu_ticks_per_page, post_ticks, forget_ticks; // Durations.
+    bool log_is_read;                                                 // The host reads the fault log at once.
+    unsigned shy;             // The sequencer leaves each shy-th good packet; 0 none.
+    bool sequencer_elsewhere; // It is a real one: the test steps it.
     // The job with this serial number faults; see double_fault_job().
     struct {
         bool armed;
@@ -102,7 +102,7 @@ struct double_machine {
         struct oracle_action job;
     } queue[DOUBLE_QUEUE];
     unsigned queue_head, queue_count;
-    uint64_t job_done_at, mmu_done_at, post_done_at, reset_done_at;
+    uint64_t job_done_at, mmu_done_at, post_done_at, reset_done_at, forget_done_at;
     bool resetting;
     uint32_t jobs_queued, jobs_retired, poison, aborted;
     uint32_t engine_fault, engine_fault_position, engine_fault_written;

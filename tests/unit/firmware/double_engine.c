@@ -70,6 +70,10 @@ void double_tell_tables(unsigned offset, uint32_t value)
             must_be_alone(entry);
             if (entry->engine_faulted || entry->dropped_by_reset)
                 double_wrong("page tables told although an earlier packet was not done", at);
+            if (!root && machine.now < machine.forget_done_at)
+                double_wrong("told to forget while it forgets", at);
+            if (!root)
+                machine.forget_done_at = machine.now + machine.forget_ticks;
             *(root ? &entry->roots : &entry->forgets) += 1;
             return;
         }

@@ -49,6 +49,9 @@ void double_take_job(uint32_t slot, struct oracle_action job, uint32_t list_at)
     struct oracle_limits limits = machine.limits;
     const char *why;
 
+    // The job behind a FORGET is of use only once nothing that was read before is answered any more.
+    if (job.forgets && machine.now < machine.forget_done_at)
+        double_wrong("a job behind FORGET while it is forgotten", job.packet_offset);
     limits.rights = entry->rights;
     why = oracle_job_is_illegal(&job, &limits);
     if (why)

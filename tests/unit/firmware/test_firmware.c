@@ -58,6 +58,29 @@ static void table_change_waits_for_its_own_ring_only(void **state)
     must_be_null(double_verify());
 }
 
+// As the first packet of its buffer, and none of its ring's before it, it waits for nothing: not for another user
+// ring's job.
+static void table_change_waits_for_no_other_buffers_jobs(void **state)
+{
+    struct buffer slow = {.count = 0}, change = {.count = 0};
+
+    (void)state;
+    double_reset();
+    run_from_reset();
+    machine.job_ticks = 50000;
+    machine.rights[2] |= FERRY_BAR0_RING_RIGHTS_APERTURE_UPDATE_MASK;
+    put_copy(&slow, 0, 0, 16, 0, 64);
+    put_map(&change, 0, 0, 4);
+    double_submit(1, slow.words, slow.count, 1, false);
+    assert_false(run_machine(1000));
+    double_submit(2, change.words, change.count, 2, false);
+    assert_false(run_machine(1000));
+    assert_int_equal(machine.entries[1].action_count, 1);
+    assert_int_equal(machine.jobs_retired, 0);
+    assert_true(run_machine(200000));
+    must_be_null(double_verify());
+}
+
 static void packets_are_counted_and_busy_is_not_waiting(void **state)
 {
     struct buffer b = {.count = 0};
@@ -73,6 +96,30 @@ static void packets_are_counted_and_busy_is_not_waiting(void **state)
     must_be_null(double_verify());
     assert_int_equal(machine.packets, 20);
     assert_in_range(machine.busy_ticks, 1, 2000);
+
+    // A change of the table waits for its ring's jobs, and then the firmware for the table.
+    double_reset();
+    run_from_reset();
+    machine.job_ticks = 20000;
+    machine.mmu_ticks_per_page = 100;
+    b.count = 0;
+    put_copy(&b, 0, 0, 16, 0, 64);
+    put_map(&b, 0, 0, 90);
+    double_submit(0, b.words, b.count, 1, false);
+    assert_true(run_machine(1000000));
+    must_be_null(double_verify());
+    assert_int_equal(machine.packets, 2);
+    assert_in_range(machine.busy_ticks, 1, 2000);
+
+    // It counts as a packet too when the job in front of it has faulted, as those do that the engine drops.
+    double_reset();
+    run_from_reset();
+    double_submit(0, b.words, b.count, 1, false);
+    double_fault_job(0, FERRY_FAULT_KIND_LOCAL_ERROR, true, 0, 0);
+    assert_true(run_machine(1000000));
+    must_be_null(double_verify());
+    assert_int_equal(double_status(0), FERRY_BUFFER_STATUS_FAULTED);
+    assert_int_equal(machine.packets, 2);
 }
 
 static void other_contract_is_refused(void **state)
@@ -129,6 +176,24 @@ static void broken_invariants_halt(void **state)
     assert_true(run_machine(10000));
     assert_int_equal(double_state(), FERRY_FIRMWARE_STATE_HALTED);
     assert_int_equal(machine.stage[FERRY_CORE_HALT_CODE / 4], FERRY_HALT_FAULT_SLOT);
+
+    // A fault of no packet: between two, behind the buffer, or none.
+    for (unsigned what = 0; what < 3; what++) {
+        double_reset();
+        run_from_reset();
+        machine.job_ticks = 20000;
+        double_submit(0, b.words, b.count, 1, false);
+        assert_false(run_machine(1000));
+        machine.engine_fault = FERRY_CORE_ENGINE_FAULT_VALID_MASK |
+                               (what == 2 ? FERRY_FAULT_KIND_NONE : FERRY_FAULT_KIND_WATCHDOG) |
+                               FERRY_PUT(FERRY_CORE_ENGINE_FAULT_SLOT, machine.entries[0].slot) |
+                               FERRY_PUT(FERRY_CORE_ENGINE_FAULT_PACKET_OFFSET, what == 0   ? 4u
+                                                                                : what == 1 ? 32u
+                                                                                            : 0u);
+        assert_true(run_machine(10000));
+        assert_int_equal(double_state(), FERRY_FIRMWARE_STATE_HALTED);
+        assert_int_equal(machine.stage[FERRY_CORE_HALT_CODE / 4], FERRY_HALT_FAULT_KIND);
+    }
 
     // More bytes than a slot has, without a fault: eight more; as many are good.
     for (unsigned words = 4; words <= 6; words += 2) {
@@ -204,19 +269,23 @@ int main(void)
         cmocka_unit_test(protected_range),
         cmocka_unit_test(empty_protected_range),
         cmocka_unit_test(rights_of_page_tables_that_are_not_there),
+        cmocka_unit_test(a_stuck_engine_is_not_waited_for_to_forget),
         cmocka_unit_test(full_fault_log_loses_nothing),
         cmocka_unit_test(engine_fault_is_named_from_its_packet),
         cmocka_unit_test(second_engine_fault_cannot_hang_the_core),
         cmocka_unit_test(first_fault_of_a_slot_counts),
         cmocka_unit_test(fault_before_a_reset_is_told),
+        cmocka_unit_test(fault_before_memory_gives_up_is_told),
         cmocka_unit_test(memory_comes_back_while_the_sequencer_is_stopped),
         cmocka_unit_test(table_change_waits_for_its_own_ring_only),
+        cmocka_unit_test(table_change_waits_for_no_other_buffers_jobs),
         cmocka_unit_test(packets_are_counted_and_busy_is_not_waiting),
         cmocka_unit_test(other_contract_is_refused),
         cmocka_unit_test(broken_invariants_halt),
         cmocka_unit_test(restart_goes_on_behind_the_counters),
         cmocka_unit_test(restart_goes_on_in_the_fault_log),
         cmocka_unit_test(protected_content_and_page_lists),
+        cmocka_unit_test(rectangles_that_end_at_4_gib),
         cmocka_unit_test(random_runs),
     };
 

@@ -418,3 +418,37 @@ void protected_content_and_page_lists(void **state)
         assert_int_equal(double_status(0), in ? FERRY_BUFFER_STATUS_SUCCESS : FERRY_BUFFER_STATUS_FAULTED);
     }
 }
+
+// A side of a rectangle lies in one multiple of 4 GiB, to its last byte; of tiles, to that of its last tile.
+void rectangles_that_end_at_4_gib(void **state)
+{
+    const uint64_t end = 5ull << 32;
+
+    (void)state;
+    for (unsigned n = 0; n < 16; n++) {
+        struct buffer b = {.count = 0};
+        bool over = n & 1, to = n & 2, tiled = n & 4;
+        uint32_t rows = n & 8 ? 3 : 1;
+        struct rectangle_side near = {0x10000, 0x1000, 0};
+        struct rectangle_side edge = {end - (rows - 1) * 0x10000 - 0x1000 + over, 0x10000, 0};
+
+        if (tiled) {
+            // One of 64 KiB, and with another beside it.
+            edge.address = end - (rows - 1) * 0x10000 - 0x10000;
+            edge.layout =
+                FERRY_PUT(FERRY_PACKET_LAYOUT_SWIZZLE, 1u) | FERRY_PUT(FERRY_PACKET_LAYOUT_X, over ? 255u : 0u);
+            edge.layout |= FERRY_PUT(FERRY_PACKET_LAYOUT_Y, 0u);
+        }
+        double_reset();
+        double_has_more();
+        run_from_reset();
+        put_rectangle(&b, 0, FROM(VIRTUAL) | TO(VIRTUAL), tiled ? 256 : 0x1000, tiled ? rows * 256 : rows,
+                      to ? &near : &edge, to ? &edge : &near);
+        double_submit(0, b.words, b.count, 1, false);
+        assert_true(run_machine(10000000));
+        must_be_null(double_verify());
+        assert_int_equal(double_status(0), over ? FERRY_BUFFER_STATUS_FAULTED : FERRY_BUFFER_STATUS_SUCCESS);
+        if (over)
+            assert_int_equal(double_fault_record(0)->words[1] & 0xff, FERRY_FAULT_KIND_RANGE);
+    }
+}

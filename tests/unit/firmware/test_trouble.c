@@ -85,6 +85,41 @@ void stuck_engine_gets_no_jobs(void **state)
     assert_in_range(machine.jobs_queued, 1, 19);
 }
 
+// What forgets page tables ends with memory that gives up, and nothing more is told to a unit that still forgets;
+// behind it, when memory is back, all goes on.
+void a_stuck_engine_is_not_waited_for_to_forget(void **state)
+{
+    struct buffer b = {.count = 0};
+
+    (void)state;
+    double_reset();
+    double_has_more();
+    run_from_reset();
+    machine.rights[0] |= FERRY_BAR0_RING_RIGHTS_TABLES_MASK;
+    machine.forget_ticks = 500;
+    put_forget(&b, FERRY_FORGET_SCOPE_ALL, 0);
+    machine.stuck = true;
+    double_submit(0, b.words, b.count, 1, false);
+    assert_true(run_machine(100000));
+    double_submit(0, b.words, b.count, 2, false);
+    assert_true(run_machine(100000));
+    assert_string_equal(machine.wrong, "");
+    assert_int_equal(machine.entries[0].forgets, 1);
+    assert_int_equal(machine.fault_records, 2);
+    for (unsigned n = 0; n < 2; n++)
+        assert_int_equal(
+            FERRY_GET(FERRY_FAULT_RECORD_WHAT_KIND, double_fault_record(n)->words[FERRY_FAULT_RECORD_WHAT / 4]),
+            FERRY_FAULT_KIND_WATCHDOG);
+    assert_int_equal(machine.entries[1].forgets, 0);
+    machine.stuck = false;
+    double_submit(0, b.words, b.count, 3, false);
+    assert_true(run_machine(100000));
+    assert_string_equal(machine.wrong, "");
+    assert_int_equal(machine.fault_records, 2);
+    assert_int_equal(machine.entries[2].forgets, 1);
+    assert_int_equal(machine.jobs_retired, 1);
+}
+
 void full_fault_log_loses_nothing(void **state)
 {
     struct buffer b = {.count = 0};
@@ -257,6 +292,30 @@ void fault_before_a_reset_is_told(void **state)
     must_be_null(double_verify());
     assert_true(machine.entries[0].held_at_reset);
     assert_int_equal(double_status(0), FERRY_BUFFER_STATUS_FAULTED);
+    assert_int_equal(
+        FERRY_GET(FERRY_FAULT_RECORD_WHAT_KIND, double_fault_record(0)->words[FERRY_FAULT_RECORD_WHAT / 4]),
+        FERRY_FAULT_KIND_LOCAL_ERROR);
+}
+
+// Nor has it another fault when memory gives up behind it, with jobs of the buffer still to be queued.
+void fault_before_memory_gives_up_is_told(void **state)
+{
+    struct buffer b = {.count = 0};
+
+    (void)state;
+    double_reset();
+    run_from_reset();
+    machine.slow_drops = true;
+    machine.job_ticks = 2000;
+    for (unsigned n = 0; n < 22; n++)
+        put_fill(&b, 0, 0, 256, 0x9000, 5);
+    double_submit(0, b.words, b.count, 1, false);
+    double_fault_job(0, FERRY_FAULT_KIND_LOCAL_ERROR, true, 0x40, DOUBLE_UP_TO_POSITION);
+    machine.stuck_at = 3000;
+    assert_true(run_machine(100000));
+    assert_string_equal(machine.wrong, "");
+    assert_in_range(machine.jobs_queued, 1, 21);
+    assert_int_equal(machine.fault_records, 1);
     assert_int_equal(
         FERRY_GET(FERRY_FAULT_RECORD_WHAT_KIND, double_fault_record(0)->words[FERRY_FAULT_RECORD_WHAT / 4]),
         FERRY_FAULT_KIND_LOCAL_ERROR);
