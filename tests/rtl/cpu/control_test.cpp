@@ -247,6 +247,20 @@ static void packets(Checks &checks, Random &random, const char *firmware)
         before = fence;
     }
 
+    // With jobs that take long the sequencer waits for room most of the time.
+    checks.begin("the_core_does_not_count_as_busy_while_its_jobs_wait_for_room");
+    busy = bench.counter(FERRY_BAR0_COUNTER_CORE_BUSY);
+    count = bench.counter(FERRY_BAR0_COUNTER_CORE_PACKETS);
+    const uint64_t begin = bench.time;
+    bench.job_cycles = 800;
+    put_entry(bench, 0, 5, BUFFERS_AT, 4096, 0, before + 1);
+    bench.write(ring(0, FERRY_BAR0_RING_PRODUCER), 6);
+    checks.that(wait_for_fence(bench, 0, before + 1, 400000), "fence");
+    checks.that(bench.time - begin > 10000, "it takes long");
+    checks.that(bench.counter(FERRY_BAR0_COUNTER_CORE_BUSY) - busy < 5000, "and the core is not busy for most of it");
+    checks.equal(bench.counter(FERRY_BAR0_COUNTER_CORE_PACKETS) - count, 128, "packets counted");
+    bench.job_cycles = 4;
+
     checks.begin("what_a_firmware_said_is_not_read_behind_its_end");
     bench.write(FERRY_BAR0_CONTROL, 0);
     checks.equal(bench.read(FERRY_BAR0_FIRMWARE_STATE), 0, "state of a core that stands");
