@@ -227,18 +227,39 @@ static void packets(Checks &checks, Random &random, const char *firmware)
     // The core comes first at the file, and it has much to do there: whatever the host writes meanwhile is written,
     // once, and whatever it reads is what it wrote.
     checks.begin("registers_keep_what_is_written_while_the_core_is_at_them");
+    uint64_t before = 77;
     for (unsigned round = 0; round < 4; round++) {
-        put_entry(bench, 0, 1 + round, BUFFERS_AT, 4096, 0, 78 + round);
+        const uint64_t fence = random.word();
+        put_entry(bench, 0, 1 + round, BUFFERS_AT, 4096, 0, fence);
         bench.write(ring(0, FERRY_BAR0_RING_PRODUCER), 2 + round);
-        for (unsigned step = 0; bench.load64(FENCES_AT) != 78 + round && step < 3000; step++) {
+        for (unsigned step = 0; bench.load64(FENCES_AT) != fence && step < 3000; step++) {
             const uint32_t value = static_cast<uint32_t>(random.word());
             for (unsigned i = random.below(20); i; i--)
                 bench.tick();
             bench.write(FERRY_BAR0_SCRATCH, value);
             checks.equal(bench.read(FERRY_BAR0_SCRATCH), value, "what was written");
+            // Behind the lower half the upper one is read at once.
+            uint64_t found = bench.read(ring(0, FERRY_BAR0_RING_FENCE_VALUE));
+            found |= uint64_t{bench.read(ring(0, FERRY_BAR0_RING_FENCE_VALUE + 4))} << 32;
+            checks.equal(found, found == fence ? fence : before, "fence value, whole");
         }
-        checks.equal(bench.load64(FENCES_AT), 78 + round, "fence");
+        checks.equal(bench.load64(FENCES_AT), fence, "fence");
+        before = fence;
     }
+
+    // With jobs that take long the sequencer waits for room most of the time.
+    checks.begin("the_core_does_not_count_as_busy_while_its_jobs_wait_for_room");
+    busy = bench.counter(FERRY_BAR0_COUNTER_CORE_BUSY);
+    count = bench.counter(FERRY_BAR0_COUNTER_CORE_PACKETS);
+    const uint64_t begin = bench.time;
+    bench.job_cycles = 800;
+    put_entry(bench, 0, 5, BUFFERS_AT, 4096, 0, before + 1);
+    bench.write(ring(0, FERRY_BAR0_RING_PRODUCER), 6);
+    checks.that(wait_for_fence(bench, 0, before + 1, 400000), "fence");
+    checks.that(bench.time - begin > 10000, "it takes long");
+    checks.that(bench.counter(FERRY_BAR0_COUNTER_CORE_BUSY) - busy < 5000, "and the core is not busy for most of it");
+    checks.equal(bench.counter(FERRY_BAR0_COUNTER_CORE_PACKETS) - count, 128, "packets counted");
+    bench.job_cycles = 4;
 
     checks.begin("what_a_firmware_said_is_not_read_behind_its_end");
     bench.write(FERRY_BAR0_CONTROL, 0);
