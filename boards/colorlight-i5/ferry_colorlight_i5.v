@@ -33,7 +33,7 @@ module ferry_colorlight_i5 #(
     wire [7:0] lights;
     // The module ties them: clock enable high, the others low.
     wire unused_cke, unused_csn;
-    wire [3:0] unused_dm;
+    wire [3:0] unused_dm, unused_usb;
 
     // 25 MHz * 24 = 600 MHz, / 12 = 50 MHz twice; the second one three of its twelve steps late, a quarter of a clock.
     (* FREQUENCY_PIN_CLKI="25" *) (* FREQUENCY_PIN_CLKOP="50" *) (* FREQUENCY_PIN_CLKOS="50" *)
@@ -54,7 +54,8 @@ module ferry_colorlight_i5 #(
         .NAME(NAME), .CLOCKS_PER_US(50), .BIT_SIXTEENTHS(BIT_SIXTEENTHS), .FIRMWARE_HEX(FIRMWARE_HEX), .CPU_CORE(CPU_CORE),
         .ADDRESS_BITS(23), .ROW_BITS(11), .WORD_BITS(32), .MASKS(0)
     ) board (
-        .clk(clk), .locked(locked), .rxd(rxd), .txd(txd),
+        .clk(clk), .locked(locked), .rxd(rxd), .txd(txd), .usb_clk(1'b0), .usb_io_clk(1'b0), .usb_dp_i(1'b0), .usb_dn_i(1'b0),
+        .usb_dp_o(unused_usb[0]), .usb_dn_o(unused_usb[1]), .usb_oe(unused_usb[2]), .usb_pullup(unused_usb[3]),
         .sdram_cke(unused_cke), .sdram_cs_n(unused_csn), .sdram_ras_n(sdram_rasn), .sdram_cas_n(sdram_casn),
         .sdram_we_n(sdram_wen), .sdram_ba(sdram_ba), .sdram_a(sdram_a), .sdram_dm(unused_dm), .sdram_dq(sdram_d),
         .lights(lights)
@@ -62,7 +63,7 @@ module ferry_colorlight_i5 #(
 
     assign led_n = !lights[2];
 
-    wire unused = &{1'b0, lights, unused_cke, unused_csn, unused_dm};
+    wire unused = &{1'b0, lights, unused_cke, unused_csn, unused_dm, unused_usb};
 endmodule
 
 `default_nettype wire

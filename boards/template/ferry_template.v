@@ -37,6 +37,7 @@ module ferry_template #(
     // The device's clock, the chip's, and that the PLL has found its frequency.
     wire clk, late_clk, locked;
     wire [7:0] lights;
+    wire [3:0] unused_usb;
 
     // The clock goes round: CLKOP is fed back and divided by CLKFB_DIV until it is as fast as the oscillator divided by CLKI_DIV, so that
     // CLKOP has 25 / 1 * 2 = 50 MHz. Inside runs 50 * CLKOP_DIV = 600 MHz, which has to be between 400 and 800.
@@ -67,6 +68,10 @@ module ferry_template #(
         .ADDRESS_BITS(25), .ROW_BITS(13), .WORD_BITS(16)
     ) board (
         .clk(clk), .locked(locked), .rxd(rxd), .txd(txd),
+        // A board whose USB wires come to the FPGA sets TRANSPORT("usb") and has clocks of 48 and 12 MHz, as boards/ulx3s does; this
+        // one has none.
+        .usb_clk(1'b0), .usb_io_clk(1'b0), .usb_dp_i(1'b0), .usb_dn_i(1'b0), .usb_dp_o(unused_usb[0]), .usb_dn_o(unused_usb[1]),
+        .usb_oe(unused_usb[2]), .usb_pullup(unused_usb[3]),
         .sdram_cke(sdram_cke), .sdram_cs_n(sdram_csn), .sdram_ras_n(sdram_rasn), .sdram_cas_n(sdram_casn),
         .sdram_we_n(sdram_wen), .sdram_ba(sdram_ba), .sdram_a(sdram_a), .sdram_dm(sdram_dqm), .sdram_dq(sdram_d),
         .lights(lights)
@@ -75,7 +80,7 @@ module ferry_template #(
     // Of eight lights (ferry_sdram_board.v lists them) the one that says most: a host has a session. For a light that is lit when low, !.
     assign led = lights[2];
 
-    wire unused = &{1'b0, lights};
+    wire unused = &{1'b0, lights, unused_usb};
 endmodule
 
 `default_nettype wire

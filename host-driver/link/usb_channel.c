@@ -13,10 +13,10 @@
 
 #define ENDPOINT_OUT   0x01
 #define ENDPOINT_IN    0x81
-#define IN_TRANSFERS   8u
-#define OUT_TRANSFERS  4u
-#define TRANSFER_BYTES 1024u
-#define MOST_ERRORS    16u // In a row: a bad cable, or a device that is being pulled.
+#define IN_TRANSFERS   16u
+#define OUT_TRANSFERS  8u
+#define TRANSFER_BYTES 512u // What comes in a burst is seen when a transfer is full: half a millisecond of the bus.
+#define MOST_ERRORS    16u  // In a row: a bad cable, or a device that is being pulled.
 #define CLOSE_SECONDS  2
 
 struct usb_channel;

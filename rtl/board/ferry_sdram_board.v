@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What every board with an SDR SDRAM chip and a serial port has behind its clocks and pins: the device at the port, the packaged
+// What every board with an SDR SDRAM chip has behind its clocks and pins: the device at its serial port or at two USB pins, the packaged
 // controller (LiteDRAM, generated for the board) before the chip, and lights. A board's own module adds the clocks.
 `default_nettype none
 
@@ -8,6 +8,8 @@ module ferry_sdram_board #(
     parameter [127:0] NAME = "ferry",
     // Clocks a microsecond.
     parameter CLOCKS_PER_US = 50,
+    // Where the host is: "serial" or "usb". The other one's pins are left alone.
+    parameter TRANSPORT = "serial",
     // As ferry_serial_device's.
     parameter BIT_SIXTEENTHS = 267,
     parameter PAGE_TABLES = 0,
@@ -29,6 +31,16 @@ module ferry_sdram_board #(
     input  wire                   rxd,
     output wire                   txd,
 
+    // The bus' clocks and wires, as ferry_usb_device's; `locked` is of these clocks too.
+    input  wire                   usb_clk,
+    input  wire                   usb_io_clk,
+    input  wire                   usb_dp_i,
+    input  wire                   usb_dn_i,
+    output wire                   usb_dp_o,
+    output wire                   usb_dn_o,
+    output wire                   usb_oe,
+    output wire                   usb_pullup,
+
     // The chip, without its clock, which the board drives a quarter of a clock late.
     output wire                   sdram_cke,
     output wire                   sdram_cs_n,
@@ -41,8 +53,8 @@ module ferry_sdram_board #(
     inout  wire [WORD_BITS-1:0]   sdram_dq,
 
     // Lights, each high when lit: 0 the clock runs (2^25 clocks on, as many off), 1 the chip works, 2 a host has a session,
-    // 3 bytes come, 4 bytes go, 5 memory is read, 6 memory is written, 7 something is wrong: the chip is not ready, or the line
-    // has been low for more than a millisecond, as nobody holds it at its other end.
+    // 3 bytes come, 4 bytes go, 5 memory is read, 6 memory is written, 7 something is wrong: the chip is not ready, or nobody is
+    // at the other end, as the serial line has been low for more than a millisecond, or USB quiet for more than four.
     output wire [7:0]             lights
 );
     localparam COMMAND_BITS = ADDRESS_BITS - $clog2(WORD_BITS / 8);
@@ -119,45 +131,79 @@ module ferry_sdram_board #(
     // Every burst is INCR of whole beats.
     wire [10:0] unused_shape;
 
-    ferry_serial_device #(
-        .LOCAL_ADDRESS_BITS(ADDRESS_BITS), .PAGE_TABLES(PAGE_TABLES), .TILING(TILING), .FIRMWARE_HEX(FIRMWARE_HEX),
-        .CPU_CORE(CPU_CORE), .BIT_SIXTEENTHS(BIT_SIXTEENTHS), .NAME(NAME)
-    ) device (
-        .clk(clk), .rst(device_rst_reg), .rxd(rxd), .txd(txd), .session_open(session_open), .link_busy(link_busy),
-        .m_axi_awid(awid), .m_axi_awaddr(awaddr), .m_axi_awlen(awlen), .m_axi_awsize(unused_shape[2:0]), .m_axi_awburst(unused_shape[4:3]),
-        .m_axi_awvalid(awvalid), .m_axi_awready(awready), .m_axi_wdata(wdata), .m_axi_wstrb(wstrb), .m_axi_wlast(unused_shape[5]),
-        .m_axi_wvalid(wvalid), .m_axi_wready(wready), .m_axi_bid(bid), .m_axi_bresp(2'b00), .m_axi_bvalid(bvalid),
-        .m_axi_bready(bready), .m_axi_arid(arid), .m_axi_araddr(araddr), .m_axi_arlen(arlen), .m_axi_arsize(unused_shape[8:6]),
-        .m_axi_arburst(unused_shape[10:9]), .m_axi_arvalid(arvalid), .m_axi_arready(arready), .m_axi_rid(rid), .m_axi_rdata(rdata),
-        .m_axi_rresp(2'b00), .m_axi_rlast(rlast), .m_axi_rvalid(rvalid), .m_axi_rready(rready)
-    );
+    // Bytes move, and nobody is seen at the other end.
+    wire        comes, goes, alone;
+
+    generate
+        if (TRANSPORT == "usb") begin : usb
+            // The bus' reset begins with the device's and ends with a clock of its own.
+            reg [1:0] usb_rst_reg = 2'b11;
+            always @(posedge usb_clk or posedge device_rst_reg) begin
+                if (device_rst_reg)
+                    usb_rst_reg <= 2'b11;
+                else
+                    usb_rst_reg <= {usb_rst_reg[0], 1'b0};
+            end
+
+            ferry_usb_device #(
+                .LOCAL_ADDRESS_BITS(ADDRESS_BITS), .PAGE_TABLES(PAGE_TABLES), .TILING(TILING), .FIRMWARE_HEX(FIRMWARE_HEX),
+                .CPU_CORE(CPU_CORE), .CLOCKS_PER_US(CLOCKS_PER_US), .NAME(NAME)
+            ) device (
+                .clk(clk), .rst(device_rst_reg), .usb_clk(usb_clk), .usb_rst(usb_rst_reg[1]), .usb_io_clk(usb_io_clk),
+                .usb_dp_i(usb_dp_i), .usb_dn_i(usb_dn_i), .usb_dp_o(usb_dp_o), .usb_dn_o(usb_dn_o), .usb_oe(usb_oe),
+                .usb_pullup(usb_pullup), .session_open(session_open), .byte_comes(comes), .byte_goes(goes), .link_busy(link_busy),
+                .m_axi_awid(awid), .m_axi_awaddr(awaddr), .m_axi_awlen(awlen), .m_axi_awsize(unused_shape[2:0]),
+                .m_axi_awburst(unused_shape[4:3]), .m_axi_awvalid(awvalid), .m_axi_awready(awready), .m_axi_wdata(wdata),
+                .m_axi_wstrb(wstrb), .m_axi_wlast(unused_shape[5]),
+                .m_axi_wvalid(wvalid), .m_axi_wready(wready), .m_axi_bid(bid), .m_axi_bresp(2'b00), .m_axi_bvalid(bvalid),
+                .m_axi_bready(bready), .m_axi_arid(arid), .m_axi_araddr(araddr), .m_axi_arlen(arlen), .m_axi_arsize(unused_shape[8:6]),
+                .m_axi_arburst(unused_shape[10:9]), .m_axi_arvalid(arvalid), .m_axi_arready(arready), .m_axi_rid(rid), .m_axi_rdata(rdata),
+                .m_axi_rresp(2'b00), .m_axi_rlast(rlast), .m_axi_rvalid(rvalid), .m_axi_rready(rready)
+            );
+            // A host begins a frame every millisecond; between packets D+ is high.
+            ferry_stuck #(.CLOCKS(4000 * CLOCKS_PER_US)) quiet (.clk(clk), .rst(rst_reg), .line(usb_dp_i), .stuck(alone));
+
+            assign txd = 1'b1;
+            wire unused_line = rxd;
+        end else begin : serial
+            ferry_serial_device #(
+                .LOCAL_ADDRESS_BITS(ADDRESS_BITS), .PAGE_TABLES(PAGE_TABLES), .TILING(TILING), .FIRMWARE_HEX(FIRMWARE_HEX),
+                .CPU_CORE(CPU_CORE), .BIT_SIXTEENTHS(BIT_SIXTEENTHS), .NAME(NAME)
+            ) device (
+                .clk(clk), .rst(device_rst_reg), .rxd(rxd), .txd(txd), .session_open(session_open), .link_busy(link_busy),
+                .m_axi_awid(awid), .m_axi_awaddr(awaddr), .m_axi_awlen(awlen), .m_axi_awsize(unused_shape[2:0]),
+                .m_axi_awburst(unused_shape[4:3]), .m_axi_awvalid(awvalid), .m_axi_awready(awready), .m_axi_wdata(wdata),
+                .m_axi_wstrb(wstrb), .m_axi_wlast(unused_shape[5]),
+                .m_axi_wvalid(wvalid), .m_axi_wready(wready), .m_axi_bid(bid), .m_axi_bresp(2'b00), .m_axi_bvalid(bvalid),
+                .m_axi_bready(bready), .m_axi_arid(arid), .m_axi_araddr(araddr), .m_axi_arlen(arlen), .m_axi_arsize(unused_shape[8:6]),
+                .m_axi_arburst(unused_shape[10:9]), .m_axi_arvalid(arvalid), .m_axi_arready(arready), .m_axi_rid(rid), .m_axi_rdata(rdata),
+                .m_axi_rresp(2'b00), .m_axi_rlast(rlast), .m_axi_rvalid(rvalid), .m_axi_rready(rready)
+            );
+            ferry_stuck #(.CLOCKS(1000 * CLOCKS_PER_US)) low (.clk(clk), .rst(rst_reg), .line(!rxd), .stuck(alone));
+            reg [1:0] line_reg;
+            always @(posedge clk)
+                line_reg <= rst_reg ? 2'b11 : {line_reg[0], rxd};
+            assign comes = !line_reg[1];
+            assign goes = !txd;
+
+            assign {usb_dp_o, usb_dn_o, usb_oe, usb_pullup} = 4'd0;
+            wire unused_bus = &{1'b0, usb_clk, usb_io_clk, usb_dp_i, usb_dn_i};
+        end
+    endgenerate
 
     // --- Lights -----------------------------------------------------------------------------------------------------
 
-    localparam LOW_INT = 1000 * CLOCKS_PER_US;
-    localparam L = $clog2(LOW_INT + 1);
-    localparam [L-1:0] LOW = LOW_INT[L-1:0];
-    reg [25:0]  beat_reg;
-    reg [1:0]   line_reg;
-    reg [L-1:0] low_reg;
+    reg [25:0] beat_reg;
 
-    always @(posedge clk) begin
-        beat_reg <= beat_reg + 26'd1;
-        line_reg <= {line_reg[0], rxd};
-        low_reg <= line_reg[1] ? {L{1'b0}} : low_reg == LOW ? LOW : low_reg + 1'b1;
-        if (rst_reg) begin
-            beat_reg <= 26'd0;
-            line_reg <= 2'b11;
-            low_reg <= {L{1'b0}};
-        end
-    end
+    always @(posedge clk)
+        beat_reg <= rst_reg ? 26'd0 : beat_reg + 26'd1;
 
     assign lights[2:0] = {session_open, memory_ready, beat_reg[25]};
-    ferry_light comes (.clk(clk), .rst(rst_reg), .happens(!line_reg[1]), .lit(lights[3]));
-    ferry_light goes (.clk(clk), .rst(rst_reg), .happens(!txd), .lit(lights[4]));
+    ferry_light come_light (.clk(clk), .rst(rst_reg), .happens(comes), .lit(lights[3]));
+    ferry_light go_light (.clk(clk), .rst(rst_reg), .happens(goes), .lit(lights[4]));
     ferry_light reads (.clk(clk), .rst(rst_reg), .happens(arvalid && arready), .lit(lights[5]));
     ferry_light writes (.clk(clk), .rst(rst_reg), .happens(awvalid && awready), .lit(lights[6]));
-    assign lights[7] = !memory_ready || low_reg == LOW;
+    assign lights[7] = !memory_ready || alone;
 
     wire unused = &{1'b0, link_busy, unused_core, unused_read, unused_shape};
 endmodule

@@ -40,6 +40,9 @@ module ferry_usb_device #(
     output wire                          usb_pullup,
     // A host has a session: for a light.
     output wire                          session_open,
+    // A byte of the host's came, one for it went: for lights.
+    output wire                          byte_comes,
+    output wire                          byte_goes,
     // Something is under way between endpoints and device, or was sent and is not acknowledged.
     output wire                          link_busy,
 
@@ -84,6 +87,8 @@ module ferry_usb_device #(
         .up_ready(up_ready), .busy(port_busy)
     );
 
+    assign byte_comes = down_valid && down_ready;
+    assign byte_goes = up_valid && up_ready;
     assign link_busy = port_busy || frames_busy;
 
     ferry_framed_device #(

@@ -1,16 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// An ULX3S as it stands on a desk: what is flashed, an oscillator, a memory chip; the serial port's two lines go to whoever simulates.
+// An ULX3S as it stands on a desk: what is flashed, an oscillator, a memory chip; the serial port's two lines and the USB cable's two
+// wires go to whoever simulates.
 `timescale 1ns/1ps
 `default_nettype none
 
 module ulx3s_pins #(
     // As ferry_ulx3s's.
+    parameter [127:0] NAME = "ulx3s-85f",
     parameter FIRMWARE_HEX = "",
+    parameter TRANSPORT = "serial",
     parameter BIT_SIXTEENTHS = 267
 ) (
     input  wire       clk_25mhz,
     input  wire       rxd,
     output wire       txd,
+    // What a host drives onto D+ and D-, if it does, and the wires as they are then.
+    input  wire       host_drives,
+    input  wire       host_dp,
+    input  wire       host_dn,
+    output wire       usb_dp,
+    output wire       usb_dn,
+    output wire       board_drives,
     output wire [7:0] led,
     // What the chip has against it (sdram_chip.v), and whether it was woken.
     output wire [4:0] broken,
@@ -23,11 +33,14 @@ module ulx3s_pins #(
     wire [1:0]  ba, dqm;
     wire [15:0] d;
     wire        unused_wifi;
+    wire        dp, dn, pull;
 
-    ferry_ulx3s #(.FIRMWARE_HEX(FIRMWARE_HEX), .BIT_SIXTEENTHS(BIT_SIXTEENTHS)) board (
-        .clk_25mhz(clk_25mhz), .ftdi_rxd(txd), .ftdi_txd(rxd), .led(led), .wifi_gpio0(unused_wifi), .sdram_clk(sdram_clk), .sdram_cke(cke),
-        .sdram_csn(csn), .sdram_wen(wen), .sdram_rasn(rasn), .sdram_casn(casn), .sdram_a(a), .sdram_ba(ba), .sdram_dqm(dqm),
-        .sdram_d(d)
+    ferry_ulx3s #(
+        .NAME(NAME), .FIRMWARE_HEX(FIRMWARE_HEX), .TRANSPORT(TRANSPORT), .BIT_SIXTEENTHS(BIT_SIXTEENTHS)
+    ) board (
+        .clk_25mhz(clk_25mhz), .ftdi_rxd(txd), .ftdi_txd(rxd), .usb_fpga_bd_dp(dp), .usb_fpga_bd_dn(dn), .usb_fpga_pu_dp(pull),
+        .led(led), .wifi_gpio0(unused_wifi), .sdram_clk(sdram_clk), .sdram_cke(cke), .sdram_csn(csn), .sdram_wen(wen),
+        .sdram_rasn(rasn), .sdram_casn(casn), .sdram_a(a), .sdram_ba(ba), .sdram_dqm(dqm), .sdram_d(d)
     );
 
     sdram_chip chip (
@@ -35,9 +48,29 @@ module ulx3s_pins #(
         .broken(broken), .awake(awake)
     );
 
-    assign busy = !board.board.memory_ready || board.board.link_busy || board.board.device.framed.device.units.observe.core_busy ||
-                  board.board.device.framed.device.units.observe.read_busy || board.board.device.framed.device.units.observe.write_busy ||
-                  board.board.device.framed.device.units.observe.requester_busy;
+    // Where nobody drives, the host's resistors pull both wires down and the board's, if it is driven, D+ up: it is the stronger one.
+    assign board_drives = board.usb_oe;
+    assign dp = host_drives ? host_dp : board_drives ? 1'bz : pull;
+    assign dn = host_drives ? host_dn : board_drives ? 1'bz : 1'b0;
+    assign usb_dp = dp;
+    assign usb_dn = dn;
+
+    wire link_busy = board.board.link_busy;
+    wire core_busy, read_busy, write_busy, requester_busy;
+    generate
+        if (TRANSPORT == "usb") begin : usb
+            assign core_busy = board.board.usb.device.framed.device.units.observe.core_busy;
+            assign read_busy = board.board.usb.device.framed.device.units.observe.read_busy;
+            assign write_busy = board.board.usb.device.framed.device.units.observe.write_busy;
+            assign requester_busy = board.board.usb.device.framed.device.units.observe.requester_busy;
+        end else begin : serial
+            assign core_busy = board.board.serial.device.framed.device.units.observe.core_busy;
+            assign read_busy = board.board.serial.device.framed.device.units.observe.read_busy;
+            assign write_busy = board.board.serial.device.framed.device.units.observe.write_busy;
+            assign requester_busy = board.board.serial.device.framed.device.units.observe.requester_busy;
+        end
+    endgenerate
+    assign busy = !board.board.memory_ready || link_busy || core_busy || read_busy || write_busy || requester_busy;
 endmodule
 
 `default_nettype wire

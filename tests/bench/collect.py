@@ -24,9 +24,10 @@ from pathlib import Path
 DIFFERENCE = 0.03
 BEGIN, END = "<!-- bench -->", "<!-- /bench -->"
 # The order of the table; rows that are not named here follow by name.
-ORDER = ["link/page-in/latency600", "link/page-out/latency600", "link/both/latency600", "preempt/worst",
-         "firmware/cycles-per-packet", "firmware/cycles-per-buffer", "copy/4KiB/rl20", "queue/8B/rl100", "queue/4KiB/rl100",
-         "lut/device", "bram/device", "lut/engine", "lut/cpu", "replay/link-share", "replay/bus-share", "sim/khz"]
+ORDER = ["link/page-in/latency600", "link/page-out/latency600", "link/both/latency600", "link/uart-share", "link/usb-share",
+         "preempt/worst", "firmware/cycles-per-packet", "firmware/cycles-per-buffer", "copy/4KiB/rl20",
+         "queue/8B/rl100", "queue/4KiB/rl100", "lut/device", "bram/device", "lut/engine", "lut/cpu", "replay/link-share",
+         "replay/bus-share", "sim/khz"]
 GOALS = Path(__file__).parent / "goals.json"
 
 

@@ -15,20 +15,9 @@
 // would hide most of it behind its own latency. Floor: what the copy has in flight, a word a cycle, less the time that
 // the page's own first word takes from the first read to the write, since both go on side by side. In flight are as
 // many words as the data FIFO has, but for the burst of 64 that a job which is not urgent leaves free.
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "machine.h"
 
-#include "device/device.h"
-#include "ferry_contract.h"
-
-#define RING_PAGING   0u
-#define RING_USER     1u
 #define PAGE_CYCLES   544.0
-#define BUFFER_BYTES  4096u
-#define BUFFERS       24u
-#define PAGES         1024u // Of host memory; each direction of `both` uses half of them.
 #define PAGES_A_COPY  4u
 #define LOCAL_LATENCY 20u
 #define IN_FLIGHT     448.0 // Words: 512 - 64.
@@ -36,15 +25,6 @@
 
 static FILE *out;
 static bool first_row = true;
-
-#define CHECK(call) check((call), #call)
-static void check(int error, const char *call)
-{
-    if (error != FERRY_OK) {
-        fprintf(stderr, "path: %s: %s\n", call, ferry_error_text(error));
-        exit(1);
-    }
-}
 
 static void begin_row(const char *name, double value, const char *unit)
 {
@@ -68,17 +48,6 @@ static void row_with_floor(const char *name, double value, double floor, const c
     printf(", floor %.1f\n", floor);
 }
 
-// ---- The machine ------------------------------------------------------------------------------------------------
-
-struct machine {
-    struct ferry_gpu *gpu;
-    struct ferry_gpu_memory buffer[BUFFERS];
-    uint32_t words[BUFFERS];
-    unsigned char *host;
-    uint64_t bus[PAGES];                 // Of host page n, in an order without neighbours.
-    const unsigned char *page_of[PAGES]; // Where page n is.
-};
-
 static void open_machine(struct machine *machine, uint32_t round_trip)
 {
     const struct ferry_link_config config = {.size = sizeof(config),
@@ -89,100 +58,8 @@ static void open_machine(struct machine *machine, uint32_t round_trip)
                                              .max_read_bytes = 512,
                                              .in_order_completions = true};
     struct ferry_link *link;
-    uint64_t bus[PAGES];
-    memset(machine, 0, sizeof(*machine));
     CHECK(ferry_link_open("sim", &config, &link));
-    CHECK(ferry_gpu_open(link, NULL, &machine->gpu));
-    CHECK(ferry_gpu_ring_create(machine->gpu, RING_PAGING, 6, 7));
-    CHECK(ferry_gpu_ring_create(machine->gpu, RING_USER, 6, FERRY_GPU_RIGHT_SYSTEM));
-    for (uint32_t n = 0; n < BUFFERS; n++) {
-        CHECK(ferry_gpu_memory_allocate(machine->gpu, BUFFER_BYTES, 0, &machine->buffer[n]));
-    }
-    machine->host = aligned_alloc(4096, PAGES * 4096);
-    if (machine->host == NULL) {
-        exit(1);
-    }
-    for (uint32_t n = 0; n < PAGES * 4096; n++) {
-        machine->host[n] = (unsigned char)(n * 31 + n / 4099);
-    }
-    CHECK(ferry_gpu_dma_map(machine->gpu, machine->host, PAGES, 0, bus));
-    for (uint32_t n = 0; n < PAGES; n++) {
-        machine->bus[n] = bus[n * 421u % PAGES];
-        machine->page_of[n] = machine->host + 4096 * (size_t)(n * 421u % PAGES);
-    }
-}
-
-static void close_machine(struct machine *machine)
-{
-    struct ferry_link_counts counts;
-    ferry_gpu_link_counts(machine->gpu, &counts);
-    if (counts.unmapped_accesses != 0) {
-        fprintf(stderr, "path: the device left its pages\n");
-        exit(1);
-    }
-    ferry_gpu_close(machine->gpu);
-    free(machine->host);
-}
-
-static void put64(uint32_t *at, uint64_t value)
-{
-    at[0] = (uint32_t)value;
-    at[1] = (uint32_t)(value >> 32);
-}
-
-static uint32_t *packet(struct machine *machine, uint32_t buffer, uint32_t opcode, uint32_t places, uint32_t words)
-{
-    uint32_t *at = (uint32_t *)machine->buffer[buffer].address + machine->words[buffer];
-    if (4 * (machine->words[buffer] + words) > BUFFER_BYTES) {
-        fprintf(stderr, "path: a buffer is too small for its packets\n");
-        exit(1);
-    }
-    memset(at, 0, 4 * words);
-    at[0] = opcode | 1u << 8 | words << 16; // Unordered: no packet here reads what another writes.
-    at[1] = places;
-    machine->words[buffer] += words;
-    return at;
-}
-
-static void copy(struct machine *machine, uint32_t buffer, uint64_t source, uint64_t destination, uint32_t bytes)
-{
-    uint32_t *at =
-        packet(machine, buffer, FERRY_OPCODE_COPY, FERRY_ADDRESS_KIND_LOCAL | FERRY_ADDRESS_KIND_LOCAL << 2, 8);
-    at[2] = bytes;
-    put64(at + 4, source);
-    put64(at + 6, destination);
-}
-
-static void copy_pages(struct machine *machine, uint32_t buffer, bool in, uint32_t first, uint32_t count)
-{
-    const uint32_t kind = FERRY_ADDRESS_KIND_SYSTEM, side = in ? FERRY_LIST_SIDE_SOURCE : FERRY_LIST_SIDE_DESTINATION;
-    uint32_t *at = packet(machine, buffer, FERRY_OPCODE_COPY_PAGES, kind << (in ? 0 : 2) | side << 4, 6 + 2 * count);
-    at[2] = count * 4096;
-    put64(at + 4, (uint64_t)first * 4096);
-    for (uint32_t n = 0; n < count; n++) {
-        put64(at + 6 + 2 * n, machine->bus[first + n]);
-    }
-}
-
-static uint32_t submit(struct machine *machine, uint32_t ring, uint32_t buffer)
-{
-    const struct ferry_gpu_entry entry = {machine->buffer[buffer].bus, 4 * machine->words[buffer], true, 0, buffer + 1};
-    uint32_t number;
-    CHECK(ferry_gpu_ring_submit(machine->gpu, ring, &entry, &number));
-    return number;
-}
-
-/// Wait for the entry; its fence record's time.
-static uint64_t retired_at(struct machine *machine, uint32_t ring, uint32_t number)
-{
-    struct ferry_gpu_fence fence;
-    CHECK(ferry_gpu_wait_retired(machine->gpu, ring, number, 0));
-    CHECK(ferry_gpu_ring_completed(machine->gpu, ring, &fence));
-    if (fence.status != FERRY_BUFFER_STATUS_SUCCESS || fence.retired != number) {
-        fprintf(stderr, "path: entry %" PRIu32 " ended with status %" PRIu32 "\n", number, fence.status);
-        exit(1);
-    }
-    return fence.time;
+    start_machine(machine, link);
 }
 
 // ---- link/... ---------------------------------------------------------------------------------------------------

@@ -26,11 +26,23 @@ $(BUILD)/bench/programs.json: $(BUILD)/ferry tests/bench/collect.py
 
 # Paging over the link, the firmware's cost and preemption, on the device as it ships.
 BENCHES += $(BUILD)/bench/path.json
-$(BUILD)/bench/path: tests/bench/path.c $(BUILD)/libferry.a $(wildcard host-driver/device/*.h host-driver/link/*.h) $(FLAGS) | $(CONTRACT)
+$(BUILD)/bench/path: tests/bench/path.c tests/bench/machine.h $(BUILD)/libferry.a $(wildcard host-driver/device/*.h host-driver/link/*.h) \
+    $(FLAGS) | $(CONTRACT)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(CPPFLAGS) $< $(BUILD)/libferry.a -o $@ $(SIM_LIBS) $(LDLIBS)
 
 $(BUILD)/bench/path.json: $(BUILD)/bench/path
+	@$< $@.new && mv $@.new $@
+
+# Bytes of a serial port and of a USB port that are payload.
+BENCHES += $(BUILD)/bench/share.json
+$(BUILD)/bench/share: tests/bench/share.c tests/bench/machine.h $(SIM_SERIAL_OBJECTS) $(SIM_USB_OBJECTS) $(BUILD)/libferry.a \
+    $(wildcard host-driver/device/*.h host-driver/link/*.h sim/*.h) $(FLAGS) | $(CONTRACT)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(CPPFLAGS) -c $< -o $@.o
+	$(CXX) $@.o $(filter %.o %.a,$^) $(SIM_LIBS) $(LDLIBS) -o $@
+
+$(BUILD)/bench/share.json: $(BUILD)/bench/share
 	@$< $@.new && mv $@.new $@
 
 # A vertex buffer that is discarded before each draw.

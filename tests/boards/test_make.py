@@ -26,12 +26,12 @@ def make(*arguments):
     return done.returncode, (done.stdout + done.stderr).splitlines()
 
 
-def figures(folder, clock, megahertz):
-    report = {"fmax": {"$glbnet$clk": {"achieved": 57.71}},
+def figures(folder, *clocks):
+    report = {"fmax": {"$glbnet$clk": {"achieved": 57.71}, "$glbnet$usb_clk": {"achieved": 80.25}},
               "utilization": {"TRELLIS_COMB": {"used": 20613, "available": 24288}, "DP16KD": {"used": 47, "available": 56}}}
     path = Path(folder, "report.json")
     path.write_text(json.dumps(report))
-    return subprocess.run([sys.executable, "boards/figures.py", path, clock, megahertz],
+    return subprocess.run([sys.executable, "boards/figures.py", path, *clocks],
                           capture_output=True, text=True, check=False)
 
 
@@ -40,6 +40,10 @@ def main():
     check(code != 0 and lines[0].startswith("no board at /dev/ttyNONE: plug it in") and len(lines) == 2, "no_board", lines)
     code, lines = make("FPGA=12g", "bitstream")
     check(code != 0 and "FPGA is 25f or 85f, not '12g'" in lines[0], "no_such_chip", lines)
+    code, lines = make("TRANSPORT=pci", "bitstream")
+    check(code != 0 and "TRANSPORT is serial or usb, not 'pci'" in lines[0], "no_such_transport", lines)
+    code, lines = make("TRANSPORT=usb", "help")
+    check(code == 0 and "ulx3s-85f-usb.bit" in lines[0] and "BACKEND=usb" in lines[2], "usb_is_another_bitstream", lines)
     code, lines = make("help")
     check(code == 0 and [line.split()[1] for line in lines] == ["bitstream", "flash", "test", "memory"], "help", lines)
     with tempfile.TemporaryDirectory(prefix="ferry-figures-") as folder:
@@ -48,8 +52,14 @@ def main():
               "figures", done)
         done = figures(folder, "clk", "57.8")
         check(done.returncode == 1 and "57.7 MHz" in done.stdout and "too slow" in done.stderr, "too_slow", done)
-        done = figures(folder, "clock", "50")
-        check(done.returncode == 1 and "no clock clock" in done.stderr and "clk" in done.stderr, "no_such_clock", done)
+        done = figures(folder, "clk", "50", "usb_clk", "12")
+        check(done.returncode == 0 and done.stdout.endswith(", 57.7 MHz of 50 wanted, 80.2 MHz of 12 wanted\n"), "two_clocks", done)
+        done = figures(folder, "clk", "50", "usb_clk", "81")
+        check(done.returncode == 1 and "80.2 MHz of 81" in done.stdout and "too slow" in done.stderr, "the_second_is_too_slow", done)
+        for clocks in (["clock", "50"], ["clk", "50", "clock", "12"]):
+            done = figures(folder, *clocks)
+            check(done.returncode == 1 and "no clock clock" in done.stderr and "clk" in done.stderr,
+                  f"no_such_clock_{len(clocks) // 2}", done)
     texts = [(MADE / "generator" / name).read_text() for name in
              ("csr.csv", "software/include/generated/sdram_phy.h", "gateware/litedram_core.v")]
     check(not list(memory.complaints(*texts)), "the_generator_as_it_is", list(memory.complaints(*texts)))

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What is flashed onto an ULX3S, at its pins, from power-on: the driver finds it at its serial port, pages through its memory
-chip and gets every byte back, and the chip has nothing against it. test_ulx3s.py SIMULATOR BAUD [COMMAND...]: the commands of
-`ferry` are `info` and a replay unless others are given."""
+"""What is flashed onto an ULX3S, at its pins, from power-on: the driver finds it at its serial port or on USB, pages through its
+memory chip and gets every byte back, and the chip has nothing against it. test_ulx3s.py SIMULATOR BAUD|usb [COMMAND...]: the
+commands of `ferry` are `info` and a replay unless others are given."""
+import os
 import re
 import subprocess
 import sys
@@ -18,14 +19,16 @@ def check(good, name, detail=""):
 
 
 def ferry(port, *arguments):
-    return subprocess.run(["build/ferry", *arguments, "--backend", port], capture_output=True, text=True, check=False)
+    backend, more = port
+    return subprocess.run(["build/ferry", *arguments, "--backend", backend], capture_output=True, text=True, check=False,
+                          env=os.environ | more)
 
 
-def short(port, folder):
+def short(port, folder, name):
     said = ferry(port, "info")
     facts = dict(re.findall(r"^(.*?)  +(.*)$", said.stdout, re.M))
     found = [facts.get(name) for name in ("device", "local memory", "faults")]
-    check(said.returncode == 0 and found == ["ulx3s-85f", "32.0 MiB", "0"], "a_host_finds_the_board", said.stdout + said.stderr)
+    check(said.returncode == 0 and found == [name, "32.0 MiB", "0"], "a_host_finds_the_board", said.stdout + said.stderr)
     # Three allocations of two pages, one of them with its end inside a page, take turns in four pages.
     trace, figures = folder / "pages.memtrace", folder / "figures.json"
     made = "".join(f"a {name} {size} buffer\nw {name} 0 {size}\n" for name, size in ((1, 8192), (2, 8192), (3, 5000)))
@@ -39,22 +42,28 @@ def short(port, folder):
 
 def main():
     simulator, baud, *others = sys.argv[1:]
-    with tempfile.TemporaryDirectory(prefix="ferry-board-") as name, \
-            subprocess.Popen([simulator, baud], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as board:
-        try:
-            # A pseudo terminal has no rate; 12 Mbaud is the most that the back end takes.
-            port = f"uart:{board.stdout.readline().split()[-1]}@{min(int(baud), 12000000)}"
-            if not others:
-                short(port, Path(name))
-            for command in others:
-                done = ferry(port, *command.split())
-                check(done.returncode == 0, command.replace(" ", "_"), done.stdout + done.stderr)
-        finally:
-            board.terminate()
-        said = board.stderr.read()
+    usb = baud == "usb"
+    with tempfile.TemporaryDirectory(prefix="ferry-board-") as name:
+        address = Path(name, "usb")
+        with subprocess.Popen([simulator, f"unix:{address}" if usb else baud], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True) as board:
+            try:
+                said = board.stdout.readline().split()[-1]
+                # A pseudo terminal has no rate; 12 Mbaud is the most that the back end takes. In libusb's place is one without a kernel.
+                port = ("usb", {"LD_PRELOAD": str(Path("build/system/libusb_redir.so").resolve()), "FERRY_USBREDIR": str(address)}) \
+                    if usb else (f"uart:{said}@{min(int(baud), 12000000)}", {})
+                if not others:
+                    short(port, Path(name), "ulx3s-85f-usb" if usb else "ulx3s-85f")
+                for command in others:
+                    done = ferry(port, *command.split())
+                    check(done.returncode == 0, command.replace(" ", "_"), done.stdout + done.stderr)
+            finally:
+                board.terminate()
+            said = board.stderr.read()
         # The chip works, a host had a session, and nothing is wrong.
-        lights = re.search(r"lights (\w\w): good$", said, re.M)
-        check(board.wait() == 0 and lights and int(lights[1], 16) & 0x86 == 0x06, "nothing_against_it_at_its_pins", said)
+        lights = [int(number, 16) for number in re.findall(r"lights (\w\w)(?:: good)?$", said, re.M)]
+        check(board.wait() == 0 and len(lights) == 2 and lights[0] & 0x86 == 0x06, "nothing_against_it_at_its_pins", said)
+        check(len(lights) == 2 and lights[1] & 0x86 == 0x86, "a_light_tells_that_nobody_is_there", said)
     print(said, end="")
     print(f"{sum(results)} passed, {len(results) - sum(results)} failed")
     return 0 if all(results) else 1
