@@ -271,7 +271,7 @@ static uint32_t work_state(void)
            FERRY_PUT(FERRY_CORE_WORK_PACKET_OFFSET, machine.sequencer.offset);
 }
 
-static bool class_runs(bool paging)
+bool double_class_runs(bool paging)
 {
     for (unsigned i = 0; i < machine.queue_count; i++)
         if ((machine.entries[machine.queue[(machine.queue_head + i) % DOUBLE_QUEUE].entry].ring == 0) == paging)
@@ -320,8 +320,8 @@ uint32_t double_read(unsigned offset)
     case FERRY_CORE_ENGINE_STATE:
         return FERRY_PUT(FERRY_CORE_ENGINE_STATE_RESETTING, (uint32_t)machine.resetting) |
                FERRY_PUT(FERRY_CORE_ENGINE_STATE_STUCK, (uint32_t)machine.stuck) |
-               FERRY_PUT(FERRY_CORE_ENGINE_STATE_USER_RUNS, (uint32_t)class_runs(false)) |
-               FERRY_PUT(FERRY_CORE_ENGINE_STATE_PAGING_RUNS, (uint32_t)class_runs(true));
+               FERRY_PUT(FERRY_CORE_ENGINE_STATE_USER_RUNS, (uint32_t)double_class_runs(false)) |
+               FERRY_PUT(FERRY_CORE_ENGINE_STATE_PAGING_RUNS, (uint32_t)double_class_runs(true));
     case FERRY_CORE_WORK: return work_state();
     case FERRY_CORE_MMU_FAULT: return machine.mmu_fault;
     case FERRY_CORE_MMU_FAULT_ENTRY_LOW: return (uint32_t)machine.mmu_entry;
@@ -339,8 +339,6 @@ uint32_t double_read(unsigned offset)
     case FERRY_CORE_FETCH_ADDRESS_LOW: return machine.latched[3];
     case FERRY_CORE_FETCH_ADDRESS_HIGH: return machine.latched[4];
     case FERRY_CORE_FETCH_FAILED: return machine.latched[5];
-    // The unit forgets at once.
-    case FERRY_CORE_FORGET: return 0;
     case FERRY_CORE_POST_BUSY: return machine.posting;
     case FERRY_CORE_FAULT_LOG_ADDRESS_LOW: return (uint32_t)machine.log_address;
     case FERRY_CORE_FAULT_LOG_ADDRESS_HIGH: return (uint32_t)(machine.log_address >> 32);
@@ -370,8 +368,7 @@ void double_write(unsigned offset, uint32_t value)
             double_start_sequencer(value);
         break;
     case FERRY_CORE_MMU_CONTROL: double_take_table_change(value); break;
-    case FERRY_CORE_SPACE_ROOT:
-    case FERRY_CORE_FORGET: double_tell_tables(offset, value); break;
+    case FERRY_CORE_SPACE_ROOT: double_tell_root(value); break;
     case FERRY_CORE_POST_CONTROL: double_take_post(); break;
     case FERRY_CORE_FINISH: double_take_finish(value); break;
     case FERRY_CORE_FINISH_STATUS:

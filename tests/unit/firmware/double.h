@@ -38,7 +38,7 @@ struct double_entry {
     bool engine_faulted, marked_aborted, dropped_by_reset;
     struct oracle_fault engine_fault;
     uint32_t engine_written;
-    unsigned roots, forgets; // What the page-table unit was told.
+    unsigned roots; // What the page-table unit was told.
 };
 
 struct double_post {
@@ -88,7 +88,7 @@ struct double_machine {
     uint32_t stage[FERRY_CORE_SIZE / 4]; // Plain registers.
     uint32_t latched[6];                 // FETCH_ registers of the entry claimed last.
     struct {
-        bool busy, waiting, ended, table, system, checked, stop;
+        bool busy, waiting, ended, table, system, tables, checked, stop;
         uint32_t slot, offset, think, taken;
         // The walk over a rectangle: of which packet, and its next byte.
         const struct double_entry *walk;
@@ -122,7 +122,7 @@ struct double_machine {
     uint32_t first_retired[DOUBLE_RINGS]; // RETIRED at the start of the test.
     struct double_ring rings[DOUBLE_RINGS];
     uint32_t interrupts; // Bits set since the test looked last.
-    uint32_t packets;    // Sum of what was written to PACKETS.
+    uint32_t packets;    // As CORE_PACKETS counts them.
     uint64_t busy_ticks;
     uint32_t stalls; // Accesses that the hardware made wait.
     uint64_t align;  // Command RAM starts at a double word.
