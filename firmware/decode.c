@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Packets that the sequencer leaves, since they take more than comparing or are bad. Each goes through the full check,
-// which alone names faults; what passes goes back to the sequencer if it makes a job.
+// which alone names faults; what passes goes back to the sequencer, but for changes of the aperture table and roots.
 #include "decode.h"
 
 #include "check.h"
@@ -98,8 +98,6 @@ enum ferry_progress ferry_decode_left(struct ferry_flight *flight)
         return refuse_rest(flight, packet);
     }
     switch (opcode) {
-    case FERRY_OPCODE_NOP:
-    case FERRY_OPCODE_DISCARD: hal_write(FERRY_CORE_PACKETS, 1); break;
     case FERRY_OPCODE_MAP_APERTURE:
     case FERRY_OPCODE_UNMAP_APERTURE: {
         enum ferry_progress progress = change_table(flight, packet, opcode == FERRY_OPCODE_UNMAP_APERTURE);
@@ -108,24 +106,14 @@ enum ferry_progress ferry_decode_left(struct ferry_flight *flight)
             return progress;
         break;
     }
-    case FERRY_OPCODE_ROOT:
-    case FERRY_OPCODE_FORGET: {
+    case FERRY_OPCODE_ROOT: {
         enum ferry_progress progress = after_the_ring(flight);
 
         if (progress != FERRY_GOES_ON)
             return progress;
-        if (opcode == FERRY_OPCODE_ROOT) {
-            hal_write(FERRY_CORE_PACKETS, 1);
-            ferry_mmu_root(packet);
-            break;
-        }
-        if (!ferry_mmu_forget(packet)) {
-            ferry_decode_stuck(flight);
-            return FERRY_DECODED;
-        }
-        // What jobs under way were told before is over with a job of no bytes, which the sequencer makes of it.
-        flight->sequence |= FERRY_CORE_SEQUENCE_CHECKED_MASK;
-        return FERRY_GOES_ON;
+        hal_write(FERRY_CORE_PACKETS, 1);
+        ferry_mmu_root(packet);
+        break;
     }
     default: flight->sequence |= FERRY_CORE_SEQUENCE_CHECKED_MASK; return FERRY_GOES_ON;
     }

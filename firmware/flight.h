@@ -43,7 +43,7 @@ struct ferry_flight {
     const struct ferry_ring *ring; // Null before the slot's first buffer.
     bool sequencing;               // The sequencer is at work on it.
     bool plain_table_change;       // The packet it is at changes the aperture table; only the right to is in question.
-    bool waits_for_ring;      // The packet it is at is a good change of the aperture table and waits for earlier jobs.
+    bool waits_for_ring;      // The packet it is at, a good change of the aperture or a root, waits for earlier jobs.
     bool stopped;             // The fault is the engine's, of an earlier packet than any that is refused: it stays.
     struct ferry_fault fault; // Refused by fetch or by the checks of decode, or reported by the engine.
 };

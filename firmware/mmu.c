@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changes of the aperture table, and what the page-table unit is told. The hardware walks the list; the core names
+// Changes of the aperture table, and roots of page tables. The hardware walks the list; the core names
 // first page, count and list.
 #include "mmu.h"
 
@@ -48,24 +48,4 @@ void ferry_mmu_root(const volatile uint32_t *packet)
     hal_write(FERRY_CORE_SPACE_TABLE_LOW, packet[FERRY_PACKET_ROOT_TABLE / 4]);
     hal_write(FERRY_CORE_SPACE_TABLE_HIGH, packet[FERRY_PACKET_ROOT_TABLE / 4 + 1]);
     hal_write(FERRY_CORE_SPACE_ROOT, packet[FERRY_PACKET_ROOT_SPACE / 4]);
-}
-
-// False when memory does not answer.
-static bool forgotten(void)
-{
-    while (hal_read(FERRY_CORE_FORGET)) {
-        if (hal_read(FERRY_CORE_ENGINE_STATE) & FERRY_CORE_ENGINE_STATE_STUCK_MASK)
-            return false;
-    }
-    return true;
-}
-
-bool ferry_mmu_forget(const volatile uint32_t *packet)
-{
-    if (!forgotten())
-        return false;
-    hal_write(FERRY_CORE_FORGET_ADDRESS_LOW, packet[FERRY_PACKET_FORGET_ADDRESS / 4]);
-    hal_write(FERRY_CORE_FORGET_ADDRESS_HIGH, packet[FERRY_PACKET_FORGET_ADDRESS / 4 + 1]);
-    hal_write(FERRY_CORE_FORGET, packet[FERRY_PACKET_FORGET_WHAT / 4]);
-    return forgotten();
 }

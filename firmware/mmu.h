@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changes of the aperture table.
+// Changes of the aperture table, and roots of page tables.
 #ifndef FERRY_FIRMWARE_MMU_H
 #define FERRY_FIRMWARE_MMU_H
 
@@ -16,9 +16,5 @@ bool ferry_mmu_change(const volatile uint32_t *packet, uint32_t list_at, bool un
 
 // Sets the root of a space, as the ROOT packet says.
 void ferry_mmu_root(const volatile uint32_t *packet);
-
-// Has the page-table unit forget what the FORGET packet says, and waits until it has. False: it cannot, since memory
-// does not answer.
-bool ferry_mmu_forget(const volatile uint32_t *packet);
 
 #endif

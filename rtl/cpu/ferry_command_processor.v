@@ -182,14 +182,16 @@ module ferry_command_processor #(
     wire [3:0]  slots_dropped;
     // Space of each slot's virtual addresses, 4 bits a slot.
     wire [15:0] slot_spaces;
-    wire        sequence_start, sequence_stop, sequence_system, sequence_checked, sequence_busy, sequence_waiting, sequence_ended,
-                sequence_table;
-    wire        packet_read_valid, packet_read_ready, packet_data_valid, packet_valid, packet_ready, packet_more;
+    wire        sequence_start, sequence_stop, sequence_system, sequence_tables, sequence_checked, sequence_busy, sequence_waiting,
+                sequence_ended, sequence_table;
+    wire        packet_read_valid, packet_read_ready, packet_data_valid, packet_valid, packet_ready, packet_more, packet_forgets,
+                packet_skipped;
     wire [1:0]  sequence_slot;
     wire [12:0] sequence_end;
     wire [15:0] sequence_offset, sequence_at, packet_read_address;
     wire [63:0] packet_data;
     wire [`FERRY_JOB_BITS-1:0] packet_job;
+    wire [`FERRY_FORGET_BITS-1:0] packet_forget;
 
     // --- Units ----------------------------------------------------------------------------------------------------------
 
@@ -210,9 +212,11 @@ module ferry_command_processor #(
         .file_write(file_write), .file_index(file_index), .file_wdata(file_wdata),
         .file_rdata(file_rdata), .sequence_start(sequence_start), .sequence_stop(sequence_stop),
         .sequence_slot(sequence_slot), .sequence_offset(sequence_offset), .sequence_system(sequence_system),
+        .sequence_tables(sequence_tables),
         .sequence_checked(sequence_checked), .sequence_end(sequence_end), .sequence_busy(sequence_busy),
         .sequence_waiting(sequence_waiting), .sequence_ended(sequence_ended), .sequence_table(sequence_table), .sequence_at(sequence_at),
-        .packet_valid(packet_valid), .packet_ready(packet_ready), .packet_job(packet_job), .packet_more(packet_more), .job_valid(job_valid),
+        .packet_valid(packet_valid), .packet_ready(packet_ready), .packet_job(packet_job), .packet_more(packet_more),
+        .packet_forgets(packet_forgets), .packet_forget(packet_forget), .packet_skipped(packet_skipped), .job_valid(job_valid),
         .job_ready(job_ready), .job(job), .jobs_retired(jobs_retired),
         .jobs_retired_urgent(jobs_retired_urgent), .poison(poison), .poison_clear(poison_clear),
         .slots_dropped(slots_dropped),
@@ -273,11 +277,12 @@ module ferry_command_processor #(
     ferry_sequencer #(.APERTURE_PAGES(APERTURE_PAGES), .PAGE_TABLES(PAGE_TABLES), .TILING(TILING)) sequencer (
         .clk(clk), .rst(rst), .run(run), .start_space(slot_spaces[{sequence_slot, 2'd0} +: 4]), .start_virtual_only(sequence_virtual_only),
         .start(sequence_start), .start_slot(sequence_slot),
-        .start_offset(sequence_offset), .start_system(sequence_system), .start_checked(sequence_checked),
+        .start_offset(sequence_offset), .start_system(sequence_system), .start_tables(sequence_tables), .start_checked(sequence_checked),
         .stop(sequence_stop), .buffer_bytes(sequence_end), .busy(sequence_busy), .waiting(sequence_waiting),
         .ended(sequence_ended), .table_change(sequence_table), .offset(sequence_at), .limits(limits), .read_valid(packet_read_valid),
         .read_ready(packet_read_ready), .read_address(packet_read_address), .read_data_valid(packet_data_valid),
-        .read_data(packet_data), .job_valid(packet_valid), .job_ready(packet_ready), .job(packet_job),
+        .read_data(packet_data), .job_valid(packet_valid), .job_ready(packet_ready), .job(packet_job), .job_forgets(packet_forgets),
+        .forget(packet_forget), .skipped(packet_skipped),
         .job_more(packet_more), .slot_ended(entry_retired), .slot_ended_number(ended_slot), .slots_dropped(slots_dropped)
     );
 

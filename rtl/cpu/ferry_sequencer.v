@@ -9,7 +9,7 @@
 //   first    the end is held against the memory's limit, or against what else it must not go beyond
 //   second   the end in video memory is held against the protected range; the next double word is asked for
 //   decide   all comparisons are in
-//   offer    the job waits for the engine's queue
+//   offer    the job waits for the engine's queue; that of FORGET before for what ferry_registers_jobs has done first
 //   next     of a rectangle: its next piece is made the job
 //
 // COPY_RECTANGLE is the firmware's to check. What it hands back is walked here, a job for each piece that lies together on
@@ -17,6 +17,8 @@
 // another rectangle was walked meanwhile, with the row that it was in, which writes that row's first pieces once more. So one
 // that makes way again and again comes to its end. Of a slot whose jobs are dropped one more piece is queued, as of any packet
 // one job is, and not the billions that a rectangle may have.
+//
+// NOP and DISCARD make no job and are stepped over.
 //
 // One adder and one comparison do all ranges. So FENCE, whose address stands before its length is known, and COPY_PAGES,
 // whose bytes in its pages are counted last, have their second double word taken again as the fourth.
@@ -43,6 +45,8 @@ module ferry_sequencer #(
     input  wire [1:0]  start_slot,
     input  wire [15:0] start_offset,
     input  wire        start_system,
+    // Whether the ring may have page tables forgotten.
+    input  wire        start_tables,
     input  wire        start_checked,
     // Space of the buffer's virtual addresses; the ring may name no others.
     input  wire [3:0]  start_space,
@@ -80,7 +84,12 @@ module ferry_sequencer #(
     input  wire        job_ready,
     output wire [`FERRY_JOB_BITS-1:0] job,
     // More jobs of its packet come.
-    output wire        job_more
+    output wire        job_more,
+    // Behind what the page-table unit is to forget first.
+    output wire        job_forgets,
+    output wire [`FERRY_FORGET_BITS-1:0] forget,
+    // A packet was taken that makes no job.
+    output wire        skipped
 );
 
     localparam [2:0] S_IDLE   = 3'd0;
@@ -101,6 +110,7 @@ module ferry_sequencer #(
     reg        stop_reg;
     reg        checked_reg;
     reg        system_reg;
+    reg        tables_reg;
     reg [3:0]  space_reg;
     reg        virtual_only_reg;
     reg [1:0]  slot_reg;
@@ -114,6 +124,7 @@ module ferry_sequencer #(
     reg [31:0] places_reg;
     reg [31:0] length_reg;
     reg [11:0] first_offset_reg;
+    reg [7:0]  what_reg;
     reg [63:0] source_reg;
     reg [63:0] destination_reg;
 
@@ -136,6 +147,8 @@ module ferry_sequencer #(
     reg is_unmap;
     reg is_forget;
     reg is_rectangle;
+    reg is_discard;
+    reg is_empty;
     always @(posedge clk) begin
         is_copy <= opcode == `FERRY_OPCODE_COPY;
         is_pages <= opcode == `FERRY_OPCODE_COPY_PAGES;
@@ -146,6 +159,8 @@ module ferry_sequencer #(
         is_unmap <= opcode == `FERRY_OPCODE_UNMAP_APERTURE;
         is_forget <= opcode == `FERRY_OPCODE_FORGET;
         is_rectangle <= opcode == `FERRY_OPCODE_COPY_RECTANGLE;
+        is_discard <= opcode == `FERRY_OPCODE_DISCARD;
+        is_empty <= opcode == `FERRY_OPCODE_NOP || opcode == `FERRY_OPCODE_DISCARD;
     end
     wire walks = is_rectangle && checked_reg && TILING;
     wire [2:0] last_turn = walks ? 3'd5 : 3'd3;
@@ -166,7 +181,8 @@ module ferry_sequencer #(
 
     // Where a range begins that must end inside its memory; its kind of address.
     wire       source_turn = turn_reg == 3'd2 && (is_copy || (is_pages && !from_list));
-    wire       range_turn = (turn_reg == 3'd2 && (is_copy || is_pages || is_fill)) || (turn_reg == 3'd3 && (is_copy || is_fence));
+    wire       range_turn = (turn_reg == 3'd2 && (is_copy || is_pages || is_fill || is_discard)) ||
+                            (turn_reg == 3'd3 && (is_copy || is_fence));
     wire       list_turn = turn_reg == 3'd3 && is_pages;
     wire       table_turn = turn_reg == 3'd1 && is_table;
     wire [1:0] kind = source_turn ? source_kind : destination_kind;
@@ -184,6 +200,8 @@ module ferry_sequencer #(
     reg        high_last_reg;
     reg        low_zero_reg;
     reg        low_aligned_reg;
+    // Not what a FORGET has in this place, for comparisons: ALL is the firmware's.
+    reg        what_wrong_reg;
     // What end_reg must not go beyond: one of them, or nothing. The kind of memory.
     reg        to_limit_reg;
     reg        to_base_reg;
@@ -195,6 +213,7 @@ module ferry_sequencer #(
     reg        list_reg;
     reg        table_reg;
     reg        one_reg;
+    reg        two_reg;
     reg        three_reg;
     // Video memory ends behind every end that counts here; so far nothing is protected.
     reg        local_far_reg;
@@ -232,6 +251,11 @@ module ferry_sequencer #(
     wire        map_fits = !first_offset_reg[11] && {1'b0, words[10:1]} == map_entries && high_short_reg;
     wire        table_fits = end_inside && !high_zero_reg && (is_unmap || map_fits);
 
+    // FORGET names an address in its range, or none.
+    wire [1:0]  scope = what_reg[`FERRY_PACKET_FORGET_WHAT_SCOPE_RANGE];
+    wire        around = scope == `FERRY_FORGET_SCOPE_GROUP || scope == `FERRY_FORGET_SCOPE_TABLE;
+    wire        around_holds = around ? high_virtual_reg : high_zero_reg && low_zero_reg;
+
     // What is wrong with this double word, each by itself since Yosys makes one wide function of what meets in one cycle.
     reg header_flaw_reg;
     reg places_flaw_reg;
@@ -245,8 +269,10 @@ module ferry_sequencer #(
         range_flaw_reg <= range_reg && !range_holds;
         list_flaw_reg <= list_reg && !list_fits;
         table_flaw_reg <= table_reg && !table_fits;
-        word_flaw_reg <= (one_reg && (((is_copy || is_fill) && !high_zero_reg) || (is_pages && (!high_short_reg || low_zero_reg)))) ||
-                         (three_reg && is_fence && !low_aligned_reg);
+        word_flaw_reg <= (one_reg && (is_copy || is_fill || is_discard) && !high_zero_reg) ||
+                         (one_reg && is_pages && (!high_short_reg || low_zero_reg)) ||
+                         (three_reg && is_fence && !low_aligned_reg) ||
+                         (is_forget && ((one_reg && (what_wrong_reg || !high_zero_reg)) || (two_reg && !around_holds)));
     end
     wire flaw = header_flaw_reg || places_flaw_reg || range_flaw_reg || list_flaw_reg || table_flaw_reg || word_flaw_reg;
 
@@ -274,6 +300,13 @@ module ferry_sequencer #(
             shape_holds = !words[0] && !unordered && places_reg[7:0] == 8'd0;
         `FERRY_OPCODE_UNMAP_APERTURE:
             shape_holds = packet_bytes == `FERRY_PACKET_UNMAP_APERTURE_SIZE && !unordered && places_reg[7:0] == 8'd0 && !snoop;
+        `FERRY_OPCODE_DISCARD:
+            shape_holds = packet_bytes == `FERRY_PACKET_DISCARD_SIZE && !unordered && places_reg[7:0] == 8'd0 && !snoop;
+        `FERRY_OPCODE_FORGET:
+            shape_holds = packet_bytes == `FERRY_PACKET_FORGET_SIZE && !unordered && places_reg[7:0] == 8'd0 && !snoop && tables_reg &&
+                          PAGE_TABLES;
+        `FERRY_OPCODE_NOP:
+            shape_holds = !words[0] && words != 16'd0;
         default:
             shape_holds = 1'b0;
         endcase
@@ -288,6 +321,9 @@ module ferry_sequencer #(
     wire holds = !bad_reg && shape_reg && fits;
     wire take = checked_reg || (holds && !is_table);
     wire taken = job_valid && job_ready;
+    assign skipped = state_reg == S_DECIDE && take && is_empty && !stop_reg;
+    // The packet is done with.
+    wire passed = (taken && !job_more) || skipped;
 
     // --- A rectangle ----------------------------------------------------------------------------------------------------
 
@@ -387,6 +423,10 @@ module ferry_sequencer #(
     assign job[`FERRY_JOB_LENGTH_RANGE] = length_reg;
     assign job[`FERRY_JOB_LIST_ADDRESS_RANGE] = read_address;
     assign job[`FERRY_JOB_SPACE_RANGE] = space_reg;
+    assign job_forgets = is_forget && PAGE_TABLES;
+    assign forget[`FERRY_FORGET_SCOPE_RANGE] = scope;
+    assign forget[`FERRY_FORGET_SPACE_RANGE] = what_reg[`FERRY_PACKET_FORGET_WHAT_SPACE_RANGE];
+    assign forget[`FERRY_FORGET_PAGE_RANGE] = destination_reg[47:12];
 
     // A page list's side is the offset in its first page. The others: COPY, READ and FENCE name or hold their source in double
     // word 2, FILL and WRITE in 3; COPY and COPY_RECTANGLE their destination in 3, FENCE in 1, the rest in 2.
@@ -402,6 +442,7 @@ module ferry_sequencer #(
             // After FORGET a job of no bytes: it makes way for itself, and is behind all that was before.
             length_reg <= is_fence ? 32'd8 : low & {32{!is_forget}};
             first_offset_reg <= high[11:0];
+            what_reg <= low[7:0];
         end
         if (source_comes) begin
             source_reg <= is_pages && from_list ? {52'd0, first_offset_reg} : read_data;
@@ -425,11 +466,14 @@ module ferry_sequencer #(
             high_last_reg <= &high[15:0];
             low_zero_reg <= low == 32'd0;
             low_aligned_reg <= low[2:0] == 3'd0;
+            what_wrong_reg <= (low & ~(`FERRY_PACKET_FORGET_WHAT_SCOPE_MASK | `FERRY_PACKET_FORGET_WHAT_SPACE_MASK)) != 32'd0 ||
+                              low[`FERRY_PACKET_FORGET_WHAT_SCOPE_RANGE] == `FERRY_FORGET_SCOPE_ALL;
             kind_reg <= kind;
             range_reg <= range_turn;
             list_reg <= list_turn;
             table_reg <= table_turn;
             one_reg <= turn_reg == 3'd1;
+            two_reg <= turn_reg == 3'd2;
             three_reg <= turn_reg == 3'd3;
         end
         to_limit_reg <= state_reg == S_TAKE && range_turn && kind == `FERRY_ADDRESS_KIND_LOCAL;
@@ -455,6 +499,7 @@ module ferry_sequencer #(
                 slot_reg <= start_slot;
                 place_reg <= start_offset[12:3];
                 system_reg <= start_system;
+                tables_reg <= start_tables;
                 space_reg <= start_space;
                 virtual_only_reg <= start_virtual_only;
                 checked_reg <= start_checked;
@@ -484,14 +529,15 @@ module ferry_sequencer #(
         default:
             if (taken && job_more) begin
                 state_reg <= S_NEXT;
-            end else if (taken) begin
-                place_reg <= next_place[9:0];
-                checked_reg <= 1'b0;
-                state_reg <= next_place[9:0] == end_place ? S_IDLE : S_ASK;
             end else if (stop_reg) begin
                 state_reg <= S_IDLE;
             end
         endcase
+        if (passed) begin
+            place_reg <= next_place[9:0];
+            checked_reg <= 1'b0;
+            state_reg <= next_place[9:0] == end_place ? S_IDLE : S_ASK;
+        end
         if (rst || !run) begin
             state_reg <= S_IDLE;
         end
@@ -501,7 +547,7 @@ module ferry_sequencer #(
 `include "ferry_sequencer_properties.vh"
 `endif
 
-    wire unused = &{1'b0, buffer_bytes[2:0], start_offset, read_data_valid, limits, header_reg, places_reg};
+    wire unused = &{1'b0, what_reg, buffer_bytes[2:0], start_offset, read_data_valid, limits, header_reg, places_reg};
 
 endmodule
 

@@ -44,6 +44,7 @@ module ferry_registers_core (
     output wire [1:0]  sequence_slot,
     output wire [15:0] sequence_offset,
     output wire        sequence_system,
+    output wire        sequence_tables,
     output wire        sequence_checked,
     output wire        sequence_virtual_only,
     output reg  [12:0] sequence_end,
@@ -58,6 +59,10 @@ module ferry_registers_core (
     // More jobs of its packet come.
     input  wire        packet_more,
     input  wire [`FERRY_JOB_BITS-1:0] packet_job,
+    // What is to be forgotten before its job; a packet was taken that makes none.
+    input  wire        packet_forgets,
+    input  wire [`FERRY_FORGET_BITS-1:0] packet_forget,
+    input  wire        packet_skipped,
     // Engine: a job.
     output wire        job_valid,
     input  wire        job_ready,
@@ -151,7 +156,8 @@ module ferry_registers_core (
         .jobs_retired_urgent(jobs_retired_urgent), .aborted(aborted), .aborted_slot(finish_asks_slot),
         .aborted_at(aborted_at), .dropped(dropped),
         .slots_used(slots_used), .jobs_retired(jobs_retired), .packet_valid(packet_valid),
-        .packet_ready(packet_ready), .packet_job(packet_job), .job_valid(job_valid), .job_ready(job_ready), .job(job),
+        .packet_ready(packet_ready), .packet_job(packet_job), .packet_forgets(packet_forgets), .packet_forget(packet_forget),
+        .poison(poison), .job_valid(job_valid), .job_ready(job_ready), .job(job),
         .poison_clear(poison_clear), .fault_clear(fault_clear), .aborted_job(aborted_job), .resetting(resetting), .stuck(stuck),
         .update_valid(update_valid),
         .update_ready(update_ready), .update(update), .root_valid(root_valid), .root_ready(root_ready), .root_space(root_space),
@@ -166,6 +172,7 @@ module ferry_registers_core (
     assign sequence_slot = io_wdata[`FERRY_CORE_SEQUENCE_SLOT_RANGE];
     assign sequence_offset = io_wdata[`FERRY_CORE_SEQUENCE_PACKET_OFFSET_RANGE];
     assign sequence_system = io_wdata[`FERRY_CORE_SEQUENCE_SYSTEM_SHIFT];
+    assign sequence_tables = io_wdata[`FERRY_CORE_SEQUENCE_TABLES_SHIFT];
     assign sequence_checked = io_wdata[`FERRY_CORE_SEQUENCE_CHECKED_SHIFT];
     assign sequence_virtual_only = io_wdata[`FERRY_CORE_SEQUENCE_VIRTUAL_ONLY_SHIFT];
 
@@ -228,7 +235,7 @@ module ferry_registers_core (
     // The sequencer's packets count themselves; one of the core's own is counted in the next cycle without one of these.
     wire at_packets = io_address == `FERRY_CORE_PACKETS;
     reg  packet_owed_reg;
-    wire   packet_whole = packet_ready && !packet_more;
+    wire   packet_whole = (packet_ready && !packet_more) || packet_skipped;
     assign packet_taken = packet_whole || packet_owed_reg;
     reg core_busy_reg;
     assign core_busy = core_busy_reg && !sequence_waiting;
@@ -319,7 +326,6 @@ module ferry_registers_core (
     wire [31:0] live_engine_fault_written = fault[`FERRY_ENGINE_FAULT_WRITTEN_RANGE];
     wire [31:0] live_engine_fault_entry_low = fault_entry[31:0];
     wire [31:0] live_engine_fault_entry_high = fault_entry[63:32];
-    wire [31:0] live_forget = {forget_valid, 31'd0};
     wire [31:0] live_engine_state = {28'd0, jobs_queued_urgent != jobs_retired_urgent,
         jobs_queued != jobs_retired, stuck, resetting || resetting_reg};
     wire [31:0] live_mmu_fault = {3'd0, update_fault[`FERRY_UPDATE_FAULT_INDEX_RANGE], 15'd0,

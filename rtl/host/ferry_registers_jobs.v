@@ -2,7 +2,8 @@
 // The core's registers behind which something starts: changes of the aperture table, whose registers are themselves the
 // one place where a change waits. And what jobs pass on their way from the sequencer to the engine: they are counted, held
 // back around a reset, and those of slots that were in use when it ended become empty. Of each slot it is kept here which packet a
-// reset has cut: whoever runs the buffer again begins there.
+// reset has cut: whoever runs the buffer again begins there. That of a FORGET waits until everything that was queued before it is
+// done, and then until the page-table unit has forgotten.
 `default_nettype none
 `include "ferry_contract.vh"
 
@@ -42,6 +43,11 @@ module ferry_registers_jobs (
     input  wire        packet_valid,
     output wire        packet_ready,
     input  wire [`FERRY_JOB_BITS-1:0] packet_job,
+    // The job's packet has this forgotten before. A job that is withdrawn is away for a cycle.
+    input  wire        packet_forgets,
+    input  wire [`FERRY_FORGET_BITS-1:0] packet_forget,
+    // Slots of which the engine drops jobs.
+    input  wire [3:0]  poison,
     // Engine: a job. None is offered while it is stuck.
     output wire        job_valid,
     input  wire        job_ready,
@@ -110,7 +116,8 @@ module ferry_registers_jobs (
         classed_job[`FERRY_JOB_URGENT_RANGE] = urgent;
     end
     assign job = classed_job;
-    assign job_valid = packet_valid && run && !resetting && !resetting_reg && !stuck;
+    wire   may_pass = packet_valid && run && !resetting && !resetting_reg && !stuck;
+    assign job_valid = may_pass && !forget_waits;
     assign packet_ready = job_valid && job_ready;
 
     // The first job of a slot that is not carried out whole: by what the engine tells during a reset, else by what becomes empty here
@@ -197,20 +204,24 @@ module ferry_registers_jobs (
     reg [`FERRY_ROOT_BITS-1:0] root_reg;
     reg [3:0]  root_space_reg;
     reg        root_valid_reg;
-    reg [31:0] forget_low_reg;
-    reg [15:0] forget_high_reg;
-    reg [1:0]  forget_scope_reg;
-    reg [3:0]  forget_space_reg;
+    reg [`FERRY_FORGET_BITS-1:0] forget_reg;
     reg        forget_valid_reg;
+    // The unit was told what the packet says whose job waits.
+    reg        told_reg;
+    // A job of the ring's class is not done. Queued jobs are counted long before the next packet's job comes; and in the
+    // cycle in which this falls, it is known whether one of them has spoilt its slot.
+    reg        class_runs_reg;
     wire       write_root = write && io_address == `FERRY_CORE_SPACE_ROOT;
 
     assign root_valid = root_valid_reg;
     assign root_space = root_space_reg;
     assign root = root_reg;
     assign forget_valid = forget_valid_reg;
-    assign forget[`FERRY_FORGET_SCOPE_RANGE] = forget_scope_reg;
-    assign forget[`FERRY_FORGET_SPACE_RANGE] = forget_space_reg;
-    assign forget[`FERRY_FORGET_PAGE_RANGE] = {forget_high_reg, forget_low_reg[31:12]};
+    assign forget = forget_reg;
+    // Of a slot whose jobs are dropped nothing is carried out any more. What is being forgotten stays as it is until it is.
+    wire       carried_out = packet_forgets && !job_dropped && !poison[job_slot];
+    wire       forget_waits = carried_out && (forget_valid_reg || !told_reg);
+    wire       tells = may_pass && carried_out && !class_runs_reg && !forget_valid_reg && !told_reg;
 
     reg [51:12] table_reg;
     always @(posedge clk) begin
@@ -237,16 +248,11 @@ module ferry_registers_jobs (
             root_reg[`FERRY_ROOT_PAGE_RANGE] <= table_reg;
             root_valid_reg <= 1'b1;
         end
-        // What is being forgotten stays as it is.
-        if (write && io_address == `FERRY_CORE_FORGET_ADDRESS_LOW && !forget_valid_reg) begin
-            forget_low_reg <= io_wdata;
-        end
-        if (write && io_address == `FERRY_CORE_FORGET_ADDRESS_HIGH && !forget_valid_reg) begin
-            forget_high_reg <= io_wdata[15:0];
-        end
-        if (write && io_address == `FERRY_CORE_FORGET && !forget_valid_reg) begin
-            forget_scope_reg <= io_wdata[`FERRY_CORE_FORGET_SCOPE_RANGE];
-            forget_space_reg <= io_wdata[`FERRY_CORE_FORGET_SPACE_RANGE];
+        class_runs_reg <= job_tag[`FERRY_WRITE_TAG_TAG_RING_RANGE] == 3'd0 ? jobs_queued_urgent_reg != jobs_retired_urgent
+            : jobs_queued_reg != jobs_retired;
+        told_reg <= packet_valid && !packet_ready && (told_reg || tells);
+        if (tells) begin
+            forget_reg <= packet_forget;
             forget_valid_reg <= 1'b1;
         end
         if (rst) begin
@@ -257,7 +263,7 @@ module ferry_registers_jobs (
         end
     end
 
-    wire unused = &{1'b0, job_tag, forget_low_reg[11:0]};
+    wire unused = &{1'b0, job_tag};
 
 endmodule
 

@@ -14,6 +14,9 @@
 #define _Static_assert static_assert
 #include "ferry_contract.h"
 
+// Of the bundle.
+const unsigned FORGET_BITS = 42;
+
 struct Slot {
     bool used = false, finished = false, refused = false, wrong = false, told = false;
     bool over = false; // Its jobs were done and it was finished before a reset began: that one may not be told.
@@ -41,7 +44,7 @@ class Bench
     {
         top.clk = 0;
         top.rst = 1;
-        top.root_ready = top.forget_ready = 1;
+        top.root_ready = 1;
         for (int i = 0; i < 3; i++)
             tick();
         top.rst = 0;
@@ -80,7 +83,11 @@ class Bench
         top.resetting = reset_left != 0;
         top.jobs_retired = retired_jobs[0];
         top.jobs_retired_urgent = retired_jobs[1];
-        offer();
+        top.forget_ready = forget_pace && random.once_in(forget_pace);
+        if (by_hand)
+            top.packet_skipped = 0;
+        else
+            offer();
         top.slots_used = top.slot_interrupts = 0;
         top.slot_tags = 0;
         for (unsigned i = 0; i < 4; i++) {
@@ -249,6 +256,9 @@ class Bench
     Ring rings[5];
     std::deque<unsigned> queue[2],
         endings[2]; // Slots of jobs in the engine; slots finished and not ended; user, paging.
+    // The test offers jobs itself; how long the page-table unit takes, 0 for ever.
+    bool by_hand = false;
+    unsigned forget_pace = 6;
     unsigned retire_pace = 8, update_pace = 4, reset_left = 0, poison_pace = 20, selected = 0;
     // Counts of retired jobs go over their end soon.
     uint16_t retired_jobs[2] = {0xffe0, 0xfff0};
@@ -265,6 +275,27 @@ class Bench
     uint64_t counted[FERRY_BAR0_COUNTER_STRIDE / 8] = {};
 
   private:
+    // What the page-table unit is told, a cycle behind the offer of the job, and whether that is forgotten.
+    void page_tables()
+    {
+        if (top.forget_valid && !told) {
+            checks.that(offer_past.valid && offer_past.forgets, "something is forgotten for no packet");
+            checks.that(queue[slots[offer_past.slot].ring == 0].empty(), "forgotten before the ring's jobs are done");
+            checks.that(!((cut | poison) >> offer_past.slot & 1), "forgotten for a buffer that went wrong");
+            checks.that(!was_resetting, "forgotten while the engine is reset");
+            forget_told = offer_past.forget;
+            mine = true;
+            tellings++;
+        }
+        checks.that(top.forget_valid || !told, "it is told until it is forgotten");
+        if (top.forget_valid)
+            checks.equal(top.forget, forget_told, "what is forgotten");
+        // What is forgotten for a job that was withdrawn does not count for another.
+        forgotten = top.packet_valid && (forgotten || (mine && !top.forget_valid));
+        mine = mine && top.packet_valid && top.forget_valid;
+        told = top.forget_valid && !top.forget_ready;
+        offer_past = {top.packet_valid != 0, top.packet_forgets != 0, top.packet_slot, top.packet_forget};
+    }
     void offer()
     {
         // The sequencer names a job's slot at least a cycle before it offers the job.
@@ -272,6 +303,9 @@ class Bench
         bool may = named.used && !named.finished && named.to_offer;
         offered = offered || (chosen && may);
         chosen = false;
+        // The firmware may want the sequencer's place back meanwhile.
+        if (offered && top.packet_forgets && random.once_in(40))
+            offered = false;
         if (!offered && top.run) {
             unsigned slot = random.below(4);
             if (slots[slot].used && !slots[slot].finished && slots[slot].to_offer) {
@@ -279,13 +313,18 @@ class Bench
                 top.packet_slot = slot;
                 top.packet_length = 1 + random.below(100);
                 top.packet_offset = static_cast<uint16_t>(8 * slots[slot].queued);
+                // What makes way behind what is forgotten.
+                top.packet_forgets = random.once_in(4);
+                top.packet_forget = random.word() >> (64 - FORGET_BITS);
                 // Of a rectangle's jobs only the last is a packet.
-                top.packet_more = slots[slot].to_offer > 1 && random.once_in(3);
+                top.packet_more = !top.packet_forgets && slots[slot].to_offer > 1 && random.once_in(3);
             }
         }
         offered = offered && top.run;
         chosen = chosen && top.run;
         top.packet_valid = offered;
+        // Another packet makes no job.
+        top.packet_skipped = !offered && top.run && random.once_in(8);
     }
     void events()
     {
@@ -306,6 +345,8 @@ class Bench
     void observe()
     {
         packets += top.packet_taken;
+        jobs += top.packet_skipped;
+        page_tables();
         io_done = top.io_valid && top.io_ready;
         io_data = top.io_rdata;
         host_done = top.host_taken;
@@ -335,6 +376,8 @@ class Bench
             checks.equal(top.job_urgent, s.ring == 0, "the paging ring's jobs are urgent");
             checks.equal(top.job_length, cut >> top.job_slot & 1 ? 0 : top.packet_length, "length");
             checks.equal(top.job_harmless, cut >> top.job_slot & 1, "a cut slot's job does nothing");
+            checks.that(!top.packet_forgets || forgotten || (cut | poison) >> top.job_slot & 1,
+                        "a job came before what it stands behind was forgotten");
             queue[top.job_urgent].push_back(top.job_slot);
             if ((cut >> top.job_slot & 1) && s.aborted_at < 0)
                 s.aborted_at = static_cast<int>(8 * s.queued);
@@ -481,6 +524,13 @@ class Bench
             fault_interrupts_due = 0;
         }
     }
+    bool told = false, mine = false, forgotten = false;
+    uint64_t forget_told = 0;
+    struct {
+        bool valid = false, forgets = false;
+        unsigned slot = 0;
+        uint64_t forget = 0;
+    } offer_past;
     bool ring_taken = false, change_waits = false;
     uint32_t ring_expected = 0;
     uint64_t change_past = 0;
@@ -493,7 +543,7 @@ class Bench
     int on_its_way = -1;
 
   public:
-    unsigned ended = 0, halts = 0;
+    unsigned ended = 0, halts = 0, tellings = 0;
     std::string order_of_ends;
 };
 

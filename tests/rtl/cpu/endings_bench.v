@@ -56,6 +56,9 @@ module endings_bench (
     input  wire        packet_more,
     input  wire [31:0] packet_length,
     input  wire [15:0] packet_offset,
+    input  wire        packet_forgets,
+    input  wire [`FERRY_FORGET_BITS-1:0] packet_forget,
+    input  wire        packet_skipped,
     output wire        job_valid,
     input  wire        job_ready,
     output wire        job_urgent,
@@ -163,7 +166,8 @@ module endings_bench (
     wire        yields, counter_write;
     wire [5:0]  counter_word;
     wire [31:0] counter_wdata;
-    wire        unused_told, unused_busy, unused_sequence_start, unused_sequence_stop, unused_system, unused_checked, unused_bready;
+    wire        unused_told, unused_busy, unused_sequence_start, unused_sequence_stop, unused_system, unused_rights,
+                unused_checked, unused_bready;
     wire [1:0]  unused_slot;
     wire [15:0] unused_offset;
     wire [12:0] unused_end;
@@ -183,9 +187,11 @@ module endings_bench (
         .packet_taken(packet_taken), .core_busy(unused_busy), .interrupt_cause(interrupt_cause), .file_access(file_access),
         .file_write(file_write), .file_index(file_index), .file_wdata(file_wdata), .file_rdata(file_rdata),
         .sequence_start(unused_sequence_start), .sequence_stop(unused_sequence_stop), .sequence_slot(unused_slot),
-        .sequence_offset(unused_offset), .sequence_system(unused_system), .sequence_checked(unused_checked),
+        .sequence_offset(unused_offset), .sequence_system(unused_system), .sequence_tables(unused_rights),
+        .sequence_checked(unused_checked),
         .sequence_end(unused_end), .sequence_busy(1'b0), .sequence_waiting(1'b0), .sequence_ended(1'b0), .sequence_table(1'b0),
         .sequence_at(16'd0), .packet_valid(packet_valid), .packet_ready(packet_ready), .packet_job(packet_job), .packet_more(packet_more),
+        .packet_forgets(packet_forgets), .packet_forget(packet_forget), .packet_skipped(packet_skipped),
         .job_valid(job_valid), .job_ready(job_ready), .job(job), .jobs_retired(jobs_retired),
         .jobs_retired_urgent(jobs_retired_urgent), .poison(poison), .poison_clear(poison_clear), .fault_valid(1'b0),
         .fault({`FERRY_ENGINE_FAULT_BITS{1'b0}}), .fault_clear(fault_clear), .aborted_job(aborted_job), .resetting(resetting),

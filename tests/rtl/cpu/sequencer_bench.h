@@ -126,6 +126,13 @@ inline Words forget(uint32_t scope, uint32_t space, uint64_t address)
     return p;
 }
 
+inline Words discard(uint32_t bytes, uint64_t address)
+{
+    Words p = {header(FERRY_OPCODE_DISCARD, 6), 0, bytes, 0};
+    put64(p, address);
+    return p;
+}
+
 inline Words nop(uint32_t words)
 {
     Words p(words, 0x12345678);
@@ -171,6 +178,7 @@ class Bench
         top.eval();
         if (top.job_ready && !top.rst)
             keep_job();
+        skips += top.skipped && !top.rst;
         bool asked = top.read_valid && top.read_ready;
         uint64_t word = asked ? ram[top.read_address / 8 % 2048] : random.word();
         top.clk = 1;
@@ -187,6 +195,7 @@ class Bench
         top.start_slot = slot;
         top.start_offset = offset;
         top.start_system = limits.rights & FERRY_BAR0_RING_RIGHTS_SYSTEM_MASK ? 1 : 0;
+        top.start_tables = limits.rights & FERRY_BAR0_RING_RIGHTS_TABLES_MASK ? 1 : 0;
         top.start_checked = checked;
         top.start_virtual_only = virtual_only();
         top.start_space = space;
@@ -204,6 +213,7 @@ class Bench
         top.buffer_bytes = bytes;
         jobs.clear();
         more.clear();
+        skips = 0;
         oracle_run(reinterpret_cast<const uint8_t *>(words.data()), bytes, &limits, oracle.get());
     }
     const oracle_action *action_at(uint32_t offset) const
@@ -215,9 +225,11 @@ class Bench
     }
     bool virtual_only() const { return PAGE_TABLES && (limits.rights & FERRY_BAR0_RING_RIGHTS_VIRTUAL_ONLY_MASK); }
     // What comparing shows to be good: below 4 GiB of video memory, and in front of what is protected; below the last
-    // byte of a space.
+    // byte of a space; not every space to be forgotten.
     bool plain(const oracle_action &job, uint32_t opcode) const
     {
+        if (job.forgets)
+            return (ram[slot * 512 + job.packet_offset / 8 + 1] & 3) != FERRY_FORGET_SCOPE_ALL;
         bool from = job.op == FERRY_JOB_OP_COPY && job.list != FERRY_LIST_SIDE_SOURCE;
         bool to = job.list != FERRY_LIST_SIDE_DESTINATION;
         auto side = [&](uint32_t kind, uint64_t address) {
@@ -239,7 +251,7 @@ class Bench
     void run(const Words &words, unsigned stop_after = ~0u)
     {
         uint32_t at = 0, starts = 0;
-        unsigned left = stop_after;
+        unsigned left = stop_after, empty = 0;
         put(words);
         start(0, false);
         for (;;) {
@@ -266,13 +278,23 @@ class Bench
                 start(at, true);
             } else if (oracle->fault.kind && at == oracle->fault.packet_offset) {
                 break;
+            } else if (opcode == FERRY_OPCODE_NOP || opcode == FERRY_OPCODE_DISCARD) {
+                const uint32_t flags = FERRY_PACKET_HEADER_PROTECTED_MASK | FERRY_PACKET_HEADER_RESERVED_MASK;
+                const uint32_t *p = &words[at / 4];
+                checks.that(opcode == FERRY_OPCODE_DISCARD
+                                ? p[5] || (limits.protect_limit && (limits.protect_base >> 33 == 0 &&
+                                                                    p[4] + uint64_t{p[2]} > limits.protect_base))
+                                : (first & flags) || (p[1] & FERRY_PACKET_PLACES_RESERVED_MASK),
+                            "a packet was left that makes no job and that comparing shows to be good");
+                start(at, true);
             } else {
-                checks.that(action || opcode == FERRY_OPCODE_NOP || opcode == FERRY_OPCODE_DISCARD ||
-                                opcode == FERRY_OPCODE_ROOT,
-                            "a packet was left that is none");
+                checks.that(action || opcode == FERRY_OPCODE_ROOT, "a packet was left that is none");
                 start(at + 4 * (first >> 16), false);
             }
         }
+        for (uint32_t offset = 0; offset < at; offset += 4 * (words[offset / 4] >> 16))
+            empty += (words[offset / 4] & 255) == FERRY_OPCODE_NOP || (words[offset / 4] & 255) == FERRY_OPCODE_DISCARD;
+        checks.equal(skips, empty, "packets that make no job");
         compare(at);
     }
     uint64_t jobs_taken = 0;
@@ -286,6 +308,7 @@ class Bench
     bool stall = false;
     std::vector<oracle_action> jobs;
     std::vector<bool> more; // Of each job: others of its packet come.
+    unsigned skips = 0;     // Packets that make none.
 
   private:
     void keep_job()
@@ -305,6 +328,13 @@ class Bench
         job.list_offset = top.job_list_address;
         checks.equal(top.job_slot, slot, "job's slot");
         checks.equal(top.job_space, space, "job's space");
+        const uint64_t *packet = &ram[slot * 512 + top.job_packet_offset / 8];
+        checks.equal(top.job_forgets, (packet[0] & 255) == FERRY_OPCODE_FORGET, "what is forgotten before");
+        if (top.job_forgets) {
+            checks.equal(top.forget_scope, packet[1] & 3, "how much is forgotten");
+            checks.equal(top.forget_space, packet[1] >> 4 & 15, "of which space");
+            checks.equal(top.forget_page, packet[2] << 16 >> 28, "around which page");
+        }
         jobs.push_back(job);
         more.push_back(top.job_more);
         jobs_taken++;

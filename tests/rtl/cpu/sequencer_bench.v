@@ -15,6 +15,7 @@ module sequencer_bench #(
     input  wire [1:0]  start_slot,
     input  wire [15:0] start_offset,
     input  wire        start_system,
+    input  wire        start_tables,
     input  wire        start_checked,
     input  wire [3:0]  start_space,
     input  wire        start_virtual_only,
@@ -57,10 +58,20 @@ module sequencer_bench #(
     output wire [63:0] job_destination,
     output wire [31:0] job_length,
     output wire [15:0] job_list_address,
-    output wire [3:0]  job_space
+    output wire [3:0]  job_space,
+    // What is to be forgotten before it; a packet was taken that makes none.
+    output wire        job_forgets,
+    output wire [1:0]  forget_scope,
+    output wire [3:0]  forget_space,
+    output wire [35:0] forget_page,
+    output wire        skipped
 );
 
     wire [`FERRY_JOB_BITS-1:0] job;
+    wire [`FERRY_FORGET_BITS-1:0] forget;
+    assign forget_scope = forget[`FERRY_FORGET_SCOPE_RANGE];
+    assign forget_space = forget[`FERRY_FORGET_SPACE_RANGE];
+    assign forget_page = forget[`FERRY_FORGET_PAGE_RANGE];
     wire [`FERRY_LIMITS_BITS-1:0] limits;
     assign limits[`FERRY_LIMITS_LOCAL_LIMIT_RANGE] = local_limit;
     assign limits[`FERRY_LIMITS_PROTECT_BASE_RANGE] = protect_base;
@@ -84,11 +95,12 @@ module sequencer_bench #(
     ferry_sequencer #(.PAGE_TABLES(PAGE_TABLES), .TILING(TILING)) sequencer (
         .start_space(start_space), .start_virtual_only(start_virtual_only),
         .clk(clk), .rst(rst), .run(run), .start(start), .start_slot(start_slot), .start_offset(start_offset),
-        .start_system(start_system), .start_checked(start_checked), .stop(stop), .buffer_bytes(buffer_bytes),
+        .start_system(start_system), .start_tables(start_tables), .start_checked(start_checked), .stop(stop), .buffer_bytes(buffer_bytes),
         .table_change(table_change), .busy(busy), .waiting(waiting), .ended(ended), .offset(offset), .limits(limits),
         .read_valid(read_valid), .read_ready(read_ready), .read_address(read_address), .read_data_valid(read_data_valid),
         .read_data(read_data), .job_valid(job_valid), .job_ready(job_ready), .job(job),
-        .job_more(job_more), .slot_ended(slot_ended), .slot_ended_number(slot_ended_number),
+        .job_more(job_more), .job_forgets(job_forgets), .forget(forget), .skipped(skipped),
+        .slot_ended(slot_ended), .slot_ended_number(slot_ended_number),
         .slots_dropped(slots_dropped)
     );
 

@@ -60,6 +60,8 @@ void edges(Bench &bench)
                             bench.run(copy(kind, LOCAL, bytes, at, 0));
                             bench.run(copy(SYSTEM, kind, bytes, 0, at));
                             bench.run(fill(kind, bytes, at, 1));
+                            if (kind == LOCAL)
+                                bench.run(discard(bytes, at));
                             if (kind != SYSTEM && pages && bytes != ~0u) {
                                 bench.run(copy_pages(true, kind, bytes, 0, at, pages));
                                 bench.run(copy_pages(false, kind, bytes, 0, at, pages));
@@ -117,6 +119,7 @@ void single_bits(Bench &bench)
         map(1, 2, 2, true),
         unmap(4, 9),
         nop(6),
+        discard(4096, 0x1ff0),
         copy(VIRTUAL, VIRTUAL, 0x1234, 0xffff12345678, 0x7fff00000001),
         copy_pages(false, VIRTUAL, 8192, 1, 0xffff00000005, 3),
         fill(VIRTUAL, 33, 0xfffffffffff0, 3),
@@ -124,6 +127,8 @@ void single_bits(Bench &bench)
         root(SYSTEM, FERRY_PACKET_ROOT_SPACE_VALID_MASK | 0x30f, 0x7fffffffff000, true),
         root(LOCAL, 5, 0),
         forget(FERRY_FORGET_SCOPE_GROUP, 9, 0xfedcba987654),
+        forget(FERRY_FORGET_SCOPE_TABLE, 1, 0),
+        forget(FERRY_FORGET_SCOPE_SPACE, 15, 0),
         forget(FERRY_FORGET_SCOPE_ALL, 0, 0),
     };
     bench.checks.begin("every_single_bit_of_a_packet_counts_as_the_manual_says");
@@ -239,10 +244,13 @@ void mixes(Bench &bench)
                 break;
             case 6: one = random.once_in(2) ? map(random.below(4100), 3, 3) : unmap(random.below(4100), 7); break;
             case 7:
-                one = random.once_in(2) ? root(LOCAL, FERRY_PACKET_ROOT_SPACE_VALID_MASK | random.below(16), 4096)
-                                        : forget(FERRY_FORGET_SCOPE_SPACE, random.below(16), 0);
+                one = random.once_in(3) ? root(LOCAL, FERRY_PACKET_ROOT_SPACE_VALID_MASK | random.below(16), 4096)
+                                        : forget(random.below(4), random.once_in(4) ? 0 : random.below(16),
+                                                 random.once_in(2) ? 0 : random.word() >> (14 + random.below(20)));
                 break;
-            default: one = nop(2 + 2 * random.below(6)); break;
+            default:
+                one = random.once_in(2) ? discard(bytes, near + random.below(64)) : nop(2 + 2 * random.below(6));
+                break;
             }
             if (random.once_in(30))
                 one[random.below(static_cast<uint32_t>(one.size()))] ^= 1u << random.below(32);

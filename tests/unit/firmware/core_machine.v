@@ -59,7 +59,9 @@ module core_machine #(
     output wire [63:0] job_source,
     output wire [63:0] job_destination,
     output wire [31:0] job_length,
-    output wire [15:0] job_list_address
+    output wire [15:0] job_list_address,
+    // A packet was taken that makes no job.
+    output wire        skipped
 );
 
     wire        command_valid;
@@ -120,7 +122,9 @@ module core_machine #(
     assign job_length = job[`FERRY_JOB_LENGTH_RANGE];
     assign job_list_address = job[`FERRY_JOB_LIST_ADDRESS_RANGE];
 
-    wire        job_more;
+    // Without page tables there is nothing to forget.
+    wire        job_more, job_forgets;
+    wire [`FERRY_FORGET_BITS-1:0] forget;
     ferry_sequencer #(.APERTURE_PAGES(4096), .PAGE_TABLES(0), .TILING(0)) sequencer (
         .start_space(4'd0),
         .start_virtual_only(sequence_wdata[`FERRY_CORE_SEQUENCE_VIRTUAL_ONLY_SHIFT]),
@@ -129,6 +133,7 @@ module core_machine #(
         .start_slot(sequence_wdata[`FERRY_CORE_SEQUENCE_SLOT_RANGE]),
         .start_offset(sequence_wdata[`FERRY_CORE_SEQUENCE_PACKET_OFFSET_RANGE]),
         .start_system(sequence_wdata[`FERRY_CORE_SEQUENCE_SYSTEM_SHIFT]),
+        .start_tables(sequence_wdata[`FERRY_CORE_SEQUENCE_TABLES_SHIFT]),
         .start_checked(sequence_wdata[`FERRY_CORE_SEQUENCE_CHECKED_SHIFT]),
         .stop(sequence_write && sequence_wdata[`FERRY_CORE_SEQUENCE_STOP_SHIFT]), .buffer_bytes(sequence_end),
         .busy(sequence_busy), .waiting(sequence_waiting), .ended(sequence_ended), .table_change(sequence_table),
@@ -136,10 +141,12 @@ module core_machine #(
         .read_valid(packet_valid), .read_ready(packet_ready), .read_address(packet_address),
         .read_data_valid(packet_data_valid), .read_data(packet_data),
         .job_valid(job_valid), .job_ready(job_ready), .job(job), .job_more(job_more),
+        .job_forgets(job_forgets), .forget(forget), .skipped(skipped),
         .slot_ended(1'b0), .slot_ended_number(2'd0), .slots_dropped(4'd0)
     );
 
-    wire unused = &{1'b0, job_more, host_rdata, list0_ready, list0_data_valid, list0_data, list1_ready, list1_data_valid,
+    wire unused = &{1'b0, job_more, job_forgets, forget, host_rdata, list0_ready, list0_data_valid, list0_data, list1_ready,
+        list1_data_valid,
         list1_data, job, sequence_wdata};
 
 endmodule

@@ -112,6 +112,7 @@ static void look_at_sequencer()
     core->local_limit = machine.limits.local_limit;
     core->protect_base = machine.limits.protect_base;
     core->protect_limit = machine.limits.protect_limit;
+    machine.packets += core->skipped;
     core->job_ready = core->job_valid && double_job_room();
     if (!core->job_ready)
         return;

@@ -46,7 +46,6 @@ void double_reset(void)
     machine.job_ticks = 20;
     machine.mmu_ticks_per_page = 2;
     machine.post_ticks = 12;
-    machine.forget_ticks = 9;
     machine.log_is_read = true;
     for (unsigned slot = 0; slot < DOUBLE_SLOTS; slot++)
         machine.slot_entry[slot] = -1;
@@ -230,9 +229,6 @@ void double_tick(void)
     }
     if (machine.stuck_until && machine.now == machine.stuck_until)
         machine.stuck = false;
-    // Tables in memory that does not answer: what is read of them is waited for.
-    if (machine.stuck && machine.now <= machine.forget_done_at)
-        machine.forget_done_at++;
     if (machine.stage[FERRY_CORE_BUSY / 4] && !machine.sequencer.waiting)
         machine.busy_ticks++;
     fetch_step();
@@ -275,7 +271,7 @@ static uint32_t work_state(void)
            FERRY_PUT(FERRY_CORE_WORK_PACKET_OFFSET, machine.sequencer.offset);
 }
 
-static bool class_runs(bool paging)
+bool double_class_runs(bool paging)
 {
     for (unsigned i = 0; i < machine.queue_count; i++)
         if ((machine.entries[machine.queue[(machine.queue_head + i) % DOUBLE_QUEUE].entry].ring == 0) == paging)
@@ -331,8 +327,8 @@ uint32_t double_read(unsigned offset)
     case FERRY_CORE_ENGINE_STATE:
         return FERRY_PUT(FERRY_CORE_ENGINE_STATE_RESETTING, (uint32_t)machine.resetting) |
                FERRY_PUT(FERRY_CORE_ENGINE_STATE_STUCK, (uint32_t)machine.stuck) |
-               FERRY_PUT(FERRY_CORE_ENGINE_STATE_USER_RUNS, (uint32_t)class_runs(false)) |
-               FERRY_PUT(FERRY_CORE_ENGINE_STATE_PAGING_RUNS, (uint32_t)class_runs(true));
+               FERRY_PUT(FERRY_CORE_ENGINE_STATE_USER_RUNS, (uint32_t)double_class_runs(false)) |
+               FERRY_PUT(FERRY_CORE_ENGINE_STATE_PAGING_RUNS, (uint32_t)double_class_runs(true));
     case FERRY_CORE_WORK: return work_state();
     case FERRY_CORE_MMU_FAULT: return machine.mmu_fault;
     case FERRY_CORE_MMU_FAULT_ENTRY_LOW: return (uint32_t)machine.mmu_entry;
@@ -350,7 +346,6 @@ uint32_t double_read(unsigned offset)
     case FERRY_CORE_FETCH_ADDRESS_LOW: return machine.latched[3];
     case FERRY_CORE_FETCH_ADDRESS_HIGH: return machine.latched[4];
     case FERRY_CORE_FETCH_FAILED: return machine.latched[5];
-    case FERRY_CORE_FORGET: return FERRY_PUT(FERRY_CORE_FORGET_BUSY, (uint32_t)(machine.now < machine.forget_done_at));
     case FERRY_CORE_POST_BUSY: return machine.posting;
     case FERRY_CORE_FAULT_LOG_ADDRESS_LOW: return (uint32_t)machine.log_address;
     case FERRY_CORE_FAULT_LOG_ADDRESS_HIGH: return (uint32_t)(machine.log_address >> 32);
@@ -380,8 +375,7 @@ void double_write(unsigned offset, uint32_t value)
             double_start_sequencer(value);
         break;
     case FERRY_CORE_MMU_CONTROL: double_take_table_change(value); break;
-    case FERRY_CORE_SPACE_ROOT:
-    case FERRY_CORE_FORGET: double_tell_tables(offset, value); break;
+    case FERRY_CORE_SPACE_ROOT: double_tell_root(value); break;
     case FERRY_CORE_POST_CONTROL: double_take_post(); break;
     case FERRY_CORE_FINISH: double_take_finish(value); break;
     case FERRY_CORE_FINISH_STATUS:

@@ -41,7 +41,7 @@ struct double_entry {
     uint32_t dropped_packet;
     struct oracle_fault engine_fault;
     uint32_t engine_written;
-    unsigned roots, forgets; // What the page-table unit was told.
+    unsigned roots; // What the page-table unit was told.
 };
 
 struct double_post {
@@ -67,7 +67,7 @@ struct double_machine {
     bool slow_drops;   // Jobs of a poisoned slot take as long as others.
     uint64_t reset_at; // An engine reset begins in this step, of reset_ticks; 0 never.
     unsigned reset_ticks;
-    uint32_t job_ticks, mmu_ticks_per_page, post_ticks, forget_ticks; // Durations.
+    uint32_t job_ticks, mmu_ticks_per_page, post_ticks; // Durations.
     bool log_is_read;                                                 // The host reads the fault log at once.
     unsigned shy;             // The sequencer leaves each shy-th good packet; 0 none.
     bool sequencer_elsewhere; // It is a real one: the test steps it.
@@ -91,7 +91,7 @@ struct double_machine {
     uint32_t stage[FERRY_CORE_SIZE / 4]; // Plain registers.
     uint32_t latched[6];                 // FETCH_ registers of the entry claimed last.
     struct {
-        bool busy, waiting, ended, table, system, checked, stop;
+        bool busy, waiting, ended, table, system, tables, checked, stop;
         uint32_t slot, offset, think, taken;
         // The walk over a rectangle: of which packet, and its next byte.
         const struct double_entry *walk;
@@ -102,7 +102,7 @@ struct double_machine {
         struct oracle_action job;
     } queue[DOUBLE_QUEUE];
     unsigned queue_head, queue_count;
-    uint64_t job_done_at, mmu_done_at, post_done_at, reset_done_at, forget_done_at;
+    uint64_t job_done_at, mmu_done_at, post_done_at, reset_done_at;
     bool resetting;
     uint32_t jobs_queued, jobs_retired, poison, aborted;
     uint32_t engine_fault, engine_fault_position, engine_fault_written;
@@ -125,7 +125,7 @@ struct double_machine {
     uint32_t first_retired[DOUBLE_RINGS]; // RETIRED at the start of the test.
     struct double_ring rings[DOUBLE_RINGS];
     uint32_t interrupts; // Bits set since the test looked last.
-    uint32_t packets;    // Sum of what was written to PACKETS.
+    uint32_t packets;    // As CORE_PACKETS counts them.
     uint64_t busy_ticks;
     uint32_t stalls; // Accesses that the hardware made wait.
     uint64_t align;  // Command RAM starts at a double word.

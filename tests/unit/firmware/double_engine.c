@@ -39,15 +39,14 @@ static void must_be_alone(const struct double_entry *entry)
     }
 }
 
-void double_tell_tables(unsigned offset, uint32_t value)
+void double_tell_root(uint32_t value)
 {
-    bool root = offset == FERRY_CORE_SPACE_ROOT;
-    const uint32_t told[6] = {root ? FERRY_OPCODE_ROOT : FERRY_OPCODE_FORGET,
-                              root ? machine.stage[FERRY_CORE_SPACE_PLACES / 4] : 0,
+    const uint32_t told[6] = {FERRY_OPCODE_ROOT,
+                              machine.stage[FERRY_CORE_SPACE_PLACES / 4],
                               value,
                               0,
-                              machine.stage[(root ? FERRY_CORE_SPACE_TABLE_LOW : FERRY_CORE_FORGET_ADDRESS_LOW) / 4],
-                              machine.stage[(root ? FERRY_CORE_SPACE_TABLE_HIGH : FERRY_CORE_FORGET_ADDRESS_HIGH) / 4]};
+                              machine.stage[FERRY_CORE_SPACE_TABLE_LOW / 4],
+                              machine.stage[FERRY_CORE_SPACE_TABLE_HIGH / 4]};
 
     // Whose it is: one of the two buffers that are decoded has such a packet next, behind those that it told of.
     for (unsigned paging = 0; paging < 2; paging++) {
@@ -62,7 +61,7 @@ void double_tell_tables(unsigned offset, uint32_t value)
 
             memcpy(words, entry->data + at, at + sizeof words <= end ? sizeof words : 8);
             at += words[0] >> 16 << 2;
-            if ((words[0] & 0xff) != told[0] || seen++ != (root ? entry->roots : entry->forgets))
+            if ((words[0] & 0xff) != told[0] || seen++ != entry->roots)
                 continue;
             words[0] &= 0xff;
             if (memcmp(words, told, sizeof told) != 0)
@@ -70,11 +69,7 @@ void double_tell_tables(unsigned offset, uint32_t value)
             must_be_alone(entry);
             if (entry->engine_faulted || entry->dropped_by_reset)
                 double_wrong("page tables told although an earlier packet was not done", at);
-            if (!root && machine.now < machine.forget_done_at)
-                double_wrong("told to forget while it forgets", at);
-            if (!root)
-                machine.forget_done_at = machine.now + machine.forget_ticks;
-            *(root ? &entry->roots : &entry->forgets) += 1;
+            entry->roots++;
             return;
         }
     }

@@ -52,8 +52,11 @@ void double_end_post(void);
 
 void double_take_table_change(uint32_t control);
 
-// A root, or what is to be forgotten: of a packet that is good, when every earlier job of its ring is done.
-void double_tell_tables(unsigned offset, uint32_t value);
+// A root: of a packet that is good, when every earlier job of its ring is done.
+void double_tell_root(uint32_t value);
+
+// A job of the paging ring, or of the others, is not done.
+bool double_class_runs(bool paging);
 
 void double_engine_step(void);
 

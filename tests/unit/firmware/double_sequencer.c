@@ -49,9 +49,6 @@ void double_take_job(uint32_t slot, struct oracle_action job, uint32_t list_at)
     struct oracle_limits limits = machine.limits;
     const char *why;
 
-    // The job behind a FORGET is of use only once nothing that was read before is answered any more.
-    if (job.forgets && machine.now < machine.forget_done_at)
-        double_wrong("a job behind FORGET while it is forgotten", job.packet_offset);
     limits.rights = entry->rights;
     why = oracle_job_is_illegal(&job, &limits);
     if (why)
@@ -94,11 +91,13 @@ void double_start_sequencer(uint32_t command)
     if (!(command & FERRY_CORE_SEQUENCE_VIRTUAL_ONLY_MASK) &&
         (entry->rights & FERRY_BAR0_RING_RIGHTS_VIRTUAL_ONLY_MASK))
         double_wrong("sequencer not told that the ring names virtual addresses only", entry->rights);
-    if ((command & FERRY_CORE_SEQUENCE_SYSTEM_MASK) && !(entry->rights & FERRY_BAR0_RING_RIGHTS_SYSTEM_MASK))
+    if (((command & FERRY_CORE_SEQUENCE_SYSTEM_MASK) && !(entry->rights & FERRY_BAR0_RING_RIGHTS_SYSTEM_MASK)) ||
+        ((command & FERRY_CORE_SEQUENCE_TABLES_MASK) && !(entry->rights & FERRY_BAR0_RING_RIGHTS_TABLES_MASK)))
         double_wrong("sequencer told of a right that the ring does not have", command);
     machine.sequencer.slot = slot;
     machine.sequencer.offset = FERRY_GET(FERRY_CORE_SEQUENCE_PACKET_OFFSET, command);
     machine.sequencer.system = command & FERRY_CORE_SEQUENCE_SYSTEM_MASK;
+    machine.sequencer.tables = command & FERRY_CORE_SEQUENCE_TABLES_MASK;
     machine.sequencer.checked = command & FERRY_CORE_SEQUENCE_CHECKED_MASK;
     machine.sequencer.stop = false;
     machine.sequencer.waiting = false;
@@ -125,6 +124,13 @@ static bool lacks_the_right_only(const struct oracle_fault *fault, const uint8_t
         return false;
     memcpy(words, packet + FERRY_PACKET_MAP_APERTURE_FIRST_PAGE, sizeof words);
     return (uint64_t)words[0] + words[1] <= machine.limits.aperture_pages;
+}
+
+// What a FORGET waits for: every job of its class, unless the rest of its buffer is dropped. (The page-table unit then
+// forgets at once.)
+static bool others_run(const struct double_entry *entry)
+{
+    return !(machine.poison & 1u << entry->slot) && (machine.resetting || double_class_runs(entry->ring == 0));
 }
 
 void double_sequencer_step(void)
@@ -154,13 +160,17 @@ void double_sequencer_step(void)
 
     bool names_system =
         job && (job->source_kind == FERRY_ADDRESS_KIND_SYSTEM || job->destination_kind == FERRY_ADDRESS_KIND_SYSTEM);
+    bool good = entry->oracle->fault.kind == FERRY_FAULT_KIND_NONE ||
+                machine.sequencer.offset < entry->oracle->fault.packet_offset;
+    bool skips = good && (header[0] == FERRY_OPCODE_NOP || header[0] == FERRY_OPCODE_DISCARD);
     bool simple = header[0] == FERRY_OPCODE_COPY || header[0] == FERRY_OPCODE_COPY_PAGES ||
-                  header[0] == FERRY_OPCODE_FILL || header[0] == FERRY_OPCODE_FENCE;
+                  header[0] == FERRY_OPCODE_FILL || header[0] == FERRY_OPCODE_FENCE || header[0] == FERRY_OPCODE_NOP ||
+                  header[0] == FERRY_OPCODE_DISCARD || (header[0] == FERRY_OPCODE_FORGET && machine.sequencer.tables);
 
-    if (machine.sequencer.checked && !job)
-        double_wrong("a packet was called good that is not, or makes no job", machine.sequencer.offset);
+    if (machine.sequencer.checked && !job && !skips)
+        double_wrong("a packet was called good that is not, or is not the sequencer's", machine.sequencer.offset);
     if (!machine.sequencer.checked &&
-        (!job || !simple || job->is_protected || (names_system && !machine.sequencer.system) ||
+        (!(job || skips) || !simple || (job && job->is_protected) || (names_system && !machine.sequencer.system) ||
          (machine.shy && !machine.sequencer.waiting && ++machine.sequencer.taken % machine.shy == 0))) {
         stop_sequencer();
         return;
@@ -171,10 +181,12 @@ void double_sequencer_step(void)
         machine.sequencer.walk_offset = job->packet_offset;
         machine.sequencer.walk_byte = machine.sequencer.walk_row = 0;
     }
-    machine.sequencer.waiting = job && !double_job_room();
-    if (!job || machine.sequencer.waiting)
+    machine.sequencer.waiting = job && (!double_job_room() || (job->forgets && others_run(entry)));
+    if (!(job || skips) || machine.sequencer.waiting)
         return;
-    if (job->rows) {
+    if (skips) {
+        machine.packets++;
+    } else if (job->rows) {
         struct oracle_action piece =
             oracle_rectangle_piece(job, &machine.sequencer.walk_byte, &machine.sequencer.walk_row);
 

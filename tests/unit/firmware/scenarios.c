@@ -219,7 +219,6 @@ const char *scenario_random(uint64_t seed)
     machine.job_ticks = (uint32_t)(random_next(&state) % 400);
     machine.mmu_ticks_per_page = (uint32_t)(random_next(&state) % 9);
     machine.post_ticks = (uint32_t)(random_next(&state) % 60);
-    machine.forget_ticks = (uint32_t)(random_next(&state) % 60);
     machine.log_entries_log2 = (uint32_t)(random_next(&state) % 5);
     machine.limits.aperture_pages = random_next(&state) % 8 ? 4096 : 1 + (uint32_t)(random_next(&state) % 0xffffffff);
     switch (random_next(&state) % 4) {

@@ -85,8 +85,7 @@ void stuck_engine_gets_no_jobs(void **state)
     assert_in_range(machine.jobs_queued, 1, 19);
 }
 
-// What forgets page tables ends with memory that gives up, and nothing more is told to a unit that still forgets;
-// behind it, when memory is back, all goes on.
+// What forgets page tables ends with memory that gives up; behind it, when memory is back, all goes on.
 void a_stuck_engine_is_not_waited_for_to_forget(void **state)
 {
     struct buffer b = {.count = 0};
@@ -96,7 +95,6 @@ void a_stuck_engine_is_not_waited_for_to_forget(void **state)
     double_has_more();
     run_from_reset();
     machine.rights[0] |= FERRY_BAR0_RING_RIGHTS_TABLES_MASK;
-    machine.forget_ticks = 500;
     put_forget(&b, FERRY_FORGET_SCOPE_ALL, 0);
     machine.stuck = true;
     double_submit(0, b.words, b.count, 1, false);
@@ -104,19 +102,19 @@ void a_stuck_engine_is_not_waited_for_to_forget(void **state)
     double_submit(0, b.words, b.count, 2, false);
     assert_true(run_machine(100000));
     assert_string_equal(machine.wrong, "");
-    assert_int_equal(machine.entries[0].forgets, 1);
+    assert_int_equal(machine.entries[0].action_count, 0);
     assert_int_equal(machine.fault_records, 2);
     for (unsigned n = 0; n < 2; n++)
         assert_int_equal(
             FERRY_GET(FERRY_FAULT_RECORD_WHAT_KIND, double_fault_record(n)->words[FERRY_FAULT_RECORD_WHAT / 4]),
             FERRY_FAULT_KIND_WATCHDOG);
-    assert_int_equal(machine.entries[1].forgets, 0);
+    assert_int_equal(machine.entries[1].action_count, 0);
     machine.stuck = false;
     double_submit(0, b.words, b.count, 3, false);
     assert_true(run_machine(100000));
     assert_string_equal(machine.wrong, "");
     assert_int_equal(machine.fault_records, 2);
-    assert_int_equal(machine.entries[2].forgets, 1);
+    assert_int_equal(machine.entries[2].action_count, 1);
     assert_int_equal(machine.jobs_retired, 1);
 }
 

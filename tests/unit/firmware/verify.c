@@ -75,16 +75,15 @@ static const char *check_actions(unsigned number, struct oracle_result *oracle, 
     }
     if (i != oracle->action_count && !cut)
         return say(number, "actions", i, oracle->action_count);
-    // What the page-table unit was told.
-    unsigned roots = 0, forgets = 0;
+    // What the page-table unit was told by the firmware; what it forgets stands among the jobs.
+    unsigned roots = 0;
     uint32_t words, end = oracle->fault.kind ? oracle->fault.packet_offset : entry->data ? entry->bytes : 0;
     for (uint32_t at = 0; at < end; at += words >> 16 << 2) {
         memcpy(&words, entry->data + at, sizeof words);
         roots += (words & 0xff) == FERRY_OPCODE_ROOT;
-        forgets += (words & 0xff) == FERRY_OPCODE_FORGET;
     }
-    if ((entry->roots != roots || entry->forgets != forgets) && !cut)
-        return say(number, "roots and what is forgotten", entry->roots, roots);
+    if (entry->roots != roots && !cut)
+        return say(number, "roots", entry->roots, roots);
     return NULL;
 }
 
@@ -137,7 +136,7 @@ static const char *check_fault(unsigned number, const struct double_post *post, 
 // The first packet that changes tables and was not carried out; the entry's size when there is none.
 static uint32_t undone_change(const struct double_entry *entry, const struct oracle_result *oracle)
 {
-    unsigned changes = 0, roots = entry->roots, forgets = entry->forgets;
+    unsigned changes = 0, roots = entry->roots;
     uint32_t words, first = entry->bytes, end = oracle->fault.kind ? oracle->fault.packet_offset : entry->bytes;
 
     for (unsigned i = 0; i < entry->action_count; i++)
@@ -147,9 +146,7 @@ static uint32_t undone_change(const struct double_entry *entry, const struct ora
             first = oracle->actions[i].packet_offset;
     for (uint32_t at = 0; at < end && at < first; at += words >> 16 << 2) {
         memcpy(&words, entry->data + at, sizeof words);
-        unsigned opcode = words & 0xff;
-
-        if ((opcode == FERRY_OPCODE_ROOT && roots-- == 0) || (opcode == FERRY_OPCODE_FORGET && forgets-- == 0))
+        if ((words & 0xff) == FERRY_OPCODE_ROOT && roots-- == 0)
             first = at;
     }
     return first;
