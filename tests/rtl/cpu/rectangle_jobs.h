@@ -374,6 +374,12 @@ class RectangleJobs
                 std::vector<oracle_action> kept = bench.jobs;
                 std::vector<bool> more = bench.more;
                 whole(q);
+                // And yet another, behind its end: the row that is kept is still the first one's.
+                if (random.once_in(2)) {
+                    end_slot(other);
+                    q = some_packet(other);
+                    whole(q);
+                }
                 bench.jobs = kept;
                 bench.more = more;
                 again.push_back(kept.size());
