@@ -38,6 +38,11 @@ class RectangleJobs
             bench.stall = round % 2;
             second_of_a_buffer();
         }
+        bench.checks.begin("a_rectangle_that_makes_way_while_it_passes_over_rows_loses_none");
+        for (unsigned round = 0; round < 60 && sound(); round++) {
+            bench.stall = round % 2;
+            stopped_as_it_passes();
+        }
         bench.checks.begin("a_rectangle_whose_buffer_ends_in_any_cycle_of_anothers_beginning_is_not_gone_on_with");
         for (unsigned round = 0; round < 300 && sound(); round++) {
             bench.stall = round % 2;
@@ -250,6 +255,44 @@ class RectangleJobs
         end_slot(slot);
         end_slot(other);
     }
+    // A rectangle of 300 rows, each a job.
+    Packet many_rows(uint32_t slot)
+    {
+        Packet p = some_packet(slot);
+        while (p.rectangle.source.tiled() || p.rectangle.destination.tiled())
+            p = some_packet(slot);
+        p.rectangle.rows = 300;
+        p.words[p.offset / 4 + 3] = 299;
+        bench.ram[slot * 512 + p.offset / 8 + 1] = p.rectangle.width | uint64_t{299} << 32;
+        return p;
+    }
+    // Two walks made way for each other; the first is stopped while it passes over the rows before its own, and makes
+    // way again. It goes on with its own row or begins anew.
+    void stopped_as_it_passes()
+    {
+        uint32_t slot = random.below(4);
+        Packet p = many_rows(slot), q = many_rows((slot + 1 + random.below(3)) % 4);
+        bench.space = random.below(16);
+        bench.jobs.clear();
+        start(p, true, 200 + random.below(200));
+        size_t done = bench.jobs.size();
+        start(q, true, 300 + random.below(200));
+        bench.jobs.clear();
+        start(p, true, 35 + random.below(15));
+        done += bench.jobs.size();
+        start(q, true, 300 + random.below(100));
+        bench.jobs.clear();
+        bench.more.clear();
+        start(p, true);
+        bench.checks.that(bench.top.ended, "ends");
+        const size_t jobs = bench.jobs.size();
+        bench.checks.that(jobs == 300 || jobs == 300 - done, "rows from the first or from the one that it was in");
+        for (size_t n = 0; n < jobs; n++)
+            bench.checks.equal(bench.jobs[n].source, p.rectangle.source.byte(0, static_cast<uint32_t>(300 - jobs + n)),
+                               "row's source");
+        end_slot(p.slot);
+        end_slot(q.slot);
+    }
     // Another buffer's rectangle takes a walk's place while the buffer of that ends; the slot's next one has a
     // rectangle at the same place.
     void ended_in_between(unsigned cycle)
@@ -374,6 +417,12 @@ class RectangleJobs
                 std::vector<oracle_action> kept = bench.jobs;
                 std::vector<bool> more = bench.more;
                 whole(q);
+                // And yet another, behind its end: the row that is kept is still the first one's.
+                if (random.once_in(2)) {
+                    end_slot(other);
+                    q = some_packet(other);
+                    whole(q);
+                }
                 bench.jobs = kept;
                 bench.more = more;
                 again.push_back(kept.size());

@@ -3,7 +3,10 @@
 `default_nettype none
 `include "ferry_contract.vh"
 
-module page_tables_under_test (
+module page_tables_under_test #(
+    // As ferry_page_tables has it.
+    parameter [0:0] HOST_TABLES = 1
+) (
     input  wire        clk,
     input  wire        rst,
     input  wire        clear,
@@ -71,7 +74,7 @@ module page_tables_under_test (
 
     wire owed, moves;
 
-    ferry_page_tables unit (
+    ferry_page_tables #(.HOST_TABLES(HOST_TABLES)) unit (
         .clk(clk), .rst(rst), .clear(clear), .root_valid(root_valid), .root_ready(root_ready), .root_space(root_space),
         .root({root_page, root_height, root_snoop, root_host, root_there}), .forget_valid(forget_valid),
         .forget_ready(forget_ready), .forget({forget_page, forget_space, forget_scope}), .lookup_valid(lookup_valid),

@@ -14,6 +14,14 @@ $(BUILD)/tests/rtl_page_tables: $(PAGE_TABLES_NEEDS)
 	$(VERILATOR) $(PAGE_TABLES_FLAGS) --Mdir $(BUILD)/obj/rtl_page_tables $(abspath tests/rtl/mmu/page_tables_test.cpp) \
 		-o $(abspath $@) && touch $@
 
+# As the device has it: without tables in host memory.
+TEST_PROGRAMS += $(BUILD)/tests/rtl_local_tables
+
+$(BUILD)/tests/rtl_local_tables: $(PAGE_TABLES_NEEDS)
+	@mkdir -p $(@D) $(BUILD)/obj/rtl_local_tables
+	$(VERILATOR) $(PAGE_TABLES_FLAGS) -GHOST_TABLES=0 --Mdir $(BUILD)/obj/rtl_local_tables $(abspath tests/rtl/mmu/local_tables_test.cpp) \
+		-o $(abspath $@) && touch $@
+
 # And the unit against a walker in Python.
 TEST_PROGRAMS += $(BUILD)/tests/page_tables_walk
 
