@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Write the C header, the Verilog includes and the manual's chapter from the SystemRDL description in this folder.
 
-usage: generate.py --c FILE --verilog FILE --access FOLDER --manual FILE      (any subset)
+usage: generate.py --c FILE --verilog FILE --access FOLDER --usb FOLDER --manual FILE      (any subset)
 
---access writes what rtl/host includes of the register map: ferry_bar0_access.vh, ferry_bar0_first.vh, ferry_core_access.vh
+--usb writes what tells a device on USB, for who makes one, finds one and lets people use one: ferry_usb.h, 70-pageferry.rules. --access
+writes what rtl/host includes of the register map: ferry_bar0_access.vh, ferry_bar0_first.vh, ferry_core_access.vh
 (access.py). The other three outputs come from one walk over the elaborated description; tests/contract/agreement.py reads the first two
 back with a C compiler and with Verilator and compares them with each other and with the description.
 """
@@ -34,6 +35,8 @@ OFFSET_BITS = {"bar0": 16, "core": 12, "config_space": 12}
 REGISTER_MAPS = ("bar0", "core", "config_space")
 # Vectors between the device's modules; not in the C header.
 BUNDLES = "bundles"
+# On USB; in a header of its own, so that no device is built anew for it.
+USB = "usb_descriptor"
 # From here on the core's registers are words of BAR0, which stand at the same distance from its begin.
 CORE_VIEW = 0x400
 
@@ -122,7 +125,7 @@ def load():
         compiler.compile_file(str(HERE / f"{source}.rdl"))
     maps = [Map(compiler.elaborate(name).top) for name in MAPS]
     enums = {name: list(compiler.namespace.lookup_type(name)) for name in ENUMS}
-    return maps, enums, Map(compiler.elaborate(BUNDLES).top)
+    return maps, enums, Map(compiler.elaborate(BUNDLES).top), Map(compiler.elaborate(USB).top)
 
 
 def version_of(maps):
@@ -149,6 +152,10 @@ def all_definitions(maps, enums):
         width = {"address_kind": 2, "job_op": 3, "list_side": 2, "forget_scope": 2}.get(name, max(width, 8))
         for member in members:
             yield f"FERRY_{name.upper()}_{member.name}", member.value, width
+    yield from map_definitions(maps)
+
+
+def map_definitions(maps):
     shared = set()
     for m in maps:
         bits = OFFSET_BITS.get(m.name, 8)
@@ -200,11 +207,7 @@ def write_c(maps, enums):
         out += [f"    case FERRY_{name.upper()}_{m.name}: return \"{m.name}\";" for m in members]
         out += ["    default: return \"?\";", "    }", "}", ""]
     enum_names = {f"FERRY_{n.upper()}_{m.name}" for n, ms in enums.items() for m in ms}
-    for name, value, width in definitions(maps, enums):
-        if name in enum_names:
-            continue
-        suffix = "ull" if width == 64 else "u"
-        out.append(f"#define {name} {value:#x}{suffix}" if width else f"#define {name} {value}")
+    out += number_lines(row for row in definitions(maps, enums) if row[0] not in enum_names)
     out.append("")
     for m in maps:
         if m.name in REGISTER_MAPS:
@@ -216,6 +219,33 @@ def write_c(maps, enums):
         out += ["};", f"_Static_assert(sizeof(struct ferry_{m.name}) == FERRY_{m.name.upper()}_SIZE, \"layout of {m.name}\");", ""]
     out += ["#endif", ""]
     return "\n".join(out)
+
+
+def number_lines(rows):
+    for name, value, width in rows:
+        yield f"#define {name} {value:#x}{'ull' if width == 64 else 'u'}" if width else f"#define {name} {value}"
+
+
+def usb_numbers(usb):
+    numbers = {f.name: f.reset for f in usb.registers[0].fields}
+    return f"{numbers['vendor']:04x}", f"{numbers['product']:04x}"
+
+
+def write_usb(usb):
+    vendor, product = usb_numbers(usb)
+    return "\n".join(["// SPDX-License-Identifier: Apache-2.0", f"// {BANNER}", "#ifndef FERRY_USB_H", "#define FERRY_USB_H", "",
+                      *number_lines(map_definitions([usb])),
+                      "// As people write it.", f'#define FERRY_USB_ID "{vendor}:{product}"', "", "#endif", ""])
+
+
+def write_udev(usb):
+    vendor, product = usb_numbers(usb)
+    return f"""# SPDX-License-Identifier: Apache-2.0
+# {BANNER}
+# A Pageferry on USB may be used by whoever sits at the machine, and by the group plugdev. Its id is a test id that others use too.
+SUBSYSTEM=="usb", ENV{{DEVTYPE}}=="usb_device", ATTR{{idVendor}}=="{vendor}", ATTR{{idProduct}}=="{product}", \\
+    ATTR{{manufacturer}}=="Pageferry", MODE="0660", GROUP="plugdev", TAG+="uaccess"
+"""
 
 
 def events_of(maps):
@@ -295,7 +325,7 @@ def manual_bundles(out, bundles):
         out.append("")
 
 
-def write_manual(maps, enums, bundles):
+def write_manual(maps, enums, bundles, usb):
     major, minor = version_of(maps)
     out = ["# Registers, packets and records", "", f"<!-- {BANNER} -->", "",
            f"Contract version {major}.{minor}. Everything is little endian. C names stand in "
@@ -304,7 +334,7 @@ def write_manual(maps, enums, bundles):
     for name, members in enums.items():
         out += [f"### {name}", "", "| value | name | meaning |", "| --- | --- | --- |"]
         out += [f"| {m.value} | {m.name} | {m.rdl_desc or ''} |" for m in members] + [""]
-    for m in maps:
+    for m in [*maps, usb]:
         out += [f"## {m.name}", "", m.desc, ""]
         manual_registers(out, m.registers)
         for name, offset, stride, count, members in m.groups:
@@ -332,9 +362,10 @@ def main():
     parser.add_argument("--c")
     parser.add_argument("--verilog")
     parser.add_argument("--access")
+    parser.add_argument("--usb")
     parser.add_argument("--manual")
     arguments = parser.parse_args()
-    maps, enums, bundles = load()
+    maps, enums, bundles, usb = load()
     if arguments.c:
         store(arguments.c, write_c(maps, enums))
     if arguments.verilog:
@@ -344,8 +375,11 @@ def main():
         for name, text in (("bar0_access", access.write_access(bar0)), ("core_access", access.write_core(core, bar0)),
                            ("bar0_first", access.write_first(bar0, version_of(maps)))):
             store(Path(arguments.access) / f"ferry_{name}.vh", f"// SPDX-License-Identifier: Apache-2.0\n// {BANNER}\n//\n{text}")
+    if arguments.usb:
+        for name, text in (("ferry_usb.h", write_usb(usb)), ("70-pageferry.rules", write_udev(usb))):
+            store(Path(arguments.usb) / name, text)
     if arguments.manual:
-        store(arguments.manual, write_manual(maps, enums, bundles))
+        store(arguments.manual, write_manual(maps, enums, bundles, usb))
     return 0
 
 

@@ -9,16 +9,15 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ferry_usb.h"
 #include "link/candidate.h"
 #include "link/file_user.h"
 #include "link/problem.h"
 #include "link/usb_library.h"
 
-#define ID      "1209:0001"
-#define VENDOR  0x1209u
-#define PRODUCT 0x0001u
-#define MAKER   "Pageferry"
-#define DEPTH   7 // Of hubs, at most (USB 2.0, 4.1.1).
+#define ID    FERRY_USB_ID
+#define MAKER "Pageferry"
+#define DEPTH 7 // Of hubs, at most (USB 2.0, 4.1.1).
 
 struct found {
     libusb_device *device;
@@ -72,8 +71,9 @@ static void write_port(libusb_device *device, char port[32])
 static bool look_at(libusb_device *device, bool may_open, struct found *found)
 {
     struct libusb_device_descriptor descriptor;
-    if (ferry_usb_library()->get_device_descriptor(device, &descriptor) != 0 || descriptor.idVendor != VENDOR ||
-        descriptor.idProduct != PRODUCT) {
+    if (ferry_usb_library()->get_device_descriptor(device, &descriptor) != 0 ||
+        descriptor.idVendor != FERRY_USB_DESCRIPTOR_ID_VENDOR_RESET ||
+        descriptor.idProduct != FERRY_USB_DESCRIPTOR_ID_PRODUCT_RESET) {
         return false;
     }
     *found = (struct found){.device = device};

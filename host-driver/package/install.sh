@@ -78,7 +78,7 @@ put_all() {
     for header in $headers; do put 644 "host-driver/include/ferry/$header" "$includedir/ferry/$header"; done
     for tool in $tools; do page "$tool.1" | put_text "$man1dir/$tool.1"; done
     page libferry.7 | put_text "$man7dir/libferry.7"
-    put 644 "$here/$rule" "$udevrulesdir/$rule"
+    put 644 "$BUILD/generated/$rule" "$udevrulesdir/$rule"
     {
         cat "$DESTDIR$list" 2>/dev/null || true
         printf %s "$made"

@@ -38,7 +38,7 @@ $(LIBRARY)/libferry.a: $(BUILD)/libferry.a $(LIBRARY_MAP) host-driver/package/ru
 	@rm -f $@
 	ar rcs $@ $(LIBRARY)/ferry.o
 
-INSTALLED := $(BUILD)/ferry $(BUILD)/ferry-sim $(LIBRARY)/libferry.a $(LIBRARY_SHARED)
+INSTALLED := $(BUILD)/ferry $(BUILD)/ferry-sim $(LIBRARY)/libferry.a $(LIBRARY_SHARED) $(GENERATED)/70-pageferry.rules
 
 # Paths reach the script in its environment, where a blank or a quote in them is nothing special.
 install uninstall: export DESTDIR := $(DESTDIR)

@@ -8,9 +8,9 @@ USB_DEVICE = --top-module ferry_usb_device -Irtl/serial -GCPU_CORE='"$(CPU_CORE)
 usb_reads = -p "read_verilog -I$(GENERATED) $(addprefix -I,$(RTL_FOLDERS)) $(RTL_USB) $(USB_CORE) $(filter %.v,$(RTL_SOURCES)) \
     $(RTL_CORE); hierarchy -check -top ferry_usb_device; proc; opt_clean; check -assert"
 
-$(USB_CORE): rtl/usb/usb_core.py $(VENV)/ready
+$(USB_CORE): rtl/usb/usb_core.py $(GENERATED)/ferry_usb.h $(VENV)/ready
 	@mkdir -p $(@D)
-	$(PYTHON) -B $< $@
+	$(PYTHON) -B $< $(GENERATED)/ferry_usb.h $@
 
 LINTS += lint-rtl-usb
 .PHONY: lint-rtl-usb

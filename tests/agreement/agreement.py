@@ -20,7 +20,7 @@ def names_of(text, pattern):
 
 def read_c(header):
     text = header.read_text()
-    macros = names_of(text, r"^#define (FERRY_\w+) ")
+    macros = names_of(text, r"^#define (FERRY_\w+) (?!\")")  # Texts apart.
     enumerators = names_of(text, r"^    (FERRY_\w+) = ")
     lines = "".join(f'    printf("{n} %llu\\n", (unsigned long long){n});\n' for n in macros + enumerators)
     source = f'#include <stdio.h>\n#include "{header.name}"\nint main(void)\n{{\n{lines}    return 0;\n}}\n'
@@ -147,6 +147,8 @@ def main():
         passed, failed = passed + (not problems), failed + bool(problems)
 
     c = read_c(generated / "ferry_contract.h")
+    # The transport's, which no Verilog knows.
+    usb = read_c(generated / "ferry_usb.h")
     verilog, ranges = read_verilog(generated / "ferry_contract.vh")
     book = read_manual(manual)
     bundles = read_bundles(manual)
@@ -165,6 +167,8 @@ def main():
                                                 for n in sorted(set(c) & set(verilog)) if c[n] != verilog[n]])
     check("verilog_ranges_are_the_masks", [f"{n}: {r}" for n, r in ranges.items() if f"{n}_MASK" not in c
                                            or c[f"{n}_MASK"] != (1 << r[0] + 1) - (1 << r[1])])
+    check("names_stand_in_one_header", sorted(set(c) & set(usb)) + ([] if len(usb) >= 8 else [f"USB: {len(usb)} names"]))
+    c |= usb
     check("manual_gives_the_same_values", [f"{n}: manual {v:#x}, C {c.get(n)}" for n, v in book.items() if c.get(n) != v])
     # Every name but the derived forms (masks, resets, spans, sizes) has to stand in the manual.
     derived = re.compile(r"_(MASK|RESET|SPAN|SIZE|STRIDE|COUNT|VERSION|RAM)$")
