@@ -114,8 +114,14 @@ static COLD uint32_t outcome(struct ferry_flight *flight)
 {
     uint32_t aborted = hal_read(FERRY_CORE_ABORTED);
 
-    if (!flight->stopped && (aborted & 1u << ferry_slot(flight)))
+    uint32_t mark = 1u << ferry_slot(flight);
+
+    if (!flight->stopped && (aborted & mark))
         ferry_faults_aborted(flight, FERRY_GET(FERRY_CORE_ABORTED_PACKET_OFFSET, aborted));
+    // It had nothing in the engine when that was found stuck, in a reset that gave memory up.
+    else if (!flight->stopped && flight->fault.kind == FERRY_FAULT_KIND_WATCHDOG &&
+             (hal_read(FERRY_CORE_POISON) & mark))
+        ferry_faults_aborted(flight, flight->fault.packet_offset);
     if (flight->fault.kind == FERRY_FAULT_KIND_ENGINE_RESET)
         return FERRY_BUFFER_STATUS_ABORTED;
     return flight->fault.kind != FERRY_FAULT_KIND_NONE ? FERRY_BUFFER_STATUS_FAULTED : FERRY_BUFFER_STATUS_SUCCESS;

@@ -84,7 +84,7 @@ struct kmd_ring {
     uint32_t fence_ids[KMD_RING_ENTRIES]; // By number modulo entries.
     bool faulted[KMD_RING_ENTRIES];
     bool aborted[KMD_RING_ENTRIES];        // Faulted as one that a reset cut off.
-    uint32_t aborted_at[KMD_RING_ENTRIES]; // At this offset of what was submitted: what is before it is done.
+    uint32_t faulted_at[KMD_RING_ENTRIES]; // At this offset of what was submitted: what is before it is done.
     bool skipped[KMD_RING_ENTRIES];        // Nobody's: it was given up, and its doorbell came after all.
     uint32_t last_fence_id;                // Of the newest completed entry.
     // Submitted, and not taken by the link: they go in once a reset of the engine has opened the ring again.

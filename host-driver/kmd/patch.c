@@ -224,14 +224,63 @@ static NTSTATUS patch_one(const DXGKARG_PATCH *p, const D3DDDI_PATCHLOCATIONLIST
     return STATUS_SUCCESS;
 }
 
-// Copies that read nothing that a job in flight writes do not wait for it. What is no packet is left for the firmware
-// to refuse.
+// Pages that copies of one buffer read which may still be under way.
+struct reads {
+    uint64_t pages[8 * VIRTUAL_PAGES]; // Page address | address kind.
+    size_t count;
+    bool anywhere;
+};
+
+// Adds the pages of one side. False when they are too many, or nobody knows where they are.
+static bool add_pages(struct reads *reads, const struct kmd_process *process, uint32_t kind, uint64_t address,
+                      uint64_t bytes)
+{
+    if (!is_short(bytes) || (kind == FERRY_ADDRESS_KIND_VIRTUAL && !process))
+        return false;
+    for (uint64_t at = address & ~(uint64_t)(PAGE_SIZE - 1); at < address + bytes; at += PAGE_SIZE) {
+        uint64_t page = at;
+        enum kmd_known known = kind == FERRY_ADDRESS_KIND_VIRTUAL ? kmd_known_page(process, at, &page)
+                               : kind == FERRY_ADDRESS_KIND_LOCAL ? KMD_IN_VIDEO_MEMORY
+                                                                  : KMD_IN_HOST_MEMORY;
+
+        if (known == KMD_UNKNOWN || reads->count == sizeof reads->pages / sizeof reads->pages[0])
+            return false;
+        reads->pages[reads->count++] = page | (known == KMD_IN_VIDEO_MEMORY);
+    }
+    return true;
+}
+
+static bool overwrites_what_was_read(const struct kmd_process *process, const uint8_t *packet,
+                                     const struct reads *reads)
+{
+    struct reads writes = {.count = 0};
+
+    if (reads->anywhere ||
+        !add_pages(&writes, process, FERRY_GET(FERRY_PACKET_PLACES_DESTINATION_KIND, get32(packet + 4)),
+                   get64(packet + FERRY_PACKET_COPY_DESTINATION), get32(packet + FERRY_PACKET_COPY_BYTES)))
+        return reads->anywhere || reads->count != 0;
+    for (size_t i = 0; i < writes.count; i++)
+        for (size_t k = 0; k < reads->count; k++)
+            if (writes.pages[i] == reads->pages[k])
+                return true;
+    return false;
+}
+
+static bool is_unordered(const uint8_t *packet)
+{
+    return get32(packet) & FERRY_PACKET_HEADER_UNORDERED_MASK;
+}
+
+// Copies that read nothing that a job in flight writes do not wait for it, unless they write over what an earlier one
+// of their buffer reads: where memory does not answer the earlier one, a reset tells to go on with that, and it would
+// read what the later one wrote. What is no packet is left for the firmware to refuse.
 static void relax(struct kmd_adapter *adapter, const DXGKARG_PATCH *p, const struct kmd_context *context)
 {
     const struct kmd_process *process = context->device->process;
     uint32_t ring = context->node;
     uint8_t *buffer = p->pDmaBuffer;
     uint32_t at = p->DmaBufferSubmissionStartOffset, end = p->DmaBufferSubmissionEndOffset;
+    struct reads reads = {.count = 0};
 
     kmd_hazard_begin(adapter, ring);
     while (end - at >= 8) {
@@ -248,6 +297,20 @@ static void relax(struct kmd_adapter *adapter, const DXGKARG_PATCH *p, const str
             patch_packet(adapter, buffer + at, ring, process, kmd_next_number(&adapter->rings[ring]));
         else if (opcode != FERRY_OPCODE_NOP && opcode != FERRY_OPCODE_READ)
             kmd_hazard_anywhere(adapter, ring, kmd_next_number(&adapter->rings[ring]));
+        if (opcode == FERRY_OPCODE_COPY && bytes == FERRY_PACKET_COPY_SIZE) {
+            if (is_unordered(buffer + at) && overwrites_what_was_read(process, buffer + at, &reads))
+                put32(buffer + at, header);
+            // One that waits for what is before it stands behind all of that.
+            if (!is_unordered(buffer + at)) {
+                reads.count = 0;
+                reads.anywhere = false;
+            }
+            reads.anywhere |=
+                !add_pages(&reads, process, FERRY_GET(FERRY_PACKET_PLACES_SOURCE_KIND, get32(buffer + at + 4)),
+                           get64(buffer + at + FERRY_PACKET_COPY_SOURCE), get32(buffer + at + FERRY_PACKET_COPY_BYTES));
+        } else if (opcode == FERRY_OPCODE_COPY_RECTANGLE) {
+            reads.anywhere = true;
+        }
         at += bytes;
     }
 }

@@ -120,7 +120,8 @@ int kmd_ring_go_on(struct kmd_adapter *adapter, uint32_t node)
 }
 
 // A buffer that a reset cut off goes on with the command that was not carried out whole: the ones before it may have
-// written over what they read, so they must not run twice. Notes in the private data what it is submitted as.
+// written over what they read, so they must not run twice. So does one that had a fault of its own which the manager
+// took for the reset's doing. Notes in the private data what it is submitted as.
 static uint32_t goes_on_at(const struct kmd_ring *ring, const DXGKARG_SUBMITCOMMAND *s)
 {
     uint32_t from = s->DmaBufferPrivateDataSubmissionStartOffset;
@@ -135,9 +136,9 @@ static uint32_t goes_on_at(const struct kmd_ring *ring, const DXGKARG_SUBMITCOMM
         for (uint32_t back = 0; back < KMD_RING_ENTRIES; back++) {
             uint32_t slot = (ring->submitted - back) % KMD_RING_ENTRIES;
 
-            if (!ring->aborted[slot] || ring->skipped[slot] || ring->fence_ids[slot] != begun.fence_id)
+            if (!ring->faulted[slot] || ring->skipped[slot] || ring->fence_ids[slot] != begun.fence_id)
                 continue;
-            begun.offset += ring->aborted_at[slot];
+            begun.offset += ring->faulted_at[slot];
             break;
         }
     }
@@ -278,7 +279,7 @@ static void mark_faulted(struct kmd_adapter *adapter, const struct ferry_fault *
             !ring->skipped[number % KMD_RING_ENTRIES] && !ring->faulted[number % KMD_RING_ENTRIES]) {
             ring->faulted[number % KMD_RING_ENTRIES] = true;
             ring->aborted[number % KMD_RING_ENTRIES] = fault->kind == FERRY_FAULT_KIND_ENGINE_RESET;
-            ring->aborted_at[number % KMD_RING_ENTRIES] = fault->packet_offset;
+            ring->faulted_at[number % KMD_RING_ENTRIES] = fault->packet_offset;
             return;
         }
     }

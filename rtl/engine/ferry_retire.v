@@ -145,7 +145,8 @@ module ferry_retire #(
     wire        rec_take;
     wire        rec_room;
 
-    // A slot records one fault and is poisoned by it, so four places are enough.
+    // A slot records one fault and is poisoned by it, so four places are enough. (Memory that is given up on in a reset may bring
+    // more, which nobody looks at.)
     ferry_fifo #(.WIDTH(RECORD_BITS), .LG_DEPTH(2)) records (
         .clk(clk), .rst(rst), .in_valid(record_valid), .in_ready(rec_room),
         .in_data({record_turn, record_write, record_kind, record_position, record_written}),

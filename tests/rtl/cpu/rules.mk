@@ -9,7 +9,7 @@ rtl_program = $(VERILATOR) --cc --exe --build -O3 $(RTL_FLAGS) --top-module $(1)
     -o $(abspath $@) $(abspath $(2)) > $(BUILD)/verilated/$(notdir $@).log && touch $@
 
 RTL_CPU_PROGRAMS := $(addprefix $(BUILD)/tests/,rtl_control rtl_device rtl_device_32 rtl_device_128 rtl_endings rtl_fetch \
-    rtl_function_reset rtl_host_view rtl_memory_faults rtl_restart rtl_sequencer rtl_sequencer_flat rtl_tiny rtl_virtual)
+    rtl_function_reset rtl_host_view rtl_memory_faults rtl_restart rtl_resumed rtl_sequencer rtl_sequencer_flat rtl_tiny rtl_virtual)
 RTL_CPU_CORE := -GCPU_CORE='"$(CPU_CORE)"'
 TEST_PROGRAMS += $(RTL_CPU_PROGRAMS)
 LONG_RANDOM += $(BUILD)/tests/rtl_function_reset $(BUILD)/tests/rtl_restart
@@ -52,6 +52,10 @@ $(BUILD)/tests/rtl_host_view: | $(BUILD)/firmware/firmware.bin
 	$(call rtl_program,ferry_device,$(RTL_CPU_TEST)/host_view_test.cpp $(RTL_CPU_TEST)/blocked_link_cases.cpp \
 	    $(RTL_CPU_TEST)/hostile_device_cases.cpp,\
 	    $(RTL_CPU_CORE) rtl/ferry_device.v $(RTL_CORE))
+
+$(BUILD)/tests/rtl_resumed: | $(BUILD)/firmware/firmware.bin
+	@mkdir -p $(@D) $(BUILD)/verilated
+	$(call rtl_program,ferry_device,$(RTL_CPU_TEST)/resumed_test.cpp,$(RTL_CPU_CORE) rtl/ferry_device.v $(RTL_CORE))
 
 $(BUILD)/tests/rtl_memory_faults: | $(BUILD)/firmware/firmware.bin
 	@mkdir -p $(@D) $(BUILD)/verilated

@@ -202,9 +202,146 @@ std::string aborted_jobs_are_told(uint64_t seed)
     return "";
 }
 
+// What a job reads, in video memory or in the host's.
+bool reads_what(const Job &later, const Job &earlier)
+{
+    return earlier.op != FERRY_JOB_OP_READ && later.op == FERRY_JOB_OP_COPY &&
+           later.source_kind == earlier.destination_kind && later.source < earlier.destination + earlier.length &&
+           earlier.destination < later.source + later.length;
+}
+
+// As aborted_jobs_are_told, but jobs that read nothing that an earlier one of their chain writes, and write over
+// nothing that one reads, say `unordered`, as the miniport lets them, some have bad addresses, and one channel of a
+// memory may stand still until the reset is over.
+std::string chains_with_unordered_jobs(uint64_t seed, bool stalls)
+{
+    Machine machine(seed, LOCAL_BYTES, HOST_BASE, HOST_BYTES);
+    Random &random = machine.random;
+    unsigned whole = 0, cut[4] = {}, faulted = 0, unordered = 0, lost = 0;
+    for (unsigned round = 0; round < (stalls ? 60 : 600); round++) {
+        machine.timing = any_timing(random);
+        machine.aborted.clear();
+        const std::string where = "round " + std::to_string(round) + ", ";
+        Reference reference(machine);
+        std::vector<Job> chains[4];
+        unsigned jobs = 1 + (unsigned)random.below(14);
+        int bad_in[4] = {-1, -1, -1, -1};
+        for (unsigned i = 0; i < jobs; i++) {
+            unsigned slot = (unsigned)random.below(4);
+            Job job = link_of_chain(random, slot, HOST_BASE + 65536 * slot);
+            job.unordered = job.op == FERRY_JOB_OP_COPY;
+            for (const Job &earlier : chains[slot])
+                job.unordered &= !reads_what(job, earlier) && !reads_what(earlier, job);
+            unordered += job.unordered;
+            job.packet_offset = (uint16_t)(8 * chains[slot].size() + 8);
+            if (random.chance(5) && bad_in[slot] < 0 && job.op != FERRY_JOB_OP_READ && job.length > 0) {
+                bad_in[slot] = (int)chains[slot].size();
+                (job.op == FERRY_JOB_OP_FILL || random.chance(50) ? job.destination : job.source) = LOCAL_BYTES + 4096;
+                job.op == FERRY_JOB_OP_FILL ? job.destination_kind = FERRY_ADDRESS_KIND_LOCAL : 0;
+                if (job.source == LOCAL_BYTES + 4096)
+                    job.source_kind = FERRY_ADDRESS_KIND_LOCAL;
+                else
+                    job.destination_kind = FERRY_ADDRESS_KIND_LOCAL;
+            }
+            chains[slot].push_back(job);
+            machine.submit(job);
+        }
+        uint64_t wait = random.below(random.chance(50) ? 100 : 1500);
+        for (uint64_t i = 0; i < wait; i++)
+            machine.step();
+        if (stalls) {
+            static const unsigned parts[] = {Memory::AR, Memory::R, Memory::AW, Memory::W, Memory::B};
+            (random.chance(50) ? machine.host : machine.local).dead = parts[random.below(5)];
+            for (uint64_t i = random.below(1000); i; i--)
+                machine.step();
+        }
+        machine.top->reset_request = 1;
+        machine.step();
+        machine.top->reset_request = 0;
+        size_t offered[4];
+        for (unsigned slot = 0; slot < 4; slot++)
+            offered[slot] = chains[slot].size();
+        for (const auto *left : {&machine.waiting, &machine.waiting_urgent})
+            for (const Job &job : *left)
+                offered[job.slot]--;
+        machine.withdraw();
+        while (machine.top->resetting)
+            machine.step();
+        lost += machine.top->stuck;
+        machine.host.dead = machine.local.dead = 0;
+        for (unsigned i = 0; i < 20000 && (machine.top->stuck || machine.top->busy); i++)
+            machine.step();
+        machine.drain();
+
+        int first[4] = {-1, -1, -1, -1};
+        for (auto [slot, packet] : machine.aborted) {
+            int number = (int)packet / 8 - 1;
+            if (number < 0 || number >= (int)offered[slot] || packet % 8 != 0)
+                return where + "packet " + std::to_string(packet) + " told of slot " + std::to_string(slot);
+            if (number < first[slot])
+                return where + "told out of order";
+            if (first[slot] < 0)
+                first[slot] = number;
+        }
+        if (machine.top->fault_valid) {
+            Fault fault = take_fault(machine);
+            // What was told of before counts; what memory that was given up on keeps from being done is told as aborted
+            // too.
+            if (first[fault.slot] >= 0 && first[fault.slot] < (int)fault.packet_offset / 8 - 1)
+                return where + "told twice: " + text(fault);
+            first[fault.slot] = (int)fault.packet_offset / 8 - 1;
+            faulted++;
+        }
+        machine.clear_poison(15);
+        for (unsigned slot = 0; slot < 4; slot++) {
+            size_t done = first[slot] < 0 ? offered[slot] : (size_t)first[slot];
+            if (bad_in[slot] >= 0 && done > (size_t)bad_in[slot])
+                return where + "a job with a bad address counts as whole";
+            for (size_t i = 0; i < done; i++)
+                reference.apply(chains[slot][i]);
+            if (done < offered[slot] && (int)done != bad_in[slot])
+                reference.take_over(machine, chains[slot][done]);
+            whole += first[slot] < 0 && done > 0;
+            cut[slot] += first[slot] > 0;
+        }
+        std::string wrong = reference.compare(machine);
+        if (!wrong.empty())
+            return where + "after the reset: " + wrong;
+        // Run again from there, as a driver does.
+        for (unsigned slot = 0; slot < 4; slot++) {
+            for (size_t i = first[slot] < 0 ? offered[slot] : (size_t)first[slot]; i < chains[slot].size(); i++) {
+                if ((int)i == bad_in[slot])
+                    break;
+                machine.submit(chains[slot][i]);
+                reference.apply(chains[slot][i]);
+            }
+        }
+        wrong = finish(machine, reference);
+        if (!wrong.empty())
+            return where + "run again: " + wrong;
+    }
+    // Other seeds have more of each.
+    if (whole < 20 || cut[0] + cut[1] < 20 || cut[2] + cut[3] < 5 || unordered < 20 || (lost != 0) != stalls)
+        return "little happened: " + std::to_string(whole) + " chains whole, " + std::to_string(lost) +
+               " resets lost memory";
+    return "";
+}
+
+std::string unordered_jobs(uint64_t seed)
+{
+    return chains_with_unordered_jobs(seed, false);
+}
+
+std::string stalled_channels(uint64_t seed)
+{
+    return chains_with_unordered_jobs(seed, true);
+}
+
 } // namespace
 
 const std::vector<Test> RESET_TESTS = {
     {"reset_from_any_state", resets},
     {"aborted_jobs_are_told", aborted_jobs_are_told},
+    {"aborted_jobs_with_unordered_ones", unordered_jobs},
+    {"aborted_jobs_where_a_channel_stands_still", stalled_channels},
 };

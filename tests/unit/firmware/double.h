@@ -68,9 +68,9 @@ struct double_machine {
     uint64_t reset_at; // An engine reset begins in this step, of reset_ticks; 0 never.
     unsigned reset_ticks;
     uint32_t job_ticks, mmu_ticks_per_page, post_ticks; // Durations.
-    bool log_is_read;                                                 // The host reads the fault log at once.
-    unsigned shy;             // The sequencer leaves each shy-th good packet; 0 none.
-    bool sequencer_elsewhere; // It is a real one: the test steps it.
+    bool log_is_read;                                   // The host reads the fault log at once.
+    unsigned shy;                                       // The sequencer leaves each shy-th good packet; 0 none.
+    bool sequencer_elsewhere;                           // It is a real one: the test steps it.
     // The job with this serial number faults; see double_fault_job().
     struct {
         bool armed;

@@ -213,6 +213,32 @@ static void a_buffer_that_a_reset_cut_goes_on_where_it_was(void **state)
     ferry_gpu_memory_free(rig->gpu, &commands);
 }
 
+// Of another node than the one that is reset the manager takes a fault for the reset's doing and submits the buffer
+// again (vidmm/sched/dispatch.c, notify_interrupt), be it that it has one of its own; this one's goes by.
+static void a_buffer_that_faulted_while_another_node_was_reset_goes_on_where_it_was(void **state)
+{
+    struct rig *rig = *state;
+    struct ferry_gpu_memory commands;
+    DXGKARG_RESETENGINE reset = {.NodeOrdinal = 1};
+    uint32_t note[2] = {0};
+
+    assert_int_equal(ferry_gpu_memory_allocate(rig->gpu, 4096, 0, &commands), FERRY_OK);
+    put_swaps((uint32_t *)commands.address);
+    put_copy((uint32_t *)commands.address + 8 * (SWAP_PACKETS - 1), LOCAL_BYTES, 64 + 128);
+    set_bytes(rig);
+    submit_swaps(rig, &commands, note, 30, false);
+    run_on(rig);
+    assert_int_equal(rig->kmd->DxgkDdiResetEngine(rig->adapter, &reset), STATUS_SUCCESS);
+    assert_int_equal(rig->note_count, 1);
+    assert_int_equal(rig->notes[0].type, DXGK_INTERRUPT_DMA_FAULTED);
+    assert_int_equal(rig->notes[0].fence, 30);
+    put_swaps((uint32_t *)commands.address);
+    submit_swaps(rig, &commands, note, 31, true);
+    wait_for(rig, 2, 31);
+    expect_swapped(rig);
+    ferry_gpu_memory_free(rig->gpu, &commands);
+}
+
 // ---- A link that fails once ----
 
 static struct ferry_link_operations failing_operations;
@@ -297,6 +323,7 @@ int main(void)
         CASE(and_only_what_stood_behind_it_was_aborted),
         CASE(and_a_fault_of_its_own_is_told_as_one),
         CASE(a_buffer_that_a_reset_cut_goes_on_where_it_was),
+        CASE(a_buffer_that_faulted_while_another_node_was_reset_goes_on_where_it_was),
         CASE(causes_that_were_cleared_are_told_of_though_the_read_back_fails),
         CASE(a_fault_is_not_lost_with_the_write_that_takes_it),
     };

@@ -122,6 +122,30 @@ static void a_copy_runs_ahead_unless_it_reads_what_is_written(void **state)
     assert_int_equal(rig->kmd->DxgkDdiDestroyContext(context), STATUS_SUCCESS);
 }
 
+// Where memory does not answer the copy that reads, a reset tells to go on with that one: it must not find what one
+// behind it wrote. Of what stands in front of a copy that waits nothing is under way any more.
+static void a_copy_over_what_an_earlier_one_of_its_job_reads_waits(void **state)
+{
+    struct rig *rig = *state;
+    struct job job = {0}, large = {0};
+    HANDLE context = third_ring(rig);
+
+    local_copy(&job, 0x1000, 0x10000, 64);
+    local_copy(&job, 0x2fc0, 0x20000, 128); // Two pages.
+    local_copy(&job, 0x40000, 0x3f80, 64);  // The second of them.
+    local_copy(&job, 0x41000, 0x1100, 64);  // What the first one reads, but that is over.
+    local_copy(&job, 0x42000, 0x40800, 64); // What the one that waited reads.
+    copy(&job, FERRY_ADDRESS_KIND_LOCAL, 0x50000, FERRY_ADDRESS_KIND_APERTURE, 0x42000, 64); // No video memory.
+    submit(rig, &job, rig->user_context, 2, 1, "aawawa");
+    // What is too large to be looked at may be anywhere.
+    local_copy(&large, 0x100000, 0x400000, 0x100000);
+    local_copy(&large, 0x60000, 0x70000, 64);
+    submit(rig, &large, context, 3, 2, "ww");
+    wait_for(rig, 2, 1);
+    wait_for(rig, 3, 2);
+    assert_int_equal(rig->kmd->DxgkDdiDestroyContext(context), STATUS_SUCCESS);
+}
+
 // Two rings write one page: the read waits until both are done.
 static void the_later_writer_does_not_hide_the_earlier_one(void **state)
 {
@@ -180,6 +204,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         CASE(a_copy_runs_ahead_unless_it_reads_what_is_written),
+        CASE(a_copy_over_what_an_earlier_one_of_its_job_reads_waits),
         CASE(the_later_writer_does_not_hide_the_earlier_one),
         CASE(what_is_too_large_to_note_makes_everything_wait_until_it_is_done),
         CASE(behind_an_unknown_packet_everything_waits),

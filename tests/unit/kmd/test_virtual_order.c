@@ -182,7 +182,7 @@ static void copies_by_address_run_ahead_unless_they_read_what_is_written(void **
     by_address(&p, 0x5100, 0x6000, 64); // Only the page where it ends.
     by_address(&p, 0x2ff0, 0x6000, 32); // A page that nobody writes, and the one that the first one does.
     by_address(&p, 0x5ff0, 0x6000, 32); // The end of what the second one writes, and the page behind.
-    by_address(&p, 0x101000, 0x6000, 64);
+    by_address(&p, 0x101000, 0x8000, 64);
     copy(&p, LOCAL, 0x42000, VIRTUAL, 0x7000, 64); // By its place.
     copy(&p, LOCAL, 0x3000, LOCAL, 0x80000, 64);   // The number of an address, but a place.
     by_address(&p, 0x101000, 0x7000, 64);
@@ -234,17 +234,17 @@ static void what_is_not_known_waits_and_makes_wait(void **state)
     write_entries(&p, 0, 0x1000, 80, to_local(0x40000));
     write_entries(&p, 0, 0x100000, 1, (DXGK_PTE){.Valid = 1, .CacheCoherent = 1, .PageAddress = host.pfn[0]});
     send_buffer(&p);
-    by_address(&p, 0x100000, 0x2000, 64);
     by_address(&p, 0x1000, 0x100000, 64); // Nobody reads it ahead, so it keeps nobody.
+    by_address(&p, 0x100000, 0x2000, 64);
     by_address(&p, 0x1000, 0x3000, 64);
     by_address(&p, 0x1000, 0x10000, 65 * PAGE_SIZE);
     by_address(&p, 0x1000, 0x3000, 64);
-    submit(&p, "waaww");
+    submit(&p, "awaww");
     done(&p);
     by_address(&p, 0x200000, 0x2000, 64);
     by_address(&p, 0x1000, 0x200000, 64);
     by_address(&p, 0x1000, 0x3000, 64);
-    submit(&p, "waw");
+    submit(&p, "www"); // What the second writes may be what the first reads.
     wait_for(p.rig, 2, p.fence);
     assert_int_equal(ferry_kmd_faults(p.rig->adapter), 1);
     pages_free(p.rig, &host);

@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0
+// Buffers that an engine reset ends, in which memory or the link stood still: what is told of them is enough to go on
+// with them, as a miniport does, or their ends say that nobody can.
+#include "device_bench.h"
+
+namespace
+{
+
+struct Record {
+    uint32_t kind, packet_offset;
+};
+
+Record last_record(RootComplex &root)
+{
+    uint32_t produced = root.bar0(FERRY_BAR0_FAULT_LOG_PRODUCED);
+    uint32_t what = static_cast<uint32_t>(root.load64(FAULTS + (produced - 1) % 32 * 64) >> 32);
+    root.bar0(FERRY_BAR0_FAULT_LOG_CONSUMED, produced);
+    return {FERRY_GET(FERRY_FAULT_RECORD_WHAT_KIND, what), FERRY_GET(FERRY_FAULT_RECORD_WHAT_PACKET_OFFSET, what)};
+}
+
+// Of three copies two stand behind one to the host, for which the link has no credits for a while. They read nothing
+// that an earlier one writes, but the third writes over what the second reads, so the miniport calls the second alone
+// unordered.
+void behind_a_link_without_credits(Checks &checks, Random &random)
+{
+    checks.begin("a_buffer_that_a_reset_cut_while_the_link_had_no_credits_goes_on_right");
+    Bench bench(checks, random);
+    RootComplex &root = bench.root();
+    const uint64_t p = 0x1000, q = 0x2000, r = 0x3000;
+    std::vector<uint8_t> of_p(64), of_r(64);
+    for (unsigned i = 0; i < 64; i++) {
+        of_p[i] = root.local[p + i];
+        of_r[i] = root.local[r + i];
+    }
+    auto packets = [&](unsigned from) {
+        const uint64_t places[3][2] = {{0, DATA + 32 * 4096}, {p, q}, {r, p}};
+        for (unsigned i = from; i < 3; i++) {
+            bench.user().word(FERRY_OPCODE_COPY | 8u << 16 | (i < 2 ? FERRY_PACKET_HEADER_UNORDERED_MASK : 0),
+                              i == 0 ? FERRY_ADDRESS_KIND_SYSTEM << 2 : 0);
+            bench.user().word(64).word(places[i][0]).word(places[i][1]);
+        }
+        bench.user().submit(1);
+    };
+    root.posted_credits = false;
+    root.bar0(FERRY_BAR0_ENGINE_TIMEOUT, 0);
+    packets(0);
+    root.run(5000);
+    root.bar0(FERRY_BAR0_CONTROL, 3);
+    root.run(70000);
+    root.bar0(FERRY_BAR0_CONTROL, 1);
+    root.posted_credits = true;
+    checks.that(bench.user().wait(100000), "fence");
+    uint32_t status = bench.user().status();
+    if (status == FERRY_BUFFER_STATUS_ABORTED) {
+        Record record = last_record(root);
+        checks.equal(record.kind, FERRY_FAULT_KIND_ENGINE_RESET, "kind");
+        for (unsigned i = 0; i < 1000 && bench.stuck(); i++)
+            root.run(20);
+        packets(record.packet_offset / 32);
+        checks.that(bench.user().wait(100000), "fence");
+        status = bench.user().status();
+    }
+    // Or an error: then its program hears of it.
+    if (status == FERRY_BUFFER_STATUS_SUCCESS) {
+        for (unsigned i = 0; i < 64; i++) {
+            checks.equal(root.local[q + i], of_p[i], "byte of the second copy");
+            checks.equal(root.local[p + i], of_r[i], "byte of the third copy");
+        }
+    }
+    bench.works();
+}
+
+// Memory dies under a paging job. A user's buffer needs none of it, has done three packets, and no job of it is in the
+// engine as the reset begins, which gives memory up: its next packet is offered while the reset goes on. It was cut off
+// like any other.
+void nothing_in_the_engine(Checks &checks, Random &random)
+{
+    checks.begin("a_buffer_with_no_job_in_the_engine_is_cut_off_by_a_reset_that_gives_memory_up");
+    Bench bench(checks, random);
+    RootComplex &root = bench.root();
+    root.bar0(FERRY_BAR0_ENGINE_TIMEOUT, 0);
+    const uint64_t a = DATA + 40 * 4096, b = a + 4096, t = b + 4096;
+    const uint32_t host = FERRY_ADDRESS_KIND_SYSTEM;
+    std::vector<uint8_t> of_a(64), of_b(64);
+    for (unsigned i = 0; i < 64; i++) {
+        of_a[i] = root.byte(a + i);
+        of_b[i] = root.byte(b + i);
+    }
+    bench.user().copy(host, a, host, t, 64).copy(host, b, host, a, 64).copy(host, t, host, b, 64);
+    for (unsigned i = 0; i < 60; i++)
+        bench.user().word(FERRY_OPCODE_NOP | 2u << 16, 0);
+    bench.user().copy(host, a, host, t + 4096, 64);
+    bench.user().submit(1);
+    for (unsigned i = 0; i < 20000 && root.byte(b) != of_a[0]; i++)
+        root.tick();
+    root.memory_dead = true;
+    bench.copies(bench.paging(), 1);
+    root.run(1500);
+    checks.that(root.bar0(FERRY_BAR0_STATUS) & FERRY_BAR0_STATUS_ENGINE_MASK, "the paging job is in the engine");
+    root.bar0(FERRY_BAR0_CONTROL, 3);
+    root.run(70000);
+    root.bar0(FERRY_BAR0_CONTROL, 1);
+    checks.that(bench.user().wait(100000) && bench.paging().wait(100000), "fences");
+    uint32_t produced = root.bar0(FERRY_BAR0_FAULT_LOG_PRODUCED);
+    for (unsigned i = 0; i < 64; i++) {
+        checks.equal(root.byte(a + i), of_b[i], "byte of the second packet");
+        checks.equal(root.byte(b + i), of_a[i], "byte of the third packet");
+    }
+    checks.equal(bench.paging().status(), FERRY_BUFFER_STATUS_ABORTED, "status of the job that hung");
+    checks.equal(bench.user().status(), FERRY_BUFFER_STATUS_ABORTED, "status of a buffer that the reset cut off");
+    root.bar0(FERRY_BAR0_FAULT_LOG_CONSUMED, produced);
+    bench.comes_back();
+}
+
+// Memory dies behind an entry of a page table's line that nobody needs. FORGET waits for it; no timeout is set, so only
+// the reset gives memory up. The packet was cut off by that, and may be carried out when memory is back.
+void forgetting(Checks &checks, Random &random)
+{
+    checks.begin("a_forget_that_waits_for_dead_memory_is_cut_off_by_a_reset");
+    Bench bench(checks, random);
+    RootComplex &root = bench.root();
+    bench.mix();
+    bench.paging().word(FERRY_OPCODE_FORGET | 6u << 16, 0).word(FERRY_FORGET_SCOPE_ALL, 0).word(0).submit(1);
+    checks.that(bench.paging().wait(), "all is forgotten");
+    root.bar0(FERRY_BAR0_ENGINE_TIMEOUT, 0);
+    root.dies_in = 1;
+    bench.user().fill(FERRY_ADDRESS_KIND_VIRTUAL, Bench::VIRTUAL_HOST + 32 * 4096, 64, 3, random.word()).submit(1);
+    checks.that(bench.user().wait(20000), "a job that needs one entry");
+    root.dies_in = -1;
+    bench.paging().word(FERRY_OPCODE_FORGET | 6u << 16, 0).word(FERRY_FORGET_SCOPE_ALL, 0).word(0).submit(1);
+    root.run(3000);
+    root.bar0(FERRY_BAR0_CONTROL, 3);
+    root.run(70000);
+    root.bar0(FERRY_BAR0_CONTROL, 1);
+    checks.that(bench.paging().wait(100000), "fence");
+    checks.equal(bench.paging().status(), FERRY_BUFFER_STATUS_ABORTED, "status of a buffer that the reset cut off");
+    bench.last_kind();
+    bench.comes_back();
+}
+
+// ---- Chains of all sorts, which go on where a reset cut them ----
+
+struct Packet {
+    std::vector<uint64_t> words;
+    // What it does: rows of `bytes`; nothing when there are none.
+    bool fill = false;
+    uint64_t pattern = 0, from = 0, to = 0;
+    uint32_t bytes = 0, rows = 1, from_pitch = 0, to_pitch = 0;
+};
+
+// Six windows of 4 KiB: four in video memory, two of the host.
+const uint32_t WINDOW = 4096, WINDOWS = 6;
+
+uint8_t &window_byte(RootComplex &root, uint64_t at)
+{
+    return at < 4 * WINDOW ? root.local[0x1000 + at] : root.byte(DATA + at - 4 * WINDOW);
+}
+
+uint64_t address_of(Random &random, uint64_t at, uint32_t &kind)
+{
+    bool host = at >= 4 * WINDOW;
+    kind = random.once_in(3) ? FERRY_ADDRESS_KIND_VIRTUAL : host ? FERRY_ADDRESS_KIND_SYSTEM : FERRY_ADDRESS_KIND_LOCAL;
+    if (kind == FERRY_ADDRESS_KIND_VIRTUAL)
+        return host ? Bench::VIRTUAL_HOST + at - 4 * WINDOW : 0x1000 + at;
+    return host ? DATA + at - 4 * WINDOW : 0x1000 + at;
+}
+
+Packet any_packet(Random &random, const std::vector<Packet> &before)
+{
+    Packet packet;
+    uint32_t kind = 0, from_kind = 0;
+    unsigned from = random.below(WINDOWS), to = (from + 1 + random.below(WINDOWS - 1)) % WINDOWS;
+    switch (random.below(8)) {
+    case 0: packet.words = {FERRY_OPCODE_NOP | 2u << 16}; return packet;
+    case 1: {
+        packet.fill = true;
+        packet.bytes = 1 + random.below(random.once_in(2) ? 100 : 4000);
+        packet.to = to * WINDOW + random.below(WINDOW - packet.bytes);
+        packet.pattern = random.word() * 0x100000001ull;
+        uint64_t address = address_of(random, packet.to, kind);
+        packet.words = {FERRY_OPCODE_FILL | 8u << 16 | uint64_t{kind << 2 | 3u << 6} << 32, packet.bytes, address,
+                        packet.pattern};
+        return packet;
+    }
+    case 2: {
+        packet.bytes = 1 + random.below(100);
+        packet.rows = 1 + random.below(20);
+        packet.from_pitch = 100 + random.below(90);
+        packet.to_pitch = 100 + random.below(90);
+        packet.from = from * WINDOW + random.below(WINDOW - packet.rows * packet.from_pitch);
+        packet.to = to * WINDOW + random.below(WINDOW - packet.rows * packet.to_pitch);
+        uint64_t source = address_of(random, packet.from, from_kind), destination = address_of(random, packet.to, kind);
+        packet.words = {FERRY_OPCODE_COPY_RECTANGLE | 12u << 16 | uint64_t{from_kind | kind << 2} << 32,
+                        packet.bytes | uint64_t{packet.rows - 1} << 32,
+                        source,
+                        destination,
+                        packet.from_pitch,
+                        packet.to_pitch};
+        return packet;
+    }
+    default: {
+        packet.bytes = 1 + random.below(random.once_in(2) ? 100 : 4000);
+        packet.from = from * WINDOW + random.below(WINDOW - packet.bytes);
+        packet.to = to * WINDOW + random.below(WINDOW - packet.bytes);
+        uint64_t source = address_of(random, packet.from, from_kind), destination = address_of(random, packet.to, kind);
+        bool unordered = true;
+        for (const Packet &earlier : before) {
+            uint64_t past = earlier.to + (earlier.rows > 1 ? earlier.rows * earlier.to_pitch : earlier.bytes);
+            unordered &= earlier.bytes == 0 || packet.from >= past || earlier.to >= packet.from + packet.bytes;
+        }
+        packet.words = {FERRY_OPCODE_COPY | 8u << 16 | (unordered ? FERRY_PACKET_HEADER_UNORDERED_MASK : 0u) |
+                            uint64_t{from_kind | kind << 2} << 32,
+                        packet.bytes, source, destination};
+        return packet;
+    }
+    }
+}
+
+void apply(std::vector<uint8_t> &all, const Packet &packet)
+{
+    for (uint32_t row = 0; packet.bytes && row < packet.rows; row++) {
+        for (uint32_t i = 0; i < packet.bytes; i++)
+            all[packet.to + row * packet.to_pitch + i] = packet.fill
+                                                             ? static_cast<uint8_t>(packet.pattern >> 8 * (i % 8))
+                                                             : all[packet.from + row * packet.from_pitch + i];
+    }
+}
+
+void chains(Checks &checks, Random &random)
+{
+    checks.begin("a_chain_of_all_sorts_of_packets_goes_on_right_wherever_resets_cut_it");
+    Bench bench(checks, random);
+    RootComplex &root = bench.root();
+    bench.mix();
+    unsigned resumed = 0, at_start = 0;
+    uint32_t seen = root.bar0(FERRY_BAR0_FAULT_LOG_PRODUCED);
+    for (unsigned round = 0; round < 150; round++) {
+        std::vector<Packet> packets;
+        uint32_t bytes = 0;
+        for (unsigned i = 1 + random.below(14); i; i--) {
+            packets.push_back(any_packet(random, packets));
+            bytes += 8 * packets.back().words.size();
+        }
+        std::vector<uint8_t> all(WINDOWS * WINDOW);
+        for (uint32_t i = 0; i < all.size(); i++)
+            all[i] = window_byte(root, i);
+        for (const Packet &packet : packets)
+            apply(all, packet);
+        uint32_t done = 0;
+        for (unsigned turn = 0;; turn++) {
+            uint32_t at = 0;
+            for (const Packet &packet : packets) {
+                for (uint64_t word : packet.words)
+                    if (at >= done)
+                        bench.user().word(word);
+                at += 8 * packet.words.size();
+            }
+            if (random.once_in(2))
+                bench.copies(bench.paging(), 1 + random.below(3));
+            bench.user().submit(1);
+            if (random.once_in(2))
+                bench.copies(bench.paging(), 1 + random.below(3));
+            root.run(300 + random.below(random.once_in(2) ? 1500 : 6000));
+            for (unsigned resets = turn < 4 ? 1 + random.once_in(3) : 0; resets; resets--) {
+                root.bar0(FERRY_BAR0_CONTROL, 3);
+                root.run(random.below(300));
+            }
+            checks.that(bench.user().wait(200000) && bench.paging().wait(200000), "fences");
+            uint32_t produced = root.bar0(FERRY_BAR0_FAULT_LOG_PRODUCED);
+            uint32_t cut = 0;
+            bool told = false;
+            for (; seen != produced; seen++) {
+                uint32_t what = static_cast<uint32_t>(root.load64(FAULTS + seen % 32 * 64) >> 32);
+                checks.equal(FERRY_GET(FERRY_FAULT_RECORD_WHAT_KIND, what), FERRY_FAULT_KIND_ENGINE_RESET, "kind");
+                if (FERRY_GET(FERRY_FAULT_RECORD_WHAT_RING, what) == 1) {
+                    told = true;
+                    cut = FERRY_GET(FERRY_FAULT_RECORD_WHAT_PACKET_OFFSET, what);
+                }
+            }
+            root.bar0(FERRY_BAR0_FAULT_LOG_CONSUMED, produced);
+            checks.equal(bench.user().status(), told ? FERRY_BUFFER_STATUS_ABORTED : FERRY_BUFFER_STATUS_SUCCESS,
+                         "status");
+            if (!told) {
+                break;
+            }
+            resumed += cut != 0;
+            at_start += cut == 0;
+            done += cut;
+            checks.that(done < bytes, "offset");
+        }
+        unsigned wrong = 0;
+        for (uint32_t i = 0; i < all.size(); i++)
+            wrong += window_byte(root, i) != all[i];
+        checks.equal(wrong, 0, "bytes that are wrong");
+        if (wrong)
+            break;
+    }
+    checks.that(resumed > 80 && at_start > 80, "enough of them were cut, at their first packet and behind it");
+    bench.works();
+}
+
+} // namespace
+
+int main()
+{
+    Random random;
+    Checks checks;
+    behind_a_link_without_credits(checks, random);
+    nothing_in_the_engine(checks, random);
+    forgetting(checks, random);
+    chains(checks, random);
+    return checks.done();
+}
