@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # A board at its pins, from power-on. With its serial port at a pseudo terminal: build/boards/ulx3s-sim at the rate that is flashed,
-# ulx3s-sim-fast at 12.5 Mbaud, for tests. With its USB wires at a host controller's port: ulx3s-usb-sim.
+# ulx3s-sim-fast at 12.5 Mbaud, for tests, and colorlight-i5-sim-fast. With its USB wires at a host controller's port: ulx3s-usb-sim.
 
 BOARD_SIM := $(BUILD)/boards/sim
 BOARD_SIM_TOP = --top-module ulx3s_pins -GFIRMWARE_HEX='"$(FIRMWARE_HEX)"' -Iboards/ulx3s sim/board/ulx3s_pins.v \
     $(BUILD)/boards/ulx3s-85f/litedram_core.v $(USB_CORE) $(RTL_CORE)
+BOARD_SIM_COLORLIGHT = --top-module colorlight_i5_pins -GFIRMWARE_HEX='"$(FIRMWARE_HEX)"' -Iboards/colorlight-i5 \
+    sim/board/colorlight_i5_pins.v $(BUILD)/boards/colorlight-i5/litedram_core.v $(RTL_CORE)
 # Processes of the chips' models wait for time and set what they have at once.
 BOARD_SIM_FLAGS := --timing $(RTL_FLAGS) -Wno-BLKSEQ $(addprefix -I,rtl/serial rtl/usb rtl/board sim/board sim/board/ecp5) \
     sim/board/ecp5/cells.vlt
@@ -14,18 +16,21 @@ BOARD_SIM_NEEDS := $(wildcard sim/board/*.v sim/board/*.h sim/usb_*.h sim/board/
 
 $(BUILD)/boards/ulx3s-sim: BOARD_SIM_IS := -GBIT_SIXTEENTHS=267
 $(BUILD)/boards/ulx3s-sim-fast: BOARD_SIM_IS := -GBIT_SIXTEENTHS=64
+$(BUILD)/boards/colorlight-i5-sim-fast: BOARD_SIM_IS := -GBIT_SIXTEENTHS=64
+$(BUILD)/boards/colorlight-i5-sim-fast: BOARD_SIM_WHAT = $(BOARD_SIM_COLORLIGHT)
 $(BUILD)/boards/ulx3s-usb-sim: BOARD_SIM_IS := -GNAME='"ulx3s-85f-usb"' -GTRANSPORT='"usb"'
 $(BUILD)/boards/ulx3s-usb-sim: BOARD_SIM_LIBS := -LDFLAGS -lusbredirparser
 # Half the time of a compilation at -O2, for three quarters of the speed: tests are short.
-$(BUILD)/boards/ulx3s-sim-fast: BOARD_SIM_OPT := -O1
-$(BUILD)/boards/ulx3s-sim $(BUILD)/boards/ulx3s-sim-fast: sim/board/board_sim.cpp $(BUILD)/obj/sim/server/pty.o
+$(BUILD)/boards/ulx3s-sim-fast $(BUILD)/boards/colorlight-i5-sim-fast: BOARD_SIM_OPT := -O1
+$(addprefix $(BUILD)/boards/,ulx3s-sim ulx3s-sim-fast colorlight-i5-sim-fast): sim/board/board_sim.cpp $(BUILD)/obj/sim/server/pty.o
 $(BUILD)/boards/ulx3s-usb-sim: sim/board/board_usb_sim.cpp $(addprefix $(BUILD)/obj/,sim/server/redir.o host-driver/link/socket_address.o \
     host-driver/link/problem.o)
-$(BUILD)/boards/ulx3s-sim $(BUILD)/boards/ulx3s-sim-fast $(BUILD)/boards/ulx3s-usb-sim: $(BOARD_SIM_NEEDS) $(FIRMWARE_HEX) $(VENV)/ready
+$(addprefix $(BUILD)/boards/,ulx3s-sim ulx3s-sim-fast ulx3s-usb-sim colorlight-i5-sim-fast): $(BOARD_SIM_NEEDS) $(FIRMWARE_HEX) \
+    $(VENV)/ready
 	@mkdir -p $(BOARD_SIM)/$(@F)
-	@echo "building the ULX3S at its pins"
+	@echo "building a board at its pins: $(@F)"
 	$(VERILATOR) --cc --exe --no-skip-identical -O3 --x-assign fast --x-initial fast --noassert --flatten --threads 1 --output-split 0 \
-	    $(BOARD_SIM_FLAGS) $(BOARD_SIM_IS) $(BOARD_SIM_TOP) --prefix Vboard --Mdir $(BOARD_SIM)/$(@F) \
+	    $(BOARD_SIM_FLAGS) $(BOARD_SIM_IS) $(or $(BOARD_SIM_WHAT),$(BOARD_SIM_TOP)) --prefix Vboard --Mdir $(BOARD_SIM)/$(@F) \
 	    -CFLAGS '-std=c++20 -O2 -Wall -Wextra $(addprefix -I$(CURDIR)/,sim sim/board host-driver $(GENERATED))' \
 	    $(abspath $(filter %.cpp %.o,$^)) $(BOARD_SIM_LIBS) -o $(abspath $@)
 	$(ALONE) $(MAKE_COMMAND) --no-print-directory -C $(BOARD_SIM)/$(@F) -f Vboard.mk OPT_FAST=$(or $(BOARD_SIM_OPT),-O2) OPT_SLOW=-O1 \
@@ -48,8 +53,7 @@ $(BUILD)/rtl/lint-board.stamp: $(BOARD_SIM_NEEDS) $(VENV)/ready
 	$(VERILATOR) --lint-only $(BOARD_SIM_FLAGS) -GNAME='"ulx3s-85f-usb"' -GTRANSPORT='"usb"' $(BOARD_SIM_TOP)
 	$(VERILATOR) --lint-only $(BOARD_SIM_FLAGS) --top-module ferry_template boards/template/ferry_template.v \
 	    $(BUILD)/boards/ulx3s-85f/litedram_core.v $(RTL_CORE)
-	$(VERILATOR) --lint-only $(BOARD_SIM_FLAGS) --top-module ferry_colorlight_i5 boards/colorlight-i5/ferry_colorlight_i5.v \
-	    $(BUILD)/boards/colorlight-i5/litedram_core.v $(RTL_CORE)
+	$(VERILATOR) --lint-only $(BOARD_SIM_FLAGS) $(BOARD_SIM_COLORLIGHT)
 	$(YOSYS) $(YOSYS_STRICT) -p "read_verilog rtl/board/ferry_dram_port.v rtl/board/ferry_dram_start.v rtl/board/ferry_light.v \
 	    rtl/board/ferry_stuck.v rtl/fabric/ferry_fifo.v rtl/fabric/ferry_skid_buffer.v; hierarchy -check; proc; opt_clean; check -assert"
 	@touch $@

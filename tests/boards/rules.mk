@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Boards without a board: `boards_chip` is the memory chip's model and whether it sees mistakes, `boards_memory` a board's memory from
 # the device's port on, `boards_make` what people type, `boards_ulx3s` all that is flashed, at its pins, in short, `boards_ulx3s_usb` the
-# same with the host on USB. `make test-boards` runs the self test there at the rate that is flashed: an hour and more.
+# same with the host on USB, `boards_colorlight` the Colorlight i5. `make test-boards` runs the self test there at the rate that is
+# flashed: an hour and more.
 
 # Models of chips: their processes wait for time, and set what they have at once.
 BOARDS_SIMULATED := --timing --timescale 1ns/1ns -Wall -Wno-BLKSEQ --noassert --threads 1 --x-assign fast --x-initial fast -O3 \
@@ -9,7 +10,7 @@ BOARDS_SIMULATED := --timing --timescale 1ns/1ns -Wall -Wno-BLKSEQ --noassert --
 BOARDS_MEMORY := $(BUILD)/boards/ulx3s-85f/litedram_core.v
 BOARDS_MEMORY_V := $(wildcard rtl/board/*.v rtl/fabric/*.v sim/board/*.v sim/board/ecp5/*.v)
 
-TEST_PROGRAMS += $(addprefix $(BUILD)/tests/boards_,chip memory memory_whole make ulx3s ulx3s_usb)
+TEST_PROGRAMS += $(addprefix $(BUILD)/tests/boards_,chip memory memory_whole make ulx3s ulx3s_usb colorlight)
 
 $(BUILD)/tests/boards_chip: tests/boards/chip_test.v sim/board/sdram_chip.v
 	@mkdir -p $(@D)
@@ -34,15 +35,19 @@ $(BUILD)/tests/boards_make: tests/boards/test_make.py $(wildcard boards/*.py boa
 	@mkdir -p $(@D)
 	install -m 755 $< $@
 
-$(BUILD)/tests/boards_ulx3s: tests/boards/test_ulx3s.py $(BUILD)/boards/ulx3s-sim-fast $(BUILD)/ferry
+$(BUILD)/tests/boards_ulx3s: tests/boards/test_board.py $(BUILD)/boards/ulx3s-sim-fast $(BUILD)/ferry
 	@mkdir -p $(@D)
-	@printf '#!/bin/sh\nexec python3 $< $(BUILD)/boards/ulx3s-sim-fast 12500000\n' > $@ && chmod +x $@
+	@printf '#!/bin/sh\nexec python3 $< ulx3s-85f $(BUILD)/boards/ulx3s-sim-fast 12500000\n' > $@ && chmod +x $@
 
-$(BUILD)/tests/boards_ulx3s_usb: tests/boards/test_ulx3s.py $(BUILD)/boards/ulx3s-usb-sim $(BUILD)/ferry $(BUILD)/system/libusb_redir.so
+$(BUILD)/tests/boards_ulx3s_usb: tests/boards/test_board.py $(BUILD)/boards/ulx3s-usb-sim $(BUILD)/ferry $(BUILD)/system/libusb_redir.so
 	@mkdir -p $(@D)
-	@printf '#!/bin/sh\nexec python3 $< $(BUILD)/boards/ulx3s-usb-sim usb\n' > $@ && chmod +x $@
+	@printf '#!/bin/sh\nexec python3 $< ulx3s-85f-usb $(BUILD)/boards/ulx3s-usb-sim usb\n' > $@ && chmod +x $@
+
+$(BUILD)/tests/boards_colorlight: tests/boards/test_board.py $(BUILD)/boards/colorlight-i5-sim-fast $(BUILD)/ferry
+	@mkdir -p $(@D)
+	@printf '#!/bin/sh\nexec python3 $< colorlight-i5 $(BUILD)/boards/colorlight-i5-sim-fast 12500000\n' > $@ && chmod +x $@
 
 .PHONY: test-boards
 test-boards: $(BUILD)/boards/ulx3s-sim $(BUILD)/boards/ulx3s-usb-sim $(BUILD)/ferry $(BUILD)/system/libusb_redir.so
-	@python3 tests/boards/test_ulx3s.py $(BUILD)/boards/ulx3s-usb-sim usb info selftest
-	@python3 tests/boards/test_ulx3s.py $(BUILD)/boards/ulx3s-sim 3000000 info selftest
+	@python3 tests/boards/test_board.py ulx3s-85f-usb $(BUILD)/boards/ulx3s-usb-sim usb info selftest
+	@python3 tests/boards/test_board.py ulx3s-85f $(BUILD)/boards/ulx3s-sim 3000000 info selftest
