@@ -137,6 +137,7 @@ inline Words nop(uint32_t words)
 {
     Words p(words, 0x12345678);
     p[0] = header(FERRY_OPCODE_NOP, words);
+    p[1] = 0;
     return p;
 }
 
