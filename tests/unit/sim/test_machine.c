@@ -14,7 +14,7 @@ static void identity_and_registers(void **context)
     struct ferry_gpu_info info;
     uint32_t value;
     ferry_gpu_query(machine->gpu, &info);
-    assert_int_equal(info.contract_version, 0x40000);
+    assert_int_equal(info.contract_version, 0x50000);
     assert_int_equal(info.firmware_version >> 16, 4);
     assert_int_equal(info.rings, 5);
     assert_int_equal(info.local_bytes, 1u << 26);
