@@ -253,8 +253,9 @@ static bool add_pages(struct reads *reads, const struct kmd_process *process, ui
 static bool overwrites_what_was_read(const struct kmd_process *process, const uint8_t *packet,
                                      const struct reads *reads)
 {
-    struct reads writes = {.count = 0};
+    struct reads writes;
 
+    writes.count = 0;
     if (reads->anywhere ||
         !add_pages(&writes, process, FERRY_GET(FERRY_PACKET_PLACES_DESTINATION_KIND, get32(packet + 4)),
                    get64(packet + FERRY_PACKET_COPY_DESTINATION), get32(packet + FERRY_PACKET_COPY_BYTES)))
@@ -280,8 +281,10 @@ static void relax(struct kmd_adapter *adapter, const DXGKARG_PATCH *p, const str
     uint32_t ring = context->node;
     uint8_t *buffer = p->pDmaBuffer;
     uint32_t at = p->DmaBufferSubmissionStartOffset, end = p->DmaBufferSubmissionEndOffset;
-    struct reads reads = {.count = 0};
+    struct reads reads;
 
+    reads.count = 0;
+    reads.anywhere = false;
     kmd_hazard_begin(adapter, ring);
     while (end - at >= 8) {
         uint32_t header = get32(buffer + at), opcode = FERRY_GET(FERRY_PACKET_HEADER_OPCODE, header);
