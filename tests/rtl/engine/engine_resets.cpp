@@ -299,8 +299,9 @@ std::string chains_with_unordered_jobs(uint64_t seed, bool stalls)
                 return where + "a job with a bad address counts as whole";
             for (size_t i = 0; i < done; i++)
                 reference.apply(chains[slot][i]);
-            if (done < offered[slot] && (int)done != bad_in[slot])
-                reference.take_over(machine, chains[slot][done]);
+            // Behind a write without an answer unordered ones may have been carried out.
+            for (size_t i = done; i < offered[slot] && (i == done || stalls) && (int)i != bad_in[slot]; i++)
+                reference.take_over(machine, chains[slot][i]);
             whole += first[slot] < 0 && done > 0;
             cut[slot] += first[slot] > 0;
         }
@@ -320,8 +321,8 @@ std::string chains_with_unordered_jobs(uint64_t seed, bool stalls)
         if (!wrong.empty())
             return where + "run again: " + wrong;
     }
-    // Other seeds have more of each.
-    if (whole < 20 || cut[0] + cut[1] < 20 || cut[2] + cut[3] < 5 || unordered < 20 || (lost != 0) != stalls)
+    bool few = cut[0] + cut[1] < 20 || cut[2] + cut[3] < 5;
+    if (whole < 20 || unordered < 20 || (stalls ? lost < 10 : lost != 0 || few))
         return "little happened: " + std::to_string(whole) + " chains whole, " + std::to_string(lost) +
                " resets lost memory";
     return "";
