@@ -60,7 +60,7 @@ static void another_contract_is_refused_by_name(void **context)
     assert_int_equal(open_wrong(fake, NULL), FERRY_ERROR_CONTRACT);
     fake = fake_link_create(&closed);
     fake->final_state = FERRY_FIRMWARE_STATE_REFUSED;
-    const struct ferry_gpu_options options = {.size = sizeof(options), .host_contract = 0x40007};
+    const struct ferry_gpu_options options = {.size = sizeof(options), .host_contract = 0x50007};
     assert_int_equal(open_wrong(fake, &options), FERRY_ERROR_CONTRACT);
 }
 
@@ -70,7 +70,7 @@ static void a_newer_minor_version_is_taken(void **context)
     bool closed = false;
     struct ferry_gpu *gpu;
     struct fake_link *fake = fake_link_create(&closed);
-    fake->registers[FERRY_BAR0_CONTRACT_VERSION / 4] = 0x40009;
+    fake->registers[FERRY_BAR0_CONTRACT_VERSION / 4] = 0x50009;
     assert_int_equal(ferry_gpu_open(&fake->link, NULL, &gpu), FERRY_OK);
     ferry_gpu_close(gpu);
 }
