@@ -122,7 +122,10 @@ def deaths():
                   "a_device_that_is_pulled_is_a_device_lost", f"exit {host.returncode}: {said}")
     with device() as process:
         with subprocess.Popen([FERRY, "selftest", "--backend", "usb"], stdout=subprocess.PIPE, text=True, env=ENVIRONMENT) as host:
-            let_run(process, 1 + chance.random(), host)
+            for line in host.stdout:
+                if "new allocations hold" in line:
+                    break
+            let_run(process, 0.1 + 0.8 * chance.random(), host)  # Of 2.5 s in which it does nothing but to page.
             process.kill()
             said = host.communicate(timeout=300)[0]
             check("wait for paging: DEVICE_LOST: the device at USB port 250-1 is gone: unplugged" in said,
