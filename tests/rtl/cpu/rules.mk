@@ -2,27 +2,44 @@
 # RTL tests of the deciding half and of the whole device. Each is one C++ program around one Verilated module.
 
 RTL_CPU_TEST := tests/rtl/cpu
+DEVICE_RUNTIME := $(addprefix $(SIM_BUILD)/,verilated.o verilated_threads.o)
 RTL_CXXFLAGS := -std=c++17 -O2 -Wall -Wextra -I$(abspath $(RTL_CPU_TEST)) -I$(abspath $(GENERATED))
 # $(call rtl_program,TOP,TEST SOURCE,FLAGS): Verilates TOP and builds the program; it is new also when nothing of it changed.
 rtl_program = $(VERILATOR) --cc --exe --build -O3 $(RTL_FLAGS) --top-module $(1) $(3) \
     --Mdir $(BUILD)/verilated/$(notdir $@) -CFLAGS "$(RTL_CXXFLAGS)" -MAKEFLAGS "OPT_FAST=-O2 OPT_SLOW=-O1" \
     -o $(abspath $@) $(abspath $(2)) > $(BUILD)/verilated/$(notdir $@).log && touch $@
 
-RTL_CPU_PROGRAMS := $(addprefix $(BUILD)/tests/,rtl_control rtl_device rtl_device_32 rtl_device_128 rtl_endings rtl_fetch \
-    rtl_function_reset rtl_host_view rtl_memory_faults rtl_restart rtl_resumed rtl_sequencer rtl_sequencer_flat rtl_tiny rtl_virtual)
+RTL_CPU_PROGRAMS := $(addprefix $(BUILD)/tests/,rtl_control rtl_device_32 rtl_device_128 rtl_endings rtl_fetch rtl_restart \
+    rtl_sequencer rtl_sequencer_flat rtl_tiny)
+DEVICE_PROGRAMS := $(addprefix $(BUILD)/tests/,rtl_device rtl_function_reset rtl_host_view rtl_memory_faults rtl_resumed rtl_virtual)
 RTL_CPU_CORE := -GCPU_CORE='"$(CPU_CORE)"'
-TEST_PROGRAMS += $(RTL_CPU_PROGRAMS)
+TEST_PROGRAMS += $(RTL_CPU_PROGRAMS) $(DEVICE_PROGRAMS)
 LONG_RANDOM += $(BUILD)/tests/rtl_function_reset $(BUILD)/tests/rtl_restart
 $(RTL_CPU_PROGRAMS): $(RTL_SOURCES) rtl/packaged_core.vlt $(wildcard $(RTL_CPU_TEST)/*) $(wildcard tests/rtl/rectangle/*.h) \
     tests/rtl/host/hostile_packets.h tests/unit/firmware/oracle.h $(CONTRACT) $(VENV)/ready
 
+# --- Programs about the device as it ships: it is Verilated once, and they link it -----------------------------------
+
+DEVICE_MODEL := $(BUILD)/verilated/ferry_device
+DEVICE_ARCHIVE := $(DEVICE_MODEL)/Vferry_device__ALL.a
+
+$(DEVICE_ARCHIVE): $(RTL_SOURCES) rtl/packaged_core.vlt rtl/rules.mk $(CONTRACT) $(FLAGS) $(VENV)/ready
+	@mkdir -p $(@D)
+	$(VERILATOR) --cc --build -O3 $(RTL_FLAGS) $(RTL_DEVICE) --Mdir $(@D) -MAKEFLAGS "OPT_FAST=-O2 OPT_SLOW=-O1" > $(@D).log && touch $@
+
+$(DEVICE_PROGRAMS): $(BUILD)/tests/rtl_%: $(RTL_CPU_TEST)/%_test.cpp $(DEVICE_ARCHIVE) $(DEVICE_RUNTIME) \
+    $(wildcard $(RTL_CPU_TEST)/*.h tests/rtl/rectangle/*.h) tests/rtl/host/hostile_packets.h | $(BUILD)/firmware/firmware.bin
+	@mkdir -p $(@D)
+	$(CXX) $(RTL_CXXFLAGS) -Werror -isystem $(DEVICE_MODEL) $(SIM_VERILATOR_HEADERS) $(filter %.cpp,$^) $(filter %.a,$^) \
+	    $(filter %.o,$^) -lpthread -o $@
+
+$(BUILD)/tests/rtl_host_view: $(addprefix $(RTL_CPU_TEST)/,blocked_link_cases.cpp hostile_device_cases.cpp)
+
+# --- Others, each around a module of its own ---------------------------------------------------------------------------
+
 $(BUILD)/tests/rtl_control: | $(BUILD)/firmware/firmware.bin
 	@mkdir -p $(@D) $(BUILD)/verilated
 	$(call rtl_program,control_bench,$(RTL_CPU_TEST)/control_test.cpp,$(RTL_CPU_CORE) $(RTL_CPU_TEST)/control_bench.v $(RTL_CORE))
-
-$(BUILD)/tests/rtl_device: | $(BUILD)/firmware/firmware.bin
-	@mkdir -p $(@D) $(BUILD)/verilated
-	$(call rtl_program,ferry_device,$(RTL_CPU_TEST)/device_test.cpp,$(RTL_CPU_CORE) rtl/ferry_device.v $(RTL_CORE))
 
 # The same test with the packet streams at another width.
 $(BUILD)/tests/rtl_device_32 $(BUILD)/tests/rtl_device_128: $(BUILD)/tests/rtl_device_%: | $(BUILD)/firmware/firmware.bin
@@ -35,35 +52,12 @@ $(BUILD)/tests/rtl_tiny: | $(BUILD)/firmware/firmware.bin
 	$(call rtl_program,ferry_device,$(RTL_CPU_TEST)/tiny_test.cpp,$(RTL_CPU_CORE) -GCONFIGURATION='"tiny"' \
 	    rtl/ferry_device.v $(RTL_CORE))
 
-# Virtual addresses, roots, and what is forgotten.
-$(BUILD)/tests/rtl_virtual: | $(BUILD)/firmware/firmware.bin
-	@mkdir -p $(@D) $(BUILD)/verilated
-	$(call rtl_program,ferry_device,$(RTL_CPU_TEST)/virtual_test.cpp,$(RTL_CPU_CORE) rtl/ferry_device.v $(RTL_CORE))
-
 # Disturbs a running program in some cycles; `make soak` does it in every cycle.
 $(BUILD)/tests/rtl_restart: | $(BUILD)/firmware/firmware.bin
 	@mkdir -p $(@D) $(BUILD)/verilated
 	$(call rtl_program,ferry_device,$(RTL_CPU_TEST)/restart_test.cpp,$(RTL_CPU_CORE) --flatten $(RTL_CPU_TEST)/restart_test.vlt \
 	    -CFLAGS -DFIRMWARE_MEMORY=ferry_device__DOT__units__DOT__commands__DOT__cpu__DOT__ram__DOT__memory \
 	    -CFLAGS -DREGISTER_FILE=ferry_device__DOT__units__DOT__file__DOT__memory rtl/ferry_device.v $(RTL_CORE))
-
-$(BUILD)/tests/rtl_host_view: | $(BUILD)/firmware/firmware.bin
-	@mkdir -p $(@D) $(BUILD)/verilated
-	$(call rtl_program,ferry_device,$(RTL_CPU_TEST)/host_view_test.cpp $(RTL_CPU_TEST)/blocked_link_cases.cpp \
-	    $(RTL_CPU_TEST)/hostile_device_cases.cpp,\
-	    $(RTL_CPU_CORE) rtl/ferry_device.v $(RTL_CORE))
-
-$(BUILD)/tests/rtl_resumed: | $(BUILD)/firmware/firmware.bin
-	@mkdir -p $(@D) $(BUILD)/verilated
-	$(call rtl_program,ferry_device,$(RTL_CPU_TEST)/resumed_test.cpp,$(RTL_CPU_CORE) rtl/ferry_device.v $(RTL_CORE))
-
-$(BUILD)/tests/rtl_memory_faults: | $(BUILD)/firmware/firmware.bin
-	@mkdir -p $(@D) $(BUILD)/verilated
-	$(call rtl_program,ferry_device,$(RTL_CPU_TEST)/memory_faults_test.cpp,$(RTL_CPU_CORE) rtl/ferry_device.v $(RTL_CORE))
-
-$(BUILD)/tests/rtl_function_reset: | $(BUILD)/firmware/firmware.bin
-	@mkdir -p $(@D) $(BUILD)/verilated
-	$(call rtl_program,ferry_device,$(RTL_CPU_TEST)/function_reset_test.cpp,$(RTL_CPU_CORE) rtl/ferry_device.v $(RTL_CORE))
 
 .PHONY: soak-restart
 soak-restart: $(BUILD)/tests/rtl_restart
