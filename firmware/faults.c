@@ -58,6 +58,21 @@ void ferry_faults_aborted(struct ferry_flight *flight, uint32_t packet_offset)
     flight->fault = (struct ferry_fault){.kind = FERRY_FAULT_KIND_ENGINE_RESET, .packet_offset = packet_offset};
 }
 
+void ferry_faults_cut(struct ferry_flight *flight, uint32_t what)
+{
+    uint32_t packet_offset = FERRY_GET(FERRY_CORE_ABORTED_PACKET_OFFSET, what);
+    const volatile uint32_t *packet = ferry_packet(flight, packet_offset);
+    uint32_t place = hal_read(FERRY_CORE_ABORTED_PLACE);
+
+    ferry_faults_aborted(flight, packet_offset);
+    // Others have several jobs, or may begin again as a whole.
+    if (FERRY_GET(FERRY_PACKET_HEADER_OPCODE, packet[0]) != FERRY_OPCODE_COPY)
+        return;
+    if (what & FERRY_CORE_ABORTED_LEFT_MASK)
+        place = packet[FERRY_PACKET_COPY_BYTES / 4] - 1 - place;
+    flight->fault.written = place;
+}
+
 // Of a virtual address page tables say all that data does not.
 static bool of_tables(uint32_t kind)
 {

@@ -21,4 +21,7 @@ void ferry_faults_name(struct ferry_flight *flight, uint32_t what);
 // Tells in flight->fault that a reset of the engine has cut the flight off at this packet.
 void ferry_faults_aborted(struct ferry_flight *flight, uint32_t packet_offset);
 
+// The same, as the engine tells it (what: ABORTED), with how far the packet came.
+void ferry_faults_cut(struct ferry_flight *flight, uint32_t what);
+
 #endif

@@ -117,7 +117,7 @@ static COLD uint32_t outcome(struct ferry_flight *flight)
     uint32_t mark = 1u << ferry_slot(flight);
 
     if (!flight->stopped && (aborted & mark))
-        ferry_faults_aborted(flight, FERRY_GET(FERRY_CORE_ABORTED_PACKET_OFFSET, aborted));
+        ferry_faults_cut(flight, aborted);
     // It had nothing in the engine when that was found stuck, in a reset that gave memory up.
     else if (!flight->stopped && flight->fault.kind == FERRY_FAULT_KIND_WATCHDOG &&
              (hal_read(FERRY_CORE_POISON) & mark))

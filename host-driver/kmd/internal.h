@@ -74,6 +74,10 @@ struct kmd_context {
 struct kmd_begun {
     uint32_t fence_id; // As which.
     uint32_t offset;   // From where on; what is before it was done by an earlier submission.
+    uint32_t written;  // So many bytes of the copy there were written by earlier ones too.
+    // Patch saw the commands, here, for the submission with this fence.
+    uint32_t patched_as;
+    void *commands;
 };
 
 struct kmd_ring {
@@ -85,6 +89,7 @@ struct kmd_ring {
     bool faulted[KMD_RING_ENTRIES];
     bool aborted[KMD_RING_ENTRIES];        // Faulted as one that a reset cut off.
     uint32_t faulted_at[KMD_RING_ENTRIES]; // At this offset of what was submitted: what is before it is done.
+    uint32_t written[KMD_RING_ENTRIES];    // So many bytes of the copy there are written, which a reset cut off.
     bool skipped[KMD_RING_ENTRIES];        // Nobody's: it was given up, and its doorbell came after all.
     uint32_t last_fence_id;                // Of the newest completed entry.
     // Submitted, and not taken by the link: they go in once a reset of the engine has opened the ring again.
@@ -196,6 +201,16 @@ uint32_t kmd_retired_of_named(struct kmd_adapter *adapter, uint32_t ring);
 void kmd_ring_opened(struct kmd_adapter *adapter, uint32_t node);
 // What waits for that goes in. An error that is not the link's standing still is FERRY_ERROR_*, and it waits on.
 int kmd_ring_go_on(struct kmd_adapter *adapter, uint32_t node);
+
+// ---- resume.c ----
+
+// Patch notes in the private data that it saw a user's commands, and where.
+void kmd_resume_patched(const DXGKARG_PATCH *p);
+// Offset in what is submitted from which it runs: that of the command that was not carried out whole, if it comes with
+// Resubmission, since the ones before it may have written over what they read. So may that command itself, a copy: if
+// Patch has seen it for this submission, only the rest is left of it. Notes in the private data what it is submitted
+// as. A buffer with a fault of its own goes on like that too: the manager may take it for the reset's doing.
+uint32_t kmd_resume(const struct kmd_ring *ring, const DXGKARG_SUBMITCOMMAND *s);
 // A job names the allocation at this place: it will be the ring's next entry.
 void kmd_allocation_named(struct kmd_adapter *adapter, struct kmd_allocation *allocation, uint64_t address,
                           uint32_t ring);

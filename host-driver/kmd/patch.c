@@ -4,28 +4,7 @@
 #include <string.h>
 
 #include "kmd/internal.h"
-
-static uint32_t get32(const uint8_t *at)
-{
-    return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
-}
-
-static uint64_t get64(const uint8_t *at)
-{
-    return get32(at) | (uint64_t)get32(at + 4) << 32;
-}
-
-static void put32(uint8_t *at, uint32_t value)
-{
-    for (unsigned i = 0; i < 4; i++)
-        at[i] = (uint8_t)(value >> (8 * i));
-}
-
-static void put64(uint8_t *at, uint64_t value)
-{
-    put32(at, (uint32_t)value);
-    put32(at + 4, (uint32_t)(value >> 32));
-}
+#include "kmd/words.h"
 
 // ---- Paging buffers ---------------------------------------------------------------------------------------------
 
@@ -334,6 +313,7 @@ static NTSTATUS patch_user(struct kmd_adapter *adapter, const DXGKARG_PATCH *p)
             return status;
     }
     relax(adapter, p, context);
+    kmd_resume_patched(p);
     // From here on the allocations are in use: the job goes to the ring next.
     for (UINT i = 0; i < p->AllocationListSize; i++) {
         struct kmd_allocation *allocation = p->pAllocationList[i].hDeviceSpecificAllocation;

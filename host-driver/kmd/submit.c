@@ -119,34 +119,6 @@ int kmd_ring_go_on(struct kmd_adapter *adapter, uint32_t node)
     return ring->lost ? FERRY_OK : error;
 }
 
-// A buffer that a reset cut off goes on with the command that was not carried out whole: the ones before it may have
-// written over what they read, so they must not run twice. So does one that had a fault of its own which the manager
-// took for the reset's doing. Notes in the private data what it is submitted as.
-static uint32_t goes_on_at(const struct kmd_ring *ring, const DXGKARG_SUBMITCOMMAND *s)
-{
-    uint32_t from = s->DmaBufferPrivateDataSubmissionStartOffset;
-    struct kmd_begun begun = {0};
-
-    if (s->Flags.Paging || !s->pDmaBufferPrivateData || from > s->DmaBufferPrivateDataSubmissionEndOffset ||
-        s->DmaBufferPrivateDataSubmissionEndOffset - from < sizeof begun)
-        return 0;
-    uint8_t *note = (uint8_t *)s->pDmaBufferPrivateData + from;
-    if (s->Flags.Resubmission) {
-        memcpy(&begun, note, sizeof begun);
-        for (uint32_t back = 0; back < KMD_RING_ENTRIES; back++) {
-            uint32_t slot = (ring->submitted - back) % KMD_RING_ENTRIES;
-
-            if (!ring->faulted[slot] || ring->skipped[slot] || ring->fence_ids[slot] != begun.fence_id)
-                continue;
-            begun.offset += ring->faulted_at[slot];
-            break;
-        }
-    }
-    begun.fence_id = s->SubmissionFenceId;
-    memcpy(note, &begun, sizeof begun);
-    return begun.offset;
-}
-
 NTSTATUS kmd_submit_command(HANDLE hAdapter, const DXGKARG_SUBMITCOMMAND *s)
 {
     struct kmd_adapter *adapter = hAdapter;
@@ -160,7 +132,7 @@ NTSTATUS kmd_submit_command(HANDLE hAdapter, const DXGKARG_SUBMITCOMMAND *s)
     if (node >= KMD_RINGS || s->NodeOrdinal != node || bytes % 8 || bytes > adapter->info.slot_bytes)
         return STATUS_INVALID_PARAMETER;
 
-    uint32_t done = goes_on_at(&adapter->rings[node], s);
+    uint32_t done = kmd_resume(&adapter->rings[node], s);
     if (done > bytes)
         return STATUS_INVALID_PARAMETER;
     struct ferry_gpu_entry entry = {
@@ -280,6 +252,8 @@ static void mark_faulted(struct kmd_adapter *adapter, const struct ferry_fault *
             ring->faulted[number % KMD_RING_ENTRIES] = true;
             ring->aborted[number % KMD_RING_ENTRIES] = fault->kind == FERRY_FAULT_KIND_ENGINE_RESET;
             ring->faulted_at[number % KMD_RING_ENTRIES] = fault->packet_offset;
+            ring->written[number % KMD_RING_ENTRIES] =
+                fault->kind == FERRY_FAULT_KIND_ENGINE_RESET ? fault->written : 0;
             return;
         }
     }

@@ -398,7 +398,8 @@ module ferry_engine #(
     wire        record_write;
     wire [7:0]  record_kind;
     wire [31:0] record_position;
-    wire [31:0] record_written;
+    wire        record_left;
+    wire [31:0] record_place;
 
     ferry_write_path #(
         .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .APERTURE_PAGES(APERTURE_PAGES), .LISTS(LISTS), .TABLES(TABLES),
@@ -425,7 +426,7 @@ module ferry_engine #(
         .host_awready(m_axi_host_awready), .word_valid(word_valid), .word_take(word_take), .word(word), .word_last(word_last),
         .word_bad(word_bad), .word_bad_last(word_bad_last), .lost(lost), .resetting(resetting_reg), .resolved(resolved), .poison(poison),
         .record_valid(record_valid), .record_turn(record_turn), .record_slot(record_slot), .record_write(record_write),
-        .record_kind(record_kind), .record_position(record_position), .record_written(record_written), .wdata(wdata),
+        .record_kind(record_kind), .record_position(record_position), .record_left(record_left), .record_place(record_place), .wdata(wdata),
         .wstrb(wstrb), .wlast(wlast), .local_wvalid(m_axi_local_wvalid), .local_wready(m_axi_local_wready),
         .host_wvalid(m_axi_host_wvalid), .host_wready(m_axi_host_wready)
     );
@@ -459,13 +460,14 @@ module ferry_engine #(
         .note_cut(note_cut), .note_urgent(note_urgent), .note_host(note_host), .note_slot(note_slot),
         .note_position(note_position), .busy(busy_write), .record_valid(record_valid), .record_turn(record_turn),
         .record_slot(record_slot), .record_write(record_write), .record_kind(record_kind), .record_position(record_position),
-        .record_written(record_written), .local_berror(m_axi_local_bresp[1]), .local_bvalid(m_axi_local_bvalid),
+        .record_left(record_left), .record_place(record_place), .local_berror(m_axi_local_bresp[1]), .local_bvalid(m_axi_local_bvalid),
         .local_bready(m_axi_local_bready), .host_berror(m_axi_host_bresp[1]), .host_bvalid(m_axi_host_bvalid),
         .host_bready(m_axi_host_bready), .job_busy(busy), .shown_normal(shown_normal), .shown_urgent(shown_urgent),
         .view_shown(view_shown), .view_urgent(view_urgent), .retire(retire), .retire_urgent(retire_urgent), .lost(lost),
         .over(over), .job_descending(view_descending), .job_slot(view_slot), .job_packet_offset(view_packet_offset),
         .timeout(timeout), .progress(progress), .tables_owed(tables_owed), .resetting(resetting_reg),
-        .aborted_job(aborted_job[`FERRY_ABORTED_JOB_VALID_RANGE]), .poison(poison), .poison_clear(poison_clear),
+        .aborted_job(aborted_job[`FERRY_ABORTED_JOB_VALID_RANGE]), .aborted_left(aborted_job[`FERRY_ABORTED_JOB_LEFT_RANGE]),
+        .aborted_place(aborted_job[`FERRY_ABORTED_JOB_PLACE_RANGE]), .poison(poison), .poison_clear(poison_clear),
         .fault_valid(fault_valid), .fault(plain_fault), .fault_clear(fault_clear)
     );
     assign aborted_job[`FERRY_ABORTED_JOB_SLOT_RANGE] = view_slot;

@@ -43,7 +43,8 @@ module ferry_retire #(
     input  wire        record_write,
     input  wire [7:0]  record_kind,
     input  wire [31:0] record_position,
-    input  wire [31:0] record_written,
+    input  wire        record_left,
+    input  wire [31:0] record_place,
 
     // Write responses.
     input  wire        local_berror,
@@ -79,6 +80,9 @@ module ferry_retire #(
     // One-cycle pulse: the job that is shown was cut off by it, or went wrong and is not reported any more. Such jobs are told in
     // order, the first of a slot at least.
     output wire        aborted_job,
+    // How far it came; see ABORTED_JOB.
+    output wire        aborted_left,
+    output wire [31:0] aborted_place,
 
     // See ferry_engine.
     output reg  [3:0]  poison,
@@ -88,7 +92,7 @@ module ferry_retire #(
     input  wire        fault_clear
 );
     localparam NOTE_BITS = 5 + 2 + 32;
-    localparam RECORD_BITS = LG_TURNS + 1 + 8 + 32 + 32;
+    localparam RECORD_BITS = LG_TURNS + 1 + 8 + 32 + 1 + 32;
     // Cycles without progress that end an engine reset when the host has set no timeout.
     localparam LG_RESET_TIMEOUT = 16;
 
@@ -141,7 +145,8 @@ module ferry_retire #(
     wire        rec_write;
     wire [7:0]  rec_kind;
     wire [31:0] rec_position;
-    wire [31:0] rec_written;
+    wire        rec_left;
+    wire [31:0] rec_place;
     wire        rec_take;
     wire        rec_room;
 
@@ -149,9 +154,9 @@ module ferry_retire #(
     // more, which nobody looks at.)
     ferry_fifo #(.WIDTH(RECORD_BITS), .LG_DEPTH(2)) records (
         .clk(clk), .rst(rst), .in_valid(record_valid), .in_ready(rec_room),
-        .in_data({record_turn, record_write, record_kind, record_position, record_written}),
+        .in_data({record_turn, record_write, record_kind, record_position, record_left, record_place}),
         .out_valid(have_record), .out_ready(rec_take),
-        .out_data({rec_turn, rec_write, rec_kind, rec_position, rec_written})
+        .out_data({rec_turn, rec_write, rec_kind, rec_position, rec_left, rec_place})
     );
     wire unused = &{rec_room, keep_ready, 1'b0};
 
@@ -216,6 +221,10 @@ module ferry_retire #(
     assign retire_urgent = view_shown ? urgent_reg : urgent;
     wire tell = leave && lost;
     assign aborted_job = leave && resetting;
+    // Where memory did not do what it was told nobody knows.
+    wire place_known = recorded && !bad_reg && !lost;
+    assign aborted_left = place_known && rec_left;
+    assign aborted_place = place_known ? rec_place : 32'd0;
     assign over = lost ? tell : retire;
     assign rec_take = turn_over && recorded;
     assign busy = head_valid;
@@ -276,7 +285,7 @@ module ferry_retire #(
             fault_position <= use_bad ? bad_position_reg : rec_position;
             // A burst was refused by memory: those before it have their answer. A descending job writes its end first.
             fault_up_to_position <= use_bad && !job_descending && !lost;
-            fault_written <= lost || use_bad ? 32'd0 : rec_written;
+            fault_written <= lost || use_bad || rec_left ? 32'd0 : rec_place;
         end
         if (turn_over) begin
             complete_reg <= 1'b0;

@@ -36,6 +36,7 @@ module ferry_write_data #(
     input  wire        side_urgent,
     input  wire [1:0]  side_slot,
     input  wire        side_descending,
+    input  wire [31:0] side_place,
     input  wire        side_fault_valid,
     input  wire [7:0]  side_fault_kind,
     input  wire [31:0] side_fault_position,
@@ -64,7 +65,9 @@ module ferry_write_data #(
     output wire        record_write,
     output wire [7:0]  record_kind,
     output wire [31:0] record_position,
-    output wire [31:0] record_written,
+    // Bytes written; left: of a job that goes from its end, the offset of the last byte that is not.
+    output wire        record_left,
+    output wire [31:0] record_place,
 
     // AXI4 write data channels.
     output wire [63:0] wdata,
@@ -177,7 +180,9 @@ module ferry_write_data #(
     assign record_kind = side_record ? side_fault_kind : read_fault_kind;
     assign record_position = side_record ? side_fault_position : read_fault_position;
     wire go_on = (dead_now ? resumed : side_resumed) && left_any_reg;
-    assign record_written = (dead_now ? descending : side_descending) ? 32'd0
+    // A descending job's bursts are announced when all of their words are there, so it stops between two of them.
+    assign record_left = side_descending && !dead_now;
+    assign record_place = record_left ? side_place : descending && dead_now ? 32'd0
         : any_reg ? {sent_reg, rest_reg} : go_on ? {left_sent_reg, left_rest_reg} : 32'd0;
     wire count_on = resumed && left_any_reg;
 

@@ -138,7 +138,8 @@ module ferry_write_path #(
     output wire        record_write,
     output wire [7:0]  record_kind,
     output wire [31:0] record_position,
-    output wire [31:0] record_written,
+    output wire        record_left,
+    output wire [31:0] record_place,
 
     // AXI4 write data channels.
     output wire [63:0] wdata,
@@ -165,6 +166,7 @@ module ferry_write_path #(
     wire        side_resumed;
     wire        side_urgent;
     wire        side_descending;
+    wire [31:0] side_place;
     wire [7:0]  side_fault_kind;
     wire [31:0] side_fault_position;
 
@@ -185,7 +187,7 @@ module ferry_write_path #(
         .burst_fill(burst_fill), .bursts_done(bursts_done), .word_turn(word_turn), .drain(drain),
         .drain_good(drain_good), .drain_done(drain_done), .give_up(give_up), .active(side_active),
         .active_turn(side_turn), .active_resumed(side_resumed), .active_urgent(side_urgent), .active_slot(side_slot),
-        .active_descending(side_descending), .fault_valid(side_fault_valid), .fault_kind(side_fault_kind),
+        .active_descending(side_descending), .active_place(side_place), .fault_valid(side_fault_valid), .fault_kind(side_fault_kind),
         .fault_position(side_fault_position), .fault_level(side_fault_level), .note_valid(note_valid),
         .note_ready(note_ready), .note_marker(note_marker), .note_last(note_last), .note_cut(note_cut),
         .note_urgent(note_urgent), .note_host(note_host), .note_slot(note_slot), .note_position(note_position),
@@ -204,13 +206,13 @@ module ferry_write_path #(
         .burst_last(burst_last), .burst_fill(burst_fill), .bursts_done(bursts_done), .word_turn(word_turn),
         .drain(drain), .drain_good(drain_good), .drain_done(drain_done), .side_active(side_active),
         .side_turn(side_turn), .side_resumed(side_resumed), .side_urgent(side_urgent), .side_slot(side_slot),
-        .side_descending(side_descending), .side_fault_valid(side_fault_valid), .side_fault_kind(side_fault_kind),
+        .side_descending(side_descending), .side_place(side_place), .side_fault_valid(side_fault_valid), .side_fault_kind(side_fault_kind),
         .side_fault_position(side_fault_position), .word_valid(word_valid), .word_take(word_take), .word(word),
         .word_last(word_last), .word_bad(word_bad), .word_bad_last(word_bad_last), .lost(lost), .resetting(resetting),
         .resolved(resolved),
         .poison(poison), .record_valid(record_valid), .record_turn(record_turn), .record_slot(record_slot),
         .record_write(record_write), .record_kind(record_kind), .record_position(record_position),
-        .record_written(record_written), .wdata(wdata), .wstrb(wstrb), .wlast(wlast), .local_wvalid(local_wvalid),
+        .record_left(record_left), .record_place(record_place), .wdata(wdata), .wstrb(wstrb), .wlast(wlast), .local_wvalid(local_wvalid),
         .local_wready(local_wready), .host_wvalid(host_wvalid), .host_wready(host_wready)
     );
 endmodule

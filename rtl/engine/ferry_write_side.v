@@ -104,6 +104,8 @@ module ferry_write_side #(
     output wire        active_urgent,
     output wire [1:0]  active_slot,
     output wire        active_descending,
+    // Of a descending job: offset of the last byte that no announced burst writes.
+    output wire [31:0] active_place,
     // The drain is for a fault of the job's own address.
     output wire        fault_valid,
     output wire [7:0]  fault_kind,
@@ -302,6 +304,7 @@ module ferry_write_side #(
     assign active_urgent = urgent_reg;
     assign active_slot = slot_reg;
     assign active_descending = descending_reg;
+    assign active_place = place[31:0];
     assign fault_valid = fault_reg;
     assign fault_kind = fault_kind_reg;
     assign fault_position = fault_position_reg;

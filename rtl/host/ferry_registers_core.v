@@ -146,6 +146,8 @@ module ferry_registers_core (
     wire [15:0] jobs_queued_urgent;
     wire [3:0]  aborted;
     wire [15:0] aborted_at;
+    wire        aborted_left;
+    wire [31:0] aborted_place;
     wire [3:0]  dropped;
     assign slots_dropped = poison | dropped;
 
@@ -154,7 +156,7 @@ module ferry_registers_core (
         .io_address(io_address), .io_wdata(io_wdata), .update_free(update_free),
         .jobs_queued(jobs_queued), .jobs_queued_urgent(jobs_queued_urgent), .slot_tags(slot_tags),
         .jobs_retired_urgent(jobs_retired_urgent), .aborted(aborted), .aborted_slot(finish_asks_slot),
-        .aborted_at(aborted_at), .dropped(dropped),
+        .aborted_at(aborted_at), .aborted_left(aborted_left), .aborted_place(aborted_place), .dropped(dropped),
         .slots_used(slots_used), .jobs_retired(jobs_retired), .packet_valid(packet_valid),
         .packet_ready(packet_ready), .packet_job(packet_job), .packet_forgets(packet_forgets), .packet_forget(packet_forget),
         .poison(poison), .job_valid(job_valid), .job_ready(job_ready), .job(job),
@@ -332,7 +334,8 @@ module ferry_registers_core (
         update_fault[`FERRY_UPDATE_FAULT_VALID_RANGE]};
     wire [31:0] live_mmu_fault_entry_low = update_entry[31:0];
     wire [31:0] live_mmu_fault_entry_high = update_entry[63:32];
-    wire [31:0] live_aborted = {aborted_at, 12'd0, aborted};
+    wire [31:0] live_aborted = {aborted_at, 11'd0, aborted_left, aborted};
+    wire [31:0] live_aborted_place = aborted_place;
     wire [31:0] live_mmu_busy = {31'd0, update_valid || update_busy};
     wire [31:0] live_fetch_next = fetch_next;
     wire [31:0] live_fetch_fact = fact;

@@ -31,6 +31,8 @@ module ferry_registers_jobs (
     output wire [3:0]  aborted,
     input  wire [1:0]  aborted_slot,
     output wire [15:0] aborted_at,
+    output wire        aborted_left,
+    output wire [31:0] aborted_place,
     output wire [3:0]  dropped,
     // Slots that are not free. A slot that is freed loses its marks.
     input  wire [3:0]  slots_used,
@@ -122,11 +124,11 @@ module ferry_registers_jobs (
 
     // The first job of a slot that is not carried out whole: by what the engine tells during a reset, else by what becomes empty here
     // behind it. Nothing is handed over while the engine still tells.
-    reg  [15:0] place [0:3];
+    reg  [48:0] place [0:3];
     wire        told_by_engine = aborted_job[`FERRY_ABORTED_JOB_VALID_RANGE];
     wire [1:0]  first_slot = told_by_engine ? aborted_job[`FERRY_ABORTED_JOB_SLOT_RANGE] : job_slot;
     wire        first_aborted = (told_by_engine || (packet_ready && job_dropped)) && !aborted_reg[first_slot];
-    assign aborted_at = place[aborted_slot];
+    assign {aborted_at, aborted_left, aborted_place} = place[aborted_slot];
 
     assign poison_clear = ~slots_used;
     assign fault_clear = settled || (write && io_address == `FERRY_CORE_ENGINE_FAULT &&
@@ -144,8 +146,9 @@ module ferry_registers_jobs (
         // Every slot that is in use when a reset ends.
         dropped_reg <= dropped_next;
         if (first_aborted) begin
-            place[first_slot] <= told_by_engine ? aborted_job[`FERRY_ABORTED_JOB_PACKET_OFFSET_RANGE]
-                : packet_job[`FERRY_JOB_PACKET_OFFSET_RANGE];
+            place[first_slot] <= told_by_engine ? {aborted_job[`FERRY_ABORTED_JOB_PACKET_OFFSET_RANGE],
+                aborted_job[`FERRY_ABORTED_JOB_LEFT_RANGE], aborted_job[`FERRY_ABORTED_JOB_PLACE_RANGE]}
+                : {packet_job[`FERRY_JOB_PACKET_OFFSET_RANGE], 33'd0};
         end
         if (settled) begin
             jobs_queued_reg <= jobs_retired;

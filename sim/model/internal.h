@@ -54,7 +54,8 @@ struct model_slot {
     uint64_t address, fence_value; // 0 when the entry could not be read.
     bool interrupt, unread;
     struct model_fault fault;
-    uint32_t done; // Bytes of the packets that were carried out.
+    uint32_t done;    // Bytes of the packets that were carried out.
+    uint32_t written; // Bytes that the COPY behind them has written, which is being carried out.
     uint8_t data[MODEL_SLOT_BYTES];
 };
 
@@ -79,6 +80,7 @@ struct ferry_model {
     struct model_slot slots[MODEL_SLOTS];
     const struct model_slot *running; // Its buffer is being carried out; NULL between buffers.
     bool running_protected;           // Its packet may touch the protected range.
+    uint32_t *written;                // Its packet is a user's COPY, and has written so much; else NULL.
     uint64_t fetched_buffers;
     uint32_t next_user_ring_to_fetch, next_user_ring_to_run;
 

@@ -48,6 +48,21 @@ static bool move(struct ferry_model *model, uint32_t destination_kind, uint64_t 
     return true;
 }
 
+// Whether the engine stops here, in the middle of a user's COPY.
+static bool hangs_behind(struct ferry_model *model, uint64_t written)
+{
+    uint32_t *behind = &model->injected[FERRY_MODEL_HANG_IN_COPY];
+
+    if (!model->written)
+        return false;
+    *model->written = (uint32_t)written;
+    if (!*behind || written < *behind)
+        return false;
+    *behind = 0;
+    ferry_model_hang(model);
+    return true;
+}
+
 bool model_copy(struct ferry_model *model, uint32_t destination_kind, uint64_t destination, uint32_t source_kind,
                 uint64_t source, uint64_t bytes, struct model_fault *fault)
 {
@@ -58,6 +73,8 @@ bool model_copy(struct ferry_model *model, uint32_t destination_kind, uint64_t d
     while (done < bytes) {
         uint64_t piece, at;
 
+        if (hangs_behind(model, done))
+            return false;
         if (backward) {
             uint64_t end = bytes - done;
             uint64_t destination_piece = ((destination + end - 1) & (MODEL_PAGE - 1)) + 1;

@@ -242,7 +242,8 @@ static void execute(struct ferry_model *model, struct model_slot *slot)
         // Comes back here because the fault log was full.
     } else if (slot->aborted) {
         slot->status = FERRY_BUFFER_STATUS_ABORTED;
-        slot->fault = (struct model_fault){.kind = FERRY_FAULT_KIND_ENGINE_RESET, .packet_offset = slot->done};
+        slot->fault = (struct model_fault){
+            .kind = FERRY_FAULT_KIND_ENGINE_RESET, .packet_offset = slot->done, .written = slot->written};
     } else if (slot->fault.kind == FERRY_FAULT_KIND_NONE) {
         model->running = slot;
         bool over = model_run_buffer(model, slot);

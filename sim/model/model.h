@@ -79,6 +79,8 @@ enum ferry_model_injection {
     FERRY_MODEL_LOCAL_READ_ERROR,  // Video memory answers a read with an error.
     FERRY_MODEL_LOCAL_WRITE_ERROR, // ... a write; nothing is written.
     FERRY_MODEL_HANG_INSIDE,       // The engine hangs behind `count` packets of the next user's buffer that has more.
+    FERRY_MODEL_HANG_IN_COPY, // It hangs in the next user's COPY that has more than `count` bytes, behind so many or
+                              // more.
     FERRY_MODEL_INJECTIONS,
 };
 /// Make the next `count` accesses of that sort fail, whether an entry's, a buffer's or a packet's. A page is one

@@ -462,14 +462,20 @@ bool model_run_buffer(struct ferry_model *model, struct model_slot *slot)
         model->counters[MODEL_COUNTER(CYCLES)] += 60;
         if (p.words < 2 || p.words % 2 || 4 * p.words > slot->bytes - offset)
             refuse(&fault, FERRY_FAULT_KIND_PACKET_LENGTH);
-        else
+        else {
+            model->written = slot->ring && p.opcode == FERRY_OPCODE_COPY ? &slot->written : NULL;
             good = run_packet(model, slot, &p, &fault);
+            model->written = NULL;
+        }
+        if (model->hung)
+            return false;
         if (!good) {
             slot->status = FERRY_BUFFER_STATUS_FAULTED;
             slot->fault = fault;
             return true;
         }
         slot->done += 4 * p.words;
+        slot->written = 0;
     }
     slot->status = FERRY_BUFFER_STATUS_SUCCESS;
     return true;

@@ -54,6 +54,10 @@ int kmd_machine_turn(void *context)
         ferry_model_inject(machine->model, FERRY_MODEL_HANG_INSIDE, machine->knobs.hang_inside);
         machine->knobs.hang_inside = 0;
     }
+    if (machine->knobs.hang_in_copy) {
+        ferry_model_inject(machine->model, FERRY_MODEL_HANG_IN_COPY, machine->knobs.hang_in_copy);
+        machine->knobs.hang_in_copy = 0;
+    }
     kmd_machine_release(machine);
     if (machine->knobs.hang && !machine->hung) {
         machine->hung = true;

@@ -57,7 +57,9 @@ struct machine_knobs {
     bool overrun;            // move pDmaBuffer past the end of the buffer
     bool hang;               // nodes stop working; only a reset helps
     unsigned hang_inside;    // the same behind so many packets of the next job that has more
-    bool late_abort;         // what a reset aborts first has been executed, all but the report (memcpy machine)
+    unsigned
+        hang_in_copy; // the same in a job's next copy that has more bytes; before the job where copies are one step
+    bool late_abort;  // what a reset aborts first has been executed, all but the report (memcpy machine)
     unsigned fault_paging; // this many paging buffers that are submitted from now on fault, after some of their packets
     unsigned fault_addresses; // the same, of those that change page tables of GPU virtual addresses
     unsigned fault_jobs;

@@ -220,8 +220,27 @@ uint8_t *mini_gpu(struct machine *machine, uint64_t address, uint64_t *run)
     return NULL;
 }
 
+// By pages from the end, so that a destination inside the source writes over nothing that is still to be read.
+static void copy_down(struct machine *machine, uint64_t to, uint64_t from, uint64_t bytes)
+{
+    while (bytes > 0) {
+        uint64_t run, size = (to + bytes - 1) % PAGE_SIZE + 1, other = (from + bytes - 1) % PAGE_SIZE + 1;
+        size = size < other ? size : other;
+        size = size < bytes ? size : bytes;
+        bytes -= size;
+        uint8_t *destination = mini_gpu(machine, to + bytes, &run), *source = mini_gpu(machine, from + bytes, &run);
+        if (!destination || !source)
+            return;
+        memmove(destination, source, size);
+    }
+}
+
 void mini_copy(struct machine *machine, uint64_t to, uint64_t from, uint64_t bytes)
 {
+    if (to > from && to - from < bytes) {
+        copy_down(machine, to, from, bytes);
+        return;
+    }
     while (bytes > 0) {
         uint64_t to_run, from_run;
         uint8_t *destination = mini_gpu(machine, to, &to_run), *source = mini_gpu(machine, from, &from_run);
@@ -253,6 +272,11 @@ static void run_one(struct machine *machine, struct mini_submission **link)
 {
     struct mini_submission *work = *link;
     unsigned packets = work->paging ? 0 : machine->knobs.hang_inside;
+    if (!work->paging && machine->knobs.hang_in_copy) {
+        machine->knobs.hang_in_copy = 0;
+        machine->knobs.hang = true;
+        return;
+    }
     machine->space = work->process;
     if ((work->paging || !work->faults) && !mini_execute(machine, work, packets)) {
         machine->knobs.hang_inside = 0;

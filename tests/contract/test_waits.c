@@ -184,6 +184,53 @@ static void a_job_that_a_reset_cuts_goes_on_where_it_was(void **state)
     }
 }
 
+// A copy that overlaps itself is cut inside, whichever way it goes: what it wrote over it cannot read again.
+static void a_copy_over_itself_that_a_reset_cuts_goes_on_with_the_rest(void **state)
+{
+    (void)state;
+    for (unsigned up = 0; up < 2; up++) {
+        struct world *world = world_open_default();
+        struct player player[2] = {player_open(world), player_open(world)};
+        const uint32_t words = PAGES(8) / 4, moved = PAGES(6) / 4 - 25, from = up ? 300 : 0, to = up ? 0 : 300;
+        D3DKMT_HANDLE allocation[2];
+        uint64_t fence[2];
+        for (unsigned i = 0; i < 2; i++) {
+            allocation[i] = create_filled(world, player[i].device, PAGES(8), 0);
+            world_write(world, allocation[i], i + 1);
+            D3DDDI_MAKERESIDENT arguments = {
+                .hPagingQueue = player[i].queue, .NumAllocations = 1, .AllocationList = &allocation[i]};
+            assert_int_equal(ferry_vidmm_make_resident(world->manager, &arguments), FERRY_PENDING);
+            assert_int_equal(ferry_vidmm_wait_paging(world->manager, player[i].queue, arguments.PagingFenceValue),
+                             FERRY_OK);
+        }
+        world->knobs->delay = 1;
+        world->knobs->hang_in_copy = 2 * PAGE_SIZE;
+        for (unsigned i = 0; i < 2; i++) {
+            struct machine_job job = {0};
+            machine_job_copy(&job, 0, 4 * to, 0, 4 * from, 4 * moved);
+            struct ferry_vidmm_reference reference = {allocation[i], true};
+            struct ferry_vidmm_submission submission = {job.commands, job.bytes,       &reference, 1,
+                                                        job.patches,  job.patch_count, NULL};
+            assert_int_equal(ferry_vidmm_submit(world->manager, player[i].context, &submission, 1, &fence[i]),
+                             FERRY_OK);
+        }
+        for (unsigned i = 0; i < 2; i++)
+            assert_int_equal(ferry_vidmm_wait(world->manager, player[i].context, fence[i]), FERRY_OK);
+        assert_int_equal(world->knobs->hang_in_copy, 0);
+        assert_int_equal(world_statistics(world).faulted_jobs, 0);
+        for (unsigned i = 0; i < 2; i++) {
+            void *address;
+            assert_int_equal(ferry_vidmm_lock(world->manager, allocation[i], D3DDDI_LOCK_READ_ONLY, &address),
+                             FERRY_OK);
+            for (uint32_t k = 0; k < words; k++)
+                assert_int_equal(((const uint32_t *)address)[k],
+                                 world_word(i + 1, k >= to && k < to + moved ? k - to + from : k));
+            assert_int_equal(ferry_vidmm_unlock(world->manager, allocation[i]), FERRY_OK);
+        }
+        world_close(world);
+    }
+}
+
 static void what_a_reset_aborts_of_paging_is_built_again(void **state)
 {
     (void)state;
@@ -246,6 +293,7 @@ int main(void)
         cmocka_unit_test(R217_make_resident_and_submit_never_wait_for_the_gpu),
         cmocka_unit_test(a_hang_costs_other_devices_nothing),
         cmocka_unit_test(a_job_that_a_reset_cuts_goes_on_where_it_was),
+        cmocka_unit_test(a_copy_over_itself_that_a_reset_cuts_goes_on_with_the_rest),
         cmocka_unit_test(what_a_reset_aborts_of_paging_is_built_again),
         cmocka_unit_test(a_job_behind_a_page_in_that_faults_does_not_run),
     };

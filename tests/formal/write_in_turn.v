@@ -71,7 +71,7 @@ module write_in_turn (
         .burst_last(burst_last), .burst_fill(burst_fill), .bursts_done(bursts_done), .word_turn(word_turn), .drain(drain),
         .drain_good(drain_good), .drain_done(drain_done), .side_active(active), .side_turn(active_turn),
         .side_resumed(active_resumed), .side_urgent(active_urgent), .side_slot(active_slot),
-        .side_descending(active_descending), .side_fault_valid(fault_valid), .side_fault_kind(fault_kind),
+        .side_descending(active_descending), .side_place(32'd0), .side_fault_valid(fault_valid), .side_fault_kind(fault_kind),
         .side_fault_position(fault_position), .word_valid(word_valid), .word(64'd0), .word_last(word_last), .word_bad(word_bad),
         .word_bad_last(word_bad && word_last),
         .lost(lost), .resolved(resolved), .poison(4'd0), .local_wvalid(local_wvalid), .local_wready(local_wready),

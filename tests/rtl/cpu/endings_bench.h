@@ -28,6 +28,9 @@ struct Slot {
     unsigned to_offer = 0, queued = 0, retired = 0;
     // Packet of the first job that a reset has cut off; each job is a packet here, of 8 bytes.
     int aborted_at = -1;
+    // How far that one came, as the engine says; nothing is told of one that never was in the engine.
+    bool aborted_left = false;
+    uint32_t aborted_place = 0;
     uint8_t status = FERRY_BUFFER_STATUS_SUCCESS;
 };
 
@@ -99,6 +102,8 @@ class Bench
         top.aborted_valid = told_aborted >= 0;
         top.aborted_slot = told_aborted >= 0 ? static_cast<unsigned>(told_aborted) : random.below(4);
         top.aborted_packet_offset = told_aborted >= 0 ? told_packet : static_cast<uint16_t>(random.word());
+        top.aborted_left = told_aborted >= 0 ? told_left : random.once_in(2);
+        top.aborted_place = told_aborted >= 0 ? told_place : static_cast<uint32_t>(random.word());
         told_aborted = -1;
         events();
         top.eval();
@@ -194,9 +199,12 @@ class Bench
         checks.that(s.refused || s.wrong || s.over, "asked of a buffer that went wrong");
         uint32_t aborted = core(false, FERRY_CORE_ABORTED);
         checks.equal(aborted >> slot & 1, s.aborted_at >= 0, "whether a reset has cut it off");
-        if (s.aborted_at >= 0)
+        if (s.aborted_at >= 0) {
             checks.equal(FERRY_GET(FERRY_CORE_ABORTED_PACKET_OFFSET, aborted), static_cast<unsigned>(s.aborted_at),
                          "packet at which a reset has cut it off");
+            checks.equal(FERRY_GET(FERRY_CORE_ABORTED_LEFT, aborted), s.aborted_left, "from which end it goes");
+            checks.equal(core(false, FERRY_CORE_ABORTED_PLACE), s.aborted_place, "how far it came");
+        }
         aborted_asked += s.aborted_at > 0;
         s.told = true;
         s.status = static_cast<uint8_t>(1 + random.below(2));
@@ -266,6 +274,8 @@ class Bench
     // The engine tells of a job that a reset has cut off: its slot, and its packet.
     int told_aborted = -1;
     uint16_t told_packet = 0;
+    bool told_left = false;
+    uint32_t told_place = 0;
     unsigned aborted_asked = 0;
     // Of the cycle that just ended.
     bool io_done = false, host_done = false, counter_done = false;
@@ -403,8 +413,13 @@ class Bench
                 (s.aborted_at >= 0 ? random.once_in(2) : !(poison >> slot & 1) && !random.once_in(3))) {
                 told_aborted = static_cast<int>(slot);
                 told_packet = static_cast<uint16_t>(8 * s.retired);
-                if (s.aborted_at < 0)
+                told_left = random.once_in(2);
+                told_place = static_cast<uint32_t>(random.word());
+                if (s.aborted_at < 0) {
                     s.aborted_at = told_packet;
+                    s.aborted_left = told_left;
+                    s.aborted_place = told_place;
+                }
                 poison |= static_cast<uint8_t>(1 << slot);
                 s.wrong = true;
             }

@@ -74,6 +74,8 @@ module endings_bench (
     input  wire        aborted_valid,
     input  wire [1:0]  aborted_slot,
     input  wire [15:0] aborted_packet_offset,
+    input  wire        aborted_left,
+    input  wire [31:0] aborted_place,
     input  wire        resetting,
     input  wire        stuck,
     // Changes of the aperture table.
@@ -118,6 +120,8 @@ module endings_bench (
     assign aborted_job[`FERRY_ABORTED_JOB_VALID_RANGE] = aborted_valid;
     assign aborted_job[`FERRY_ABORTED_JOB_SLOT_RANGE] = aborted_slot;
     assign aborted_job[`FERRY_ABORTED_JOB_PACKET_OFFSET_RANGE] = aborted_packet_offset;
+    assign aborted_job[`FERRY_ABORTED_JOB_LEFT_RANGE] = aborted_left;
+    assign aborted_job[`FERRY_ABORTED_JOB_PLACE_RANGE] = aborted_place;
     assign packet_job[`FERRY_JOB_SPACE_RANGE] = 4'd0;
     assign packet_job[`FERRY_JOB_OP_RANGE] = `FERRY_JOB_OP_FILL;
     assign packet_job[`FERRY_JOB_SOURCE_KIND_RANGE] = `FERRY_ADDRESS_KIND_SYSTEM;

@@ -146,6 +146,8 @@ struct Packet {
     bool fill = false;
     uint64_t pattern = 0, from = 0, to = 0;
     uint32_t bytes = 0, rows = 1, from_pitch = 0, to_pitch = 0;
+    // Both sides lie in one range of addresses, and overlap.
+    bool overlaps = false;
 };
 
 // Six windows of 4 KiB: four in video memory, two of the host.
@@ -156,13 +158,19 @@ uint8_t &window_byte(RootComplex &root, uint64_t at)
     return at < 4 * WINDOW ? root.local[0x1000 + at] : root.byte(DATA + at - 4 * WINDOW);
 }
 
+uint64_t address_as(uint64_t at, uint32_t kind)
+{
+    bool host = at >= 4 * WINDOW;
+    if (kind == FERRY_ADDRESS_KIND_VIRTUAL)
+        return host ? Bench::VIRTUAL_HOST + at - 4 * WINDOW : 0x1000 + at;
+    return host ? DATA + at - 4 * WINDOW : 0x1000 + at;
+}
+
 uint64_t address_of(Random &random, uint64_t at, uint32_t &kind)
 {
     bool host = at >= 4 * WINDOW;
     kind = random.once_in(3) ? FERRY_ADDRESS_KIND_VIRTUAL : host ? FERRY_ADDRESS_KIND_SYSTEM : FERRY_ADDRESS_KIND_LOCAL;
-    if (kind == FERRY_ADDRESS_KIND_VIRTUAL)
-        return host ? Bench::VIRTUAL_HOST + at - 4 * WINDOW : 0x1000 + at;
-    return host ? DATA + at - 4 * WINDOW : 0x1000 + at;
+    return address_as(at, kind);
 }
 
 Packet any_packet(Random &random, const std::vector<Packet> &before)
@@ -202,7 +210,18 @@ Packet any_packet(Random &random, const std::vector<Packet> &before)
         packet.bytes = 1 + random.below(random.once_in(2) ? 100 : 4000);
         packet.from = from * WINDOW + random.below(WINDOW - packet.bytes);
         packet.to = to * WINDOW + random.below(WINDOW - packet.bytes);
+        if (random.once_in(2)) {
+            packet.bytes = 1000 + random.below(3000);
+            packet.from = from * WINDOW + random.below(WINDOW - packet.bytes);
+            packet.to = from * WINDOW + random.below(WINDOW - packet.bytes);
+        }
         uint64_t source = address_of(random, packet.from, from_kind), destination = address_of(random, packet.to, kind);
+        packet.overlaps = packet.from != packet.to && packet.from < packet.to + packet.bytes &&
+                          packet.to < packet.from + packet.bytes;
+        if (packet.overlaps) {
+            kind = from_kind;
+            destination = address_as(packet.to, kind);
+        }
         bool unordered = true;
         for (const Packet &earlier : before) {
             uint64_t past = earlier.to + (earlier.rows > 1 ? earlier.rows * earlier.to_pitch : earlier.bytes);
@@ -218,11 +237,22 @@ Packet any_packet(Random &random, const std::vector<Packet> &before)
 
 void apply(std::vector<uint8_t> &all, const Packet &packet)
 {
+    const std::vector<uint8_t> before = all;
     for (uint32_t row = 0; packet.bytes && row < packet.rows; row++) {
         for (uint32_t i = 0; i < packet.bytes; i++)
             all[packet.to + row * packet.to_pitch + i] = packet.fill
                                                              ? static_cast<uint8_t>(packet.pattern >> 8 * (i % 8))
-                                                             : all[packet.from + row * packet.from_pitch + i];
+                                                             : before[packet.from + row * packet.from_pitch + i];
+    }
+}
+
+// What is left of a copy that overlaps itself, of which so many bytes are written.
+void leave_the_rest(Packet &packet, uint32_t written)
+{
+    packet.words[1] -= written;
+    if (packet.to < packet.from) {
+        packet.words[2] += written;
+        packet.words[3] += written;
     }
 }
 
@@ -232,7 +262,7 @@ void chains(Checks &checks, Random &random)
     Bench bench(checks, random);
     RootComplex &root = bench.root();
     bench.mix();
-    unsigned resumed = 0, at_start = 0;
+    unsigned resumed = 0, at_start = 0, cut_inside[2] = {};
     uint32_t seen = root.bar0(FERRY_BAR0_FAULT_LOG_PRODUCED);
     for (unsigned round = 0; round < 150; round++) {
         std::vector<Packet> packets;
@@ -267,7 +297,7 @@ void chains(Checks &checks, Random &random)
             }
             checks.that(bench.user().wait(200000) && bench.paging().wait(200000), "fences");
             uint32_t produced = root.bar0(FERRY_BAR0_FAULT_LOG_PRODUCED);
-            uint32_t cut = 0;
+            uint32_t cut = 0, written = 0;
             bool told = false;
             for (; seen != produced; seen++) {
                 uint32_t what = static_cast<uint32_t>(root.load64(FAULTS + seen % 32 * 64) >> 32);
@@ -275,6 +305,8 @@ void chains(Checks &checks, Random &random)
                 if (FERRY_GET(FERRY_FAULT_RECORD_WHAT_RING, what) == 1) {
                     told = true;
                     cut = FERRY_GET(FERRY_FAULT_RECORD_WHAT_PACKET_OFFSET, what);
+                    written = static_cast<uint32_t>(
+                        root.load64(FAULTS + seen % 32 * 64 + (FERRY_FAULT_RECORD_WRITTEN & ~7u)) >> 32);
                 }
             }
             root.bar0(FERRY_BAR0_FAULT_LOG_CONSUMED, produced);
@@ -287,6 +319,14 @@ void chains(Checks &checks, Random &random)
             at_start += cut == 0;
             done += cut;
             checks.that(done < bytes, "offset");
+            at = 0;
+            for (Packet &packet : packets) {
+                if (at == done && packet.overlaps && written) {
+                    leave_the_rest(packet, written);
+                    cut_inside[packet.to < packet.from]++;
+                }
+                at += 8 * packet.words.size();
+            }
         }
         unsigned wrong = 0;
         for (uint32_t i = 0; i < all.size(); i++)
@@ -296,6 +336,7 @@ void chains(Checks &checks, Random &random)
             break;
     }
     checks.that(resumed > 80 && at_start > 80, "enough of them were cut, at their first packet and behind it");
+    checks.that(cut_inside[0] > 2 && cut_inside[1] > 2, "copies over themselves cut inside, going down and up");
     bench.works();
 }
 

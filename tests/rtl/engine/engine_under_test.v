@@ -46,6 +46,8 @@ module engine_under_test #(
     output wire        aborted_valid,
     output wire [1:0]  aborted_slot,
     output wire [15:0] aborted_packet_offset,
+    output wire        aborted_left,
+    output wire [31:0] aborted_place,
     input  wire [63:0] local_limit,
     input  wire [63:0] protect_base,
     input  wire [63:0] protect_limit,
@@ -309,6 +311,8 @@ module engine_under_test #(
     assign aborted_valid = aborted_job[`FERRY_ABORTED_JOB_VALID_RANGE];
     assign aborted_slot = aborted_job[`FERRY_ABORTED_JOB_SLOT_RANGE];
     assign aborted_packet_offset = aborted_job[`FERRY_ABORTED_JOB_PACKET_OFFSET_RANGE];
+    assign aborted_left = aborted_job[`FERRY_ABORTED_JOB_LEFT_RANGE];
+    assign aborted_place = aborted_job[`FERRY_ABORTED_JOB_PLACE_RANGE];
 
     // ---- Units ----
     ferry_engine #(

@@ -218,8 +218,10 @@ void Machine::step()
     forget_taken = top->forget_valid && top->forget_ready;
     table_reads += top->table_read;
     table_misses += top->table_missed;
-    if (top->aborted_valid)
+    if (top->aborted_valid) {
         aborted.emplace_back(top->aborted_slot, top->aborted_packet_offset);
+        aborted_places.emplace_back(top->aborted_left, top->aborted_place);
+    }
     if (top->count_job) {
         retired_at.push_back(cycle);
         progress_at = cycle;

@@ -152,8 +152,9 @@ class Machine
     // A job is offered so many cycles after the one before was taken, at least.
     unsigned job_pace = 1;
     uint64_t next_offer_at = 0;
-    // Jobs that a reset aborted, as slot and packet.
+    // Jobs that a reset aborted, as slot and packet; and how far each came (bundle ABORTED_JOB).
     std::vector<std::pair<unsigned, unsigned>> aborted;
+    std::vector<std::pair<bool, uint32_t>> aborted_places;
     // Urgent jobs taken.
     uint64_t queued_urgent = 0;
     uint64_t last_window_result = 0;

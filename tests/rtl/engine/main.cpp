@@ -12,8 +12,8 @@ int main(int argc, char **argv)
     unsigned passed = 0, failed = 0;
     printf("seed %llu (FERRY_SEED=%llu replays)\n", (unsigned long long)seed, (unsigned long long)seed);
     for (const std::vector<Test> *tests :
-         {&COPY_TESTS, &PAGE_TESTS, &FLIGHT_TESTS, &FAULT_TESTS, &OVER_TESTS, &RESET_TESTS, &EDGE_TESTS, &LIMIT_TESTS,
-          &PREEMPT_TESTS, &CUT_TESTS, &VIRTUAL_TESTS}) {
+         {&COPY_TESTS, &PAGE_TESTS, &FLIGHT_TESTS, &FAULT_TESTS, &OVER_TESTS, &RESET_TESTS, &OVERLAP_TESTS, &EDGE_TESTS,
+          &LIMIT_TESTS, &PREEMPT_TESTS, &CUT_TESTS, &VIRTUAL_TESTS}) {
         for (const Test &test : *tests) {
             if (argc > 1 && strstr(test.name, argv[1]) == nullptr)
                 continue;

@@ -20,6 +20,7 @@ extern const std::vector<Test> FLIGHT_TESTS;
 extern const std::vector<Test> FAULT_TESTS;
 extern const std::vector<Test> OVER_TESTS;
 extern const std::vector<Test> RESET_TESTS;
+extern const std::vector<Test> OVERLAP_TESTS;
 extern const std::vector<Test> EDGE_TESTS;
 extern const std::vector<Test> LIMIT_TESTS;
 extern const std::vector<Test> PREEMPT_TESTS;

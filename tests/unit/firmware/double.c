@@ -296,11 +296,15 @@ static uint32_t read_ring(unsigned ring, unsigned offset)
     }
 }
 
-static uint32_t aborted(void)
+static uint32_t aborted(bool place)
 {
-    uint32_t packet = machine.finish.asks ? machine.entries[machine.slot_entry[machine.finish.slot]].dropped_packet : 0;
+    const struct double_entry *entry = &machine.entries[machine.slot_entry[machine.finish.slot]];
 
-    return machine.aborted | FERRY_PUT(FERRY_CORE_ABORTED_PACKET_OFFSET, packet);
+    if (!machine.finish.asks)
+        return place ? 0 : machine.aborted;
+    return place ? entry->dropped_place
+                 : machine.aborted | FERRY_PUT(FERRY_CORE_ABORTED_PACKET_OFFSET, entry->dropped_packet) |
+                       FERRY_PUT(FERRY_CORE_ABORTED_LEFT, (uint32_t)entry->dropped_left);
 }
 
 uint32_t double_read(unsigned offset)
@@ -320,7 +324,8 @@ uint32_t double_read(unsigned offset)
     case FERRY_CORE_PROTECT_LIMIT_LOW: return (uint32_t)machine.limits.protect_limit;
     case FERRY_CORE_PROTECT_LIMIT_HIGH: return (uint32_t)(machine.limits.protect_limit >> 32);
     case FERRY_CORE_POISON: return machine.poison;
-    case FERRY_CORE_ABORTED: return aborted();
+    case FERRY_CORE_ABORTED: return aborted(false);
+    case FERRY_CORE_ABORTED_PLACE: return aborted(true);
     case FERRY_CORE_ENGINE_FAULT: return machine.engine_fault;
     case FERRY_CORE_ENGINE_FAULT_POSITION: return machine.engine_fault_position;
     case FERRY_CORE_ENGINE_FAULT_WRITTEN: return machine.engine_fault_written;

@@ -39,6 +39,9 @@ struct double_entry {
     bool held_at_reset,
         dropped_by_reset; // It had its slot when a reset ended; a job of it was dropped, of this packet first.
     uint32_t dropped_packet;
+    // How far that one came, as the engine tells it, and what the host is to hear of it.
+    uint32_t dropped_place, dropped_written;
+    bool dropped_left;
     struct oracle_fault engine_fault;
     uint32_t engine_written;
     unsigned roots; // What the page-table unit was told.

@@ -140,16 +140,28 @@ void double_take_table_change(uint32_t control)
     machine.mmu_done_at = machine.now + 1 + (ticks < 10000 ? ticks : 10000);
 }
 
+// A reset has cut the job off, anywhere; the host hears of copies alone how far they came.
+static void cut_job(struct double_entry *entry, const struct oracle_action *job)
+{
+    bool copy = entry->data[job->packet_offset] == FERRY_OPCODE_COPY;
+
+    entry->dropped_by_reset = true;
+    entry->dropped_packet = job->packet_offset;
+    entry->dropped_left = job->length > 0 && machine.now % 3 == 0;
+    entry->dropped_place = job->length > 0 ? (uint32_t)(machine.now * 2654435761u) % (uint32_t)job->length : 0;
+    entry->dropped_written = !copy                 ? 0
+                             : entry->dropped_left ? (uint32_t)job->length - 1 - entry->dropped_place
+                                                   : entry->dropped_place;
+    machine.aborted |= 1u << entry->slot;
+}
+
 static void retire_job(bool by_reset)
 {
     unsigned number = machine.queue[machine.queue_head].entry;
     struct double_entry *entry = &machine.entries[number];
 
-    if (by_reset && !entry->engine_faulted && !entry->dropped_by_reset) {
-        entry->dropped_by_reset = true;
-        entry->dropped_packet = machine.queue[machine.queue_head].job.packet_offset;
-        machine.aborted |= 1u << entry->slot;
-    }
+    if (by_reset && !entry->engine_faulted && !entry->dropped_by_reset)
+        cut_job(entry, &machine.queue[machine.queue_head].job);
     if (entry->released)
         double_wrong("buffer retired before its jobs", number);
     machine.queue_head = (machine.queue_head + 1) % DOUBLE_QUEUE;

@@ -166,6 +166,7 @@ static uint32_t expect(const struct double_entry *entry, const struct oracle_res
     // What a reset found and took nothing from has ended as it would have without.
     if (entry->dropped_by_reset) {
         *fault = (struct oracle_fault){.kind = FERRY_FAULT_KIND_ENGINE_RESET, .packet_offset = entry->dropped_packet};
+        *written = entry->dropped_written;
         return FERRY_BUFFER_STATUS_ABORTED;
     }
     // No job was dropped, but a change of tables behind the reset is not made: when that ended only the firmware knows.

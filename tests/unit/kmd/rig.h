@@ -40,6 +40,7 @@ struct rig {
     void (*then)(struct rig *rig);  // Called once, at the next note.
     struct ferry_gpu_memory buffer; // A paging or user DMA buffer, two pages.
     uint8_t private_data[4096];
+    UINT note_bytes; // Private data of a user's buffer: as much of it as the miniport asks for.
     HANDLE device, paging_context, user_context;
 };
 
@@ -121,6 +122,7 @@ static inline int rig_setup(void **state)
     assert_int_equal(rig->kmd->DxgkDdiCreateContext(rig->device, &context), STATUS_SUCCESS);
     assert_int_equal(context.ContextInfo.DmaBufferSize, 4096);
     rig->user_context = context.hContext;
+    rig->note_bytes = context.ContextInfo.DmaBufferPrivateDataSize;
     *state = rig;
     return 0;
 }

@@ -157,15 +157,15 @@ static void expect_swapped(struct rig *rig)
         assert_int_equal(ferry_model_local(rig->model)[i], swapped[i / 64]);
 }
 
-static void submit_swaps(struct rig *rig, const struct ferry_gpu_memory *commands, uint32_t note[2], uint32_t fence,
+static void submit_again(struct rig *rig, const struct ferry_gpu_memory *commands, UINT bytes, uint32_t fence,
                          bool again)
 {
     DXGKARG_SUBMITCOMMAND submit = {.hContext = rig->user_context,
                                     .DmaBufferSize = 4096,
-                                    .DmaBufferSubmissionEndOffset = SWAP_BYTES,
-                                    .pDmaBufferPrivateData = note,
-                                    .DmaBufferPrivateDataSize = 8,
-                                    .DmaBufferPrivateDataSubmissionEndOffset = 8,
+                                    .DmaBufferSubmissionEndOffset = bytes,
+                                    .pDmaBufferPrivateData = rig->private_data,
+                                    .DmaBufferPrivateDataSize = rig->note_bytes,
+                                    .DmaBufferPrivateDataSubmissionEndOffset = rig->note_bytes,
                                     .SubmissionFenceId = fence,
                                     .Flags = {.Resubmission = again},
                                     .NodeOrdinal = 2};
@@ -174,12 +174,17 @@ static void submit_swaps(struct rig *rig, const struct ferry_gpu_memory *command
     assert_int_equal(rig->kmd->DxgkDdiSubmitCommand(rig->adapter, &submit), STATUS_SUCCESS);
 }
 
+static void submit_swaps(struct rig *rig, const struct ferry_gpu_memory *commands, uint32_t fence, bool again)
+{
+    submit_again(rig, commands, SWAP_BYTES, fence, again);
+}
+
 static void a_buffer_that_a_reset_cut_goes_on_where_it_was(void **state)
 {
     struct rig *rig = *state;
     struct ferry_gpu_memory commands;
     DXGKARG_RESETENGINE reset = {.NodeOrdinal = 2};
-    uint32_t fence = 20, note[2] = {0};
+    uint32_t fence = 20;
 
     assert_int_equal(ferry_gpu_memory_allocate(rig->gpu, 4096, 0, &commands), FERRY_OK);
     put_swaps((uint32_t *)commands.address);
@@ -195,21 +200,99 @@ static void a_buffer_that_a_reset_cut_goes_on_where_it_was(void **state)
                     ferry_model_inject(rig->model, FERRY_MODEL_HANG_INSIDE, packets);
                 else
                     ferry_model_hang(rig->model);
-                submit_swaps(rig, &commands, note, ++fence, turn > 0);
+                submit_swaps(rig, &commands, ++fence, turn > 0);
                 run_on(rig);
                 assert_int_equal(rig->kmd->DxgkDdiResetEngine(rig->adapter, &reset), STATUS_SUCCESS);
                 assert_int_equal(reset.LastAbortedFenceId, fence);
             }
-            submit_swaps(rig, &commands, note, ++fence, true);
+            submit_swaps(rig, &commands, ++fence, true);
             wait_for(rig, 2, fence);
             expect_swapped(rig);
         }
     }
     // The next buffer there begins at its first packet, whatever the private data holds.
     set_bytes(rig);
-    submit_swaps(rig, &commands, note, ++fence, false);
+    submit_swaps(rig, &commands, ++fence, false);
     wait_for(rig, 2, fence);
     expect_swapped(rig);
+    ferry_gpu_memory_free(rig->gpu, &commands);
+}
+
+enum { LONG_BYTES = 10000, LONG_PACKETS = 3 };
+
+// As the manager does: the commands anew, patched, then submitted.
+static void submit_long_copy(struct rig *rig, const struct ferry_gpu_memory *commands, uint64_t source,
+                             uint64_t destination, uint32_t fence, bool again)
+{
+    const UINT bytes = LONG_PACKETS * FERRY_PACKET_COPY_SIZE;
+    uint32_t *packets = commands->address;
+    DXGKARG_PATCH patch = {.hContext = rig->user_context,
+                           .pDmaBuffer = packets,
+                           .DmaBufferSize = 4096,
+                           .DmaBufferSubmissionEndOffset = bytes,
+                           .pDmaBufferPrivateData = rig->private_data,
+                           .DmaBufferPrivateDataSize = rig->note_bytes,
+                           .DmaBufferPrivateDataSubmissionEndOffset = rig->note_bytes,
+                           .SubmissionFenceId = fence,
+                           .NodeOrdinal = 2};
+
+    put_copy(packets, 65536, 65536 + 64);
+    put_copy(packets + 8, source, destination);
+    packets[8 + FERRY_PACKET_COPY_BYTES / 4] = LONG_BYTES;
+    put_copy(packets + 16, 65536 + 64, 65536 + 128);
+    assert_int_equal(rig->kmd->DxgkDdiPatch(rig->adapter, &patch), STATUS_SUCCESS);
+    submit_again(rig, commands, bytes, fence, again);
+}
+
+// Of what it wrote over it cannot read again, going up or down, cut once or twice, behind so many bytes or more.
+static void a_copy_that_overlaps_itself_goes_on_with_the_rest(void **state)
+{
+    static const uint32_t cuts[][2] = {{1, 0}, {1, 1}, {1, 4000}, {3000, 0}, {3000, 1}, {6950, 0}};
+    struct rig *rig = *state;
+    static uint8_t expected[65536 + 256];
+    struct ferry_gpu_memory commands;
+    uint8_t *local = ferry_model_local(rig->model);
+    DXGKARG_RESETENGINE reset = {.NodeOrdinal = 2};
+    uint32_t fence = 20;
+
+    assert_int_equal(ferry_gpu_memory_allocate(rig->gpu, 4096, 0, &commands), FERRY_OK);
+    for (unsigned i = 0; i < 2 * sizeof cuts / sizeof cuts[0]; i++) {
+        uint64_t source = i & 1 ? 1000 : 1100, destination = i & 1 ? 1100 : 1000;
+
+        for (unsigned k = 0; k < sizeof expected; k++)
+            expected[k] = local[k] = (uint8_t)(k * 7 + k / 251 + i);
+        memmove(expected + destination, expected + source, LONG_BYTES);
+        memcpy(expected + 65536 + 64, expected + 65536, 64);
+        memcpy(expected + 65536 + 128, expected + 65536, 64);
+        for (unsigned turn = 0; turn < 2 && cuts[i / 2][turn]; turn++) {
+            ferry_model_inject(rig->model, FERRY_MODEL_HANG_IN_COPY, cuts[i / 2][turn]);
+            submit_long_copy(rig, &commands, source, destination, ++fence, turn > 0);
+            run_on(rig);
+            assert_int_equal(rig->kmd->DxgkDdiResetEngine(rig->adapter, &reset), STATUS_SUCCESS);
+            assert_int_equal(reset.LastAbortedFenceId, fence);
+        }
+        submit_long_copy(rig, &commands, source, destination, ++fence, true);
+        wait_for(rig, 2, fence);
+        assert_memory_equal(local, expected, sizeof expected);
+    }
+    ferry_gpu_memory_free(rig->gpu, &commands);
+}
+
+// Where the commands stand only Patch says: what it has not seen for this submission is left alone.
+static void commands_that_patch_has_not_seen_are_left_alone(void **state)
+{
+    struct rig *rig = *state;
+    struct ferry_gpu_memory commands;
+    DXGKARG_RESETENGINE reset = {.NodeOrdinal = 2};
+
+    assert_int_equal(ferry_gpu_memory_allocate(rig->gpu, 4096, 0, &commands), FERRY_OK);
+    ferry_model_inject(rig->model, FERRY_MODEL_HANG_IN_COPY, 1);
+    submit_long_copy(rig, &commands, 1000, 1100, 21, false);
+    run_on(rig);
+    assert_int_equal(rig->kmd->DxgkDdiResetEngine(rig->adapter, &reset), STATUS_SUCCESS);
+    submit_again(rig, &commands, LONG_PACKETS * FERRY_PACKET_COPY_SIZE, 22, true);
+    wait_for(rig, 2, 22);
+    assert_int_equal(((uint32_t *)commands.address)[8 + FERRY_PACKET_COPY_BYTES / 4], LONG_BYTES);
     ferry_gpu_memory_free(rig->gpu, &commands);
 }
 
@@ -220,20 +303,19 @@ static void a_buffer_that_faulted_while_another_node_was_reset_goes_on_where_it_
     struct rig *rig = *state;
     struct ferry_gpu_memory commands;
     DXGKARG_RESETENGINE reset = {.NodeOrdinal = 1};
-    uint32_t note[2] = {0};
 
     assert_int_equal(ferry_gpu_memory_allocate(rig->gpu, 4096, 0, &commands), FERRY_OK);
     put_swaps((uint32_t *)commands.address);
     put_copy((uint32_t *)commands.address + 8 * (SWAP_PACKETS - 1), LOCAL_BYTES, 64 + 128);
     set_bytes(rig);
-    submit_swaps(rig, &commands, note, 30, false);
+    submit_swaps(rig, &commands, 30, false);
     run_on(rig);
     assert_int_equal(rig->kmd->DxgkDdiResetEngine(rig->adapter, &reset), STATUS_SUCCESS);
     assert_int_equal(rig->note_count, 1);
     assert_int_equal(rig->notes[0].type, DXGK_INTERRUPT_DMA_FAULTED);
     assert_int_equal(rig->notes[0].fence, 30);
     put_swaps((uint32_t *)commands.address);
-    submit_swaps(rig, &commands, note, 31, true);
+    submit_swaps(rig, &commands, 31, true);
     wait_for(rig, 2, 31);
     expect_swapped(rig);
     ferry_gpu_memory_free(rig->gpu, &commands);
@@ -323,6 +405,8 @@ int main(void)
         CASE(and_only_what_stood_behind_it_was_aborted),
         CASE(and_a_fault_of_its_own_is_told_as_one),
         CASE(a_buffer_that_a_reset_cut_goes_on_where_it_was),
+        CASE(a_copy_that_overlaps_itself_goes_on_with_the_rest),
+        CASE(commands_that_patch_has_not_seen_are_left_alone),
         CASE(a_buffer_that_faulted_while_another_node_was_reset_goes_on_where_it_was),
         CASE(causes_that_were_cleared_are_told_of_though_the_read_back_fails),
         CASE(a_fault_is_not_lost_with_the_write_that_takes_it),

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+// A user's buffer that a reset cut off goes on where it was. Its private data says what it was submitted as (struct
+// kmd_begun), the ring what became of that.
+#include <string.h>
+
+#include "kmd/internal.h"
+#include "kmd/words.h"
+
+// The note in the private data of a submission, NULL if there is no room for it.
+static uint8_t *note_in(VOID *private_data, UINT from, UINT end)
+{
+    if (!private_data || from > end || end - from < sizeof(struct kmd_begun))
+        return NULL;
+    return (uint8_t *)private_data + from;
+}
+
+void kmd_resume_patched(const DXGKARG_PATCH *p)
+{
+    uint8_t *note = note_in(p->pDmaBufferPrivateData, p->DmaBufferPrivateDataSubmissionStartOffset,
+                            p->DmaBufferPrivateDataSubmissionEndOffset);
+    struct kmd_begun begun;
+
+    if (!note)
+        return;
+    memcpy(&begun, note, sizeof begun);
+    begun.patched_as = p->SubmissionFenceId;
+    begun.commands = p->pDmaBuffer;
+    memcpy(note, &begun, sizeof begun);
+}
+
+// A copy that overlaps itself has written over what it read, so only the rest of it may be done; others are as well
+// done again. One whose destination begins inside the source and behind its start goes from its end.
+static void leave_the_rest(uint8_t *packet, uint32_t written)
+{
+    uint32_t places = get32(packet + 4), bytes = get32(packet + FERRY_PACKET_COPY_BYTES);
+    uint64_t source = get64(packet + FERRY_PACKET_COPY_SOURCE);
+    uint64_t destination = get64(packet + FERRY_PACKET_COPY_DESTINATION);
+
+    if (FERRY_GET(FERRY_PACKET_HEADER_OPCODE, get32(packet)) != FERRY_OPCODE_COPY || written >= bytes ||
+        FERRY_GET(FERRY_PACKET_PLACES_SOURCE_KIND, places) != FERRY_GET(FERRY_PACKET_PLACES_DESTINATION_KIND, places))
+        return;
+    if (destination > source && destination - source < bytes) {
+        put32(packet + FERRY_PACKET_COPY_BYTES, bytes - written);
+    } else if (destination < source && source - destination < bytes) {
+        put32(packet + FERRY_PACKET_COPY_BYTES, bytes - written);
+        put64(packet + FERRY_PACKET_COPY_SOURCE, source + written);
+        put64(packet + FERRY_PACKET_COPY_DESTINATION, destination + written);
+    }
+}
+
+// Whether this slot of the ring holds what became of that submission.
+static bool is_end_of(const struct kmd_ring *ring, uint32_t slot, uint32_t fence_id)
+{
+    return ring->faulted[slot] && !ring->skipped[slot] && ring->fence_ids[slot] == fence_id;
+}
+
+// The note of the submission before becomes that of this one.
+static void go_on(const struct kmd_ring *ring, const DXGKARG_SUBMITCOMMAND *s, struct kmd_begun *begun)
+{
+    for (uint32_t back = 0; back < KMD_RING_ENTRIES; back++) {
+        uint32_t slot = (ring->submitted - back) % KMD_RING_ENTRIES;
+
+        if (!is_end_of(ring, slot, begun->fence_id))
+            continue;
+        begun->offset += ring->faulted_at[slot];
+        // Of the same command once more: what is left of it was cut again.
+        begun->written = ring->written[slot] + (ring->faulted_at[slot] ? 0 : begun->written);
+        break;
+    }
+    uint32_t at = s->DmaBufferSubmissionStartOffset + begun->offset;
+    if (begun->written && begun->patched_as == s->SubmissionFenceId && at < s->DmaBufferSubmissionEndOffset &&
+        s->DmaBufferSubmissionEndOffset - at >= FERRY_PACKET_COPY_SIZE)
+        leave_the_rest((uint8_t *)begun->commands + at, begun->written);
+}
+
+uint32_t kmd_resume(const struct kmd_ring *ring, const DXGKARG_SUBMITCOMMAND *s)
+{
+    uint8_t *note = s->Flags.Paging ? NULL
+                                    : note_in(s->pDmaBufferPrivateData, s->DmaBufferPrivateDataSubmissionStartOffset,
+                                              s->DmaBufferPrivateDataSubmissionEndOffset);
+    struct kmd_begun begun = {0};
+
+    if (!note)
+        return 0;
+    if (s->Flags.Resubmission) {
+        memcpy(&begun, note, sizeof begun);
+        go_on(ring, s, &begun);
+    }
+    begun.fence_id = s->SubmissionFenceId;
+    memcpy(note, &begun, sizeof begun);
+    return begun.offset;
+}
