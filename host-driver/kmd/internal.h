@@ -90,8 +90,10 @@ struct kmd_ring {
     bool aborted[KMD_RING_ENTRIES];        // Faulted as one that a reset cut off.
     uint32_t faulted_at[KMD_RING_ENTRIES]; // At this offset of what was submitted: what is before it is done.
     uint32_t written[KMD_RING_ENTRIES];    // So many bytes of the copy there are written, which a reset cut off.
-    bool skipped[KMD_RING_ENTRIES];        // Nobody's: it was given up, and its doorbell came after all.
-    uint32_t last_fence_id;                // Of the newest completed entry.
+    // Buffers that went on in their middle, the newest ones, by number of such buffers: as which, and where.
+    uint32_t resumed_as[KMD_RING_ENTRIES], resumed_at[KMD_RING_ENTRIES], resumed;
+    bool skipped[KMD_RING_ENTRIES]; // Nobody's: it was given up, and its doorbell came after all.
+    uint32_t last_fence_id;         // Of the newest completed entry.
     // Submitted, and not taken by the link: they go in once a reset of the engine has opened the ring again.
     struct ferry_gpu_entry waiting[KMD_RING_ENTRIES];
     uint32_t waiting_count;
@@ -210,7 +212,9 @@ void kmd_resume_patched(const DXGKARG_PATCH *p);
 // Resubmission, since the ones before it may have written over what they read. So may that command itself, a copy: if
 // Patch has seen it for this submission, only the rest is left of it. Notes in the private data what it is submitted
 // as. A buffer with a fault of its own goes on like that too: the manager may take it for the reset's doing.
-uint32_t kmd_resume(const struct kmd_ring *ring, const DXGKARG_SUBMITCOMMAND *s);
+uint32_t kmd_resume(struct kmd_ring *ring, const DXGKARG_SUBMITCOMMAND *s);
+// The fault of a buffer that went on in its middle counts from the buffer's start, as of any other.
+void kmd_resume_count(const struct kmd_ring *ring, struct ferry_fault *fault);
 // A job names the allocation at this place: it will be the ring's next entry.
 void kmd_allocation_named(struct kmd_adapter *adapter, struct kmd_allocation *allocation, uint64_t address,
                           uint32_t ring);

@@ -73,7 +73,7 @@ static void go_on(const struct kmd_ring *ring, const DXGKARG_SUBMITCOMMAND *s, s
         leave_the_rest((uint8_t *)begun->commands + at, begun->written);
 }
 
-uint32_t kmd_resume(const struct kmd_ring *ring, const DXGKARG_SUBMITCOMMAND *s)
+uint32_t kmd_resume(struct kmd_ring *ring, const DXGKARG_SUBMITCOMMAND *s)
 {
     uint8_t *note = s->Flags.Paging ? NULL
                                     : note_in(s->pDmaBufferPrivateData, s->DmaBufferPrivateDataSubmissionStartOffset,
@@ -88,5 +88,22 @@ uint32_t kmd_resume(const struct kmd_ring *ring, const DXGKARG_SUBMITCOMMAND *s)
     }
     begun.fence_id = s->SubmissionFenceId;
     memcpy(note, &begun, sizeof begun);
+    if (begun.offset) {
+        ring->resumed_as[ring->resumed % KMD_RING_ENTRIES] = begun.fence_id;
+        ring->resumed_at[ring->resumed++ % KMD_RING_ENTRIES] = begun.offset;
+    }
     return begun.offset;
+}
+
+void kmd_resume_count(const struct kmd_ring *ring, struct ferry_fault *fault)
+{
+    for (uint32_t back = 1; back <= KMD_RING_ENTRIES && back <= ring->resumed; back++) {
+        uint32_t place = (ring->resumed - back) % KMD_RING_ENTRIES;
+
+        if (ring->resumed_as[place] != (uint32_t)fault->fence_value)
+            continue;
+        fault->packet_offset += ring->resumed_at[place];
+        fault->buffer_address -= ring->resumed_at[place];
+        return;
+    }
 }

@@ -266,6 +266,8 @@ void kmd_drain_faults(struct kmd_adapter *adapter)
 
     while (ferry_gpu_next_fault(adapter->gpu, &fault, &found) == FERRY_OK && found) {
         mark_faulted(adapter, &fault);
+        if (fault.ring < KMD_RINGS)
+            kmd_resume_count(&adapter->rings[fault.ring], &fault);
         keep_fault(adapter, &fault);
     }
 }

@@ -218,6 +218,35 @@ static void a_buffer_that_a_reset_cut_goes_on_where_it_was(void **state)
     ferry_gpu_memory_free(rig->gpu, &commands);
 }
 
+// Its record names the packet by its place in the buffer, wherever it was resumed, and the buffer by its start.
+static void a_fault_of_a_buffer_that_went_on_counts_from_its_start(void **state)
+{
+    struct rig *rig = *state;
+    struct ferry_gpu_memory commands;
+    DXGKARG_RESETENGINE reset = {.NodeOrdinal = 2};
+    struct ferry_fault fault;
+
+    assert_int_equal(ferry_gpu_memory_allocate(rig->gpu, 4096, 0, &commands), FERRY_OK);
+    put_swaps((uint32_t *)commands.address);
+    put_copy((uint32_t *)commands.address + 8 * (SWAP_PACKETS - 1), LOCAL_BYTES, 64 + 128);
+    for (uint32_t fence = 31; fence < 33; fence++) {
+        ferry_model_inject(rig->model, FERRY_MODEL_HANG_INSIDE, 2);
+        submit_swaps(rig, &commands, fence, fence > 31);
+        run_on(rig);
+        assert_int_equal(rig->kmd->DxgkDdiResetEngine(rig->adapter, &reset), STATUS_SUCCESS);
+    }
+    submit_swaps(rig, &commands, 33, true);
+    wait_for(rig, 2, 33);
+    for (unsigned i = 0; i < 3; i++) {
+        assert_true(ferry_kmd_next_fault(rig->adapter, &fault));
+        assert_int_equal(fault.fence_value, 31 + i);
+        assert_int_equal(fault.packet_offset, (i < 2 ? 2 * (i + 1) : SWAP_PACKETS - 1) * FERRY_PACKET_COPY_SIZE);
+        assert_int_equal(fault.buffer_address, commands.bus);
+    }
+    assert_false(ferry_kmd_next_fault(rig->adapter, &fault));
+    ferry_gpu_memory_free(rig->gpu, &commands);
+}
+
 enum { LONG_BYTES = 10000, LONG_PACKETS = 3 };
 
 // As the manager does: the commands anew, patched, then submitted.
@@ -405,6 +434,7 @@ int main(void)
         CASE(and_only_what_stood_behind_it_was_aborted),
         CASE(and_a_fault_of_its_own_is_told_as_one),
         CASE(a_buffer_that_a_reset_cut_goes_on_where_it_was),
+        CASE(a_fault_of_a_buffer_that_went_on_counts_from_its_start),
         CASE(a_copy_that_overlaps_itself_goes_on_with_the_rest),
         CASE(commands_that_patch_has_not_seen_are_left_alone),
         CASE(a_buffer_that_faulted_while_another_node_was_reset_goes_on_where_it_was),
