@@ -44,6 +44,9 @@ $(SIM_RUNTIME:%=$(SIM_BUILD)/%.o): $(SIM_BUILD)/%.o: $(SIM_INCLUDE)/%.cpp $(FLAG
 	@mkdir -p $(@D)
 	$(CXX) -std=c++17 -O2 -w $(SIM_LIBRARY_FLAGS) -I$(SIM_INCLUDE) -I$(SIM_INCLUDE)/vltstd -c $< -o $@
 
+$(VERILATED_RUNTIME): $(SIM_BUILD)/verilated.o $(SIM_BUILD)/verilated_threads.o
+	$(LD) -r $^ -o $@
+
 $(SIM_BUILD)/%.o: sim/%.cpp $(wildcard sim/*.h) $(FLAGS) sim/rules.mk
 	@mkdir -p $(@D)
 	$(CXX) $(SIM_CXXFLAGS) $(SIM_LIBRARY_FLAGS) -Isim -c $< -o $@

@@ -4,9 +4,10 @@
 ENGINE_ALONE := docs/examples/engine_alone
 ENGINE_ALONE_RTL := $(wildcard rtl/engine/*.v rtl/mmu/*.v rtl/fabric/*.v)
 
-$(BUILD)/tests/engine_alone: $(ENGINE_ALONE)/copy_engine.v $(ENGINE_ALONE)/bench.cpp $(ENGINE_ALONE_RTL) $(CONTRACT)
+$(BUILD)/tests/engine_alone: $(ENGINE_ALONE)/copy_engine.v $(ENGINE_ALONE)/bench.cpp $(ENGINE_ALONE_RTL) $(VERILATED_RUNTIME) \
+    $(CONTRACT)
 	@mkdir -p $(@D) $(BUILD)/obj/engine_alone
-	$(VERILATOR) --cc --exe --build -Wall --timescale 1ns/1ns -O3 -I$(GENERATED) -Irtl/engine -Irtl/mmu -Irtl/fabric \
+	$(VERILATE) --cc --exe --build -Wall --timescale 1ns/1ns -O3 -I$(GENERATED) -Irtl/engine -Irtl/mmu -Irtl/fabric \
 	    -CFLAGS "-O2 -std=c++17 -Wall -Wextra -Werror" --Mdir $(BUILD)/obj/engine_alone --top-module copy_engine \
 	    $(ENGINE_ALONE)/copy_engine.v $(abspath $(ENGINE_ALONE)/bench.cpp) -o $(abspath $@) > $(BUILD)/obj/engine_alone.log && touch $@
 

@@ -2,10 +2,9 @@
 # RTL tests of the deciding half and of the whole device. Each is one C++ program around one Verilated module.
 
 RTL_CPU_TEST := tests/rtl/cpu
-DEVICE_RUNTIME := $(addprefix $(SIM_BUILD)/,verilated.o verilated_threads.o)
 RTL_CXXFLAGS := -std=c++17 -O2 -Wall -Wextra -I$(abspath $(RTL_CPU_TEST)) -I$(abspath $(GENERATED))
 # $(call rtl_program,TOP,TEST SOURCE,FLAGS): Verilates TOP and builds the program; it is new also when nothing of it changed.
-rtl_program = $(VERILATOR) --cc --exe --build -O3 $(RTL_FLAGS) --top-module $(1) $(3) \
+rtl_program = $(VERILATE) --cc --exe --build -O3 $(RTL_FLAGS) --top-module $(1) $(3) \
     --Mdir $(BUILD)/verilated/$(notdir $@) -CFLAGS "$(RTL_CXXFLAGS)" -MAKEFLAGS "OPT_FAST=-O2 OPT_SLOW=-O1" \
     -o $(abspath $@) $(abspath $(2)) > $(BUILD)/verilated/$(notdir $@).log && touch $@
 
@@ -16,7 +15,7 @@ RTL_CPU_CORE := -GCPU_CORE='"$(CPU_CORE)"'
 TEST_PROGRAMS += $(RTL_CPU_PROGRAMS) $(DEVICE_PROGRAMS)
 LONG_RANDOM += $(BUILD)/tests/rtl_function_reset $(BUILD)/tests/rtl_restart
 $(RTL_CPU_PROGRAMS): $(RTL_SOURCES) rtl/packaged_core.vlt $(wildcard $(RTL_CPU_TEST)/*) $(wildcard tests/rtl/rectangle/*.h) \
-    tests/rtl/host/hostile_packets.h tests/unit/firmware/oracle.h $(CONTRACT) $(VENV)/ready
+    tests/rtl/host/hostile_packets.h tests/unit/firmware/oracle.h $(VERILATED_RUNTIME) $(CONTRACT) $(VENV)/ready
 
 # --- Programs about the device as it ships: it is Verilated once, and they link it -----------------------------------
 
@@ -25,9 +24,9 @@ DEVICE_ARCHIVE := $(DEVICE_MODEL)/Vferry_device__ALL.a
 
 $(DEVICE_ARCHIVE): $(RTL_SOURCES) rtl/packaged_core.vlt rtl/rules.mk $(CONTRACT) $(FLAGS) $(VENV)/ready
 	@mkdir -p $(@D)
-	$(VERILATOR) --cc --build -O3 $(RTL_FLAGS) $(RTL_DEVICE) --Mdir $(@D) -MAKEFLAGS "OPT_FAST=-O2 OPT_SLOW=-O1" > $(@D).log && touch $@
+	$(VERILATE) --cc --build -O3 $(RTL_FLAGS) $(RTL_DEVICE) --Mdir $(@D) -MAKEFLAGS "OPT_FAST=-O2 OPT_SLOW=-O1" > $(@D).log && touch $@
 
-$(DEVICE_PROGRAMS): $(BUILD)/tests/rtl_%: $(RTL_CPU_TEST)/%_test.cpp $(DEVICE_ARCHIVE) $(DEVICE_RUNTIME) \
+$(DEVICE_PROGRAMS): $(BUILD)/tests/rtl_%: $(RTL_CPU_TEST)/%_test.cpp $(DEVICE_ARCHIVE) $(VERILATED_RUNTIME) \
     $(wildcard $(RTL_CPU_TEST)/*.h tests/rtl/rectangle/*.h) tests/rtl/host/hostile_packets.h | $(BUILD)/firmware/firmware.bin
 	@mkdir -p $(@D)
 	$(CXX) $(RTL_CXXFLAGS) -Werror -isystem $(DEVICE_MODEL) $(SIM_VERILATOR_HEADERS) $(filter %.cpp,$^) $(filter %.a,$^) \

@@ -8,7 +8,7 @@ ENGINE_FLAGS = --cc -Wall --timescale 1ns/1ns -O3 -I$(GENERATED) -Irtl -Irtl/eng
 	-CFLAGS "-O2 -std=c++20 -Wall -Wextra -Werror -I$(abspath $(GENERATED))" $(ENGINE_TESTS)/engine_under_test.v
 ENGINE_NEEDS = $(ENGINE_RTL) tests/rtl/mmu/tables.h tests/rtl/rectangle/images.h \
 	$(wildcard $(ENGINE_TESTS)/*.v $(ENGINE_TESTS)/*.h $(ENGINE_TESTS)/*.cpp) \
-	$(FLAGS) $(CONTRACT)
+	$(VERILATED_RUNTIME) $(FLAGS) $(CONTRACT)
 
 TEST_PROGRAMS += $(BUILD)/tests/rtl_engine
 LONG_RANDOM += $(BUILD)/tests/rtl_engine
@@ -16,14 +16,14 @@ BENCHES += $(BUILD)/bench/engine.json
 
 $(BUILD)/tests/rtl_engine: $(ENGINE_NEEDS)
 	@mkdir -p $(@D) $(BUILD)/obj/rtl_engine
-	$(VERILATOR) $(ENGINE_FLAGS) --Mdir $(BUILD)/obj/rtl_engine \
+	$(VERILATE) $(ENGINE_FLAGS) --Mdir $(BUILD)/obj/rtl_engine \
 		$(addprefix $(abspath $(ENGINE_TESTS))/,main.cpp machine.cpp engine_copy.cpp engine_pages.cpp \
 		engine_flight.cpp engine_faults.cpp engine_over.cpp engine_resets.cpp engine_overlaps.cpp engine_edges.cpp engine_limits.cpp \
 		engine_preempt.cpp engine_cuts.cpp engine_virtual.cpp) -o $(abspath $@) && touch $@
 
 $(BUILD)/bench/engine: $(ENGINE_NEEDS)
 	@mkdir -p $(@D) $(BUILD)/obj/rtl_engine_bench
-	$(VERILATOR) $(ENGINE_FLAGS) --Mdir $(BUILD)/obj/rtl_engine_bench \
+	$(VERILATE) $(ENGINE_FLAGS) --Mdir $(BUILD)/obj/rtl_engine_bench \
 		$(addprefix $(abspath $(ENGINE_TESTS))/,bench.cpp machine.cpp) -o $(abspath $@) && touch $@
 
 $(BUILD)/bench/engine.json: $(BUILD)/bench/engine

@@ -6,9 +6,9 @@ TESTS_RTL_HOST := $(filter-out $(wildcard rtl/host/ferry_registers*.v),$(wildcar
 	rtl/engine/ferry_swizzle.v
 
 $(BUILD)/tests/rtl_host: $(wildcard tests/rtl/host/*.cpp tests/rtl/host/*.h tests/rtl/host/*.v) tests/rtl/rectangle/images.h \
-    $(TESTS_RTL_HOST) $(CONTRACT)
+    $(TESTS_RTL_HOST) $(VERILATED_RUNTIME) $(CONTRACT)
 	@mkdir -p $(BUILD)/tests $(BUILD)/obj/rtl_host
-	$(VERILATOR) --cc --exe --build -O3 --x-assign unique --x-initial unique -Wall --top-module host_under_test --prefix Vferry_host \
+	$(VERILATE) --cc --exe --build -O3 --x-assign unique --x-initial unique -Wall --top-module host_under_test --prefix Vferry_host \
 	    -I$(GENERATED) -Irtl/host -CFLAGS '-O1 -std=c++17 -Wall -Wextra' --Mdir $(BUILD)/obj/rtl_host \
 	    tests/rtl/host/host_under_test.v $(TESTS_RTL_HOST) $(abspath $(filter %.cpp,$^)) -o $(abspath $@) && touch $@
 

@@ -5,13 +5,13 @@ PAGE_TABLES_RTL := rtl/mmu/ferry_page_tables.v rtl/mmu/ferry_table_cache.v rtl/m
 	rtl/mmu/ferry_tlb.v rtl/fabric/ferry_choice.v rtl/fabric/ferry_equal.v
 PAGE_TABLES_FLAGS = --cc -Wall --timescale 1ns/1ns -O3 -I$(GENERATED) --top-module page_tables_under_test --exe --build \
 	-CFLAGS "-O2 -std=c++20 -Wall -Wextra -Werror -I$(abspath $(GENERATED))" tests/rtl/mmu/page_tables_under_test.v $(PAGE_TABLES_RTL)
-PAGE_TABLES_NEEDS = $(PAGE_TABLES_RTL) $(wildcard tests/rtl/mmu/*) $(CONTRACT)
+PAGE_TABLES_NEEDS = $(PAGE_TABLES_RTL) $(wildcard tests/rtl/mmu/*) $(VERILATED_RUNTIME) $(CONTRACT)
 
 TEST_PROGRAMS += $(BUILD)/tests/rtl_page_tables
 
 $(BUILD)/tests/rtl_page_tables: $(PAGE_TABLES_NEEDS)
 	@mkdir -p $(@D) $(BUILD)/obj/rtl_page_tables
-	$(VERILATOR) $(PAGE_TABLES_FLAGS) --Mdir $(BUILD)/obj/rtl_page_tables $(abspath tests/rtl/mmu/page_tables_test.cpp) \
+	$(VERILATE) $(PAGE_TABLES_FLAGS) --Mdir $(BUILD)/obj/rtl_page_tables $(abspath tests/rtl/mmu/page_tables_test.cpp) \
 		-o $(abspath $@) && touch $@
 
 # As the device has it: without tables in host memory.
@@ -19,7 +19,7 @@ TEST_PROGRAMS += $(BUILD)/tests/rtl_local_tables
 
 $(BUILD)/tests/rtl_local_tables: $(PAGE_TABLES_NEEDS)
 	@mkdir -p $(@D) $(BUILD)/obj/rtl_local_tables
-	$(VERILATOR) $(PAGE_TABLES_FLAGS) -GHOST_TABLES=0 --Mdir $(BUILD)/obj/rtl_local_tables $(abspath tests/rtl/mmu/local_tables_test.cpp) \
+	$(VERILATE) $(PAGE_TABLES_FLAGS) -GHOST_TABLES=0 --Mdir $(BUILD)/obj/rtl_local_tables $(abspath tests/rtl/mmu/local_tables_test.cpp) \
 		-o $(abspath $@) && touch $@
 
 # And the unit against a walker in Python.
@@ -33,7 +33,7 @@ BENCHES += $(BUILD)/bench/page_tables.json
 
 $(BUILD)/bench/page_tables: $(PAGE_TABLES_NEEDS) $(FLAGS)
 	@mkdir -p $(@D) $(BUILD)/obj/rtl_page_tables_bench
-	$(VERILATOR) $(PAGE_TABLES_FLAGS) --Mdir $(BUILD)/obj/rtl_page_tables_bench $(abspath tests/rtl/mmu/bench.cpp) \
+	$(VERILATE) $(PAGE_TABLES_FLAGS) --Mdir $(BUILD)/obj/rtl_page_tables_bench $(abspath tests/rtl/mmu/bench.cpp) \
 		-o $(abspath $@) && touch $@
 
 $(BUILD)/bench/page_tables.json: $(BUILD)/bench/page_tables

@@ -30,12 +30,12 @@ $(FIRMWARE_CORE)/firmware_image.o: $(FIRMWARE_IMAGE) $(FLAGS)
 	$(CC) $(CFLAGS) -c $< -o $@
 
 # $(call firmware_core,CORE,CORE FILES,FLAGS); it is new also when nothing of it changed
-firmware_core = $(VERILATOR) --cc --exe --build -O3 --Mdir $(FIRMWARE_CORE)/verilated-$(1) --top-module core_machine $(RTL_FLAGS) \
+firmware_core = $(VERILATE) --cc --exe --build -O3 --Mdir $(FIRMWARE_CORE)/verilated-$(1) --top-module core_machine $(RTL_FLAGS) \
     -GCPU_CORE='"$(1)"' -CFLAGS "-O2 -I$(CURDIR)/$(GENERATED) -I$(CURDIR)/$(FIRMWARE_TEST) -I$(CURDIR)/$(FIRMWARE_BUILD) $(3)" \
     $(FIRMWARE_TEST)/core_machine.v $(2) $(abspath $(FIRMWARE_TEST)/core_run.cpp $(FIRMWARE_CORE_OBJECTS)) -o $(abspath $@) && touch $@
 
 $(BUILD)/tests/firmware_core $(BUILD)/tests/firmware_core_serv: $(FIRMWARE_CORE_OBJECTS) $(FIRMWARE_CORE_RTL) \
-    $(FIRMWARE_TEST)/core_run.cpp rtl/packaged_core.vlt $(VENV)/ready
+    $(FIRMWARE_TEST)/core_run.cpp rtl/packaged_core.vlt $(VERILATED_RUNTIME) $(VENV)/ready
 
 $(BUILD)/tests/firmware_core:
 	$(call firmware_core,$(CPU_CORE),$(RTL_CORE),)
