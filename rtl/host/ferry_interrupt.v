@@ -55,7 +55,10 @@ module ferry_interrupt (
             count <= message_back ? count - 32'd1 : count + 32'd1;
         // Nothing is owed any more when the host has seen and cleared every cause by itself.
         owed_reg <= event_now || ((message_back || (owed_reg && !message_taken)) && active != 10'd0);
-        if (!owed_reg || message_taken) begin
+        if (message_back) begin
+            // It was due.
+            causes_reg <= 16'hffff;
+        end else if (!owed_reg || message_taken) begin
             causes_reg <= {15'd0, event_now};
             cycles_reg <= 16'd0;
         end else begin
