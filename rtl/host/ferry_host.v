@@ -248,6 +248,8 @@ module ferry_host #(
     wire [4:0]  data_index;
     wire        message_valid;
     wire        message_taken;
+    wire        message_allowed;
+    wire        message_back;
 
     wire count_stall_link;
     wire count_tlp_received;
@@ -371,7 +373,8 @@ module ferry_host #(
         .completion_status(completion_status), .completion_bytes(completion_bytes), .completion_words(completion_words),
         .completion_has_data(completion_has_data), .completion_poisoned(completion_poisoned),
         .count_unexpected(count_unexpected), .got_unsupported(got_unsupported), .got_abort(got_abort),
-        .got_timeout(got_timeout), .message_valid(message_valid), .message_address(msi_address),
+        .got_timeout(got_timeout), .message_allowed(message_allowed), .message_back(message_back),
+        .message_valid(message_valid), .message_address(msi_address),
         .message_data(msi_data), .message_taken(message_taken), .write_packet_valid(write_valid),
         .write_packet_begun(write_begun), .write_packet_taken(write_taken), .write_packet_done(write_done),
         .write_packet_address(write_address), .write_packet_words(write_words), .write_packet_odd(write_odd),
@@ -388,7 +391,7 @@ module ferry_host #(
         .coalesce_count(interrupt_settings[`FERRY_INTERRUPT_SETTINGS_COUNT_RANGE]),
         .coalesce_cycles(interrupt_settings[`FERRY_INTERRUPT_SETTINGS_CYCLES_RANGE]), .count(interrupt_count),
         .bus_master(bus_master), .msi_enable(msi_enable), .msi_mask(msi_mask), .msi_pending(msi_pending),
-        .message_valid(message_valid), .message_taken(message_taken)
+        .message_allowed(message_allowed), .message_valid(message_valid), .message_taken(message_taken), .message_back(message_back)
     );
 
     ferry_transmit transmit (

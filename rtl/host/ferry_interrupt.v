@@ -25,9 +25,12 @@ module ferry_interrupt (
     input  wire        msi_mask,
     output wire        msi_pending,
 
-    // A message is to be sent; taken is a pulse when it has its place among the posted writes.
+    // Messages may be sent. One is to be sent; taken is a pulse when it has its place among the posted writes, back one when it
+    // has lost it again, since it may not be sent any more: it is owed as before.
+    output wire        message_allowed,
     output wire        message_valid,
-    input  wire        message_taken
+    input  wire        message_taken,
+    input  wire        message_back
 );
     // Enabled causes as of the cycle before: one that becomes active by its enable bit counts as a cause too.
     reg [9:0]  active_reg;
@@ -41,17 +44,21 @@ module ferry_interrupt (
     wire       event_now = ((active & ~active_reg) | (cause & enable)) != 10'd0;
     wire       due = owed_reg && (causes_reg >= coalesce_count || cycles_reg >= coalesce_cycles);
 
-    assign message_valid = due && msi_enable && !msi_mask && bus_master;
+    assign message_allowed = msi_enable && !msi_mask && bus_master;
+    assign message_valid = due && message_allowed;
     assign msi_pending = due && msi_mask;
 
     always @(posedge clk) begin
         status <= status_next;
         active_reg <= active;
-        if (message_taken)
-            count <= count + 32'd1;
+        if (message_taken || message_back)
+            count <= message_back ? count - 32'd1 : count + 32'd1;
         // Nothing is owed any more when the host has seen and cleared every cause by itself.
-        owed_reg <= event_now || (owed_reg && !message_taken && active != 10'd0);
-        if (!owed_reg || message_taken) begin
+        owed_reg <= event_now || ((message_back || (owed_reg && !message_taken)) && active != 10'd0);
+        if (message_back) begin
+            // It was due.
+            causes_reg <= 16'hffff;
+        end else if (!owed_reg || message_taken) begin
             causes_reg <= {15'd0, event_now};
             cycles_reg <= 16'd0;
         end else begin

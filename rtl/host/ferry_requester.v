@@ -80,10 +80,12 @@ module ferry_requester #(
     output wire        got_timeout,
 
     // Interrupt message.
+    input  wire        message_allowed,
     input  wire        message_valid,
     input  wire [63:2] message_address,
     input  wire [15:0] message_data,
     output wire        message_taken,
+    output wire        message_back,
 
     // Packets to ferry_transmit, which says what they are: posted writes and read requests.
     output wire        write_packet_valid,
@@ -246,10 +248,12 @@ module ferry_requester #(
         .s_axi_bid(s_axi_bid),
         .s_axi_bvalid(s_axi_bvalid),
         .s_axi_bready(s_axi_bready),
+        .message_allowed(message_allowed),
         .message_valid(message_valid),
         .message_address(message_address),
         .message_data(message_data),
         .message_taken(message_taken),
+        .message_back(message_back),
         .packet_valid(write_packet_valid),
         .packet_begun(write_packet_begun),
         .packet_taken(write_packet_taken),

@@ -40,11 +40,15 @@ module ferry_requester_write #(
     output reg                 s_axi_bvalid,
     input  wire                s_axi_bready,
 
-    // Interrupt message: one word to an address. It takes its place between two bursts; taken is a pulse.
+    // Interrupt message: one word to an address. It takes its place between two bursts; taken is a pulse. One that has not begun
+    // when messages may not be sent any more is given back (a pulse): it would wait in front of everything else, and then go
+    // where the host does not want it any more.
+    input  wire        message_allowed,
     input  wire        message_valid,
     input  wire [63:2] message_address,
     input  wire [15:0] message_data,
     output wire        message_taken,
+    output wire        message_back,
 
     // The next packet, to ferry_transmit: stable until taken; done is a pulse with its last beat.
     output wire        packet_valid,
@@ -92,6 +96,7 @@ module ferry_requester_write #(
     // The packet that is next to be sent, or is being sent.
     reg                next_valid_reg;
     reg                next_end_reg;
+    reg                next_message_reg;
     reg [63:2]         next_address_reg;
     reg [6:0]          next_words_reg;
     reg                next_lane_reg;
@@ -119,7 +124,8 @@ module ferry_requester_write #(
     wire ended = sending_reg ? sending_end_reg : next_end_reg;
     // A packet starts only when its response has a place to go.
     wire response_free = !s_axi_bvalid || s_axi_bready;
-    wire drop = discard && !empty_next && !packet_begun;
+    wire forbidden = next_message_reg && !message_allowed;
+    wire drop = (discard || forbidden) && !empty_next && !packet_begun;
     wire skip = next_valid_reg && (empty_next || drop) && !sending_reg && response_free;
     wire next_free = !next_valid_reg || packet_taken || skip;
     wire move = closed_reg && next_free;
@@ -128,6 +134,9 @@ module ferry_requester_write #(
 
     assign s_axi_awready = !active_reg && !message_valid;
     assign message_taken = message_valid && !active_reg && !closed_reg;
+    // Also behind a packet that waits.
+    wire undone = closed_reg && message_reg && !message_allowed && !next_free;
+    assign message_back = (skip && drop && next_message_reg) || undone;
     assign s_axi_wready = active_reg && !closed_reg;
 
     always @(posedge clk) begin
@@ -178,9 +187,12 @@ module ferry_requester_write #(
             packet_no_snoop_reg <= 1'b0;
             packet_tag_reg <= 8'hff;
         end
-        closed_reg <= close || message_taken || (closed_reg && !move);
+        closed_reg <= close || message_taken || (closed_reg && !move && !undone);
+        if (undone)
+            beats_reg <= 6'd0;
         if (move) begin
             next_end_reg <= burst_end_reg;
+            next_message_reg <= message_reg;
             next_address_reg <= {start_reg, odd_reg};
             next_words_reg <= words;
             next_lane_reg <= odd_reg && !message_reg;
@@ -223,7 +235,7 @@ module ferry_requester_write #(
     end
 
     assign idle = !active_reg && !closed_reg && !next_valid_reg && !sending_reg && !s_axi_bvalid;
-    assign packet_valid = next_valid_reg && !empty_next && bus_master && !discard && response_free;
+    assign packet_valid = next_valid_reg && !empty_next && bus_master && !discard && !forbidden && response_free;
     assign packet_address = next_address_reg;
     assign packet_words = next_words_reg;
     assign packet_odd = next_lane_reg;
@@ -315,6 +327,10 @@ module ferry_requester_write #(
             assert (packet_first_enable != 4'd0 && (packet_last_enable == 4'd0) == (packet_words == 7'd1));
         end
         assert (!packet_valid || (next_valid_reg && !empty_next));
+        // A message is no burst's, and does not begin when none may be sent.
+        assert (!(closed_reg && message_reg) || (open && !burst_end_reg));
+        assert (!(next_valid_reg && next_message_reg) || (!next_end_reg && !empty_next));
+        assert (!(packet_valid && next_message_reg) || message_allowed);
     end
     valid_ready_properties #(.WIDTH(ID_WIDTH)) answered (
         .clk(clk), .rst(rst), .valid(s_axi_bvalid), .ready(s_axi_bready), .data(s_axi_bid)
@@ -324,6 +340,7 @@ module ferry_requester_write #(
         cover (past_valid && s_axi_bvalid && s_axi_bready && bursts == 4'd3);
         cover (past_valid && skip && drop && next_end_reg);
         cover (past_valid && message_taken && sending_reg);
+        cover (past_valid && undone);
     end
 `endif
 endmodule

@@ -8,7 +8,8 @@
 //                 -> asks -> waits -> asks -> waits ... -> done -->              walk, from the root or from a remembered table
 //
 // What is remembered but does not allow the access is not believed: the request is begun anew and walked (`again`), so that
-// each fault comes from an entry that was just read. Forgetting stops all walks, and is done when no read is out.
+// each fault comes from an entry that was just read. Forgetting stops all walks, and is done when no read is out. A request that it
+// stopped is answered before anything else is forgotten, so each ends, however often who forgets asks.
 `default_nettype none
 `include "ferry_contract.vh"
 
@@ -107,6 +108,7 @@ module ferry_page_tables #(
     wire        beat_error;
     wire [63:0] beat_data;
     wire        forgetting;
+    wire        forget_begins;
     // The entry that the side which asks would read.
     wire        ask_host;
     wire        ask_snoop;
@@ -141,7 +143,7 @@ module ferry_page_tables #(
     assign read = taken;
     assign moves = taken || beat;
     assign walking = (asks | waits) != 2'd0;
-    assign forgets = forget_valid || clear || forgetting;
+    assign forgets = forget_begins || clear || forgetting;
 
     // ---- What this cycle is for: an entry that was read, a line's entry that is kept, a step of forgetting, or a look-up ----
     reg         line_fill_reg;
@@ -171,8 +173,8 @@ module ferry_page_tables #(
     );
     always @(posedge clk) begin
         // Of a line its first entry's page.
-        if (beat_first || forget_valid) begin
-            kept_reg <= forget_valid ? {forget[`FERRY_FORGET_PAGE_RANGE], forget[`FERRY_FORGET_SPACE_RANGE]} : read_for;
+        if (beat_first || forget_begins) begin
+            kept_reg <= forget_begins ? {forget[`FERRY_FORGET_PAGE_RANGE], forget[`FERRY_FORGET_SPACE_RANGE]} : read_for;
         end
     end
 
@@ -186,6 +188,8 @@ module ferry_page_tables #(
 
     // ---- Forgetting, after reset too ----
     reg         clearing_reg;
+    // Sides whose request stood as something was forgotten, and is not answered since.
+    reg  [1:0]  stopped_reg;
     reg         swept_reg;
     reg  [3:0]  sweep_reg;
     wire        sweep = (forget_reg || clearing_reg) && !swept_reg;
@@ -194,6 +198,7 @@ module ferry_page_tables #(
     wire [1:0]  scope = clearing_reg ? `FERRY_FORGET_SCOPE_ALL : forget[`FERRY_FORGET_SCOPE_RANGE];
     // Who clears is known late, and what is under way begins to end a cycle after it; only no look-up begins in its own cycle.
     assign forgetting = forget_reg || clearing_reg;
+    assign forget_begins = forget_valid && stopped_reg == 2'd0;
     assign forget_ready = quiet && forget_reg && !clearing_reg;
 
     // ---- Roots ----
@@ -436,7 +441,8 @@ module ferry_page_tables #(
         end
         owed <= (shown || busy != 2'd0) && !rst;
         // Who forgets is known late.
-        forget_reg <= forget_valid && !forget_ready && !rst;
+        forget_reg <= forget_begins && !forget_ready && !rst;
+        stopped_reg <= (stopped_reg | {2{forget_ready}}) & lookup_valid & ~answer_valid & {2{!rst}};
         if (rst || clear) begin
             clearing_reg <= 1'b1;
             swept_reg <= 1'b0;

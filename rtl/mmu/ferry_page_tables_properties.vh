@@ -6,7 +6,7 @@
 // its own entry, of its own space, at the end of its own walk, and no older than what was forgotten. The marks are in bits
 // that the unit passes on and never looks at.
 //
-// And each request ends: no step of a request leads back.
+// And each request ends: no step of a request leads back but to be forgotten, which happens to it once.
 //
 // There is no cover: the first answer lies more than twenty cycles behind reset, which is out of the solver's reach. That such
 // answers come, after forgetting too, is what the test (tests/rtl/mmu) shows.
@@ -22,6 +22,8 @@
     reg  [1:0]  held = 2'd0;
     reg  [2*L-1:0] lookup_was = 0;
     reg         forget_held = 1'b0;
+    // It is being forgotten.
+    reg         forget_begun = 1'b0;
     reg  [`FERRY_FORGET_BITS-1:0] forget_was = 0;
     // What covers the page was forgotten, at least at one time.
     (* anyseq *) reg notice;
@@ -35,6 +37,7 @@
         held <= rst ? 2'd0 : lookup_valid & ~answer_valid;
         lookup_was <= lookup;
         forget_held <= !rst && forget_valid && !forget_ready;
+        forget_begun <= !rst && forget_begins && !forget_ready;
         forget_was <= forget;
         if (forget_valid && forget_ready && covers && notice) begin
             renewed <= 1'b1;
@@ -185,8 +188,8 @@
         assert (!stopped || (idle[1] || (formal_held && formal_held_side && asks[1])));
         assert (!stopped || !(line_reg || area_fill_reg || line_fill_reg));
         assert (!swept_reg || sweep_reg == 4'd0);
-        assert ((!swept_reg && sweep_reg == 4'd0) || (stopped && (forget_held || clearing_reg)));
-        assert (forget_reg == forget_held);
+        assert ((!swept_reg && sweep_reg == 4'd0) || (stopped && (forget_begun || clearing_reg)));
+        assert (forget_reg == forget_begun && (!forget_begun || forget_held));
         assert (!forget_reg || kept_reg == {forget_page, forget_space});
         // Walks.
         assert (!(asks[0] || waits[0]) || index0_reg == place_of(page0, height0_reg));
@@ -292,6 +295,15 @@
     end
 
     // ---- Each request ends ----
+    // Forgetting, but for `clear`, stops a request once: it began in front of its end at most.
+    reg  [1:0] was_stopped = 0;
+    always @(posedge clk) begin
+        was_stopped <= (was_stopped | {2{forget_valid && forget_ready}}) & lookup_valid & ~answer_valid & {2{!rst}};
+    end
+    always @(*) if (checked) begin
+        assert (stopped_reg == was_stopped);
+        assert (!forget_reg || was_stopped == 2'd0);
+    end
     // What is left to do for it: each step takes some away.
     function [7:0] rest(input [2:0] state, input again, input fresh, input [1:0] level);
         rest = state == S_IDLE ? (again ? 8'd20 : 8'd40) : state == S_LOOKED || (state == S_DONE && !fresh) ? 8'd30

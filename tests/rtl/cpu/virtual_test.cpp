@@ -234,6 +234,43 @@ int main(int argc, char **argv)
     checks.that(other.wait(), "the rectangle");
     checks.equal(other.status(), FERRY_BUFFER_STATUS_SUCCESS, "the rectangle");
 
+    // The paging ring has tables forgotten without an end, memory is slow, and a user's job walks four levels: each
+    // time that something is forgotten its walk is stopped.
+    checks.begin("virtual_jobs_end_beside_a_paging_ring_that_forgets_without_an_end");
+    const unsigned latency = root.memory_latency;
+    const uint64_t DEEP = 0xa00000;
+    for (unsigned level = 3; level > 0; level--) {
+        for (unsigned i = 0; i < 512; i++)
+            put(root, DEEP + level * 4096 + 8 * i, 0);
+        put(root, DEEP + level * 4096 + (BASE >> (12 + 9 * level)) % 512 * 8,
+            FERRY_TABLE_ENTRY_ENTRY_VALID_MASK | (level > 1 ? DEEP + (level - 1) * 4096 : TABLES + 0x1000));
+    }
+    set_root(paging, SPACE + 8, 3, DEEP + 3 * 4096);
+    forget(paging, FERRY_FORGET_SCOPE_ALL, 0, 0);
+    runs(paging, 0, "a space of four levels");
+    for (unsigned scope : {FERRY_FORGET_SCOPE_ALL, FERRY_FORGET_SCOPE_GROUP}) {
+        root.memory_latency = 60;
+        user.copy(VIRTUAL, BASE, VIRTUAL, BASE + 4096, 64);
+        user.submit((SPACE + 8) << 4);
+        const uint64_t began = root.time;
+        while (!user.idle() && root.time < began + 200000) {
+            if (paging.full()) {
+                root.tick();
+                continue;
+            }
+            // Of ALL the firmware is asked, which takes it a thousand cycles.
+            for (unsigned i = 0; i < (scope == FERRY_FORGET_SCOPE_ALL ? 5 : 150); i++)
+                forget(paging, scope, scope == FERRY_FORGET_SCOPE_ALL ? 0 : SPACE + 1, 0);
+            paging.submit();
+        }
+        checks.that(user.idle(), "the user's job");
+        checks.that(paging.wait(), "what is forgotten");
+        checks.that(user.wait(), "the user's job, when nothing is forgotten any more");
+        checks.equal(user.status(), FERRY_BUFFER_STATUS_SUCCESS, "status of the user's job");
+        checks.equal(paging.status(), FERRY_BUFFER_STATUS_SUCCESS, "status of what is forgotten");
+        root.memory_latency = latency;
+    }
+
     // A page is given another place while a user's copy runs through it for long: once the paging ring's fence is
     // there, no byte of the old place changes any more, whatever is still copied.
     checks.begin("virtual_edits_under_a_running_copy");

@@ -219,7 +219,9 @@ struct Bench {
             if ((top->read && !top->walking) || (top->walking && top->lookup_valid == 0))
                 complain("walks are not shown as they are");
             misses += top->missed;
-            if (top->forgets ? top->missed : top->forget_valid || top->clear)
+            // Who was stopped by what was forgotten before is answered first.
+            const bool begins = top->forget_valid && !stopped[0] && !stopped[1];
+            if (top->forgets ? top->missed : begins || top->clear)
                 complain("forgetting is not shown as it is");
             for (int memory = 0; memory < 2; memory++)
                 take(memory);
@@ -227,6 +229,8 @@ struct Bench {
                 if (top->answer_valid >> side & 1)
                     answer(side);
         }
+        for (int side = 0; side < 2; side++)
+            stopped[side] = (forgot || stopped[side]) && sides[side].valid && !top->rst;
         if (forgot)
             for (auto &queue : bursts)
                 if (!queue.empty())
@@ -245,7 +249,7 @@ struct Bench {
     std::unordered_map<uint64_t, bool> *snoops = nullptr;
 
   private:
-    bool shown[2] = {}, held[2] = {}, held_no_snoop[2] = {};
+    bool shown[2] = {}, held[2] = {}, held_no_snoop[2] = {}, stopped[2] = {};
     uint64_t held_address[2] = {};
     unsigned held_length[2] = {};
 

@@ -275,6 +275,50 @@ std::string forgetting_in_each_cycle()
     return "";
 }
 
+// What is forgotten stops every walk, and is told to forget again before the walk could end: in any distance, with any
+// scope, also of another space. Each walk ends all the same, and so does forgetting.
+std::string walks_end_beside_a_stream_of_forgetting()
+{
+    for (unsigned scope = 0; scope < 4; scope++) {
+        for (unsigned gap : {0u, 1u, 7u, 30u, 90u}) {
+            Simple bench(4);
+            bench.latency = 40;
+            bench.lowest(bench.address) = VALID | LEAF | 0x2345000;
+            const uint64_t far = bench.address ^ 1ull << 47;
+            bench.tables.local.words[entry_at(ROOT, 3, far)] = VALID | TOP;
+            const Request requests[] = {{3, bench.address}, {3, far, true}};
+            unsigned answers[2] = {}, forgotten = 0;
+            for (unsigned side = 0; side < 2; side++)
+                bench.ask(side, requests[side]);
+            uint64_t over = 0;
+            for (unsigned i = 0; i < 4000; i++) {
+                if (!bench.forgetting && bench.now >= over + gap)
+                    bench.begin_forget(scope, scope % 2 ? 3 : 7, bench.address);
+                bench.step();
+                if (bench.forgot) {
+                    over = bench.now;
+                    forgotten++;
+                }
+                for (unsigned side = 0; side < 2; side++) {
+                    if (bench.sides[side].answered) {
+                        if (!(bench.sides[side].answer == bench.tables.walk(requests[side])))
+                            return text(bench.sides[side].answer);
+                        answers[side]++;
+                        bench.ask(side, requests[side]);
+                    }
+                }
+            }
+            if (answers[0] < 5 || answers[1] < 5 || forgotten < 5)
+                return "scope " + std::to_string(scope) + ", " + std::to_string(gap) +
+                       " cycles apart: " + std::to_string(answers[0]) + " and " + std::to_string(answers[1]) +
+                       " answers, " + std::to_string(forgotten) + " times forgotten";
+            if (!bench.wrong.empty())
+                return bench.wrong;
+        }
+    }
+    return "";
+}
+
 // A walk of each side under way at once, and a hit beside a walk that waits.
 std::string sides_beside_each_other()
 {
@@ -394,6 +438,7 @@ int main(int argc, char **argv)
                  {"page_tables_rights_that_grow", rights_that_grow},
                  {"page_tables_scopes", scopes},
                  {"page_tables_forgetting_in_each_cycle", forgetting_in_each_cycle},
+                 {"page_tables_walks_end_beside_a_stream_of_forgetting", walks_end_beside_a_stream_of_forgetting},
                  {"page_tables_sides_beside_each_other", sides_beside_each_other},
                  {"page_tables_what_it_costs", what_it_costs},
                  {"page_tables_every_line_has_its_place", every_line_has_its_place},
