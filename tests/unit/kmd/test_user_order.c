@@ -157,8 +157,9 @@ static void a_copy_over_what_an_earlier_buffer_of_its_ring_reads_waits(void **st
     local_copy(&first, 0x1000, 0x10000, 64);
     local_copy(&first, 0x2fc0, 0x20000, 128); // Two pages.
     submit(rig, &first, rig->user_context, 2, 1, "aa");
+    local_copy(&other, 0x40000, 0x46000, 64);
     local_copy(&other, 0x40000, 0x1000, 64);
-    submit(rig, &other, context, 3, 2, "a");
+    submit(rig, &other, context, 3, 2, "aa");
     local_copy(&second, 0x41000, 0x4000, 64);
     local_copy(&second, 0x42000, 0x3f80, 64);
     local_copy(&second, 0x43000, 0x1100, 64); // Behind the one that waited nothing of the first buffer is under way.
