@@ -3,11 +3,17 @@
 // for every write before it (packet header, `unordered`); that is what lets one page-out and the page-in behind it use
 // both directions of the link together, and the small copies of a job follow each other without a pause. Paging and
 // user rings do not wait for each other, so each looks only at its own kind.
+//
+// And which pages they read. A copy that runs ahead may be carried out before one of its ring that is cut off by a
+// reset, where the other one's channel or the link stands still: it writes over nothing that such a one reads, which
+// would go on with what is no longer there, be it a job or a page-out. Rings have no order among each other.
 #include <string.h>
 
 #include "kmd/internal.h"
 
 #define PROBES 16u
+#define READ   UINT64_C(16) // In a key.
+#define WALLS  0x1fffffffu  // As many as a slot keeps of the count.
 
 // Of a user job: noted page by page up to this; a program's large writes would take too long to note.
 #define USER_PAGES 64u
@@ -50,6 +56,47 @@ void kmd_hazard_anywhere(struct kmd_adapter *adapter, uint32_t ring, uint32_t nu
     adapter->all_hazardous_until[ring] = number;
 }
 
+static bool is_over(const struct kmd_adapter *adapter, const struct kmd_hazard *slot)
+{
+    bool behind_a_wall = (slot->key & READ) && slot->walls != adapter->reads[slot->ring].walls;
+
+    return behind_a_wall || !in_flight(adapter, slot->ring, slot->number);
+}
+
+// False when there is no place for it.
+static bool note(struct kmd_adapter *adapter, uint64_t key, uint32_t ring, uint32_t number)
+{
+    struct kmd_hazard *found = NULL;
+
+    for (uint32_t i = 0; i < PROBES; i++) {
+        struct kmd_hazard *slot = &adapter->hazards[(hash(key) + i) % KMD_HAZARD_SLOTS];
+
+        if (slot->key == key && slot->ring == ring) {
+            found = slot;
+            break;
+        }
+        if (!found && (!slot->key || is_over(adapter, slot)))
+            found = slot;
+    }
+    if (found)
+        *found = (struct kmd_hazard){
+            .key = key, .ring = ring & 7, .walls = adapter->reads[ring].walls & WALLS, .number = number};
+    return found;
+}
+
+// As under way; a read as this ring's.
+static bool is_noted(const struct kmd_adapter *adapter, uint64_t key, uint32_t ring)
+{
+    // A page is found wherever its slot was free when it was noted, so every probe is looked at.
+    for (uint32_t i = 0; i < PROBES; i++) {
+        const struct kmd_hazard *slot = &adapter->hazards[(hash(key) + i) % KMD_HAZARD_SLOTS];
+
+        if (slot->key == key && (!(key & READ) || slot->ring == ring) && !is_over(adapter, slot))
+            return true;
+    }
+    return false;
+}
+
 void kmd_hazard_write(struct kmd_adapter *adapter, uint32_t ring, uint32_t kind, uint64_t address, uint64_t bytes,
                       uint32_t number)
 {
@@ -62,22 +109,7 @@ void kmd_hazard_write(struct kmd_adapter *adapter, uint32_t ring, uint32_t kind,
         return;
     }
     for (uint64_t page = address & ~(uint64_t)(PAGE_SIZE - 1);; page += PAGE_SIZE) {
-        uint64_t key = key_of(ring, kind, page);
-        struct kmd_hazard *found = NULL;
-
-        for (uint32_t i = 0; i < PROBES; i++) {
-            struct kmd_hazard *slot = &adapter->hazards[(hash(key) + i) % KMD_HAZARD_SLOTS];
-
-            if (slot->key == key && slot->ring == ring) {
-                found = slot;
-                break;
-            }
-            if (!found && (!slot->key || !in_flight(adapter, slot->ring, slot->number)))
-                found = slot;
-        }
-        if (found)
-            *found = (struct kmd_hazard){key, ring, number};
-        else
+        if (!note(adapter, key_of(ring, kind, page), ring, number))
             kmd_hazard_anywhere(adapter, ring, number);
         if (page == last)
             break;
@@ -108,15 +140,70 @@ bool kmd_hazard_read(struct kmd_adapter *adapter, uint32_t ring, uint32_t kind, 
     if (ring != KMD_PAGING_RING && bytes > (uint64_t)USER_PAGES * PAGE_SIZE)
         return true;
     for (uint64_t page = address & ~(uint64_t)(PAGE_SIZE - 1);; page += PAGE_SIZE) {
-        uint64_t key = key_of(ring, kind, page);
+        if (is_noted(adapter, key_of(ring, kind, page), ring))
+            return true;
+        if (page == last)
+            return false;
+    }
+}
 
-        // A page is found wherever its slot was free when it was written, so every probe is looked at.
-        for (uint32_t i = 0; i < PROBES; i++) {
-            const struct kmd_hazard *slot = &adapter->hazards[(hash(key) + i) % KMD_HAZARD_SLOTS];
+// ---- What is read -----------------------------------------------------------------------------------------------
 
-            if (slot->key == key && in_flight(adapter, slot->ring, slot->number))
-                return true;
-        }
+void kmd_hazard_wall(struct kmd_adapter *adapter, uint32_t ring)
+{
+    struct kmd_reads *reads = &adapter->reads[ring];
+
+    reads->walls = (reads->walls + 1) & WALLS;
+    reads->any = reads->anywhere = false;
+}
+
+void kmd_hazard_read_anywhere(struct kmd_adapter *adapter, uint32_t ring, uint32_t number)
+{
+    struct kmd_reads *reads = &adapter->reads[ring];
+
+    reads->any = reads->anywhere = true;
+    reads->any_until = reads->anywhere_until = number;
+}
+
+void kmd_hazard_note_read(struct kmd_adapter *adapter, uint32_t ring, uint32_t kind, uint64_t address, uint64_t bytes,
+                          uint32_t number)
+{
+    uint64_t last = (address + bytes - 1) & ~(uint64_t)(PAGE_SIZE - 1);
+
+    if (!bytes)
+        return;
+    if (ring != KMD_PAGING_RING && bytes > (uint64_t)USER_PAGES * PAGE_SIZE) {
+        kmd_hazard_read_anywhere(adapter, ring, number);
+        return;
+    }
+    adapter->reads[ring].any = true;
+    adapter->reads[ring].any_until = number;
+    for (uint64_t page = address & ~(uint64_t)(PAGE_SIZE - 1);; page += PAGE_SIZE) {
+        if (!note(adapter, key_of(ring, kind, page) | READ, ring, number))
+            kmd_hazard_read_anywhere(adapter, ring, number);
+        if (page == last)
+            break;
+    }
+}
+
+bool kmd_hazard_overwrites_any(struct kmd_adapter *adapter, uint32_t ring)
+{
+    return adapter->reads[ring].any && in_flight(adapter, ring, adapter->reads[ring].any_until);
+}
+
+bool kmd_hazard_overwrites(struct kmd_adapter *adapter, uint32_t ring, uint32_t kind, uint64_t address, uint64_t bytes)
+{
+    const struct kmd_reads *reads = &adapter->reads[ring];
+    uint64_t last = (address + bytes - 1) & ~(uint64_t)(PAGE_SIZE - 1);
+
+    if (!bytes || !kmd_hazard_overwrites_any(adapter, ring))
+        return false;
+    if ((reads->anywhere && in_flight(adapter, ring, reads->anywhere_until)) ||
+        (ring != KMD_PAGING_RING && bytes > (uint64_t)USER_PAGES * PAGE_SIZE))
+        return true;
+    for (uint64_t page = address & ~(uint64_t)(PAGE_SIZE - 1);; page += PAGE_SIZE) {
+        if (is_noted(adapter, key_of(ring, kind, page) | READ, ring))
+            return true;
         if (page == last)
             return false;
     }

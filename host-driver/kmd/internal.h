@@ -103,11 +103,18 @@ struct kmd_ring {
     uint32_t preemption_fence_id;
 };
 
-// Pages that packets in flight write: page address, kind and whether it is paging's -> ring and number of the entry
-// that writes it.
+// Pages that packets in flight write or read.
 struct kmd_hazard {
-    uint64_t key; // Page address | 8 for user rings | address kind + 1; 0 = never used.
-    uint32_t ring, number;
+    uint64_t key; // Page address | 16 for a read | 8 for user rings | address kind + 1; 0 = never used.
+    uint32_t ring : 3, walls : 29; // Of a read: the ring's count then.
+    uint32_t number;               // Of the ring's entry.
+};
+
+// What a ring's packets in flight read.
+struct kmd_reads {
+    uint32_t walls;     // Packets so far that waited for all before them: what those read is over.
+    bool any, anywhere; // Behind the newest of these something was read; what, nobody knows.
+    uint32_t any_until, anywhere_until;
 };
 
 struct kmd_adapter {
@@ -131,6 +138,7 @@ struct kmd_adapter {
     uint32_t all_hazardous_until[KMD_RINGS];
     bool hazards_overflowed[KMD_RINGS];
     uint32_t hazard_retired[KMD_RINGS]; // Entries retired when the Patch under way began.
+    struct kmd_reads reads[KMD_RINGS];
 
     pthread_mutex_t fault_lock; // Faults are taken by any thread.
     struct ferry_fault *faults; // Ring buffer.
@@ -233,6 +241,15 @@ void kmd_hazard_write(struct kmd_adapter *adapter, uint32_t ring, uint32_t kind,
 void kmd_hazard_anywhere(struct kmd_adapter *adapter, uint32_t ring, uint32_t number);
 // Does a packet in flight, of the paging ring or of a user ring as this ring is, write some of these bytes?
 bool kmd_hazard_read(struct kmd_adapter *adapter, uint32_t ring, uint32_t kind, uint64_t address, uint64_t bytes);
+// The ring's entry of that number reads these bytes; or nobody knows which.
+void kmd_hazard_note_read(struct kmd_adapter *adapter, uint32_t ring, uint32_t kind, uint64_t address, uint64_t bytes,
+                          uint32_t number);
+void kmd_hazard_read_anywhere(struct kmd_adapter *adapter, uint32_t ring, uint32_t number);
+// The packet that is patched waits for all of its ring before it.
+void kmd_hazard_wall(struct kmd_adapter *adapter, uint32_t ring);
+// Does a packet of this ring in flight read some of these bytes? Or anything, for all that is known?
+bool kmd_hazard_overwrites(struct kmd_adapter *adapter, uint32_t ring, uint32_t kind, uint64_t address, uint64_t bytes);
+bool kmd_hazard_overwrites_any(struct kmd_adapter *adapter, uint32_t ring);
 
 // a is at or behind b; both run freely.
 static inline bool kmd_reached(uint32_t a, uint32_t b)

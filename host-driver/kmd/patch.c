@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // DxgkDdiPatch. A paging buffer has no patch list (R15): what is changed in it is the `unordered` bit of copies, which
-// can be judged only now, when it is known what else is in flight. A user buffer gets its addresses, and then the same.
+// can be judged only now, when it is known what else is in flight (hazard.c). A user buffer gets its addresses, and
+// then the same.
 #include <string.h>
 
 #include "kmd/internal.h"
@@ -8,20 +9,22 @@
 
 // ---- Paging buffers ---------------------------------------------------------------------------------------------
 
-// The pages of a COPY_PAGES list, one after the other.
-static bool list_is_hazardous(struct kmd_adapter *adapter, const uint8_t *packet, uint32_t words)
+// The pages of a COPY_PAGES list, one after the other: is it so of one of them?
+static bool any_of_list(struct kmd_adapter *adapter, const uint8_t *packet, uint32_t words,
+                        bool (*is_it)(struct kmd_adapter *, uint32_t, uint32_t, uint64_t, uint64_t))
 {
     for (uint32_t at = FERRY_PACKET_COPY_PAGES_PAGE; at < 4 * words; at += 8) {
-        if (kmd_hazard_read(adapter, KMD_PAGING_RING, FERRY_ADDRESS_KIND_SYSTEM, get64(packet + at), PAGE_SIZE))
+        if (is_it(adapter, KMD_PAGING_RING, FERRY_ADDRESS_KIND_SYSTEM, get64(packet + at), PAGE_SIZE))
             return true;
     }
     return false;
 }
 
-static void note_list_writes(struct kmd_adapter *adapter, const uint8_t *packet, uint32_t words, uint32_t number)
+static void note_list(struct kmd_adapter *adapter, const uint8_t *packet, uint32_t words, uint32_t number,
+                      void (*note)(struct kmd_adapter *, uint32_t, uint32_t, uint64_t, uint64_t, uint32_t))
 {
     for (uint32_t at = FERRY_PACKET_COPY_PAGES_PAGE; at < 4 * words; at += 8)
-        kmd_hazard_write(adapter, KMD_PAGING_RING, FERRY_ADDRESS_KIND_SYSTEM, get64(packet + at), PAGE_SIZE, number);
+        note(adapter, KMD_PAGING_RING, FERRY_ADDRESS_KIND_SYSTEM, get64(packet + at), PAGE_SIZE, number);
 }
 
 // More pages than this of virtual addresses are not looked at one by one: what takes so long does not feel a pause.
@@ -48,29 +51,65 @@ static bool virtual_is_hazardous(struct kmd_adapter *adapter, uint32_t ring, con
     return false;
 }
 
-static void note_virtual_write(struct kmd_adapter *adapter, uint32_t ring, const struct kmd_process *process,
-                               uint64_t address, uint64_t bytes, uint32_t number)
+static uint32_t kind_of(enum kmd_known known)
+{
+    return known == KMD_IN_VIDEO_MEMORY ? FERRY_ADDRESS_KIND_LOCAL : FERRY_ADDRESS_KIND_SYSTEM;
+}
+
+static void note_virtual(struct kmd_adapter *adapter, uint32_t ring, const struct kmd_process *process,
+                         uint64_t address, uint64_t bytes, uint32_t number, bool write)
 {
     uint64_t end = address + bytes, page;
     enum kmd_known known = process && is_short(bytes) ? KMD_IN_VIDEO_MEMORY : KMD_UNKNOWN;
 
     for (uint64_t at = address & ~(uint64_t)(PAGE_SIZE - 1); known != KMD_UNKNOWN && at < end; at += PAGE_SIZE) {
         known = kmd_known_page(process, at, &page);
-        if (known == KMD_IN_VIDEO_MEMORY)
+        if (!write && known != KMD_UNKNOWN)
+            kmd_hazard_note_read(adapter, ring, kind_of(known), page, PAGE_SIZE, number);
+        else if (known == KMD_IN_VIDEO_MEMORY)
             kmd_hazard_write(adapter, ring, FERRY_ADDRESS_KIND_LOCAL, page, PAGE_SIZE, number);
     }
     if (known == KMD_UNKNOWN)
-        kmd_hazard_anywhere(adapter, ring, number);
+        (write ? kmd_hazard_anywhere : kmd_hazard_read_anywhere)(adapter, ring, number);
 }
 
 static void note_write(struct kmd_adapter *adapter, uint32_t ring, const struct kmd_process *process, uint32_t kind,
                        uint64_t address, uint64_t bytes, uint32_t number)
 {
     if (kind == FERRY_ADDRESS_KIND_VIRTUAL)
-        note_virtual_write(adapter, ring, process, address, bytes, number);
+        note_virtual(adapter, ring, process, address, bytes, number, true);
     // Nobody looks for these: see below.
     else if (ring == KMD_PAGING_RING || kind != FERRY_ADDRESS_KIND_APERTURE)
         kmd_hazard_write(adapter, ring, kind, address, bytes, number);
+}
+
+static void note_read(struct kmd_adapter *adapter, uint32_t ring, const struct kmd_process *process, uint32_t kind,
+                      uint64_t address, uint64_t bytes, uint32_t number)
+{
+    if (kind == FERRY_ADDRESS_KIND_VIRTUAL)
+        note_virtual(adapter, ring, process, address, bytes, number, false);
+    else
+        kmd_hazard_note_read(adapter, ring, kind, address, bytes, number);
+}
+
+// Does it write over what a packet of its ring reads that is not over?
+static bool overwrites(struct kmd_adapter *adapter, uint32_t ring, const struct kmd_process *process, uint32_t kind,
+                       uint64_t address, uint64_t bytes)
+{
+    uint64_t end = address + bytes, page;
+
+    if (kind != FERRY_ADDRESS_KIND_VIRTUAL)
+        return kmd_hazard_overwrites(adapter, ring, kind, address, bytes);
+    if (!process || !is_short(bytes))
+        return kmd_hazard_overwrites_any(adapter, ring);
+    for (uint64_t at = address & ~(uint64_t)(PAGE_SIZE - 1); at < end; at += PAGE_SIZE) {
+        enum kmd_known known = kmd_known_page(process, at, &page);
+
+        if (known == KMD_UNKNOWN ? kmd_hazard_overwrites_any(adapter, ring)
+                                 : kmd_hazard_overwrites(adapter, ring, kind_of(known), page, PAGE_SIZE))
+            return true;
+    }
+    return false;
 }
 
 // An aperture place is some host page: reading one is never unordered.
@@ -82,8 +121,19 @@ static bool copy_is_hazardous(struct kmd_adapter *adapter, uint32_t ring, const 
     return kind == FERRY_ADDRESS_KIND_APERTURE || kmd_hazard_read(adapter, ring, kind, address, bytes);
 }
 
-// Decide about one packet and remember what it writes. What goes through an aperture is kept apart by the manager, who
-// maps no page that it pages (R70, R78).
+// It waits for all of its ring before it, if it does not run ahead.
+static void decide(struct kmd_adapter *adapter, uint8_t *packet, uint32_t ring, bool hazard)
+{
+    uint32_t header = get32(packet);
+
+    if (hazard)
+        put32(packet, header & ~FERRY_PACKET_HEADER_UNORDERED_MASK);
+    if (hazard || !(header & FERRY_PACKET_HEADER_UNORDERED_MASK))
+        kmd_hazard_wall(adapter, ring);
+}
+
+// Decide about one packet and remember what it reads and writes. What goes through an aperture is kept apart by the
+// manager, who maps no page that it pages (R70, R78).
 static void patch_packet(struct kmd_adapter *adapter, uint8_t *packet, uint32_t ring, const struct kmd_process *process,
                          uint32_t number)
 {
@@ -92,6 +142,7 @@ static void patch_packet(struct kmd_adapter *adapter, uint8_t *packet, uint32_t 
     uint32_t source_kind = FERRY_GET(FERRY_PACKET_PLACES_SOURCE_KIND, kinds);
     uint32_t destination_kind = FERRY_GET(FERRY_PACKET_PLACES_DESTINATION_KIND, kinds);
     uint64_t bytes = get32(packet + FERRY_PACKET_COPY_BYTES);
+    bool ahead = header & FERRY_PACKET_HEADER_UNORDERED_MASK;
     bool hazard = source_kind == FERRY_ADDRESS_KIND_APERTURE || source_kind == FERRY_ADDRESS_KIND_VIRTUAL;
 
     switch (FERRY_GET(FERRY_PACKET_HEADER_OPCODE, header)) {
@@ -99,25 +150,32 @@ static void patch_packet(struct kmd_adapter *adapter, uint8_t *packet, uint32_t 
         bool from_list = FERRY_GET(FERRY_PACKET_PLACES_LIST, kinds) == FERRY_LIST_SIDE_SOURCE;
         uint64_t address = get64(packet + FERRY_PACKET_COPY_PAGES_ADDRESS);
 
-        if (header & FERRY_PACKET_HEADER_UNORDERED_MASK) {
-            hazard = hazard || (from_list ? list_is_hazardous(adapter, packet, words)
-                                          : kmd_hazard_read(adapter, ring, source_kind, address, bytes));
-            if (hazard)
-                put32(packet, header & ~FERRY_PACKET_HEADER_UNORDERED_MASK);
-        }
-        if (from_list)
+        if (from_list) {
+            decide(adapter, packet, ring,
+                   ahead && (hazard || any_of_list(adapter, packet, words, kmd_hazard_read) ||
+                             overwrites(adapter, ring, process, destination_kind, address, bytes)));
+            note_list(adapter, packet, words, number, kmd_hazard_note_read);
             note_write(adapter, ring, process, destination_kind, address, bytes, number);
-        else
-            note_list_writes(adapter, packet, words, number);
+        } else {
+            decide(adapter, packet, ring,
+                   ahead && (hazard || kmd_hazard_read(adapter, ring, source_kind, address, bytes) ||
+                             any_of_list(adapter, packet, words, kmd_hazard_overwrites)));
+            note_read(adapter, ring, process, source_kind, address, bytes, number);
+            note_list(adapter, packet, words, number, kmd_hazard_write);
+        }
         break;
     }
-    case FERRY_OPCODE_COPY:
-        if ((header & FERRY_PACKET_HEADER_UNORDERED_MASK) &&
-            copy_is_hazardous(adapter, ring, process, source_kind, get64(packet + FERRY_PACKET_COPY_SOURCE), bytes))
-            put32(packet, header & ~FERRY_PACKET_HEADER_UNORDERED_MASK);
-        note_write(adapter, ring, process, destination_kind, get64(packet + FERRY_PACKET_COPY_DESTINATION), bytes,
-                   number);
+    case FERRY_OPCODE_COPY: {
+        uint64_t source = get64(packet + FERRY_PACKET_COPY_SOURCE);
+        uint64_t destination = get64(packet + FERRY_PACKET_COPY_DESTINATION);
+
+        decide(adapter, packet, ring,
+               ahead && (copy_is_hazardous(adapter, ring, process, source_kind, source, bytes) ||
+                         overwrites(adapter, ring, process, destination_kind, destination, bytes)));
+        note_read(adapter, ring, process, source_kind, source, bytes, number);
+        note_write(adapter, ring, process, destination_kind, destination, bytes, number);
         break;
+    }
     case FERRY_OPCODE_FILL:
     case FERRY_OPCODE_WRITE:
         note_write(adapter, ring, process, destination_kind, get64(packet + FERRY_PACKET_FILL_DESTINATION), bytes,
@@ -203,67 +261,16 @@ static NTSTATUS patch_one(const DXGKARG_PATCH *p, const D3DDDI_PATCHLOCATIONLIST
     return STATUS_SUCCESS;
 }
 
-// Pages that copies of one buffer read which may still be under way.
-struct reads {
-    uint64_t pages[8 * VIRTUAL_PAGES]; // Page address | address kind.
-    size_t count;
-    bool anywhere;
-};
-
-// Adds the pages of one side. False when they are too many, or nobody knows where they are.
-static bool add_pages(struct reads *reads, const struct kmd_process *process, uint32_t kind, uint64_t address,
-                      uint64_t bytes)
-{
-    if (!is_short(bytes) || (kind == FERRY_ADDRESS_KIND_VIRTUAL && !process))
-        return false;
-    for (uint64_t at = address & ~(uint64_t)(PAGE_SIZE - 1); at < address + bytes; at += PAGE_SIZE) {
-        uint64_t page = at;
-        enum kmd_known known = kind == FERRY_ADDRESS_KIND_VIRTUAL ? kmd_known_page(process, at, &page)
-                               : kind == FERRY_ADDRESS_KIND_LOCAL ? KMD_IN_VIDEO_MEMORY
-                                                                  : KMD_IN_HOST_MEMORY;
-
-        if (known == KMD_UNKNOWN || reads->count == sizeof reads->pages / sizeof reads->pages[0])
-            return false;
-        reads->pages[reads->count++] = page | (known == KMD_IN_VIDEO_MEMORY);
-    }
-    return true;
-}
-
-static bool overwrites_what_was_read(const struct kmd_process *process, const uint8_t *packet,
-                                     const struct reads *reads)
-{
-    struct reads writes;
-
-    writes.count = 0;
-    if (reads->anywhere ||
-        !add_pages(&writes, process, FERRY_GET(FERRY_PACKET_PLACES_DESTINATION_KIND, get32(packet + 4)),
-                   get64(packet + FERRY_PACKET_COPY_DESTINATION), get32(packet + FERRY_PACKET_COPY_BYTES)))
-        return reads->anywhere || reads->count != 0;
-    for (size_t i = 0; i < writes.count; i++)
-        for (size_t k = 0; k < reads->count; k++)
-            if (writes.pages[i] == reads->pages[k])
-                return true;
-    return false;
-}
-
-static bool is_unordered(const uint8_t *packet)
-{
-    return get32(packet) & FERRY_PACKET_HEADER_UNORDERED_MASK;
-}
-
 // Copies that read nothing that a job in flight writes do not wait for it, unless they write over what an earlier one
-// of their buffer reads: where memory does not answer the earlier one, a reset tells to go on with that, and it would
-// read what the later one wrote. What is no packet is left for the firmware to refuse.
+// of their ring reads. The buffer may have been patched before; and what is no packet is left for the firmware to
+// refuse.
 static void relax(struct kmd_adapter *adapter, const DXGKARG_PATCH *p, const struct kmd_context *context)
 {
     const struct kmd_process *process = context->device->process;
     uint32_t ring = context->node;
     uint8_t *buffer = p->pDmaBuffer;
     uint32_t at = p->DmaBufferSubmissionStartOffset, end = p->DmaBufferSubmissionEndOffset;
-    struct reads reads;
 
-    reads.count = 0;
-    reads.anywhere = false;
     kmd_hazard_begin(adapter, ring);
     while (end - at >= 8) {
         uint32_t header = get32(buffer + at), opcode = FERRY_GET(FERRY_PACKET_HEADER_OPCODE, header);
@@ -279,20 +286,6 @@ static void relax(struct kmd_adapter *adapter, const DXGKARG_PATCH *p, const str
             patch_packet(adapter, buffer + at, ring, process, kmd_next_number(&adapter->rings[ring]));
         else if (opcode != FERRY_OPCODE_NOP && opcode != FERRY_OPCODE_READ)
             kmd_hazard_anywhere(adapter, ring, kmd_next_number(&adapter->rings[ring]));
-        if (opcode == FERRY_OPCODE_COPY && bytes == FERRY_PACKET_COPY_SIZE) {
-            if (is_unordered(buffer + at) && overwrites_what_was_read(process, buffer + at, &reads))
-                put32(buffer + at, header);
-            // One that waits for what is before it stands behind all of that.
-            if (!is_unordered(buffer + at)) {
-                reads.count = 0;
-                reads.anywhere = false;
-            }
-            reads.anywhere |=
-                !add_pages(&reads, process, FERRY_GET(FERRY_PACKET_PLACES_SOURCE_KIND, get32(buffer + at + 4)),
-                           get64(buffer + at + FERRY_PACKET_COPY_SOURCE), get32(buffer + at + FERRY_PACKET_COPY_BYTES));
-        } else if (opcode == FERRY_OPCODE_COPY_RECTANGLE) {
-            reads.anywhere = true;
-        }
         at += bytes;
     }
 }

@@ -29,14 +29,12 @@ int ferry_process_create(struct ferry_adapter *adapter_handle, const struct ferr
         process->callback = options->callback;
         process->context = options->context;
     }
-    int error = ferry_vidmm_create_process(adapter->vidmm, &vidmm, &process->vidmm);
-    if (error == FERRY_OK) {
-        process->handle = umd_handle_make(UMD_PROCESS, process, adapter);
-        if (!process->handle) {
-            ferry_vidmm_destroy_process(adapter->vidmm, process->vidmm);
-            error = FERRY_ERROR_NO_HOST_MEMORY;
-        }
-    }
+    // First, since the manager tells all others of the new one.
+    process->handle = umd_handle_make(UMD_PROCESS, process, adapter);
+    int error = process->handle ? ferry_vidmm_create_process(adapter->vidmm, &vidmm, &process->vidmm)
+                                : FERRY_ERROR_NO_HOST_MEMORY;
+    if (error != FERRY_OK && process->handle)
+        umd_handle_end(process->handle);
     if (error != FERRY_OK) {
         free(process);
         return umd_leave(&call, error);

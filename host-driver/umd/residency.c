@@ -112,15 +112,20 @@ static bool legal(const struct ferry_residency *arguments)
            arguments->count <= UINT32_MAX;
 }
 
-// What the batches before a failing one have raised is lowered again. The GPU has written nothing meanwhile: the
-// adapter's lock was held.
+// What the batches before a failing one have raised is lowered again, one by one when another call is destroying any of
+// them. Nobody says that it was not written to: a job of another thread may have been let in meanwhile.
 static void undo(struct umd_device *device, const D3DKMT_HANDLE *handles, size_t count)
 {
-    D3DDDICB_EVICT evict = {.NumAllocations = (UINT)count, .AllocationList = handles};
+    struct ferry_vidmm *vidmm = device->adapter->vidmm;
+    D3DDDICB_EVICT all = {.NumAllocations = (UINT)count, .AllocationList = handles};
 
-    evict.Flags.NotWrittenTo = 1;
-    if (count)
-        ferry_vidmm_evict(device->adapter->vidmm, device->vidmm, &evict);
+    if (!count || ferry_vidmm_evict(vidmm, device->vidmm, &all) == FERRY_OK)
+        return;
+    for (size_t i = 0; i < count; i++) {
+        D3DDDICB_EVICT one = {.NumAllocations = 1, .AllocationList = &handles[i]};
+
+        ferry_vidmm_evict(vidmm, device->vidmm, &one);
+    }
 }
 
 // All of the list or nothing. The manager takes so many at a time, so a longer list goes in batches (R235); its answer
@@ -235,6 +240,9 @@ static int trim(struct umd_device *device, uint64_t bytes, bool from_memory, boo
         if (a->marked || !(a->in_aperture ? from_aperture : from_memory))
             continue;
         int error = drop(device, a, trimmed);
+        // Another call is destroying it, and waits just now: it goes by itself.
+        if (error == FERRY_ERROR_HANDLE)
+            continue;
         if (error != FERRY_OK)
             return error;
         gone += (a->bytes + FERRY_PAGE_BYTES - 1) / FERRY_PAGE_BYTES * FERRY_PAGE_BYTES;

@@ -132,9 +132,81 @@ static void who_hangs_beside_others_is_the_one_to_blame(void **state)
     }
 }
 
+// ---- A job that ends as the reset begins that is meant for it ----
+
+static struct {
+    struct world *world;
+    const DRIVER_INITIALIZATION_DATA *real;
+    unsigned resets;
+} late;
+
+static bool deaf(HANDLE adapter, ULONG message)
+{
+    (void)adapter, (void)message;
+    return false;
+}
+
+static NTSTATUS reset_late(HANDLE adapter, DXGKARG_RESETENGINE *argument)
+{
+    late.resets++;
+    late.world->knobs->interrupt_routine = NULL;
+    return late.real->DxgkDdiResetEngine(adapter, argument);
+}
+
+// Nobody has heard of its end when time is up. What stood behind it, another program's, has only just begun.
+static void who_stood_behind_a_job_that_ended_after_all_is_not_to_blame(void **state)
+{
+    (void)state;
+    struct world *world = program_world();
+    struct ferry_vidmm *manager = world->manager;
+    struct program programs[2];
+    D3DKMT_HANDLE contexts[2], allocations[2];
+    uint64_t fences[2];
+    for (unsigned i = 0; i < 2; i++) {
+        programs[i] = program_begin(world, 1, 0);
+        program_become(world, &programs[i]);
+        assert_int_equal(ferry_vidmm_create_context(manager, programs[i].device, 1, &contexts[i], NULL), FERRY_OK);
+        allocations[i] = world_create(world, PAGES(2), CPU);
+        world_require(world, allocations[i]);
+    }
+    static DRIVER_INITIALIZATION_DATA table;
+    late.world = world;
+    late.real = manager->core.miniport;
+    late.resets = 0;
+    table = *late.real;
+    table.DxgkDdiResetEngine = reset_late;
+    manager->core.miniport = &table;
+    world->knobs->delay = 1;
+    world->knobs->hang_inside = 1;
+    world->knobs->interrupt_routine = deaf;
+    for (unsigned i = 0; i < 2; i++) {
+        struct machine_job job = {0};
+        struct ferry_vidmm_reference reference = {.allocation = allocations[i], .write = true};
+        for (unsigned half = 0; half < 2; half += i == 0 ? 2 : 1) {
+            uint32_t bytes = (uint32_t)PAGES(i == 0 ? 2 : 1);
+            machine_job_fill(&job, 0, half * bytes, bytes, PATTERN);
+        }
+        struct ferry_vidmm_submission submission = {.commands = job.commands,
+                                                    .bytes = job.bytes,
+                                                    .references = &reference,
+                                                    .reference_count = 1,
+                                                    .patches = job.patches,
+                                                    .patch_count = job.patch_count};
+        assert_int_equal(ferry_vidmm_submit(manager, contexts[i], &submission, 1, &fences[i]), FERRY_OK);
+    }
+    for (unsigned i = 2; i-- > 0;)
+        assert_int_equal(ferry_vidmm_wait(manager, contexts[i], fences[i]), FERRY_OK);
+    assert_int_equal(late.resets, 1);
+    manager->core.miniport = late.real;
+    for (unsigned i = 0; i < 2; i++)
+        check(world, allocations[i], PATTERN);
+    world_close(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_stood_behind_a_job_that_ended_after_all_is_not_to_blame),
         cmocka_unit_test(a_page_out_survives_the_fault_of_a_strangers_paging),
         cmocka_unit_test(who_hangs_beside_others_is_the_one_to_blame),
         cmocka_unit_test(a_fill_whose_place_was_given_up_is_no_loss),

@@ -44,6 +44,15 @@ $(BUILD)/tests/inject_two_submits: $(INJECT_TWO) $(INJECT_MANAGER) $(INJECT_KMD)
 		$(patsubst %.c,$(BUILD)/obj-suite/%.o,$(wildcard sim/model/*.c))
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(SANITIZE) $(filter %.o,$^) $(INJECT_WRAPS) -Wl,--wrap=ferry_vidmm_submit -o $@ -lcmocka -lpthread
-TEST_PROGRAMS += $(patsubst %,$(BUILD)/tests/inject_%,two_submits manager manager_kmd public)
-.SECONDARY: $(INJECT_TEST) $(INJECT_MANAGER) $(INJECT_KMD) $(INJECT_UMD) $(INJECT_PUBLIC) $(INJECT_TWO)
+# Two calls of one device, the first in the middle of destroying an allocation.
+INJECT_BESIDE_WRAPS := $(addprefix -Wl$(comma)--wrap=,ferry_vm_block ferry_vidmm_make_resident \
+	ferry_vidmm_destroy_allocation ferry_vidmm_submit)
+INJECT_BESIDE := $(patsubst %,$(BUILD)/obj-suite/$(INJECT_ROOM)/%.o,inject test_beside_destroy)
+$(BUILD)/obj-suite/$(INJECT_ROOM)/test_beside_destroy.o: CPPFLAGS := -Itests/unit/kmd/no_firmware $(CPPFLAGS)
+$(BUILD)/tests/inject_beside_destroy: $(INJECT_BESIDE) $(INJECT_MANAGER) $(INJECT_KMD) $(INJECT_UMD) \
+		$(patsubst %.c,$(BUILD)/obj-suite/%.o,$(wildcard sim/model/*.c))
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(SANITIZE) $(filter %.o,$^) $(INJECT_WRAPS) $(INJECT_BESIDE_WRAPS) -o $@ -lcmocka -lpthread
+TEST_PROGRAMS += $(patsubst %,$(BUILD)/tests/inject_%,beside_destroy two_submits manager manager_kmd public)
+.SECONDARY: $(INJECT_TEST) $(INJECT_MANAGER) $(INJECT_KMD) $(INJECT_UMD) $(INJECT_PUBLIC) $(INJECT_TWO) $(INJECT_BESIDE)
 -include $(shell find $(BUILD)/obj-inject -name '*.d' 2>/dev/null)

@@ -221,9 +221,10 @@ int ferry_vidmm_reset_engine(struct ferry_vidmm *manager)
 {
     if (!manager)
         return FERRY_ERROR_ARGUMENT;
+    enum ferry_vm_blame whom = FERRY_VM_ALL;
     int result = ferry_vm_enter(manager);
     for (unsigned i = 0; i < manager->sched.node_count && result == FERRY_OK; i++)
         if (manager->sched.nodes[i].in_flight > 0)
-            result = ferry_vm_reset_node(&manager->sched, i, FERRY_VM_ALL);
+            result = ferry_vm_reset_node(&manager->sched, i, &whom);
     return ferry_vm_leave(manager, result);
 }

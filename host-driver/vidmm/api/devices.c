@@ -24,14 +24,13 @@ static int create(struct ferry_vidmm *manager, struct ferry_vm_process *process,
     if (result == FERRY_OK) {
         NTSTATUS status = manager->core.miniport->DxgkDdiCreateDevice(manager->core.adapter, &argument);
         result = NT_SUCCESS(status) ? FERRY_OK : ferry_vm_error_of_status(status);
-        if (result != FERRY_OK)
-            ferry_vm_process_exit(&manager->policy, device);
     }
     if (result != FERRY_OK) {
         ferry_vm_handle_free(&manager->core.handles, device->handle);
         free(device);
         return result;
     }
+    ferry_vm_process_entered(&manager->policy, device);
     device->miniport = argument.hDevice;
     device->state = D3DKMT_DEVICEEXECUTION_ACTIVE;
     ferry_vm_list_init(&device->allocations);

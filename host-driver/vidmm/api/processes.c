@@ -12,13 +12,21 @@ int ferry_vidmm_create_process(struct ferry_vidmm *manager, const struct ferry_v
     if (!manager || !process || (options && options->size != sizeof(wanted)) ||
         wanted.weight > FERRY_VIDMM_MAX_WEIGHT || wanted.reservation % PAGE_SIZE)
         return FERRY_ERROR_ARGUMENT;
+    D3DKMT_HANDLE handle;
     int result = ferry_vm_enter(manager);
     if (result == FERRY_OK)
-        result = ferry_vm_process_new(&manager->policy, wanted.weight ? wanted.weight : 1, wanted.reservation, process);
+        result = ferry_vm_process_new(&manager->policy, wanted.weight ? wanted.weight : 1, wanted.reservation, &handle);
     struct ferry_vm_process *made =
-        result == FERRY_OK ? ferry_vm_handle_find(&manager->core.handles, FERRY_VM_PROCESS, *process) : NULL;
-    if (made && (result = ferry_vm_virtual_new(&manager->memory, made)) != FERRY_OK)
+        result == FERRY_OK ? ferry_vm_handle_find(&manager->core.handles, FERRY_VM_PROCESS, handle) : NULL;
+    if (made)
+        result = ferry_vm_virtual_new(&manager->memory, made);
+    // Nobody else is told to trim for one that does not come.
+    if (made && result == FERRY_OK) {
+        ferry_vm_process_join(&manager->policy, made);
+        *process = handle;
+    } else if (made) {
         ferry_vm_process_free(&manager->policy, made);
+    }
     return ferry_vm_leave(manager, result);
 }
 

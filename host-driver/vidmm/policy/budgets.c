@@ -120,7 +120,7 @@ static int reserve_share(struct ferry_vm_policy *policy)
     return FERRY_OK;
 }
 
-static void join(struct ferry_vm_policy *policy, struct ferry_vm_process *process)
+void ferry_vm_process_join(struct ferry_vm_policy *policy, struct ferry_vm_process *process)
 {
     ferry_vm_list_add(&policy->processes, &process->link);
     ferry_vm_budgets_divide(policy);
@@ -171,8 +171,8 @@ int ferry_vm_process_new(struct ferry_vm_policy *policy, uint32_t weight, uint64
     process->weight = weight;
     process->reservation = reservation;
     process->sort = ++policy->newest_sort;
+    ferry_vm_list_init(&process->link);
     *handle = process->handle;
-    join(policy, process);
     return FERRY_OK;
 }
 
@@ -186,19 +186,15 @@ void ferry_vm_process_free(struct ferry_vm_policy *policy, struct ferry_vm_proce
 int ferry_vm_process_enter(struct ferry_vm_policy *policy, struct ferry_vm_device *device,
                            struct ferry_vm_process *process)
 {
-    if (!process) {
-        // The devices of no program are one as long as there are any.
-        process = &policy->nobody;
-        if (process->devices == 0) {
-            int result = reserve_share(policy);
-            if (result != FERRY_OK)
-                return result;
-            join(policy, process);
-        }
-    }
-    device->process = process;
-    process->devices++;
-    return FERRY_OK;
+    device->process = process ? process : &policy->nobody;
+    return process ? FERRY_OK : reserve_share(policy);
+}
+
+void ferry_vm_process_entered(struct ferry_vm_policy *policy, struct ferry_vm_device *device)
+{
+    // The devices of no program are one as long as there are any.
+    if (device->process->devices++ == 0 && device->process == &policy->nobody)
+        ferry_vm_process_join(policy, device->process);
 }
 
 void ferry_vm_process_exit(struct ferry_vm_policy *policy, struct ferry_vm_device *device)

@@ -80,13 +80,16 @@ uint64_t ferry_vm_required(const struct ferry_vm_policy *policy, unsigned group)
 uint64_t ferry_vm_limit(const struct ferry_vm_policy *policy, unsigned group);
 /// Divide what there is anew, and tell those whose part has changed.
 void ferry_vm_budgets_divide(struct ferry_vm_policy *policy);
-/// NO_VIDEO_MEMORY: the reservation is more than what is left to reserve.
+/// NO_VIDEO_MEMORY: the reservation is more than what is left to reserve. Budgets are divided when it joins, once all
+/// of it is there.
 int ferry_vm_process_new(struct ferry_vm_policy *policy, uint32_t weight, uint64_t reservation, D3DKMT_HANDLE *handle);
+void ferry_vm_process_join(struct ferry_vm_policy *policy, struct ferry_vm_process *process);
 /// It has no device any more.
 void ferry_vm_process_free(struct ferry_vm_policy *policy, struct ferry_vm_process *process);
-/// The device becomes one of the program's, or of nobody's with NULL.
+/// The device is to be one of the program's, or of nobody's with NULL; and is, once it is made.
 int ferry_vm_process_enter(struct ferry_vm_policy *policy, struct ferry_vm_device *device,
                            struct ferry_vm_process *process);
+void ferry_vm_process_entered(struct ferry_vm_policy *policy, struct ferry_vm_device *device);
 void ferry_vm_process_exit(struct ferry_vm_policy *policy, struct ferry_vm_device *device);
 int ferry_vm_process_reserve(struct ferry_vm_policy *policy, struct ferry_vm_process *process, uint64_t bytes);
 /// How much the program may reserve in all; NULL = one that is to come.

@@ -160,10 +160,10 @@ static void suspect_all(struct ferry_vm_sched *sched)
             job->suspect = true;
 }
 
-int ferry_vm_reset_node(struct ferry_vm_sched *sched, unsigned number, enum ferry_vm_blame whom)
+int ferry_vm_reset_node(struct ferry_vm_sched *sched, unsigned number, enum ferry_vm_blame *whom)
 {
     struct ferry_vm_node *node = &sched->nodes[number];
-    uint64_t done, aborted;
+    uint64_t done, aborted, before = node->reported;
     sched->resetting = true;
     sched->reset_node = number;
     DXGKARG_QUERYCURRENTFENCE current = {.NodeOrdinal = number};
@@ -182,12 +182,15 @@ int ferry_vm_reset_node(struct ferry_vm_sched *sched, unsigned number, enum ferr
     // What the miniport reported during the reset stands; the rest up to the last aborted one ends here.
     if (node->reported > done)
         done = node->reported;
-    if (whom == FERRY_VM_NOBODY)
+    if (*whom == FERRY_VM_NOBODY)
         suspect_all(sched);
-    bool blame = number != sched->paging_node && whom != FERRY_VM_NOBODY;
+    // The oldest is what time was up for. When it has come to its end meanwhile, what stands behind it has only begun.
+    if (*whom == FERRY_VM_OLDEST && done > before)
+        *whom = FERRY_VM_NOBODY;
+    bool blame = number != sched->paging_node && *whom != FERRY_VM_NOBODY;
     for (uint64_t fence = done + 1; fence <= aborted; fence++) {
         mark(sched, number, fence, blame ? STATUS_IO_TIMEOUT : STATUS_SUCCESS);
-        blame = blame && whom == FERRY_VM_ALL;
+        blame = blame && *whom == FERRY_VM_ALL;
     }
     if (aborted > node->reported)
         node->reported = aborted;

@@ -409,8 +409,9 @@ int ferry_vm_run(struct ferry_vm_sched *sched);
 void ferry_vm_pump(struct ferry_vm_sched *sched);
 /// ResetEngine. Of the node's jobs that were in flight the oldest is to blame and ends as faulted, or all of them; or
 /// nobody is yet, and whatever of any node was in flight runs again one by one. Whatever else was aborted runs again.
+/// An oldest one that has ended by itself by then leaves nobody to blame, as *whom says afterwards.
 enum ferry_vm_blame { FERRY_VM_NOBODY, FERRY_VM_OLDEST, FERRY_VM_ALL };
-int ferry_vm_reset_node(struct ferry_vm_sched *sched, unsigned node, enum ferry_vm_blame whom);
+int ferry_vm_reset_node(struct ferry_vm_sched *sched, unsigned node, enum ferry_vm_blame *whom);
 /// After a critical stop, before memory goes that the device may have been given: what it has is brought to its end, or
 /// taken from it by a reset. Once; what comes of it nobody is told.
 void ferry_vm_quiesce(struct ferry_vm_sched *sched);

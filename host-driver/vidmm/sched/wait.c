@@ -58,12 +58,13 @@ int ferry_vm_turn(struct ferry_vm_sched *sched, unsigned node, uint64_t number, 
     if (patience->was_reset && sched->progress == patience->seen)
         return FERRY_ERROR_TIMEOUT;
     unsigned in_flight = ferry_vm_in_flight(sched);
-    bool suspected = stuck != sched->paging_node && anybodys(sched);
-    result = ferry_vm_reset_node(sched, stuck, suspected ? FERRY_VM_NOBODY : FERRY_VM_OLDEST);
+    bool users = stuck != sched->paging_node;
+    enum ferry_vm_blame whom = users && anybodys(sched) ? FERRY_VM_NOBODY : FERRY_VM_OLDEST;
+    result = ferry_vm_reset_node(sched, stuck, &whom);
     patience->was_reset = true;
     patience->seen = sched->progress;
-    // What the device has given back runs by itself now, so the next hang says more than this one.
-    sched->progress += suspected && ferry_vm_in_flight(sched) < in_flight;
+    // What the device has given back runs by itself now, or as the first, so the next hang says more than this one.
+    sched->progress += users && whom == FERRY_VM_NOBODY && ferry_vm_in_flight(sched) < in_flight;
     ferry_vm_pump(sched);
     return result == FERRY_OK ? FERRY_PENDING : result;
 }

@@ -70,6 +70,99 @@ void behind_a_link_without_credits(Checks &checks, Random &random)
     bench.works();
 }
 
+// The same in two buffers: the one behind writes over what the one before reads, so it is not unordered either.
+// Whatever was cut goes on with its packet, the earlier buffer first.
+void two_behind_a_link_without_credits(Checks &checks, Random &random)
+{
+    checks.begin("two_buffers_that_a_reset_cut_while_the_link_had_no_credits_go_on_right");
+    Bench bench(checks, random);
+    RootComplex &root = bench.root();
+    const uint64_t places[3][2] = {{0, DATA + 32 * 4096}, {0x1000, 0x2000}, {0x3000, 0x1000}};
+    std::vector<uint8_t> of_p(64), of_r(64);
+    for (unsigned i = 0; i < 64; i++) {
+        of_p[i] = root.local[places[1][0] + i];
+        of_r[i] = root.local[places[2][0] + i];
+    }
+    auto buffer = [&](unsigned from, unsigned end) {
+        for (unsigned i = from; i < end; i++) {
+            bench.user().word(FERRY_OPCODE_COPY | 8u << 16 | (i < 2 ? FERRY_PACKET_HEADER_UNORDERED_MASK : 0),
+                              i == 0 ? FERRY_ADDRESS_KIND_SYSTEM << 2 : 0);
+            bench.user().word(64).word(places[i][0]).word(places[i][1]);
+        }
+        return bench.user().submit(1);
+    };
+    root.posted_credits = false;
+    root.bar0(FERRY_BAR0_ENGINE_TIMEOUT, 0);
+    uint32_t seen = root.bar0(FERRY_BAR0_FAULT_LOG_PRODUCED);
+    const uint64_t fences[2] = {buffer(0, 2), buffer(2, 3)};
+    root.run(5000);
+    root.bar0(FERRY_BAR0_CONTROL, 3);
+    root.run(70000);
+    root.bar0(FERRY_BAR0_CONTROL, 1);
+    root.posted_credits = true;
+    checks.that(bench.user().wait(100000), "fences");
+    unsigned from[2] = {2, 3};
+    bool faulted = false;
+    for (uint32_t produced = root.bar0(FERRY_BAR0_FAULT_LOG_PRODUCED); seen != produced; seen++) {
+        uint64_t record = FAULTS + seen % 32 * 64;
+        uint32_t what = static_cast<uint32_t>(root.load64(record) >> 32);
+        unsigned which = root.load64(record + FERRY_FAULT_RECORD_FENCE_VALUE) == fences[1];
+        faulted |= FERRY_GET(FERRY_FAULT_RECORD_WHAT_KIND, what) != FERRY_FAULT_KIND_ENGINE_RESET;
+        from[which] = 2 * which + FERRY_GET(FERRY_FAULT_RECORD_WHAT_PACKET_OFFSET, what) / 32;
+    }
+    root.bar0(FERRY_BAR0_FAULT_LOG_CONSUMED, seen);
+    for (unsigned i = 0; i < 1000 && bench.stuck(); i++)
+        root.run(20);
+    for (unsigned i = 0; i < 2 && !faulted; i++) {
+        if (from[i] < 2 + i)
+            buffer(from[i], 2 + i);
+        checks.that(bench.user().wait(100000), "fence");
+        checks.equal(bench.user().status(), FERRY_BUFFER_STATUS_SUCCESS, "status");
+    }
+    for (unsigned i = 0; i < 64 && !faulted; i++) {
+        checks.equal(root.local[places[1][1] + i], of_p[i], "byte of the second copy");
+        checks.equal(root.local[places[2][1] + i], of_r[i], "byte of the third copy");
+    }
+    bench.works();
+}
+
+// A page goes out, and another one comes in to its place, which for that is not unordered. The link loses its credits
+// while the first is under way. If it is cut off, it is built again from its place, so nothing has come in there.
+void a_page_out_before_a_page_in(Checks &checks, Random &random)
+{
+    checks.begin("what_a_page_out_that_a_reset_cuts_reads_is_still_there");
+    const uint64_t place = 0x1000, out = DATA + 32 * 4096;
+    unsigned cut = 0, whole = 0;
+    for (unsigned after = 400; after < 1300; after += 50) {
+        Bench bench(checks, random);
+        RootComplex &root = bench.root();
+        std::vector<uint8_t> page(root.local.begin() + place, root.local.begin() + place + 4096);
+        root.bar0(FERRY_BAR0_ENGINE_TIMEOUT, 0);
+        uint32_t before = root.bar0(FERRY_BAR0_FAULT_LOG_PRODUCED);
+        bench.paging().word(FERRY_OPCODE_COPY | 8u << 16 | FERRY_PACKET_HEADER_UNORDERED_MASK,
+                            FERRY_ADDRESS_KIND_SYSTEM << 2);
+        bench.paging().word(4096).word(place).word(out).submit(1);
+        bench.paging().copy(FERRY_ADDRESS_KIND_SYSTEM, DATA, FERRY_ADDRESS_KIND_LOCAL, place, 4096).submit(1);
+        root.run(after);
+        root.posted_credits = false;
+        root.run(5000);
+        root.bar0(FERRY_BAR0_CONTROL, 3);
+        root.run(70000);
+        root.bar0(FERRY_BAR0_CONTROL, 1);
+        root.posted_credits = true;
+        checks.that(bench.paging().wait(100000), "fences");
+        uint32_t told = root.bar0(FERRY_BAR0_FAULT_LOG_PRODUCED) - before;
+        root.bar0(FERRY_BAR0_FAULT_LOG_CONSUMED, before + told);
+        cut += told == 2;
+        whole += told < 2;
+        // Of two records the first is the page-out's.
+        for (unsigned i = 0; i < 4096; i++)
+            checks.equal(told == 2 ? root.local[place + i] : root.byte(out + i), page[i],
+                         told == 2 ? "byte to be read again" : "byte that went out");
+    }
+    checks.that(cut > 3 && whole > 3, "some were cut off, some were not");
+}
+
 // Memory dies under a paging job. A user's buffer needs none of it, has done three packets, and no job of it is in the
 // engine as the reset begins, which gives memory up: its next packet is offered while the reset goes on. It was cut off
 // like any other.
@@ -347,6 +440,8 @@ int main()
     Random random;
     Checks checks;
     behind_a_link_without_credits(checks, random);
+    two_behind_a_link_without_credits(checks, random);
+    a_page_out_before_a_page_in(checks, random);
     nothing_in_the_engine(checks, random);
     forgetting(checks, random);
     chains(checks, random);

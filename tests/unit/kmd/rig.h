@@ -186,26 +186,38 @@ static inline void wait_for(struct rig *rig, uint32_t node, uint32_t fence)
     fail();
 }
 
-// Patch and submit what the arguments have put into rig->buffer, and leave it running.
-static inline void submit_paging(struct rig *rig, const DXGKARG_BUILDPAGINGBUFFER *a, uint32_t fence)
+// Patch and submit what the arguments have put into rig->buffer, and leave it running. From there on, of the buffer and
+// of the private data: what is before was submitted.
+static inline void submit_paging_from(struct rig *rig, const DXGKARG_BUILDPAGINGBUFFER *a, uint32_t from,
+                                      uint32_t private_from, uint32_t fence)
 {
     uint32_t bytes = (uint32_t)((uint8_t *)a->pDmaBuffer - (uint8_t *)rig->buffer.address);
     uint32_t private_bytes = (uint32_t)((uint8_t *)a->pDmaBufferPrivateData - rig->private_data);
     DXGKARG_PATCH patch = {.pDmaBuffer = rig->buffer.address,
                            .DmaBufferSize = 4096,
+                           .DmaBufferSubmissionStartOffset = from,
                            .DmaBufferSubmissionEndOffset = bytes,
                            .pDmaBufferPrivateData = rig->private_data,
                            .DmaBufferPrivateDataSize = sizeof rig->private_data,
+                           .DmaBufferPrivateDataSubmissionStartOffset = private_from,
                            .DmaBufferPrivateDataSubmissionEndOffset = private_bytes,
                            .SubmissionFenceId = fence,
                            .Flags.Paging = 1};
-    DXGKARG_SUBMITCOMMAND submit = {
-        .DmaBufferSize = 4096, .DmaBufferSubmissionEndOffset = bytes, .SubmissionFenceId = fence, .Flags.Paging = 1};
+    DXGKARG_SUBMITCOMMAND submit = {.DmaBufferSize = 4096,
+                                    .DmaBufferSubmissionStartOffset = from,
+                                    .DmaBufferSubmissionEndOffset = bytes,
+                                    .SubmissionFenceId = fence,
+                                    .Flags.Paging = 1};
 
     patch.DmaBufferPhysicalAddress.QuadPart = (int64_t)rig->buffer.bus;
     submit.DmaBufferPhysicalAddress.QuadPart = (int64_t)rig->buffer.bus;
     assert_int_equal(rig->kmd->DxgkDdiPatch(rig->adapter, &patch), STATUS_SUCCESS);
     assert_int_equal(rig->kmd->DxgkDdiSubmitCommand(rig->adapter, &submit), STATUS_SUCCESS);
+}
+
+static inline void submit_paging(struct rig *rig, const DXGKARG_BUILDPAGINGBUFFER *a, uint32_t fence)
+{
+    submit_paging_from(rig, a, 0, 0, fence);
 }
 
 // A user job that copies 64 bytes inside an allocation at `address`, not waited for.

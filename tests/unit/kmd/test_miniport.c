@@ -84,6 +84,43 @@ static void reads_run_ahead_only_where_nothing_in_flight_writes(void **state)
     pages_free(rig, &second);
 }
 
+// What goes out is still in video memory where it came from, until it has arrived: a reset that cuts it off has it
+// built again from there. A page-in to that place waits for it, and those behind that one do not. The same of pages of
+// the host, which a page-out writes over.
+static void what_comes_in_waits_for_what_goes_out_from_there(void **state)
+{
+    struct rig *rig = *state;
+    struct host_pages out, in;
+    HANDLE allocation = make_allocation(rig, 16384, false);
+    DXGKARG_BUILDPAGINGBUFFER a = arguments(rig, rig->buffer.address, 4096, DXGK_OPERATION_TRANSFER);
+    const uint32_t one_page = 24 + 8, unordered = 1u << 8;
+    const bool runs_ahead[] = {true, false, true, false, true};
+
+    pages_make(rig, &out, 4);
+    pages_make(rig, &in, 4);
+    transfer_arguments(&a, allocation, &out.mdl, false, 0x8000, 16384);
+    append(rig, &a);
+    submit_paging(rig, &a, 1);
+    assert_int_equal(header_at(rig, 0) & unordered, unordered);
+    uint32_t first = (uint32_t)((uint8_t *)a.pDmaBuffer - (uint8_t *)rig->buffer.address);
+    uint32_t first_private = (uint32_t)((uint8_t *)a.pDmaBufferPrivateData - rig->private_data);
+    for (uint64_t i = 0; i < 3; i++) {
+        transfer_arguments(&a, allocation, &in.mdl, true, 0x7000 + 0x1000 * i, 4096); // The first one beside it.
+        append(rig, &a);
+    }
+    transfer_arguments(&a, allocation, &in.mdl, false, 0x20000, 4096);
+    append(rig, &a);
+    transfer_arguments(&a, allocation, &out.mdl, false, 0x20000, 4096);
+    append(rig, &a);
+    submit_paging_from(rig, &a, first, first_private, 2);
+    for (uint32_t i = 0; i < 5; i++)
+        assert_int_equal(header_at(rig, first + i * one_page) & unordered, runs_ahead[i] ? unordered : 0);
+    wait_for(rig, 0, 2);
+    destroy_allocation(rig, allocation);
+    pages_free(rig, &out);
+    pages_free(rig, &in);
+}
+
 // One page of a list is still being written: whichever it is, the page-in waits; with none of them it need not.
 static void a_list_waits_wherever_its_hazardous_page_stands(void **state)
 {
@@ -477,6 +514,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(R28_content_travels_there_and_back),
         CASE(reads_run_ahead_only_where_nothing_in_flight_writes),
+        CASE(what_comes_in_waits_for_what_goes_out_from_there),
         CASE(a_list_waits_wherever_its_hazardous_page_stands),
         CASE(a_full_table_of_hazards_makes_everything_wait),
         CASE(a_hazard_is_found_behind_places_that_are_free_again),

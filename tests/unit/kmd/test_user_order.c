@@ -146,6 +146,51 @@ static void a_copy_over_what_an_earlier_one_of_its_job_reads_waits(void **state)
     assert_int_equal(rig->kmd->DxgkDdiDestroyContext(context), STATUS_SUCCESS);
 }
 
+// Nor does it matter in which buffer it stands: what a buffer in flight has read is not yet what it goes on with. Of
+// another ring nothing is read before or behind, and of what is over, nothing at all.
+static void a_copy_over_what_an_earlier_buffer_of_its_ring_reads_waits(void **state)
+{
+    struct rig *rig = *state;
+    struct job first = {0}, second = {0}, third = {0}, other = {0}, large = {0};
+    HANDLE context = third_ring(rig);
+
+    local_copy(&first, 0x1000, 0x10000, 64);
+    local_copy(&first, 0x2fc0, 0x20000, 128); // Two pages.
+    submit(rig, &first, rig->user_context, 2, 1, "aa");
+    local_copy(&other, 0x40000, 0x46000, 64);
+    local_copy(&other, 0x40000, 0x1000, 64);
+    submit(rig, &other, context, 3, 2, "aa");
+    local_copy(&second, 0x41000, 0x4000, 64);
+    local_copy(&second, 0x42000, 0x3f80, 64);
+    local_copy(&second, 0x43000, 0x1100, 64); // Behind the one that waited nothing of the first buffer is under way.
+    submit(rig, &second, rig->user_context, 2, 3, "awa");
+    local_copy(&third, 0x44000, 0x42f00, 64); // What that one reads itself.
+    submit(rig, &third, rig->user_context, 2, 4, "w");
+    wait_for(rig, 2, 4);
+    wait_for(rig, 3, 2);
+    submit(rig, &first, rig->user_context, 2, 5, "aa");
+    wait_for(rig, 2, 5);
+    local_copy(&large, 0x45000, 0x1000, 64);
+    submit(rig, &large, rig->user_context, 2, 6, "a");
+    wait_for(rig, 2, 6);
+    assert_int_equal(rig->kmd->DxgkDdiDestroyContext(context), STATUS_SUCCESS);
+}
+
+// After a reset a buffer is patched again, as it is: what one Patch has called unordered another one judges anew.
+static void a_buffer_that_was_patched_before_is_judged_anew(void **state)
+{
+    struct rig *rig = *state;
+    struct job job = {0};
+
+    local_copy(&job, 0x1000, 0x10000, 64);
+    local_copy(&job, 0x40000, 0x1000, 64);
+    local_copy(&job, 0x1000, 0x20000, 64);
+    for (unsigned i = 0; i < job.packets; i++)
+        job.bytes[job.at[i] + 1] |= UNORDERED >> 8;
+    submit(rig, &job, rig->user_context, 2, 1, "aww");
+    wait_for(rig, 2, 1);
+}
+
 // Two rings write one page: the read waits until both are done.
 static void the_later_writer_does_not_hide_the_earlier_one(void **state)
 {
@@ -205,6 +250,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(a_copy_runs_ahead_unless_it_reads_what_is_written),
         CASE(a_copy_over_what_an_earlier_one_of_its_job_reads_waits),
+        CASE(a_copy_over_what_an_earlier_buffer_of_its_ring_reads_waits),
+        CASE(a_buffer_that_was_patched_before_is_judged_anew),
         CASE(the_later_writer_does_not_hide_the_earlier_one),
         CASE(what_is_too_large_to_note_makes_everything_wait_until_it_is_done),
         CASE(behind_an_unknown_packet_everything_waits),
