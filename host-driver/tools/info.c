@@ -48,6 +48,8 @@ int ferry_info(const char *backend, const char *board)
             ferry_print_line(stdout, "device             %s", info.device);
         printf("contract           %u.%u\n", info.contract_version >> 16, info.contract_version & 0xffff);
         printf("firmware           0x%08x\n", info.firmware_version);
+        printf("driver model       %u (%s)\n", info.model,
+               info.model == 2 ? "GPU virtual addresses" : "physical addresses");
         printf("rings              %u (1 for paging, %u for users)\n", info.rings, info.rings ? info.rings - 1 : 0);
         printf("command slots      %u of %u bytes\n", info.command_slots, info.command_slot_bytes);
         printf("read tags          %u\n", info.tags);

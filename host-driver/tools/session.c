@@ -100,8 +100,8 @@ static int open_adapter(struct ferry_session *session)
         return ferry_session_failed(session, "query the adapter", error);
     if (session->info.video_memory_bytes >= options->video_memory_bytes)
         return FERRY_EXIT_OK;
-    ferry_complain("the device has %" PRIu64 " bytes of video memory, less than --vram asks for",
-                   session->info.video_memory_bytes);
+    ferry_complain("the device has %" PRIu64 " bytes of video memory%s, less than --vram asks for",
+                   session->info.video_memory_bytes, session->info.model == 2 ? " beside page tables" : "");
     return FERRY_EXIT_USAGE;
 }
 

@@ -88,14 +88,24 @@ static int start_gpu(struct umd_adapter *adapter, const struct ferry_adapter_opt
     return error;
 }
 
+// Whoever does not say which gets GPU virtual addresses where the device can have them. The IOMMU model is one with
+// them.
+static uint32_t model_of(const struct umd_adapter *adapter, const struct ferry_adapter_options *options)
+{
+    struct ferry_gpu_info gpu;
+
+    ferry_gpu_query(adapter->gpu, &gpu);
+    return options->model ? options->model : gpu.page_tables || options->iommu ? 2 : 1;
+}
+
 static int start_manager(struct umd_adapter *adapter, const struct ferry_adapter_options *options)
 {
-    const DRIVER_INITIALIZATION_DATA *miniport = options->iommu        ? ferry_kmd_miniport_iommu()
-                                                 : options->model == 2 ? ferry_kmd_miniport_model2()
-                                                                       : ferry_kmd_miniport();
     int error = ferry_host_pages_create(adapter->gpu, &adapter->pages);
-    adapter->model = options->model ? options->model : 1;
+    adapter->model = model_of(adapter, options);
     adapter->iommu = options->iommu;
+    const DRIVER_INITIALIZATION_DATA *miniport = options->iommu        ? ferry_kmd_miniport_iommu()
+                                                 : adapter->model == 2 ? ferry_kmd_miniport_model2()
+                                                                       : ferry_kmd_miniport();
 
     if (error != FERRY_OK)
         return error;
@@ -122,7 +132,7 @@ int ferry_adapter_open(const struct ferry_adapter_options *options, struct ferry
 {
     if (!options || !handle || options->size != sizeof *options || options->video_memory_bytes % FERRY_PAGE_BYTES ||
         options->aperture_bytes % FERRY_PAGE_BYTES || options->random_stall_percent > 90 || options->model > 2 ||
-        (options->iommu && options->model != 2) ||
+        (options->iommu && options->model == 1) ||
         (options->paging_buffer_bytes && options->paging_buffer_bytes < FERRY_KMD_LEAST_PAGING_BUFFER))
         return FERRY_ERROR_ARGUMENT;
     *handle = NULL;
@@ -209,6 +219,7 @@ int ferry_adapter_query(struct ferry_adapter *handle, struct ferry_adapter_info 
         .command_slots = gpu.slots,
         .command_slot_bytes = gpu.slot_bytes,
         .local_bytes = gpu.local_bytes,
+        .model = adapter->model,
     };
     memcpy(info->backend, adapter->backend, sizeof info->backend);
     memcpy(info->link, gpu.link.medium, sizeof info->link);

@@ -141,6 +141,7 @@ static void compare(struct run *run, const char *call, const struct look *then, 
 
 // ---- The program ----
 
+// The device has no page tables, so it is driver model 1 without a word, with views of tiles.
 static int open_adapter(struct run *run)
 {
     struct ferry_adapter_options options = {.size = sizeof(options), .video_memory_bytes = PAGES(16)};
@@ -198,6 +199,8 @@ static void make_all(struct run *run)
     struct ferry_adapter_info info = {.size = sizeof(info)};
     CALL(open_adapter(run));
     CALL(ferry_adapter_query(run->adapter, &info));
+    if (info.model != 1)
+        wrong(&run->attempt, "ferry_adapter_query", "driver model %u on a device without page tables", info.model);
     CALL(ferry_device_create(run->adapter, &run->device));
     CALL(ferry_queue_create(run->device, &run->queue));
     CALL(create(run, PLAIN, FERRY_FLAG_CPU_VISIBLE));

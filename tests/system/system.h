@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the system tests share: the back end's name from `--backend NAME` or FERRY_BACKEND, the driver model from
-// `--model N`, the seed from FERRY_SEED, and a few calls that every test makes.
+// `--model N` (1 when it is not given), the seed from FERRY_SEED, and a few calls that every test makes.
 #ifndef FERRY_TESTS_SYSTEM_H
 #define FERRY_TESTS_SYSTEM_H
 
@@ -19,7 +19,7 @@
 
 static const char *backend = "model";
 static uint64_t seed = 1;
-static uint32_t driver_model;
+static uint32_t driver_model = 1;
 
 static inline void read_options(int argc, char **argv)
 {
@@ -33,7 +33,7 @@ static inline void read_options(int argc, char **argv)
         if (!strcmp(argv[i], "--model"))
             driver_model = (uint32_t)strtoul(argv[i + 1], NULL, 0);
     }
-    printf("miniport: real\nback end %s, driver model %u, seed %llu\n", backend, driver_model ? driver_model : 1,
+    printf("miniport: real\nback end %s, driver model %u, seed %llu\n", backend, driver_model,
            (unsigned long long)seed);
     fflush(stdout);
 }

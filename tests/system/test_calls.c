@@ -351,6 +351,7 @@ static void the_adapter_describes_itself(void **state)
     assert_int_equal(info.command_slot_bytes, 4096);
     assert_int_equal(info.video_memory_bytes, 1 << 20);
     assert_true(info.local_bytes >= 16u << 20);
+    assert_int_equal(info.model, driver_model);
     info.size = 0;
     assert_int_equal(ferry_adapter_query(b->adapter, &info), FERRY_ERROR_ARGUMENT);
 }

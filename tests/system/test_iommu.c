@@ -156,8 +156,14 @@ static void it_is_of_driver_model_2(void **state)
     (void)state;
     struct ferry_adapter *adapter = NULL;
 
+    struct ferry_adapter_info info = {.size = sizeof info};
+
     assert_int_equal(open_iommu(&adapter, 1), FERRY_ERROR_ARGUMENT);
     assert_null(adapter);
+    ok(open_iommu(&adapter, 0));
+    ok(ferry_adapter_query(adapter, &info));
+    assert_int_equal(info.model, 2);
+    ferry_adapter_close(adapter);
 }
 
 int main(int argc, char **argv)

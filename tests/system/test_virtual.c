@@ -454,6 +454,25 @@ static void a_device_without_page_tables_is_refused_by_name(void **state)
     assert_null(adapter);
 }
 
+// Nobody has to say which: a device without page tables works as one with them does, by patched jobs.
+static void without_a_word_it_is_model_2_where_there_are_page_tables(void **state)
+{
+    (void)state;
+    struct ferry_adapter_options options = {.size = sizeof options, .backend = backend, .seed = seed};
+    struct ferry_adapter_info info = {.size = sizeof info};
+    struct ferry_adapter *adapter = NULL;
+    struct ferry_device *device;
+    struct ferry_va range = {.size = sizeof range, .bytes = 64 * KIB};
+    bool addresses = has_page_tables();
+
+    ok(ferry_adapter_open(&options, &adapter));
+    ok(ferry_adapter_query(adapter, &info));
+    assert_int_equal(info.model, addresses ? 2 : 1);
+    ok(ferry_device_create(adapter, &device));
+    assert_int_equal(ferry_va_reserve(device, &range), addresses ? FERRY_OK : FERRY_ERROR_UNSUPPORTED);
+    ferry_adapter_close(adapter);
+}
+
 static void model_1_has_no_addresses_and_model_3_is_none(void **state)
 {
     (void)state;
@@ -488,10 +507,12 @@ int main(int argc, char **argv)
         cmocka_unit_test(jobs_name_allocations_by_their_own_addresses),
         cmocka_unit_test(programs_have_addresses_of_their_own),
         cmocka_unit_test(random_programs_agree_with_plain_memory),
+        cmocka_unit_test(without_a_word_it_is_model_2_where_there_are_page_tables),
         cmocka_unit_test(model_1_has_no_addresses_and_model_3_is_none),
     };
     const struct CMUnitTest without[] = {
         cmocka_unit_test(a_device_without_page_tables_is_refused_by_name),
+        cmocka_unit_test(without_a_word_it_is_model_2_where_there_are_page_tables),
         cmocka_unit_test(model_1_has_no_addresses_and_model_3_is_none),
     };
 

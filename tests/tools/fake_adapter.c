@@ -129,7 +129,8 @@ int ferry_adapter_query(struct ferry_adapter *adapter, struct ferry_adapter_info
                                         .command_slot_bytes = 4096,
                                         .local_bytes = LOCAL_BYTES,
                                         .video_memory_bytes = adapter->video_bytes,
-                                        .aperture_bytes = LOCAL_BYTES};
+                                        .aperture_bytes = LOCAL_BYTES,
+                                        .model = 1};
     return FERRY_OK;
 }
 

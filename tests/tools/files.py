@@ -147,6 +147,14 @@ def timeline_is_right(check, path, may_be_quiet=()):
           "timeline_arrows_lead_from_make_resident_to_its_fence", (len(starts), len(ends), inside[:5]))
 
 
+def timeline_shows_no_page_tables(check, path):
+    events = [e for e in json.loads(path.read_text())["traceEvents"] if e["pid"] == 1]
+    names = {e["args"]["name"] for e in events if e["ph"] == "M" and e["name"] == "thread_name"}
+    counters = {e["name"] for e in events if e["ph"] == "C"}
+    check("firmware" in names and not any("page-table" in name or name == "invalidates" for name in names | counters),
+          "timeline_shows_no_page_tables", (names, counters))
+
+
 def timeline_shows_page_tables(check, path):
     events = [e for e in json.loads(path.read_text())["traceEvents"] if e["pid"] == 1]
     names = {e["args"]["name"]: e["tid"] for e in events if e["ph"] == "M" and e["name"] == "thread_name"}

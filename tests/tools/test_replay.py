@@ -99,9 +99,18 @@ def main():
     check(len(frames) == 120 and not still and model.get("bytes_discarded", 0) > 0, "model_neverball_pages_in_every_frame",
           f"{len(frames)} frames, none moves anything in {still}")
     check(model.get("bytes_moved", 1) * 20 <= model.get("bytes_in", 0), "room_is_made_without_moving_much", model.get("bytes_moved"))
-    replay("model_glmark2", GLMARK2, "model", "--vram", "22M")
-    replay("model_glmark2_targets", targets, "model", "--vram", "22M")
-    replay("model_neverball_64_gib", NEVERBALL, "model", "--vram", "64G", "--frames", "30")
+    # Nothing said is driver model 2; model 1 plays the same.
+    for suffix, driver in (("", []), ("_driver_model_1", ["--model", "1"])):
+        replay(f"model_glmark2{suffix}", GLMARK2, "model", "--vram", "22M", *driver)
+        replay(f"model_glmark2_targets{suffix}", targets, "model", "--vram", "22M", *driver)
+    # All that there is; in model 2 page tables take some of it.
+    replay("model_neverball_64_gib_driver_model_1", NEVERBALL, "model", "--vram", "64G", "--frames", "30", "--model", "1")
+    replay("model_neverball_63_gib", NEVERBALL, "model", "--vram", "63G", "--frames", "30")
+    done = subprocess.run([FERRY, "replay", NEVERBALL, "--backend", "model", "--vram", "64G", "--quiet"], capture_output=True,
+                          text=True, timeout=600, check=False)
+    words = r"ferry: the device has 6\d{10} bytes of video memory beside page tables, less than --vram asks for\n"
+    check(done.returncode == 2 and re.fullmatch(words, done.stderr),
+          "model_2_has_not_all_of_it", f"exit {done.returncode}: {done.stderr}")
     replay("model_neverball_all_read_back", NEVERBALL, "model", "--vram", "5M", "--frames", "20", "--verify", "all")
     chance = Random(int(SEED))
     for number in range(14):
@@ -127,8 +136,12 @@ def main():
               [played.get("operations") for played in (first, second)])
     for size in ("1024", "0"):
         buffers = [] if size == "0" else ["--paging-buffer", size]
-        replay(f"model_neverball_driver_model_2_{size}", NEVERBALL, "model", "--vram", "5M", "--frames", "20", "--model", "2", *buffers)
-    replay("sim_random", random_trace(folder / "random.memtrace", 99, 300, 12), "sim", "--vram", "200K")
+        for driver in ("1", "2"):
+            replay(f"model_neverball_driver_model_{driver}_{size}", NEVERBALL, "model", "--vram", "5M", "--frames", "20",
+                   "--model", driver, *buffers)
+    short = random_trace(folder / "random.memtrace", 99, 300, 12)
+    for driver in ("1", "2"):
+        replay(f"sim_random_driver_model_{driver}", short, "sim", "--vram", "200K", "--model", driver)
     shorts = [replay(f"{backend}_neverball", NEVERBALL, backend, "--vram", "5M", "--frames", "3",
                      "--timeline", timeline) for backend in ("model", "sim")]
     files.timeline_is_right(lambda good, name, detail="": check(good, f"sim_{name}", detail), timeline)
@@ -137,8 +150,9 @@ def main():
     check(all(shorts) and not different, "both_back_ends_do_the_same_work", [(n, [s.get(n) for s in shorts]) for n in different])
     check(shorts[1].get("cycles", 0) > 100000 and 0 < shorts[1].get("link_share", 0) <= 1 and 0 < shorts[1].get("bus_share", 0) <= 1
           and shorts[1].get("firmware_cycles_per_packet", 0) > 1, "sim_counts_its_cycles", shorts[1])
-    replay("sim_neverball_driver_model_2", NEVERBALL, "sim", "--vram", "5M", "--frames", "2", "--model", "2", "--timeline", timeline)
     files.timeline_shows_page_tables(check, timeline)
+    replay("sim_neverball_driver_model_1", NEVERBALL, "sim", "--vram", "5M", "--frames", "2", "--model", "1", "--timeline", timeline)
+    files.timeline_shows_no_page_tables(check, timeline)
     replay("sim_neverball_with_stalls", NEVERBALL, "sim", "--vram", "5M", "--frames", "1", "--stall", "20")
     replay("sim_glmark2", GLMARK2, "sim", "--vram", "22M", "--frames", "300")
     replay("sim_glmark2_targets", targets, "sim", "--vram", "22M", "--frames", "1")

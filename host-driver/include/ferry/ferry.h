@@ -52,7 +52,7 @@ struct ferry_adapter_options {
     uint64_t seed;                 // sim: seed of stalls and reordering.
     const char *wave_file;         // sim: FST file to write, or NULL.
     const char *firmware_file;     // Flat binary to load; NULL = the one built with the library.
-    uint32_t model;                // Driver model: 1 (0 means it), or 2 with GPU virtual addresses.
+    uint32_t model;                // Driver model: 1, or 2 with GPU virtual addresses. 0 = 2; 1 without page tables.
     bool iommu;                    // Model 2: the device reaches host pages only while they are in the aperture.
 };
 
@@ -76,6 +76,7 @@ struct ferry_adapter_info {
     uint64_t aperture_bytes;
     char link[80];   // Kind of link and its speed, for people; empty where there is nothing to say.
     char device[24]; // What the device says it is.
+    uint32_t model;  // Driver model of this adapter.
 };
 /// Errors: ARGUMENT, HANDLE.
 int ferry_adapter_query(struct ferry_adapter *adapter, struct ferry_adapter_info *info);
