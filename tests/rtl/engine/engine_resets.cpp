@@ -111,97 +111,6 @@ Job link_of_chain(Random &random, unsigned slot, uint64_t host_page)
     return job;
 }
 
-// A reset at any moment of chains of jobs, one a slot. The job that is told of first of a slot is the first that is not
-// whole: what was before it is there, nothing behind it is, and from it on the chain can be run again. Nothing told
-// means that all are whole. What a fault was told of before is not told again.
-std::string aborted_jobs_are_told(uint64_t seed)
-{
-    Machine machine(seed, LOCAL_BYTES, HOST_BASE, HOST_BYTES);
-    Random &random = machine.random;
-    unsigned whole = 0, cut[4] = {}, faulted = 0;
-    for (unsigned round = 0; round < 600; round++) {
-        machine.timing = any_timing(random);
-        machine.aborted.clear();
-        const std::string where = "round " + std::to_string(round) + ", ";
-        Reference reference(machine);
-        std::vector<Job> chains[4];
-        unsigned jobs = 1 + (unsigned)random.below(14);
-        for (unsigned i = 0; i < jobs; i++) {
-            unsigned slot = (unsigned)random.below(4);
-            Job job = link_of_chain(random, slot, HOST_BASE + 65536 * slot);
-            job.packet_offset = (uint16_t)(8 * chains[slot].size() + 8);
-            chains[slot].push_back(job);
-            machine.submit(job);
-        }
-        // An error in one job's way. It may be told of as a fault, or come too late for that.
-        const Job bad =
-            chains[0].empty() ? chains[1].empty() ? small_urgent_job() : chains[1].back() : chains[0].back();
-        if (random.chance(30) && bad.source_kind == FERRY_ADDRESS_KIND_LOCAL && bad.op == FERRY_JOB_OP_COPY)
-            machine.local.read_error = (bad.source + bad.length / 2) & ~7ull;
-        uint64_t wait = random.below(random.chance(50) ? 100 : 1500);
-        for (uint64_t i = 0; i < wait; i++)
-            machine.step();
-        machine.top->reset_request = 1;
-        machine.step();
-        machine.top->reset_request = 0;
-        size_t offered[4];
-        for (unsigned slot = 0; slot < 4; slot++)
-            offered[slot] = chains[slot].size();
-        for (const auto *left : {&machine.waiting, &machine.waiting_urgent})
-            for (const Job &job : *left)
-                offered[job.slot]--;
-        machine.withdraw();
-        while (machine.top->resetting)
-            machine.step();
-        machine.local.read_error = 0;
-        machine.drain();
-
-        int first[4] = {-1, -1, -1, -1};
-        for (auto [slot, packet] : machine.aborted) {
-            int number = (int)packet / 8 - 1;
-            if (number < 0 || number >= (int)offered[slot] || packet % 8 != 0)
-                return where + "packet " + std::to_string(packet) + " told of slot " + std::to_string(slot);
-            if (number < first[slot])
-                return where + "told out of order";
-            if (first[slot] < 0)
-                first[slot] = number;
-        }
-        if (machine.top->fault_valid) {
-            Fault fault = take_fault(machine);
-            if (first[fault.slot] >= 0)
-                return where + "told twice: " + text(fault);
-            first[fault.slot] = (int)fault.packet_offset / 8 - 1;
-            faulted++;
-        }
-        machine.clear_poison(15);
-        for (unsigned slot = 0; slot < 4; slot++) {
-            size_t done = first[slot] < 0 ? offered[slot] : (size_t)first[slot];
-            for (size_t i = 0; i < done; i++)
-                reference.apply(chains[slot][i]);
-            if (done < offered[slot])
-                reference.take_over(machine, chains[slot][done]);
-            whole += first[slot] < 0 && done > 0;
-            cut[slot] += first[slot] > 0;
-        }
-        std::string wrong = reference.compare(machine);
-        if (!wrong.empty())
-            return where + "after the reset: " + wrong;
-        // Run again from there, as a driver does.
-        for (unsigned slot = 0; slot < 4; slot++) {
-            for (size_t i = first[slot] < 0 ? offered[slot] : (size_t)first[slot]; i < chains[slot].size(); i++) {
-                machine.submit(chains[slot][i]);
-                reference.apply(chains[slot][i]);
-            }
-        }
-        wrong = finish(machine, reference);
-        if (!wrong.empty())
-            return where + "run again: " + wrong;
-    }
-    if (whole < 50 || faulted < 5 || cut[0] < 20 || cut[1] < 20 || cut[2] < 5 || cut[3] < 5)
-        return "little happened: " + std::to_string(whole) + " chains whole, " + std::to_string(faulted) + " faults";
-    return "";
-}
-
 // What a job reads, in video memory or in the host's.
 bool reads_what(const Job &later, const Job &earlier)
 {
@@ -210,13 +119,29 @@ bool reads_what(const Job &later, const Job &earlier)
            earlier.destination < later.source + later.length;
 }
 
-// As aborted_jobs_are_told, but jobs that read nothing that an earlier one of their chain writes, and write over
-// nothing that one reads, say `unordered`, as the miniport lets them, some have bad addresses, and one channel of a
-// memory may stand still until the reset is over.
-std::string chains_with_unordered_jobs(uint64_t seed, bool stalls)
+// A job reaches behind the end of video memory.
+void make_bad(Random &random, Job &job)
+{
+    const bool writes = job.op == FERRY_JOB_OP_FILL || random.chance(50);
+    (writes ? job.destination : job.source) = LOCAL_BYTES + 4096;
+    (writes ? job.destination_kind : job.source_kind) = FERRY_ADDRESS_KIND_LOCAL;
+}
+
+// A reset at any moment of chains of jobs, one a slot. The job that is told of first of a slot is the first that is not
+// whole: what was before it is there, nothing behind it is, and from it on the chain can be run again. Nothing told
+// means that all are whole. What a fault was told of before is not told again.
+//
+// ORDERED: memory refuses what one job reads, which may be told of as a fault, or come too late for that.
+// UNORDERED: jobs that read nothing that an earlier one of their chain writes, and write over nothing that one reads,
+// say so, as the miniport lets them; some have bad addresses. STALLED: so they do, and one channel of a memory stands
+// still until the reset is over.
+enum Chains { ORDERED, UNORDERED, STALLED };
+
+std::string chains_are_told(uint64_t seed, Chains kind)
 {
     Machine machine(seed, LOCAL_BYTES, HOST_BASE, HOST_BYTES);
     Random &random = machine.random;
+    const bool stalls = kind == STALLED;
     unsigned whole = 0, cut[4] = {}, faulted = 0, unordered = 0, lost = 0;
     for (unsigned round = 0; round < (stalls ? 60 : 600); round++) {
         machine.timing = any_timing(random);
@@ -229,22 +154,24 @@ std::string chains_with_unordered_jobs(uint64_t seed, bool stalls)
         for (unsigned i = 0; i < jobs; i++) {
             unsigned slot = (unsigned)random.below(4);
             Job job = link_of_chain(random, slot, HOST_BASE + 65536 * slot);
-            job.unordered = job.op == FERRY_JOB_OP_COPY;
+            job.unordered = kind != ORDERED && job.op == FERRY_JOB_OP_COPY;
             for (const Job &earlier : chains[slot])
                 job.unordered &= !reads_what(job, earlier) && !reads_what(earlier, job);
             unordered += job.unordered;
             job.packet_offset = (uint16_t)(8 * chains[slot].size() + 8);
-            if (random.chance(5) && bad_in[slot] < 0 && job.op != FERRY_JOB_OP_READ && job.length > 0) {
+            if (kind != ORDERED && random.chance(5) && bad_in[slot] < 0 && job.op != FERRY_JOB_OP_READ &&
+                job.length > 0) {
                 bad_in[slot] = (int)chains[slot].size();
-                (job.op == FERRY_JOB_OP_FILL || random.chance(50) ? job.destination : job.source) = LOCAL_BYTES + 4096;
-                job.op == FERRY_JOB_OP_FILL ? job.destination_kind = FERRY_ADDRESS_KIND_LOCAL : 0;
-                if (job.source == LOCAL_BYTES + 4096)
-                    job.source_kind = FERRY_ADDRESS_KIND_LOCAL;
-                else
-                    job.destination_kind = FERRY_ADDRESS_KIND_LOCAL;
+                make_bad(random, job);
             }
             chains[slot].push_back(job);
             machine.submit(job);
+        }
+        if (kind == ORDERED) {
+            const Job refused =
+                chains[0].empty() ? chains[1].empty() ? small_urgent_job() : chains[1].back() : chains[0].back();
+            if (random.chance(30) && refused.source_kind == FERRY_ADDRESS_KIND_LOCAL && refused.op == FERRY_JOB_OP_COPY)
+                machine.local.read_error = (refused.source + refused.length / 2) & ~7ull;
         }
         uint64_t wait = random.below(random.chance(50) ? 100 : 1500);
         for (uint64_t i = 0; i < wait; i++)
@@ -268,6 +195,7 @@ std::string chains_with_unordered_jobs(uint64_t seed, bool stalls)
         while (machine.top->resetting)
             machine.step();
         lost += machine.top->stuck;
+        machine.local.read_error = 0;
         machine.host.dead = machine.local.dead = 0;
         for (unsigned i = 0; i < 20000 && (machine.top->stuck || machine.top->busy); i++)
             machine.step();
@@ -285,11 +213,12 @@ std::string chains_with_unordered_jobs(uint64_t seed, bool stalls)
         }
         if (machine.top->fault_valid) {
             Fault fault = take_fault(machine);
+            const int number = (int)fault.packet_offset / 8 - 1;
             // What was told of before counts; what memory that was given up on keeps from being done is told as aborted
             // too.
-            if (first[fault.slot] >= 0 && first[fault.slot] < (int)fault.packet_offset / 8 - 1)
+            if (first[fault.slot] >= 0 && (kind == ORDERED || first[fault.slot] < number))
                 return where + "told twice: " + text(fault);
-            first[fault.slot] = (int)fault.packet_offset / 8 - 1;
+            first[fault.slot] = number;
             faulted++;
         }
         machine.clear_poison(15);
@@ -310,9 +239,8 @@ std::string chains_with_unordered_jobs(uint64_t seed, bool stalls)
             return where + "after the reset: " + wrong;
         // Run again from there, as a driver does.
         for (unsigned slot = 0; slot < 4; slot++) {
-            for (size_t i = first[slot] < 0 ? offered[slot] : (size_t)first[slot]; i < chains[slot].size(); i++) {
-                if ((int)i == bad_in[slot])
-                    break;
+            for (size_t i = first[slot] < 0 ? offered[slot] : (size_t)first[slot];
+                 i < chains[slot].size() && (int)i != bad_in[slot]; i++) {
                 machine.submit(chains[slot][i]);
                 reference.apply(chains[slot][i]);
             }
@@ -321,21 +249,27 @@ std::string chains_with_unordered_jobs(uint64_t seed, bool stalls)
         if (!wrong.empty())
             return where + "run again: " + wrong;
     }
-    bool few = cut[0] + cut[1] < 20 || cut[2] + cut[3] < 5;
-    if (whole < 20 || unordered < 20 || (stalls ? lost < 10 : lost != 0 || few))
-        return "little happened: " + std::to_string(whole) + " chains whole, " + std::to_string(lost) +
-               " resets lost memory";
+    bool few = stalls ? whole < 20 || lost < 10 : whole < 50 || lost != 0;
+    few |= !stalls && (cut[0] < 20 || cut[1] < 20 || cut[2] < 5 || cut[3] < 5);
+    if (few || (kind == ORDERED ? faulted < 5 : unordered < 20))
+        return "little happened: " + std::to_string(whole) + " chains whole, " + std::to_string(faulted) + " faults, " +
+               std::to_string(lost) + " resets lost memory";
     return "";
+}
+
+std::string aborted_jobs_are_told(uint64_t seed)
+{
+    return chains_are_told(seed, ORDERED);
 }
 
 std::string unordered_jobs(uint64_t seed)
 {
-    return chains_with_unordered_jobs(seed, false);
+    return chains_are_told(seed, UNORDERED);
 }
 
 std::string stalled_channels(uint64_t seed)
 {
-    return chains_with_unordered_jobs(seed, true);
+    return chains_are_told(seed, STALLED);
 }
 
 } // namespace
