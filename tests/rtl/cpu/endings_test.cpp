@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// How buffers end, and the counters: the core's registers with what stands behind them, the test playing core, fetcher,
+// How buffers end: the core's registers with what stands behind them, the test playing core, fetcher,
 // sequencer and engine. A buffer ends once, when all of its jobs have retired, in its class's order; the firmware is
 // asked only of one that went wrong; record, registers, interrupt and the slot's release follow in this order.
-#include "endings_bench.h"
+#include "endings_cases.h"
 
 namespace
 {
@@ -69,42 +69,6 @@ void buffers(Checks &checks, Random &random)
     for (int i = 0; i < 50; i++)
         bench.tick();
     bench.compare_registers();
-}
-
-// The core counts a packet of its own in every cycle in which it may, while the sequencer's come as fast as they can.
-void packets(Checks &checks, Random &random)
-{
-    checks.begin("packets_of_the_core_and_the_sequencer_are_counted_though_they_come_at_once");
-    Bench bench(checks, random);
-    bench.poison_pace = 1u << 30;
-    bench.retire_pace = 1;
-    bench.claim(0, 1, 2000, false);
-    bench.claim(1, 2, 2000, false);
-    for (unsigned i = 0; i < 3000; i++) {
-        bench.core(true, FERRY_CORE_PACKETS, 1);
-        bench.jobs++;
-    }
-    for (int i = 0; i < 40000 && (bench.slots[0].to_offer || bench.slots[1].to_offer); i++)
-        bench.tick();
-    for (int i = 0; i < 10; i++)
-        bench.tick();
-    checks.that(bench.jobs > 4500, "enough packets");
-    checks.equal(bench.packets, bench.jobs, "packets counted");
-}
-
-// Of the words that the host sees the core may change four; whatever it writes to the others, they stay.
-void host_words(Checks &checks, Random &random)
-{
-    checks.begin("the_core_changes_no_word_of_the_hosts_but_its_own_four");
-    Bench bench(checks, random);
-    for (uint32_t address = 0x400; address < 0x800; address += 4) {
-        uint32_t before = bench.host(false, address - 0x400);
-        bool own = address == FERRY_CORE_FIRMWARE_VERSION || address == FERRY_CORE_FIRMWARE_STATE ||
-                   address == FERRY_CORE_HALT_CODE || address == FERRY_CORE_HALT_ARGUMENT;
-        bench.core(true, address, ~before);
-        checks.equal(bench.core(false, address), own ? ~before : before, "a word as the core reads it");
-        checks.equal(bench.host(false, address - 0x400), own ? ~before : before, "a word of the host's");
-    }
 }
 
 // Directed: which buffer waits for which.
@@ -303,6 +267,51 @@ void records(Checks &checks, Random &random)
             bench.tick();
         checks.equal(bench.halts, 1, "interrupts of the halt");
     }
+    checks.begin("no_other_state_of_the_firmware_is_told_as_a_halt");
+    Bench bench(checks, random);
+    for (uint32_t state = 0; state < 256; state++) {
+        if (state == FERRY_FIRMWARE_STATE_HALTED)
+            continue;
+        bench.core(true, FERRY_CORE_FIRMWARE_STATE, state);
+        for (int i = 0; i < 20; i++)
+            bench.tick();
+        checks.equal(bench.halts, 0, "interrupts");
+    }
+}
+
+// The firmware is stopped before it answers what it was asked of a buffer; the next one is asked of its own buffers
+// only.
+void stopped_while_it_is_asked(Checks &checks, Random &random)
+{
+    checks.begin("what_a_stopped_core_did_not_answer_is_not_asked_of_the_next");
+    for (unsigned ring : {0u, 2u}) {
+        Bench bench(checks, random);
+        bench.poison_pace = 1u << 30;
+        bench.claim(1, ring, 0, true);
+        bench.finish(1, true);
+        for (int i = 0; i < 100; i++)
+            bench.tick();
+        checks.that(bench.core(false, FERRY_CORE_WORK) & FERRY_CORE_WORK_FINISH_MASK, "the firmware is asked");
+        bench.top.run = 0;
+        for (int i = 0; i < 10; i++)
+            bench.tick();
+        bench.top.settled = 1;
+        bench.slots[1] = Slot();
+        bench.endings[ring == 0].clear();
+        bench.rings[ring].taken--;
+        bench.tick();
+        bench.top.settled = 0;
+        bench.top.run = 1;
+        for (int i = 0; i < 100; i++)
+            bench.tick();
+        checks.equal(bench.core(false, FERRY_CORE_WORK) & FERRY_CORE_WORK_FINISH_MASK, 0, "the next one is asked");
+        bench.claim(0, ring, 0, true);
+        bench.finish(0, false);
+        for (int i = 0; i < 300; i++)
+            bench.tick();
+        checks.that(!bench.busy(), "its buffer ends");
+        bench.compare_registers();
+    }
 }
 
 // The core is stopped in any cycle around the end of a buffer: the record leaves or it does not, and what the registers
@@ -366,168 +375,12 @@ void stops(Checks &checks, Random &random)
     }
 }
 
-void table(Checks &checks, Random &random)
-{
-    checks.begin("a_change_of_the_table_stays_as_it_is_until_it_is_taken");
-    Bench bench(checks, random);
-    for (unsigned round = 0; round < 200; round++) {
-        uint32_t words[6];
-        const uint32_t places[6] = {FERRY_CORE_MMU_FIRST,     FERRY_CORE_MMU_COUNT,      FERRY_CORE_MMU_LIST,
-                                    FERRY_CORE_MMU_DUMMY_LOW, FERRY_CORE_MMU_DUMMY_HIGH, FERRY_CORE_MMU_CONTROL};
-        bench.update_pace = 1 + random.below(30);
-        for (unsigned i = 0; i < 6; i++) {
-            words[i] = static_cast<uint32_t>(random.word()) & (i == 2 ? 0xffff : i == 5 ? 3 : ~0u);
-            bench.core(true, places[i], words[i]);
-        }
-        // Taken as it was written, whatever the core writes behind it.
-        bench.top.io_valid = bench.top.io_write = 1;
-        bench.top.io_address = places[random.below(5)];
-        bench.top.io_wdata = ~words[0];
-        do {
-            bench.top.eval();
-            checks.equal(bench.top.update_first, words[0], "first page");
-            checks.equal(bench.top.update_count, words[1], "pages");
-            checks.equal(bench.top.update_list, words[2], "list");
-            checks.equal(bench.top.update_dummy, words[3] | uint64_t{words[4]} << 32, "dummy page");
-            checks.equal(bench.top.update_unmap | bench.top.update_snoop << 1, words[5], "control");
-            bench.tick();
-        } while (bench.top.update_valid);
-        bench.top.io_valid = 0;
-        bench.tick();
-    }
-}
-
-// Events of every kind, some in every cycle, while the host reads counters and the fetcher looks at rings; the lower
-// halves carry.
-void counters(Checks &checks, Random &random)
-{
-    checks.begin("counters_lose_and_double_no_event");
-    Bench bench(checks, random);
-    auto word = [&](unsigned number, unsigned half) { return FERRY_BAR0_COUNTER_AT + 8 * number + 4 * half; };
-    // Shortly before the lower halves are full. The sweep may write its own in between.
-    for (unsigned number = 0; number < 22; number++)
-        while (bench.host(false, word(number, 0)) < 0xffffff00) {
-            bench.host(true, word(number, 0), 0xffffff00 + 11 * number);
-            for (int i = 0; i < 150; i++)
-                bench.tick();
-        }
-    uint64_t begin[22];
-    for (unsigned number = 0; number < 22; number++)
-        begin[number] = bench.host(false, word(number, 0)) | uint64_t{bench.host(false, word(number, 1))} << 32;
-    bench.counting = true;
-    for (unsigned step = 0; step < 40000; step++) {
-        if (step % 200 == 0) {
-            unsigned number = random.below(22), waited = 0;
-            bench.top.counter_valid = 1;
-            bench.top.counter_number = number;
-            do {
-                bench.tick();
-            } while (!bench.counter_done && ++waited < 400);
-            checks.that(waited < 200, "a round of the sweep");
-            uint64_t now = begin[number] + bench.counted[number];
-            uint64_t read = bench.host(false, word(number, 0)) | uint64_t{bench.host(false, word(number, 1))} << 32;
-            checks.that(read <= now && read + 6 >= now, "counter, its halves belonging together");
-            bench.top.counter_valid = 0;
-        }
-        if (random.once_in(20))
-            bench.host(true, Bench::ring(1, FERRY_BAR0_RING_FENCE_ADDRESS),
-                       static_cast<uint32_t>(bench.rings[1].fence_address));
-        bench.top.ring_read = random.once_in(2);
-        bench.top.ring_number = random.below(5);
-        bench.top.ring_word = random.once_in(2) ? FERRY_BAR0_RING_RETIRED : FERRY_BAR0_RING_FENCE_ADDRESS;
-        bench.tick();
-    }
-    bench.top.ring_read = 0;
-    bench.counting = false;
-    for (int i = 0; i < 400; i++)
-        bench.tick();
-    for (unsigned number = 0; number < 22; number++)
-        checks.equal(bench.host(false, word(number, 0)) | uint64_t{bench.host(false, word(number, 1))} << 32,
-                     begin[number] + bench.counted[number], "counter at rest");
-}
-
-// A root and what is to be forgotten stand as they were told until they are taken, whatever comes behind them or
-// becomes of the core; a job behind what is forgotten comes only then.
-void page_tables(Checks &checks, Random &random)
-{
-    checks.begin("what_the_page_table_unit_is_told_stays_until_it_is_taken");
-    Bench bench(checks, random);
-    bench.by_hand = true;
-    bench.poison_pace = 1u << 30;
-    bench.top.packet_valid = bench.top.packet_more = 0;
-    bench.top.packet_forgets = bench.top.packet_length = 1;
-    // Ring 0, and another.
-    for (unsigned slot = 0; slot < 2; slot++)
-        bench.claim(slot, slot, 200, false);
-    auto word = [&] { return random.word() >> (64 - FORGET_BITS); };
-    for (unsigned round = 0; round < 100; round++) {
-        uint32_t low = static_cast<uint32_t>(random.word()), high = static_cast<uint32_t>(random.word());
-        const unsigned slot = random.below(2), queued = bench.slots[slot].queued, tellings = bench.tellings;
-        const uint64_t forget = word();
-        bench.forget_pace = 0;
-        bench.top.packet_slot = slot;
-        bench.tick();
-        bench.top.packet_forget = forget;
-        bench.top.packet_valid = 1;
-        for (unsigned i = 0; i < 1000 && !bench.top.forget_valid; i++)
-            bench.tick();
-        checks.that(bench.top.forget_valid, "it is told");
-        const bool withdrawn = random.once_in(2);
-        if (withdrawn) {
-            bench.top.packet_valid = 0;
-            bench.top.run = random.below(2);
-            bench.tick();
-            bench.top.run = 1;
-            bench.top.packet_forget = word();
-            bench.top.packet_valid = 1;
-        }
-        for (unsigned i = random.below(50); i; i--)
-            bench.tick();
-        checks.equal(bench.top.forget, forget, "what is to be forgotten");
-        checks.equal(bench.slots[slot].queued, queued, "no job comes before it is forgotten");
-        bench.forget_pace = 1;
-        for (unsigned i = 0; i < 1000 && bench.slots[slot].queued == queued; i++)
-            bench.tick();
-        bench.top.packet_valid = 0;
-        checks.equal(bench.slots[slot].queued, queued + 1, "its job");
-        checks.equal(bench.tellings - tellings, 1u + withdrawn, "it is told once for each offer");
-
-        uint32_t kind = random.below(2), snoop = random.below(2), space = random.below(16);
-        uint32_t height = random.below(4), valid = random.below(2);
-        uint64_t root = valid | kind << 1 | snoop << 2 | height << 3 |
-                        ((uint64_t{high} << 32 | low) >> 12 & ((1ull << 40) - 1)) << 5;
-        bench.core(true, FERRY_CORE_SPACE_PLACES, kind << 2 | snoop << 8);
-        bench.core(true, FERRY_CORE_SPACE_TABLE_LOW, low);
-        bench.core(true, FERRY_CORE_SPACE_TABLE_HIGH, high);
-        bench.top.root_ready = 0;
-        bench.core(true, FERRY_CORE_SPACE_ROOT, space | height << 8 | valid << 16);
-        // The next one waits.
-        bench.top.io_valid = bench.top.io_write = 1;
-        bench.top.io_address = FERRY_CORE_SPACE_PLACES + 4 * random.below(4);
-        bench.top.io_wdata = static_cast<uint32_t>(random.word());
-        for (unsigned i = 0; i < 10; i++) {
-            bench.tick();
-            checks.that(!bench.io_done, "a write behind a root that is not taken");
-            checks.that(bench.top.root_valid, "the root is told");
-            checks.equal(bench.top.root, root, "root");
-            checks.equal(bench.top.root_space, space, "root's space");
-        }
-        bench.top.io_valid = 0;
-        bench.top.root_ready = 1;
-        bench.tick();
-        bench.tick();
-        checks.that(!bench.top.root_valid, "the root is taken");
-    }
-}
-
 } // namespace
 
 int main()
 {
     Random random;
     Checks checks;
-    packets(checks, random);
-    host_words(checks, random);
     order(checks, random);
     stuck(checks, random);
     many_jobs(checks, random);
@@ -536,8 +389,7 @@ int main()
     records(checks, random);
     buffers(checks, random);
     stops(checks, random);
-    table(checks, random);
-    counters(checks, random);
-    page_tables(checks, random);
+    stopped_while_it_is_asked(checks, random);
+    core_registers(checks, random);
     return checks.done();
 }

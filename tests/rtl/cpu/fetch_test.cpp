@@ -229,6 +229,48 @@ static void stopping(Checks &checks, Random &random)
     }
 }
 
+// Of an entry that breaks a rule nothing is read but itself.
+static void bad_entries(Checks &checks, Random &random)
+{
+    checks.begin("what_a_bad_entry_names_is_not_read");
+    static const struct {
+        uint64_t address, bytes_and_flags, reserved;
+        uint32_t fault;
+    } entries[] = {
+        {0x10000000, 4096, 0, FERRY_FAULT_KIND_NONE},
+        {0x10000000, 4104, 0, FERRY_FAULT_KIND_BUFFER_SIZE},
+        {0x10000000, 4092, 0, FERRY_FAULT_KIND_BUFFER_SIZE},
+        {0x10000000, 0x80000008, 0, FERRY_FAULT_KIND_BUFFER_SIZE},
+        {0x10000004, 64, 0, FERRY_FAULT_KIND_PACKET_RESERVED},
+        {0x10000000, 64 | 1ull << 63, 0, FERRY_FAULT_KIND_PACKET_RESERVED},
+        {0x10000000, 64, 1, FERRY_FAULT_KIND_PACKET_RESERVED},
+        {0x10000000, 64, 1ull << 63, FERRY_FAULT_KIND_PACKET_RESERVED},
+    };
+    Bench bench(random);
+    for (Ring &each : bench.rings)
+        each.log2 = 4;
+    Ring &ring = bench.rings[2];
+    ring.base = 0x7000000000ull;
+    start(checks, bench);
+    for (const auto &e : entries) {
+        const uint64_t place = ring.base + 32ull * ring.produced++;
+        bench.host.words[place] = e.address;
+        bench.host.words[place + 8] = e.bytes_and_flags;
+        bench.host.words[place + 16] = 0;
+        bench.host.words[place + 24] = e.reserved;
+        bench.asked.clear();
+        bench.top.ring_write = 1;
+        bench.top.ring_number = 2;
+        bench.top.ring_offset = FERRY_BAR0_RING_PRODUCER;
+        for (int i = 0; i < 3000 && !(bench.top.next >> 31); i++)
+            bench.tick();
+        checks.equal(bench.top.next >> 31, 1, "the entry comes");
+        checks.equal(bench.top.next >> 16 & 255, e.fault, "fault");
+        checks.equal(bench.asked.size(), e.fault ? 1 : 3, "reads");
+        claim_and_release(bench, ring);
+    }
+}
+
 // Where a ring's places begin anew, and where the numbers of its entries do.
 static void wrapping(Checks &checks, Random &random)
 {
@@ -409,6 +451,7 @@ int main()
     enabling(checks, random);
     halting(checks, random);
     stopping(checks, random);
+    bad_entries(checks, random);
     wrapping(checks, random);
     holding(checks, random);
     turns(checks, random);

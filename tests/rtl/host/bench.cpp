@@ -44,6 +44,7 @@ void Bench::reset()
     top->interrupt_enable = 0;
     top->interrupt_coalesce_count = 0;
     top->interrupt_coalesce_cycles = 0;
+    top->at_rest = 7;
     for (int i = 0; i < 4; i++) {
         top->clk = 0;
         top->eval();

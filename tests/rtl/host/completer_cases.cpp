@@ -429,6 +429,13 @@ static void poisoned(Bench &b)
         b.fail("a poisoned write had an effect");
     EXPECT(b, "poisoned", b.counts.poisoned, 64);
     EXPECT(b, "others", b.counts.unsupported + b.counts.malformed + b.counts.unexpected, 0);
+    // What is malformed is nothing else (6.2.3.2.3).
+    b.config_write(0x04, 0xf9000006);
+    b.send({0x40004002, 0x000000ff, b.bar0 + 64, 1});
+    b.settle();
+    EXPECT(b, "poisoned", b.counts.poisoned, 64);
+    EXPECT(b, "malformed", b.counts.malformed, 1);
+    EXPECT(b, "Detected Parity Error", b.config_read(0x04) >> 31, 0);
 }
 
 // Of all codes of messages those are taken without a word that any function may be sent (2.2.8); every other is an

@@ -164,7 +164,27 @@ static void errors(Bench &b)
     EXPECT(b, "fault", patient.faults.empty() ? 99 : patient.faults[0], 0);
 }
 
+// What a function reset gives up on is no error of the function that is there behind it.
+static void errors_and_a_function_reset(Bench &b)
+{
+    b.configure(128, 512, 64);
+    b.top->completion_timeout = 400;
+    b.treatments[0x500] = LOSE;
+    AxiRead read = {0x500000, 8, 1, false, {}, {}, false};
+    b.read_queue.push_back(&read);
+    b.run(50);
+    EXPECT(b, "reads that wait", b.kept.size() + b.reads.size(), 1);
+    b.config_write(0x48, 0x8000, 2);
+    b.run(1000);
+    EXPECT(b, "the read has ended", read.done, 1);
+    EXPECT(b, "device status", device_status(b), 0);
+    EXPECT(b, "status", status(b), 0x10);
+    EXPECT(b, "messages", b.messages.size(), 0);
+    b.kept.clear();
+}
+
 const Case error_cases[] = {
     {"errors", errors},
+    {"errors_and_a_function_reset", errors_and_a_function_reset},
     {nullptr, nullptr},
 };

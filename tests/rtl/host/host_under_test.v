@@ -132,6 +132,13 @@ module host_under_test (
     // INTERRUPT_COUNT.
     output wire [31:0] interrupt_count,
 
+    // Function level reset: what stands behind the host side is at rest: core, fetcher, engine. It goes on; its last cycle; the host
+    // side itself is at rest.
+    input  wire [2:0]  at_rest,
+    output wire        function_resetting,
+    output wire        reset_units,
+    output wire        requester_idle,
+
     // STATUS.requester: a read request to the host is outstanding.
     output wire        requester_busy,
 
@@ -235,11 +242,10 @@ module host_under_test (
         .function_resetting(function_resetting), .requester_idle(requester_idle), .asleep(unused_asleep), .events(events)
     );
 
-    // Nothing stands behind the host side here that would have to come to rest.
-    wire function_reset, function_resetting, requester_idle, unused_reset_units, unused_asleep;
+    wire function_reset, unused_asleep;
     ferry_function_reset function_level (
-        .clk(clk), .rst(rst), .start(function_reset), .resetting(function_resetting), .reset_units(unused_reset_units),
-        .core_settled(1'b1), .fetch_wound(1'b1), .engine_at_rest(1'b1), .requester_idle(requester_idle)
+        .clk(clk), .rst(rst), .start(function_reset), .resetting(function_resetting), .reset_units(reset_units),
+        .core_settled(at_rest[0]), .fetch_wound(at_rest[1]), .engine_at_rest(at_rest[2]), .requester_idle(requester_idle)
     );
 endmodule
 

@@ -242,9 +242,83 @@ static void interrupts_held_long(Bench &b)
     EXPECT(b, "messages", b.posted.size(), 1);
 }
 
+// A cause that is enabled while messages are switched off is told when they are switched on.
+static void interrupts_without_messages(Bench &b)
+{
+    b.configure(128, 512, 64);
+    b.config_write(0x84, 0xfee01000);
+    b.top->interrupt_enable = 1;
+    for (unsigned round = 0; round < 3; round++) {
+        b.top->interrupt_cause = 1;
+        b.tick();
+        b.settle();
+        EXPECT(b, "messages while they are off", b.posted.size(), 0);
+        EXPECT(b, "count", b.top->interrupt_count, round);
+        EXPECT(b, "pending", b.config_read(0x94), 0);
+        b.config_write(0x80, 0x10000);
+        b.settle();
+        EXPECT(b, "messages", b.posted.size(), 1);
+        b.config_write(0x80, 0);
+        b.posted.clear();
+    }
+}
+
+// Of what was to be told before a function reset, or comes while it goes on, nothing is left behind it; causes are
+// gathered anew.
+static void interrupts_and_a_function_reset(Bench &b)
+{
+    for (unsigned of_it : {0u, 1u, 5u}) {
+        b.configure(128, 512, 64);
+        b.config_write(0x84, 0xfee01000);
+        b.config_write(0x80, 0x10000);
+        b.config_write(0x90, 1);
+        b.top->interrupt_enable = 0x3ff;
+        b.top->interrupt_coalesce_count = 4;
+        b.top->interrupt_coalesce_cycles = 65535;
+        for (unsigned n = 0; n < 3 + of_it; n++) {
+            b.top->interrupt_cause = uint16_t(1u << n);
+            b.tick();
+        }
+        EXPECT(b, "status", b.top->interrupt_status, (1u << (3 + of_it)) - 1);
+        b.top->at_rest = 3; // The engine takes its time.
+        b.config_write(0x48, 0x8000, 2);
+        for (unsigned n = 0; n < 100; n++) {
+            EXPECT(b, "it goes on", b.top->function_resetting, 1);
+            b.top->interrupt_cause = n % 3 ? 0 : 0x3ff;
+            b.tick();
+        }
+        b.top->at_rest = 7;
+        b.tick();
+        b.top->interrupt_enable = 0; // As every register of BAR0.
+        b.run(10);
+        EXPECT(b, "it has ended", b.top->function_resetting, 0);
+        EXPECT(b, "status", b.top->interrupt_status, 0);
+        EXPECT(b, "count", b.top->interrupt_count, 0);
+        b.configure(128, 512, 64);
+        b.config_write(0x84, 0xfee01000);
+        b.config_write(0x80, 0x10000);
+        b.top->interrupt_enable = 0x3ff;
+        b.run(200);
+        EXPECT(b, "messages of before", b.posted.size(), 0);
+        for (unsigned n = 0; n < 4; n++) {
+            EXPECT(b, "messages of fewer causes", b.posted.size(), 0);
+            b.top->interrupt_cause = 1;
+            b.tick();
+            b.run(100);
+        }
+        EXPECT(b, "messages", b.posted.size(), 1);
+        EXPECT(b, "count", b.top->interrupt_count, 1);
+        b.top->interrupt_clear = 0x3ff;
+        b.tick();
+        b.posted.clear();
+    }
+}
+
 const Case interrupt_cases[] = {
     {"interrupts", interrupts},
     {"interrupts_taken_back", interrupts_taken_back},
     {"interrupts_held_long", interrupts_held_long},
+    {"interrupts_without_messages", interrupts_without_messages},
+    {"interrupts_and_a_function_reset", interrupts_and_a_function_reset},
     {nullptr, nullptr},
 };

@@ -289,6 +289,71 @@ static void digests(Bench &b)
     EXPECT(b, "malformed", b.counts.malformed, 3);
 }
 
+// Requests that wait for the link as bus mastering is switched off do not leave before it is on again.
+static void without_bus_mastering(Bench &b)
+{
+    b.configure(128, 512, 64);
+    AxiWrite write = {0x900000, 2, 7, false, {1, 2}, {255, 255}, false, 0};
+    AxiRead read = {0x500000, 8, 1, false, {}, {}, false};
+    b.withheld[POSTED] = b.withheld[REQUEST] = true;
+    b.write_queue.push_back(&write);
+    b.read_queue.push_back(&read);
+    b.run(100);
+    b.config_write(0x04, 2);
+    b.withheld[POSTED] = b.withheld[REQUEST] = false;
+    b.run(500);
+    EXPECT(b, "writes", b.posted.size(), 0);
+    EXPECT(b, "read requests", b.read_requests, 0);
+    EXPECT(b, "done", write.done || read.done, 0);
+    b.config_write(0x04, 6);
+    b.settle();
+    EXPECT(b, "writes", b.posted.size(), 1);
+    EXPECT(b, "read requests", b.read_requests, 1);
+    EXPECT(b, "done", write.done && read.done, 1);
+}
+
+// A function reset goes on until the core, the fetcher, the engine and what has begun on the link are at rest,
+// whichever of them is the last; then the units behind are reset, for one cycle.
+static void resets_wait_for_all_that_acts(Bench &b)
+{
+    for (unsigned last = 0; last < 4; last++) {
+        b.configure(128, 512, 64);
+        AxiWrite write = {0x900000, 2, 7, false, {}, {}, false, 0};
+        write.data.assign(16, 0x1234);
+        write.strobe.assign(16, 255);
+        b.write_queue.push_back(&write);
+        for (unsigned n = 0; n < 200 && !b.top->m_axis_tlp_tvalid; n++)
+            b.tick();
+        b.tick();
+        b.deaf = true; // In the middle of its packet.
+        b.top->at_rest = 0;
+        b.send({0x44000001, 0x0008ff0f, uint32_t(b.device_id) << 16 | 0x48, 0x8000});
+        b.run(100);
+        unsigned units = 0;
+        auto wait = [&](bool ends) {
+            for (unsigned n = 0; n < 300; n++) {
+                EXPECT(b, "it goes on", b.top->function_resetting || (ends && units), 1);
+                units += b.top->reset_units;
+                b.tick();
+            }
+        };
+        b.top->at_rest = 7 & ~(1u << last);
+        b.deaf = last == 3;
+        b.top->eval();
+        wait(false);
+        EXPECT(b, "resets of the units before", units, 0);
+        b.top->at_rest = 7;
+        b.deaf = false;
+        b.top->eval();
+        wait(true);
+        EXPECT(b, "resets of the units", units, 1);
+        EXPECT(b, "it has ended", b.top->function_resetting, 0);
+        b.settle();
+        b.completions.clear();
+        b.posted.clear();
+    }
+}
+
 // A message that was taken but has not begun as a function reset comes is thrown away, though the link takes nothing
 // for long: it is not kept for when the function may speak again.
 static void reset_behind_a_link_that_stands(Bench &b)
@@ -346,5 +411,7 @@ const Case link_cases[] = {
     {"power_states", power_states},
     {"digests", digests},
     {"reset_behind_a_link_that_stands", reset_behind_a_link_that_stands},
+    {"without_bus_mastering", without_bus_mastering},
+    {"resets_wait_for_all_that_acts", resets_wait_for_all_that_acts},
     {nullptr, nullptr},
 };

@@ -24,12 +24,21 @@ void rights_of_page_tables_that_are_not_there(void **state);
 void protected_content_and_page_lists(void **state);
 void rectangles_that_end_at_4_gib(void **state);
 
+// Packets just inside a rule and just outside: test_edges.c.
+void roots_to_the_bit(void **state);
+void what_is_forgotten_to_the_bit(void **state);
+void rectangles_to_the_byte(void **state);
+void ranges_to_the_byte(void **state);
+void rights_to_the_bit(void **state);
+
 // What engine and aperture table report: test_trouble.c.
 void bad_page_of_a_table_change(void **state);
 void stuck_engine_gets_no_jobs(void **state);
 void a_stuck_engine_is_not_waited_for_to_forget(void **state);
 void full_fault_log_loses_nothing(void **state);
 void engine_fault_is_named_from_its_packet(void **state);
+void table_change_beside_a_fault_that_cannot_be_told(void **state);
+void faults_of_virtual_addresses_tell_of_walks(void **state);
 void second_engine_fault_cannot_hang_the_core(void **state);
 void first_fault_of_a_slot_counts(void **state);
 void fault_before_a_reset_is_told(void **state);

@@ -81,6 +81,29 @@ static void table_change_waits_for_no_other_buffers_jobs(void **state)
     must_be_null(double_verify());
 }
 
+// While a user's change waits for its ring, the paging ring's buffers go on.
+static void table_change_that_waits_lets_paging_pass(void **state)
+{
+    struct buffer change = {.count = 0}, paging = {.count = 0};
+
+    (void)state;
+    double_reset();
+    run_from_reset();
+    machine.job_ticks = 50000;
+    machine.rights[1] |= FERRY_BAR0_RING_RIGHTS_APERTURE_UPDATE_MASK;
+    put_copy(&change, 0, 0, 16, 0, 64);
+    put_map(&change, 0, 0, 4);
+    put_nop(&paging, 2);
+    double_submit(1, change.words, change.count, 1, false);
+    assert_false(run_machine(1000));
+    double_submit(0, paging.words, paging.count, 2, false);
+    assert_false(run_machine(1000));
+    assert_int_equal(machine.ended_count, 1);
+    assert_int_equal(machine.jobs_retired, 0);
+    assert_true(run_machine(200000));
+    must_be_null(double_verify());
+}
+
 static void packets_are_counted_and_busy_is_not_waiting(void **state)
 {
     struct buffer b = {.count = 0};
@@ -272,6 +295,8 @@ int main(void)
         cmocka_unit_test(a_stuck_engine_is_not_waited_for_to_forget),
         cmocka_unit_test(full_fault_log_loses_nothing),
         cmocka_unit_test(engine_fault_is_named_from_its_packet),
+        cmocka_unit_test(table_change_beside_a_fault_that_cannot_be_told),
+        cmocka_unit_test(faults_of_virtual_addresses_tell_of_walks),
         cmocka_unit_test(second_engine_fault_cannot_hang_the_core),
         cmocka_unit_test(first_fault_of_a_slot_counts),
         cmocka_unit_test(fault_before_a_reset_is_told),
@@ -279,6 +304,7 @@ int main(void)
         cmocka_unit_test(memory_comes_back_while_the_sequencer_is_stopped),
         cmocka_unit_test(table_change_waits_for_its_own_ring_only),
         cmocka_unit_test(table_change_waits_for_no_other_buffers_jobs),
+        cmocka_unit_test(table_change_that_waits_lets_paging_pass),
         cmocka_unit_test(packets_are_counted_and_busy_is_not_waiting),
         cmocka_unit_test(other_contract_is_refused),
         cmocka_unit_test(broken_invariants_halt),
@@ -286,6 +312,11 @@ int main(void)
         cmocka_unit_test(restart_goes_on_in_the_fault_log),
         cmocka_unit_test(protected_content_and_page_lists),
         cmocka_unit_test(rectangles_that_end_at_4_gib),
+        cmocka_unit_test(roots_to_the_bit),
+        cmocka_unit_test(what_is_forgotten_to_the_bit),
+        cmocka_unit_test(rectangles_to_the_byte),
+        cmocka_unit_test(ranges_to_the_byte),
+        cmocka_unit_test(rights_to_the_bit),
         cmocka_unit_test(random_runs),
     };
 

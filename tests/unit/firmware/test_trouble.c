@@ -223,6 +223,73 @@ void engine_fault_is_named_from_its_packet(void **state)
     }
 }
 
+// A buffer has faulted in the engine, and its end waits for room in the fault log: that is nothing to another one's
+// change of the table.
+void table_change_beside_a_fault_that_cannot_be_told(void **state)
+{
+    struct buffer bad = {.count = 0}, faulting = {.count = 0}, change = {.count = 0};
+
+    (void)state;
+    double_reset();
+    run_from_reset();
+    machine.log_is_read = false;
+    machine.log_entries_log2 = 0;
+    put_nop(&bad, 2);
+    bad.words[0] |= 0xee;
+    put_copy(&faulting, 0, 0, 16, 0, 64);
+    put_map(&change, 0, 0, 4);
+    double_submit(1, bad.words, bad.count, 1, false);
+    double_submit(2, faulting.words, faulting.count, 2, false);
+    double_fault_job(0, FERRY_FAULT_KIND_LOCAL_ERROR, true, 0, 0);
+    assert_false(run_machine(20000));
+    assert_true(machine.poison != 0);
+    double_submit(0, change.words, change.count, 3, false);
+    assert_false(run_machine(20000));
+    assert_int_equal(machine.entries[2].action_count, 1);
+    machine.log_consumed++;
+    assert_true(run_machine(20000));
+    must_be_null(double_verify());
+    assert_int_equal(double_status(1), FERRY_BUFFER_STATUS_FAULTED);
+    assert_int_equal(double_status(2), FERRY_BUFFER_STATUS_SUCCESS);
+}
+
+// Page tables are told of where they refused a virtual address, not where the data behind them was bad.
+void faults_of_virtual_addresses_tell_of_walks(void **state)
+{
+    static const struct {
+        uint32_t kind;
+        bool walked;
+    } cases[] = {
+        {FERRY_FAULT_KIND_RANGE, true},        {FERRY_FAULT_KIND_PROTECTED, true},
+        {FERRY_FAULT_KIND_PAGE_ABSENT, true},  {FERRY_FAULT_KIND_HOST_UNSUPPORTED, false},
+        {FERRY_FAULT_KIND_HOST_ABORT, false},  {FERRY_FAULT_KIND_COMPLETION_TIMEOUT, false},
+        {FERRY_FAULT_KIND_LOCAL_ERROR, false}, {FERRY_FAULT_KIND_WATCHDOG, false},
+    };
+
+    (void)state;
+    for (unsigned n = 0; n < 4 * (sizeof cases / sizeof cases[0]); n++) {
+        const bool is_virtual = n & 1, write = n & 2, told = is_virtual && cases[n / 4].walked;
+        const uint32_t kind = cases[n / 4].kind, place = is_virtual ? FERRY_ADDRESS_KIND_VIRTUAL : 0;
+        struct buffer b = {.count = 0};
+
+        double_reset();
+        double_has_more();
+        run_from_reset();
+        put_copy(&b, 0, write ? TO(VIRTUAL) & place << 2 : FROM(VIRTUAL) & place, 4096, 0x3000, 0x8000);
+        double_submit(0, b.words, b.count, 1, false);
+        double_fault_job(0, kind, write, 0x50, 0);
+        assert_true(run_machine(100000));
+        // The double knows of no walks.
+        if (!told)
+            must_be_null(double_verify());
+        assert_non_null(double_fault_record(0));
+        assert_int_equal(double_fault_record(0)->words[FERRY_FAULT_RECORD_WHAT / 4] & 0xff, kind);
+        assert_int_equal(double_fault_record(0)->words[FERRY_FAULT_RECORD_WALK / 4] &
+                             FERRY_FAULT_RECORD_WALK_WALKED_MASK,
+                         told ? FERRY_FAULT_RECORD_WALK_WALKED_MASK : 0);
+    }
+}
+
 // Two buffers fault in the engine while it holds more jobs than the core could have queued without looking.
 void second_engine_fault_cannot_hang_the_core(void **state)
 {
