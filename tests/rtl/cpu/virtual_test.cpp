@@ -2,6 +2,7 @@
 // The whole device with its page-table unit: the paging ring says where tables are and that they changed, a user ring
 // names nothing but virtual addresses, and its space is what its ring entry says.
 #include "host_ring.h"
+#include "moving_frames.h"
 
 static const uint64_t TABLES = 0x200000, PLACES = 0x300000;
 static const unsigned SPACE = 3, LOCAL = FERRY_ADDRESS_KIND_LOCAL, VIRTUAL = FERRY_ADDRESS_KIND_VIRTUAL;
@@ -300,6 +301,15 @@ int main(int argc, char **argv)
         runs(user, SPACE << 4, "a copy to the new place");
         for (unsigned at = 0; at < 4096; at++)
             checks.equal(root.local[new_place + at], byte_of(at), "byte of the new place");
+    }
+
+    checks.begin("virtual_no_frame_is_touched_once_its_page_has_moved_and_was_forgotten_whatever_disturbs_it");
+    {
+        root.bar0(FERRY_BAR0_ENGINE_TIMEOUT, 0);
+        MovingFrames frames(checks, random, root, paging, user, other);
+        const char *moves = std::getenv("FERRY_MOVES");
+        frames.run(moves ? static_cast<unsigned>(std::atoi(moves)) : 300);
+        checks.that(frames.cut() > 10, "FORGETs that a reset cut");
     }
     return checks.done();
 }
