@@ -42,7 +42,8 @@ ALONE := env MAKEFLAGS=$(if $(V),,-s)
 VERILATOR := $(ALONE) verilator
 # What Verilator writes is compiled as one file, which takes less than half the time, and its run time once for all programs.
 VERILATED_RUNTIME := $(BUILD)/sim/verilated_runtime.o
-VERILATE := env MAKEFLAGS='$(if $(V),,s) -- VM_PARALLEL_BUILDS=0 VM_GLOBAL_FAST= VM_GLOBAL_SLOW= LOADLIBES=$(abspath $(VERILATED_RUNTIME))' verilator
+VERILATE_MAKE := VM_PARALLEL_BUILDS=0 VM_GLOBAL_FAST= VM_GLOBAL_SLOW= LOADLIBES=$(abspath $(VERILATED_RUNTIME))
+VERILATE := env MAKEFLAGS='$(if $(V),,s) -- $(VERILATE_MAKE)' verilator
 YOSYS := yosys
 WARNINGS := -Wall -Wextra -Wpedantic -Werror
 CFLAGS := -std=c11 -O2 -g $(WARNINGS) -D_POSIX_C_SOURCE=200809L
