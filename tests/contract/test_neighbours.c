@@ -132,6 +132,46 @@ static void who_hangs_beside_others_is_the_one_to_blame(void **state)
     }
 }
 
+// The engine is one for paging too. It is what stands still for longest then, and comes to its end once the job is not
+// with it: whoever waits for that has nothing to do with the hang.
+static void who_hangs_beside_paging_is_the_one_to_blame(void **state)
+{
+    (void)state;
+    struct world *world = program_world();
+    struct ferry_vidmm *manager = world->manager;
+    struct program programs[2];
+    D3DKMT_HANDLE context, allocations[2];
+    for (unsigned i = 0; i < 2; i++) {
+        programs[i] = program_begin(world, 1, 0);
+        program_become(world, &programs[i]);
+        allocations[i] = world_create_filled(world, PAGES(4), CPU, PATTERN);
+    }
+    assert_int_equal(ferry_vidmm_create_context(manager, programs[1].device, CULPRIT, &context, NULL), FERRY_OK);
+    world_require(world, allocations[1]);
+    world->knobs->delay = 1;
+    static DRIVER_INITIALIZATION_DATA table;
+    ferry_vidmm_observe(manager, NULL, NULL);
+    culprit.world = world;
+    culprit.real = manager->core.miniport;
+    table = *culprit.real;
+    table.DxgkDdiSubmitCommand = submit_hanging;
+    manager->core.miniport = &table;
+    D3DDDI_MAKERESIDENT arguments = {
+        .hPagingQueue = programs[0].queue, .NumAllocations = 1, .AllocationList = &allocations[0]};
+    assert_int_equal(ferry_vidmm_make_resident(manager, &arguments), FERRY_PENDING);
+    program_become(world, &programs[1]);
+    world->context = context;
+    uint64_t fence = world_gpu_fill(world, allocations[1], 0, (uint32_t)PAGES(4), ~PATTERN);
+    assert_int_equal(ferry_vidmm_wait_paging(manager, programs[0].queue, arguments.PagingFenceValue), FERRY_OK);
+    // Each node of the double has an engine of its own, of which a reset of the paging node's leaves the job alone.
+    assert_int_equal(ferry_vidmm_wait(manager, context, fence),
+                     strcmp(machine_miniport, "double") == 0 ? FERRY_OK : FERRY_ERROR_FAULT);
+    manager->core.miniport = culprit.real;
+    world->knobs->hang = false;
+    check(world, allocations[0], PATTERN);
+    world_close(world);
+}
+
 // ---- A job that ends as the reset begins that is meant for it ----
 
 static struct {
@@ -209,6 +249,7 @@ int main(void)
         cmocka_unit_test(who_stood_behind_a_job_that_ended_after_all_is_not_to_blame),
         cmocka_unit_test(a_page_out_survives_the_fault_of_a_strangers_paging),
         cmocka_unit_test(who_hangs_beside_others_is_the_one_to_blame),
+        cmocka_unit_test(who_hangs_beside_paging_is_the_one_to_blame),
         cmocka_unit_test(a_fill_whose_place_was_given_up_is_no_loss),
     };
     return WORLD_RUN(tests);

@@ -152,9 +152,11 @@ int ferry_vm_run(struct ferry_vm_sched *sched)
     return result;
 }
 
-// From now on each job that is with the device runs without others, so that one that hangs again is the one to blame.
+// From now on each job that is with the device runs without others, so that one that hangs again is the one to blame;
+// and without the paging that was there with it, which comes to its end first.
 static void suspect_all(struct ferry_vm_sched *sched)
 {
+    sched->suspected_at = sched->nodes[sched->paging_node].submitted;
     for (unsigned i = 0; i < sched->node_count; i++)
         for (struct ferry_vm_job *job = sched->nodes[i].first; job && job != sched->nodes[i].unsent; job = job->next)
             job->suspect = true;

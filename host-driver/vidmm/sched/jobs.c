@@ -400,12 +400,19 @@ static bool has_to_be_alone(const struct ferry_vm_sched *sched, const struct fer
     return suspects;
 }
 
+// The next paging buffer behind that hang, if there is any with the device, ends before a suspect is there again.
+static bool paging_goes_first(const struct ferry_vm_sched *sched)
+{
+    const struct ferry_vm_node *paging = &sched->nodes[sched->paging_node];
+    return paging->in_flight > 0 && paging->retired <= sched->suspected_at;
+}
+
 static bool may_go(const struct ferry_vm_sched *sched, struct ferry_vm_job *job)
 {
     while (job->after_count > 0 && ferry_vm_operation_over(sched, job->after[job->after_count - 1]))
         job->after_count--;
     unsigned users = ferry_vm_in_flight(sched) - sched->nodes[sched->paging_node].in_flight;
-    if (users > 0 && has_to_be_alone(sched, job))
+    if ((users > 0 && has_to_be_alone(sched, job)) || (job->suspect && paging_goes_first(sched)))
         return false;
     return job->after_count == 0 && users + 1 < FERRY_VM_IN_FLIGHT && ferry_vm_in_flight(sched) < FERRY_VM_IN_FLIGHT;
 }

@@ -180,6 +180,7 @@ struct ferry_vm_sched {
     bool dpc_queued, pumping, resetting;
     bool quiet; // after a critical stop: the device works on nothing any more
     unsigned reset_node;
+    uint64_t suspected_at; // newest submission of the paging node when jobs became suspect
     uint64_t order;        // of submissions, over all nodes
     uint64_t progress;     // entries that ended
     uint64_t last_job_end; // GPU time at which the newest user job ended, of whatever node

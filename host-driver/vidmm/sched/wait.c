@@ -24,10 +24,11 @@ static bool oldest_in_flight(const struct ferry_vm_sched *sched, unsigned *node)
     return oldest != UINT64_MAX;
 }
 
-// Jobs of several nodes are with the device. Of one node they run one behind the other, so there the oldest is it.
-static bool anybodys(const struct ferry_vm_sched *sched)
+// Jobs of several nodes are with the device, or paging stands still beside a job. Of one node jobs run one behind the
+// other, so there the oldest is it.
+static bool anybodys(const struct ferry_vm_sched *sched, unsigned stuck)
 {
-    unsigned nodes = 0;
+    unsigned nodes = stuck == sched->paging_node;
     for (unsigned i = 0; i < sched->node_count; i++)
         nodes += i != sched->paging_node && sched->nodes[i].in_flight > 0;
     return nodes > 1;
@@ -58,8 +59,8 @@ int ferry_vm_turn(struct ferry_vm_sched *sched, unsigned node, uint64_t number, 
     if (patience->was_reset && sched->progress == patience->seen)
         return FERRY_ERROR_TIMEOUT;
     unsigned in_flight = ferry_vm_in_flight(sched);
-    bool users = stuck != sched->paging_node;
-    enum ferry_vm_blame whom = users && anybodys(sched) ? FERRY_VM_NOBODY : FERRY_VM_OLDEST;
+    bool suspected = anybodys(sched, stuck), users = suspected || stuck != sched->paging_node;
+    enum ferry_vm_blame whom = suspected ? FERRY_VM_NOBODY : FERRY_VM_OLDEST;
     result = ferry_vm_reset_node(sched, stuck, &whom);
     patience->was_reset = true;
     patience->seen = sched->progress;
