@@ -86,6 +86,7 @@ int ferry_json_write(const char *path, const struct ferry_report *report)
     fputs(",\n  \"backend\": ", file);
     ferry_json_text(file, report->backend);
     fputs(",\n", file);
+    number(file, "driver_model", report->driver_model);
     number(file, "video_memory_bytes", report->video_memory_bytes);
     number(file, "seed", report->seed);
     number(file, "frames", report->frames);

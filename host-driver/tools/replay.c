@@ -164,6 +164,7 @@ static void sum_up(struct ferry_session *session)
     }
     report->trace_name = session->names;
     report->backend = session->info.backend;
+    report->driver_model = session->info.model;
     report->video_memory_bytes = session->info.video_memory_bytes;
     report->seed = session->options->seed;
 }

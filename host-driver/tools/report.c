@@ -152,8 +152,8 @@ void ferry_report_print(FILE *file, const struct ferry_report *report)
     const struct ferry_statistics *statistics = &report->statistics;
     char size[FERRY_SIZE_TEXT], text[96];
     fputc('\n', file);
-    ferry_print_line(file, "%s on %s, %s of video memory", report->trace_name, report->backend,
-                     ferry_size_text(report->video_memory_bytes, size));
+    ferry_print_line(file, "%s on %s, %s of video memory, driver model %u", report->trace_name, report->backend,
+                     ferry_size_text(report->video_memory_bytes, size), report->driver_model);
     if (report->program_count > 1)
         print_programs(file, report);
     fprintf(file, "\n  %s\n", report->program_count > 1 ? "all programs" : "the program");

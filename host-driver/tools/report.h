@@ -20,6 +20,7 @@ struct ferry_program_report {
 
 struct ferry_report {
     const char *trace_name, *backend;
+    uint32_t driver_model;
     uint64_t video_memory_bytes, seed;
     struct ferry_program_report *programs;
     unsigned program_count;

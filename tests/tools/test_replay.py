@@ -131,7 +131,8 @@ def main():
         # What else the trace would have needed is not looked at here, and takes a hundred times as long as the replay.
         first, second = [replay(f"model_random_{number}_driver_model_{driver}", trace, "model", "--vram", "700K", "--model", driver,
                                 "--no-advice") for driver in ("1", "2")]
-        check(second.get("bytes_in", 0) > 0 and second.get("operations", {}).get("UPDATE_PAGE_TABLE", 0) > 0
+        check([played.get("driver_model") for played in (first, second)] == [1, 2]
+              and second.get("bytes_in", 0) > 0 and second.get("operations", {}).get("UPDATE_PAGE_TABLE", 0) > 0
               and not first.get("operations", {}).get("UPDATE_PAGE_TABLE", 0), f"model_random_{number}_has_its_driver_model",
               [played.get("operations") for played in (first, second)])
     for size in ("1024", "0"):
@@ -148,7 +149,8 @@ def main():
     names = ("frames", "allocations", "draws", "bytes_in", "bytes_out", "bytes_discarded", "evictions", "operations")
     different = [name for name in names if shorts[0].get(name) != shorts[1].get(name)]
     check(all(shorts) and not different, "both_back_ends_do_the_same_work", [(n, [s.get(n) for s in shorts]) for n in different])
-    check(shorts[1].get("cycles", 0) > 100000 and 0 < shorts[1].get("link_share", 0) <= 1 and 0 < shorts[1].get("bus_share", 0) <= 1
+    check(shorts[1].get("driver_model") == 2 and shorts[1].get("cycles", 0) > 100000
+          and 0 < shorts[1].get("link_share", 0) <= 1 and 0 < shorts[1].get("bus_share", 0) <= 1
           and shorts[1].get("firmware_cycles_per_packet", 0) > 1, "sim_counts_its_cycles", shorts[1])
     files.timeline_shows_page_tables(check, timeline)
     replay("sim_neverball_driver_model_1", NEVERBALL, "sim", "--vram", "5M", "--frames", "2", "--model", "1", "--timeline", timeline)
