@@ -18,8 +18,8 @@ class MovingFrames
         for (uint32_t at = TABLES; at < TABLES + 4 * 4096; at++)
             root_.local[at] = 0;
         // Three levels, of which one area of 2 MiB is in use.
-        entry(TABLES, 0, TABLES + 4096 | VALID);
-        entry(TABLES + 4096, 0, TABLES + 2 * 4096 | VALID);
+        entry(TABLES, 0, (TABLES + 4096) | VALID);
+        entry(TABLES + 4096, 0, (TABLES + 2 * 4096) | VALID);
         for (unsigned page = 0; page < PAGES; page++)
             place(page, page);
         for (unsigned frame = PAGES; frame < FRAMES; frame++)
@@ -67,7 +67,7 @@ class MovingFrames
     }
     void place(unsigned page, unsigned frame)
     {
-        entry(TABLES + 2 * 4096, page, AT + frame * 4096 | VALID | FERRY_TABLE_ENTRY_ENTRY_LEAF_MASK);
+        entry(TABLES + 2 * 4096, page, (AT + frame * 4096) | VALID | FERRY_TABLE_ENTRY_ENTRY_LEAF_MASK);
         frame_of_[page] = frame;
         closed_.erase(frame);
     }
