@@ -302,10 +302,11 @@ static void a_copy_behind_a_rectangle_waits_for_it(void **state)
     struct image image = {.element_log2 = 0, .tile = 4096, .width = 64, .height = 64, .levels = 1};
     HANDLE allocation;
     UINT alignment;
-    MDL *mdl;
+    MDL *mdl, *other; // What comes in reads one, what leaves writes the other.
 
     measure(&image);
     ok(source->allocate(source->context, 1, 0, &mdl));
+    ok(source->allocate(source->context, 1, 0, &other));
     assert_int_equal(try_create(rig, &image, image.bytes, &allocation, &alignment), STATUS_SUCCESS);
     for (unsigned rectangle = 0; rectangle < 2; rectangle++) {
         DXGKARG_BUILDPAGINGBUFFER a = transfer(allocation, mdl, 65536, 0, 1, true);
@@ -313,7 +314,7 @@ static void a_copy_behind_a_rectangle_waits_for_it(void **state)
         a.Transfer.Flags.Value = rectangle ? DXGK_TRANSFER_SWIZZLE : 0;
         assert_int_equal(build(rig, &a, 2048), STATUS_SUCCESS);
         uint32_t *header = a.pDmaBuffer;
-        DXGKARG_BUILDPAGINGBUFFER out = transfer(allocation, mdl, 131072, 0, 1, false);
+        DXGKARG_BUILDPAGINGBUFFER out = transfer(allocation, other, 131072, 0, 1, false);
         out.Transfer.Flags.Value = 0;
         out.pDmaBuffer = a.pDmaBuffer;
         out.DmaSize = 2048;
@@ -326,6 +327,7 @@ static void a_copy_behind_a_rectangle_waits_for_it(void **state)
         assert_int_equal((*header & FERRY_PACKET_HEADER_UNORDERED_MASK) != 0, !rectangle);
     }
     source->free(source->context, mdl);
+    source->free(source->context, other);
     destroy(rig, allocation);
 }
 
