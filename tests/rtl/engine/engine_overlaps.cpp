@@ -67,10 +67,14 @@ std::string cut_copies(uint64_t seed)
             machine.submit(job);
             urgent |= job.urgent;
         }
-        unsigned bad = random.chance(20) ? (unsigned)random.below(4) : 4;
-        if (bad < 4 && !chains[bad].empty()) {
-            const Job &job = chains[bad].back();
-            (bad & 1 ? machine.host : machine.local).write_error = (job.destination + job.length / 2) & ~7ull;
+        // A word is refused to one, which may be known only when the job is cut and all it has sent is counted.
+        uint64_t bad_word = 0;
+        const auto &chain = chains[random.below(4)];
+        if (random.chance(40) && !chain.empty()) {
+            const Job &job = chain[random.below(chain.size())];
+            bad_word = (job.destination + random.below(job.length)) & ~7ull;
+            machine.timing.write_latency = 1 + (unsigned)random.below(300);
+            (job.slot & 1 ? machine.host : machine.local).write_error = bad_word;
         }
         for (uint64_t i = random.below(random.chance(50) ? 300 : 3000); i; i--)
             machine.step();
@@ -115,10 +119,14 @@ std::string cut_copies(uint64_t seed)
             }
             auto [left, place] = machine.aborted_places[told];
             const Job &cut = rest[slot].front();
-            if (slot == bad && place == 0 && !left) {
+            if (bad_word && bad_word + 7 >= cut.destination && bad_word < cut.destination + cut.length && place == 0 &&
+                !left) {
+                bool written = false;
+                for (uint64_t i = 0; i < cut.length; i++)
+                    written |= reference.now(machine, reference.destination(cut, i)) != *reference.destination(cut, i);
+                refused += written;
                 reference.take_over(machine, cut);
                 rest[slot].clear();
-                refused++;
                 continue;
             }
             if (place >= cut.length || left != goes_down(cut))
