@@ -59,7 +59,7 @@ static bool hangs_behind(struct ferry_model *model, uint64_t written)
     if (!*behind || written < *behind)
         return false;
     *behind = 0;
-    ferry_model_hang(model);
+    model->hung = true;
     return true;
 }
 

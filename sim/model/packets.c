@@ -444,7 +444,7 @@ bool model_run_buffer(struct ferry_model *model, struct model_slot *slot)
 
         if (slot->ring && packets && packets == *hangs_behind) {
             *hangs_behind = 0;
-            ferry_model_hang(model);
+            model->hung = true;
             return false;
         }
         p.header = model_get32(p.at);

@@ -38,8 +38,8 @@ $(BUILD)/tests/inject_public: $(INJECT_PUBLIC) $(INJECT_MANAGER) $(INJECT_KMD) $
 	$(CC) $(CFLAGS) $(SANITIZE) $(filter %.o,$^) $(INJECT_WRAPS) -Wl,--wrap=umd_handle_make,--wrap=ferry_vidmm_submit -o $@ \
 	    -lcmocka -lpthread
 # Two submissions of one queue that fail at the same time.
-INJECT_TWO := $(patsubst %,$(BUILD)/obj-suite/$(INJECT_ROOM)/%.o,inject test_two_submits)
-$(BUILD)/obj-suite/$(INJECT_ROOM)/test_two_submits.o: CPPFLAGS := -Itests/unit/kmd/no_firmware $(CPPFLAGS)
+INJECT_TWO := $(patsubst %,$(BUILD)/obj-suite/$(INJECT_ROOM)/%.o,inject plain_model test_two_submits)
+$(addprefix $(BUILD)/obj-suite/$(INJECT_ROOM)/,plain_model.o test_two_submits.o): CPPFLAGS := -Itests/unit/kmd/no_firmware $(CPPFLAGS)
 $(BUILD)/tests/inject_two_submits: $(INJECT_TWO) $(INJECT_MANAGER) $(INJECT_KMD) $(INJECT_UMD) \
 		$(patsubst %.c,$(BUILD)/obj-suite/%.o,$(wildcard sim/model/*.c))
 	@mkdir -p $(@D)
@@ -47,7 +47,7 @@ $(BUILD)/tests/inject_two_submits: $(INJECT_TWO) $(INJECT_MANAGER) $(INJECT_KMD)
 # Two calls of one device, the first in the middle of destroying an allocation.
 INJECT_BESIDE_WRAPS := $(addprefix -Wl$(comma)--wrap=,ferry_vm_block ferry_vidmm_make_resident \
 	ferry_vidmm_destroy_allocation ferry_vidmm_submit)
-INJECT_BESIDE := $(patsubst %,$(BUILD)/obj-suite/$(INJECT_ROOM)/%.o,inject test_beside_destroy)
+INJECT_BESIDE := $(patsubst %,$(BUILD)/obj-suite/$(INJECT_ROOM)/%.o,inject plain_model test_beside_destroy)
 $(BUILD)/obj-suite/$(INJECT_ROOM)/test_beside_destroy.o: CPPFLAGS := -Itests/unit/kmd/no_firmware $(CPPFLAGS)
 $(BUILD)/tests/inject_beside_destroy: $(INJECT_BESIDE) $(INJECT_MANAGER) $(INJECT_KMD) $(INJECT_UMD) \
 		$(patsubst %.c,$(BUILD)/obj-suite/%.o,$(wildcard sim/model/*.c))

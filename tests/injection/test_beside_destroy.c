@@ -8,9 +8,6 @@
 #include <time.h>
 
 #include "ferry/ferry.h"
-#include "firmware_image.h"
-#include "kmd/kmd.h"
-#include "model/model_link.h"
 #include "vidmm/api/call.h"
 
 #define PAGES(n) ((uint64_t)(n)*FERRY_PAGE_BYTES)
@@ -22,27 +19,6 @@
             return false;                                                                                              \
         }                                                                                                              \
     } while (0)
-
-const unsigned char ferry_firmware_image[] = {0, 0, 0, 0};
-const unsigned ferry_firmware_image_bytes = sizeof(ferry_firmware_image);
-
-int ferry_link_open(const char *name, const struct ferry_link_config *config, struct ferry_link **link)
-{
-    struct ferry_model_options options = {.local_bytes = PAGES(64), .aperture_pages = 64};
-    (void)name;
-    return ferry_model_link_open(&options, config, link);
-}
-
-const char *ferry_link_backend_name(size_t n)
-{
-    return n == 0 ? "model" : NULL;
-}
-
-const DRIVER_INITIALIZATION_DATA *inject_kmd_miniport(void);
-const DRIVER_INITIALIZATION_DATA *inject_kmd_miniport(void)
-{
-    return ferry_kmd_miniport();
-}
 
 static pthread_t destroyer;
 static atomic_bool destroying, parked, hides, waits, goes_on;

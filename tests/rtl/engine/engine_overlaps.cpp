@@ -78,18 +78,8 @@ std::string cut_copies(uint64_t seed)
         }
         for (uint64_t i = random.below(random.chance(50) ? 300 : 3000); i; i--)
             machine.step();
-        machine.top->reset_request = 1;
-        machine.step();
-        machine.top->reset_request = 0;
         size_t offered[4];
-        for (unsigned slot = 0; slot < 4; slot++)
-            offered[slot] = chains[slot].size();
-        for (const auto *left : {&machine.waiting, &machine.waiting_urgent})
-            for (const Job &job : *left)
-                offered[job.slot]--;
-        machine.withdraw();
-        while (machine.top->resetting)
-            machine.step();
+        reset_amid(machine, chains, offered);
         machine.drain();
         machine.local.write_error = machine.host.write_error = 0;
         size_t faulted[4] = {SIZE_MAX, SIZE_MAX, SIZE_MAX, SIZE_MAX};

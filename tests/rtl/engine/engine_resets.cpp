@@ -182,18 +182,8 @@ std::string chains_are_told(uint64_t seed, Chains kind)
             for (uint64_t i = random.below(1000); i; i--)
                 machine.step();
         }
-        machine.top->reset_request = 1;
-        machine.step();
-        machine.top->reset_request = 0;
         size_t offered[4];
-        for (unsigned slot = 0; slot < 4; slot++)
-            offered[slot] = chains[slot].size();
-        for (const auto *left : {&machine.waiting, &machine.waiting_urgent})
-            for (const Job &job : *left)
-                offered[job.slot]--;
-        machine.withdraw();
-        while (machine.top->resetting)
-            machine.step();
+        reset_amid(machine, chains, offered);
         lost += machine.top->stuck;
         machine.local.read_error = 0;
         machine.host.dead = machine.local.dead = 0;

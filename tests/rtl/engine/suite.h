@@ -74,6 +74,23 @@ inline Job small_urgent_job()
     return job;
 }
 
+// An engine reset, to its end, while these chains of jobs run, one a slot. What was not offered yet is not any more: so
+// many jobs of each chain were.
+inline void reset_amid(Machine &machine, const std::vector<Job> (&chains)[4], size_t (&offered)[4])
+{
+    machine.top->reset_request = 1;
+    machine.step();
+    machine.top->reset_request = 0;
+    for (unsigned slot = 0; slot < 4; slot++)
+        offered[slot] = chains[slot].size();
+    for (const auto *left : {&machine.waiting, &machine.waiting_urgent})
+        for (const Job &job : *left)
+            offered[job.slot]--;
+    machine.withdraw();
+    while (machine.top->resetting)
+        machine.step();
+}
+
 // Runs what is queued and compares everything.
 inline std::string finish(Machine &machine, const Reference &reference)
 {

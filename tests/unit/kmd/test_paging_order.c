@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0
+// Which copies of paging run ahead (`unordered`), and which wait for what is in flight; and that nothing is forgotten.
+#include "device/device_state.h"
+#include "kmd/internal.h"
+#include "rig.h"
+
+#include <stdio.h>
+
+static uint32_t header_at(struct rig *rig, uint32_t offset)
+{
+    uint32_t header;
+
+    memcpy(&header, (uint8_t *)rig->buffer.address + offset, 4);
+    return header;
+}
+
+static void reads_run_ahead_only_where_nothing_in_flight_writes(void **state)
+{
+    struct rig *rig = *state;
+    struct host_pages first, second;
+    HANDLE allocation = make_allocation(rig, 16384, false);
+    DXGKARG_BUILDPAGINGBUFFER a = arguments(rig, rig->buffer.address, 4096, DXGK_OPERATION_TRANSFER);
+    const uint32_t step = 24 + 8 * 4, unordered = 1u << 8;
+
+    pages_make(rig, &first, 4);
+    pages_make(rig, &second, 4);
+    transfer_arguments(&a, allocation, &first.mdl, true, 0, 16384); // In.
+    append(rig, &a);
+    transfer_arguments(&a, allocation, &second.mdl, false, 0x8000, 16384); // Out from elsewhere.
+    append(rig, &a);
+    transfer_arguments(&a, allocation, &second.mdl, false, 0x3000, 4096); // Out of what the first one writes.
+    append(rig, &a);
+    transfer_arguments(&a, allocation, &second.mdl, true, 0x10000, 16384); // In from what the others write.
+    append(rig, &a);
+    transfer_arguments(&a, NULL, &first.mdl, true, 0x20000, 16384); // Raw: nothing is known.
+    append(rig, &a);
+    submit_paging(rig, &a, 1);
+    assert_int_equal(header_at(rig, 0) & unordered, unordered);
+    assert_int_equal(header_at(rig, step) & unordered, unordered);
+    assert_int_equal(header_at(rig, 2 * step) & unordered, 0);
+    assert_int_equal(header_at(rig, 2 * step + 32) & unordered, 0);
+    assert_int_equal(header_at(rig, 3 * step + 32) & unordered, 0);
+    wait_for(rig, 0, 1);
+    // Once all that is done, the same page-in may run ahead.
+    a = arguments(rig, rig->buffer.address, 4096, DXGK_OPERATION_TRANSFER);
+    transfer_arguments(&a, allocation, &second.mdl, true, 0x10000, 16384);
+    append(rig, &a);
+    submit_paging(rig, &a, 2);
+    assert_int_equal(header_at(rig, 0) & unordered, unordered);
+    wait_for(rig, 0, 2);
+    destroy_allocation(rig, allocation);
+    pages_free(rig, &first);
+    pages_free(rig, &second);
+}
+
+// What goes out is still in video memory where it came from, until it has arrived: a reset that cuts it off has it
+// built again from there. A page-in to that place waits for it, and those behind that one do not. The same of pages of
+// the host, which a page-out writes over.
+static void what_comes_in_waits_for_what_goes_out_from_there(void **state)
+{
+    struct rig *rig = *state;
+    struct host_pages out, in;
+    HANDLE allocation = make_allocation(rig, 16384, false);
+    DXGKARG_BUILDPAGINGBUFFER a = arguments(rig, rig->buffer.address, 4096, DXGK_OPERATION_TRANSFER);
+    const uint32_t one_page = 24 + 8, unordered = 1u << 8;
+    const bool runs_ahead[] = {true, false, true, false, true};
+
+    pages_make(rig, &out, 4);
+    pages_make(rig, &in, 4);
+    transfer_arguments(&a, allocation, &out.mdl, false, 0x8000, 16384);
+    append(rig, &a);
+    submit_paging(rig, &a, 1);
+    assert_int_equal(header_at(rig, 0) & unordered, unordered);
+    uint32_t first = (uint32_t)((uint8_t *)a.pDmaBuffer - (uint8_t *)rig->buffer.address);
+    uint32_t first_private = (uint32_t)((uint8_t *)a.pDmaBufferPrivateData - rig->private_data);
+    for (uint64_t i = 0; i < 3; i++) {
+        transfer_arguments(&a, allocation, &in.mdl, true, 0x7000 + 0x1000 * i, 4096); // The first one beside it.
+        append(rig, &a);
+    }
+    transfer_arguments(&a, allocation, &in.mdl, false, 0x20000, 4096);
+    append(rig, &a);
+    transfer_arguments(&a, allocation, &out.mdl, false, 0x20000, 4096);
+    append(rig, &a);
+    submit_paging_from(rig, &a, first, first_private, 2);
+    for (uint32_t i = 0; i < 5; i++)
+        assert_int_equal(header_at(rig, first + i * one_page) & unordered, runs_ahead[i] ? unordered : 0);
+    wait_for(rig, 0, 2);
+    destroy_allocation(rig, allocation);
+    pages_free(rig, &out);
+    pages_free(rig, &in);
+}
+
+// One page of a list is still being written: whichever it is, the page-in waits; with none of them it need not.
+static void a_list_waits_wherever_its_hazardous_page_stands(void **state)
+{
+    struct rig *rig = *state;
+    HANDLE allocation = make_allocation(rig, 16384, false);
+    const uint32_t unordered = 1u << 8, one_page = 24 + 8;
+    UINT fence = 0;
+
+    for (uint32_t pages = 1; pages <= 4; pages++) {
+        for (uint32_t hazardous = 0; hazardous <= pages; hazardous++) {
+            struct host_pages list, other;
+            DXGKARG_BUILDPAGINGBUFFER a = arguments(rig, rig->buffer.address, 4096, DXGK_OPERATION_TRANSFER);
+
+            pages_make(rig, &list, 4);
+            pages_make(rig, &other, 4);
+            transfer_arguments(&a, allocation, hazardous < pages ? &list.mdl : &other.mdl, false, 0x8000, 4096);
+            a.Transfer.MdlOffset = hazardous < pages ? hazardous : 0;
+            append(rig, &a);
+            transfer_arguments(&a, allocation, &list.mdl, true, 0x10000, (uint64_t)pages * 4096);
+            append(rig, &a);
+            submit_paging(rig, &a, ++fence);
+            assert_int_equal(header_at(rig, one_page) & unordered, hazardous < pages ? 0 : unordered);
+            wait_for(rig, 0, fence);
+            pages_free(rig, &list);
+            pages_free(rig, &other);
+        }
+    }
+    destroy_allocation(rig, allocation);
+}
+
+// More writes in flight than the table has room for: none of them is forgotten, wherever it found no place.
+static void a_full_table_of_hazards_makes_everything_wait(void **state)
+{
+    struct kmd_adapter *adapter = calloc(1, sizeof *adapter);
+    const uint64_t pages = KMD_HAZARD_SLOTS + 64;
+
+    (void)state;
+    adapter->hazards = calloc(KMD_HAZARD_SLOTS, sizeof *adapter->hazards);
+    for (uint64_t page = 0; page < pages; page++) {
+        kmd_hazard_write(adapter, 0, FERRY_ADDRESS_KIND_SYSTEM, page * PAGE_SIZE, PAGE_SIZE, 1);
+        // Half full, the table still knows each page by itself, also those that stand behind another's place.
+        if (page != KMD_HAZARD_SLOTS / 2)
+            continue;
+        assert_false(adapter->hazards_overflowed[0]);
+        for (uint64_t known = 0; known <= page; known++)
+            assert_true(kmd_hazard_read(adapter, 0, FERRY_ADDRESS_KIND_SYSTEM, known * PAGE_SIZE, PAGE_SIZE));
+        assert_false(kmd_hazard_read(adapter, 0, FERRY_ADDRESS_KIND_SYSTEM, pages * PAGE_SIZE, PAGE_SIZE));
+    }
+    assert_true(adapter->hazards_overflowed[0]);
+    for (uint64_t page = 0; page < pages; page++)
+        assert_true(kmd_hazard_read(adapter, 0, FERRY_ADDRESS_KIND_SYSTEM, page * PAGE_SIZE, PAGE_SIZE));
+    adapter->hazard_retired[0] = 1; // All of it is done.
+    for (uint64_t page = 0; page < pages; page++)
+        assert_false(kmd_hazard_read(adapter, 0, FERRY_ADDRESS_KIND_SYSTEM, page * PAGE_SIZE, PAGE_SIZE));
+    free(adapter->hazards);
+    free(adapter);
+}
+
+// A page's place in the table is another one's while that is in flight: when the other one is done, the page is still
+// found.
+static void a_hazard_is_found_behind_places_that_are_free_again(void **state)
+{
+    struct kmd_adapter *adapter = calloc(1, sizeof *adapter);
+    const uint64_t pages = KMD_HAZARD_SLOTS / 4;
+
+    (void)state;
+    adapter->hazards = calloc(KMD_HAZARD_SLOTS, sizeof *adapter->hazards);
+    for (uint64_t page = 0; page < 2 * pages; page++)
+        kmd_hazard_write(adapter, 0, FERRY_ADDRESS_KIND_SYSTEM, page * PAGE_SIZE, PAGE_SIZE, page < pages ? 1 : 2);
+    adapter->hazard_retired[0] = 1;
+    for (uint64_t page = 0; page < 2 * pages; page++)
+        assert_int_equal(kmd_hazard_read(adapter, 0, FERRY_ADDRESS_KIND_SYSTEM, page * PAGE_SIZE, PAGE_SIZE),
+                         page >= pages);
+    assert_false(adapter->hazards_overflowed[0]);
+    free(adapter->hazards);
+    free(adapter);
+}
+
+// Two user rings write one page, and the one that did so last is done first.
+static void a_ring_that_is_done_does_not_hide_another_one(void **state)
+{
+    struct kmd_adapter *adapter = calloc(1, sizeof *adapter);
+
+    (void)state;
+    adapter->hazards = calloc(KMD_HAZARD_SLOTS, sizeof *adapter->hazards);
+    kmd_hazard_write(adapter, 1, FERRY_ADDRESS_KIND_LOCAL, 0x5000, 64, 1);
+    kmd_hazard_write(adapter, 2, FERRY_ADDRESS_KIND_LOCAL, 0x5000, 64, 1);
+    adapter->hazard_retired[2] = 1;
+    assert_true(kmd_hazard_read(adapter, 1, FERRY_ADDRESS_KIND_LOCAL, 0x5000, 64));
+    assert_true(kmd_hazard_read(adapter, 2, FERRY_ADDRESS_KIND_LOCAL, 0x5000, 64));
+    adapter->hazard_retired[1] = 1;
+    assert_false(kmd_hazard_read(adapter, 2, FERRY_ADDRESS_KIND_LOCAL, 0x5000, 64));
+    free(adapter->hazards);
+    free(adapter);
+}
+
+// A fence that a paging buffer writes is content of its page too.
+static void a_page_in_waits_for_a_fence_in_its_page(void **state)
+{
+    struct rig *rig = *state;
+    struct host_pages fences, others;
+    HANDLE allocation = make_allocation(rig, 4096, false);
+    const uint32_t unordered = 1u << 8;
+
+    pages_make(rig, &fences, 1);
+    pages_make(rig, &others, 1);
+    DXGKARG_BUILDPAGINGBUFFER a = arguments(rig, rig->buffer.address, 4096, DXGK_OPERATION_SIGNAL_MONITORED_FENCE);
+    a.SignalMonitoredFence.MonitoredFenceGpuVa = (fences.pfn[0] << 12) + 8;
+    a.SignalMonitoredFence.MonitoredFenceValue = 7;
+    assert_int_equal(append(rig, &a), STATUS_SUCCESS);
+    transfer_arguments(&a, allocation, &fences.mdl, true, 0x10000, 4096);
+    assert_int_equal(append(rig, &a), STATUS_SUCCESS);
+    transfer_arguments(&a, allocation, &others.mdl, true, 0x20000, 4096);
+    assert_int_equal(append(rig, &a), STATUS_SUCCESS);
+    submit_paging(rig, &a, 1);
+    assert_int_equal(header_at(rig, 24) & unordered, 0);
+    assert_int_equal(header_at(rig, 24 + 32) & unordered, unordered);
+    wait_for(rig, 0, 1);
+    assert_int_equal(ferry_model_local(rig->model)[0x10008], 7);
+    destroy_allocation(rig, allocation);
+    pages_free(rig, &fences);
+    pages_free(rig, &others);
+}
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        CASE(reads_run_ahead_only_where_nothing_in_flight_writes),
+        CASE(what_comes_in_waits_for_what_goes_out_from_there),
+        CASE(a_list_waits_wherever_its_hazardous_page_stands),
+        CASE(a_full_table_of_hazards_makes_everything_wait),
+        CASE(a_hazard_is_found_behind_places_that_are_free_again),
+        CASE(a_ring_that_is_done_does_not_hide_another_one),
+        CASE(a_page_in_waits_for_a_fence_in_its_page),
+    };
+
+    printf("miniport: real\n");
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
