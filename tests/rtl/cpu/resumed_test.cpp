@@ -174,6 +174,8 @@ void nothing_in_the_engine(Checks &checks, Random &random)
     root.bar0(FERRY_BAR0_ENGINE_TIMEOUT, 0);
     const uint64_t a = DATA + 40 * 4096, b = a + 4096, t = b + 4096;
     const uint32_t host = FERRY_ADDRESS_KIND_SYSTEM;
+    // By its first byte it is seen when they have changed places.
+    root.byte(a) = static_cast<uint8_t>(~root.byte(b));
     std::vector<uint8_t> of_a(64), of_b(64);
     for (unsigned i = 0; i < 64; i++) {
         of_a[i] = root.byte(a + i);
