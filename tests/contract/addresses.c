@@ -173,6 +173,23 @@ int __wrap_ferry_vidmm_destroy_allocation(struct ferry_vidmm *manager, D3DKMT_HA
     return result;
 }
 
+// Another instance is the allocation now, at addresses of its own. Asked only when a job was refused for it: who asks
+// takes a place in the manager's line, which tests of who comes when count. One whose own addresses a test has freed
+// has none, and is still looked for where it was.
+static void follow(struct ferry_vidmm *manager, const struct ferry_vidmm_submission *buffer)
+{
+    for (uint32_t i = 0; buffer->references && i < buffer->reference_count; i++) {
+        D3DKMT_HANDLE allocation = buffer->references[i].allocation;
+        uint64_t own = 0;
+        ferry_vidmm_own_address(manager, allocation, &own);
+        pthread_mutex_lock(&lock);
+        for (unsigned k = 0; k < SLOTS && own != 0; k++)
+            if (mappings[k].allocation == allocation && mappings[k].manager == manager)
+                mappings[k].address = own;
+        pthread_mutex_unlock(&lock);
+    }
+}
+
 // A buffer whose patches of what is mapped are done.
 struct addressed {
     uint8_t *commands;
@@ -187,20 +204,15 @@ static struct addressed address(struct ferry_vidmm *manager, struct ferry_vidmm_
     uint32_t left = 0;
     memcpy(made.commands, buffer->commands, buffer->bytes);
     for (uint32_t i = 0; buffer->references && i < buffer->reference_count; i++)
-        if (find(manager, buffer->references[i].allocation, false).allocation != 0)
-            ferry_vidmm_own_address(manager, buffer->references[i].allocation, &made.addresses[i]);
+        made.addresses[i] = find(manager, buffer->references[i].allocation, false).address;
     for (uint32_t i = 0; i < buffer->patch_count; i++) {
         const D3DDDI_PATCHLOCATIONLIST *patch = &buffer->patches[i];
         struct mapping mapping = {0};
-        uint64_t own = 0;
         if (buffer->references && patch->AllocationIndex < buffer->reference_count &&
-            patch->PatchOffset <= buffer->bytes && buffer->bytes - patch->PatchOffset >= 8) {
+            patch->PatchOffset <= buffer->bytes && buffer->bytes - patch->PatchOffset >= 8)
             mapping = find(manager, buffer->references[patch->AllocationIndex].allocation, false);
-            own = made.addresses[patch->AllocationIndex];
-        }
-        // One whose own addresses a test has freed is still looked for there.
         if (mapping.allocation != 0 && patch->AllocationOffset <= mapping.bytes)
-            machine_job_by_address(made.commands, patch, (own ? own : mapping.address) + patch->AllocationOffset);
+            machine_job_by_address(made.commands, patch, mapping.address + patch->AllocationOffset);
         else
             made.patches[left++] = *patch;
     }
@@ -236,8 +248,8 @@ int __wrap_ferry_vidmm_submit(struct ferry_vidmm *manager, D3DKMT_HANDLE context
     if (!addresses_wanted() || !buffers || count > 64)
         return __real_ferry_vidmm_submit(manager, context, buffers, count, fence);
     int result;
-    do
-        result = submit(manager, context, buffers, count, fence);
-    while (result == FERRY_VIDMM_RENAMED);
+    while ((result = submit(manager, context, buffers, count, fence)) == FERRY_VIDMM_RENAMED)
+        for (uint32_t i = 0; i < count; i++)
+            follow(manager, &buffers[i]);
     return result;
 }

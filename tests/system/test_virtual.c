@@ -16,8 +16,12 @@ struct machine {
 
 static struct ferry_adapter *open_model2(uint64_t video_memory_bytes)
 {
-    struct ferry_adapter_options options = {
-        .size = sizeof options, .backend = backend, .video_memory_bytes = video_memory_bytes, .seed = seed, .model = 2};
+    struct ferry_adapter_options options = {.size = sizeof options,
+                                            .backend = backend,
+                                            .video_memory_bytes = video_memory_bytes,
+                                            .aperture_bytes = MIB,
+                                            .seed = seed,
+                                            .model = 2};
     struct ferry_adapter *adapter = NULL;
 
     ok(ferry_adapter_open(&options, &adapter));
@@ -353,7 +357,7 @@ struct plain {
     bool resident;
 };
 
-// 2 MiB for 14 x 280 KiB: whoever comes in pushes others out, and all of them move.
+// 2 MiB for 9 x 280 KiB and an aperture of 1 MiB for 5: whoever comes in pushes others out, and those in memory move.
 static void random_programs_agree_with_plain_memory(void **state)
 {
     (void)state;
@@ -361,6 +365,8 @@ static void random_programs_agree_with_plain_memory(void **state)
     drawn = seed * 77 + 5;
     struct machine m = begin(2 * MIB);
     struct plain *all = calloc(COUNT, sizeof *all);
+    struct ferry_allocation_options options = {
+        .size = sizeof options, .bytes = sizeof all[0].bytes, .flags = FERRY_FLAG_CPU_VISIBLE};
     struct ferry_statistics statistics = {.size = sizeof statistics};
     // Until so much was seen, which takes another number of steps with each seed. The simulated device runs no longer:
     // a step takes it some twenty times as long.
@@ -369,7 +375,8 @@ static void random_programs_agree_with_plain_memory(void **state)
     const int least_steps = on_model() ? 1500 : 0, most_steps = 6000;
 
     for (uint32_t i = 0; i < COUNT; i++) {
-        all[i].allocation = make(m.device, sizeof all[i].bytes, FERRY_FLAG_CPU_VISIBLE);
+        options.in_aperture = i % 3 == 1;
+        ok(ferry_allocation_create(m.device, &options, &all[i].allocation));
         write_content(all[i].allocation, sizeof all[i].bytes, i);
         for (uint32_t k = 0; k < sizeof all[i].bytes; k++)
             all[i].bytes[k] = content(i, k);

@@ -388,10 +388,11 @@ int ferry_evict(struct ferry_device *device, struct ferry_residency *arguments);
 
 // ---- GPU virtual addresses ------------------------------------------------------------------------------------------
 // In driver model 2 each program has 48 bits of addresses of its own; in model 1 these calls give UNSUPPORTED. A
-// mapping leads to its allocation wherever that is in video memory; a job that reaches an address that leads nowhere
+// mapping leads to its allocation wherever that is, in video memory or, while it is in the aperture, in the pages of
+// host memory themselves; a job that reaches an address that leads nowhere
 // faults, with the address and the entry of the page table in the fault's record, and nobody else's job does. Page
 // tables take memory that is set aside for them (a 32nd of video memory, beside what `video_memory_bytes` limits where
-// the device has it). Each allocation that may be in video memory is mapped by itself, from 2^47 on, when it is made;
+// the device has it). Each allocation is mapped by itself, from 2^47 on, when it is made;
 // jobs that name it are submitted with that address, and nothing is patched in them. ferry_va_free() takes such a
 // mapping away as any other: jobs that name the allocation fault then. Where no page tables are left it has none, and
 // its jobs are patched as in model 1. Each instance that a lock with DISCARD makes has such an address too. Of what
@@ -411,7 +412,7 @@ int ferry_va_reserve(struct ferry_device *device, struct ferry_va *range);
 /// Map whole pages of the allocation, from byte `offset` on, to free addresses or to some that are reserved. As large
 /// pages as address, place and length allow. Never waits. Nothing has changed on an error. Errors: those of
 /// ferry_va_reserve(), FOREIGN, RANGE (not all in the allocation), BUSY (mapped already; or an allocation of several
-/// instances), NO_VIDEO_MEMORY (table_bytes says how much), UNSUPPORTED (of an allocation in the aperture too).
+/// instances), NO_VIDEO_MEMORY (table_bytes says how much), UNSUPPORTED. In the aperture all pages are of 4 KiB.
 int ferry_va_map(struct ferry_device *device, struct ferry_allocation *allocation, uint64_t offset, bool read_only,
                  struct ferry_va *range);
 /// Whatever is mapped or reserved in the range, which cuts nothing in two, is free at once. Jobs submitted before still

@@ -200,8 +200,7 @@ void ferry_vm_settle(struct ferry_vm_memory *memory, struct ferry_vm_allocation 
             ferry_vm_backing_drop(memory, allocation);
     }
     ferry_vm_notify(memory, allocation, true, allocation->block->first);
-    if (!segment->aperture)
-        ferry_vm_virtual_show(memory, allocation, allocation->block->first);
+    ferry_vm_virtual_show(memory, allocation, allocation->block->first);
     if (allocation->pinned)
         segment->pinned_pages += allocation->pages;
     ferry_vm_emit_place(memory, allocation, true);

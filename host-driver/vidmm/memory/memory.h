@@ -204,7 +204,7 @@ struct ferry_vm_view {
     uint64_t offset, pages;
     bool read_only, each_instance;
 };
-/// Errors: those of ferry_vm_address_map(), RANGE, UNSUPPORTED (no addresses, or it is never in video memory), BUSY
+/// Errors: those of ferry_vm_address_map(), RANGE, UNSUPPORTED (no addresses), BUSY
 /// (also of an allocation of several instances), ARGUMENT (each_instance of a part, or a second one). Nothing has
 /// changed then.
 int ferry_vm_virtual_map(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,

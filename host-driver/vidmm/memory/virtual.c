@@ -149,15 +149,35 @@ void ferry_vm_virtual_begin_tables(struct ferry_vm_memory *memory, struct ferry_
 
 // ---- Content comes and goes ----
 
-static bool in_memory(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation)
+// What is in an aperture is reached in the pages of its backing store themselves, which lie anywhere.
+static bool in_pages(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation)
 {
-    return allocation->block && !ferry_vm_segment_by_id(memory, allocation->segment)->aperture;
+    return ferry_vm_segment_by_id(memory, allocation->segment)->aperture;
 }
 
+// As the pager's line counts: an aperture's places from 0, a memory segment's from its base. Who unmaps an aperture's
+// comes behind whoever reads it, and who gives the pages away comes behind the unmapping.
 static struct ferry_vm_span place_of(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation,
                                      uint64_t page)
 {
-    return span_of(memory, allocation->segment, page, allocation->pages);
+    uint64_t first = page * PAGE_SIZE;
+    if (!in_pages(memory, allocation))
+        first += ferry_vm_segment_by_id(memory, allocation->segment)->base;
+    return (struct ferry_vm_span){allocation->segment, first, first + ferry_vm_bytes(allocation)};
+}
+
+static DXGK_PTE entry_of(const struct ferry_vm_allocation *allocation, const struct ferry_vm_range *range, bool large,
+                         uint64_t place, bool pages)
+{
+    DXGK_PTE entry = {.Valid = 1, .ReadOnly = range->read_only};
+    if (pages) {
+        entry.CacheCoherent = allocation->coherent;
+    } else {
+        entry.Segment = allocation->segment;
+        entry.LargePage = large;
+        entry.PageAddress = place;
+    }
+    return entry;
 }
 
 static void show_range(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
@@ -167,16 +187,14 @@ static void show_range(struct ferry_vm_memory *memory, struct ferry_vm_allocatio
     uint64_t end = range->first + range->pages, place = page + range->offset - range->first;
     struct ferry_vm_span reads = place_of(memory, allocation, page);
     struct ferry_vm_piece piece;
-    bool large = false;
+    bool large = false, pages = in_pages(memory, allocation);
     for (uint64_t at = range->first; at < end; at += piece.pages) {
-        ferry_vm_address_piece(addresses, at, end, place + at, false, &piece);
-        DXGK_PTE entry = {.Valid = 1,
-                          .ReadOnly = range->read_only,
-                          .Segment = allocation->segment,
-                          .LargePage = piece.table->level != 0,
-                          .PageAddress = place + at};
+        ferry_vm_address_piece(addresses, at, end, place + at, pages, &piece);
+        DXGK_PTE entry = entry_of(allocation, range, piece.table->level != 0, place + at, pages);
         large |= piece.table->level != 0;
         ferry_vm_virtual_write(memory, space_of(allocation), allocation, &piece, entry, reads, FERRY_VM_SHOW);
+        if (pages)
+            ferry_vm_lead_to_pages(memory->sched, allocation->backing, range->offset + at - range->first);
     }
     // The table that stood in a large page's place was valid.
     if (large)
@@ -194,8 +212,9 @@ static void hide_range(struct ferry_vm_memory *memory, struct ferry_vm_allocatio
     uint64_t end = range->first + range->pages, place = page + range->offset - range->first;
     struct ferry_vm_span reads = place_of(memory, allocation, page);
     struct ferry_vm_piece piece;
+    bool pages = in_pages(memory, allocation);
     for (uint64_t at = range->first; at < end; at += piece.pages) {
-        ferry_vm_address_piece(addresses, at, end, place + at, false, &piece);
+        ferry_vm_address_piece(addresses, at, end, place + at, pages, &piece);
         // Of a large page the table stands in its place again, in which nothing is valid.
         bool large = piece.table->level != 0;
         DXGK_PTE entry = large ? table_pte(memory, ferry_vm_address_table(addresses, at, 0)) : nothing;
@@ -214,7 +233,7 @@ void ferry_vm_virtual_show(struct ferry_vm_memory *memory, struct ferry_vm_alloc
 
 void ferry_vm_virtual_hide(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
 {
-    if (!in_memory(memory, allocation))
+    if (!allocation->block)
         return;
     for (const struct ferry_vm_range *range = allocation->mappings; range; range = range->of_owner)
         hide_range(memory, allocation, range);
@@ -281,7 +300,7 @@ static int map(struct ferry_vm_memory *memory, struct ferry_vm_allocation *alloc
     range->of_owner = allocation->mappings;
     allocation->mappings = range;
     ferry_vm_virtual_begin_tables(memory, space_of(allocation), allocation);
-    if (in_memory(memory, allocation))
+    if (allocation->block)
         show_range(memory, allocation, range, allocation->block->first);
     *first = range->first;
     return FERRY_OK;
@@ -291,8 +310,7 @@ int ferry_vm_virtual_map(struct ferry_vm_memory *memory, struct ferry_vm_allocat
                          const struct ferry_vm_view *view, uint64_t *first, uint64_t *table_bytes)
 {
     *table_bytes = 0;
-    // Of what an aperture holds nothing is known here yet.
-    if (!space_of(allocation) || !allocation->wants_memory)
+    if (!space_of(allocation))
         return FERRY_ERROR_UNSUPPORTED;
     if (allocation->renaming)
         return FERRY_ERROR_BUSY;
@@ -347,7 +365,7 @@ static void unmap(struct ferry_vm_memory *memory, struct ferry_vm_range *range)
 {
     struct ferry_vm_allocation *allocation = range->owner;
     uint64_t first = range->first, pages = range->pages;
-    if (in_memory(memory, allocation))
+    if (allocation->block)
         hide_range(memory, allocation, range);
     unlink_range(allocation, range);
     ferry_vm_address_unmap(&space_of(allocation)->addresses, range);
