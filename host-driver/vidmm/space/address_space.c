@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "vidmm/space/address_space.h"
 
-#include <assert.h>
 #include <stdlib.h>
 
 #include "ferry/error.h"
+#include "vidmm/space/address_internal.h"
 
 void ferry_vm_address_space_init(struct ferry_vm_address_space *space, struct ferry_vm_table_pool *pool)
 {
@@ -36,7 +36,7 @@ static void cut(struct ferry_vm_range *tree, uint64_t at, struct ferry_vm_range 
     *below = *rest = NULL;
 }
 
-static void enter(struct ferry_vm_address_space *space, struct ferry_vm_range *range)
+void ferry_vm_range_enter(struct ferry_vm_address_space *space, struct ferry_vm_range *range)
 {
     struct ferry_vm_range **link = &space->ranges;
 
@@ -47,7 +47,7 @@ static void enter(struct ferry_vm_address_space *space, struct ferry_vm_range *r
     *link = range;
 }
 
-static void leave(struct ferry_vm_address_space *space, struct ferry_vm_range *range)
+void ferry_vm_range_leave(struct ferry_vm_address_space *space, struct ferry_vm_range *range)
 {
     struct ferry_vm_range **link = &space->ranges, *a = range->left, *b = range->right;
 
@@ -140,7 +140,8 @@ int ferry_vm_address_reserve(struct ferry_vm_address_space *space, const struct 
         return FERRY_ERROR_NO_HOST_MEMORY;
     range->first = *first;
     range->pages = pages;
-    enter(space, range);
+    range->reservation = ++space->reservations;
+    ferry_vm_range_enter(space, range);
     if (where->base == UINT64_MAX)
         space->next = *first + pages;
     return FERRY_OK;
@@ -165,164 +166,10 @@ int ferry_vm_address_release(struct ferry_vm_address_space *space, uint64_t firs
         struct ferry_vm_range *range = ferry_vm_address_find(space, at);
 
         at += range->pages;
-        leave(space, range);
+        ferry_vm_range_leave(space, range);
         free(range);
     }
     return FERRY_OK;
-}
-
-// ---- Tables -------------------------------------------------------------------------------------------------------
-
-static uint64_t pages_under(unsigned level)
-{
-    return UINT64_C(1) << (9 * (level + 1));
-}
-
-static uint32_t index_at(const struct ferry_vm_table *table, uint64_t page)
-{
-    return (uint32_t)(page >> (9 * table->level) & (FERRY_VM_TABLE_ENTRIES - 1));
-}
-
-struct ferry_vm_table *ferry_vm_address_table(const struct ferry_vm_address_space *space, uint64_t page, unsigned level)
-{
-    struct ferry_vm_table *table = space->root;
-
-    while (table && table->level > level)
-        table = table->children[index_at(table, page)];
-    return table;
-}
-
-// How many tables of all levels the addresses need that do not exist.
-static uint64_t missing_tables(const struct ferry_vm_address_space *space, uint64_t first, uint64_t pages)
-{
-    uint64_t missing = space->root ? 0 : 1;
-
-    for (unsigned level = 0; level < FERRY_VM_TABLE_LEVELS - 1; level++) {
-        uint64_t last = (first + pages - 1) / pages_under(level);
-
-        for (uint64_t n = first / pages_under(level); n <= last; n++)
-            missing += !ferry_vm_address_table(space, n * pages_under(level), level);
-    }
-    return missing;
-}
-
-static struct ferry_vm_table *new_table(unsigned level)
-{
-    struct ferry_vm_table *table = calloc(1, sizeof *table);
-
-    if (table && level > 0 && !(table->children = calloc(FERRY_VM_TABLE_ENTRIES, sizeof(struct ferry_vm_table *)))) {
-        free(table);
-        return NULL;
-    }
-    if (table)
-        table->level = (uint8_t)level;
-    return table;
-}
-
-static void free_spares(struct ferry_vm_table *spare)
-{
-    while (spare) {
-        struct ferry_vm_table *next = spare->fresh;
-
-        free(spare->children);
-        free(spare);
-        spare = next;
-    }
-}
-
-// So many tables, with children or without, by twos: level 0 does not need any, but nobody knows yet who goes where.
-static bool make_spares(uint64_t upper, uint64_t lowest, struct ferry_vm_table *spare[2])
-{
-    spare[0] = spare[1] = NULL;
-    for (uint64_t i = 0; i < upper + lowest; i++) {
-        struct ferry_vm_table *table = new_table(i < upper), **list = &spare[i < upper];
-
-        if (!table) {
-            free_spares(spare[0]);
-            free_spares(spare[1]);
-            return false;
-        }
-        table->fresh = *list;
-        *list = table;
-    }
-    return true;
-}
-
-static struct ferry_vm_table *put_table(struct ferry_vm_address_space *space, struct ferry_vm_table *spare[2],
-                                        struct ferry_vm_table *parent, unsigned level, uint64_t page)
-{
-    struct ferry_vm_table *table = spare[level > 0];
-
-    spare[level > 0] = table->fresh;
-    table->fresh = NULL;
-    table->level = (uint8_t)level;
-    table->parent = parent;
-    table->first = page & ~(pages_under(level) - 1);
-    table->page = ferry_vm_table_pool_take(space->pool);
-    if (parent) {
-        parent->children[index_at(parent, page)] = table;
-        parent->used++;
-    } else {
-        space->root = table;
-    }
-    *(space->fresh ? &space->fresh_last->fresh : &space->fresh) = table;
-    space->fresh_last = table;
-    space->tables++;
-    return table;
-}
-
-// The tables of the addresses, as many as were made before; and what they hold counted.
-static void use_tables(struct ferry_vm_address_space *space, uint64_t first, uint64_t pages,
-                       struct ferry_vm_table *spare[2])
-{
-    for (uint64_t at = first, part; at < first + pages; at += part) {
-        part = FERRY_VM_TABLE_ENTRIES - at % FERRY_VM_TABLE_ENTRIES;
-        part = part < first + pages - at ? part : first + pages - at;
-        struct ferry_vm_table *table =
-            space->root ? space->root : put_table(space, spare, NULL, FERRY_VM_TABLE_LEVELS - 1, 0);
-        while (table->level > 0) {
-            struct ferry_vm_table *child = table->children[index_at(table, at)];
-
-            table = child ? child : put_table(space, spare, table, table->level - 1u, at);
-        }
-        table->used += (uint32_t)part;
-    }
-}
-
-struct ferry_vm_table *ferry_vm_address_fresh(struct ferry_vm_address_space *space)
-{
-    struct ferry_vm_table *table = space->fresh;
-
-    if (table)
-        space->fresh = table->fresh;
-    return table;
-}
-
-struct ferry_vm_table *ferry_vm_address_shrink(struct ferry_vm_address_space *space, uint64_t first, uint64_t pages)
-{
-    assert(!space->fresh);
-    for (unsigned level = 0; level < FERRY_VM_TABLE_LEVELS - 1; level++) {
-        uint64_t last = (first + pages - 1) / pages_under(level);
-
-        for (uint64_t n = first / pages_under(level); n <= last; n++) {
-            struct ferry_vm_table *table = ferry_vm_address_table(space, n * pages_under(level), level);
-
-            if (!table || table->used > 0)
-                continue;
-            table->parent->children[index_at(table->parent, table->first)] = NULL;
-            table->parent->used--;
-            space->tables--;
-            return table;
-        }
-    }
-    return NULL;
-}
-
-void ferry_vm_table_free(struct ferry_vm_address_space *space, struct ferry_vm_table *table)
-{
-    ferry_vm_table_pool_give(space->pool, table->page);
-    free(table->children);
-    free(table);
 }
 
 // ---- Mapping ------------------------------------------------------------------------------------------------------
@@ -344,9 +191,10 @@ int ferry_vm_address_map(struct ferry_vm_address_space *space, const struct ferr
                          void *owner, uint64_t offset, bool read_only, struct ferry_vm_range **range,
                          uint64_t *table_bytes)
 {
-    uint64_t first, lowest = 0;
+    uint64_t first;
     struct ferry_vm_range *around, *behind = NULL;
-    struct ferry_vm_table *spare[2];
+    struct ferry_vm_missing missing = {0};
+    struct ferry_vm_spares spares;
     int error = find_place(space, where, pages, &first);
 
     *table_bytes = 0;
@@ -354,23 +202,17 @@ int ferry_vm_address_map(struct ferry_vm_address_space *space, const struct ferr
         return error;
     if (!may_map(space, first, pages, &around))
         return FERRY_ERROR_BUSY;
-    // No more tables are looked for than there can be: each but the lowest level's adds less than the one below it.
-    if (pages / FERRY_VM_TABLE_ENTRIES > space->pool->pages) {
-        *table_bytes = (pages / FERRY_VM_TABLE_ENTRIES - space->pool->free_count) * 4096;
+    if (ferry_vm_beyond_tables(space, pages, table_bytes))
         return FERRY_ERROR_NO_VIDEO_MEMORY;
-    }
-    uint64_t missing = missing_tables(space, first, pages);
-    if (missing > space->pool->free_count) {
-        *table_bytes = (missing - space->pool->free_count) * 4096;
+    ferry_vm_missing_count(space, first, pages, &missing);
+    *table_bytes = ferry_vm_missing_bytes(space, &missing);
+    if (*table_bytes > 0)
         return FERRY_ERROR_NO_VIDEO_MEMORY;
-    }
-    for (uint64_t n = first / FERRY_VM_TABLE_ENTRIES; n <= (first + pages - 1) / FERRY_VM_TABLE_ENTRIES; n++)
-        lowest += !ferry_vm_address_table(space, n * FERRY_VM_TABLE_ENTRIES, 0);
     struct ferry_vm_range *mapped = calloc(1, sizeof *mapped);
     bool splits = around && around->first + around->pages > first + pages && around->first < first;
     if (splits)
         behind = calloc(1, sizeof *behind);
-    if (!mapped || (splits && !behind) || !make_spares(missing - lowest, lowest, spare)) {
+    if (!mapped || (splits && !behind) || !ferry_vm_spares_make(&missing, &spares)) {
         free(mapped);
         free(behind);
         return FERRY_ERROR_NO_HOST_MEMORY;
@@ -381,29 +223,29 @@ int ferry_vm_address_map(struct ferry_vm_address_space *space, const struct ferr
                                       .owner = owner,
                                       .offset = offset,
                                       .read_only = read_only,
-                                      .in_reservation = around};
+                                      .reservation = around ? around->reservation : 0};
     if (around) {
         uint64_t end = around->first + around->pages;
 
-        leave(space, around);
+        ferry_vm_range_leave(space, around);
         if (behind) {
-            *behind = (struct ferry_vm_range){.first = first + pages, .pages = end - first - pages};
-            enter(space, behind);
+            *behind = (struct ferry_vm_range){
+                .first = first + pages, .pages = end - first - pages, .reservation = around->reservation};
+            ferry_vm_range_enter(space, behind);
         }
         if (around->first < first) {
             around->pages = first - around->first;
-            enter(space, around);
+            ferry_vm_range_enter(space, around);
         } else if (end > first + pages) {
             around->first = first + pages;
             around->pages = end - around->first;
-            enter(space, around);
+            ferry_vm_range_enter(space, around);
         } else {
             free(around);
         }
     }
-    enter(space, mapped);
-    use_tables(space, first, pages, spare);
-    space->mapped_pages += pages;
+    ferry_vm_range_enter(space, mapped);
+    ferry_vm_tables_use(space, first, pages, &spares);
     if (where->base == UINT64_MAX)
         space->next = first + pages;
     *range = mapped;
@@ -412,29 +254,14 @@ int ferry_vm_address_map(struct ferry_vm_address_space *space, const struct ferr
 
 void ferry_vm_address_unmap(struct ferry_vm_address_space *space, struct ferry_vm_range *range)
 {
-    for (uint64_t at = range->first, part; at < range->first + range->pages; at += part) {
-        part = FERRY_VM_TABLE_ENTRIES - at % FERRY_VM_TABLE_ENTRIES;
-        part = part < range->first + range->pages - at ? part : range->first + range->pages - at;
-        ferry_vm_address_table(space, at, 0)->used -= (uint32_t)part;
-    }
-    space->mapped_pages -= range->pages;
+    ferry_vm_tables_unuse(space, range->first, range->pages);
     range->owner = NULL;
     range->of_owner = NULL;
-    if (range->in_reservation) {
-        range->in_reservation = false;
+    range->after = 0;
+    if (range->reservation != 0)
         return;
-    }
-    leave(space, range);
+    ferry_vm_range_leave(space, range);
     free(range);
-}
-
-static void free_tables(struct ferry_vm_address_space *space, struct ferry_vm_table *table)
-{
-    for (uint32_t i = 0; table->children && i < FERRY_VM_TABLE_ENTRIES; i++) {
-        if (table->children[i])
-            free_tables(space, table->children[i]);
-    }
-    ferry_vm_table_free(space, table);
 }
 
 void ferry_vm_address_space_end(struct ferry_vm_address_space *space)
@@ -442,48 +269,9 @@ void ferry_vm_address_space_end(struct ferry_vm_address_space *space)
     while (space->ranges) {
         struct ferry_vm_range *range = space->ranges;
 
-        leave(space, range);
+        ferry_vm_range_leave(space, range);
         free(range);
     }
-    if (space->root)
-        free_tables(space, space->root);
+    ferry_vm_tables_end(space);
     ferry_vm_address_space_init(space, space->pool);
-}
-
-// ---- Pieces -------------------------------------------------------------------------------------------------------
-
-void ferry_vm_address_piece(const struct ferry_vm_address_space *space, uint64_t at, uint64_t end, uint64_t place,
-                            bool scattered, struct ferry_vm_piece *piece)
-{
-    uint64_t here = FERRY_VM_LARGE_PAGES - at % FERRY_VM_LARGE_PAGES, left = here < end - at ? here : end - at;
-    uint64_t off = at ^ place;
-    bool alike = !scattered && off % FERRY_VM_GROUP_PAGES == 0;
-
-    *piece = (struct ferry_vm_piece){.first = at, .pages = left};
-    if (!scattered && off % FERRY_VM_LARGE_PAGES == 0 && left == FERRY_VM_LARGE_PAGES) {
-        piece->table = ferry_vm_address_table(space, at, 1);
-        piece->count = 1;
-    } else if (alike && at % FERRY_VM_GROUP_PAGES == 0 && left >= FERRY_VM_GROUP_PAGES) {
-        piece->table = ferry_vm_address_table(space, at, 0);
-        piece->group = true;
-        piece->count = (uint32_t)(left / FERRY_VM_GROUP_PAGES);
-        piece->pages = (uint64_t)piece->count * FERRY_VM_GROUP_PAGES;
-    } else {
-        uint64_t to_group = FERRY_VM_GROUP_PAGES - at % FERRY_VM_GROUP_PAGES;
-
-        // Up to where larger ones begin.
-        piece->table = ferry_vm_address_table(space, at, 0);
-        if (alike && left >= to_group + FERRY_VM_GROUP_PAGES && to_group < FERRY_VM_GROUP_PAGES)
-            piece->pages = to_group;
-        piece->count = (uint32_t)piece->pages;
-    }
-    piece->index = index_at(piece->table, at);
-    if (piece->group)
-        piece->index /= FERRY_VM_GROUP_PAGES;
-}
-
-size_t ferry_vm_address_most_pieces(uint64_t pages)
-{
-    // Of each table that it touches a head, groups and a tail.
-    return (size_t)(3 * (pages / FERRY_VM_LARGE_PAGES + 2));
 }

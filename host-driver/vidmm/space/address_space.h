@@ -33,10 +33,14 @@ struct ferry_vm_table {
 // A piece of the space that is taken.
 struct ferry_vm_range {
     uint64_t first, pages;
-    void *owner;     // of the mapping; NULL = only reserved
-    uint64_t offset; // page of the owner's that comes first
-    bool read_only, in_reservation;
-    bool each_instance;                  // the owner's whole; each other instance of what it is has one too
+    void *owner;          // of the mapping; NULL = only reserved
+    uint64_t offset;      // page of the owner's that comes first
+    uint64_t reservation; // which it is in, mapped or not; 0 = none
+    bool read_only;
+    bool each_instance; // the owner's whole; each other instance of what it is has one too
+    // What shows it waits for this job of that node: the mapping is not there for what stands before it. For the owner.
+    uint32_t after_node;
+    uint64_t after;
     struct ferry_vm_range *left, *right; // tree
     uint32_t rank;                       // of the tree: a node's is above its children's
     struct ferry_vm_range *of_owner;     // the owner's next
@@ -49,6 +53,7 @@ struct ferry_vm_address_space {
     struct ferry_vm_table *fresh, *fresh_last; // those that came about, parents before children
     uint64_t next;                             // where the next range of any place is looked for first
     uint64_t mapped_pages, tables;
+    uint64_t reservations; // ever
 };
 
 /// Where a range is to be. Pages; base UINT64_MAX = any place in [least, most), most 0 = no bound.

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the files of an address space share: its tree of ranges (address_space.c) and its tables (address_tables.c).
+#ifndef FERRY_VIDMM_SPACE_ADDRESS_INTERNAL_H
+#define FERRY_VIDMM_SPACE_ADDRESS_INTERNAL_H
+
+#include "vidmm/space/address_space.h"
+
+void ferry_vm_range_enter(struct ferry_vm_address_space *space, struct ferry_vm_range *range);
+void ferry_vm_range_leave(struct ferry_vm_address_space *space, struct ferry_vm_range *range);
+
+/// Tables that addresses need and that do not exist. Zeroed at first.
+struct ferry_vm_missing {
+    uint64_t lowest, upper;                  // of level 0, and above it
+    uint64_t counted[FERRY_VM_TABLE_LEVELS]; // by level: those below this number, as addresses go
+};
+/// Count what these addresses need and none before them did: whoever asks about several goes from low ones to high.
+void ferry_vm_missing_count(const struct ferry_vm_address_space *space, uint64_t first, uint64_t pages,
+                            struct ferry_vm_missing *missing);
+/// Bytes of tables that the pool has too few of.
+uint64_t ferry_vm_missing_bytes(const struct ferry_vm_address_space *space, const struct ferry_vm_missing *missing);
+/// More tables than the pool holds at all would be needed for so many pages: then they need not be counted.
+bool ferry_vm_beyond_tables(const struct ferry_vm_address_space *space, uint64_t pages, uint64_t *table_bytes);
+
+// Tables in host memory, made before anything has changed: without children, and with them.
+struct ferry_vm_spares {
+    struct ferry_vm_table *lists[2];
+};
+bool ferry_vm_spares_make(const struct ferry_vm_missing *missing, struct ferry_vm_spares *spares);
+void ferry_vm_spares_free(struct ferry_vm_spares *spares);
+
+/// Pages are mapped there from now on; the tables that were missing are among the spares. Or they are no longer.
+void ferry_vm_tables_use(struct ferry_vm_address_space *space, uint64_t first, uint64_t pages,
+                         struct ferry_vm_spares *spares);
+void ferry_vm_tables_unuse(struct ferry_vm_address_space *space, uint64_t first, uint64_t pages);
+/// All of them go back to the pool.
+void ferry_vm_tables_end(struct ferry_vm_address_space *space);
+
+#endif
