@@ -323,16 +323,23 @@ static bool ends(const struct ferry_vm_step *step)
     return step->kind == FERRY_VM_STEP_EVICT && step->candidate && ferry_vm_worthless(step->owner);
 }
 
+// One that only changes places comes back as what it is: parked, without content.
+static enum ferry_vm_way_out way_out(const struct ferry_vm_step *step)
+{
+    if (ferry_vm_worthless(step->owner))
+        return FERRY_VM_UNWANTED;
+    return step->candidate ? FERRY_VM_EVICTED : FERRY_VM_FOR_A_MOMENT;
+}
+
 static void take_out(struct ferry_vm_policy *policy, const struct ferry_vm_step *step)
 {
     struct ferry_vm_allocation *allocation = step->owner;
     policy->core->statistics.evictions += step->candidate;
     allocation->device->process->statistics.evictions += step->candidate;
-    // One that only changes places comes back as what it is: without content.
     if (ends(step))
         ferry_vm_instance_take_away(policy->memory, allocation);
     else
-        ferry_vm_take_out(policy->memory, allocation, ferry_vm_worthless(allocation));
+        ferry_vm_take_out(policy->memory, allocation, way_out(step));
 }
 
 // ---- Everything that can fail, before the first step ----
@@ -356,7 +363,7 @@ static int make_backing(struct ferry_vm_policy *policy, const struct ferry_vm_st
     const MDL *before = allocation->backing;
     int result = FERRY_OK;
     if (step->kind == FERRY_VM_STEP_EVICT)
-        result = ferry_vm_remove_prepare(policy->memory, allocation, ferry_vm_worthless(allocation));
+        result = ferry_vm_remove_prepare(policy->memory, allocation, way_out(step));
     else if (step->kind == FERRY_VM_STEP_PLACE && segment_of(policy, step)->aperture)
         result = ferry_vm_backing_make(policy->memory, allocation);
     else if (step->kind == FERRY_VM_STEP_MOVE && ferry_vm_move_by_backing(allocation, step->from, step->to) &&
@@ -489,7 +496,7 @@ int ferry_vm_evict_one(struct ferry_vm_policy *policy, struct ferry_vm_segment *
     struct ferry_vm_allocation *allocation = FERRY_VM_CONTAINER(use, struct ferry_vm_allocation, use);
     struct ferry_vm_process *process = allocation->device->process;
     int result = ferry_vm_worthless(allocation) ? ferry_vm_instance_end(policy->memory, allocation)
-                                                : ferry_vm_remove(policy->memory, allocation, false);
+                                                : ferry_vm_remove(policy->memory, allocation, FERRY_VM_EVICTED);
     if (result != FERRY_OK)
         return result;
     policy->core->statistics.evictions++;
