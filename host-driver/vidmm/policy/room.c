@@ -7,13 +7,26 @@
 
 // ---- What the plan asks ----
 
+// What a program has in place, by the plan so far.
+static uint64_t has(const struct ferry_vm_process *process, unsigned group)
+{
+    return process->in_place[group] + process->planned[group];
+}
+
+static unsigned group_of(const struct ferry_vm_policy *policy, const struct ferry_vm_allocation *allocation)
+{
+    return policy->memory->segments[allocation->segment - 1].aperture ? FERRY_VM_NON_LOCAL : FERRY_VM_LOCAL;
+}
+
 // What another program has within its budget is not moved about either, as long as there is another way: moves over
 // short ways go through system memory, and are that program's paging.
 static bool is_left_alone(const struct ferry_vm_policy *policy, const struct ferry_vm_allocation *allocation)
 {
     const struct ferry_vm_process *process = allocation->device->process;
-    return policy->leaves && policy->reach < FERRY_VM_REACH_PUSH && process != policy->asking && allocation->block &&
-           process->in_place[FERRY_VM_LOCAL] + process->planned[FERRY_VM_LOCAL] <= process->budget[FERRY_VM_LOCAL];
+    if (!policy->leaves || policy->reach >= FERRY_VM_REACH_PUSH || process == policy->asking || !allocation->block)
+        return false;
+    unsigned group = group_of(policy, allocation);
+    return has(process, group) <= process->budget[group];
 }
 
 static void facts_of(void *context, void *owner, struct ferry_vm_facts *facts)
@@ -81,23 +94,12 @@ static uint64_t pages_to_budget(const struct ferry_vm_policy *policy, const stru
 
 // ---- Whose memory it comes from ----
 
-// What a program has in place, by the plan so far.
-static uint64_t has(const struct ferry_vm_process *process, unsigned group)
-{
-    return process->in_place[group] + process->planned[group];
-}
-
 // What another one than the asking keeps: its budget, in the end its reservation.
 static uint64_t keeps(const struct ferry_vm_policy *policy, const struct ferry_vm_process *process, unsigned group)
 {
     if (policy->reach == FERRY_VM_REACH_RESERVED)
         return 0;
     return policy->reach < FERRY_VM_REACH_ALL ? process->budget[group] : ferry_vm_reserved(process, group);
-}
-
-static unsigned group_of(const struct ferry_vm_policy *policy, const struct ferry_vm_allocation *allocation)
-{
-    return policy->memory->segments[allocation->segment - 1].aperture ? FERRY_VM_NON_LOCAL : FERRY_VM_LOCAL;
 }
 
 // May anything of this program leave for the one that is wanted? First of programs that have more than their budget:
