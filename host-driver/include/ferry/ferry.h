@@ -165,8 +165,8 @@ struct ferry_fault {
     uint32_t walk_space, walk_level;
     uint64_t walk_entry;
 };
-/// Take the oldest fault that was not taken yet. FERRY_OK and *found = false when there is none. Errors: ARGUMENT,
-/// HANDLE.
+/// Take the oldest fault that was not taken yet. FERRY_OK and *found = false when there is none. The newest 1,024 are
+/// kept, of all programs together; a gap in `sequence` tells of older ones. Errors: ARGUMENT, HANDLE.
 int ferry_adapter_next_fault(struct ferry_adapter *adapter, struct ferry_fault *fault, bool *found);
 
 /// Change the budget of video memory bytes for all programs together; evicts nothing by itself. 0 = no budget below the
