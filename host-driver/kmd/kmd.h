@@ -23,8 +23,11 @@ const DRIVER_INITIALIZATION_DATA *ferry_kmd_miniport_iommu(void);
 #define FERRY_KMD_SEGMENT_APERTURE 2u
 #define FERRY_KMD_APERTURE_BASE    (UINT64_C(1) << 40)
 
+// Faults that are kept for whoever asks.
+#define FERRY_KMD_FAULTS_KEPT 1024u
 /// What the device refused or could not do, oldest first; false when there is nothing more. This is the miniport's
-/// escape call: faults of all rings, with the fence id the buffer was submitted with. Any thread.
+/// escape call: faults of all rings, with the fence id the buffer was submitted with. Of those that nobody has taken
+/// the newest FERRY_KMD_FAULTS_KEPT are there; a gap in `sequence` tells of older ones. Any thread.
 bool ferry_kmd_next_fault(HANDLE hAdapter, struct ferry_fault *fault);
 /// Fault records taken from the device so far. Any thread.
 uint64_t ferry_kmd_faults(HANDLE hAdapter);

@@ -189,9 +189,14 @@ NTSTATUS kmd_query_current_fence(HANDLE hAdapter, DXGKARG_QUERYCURRENTFENCE *q)
 
 // ---- Interrupts -------------------------------------------------------------------------------------------------
 
+// Whoever never asks, or faults for ever, takes no more memory than this: the oldest make room.
 static void keep_fault(struct kmd_adapter *adapter, const struct ferry_fault *fault)
 {
     pthread_mutex_lock(&adapter->fault_lock);
+    if (adapter->fault_count == FERRY_KMD_FAULTS_KEPT) {
+        adapter->fault_first = (adapter->fault_first + 1) % adapter->fault_capacity;
+        adapter->fault_count--;
+    }
     if (adapter->fault_count == adapter->fault_capacity) {
         size_t capacity = adapter->fault_capacity ? 2 * adapter->fault_capacity : 64;
         struct ferry_fault *faults = malloc(capacity * sizeof *faults);

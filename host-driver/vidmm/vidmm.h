@@ -80,7 +80,8 @@ int ferry_vidmm_reset_engine(struct ferry_vidmm *manager);
 /// video memory can be reserved by all programs together).
 int ferry_vidmm_create_process(struct ferry_vidmm *manager, const struct ferry_vidmm_process_options *options,
                                D3DKMT_HANDLE *process);
-/// Ends the program with all of its devices, as destroy_device() does. Errors: HANDLE, TIMEOUT.
+/// Ends the program with all of its devices, as destroy_device() does. Errors: HANDLE, TIMEOUT (devices whose work had
+/// ended are gone).
 int ferry_vidmm_destroy_process(struct ferry_vidmm *manager, D3DKMT_HANDLE process);
 /// Errors: ARGUMENT (0, or above FERRY_VIDMM_MAX_WEIGHT), HANDLE.
 int ferry_vidmm_set_weight(struct ferry_vidmm *manager, D3DKMT_HANDLE process, uint32_t weight);
@@ -101,7 +102,8 @@ int ferry_vidmm_create_device(struct ferry_vidmm *manager, D3DKMT_HANDLE *device
 /// A device of this program. Errors: those of create_device(), HANDLE.
 int ferry_vidmm_create_device_of(struct ferry_vidmm *manager, D3DKMT_HANDLE process, D3DKMT_HANDLE *device);
 /// Waits for its work, then destroys its contexts, paging queues and allocations too (locked ones as well).
-/// Errors: HANDLE, TIMEOUT.
+/// Errors: HANDLE, TIMEOUT (it is there with all that it had, as destroy_allocation() leaves it; HUNG, and empty, if
+/// only what takes its last addresses away does not end).
 int ferry_vidmm_destroy_device(struct ferry_vidmm *manager, D3DKMT_HANDLE device);
 /// Errors: ARGUMENT, HANDLE.
 int ferry_vidmm_device_state(struct ferry_vidmm *manager, D3DKMT_HANDLE device, D3DKMT_DEVICEEXECUTION_STATE *state);

@@ -247,6 +247,47 @@ static void R153_R154_R155_R156_too_large_for_eviction_beside_an_overlay(void **
     world_close(world);
 }
 
+// What only makes way for another inside its segment does not leave it, however large it is.
+static void R155_what_changes_places_beside_an_overlay_is_not_evicted(void **state)
+{
+    (void)state;
+    struct world_options options = world_defaults();
+    options.machine.local_bytes = PAGES(25);
+    options.machine.aperture_bytes = PAGES(10);
+    struct world *world = world_open(&options);
+    struct ferry_allocation_private wanted = world_private(PAGES(1), CPU | DXGK_ALLOC_FLAG_OVERLAY);
+    wanted.Aperture = 1;
+    D3DKMT_HANDLE overlay, aligned;
+    assert_int_equal(world_try_create(world, &wanted, NULL, &overlay, NULL), FERRY_OK);
+    world_require(world, overlay);
+    world->knobs->eviction_set = 1u << (machine_aperture_segment - 1);
+    D3DKMT_HANDLE below = world_create(world, PAGES(10), CPU), large = world_create(world, PAGES(9), CPU);
+    world_require(world, below);
+    world_require(world, large);
+    world_wait(world, world_gpu_fill(world, large, 0, (uint32_t)PAGES(9), 0x600DF00D));
+    assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, below), FERRY_OK);
+    assert_int_equal(world_place(world, large).offset, PAGES(10));
+    // Sixteen pages at the low end: the nine have to go up, over their own place.
+    wanted = world_private(PAGES(16), CPU);
+    wanted.Alignment = (UINT)PAGES(16);
+    assert_int_equal(world_try_create(world, &wanted, NULL, &aligned, NULL), FERRY_OK);
+    world_require(world, aligned);
+    assert_int_equal(world_place(world, aligned).offset, 0);
+    assert_int_equal(world_place(world, large).offset, PAGES(16));
+    assert_false(world_place(world, large).lost);
+    assert_int_equal(world_statistics(world).contents_lost, 0);
+    // Nor does what the CPU has for a while, though a lock that writes takes it out.
+    static const uint32_t locks[] = {D3DDDI_LOCK_READ_ONLY, 0};
+    for (unsigned n = 0; n < sizeof(locks) / sizeof(locks[0]); n++) {
+        void *address;
+        assert_int_equal(ferry_vidmm_lock(world->manager, large, locks[n], &address), FERRY_OK);
+        for (unsigned i = 0; i < PAGES(9) / 4; i++)
+            assert_int_equal(((const uint32_t *)address)[i], 0x600DF00D);
+        assert_int_equal(ferry_vidmm_unlock(world->manager, large), FERRY_OK);
+    }
+    world_close(world);
+}
+
 static void R150_R151_R158_overlays_and_captures_before_or_after_the_stop(void **state)
 {
     (void)state;
@@ -392,6 +433,7 @@ int main(void)
         cmocka_unit_test(alignments_are_kept),
         cmocka_unit_test(R154_only_apertures_may_be_eviction_segments),
         cmocka_unit_test(R153_R154_R155_R156_too_large_for_eviction_beside_an_overlay),
+        cmocka_unit_test(R155_what_changes_places_beside_an_overlay_is_not_evicted),
         cmocka_unit_test(R150_R151_R158_overlays_and_captures_before_or_after_the_stop),
         cmocka_unit_test(R150_an_overlay_stays_whatever_the_cpu_does),
         cmocka_unit_test(R151_R155_an_overlay_that_is_gone_is_in_nobodys_way),

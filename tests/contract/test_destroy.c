@@ -105,6 +105,12 @@ static int turn_for_one(void *context)
     return turns.turn(context);
 }
 
+static int nothing_comes(void *context)
+{
+    (void)context;
+    return FERRY_ERROR_TIMEOUT;
+}
+
 static NTSTATUS no_reset(HANDLE adapter, DXGKARG_RESETENGINE *argument)
 {
     (void)adapter;
@@ -181,13 +187,105 @@ static void a_device_whose_end_times_out_is_there_again_and_its_lock_is_free(voi
     assert_false(world_place(world, a).locked);
     assert_false(world_place(world, a).lost);
     world_check(world, a, 7);
-    // Its contexts had nothing to wait for, and are gone.
-    assert_int_equal(ferry_vidmm_create_context(manager, world->device, FERRY_VIDMM_ANY_NODE, &world->context, NULL),
-                     FERRY_OK);
     world_wait(world, world_gpu_name(world, world->context, a, false)); // which brings it back
     world_check_gpu(world, a, 7);
     assert_int_equal(ferry_vidmm_destroy_device(manager, world->device), FERRY_OK);
     assert_int_equal(world_statistics(world).allocations, 0);
+    world_close(world);
+}
+
+// One job that does not end, or paging that does not: nothing of the device has gone.
+static void a_device_whose_end_times_out_has_all_that_it_had(void **state)
+{
+    (void)state;
+    for (unsigned paging = 0; paging < 2; paging++) {
+        struct world *world = world_open_default();
+        struct ferry_vidmm *manager = world->manager;
+        D3DKMT_HANDLE contexts[2];
+        D3DKMT_HANDLE allocations[] = {world_create(world, PAGES(2), CPU), world_create(world, PAGES(3), CPU),
+                                       world_create_in_aperture(world, PAGES(2), CPU)};
+        for (unsigned i = 0; i < 2; i++)
+            assert_int_equal(ferry_vidmm_create_context(manager, world->device, 1 + i, &contexts[i], NULL), FERRY_OK);
+        for (unsigned i = 0; i < 3; i++) {
+            world_write(world, allocations[i], i);
+            world_require(world, allocations[i]);
+        }
+        world->knobs->delay = 1;
+        world->knobs->hold_turns = UINT32_MAX;
+        world->knobs->hold_node = 2;
+        world->knobs->hold_paging = paging;
+        uint64_t fence = paging ? 0 : world_gpu_name(world, contexts[1], allocations[1], false);
+        static DRIVER_INITIALIZATION_DATA table;
+        const DRIVER_INITIALIZATION_DATA *real = manager->core.miniport;
+        int (*turn)(void *context) = manager->core.platform.wait_for_progress;
+        table = *real;
+        table.DxgkDdiResetEngine = no_reset;
+        manager->core.platform.wait_for_progress = nothing_comes;
+        manager->core.miniport = &table;
+        assert_int_equal(ferry_vidmm_destroy_device(manager, world->device), FERRY_ERROR_TIMEOUT);
+        manager->core.platform.wait_for_progress = turn;
+        manager->core.miniport = real;
+        world->knobs->hold_node = 0;
+        world->knobs->hold_paging = false;
+        D3DKMT_DEVICEEXECUTION_STATE execution;
+        assert_int_equal(ferry_vidmm_device_state(manager, world->device, &execution), FERRY_OK);
+        assert_int_equal(execution, D3DKMT_DEVICEEXECUTION_ACTIVE);
+        assert_int_equal(world_statistics(world).allocations, 3);
+        if (fence != 0)
+            assert_int_equal(ferry_vidmm_wait(manager, contexts[1], fence), FERRY_OK);
+        for (unsigned i = 0; i < 3; i++) {
+            fence = world_gpu_name(world, contexts[i % 2], allocations[i], false);
+            assert_int_equal(ferry_vidmm_wait(manager, contexts[i % 2], fence), FERRY_OK);
+            assert_int_equal(world_place(world, allocations[i]).residency_count, 1);
+            world_check(world, allocations[i], i);
+        }
+        assert_int_equal(ferry_vidmm_destroy_device(manager, world->device), FERRY_OK);
+        assert_int_equal(world_statistics(world).allocations, 0);
+        world_close(world);
+    }
+}
+
+// What another call is destroying is nobody's to show again.
+static void what_goes_by_itself_stays_hidden_when_its_device_stays(void **state)
+{
+    (void)state;
+    struct world *world = world_open_default();
+    struct ferry_vidmm *manager = world->manager;
+    D3DKMT_HANDLE a = world_create(world, PAGES(2), CPU), context;
+    assert_int_equal(ferry_vidmm_create_context(manager, world->device, 2, &context, NULL), FERRY_OK);
+    world_require(world, a);
+    world->knobs->delay = 1;
+    world->knobs->hold_turns = UINT32_MAX;
+    world->knobs->hold_node = 2;
+    world_gpu_name(world, context, a, false);
+    struct destroyer destroyer = {world, a, FERRY_PENDING};
+    pthread_t thread;
+    pthread_create(&thread, NULL, destroy, &destroyer);
+    struct ferry_vidmm_placement place;
+    while (ferry_vidmm_placement(manager, a, &place) == FERRY_OK)
+        ;
+    static DRIVER_INITIALIZATION_DATA table;
+    const DRIVER_INITIALIZATION_DATA *real = manager->core.miniport;
+    table = *real;
+    table.DxgkDdiResetEngine = no_reset;
+    ferry_vm_take_lock(manager);
+    turns.turn = manager->core.platform.wait_for_progress;
+    turns.destroyer = pthread_self();
+    turns.locked = turns.times_out = true;
+    manager->core.platform.wait_for_progress = turn_for_one;
+    manager->core.miniport = &table;
+    ferry_vm_give_lock(manager);
+    assert_int_equal(ferry_vidmm_destroy_device(manager, world->device), FERRY_ERROR_TIMEOUT);
+    assert_int_equal(ferry_vidmm_placement(manager, a, &place), FERRY_ERROR_HANDLE);
+    ferry_vm_take_lock(manager);
+    manager->core.platform.wait_for_progress = turns.turn;
+    manager->core.miniport = real;
+    world->knobs->hold_node = 0;
+    ferry_vm_give_lock(manager);
+    pthread_join(thread, NULL);
+    assert_int_equal(destroyer.result, FERRY_OK);
+    assert_int_equal(world_statistics(world).allocations, 0);
+    assert_int_equal(ferry_vidmm_destroy_device(manager, world->device), FERRY_OK);
     world_close(world);
 }
 
@@ -234,12 +332,6 @@ static void a_device_that_goes_under_a_lock_that_discards_leaves_no_entry(void *
 }
 
 // ---- An allocation whose end times out ----
-
-static int nothing_comes(void *context)
-{
-    (void)context;
-    return FERRY_ERROR_TIMEOUT;
-}
 
 static uint64_t own_address(struct world *world, D3DKMT_HANDLE allocation)
 {
@@ -405,6 +497,8 @@ int main(void)
         cmocka_unit_test(an_allocation_whose_end_times_out_keeps_its_addresses),
         cmocka_unit_test(what_is_destroyed_in_vain_may_have_left_meanwhile),
         cmocka_unit_test(a_device_ends_behind_the_page_tables_of_what_it_had),
+        cmocka_unit_test(a_device_whose_end_times_out_has_all_that_it_had),
+        cmocka_unit_test(what_goes_by_itself_stays_hidden_when_its_device_stays),
         cmocka_unit_test(a_device_whose_end_times_out_is_there_again_and_its_lock_is_free),
         cmocka_unit_test(a_device_whose_end_times_out_keeps_what_a_lock_would_have_discarded),
         cmocka_unit_test(a_device_that_goes_under_a_lock_that_discards_leaves_no_entry),

@@ -354,6 +354,36 @@ static void what_is_pinned_is_on_its_owners_account(void **state)
     world_close(world);
 }
 
+// ---- In the aperture ----
+
+// Who has more of the aperture than his part gives of it first, however little of video memory he has.
+static void who_is_above_his_part_of_the_aperture_gives_first(void **state)
+{
+    (void)state;
+    struct world *world = program_world();
+    struct program greedy = program_begin(world, 1, 0), modest = program_begin(world, 1, 0);
+    D3DKMT_HANDLE of_greedy[10], of_modest[6];
+    program_become(world, &greedy);
+    for (unsigned i = 0; i < 10; i++) {
+        of_greedy[i] = world_create_in_aperture(world, PAGES(4), CPU);
+        world_require(world, of_greedy[i]);
+        assert_true(world_evict(world, of_greedy[i]) >= 0);
+    }
+    program_become(world, &modest);
+    for (unsigned i = 0; i < 6; i++) {
+        of_modest[i] = world_create_in_aperture(world, PAGES(4), CPU);
+        world_require(world, of_modest[i]);
+        assert_true(world_evict(world, of_modest[i]) >= 0);
+    }
+    unsigned gone = 0;
+    for (unsigned i = 0; i < 6; i++)
+        assert_int_equal(world_place(world, of_modest[i]).segment, machine_aperture_segment);
+    for (unsigned i = 0; i < 10; i++)
+        gone += world_place(world, of_greedy[i]).segment == 0;
+    assert_int_equal(gone, 1);
+    world_close(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -363,6 +393,7 @@ int main(void)
         cmocka_unit_test(what_is_reserved_stays_in_place_beside_an_older_list),
         cmocka_unit_test(a_job_that_was_there_before_a_reservation_is_not_refused),
         cmocka_unit_test(what_is_pinned_is_on_its_owners_account),
+        cmocka_unit_test(who_is_above_his_part_of_the_aperture_gives_first),
     };
     return WORLD_RUN(tests);
 }

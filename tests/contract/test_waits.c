@@ -271,6 +271,37 @@ static void what_a_reset_aborts_of_paging_is_built_again(void **state)
     world_close(world);
 }
 
+// Whichever node is reset first: what is with the device ends, also where one reset cuts all nodes, and what is not
+// runs.
+static void a_reset_of_all_nodes_ends_what_is_with_the_device(void **state)
+{
+    (void)state;
+    struct world *world = world_open_default();
+    D3DKMT_HANDLE contexts[2], allocations[4];
+    uint64_t fences[4];
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(ferry_vidmm_create_context(world->manager, world->device, 1 + i, &contexts[i], NULL),
+                         FERRY_OK);
+    for (unsigned i = 0; i < 4; i++) {
+        allocations[i] = world_create(world, PAGES(1), CPU);
+        world_require(world, allocations[i]);
+    }
+    world->knobs->delay = 1;
+    world->knobs->hang = true;
+    ferry_vidmm_poll(world->manager, true); // it does, from now on
+    for (unsigned i = 0; i < 4; i++) {
+        world->context = contexts[i % 2];
+        fences[i] = world_gpu_fill(world, allocations[i], 0, (uint32_t)PAGES(1), 0xAB0B0B0B);
+    }
+    assert_int_equal(ferry_vidmm_reset_engine(world->manager), FERRY_OK);
+    // One place with the device is paging's, so the last job had not gone out.
+    for (unsigned i = 0; i < 4; i++)
+        assert_int_equal(ferry_vidmm_wait(world->manager, contexts[i % 2], fences[i]),
+                         i < 3 ? FERRY_ERROR_FAULT : FERRY_OK);
+    expect_words(world, allocations[3], 0xAB0B0B0B, PAGES(1));
+    world_close(world);
+}
+
 // What is queued behind a page-in that fails must not run on what is not there.
 static void a_job_behind_a_page_in_that_faults_does_not_run(void **state)
 {
@@ -290,6 +321,7 @@ static void a_job_behind_a_page_in_that_faults_does_not_run(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_reset_of_all_nodes_ends_what_is_with_the_device),
         cmocka_unit_test(R217_make_resident_and_submit_never_wait_for_the_gpu),
         cmocka_unit_test(a_hang_costs_other_devices_nothing),
         cmocka_unit_test(a_job_that_a_reset_cuts_goes_on_where_it_was),

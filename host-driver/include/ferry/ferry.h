@@ -165,8 +165,8 @@ struct ferry_fault {
     uint32_t walk_space, walk_level;
     uint64_t walk_entry;
 };
-/// Take the oldest fault that was not taken yet. FERRY_OK and *found = false when there is none. Errors: ARGUMENT,
-/// HANDLE.
+/// Take the oldest fault that was not taken yet. FERRY_OK and *found = false when there is none. The newest 1,024 are
+/// kept, of all programs together; a gap in `sequence` tells of older ones. Errors: ARGUMENT, HANDLE.
 int ferry_adapter_next_fault(struct ferry_adapter *adapter, struct ferry_fault *fault, bool *found);
 
 /// Change the budget of video memory bytes for all programs together; evicts nothing by itself. 0 = no budget below the
@@ -270,7 +270,7 @@ struct ferry_process_options {
 int ferry_process_create(struct ferry_adapter *adapter, const struct ferry_process_options *options,
                          struct ferry_process **process);
 /// End the program as if it were killed: its devices with their queues and allocations, after the jobs that are under
-/// way. Others go on. Errors: HANDLE, TIMEOUT.
+/// way. Others go on. Errors: HANDLE, TIMEOUT (devices whose work had ended are gone, the others live on).
 int ferry_process_destroy(struct ferry_process *process);
 /// Errors: ARGUMENT, HANDLE.
 int ferry_process_set_weight(struct ferry_process *process, uint32_t weight);
@@ -299,7 +299,7 @@ int ferry_device_create(struct ferry_adapter *adapter, struct ferry_device **dev
 /// A device of this program. Errors: ARGUMENT, HANDLE, NO_HOST_MEMORY.
 int ferry_process_create_device(struct ferry_process *process, struct ferry_device **device);
 /// Waits for its queues, then destroys its queues and allocations too. Errors: HANDLE, TIMEOUT (its work does not end;
-/// it lives on).
+/// it lives on, with all that it has).
 int ferry_device_destroy(struct ferry_device *device);
 /// Wait until the paging fence has reached value. Errors: HANDLE, ARGUMENT (a value that was never handed out),
 /// TIMEOUT, DEVICE_LOST (paging of this device has faulted, or it is in error).

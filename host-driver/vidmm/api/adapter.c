@@ -105,7 +105,7 @@ void ferry_vidmm_stop(struct ferry_vidmm *manager)
     while (!ferry_vm_list_empty(&manager->devices)) {
         struct ferry_vm_device *device = FERRY_VM_CONTAINER(manager->devices.next, struct ferry_vm_device, link);
         // A device whose work never ends is given up by a critical stop, under which everything can be taken apart.
-        ferry_vm_handle_hide(&manager->core.handles, device->handle, true);
+        ferry_vm_handle_hide(&manager->core.handles, device->handle, FERRY_VM_HIDDEN);
         if (ferry_vm_device_end(manager, device) != FERRY_OK)
             ferry_vm_stop_critical(&manager->core, (struct ferry_vidmm_critical){.code = FERRY_CRITICAL_NOT_IDLE,
                                                                                  .status = STATUS_IO_TIMEOUT});

@@ -27,45 +27,46 @@ static struct ferry_vm_allocation *hidden(struct ferry_vidmm *manager, D3DKMT_HA
     return ferry_vm_handle_find_hidden(&manager->core.handles, FERRY_VM_ALLOCATION, handle);
 }
 
-// What has to be queued for it takes a few places in the pager's line, which an empty line always has: nothing is kept
-// for want of memory.
-static int close_allocation(struct ferry_vidmm *manager, D3DKMT_HANDLE handle)
-{
-    const struct ferry_vm_sched *sched = &manager->sched;
-    struct ferry_vm_patience patience = {0};
-    for (;;) {
-        bool empty = sched->done == sched->queued;
-        int result = ferry_vm_allocation_close(&manager->memory, hidden(manager, handle));
-        if (result != FERRY_ERROR_NO_HOST_MEMORY || empty)
-            return result;
-        result = ferry_vm_block(manager, sched->paging_node, sched->done + 1, &patience);
-        if (result < 0)
-            return result;
-    }
-}
-
 // Whatever names it must be over before its room and pages go to somebody else. Each instance that is gone, each place
 // that it has left meanwhile, brought operations that wait for its jobs; they overtake each other, so none of them is
-// the last. In the end there is room for what takes its addresses away: until then it has them.
+// the last. What has to be queued for it takes a few places in the pager's line, which an empty line always has:
+// nothing is kept for want of memory.
+int ferry_vm_allocation_rests(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, unsigned *node, uint64_t *number)
+{
+    struct ferry_vm_sched *sched = &manager->sched;
+    struct ferry_vm_allocation *allocation = hidden(manager, handle);
+    bool several = allocation->renaming || allocation->device->process->space;
+    int result = ferry_vm_allocation_close(&manager->memory, allocation);
+    *node = sched->paging_node;
+    *number = 0;
+    if (result == FERRY_ERROR_NO_HOST_MEMORY && sched->done != sched->queued)
+        *number = sched->done + 1;
+    else if (result != FERRY_OK)
+        return result;
+    else if (ferry_vm_subject_pending(sched, allocation->subject.last_fence, true, node))
+        *number = allocation->subject.last_fence[*node];
+    else if (several)
+        *number = ferry_vm_allocation_pending(sched, allocation->device, handle);
+    return *number != 0 ? FERRY_PENDING : FERRY_OK;
+}
+
+// In the end there is room for what takes its addresses away: until then it has them.
 static int wait_for_all(struct ferry_vidmm *manager, D3DKMT_HANDLE handle)
 {
     struct ferry_vm_sched *sched = &manager->sched;
     struct ferry_vm_patience patience = {0};
     int result;
     do {
-        struct ferry_vm_allocation *allocation = hidden(manager, handle);
-        bool several = allocation->renaming || allocation->device->process->space;
-        unsigned node = sched->paging_node;
-        uint64_t number = 0;
-        if (ferry_vm_subject_pending(sched, allocation->subject.last_fence, true, &node))
-            number = allocation->subject.last_fence[node];
-        else if (several)
-            number = ferry_vm_allocation_pending(sched, allocation->device, handle);
-        if (number == 0) {
-            result = ferry_vm_reserve(sched, ferry_vm_allocation_free_most(allocation));
+        unsigned node;
+        uint64_t number;
+        result = ferry_vm_allocation_rests(manager, handle, &node, &number);
+        if (result == FERRY_OK) {
+            result = ferry_vm_reserve(sched, ferry_vm_allocation_free_most(hidden(manager, handle)));
             if (result == FERRY_OK || sched->done == sched->queued)
                 return result;
             number = sched->done + 1;
+        } else if (result < 0) {
+            return result;
         }
         result = ferry_vm_block(manager, node, number, &patience);
     } while (result >= 0);
@@ -77,9 +78,7 @@ int ferry_vm_allocation_end(struct ferry_vidmm *manager, struct ferry_vm_allocat
     D3DKMT_HANDLE handle = allocation->subject.handle;
     // After a critical stop there is nobody who would carry out what has to be queued for it.
     bool stopped = manager->core.critical.code != FERRY_CRITICAL_NONE;
-    int result = stopped ? FERRY_ERROR_CRITICAL : close_allocation(manager, handle);
-    if (result >= 0)
-        result = wait_for_all(manager, handle);
+    int result = stopped ? FERRY_ERROR_CRITICAL : wait_for_all(manager, handle);
     allocation = hidden(manager, handle);
     if (result >= 0 || result == FERRY_ERROR_CRITICAL) {
         ferry_vm_quiesce(&manager->sched);
@@ -87,7 +86,7 @@ int ferry_vm_allocation_end(struct ferry_vidmm *manager, struct ferry_vm_allocat
         return FERRY_OK;
     }
     ferry_vm_allocation_reopen(&manager->memory, allocation);
-    ferry_vm_handle_hide(&manager->core.handles, handle, false);
+    ferry_vm_handle_hide(&manager->core.handles, handle, FERRY_VM_SHOWN);
     return result;
 }
 
@@ -101,7 +100,7 @@ int ferry_vidmm_destroy_allocation(struct ferry_vidmm *manager, D3DKMT_HANDLE ha
         if (allocation && allocation->locked && manager->core.critical.code == FERRY_CRITICAL_NONE) {
             result = FERRY_ERROR_LOCKED;
         } else if (allocation) {
-            ferry_vm_handle_hide(&manager->core.handles, handle, true);
+            ferry_vm_handle_hide(&manager->core.handles, handle, FERRY_VM_HIDDEN);
             result = ferry_vm_allocation_end(manager, allocation);
         }
     }

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "vidmm/api/contexts.h"
-
 #include "vidmm/api/call.h"
 
 int ferry_vidmm_create_context(struct ferry_vidmm *manager, D3DKMT_HANDLE device_handle, uint32_t node,
@@ -17,7 +15,8 @@ int ferry_vidmm_create_context(struct ferry_vidmm *manager, D3DKMT_HANDLE device
     return ferry_vm_leave(manager, result);
 }
 
-int ferry_vm_context_end(struct ferry_vidmm *manager, struct ferry_vm_context *context)
+// Its handle is hidden. On an error it is found again.
+static int end(struct ferry_vidmm *manager, struct ferry_vm_context *context)
 {
     struct ferry_vm_patience patience = {0};
     int result;
@@ -29,7 +28,7 @@ int ferry_vm_context_end(struct ferry_vidmm *manager, struct ferry_vm_context *c
         ferry_vm_context_free(&manager->sched, context);
         return FERRY_OK;
     }
-    ferry_vm_handle_hide(&manager->core.handles, context->handle, false);
+    ferry_vm_handle_hide(&manager->core.handles, context->handle, FERRY_VM_SHOWN);
     return result;
 }
 
@@ -41,8 +40,8 @@ int ferry_vidmm_destroy_context(struct ferry_vidmm *manager, D3DKMT_HANDLE handl
     if (result == FERRY_OK) {
         struct ferry_vm_context *context = ferry_vm_handle_find(&manager->core.handles, FERRY_VM_CONTEXT, handle);
         if (context)
-            ferry_vm_handle_hide(&manager->core.handles, handle, true);
-        result = context ? ferry_vm_context_end(manager, context) : FERRY_ERROR_HANDLE;
+            ferry_vm_handle_hide(&manager->core.handles, handle, FERRY_VM_HIDDEN);
+        result = context ? end(manager, context) : FERRY_ERROR_HANDLE;
     }
     return ferry_vm_leave(manager, result);
 }

@@ -5,7 +5,6 @@
 
 #include "vidmm/api/allocations.h"
 #include "vidmm/api/call.h"
-#include "vidmm/api/contexts.h"
 
 static int create(struct ferry_vidmm *manager, struct ferry_vm_process *process, D3DKMT_HANDLE *handle)
 {
@@ -64,40 +63,102 @@ int ferry_vidmm_create_device_of(struct ferry_vidmm *manager, D3DKMT_HANDLE proc
     return ferry_vm_leave(manager, result);
 }
 
-// The first of a list that no other call is destroying already; NULL when there is none.
-static struct ferry_vm_context *next_context(struct ferry_vidmm *manager, struct ferry_vm_device *device)
+static struct ferry_vm_context *context_at(struct ferry_vm_list *link)
 {
-    for (struct ferry_vm_list *link = device->contexts.next; link != &device->contexts; link = link->next) {
-        struct ferry_vm_context *context = FERRY_VM_CONTAINER(link, struct ferry_vm_context, link);
-        if (!ferry_vm_handle_hidden(&manager->core.handles, context->handle))
-            return context;
-    }
-    return NULL;
+    return FERRY_VM_CONTAINER(link, struct ferry_vm_context, link);
 }
 
-static struct ferry_vm_allocation *next_allocation(struct ferry_vidmm *manager, struct ferry_vm_device *device)
+static struct ferry_vm_allocation *allocation_at(struct ferry_vm_list *link)
 {
-    for (struct ferry_vm_list *link = device->allocations.next; link != &device->allocations; link = link->next) {
-        struct ferry_vm_allocation *allocation = FERRY_VM_CONTAINER(link, struct ferry_vm_allocation, link);
-        if (!ferry_vm_handle_hidden(&manager->core.handles, allocation->subject.handle))
-            return allocation;
-    }
-    return NULL;
+    return FERRY_VM_CONTAINER(link, struct ferry_vm_allocation, link);
 }
 
-static int end_children(struct ferry_vidmm *manager, struct ferry_vm_device *device)
+// Nobody finds it any more, but for a call that is destroying it already. Is there such a call?
+static bool hide(struct ferry_vidmm *manager, D3DKMT_HANDLE handle)
 {
     struct ferry_vm_handles *handles = &manager->core.handles;
-    // Contexts first: after them nothing names the allocations any more.
-    for (struct ferry_vm_context *context; (context = next_context(manager, device));) {
-        ferry_vm_handle_hide(handles, context->handle, true);
-        int result = ferry_vm_context_end(manager, context);
-        if (result != FERRY_OK)
-            return result;
+    if (ferry_vm_handle_sight(handles, handle) == FERRY_VM_SHOWN)
+        ferry_vm_handle_hide(handles, handle, FERRY_VM_HIDDEN_WITH_DEVICE);
+    return ferry_vm_handle_sight(handles, handle) == FERRY_VM_HIDDEN;
+}
+
+// Is it there again, now that it has to be shown?
+static bool show(struct ferry_vidmm *manager, D3DKMT_HANDLE handle)
+{
+    struct ferry_vm_handles *handles = &manager->core.handles;
+    bool ours = ferry_vm_handle_sight(handles, handle) == FERRY_VM_HIDDEN_WITH_DEVICE;
+    if (ours)
+        ferry_vm_handle_hide(handles, handle, FERRY_VM_SHOWN);
+    return ours;
+}
+
+static void show_all(struct ferry_vidmm *manager, struct ferry_vm_device *device)
+{
+    for (struct ferry_vm_list *link = device->contexts.next; link != &device->contexts; link = link->next)
+        show(manager, context_at(link)->handle);
+    for (struct ferry_vm_list *link = device->allocations.next; link != &device->allocations; link = link->next)
+        if (show(manager, allocation_at(link)->subject.handle))
+            ferry_vm_allocation_reopen(&manager->memory, allocation_at(link));
+    ferry_vm_handle_hide(&manager->core.handles, device->handle, FERRY_VM_SHOWN);
+}
+
+// A turn towards the moment at which nothing that the device has is waited for any more, and all of it can go: else it
+// is there as it was. Contexts first: behind their jobs nothing names the allocations.
+static int come_to_rest(struct ferry_vidmm *manager, struct ferry_vm_device *device, struct ferry_vm_patience *patience)
+{
+    struct ferry_vm_sched *sched = &manager->sched;
+    bool stopped = manager->core.critical.code != FERRY_CRITICAL_NONE, others = false;
+    unsigned node = 0;
+    uint64_t number = 0;
+    int result = FERRY_OK;
+    size_t most = 0;
+    for (struct ferry_vm_list *link = device->contexts.next; link != &device->contexts; link = link->next) {
+        const struct ferry_vm_context *context = context_at(link);
+        others |= hide(manager, context->handle);
+        if (!stopped && result == FERRY_OK && !ferry_vm_reached(sched, context->node, context->last_fence)) {
+            node = context->node;
+            number = context->last_fence;
+            result = FERRY_PENDING;
+        }
     }
-    for (struct ferry_vm_allocation *allocation; (allocation = next_allocation(manager, device));) {
-        ferry_vm_handle_hide(handles, allocation->subject.handle, true);
-        int result = ferry_vm_allocation_end(manager, allocation);
+    for (struct ferry_vm_list *link = device->allocations.next; link != &device->allocations; link = link->next) {
+        D3DKMT_HANDLE handle = allocation_at(link)->subject.handle;
+        if (hide(manager, handle)) {
+            others = true;
+        } else if (!stopped && result == FERRY_OK) {
+            result = ferry_vm_allocation_rests(manager, handle, &node, &number);
+            most += ferry_vm_allocation_free_most(allocation_at(link));
+        }
+    }
+    if (result == FERRY_OK && others) {
+        // What another call is destroying just now is waited for by letting that call go on.
+        ferry_vm_yield(manager);
+        return FERRY_PENDING;
+    }
+    // What takes addresses away, page tables with them, of what is gone already.
+    if (result == FERRY_OK && !stopped && (number = ferry_vm_device_pending(device, sched->queued)) != 0) {
+        node = sched->paging_node;
+        result = FERRY_PENDING;
+    }
+    if (result == FERRY_OK && !stopped && ferry_vm_reserve(sched, most) != FERRY_OK && sched->done != sched->queued) {
+        node = sched->paging_node;
+        number = sched->done + 1;
+        result = FERRY_PENDING;
+    }
+    if (result == FERRY_PENDING) {
+        result = ferry_vm_block(manager, node, number, patience);
+        return result >= 0 || result == FERRY_ERROR_CRITICAL ? FERRY_PENDING : result;
+    }
+    return result;
+}
+
+// All that it has is at rest. An empty line has room for what one of the allocations takes.
+static int free_all(struct ferry_vidmm *manager, struct ferry_vm_device *device)
+{
+    while (!ferry_vm_list_empty(&device->contexts))
+        ferry_vm_context_free(&manager->sched, context_at(device->contexts.next));
+    while (!ferry_vm_list_empty(&device->allocations)) {
+        int result = ferry_vm_allocation_end(manager, allocation_at(device->allocations.next));
         if (result != FERRY_OK)
             return result;
     }
@@ -106,25 +167,34 @@ static int end_children(struct ferry_vidmm *manager, struct ferry_vm_device *dev
 
 int ferry_vm_device_end(struct ferry_vidmm *manager, struct ferry_vm_device *device)
 {
-    // What another call is destroying just now is waited for by letting that call go on.
-    while (!ferry_vm_list_empty(&device->contexts) || !ferry_vm_list_empty(&device->allocations)) {
-        int result = end_children(manager, device);
-        if (result != FERRY_OK) {
-            ferry_vm_handle_hide(&manager->core.handles, device->handle, false);
-            return result;
-        }
-        ferry_vm_yield(manager);
-    }
-    // What takes addresses away, page tables with them, may be on its way.
     struct ferry_vm_patience patience = {0};
-    for (uint64_t number; (number = ferry_vm_device_pending(device, manager->sched.queued)) != 0;) {
-        int result = ferry_vm_block(manager, manager->sched.paging_node, number, &patience);
-        if (result == FERRY_ERROR_CRITICAL)
+    int result;
+    do
+        result = come_to_rest(manager, device, &patience);
+    while (result == FERRY_PENDING);
+    bool had_any = !ferry_vm_list_empty(&device->contexts) || !ferry_vm_list_empty(&device->allocations);
+    bool rests = result == FERRY_OK;
+    if (rests) {
+        ferry_vm_quiesce(&manager->sched);
+        result = free_all(manager, device);
+    }
+    // And of what has just gone.
+    patience = (struct ferry_vm_patience){0};
+    for (uint64_t number;
+         result == FERRY_OK && (number = ferry_vm_device_pending(device, manager->sched.queued)) != 0;) {
+        result = ferry_vm_block(manager, manager->sched.paging_node, number, &patience);
+        if (result == FERRY_ERROR_CRITICAL) {
+            result = FERRY_OK;
             break;
-        if (result < 0) {
-            ferry_vm_handle_hide(&manager->core.handles, device->handle, false);
-            return result;
         }
+        result = result == FERRY_PENDING ? FERRY_OK : result;
+    }
+    if (result != FERRY_OK) {
+        // What has gone does not come back, and whoever finds it without has to be told why.
+        if (rests && had_any && device->state == D3DKMT_DEVICEEXECUTION_ACTIVE)
+            device->state = D3DKMT_DEVICEEXECUTION_HUNG;
+        show_all(manager, device);
+        return result;
     }
     while (!ferry_vm_list_empty(&device->queues))
         ferry_vm_queue_free(&manager->sched, FERRY_VM_CONTAINER(device->queues.next, struct ferry_vm_queue, link));
@@ -146,7 +216,7 @@ int ferry_vidmm_destroy_device(struct ferry_vidmm *manager, D3DKMT_HANDLE handle
     if (result == FERRY_OK) {
         struct ferry_vm_device *device = ferry_vm_handle_find(&manager->core.handles, FERRY_VM_DEVICE, handle);
         if (device)
-            ferry_vm_handle_hide(&manager->core.handles, handle, true);
+            ferry_vm_handle_hide(&manager->core.handles, handle, FERRY_VM_HIDDEN);
         result = device ? ferry_vm_device_end(manager, device) : FERRY_ERROR_HANDLE;
     }
     return ferry_vm_leave(manager, result);

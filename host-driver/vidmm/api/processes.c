@@ -35,7 +35,8 @@ static struct ferry_vm_device *next_device(struct ferry_vidmm *manager, const st
 {
     for (struct ferry_vm_list *link = manager->devices.next; link != &manager->devices; link = link->next) {
         struct ferry_vm_device *device = FERRY_VM_CONTAINER(link, struct ferry_vm_device, link);
-        if (device->process == process && !ferry_vm_handle_hidden(&manager->core.handles, device->handle))
+        if (device->process == process &&
+            ferry_vm_handle_sight(&manager->core.handles, device->handle) == FERRY_VM_SHOWN)
             return device;
     }
     return NULL;
@@ -48,13 +49,13 @@ static int end(struct ferry_vidmm *manager, struct ferry_vm_process *process)
         struct ferry_vm_device *device = next_device(manager, process);
         int result = FERRY_OK;
         if (device) {
-            ferry_vm_handle_hide(&manager->core.handles, device->handle, true);
+            ferry_vm_handle_hide(&manager->core.handles, device->handle, FERRY_VM_HIDDEN);
             result = ferry_vm_device_end(manager, device);
         } else {
             ferry_vm_yield(manager);
         }
         if (result != FERRY_OK) {
-            ferry_vm_handle_hide(&manager->core.handles, process->handle, false);
+            ferry_vm_handle_hide(&manager->core.handles, process->handle, FERRY_VM_SHOWN);
             return result;
         }
     }
@@ -71,7 +72,7 @@ int ferry_vidmm_destroy_process(struct ferry_vidmm *manager, D3DKMT_HANDLE handl
     if (result == FERRY_OK) {
         struct ferry_vm_process *process = ferry_vm_handle_find(&manager->core.handles, FERRY_VM_PROCESS, handle);
         if (process)
-            ferry_vm_handle_hide(&manager->core.handles, handle, true);
+            ferry_vm_handle_hide(&manager->core.handles, handle, FERRY_VM_HIDDEN);
         result = process ? end(manager, process) : FERRY_ERROR_HANDLE;
     }
     return ferry_vm_leave(manager, result);

@@ -47,7 +47,7 @@ D3DKMT_HANDLE ferry_vm_handle_new(struct ferry_vm_handles *handles, enum ferry_v
     struct ferry_vm_slot *slot = &handles->slots[index];
     slot->object = object;
     slot->kind = (uint8_t)kind;
-    slot->hidden = false;
+    slot->hidden = FERRY_VM_SHOWN;
     slot->generation = (uint16_t)((slot->generation + 1) & GENERATION_MASK);
     return compose(slot, index);
 }
@@ -66,17 +66,17 @@ void *ferry_vm_handle_find_hidden(const struct ferry_vm_handles *handles, enum f
 void *ferry_vm_handle_find(const struct ferry_vm_handles *handles, enum ferry_vm_kind kind, D3DKMT_HANDLE handle)
 {
     void *object = ferry_vm_handle_find_hidden(handles, kind, handle);
-    return object && !ferry_vm_handle_hidden(handles, handle) ? object : NULL;
+    return object && ferry_vm_handle_sight(handles, handle) == FERRY_VM_SHOWN ? object : NULL;
 }
 
-void ferry_vm_handle_hide(struct ferry_vm_handles *handles, D3DKMT_HANDLE handle, bool hidden)
+void ferry_vm_handle_hide(struct ferry_vm_handles *handles, D3DKMT_HANDLE handle, enum ferry_vm_sight sight)
 {
-    handles->slots[(handle & INDEX_MASK) - 1].hidden = hidden;
+    handles->slots[(handle & INDEX_MASK) - 1].hidden = (uint8_t)sight;
 }
 
-bool ferry_vm_handle_hidden(const struct ferry_vm_handles *handles, D3DKMT_HANDLE handle)
+enum ferry_vm_sight ferry_vm_handle_sight(const struct ferry_vm_handles *handles, D3DKMT_HANDLE handle)
 {
-    return handles->slots[(handle & INDEX_MASK) - 1].hidden;
+    return (enum ferry_vm_sight)handles->slots[(handle & INDEX_MASK) - 1].hidden;
 }
 
 void ferry_vm_handle_point(struct ferry_vm_handles *handles, D3DKMT_HANDLE handle, void *object)

@@ -17,12 +17,15 @@ enum ferry_vm_kind {
     FERRY_VM_PROCESS
 };
 
+// Hidden is what is being destroyed and still waits for its work: by itself, or together with its device.
+enum ferry_vm_sight { FERRY_VM_SHOWN, FERRY_VM_HIDDEN, FERRY_VM_HIDDEN_WITH_DEVICE };
+
 struct ferry_vm_slot {
     void *object;       // NULL = free
     uint32_t next_free; // index + 1
     uint16_t generation;
     uint8_t kind;
-    bool hidden;
+    uint8_t hidden; // enum ferry_vm_sight
 };
 
 struct ferry_vm_handles {
@@ -38,9 +41,9 @@ D3DKMT_HANDLE ferry_vm_handle_new(struct ferry_vm_handles *handles, enum ferry_v
 void *ferry_vm_handle_find(const struct ferry_vm_handles *handles, enum ferry_vm_kind kind, D3DKMT_HANDLE handle);
 /// From now on the live handle is that of another object of its kind.
 void ferry_vm_handle_point(struct ferry_vm_handles *handles, D3DKMT_HANDLE handle, void *object);
-/// Found by nobody until it is shown again: what is being destroyed and still waits for its work.
-void ferry_vm_handle_hide(struct ferry_vm_handles *handles, D3DKMT_HANDLE handle, bool hidden);
-bool ferry_vm_handle_hidden(const struct ferry_vm_handles *handles, D3DKMT_HANDLE handle);
+/// Found by nobody until it is shown again.
+void ferry_vm_handle_hide(struct ferry_vm_handles *handles, D3DKMT_HANDLE handle, enum ferry_vm_sight sight);
+enum ferry_vm_sight ferry_vm_handle_sight(const struct ferry_vm_handles *handles, D3DKMT_HANDLE handle);
 /// The object, hidden or not.
 void *ferry_vm_handle_find_hidden(const struct ferry_vm_handles *handles, enum ferry_vm_kind kind,
                                   D3DKMT_HANDLE handle);

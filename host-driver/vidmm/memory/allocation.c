@@ -217,7 +217,7 @@ int ferry_vm_allocation_close(struct ferry_vm_memory *memory, struct ferry_vm_al
     if (result != FERRY_OK || !segment || !segment->aperture)
         return result;
     // Out of it as a whole, so that one whose end fails later is simply out of place. Nobody brings it back meanwhile.
-    result = ferry_vm_remove(memory, allocation, false);
+    result = ferry_vm_remove(memory, allocation, FERRY_VM_FOR_A_MOMENT);
     if (result == FERRY_OK) {
         allocation->closing = 1;
         ferry_vm_relist(memory, allocation);

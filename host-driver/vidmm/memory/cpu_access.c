@@ -23,7 +23,7 @@ static void bring_to_backing(struct ferry_vm_memory *memory, struct ferry_vm_all
     bool stays = ferry_vm_permanent(allocation) || allocation->pinned ||
                  (flags & (D3DDDI_LOCK_READ_ONLY | D3DDDI_LOCK_DO_NOT_EVICT)) != 0 || (allocation->renaming && discard);
     if (!stays) {
-        ferry_vm_take_out(memory, allocation, discard);
+        ferry_vm_take_out(memory, allocation, discard ? FERRY_VM_UNWANTED : FERRY_VM_FOR_A_MOMENT);
         return;
     }
     if (allocation->dirty && !discard)

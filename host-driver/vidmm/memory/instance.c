@@ -86,17 +86,19 @@ void ferry_vm_leave_place(struct ferry_vm_memory *memory, struct ferry_vm_alloca
 }
 
 // R153 to R156: eviction through an aperture needs room in it, and an overlay there leaves only four fifths.
-static bool blocked_by_overlay(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation)
+static bool blocked_by_overlay(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation,
+                               enum ferry_vm_way_out way)
 {
     const struct ferry_vm_segment *aperture = ferry_vm_segment_by_id(memory, allocation->eviction_segment);
-    return aperture && aperture->pinned_pages != 0 &&
+    return way == FERRY_VM_EVICTED && aperture && aperture->pinned_pages != 0 &&
            !ferry_flags_evictable_beside_overlay(ferry_vm_bytes(allocation), aperture->pages * PAGE_SIZE);
 }
 
-static bool has_to_come_back(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation, bool drop)
+static bool has_to_come_back(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation,
+                             enum ferry_vm_way_out way)
 {
     const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
-    return !segment->aperture && !drop && allocation->dirty && !allocation->fresh;
+    return !segment->aperture && way != FERRY_VM_UNWANTED && allocation->dirty && !allocation->fresh;
 }
 
 // R83. What has a backing store already, as after a lock that failed, goes there: its content is never in both.
@@ -105,10 +107,11 @@ static bool to_alternate(const struct ferry_vm_allocation *allocation)
     return allocation->alternate_lock && !allocation->backing;
 }
 
-int ferry_vm_remove_prepare(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, bool drop)
+int ferry_vm_remove_prepare(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
+                            enum ferry_vm_way_out way)
 {
-    bool wanted = has_to_come_back(memory, allocation, drop) && !ferry_vm_backing_recallable(memory, allocation) &&
-                  !blocked_by_overlay(memory, allocation);
+    bool wanted = has_to_come_back(memory, allocation, way) && !ferry_vm_backing_recallable(memory, allocation) &&
+                  !blocked_by_overlay(memory, allocation, way);
     if (wanted && to_alternate(allocation))
         return ferry_vm_alternate_make(memory, allocation);
     return wanted ? ferry_vm_backing_make(memory, allocation) : FERRY_OK;
@@ -123,27 +126,27 @@ size_t ferry_vm_remove_most(struct ferry_vm_memory *memory, const struct ferry_v
            ferry_vm_notice_most(memory, allocation) + ferry_vm_iommu_most(memory, allocation);
 }
 
-int ferry_vm_remove(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, bool drop)
+int ferry_vm_remove(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, enum ferry_vm_way_out way)
 {
     int result = ferry_vm_reserve(memory->sched, ferry_vm_remove_most(memory, allocation));
     if (result == FERRY_OK)
-        result = ferry_vm_remove_prepare(memory, allocation, drop);
+        result = ferry_vm_remove_prepare(memory, allocation, way);
     if (result == FERRY_OK)
-        ferry_vm_take_out(memory, allocation, drop);
+        ferry_vm_take_out(memory, allocation, way);
     return result;
 }
 
-void ferry_vm_take_out(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, bool drop)
+void ferry_vm_take_out(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
+                       enum ferry_vm_way_out way)
 {
     const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
-    bool bring_back = has_to_come_back(memory, allocation, drop);
+    bool bring_back = has_to_come_back(memory, allocation, way);
     // Who leaves again before it has come in, as behind a job that hangs, still has its content where it was.
     if (bring_back && ferry_vm_backing_recall(memory, allocation))
         bring_back = false;
-    bool loses = bring_back && blocked_by_overlay(memory, allocation);
+    bool loses = bring_back && blocked_by_overlay(memory, allocation, way);
     bring_back = bring_back && !loses;
     if (loses) {
-        drop = true;
         allocation->lost = 1;
         memory->core->statistics.contents_lost++;
     }
@@ -161,7 +164,7 @@ void ferry_vm_take_out(struct ferry_vm_memory *memory, struct ferry_vm_allocatio
     } else {
         // A clean copy, a fill pattern that can be filled again, or content that nobody wants: nothing to bring back.
         ferry_vm_discard(memory, allocation);
-        if (drop && !allocation->backing)
+        if ((loses || way == FERRY_VM_UNWANTED) && !allocation->backing)
             allocation->fresh = 1;
     }
     allocation->dirty = allocation->dirty_before = 0;

@@ -55,7 +55,7 @@ int ferry_vm_linear_find(struct ferry_vm_memory *memory, struct ferry_vm_allocat
     if (result != FERRY_ERROR_NOT_AVAILABLE || allocation->pinned ||
         (allocation->lock_flags & D3DDDI_LOCK_DO_NOT_EVICT) != 0)
         return result;
-    result = ferry_vm_remove(memory, allocation, false);
+    result = ferry_vm_remove(memory, allocation, FERRY_VM_FOR_A_MOMENT);
     return result == FERRY_OK ? FERRY_PENDING : result;
 }
 

@@ -316,12 +316,17 @@ size_t ferry_vm_iommu_most(const struct ferry_vm_memory *memory, const struct fe
 /// the backing store.
 void ferry_vm_settle(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
 size_t ferry_vm_settle_most(const struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation);
-/// Take it out of its segment; content goes to the backing store unless that is as good, or `drop` says it is unwanted.
-/// prepare() first, and room for most() operations: then it cannot fail. remove() does all three, or nothing.
-int ferry_vm_remove_prepare(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, bool drop);
+// Why it leaves its segment: its room is wanted; its content is not; or it comes back at once, or when the CPU has done
+// with it, and what its eviction segments have room for (R155) has no say.
+enum ferry_vm_way_out { FERRY_VM_EVICTED, FERRY_VM_UNWANTED, FERRY_VM_FOR_A_MOMENT };
+/// Take it out of its segment; content goes to the backing store unless that is as good, or it is unwanted. prepare()
+/// first, and room for most() operations: then it cannot fail. remove() does all three, or nothing.
+int ferry_vm_remove_prepare(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
+                            enum ferry_vm_way_out way);
 size_t ferry_vm_remove_most(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation);
-void ferry_vm_take_out(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, bool drop);
-int ferry_vm_remove(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, bool drop);
+void ferry_vm_take_out(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
+                       enum ferry_vm_way_out way);
+int ferry_vm_remove(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, enum ferry_vm_way_out way);
 /// Its place is free again, without a word to the GPU; nothing when it has none.
 void ferry_vm_leave_place(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
 /// Keep the candidate lists, the missing list and what its program is charged right after count, block or lock changed.

@@ -195,7 +195,7 @@ size_t ferry_vm_instance_end_most(struct ferry_vm_memory *memory, const struct f
 void ferry_vm_instance_take_away(struct ferry_vm_memory *memory, struct ferry_vm_allocation *instance)
 {
     if (instance->block)
-        ferry_vm_take_out(memory, instance, true);
+        ferry_vm_take_out(memory, instance, FERRY_VM_UNWANTED);
     ferry_vm_virtual_take_away(memory, instance);
     ferry_vm_alternate_to_backing(instance);
     ferry_vm_backing_drop(memory, instance);
@@ -222,7 +222,7 @@ int ferry_vm_instances_end(struct ferry_vm_memory *memory, struct ferry_vm_alloc
         if (!wanted)
             result = ferry_vm_instance_end(memory, instance);
         else if (segment && segment->aperture)
-            result = ferry_vm_remove(memory, instance, false);
+            result = ferry_vm_remove(memory, instance, FERRY_VM_FOR_A_MOMENT);
         if (result != FERRY_OK)
             return result;
         kept += wanted;

@@ -7,13 +7,26 @@
 
 // ---- What the plan asks ----
 
+// What a program has in place, by the plan so far.
+static uint64_t has(const struct ferry_vm_process *process, unsigned group)
+{
+    return process->in_place[group] + process->planned[group];
+}
+
+static unsigned group_of(const struct ferry_vm_policy *policy, const struct ferry_vm_allocation *allocation)
+{
+    return policy->memory->segments[allocation->segment - 1].aperture ? FERRY_VM_NON_LOCAL : FERRY_VM_LOCAL;
+}
+
 // What another program has within its budget is not moved about either, as long as there is another way: moves over
 // short ways go through system memory, and are that program's paging.
 static bool is_left_alone(const struct ferry_vm_policy *policy, const struct ferry_vm_allocation *allocation)
 {
     const struct ferry_vm_process *process = allocation->device->process;
-    return policy->leaves && policy->reach < FERRY_VM_REACH_PUSH && process != policy->asking && allocation->block &&
-           process->in_place[FERRY_VM_LOCAL] + process->planned[FERRY_VM_LOCAL] <= process->budget[FERRY_VM_LOCAL];
+    if (!policy->leaves || policy->reach >= FERRY_VM_REACH_PUSH || process == policy->asking || !allocation->block)
+        return false;
+    unsigned group = group_of(policy, allocation);
+    return has(process, group) <= process->budget[group];
 }
 
 static void facts_of(void *context, void *owner, struct ferry_vm_facts *facts)
@@ -81,23 +94,12 @@ static uint64_t pages_to_budget(const struct ferry_vm_policy *policy, const stru
 
 // ---- Whose memory it comes from ----
 
-// What a program has in place, by the plan so far.
-static uint64_t has(const struct ferry_vm_process *process, unsigned group)
-{
-    return process->in_place[group] + process->planned[group];
-}
-
 // What another one than the asking keeps: its budget, in the end its reservation.
 static uint64_t keeps(const struct ferry_vm_policy *policy, const struct ferry_vm_process *process, unsigned group)
 {
     if (policy->reach == FERRY_VM_REACH_RESERVED)
         return 0;
     return policy->reach < FERRY_VM_REACH_ALL ? process->budget[group] : ferry_vm_reserved(process, group);
-}
-
-static unsigned group_of(const struct ferry_vm_policy *policy, const struct ferry_vm_allocation *allocation)
-{
-    return policy->memory->segments[allocation->segment - 1].aperture ? FERRY_VM_NON_LOCAL : FERRY_VM_LOCAL;
 }
 
 // May anything of this program leave for the one that is wanted? First of programs that have more than their budget:
@@ -323,16 +325,23 @@ static bool ends(const struct ferry_vm_step *step)
     return step->kind == FERRY_VM_STEP_EVICT && step->candidate && ferry_vm_worthless(step->owner);
 }
 
+// One that only changes places comes back as what it is: parked, without content.
+static enum ferry_vm_way_out way_out(const struct ferry_vm_step *step)
+{
+    if (ferry_vm_worthless(step->owner))
+        return FERRY_VM_UNWANTED;
+    return step->candidate ? FERRY_VM_EVICTED : FERRY_VM_FOR_A_MOMENT;
+}
+
 static void take_out(struct ferry_vm_policy *policy, const struct ferry_vm_step *step)
 {
     struct ferry_vm_allocation *allocation = step->owner;
     policy->core->statistics.evictions += step->candidate;
     allocation->device->process->statistics.evictions += step->candidate;
-    // One that only changes places comes back as what it is: without content.
     if (ends(step))
         ferry_vm_instance_take_away(policy->memory, allocation);
     else
-        ferry_vm_take_out(policy->memory, allocation, ferry_vm_worthless(allocation));
+        ferry_vm_take_out(policy->memory, allocation, way_out(step));
 }
 
 // ---- Everything that can fail, before the first step ----
@@ -356,7 +365,7 @@ static int make_backing(struct ferry_vm_policy *policy, const struct ferry_vm_st
     const MDL *before = allocation->backing;
     int result = FERRY_OK;
     if (step->kind == FERRY_VM_STEP_EVICT)
-        result = ferry_vm_remove_prepare(policy->memory, allocation, ferry_vm_worthless(allocation));
+        result = ferry_vm_remove_prepare(policy->memory, allocation, way_out(step));
     else if (step->kind == FERRY_VM_STEP_PLACE && segment_of(policy, step)->aperture)
         result = ferry_vm_backing_make(policy->memory, allocation);
     else if (step->kind == FERRY_VM_STEP_MOVE && ferry_vm_move_by_backing(allocation, step->from, step->to) &&
@@ -489,7 +498,7 @@ int ferry_vm_evict_one(struct ferry_vm_policy *policy, struct ferry_vm_segment *
     struct ferry_vm_allocation *allocation = FERRY_VM_CONTAINER(use, struct ferry_vm_allocation, use);
     struct ferry_vm_process *process = allocation->device->process;
     int result = ferry_vm_worthless(allocation) ? ferry_vm_instance_end(policy->memory, allocation)
-                                                : ferry_vm_remove(policy->memory, allocation, false);
+                                                : ferry_vm_remove(policy->memory, allocation, FERRY_VM_EVICTED);
     if (result != FERRY_OK)
         return result;
     policy->core->statistics.evictions++;

@@ -37,6 +37,15 @@ static void mark(struct ferry_vm_sched *sched, unsigned number, uint64_t fence, 
     }
 }
 
+// While one node is reset, a fault on another is the reset's doing, or will come again when the buffer runs again.
+// Where all are reset, what it is told of ends: its own node's turn comes too late to abort it.
+static NTSTATUS status_beside_reset(const struct ferry_vm_sched *sched, unsigned number, NTSTATUS status)
+{
+    if (!sched->resetting || number == sched->reset_node)
+        return status;
+    return sched->reset_all && number != sched->paging_node ? STATUS_IO_TIMEOUT : STATUS_SUCCESS;
+}
+
 static VOID notify_interrupt(HANDLE handle, const DXGKARGCB_NOTIFY_INTERRUPT_DATA *data)
 {
     struct ferry_vm_sched *sched = handle;
@@ -74,9 +83,8 @@ static VOID notify_interrupt(HANDLE handle, const DXGKARGCB_NOTIFY_INTERRUPT_DAT
         ferry_vm_stop_critical(sched->core, backwards);
         return;
     }
-    // While one node is reset, a fault on another is the reset's doing, or will come again when the buffer runs again.
     if (!NT_SUCCESS(status))
-        mark(sched, number, fence, sched->resetting && number != sched->reset_node ? STATUS_SUCCESS : status);
+        mark(sched, number, fence, status_beside_reset(sched, number, status));
     node->reported = fence;
     if (number != sched->paging_node)
         ferry_vm_jobs_reported(sched, number);
@@ -168,6 +176,7 @@ int ferry_vm_reset_node(struct ferry_vm_sched *sched, unsigned number, enum ferr
     uint64_t done, aborted, before = node->reported;
     sched->resetting = true;
     sched->reset_node = number;
+    sched->reset_all = *whom == FERRY_VM_ALL;
     DXGKARG_QUERYCURRENTFENCE current = {.NodeOrdinal = number};
     if (!NT_SUCCESS(sched->core->miniport->DxgkDdiQueryCurrentFence(sched->core->adapter, &current)) ||
         !widen(sched, number, current.CurrentFence, &done) || done < node->reported)

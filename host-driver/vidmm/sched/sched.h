@@ -178,7 +178,8 @@ struct ferry_vm_sched {
     struct ferry_vm_list waiting_queues;
     const struct ferry_vm_list *waiting_for_turns; // devices, the policy's: they would have the GPU if it were free
     bool dpc_queued, pumping, resetting;
-    bool quiet; // after a critical stop: the device works on nothing any more
+    bool reset_all; // resetting: every node in turn, and whatever is with the device ends
+    bool quiet;     // after a critical stop: the device works on nothing any more
     unsigned reset_node;
     uint64_t suspected_at; // newest submission of the paging node when jobs became suspect
     uint64_t order;        // of submissions, over all nodes

@@ -156,6 +156,32 @@ static void a_fault_is_told_with_its_fence_and_the_ring_goes_on(void **state)
     destroy_allocation(rig, allocation);
 }
 
+// Many faults that nobody asks about take no more and more memory: the newest are there, and what is missing shows.
+static void of_faults_that_nobody_takes_the_newest_are_kept(void **state)
+{
+    struct rig *rig = *state;
+    const unsigned more = 50;
+    HANDLE allocation = make_allocation(rig, 8192, false);
+    struct ferry_gpu_memory commands;
+    struct ferry_fault fault;
+
+    assert_int_equal(ferry_gpu_memory_allocate(rig->gpu, 4096, 0, &commands), FERRY_OK);
+    for (uint32_t fence = 1; fence <= FERRY_KMD_FAULTS_KEPT + more; fence++) {
+        submit_user(rig, &commands, allocation, LOCAL_BYTES, fence);
+        wait_for(rig, 2, fence);
+        rig->note_count = 0;
+    }
+    assert_int_equal(ferry_kmd_faults(rig->adapter), FERRY_KMD_FAULTS_KEPT + more);
+    for (uint32_t fence = more + 1; fence <= FERRY_KMD_FAULTS_KEPT + more; fence++) {
+        assert_true(ferry_kmd_next_fault(rig->adapter, &fault));
+        assert_int_equal(fault.fence_value, fence);
+        assert_int_equal(fault.sequence, fence);
+    }
+    assert_false(ferry_kmd_next_fault(rig->adapter, &fault));
+    ferry_gpu_memory_free(rig->gpu, &commands);
+    destroy_allocation(rig, allocation);
+}
+
 // What never ran is not told as done: the device knows nothing of the entry, not even its fence.
 static void a_job_whose_ring_entry_could_not_be_read_is_a_fault_of_its_fence(void **state)
 {
@@ -310,6 +336,7 @@ int main(void)
         CASE(what_was_idle_for_long_stays_idle),
         CASE(R5_R38_R42_R253_busy_until_the_user_job_is_done_or_said_idle),
         CASE(a_fault_is_told_with_its_fence_and_the_ring_goes_on),
+        CASE(of_faults_that_nobody_takes_the_newest_are_kept),
         CASE(a_job_whose_ring_entry_could_not_be_read_is_a_fault_of_its_fence),
         CASE(preemption_is_answered_at_the_end_of_the_ring),
         CASE(R69_R73_pages_are_mapped_and_unmapped),

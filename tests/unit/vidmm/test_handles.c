@@ -35,13 +35,13 @@ static void what_is_hidden_is_found_only_by_who_asks_for_it(void **state)
     int objects[2];
     D3DKMT_HANDLE a = ferry_vm_handle_new(&handles, FERRY_VM_CONTEXT, &objects[0]);
     D3DKMT_HANDLE b = ferry_vm_handle_new(&handles, FERRY_VM_CONTEXT, &objects[1]);
-    ferry_vm_handle_hide(&handles, a, true);
-    assert_true(ferry_vm_handle_hidden(&handles, a));
-    assert_false(ferry_vm_handle_hidden(&handles, b));
+    ferry_vm_handle_hide(&handles, a, FERRY_VM_HIDDEN);
+    assert_int_equal(ferry_vm_handle_sight(&handles, a), FERRY_VM_HIDDEN);
+    assert_int_equal(ferry_vm_handle_sight(&handles, b), FERRY_VM_SHOWN);
     assert_null(ferry_vm_handle_find(&handles, FERRY_VM_CONTEXT, a));
     assert_ptr_equal(ferry_vm_handle_find_hidden(&handles, FERRY_VM_CONTEXT, a), &objects[0]);
     assert_ptr_equal(ferry_vm_handle_find(&handles, FERRY_VM_CONTEXT, b), &objects[1]);
-    ferry_vm_handle_hide(&handles, a, false);
+    ferry_vm_handle_hide(&handles, a, FERRY_VM_SHOWN);
     assert_ptr_equal(ferry_vm_handle_find(&handles, FERRY_VM_CONTEXT, a), &objects[0]);
     ferry_vm_handles_destroy(&handles);
 }
