@@ -438,7 +438,7 @@ module ferry_device #(
         .clk(clk), .rst(engine_rst), .job_valid(job_valid), .job_ready(job_ready), .job(job), .slot_tags(slot_tags),
         .jobs_retired(jobs_retired), .jobs_retired_urgent(jobs_retired_urgent), .poison(poison),
         .poison_clear(poison_clear), .fault_valid(fault_valid), .fault(fault), .fault_clear(fault_clear), .aborted_job(aborted_job),
-        .limits(limits), .timeout(asleep ? 32'd0 : engine_timeout),
+        .limits(limits), .timeout(engine_timeout), .timeout_held(asleep),
         .reset_request(reset_request), .resetting(resetting), .stuck(engine_stuck), .busy(engine_busy),
         .busy_read(engine_busy_read), .busy_write(engine_busy_write), .events(engine_events), .list_valid(engine_list_valid),
         .list_ready(engine_list_ready), .list_address(engine_list_address), .list_data_valid(engine_list_data_valid),

@@ -94,6 +94,8 @@ module ferry_engine #(
     input  wire [`FERRY_LIMITS_BITS-1:0] limits,
     // Cycles without progress until WATCHDOG; 0 = never.
     input  wire [31:0] timeout,
+    // Somebody holds the host's side up on purpose (D3hot): no cycle counts, in a reset either.
+    input  wire        timeout_held,
     // Pulse or level: drop all jobs, finish outstanding bursts; resetting is 1 from the next cycle until all is idle.
     input  wire        reset_request,
     output wire        resetting,
@@ -465,7 +467,7 @@ module ferry_engine #(
         .host_bready(m_axi_host_bready), .job_busy(busy), .shown_normal(shown_normal), .shown_urgent(shown_urgent),
         .view_shown(view_shown), .view_urgent(view_urgent), .retire(retire), .retire_urgent(retire_urgent), .lost(lost),
         .over(over), .job_descending(view_descending), .job_slot(view_slot), .job_packet_offset(view_packet_offset),
-        .timeout(timeout), .progress(progress), .tables_owed(tables_owed), .resetting(resetting_reg),
+        .timeout(timeout), .timeout_held(timeout_held), .progress(progress), .tables_owed(tables_owed), .resetting(resetting_reg),
         .aborted_job(aborted_job[`FERRY_ABORTED_JOB_VALID_RANGE]), .aborted_left(aborted_job[`FERRY_ABORTED_JOB_LEFT_RANGE]),
         .aborted_place(aborted_job[`FERRY_ABORTED_JOB_PLACE_RANGE]), .poison(poison), .poison_clear(poison_clear),
         .fault_valid(fault_valid), .fault(plain_fault), .fault_clear(fault_clear)

@@ -70,8 +70,9 @@ module ferry_retire #(
     input  wire [1:0]  job_slot,
     input  wire [15:0] job_packet_offset,
 
-    // Watchdog: cycles, 0 = never; counted from where it is first set.
+    // Watchdog: cycles, 0 = never; counted from where it is first set, and from where the count is held no longer.
     input  wire [31:0] timeout,
+    input  wire        timeout_held,
     input  wire        progress,
     // Memory owes the page-table unit an answer: it is watched like a job, since who forgets waits for that.
     input  wire        tables_owed,
@@ -235,7 +236,8 @@ module ferry_retire #(
     wire [3:0] poison_report = report ? 4'd1 << job_slot : 4'd0;
 
     // ---- Watchdog ----
-    wire nothing_moves = (job_busy || tables_owed) && !look_reg && !lost && !progress_reg && !head_take;
+    wire nothing_moves = (job_busy || tables_owed) && !look_reg && !lost && !progress_reg && !head_take
+        && !timeout_held;
     wire late = nothing_moves && (timeout != 32'd0 ? still_reg >= timeout : resetting && still_reg[31:LG_RESET_TIMEOUT] != 0);
 
     always @(posedge clk) begin

@@ -7,7 +7,7 @@
 // tiles in its own row added, and then times the rows of a tile, that is where the tile begins. No multiplier, two adders.
 //
 // Whatever is set, no place outside its range is told, and none of a range without tiles or whose rows are not as wide as tiles
-// are together.
+// are together; nor any of a range that was set anew since it was found, which a read under way may see: the host's writes pass it.
 `default_nettype none
 `include "ferry_contract.vh"
 
@@ -103,6 +103,9 @@ module ferry_view_place #(
     reg [1:0] looked_reg;
     reg       found_reg;
     reg       done_reg;
+    // A word of the range was written since it was found: what follows is of neither.
+    reg       stale_reg;
+    wire      changes = set_clear || set_one[range_reg];
 
     wire [PAGE_BITS:0]   first = first_memory[range_reg] & {(PAGE_BITS+1){first_known_reg[range_reg]}};
     wire [PAGE_BITS:0]   pages = pages_memory[range_reg];
@@ -155,10 +158,11 @@ module ferry_view_place #(
     assign found = found_reg;
     assign place = {page[PAGE_BITS-1:0], offset[11:4]};
     wire   whole_tiles = swizzle != 2'd0 && !odd_memory[range_reg] && (row[3:0] & x_mask) == 4'd0;
-    assign there = whole_tiles && {1'b0, page_in_range} < pages && !page[PAGE_BITS] && !first[PAGE_BITS];
+    assign there = whole_tiles && !stale_reg && {1'b0, page_in_range} < pages && !page[PAGE_BITS] && !first[PAGE_BITS];
 
     always @(posedge clk) begin
         done_reg <= 1'b0;
+        stale_reg <= changes || (stale_reg && state_reg != S_FIND);
         case (state_reg)
         S_IDLE: begin
             looked_reg <= 2'd0;
@@ -175,6 +179,7 @@ module ferry_view_place #(
             if (hit) begin
                 state_reg <= S_DIVIDE;
             end else begin
+                stale_reg <= 1'b0;
                 range_reg <= range_reg + 2'd1;
                 if (looked_reg == 2'd3) begin
                     done_reg <= 1'b1;

@@ -1,16 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What is proved of ferry_view_place, by induction, whatever the ranges say: no place outside the range is told; and the line that
 // was asked for is its place in whole rows of tiles, rows and lines of its row, counted here without a product: so the answer
-// tells the line, and two lines of a range never have one place. Included by ferry_view_place under FORMAL. What is set stays
-// as it is while a line is looked for.
+// tells the line, and two lines of a range never have one place. Included by ferry_view_place under FORMAL. What is set may change
+// at any time; then no place is told.
     reg past_valid = 1'b0;
     always @(posedge clk) past_valid <= 1'b1;
     always @(*) if (!past_valid) assume (rst);
-
-    wire at_rest = state_reg == S_IDLE;
-    always @(*) assume (at_rest || !set_write);
-    always @(*) assume (!set_write || !start);
-    always @(*) assume (at_rest || !set_clear);
 
     // The bits of the line that have been taken; lines of the rows that the quotient stands for so far, of all of them, of those in
     // whole rows of tiles, and what the latter were before the lower bits of the quotient.
@@ -56,26 +51,26 @@
             assert (taken == asked >> (bit_reg + 5'd1));
             assert (lines_reg == asked << (LINE_BITS - 1 - bit_reg));
         end
-        if (dividing || adding) begin
+        if ((dividing || adding) && !stale_reg) begin
             assert (of_rows + rest_reg == taken);
             assert (of_rows == of_tile_rows + in_tile_rows);
             assert (!has_row || {1'b0, rest_reg} < row);
         end
         if (adding)
             assert (taken == asked);
-        if (dividing && bit_reg + 5'd1 >= {1'b0, height_log2})
+        if (dividing && !stale_reg && bit_reg + 5'd1 >= {1'b0, height_log2})
             assert (of_tile_rows == tiles_reg && in_tile_rows == {LINE_BITS{1'b0}});
-        if (dividing && bit_reg + 5'd1 < {1'b0, height_log2})
+        if (dividing && !stale_reg && bit_reg + 5'd1 < {1'b0, height_log2})
             assert (of_tile_rows == tiles_reg << (height_log2 - 4'd1 - bit_reg[3:0]));
-        if (adding)
+        if (adding && !stale_reg)
             assert (of_tile_rows == tiles_reg << height_log2);
-        if (state_reg == S_SHIFT) begin
+        if (state_reg == S_SHIFT && !stale_reg) begin
             assert (of_tile_rows + in_tile_rows + rest_reg == asked && (!has_row || {1'b0, rest_reg} < row));
             assert (bit_reg != 5'd0 && bit_reg <= {1'b0, height_log2});
             assert (tiles_reg == added << (height_log2 - bit_reg[3:0]));
             assert ((added - of_whole_tiles) << height_log2 == of_tile_rows);
         end
-        if (done_reg && found_reg) begin
+        if (done_reg && found_reg && !stale_reg) begin
             assert (tiles_reg == added << height_log2);
             assert (of_tile_rows + in_tile_rows + rest_reg == asked && (!has_row || {1'b0, rest_reg} < row));
             assert ((added - of_whole_tiles) << height_log2 == of_tile_rows);
@@ -83,5 +78,6 @@
     end
     always @(posedge clk) if (past_valid && !rst && !$past(rst)) begin
         cover (done_reg && !found_reg);
+        cover (state_reg == S_SHIFT && stale_reg);
         cover (dividing && bit_reg == 5'd0 && quotient);
     end

@@ -242,6 +242,36 @@ void sleeps_over_jobs(Checks &checks, Random &random)
     bench.works();
 }
 
+// D3hot while a reset waits for the host, which answers nothing that is not asked of it: the reset ends after D0, and
+// nobody was given up on, neither after ENGINE_TIMEOUT nor, without one, after what a reset waits by itself.
+void sleeps_over_a_reset(Checks &checks, Random &random)
+{
+    checks.begin("d3hot_over_an_engine_reset_gives_nobody_up");
+    Bench bench(checks, random);
+    RootComplex &root = bench.root();
+    for (unsigned round = 0; round < 4; round++) {
+        const bool out = round & 1, timed = round & 2;
+        root.bar0(FERRY_BAR0_ENGINE_TIMEOUT, timed ? TIMEOUT : 0);
+        bench.user()
+            .copy(out ? FERRY_ADDRESS_KIND_LOCAL : FERRY_ADDRESS_KIND_SYSTEM, out ? 0 : DATA,
+                  out ? FERRY_ADDRESS_KIND_SYSTEM : FERRY_ADDRESS_KIND_LOCAL, out ? DATA + 32 * 4096 : AREA, 100000)
+            .submit(1);
+        root.run(2000);
+        root.link_pace = 30;
+        root.bar0(FERRY_BAR0_CONTROL, 3);
+        root.config_write(0xa4, 3);
+        root.run(timed ? 3 * TIMEOUT : 70000);
+        root.config_write(0xa4, 0);
+        checks.equal(root.bar0(FERRY_BAR0_CONTROL), 3, "the reset goes on");
+        checks.that(!bench.stuck(), "the host is not given up on");
+        root.link_pace = 1;
+        checks.that(bench.user().wait(100000), "fence after D0");
+        checks.equal(bench.user().status(), FERRY_BUFFER_STATUS_ABORTED, "status");
+        bench.last_kind();
+        bench.works();
+    }
+}
+
 void errors(Checks &checks, Random &random)
 {
     checks.begin("an_error_on_any_beat_read_or_burst_written_is_told_and_the_next_buffer_works");
@@ -332,6 +362,7 @@ int main()
     dies_before_the_host_is_written(checks, random);
     host_takes_nothing(checks, random);
     sleeps_over_jobs(checks, random);
+    sleeps_over_a_reset(checks, random);
     errors(checks, random);
     window_of_dead_memory(checks, random);
     return checks.done();

@@ -253,9 +253,48 @@ std::string timeout_changed(uint64_t seed)
     return "";
 }
 
+// Memory is waited for while no timeout is set, or while the count is held, in a reset or not: the whole timeout is
+// still to come.
+std::string timeout_not_counted(uint64_t seed)
+{
+    Random random(seed);
+    for (unsigned round = 0; round < 40; round++) {
+        Machine machine(random.next(), LOCAL_BYTES, HOST_BASE, HOST_BYTES);
+        const bool held = round & 1, reset = held && (round & 2);
+        const unsigned timeout = 100 + (unsigned)random.below(300);
+        const unsigned waited = reset && random.chance(20) ? 66000 : timeout + (unsigned)random.below(600);
+        machine.top->timeout = held && !random.chance(30) ? timeout : 0;
+        machine.top->timeout_held = held;
+        machine.local.dead = Memory::ALL;
+        Job job;
+        job.destination = 300000;
+        job.length = 1 + (uint32_t)random.below(4000);
+        machine.submit(job);
+        for (unsigned i = 0; i < waited; i++) {
+            machine.top->reset_request = reset && i == 50;
+            machine.step();
+        }
+        std::string where = std::to_string(waited) + " cycles " + (held ? "held" : "without a timeout") +
+                            (reset ? ", of a reset" : "") + ", then of " + std::to_string(timeout) + ": ";
+        if (machine.top->stuck)
+            return where + "stuck before";
+        machine.top->timeout = timeout;
+        machine.top->timeout_held = 0;
+        unsigned more = 0;
+        while (!machine.top->stuck && more < 2 * timeout) {
+            machine.step();
+            more++;
+        }
+        if (more < timeout || more > timeout + 10)
+            return where + std::to_string(more) + " until memory was given up on";
+    }
+    return "";
+}
+
 } // namespace
 
 const std::vector<Test> OVER_TESTS = {
     {"memory_that_never_answers", watchdog},
     {"timeout_changed_while_it_counts", timeout_changed},
+    {"what_is_waited_for_before_a_timeout_is_set_does_not_count", timeout_not_counted},
 };

@@ -287,6 +287,104 @@ static void view_order(Bench &b)
     b.settle();
 }
 
+// A range is set anew, off first, in any cycles of reads and writes: others show what they did, and of its own a read
+// that was under way has each byte from where it was or will be, and a write after that goes where it is.
+static void view_changes(Bench &b)
+{
+    Memory local;
+    Range ranges[4];
+    b.configure(256, 512, 64);
+    b.later_writes = true;
+    for (unsigned i = 0; i < 4; i++)
+        show(b, i, ranges[i] = any_range(b, i));
+    for (int round = 0; round < 600; round++) {
+        if (round % 100 == 0)
+            stalls(b, round % 200 ? 40 : 0);
+        const unsigned changed = b.random(4), other = (changed + 1 + b.random(3)) % 4;
+        const Range was = ranges[changed], range = ranges[other], will = any_range(b, changed);
+        auto page_of = [&](const Range &r) { return (r.image.base >> 12) + b.random(unsigned(r.bytes() >> 12)); };
+        // Reads of the one that stays and of the one that is changed; writes of the former behind them.
+        Access stays(b, page_of(range), 256), goes(b, page_of(was), 256);
+        std::vector<uint8_t> wanted(4 * stays.words);
+        for (unsigned i = 0; i < wanted.size(); i++)
+            wanted[i] = local.get(range.address(stays.at() + i - range.image.base));
+        const bool first = b.chance(50);
+        for (unsigned n = 0; n < 2; n++) {
+            Access &access = (n == 0) == first ? stays : goes;
+            b.send(b.memory_request(false, b.bar2 + UPPER + access.at(), access.words, 15, access.words > 1 ? 15 : 0,
+                                    {}, &access == &stays ? 0x41 : 0x42));
+        }
+        const uint64_t page = range.image.base + 4096 * b.random(unsigned(range.bytes() >> 12));
+        const bool apart = page >> 12 != stays.page;
+        std::vector<uint32_t> data = random_words(b, 32);
+        if (apart && b.chance(60)) {
+            for (unsigned i = 0; i < 128; i++)
+                local.put(range.address(page + i - range.image.base), uint8_t(data[i / 4] >> 8 * (i % 4)));
+            b.send(b.memory_request(true, b.bar2 + UPPER + page, 32, 15, 15, data, 0));
+        }
+        b.run(b.random(b.chance(50) ? 60 : 600));
+        const uint64_t words[] = {will.image.base >> 12, will.bytes() >> 12, will.row_bytes};
+        set(b, changed, LAYOUT, b.chance(50) ? 0 : was.layout() & ~ENABLE);
+        for (unsigned word = 0; word < 3; word++) {
+            b.run(b.random(b.chance(50) ? 3 : 60));
+            set(b, changed, Word((word + round) % 3), words[(word + round) % 3]);
+        }
+        b.run(b.random(b.chance(50) ? 3 : 60));
+        set(b, changed, LAYOUT, will.layout());
+        ranges[changed] = will;
+        std::vector<uint32_t> got;
+        std::vector<Completion> answers[2];
+        for (unsigned n = 0; n < 2; n++)
+            answers[n] = b.collect((n == 0) == first ? 0x41 : 0x42, 50000);
+        for (Completion &part : answers[!first]) {
+            EXPECT(b, "status of a read of a range that stays", part.status, 0);
+            got.insert(got.end(), part.data.begin(), part.data.end());
+        }
+        EXPECT(b, "words", got.size(), stays.words);
+        for (unsigned i = 0; i < 4 * got.size(); i++)
+            EXPECT(b, "byte of a range that stays", got[i / 4] >> 8 * (i % 4) & 255, wanted[i]);
+        uint64_t at = goes.at();
+        for (Completion &part : answers[first]) {
+            if (part.status != 0 && part.status != 1)
+                b.fail("status %u of a read of a range that is changed", part.status);
+            for (uint32_t word : part.data)
+                for (unsigned i = 0; i < 4; i++, at++) {
+                    uint8_t byte = uint8_t(word >> 8 * i);
+                    if (byte != local.get(was.address(at - was.image.base)) &&
+                        (at < will.image.base || at >= will.image.base + will.bytes() ||
+                         byte != local.get(will.address(at - will.image.base))))
+                        b.fail("byte %llx of a range that is changed", (unsigned long long)at);
+                }
+        }
+        // What is written now goes where the range is.
+        const uint64_t place = will.image.base + 4096 * b.random(unsigned(will.bytes() >> 12)) + 64 * b.random(60);
+        data = random_words(b, 16);
+        for (unsigned i = 0; i < 64; i++)
+            local.put(will.address(place + i - will.image.base), uint8_t(data[i / 4] >> 8 * (i % 4)));
+        b.send(b.memory_request(true, b.bar2 + UPPER + place, 16, 15, 15, data, 0));
+        b.settle(100000);
+        if (round % 10)
+            continue;
+        // All of it is cleared over a read: what of that is answered is right.
+        b.send(
+            b.memory_request(false, b.bar2 + UPPER + stays.at(), stays.words, 15, stays.words > 1 ? 15 : 0, {}, 0x43));
+        b.run(b.random(70));
+        b.top->view_clear = 1;
+        b.tick();
+        b.top->view_clear = 0;
+        at = stays.at();
+        for (Completion &part : b.collect(0x43, 50000))
+            for (uint32_t word : part.data)
+                for (unsigned i = 0; i < 4; i++, at++)
+                    EXPECT(b, "byte of ranges that are cleared", word >> 8 * i & 255,
+                           local.get(range.address(at - range.image.base)));
+        for (unsigned i = 0; i < 4; i++)
+            show(b, i, ranges[i]);
+    }
+    compare(b, local);
+    b.later_writes = false;
+}
+
 // Memory that has a write's address may let all reads wait until it has the beats: so those of a write to the lower
 // half must not wait for a read of the upper.
 static void view_waiting_beats(Bench &b)
@@ -308,7 +406,6 @@ static void view_waiting_beats(Bench &b)
 }
 
 const Case view_cases[] = {
-    {"view_random", view_random}, {"view_refusals", view_refusals},
-    {"view_order", view_order},   {"view_waiting_beats", view_waiting_beats},
-    {nullptr, nullptr},
+    {"view_random", view_random},   {"view_refusals", view_refusals},           {"view_order", view_order},
+    {"view_changes", view_changes}, {"view_waiting_beats", view_waiting_beats}, {nullptr, nullptr},
 };
