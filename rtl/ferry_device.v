@@ -239,8 +239,10 @@ module ferry_device #(
     wire [2*`FERRY_LOOKUP_BITS-1:0] tables_lookup;
     wire [`FERRY_PAGE_BITS-1:0] tables_answer;
     wire [127:0] tables_seen;
-    wire [A-1:0] tables_ar;
+    wire [A-1:0] tables_ar, host_tables_ar;
+    wire [R-1:0] host_tables_r;
     wire        tables_arvalid, tables_arready, tables_rvalid, tables_rready;
+    wire        host_tables_arvalid, host_tables_arready, host_tables_rvalid, host_tables_rready;
 
     // Masters of host memory: engine, fetcher (reads) or record poster (writes); and the port.
     wire [A-1:0] engine_host_ar, engine_host_aw, fetch_ar, post_aw, host_ar, host_aw;
@@ -316,7 +318,9 @@ module ferry_device #(
 
     // --- Host side ------------------------------------------------------------------------------------------------------
 
-    ferry_host #(.TAGS(TAGS), .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .VIEWS(TILING != 0)) host (
+    ferry_host #(
+        .TAGS(TAGS), .LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .VIEWS(TILING != 0), .HOST_TABLES(PAGE_TABLES != 0)
+    ) host (
         .clk(clk), .rst(rst), .s_axis_tlp_tdata(in_tdata), .s_axis_tlp_tkeep(in_tkeep), .s_axis_tlp_tlast(in_tlast),
         .s_axis_tlp_tvalid(in_tvalid), .s_axis_tlp_tready(in_tready), .s_axis_tlp_request_ok(s_axis_tlp_request_ok),
         .s_axis_tlp_request_coming(in_request_hidden), .m_axis_tlp_tdata(out_tdata), .m_axis_tlp_tkeep(out_tkeep),
@@ -331,7 +335,9 @@ module ferry_device #(
         .s_axi_host_aw(host_aw), .s_axi_host_awvalid(host_awvalid), .s_axi_host_awready(host_awready),
         .s_axi_host_w(host_w), .s_axi_host_wvalid(host_wvalid), .s_axi_host_wready(host_wready),
         .s_axi_host_bid(host_bid), .s_axi_host_bresp(host_bresp), .s_axi_host_bvalid(host_bvalid),
-        .s_axi_host_bready(host_bready), .m_axi_local_ar(window_local_ar), .m_axi_local_arvalid(window_local_arvalid),
+        .s_axi_host_bready(host_bready), .s_axi_tables_ar(host_tables_ar), .s_axi_tables_arvalid(host_tables_arvalid),
+        .s_axi_tables_arready(host_tables_arready), .s_axi_tables_r(host_tables_r), .s_axi_tables_rvalid(host_tables_rvalid),
+        .s_axi_tables_rready(host_tables_rready), .m_axi_local_ar(window_local_ar), .m_axi_local_arvalid(window_local_arvalid),
         .m_axi_local_arready(window_local_arready), .m_axi_local_r(local_read_data),
         .m_axi_local_rvalid(window_local_rvalid), .m_axi_local_rready(window_local_rready),
         .m_axi_local_aw(window_local_aw), .m_axi_local_awvalid(window_local_awvalid),
@@ -483,20 +489,18 @@ module ferry_device #(
 
     // --- Page-table unit --------------------------------------------------------------------------------------------------
 
-    // It lives as long as the engine, whose requests it has; but all that it knows goes with the registers. Its tables are in video
-    // memory: behind the engine's data, which waits for translations, no read of a table may have to wait, and on the host's read
-    // channel it would.
+    // It lives as long as the engine, whose requests it has; but all that it knows goes with the registers. Tables of the host's
+    // memory are read by a port of their own: behind the engine's data, which waits for translations, none of these may have to wait.
     if (PAGE_TABLES != 0) begin : paged
 
     wire [LOCAL_ADDRESS_BITS:0] limit, closed_base, closed_limit;
-    wire [A-1:0] no_ar;
-    wire no_arvalid, no_rready, table_read;
+    wire table_read;
 
     ferry_limits #(.LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS)) clipped_limits (
         .clk(clk), .limits(limits), .local_limit_clipped(limit), .protect_base_clipped(closed_base), .protect_limit_clipped(closed_limit)
     );
 
-    ferry_page_tables #(.LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS), .HOST_TABLES(0)) page_tables (
+    ferry_page_tables #(.LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS)) page_tables (
         .clk(clk), .rst(engine_rst), .clear(reset_units), .root_valid(root_valid), .root_ready(root_ready), .root_space(root_space),
         .root(root), .forget_valid(forget_valid), .forget_ready(forget_ready), .forget(forget), .lookup_valid(tables_valid),
         .lookup(tables_lookup), .answer_valid(tables_answer_valid), .answer(tables_answer), .seen(tables_seen),
@@ -504,18 +508,19 @@ module ferry_device #(
         .local_limit(limit),
         .protect_base(closed_base), .protect_limit(closed_limit), .local_ar(tables_ar),
         .local_arvalid(tables_arvalid), .local_arready(tables_arready), .local_r(local_read_data), .local_rvalid(tables_rvalid),
-        .local_rready(tables_rready), .host_ar(no_ar), .host_arvalid(no_arvalid), .host_arready(1'b0), .host_r({R{1'b0}}),
-        .host_rvalid(1'b0), .host_rready(no_rready)
+        .local_rready(tables_rready), .host_ar(host_tables_ar), .host_arvalid(host_tables_arvalid),
+        .host_arready(host_tables_arready), .host_r(host_tables_r), .host_rvalid(host_tables_rvalid), .host_rready(host_tables_rready)
     );
-    wire unused = &{1'b0, no_ar, no_arvalid, no_rready, table_read};
+    wire unused = &{1'b0, table_read};
 
     end else begin : unpaged
 
     assign {root_ready, forget_ready} = 2'b11;
     assign {tables_answer_valid, tables_answer, tables_seen, tables_moves, tables_owed, table_missed, walking, forgets, tables_ar,
-        tables_arvalid} = 0;
-    assign tables_rready = 1'b1;
-    wire unused = &{1'b0, root_valid, root_space, root, forget_valid, forget, tables_valid, tables_lookup, tables_arready, tables_rvalid};
+        tables_arvalid, host_tables_ar, host_tables_arvalid} = 0;
+    assign {tables_rready, host_tables_rready} = 2'b11;
+    wire unused = &{1'b0, root_valid, root_space, root, forget_valid, forget, tables_valid, tables_lookup, tables_arready, tables_rvalid,
+        host_tables_arready, host_tables_r, host_tables_rvalid};
 
     end
 

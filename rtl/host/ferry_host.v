@@ -14,6 +14,8 @@ module ferry_host #(
     parameter [0:0] VIEWS = 1,
     // Width of the AXI ids on the host port.
     parameter ID_WIDTH = 2,
+    // 1: page tables may be in the host's memory, and the port that reads them is there; it has one of the tags.
+    parameter [0:0] HOST_TABLES = 1,
     // log2 of the beats of requests from the host that are buffered in front of what carries them out.
     parameter REQUEST_BEATS_LOG2 = 9,
     // log2 of the requests that want an answer which are taken in before the first of them has been answered; at least 2.
@@ -83,6 +85,15 @@ module ferry_host #(
     output wire [1:0]          s_axi_host_bresp,
     output wire                s_axi_host_bvalid,
     input  wire                s_axi_host_bready,
+
+    // Page tables in the host's memory, AXI4 slave, read channels: bursts inside 64 bytes, answered in order, which stay behind
+    // no data of the host port.
+    input  wire [`FERRY_AXI_A_BITS-1:0] s_axi_tables_ar,
+    input  wire                s_axi_tables_arvalid,
+    output wire                s_axi_tables_arready,
+    output wire [`FERRY_AXI_R_BITS-1:0] s_axi_tables_r,
+    output wire                s_axi_tables_rvalid,
+    input  wire                s_axi_tables_rready,
 
     // BAR2 window to local memory, AXI4 master, one burst of at most 33 beats a packet. Upper address bits are 0.
     output wire [`FERRY_AXI_A_BITS-1:0] m_axi_local_ar,
@@ -276,9 +287,14 @@ module ferry_host #(
     // Requests to the host.
     wire [63:0] host_araddr = s_axi_host_ar[`FERRY_AXI_A_ADDRESS_RANGE];
     wire [63:0] host_awaddr = s_axi_host_aw[`FERRY_AXI_A_ADDRESS_RANGE];
-    // Posted writes cannot fail; a tag on a read has no meaning, and a write burst's end is its last beat.
+    wire [63:0] tables_araddr = s_axi_tables_ar[`FERRY_AXI_A_ADDRESS_RANGE];
+    wire [7:0]  tables_arlen = s_axi_tables_ar[`FERRY_AXI_A_LENGTH_RANGE];
+    // Posted writes cannot fail; a tag on a read has no meaning, and a write burst's end is its last beat. Of a table's read the
+    // page-table unit says what was wrong.
     assign s_axi_host_bresp = 2'b00;
-    wire unused_inputs = &{1'b0, s_axi_host_ar, s_axi_host_aw, host_araddr[2:0], host_awaddr[2:0]};
+    assign s_axi_tables_r[`FERRY_AXI_R_FAULT_RANGE] = 8'd0;
+    wire unused_inputs = &{1'b0, s_axi_host_ar, s_axi_host_aw, host_araddr[2:0], host_awaddr[2:0], s_axi_tables_ar, tables_araddr[2:0],
+        tables_arlen[7:3]};
 
     ferry_config #(.BAR2_BITS(BAR2_BITS)) config_space (
         .clk(clk), .rst(rst), .config_address(config_address), .config_rdata(config_rdata), .config_write(config_write),
@@ -351,7 +367,7 @@ module ferry_host #(
         .count_window_refused(count_window_refused)
     );
 
-    ferry_requester #(.LG_TAGS(LG_TAGS), .ID_WIDTH(ID_WIDTH)) requester (
+    ferry_requester #(.LG_TAGS(LG_TAGS), .ID_WIDTH(ID_WIDTH), .LINES(HOST_TABLES)) requester (
         .clk(clk), .rst(rst), .bus_master(bus_master), .discard(function_resetting), .max_payload(max_payload),
         .max_read(max_read), .no_snoop_enable(no_snoop_enable), .requester_id(device_id),
         .completion_timeout(timeout_disable ? 32'd0 : completion_timeout), .tag_limit(tag_limit), .busy(requester_busy),
@@ -367,7 +383,13 @@ module ferry_host #(
         .s_axi_awready(s_axi_host_awready), .s_axi_wdata(s_axi_host_w[`FERRY_AXI_W_DATA_RANGE]),
         .s_axi_wstrb(s_axi_host_w[`FERRY_AXI_W_STROBE_RANGE]), .s_axi_wlast(s_axi_host_w[`FERRY_AXI_W_LAST_RANGE]),
         .s_axi_wvalid(s_axi_host_wvalid), .s_axi_wready(s_axi_host_wready), .s_axi_bid(s_axi_host_bid),
-        .s_axi_bvalid(s_axi_host_bvalid), .s_axi_bready(s_axi_host_bready), .completion_valid(completion_valid),
+        .s_axi_bvalid(s_axi_host_bvalid), .s_axi_bready(s_axi_host_bready), .s_axi_line_araddr(tables_araddr[63:3]),
+        .s_axi_line_arlen(tables_arlen[2:0]), .s_axi_line_arnosnoop(s_axi_tables_ar[`FERRY_AXI_A_NO_SNOOP_RANGE]),
+        .s_axi_line_arvalid(s_axi_tables_arvalid), .s_axi_line_arready(s_axi_tables_arready),
+        .s_axi_line_rdata(s_axi_tables_r[`FERRY_AXI_R_DATA_RANGE]),
+        .s_axi_line_rresp(s_axi_tables_r[`FERRY_AXI_R_RESPONSE_RANGE]),
+        .s_axi_line_rlast(s_axi_tables_r[`FERRY_AXI_R_LAST_RANGE]), .s_axi_line_rvalid(s_axi_tables_rvalid),
+        .s_axi_line_rready(s_axi_tables_rready), .completion_valid(completion_valid),
         .completion_write(completion_write), .completion_data(completion_data), .completion_last(completion_last),
         .completion_good(completion_good), .completion_tag(completion_tag), .completion_requester(completion_requester),
         .completion_status(completion_status), .completion_bytes(completion_bytes), .completion_words(completion_words),

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // The device's way to host memory: an AXI4 slave whose reads become memory read requests with many tags outstanding and
 // whose writes become posted memory writes. Read data returns in request order; the two directions do not wait for each
-// other.
+// other. Beside it a second port reads up to 64 bytes at a time, and stays behind no data of the first.
 `default_nettype none
 
 module ferry_requester #(
     // log2 of the read requests that may be outstanding.
     parameter LG_TAGS = 5,
     // Width of the AXI ids.
-    parameter ID_WIDTH = 2
+    parameter ID_WIDTH = 2,
+    // 1: the second port is there, with one of the tags.
+    parameter [0:0] LINES = 1
 ) (
     // Clock.
     input  wire clk,
@@ -59,6 +61,18 @@ module ferry_requester #(
     output wire [ID_WIDTH-1:0] s_axi_bid,
     output wire                s_axi_bvalid,
     input  wire                s_axi_bready,
+
+    // The second port, AXI4 read channels: bursts of 1 to 8 beats inside 64 bytes.
+    input  wire [63:3]         s_axi_line_araddr,
+    input  wire [2:0]          s_axi_line_arlen,
+    input  wire                s_axi_line_arnosnoop,
+    input  wire                s_axi_line_arvalid,
+    output wire                s_axi_line_arready,
+    output wire [63:0]         s_axi_line_rdata,
+    output wire [1:0]          s_axi_line_rresp,
+    output wire                s_axi_line_rlast,
+    output wire                s_axi_line_rvalid,
+    input  wire                s_axi_line_rready,
 
     // Completions from ferry_tlp_receive.
     input  wire        completion_valid,
@@ -128,10 +142,86 @@ module ferry_requester #(
     wire                read_idle;
     wire                write_idle;
 
-    assign busy = next_tag != oldest_tag;
-    assign idle = !busy && read_idle && write_idle;
+    // The second port's request, which is shown when it is there and the first's has not begun.
+    wire                line_idle;
+    wire                line_valid;
+    wire [63:3]         line_address;
+    wire [3:0]          line_beats;
+    wire                line_no_snoop;
+    wire                line_take;
+    wire                line_ready;
+    wire                line_mark;
+    wire                line_held_mark;
+    wire                line_late;
+    wire                line_waits;
+    wire [1:0]          line_fault;
+    wire                bulk_valid;
+    wire [63:3]         bulk_address;
+    wire [6:0]          bulk_beats;
+    wire [7:0]          bulk_tag;
+    wire                bulk_no_snoop;
+    reg                 line_reg;
+    wire                line = read_packet_begun ? line_reg : line_valid;
+    localparam [7:0]    LINE_TAG = (1 << LG_TAGS) - 1;
 
-    ferry_requester_read #(.LG_TAGS(LG_TAGS), .ID_WIDTH(ID_WIDTH)) read (
+    assign busy = next_tag != oldest_tag || !line_idle;
+    assign idle = !busy && read_idle && write_idle;
+    assign read_packet_valid = line_valid || bulk_valid;
+    assign read_packet_address = line ? line_address : bulk_address;
+    assign read_packet_beats = line ? {3'd0, line_beats} : bulk_beats;
+    assign read_packet_tag = line ? LINE_TAG : bulk_tag;
+    assign read_packet_no_snoop = line ? line_no_snoop : bulk_no_snoop;
+
+    always @(posedge clk) line_reg <= line;
+
+    generate if (LINES) begin : lines
+
+    ferry_requester_line read_lines (
+        .clk(clk),
+        .rst(rst),
+        .bus_master(bus_master),
+        .no_snoop_enable(no_snoop_enable),
+        .discard(discard),
+        .idle(line_idle),
+        .s_axi_araddr(s_axi_line_araddr),
+        .s_axi_arlen(s_axi_line_arlen),
+        .s_axi_arnosnoop(s_axi_line_arnosnoop),
+        .s_axi_arvalid(s_axi_line_arvalid),
+        .s_axi_arready(s_axi_line_arready),
+        .s_axi_rdata(s_axi_line_rdata),
+        .s_axi_rresp(s_axi_line_rresp),
+        .s_axi_rlast(s_axi_line_rlast),
+        .s_axi_rvalid(s_axi_line_rvalid),
+        .s_axi_rready(s_axi_line_rready),
+        .packet_valid(line_valid),
+        .packet_begun(read_packet_begun && line_reg),
+        .packet_done(read_packet_done && line_reg),
+        .packet_address(line_address),
+        .packet_beats(line_beats),
+        .packet_no_snoop(line_no_snoop),
+        .take_valid(line_take),
+        .take_ready(line_ready),
+        .take_mark(line_mark),
+        .mark(line_held_mark),
+        .late(line_late),
+        .waits(line_waits),
+        .fault(line_fault),
+        .write_valid(write_valid && write_address[LG_TAGS+5:6] == {LG_TAGS{1'b1}}),
+        .write_place(write_address[2:0]),
+        .write_data(completion_data)
+    );
+
+    end else begin : no_lines
+
+    assign {line_valid, line_address, line_beats, line_no_snoop, line_take, line_held_mark} = 0;
+    assign {s_axi_line_arready, s_axi_line_rdata, s_axi_line_rresp, s_axi_line_rlast, s_axi_line_rvalid} = 0;
+    assign line_idle = 1'b1;
+    wire unused = &{1'b0, line_ready, line_mark, line_late, line_waits, line_fault, s_axi_line_araddr, s_axi_line_arlen,
+        s_axi_line_arnosnoop, s_axi_line_arvalid, s_axi_line_rready};
+
+    end endgenerate
+
+    ferry_requester_read #(.LG_TAGS(LG_TAGS), .ID_WIDTH(ID_WIDTH), .LINES(LINES)) read (
         .clk(clk),
         .rst(rst),
         .bus_master(bus_master),
@@ -155,13 +245,13 @@ module ferry_requester #(
         .take_last(take_last),
         .take_id(take_id),
         .take_ready(take_ready),
-        .packet_valid(read_packet_valid),
-        .packet_begun(read_packet_begun),
-        .packet_done(read_packet_done),
-        .packet_address(read_packet_address),
-        .packet_beats(read_packet_beats),
-        .packet_tag(read_packet_tag),
-        .packet_no_snoop(read_packet_no_snoop)
+        .packet_valid(bulk_valid),
+        .packet_begun(read_packet_begun && !line_reg),
+        .packet_done(read_packet_done && !line_reg),
+        .packet_address(bulk_address),
+        .packet_beats(bulk_beats),
+        .packet_tag(bulk_tag),
+        .packet_no_snoop(bulk_no_snoop)
     );
 
     ferry_tag_table #(.LG_TAGS(LG_TAGS)) tags (
@@ -177,6 +267,14 @@ module ferry_requester #(
         .take_ready(take_ready),
         .take_late(take_late),
         .take_mark(take_mark),
+        .line_valid(line_take),
+        .line_beats({3'd0, line_beats}),
+        .line_ready(line_ready),
+        .line_late(line_late),
+        .line_mark(line_mark),
+        .line_held_mark(line_held_mark),
+        .line_waits(line_waits),
+        .line_fault(line_fault),
         .completion_valid(completion_valid),
         .completion_write(completion_write),
         .completion_last(completion_last),

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // AXI4 read requests of the host port to memory read requests. A burst is cut at multiples of the maximum read request
 // (so no request crosses 4 KiB), each part takes the next tag in turn, and a tag that is still waiting for a completion
-// that timed out is passed over.
+// that timed out is passed over, and so is ferry_requester_line's.
 `default_nettype none
 
 module ferry_requester_read #(
     // log2 of the tags.
     parameter LG_TAGS = 5,
     // Width of the AXI ids.
-    parameter ID_WIDTH = 2
+    parameter ID_WIDTH = 2,
+    // 1: the highest tag is somebody else's, and is passed over.
+    parameter [0:0] LINES = 1
 ) (
     // Clock.
     input  wire clk,
@@ -73,12 +75,13 @@ module ferry_requester_read #(
 
     wire [LG_TAGS:0] used = next_tag - oldest_tag;
     wire tag_free = !used[LG_TAGS] && (tag_limit == 8'd0 || {{7-LG_TAGS{1'b0}}, used} < tag_limit);
+    wire passed = LINES && next_tag[LG_TAGS-1:0] == {LG_TAGS{1'b1}};
     // Beats up to the next multiple of the maximum read request, less one.
     wire [5:0] to_edge = ~address_reg[8:3] & {max_read[1], max_read != 2'd0, 4'hf};
     wire [6:0] beats = {1'b0, chunk_reg} + 7'd1;
 
     assign s_axi_arready = state_reg == S_IDLE;
-    assign take_valid = state_reg == S_TAKE || (state_reg == S_CUT && tag_free && next_tag_late && !discard);
+    assign take_valid = state_reg == S_TAKE || (state_reg == S_CUT && tag_free && (passed || (next_tag_late && !discard)));
     assign take_beats = state_reg == S_TAKE ? beats : 7'd0;
     assign take_unsent = unsent_reg;
     assign take_last = left_reg == {2'd0, chunk_reg};
@@ -102,7 +105,7 @@ module ferry_requester_read #(
         end
         S_CUT: begin
             chunk_reg <= left_reg <= {2'd0, to_edge} ? left_reg[5:0] : to_edge;
-            if (tag_free && (discard || (bus_master && !next_tag_late)))
+            if (tag_free && !passed && (discard || (bus_master && !next_tag_late)))
                 state_reg <= S_SEND;
         end
         S_SEND: begin
@@ -216,12 +219,14 @@ module ferry_requester_read #(
             assert (bus_master || begun);
             assert (!next_tag_late && used < TAGS);
         end
+        if (state_reg == S_SEND || state_reg == S_TAKE)
+            assert (!passed);
         // Taken with its beats once it was sent, without if not; passed over only when it is late.
         assert (!begun || state_reg == S_SEND);
         assert (!sent || state_reg == S_TAKE);
         assert (state_reg != S_TAKE || unsent_reg != sent);
         if (takes) begin
-            assert (take_beats != 7'd0 ? take_unsent != sent : next_tag_late && !sent && state_reg == S_CUT);
+            assert (take_beats != 7'd0 ? take_unsent != sent : (next_tag_late || passed) && !sent && state_reg == S_CUT);
             assert (!(take_beats != 7'd0) || take_last == (covered + {2'd0, take_beats} == wanted));
             assert (used < TAGS);
         end

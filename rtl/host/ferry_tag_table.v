@@ -36,6 +36,17 @@ module ferry_tag_table #(
     output wire               take_late,
     output wire               take_mark,
 
+    // The same of a requester with a tag of its own, the highest, whose requests were sent: it goes first. Whether the request
+    // whose mark it holds still waits, and how it ended, as below.
+    input  wire               line_valid,
+    input  wire [6:0]         line_beats,
+    output wire               line_ready,
+    output wire               line_late,
+    output wire               line_mark,
+    input  wire               line_held_mark,
+    output wire               line_waits,
+    output wire [1:0]         line_fault,
+
     // Completions from ferry_tlp_receive.
     input  wire               completion_valid,
     input  wire               completion_write,
@@ -124,9 +135,10 @@ module ferry_tag_table #(
     // keeps what is known of it.
     wire               stop = finish_ends || expire;
     wire               change = finish || expire || forget || clear_reg;
-    wire               take = take_valid && take_ready && take_beats != 7'd0 && !take_unsent;
+    wire               take = (take_valid && take_ready && take_beats != 7'd0 && !take_unsent) || (line_valid && line_ready);
+    wire               asks_mark = line_valid ? line_mark : take_mark;
     wire [LG_TAGS-1:0] change_tag = finish ? tag : scan_reg;
-    wire [LG_TAGS-1:0] table_tag = change ? change_tag : take_tag;
+    wire [LG_TAGS-1:0] table_tag = change ? change_tag : take_tag | {LG_TAGS{line_valid}};
     wire [3:0]         change_end = finish ? tag_end : scan_end;
     wire [3:2]         take_end;
     wire [1:0]         unused_take;
@@ -135,10 +147,15 @@ module ferry_tag_table #(
                                completion_poisoned ? FAULT_ABORT : FAULT_NONE;
     wire               oldest_end;
     wire               unused_oldest;
+    wire               line_end;
 
     assign {take_end, unused_take} = end_memory[take_tag];
     assign {oldest_end, unused_oldest, oldest_fault} = end_memory[oldest_tag];
-    assign take_ready = !change;
+    assign {line_end, line_late, line_fault} = end_memory[{LG_TAGS{1'b1}}];
+    assign take_ready = !change && !line_valid;
+    assign line_ready = !change;
+    assign line_mark = !line_end;
+    assign line_waits = line_held_mark != line_end;
     assign take_late = take_end[2];
     assign take_mark = !take_end[3] ^ take_unsent;
     assign write_valid = completion_valid && completion_write && waits && !failed && fits;
@@ -156,9 +173,10 @@ module ferry_tag_table #(
                                        stop ? fault : change_end[1:0]};
         if (finish || take || clear_reg)
             beats_memory[table_tag] <= clear_reg ? 8'd0 :
-                                       finish ? {tag_beats[7], beats - completion_words[7:1]} : {take_mark, take_beats};
+                                       finish ? {tag_beats[7], beats - completion_words[7:1]} :
+                                       {asks_mark, line_valid ? line_beats : take_beats};
         if (stop || take || clear_reg)
-            stamp_memory[table_tag] <= {!clear_reg && (change ? !change_end[3] : take_mark),
+            stamp_memory[table_tag] <= {!clear_reg && (change ? !change_end[3] : asks_mark),
                                         change ? tick_reg[7:4] : tick_reg[3:0]};
     end
 
@@ -215,12 +233,16 @@ module ferry_tag_table #(
         && {1'b0, completion_words[9:1]} <= {3'd0, owed} && completion_bytes == {2'd0, owed, 3'd0};
     wire arrived = completion_valid && completion_last && completion_good && meant && owed != 7'd0 && (is_error || goes_on);
     wire gives_all = is_error || beats_now == owed;
+    wire takes_it = take && (line_valid ? follow == {LG_TAGS{1'b1}} : take_tag == follow);
     wire ends = asked && (arrived ? gives_all || completion_poisoned : expire && scan_reg == follow);
 
     always @(*) begin
         // ferry_requester_read: a tag is asked for again only when its request is over and it is not late.
-        assume (take_beats <= 7'd64);
-        assume (!(take && take_tag == follow) || (!asked && !take_late));
+        assume (take_beats <= 7'd64 && line_beats <= 7'd64 && line_beats != 7'd0);
+        assume (!(take && !line_valid && take_tag == follow) || (!asked && !take_late));
+        // ferry_requester_line, whose tag ferry_requester_read passes over.
+        assume (!line_valid || !(take_valid && take_tag == {LG_TAGS{1'b1}} && take_beats != 7'd0));
+        assume (!(take && line_valid && follow == {LG_TAGS{1'b1}}) || (!asked && !line_late));
         // ferry_tlp_receive: one completion after the other, with as many beats of data as its words say; its header
         // stands beside each.
         if (past_valid && begun)
@@ -236,12 +258,12 @@ module ferry_tag_table #(
             begun <= !completion_last;
             index <= completion_last ? 6'd0 : index + {5'd0, completion_write};
         end
-        if (take && take_tag == follow) begin
+        if (takes_it) begin
             asked <= 1'b1;
-            asked_mark <= take_mark;
-            total <= take_beats;
+            asked_mark <= asks_mark;
+            total <= line_valid ? line_beats : take_beats;
             came <= 7'd0;
-            owed <= take_beats;
+            owed <= line_valid ? line_beats : take_beats;
         end
         if (arrived) begin
             owed <= is_error ? 7'd0 : owed - beats_now;
@@ -282,6 +304,8 @@ module ferry_tag_table #(
             assert (!(asked && entry[2]));
             if (oldest_tag == follow && oldest_mark == asked_mark && asked)
                 assert (oldest_waits);
+            if (follow == {LG_TAGS{1'b1}} && line_held_mark == asked_mark && asked)
+                assert (line_waits);
             // Free is what is neither asked for nor late: nothing is owed then.
             assert (asked || entry[2] || owed == 7'd0);
             assert (!asked || (owed != 7'd0 && owed + came == total && total <= 7'd64));
@@ -305,7 +329,8 @@ module ferry_tag_table #(
     always @(posedge clk) begin
         cover (past_valid && write_valid && write_address[LG_TAGS+5:6] == follow && came != 7'd0);
         cover (past_valid && well && total == 7'd2);
-        cover (past_valid && take && take_tag == follow && owed == 7'd0 && total == 7'd2);
+        cover (past_valid && takes_it && owed == 7'd0 && total == 7'd2);
+        cover (past_valid && takes_it && line_valid);
         cover (past_valid && expire && scan_reg == follow);
     end
 `endif

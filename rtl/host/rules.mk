@@ -34,6 +34,7 @@ FORMAL_HOST_REORDER := ferry_reorder 3 "-set LG_TAGS 2" rtl/host/ferry_reorder.v
 
 FORMAL_HOST_TAGS := ferry_tag_table 3,12 "-set LG_TAGS 1" rtl/host/ferry_tag_table.v
 FORMAL_HOST_REQUESTS := ferry_requester_read 3 "-set LG_TAGS 1" rtl/host/ferry_requester_read.v
+FORMAL_HOST_LINES := ferry_requester_line 3 "" rtl/host/ferry_requester_line.v
 FORMAL_HOST_WRITES := ferry_requester_write 3 "" rtl/host/ferry_requester_write.v
 
 # What request_ok promises, at each width of the link. Its covers lie behind eight requests, a minute of processor time.
@@ -43,9 +44,9 @@ FORMAL_HOST_PROMISE_32 := request_promise 4,0 "-set TLP_BITS 32" $(HOST_PROMISE)
 FORMAL_HOST_PROMISE_64 := request_promise 4,26 "-set TLP_BITS 64" $(HOST_PROMISE)
 FORMAL_HOST_PROMISE_128 := request_promise 4,0 "-set TLP_BITS 128" $(HOST_PROMISE)
 
-FORMAL_HOST := COMPLETER ANSWER_TIME RECEIVE BUFFER POSTED TRANSMIT REORDER TAGS REQUESTS WRITES PROMISE_32 PROMISE_64 PROMISE_128
+FORMAL_HOST := COMPLETER ANSWER_TIME RECEIVE BUFFER POSTED TRANSMIT REORDER TAGS REQUESTS LINES WRITES PROMISE_32 PROMISE_64 PROMISE_128
 # POSTED's induction goes over twenty cycles, the covers of tag table and promise over many, which is long for make test.
-FORMAL_QUICK += HOST_COMPLETER HOST_RECEIVE HOST_BUFFER HOST_TRANSMIT HOST_REORDER HOST_REQUESTS \
+FORMAL_QUICK += HOST_COMPLETER HOST_RECEIVE HOST_BUFFER HOST_TRANSMIT HOST_REORDER HOST_REQUESTS HOST_LINES \
 	HOST_WRITES HOST_PROMISE_32 HOST_PROMISE_128
 FORMAL_ALL += $(addprefix HOST_,$(FORMAL_HOST))
 FORMAL += $(addprefix formal-host-,$(FORMAL_HOST))

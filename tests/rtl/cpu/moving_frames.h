@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pages of a space move from frame to frame while user rings copy and fill through them, and the device is
 // disturbed: once the fence of a FORGET says SUCCESS, nobody reads or writes a frame that the page was in before. A
-// FORGET that a reset cut is sent again, as a driver does.
+// FORGET that a reset cut is sent again, as a driver does. Tables are in video memory, or in the host's.
 #ifndef FERRY_TESTS_RTL_CPU_MOVING_FRAMES_H
 #define FERRY_TESTS_RTL_CPU_MOVING_FRAMES_H
 
@@ -12,14 +12,18 @@
 class MovingFrames
 {
   public:
-    MovingFrames(Checks &checks, Random &random, RootComplex &root, Ring &paging, Ring &user, Ring &other)
-        : checks_(checks), random_(random), root_(root), paging_(paging), users_{&user, &other}
+    MovingFrames(Checks &checks, Random &random, RootComplex &root, Ring &paging, Ring &user, Ring &other, bool in_host)
+        : checks_(checks), random_(random), root_(root), paging_(paging), users_{&user, &other}, in_host_(in_host),
+          tables_(in_host ? HOST + 0x900000 : 0xc00000)
     {
-        for (uint32_t at = TABLES; at < TABLES + 4 * 4096; at++)
-            root_.local[at] = 0;
+        for (unsigned table = 0; table < 3; table++) {
+            root_.map(HOST + 0x900000 + table * 4096);
+            for (unsigned i = 0; i < 512; i++)
+                entry(table, i, 0);
+        }
         // Three levels, of which one area of 2 MiB is in use.
-        entry(TABLES, 0, (TABLES + 4096) | VALID);
-        entry(TABLES + 4096, 0, (TABLES + 2 * 4096) | VALID);
+        entry(0, 0, (tables_ + 4096) | VALID | (in_host ? IN_HOST : 0));
+        entry(1, 0, (tables_ + 2 * 4096) | VALID | (in_host ? IN_HOST : 0));
         for (unsigned page = 0; page < PAGES; page++)
             place(page, page);
         for (unsigned frame = PAGES; frame < FRAMES; frame++)
@@ -38,8 +42,9 @@ class MovingFrames
     // Moves pages `rounds` times.
     void run(unsigned rounds)
     {
-        paging_.word(FERRY_OPCODE_ROOT | 6u << 16, FERRY_ADDRESS_KIND_LOCAL << 2);
-        paging_.word(SPACE | 2u << 8 | FERRY_PACKET_ROOT_SPACE_VALID_MASK, 0).word(uint64_t{TABLES});
+        paging_.word(FERRY_OPCODE_ROOT | 6u << 16, in_host_ ? FERRY_ADDRESS_KIND_SYSTEM << 2 | FERRY_PACKET_PLACES_SNOOP_MASK
+                                                            : FERRY_ADDRESS_KIND_LOCAL << 2);
+        paging_.word(SPACE | 2u << 8 | FERRY_PACKET_ROOT_SPACE_VALID_MASK, 0).word(tables_);
         forget(paging_, FERRY_FORGET_SCOPE_SPACE, 0);
         paging_.submit();
         checks_.that(paging_.wait(), "a space");
@@ -57,17 +62,19 @@ class MovingFrames
 
   private:
     static const unsigned PAGES = 40, FRAMES = 80, SPACE = 12;
-    static const uint32_t TABLES = 0xc00000, AT = 0xd00000;
+    static const uint32_t AT = 0xd00000;
     static const uint64_t VALID = FERRY_TABLE_ENTRY_ENTRY_VALID_MASK;
+    static const uint64_t IN_HOST = FERRY_TABLE_ENTRY_ENTRY_HOST_MASK | FERRY_TABLE_ENTRY_ENTRY_SNOOP_MASK;
 
-    void entry(uint64_t table, unsigned index, uint64_t word)
+    void entry(unsigned table, unsigned index, uint64_t word)
     {
+        const uint64_t at = tables_ + table * 4096 + 8 * index;
         for (unsigned i = 0; i < 8; i++)
-            root_.local[table + 8 * index + i] = static_cast<uint8_t>(word >> 8 * i);
+            (in_host_ ? root_.byte(at + i) : root_.local[at + i]) = static_cast<uint8_t>(word >> 8 * i);
     }
     void place(unsigned page, unsigned frame)
     {
-        entry(TABLES + 2 * 4096, page, (AT + frame * 4096) | VALID | FERRY_TABLE_ENTRY_ENTRY_LEAF_MASK);
+        entry(2, page, (AT + frame * 4096) | VALID | FERRY_TABLE_ENTRY_ENTRY_LEAF_MASK);
         frame_of_[page] = frame;
         closed_.erase(frame);
     }
@@ -233,6 +240,8 @@ class MovingFrames
     RootComplex &root_;
     Ring &paging_;
     Ring *users_[2];
+    const bool in_host_;
+    const uint64_t tables_;
     unsigned frame_of_[PAGES] = {};
     std::set<unsigned> closed_;
     std::string done_;

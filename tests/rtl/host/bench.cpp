@@ -219,7 +219,17 @@ void Bench::tick()
     } else {
         top->s_axi_host_arvalid = 0;
     }
-    top->s_axi_host_rready = !chance(stall_axi);
+    top->s_axi_host_rready = !full && !chance(stall_axi);
+    if (!line_queue.empty() && (top->s_axi_tables_arvalid || !chance(stall_axi))) {
+        AxiRead *r = line_queue.front();
+        top->s_axi_tables_arvalid = 1;
+        top->s_axi_tables_araddr = r->address;
+        top->s_axi_tables_arlen = r->beats - 1;
+        top->s_axi_tables_arnosnoop = r->no_snoop;
+    } else {
+        top->s_axi_tables_arvalid = 0;
+    }
+    top->s_axi_tables_rready = !chance(stall_axi);
     if (!write_queue.empty() && (top->s_axi_host_awvalid || !chance(stall_axi))) {
         AxiWrite *w = write_queue.front();
         top->s_axi_host_awvalid = 1;
@@ -341,6 +351,24 @@ void Bench::tick()
             }
         }
     }
+    if (top->s_axi_tables_arvalid && top->s_axi_tables_arready) {
+        line_waiting.push_back(line_queue.front());
+        line_queue.pop_front();
+    }
+    if (top->s_axi_tables_rvalid && top->s_axi_tables_rready) {
+        if (line_waiting.empty()) {
+            fail("a page table's data that nobody asked for");
+        } else {
+            AxiRead *r = line_waiting.front();
+            r->data.push_back(top->s_axi_tables_rdata);
+            r->faults.push_back(top->s_axi_tables_rresp);
+            r->done = r->data.size() == r->beats;
+            if (top->s_axi_tables_rlast != r->done)
+                fail("rlast %u at beat %zu of %u of a page table", top->s_axi_tables_rlast, r->data.size(), r->beats);
+            if (r->done)
+                line_waiting.pop_front();
+        }
+    }
     bool aw = top->s_axi_host_awvalid && top->s_axi_host_awready;
     if (top->s_axi_host_wvalid && top->s_axi_host_wready) {
         w_beats++;
@@ -374,7 +402,7 @@ void Bench::tick()
 bool Bench::idle() const
 {
     return outbox.empty() && reads.empty() && read_queue.empty() && read_waiting.empty() && write_queue.empty() &&
-           write_waiting.empty() && local.reads.empty() && local.writes.empty() && local.responses.empty() &&
+           write_waiting.empty() && line_queue.empty() && line_waiting.empty() && local.reads.empty() && local.writes.empty() && local.responses.empty() &&
            incoming.empty();
 }
 

@@ -16,6 +16,7 @@ extern const Case interrupt_cases[];
 extern const Case window_cases[];
 extern const Case view_cases[];
 extern const Case requester_cases[];
+extern const Case line_cases[];
 extern const Case link_cases[];
 extern const Case error_cases[];
 extern const Case hostile_cases[];

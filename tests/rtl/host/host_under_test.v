@@ -75,6 +75,18 @@ module host_under_test (
     output wire                s_axi_host_bvalid,
     input  wire                s_axi_host_bready,
 
+    // Page tables' reads, AXI4 slave: bursts inside 64 bytes.
+    input  wire [63:0]         s_axi_tables_araddr,
+    input  wire [7:0]          s_axi_tables_arlen,
+    input  wire                s_axi_tables_arnosnoop,
+    input  wire                s_axi_tables_arvalid,
+    output wire                s_axi_tables_arready,
+    output wire [63:0]         s_axi_tables_rdata,
+    output wire [1:0]          s_axi_tables_rresp,
+    output wire                s_axi_tables_rlast,
+    output wire                s_axi_tables_rvalid,
+    input  wire                s_axi_tables_rready,
+
     // BAR2 window to local memory, AXI4 master, one burst of at most 33 beats a packet; ids are WINDOW_ID.
     output wire [1:0]           m_axi_local_arid,
     output wire [25:0] m_axi_local_araddr,
@@ -154,7 +166,8 @@ module host_under_test (
     output wire        count_unexpected,
     output wire        count_window_refused
 );
-    wire [`FERRY_AXI_A_BITS-1:0] host_ar, host_aw, local_ar, local_aw;
+    wire [`FERRY_AXI_A_BITS-1:0] host_ar, host_aw, tables_ar, local_ar, local_aw;
+    wire [`FERRY_AXI_R_BITS-1:0] tables_r;
     wire [`FERRY_AXI_W_BITS-1:0] host_w, local_w;
     wire [`FERRY_AXI_R_BITS-1:0] host_r, local_r;
     wire [`FERRY_LIMITS_BITS-1:0] limits;
@@ -170,6 +183,13 @@ module host_under_test (
     assign host_aw[`FERRY_AXI_A_LENGTH_RANGE] = s_axi_host_awlen;
     assign host_aw[`FERRY_AXI_A_NO_SNOOP_RANGE] = s_axi_host_awnosnoop;
     assign host_aw[`FERRY_AXI_A_TAG_RANGE] = s_axi_host_awtag;
+    assign tables_ar[`FERRY_AXI_A_ADDRESS_RANGE] = s_axi_tables_araddr;
+    assign tables_ar[`FERRY_AXI_A_LENGTH_RANGE] = s_axi_tables_arlen;
+    assign tables_ar[`FERRY_AXI_A_NO_SNOOP_RANGE] = s_axi_tables_arnosnoop;
+    assign tables_ar[`FERRY_AXI_A_TAG_RANGE] = 8'd0;
+    assign s_axi_tables_rdata = tables_r[`FERRY_AXI_R_DATA_RANGE];
+    assign s_axi_tables_rresp = tables_r[`FERRY_AXI_R_RESPONSE_RANGE];
+    assign s_axi_tables_rlast = tables_r[`FERRY_AXI_R_LAST_RANGE];
     assign host_w[`FERRY_AXI_W_DATA_RANGE] = s_axi_host_wdata;
     assign host_w[`FERRY_AXI_W_STROBE_RANGE] = s_axi_host_wstrb;
     assign host_w[`FERRY_AXI_W_LAST_RANGE] = s_axi_host_wlast;
@@ -211,7 +231,7 @@ module host_under_test (
     assign count_poisoned = events[`FERRY_EVENT_TLP_POISONED];
     assign count_unexpected = events[`FERRY_EVENT_TLP_UNEXPECTED];
     assign count_window_refused = events[`FERRY_EVENT_WINDOW_REFUSED];
-    wire unused = &{1'b0, events, local_ar, local_aw, m_axi_local_rid, m_axi_local_bid};
+    wire unused = &{1'b0, events, tables_r, local_ar, local_aw, m_axi_local_rid, m_axi_local_bid};
 
     ferry_host host (
         .clk(clk), .rst(rst), .s_axis_tlp_tdata(s_axis_tlp_tdata), .s_axis_tlp_tkeep(s_axis_tlp_tkeep),
@@ -229,7 +249,9 @@ module host_under_test (
         .s_axi_host_aw(host_aw), .s_axi_host_awvalid(s_axi_host_awvalid), .s_axi_host_awready(s_axi_host_awready),
         .s_axi_host_w(host_w), .s_axi_host_wvalid(s_axi_host_wvalid), .s_axi_host_wready(s_axi_host_wready),
         .s_axi_host_bid(s_axi_host_bid), .s_axi_host_bresp(s_axi_host_bresp), .s_axi_host_bvalid(s_axi_host_bvalid),
-        .s_axi_host_bready(s_axi_host_bready), .m_axi_local_ar(local_ar), .m_axi_local_arvalid(m_axi_local_arvalid),
+        .s_axi_host_bready(s_axi_host_bready), .s_axi_tables_ar(tables_ar), .s_axi_tables_arvalid(s_axi_tables_arvalid),
+        .s_axi_tables_arready(s_axi_tables_arready), .s_axi_tables_r(tables_r), .s_axi_tables_rvalid(s_axi_tables_rvalid),
+        .s_axi_tables_rready(s_axi_tables_rready), .m_axi_local_ar(local_ar), .m_axi_local_arvalid(m_axi_local_arvalid),
         .m_axi_local_arready(m_axi_local_arready), .m_axi_local_r(local_r), .m_axi_local_rvalid(m_axi_local_rvalid),
         .m_axi_local_rready(m_axi_local_rready), .m_axi_local_aw(local_aw), .m_axi_local_awvalid(m_axi_local_awvalid),
         .m_axi_local_awready(m_axi_local_awready), .m_axi_local_w(local_w), .m_axi_local_wvalid(m_axi_local_wvalid),

@@ -104,7 +104,7 @@ static void tag_limit(Bench &b)
 {
     b.configure(256, 128, 64);
     b.latency = 400;
-    for (unsigned limit : {1, 2, 5, 31, 32, 200, 0}) {
+    for (unsigned limit : {1, 2, 5, 24, 32, 200, 0}) {
         Work work;
         b.top->tag_limit = uint8_t(limit);
         b.max_outstanding = 0;
@@ -113,7 +113,8 @@ static void tag_limit(Bench &b)
         b.settle(200000);
         for (auto &r : work.reads)
             check_data(b, r);
-        EXPECT(b, "outstanding", b.max_outstanding, limit && limit < 32 ? limit : 32);
+        // One of the 32 is that of page tables.
+        EXPECT(b, "outstanding", b.max_outstanding, limit && limit < 31 ? limit : 31);
     }
 }
 
@@ -361,7 +362,7 @@ static void timeout_limits(Bench &b)
         for (int i = 0; i < 40; i++)
             work.read(b, 0x200000 + 4096 * i, 8);
         b.run(1000);
-        EXPECT(b, "tags in use", b.max_outstanding, 32);
+        EXPECT(b, "tags in use", b.max_outstanding, 31);
         b.answer = true;
         b.settle(100000);
     }
