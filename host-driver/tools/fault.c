@@ -7,6 +7,7 @@
 #include "ferry_contract.h"
 #include "tools/commands.h"
 #include "tools/tool.h"
+#include "tools/walk_text.h"
 #include "tools/why.h"
 
 #define BYTES (64 * FERRY_KIB)
@@ -26,27 +27,12 @@ static int call(struct scene *scene, const char *what, int error)
     return error;
 }
 
-static void print_step(const struct ferry_va_step *step)
-{
-    printf("  level %u  table 0x%09" PRIx64 "  entry %3u  0x%016" PRIx64 "  ", step->level, step->table, step->index,
-           step->entry);
-    if (!step->valid)
-        printf("leads nowhere\n");
-    else if (!step->is_page)
-        printf("to the table at 0x%" PRIx64 "\n", step->leads_to);
-    else
-        printf("%s, at 0x%" PRIx64 " of %s%s\n",
-               step->level   ? "a page of 2 MiB"
-               : step->group ? "one page of 64 KiB"
-                             : "a page of 4 KiB",
-               step->leads_to, step->host ? "host memory" : "video memory", step->read_only ? ", read only" : "");
-}
-
 // The job that was recorded is to fault.
 static int show(struct scene *scene, const char *what)
 {
     struct ferry_fault fault = {.size = sizeof fault};
     struct ferry_va_steps walk = {.size = sizeof walk};
+    char text[FERRY_STEP_TEXT];
     uint64_t fence;
     bool found = false;
     int error = call(scene, "submit", ferry_queue_submit(scene->queue, &fence));
@@ -70,7 +56,7 @@ static int show(struct scene *scene, const char *what)
            fault.walk_entry, fault.walk_level, fault.written);
     error = call(scene, "walk", ferry_va_walk(scene->device, fault.address, &walk));
     for (uint32_t i = 0; error == FERRY_OK && i < walk.count; i++)
-        print_step(&walk.steps[i]);
+        printf("  %s\n", ferry_step_text(&walk.steps[i], text));
     const struct ferry_va_step *last = &walk.steps[walk.count ? walk.count - 1 : 0];
     if (error == FERRY_OK && (last->level != fault.walk_level || last->entry != fault.walk_entry)) {
         printf("  the device has seen another entry\n");

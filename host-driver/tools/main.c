@@ -55,6 +55,8 @@ static const char replay_help[] =
     "                     bus_share and more; the same of each program\n"
     "  --timeline FILE    write a timeline for https://ui.perfetto.dev (device cycles drawn at a nominal 100 MHz)\n"
     "  --svg FILE         write a picture of video memory over time\n"
+    "  --spaces FILE      write a picture of GPU virtual addresses over time: what they led to, in pages of which\n"
+    "                     size (driver model 2)\n"
     "  --seed N           seed of the generated content and of the simulation (1)\n"
     "  --latency N        sim: memory read latency of N cycles instead of the DRAM model\n"
     "  --link-latency N   sim: one-way latency of the link in cycles (100)\n"
@@ -272,6 +274,7 @@ static int replay(int count, char **arguments)
         {"json", TEXT, &options.json_file, 0, 0},
         {"timeline", TEXT, &options.timeline_file, 0, 0},
         {"svg", TEXT, &options.svg_file, 0, 0},
+        {"spaces", TEXT, &options.spaces_file, 0, 0},
         {"seed", NUMBER, &options.seed, 0, UINT64_MAX},
         {"latency", NUMBER, &options.read_latency_cycles, 1, 100000},
         {"link-latency", NUMBER, &options.link_latency_cycles, 1, 100000},

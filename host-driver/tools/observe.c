@@ -100,6 +100,24 @@ static void show_values(struct ferry_session *session, const struct ferry_event 
     }
 }
 
+// The addresses of a program lead somewhere, or no longer.
+static void follow_addresses(struct ferry_session *session, uint32_t number, const struct ferry_event *event)
+{
+    const struct ferry_player *player = player_of_process(session, event->process);
+    if (!player)
+        return;
+    struct ferry_space_piece piece = {.address = event->offset,
+                                      .bytes = event->bytes,
+                                      .page = event->value,
+                                      .object = number,
+                                      .program = player->number,
+                                      .begin = (float)session->map.now};
+    if (event->kind == FERRY_EVENT_MAPPED)
+        ferry_space_map_mapped(&session->spaces, &piece);
+    else
+        ferry_space_map_unmapped(&session->spaces, &piece);
+}
+
 void ferry_session_observe(void *context, const struct ferry_event *event)
 {
     struct ferry_session *session = context;
@@ -113,6 +131,8 @@ void ferry_session_observe(void *context, const struct ferry_event *event)
     if (traced && event->segment == FERRY_LOCAL_SEGMENT &&
         (event->kind == FERRY_EVENT_PLACED || event->kind == FERRY_EVENT_REMOVED))
         follow(session, player, number, event);
+    if (session->options->spaces_file && (event->kind == FERRY_EVENT_MAPPED || event->kind == FERRY_EVENT_UNMAPPED))
+        follow_addresses(session, number, event);
     if (session->timeline) {
         char label[160], text[96];
         const char *about = NULL;

@@ -13,6 +13,7 @@
 #include "tools/id_map.h"
 #include "tools/replay_options.h"
 #include "tools/report.h"
+#include "tools/space_map.h"
 #include "tools/timeline.h"
 #include "tools/trace.h"
 #include "tools/vram_map.h"
@@ -98,6 +99,7 @@ struct ferry_session {
     struct ferry_injection inject;
     double work, work_done; // For the progress.
     struct ferry_vram_map map;
+    struct ferry_space_map spaces; // With --spaces.
     bool map_ready;
     struct ferry_timeline *timeline;
     struct ferry_report report;

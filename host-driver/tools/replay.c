@@ -17,6 +17,7 @@
 #include "tools/json.h"
 #include "tools/picture.h"
 #include "tools/player.h"
+#include "tools/space_svg.h"
 #include "tools/tool.h"
 #include "tools/vram_svg.h"
 
@@ -191,9 +192,8 @@ static int run(struct ferry_session *session)
 
 // ---- What it leaves -----------------------------------------------------------------------------------------------
 
-static int write_picture(struct ferry_session *session)
+static void name_programs(const struct ferry_session *session, struct ferry_vram_program programs[FERRY_MOST_TRACES])
 {
-    struct ferry_vram_program programs[FERRY_MOST_TRACES];
     for (unsigned i = 0; i < session->player_count; i++) {
         const struct ferry_player *player = &session->players[i];
         programs[i] = (struct ferry_vram_program){
@@ -204,9 +204,24 @@ static int write_picture(struct ferry_session *session)
             .first_object = player->first_object,
         };
     }
+}
+
+static int write_picture(struct ferry_session *session)
+{
+    struct ferry_vram_program programs[FERRY_MOST_TRACES];
+    name_programs(session, programs);
     ferry_vram_map_end(&session->map);
     return ferry_vram_svg_write(session->options->svg_file, &session->map, programs, session->player_count,
                                 session->info.backend);
+}
+
+static int write_spaces(struct ferry_session *session)
+{
+    struct ferry_vram_program programs[FERRY_MOST_TRACES];
+    name_programs(session, programs);
+    ferry_space_map_end(&session->spaces, (float)session->map.now);
+    return ferry_space_svg_write(session->options->spaces_file, &session->spaces, &session->map, programs,
+                                 session->player_count, session->info.backend);
 }
 
 static int write_files(struct ferry_session *session, int status)
@@ -217,6 +232,8 @@ static int write_files(struct ferry_session *session, int status)
         failed = options->timeline_file;
     if (!failed && options->svg_file && write_picture(session) != 0)
         failed = options->svg_file;
+    if (!failed && options->spaces_file && write_spaces(session) != 0)
+        failed = options->spaces_file;
     if (!failed && options->json_file && ferry_json_write(options->json_file, &session->report) != 0)
         failed = options->json_file;
     session->timeline = NULL;
@@ -228,7 +245,7 @@ static int write_files(struct ferry_session *session, int status)
 
 static void name_files(const struct ferry_replay_options *options)
 {
-    if (options->timeline_file || options->svg_file || options->json_file)
+    if (options->timeline_file || options->svg_file || options->spaces_file || options->json_file)
         printf("\n");
     if (options->json_file)
         ferry_print_line(stdout, "figures:   %s", options->json_file);
@@ -236,6 +253,8 @@ static void name_files(const struct ferry_replay_options *options)
         ferry_print_line(stdout, "timeline:  %s   (open it at https://ui.perfetto.dev)", options->timeline_file);
     if (options->svg_file)
         ferry_print_line(stdout, "picture:   %s   (open it in a browser)", options->svg_file);
+    if (options->spaces_file)
+        ferry_print_line(stdout, "addresses: %s   (open it in a browser)", options->spaces_file);
 }
 
 // ---- What a person can do about it ----------------------------------------------------------------------------------

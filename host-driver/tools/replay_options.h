@@ -13,7 +13,7 @@ struct ferry_replay_options {
     unsigned trace_count;
     const char *weights, *reservations; // "3,1,1" and "4M,0,0", one for each trace; NULL = 1 and 0.
     const char *backend;                // NULL = the library's default.
-    const char *json_file, *timeline_file, *svg_file, *wave_file;
+    const char *json_file, *timeline_file, *svg_file, *spaces_file, *wave_file;
     uint64_t video_memory_bytes; // 0 = all that the device has.
     uint64_t frames;             // Of each trace; 0 = all.
     uint64_t seed;

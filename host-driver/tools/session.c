@@ -98,6 +98,10 @@ static int open_adapter(struct ferry_session *session)
     error = ferry_adapter_query(session->adapter, &session->info);
     if (error < 0)
         return ferry_session_failed(session, "query the adapter", error);
+    if (options->spaces_file && session->info.model != 2) {
+        ferry_complain("--spaces shows GPU virtual addresses, which there are in driver model 2 alone");
+        return FERRY_EXIT_USAGE;
+    }
     if (session->info.video_memory_bytes >= options->video_memory_bytes)
         return FERRY_EXIT_OK;
     ferry_complain("the device has %" PRIu64 " bytes of video memory%s, less than --vram asks for",
@@ -134,6 +138,8 @@ static int begin_pictures(struct ferry_session *session)
     if (begin_map(session) != 0)
         return ferry_session_failed(session, "begin", FERRY_ERROR_NO_HOST_MEMORY);
     session->map_ready = true;
+    if (session->options->spaces_file && ferry_space_map_begin(&session->spaces, session->player_count) != 0)
+        return ferry_session_failed(session, "begin", FERRY_ERROR_NO_HOST_MEMORY);
     if (path && !(session->timeline = ferry_timeline_open(path, session->title, session->player_count))) {
         ferry_complain("cannot write %s: %s", path, strerror(errno));
         return FERRY_EXIT_USAGE;
@@ -162,7 +168,8 @@ static int begin_player(struct ferry_player *player)
 int ferry_session_begin(struct ferry_session *session)
 {
     const struct ferry_replay_options *options = session->options;
-    const char *const files[] = {options->json_file, options->svg_file, options->timeline_file, options->wave_file};
+    const char *const files[] = {options->json_file, options->svg_file, options->spaces_file, options->timeline_file,
+                                 options->wave_file};
     int status = read_traces(session);
     if (status == FERRY_EXIT_OK)
         status = ferry_inject_begin(session);
@@ -210,6 +217,7 @@ void ferry_session_free(struct ferry_session *session)
     ferry_id_map_free(&session->by_library_id);
     if (session->map_ready)
         ferry_vram_map_free(&session->map);
+    ferry_space_map_free(&session->spaces);
     free(session->players);
     free(session->report.programs);
 }

@@ -396,6 +396,8 @@ void ferry_timeline_event(struct ferry_timeline *timeline, const struct ferry_ev
     case FERRY_EVENT_SPAN: device_span(timeline, row_of(event->track), event); break;
     case FERRY_EVENT_PLACED:
     case FERRY_EVENT_REMOVED:
+    case FERRY_EVENT_MAPPED:
+    case FERRY_EVENT_UNMAPPED:
     case FERRY_EVENT_BUDGET: break;
     }
 }

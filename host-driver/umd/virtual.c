@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // GPU virtual addresses of a device's program.
+#include <stdlib.h>
+
 #include "ferry_contract.h"
 #include "umd/call.h"
 
@@ -51,6 +53,65 @@ int ferry_va_free(struct ferry_device *handle, uint64_t address, uint64_t bytes)
     if (!device)
         return FERRY_ERROR_HANDLE;
     return umd_leave(&call, ferry_vidmm_free_virtual(call.adapter->vidmm, device->vidmm, address, bytes));
+}
+
+// As the manager takes it; the error of a handle that is none.
+static int operation_of(const struct umd_adapter *adapter, const struct ferry_va_operation *operation,
+                        struct ferry_vidmm_update *converted)
+{
+    static const enum ferry_vidmm_update_kind kinds[] = {[FERRY_VA_MAP] = FERRY_VIDMM_MAP,
+                                                         [FERRY_VA_UNMAP] = FERRY_VIDMM_UNMAP,
+                                                         [FERRY_VA_COPY] = FERRY_VIDMM_COPY,
+                                                         [FERRY_VA_MAP_PROTECT] = FERRY_VIDMM_MAP};
+
+    if ((unsigned)operation->kind >= sizeof kinds / sizeof kinds[0])
+        return FERRY_ERROR_ARGUMENT;
+    *converted = (struct ferry_vidmm_update){
+        .kind = kinds[operation->kind],
+        .address = operation->address,
+        .bytes = operation->bytes,
+        .offset = operation->offset,
+        .repeat = operation->repeat_bytes,
+        .read_only = operation->kind == FERRY_VA_MAP_PROTECT && operation->read_only,
+        .source = operation->source,
+    };
+    if (converted->kind != FERRY_VIDMM_MAP)
+        return FERRY_OK;
+    const struct umd_allocation *allocation = umd_object(adapter, UMD_ALLOCATION, operation->allocation);
+    if (!allocation)
+        return umd_handle_error(UMD_ALLOCATION, operation->allocation);
+    converted->allocation = allocation->vidmm;
+    return FERRY_OK;
+}
+
+int ferry_va_update(struct ferry_queue *handle, struct ferry_va_batch *batch)
+{
+    struct umd_call call;
+
+    if (!batch || batch->size != sizeof *batch || batch->operation_size != sizeof *batch->operations ||
+        (batch->count > 0 && !batch->operations))
+        return FERRY_ERROR_ARGUMENT;
+    const struct umd_queue *queue = umd_enter(&call, UMD_QUEUE, handle, "update addresses");
+    if (!queue)
+        return FERRY_ERROR_HANDLE;
+    struct ferry_vidmm_update *operations = calloc(batch->count + 1u, sizeof *operations);
+    struct ferry_vidmm_updated updated = {.failed = batch->count};
+    int error = operations ? FERRY_OK : FERRY_ERROR_NO_HOST_MEMORY;
+    for (uint32_t i = 0; i < batch->count && error == FERRY_OK; i++) {
+        updated.failed = i;
+        error = operation_of(call.adapter, &batch->operations[i], &operations[i]);
+    }
+    if (error == FERRY_OK) {
+        D3DKMT_HANDLE context = queue->context;
+
+        umd_park(&call);
+        error = ferry_vidmm_update_virtual(call.adapter->vidmm, context, operations, batch->count, &updated);
+        umd_return(&call);
+    }
+    free(operations);
+    batch->failed = updated.failed;
+    batch->table_bytes = updated.table_bytes;
+    return umd_leave(&call, error);
 }
 
 int ferry_va_find(struct ferry_device *handle, uint64_t address, struct ferry_va_mapping *mapping)

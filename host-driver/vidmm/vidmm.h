@@ -4,9 +4,9 @@
 // (umd/) builds the public interface on this header; the miniport (kmd/) is known only through the ddi/ tables.
 //
 // Threads: every call may be made from any thread. One lock per manager is held by one call at a time, in the order in
-// which they came. Only lock, wait*, destroy* and stop() wait for the GPU, and submit() when a node's line is full;
-// they do so in turns, let the other calls in between two of them, and look their handles up again after each. The
-// platform's hooks and the observer run inside the lock and must not call the manager.
+// which they came. Only lock, wait*, destroy* and stop() wait for the GPU, and submit() and update_virtual() when a
+// line is full; they do so in turns, let the other calls in between two of them, and look their handles up again after
+// each. The platform's hooks and the observer run inside the lock and must not call the manager.
 //
 // Handles are numbers with a generation in them: a stale handle, one of another kind and a made-up one all give
 // FERRY_ERROR_HANDLE; a live one of another device gives FERRY_ERROR_FOREIGN. No call changes anything when it returns
@@ -222,6 +222,30 @@ int ferry_vidmm_map_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE device, D
 /// allocations mapped, later ones do not. Errors: ARGUMENT (nothing is there, or the end of something is not),
 /// HANDLE, NO_HOST_MEMORY (some of it may be free), UNSUPPORTED.
 int ferry_vidmm_free_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE device, uint64_t address, uint64_t bytes);
+
+enum ferry_vidmm_update_kind { FERRY_VIDMM_MAP, FERRY_VIDMM_UNMAP, FERRY_VIDMM_COPY };
+struct ferry_vidmm_update {
+    enum ferry_vidmm_update_kind kind;
+    uint64_t address, bytes;
+    D3DKMT_HANDLE allocation; // MAP, and the next three
+    uint64_t offset;
+    uint64_t repeat; // so many bytes of it, again and again; 0 = as many as there are addresses
+    bool read_only;
+    uint64_t source; // COPY: what is mapped at these addresses
+};
+struct ferry_vidmm_updated {
+    uint32_t failed;      // with an error: which operation; `count` when it is not one of them
+    uint64_t table_bytes; // with NO_VIDEO_MEMORY
+};
+/// Change what reserved addresses lead to, among the jobs of a context: for those queued before nothing has changed,
+/// those queued later find all of it changed; jobs of other contexts may find either. All of the addresses are in one
+/// reservation, mapped or not, those of a COPY's source too, in that one or another. Operations are carried out in
+/// their order, all of them or none. What stays mapped does so without a gap. Waits only when FERRY_VM_UPDATES of the
+/// context are not over. Errors: ARGUMENT, HANDLE, FOREIGN, RANGE, BUSY and UNSUPPORTED (as map()), NO_VIDEO_MEMORY (no
+/// page tables left; those of what the batch takes away are none yet), NO_HOST_MEMORY, DEVICE_LOST, TIMEOUT.
+int ferry_vidmm_update_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE context,
+                               const struct ferry_vidmm_update *operations, uint32_t count,
+                               struct ferry_vidmm_updated *result);
 
 struct ferry_vidmm_mapping {
     uint64_t address, bytes;  // 0 bytes: there is nothing at the address or behind it

@@ -167,6 +167,12 @@ int ferry_adapter_next_fault(struct ferry_adapter *adapter, struct ferry_fault *
                                   .is_write = 1,
                                   .address = 0x123456,
                                   .fence_value = 7};
+    if (strcmp(adapter->wrong, "walk") == 0 || strcmp(adapter->wrong, "stale") == 0) {
+        fault->walked = true;
+        fault->address = 0x812345678000;
+        fault->walk_level = 2;
+        fault->walk_entry = strcmp(adapter->wrong, "stale") == 0 ? 0x99001 : 0;
+    }
     return FERRY_OK;
 }
 

@@ -61,7 +61,7 @@ int ferry_queue_submit(struct ferry_queue *queue, uint64_t *fence)
             .kind = FERRY_EVENT_JOB_BEGIN, .track = FERRY_TRACK_USER, .id = id, .process = process, .name = "job"});
     if (fake_goes_wrong(adapter, "submit"))
         return FERRY_ERROR_DEVICE_LOST;
-    if (fake_goes_wrong(adapter, "fault"))
+    if (fake_goes_wrong(adapter, "fault") || fake_goes_wrong(adapter, "walk") || fake_goes_wrong(adapter, "stale"))
         adapter->fault = true;
     if (strcmp(adapter->wrong, "slow") == 0)
         nanosleep(&(struct timespec){.tv_nsec = (long)adapter->wrong_number * 1000}, NULL);
@@ -126,10 +126,18 @@ int ferry_va_free(struct ferry_device *device, uint64_t address, uint64_t bytes)
 
 int ferry_va_walk(struct ferry_device *device, uint64_t address, struct ferry_va_steps *walk)
 {
-    (void)device;
-    (void)address;
-    (void)walk;
-    return FERRY_ERROR_UNSUPPORTED;
+    // Two levels of a walk that ends there.
+    if (strcmp(device->adapter->wrong, "walk") != 0 && strcmp(device->adapter->wrong, "stale") != 0)
+        return FERRY_ERROR_UNSUPPORTED;
+    walk->count = 2;
+    walk->steps[0] = (struct ferry_va_step){.level = 3,
+                                            .index = (uint32_t)(address >> 39),
+                                            .table = 0x7f000,
+                                            .entry = 0x7e001,
+                                            .valid = true,
+                                            .leads_to = 0x7e000};
+    walk->steps[1] = (struct ferry_va_step){.level = 2, .index = 5, .table = 0x7e000};
+    return FERRY_OK;
 }
 
 int ferry_queue_copy_va(struct ferry_queue *queue, uint64_t destination, uint64_t source, uint32_t bytes)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Tests of the tool. `tools` runs the real tool linked against a double of the library, where any fault can be ordered;
 # `tool_list` has that double, and simulators to be found; `replay` runs the real thing on both back ends, `fault` the walks of
-# its faults,
+# its faults, `spaces` the picture of addresses over time,
 # `replay_programs` several traces at once; `import` reads dumps, `import_refusals` those that are none,
 # `import_programs` whole programs with their threads and contexts; `recorder` tinygrad's programs;
 # `tutorial` does what docs/tutorial.md says; `policy` compares the laboratory with an implementation of its own,
@@ -16,10 +16,15 @@ TEST_PROGRAMS += $(BUILD)/tests/tool_trace $(BUILD)/tests/tool_content $(BUILD)/
     $(BUILD)/tests/replay_programs $(BUILD)/tests/policy $(BUILD)/tests/policy_refusals $(BUILD)/tests/advice \
     $(BUILD)/tests/advice_sizes $(BUILD)/tests/long_traces \
     $(BUILD)/tests/import $(BUILD)/tests/import_refusals $(BUILD)/tests/import_programs \
-    $(BUILD)/tests/fault $(BUILD)/tests/tool_list $(BUILD)/tests/recorder $(BUILD)/tests/tutorial $(BUILD)/tests/sweep $(BUILD)/tests/report
+    $(BUILD)/tests/fault $(BUILD)/tests/tool_space_map $(BUILD)/tests/spaces \
+    $(BUILD)/tests/tool_list $(BUILD)/tests/recorder $(BUILD)/tests/tutorial $(BUILD)/tests/sweep $(BUILD)/tests/report
 LONG_RANDOM += $(addprefix $(BUILD)/tests/,advice advice_sizes policy replay replay_programs)
 
 $(BUILD)/tests/tool_trace: tests/tools/test_trace.c host-driver/tools/trace.c host-driver/tools/trace_lines.c $(TOOL_PARTS) $(TOOL_HEADERS)
+	@mkdir -p $(@D)
+	$(CC) $(TOOL_TEST_FLAGS) $(filter %.c,$^) -lcmocka $(LDLIBS) -o $@
+
+$(BUILD)/tests/tool_space_map: tests/tools/test_space_map.c host-driver/tools/space_map.c $(TOOL_PARTS) $(TOOL_HEADERS)
 	@mkdir -p $(@D)
 	$(CC) $(TOOL_TEST_FLAGS) $(filter %.c,$^) -lcmocka $(LDLIBS) -o $@
 
@@ -41,7 +46,7 @@ $(BUILD)/tests/tool_list: tests/tools/test_list.py $(BUILD)/tests/parts/ferry-fa
 	@mkdir -p $(@D)
 	install -m 755 $< $@
 
-$(BUILD)/tests/fault: tests/tools/test_fault.py $(BUILD)/ferry
+$(BUILD)/tests/fault $(BUILD)/tests/spaces: $(BUILD)/tests/%: tests/tools/test_%.py $(BUILD)/ferry
 	@mkdir -p $(@D)
 	install -m 755 $< $@
 

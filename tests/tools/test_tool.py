@@ -201,6 +201,16 @@ def wrong_content():
     done = run("replay", small, "--json", figures, fake="fault:2")
     check(done.returncode == 1 and "FAULT" in done.stderr and "RANGE, write of address 0x123456" in done.stderr
           and json.loads(figures.read_text())["faults"] == 1, "fault_is_named", done.stderr)
+    check("level by level" not in done.stderr, "a_fault_of_no_walk_has_none", done.stderr)
+    for kind in ("walk", "stale"):
+        done = run("replay", small, fake=f"{kind}:2")
+        lines = [line.removeprefix("ferry: ") for line in done.stderr.splitlines()]
+        at = next((i for i, line in enumerate(lines) if "level by level" in line), len(lines))
+        check(done.returncode == 1 and "address 0x812345678000" in lines[at - 1] and lines[at + 1:at + 3] == [
+            "  level 3  table 0x00007f000  entry 258  0x000000000007e001  to the table at 0x7e000",
+            "  level 2  table 0x00007e000  entry   5  0x0000000000000000  leads nowhere"], f"a_fault_has_its_walk_{kind}", done.stderr)
+        check((lines[at + 3:at + 4] == ["  but the device has seen 0x99001 at level 2"]) == (kind == "stale"),
+              f"the_walk_is_what_the_device_saw_{kind}", done.stderr)
     expect("stray_accesses_fail", 1, "1 accesses to unmapped host memory", "replay", small, fake="stray:0")
 
 

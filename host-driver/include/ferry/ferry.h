@@ -20,6 +20,7 @@
 
 #include "ferry/error.h"
 #include "ferry/tiling.h"
+#include "ferry/va.h"
 #include "ferry/version.h"
 
 #ifdef __cplusplus
@@ -195,6 +196,12 @@ enum ferry_event_kind {
     FERRY_EVENT_BUDGET, // A program's budget of video memory is `value` now; bytes = what it has to trim; segment.
     FERRY_EVENT_SPAN,   // Device activity: track FIRMWARE or one behind it, [time, time + bytes).
     FERRY_EVENT_TABLE_MISSES, // value = GPU virtual pages that were looked up and had to be walked so far, sampled.
+    // GPU virtual addresses [offset, offset + bytes) of the process lead to allocation, in pages of value bytes, from
+    // now on; or nowhere. As PLACED and REMOVED when it is decided, before the page tables are written. MAPPED may come
+    // again for addresses that are mapped, with another size of pages. UNMAPPED of pages of 2 MiB is about those of the
+    // addresses that are mapped in such pages.
+    FERRY_EVENT_MAPPED,
+    FERRY_EVENT_UNMAPPED,
 };
 enum ferry_track {
     FERRY_TRACK_HOST,
@@ -214,7 +221,8 @@ struct ferry_event {
     uint64_t id;         // Pairs begin and end.
     const char *name;    // Valid during the call-back only.
     uint64_t allocation; // ferry_allocation_id(), 0 = none.
-    uint64_t process;    // ferry_process_id() of jobs, PLACED, REMOVED and BUDGET; 0 = the devices of no program.
+    uint64_t process; // ferry_process_id() of jobs, PLACED, REMOVED, MAPPED, UNMAPPED and BUDGET; 0 = the devices of no
+                      // program.
     uint32_t segment;
     uint64_t offset, bytes, value;
 };
@@ -385,69 +393,6 @@ int ferry_make_resident_trim(struct ferry_device *device, struct ferry_residency
 /// Take one off each count; at 0 the allocation leaves the residency list. Errors: ARGUMENT, HANDLE, FOREIGN,
 /// NOT_RESIDENT (a count is 0 already), NO_HOST_MEMORY; nothing has changed then.
 int ferry_evict(struct ferry_device *device, struct ferry_residency *arguments);
-
-// ---- GPU virtual addresses ------------------------------------------------------------------------------------------
-// In driver model 2 each program has 48 bits of addresses of its own; in model 1 these calls give UNSUPPORTED. A
-// mapping leads to its allocation wherever that is, in video memory or, while it is in the aperture, in the pages of
-// host memory themselves; a job that reaches an address that leads nowhere
-// faults, with the address and the entry of the page table in the fault's record, and nobody else's job does. Page
-// tables take memory that is set aside for them (a 32nd of video memory, beside what `video_memory_bytes` limits where
-// the device has it). Each allocation is mapped by itself, from 2^47 on, when it is made;
-// jobs that name it are submitted with that address, and nothing is patched in them. ferry_va_free() takes such a
-// mapping away as any other: jobs that name the allocation fault then. Where no page tables are left it has none, and
-// its jobs are patched as in model 1. Each instance that a lock with DISCARD makes has such an address too. Of what
-// ferry_va_map() has mapped there is one instance: such a lock waits.
-
-struct ferry_va {
-    size_t size;
-    uint64_t address;     // in: where, 0 = any place in [least, most); out: where it is.
-    uint64_t least, most; // in: most 0 = no bound.
-    uint64_t bytes;       // in
-    uint64_t table_bytes; // out, of map: with NO_VIDEO_MEMORY the bytes of page tables that are missing.
-};
-/// Take addresses without mapping them: 64 KiB and multiples, at multiples of 64 KiB. Errors: ARGUMENT (not aligned, or
-/// beyond 48 bits), BUSY (not all of them are free), HANDLE, NO_VIDEO_MEMORY (no such place), NO_HOST_MEMORY,
-/// DEVICE_LOST, UNSUPPORTED.
-int ferry_va_reserve(struct ferry_device *device, struct ferry_va *range);
-/// Map whole pages of the allocation, from byte `offset` on, to free addresses or to some that are reserved. As large
-/// pages as address, place and length allow. Never waits. Nothing has changed on an error. Errors: those of
-/// ferry_va_reserve(), FOREIGN, RANGE (not all in the allocation), BUSY (mapped already; or an allocation of several
-/// instances), NO_VIDEO_MEMORY (table_bytes says how much), UNSUPPORTED. In the aperture all pages are of 4 KiB.
-int ferry_va_map(struct ferry_device *device, struct ferry_allocation *allocation, uint64_t offset, bool read_only,
-                 struct ferry_va *range);
-/// Whatever is mapped or reserved in the range, which cuts nothing in two, is free at once. Jobs submitted before still
-/// find it mapped. Errors: ARGUMENT (nothing is there, or some of it reaches beyond the range), HANDLE, NO_HOST_MEMORY,
-/// DEVICE_LOST, UNSUPPORTED.
-int ferry_va_free(struct ferry_device *device, uint64_t address, uint64_t bytes);
-struct ferry_va_mapping {
-    size_t size;
-    uint64_t address, bytes; // 0 bytes: nothing is there or behind it.
-    bool mapped, read_only;  // Not mapped: reserved.
-    uint64_t allocation;     // ferry_allocation_id().
-    uint64_t offset;
-};
-/// What is at the address, or the first behind it. Errors: ARGUMENT, HANDLE, DEVICE_LOST, UNSUPPORTED.
-int ferry_va_find(struct ferry_device *device, uint64_t address, struct ferry_va_mapping *mapping);
-
-/// One level of a walk: the entry that the page table has for the address.
-struct ferry_va_step {
-    uint32_t level, index;       // 3 is the highest level, 0 the lowest; which of the table's 512 entries.
-    uint64_t table, entry;       // Where the table is in video memory; the entry as it stands there, 0 = nothing.
-    bool valid, is_page;         // It leads somewhere; to a page, and not to the table of the next level.
-    bool read_only, host, group; // The page: not to be written; in host memory; one of the sixteen of 64 KiB.
-    uint64_t leads_to;           // Where that is; of a page the place of the address itself.
-};
-struct ferry_va_steps {
-    size_t size;
-    uint32_t count; // Of steps; 0: the program has no page tables yet.
-    struct ferry_va_step steps[4];
-};
-/// Walk the page tables of the device's program by the CPU, as they stand in video memory now: down from the highest
-/// level, up to the first entry that is not valid, or a page. For whoever asks why an address has faulted: the last
-/// step is what `walk_level` and `walk_entry` of the fault's record are about, if nothing has changed since. Costs a
-/// read over the link for each level, and waits for nothing. Errors: ARGUMENT (beyond 48 bits), HANDLE, DEVICE_LOST,
-/// UNSUPPORTED, TIMEOUT (the link is gone).
-int ferry_va_walk(struct ferry_device *device, uint64_t address, struct ferry_va_steps *walk);
 
 // ---- CPU access -------------------------------------------------------------------------------------------------
 

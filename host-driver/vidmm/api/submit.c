@@ -123,6 +123,8 @@ static int submit(struct ferry_vidmm *manager, struct ferry_vm_context *context,
     if (result == FERRY_OK)
         result = ferry_vm_take_turn(&manager->policy, context->device, buffers, count, node, number);
     const struct ferry_vidmm_submission *buffer = buffers;
+    if (result == FERRY_OK)
+        ferry_vm_behind_take(&manager->sched, jobs);
     for (struct ferry_vm_job *job = jobs; job && result == FERRY_OK; job = job->next)
         result = fill_allocation_list(manager, job, buffer++);
     if (result != FERRY_OK) {
@@ -137,6 +139,7 @@ static int submit(struct ferry_vidmm *manager, struct ferry_vm_context *context,
         mark_used(manager, &buffers[i], context->node, job->fence);
         *fence = job->fence;
     }
+    ferry_vm_behind_taken(context);
     return FERRY_OK;
 }
 

@@ -24,7 +24,10 @@ enum ferry_vidmm_event_kind {
     FERRY_VIDMM_EVENT_PLACED,         // allocation now at [offset, offset + bytes) of segment (offset without base).
     FERRY_VIDMM_EVENT_REMOVED,        // It left that place.
     FERRY_VIDMM_EVENT_RESIDENT_BYTES, // value = bytes placed in memory segments.
-    FERRY_VIDMM_EVENT_BUDGET, // A program's budget is value; bytes = NumBytesToTrim, offset = usage, segment = group.
+    FERRY_VIDMM_EVENT_MAPPED,   // [offset, offset + bytes) of the program's addresses lead to allocation, in pages of
+                                // value bytes: entries of that size are to be written.
+    FERRY_VIDMM_EVENT_UNMAPPED, // They lead nowhere; with value 2 MiB those of them that did so in pages of that size.
+    FERRY_VIDMM_EVENT_BUDGET,   // A program's budget is value; bytes = NumBytesToTrim, offset = usage, segment = group.
 };
 
 struct ferry_vidmm_event {
@@ -32,7 +35,7 @@ struct ferry_vidmm_event {
     uint64_t id;
     D3DKMT_HANDLE allocation; // 0 = none
     D3DKMT_HANDLE context, queue;
-    D3DKMT_HANDLE process; // of BUDGET, PLACED, REMOVED and jobs; 0 = the devices of no program
+    D3DKMT_HANDLE process; // of BUDGET, PLACED, REMOVED, MAPPED, UNMAPPED and jobs; 0 = the devices of no program
     uint32_t operation;    // DXGK_BUILDPAGINGBUFFER_OPERATION
     uint32_t node;
     uint32_t segment;

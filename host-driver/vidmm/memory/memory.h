@@ -8,6 +8,7 @@
 
 #include "ddi/flag_rules.h"
 #include "vidmm/sched/sched.h"
+#include "vidmm/space/address_batch.h"
 #include "vidmm/space/address_space.h"
 #include "vidmm/space/segment_allocator.h"
 #include "vidmm/space/victim.h"
@@ -116,6 +117,9 @@ enum ferry_vm_change { FERRY_VM_BEGIN, FERRY_VM_SHOW, FERRY_VM_HIDE };
 struct ferry_vm_virtual {
     struct ferry_vm_address_space addresses;
     struct ferry_vm_subject subject; // of the operations on its tables, which keep their order by it
+    // What is queued now waits for this job of that node besides; 0 = for none.
+    uint32_t after_node;
+    uint64_t after;
     HANDLE miniport;
 };
 
@@ -204,6 +208,8 @@ struct ferry_vm_view {
     uint64_t offset, pages;
     bool read_only, each_instance;
 };
+/// BUSY: it has several instances. UNSUPPORTED: its program has no addresses.
+int ferry_vm_virtual_may_map(const struct ferry_vm_allocation *allocation);
 /// Errors: those of ferry_vm_address_map(), RANGE, UNSUPPORTED (no addresses), BUSY
 /// (also of an allocation of several instances), ARGUMENT (each_instance of a part, or a second one). Nothing has
 /// changed then.
@@ -240,6 +246,21 @@ void ferry_vm_virtual_begin_tables(struct ferry_vm_memory *memory, struct ferry_
                                    struct ferry_vm_allocation *allocation);
 /// Operations that they take at most, and that as many take which such a mapping leaves.
 size_t ferry_vm_virtual_tables_most(uint64_t pages);
+
+// ---- virtual_update.c ----
+/// A batch on the program's addresses, carried out behind this job of that node.
+struct ferry_vm_update {
+    struct ferry_vm_virtual *space;
+    struct ferry_vm_batch batch;
+    uint32_t after_node;
+    uint64_t after;
+};
+/// Operations that carrying it out queues at most, and numbers that it tells of. The batch is prepared.
+size_t ferry_vm_virtual_update_most(const struct ferry_vm_update *update);
+size_t ferry_vm_virtual_update_told(const struct ferry_vm_update *update);
+/// Room for the operations is reserved. Of each allocation that it is about the number of the newest operation is
+/// written to `told`, 0 for none; returns how many. What stands behind the update stands behind those.
+size_t ferry_vm_virtual_update(struct ferry_vm_memory *memory, struct ferry_vm_update *update, uint64_t *told);
 
 // ---- swizzling.c ----
 /// How many ranges there are to be used. Errors: UNSUPPORTED, when the miniport has some and no entry points for them.

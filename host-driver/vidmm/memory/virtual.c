@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "vidmm/memory/memory.h"
+#include "vidmm/memory/virtual_internal.h"
 
 int ferry_vm_virtual_new(struct ferry_vm_memory *memory, struct ferry_vm_process *process)
 {
@@ -72,6 +72,8 @@ void ferry_vm_virtual_subject(struct ferry_vm_virtual *space, struct ferry_vm_al
     memset(space->subject.last_fence, 0, sizeof(space->subject.last_fence));
     if (waits)
         memcpy(space->subject.last_fence, allocation->subject.last_fence, sizeof(space->subject.last_fence));
+    if (space->after > space->subject.last_fence[space->after_node])
+        space->subject.last_fence[space->after_node] = space->after;
 }
 
 static void queue(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space,
@@ -80,6 +82,26 @@ static void queue(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space
 {
     ferry_vm_virtual_subject(space, allocation, waits);
     ferry_vm_queue_table_operation(memory->sched, argument, &space->subject, entry, reads);
+}
+
+// Told of a program's own addresses, and of entries that lead to pages or did.
+static void tell(struct ferry_vm_memory *memory, const struct ferry_vm_virtual *space,
+                 const struct ferry_vm_allocation *allocation, const struct ferry_vm_piece *piece, DXGK_PTE entry,
+                 enum ferry_vm_change change)
+{
+    bool mapped = change == FERRY_VM_SHOW && entry.Valid && (piece->table->level == 0 || entry.LargePage);
+    if (space != space_of(allocation) || (!mapped && change != FERRY_VM_HIDE))
+        return;
+    uint64_t each = piece->table->level != 0 ? FERRY_VM_LARGE_PAGES : piece->group ? FERRY_VM_GROUP_PAGES : 1;
+    ferry_vm_emit(memory->core, (struct ferry_vidmm_event){
+                                    .kind = mapped ? FERRY_VIDMM_EVENT_MAPPED : FERRY_VIDMM_EVENT_UNMAPPED,
+                                    .allocation = allocation->subject.handle,
+                                    .process = allocation->device->process->handle,
+                                    .segment = allocation->segment,
+                                    .offset = piece->first * PAGE_SIZE,
+                                    .bytes = piece->count * each * PAGE_SIZE,
+                                    .value = each * PAGE_SIZE,
+                                });
 }
 
 void ferry_vm_virtual_write(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space,
@@ -101,9 +123,10 @@ void ferry_vm_virtual_write(struct ferry_vm_memory *memory, struct ferry_vm_virt
     u->UpdateMode = DXGK_PAGETABLEUPDATE_GPU_PHYSICAL;
     u->FirstPteVirtualAddress = piece->first * PAGE_SIZE;
     queue(memory, space, allocation, &argument, entry, reads, change == FERRY_VM_HIDE);
+    tell(memory, space, allocation, piece, entry, change);
 }
 
-static DXGK_PTE table_pte(const struct ferry_vm_memory *memory, const struct ferry_vm_table *table)
+DXGK_PTE ferry_vm_virtual_table_pte(const struct ferry_vm_memory *memory, const struct ferry_vm_table *table)
 {
     return (DXGK_PTE){.Valid = 1, .Segment = memory->table_segment & 0x1F, .PageTableAddress = table->page};
 }
@@ -140,7 +163,8 @@ void ferry_vm_virtual_begin_tables(struct ferry_vm_memory *memory, struct ferry_
         ferry_vm_virtual_write(memory, space, allocation, &all, nothing, none, FERRY_VM_BEGIN);
         if (table->parent) {
             all = entry_above(table);
-            ferry_vm_virtual_write(memory, space, allocation, &all, table_pte(memory, table), none, FERRY_VM_SHOW);
+            ferry_vm_virtual_write(memory, space, allocation, &all, ferry_vm_virtual_table_pte(memory, table), none,
+                                   FERRY_VM_SHOW);
         } else {
             ferry_vm_virtual_flush(memory, space, allocation, 0, 0, none, false);
         }
@@ -150,58 +174,59 @@ void ferry_vm_virtual_begin_tables(struct ferry_vm_memory *memory, struct ferry_
 // ---- Content comes and goes ----
 
 // What is in an aperture is reached in the pages of its backing store themselves, which lie anywhere.
-static bool in_pages(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation)
+bool ferry_vm_virtual_scattered(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation)
 {
     return ferry_vm_segment_by_id(memory, allocation->segment)->aperture;
 }
 
 // As the pager's line counts: an aperture's places from 0, a memory segment's from its base. Who unmaps an aperture's
 // comes behind whoever reads it, and who gives the pages away comes behind the unmapping.
-static struct ferry_vm_span place_of(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation,
-                                     uint64_t page)
+struct ferry_vm_span ferry_vm_virtual_place(struct ferry_vm_memory *memory,
+                                            const struct ferry_vm_allocation *allocation, uint64_t page)
 {
     uint64_t first = page * PAGE_SIZE;
-    if (!in_pages(memory, allocation))
+    if (!ferry_vm_virtual_scattered(memory, allocation))
         first += ferry_vm_segment_by_id(memory, allocation->segment)->base;
     return (struct ferry_vm_span){allocation->segment, first, first + ferry_vm_bytes(allocation)};
 }
 
-static DXGK_PTE entry_of(const struct ferry_vm_allocation *allocation, const struct ferry_vm_range *range, bool large,
-                         uint64_t place, bool pages)
+DXGK_PTE ferry_vm_virtual_page_pte(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation,
+                                   const struct ferry_vm_range *range, const struct ferry_vm_piece *piece,
+                                   uint64_t place)
 {
     DXGK_PTE entry = {.Valid = 1, .ReadOnly = range->read_only};
-    if (pages) {
+    if (ferry_vm_virtual_scattered(memory, allocation)) {
         entry.CacheCoherent = allocation->coherent;
     } else {
         entry.Segment = allocation->segment;
-        entry.LargePage = large;
+        entry.LargePage = piece->table->level != 0;
         entry.PageAddress = place;
     }
     return entry;
 }
 
-static void show_range(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
-                       const struct ferry_vm_range *range, uint64_t page)
+void ferry_vm_virtual_show_range(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
+                                 const struct ferry_vm_range *range, uint64_t page)
 {
     const struct ferry_vm_address_space *addresses = &space_of(allocation)->addresses;
     uint64_t end = range->first + range->pages, place = page + range->offset - range->first;
-    struct ferry_vm_span reads = place_of(memory, allocation, page);
+    struct ferry_vm_span reads = ferry_vm_virtual_place(memory, allocation, page);
     struct ferry_vm_piece piece;
-    bool large = false, pages = in_pages(memory, allocation);
+    bool large = false, scattered = ferry_vm_virtual_scattered(memory, allocation);
+    space_of(allocation)->after_node = range->after_node;
+    space_of(allocation)->after = range->after;
     for (uint64_t at = range->first; at < end; at += piece.pages) {
-        ferry_vm_address_piece(addresses, at, end, place + at, pages, &piece);
-        DXGK_PTE entry = entry_of(allocation, range, piece.table->level != 0, place + at, pages);
+        ferry_vm_address_piece(addresses, at, end, place + at, scattered, &piece);
+        DXGK_PTE entry = ferry_vm_virtual_page_pte(memory, allocation, range, &piece, place + at);
         large |= piece.table->level != 0;
         ferry_vm_virtual_write(memory, space_of(allocation), allocation, &piece, entry, reads, FERRY_VM_SHOW);
-        if (pages)
+        if (scattered)
             ferry_vm_lead_to_pages(memory->sched, allocation->backing, range->offset + at - range->first);
     }
     // The table that stood in a large page's place was valid.
     if (large)
         ferry_vm_virtual_flush(memory, space_of(allocation), allocation, range->first, end, reads, false);
-    // For jobs that name it. Its content may come and go meanwhile, so this is not the newest that is to be waited for
-    // by whoever wants that.
-    allocation->shown = memory->sched->queued;
+    space_of(allocation)->after = 0;
 }
 
 static void hide_range(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
@@ -210,14 +235,14 @@ static void hide_range(struct ferry_vm_memory *memory, struct ferry_vm_allocatio
     const struct ferry_vm_address_space *addresses = &space_of(allocation)->addresses;
     uint64_t page = allocation->block->first;
     uint64_t end = range->first + range->pages, place = page + range->offset - range->first;
-    struct ferry_vm_span reads = place_of(memory, allocation, page);
+    struct ferry_vm_span reads = ferry_vm_virtual_place(memory, allocation, page);
     struct ferry_vm_piece piece;
-    bool pages = in_pages(memory, allocation);
+    bool scattered = ferry_vm_virtual_scattered(memory, allocation);
     for (uint64_t at = range->first; at < end; at += piece.pages) {
-        ferry_vm_address_piece(addresses, at, end, place + at, pages, &piece);
+        ferry_vm_address_piece(addresses, at, end, place + at, scattered, &piece);
         // Of a large page the table stands in its place again, in which nothing is valid.
         bool large = piece.table->level != 0;
-        DXGK_PTE entry = large ? table_pte(memory, ferry_vm_address_table(addresses, at, 0)) : nothing;
+        DXGK_PTE entry = large ? ferry_vm_virtual_table_pte(memory, ferry_vm_address_table(addresses, at, 0)) : nothing;
         ferry_vm_virtual_write(memory, space_of(allocation), allocation, &piece, entry, reads, FERRY_VM_HIDE);
     }
     ferry_vm_virtual_flush(memory, space_of(allocation), allocation, range->first, end, reads, true);
@@ -228,7 +253,11 @@ static void hide_range(struct ferry_vm_memory *memory, struct ferry_vm_allocatio
 void ferry_vm_virtual_show(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint64_t page)
 {
     for (const struct ferry_vm_range *range = allocation->mappings; range; range = range->of_owner)
-        show_range(memory, allocation, range, page);
+        ferry_vm_virtual_show_range(memory, allocation, range, page);
+    // For jobs that name it. Its content may come and go meanwhile, so this is not the newest that is to be waited for
+    // by whoever wants that.
+    if (allocation->mappings)
+        allocation->shown = memory->sched->queued;
 }
 
 void ferry_vm_virtual_hide(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
@@ -239,7 +268,7 @@ void ferry_vm_virtual_hide(struct ferry_vm_memory *memory, struct ferry_vm_alloc
         hide_range(memory, allocation, range);
 }
 
-static size_t range_most(uint64_t pages)
+size_t ferry_vm_virtual_range_most(uint64_t pages)
 {
     return ferry_vm_address_most_pieces(pages) + 1;
 }
@@ -248,7 +277,7 @@ size_t ferry_vm_virtual_most(const struct ferry_vm_allocation *allocation)
 {
     size_t most = 0;
     for (const struct ferry_vm_range *range = allocation->mappings; range; range = range->of_owner)
-        most += range_most(range->pages);
+        most += ferry_vm_virtual_range_most(range->pages);
     return most;
 }
 
@@ -281,7 +310,7 @@ bool ferry_vm_virtual_renamable(const struct ferry_vm_allocation *instance)
 
 static size_t unmap_most(uint64_t pages)
 {
-    return range_most(pages) + ferry_vm_virtual_tables_most(pages);
+    return ferry_vm_virtual_range_most(pages) + ferry_vm_virtual_tables_most(pages);
 }
 
 static int map(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, const struct ferry_vm_view *view,
@@ -297,23 +326,30 @@ static int map(struct ferry_vm_memory *memory, struct ferry_vm_allocation *alloc
     if (result != FERRY_OK)
         return result;
     range->each_instance = view->each_instance;
-    range->of_owner = allocation->mappings;
-    allocation->mappings = range;
+    ferry_vm_virtual_link(allocation, range);
     ferry_vm_virtual_begin_tables(memory, space_of(allocation), allocation);
-    if (allocation->block)
-        show_range(memory, allocation, range, allocation->block->first);
+    if (allocation->block) {
+        ferry_vm_virtual_show_range(memory, allocation, range, allocation->block->first);
+        allocation->shown = memory->sched->queued;
+    }
     *first = range->first;
     return FERRY_OK;
+}
+
+int ferry_vm_virtual_may_map(const struct ferry_vm_allocation *allocation)
+{
+    if (!space_of(allocation))
+        return FERRY_ERROR_UNSUPPORTED;
+    return allocation->renaming ? FERRY_ERROR_BUSY : FERRY_OK;
 }
 
 int ferry_vm_virtual_map(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
                          const struct ferry_vm_view *view, uint64_t *first, uint64_t *table_bytes)
 {
     *table_bytes = 0;
-    if (!space_of(allocation))
-        return FERRY_ERROR_UNSUPPORTED;
-    if (allocation->renaming)
-        return FERRY_ERROR_BUSY;
+    int result = ferry_vm_virtual_may_map(allocation);
+    if (result != FERRY_OK)
+        return result;
     if (view->offset > allocation->pages || view->pages > allocation->pages - view->offset)
         return FERRY_ERROR_RANGE;
     if (view->each_instance &&
@@ -337,17 +373,25 @@ int ferry_vm_virtual_map_instance(struct ferry_vm_memory *memory, const struct f
     return map(memory, instance, &view, &first, &table_bytes);
 }
 
-static void unlink_range(struct ferry_vm_allocation *allocation, const struct ferry_vm_range *range)
+void ferry_vm_virtual_link(struct ferry_vm_allocation *allocation, struct ferry_vm_range *range)
 {
-    struct ferry_vm_range **link = &allocation->mappings;
-    while (*link != range)
-        link = &(*link)->of_owner;
-    *link = range->of_owner;
+    range->of_owner_before = NULL;
+    range->of_owner = allocation->mappings;
+    if (range->of_owner)
+        range->of_owner->of_owner_before = range;
+    allocation->mappings = range;
+}
+
+void ferry_vm_virtual_unlink(struct ferry_vm_allocation *allocation, const struct ferry_vm_range *range)
+{
+    *(range->of_owner_before ? &range->of_owner_before->of_owner : &allocation->mappings) = range->of_owner;
+    if (range->of_owner)
+        range->of_owner->of_owner_before = range->of_owner_before;
 }
 
 // Tables that nothing is mapped under any more: out of the one above, forgotten, and then another's.
-static void end_tables(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint64_t first,
-                       uint64_t pages)
+void ferry_vm_virtual_end_tables(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint64_t first,
+                                 uint64_t pages)
 {
     struct ferry_vm_address_space *addresses = &space_of(allocation)->addresses;
     for (struct ferry_vm_table *table; (table = ferry_vm_address_shrink(addresses, first, pages));) {
@@ -367,9 +411,9 @@ static void unmap(struct ferry_vm_memory *memory, struct ferry_vm_range *range)
     uint64_t first = range->first, pages = range->pages;
     if (allocation->block)
         hide_range(memory, allocation, range);
-    unlink_range(allocation, range);
+    ferry_vm_virtual_unlink(allocation, range);
     ferry_vm_address_unmap(&space_of(allocation)->addresses, range);
-    end_tables(memory, allocation, first, pages);
+    ferry_vm_virtual_end_tables(memory, allocation, first, pages);
 }
 
 int ferry_vm_virtual_unmap(struct ferry_vm_memory *memory, struct ferry_vm_range *range)
@@ -390,10 +434,14 @@ int ferry_vm_virtual_unmap_all(struct ferry_vm_memory *memory, struct ferry_vm_a
 
 size_t ferry_vm_virtual_take_away_most(const struct ferry_vm_allocation *instance)
 {
-    size_t most = 0;
-    for (const struct ferry_vm_range *range = instance->mappings; range; range = range->of_owner)
-        most += unmap_most(range->pages);
-    return most;
+    size_t most = 0, tables = 0;
+    for (const struct ferry_vm_range *range = instance->mappings; range; range = range->of_owner) {
+        most += ferry_vm_virtual_range_most(range->pages);
+        tables += ferry_vm_virtual_tables_most(range->pages);
+    }
+    // However many small ones there are, no more tables than all there are end with them.
+    size_t all = instance->mappings ? 2 * (size_t)space_of(instance)->addresses.pool->pages : 0;
+    return most + (tables < all ? tables : all);
 }
 
 void ferry_vm_virtual_take_away(struct ferry_vm_memory *memory, struct ferry_vm_allocation *instance)
@@ -406,7 +454,7 @@ void ferry_vm_virtual_drop(struct ferry_vm_allocation *allocation)
 {
     while (allocation->mappings) {
         struct ferry_vm_range *range = allocation->mappings;
-        allocation->mappings = range->of_owner;
+        ferry_vm_virtual_unlink(allocation, range);
         ferry_vm_address_unmap(&space_of(allocation)->addresses, range);
     }
 }

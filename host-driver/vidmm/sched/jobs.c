@@ -86,6 +86,7 @@ void ferry_vm_context_free(struct ferry_vm_sched *sched, struct ferry_vm_context
     ferry_vm_list_remove(&context->link);
     free(context->spares);
     free(context->faulted);
+    free(context->behind);
     free(context);
 }
 
@@ -134,7 +135,7 @@ static bool keep_copy(struct ferry_vm_job *job, const struct ferry_vidmm_submiss
 {
     size_t lists = submission->reference_count * sizeof(*job->allocations);
     size_t patches = submission->patch_count * sizeof(*job->patches);
-    size_t after = 2 * (size_t)submission->reference_count * sizeof(*job->after);
+    size_t after = (2 * (size_t)submission->reference_count + job->context->behind_count) * sizeof(*job->after);
     size_t need = lists + after + patches + submission->bytes;
     if (need > job->copy_bytes) {
         void *copy = malloc(need);

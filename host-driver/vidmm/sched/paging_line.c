@@ -22,25 +22,30 @@ uint64_t ferry_vm_device_pending(const struct ferry_vm_device *device, uint64_t 
     return device->first_operation <= upto ? device->first_operation : 0;
 }
 
-uint64_t ferry_vm_allocation_pending(const struct ferry_vm_sched *sched, const struct ferry_vm_device *device,
-                                     D3DKMT_HANDLE allocation)
+static uint64_t pending_of(const struct ferry_vm_sched *sched, uint64_t number, D3DKMT_HANDLE allocation)
 {
-    uint64_t number = device->first_operation;
     while (number != 0 && ferry_vm_operation_at(sched, number)->allocation != allocation)
         number = ferry_vm_operation_at(sched, number)->device_next;
     return number;
 }
 
-static void enter_device(struct ferry_vm_sched *sched, struct ferry_vm_device *device)
+uint64_t ferry_vm_allocation_pending(const struct ferry_vm_sched *sched, const struct ferry_vm_device *device,
+                                     D3DKMT_HANDLE allocation)
+{
+    uint64_t number = pending_of(sched, device->first_operation, allocation);
+    return number != 0 ? number : pending_of(sched, device->first_update, allocation);
+}
+
+static void enter_device(struct ferry_vm_sched *sched, struct ferry_vm_device *device, bool of_update)
 {
     struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, sched->queued);
+    uint64_t *first = of_update ? &device->first_update : &device->first_operation;
+    uint64_t *last = of_update ? &device->last_update : &device->last_operation;
     operation->device = device;
-    operation->device_previous = device->last_operation;
-    if (device->last_operation != 0)
-        ferry_vm_operation_at(sched, device->last_operation)->device_next = sched->queued;
-    else
-        device->first_operation = sched->queued;
-    device->last_operation = sched->queued;
+    operation->of_update = of_update;
+    operation->device_previous = *last;
+    *(*last != 0 ? &ferry_vm_operation_at(sched, *last)->device_next : first) = sched->queued;
+    *last = sched->queued;
 }
 
 void ferry_vm_operation_ends(struct ferry_vm_sched *sched, uint64_t number)
@@ -52,8 +57,10 @@ void ferry_vm_operation_ends(struct ferry_vm_sched *sched, uint64_t number)
     if (!device)
         return;
     uint64_t next = operation->device_next, previous = operation->device_previous;
-    *(previous != 0 ? &ferry_vm_operation_at(sched, previous)->device_next : &device->first_operation) = next;
-    *(next != 0 ? &ferry_vm_operation_at(sched, next)->device_previous : &device->last_operation) = previous;
+    uint64_t *first = operation->of_update ? &device->first_update : &device->first_operation;
+    uint64_t *last = operation->of_update ? &device->last_update : &device->last_operation;
+    *(previous != 0 ? &ferry_vm_operation_at(sched, previous)->device_next : first) = next;
+    *(next != 0 ? &ferry_vm_operation_at(sched, next)->device_previous : last) = previous;
 }
 
 static void free_rings(struct ferry_vm_sched *sched)
@@ -221,7 +228,7 @@ static void wait_for_subject(struct ferry_vm_sched *sched, struct ferry_vm_opera
     if (!paging)
         operation->after[sched->paging_node] = 0;
     operation->subject = subject;
-    enter_device(sched, subject->device);
+    enter_device(sched, subject->device, subject->updates);
     operation->allocation = subject->handle;
     operation->instance = subject->instance;
     operation->previous = subject->last_fence[sched->paging_node];
@@ -351,9 +358,11 @@ MDL *ferry_vm_release_back(struct ferry_vm_sched *sched, const struct ferry_vm_s
 
 void ferry_vm_device_gone(struct ferry_vm_sched *sched, struct ferry_vm_device *device)
 {
-    while (device->first_operation != 0) {
-        struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, device->first_operation);
-        device->first_operation = operation->device_next;
-        operation->device = NULL;
-    }
+    uint64_t *const lines[] = {&device->first_operation, &device->first_update};
+    for (unsigned i = 0; i < 2; i++)
+        while (*lines[i] != 0) {
+            struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, *lines[i]);
+            *lines[i] = operation->device_next;
+            operation->device = NULL;
+        }
 }

@@ -26,6 +26,7 @@ struct ferry_vm_subject {
     D3DKMT_HANDLE handle;
     uint32_t instance; // which of its allocation's, also of one that is gone
     struct ferry_vm_device *device;
+    bool updates;                            // what is queued for it now belongs to an update of addresses
     uint64_t last_fence[FERRY_VM_MAX_NODES]; // newest job of each node that names it; of the paging node the operation
 };
 
@@ -35,6 +36,9 @@ struct ferry_vm_subject {
 struct ferry_vm_run_of_jobs {
     uint64_t first, last;
 };
+
+// Updates of addresses of one context that are not over; the next one waits for the oldest.
+#define FERRY_VM_UPDATES 128
 
 struct ferry_vm_context {
     D3DKMT_HANDLE handle;
@@ -49,6 +53,12 @@ struct ferry_vm_context {
     size_t faulted_count, faulted_capacity;
     struct ferry_vm_job **spares; // with their DMA buffers, for the next jobs
     unsigned spare_count, jobs;   // jobs: queued and not over
+    // Operations that its next job stands behind, besides those that bring what it names; jobs behind that one are
+    // behind it.
+    uint64_t *behind;
+    size_t behind_count, behind_capacity;
+    uint64_t updates[FERRY_VM_UPDATES]; // ring: the newest operation of each update, 0 = of none
+    uint64_t update_count;              // ever
     struct ferry_vm_list link;
 };
 
@@ -151,6 +161,7 @@ struct ferry_vm_operation {
     uint64_t previous; // the subject's before it, which may be over; 0 = none
     uint64_t given_up; // the DISCARD_CONTENT from which on nobody wants what it writes there; 0 = it is wanted
     uint64_t device_next, device_previous; // among those of its device that are not over; 0 = none
+    bool of_update;                        // those of updates stand in a line of their own there
     // While it has to wait it hangs on a node or on another operation: the next one that does so too. And the first of
     // those that hang on it.
     uint64_t hangs_next, keeps;
@@ -255,9 +266,10 @@ void ferry_vm_line_free(struct ferry_vm_sched *sched);
 bool ferry_vm_operation_over(const struct ferry_vm_sched *sched, uint64_t number);
 /// It writes page tables of GPU virtual addresses, or has them forgotten.
 bool ferry_vm_is_about_addresses(const struct ferry_vm_operation *operation);
-/// The oldest operation of the device, up to this number, that is not over; 0 when there is none.
+/// The oldest operation of the device, up to this number, that is not over; 0 when there is none. Those of updates of
+/// addresses do not count: they may wait for a job for as long as that takes.
 uint64_t ferry_vm_device_pending(const struct ferry_vm_device *device, uint64_t upto);
-/// The same of an allocation of that device, whichever of its instances it is about.
+/// One of an allocation of that device, of an update or not, whichever of its instances it is about.
 uint64_t ferry_vm_allocation_pending(const struct ferry_vm_sched *sched, const struct ferry_vm_device *device,
                                      D3DKMT_HANDLE allocation);
 /// After a critical stop a device goes although paging of its is left that nobody will end.
@@ -377,6 +389,18 @@ bool ferry_vm_pump_paging(struct ferry_vm_sched *sched);
 /// Paging submissions up to the node's reported one are over.
 void ferry_vm_paging_retired(struct ferry_vm_sched *sched);
 
+// ---- behind.c ----
+/// Room for so many more operations that the context's next job stands behind. Errors: NO_HOST_MEMORY.
+int ferry_vm_behind_reserve(const struct ferry_vm_sched *sched, struct ferry_vm_context *context, size_t more);
+/// An update is queued, with these as its newest operations: there is room for them.
+void ferry_vm_behind_update(struct ferry_vm_context *context, const uint64_t *operations, size_t count);
+/// An operation that has to be over before the context may have another update; 0 = it may.
+uint64_t ferry_vm_updates_full(const struct ferry_vm_sched *sched, const struct ferry_vm_context *context);
+/// What the context's next job stands behind goes to this job, which is about to be queued.
+void ferry_vm_behind_take(const struct ferry_vm_sched *sched, struct ferry_vm_job *job);
+/// The job is queued.
+void ferry_vm_behind_taken(struct ferry_vm_context *context);
+
 // ---- jobs.c ----
 int ferry_vm_context_new(struct ferry_vm_sched *sched, struct ferry_vm_device *device, uint32_t node,
                          D3DKMT_HANDLE *handle, DXGK_CONTEXTINFO *info);
@@ -389,7 +413,8 @@ bool ferry_vm_job_faulted(const struct ferry_vm_context *context, uint64_t fence
 /// Enough stands in the node's line: the next job has to wait for the oldest.
 bool ferry_vm_jobs_full(const struct ferry_vm_sched *sched, unsigned node);
 /// A job with its DMA buffer and the program's commands and patches in it; the caller fills job->allocations, and
-/// job->after with no more than two a reference. `before`: made and not queued yet.
+/// job->after with no more than two a reference and those that the context's next job stands behind. `before`: made and
+/// not queued yet.
 int ferry_vm_job_new(struct ferry_vm_sched *sched, struct ferry_vm_context *context,
                      const struct ferry_vidmm_submission *submission, uint32_t before, struct ferry_vm_job **job);
 /// Back to where it came from, not queued.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the files of an address space share: its tree of ranges (address_space.c) and its tables (address_tables.c).
+// What the files of an address space share: its tree of ranges (address_ranges.c) and its tables (address_tables.c).
 #ifndef FERRY_VIDMM_SPACE_ADDRESS_INTERNAL_H
 #define FERRY_VIDMM_SPACE_ADDRESS_INTERNAL_H
 

@@ -238,5 +238,7 @@ void ferry_vm_address_piece(const struct ferry_vm_address_space *space, uint64_t
 size_t ferry_vm_address_most_pieces(uint64_t pages)
 {
     // Of each table that it touches a head, groups and a tail.
-    return (size_t)(3 * (pages / FERRY_VM_LARGE_PAGES + 2));
+    uint64_t most = 3 * (pages / FERRY_VM_LARGE_PAGES + 2);
+
+    return (size_t)(pages < most ? pages : most);
 }

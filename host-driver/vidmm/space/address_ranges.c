@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "vidmm/space/address_space.h"
-
+// The ranges of an address space, in a tree: reserved, mapped, given back.
 #include <stdlib.h>
 
 #include "ferry/error.h"
@@ -256,7 +255,7 @@ void ferry_vm_address_unmap(struct ferry_vm_address_space *space, struct ferry_v
 {
     ferry_vm_tables_unuse(space, range->first, range->pages);
     range->owner = NULL;
-    range->of_owner = NULL;
+    range->of_owner = range->of_owner_before = NULL;
     range->after = 0;
     if (range->reservation != 0)
         return;

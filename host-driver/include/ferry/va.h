@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// GPU virtual addresses, part of ferry.h: reserved, mapped, changed among jobs, looked at. Argument structs begin with
+// their size, as in ferry.h; each call may be made from any thread.
+//
+// In driver model 2 each program has 48 bits of addresses of its own; in model 1 these calls give UNSUPPORTED. A
+// mapping leads to its allocation wherever that is: in video memory or, while it is in the aperture, in its pages of
+// host memory. A job that reaches an address that leads nowhere faults, with the address and the entry of the page
+// table in the fault's record, and nobody else's job does. Page tables take memory that is set aside for them (a 32nd
+// of video memory, beside what `video_memory_bytes` limits where the device has it). Each allocation is mapped by
+// itself, from 2^47 on, when it is made; jobs that name it are submitted with that address, and nothing is patched in
+// them. ferry_va_free() takes such a mapping away as any other: jobs that name the allocation fault then. Where no page
+// tables are left it has none, and its jobs are patched as in model 1. Each instance that a lock with DISCARD makes has
+// such an address too. Of what ferry_va_map() has mapped there is one instance: such a lock waits.
+#ifndef FERRY_VA_H
+#define FERRY_VA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ferry/error.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+// A shared library that is built with -fvisibility=hidden shows these and nothing else.
+#ifdef __GNUC__
+#pragma GCC visibility push(default)
+#endif
+
+struct ferry_device;
+struct ferry_allocation;
+struct ferry_queue;
+
+struct ferry_va {
+    size_t size;
+    uint64_t address;     // in: where, 0 = any place in [least, most); out: where it is.
+    uint64_t least, most; // in: most 0 = no bound.
+    uint64_t bytes;       // in
+    uint64_t table_bytes; // out, of map: with NO_VIDEO_MEMORY the bytes of page tables that are missing.
+};
+/// Take addresses without mapping them: 64 KiB and multiples, at multiples of 64 KiB. Errors: ARGUMENT (not aligned, or
+/// beyond 48 bits), BUSY (not all of them are free), HANDLE, NO_VIDEO_MEMORY (no such place), NO_HOST_MEMORY,
+/// DEVICE_LOST, UNSUPPORTED.
+int ferry_va_reserve(struct ferry_device *device, struct ferry_va *range);
+/// Map whole pages of the allocation, from byte `offset` on, to free addresses or to some that are reserved. As large
+/// pages as address, place and length allow. Never waits. Nothing has changed on an error. Errors: those of
+/// ferry_va_reserve(), FOREIGN, RANGE (not all in the allocation), BUSY (mapped already; or an allocation of several
+/// instances), NO_VIDEO_MEMORY (table_bytes says how much), UNSUPPORTED. In the aperture all pages are of 4 KiB.
+int ferry_va_map(struct ferry_device *device, struct ferry_allocation *allocation, uint64_t offset, bool read_only,
+                 struct ferry_va *range);
+/// Whatever is mapped or reserved in the range, which cuts nothing in two, is free at once. Jobs submitted before still
+/// find it mapped. Errors: ARGUMENT (nothing is there, or some of it reaches beyond the range), HANDLE, NO_HOST_MEMORY,
+/// DEVICE_LOST, UNSUPPORTED.
+int ferry_va_free(struct ferry_device *device, uint64_t address, uint64_t bytes);
+enum ferry_va_operation_kind { FERRY_VA_MAP, FERRY_VA_UNMAP, FERRY_VA_COPY, FERRY_VA_MAP_PROTECT };
+struct ferry_va_operation {
+    enum ferry_va_operation_kind kind;
+    bool read_only;                      // MAP_PROTECT; MAP is for writing too.
+    uint64_t address, bytes;             // What changes. Whole pages, as everything here.
+    struct ferry_allocation *allocation; // MAP and MAP_PROTECT: mapped there are its bytes
+    uint64_t offset;                     // from here on,
+    uint64_t repeat_bytes;               // so many of them again and again; 0 = `bytes`.
+    uint64_t source; // COPY: what is mapped at as many bytes from here on, or not. Both may overlap.
+};
+struct ferry_va_batch {
+    size_t size;
+    size_t operation_size; // sizeof(struct ferry_va_operation)
+    const struct ferry_va_operation *operations;
+    uint32_t count;
+    uint32_t failed;      // out, with an error: the operation that is to blame; `count` when it is none of them.
+    uint64_t table_bytes; // out: with NO_VIDEO_MEMORY the bytes of page tables that are missing.
+};
+/// Change what reserved addresses lead to, mapped or not, among the jobs of a queue: jobs submitted to it before find
+/// everything as it was, jobs submitted later find all of it changed. Jobs of other queues, and what they bring in and
+/// out, are not kept waiting; they find the one or the other, and who has to know waits for a job behind the update (an
+/// empty one will do). Operations see what those before them in the batch have left, and what is mapped before and
+/// after is mapped all the time. All of the addresses are in one reservation of ferry_va_reserve(); those of a COPY's
+/// source too, in that one or another. A packet names what is mapped when it is recorded, so record after the update
+/// what is to use it. For tiles of a large image (docs/manual/page-tables.md). Waits only when 128 updates of the queue
+/// are not over. On an error nothing has changed. Errors: ARGUMENT (no such kind; not whole pages or none; beyond 48
+/// bits; not all in one reservation; repeat_bytes does not divide bytes), HANDLE, FOREIGN, RANGE (not all in the
+/// allocation), BUSY (an allocation of several instances), NO_VIDEO_MEMORY (of page tables; what the batch unmaps gives
+/// none back yet), NO_HOST_MEMORY, DEVICE_LOST, TIMEOUT, UNSUPPORTED (of an allocation in the aperture too).
+int ferry_va_update(struct ferry_queue *queue, struct ferry_va_batch *batch);
+
+struct ferry_va_mapping {
+    size_t size;
+    uint64_t address, bytes; // 0 bytes: nothing is there or behind it.
+    bool mapped, read_only;  // Not mapped: reserved.
+    uint64_t allocation;     // ferry_allocation_id().
+    uint64_t offset;
+};
+/// What is at the address, or the first behind it. Errors: ARGUMENT, HANDLE, DEVICE_LOST, UNSUPPORTED.
+int ferry_va_find(struct ferry_device *device, uint64_t address, struct ferry_va_mapping *mapping);
+
+/// One level of a walk: the entry that the page table has for the address.
+struct ferry_va_step {
+    uint32_t level, index;       // 3 is the highest level, 0 the lowest; which of the table's 512 entries.
+    uint64_t table, entry;       // Where the table is in video memory; the entry as it stands there, 0 = nothing.
+    bool valid, is_page;         // It leads somewhere; to a page, and not to the table of the next level.
+    bool read_only, host, group; // The page: not to be written; in host memory; one of the sixteen of 64 KiB.
+    uint64_t leads_to;           // Where that is; of a page the place of the address itself.
+};
+struct ferry_va_steps {
+    size_t size;
+    uint32_t count; // Of steps; 0: the program has no page tables yet.
+    struct ferry_va_step steps[4];
+};
+/// Walk the page tables of the device's program by the CPU, as they stand in video memory now: down from the highest
+/// level, up to the first entry that is not valid, or a page. For whoever asks why an address has faulted: the last
+/// step is what `walk_level` and `walk_entry` of the fault's record are about, if nothing has changed since. Costs a
+/// read over the link for each level, and waits for nothing. Errors: ARGUMENT (beyond 48 bits), HANDLE, DEVICE_LOST,
+/// UNSUPPORTED, TIMEOUT (the link is gone).
+int ferry_va_walk(struct ferry_device *device, uint64_t address, struct ferry_va_steps *walk);
+
+#ifdef __GNUC__
+#pragma GCC visibility pop
+#endif
+#ifdef __cplusplus
+}
+#endif
+#endif

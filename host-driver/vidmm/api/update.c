@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+// Batches of operations on GPU virtual addresses: checked one by one beside the address space, then queued as a whole.
+#include <stdlib.h>
+
+#include "vidmm/api/call.h"
+
+#define SPACE_BYTES (UINT64_C(1) << 48)
+
+static bool is_a_place(uint64_t address, uint64_t bytes)
+{
+    return address % PAGE_SIZE == 0 && bytes % PAGE_SIZE == 0 && bytes != 0 && address < SPACE_BYTES &&
+           bytes <= SPACE_BYTES - address;
+}
+
+static int add_map(struct ferry_vidmm *manager, const struct ferry_vm_device *device, struct ferry_vm_batch *batch,
+                   const struct ferry_vidmm_update *operation, uint64_t *table_bytes)
+{
+    int result;
+    uint64_t pages = (operation->repeat != 0 ? operation->repeat : operation->bytes) / PAGE_SIZE;
+    uint64_t offset = operation->offset / PAGE_SIZE;
+    if (operation->offset % PAGE_SIZE || operation->repeat % PAGE_SIZE || operation->repeat > operation->bytes)
+        return FERRY_ERROR_ARGUMENT;
+    struct ferry_vm_allocation *allocation =
+        ferry_vm_allocation_find(&manager->memory, device, operation->allocation, &result);
+    if (!allocation)
+        return result;
+    result = allocation->lost ? FERRY_ERROR_DEVICE_LOST : ferry_vm_virtual_may_map(allocation);
+    if (result != FERRY_OK)
+        return result;
+    if (offset > allocation->pages || pages > allocation->pages - offset)
+        return FERRY_ERROR_RANGE;
+    const struct ferry_vm_part part = {.first = operation->address / PAGE_SIZE,
+                                       .pages = operation->bytes / PAGE_SIZE,
+                                       .owner = allocation,
+                                       .offset = offset,
+                                       .read_only = operation->read_only};
+    return ferry_vm_batch_map(batch, &part, operation->repeat / PAGE_SIZE, table_bytes);
+}
+
+static int add_copy(struct ferry_vm_batch *batch, const struct ferry_vidmm_update *operation)
+{
+    if (!is_a_place(operation->source, operation->bytes))
+        return FERRY_ERROR_ARGUMENT;
+    int result = ferry_vm_batch_copy(batch, operation->address / PAGE_SIZE, operation->bytes / PAGE_SIZE,
+                                     operation->source / PAGE_SIZE);
+    // A second mapping, of what may have several instances by now.
+    for (size_t i = 0; result == FERRY_OK && i < batch->copied.count; i++)
+        if (batch->copied.parts[i].owner)
+            result = ferry_vm_virtual_may_map(batch->copied.parts[i].owner);
+    return result;
+}
+
+static int add(struct ferry_vidmm *manager, const struct ferry_vm_device *device, struct ferry_vm_batch *batch,
+               const struct ferry_vidmm_update *operation, uint64_t *table_bytes)
+{
+    if (!is_a_place(operation->address, operation->bytes))
+        return FERRY_ERROR_ARGUMENT;
+    switch (operation->kind) {
+    case FERRY_VIDMM_MAP: return add_map(manager, device, batch, operation, table_bytes);
+    case FERRY_VIDMM_UNMAP:
+        return ferry_vm_batch_unmap(batch, operation->address / PAGE_SIZE, operation->bytes / PAGE_SIZE);
+    case FERRY_VIDMM_COPY: return add_copy(batch, operation);
+    default: return FERRY_ERROR_ARGUMENT;
+    }
+}
+
+// Everything that can fail comes before the first change.
+static int carry_out(struct ferry_vidmm *manager, struct ferry_vm_context *context, struct ferry_vm_update *update)
+{
+    size_t most = ferry_vm_virtual_update_told(update);
+    uint64_t *told = malloc(most * sizeof(*told));
+    int result = told ? ferry_vm_behind_reserve(&manager->sched, context, most) : FERRY_ERROR_NO_HOST_MEMORY;
+    if (result == FERRY_OK)
+        result = ferry_vm_reserve(&manager->sched, ferry_vm_virtual_update_most(update));
+    if (result == FERRY_OK)
+        ferry_vm_behind_update(context, told, ferry_vm_virtual_update(&manager->memory, update, told));
+    free(told);
+    return result;
+}
+
+static int update_addresses(struct ferry_vidmm *manager, struct ferry_vm_context *context,
+                            const struct ferry_vidmm_update *operations, uint32_t count,
+                            struct ferry_vidmm_updated *out)
+{
+    const struct ferry_vm_device *device = context->device;
+    struct ferry_vm_update update = {
+        .space = device->process->space, .after_node = context->node, .after = context->last_fence};
+    if (device->state != D3DKMT_DEVICEEXECUTION_ACTIVE)
+        return FERRY_ERROR_DEVICE_LOST;
+    if (!update.space)
+        return FERRY_ERROR_UNSUPPORTED;
+    ferry_vm_batch_begin(&update.batch, &update.space->addresses);
+    int result = FERRY_OK;
+    for (uint32_t i = 0; i < count && result == FERRY_OK; i++) {
+        out->failed = i;
+        result = add(manager, device, &update.batch, &operations[i], &out->table_bytes);
+    }
+    if (result == FERRY_OK) {
+        out->failed = count;
+        result = ferry_vm_batch_prepare(&update.batch, &out->table_bytes);
+    }
+    if (result == FERRY_OK && update.batch.list.count > 0)
+        result = carry_out(manager, context, &update);
+    ferry_vm_batch_end(&update.batch);
+    return result;
+}
+
+int ferry_vidmm_update_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE handle,
+                               const struct ferry_vidmm_update *operations, uint32_t count,
+                               struct ferry_vidmm_updated *out)
+{
+    if (!manager || (count > 0 && !operations) || !out)
+        return FERRY_ERROR_ARGUMENT;
+    struct ferry_vm_patience patience = {0};
+    int result = ferry_vm_enter(manager);
+    for (bool again = result == FERRY_OK; again; again = result == FERRY_PENDING) {
+        *out = (struct ferry_vidmm_updated){.failed = count};
+        struct ferry_vm_context *context = ferry_vm_handle_find(&manager->core.handles, FERRY_VM_CONTEXT, handle);
+        if (!context) {
+            result = FERRY_ERROR_HANDLE;
+            break;
+        }
+        uint64_t oldest = ferry_vm_updates_full(&manager->sched, context);
+        if (oldest == 0) {
+            result = update_addresses(manager, context, operations, count, out);
+        } else {
+            result = ferry_vm_block(manager, manager->sched.paging_node, oldest, &patience);
+            result = result == FERRY_OK ? FERRY_PENDING : result;
+        }
+    }
+    return ferry_vm_leave(manager, result);
+}

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the files about GPU virtual addresses share: entries of one mapping, written and taken away (virtual.c), for
+// updates of many (virtual_update.c).
+#ifndef FERRY_VIDMM_MEMORY_VIRTUAL_INTERNAL_H
+#define FERRY_VIDMM_MEMORY_VIRTUAL_INTERNAL_H
+
+#include "vidmm/memory/memory.h"
+
+/// Of what has a place: it is in an aperture, and is reached in the pages of its backing store, which lie anywhere.
+bool ferry_vm_virtual_scattered(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation);
+/// All of its place, which begins at this page.
+struct ferry_vm_span ferry_vm_virtual_place(struct ferry_vm_memory *memory,
+                                            const struct ferry_vm_allocation *allocation, uint64_t page);
+DXGK_PTE ferry_vm_virtual_table_pte(const struct ferry_vm_memory *memory, const struct ferry_vm_table *table);
+/// The first entry of a piece of the range, which leads to page `place`; where it is scattered the pages themselves are
+/// told besides (ferry_vm_lead_to_pages).
+DXGK_PTE ferry_vm_virtual_page_pte(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation,
+                                   const struct ferry_vm_range *range, const struct ferry_vm_piece *piece,
+                                   uint64_t place);
+/// The range leads to the allocation's place, which begins at this page, once the job is over that it stands behind.
+void ferry_vm_virtual_show_range(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
+                                 const struct ferry_vm_range *range, uint64_t page);
+/// Operations that show_range() queues at most, and taking all of it away.
+size_t ferry_vm_virtual_range_most(uint64_t pages);
+/// Into the list of the allocation's mappings, and out of it.
+void ferry_vm_virtual_link(struct ferry_vm_allocation *allocation, struct ferry_vm_range *range);
+void ferry_vm_virtual_unlink(struct ferry_vm_allocation *allocation, const struct ferry_vm_range *range);
+/// Tables that nothing is mapped under any more: out of the one above, forgotten, and then another's.
+void ferry_vm_virtual_end_tables(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint64_t first,
+                                 uint64_t pages);
+
+#endif

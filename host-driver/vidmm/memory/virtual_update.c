@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0
+// A batch of operations on a program's addresses, among its jobs: what is taken away is so once the jobs before it are
+// over, and what is mapped is not there before. Of a mapping that is cut in two, what is left stays valid all the time:
+// where it shared a large page or a group with what goes, it has smaller pages before that one is taken away.
+#include "vidmm/memory/virtual_internal.h"
+
+static const DXGK_PTE nothing;
+
+// Some of a range goes. Page numbers are the program's addresses.
+struct cut {
+    struct ferry_vm_memory *memory;
+    const struct ferry_vm_update *update;
+    const struct ferry_vm_range *range;
+    struct ferry_vm_allocation *allocation;
+    uint64_t base;     // an address and this are the page in the segment
+    uint64_t switched; // large pages up to here have their tables again
+    bool scattered;    // each page has an entry of its own
+    struct ferry_vm_span reads;
+};
+
+// Addresses that share an entry with what is on the other side of an edge.
+struct zone {
+    uint64_t first, end; // end 0: there are none
+    bool large;
+};
+
+static struct zone zone_at(const struct cut *cut, uint64_t edge)
+{
+    const struct ferry_vm_range *range = cut->range;
+    struct zone zone = {0};
+    if (cut->scattered)
+        return zone;
+    ferry_vm_address_cut_entry(range->first, range->pages, range->first + cut->base, edge, &zone.first, &zone.end,
+                               &zone.large);
+    return zone;
+}
+
+static void keep(const struct cut *cut, uint64_t first, uint64_t end)
+{
+    struct ferry_vm_virtual *space = cut->update->space;
+    struct ferry_vm_piece piece;
+    for (uint64_t at = first; at < end; at += piece.pages) {
+        ferry_vm_address_piece(&space->addresses, at, end, at + cut->base, false, &piece);
+        DXGK_PTE entry = ferry_vm_virtual_page_pte(cut->memory, cut->allocation, cut->range, &piece, at + cut->base);
+        ferry_vm_virtual_write(cut->memory, space, cut->allocation, &piece, entry, cut->reads, FERRY_VM_SHOW);
+    }
+}
+
+// Smaller pages for whatever is left in the zone.
+static void keep_rest(const struct cut *cut, const struct zone *zone)
+{
+    struct ferry_vm_removed removed = {0};
+    uint64_t at = zone->first;
+    while (ferry_vm_batch_removed(&cut->update->batch, cut->range, &removed) && removed.first < zone->end) {
+        keep(cut, at, removed.first > at ? removed.first : at);
+        at = removed.first + removed.pages > at ? removed.first + removed.pages : at;
+    }
+    keep(cut, at, zone->end);
+}
+
+static void hide(const struct cut *cut, const struct ferry_vm_piece *piece)
+{
+    struct ferry_vm_virtual *space = cut->update->space;
+    // Of a large page the table stands in its place again.
+    DXGK_PTE entry =
+        piece->table->level == 0
+            ? nothing
+            : ferry_vm_virtual_table_pte(cut->memory, ferry_vm_address_table(&space->addresses, piece->first, 0));
+    ferry_vm_virtual_write(cut->memory, space, cut->allocation, piece, entry, cut->reads, FERRY_VM_HIDE);
+}
+
+// What goes of a zone: nothing of it has been in the table that stands in its place again.
+static void hide_in_zone(struct cut *cut, const struct zone *zone, uint64_t first, uint64_t end)
+{
+    const struct ferry_vm_address_space *addresses = &cut->update->space->addresses;
+    struct ferry_vm_piece piece = {.first = zone->large ? zone->first : first, .count = 1};
+    piece.table = ferry_vm_address_table(addresses, piece.first, zone->large);
+    piece.index = (uint32_t)(piece.first >> (zone->large ? 9 : 0)) % FERRY_VM_TABLE_ENTRIES;
+    if (!zone->large)
+        piece.count = (uint32_t)(end - first);
+    if (!zone->large || zone->first >= cut->switched)
+        hide(cut, &piece);
+    if (zone->large)
+        cut->switched = zone->end;
+}
+
+static void hide_removed(struct cut *cut, uint64_t first, uint64_t end)
+{
+    const struct zone low = zone_at(cut, first), high = zone_at(cut, end);
+    struct ferry_vm_piece piece;
+    uint64_t at = first, to = high.end != 0 && high.first > first ? high.first : end;
+    if (low.end != 0) {
+        at = low.end < end ? low.end : end;
+        hide_in_zone(cut, &low, first, at);
+    } else if (high.end != 0 && high.first <= first) {
+        to = first;
+    }
+    for (; at < to; at += piece.pages) {
+        ferry_vm_address_piece(&cut->update->space->addresses, at, to, at + cut->base, cut->scattered, &piece);
+        hide(cut, &piece);
+    }
+    if (high.end != 0 && at < end)
+        hide_in_zone(cut, &high, at, end);
+}
+
+static void take_off(struct ferry_vm_memory *memory, const struct ferry_vm_update *update,
+                     const struct ferry_vm_range *range)
+{
+    struct ferry_vm_allocation *allocation = range->owner;
+    struct ferry_vm_virtual *space = update->space;
+    uint64_t page = allocation->block->first, first = UINT64_MAX, end = 0, kept = 0;
+    struct cut cut = {.memory = memory,
+                      .update = update,
+                      .range = range,
+                      .allocation = allocation,
+                      .base = page + range->offset - range->first,
+                      .scattered = ferry_vm_virtual_scattered(memory, allocation),
+                      .reads = ferry_vm_virtual_place(memory, allocation, page)};
+    for (struct ferry_vm_removed removed = {0}; ferry_vm_batch_removed(&update->batch, range, &removed);) {
+        const uint64_t edges[] = {removed.first, removed.first + removed.pages};
+        first = removed.first < first ? removed.first : first;
+        end = edges[1] > end ? edges[1] : end;
+        for (unsigned i = 0; i < 2; i++) {
+            struct zone zone = zone_at(&cut, edges[i]);
+            if (zone.end <= kept)
+                continue;
+            keep_rest(&cut, &zone);
+            kept = zone.end;
+            first = zone.first < first ? zone.first : first;
+            end = zone.end > end ? zone.end : end;
+        }
+    }
+    space->after_node = update->after_node;
+    space->after = update->after;
+    for (struct ferry_vm_removed removed = {0}; ferry_vm_batch_removed(&update->batch, range, &removed);)
+        hide_removed(&cut, removed.first, removed.first + removed.pages);
+    ferry_vm_virtual_flush(memory, space, allocation, first, end, cut.reads, true);
+    space->after = 0;
+}
+
+// ---- All of it ----
+
+// What is left of a large page beside each edge, and the entry that leads to its table.
+#define AROUND_A_CUT 10
+
+size_t ferry_vm_virtual_update_most(const struct ferry_vm_update *update)
+{
+    const struct ferry_vm_batch *batch = &update->batch;
+    size_t most = 0, tables = 0, later = 0, all = 2 * (size_t)batch->space->pool->pages;
+    for (size_t i = 0; i < batch->old_count; i++) {
+        struct ferry_vm_removed removed = {0};
+        while (batch->old[i]->owner && ferry_vm_batch_removed(batch, batch->old[i], &removed)) {
+            most += ferry_vm_virtual_range_most(removed.pages) + AROUND_A_CUT;
+            tables += ferry_vm_virtual_tables_most(removed.pages);
+        }
+    }
+    most += 2 * (size_t)batch->new_tables + (tables < all ? tables : all);
+    for (size_t i = 0; i < batch->made_count; i++) {
+        const struct ferry_vm_range *range = batch->made[i].range;
+        if (!range->owner)
+            continue;
+        // To show it, and once more: an empty line, which never gets shorter, is then long enough for the end of all
+        // that leads to one allocation.
+        most += 2 * ferry_vm_virtual_range_most(range->pages);
+        size_t others = ferry_vm_virtual_take_away_most(range->owner);
+        later = others > later ? others : later;
+    }
+    return most + later + all;
+}
+
+size_t ferry_vm_virtual_update_told(const struct ferry_vm_update *update)
+{
+    return 2 * update->batch.old_count + update->batch.made_count + 1;
+}
+
+// Something may have been queued since this was asked last, for one allocation.
+static void tell(const struct ferry_vm_memory *memory, uint64_t *seen, uint64_t *told, size_t *count)
+{
+    if (memory->sched->queued != *seen)
+        told[(*count)++] = memory->sched->queued;
+    *seen = memory->sched->queued;
+}
+
+size_t ferry_vm_virtual_update(struct ferry_vm_memory *memory, struct ferry_vm_update *update, uint64_t *told)
+{
+    struct ferry_vm_batch *batch = &update->batch;
+    struct ferry_vm_virtual *space = update->space;
+    struct ferry_vm_allocation *first = NULL;
+    uint64_t seen = memory->sched->queued;
+    size_t count = 0;
+    space->subject.updates = true;
+    for (size_t i = 0; i < batch->old_count; i++) {
+        const struct ferry_vm_range *range = batch->old[i];
+        if (!range->owner)
+            continue;
+        const struct ferry_vm_allocation *owner = range->owner;
+        if (owner->block)
+            take_off(memory, update, range);
+        ferry_vm_virtual_unlink(range->owner, range);
+        tell(memory, &seen, told, &count);
+    }
+    ferry_vm_batch_commit(batch);
+    for (size_t i = 0; i < batch->made_count; i++) {
+        struct ferry_vm_range *range = batch->made[i].range;
+        if (!range->owner)
+            continue;
+        ferry_vm_virtual_link(range->owner, range);
+        if (batch->made[i].kept)
+            continue;
+        range->after_node = update->after_node;
+        range->after = update->after;
+        first = first ? first : range->owner;
+    }
+    if (first)
+        ferry_vm_virtual_begin_tables(memory, space, first);
+    tell(memory, &seen, told, &count);
+    // Who names the allocation elsewhere does not wait for it: only what stands behind the update does.
+    for (size_t i = 0; i < batch->made_count; i++) {
+        const struct ferry_vm_range *range = batch->made[i].range;
+        struct ferry_vm_allocation *allocation = range->owner;
+        if (!allocation || batch->made[i].kept || !allocation->block)
+            continue;
+        ferry_vm_virtual_show_range(memory, allocation, range, allocation->block->first);
+        tell(memory, &seen, told, &count);
+    }
+    space->after_node = update->after_node;
+    space->after = update->after;
+    for (size_t i = 0; i < batch->old_count; i++) {
+        struct ferry_vm_removed removed = {0};
+        while (batch->old[i]->owner && ferry_vm_batch_removed(batch, batch->old[i], &removed))
+            ferry_vm_virtual_end_tables(memory, batch->old[i]->owner, removed.first, removed.pages);
+        tell(memory, &seen, told, &count);
+    }
+    space->after = 0;
+    space->subject.updates = false;
+    return count;
+}

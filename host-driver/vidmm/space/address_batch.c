@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "vidmm/space/address_batch.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "ferry/error.h"
+#include "vidmm/space/address_internal.h"
+
+void ferry_vm_batch_begin(struct ferry_vm_batch *batch, struct ferry_vm_address_space *space)
+{
+    *batch = (struct ferry_vm_batch){.space = space};
+}
+
+void ferry_vm_batch_end(struct ferry_vm_batch *batch)
+{
+    struct ferry_vm_spares spares = {{batch->spares[0], batch->spares[1]}};
+
+    // Before the commit the made ranges are nobody's yet, behind it the old ones are nobody's any more.
+    for (size_t i = 0; !batch->committed && i < batch->made_count; i++)
+        free(batch->made[i].range);
+    for (size_t i = 0; batch->committed && i < batch->old_count; i++)
+        free(batch->old[i]);
+    free(batch->made);
+    free(batch->old);
+    ferry_vm_spares_free(&spares);
+    free(batch->list.parts);
+    free(batch->copied.parts);
+    ferry_vm_batch_begin(batch, batch->space);
+}
+
+// ---- Operation by operation ---------------------------------------------------------------------------------------
+
+static uint64_t end_of(const struct ferry_vm_part *part)
+{
+    return part->first + part->pages;
+}
+
+static bool room(struct ferry_vm_part_list *list, size_t more)
+{
+    if (list->count + more <= list->capacity)
+        return true;
+    size_t capacity = 2 * (list->count + more);
+    struct ferry_vm_part *parts = realloc(list->parts, capacity * sizeof *parts);
+    if (parts) {
+        list->parts = parts;
+        list->capacity = capacity;
+    }
+    return parts != NULL;
+}
+
+// The first of the parts that ends behind the page.
+static size_t find(const struct ferry_vm_part_list *list, uint64_t page)
+{
+    size_t low = 0, high = list->count;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (end_of(&list->parts[middle]) <= page)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static struct ferry_vm_part piece_of(const struct ferry_vm_part *part, uint64_t first, uint64_t end)
+{
+    struct ferry_vm_part piece = *part;
+
+    piece.first = first;
+    piece.pages = end - first;
+    piece.offset += part->owner ? first - part->first : 0;
+    return piece;
+}
+
+// The part takes the place of whatever there was.
+static bool put(struct ferry_vm_part_list *list, const struct ferry_vm_part *part)
+{
+    if (!room(list, 2))
+        return false;
+    size_t from = find(list, part->first), to = from, count = 0;
+    struct ferry_vm_part *parts = list->parts, come[3];
+
+    while (to < list->count && parts[to].first < end_of(part))
+        to++;
+    if (from < to && parts[from].first < part->first)
+        come[count++] = piece_of(&parts[from], parts[from].first, part->first);
+    come[count++] = *part;
+    if (from < to && end_of(&parts[to - 1]) > end_of(part))
+        come[count++] = piece_of(&parts[to - 1], end_of(part), end_of(&parts[to - 1]));
+    memmove(&parts[from + count], &parts[to], (list->count - to) * sizeof *parts);
+    memcpy(&parts[from], come, count * sizeof *come);
+    list->count += from + count - to;
+    return true;
+}
+
+// All of the addresses are in one reservation: which one; 0 when they are not.
+static uint64_t reservation_of(const struct ferry_vm_address_space *space, uint64_t first, uint64_t pages)
+{
+    uint64_t reservation = 0;
+
+    if (pages == 0 || pages > FERRY_VM_VA_PAGES || first > FERRY_VM_VA_PAGES - pages)
+        return 0;
+    for (uint64_t at = first; at < first + pages;) {
+        const struct ferry_vm_range *range = ferry_vm_address_find(space, at);
+
+        if (!range || range->first > at || (reservation != 0 && range->reservation != reservation))
+            return 0;
+        reservation = range->reservation;
+        if (reservation == 0)
+            return 0;
+        at = range->first + range->pages;
+    }
+    return reservation;
+}
+
+static int check_target(struct ferry_vm_batch *batch, uint64_t first, uint64_t pages)
+{
+    uint64_t reservation = reservation_of(batch->space, first, pages);
+
+    if (reservation == 0 || (batch->reservation != 0 && batch->reservation != reservation))
+        return FERRY_ERROR_ARGUMENT;
+    batch->reservation = reservation;
+    return FERRY_OK;
+}
+
+int ferry_vm_batch_map(struct ferry_vm_batch *batch, const struct ferry_vm_part *part, uint64_t repeat,
+                       uint64_t *table_bytes)
+{
+    struct ferry_vm_part piece = *part;
+    int error = check_target(batch, part->first, part->pages);
+
+    if (error == FERRY_OK && repeat != 0 && part->pages % repeat != 0)
+        error = FERRY_ERROR_ARGUMENT;
+    if (error == FERRY_OK && ferry_vm_beyond_tables(batch->space, part->pages, table_bytes))
+        error = FERRY_ERROR_NO_VIDEO_MEMORY;
+    if (repeat != 0)
+        piece.pages = repeat;
+    for (; error == FERRY_OK && piece.first < end_of(part); piece.first += piece.pages)
+        if (!put(&batch->list, &piece))
+            error = FERRY_ERROR_NO_HOST_MEMORY;
+    return error;
+}
+
+int ferry_vm_batch_unmap(struct ferry_vm_batch *batch, uint64_t first, uint64_t pages)
+{
+    int error = check_target(batch, first, pages);
+
+    if (error == FERRY_OK && !put(&batch->list, &(struct ferry_vm_part){.first = first, .pages = pages}))
+        error = FERRY_ERROR_NO_HOST_MEMORY;
+    return error;
+}
+
+// What the operations so far make of the addresses from `at` on, as far as that is one thing.
+static struct ferry_vm_part look(const struct ferry_vm_batch *batch, uint64_t at, uint64_t end)
+{
+    size_t next = find(&batch->list, at);
+    const struct ferry_vm_part *part = next < batch->list.count ? &batch->list.parts[next] : NULL;
+
+    if (part && part->first <= at)
+        return piece_of(part, at, end_of(part) < end ? end_of(part) : end);
+    if (part && part->first < end)
+        end = part->first;
+    const struct ferry_vm_range *range = ferry_vm_address_find(batch->space, at);
+    struct ferry_vm_part whole = {.first = range->first,
+                                  .pages = range->pages,
+                                  .owner = range->owner,
+                                  .offset = range->offset,
+                                  .read_only = range->read_only};
+    return piece_of(&whole, at, end_of(&whole) < end ? end_of(&whole) : end);
+}
+
+int ferry_vm_batch_copy(struct ferry_vm_batch *batch, uint64_t first, uint64_t pages, uint64_t source)
+{
+    int error = check_target(batch, first, pages);
+
+    if (error == FERRY_OK && reservation_of(batch->space, source, pages) == 0)
+        error = FERRY_ERROR_ARGUMENT;
+    // All of it is read before any of it is written.
+    batch->copied.count = 0;
+    for (uint64_t at = source; error == FERRY_OK && at < source + pages;) {
+        if (!room(&batch->copied, 1))
+            return FERRY_ERROR_NO_HOST_MEMORY;
+        batch->copied.parts[batch->copied.count] = look(batch, at, source + pages);
+        at = end_of(&batch->copied.parts[batch->copied.count++]);
+    }
+    for (size_t i = 0; error == FERRY_OK && i < batch->copied.count; i++) {
+        struct ferry_vm_part *part = &batch->copied.parts[i];
+
+        part->first = part->first - source + first;
+        if (!put(&batch->list, part))
+            error = FERRY_ERROR_NO_HOST_MEMORY;
+    }
+    return error;
+}
+
+// ---- Carrying out -------------------------------------------------------------------------------------------------
+
+// The space has it already, in one range.
+static bool is_so(const struct ferry_vm_address_space *space, const struct ferry_vm_part *part)
+{
+    const struct ferry_vm_range *range = ferry_vm_address_find(space, part->first);
+
+    if (end_of(part) > range->first + range->pages || range->owner != part->owner)
+        return false;
+    return !part->owner ||
+           (range->read_only == part->read_only && range->offset + (part->first - range->first) == part->offset);
+}
+
+static bool add_old(struct ferry_vm_batch *batch, struct ferry_vm_range *range)
+{
+    if (batch->old_count > 0 && batch->old[batch->old_count - 1] == range)
+        return true;
+    if (batch->old_count == batch->old_capacity) {
+        size_t capacity = 2 * batch->old_capacity + 16;
+        struct ferry_vm_range **old = realloc(batch->old, capacity * sizeof(struct ferry_vm_range *));
+
+        if (!old)
+            return false;
+        batch->old = old;
+        batch->old_capacity = capacity;
+    }
+    batch->old[batch->old_count++] = range;
+    return true;
+}
+
+// The ranges that the parts meet; and beside what is only reserved afterwards, what is only reserved, with which it
+// becomes one again.
+static bool find_old(struct ferry_vm_batch *batch)
+{
+    for (size_t i = 0; i < batch->list.count; i++) {
+        const struct ferry_vm_part *part = &batch->list.parts[i];
+        uint64_t at = part->owner || part->first == 0 ? part->first : part->first - 1;
+        struct ferry_vm_range *range;
+
+        for (; (range = ferry_vm_address_find(batch->space, at)) && range->first < end_of(part) + !part->owner;
+             at = range->first + range->pages) {
+            bool meets = range->first < end_of(part) && range->first + range->pages > part->first;
+
+            if ((meets || (!range->owner && range->reservation == batch->reservation)) && !add_old(batch, range))
+                return false;
+        }
+    }
+    return true;
+}
+
+static bool make(struct ferry_vm_batch *batch, const struct ferry_vm_part *part, const struct ferry_vm_range *kept)
+{
+    struct ferry_vm_made *last = batch->made_count > 0 ? &batch->made[batch->made_count - 1] : NULL;
+
+    if (!part->owner && last && !last->range->owner && last->range->first + last->range->pages == part->first) {
+        last->range->pages += part->pages;
+        return true;
+    }
+    struct ferry_vm_range *range = calloc(1, sizeof *range);
+    if (!range)
+        return false;
+    *range = (struct ferry_vm_range){.first = part->first,
+                                     .pages = part->pages,
+                                     .owner = part->owner,
+                                     .offset = part->offset,
+                                     .read_only = part->read_only,
+                                     .reservation = batch->reservation,
+                                     .after_node = kept ? kept->after_node : 0,
+                                     .after = kept ? kept->after : 0};
+    batch->made[batch->made_count++] = (struct ferry_vm_made){range, kept != NULL};
+    return true;
+}
+
+// Every part lies in old ranges, which it covers or cuts.
+static bool make_all(struct ferry_vm_batch *batch)
+{
+    size_t next = 0;
+
+    batch->made = malloc((batch->old_count + 2 * batch->list.count) * sizeof *batch->made);
+    if (!batch->made)
+        return false;
+    for (size_t i = 0; i < batch->old_count; i++) {
+        const struct ferry_vm_range *old = batch->old[i];
+        struct ferry_vm_part whole = {old->first, old->pages, old->owner, old->offset, old->read_only};
+        uint64_t end = old->first + old->pages;
+
+        for (uint64_t at = old->first; at < end;) {
+            // One that began in the range before reaches in here.
+            const struct ferry_vm_part *before = next > 0 ? &batch->list.parts[next - 1] : NULL;
+            const struct ferry_vm_part *part = next < batch->list.count ? &batch->list.parts[next] : NULL;
+
+            if (before && end_of(before) > at) {
+                at = end_of(before);
+            } else if (part && part->first == at) {
+                if (!make(batch, part, NULL))
+                    return false;
+                next++;
+            } else {
+                uint64_t to = part && part->first < end ? part->first : end;
+                struct ferry_vm_part left = piece_of(&whole, at, to);
+
+                if (!make(batch, &left, old))
+                    return false;
+                at = to;
+            }
+        }
+    }
+    return true;
+}
+
+int ferry_vm_batch_prepare(struct ferry_vm_batch *batch, uint64_t *table_bytes)
+{
+    struct ferry_vm_missing missing = {0};
+    struct ferry_vm_spares spares;
+    size_t count = 0;
+    uint64_t pages = 0;
+
+    *table_bytes = 0;
+    for (size_t i = 0; i < batch->list.count; i++)
+        if (!is_so(batch->space, &batch->list.parts[i]))
+            batch->list.parts[count++] = batch->list.parts[i];
+    batch->list.count = count;
+    for (size_t i = 0; i < count; i++)
+        pages += batch->list.parts[i].owner ? batch->list.parts[i].pages : 0;
+    if (ferry_vm_beyond_tables(batch->space, pages, table_bytes))
+        return FERRY_ERROR_NO_VIDEO_MEMORY;
+    for (size_t i = 0; i < count; i++)
+        if (batch->list.parts[i].owner)
+            ferry_vm_missing_count(batch->space, batch->list.parts[i].first, batch->list.parts[i].pages, &missing);
+    *table_bytes = ferry_vm_missing_bytes(batch->space, &missing);
+    if (*table_bytes > 0)
+        return FERRY_ERROR_NO_VIDEO_MEMORY;
+    if (count == 0)
+        return FERRY_OK;
+    if (!find_old(batch) || !make_all(batch) || !ferry_vm_spares_make(&missing, &spares))
+        return FERRY_ERROR_NO_HOST_MEMORY;
+    batch->new_tables = missing.upper + missing.lowest;
+    memcpy(batch->spares, spares.lists, sizeof batch->spares);
+    return FERRY_OK;
+}
+
+bool ferry_vm_batch_removed(const struct ferry_vm_batch *batch, const struct ferry_vm_range *range,
+                            struct ferry_vm_removed *removed)
+{
+    const struct ferry_vm_part_list *list = &batch->list;
+    uint64_t end = range->first + range->pages, to;
+    size_t at = removed->next > 0 ? removed->next : find(list, range->first);
+
+    if (at >= list->count || list->parts[at].first >= end)
+        return false;
+    removed->first = list->parts[at].first > range->first ? list->parts[at].first : range->first;
+    do
+        to = end_of(&list->parts[at++]);
+    while (at < list->count && list->parts[at].first == to);
+    removed->next = at;
+    removed->pages = (to < end ? to : end) - removed->first;
+    return true;
+}
+
+void ferry_vm_batch_commit(struct ferry_vm_batch *batch)
+{
+    struct ferry_vm_spares spares = {{batch->spares[0], batch->spares[1]}};
+
+    for (size_t i = 0; i < batch->old_count; i++) {
+        struct ferry_vm_removed removed = {0};
+
+        while (batch->old[i]->owner && ferry_vm_batch_removed(batch, batch->old[i], &removed))
+            ferry_vm_tables_unuse(batch->space, removed.first, removed.pages);
+        ferry_vm_range_leave(batch->space, batch->old[i]);
+    }
+    for (size_t i = 0; i < batch->made_count; i++) {
+        struct ferry_vm_range *range = batch->made[i].range;
+
+        ferry_vm_range_enter(batch->space, range);
+        if (range->owner && !batch->made[i].kept)
+            ferry_vm_tables_use(batch->space, range->first, range->pages, &spares);
+    }
+    batch->committed = true;
+    memcpy(batch->spares, spares.lists, sizeof batch->spares);
+}
+
+void ferry_vm_address_cut_entry(uint64_t first, uint64_t pages, uint64_t place, uint64_t edge, uint64_t *zone,
+                                uint64_t *zone_end, bool *large)
+{
+    const uint64_t sizes[] = {FERRY_VM_LARGE_PAGES, FERRY_VM_GROUP_PAGES};
+
+    *zone = *zone_end = 0;
+    *large = false;
+    for (unsigned i = 0; i < 2 && *zone_end == 0; i++) {
+        uint64_t start = edge & ~(sizes[i] - 1);
+
+        if ((first ^ place) % sizes[i] != 0 || start < first || start + sizes[i] > first + pages)
+            continue;
+        // A large page that the edge is beside is not cut; and there are no groups in it.
+        if (start == edge)
+            return;
+        *zone = start;
+        *zone_end = start + sizes[i];
+        *large = i == 0;
+    }
+}

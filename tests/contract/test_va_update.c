@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: Apache-2.0
+// Batches of operations on GPU virtual addresses among the jobs of a context, in driver model 2 of both miniports: what
+// waits for whom while a job is held back, and random batches and jobs against a plain list of pages. The memcpy
+// miniport remembers whatever entry it has read until that is forgotten, and says so when a job reaches nothing.
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "world.h"
+
+// For addresses that the tests choose: the memcpy machine takes lower ones for places in memory.
+#define BASE (UINT64_C(1) << 41)
+
+static uint64_t drawn;
+static uint32_t draw(uint32_t below)
+{
+    return world_draw(&drawn, below);
+}
+
+static struct world *begin(uint64_t pages, uint32_t buffer_bytes)
+{
+    struct world_options options = world_defaults();
+    options.machine.local_bytes = PAGES(pages);
+    options.machine.model = 2;
+    options.manager.paging_buffer_bytes = buffer_bytes;
+    return world_open(&options);
+}
+
+static uint64_t reserve(struct world *world, uint64_t address, uint64_t pages)
+{
+    struct ferry_vidmm_virtual range = {.size = sizeof(range), .address = address, .bytes = PAGES(pages)};
+    assert_int_equal(ferry_vidmm_reserve_virtual(world->manager, world->device, &range), FERRY_OK);
+    return range.address;
+}
+
+static uint64_t map(struct world *world, D3DKMT_HANDLE allocation, uint64_t address, uint64_t pages)
+{
+    struct ferry_vidmm_virtual range = {.size = sizeof(range), .address = address, .bytes = PAGES(pages)};
+    assert_int_equal(ferry_vidmm_map_virtual(world->manager, world->device, allocation, 0, false, &range), FERRY_OK);
+    return range.address;
+}
+
+static void update(struct world *world, D3DKMT_HANDLE context, const struct ferry_vidmm_update *operations,
+                   uint32_t count)
+{
+    struct ferry_vidmm_updated updated;
+    assert_int_equal(ferry_vidmm_update_virtual(world->manager, context, operations, count, &updated), FERRY_OK);
+}
+
+static struct ferry_vidmm_update mapping(uint64_t address, uint64_t pages, D3DKMT_HANDLE allocation, uint64_t offset)
+{
+    return (struct ferry_vidmm_update){.kind = FERRY_VIDMM_MAP,
+                                       .address = address,
+                                       .bytes = PAGES(pages),
+                                       .allocation = allocation,
+                                       .offset = PAGES(offset)};
+}
+
+// A copy by address; a job that names both.
+static uint64_t copy(struct world *world, D3DKMT_HANDLE context, const D3DKMT_HANDLE names[2], uint64_t to,
+                     uint64_t from, uint32_t bytes)
+{
+    struct machine_job job = {.bytes = 0};
+    struct ferry_vidmm_reference references[2] = {{names[0], true}, {names[1], false}};
+    uint64_t fence = 0;
+    machine_job_copy(&job, 0, 0, 1, 0, bytes);
+    assert_int_equal(job.patch_count, 2);
+    for (uint32_t i = 0; i < 2; i++)
+        machine_job_by_address(job.commands, &job.patches[i], job.patches[i].AllocationIndex == 0 ? to : from);
+    struct ferry_vidmm_submission submission = {job.commands, job.bytes, references, names[0] == names[1] ? 1u : 2u,
+                                                NULL,         0,         NULL};
+    assert_int_equal(ferry_vidmm_submit(world->manager, context, &submission, 1, &fence), FERRY_OK);
+    return fence;
+}
+
+static D3DKMT_HANDLE context_on(struct world *world, uint32_t node)
+{
+    D3DKMT_HANDLE context;
+    assert_int_equal(ferry_vidmm_create_context(world->manager, world->device, node, &context, NULL), FERRY_OK);
+    return context;
+}
+
+static D3DKMT_HANDLE content(struct world *world, uint64_t pages, uint32_t number)
+{
+    D3DKMT_HANDLE allocation = world_create(world, PAGES(pages), CPU);
+    world_write(world, allocation, number);
+    world_require(world, allocation);
+    return allocation;
+}
+
+static uint32_t word_of(struct world *world, D3DKMT_HANDLE allocation, uint64_t offset)
+{
+    uint32_t word;
+    machine_peek(world->machine, machine_local_segment, world_place(world, allocation).offset + offset, &word, 4);
+    return word;
+}
+
+static void turns(struct world *world, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        ferry_vidmm_poll(world->manager, true);
+}
+
+static bool is_over(struct world *world, D3DKMT_HANDLE context, uint64_t fence)
+{
+    uint64_t reached = 0;
+    assert_int_equal(ferry_vidmm_completed(world->manager, context, &reached), FERRY_OK);
+    return reached >= fence;
+}
+
+// Behind a job that is held back: jobs before the update and behind it wait there too, and nobody else does, who maps
+// and unmaps, names what is mapped there, and pages, beside it.
+static void an_update_waits_for_the_jobs_before_it_and_nobody_else_waits_for_it(void **state)
+{
+    (void)state;
+    struct world *world = begin(64, 0);
+    D3DKMT_HANDLE slow = context_on(world, 1), quick = context_on(world, 2), old = content(world, 4, 1),
+                  new = content(world, 4, 2), result = content(world, 4, 3), other = content(world, 4, 4);
+    uint64_t x = reserve(world, BASE + 0x400000, 16), at_result = map(world, result, BASE + 0x100000, 4),
+             at_new = map(world, new, BASE + 0x110000, 4), at_other = map(world, other, BASE + 0x120000, 4);
+    struct ferry_vidmm_update both[] = {mapping(x, 2, old, 0), mapping(x + PAGES(2), 2, old, 2)};
+    update(world, slow, both, 2);
+    world->knobs->delay = 1;
+    world->knobs->hold_node = 1;
+    copy(world, slow, (const D3DKMT_HANDLE[2]){result, old}, at_result, x + PAGES(1), 64);
+    struct ferry_vidmm_update change[] = {mapping(x + PAGES(1), 1, new, 3), mapping(x + PAGES(8), 4, new, 0)};
+    update(world, slow, change, 2);
+    uint64_t fence = copy(world, slow, (const D3DKMT_HANDLE[2]){result, new}, at_result + 64, x + PAGES(1), 64);
+    fence = copy(world, slow, (const D3DKMT_HANDLE[2]){result, old}, at_result + 128, x + PAGES(3), 64);
+    // Another job of the program, of what the update maps, on another node.
+    uint64_t quick_fence = copy(world, quick, (const D3DKMT_HANDLE[2]){other, new}, at_other, at_new + PAGES(2), 64);
+    assert_int_equal(ferry_vidmm_wait(world->manager, quick, quick_fence), FERRY_OK);
+    assert_int_equal(word_of(world, other, 0), world_word(2, PAGES(2) / 4));
+    // What is mapped beside it, in the same table, and in another reservation by an update.
+    uint64_t beside = map(world, other, BASE + 0x480000, 4), y = reserve(world, BASE + 0x500000, 16);
+    struct ferry_vidmm_update there = mapping(y, 4, other, 0);
+    update(world, quick, &there, 1);
+    quick_fence = copy(world, quick, (const D3DKMT_HANDLE[2]){other, other}, y + 256, beside + PAGES(3), 64);
+    assert_int_equal(ferry_vidmm_wait(world->manager, quick, quick_fence), FERRY_OK);
+    assert_int_equal(word_of(world, other, 256), world_word(4, PAGES(3) / 4));
+    assert_int_equal(ferry_vidmm_free_virtual(world->manager, world->device, beside, PAGES(4)), FERRY_OK);
+    world_check_gpu(world, content(world, 4, 5), 5);
+    turns(world, 100);
+    assert_false(is_over(world, slow, 1));
+    world->knobs->hold_node = 0;
+    assert_int_equal(ferry_vidmm_wait(world->manager, slow, fence), FERRY_OK);
+    assert_int_equal(word_of(world, result, 0), world_word(1, PAGES(1) / 4));
+    assert_int_equal(word_of(world, result, 64), world_word(2, PAGES(3) / 4));
+    assert_int_equal(word_of(world, result, 128), world_word(1, PAGES(3) / 4));
+    world_close(world);
+}
+
+// What an update maps is out, and comes in for somebody else while the update waits: it is not there before its time.
+static void what_comes_in_meanwhile_is_not_there_before_its_time(void **state)
+{
+    (void)state;
+    struct world *world = begin(64, 0);
+    D3DKMT_HANDLE slow = context_on(world, 1), quick = context_on(world, 2), old = content(world, 4, 1),
+                  new = world_create(world, PAGES(4), CPU), result = content(world, 4, 3);
+    uint64_t x = reserve(world, BASE + 0x400000, 16), at_result = map(world, result, BASE + 0x100000, 4);
+    struct ferry_vidmm_update change = mapping(x, 4, old, 0);
+    world_write(world, new, 2);
+    update(world, slow, &change, 1);
+    world->knobs->delay = 1;
+    world->knobs->hold_node = 1;
+    copy(world, slow, (const D3DKMT_HANDLE[2]){result, old}, at_result, x, 64);
+    change.allocation = new;
+    update(world, slow, &change, 1);
+    assert_true(world_resident(world, &new, 1) >= 0);
+    turns(world, 100);
+    // Its content is there, its addresses are not: they are still the other's, whose job has not run.
+    world_check_gpu(world, new, 2);
+    assert_false(is_over(world, slow, 1));
+    uint64_t fence = copy(world, slow, (const D3DKMT_HANDLE[2]){result, new}, at_result + 64, x + PAGES(1), 64);
+    world->knobs->hold_node = 0;
+    assert_int_equal(ferry_vidmm_wait(world->manager, slow, fence), FERRY_OK);
+    assert_int_equal(word_of(world, result, 0), world_word(1, 0));
+    assert_int_equal(word_of(world, result, 64), world_word(2, PAGES(1) / 4));
+    assert_true(is_over(world, quick, 0));
+    world_close(world);
+}
+
+// A job reaches by address what it does not name. That stays mapped for as long as the job stands before the update.
+static void what_is_taken_away_is_there_for_jobs_that_do_not_name_it(void **state)
+{
+    (void)state;
+    struct world *world = begin(64, 0);
+    D3DKMT_HANDLE slow = context_on(world, 1), old = content(world, 4, 1), result = content(world, 4, 3);
+    uint64_t x = reserve(world, BASE + 0x400000, 16), at_result = map(world, result, BASE + 0x100000, 4);
+    struct ferry_vidmm_update change = mapping(x, 4, old, 0);
+    update(world, slow, &change, 1);
+    world_wait(world, world_gpu_copy(world, result, 0, result, PAGE_SIZE, 64));
+    world->knobs->delay = 1;
+    world->knobs->hold_node = 1;
+    uint64_t fence = copy(world, slow, (const D3DKMT_HANDLE[2]){result, result}, at_result, x + PAGES(2), PAGE_SIZE);
+    change.kind = FERRY_VIDMM_UNMAP;
+    update(world, slow, &change, 1);
+    turns(world, 100);
+    assert_false(is_over(world, slow, fence));
+    world->knobs->hold_node = 0;
+    assert_int_equal(ferry_vidmm_wait(world->manager, slow, fence), FERRY_OK);
+    assert_int_equal(word_of(world, result, 0), world_word(1, PAGES(2) / 4));
+    world_close(world);
+}
+
+// How many stand in the line is bounded, as it is with jobs.
+static void one_update_too_many_waits_for_the_oldest(void **state)
+{
+    (void)state;
+    struct world *world = begin(64, 0);
+    D3DKMT_HANDLE slow = context_on(world, 1), one = content(world, 8, 1);
+    uint64_t x = reserve(world, BASE + 0x400000, 16), own = map(world, one, BASE + 0x100000, 8);
+    world->knobs->delay = 1;
+    world->knobs->hold_node = 1;
+    uint64_t fence = copy(world, slow, (const D3DKMT_HANDLE[2]){one, one}, own, own + PAGES(1), 64);
+    for (unsigned i = 0; i < 128; i++) {
+        struct ferry_vidmm_update change = mapping(x + PAGES(i % 16), 1, one, i % 8);
+        change.kind = i / 16 % 2 ? FERRY_VIDMM_UNMAP : FERRY_VIDMM_MAP;
+        update(world, slow, &change, 1);
+        assert_false(is_over(world, slow, fence));
+    }
+    world->knobs->hold_turns = 10;
+    struct ferry_vidmm_update change = mapping(x, 1, one, 5);
+    update(world, slow, &change, 1);
+    assert_true(is_over(world, slow, fence));
+    fence = copy(world, slow, (const D3DKMT_HANDLE[2]){one, one}, own, x, 64);
+    assert_int_equal(ferry_vidmm_wait(world->manager, slow, fence), FERRY_OK);
+    assert_int_equal(word_of(world, one, 0), world_word(1, PAGES(5) / 4));
+    world_close(world);
+}
+
+// ---- Random ----
+
+#define PROGRAMS 2u // contexts, each on a node of its own, with addresses and allocations of its own
+#define HEAPS    4u
+#define ALL      1200u
+// The last one of the first program is a large page.
+static const uint32_t heap_pages[PROGRAMS][HEAPS] = {{40, 17, 33, 512}, {40, 17, 33, 60}};
+struct page {
+    uint32_t heap, page; // heap 0: nothing, else 1 + which
+};
+struct program {
+    const uint32_t *heap_pages;
+    D3DKMT_HANDLE context, heaps[HEAPS];
+    uint32_t *words[HEAPS]; // of each page the word that fills it
+    uint64_t x;
+    struct page pages[ALL];
+};
+
+static struct ferry_vidmm_update random_operation(struct program *p)
+{
+    uint32_t heap = draw(HEAPS), most = p->heap_pages[heap], n = 1 + draw(draw(3) ? most : 20 < most ? 20 : most);
+    uint32_t offset = draw(most - n + 1), at = draw(ALL - n + 1), source = draw(ALL - n + 1), repeat = n;
+    struct ferry_vidmm_update operation = {.kind = (enum ferry_vidmm_update_kind)draw(3)};
+    struct page copied[ALL];
+    // So that there are large pages and groups, and edges of them.
+    if (draw(2) && operation.kind != FERRY_VIDMM_COPY) {
+        at = at / 16 * 16;
+        offset = offset / 16 * 16;
+    }
+    if (most == 512 && draw(2) && operation.kind == FERRY_VIDMM_MAP) {
+        n = repeat = 512;
+        offset = 0;
+        at = 512 * draw(2);
+    }
+    if (operation.kind == FERRY_VIDMM_MAP && n % 2 == 0 && draw(4) == 0)
+        repeat = n / 2;
+    operation.address = p->x + PAGES(at);
+    operation.bytes = PAGES(n);
+    operation.allocation = p->heaps[heap];
+    operation.offset = PAGES(offset);
+    operation.repeat = repeat < n ? PAGES(repeat) : 0;
+    operation.source = p->x + PAGES(source);
+    memcpy(copied, &p->pages[source], n * sizeof(copied[0]));
+    for (uint32_t i = 0; i < n; i++)
+        p->pages[at + i] = operation.kind == FERRY_VIDMM_MAP    ? (struct page){1 + heap, offset + i % repeat}
+                           : operation.kind == FERRY_VIDMM_COPY ? copied[i]
+                                                                : (struct page){0, 0};
+    return operation;
+}
+
+static void random_job(struct world *world, struct program *p)
+{
+    uint32_t from = draw(ALL), to = draw(ALL), tries = 0;
+    while ((p->pages[from].heap == 0 || p->pages[to].heap == 0) && tries++ < 40) {
+        from = draw(ALL);
+        to = draw(ALL);
+    }
+    const struct page *s = &p->pages[from], *d = &p->pages[to];
+    if (s->heap == 0 || d->heap == 0)
+        return;
+    const D3DKMT_HANDLE names[2] = {p->heaps[d->heap - 1], p->heaps[s->heap - 1]};
+    UINT count = names[0] == names[1] ? 1 : 2;
+    int result = world_resident(world, names, count);
+    if (result != FERRY_OK && result != FERRY_PENDING)
+        fail_msg("make resident: %d", result);
+    copy(world, p->context, names, p->x + PAGES(to), p->x + PAGES(from), PAGE_SIZE);
+    for (UINT i = 0; i < count; i++)
+        assert_int_equal(world_evict(world, names[i]), FERRY_OK);
+    p->words[d->heap - 1][d->page] = p->words[s->heap - 1][s->page];
+}
+
+static void fill(struct world *world, struct program *p, uint32_t number)
+{
+    p->heap_pages = heap_pages[number];
+    for (uint32_t h = 0; h < HEAPS; h++) {
+        void *address;
+        struct ferry_allocation_private wanted = world_private(PAGES(p->heap_pages[h]), CPU);
+        wanted.Alignment = p->heap_pages[h] == 512 ? 2u << 20 : 0;
+        assert_int_equal(world_try_create(world, &wanted, NULL, &p->heaps[h], NULL), FERRY_OK);
+        p->words[h] = calloc(p->heap_pages[h], sizeof(uint32_t));
+        assert_int_equal(ferry_vidmm_lock(world->manager, p->heaps[h], 0, &address), FERRY_OK);
+        for (uint32_t i = 0; i < p->heap_pages[h]; i++) {
+            p->words[h][i] = 1 + number + 4 * i + 4096 * h;
+            for (uint32_t k = 0; k < PAGE_SIZE / 4; k++)
+                ((uint32_t *)address)[i * PAGE_SIZE / 4 + k] = p->words[h][i];
+        }
+        assert_int_equal(ferry_vidmm_unlock(world->manager, p->heaps[h]), FERRY_OK);
+    }
+}
+
+static void compare(struct world *world, struct program *p)
+{
+    for (uint32_t h = 0; h < HEAPS; h++) {
+        void *address;
+        assert_int_equal(ferry_vidmm_lock(world->manager, p->heaps[h], D3DDDI_LOCK_READ_ONLY, &address), FERRY_OK);
+        for (uint32_t i = 0; i < p->heap_pages[h]; i++)
+            for (uint32_t k = 0; k < PAGE_SIZE / 4; k += 61)
+                assert_int_equal(((uint32_t *)address)[i * PAGE_SIZE / 4 + k], p->words[h][i]);
+        assert_int_equal(ferry_vidmm_unlock(world->manager, p->heaps[h]), FERRY_OK);
+        free(p->words[h]);
+    }
+}
+
+static void random_batches_among_jobs(uint64_t seed)
+{
+    static const uint32_t buffers[] = {0, 1024, 4096};
+    struct program programs[PROGRAMS];
+    drawn = seed;
+    // Not all of it fits.
+    struct world *world = begin(680, buffers[draw(3)]);
+    memset(programs, 0, sizeof(programs));
+    for (uint32_t i = 0; i < PROGRAMS; i++) {
+        programs[i].context = context_on(world, 1 + i);
+        programs[i].x = reserve(world, BASE + ((4 + 8 * (uint64_t)i) << 20), ALL / 16 * 16);
+        fill(world, &programs[i], i);
+    }
+    world->knobs->delay = draw(4);
+    for (unsigned step = 0; step < 150; step++) {
+        struct program *p = &programs[draw(PROGRAMS)];
+        struct ferry_vidmm_update batch[5];
+        uint32_t count = 1 + draw(5);
+        if (draw(3) == 0) {
+            for (uint32_t i = 0; i < count; i++)
+                batch[i] = random_operation(p);
+            update(world, p->context, batch, count);
+        }
+        if (draw(10) == 0)
+            world->knobs->fault_addresses = draw(3);
+        if (draw(12) == 0 && world->knobs->hold_node == 0) {
+            world->knobs->hold_node = 1 + draw(PROGRAMS);
+            world->knobs->hold_turns = 1 + draw(40);
+        }
+        random_job(world, p);
+        turns(world, draw(4));
+    }
+    world->knobs->fault_addresses = 0;
+    world->knobs->hold_node = 0;
+    for (uint32_t i = 0; i < PROGRAMS; i++)
+        compare(world, &programs[i]);
+    world_close(world);
+}
+
+static void random_batches_agree_with_a_plain_list(void **state)
+{
+    (void)state;
+    uint64_t seed = world_seed(20261125);
+    for (uint64_t i = 0; i < 8; i++)
+        random_batches_among_jobs(seed * 100 + i);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_update_waits_for_the_jobs_before_it_and_nobody_else_waits_for_it),
+        cmocka_unit_test(what_comes_in_meanwhile_is_not_there_before_its_time),
+        cmocka_unit_test(what_is_taken_away_is_there_for_jobs_that_do_not_name_it),
+        cmocka_unit_test(one_update_too_many_waits_for_the_oldest),
+        cmocka_unit_test(random_batches_agree_with_a_plain_list),
+    };
+    return WORLD_RUN(tests);
+}

@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: Apache-2.0
+// Batches of operations on reserved addresses against a plain list: a state for every page of a few windows, to which
+// the same operations are done page by page.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+// cmocka asks for the standard headers before it.
+#include <cmocka.h>
+
+#include "ferry/error.h"
+#include "vidmm/space/address_batch.h"
+
+static struct ferry_vm_table_pool pool;
+static struct ferry_vm_address_space space;
+static char owners[100];
+
+static void begin(uint32_t tables)
+{
+    assert_true(ferry_vm_table_pool_init(&pool, 7, tables));
+    ferry_vm_address_space_init(&space, &pool);
+}
+
+static void end(uint32_t tables)
+{
+    ferry_vm_address_space_end(&space);
+    assert_int_equal(pool.free_count, tables);
+    ferry_vm_table_pool_destroy(&pool);
+}
+
+static int reserve(uint64_t first, uint64_t pages)
+{
+    const struct ferry_vm_where where = {first, 0, 0, 1};
+    uint64_t at;
+
+    return ferry_vm_address_reserve(&space, &where, pages, &at);
+}
+
+static void take_note(void)
+{
+    while (ferry_vm_address_fresh(&space)) {
+    }
+}
+
+static void shrink(uint64_t first, uint64_t pages)
+{
+    struct ferry_vm_table *table;
+
+    while ((table = ferry_vm_address_shrink(&space, first, pages)))
+        ferry_vm_table_free(&space, table);
+}
+
+// Prepared and carried out, with what the manager does around it.
+static int carry_out(struct ferry_vm_batch *batch, uint64_t *table_bytes)
+{
+    int error = ferry_vm_batch_prepare(batch, table_bytes);
+
+    if (error == FERRY_OK) {
+        ferry_vm_batch_commit(batch);
+        take_note();
+        for (size_t i = 0; i < batch->old_count; i++) {
+            struct ferry_vm_removed removed = {0};
+
+            while (batch->old[i]->owner && ferry_vm_batch_removed(batch, batch->old[i], &removed))
+                shrink(removed.first, removed.pages);
+        }
+    }
+    ferry_vm_batch_end(batch);
+    return error;
+}
+
+static int map(struct ferry_vm_batch *batch, uint64_t first, uint64_t pages, void *owner, uint64_t offset,
+               uint64_t repeat)
+{
+    const struct ferry_vm_part part = {first, pages, owner, offset, false};
+    uint64_t bytes;
+
+    return ferry_vm_batch_map(batch, &part, repeat, &bytes);
+}
+
+static void holds(uint64_t at, uint64_t first, uint64_t pages, const void *owner, uint64_t offset)
+{
+    const struct ferry_vm_range *range = ferry_vm_address_find(&space, at);
+
+    assert_non_null(range);
+    assert_true(range->first == first && range->pages == pages);
+    assert_ptr_equal(range->owner, owner);
+    assert_true(!owner || range->offset == offset);
+}
+
+static void operations_see_what_those_before_have_left(void **state)
+{
+    struct ferry_vm_batch batch;
+    uint64_t bytes;
+
+    (void)state;
+    begin(20);
+    assert_int_equal(reserve(64, 64), FERRY_OK);
+    assert_int_equal(reserve(256, 16), FERRY_OK);
+    ferry_vm_batch_begin(&batch, &space);
+    assert_int_equal(map(&batch, 64, 16, &owners[1], 3, 0), FERRY_OK);
+    assert_int_equal(ferry_vm_batch_copy(&batch, 68, 16, 64), FERRY_OK); // It overlaps itself.
+    assert_int_equal(ferry_vm_batch_unmap(&batch, 70, 2), FERRY_OK);
+    assert_int_equal(map(&batch, 100, 8, &owners[2], 9, 4), FERRY_OK);
+    // From another reservation, in which nothing is mapped.
+    assert_int_equal(ferry_vm_batch_copy(&batch, 106, 1, 256), FERRY_OK);
+    assert_int_equal(carry_out(&batch, &bytes), FERRY_OK);
+    holds(64, 64, 4, &owners[1], 3);
+    holds(68, 68, 2, &owners[1], 3);
+    holds(70, 70, 2, NULL, 0);
+    holds(72, 72, 12, &owners[1], 7);
+    holds(84, 84, 16, NULL, 0);
+    holds(100, 100, 4, &owners[2], 9);
+    holds(104, 104, 2, &owners[2], 9);
+    holds(106, 106, 1, NULL, 0);
+    holds(107, 107, 1, &owners[2], 12);
+    holds(108, 108, 20, NULL, 0);
+    // What is only reserved is one again.
+    ferry_vm_batch_begin(&batch, &space);
+    assert_int_equal(ferry_vm_batch_unmap(&batch, 72, 33), FERRY_OK);
+    assert_int_equal(ferry_vm_batch_unmap(&batch, 107, 1), FERRY_OK);
+    assert_int_equal(carry_out(&batch, &bytes), FERRY_OK);
+    holds(70, 70, 35, NULL, 0);
+    holds(105, 105, 1, &owners[2], 10);
+    holds(106, 106, 22, NULL, 0);
+    // The same once more changes nothing, and takes nothing.
+    ferry_vm_batch_begin(&batch, &space);
+    assert_int_equal(ferry_vm_batch_unmap(&batch, 72, 33), FERRY_OK);
+    assert_int_equal(map(&batch, 105, 1, &owners[2], 10, 0), FERRY_OK);
+    assert_int_equal(ferry_vm_batch_prepare(&batch, &bytes), FERRY_OK);
+    assert_int_equal(batch.list.count + batch.old_count + batch.made_count, 0);
+    ferry_vm_batch_end(&batch);
+    end(20);
+}
+
+static void bad_operations_have_names(void **state)
+{
+    struct ferry_vm_batch batch;
+    const struct ferry_vm_where where = {200, 0, 0, 1};
+    const struct ferry_vm_part huge = {512, UINT64_C(1) << 20, &owners[1], 0, false};
+    struct ferry_vm_range *range;
+    uint64_t bytes;
+
+    (void)state;
+    begin(5);
+    assert_int_equal(reserve(64, 64), FERRY_OK);
+    assert_int_equal(reserve(128, 64), FERRY_OK);
+    assert_int_equal(reserve(512, UINT64_C(1) << 20), FERRY_OK);
+    assert_int_equal(ferry_vm_address_map(&space, &where, 8, &owners[1], 0, false, &range, &bytes), FERRY_OK);
+    take_note();
+#define BAD(CALL)                                                                                                      \
+    ferry_vm_batch_begin(&batch, &space);                                                                              \
+    assert_int_equal(CALL, FERRY_ERROR_ARGUMENT);                                                                      \
+    ferry_vm_batch_end(&batch)
+    BAD(ferry_vm_batch_unmap(&batch, 64, 0));
+    BAD(ferry_vm_batch_unmap(&batch, 63, 4));
+    BAD(ferry_vm_batch_unmap(&batch, 127, 2)); // Two reservations, side by side.
+    BAD(ferry_vm_batch_unmap(&batch, 200, 8)); // Mapped, in none.
+    BAD(ferry_vm_batch_unmap(&batch, FERRY_VM_VA_PAGES - 1, 2));
+    BAD(map(&batch, 64, 8, &owners[1], 0, 3));
+    BAD(ferry_vm_batch_copy(&batch, 64, 8, 186));
+    BAD(ferry_vm_batch_copy(&batch, 64, 8, 200));
+    ferry_vm_batch_begin(&batch, &space);
+    assert_int_equal(ferry_vm_batch_unmap(&batch, 64, 4), FERRY_OK);
+    assert_int_equal(ferry_vm_batch_unmap(&batch, 130, 4), FERRY_ERROR_ARGUMENT);
+    ferry_vm_batch_end(&batch);
+    ferry_vm_batch_begin(&batch, &space);
+    assert_int_equal(ferry_vm_batch_map(&batch, &huge, 1, &bytes), FERRY_ERROR_NO_VIDEO_MEMORY);
+    assert_true(bytes == ((UINT64_C(1) << 11) - 1) * 4096);
+    ferry_vm_batch_end(&batch);
+    // Two tables more of the lowest level, where there is one; of the two that meet in a third none is counted twice.
+    ferry_vm_batch_begin(&batch, &space);
+    assert_int_equal(map(&batch, 1023, 1, &owners[1], 0, 0), FERRY_OK);
+    assert_int_equal(map(&batch, 1024, 1, &owners[1], 0, 0), FERRY_OK);
+    assert_int_equal(map(&batch, 1026, 1, &owners[1], 0, 0), FERRY_OK);
+    assert_int_equal(ferry_vm_batch_prepare(&batch, &bytes), FERRY_ERROR_NO_VIDEO_MEMORY);
+    assert_int_equal(bytes, 4096);
+    ferry_vm_batch_end(&batch);
+    assert_int_equal(space.tables, 4);
+    assert_int_equal(space.mapped_pages, 8);
+    holds(512, 512, UINT64_C(1) << 20, NULL, 0);
+    end(5);
+}
+
+// Against the pieces that the whole mapping is written in.
+static void an_edge_cuts_the_entry_that_it_is_in(void **state)
+{
+    const uint64_t places[] = {1300, 1300 + 16, 1300 + 512, 1300 + 3, 1300 + 32 + 512};
+    const struct ferry_vm_where where = {1300, 0, 0, 1};
+    struct ferry_vm_range *range;
+    uint64_t bytes, cuts = 0;
+
+    (void)state;
+    begin(20);
+    assert_int_equal(ferry_vm_address_map(&space, &where, 1500, &owners[1], 0, false, &range, &bytes), FERRY_OK);
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        struct ferry_vm_piece piece;
+
+        for (uint64_t at = 1300; at < 2800; at += piece.pages) {
+            ferry_vm_address_piece(&space, at, 2800, at - 1300 + places[i], false, &piece);
+            uint64_t size = piece.pages / piece.count;
+            for (uint64_t edge = at; edge < at + piece.pages; edge++) {
+                uint64_t zone, zone_end, start = at + (edge - at) / size * size;
+                bool large;
+
+                ferry_vm_address_cut_entry(1300, 1500, places[i], edge, &zone, &zone_end, &large);
+                assert_true(zone_end == (edge == start ? 0 : start + size));
+                assert_true(edge == start || (zone == start && large == (piece.table->level == 1)));
+                cuts += zone_end != 0;
+            }
+        }
+    }
+    assert_true(cuts > 3000);
+    take_note();
+    end(20);
+}
+
+// ---- Random ---------------------------------------------------------------------------------------------------------
+
+static uint64_t seed;
+static uint64_t draw(uint64_t below)
+{
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (seed >> 33) % below;
+}
+
+#define WINDOWS 3u
+#define WINDOW  1200u
+#define TABLES  14u
+// Around the edges of tables of two levels.
+static const uint64_t windows[WINDOWS] = {1 << 20, (1u << 18) - 600, (UINT64_C(1) << 27) - 600};
+struct plain {
+    uint32_t reservation, owner, offset; // owner 0: none
+    bool read_only;
+};
+typedef struct plain plain_list[WINDOWS][WINDOW];
+static plain_list plain, after;
+
+static uint64_t tables_of(plain_list one, plain_list other)
+{
+    uint64_t count = 0, last[4];
+
+    memset(last, 0xff, sizeof last);
+    // Windows that share a table stand side by side: the first and the second do in levels 2 and 3.
+    const uint32_t order[WINDOWS] = {1, 0, 2};
+    for (uint32_t k = 0; k < WINDOWS; k++)
+        for (uint32_t p = 0, w = order[k]; p < WINDOW; p++)
+            for (unsigned level = 0; level < 4 && (one[w][p].owner || other[w][p].owner); level++) {
+                uint64_t prefix = (windows[w] + p) >> (9 * (level + 1));
+
+                count += prefix != last[level];
+                last[level] = prefix;
+            }
+    return count;
+}
+
+// One operation, to both; the error that the list expects.
+static int random_operation(struct ferry_vm_batch *batch, uint32_t w, uint32_t reservation, int *expected)
+{
+    uint32_t p = (uint32_t)draw(WINDOW), n = 1 + (uint32_t)draw(draw(8) ? 40 : 700), from = (uint32_t)draw(WINDOW);
+    uint32_t owner = 1 + (uint32_t)draw(99), offset = (uint32_t)draw(50), repeat = 0;
+    uint64_t kind = draw(4), bytes;
+    struct plain copied[WINDOW];
+
+    n = n > WINDOW - p ? WINDOW - p : n;
+    // Mostly where it can be.
+    while (draw(20) && (plain[w][p].reservation != reservation || plain[w][p + n - 1].reservation != reservation)) {
+        p = (uint32_t)draw(WINDOW);
+        n = 1 + (uint32_t)draw(WINDOW - p < 60 ? WINDOW - p : 60);
+    }
+    if (kind == 2)
+        while (from + n > WINDOW || (draw(20) && (plain[w][from].reservation == 0 ||
+                                                  plain[w][from].reservation != plain[w][from + n - 1].reservation)))
+            from = (uint32_t)draw(WINDOW);
+    if (kind == 3) {
+        repeat = 1 + (uint32_t)draw(8);
+        n = n < repeat ? repeat : n - n % repeat;
+        if (p + n > WINDOW)
+            p = 0;
+    }
+    *expected = FERRY_OK;
+    for (uint32_t i = 0; i < n; i++) {
+        if (plain[w][p + i].reservation != reservation)
+            *expected = FERRY_ERROR_ARGUMENT;
+        if (kind == 2 &&
+            (plain[w][from + i].reservation == 0 || plain[w][from + i].reservation != plain[w][from].reservation))
+            *expected = FERRY_ERROR_ARGUMENT;
+    }
+    struct ferry_vm_part part = {windows[w] + p, n, &owners[owner], offset, draw(2)};
+    memcpy(copied, &after[w][from], (kind == 2 ? n : 0) * sizeof copied[0]);
+    for (uint32_t i = 0; i < n; i++) {
+        struct plain *page = &after[w][p + i];
+        uint32_t kept = page->reservation;
+
+        *page = kind == 1   ? (struct plain){0}
+                : kind == 2 ? copied[i]
+                            : (struct plain){0, owner, offset + (repeat ? i % repeat : i), part.read_only};
+        page->reservation = kept;
+    }
+    return kind == 1   ? ferry_vm_batch_unmap(batch, part.first, n)
+           : kind == 2 ? ferry_vm_batch_copy(batch, part.first, n, windows[w] + from)
+                       : ferry_vm_batch_map(batch, &part, repeat, &bytes);
+}
+
+static void compare(uint32_t looks)
+{
+    for (uint32_t look = 0; look < looks; look++) {
+        uint32_t w = (uint32_t)draw(WINDOWS), p = (uint32_t)draw(WINDOW);
+        const struct ferry_vm_range *found = ferry_vm_address_find(&space, windows[w] + p);
+        const struct plain *page = &plain[w][p];
+
+        if (!found || found->first > windows[w] + p) {
+            assert_int_equal(page->reservation, 0);
+            continue;
+        }
+        assert_true(page->reservation != 0);
+        assert_ptr_equal(found->owner, page->owner ? &owners[page->owner] : NULL);
+        if (found->owner) {
+            assert_int_equal(found->offset + windows[w] + p - found->first, page->offset);
+            assert_int_equal(found->read_only, page->read_only);
+            assert_non_null(ferry_vm_address_table(&space, windows[w] + p, 0));
+        }
+    }
+}
+
+static void random_batches_agree_with_a_plain_list(void **state)
+{
+    const char *given = getenv("FERRY_SEED");
+    uint64_t first_seed = seed = given ? strtoull(given, NULL, 0) : 20261125;
+    uint32_t reservations = 0, done = 0, refused = 0, exhausted = 0;
+
+    (void)state;
+    printf("FERRY_SEED=%llu\n", (unsigned long long)first_seed);
+    memset(plain, 0, sizeof plain);
+    begin(TABLES);
+    for (uint32_t w = 0; w < WINDOWS; w++)
+        for (uint32_t p = 0; p < WINDOW;) {
+            uint32_t n = 1 + (uint32_t)draw(WINDOW - p), skip = (uint32_t)draw(30);
+
+            assert_int_equal(reserve(windows[w] + p, n), FERRY_OK);
+            reservations++;
+            for (uint32_t i = 0; i < n; i++)
+                plain[w][p + i].reservation = reservations;
+            p += n + (draw(3) ? 0 : skip);
+        }
+    for (int step = 0; step < 20000; step++) {
+        uint32_t w = (uint32_t)draw(WINDOWS), reservation = plain[w][draw(WINDOW)].reservation;
+        struct ferry_vm_batch batch;
+        uint64_t bytes;
+        int error = FERRY_OK, expected = FERRY_OK;
+
+        if (reservation == 0)
+            continue;
+        memcpy(after, plain, sizeof plain);
+        ferry_vm_batch_begin(&batch, &space);
+        for (uint64_t n = 1 + draw(6), i = 0; i < n && error == FERRY_OK; i++) {
+            bool is_first = batch.reservation == 0;
+
+            error = random_operation(&batch, w, reservation, &expected);
+            // The first may be in another reservation than was meant.
+            if (is_first && error == FERRY_OK && expected != FERRY_OK)
+                error = expected;
+            assert_int_equal(error, expected);
+        }
+        if (error != FERRY_OK) {
+            ferry_vm_batch_end(&batch);
+            refused++;
+        } else {
+            uint64_t needed = tables_of(plain, after) + (space.root && !tables_of(plain, after));
+
+            error = carry_out(&batch, &bytes);
+            assert_int_equal(error, needed > TABLES ? FERRY_ERROR_NO_VIDEO_MEMORY : FERRY_OK);
+            assert_true(error == FERRY_OK || bytes == (needed - TABLES) * 4096);
+            if (error == FERRY_OK)
+                memcpy(plain, after, sizeof plain);
+            done += error == FERRY_OK;
+            exhausted += error != FERRY_OK;
+        }
+        uint64_t tables = tables_of(plain, plain);
+        assert_int_equal(space.tables, tables + (space.root && !tables));
+        assert_int_equal(pool.free_count, TABLES - space.tables);
+        compare(30);
+    }
+    compare(20000);
+    assert_true(done > 8000 && refused > 1000 && exhausted > 100);
+    end(TABLES);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(operations_see_what_those_before_have_left),
+        cmocka_unit_test(bad_operations_have_names),
+        cmocka_unit_test(an_edge_cuts_the_entry_that_it_is_in),
+        cmocka_unit_test(random_batches_agree_with_a_plain_list),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
