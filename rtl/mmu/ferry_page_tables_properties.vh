@@ -89,7 +89,17 @@
         assume (!local_rvalid || local_r[`FERRY_AXI_R_LAST_RANGE] == ((local_side ? left1 : left0) == 0));
         assume (!host_rvalid || host_r[`FERRY_AXI_R_LAST_RANGE] == ((host_side ? left1 : left0) == 0));
     end
-    wire [63:0] asked = host_arvalid ? host_ar[`FERRY_AXI_A_ADDRESS_RANGE] : local_ar[`FERRY_AXI_A_ADDRESS_RANGE];
+    wire [63:0] local_asked = local_ar[`FERRY_AXI_A_ADDRESS_RANGE];
+    wire [63:0] host_asked = host_ar[`FERRY_AXI_A_ADDRESS_RANGE];
+    axi4_address_properties #(.BEATS(8)) local_ar_properties (
+        .clk(clk), .rst(rst || !past_valid), .valid(local_arvalid), .ready(local_arready), .page_offset(local_asked[11:0]),
+        .page(local_asked[63:12]), .length(local_ar[`FERRY_AXI_A_LENGTH_RANGE]), .extra(local_ar[`FERRY_AXI_A_NO_SNOOP_RANGE])
+    );
+    axi4_address_properties #(.BEATS(8)) host_ar_properties (
+        .clk(clk), .rst(rst || !past_valid), .valid(host_arvalid), .ready(host_arready), .page_offset(host_asked[11:0]),
+        .page(host_asked[63:12]), .length(host_ar[`FERRY_AXI_A_LENGTH_RANGE]), .extra(host_ar[`FERRY_AXI_A_NO_SNOOP_RANGE])
+    );
+    wire [63:0] asked = host_arvalid ? host_asked : local_asked;
     wire [7:0]  asked_length = host_arvalid ? host_ar[`FERRY_AXI_A_LENGTH_RANGE] : local_ar[`FERRY_AXI_A_LENGTH_RANGE];
     wire        answers_side = host_rvalid && host_rready ? host_side : local_side;
     wire        answers = (host_rvalid && host_rready) || (local_rvalid && local_rready);

@@ -81,7 +81,7 @@ struct ferry_va_batch {
 /// are not over. On an error nothing has changed. Errors: ARGUMENT (no such kind; not whole pages or none; beyond 48
 /// bits; not all in one reservation; repeat_bytes does not divide bytes), HANDLE, FOREIGN, RANGE (not all in the
 /// allocation), BUSY (an allocation of several instances), NO_VIDEO_MEMORY (of page tables; what the batch unmaps gives
-/// none back yet), NO_HOST_MEMORY, DEVICE_LOST, TIMEOUT, UNSUPPORTED (of an allocation in the aperture too).
+/// none back yet), NO_HOST_MEMORY, DEVICE_LOST, TIMEOUT, UNSUPPORTED.
 int ferry_va_update(struct ferry_queue *queue, struct ferry_va_batch *batch);
 
 struct ferry_va_mapping {

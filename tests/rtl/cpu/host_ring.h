@@ -33,11 +33,15 @@ class Ring
   public:
     Ring(RootComplex &root, unsigned number, uint32_t rights) : fence_step(1 + number), root_(root), number_(number)
     {
-        root.bar0_64(ring(number, FERRY_BAR0_RING_BASE), RINGS + number * 0x1000);
-        root.bar0(ring(number, FERRY_BAR0_RING_ENTRIES_LOG2), 3);
-        root.bar0(ring(number, FERRY_BAR0_RING_RIGHTS), rights);
-        root.bar0_64(ring(number, FERRY_BAR0_RING_FENCE_ADDRESS), FENCES + number * 64);
-        root.bar0(ring(number, FERRY_BAR0_RING_CONTROL), 1);
+        open(rights);
+    }
+    // After a function reset: what was in it is gone, and nobody waits for it.
+    void begin_anew(uint32_t rights)
+    {
+        produced_ = bytes_ = 0;
+        root_.store64(FENCES + number_ * 64 + FERRY_FENCE_RECORD_VALUE, fence_);
+        root_.store64(FENCES + number_ * 64 + 16, 0);
+        open(rights);
     }
     Ring &word(uint32_t low, uint32_t high)
     {
@@ -89,6 +93,14 @@ class Ring
     uint64_t fence_step;
 
   private:
+    void open(uint32_t rights)
+    {
+        root_.bar0_64(ring(number_, FERRY_BAR0_RING_BASE), RINGS + number_ * 0x1000);
+        root_.bar0(ring(number_, FERRY_BAR0_RING_ENTRIES_LOG2), 3);
+        root_.bar0(ring(number_, FERRY_BAR0_RING_RIGHTS), rights);
+        root_.bar0_64(ring(number_, FERRY_BAR0_RING_FENCE_ADDRESS), FENCES + number_ * 64);
+        root_.bar0(ring(number_, FERRY_BAR0_RING_CONTROL), 1);
+    }
     uint64_t buffer() { return BUFFERS + number_ * 0x10000 + produced_ % 8 * 0x1000; }
     RootComplex &root_;
     unsigned number_;

@@ -213,6 +213,10 @@ class RootComplex
     size_t unanswered() const { return unanswered_.size(); }
     // So many beats read, and bursts written, from now on the answer is an error; below 0 never.
     int read_error_in = -1, write_error_in = -1;
+    // Asked of each burst read of video memory, by its address and beats: with how many beats left is one an error; 0
+    // never. What is on the bus then.
+    std::function<unsigned(uint64_t, unsigned)> bad_beat;
+    uint64_t bad_data = 0;
     unsigned interrupts = 0, unmapped = 0, broken = 0;
     std::vector<uint8_t> local;
     // No Snoop attribute of the device's last access, by page.
@@ -400,7 +404,10 @@ class RootComplex
         if (data) {
             std::memcpy(&top.m_axi_rdata, &local[reads_.front().address], 8);
             top.m_axi_rid = reads_.front().id;
-            top.m_axi_rresp = read_error_in == 0 ? 2 : 0;
+            const bool bad = reads_.front().beats == reads_.front().bad_beats_left;
+            if (bad)
+                top.m_axi_rdata = bad_data;
+            top.m_axi_rresp = bad ? 2 | (reads_.front().address >> 3 & 1) : read_error_in == 0 ? 2 : 0;
             top.m_axi_rlast = reads_.front().beats == 1;
         }
         answering_ = !responses_.empty() && (answering_ || !memory_dead);
@@ -430,7 +437,8 @@ class RootComplex
                 broken++;
             if (on_local_read)
                 on_local_read(top.m_axi_araddr);
-            reads_.push_back({top.m_axi_araddr & ~7u, time + memory_latency, top.m_axi_arlen + 1u, top.m_axi_arid});
+            const unsigned beats = top.m_axi_arlen + 1u, bad = bad_beat ? bad_beat(top.m_axi_araddr, beats) : 0;
+            reads_.push_back({top.m_axi_araddr & ~7u, time + memory_latency, beats, top.m_axi_arid, bad});
         }
         if (top.m_axi_bvalid && top.m_axi_bready) {
             responses_.pop_front();
@@ -440,7 +448,7 @@ class RootComplex
         if (top.m_axi_awvalid && top.m_axi_awready) {
             if (top.m_axi_awaddr % 8 || (top.m_axi_awaddr & 4095) + top.m_axi_awlen * 8 + 8 > 4096)
                 broken++;
-            writes_.push_back({top.m_axi_awaddr & ~7u, 0, top.m_axi_awlen + 1u, top.m_axi_awid});
+            writes_.push_back({top.m_axi_awaddr & ~7u, 0, top.m_axi_awlen + 1u, top.m_axi_awid, 0});
         }
         if (top.m_axi_wvalid && top.m_axi_wready)
             beats_.push_back({top.m_axi_wdata, top.m_axi_wstrb, top.m_axi_wlast != 0});
@@ -473,6 +481,7 @@ class RootComplex
         uint64_t due;
         unsigned beats;
         uint8_t id;
+        unsigned bad_beats_left;
     };
     struct Beat {
         uint64_t data;

@@ -363,5 +363,14 @@ int main(int argc, char **argv)
         }
         checks.that(cut > 10, "FORGETs that a reset cut");
     }
+
+    checks.begin("virtual_no_frame_or_table_is_touched_once_it_was_forgotten_whatever_memory_and_the_host_do");
+    {
+        MovingFrames frames(checks, random, root, paging, user, other, false);
+        frames.worse = true;
+        const char *moves = std::getenv("FERRY_MOVES");
+        frames.run(moves ? static_cast<unsigned>(std::atoi(moves)) : 100);
+        checks.that(frames.resets() > 0 && frames.errors_told() > 3, "function resets, and errors of tables");
+    }
     return checks.done();
 }

@@ -150,8 +150,9 @@ std::string host_data_waits(uint64_t seed)
 
 // A burst to the host is announced when all of its data is there, and its data then comes one beat a cycle: others send
 // through the same port, fence records and interrupts, and may not wait for video memory behind it. Video memory stops
-// giving data somewhere in a job; what was announced by then is whole.
-std::string host_bursts_are_whole(uint64_t seed)
+// giving data somewhere in a job; what was announced by then is whole. Likewise one of what the host gives: the CPU
+// writes through video memory's port and may not wait for the host.
+std::string whole_bursts(uint64_t seed, bool from_host)
 {
     Machine machine(seed, LOCAL_BYTES, HOST_BASE, HOST_BYTES);
     Reference reference(machine);
@@ -168,32 +169,48 @@ std::string host_bursts_are_whole(uint64_t seed)
         machine.timing.read_latency = (unsigned)(1 + random.below(60));
         Job job;
         unsigned way = round % 3;
-        job.source = 20000 + random.below(1000);
-        job.destination = 4096 + random.below(1000);
+        Memory &reads = from_host ? machine.host : machine.local, &writes = from_host ? machine.local : machine.host;
+        (from_host ? job.destination : job.source) = 20000 + random.below(1000);
+        uint64_t &at = from_host ? job.source : job.destination;
+        at = 4096 + random.below(1000);
         job.length = (uint32_t)(1 + random.below(6000));
-        job.destination_kind = way == 2 ? FERRY_ADDRESS_KIND_APERTURE : FERRY_ADDRESS_KIND_SYSTEM;
+        unsigned &kind = from_host ? job.source_kind : job.destination_kind;
+        kind = way == 2 ? FERRY_ADDRESS_KIND_APERTURE : FERRY_ADDRESS_KIND_SYSTEM;
         if (way == 0)
-            job.destination += HOST_BASE + 65536;
-        if (way == 1)
-            job.list = FERRY_LIST_SIDE_DESTINATION;
+            at += HOST_BASE + 65536;
+        if (way == 1) {
+            job.list = from_host ? FERRY_LIST_SIDE_SOURCE : FERRY_LIST_SIDE_DESTINATION;
+            // Its pages are the host's, whatever kind it claims.
+            if (random.chance(50))
+                kind = FERRY_ADDRESS_KIND_LOCAL;
+        }
         machine.submit(job);
         for (uint64_t i = random.below(1200); i; i--)
             machine.step();
-        machine.local.dead = Memory::R;
+        reads.dead = Memory::R;
         for (unsigned i = 0; i < 1500; i++)
             machine.step();
-        begun += !machine.idle() && machine.host.write_bursts != 0;
-        if (!machine.host.writes.empty() || !machine.host.beats.empty())
+        begun += !machine.idle() && writes.write_bursts != 0;
+        if (!writes.writes.empty() || !writes.beats.empty())
             return "round " + std::to_string(round) + ": a burst of " +
-                   std::to_string(machine.host.writes.empty() ? 0 : machine.host.writes.front().beats) +
-                   " beats to the host waits for video memory";
-        machine.local.dead = 0;
+                   std::to_string(writes.writes.empty() ? 0 : writes.writes.front().beats) +
+                   " beats waits for the memory that is read";
+        reads.dead = 0;
         reference.apply(job);
         std::string wrong = finish(machine, reference);
         if (!wrong.empty())
             return "round " + std::to_string(round) + ": " + wrong;
     }
     return begun < 30 ? "only " + std::to_string(begun) + " jobs stood in their midst" : "";
+}
+
+std::string host_bursts_are_whole(uint64_t seed)
+{
+    return whole_bursts(seed, false);
+}
+std::string local_bursts_are_whole(uint64_t seed)
+{
+    return whole_bursts(seed, true);
 }
 
 } // namespace
@@ -204,4 +221,5 @@ const std::vector<Test> FLIGHT_TESTS = {
     {"many_reads_outstanding", many_outstanding},
     {"host_data_waits_for_room", host_data_waits},
     {"bursts_to_the_host_are_whole", host_bursts_are_whole},
+    {"bursts_of_what_the_host_gives_are_whole", local_bursts_are_whole},
 };
