@@ -138,8 +138,10 @@ int ferry_vm_address_reserve(struct ferry_vm_address_space *space, const struct 
     struct ferry_vm_range *range = calloc(1, sizeof *range);
     if (!range)
         return FERRY_ERROR_NO_HOST_MEMORY;
+    space->reservations += space->reservations == UINT32_MAX ? 2 : 1;
     range->first = *first;
     range->pages = pages;
+    range->reservation = space->reservations;
     enter(space, range);
     if (where->base == UINT64_MAX)
         space->next = *first + pages;
@@ -327,17 +329,50 @@ void ferry_vm_table_free(struct ferry_vm_address_space *space, struct ferry_vm_t
 
 // ---- Mapping ------------------------------------------------------------------------------------------------------
 
-// All of it is free, or all of it is inside one reservation: that one, else NULL.
-static bool may_map(const struct ferry_vm_address_space *space, uint64_t first, uint64_t pages,
-                    struct ferry_vm_range **reservation)
+// All of it is free, or all of it is inside one reservation: its number, else 0. What was mapped in it before has left
+// it in pieces.
+static bool may_map(const struct ferry_vm_address_space *space, uint64_t first, uint64_t pages, uint32_t *reservation)
 {
-    struct ferry_vm_range *range = ferry_vm_address_find(space, first);
+    const struct ferry_vm_range *range = ferry_vm_address_find(space, first);
 
-    *reservation = NULL;
+    *reservation = 0;
     if (!range || range->first >= first + pages)
         return true;
-    *reservation = range;
-    return !range->owner && range->first <= first && first + pages <= range->first + range->pages;
+    *reservation = range->reservation;
+    for (uint64_t at = first; at < first + pages; range = ferry_vm_address_find(space, at)) {
+        if (!range || range->owner || range->first > at || range->reservation != *reservation)
+            return false;
+        at = range->first + range->pages;
+    }
+    return true;
+}
+
+// Out of the pieces of a reservation. `behind` is for what is left of one piece on both sides.
+static void cut_out(struct ferry_vm_address_space *space, uint64_t first, uint64_t pages, struct ferry_vm_range *behind)
+{
+    uint64_t end = first + pages;
+
+    for (uint64_t at = first; at < end;) {
+        struct ferry_vm_range *piece = ferry_vm_address_find(space, at);
+        bool below = piece->first<first, above = piece->first + piece->pages> end;
+
+        at = piece->first + piece->pages;
+        leave(space, piece);
+        if (above && below) {
+            *behind = (struct ferry_vm_range){.first = end, .pages = at - end, .reservation = piece->reservation};
+            enter(space, behind);
+        }
+        if (below) {
+            piece->pages = first - piece->first;
+            enter(space, piece);
+        } else if (above) {
+            piece->first = end;
+            piece->pages = at - end;
+            enter(space, piece);
+        } else {
+            free(piece);
+        }
+    }
 }
 
 int ferry_vm_address_map(struct ferry_vm_address_space *space, const struct ferry_vm_where *where, uint64_t pages,
@@ -345,14 +380,15 @@ int ferry_vm_address_map(struct ferry_vm_address_space *space, const struct ferr
                          uint64_t *table_bytes)
 {
     uint64_t first, lowest = 0;
-    struct ferry_vm_range *around, *behind = NULL;
+    struct ferry_vm_range *behind = NULL;
     struct ferry_vm_table *spare[2];
+    uint32_t reservation;
     int error = find_place(space, where, pages, &first);
 
     *table_bytes = 0;
     if (error != FERRY_OK)
         return error;
-    if (!may_map(space, first, pages, &around))
+    if (!may_map(space, first, pages, &reservation))
         return FERRY_ERROR_BUSY;
     // No more tables are looked for than there can be: each but the lowest level's adds less than the one below it.
     if (pages / FERRY_VM_TABLE_ENTRIES > space->pool->pages) {
@@ -367,6 +403,7 @@ int ferry_vm_address_map(struct ferry_vm_address_space *space, const struct ferr
     for (uint64_t n = first / FERRY_VM_TABLE_ENTRIES; n <= (first + pages - 1) / FERRY_VM_TABLE_ENTRIES; n++)
         lowest += !ferry_vm_address_table(space, n * FERRY_VM_TABLE_ENTRIES, 0);
     struct ferry_vm_range *mapped = calloc(1, sizeof *mapped);
+    const struct ferry_vm_range *around = reservation ? ferry_vm_address_find(space, first) : NULL;
     bool splits = around && around->first + around->pages > first + pages && around->first < first;
     if (splits)
         behind = calloc(1, sizeof *behind);
@@ -381,26 +418,9 @@ int ferry_vm_address_map(struct ferry_vm_address_space *space, const struct ferr
                                       .owner = owner,
                                       .offset = offset,
                                       .read_only = read_only,
-                                      .in_reservation = around};
-    if (around) {
-        uint64_t end = around->first + around->pages;
-
-        leave(space, around);
-        if (behind) {
-            *behind = (struct ferry_vm_range){.first = first + pages, .pages = end - first - pages};
-            enter(space, behind);
-        }
-        if (around->first < first) {
-            around->pages = first - around->first;
-            enter(space, around);
-        } else if (end > first + pages) {
-            around->first = first + pages;
-            around->pages = end - around->first;
-            enter(space, around);
-        } else {
-            free(around);
-        }
-    }
+                                      .reservation = reservation};
+    if (reservation)
+        cut_out(space, first, pages, behind);
     enter(space, mapped);
     use_tables(space, first, pages, spare);
     space->mapped_pages += pages;
@@ -420,10 +440,8 @@ void ferry_vm_address_unmap(struct ferry_vm_address_space *space, struct ferry_v
     space->mapped_pages -= range->pages;
     range->owner = NULL;
     range->of_owner = NULL;
-    if (range->in_reservation) {
-        range->in_reservation = false;
+    if (range->reservation)
         return;
-    }
     leave(space, range);
     free(range);
 }

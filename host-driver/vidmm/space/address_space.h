@@ -35,8 +35,9 @@ struct ferry_vm_range {
     uint64_t first, pages;
     void *owner;     // of the mapping; NULL = only reserved
     uint64_t offset; // page of the owner's that comes first
-    bool read_only, in_reservation;
+    bool read_only;
     bool each_instance;                  // the owner's whole; each other instance of what it is has one too
+    uint32_t reservation;                // which one it is a piece of, mapped or not; 0 = none
     struct ferry_vm_range *left, *right; // tree
     uint32_t rank;                       // of the tree: a node's is above its children's
     struct ferry_vm_range *of_owner;     // the owner's next
@@ -49,6 +50,7 @@ struct ferry_vm_address_space {
     struct ferry_vm_table *fresh, *fresh_last; // those that came about, parents before children
     uint64_t next;                             // where the next range of any place is looked for first
     uint64_t mapped_pages, tables;
+    uint32_t reservations; // number of the newest
 };
 
 /// Where a range is to be. Pages; base UINT64_MAX = any place in [least, most), most 0 = no bound.
@@ -72,9 +74,9 @@ void ferry_vm_address_space_end(struct ferry_vm_address_space *space);
 /// NO_VIDEO_MEMORY (no such room among the addresses), NO_HOST_MEMORY. Nothing has changed then.
 int ferry_vm_address_reserve(struct ferry_vm_address_space *space, const struct ferry_vm_where *where, uint64_t pages,
                              uint64_t *first);
-/// Map them to pages of an owner from `offset` on: free addresses, or such as are reserved and not mapped. What tables
-/// came about says ferry_vm_address_fresh(). Errors: those of reserve(); NO_VIDEO_MEMORY also when the pool has too few
-/// tables: *table_bytes is then how many bytes of them are missing.
+/// Map them to pages of an owner from `offset` on: free addresses, or such as are of one reservation and not mapped.
+/// What tables came about says ferry_vm_address_fresh(). Errors: those of reserve(); NO_VIDEO_MEMORY also when the pool
+/// has too few tables: *table_bytes is then how many bytes of them are missing.
 int ferry_vm_address_map(struct ferry_vm_address_space *space, const struct ferry_vm_where *where, uint64_t pages,
                          void *owner, uint64_t offset, bool read_only, struct ferry_vm_range **range,
                          uint64_t *table_bytes);
