@@ -202,6 +202,16 @@ static void bad_ranges_get_a_name_and_change_nothing(void **state)
     map_at(m.device, one, reserved.address + 128 * KIB, 0, 4 * KIB);
     ok(ferry_va_free(m.device, reserved.address, 512 * KIB));
     nothing_is_chosen_from(m.device, reserved.address);
+    // What was mapped in the middle and is gone has left it a reservation all over.
+    ok(ferry_va_reserve(m.device, &reserved));
+    struct ferry_allocation *middle = make(m.device, 64 * KIB, FERRY_FLAG_CPU_VISIBLE),
+                            *whole = make(m.device, 512 * KIB, FERRY_FLAG_CPU_VISIBLE);
+    map_at(m.device, middle, reserved.address + 64 * KIB, 0, 64 * KIB);
+    ok(ferry_allocation_destroy(middle));
+    map_at(m.device, whole, reserved.address, 0, 512 * KIB);
+    ok(ferry_va_free(m.device, reserved.address, 512 * KIB));
+    ok(ferry_allocation_destroy(whole));
+    nothing_is_chosen_from(m.device, reserved.address);
     // Mappings end with their allocation.
     ok(ferry_allocation_destroy(one));
     nothing_is_chosen_from(m.device, 0);

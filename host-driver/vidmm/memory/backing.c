@@ -78,8 +78,7 @@ void ferry_vm_backing_drop(struct ferry_vm_memory *memory, struct ferry_vm_alloc
 
 bool ferry_vm_backing_recallable(const struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation)
 {
-    // R83: under such a lock it goes to the alternate address, whatever else still has the content.
-    return !allocation->backing && allocation->untouched && !allocation->alternate_lock &&
+    return !allocation->backing && allocation->untouched &&
            ferry_vm_release_waits(memory->sched, &allocation->subject, allocation->parting);
 }
 

@@ -107,14 +107,23 @@ static bool to_alternate(const struct ferry_vm_allocation *allocation)
     return allocation->alternate_lock && !allocation->backing;
 }
 
+// Under such a lock it goes to the alternate address, whatever else still has the content.
+static bool recallable(const struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation)
+{
+    return !allocation->alternate_lock && ferry_vm_backing_recallable(memory, allocation);
+}
+
 int ferry_vm_remove_prepare(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
                             enum ferry_vm_way_out way)
 {
-    bool wanted = has_to_come_back(memory, allocation, way) && !ferry_vm_backing_recallable(memory, allocation) &&
+    bool wanted = has_to_come_back(memory, allocation, way) && !recallable(memory, allocation) &&
                   !blocked_by_overlay(memory, allocation, way);
-    if (wanted && to_alternate(allocation))
-        return ferry_vm_alternate_make(memory, allocation);
-    return wanted ? ferry_vm_backing_make(memory, allocation) : FERRY_OK;
+    int result = FERRY_OK;
+    // The backing store that there is now may be what it moves by before it leaves, and is gone then.
+    if (wanted && allocation->alternate_lock)
+        result = ferry_vm_alternate_make(memory, allocation);
+    return result == FERRY_OK && wanted && !to_alternate(allocation) ? ferry_vm_backing_make(memory, allocation)
+                                                                     : result;
 }
 
 size_t ferry_vm_remove_most(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation)
@@ -142,8 +151,10 @@ void ferry_vm_take_out(struct ferry_vm_memory *memory, struct ferry_vm_allocatio
     const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
     bool bring_back = has_to_come_back(memory, allocation, way);
     // Who leaves again before it has come in, as behind a job that hangs, still has its content where it was.
-    if (bring_back && ferry_vm_backing_recall(memory, allocation))
+    if (bring_back && recallable(memory, allocation)) {
+        ferry_vm_backing_recall(memory, allocation);
         bring_back = false;
+    }
     bool loses = bring_back && blocked_by_overlay(memory, allocation, way);
     bring_back = bring_back && !loses;
     if (loses) {

@@ -173,25 +173,58 @@ int ferry_vm_address_release(struct ferry_vm_address_space *space, uint64_t firs
 
 // ---- Mapping ------------------------------------------------------------------------------------------------------
 
-// All of it is free, or all of it is inside one reservation: that one, else NULL.
-static bool may_map(const struct ferry_vm_address_space *space, uint64_t first, uint64_t pages,
-                    struct ferry_vm_range **reservation)
+// All of it is free, or all of it is inside one reservation: its number, else 0. What was mapped in it before has left
+// it in pieces.
+static bool may_map(const struct ferry_vm_address_space *space, uint64_t first, uint64_t pages, uint64_t *reservation)
 {
-    struct ferry_vm_range *range = ferry_vm_address_find(space, first);
+    const struct ferry_vm_range *range = ferry_vm_address_find(space, first);
 
-    *reservation = NULL;
+    *reservation = 0;
     if (!range || range->first >= first + pages)
         return true;
-    *reservation = range;
-    return !range->owner && range->first <= first && first + pages <= range->first + range->pages;
+    *reservation = range->reservation;
+    for (uint64_t at = first; at < first + pages; range = ferry_vm_address_find(space, at)) {
+        if (!range || range->owner || range->first > at || range->reservation != *reservation)
+            return false;
+        at = range->first + range->pages;
+    }
+    return true;
+}
+
+// Out of the pieces of a reservation. `behind` is for what is left of one piece on both sides.
+static void cut_out(struct ferry_vm_address_space *space, uint64_t first, uint64_t pages, struct ferry_vm_range *behind)
+{
+    uint64_t end = first + pages;
+
+    for (uint64_t at = first; at < end;) {
+        struct ferry_vm_range *piece = ferry_vm_address_find(space, at);
+        bool below = piece->first<first, above = piece->first + piece->pages> end;
+
+        at = piece->first + piece->pages;
+        ferry_vm_range_leave(space, piece);
+        if (above && below) {
+            *behind = (struct ferry_vm_range){.first = end, .pages = at - end, .reservation = piece->reservation};
+            ferry_vm_range_enter(space, behind);
+        }
+        if (below) {
+            piece->pages = first - piece->first;
+            ferry_vm_range_enter(space, piece);
+        } else if (above) {
+            piece->first = end;
+            piece->pages = at - end;
+            ferry_vm_range_enter(space, piece);
+        } else {
+            free(piece);
+        }
+    }
 }
 
 int ferry_vm_address_map(struct ferry_vm_address_space *space, const struct ferry_vm_where *where, uint64_t pages,
                          void *owner, uint64_t offset, bool read_only, struct ferry_vm_range **range,
                          uint64_t *table_bytes)
 {
-    uint64_t first;
-    struct ferry_vm_range *around, *behind = NULL;
+    uint64_t first, reservation;
+    struct ferry_vm_range *behind = NULL;
     struct ferry_vm_missing missing = {0};
     struct ferry_vm_spares spares;
     int error = find_place(space, where, pages, &first);
@@ -199,7 +232,7 @@ int ferry_vm_address_map(struct ferry_vm_address_space *space, const struct ferr
     *table_bytes = 0;
     if (error != FERRY_OK)
         return error;
-    if (!may_map(space, first, pages, &around))
+    if (!may_map(space, first, pages, &reservation))
         return FERRY_ERROR_BUSY;
     if (ferry_vm_beyond_tables(space, pages, table_bytes))
         return FERRY_ERROR_NO_VIDEO_MEMORY;
@@ -208,6 +241,7 @@ int ferry_vm_address_map(struct ferry_vm_address_space *space, const struct ferr
     if (*table_bytes > 0)
         return FERRY_ERROR_NO_VIDEO_MEMORY;
     struct ferry_vm_range *mapped = calloc(1, sizeof *mapped);
+    const struct ferry_vm_range *around = reservation ? ferry_vm_address_find(space, first) : NULL;
     bool splits = around && around->first + around->pages > first + pages && around->first < first;
     if (splits)
         behind = calloc(1, sizeof *behind);
@@ -222,27 +256,9 @@ int ferry_vm_address_map(struct ferry_vm_address_space *space, const struct ferr
                                       .owner = owner,
                                       .offset = offset,
                                       .read_only = read_only,
-                                      .reservation = around ? around->reservation : 0};
-    if (around) {
-        uint64_t end = around->first + around->pages;
-
-        ferry_vm_range_leave(space, around);
-        if (behind) {
-            *behind = (struct ferry_vm_range){
-                .first = first + pages, .pages = end - first - pages, .reservation = around->reservation};
-            ferry_vm_range_enter(space, behind);
-        }
-        if (around->first < first) {
-            around->pages = first - around->first;
-            ferry_vm_range_enter(space, around);
-        } else if (end > first + pages) {
-            around->first = first + pages;
-            around->pages = end - around->first;
-            ferry_vm_range_enter(space, around);
-        } else {
-            free(around);
-        }
-    }
+                                      .reservation = reservation};
+    if (reservation != 0)
+        cut_out(space, first, pages, behind);
     ferry_vm_range_enter(space, mapped);
     ferry_vm_tables_use(space, first, pages, &spares);
     if (where->base == UINT64_MAX)

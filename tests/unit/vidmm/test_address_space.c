@@ -154,7 +154,7 @@ enum { FREE, RESERVED, MAPPED };
 struct plain {
     int state;
     uint32_t owner, offset;
-    bool reserved; // also below what is mapped
+    uint32_t reserved; // by which reservation, also below what is mapped; 0 = none
 } plain[WINDOWS][WINDOW];
 
 static uint64_t tables_of_list(void)
@@ -182,7 +182,7 @@ static void random_steps_agree_with_a_plain_list(void **state)
     struct ferry_vm_table_pool pool;
     struct ferry_vm_address_space space;
     static char owners[200];
-    uint32_t done[3] = {0}, refused = 0, exhausted = 0;
+    uint32_t done[3] = {0}, refused = 0, exhausted = 0, in_pieces = 0;
 
     (void)state;
     printf("FERRY_SEED=%llu\n", (unsigned long long)first_seed);
@@ -197,22 +197,29 @@ static void random_steps_agree_with_a_plain_list(void **state)
         uint64_t first, bytes;
         bool all_free = true, in_one = true;
 
+        range = ferry_vm_address_find(&space, windows[w] + p);
+        // From the middle of a piece of a reservation on into the next one.
+        if (kind == 2 && range && !range->owner && range->first >= windows[w] && range->first < windows[w] + WINDOW) {
+            p = (uint32_t)(range->first + range->pages / 2 - windows[w]);
+            n = (uint32_t)(range->pages - range->pages / 2 + 1 + draw(3));
+            where = at(windows[w] + p);
+        }
         n = p + n > WINDOW ? WINDOW - p : n;
         for (uint32_t i = p; i < p + n; i++) {
             all_free &= plain[w][i].state == FREE && !plain[w][i].reserved;
-            in_one &= plain[w][i].state == RESERVED;
+            in_one &= plain[w][i].state == RESERVED && plain[w][i].reserved == plain[w][p].reserved;
         }
         range = ferry_vm_address_find(&space, windows[w] + p);
-        in_one &= range && range->first <= windows[w] + p && range->first + range->pages >= windows[w] + p + n;
         if (kind == 0) {
             int error = ferry_vm_address_reserve(&space, &where, n, &first);
 
             assert_int_equal(error, all_free ? FERRY_OK : FERRY_ERROR_BUSY);
             for (uint32_t i = p; i < p + n && !error; i++)
-                plain[w][i] = (struct plain){RESERVED, 0, 0, true};
+                plain[w][i] = (struct plain){RESERVED, 0, 0, done[0] + 1};
             done[0] += !error;
         } else if (kind < 3) {
             uint32_t owner = (uint32_t)draw(200);
+            bool pieces = in_one && range->first + range->pages < windows[w] + p + n;
             int error = ferry_vm_address_map(&space, &where, n, &owners[owner], 5 * owner, false, &range, &bytes);
             struct plain before[WINDOW];
 
@@ -226,6 +233,7 @@ static void random_steps_agree_with_a_plain_list(void **state)
             if (error)
                 memcpy(plain[w], before, sizeof before);
             refused += error == FERRY_ERROR_BUSY;
+            in_pieces += pieces && !error;
             exhausted += error == FERRY_ERROR_NO_VIDEO_MEMORY;
             done[1] += !error;
             take_note(&space);
@@ -264,7 +272,8 @@ static void random_steps_agree_with_a_plain_list(void **state)
             }
         }
     }
-    assert_true(done[0] > 300 && done[1] > 1000 && done[2] > 1000 && refused > 1000 && exhausted > 50);
+    assert_true(done[0] > 300 && done[1] > 1000 && done[2] > 1000 && refused > 1000 && exhausted > 50 &&
+                in_pieces > 10);
     ferry_vm_address_space_end(&space);
     assert_int_equal(pool.free_count, 19);
     ferry_vm_table_pool_destroy(&pool);

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+// What is locked with UseAlternateVA and moves inside video memory, by way of its backing store, more than once or
+// before it leaves, all of it by one call. Driver model 1.
+#include "special.h"
+
+// Pushed down by less than a step, it goes out and in again by its backing store, twice for one call here. That is no
+// eviction, so the address has no part in it.
+static void R85_pushed_down_twice_by_one_call(void **state)
+{
+    (void)state;
+    struct world *world = begin(0);
+    struct tiled t;
+    tiled_drawn = 9;
+    static const uint32_t sizes[] = {2, 9, 2, 0, 2, 39, 2}; // from the low end; the fourth is the tiled one
+    D3DKMT_HANDLE all[7], wanted[2];
+    for (unsigned i = 0; i < 7; i++) {
+        if (sizes[i] == 0)
+            create(world, &t, true);
+        all[i] = sizes[i] ? world_create(world, PAGES(sizes[i]), CPU) : t.allocation;
+        world_require(world, all[i]);
+    }
+    assert_int_equal(world_place(world, t.allocation).offset, PAGES(13));
+    lock(world, &t, SPECIAL);
+    tiled_write_some(world, &t);
+    for (unsigned i = 0; i < 7; i += 2)
+        assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, all[i]), FERRY_OK);
+    for (unsigned i = 0; i < 2; i++)
+        wanted[i] = world_create(world, PAGES(4), CPU);
+    assert_true(world_resident(world, wanted, 2) >= 0);
+    for (unsigned i = 0; i < 100; i++)
+        ferry_vidmm_poll(world->manager, true);
+    assert_int_equal(world_place(world, t.allocation).offset, PAGES(9));
+    assert_int_equal(specials(), 0);
+    tiled_check_all(world, &t);
+    tiled_drop(world, &t);
+    world_close(world);
+}
+
+// Needed soon, it is pushed down for the first of two; the second one's room takes it out all the same.
+static void R83_pushed_down_and_evicted_by_one_call(void **state)
+{
+    (void)state;
+    struct world *world = begin(0);
+    struct tiled t;
+    tiled_drawn = 10;
+    create(world, &t, true);
+    D3DKMT_HANDLE seldom = world_create(world, PAGES(20), CPU), spacers[2], wanted[2];
+    world_require(world, t.allocation);
+    world_require(world, seldom);
+    world_wait(world, world_gpu_fill(world, seldom, 0, PAGE_SIZE, 1));
+    for (unsigned i = 0; i < 40; i++)
+        world_wait(world, world_gpu_name(world, world->context, t.allocation, true));
+    world_wait(world, world_gpu_name(world, world->context, seldom, false));
+    world_wait(world, world_gpu_name(world, world->context, t.allocation, true));
+    assert_int_equal(world_evict(world, t.allocation), FERRY_OK);
+    assert_int_equal(world_evict(world, seldom), FERRY_OK);
+    lock(world, &t, SPECIAL);
+    tiled_write_some(world, &t);
+    tiled_send_out(world, &t);
+    // Two pages free, the tiled one, two free, the other one, and 32 that stay.
+    spacers[0] = world_create(world, PAGES(2), CPU);
+    spacers[1] = world_create(world, PAGES(2), CPU);
+    world_require(world, spacers[0]);
+    bring_in(world, &t);
+    world_require(world, spacers[1]);
+    world_require(world, seldom);
+    assert_int_equal(world_evict(world, seldom), FERRY_OK);
+    world_require(world, world_create(world, PAGES(32), CPU));
+    assert_int_equal(world_place(world, t.allocation).offset, PAGES(2));
+    assert_int_equal(world_place(world, seldom).offset, PAGES(12));
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, spacers[i]), FERRY_OK);
+    tiled_write_some(world, &t);
+    wanted[0] = world_create(world, PAGES(4), CPU);
+    wanted[1] = world_create(world, PAGES(28), CPU);
+    uint64_t in = world_statistics(world).bytes_in;
+    assert_true(world_resident(world, wanted, 2) >= 0);
+    for (unsigned i = 0; i < 100; i++)
+        ferry_vidmm_poll(world->manager, true);
+    assert_int_equal(world_statistics(world).bytes_in, in + t.bytes); // at its second place
+    assert_int_equal(world_place(world, t.allocation).segment, 0);
+    assert_int_equal(specials(), 3);
+    tiled_check_all(world, &t);
+    tiled_drop(world, &t);
+    world_close(world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(R85_pushed_down_twice_by_one_call),
+        cmocka_unit_test(R83_pushed_down_and_evicted_by_one_call),
+    };
+    return WORLD_RUN(tests);
+}
