@@ -20,6 +20,7 @@ static struct world *begin(uint64_t pages, uint32_t buffer_bytes)
 {
     struct world_options options = world_defaults();
     options.machine.local_bytes = PAGES(pages);
+    options.machine.aperture_bytes = PAGES(24);
     options.machine.model = 2;
     options.manager.paging_buffer_bytes = buffer_bytes;
     return world_open(&options);
@@ -233,7 +234,7 @@ static void one_update_too_many_waits_for_the_oldest(void **state)
 #define PROGRAMS 2u // contexts, each on a node of its own, with addresses and allocations of its own
 #define HEAPS    4u
 #define ALL      1200u
-// The last one of the first program is a large page.
+// The last one of the first program is a large page; the one of 17 is in the aperture, which has room for one program's.
 static const uint32_t heap_pages[PROGRAMS][HEAPS] = {{40, 17, 33, 512}, {40, 17, 33, 60}};
 struct page {
     uint32_t heap, page; // heap 0: nothing, else 1 + which
@@ -306,6 +307,7 @@ static void fill(struct world *world, struct program *p, uint32_t number)
         void *address;
         struct ferry_allocation_private wanted = world_private(PAGES(p->heap_pages[h]), CPU);
         wanted.Alignment = p->heap_pages[h] == 512 ? 2u << 20 : 0;
+        wanted.Aperture = p->heap_pages[h] == 17;
         assert_int_equal(world_try_create(world, &wanted, NULL, &p->heaps[h], NULL), FERRY_OK);
         p->words[h] = calloc(p->heap_pages[h], sizeof(uint32_t));
         assert_int_equal(ferry_vidmm_lock(world->manager, p->heaps[h], 0, &address), FERRY_OK);
@@ -338,6 +340,7 @@ static void random_batches_among_jobs(uint64_t seed)
     drawn = seed;
     // Not all of it fits.
     struct world *world = begin(680, buffers[draw(3)]);
+    world->knobs->scatter_pages = true;
     memset(programs, 0, sizeof(programs));
     for (uint32_t i = 0; i < PROGRAMS; i++) {
         programs[i].context = context_on(world, 1 + i);
