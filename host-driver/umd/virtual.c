@@ -94,7 +94,7 @@ int ferry_va_update(struct ferry_queue *handle, struct ferry_va_batch *batch)
     const struct umd_queue *queue = umd_enter(&call, UMD_QUEUE, handle, "update addresses");
     if (!queue)
         return FERRY_ERROR_HANDLE;
-    struct ferry_vidmm_update *operations = calloc(batch->count + 1u, sizeof *operations);
+    struct ferry_vidmm_update *operations = calloc((size_t)batch->count + 1, sizeof *operations);
     struct ferry_vidmm_updated updated = {.failed = batch->count};
     int error = operations ? FERRY_OK : FERRY_ERROR_NO_HOST_MEMORY;
     for (uint32_t i = 0; i < batch->count && error == FERRY_OK; i++) {
