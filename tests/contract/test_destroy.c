@@ -462,33 +462,42 @@ static void what_is_destroyed_in_vain_may_have_left_meanwhile(void **state)
     world_close(world);
 }
 
-// Nobody waits for the operations that take away what is destroyed but its device.
+// Nobody waits for the operations that take away what is destroyed but its device. Of what went before, it is as it
+// was; of what goes with it, it is empty, and says so.
 static void a_device_ends_behind_the_page_tables_of_what_it_had(void **state)
 {
     (void)state;
-    struct world *world = world_open_default();
-    struct ferry_vidmm *manager = world->manager;
-    D3DKMT_HANDLE a = world_create(world, PAGES(4), CPU);
-    world_require(world, a);
-    world->knobs->delay = 1;
-    world->knobs->hold_paging = true;
-    assert_int_equal(ferry_vidmm_destroy_allocation(manager, a), FERRY_OK);
-    static DRIVER_INITIALIZATION_DATA table;
-    const DRIVER_INITIALIZATION_DATA *real = manager->core.miniport;
-    int (*turn)(void *context) = manager->core.platform.wait_for_progress;
-    table = *real;
-    table.DxgkDdiResetEngine = no_reset;
-    manager->core.platform.wait_for_progress = nothing_comes;
-    manager->core.miniport = &table;
-    int result = ferry_vidmm_destroy_device(manager, world->device);
-    assert_int_equal(result, addresses_wanted() ? FERRY_ERROR_TIMEOUT : FERRY_OK);
-    manager->core.platform.wait_for_progress = turn;
-    manager->core.miniport = real;
-    world->knobs->hold_paging = false;
-    ferry_vidmm_poll(manager, true);
-    if (addresses_wanted())
-        assert_int_equal(ferry_vidmm_destroy_device(manager, world->device), FERRY_OK);
-    world_close(world);
+    for (unsigned before = 0; before < 2; before++) {
+        struct world *world = world_open_default();
+        struct ferry_vidmm *manager = world->manager;
+        D3DKMT_HANDLE a = world_create(world, PAGES(4), CPU);
+        world_require(world, a);
+        world->knobs->delay = 1;
+        world->knobs->hold_paging = true;
+        if (before)
+            assert_int_equal(ferry_vidmm_destroy_allocation(manager, a), FERRY_OK);
+        static DRIVER_INITIALIZATION_DATA table;
+        const DRIVER_INITIALIZATION_DATA *real = manager->core.miniport;
+        int (*turn)(void *context) = manager->core.platform.wait_for_progress;
+        table = *real;
+        table.DxgkDdiResetEngine = no_reset;
+        manager->core.platform.wait_for_progress = nothing_comes;
+        manager->core.miniport = &table;
+        int result = ferry_vidmm_destroy_device(manager, world->device);
+        assert_int_equal(result, addresses_wanted() ? FERRY_ERROR_TIMEOUT : FERRY_OK);
+        manager->core.platform.wait_for_progress = turn;
+        manager->core.miniport = real;
+        world->knobs->hold_paging = false;
+        D3DKMT_DEVICEEXECUTION_STATE execution;
+        if (addresses_wanted()) {
+            assert_int_equal(ferry_vidmm_device_state(manager, world->device, &execution), FERRY_OK);
+            assert_int_equal(execution, before ? D3DKMT_DEVICEEXECUTION_ACTIVE : D3DKMT_DEVICEEXECUTION_HUNG);
+        }
+        ferry_vidmm_poll(manager, true);
+        if (addresses_wanted())
+            assert_int_equal(ferry_vidmm_destroy_device(manager, world->device), FERRY_OK);
+        world_close(world);
+    }
 }
 
 int main(void)

@@ -36,9 +36,12 @@ int ferry_vm_allocation_rests(struct ferry_vidmm *manager, D3DKMT_HANDLE handle,
     struct ferry_vm_sched *sched = &manager->sched;
     struct ferry_vm_allocation *allocation = hidden(manager, handle);
     bool several = allocation->renaming || allocation->device->process->space;
-    int result = ferry_vm_allocation_close(&manager->memory, allocation);
     *node = sched->paging_node;
     *number = 0;
+    // A lock under way may have taken another instance. It finds the handle gone in its next turn and gives that up.
+    if (allocation->locking)
+        return FERRY_PENDING;
+    int result = ferry_vm_allocation_close(&manager->memory, allocation);
     if (result == FERRY_ERROR_NO_HOST_MEMORY && sched->done != sched->queued)
         *number = sched->done + 1;
     else if (result != FERRY_OK)
@@ -68,6 +71,8 @@ static int wait_for_all(struct ferry_vidmm *manager, D3DKMT_HANDLE handle)
         } else if (result < 0) {
             return result;
         }
+        if (number == 0)
+            ferry_vm_yield(manager);
         result = ferry_vm_block(manager, node, number, &patience);
     } while (result >= 0);
     return result;

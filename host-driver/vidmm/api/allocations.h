@@ -5,7 +5,8 @@
 
 #include "vidmm/api/manager.h"
 
-/// What the allocation, which nobody finds any more, still has to wait for: *number of *node. PENDING; FERRY_OK:
+/// What the allocation, which nobody finds any more, still has to wait for: *number of *node. PENDING, with a
+/// number of 0 when it is that somebody else is let in; FERRY_OK:
 /// nothing, and nothing will be queued for it as long as nobody is let in. What is in an aperture is on its way out of
 /// it from the first call on. Errors: NO_HOST_MEMORY.
 int ferry_vm_allocation_rests(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, unsigned *node, uint64_t *number);

@@ -130,8 +130,8 @@ static int come_to_rest(struct ferry_vidmm *manager, struct ferry_vm_device *dev
             most += ferry_vm_allocation_free_most(allocation_at(link));
         }
     }
-    if (result == FERRY_OK && others) {
-        // What another call is destroying just now is waited for by letting that call go on.
+    // What another call is destroying just now, or still locking, is waited for by letting that call go on.
+    if ((result == FERRY_OK && others) || (result == FERRY_PENDING && number == 0)) {
         ferry_vm_yield(manager);
         return FERRY_PENDING;
     }

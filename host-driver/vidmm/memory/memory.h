@@ -378,8 +378,8 @@ bool ferry_vm_worthless(const struct ferry_vm_allocation *instance);
 size_t ferry_vm_instance_end_most(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *instance);
 void ferry_vm_instance_take_away(struct ferry_vm_memory *memory, struct ferry_vm_allocation *instance);
 int ferry_vm_instance_end(struct ferry_vm_memory *memory, struct ferry_vm_allocation *instance);
-/// All but the current one, and the one that a lock under way has taken it for: that one only leaves the aperture. What
-/// is queued for them is found by the handle (ferry_vm_allocation_pending).
+/// All but the current one; no lock is under way. What is queued for them is found by the handle
+/// (ferry_vm_allocation_pending).
 int ferry_vm_instances_end(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
 /// The same after everything is over; frees the record too.
 void ferry_vm_instances_free(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);

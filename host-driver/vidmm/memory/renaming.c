@@ -6,6 +6,7 @@
 //
 // The miniport knows one allocation. It is not called for the others (R251) and finds them in its allocation lists and
 // paging operations under the same handle, at other addresses (R253).
+#include <assert.h>
 #include <stdlib.h>
 
 #include "vidmm/memory/memory.h"
@@ -213,21 +214,11 @@ int ferry_vm_instance_end(struct ferry_vm_memory *memory, struct ferry_vm_alloca
 int ferry_vm_instances_end(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
 {
     const struct ferry_vm_renaming *renaming = allocation->renaming;
-    uint32_t kept = 1;
-    while (renaming && renaming->length > kept) {
-        struct ferry_vm_allocation *instance = ferry_vm_instance(allocation, kept);
-        const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, instance->segment);
-        bool wanted = instance == renaming->before;
-        int result = FERRY_OK;
-        if (!wanted)
-            result = ferry_vm_instance_end(memory, instance);
-        else if (segment && segment->aperture)
-            result = ferry_vm_remove(memory, instance, FERRY_VM_FOR_A_MOMENT);
-        if (result != FERRY_OK)
-            return result;
-        kept += wanted;
-    }
-    return FERRY_OK;
+    int result = FERRY_OK;
+    assert(!renaming || !renaming->before);
+    while (renaming && renaming->length > 1 && result == FERRY_OK)
+        result = ferry_vm_instance_end(memory, ferry_vm_instance(allocation, 1));
+    return result;
 }
 
 void ferry_vm_instances_free(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
