@@ -311,6 +311,97 @@ static int map(struct run *run, unsigned number, uint64_t address, uint64_t offs
     return result;
 }
 
+static struct ferry_vidmm_update mapping(const struct run *run, unsigned number, uint64_t address, uint64_t offset,
+                                         uint64_t pages)
+{
+    return (struct ferry_vidmm_update){.kind = FERRY_VIDMM_MAP,
+                                       .address = address,
+                                       .bytes = PAGES(pages),
+                                       .allocation = run->allocation[number],
+                                       .offset = PAGES(offset)};
+}
+
+static struct ferry_vidmm_update unmapping(uint64_t address, uint64_t pages)
+{
+    return (struct ferry_vidmm_update){.kind = FERRY_VIDMM_UNMAP, .address = address, .bytes = PAGES(pages)};
+}
+
+static struct ferry_vidmm_update copying(uint64_t address, uint64_t pages, uint64_t source)
+{
+    return (struct ferry_vidmm_update){
+        .kind = FERRY_VIDMM_COPY, .address = address, .bytes = PAGES(pages), .source = source};
+}
+
+// How the addresses of a reservation are divided, and whose the parts are.
+static uint64_t mapped_now(const struct run *run, uint64_t address, uint64_t bytes)
+{
+    uint64_t hash = 0;
+    for (uint64_t at = address; at < address + bytes;) {
+        struct ferry_vidmm_mapping found = {0};
+        if (ferry_vidmm_find_virtual(run->manager, run->device[0], at, &found) != FERRY_OK || found.bytes == 0)
+            return 0;
+        hash = (hash ^ found.address ^ found.bytes ^ found.offset ^ (uint64_t)found.allocation << 48) * 1099511628211u;
+        at = found.address + found.bytes;
+    }
+    return hash;
+}
+
+// One that fails leaves every mapping as it was.
+static int update(struct run *run, uint64_t address, uint64_t bytes, const struct ferry_vidmm_update *operations,
+                  uint32_t count)
+{
+    struct ferry_vidmm_updated updated = {0};
+    bool armed = inject.armed;
+    inject.armed = false;
+    uint64_t then = mapped_now(run, address, bytes);
+    inject.armed = armed;
+    int result = ferry_vidmm_update_virtual(run->manager, run->context[0], operations, count, &updated);
+    armed = inject.armed;
+    inject.armed = false;
+    if (result == FERRY_ERROR_CRITICAL)
+        return result;
+    if ((result == FERRY_OK) == (then == mapped_now(run, address, bytes)))
+        wrong(&run->attempt, "an update", "answered %d, and mappings are%s as before", result,
+              result == FERRY_OK ? "" : " not");
+    inject.armed = armed;
+    return result;
+}
+
+#define UPDATE(...)                                                                                                    \
+    update(run, reserved.address, reserved.bytes, (const struct ferry_vidmm_update[]){__VA_ARGS__},                    \
+           sizeof((const struct ferry_vidmm_update[]){__VA_ARGS__}) / sizeof(struct ferry_vidmm_update))
+
+// Among jobs that are not over: of what is in memory, in the aperture and out; with tables that come and go.
+static void updates(struct run *run)
+{
+    uint64_t value, fence;
+    struct ferry_vidmm_virtual reserved = {.size = sizeof(reserved), .address = UINT64_C(1) << 42, .bytes = PAGES(512)};
+    const uint64_t x = reserved.address;
+    CALL(resident(run, 0, LIST(PLAIN, LARGE, KEPT, MAPPED, OWN), &value));
+    CALL(ferry_vidmm_reserve_virtual(run->manager, run->device[0], &reserved));
+    CALL(submit(run, 0, KEPT, PLAIN, &fence));
+    CALL(UPDATE(mapping(run, PLAIN, x, 0, 4), mapping(run, MAPPED, x + PAGES(300), 0, 3),
+                mapping(run, WIDE, x + PAGES(400), 0, 12)));
+    CALL(submit(run, 0, MAPPED, PLAIN, &fence));
+    CALL(UPDATE(mapping(run, OWN, x + PAGES(1), 0, 2), copying(x + PAGES(500), 4, x + PAGES(299))));
+    CALL(UPDATE(unmapping(x + PAGES(301), 101)));
+    CALL(submit(run, 0, KEPT, PLAIN, &fence));
+    CALL(ferry_vidmm_wait(run->manager, run->context[0], fence));
+    // Out and in again, all of it and what is left of it.
+    CALL(evict(run, 0, LIST(PLAIN, LARGE, KEPT, MAPPED, OWN)));
+    CALL(resident(run, 0, LIST(WIDE), &value));
+    CALL(submit(run, 0, WIDE, WIDE, &fence));
+    CALL(UPDATE(unmapping(x + PAGES(402), 110)));
+    CALL(UPDATE(unmapping(x, 512), mapping(run, MAPPED, x + PAGES(200), 0, 3)));
+    CALL(evict(run, 0, LIST(WIDE)));
+    CALL(resident(run, 0, LIST(PLAIN, LARGE, KEPT, MAPPED, OWN), &value));
+    CALL(submit(run, 0, MAPPED, PLAIN, &fence));
+    CALL(UPDATE(unmapping(x, 512)));
+    CALL(submit(run, 0, KEPT, PLAIN, &fence));
+    CALL(ferry_vidmm_wait(run->manager, run->context[0], fence));
+    CALL(evict(run, 0, LIST(PLAIN, LARGE, KEPT, MAPPED, OWN)));
+}
+
 // Mapped while they are in place and while they are not; reserved, in the middle of what is reserved, and free again.
 static void addresses(struct run *run)
 {
@@ -431,7 +522,7 @@ static void run_once(unsigned variant, struct attempt *attempt)
     machine_knobs(run.machine)->busy_times = run.variant->busy_times;
     size_t pages = machine_pages_out(run.machine);
     static void (*const parts[2][6])(struct run *) = {{make_all, use_all, discards, turns, programs, end_all},
-                                                      {make_all, addresses, end_all}};
+                                                      {make_all, updates, addresses, end_all}};
     for (size_t i = 0; i < 6 && parts[run.variant->iommu][i] && goes_on(&run); i++)
         parts[run.variant->iommu][i](&run);
     if (run.attempt.stopped)
