@@ -229,6 +229,31 @@ static void one_update_too_many_waits_for_the_oldest(void **state)
     world_close(world);
 }
 
+// Addresses that were mapped one by one, and left by what is gone: two operations side by side meet the same pieces.
+static void what_is_gone_leaves_addresses_that_can_be_changed_again(void **state)
+{
+    (void)state;
+    struct world *world = begin(64, 0);
+    D3DKMT_HANDLE gone[3], one = content(world, 8, 1);
+    uint64_t x = reserve(world, BASE + 0x400000, 16);
+    for (unsigned i = 0; i < 3; i++) {
+        gone[i] = world_create(world, PAGES(4), CPU);
+        map(world, gone[i], x + PAGES(4 * i), 4);
+    }
+    for (unsigned i = 0; i < 3; i++)
+        assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, gone[i]), FERRY_OK);
+    const struct ferry_vidmm_update changes[] = {
+        {.kind = FERRY_VIDMM_UNMAP, .address = x + PAGES(1), .bytes = PAGES(7)},
+        {.kind = FERRY_VIDMM_UNMAP, .address = x + PAGES(8), .bytes = PAGES(6)},
+        mapping(x + PAGES(15), 1, one, 5),
+        mapping(x, 1, one, 6)};
+    update(world, world->context, changes, 4);
+    uint64_t fence = copy(world, world->context, (const D3DKMT_HANDLE[2]){one, one}, x, x + PAGES(15), 64);
+    assert_int_equal(ferry_vidmm_wait(world->manager, world->context, fence), FERRY_OK);
+    assert_int_equal(word_of(world, one, PAGES(6)), world_word(1, PAGES(5) / 4));
+    world_close(world);
+}
+
 // ---- Random ----
 
 #define PROGRAMS 2u // contexts, each on a node of its own, with addresses and allocations of its own
@@ -388,6 +413,7 @@ int main(void)
         cmocka_unit_test(what_comes_in_meanwhile_is_not_there_before_its_time),
         cmocka_unit_test(what_is_taken_away_is_there_for_jobs_that_do_not_name_it),
         cmocka_unit_test(one_update_too_many_waits_for_the_oldest),
+        cmocka_unit_test(what_is_gone_leaves_addresses_that_can_be_changed_again),
         cmocka_unit_test(random_batches_agree_with_a_plain_list),
     };
     return WORLD_RUN(tests);

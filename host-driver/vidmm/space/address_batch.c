@@ -209,9 +209,10 @@ static bool is_so(const struct ferry_vm_address_space *space, const struct ferry
            (range->read_only == part->read_only && range->offset + (part->first - range->first) == part->offset);
 }
 
+// In the order of their addresses. The one before a part, which meets the part before, stands there already.
 static bool add_old(struct ferry_vm_batch *batch, struct ferry_vm_range *range)
 {
-    if (batch->old_count > 0 && batch->old[batch->old_count - 1] == range)
+    if (batch->old_count > 0 && range->first <= batch->old[batch->old_count - 1]->first)
         return true;
     if (batch->old_count == batch->old_capacity) {
         size_t capacity = 2 * batch->old_capacity + 16;

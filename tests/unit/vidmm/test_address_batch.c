@@ -137,6 +137,34 @@ static void operations_see_what_those_before_have_left(void **state)
     end(20);
 }
 
+// What else was mapped in a reservation, and went with its allocation, has left it in pieces. Two operations side by
+// side meet the same of them.
+static void pieces_of_a_reservation_are_one_again(void **state)
+{
+    struct ferry_vm_range *pieces[3];
+    struct ferry_vm_batch batch;
+    uint64_t bytes;
+
+    (void)state;
+    begin(20);
+    assert_int_equal(reserve(64, 64), FERRY_OK);
+    for (uint64_t i = 0; i < 3; i++) {
+        const struct ferry_vm_where where = {64 + 4 * i, 0, 0, 1};
+
+        assert_int_equal(ferry_vm_address_map(&space, &where, 4, &owners[1], 0, false, &pieces[i], &bytes), FERRY_OK);
+    }
+    take_note();
+    for (uint64_t i = 0; i < 3; i++)
+        ferry_vm_address_unmap(&space, pieces[i]);
+    shrink(64, 12);
+    ferry_vm_batch_begin(&batch, &space);
+    assert_int_equal(ferry_vm_batch_unmap(&batch, 65, 7), FERRY_OK);
+    assert_int_equal(ferry_vm_batch_unmap(&batch, 72, 8), FERRY_OK);
+    assert_int_equal(carry_out(&batch, &bytes), FERRY_OK);
+    holds(70, 64, 64, NULL, 0);
+    end(20);
+}
+
 static void bad_operations_have_names(void **state)
 {
     struct ferry_vm_batch batch;
@@ -327,6 +355,26 @@ static void compare(uint32_t looks)
     }
 }
 
+// An allocation goes, and with it what leads to it. Batches know nothing of that.
+static void drop_some(void)
+{
+    uint32_t owner = 1 + (uint32_t)draw(99);
+
+    for (uint32_t w = 0; w < WINDOWS; w++)
+        for (uint32_t p = 0; p < WINDOW; p++) {
+            struct ferry_vm_range *range = ferry_vm_address_find(&space, windows[w] + p);
+
+            if (range && range->first <= windows[w] + p && range->owner == &owners[owner]) {
+                uint64_t first = range->first, pages = range->pages;
+
+                ferry_vm_address_unmap(&space, range);
+                shrink(first, pages);
+            }
+            if (plain[w][p].owner == owner)
+                plain[w][p] = (struct plain){.reservation = plain[w][p].reservation};
+        }
+}
+
 static void random_batches_agree_with_a_plain_list(void **state)
 {
     const char *given = getenv("FERRY_SEED");
@@ -355,6 +403,8 @@ static void random_batches_agree_with_a_plain_list(void **state)
 
         if (reservation == 0)
             continue;
+        if (draw(20) == 0)
+            drop_some();
         memcpy(after, plain, sizeof plain);
         ferry_vm_batch_begin(&batch, &space);
         for (uint64_t n = 1 + draw(6), i = 0; i < n && error == FERRY_OK; i++) {
@@ -394,6 +444,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operations_see_what_those_before_have_left),
+        cmocka_unit_test(pieces_of_a_reservation_are_one_again),
         cmocka_unit_test(bad_operations_have_names),
         cmocka_unit_test(an_edge_cuts_the_entry_that_it_is_in),
         cmocka_unit_test(random_batches_agree_with_a_plain_list),
