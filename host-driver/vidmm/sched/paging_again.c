@@ -178,10 +178,13 @@ static void faulted(struct ferry_vm_sched *sched, uint64_t number, bool with_oth
         lose(sched, first);
 }
 
-// It has found that buffer too full to begin in, and stands behind a change of tables in it.
+// It has found that buffer too full to begin in, and stands behind a change of tables in it. Nothing is built meanwhile:
+// where the open buffer holds something, that is the one that was too full, and what stands in it is others'.
 static bool waits_for_it(const struct ferry_vm_sched *sched, const struct ferry_vm_operation *current, uint64_t fence)
 {
     bool waits = ferry_vm_is_about_addresses(current);
+    if (ferry_vm_holds_something(sched))
+        return false;
     for (uint64_t at = sched->built_first; at < sched->built_end; at++) {
         uint64_t number = built_at(sched, at);
         const struct ferry_vm_operation *before = ferry_vm_operation_at(sched, number);
