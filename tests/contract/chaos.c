@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two programs of a device or two each, and a device of nobody's, on one adapter: they create, write, lock (also over
-// other calls), discard, list, evict, copy and fill at random. Meanwhile paging buffers fault after some of their
+// other calls), discard, list, evict, copy and fill at random; in driver model 2 also by addresses
+// that they change among their jobs. Meanwhile paging buffers fault after some of their
 // packets, nodes hang and are reset, what was aborted may have run all the same, paging is held back, and devices are
 // killed in the middle of their work. A device in error, or with a job that was blamed for a hang, is killed and begins
 // anew; all others must not notice anything.
+#include "addresses.h"
 #include "chaos_state.h"
 
 #include <stdio.h>
@@ -52,6 +54,11 @@ bool chaos_in_error(unsigned number)
     return false;
 }
 
+uint64_t chaos_addresses(unsigned device)
+{
+    return (UINT64_C(1) << 42) + ((uint64_t)device << 32);
+}
+
 static void open_device(unsigned number)
 {
     struct program *program = &chaos.devices[number];
@@ -63,10 +70,18 @@ static void open_device(unsigned number)
         OKAY(ferry_vidmm_create_device_of(manager, program->process, &program->device));
     OKAY(ferry_vidmm_create_paging_queue(manager, program->device, 0, &program->queue));
     OKAY(ferry_vidmm_create_context(manager, program->device, FERRY_VIDMM_ANY_NODE, &program->context, NULL));
+    // Those of a program that has another device are still reserved.
+    struct ferry_vidmm_virtual range = {
+        .size = sizeof(range), .address = chaos_addresses(number), .bytes = PAGES(REACHED)};
+    if (addresses_wanted())
+        (void)ferry_vidmm_reserve_virtual(manager, program->device, &range);
 }
 
 void chaos_forget(struct shadow *s)
 {
+    for (unsigned i = 0; i < REACHED; i++)
+        if (chaos.reached[s->device][i].handle == s->handle)
+            chaos.reached[s->device][i] = (struct reached){0};
     free(s->bytes);
     free(s->existing);
     *s = chaos.all[--chaos.live];
@@ -183,6 +198,10 @@ static void begin(uint64_t seed)
     }
     options.machine.seed = seed;
     options.machine.coherent_aperture = chaos_pick(2);
+    if (addresses_wanted() && chaos_pick(2)) {
+        options.machine.iommu = true;
+        options.machine.version = DXGKDDI_WDDMv3_2;
+    }
     options.manager.turn_cycles = (uint64_t[]){1, 500, 20000, 0}[chaos_pick(4)];
     chaos.world = world_open(&options);
     spy.keep = false;
@@ -237,10 +256,11 @@ void chaos_run(uint64_t seed, unsigned steps)
     look_at_all();
     struct ferry_vidmm_statistics statistics = world_statistics(chaos.world);
     printf("  %llu: jobs %u refused %u evictions %llu moved %llu renames %llu; buffers that faulted %llu, of several "
-           "%u, killed %u\n",
+           "%u, killed %u, updates %u, by address %u\n",
            (unsigned long long)seed, chaos.jobs, chaos.refused, (unsigned long long)statistics.evictions,
            (unsigned long long)statistics.bytes_moved, (unsigned long long)statistics.renames,
-           (unsigned long long)statistics.faulted_paging_buffers, chaos.shared, chaos.killed);
+           (unsigned long long)statistics.faulted_paging_buffers, chaos.shared, chaos.killed, chaos.updates,
+           chaos.by_address);
     fflush(stdout);
     while (chaos.live)
         chaos_destroy(&chaos.all[0]);

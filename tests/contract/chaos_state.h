@@ -27,6 +27,12 @@ struct shadow {
     bool gpu_wrote; // since the count last left 0
 };
 
+#define REACHED 80u // pages at addresses that each device chooses and updates
+struct reached {
+    D3DKMT_HANDLE handle; // 0 = nothing is mapped there
+    uint32_t page;
+};
+
 extern struct chaos {
     uint64_t seed, random;
     unsigned step;
@@ -37,7 +43,8 @@ extern struct chaos {
     D3DKMT_HANDLE processes[2];
     bool discards, resets, kills, faults, hangs;
     unsigned may_lose, shared; // devices that were alone in a buffer that faulted; such buffers of several
-    unsigned jobs, refused, killed;
+    unsigned jobs, refused, killed, updates, by_address;
+    struct reached reached[DEVICES][REACHED];
 } chaos;
 
 #define OKAY(what)       chaos_check((what) == FERRY_OK, #what)
@@ -60,6 +67,8 @@ void chaos_kill_device(unsigned number);
 bool chaos_lost(const struct shadow *s, int result);
 void chaos_compare(const struct shadow *s, const uint8_t *view, uint64_t from, uint64_t to, const char *when);
 
+/// Where the device's own addresses begin.
+uint64_t chaos_addresses(unsigned device);
 void chaos_unlock(struct shadow *s);
 void chaos_destroy(struct shadow *s);
 void chaos_step(void);

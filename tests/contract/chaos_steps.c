@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the programs of a run of chaos.h do, one step at a time.
+#include "addresses.h"
 #include "chaos_state.h"
 
 #include <stdlib.h>
@@ -248,8 +249,111 @@ static void lock_or_unlock(struct shadow *s)
             chaos_unlock(s);
 }
 
+// ---- Addresses that change among the jobs ----
+
+static struct shadow *named(D3DKMT_HANDLE handle)
+{
+    for (unsigned i = 0; i < chaos.live && handle != 0; i++)
+        if (chaos.all[i].handle == handle)
+            return &chaos.all[i];
+    return NULL;
+}
+
+static void update_addresses(void)
+{
+    unsigned device = chaos_pick(DEVICES), count = 1 + chaos_pick(4), used = 0;
+    uint64_t base = chaos_addresses(device);
+    struct reached now[REACHED], copied[REACHED];
+    struct ferry_vidmm_update batch[4];
+    struct ferry_vidmm_updated updated;
+    memcpy(now, chaos.reached[device], sizeof(now));
+    for (unsigned i = 0; i < count; i++) {
+        struct shadow *s = chaos_any();
+        for (unsigned k = 0; k < 20 && s && s->device != device; k++)
+            s = chaos_any();
+        unsigned n = 1 + chaos_pick(chaos_pick(5) ? 4 : 30), at = chaos_pick(REACHED - n + 1),
+                 from = chaos_pick(REACHED - n + 1), kind = chaos_pick(5);
+        if (kind >= 2) {
+            if (!s || s->device != device)
+                continue;
+            unsigned pages = (unsigned)(s->size / PAGE_SIZE), offset = chaos_pick(pages);
+            n = 1 + chaos_pick(pages - offset);
+            at = chaos_pick(REACHED - n + 1);
+            batch[used++] = (struct ferry_vidmm_update){.kind = FERRY_VIDMM_MAP,
+                                                        .address = base + PAGES(at),
+                                                        .bytes = PAGES(n),
+                                                        .allocation = s->handle,
+                                                        .offset = PAGES(offset)};
+            for (unsigned k = 0; k < n; k++)
+                now[at + k] = (struct reached){s->handle, offset + k};
+        } else if (kind == 1) {
+            batch[used++] =
+                (struct ferry_vidmm_update){.kind = FERRY_VIDMM_UNMAP, .address = base + PAGES(at), .bytes = PAGES(n)};
+            memset(&now[at], 0, n * sizeof(now[0]));
+        } else {
+            batch[used++] = (struct ferry_vidmm_update){
+                .kind = FERRY_VIDMM_COPY, .address = base + PAGES(at), .bytes = PAGES(n), .source = base + PAGES(from)};
+            memcpy(copied, &now[from], n * sizeof(now[0]));
+            memcpy(&now[at], copied, n * sizeof(now[0]));
+        }
+    }
+    int result = ferry_vidmm_update_virtual(chaos.world->manager, chaos.devices[device].context, batch, used, &updated);
+    if (result == FERRY_ERROR_DEVICE_LOST) {
+        bool lost = chaos_in_error(device);
+        for (unsigned i = 0; i < used; i++)
+            lost |= batch[i].kind == FERRY_VIDMM_MAP && world_place(chaos.world, batch[i].allocation).lost;
+        CHECK(lost);
+        return;
+    }
+    CHECK(result == FERRY_OK || result == FERRY_ERROR_BUSY || result == FERRY_ERROR_NO_VIDEO_MEMORY);
+    if (result == FERRY_OK)
+        memcpy(chaos.reached[device], now, sizeof(now));
+    chaos.updates += result == FERRY_OK;
+}
+
+static void copy_by_address(void)
+{
+    unsigned device = chaos_pick(DEVICES), to = 0, from = 0;
+    struct shadow *target = NULL, *source = NULL;
+    for (unsigned i = 0; i < 40 && !(target && target->count); i++) {
+        device = chaos_pick(DEVICES);
+        to = chaos_pick(REACHED);
+        target = named(chaos.reached[device][to].handle);
+    }
+    for (unsigned i = 0; i < 40 && !(source && source->count); i++) {
+        from = chaos_pick(REACHED);
+        source = named(chaos.reached[device][from].handle);
+    }
+    if (!target || !source || !target->count || !source->count)
+        return;
+    uint64_t to_at = PAGES(chaos.reached[device][to].page), from_at = PAGES(chaos.reached[device][from].page);
+    if ((target == source && to_at == from_at) || !is_free(target, to_at, PAGE_SIZE) ||
+        !is_free(source, from_at, PAGE_SIZE))
+        return;
+    struct machine_job job = {0};
+    struct ferry_vidmm_reference references[2] = {{target->handle, true}, {source->handle, false}};
+    machine_job_copy(&job, 0, 0, 1, 0, PAGE_SIZE);
+    for (uint32_t i = 0; i < job.patch_count; i++)
+        machine_job_by_address(job.commands, &job.patches[i],
+                               chaos_addresses(device) + PAGES(job.patches[i].AllocationIndex == 0 ? to : from));
+    job.patch_count = 0;
+    bool locked = (target->locked && !chaos_permanent(target)) || (source->locked && !chaos_permanent(source));
+    if (!submit(target, &job, references, source == target ? 1 : 2, locked))
+        return;
+    chaos.by_address++;
+    target->gpu_wrote = true;
+    memcpy(target->bytes + to_at, source->bytes + from_at, PAGE_SIZE);
+}
+
 void chaos_step(void)
 {
+    if (addresses_wanted() && chaos_pick(3) == 0) {
+        if (chaos_pick(4) == 0)
+            update_addresses();
+        else
+            copy_by_address();
+        return;
+    }
     unsigned kind = chaos_pick(100);
     struct shadow *s = chaos_any();
     if (kind < 12)

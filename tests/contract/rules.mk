@@ -92,6 +92,8 @@ TEST_PROGRAMS += $(MODEL2_SUITE)
 
 .PHONY: soak-chaos
 SOAKS += soak-chaos
-soak-chaos: $(BUILD)/tests/contract_chaos $(BUILD)/tests/contract_chaos_kmd
+soak-chaos: $(foreach name,chaos chaos_kmd chaos_model2 chaos_kmd_model2,$(BUILD)/tests/contract_$(name))
 	FERRY_SEED=$${FERRY_SEED:-$$(date +%s)} FERRY_RUNS=$${FERRY_RUNS:-400} FERRY_STEPS=4000 $(BUILD)/tests/contract_chaos
 	FERRY_SEED=$${FERRY_SEED:-$$(date +%s)} FERRY_RUNS=$${FERRY_RUNS:-100} FERRY_STEPS=4000 $(BUILD)/tests/contract_chaos_kmd
+	FERRY_SEED=$${FERRY_SEED:-$$(date +%s)} FERRY_RUNS=$${FERRY_RUNS:-100} FERRY_STEPS=4000 $(BUILD)/tests/contract_chaos_kmd_model2
+	FERRY_SEED=$${FERRY_SEED:-$$(date +%s)} FERRY_RUNS=$${FERRY_RUNS:-400} FERRY_STEPS=4000 $(BUILD)/tests/contract_chaos_model2
