@@ -53,7 +53,8 @@ static struct content make_content(uint64_t pages)
     for (uint64_t i = 0; i < blocks * BLOCK_WORDS; i++)
         c.written[i] = c.meant[i] = (uint64_t)draw(UINT32_MAX) << 32 | i;
     while (list->count < 100) {
-        uint64_t first = at + draw(9), count = 1 + draw(draw(4) == 0 ? 200 : 12);
+        // Not so long that there is room for less than some of them.
+        uint64_t first = at + draw(9), count = 1 + draw(list->count > 3 && draw(4) == 0 ? 200 : 12);
         if (first + count > blocks)
             break;
         struct ferry_run *run = &list->runs[list->count++];

@@ -2,10 +2,10 @@
 # Whole machine, each program on each back end. The C of the host side runs under the sanitizers.
 
 SYSTEM_TESTS := calls poll poll_ends residency failures programs random_calls rectangles rectangle_sides tiles tiled_images views \
-    linear_views runs iommu virtual virtual_aperture virtual_instances va_update walks agreement
+    linear_views runs iommu virtual virtual_aperture virtual_instances va_update va_pages walks agreement
 # On the model the agreement run compares the model with itself: it shows that the comparison is fair.
 SYSTEM_RUNS := $(SYSTEM_TESTS:%=$(BUILD)/tests/system_%_model) $(SYSTEM_TESTS:%=$(BUILD)/tests/system_%_sim)
-# In driver model 2 jobs name allocations by GPU virtual addresses; those of `virtual...`, `va_update` and `walks` have it always.
+# In driver model 2 jobs name allocations by GPU virtual addresses; those of `virtual...`, `va_...` and `walks` have it always.
 SYSTEM_MODEL2 := calls poll poll_ends residency failures programs random_calls
 SYSTEM_RUNS += $(SYSTEM_MODEL2:%=$(BUILD)/tests/system_%_model2)
 SYSTEM_RUNS += $(SYSTEM_MODEL2:%=$(BUILD)/tests/system_%_sim_model2)
@@ -20,6 +20,7 @@ $(SYSTEM_TESTS:%=$(BUILD)/system/%) $(BUILD)/system/large_memory: $(BUILD)/syste
 $(BUILD)/system/poll $(BUILD)/system/poll_ends: tests/system/poll_loops.h
 $(BUILD)/system/rectangles $(BUILD)/system/rectangle_sides: tests/system/rectangle_machine.h tests/system/rectangle_images.h
 $(BUILD)/system/tiles $(BUILD)/system/tiled_images $(BUILD)/system/views $(BUILD)/system/linear_views: tests/system/tile_images.h
+$(BUILD)/system/va_update $(BUILD)/system/va_pages: tests/system/updates.h
 $(BUILD)/system/agreement: tests/system/agreement_buffers.c tests/system/agreement_buffers.h
 
 $(BUILD)/tests/system_%_model: $(BUILD)/system/%

@@ -285,8 +285,9 @@ static void existing_memory_is_used_in_place(void **state)
     free(memory);
 }
 
+#define KINDS (FERRY_EVENT_UNMAPPED + 1)
 struct log {
-    unsigned kinds[FERRY_EVENT_TABLE_MISSES + 1];
+    unsigned kinds[KINDS], strange;
     uint64_t open_calls;
     uint64_t paging[64]; // Ids of operations that began while the observer was there.
     unsigned paging_begun, paging_ended;
@@ -296,17 +297,18 @@ static void on_event(void *context, const struct ferry_event *event)
 {
     struct log *log = context;
 
-    assert_int_equal(event->size, sizeof *event);
-    assert_true(event->kind <= FERRY_EVENT_TABLE_MISSES);
+    // Nothing fails in here: the call that this is about would never come back.
+    if (event->size != sizeof *event || event->kind >= KINDS || log->paging_begun == 64) {
+        log->strange++;
+        return;
+    }
     log->kinds[event->kind]++;
     if (event->kind == FERRY_EVENT_CALL_BEGIN)
         log->open_calls++;
     if (event->kind == FERRY_EVENT_CALL_END)
         log->open_calls--;
-    if (event->kind == FERRY_EVENT_PAGING_BEGIN) {
-        assert_true(log->paging_begun < 64);
+    if (event->kind == FERRY_EVENT_PAGING_BEGIN)
         log->paging[log->paging_begun++] = event->id;
-    }
     for (unsigned i = 0; event->kind == FERRY_EVENT_PAGING_END && i < log->paging_begun; i++)
         log->paging_ended += log->paging[i] == event->id;
 }
@@ -326,8 +328,11 @@ static void events_tell_the_story(void **state)
     ok(ferry_allocation_destroy(a));
     run_job(b->queue);
     ok(ferry_adapter_observe(b->adapter, NULL, NULL));
+    assert_int_equal(log.strange, 0);
     assert_int_equal(log.open_calls, 0);
     assert_true(log.kinds[FERRY_EVENT_CALL_BEGIN] >= 6);
+    // In driver model 2 it has addresses of its own while it is in its place.
+    assert_true((log.kinds[FERRY_EVENT_MAPPED] > 0) == (log.kinds[FERRY_EVENT_UNMAPPED] > 0));
     assert_true(log.paging_begun >= 1);
     assert_int_equal(log.paging_begun, log.paging_ended);
     assert_int_equal(log.kinds[FERRY_EVENT_JOB_BEGIN], 2);
