@@ -259,7 +259,8 @@ static void what_is_gone_leaves_addresses_that_can_be_changed_again(void **state
 #define PROGRAMS 2u // contexts, each on a node of its own, with addresses and allocations of its own
 #define HEAPS    4u
 #define ALL      1200u
-// The last one of the first program is a large page; the one of 17 is in the aperture, which has room for one program's.
+// The last one of the first program is a large page; the one of 17 is in the aperture, which has room for one
+// program's.
 static const uint32_t heap_pages[PROGRAMS][HEAPS] = {{40, 17, 33, 512}, {40, 17, 33, 60}};
 struct page {
     uint32_t heap, page; // heap 0: nothing, else 1 + which

@@ -178,8 +178,9 @@ static void faulted(struct ferry_vm_sched *sched, uint64_t number, bool with_oth
         lose(sched, first);
 }
 
-// It has found that buffer too full to begin in, and stands behind a change of tables in it. Nothing is built meanwhile:
-// where the open buffer holds something, that is the one that was too full, and what stands in it is others'.
+// It has found that buffer too full to begin in, and stands behind a change of tables in it. Nothing is built
+// meanwhile: where the open buffer holds something, that is the one that was too full, and what stands in it is
+// others'.
 static bool waits_for_it(const struct ferry_vm_sched *sched, const struct ferry_vm_operation *current, uint64_t fence)
 {
     bool waits = ferry_vm_is_about_addresses(current);

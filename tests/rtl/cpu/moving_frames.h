@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pages of a space move from frame to frame while user rings copy and fill through them, and the device is
 // disturbed: once the fence of a FORGET says SUCCESS, nobody reads or writes a frame that the page was in before. A
-// FORGET that a reset cut is sent again, as a driver does. Tables are in video memory, or in the host's. With `worse` the tables move too, and nobody reads where one
-// was; other rings forget beside it, memory gives errors in the tables or dies for a while, the firmware is loaded
-// anew, the function is reset.
+// FORGET that a reset cut is sent again, as a driver does. Tables are in video memory, or in the host's. With `worse`
+// the tables move too, and nobody reads where one was; other rings forget beside it, memory gives errors in the tables
+// or dies for a while, the firmware is loaded anew, the function is reset.
 #ifndef FERRY_TESTS_RTL_CPU_MOVING_FRAMES_H
 #define FERRY_TESTS_RTL_CPU_MOVING_FRAMES_H
 

@@ -273,8 +273,8 @@ int main(int argc, char **argv)
         root.memory_latency = latency;
     }
 
-    // Levels in one memory and in the other. Much of the host's data is asked for ahead of the copies that write it, and waits for
-    // them; what they wait for is a table, and comes all the same.
+    // Levels in one memory and in the other. Much of the host's data is asked for ahead of the copies that write it,
+    // and waits for them; what they wait for is a table, and comes all the same.
     checks.begin("virtual_tables_in_the_hosts_memory");
     const uint64_t HIGH = HOST + 0x800000, LOW = HOST + 0x801000;
     root.map(HIGH);
@@ -292,7 +292,9 @@ int main(int argc, char **argv)
     put(root, DEEP + 0x8000 + 8 * AREA, FERRY_TABLE_ENTRY_ENTRY_VALID_MASK | IN_HOST | LOW);
     put(root, DEEP + 0x8000 + 8 * (AREA + 1), FERRY_TABLE_ENTRY_ENTRY_VALID_MASK | IN_HOST | NOWHERE);
     // Pages 0 to 23 are the host's, 24 to 47 video memory's.
-    auto page_at = [&](unsigned page) { return page < 24 ? DATA + 4096 * page : PLACES + 0xa0000 + 4096 * (page - 24); };
+    auto page_at = [&](unsigned page) {
+        return page < 24 ? DATA + 4096 * page : PLACES + 0xa0000 + 4096 * (page - 24);
+    };
     for (unsigned page = 0; page < 48; page++)
         put_host(LOW + (BASE >> 12) % 512 * 8 + 8 * page, LEAF | (page < 24 ? IN_HOST : 0) | page_at(page));
     set_root(paging, SPACE + 10, 2, HIGH, true);
@@ -311,7 +313,8 @@ int main(int argc, char **argv)
         runs(user, (SPACE + 10) << 4, "copies of pages");
         root.memory_latency = latency;
         for (unsigned at = 0; at < 24 * 4096; at++)
-            checks.equal(inwards ? root.local[page_at(24) + at] : root.byte(page_at(0) + at), content[at], "copied byte");
+            checks.equal(inwards ? root.local[page_at(24) + at] : root.byte(page_at(0) + at), content[at],
+                         "copied byte");
     }
     // A table that the host does not have, and one that has gone meanwhile.
     user.copy(VIRTUAL, BASE + (2u << 20), VIRTUAL, BASE, 8);

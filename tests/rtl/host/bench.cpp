@@ -402,8 +402,8 @@ void Bench::tick()
 bool Bench::idle() const
 {
     return outbox.empty() && reads.empty() && read_queue.empty() && read_waiting.empty() && write_queue.empty() &&
-           write_waiting.empty() && line_queue.empty() && line_waiting.empty() && local.reads.empty() && local.writes.empty() && local.responses.empty() &&
-           incoming.empty();
+           write_waiting.empty() && line_queue.empty() && line_waiting.empty() && local.reads.empty() &&
+           local.writes.empty() && local.responses.empty() && incoming.empty();
 }
 
 bool Bench::settle(unsigned limit)

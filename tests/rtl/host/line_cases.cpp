@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The port that page tables are read by: it stays behind no data of the host port, has a tag of its own, and what the host
-// does not answer ends in an error.
+// The port that page tables are read by: it stays behind no data of the host port, has a tag of its own, and what the
+// host does not answer ends in an error.
 #include "cases.h"
 
 static const unsigned LINE_TAG = 31;
@@ -137,7 +137,8 @@ static void lines_go_by_their_own_tag_and_attribute(Bench &b)
     }
 }
 
-// Refused, aborted, poisoned, lost: an error and no data, and the next is served; but while the tag is late it fails at once.
+// Refused, aborted, poisoned, lost: an error and no data, and the next is served; but while the tag is late it fails at
+// once.
 static void lines_that_fail(Bench &b)
 {
     b.configure(256, 512, 64);
