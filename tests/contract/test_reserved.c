@@ -152,6 +152,14 @@ static void another_works(struct reserved *all)
     }
 }
 
+static unsigned sum_of(const unsigned sizes[OWN])
+{
+    unsigned sum = 0;
+    for (unsigned i = 0; i < OWN; i++)
+        sum += sizes[i];
+    return sum;
+}
+
 // Sizes of all sorts, windows over several, lowered budgets and weights that change: after each call of another the
 // owner has what he had, down to what he reserved. Less by one allocation that lies on both sides of that border.
 static void chance(uint64_t seed, bool single_pages)
@@ -162,8 +170,13 @@ static void chance(uint64_t seed, bool single_pages)
     for (unsigned i = 0; i < 2; i++)
         all.others[i] = program_begin(all.world, 1 + i, 0);
     program_become(all.world, &all.owner);
+    unsigned sizes[OWN];
+    do // He has more than he reserved, or others could never come into it.
+        for (unsigned i = 0; i < OWN; i++)
+            sizes[i] = single_pages ? 1 : 1 + pick(&all, 6);
+    while (!single_pages && sum_of(sizes) < RESERVED * 5 / 4);
     for (unsigned i = 0; i < OWN; i++) {
-        all.own[i] = world_create(all.world, PAGES(single_pages ? 1 : 1 + pick(&all, 6)), CPU);
+        all.own[i] = world_create(all.world, PAGES(sizes[i]), CPU);
         world_write(all.world, all.own[i], i);
     }
     for (unsigned i = 0; i < OTHERS; i++) {
