@@ -402,6 +402,10 @@ module ferry_config #(
             msi_mask <= 1'b0;
         end
     end
+
+`ifdef FORMAL
+`include "ferry_config_properties.vh"
+`endif
 endmodule
 
 `default_nettype wire

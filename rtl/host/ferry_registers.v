@@ -219,6 +219,9 @@ module ferry_registers #(
 
     wire unused = &{1'b0, ones, reg_address[1:0]};
 
+`ifdef FORMAL
+`include "ferry_registers_properties.vh"
+`endif
 endmodule
 
 `default_nettype wire

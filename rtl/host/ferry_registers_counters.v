@@ -119,6 +119,9 @@ module ferry_registers_counters #(
         end
     endgenerate
 
+`ifdef FORMAL
+`include "ferry_registers_counters_properties.vh"
+`endif
 endmodule
 
 `default_nettype wire

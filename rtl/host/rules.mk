@@ -37,6 +37,11 @@ FORMAL_HOST_REQUESTS := ferry_requester_read 3 "-set LG_TAGS 1" rtl/host/ferry_r
 FORMAL_HOST_LINES := ferry_requester_line 3 "" rtl/host/ferry_requester_line.v
 FORMAL_HOST_WRITES := ferry_requester_write 3 "" rtl/host/ferry_requester_write.v
 
+# Registers of 64 bits are read whole: the sequence of an access, and the counters' sweep. Error bits and the power state.
+FORMAL_HOST_REGISTERS := ferry_registers 4,24 "" -Irtl/host rtl/host/ferry_registers.v
+FORMAL_HOST_COUNTERS := ferry_registers_counters 4,14 "-set COUNT 3" -Irtl/host rtl/host/ferry_registers_counters.v
+FORMAL_HOST_CONFIG := ferry_config 3,8 "" -Irtl/host rtl/host/ferry_config.v
+
 # What request_ok promises, at each width of the link. Its covers lie behind eight requests, a minute of processor time.
 HOST_PROMISE := -Irtl/host rtl/fabric/ferry_tlp_narrow.v rtl/fabric/ferry_tlp_widen.v rtl/host/ferry_tlp_width.v \
 	rtl/host/ferry_tlp_receive.v rtl/host/ferry_request_room.v tests/formal/request_promise.v
@@ -44,10 +49,11 @@ FORMAL_HOST_PROMISE_32 := request_promise 4,0 "-set TLP_BITS 32" $(HOST_PROMISE)
 FORMAL_HOST_PROMISE_64 := request_promise 4,26 "-set TLP_BITS 64" $(HOST_PROMISE)
 FORMAL_HOST_PROMISE_128 := request_promise 4,0 "-set TLP_BITS 128" $(HOST_PROMISE)
 
-FORMAL_HOST := COMPLETER ANSWER_TIME RECEIVE BUFFER POSTED TRANSMIT REORDER TAGS REQUESTS LINES WRITES PROMISE_32 PROMISE_64 PROMISE_128
+FORMAL_HOST := COMPLETER ANSWER_TIME RECEIVE BUFFER POSTED TRANSMIT REORDER TAGS REQUESTS LINES WRITES REGISTERS COUNTERS CONFIG \
+	PROMISE_32 PROMISE_64 PROMISE_128
 # POSTED's induction goes over twenty cycles, the covers of tag table and promise over many, which is long for make test.
 FORMAL_QUICK += HOST_COMPLETER HOST_RECEIVE HOST_BUFFER HOST_TRANSMIT HOST_REORDER HOST_REQUESTS HOST_LINES \
-	HOST_WRITES HOST_PROMISE_32 HOST_PROMISE_128
+	HOST_WRITES HOST_REGISTERS HOST_COUNTERS HOST_CONFIG HOST_PROMISE_32 HOST_PROMISE_128
 FORMAL_ALL += $(addprefix HOST_,$(FORMAL_HOST))
 FORMAL += $(addprefix formal-host-,$(FORMAL_HOST))
 
