@@ -14,7 +14,7 @@
 #define UMD_OWN_ADDRESSES (UINT64_C(1) << 47)
 
 // In driver model 2 each has addresses of its own for as long as it is there, apart from those that programs choose.
-// One that is never in video memory has none, nor has one for which no page tables are left: what names it is patched.
+// One for which no page tables are left has none: what names it is patched.
 static int give_addresses(struct umd_adapter *adapter, const struct umd_device *device,
                           struct umd_allocation *allocation, uint64_t bytes)
 {

@@ -46,13 +46,17 @@ module ferry_axi_read_mux #(
         .clk(clk), .rst(rst), .request(s_axi_arvalid), .accept(m_axi_arready), .grant(grant)
     );
 
+    // Without a grant it is master 0's, which nobody takes: two LUTs of four inputs a bit for three masters, where an AND and OR
+    // of all takes four.
     always @* begin : choose
         integer i;
-        chosen = {A{1'b0}};
+        chosen = s_axi_ar[0 +: A];
         chosen_id = 2'd0;
-        for (i = 0; i < PORTS; i = i + 1) begin
-            chosen = chosen | (s_axi_ar[i*A +: A] & {A{grant[i]}});
-            chosen_id = chosen_id | (i[1:0] & {2{grant[i]}});
+        for (i = 1; i < PORTS; i = i + 1) begin
+            if (grant[i]) begin
+                chosen = s_axi_ar[i*A +: A];
+                chosen_id = i[1:0];
+            end
         end
     end
 

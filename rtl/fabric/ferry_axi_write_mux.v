@@ -79,15 +79,20 @@ module ferry_axi_write_mux #(
     wire [1:0] order_word;
 `endif
 
+    // As in ferry_axi_read_mux.
     always @* begin : choose
         integer i;
-        chosen = {A{1'b0}};
+        chosen = s_axi_aw[0 +: A];
         chosen_id = 2'd0;
-        data = {W{1'b0}};
-        for (i = 0; i < PORTS; i = i + 1) begin
-            chosen = chosen | (s_axi_aw[i*A +: A] & {A{grant[i]}});
-            chosen_id = chosen_id | (i[1:0] & {2{grant[i]}});
-            data = data | (s_axi_w[i*W +: W] & {W{order[i]}});
+        data = s_axi_w[0 +: W];
+        for (i = 1; i < PORTS; i = i + 1) begin
+            if (grant[i]) begin
+                chosen = s_axi_aw[i*A +: A];
+                chosen_id = i[1:0];
+            end
+            if (order[i]) begin
+                data = s_axi_w[i*W +: W];
+            end
         end
     end
 

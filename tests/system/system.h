@@ -80,6 +80,17 @@ static inline struct ferry_adapter *open_adapter(uint64_t video_memory_bytes)
     return adapter;
 }
 
+static inline bool has_page_tables(void)
+{
+    struct ferry_adapter_options options = {.size = sizeof options, .backend = backend, .model = 2};
+    struct ferry_adapter *adapter = NULL;
+    int error = ferry_adapter_open(&options, &adapter);
+
+    ferry_adapter_close(adapter);
+    assert_true(error == FERRY_OK || error == FERRY_ERROR_UNSUPPORTED);
+    return error == FERRY_OK;
+}
+
 static inline struct ferry_allocation *make(struct ferry_device *device, uint64_t bytes, uint32_t flags)
 {
     struct ferry_allocation_options options = {.size = sizeof options, .bytes = bytes, .flags = flags};
@@ -87,6 +98,18 @@ static inline struct ferry_allocation *make(struct ferry_device *device, uint64_
 
     ok(ferry_allocation_create(device, &options, &allocation));
     return allocation;
+}
+
+static inline struct ferry_allocation *make_in_aperture(struct ferry_device *device, uint64_t pages)
+{
+    struct ferry_allocation_options options = {.size = sizeof options,
+                                               .bytes = pages * FERRY_PAGE_BYTES,
+                                               .flags = FERRY_FLAG_CPU_VISIBLE,
+                                               .in_aperture = true};
+    struct ferry_allocation *made = NULL;
+
+    ok(ferry_allocation_create(device, &options, &made));
+    return made;
 }
 
 static inline int make_resident(struct ferry_device *device, struct ferry_allocation **list, size_t count)

@@ -23,18 +23,6 @@ static int open_iommu(struct ferry_adapter **adapter, uint32_t model)
     return ferry_adapter_open(&options, adapter);
 }
 
-static struct ferry_allocation *make_in_aperture(struct ferry_device *device, uint64_t pages)
-{
-    struct ferry_allocation_options options = {.size = sizeof options,
-                                               .bytes = pages * FERRY_PAGE_BYTES,
-                                               .flags = FERRY_FLAG_CPU_VISIBLE,
-                                               .in_aperture = true};
-    struct ferry_allocation *made = NULL;
-
-    ok(ferry_allocation_create(device, &options, &made));
-    return made;
-}
-
 static struct umd_adapter *inside_of(struct ferry_adapter *handle)
 {
     struct umd_adapter *adapter = umd_adapter_get(UMD_ADAPTER, handle);

@@ -18,18 +18,6 @@ struct machine {
     struct ferry_allocation *one, *beside; // in the aperture; in video memory
 };
 
-static struct ferry_allocation *make_in_aperture(struct ferry_device *device, uint64_t pages)
-{
-    struct ferry_allocation_options options = {.size = sizeof options,
-                                               .bytes = pages * FERRY_PAGE_BYTES,
-                                               .flags = FERRY_FLAG_CPU_VISIBLE,
-                                               .in_aperture = true};
-    struct ferry_allocation *made = NULL;
-
-    ok(ferry_allocation_create(device, &options, &made));
-    return made;
-}
-
 static struct machine begin(bool iommu)
 {
     struct ferry_adapter_options options = {.size = sizeof options,

@@ -196,6 +196,6 @@ int main(int argc, char **argv)
     read_options(argc, argv);
     int error = open_model2(16 * MIB, &adapter);
     ferry_adapter_close(adapter);
-    // Where there are no page tables nothing has such addresses: system_virtual says how that is refused.
+    // Where there are no page tables nothing has such addresses: system_models says how that is refused.
     return error == FERRY_ERROR_UNSUPPORTED ? 0 : cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -27,16 +27,6 @@ static inline struct machine begin(uint64_t video_memory_bytes)
     return m;
 }
 
-static inline bool has_page_tables(void)
-{
-    struct ferry_adapter_options options = {.size = sizeof options, .backend = backend, .model = 2};
-    struct ferry_adapter *adapter = NULL;
-    int error = ferry_adapter_open(&options, &adapter);
-
-    ferry_adapter_close(adapter);
-    return error == FERRY_OK;
-}
-
 static inline uint64_t reserve(struct machine *m, uint64_t bytes)
 {
     // Apart from the addresses that allocations have by themselves.

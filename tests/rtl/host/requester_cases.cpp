@@ -39,20 +39,6 @@ struct Work {
     }
 };
 
-static void check_data(Bench &b, const AxiRead &r)
-{
-    if (!r.done)
-        b.fail("read %llx was not served", (unsigned long long)r.address);
-    for (size_t i = 0; i < r.data.size(); i++) {
-        uint64_t at = r.address + 8 * i, want = b.host.word(at) | uint64_t(b.host.word(at + 4)) << 32;
-        if (r.faults[i])
-            b.fail("read %llx beat %zu: fault %u", (unsigned long long)r.address, i, r.faults[i]);
-        else if (r.data[i] != want)
-            b.fail("read %llx beat %zu: %llx, expected %llx", (unsigned long long)r.address, i,
-                   (unsigned long long)r.data[i], (unsigned long long)want);
-    }
-}
-
 static void check_memory(Bench &b, const Memory &model)
 {
     for (auto &byte : model.bytes_)

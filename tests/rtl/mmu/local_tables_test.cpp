@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The page-table unit as the device has it, which reads tables in video memory alone (HOST_TABLES 0): one that an entry
-// or a root says to lie in host memory is refused, and never read where its address leads in video memory. Pages may
-// lie there.
+// The page-table unit as who takes the engine alone may build it, with tables in video memory alone (HOST_TABLES 0):
+// one that an entry or a root says to lie in host memory is refused, and never read where its address leads in video
+// memory. Pages may lie there.
 #include <cstdio>
 
 #include "simple_tables.h"

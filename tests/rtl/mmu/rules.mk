@@ -14,7 +14,7 @@ $(BUILD)/tests/rtl_page_tables: $(PAGE_TABLES_NEEDS)
 	$(VERILATE) $(PAGE_TABLES_FLAGS) --Mdir $(BUILD)/obj/rtl_page_tables $(abspath tests/rtl/mmu/page_tables_test.cpp) \
 		-o $(abspath $@) && touch $@
 
-# As the device has it: without tables in host memory.
+# Built without tables in host memory.
 TEST_PROGRAMS += $(BUILD)/tests/rtl_local_tables
 
 $(BUILD)/tests/rtl_local_tables: $(PAGE_TABLES_NEEDS)
