@@ -91,16 +91,20 @@ static void tag_limit(Bench &b)
     b.configure(256, 128, 64);
     b.latency = 400;
     for (unsigned limit : {1, 2, 5, 24, 32, 200, 0}) {
-        Work work;
+        // One of the 32 is that of page tables.
+        unsigned most = limit && limit < 31 ? limit : 31;
         b.top->tag_limit = uint8_t(limit);
         b.max_outstanding = 0;
-        for (int i = 0; i < 8; i++)
-            work.read(b, 0x100000 + 0x1000 * i, 256);
-        b.settle(200000);
-        for (auto &r : work.reads)
-            check_data(b, r);
-        // One of the 32 is that of page tables.
-        EXPECT(b, "outstanding", b.max_outstanding, limit && limit < 31 ? limit : 31);
+        // Answers in another order may keep eight reads one below it: FERRY_SEED=127.
+        for (unsigned round = 0; round < 8 && (round == 0 || b.max_outstanding < most); round++) {
+            Work work;
+            for (int i = 0; i < 8; i++)
+                work.read(b, 0x100000 + 0x1000 * i, 256);
+            b.settle(200000);
+            for (auto &r : work.reads)
+                check_data(b, r);
+        }
+        EXPECT(b, "outstanding", b.max_outstanding, most);
     }
 }
 
