@@ -103,6 +103,29 @@ static void what_an_update_unmaps_leaves_and_comes_back(void **state)
     world_close(b.world);
 }
 
+// Of a mapping that an update cuts what is left was there before, and comes back for whoever needs it.
+static void what_is_left_of_a_mapping_stands_behind_nothing(void **state)
+{
+    (void)state;
+    struct beside b = begin_beside(64);
+    D3DKMT_HANDLE wanted = content(b.world, 12, 3);
+    struct ferry_vidmm_update change = mapping(b.x, 12, wanted, 0);
+    update(b.world, b.slow, &change, 1);
+    hold(&b);
+    change = mapping(b.x + PAGES(4), 2, 0, 0);
+    change.kind = FERRY_VIDMM_UNMAP;
+    update(b.world, b.slow, &change, 1);
+    quick_reads(&b, wanted, b.x + PAGES(3), world_word(3, PAGES(3) / 4));
+    assert_int_equal(world_evict(b.world, wanted), FERRY_OK);
+    assert_int_equal(world_evict(b.world, content(b.world, 46, 4)), FERRY_OK);
+    assert_int_equal(world_place(b.world, wanted).segment, 0);
+    world_require(b.world, wanted);
+    quick_reads(&b, wanted, b.x + PAGES(3), world_word(3, PAGES(3) / 4));
+    quick_reads(&b, wanted, b.x + PAGES(6), world_word(3, PAGES(6) / 4));
+    finish(&b);
+    world_close(b.world);
+}
+
 // Another allocation gets the place of one of two that an update unmaps. The other is there until its time has come,
 // for a job that does not name it.
 static void the_place_of_what_an_update_unmaps_is_anothers(void **state)
@@ -171,6 +194,35 @@ static void the_tables_of_what_an_update_unmaps_keep_nobody(void **state)
     update(b.world, b.slow, &change, 1);
     quick_reads(&b, old, map(b.world, old, BASE + 0x40000000, 4) + PAGES(3), world_word(3, PAGES(3) / 4));
     finish(&b);
+    world_close(b.world);
+}
+
+// The last page of tables that is free is one that an update has yet to give up: who gets it waits for that, and until
+// then the update's jobs find what is mapped by it.
+static void a_table_is_anothers_when_nothing_leads_to_it(void **state)
+{
+    (void)state;
+    struct beside b = begin_beside(64);
+    D3DKMT_HANDLE old = content(b.world, 4, 3);
+    struct ferry_vidmm_update change = mapping(b.x, 4, old, 0);
+    update(b.world, b.slow, &change, 1);
+    uint64_t at = map(b.world, old, BASE + 0x40000000, 1);
+    hold_copy(&b, b.result, b.x + PAGES(1));
+    change.kind = FERRY_VIDMM_UNMAP;
+    update(b.world, b.slow, &change, 1);
+    int result = FERRY_OK;
+    uint64_t last = at;
+    while (result == FERRY_OK) {
+        struct ferry_vidmm_virtual range = {.size = sizeof(range), .address = at + 0x200000, .bytes = PAGES(1)};
+        result = ferry_vidmm_map_virtual(b.world->manager, b.world->device, old, 0, false, &range);
+        last = at;
+        at = range.address;
+    }
+    assert_int_equal(result, FERRY_ERROR_NO_VIDEO_MEMORY);
+    turns(b.world, 50);
+    finish(&b);
+    assert_int_equal(word_of(b.world, b.result, 0), world_word(3, PAGES(1) / 4));
+    slow_reads(&b, old, last, world_word(3, 0));
     world_close(b.world);
 }
 
@@ -249,11 +301,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_an_update_maps_comes_in_for_who_needs_it_elsewhere),
         cmocka_unit_test(what_an_update_unmaps_leaves_and_comes_back),
+        cmocka_unit_test(what_is_left_of_a_mapping_stands_behind_nothing),
         cmocka_unit_test(the_place_of_what_an_update_unmaps_is_anothers),
         cmocka_unit_test(the_place_of_what_an_update_maps_is_anothers),
         cmocka_unit_test(what_a_job_behind_an_update_names_is_there_for_it),
         cmocka_unit_test(what_an_update_is_about_moves_meanwhile),
         cmocka_unit_test(who_may_know_that_an_update_is_done_finds_it_done),
+        cmocka_unit_test(a_table_is_anothers_when_nothing_leads_to_it),
         cmocka_unit_test(the_tables_of_what_an_update_unmaps_keep_nobody),
     };
     return WORLD_RUN(tests);
