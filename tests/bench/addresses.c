@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What GPU virtual addresses cost: the manager's part of mapping and unmapping a million pages, as lists of 1 MiB and
-// each alone in 2 MiB of addresses, with the bytes of page tables that this takes; and the device's part, on the RTL.
-// Writes rows for collect.py to the file that is named. Times of the manager depend on the machine.
+// each alone in 2 MiB of addresses, with the bytes of page tables that this takes; the same by updates among jobs, each
+// of one operation; and the device's part, on the RTL, with page tables that come about and end. Writes rows for
+// collect.py to the file that is named. Times of the manager depend on the machine.
+//
+// Floors of update-...: an entry that is mapped crosses the link once, 8 of a packet's 256 bytes, which take 34 cycles
+// with their header; one that is unmapped is written, and one that is copied read and written side by side: a cycle.
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -9,7 +13,7 @@
 #include <time.h>
 
 #include "ferry/ferry.h"
-#include "vidmm/space/address_space.h"
+#include "vidmm/space/address_batch.h"
 
 #define MILLION (UINT64_C(1) << 20)
 
@@ -78,6 +82,65 @@ static void million(const char *name, uint64_t pages, uint64_t stride)
     ferry_vm_table_pool_destroy(&pool);
 }
 
+// One operation is one update: on whole pages of this stride from `first` on. Returns seconds.
+static double updates(struct ferry_vm_address_space *space, enum ferry_va_operation_kind kind, uint64_t pages,
+                      uint64_t stride, uint64_t first)
+{
+    static int owner;
+    struct ferry_vm_table *table;
+    double begin = now();
+
+    for (uint64_t i = 0; i < MILLION / pages; i++) {
+        struct ferry_vm_batch batch;
+        struct ferry_vm_part part = {.first = first + i * stride, .pages = pages, .owner = &owner};
+        uint64_t missing;
+
+        ferry_vm_batch_begin(&batch, space);
+        if (kind == FERRY_VA_MAP)
+            ok(ferry_vm_batch_map(&batch, &part, 0, &missing), "map");
+        else if (kind == FERRY_VA_UNMAP)
+            ok(ferry_vm_batch_unmap(&batch, part.first, pages), "unmap");
+        else
+            ok(ferry_vm_batch_copy(&batch, part.first, pages, i * stride), "copy");
+        ok(ferry_vm_batch_prepare(&batch, &missing), "prepare");
+        ferry_vm_batch_commit(&batch);
+        while (ferry_vm_address_fresh(space))
+            ;
+        while (kind == FERRY_VA_UNMAP && (table = ferry_vm_address_shrink(space, part.first, pages)))
+            ferry_vm_table_free(space, table);
+        ferry_vm_batch_end(&batch);
+    }
+    return now() - begin;
+}
+
+// The lower half is mapped and copied to the upper one.
+static void million_by_updates(const char *name, uint64_t pages, uint64_t stride)
+{
+    const uint64_t half = MILLION / pages * stride;
+    struct ferry_vm_table_pool pool;
+    struct ferry_vm_address_space space;
+    uint64_t first;
+    char text[64];
+
+    if (!ferry_vm_table_pool_init(&pool, 0, 3u << 20))
+        ok(FERRY_ERROR_NO_HOST_MEMORY, "tables");
+    ferry_vm_address_space_init(&space, &pool);
+    ok(ferry_vm_address_reserve(&space, &(struct ferry_vm_where){0, 0, 0, 1}, 2 * half, &first), "reserve");
+    const double map = updates(&space, FERRY_VA_MAP, pages, stride, 0);
+    const double copy = updates(&space, FERRY_VA_COPY, pages, stride, half);
+    const double unmap = updates(&space, FERRY_VA_UNMAP, pages, stride, half);
+    if (space.mapped_pages != MILLION)
+        ok(FERRY_ERROR_UNSUPPORTED, "so many pages");
+    const double all[] = {map, copy, unmap};
+    const char *const kinds[] = {"map", "copy", "unmap"};
+    for (unsigned i = 0; i < 3; i++) {
+        snprintf(text, sizeof text, "update-%s/%s", kinds[i], name);
+        row(text, all[i] * 1e9 / (double)MILLION, "ns a page");
+    }
+    ferry_vm_address_space_end(&space);
+    ferry_vm_table_pool_destroy(&pool);
+}
+
 // ---- The device's part ----
 
 #define PAGES 256u
@@ -116,6 +179,55 @@ static uint64_t cycles_of(struct machine *m, bool maps)
     return after.cycles - before.cycles;
 }
 
+// Reserved; one page beside a multiple of 64 KiB, and 2 MiB on, of what is copied.
+#define RESERVED UINT64_C(0x50000000)
+#define TARGET   (RESERVED + 0x1000)
+#define SOURCE   (RESERVED + 0x201000)
+
+// Cycles of a job that writes there; behind an update, unless that is NULL.
+static uint64_t cycles_behind(struct machine *m, const struct ferry_va_operation *operation, uint64_t address)
+{
+    struct ferry_statistics before = {.size = sizeof before}, after = {.size = sizeof after};
+    struct ferry_va_batch batch = {
+        .size = sizeof batch, .operation_size = sizeof *operation, .operations = operation, .count = 1};
+    uint64_t fence;
+
+    ok(ferry_adapter_statistics(m->adapter, &before), "statistics");
+    if (operation)
+        ok(ferry_va_update(m->queue, &batch), "update");
+    ok(ferry_queue_fill_va(m->queue, address, 8, 1, 1), "fill");
+    ok(ferry_queue_submit(m->queue, &fence), "submit");
+    ok(ferry_queue_wait(m->queue, fence), "wait");
+    ok(ferry_adapter_statistics(m->adapter, &after), "statistics");
+    return after.cycles - before.cycles;
+}
+
+static void updates_on_the_device(struct machine *m)
+{
+    const uint64_t bytes = PAGES * UINT64_C(4096), end = bytes - 8;
+    struct ferry_va range = {.size = sizeof range, .address = RESERVED, .bytes = 4u << 20};
+    struct ferry_va_operation map = {
+        .kind = FERRY_VA_MAP, .address = SOURCE, .bytes = bytes, .allocation = m->allocation};
+    const struct ferry_va_operation unmap = {.kind = FERRY_VA_UNMAP, .address = TARGET, .bytes = bytes};
+    const struct ferry_va_operation copy = {.kind = FERRY_VA_COPY, .address = TARGET, .bytes = bytes, .source = SOURCE};
+    uint64_t alone = 0, mapped = 0, copied = 0, unmapped = 0;
+
+    ok(ferry_va_reserve(m->device, &range), "reserve");
+    cycles_behind(m, &map, SOURCE + end);
+    map.address = TARGET;
+    for (uint32_t turn = 0; turn < TURNS; turn++) {
+        alone += cycles_behind(m, NULL, SOURCE + end);
+        mapped += cycles_behind(m, &map, TARGET + end);
+        unmapped += cycles_behind(m, &unmap, SOURCE + end);
+        copied += cycles_behind(m, &copy, TARGET + end);
+        cycles_behind(m, &unmap, SOURCE + end);
+    }
+    const uint64_t all[] = {mapped, copied, unmapped};
+    const char *const names[] = {"update-map/device", "update-copy/device", "update-unmap/device"};
+    for (unsigned i = 0; i < 3; i++)
+        row(names[i], ((double)all[i] - (double)alone) / (TURNS * PAGES), "cycles a page of 256 in one call");
+}
+
 static void on_the_device(void)
 {
     struct ferry_adapter_options options = {.size = sizeof options, .backend = "sim", .model = 2};
@@ -135,6 +247,7 @@ static void on_the_device(void)
     ok(ferry_va_map(m.device, m.allocation, 0, false, &range), "map");
     uint64_t alone = cycles_of(&m, false);
     row("map+unmap/device", ((double)mapped - (double)alone) / (TURNS * PAGES), "cycles a page of 256 in one call");
+    updates_on_the_device(&m);
     ferry_adapter_close(m.adapter);
 }
 
@@ -147,6 +260,8 @@ int main(int argc, char **argv)
         return 1;
     million("1MiB", 256, 256);
     million("sparse", 1, 512);
+    million_by_updates("1MiB", 256, 256);
+    million_by_updates("sparse", 1, 512);
     on_the_device();
     fprintf(out, "\n]\n");
     return fclose(out) ? 1 : 0;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two programs of a device or two each, and a device of nobody's, on one adapter: they create, write, lock (also over
 // other calls), discard, list, evict, copy and fill at random; in driver model 2 also by addresses
-// that they change among their jobs. Meanwhile paging buffers fault after some of their
-// packets, nodes hang and are reset, what was aborted may have run all the same, paging is held back, and devices are
-// killed in the middle of their work. A device in error, or with a job that was blamed for a hang, is killed and begins
-// anew; all others must not notice anything.
+// that they change among their jobs, in model 1 also through views of tiled images. Meanwhile paging buffers fault
+// after some of their packets, nodes hang and are reset, what was aborted may have run all the same, paging is held
+// back, and devices are killed in the middle of their work. A device in error, or with a job that was blamed for a
+// hang, is killed and begins anew; all others must not notice anything.
 #include "addresses.h"
 #include "chaos_state.h"
 
@@ -84,6 +84,7 @@ void chaos_forget(struct shadow *s)
             chaos.reached[s->device][i] = (struct reached){0};
     free(s->bytes);
     free(s->existing);
+    free(s->rows_at);
     *s = chaos.all[--chaos.live];
 }
 
@@ -176,6 +177,8 @@ static void go_wrong(void)
     }
     if (chaos.faults && chaos_pick(100) == 0)
         knobs->fault_paging = 1 + (chaos_pick(4) == 0);
+    if (chaos.images && chaos_pick(80) == 0)
+        knobs->range_unavailable = 1 + chaos_pick(6);
     if (chaos_pick(30) == 0) {
         knobs->hold_paging = true;
         knobs->hold_turns = 4;
@@ -183,9 +186,10 @@ static void go_wrong(void)
     kill_those_in_error();
 }
 
-static void begin(uint64_t seed)
+static void begin(uint64_t seed, bool images)
 {
     memset(&chaos, 0, sizeof(chaos));
+    chaos.images = images;
     chaos.seed = seed;
     chaos.random = seed * 0x9E3779B97F4A7C15u + 1;
     for (unsigned i = 0; i < 8; i++)
@@ -197,6 +201,8 @@ static void begin(uint64_t seed)
         options.manager.sub_transfer_bytes = PAGES(3);
     }
     options.machine.seed = seed;
+    if (images)
+        options.machine.ranges = 1 + chaos_pick(4);
     options.machine.coherent_aperture = chaos_pick(2);
     if (addresses_wanted() && chaos_pick(2)) {
         options.machine.iommu = true;
@@ -246,9 +252,9 @@ static void look_at_all(void)
     }
 }
 
-void chaos_run(uint64_t seed, unsigned steps)
+void chaos_run(uint64_t seed, unsigned steps, bool images)
 {
-    begin(seed);
+    begin(seed, images && !addresses_wanted());
     for (chaos.step = 0; chaos.step < steps; chaos.step++) {
         go_wrong();
         chaos_step();
@@ -256,11 +262,12 @@ void chaos_run(uint64_t seed, unsigned steps)
     look_at_all();
     struct ferry_vidmm_statistics statistics = world_statistics(chaos.world);
     printf("  %llu: jobs %u refused %u evictions %llu moved %llu renames %llu; buffers that faulted %llu, of several "
-           "%u, killed %u, updates %u, by address %u\n",
+           "%u, killed %u, updates %u, by address %u, seen %u, special %llu\n",
            (unsigned long long)seed, chaos.jobs, chaos.refused, (unsigned long long)statistics.evictions,
            (unsigned long long)statistics.bytes_moved, (unsigned long long)statistics.renames,
            (unsigned long long)statistics.faulted_paging_buffers, chaos.shared, chaos.killed, chaos.updates,
-           chaos.by_address);
+           chaos.by_address, chaos.seen,
+           (unsigned long long)statistics.operations[DXGK_OPERATION_SPECIAL_LOCK_TRANSFER]);
     fflush(stdout);
     while (chaos.live)
         chaos_destroy(&chaos.all[0]);

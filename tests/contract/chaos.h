@@ -7,7 +7,7 @@
 #include "world.h"
 
 /// The seed decides the machine, the programs' sizes and weights, what goes wrong and when. Everything that a failure
-/// says begins with it.
-void chaos_run(uint64_t seed, unsigned steps);
+/// says begins with it. images: in driver model 1 some allocations are tiled, and seen in place.
+void chaos_run(uint64_t seed, unsigned steps, bool images);
 
 #endif

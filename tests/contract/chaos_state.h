@@ -25,6 +25,12 @@ struct shadow {
     uint8_t *view;
     void *existing;
     bool gpu_wrote; // since the count last left 0
+    // Of a tiled image: where the byte that a job sees at an offset is in rows, NULL = it is none; what a view of it,
+    // a lock in place, shows.
+    uint32_t *rows_at;
+    struct ferry_tiling_private tiling;
+    bool alternate, linear;
+    uint64_t seen, seen_bytes;
 };
 
 #define REACHED 80u // pages at addresses that each device chooses and updates
@@ -41,9 +47,9 @@ extern struct chaos {
     unsigned live;
     struct program devices[DEVICES];
     D3DKMT_HANDLE processes[2];
-    bool discards, resets, kills, faults, hangs;
+    bool discards, resets, kills, faults, hangs, images;
     unsigned may_lose, shared; // devices that were alone in a buffer that faulted; such buffers of several
-    unsigned jobs, refused, killed, updates, by_address;
+    unsigned jobs, refused, killed, updates, by_address, seen;
     struct reached reached[DEVICES][REACHED];
 } chaos;
 
@@ -69,6 +75,11 @@ void chaos_compare(const struct shadow *s, const uint8_t *view, uint64_t from, u
 
 /// Where the device's own addresses begin.
 uint64_t chaos_addresses(unsigned device);
+/// In place of what else is wanted.
+void chaos_image_create(struct shadow *s, struct ferry_allocation_private *wanted);
+/// True when there is a view of it; it is read and written.
+bool chaos_image_lock(struct shadow *s);
+void chaos_image_touch(struct shadow *s);
 void chaos_unlock(struct shadow *s);
 void chaos_destroy(struct shadow *s);
 void chaos_step(void);

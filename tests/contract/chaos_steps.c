@@ -18,8 +18,19 @@ static void write_words(struct shadow *s, uint64_t from, uint64_t to)
     }
 }
 
+static void close_view(struct shadow *s)
+{
+    chaos_image_touch(s);
+    OKAY(ferry_vidmm_unlock(chaos.world->manager, s->handle));
+    s->locked = s->linear = false;
+}
+
 void chaos_unlock(struct shadow *s)
 {
+    if (s->linear) {
+        close_view(s);
+        return;
+    }
     bool reads = (s->lock_flags & D3DDDI_LOCK_READ_ONLY) != 0;
     uint64_t from = s->first * PAGE_SIZE, to = from + s->pages * PAGE_SIZE;
     if (!reads && chaos_pick(2)) {
@@ -51,6 +62,11 @@ static UINT lock_flags(void)
 
 static void lock(struct shadow *s)
 {
+    if (s->rows_at && chaos_pick(3)) {
+        if (chaos_image_lock(s) && chaos_pick(2))
+            chaos_unlock(s);
+        return;
+    }
     UINT flags = lock_flags();
     bool discards = (flags & D3DDDI_LOCK_DISCARD) != 0, reads = (flags & D3DDDI_LOCK_READ_ONLY) != 0;
     uint64_t pages = s->size / PAGE_SIZE;
@@ -91,6 +107,8 @@ static void create(void)
     *s = (struct shadow){.flags = kinds[chaos_pick(7)], .aperture = chaos_pick(5) == 0, .device = chaos_pick(DEVICES)};
     s->size = PAGES(1 + chaos_pick(chaos_pick(4) == 0 ? 20 : 5));
     struct ferry_allocation_private wanted = world_private(s->size, s->flags);
+    if (chaos.images && chaos_pick(3) == 0)
+        chaos_image_create(s, &wanted);
     wanted.Aperture = s->aperture;
     wanted.RenamingLimit = chaos_pick(4);
     wanted.Alignment = chaos_pick(6) == 0 ? 4 * PAGE_SIZE : 0;
@@ -119,6 +137,12 @@ void chaos_destroy(struct shadow *s)
     CHECK(result == (s->locked ? FERRY_ERROR_LOCKED : FERRY_OK));
     if (result == FERRY_OK)
         chaos_forget(s);
+}
+
+// No job may name it: the CPU has its content, and what is seen in place has no copy for it.
+static bool is_refused(const struct shadow *s)
+{
+    return s->locked && (!chaos_permanent(s) || s->linear);
 }
 
 static void require(struct shadow *s)
@@ -191,6 +215,11 @@ static bool submit(const struct shadow *to, const struct machine_job *job,
     return true;
 }
 
+static uint64_t as_seen(const struct shadow *s, uint64_t at)
+{
+    return s->rows_at ? s->rows_at[at] : at;
+}
+
 static void copy_or_fill(void)
 {
     struct shadow *to = chaos_any(), *from = chaos_any();
@@ -214,14 +243,13 @@ static void copy_or_fill(void)
         machine_job_copy(&job, 0, at, 1, from_at, bytes);
     else
         machine_job_fill(&job, 0, at, bytes, pattern);
-    bool locked = (to->locked && !chaos_permanent(to)) || (copies && from->locked && !chaos_permanent(from));
+    bool locked = is_refused(to) || (copies && is_refused(from));
     if (!submit(to, &job, references, copies ? 2 : 1, locked))
         return;
     to->gpu_wrote = true;
-    if (copies)
-        memcpy(to->bytes + at, from->bytes + from_at, bytes);
-    for (uint64_t i = 0; i < bytes && !copies; i += 4)
-        memcpy(to->bytes + at + i, &pattern, 4);
+    for (uint64_t i = 0; i < bytes; i++)
+        to->bytes[as_seen(to, at + i)] =
+            copies ? from->bytes[as_seen(from, from_at + i)] : ((const uint8_t *)&pattern)[i % 4];
 }
 
 // Jobs that only name it: then a discard finds it busy.
@@ -231,7 +259,7 @@ static void keep_busy(struct shadow *s)
         struct machine_job job = {0};
         struct ferry_vidmm_reference reference = {s->handle, chaos_pick(2)};
         machine_job_nothing(&job);
-        if (submit(s, &job, &reference, 1, s->locked && !chaos_permanent(s)))
+        if (submit(s, &job, &reference, 1, is_refused(s)))
             s->gpu_wrote |= reference.write;
     }
 }
@@ -240,7 +268,9 @@ static void lock_or_unlock(struct shadow *s)
 {
     if (chaos.discards && s->count && !s->locked && chaos_pick(2))
         keep_busy(s);
-    if (s->locked)
+    if (s->linear && chaos_pick(2))
+        chaos_image_touch(s);
+    else if (s->locked)
         chaos_unlock(s);
     else
         lock(s);
@@ -345,8 +375,28 @@ static void copy_by_address(void)
     memcpy(target->bytes + to_at, source->bytes + from_at, PAGE_SIZE);
 }
 
+// The images that there are, seen for longer than what is locked otherwise.
+static void look_at_image(void)
+{
+    struct shadow *s = chaos_any();
+    for (unsigned i = 0; i < 10 && s && !s->rows_at; i++)
+        s = chaos_any();
+    if (!s || !s->rows_at)
+        return;
+    if (s->linear && chaos_pick(4))
+        chaos_image_touch(s);
+    else if (s->locked)
+        chaos_unlock(s);
+    else
+        chaos_image_lock(s);
+}
+
 void chaos_step(void)
 {
+    if (chaos.images && chaos_pick(5) == 0) {
+        look_at_image();
+        return;
+    }
     if (addresses_wanted() && chaos_pick(3) == 0) {
         if (chaos_pick(4) == 0)
             update_addresses();

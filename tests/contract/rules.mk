@@ -5,7 +5,7 @@ CONTRACT_SUITE := tests/contract
 MANAGER_SOURCES := $(wildcard host-driver/vidmm/*/*.c host-driver/ddi/*.c)
 MANAGER_SAN := $(MANAGER_SOURCES:%.c=$(BUILD)/obj-suite/%.o)
 MANAGER_TSAN := $(MANAGER_SOURCES:%.c=$(BUILD)/obj-tsan/%.o)
-SUITE_COMMON := $(addprefix $(CONTRACT_SUITE)/,addresses chaos chaos_steps crowd memcpy_build memcpy_machine \
+SUITE_COMMON := $(addprefix $(CONTRACT_SUITE)/,addresses chaos chaos_images chaos_steps crowd memcpy_build memcpy_machine \
 	memcpy_miniport memcpy_ranges memcpy_run memcpy_tables spy tiled world)
 SUITE_TESTS := $(filter-out test_threads,$(notdir $(basename $(wildcard $(CONTRACT_SUITE)/test_*.c))))
 # crowd.c looks who waits in the manager's line.
@@ -58,7 +58,8 @@ LINTS += lint-wall
 # judged on the memcpy machine alone (contract_residency_kmd says so and why).
 KMD_SUITE_SOURCES := $(wildcard host-driver/kmd/*.c host-driver/device/*.c sim/model/*.c) host-driver/link/dma_map.c
 KMD_SUITE_OBJECTS := $(KMD_SUITE_SOURCES:%.c=$(BUILD)/obj-suite/%.o) \
-	$(patsubst %,$(BUILD)/obj-suite/$(CONTRACT_SUITE)/%.o,addresses chaos chaos_steps crowd kmd_answers kmd_machine spy tiled world)
+	$(patsubst %,$(BUILD)/obj-suite/$(CONTRACT_SUITE)/%.o,addresses chaos chaos_images chaos_steps crowd kmd_answers \
+	kmd_machine spy tiled world)
 KMD_SUITE_TESTS := $(filter-out test_gpu_shares,$(SUITE_TESTS))
 KMD_SUITE_PROGRAMS := $(KMD_SUITE_TESTS:test_%=$(BUILD)/tests/contract_%_kmd)
 
@@ -82,7 +83,7 @@ $(BUILD)/tests/contract_threads_kmd: $(BUILD)/obj-tsan/$(CONTRACT_SUITE)/test_th
 TEST_PROGRAMS += $(BUILD)/tests/contract_threads_kmd
 
 # All of them in driver model 2, but for those that choose it themselves.
-MODEL2_ALWAYS := %_address_faults_kmd %_va_update %_va_update_kmd
+MODEL2_ALWAYS := %_address_faults_kmd %_va_update %_va_update_kmd %_va_beside %_va_beside_kmd
 MODEL2_SUITE := $(patsubst %,%_model2,$(filter-out $(MODEL2_ALWAYS),$(SUITE_PROGRAMS) $(KMD_SUITE_PROGRAMS) \
 	$(BUILD)/tests/contract_threads $(BUILD)/tests/contract_threads_kmd))
 $(MODEL2_SUITE): %_model2: % $(CONTRACT_SUITE)/rules.mk

@@ -5,107 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "world.h"
-
-// For addresses that the tests choose: the memcpy machine takes lower ones for places in memory.
-#define BASE (UINT64_C(1) << 41)
+#include "updates.h"
 
 static uint64_t drawn;
 static uint32_t draw(uint32_t below)
 {
     return world_draw(&drawn, below);
-}
-
-static struct world *begin(uint64_t pages, uint32_t buffer_bytes)
-{
-    struct world_options options = world_defaults();
-    options.machine.local_bytes = PAGES(pages);
-    options.machine.aperture_bytes = PAGES(24);
-    options.machine.model = 2;
-    options.manager.paging_buffer_bytes = buffer_bytes;
-    return world_open(&options);
-}
-
-static uint64_t reserve(struct world *world, uint64_t address, uint64_t pages)
-{
-    struct ferry_vidmm_virtual range = {.size = sizeof(range), .address = address, .bytes = PAGES(pages)};
-    assert_int_equal(ferry_vidmm_reserve_virtual(world->manager, world->device, &range), FERRY_OK);
-    return range.address;
-}
-
-static uint64_t map(struct world *world, D3DKMT_HANDLE allocation, uint64_t address, uint64_t pages)
-{
-    struct ferry_vidmm_virtual range = {.size = sizeof(range), .address = address, .bytes = PAGES(pages)};
-    assert_int_equal(ferry_vidmm_map_virtual(world->manager, world->device, allocation, 0, false, &range), FERRY_OK);
-    return range.address;
-}
-
-static void update(struct world *world, D3DKMT_HANDLE context, const struct ferry_vidmm_update *operations,
-                   uint32_t count)
-{
-    struct ferry_vidmm_updated updated;
-    assert_int_equal(ferry_vidmm_update_virtual(world->manager, context, operations, count, &updated), FERRY_OK);
-}
-
-static struct ferry_vidmm_update mapping(uint64_t address, uint64_t pages, D3DKMT_HANDLE allocation, uint64_t offset)
-{
-    return (struct ferry_vidmm_update){.kind = FERRY_VIDMM_MAP,
-                                       .address = address,
-                                       .bytes = PAGES(pages),
-                                       .allocation = allocation,
-                                       .offset = PAGES(offset)};
-}
-
-// A copy by address; a job that names both.
-static uint64_t copy(struct world *world, D3DKMT_HANDLE context, const D3DKMT_HANDLE names[2], uint64_t to,
-                     uint64_t from, uint32_t bytes)
-{
-    struct machine_job job = {.bytes = 0};
-    struct ferry_vidmm_reference references[2] = {{names[0], true}, {names[1], false}};
-    uint64_t fence = 0;
-    machine_job_copy(&job, 0, 0, 1, 0, bytes);
-    assert_int_equal(job.patch_count, 2);
-    for (uint32_t i = 0; i < 2; i++)
-        machine_job_by_address(job.commands, &job.patches[i], job.patches[i].AllocationIndex == 0 ? to : from);
-    struct ferry_vidmm_submission submission = {job.commands, job.bytes, references, names[0] == names[1] ? 1u : 2u,
-                                                NULL,         0,         NULL};
-    assert_int_equal(ferry_vidmm_submit(world->manager, context, &submission, 1, &fence), FERRY_OK);
-    return fence;
-}
-
-static D3DKMT_HANDLE context_on(struct world *world, uint32_t node)
-{
-    D3DKMT_HANDLE context;
-    assert_int_equal(ferry_vidmm_create_context(world->manager, world->device, node, &context, NULL), FERRY_OK);
-    return context;
-}
-
-static D3DKMT_HANDLE content(struct world *world, uint64_t pages, uint32_t number)
-{
-    D3DKMT_HANDLE allocation = world_create(world, PAGES(pages), CPU);
-    world_write(world, allocation, number);
-    world_require(world, allocation);
-    return allocation;
-}
-
-static uint32_t word_of(struct world *world, D3DKMT_HANDLE allocation, uint64_t offset)
-{
-    uint32_t word;
-    machine_peek(world->machine, machine_local_segment, world_place(world, allocation).offset + offset, &word, 4);
-    return word;
-}
-
-static void turns(struct world *world, unsigned count)
-{
-    for (unsigned i = 0; i < count; i++)
-        ferry_vidmm_poll(world->manager, true);
-}
-
-static bool is_over(struct world *world, D3DKMT_HANDLE context, uint64_t fence)
-{
-    uint64_t reached = 0;
-    assert_int_equal(ferry_vidmm_completed(world->manager, context, &reached), FERRY_OK);
-    return reached >= fence;
 }
 
 // Behind a job that is held back: jobs before the update and behind it wait there too, and nobody else does, who maps
@@ -256,9 +161,11 @@ static void what_is_gone_leaves_addresses_that_can_be_changed_again(void **state
 
 // ---- Random ----
 
-#define PROGRAMS 2u // contexts, each on a node of its own, with addresses and allocations of its own
-#define HEAPS    4u
-#define ALL      1200u
+#define PROGRAMS     2u // contexts, each on a node of its own, with addresses and allocations of its own
+#define HEAPS        4u
+#define ALL          1200u
+#define READ         2u // this heap nobody writes
+#define READER_PAGES 8u
 // The last one of the first program is a large page; the one of 17 is in the aperture, which has room for one
 // program's.
 static const uint32_t heap_pages[PROGRAMS][HEAPS] = {{40, 17, 33, 512}, {40, 17, 33, 60}};
@@ -305,15 +212,20 @@ static struct ferry_vidmm_update random_operation(struct program *p)
     return operation;
 }
 
+static bool is_only_read(const struct page *page)
+{
+    return page->heap == 1 + READ;
+}
+
 static void random_job(struct world *world, struct program *p)
 {
     uint32_t from = draw(ALL), to = draw(ALL), tries = 0;
-    while ((p->pages[from].heap == 0 || p->pages[to].heap == 0) && tries++ < 40) {
+    while ((p->pages[from].heap == 0 || p->pages[to].heap == 0 || is_only_read(&p->pages[to])) && tries++ < 40) {
         from = draw(ALL);
         to = draw(ALL);
     }
     const struct page *s = &p->pages[from], *d = &p->pages[to];
-    if (s->heap == 0 || d->heap == 0)
+    if (s->heap == 0 || d->heap == 0 || is_only_read(d))
         return;
     const D3DKMT_HANDLE names[2] = {p->heaps[d->heap - 1], p->heaps[s->heap - 1]};
     UINT count = names[0] == names[1] ? 1 : 2;
@@ -324,6 +236,46 @@ static void random_job(struct world *world, struct program *p)
     for (UINT i = 0; i < count; i++)
         assert_int_equal(world_evict(world, names[i]), FERRY_OK);
     p->words[d->heap - 1][d->page] = p->words[s->heap - 1][s->page];
+}
+
+// Reads what the programs map and unmap elsewhere, and is in nobody's order.
+static struct reader {
+    D3DKMT_HANDLE context, result;
+    uint64_t at_result, own[PROGRAMS];
+    uint32_t words[READER_PAGES];
+} reader;
+
+static void begin_reader(struct world *world, const struct program *programs)
+{
+    reader.context = context_on(world, 1 + draw(PROGRAMS));
+    reader.result = world_create(world, PAGES(READER_PAGES), CPU);
+    reader.at_result = map(world, reader.result, BASE + ((uint64_t)1 << 30), READER_PAGES);
+    memset(reader.words, 0, sizeof(reader.words));
+    for (uint32_t i = 0; i < PROGRAMS; i++)
+        reader.own[i] = map(world, programs[i].heaps[READ], BASE + ((uint64_t)(2 + i) << 30), heap_pages[i][READ]);
+}
+
+static void read_random(struct world *world, const struct program *programs)
+{
+    uint32_t which = draw(PROGRAMS), from = draw(heap_pages[which][READ]), to = draw(READER_PAGES);
+    const D3DKMT_HANDLE names[2] = {reader.result, programs[which].heaps[READ]};
+    int result = world_resident(world, names, 2);
+    if (result != FERRY_OK && result != FERRY_PENDING)
+        fail_msg("make resident for the reader: %d", result);
+    copy(world, reader.context, names, reader.at_result + PAGES(to), reader.own[which] + PAGES(from), PAGE_SIZE);
+    for (UINT i = 0; i < 2; i++)
+        assert_int_equal(world_evict(world, names[i]), FERRY_OK);
+    reader.words[to] = programs[which].words[READ][from];
+}
+
+static void compare_reader(struct world *world)
+{
+    void *address;
+    assert_int_equal(ferry_vidmm_lock(world->manager, reader.result, D3DDDI_LOCK_READ_ONLY, &address), FERRY_OK);
+    for (uint32_t i = 0; i < READER_PAGES; i++)
+        for (uint32_t k = 0; k < PAGE_SIZE / 4 && reader.words[i] != 0; k += 61)
+            assert_int_equal(((uint32_t *)address)[i * PAGE_SIZE / 4 + k], reader.words[i]);
+    assert_int_equal(ferry_vidmm_unlock(world->manager, reader.result), FERRY_OK);
 }
 
 static void fill(struct world *world, struct program *p, uint32_t number)
@@ -373,6 +325,7 @@ static void random_batches_among_jobs(uint64_t seed)
         programs[i].x = reserve(world, BASE + ((4 + 8 * (uint64_t)i) << 20), ALL / 16 * 16);
         fill(world, &programs[i], i);
     }
+    begin_reader(world, programs);
     world->knobs->delay = draw(4);
     for (unsigned step = 0; step < 150; step++) {
         struct program *p = &programs[draw(PROGRAMS)];
@@ -390,12 +343,15 @@ static void random_batches_among_jobs(uint64_t seed)
             world->knobs->hold_turns = 1 + draw(40);
         }
         random_job(world, p);
+        if (draw(3) == 0)
+            read_random(world, programs);
         turns(world, draw(4));
     }
     world->knobs->fault_addresses = 0;
     world->knobs->hold_node = 0;
     for (uint32_t i = 0; i < PROGRAMS; i++)
         compare(world, &programs[i]);
+    compare_reader(world);
     world_close(world);
 }
 

@@ -19,7 +19,8 @@ $(SYSTEM_TESTS:%=$(BUILD)/system/%) $(BUILD)/system/large_memory: $(BUILD)/syste
 
 $(BUILD)/system/poll $(BUILD)/system/poll_ends: tests/system/poll_loops.h
 $(BUILD)/system/rectangles $(BUILD)/system/rectangle_sides: tests/system/rectangle_machine.h tests/system/rectangle_images.h
-$(BUILD)/system/tiles $(BUILD)/system/tiled_images $(BUILD)/system/views $(BUILD)/system/linear_views: tests/system/tile_images.h
+$(BUILD)/system/tiles $(BUILD)/system/tiled_images $(BUILD)/system/views $(BUILD)/system/linear_views \
+    $(BUILD)/system/random_calls: tests/system/tile_images.h
 $(BUILD)/system/va_update $(BUILD)/system/va_pages: tests/system/updates.h
 $(BUILD)/system/agreement: tests/system/agreement_buffers.c tests/system/agreement_buffers.h
 

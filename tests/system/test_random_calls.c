@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // A random program of calls on little memory. A shadow keeps what every byte and every count must be; counts are
 // compared after each step, the content of one allocation after each step, and all content now and then and at the end.
-#include "system.h"
+// In driver model 1 some allocations are tiled images, of which levels are seen in place by rows: of more of them than
+// the device has ranges. Their shadow holds rows; jobs see tiles.
+#include "tile_images.h"
 
 #define DEVICES        2
 #define QUEUES         2
@@ -18,6 +20,11 @@ struct shadow {
     int last_queue; // Queue that used it last, or -1.
     uint64_t last_fence;
     void *address; // While locked.
+    // Of an image: where the byte that a job sees at an offset is in rows, NULL = it is none; what is seen in place.
+    uint32_t *rows_at;
+    struct ferry_tiling tiling;
+    struct ferry_tiling_rows seen;
+    bool viewed, read_only;
 };
 
 struct world {
@@ -26,10 +33,10 @@ struct world {
     struct ferry_queue *queues[DEVICES][QUEUES];
     struct shadow slots[DEVICES][SLOTS];
     uint64_t random;
-    unsigned step, jobs, refusals, trims;
+    unsigned step, jobs, refusals, trims, views;
 };
 
-static uint64_t draw(struct world *w, uint64_t limit)
+static uint64_t pick(struct world *w, uint64_t limit)
 {
     w->random ^= w->random << 13;
     w->random ^= w->random >> 7;
@@ -53,7 +60,7 @@ static bool good(struct world *w, const char *what, int result, int other)
 static struct shadow *any(struct world *w, unsigned device)
 {
     for (unsigned i = 0; i < 8; i++) {
-        struct shadow *s = &w->slots[device][draw(w, SLOTS)];
+        struct shadow *s = &w->slots[device][pick(w, SLOTS)];
 
         if (s->handle)
             return s;
@@ -61,9 +68,51 @@ static struct shadow *any(struct world *w, unsigned device)
     return NULL;
 }
 
+static uint64_t as_seen(const struct shadow *s, uint64_t at)
+{
+    return s->rows_at ? s->rows_at[at] : at;
+}
+
+// Numbers of bytes go the way of an image's bytes, eight bits at a time.
+static void find_rows(struct shadow *s, const struct image *image)
+{
+    uint8_t *rows = malloc(image->bytes), *tiles = malloc(image->bytes);
+
+    s->rows_at = calloc(image->bytes, sizeof *s->rows_at);
+    for (unsigned shift = 0; shift < 24; shift += 8) {
+        for (uint64_t i = 0; i < image->bytes; i++)
+            rows[i] = (uint8_t)(i >> shift);
+        make_tiles(image, rows, tiles);
+        for (uint64_t i = 0; i < image->bytes; i++)
+            s->rows_at[i] |= (uint32_t)tiles[i] << shift;
+    }
+    free(rows);
+    free(tiles);
+}
+
+static void pick_tiling(struct world *w, struct shadow *s)
+{
+    struct image image = {.element_log2 = (uint32_t)pick(w, 5), .tile = 4096};
+
+    do {
+        image.levels = 1 + (uint32_t)pick(w, 3);
+        image.width = 1 + (uint32_t)pick(w, 120);
+        image.height = 1 + (uint32_t)pick(w, 120);
+        measure(&image);
+    } while (image.bytes > 12 * 4096);
+    s->tiling = (struct ferry_tiling){.size = sizeof s->tiling,
+                                      .tile_bytes = image.tile,
+                                      .element_bytes = 1u << image.element_log2,
+                                      .width = image.width,
+                                      .height = image.height,
+                                      .levels = image.levels};
+    s->size = image.bytes;
+    find_rows(s, &image);
+}
+
 static void create(struct world *w, unsigned device)
 {
-    struct shadow *s = &w->slots[device][draw(w, SLOTS)];
+    struct shadow *s = &w->slots[device][pick(w, SLOTS)];
     static const uint32_t flags[] = {FERRY_FLAG_CPU_VISIBLE, FERRY_FLAG_CPU_VISIBLE,
                                      FERRY_FLAG_CPU_VISIBLE | FERRY_FLAG_CACHED,
                                      FERRY_FLAG_CPU_VISIBLE | FERRY_FLAG_PERMANENT_SYSMEM, 0};
@@ -72,11 +121,17 @@ static void create(struct world *w, unsigned device)
     if (s->handle)
         return;
     *s = (struct shadow){.last_queue = -1};
-    s->size = options.bytes = 1 + draw(w, draw(w, 4) ? 8 * 4096 : 30 * 4096);
-    s->flags = options.flags = flags[draw(w, 5)];
-    s->aperture = options.in_aperture = draw(w, 4) == 0;
-    options.fill_pattern = (uint32_t)draw(w, 1ull << 32);
-    options.alignment = draw(w, 5) ? 0 : 4096u << draw(w, 4);
+    s->size = options.bytes = 1 + pick(w, pick(w, 4) ? 8 * 4096 : 30 * 4096);
+    s->flags = options.flags = flags[pick(w, 5)];
+    s->aperture = options.in_aperture = pick(w, 4) == 0;
+    if (driver_model == 1 && pick(w, 3) == 0) {
+        pick_tiling(w, s);
+        options.bytes = s->size;
+        options.tiling = &s->tiling;
+        s->aperture = options.in_aperture = false;
+    }
+    options.fill_pattern = (uint32_t)pick(w, 1ull << 32);
+    options.alignment = pick(w, 5) ? 0 : 4096u << pick(w, 4);
     ok(ferry_allocation_create(w->devices[device], &options, &s->handle));
     s->bytes = malloc(s->size);
     for (uint64_t i = 0; i < s->size; i++)
@@ -94,6 +149,7 @@ static void destroy(struct world *w, struct shadow *s)
     if (ferry_allocation_destroy(s->handle) != FERRY_ERROR_HANDLE)
         complain(w, "second destroy", FERRY_OK);
     free(s->bytes);
+    free(s->rows_at);
     *s = (struct shadow){0};
 }
 
@@ -101,19 +157,20 @@ static void residency(struct world *w, unsigned device)
 {
     struct ferry_allocation *list[4];
     struct shadow *shadows[4];
-    size_t count = 1 + draw(w, 4), n = 0;
+    size_t count = 1 + pick(w, 4), n = 0;
 
     for (size_t i = 0; i < count; i++) {
         struct shadow *s = any(w, device);
 
-        // What a lock keeps out of its segment can not be made resident before unlock: LOCKED (R216).
-        if (s && !s->locked) {
+        // What a lock keeps out of its segment can not be made resident before unlock: LOCKED (R216). A view keeps
+        // nothing out.
+        if (s && (!s->locked || s->viewed)) {
             shadows[n] = s;
             list[n++] = s->handle;
         }
     }
     struct ferry_residency arguments = {.size = sizeof arguments, .allocations = list, .count = n};
-    switch (draw(w, 5)) {
+    switch (pick(w, 5)) {
     case 0:
     case 1:
         if (good(w, "make resident", ferry_make_resident(w->devices[device], &arguments),
@@ -183,7 +240,7 @@ static void job(struct world *w, unsigned device)
 {
     struct shadow *named[16], *list[SLOTS];
     unsigned names = 0, listed = 0;
-    int q = (int)draw(w, QUEUES);
+    int q = (int)pick(w, QUEUES);
     struct ferry_queue *queue = w->queues[device][q];
     uint8_t *undo[SLOTS] = {0};
     uint64_t fence;
@@ -200,26 +257,31 @@ static void job(struct world *w, unsigned device)
         undo[i] = malloc(list[i]->size);
         memcpy(undo[i], list[i]->bytes, list[i]->size);
     }
-    for (unsigned i = 1 + (unsigned)draw(w, 7); i; i--) {
-        struct shadow *to = list[draw(w, listed)], *from = list[draw(w, listed)];
+    for (unsigned i = 1 + (unsigned)pick(w, 7); i; i--) {
+        struct shadow *to = list[pick(w, listed)], *from = list[pick(w, listed)];
         uint64_t least = to->size < from->size ? to->size : from->size;
-        uint32_t bytes = (uint32_t)draw(w, draw(w, 2) ? least + 1 : least < 70 ? least + 1 : 70);
-        uint64_t at = draw(w, to->size - bytes + 1), of = draw(w, from->size - bytes + 1);
+        uint32_t bytes = (uint32_t)pick(w, pick(w, 2) ? least + 1 : least < 70 ? least + 1 : 70);
+        uint64_t at = pick(w, to->size - bytes + 1), of = pick(w, from->size - bytes + 1);
 
         settle(w, device, to, q);
         named[names++] = to;
-        if (draw(w, 3)) {
+        if (pick(w, 3)) {
             settle(w, device, from, q);
             named[names++] = from;
             ok(ferry_queue_copy(queue, to->handle, at, from->handle, of, bytes));
-            memmove(to->bytes + at, from->bytes + of, bytes);
+            uint8_t *copied = malloc(bytes + 1u);
+            for (uint32_t k = 0; k < bytes; k++)
+                copied[k] = from->bytes[as_seen(from, of + k)];
+            for (uint32_t k = 0; k < bytes; k++)
+                to->bytes[as_seen(to, at + k)] = copied[k];
+            free(copied);
         } else {
-            uint64_t pattern = draw(w, UINT64_MAX);
-            uint32_t pattern_bytes = 1u << draw(w, 4);
+            uint64_t pattern = pick(w, UINT64_MAX);
+            uint32_t pattern_bytes = 1u << pick(w, 4);
 
             ok(ferry_queue_fill(queue, to->handle, at, bytes, pattern, pattern_bytes));
             for (uint32_t k = 0; k < bytes; k++)
-                to->bytes[at + k] = (uint8_t)(pattern >> (8 * (k % pattern_bytes)));
+                to->bytes[as_seen(to, at + k)] = (uint8_t)(pattern >> (8 * (k % pattern_bytes)));
         }
     }
     if (good(w, "submit", ferry_queue_submit(queue, &fence), FERRY_ERROR_NO_VIDEO_MEMORY)) {
@@ -228,7 +290,7 @@ static void job(struct world *w, unsigned device)
             named[i]->last_queue = q;
             named[i]->last_fence = fence;
         }
-        if (draw(w, 4) == 0)
+        if (pick(w, 4) == 0)
             ok(ferry_queue_wait(queue, fence));
     } else {
         w->refusals++;
@@ -239,20 +301,69 @@ static void job(struct world *w, unsigned device)
         free(undo[i]);
 }
 
+static void look_and_write(struct world *w, struct shadow *s)
+{
+    uint8_t found[300];
+
+    for (uint64_t i = pick(w, 5); i; i--) {
+        uint64_t at = s->seen.offset + pick(w, s->seen.bytes), left = s->seen.offset + s->seen.bytes - at;
+        size_t bytes = 1 + pick(w, left < sizeof found ? left : sizeof found);
+
+        w->views++;
+        if (!s->read_only && pick(w, 2)) {
+            for (size_t k = 0; k < bytes; k++)
+                s->bytes[at + k] = (uint8_t)pick(w, 256);
+            ok(ferry_view_write(s->handle, at, s->bytes + at, bytes));
+        } else {
+            ok(ferry_view_read(s->handle, at, found, bytes));
+            if (memcmp(found, s->bytes + at, bytes) != 0)
+                complain(w, "content in a view", FERRY_OK);
+        }
+    }
+}
+
+static void view_step(struct world *w, struct shadow *s)
+{
+    uint32_t level = (uint32_t)pick(w, s->tiling.levels);
+
+    if (s->viewed) {
+        look_and_write(w, s);
+        if (pick(w, 3))
+            return;
+        ok(ferry_unlock(s->handle));
+        s->locked = s->viewed = false;
+        return;
+    }
+    s->read_only = pick(w, 3) == 0;
+    int result = ferry_view_lock(s->handle, level, s->read_only ? FERRY_LOCK_READ_ONLY : 0);
+    if (result != (s->flags & FERRY_FLAG_CPU_VISIBLE ? FERRY_OK : FERRY_ERROR_UNSUPPORTED))
+        complain(w, "lock a view", result);
+    if (result != FERRY_OK)
+        return;
+    s->locked = s->viewed = true;
+    s->seen = (struct ferry_tiling_rows){.size = sizeof s->seen};
+    ok(ferry_tiling_level(&s->tiling, level, &s->seen));
+    look_and_write(w, s);
+}
+
 static void lock_step(struct world *w, struct shadow *s)
 {
     uint32_t flags = 0;
 
+    if (s->viewed || (s->rows_at && !s->locked && pick(w, 3))) {
+        view_step(w, s);
+        return;
+    }
     if (s->locked) {
         for (int i = 0; i < 5; i++) {
-            uint64_t at = draw(w, s->size);
-            ((uint8_t *)s->address)[at] = s->bytes[at] = (uint8_t)draw(w, 256);
+            uint64_t at = pick(w, s->size);
+            ((uint8_t *)s->address)[at] = s->bytes[at] = (uint8_t)pick(w, 256);
         }
         ok(ferry_unlock(s->handle));
         s->locked = false;
         return;
     }
-    bool discard = draw(w, 6) == 0;
+    bool discard = pick(w, 6) == 0;
     if (discard)
         flags |= FERRY_LOCK_DISCARD | FERRY_LOCK_WRITE_ONLY;
     int result = ferry_lock(s->handle, flags, &s->address);
@@ -267,17 +378,21 @@ static void lock_step(struct world *w, struct shadow *s)
     } else if (memcmp(s->address, s->bytes, s->size) != 0) {
         complain(w, "content under a lock", FERRY_OK);
     }
-    if (draw(w, 4))
+    if (pick(w, 4))
         lock_step(w, s);
 }
 
 static void compare(struct world *w, struct shadow *s)
 {
-    void *address = s->address;
+    void *address = s->address, *seen = NULL;
 
     if (!(s->flags & FERRY_FLAG_CPU_VISIBLE))
         return; // Its content shows in what is copied from it.
-    if (!s->locked)
+    if (s->viewed) {
+        address = seen = malloc(s->size);
+        memcpy(seen, s->bytes, s->size);
+        ok(ferry_view_read(s->handle, s->seen.offset, (uint8_t *)seen + s->seen.offset, s->seen.bytes));
+    } else if (!s->locked)
         ok(ferry_lock(s->handle, FERRY_LOCK_READ_ONLY, &address));
     for (uint64_t i = 0; i < s->size; i++) {
         if (((uint8_t *)address)[i] != s->bytes[i])
@@ -287,6 +402,7 @@ static void compare(struct world *w, struct shadow *s)
     }
     if (!s->locked)
         ok(ferry_unlock(s->handle));
+    free(seen);
 }
 
 static void check(struct world *w, bool all)
@@ -307,7 +423,7 @@ static void check(struct world *w, bool all)
                 compare(w, s);
         }
     }
-    struct shadow *s = any(w, (unsigned)draw(w, DEVICES));
+    struct shadow *s = any(w, (unsigned)pick(w, DEVICES));
     if (s && !all)
         compare(w, s);
 }
@@ -337,10 +453,10 @@ static void a_random_program_of_calls(void **state)
             ok(ferry_queue_create(w->devices[device], &w->queues[device][i]));
     }
     for (w->step = 0; w->step < steps; w->step++) {
-        unsigned device = (unsigned)draw(w, DEVICES);
+        unsigned device = (unsigned)pick(w, DEVICES);
         struct shadow *s;
 
-        switch (draw(w, 20)) {
+        switch (pick(w, 20)) {
         case 0:
         case 1:
         case 2: create(w, device); break;
@@ -354,7 +470,7 @@ static void a_random_program_of_calls(void **state)
         case 7:
         case 8: residency(w, device); break;
         case 9:
-            ok(ferry_adapter_set_budget(w->adapter, draw(w, 3) ? 0 : 4096 * (20 + draw(w, MEMORY_PAGES - 20))));
+            ok(ferry_adapter_set_budget(w->adapter, pick(w, 3) ? 0 : 4096 * (20 + pick(w, MEMORY_PAGES - 20))));
             break;
         case 10:
         case 11:
@@ -370,15 +486,17 @@ static void a_random_program_of_calls(void **state)
 
     struct ferry_statistics statistics = {.size = sizeof statistics};
     ok(ferry_adapter_statistics(w->adapter, &statistics));
-    printf("%u steps: %u jobs, %u refusals, %u trims, %llu evictions, %llu bytes in, %llu out\n", steps, w->jobs,
-           w->refusals, w->trims, (unsigned long long)statistics.evictions, (unsigned long long)statistics.bytes_in,
-           (unsigned long long)statistics.bytes_out);
+    printf("%u steps: %u jobs, %u refusals, %u trims, %u accesses to views, %llu evictions, %llu bytes in, %llu out\n",
+           steps, w->jobs, w->refusals, w->trims, w->views, (unsigned long long)statistics.evictions,
+           (unsigned long long)statistics.bytes_in, (unsigned long long)statistics.bytes_out);
     assert_int_equal(statistics.faults, 0);
     assert_int_equal(statistics.unmapped_accesses, 0);
     assert_int_equal(statistics.dummy_page_writes, 0);
     for (unsigned device = 0; device < DEVICES; device++) {
-        for (unsigned i = 0; i < SLOTS; i++)
+        for (unsigned i = 0; i < SLOTS; i++) {
             free(w->slots[device][i].bytes);
+            free(w->slots[device][i].rows_at);
+        }
     }
     ferry_adapter_close(w->adapter);
     free(w);

@@ -68,9 +68,83 @@ static void a_large_page_becomes_small_ones_without_a_gap(void **state)
     ferry_adapter_close(m.adapter);
 }
 
+// Pieces of every sort go from a mapping of groups and from a large page, one at a time; after each there is nothing
+// where it was, and everything beside it.
+static void only_what_is_unmapped_is_gone(void **state)
+{
+    (void)state;
+    struct machine m = begin(16 * MIB);
+    struct ferry_allocation *all = make(m.device, 6 * MIB, FERRY_FLAG_CPU_VISIBLE);
+    // First page and how many, of 1,024.
+    static const uint32_t pieces[][2] = {{3, 4},    {7, 9},    {37, 30},   {80, 16},
+                                         {100, 12}, {500, 30}, {1000, 24}, {600, 1}};
+    uint64_t x = reserve(&m, 16 * MIB), at = (x + 2 * MIB - 1) / (2 * MIB) * (2 * MIB);
+    struct ferry_placement place = {.size = sizeof place};
+    struct ferry_va_steps walk;
+
+    must_be_resident(m.device, &all, 1);
+    ok(ferry_allocation_placement(all, &place));
+    uint64_t skip = (2 * MIB - place.offset % (2 * MIB)) % (2 * MIB);
+    // Large pages; and groups of 64 KiB, where the allocation lies differently from its addresses.
+    for (uint64_t shift = 0; shift <= 64 * KIB; shift += 64 * KIB) {
+        bool gone[1024] = {false};
+        struct ferry_va_operation operation = map(at, 4 * MIB, all, skip + shift - (skip + shift > 2 * MIB ? MIB : 0));
+        ok(update(m.queue, &operation, 1, NULL));
+        for (size_t i = 0; i < sizeof pieces / sizeof pieces[0]; i++) {
+            operation = unmap(at + (uint64_t)pieces[i][0] * PAGE, (uint64_t)pieces[i][1] * PAGE);
+            ok(update(m.queue, &operation, 1, NULL));
+            ok(ferry_queue_wait(m.queue, submit(m.queue)));
+            for (uint32_t k = 0; k < pieces[i][1]; k++)
+                gone[pieces[i][0] + k] = true;
+            for (uint32_t k = 0; k < 1024; k += on_model() ? 1 : gone[k] ? 3 : 31)
+                assert_int_equal(last_step(&m, at + (uint64_t)k * PAGE, &walk)->is_page, !gone[k]);
+        }
+        operation = unmap(at, 4 * MIB);
+        ok(update(m.queue, &operation, 1, NULL));
+    }
+    ferry_adapter_close(m.adapter);
+}
+
+// Where it was a large page there is its table again, in which it comes back once a piece of it has gone.
+static void a_large_page_that_is_cut_while_it_is_away_comes_back_small(void **state)
+{
+    (void)state;
+    struct machine m = begin(16 * MIB);
+    struct ferry_allocation *all = make(m.device, 6 * MIB, FERRY_FLAG_CPU_VISIBLE);
+    struct ferry_allocation *other = make(m.device, 12 * MIB, FERRY_FLAG_CPU_VISIBLE);
+    uint64_t x = reserve(&m, 16 * MIB), at = (x + 2 * MIB - 1) / (2 * MIB) * (2 * MIB);
+    struct ferry_placement place = {.size = sizeof place};
+    struct ferry_va_steps walk;
+
+    must_be_resident(m.device, &all, 1);
+    ok(ferry_allocation_placement(all, &place));
+    uint64_t skip = (2 * MIB - place.offset % (2 * MIB)) % (2 * MIB);
+    struct ferry_va_operation operation = map(at, 4 * MIB, all, skip);
+    ok(update(m.queue, &operation, 1, NULL));
+    ok(ferry_queue_fill_va(m.queue, at + 5 * PAGE, PAGE, 0x55, 1));
+    ok(ferry_queue_wait(m.queue, submit(m.queue)));
+    assert_int_equal(last_step(&m, at + 5 * PAGE, &walk)->level, 1);
+    evict(m.device, &all, 1);
+    must_be_resident(m.device, &other, 1);
+    ok(ferry_allocation_placement(all, &place));
+    assert_false(place.resident);
+    operation = unmap(at + 3 * PAGE, PAGE);
+    ok(update(m.queue, &operation, 1, NULL));
+    evict(m.device, &other, 1);
+    must_be_resident(m.device, &all, 1);
+    ok(ferry_queue_copy_va(m.queue, at + 40 * PAGE, at + 5 * PAGE, PAGE));
+    ok(ferry_queue_wait(m.queue, submit(m.queue)));
+    assert_true(last_step(&m, at + 5 * PAGE, &walk)->is_page && walk.steps[walk.count - 1].level == 0);
+    assert_false(last_step(&m, at + 3 * PAGE, &walk)->is_page);
+    assert_int_equal(last_step(&m, at + 2 * MIB, &walk)->level, 1);
+    ferry_adapter_close(m.adapter);
+}
+
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(a_large_page_becomes_small_ones_without_a_gap)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(a_large_page_becomes_small_ones_without_a_gap),
+                                       cmocka_unit_test(only_what_is_unmapped_is_gone),
+                                       cmocka_unit_test(a_large_page_that_is_cut_while_it_is_away_comes_back_small)};
 
     read_options(argc, argv);
     return has_page_tables() ? cmocka_run_group_tests(tests, NULL, NULL) : 0;

@@ -59,6 +59,8 @@ static int fill_allocation_list(struct ferry_vidmm *manager, struct ferry_vm_job
         for (unsigned k = 0; k < 2; k++)
             if (!ferry_vm_operation_over(&manager->sched, after[k]))
                 job->after[job->after_count++] = after[k];
+        job->after_count +=
+            ferry_vm_virtual_late(&manager->memory, allocation, job->context->node, &job->after[job->after_count]);
         DXGK_ALLOCATIONLIST *entry = &job->allocations[i];
         *entry = (DXGK_ALLOCATIONLIST){.hDeviceSpecificAllocation = allocation->miniport,
                                        .WriteOperation = submission->references[i].write};
@@ -97,6 +99,19 @@ static void drop(struct ferry_vidmm *manager, struct ferry_vm_job *jobs)
     }
 }
 
+// Updates behind which it may have to stand besides (ferry_vm_virtual_late).
+static size_t late_most(struct ferry_vidmm *manager, const struct ferry_vidmm_submission *buffer)
+{
+    size_t most = 0;
+    for (uint32_t i = 0; i < buffer->reference_count; i++) {
+        int error;
+        most += ferry_vm_virtual_late_most(
+            &manager->memory,
+            ferry_vm_allocation_find(&manager->memory, NULL, buffer->references[i].allocation, &error));
+    }
+    return most;
+}
+
 // All buffers, in a list, with room for whatever they need later.
 static int make_jobs(struct ferry_vidmm *manager, struct ferry_vm_context *context,
                      const struct ferry_vidmm_submission *buffers, uint32_t count, struct ferry_vm_job **jobs)
@@ -104,7 +119,7 @@ static int make_jobs(struct ferry_vidmm *manager, struct ferry_vm_context *conte
     struct ferry_vm_job **end = jobs;
     *jobs = NULL;
     for (uint32_t i = 0; i < count; i++) {
-        int result = ferry_vm_job_new(&manager->sched, context, &buffers[i], i, end);
+        int result = ferry_vm_job_new(&manager->sched, context, &buffers[i], late_most(manager, &buffers[i]), i, end);
         if (result != FERRY_OK) {
             *end = NULL;
             return result;

@@ -79,6 +79,7 @@ struct ferry_vm_allocation {
     uint8_t linear_outside : 1;   // swizzled in its segment, linear in its backing store
     uint8_t may_alternate : 1;    // the miniport said UseAlternateVA
     uint8_t alternate_lock : 1;   // locked with it
+    uint8_t late : 1;             // some of its mappings may stand behind an update's job
     uint8_t in_alternate : 1;     // evicted under such a lock: its content is there, and not in a backing store
 };
 static_assert(sizeof(struct ferry_vm_allocation) + sizeof(struct ferry_vm_block) <= 384, "bookkeeping an allocation");
@@ -225,6 +226,12 @@ const struct ferry_vm_range *ferry_vm_virtual_own(const struct ferry_vm_allocati
 bool ferry_vm_virtual_renamable(const struct ferry_vm_allocation *instance);
 /// Errors: NO_HOST_MEMORY; the range is as it was.
 int ferry_vm_virtual_unmap(struct ferry_vm_memory *memory, struct ferry_vm_range *range);
+/// Operations that a job of this node has to stand behind besides `shown`, when it names the allocation: what shows it
+/// where an update has mapped it, and stands behind a job that is over or of that node. So it does not wait for a job
+/// that it is not behind itself. Writes to `numbers` at most late_most().
+size_t ferry_vm_virtual_late(const struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation,
+                             uint32_t node, uint64_t *numbers);
+size_t ferry_vm_virtual_late_most(const struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
 /// All of its ranges; room for so many operations is reserved.
 void ferry_vm_virtual_take_away(struct ferry_vm_memory *memory, struct ferry_vm_allocation *instance);
 size_t ferry_vm_virtual_take_away_most(const struct ferry_vm_allocation *instance);

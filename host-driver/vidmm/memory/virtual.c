@@ -2,7 +2,8 @@
 // GPU virtual addresses of a program on the device: its page tables written and forgotten by operations of the pager's
 // line, as its allocations are mapped, come in, move and leave.
 //
-// All operations on one program's tables keep their order, since they have one subject. What was not valid is written
+// Operations on one program's tables have one subject, and keep their order where they are about the same addresses, or
+// the same allocation and no update's (virtual_update.c). What was not valid is written
 // without waiting for anybody: the device remembers nothing of it. What was valid is taken away once the jobs that name
 // the allocation are over, and before the flush is over nobody else gets the place: both operations name it as what
 // they read, so whoever writes there comes behind them. A job that reaches what it does not name meets a page that is
@@ -74,6 +75,14 @@ void ferry_vm_virtual_subject(struct ferry_vm_virtual *space, struct ferry_vm_al
         memcpy(space->subject.last_fence, allocation->subject.last_fence, sizeof(space->subject.last_fence));
     if (space->after > space->subject.last_fence[space->after_node])
         space->subject.last_fence[space->after_node] = space->after;
+    space->subject.late = ferry_vm_late(space->after_node, space->after);
+}
+
+void ferry_vm_virtual_behind(const struct ferry_vm_memory *memory, struct ferry_vm_virtual *space, uint32_t node,
+                             uint64_t job)
+{
+    space->after_node = node;
+    space->after = ferry_vm_reached(memory->sched, node, job) ? 0 : job;
 }
 
 static void queue(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space,
@@ -206,15 +215,16 @@ DXGK_PTE ferry_vm_virtual_page_pte(struct ferry_vm_memory *memory, const struct 
 }
 
 void ferry_vm_virtual_show_range(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
-                                 const struct ferry_vm_range *range, uint64_t page)
+                                 struct ferry_vm_range *range, uint64_t page)
 {
     const struct ferry_vm_address_space *addresses = &space_of(allocation)->addresses;
     uint64_t end = range->first + range->pages, place = page + range->offset - range->first;
     struct ferry_vm_span reads = ferry_vm_virtual_place(memory, allocation, page);
     struct ferry_vm_piece piece;
     bool large = false, scattered = ferry_vm_virtual_scattered(memory, allocation);
-    space_of(allocation)->after_node = range->after_node;
-    space_of(allocation)->after = range->after;
+    ferry_vm_virtual_behind(memory, space_of(allocation), range->after_node, range->after);
+    range->shown_first = memory->sched->queued + 1;
+    range->cut = false;
     for (uint64_t at = range->first; at < end; at += piece.pages) {
         ferry_vm_address_piece(addresses, at, end, place + at, scattered, &piece);
         DXGK_PTE entry = ferry_vm_virtual_page_pte(memory, allocation, range, &piece, place + at);
@@ -226,6 +236,8 @@ void ferry_vm_virtual_show_range(struct ferry_vm_memory *memory, struct ferry_vm
     // The table that stood in a large page's place was valid.
     if (large)
         ferry_vm_virtual_flush(memory, space_of(allocation), allocation, range->first, end, reads, false);
+    range->shown = memory->sched->queued;
+    range->after = space_of(allocation)->after;
     space_of(allocation)->after = 0;
 }
 
@@ -238,13 +250,20 @@ static void hide_range(struct ferry_vm_memory *memory, struct ferry_vm_allocatio
     struct ferry_vm_span reads = ferry_vm_virtual_place(memory, allocation, page);
     struct ferry_vm_piece piece;
     bool scattered = ferry_vm_virtual_scattered(memory, allocation);
+    bool never_shown = !range->cut && ferry_vm_called_off(memory->sched, range->shown_first, range->shown);
     for (uint64_t at = range->first; at < end; at += piece.pages) {
         ferry_vm_address_piece(addresses, at, end, place + at, scattered, &piece);
+        if (never_shown) {
+            tell(memory, space_of(allocation), allocation, &piece, nothing, FERRY_VM_HIDE);
+            continue;
+        }
         // Of a large page the table stands in its place again, in which nothing is valid.
         bool large = piece.table->level != 0;
         DXGK_PTE entry = large ? ferry_vm_virtual_table_pte(memory, ferry_vm_address_table(addresses, at, 0)) : nothing;
         ferry_vm_virtual_write(memory, space_of(allocation), allocation, &piece, entry, reads, FERRY_VM_HIDE);
     }
+    if (never_shown)
+        return;
     ferry_vm_virtual_flush(memory, space_of(allocation), allocation, range->first, end, reads, true);
     // Later jobs do not find it there any more.
     allocation->shown = memory->sched->queued;
@@ -252,20 +271,57 @@ static void hide_range(struct ferry_vm_memory *memory, struct ferry_vm_allocatio
 
 void ferry_vm_virtual_show(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint64_t page)
 {
-    for (const struct ferry_vm_range *range = allocation->mappings; range; range = range->of_owner)
-        ferry_vm_virtual_show_range(memory, allocation, range, page);
     // For jobs that name it. Its content may come and go meanwhile, so this is not the newest that is to be waited for
     // by whoever wants that.
-    if (allocation->mappings)
-        allocation->shown = memory->sched->queued;
+    for (struct ferry_vm_range *range = allocation->mappings; range; range = range->of_owner) {
+        ferry_vm_virtual_show_range(memory, allocation, range, page);
+        if (range->after == 0)
+            allocation->shown = range->shown;
+    }
 }
 
 void ferry_vm_virtual_hide(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
 {
     if (!allocation->block)
         return;
+    ferry_vm_leave_early(memory->sched, &allocation->subject);
     for (const struct ferry_vm_range *range = allocation->mappings; range; range = range->of_owner)
         hide_range(memory, allocation, range);
+}
+
+// What it stands behind, or has to be waited for.
+static bool is_late(const struct ferry_vm_memory *memory, const struct ferry_vm_range *range)
+{
+    return range->after != 0 && !(ferry_vm_reached(memory->sched, range->after_node, range->after) &&
+                                  ferry_vm_operation_over(memory->sched, range->shown));
+}
+
+size_t ferry_vm_virtual_late_most(const struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
+{
+    size_t most = 0;
+    for (const struct ferry_vm_range *range = allocation->mappings; range && allocation->late; range = range->of_owner)
+        most += is_late(memory, range);
+    allocation->late = most > 0;
+    return most;
+}
+
+size_t ferry_vm_virtual_late(const struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation,
+                             uint32_t node, uint64_t *numbers)
+{
+    size_t count = 0;
+    const struct ferry_vm_range *last = NULL;
+    for (const struct ferry_vm_range *range = allocation->mappings; range && allocation->late;
+         range = range->of_owner) {
+        bool behind = range->after_node == node || ferry_vm_reached(memory->sched, range->after_node, range->after);
+        if (range->after == 0 || !behind || ferry_vm_operation_over(memory->sched, range->shown))
+            continue;
+        // Those of one update keep their order.
+        bool more = !last || last->after != range->after || last->after_node != range->after_node;
+        if (more || range->shown > numbers[count - 1])
+            numbers[more ? count++ : count - 1] = range->shown;
+        last = range;
+    }
+    return count;
 }
 
 size_t ferry_vm_virtual_range_most(uint64_t pages)

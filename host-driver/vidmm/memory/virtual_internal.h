@@ -11,6 +11,9 @@ bool ferry_vm_virtual_scattered(struct ferry_vm_memory *memory, const struct fer
 /// All of its place, which begins at this page.
 struct ferry_vm_span ferry_vm_virtual_place(struct ferry_vm_memory *memory,
                                             const struct ferry_vm_allocation *allocation, uint64_t page);
+/// What is queued now for the space stands behind that job, if it is not over; 0 = behind none.
+void ferry_vm_virtual_behind(const struct ferry_vm_memory *memory, struct ferry_vm_virtual *space, uint32_t node,
+                             uint64_t job);
 DXGK_PTE ferry_vm_virtual_table_pte(const struct ferry_vm_memory *memory, const struct ferry_vm_table *table);
 /// The first entry of a piece of the range, which leads to page `place`; where it is scattered the pages themselves are
 /// told besides (ferry_vm_lead_to_pages).
@@ -19,7 +22,7 @@ DXGK_PTE ferry_vm_virtual_page_pte(struct ferry_vm_memory *memory, const struct 
                                    uint64_t place);
 /// The range leads to the allocation's place, which begins at this page, once the job is over that it stands behind.
 void ferry_vm_virtual_show_range(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
-                                 const struct ferry_vm_range *range, uint64_t page);
+                                 struct ferry_vm_range *range, uint64_t page);
 /// Operations that show_range() queues at most, and taking all of it away.
 size_t ferry_vm_virtual_range_most(uint64_t pages);
 /// Into the list of the allocation's mappings, and out of it.

@@ -130,8 +130,7 @@ static void take_off(struct ferry_vm_memory *memory, const struct ferry_vm_updat
             end = zone.end > end ? zone.end : end;
         }
     }
-    space->after_node = update->after_node;
-    space->after = update->after;
+    ferry_vm_virtual_behind(memory, space, update->after_node, update->after);
     for (struct ferry_vm_removed removed = {0}; ferry_vm_batch_removed(&update->batch, range, &removed);)
         hide_removed(&cut, removed.first, removed.first + removed.pages);
     ferry_vm_virtual_flush(memory, space, allocation, first, end, cut.reads, true);
@@ -202,29 +201,30 @@ size_t ferry_vm_virtual_update(struct ferry_vm_memory *memory, struct ferry_vm_u
     ferry_vm_batch_commit(batch);
     for (size_t i = 0; i < batch->made_count; i++) {
         struct ferry_vm_range *range = batch->made[i].range;
-        if (!range->owner)
+        struct ferry_vm_allocation *allocation = range->owner;
+        if (!allocation)
             continue;
-        ferry_vm_virtual_link(range->owner, range);
+        ferry_vm_virtual_link(allocation, range);
         if (batch->made[i].kept)
             continue;
         range->after_node = update->after_node;
         range->after = update->after;
-        first = first ? first : range->owner;
+        allocation->late |= update->after != 0;
+        first = first ? first : allocation;
     }
     if (first)
         ferry_vm_virtual_begin_tables(memory, space, first);
     tell(memory, &seen, told, &count);
     // Who names the allocation elsewhere does not wait for it: only what stands behind the update does.
     for (size_t i = 0; i < batch->made_count; i++) {
-        const struct ferry_vm_range *range = batch->made[i].range;
+        struct ferry_vm_range *range = batch->made[i].range;
         struct ferry_vm_allocation *allocation = range->owner;
         if (!allocation || batch->made[i].kept || !allocation->block)
             continue;
         ferry_vm_virtual_show_range(memory, allocation, range, allocation->block->first);
         tell(memory, &seen, told, &count);
     }
-    space->after_node = update->after_node;
-    space->after = update->after;
+    ferry_vm_virtual_behind(memory, space, update->after_node, update->after);
     for (size_t i = 0; i < batch->old_count; i++) {
         struct ferry_vm_removed removed = {0};
         while (batch->old[i]->owner && ferry_vm_batch_removed(batch, batch->old[i], &removed))

@@ -131,11 +131,12 @@ static int fresh_job(struct ferry_vm_sched *sched, struct ferry_vm_context *cont
 }
 
 // The program's commands and lists, one behind the other in one piece of memory.
-static bool keep_copy(struct ferry_vm_job *job, const struct ferry_vidmm_submission *submission)
+static bool keep_copy(struct ferry_vm_job *job, const struct ferry_vidmm_submission *submission, size_t more)
 {
     size_t lists = submission->reference_count * sizeof(*job->allocations);
     size_t patches = submission->patch_count * sizeof(*job->patches);
-    size_t after = (2 * (size_t)submission->reference_count + job->context->behind_count) * sizeof(*job->after);
+    more += 2 * (size_t)submission->reference_count + job->context->behind_count;
+    size_t after = more * sizeof(*job->after);
     size_t need = lists + after + patches + submission->bytes;
     if (need > job->copy_bytes) {
         void *copy = malloc(need);
@@ -177,7 +178,8 @@ static bool reserve_fault(struct ferry_vm_context *context, uint32_t before)
 }
 
 int ferry_vm_job_new(struct ferry_vm_sched *sched, struct ferry_vm_context *context,
-                     const struct ferry_vidmm_submission *submission, uint32_t before, struct ferry_vm_job **out)
+                     const struct ferry_vidmm_submission *submission, size_t more, uint32_t before,
+                     struct ferry_vm_job **out)
 {
     struct ferry_vm_job *job;
     if (!reserve_fault(context, before))
@@ -189,7 +191,7 @@ int ferry_vm_job_new(struct ferry_vm_sched *sched, struct ferry_vm_context *cont
         if (result != FERRY_OK)
             return result;
     }
-    if (!keep_copy(job, submission)) {
+    if (!keep_copy(job, submission, more)) {
         ferry_vm_job_drop(sched, job);
         return FERRY_ERROR_NO_HOST_MEMORY;
     }

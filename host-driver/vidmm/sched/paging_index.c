@@ -105,7 +105,9 @@ static void ranges(const struct ferry_vm_operation *operation, struct ferry_vm_i
     range[ADDRESSES] = (struct ferry_vm_indexed){.domain = operation->end_address != 0 ? subject : 0,
                                                  .first = operation->first_address,
                                                  .end = operation->end_address};
-    range[SUBJECTS] = (struct ferry_vm_indexed){.domain = subject, .first = instance, .end = instance + 1};
+    // No address of a subject is odd; and a handle is of one space alone.
+    range[SUBJECTS] = (struct ferry_vm_indexed){
+        .domain = operation->late != 0 ? 2 * operation->late + 1 : subject, .first = instance, .end = instance + 1};
 }
 
 void ferry_vm_index_enter(struct ferry_vm_sched *sched, uint64_t number)

@@ -10,12 +10,14 @@ static bool meet(const struct ferry_vm_span *a, const struct ferry_vm_span *b)
 }
 
 // What is about addresses has a space for its subject, and keeps its order with what is about the same ones, and with
-// what was queued for the same allocation: a job waits for the newest of these alone.
+// what was queued for the same allocation: a job waits for the newest of these alone. But what an update has among the
+// jobs of its queue keeps nobody who is not in that queue: only what stands behind the same job.
 static bool same_subject(const struct ferry_vm_operation *before, const struct ferry_vm_operation *behind)
 {
     if (!before->subject || before->subject != behind->subject)
         return false;
-    if (before->allocation == behind->allocation && before->instance == behind->instance)
+    if (before->allocation == behind->allocation && before->instance == behind->instance &&
+        before->late == behind->late)
         return true;
     return before->end_address != 0 && behind->end_address != 0 && before->first_address < behind->end_address &&
            behind->first_address < before->end_address;
@@ -51,8 +53,7 @@ static bool jobs_over(const struct ferry_vm_sched *sched, const struct ferry_vm_
     return true;
 }
 
-// Entries that lead to its place no longer, or their being forgotten: done again it reads nothing.
-static bool takes_away(const struct ferry_vm_operation *operation)
+bool ferry_vm_takes_away(const struct ferry_vm_operation *operation)
 {
     const DXGK_PTE *entry = &operation->entry;
     bool leads = entry->Valid && (operation->argument.UpdatePageTable.PageTableLevel == 0 || entry->LargePage);
@@ -75,7 +76,7 @@ bool ferry_vm_spoils_a_source(const struct ferry_vm_sched *sched, uint64_t numbe
         const struct ferry_vm_operation *end = ferry_vm_operation_at(sched, last);
         if (end->state == FERRY_VM_BUILT_INTO && end->fence != open)
             return false;
-        if (!takes_away(operation) && meet(&operation->reads, to))
+        if (!ferry_vm_takes_away(operation) && meet(&operation->reads, to))
             return true;
     }
     return false;

@@ -26,9 +26,17 @@ struct ferry_vm_subject {
     D3DKMT_HANDLE handle;
     uint32_t instance; // which of its allocation's, also of one that is gone
     struct ferry_vm_device *device;
-    bool updates;                            // what is queued for it now belongs to an update of addresses
+    // What is queued for it now belongs to an update of addresses; and waits for this job (ferry_vm_late), which others
+    // do not, 0 = for none.
+    uint64_t updates : 1, late : 63;
     uint64_t last_fence[FERRY_VM_MAX_NODES]; // newest job of each node that names it; of the paging node the operation
 };
+
+// The job of a node that an update of addresses stands behind, as one number; 0 when there is none.
+static inline uint64_t ferry_vm_late(uint32_t node, uint64_t job)
+{
+    return job != 0 ? job * FERRY_VM_MAX_NODES + node : 0;
+}
 
 // Numbers of a node's jobs that one context got one behind the other. The newest runs are kept, more than a node's line
 // can hold of them.
@@ -158,6 +166,7 @@ struct ferry_vm_operation {
     uint32_t busy;     // answers
     uint32_t faults;   // of buffers in which it was alone
     uint64_t idle_at;  // after one: asked for again when this submission is done
+    uint64_t late;     // the subject's then
     uint64_t previous; // the subject's before it, which may be over; 0 = none
     uint64_t given_up; // the DISCARD_CONTENT from which on nobody wants what it writes there; 0 = it is wanted
     uint64_t device_next, device_previous; // among those of its device that are not over; 0 = none
@@ -342,6 +351,8 @@ bool ferry_vm_in_order(const struct ferry_vm_operation *before, const struct fer
 /// number of times, so after a fault it goes again; whatever has to stay behind it is not built before it is over, but
 /// behind what is about addresses in the same buffer (paging_look.c).
 bool ferry_vm_repeatable(const struct ferry_vm_operation *operation);
+/// Entries that lead to its place no longer, or their being forgotten: done again it reads nothing.
+bool ferry_vm_takes_away(const struct ferry_vm_operation *operation);
 /// Would it write what an operation reads that may have to be executed again together with it?
 bool ferry_vm_spoils_a_source(const struct ferry_vm_sched *sched, uint64_t number);
 /// Does the operation wait for a job, by itself or behind one that does?
@@ -355,6 +366,14 @@ uint64_t ferry_vm_next_operation(struct ferry_vm_sched *sched);
 bool ferry_vm_goes_on_later(const struct ferry_vm_sched *sched, const struct ferry_vm_operation *operation);
 /// What hangs on it is looked at again: it is built, or over.
 void ferry_vm_awaken(struct ferry_vm_sched *sched, uint64_t number);
+
+// ---- paging_early.c ----
+/// Its allocation leaves its place: what updates of addresses have queued for it, and what shows it for their sake,
+/// does not wait for jobs that do not name it any more. What takes it away does so as soon as those that name it are
+/// over; what would show it is called off, but where a job behind the update is queued that names it.
+void ferry_vm_leave_early(struct ferry_vm_sched *sched, const struct ferry_vm_subject *subject);
+/// All of these operations were.
+bool ferry_vm_called_off(const struct ferry_vm_sched *sched, uint64_t first, uint64_t last);
 
 // ---- paging_again.c ----
 /// A reset aborted: everything that was built and is not over is built again.
@@ -413,10 +432,11 @@ bool ferry_vm_job_faulted(const struct ferry_vm_context *context, uint64_t fence
 /// Enough stands in the node's line: the next job has to wait for the oldest.
 bool ferry_vm_jobs_full(const struct ferry_vm_sched *sched, unsigned node);
 /// A job with its DMA buffer and the program's commands and patches in it; the caller fills job->allocations, and
-/// job->after with no more than two a reference and those that the context's next job stands behind. `before`: made and
-/// not queued yet.
+/// job->after with no more than two a reference, `more`, and those that the context's next job stands behind. `before`:
+/// made and not queued yet.
 int ferry_vm_job_new(struct ferry_vm_sched *sched, struct ferry_vm_context *context,
-                     const struct ferry_vidmm_submission *submission, uint32_t before, struct ferry_vm_job **job);
+                     const struct ferry_vidmm_submission *submission, size_t more, uint32_t before,
+                     struct ferry_vm_job **job);
 /// Back to where it came from, not queued.
 void ferry_vm_job_drop(struct ferry_vm_sched *sched, struct ferry_vm_job *job);
 /// Into the node's line, as the number after its newest; `behind` more buffers of the same job follow.

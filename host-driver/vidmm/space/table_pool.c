@@ -10,9 +10,8 @@ bool ferry_vm_table_pool_init(struct ferry_vm_table_pool *pool, uint64_t first, 
     pool->unused = malloc((pages ? pages : 1) * sizeof *pool->unused);
     if (!pool->unused)
         return false;
-    // The lowest is on top.
     for (uint32_t i = 0; i < pages; i++)
-        pool->unused[i] = pages - 1 - i;
+        pool->unused[i] = i;
     return true;
 }
 
@@ -25,11 +24,14 @@ void ferry_vm_table_pool_destroy(struct ferry_vm_table_pool *pool)
 uint64_t ferry_vm_table_pool_take(struct ferry_vm_table_pool *pool)
 {
     assert(pool->free_count > 0);
-    return pool->first + pool->unused[--pool->free_count];
+    uint32_t page = pool->unused[pool->next];
+    pool->next = (pool->next + 1) % pool->pages;
+    pool->free_count--;
+    return pool->first + page;
 }
 
 void ferry_vm_table_pool_give(struct ferry_vm_table_pool *pool, uint64_t page)
 {
     assert(page - pool->first < pool->pages && pool->free_count < pool->pages);
-    pool->unused[pool->free_count++] = (uint32_t)(page - pool->first);
+    pool->unused[(pool->next + pool->free_count++) % pool->pages] = (uint32_t)(page - pool->first);
 }

@@ -165,6 +165,95 @@ static void pieces_of_a_reservation_are_one_again(void **state)
     end(20);
 }
 
+static int map_read_only(struct ferry_vm_batch *batch, uint64_t first, uint64_t pages, void *owner, uint64_t offset)
+{
+    const struct ferry_vm_part part = {first, pages, owner, offset, true};
+    uint64_t bytes;
+
+    return ferry_vm_batch_map(batch, &part, 0, &bytes);
+}
+
+static void holds_read_only(uint64_t first, uint64_t pages, const void *owner, uint64_t offset, bool read_only)
+{
+    holds(first, first, pages, owner, offset);
+    assert_int_equal(ferry_vm_address_find(&space, first)->read_only, read_only);
+}
+
+static void read_only_is_of_each_page(void **state)
+{
+    struct ferry_vm_batch batch;
+    uint64_t bytes;
+
+    (void)state;
+    begin(20);
+    assert_int_equal(reserve(64, 64), FERRY_OK);
+    ferry_vm_batch_begin(&batch, &space);
+    assert_int_equal(map_read_only(&batch, 64, 8, &owners[1], 0), FERRY_OK);
+    assert_int_equal(carry_out(&batch, &bytes), FERRY_OK);
+    // The same pages at the same place, to be written too, and the other way round.
+    ferry_vm_batch_begin(&batch, &space);
+    assert_int_equal(map(&batch, 66, 2, &owners[1], 2, 0), FERRY_OK);
+    assert_int_equal(carry_out(&batch, &bytes), FERRY_OK);
+    ferry_vm_batch_begin(&batch, &space);
+    assert_int_equal(map_read_only(&batch, 67, 1, &owners[1], 3), FERRY_OK);
+    assert_int_equal(carry_out(&batch, &bytes), FERRY_OK);
+    holds_read_only(64, 2, &owners[1], 0, true);
+    holds_read_only(66, 1, &owners[1], 2, false);
+    holds_read_only(67, 1, &owners[1], 3, true);
+    holds_read_only(68, 4, &owners[1], 4, true);
+    // Copied as they are.
+    ferry_vm_batch_begin(&batch, &space);
+    assert_int_equal(ferry_vm_batch_copy(&batch, 96, 6, 65), FERRY_OK);
+    assert_int_equal(carry_out(&batch, &bytes), FERRY_OK);
+    holds_read_only(96, 1, &owners[1], 1, true);
+    holds_read_only(97, 1, &owners[1], 2, false);
+    holds_read_only(99, 3, &owners[1], 4, true);
+    // Another page of the same owner is another mapping.
+    ferry_vm_batch_begin(&batch, &space);
+    assert_int_equal(map_read_only(&batch, 64, 2, &owners[1], 1), FERRY_OK);
+    assert_int_equal(carry_out(&batch, &bytes), FERRY_OK);
+    holds_read_only(64, 2, &owners[1], 1, true);
+    end(20);
+}
+
+// What is left of a mapping stands behind the same job, and knows by which operations it was shown, which were about
+// more. Two pieces that go are not one, however near to each other.
+static void what_is_left_is_as_it_was(void **state)
+{
+    const uint64_t left[] = {64, 66, 68};
+    struct ferry_vm_removed removed = {0};
+    struct ferry_vm_batch batch;
+    uint64_t bytes;
+
+    (void)state;
+    begin(20);
+    assert_int_equal(reserve(64, 64), FERRY_OK);
+    ferry_vm_batch_begin(&batch, &space);
+    assert_int_equal(map_read_only(&batch, 64, 8, &owners[1], 0), FERRY_OK);
+    assert_int_equal(carry_out(&batch, &bytes), FERRY_OK);
+    struct ferry_vm_range *range = ferry_vm_address_find(&space, 64);
+    range->after_node = 3;
+    range->after = 9;
+    range->shown_first = 5;
+    range->shown = 7;
+    ferry_vm_batch_begin(&batch, &space);
+    assert_int_equal(ferry_vm_batch_unmap(&batch, 65, 1), FERRY_OK);
+    assert_int_equal(ferry_vm_batch_unmap(&batch, 67, 1), FERRY_OK);
+    assert_int_equal(ferry_vm_batch_prepare(&batch, &bytes), FERRY_OK);
+    for (uint64_t first = 65; ferry_vm_batch_removed(&batch, range, &removed); first += 2)
+        assert_true(removed.first == first && removed.pages == 1 && first < 68);
+    assert_int_not_equal(removed.next, 0);
+    ferry_vm_batch_commit(&batch);
+    ferry_vm_batch_end(&batch);
+    for (unsigned i = 0; i < 3; i++) {
+        holds_read_only(left[i], i < 2 ? 1 : 4, &owners[1], left[i] - 64, true);
+        range = ferry_vm_address_find(&space, left[i]);
+        assert_true(range->after_node == 3 && range->after == 9 && range->shown_first == 5 && range->shown == 7);
+        assert_true(range->cut);
+    }
+    end(20);
+}
+
 static void bad_operations_have_names(void **state)
 {
     struct ferry_vm_batch batch;
@@ -445,6 +534,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(operations_see_what_those_before_have_left),
         cmocka_unit_test(pieces_of_a_reservation_are_one_again),
+        cmocka_unit_test(read_only_is_of_each_page),
+        cmocka_unit_test(what_is_left_is_as_it_was),
         cmocka_unit_test(bad_operations_have_names),
         cmocka_unit_test(an_edge_cuts_the_entry_that_it_is_in),
         cmocka_unit_test(random_batches_agree_with_a_plain_list),

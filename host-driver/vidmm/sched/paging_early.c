@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+// What updates of addresses wait with, of an allocation that leaves its place. It stays mapped until an update's turn
+// has come, for jobs before it that reach it without naming it, and whoever gets its place waits for that. Without the
+// update such a job would meet a page that is not there as soon as it had left; so it does with it, and nobody waits
+// for a job that has nothing to do with it.
+#include "vidmm/sched/sched.h"
+
+// It only keeps its place among those that it was queued with.
+static void call_off(struct ferry_vm_sched *sched, uint64_t number)
+{
+    struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, number);
+    ferry_vm_index_leave(sched, number);
+    operation->nothing = true;
+    operation->reads = operation->writes = (struct ferry_vm_span){0};
+    operation->first_address = operation->end_address = 0;
+    for (unsigned i = 0; i < sched->node_count; i++)
+        operation->after[i] = 0;
+    ferry_vm_index_enter(sched, number);
+}
+
+void ferry_vm_leave_early(struct ferry_vm_sched *sched, const struct ferry_vm_subject *subject)
+{
+    uint64_t next;
+    for (uint64_t number = subject->device->first_update; number != 0; number = next) {
+        struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, number);
+        unsigned node = (unsigned)(operation->late % FERRY_VM_MAX_NODES);
+        uint64_t job = operation->late / FERRY_VM_MAX_NODES;
+        next = operation->device_next;
+        if (job == 0 || operation->state != FERRY_VM_WAITING || operation->begun || operation->nothing ||
+            operation->allocation != subject->handle || operation->instance != subject->instance ||
+            subject->last_fence[node] > job)
+            continue;
+        if (!ferry_vm_takes_away(operation))
+            call_off(sched, number);
+        else if (operation->after[node] > subject->last_fence[node])
+            operation->after[node] = subject->last_fence[node];
+        sched->looked_at = 0;
+    }
+}
+
+bool ferry_vm_called_off(const struct ferry_vm_sched *sched, uint64_t first, uint64_t last)
+{
+    bool all = first != 0;
+    for (uint64_t number = first; number <= last && all; number++)
+        all = !ferry_vm_operation_over(sched, number) && ferry_vm_operation_at(sched, number)->nothing;
+    return all;
+}

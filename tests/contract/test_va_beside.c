@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: Apache-2.0
+// Beside an update of GPU virtual addresses that waits for its queue's jobs, one of which is held back: jobs of other
+// queues that name what the update is about, or take the place of it, or its page tables, in driver model 2 of both
+// miniports.
+#include "updates.h"
+
+struct beside {
+    struct world *world;
+    D3DKMT_HANDLE slow, quick, result, other;
+    uint64_t x, at_result, at_other, held;
+};
+
+// Two queues on nodes of their own.
+static struct beside begin_beside(uint64_t pages)
+{
+    struct beside b = {.world = begin(pages, 0)};
+    b.slow = context_on(b.world, 1);
+    b.quick = context_on(b.world, 2);
+    b.result = content(b.world, 4, 1);
+    b.other = content(b.world, 4, 2);
+    b.x = reserve(b.world, BASE + 0x400000, 512);
+    b.at_result = map(b.world, b.result, BASE + 0x100000, 4);
+    b.at_other = map(b.world, b.other, BASE + 0x110000, 4);
+    b.world->knobs->delay = 1;
+    return b;
+}
+
+// A job of the slow queue that does not end before hold_node is 0 again.
+static void hold_copy(struct beside *b, D3DKMT_HANDLE from, uint64_t address)
+{
+    b->world->knobs->hold_node = 1;
+    b->held = copy(b->world, b->slow, (const D3DKMT_HANDLE[2]){b->result, from}, b->at_result, address, 64);
+}
+static void hold(struct beside *b)
+{
+    hold_copy(b, b->result, b->at_result + PAGES(1));
+}
+
+// The first word of what is at the address, by a job of the quick queue.
+static void quick_reads(struct beside *b, D3DKMT_HANDLE allocation, uint64_t address, uint32_t expected)
+{
+    uint64_t fence = copy(b->world, b->quick, (const D3DKMT_HANDLE[2]){b->other, allocation}, b->at_other, address, 64);
+    assert_int_equal(ferry_vidmm_wait(b->world->manager, b->quick, fence), FERRY_OK);
+    assert_false(is_over(b->world, b->slow, b->held));
+    assert_int_equal(word_of(b->world, b->other, 0), expected);
+}
+
+static void finish(struct beside *b)
+{
+    b->world->knobs->hold_node = 0;
+    assert_int_equal(ferry_vidmm_wait(b->world->manager, b->slow, b->held), FERRY_OK);
+}
+
+// The word at the address as a job of the slow queue finds it, behind its updates.
+static void slow_reads(struct beside *b, D3DKMT_HANDLE allocation, uint64_t address, uint32_t expected)
+{
+    b->world->knobs->hold_node = 0;
+    uint64_t fence =
+        copy(b->world, b->slow, (const D3DKMT_HANDLE[2]){b->result, allocation}, b->at_result, address, 64);
+    assert_int_equal(ferry_vidmm_wait(b->world->manager, b->slow, fence), FERRY_OK);
+    assert_int_equal(word_of(b->world, b->result, 0), expected);
+}
+
+// It comes in for another queue: neither that queue's job nor its paging fence waits for what the update maps.
+static void what_an_update_maps_comes_in_for_who_needs_it_elsewhere(void **state)
+{
+    (void)state;
+    struct beside b = begin_beside(64);
+    D3DKMT_HANDLE wanted = world_create(b.world, PAGES(4), CPU);
+    uint64_t before = map(b.world, wanted, BASE + 0x120000, 4);
+    world_write(b.world, wanted, 3);
+    hold(&b);
+    struct ferry_vidmm_update change = mapping(b.x, 4, wanted, 0);
+    update(b.world, b.slow, &change, 1);
+    uint64_t behind = map(b.world, wanted, BASE + 0x140000, 4);
+    world_require(b.world, wanted);
+    quick_reads(&b, wanted, before + PAGES(1), world_word(3, PAGES(1) / 4));
+    quick_reads(&b, wanted, behind + PAGES(3), world_word(3, PAGES(3) / 4));
+    D3DKMT_HANDLE unrelated = content(b.world, 4, 4);
+    quick_reads(&b, unrelated, map(b.world, unrelated, BASE + 0x130000, 4), world_word(4, 0));
+    slow_reads(&b, wanted, b.x + PAGES(2), world_word(3, PAGES(2) / 4));
+    world_close(b.world);
+}
+
+// What an update unmaps leaves and comes back meanwhile, for what it is mapped at besides.
+static void what_an_update_unmaps_leaves_and_comes_back(void **state)
+{
+    (void)state;
+    struct beside b = begin_beside(64);
+    D3DKMT_HANDLE wanted = content(b.world, 4, 3);
+    uint64_t at = map(b.world, wanted, BASE + 0x120000, 4);
+    struct ferry_vidmm_update change = mapping(b.x, 4, wanted, 0);
+    update(b.world, b.slow, &change, 1);
+    hold(&b);
+    change.kind = FERRY_VIDMM_UNMAP;
+    update(b.world, b.slow, &change, 1);
+    assert_int_equal(world_evict(b.world, wanted), FERRY_OK);
+    assert_int_equal(world_evict(b.world, content(b.world, 46, 4)), FERRY_OK);
+    assert_int_equal(world_place(b.world, wanted).segment, 0);
+    world_require(b.world, wanted);
+    quick_reads(&b, wanted, at + PAGES(1), world_word(3, PAGES(1) / 4));
+    finish(&b);
+    world_close(b.world);
+}
+
+// Of a mapping that an update cuts what is left was there before, and comes back for whoever needs it.
+static void what_is_left_of_a_mapping_stands_behind_nothing(void **state)
+{
+    (void)state;
+    struct beside b = begin_beside(64);
+    D3DKMT_HANDLE wanted = content(b.world, 12, 3);
+    struct ferry_vidmm_update change = mapping(b.x, 12, wanted, 0);
+    update(b.world, b.slow, &change, 1);
+    hold(&b);
+    change = mapping(b.x + PAGES(4), 2, 0, 0);
+    change.kind = FERRY_VIDMM_UNMAP;
+    update(b.world, b.slow, &change, 1);
+    quick_reads(&b, wanted, b.x + PAGES(3), world_word(3, PAGES(3) / 4));
+    assert_int_equal(world_evict(b.world, wanted), FERRY_OK);
+    assert_int_equal(world_evict(b.world, content(b.world, 46, 4)), FERRY_OK);
+    assert_int_equal(world_place(b.world, wanted).segment, 0);
+    world_require(b.world, wanted);
+    quick_reads(&b, wanted, b.x + PAGES(3), world_word(3, PAGES(3) / 4));
+    quick_reads(&b, wanted, b.x + PAGES(6), world_word(3, PAGES(6) / 4));
+    finish(&b);
+    world_close(b.world);
+}
+
+// Another allocation gets the place of one of two that an update unmaps. The other is there until its time has come,
+// for a job that does not name it.
+static void the_place_of_what_an_update_unmaps_is_anothers(void **state)
+{
+    (void)state;
+    struct beside b = begin_beside(64);
+    D3DKMT_HANDLE old = content(b.world, 40, 3), stays = content(b.world, 4, 5),
+                  next = world_create(b.world, PAGES(40), CPU);
+    struct ferry_vidmm_update change[] = {mapping(b.x, 4, old, 0), mapping(b.x + PAGES(8), 4, stays, 0)};
+    update(b.world, b.slow, change, 2);
+    world_write(b.world, next, 4);
+    uint64_t at = map(b.world, next, BASE + 0x180000, 40);
+    hold_copy(&b, b.result, b.x + PAGES(9));
+    change[0].kind = change[1].kind = FERRY_VIDMM_UNMAP;
+    update(b.world, b.slow, change, 2);
+    turns(b.world, 20);
+    assert_int_equal(world_evict(b.world, old), FERRY_OK);
+    world_require(b.world, next);
+    quick_reads(&b, next, at + PAGES(33), world_word(4, PAGES(33) / 4));
+    assert_int_equal(world_place(b.world, old).segment, 0);
+    finish(&b);
+    assert_int_equal(word_of(b.world, b.result, 0), world_word(5, PAGES(1) / 4));
+    world_close(b.world);
+}
+
+// And of what updates map and unmap elsewhere: it comes to the addresses when it is back.
+static void the_place_of_what_an_update_maps_is_anothers(void **state)
+{
+    (void)state;
+    struct beside b = begin_beside(64);
+    D3DKMT_HANDLE old = content(b.world, 40, 3), last = content(b.world, 4, 5),
+                  next = world_create(b.world, PAGES(40), CPU);
+    struct ferry_vidmm_update change[] = {mapping(b.x, 4, last, 0), mapping(b.x + PAGES(8), 4, old, 0)};
+    update(b.world, b.slow, change, 2);
+    world_write(b.world, next, 4);
+    uint64_t at = map(b.world, next, BASE + 0x180000, 40);
+    hold_copy(&b, last, b.x + PAGES(1));
+    change[0] = mapping(b.x, 4, old, 2);
+    update(b.world, b.slow, change, 1);
+    change[1].kind = FERRY_VIDMM_UNMAP;
+    update(b.world, b.slow, &change[1], 1);
+    turns(b.world, 20);
+    assert_int_equal(world_evict(b.world, old), FERRY_OK);
+    world_require(b.world, next);
+    quick_reads(&b, next, at + PAGES(33), world_word(4, PAGES(33) / 4));
+    assert_int_equal(world_place(b.world, old).segment, 0);
+    finish(&b);
+    // What was there before stayed there for it.
+    assert_int_equal(word_of(b.world, b.result, 0), world_word(5, PAGES(1) / 4));
+    assert_int_equal(world_evict(b.world, next), FERRY_OK);
+    world_require(b.world, old);
+    slow_reads(&b, old, b.x + PAGES(1), world_word(3, PAGES(3) / 4));
+    world_close(b.world);
+}
+
+// Page tables that end with an update's mapping are the last ones to be another's.
+static void the_tables_of_what_an_update_unmaps_keep_nobody(void **state)
+{
+    (void)state;
+    struct beside b = begin_beside(64);
+    D3DKMT_HANDLE old = content(b.world, 4, 3);
+    struct ferry_vidmm_update change = mapping(b.x, 4, old, 0);
+    update(b.world, b.slow, &change, 1);
+    hold(&b);
+    change.kind = FERRY_VIDMM_UNMAP;
+    update(b.world, b.slow, &change, 1);
+    quick_reads(&b, old, map(b.world, old, BASE + 0x40000000, 4) + PAGES(3), world_word(3, PAGES(3) / 4));
+    finish(&b);
+    world_close(b.world);
+}
+
+// The last page of tables that is free is one that an update has yet to give up: who gets it waits for that, and until
+// then the update's jobs find what is mapped by it.
+static void a_table_is_anothers_when_nothing_leads_to_it(void **state)
+{
+    (void)state;
+    struct beside b = begin_beside(64);
+    D3DKMT_HANDLE old = content(b.world, 4, 3);
+    struct ferry_vidmm_update change = mapping(b.x, 4, old, 0);
+    update(b.world, b.slow, &change, 1);
+    uint64_t at = map(b.world, old, BASE + 0x40000000, 1);
+    hold_copy(&b, b.result, b.x + PAGES(1));
+    change.kind = FERRY_VIDMM_UNMAP;
+    update(b.world, b.slow, &change, 1);
+    int result = FERRY_OK;
+    uint64_t last = at;
+    while (result == FERRY_OK) {
+        struct ferry_vidmm_virtual range = {.size = sizeof(range), .address = at + 0x200000, .bytes = PAGES(1)};
+        result = ferry_vidmm_map_virtual(b.world->manager, b.world->device, old, 0, false, &range);
+        last = at;
+        at = range.address;
+    }
+    assert_int_equal(result, FERRY_ERROR_NO_VIDEO_MEMORY);
+    turns(b.world, 50);
+    finish(&b);
+    assert_int_equal(word_of(b.world, b.result, 0), world_word(3, PAGES(1) / 4));
+    slow_reads(&b, old, last, world_word(3, 0));
+    world_close(b.world);
+}
+
+// Not so where a job behind the update waits for that mapping: its allocation stays where it is until then.
+static void what_a_job_behind_an_update_names_is_there_for_it(void **state)
+{
+    (void)state;
+    struct beside b = begin_beside(64);
+    D3DKMT_HANDLE old = content(b.world, 40, 3), next = world_create(b.world, PAGES(40), CPU);
+    struct ferry_vidmm_update change = mapping(b.x, 4, old, 0);
+    hold(&b);
+    update(b.world, b.slow, &change, 1);
+    uint64_t fence = copy(b.world, b.slow, (const D3DKMT_HANDLE[2]){b.result, old}, b.at_result, b.x + PAGES(2), 64);
+    assert_int_equal(world_evict(b.world, old), FERRY_OK);
+    assert_int_equal(world_resident(b.world, &next, 1), FERRY_PENDING);
+    turns(b.world, 50);
+    assert_false(is_over(b.world, b.slow, b.held));
+    b.world->knobs->hold_node = 0;
+    assert_int_equal(ferry_vidmm_wait(b.world->manager, b.slow, fence), FERRY_OK);
+    assert_int_equal(word_of(b.world, b.result, 0), world_word(3, PAGES(2) / 4));
+    world_close(b.world);
+}
+
+// It makes room by a move, and its own addresses lead to the new place at once.
+static void what_an_update_is_about_moves_meanwhile(void **state)
+{
+    (void)state;
+    struct beside b = begin_beside(64);
+    D3DKMT_HANDLE low = content(b.world, 16, 3), moves = content(b.world, 8, 4);
+    uint64_t at = map(b.world, moves, BASE + 0x120000, 8), from = world_place(b.world, moves).offset;
+    struct ferry_vidmm_update change[] = {mapping(b.x, 8, moves, 0), mapping(b.x + PAGES(16), 4, moves, 4)};
+    update(b.world, b.slow, change, 1);
+    hold(&b);
+    change[0].kind = FERRY_VIDMM_UNMAP;
+    update(b.world, b.slow, change, 2);
+    assert_int_equal(world_evict(b.world, low), FERRY_OK);
+    D3DKMT_HANDLE large = content(b.world, 34, 5);
+    assert_true(world_place(b.world, moves).segment != 0 && world_place(b.world, moves).offset != from);
+    quick_reads(&b, moves, at + PAGES(7), world_word(4, PAGES(7) / 4));
+    quick_reads(&b, large, map(b.world, large, BASE + 0x180000, 34) + PAGES(32), world_word(5, PAGES(32) / 4));
+    slow_reads(&b, moves, b.x + PAGES(17), world_word(4, PAGES(5) / 4));
+    world_close(b.world);
+}
+
+// The job before an update is over, and what it maps is not there yet: who names it now waits for that, and not for
+// another update of it that stands behind a job.
+static void who_may_know_that_an_update_is_done_finds_it_done(void **state)
+{
+    (void)state;
+    struct beside b = begin_beside(64);
+    D3DKMT_HANDLE wanted = world_create(b.world, PAGES(4), CPU);
+    world_write(b.world, wanted, 3);
+    hold(&b);
+    struct ferry_vidmm_update change = mapping(b.x, 4, wanted, 0);
+    update(b.world, b.slow, &change, 1);
+    world_require(b.world, wanted);
+    b.world->knobs->hold_paging = true;
+    b.world->knobs->hold_node = 0;
+    assert_int_equal(ferry_vidmm_wait(b.world->manager, b.slow, b.held), FERRY_OK);
+    hold(&b);
+    change = mapping(b.x + PAGES(8), 4, wanted, 0);
+    update(b.world, b.slow, &change, 1);
+    uint64_t fence = copy(b.world, b.quick, (const D3DKMT_HANDLE[2]){b.other, wanted}, b.at_other, b.x + PAGES(2), 64);
+    turns(b.world, 50);
+    assert_false(is_over(b.world, b.quick, fence));
+    b.world->knobs->hold_paging = false;
+    assert_int_equal(ferry_vidmm_wait(b.world->manager, b.quick, fence), FERRY_OK);
+    assert_false(is_over(b.world, b.slow, b.held));
+    assert_int_equal(word_of(b.world, b.other, 0), world_word(3, PAGES(2) / 4));
+    slow_reads(&b, wanted, b.x + PAGES(11), world_word(3, PAGES(3) / 4));
+    world_close(b.world);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_an_update_maps_comes_in_for_who_needs_it_elsewhere),
+        cmocka_unit_test(what_an_update_unmaps_leaves_and_comes_back),
+        cmocka_unit_test(what_is_left_of_a_mapping_stands_behind_nothing),
+        cmocka_unit_test(the_place_of_what_an_update_unmaps_is_anothers),
+        cmocka_unit_test(the_place_of_what_an_update_maps_is_anothers),
+        cmocka_unit_test(what_a_job_behind_an_update_names_is_there_for_it),
+        cmocka_unit_test(what_an_update_is_about_moves_meanwhile),
+        cmocka_unit_test(who_may_know_that_an_update_is_done_finds_it_done),
+        cmocka_unit_test(a_table_is_anothers_when_nothing_leads_to_it),
+        cmocka_unit_test(the_tables_of_what_an_update_unmaps_keep_nobody),
+    };
+    return WORLD_RUN(tests);
+}
