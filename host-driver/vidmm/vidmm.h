@@ -129,8 +129,9 @@ int ferry_vidmm_destroy_context(struct ferry_vidmm *manager, D3DKMT_HANDLE conte
 int ferry_vidmm_submit(struct ferry_vidmm *manager, D3DKMT_HANDLE context, const struct ferry_vidmm_submission *buffers,
                        uint32_t count, uint64_t *fence);
 /// Wait until the job is done. Errors: HANDLE, ARGUMENT (not the number of a job of this context; of those that are
-/// over this is told for the newest only, FERRY_VM_RUNS changes between contexts of the node ago and less), FAULT (this
-/// job faulted), TIMEOUT.
+/// over this is told for the newest only, FERRY_VM_RUNS changes between contexts of the node ago and less; or of one
+/// that is over for so long that FERRY_VM_FAULTS of the context have faulted since, so that nobody knows whether it
+/// has), FAULT (this job faulted), TIMEOUT.
 int ferry_vidmm_wait(struct ferry_vidmm *manager, D3DKMT_HANDLE context, uint64_t fence);
 /// The newest completed job of the context's node. Errors: ARGUMENT, HANDLE.
 int ferry_vidmm_completed(struct ferry_vidmm *manager, D3DKMT_HANDLE context, uint64_t *fence);

@@ -460,7 +460,8 @@ int ferry_queue_fill_va(struct ferry_queue *queue, uint64_t destination, uint32_
 int ferry_queue_submit(struct ferry_queue *queue, uint64_t *fence);
 /// Wait until the job is done. Errors: HANDLE, TIMEOUT, FAULT (this job has faulted), ARGUMENT (not the number of a job
 /// of this queue: queues of one ring share its numbers, and no two jobs have the same. Of jobs that were over long ago,
-/// 128 changes between queues of the ring and more, this is not told any more).
+/// 128 changes between queues of the ring and more, this is not told any more. Or one that is over for so long that 512
+/// jobs of the queue have faulted since: whether it had faulted is not known any more).
 int ferry_queue_wait(struct ferry_queue *queue, uint64_t fence);
 /// The newest job of the queue's ring that is over, faulted or not; does not wait. Queues of one ring share its
 /// numbers: a job of this queue is over when its number is no larger. ferry_queue_wait() then says at once whether it
