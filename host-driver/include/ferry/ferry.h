@@ -403,9 +403,9 @@ int ferry_evict(struct ferry_device *device, struct ferry_residency *arguments);
 /// Make the whole allocation's content reachable at *address until unlock; waits while the GPU uses it. DISCARD gives
 /// the present content up: jobs submitted before keep it, and while they run the call hands out another instance of the
 /// allocation where memory allows it, instead of waiting; what is not written then is undefined. DO_NOT_WAIT means
-/// nothing beside it. On a primary it is ignored. A job recorded and not yet submitted sees what is there then. Errors:
-/// ARGUMENT, HANDLE, NOT_LOCKABLE, LOCKED, BUSY, NO_HOST_MEMORY, TIMEOUT, DEVICE_LOST (its content is lost). The rules:
-/// R113 to R120, of DISCARD R237 to R253.
+/// nothing beside it. On a primary and beside READ_ONLY it is ignored. A job recorded and not yet submitted sees what
+/// is there then. Errors: ARGUMENT, HANDLE, NOT_LOCKABLE, LOCKED, BUSY, NO_HOST_MEMORY, TIMEOUT, DEVICE_LOST (its
+/// content is lost). The rules: R113 to R120, of DISCARD R237 to R253.
 int ferry_lock(struct ferry_allocation *allocation, uint32_t flags, void **address);
 /// The address is dead from here on. Errors: HANDLE, NOT_LOCKED, NO_HOST_MEMORY (it is locked still).
 int ferry_unlock(struct ferry_allocation *allocation);
