@@ -446,8 +446,12 @@ size_t ferry_vm_virtual_take_away_most(const struct ferry_vm_allocation *instanc
 
 void ferry_vm_virtual_take_away(struct ferry_vm_memory *memory, struct ferry_vm_allocation *instance)
 {
-    while (instance->mappings)
+    while (instance->mappings) {
+        uint64_t first = instance->mappings->first;
         unmap(memory, instance->mappings);
+        // What it was mapped into is as it was, and not in pieces for good.
+        ferry_vm_address_join(&space_of(instance)->addresses, first);
+    }
 }
 
 void ferry_vm_virtual_drop(struct ferry_vm_allocation *allocation)

@@ -85,6 +85,9 @@ int ferry_vm_address_map(struct ferry_vm_address_space *space, const struct ferr
                          uint64_t *table_bytes);
 /// The range is free again, or what is reserved of it only reserved. Its tables stay until ferry_vm_address_shrink().
 void ferry_vm_address_unmap(struct ferry_vm_address_space *space, struct ferry_vm_range *range);
+/// What is only reserved at the page, or the first behind it, becomes one with what is beside it and was reserved with
+/// it.
+void ferry_vm_address_join(struct ferry_vm_address_space *space, uint64_t page);
 /// Addresses that are only reserved are free again. Errors: ARGUMENT (no such reservation), BUSY (some of it is
 /// mapped).
 int ferry_vm_address_release(struct ferry_vm_address_space *space, uint64_t first, uint64_t pages);
