@@ -67,7 +67,7 @@ int ferry_vm_lock_begin(struct ferry_vm_memory *memory, struct ferry_vm_allocati
     // All jobs that name it so far, and what was just queued; also a transfer to video memory that still reads the
     // pages the CPU is about to write.
     memcpy(until, allocation->subject.last_fence, sizeof(allocation->subject.last_fence));
-    if ((flags & D3DDDI_LOCK_READ_ONLY) == 0)
+    if ((flags & (D3DDDI_LOCK_READ_ONLY | D3DDDI_LOCK_DISCARD)) == 0)
         allocation->fresh = 0;
     // What the GPU wrote and the CPU discarded exists nowhere any more, so all of it is written at unlock.
     if ((flags & D3DDDI_LOCK_DISCARD) != 0) {
@@ -92,12 +92,20 @@ int ferry_vm_lock_discard(struct ferry_vm_memory *memory, struct ferry_vm_alloca
     until[paging] = allocation->subject.last_fence[paging];
     if (!ferry_vm_operation_over(memory->sched, until[paging]))
         return FERRY_PENDING;
-    if (!segment || segment->aperture)
-        return FERRY_OK;
-    // That it leaves video memory need not be waited for.
-    int result = ferry_vm_reserve(memory->sched, ferry_vm_remove_most(memory, allocation));
-    if (result == FERRY_OK)
-        bring_to_backing(memory, allocation, allocation->lock_flags);
+    int result = FERRY_OK;
+    if (segment && !segment->aperture) {
+        result = ferry_vm_reserve(memory->sched, ferry_vm_remove_most(memory, allocation));
+        // That it leaves video memory need not be waited for.
+        if (result == FERRY_OK)
+            bring_to_backing(memory, allocation, allocation->lock_flags);
+    }
+    if (result == FERRY_OK) {
+        allocation->fresh = 0;
+    } else if (!ferry_vm_permanent(allocation) && (allocation->dirty || allocation->fresh)) {
+        // What the lock was to have. The content is in its place, or still the pattern.
+        ferry_vm_pages_free(memory->core, allocation->backing);
+        allocation->backing = NULL;
+    }
     return result;
 }
 
