@@ -121,6 +121,8 @@ size_t ferry_vm_address_most_pieces(uint64_t pages);
 /// A table under which nothing is mapped, out of the space and still of the pool (ferry_vm_table_free); children come
 /// before their parents. NULL when there is none among those of these addresses. The root stays.
 struct ferry_vm_table *ferry_vm_address_shrink(struct ferry_vm_address_space *space, uint64_t first, uint64_t pages);
+/// The root, under which there is nothing any more: no longer the space's, and still of the pool. Returns its page.
+uint64_t ferry_vm_address_take_root(struct ferry_vm_address_space *space);
 void ferry_vm_table_free(struct ferry_vm_address_space *space, struct ferry_vm_table *table);
 
 #endif
