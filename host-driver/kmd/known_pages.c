@@ -53,9 +53,42 @@ static struct kmd_known_area *make_area(struct kmd_process *process, uint64_t ad
     return *area;
 }
 
+static void free_area(struct kmd_known_region *region, uint32_t index)
+{
+    struct kmd_known_area *area = region->areas[index];
+
+    for (uint32_t i = 0; area && i < ENTRIES; i++)
+        free(area->tables[i]);
+    free(area);
+    region->areas[index] = NULL;
+}
+
+static void free_region(struct kmd_process *process, uint32_t index)
+{
+    struct kmd_known_region *region = process->known[index];
+
+    for (uint32_t i = 0; region && i < ENTRIES; i++)
+        free_area(region, i);
+    free(region);
+    process->known[index] = NULL;
+}
+
+// A table above goes, and whatever was under it has gone before.
+static void forget_under(struct kmd_process *process, unsigned level, uint64_t address)
+{
+    struct kmd_known_region *region = process->known[index_at(address, 3)];
+
+    if (level == 3)
+        free_region(process, index_at(address, 3));
+    else if (region)
+        free_area(region, index_at(address, 2));
+}
+
 void kmd_known_write(struct kmd_process *process, unsigned level, uint64_t address, uint64_t entry)
 {
-    // Above stand tables alone, and what was under one that goes has gone before.
+    if (level > 1 && entry == 0)
+        forget_under(process, level, address);
+    // Above stand tables alone.
     if (level > 1 || process->unknown)
         return;
     // What was never anywhere needs no place to say that it is not.
@@ -101,14 +134,6 @@ enum kmd_known kmd_known_page(const struct kmd_process *process, uint64_t addres
 
 void kmd_known_free(struct kmd_process *process)
 {
-    for (uint32_t i = 0; i < ENTRIES; i++) {
-        struct kmd_known_region *region = process->known[i];
-
-        for (uint32_t j = 0; region && j < ENTRIES; j++) {
-            for (uint32_t k = 0; region->areas[j] && k < ENTRIES; k++)
-                free(region->areas[j]->tables[k]);
-            free(region->areas[j]);
-        }
-        free(region);
-    }
+    for (uint32_t i = 0; i < ENTRIES; i++)
+        free_region(process, i);
 }

@@ -129,8 +129,9 @@ int ferry_vidmm_destroy_context(struct ferry_vidmm *manager, D3DKMT_HANDLE conte
 int ferry_vidmm_submit(struct ferry_vidmm *manager, D3DKMT_HANDLE context, const struct ferry_vidmm_submission *buffers,
                        uint32_t count, uint64_t *fence);
 /// Wait until the job is done. Errors: HANDLE, ARGUMENT (not the number of a job of this context; of those that are
-/// over this is told for the newest only, FERRY_VM_RUNS changes between contexts of the node ago and less), FAULT (this
-/// job faulted), TIMEOUT.
+/// over this is told for the newest only, FERRY_VM_RUNS changes between contexts of the node ago and less; or of one
+/// that is over for so long that FERRY_VM_FAULTS of the context have faulted since, so that nobody knows whether it
+/// has), FAULT (this job faulted), TIMEOUT.
 int ferry_vidmm_wait(struct ferry_vidmm *manager, D3DKMT_HANDLE context, uint64_t fence);
 /// The newest completed job of the context's node. Errors: ARGUMENT, HANDLE.
 int ferry_vidmm_completed(struct ferry_vidmm *manager, D3DKMT_HANDLE context, uint64_t *fence);
@@ -272,7 +273,8 @@ int ferry_vidmm_root_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE device, 
 /// for no job, neither one that names the allocation nor one that its paging stands behind, only for the copy; it means
 /// nothing beside DISCARD. DISCARD gives the content up: while jobs use it, another instance of the allocation is
 /// handed out where memory allows it (R237 to R253), with undefined content; jobs queued before keep what they were
-/// queued with. For primary, shared and pinned allocations it is ignored. Errors: ARGUMENT, UNSUPPORTED (a flag of the
+/// queued with; a call that fails has given nothing up. For primary, shared and pinned allocations and beside READ_ONLY
+/// it is ignored. Errors: ARGUMENT, UNSUPPORTED (a flag of the
 /// contract that is not there), HANDLE, NOT_LOCKABLE (rule C17), LOCKED, BUSY (DO_NOT_WAIT), NO_HOST_MEMORY, TIMEOUT,
 /// DEVICE_LOST.
 int ferry_vidmm_lock(struct ferry_vidmm *manager, D3DKMT_HANDLE allocation, uint32_t flags, void **address);

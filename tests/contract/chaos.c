@@ -109,9 +109,10 @@ static unsigned whose(uint64_t fence)
         for (unsigned number = 0; number < DEVICES && in_it && operation->device; number++)
             devices |= (unsigned)(operation->device->handle == chaos.devices[number].device) << number;
     }
-    // What is being built has no end yet.
+    // What is being built has no end yet; begun it may be, and have found no room here for its first byte.
     const struct ferry_vm_operation *current = sched->current ? ferry_vm_operation_at(sched, sched->current) : NULL;
-    for (unsigned number = 0; number < DEVICES && current && current->device && current->begun; number++)
+    bool in_it = current && current->begun && current->first_fence != 0 && current->first_fence <= fence;
+    for (unsigned number = 0; number < DEVICES && in_it && current->device; number++)
         devices |= (unsigned)(current->device->handle == chaos.devices[number].device) << number;
     return devices;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Contexts of one node share its numbers, and each waits for its own jobs only.
 #include "programs.h"
+#include "vidmm/sched/sched.h"
 
 static D3DKMT_HANDLE second_context(struct world *world, D3DKMT_HANDLE device)
 {
@@ -87,12 +88,45 @@ static void of_many_runs_the_newest_are_told_apart(void **state)
     world_close(world);
 }
 
+// Of the newest faults each is told, and which of the jobs between them were none of them; what is older is no number
+// that anything is known of any more. So what a context keeps of its faults does not grow with them.
+static void of_many_faults_the_newest_are_told(void **state)
+{
+    (void)state;
+    struct world *world = world_open_default();
+    D3DKMT_HANDLE context = second_context(world, world->device);
+    enum { FAULTS = FERRY_VM_FAULTS + 100 };
+    uint64_t good[FAULTS], faulted[FAULTS];
+    spy.keep = false;
+    for (unsigned i = 0; i < FAULTS; i++) {
+        good[i] = put(world, context, 1);
+        assert_int_equal(wait_for(world, context, good[i]), FERRY_OK);
+        world->knobs->fault_jobs = 1;
+        faulted[i] = put(world, context, 1 + i % 2);
+        assert_int_equal(wait_for(world, context, faulted[i]), FERRY_ERROR_FAULT);
+        // The first has so many behind it now that they take all the room.
+        if (i + 1 == FERRY_VM_FAULTS)
+            assert_int_equal(wait_for(world, context, faulted[0]), FERRY_ERROR_FAULT);
+        if (i == FERRY_VM_FAULTS)
+            assert_int_equal(wait_for(world, context, faulted[0]), FERRY_ERROR_ARGUMENT);
+    }
+    for (unsigned i = 0; i < FAULTS; i++) {
+        bool known = i >= FAULTS - FERRY_VM_FAULTS;
+        assert_int_equal(wait_for(world, context, faulted[i]), known ? FERRY_ERROR_FAULT : FERRY_ERROR_ARGUMENT);
+        known = i > FAULTS - FERRY_VM_FAULTS;
+        assert_int_equal(wait_for(world, context, good[i]), known ? FERRY_OK : FERRY_ERROR_ARGUMENT);
+    }
+    assert_int_equal(world_statistics(world).faulted_jobs, FAULTS);
+    world_close(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_number_of_another_contexts_job_is_refused_by_name),
         cmocka_unit_test(whose_fault_it_was_is_told_to_no_other),
         cmocka_unit_test(of_many_runs_the_newest_are_told_apart),
+        cmocka_unit_test(of_many_faults_the_newest_are_told),
     };
     return WORLD_RUN(tests);
 }

@@ -363,6 +363,60 @@ static void random_batches_agree_with_a_plain_list(void **state)
         random_batches_among_jobs(seed * 100 + i);
 }
 
+// Pieces of what is reserved, as whoever asks finds them.
+static unsigned pieces(struct world *world, uint64_t address, uint64_t end)
+{
+    struct ferry_vidmm_mapping at;
+    unsigned count = 0;
+    for (; address < end; address = at.address + at.bytes) {
+        assert_int_equal(ferry_vidmm_find_virtual(world->manager, world->device, address, &at), FERRY_OK);
+        assert_int_equal(at.address, address);
+        count++;
+    }
+    assert_int_equal(address, end);
+    return count;
+}
+
+// A program takes many addresses once, and maps what it makes here and there among them for as long as it lives. What
+// the manager keeps of that does not grow: what was reserved is one again, beside others' reservations too.
+static void what_is_reserved_is_one_again_when_what_was_mapped_in_it_goes(void **state)
+{
+    (void)state;
+    drawn = world_seed(20261126);
+    struct world *world = begin(64, 0);
+    enum { SIZE = 1024, LIVE = 4 };
+    uint64_t first = reserve(world, BASE, SIZE), second = reserve(world, BASE + PAGES(SIZE), SIZE);
+    uint64_t end = second + PAGES(SIZE);
+    D3DKMT_HANDLE live[LIVE] = {0};
+    for (unsigned i = 0; i < 400; i++) {
+        D3DKMT_HANDLE *one = &live[draw(LIVE)];
+        if (*one)
+            assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, *one), FERRY_OK);
+        uint64_t size = 1 + draw(4), at = draw(2 * SIZE - 8);
+        *one = world_create(world, PAGES(size), CPU);
+        struct ferry_vidmm_virtual range = {.size = sizeof(range), .address = first + PAGES(at), .bytes = PAGES(size)};
+        int result = ferry_vidmm_map_virtual(world->manager, world->device, *one, 0, false, &range);
+        // Another one is there, or it would be in both.
+        assert_true(result == FERRY_OK || result == FERRY_ERROR_BUSY);
+        if (draw(4) == 0)
+            world_require(world, *one);
+        assert_true(pieces(world, first, end) <= 2 * LIVE + 2);
+    }
+    for (unsigned i = 0; i < LIVE; i++)
+        assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, live[i]), FERRY_OK);
+    // And on both sides of where one ends and the other begins.
+    for (unsigned i = 0; i < 2; i++) {
+        live[i] = world_create(world, PAGES(2), CPU);
+        map(world, live[i], second - PAGES(2) * !i, 2);
+    }
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, live[i]), FERRY_OK);
+    assert_int_equal(pieces(world, first, end), 2);
+    assert_int_equal(ferry_vidmm_free_virtual(world->manager, world->device, first, PAGES(SIZE)), FERRY_OK);
+    assert_int_equal(pieces(world, second, end), 1);
+    world_close(world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -371,6 +425,7 @@ int main(void)
         cmocka_unit_test(what_is_taken_away_is_there_for_jobs_that_do_not_name_it),
         cmocka_unit_test(one_update_too_many_waits_for_the_oldest),
         cmocka_unit_test(what_is_gone_leaves_addresses_that_can_be_changed_again),
+        cmocka_unit_test(what_is_reserved_is_one_again_when_what_was_mapped_in_it_goes),
         cmocka_unit_test(random_batches_agree_with_a_plain_list),
     };
     return WORLD_RUN(tests);

@@ -403,9 +403,9 @@ int ferry_evict(struct ferry_device *device, struct ferry_residency *arguments);
 /// Make the whole allocation's content reachable at *address until unlock; waits while the GPU uses it. DISCARD gives
 /// the present content up: jobs submitted before keep it, and while they run the call hands out another instance of the
 /// allocation where memory allows it, instead of waiting; what is not written then is undefined. DO_NOT_WAIT means
-/// nothing beside it. On a primary it is ignored. A job recorded and not yet submitted sees what is there then. Errors:
-/// ARGUMENT, HANDLE, NOT_LOCKABLE, LOCKED, BUSY, NO_HOST_MEMORY, TIMEOUT, DEVICE_LOST (its content is lost). The rules:
-/// R113 to R120, of DISCARD R237 to R253.
+/// nothing beside it. On a primary and beside READ_ONLY it is ignored. A job recorded and not yet submitted sees what
+/// is there then. Errors: ARGUMENT, HANDLE, NOT_LOCKABLE, LOCKED, BUSY, NO_HOST_MEMORY, TIMEOUT, DEVICE_LOST (its
+/// content is lost). The rules: R113 to R120, of DISCARD R237 to R253.
 int ferry_lock(struct ferry_allocation *allocation, uint32_t flags, void **address);
 /// The address is dead from here on. Errors: HANDLE, NOT_LOCKED, NO_HOST_MEMORY (it is locked still).
 int ferry_unlock(struct ferry_allocation *allocation);
@@ -460,7 +460,8 @@ int ferry_queue_fill_va(struct ferry_queue *queue, uint64_t destination, uint32_
 int ferry_queue_submit(struct ferry_queue *queue, uint64_t *fence);
 /// Wait until the job is done. Errors: HANDLE, TIMEOUT, FAULT (this job has faulted), ARGUMENT (not the number of a job
 /// of this queue: queues of one ring share its numbers, and no two jobs have the same. Of jobs that were over long ago,
-/// 128 changes between queues of the ring and more, this is not told any more).
+/// 128 changes between queues of the ring and more, this is not told any more. Or one that is over for so long that 512
+/// jobs of the queue have faulted since: whether it had faulted is not known any more).
 int ferry_queue_wait(struct ferry_queue *queue, uint64_t fence);
 /// The newest job of the queue's ring that is over, faulted or not; does not wait. Queues of one ring share its
 /// numbers: a job of this queue is over when its number is no larger. ferry_queue_wait() then says at once whether it

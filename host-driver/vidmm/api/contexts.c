@@ -63,8 +63,8 @@ int ferry_vidmm_wait(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, uint64_t
         else
             result = ferry_vm_block(manager, context->node, fence, &patience);
     }
-    if (result == FERRY_OK && ferry_vm_job_faulted(context, fence))
-        result = FERRY_ERROR_FAULT;
+    if (result == FERRY_OK)
+        result = ferry_vm_job_outcome(context, fence);
     return ferry_vm_leave(manager, result);
 }
 

@@ -28,7 +28,7 @@ static int finish(struct ferry_vidmm *manager, struct ferry_vm_allocation *alloc
 }
 
 // Until everything is over that the lock waits for. The allocation may be gone after each turn.
-static int wait_for_lock(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, const uint64_t until[FERRY_VM_MAX_NODES],
+static int wait_for_lock(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, uint64_t until[FERRY_VM_MAX_NODES],
                          bool discard, void **address)
 {
     struct ferry_vm_patience patience = {0};
@@ -39,8 +39,12 @@ static int wait_for_lock(struct ferry_vidmm *manager, D3DKMT_HANDLE handle, cons
         allocation = ferry_vm_allocation_find(&manager->memory, NULL, handle, &result);
         if (!allocation || result < 0)
             break;
-        if (!ferry_vm_subject_pending(&manager->sched, until, true, &node))
-            return finish(manager, allocation, address);
+        if (!ferry_vm_subject_pending(&manager->sched, until, true, &node)) {
+            result = ferry_vm_lock_discard(&manager->memory, allocation, until);
+            if (result == FERRY_OK)
+                return finish(manager, allocation, address);
+            continue;
+        }
         manager->core.statistics.discard_stalls += discard;
         discard = false;
         result = ferry_vm_block(manager, node, until[node], &patience);
@@ -59,8 +63,7 @@ static int begin(struct ferry_vidmm *manager, struct ferry_vm_allocation *alloca
     int result = ferry_vm_lock_check(&manager->memory, allocation, flags, first, count);
     if (result != FERRY_OK)
         return result;
-    // Whoever only reads gives nothing up.
-    if ((flags & D3DDDI_LOCK_DISCARD) != 0 && (flags & D3DDDI_LOCK_READ_ONLY) == 0)
+    if ((flags & D3DDDI_LOCK_DISCARD) != 0)
         allocation = ferry_vm_rename(&manager->policy, allocation);
     result = ferry_vm_lock_begin(&manager->memory, allocation, flags, first, count, until);
     if (result != FERRY_OK)
@@ -97,7 +100,8 @@ static int lock_range(struct ferry_vidmm *manager, D3DKMT_HANDLE device, D3DKMT_
     int result = ferry_vm_enter(manager);
     if (result == FERRY_OK) {
         struct ferry_vm_allocation *allocation = find_for(manager, device, handle, &result);
-        if (allocation && allocation->keeps_content)
+        // Whoever only reads gives nothing up.
+        if (allocation && (allocation->keeps_content || (flags & D3DDDI_LOCK_READ_ONLY) != 0))
             flags &= ~(uint32_t)D3DDDI_LOCK_DISCARD;
         if (allocation)
             result = begin(manager, allocation, flags, first, entire ? allocation->pages : count, until);

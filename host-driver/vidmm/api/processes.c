@@ -59,6 +59,19 @@ static int end(struct ferry_vidmm *manager, struct ferry_vm_process *process)
             return result;
         }
     }
+    struct ferry_vm_patience patience = {0};
+    uint64_t number;
+    bool stopped = manager->core.critical.code != FERRY_CRITICAL_NONE;
+    int result = stopped ? FERRY_OK : ferry_vm_virtual_leave(&manager->memory, process, &number);
+    while (result == FERRY_PENDING) {
+        result = ferry_vm_block(manager, manager->sched.paging_node, number, &patience);
+        if (result >= 0)
+            result = ferry_vm_virtual_leave(&manager->memory, process, &number);
+    }
+    if (result != FERRY_OK && result != FERRY_ERROR_CRITICAL) {
+        ferry_vm_handle_hide(&manager->core.handles, process->handle, FERRY_VM_SHOWN);
+        return result;
+    }
     ferry_vm_virtual_end(&manager->memory, process);
     ferry_vm_process_free(&manager->policy, process);
     return FERRY_OK;

@@ -119,7 +119,7 @@ static int make_jobs(struct ferry_vidmm *manager, struct ferry_vm_context *conte
     struct ferry_vm_job **end = jobs;
     *jobs = NULL;
     for (uint32_t i = 0; i < count; i++) {
-        int result = ferry_vm_job_new(&manager->sched, context, &buffers[i], late_most(manager, &buffers[i]), i, end);
+        int result = ferry_vm_job_new(&manager->sched, context, &buffers[i], late_most(manager, &buffers[i]), end);
         if (result != FERRY_OK) {
             *end = NULL;
             return result;

@@ -60,14 +60,14 @@ int ferry_vm_lock_begin(struct ferry_vm_memory *memory, struct ferry_vm_allocati
         result = ferry_vm_backing_make(memory, allocation);
     if (result != FERRY_OK)
         return result;
-    memcpy(until, allocation->subject.last_fence, sizeof(allocation->subject.last_fence));
-    bring_to_backing(memory, allocation, flags);
-    // All jobs that name it so far, and what was just queued; also a transfer to video memory that still reads the
-    // pages the CPU is about to write. That what is discarded leaves video memory need not be waited for.
+    // What is discarded is so when all is over that the lock waits for: one that waits in vain has given nothing up.
     const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
     if ((flags & D3DDDI_LOCK_DISCARD) == 0 || (segment && segment->aperture))
-        memcpy(until, allocation->subject.last_fence, sizeof(allocation->subject.last_fence));
-    if ((flags & D3DDDI_LOCK_READ_ONLY) == 0)
+        bring_to_backing(memory, allocation, flags);
+    // All jobs that name it so far, and what was just queued; also a transfer to video memory that still reads the
+    // pages the CPU is about to write.
+    memcpy(until, allocation->subject.last_fence, sizeof(allocation->subject.last_fence));
+    if ((flags & (D3DDDI_LOCK_READ_ONLY | D3DDDI_LOCK_DISCARD)) == 0)
         allocation->fresh = 0;
     // What the GPU wrote and the CPU discarded exists nowhere any more, so all of it is written at unlock.
     if ((flags & D3DDDI_LOCK_DISCARD) != 0) {
@@ -79,6 +79,34 @@ int ferry_vm_lock_begin(struct ferry_vm_memory *memory, struct ferry_vm_allocati
     allocation->lock_first = (uint32_t)first;
     allocation->lock_pages = (uint32_t)count;
     return FERRY_OK;
+}
+
+int ferry_vm_lock_discard(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
+                          uint64_t until[FERRY_VM_MAX_NODES])
+{
+    const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
+    unsigned paging = memory->sched->paging_node;
+    if ((allocation->lock_flags & D3DDDI_LOCK_DISCARD) == 0)
+        return FERRY_OK;
+    // Its room may have been wanted meanwhile, and then its pages are still to be written.
+    until[paging] = allocation->subject.last_fence[paging];
+    if (!ferry_vm_operation_over(memory->sched, until[paging]))
+        return FERRY_PENDING;
+    int result = FERRY_OK;
+    if (segment && !segment->aperture) {
+        result = ferry_vm_reserve(memory->sched, ferry_vm_remove_most(memory, allocation));
+        // That it leaves video memory need not be waited for.
+        if (result == FERRY_OK)
+            bring_to_backing(memory, allocation, allocation->lock_flags);
+    }
+    if (result == FERRY_OK) {
+        allocation->fresh = 0;
+    } else if (!ferry_vm_permanent(allocation) && (allocation->dirty || allocation->fresh)) {
+        // What the lock was to have. The content is in its place, or still the pattern.
+        ferry_vm_pages_free(memory->core, allocation->backing);
+        allocation->backing = NULL;
+    }
+    return result;
 }
 
 int ferry_vm_lock_end(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, void **address)

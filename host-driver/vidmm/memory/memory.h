@@ -122,6 +122,8 @@ struct ferry_vm_virtual {
     uint32_t after_node;
     uint64_t after;
     HANDLE miniport;
+    // Its root until this operation is over, behind which the device does not know it any more: the page + 1; 0 = none.
+    uint64_t left, leaving;
 };
 
 // A swizzling range. It stays the allocation's after unlock, for the next lock, until another one needs it.
@@ -141,8 +143,10 @@ struct ferry_vm_memory {
     uint64_t memory_bytes, aperture_bytes; // what all segments of the kind hold
     struct ferry_vm_table_pool tables;     // behind the end of its segment
     uint32_t table_segment;                // id, 0 = no GPU virtual addresses
-    struct ferry_vm_virtual paging;        // the paging process's; its miniport handle NULL = not made yet
-    struct ferry_vm_range *window;         // its addresses, which content is mapped at piece by piece
+    // A table with nothing in it, for good, where spaces lead whose program is gone: its page + 1; 0 = none yet.
+    uint64_t nowhere;
+    struct ferry_vm_virtual paging; // the paging process's; its miniport handle NULL = not made yet
+    struct ferry_vm_range *window;  // its addresses, which content is mapped at piece by piece
     MDL *dummy_page;
     struct ferry_vm_block *scratch_block; // one aperture page for WRITE_PHYSICAL
     unsigned scratch_segment;             // index + 1, 0 = none
@@ -195,6 +199,9 @@ void ferry_vm_cache_handover(struct ferry_vm_memory *memory, const struct ferry_
 /// NO_HOST_MEMORY.
 int ferry_vm_virtual_new(struct ferry_vm_memory *memory, struct ferry_vm_process *process);
 void ferry_vm_virtual_end(struct ferry_vm_memory *memory, struct ferry_vm_process *process);
+/// Before that: nothing is mapped any more, and the space leads nowhere from now on, whoever has it next. PENDING: when
+/// *number is over, again. Errors: NO_HOST_MEMORY.
+int ferry_vm_virtual_leave(struct ferry_vm_memory *memory, struct ferry_vm_process *process, uint64_t *number);
 /// The miniport's handle of the program; NULL without a space.
 HANDLE ferry_vm_virtual_handle(const struct ferry_vm_process *process);
 /// The allocation's addresses lead to its place, which begins at this page, from now on; or nowhere, before it leaves
@@ -414,9 +421,13 @@ void ferry_vm_content_lost(void *memory, D3DKMT_HANDLE allocation, uint32_t inst
 int ferry_vm_lock_check(const struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation,
                         uint32_t flags, uint64_t first, uint64_t count);
 /// Mark it locked and queue what brings its content to the backing store: all that `until` names must be over before
-/// ferry_vm_lock_end(), which hands out the address, or ferry_vm_lock_cancel().
+/// ferry_vm_lock_discard() and ferry_vm_lock_end(), which hands out the address. Or ferry_vm_lock_cancel().
 int ferry_vm_lock_begin(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint32_t flags,
                         uint64_t first, uint64_t count, uint64_t until[FERRY_VM_MAX_NODES]);
+/// All that `until` named is over: a lock with Discard gives the content up now. PENDING: not yet, there is more to
+/// wait for. Errors: NO_HOST_MEMORY; nothing is given up then.
+int ferry_vm_lock_discard(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
+                          uint64_t until[FERRY_VM_MAX_NODES]);
 int ferry_vm_lock_end(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, void **address);
 void ferry_vm_lock_cancel(struct ferry_vm_allocation *allocation);
 int ferry_vm_unlock(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);

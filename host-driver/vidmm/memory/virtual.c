@@ -45,6 +45,44 @@ void ferry_vm_virtual_end(struct ferry_vm_memory *memory, struct ferry_vm_proces
     process->space = NULL;
 }
 
+// The device goes on taking the root that a space had for its root, and the next program that gets the space may have
+// jobs before it has a table. So the root must not become another one's table before the space leads elsewhere: into
+// the root of the first program that has gone, which nobody else gets.
+int ferry_vm_virtual_leave(struct ferry_vm_memory *memory, struct ferry_vm_process *process, uint64_t *number)
+{
+    struct ferry_vm_virtual *space = process->space;
+    struct ferry_vm_sched *sched = memory->sched;
+    if (!space)
+        return FERRY_OK;
+    if (space->left != 0 && ferry_vm_operation_over(sched, space->leaving)) {
+        ferry_vm_table_pool_give(&memory->tables, space->left - 1);
+        space->left = 0;
+    }
+    *number = space->leaving;
+    if (space->left != 0)
+        return FERRY_PENDING;
+    if (!space->addresses.root)
+        return FERRY_OK;
+    if (memory->nowhere == 0) {
+        memory->nowhere = ferry_vm_address_take_root(&space->addresses) + 1;
+        return FERRY_OK;
+    }
+    *number = sched->done + 1;
+    if (ferry_vm_reserve(sched, 1) != FERRY_OK)
+        return sched->done != sched->queued ? FERRY_PENDING : FERRY_ERROR_NO_HOST_MEMORY;
+    const struct ferry_vm_span none = {0};
+    const DXGK_PTE no_entry = {0};
+    DXGKARG_BUILDPAGINGBUFFER argument = {.Operation = DXGK_OPERATION_FLUSH_TLB};
+    argument.FlushTlb.RootPageTableAddress.SegmentId = memory->table_segment;
+    argument.FlushTlb.RootPageTableAddress.SegmentOffset = (memory->nowhere - 1) * PAGE_SIZE;
+    argument.FlushTlb.hProcess = space->miniport;
+    // Nothing of it is queued any more, and so it waits for nothing.
+    ferry_vm_queue_table_operation(sched, &argument, NULL, no_entry, none);
+    *number = space->leaving = sched->queued;
+    space->left = ferry_vm_address_take_root(&space->addresses) + 1;
+    return FERRY_PENDING;
+}
+
 HANDLE ferry_vm_virtual_handle(const struct ferry_vm_process *process)
 {
     return process->space ? process->space->miniport : NULL;
@@ -502,8 +540,12 @@ size_t ferry_vm_virtual_take_away_most(const struct ferry_vm_allocation *instanc
 
 void ferry_vm_virtual_take_away(struct ferry_vm_memory *memory, struct ferry_vm_allocation *instance)
 {
-    while (instance->mappings)
+    while (instance->mappings) {
+        uint64_t first = instance->mappings->first;
         unmap(memory, instance->mappings);
+        // What it was mapped into is as it was, and not in pieces for good.
+        ferry_vm_address_join(&space_of(instance)->addresses, first);
+    }
 }
 
 void ferry_vm_virtual_drop(struct ferry_vm_allocation *allocation)

@@ -85,7 +85,6 @@ void ferry_vm_context_free(struct ferry_vm_sched *sched, struct ferry_vm_context
     ferry_vm_handle_free(&sched->core->handles, context->handle);
     ferry_vm_list_remove(&context->link);
     free(context->spares);
-    free(context->faulted);
     free(context->behind);
     free(context);
 }
@@ -160,30 +159,10 @@ static bool keep_copy(struct ferry_vm_job *job, const struct ferry_vidmm_submiss
     return true;
 }
 
-// One place for each job that may fault, so that a fault can always be kept.
-static bool reserve_fault(struct ferry_vm_context *context, uint32_t before)
-{
-    size_t need = context->faulted_count + context->jobs + before + 1;
-    if (need <= context->faulted_capacity)
-        return true;
-    size_t capacity = context->faulted_capacity ? context->faulted_capacity * 2 : 16;
-    while (capacity < need)
-        capacity *= 2;
-    uint64_t *faulted = realloc(context->faulted, capacity * sizeof(*faulted));
-    if (!faulted)
-        return false;
-    context->faulted = faulted;
-    context->faulted_capacity = capacity;
-    return true;
-}
-
 int ferry_vm_job_new(struct ferry_vm_sched *sched, struct ferry_vm_context *context,
-                     const struct ferry_vidmm_submission *submission, size_t more, uint32_t before,
-                     struct ferry_vm_job **out)
+                     const struct ferry_vidmm_submission *submission, size_t more, struct ferry_vm_job **out)
 {
     struct ferry_vm_job *job;
-    if (!reserve_fault(context, before))
-        return FERRY_ERROR_NO_HOST_MEMORY;
     if (context->spare_count > 0) {
         job = context->spares[--context->spare_count];
     } else {
@@ -254,9 +233,9 @@ void ferry_vm_job_queue(struct ferry_vm_sched *sched, struct ferry_vm_job *job, 
 static void note_fault(struct ferry_vm_sched *sched, const struct ferry_vm_job *job)
 {
     struct ferry_vm_context *context = job->context;
-    if (context->faulted_count > 0 && context->faulted[context->faulted_count - 1] == job->last)
+    if (context->faulted_count > 0 && context->faulted[(context->faulted_count - 1) % FERRY_VM_FAULTS] == job->last)
         return;
-    context->faulted[context->faulted_count++] = job->last;
+    context->faulted[context->faulted_count++ % FERRY_VM_FAULTS] = job->last;
     sched->core->statistics.faulted_jobs++;
 }
 
@@ -493,15 +472,19 @@ bool ferry_vm_pump_jobs(struct ferry_vm_sched *sched)
     return moved;
 }
 
-bool ferry_vm_job_faulted(const struct ferry_vm_context *context, uint64_t fence)
+int ferry_vm_job_outcome(const struct ferry_vm_context *context, uint64_t fence)
 {
-    size_t low = 0, high = context->faulted_count;
+    // Those from low on are not below the fence.
+    size_t high = context->faulted_count, low = high > FERRY_VM_FAULTS ? high - FERRY_VM_FAULTS : 0;
+    if (low > 0 && fence < context->faulted[low % FERRY_VM_FAULTS])
+        return FERRY_ERROR_ARGUMENT;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (context->faulted[middle] < fence)
+        if (context->faulted[middle % FERRY_VM_FAULTS] < fence)
             low = middle + 1;
         else
             high = middle;
     }
-    return low < context->faulted_count && context->faulted[low] == fence;
+    bool faulted = low < context->faulted_count && context->faulted[low % FERRY_VM_FAULTS] == fence;
+    return faulted ? FERRY_ERROR_FAULT : FERRY_OK;
 }

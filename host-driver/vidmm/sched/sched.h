@@ -45,6 +45,10 @@ struct ferry_vm_run_of_jobs {
     uint64_t first, last;
 };
 
+// Faulted jobs of one context of which it is told that they have faulted, the newest: many more than a node's line
+// holds.
+#define FERRY_VM_FAULTS 512
+
 // Updates of addresses of one context that are not over; the next one waits for the oldest.
 #define FERRY_VM_UPDATES 128
 
@@ -57,10 +61,10 @@ struct ferry_vm_context {
     uint64_t last_fence;
     struct ferry_vm_run_of_jobs runs[FERRY_VM_RUNS]; // ring
     size_t run_count;                                // ever
-    uint64_t *faulted; // numbers of faulted jobs, growing; has room for those that are queued
-    size_t faulted_count, faulted_capacity;
-    struct ferry_vm_job **spares; // with their DMA buffers, for the next jobs
-    unsigned spare_count, jobs;   // jobs: queued and not over
+    uint64_t faulted[FERRY_VM_FAULTS];               // ring: numbers of faulted jobs, growing
+    size_t faulted_count;                            // ever
+    struct ferry_vm_job **spares;                    // with their DMA buffers, for the next jobs
+    unsigned spare_count, jobs;                      // jobs: queued and not over
     // Operations that its next job stands behind, besides those that bring what it names; jobs behind that one are
     // behind it.
     uint64_t *behind;
@@ -428,15 +432,15 @@ void ferry_vm_context_free(struct ferry_vm_sched *sched, struct ferry_vm_context
 /// Is it the number of a job of this context? Of another one's too when it is older than all runs that are kept: such a
 /// job is over.
 bool ferry_vm_job_is_of(const struct ferry_vm_context *context, uint64_t fence);
-bool ferry_vm_job_faulted(const struct ferry_vm_context *context, uint64_t fence);
+/// Of a job of the context that is over: OK, FAULT, or ARGUMENT when it is older than all faults that are kept, and so
+/// nobody knows any more.
+int ferry_vm_job_outcome(const struct ferry_vm_context *context, uint64_t fence);
 /// Enough stands in the node's line: the next job has to wait for the oldest.
 bool ferry_vm_jobs_full(const struct ferry_vm_sched *sched, unsigned node);
 /// A job with its DMA buffer and the program's commands and patches in it; the caller fills job->allocations, and
-/// job->after with no more than two a reference, `more`, and those that the context's next job stands behind. `before`:
-/// made and not queued yet.
+/// job->after with no more than two a reference, `more`, and those that the context's next job stands behind.
 int ferry_vm_job_new(struct ferry_vm_sched *sched, struct ferry_vm_context *context,
-                     const struct ferry_vidmm_submission *submission, size_t more, uint32_t before,
-                     struct ferry_vm_job **job);
+                     const struct ferry_vidmm_submission *submission, size_t more, struct ferry_vm_job **job);
 /// Back to where it came from, not queued.
 void ferry_vm_job_drop(struct ferry_vm_sched *sched, struct ferry_vm_job *job);
 /// Into the node's line, as the number after its newest; `behind` more buffers of the same job follow.

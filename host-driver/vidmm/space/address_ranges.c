@@ -279,6 +279,36 @@ void ferry_vm_address_unmap(struct ferry_vm_address_space *space, struct ferry_v
     free(range);
 }
 
+// The one behind it goes into the one before. What is kept in the tree is where they begin, and that of the first
+// stays.
+static struct ferry_vm_range *join(struct ferry_vm_address_space *space, struct ferry_vm_range *before,
+                                   struct ferry_vm_range *behind)
+{
+    ferry_vm_range_leave(space, behind);
+    before->pages += behind->pages;
+    free(behind);
+    return before;
+}
+
+// Both only reserved, by one call, and side by side.
+static bool are_one(const struct ferry_vm_range *before, const struct ferry_vm_range *behind)
+{
+    return before && behind && !before->owner && !behind->owner && before->reservation == behind->reservation &&
+           before->reservation != 0 && before->first + before->pages == behind->first;
+}
+
+void ferry_vm_address_join(struct ferry_vm_address_space *space, uint64_t page)
+{
+    struct ferry_vm_range *range = ferry_vm_address_find(space, page);
+    struct ferry_vm_range *before = range && range->first > 0 ? ferry_vm_address_find(space, range->first - 1) : NULL;
+
+    if (are_one(before, range))
+        range = join(space, before, range);
+    struct ferry_vm_range *behind = range ? ferry_vm_address_find(space, range->first + range->pages) : NULL;
+    if (are_one(range, behind))
+        join(space, range, behind);
+}
+
 void ferry_vm_address_space_end(struct ferry_vm_address_space *space)
 {
     while (space->ranges) {

@@ -87,6 +87,9 @@ int ferry_vm_address_map(struct ferry_vm_address_space *space, const struct ferr
                          uint64_t *table_bytes);
 /// The range is free again, or what is reserved of it only reserved. Its tables stay until ferry_vm_address_shrink().
 void ferry_vm_address_unmap(struct ferry_vm_address_space *space, struct ferry_vm_range *range);
+/// What is only reserved at the page, or the first behind it, becomes one with what is beside it and was reserved with
+/// it.
+void ferry_vm_address_join(struct ferry_vm_address_space *space, uint64_t page);
 /// Addresses that are only reserved are free again. Errors: ARGUMENT (no such reservation), BUSY (some of it is
 /// mapped).
 int ferry_vm_address_release(struct ferry_vm_address_space *space, uint64_t first, uint64_t pages);
@@ -120,6 +123,8 @@ size_t ferry_vm_address_most_pieces(uint64_t pages);
 /// A table under which nothing is mapped, out of the space and still of the pool (ferry_vm_table_free); children come
 /// before their parents. NULL when there is none among those of these addresses. The root stays.
 struct ferry_vm_table *ferry_vm_address_shrink(struct ferry_vm_address_space *space, uint64_t first, uint64_t pages);
+/// The root, under which there is nothing any more: no longer the space's, and still of the pool. Returns its page.
+uint64_t ferry_vm_address_take_root(struct ferry_vm_address_space *space);
 void ferry_vm_table_free(struct ferry_vm_address_space *space, struct ferry_vm_table *table);
 
 #endif

@@ -188,6 +188,19 @@ void ferry_vm_table_free(struct ferry_vm_address_space *space, struct ferry_vm_t
     free(table);
 }
 
+uint64_t ferry_vm_address_take_root(struct ferry_vm_address_space *space)
+{
+    struct ferry_vm_table *root = space->root;
+    uint64_t page = root->page;
+
+    assert(!space->fresh && root->used == 0);
+    space->root = NULL;
+    space->tables--;
+    free(root->children);
+    free(root);
+    return page;
+}
+
 static void free_tables(struct ferry_vm_address_space *space, struct ferry_vm_table *table)
 {
     for (uint32_t i = 0; table->children && i < FERRY_VM_TABLE_ENTRIES; i++) {

@@ -295,6 +295,45 @@ static void entries_that_are_copied_make_all_wait(void **state)
     end(&p);
 }
 
+// Of the sanitizer's allocator.
+size_t __sanitizer_get_current_allocated_bytes(void);
+
+#define GIB ((uint64_t)1 << 30)
+
+// A program maps something here and there and takes it away again, with the tables above it. What is kept of where its
+// addresses lead does not grow with how far it has come; and goes on to say what is mapped.
+static void what_is_kept_of_addresses_goes_with_their_tables(void **state)
+{
+    struct program p;
+    size_t bytes = 0;
+
+    begin(*state, &p);
+    write_entries(&p, 0, 0x1000, 4, to_local(0x40000));
+    for (uint64_t i = 1; i < 2048; i++) {
+        uint64_t at = i * GIB;
+
+        for (UINT level = 4; level-- > 0;)
+            write_entries(&p, level, at, 1, to_local(level > 0 ? TABLES_AT + 0x1000 * (4 - level) : 0x50000));
+        // The table of level 2 goes with the last that is mapped under it, and the first of them stays.
+        for (UINT level = 0; level < (i % 512 == 511 && i > 512 ? 4 : 3); level++)
+            write_entries(&p, level, at, 1, (DXGK_PTE){0});
+        send_buffer(&p);
+        if (i == 600)
+            bytes = __sanitizer_get_current_allocated_bytes();
+        if (i == 1000 || i == 2000)
+            assert_int_equal(__sanitizer_get_current_allocated_bytes(), bytes);
+    }
+    // All of this stood in the same few tables of the device's.
+    for (UINT level = 4; level-- > 1;)
+        write_entries(&p, level, 0, 1, to_local(TABLES_AT + 0x1000 * (4 - level)));
+    flush(&p, 0, 0);
+    send_buffer(&p);
+    by_address(&p, 0x1000, 0x2000, 64);
+    submit(&p, "a");
+    done(&p);
+    end(&p);
+}
+
 int main(void)
 {
     rig_model = 2;
@@ -304,6 +343,7 @@ int main(void)
         CASE(what_is_not_known_waits_and_makes_wait),
         CASE(entries_that_nobody_is_named_for_make_all_wait),
         CASE(entries_that_are_copied_make_all_wait),
+        CASE(what_is_kept_of_addresses_goes_with_their_tables),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

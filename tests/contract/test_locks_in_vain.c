@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+// Locks that wait for a device from which nothing comes any more: they fail, and what they were to lock is as it was.
+#include <pthread.h>
+
+#include "discards.h"
+#include "vidmm/api/call.h"
+
+static int nothing_comes(void *context)
+{
+    (void)context;
+    return FERRY_ERROR_TIMEOUT;
+}
+
+static NTSTATUS no_reset(HANDLE adapter, DXGKARG_RESETENGINE *argument)
+{
+    (void)adapter;
+    (void)argument;
+    return STATUS_IO_TIMEOUT;
+}
+
+static const DRIVER_INITIALIZATION_DATA *real;
+static int (*real_turn)(void *context);
+
+static void let_nothing_come(struct world *world)
+{
+    static DRIVER_INITIALIZATION_DATA table;
+    ferry_vm_take_lock(world->manager);
+    real = world->manager->core.miniport;
+    real_turn = world->manager->core.platform.wait_for_progress;
+    table = *real;
+    table.DxgkDdiResetEngine = no_reset;
+    world->manager->core.platform.wait_for_progress = nothing_comes;
+    world->manager->core.miniport = &table;
+    ferry_vm_give_lock(world->manager);
+}
+
+static void let_it_come_again(struct world *world)
+{
+    world->manager->core.platform.wait_for_progress = real_turn;
+    world->manager->core.miniport = real;
+    world->knobs->hold_node = 0;
+}
+
+// What a job wrote is in it too, and in video memory alone; a job that does nothing is held back behind that.
+static D3DKMT_HANDLE in_use(struct world *world, UINT flags, bool aperture)
+{
+    D3DKMT_HANDLE a = create_limited(world, PAGES(2), flags, aperture, 1);
+    world->knobs->hold_node = 0;
+    world_write(world, a, 7);
+    world_require(world, a);
+    world_wait(world, world_gpu_put(world, a, 64, 4, 99));
+    world->knobs->delay = 1;
+    world->knobs->hold_node = HELD_NODE;
+    world->knobs->hold_turns = UINT32_MAX;
+    (void)world_gpu_name(world, world->context, a, false);
+    return a;
+}
+
+static void check(struct world *world, D3DKMT_HANDLE a, UINT flags)
+{
+    const uint32_t *words;
+    assert_int_equal(ferry_vidmm_lock(world->manager, a, flags, (void **)&words), FERRY_OK);
+    for (unsigned word = 0; word < PAGES(2) / 4; word++)
+        assert_int_equal(words[word], word == 16 ? 99 : world_word(7, word));
+    assert_int_equal(ferry_vidmm_unlock(world->manager, a), FERRY_OK);
+}
+
+static void check_again_from_outside(struct world *world, D3DKMT_HANDLE a)
+{
+    check(world, a, D3DDDI_LOCK_READ_ONLY);
+    if (world_place(world, a).residency_count == 0)
+        world_require(world, a);
+    world_wait(world, world_gpu_name(world, world->context, a, false)); // which brings it in
+    world_force_out(world, a);
+    check(world, a, D3DDDI_LOCK_READ_ONLY);
+}
+
+// There is no other instance to be had: one is all that it may have.
+static void a_discard_that_waits_in_vain_has_discarded_nothing(void **state)
+{
+    (void)state;
+    static const UINT kinds[] = {CPU, PERMANENT, CPU | DXGK_ALLOC_FLAG_CACHED};
+    for (unsigned kind = 0; kind < 6; kind++) {
+        struct world *world = open_held(64);
+        D3DKMT_HANDLE a = in_use(world, kinds[kind / 2], kind % 2);
+        void *address;
+        let_nothing_come(world);
+        assert_int_equal(ferry_vidmm_lock(world->manager, a, D3DDDI_LOCK_DISCARD, &address), FERRY_ERROR_TIMEOUT);
+        let_it_come_again(world);
+        assert_false(world_place(world, a).locked);
+        if (kind % 2)
+            check(world, a, D3DDDI_LOCK_READ_ONLY);
+        else
+            check_again_from_outside(world, a);
+        world_close(world);
+    }
+}
+
+struct locker {
+    struct world *world;
+    D3DKMT_HANDLE allocation;
+    int result;
+};
+
+static void *discard_it(void *context)
+{
+    struct locker *locker = context;
+    locker->result = try_discard(locker->world, locker->allocation, 0, 8);
+    return NULL;
+}
+
+// Its room goes to somebody else while the lock waits: what leaves is wanted if nothing comes of the lock, and is not
+// written over what the CPU has written if something does.
+static void what_leaves_while_a_discard_waits_is_there_if_it_fails(void **state)
+{
+    (void)state;
+    for (unsigned kind = 0; kind < 4; kind++) {
+        struct world *world = open_held(64);
+        D3DKMT_HANDLE a = in_use(world, kind / 2 ? PERMANENT : CPU, false), large = world_create(world, PAGES(63), 0);
+        bool fails = kind % 2;
+        struct locker locker = {world, a, FERRY_PENDING};
+        pthread_t thread;
+        assert_int_equal(world_evict(world, a), FERRY_OK);
+        pthread_create(&thread, NULL, discard_it, &locker);
+        while (!world_place(world, a).locked)
+            ;
+        assert_int_equal(world_resident(world, &large, 1), FERRY_PENDING);
+        assert_int_equal(world_place(world, a).segment, 0);
+        if (fails)
+            let_nothing_come(world);
+        ferry_vm_take_lock(world->manager);
+        world->knobs->hold_node = fails ? HELD_NODE : 0;
+        ferry_vm_give_lock(world->manager);
+        pthread_join(thread, NULL);
+        assert_int_equal(locker.result, fails ? FERRY_ERROR_TIMEOUT : FERRY_OK);
+        if (fails)
+            let_it_come_again(world);
+        for (unsigned i = 0; i < 40; i++)
+            ferry_vidmm_poll(world->manager, true);
+        assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, large), FERRY_OK);
+        if (fails)
+            check_again_from_outside(world, a);
+        else
+            world_check(world, a, 8);
+        world_close(world);
+    }
+}
+
+static void who_discards_and_only_reads_gives_nothing_up(void **state)
+{
+    (void)state;
+    for (unsigned kind = 0; kind < 2; kind++) {
+        struct world *world = open_held(64);
+        D3DKMT_HANDLE a = in_use(world, kind ? PERMANENT : CPU, false);
+        world->knobs->hold_node = 0;
+        check(world, a, D3DDDI_LOCK_READ_ONLY | D3DDDI_LOCK_DISCARD);
+        check_again_from_outside(world, a);
+        world_close(world);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_discard_that_waits_in_vain_has_discarded_nothing),
+        cmocka_unit_test(what_leaves_while_a_discard_waits_is_there_if_it_fails),
+        cmocka_unit_test(who_discards_and_only_reads_gives_nothing_up),
+    };
+    return WORLD_RUN(tests);
+}
