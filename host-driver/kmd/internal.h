@@ -124,6 +124,7 @@ struct kmd_adapter {
     bool started;
     unsigned model;  // Driver model, 1 or 2.
     bool iommu;      // The root complex maps pages of the aperture only while they are in it.
+    bool by_address; // Content is paged by addresses of the paging process.
     uint32_t spaces; // A bit for each that a process has.
     bool unknown;    // Entries were written of which nobody said whose addresses they are.
     // What the swizzling ranges show; NULL = nothing.
@@ -155,6 +156,7 @@ struct kmd_adapter {
 
 // query.c
 NTSTATUS kmd_query_adapter_info(HANDLE hAdapter, const DXGKARG_QUERYADAPTERINFO *arguments);
+NTSTATUS kmd_get_node_metadata(HANDLE hAdapter, UINT node, DXGKARG_GETNODEMETADATA *arguments);
 // processes.c
 NTSTATUS kmd_create_process(HANDLE hAdapter, DXGKARG_CREATEPROCESS *arguments);
 NTSTATUS kmd_destroy_process(HANDLE hAdapter, HANDLE hKmdProcess);
