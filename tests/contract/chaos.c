@@ -110,7 +110,8 @@ static unsigned whose(uint64_t fence)
     }
     // What is being built has no end yet.
     const struct ferry_vm_operation *current = sched->current ? ferry_vm_operation_at(sched, sched->current) : NULL;
-    for (unsigned number = 0; number < DEVICES && current && current->device && current->begun; number++)
+    bool begun = current && current->device && current->first_fence != 0 && current->first_fence <= fence;
+    for (unsigned number = 0; number < DEVICES && begun; number++)
         devices |= (unsigned)(current->device->handle == chaos.devices[number].device) << number;
     return devices;
 }
