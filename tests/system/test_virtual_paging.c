@@ -147,7 +147,8 @@ static void a_reset_in_the_middle_costs_no_content(void **state)
 {
     (void)state;
     unsigned resets = 0, quiet = 0;
-    for (unsigned turns = 0; turns < 80 && quiet < 2; turns++) {
+    // At 23 the buffer that is cut off retires while the miniport waits for that.
+    for (unsigned turns = on_model() ? 0 : 2; turns < 80 && quiet < 2; turns += on_model() ? 1 : 3) {
         bool busy = reset_after(turns);
         resets += busy;
         quiet = busy ? 0 : quiet + 1;
