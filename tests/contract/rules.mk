@@ -58,7 +58,8 @@ LINTS += lint-wall
 # judged on the memcpy machine alone (contract_residency_kmd says so and why).
 KMD_SUITE_SOURCES := $(wildcard host-driver/kmd/*.c host-driver/device/*.c sim/model/*.c) host-driver/link/dma_map.c
 KMD_SUITE_OBJECTS := $(KMD_SUITE_SOURCES:%.c=$(BUILD)/obj-suite/%.o) \
-	$(patsubst %,$(BUILD)/obj-suite/$(CONTRACT_SUITE)/%.o,addresses chaos chaos_steps crowd kmd_answers kmd_machine spy tiled window_watch world)
+	$(patsubst %,$(BUILD)/obj-suite/$(CONTRACT_SUITE)/%.o,addresses chaos chaos_steps crowd kmd_answers kmd_machine spy tiled \
+	window_watch world)
 KMD_SUITE_TESTS := $(filter-out test_gpu_shares,$(SUITE_TESTS))
 KMD_SUITE_PROGRAMS := $(KMD_SUITE_TESTS:test_%=$(BUILD)/tests/contract_%_kmd)
 
