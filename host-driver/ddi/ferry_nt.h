@@ -12,6 +12,8 @@
 typedef void VOID;
 typedef uint8_t UINT8;
 typedef uint16_t UINT16;
+typedef uint16_t WCHAR;
+typedef uint8_t BOOLEAN;
 typedef uint32_t UINT;
 typedef uint32_t ULONG;
 typedef uint64_t UINT64;

@@ -51,6 +51,10 @@ typedef struct _DRIVER_INITIALIZATION_DATA {
     NTSTATUS (*DxgkDdiResetEngine)(HANDLE hAdapter, DXGKARG_RESETENGINE *pResetEngine);
     NTSTATUS (*DxgkDdiResetFromTimeout)(HANDLE hAdapter);
     NTSTATUS (*DxgkDdiRestartFromTimeout)(HANDLE hAdapter);
+    /// What there is at a node. NULL, or a paging node without GpuMmuSupported: content is moved and filled by its
+    /// place (operations 0 and 1); with it by addresses of the paging process (8 and 9).
+    NTSTATUS(*DxgkDdiGetNodeMetadata)
+    (HANDLE hAdapter, UINT NodeOrdinalAndAdapterIndex, DXGKARG_GETNODEMETADATA *pGetNodeMetadata);
     /// Driver model 2 alone: an address space comes and goes. NULL otherwise.
     NTSTATUS (*DxgkDdiCreateProcess)(HANDLE hAdapter, DXGKARG_CREATEPROCESS *pCreateProcess);
     NTSTATUS (*DxgkDdiDestroyProcess)(HANDLE hAdapter, HANDLE hKmdProcess);

@@ -198,6 +198,21 @@ typedef struct _DXGK_PHYSICALADAPTERCAPS {
     DXGK_PHYSICALADAPTERFLAGS Flags;
 } DXGK_PHYSICALADAPTERCAPS;
 
+// What DxgkDdiGetNodeMetadata says of a node.
+typedef enum _DXGK_ENGINE_TYPE {
+    DXGK_ENGINE_TYPE_OTHER = 0,
+    DXGK_ENGINE_TYPE_COPY = 6,
+} DXGK_ENGINE_TYPE;
+#define DXGK_MAX_METADATA_NAME_LENGTH 32
+typedef struct _DXGK_NODEMETADATA {
+    DXGK_ENGINE_TYPE EngineType;
+    WCHAR FriendlyName[DXGK_MAX_METADATA_NAME_LENGTH]; // empty, but of OTHER
+    UINT Flags;
+    UINT Reserved;
+    BOOLEAN GpuMmuSupported; // it reaches memory by GPU virtual addresses
+    BOOLEAN IoMmuSupported;
+} DXGK_NODEMETADATA, DXGKARG_GETNODEMETADATA;
+
 typedef struct _DXGK_QUERYPAGINGBUFFERINFO_IN {
     UINT16 PhysicalAdapterIndex;
     UINT16 Reserved;

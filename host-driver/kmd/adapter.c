@@ -5,7 +5,9 @@
 
 #include "kmd/internal.h"
 
-static NTSTATUS add(struct ferry_gpu *gpu, unsigned model, bool iommu, HANDLE *MiniportDeviceContext)
+enum kind { PLAIN = 0, IOMMU = 1, BY_ADDRESS = 2 };
+
+static NTSTATUS add(struct ferry_gpu *gpu, unsigned model, unsigned kind, HANDLE *MiniportDeviceContext)
 {
     struct ferry_gpu_info info;
 
@@ -20,7 +22,8 @@ static NTSTATUS add(struct ferry_gpu *gpu, unsigned model, bool iommu, HANDLE *M
     adapter->gpu = gpu;
     adapter->info = info;
     adapter->model = model;
-    adapter->iommu = iommu;
+    adapter->iommu = kind & IOMMU;
+    adapter->by_address = kind & BY_ADDRESS;
     adapter->hazards = calloc(KMD_HAZARD_SLOTS, sizeof *adapter->hazards);
     if (!adapter->hazards) {
         free(adapter);
@@ -33,17 +36,27 @@ static NTSTATUS add(struct ferry_gpu *gpu, unsigned model, bool iommu, HANDLE *M
 
 static NTSTATUS add_device(VOID *PhysicalDevice, HANDLE *MiniportDeviceContext)
 {
-    return add(PhysicalDevice, 1, false, MiniportDeviceContext);
+    return add(PhysicalDevice, 1, PLAIN, MiniportDeviceContext);
 }
 
 static NTSTATUS add_device_model2(VOID *PhysicalDevice, HANDLE *MiniportDeviceContext)
 {
-    return add(PhysicalDevice, 2, false, MiniportDeviceContext);
+    return add(PhysicalDevice, 2, PLAIN, MiniportDeviceContext);
 }
 
 static NTSTATUS add_device_iommu(VOID *PhysicalDevice, HANDLE *MiniportDeviceContext)
 {
-    return add(PhysicalDevice, 2, true, MiniportDeviceContext);
+    return add(PhysicalDevice, 2, IOMMU, MiniportDeviceContext);
+}
+
+static NTSTATUS add_device_by_address(VOID *PhysicalDevice, HANDLE *MiniportDeviceContext)
+{
+    return add(PhysicalDevice, 2, BY_ADDRESS, MiniportDeviceContext);
+}
+
+static NTSTATUS add_device_iommu_by_address(VOID *PhysicalDevice, HANDLE *MiniportDeviceContext)
+{
+    return add(PhysicalDevice, 2, IOMMU | BY_ADDRESS, MiniportDeviceContext);
 }
 
 static NTSTATUS remove_device(HANDLE hAdapter)
@@ -155,7 +168,7 @@ static NTSTATUS start_device(HANDLE hAdapter, const DXGKRNL_INTERFACE *DxgkInter
     .DxgkDdiPatch = kmd_patch, .DxgkDdiSubmitCommand = kmd_submit_command,                                             \
     .DxgkDdiPreemptCommand = kmd_preempt_command, .DxgkDdiQueryCurrentFence = kmd_query_current_fence,                 \
     .DxgkDdiResetEngine = kmd_reset_engine, .DxgkDdiResetFromTimeout = kmd_reset_from_timeout,                         \
-    .DxgkDdiRestartFromTimeout = kmd_restart_from_timeout
+    .DxgkDdiRestartFromTimeout = kmd_restart_from_timeout, .DxgkDdiGetNodeMetadata = kmd_get_node_metadata
 
 static const DRIVER_INITIALIZATION_DATA table = {
     .Version = DXGKDDI_WDDMv3_0,
@@ -165,20 +178,32 @@ static const DRIVER_INITIALIZATION_DATA table = {
     .DxgkDdiReleaseSwizzlingRange = kmd_release_range,
 };
 
+// And those with page tables.
+#define ENTRY_POINTS_OF_MODEL_2                                                                                        \
+    ENTRY_POINTS, .DxgkDdiCreateProcess = kmd_create_process, .DxgkDdiDestroyProcess = kmd_destroy_process
+
 static const DRIVER_INITIALIZATION_DATA table_model2 = {
     .Version = DXGKDDI_WDDMv3_0,
     .DxgkDdiAddDevice = add_device_model2,
-    ENTRY_POINTS,
-    .DxgkDdiCreateProcess = kmd_create_process,
-    .DxgkDdiDestroyProcess = kmd_destroy_process,
+    ENTRY_POINTS_OF_MODEL_2,
 };
 
 static const DRIVER_INITIALIZATION_DATA table_iommu = {
     .Version = DXGKDDI_WDDMv3_0,
     .DxgkDdiAddDevice = add_device_iommu,
-    ENTRY_POINTS,
-    .DxgkDdiCreateProcess = kmd_create_process,
-    .DxgkDdiDestroyProcess = kmd_destroy_process,
+    ENTRY_POINTS_OF_MODEL_2,
+};
+
+static const DRIVER_INITIALIZATION_DATA table_by_address = {
+    .Version = DXGKDDI_WDDMv3_0,
+    .DxgkDdiAddDevice = add_device_by_address,
+    ENTRY_POINTS_OF_MODEL_2,
+};
+
+static const DRIVER_INITIALIZATION_DATA table_iommu_by_address = {
+    .Version = DXGKDDI_WDDMv3_0,
+    .DxgkDdiAddDevice = add_device_iommu_by_address,
+    ENTRY_POINTS_OF_MODEL_2,
 };
 
 const DRIVER_INITIALIZATION_DATA *ferry_kmd_miniport(void)
@@ -194,4 +219,9 @@ const DRIVER_INITIALIZATION_DATA *ferry_kmd_miniport_model2(void)
 const DRIVER_INITIALIZATION_DATA *ferry_kmd_miniport_iommu(void)
 {
     return &table_iommu;
+}
+
+const DRIVER_INITIALIZATION_DATA *ferry_kmd_miniport_by_address(bool iommu)
+{
+    return iommu ? &table_iommu_by_address : &table_by_address;
 }

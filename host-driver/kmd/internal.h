@@ -122,10 +122,12 @@ struct kmd_adapter {
     struct ferry_gpu_info info;
     DXGKRNL_INTERFACE os;
     bool started;
-    unsigned model;  // Driver model, 1 or 2.
-    bool iommu;      // The root complex maps pages of the aperture only while they are in it.
-    uint32_t spaces; // A bit for each that a process has.
-    bool unknown;    // Entries were written of which nobody said whose addresses they are.
+    unsigned model;     // Driver model, 1 or 2.
+    bool iommu;         // The root complex maps pages of the aperture only while they are in it.
+    bool by_address;    // Content is paged by addresses of the paging process.
+    uint32_t resetting; // 1 + the node that ResetEngine is for, while it waits for the device; 0 = none.
+    uint32_t spaces;    // A bit for each that a process has.
+    bool unknown;       // Entries were written of which nobody said whose addresses they are.
     // What the swizzling ranges show; NULL = nothing.
     struct kmd_shown {
         const struct kmd_allocation *allocation;
@@ -155,6 +157,7 @@ struct kmd_adapter {
 
 // query.c
 NTSTATUS kmd_query_adapter_info(HANDLE hAdapter, const DXGKARG_QUERYADAPTERINFO *arguments);
+NTSTATUS kmd_get_node_metadata(HANDLE hAdapter, UINT node, DXGKARG_GETNODEMETADATA *arguments);
 // processes.c
 NTSTATUS kmd_create_process(HANDLE hAdapter, DXGKARG_CREATEPROCESS *arguments);
 NTSTATUS kmd_destroy_process(HANDLE hAdapter, HANDLE hKmdProcess);
@@ -202,6 +205,8 @@ NTSTATUS kmd_restart_from_timeout(HANDLE hAdapter);
 void kmd_drain_faults(struct kmd_adapter *adapter);
 // Tell the manager that the ring's entries up to this number have ended. True when there was anything to tell.
 bool kmd_tell(struct kmd_adapter *adapter, uint32_t ring, uint32_t number);
+// Number of the newest entry up to this one before which nothing was cut off by a reset that has not been told.
+uint32_t kmd_ended_before_cut(const struct kmd_ring *ring, uint32_t number);
 // Number of the newest entry of a ring that has retired.
 uint32_t kmd_retired(struct kmd_adapter *adapter, uint32_t ring);
 // As that, for what was named for entries: no later than that they are over.

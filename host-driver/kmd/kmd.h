@@ -16,6 +16,9 @@ const DRIVER_INITIALIZATION_DATA *ferry_kmd_miniport_model2(void);
 /// And that in the IOMMU model (GpuVaIommuRequired): pages of the aperture are mapped by the root complex only while
 /// they are in it.
 const DRIVER_INITIALIZATION_DATA *ferry_kmd_miniport_iommu(void);
+/// Driver model 2, or the IOMMU model, with a paging node that says GpuMmuSupported: the manager moves and fills
+/// content by addresses of the paging process.
+const DRIVER_INITIALIZATION_DATA *ferry_kmd_miniport_by_address(bool iommu);
 
 // GPU addresses of the segments: segment 1 begins at 0 and so 0 is a valid segment address (R96); the aperture lies far
 // above, so that an address that lost its base is refused by the device instead of hitting video memory.

@@ -162,3 +162,15 @@ NTSTATUS kmd_query_adapter_info(HANDLE hAdapter, const DXGKARG_QUERYADAPTERINFO 
     }
     return STATUS_SUCCESS;
 }
+
+// Every ring leads to the same copy engine. The upper half of the number is the adapter's, of which there is one.
+NTSTATUS kmd_get_node_metadata(HANDLE hAdapter, UINT node, DXGKARG_GETNODEMETADATA *arguments)
+{
+    const struct kmd_adapter *adapter = hAdapter;
+
+    if (!adapter || !arguments || node >= KMD_RINGS)
+        return STATUS_INVALID_PARAMETER;
+    *arguments = (DXGKARG_GETNODEMETADATA){.EngineType = DXGK_ENGINE_TYPE_COPY};
+    arguments->GpuMmuSupported = node == KMD_PAGING_RING ? adapter->by_address : adapter->model == 2;
+    return STATUS_SUCCESS;
+}

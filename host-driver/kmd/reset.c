@@ -58,12 +58,7 @@ static int reset(struct kmd_adapter *adapter, uint32_t numbers[KMD_RINGS])
 // again.
 static void tell_what_ended(struct kmd_adapter *adapter, uint32_t node, uint32_t aborted)
 {
-    const struct kmd_ring *ring = &adapter->rings[node];
-    uint32_t ended = ring->notified;
-
-    while (!kmd_reached(ended, aborted) && !ring->aborted[(ended + 1) % KMD_RING_ENTRIES])
-        ended++;
-    kmd_tell(adapter, node, ended);
+    kmd_tell(adapter, node, kmd_ended_before_cut(&adapter->rings[node], aborted));
 }
 
 // Something of the ring that the manager has not heard of was cut off.
@@ -111,8 +106,10 @@ NTSTATUS kmd_reset_engine(HANDLE hAdapter, DXGKARG_RESETENGINE *arguments)
     struct kmd_ring *ring = &adapter->rings[arguments->NodeOrdinal];
     int error = let_fetch(adapter);
     kmd_interrupt_routine(adapter, 0); // What has ended by itself is told first.
+    adapter->resetting = 1 + arguments->NodeOrdinal;
     if (error == FERRY_OK)
         error = reset(adapter, numbers);
+    adapter->resetting = 0;
     if (error != FERRY_OK)
         return kmd_status(error);
     // The node's aborted buffers are told by LastAbortedFenceId, once; other nodes' come as faults at the next

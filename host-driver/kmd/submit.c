@@ -307,11 +307,23 @@ bool kmd_tell(struct kmd_adapter *adapter, uint32_t node, uint32_t number)
     return told;
 }
 
+uint32_t kmd_ended_before_cut(const struct kmd_ring *ring, uint32_t number)
+{
+    uint32_t ended = ring->notified;
+
+    while (!kmd_reached(ended, number) && !ring->aborted[(ended + 1) % KMD_RING_ENTRIES])
+        ended++;
+    return ended;
+}
+
 static bool notify_ring(struct kmd_adapter *adapter, uint32_t node)
 {
     uint32_t retired = kmd_retired(adapter, node);
 
     kmd_drain_faults(adapter); // After the fence record was read: its fault records are there by now.
+    // What the reset under way has cut off is no fault: LastAbortedFenceId tells of it.
+    if (adapter->resetting == 1 + node)
+        retired = kmd_ended_before_cut(&adapter->rings[node], retired);
     bool told = kmd_tell(adapter, node, retired);
     return answer_preemption(adapter, node) || told;
 }

@@ -48,6 +48,8 @@ static const char replay_help[] =
     "                     serial port) or pci[:0000:01:00.0] (a PCI function of this machine)\n"
     "  --model N          driver model: 2 (GPU virtual addresses, the default where the device has page tables) or 1\n"
     "                     (physical addresses)\n"
+    "  --paging HOW       physical (content is moved from place to place) or virtual (through addresses of the paging\n"
+    "                     process, in chunks; driver model 2)\n"
     "  --json FILE        write the figures: frames, allocations, bytes_in, bytes_out, bytes_discarded, bytes_moved,\n"
     "                     evictions, operations, cycles, sim_khz, verified_bytes, bad_bytes, "
     "firmware_cycles_per_packet, "
@@ -271,6 +273,7 @@ static int replay(int count, char **arguments)
         {"frames", NUMBER, &options.frames, 1, UINT64_MAX},
         {"backend", TEXT, &options.backend, 0, 0},
         {"model", NUMBER, &options.model, 1, 2},
+        {"paging", TEXT, &options.paging, 0, 0},
         {"json", TEXT, &options.json_file, 0, 0},
         {"timeline", TEXT, &options.timeline_file, 0, 0},
         {"svg", TEXT, &options.svg_file, 0, 0},

@@ -72,9 +72,32 @@ static int read_traces(struct ferry_session *session)
 
 // ---- What is made -------------------------------------------------------------------------------------------------
 
+// --paging, for the adapter; an exit status.
+static int read_paging(const struct ferry_replay_options *options, uint32_t *paging)
+{
+    *paging = FERRY_PAGING_PHYSICAL;
+    if (!options->paging || strcmp(options->paging, "physical") == 0)
+        return FERRY_EXIT_OK;
+    *paging = FERRY_PAGING_VIRTUAL;
+    if (strcmp(options->paging, "virtual") != 0)
+        ferry_complain("--paging is physical or virtual, not '%s'", options->paging);
+    else if (options->model == 1)
+        ferry_complain("--paging virtual is by GPU virtual addresses, which there are in driver model 2 alone");
+    else if (options->inject && strncmp(options->inject, "link-", 5) == 0)
+        ferry_complain(
+            "--inject link-in and link-out know the places of a transfer, which --paging virtual has none of");
+    else
+        return FERRY_EXIT_OK;
+    return FERRY_EXIT_USAGE;
+}
+
 static int open_adapter(struct ferry_session *session)
 {
     const struct ferry_replay_options *options = session->options;
+    uint32_t paging;
+    int status = read_paging(options, &paging);
+    if (status != FERRY_EXIT_OK)
+        return status;
     struct ferry_adapter_options adapter = {
         .size = sizeof adapter,
         .backend = options->backend,
@@ -85,6 +108,7 @@ static int open_adapter(struct ferry_session *session)
         .random_stall_percent = (uint32_t)options->stall_percent,
         .seed = options->seed,
         .model = (uint32_t)options->model,
+        .paging = paging,
         .wave_file = options->wave_file,
     };
     int error = ferry_adapter_open(&adapter, &session->adapter);

@@ -88,14 +88,29 @@ static int start_gpu(struct umd_adapter *adapter, const struct ferry_adapter_opt
     return error;
 }
 
-// Whoever does not say which gets GPU virtual addresses where the device can have them. The IOMMU model is one with
-// them.
+// The IOMMU model is one with GPU virtual addresses, and they are what content is paged by.
+static bool needs_page_tables(const struct ferry_adapter_options *options)
+{
+    return options->iommu || options->paging == FERRY_PAGING_VIRTUAL;
+}
+
+// Whoever does not say which gets GPU virtual addresses where the device can have them.
 static uint32_t model_of(const struct umd_adapter *adapter, const struct ferry_adapter_options *options)
 {
     struct ferry_gpu_info gpu;
 
     ferry_gpu_query(adapter->gpu, &gpu);
-    return options->model ? options->model : gpu.page_tables || options->iommu ? 2 : 1;
+    return options->model ? options->model : needs_page_tables(options) || gpu.page_tables ? 2 : 1;
+}
+
+static const DRIVER_INITIALIZATION_DATA *miniport_for(const struct umd_adapter *adapter,
+                                                      const struct ferry_adapter_options *options)
+{
+    if (options->paging == FERRY_PAGING_VIRTUAL)
+        return ferry_kmd_miniport_by_address(options->iommu);
+    return options->iommu        ? ferry_kmd_miniport_iommu()
+           : adapter->model == 2 ? ferry_kmd_miniport_model2()
+                                 : ferry_kmd_miniport();
 }
 
 static int start_manager(struct umd_adapter *adapter, const struct ferry_adapter_options *options)
@@ -103,9 +118,7 @@ static int start_manager(struct umd_adapter *adapter, const struct ferry_adapter
     int error = ferry_host_pages_create(adapter->gpu, &adapter->pages);
     adapter->model = model_of(adapter, options);
     adapter->iommu = options->iommu;
-    const DRIVER_INITIALIZATION_DATA *miniport = options->iommu        ? ferry_kmd_miniport_iommu()
-                                                 : adapter->model == 2 ? ferry_kmd_miniport_model2()
-                                                                       : ferry_kmd_miniport();
+    const DRIVER_INITIALIZATION_DATA *miniport = miniport_for(adapter, options);
 
     if (error != FERRY_OK)
         return error;
@@ -132,7 +145,7 @@ int ferry_adapter_open(const struct ferry_adapter_options *options, struct ferry
 {
     if (!options || !handle || options->size != sizeof *options || options->video_memory_bytes % FERRY_PAGE_BYTES ||
         options->aperture_bytes % FERRY_PAGE_BYTES || options->random_stall_percent > 90 || options->model > 2 ||
-        (options->iommu && options->model == 1) ||
+        options->paging > FERRY_PAGING_VIRTUAL || (needs_page_tables(options) && options->model == 1) ||
         (options->paging_buffer_bytes && options->paging_buffer_bytes < FERRY_KMD_LEAST_PAGING_BUFFER))
         return FERRY_ERROR_ARGUMENT;
     *handle = NULL;

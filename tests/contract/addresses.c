@@ -18,6 +18,12 @@ bool addresses_wanted(void)
     return text && strcmp(text, "2") == 0;
 }
 
+bool addresses_of_paging_wanted(void)
+{
+    const char *text = getenv("FERRY_TEST_PAGING");
+    return text && strcmp(text, "virtual") == 0;
+}
+
 #define COUNTS "it counts what stands in a paging buffer, and with addresses operations on tables stand there too"
 #define AGAIN                                                                                                          \
     "content shares its buffer with its entries, and such a buffer goes again, each operation alone: "                 \
@@ -134,6 +140,7 @@ struct machine *__wrap_machine_open(const struct machine_options *options)
         if (options->hidden_bytes != 0)
             wanted.local_bytes = (wanted.local_bytes + LARGE_BYTES - 1) / LARGE_BYTES * LARGE_BYTES;
     }
+    wanted.by_address |= wanted.model == 2 && addresses_of_paging_wanted();
     return __real_machine_open(&wanted);
 }
 

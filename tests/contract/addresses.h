@@ -8,6 +8,8 @@
 #include <stdbool.h>
 
 bool addresses_wanted(void);
+/// And the manager pages by addresses (FERRY_TEST_PAGING=virtual besides), in every machine of model 2.
+bool addresses_of_paging_wanted(void);
 /// Why a test does not run in model 2; NULL when it does, or when that is not the model.
 const char *addresses_leave_out(const char *test);
 

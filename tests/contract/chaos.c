@@ -111,8 +111,9 @@ static unsigned whose(uint64_t fence)
     }
     // What is being built has no end yet; begun it may be, and have found no room here for its first byte.
     const struct ferry_vm_operation *current = sched->current ? ferry_vm_operation_at(sched, sched->current) : NULL;
-    bool in_it = current && current->begun && current->first_fence != 0 && current->first_fence <= fence;
-    for (unsigned number = 0; number < DEVICES && in_it && current->device; number++)
+    bool in_it =
+        current && current->begun && current->device && current->first_fence != 0 && current->first_fence <= fence;
+    for (unsigned number = 0; number < DEVICES && in_it; number++)
         devices |= (unsigned)(current->device->handle == chaos.devices[number].device) << number;
     return devices;
 }

@@ -224,6 +224,8 @@ static void may_be_deaf(struct machine *machine)
 
 const DRIVER_INITIALIZATION_DATA *kmd_machine_miniport(const struct machine *machine)
 {
+    if (machine->options.by_address)
+        return ferry_kmd_miniport_by_address(machine->options.iommu);
     if (machine->options.iommu)
         return ferry_kmd_miniport_iommu();
     return machine->options.model == 2 ? ferry_kmd_miniport_model2() : ferry_kmd_miniport();

@@ -38,6 +38,7 @@ struct machine_options {
     uint64_t seed;
     unsigned model;  // driver model: 2 = with GPU virtual addresses; 0 = 1
     bool iommu;      // and in the IOMMU model (GpuVaIommuRequired)
+    bool by_address; // and the paging node reaches content by addresses (GpuMmuSupported)
     unsigned ranges; // NumberOfSwizzlingRanges in driver model 1, up to 4; 0 = 4
     bool no_ranges;  // none
 };

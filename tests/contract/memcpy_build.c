@@ -286,6 +286,10 @@ NTSTATUS mini_build(HANDLE adapter, DXGKARG_BUILDPAGINGBUFFER *argument)
         may_be_busy = false;
         if (argument->Operation == DXGK_OPERATION_FILL)
             allocation = argument->Fill.hAllocation;
+        if (argument->Operation == DXGK_OPERATION_VIRTUAL_TRANSFER)
+            allocation = argument->TransferVirtual.hAllocation;
+        if (argument->Operation == DXGK_OPERATION_VIRTUAL_FILL)
+            allocation = argument->FillVirtual.hAllocation;
     }
     if (!machine->in_operation) {
         machine->in_operation = true;

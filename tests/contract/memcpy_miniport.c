@@ -241,6 +241,16 @@ static NTSTATUS query(HANDLE adapter, const DXGKARG_QUERYADAPTERINFO *argument)
     return STATUS_SUCCESS;
 }
 
+static NTSTATUS node_metadata(HANDLE adapter, UINT node, DXGKARG_GETNODEMETADATA *argument)
+{
+    struct machine *machine = adapter;
+    if (node >= NODES)
+        return STATUS_INVALID_PARAMETER;
+    *argument = (DXGKARG_GETNODEMETADATA){.EngineType = DXGK_ENGINE_TYPE_COPY};
+    argument->GpuMmuSupported = machine->options.model == 2 && (node != 0 || machine->options.by_address);
+    return STATUS_SUCCESS;
+}
+
 static NTSTATUS create_device(HANDLE adapter, DXGKARG_CREATEDEVICE *argument)
 {
     argument->hDevice = argument->hKmdProcess ? argument->hKmdProcess : adapter;
@@ -302,10 +312,25 @@ static NTSTATUS create_allocation(HANDLE adapter, DXGKARG_CREATEALLOCATION *argu
     return STATUS_SUCCESS;
 }
 
+// What was built for it and will be thrown away, as it may be after a fault or a reset, names it no more.
+static void forget_building(struct machine *machine, struct mini_allocation *allocation)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < machine->building_count; i++) {
+        if (machine->building[i].allocation == allocation)
+            allocation->paging_references--;
+        else
+            machine->building[kept++] = machine->building[i];
+    }
+    machine->building_count = kept;
+}
+
 static NTSTATUS destroy_allocation(HANDLE adapter, const DXGKARG_DESTROYALLOCATION *argument)
 {
     struct machine *machine = adapter;
     struct mini_allocation *allocation = argument->pAllocationList[0];
+    if (machine->may_throw_away)
+        forget_building(machine, allocation);
     if (allocation->job_references || allocation->paging_references)
         mini_error(machine, "an allocation is destroyed with work in flight");
     mini_leaves(machine, allocation, (LARGE_INTEGER){0}, "destroyed");
@@ -325,6 +350,7 @@ const DRIVER_INITIALIZATION_DATA *ferry_test_miniport(void)
         .DxgkDdiInterruptRoutine = interrupt_routine,
         .DxgkDdiDpcRoutine = dpc_routine,
         .DxgkDdiQueryAdapterInfo = query,
+        .DxgkDdiGetNodeMetadata = node_metadata,
         .DxgkDdiCreateProcess = mini_create_process,
         .DxgkDdiDestroyProcess = mini_destroy_process,
         .DxgkDdiAcquireSwizzlingRange = mini_acquire,

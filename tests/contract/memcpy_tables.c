@@ -267,6 +267,9 @@ NTSTATUS mini_build_virtual(struct machine *machine, DXGKARG_BUILDPAGINGBUFFER *
 {
     const DXGK_BUILDPAGINGBUFFER_TRANSFERVIRTUAL *t = &argument->TransferVirtual;
     const DXGK_BUILDPAGINGBUFFER_FILLVIRTUAL *f = &argument->FillVirtual;
+    if (!machine->options.by_address &&
+        (argument->Operation == DXGK_OPERATION_VIRTUAL_TRANSFER || argument->Operation == DXGK_OPERATION_VIRTUAL_FILL))
+        mini_error(machine, "content by addresses, of a paging node that has none");
     switch (argument->Operation) {
     case DXGK_OPERATION_UPDATE_PAGE_TABLE: return build_update(machine, argument);
     case DXGK_OPERATION_FLUSH_TLB: return build_flush(machine, argument);

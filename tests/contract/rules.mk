@@ -6,7 +6,7 @@ MANAGER_SOURCES := $(wildcard host-driver/vidmm/*/*.c host-driver/ddi/*.c)
 MANAGER_SAN := $(MANAGER_SOURCES:%.c=$(BUILD)/obj-suite/%.o)
 MANAGER_TSAN := $(MANAGER_SOURCES:%.c=$(BUILD)/obj-tsan/%.o)
 SUITE_COMMON := $(addprefix $(CONTRACT_SUITE)/,addresses chaos chaos_images chaos_steps crowd memcpy_build memcpy_machine \
-	memcpy_miniport memcpy_ranges memcpy_run memcpy_tables spy tiled world)
+	memcpy_miniport memcpy_ranges memcpy_run memcpy_tables spy tiled window_watch world)
 SUITE_TESTS := $(filter-out test_threads,$(notdir $(basename $(wildcard $(CONTRACT_SUITE)/test_*.c))))
 # crowd.c looks who waits in the manager's line.
 CROWD_WAITS := -Wl,--wrap=pthread_cond_wait
@@ -59,7 +59,7 @@ LINTS += lint-wall
 KMD_SUITE_SOURCES := $(wildcard host-driver/kmd/*.c host-driver/device/*.c sim/model/*.c) host-driver/link/dma_map.c
 KMD_SUITE_OBJECTS := $(KMD_SUITE_SOURCES:%.c=$(BUILD)/obj-suite/%.o) \
 	$(patsubst %,$(BUILD)/obj-suite/$(CONTRACT_SUITE)/%.o,addresses chaos chaos_images chaos_steps crowd kmd_answers \
-	kmd_machine spy tiled world)
+	kmd_machine spy tiled window_watch world)
 KMD_SUITE_TESTS := $(filter-out test_gpu_shares,$(SUITE_TESTS))
 KMD_SUITE_PROGRAMS := $(KMD_SUITE_TESTS:test_%=$(BUILD)/tests/contract_%_kmd)
 
@@ -83,7 +83,7 @@ $(BUILD)/tests/contract_threads_kmd: $(BUILD)/obj-tsan/$(CONTRACT_SUITE)/test_th
 TEST_PROGRAMS += $(BUILD)/tests/contract_threads_kmd
 
 # All of them in driver model 2, but for those that choose it themselves.
-MODEL2_ALWAYS := %_address_faults_kmd %_va_update %_va_update_kmd %_va_beside %_va_beside_kmd
+MODEL2_ALWAYS := %_address_faults_kmd %_va_update %_va_update_kmd %_va_beside %_va_beside_kmd %_virtual_paging %_virtual_paging_kmd
 MODEL2_SUITE := $(patsubst %,%_model2,$(filter-out $(MODEL2_ALWAYS),$(SUITE_PROGRAMS) $(KMD_SUITE_PROGRAMS) \
 	$(BUILD)/tests/contract_threads $(BUILD)/tests/contract_threads_kmd))
 $(MODEL2_SUITE): %_model2: % $(CONTRACT_SUITE)/rules.mk
@@ -91,10 +91,25 @@ $(MODEL2_SUITE): %_model2: % $(CONTRACT_SUITE)/rules.mk
 	@chmod +x $@
 TEST_PROGRAMS += $(MODEL2_SUITE)
 
+# And those that look at content, with a paging node that moves and fills it by addresses. The others count operations
+# of a transfer from place to place; on the real miniport neighbours counts how often a job goes out beside paging, and
+# the faults that va_update plants where addresses change would hit content there.
+VIRTUAL_PAGING := chaos contents half_way instance_faults instances iommu_places neighbours notice programs random \
+	reserved residency table_faults turns va_update waits
+VIRTUAL_PAGING_SUITE := $(VIRTUAL_PAGING:%=$(BUILD)/tests/contract_%_virtual) \
+	$(patsubst %,$(BUILD)/tests/contract_%_kmd_virtual,$(filter-out neighbours va_update,$(VIRTUAL_PAGING)))
+$(VIRTUAL_PAGING_SUITE): %_virtual: % $(CONTRACT_SUITE)/rules.mk
+	@printf '#!/bin/sh\n# SPDX-License-Identifier: Apache-2.0\n' > $@
+	@printf 'FERRY_TEST_MODEL=2 FERRY_TEST_PAGING=virtual exec %s\n' '$<' >> $@
+	@chmod +x $@
+TEST_PROGRAMS += $(VIRTUAL_PAGING_SUITE)
+
 .PHONY: soak-chaos
 SOAKS += soak-chaos
-soak-chaos: $(foreach name,chaos chaos_kmd chaos_model2 chaos_kmd_model2,$(BUILD)/tests/contract_$(name))
+soak-chaos: $(foreach name,chaos chaos_kmd chaos_model2 chaos_kmd_model2 chaos_virtual chaos_kmd_virtual,$(BUILD)/tests/contract_$(name))
 	FERRY_SEED=$${FERRY_SEED:-$$(date +%s)} FERRY_RUNS=$${FERRY_RUNS:-400} FERRY_STEPS=4000 $(BUILD)/tests/contract_chaos
 	FERRY_SEED=$${FERRY_SEED:-$$(date +%s)} FERRY_RUNS=$${FERRY_RUNS:-100} FERRY_STEPS=4000 $(BUILD)/tests/contract_chaos_kmd
 	FERRY_SEED=$${FERRY_SEED:-$$(date +%s)} FERRY_RUNS=$${FERRY_RUNS:-100} FERRY_STEPS=4000 $(BUILD)/tests/contract_chaos_kmd_model2
 	FERRY_SEED=$${FERRY_SEED:-$$(date +%s)} FERRY_RUNS=$${FERRY_RUNS:-400} FERRY_STEPS=4000 $(BUILD)/tests/contract_chaos_model2
+	FERRY_SEED=$${FERRY_SEED:-$$(date +%s)} FERRY_RUNS=$${FERRY_RUNS:-200} FERRY_STEPS=4000 $(BUILD)/tests/contract_chaos_virtual
+	FERRY_SEED=$${FERRY_SEED:-$$(date +%s)} FERRY_RUNS=$${FERRY_RUNS:-100} FERRY_STEPS=4000 $(BUILD)/tests/contract_chaos_kmd_virtual

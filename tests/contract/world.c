@@ -8,7 +8,8 @@
 
 int world_run(const struct CMUnitTest *tests, size_t count)
 {
-    printf("miniport: %s%s\n", machine_miniport, addresses_wanted() ? "/model-2" : "");
+    printf("miniport: %s%s\n", machine_miniport,
+           addresses_wanted() ? addresses_of_paging_wanted() ? "/model-2-virtual-paging" : "/model-2" : "");
     struct CMUnitTest *run = calloc(count + 1, sizeof(*run));
     size_t kept = 0;
     for (size_t i = 0; i < count; i++) {

@@ -167,6 +167,12 @@ static NTSTATUS destroy_allocation(HANDLE handle, const DXGKARG_DESTROYALLOCATIO
     return inject_hit(INJECT_DDI, "DxgkDdiDestroyAllocation") ? inject.status : status;
 }
 
+static NTSTATUS node_metadata(HANDLE handle, UINT node, DXGKARG_GETNODEMETADATA *argument)
+{
+    return inject_hit(INJECT_DDI, "DxgkDdiGetNodeMetadata") ? inject.status
+                                                            : below->DxgkDdiGetNodeMetadata(handle, node, argument);
+}
+
 static NTSTATUS add_device(VOID *physical, HANDLE *context)
 {
     return inject_hit(INJECT_DDI, "DxgkDdiAddDevice") ? inject.status : below->DxgkDdiAddDevice(physical, context);
@@ -181,6 +187,7 @@ const DRIVER_INITIALIZATION_DATA *inject_table(const DRIVER_INITIALIZATION_DATA 
     table.DxgkDdiStartDevice = start_device;
     table.DxgkDdiStopDevice = stop_device;
     table.DxgkDdiQueryAdapterInfo = query;
+    table.DxgkDdiGetNodeMetadata = node_metadata;
     table.DxgkDdiCreateDevice = create_device;
     table.DxgkDdiDestroyDevice = destroy_device;
     table.DxgkDdiCreateContext = create_context;

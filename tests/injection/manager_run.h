@@ -15,6 +15,7 @@ struct variant {
     uint64_t sub_transfer_bytes;
     bool small_buffers;
     bool iommu; // driver model 2 in the IOMMU model, and a program of its own
+    bool by_address;
 };
 
 struct run {

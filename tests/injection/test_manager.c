@@ -495,6 +495,7 @@ static const struct variant variants[] = {
     {.name = "later", .delay = 1, .busy_times = 1},
     {.name = "in small pieces", .delay = 2, .sub_transfer_bytes = PAGE_SIZE, .small_buffers = true},
     {.name = "behind an IOMMU", .delay = 1, .iommu = true}, // driver model 2
+    {.name = "paged by addresses", .delay = 1, .iommu = true, .by_address = true},
 };
 #define VARIANTS (unsigned)(sizeof(variants) / sizeof(variants[0]))
 
@@ -512,6 +513,7 @@ static void run_once(unsigned variant, struct attempt *attempt)
                                       .aperture_bytes = PAGES(run.variant->iommu ? 256 : 16),
                                       .model = run.variant->iommu ? 2 : 1,
                                       .iommu = run.variant->iommu,
+                                      .by_address = run.variant->by_address,
                                       .version = run.variant->iommu ? DXGKDDI_WDDMv3_2 : 0,
                                       .paging_buffer_bytes = small ? 2 * machine_least_page_bytes : 0,
                                       .seed = 3};

@@ -140,7 +140,34 @@ def main():
         for driver in ("1", "2"):
             replay(f"model_neverball_driver_model_{driver}_{size}", NEVERBALL, "model", "--vram", "5M", "--frames", "20",
                    "--model", driver, *buffers)
+    # By addresses of the paging process, of which there are a quarter of what is played with: what comes and goes is the same.
+    whole = replay("model_neverball_in_places", NEVERBALL, "model", "--vram", "5M", "--frames", "20", "--verify", "all")
+    for size in ("512", "0"):
+        buffers = [] if size == "0" else ["--paging-buffer", size]
+        played = replay(f"model_neverball_virtual_paging_{size}", NEVERBALL, "model", "--vram", "5M", "--frames", "20", "--verify",
+                        "all", "--paging", "virtual", *buffers)
+        done = played.get("operations", {})
+        check(done.get("VIRTUAL_TRANSFER", 0) > 0 and not done.get("TRANSFER", 0) and not done.get("FILL", 0)
+              and [played.get(name) for name in ("bytes_in", "bytes_out", "evictions")]
+              == [whole.get(name) for name in ("bytes_in", "bytes_out", "evictions")],
+              f"model_neverball_virtual_paging_{size}_moves_by_address", [whole, played])
+    for number in range(4):
+        trace = random_trace(folder / f"random{number}.memtrace", number, 2000, 40)
+        replay(f"model_random_{number}_virtual_paging", trace, "model", "--vram", "700K", "--paging", "virtual", "--verify", "all",
+               "--no-advice")
+        side = ("in", "out")[number % 2]
+        place, done = injection.flip(chance, side, FERRY, "replay", NEVERBALL, "--backend", "model", "--seed", SEED, "--quiet",
+                                     "--vram", "5M", "--frames", "10", "--verify", "all", "--no-advice", "--paging", "virtual")
+        check(done.returncode == 1 and "wrong content: allocation" in done.stderr, f"virtual_paging_finds_injection_{number}",
+              f"--inject {place}: exit {done.returncode}: {done.stderr[-600:]}")
+    for name, words, *how in (("model_1", "in driver model 2 alone", "virtual", "--model", "1"),
+                              ("another", "physical or virtual", "both"),
+                              ("on_the_link", "link-in and link-out", "virtual", "--inject", "link-in:1")):
+        done = subprocess.run([FERRY, "replay", NEVERBALL, "--backend", "model", "--quiet", "--frames", "1", "--paging", *how],
+                              capture_output=True, text=True, timeout=600, check=False)
+        check(done.returncode == 2 and words in done.stderr, f"virtual_paging_is_refused_{name}", done.stderr)
     short = random_trace(folder / "random.memtrace", 99, 300, 12)
+    replay("sim_random_virtual_paging", short, "sim", "--vram", "200K", "--paging", "virtual", "--verify", "all")
     for driver in ("1", "2"):
         replay(f"sim_random_driver_model_{driver}", short, "sim", "--vram", "200K", "--model", driver)
     shorts = [replay(f"{backend}_neverball", NEVERBALL, backend, "--vram", "5M", "--frames", "3",

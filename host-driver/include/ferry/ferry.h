@@ -41,6 +41,11 @@ struct ferry_queue;
 
 // ---- Adapter ----------------------------------------------------------------------------------------------------
 
+// How the manager has content moved and filled: from place to place, or by addresses of the paging process, at which it
+// is mapped in chunks.
+#define FERRY_PAGING_PHYSICAL 0u
+#define FERRY_PAGING_VIRTUAL  1u
+
 struct ferry_adapter_options {
     size_t size;
     const char *backend;           // "sim" (NULL means it), "model", "socket:ADDRESS", "uart:PORT" or "pci[:ADDRESS]".
@@ -55,6 +60,7 @@ struct ferry_adapter_options {
     const char *firmware_file;     // Flat binary to load; NULL = the one built with the library.
     uint32_t model;                // Driver model: 1, or 2 with GPU virtual addresses. 0 = 2; 1 without page tables.
     bool iommu;                    // Model 2: the device reaches host pages only while they are in the aperture.
+    uint32_t paging;               // FERRY_PAGING_*; by GPU virtual addresses in model 2 alone.
 };
 
 /// Open an adapter: start the back end, check the contract version, load and start the firmware, start the miniport and

@@ -34,7 +34,7 @@ static void tear_down(struct ferry_vidmm *manager, bool started)
     ferry_vm_aperture_stop(&manager->memory);
     ferry_vm_room_stop(&manager->policy);
     ferry_vm_budgets_stop(&manager->policy);
-    ferry_vm_notice_end(&manager->memory);
+    ferry_vm_window_end(&manager->memory);
     ferry_vm_segments_destroy(&manager->memory);
     ferry_vm_handles_destroy(&manager->core.handles);
     pthread_cond_destroy(&manager->next);
@@ -59,6 +59,8 @@ int ferry_vidmm_start(const struct ferry_vidmm_options *options, struct ferry_vi
     manager->sched.core = &manager->core;
     manager->sched.content_lost = ferry_vm_content_lost;
     manager->sched.content_lost_context = &manager->memory;
+    manager->sched.next_step = ferry_vm_window_step;
+    manager->sched.next_step_context = &manager->memory;
     manager->memory.core = manager->policy.core = &manager->core;
     manager->memory.sched = manager->policy.sched = &manager->sched;
     manager->policy.memory = &manager->memory;
@@ -75,6 +77,8 @@ int ferry_vidmm_start(const struct ferry_vidmm_options *options, struct ferry_vi
     NTSTATUS status = manager->core.miniport->DxgkDdiStartDevice(manager->core.adapter, &manager->sched.interface);
     bool started = NT_SUCCESS(status);
     int result = started ? ferry_vm_read_caps(&manager->sched) : ferry_vm_error_of_status(status);
+    if (result == FERRY_OK)
+        result = ferry_vm_window_read(&manager->memory);
     if (result == FERRY_OK)
         result = ferry_vm_segments_read(&manager->memory, options);
     if (result == FERRY_OK)

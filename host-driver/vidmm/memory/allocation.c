@@ -183,7 +183,7 @@ int ferry_vm_allocation_new(struct ferry_vm_memory *memory, struct ferry_vm_devi
     }
     if (result == FERRY_OK) {
         allocation->device = allocation->subject.device = device;
-        result = ferry_vm_notice_begin(memory, allocation);
+        result = ferry_vm_window_begin(memory, allocation);
     }
     if (result == FERRY_OK) {
         allocation->subject.handle = ferry_vm_handle_new(&memory->core->handles, FERRY_VM_ALLOCATION, allocation);

@@ -62,7 +62,6 @@ void ferry_vm_iommu_arrive(struct ferry_vm_memory *memory, struct ferry_vm_alloc
 static void notify(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint64_t offset,
                    uint64_t pages, uint64_t address)
 {
-    const struct ferry_vm_span nothing = {0};
     DXGKARG_BUILDPAGINGBUFFER argument = {.Operation = DXGK_OPERATION_NOTIFY_ALLOC};
     argument.NotifyAllocation.hAllocation = allocation->miniport;
     argument.NotifyAllocation.hKmdProcessHandle = ferry_vm_virtual_handle(allocation->device->process);
@@ -70,7 +69,7 @@ static void notify(struct ferry_vm_memory *memory, struct ferry_vm_allocation *a
     argument.NotifyAllocation.OffsetInBytes = offset * PAGE_SIZE;
     argument.NotifyAllocation.SizeInBytes = pages * PAGE_SIZE;
     argument.NotifyAllocation.GpuVirtualAddressAtOffset = address * PAGE_SIZE;
-    ferry_vm_queue_notice(memory->sched, &argument, &allocation->subject, nothing);
+    ferry_vm_queue_notice(memory->sched, &argument, &allocation->subject);
 }
 
 size_t ferry_vm_iommu_most(const struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation)

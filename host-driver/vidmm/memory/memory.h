@@ -146,7 +146,10 @@ struct ferry_vm_memory {
     // A table with nothing in it, for good, where spaces lead whose program is gone: its page + 1; 0 = none yet.
     uint64_t nowhere;
     struct ferry_vm_virtual paging; // the paging process's; its miniport handle NULL = not made yet
-    struct ferry_vm_range *window;  // its addresses, which content is mapped at piece by piece
+    struct ferry_vm_range *window;  // its addresses, which content is mapped at chunk by chunk
+    uint64_t window_next;           // of these: the first that no chunk had since everything was over
+    uint64_t window_ready;          // the operation from which on there are tables for them
+    bool by_address;                // the paging node moves and fills content by them
     MDL *dummy_page;
     struct ferry_vm_block *scratch_block; // one aperture page for WRITE_PHYSICAL
     unsigned scratch_segment;             // index + 1, 0 = none
@@ -246,8 +249,6 @@ int ferry_vm_virtual_unmap_all(struct ferry_vm_memory *memory, struct ferry_vm_a
 /// Without a word to the GPU, which is told nothing any more.
 void ferry_vm_virtual_drop(struct ferry_vm_allocation *allocation);
 // Operations on the tables of a space, on behalf of this allocation; room for them is reserved.
-/// It is what the next operation of the space is about. waits: for the allocation's jobs.
-void ferry_vm_virtual_subject(struct ferry_vm_virtual *space, struct ferry_vm_allocation *allocation, bool waits);
 void ferry_vm_virtual_write(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space,
                             struct ferry_vm_allocation *allocation, const struct ferry_vm_piece *piece, DXGK_PTE entry,
                             struct ferry_vm_span reads, enum ferry_vm_change change);
@@ -322,11 +323,23 @@ void ferry_vm_dummy_inspect(struct ferry_vm_memory *memory);
 /// GPU writes through the aperture become visible to the CPU (R58, R62).
 void ferry_vm_aperture_order(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, bool cpu_reads);
 
+// ---- window.c ----
+/// Does the paging node reach content by addresses of the paging process? Before the segments are read, of which tables
+/// for them are a part. Errors: why it cannot be known.
+int ferry_vm_window_read(struct ferry_vm_memory *memory);
+/// The paging process's addresses, where there are none yet, for an allocation that needs them. Errors: NO_VIDEO_MEMORY
+/// (no more tables), NO_HOST_MEMORY; nothing has changed then.
+int ferry_vm_window_begin(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
+void ferry_vm_window_end(struct ferry_vm_memory *memory);
+/// For sched: the next step of an operation.
+enum ferry_vm_next_step ferry_vm_window_step(void *memory, struct ferry_vm_operation *operation,
+                                             struct ferry_vm_operation *step);
+/// An operation on pages of the allocation, whose `sides` begin at the first of them; room for one is reserved.
+void ferry_vm_window_queue(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
+                           const DXGKARG_BUILDPAGINGBUFFER *argument, const struct ferry_vm_steps *steps,
+                           unsigned flags);
+
 // ---- notice.c ----
-/// The paging process's addresses, where there are none yet, for an allocation that asks for notices. Errors:
-/// NO_VIDEO_MEMORY (no more tables), NO_HOST_MEMORY; nothing has changed then.
-int ferry_vm_notice_begin(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
-void ferry_vm_notice_end(struct ferry_vm_memory *memory);
 /// Before it leaves its aperture (R186 to R192): mapped at the paging process's addresses piece by piece, and told.
 void ferry_vm_notice(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation);
 size_t ferry_vm_notice_most(const struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation);

@@ -54,9 +54,46 @@ static void transfer_by(DXGK_BUILDPAGINGBUFFER_OPERATION operation, struct ferry
     }
 }
 
+static struct ferry_vm_side side(const struct ferry_vm_memory *memory, const DXGK_TRANSFERSIDE *at, uint64_t page)
+{
+    struct ferry_vm_side whole = {.segment = at->SegmentId, .first = page};
+    if (at->SegmentId == 0) {
+        whole.pages = at->pMdl;
+        whole.coherent = true; // as TRANSFER reaches host memory
+        return whole;
+    }
+    uint64_t base = ferry_vm_segment_by_id((struct ferry_vm_memory *)memory, at->SegmentId)->base;
+    whole.first += ((uint64_t)at->SegmentAddress.QuadPart - base) / PAGE_SIZE;
+    return whole;
+}
+
+// VIRTUAL_TRANSFER: in chunks, as many pages at a time as the paging process has addresses for on both sides.
+static void transfer_by_address(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
+                                const DXGK_BUILDPAGINGBUFFER_TRANSFER *from, uint64_t position, uint64_t bytes)
+{
+    DXGKARG_BUILDPAGINGBUFFER argument = {.Operation = DXGK_OPERATION_VIRTUAL_TRANSFER};
+    uint64_t first = position / PAGE_SIZE;
+    struct ferry_vm_steps steps = {
+        .side_count = 2,
+        .sides = {side(memory, &from->Source, first), side(memory, &from->Destination, first)},
+        .offset = first,
+        .pages = bytes / PAGE_SIZE};
+    argument.TransferVirtual.hAllocation = allocation->miniport;
+    argument.TransferVirtual.TransferDirection = from->Source.SegmentId == 0 ? DXGK_MEMORY_TRANSFER_SYSTEM_TO_LOCAL
+                                                 : from->Destination.SegmentId == 0
+                                                     ? DXGK_MEMORY_TRANSFER_LOCAL_TO_SYSTEM
+                                                     : DXGK_MEMORY_TRANSFER_LOCAL_TO_LOCAL;
+    if (bytes != 0)
+        ferry_vm_window_queue(memory, allocation, &argument, &steps, 0);
+}
+
 static void transfer(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
                      const DXGK_BUILDPAGINGBUFFER_TRANSFER *from, uint64_t position, uint64_t bytes, uint64_t piece)
 {
+    if (memory->by_address) {
+        transfer_by_address(memory, allocation, from, position, bytes);
+        return;
+    }
     transfer_by(DXGK_OPERATION_TRANSFER, memory, allocation, from, position, bytes, piece);
 }
 
@@ -192,10 +229,19 @@ size_t ferry_vm_move_most(const struct ferry_vm_memory *memory, const struct fer
            2 * ferry_vm_virtual_most(allocation);
 }
 
-static void fill_at(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint64_t page)
+static void fill_by_address(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint64_t page)
+{
+    DXGKARG_BUILDPAGINGBUFFER argument = {.Operation = DXGK_OPERATION_VIRTUAL_FILL};
+    struct ferry_vm_steps steps = {
+        .side_count = 1, .sides = {{.segment = allocation->segment, .first = page}}, .pages = allocation->pages};
+    argument.FillVirtual.hAllocation = allocation->miniport;
+    argument.FillVirtual.FillPattern = allocation->fill_pattern;
+    ferry_vm_window_queue(memory, allocation, &argument, &steps, 0);
+}
+
+static void fill_by_place(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint64_t page)
 {
     const struct ferry_vm_segment *segment = ferry_vm_segment_by_id(memory, allocation->segment);
-    // R46: idle while its content is filled, as every operation is that waits for the allocation's jobs.
     uint64_t bytes = ferry_vm_bytes(allocation);
     DXGKARG_BUILDPAGINGBUFFER argument = {.Operation = DXGK_OPERATION_FILL};
     argument.Fill.hAllocation = allocation->miniport;
@@ -204,6 +250,13 @@ static void fill_at(struct ferry_vm_memory *memory, struct ferry_vm_allocation *
     argument.Fill.Destination.SegmentId = segment->id;
     argument.Fill.Destination.SegmentAddress = address_of(segment, page);
     ferry_vm_queue_operation(memory->sched, &argument, &allocation->subject, bytes, 0);
+}
+
+static void fill_at(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation, uint64_t page)
+{
+    // R46: idle while its content is filled, as every operation is that waits for the allocation's jobs.
+    uint64_t bytes = ferry_vm_bytes(allocation);
+    (memory->by_address ? fill_by_address : fill_by_place)(memory, allocation, page);
     memory->core->statistics.bytes_filled += bytes;
     allocation->device->process->statistics.bytes_filled += bytes;
 }

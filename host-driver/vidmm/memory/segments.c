@@ -33,6 +33,14 @@ static uint64_t limited(uint64_t bytes, uint64_t limit)
 #define POOL_PART  32
 #define POOL_LEAST 8u
 #define POOL_MOST  65536u
+#define ABOVE      3u // tables, of the levels above the lowest
+
+// Those of the paging process besides, where content is moved through its addresses: as many as memory of this size
+// asks for (window.c).
+static uint64_t window_tables(const struct ferry_vm_memory *memory, uint64_t pages)
+{
+    return memory->by_address ? pages / 4 / FERRY_VM_TABLE_ENTRIES + 1 + ABOVE : 0;
+}
 
 static uint32_t pool_pages(const struct ferry_vm_memory *memory, uint64_t pages)
 {
@@ -40,6 +48,7 @@ static uint32_t pool_pages(const struct ferry_vm_memory *memory, uint64_t pages)
         return 0;
     uint64_t wanted = pages / POOL_PART;
     wanted = wanted < POOL_LEAST ? POOL_LEAST : wanted > POOL_MOST ? POOL_MOST : wanted;
+    wanted += window_tables(memory, pages);
     return wanted < pages ? (uint32_t)wanted : 0;
 }
 
@@ -107,6 +116,7 @@ int ferry_vm_segments_read(struct ferry_vm_memory *memory, const struct ferry_vi
     free(descriptors);
     if (result != FERRY_OK)
         return result;
+    memory->by_address = memory->by_address && memory->table_segment != 0;
     // Segment 0 as the paging buffer's place means contiguous system memory, the only place this memory puts it.
     if (out.PagingBufferSegmentId != 0)
         return FERRY_ERROR_UNSUPPORTED;

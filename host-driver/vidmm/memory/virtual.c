@@ -103,7 +103,8 @@ static struct ferry_vm_virtual *space_of(const struct ferry_vm_allocation *alloc
     return allocation->device->process->space;
 }
 
-void ferry_vm_virtual_subject(struct ferry_vm_virtual *space, struct ferry_vm_allocation *allocation, bool waits)
+// It is what the next operation of the space is about. waits: for the allocation's jobs.
+static void set_subject(struct ferry_vm_virtual *space, const struct ferry_vm_allocation *allocation, bool waits)
 {
     space->subject.handle = allocation->subject.handle;
     space->subject.instance = allocation->subject.instance;
@@ -127,7 +128,7 @@ static void queue(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space
                   struct ferry_vm_allocation *allocation, const DXGKARG_BUILDPAGINGBUFFER *argument, DXGK_PTE entry,
                   struct ferry_vm_span reads, bool waits)
 {
-    ferry_vm_virtual_subject(space, allocation, waits);
+    set_subject(space, allocation, waits);
     ferry_vm_queue_table_operation(memory->sched, argument, &space->subject, entry, reads);
 }
 
@@ -151,14 +152,15 @@ static void tell(struct ferry_vm_memory *memory, const struct ferry_vm_virtual *
                                 });
 }
 
-void ferry_vm_virtual_write(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space,
-                            struct ferry_vm_allocation *allocation, const struct ferry_vm_piece *piece, DXGK_PTE entry,
-                            struct ferry_vm_span reads, enum ferry_vm_change change)
+DXGKARG_BUILDPAGINGBUFFER ferry_vm_virtual_entries(const struct ferry_vm_memory *memory,
+                                                   const struct ferry_vm_virtual *space, HANDLE allocation,
+                                                   const struct ferry_vm_piece *piece, DXGK_PTE entry,
+                                                   enum ferry_vm_change change)
 {
     DXGKARG_BUILDPAGINGBUFFER argument = {.Operation = DXGK_OPERATION_UPDATE_PAGE_TABLE};
     DXGK_BUILDPAGINGBUFFER_UPDATEPAGETABLE *u = &argument.UpdatePageTable;
     u->PageTableLevel = piece->table->level;
-    u->hAllocation = entry.Valid && piece->table->level == 0 ? allocation->miniport : NULL;
+    u->hAllocation = entry.Valid && piece->table->level == 0 ? allocation : NULL;
     u->PageTableAddress.GpuPhysical.SegmentId = memory->table_segment;
     u->PageTableAddress.GpuPhysical.SegmentOffset = piece->table->page * PAGE_SIZE;
     u->StartIndex = piece->index;
@@ -169,6 +171,15 @@ void ferry_vm_virtual_write(struct ferry_vm_memory *memory, struct ferry_vm_virt
     u->hProcess = space->miniport;
     u->UpdateMode = DXGK_PAGETABLEUPDATE_GPU_PHYSICAL;
     u->FirstPteVirtualAddress = piece->first * PAGE_SIZE;
+    return argument;
+}
+
+void ferry_vm_virtual_write(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space,
+                            struct ferry_vm_allocation *allocation, const struct ferry_vm_piece *piece, DXGK_PTE entry,
+                            struct ferry_vm_span reads, enum ferry_vm_change change)
+{
+    DXGKARG_BUILDPAGINGBUFFER argument =
+        ferry_vm_virtual_entries(memory, space, allocation->miniport, piece, entry, change);
     queue(memory, space, allocation, &argument, entry, reads, change == FERRY_VM_HIDE);
     tell(memory, space, allocation, piece, entry, change);
 }
@@ -178,10 +189,9 @@ DXGK_PTE ferry_vm_virtual_table_pte(const struct ferry_vm_memory *memory, const 
     return (DXGK_PTE){.Valid = 1, .Segment = memory->table_segment & 0x1F, .PageTableAddress = table->page};
 }
 
-// end 0: the whole space, whose root the device learns by it.
-void ferry_vm_virtual_flush(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space,
-                            struct ferry_vm_allocation *allocation, uint64_t first, uint64_t end,
-                            struct ferry_vm_span reads, bool waits)
+DXGKARG_BUILDPAGINGBUFFER ferry_vm_virtual_forgetting(const struct ferry_vm_memory *memory,
+                                                      const struct ferry_vm_virtual *space, uint64_t first,
+                                                      uint64_t end)
 {
     DXGKARG_BUILDPAGINGBUFFER argument = {.Operation = DXGK_OPERATION_FLUSH_TLB};
     argument.FlushTlb.RootPageTableAddress.SegmentId = memory->table_segment;
@@ -189,6 +199,15 @@ void ferry_vm_virtual_flush(struct ferry_vm_memory *memory, struct ferry_vm_virt
     argument.FlushTlb.hProcess = space->miniport;
     argument.FlushTlb.StartVirtualAddress = first * PAGE_SIZE;
     argument.FlushTlb.EndVirtualAddress = end * PAGE_SIZE;
+    return argument;
+}
+
+// end 0: the whole space, whose root the device learns by it.
+void ferry_vm_virtual_flush(struct ferry_vm_memory *memory, struct ferry_vm_virtual *space,
+                            struct ferry_vm_allocation *allocation, uint64_t first, uint64_t end,
+                            struct ferry_vm_span reads, bool waits)
+{
+    DXGKARG_BUILDPAGINGBUFFER argument = ferry_vm_virtual_forgetting(memory, space, first, end);
     queue(memory, space, allocation, &argument, nothing, reads, waits);
 }
 

@@ -20,6 +20,14 @@ DXGK_PTE ferry_vm_virtual_table_pte(const struct ferry_vm_memory *memory, const 
 DXGK_PTE ferry_vm_virtual_page_pte(struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation,
                                    const struct ferry_vm_range *range, const struct ferry_vm_piece *piece,
                                    uint64_t place);
+/// UPDATE_PAGE_TABLE of a piece, on behalf of the miniport's allocation; FLUSH_TLB, end 0: of the whole space.
+DXGKARG_BUILDPAGINGBUFFER ferry_vm_virtual_entries(const struct ferry_vm_memory *memory,
+                                                   const struct ferry_vm_virtual *space, HANDLE allocation,
+                                                   const struct ferry_vm_piece *piece, DXGK_PTE entry,
+                                                   enum ferry_vm_change change);
+DXGKARG_BUILDPAGINGBUFFER ferry_vm_virtual_forgetting(const struct ferry_vm_memory *memory,
+                                                      const struct ferry_vm_virtual *space, uint64_t first,
+                                                      uint64_t end);
 /// The range leads to the allocation's place, which begins at this page, once the job is over that it stands behind.
 void ferry_vm_virtual_show_range(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation,
                                  struct ferry_vm_range *range, uint64_t page);

@@ -37,10 +37,17 @@ static void built(struct ferry_vm_sched *sched, uint64_t number)
 // A buffer is out, and there is more of the operation: behind a change of tables it goes on when that is over.
 static enum ferry_vm_built park_behind_tables(const struct ferry_vm_sched *sched, struct ferry_vm_operation *operation)
 {
-    if (!ferry_vm_is_about_addresses(operation) && !ferry_vm_goes_on_later(sched, operation))
+    if (!operation->steps.wanted && !ferry_vm_is_about_addresses(operation) &&
+        !ferry_vm_goes_on_later(sched, operation))
         return FERRY_VM_WENT_OUT;
     operation->idle_at = sched->nodes[sched->paging_node].submitted;
     return FERRY_VM_PARKED;
+}
+
+static enum ferry_vm_built pass(struct ferry_vm_sched *sched, struct ferry_vm_operation *operation)
+{
+    return operation->steps.wanted ? ferry_vm_build_steps(sched, operation)
+                                   : ferry_vm_build_pass(sched, operation, false);
 }
 
 static enum ferry_vm_built build(struct ferry_vm_sched *sched, uint64_t number)
@@ -62,11 +69,13 @@ static enum ferry_vm_built build(struct ferry_vm_sched *sched, uint64_t number)
         sched->current = sched->unwanted_number == 0 ? number : 0;
         // A buffer that goes out may tell of a fault, and with that take back what is being built.
         while (outcome == FERRY_VM_WENT_OUT && sched->unwanted_number == 0) {
-            outcome = ferry_vm_build_pass(sched, operation, false);
+            outcome = pass(sched, operation);
             if (outcome == FERRY_VM_WENT_OUT && sched->unwanted_number == 0)
                 outcome = park_behind_tables(sched, operation);
         }
-        if (outcome == FERRY_VM_NO_ROOM && !operation->begun && operation->busy == 0 && operation->first == number)
+        // Nothing of it: whatever comes to be before it in the meantime may go first.
+        if ((outcome == FERRY_VM_NO_ROOM || outcome == FERRY_VM_PARKED) && !operation->begun && operation->busy == 0 &&
+            operation->first == number)
             sched->current = 0;
     }
     // Inside here a buffer may have gone out and been executed, but none that holds this operation's end.
@@ -147,6 +156,13 @@ bool ferry_vm_pump_paging(struct ferry_vm_sched *sched)
 
 // ---- What has run ----
 
+static void count(struct ferry_vm_core *core, const struct ferry_vm_operation *operation)
+{
+    core->statistics.operations[operation->argument.Operation] += operation->steps.wanted ? operation->steps.chunks : 1;
+    core->statistics.operations[DXGK_OPERATION_UPDATE_PAGE_TABLE] += operation->steps.updates;
+    core->statistics.operations[DXGK_OPERATION_FLUSH_TLB] += operation->steps.flushes;
+}
+
 static void end_operation(struct ferry_vm_sched *sched, uint64_t number)
 {
     struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, number);
@@ -158,7 +174,7 @@ static void end_operation(struct ferry_vm_sched *sched, uint64_t number)
         sched->core->platform.pages->unmap(sched->core->platform.pages->context, operation->unmap);
     if (operation->nothing)
         return;
-    sched->core->statistics.operations[operation->argument.Operation]++;
+    count(sched->core, operation);
     ferry_vm_emit(sched->core, (struct ferry_vidmm_event){.kind = FERRY_VIDMM_EVENT_PAGING_END,
                                                           .id = operation->event,
                                                           .allocation = operation->allocation,

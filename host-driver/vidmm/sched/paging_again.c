@@ -12,17 +12,33 @@ static void forget(struct ferry_vm_operation *operation)
     operation->busy = 0;
     operation->idle_at = 0;
     operation->argument.MultipassOffset = 0;
+    ferry_vm_steps_forget(&operation->steps);
     if (ferry_vm_may_be_busy(operation->argument.Operation))
         ferry_vm_set_idle(&operation->argument, false);
+}
+
+// The miniport brings what it is in the middle of to its end, in buffers that nobody submits. Between two steps it is
+// in the middle of nothing.
+static void stop_building(struct ferry_vm_sched *sched)
+{
+    const struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, sched->current);
+    if (!operation->steps.wanted || operation->steps.inside) {
+        sched->unwanted = operation->steps.wanted ? sched->step : *operation;
+        sched->unwanted.step_of = NULL;
+        sched->unwanted_number = sched->current;
+    }
+    sched->current = 0;
+    sched->buffer_open = false;
 }
 
 // What stands in the open buffer comes after what was aborted, so it goes too.
 void ferry_vm_rebuild(struct ferry_vm_sched *sched)
 {
+    sched->addresses_unknown = true;
     if (sched->current != 0) {
-        sched->unwanted = *ferry_vm_operation_at(sched, sched->current);
-        sched->unwanted_number = sched->current;
-        forget(ferry_vm_operation_at(sched, sched->current));
+        struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, sched->current);
+        stop_building(sched);
+        forget(operation);
     }
     for (uint64_t at = sched->built_first; at < sched->built_end; at++)
         forget(ferry_vm_operation_at(sched, sched->built_order[at % sched->capacity]));
@@ -117,19 +133,10 @@ static bool may_go_again(const struct ferry_vm_sched *sched, const struct ferry_
            !is_bound_behind(first, ferry_vm_operation_at(sched, sched->current));
 }
 
-// The miniport brings it to its end in buffers that nobody submits, as after a reset. What is open holds nothing but
-// pieces of it, since nothing comes between those.
-static void stop_building(struct ferry_vm_sched *sched)
-{
-    sched->unwanted = *ferry_vm_operation_at(sched, sched->current);
-    sched->unwanted_number = sched->current;
-    sched->current = 0;
-    sched->buffer_open = false;
-}
-
 static void build_alone(struct ferry_vm_sched *sched, const struct ferry_vm_operation *first)
 {
     uint64_t to = sched->built_first;
+    // What is open holds nothing but pieces of it, since nothing comes between those.
     if (half_built(sched, first))
         stop_building(sched);
     for (uint64_t at = sched->built_first; at < sched->built_end; at++) {
@@ -149,6 +156,16 @@ static void build_alone(struct ferry_vm_sched *sched, const struct ferry_vm_oper
         ferry_vm_operation_at(sched, number)->alone = true;
     }
     sched->unbuilt = first->first < sched->unbuilt ? first->first : sched->unbuilt;
+    sched->looked_at = 0;
+}
+
+// Its entries were not written, or its content was not moved, and nobody knows which: no step follows.
+static void end_steps(struct ferry_vm_sched *sched, struct ferry_vm_operation *operation)
+{
+    stop_building(sched);
+    ferry_vm_steps_forget(&operation->steps);
+    operation->steps.done = operation->steps.pages;
+    operation->idle_at = 0;
     sched->looked_at = 0;
 }
 
@@ -172,10 +189,13 @@ static void faulted(struct ferry_vm_sched *sched, uint64_t number, bool with_oth
     struct ferry_vm_operation *first = ferry_vm_operation_at(sched, number);
     bool again = ferry_vm_repeatable(first) ? !is_beyond_hope(sched, first, fence)
                                             : with_others && may_go_again(sched, first, fence);
-    if (again)
+    if (again) {
         build_alone(sched, first);
-    else
-        lose(sched, first);
+        return;
+    }
+    lose(sched, first);
+    if (first->steps.wanted && half_built(sched, first))
+        end_steps(sched, first);
 }
 
 // It has found that buffer too full to begin in, and stands behind a change of tables in it. Nothing is built
@@ -198,6 +218,7 @@ static bool waits_for_it(const struct ferry_vm_sched *sched, const struct ferry_
 void ferry_vm_paging_faulted(struct ferry_vm_sched *sched, uint64_t fence)
 {
     unsigned parts = 0;
+    sched->addresses_unknown = true;
     sched->core->statistics.faulted_paging_buffers++;
     for (uint64_t at = sched->built_first; at < sched->built_end; at++) {
         uint64_t number = built_at(sched, at);
@@ -233,7 +254,7 @@ bool ferry_vm_stands_alone(const struct ferry_vm_sched *sched, uint64_t number)
 // What it reads may be somebody else's by the time that it goes again.
 static bool takes_out(const struct ferry_vm_operation *operation)
 {
-    return !operation->nothing && ferry_vm_is_transfer(&operation->argument) && operation->reads.segment != 0;
+    return !operation->nothing && ferry_vm_moves_content(&operation->argument) && operation->reads.segment != 0;
 }
 
 bool ferry_vm_is_a_strangers(const struct ferry_vm_sched *sched, uint64_t number)

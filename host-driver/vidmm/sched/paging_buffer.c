@@ -233,6 +233,14 @@ static void make_entries(struct ferry_vm_sched *sched, const struct ferry_vm_ope
     update->pPageTableEntries = sched->entries;
 }
 
+// Known before a buffer goes out, which may tell of a fault.
+static void has_begun(const struct ferry_vm_sched *sched, struct ferry_vm_operation *operation, bool wrote)
+{
+    operation->begun = true;
+    if (wrote && operation->first_fence == 0)
+        operation->first_fence = sched->nodes[sched->paging_node].submitted + 1;
+}
+
 enum ferry_vm_built ferry_vm_build_pass(struct ferry_vm_sched *sched, struct ferry_vm_operation *operation,
                                         bool unwanted)
 {
@@ -275,9 +283,9 @@ enum ferry_vm_built ferry_vm_build_pass(struct ferry_vm_sched *sched, struct fer
     if (!take_over(buffer, argument, start, left, private_start, private_left, &record))
         return stop(sched, record, record.code);
     bool wrote = buffer->used != used_before || buffer->private_used != private_before;
-    operation->begun = true;
-    if (wrote && operation->first_fence == 0)
-        operation->first_fence = sched->nodes[sched->paging_node].submitted + 1;
+    has_begun(sched, operation, wrote);
+    if (operation->step_of)
+        has_begun(sched, operation->step_of, wrote);
     if (record.status == STATUS_SUCCESS)
         return FERRY_VM_BUILT;
     sched->core->statistics.insufficient_answers++;

@@ -243,7 +243,7 @@ static void give_up(struct ferry_vm_sched *sched, uint64_t number)
     uint64_t at = ferry_vm_operation_at(sched, number)->previous;
     while (at != 0 && !ferry_vm_operation_over(sched, at)) {
         struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, at);
-        bool transfer = !operation->nothing && ferry_vm_is_transfer(&operation->argument);
+        bool transfer = !operation->nothing && ferry_vm_moves_content(&operation->argument);
         if ((transfer && operation->writes.segment == 0) || operation->given_up != 0)
             break;
         operation->given_up = number;
@@ -291,9 +291,22 @@ void ferry_vm_lead_to_pages(struct ferry_vm_sched *sched, const MDL *pages, uint
 }
 
 void ferry_vm_queue_notice(struct ferry_vm_sched *sched, const DXGKARG_BUILDPAGINGBUFFER *argument,
-                           struct ferry_vm_subject *subject, struct ferry_vm_span reads)
+                           struct ferry_vm_subject *subject)
 {
-    queue(sched, argument, subject, 0, FERRY_VM_WHEN_IDLE)->reads = reads;
+    queue(sched, argument, subject, 0, FERRY_VM_WHEN_IDLE);
+    ferry_vm_index_enter(sched, sched->queued);
+}
+
+void ferry_vm_queue_steps(struct ferry_vm_sched *sched, const DXGKARG_BUILDPAGINGBUFFER *argument,
+                          struct ferry_vm_subject *subject, const struct ferry_vm_stepwise *what)
+{
+    struct ferry_vm_operation *operation = queue(sched, argument, subject, what->bytes, what->flags);
+    uint64_t *after = &operation->after[sched->paging_node];
+    *after = what->after > *after ? what->after : *after;
+    operation->reads = what->reads;
+    operation->writes = what->writes;
+    operation->steps = what->steps;
+    operation->steps.wanted = true;
     ferry_vm_index_enter(sched, sched->queued);
 }
 

@@ -87,7 +87,7 @@ static bool same_buffer(const struct ferry_vm_sched *sched, const struct ferry_v
     return ferry_vm_is_about_addresses(before) && before->first_fence == open && !before->alone && !operation->alone;
 }
 
-// It finds its content by addresses, which must lead there also when it goes again.
+// When it goes again, its content must be where it was.
 static bool is_a_notice(const struct ferry_vm_operation *operation)
 {
     return !operation->nothing && operation->argument.Operation == DXGK_OPERATION_NOTIFY_ALLOC;

@@ -153,6 +153,30 @@ struct ferry_vm_indexed {
     uint64_t below[2];
 };
 
+// Pages that follow each other in a segment, or in a list of host pages.
+struct ferry_vm_side {
+    UINT segment; // 0 = in the list
+    bool coherent;
+    uint64_t first;
+    const MDL *pages;
+};
+
+// An operation that finds content by addresses of the paging process is built step by step: these have not room for
+// more than a chunk of it at a time, so entries are written, the operation itself is asked for, and entries are taken
+// away again. Only one of them is being built at a time, and the steps are not known to others: it is one operation,
+// which goes again from its first step.
+struct ferry_vm_steps {
+    bool wanted, inside;           // inside: the miniport is in the middle of one
+    unsigned phase;                // whoever makes the steps counts it
+    unsigned side_count;           // a source and a destination, or only one of them
+    struct ferry_vm_side sides[2]; // from the first page on that is about
+    uint64_t offset, pages;        // of the allocation
+    uint64_t done;                 // of these: in chunks that are built
+    uint64_t at, chunk, written;   // of the chunk: where among the addresses, how long, how far the phase has come
+    uint32_t chunks, updates, flushes;
+};
+enum ferry_vm_next_step { FERRY_VM_STEP, FERRY_VM_STEP_LATER, FERRY_VM_NO_STEP };
+
 enum ferry_vm_operation_state { FERRY_VM_WAITING, FERRY_VM_BUILT_INTO, FERRY_VM_OVER };
 struct ferry_vm_operation {
     uint64_t event, bytes;
@@ -190,6 +214,8 @@ struct ferry_vm_operation {
     MDL *release;    // given back when it is done
     MDL *unmap;      // the device's no more when it is done
     bool behind_all; // it waits for every operation that was queued before it
+    struct ferry_vm_steps steps;
+    struct ferry_vm_operation *step_of; // of a step
     DXGKARG_BUILDPAGINGBUFFER argument;
 };
 
@@ -238,6 +264,15 @@ struct ferry_vm_sched {
     struct ferry_vm_operation unwanted;
     uint64_t unwanted_number; // 0 = nothing
 
+    // The step that `current` has come to. The next one is made by whoever knows the paging process's addresses; LATER:
+    // when everything that is built is over.
+    struct ferry_vm_operation step;
+    enum ferry_vm_next_step (*next_step)(void *context, struct ferry_vm_operation *operation,
+                                         struct ferry_vm_operation *step);
+    void *next_step_context;
+    // A buffer faulted or was aborted since they were known: who knows what these addresses lead to.
+    bool addresses_unknown;
+
     // Told when the paging buffer that moves an allocation's content has faulted: the subject's, which may be gone.
     // `named`: a job that waits for it works on that content.
     void (*content_lost)(void *context, D3DKMT_HANDLE allocation, uint32_t instance, bool named);
@@ -257,6 +292,12 @@ static inline bool ferry_vm_is_transfer(const DXGKARG_BUILDPAGINGBUFFER *argumen
 {
     return argument->Operation == DXGK_OPERATION_TRANSFER ||
            argument->Operation == DXGK_OPERATION_SPECIAL_LOCK_TRANSFER;
+}
+
+/// That, or by addresses.
+static inline bool ferry_vm_moves_content(const DXGKARG_BUILDPAGINGBUFFER *argument)
+{
+    return ferry_vm_is_transfer(argument) || argument->Operation == DXGK_OPERATION_VIRTUAL_TRANSFER;
 }
 
 static inline struct ferry_vm_operation *ferry_vm_operation_at(const struct ferry_vm_sched *sched, uint64_t number)
@@ -303,10 +344,19 @@ void ferry_vm_queue_table_operation(struct ferry_vm_sched *sched, const DXGKARG_
 /// The operation that was queued last leads to pages of the host: those of the list from this one on. They are there
 /// until it is over.
 void ferry_vm_lead_to_pages(struct ferry_vm_sched *sched, const MDL *pages, uint64_t first);
-/// A NOTIFY_ALLOC: built once the subject's earlier work is done. What changes the entries of its addresses, or writes
-/// what it `reads`, is not built before it is over.
+/// A NOTIFY_ALLOC that is no step: built once the subject's earlier work is done.
 void ferry_vm_queue_notice(struct ferry_vm_sched *sched, const DXGKARG_BUILDPAGINGBUFFER *argument,
-                           struct ferry_vm_subject *subject, struct ferry_vm_span reads);
+                           struct ferry_vm_subject *subject);
+/// One that is built by steps, not before the operation `after` is over. What it reads and writes of segments its steps
+/// do not say.
+struct ferry_vm_stepwise {
+    struct ferry_vm_steps steps;
+    struct ferry_vm_span reads, writes;
+    uint64_t bytes, after;
+    unsigned flags;
+};
+void ferry_vm_queue_steps(struct ferry_vm_sched *sched, const DXGKARG_BUILDPAGINGBUFFER *argument,
+                          struct ferry_vm_subject *subject, const struct ferry_vm_stepwise *what);
 /// Give the pages back once the subject's operations that are queued have run; room for it is reserved. Returns the
 /// number under which they can be taken back; 0 when they are gone.
 uint64_t ferry_vm_release_later(struct ferry_vm_sched *sched, struct ferry_vm_subject *subject, MDL *mdl);
@@ -347,6 +397,14 @@ enum ferry_vm_built ferry_vm_build_pass(struct ferry_vm_sched *sched, struct fer
                                         bool unwanted);
 /// Submit the open buffer, if anything is in it and the device has room. True when it went out.
 bool ferry_vm_flush(struct ferry_vm_sched *sched);
+
+// ---- paging_steps.c ----
+/// All that is built is over.
+bool ferry_vm_paging_idle(const struct ferry_vm_sched *sched);
+/// As build_pass(), until the last step is built.
+enum ferry_vm_built ferry_vm_build_steps(struct ferry_vm_sched *sched, struct ferry_vm_operation *operation);
+/// Nothing of it is built any more; it begins anew.
+void ferry_vm_steps_forget(struct ferry_vm_steps *steps);
 
 // ---- paging_order.c ----
 /// Must the one stay behind the other? Two operations never lose the reason for it.

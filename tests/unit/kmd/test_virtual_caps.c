@@ -66,6 +66,35 @@ static void what_the_adapter_says_of_its_page_tables(void **state)
     assert_int_equal(segments, 2);
 }
 
+// Jobs go by addresses on every other node; the paging node's word decides how the manager pages.
+static void what_each_node_says_of_addresses(void **state)
+{
+    (void)state;
+    for (unsigned kind = 0; kind < 4; kind++) {
+        struct rig *rig = NULL;
+        DXGKARG_GETNODEMETADATA node;
+
+        rig_model = kind == 0 ? 1 : 2;
+        rig_by_address = kind > 1;
+        rig_iommu = kind == 3;
+        rig_setup((void **)(void *)&rig);
+        for (UINT i = 0; i < 5; i++) {
+            memset(&node, 0xEE, sizeof node);
+            assert_int_equal(rig->kmd->DxgkDdiGetNodeMetadata(rig->adapter, i, &node), STATUS_SUCCESS);
+            assert_int_equal(node.EngineType, DXGK_ENGINE_TYPE_COPY);
+            assert_int_equal(node.FriendlyName[0], 0);
+            assert_int_equal(node.GpuMmuSupported, i == 0 ? rig_by_address : rig_model == 2);
+            assert_int_equal(node.IoMmuSupported, 0);
+        }
+        assert_int_equal(rig->kmd->DxgkDdiGetNodeMetadata(rig->adapter, 5, &node), STATUS_INVALID_PARAMETER);
+        assert_int_equal(rig->kmd->DxgkDdiGetNodeMetadata(rig->adapter, 0, NULL), STATUS_INVALID_PARAMETER);
+        assert_int_equal(rig->kmd->DxgkDdiGetNodeMetadata(NULL, 0, &node), STATUS_INVALID_PARAMETER);
+        rig_teardown((void **)(void *)&rig);
+    }
+    rig_model = 2;
+    rig_by_address = rig_iommu = false;
+}
+
 static void a_device_without_page_tables_is_no_device_for_this_model(void **state)
 {
     (void)state;
@@ -75,6 +104,7 @@ static void a_device_without_page_tables_is_no_device_for_this_model(void **stat
     rig_model = 1;
     rig_setup((void **)(void *)&rig);
     assert_int_equal(ferry_kmd_miniport_model2()->DxgkDdiAddDevice(rig->gpu, &adapter), STATUS_NOT_SUPPORTED);
+    assert_int_equal(ferry_kmd_miniport_by_address(false)->DxgkDdiAddDevice(rig->gpu, &adapter), STATUS_NOT_SUPPORTED);
     assert_null(adapter);
     DXGK_GPUMMUCAPS mmu;
     assert_int_equal(ask(rig, DXGKQAITYPE_GPUMMUCAPS, NULL, 0, &mmu, sizeof mmu), STATUS_NOT_SUPPORTED);
@@ -88,6 +118,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CASE(R202_R203_R204_R205_R209_the_paging_space_is_the_managers_choice),
         CASE(what_the_adapter_says_of_its_page_tables),
+        cmocka_unit_test(what_each_node_says_of_addresses),
         cmocka_unit_test(a_device_without_page_tables_is_no_device_for_this_model),
     };
 
