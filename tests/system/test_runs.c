@@ -33,16 +33,6 @@ static struct ferry_allocation *make_compressed(struct ferry_device *device)
     return made;
 }
 
-static struct ferry_allocation *make_in_aperture(struct ferry_device *device, uint64_t bytes)
-{
-    struct ferry_allocation_options options = {
-        .size = sizeof options, .bytes = bytes, .flags = FERRY_FLAG_CPU_VISIBLE, .in_aperture = true};
-    struct ferry_allocation *made = NULL;
-
-    ok(ferry_allocation_create(device, &options, &made));
-    return made;
-}
-
 // What is written, with its list; and what it means.
 static void make_content_with_runs(uint8_t *written, uint8_t *meant)
 {
@@ -92,7 +82,7 @@ static void R194_what_leaves_the_aperture_is_whole(void **state)
     ok(ferry_queue_wait(queue, fence));
     // Others need the aperture.
     struct ferry_residency off = {.size = sizeof off, .allocations = &one, .count = 1};
-    struct ferry_allocation *large = make_in_aperture(device, 99 * FERRY_PAGE_BYTES);
+    struct ferry_allocation *large = make_in_aperture(device, 99);
     ok(ferry_evict(device, &off));
     must_be_resident(device, &large, 1);
     ok(ferry_lock(one, FERRY_LOCK_READ_ONLY, &address));
