@@ -9,13 +9,19 @@
 // For addresses that the tests choose: the memcpy machine takes lower ones for places in memory.
 #define BASE (UINT64_C(1) << 41)
 
-static inline struct world *begin(uint64_t pages, uint32_t buffer_bytes)
+static inline struct world_options updates_options(uint64_t pages, uint32_t buffer_bytes)
 {
     struct world_options options = world_defaults();
     options.machine.local_bytes = PAGES(pages);
     options.machine.aperture_bytes = PAGES(24);
     options.machine.model = 2;
     options.manager.paging_buffer_bytes = buffer_bytes;
+    return options;
+}
+
+static inline struct world *begin(uint64_t pages, uint32_t buffer_bytes)
+{
+    struct world_options options = updates_options(pages, buffer_bytes);
     return world_open(&options);
 }
 

@@ -26,7 +26,9 @@ void ferry_vm_leave_early(struct ferry_vm_sched *sched, const struct ferry_vm_su
         unsigned node = (unsigned)(operation->late % FERRY_VM_MAX_NODES);
         uint64_t job = operation->late / FERRY_VM_MAX_NODES;
         next = operation->device_next;
-        if (job == 0 || operation->state != FERRY_VM_WAITING || operation->begun || operation->nothing ||
+        // Once that job is over it may have been built, and what was aborted or faulted may be written all the same;
+        // and jobs of any node may wait for it.
+        if (ferry_vm_reached(sched, node, job) || operation->state != FERRY_VM_WAITING || operation->nothing ||
             operation->allocation != subject->handle || operation->instance != subject->instance ||
             subject->last_fence[node] > job)
             continue;
