@@ -387,6 +387,25 @@ static void what_was_written_in_a_buffer_that_faulted_is_taken_away(void **state
     }
 }
 
+// Another queue maps what is mapped alike already, but only behind the job: what stands behind that finds it there.
+static void what_two_queues_map_alike_is_there_for_both(void **state)
+{
+    (void)state;
+    struct beside b = begin_beside(64);
+    D3DKMT_HANDLE wanted = content(b.world, 4, 3);
+    struct ferry_vidmm_update change = mapping(b.x, 4, wanted, 0);
+    hold(&b);
+    update(b.world, b.slow, &change, 1);
+    turns(b.world, 20);
+    b.world->knobs->hold_turns = 40;
+    update(b.world, b.quick, &change, 1);
+    uint64_t fence = copy(b.world, b.quick, (const D3DKMT_HANDLE[2]){b.other, wanted}, b.at_other, b.x + PAGES(2), 64);
+    assert_int_equal(ferry_vidmm_wait(b.world->manager, b.quick, fence), FERRY_OK);
+    assert_int_equal(word_of(b.world, b.other, 0), world_word(3, PAGES(2) / 4));
+    slow_reads(&b, wanted, b.x + PAGES(1), world_word(3, PAGES(1) / 4));
+    world_close(b.world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -398,6 +417,7 @@ int main(void)
         cmocka_unit_test(what_a_job_behind_an_update_names_is_there_for_it),
         cmocka_unit_test(what_an_update_is_about_moves_meanwhile),
         cmocka_unit_test(who_may_know_that_an_update_is_done_finds_it_done),
+        cmocka_unit_test(what_two_queues_map_alike_is_there_for_both),
         cmocka_unit_test(what_a_job_elsewhere_waits_for_is_there_for_it),
         cmocka_unit_test(what_was_written_in_a_buffer_that_faulted_is_taken_away),
         cmocka_unit_test(a_table_is_anothers_when_nothing_leads_to_it),
