@@ -406,6 +406,30 @@ static void what_two_queues_map_alike_is_there_for_both(void **state)
     world_close(b.world);
 }
 
+// What is left of a mapping that an update has cut was not there for the job before it either, though the allocation
+// leaves meanwhile.
+static void what_is_left_of_a_mapping_is_not_there_before_its_update(void **state)
+{
+    (void)state;
+    struct beside b = begin_beside(64);
+    content(b.world, 8, 6);
+    D3DKMT_HANDLE wanted = content(b.world, 16, 3), next = world_create(b.world, PAGES(40), CPU);
+    struct ferry_vidmm_update change[] = {mapping(b.x, 16, wanted, 0), mapping(b.x + PAGES(4), 2, 0, 0)};
+    change[1].kind = FERRY_VIDMM_UNMAP;
+    assert_int_equal(world_place(b.world, wanted).offset % PAGES(16), 0);
+    hold_copy(&b, wanted, b.x + PAGES(8));
+    update(b.world, b.slow, &change[0], 1);
+    update(b.world, b.slow, &change[1], 1);
+    assert_int_equal(world_evict(b.world, wanted), FERRY_OK);
+    world_resident(b.world, &next, 1);
+    assert_int_equal(world_place(b.world, wanted).segment, 0);
+    turns(b.world, 50);
+    b.world->knobs->hold_node = 0;
+    ferry_vidmm_wait(b.world->manager, b.slow, b.held);
+    assert_int_equal(word_of(b.world, b.result, 0), world_word(1, 0));
+    close_strayed(b.world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -417,6 +441,7 @@ int main(void)
         cmocka_unit_test(what_a_job_behind_an_update_names_is_there_for_it),
         cmocka_unit_test(what_an_update_is_about_moves_meanwhile),
         cmocka_unit_test(who_may_know_that_an_update_is_done_finds_it_done),
+        cmocka_unit_test(what_is_left_of_a_mapping_is_not_there_before_its_update),
         cmocka_unit_test(what_two_queues_map_alike_is_there_for_both),
         cmocka_unit_test(what_a_job_elsewhere_waits_for_is_there_for_it),
         cmocka_unit_test(what_was_written_in_a_buffer_that_faulted_is_taken_away),

@@ -116,6 +116,8 @@ static void take_off(struct ferry_vm_memory *memory, const struct ferry_vm_updat
                       .base = page + range->offset - range->first,
                       .scattered = ferry_vm_virtual_scattered(memory, allocation),
                       .reads = ferry_vm_virtual_place(memory, allocation, page)};
+    // What is left is there as soon as all of it was to be, and no sooner.
+    ferry_vm_virtual_behind(memory, space, range->after_node, range->after);
     for (struct ferry_vm_removed removed = {0}; ferry_vm_batch_removed(&update->batch, range, &removed);) {
         const uint64_t edges[] = {removed.first, removed.first + removed.pages};
         first = removed.first < first ? removed.first : first;
