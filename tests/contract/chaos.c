@@ -109,9 +109,12 @@ static unsigned whose(uint64_t fence)
         for (unsigned number = 0; number < DEVICES && in_it && operation->device; number++)
             devices |= (unsigned)(operation->device->handle == chaos.devices[number].device) << number;
     }
-    // What is being built has no end yet.
+    // What is being built has no end yet. It may have found the buffer too full to begin in, and has a part in its
+    // fault only where that may be a table's.
     const struct ferry_vm_operation *current = sched->current ? ferry_vm_operation_at(sched, sched->current) : NULL;
-    for (unsigned number = 0; number < DEVICES && current && current->device && current->begun; number++)
+    bool begins_in_it = current && current->device && current->begun &&
+                        (current->first_fence != 0 || ferry_vm_is_about_addresses(current));
+    for (unsigned number = 0; number < DEVICES && begins_in_it; number++)
         devices |= (unsigned)(current->device->handle == chaos.devices[number].device) << number;
     return devices;
 }
