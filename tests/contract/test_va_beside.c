@@ -206,6 +206,35 @@ static void the_place_of_what_an_update_maps_is_anothers(void **state)
     world_close(b.world);
 }
 
+// So it is with a large page, which comes in the place of a table.
+static void the_place_of_what_an_update_maps_by_a_large_page_is_anothers(void **state)
+{
+    (void)state;
+    struct beside b = begin_beside(1200);
+    content(b.world, 504, 6);
+    D3DKMT_HANDLE old = content(b.world, 512, 3), last = content(b.world, 4, 5),
+                  next = world_create(b.world, PAGES(400), CPU);
+    assert_int_equal(world_place(b.world, old).offset % PAGES(512), 0);
+    struct ferry_vidmm_update change = mapping(b.x, 4, last, 0);
+    update(b.world, b.slow, &change, 1);
+    world_write(b.world, next, 4);
+    uint64_t at = map(b.world, next, BASE + 0x800000, 400);
+    hold_copy(&b, last, b.x + PAGES(1));
+    change = mapping(b.x, 512, old, 0);
+    update(b.world, b.slow, &change, 1);
+    turns(b.world, 20);
+    assert_int_equal(world_evict(b.world, old), FERRY_OK);
+    world_require(b.world, next);
+    quick_reads(&b, next, at + PAGES(33), world_word(4, PAGES(33) / 4));
+    assert_int_equal(world_place(b.world, old).segment, 0);
+    finish(&b);
+    assert_int_equal(word_of(b.world, b.result, 0), world_word(5, PAGES(1) / 4));
+    assert_int_equal(world_evict(b.world, next), FERRY_OK);
+    world_require(b.world, old);
+    slow_reads(&b, old, b.x + PAGES(301), world_word(3, PAGES(301) / 4));
+    world_close(b.world);
+}
+
 // Page tables that end with an update's mapping are the last ones to be another's.
 static void the_tables_of_what_an_update_unmaps_keep_nobody(void **state)
 {
@@ -442,6 +471,7 @@ int main(void)
         cmocka_unit_test(what_an_update_is_about_moves_meanwhile),
         cmocka_unit_test(who_may_know_that_an_update_is_done_finds_it_done),
         cmocka_unit_test(what_is_left_of_a_mapping_is_not_there_before_its_update),
+        cmocka_unit_test(the_place_of_what_an_update_maps_by_a_large_page_is_anothers),
         cmocka_unit_test(what_two_queues_map_alike_is_there_for_both),
         cmocka_unit_test(what_a_job_elsewhere_waits_for_is_there_for_it),
         cmocka_unit_test(what_was_written_in_a_buffer_that_faulted_is_taken_away),
