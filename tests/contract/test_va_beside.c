@@ -459,6 +459,26 @@ static void what_is_left_of_a_mapping_is_not_there_before_its_update(void **stat
     close_strayed(b.world);
 }
 
+// And what the other queue has mapped behind no job, but what has to be over before its entries is not.
+static void what_is_mapped_alike_behind_no_job_is_there_for_both(void **state)
+{
+    (void)state;
+    struct beside b = begin_beside(64);
+    D3DKMT_HANDLE wanted = content(b.world, 4, 3);
+    struct ferry_vidmm_update change = mapping(b.x, 4, wanted, 0);
+    turns(b.world, 20);
+    b.world->knobs->hold_paging = true;
+    update(b.world, b.slow, &change, 1);
+    update(b.world, b.quick, &change, 1);
+    turns(b.world, 20);
+    uint64_t fence = copy(b.world, b.quick, (const D3DKMT_HANDLE[2]){b.other, wanted}, b.at_other, b.x + PAGES(2), 64);
+    turns(b.world, 20);
+    b.world->knobs->hold_paging = false;
+    assert_int_equal(ferry_vidmm_wait(b.world->manager, b.quick, fence), FERRY_OK);
+    assert_int_equal(word_of(b.world, b.other, 0), world_word(3, PAGES(2) / 4));
+    world_close(b.world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -472,6 +492,7 @@ int main(void)
         cmocka_unit_test(who_may_know_that_an_update_is_done_finds_it_done),
         cmocka_unit_test(what_is_left_of_a_mapping_is_not_there_before_its_update),
         cmocka_unit_test(the_place_of_what_an_update_maps_by_a_large_page_is_anothers),
+        cmocka_unit_test(what_is_mapped_alike_behind_no_job_is_there_for_both),
         cmocka_unit_test(what_two_queues_map_alike_is_there_for_both),
         cmocka_unit_test(what_a_job_elsewhere_waits_for_is_there_for_it),
         cmocka_unit_test(what_was_written_in_a_buffer_that_faulted_is_taken_away),

@@ -217,13 +217,15 @@ size_t ferry_vm_virtual_update(struct ferry_vm_memory *memory, struct ferry_vm_u
     if (first)
         ferry_vm_virtual_begin_tables(memory, space, first);
     tell(memory, &seen, told, &count);
-    // Who names the allocation elsewhere does not wait for it: only what stands behind the update does.
+    // Who names the allocation elsewhere does not wait for it where it stands behind a job: only what stands behind the
+    // update does. Where it stands behind none it may have to be waited for: another queue may find it mapped alike.
     for (size_t i = 0; i < batch->made_count; i++) {
         struct ferry_vm_range *range = batch->made[i].range;
         struct ferry_vm_allocation *allocation = range->owner;
         if (!allocation || batch->made[i].kept || !allocation->block)
             continue;
         ferry_vm_virtual_show_range(memory, allocation, range, allocation->block->first);
+        allocation->shown = range->after == 0 ? range->shown : allocation->shown;
         tell(memory, &seen, told, &count);
     }
     ferry_vm_virtual_behind(memory, space, update->after_node, update->after);
