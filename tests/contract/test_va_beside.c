@@ -2,6 +2,8 @@
 // Beside an update of GPU virtual addresses that waits for its queue's jobs, one of which is held back: jobs of other
 // queues that name what the update is about, or take the place of it, or its page tables, in driver model 2 of both
 // miniports.
+#include <stdlib.h>
+
 #include "updates.h"
 
 struct beside {
@@ -11,9 +13,9 @@ struct beside {
 };
 
 // Two queues on nodes of their own.
-static struct beside begin_beside(uint64_t pages)
+static struct beside begin_in(struct world *world)
 {
-    struct beside b = {.world = begin(pages, 0)};
+    struct beside b = {.world = world};
     b.slow = context_on(b.world, 1);
     b.quick = context_on(b.world, 2);
     b.result = content(b.world, 4, 1);
@@ -23,6 +25,29 @@ static struct beside begin_beside(uint64_t pages)
     b.at_other = map(b.world, b.other, BASE + 0x110000, 4);
     b.world->knobs->delay = 1;
     return b;
+}
+
+static struct beside begin_beside(uint64_t pages)
+{
+    return begin_in(begin(pages, 0));
+}
+
+// In a machine that draws from this seed.
+static struct beside begin_beside_seed(uint64_t pages, uint64_t seed)
+{
+    struct world_options options = updates_options(pages, 0);
+    options.machine.seed = seed;
+    return begin_in(world_open(&options));
+}
+
+// The machine may have seen a job go there.
+static void close_strayed(struct world *world)
+{
+    ferry_vidmm_stop(world->manager);
+    assert_int_equal(machine_pages_out(world->machine), 0);
+    machine_close(world->machine);
+    spy_end();
+    free(world);
 }
 
 // A job of the slow queue that does not end before hold_node is 0 again.
@@ -181,6 +206,35 @@ static void the_place_of_what_an_update_maps_is_anothers(void **state)
     world_close(b.world);
 }
 
+// So it is with a large page, which comes in the place of a table.
+static void the_place_of_what_an_update_maps_by_a_large_page_is_anothers(void **state)
+{
+    (void)state;
+    struct beside b = begin_beside(1200);
+    content(b.world, 504, 6);
+    D3DKMT_HANDLE old = content(b.world, 512, 3), last = content(b.world, 4, 5),
+                  next = world_create(b.world, PAGES(400), CPU);
+    assert_int_equal(world_place(b.world, old).offset % PAGES(512), 0);
+    struct ferry_vidmm_update change = mapping(b.x, 4, last, 0);
+    update(b.world, b.slow, &change, 1);
+    world_write(b.world, next, 4);
+    uint64_t at = map(b.world, next, BASE + 0x800000, 400);
+    hold_copy(&b, last, b.x + PAGES(1));
+    change = mapping(b.x, 512, old, 0);
+    update(b.world, b.slow, &change, 1);
+    turns(b.world, 20);
+    assert_int_equal(world_evict(b.world, old), FERRY_OK);
+    world_require(b.world, next);
+    quick_reads(&b, next, at + PAGES(33), world_word(4, PAGES(33) / 4));
+    assert_int_equal(world_place(b.world, old).segment, 0);
+    finish(&b);
+    assert_int_equal(word_of(b.world, b.result, 0), world_word(5, PAGES(1) / 4));
+    assert_int_equal(world_evict(b.world, next), FERRY_OK);
+    world_require(b.world, old);
+    slow_reads(&b, old, b.x + PAGES(301), world_word(3, PAGES(301) / 4));
+    world_close(b.world);
+}
+
 // Page tables that end with an update's mapping are the last ones to be another's.
 static void the_tables_of_what_an_update_unmaps_keep_nobody(void **state)
 {
@@ -296,6 +350,135 @@ static void who_may_know_that_an_update_is_done_finds_it_done(void **state)
     world_close(b.world);
 }
 
+// It may be known that what an update maps is there, since its job is over: then a job of another queue waits for it,
+// and has it also when the allocation is to leave behind that job.
+static void what_a_job_elsewhere_waits_for_is_there_for_it(void **state)
+{
+    (void)state;
+    struct beside b = begin_beside(64);
+    D3DKMT_HANDLE last = content(b.world, 20, 5), wanted = content(b.world, 24, 3),
+                  room = world_create(b.world, PAGES(16), CPU), next = world_create(b.world, PAGES(26), CPU);
+    struct ferry_vidmm_update change = mapping(b.x, 4, last, 0);
+    update(b.world, b.slow, &change, 1);
+    world_write(b.world, next, 4);
+    turns(b.world, 20);
+    // What takes the mapping away that was there before is not over.
+    b.world->knobs->hold_paging = true;
+    assert_int_equal(world_evict(b.world, last), FERRY_OK);
+    assert_int_equal(world_resident(b.world, &room, 1), FERRY_PENDING);
+    turns(b.world, 20);
+    hold(&b);
+    change = mapping(b.x, 4, wanted, 0);
+    update(b.world, b.slow, &change, 1);
+    finish(&b);
+    uint64_t fence = copy(b.world, b.quick, (const D3DKMT_HANDLE[2]){b.other, wanted}, b.at_other, b.x + PAGES(2), 64);
+    assert_int_equal(world_evict(b.world, wanted), FERRY_OK);
+    assert_int_equal(world_resident(b.world, &next, 1), FERRY_PENDING);
+    assert_int_equal(world_place(b.world, wanted).segment, 0);
+    b.world->knobs->hold_paging = false;
+    assert_int_equal(ferry_vidmm_wait(b.world->manager, b.quick, fence), FERRY_OK);
+    assert_int_equal(word_of(b.world, b.other, 0), world_word(3, PAGES(2) / 4));
+    world_close(b.world);
+}
+
+// Its entries were written in a buffer that faulted behind them, and wait to be written again when the allocation
+// leaves: nothing leads to what has its place then.
+static void what_was_written_in_a_buffer_that_faulted_is_taken_away(void **state)
+{
+    (void)state;
+    for (uint64_t seed = 1; seed < 13; seed++) {
+        struct beside b = begin_beside_seed(64, seed);
+        D3DKMT_HANDLE wanted = content(b.world, 30, 3), next = world_create(b.world, PAGES(30), CPU);
+        struct ferry_vidmm_update change[6];
+        world_write(b.world, next, 4);
+        hold(&b);
+        for (uint64_t i = 0; i < 6; i++)
+            change[i] = mapping(b.x + PAGES(40 * i), 30, wanted, 0);
+        update(b.world, b.slow, change, 6);
+        turns(b.world, 20);
+        b.world->knobs->fault_paging = 1;
+        b.world->knobs->hold_node = 0;
+        for (unsigned i = 0; i < 100 && world_statistics(b.world).faulted_paging_buffers == 0; i++)
+            turns(b.world, 1);
+        b.world->knobs->hold_paging = true;
+        assert_int_equal(world_statistics(b.world).faulted_paging_buffers, 1);
+        assert_int_equal(world_evict(b.world, wanted), FERRY_OK);
+        assert_int_equal(world_resident(b.world, &next, 1), FERRY_PENDING);
+        assert_int_equal(world_place(b.world, wanted).segment, 0);
+        b.world->knobs->hold_paging = false;
+        world_require(b.world, next);
+        // It finds nothing there, and must not.
+        uint64_t fence = copy(b.world, b.quick, (const D3DKMT_HANDLE[2]){b.other, next}, b.at_other,
+                              b.x + PAGES(40 * (1 + seed % 5) + 3), 64);
+        ferry_vidmm_wait(b.world->manager, b.quick, fence);
+        assert_int_equal(word_of(b.world, b.other, 0), world_word(2, 0));
+        close_strayed(b.world);
+    }
+}
+
+// Another queue maps what is mapped alike already, but only behind the job: what stands behind that finds it there.
+static void what_two_queues_map_alike_is_there_for_both(void **state)
+{
+    (void)state;
+    struct beside b = begin_beside(64);
+    D3DKMT_HANDLE wanted = content(b.world, 4, 3);
+    struct ferry_vidmm_update change = mapping(b.x, 4, wanted, 0);
+    hold(&b);
+    update(b.world, b.slow, &change, 1);
+    turns(b.world, 20);
+    b.world->knobs->hold_turns = 40;
+    update(b.world, b.quick, &change, 1);
+    uint64_t fence = copy(b.world, b.quick, (const D3DKMT_HANDLE[2]){b.other, wanted}, b.at_other, b.x + PAGES(2), 64);
+    assert_int_equal(ferry_vidmm_wait(b.world->manager, b.quick, fence), FERRY_OK);
+    assert_int_equal(word_of(b.world, b.other, 0), world_word(3, PAGES(2) / 4));
+    slow_reads(&b, wanted, b.x + PAGES(1), world_word(3, PAGES(1) / 4));
+    world_close(b.world);
+}
+
+// What is left of a mapping that an update has cut was not there for the job before it either, though the allocation
+// leaves meanwhile.
+static void what_is_left_of_a_mapping_is_not_there_before_its_update(void **state)
+{
+    (void)state;
+    struct beside b = begin_beside(64);
+    content(b.world, 8, 6);
+    D3DKMT_HANDLE wanted = content(b.world, 16, 3), next = world_create(b.world, PAGES(40), CPU);
+    struct ferry_vidmm_update change[] = {mapping(b.x, 16, wanted, 0), mapping(b.x + PAGES(4), 2, 0, 0)};
+    change[1].kind = FERRY_VIDMM_UNMAP;
+    assert_int_equal(world_place(b.world, wanted).offset % PAGES(16), 0);
+    hold_copy(&b, wanted, b.x + PAGES(8));
+    update(b.world, b.slow, &change[0], 1);
+    update(b.world, b.slow, &change[1], 1);
+    assert_int_equal(world_evict(b.world, wanted), FERRY_OK);
+    world_resident(b.world, &next, 1);
+    assert_int_equal(world_place(b.world, wanted).segment, 0);
+    turns(b.world, 50);
+    b.world->knobs->hold_node = 0;
+    ferry_vidmm_wait(b.world->manager, b.slow, b.held);
+    assert_int_equal(word_of(b.world, b.result, 0), world_word(1, 0));
+    close_strayed(b.world);
+}
+
+// And what the other queue has mapped behind no job, but what has to be over before its entries is not.
+static void what_is_mapped_alike_behind_no_job_is_there_for_both(void **state)
+{
+    (void)state;
+    struct beside b = begin_beside(64);
+    D3DKMT_HANDLE wanted = content(b.world, 4, 3);
+    struct ferry_vidmm_update change = mapping(b.x, 4, wanted, 0);
+    turns(b.world, 20);
+    b.world->knobs->hold_paging = true;
+    update(b.world, b.slow, &change, 1);
+    update(b.world, b.quick, &change, 1);
+    turns(b.world, 20);
+    uint64_t fence = copy(b.world, b.quick, (const D3DKMT_HANDLE[2]){b.other, wanted}, b.at_other, b.x + PAGES(2), 64);
+    turns(b.world, 20);
+    b.world->knobs->hold_paging = false;
+    assert_int_equal(ferry_vidmm_wait(b.world->manager, b.quick, fence), FERRY_OK);
+    assert_int_equal(word_of(b.world, b.other, 0), world_word(3, PAGES(2) / 4));
+    world_close(b.world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -307,6 +490,12 @@ int main(void)
         cmocka_unit_test(what_a_job_behind_an_update_names_is_there_for_it),
         cmocka_unit_test(what_an_update_is_about_moves_meanwhile),
         cmocka_unit_test(who_may_know_that_an_update_is_done_finds_it_done),
+        cmocka_unit_test(what_is_left_of_a_mapping_is_not_there_before_its_update),
+        cmocka_unit_test(the_place_of_what_an_update_maps_by_a_large_page_is_anothers),
+        cmocka_unit_test(what_is_mapped_alike_behind_no_job_is_there_for_both),
+        cmocka_unit_test(what_two_queues_map_alike_is_there_for_both),
+        cmocka_unit_test(what_a_job_elsewhere_waits_for_is_there_for_it),
+        cmocka_unit_test(what_was_written_in_a_buffer_that_faulted_is_taken_away),
         cmocka_unit_test(a_table_is_anothers_when_nothing_leads_to_it),
         cmocka_unit_test(the_tables_of_what_an_update_unmaps_keep_nobody),
     };

@@ -9,13 +9,19 @@
 // For addresses that the tests choose: the memcpy machine takes lower ones for places in memory.
 #define BASE (UINT64_C(1) << 41)
 
-static inline struct world *begin(uint64_t pages, uint32_t buffer_bytes)
+static inline struct world_options updates_options(uint64_t pages, uint32_t buffer_bytes)
 {
     struct world_options options = world_defaults();
     options.machine.local_bytes = PAGES(pages);
     options.machine.aperture_bytes = PAGES(24);
     options.machine.model = 2;
     options.manager.paging_buffer_bytes = buffer_bytes;
+    return options;
+}
+
+static inline struct world *begin(uint64_t pages, uint32_t buffer_bytes)
+{
+    struct world_options options = updates_options(pages, buffer_bytes);
     return world_open(&options);
 }
 
@@ -51,19 +57,25 @@ static inline struct ferry_vidmm_update mapping(uint64_t address, uint64_t pages
 }
 
 // A copy by address; a job that names both.
-static inline uint64_t copy(struct world *world, D3DKMT_HANDLE context, const D3DKMT_HANDLE names[2], uint64_t to,
-                            uint64_t from, uint32_t bytes)
+static inline int try_copy(struct world *world, D3DKMT_HANDLE context, const D3DKMT_HANDLE names[2], uint64_t to,
+                           uint64_t from, uint32_t bytes, uint64_t *fence)
 {
     struct machine_job job = {.bytes = 0};
     struct ferry_vidmm_reference references[2] = {{names[0], true}, {names[1], false}};
-    uint64_t fence = 0;
     machine_job_copy(&job, 0, 0, 1, 0, bytes);
     assert_int_equal(job.patch_count, 2);
     for (uint32_t i = 0; i < 2; i++)
         machine_job_by_address(job.commands, &job.patches[i], job.patches[i].AllocationIndex == 0 ? to : from);
     struct ferry_vidmm_submission submission = {job.commands, job.bytes, references, names[0] == names[1] ? 1u : 2u,
                                                 NULL,         0,         NULL};
-    assert_int_equal(ferry_vidmm_submit(world->manager, context, &submission, 1, &fence), FERRY_OK);
+    return ferry_vidmm_submit(world->manager, context, &submission, 1, fence);
+}
+
+static inline uint64_t copy(struct world *world, D3DKMT_HANDLE context, const D3DKMT_HANDLE names[2], uint64_t to,
+                            uint64_t from, uint32_t bytes)
+{
+    uint64_t fence = 0;
+    assert_int_equal(try_copy(world, context, names, to, from, bytes, &fence), FERRY_OK);
     return fence;
 }
 

@@ -78,9 +78,27 @@ static int carry_out(struct ferry_vidmm *manager, struct ferry_vm_context *conte
     return result;
 }
 
+static_assert(FERRY_VM_BATCH_NODES == FERRY_VM_MAX_NODES, "nodes that a batch knows");
+
+// What another queue's update maps alike is there for this one when that one's job is over: nothing is queued that jobs
+// behind this update could wait for.
+static bool is_so_later(const struct ferry_vidmm *manager, const struct ferry_vm_context *context,
+                        const struct ferry_vm_batch *batch, unsigned *node, uint64_t *number)
+{
+    for (unsigned i = 0; i < FERRY_VM_BATCH_NODES; i++) {
+        if (i == context->node || ferry_vm_reached(&manager->sched, i, batch->behind[i]))
+            continue;
+        *node = i;
+        *number = batch->behind[i];
+        return true;
+    }
+    return false;
+}
+
+// FERRY_PENDING: not before that job of that node is over, and nothing has changed.
 static int update_addresses(struct ferry_vidmm *manager, struct ferry_vm_context *context,
                             const struct ferry_vidmm_update *operations, uint32_t count,
-                            struct ferry_vidmm_updated *out)
+                            struct ferry_vidmm_updated *out, unsigned *node, uint64_t *number)
 {
     const struct ferry_vm_device *device = context->device;
     struct ferry_vm_update update = {
@@ -99,6 +117,8 @@ static int update_addresses(struct ferry_vidmm *manager, struct ferry_vm_context
         out->failed = count;
         result = ferry_vm_batch_prepare(&update.batch, &out->table_bytes);
     }
+    if (result == FERRY_OK && is_so_later(manager, context, &update.batch, node, number))
+        result = FERRY_PENDING;
     if (result == FERRY_OK && update.batch.list.count > 0)
         result = carry_out(manager, context, &update);
     ferry_vm_batch_end(&update.batch);
@@ -120,13 +140,12 @@ int ferry_vidmm_update_virtual(struct ferry_vidmm *manager, D3DKMT_HANDLE handle
             result = FERRY_ERROR_HANDLE;
             break;
         }
-        uint64_t oldest = ferry_vm_updates_full(&manager->sched, context);
-        if (oldest == 0) {
-            result = update_addresses(manager, context, operations, count, out);
-        } else {
-            result = ferry_vm_block(manager, manager->sched.paging_node, oldest, &patience);
-            result = result == FERRY_OK ? FERRY_PENDING : result;
-        }
+        unsigned node = manager->sched.paging_node;
+        uint64_t number = ferry_vm_updates_full(&manager->sched, context);
+        result =
+            number == 0 ? update_addresses(manager, context, operations, count, out, &node, &number) : FERRY_PENDING;
+        if (result == FERRY_PENDING && (result = ferry_vm_block(manager, node, number, &patience)) == FERRY_OK)
+            result = FERRY_PENDING;
     }
     return ferry_vm_leave(manager, result);
 }

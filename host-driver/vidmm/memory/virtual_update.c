@@ -116,6 +116,8 @@ static void take_off(struct ferry_vm_memory *memory, const struct ferry_vm_updat
                       .base = page + range->offset - range->first,
                       .scattered = ferry_vm_virtual_scattered(memory, allocation),
                       .reads = ferry_vm_virtual_place(memory, allocation, page)};
+    // What is left is there as soon as all of it was to be, and no sooner.
+    ferry_vm_virtual_behind(memory, space, range->after_node, range->after);
     for (struct ferry_vm_removed removed = {0}; ferry_vm_batch_removed(&update->batch, range, &removed);) {
         const uint64_t edges[] = {removed.first, removed.first + removed.pages};
         first = removed.first < first ? removed.first : first;
@@ -215,13 +217,15 @@ size_t ferry_vm_virtual_update(struct ferry_vm_memory *memory, struct ferry_vm_u
     if (first)
         ferry_vm_virtual_begin_tables(memory, space, first);
     tell(memory, &seen, told, &count);
-    // Who names the allocation elsewhere does not wait for it: only what stands behind the update does.
+    // Who names the allocation elsewhere does not wait for it where it stands behind a job: only what stands behind the
+    // update does. Where it stands behind none it may have to be waited for: another queue may find it mapped alike.
     for (size_t i = 0; i < batch->made_count; i++) {
         struct ferry_vm_range *range = batch->made[i].range;
         struct ferry_vm_allocation *allocation = range->owner;
         if (!allocation || batch->made[i].kept || !allocation->block)
             continue;
         ferry_vm_virtual_show_range(memory, allocation, range, allocation->block->first);
+        allocation->shown = range->after == 0 ? range->shown : allocation->shown;
         tell(memory, &seen, told, &count);
     }
     ferry_vm_virtual_behind(memory, space, update->after_node, update->after);

@@ -26,7 +26,9 @@ void ferry_vm_leave_early(struct ferry_vm_sched *sched, const struct ferry_vm_su
         unsigned node = (unsigned)(operation->late % FERRY_VM_MAX_NODES);
         uint64_t job = operation->late / FERRY_VM_MAX_NODES;
         next = operation->device_next;
-        if (job == 0 || operation->state != FERRY_VM_WAITING || operation->begun || operation->nothing ||
+        // Once that job is over it may have been built, and what was aborted or faulted may be written all the same;
+        // and jobs of any node may wait for it.
+        if (ferry_vm_reached(sched, node, job) || operation->state != FERRY_VM_WAITING || operation->nothing ||
             operation->allocation != subject->handle || operation->instance != subject->instance ||
             subject->last_fence[node] > job)
             continue;
@@ -38,10 +40,21 @@ void ferry_vm_leave_early(struct ferry_vm_sched *sched, const struct ferry_vm_su
     }
 }
 
-bool ferry_vm_called_off(const struct ferry_vm_sched *sched, uint64_t first, uint64_t last)
+static bool only_forgets(const struct ferry_vm_operation *operation)
 {
-    bool all = first != 0;
-    for (uint64_t number = first; number <= last && all; number++)
-        all = !ferry_vm_operation_over(sched, number) && ferry_vm_operation_at(sched, number)->nothing;
-    return all;
+    return operation->argument.Operation == DXGK_OPERATION_FLUSH_TLB;
+}
+
+bool ferry_vm_called_off(struct ferry_vm_sched *sched, uint64_t first, uint64_t last)
+{
+    for (uint64_t number = first; number <= last; number++) {
+        const struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, number);
+        if (first == 0 || ferry_vm_operation_over(sched, number) || operation->state != FERRY_VM_WAITING ||
+            !(operation->nothing || only_forgets(operation)))
+            return false;
+    }
+    for (uint64_t number = first; number <= last; number++)
+        if (!ferry_vm_operation_at(sched, number)->nothing)
+            call_off(sched, number);
+    return true;
 }

@@ -432,10 +432,11 @@ void ferry_vm_awaken(struct ferry_vm_sched *sched, uint64_t number);
 // ---- paging_early.c ----
 /// Its allocation leaves its place: what updates of addresses have queued for it, and what shows it for their sake,
 /// does not wait for jobs that do not name it any more. What takes it away does so as soon as those that name it are
-/// over; what would show it is called off, but where a job behind the update is queued that names it.
+/// over; what would show it is called off, but where a job behind the update is queued that names it, or the update's
+/// turn has come.
 void ferry_vm_leave_early(struct ferry_vm_sched *sched, const struct ferry_vm_subject *subject);
-/// All of these operations were.
-bool ferry_vm_called_off(const struct ferry_vm_sched *sched, uint64_t first, uint64_t last);
+/// All of these operations were, those that show a mapping; what was to be forgotten for their sake is called off too.
+bool ferry_vm_called_off(struct ferry_vm_sched *sched, uint64_t first, uint64_t last);
 
 // ---- paging_again.c ----
 /// A reset aborted: everything that was built and is not over is built again.

@@ -199,14 +199,18 @@ int ferry_vm_batch_copy(struct ferry_vm_batch *batch, uint64_t first, uint64_t p
 // ---- Carrying out -------------------------------------------------------------------------------------------------
 
 // The space has it already, in one range.
-static bool is_so(const struct ferry_vm_address_space *space, const struct ferry_vm_part *part)
+static bool is_so(struct ferry_vm_batch *batch, const struct ferry_vm_part *part)
 {
-    const struct ferry_vm_range *range = ferry_vm_address_find(space, part->first);
+    const struct ferry_vm_range *range = ferry_vm_address_find(batch->space, part->first);
 
     if (end_of(part) > range->first + range->pages || range->owner != part->owner)
         return false;
-    return !part->owner ||
-           (range->read_only == part->read_only && range->offset + (part->first - range->first) == part->offset);
+    if (part->owner &&
+        (range->read_only != part->read_only || range->offset + (part->first - range->first) != part->offset))
+        return false;
+    if (range->after > batch->behind[range->after_node])
+        batch->behind[range->after_node] = range->after;
+    return true;
 }
 
 // In the order of their addresses. The one before a part, which meets the part before, stands there already.
@@ -319,7 +323,7 @@ int ferry_vm_batch_prepare(struct ferry_vm_batch *batch, uint64_t *table_bytes)
 
     *table_bytes = 0;
     for (size_t i = 0; i < batch->list.count; i++)
-        if (!is_so(batch->space, &batch->list.parts[i]))
+        if (!is_so(batch, &batch->list.parts[i]))
             batch->list.parts[count++] = batch->list.parts[i];
     batch->list.count = count;
     for (size_t i = 0; i < count; i++)

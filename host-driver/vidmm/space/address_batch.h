@@ -26,6 +26,8 @@ struct ferry_vm_made {
     bool kept;
 };
 
+#define FERRY_VM_BATCH_NODES 8
+
 struct ferry_vm_batch {
     struct ferry_vm_address_space *space;
     uint64_t reservation;           // which all of it is in; 0 = nothing yet
@@ -37,6 +39,8 @@ struct ferry_vm_batch {
     struct ferry_vm_made *made;
     size_t made_count;
     uint64_t new_tables;
+    // Of each node the newest job behind which something is so that the operations found to be so.
+    uint64_t behind[FERRY_VM_BATCH_NODES];
     struct ferry_vm_table *spares[2];
     bool committed;
 };
