@@ -22,29 +22,31 @@
     always @*
         assume (f_counter || f_fence);
 
-    // Its words in the register file, and what they may be next; the upper one of a fence value is still to be written.
+    // Its words in the register file, and what they may be next. Those of a fence value are written by ferry_post: a record's five
+    // words enter in one go, which begins while nothing is held; the third and the fourth are these.
     reg  [63:0] f_now;
     (* anyseq *) wire [63:0] f_next;
     (* anyseq *) wire        f_begins;
-    reg         f_half = 1'b0;
+    reg  [2:0]  f_entered = 3'd0;
+    wire        f_enters = f_begins || f_entered != 3'd0;
     wire        f_counter_held = counter_valid && counter_ready && counter_number == f_watched[7:3];
     wire        f_low_read = file_access && file_taken && !file_write && file_index == {f_watched[10:3], 1'b0};
     wire        f_high_read = file_access && file_taken && !file_write && file_index == {f_watched[10:3], 1'b1};
 
     always @* begin
         assume (!file_taken || file_access);
-        assume (!f_begins || (!fence_hold && !f_half));
-        if (f_fence && (f_begins || f_half))
+        assume (!f_begins || (!fence_hold && f_entered == 3'd0));
+        if (f_fence && f_enters)
             assume (!file_taken);
     end
     always @(posedge clk) begin
         f_started <= 1'b1;
-        f_half <= f_begins && !rst;
+        f_entered <= rst || !f_enters || f_entered == 3'd4 ? 3'd0 : f_entered + 3'd1;
         if (f_counter && !f_counter_held)
             f_now <= f_next;
-        if (f_fence && f_begins)
+        if (f_fence && f_entered == 3'd2)
             f_now[31:0] <= f_next[31:0];
-        if (f_fence && f_half)
+        if (f_fence && f_entered == 3'd3)
             f_now[63:32] <= f_next[63:32];
         if (f_started) begin
             if ($past(f_counter_held && !rst) && counter_valid && counter_number == f_watched[7:3])
@@ -75,10 +77,11 @@
     wire f_done = state_reg == S_DONE && !write_reg;
 
     always @(posedge clk) if (f_started && !rst) begin
+        assert (f_entered <= 3'd4);
         assert (!write_reg || (state_reg != S_UPPER && state_reg != S_LATCH));
         // It stands still from the low word's cycle to the high word's.
         if (f_reads && (state_reg == S_READ || state_reg == S_UPPER)) begin
-            assert (f_now == f_then && !(f_fence && f_half));
+            assert (f_now == f_then && !(f_fence && f_enters));
             assert (!f_counter || counter_ready);
         end
         if (f_reads && (state_reg == S_UPPER || state_reg == S_LATCH || state_reg == S_DONE))

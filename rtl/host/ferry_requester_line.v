@@ -15,9 +15,9 @@ module ferry_requester_line (
     // Configuration: requests may be sent; No Snoop allowed.
     input  wire        bus_master,
     input  wire        no_snoop_enable,
-    // A request that has not begun is not sent, and no answer counts.
+    // A request that has not begun is not sent, nor is what is asked for meanwhile, and no answer counts.
     input  wire        discard,
-    // No burst is under way.
+    // No request is in front of the link or waits for its answer. What was answered may still be given.
     output wire        idle,
 
     // AXI4 slave, read channels: bursts of 1 to 8 beats inside 64 bytes.
@@ -70,10 +70,13 @@ module ferry_requester_line (
     reg [2:0]  place_reg;
     reg        mark_reg;
     reg        failed_reg;
+    // The burst that is asked for was so already while nothing was sent.
+    reg        stale_reg;
 
     wire withdrawn = (discard || late) && !packet_begun;
 
-    assign idle = state_reg == S_IDLE;
+    // Whoever asks may wait for a memory that is dead before it takes what it has asked for here.
+    assign idle = state_reg == S_IDLE || state_reg == S_GIVE;
     assign s_axi_arready = state_reg == S_IDLE;
     assign packet_valid = state_reg == S_SEND && bus_master && !discard && !late;
     assign packet_address = address_reg;
@@ -99,8 +102,9 @@ module ferry_requester_line (
             beats_reg <= {1'b0, s_axi_arlen} + 4'd1;
             place_reg <= ~s_axi_arlen;
             no_snoop_reg <= s_axi_arnosnoop;
+            failed_reg <= 1'b1;
             if (s_axi_arvalid)
-                state_reg <= S_SEND;
+                state_reg <= discard || stale_reg ? S_GIVE : S_SEND;
         end
         S_SEND: begin
             failed_reg <= 1'b1;
@@ -127,8 +131,11 @@ module ferry_requester_line (
             end
         end
         endcase
-        if (rst)
+        stale_reg <= s_axi_arvalid && !s_axi_arready && (discard || stale_reg);
+        if (rst) begin
             state_reg <= S_IDLE;
+            stale_reg <= 1'b0;
+        end
     end
 
 `ifdef FORMAL
@@ -148,8 +155,15 @@ module ferry_requester_line (
     (* anyconst *) reg [2:0] follow;
     reg [63:0] came;
     reg        late_before;
+    // What is asked for, and what is under way, stood there while nothing was sent.
+    reg        asked_in_vain;
+    reg        in_vain;
+    reg        asked_before;
 
     always @(*) begin
+        // AXI4 A3.2.1: what is asked for stays.
+        if (past_valid)
+            assume (!asked_before || s_axi_arvalid);
         // The page-table unit: no burst leaves its 64 bytes.
         assume (!s_axi_arvalid || {1'b0, s_axi_araddr[5:3]} + {1'b0, s_axi_arlen} < 4'd8);
         // ferry_transmit begins with what is shown, and ends what it began.
@@ -170,7 +184,10 @@ module ferry_requester_line (
             given <= 4'd0;
             sent <= 1'b0;
             taken <= 1'b0;
+            in_vain <= asked_in_vain || discard;
         end
+        asked_before <= s_axi_arvalid && !s_axi_arready && !rst;
+        asked_in_vain <= s_axi_arvalid && !s_axi_arready && !rst && (asked_in_vain || discard);
         begun <= (packet_begun || begun) && !packet_done;
         sent <= (sent || packet_done) && !(s_axi_arvalid && s_axi_arready);
         taken <= (taken || (take_valid && take_ready)) && !(s_axi_arvalid && s_axi_arready);
@@ -203,7 +220,10 @@ module ferry_requester_line (
         end
         assert (!begun || state_reg == S_SEND);
         if (packet_valid)
-            assert (bus_master && !late);
+            assert (bus_master && !late && !in_vain);
+        assert (stale_reg == asked_in_vain);
+        assert (!in_vain || state_reg == S_GIVE || state_reg == S_IDLE);
+        assert (!idle || (!packet_valid && !take_valid && !begun));
         if (s_axi_rvalid) begin
             assert (s_axi_rlast == (given + 4'd1 == wanted));
             if (failed_reg)
@@ -218,6 +238,7 @@ module ferry_requester_line (
     always @(posedge clk) begin
         cover (past_valid && s_axi_rvalid && s_axi_rready && s_axi_rlast && !failed_reg && wanted == 4'd3);
         cover (past_valid && s_axi_rvalid && failed_reg && !taken);
+        cover (past_valid && s_axi_rvalid && in_vain && !discard);
     end
 `endif
 endmodule

@@ -146,6 +146,7 @@ module ferry_requester_read #(
     reg        sent;
     reg [1:0]  set_read;
     reg        discard_before;
+    reg        idle_before;
     reg [LG_TAGS:0] oldest_before;
     reg [LG_TAGS:0] used_before;
     reg        late_before;
@@ -164,8 +165,8 @@ module ferry_requester_read #(
         if (past_valid) begin
             // The host changes it while nothing is asked for (ferry_config takes it so).
             assume (idle || max_read == set_read);
-            // A function reset ends when nothing is under way (ferry_function_reset).
-            assume (!discard_before || discard || idle);
+            // A function reset ends behind a cycle in which nothing is under way (ferry_function_reset).
+            assume (!discard_before || discard || idle_before);
             // Requests are delivered in order, those that there are (ferry_reorder); a tag becomes late while it is in use only
             // (ferry_tag_table).
             assume (oldest_tag - oldest_before <= (used_before != 0));
@@ -178,6 +179,7 @@ module ferry_requester_read #(
     always @(posedge clk) begin
         set_read <= max_read;
         discard_before <= discard;
+        idle_before <= idle;
         oldest_before <= oldest_tag;
         used_before <= next_tag - oldest_tag;
         late_before <= next_tag_late;

@@ -1,77 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Function level reset (PCI Express base specification 6.6.2) of the whole device with its firmware: it ends although
 // the host owes answers or memory is dead, nothing of before it is left, and the device works again. What it does at
-// any cycle of a running program is rtl_restart's.
+// any cycle of a running program is rtl_restart's; what it does to page tables, function_reset_tables.cpp's.
 #include "../host/hostile_packets.h"
-#include "host_ring.h"
+#include "function_reset.h"
 
 namespace
 {
-
-const uint32_t AREA = DATA_PAGES * 4096;
-// What the engine still waits for on the bus of dead memory.
-const uint32_t OWED =
-    FERRY_BAR0_STATUS_ENGINE_MASK | FERRY_BAR0_STATUS_ENGINE_READ_MASK | FERRY_BAR0_STATUS_ENGINE_WRITE_MASK;
-const uint32_t RESET = FERRY_CONFIG_SPACE_DEVICE_CONTROL_INITIATE_FUNCTION_RESET_MASK;
-
-class Bench
-{
-  public:
-    Bench(Checks &checks, Random &random) : checks_(checks), random_(random), root_(random)
-    {
-        furnish(root_, random);
-        start();
-    }
-
-    // What a driver does with a device that it has just found.
-    void start()
-    {
-        root_.enumerate();
-        std::memset(root_.page(FENCES), 0, 4096);
-        checks_.that(root_.boot("build/firmware/firmware.bin"), "firmware serves rings");
-        root_.bar0_64(FERRY_BAR0_FAULT_LOG_ADDRESS, FAULTS);
-        root_.bar0(FERRY_BAR0_FAULT_LOG_ENTRIES_LOG2, 5);
-        rings_.clear();
-        rings_.emplace_back(root_, 0, 7 | FERRY_BAR0_RING_RIGHTS_TABLES_MASK);
-    }
-    Ring &paging() { return rings_[0]; }
-    RootComplex &root() { return root_; }
-
-    void reset() { root_.config_write(0x48, root_.config_read(0x48) | RESET); }
-    // Software may have to wait 100 ms; without dead memory it is some thousand cycles at most.
-    uint32_t status_after(unsigned cycles)
-    {
-        root_.run(cycles);
-        root_.enumerate();
-        return root_.bar0(FERRY_BAR0_STATUS);
-    }
-    uint32_t last_kind()
-    {
-        uint32_t produced = root_.bar0(FERRY_BAR0_FAULT_LOG_PRODUCED);
-        uint32_t what = static_cast<uint32_t>(root_.load64(FAULTS + (produced - 1) % 32 * 64) >> 32);
-        root_.bar0(FERRY_BAR0_FAULT_LOG_CONSUMED, produced);
-        return FERRY_GET(FERRY_FAULT_RECORD_WHAT_KIND, what);
-    }
-    // Page-in and page-out.
-    void works()
-    {
-        uint32_t bytes = 1 + random_.below(20000), to = AREA + random_.below(99);
-        uint64_t back = DATA + 32 * 4096 + random_.below(99);
-        paging().copy(FERRY_ADDRESS_KIND_SYSTEM, DATA, FERRY_ADDRESS_KIND_LOCAL, to, bytes);
-        paging().copy(FERRY_ADDRESS_KIND_LOCAL, to, FERRY_ADDRESS_KIND_SYSTEM, back, bytes).submit();
-        checks_.that(paging().wait(), "fence of a good buffer");
-        checks_.equal(paging().status(), FERRY_BUFFER_STATUS_SUCCESS, "status of a good buffer");
-        for (uint32_t i = 0; i < bytes; i++)
-            checks_.equal(root_.byte(back + i), root_.byte(DATA + i), "byte that went there and back");
-        checks_.equal(root_.broken, 0, "broken rules of buses and link");
-    }
-
-  private:
-    Checks &checks_;
-    Random &random_;
-    RootComplex root_;
-    std::vector<Ring> rings_;
-};
 
 void host_owes_answers(Checks &checks, Random &random)
 {
@@ -252,114 +187,6 @@ void views_are_gone(Checks &checks, Random &random)
     bench.works();
 }
 
-// What is known of page tables goes with a reset, also if memory keeps the engine and what it asked the tables.
-void roots_are_gone(Checks &checks, Random &random)
-{
-    checks.begin("after_a_function_reset_no_space_has_tables_nor_is_anything_known_of_them");
-    const unsigned SPACE = 3;
-    const uint32_t TABLE = 0x200000, PLACE = 0x300000;
-    const uint64_t LEAF = FERRY_TABLE_ENTRY_ENTRY_VALID_MASK | FERRY_TABLE_ENTRY_ENTRY_LEAF_MASK;
-    for (unsigned round = 0; round < 6; round++) {
-        Bench bench(checks, random);
-        RootComplex &root = bench.root();
-        auto is_there = [&](const char *what) {
-            bench.paging().copy(FERRY_ADDRESS_KIND_VIRTUAL, 64, FERRY_ADDRESS_KIND_LOCAL, AREA, 64).submit(SPACE << 4);
-            checks.that(bench.paging().wait(), what);
-            return bench.paging().status() == FERRY_BUFFER_STATUS_SUCCESS;
-        };
-        for (unsigned i = 0; i < 512; i++)
-            for (unsigned b = 0; b < 8; b++)
-                root.local[TABLE + 8 * i + b] = static_cast<uint8_t>((LEAF | (PLACE + 4096 * i)) >> 8 * b);
-        auto name_table = [&] {
-            bench.paging().word(FERRY_OPCODE_ROOT | 6u << 16, 0);
-            bench.paging().word(SPACE | FERRY_PACKET_ROOT_SPACE_VALID_MASK, 0).word(uint64_t{TABLE});
-        };
-        name_table();
-        checks.that(is_there("a page of a space"), "a page of a space");
-        bool dead = round != 0;
-        if (dead) {
-            // Walks under way, of pages that are not known yet.
-            for (unsigned i = 0; i < 12; i++)
-                bench.paging().copy(FERRY_ADDRESS_KIND_VIRTUAL, 0x9000 + i * 0x11000, FERRY_ADDRESS_KIND_LOCAL, AREA,
-                                    9000);
-            bench.paging().submit(SPACE << 4);
-            root.run(1200 + random.below(1200));
-            root.memory_dead = true;
-        }
-        bench.reset();
-        checks.equal(bench.status_after(70000) & ~OWED, dead ? FERRY_BAR0_STATUS_ENGINE_STUCK_MASK : 0, "status");
-        root.memory_dead = false;
-        for (int i = 0; i < 1000 && root.bar0(FERRY_BAR0_STATUS); i++)
-            root.run(20);
-        checks.equal(root.bar0(FERRY_BAR0_STATUS), 0, "status when memory is back");
-        bench.start();
-        checks.that(!is_there("a page of nobody's space"), "a page of nobody's space");
-        checks.equal(bench.last_kind(), FERRY_FAULT_KIND_PAGE_ABSENT, "fault kind");
-        // What was known of the space under its former root is not known under another.
-        for (unsigned i = 0; i < 4096; i++)
-            root.local[TABLE + i] = 0;
-        name_table();
-        checks.that(!is_there("a page that the new owner has not"), "a page that the new owner has not");
-        checks.equal(bench.last_kind(), FERRY_FAULT_KIND_PAGE_ABSENT, "fault kind");
-        bench.works();
-    }
-}
-
-// A job needs one entry of a line, and memory takes its time with the others: the engine is done, so nothing else keeps
-// a function reset waiting. Either it waits for them, or the engine says that memory is given up on, and takes no job
-// until they have come: they are no answer to a walk of the next driver's.
-void a_line_is_owed(Checks &checks, Random &random)
-{
-    checks.begin("what_memory_owes_of_a_line_at_a_function_reset_translates_nothing_afterwards");
-    const unsigned SPACE = 3, PAGE = 0x40;
-    const uint32_t OLD_TABLE = 0x200000, TABLE = 0x210000, OLD = 0x400000, PLACE = 0x800000;
-    const uint64_t LEAF = FERRY_TABLE_ENTRY_ENTRY_VALID_MASK | FERRY_TABLE_ENTRY_ENTRY_LEAF_MASK;
-    Bench bench(checks, random);
-    RootComplex &root = bench.root();
-    auto entry = [&](uint32_t at, uint64_t value) {
-        root.write(RootComplex::BAR2 + at, static_cast<uint32_t>(value));
-        root.write(RootComplex::BAR2 + at + 4, static_cast<uint32_t>(value >> 32));
-    };
-    auto name_table = [&](uint32_t table) {
-        bench.paging().word(FERRY_OPCODE_ROOT | 6u << 16, 0);
-        bench.paging().word(SPACE | FERRY_PACKET_ROOT_SPACE_VALID_MASK, 0).word(uint64_t{table}).submit();
-        checks.that(bench.paging().wait(), "a root");
-    };
-    entry(OLD_TABLE, LEAF | DATA | FERRY_TABLE_ENTRY_ENTRY_HOST_MASK);
-    for (unsigned i = 1; i < 8; i++)
-        entry(OLD_TABLE + 8 * i, LEAF | (OLD + 4096 * i));
-    name_table(OLD_TABLE);
-    root.holds_in = 1;
-    bench.paging().fill(FERRY_ADDRESS_KIND_VIRTUAL, 0, 64, 3, random.word()).submit(SPACE << 4);
-    checks.that(bench.paging().wait(), "a job that needs one entry");
-    checks.equal(bench.paging().status(), FERRY_BUFFER_STATUS_SUCCESS, "a job that needs one entry");
-    checks.that(root.reads_held, "memory owes the others");
-    root.holds_in = -1;
-    bench.reset();
-    checks.equal(bench.status_after(70000), FERRY_BAR0_STATUS_ENGINE_STUCK_MASK, "status");
-
-    bench.start();
-    for (unsigned i = 0; i < 8; i++)
-        entry(TABLE + 8 * (PAGE + i), LEAF | (PLACE + 4096 * i));
-    name_table(TABLE);
-    unsigned elsewhere = 0;
-    root.on_local_write = [&](uint64_t at, uint8_t) { elsewhere += at < PLACE || at >= PLACE + 64; };
-    root.reads_held = false;
-    for (unsigned i = 0; root.bar0(FERRY_BAR0_STATUS) & FERRY_BAR0_STATUS_ENGINE_STUCK_MASK; i++)
-        if (i > 100)
-            return checks.that(false, "memory is trusted again");
-    bench.paging()
-        .copy(FERRY_ADDRESS_KIND_SYSTEM, DATA, FERRY_ADDRESS_KIND_VIRTUAL, PAGE * 4096, 64)
-        .submit(SPACE << 4);
-    checks.that(bench.paging().wait(), "fence of the next driver's job");
-    checks.equal(bench.paging().status(), FERRY_BUFFER_STATUS_SUCCESS, "status of the next driver's job");
-    checks.equal(elsewhere, 0, "bytes written that are not the job's");
-    for (unsigned i = 0; i < 64; i++)
-        checks.equal(root.local[PLACE + i], root.byte(DATA + i), "byte of the job");
-    root.on_local_write = nullptr;
-    bench.works();
-}
-
 // Memory comes back while the reset goes on. The engine, given up on, is not reset itself, and throws its jobs away one
 // after the other; each looks up its first page in a list, or in the aperture table, which are reset, in any cycle of
 // that look-up.
@@ -513,8 +340,7 @@ int main()
     mappings_are_gone(checks, random);
     views_are_gone(checks, random);
     memory_is_dead(checks, random);
-    roots_are_gone(checks, random);
-    a_line_is_owed(checks, random);
+    function_resets_of_tables(checks, random);
     memory_comes_back(checks, random);
     after_a_hostile_host(checks, random);
     whatever_is_under_way(checks, random);

@@ -229,7 +229,7 @@ void Bench::tick()
     } else {
         top->s_axi_tables_arvalid = 0;
     }
-    top->s_axi_tables_rready = !chance(stall_axi);
+    top->s_axi_tables_rready = !lines_full && !chance(stall_axi);
     if (!write_queue.empty() && (top->s_axi_host_awvalid || !chance(stall_axi))) {
         AxiWrite *w = write_queue.front();
         top->s_axi_host_awvalid = 1;

@@ -223,9 +223,9 @@ class Bench
     // Host port masters.
     std::deque<AxiRead *> read_queue, read_waiting;
     std::deque<AxiWrite *> write_queue, write_waiting;
-    // And at the port for page tables; no data of the host port is taken.
+    // And at the port for page tables; no data of the one, or of the other, is taken.
     std::deque<AxiRead *> line_queue, line_waiting;
-    bool full = false;
+    bool full = false, lines_full = false;
     uint64_t r_beats = 0, w_beats = 0;
 
     // Registers: 16 Ki words; writes apply strobes.

@@ -204,6 +204,41 @@ static void lines_end_with_a_function_reset(Bench &b)
     }
 }
 
+// Nor is the host asked afterwards for what stood behind that, or came in the last cycle; and the reset does not wait
+// until somebody takes the errors.
+static void lines_of_before_a_function_reset_are_not_asked_for(Bench &b)
+{
+    for (unsigned round = 0; round < 24; round++) {
+        Lines lines;
+        b.configure(256, 512, 64);
+        b.withheld[REQUEST] = true;
+        AxiRead &first = lines.line(b, 0x7000, 1 + b.random(8));
+        if (round % 3)
+            lines.line(b, 0x8000, 8);
+        b.run(60);
+        const uint64_t requests = b.read_requests;
+        b.lines_full = round % 3 == 2;
+        b.top->at_rest = 0;
+        b.config_write(0x48, 0x8000);
+        b.run(b.random(40) + 40);
+        if (!(round % 3))
+            lines.line(b, 0x8000, 8);
+        b.top->at_rest = 7;
+        b.run(20);
+        EXPECT(b, "still resetting", b.top->function_resetting, 0);
+        EXPECT(b, "transactions pending", b.config_read(0x48) >> 21 & 1, 0);
+        b.withheld[REQUEST] = b.lines_full = false;
+        b.configure(256, 512, 64);
+        b.settle();
+        check_failed(b, first);
+        check_failed(b, lines.reads.back());
+        EXPECT(b, "requests", b.read_requests, requests);
+        AxiRead &again = lines.line(b, 0x7000, 8);
+        b.settle();
+        check_data(b, again);
+    }
+}
+
 const Case line_cases[] = {
     {"lines_read_beside_the_host_port", lines_read_beside_the_host_port},
     {"lines_stay_behind_no_data", lines_stay_behind_no_data},
@@ -211,5 +246,6 @@ const Case line_cases[] = {
     {"lines_that_fail", lines_that_fail},
     {"lines_wait_for_bus_master", lines_wait_for_bus_master},
     {"lines_end_with_a_function_reset", lines_end_with_a_function_reset},
+    {"lines_of_before_a_function_reset_are_not_asked_for", lines_of_before_a_function_reset_are_not_asked_for},
     {nullptr, nullptr},
 };
