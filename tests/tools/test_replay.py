@@ -140,7 +140,10 @@ def main():
         for driver in ("1", "2"):
             replay(f"model_neverball_driver_model_{driver}_{size}", NEVERBALL, "model", "--vram", "5M", "--frames", "20",
                    "--model", driver, *buffers)
-    # By addresses of the paging process, of which there are a quarter of what is played with: what comes and goes is the same.
+    # By addresses of the paging process, of which there are a quarter of what is played with: what comes and goes is the same. Whether
+    # what goes has to be copied out or is elsewhere already is a matter of time, which is another one.
+    def came_and_went(played):
+        return [played.get("bytes_in", 0), played.get("bytes_out", 0) + played.get("bytes_discarded", 0), played.get("evictions")]
     whole = replay("model_neverball_in_places", NEVERBALL, "model", "--vram", "5M", "--frames", "20", "--verify", "all")
     for size in ("512", "0"):
         buffers = [] if size == "0" else ["--paging-buffer", size]
@@ -148,9 +151,7 @@ def main():
                         "all", "--paging", "virtual", *buffers)
         done = played.get("operations", {})
         check(done.get("VIRTUAL_TRANSFER", 0) > 0 and not done.get("TRANSFER", 0) and not done.get("FILL", 0)
-              and [played.get(name) for name in ("bytes_in", "bytes_out", "evictions")]
-              == [whole.get(name) for name in ("bytes_in", "bytes_out", "evictions")],
-              f"model_neverball_virtual_paging_{size}_moves_by_address", [whole, played])
+              and came_and_went(played) == came_and_went(whole), f"model_neverball_virtual_paging_{size}_moves_by_address", [whole, played])
     for number in range(4):
         trace = random_trace(folder / f"random{number}.memtrace", number, 2000, 40)
         replay(f"model_random_{number}_virtual_paging", trace, "model", "--vram", "700K", "--paging", "virtual", "--verify", "all",
