@@ -217,6 +217,12 @@ void kmd_ring_opened(struct kmd_adapter *adapter, uint32_t node);
 // What waits for that goes in. An error that is not the link's standing still is FERRY_ERROR_*, and it waits on.
 int kmd_ring_go_on(struct kmd_adapter *adapter, uint32_t node);
 
+// ---- confine.c ----
+
+// A packet of a user's buffer, of so many bytes, after the patches: a place that is not in the list becomes one of host
+// memory, so that the firmware refuses the packet.
+void kmd_confine(const DXGKARG_PATCH *p, uint8_t *packet, uint32_t bytes);
+
 // ---- resume.c ----
 
 // Patch notes in the private data that it saw a user's commands, and where.

@@ -278,6 +278,7 @@ static void relax(struct kmd_adapter *adapter, const DXGKARG_PATCH *p, const str
 
         if (bytes < 8 || bytes > end - at)
             return;
+        kmd_confine(p, buffer + at, bytes);
         if (opcode == FERRY_OPCODE_COPY && bytes == FERRY_PACKET_COPY_SIZE)
             put32(buffer + at, header | FERRY_PACKET_HEADER_UNORDERED_MASK);
         if ((opcode == FERRY_OPCODE_COPY && bytes == FERRY_PACKET_COPY_SIZE) ||

@@ -162,6 +162,28 @@ static inline void destroy_allocation(struct rig *rig, HANDLE allocation)
     assert_int_equal(rig->kmd->DxgkDdiDestroyAllocation(rig->adapter, &destroy), STATUS_SUCCESS);
 }
 
+// Patch of a user's buffer whose packets stand there with their places: its list has each segment as one allocation.
+static inline NTSTATUS patch_places(struct rig *rig, DXGKARG_PATCH *patch)
+{
+    DXGK_ALLOCATIONLIST list[2] = {
+        {.hDeviceSpecificAllocation = make_allocation(rig, LOCAL_BYTES, false),
+         .SegmentId = FERRY_KMD_SEGMENT_LOCAL,
+         .WriteOperation = 1},
+        {.hDeviceSpecificAllocation = make_allocation(rig, APERTURE_PAGES * 4096, true),
+         .SegmentId = FERRY_KMD_SEGMENT_APERTURE,
+         .WriteOperation = 1},
+    };
+
+    list[1].PhysicalAddress.QuadPart = FERRY_KMD_APERTURE_BASE;
+    patch->pAllocationList = list;
+    patch->AllocationListSize = 2;
+    NTSTATUS status = rig->kmd->DxgkDdiPatch(rig->adapter, patch);
+    patch->pAllocationList = NULL;
+    destroy_allocation(rig, list[0].hDeviceSpecificAllocation);
+    destroy_allocation(rig, list[1].hDeviceSpecificAllocation);
+    return status;
+}
+
 // An argument block for a fresh buffer at `memory`.
 static inline DXGKARG_BUILDPAGINGBUFFER arguments(struct rig *rig, void *memory, uint32_t bytes,
                                                   DXGK_BUILDPAGINGBUFFER_OPERATION operation)

@@ -269,7 +269,7 @@ static void submit_long_copy(struct rig *rig, const struct ferry_gpu_memory *com
     put_copy(packets + 8, source, destination);
     packets[8 + FERRY_PACKET_COPY_BYTES / 4] = LONG_BYTES;
     put_copy(packets + 16, 65536 + 64, 65536 + 128);
-    assert_int_equal(rig->kmd->DxgkDdiPatch(rig->adapter, &patch), STATUS_SUCCESS);
+    assert_int_equal(patch_places(rig, &patch), STATUS_SUCCESS);
     submit_again(rig, commands, bytes, fence, again);
 }
 

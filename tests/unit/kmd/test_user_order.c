@@ -6,7 +6,7 @@
 
 #define UNORDERED FERRY_PACKET_HEADER_UNORDERED_MASK
 
-// A job under construction, with addresses in place: the patch list is empty.
+// A job under construction, with places in it: the patch list is empty.
 struct job {
     uint8_t bytes[4096];
     uint32_t used, packets, at[64];
@@ -70,7 +70,7 @@ static void submit(struct rig *rig, const struct job *job, HANDLE context, uint3
 
     submitted.DmaBufferPhysicalAddress.QuadPart = (int64_t)(rig->buffer.bus + 4096 * (uint64_t)(node - 2));
     memcpy(buffer, job->bytes, job->used);
-    assert_int_equal(rig->kmd->DxgkDdiPatch(rig->adapter, &patch), STATUS_SUCCESS);
+    assert_int_equal(patch_places(rig, &patch), STATUS_SUCCESS);
     assert_int_equal(strlen(runs_ahead), job->packets);
     for (uint32_t i = 0; i < job->packets; i++) {
         uint32_t header;

@@ -147,7 +147,7 @@ static void submit(struct program *p, const char *runs_ahead)
                                        .NodeOrdinal = 2};
 
     submitted.DmaBufferPhysicalAddress.QuadPart = (int64_t)p->commands.bus;
-    assert_int_equal(p->rig->kmd->DxgkDdiPatch(p->rig->adapter, &patch), STATUS_SUCCESS);
+    assert_int_equal(patch_places(p->rig, &patch), STATUS_SUCCESS);
     assert_int_equal(strlen(runs_ahead), p->packets);
     for (uint32_t i = 0; i < p->packets; i++) {
         uint32_t header;
