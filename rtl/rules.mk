@@ -28,7 +28,7 @@ LINTS += rtl-lint
 .PHONY: rtl-lint
 rtl-lint: $(BUILD)/rtl/lint.stamp
 
-$(BUILD)/rtl/lint.stamp: $(RTL_SOURCES) sim/ferry_simulated.v $(CONTRACT) rtl/packaged_core.vlt $(VENV)/ready
+$(BUILD)/rtl/lint.stamp: $(RTL_SOURCES) $(wildcard rtl/slot/*.v rtl/board/*.v boards/acorn/*.v) sim/ferry_simulated.v $(CONTRACT) rtl/packaged_core.vlt $(VENV)/ready
 	@mkdir -p $(@D)
 	$(VERILATOR) --lint-only $(RTL_FLAGS) $(RTL_DEVICE)
 	$(VERILATOR) --lint-only $(RTL_FLAGS) -GCONFIGURATION='"tiny"' $(RTL_DEVICE)
@@ -37,7 +37,12 @@ $(BUILD)/rtl/lint.stamp: $(RTL_SOURCES) sim/ferry_simulated.v $(CONTRACT) rtl/pa
 	$(VERILATOR) --lint-only $(RTL_FLAGS) $(SIM_TOP)
 	$(VERILATOR) --lint-only $(RTL_FLAGS) --top-module ferry_page_tables rtl/mmu/ferry_page_tables.v
 	$(VERILATOR) --lint-only $(RTL_FLAGS) --top-module ferry_rectangle rtl/engine/ferry_rectangle.v
+	$(VERILATOR) --lint-only $(RTL_FLAGS) -Irtl/slot -Irtl/board --top-module ferry_slot_board rtl/slot/ferry_slot_board.v $(RTL_CORE)
 	$(YOSYS) $(YOSYS_STRICT) $(call yosys_reads,full)
+	$(YOSYS) $(YOSYS_STRICT) -p "read_verilog -lib +/xilinx/cells_xtra.v; read_verilog -I$(GENERATED) boards/acorn/pcie_7x.v \
+	    boards/acorn/ferry_acorn.v rtl/slot/ferry_slot.v rtl/slot/ferry_slot_mirror.v rtl/slot/ferry_slot_credits.v rtl/board/ferry_light.v \
+	    rtl/board/ferry_block_memory.v; read_verilog -lib $(addprefix -I,$(GENERATED) $(RTL_FOLDERS)) rtl/ferry_device.v \
+	    rtl/slot/ferry_slot_board.v; hierarchy -check -top ferry_acorn; proc; opt_clean; check -assert"
 	$(YOSYS) $(YOSYS_STRICT) $(call yosys_reads,tiny)
 	@touch $@
 

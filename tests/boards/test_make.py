@@ -20,8 +20,8 @@ def check(good, name, detail=""):
     print(f"[       OK ] {name}" if good else f"[  FAILED  ] {name}\n    {detail}", flush=True)
 
 
-def make(*arguments):
-    done = subprocess.run(["env", "MAKEFLAGS=", "make", "-s", "--no-print-directory", "-C", "boards/ulx3s", *arguments],
+def make(*arguments, board="ulx3s"):
+    done = subprocess.run(["env", "MAKEFLAGS=", "make", "-s", "--no-print-directory", "-C", f"boards/{board}", *arguments],
                           capture_output=True, text=True, check=False)
     return done.returncode, (done.stdout + done.stderr).splitlines()
 
@@ -46,6 +46,11 @@ def main():
     check(code == 0 and "ulx3s-85f-usb.bit" in lines[0] and "BACKEND=usb" in lines[2], "usb_is_another_bitstream", lines)
     code, lines = make("help")
     check(code == 0 and [line.split()[1] for line in lines] == ["bitstream", "flash", "test", "memory"], "help", lines)
+    code, lines = make("help", board="acorn")
+    check(code == 0 and [line.split()[1] for line in lines] == ["netlist", "bitstream", "flash", "test"], "help_of_a_card", lines)
+    # As if the netlist were there: what comes next is for Vivado alone.
+    code, lines = make("-o", "../../build/boards/acorn/acorn.edf", "bitstream", "VIVADO=no-such-vivado", board="acorn")
+    check(code != 0 and "there is no no-such-vivado" in lines[0], "no_vivado", lines)
     with tempfile.TemporaryDirectory(prefix="ferry-figures-") as folder:
         done = figures(folder, "clk", "50")
         check(done.returncode == 0 and done.stdout == "20,613 of 24,288 LUT, 47 of 56 block RAMs, 57.7 MHz of 50 wanted\n",

@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-# The device under a root complex that nobody here wrote: cocotbext-pcie, on Icarus Verilog.
+# Under a root complex that nobody here wrote, cocotbext-pcie, on Icarus Verilog: the device, and with what a board in a slot has around
+# it, the link block's ports played by hard_block.py.
 
-TEST_PROGRAMS += $(BUILD)/tests/cocotb
-LONG_RANDOM += $(BUILD)/tests/cocotb
+COCOTB_TESTS := $(BUILD)/tests/cocotb $(BUILD)/tests/cocotb_slot
+COCOTB_FOLDERS := $(RTL_FOLDERS) rtl/slot rtl/board
+COCOTB_SOURCES := $(RTL_SOURCES) $(wildcard rtl/slot/*.v) rtl/board/ferry_block_memory.v
+COCOTB_OF_cocotb := root_complex
+COCOTB_OF_cocotb_slot := slot
+TEST_PROGRAMS += $(COCOTB_TESTS)
+LONG_RANDOM += $(COCOTB_TESTS)
 
-$(BUILD)/tests/cocotb: $(wildcard tests/cocotb/*) $(RTL_SOURCES) $(CONTRACT) $(BUILD)/firmware/firmware.bin $(VENV)/ready
+$(COCOTB_TESTS): $(wildcard tests/cocotb/*) $(COCOTB_SOURCES) $(CONTRACT) $(BUILD)/firmware/firmware.bin $(VENV)/ready
 	@mkdir -p $(@D)
-	@printf '#!/bin/sh\nexec $(PYTHON) tests/cocotb/run.py $(BUILD)/cocotb $(BUILD)/firmware/firmware.bin %s %s %s\n' \
-	    "$(RTL_CORE)" "$(GENERATED):$(subst $() ,:,$(strip $(RTL_FOLDERS)))" "$(filter %.v,$(RTL_SOURCES))" > $@
+	@printf '#!/bin/sh\nexec $(PYTHON) tests/cocotb/run.py $(COCOTB_OF_$(@F)) $(BUILD)/$(@F) $(BUILD)/firmware/firmware.bin %s %s %s\n' \
+	    "$(RTL_CORE)" "$(GENERATED):$(subst $() ,:,$(strip $(COCOTB_FOLDERS)))" "$(filter %.v,$(COCOTB_SOURCES))" > $@
 	@chmod +x $@

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""run.py BUILD FIRMWARE CORE INCLUDE SOURCE...: builds the device for Icarus Verilog and runs the cocotb test on it.
+"""run.py TEST BUILD FIRMWARE CORE INCLUDE SOURCE...: builds the device for Icarus Verilog and runs a cocotb test on it.
 
-BUILD is the folder to work in, INCLUDE a list of folders joined by colons, the first of which has the contract.
+TEST is "root_complex", the device alone, or "slot", with what a board in a slot has around it. BUILD is the folder to work in, INCLUDE a list of folders joined by colons, the first of which has the contract.
 FERRY_SEED replays.
 """
 import os
@@ -15,11 +15,13 @@ from pathlib import Path
 from cocotb_tools.runner import get_runner
 
 HERE = Path(__file__).resolve().parent
+TOPS = {"root_complex": ("device_and_memory", {}), "slot": ("ferry_slot_board", {"ADDRESS_BITS": 23})}
 
 
 def main():
     """Builds, runs, and prints the cases as the other test programs do."""
-    build, firmware, core, includes, *sources = sys.argv[1:]
+    test, build, firmware, core, includes, *sources = sys.argv[1:]
+    top, parameters = TOPS[test]
     build = Path(build).resolve()
     build.mkdir(parents=True, exist_ok=True)
     seed = os.environ.get("FERRY_SEED") or str(random.randrange(1 << 31))
@@ -39,10 +41,10 @@ def main():
         try:
             runner = get_runner("icarus")
             runner.build(sources=[HERE / "device_and_memory.v", Path(core), *map(Path, sources)],
-                         hdl_toplevel="device_and_memory", includes=includes, build_args=["-g2012"],
+                         hdl_toplevel=top, parameters=parameters, includes=includes, build_args=["-g2012"],
                          timescale=("1ns", "1ps"), build_dir=build, always=True)
-            runner.test(hdl_toplevel="device_and_memory", test_module="test_root_complex", build_dir=build,
-                        test_dir=build, results_xml=str(results))
+            runner.test(hdl_toplevel=top, test_module=f"test_{test}", build_dir=build,
+                        test_dir=build, testcase=os.environ.get("CASE"), results_xml=str(results))
         except (SystemExit, RuntimeError, subprocess.CalledProcessError) as stop:
             print(stop)
         finally:

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// From the credits that the link block shows to the three levels that the device waits for. What it shows is behind what
+// it was given by some clocks, and "infinite" is told as a 0 that stands there before anything was sent. So a kind with
+// many credits goes on as it likes, and one with few sends a packet and waits until that is accounted for: at 64 beats a
+// packet nothing is lost by it, since a link of one lane takes longer for one of the largest.
+`default_nettype none
+
+module ferry_slot_credits (
+    // Clock of the block's user side; reset while the link is down, active high.
+    input  wire        clk,
+    input  wire        rst,
+
+    // Credits of the far end that are left: posted, non-posted, completion; packets, and units of 16 bytes.
+    input  wire [7:0]  posted_headers,
+    input  wire [11:0] posted_data,
+    input  wire [7:0]  request_headers,
+    input  wire [7:0]  completion_headers,
+    input  wire [11:0] completion_data,
+    // Largest payload that is configured: 0 = 128 bytes, others stand for 256.
+    input  wire [2:0]  max_payload,
+    // First beat of a packet goes, with its first word's format and type.
+    input  wire        packet_goes,
+    input  wire [7:0]  packet_kind,
+
+    // The levels of ferry_device.
+    output wire        posted_ok,
+    output wire        request_ok,
+    output wire        completion_ok
+);
+    // Clocks from a packet's first beat until the credits that are shown are without its own, more than enough; and what
+    // can go in so many: packets of two beats, and data. One more packet has to fit still.
+    localparam [5:0]  LATE = 6'd63;
+    localparam [7:0]  MANY_HEADERS = 8'd33;
+    localparam [11:0] MANY_DATA = 12'd48;
+
+    // Posted, request, completion.
+    reg  [2:0] endless_headers_reg;
+    reg  [2:0] endless_data_reg;
+    reg  [17:0] late_reg;
+    reg  [2:0] one_reg;
+    reg  [2:0] many_reg;
+    reg  [3:0] begun_reg;
+
+    wire [11:0] units = max_payload == 3'd0 ? 12'd8 : 12'd16;
+    wire [23:0] headers = {completion_headers, request_headers, posted_headers};
+    // Reads carry nothing.
+    wire [35:0] data = {completion_data, 12'd0, posted_data};
+    wire        begun = begun_reg == 4'd15;
+    wire [2:0]  goes = {packet_kind[4:1] == 4'b0101, packet_kind[4:1] == 4'b0000 && !packet_kind[6],
+        packet_kind[4] || (packet_kind[4:1] == 4'b0000 && packet_kind[6])} & {3{packet_goes}};
+    reg  [2:0]  late;
+    integer     i;
+
+    always @*
+        for (i = 0; i < 3; i = i + 1)
+            late[i] = late_reg[6*i +: 6] != 6'd0;
+
+    assign {completion_ok, request_ok, posted_ok} = many_reg | (one_reg & ~late);
+
+    always @(posedge clk) begin
+        for (i = 0; i < 3; i = i + 1) begin
+            one_reg[i] <= begun && (endless_headers_reg[i] || headers[8*i +: 8] != 8'd0)
+                && (endless_data_reg[i] || data[12*i +: 12] >= units);
+            many_reg[i] <= begun && (endless_headers_reg[i] || headers[8*i +: 8] >= MANY_HEADERS)
+                && (endless_data_reg[i] || data[12*i +: 12] >= MANY_DATA);
+            if (goes[i])
+                late_reg[6*i +: 6] <= LATE;
+            else if (late[i])
+                late_reg[6*i +: 6] <= late_reg[6*i +: 6] - 6'd1;
+        end
+        if (!begun) begin
+            begun_reg <= begun_reg + 4'd1;
+            for (i = 0; i < 3; i = i + 1) begin
+                endless_headers_reg[i] <= headers[8*i +: 8] == 8'd0;
+                endless_data_reg[i] <= data[12*i +: 12] == 12'd0;
+            end
+        end
+        if (rst) begin
+            begun_reg <= 4'd0;
+            one_reg <= 3'd0;
+            many_reg <= 3'd0;
+            late_reg <= 18'd0;
+        end
+    end
+
+    wire unused = &{1'b0, packet_kind[7], packet_kind[5], packet_kind[0]};
+endmodule
+
+`default_nettype wire

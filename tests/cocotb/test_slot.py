@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a board in a slot has around the device, under the root complex of cocotbext-pcie: the host enumerates the link block,
+and the device does what the block was told.
+
+What it cannot check is the block itself: hard_block.py is what its manual says.
+"""
+import functools
+import random
+
+import cocotb
+from cocotb.triggers import Timer
+from cocotbext.pcie.core.caps import PciCapId
+
+from hard_block import INPUTS, HardBlock
+from machine import C, SEED, Machine, both_ways, window
+
+BAR2_BITS = 24
+
+
+async def start(dut, small_credits, endless):
+    random.seed(SEED)
+    machine = Machine(dut, INPUTS, functools.partial(HardBlock, bar2_bits=BAR2_BITS, endless=endless), BAR2_BITS)
+    await machine.start(small_credits)
+    await machine.configure(256, 512, 64, False)
+    await machine.boot()
+    return machine
+
+
+async def runs(dut, small_credits, endless, count):
+    machine = await start(dut, small_credits, endless)
+    for n in range(count):
+        payload, read = ((256, 512), (128, 128), (random.choice((128, 256)), random.choice((128, 256, 512))))[min(n, 2)]
+        await machine.configure(payload, read, random.choice((64, 128)), bool(random.getrandbits(1)))
+        machine.end.largest = 0
+        await window(machine)
+        await both_ways(machine)
+        assert machine.end.largest == payload or n > 1, machine.end.largest
+
+
+@cocotb.test(timeout_time=4, timeout_unit="ms")
+async def moves_data(dut):
+    await runs(dut, False, 1, 3)
+
+
+@cocotb.test(timeout_time=4, timeout_unit="ms")
+async def moves_data_with_the_smallest_credits_where_0_stands_for_endless_ones(dut):
+    await runs(dut, True, 0, 1)
+
+
+async def bars_move_and_go_off(machine):
+    device = machine.device
+    bar, command = await device.config_read_dword(0x10), await device.config_read_word(4)
+    await machine.bar2.write(0x1000, b"here")
+    for n in range(3):
+        # Within the window of the bridge above it.
+        moved = bar ^ 1 << 16 + n
+        # What was written just before is written, though the block may have it still.
+        words = random.randbytes(400)
+        await machine.bar2.write(0x2000, words)
+        await device.config_write_word(4, command & ~2)
+        await device.config_write_dword(0x10, moved)
+        await device.config_write_word(4, command)
+        # Behind that answer at once.
+        state = await machine.rc.mem_read_dword(moved + C["BAR0_FIRMWARE_STATE"])
+        assert state == C["FIRMWARE_STATE_RUNNING"], state
+        await device.config_write_word(4, command & ~2)
+        await device.config_write_dword(0x10, bar)
+        await device.config_write_word(4, command)
+        assert await machine.bar2.read(0x1000, 4) == b"here"
+        assert await machine.bar2.read(0x2000, 400) == words
+        assert await machine.bar0.read_dword(C["BAR0_FIRMWARE_STATE"]) == C["FIRMWARE_STATE_RUNNING"]
+
+
+async def interrupts_go_where_they_should(machine):
+    assert await machine.device.alloc_irq_vectors(1, 1) == 1
+    event = machine.device.msi_vectors[0].event
+    await machine.bar0.write_dword(C["BAR0_INTERRUPT_ENABLE"], C["BAR0_INTERRUPT_ENABLE_VALUE_MASK"])
+    for _ in range(2):
+        event.clear()
+        await both_ways(machine)
+        await cocotb.triggers.with_timeout(event.wait(), 100, "us")
+        await machine.bar0.write_dword(C["BAR0_INTERRUPT_STATUS"], 0xffffffff)
+        # To another vector while they are on, as a host does that moves an interrupt to another processor.
+        vector = machine.rc.msi_alloc_vectors(1)[0]
+        event = vector.event
+        await machine.device.capability_write_dword(PciCapId.MSI, 12, vector.data)
+        await Timer(20, "us")
+
+
+async def it_sleeps_and_sends_nothing_without_leave(machine):
+    device = machine.device
+    command = await device.config_read_word(4)
+    # hard_block.py sees to it that nothing is sent meanwhile.
+    await device.config_write_word(4, command & ~4)
+    waits = cocotb.start_soon(both_ways(machine))
+    await Timer(40, "us")
+    assert not waits.done()
+    await device.config_write_word(4, command)
+    await waits
+    power = device.get_capability_offset(PciCapId.PM) + 4
+    await device.config_write_word(power, 3)
+    try:
+        await machine.bar2.read(0, 4)
+        assert False, "it answers in its sleep"
+    except Exception as refused:  # The root complex has no kind of its own for it.
+        assert str(refused) == "Unsuccessful completion", refused
+    await device.config_write_word(power, 0)
+    await both_ways(machine)
+
+
+@cocotb.test(timeout_time=4, timeout_unit="ms")
+async def follows_what_the_block_was_told(dut):
+    machine = await start(dut, False, 1)
+    await bars_move_and_go_off(machine)
+    await interrupts_go_where_they_should(machine)
+    await it_sleeps_and_sends_nothing_without_leave(machine)
+
+
+@cocotb.test(timeout_time=4, timeout_unit="ms")
+async def a_function_reset_reaches_it(dut):
+    machine = await start(dut, False, 1)
+    for _ in range(2):
+        device = machine.device
+        bars = [await device.config_read_dword(0x10 + 4 * i) for i in range(6)]
+        command = await device.config_read_word(4)
+        control = await device.capability_read_word(PciCapId.EXP, 8)
+        await device.capability_write_word(PciCapId.EXP, 8, control | 1 << 15)
+        await Timer(20, "us")
+        for i, bar in enumerate(bars):
+            await device.config_write_dword(0x10 + 4 * i, bar)
+        await device.config_write_word(4, command)
+        # Registers are as after power-on.
+        assert await machine.bar0.read_dword(C["BAR0_CONTROL"]) == 0
+        assert await machine.bar0.read_dword(C["BAR0_RING_AT"] + C["BAR0_RING_ENTRIES_LOG2"]) == 0
+        machine.produced = 0
+    await machine.boot()
+    await both_ways(machine)
