@@ -323,33 +323,6 @@ static void a_fault_between_any_two_steps_is_seen_and_costs_no_other(void **stat
     assert_true(faulted > 40);
 }
 
-// Programs that map all that they can before any content is to be moved leave its tables to the window: what comes then
-// comes in, and what it holds comes back.
-static void R211_programs_leave_the_window_its_tables(void **state)
-{
-    (void)state;
-    struct window_watch watch = {0};
-    struct world *world = begin(&watch, 8192, false);
-    D3DKMT_HANDLE mapped = world_create_in_aperture(world, PAGES(1), DXGK_ALLOC_FLAG_CPU_VISIBLE);
-    int result = FERRY_OK;
-    unsigned ranges = 0;
-    while (result == FERRY_OK) {
-        struct ferry_vidmm_virtual range = {
-            .size = sizeof(range), .address = (UINT64_C(1) << 40) + (uint64_t)ranges++ * 0x200000, .bytes = PAGES(1)};
-        result = ferry_vidmm_map_virtual(world->manager, world->device, mapped, 0, false, &range);
-    }
-    assert_int_equal(result, FERRY_ERROR_NO_VIDEO_MEMORY);
-    assert_true(ranges > 4);
-    D3DKMT_HANDLE content = world_create(world, PAGES(3), DXGK_ALLOC_FLAG_CPU_VISIBLE);
-    world_write(world, content, 7);
-    world_require(world, content);
-    world_force_out(world, content);
-    world_check(world, content, 7);
-    assert_true(chunk_count > 0);
-    assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, content), FERRY_OK);
-    end(&watch);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -357,7 +330,6 @@ int main(void)
         cmocka_unit_test(R212_a_fill_has_the_whole_window_for_one_side),
         cmocka_unit_test(R7_R212_moves_between_two_places_are_by_address_too),
         cmocka_unit_test(R20_R212_entries_that_have_no_room_in_a_buffer),
-        cmocka_unit_test(R211_programs_leave_the_window_its_tables),
         cmocka_unit_test(a_reset_between_any_two_steps_costs_no_content),
         cmocka_unit_test(a_fault_between_any_two_steps_is_seen_and_costs_no_other),
     };

@@ -76,8 +76,6 @@ static int add_segment(struct ferry_vm_memory *memory, const struct ferry_vidmm_
         memory->table_segment = id;
         if (!ferry_vm_table_pool_init(&memory->tables, segment->pages, kept))
             return FERRY_ERROR_NO_HOST_MEMORY;
-        // Until it has them: programs that come before it would take them, and no content could be moved any more.
-        memory->tables.kept = (uint32_t)window_tables(memory, segment->pages);
     }
     if (!ferry_vm_space_init(&segment->space, segment->pages))
         return FERRY_ERROR_NO_HOST_MEMORY;

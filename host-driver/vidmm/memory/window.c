@@ -65,8 +65,6 @@ int ferry_vm_window_begin(struct ferry_vm_memory *memory, struct ferry_vm_alloca
         return FERRY_OK;
     uint64_t pages = window_pages(memory), missing;
     const struct ferry_vm_where where = {.base = WINDOW_FIRST, .alignment = 1};
-    const uint32_t kept = memory->tables.kept;
-    memory->tables.kept = 0;
     int result = ferry_vm_reserve(memory->sched, ferry_vm_virtual_tables_most(pages));
     if (result == FERRY_OK && !memory->paging.miniport)
         result = make_process(memory);
@@ -75,7 +73,6 @@ int ferry_vm_window_begin(struct ferry_vm_memory *memory, struct ferry_vm_alloca
             ferry_vm_address_map(&memory->paging.addresses, &where, pages, memory, 0, false, &memory->window, &missing);
     if (result != FERRY_OK) {
         memory->window = NULL;
-        memory->tables.kept = kept;
         return result;
     }
     ferry_vm_virtual_begin_tables(memory, &memory->paging, allocation);

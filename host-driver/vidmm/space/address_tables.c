@@ -39,16 +39,16 @@ void ferry_vm_missing_count(const struct ferry_vm_address_space *space, uint64_t
 
 uint64_t ferry_vm_missing_bytes(const struct ferry_vm_address_space *space, const struct ferry_vm_missing *missing)
 {
-    uint64_t all = missing->upper + missing->lowest, left = ferry_vm_table_pool_left(space->pool);
+    uint64_t all = missing->upper + missing->lowest;
 
-    return all > left ? (all - left) * 4096 : 0;
+    return all > space->pool->free_count ? (all - space->pool->free_count) * 4096 : 0;
 }
 
 bool ferry_vm_beyond_tables(const struct ferry_vm_address_space *space, uint64_t pages, uint64_t *table_bytes)
 {
     if (pages / FERRY_VM_TABLE_ENTRIES <= space->pool->pages)
         return false;
-    *table_bytes = (pages / FERRY_VM_TABLE_ENTRIES - ferry_vm_table_pool_left(space->pool)) * 4096;
+    *table_bytes = (pages / FERRY_VM_TABLE_ENTRIES - space->pool->free_count) * 4096;
     return true;
 }
 

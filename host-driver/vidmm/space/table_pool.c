@@ -21,11 +21,6 @@ void ferry_vm_table_pool_destroy(struct ferry_vm_table_pool *pool)
     *pool = (struct ferry_vm_table_pool){0};
 }
 
-uint32_t ferry_vm_table_pool_left(const struct ferry_vm_table_pool *pool)
-{
-    return pool->free_count > pool->kept ? pool->free_count - pool->kept : 0;
-}
-
 uint64_t ferry_vm_table_pool_take(struct ferry_vm_table_pool *pool)
 {
     assert(pool->free_count > 0);

@@ -10,7 +10,6 @@
 struct ferry_vm_table_pool {
     uint64_t first; // page of the segment
     uint32_t pages, free_count;
-    uint32_t kept;    // of the free ones: for one address space that begins later (ferry_vm_table_pool_left)
     uint32_t *unused; // ring: `next` is the one that has been free for longest
     uint32_t next;
 };
@@ -18,8 +17,6 @@ struct ferry_vm_table_pool {
 /// False when the host has no memory left.
 bool ferry_vm_table_pool_init(struct ferry_vm_table_pool *pool, uint64_t first, uint32_t pages);
 void ferry_vm_table_pool_destroy(struct ferry_vm_table_pool *pool);
-/// Free pages but for the kept ones. Who the others are kept for sets `kept` to 0 before he asks.
-uint32_t ferry_vm_table_pool_left(const struct ferry_vm_table_pool *pool);
 /// The page that has been free for longest; there is one (free_count). What still leads to one that was given back just
 /// now may wait for a job, and whoever got that page would wait with it.
 uint64_t ferry_vm_table_pool_take(struct ferry_vm_table_pool *pool);
