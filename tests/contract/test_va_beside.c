@@ -2,8 +2,6 @@
 // Beside an update of GPU virtual addresses that waits for its queue's jobs, one of which is held back: jobs of other
 // queues that name what the update is about, or take the place of it, or its page tables, in driver model 2 of both
 // miniports.
-#include <stdlib.h>
-
 #include "updates.h"
 
 struct beside {
@@ -38,16 +36,6 @@ static struct beside begin_beside_seed(uint64_t pages, uint64_t seed)
     struct world_options options = updates_options(pages, 0);
     options.machine.seed = seed;
     return begin_in(world_open(&options));
-}
-
-// The machine may have seen a job go there.
-static void close_strayed(struct world *world)
-{
-    ferry_vidmm_stop(world->manager);
-    assert_int_equal(machine_pages_out(world->machine), 0);
-    machine_close(world->machine);
-    spy_end();
-    free(world);
 }
 
 // A job of the slow queue that does not end before hold_node is 0 again.

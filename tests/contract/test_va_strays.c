@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A job reaches addresses at which nothing is mapped, and with that has the device remember the tables that lead there.
 // What comes there later is found by whoever names it, and what those tables become is found by nobody.
-#include <stdlib.h>
-
 #include "updates.h"
 #include "vidmm/api/manager.h"
 
@@ -33,16 +31,6 @@ static void finds_nothing(const struct strays *s, uint64_t address)
 {
     uint32_t before = word_of(s->world, s->result, 0);
     assert_int_equal(found(s, s->result, address), before);
-}
-
-// The machine has seen jobs go astray.
-static void close_strayed(struct world *world)
-{
-    ferry_vidmm_stop(world->manager);
-    assert_int_equal(machine_pages_out(world->machine), 0);
-    machine_close(world->machine);
-    spy_end();
-    free(world);
 }
 
 // The large page comes in the place of a table that a job has been led to.
