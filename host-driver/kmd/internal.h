@@ -122,12 +122,13 @@ struct kmd_adapter {
     struct ferry_gpu_info info;
     DXGKRNL_INTERFACE os;
     bool started;
-    unsigned model;     // Driver model, 1 or 2.
-    bool iommu;         // The root complex maps pages of the aperture only while they are in it.
-    bool by_address;    // Content is paged by addresses of the paging process.
-    uint32_t resetting; // 1 + the node that ResetEngine is for, while it waits for the device; 0 = none.
-    uint32_t spaces;    // A bit for each that a process has.
-    bool unknown;       // Entries were written of which nobody said whose addresses they are.
+    unsigned model;                   // Driver model, 1 or 2.
+    bool iommu;                       // The root complex maps pages of the aperture only while they are in it.
+    bool by_address;                  // Content is paged by addresses of the paging process.
+    const struct kmd_process *paging; // NULL = there is none.
+    uint32_t resetting;               // 1 + the node that ResetEngine is for, while it waits for the device; 0 = none.
+    uint32_t spaces;                  // A bit for each that a process has.
+    bool unknown;                     // Entries were written of which nobody said whose addresses they are.
     // What the swizzling ranges show; NULL = nothing.
     struct kmd_shown {
         const struct kmd_allocation *allocation;
@@ -147,11 +148,15 @@ struct kmd_adapter {
     size_t fault_capacity, fault_first, fault_count;
     uint64_t faults_total;
 
-    // Of a transfer that is to be spoilt on its way; number 0 = none is.
+    // Of a transfer that is to be spoilt on its way; number: so many from now on, 0 = it has begun.
     struct {
-        bool out, going; // An operation is being built, in several passes.
+        bool wanted, out, going; // An operation is being built, in several passes.
         uint64_t number, offset;
         bool done;
+        // By addresses: whose newest chunk was built, from where on the next one goes on with the same transfer, and
+        // where that began.
+        const struct kmd_allocation *allocation;
+        uint64_t next, begin;
     } flip;
 };
 

@@ -332,7 +332,7 @@ NTSTATUS kmd_build_paging_buffer(HANDLE hAdapter, DXGKARG_BUILDPAGINGBUFFER *a)
     record = (struct ferry_kmd_paging_record){
         .Operation = a->Operation, .Offset = a->DmaBufferWriteOffset, .Multipass = a->MultipassOffset};
 
-    if (adapter->flip.number != 0)
+    if (adapter->flip.wanted)
         kmd_flip_look(adapter, a);
     NTSTATUS status = build(adapter, &w, a);
     adapter->flip.going = status != STATUS_SUCCESS;

@@ -23,6 +23,8 @@ NTSTATUS kmd_create_process(HANDLE hAdapter, DXGKARG_CREATEPROCESS *arguments)
     adapter->spaces |= 1u << space;
     process->adapter = adapter;
     process->space = space;
+    if (arguments->Flags.SystemProcess)
+        adapter->paging = process;
     arguments->hKmdProcess = process;
     return STATUS_SUCCESS;
 }
@@ -37,6 +39,8 @@ NTSTATUS kmd_destroy_process(HANDLE hAdapter, HANDLE hKmdProcess)
     if (!adapter || !process || process->adapter != adapter)
         return STATUS_INVALID_PARAMETER;
     adapter->spaces &= ~(1u << process->space);
+    if (adapter->paging == process)
+        adapter->paging = NULL;
     kmd_known_free(process);
     free(process);
     return STATUS_SUCCESS;

@@ -83,9 +83,6 @@ static int read_paging(const struct ferry_replay_options *options, uint32_t *pag
         ferry_complain("--paging is physical or virtual, not '%s'", options->paging);
     else if (options->model == 1)
         ferry_complain("--paging virtual is by GPU virtual addresses, which there are in driver model 2 alone");
-    else if (options->inject && strncmp(options->inject, "link-", 5) == 0)
-        ferry_complain(
-            "--inject link-in and link-out know the places of a transfer, which --paging virtual has none of");
     else
         return FERRY_EXIT_OK;
     return FERRY_EXIT_USAGE;

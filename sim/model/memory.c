@@ -2,16 +2,26 @@
 // What moves bytes: an address is resolved page by page, and every move is a memmove of at most a page.
 #include "model/internal.h"
 
-// A place for bytes that stay in a page. NULL with *fault_kind where there is none (model_place()), or where the walk
+// What an address leads to.
+struct place {
+    uint32_t kind;
+    uint64_t address;
+    uint8_t *bytes;
+};
+
+// A place for bytes that stay in a page. False with *fault_kind where there is none (model_place()), or where the walk
 // of a GPU virtual address ended: then *fault says at which entry.
-static uint8_t *resolve(struct ferry_model *model, uint32_t kind, uint64_t address, uint64_t bytes, bool write,
-                        struct model_fault *fault, uint32_t *fault_kind)
+static bool resolve(struct ferry_model *model, uint32_t kind, uint64_t address, uint64_t bytes, bool write,
+                    struct place *place, struct model_fault *fault, uint32_t *fault_kind)
 {
-    if (kind == FERRY_ADDRESS_KIND_VIRTUAL && !model_translate(model, address, write, &kind, &address, fault)) {
+    *place = (struct place){.kind = kind, .address = address};
+    if (kind == FERRY_ADDRESS_KIND_VIRTUAL &&
+        !model_translate(model, address, write, &place->kind, &place->address, fault)) {
         *fault_kind = fault->kind;
-        return NULL;
+        return false;
     }
-    return model_place(model, kind, address, bytes, write, fault_kind);
+    place->bytes = model_place(model, place->kind, place->address, bytes, write, fault_kind);
+    return place->bytes != NULL;
 }
 
 static bool fail(struct model_fault *fault, uint32_t fault_kind, uint32_t kind, uint64_t address, bool write,
@@ -30,19 +40,16 @@ static bool move(struct ferry_model *model, uint32_t destination_kind, uint64_t 
                  uint64_t source, uint64_t bytes, uint64_t written, struct model_fault *fault)
 {
     uint32_t why;
-    const uint8_t *from = resolve(model, source_kind, source, bytes, false, fault, &why);
+    struct place from, to;
 
-    if (!from)
+    if (!resolve(model, source_kind, source, bytes, false, &from, fault, &why))
         return fail(fault, why, source_kind, source, false, written);
-    uint8_t *to = resolve(model, destination_kind, destination, bytes, true, fault, &why);
-    if (!to && why != FERRY_FAULT_KIND_NONE)
-        return fail(fault, why, destination_kind, destination, true, written);
-    if (to)
-        memmove(to, from, bytes);
-    uint64_t bus = model->flip_write ? destination : source;
-    uint32_t kind = model->flip_write ? destination_kind : source_kind;
-    if (model->flip_armed && to && kind == FERRY_ADDRESS_KIND_SYSTEM && model->flip_bus - bus < bytes) {
-        to[model->flip_bus - bus] ^= 1;
+    if (!resolve(model, destination_kind, destination, bytes, true, &to, fault, &why))
+        return why == FERRY_FAULT_KIND_NONE || fail(fault, why, destination_kind, destination, true, written);
+    memmove(to.bytes, from.bytes, bytes);
+    const struct place *host = model->flip_write ? &to : &from;
+    if (model->flip_armed && host->kind == FERRY_ADDRESS_KIND_SYSTEM && model->flip_bus - host->address < bytes) {
+        to.bytes[model->flip_bus - host->address] ^= 1;
         model->flip_armed = false;
     }
     return true;
@@ -135,10 +142,11 @@ bool model_fill(struct ferry_model *model, uint32_t kind, uint64_t address, uint
     while (done < bytes) {
         uint64_t piece = model_least(bytes - done, model_in_page(address + done));
         uint32_t why;
-        uint8_t *to = resolve(model, kind, address + done, piece, true, fault, &why);
+        struct place place;
 
-        if (!to && why != FERRY_FAULT_KIND_NONE)
+        if (!resolve(model, kind, address + done, piece, true, &place, fault, &why) && why != FERRY_FAULT_KIND_NONE)
             return fail(fault, why, kind, address + done, true, done);
+        uint8_t *to = place.bytes;
         // The first bytes one by one, the others from those a whole pattern before: twice as many each time.
         for (uint64_t have = 0, more; to && have < piece; have += more) {
             if (have < pattern_bytes) {
@@ -159,8 +167,9 @@ bool model_read(struct ferry_model *model, uint32_t kind, uint64_t address, uint
     for (uint64_t done = 0; done < bytes;) {
         uint64_t piece = model_least(bytes - done, model_in_page(address + done));
         uint32_t why;
+        struct place place;
 
-        if (!resolve(model, kind, address + done, piece, false, fault, &why))
+        if (!resolve(model, kind, address + done, piece, false, &place, fault, &why))
             return fail(fault, why, kind, address + done, false, 0);
         done += piece;
     }

@@ -2,8 +2,6 @@
 // Beside an update of GPU virtual addresses that waits for its queue's jobs, one of which is held back: jobs of other
 // queues that name what the update is about, or take the place of it, or its page tables, in driver model 2 of both
 // miniports.
-#include <stdlib.h>
-
 #include "updates.h"
 
 struct beside {
@@ -38,16 +36,6 @@ static struct beside begin_beside_seed(uint64_t pages, uint64_t seed)
     struct world_options options = updates_options(pages, 0);
     options.machine.seed = seed;
     return begin_in(world_open(&options));
-}
-
-// The machine may have seen a job go there.
-static void close_strayed(struct world *world)
-{
-    ferry_vidmm_stop(world->manager);
-    assert_int_equal(machine_pages_out(world->machine), 0);
-    machine_close(world->machine);
-    spy_end();
-    free(world);
 }
 
 // A job of the slow queue that does not end before hold_node is 0 again.
@@ -479,9 +467,33 @@ static void what_is_mapped_alike_behind_no_job_is_there_for_both(void **state)
     world_close(b.world);
 }
 
+// What is mapped before and after an update alike is there meanwhile, for another queue, though the allocation leaves
+// and comes back before the update's turn.
+static void what_stays_mapped_is_there_all_the_time(void **state)
+{
+    (void)state;
+    struct beside b = begin_beside(64);
+    D3DKMT_HANDLE wanted = content(b.world, 16, 3);
+    struct ferry_vidmm_update change = mapping(b.x, 12, wanted, 0);
+    update(b.world, b.slow, &change, 1);
+    turns(b.world, 20);
+    hold(&b);
+    change = mapping(b.x + PAGES(4), 12, wanted, 4);
+    update(b.world, b.slow, &change, 1);
+    quick_reads(&b, wanted, b.x + PAGES(5), world_word(3, PAGES(5) / 4));
+    assert_int_equal(world_evict(b.world, wanted), FERRY_OK);
+    assert_int_equal(world_evict(b.world, content(b.world, 46, 4)), FERRY_OK);
+    assert_int_equal(world_place(b.world, wanted).segment, 0);
+    world_require(b.world, wanted);
+    quick_reads(&b, wanted, b.x + PAGES(5), world_word(3, PAGES(5) / 4));
+    slow_reads(&b, wanted, b.x + PAGES(13), world_word(3, PAGES(13) / 4));
+    world_close(b.world);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_stays_mapped_is_there_all_the_time),
         cmocka_unit_test(what_an_update_maps_comes_in_for_who_needs_it_elsewhere),
         cmocka_unit_test(what_an_update_unmaps_leaves_and_comes_back),
         cmocka_unit_test(what_is_left_of_a_mapping_stands_behind_nothing),

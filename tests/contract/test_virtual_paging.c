@@ -323,6 +323,26 @@ static void a_fault_between_any_two_steps_is_seen_and_costs_no_other(void **stat
     assert_true(faulted > 40);
 }
 
+// A program that maps as much as there are tables for, and has nothing in memory, leaves those of the window alone.
+static void R211_the_window_has_its_tables_whoever_maps_before(void **state)
+{
+    (void)state;
+    struct window_watch watch;
+    struct world *world = begin(&watch, 0, false);
+    D3DKMT_HANDLE first = world_create_in_aperture(world, PAGES(4), CPU);
+    int result = FERRY_OK;
+    for (uint64_t i = 1; result == FERRY_OK; i++) {
+        struct ferry_vidmm_virtual range = {.size = sizeof(range), .address = i << 39, .bytes = PAGES(4)};
+        result = ferry_vidmm_map_virtual(world->manager, world->device, first, 0, false, &range);
+    }
+    assert_int_equal(result, FERRY_ERROR_NO_VIDEO_MEMORY);
+    D3DKMT_HANDLE a = world_create(world, PAGES(40), CPU);
+    world_write(world, a, 1);
+    world_require(world, a);
+    world_check_gpu(world, a, 1);
+    end(&watch);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -330,6 +350,7 @@ int main(void)
         cmocka_unit_test(R212_a_fill_has_the_whole_window_for_one_side),
         cmocka_unit_test(R7_R212_moves_between_two_places_are_by_address_too),
         cmocka_unit_test(R20_R212_entries_that_have_no_room_in_a_buffer),
+        cmocka_unit_test(R211_the_window_has_its_tables_whoever_maps_before),
         cmocka_unit_test(a_reset_between_any_two_steps_costs_no_content),
         cmocka_unit_test(a_fault_between_any_two_steps_is_seen_and_costs_no_other),
     };

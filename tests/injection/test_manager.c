@@ -385,6 +385,8 @@ static void updates(struct run *run)
     CALL(submit(run, 0, MAPPED, PLAIN, &fence));
     CALL(UPDATE(mapping(run, OWN, x + PAGES(1), 0, 2), copying(x + PAGES(500), 4, x + PAGES(299))));
     CALL(UPDATE(unmapping(x + PAGES(301), 101)));
+    // Some of it is so already.
+    CALL(UPDATE(mapping(run, WIDE, x + PAGES(400), 0, 12), mapping(run, OWN, x + PAGES(402), 0, 1)));
     CALL(submit(run, 0, KEPT, PLAIN, &fence));
     CALL(ferry_vidmm_wait(run->manager, run->context[0], fence));
     // Out and in again, all of it and what is left of it.

@@ -58,10 +58,11 @@ static int make_process(struct ferry_vm_memory *memory)
     return FERRY_OK;
 }
 
-// R211: its tables are there as long as the manager is.
+// R211: its tables are there as long as the manager is. Where content goes by them they come with the first allocation
+// of all, also with one that stays in an aperture: before programs can map anything, and take all tables there are.
 int ferry_vm_window_begin(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)
 {
-    if (memory->window || !(allocation->notice || (memory->by_address && allocation->wants_memory)))
+    if (memory->window || !(allocation->notice || memory->by_address))
         return FERRY_OK;
     uint64_t pages = window_pages(memory), missing;
     const struct ferry_vm_where where = {.base = WINDOW_FIRST, .alignment = 1};

@@ -198,18 +198,53 @@ int ferry_vm_batch_copy(struct ferry_vm_batch *batch, uint64_t first, uint64_t p
 
 // ---- Carrying out -------------------------------------------------------------------------------------------------
 
-// The space has it already, in one range.
-static bool is_so(struct ferry_vm_batch *batch, const struct ferry_vm_part *part)
+// The space has it already, as a piece of this range.
+static bool is_so(struct ferry_vm_batch *batch, const struct ferry_vm_part *part, const struct ferry_vm_range *range)
 {
-    const struct ferry_vm_range *range = ferry_vm_address_find(batch->space, part->first);
-
-    if (end_of(part) > range->first + range->pages || range->owner != part->owner)
+    if (range->owner != part->owner)
         return false;
     if (part->owner &&
         (range->read_only != part->read_only || range->offset + (part->first - range->first) != part->offset))
         return false;
     if (range->after > batch->behind[range->after_node])
         batch->behind[range->after_node] = range->after;
+    return true;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+// What of the parts is not so already. What is mapped alike stays as it is: it is there all the time, for jobs of every
+// queue. What is only reserved in pieces becomes one again, as long as a part meets several of them.
+static bool find_difference(struct ferry_vm_batch *batch)
+{
+    struct ferry_vm_part_list *list = &batch->copied, all = batch->list;
+
+    list->count = 0;
+    for (size_t i = 0; i < all.count; i++) {
+        const struct ferry_vm_part *part = &all.parts[i];
+        bool goes_on = false;
+
+        for (uint64_t at = part->first, to; at < end_of(part); at = to) {
+            const struct ferry_vm_range *range = ferry_vm_address_find(batch->space, at);
+            uint64_t there = range->first + range->pages;
+
+            to = part->owner ? least(there, end_of(part)) : end_of(part);
+            struct ferry_vm_part piece = piece_of(part, at, to);
+            bool differs = to > there || !is_so(batch, &piece, range);
+            if (!room(list, 1))
+                return false;
+            if (differs && goes_on)
+                list->parts[list->count - 1].pages += piece.pages;
+            else if (differs)
+                list->parts[list->count++] = piece;
+            goes_on = differs;
+        }
+    }
+    batch->list = *list;
+    batch->copied = all;
     return true;
 }
 
@@ -318,14 +353,12 @@ int ferry_vm_batch_prepare(struct ferry_vm_batch *batch, uint64_t *table_bytes)
 {
     struct ferry_vm_missing missing = {0};
     struct ferry_vm_spares spares;
-    size_t count = 0;
     uint64_t pages = 0;
 
     *table_bytes = 0;
-    for (size_t i = 0; i < batch->list.count; i++)
-        if (!is_so(batch, &batch->list.parts[i]))
-            batch->list.parts[count++] = batch->list.parts[i];
-    batch->list.count = count;
+    if (!find_difference(batch))
+        return FERRY_ERROR_NO_HOST_MEMORY;
+    size_t count = batch->list.count;
     for (size_t i = 0; i < count; i++)
         pages += batch->list.parts[i].owner ? batch->list.parts[i].pages : 0;
     if (ferry_vm_beyond_tables(batch->space, pages, table_bytes))

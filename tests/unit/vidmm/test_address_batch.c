@@ -254,6 +254,45 @@ static void what_is_left_is_as_it_was(void **state)
     end(20);
 }
 
+// What a part meets that is mapped alike goes nowhere: only what is beside it, or between, comes.
+static void what_is_mapped_alike_stays(void **state)
+{
+    struct ferry_vm_removed removed = {0};
+    struct ferry_vm_batch batch;
+    uint64_t bytes;
+
+    (void)state;
+    begin(20);
+    assert_int_equal(reserve(64, 64), FERRY_OK);
+    ferry_vm_batch_begin(&batch, &space);
+    assert_int_equal(map(&batch, 68, 8, &owners[1], 4, 0), FERRY_OK);
+    assert_int_equal(map(&batch, 80, 8, &owners[1], 16, 0), FERRY_OK);
+    assert_int_equal(carry_out(&batch, &bytes), FERRY_OK);
+    struct ferry_vm_range *low = ferry_vm_address_find(&space, 68), *high = ferry_vm_address_find(&space, 80);
+    low->after_node = 2;
+    low->after = 5;
+    ferry_vm_batch_begin(&batch, &space);
+    assert_int_equal(map(&batch, 64, 32, &owners[1], 0, 0), FERRY_OK);
+    assert_int_equal(map(&batch, 82, 1, &owners[2], 0, 0), FERRY_OK);
+    assert_int_equal(ferry_vm_batch_prepare(&batch, &bytes), FERRY_OK);
+    assert_false(ferry_vm_batch_removed(&batch, low, &removed));
+    assert_true(ferry_vm_batch_removed(&batch, high, &removed) && removed.first == 82 && removed.pages == 1);
+    assert_false(ferry_vm_batch_removed(&batch, high, &removed));
+    assert_int_equal(batch.behind[2], 5);
+    ferry_vm_batch_commit(&batch);
+    take_note();
+    ferry_vm_batch_end(&batch);
+    assert_ptr_equal(ferry_vm_address_find(&space, 68), low);
+    holds(64, 64, 4, &owners[1], 0);
+    holds(68, 68, 8, &owners[1], 4);
+    holds(76, 76, 4, &owners[1], 12);
+    holds(80, 80, 2, &owners[1], 16);
+    holds(82, 82, 1, &owners[2], 0);
+    holds(83, 83, 5, &owners[1], 19);
+    holds(88, 88, 8, &owners[1], 24);
+    end(20);
+}
+
 static void bad_operations_have_names(void **state)
 {
     struct ferry_vm_batch batch;
@@ -536,6 +575,7 @@ int main(void)
         cmocka_unit_test(pieces_of_a_reservation_are_one_again),
         cmocka_unit_test(read_only_is_of_each_page),
         cmocka_unit_test(what_is_left_is_as_it_was),
+        cmocka_unit_test(what_is_mapped_alike_stays),
         cmocka_unit_test(bad_operations_have_names),
         cmocka_unit_test(an_edge_cuts_the_entry_that_it_is_in),
         cmocka_unit_test(random_batches_agree_with_a_plain_list),
