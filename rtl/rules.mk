@@ -28,7 +28,8 @@ LINTS += rtl-lint
 .PHONY: rtl-lint
 rtl-lint: $(BUILD)/rtl/lint.stamp
 
-$(BUILD)/rtl/lint.stamp: $(RTL_SOURCES) $(wildcard rtl/slot/*.v rtl/board/*.v boards/acorn/*.v) sim/ferry_simulated.v $(CONTRACT) rtl/packaged_core.vlt $(VENV)/ready
+$(BUILD)/rtl/lint.stamp: $(RTL_SOURCES) $(wildcard rtl/slot/*.v rtl/board/*.v boards/acorn/*.v) sim/ferry_simulated.v \
+    $(CONTRACT) rtl/packaged_core.vlt $(VENV)/ready
 	@mkdir -p $(@D)
 	$(VERILATOR) --lint-only $(RTL_FLAGS) $(RTL_DEVICE)
 	$(VERILATOR) --lint-only $(RTL_FLAGS) -GCONFIGURATION='"tiny"' $(RTL_DEVICE)

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """run.py TEST BUILD FIRMWARE CORE INCLUDE SOURCE...: builds the device for Icarus Verilog and runs a cocotb test on it.
 
-TEST is "root_complex", the device alone, or "slot", with what a board in a slot has around it. BUILD is the folder to work in, INCLUDE a list of folders joined by colons, the first of which has the contract.
+TEST is "root_complex", the device alone, or "slot", with what a board in a slot has around it. BUILD is
+the folder to work in, INCLUDE a list of folders joined by colons, the first of which has the contract.
 FERRY_SEED replays.
 """
 import os
