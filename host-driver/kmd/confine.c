@@ -24,9 +24,9 @@ static void widen(const uint8_t *packet, uint32_t pitch_at, struct range *r)
         column_bytes = 1u << (7 + swizzle - small);
         tile_rows = 1u << (9 - swizzle - small);
     }
-    uint64_t down = ((uint64_t)get32(packet + FERRY_PACKET_COPY_RECTANGLE_LAST_ROW) +
-                     FERRY_GET(FERRY_PACKET_LAYOUT_Y, layout)) /
-                    tile_rows * (uint64_t)(pitch < 0 ? -pitch : pitch);
+    uint64_t down =
+        ((uint64_t)get32(packet + FERRY_PACKET_COPY_RECTANGLE_LAST_ROW) + FERRY_GET(FERRY_PACKET_LAYOUT_Y, layout)) /
+        tile_rows * (uint64_t)(pitch < 0 ? -pitch : pitch);
     uint64_t right = ((uint64_t)row + FERRY_GET(FERRY_PACKET_LAYOUT_X, layout) - 1) / column_bytes;
 
     if (pitch < 0)

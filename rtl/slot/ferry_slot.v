@@ -165,7 +165,8 @@ module ferry_slot #(
         .clk(clk), .rst(rst), .manage_word(cfg_mgmt_dwaddr), .manage_read(cfg_mgmt_rd_en), .manage_data(cfg_mgmt_do),
         .manage_done(cfg_mgmt_rd_wr_done), .function_id(function_id), .command(cfg_command), .device_control(cfg_dcommand),
         .power_state(cfg_pmcsr_powerstate), .msi_enable(cfg_interrupt_msienable), .function_reset(cfg_received_func_lvl_rst),
-        .request_comes(request_comes), .stand(stand), .write(write), .write_address(write_address), .write_data(write_data), .write_waits(write_waits),
+        .request_comes(request_comes), .stand(stand), .write(write), .write_address(write_address), .write_data(write_data),
+        .write_waits(write_waits),
         .write_taken(writes && in_goes && s_axis_tlp_tlast), .write_answered(keeps && out_goes && m_axis_tlp_tlast)
     );
 

@@ -29,10 +29,8 @@ static void begin(struct rig *rig, struct job *job)
                                          .SegmentId = FERRY_KMD_SEGMENT_APERTURE,
                                          .WriteOperation = 1};
     job->list[2].PhysicalAddress.QuadPart = FERRY_KMD_APERTURE_BASE + MAPPED;
-    job->patch = (DXGKARG_PATCH){.hContext = rig->user_context,
-                                 .pDmaBuffer = rig->buffer.address,
-                                 .DmaBufferSize = 4096,
-                                 .NodeOrdinal = 2};
+    job->patch = (DXGKARG_PATCH){
+        .hContext = rig->user_context, .pDmaBuffer = rig->buffer.address, .DmaBufferSize = 4096, .NodeOrdinal = 2};
 }
 
 static void end(struct rig *rig, struct job *job)
@@ -75,7 +73,10 @@ static const struct linear {
     uint32_t opcode, packet_bytes, source_kind, source, destination_kind, destination, bytes;
     char refused; // 's'ource, 'd'estination, '-' none of it
 } linear[] = {
-#define COPY(...) {FERRY_OPCODE_COPY, FERRY_PACKET_COPY_SIZE, __VA_ARGS__}
+#define COPY(...)                                                                                                      \
+    {                                                                                                                  \
+        FERRY_OPCODE_COPY, FERRY_PACKET_COPY_SIZE, __VA_ARGS__                                                         \
+    }
     COPY(LOCAL, READ_ONLY, LOCAL, WRITTEN, BYTES, '-'),
     COPY(LOCAL, READ_ONLY + 1, LOCAL, WRITTEN, BYTES, 's'),
     COPY(LOCAL, READ_ONLY - 1, LOCAL, WRITTEN, 1, 's'),
@@ -96,7 +97,10 @@ static const struct linear {
 #undef COPY
     {FERRY_OPCODE_READ, FERRY_PACKET_READ_SIZE, LOCAL, READ_ONLY + BYTES - 8, 0, 0, 8, '-'},
     {FERRY_OPCODE_READ, FERRY_PACKET_READ_SIZE, LOCAL, READ_ONLY + BYTES - 7, 0, 0, 8, 's'},
-#define TO(opcode, ...) {FERRY_OPCODE_##opcode, FERRY_PACKET_##opcode##_SIZE, 0, 0, __VA_ARGS__}
+#define TO(opcode, ...)                                                                                                \
+    {                                                                                                                  \
+        FERRY_OPCODE_##opcode, FERRY_PACKET_##opcode##_SIZE, 0, 0, __VA_ARGS__                                         \
+    }
     TO(FILL, LOCAL, WRITTEN, BYTES, '-'),
     TO(FILL, LOCAL, WRITTEN, BYTES + 1, 'd'),
     TO(FILL, LOCAL, READ_ONLY, 8, 'd'),
@@ -158,8 +162,8 @@ static const struct rectangle {
     {BYTES - 64, 64, 255, (uint32_t)-64, 0, false}, // Upwards.
     {BYTES - 64, 64, 256, (uint32_t)-64, 0, true},
     {BYTES - 64, 65, 0, (uint32_t)-64, 0, true},
-    // Tiles of 64 x 64 bytes: four of them, one beside the other or two above two.
-#define SMALL (FERRY_PUT(FERRY_PACKET_LAYOUT_SWIZZLE, 1) | FERRY_PACKET_LAYOUT_SMALL_MASK)
+// Tiles of 64 x 64 bytes: four of them, one beside the other or two above two.
+#define SMALL    (FERRY_PUT(FERRY_PACKET_LAYOUT_SWIZZLE, 1) | FERRY_PACKET_LAYOUT_SMALL_MASK)
 #define AT(x, y) (FERRY_PUT(FERRY_PACKET_LAYOUT_X, x) | FERRY_PUT(FERRY_PACKET_LAYOUT_Y, y))
     {0, 256, 63, 4 * 4096, SMALL, false},
     {0, 255, 63, 4 * 4096, SMALL | AT(1, 0), false},
