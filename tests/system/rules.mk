@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # Whole machine, each program on each back end. The C of the host side runs under the sanitizers.
 
-SYSTEM_TESTS := calls poll poll_ends residency failures programs random_calls rectangles rectangle_sides tiles tiled_images views \
-    linear_views runs iommu models virtual virtual_aperture virtual_instances virtual_paging va_update va_pages walks agreement
+SYSTEM_TESTS := calls call_backs poll poll_ends residency failures programs random_calls rectangles rectangle_sides tiles tiled_images \
+    views linear_views runs iommu models virtual virtual_aperture virtual_instances virtual_paging va_update va_pages walks agreement
 # On the model the agreement run compares the model with itself: it shows that the comparison is fair.
 SYSTEM_RUNS := $(SYSTEM_TESTS:%=$(BUILD)/tests/system_%_model) $(SYSTEM_TESTS:%=$(BUILD)/tests/system_%_sim)
 # In driver model 2 jobs name allocations by GPU virtual addresses; those of `virtual...`, `va_...` and `walks` have it always.
-SYSTEM_MODEL2 := calls poll poll_ends residency failures programs random_calls
+SYSTEM_MODEL2 := calls call_backs poll poll_ends residency failures programs random_calls
 SYSTEM_RUNS += $(SYSTEM_MODEL2:%=$(BUILD)/tests/system_%_model2)
 SYSTEM_RUNS += $(SYSTEM_MODEL2:%=$(BUILD)/tests/system_%_sim_model2)
 # The model alone has 64 GiB.
