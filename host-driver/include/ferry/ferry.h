@@ -353,7 +353,8 @@ struct ferry_allocation_options {
 #define FERRY_FLAG_PERMANENT_SYSMEM 0x00000002u
 #define FERRY_FLAG_CACHED           0x00000004u
 
-/// Make one allocation, on no residency list yet. Errors: ARGUMENT, HANDLE, FLAGS, NO_HOST_MEMORY, DEVICE_LOST,
+/// Make one allocation, on no residency list yet. Errors: ARGUMENT, HANDLE, FLAGS, NO_HOST_MEMORY, NO_VIDEO_MEMORY (of
+/// page tables, for the first that is compressed, and with paging by addresses for the first of all), DEVICE_LOST,
 /// UNSUPPORTED (a flag whose behaviour is not there; ferry_flag_unsupported() names it).
 int ferry_allocation_create(struct ferry_device *device, const struct ferry_allocation_options *options,
                             struct ferry_allocation **allocation);
