@@ -126,12 +126,17 @@ static unsigned whose(uint64_t fence)
 }
 
 static NTSTATUS (*submit_below)(HANDLE adapter, const DXGKARG_SUBMITCOMMAND *argument);
+static unsigned planted(void)
+{
+    return chaos.world->knobs->fault_paging + chaos.world->knobs->fault_addresses;
+}
+
 static NTSTATUS look_who_faults(HANDLE adapter, const DXGKARG_SUBMITCOMMAND *argument)
 {
-    unsigned before = chaos.world ? chaos.world->knobs->fault_paging : 0;
+    unsigned before = chaos.world ? planted() : 0;
     unsigned devices = before && argument->Flags.Paging ? whose(chaos.world->manager->sched.nodes[0].submitted) : 0;
     NTSTATUS status = submit_below(adapter, argument);
-    if (chaos.world && chaos.world->knobs->fault_paging < before) {
+    if (chaos.world && planted() < before) {
         bool several = (devices & (devices - 1)) != 0;
         chaos.shared += several;
         chaos.may_lose |= several ? 0 : devices;
@@ -246,7 +251,7 @@ static void begin(uint64_t seed, bool images, bool beside)
 // Nothing goes wrong any more, and everything is looked at.
 static void look_at_all(void)
 {
-    chaos.world->knobs->fault_paging = 0;
+    chaos.world->knobs->fault_paging = chaos.world->knobs->fault_addresses = 0;
     chaos.world->knobs->hang = chaos.world->knobs->hold_paging = false;
     for (unsigned i = 0; i < 60; i++)
         ferry_vidmm_poll(chaos.world->manager, true);

@@ -25,6 +25,12 @@ void chaos_beside_begin(void)
     programs_die = pick(2);
     memory_ends = pick(3) > 0;
     notices_wanted = pick(2);
+    // Miniports differ in what they write into a buffer, and when it is finished.
+    if (!chaos.beside)
+        return;
+    chaos.world->knobs->silent_discard = pick(4) == 0;
+    chaos.world->knobs->by_registers = pick(4) == 0;
+    chaos.world->knobs->patch_completes = pick(4) == 0;
 }
 
 void chaos_beside_create(struct ferry_allocation_private *wanted)
@@ -136,6 +142,8 @@ void chaos_beside_before(void)
         change_budgets();
     if (programs_die && pick(200) == 0)
         kill_program(pick(2));
+    if (chaos.faults && addresses_wanted() && pick(150) == 0)
+        chaos.world->knobs->fault_addresses = 1 + pick(3);
     if (memory_ends && pick(12) == 0)
         run_out_of_memory();
 }
