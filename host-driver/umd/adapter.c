@@ -7,6 +7,7 @@
 #include "umd/call.h"
 #include "umd/device.h"
 #include "umd/events.h"
+#include "umd/observer.h"
 #include "umd/process.h"
 #include "umd/runner.h"
 
@@ -149,6 +150,8 @@ int ferry_adapter_open(const struct ferry_adapter_options *options, struct ferry
         (options->paging_buffer_bytes && options->paging_buffer_bytes < FERRY_KMD_LEAST_PAGING_BUFFER))
         return FERRY_ERROR_ARGUMENT;
     *handle = NULL;
+    if (umd_is_telling())
+        return FERRY_ERROR_RECURSIVE_CALL;
     struct umd_adapter *adapter = calloc(1, sizeof *adapter);
     if (!adapter)
         return FERRY_ERROR_NO_HOST_MEMORY;
@@ -204,7 +207,7 @@ int ferry_adapter_event_fd(struct ferry_adapter *handle, int *fd)
     *fd = -1;
     struct umd_adapter *adapter = umd_enter(&call, UMD_ADAPTER, handle, NULL);
     if (!adapter)
-        return FERRY_ERROR_HANDLE;
+        return umd_not_entered();
     int error = umd_runner_start(adapter);
     if (error == FERRY_OK)
         error = umd_runner_descriptor(adapter, fd);
@@ -221,7 +224,7 @@ int ferry_adapter_query(struct ferry_adapter *handle, struct ferry_adapter_info 
         return FERRY_ERROR_ARGUMENT;
     struct umd_adapter *adapter = umd_enter(&call, UMD_ADAPTER, handle, NULL);
     if (!adapter)
-        return FERRY_ERROR_HANDLE;
+        return umd_not_entered();
     ferry_gpu_query(adapter->gpu, &gpu);
     *info = (struct ferry_adapter_info){
         .size = sizeof *info,
@@ -255,7 +258,7 @@ int ferry_adapter_statistics(struct ferry_adapter *handle, struct ferry_statisti
         return FERRY_ERROR_ARGUMENT;
     struct umd_adapter *adapter = umd_enter(&call, UMD_ADAPTER, handle, NULL);
     if (!adapter)
-        return FERRY_ERROR_HANDLE;
+        return umd_not_entered();
     int error = ferry_gpu_counters(adapter->gpu, out);
     if (error == FERRY_OK)
         error = ferry_vidmm_statistics(adapter->vidmm, &vidmm);
@@ -289,7 +292,7 @@ int ferry_adapter_next_fault(struct ferry_adapter *handle, struct ferry_fault *f
         return FERRY_ERROR_ARGUMENT;
     struct umd_adapter *adapter = umd_enter(&call, UMD_ADAPTER, handle, NULL);
     if (!adapter)
-        return FERRY_ERROR_HANDLE;
+        return umd_not_entered();
     *found = ferry_kmd_next_fault(adapter->kmd, fault);
     fault->size = sizeof *fault;
     return umd_leave(&call, FERRY_OK);
@@ -301,7 +304,7 @@ int ferry_adapter_set_budget(struct ferry_adapter *handle, uint64_t bytes)
     struct umd_adapter *adapter = umd_enter(&call, UMD_ADAPTER, handle, "set budget");
 
     if (!adapter)
-        return FERRY_ERROR_HANDLE;
+        return umd_not_entered();
     return umd_leave(&call, ferry_vidmm_set_budget(adapter->vidmm, bytes));
 }
 
@@ -313,7 +316,7 @@ int ferry_adapter_flip(struct ferry_adapter *handle, const struct ferry_flip *fl
         return FERRY_ERROR_ARGUMENT;
     struct umd_adapter *adapter = umd_enter(&call, UMD_ADAPTER, handle, NULL);
     if (!adapter)
-        return FERRY_ERROR_HANDLE;
+        return umd_not_entered();
     ferry_kmd_flip(adapter->kmd, flip->out, flip->number, flip->offset);
     return umd_leave(&call, FERRY_OK);
 }
@@ -326,7 +329,7 @@ int ferry_adapter_flipped(struct ferry_adapter *handle, bool *flipped)
         return FERRY_ERROR_ARGUMENT;
     struct umd_adapter *adapter = umd_enter(&call, UMD_ADAPTER, handle, NULL);
     if (!adapter)
-        return FERRY_ERROR_HANDLE;
+        return umd_not_entered();
     *flipped = ferry_kmd_flipped(adapter->kmd);
     return umd_leave(&call, FERRY_OK);
 }
@@ -337,6 +340,6 @@ int ferry_adapter_reset_engine(struct ferry_adapter *handle)
     struct umd_adapter *adapter = umd_enter(&call, UMD_ADAPTER, handle, "reset engine");
 
     if (!adapter)
-        return FERRY_ERROR_HANDLE;
+        return umd_not_entered();
     return umd_leave(&call, ferry_vidmm_reset_engine(adapter->vidmm));
 }

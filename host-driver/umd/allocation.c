@@ -44,7 +44,7 @@ int ferry_allocation_create(struct ferry_device *device_handle, const struct fer
     *handle = NULL;
     struct umd_device *device = umd_enter(&call, UMD_DEVICE, device_handle, "create allocation");
     if (!device)
-        return FERRY_ERROR_HANDLE;
+        return umd_not_entered();
     struct umd_allocation *allocation =
         calloc(1, sizeof *allocation + (options->tiling ? sizeof allocation->tiles[0] : 0));
     if (!allocation)
@@ -125,7 +125,7 @@ int ferry_allocation_destroy(struct ferry_allocation *handle)
     struct umd_allocation *allocation = umd_enter(&call, UMD_ALLOCATION, handle, "destroy allocation");
 
     if (!allocation)
-        return FERRY_ERROR_HANDLE;
+        return umd_not_entered();
     D3DKMT_HANDLE vidmm = allocation->vidmm;
     umd_park(&call);
     int error = ferry_vidmm_destroy_allocation(call.adapter->vidmm, vidmm);
@@ -157,7 +157,7 @@ int ferry_allocation_placement(struct ferry_allocation *handle, struct ferry_pla
         return FERRY_ERROR_ARGUMENT;
     const struct umd_allocation *allocation = umd_enter(&call, UMD_ALLOCATION, handle, NULL);
     if (!allocation)
-        return FERRY_ERROR_HANDLE;
+        return umd_not_entered();
     int error = ferry_vidmm_placement(call.adapter->vidmm, allocation->vidmm, &vidmm);
     if (error == FERRY_OK) {
         *placement = (struct ferry_placement){
@@ -199,7 +199,7 @@ int ferry_lock(struct ferry_allocation *handle, uint32_t flags, void **address)
                    "lock flags");
     const struct umd_allocation *allocation = umd_enter(&call, UMD_ALLOCATION, handle, "lock");
     if (!allocation)
-        return FERRY_ERROR_HANDLE;
+        return umd_not_entered();
     D3DKMT_HANDLE vidmm = allocation->vidmm, device = allocation->device->vidmm;
     umd_park(&call);
     int error = ferry_vidmm_lock_from(call.adapter->vidmm, device, vidmm, flags, address);
@@ -215,7 +215,7 @@ int ferry_unlock(struct ferry_allocation *handle)
     const struct umd_allocation *allocation = umd_enter(&call, UMD_ALLOCATION, handle, "unlock");
 
     if (!allocation)
-        return FERRY_ERROR_HANDLE;
+        return umd_not_entered();
     return umd_leave(&call, ferry_vidmm_unlock(call.adapter->vidmm, allocation->vidmm));
 }
 
@@ -233,7 +233,7 @@ int ferry_view_lock(struct ferry_allocation *handle, uint32_t level, uint32_t fl
         return FERRY_ERROR_ARGUMENT;
     struct umd_allocation *allocation = umd_enter(&call, UMD_ALLOCATION, handle, "lock view");
     if (!allocation)
-        return FERRY_ERROR_HANDLE;
+        return umd_not_entered();
     if (!allocation->tiled)
         return umd_leave(&call, FERRY_ERROR_UNSUPPORTED);
     if (level >= allocation->tiles->told.Levels)
@@ -261,7 +261,7 @@ static int view(struct ferry_allocation *handle, uint64_t offset, void *read, co
     const struct umd_allocation *allocation =
         umd_enter(&call, UMD_ALLOCATION, handle, written ? "write view" : "read view");
     if (!allocation)
-        return FERRY_ERROR_HANDLE;
+        return umd_not_entered();
     if (!allocation->tiled)
         return umd_leave(&call, FERRY_ERROR_NOT_LOCKED);
     const struct umd_tiles *tiles = allocation->tiles;

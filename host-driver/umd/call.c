@@ -15,7 +15,7 @@ static void tell_call(const struct umd_call *call, enum ferry_event_kind kind)
 
 void *umd_enter(struct umd_call *call, enum umd_kind kind, const void *handle, const char *name)
 {
-    struct umd_adapter *adapter = umd_adapter_get(kind, handle);
+    struct umd_adapter *adapter = umd_is_telling() ? NULL : umd_adapter_get(kind, handle);
 
     if (!adapter)
         return NULL;
@@ -29,6 +29,11 @@ void *umd_enter(struct umd_call *call, enum umd_kind kind, const void *handle, c
     *call = (struct umd_call){adapter, name, name ? ++adapter->calls : 0};
     tell_call(call, FERRY_EVENT_CALL_BEGIN);
     return object;
+}
+
+int umd_not_entered(void)
+{
+    return umd_is_telling() ? FERRY_ERROR_RECURSIVE_CALL : FERRY_ERROR_HANDLE;
 }
 
 int umd_leave(struct umd_call *call, int result)

@@ -12,8 +12,10 @@ struct umd_call {
 };
 
 // Find the object, take its adapter's lock and tell the observer that a call begins. NULL when the handle is none of
-// this kind; then there is nothing to leave.
+// this kind, or when this thread is in a call-back and would wait for itself; then there is nothing to leave.
 void *umd_enter(struct umd_call *call, enum umd_kind kind, const void *handle, const char *name);
+// Why umd_enter() gave NULL.
+int umd_not_entered(void);
 // Tell that it ends, give the lock back, and hand the result through.
 int umd_leave(struct umd_call *call, int result);
 // Around a call of the manager that may wait for the GPU: others get in meanwhile. Objects may be gone afterwards;

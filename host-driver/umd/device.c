@@ -46,7 +46,7 @@ int ferry_device_create(struct ferry_adapter *adapter_handle, struct ferry_devic
     *handle = NULL;
     struct umd_adapter *adapter = umd_enter(&call, UMD_ADAPTER, adapter_handle, "create device");
     if (!adapter)
-        return FERRY_ERROR_HANDLE;
+        return umd_not_entered();
     return umd_leave(&call, create(adapter, NULL, handle));
 }
 
@@ -59,7 +59,7 @@ int ferry_process_create_device(struct ferry_process *process_handle, struct fer
     *handle = NULL;
     struct umd_process *process = umd_enter(&call, UMD_PROCESS, process_handle, "create device");
     if (!process)
-        return FERRY_ERROR_HANDLE;
+        return umd_not_entered();
     return umd_leave(&call, process->ending ? FERRY_ERROR_HANDLE : create(call.adapter, process, handle));
 }
 
@@ -105,7 +105,7 @@ int ferry_device_destroy(struct ferry_device *handle)
     struct umd_device *device = umd_enter(&call, UMD_DEVICE, handle, "destroy device");
 
     if (!device)
-        return FERRY_ERROR_HANDLE;
+        return umd_not_entered();
     return umd_leave(&call, device->ending ? FERRY_ERROR_HANDLE : umd_device_destroy(&call, device));
 }
 
@@ -115,7 +115,7 @@ int ferry_device_wait_paging(struct ferry_device *handle, uint64_t value)
     const struct umd_device *device = umd_enter(&call, UMD_DEVICE, handle, "wait for paging");
 
     if (!device)
-        return FERRY_ERROR_HANDLE;
+        return umd_not_entered();
     D3DKMT_HANDLE paging_queue = device->paging_queue;
     umd_park(&call);
     int error = ferry_vidmm_wait_paging(call.adapter->vidmm, paging_queue, value);
@@ -131,6 +131,6 @@ int ferry_device_paging_reached(struct ferry_device *handle, uint64_t *value)
         return FERRY_ERROR_ARGUMENT;
     const struct umd_device *device = umd_enter(&call, UMD_DEVICE, handle, NULL);
     if (!device)
-        return FERRY_ERROR_HANDLE;
+        return umd_not_entered();
     return umd_leave(&call, ferry_vidmm_paging_fence(call.adapter->vidmm, device->paging_queue, value));
 }

@@ -30,6 +30,7 @@ static const struct {
     {FERRY_ERROR_UNSUPPORTED, "UNSUPPORTED", "This adapter does not announce that part of the contract."},
     {FERRY_ERROR_IN_USE, "IN_USE", "Another program has the device."},
     {FERRY_ERROR_NOT_AVAILABLE, "NOT_AVAILABLE", "No range shows it to the CPU, and evicting was forbidden."},
+    {FERRY_ERROR_RECURSIVE_CALL, "RECURSIVE_CALL", "A call-back of an adapter must not call the library."},
     {FERRY_ERROR_CRITICAL, "CRITICAL", "The memory manager stopped at a broken rule of the driver contract."},
 };
 

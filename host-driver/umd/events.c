@@ -21,11 +21,11 @@ static void tell_budget(struct umd_adapter *adapter, const struct ferry_vidmm_ev
         .bytes_to_trim = event->bytes,
     };
 
-    pthread_mutex_lock(&adapter->telling);
+    umd_begin_telling(adapter);
     for (struct umd_process *process = adapter->processes; process; process = process->next)
         if (process->vidmm == event->process && process->callback)
             process->callback(process->context, (enum ferry_memory_group)event->segment, &info);
-    pthread_mutex_unlock(&adapter->telling);
+    umd_end_telling(adapter);
 }
 
 void umd_silence_budgets(struct umd_adapter *adapter)
@@ -112,7 +112,7 @@ int ferry_adapter_observe(struct ferry_adapter *handle, ferry_event_callback *ca
     struct umd_adapter *adapter = umd_enter(&call, UMD_ADAPTER, handle, NULL);
 
     if (!adapter)
-        return FERRY_ERROR_HANDLE;
+        return umd_not_entered();
     pthread_mutex_lock(&adapter->telling);
     adapter->observer = callback;
     adapter->observer_context = context;

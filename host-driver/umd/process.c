@@ -17,7 +17,7 @@ int ferry_process_create(struct ferry_adapter *adapter_handle, const struct ferr
     *handle = NULL;
     struct umd_adapter *adapter = umd_enter(&call, UMD_ADAPTER, adapter_handle, "create process");
     if (!adapter)
-        return FERRY_ERROR_HANDLE;
+        return umd_not_entered();
     struct umd_process *process = calloc(1, sizeof *process);
     if (!process)
         return umd_leave(&call, FERRY_ERROR_NO_HOST_MEMORY);
@@ -98,7 +98,7 @@ int ferry_process_destroy(struct ferry_process *handle)
     struct umd_process *process = umd_enter(&call, UMD_PROCESS, handle, "destroy process");
 
     if (!process)
-        return FERRY_ERROR_HANDLE;
+        return umd_not_entered();
     if (process->ending)
         return umd_leave(&call, FERRY_ERROR_HANDLE);
     process->ending = true;
@@ -122,7 +122,7 @@ int ferry_process_set_weight(struct ferry_process *handle, uint32_t weight)
     const struct umd_process *process = umd_enter(&call, UMD_PROCESS, handle, "set weight");
 
     if (!process)
-        return FERRY_ERROR_HANDLE;
+        return umd_not_entered();
     return umd_leave(&call, ferry_vidmm_set_weight(call.adapter->vidmm, process->vidmm, weight));
 }
 
@@ -132,7 +132,7 @@ int ferry_process_set_reservation(struct ferry_process *handle, uint64_t bytes)
     const struct umd_process *process = umd_enter(&call, UMD_PROCESS, handle, "set reservation");
 
     if (!process)
-        return FERRY_ERROR_HANDLE;
+        return umd_not_entered();
     return umd_leave(&call, ferry_vidmm_set_reservation(call.adapter->vidmm, process->vidmm, bytes));
 }
 
@@ -145,7 +145,7 @@ int ferry_process_memory(struct ferry_process *handle, enum ferry_memory_group g
         return FERRY_ERROR_ARGUMENT;
     const struct umd_process *process = umd_enter(&call, UMD_PROCESS, handle, NULL);
     if (!process)
-        return FERRY_ERROR_HANDLE;
+        return umd_not_entered();
     int error = ferry_vidmm_memory_info(call.adapter->vidmm, process->vidmm, (unsigned)group, &vidmm);
     if (error == FERRY_OK)
         *info = (struct ferry_memory_info){
@@ -169,7 +169,7 @@ int ferry_process_statistics(struct ferry_process *handle, struct ferry_process_
         return FERRY_ERROR_ARGUMENT;
     const struct umd_process *process = umd_enter(&call, UMD_PROCESS, handle, NULL);
     if (!process)
-        return FERRY_ERROR_HANDLE;
+        return umd_not_entered();
     int error = ferry_vidmm_process_statistics(call.adapter->vidmm, process->vidmm, &vidmm);
     if (error == FERRY_OK)
         *statistics = (struct ferry_process_usage){

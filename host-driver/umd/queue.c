@@ -47,7 +47,7 @@ int ferry_queue_copy(struct ferry_queue *handle, struct ferry_allocation *destin
     struct umd_queue *queue = umd_enter(&call, UMD_QUEUE, handle, NULL);
 
     if (!queue)
-        return FERRY_ERROR_HANDLE;
+        return umd_not_entered();
     struct umd_allocation *destination, *source;
     int error = find(queue, source_handle, source_offset, bytes, &source);
     if (error == FERRY_OK)
@@ -83,7 +83,7 @@ int ferry_queue_fill(struct ferry_queue *handle, struct ferry_allocation *destin
         return FERRY_ERROR_ARGUMENT;
     struct umd_queue *queue = umd_enter(&call, UMD_QUEUE, handle, NULL);
     if (!queue)
-        return FERRY_ERROR_HANDLE;
+        return umd_not_entered();
     struct umd_allocation *destination;
     int error = find(queue, destination_handle, offset, bytes, &destination);
     if (error != FERRY_OK)
@@ -106,7 +106,7 @@ static int record_virtual(struct ferry_queue *handle, struct umd_virtual packet)
     struct umd_queue *queue = umd_enter(&call, UMD_QUEUE, handle, NULL);
 
     if (!queue)
-        return FERRY_ERROR_HANDLE;
+        return umd_not_entered();
     if (!in_space(packet.destination, packet.bytes) || !in_space(packet.source, packet.bytes))
         return umd_leave(&call, FERRY_ERROR_RANGE);
     packet.vidmm = call.adapter->vidmm;
@@ -140,7 +140,7 @@ int ferry_queue_submit(struct ferry_queue *handle, uint64_t *fence)
     uint32_t count = 0;
 
     if (!queue)
-        return FERRY_ERROR_HANDLE;
+        return umd_not_entered();
     struct umd_recording *job = recording(queue);
     bool empty = !job || umd_recording_is_empty(job);
     const struct ferry_vidmm_submission *buffers = job ? umd_recording_buffers(job, &count) : NULL;
@@ -187,7 +187,7 @@ int ferry_queue_wait(struct ferry_queue *handle, uint64_t fence)
     const struct umd_queue *queue = umd_enter(&call, UMD_QUEUE, handle, "wait for job");
 
     if (!queue)
-        return FERRY_ERROR_HANDLE;
+        return umd_not_entered();
     struct ferry_vidmm *vidmm = call.adapter->vidmm;
     D3DKMT_HANDLE context = queue->context;
     umd_park(&call);
@@ -204,7 +204,7 @@ int ferry_queue_reached(struct ferry_queue *handle, uint64_t *fence)
         return FERRY_ERROR_ARGUMENT;
     const struct umd_queue *queue = umd_enter(&call, UMD_QUEUE, handle, NULL);
     if (!queue)
-        return FERRY_ERROR_HANDLE;
+        return umd_not_entered();
     return umd_leave(&call, ferry_vidmm_completed(call.adapter->vidmm, queue->context, fence));
 }
 
@@ -219,7 +219,7 @@ int ferry_queue_create(struct ferry_device *device_handle, struct ferry_queue **
     *handle = NULL;
     struct umd_device *device = umd_enter(&call, UMD_DEVICE, device_handle, "create queue");
     if (!device)
-        return FERRY_ERROR_HANDLE;
+        return umd_not_entered();
     struct umd_queue *queue = calloc(1, sizeof *queue);
     if (!queue)
         return umd_leave(&call, FERRY_ERROR_NO_HOST_MEMORY);
@@ -265,7 +265,7 @@ int ferry_queue_destroy(struct ferry_queue *handle)
     struct umd_queue *queue = umd_enter(&call, UMD_QUEUE, handle, "destroy queue");
 
     if (!queue)
-        return FERRY_ERROR_HANDLE;
+        return umd_not_entered();
     D3DKMT_HANDLE context = queue->context;
     umd_park(&call);
     int error = ferry_vidmm_destroy_context(call.adapter->vidmm, context);

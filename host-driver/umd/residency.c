@@ -177,7 +177,7 @@ int ferry_make_resident(struct ferry_device *handle, struct ferry_residency *arg
         return FERRY_ERROR_ARGUMENT;
     struct umd_device *device = umd_enter(&call, UMD_DEVICE, handle, "make resident");
     if (!device)
-        return FERRY_ERROR_HANDLE;
+        return umd_not_entered();
     int error = name_all(device, arguments);
     if (error == FERRY_OK)
         error = attempt(device, arguments->cant_trim_further, arguments->must_succeed, arguments);
@@ -259,7 +259,7 @@ int ferry_make_resident_trim(struct ferry_device *handle, struct ferry_residency
         return FERRY_ERROR_ARGUMENT;
     struct umd_device *device = umd_enter(&call, UMD_DEVICE, handle, "make resident, trimming");
     if (!device)
-        return FERRY_ERROR_HANDLE;
+        return umd_not_entered();
     int error = name_all(device, arguments);
     struct umd_allocation **list = device->named.allocations;
     bool memory = false, aperture = false;
@@ -294,7 +294,7 @@ int ferry_evict(struct ferry_device *handle, struct ferry_residency *arguments)
         return FERRY_ERROR_ARGUMENT;
     struct umd_device *device = umd_enter(&call, UMD_DEVICE, handle, "evict");
     if (!device)
-        return FERRY_ERROR_HANDLE;
+        return umd_not_entered();
     int error = name_all(device, arguments);
     if (error == FERRY_OK) {
         D3DDDICB_EVICT evict = {.NumAllocations = (UINT)arguments->count, .AllocationList = device->named.handles};

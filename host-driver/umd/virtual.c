@@ -13,7 +13,7 @@ int ferry_va_reserve(struct ferry_device *handle, struct ferry_va *range)
         return FERRY_ERROR_ARGUMENT;
     const struct umd_device *device = umd_enter(&call, UMD_DEVICE, handle, "reserve addresses");
     if (!device)
-        return FERRY_ERROR_HANDLE;
+        return umd_not_entered();
     struct ferry_vidmm_virtual wanted = {sizeof wanted, range->address, range->least, range->most, range->bytes, 0,
                                          false};
     int error = ferry_vidmm_reserve_virtual(call.adapter->vidmm, device->vidmm, &wanted);
@@ -31,7 +31,7 @@ int ferry_va_map(struct ferry_device *handle, struct ferry_allocation *allocatio
         return FERRY_ERROR_ARGUMENT;
     const struct umd_device *device = umd_enter(&call, UMD_DEVICE, handle, "map addresses");
     if (!device)
-        return FERRY_ERROR_HANDLE;
+        return umd_not_entered();
     const struct umd_allocation *allocation = umd_object(call.adapter, UMD_ALLOCATION, allocation_handle);
     if (!allocation)
         return umd_leave(&call, umd_handle_error(UMD_ALLOCATION, allocation_handle));
@@ -51,7 +51,7 @@ int ferry_va_free(struct ferry_device *handle, uint64_t address, uint64_t bytes)
     const struct umd_device *device = umd_enter(&call, UMD_DEVICE, handle, "free addresses");
 
     if (!device)
-        return FERRY_ERROR_HANDLE;
+        return umd_not_entered();
     return umd_leave(&call, ferry_vidmm_free_virtual(call.adapter->vidmm, device->vidmm, address, bytes));
 }
 
@@ -93,7 +93,7 @@ int ferry_va_update(struct ferry_queue *handle, struct ferry_va_batch *batch)
         return FERRY_ERROR_ARGUMENT;
     const struct umd_queue *queue = umd_enter(&call, UMD_QUEUE, handle, "update addresses");
     if (!queue)
-        return FERRY_ERROR_HANDLE;
+        return umd_not_entered();
     struct ferry_vidmm_update *operations = calloc((size_t)batch->count + 1, sizeof *operations);
     struct ferry_vidmm_updated updated = {.failed = batch->count};
     int error = operations ? FERRY_OK : FERRY_ERROR_NO_HOST_MEMORY;
@@ -123,7 +123,7 @@ int ferry_va_find(struct ferry_device *handle, uint64_t address, struct ferry_va
         return FERRY_ERROR_ARGUMENT;
     const struct umd_device *device = umd_enter(&call, UMD_DEVICE, handle, NULL);
     if (!device)
-        return FERRY_ERROR_HANDLE;
+        return umd_not_entered();
     int error = ferry_vidmm_find_virtual(call.adapter->vidmm, device->vidmm, address, &found);
     if (error == FERRY_OK)
         *mapping = (struct ferry_va_mapping){.size = sizeof *mapping,
@@ -172,7 +172,7 @@ int ferry_va_walk(struct ferry_device *handle, uint64_t address, struct ferry_va
         return FERRY_ERROR_ARGUMENT;
     const struct umd_device *device = umd_enter(&call, UMD_DEVICE, handle, NULL);
     if (!device)
-        return FERRY_ERROR_HANDLE;
+        return umd_not_entered();
     int error = ferry_vidmm_root_virtual(call.adapter->vidmm, device->vidmm, &root);
     *walk = (struct ferry_va_steps){.size = sizeof *walk};
     // Tables are in video memory, which the CPU sees from 0 on, as the device does.

@@ -140,7 +140,8 @@ int ferry_vidmm_completed(struct ferry_vidmm *manager, D3DKMT_HANDLE context, ui
 
 /// Create one allocation through DxgkDdiCreateAllocation, on no residency list, without backing store until it needs
 /// one. *broken_rule (may be NULL) gets the number n of the rule Cn on FERRY_ERROR_FLAGS, else 0. Errors: ARGUMENT,
-/// HANDLE, FLAGS, NO_HOST_MEMORY, DEVICE_LOST, UNSUPPORTED (also for a flag whose behaviour is not there;
+/// HANDLE, FLAGS, NO_HOST_MEMORY, NO_VIDEO_MEMORY (of page tables: the first one that is moved or noticed by addresses
+/// of the paging process gets them), DEVICE_LOST, UNSUPPORTED (also for a flag whose behaviour is not there;
 /// ferry_flags_unsupported() names it).
 int ferry_vidmm_create_allocation(struct ferry_vidmm *manager, D3DKMT_HANDLE device,
                                   const struct ferry_vidmm_allocation_options *options, D3DKMT_HANDLE *allocation,

@@ -3,8 +3,8 @@
 // other calls), discard, list, evict, copy and fill at random; in driver model 2 also by addresses
 // that they change among their jobs, in model 1 also through views of tiled images. Meanwhile paging buffers fault
 // after some of their packets, nodes hang and are reset, what was aborted may have run all the same, paging is held
-// back, and devices are killed in the middle of their work. A device in error, or with a job that was blamed for a
-// hang, is killed and begins anew; all others must not notice anything.
+// back, and devices are killed in the middle of their work; on top of it comes what chaos_beside.c does. A device in
+// error, or with a job that was blamed for a hang, is killed and begins anew; all others must not notice anything.
 #include "addresses.h"
 #include "chaos_state.h"
 
@@ -19,6 +19,12 @@ void chaos_check(bool good, const char *what)
 {
     if (!good)
         fail_msg("FERRY_SEED=%llu step %u: %s", (unsigned long long)chaos.seed, chaos.step, what);
+}
+
+void chaos_okay(int result, const char *what)
+{
+    if (result != FERRY_OK)
+        fail_msg("FERRY_SEED=%llu step %u: %s: error %d", (unsigned long long)chaos.seed, chaos.step, what, result);
 }
 
 uint32_t chaos_pick(uint32_t below)
@@ -59,10 +65,11 @@ uint64_t chaos_addresses(unsigned device)
     return (UINT64_C(1) << 42) + ((uint64_t)device << 32);
 }
 
-static void open_device(unsigned number)
+void chaos_open_device(unsigned number)
 {
     struct program *program = &chaos.devices[number];
     struct ferry_vidmm *manager = chaos.world->manager;
+    chaos_memory_is_there();
     program->process = chaos.processes[number / 2];
     if (number == DEVICES - 1)
         OKAY(ferry_vidmm_create_device(manager, &program->device));
@@ -94,7 +101,7 @@ void chaos_kill_device(unsigned number)
     for (unsigned i = chaos.live; i-- > 0;)
         if (chaos.all[i].device == number)
             chaos_forget(&chaos.all[i]);
-    open_device(number);
+    chaos_open_device(number);
 }
 
 // Whose operations are in the paging buffer that goes out.
@@ -119,12 +126,17 @@ static unsigned whose(uint64_t fence)
 }
 
 static NTSTATUS (*submit_below)(HANDLE adapter, const DXGKARG_SUBMITCOMMAND *argument);
+static unsigned planted(void)
+{
+    return chaos.world->knobs->fault_paging + chaos.world->knobs->fault_addresses;
+}
+
 static NTSTATUS look_who_faults(HANDLE adapter, const DXGKARG_SUBMITCOMMAND *argument)
 {
-    unsigned before = chaos.world ? chaos.world->knobs->fault_paging : 0;
+    unsigned before = chaos.world ? planted() : 0;
     unsigned devices = before && argument->Flags.Paging ? whose(chaos.world->manager->sched.nodes[0].submitted) : 0;
     NTSTATUS status = submit_below(adapter, argument);
-    if (chaos.world && chaos.world->knobs->fault_paging < before) {
+    if (chaos.world && planted() < before) {
         bool several = (devices & (devices - 1)) != 0;
         chaos.shared += several;
         chaos.may_lose |= several ? 0 : devices;
@@ -188,10 +200,11 @@ static void go_wrong(void)
     kill_those_in_error();
 }
 
-static void begin(uint64_t seed, bool images)
+static void begin(uint64_t seed, bool images, bool beside)
 {
     memset(&chaos, 0, sizeof(chaos));
     chaos.images = images;
+    chaos.beside = beside;
     chaos.seed = seed;
     chaos.random = seed * 0x9E3779B97F4A7C15u + 1;
     for (unsigned i = 0; i < 8; i++)
@@ -231,13 +244,14 @@ static void begin(uint64_t seed, bool images)
         OKAY(ferry_vidmm_create_process(chaos.world->manager, &process, &chaos.processes[i]));
     }
     for (unsigned number = 0; number < DEVICES; number++)
-        open_device(number);
+        chaos_open_device(number);
+    chaos_beside_begin();
 }
 
 // Nothing goes wrong any more, and everything is looked at.
 static void look_at_all(void)
 {
-    chaos.world->knobs->fault_paging = 0;
+    chaos.world->knobs->fault_paging = chaos.world->knobs->fault_addresses = 0;
     chaos.world->knobs->hang = chaos.world->knobs->hold_paging = false;
     for (unsigned i = 0; i < 60; i++)
         ferry_vidmm_poll(chaos.world->manager, true);
@@ -254,22 +268,28 @@ static void look_at_all(void)
     }
 }
 
-void chaos_run(uint64_t seed, unsigned steps, bool images)
+void chaos_run(uint64_t seed, unsigned steps, bool images, bool beside)
 {
-    begin(seed, images && !addresses_wanted());
+    begin(seed, images && !addresses_wanted(), beside);
     for (chaos.step = 0; chaos.step < steps; chaos.step++) {
         go_wrong();
+        chaos_beside_before();
         chaos_step();
+        chaos_beside_after();
     }
     look_at_all();
     struct ferry_vidmm_statistics statistics = world_statistics(chaos.world);
     printf("  %llu: jobs %u refused %u evictions %llu moved %llu renames %llu; buffers that faulted %llu, of several "
-           "%u, killed %u, updates %u, by address %u, seen %u, special %llu\n",
+           "%u, killed %u, updates %u, by address %u, seen %u, special %llu",
            (unsigned long long)seed, chaos.jobs, chaos.refused, (unsigned long long)statistics.evictions,
            (unsigned long long)statistics.bytes_moved, (unsigned long long)statistics.renames,
            (unsigned long long)statistics.faulted_paging_buffers, chaos.shared, chaos.killed, chaos.updates,
            chaos.by_address, chaos.seen,
            (unsigned long long)statistics.operations[DXGK_OPERATION_SPECIAL_LOCK_TRANSFER]);
+    if (chaos.beside)
+        printf("; beside: budgets %u, programs killed %u, notices %u, no memory %u", chaos.budgets,
+               chaos.programs_killed, chaos.notices, chaos.none);
+    printf("\n");
     fflush(stdout);
     while (chaos.live)
         chaos_destroy(&chaos.all[0]);

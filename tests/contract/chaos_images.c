@@ -41,7 +41,7 @@ void chaos_image_touch(struct shadow *s)
             found[k] = (uint8_t)chaos_pick(256);
         int result = writes ? ferry_vidmm_linear_write(manager, device, s->handle, at, found, bytes)
                             : ferry_vidmm_linear_read(manager, device, s->handle, at, found, bytes);
-        if (chaos_lost(s, result))
+        if (chaos_lost(s, result) || chaos_no_memory(result))
             return;
         OKAY(result);
         chaos.seen++;
@@ -60,7 +60,8 @@ bool chaos_image_lock(struct shadow *s)
         flags |= D3DDDI_LOCK_ACQUIRE_APERTURE | D3DDDI_LOCK_USE_ALTERNATE_VA;
     int result =
         ferry_vidmm_lock_linear(chaos.world->manager, chaos.devices[s->device].device, s->handle, flags, level);
-    if ((result == FERRY_ERROR_BUSY && (flags & D3DDDI_LOCK_DO_NOT_WAIT) != 0) || chaos_lost(s, result))
+    if ((result == FERRY_ERROR_BUSY && (flags & D3DDDI_LOCK_DO_NOT_WAIT) != 0) || chaos_lost(s, result) ||
+        chaos_no_memory(result))
         return false;
     OKAY(result);
     s->locked = s->linear = true;

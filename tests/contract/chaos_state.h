@@ -40,23 +40,26 @@ struct reached {
 };
 
 extern struct chaos {
-    uint64_t seed, random;
+    uint64_t seed, random, random_beside;
     unsigned step;
     struct world *world;
     struct shadow all[MOST];
     unsigned live;
     struct program devices[DEVICES];
     D3DKMT_HANDLE processes[2];
-    bool discards, resets, kills, faults, hangs, images;
+    bool discards, resets, kills, faults, hangs, images, beside;
+    bool short_of_memory;                             // a call of this step may say so
+    unsigned budgets, programs_killed, notices, none; // what came beside; calls that found no memory
     unsigned may_lose, shared; // devices that were alone in a buffer that faulted; such buffers of several
     unsigned jobs, refused, killed, updates, by_address, seen;
     struct reached reached[DEVICES][REACHED];
 } chaos;
 
-#define OKAY(what)       chaos_check((what) == FERRY_OK, #what)
+#define OKAY(what)       chaos_okay(what, #what)
 #define CHECK(condition) chaos_check(condition, #condition)
 
 void chaos_check(bool good, const char *what);
+void chaos_okay(int result, const char *what);
 uint32_t chaos_pick(uint32_t below);
 
 /// Any of those that live; NULL where none does.
@@ -68,6 +71,18 @@ bool chaos_in_error(unsigned number);
 /// The shadow goes; the last one takes its place.
 void chaos_forget(struct shadow *s);
 void chaos_kill_device(unsigned number);
+void chaos_open_device(unsigned number);
+
+/// What comes upon the programs from outside. begin(): by the seed. before(): a step comes; after(): it is over.
+void chaos_beside_begin(void);
+void chaos_beside_before(void);
+void chaos_beside_after(void);
+/// What is asked for besides, of an allocation that is made.
+void chaos_beside_create(struct ferry_allocation_private *wanted);
+/// Until the next time.
+void chaos_memory_is_there(void);
+/// The call found no memory, and that is no wonder: nothing has changed.
+bool chaos_no_memory(int result);
 
 /// Nothing to be said about an answer that the device's own state explains.
 bool chaos_lost(const struct shadow *s, int result);

@@ -18,10 +18,21 @@ static void write_words(struct shadow *s, uint64_t from, uint64_t to)
     }
 }
 
+// For want of memory it is locked still; it goes next time.
+static bool unlocks(const struct shadow *s)
+{
+    int result = ferry_vidmm_unlock(chaos.world->manager, s->handle);
+    if (chaos_no_memory(result))
+        return false;
+    OKAY(result);
+    return true;
+}
+
 static void close_view(struct shadow *s)
 {
     chaos_image_touch(s);
-    OKAY(ferry_vidmm_unlock(chaos.world->manager, s->handle));
+    if (!unlocks(s))
+        return;
     s->locked = s->linear = false;
 }
 
@@ -41,7 +52,8 @@ void chaos_unlock(struct shadow *s)
         chaos_compare(s, s->view, 0, s->size, "at unlock");
     else if (!reads)
         chaos_compare(s, s->view, from, to, "at unlock, what was held");
-    OKAY(ferry_vidmm_unlock(chaos.world->manager, s->handle));
+    if (!unlocks(s))
+        return;
     s->locked = false;
     s->view = NULL;
 }
@@ -74,7 +86,8 @@ static void lock(struct shadow *s)
     s->pages = discards ? pages : 1 + chaos_pick((uint32_t)(pages - s->first));
     void *address;
     int result = ferry_vidmm_lock_pages(chaos.world->manager, s->handle, flags, s->first, s->pages, &address);
-    if ((result == FERRY_ERROR_BUSY && (flags & D3DDDI_LOCK_DO_NOT_WAIT) && !discards) || chaos_lost(s, result))
+    if ((result == FERRY_ERROR_BUSY && (flags & D3DDDI_LOCK_DO_NOT_WAIT) && !discards) || chaos_lost(s, result) ||
+        chaos_no_memory(result))
         return;
     OKAY(result);
     s->locked = true;
@@ -122,10 +135,14 @@ static void create(void)
         options.existing = s->existing;
         options.existing_bytes = s->size;
     }
+    chaos_beside_create(&wanted);
     program_become(chaos.world, &chaos.devices[s->device]);
     int result = world_try_create(chaos.world, &wanted, &options, &s->handle, NULL);
     chaos.live++;
-    if (chaos_lost(s, result))
+    // The first one that is moved by addresses or noticed gets the paging process its tables.
+    bool by_window = addresses_of_paging_wanted() || (wanted.Flags2 & DXGK_ALLOC_FLAG2_NOTIFY_EVICTION) != 0;
+    bool no_tables = result == FERRY_ERROR_NO_VIDEO_MEMORY && by_window;
+    if (chaos_lost(s, result) || chaos_no_memory(result) || no_tables)
         chaos_forget(s);
     else
         OKAY(result);
@@ -150,12 +167,13 @@ static void require(struct shadow *s)
     D3DKMT_HANDLE list[4] = {s->handle};
     struct shadow *named[4] = {s};
     UINT count = 1;
-    bool locked = s->locked && !chaos_permanent(s);
+    bool locked = s->locked && !chaos_permanent(s), anew = s->count == 0;
     for (unsigned more = chaos_pick(3); more > 0; more--) {
         struct shadow *other = chaos_any();
         if (other->device != s->device)
             continue;
         locked |= other->locked && !chaos_permanent(other);
+        anew |= other->count == 0;
         named[count] = other;
         list[count++] = other->handle;
     }
@@ -163,7 +181,10 @@ static void require(struct shadow *s)
     D3DDDI_MAKERESIDENT arguments = {.hPagingQueue = queue, .NumAllocations = count, .AllocationList = list};
     arguments.Flags.CantTrimFurther = chaos_pick(2);
     int result = ferry_vidmm_make_resident(chaos.world->manager, &arguments);
-    if (result == FERRY_ERROR_NO_VIDEO_MEMORY || (result == FERRY_ERROR_LOCKED && locked) || chaos_lost(s, result))
+    // However little the program may have by now: what is on its list is not refused again.
+    CHECK(result != FERRY_ERROR_NO_VIDEO_MEMORY || anew);
+    if (result == FERRY_ERROR_NO_VIDEO_MEMORY || (result == FERRY_ERROR_LOCKED && locked) || chaos_lost(s, result) ||
+        chaos_no_memory(result))
         return;
     CHECK(result == FERRY_OK || result == FERRY_PENDING);
     if (result == FERRY_PENDING && !chaos_pick(3)) {
@@ -184,9 +205,11 @@ static void evict(struct shadow *s)
     s->count -= s->count != 0;
 }
 
-// What the CPU holds for writing is left alone by the GPU.
+// What the CPU holds for writing is left alone by the GPU. It holds rows of an image, of which jobs see tiles.
 static bool is_free(const struct shadow *s, uint64_t at, uint64_t bytes)
 {
+    if (s->rows_at && s->locked)
+        return (s->lock_flags & D3DDDI_LOCK_READ_ONLY) != 0;
     return !s->locked ||
            (!s->aperture && ((s->lock_flags & D3DDDI_LOCK_READ_ONLY) != 0 || at + bytes <= s->first * PAGE_SIZE ||
                              at >= (s->first + s->pages) * PAGE_SIZE));
@@ -201,6 +224,8 @@ static bool submit(const struct shadow *to, const struct machine_job *job,
     D3DKMT_HANDLE context = chaos.devices[to->device].context;
     uint64_t fence;
     int result = ferry_vidmm_submit(chaos.world->manager, context, &buffer, 1, &fence);
+    if (chaos_no_memory(result))
+        return false;
     if (locked)
         CHECK(result == FERRY_ERROR_LOCKED || chaos_lost(to, result));
     chaos.refused += result == FERRY_ERROR_NO_VIDEO_MEMORY;
@@ -335,7 +360,8 @@ static void update_addresses(void)
         CHECK(lost);
         return;
     }
-    CHECK(result == FERRY_OK || result == FERRY_ERROR_BUSY || result == FERRY_ERROR_NO_VIDEO_MEMORY);
+    CHECK(result == FERRY_OK || result == FERRY_ERROR_BUSY || result == FERRY_ERROR_NO_VIDEO_MEMORY ||
+          chaos_no_memory(result));
     if (result == FERRY_OK)
         memcpy(chaos.reached[device], now, sizeof(now));
     chaos.updates += result == FERRY_OK;

@@ -31,6 +31,7 @@ struct machine {
     bool hung;
     uint8_t *patched; // first byte of what was patched last
     unsigned planted, refused;
+    uint64_t records; // of faults, that were there
     uint64_t random;
     char text[100];
     // What the wrapper keeps.

@@ -170,9 +170,10 @@ static void notified(struct machine *machine, const DXGK_BUILDPAGINGBUFFER_NOTIF
         mini_error(machine, "NOTIFY_RESIDENCY of an allocation that did not ask for it (R174)");
     if (notify->Resident != (segment != 0) || (!notify->Resident && notify->PhysicalAddress.SegmentOffset != 0))
         mini_error(machine, "NOTIFY_RESIDENCY contradicts itself");
-    if (!notify->Resident && !allocation->told_resident)
+    if (!notify->Resident && !allocation->told_resident && allocation->told_after == machine->thrown_away)
         mini_error(machine, "NOTIFY_RESIDENCY of an eviction of what was nowhere");
     allocation->told_resident = notify->Resident;
+    allocation->told_after = machine->thrown_away;
 }
 
 static NTSTATUS build_small(struct machine *machine, DXGKARG_BUILDPAGINGBUFFER *argument)

@@ -285,6 +285,7 @@ static void run_one(struct machine *machine, struct mini_submission **link)
     }
     *link = work->next;
     machine->may_throw_away |= work->paging && work->faults;
+    machine->thrown_away += work->paging && work->faults;
     for (size_t i = 0; i < work->name_count; i++) {
         if (work->paging)
             work->names[i].allocation->paging_references--;

@@ -25,6 +25,7 @@ struct mini_allocation {
     uint64_t bytes;
     const MDL *pages;           // in the aperture, NULL = it is not there
     bool notify, told_resident; // NOTIFY_RESIDENCY: asked for; the last one said so
+    unsigned told_after;        // so many resets and paging faults: behind one it may be told again
 };
 
 // What a piece of work names: an allocation, and which of the places that it is paged in at (R253).
@@ -105,6 +106,7 @@ struct machine {
     struct mini_cut cut; // what a reset cut off last in the middle of its work
     unsigned busy_left;
     bool in_operation, may_throw_away; // since a reset or a paging fault what was built need not be submitted
+    unsigned thrown_away;              // resets and paging faults so far
     struct mini_name *patched;         // names of the buffer being patched
     size_t patched_count;
     uint64_t reads, writes; // READ_PHYSICAL, WRITE_PHYSICAL

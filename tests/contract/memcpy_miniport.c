@@ -126,6 +126,7 @@ static NTSTATUS reset_engine(HANDLE adapter, DXGKARG_RESETENGINE *argument)
     machine->knobs.hold_node = 0;
     machine->knobs.hold_paging = false;
     machine->may_throw_away = true;
+    machine->thrown_away++;
     argument->LastAbortedFenceId = machine->current[argument->NodeOrdinal];
     struct mini_submission **link = &machine->queue;
     while (*link) {

@@ -5,7 +5,7 @@ CONTRACT_SUITE := tests/contract
 MANAGER_SOURCES := $(wildcard host-driver/vidmm/*/*.c host-driver/ddi/*.c)
 MANAGER_SAN := $(MANAGER_SOURCES:%.c=$(BUILD)/obj-suite/%.o)
 MANAGER_TSAN := $(MANAGER_SOURCES:%.c=$(BUILD)/obj-tsan/%.o)
-SUITE_COMMON := $(addprefix $(CONTRACT_SUITE)/,addresses chaos chaos_images chaos_steps crowd memcpy_build memcpy_machine \
+SUITE_COMMON := $(addprefix $(CONTRACT_SUITE)/,addresses crowd memcpy_build memcpy_machine \
 	memcpy_miniport memcpy_ranges memcpy_run memcpy_tables spy tiled window_watch world)
 SUITE_TESTS := $(filter-out test_threads,$(notdir $(basename $(wildcard $(CONTRACT_SUITE)/test_*.c))))
 # crowd.c looks who waits in the manager's line.
@@ -25,7 +25,13 @@ $(BUILD)/obj-tsan/%.o: %.c $(FLAGS) $(CONTRACT_SUITE)/rules.mk
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) -fsanitize=thread $(CPPFLAGS) -I$(CONTRACT_SUITE) -MMD -MP -c $< -o $@
 
-$(SUITE_PROGRAMS): $(BUILD)/tests/contract_%: $(BUILD)/obj-suite/$(CONTRACT_SUITE)/test_%.o \
+# These have the library of tests/injection/rules.mk under them.
+CHAOS := $(CONTRACT_SUITE)/test_chaos $(addprefix $(CONTRACT_SUITE)/chaos,$(addprefix _,beside images steps)) \
+	$(CONTRACT_SUITE)/chaos tests/injection/inject
+$(BUILD)/obj-suite/$(CONTRACT_SUITE)/chaos_beside.o: CPPFLAGS := -Itests $(CPPFLAGS)
+CHAOS_PROGRAMS := $(BUILD)/tests/contract_chaos $(BUILD)/tests/contract_chaos_kmd
+
+$(filter-out $(CHAOS_PROGRAMS),$(SUITE_PROGRAMS)): $(BUILD)/tests/contract_%: $(BUILD)/obj-suite/$(CONTRACT_SUITE)/test_%.o \
 		$(SUITE_COMMON:%=$(BUILD)/obj-suite/%.o) $(MANAGER_SAN)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(SANITIZE) $(filter %.o,$^) -o $@ $(CROWD_WAITS) -lcmocka -lz -lpthread
@@ -58,14 +64,14 @@ LINTS += lint-wall
 # judged on the memcpy machine alone (contract_residency_kmd says so and why).
 KMD_SUITE_SOURCES := $(wildcard host-driver/kmd/*.c host-driver/device/*.c sim/model/*.c) host-driver/link/dma_map.c
 KMD_SUITE_OBJECTS := $(KMD_SUITE_SOURCES:%.c=$(BUILD)/obj-suite/%.o) \
-	$(patsubst %,$(BUILD)/obj-suite/$(CONTRACT_SUITE)/%.o,addresses chaos chaos_images chaos_steps crowd kmd_answers \
-	kmd_machine spy tiled window_watch world)
+	$(patsubst %,$(BUILD)/obj-suite/$(CONTRACT_SUITE)/%.o,addresses crowd kmd_answers kmd_machine spy tiled \
+	window_watch world)
 KMD_SUITE_TESTS := $(filter-out test_gpu_shares,$(SUITE_TESTS))
 KMD_SUITE_PROGRAMS := $(KMD_SUITE_TESTS:test_%=$(BUILD)/tests/contract_%_kmd)
 
 $(KMD_SUITE_OBJECTS): CPPFLAGS := -Itests/unit/kmd/no_firmware $(CPPFLAGS)
 $(KMD_SUITE_OBJECTS): | $(CONTRACT)
-$(KMD_SUITE_PROGRAMS): $(BUILD)/tests/contract_%_kmd: $(BUILD)/obj-suite/$(CONTRACT_SUITE)/test_%.o \
+$(filter-out $(CHAOS_PROGRAMS),$(KMD_SUITE_PROGRAMS)): $(BUILD)/tests/contract_%_kmd: $(BUILD)/obj-suite/$(CONTRACT_SUITE)/test_%.o \
 		$(KMD_SUITE_OBJECTS) $(MANAGER_SAN)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(SANITIZE) $(filter %.o,$^) -o $@ $(CROWD_WAITS) -lcmocka -lz -lpthread

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Several programs at random with faults, hangs and kills (chaos.h). FERRY_SEED=number replays one run alone;
-// FERRY_RUNS=number of runs from the seed on, FERRY_STEPS=number of steps a run (make soak-chaos).
+// FERRY_RUNS=number of runs from the seed on, FERRY_STEPS=number of steps a run (make soak-chaos), FERRY_BESIDE=0
+// without what chaos_beside.c does: as a seed of before its time was found.
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
@@ -20,7 +21,8 @@ static void runs(uint64_t seed, uint64_t otherwise)
     uint64_t count = from_environment("FERRY_RUNS", otherwise);
     printf("FERRY_SEED=%llu\n", (unsigned long long)seed);
     for (uint64_t i = 0; i < count; i++)
-        chaos_run(seed + i, (unsigned)from_environment("FERRY_STEPS", STEPS), (seed + i) % 3 != 0);
+        chaos_run(seed + i, (unsigned)from_environment("FERRY_STEPS", STEPS), (seed + i) % 3 != 0,
+                  from_environment("FERRY_BESIDE", 1) != 0);
 }
 
 // Runs in which attackers of this manager saw content wrong.
@@ -29,7 +31,7 @@ static void random_programs_with_faults_that_were_seen_before(void **state)
     static const uint64_t seeds[] = {44, 1025};
     (void)state;
     for (size_t i = 0; i < sizeof(seeds) / sizeof(seeds[0]); i++)
-        chaos_run(seeds[i], STEPS, false);
+        chaos_run(seeds[i], STEPS, false, false);
 }
 
 static void random_programs_with_faults_of_today(void **state)

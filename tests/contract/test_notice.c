@@ -374,6 +374,30 @@ static void R194_faults_and_resets_cost_no_content_unseen(void **state)
 }
 
 // A program's list is what it is: what is no run inside the content is none.
+// Two operations order the device's writes before what comes behind them, where the aperture does not do it: the notice
+// and the unmapping. Whoever is destroyed leaves by itself, with the places in the line that it needs.
+static void what_is_destroyed_where_the_gpu_wrote_it_is_noticed_too(void **state)
+{
+    (void)state;
+    struct world *world = begin(0, false);
+    D3DKMT_HANDLE noticed[2];
+    for (unsigned i = 0; i < 2; i++)
+        assert_int_equal(try_create(world, 3, false, &noticed[i]), FERRY_OK);
+    for (unsigned i = 0; i < 2; i++) {
+        world_require(world, noticed[i]);
+        world_wait(world, world_gpu_put(world, noticed[i], 0, 64, 5));
+        assert_int_equal(world_evict(world, noticed[i]), FERRY_OK);
+    }
+    spy_clear();
+    assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, noticed[0]), FERRY_OK);
+    assert_true(spy_builds(DXGK_OPERATION_NOTIFY_ALLOC) > 0);
+    assert_int_equal(spy_builds(DXGK_OPERATION_READ_PHYSICAL), 2);
+    assert_int_equal(spy_builds(DXGK_OPERATION_UNMAP_APERTURE_SEGMENT), 1);
+    assert_int_equal(ferry_vidmm_destroy_device(world->manager, world->device), FERRY_OK);
+    assert_int_equal(world_statistics(world).allocations, 0);
+    world_close(world);
+}
+
 static void a_list_that_is_no_list_harms_nobody(void **state)
 {
     (void)state;
@@ -430,6 +454,7 @@ int main(void)
         cmocka_unit_test(R210_a_larger_paging_space_costs_more_tables),
         cmocka_unit_test(R211_the_paging_spaces_tables_stay),
         cmocka_unit_test(R194_faults_and_resets_cost_no_content_unseen),
+        cmocka_unit_test(what_is_destroyed_where_the_gpu_wrote_it_is_noticed_too),
         cmocka_unit_test(a_list_that_is_no_list_harms_nobody),
         cmocka_unit_test(R182_in_model_1_it_is_refused_by_name),
     };

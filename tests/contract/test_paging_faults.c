@@ -4,11 +4,12 @@
 #include <stdio.h>
 
 #include "programs.h"
+#include "vidmm/api/manager.h"
 
 #define PROGRAMS 3
 
 // The page-ins of three programs in one buffer; `faults` buffers go wrong. How many devices are in error then.
-static unsigned broken_after(unsigned faults)
+static unsigned broken_after(unsigned faults, UINT flags)
 {
     struct world *world = program_world();
     struct program programs[PROGRAMS];
@@ -16,7 +17,7 @@ static unsigned broken_after(unsigned faults)
     for (unsigned i = 0; i < PROGRAMS; i++) {
         programs[i] = program_begin(world, 1, 0);
         program_become(world, &programs[i]);
-        allocations[i] = world_create(world, PAGES(2), CPU);
+        allocations[i] = world_create(world, PAGES(2), flags);
         world_write(world, allocations[i], i);
     }
     world->knobs->delay = 1;
@@ -26,8 +27,8 @@ static unsigned broken_after(unsigned faults)
     for (unsigned i = 0; i < PROGRAMS; i++) {
         program_become(world, &programs[i]);
         assert_int_equal(world_resident(world, &allocations[i], 1), FERRY_PENDING);
+        world->knobs->fault_paging = i == 0 ? faults : world->knobs->fault_paging;
     }
-    world->knobs->fault_paging = faults;
     world->knobs->hold_paging = false;
     for (unsigned i = 0; i < 50; i++)
         ferry_vidmm_poll(world->manager, true);
@@ -50,14 +51,55 @@ static unsigned broken_after(unsigned faults)
 static void what_shares_a_buffer_that_faults_once_is_built_again_alone(void **state)
 {
     (void)state;
-    assert_int_equal(broken_after(1), 0);
+    assert_int_equal(broken_after(1, CPU), 0);
 }
 
 static void only_what_faults_alone_is_lost(void **state)
 {
     (void)state;
-    assert_int_equal(broken_after(2), 1);
-    assert_int_equal(broken_after(3), 2);
+    assert_int_equal(broken_after(2, CPU), 1);
+    assert_int_equal(broken_after(3, CPU), 2);
+}
+
+// Where the content will be is told behind the page-in, and nothing is written for it that could have run.
+static void a_notice_behind_a_page_in_costs_nobody_its_content(void **state)
+{
+    (void)state;
+    UINT flags = CPU | DXGK_ALLOC_FLAG_ACCESSED_PHYSICALLY | DXGK_ALLOC_FLAG_EXPLICIT_RESIDENCY_NOTIFICATION;
+    assert_int_equal(broken_after(1, flags), 0);
+    assert_int_equal(broken_after(2, flags), 1);
+}
+
+// A fill goes again alone; the notice behind it has no part in the buffer that faulted, and is not over before it is.
+static void who_is_destroyed_waits_for_what_goes_again_before_a_notice(void **state)
+{
+    (void)state;
+    struct world *world = program_world();
+    struct program programs[PROGRAMS];
+    D3DKMT_HANDLE allocations[PROGRAMS];
+    UINT flags = CPU | DXGK_ALLOC_FLAG_ACCESSED_PHYSICALLY | DXGK_ALLOC_FLAG_EXPLICIT_RESIDENCY_NOTIFICATION;
+    world->knobs->delay = 1;
+    world->knobs->hold_paging = true;
+    world->knobs->hold_turns = 100000;
+    for (unsigned i = 0; i < PROGRAMS; i++) {
+        programs[i] = program_begin(world, 1, 0);
+        program_become(world, &programs[i]);
+        allocations[i] = world_create_filled(world, PAGES(2), flags, 7 + i);
+        assert_int_equal(world_resident(world, &allocations[i], 1), FERRY_PENDING);
+        world->knobs->fault_paging = i == 0 ? 1 : world->knobs->fault_paging;
+    }
+    world->knobs->hold_paging = false;
+    for (unsigned i = 0; i < 50 && world_statistics(world).faulted_paging_buffers == 0; i++)
+        ferry_vidmm_poll(world->manager, true);
+    assert_int_equal(world_statistics(world).faulted_paging_buffers, 1);
+    world->knobs->hold_paging = true;
+    world->knobs->hold_turns = 20;
+    const struct ferry_vm_node *paging = &world->manager->sched.nodes[world->manager->sched.paging_node];
+    uint64_t over = paging->retired;
+    assert_true(paging->submitted > over); // Its fill, again.
+    assert_int_equal(ferry_vidmm_destroy_allocation(world->manager, allocations[1]), FERRY_OK);
+    assert_true(paging->retired > over);
+    world_close(world);
 }
 
 // The place that two page-outs read has been given away, and the page-in behind them runs: it cannot be read again.
@@ -347,6 +389,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_shares_a_buffer_that_faults_once_is_built_again_alone),
         cmocka_unit_test(only_what_faults_alone_is_lost),
+        cmocka_unit_test(a_notice_behind_a_page_in_costs_nobody_its_content),
+        cmocka_unit_test(who_is_destroyed_waits_for_what_goes_again_before_a_notice),
         cmocka_unit_test(a_place_that_was_given_away_meanwhile_is_not_read_again),
         cmocka_unit_test(what_goes_again_does_not_read_what_came_into_its_place),
         cmocka_unit_test(what_begins_in_a_buffer_that_faults_and_ends_in_another_is_built_again),

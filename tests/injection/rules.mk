@@ -27,6 +27,14 @@ $(BUILD)/tests/inject_manager_kmd: $(INJECT_TEST) $(INJECT_MANAGER) $(INJECT_KMD
 		$(patsubst %.c,$(BUILD)/obj-suite/%.o,$(wildcard sim/model/*.c))
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(SANITIZE) $(filter %.o,$^) $(INJECT_WRAPS) -o $@ -lcmocka -lpthread
+# Random programs (tests/contract/chaos.h): memory ends for them too.
+$(BUILD)/tests/contract_chaos: $(CHAOS:%=$(BUILD)/obj-suite/%.o) $(SUITE_COMMON:%=$(BUILD)/obj-suite/%.o) $(INJECT_MANAGER)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(SANITIZE) $(filter %.o,$^) $(INJECT_WRAPS) -o $@ $(CROWD_WAITS) -lcmocka -lz -lpthread
+$(BUILD)/tests/contract_chaos_kmd: $(CHAOS:%=$(BUILD)/obj-suite/%.o) $(INJECT_MANAGER) $(INJECT_KMD) \
+		$(filter-out $(BUILD)/obj-suite/host-driver/%,$(KMD_SUITE_OBJECTS))
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS) $(SANITIZE) $(filter %.o,$^) $(INJECT_WRAPS) -o $@ $(CROWD_WAITS) -lcmocka -lz -lpthread
 # All of the library but its back ends, of which the test has the model.
 INJECT_UMD := $(patsubst %.c,$(BUILD)/obj-inject/%.o,$(wildcard host-driver/umd/*.c))
 INJECT_PUBLIC := $(patsubst %,$(BUILD)/obj-suite/$(INJECT_ROOM)/%.o,inject every_failure test_public)

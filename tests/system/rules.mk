@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # Whole machine, each program on each back end. The C of the host side runs under the sanitizers.
 
-SYSTEM_TESTS := calls poll poll_ends residency failures programs random_calls rectangles rectangle_sides tiles tiled_images views \
-    linear_views runs iommu models virtual virtual_aperture virtual_instances virtual_paging va_update va_pages walks agreement
+SYSTEM_TESTS := calls call_backs poll poll_ends residency failures programs random_calls rectangles rectangle_sides tiles tiled_images \
+    views linear_views runs iommu models virtual virtual_aperture virtual_instances virtual_paging va_update va_pages walks agreement
 # On the model the agreement run compares the model with itself: it shows that the comparison is fair.
 SYSTEM_RUNS := $(SYSTEM_TESTS:%=$(BUILD)/tests/system_%_model) $(SYSTEM_TESTS:%=$(BUILD)/tests/system_%_sim)
 # In driver model 2 jobs name allocations by GPU virtual addresses; those of `virtual...`, `va_...` and `walks` have it always.
-SYSTEM_MODEL2 := calls poll poll_ends residency failures programs random_calls
+SYSTEM_MODEL2 := calls call_backs poll poll_ends residency failures programs random_calls
 SYSTEM_RUNS += $(SYSTEM_MODEL2:%=$(BUILD)/tests/system_%_model2)
 SYSTEM_RUNS += $(SYSTEM_MODEL2:%=$(BUILD)/tests/system_%_sim_model2)
 # The model alone has 64 GiB.
@@ -53,8 +53,9 @@ $(BUILD)/obj-threads/%.o: %.c $(FLAGS) tests/system/rules.mk | $(CONTRACT)
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS) $(THREAD_SANITIZE) $(CPPFLAGS) -I$(BUILD)/firmware -MMD -MP -c $< -o $@
 
-THREAD_TESTS := $(addprefix $(BUILD)/tests/system_,threads poll_threads poll_ends_threads)
+THREAD_TESTS := $(addprefix $(BUILD)/tests/system_,threads thread_programs poll_threads poll_ends_threads)
 $(BUILD)/tests/system_threads: tests/system/test_threads.c
+$(BUILD)/tests/system_thread_programs: tests/system/test_thread_programs.c
 $(BUILD)/tests/system_poll_threads: tests/system/test_poll.c tests/system/poll_loops.h
 $(BUILD)/tests/system_poll_ends_threads: tests/system/test_poll_ends.c tests/system/poll_loops.h
 $(THREAD_TESTS): tests/system/system.h $$(THREAD_OBJECTS) $$(SIM_DEVICE_OBJECTS)
@@ -62,7 +63,9 @@ $(THREAD_TESTS): tests/system/system.h $$(THREAD_OBJECTS) $$(SIM_DEVICE_OBJECTS)
 	$(CC) $(CFLAGS) $(THREAD_SANITIZE) $(CPPFLAGS) $(filter %.c %.o,$^) $(SIM_LIBS) -lcmocka $(LDLIBS) -o $@
 -include $(shell find $(BUILD)/obj-threads -name '*.d' 2>/dev/null)
 
-TEST_PROGRAMS += $(THREAD_TESTS)
+TEST_PROGRAMS += $(THREAD_TESTS) $(BUILD)/tests/system_thread_programs_model2
+$(BUILD)/tests/system_thread_programs_model2: $(BUILD)/tests/system_thread_programs
+	@printf '#!/bin/sh\nexec %s --model 2 "$$@"\n' $< > $@ && chmod +x $@
 
 .PHONY: soak-system
 SOAKS += soak-system

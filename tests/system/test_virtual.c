@@ -356,6 +356,28 @@ struct plain {
     bool resident;
 };
 
+// All devices of no program are one as long as there are any: what is reserved is the next ones' too, but not of those
+// that come when all have gone.
+static void what_is_reserved_goes_with_the_last_device_of_no_program(void **state)
+{
+    (void)state;
+    struct machine m = begin(8 * MIB);
+    struct ferry_va range = {.size = sizeof range, .address = 0x40000000, .bytes = 256 * KIB};
+    struct ferry_device *second, *third;
+
+    ok(ferry_va_reserve(m.device, &range));
+    struct ferry_allocation *allocation = make(m.device, 64 * KIB, FERRY_FLAG_CPU_VISIBLE);
+    map_at(m.device, allocation, range.address + 64 * KIB, 0, 64 * KIB);
+    ok(ferry_device_create(m.adapter, &second));
+    ok(ferry_device_destroy(m.device));
+    assert_int_equal(ferry_va_reserve(second, &range), FERRY_ERROR_BUSY);
+    ok(ferry_device_destroy(second));
+    ok(ferry_device_create(m.adapter, &third));
+    nothing_is_chosen_from(third, 0);
+    ok(ferry_va_reserve(third, &range));
+    ferry_adapter_close(m.adapter);
+}
+
 // 2 MiB for 9 x 280 KiB and an aperture of 1 MiB for 5: whoever comes in pushes others out, and those in memory move.
 static void random_programs_agree_with_plain_memory(void **state)
 {
@@ -459,6 +481,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(without_memory_for_tables_nothing_is_half_mapped),
         cmocka_unit_test(jobs_name_allocations_by_their_own_addresses),
         cmocka_unit_test(programs_have_addresses_of_their_own),
+        cmocka_unit_test(what_is_reserved_goes_with_the_last_device_of_no_program),
         cmocka_unit_test(random_programs_agree_with_plain_memory),
     };
 

@@ -29,6 +29,7 @@ enum ferry_error {
     FERRY_ERROR_CRITICAL = -20,       // The manager stopped at a broken DDI rule; the record says which.
     FERRY_ERROR_IN_USE = -21,         // Another program has the device.
     FERRY_ERROR_NOT_AVAILABLE = -22,  // No swizzling range shows it, and the caller asked not to evict it.
+    FERRY_ERROR_RECURSIVE_CALL = -23, // A call-back of an adapter calls the library.
 };
 
 #ifdef __cplusplus

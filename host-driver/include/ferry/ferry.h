@@ -6,6 +6,12 @@
 // set it to sizeof the struct and everything not needed to 0. Every call returns FERRY_OK, FERRY_PENDING or a negative
 // enum ferry_error. Every call may be made from any thread; calls on one adapter take turns, and one that waits for the
 // GPU (lock, submit, wait, destroy) lets the others in. A handle that another thread destroys meanwhile gives HANDLE.
+// Call-backs (ferry_event_callback, ferry_budget_callback) come in the middle of such a call, of whatever thread, with
+// the adapter locked, one at a time. From inside one no call of any adapter can go on: each gives RECURSIVE_CALL at
+// once and does nothing, ferry_adapter_open() too; ferry_adapter_close() does nothing, and the ids are 0. What names no
+// adapter (names, texts, ferry_tiling_...) is there as ever. A call-back must return, and not wait for a thread that
+// calls Pageferry: note what it was told, and have it done elsewhere. After ferry_adapter_observe(),
+// ferry_process_destroy() or ferry_adapter_close() have returned, what they end is not called any more.
 // Besides the errors that are listed with it, each call of an adapter returns CRITICAL once the manager has stopped:
 // the miniport has broken a rule of the contract. The destroy calls do as well, but end what they were given: the GPU
 // touches none of its memory any more. Sizes and offsets are bytes, times are device cycles. R-numbers name the rules
@@ -104,8 +110,8 @@ struct ferry_candidate {
 typedef void ferry_candidate_callback(void *context, const struct ferry_candidate *candidate);
 /// Call back for each adapter that could be opened on this machine, and for each that is there and cannot: what is
 /// simulated in the process, the processes of ferry-sim, serial ports of USB, functions in PCI slots. It opens no
-/// device, locks none and writes nothing anywhere. The struct is valid during the call-back. Any thread. Errors:
-/// ARGUMENT.
+/// device, locks none and writes nothing anywhere. The struct is valid during the call-back, which may call the library
+/// as anybody may: open what it was told of, or list. Any thread. Errors: ARGUMENT.
 int ferry_adapter_list(ferry_candidate_callback *callback, void *context);
 
 /// *fd becomes readable when something may have advanced: a job is over, a device's paging fence has a new value, a
@@ -233,8 +239,8 @@ struct ferry_event {
     uint64_t offset, bytes, value;
 };
 typedef void ferry_event_callback(void *context, const struct ferry_event *event);
-/// Call back for every event from now on; NULL ends it. The call-back runs inside the adapter's lock and must not call
-/// Pageferry. Errors: HANDLE.
+/// Call back for every event from now on; NULL ends it. The call-back must not call Pageferry (see above). Errors:
+/// HANDLE.
 int ferry_adapter_observe(struct ferry_adapter *adapter, ferry_event_callback *callback, void *context);
 
 /// A mistake on purpose, for whoever compares content and wants to see that he would find one: of the number-th
@@ -268,8 +274,9 @@ struct ferry_memory_info {
     uint64_t available_for_reservation; // The most that the reservation can be.
     uint64_t bytes_to_trim;             // Usage above budget: evict so much.
 };
-/// A budget has changed. Runs inside the adapter's lock and must not call Pageferry; only budget, usage and
-/// bytes_to_trim of *info are set. Not called any more once ferry_adapter_close() has begun.
+/// A budget has changed. Must not call Pageferry (see the head of this file): who has to trim does it behind the call,
+/// or on another thread. Only budget, usage and bytes_to_trim of *info are set. Not called any more once
+/// ferry_adapter_close() has begun.
 typedef void ferry_budget_callback(void *context, enum ferry_memory_group group, const struct ferry_memory_info *info);
 
 struct ferry_process_options {
@@ -346,7 +353,8 @@ struct ferry_allocation_options {
 #define FERRY_FLAG_PERMANENT_SYSMEM 0x00000002u
 #define FERRY_FLAG_CACHED           0x00000004u
 
-/// Make one allocation, on no residency list yet. Errors: ARGUMENT, HANDLE, FLAGS, NO_HOST_MEMORY, DEVICE_LOST,
+/// Make one allocation, on no residency list yet. Errors: ARGUMENT, HANDLE, FLAGS, NO_HOST_MEMORY, NO_VIDEO_MEMORY (of
+/// page tables, for the first that is compressed, and with paging by addresses for the first of all), DEVICE_LOST,
 /// UNSUPPORTED (a flag whose behaviour is not there; ferry_flag_unsupported() names it).
 int ferry_allocation_create(struct ferry_device *device, const struct ferry_allocation_options *options,
                             struct ferry_allocation **allocation);

@@ -39,7 +39,8 @@ struct ferry_va {
     uint64_t bytes;       // in
     uint64_t table_bytes; // out, of map: with NO_VIDEO_MEMORY the bytes of page tables that are missing.
 };
-/// Take addresses without mapping them: 64 KiB and multiples, at multiples of 64 KiB. Errors: ARGUMENT (not aligned, or
+/// Take addresses without mapping them: 64 KiB and multiples, at multiples of 64 KiB. They are the program's until it
+/// ends, or one of its devices frees them. Errors: ARGUMENT (not aligned, or
 /// beyond 48 bits), BUSY (not all of them are free), HANDLE, NO_VIDEO_MEMORY (no such place), NO_HOST_MEMORY,
 /// DEVICE_LOST, UNSUPPORTED.
 int ferry_va_reserve(struct ferry_device *device, struct ferry_va *range);

@@ -202,8 +202,10 @@ void ferry_vm_cache_handover(struct ferry_vm_memory *memory, const struct ferry_
 /// NO_HOST_MEMORY.
 int ferry_vm_virtual_new(struct ferry_vm_memory *memory, struct ferry_vm_process *process);
 void ferry_vm_virtual_end(struct ferry_vm_memory *memory, struct ferry_vm_process *process);
-/// Before that: nothing is mapped any more, and the space leads nowhere from now on, whoever has it next. PENDING: when
-/// *number is over, again. Errors: NO_HOST_MEMORY.
+/// The program is over, but comes again: nothing is mapped any more, and nothing is reserved from now on.
+void ferry_vm_virtual_release_all(struct ferry_vm_process *process);
+/// Before the end: nothing is mapped any more, and the space leads nowhere from now on, whoever has it next. PENDING:
+/// when *number is over, again. Errors: NO_HOST_MEMORY.
 int ferry_vm_virtual_leave(struct ferry_vm_memory *memory, struct ferry_vm_process *process, uint64_t *number);
 /// The miniport's handle of the program; NULL without a space.
 HANDLE ferry_vm_virtual_handle(const struct ferry_vm_process *process);

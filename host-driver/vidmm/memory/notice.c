@@ -4,9 +4,10 @@
 // process, as many of them at a time as it has (window.c), and taken away again before the next ones.
 #include "vidmm/memory/memory.h"
 
+// The order before it, since the unmapping behind it brings one too: the miniport's work writes.
 size_t ferry_vm_notice_most(const struct ferry_vm_memory *memory, const struct ferry_vm_allocation *allocation)
 {
-    return allocation->notice && memory->window ? 1 : 0;
+    return allocation->notice && memory->window ? 2 : 0;
 }
 
 void ferry_vm_notice(struct ferry_vm_memory *memory, struct ferry_vm_allocation *allocation)

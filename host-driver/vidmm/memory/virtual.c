@@ -45,6 +45,12 @@ void ferry_vm_virtual_end(struct ferry_vm_memory *memory, struct ferry_vm_proces
     process->space = NULL;
 }
 
+void ferry_vm_virtual_release_all(struct ferry_vm_process *process)
+{
+    if (process->space)
+        ferry_vm_address_release_all(&process->space->addresses);
+}
+
 // The device goes on taking the root that a space had for its root, and the next program that gets the space may have
 // jobs before it has a table. So the root must not become another one's table before the space leads elsewhere: into
 // the root of the first program that has gone, which nobody else gets.

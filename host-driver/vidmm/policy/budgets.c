@@ -199,8 +199,10 @@ void ferry_vm_process_entered(struct ferry_vm_policy *policy, struct ferry_vm_de
 
 void ferry_vm_process_exit(struct ferry_vm_policy *policy, struct ferry_vm_device *device)
 {
-    if (--device->process->devices == 0 && device->process == &policy->nobody)
+    if (--device->process->devices == 0 && device->process == &policy->nobody) {
         leave(policy, device->process);
+        ferry_vm_virtual_release_all(device->process);
+    }
 }
 
 // ---- Weight, reservation ----

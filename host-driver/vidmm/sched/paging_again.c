@@ -115,7 +115,7 @@ static bool is_bound_behind(const struct ferry_vm_operation *first, const struct
 }
 
 // Nothing that was built behind it, but for what is in the very buffer and stops there, is bound to its order: that may
-// have run. Pages that are given back behind it go again with it.
+// have run. What has written nothing has not.
 static bool may_go_again(const struct ferry_vm_sched *sched, const struct ferry_vm_operation *first, uint64_t fence)
 {
     bool passed = false;
@@ -126,11 +126,21 @@ static bool may_go_again(const struct ferry_vm_sched *sched, const struct ferry_
         bool piece = behind->first == first->first;
         bool inside = behind->first_fence == fence && behind->fence == fence && behind->first == behind->last;
         passed |= piece;
-        if (passed && !piece && !inside && is_bound_behind(first, behind))
+        bool wrote = behind->first_fence != 0;
+        if (passed && !piece && !inside && wrote && is_bound_behind(first, behind))
             return false;
     }
     return sched->current == 0 || half_built(sched, first) ||
            !is_bound_behind(first, ferry_vm_operation_at(sched, sched->current));
+}
+
+// Pages that are given back behind it, and what is its subject's and has written nothing: they go again with it, or the
+// subject's newest operation would be over before it is.
+static bool goes_with(const struct ferry_vm_operation *operation, uint64_t number,
+                      const struct ferry_vm_operation *first)
+{
+    bool wrote = !operation->nothing && operation->first_fence != 0;
+    return !wrote && operation->subject == first->subject && number > first->last;
 }
 
 static void build_alone(struct ferry_vm_sched *sched, const struct ferry_vm_operation *first)
@@ -142,12 +152,12 @@ static void build_alone(struct ferry_vm_sched *sched, const struct ferry_vm_oper
     for (uint64_t at = sched->built_first; at < sched->built_end; at++) {
         uint64_t number = built_at(sched, at);
         struct ferry_vm_operation *operation = ferry_vm_operation_at(sched, number);
-        bool given_back = operation->nothing && operation->subject == first->subject && number > first->first;
-        if (given_back)
+        bool with_it = goes_with(operation, number, first);
+        if (with_it)
             forget(operation);
-        if (given_back && number < sched->unbuilt)
+        if (with_it && number < sched->unbuilt)
             sched->unbuilt = number;
-        if (!given_back && (number < first->first || number > first->last))
+        if (!with_it && (number < first->first || number > first->last))
             sched->built_order[to++ % sched->capacity] = number;
     }
     sched->built_end = to;

@@ -171,6 +171,19 @@ int ferry_vm_address_release(struct ferry_vm_address_space *space, uint64_t firs
     return FERRY_OK;
 }
 
+void ferry_vm_address_release_all(struct ferry_vm_address_space *space)
+{
+    struct ferry_vm_range *range;
+
+    for (uint64_t at = 0; (range = ferry_vm_address_find(space, at));) {
+        at = range->first + range->pages;
+        if (range->owner)
+            continue;
+        ferry_vm_range_leave(space, range);
+        free(range);
+    }
+}
+
 // ---- Mapping ------------------------------------------------------------------------------------------------------
 
 // All of it is free, or all of it is inside one reservation: its number, else 0. What was mapped in it before has left

@@ -93,6 +93,8 @@ void ferry_vm_address_join(struct ferry_vm_address_space *space, uint64_t page);
 /// Addresses that are only reserved are free again. Errors: ARGUMENT (no such reservation), BUSY (some of it is
 /// mapped).
 int ferry_vm_address_release(struct ferry_vm_address_space *space, uint64_t first, uint64_t pages);
+/// All of them are.
+void ferry_vm_address_release_all(struct ferry_vm_address_space *space);
 /// The range that holds the page, or the first behind it; NULL = none.
 struct ferry_vm_range *ferry_vm_address_find(const struct ferry_vm_address_space *space, uint64_t page);
 
