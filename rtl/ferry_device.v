@@ -501,8 +501,9 @@ module ferry_device #(
     );
 
     ferry_page_tables #(.LOCAL_ADDRESS_BITS(LOCAL_ADDRESS_BITS)) page_tables (
-        .clk(clk), .rst(engine_rst), .clear(reset_units), .root_valid(root_valid), .root_ready(root_ready), .root_space(root_space),
-        .root(root), .forget_valid(forget_valid), .forget_ready(forget_ready), .forget(forget), .lookup_valid(tables_valid),
+        .clk(clk), .rst(engine_rst), .clear(reset_units), .drop(resetting || engine_stuck), .root_valid(root_valid),
+        .root_ready(root_ready), .root_space(root_space), .root(root), .forget_valid(forget_valid), .forget_ready(forget_ready),
+        .forget(forget), .lookup_valid(tables_valid),
         .lookup(tables_lookup), .answer_valid(tables_answer_valid), .answer(tables_answer), .seen(tables_seen),
         .missed(table_missed), .read(table_read), .walking(walking), .forgets(forgets), .owed(tables_owed), .moves(tables_moves),
         .local_limit(limit),

@@ -504,6 +504,10 @@ module ferry_engine #(
         | {{(E-1){1'b0}}, stall_write} << `FERRY_EVENT_STALL_WRITE;
 
     wire unused = &{1'b0, m_axi_local_r, host_r, m_axi_local_bresp[0], m_axi_host_bresp[0]};
+
+`ifdef FORMAL
+`include "ferry_engine_properties.vh"
+`endif
 endmodule
 
 `default_nettype wire

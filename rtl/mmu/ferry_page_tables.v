@@ -25,6 +25,9 @@ module ferry_page_tables #(
     // One-cycle pulse: all that is known is forgotten, roots too, as after a reset; but what the buses owe is awaited. Reads of
     // tables wait until that has come.
     input  wire clear,
+    // Nothing that is asked for is of use any more (an engine reset goes on, or memory is given up on): no read of a table begins,
+    // and what would need one is refused.
+    input  wire drop,
 
     // The root of a space. What is known of the space is to be forgotten after it.
     input  wire        root_valid,
@@ -127,7 +130,7 @@ module ferry_page_tables #(
     wire [1:0]  formal_busy_host, formal_first_side;
 `endif
     ferry_table_reads #(.LOCAL_ADDRESS_BITS(B)) reads (
-        .clk(clk), .rst(rst), .hold(forgetting), .ask(asks), .asked_side(side),
+        .clk(clk), .rst(rst), .hold(forgetting || drop), .ask(asks), .asked_side(side),
         .asked_host(HOST_TABLES && ask_host), .asked_snoop(ask_snoop),
         .asked_line((side ? height1_reg : height0_reg) == 2'd0), .asked_address(ask_address),
         .shown(shown), .taken(taken), .busy(busy), .beat(beat), .beat_side(beat_side), .beat_first(beat_first),
@@ -380,6 +383,7 @@ module ferry_page_tables #(
     wire [1:0] goes = {side, !side} & {2{taken}};
     // A read that was shown is not taken back.
     wire [1:0] stays = {side, !side} & {2{shown && !taken}};
+    wire [1:0] refuses = asks & ~goes & ~stays & {2{drop}};
 
     always @(posedge clk) begin
         if (steps[0]) begin
@@ -392,6 +396,8 @@ module ferry_page_tables #(
             state0_reg <= S_WAIT;
         end else if (ends[0]) begin
             state0_reg <= S_IDLE;
+        end else if (refuses[0]) begin
+            state0_reg <= S_FAULT;
         end
         if (steps[1]) begin
             state1_reg <= next_state;
@@ -403,6 +409,8 @@ module ferry_page_tables #(
             state1_reg <= S_WAIT;
         end else if (ends[1]) begin
             state1_reg <= S_IDLE;
+        end else if (refuses[1]) begin
+            state1_reg <= S_FAULT;
         end
         if (rst || (forgetting && !stays[0])) begin
             state0_reg <= S_IDLE;

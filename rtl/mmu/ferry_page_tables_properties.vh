@@ -131,6 +131,10 @@
         end
     end
 
+    // A read was shown in the cycle before, and not taken.
+    reg         stood = 1'b0;
+    always @(posedge clk) stood <= shown && !taken && !rst;
+
     // ---- Why it holds: what is kept of the page, and of what leads to it, is marked as it must be ----
     function fine(input [M-1:0] mapping, input [2:0] mark);
         fine = mapping[MARK +: 3] == mark && (!renewed || mapping[NEW]);
@@ -260,6 +264,10 @@
         assert (!(shown && !side && ours0 && along(page0, height0_reg) && renewed) || asked[47]);
         assert (!(shown && side && ours1 && along(page1, height1_reg) && renewed) || asked[47]);
         assert ((answer_valid & ~lookup_valid) == 0 && answer_valid != 2'd3);
+        // For an engine that drops its jobs no read begins: on the bus is what stood there. What is refused has a reason.
+        assert (!(drop && shown) || stood);
+        assert (!(asks[0] || waits[0] || state0_reg == S_FAULT) || fault0_reg != `FERRY_FAULT_KIND_NONE);
+        assert (!(asks[1] || waits[1] || state1_reg == S_FAULT) || fault1_reg != `FERRY_FAULT_KIND_NONE);
     end
 
     // ---- What is in the protected range is not shown ----

@@ -71,5 +71,6 @@ class Bench
 };
 
 void function_resets_of_tables(Checks &checks, Random &random);
+void function_resets_of_writes(Checks &checks, Random &random);
 
 #endif

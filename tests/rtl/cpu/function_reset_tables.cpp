@@ -131,7 +131,9 @@ void put_tables(Checks &checks, Bench &bench)
         root.store64(LOW_HOST + 8 * i, LEAF | (AREA + LARGE + 4096 * i));
     }
     local(TOP, LINK | LOW_LOCAL);
+    // And to the same host's table as a third area, which nothing is known of.
     local(TOP + 8, LINK | LOW_HOST | FERRY_TABLE_ENTRY_ENTRY_HOST_MASK);
+    local(TOP + 16, LINK | LOW_HOST | FERRY_TABLE_ENTRY_ENTRY_HOST_MASK);
     bench.paging().word(FERRY_OPCODE_ROOT | 6u << 16, 0);
     bench.paging().word(SPACE | 1u << 8 | FERRY_PACKET_ROOT_SPACE_VALID_MASK, 0).word(uint64_t{TOP});
     // The upper one is known to both sides of the engine.
@@ -208,6 +210,45 @@ void a_table_waits_for_dead_memory(Checks &checks, Random &random)
     }
 }
 
+// Jobs into pages whose tables are the host's wait behind one that dead memory keeps, or whose own walk it keeps in
+// front of such a table. They are over, as the fence says: when memory comes back they are thrown away, and the host,
+// which may have other things there by then, is asked for none of the tables. Whether or not the core was stopped
+// meanwhile.
+void a_job_thrown_away_reads_no_table(Checks &checks, Random &random)
+{
+    checks.begin("the_host_is_asked_for_no_table_by_jobs_that_are_over_when_memory_comes_back");
+    for (unsigned round = 0; round < 4; round++) {
+        Bench bench(checks, random);
+        RootComplex &root = bench.root();
+        put_tables(checks, bench);
+        const bool walk = round / 2;
+        root.on_local_read = [&](uint64_t at) { root.memory_dead |= !walk || at == TOP + 16; };
+        if (walk)
+            bench.paging().fill(FERRY_ADDRESS_KIND_VIRTUAL, 2 * LARGE, 200, 0, 7);
+        else
+            bench.paging().copy(FERRY_ADDRESS_KIND_LOCAL, 0, FERRY_ADDRESS_KIND_LOCAL, AREA, 200);
+        for (unsigned i = 1; i < 8; i++)
+            bench.paging().copy(FERRY_ADDRESS_KIND_LOCAL, 0, FERRY_ADDRESS_KIND_VIRTUAL, LARGE + i * 0x10000, 300);
+        bench.paging().submit(SPACE << 4);
+        checks.that(bench.paging().wait(20000), "fence of what memory keeps");
+        checks.equal(bench.paging().status(), FERRY_BUFFER_STATUS_FAULTED, "status of what memory keeps");
+        if (round % 2)
+            root.bar0(FERRY_BAR0_CONTROL, 0);
+        root.run(3000);
+        checks.equal(root.bar0(FERRY_BAR0_STATUS) & FERRY_BAR0_STATUS_STOPPING_MASK, 0, "STOPPING");
+        root.silent_from = root.time;
+        root.on_local_read = nullptr;
+        root.memory_dead = false;
+        for (int i = 0; i < 1000 && root.bar0(FERRY_BAR0_STATUS) & FERRY_BAR0_STATUS_ENGINE_STUCK_MASK; i++)
+            root.run(20);
+        checks.equal(root.indiscreet, 0, "packets that began after the fence");
+        root.silent_from = ~0ull;
+        root.bar0(FERRY_BAR0_CONTROL, 1);
+        root.run(3000);
+        bench.works();
+    }
+}
+
 } // namespace
 
 void function_resets_of_tables(Checks &checks, Random &random)
@@ -216,4 +257,5 @@ void function_resets_of_tables(Checks &checks, Random &random)
     a_line_is_owed(checks, random);
     a_table_waits_behind_another(checks, random);
     a_table_waits_for_dead_memory(checks, random);
+    a_job_thrown_away_reads_no_table(checks, random);
 }

@@ -341,6 +341,7 @@ int main()
     views_are_gone(checks, random);
     memory_is_dead(checks, random);
     function_resets_of_tables(checks, random);
+    function_resets_of_writes(checks, random);
     memory_comes_back(checks, random);
     after_a_hostile_host(checks, random);
     whatever_is_under_way(checks, random);

@@ -90,6 +90,55 @@ void restarted_while_dead(Checks &checks, Random &random)
     }
 }
 
+// Jobs that read their page lists in slots are in the engine as memory dies. They are over, the core starts anew with
+// its firmware, and all that stands in the slots is what other buffers brought, which as a list would lead to pages
+// that nobody named. In any cycle in which memory comes back it leads nowhere.
+void lists_while_dead(Checks &checks, Random &random)
+{
+    checks.begin("what_a_new_firmware_finds_in_slots_is_no_page_list_of_jobs_that_memory_kept");
+    const uint64_t OUT = DATA + 32 * 4096, EVIL = HOST + 0x200000;
+    for (unsigned round = 0; round < 16; round++) {
+        Bench bench(checks, random);
+        RootComplex &root = bench.root();
+        unsigned evil = 0, written = 0;
+        root.map(EVIL);
+        root.on_host_write = [&](uint64_t at, uint8_t) {
+            evil += at >= EVIL && at < EVIL + 4096;
+            written += at >= OUT && at < OUT + 32 * 4096;
+        };
+        for (unsigned i = 0; i < 16; i++) {
+            bench.paging().word(FERRY_OPCODE_COPY_PAGES | FERRY_PACKET_HEADER_UNORDERED_MASK | 10u << 16,
+                                FERRY_ADDRESS_KIND_LOCAL | FERRY_ADDRESS_KIND_SYSTEM << 2 |
+                                    FERRY_LIST_SIDE_DESTINATION << 4);
+            bench.paging().word(8192, 0).word(random.below(99)).word(OUT + i * 8192).word(OUT + i * 8192 + 4096);
+        }
+        bench.paging().submit();
+        for (int i = 0; i < 10000 && !written; i++)
+            root.tick();
+        root.run(random.below(300));
+        root.memory_dead = true;
+        checks.that(bench.paging().wait(10000), "fence of what memory keeps");
+        root.bar0(FERRY_BAR0_CONTROL, 0);
+        if (round % 2)
+            checks.that(root.boot("build/firmware/firmware.bin"), "firmware serves rings again");
+        else
+            root.bar0(FERRY_BAR0_CONTROL, 1);
+        for (unsigned n = 0; n < 6; n++) {
+            for (unsigned i = 0; i < 256; i++)
+                bench.user().word(EVIL);
+            bench.user().submit();
+            checks.that(bench.user().wait(20000), "fence of a buffer of addresses");
+            bench.last_kind();
+        }
+        checks.that(bench.stuck(), "memory keeps the engine");
+        written = 0;
+        bench.comes_back();
+        checks.equal(evil, 0, "bytes of a page that no list named");
+        checks.equal(written, 0, "bytes of jobs that were over");
+        checks.equal(root.unmapped, 0, "writes to no page");
+    }
+}
+
 // A table is read for a user's job as memory dies; what the paging ring forgets has to wait for that read, and does
 // not.
 void dies_under_a_walk(Checks &checks, Random &random)
@@ -357,6 +406,7 @@ int main()
     dead_from_the_start(checks, random);
     dies_in_the_middle(checks, random);
     restarted_while_dead(checks, random);
+    lists_while_dead(checks, random);
     dies_under_a_walk(checks, random);
     dies_in_a_line(checks, random);
     dies_before_the_host_is_written(checks, random);

@@ -201,6 +201,11 @@ class RootComplex
     bool writes_held = false;
     // The link has credits for writes and for reads.
     bool posted_credits = true, request_credits = true;
+    // Of each kind of packet it has those for one alone, which come back less than so many cycles behind its end; 0 =
+    // plenty.
+    unsigned credit_latency = 0;
+    // The largest payload, as configuration says: enumerate's.
+    unsigned payload = 256;
     // The host's memory takes reads and does not answer; answer_late() does.
     bool host_silent = false;
     void answer_late()
@@ -268,9 +273,9 @@ class RootComplex
             top.s_axis_tlp_tlast = sent_ + LINK_WORDS >= p.size();
         }
         top.m_axis_tlp_tready = !hesitate() && time % link_pace == 0;
-        top.m_axis_tlp_posted_ok = posted_credits && !hesitate();
-        top.m_axis_tlp_request_ok = request_credits && !hesitate();
-        top.m_axis_tlp_completion_ok = !hesitate();
+        top.m_axis_tlp_posted_ok = posted_credits && time >= room_from_[0] && !hesitate();
+        top.m_axis_tlp_request_ok = request_credits && time >= room_from_[1] && !hesitate();
+        top.m_axis_tlp_completion_ok = time >= room_from_[2] && !hesitate();
     }
 
     void observe_link()
@@ -284,14 +289,21 @@ class RootComplex
             }
         }
         if (!top.rst && top.m_axis_tlp_tvalid && top.m_axis_tlp_tready) {
-            if (from_device_.empty())
+            if (from_device_.empty()) {
                 began_ = time;
+                const uint32_t kind = word_of(top.m_axis_tlp_tdata, 0) >> 24;
+                sends_ = kind == 0x4a || kind == 0x0a ? 2 : (kind & 0xdf) == 0;
+                if (time < room_from_[sends_] && broken++ < 4)
+                    std::printf("    a packet without a credit: %02x\n", kind);
+                room_from_[sends_] = credit_latency ? ~0ull : 0;
+            }
             for (unsigned i = 0; i < LINK_WORDS; i++)
                 if (top.m_axis_tlp_tkeep >> i & 1)
                     from_device_.push_back(word_of(top.m_axis_tlp_tdata, i));
             if (top.m_axis_tlp_tlast) {
                 receive(from_device_);
                 from_device_.clear();
+                room_from_[sends_] = credit_latency ? time + random_.below(credit_latency) : 0;
             }
         }
     }
@@ -316,7 +328,7 @@ class RootComplex
         address &= ~3ull;
         unsigned header = wide ? 4 : 3;
         no_snoop[address >> 12] = p[0] >> 12 & 1;
-        if (length * 4 > (kind & 0x40 ? 256 : 512) || (address & 4095) + length * 4 > 4096)
+        if (length * 4 > (kind & 0x40 ? payload : 512) || (address & 4095) + length * 4 > 4096)
             broke("a packet is too long", p);
         if ((kind & 0xdf) == 0x00 && host_silent)
             unanswered_.push_back(p);
@@ -372,10 +384,10 @@ class RootComplex
                 {due, {0x0a000000, 0x00002000 | (length * 4 & 0xfff), id | static_cast<uint32_t>(address & 0x7f)}});
             return;
         }
-        // At most 256 bytes a completion, the largest payload that enumerate allows, and ends at the read completion
-        // boundary, the next one now and then.
+        // At most the largest payload a completion, and ends at the read completion boundary, the next one now and
+        // then.
         while (length) {
-            uint32_t to_edge = ((random_.once_in(3) ? 64 : 256) - (address & 63)) / 4;
+            uint32_t to_edge = ((random_.once_in(3) ? 64 : payload) - (address & 63)) / 4;
             uint32_t now = std::min(to_edge, length);
             Packet c = {0x4a000000 | now, (length * 4) & 0xfff, id | static_cast<uint32_t>(address & 0x7f)};
             // The first completion's byte count leaves out what the first byte enables leave out; the device asks for
@@ -496,6 +508,10 @@ class RootComplex
     bool answered_ = false, sending_ = false, holding_ = false, answering_ = false;
     size_t sent_ = 0;
     uint64_t began_ = 0;
+    // From when on there is room for a write or message, a read, a completion; the kind of the packet that is being
+    // sent.
+    uint64_t room_from_[3] = {};
+    unsigned sends_ = 0;
     uint32_t next_tag_ = 0;
     std::deque<Burst> reads_, writes_;
     std::deque<Beat> beats_;

@@ -32,7 +32,7 @@ $(DEVICE_PROGRAMS): $(BUILD)/tests/rtl_%: $(RTL_CPU_TEST)/%_test.cpp $(DEVICE_AR
 	$(CXX) $(RTL_CXXFLAGS) -Werror -isystem $(DEVICE_MODEL) $(SIM_VERILATOR_HEADERS) $(filter %.cpp,$^) $(filter %.a,$^) \
 	    $(filter %.o,$^) -lpthread -o $@
 
-$(BUILD)/tests/rtl_function_reset: $(RTL_CPU_TEST)/function_reset_tables.cpp
+$(BUILD)/tests/rtl_function_reset: $(addprefix $(RTL_CPU_TEST)/,function_reset_tables.cpp function_reset_writes.cpp)
 $(BUILD)/tests/rtl_host_view: $(addprefix $(RTL_CPU_TEST)/,blocked_link_cases.cpp hostile_device_cases.cpp)
 
 # --- Others, each around a module of its own ---------------------------------------------------------------------------

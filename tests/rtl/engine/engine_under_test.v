@@ -294,9 +294,9 @@ module engine_under_test #(
         .protect_limit_clipped(closed_limit)
     );
     ferry_page_tables #(.LOCAL_ADDRESS_BITS(26), .HOST_TABLES(0)) page_tables (
-        .clk(clk), .rst(rst), .clear(1'b0), .root_valid(root_valid), .root_ready(root_ready), .root_space(root_space), .root(root),
-        .forget_valid(forget_valid), .forget_ready(forget_ready), .forget(forget), .lookup_valid(tables_valid),
-        .lookup(tables_lookup), .answer_valid(tables_answer_valid), .answer(tables_answer), .seen(tables_seen),
+        .clk(clk), .rst(rst), .clear(1'b0), .drop(resetting || stuck), .root_valid(root_valid), .root_ready(root_ready),
+        .root_space(root_space), .root(root), .forget_valid(forget_valid), .forget_ready(forget_ready), .forget(forget),
+        .lookup_valid(tables_valid), .lookup(tables_lookup), .answer_valid(tables_answer_valid), .answer(tables_answer), .seen(tables_seen),
         .missed(table_missed), .read(table_read), .walking(table_walking), .forgets(table_forgets),
         .owed(tables_owed), .moves(tables_moves),
         .local_limit(limit),

@@ -15,6 +15,7 @@ extern const Case completer_cases[];
 extern const Case interrupt_cases[];
 extern const Case window_cases[];
 extern const Case view_cases[];
+extern const Case view_live_cases[];
 extern const Case requester_cases[];
 extern const Case line_cases[];
 extern const Case link_cases[];

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <ctime>
 
+#include "dropped_requests.h"
 #include "faults_of_tables.h"
 #include "protected_tables.h"
 #include "record_tables.h"
@@ -438,6 +439,7 @@ int main(int argc, char **argv)
                  {"page_tables_rights_that_grow", rights_that_grow},
                  {"page_tables_scopes", scopes},
                  {"page_tables_forgetting_in_each_cycle", forgetting_in_each_cycle},
+                 {"page_tables_dropped_in_each_cycle", [] { return dropped_in_each_cycle(seed); }},
                  {"page_tables_walks_end_beside_a_stream_of_forgetting", walks_end_beside_a_stream_of_forgetting},
                  {"page_tables_sides_beside_each_other", sides_beside_each_other},
                  {"page_tables_what_it_costs", what_it_costs},

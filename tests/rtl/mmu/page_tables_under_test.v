@@ -10,6 +10,7 @@ module page_tables_under_test #(
     input  wire        clk,
     input  wire        rst,
     input  wire        clear,
+    input  wire        drop,
     input  wire        root_valid,
     output wire        root_ready,
     input  wire [3:0]  root_space,
@@ -75,7 +76,7 @@ module page_tables_under_test #(
     wire owed, moves;
 
     ferry_page_tables #(.HOST_TABLES(HOST_TABLES)) unit (
-        .clk(clk), .rst(rst), .clear(clear), .root_valid(root_valid), .root_ready(root_ready), .root_space(root_space),
+        .clk(clk), .rst(rst), .clear(clear), .drop(drop), .root_valid(root_valid), .root_ready(root_ready), .root_space(root_space),
         .root({root_page, root_height, root_snoop, root_host, root_there}), .forget_valid(forget_valid),
         .forget_ready(forget_ready), .forget({forget_page, forget_space, forget_scope}), .lookup_valid(lookup_valid),
         .lookup({lookup1_protected, lookup1_write, lookup1_page, lookup1_space,
