@@ -43,7 +43,8 @@ $(BUILD)/rtl/lint.stamp: $(RTL_SOURCES) $(wildcard rtl/slot/*.v rtl/board/*.v bo
 	$(YOSYS) $(YOSYS_STRICT) -p "read_verilog -lib +/xilinx/cells_xtra.v; read_verilog -I$(GENERATED) boards/acorn/pcie_7x.v \
 	    boards/acorn/ferry_acorn.v rtl/slot/ferry_slot.v rtl/slot/ferry_slot_mirror.v rtl/slot/ferry_slot_credits.v \
 	    rtl/board/ferry_light.v rtl/board/ferry_block_memory.v; \
-	    read_verilog -lib $(addprefix -I,$(GENERATED) $(RTL_FOLDERS)) rtl/ferry_device.v rtl/slot/ferry_slot_board.v; hierarchy -check -top ferry_acorn; proc; opt_clean; check -assert"
+	    read_verilog -lib $(addprefix -I,$(GENERATED) $(RTL_FOLDERS)) rtl/ferry_device.v rtl/slot/ferry_slot_board.v; \
+	    hierarchy -check -top ferry_acorn; proc; opt_clean; check -assert"
 	$(YOSYS) $(YOSYS_STRICT) $(call yosys_reads,tiny)
 	@touch $@
 
