@@ -36,7 +36,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 import run_tests  # noqa: E402
 
 CASE_SECONDS = 240  # A mistake may hang: that is a case that fails.
-PROOF_SECONDS = 1800  # But a proof without the mistake may take that on a busy machine.
+PROOF_SECONDS = 1800  # But a proof, or what cocotb runs, without the mistake may take that on a busy machine.
 
 # A mistake may leave something unused; the compiler's word on that is not the test that is asked for.
 SILENCED = "".join(f'#pragma GCC diagnostic ignored "-W{name}"\n' for name in (
@@ -44,7 +44,7 @@ SILENCED = "".join(f'#pragma GCC diagnostic ignored "-W{name}"\n' for name in (
     "empty-body", "type-limits"))
 SUFFIXES = {".c", ".h", ".v", ".vh", ".cpp", ".S"}
 QUICK = ("contract_", "test_umd", "dma_map")  # A sample is drawn of what these programs catch: one file to compile each.
-SLOW = ("rtl_", "firmware_", "tools", "system")  # These build a simulator or the firmware: the last ones of a whole run.
+SLOW = ("rtl_", "firmware_", "tools", "system", "cocotb")  # These build a simulator or the firmware: the last ones of a whole run.
 
 
 class Mutation:
@@ -183,7 +183,7 @@ def make(scratch, programs, jobs):
 def outcome(program, scratch):
     """Cases that fail, and all there are."""
     os.chdir(scratch)
-    run_tests.LIMIT_SECONDS = PROOF_SECONDS if program.startswith("formal_") else CASE_SECONDS
+    run_tests.LIMIT_SECONDS = PROOF_SECONDS if program.startswith(("formal_", "cocotb")) else CASE_SECONDS
     result = run_tests.run(f"build/tests/{program}", 1)
     os.chdir(ROOT)
     failed = [case for case, good in result.cases.items() if not good]
