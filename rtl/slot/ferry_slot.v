@@ -91,6 +91,8 @@ module ferry_slot #(
     // Number of the beat, up to 2, of whichever packet is under way; it is the mirror's; the host's has four words.
     reg  [1:0]  in_beat_reg;
     reg         in_four_reg;
+    // It is a request of the host's.
+    reg         in_request_reg;
     reg         writes_reg;
     // A beat is offered and was not taken: it stays.
     reg         offered_reg;
@@ -101,8 +103,10 @@ module ferry_slot #(
     wire        writes = chooses ? write && s_axis_tlp_request_ok : writes_reg;
     wire        passes = !writes && !(chooses && stand);
     wire        in_goes = s_axis_tlp_tvalid && s_axis_tlp_tready;
-    // Completions (type 0101x) are answers, and may come all the time.
-    wire        request_comes = m_axis_rx_tvalid && in_begins && m_axis_rx_tdata[28:25] != 4'b0101;
+    // Completions (type 0101x) are answers, and may come all the time. A request comes until its last beat was taken.
+    wire        host_begins = in_begins || writes;
+    wire        is_request = m_axis_rx_tdata[28:25] != 4'b0101;
+    wire        request_comes = host_begins ? m_axis_rx_tvalid && is_request : in_request_reg;
 
     assign rx_np_ok = s_axis_tlp_request_ok && !write;
     assign m_axis_rx_tready = passes && s_axis_tlp_tready;
@@ -118,8 +122,10 @@ module ferry_slot #(
         writes_reg <= writes;
         if (in_goes) begin
             in_beat_reg <= s_axis_tlp_tlast ? 2'd0 : in_beat_reg[1] ? 2'd2 : in_beat_reg + 2'd1;
-            if (in_begins)
+            if (in_begins) begin
                 in_four_reg <= m_axis_rx_tdata[29];
+                in_request_reg <= is_request;
+            end
         end
         if (rst) begin
             in_beat_reg <= 2'd0;
